@@ -1,0 +1,123 @@
+/* base.h - what every folder stands on: failing, allocating, growing, and arithmetic on sizes.
+ *
+ * Nothing here knows about tensors. All memory comes from the context's allocator; all products
+ * and sums of sizes go through the checked functions below. */
+#ifndef FNZI_BASE_H
+#define FNZI_BASE_H
+
+#include <fnz/context.h>
+
+#include <stdarg.h>
+#include <string.h>
+
+#define FNZ_TRY(expr)                                                                              \
+  do {                                                                                             \
+    fnz_status try_status_ = (expr);                                                               \
+    if (try_status_ != FNZ_OK)                                                                     \
+      return try_status_;                                                                          \
+  } while (0)
+
+struct fnz_context {
+  fnz_allocator allocator;
+  fnz_error error;
+  size_t live_bytes, peak_bytes;
+};
+
+/* --- Failing ----------------------------------------------------------------------------------
+ * `where` names the node, line, record or file; NULL or "" when there is none. The message is
+ * lower case and without a period. Bytes that are not printable come out as '?'. Returns the
+ * status of the class, so that `return fnzi_fail(...)` reads well. */
+fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format, ...)
+    FNZ_PRINTF(4, 5);
+fnz_status fnzi_no_memory(fnz_context *ctx);
+/* Gives the pending error a place if it has none yet; returns `status` unchanged. */
+fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) FNZ_PRINTF(3, 4);
+
+/* --- Single blocks ------------------------------------------------------------------------------
+ * NULL means out of memory; the caller reports it with fnzi_no_memory(). Sizes must be told again
+ * when freeing. */
+void *fnzi_resize(fnz_context *ctx, void *p, size_t old_bytes, size_t new_bytes);
+void fnzi_free(fnz_context *ctx, void *p, size_t bytes);
+
+/* Makes room for at least `want` elements of `size` bytes in a doubling vector. */
+FNZ_MUST_CHECK fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t want,
+                                    size_t size);
+/* FNZI_PUSH(ctx, vec, item) appends to any struct { T *data; size_t count, capacity; }. */
+#define FNZI_PUSH(ctx, vec, item)                                                                  \
+  do {                                                                                             \
+    void *push_data_ = (vec)->data;                                                                \
+    FNZ_TRY(fnzi_grow(ctx, &push_data_, &(vec)->capacity, (vec)->count + 1, sizeof *(vec)->data)); \
+    (vec)->data = push_data_;                                                                      \
+    (vec)->data[(vec)->count++] = (item);                                                          \
+  } while (0)
+#define FNZI_VEC_FREE(ctx, vec)                                                                    \
+  (fnzi_free(ctx, (vec)->data, (vec)->capacity * sizeof *(vec)->data), (vec)->data = NULL,         \
+   (vec)->count = (vec)->capacity = 0)
+
+/* --- Arena: many small things that end together --------------------------------------------------
+ * Blocks are aligned to 16 bytes. Zero bytes give a valid pointer. */
+typedef struct fnzi_arena {
+  fnz_context *ctx;
+  struct fnzi_chunk *chunks; /* newest first */
+  size_t used, size;         /* of the newest chunk */
+} fnzi_arena;
+
+void fnzi_arena_init(fnzi_arena *arena, fnz_context *ctx);
+void fnzi_arena_free(fnzi_arena *arena);
+/* count * size bytes, zeroed. */
+FNZ_MUST_CHECK fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count, size_t size,
+                                           void **out);
+/* FNZI_NEW(arena, n, &p): p = n zeroed things of p's type. */
+#define FNZI_NEW(arena, count, out)                                                                \
+  do {                                                                                             \
+    void *new_p_;                                                                                  \
+    FNZ_TRY(fnzi_arena_alloc(arena, (size_t)(count), sizeof **(out), &new_p_));                    \
+    *(out) = new_p_;                                                                               \
+  } while (0)
+/* A copy of `size` bytes with a zero byte behind. */
+FNZ_MUST_CHECK fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size,
+                                            const char **out);
+FNZ_MUST_CHECK fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out,
+                                            const char *format, ...) FNZ_PRINTF(3, 4);
+
+/* --- Map from a byte string to a number (uthash inside) ------------------------------------------
+ * Keys are borrowed and must outlive the map: keep them in an arena. */
+typedef struct fnzi_map {
+  fnz_context *ctx;
+  struct fnzi_map_entry *head;
+} fnzi_map;
+
+void fnzi_map_init(fnzi_map *map, fnz_context *ctx);
+void fnzi_map_free(fnzi_map *map);
+bool fnzi_map_get(const fnzi_map *map, const void *key, size_t size, uint64_t *out);
+/* Sets or replaces. */
+FNZ_MUST_CHECK fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size,
+                                       uint64_t value);
+
+/* --- Output buffer -------------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *data, size_t size);
+FNZ_MUST_CHECK fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b, const char *text);
+FNZ_MUST_CHECK fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...)
+    FNZ_PRINTF(3, 4);
+
+/* --- Sizes: false when the result leaves the type ---------------------------------------------- */
+static inline bool fnzi_mul_size(size_t a, size_t b, size_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool fnzi_add_size(size_t a, size_t b, size_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+static inline bool fnzi_mul_i64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool fnzi_add_i64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+
+/* Valid UTF-8 without surrogates and beyond-range code points (RFC 3629)? */
+bool fnzi_is_utf8(const char *s, size_t size);
+/* The shortest decimal text that reads back as the same double; "inf", "-inf", "nan" for those.
+ * Always tells a float from an integer ("1.0"). `out` has room for 32 bytes. */
+void fnzi_double_text(double value, char out[32]);
+
+#endif

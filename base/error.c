@@ -1,0 +1,97 @@
+/* error.c - contexts, and the one place where an error message is written. */
+#include "base/base.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct {
+  const char *name;
+  fnz_status status;
+} classes[FNZ_CLASS_COUNT] = {
+#define FNZ_CLASS_TABLE(name, status) {#name, status},
+    FNZ_CLASS_ROWS(FNZ_CLASS_TABLE)
+#undef FNZ_CLASS_TABLE
+};
+
+const char *fnz_class_name(fnz_class c) {
+  return (unsigned)c < FNZ_CLASS_COUNT ? classes[c].name : "?";
+}
+
+const char *fnz_version(void) {
+  return "0.1.0";
+}
+
+static void *libc_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  (void)user;
+  (void)old_bytes;
+  if (new_bytes)
+    return realloc(p, new_bytes);
+  free(p);
+  return NULL;
+}
+
+fnz_status fnz_context_create(const fnz_allocator *allocator, fnz_context **out) {
+  fnz_allocator a = allocator ? *allocator : (fnz_allocator){libc_resize, NULL};
+  fnz_context *ctx = a.resize(a.user, NULL, 0, sizeof *ctx);
+  *out = ctx;
+  if (!ctx)
+    return FNZ_NO_MEMORY;
+  *ctx = (fnz_context){.allocator = a};
+  return FNZ_OK;
+}
+
+void fnz_context_destroy(fnz_context *ctx) {
+  if (!ctx)
+    return;
+  fnz_allocator a = ctx->allocator;
+  a.resize(a.user, ctx, sizeof *ctx, 0);
+}
+
+const fnz_error *fnz_last_error(const fnz_context *ctx) {
+  return &ctx->error;
+}
+
+size_t fnz_context_peak_bytes(const fnz_context *ctx) {
+  return ctx->peak_bytes;
+}
+
+/* Files decide what names are in a message; a terminal must not have to trust them. */
+static void make_printable(char *s) {
+  for (; *s; s++)
+    if ((unsigned char)*s < 0x20 || *s == 0x7f)
+      *s = '?';
+}
+
+static void set_where(fnz_error *e, const char *where) {
+  snprintf(e->where, sizeof e->where, "%s", where ? where : "");
+  make_printable(e->where);
+}
+
+fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format, ...) {
+  fnz_error *e = &ctx->error;
+  e->kind = kind;
+  e->status = classes[kind].status;
+  set_where(e, where);
+  va_list args;
+  va_start(args, format);
+  vsnprintf(e->message, sizeof e->message, format, args);
+  va_end(args);
+  make_printable(e->message);
+  return e->status;
+}
+
+fnz_status fnzi_no_memory(fnz_context *ctx) {
+  return fnzi_fail(ctx, FNZ_CLASS_NOMEM, NULL, "out of memory");
+}
+
+fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) {
+  if (status == FNZ_OK || ctx->error.where[0])
+    return status;
+  char where[sizeof ctx->error.where];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(where, sizeof where, format, args);
+  va_end(args);
+  set_where(&ctx->error, where);
+  return status;
+}

@@ -1,0 +1,165 @@
+/* memory.c - blocks, vectors, the arena, and output buffers. */
+#include "base/base.h"
+
+#include <stdio.h>
+
+void *fnzi_resize(fnz_context *ctx, void *p, size_t old_bytes, size_t new_bytes) {
+  void *q = ctx->allocator.resize(ctx->allocator.user, p, old_bytes, new_bytes);
+  if (!q && new_bytes)
+    return NULL;
+  ctx->live_bytes += new_bytes - old_bytes;
+  if (ctx->live_bytes > ctx->peak_bytes)
+    ctx->peak_bytes = ctx->live_bytes;
+  return q;
+}
+
+void fnzi_free(fnz_context *ctx, void *p, size_t bytes) {
+  if (p)
+    fnzi_resize(ctx, p, bytes, 0);
+}
+
+fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t want, size_t size) {
+  if (want <= *capacity)
+    return FNZ_OK;
+  size_t wider = *capacity ? *capacity : 4, bytes;
+  while (wider < want)
+    if (!fnzi_mul_size(wider, 2, &wider))
+      return fnzi_no_memory(ctx);
+  if (!fnzi_mul_size(wider, size, &bytes))
+    return fnzi_no_memory(ctx);
+  void *p = fnzi_resize(ctx, *data, *capacity * size, bytes);
+  if (!p)
+    return fnzi_no_memory(ctx);
+  *data = p;
+  *capacity = wider;
+  return FNZ_OK;
+}
+
+/* --- arena --------------------------------------------------------------------------------------- */
+enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20 };
+
+struct fnzi_chunk {
+  struct fnzi_chunk *older;
+  size_t bytes; /* with this header */
+};
+
+void fnzi_arena_init(fnzi_arena *arena, fnz_context *ctx) {
+  *arena = (fnzi_arena){.ctx = ctx};
+}
+
+void fnzi_arena_free(fnzi_arena *arena) {
+  for (struct fnzi_chunk *c = arena->chunks, *older; c; c = older) {
+    older = c->older;
+    fnzi_free(arena->ctx, c, c->bytes);
+  }
+  fnzi_arena_init(arena, arena->ctx);
+}
+
+static size_t next_chunk_size(const fnzi_arena *arena) {
+  if (!arena->chunks)
+    return FIRST_CHUNK;
+  size_t doubled = arena->chunks->bytes * 2;
+  return doubled < LARGEST_CHUNK ? doubled : LARGEST_CHUNK;
+}
+
+static fnz_status new_chunk(fnzi_arena *arena, size_t want) {
+  size_t bytes;
+  if (!fnzi_add_size(want, sizeof(struct fnzi_chunk), &bytes))
+    return fnzi_no_memory(arena->ctx);
+  if (bytes < next_chunk_size(arena))
+    bytes = next_chunk_size(arena);
+  struct fnzi_chunk *c = fnzi_resize(arena->ctx, NULL, 0, bytes);
+  if (!c)
+    return fnzi_no_memory(arena->ctx);
+  *c = (struct fnzi_chunk){arena->chunks, bytes};
+  arena->chunks = c;
+  arena->used = sizeof *c;
+  arena->size = bytes;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count, size_t size, void **out) {
+  size_t bytes;
+  *out = NULL;
+  if (!fnzi_mul_size(count, size, &bytes) || !fnzi_add_size(bytes, ALIGN - 1, &bytes))
+    return fnzi_no_memory(arena->ctx);
+  bytes &= ~(size_t)(ALIGN - 1);
+  if (!arena->chunks || bytes > arena->size - arena->used)
+    FNZ_TRY(new_chunk(arena, bytes));
+  *out = (char *)arena->chunks + arena->used;
+  arena->used += bytes;
+  if (bytes)
+    memset(*out, 0, bytes);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size, const char **out) {
+  void *p;
+  size_t bytes;
+  if (!fnzi_add_size(size, 1, &bytes))
+    return fnzi_no_memory(arena->ctx);
+  FNZ_TRY(fnzi_arena_alloc(arena, bytes, 1, &p));
+  if (size)
+    memcpy(p, s, size);
+  *out = p;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int n = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  void *p = NULL;
+  fnz_status status = fnzi_arena_alloc(arena, (size_t)n + 1, 1, &p);
+  if (status == FNZ_OK)
+    vsnprintf(p, (size_t)n + 1, format, again);
+  va_end(again);
+  *out = p;
+  return status;
+}
+
+/* --- output buffers ------------------------------------------------------------------------------ */
+void fnz_buffer_free(fnz_context *ctx, fnz_buffer *b) {
+  fnzi_free(ctx, b->data, b->capacity);
+  *b = (fnz_buffer){NULL, 0, 0};
+}
+
+static fnz_status reserve(fnz_context *ctx, fnz_buffer *b, size_t more) {
+  size_t want;
+  if (!fnzi_add_size(b->size, more, &want) || !fnzi_add_size(want, 1, &want))
+    return fnzi_no_memory(ctx);
+  void *data = b->data;
+  FNZ_TRY(fnzi_grow(ctx, &data, &b->capacity, want, 1));
+  b->data = data;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *data, size_t size) {
+  FNZ_TRY(reserve(ctx, b, size));
+  if (size)
+    memcpy(b->data + b->size, data, size);
+  b->size += size;
+  b->data[b->size] = 0;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b, const char *text) {
+  return fnzi_put(ctx, b, text, strlen(text));
+}
+
+fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...) {
+  va_list args, again;
+  va_start(args, format);
+  va_copy(again, args);
+  int n = vsnprintf(NULL, 0, format, args);
+  va_end(args);
+  fnz_status status = reserve(ctx, b, (size_t)n);
+  if (status == FNZ_OK) {
+    vsnprintf(b->data + b->size, (size_t)n + 1, format, again);
+    b->size += (size_t)n;
+  }
+  va_end(again);
+  return status;
+}

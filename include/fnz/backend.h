@@ -1,0 +1,83 @@
+/* backend.h - who evaluates functional operators: a struct of functions that the caller passes in.
+ *
+ * A backend has *values*, dense tensors known only by a 64-bit handle. The functionalizer rewrites
+ * what it is asked to do into functional operators and forwards those; so recording a program,
+ * running on the CPU and running over hashes are all the same mechanism. */
+#ifndef FNZ_BACKEND_H
+#define FNZ_BACKEND_H
+
+#include <fnz/ops.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef uint64_t fnz_handle; /* 0 is never a value */
+
+/** A request to apply one functional operator.
+ *
+ * args     one per argument of the schema; tensors are FNZ_ARG_VALUE with a handle, also in lists.
+ *          FNZ_ARG_LAST_USE on one says that its memory may be reused: the backend must not release
+ *          it, but need not keep its contents.
+ * outputs  `noutputs` entries, one per tensor result, lists flattened. On entry: the expected
+ *          geometry, or NULL when the caller does not know it (the backend's shape rule decides).
+ *          `known` outputs are an instruction: a result of another dtype or size is an error.
+ * source   where the node came from, "" when unknown. */
+typedef struct fnz_call {
+  const fnz_op *op;
+  const fnz_arg *args;
+  size_t nargs;
+  const fnz_geometry *const *expected; /* NULL, or `noutputs` entries that may be NULL */
+  const char *source;
+} fnz_call;
+
+typedef struct fnz_backend {
+  size_t size; /* sizeof(fnz_backend), for growth at the end */
+  const char *name;
+  void *self;
+
+  /** Applies call->op. Every tensor result becomes a new value the caller releases. `outputs` has
+   * room for `capacity` handles, undefined tensors are 0; *count says how many there are. */
+  fnz_status (*apply)(void *self, fnz_context *ctx, const fnz_call *call, fnz_handle *outputs,
+                      size_t capacity, size_t *count);
+
+  /** Ends a value. */
+  void (*release)(void *self, fnz_handle value);
+
+  /** Dtype, sizes and strides as eager would have them; borrowed until the value ends. */
+  const fnz_geometry *(*geometry)(void *self, fnz_handle value);
+
+  /** A new value from dense row-major elements. `cells` has cell_bytes(dtype) per element; a
+   * backend of numbers has the dtype's own bytes there. */
+  fnz_status (*upload)(void *self, fnz_context *ctx, const fnz_geometry *geometry,
+                       const void *cells, fnz_handle *out);
+  /** Dense row-major elements of a value into `cells`. */
+  fnz_status (*download)(void *self, fnz_context *ctx, fnz_handle value, void *cells);
+  /** Bytes by which this backend represents one element. */
+  size_t (*cell_bytes)(void *self, fnz_dtype dtype);
+
+  void (*destroy)(void *self);
+} fnz_backend;
+
+/** Numbers on the CPU. Results do not depend on `threads` (0: as many as there are cores).
+ * out: ends with fnz_backend_destroy(). The context must outlive it and be used by one thread. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads,
+                                                         fnz_backend **out);
+
+/** Hashes instead of numbers: data movement is exact, every computing operator is an uninterpreted
+ * function of its name, attributes and inputs, element by element. No kernel is needed, so any
+ * operator works. Equal results mean equal for all input values of these shapes (up to collisions).
+ * `bytewise`: one hash per byte instead of one per element; needed when memory is read under
+ * several dtypes. `seed`: another seed, other places where data decides places. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_hash_backend_create(fnz_context *ctx, uint64_t seed,
+                                                          bool bytewise, fnz_backend **out);
+
+FNZ_API void fnz_backend_destroy(fnz_backend *backend);
+
+/** The operator has a kernel on the CPU backend. */
+FNZ_API bool fnz_cpu_has_kernel(const fnz_op *op);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+/* context.h - the allocator and the error object that all calls share.
+ *
+ * Threads: one context is used by one thread at a time; any number of contexts may live at once.
+ * A finished program is immutable and may be read by many threads, each with its own context. */
+#ifndef FNZ_CONTEXT_H
+#define FNZ_CONTEXT_H
+
+#include <fnz/status.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct fnz_context fnz_context;
+
+/** How memory is had. `resize(user, NULL, 0, n)` allocates, `resize(user, p, old, 0)` frees and
+ * returns NULL, anything else moves. NULL for a wanted size above 0 means out of memory. */
+typedef struct fnz_allocator {
+  void *(*resize)(void *user, void *p, size_t old_bytes, size_t new_bytes);
+  void *user;
+} fnz_allocator;
+
+/** allocator  copied; NULL for the C library's.
+ * out        new; ends with fnz_context_destroy(). NULL on failure (only FNZ_NO_MEMORY). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_context_create(const fnz_allocator *allocator,
+                                                     fnz_context **out);
+
+/** Everything made with the context must have been destroyed before. NULL is allowed. */
+FNZ_API void fnz_context_destroy(fnz_context *ctx);
+
+/** The last failure; borrowed, valid until the next call on ctx. */
+FNZ_API const fnz_error *fnz_last_error(const fnz_context *ctx);
+
+/** Most bytes that were allocated through this context at one time. */
+FNZ_API size_t fnz_context_peak_bytes(const fnz_context *ctx);
+
+/** "0.1.0". Static. */
+FNZ_API const char *fnz_version(void);
+
+/** Bytes that a call hands out. Ends with fnz_buffer_free(). */
+typedef struct fnz_buffer {
+  char *data; /* one more byte, zero, follows the `size` bytes */
+  size_t size;
+  size_t capacity;
+} fnz_buffer;
+
+FNZ_API void fnz_buffer_free(fnz_context *ctx, fnz_buffer *buffer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* fnz.h - the whole public interface. */
+#ifndef FNZ_FNZ_H
+#define FNZ_FNZ_H
+
+#include <fnz/arrays.h>
+#include <fnz/backend.h>
+#include <fnz/context.h>
+#include <fnz/formats.h>
+#include <fnz/functionalize.h>
+#include <fnz/ops.h>
+#include <fnz/program.h>
+#include <fnz/status.h>
+#include <fnz/tensor.h>
+#include <fnz/types.h>
+
+#endif

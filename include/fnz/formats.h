@@ -1,0 +1,54 @@
+/* formats.h - programs from bytes and to bytes, and files that appear whole or not at all. */
+#ifndef FNZ_FORMATS_H
+#define FNZ_FORMATS_H
+
+#include <fnz/program.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Columns: name for --to, file extension, can be read, can be written. Order is ABI. */
+#define FNZ_FORMAT_ROWS(ROW)                                                                       \
+  ROW(PT2, "pt2", ".pt2", true, false)   /* torch.export.save archives, both layouts */            \
+  ROW(JSON, "json", ".json", true, false) /* the model.json of such an archive */                  \
+  ROW(CBOR, "cbor", ".cbor", true, true)                                                           \
+  ROW(TEXT, "text", ".fnz", true, true)                                                            \
+  ROW(DOT, "dot", ".dot", false, true)
+
+typedef enum fnz_format {
+  FNZ_FORMAT_AUTO = 0, /* recognised by content */
+#define FNZ_FORMAT_ENUM(id, name, extension, reads, writes) FNZ_FORMAT_##id,
+  FNZ_FORMAT_ROWS(FNZ_FORMAT_ENUM)
+#undef FNZ_FORMAT_ENUM
+      FNZ_FORMAT_COUNT
+} fnz_format;
+
+/** "pt2", "cbor", ...; "auto" for FNZ_FORMAT_AUTO. Static. */
+FNZ_API const char *fnz_format_name(fnz_format format);
+/** FNZ_FORMAT_AUTO when there is none of that name. */
+FNZ_API fnz_format fnz_format_find(const char *name);
+
+/** Reads a program and verifies it.
+ * bytes  borrowed for the call only.
+ * out    ends with fnz_program_destroy(); NULL on failure. Every class of FNZ_BAD_INPUT can occur. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size,
+                                                   fnz_format format, fnz_program **out);
+
+/** Writes a program; the same program gives the same bytes. Weights go along in CBOR only.
+ * out  must be empty; ends with fnz_buffer_free(), also after a failure. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program,
+                                                    fnz_format format, fnz_buffer *out);
+
+/** A whole regular file, or standard input for "-". Fails with FNZ_IO. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_read(fnz_context *ctx, const char *path,
+                                                fnz_buffer *out);
+/** Writes a file so that it appears whole or not at all: a temporary file in the same folder is
+ * written, synced and renamed. "-" is standard output. Fails with FNZ_IO and leaves what was there. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_write(fnz_context *ctx, const char *path,
+                                                 const void *bytes, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

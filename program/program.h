@@ -1,0 +1,168 @@
+/* program.h - the program as the library's own folders see it: build it, look at it, print it.
+ *
+ * Values, nodes and graphs are indices; everything variable in length lives in the program's arena.
+ * Build with fnzi_program_create and the fnzi_..._add functions, end with fnz_program_verify; after
+ * that nothing changes any more. */
+#ifndef FNZI_PROGRAM_H
+#define FNZI_PROGRAM_H
+
+#include "base/base.h"
+#include "schema/schema.h"
+
+#include <fnz/arrays.h>
+#include <fnz/program.h>
+
+enum { FNZI_NO_NODE = UINT32_MAX };
+
+typedef struct fnzi_value {
+  const char *name;             /* unique in its graph */
+  const fnz_geometry *geometry; /* NULL for what is not a tensor */
+  uint32_t node;                /* who defines it; FNZI_NO_NODE for an input of the graph */
+  uint32_t symbol; /* of a symbolic int, float or bool: index into program->symbols, 0 for none */
+} fnzi_value;
+
+typedef struct fnzi_node {
+  const fnz_op *op;   /* NULL for a higher-order operator */
+  const char *target; /* fnz_op_name(op), or "higher_order.cond", "_operator.add" */
+  fnz_arg *args;      /* op: one per parameter, FNZ_ARG_DEFAULT where not given */
+  fnz_arg *outputs;   /* VALUE, LIST of VALUE, NONE, SYMBOL, TOKEN; one per return */
+  const char *const *arg_names; /* only where op is NULL: keyword or "" for each; may be NULL */
+  const char *source;           /* stack trace or "file:line", "" when unknown */
+  const char *metadata; /* the node's other metadata as JSON text `{"key": "value"}`; NULL if none */
+  uint32_t nargs, noutputs;
+} fnzi_node;
+
+typedef struct fnzi_graph {
+  const char *name; /* "" for graph 0 */
+  fnz_arg *inputs, *outputs;
+  uint32_t ninputs, noutputs;
+  bool returns_single; /* of a region: a bare tensor instead of a tuple */
+  struct { fnzi_value *data; size_t count, capacity; } values;
+  struct { fnzi_node *data; size_t count, capacity; } nodes;
+  fnzi_map names; /* value name -> index */
+} fnzi_graph;
+
+/* A symbolic size: the exporter's text (sympy) and the example value. Index 0 is unused. */
+typedef struct fnzi_symbol {
+  const char *text;
+  bool has_hint;
+  int64_t hint;
+} fnzi_symbol;
+
+/* "s77" lies in [min, max]; missing bounds are INT64_MIN and INT64_MAX. */
+typedef struct fnzi_range {
+  const char *symbol;
+  int64_t min, max;
+} fnzi_range;
+
+/* Raw bytes of one storage, shared between programs by reference count (atomic). */
+typedef struct fnzi_blob fnzi_blob;
+FNZ_MUST_CHECK fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out);
+fnzi_blob *fnzi_blob_retain(fnzi_blob *blob);
+void fnzi_blob_release(fnzi_blob *blob);
+void *fnzi_blob_data(const fnzi_blob *blob);
+size_t fnzi_blob_bytes(const fnzi_blob *blob);
+
+/* A parameter, buffer or constant with its data: a window into a blob. Two weights with the same
+ * blob share memory. blob NULL: the file has no data for it. */
+typedef struct fnzi_weight {
+  const char *name; /* fully qualified name */
+  fnzi_blob *blob;
+  const fnz_geometry *geometry;
+} fnzi_weight;
+
+struct fnz_program {
+  fnz_context *ctx; /* of the thread that builds it; only its allocator is used afterwards */
+  fnzi_arena arena;
+  fnzi_map strings;    /* interned strings */
+  fnzi_map geometries; /* interned geometries */
+  struct { fnzi_graph *data; size_t count, capacity; } graphs; /* [0] is the program */
+  struct { fnzi_symbol *data; size_t count, capacity; } symbols;
+  struct { fnzi_range *data; size_t count, capacity; } ranges;
+  struct { fnzi_weight *data; size_t count, capacity; } weights;
+  struct { fnz_op **data; size_t count, capacity; } custom_ops; /* declared by the program */
+  fnz_input_spec *inputs;   /* graphs[0].ninputs of them */
+  fnz_output_spec *outputs; /* graphs[0].noutputs of them */
+  const char *torch_version;
+  int schema_major, schema_minor;
+};
+
+/* --- Building ------------------------------------------------------------------------------------
+ * Whatever is handed in is copied or interned unless said otherwise. */
+FNZ_MUST_CHECK fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out);
+FNZ_MUST_CHECK fnz_status fnzi_graph_add(fnz_program *p, const char *name, uint32_t *out);
+
+/* The same pointer for the same bytes. */
+FNZ_MUST_CHECK fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size,
+                                      const char **out);
+/* The same pointer for equal geometries. Checks rank, sizes >= 0 and that numel and the extent in
+ * bytes fit 63 bits (LIMIT, BOUNDS, OVERFLOW). */
+FNZ_MUST_CHECK fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g,
+                                               const fnz_geometry **out);
+/* Equal texts give the same index. */
+FNZ_MUST_CHECK fnz_status fnzi_symbol_add(fnz_program *p, const char *text, bool has_hint,
+                                          int64_t hint, uint32_t *out);
+
+/* name must be new in the graph (DUPLICATE). geometry NULL, or from fnzi_intern_geometry. */
+FNZ_MUST_CHECK fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
+                                         const fnz_geometry *geometry, uint32_t node,
+                                         uint32_t *out);
+/* As above with a name made from `stem`: "add", "add_1", ... */
+FNZ_MUST_CHECK fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
+                                               const fnz_geometry *geometry, uint32_t node,
+                                               uint32_t *out);
+/* Appends a node. `args` and `outputs` are deep-copied into the arena; `node` may leave them NULL to
+ * have zeroed room of nargs and noutputs. The strings of `node` must live as long as the program. */
+FNZ_MUST_CHECK fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node,
+                                        uint32_t *out);
+/* Deep copy of a list of arguments into the arena of the program; strings are interned. */
+FNZ_MUST_CHECK fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count,
+                                         fnz_arg **out);
+/* `blob` is retained. */
+FNZ_MUST_CHECK fnz_status fnzi_weight_add(fnz_program *p, const char *name, fnzi_blob *blob,
+                                          const fnz_geometry *geometry);
+
+/* --- Looking --------------------------------------------------------------------------------------- */
+static inline fnzi_graph *fnzi_graph_at(const fnz_program *p, uint32_t graph) {
+  return &p->graphs.data[graph];
+}
+static inline fnzi_value *fnzi_value_at(const fnz_program *p, uint32_t graph, uint64_t value) {
+  return &p->graphs.data[graph].values.data[value];
+}
+static inline fnzi_node *fnzi_node_at(const fnz_program *p, uint32_t graph, uint32_t node) {
+  return &p->graphs.data[graph].nodes.data[node];
+}
+/* NULL when there is none. */
+const fnzi_weight *fnzi_weight_find(const fnz_program *p, const char *name);
+
+/* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
+FNZ_MUST_CHECK fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
+                                          fnz_status (*visit)(void *user, const fnz_arg *arg),
+                                          void *user);
+
+/* "node 12 (add_.Tensor at model.py:7)" into `out`, for messages. */
+void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]);
+
+/* --- Geometry (program/geometry.c) ----------------------------------------------------------------- */
+/* Row-major strides of the sizes. */
+void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out);
+bool fnzi_is_contiguous(const fnz_geometry *g);
+/* A permutation of a contiguous tensor: fills its memory without gaps or overlap (PyTorch's
+ * is_non_overlapping_and_dense). */
+bool fnzi_is_dense(const fnz_geometry *g);
+bool fnzi_same_sizes(const fnz_geometry *a, const fnz_geometry *b);
+bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b);
+/* Lowest and one-past-highest element touched, in elements from the start of the storage; both 0
+ * when there are no elements. False when that leaves 63 bits. */
+bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);
+/* Wraps a negative dim; BOUNDS naming `what` when outside. A rank of 0 accepts 0 and -1. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim,
+                                        uint32_t rank, uint32_t *out);
+
+/* --- Formats (program/formats/) ------------------------------------------------------------------- */
+typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
+typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out);
+fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;
+fnzi_writer fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
+
+#endif

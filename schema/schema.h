@@ -1,0 +1,193 @@
+/* schema.h - operators as data, for the rest of the library.
+ *
+ * The table of all ATen operators is generated at build time from schema/aten.tsv by
+ * schema/tablegen.c, which uses the same FunctionSchema parser that reads custom operators at run
+ * time (schema/parse.c). Everything below is constant after that. */
+#ifndef FNZI_SCHEMA_H
+#define FNZI_SCHEMA_H
+
+#include "base/base.h"
+
+#include <fnz/ops.h>
+
+/* Base types of FunctionSchema. One row per type: enum, name. */
+#define FNZI_TYPE_ROWS(ROW)                                                                        \
+  ROW(TENSOR, "Tensor")                                                                            \
+  ROW(INT, "int")                                                                                  \
+  ROW(SYM_INT, "SymInt")                                                                           \
+  ROW(FLOAT, "float")                                                                              \
+  ROW(BOOL, "bool")                                                                                \
+  ROW(SYM_BOOL, "SymBool")                                                                         \
+  ROW(SCALAR, "Scalar")                                                                            \
+  ROW(STRING, "str")                                                                               \
+  ROW(DTYPE, "ScalarType")                                                                         \
+  ROW(LAYOUT, "Layout")                                                                            \
+  ROW(DEVICE, "Device")                                                                            \
+  ROW(DEVICE_INDEX, "DeviceIndex")                                                                 \
+  ROW(MEMORY_FORMAT, "MemoryFormat")                                                               \
+  ROW(GENERATOR, "Generator")                                                                      \
+  ROW(STORAGE, "Storage")                                                                          \
+  ROW(STREAM, "Stream")                                                                            \
+  ROW(QSCHEME, "QScheme")                                                                          \
+  ROW(DIM_VECTOR, "DimVector")                                                                     \
+  ROW(GRAPH_MODULE, "GraphModule")                                                                 \
+  ROW(CLASS, "") /* a custom class, by dotted name */
+
+typedef enum fnzi_type {
+#define FNZI_TYPE_ENUM(id, name) FNZI_TYPE_##id,
+  FNZI_TYPE_ROWS(FNZI_TYPE_ENUM)
+#undef FNZI_TYPE_ENUM
+      FNZI_TYPE_COUNT
+} fnzi_type;
+
+/* `Tensor(a!)?[2]`: type TENSOR, item_optional, is_list, list_size 2, alias 1, is_write. */
+typedef struct fnzi_param {
+  const char *name; /* "" for an unnamed return */
+  fnzi_type type;
+  const char *class_name; /* of FNZI_TYPE_CLASS, else NULL */
+  bool is_list, item_optional, optional;
+  int list_size;       /* 0: any */
+  uint32_t alias;      /* bit k: letter 'a' + k; 0: no annotation */
+  uint32_t alias_after; /* the set behind "->", 0 when there is none */
+  bool is_write, is_wildcard; /* "!", and "*" in the set or behind "->" */
+  bool keyword_only, is_out;  /* is_out: keyword-only and written */
+  bool has_default;
+  const char *default_text; /* as written, NULL when has_default is false */
+  fnz_arg default_value;    /* FNZ_ARG_DEFAULT when has_default is false */
+} fnzi_param;
+
+typedef enum fnzi_kind { /* torchgen's SchemaKind, first match in this order */
+  FNZI_KIND_INPLACE,
+  FNZI_KIND_SCRATCH,
+  FNZI_KIND_OUT,
+  FNZI_KIND_MUTABLE,
+  FNZI_KIND_FUNCTIONAL
+} fnzi_kind;
+
+typedef enum fnzi_composite { /* how PyTorch dispatches it; decides who sees it whole */
+  FNZI_COMPOSITE_NONE,
+  FNZI_COMPOSITE_IMPLICIT, /* decomposes into other operators before functionalization */
+  FNZI_COMPOSITE_EXPLICIT,
+  FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+} fnzi_composite;
+
+/* Tags that fnz uses; the others are kept as text. */
+#define FNZI_TAG_ROWS(ROW)                                                                         \
+  ROW(POINTWISE, "pointwise")                                                                      \
+  ROW(REDUCTION, "reduction")                                                                      \
+  ROW(INPLACE_VIEW, "inplace_view")                                                                \
+  ROW(VIEW_COPY, "view_copy")                                                                      \
+  ROW(GENERATED, "generated")                                                                      \
+  ROW(RANDOM, "nondeterministic_seeded")                                                           \
+  ROW(CORE, "core")                                                                                \
+  ROW(DYNAMIC_SHAPE, "dynamic_output_shape")                                                       \
+  ROW(DATA_DEPENDENT, "data_dependent_output")                                                     \
+  ROW(MAYBE_ALIASING, "maybe_aliasing_or_mutating")
+
+enum {
+#define FNZI_TAG_BIT(id, name) FNZI_TAG_BIT_##id,
+  FNZI_TAG_ROWS(FNZI_TAG_BIT)
+#undef FNZI_TAG_BIT
+#define FNZI_TAG_ENUM(id, name) FNZI_TAG_##id = 1u << FNZI_TAG_BIT_##id,
+      FNZI_TAG_ROWS(FNZI_TAG_ENUM)
+#undef FNZI_TAG_ENUM
+};
+
+struct fnz_op {
+  const char *name;      /* "add_.Tensor"; "ns::name.overload" outside aten */
+  const char *base;      /* "add_" */
+  const char *overload;  /* "Tensor", "" */
+  const char *schema;    /* the whole text */
+  const char *tags_text; /* "core,pointwise", "-" */
+  fnzi_kind kind;
+  fnzi_composite composite;
+  uint32_t tags; /* FNZI_TAG_* */
+  bool is_view;  /* as torchgen's is_view_op */
+  const fnzi_param *params;
+  uint16_t nparams;
+  const fnzi_param *returns;
+  uint16_t nreturns;
+  /* Found by rule (schema/twins.c), as indices into the table; FNZI_NO_OP when there is none. */
+  uint16_t functional; /* of an in-place, out or mutable operator; itself when functional */
+  uint16_t view_copy;  /* of a view: select.int -> select_copy.int */
+  uint16_t view_of;    /* of an in-place view: transpose_ -> transpose.int */
+  uint16_t inplace;    /* of a functional operator, for messages */
+};
+
+#define FNZI_NO_OP UINT16_MAX
+
+extern const struct fnz_op fnzi_ops[]; /* sorted by name (strcmp), fnz_op_count() of them */
+
+/* The operator at an index field above; NULL for FNZI_NO_OP. */
+const fnz_op *fnzi_op_by_index(uint16_t index);
+
+/* Position of a parameter, -1 when there is none of that name. */
+int fnzi_op_param(const fnz_op *op, const char *name);
+
+/* args[i], or the schema's default when it is FNZ_ARG_DEFAULT or beyond nargs. */
+fnz_arg fnzi_arg_get(const fnz_op *op, const fnz_arg *args, size_t nargs, size_t i);
+
+/* Number of tensor results when no list is among them; lists count as 0 here. */
+size_t fnzi_op_tensor_returns(const fnz_op *op);
+
+/* --- Parsing (schema/parse.c) --------------------------------------------------------------------
+ * All of the FunctionSchema grammar. The text is kept; everything lives in the arena. The twins of
+ * the result are FNZI_NO_OP. Fails with SYNTAX and the column. */
+FNZ_MUST_CHECK fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out);
+/* Writes the schema back from its parts; equals the text that was parsed. */
+FNZ_MUST_CHECK fnz_status fnzi_schema_print(fnz_context *ctx, const fnz_op *op, fnz_buffer *out);
+
+/* --- Element types (schema/promotion.c) ----------------------------------------------------------
+ * PyTorch's type promotion: categories bool < integer < float < complex; only a higher category
+ * lifts; tensors with dimensions outrank 0-d tensors, which outrank numbers. */
+typedef struct fnzi_promotion {
+  fnz_dtype dimensioned, zero_dim, number;
+  bool has_dimensioned, has_zero_dim, has_number;
+} fnzi_promotion;
+
+void fnzi_promotion_add_tensor(fnzi_promotion *p, fnz_dtype dtype, uint32_t rank);
+/* An INT, FLOAT, BOOL, COMPLEX or SYMBOL (as int) argument. */
+void fnzi_promotion_add_number(fnzi_promotion *p, const fnz_arg *number);
+fnz_dtype fnzi_promotion_result(const fnzi_promotion *p);
+fnz_dtype fnzi_promote(fnz_dtype a, fnz_dtype b);
+/* torch.can_cast: may an in-place or out= operator store `from` in `to`? */
+bool fnzi_can_cast(fnz_dtype from, fnz_dtype to);
+
+/* How a pointwise operator's result dtype follows from the promoted one; rows in promotion.def. */
+typedef enum fnzi_result_kind {
+  FNZI_RESULT_PROMOTED,     /* add, mul, clamp */
+  FNZI_RESULT_BOOL,         /* comparisons, logical_*, isnan */
+  FNZI_RESULT_FLOAT,        /* integers become the default float: div, sqrt, tanh, sigmoid */
+  FNZI_RESULT_REAL,         /* complex becomes its real type: abs */
+  FNZI_RESULT_SELF          /* the dtype of the first tensor, whatever the others are */
+} fnzi_result_kind;
+
+/* Of a functional operator. Operators that are not pointwise give FNZI_RESULT_SELF. */
+fnzi_result_kind fnzi_op_result_kind(const fnz_op *op);
+
+/* The dtype a pointwise operator computes, from its arguments. `geometry_of(user, arg)` gives the
+ * geometry of a tensor argument. */
+fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
+                               const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
+                               void *user);
+
+/* --- Lists (schema/twins.c) ----------------------------------------------------------------------
+ * The operator that `_foreach_x.ov` applies to each element: _foreach_add.Scalar -> add.Scalar,
+ * _foreach_addcmul.Scalar -> addcmul, _foreach_copy_ -> copy_. NULL when op is no foreach. */
+const fnz_op *fnzi_foreach_element(const fnz_op *op);
+
+static inline const fnz_dtype_info *fnzi_dtype(fnz_dtype d) {
+  return fnz_dtype_get_info(d);
+}
+static inline bool fnzi_is_integer(fnz_dtype d) { /* without bool */
+  char c = fnz_dtype_get_info(d)->category;
+  return c == 'i' || c == 'u';
+}
+static inline bool fnzi_is_float(fnz_dtype d) {
+  return fnz_dtype_get_info(d)->category == 'f';
+}
+static inline bool fnzi_is_complex(fnz_dtype d) {
+  return fnz_dtype_get_info(d)->category == 'c';
+}
+
+#endif

@@ -1,0 +1,12 @@
+# Runs one Check program; passes only with exit 0 and the exact number of checks its source states.
+file(STRINGS ${SOURCE} first LIMIT_COUNT 1)
+if(NOT first MATCHES "checks: ([0-9]+)")
+  message(FATAL_ERROR "${SOURCE}: the first line must say `/* checks: N`")
+endif()
+set(want "100%: Checks: ${CMAKE_MATCH_1}, Failures: 0, Errors: 0")
+execute_process(COMMAND ${EXE} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+string(FIND "${output}" "${want}" at)
+if(NOT status EQUAL 0 OR at EQUAL -1)
+  message(FATAL_ERROR "exit ${status}, wanted 0 and `${want}`:\n${output}")
+endif()
+message(STATUS "${want}")

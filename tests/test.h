@@ -1,0 +1,48 @@
+/* test.h - what every Check program shares: a suite's main, and statuses that must be OK. */
+#ifndef FNZ_TESTS_TEST_H
+#define FNZ_TESTS_TEST_H
+
+#include "base/base.h"
+
+#include <check.h>
+#include <stdlib.h>
+
+/* Fails the check with the context's message when the call fails. */
+#define OK(ctx, expr)                                                                              \
+  do {                                                                                             \
+    fnz_status ok_status_ = (expr);                                                                \
+    if (ok_status_ != FNZ_OK)                                                                      \
+      ck_abort_msg("%s: %s: %s: %s", #expr, fnz_class_name(fnz_last_error(ctx)->kind),             \
+                   fnz_last_error(ctx)->where, fnz_last_error(ctx)->message);                      \
+  } while (0)
+
+/* The call must fail with this class. */
+#define FAILS(ctx, class_name, expr)                                                               \
+  do {                                                                                             \
+    ck_assert_int_ne((expr), FNZ_OK);                                                              \
+    ck_assert_str_eq(fnz_class_name(fnz_last_error(ctx)->kind), class_name);                       \
+  } while (0)
+
+/* Runs a suite made of the tests in `cases`; the main function returns it. */
+static inline int run_suite(const char *name, const TTest *const *tests, size_t count) {
+  Suite *suite = suite_create(name);
+  for (size_t i = 0; i < count; i++) {
+    TCase *c = tcase_create(tests[i]->name);
+    tcase_set_timeout(c, 120);
+    tcase_add_test(c, tests[i]);
+    suite_add_tcase(suite, c);
+  }
+  SRunner *runner = srunner_create(suite);
+  srunner_run_all(runner, CK_NORMAL);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+#define RUN_SUITE(name, ...)                                                                       \
+  int main(void) {                                                                                 \
+    const TTest *const tests[] = {__VA_ARGS__};                                                    \
+    return run_suite(name, tests, sizeof tests / sizeof *tests);                                   \
+  }
+
+#endif
