@@ -64,6 +64,8 @@ typedef struct fnzi_arena {
 
 void fnzi_arena_init(fnzi_arena *arena, fnz_context *ctx);
 void fnzi_arena_free(fnzi_arena *arena);
+/* Forgets everything in it, but keeps one block for what comes next. */
+void fnzi_arena_reset(fnzi_arena *arena);
 /* count * size bytes, zeroed. */
 FNZ_MUST_CHECK fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count, size_t size,
                                            void **out);

@@ -55,6 +55,17 @@ void fnzi_arena_free(fnzi_arena *arena) {
   fnzi_arena_init(arena, arena->ctx);
 }
 
+void fnzi_arena_reset(fnzi_arena *arena) {
+  if (!arena->chunks)
+    return;
+  while (arena->chunks->older) {
+    struct fnzi_chunk *oldest = arena->chunks->older;
+    arena->chunks->older = oldest->older;
+    fnzi_free(arena->ctx, oldest, oldest->bytes);
+  }
+  arena->used = sizeof *arena->chunks;
+}
+
 static size_t next_chunk_size(const fnzi_arena *arena) {
   if (!arena->chunks)
     return FIRST_CHUNK;

@@ -47,8 +47,9 @@ typedef struct fnzi_param {
   const char *class_name; /* of FNZI_TYPE_CLASS, else NULL */
   bool is_list, item_optional, optional;
   int list_size;       /* 0: any */
-  uint32_t alias;      /* bit k: letter 'a' + k; 0: no annotation */
+  uint32_t alias;      /* bit k: letter 'a' + k (names like "a0" have bits too); 0: no annotation */
   uint32_t alias_after; /* the set behind "->", 0 when there is none */
+  const char *alias_text; /* what stands in the parentheses, "a!" or "a -> *"; NULL for none */
   bool is_write, is_wildcard; /* "!", and "*" in the set or behind "->" */
   bool keyword_only, is_out;  /* is_out: keyword-only and written */
   bool has_default;
@@ -56,7 +57,12 @@ typedef struct fnzi_param {
   fnz_arg default_value;    /* FNZ_ARG_DEFAULT when has_default is false */
 } fnzi_param;
 
-typedef enum fnzi_kind { /* torchgen's SchemaKind, first match in this order */
+/* As schemas write it; "" for FNZI_TYPE_CLASS. Static. */
+const char *fnzi_type_name(fnzi_type type);
+
+/* torchgen's SchemaKind, first match in this order; but a written `self` makes an operator mutable
+ * too (torchgen calls record_stream, retain_grad and set_data functional). */
+typedef enum fnzi_kind {
   FNZI_KIND_INPLACE,
   FNZI_KIND_SCRATCH,
   FNZI_KIND_OUT,
@@ -117,9 +123,13 @@ struct fnz_op {
 #define FNZI_NO_OP UINT16_MAX
 
 extern const struct fnz_op fnzi_ops[]; /* sorted by name (strcmp), fnz_op_count() of them */
+extern const size_t fnzi_ops_count;
 
 /* The operator at an index field above; NULL for FNZI_NO_OP. */
 const fnz_op *fnzi_op_by_index(uint16_t index);
+
+/* The first operator whose name is not below the first `size` bytes of `name`. */
+size_t fnzi_op_lower_bound(const char *name, size_t size);
 
 /* Position of a parameter, -1 when there is none of that name. */
 int fnzi_op_param(const fnz_op *op, const char *name);
@@ -134,8 +144,13 @@ size_t fnzi_op_tensor_returns(const fnz_op *op);
  * All of the FunctionSchema grammar. The text is kept; everything lives in the arena. The twins of
  * the result are FNZI_NO_OP. Fails with SYNTAX and the column. */
 FNZ_MUST_CHECK fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out);
-/* Writes the schema back from its parts; equals the text that was parsed. */
+/* Writes the schema back from its parts (schema/print.c); equals op->schema, which is the text that
+ * was parsed without "aten::", when that had the usual spaces. */
 FNZ_MUST_CHECK fnz_status fnzi_schema_print(fnz_context *ctx, const fnz_op *op, fnz_buffer *out);
+/* torchgen's is_view_op; to be asked again when the tags of a parsed operator become known. */
+bool fnzi_schema_is_view(const fnz_op *op);
+/* "add_", "__iand__"; not "add", "__and__". */
+bool fnzi_is_inplace_name(const char *base);
 
 /* --- Element types (schema/promotion.c) ----------------------------------------------------------
  * PyTorch's type promotion: categories bool < integer < float < complex; only a higher category
@@ -159,10 +174,13 @@ typedef enum fnzi_result_kind {
   FNZI_RESULT_BOOL,         /* comparisons, logical_*, isnan */
   FNZI_RESULT_FLOAT,        /* integers become the default float: div, sqrt, tanh, sigmoid */
   FNZI_RESULT_REAL,         /* complex becomes its real type: abs */
-  FNZI_RESULT_SELF          /* the dtype of the first tensor, whatever the others are */
+  FNZI_RESULT_SELF,         /* the dtype of the first tensor, whatever the others are */
+  FNZI_RESULT_REAL_FLOAT,   /* REAL and FLOAT: angle */
+  FNZI_RESULT_DOUBLE        /* f64 or c128: float_power */
 } fnzi_result_kind;
 
-/* Of a functional operator. Operators that are not pointwise give FNZI_RESULT_SELF. */
+/* Of a functional operator. Operators that neither have the tag "pointwise" nor a row give
+ * FNZI_RESULT_SELF. */
 fnzi_result_kind fnzi_op_result_kind(const fnz_op *op);
 
 /* The dtype a pointwise operator computes, from its arguments. `geometry_of(user, arg)` gives the
@@ -171,7 +189,7 @@ fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nar
                                const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
                                void *user);
 
-/* --- Lists (schema/twins.c) ----------------------------------------------------------------------
+/* --- Lists (schema/foreach.c) --------------------------------------------------------------------
  * The operator that `_foreach_x.ov` applies to each element: _foreach_add.Scalar -> add.Scalar,
  * _foreach_addcmul.Scalar -> addcmul, _foreach_copy_ -> copy_. NULL when op is no foreach. */
 const fnz_op *fnzi_foreach_element(const fnz_op *op);

@@ -1,0 +1,110 @@
+/* ops.c - looking operators up, and asking what a schema says. */
+#include "schema/schema.h"
+
+/* --- Finding ---------------------------------------------------------------------------------- */
+
+/* As strcmp(op name, the first `size` bytes of `name`). */
+static int compare(const fnz_op *op, const char *name, size_t size) {
+  int order = strncmp(op->name, name, size);
+  return order ? order : op->name[size] != 0;
+}
+
+size_t fnzi_op_lower_bound(const char *name, size_t size) {
+  size_t low = 0, high = fnzi_ops_count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (compare(&fnzi_ops[middle], name, size) < 0)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+const fnz_op *fnz_op_find(const char *name) {
+  static const char space[] = "aten::", empty[] = ".default";
+  if (strncmp(name, space, sizeof space - 1) == 0)
+    name += sizeof space - 1;
+  size_t size = strlen(name), tail = sizeof empty - 1;
+  if (size > tail && strcmp(name + size - tail, empty) == 0)
+    size -= tail;
+  size_t index = fnzi_op_lower_bound(name, size);
+  return index < fnzi_ops_count && compare(&fnzi_ops[index], name, size) == 0 ? &fnzi_ops[index]
+                                                                              : NULL;
+}
+
+size_t fnz_op_count(void) {
+  return fnzi_ops_count;
+}
+
+const fnz_op *fnz_op_at(size_t index) {
+  return index < fnzi_ops_count ? &fnzi_ops[index] : NULL;
+}
+
+const fnz_op *fnzi_op_by_index(uint16_t index) {
+  return fnz_op_at(index);
+}
+
+/* --- Asking ----------------------------------------------------------------------------------- */
+
+const char *fnz_op_name(const fnz_op *op) {
+  return op->name;
+}
+
+const char *fnz_op_schema(const fnz_op *op) {
+  return op->schema;
+}
+
+const char *fnz_op_kind(const fnz_op *op) {
+  switch (op->kind) {
+  case FNZI_KIND_INPLACE:
+    return "inplace";
+  case FNZI_KIND_SCRATCH:
+    return "scratch";
+  case FNZI_KIND_OUT:
+    return "out";
+  case FNZI_KIND_MUTABLE:
+    return "mutable";
+  case FNZI_KIND_FUNCTIONAL:
+    break;
+  }
+  return "functional";
+}
+
+/* Operators that are not in the table have no indices. */
+const fnz_op *fnz_op_functional_twin(const fnz_op *op) {
+  return op->kind == FNZI_KIND_FUNCTIONAL ? op : fnzi_op_by_index(op->functional);
+}
+
+bool fnz_op_is_view(const fnz_op *op) {
+  return op->is_view;
+}
+
+bool fnz_op_is_mutating(const fnz_op *op) {
+  for (size_t i = 0; i < op->nparams; i++)
+    if (op->params[i].is_write)
+      return true;
+  return false;
+}
+
+/* --- Arguments -------------------------------------------------------------------------------- */
+
+int fnzi_op_param(const fnz_op *op, const char *name) {
+  for (int i = 0; i < op->nparams; i++)
+    if (strcmp(op->params[i].name, name) == 0)
+      return i;
+  return -1;
+}
+
+fnz_arg fnzi_arg_get(const fnz_op *op, const fnz_arg *args, size_t nargs, size_t i) {
+  if (i < nargs && args[i].tag != FNZ_ARG_DEFAULT)
+    return args[i];
+  return i < op->nparams ? op->params[i].default_value : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+}
+
+size_t fnzi_op_tensor_returns(const fnz_op *op) {
+  size_t count = 0;
+  for (size_t i = 0; i < op->nreturns; i++)
+    count += op->returns[i].type == FNZI_TYPE_TENSOR && !op->returns[i].is_list;
+  return count;
+}

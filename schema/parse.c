@@ -1,0 +1,341 @@
+/* parse.c - FunctionSchema text to an operator.
+ *
+ *   schema  := [ns "::"] name ["." overload] "(" params ")" "->" returns
+ *   params  := param {"," param}, where a lone "*" makes the rest keyword-only
+ *   param   := type name ["=" default]
+ *   type    := base ["(" alias ")"] ["?"] ["[" [size] "]"] ["?"]
+ *   alias   := set ["!"] ["->" set];  set := "*" | name {"|" name}
+ *   returns := "(" [type [name] {"," type [name]}] ")" | type [name]
+ *
+ * One pass from left to right, no recursion. Spaces may stand between any two tokens. */
+#include "schema/parse.h"
+
+#include <stdio.h>
+
+enum { MOST_TEXT = 1 << 16, MOST_PARAMS = 1 << 12 };
+
+/* --- Tokens ----------------------------------------------------------------------------------- */
+
+fnz_status fnzi_scan_fail(const fnzi_scan *s, const char *want) {
+  char where[64];
+  snprintf(where, sizeof where, "schema column %zu", (size_t)(s->at - s->text) + 1);
+  if (!*s->at)
+    return fnzi_fail(s->arena->ctx, FNZ_CLASS_SYNTAX, where, "expected %s, but '%.200s' ends here",
+                     want, s->text);
+  return fnzi_fail(s->arena->ctx, FNZ_CLASS_SYNTAX, where, "expected %s before '%.40s' in '%.200s'",
+                   want, s->at, s->text);
+}
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+fnzi_word fnzi_scan_word(fnzi_scan *s, bool dots) {
+  const char *start = s->at;
+  if (is_letter(*s->at))
+    while (is_letter(*s->at) || is_digit(*s->at) || (dots && *s->at == '.' && is_letter(s->at[1])))
+      s->at++;
+  return (fnzi_word){start, (size_t)(s->at - start)};
+}
+
+bool fnzi_word_is(fnzi_word word, const char *text) {
+  return strlen(text) == word.size && memcmp(word.start, text, word.size) == 0;
+}
+
+bool fnzi_scan_accept(fnzi_scan *s, const char *text) {
+  while (*s->at == ' ')
+    s->at++;
+  size_t size = strlen(text);
+  if (strncmp(s->at, text, size) != 0)
+    return false;
+  s->at += size;
+  return true;
+}
+
+fnz_status fnzi_scan_expect(fnzi_scan *s, const char *text) {
+  char want[16];
+  snprintf(want, sizeof want, "'%s'", text);
+  return fnzi_scan_accept(s, text) ? FNZ_OK : fnzi_scan_fail(s, want);
+}
+
+static fnzi_word spaced_word(fnzi_scan *s) {
+  fnzi_scan_accept(s, "");
+  return fnzi_scan_word(s, false);
+}
+
+static fnz_status keep(const fnzi_scan *s, fnzi_word word, const char **out) {
+  return fnzi_arena_string(s->arena, word.start, word.size, out);
+}
+
+/* --- Types ------------------------------------------------------------------------------------ */
+
+static const char *const type_names[FNZI_TYPE_COUNT] = {
+#define TYPE_NAME(id, name) [FNZI_TYPE_##id] = name,
+    FNZI_TYPE_ROWS(TYPE_NAME)
+#undef TYPE_NAME
+};
+
+const char *fnzi_type_name(fnzi_type type) {
+  return type_names[type];
+}
+
+static fnz_status base_type(fnzi_scan *s, fnzi_param *p) {
+  fnzi_scan_accept(s, "");
+  const char *start = s->at;
+  fnzi_word word = fnzi_scan_word(s, true);
+  if (memchr(word.start, '.', word.size)) {
+    p->type = FNZI_TYPE_CLASS;
+    return keep(s, word, &p->class_name);
+  }
+  for (int t = 0; t < FNZI_TYPE_CLASS; t++)
+    if (fnzi_word_is(word, type_names[t]))
+      return p->type = (fnzi_type)t, FNZ_OK;
+  s->at = start;
+  return fnzi_scan_fail(s, "a type");
+}
+
+/* The bit of an alias name, which is handed out when the name is new. */
+static fnz_status alias_bit(fnzi_scan *s, fnzi_word word, uint32_t *out) {
+  int own = word.size == 1 && *word.start >= 'a' && *word.start <= 'z' ? *word.start - 'a' : -1;
+  int bit = own >= 0 ? own : FNZI_ALIAS_BITS - 1;
+  for (; bit >= 0; bit--) {
+    fnzi_word *known = &s->aliases[bit];
+    if (!known->size)
+      *known = word;
+    if (known->size == word.size && memcmp(known->start, word.start, word.size) == 0)
+      return *out = 1u << bit, FNZ_OK;
+    if (own >= 0)
+      break;
+  }
+  return fnzi_fail(s->arena->ctx, FNZ_CLASS_LIMIT, "", "more than %d alias names in '%.200s'",
+                   FNZI_ALIAS_BITS, s->text);
+}
+
+static fnz_status alias_set(fnzi_scan *s, fnzi_param *p, uint32_t *set) {
+  if (fnzi_scan_accept(s, "*"))
+    return p->is_wildcard = true, FNZ_OK;
+  do {
+    fnzi_word word = spaced_word(s);
+    uint32_t bit = 0;
+    if (!word.size)
+      return fnzi_scan_fail(s, "an alias name");
+    FNZ_TRY(alias_bit(s, word, &bit));
+    *set |= bit;
+  } while (fnzi_scan_accept(s, "|"));
+  return FNZ_OK;
+}
+
+static fnz_status alias(fnzi_scan *s, fnzi_param *p) {
+  if (!fnzi_scan_accept(s, "("))
+    return FNZ_OK;
+  const char *start = s->at;
+  FNZ_TRY(alias_set(s, p, &p->alias));
+  p->is_write = fnzi_scan_accept(s, "!");
+  if (p->is_write && (p->alias & (p->alias - 1)))
+    return fnzi_scan_fail(s, "one name in a written alias set");
+  if (fnzi_scan_accept(s, "->"))
+    FNZ_TRY(alias_set(s, p, &p->alias_after));
+  FNZ_TRY(fnzi_arena_string(s->arena, start, (size_t)(s->at - start), &p->alias_text));
+  return fnzi_scan_expect(s, ")");
+}
+
+static fnz_status list_size(fnzi_scan *s, int *out) {
+  const char *start = s->at;
+  for (*out = 0; is_digit(*s->at) && *out < MOST_PARAMS; s->at++)
+    *out = *out * 10 + (*s->at - '0');
+  if (*s->at == ']' && *start != '0' && *out < MOST_PARAMS)
+    return s->at++, FNZ_OK;
+  s->at = start;
+  return fnzi_scan_fail(s, "a list size and ']'");
+}
+
+static fnz_status type(fnzi_scan *s, fnzi_param *p) {
+  FNZ_TRY(base_type(s, p));
+  FNZ_TRY(alias(s, p));
+  p->optional = fnzi_scan_accept(s, "?");
+  if (!fnzi_scan_accept(s, "["))
+    return FNZ_OK;
+  p->is_list = true;
+  p->item_optional = p->optional;
+  FNZ_TRY(list_size(s, &p->list_size));
+  p->optional = fnzi_scan_accept(s, "?");
+  return FNZ_OK;
+}
+
+/* --- Parameters and returns ------------------------------------------------------------------- */
+
+static fnz_status check_new_name(fnzi_scan *s, const fnzi_param *params, size_t count,
+                                 const char *name) {
+  for (size_t i = 0; i < count; i++)
+    if (*name && strcmp(params[i].name, name) == 0)
+      return fnzi_scan_fail(s, "a name that is not taken");
+  return FNZ_OK;
+}
+
+static fnz_status param(fnzi_scan *s, fnzi_param *p) {
+  FNZ_TRY(type(s, p));
+  fnzi_word name = spaced_word(s);
+  if (!name.size)
+    return fnzi_scan_fail(s, "the name of a parameter");
+  FNZ_TRY(keep(s, name, &p->name));
+  p->is_out = p->keyword_only && p->is_write;
+  return fnzi_scan_accept(s, "=") ? fnzi_scan_default(s, p) : FNZ_OK;
+}
+
+static fnz_status result(fnzi_scan *s, fnzi_param *p) {
+  FNZ_TRY(type(s, p));
+  return keep(s, spaced_word(s), &p->name);
+}
+
+/* Room for as many entries as there can be: one more than there are commas. */
+static fnz_status room(fnzi_scan *s, fnzi_param **out) {
+  size_t most = 1;
+  for (const char *c = s->at; *c; c++)
+    most += *c == ',';
+  if (most > MOST_PARAMS)
+    return fnzi_fail(s->arena->ctx, FNZ_CLASS_LIMIT, "", "schema '%.100s' has over %d parameters",
+                     s->text, MOST_PARAMS);
+  FNZI_NEW(s->arena, most, out);
+  return FNZ_OK;
+}
+
+static fnz_status params(fnzi_scan *s, fnz_op *op) {
+  fnzi_param *list;
+  bool keyword_only = false;
+  FNZ_TRY(room(s, &list));
+  op->params = list;
+  FNZ_TRY(fnzi_scan_expect(s, "("));
+  if (fnzi_scan_accept(s, ")"))
+    return FNZ_OK;
+  do {
+    if (!keyword_only && fnzi_scan_accept(s, "*")) {
+      keyword_only = true;
+      FNZ_TRY(fnzi_scan_expect(s, ","));
+    }
+    fnzi_param *p = &list[op->nparams];
+    p->keyword_only = keyword_only;
+    FNZ_TRY(param(s, p));
+    FNZ_TRY(check_new_name(s, list, op->nparams, p->name));
+    op->nparams++;
+  } while (fnzi_scan_accept(s, ","));
+  return fnzi_scan_expect(s, ")");
+}
+
+static fnz_status returns(fnzi_scan *s, fnz_op *op) {
+  fnzi_param *list;
+  FNZ_TRY(room(s, &list));
+  op->returns = list;
+  FNZ_TRY(fnzi_scan_expect(s, "->"));
+  bool many = fnzi_scan_accept(s, "(");
+  if (many && fnzi_scan_accept(s, ")"))
+    return FNZ_OK;
+  do {
+    FNZ_TRY(result(s, &list[op->nreturns]));
+    op->nreturns++;
+  } while (many && fnzi_scan_accept(s, ","));
+  return many ? fnzi_scan_expect(s, ")") : FNZ_OK;
+}
+
+/* --- The whole -------------------------------------------------------------------------------- */
+
+/* "aten::" is dropped; another namespace stays in the name, but not in the base. */
+static fnz_status names(fnzi_scan *s, fnz_op *op) {
+  fnzi_word first = fnzi_scan_word(s, true), base = first;
+  const char *start = first.start;
+  if (first.size && strncmp(s->at, "::", 2) == 0) {
+    s->at += 2;
+    base = fnzi_scan_word(s, false);
+    if (fnzi_word_is(first, "aten"))
+      start = base.start;
+  } else {
+    s->at = start;
+    base = fnzi_scan_word(s, false);
+  }
+  if (!base.size)
+    return fnzi_scan_fail(s, "the name of an operator");
+  bool has_overload = *s->at == '.';
+  s->at += has_overload;
+  fnzi_word overload = fnzi_scan_word(s, false);
+  if (has_overload && !overload.size)
+    return fnzi_scan_fail(s, "the name of an overload");
+  FNZ_TRY(keep(s, base, &op->base));
+  FNZ_TRY(keep(s, overload, &op->overload));
+  FNZ_TRY(keep(s, (fnzi_word){start, (size_t)(s->at - start)}, &op->name));
+  return fnzi_arena_string(s->arena, start, strlen(start), &op->schema);
+}
+
+bool fnzi_is_inplace_name(const char *base) {
+  static const char *const dunders[] = {"add", "sub",    "mul",    "div", "mod", "pow",
+                                        "and", "lshift", "rshift", "xor", "or"};
+  size_t size = strlen(base);
+  if (size < 2 || base[size - 1] != '_')
+    return false;
+  if (strncmp(base, "__i", 3) != 0 || size < 6 || base[size - 2] != '_')
+    return base[size - 2] != '_';
+  for (size_t i = 0; i < sizeof dunders / sizeof *dunders; i++)
+    if (strlen(dunders[i]) == size - 5 && memcmp(base + 3, dunders[i], size - 5) == 0)
+      return true;
+  return false;
+}
+
+static fnzi_kind kind_of(const fnz_op *op) {
+  bool scratch = false, out = false, written = false;
+  for (size_t i = 0; i < op->nparams; i++) {
+    const fnzi_param *p = &op->params[i];
+    scratch |= p->is_out && strncmp(p->name, "_scratch_", 9) == 0;
+    out |= p->is_out;
+    written |= p->is_write;
+  }
+  if (fnzi_is_inplace_name(op->base))
+    return FNZI_KIND_INPLACE;
+  if (scratch)
+    return FNZI_KIND_SCRATCH;
+  return out ? FNZI_KIND_OUT : written ? FNZI_KIND_MUTABLE : FNZI_KIND_FUNCTIONAL;
+}
+
+bool fnzi_schema_is_view(const fnz_op *op) {
+  for (size_t i = 0; i < op->nreturns; i++)
+    if (op->returns[i].alias_text && !op->returns[i].is_write)
+      return true;
+  for (size_t i = 0; i < op->nparams; i++)
+    if (op->params[i].is_wildcard)
+      return true;
+  return op->tags & FNZI_TAG_INPLACE_VIEW && strcmp(op->name, "resize_") != 0 &&
+         strcmp(op->name, "resize_as_") != 0;
+}
+
+/* What a result shares memory with must be a parameter. */
+static fnz_status check_aliases(fnzi_scan *s, const fnz_op *op) {
+  uint32_t known = 0;
+  for (size_t i = 0; i < op->nparams; i++)
+    known |= op->params[i].alias | op->params[i].alias_after;
+  for (size_t i = 0; i < op->nreturns; i++)
+    if (op->returns[i].alias & ~known)
+      return fnzi_scan_fail(s, "results that alias parameters only");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out) {
+  fnzi_scan s = {.arena = arena, .text = text, .at = text};
+  fnz_op *op;
+  if (strlen(text) > MOST_TEXT)
+    return fnzi_fail(arena->ctx, FNZ_CLASS_LIMIT, "", "a schema of %zu bytes, but %d is the limit",
+                     strlen(text), MOST_TEXT);
+  FNZI_NEW(arena, 1, &op);
+  FNZ_TRY(names(&s, op));
+  FNZ_TRY(params(&s, op));
+  FNZ_TRY(returns(&s, op));
+  if (*s.at)
+    return fnzi_scan_fail(&s, "the end of the schema");
+  FNZ_TRY(check_aliases(&s, op));
+  op->tags_text = "-";
+  op->kind = kind_of(op);
+  op->is_view = fnzi_schema_is_view(op);
+  op->functional = op->view_copy = op->view_of = op->inplace = FNZI_NO_OP;
+  *out = op;
+  return FNZ_OK;
+}

@@ -1,0 +1,237 @@
+/* promotion.c - the element types that operators compute in. */
+#include "schema/schema.h"
+
+#include <stdlib.h>
+
+/* --- Two types -------------------------------------------------------------------------------- */
+
+/* bool < integer < float < complex */
+static int rank_of(fnz_dtype d) {
+  switch (fnzi_dtype(d)->category) {
+  case 'b':
+    return 0;
+  case 'f':
+    return 2;
+  case 'c':
+    return 3;
+  default:
+    return 1;
+  }
+}
+
+static size_t bytes_of(fnz_dtype d) {
+  return fnzi_dtype(d)->bytes;
+}
+
+static fnz_dtype wider(fnz_dtype a, fnz_dtype b) {
+  return bytes_of(a) >= bytes_of(b) ? a : b;
+}
+
+static bool is_signed(fnz_dtype d) {
+  return fnzi_dtype(d)->category == 'i';
+}
+
+/* A signed type that is wider holds an unsigned one; else the next size up, 64 bits at most. */
+static fnz_dtype promote_integers(fnz_dtype a, fnz_dtype b) {
+  if (is_signed(a) == is_signed(b))
+    return wider(a, b);
+  fnz_dtype with = is_signed(a) ? a : b, without = is_signed(a) ? b : a;
+  if (bytes_of(with) > bytes_of(without))
+    return with;
+  size_t bytes = bytes_of(without);
+  return bytes == 1 ? FNZ_I16 : bytes == 2 ? FNZ_I32 : FNZ_I64;
+}
+
+/* f16 and bf16 meet in f32, and so do two of the small types of 8 bits. */
+static fnz_dtype promote_floats(fnz_dtype a, fnz_dtype b) {
+  return bytes_of(a) == bytes_of(b) ? FNZ_F32 : wider(a, b);
+}
+
+static fnz_dtype real_of(fnz_dtype d) {
+  return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
+}
+
+static fnz_dtype complex_of(fnz_dtype d) {
+  return d == FNZ_F16 ? FNZ_C32 : d == FNZ_F64 ? FNZ_C128 : FNZ_C64;
+}
+
+fnz_dtype fnzi_promote(fnz_dtype a, fnz_dtype b) {
+  if (a == b)
+    return a;
+  fnz_dtype high = rank_of(a) >= rank_of(b) ? a : b, low = high == a ? b : a;
+  if (fnzi_is_complex(high) && fnzi_is_float(low)) {
+    fnz_dtype part = real_of(high);
+    return complex_of(part == low ? part : promote_floats(part, low));
+  }
+  if (rank_of(high) != rank_of(low))
+    return high;
+  if (fnzi_is_float(high))
+    return promote_floats(high, low);
+  return fnzi_is_integer(high) ? promote_integers(high, low) : wider(high, low);
+}
+
+bool fnzi_can_cast(fnz_dtype from, fnz_dtype to) {
+  return rank_of(from) <= rank_of(to);
+}
+
+/* --- All operands of an operator -------------------------------------------------------------- */
+
+static void add(fnz_dtype *sum, bool *has, fnz_dtype dtype) {
+  *sum = *has ? fnzi_promote(*sum, dtype) : dtype;
+  *has = true;
+}
+
+void fnzi_promotion_add_tensor(fnzi_promotion *p, fnz_dtype dtype, uint32_t rank) {
+  if (rank)
+    add(&p->dimensioned, &p->has_dimensioned, dtype);
+  else
+    add(&p->zero_dim, &p->has_zero_dim, dtype);
+}
+
+static fnz_dtype number_dtype(const fnz_arg *number) {
+  switch (number->tag) {
+  case FNZ_ARG_BOOL:
+    return FNZ_BOOL;
+  case FNZ_ARG_FLOAT:
+    return FNZ_F32;
+  case FNZ_ARG_COMPLEX:
+    return FNZ_C64;
+  default:
+    return FNZ_I64;
+  }
+}
+
+void fnzi_promotion_add_number(fnzi_promotion *p, const fnz_arg *number) {
+  add(&p->number, &p->has_number, number_dtype(number));
+}
+
+/* A lower class of operands only lifts the category of a higher one. */
+static fnz_dtype lift(fnz_dtype high, bool has_high, fnz_dtype low, bool has_low) {
+  if (!has_high || !has_low)
+    return has_high ? high : low;
+  if (fnzi_is_float(high) && fnzi_is_complex(low))
+    return complex_of(high);
+  return rank_of(low) > rank_of(high) ? fnzi_promote(high, low) : high;
+}
+
+fnz_dtype fnzi_promotion_result(const fnzi_promotion *p) {
+  fnz_dtype low = lift(p->zero_dim, p->has_zero_dim, p->number, p->has_number);
+  return lift(p->dimensioned, p->has_dimensioned, low, p->has_zero_dim || p->has_number);
+}
+
+/* --- Results ---------------------------------------------------------------------------------- */
+
+typedef struct kind_row {
+  const char *base;
+  fnzi_result_kind kind;
+} kind_row;
+
+static const kind_row kind_rows[] = {
+#define ROW(base, kind) {base, FNZI_RESULT_##kind},
+#include "schema/promotion.def"
+#undef ROW
+};
+
+static int by_base(const void *key, const void *row) {
+  return strcmp(key, ((const kind_row *)row)->base);
+}
+
+static bool rounds(const fnz_op *op) {
+  return strcmp(op->overload, "Tensor_mode") == 0 || strcmp(op->overload, "Scalar_mode") == 0;
+}
+
+/* A rounded quotient of integers stays an integer. */
+fnzi_result_kind fnzi_op_result_kind(const fnz_op *op) {
+  const kind_row *row = bsearch(op->base, kind_rows, sizeof kind_rows / sizeof *kind_rows,
+                                sizeof *kind_rows, by_base);
+  if (row)
+    return row->kind == FNZI_RESULT_FLOAT && rounds(op) ? FNZI_RESULT_PROMOTED : row->kind;
+  if (!(op->tags & FNZI_TAG_POINTWISE))
+    return FNZI_RESULT_SELF;
+  return strncmp(op->base, "special_", 8) == 0 ? FNZI_RESULT_FLOAT : FNZI_RESULT_PROMOTED;
+}
+
+/* Factors, weights and masks are converted to what the operands promote to. */
+static bool takes_part(const fnzi_param *p) {
+  static const struct {
+    const char *name;
+    fnzi_type type;
+  } others[] = {{"alpha", FNZI_TYPE_SCALAR},
+                {"value", FNZI_TYPE_SCALAR},
+                {"weight", FNZI_TYPE_SCALAR},
+                {"condition", FNZI_TYPE_TENSOR},
+                {"mask", FNZI_TYPE_TENSOR}};
+  if (p->keyword_only || (p->type != FNZI_TYPE_TENSOR && p->type != FNZI_TYPE_SCALAR))
+    return false;
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (p->type == others[i].type && strcmp(p->name, others[i].name) == 0)
+      return false;
+  return true;
+}
+
+typedef const fnz_geometry *geometry_reader(void *user, const fnz_arg *arg);
+
+static void add_arg(fnzi_promotion *p, const fnz_arg *arg, geometry_reader *geometry_of,
+                    void *user) {
+  if (arg->tag == FNZ_ARG_DEFAULT || arg->tag == FNZ_ARG_NONE)
+    return;
+  if (arg->tag != FNZ_ARG_VALUE) {
+    fnzi_promotion_add_number(p, arg);
+    return;
+  }
+  const fnz_geometry *g = geometry_of(user, arg);
+  if (g)
+    fnzi_promotion_add_tensor(p, g->dtype, g->rank);
+}
+
+/* An item of a list, or the argument itself at item 0. */
+static const fnz_arg *item_of(const fnz_arg *arg, uint32_t item) {
+  if (arg->tag == FNZ_ARG_LIST)
+    return item < arg->count ? &arg->u.list[item] : NULL;
+  return item ? NULL : arg;
+}
+
+/* Only the first tensor, or all operands. */
+static fnz_dtype operands_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs, bool first,
+                                geometry_reader *geometry_of, void *user) {
+  fnzi_promotion p = {0};
+  for (size_t i = 0; i < op->nparams; i++) {
+    fnz_arg arg = fnzi_arg_get(op, args, nargs, i);
+    if (first ? op->params[i].type != FNZI_TYPE_TENSOR : !takes_part(&op->params[i]))
+      continue;
+    const fnz_arg *item;
+    for (uint32_t k = 0; (item = item_of(&arg, k)); k++) {
+      add_arg(&p, item, geometry_of, user);
+      if (first && (p.has_dimensioned || p.has_zero_dim))
+        return fnzi_promotion_result(&p);
+    }
+  }
+  return fnzi_promotion_result(&p);
+}
+
+static bool is_exact(fnz_dtype d) {
+  return rank_of(d) < 2;
+}
+
+fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
+                               geometry_reader *geometry_of, void *user) {
+  fnzi_result_kind kind = fnzi_op_result_kind(op);
+  if (kind == FNZI_RESULT_BOOL)
+    return FNZ_BOOL;
+  fnz_dtype d = operands_dtype(op, args, nargs, kind == FNZI_RESULT_SELF, geometry_of, user);
+  switch (kind) {
+  case FNZI_RESULT_FLOAT:
+    return is_exact(d) ? FNZ_F32 : d;
+  case FNZI_RESULT_REAL:
+    return real_of(d);
+  case FNZI_RESULT_REAL_FLOAT:
+    return is_exact(d) ? FNZ_F32 : real_of(d);
+  case FNZI_RESULT_DOUBLE:
+    return fnzi_is_complex(d) ? FNZ_C128 : FNZ_F64;
+  case FNZI_RESULT_PROMOTED:
+  case FNZI_RESULT_BOOL:
+  case FNZI_RESULT_SELF:
+    break;
+  }
+  return d;
+}

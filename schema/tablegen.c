@@ -1,0 +1,278 @@
+/* tablegen.c - the build-time program that turns schema/aten.tsv into constant tables.
+ *
+ *   fnz-tablegen aten.tsv out.c
+ *
+ * It reads the columns name, composite, tags and schema. Kinds, views and twins follow from the
+ * schemas; the table's own columns for those are what the tests compare with. Equal lists of
+ * parameters are written once. */
+#include "schema/twins.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { MOST_OPS = 8192, COLUMNS = 9 };
+
+typedef struct table {
+  fnz_context *ctx;
+  fnzi_arena arena;
+  fnz_op *ops;
+  size_t count;
+  fnzi_map known;   /* text of a list -> its number */
+  fnz_buffer lists; /* definitions of lists */
+  fnz_buffer text;  /* of the list in hand */
+  fnz_buffer rows;
+} table;
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+static fnz_status read_file(fnz_context *ctx, const char *path, fnz_buffer *out) {
+  char block[1 << 14];
+  FILE *f = fopen(path, "rb");
+  fnz_status status = FNZ_OK;
+  if (!f)
+    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "cannot be opened");
+  for (size_t n; status == FNZ_OK && (n = fread(block, 1, sizeof block, f)) > 0;)
+    status = fnzi_put(ctx, out, block, n);
+  if (ferror(f) && status == FNZ_OK)
+    status = fnzi_fail(ctx, FNZ_CLASS_IO, path, "cannot be read");
+  fclose(f);
+  return status;
+}
+
+static uint32_t tag_bits(const char *tags) {
+  static const struct {
+    const char *name;
+    uint32_t bit;
+  } rows[] = {
+#define TAG_ROW(id, name) {name, FNZI_TAG_##id},
+      FNZI_TAG_ROWS(TAG_ROW)
+#undef TAG_ROW
+  };
+  uint32_t bits = 0;
+  for (const char *at = tags; *at;) {
+    size_t size = strcspn(at, ",");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+      if (strlen(rows[i].name) == size && memcmp(rows[i].name, at, size) == 0)
+        bits |= rows[i].bit;
+    at += size + (at[size] == ',');
+  }
+  return bits;
+}
+
+static fnzi_composite composite_of(const char *name) {
+  if (strcmp(name, "implicit") == 0)
+    return FNZI_COMPOSITE_IMPLICIT;
+  if (strcmp(name, "explicit") == 0)
+    return FNZI_COMPOSITE_EXPLICIT;
+  return strcmp(name, "explicit_non_functional") == 0 ? FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+                                                      : FNZI_COMPOSITE_NONE;
+}
+
+/* Ends each column with a zero byte. */
+static size_t split_columns(char *line, char **columns) {
+  size_t count = 0;
+  for (char *at = line; at && count < COLUMNS; count++) {
+    columns[count] = at;
+    at = strchr(at, '\t');
+    if (at)
+      *at++ = 0;
+  }
+  return count;
+}
+
+static fnz_status read_row(table *t, char *line) {
+  char *columns[COLUMNS];
+  fnz_op *op;
+  if (!*line || *line == '#')
+    return FNZ_OK;
+  if (split_columns(line, columns) != COLUMNS || t->count == MOST_OPS)
+    return fnzi_fail(t->ctx, FNZ_CLASS_SYNTAX, line,
+                     "a row has %d columns, a table %d rows at most", COLUMNS, MOST_OPS);
+  FNZ_TRY(fnzi_at(t->ctx, fnzi_schema_parse(&t->arena, columns[8], &op), "%s", columns[0]));
+  op->composite = composite_of(columns[3]);
+  op->tags_text = columns[4];
+  op->tags = tag_bits(columns[4]);
+  op->is_view = fnzi_schema_is_view(op);
+  t->ops[t->count++] = *op;
+  return FNZ_OK;
+}
+
+static int by_name(const void *a, const void *b) {
+  const fnz_op *x = a, *y = b;
+  return strcmp(x->name, y->name);
+}
+
+static fnz_status read_table(table *t, fnz_buffer *file) {
+  FNZI_NEW(&t->arena, MOST_OPS, &t->ops);
+  for (char *line = file->data; line && *line;) {
+    char *next = strchr(line, '\n');
+    if (next)
+      *next++ = 0;
+    FNZ_TRY(read_row(t, line));
+    line = next;
+  }
+  qsort(t->ops, t->count, sizeof *t->ops, by_name);
+  return fnzi_twins_find(t->ctx, t->ops, t->count);
+}
+
+/* --- Writing ---------------------------------------------------------------------------------- */
+
+static fnz_status put_string(table *t, fnz_buffer *out, const char *s) {
+  if (!s)
+    return fnzi_put_text(t->ctx, out, "0");
+  FNZ_TRY(fnzi_put_text(t->ctx, out, "\""));
+  for (; *s; s++) {
+    FNZ_TRY(fnzi_put_text(t->ctx, out, *s == '"' || *s == '\\' ? "\\" : ""));
+    FNZ_TRY(fnzi_put(t->ctx, out, s, 1));
+  }
+  return fnzi_put_text(t->ctx, out, "\"");
+}
+
+/* A list's number: the one it has, or the next. `text` is its body. */
+static fnz_status intern_list(table *t, const char *type, const fnz_buffer *text, uint64_t *out) {
+  const char *key;
+  if (fnzi_map_get(&t->known, text->data, text->size, out))
+    return FNZ_OK;
+  *out = t->lists.size; /* any number that is taken once */
+  FNZ_TRY(fnzi_arena_string(&t->arena, text->data, text->size, &key));
+  FNZ_TRY(fnzi_map_set(&t->known, key, text->size, *out));
+  return fnzi_printf(t->ctx, &t->lists, "static const %s L%llu[] = {\n%s};\n", type,
+                     (unsigned long long)*out, text->data);
+}
+
+static fnz_status put_scalar(table *t, fnz_buffer *out, const fnz_arg *arg) {
+  FNZ_TRY(fnzi_printf(t->ctx, out, "{%d, 0, %u, ", arg->tag, arg->count));
+  if (arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_DEVICE) {
+    FNZ_TRY(fnzi_put_text(t->ctx, out, "{.s = "));
+    FNZ_TRY(put_string(t, out, arg->u.s));
+    return fnzi_put_text(t->ctx, out, "}}");
+  }
+  if (arg->tag != FNZ_ARG_FLOAT)
+    return fnzi_printf(t->ctx, out, "{%lld}}", (long long)arg->u.i);
+  char text[32];
+  fnzi_double_text(arg->u.f, text);
+  if (!isfinite(arg->u.f))
+    return fnzi_fail(t->ctx, FNZ_CLASS_UNSUPPORTED, "", "a default of %s", text);
+  return fnzi_printf(t->ctx, out, "{.f = %s}}", text);
+}
+
+static fnz_status put_items(table *t, fnz_buffer *items, const fnz_arg *arg) {
+  for (uint32_t i = 0; i < arg->count; i++) {
+    FNZ_TRY(put_scalar(t, items, &arg->u.list[i]));
+    FNZ_TRY(fnzi_put_text(t->ctx, items, ",\n"));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_arg(table *t, fnz_buffer *out, const fnz_arg *arg) {
+  uint64_t list;
+  fnz_buffer items = {0};
+  if (arg->tag != FNZ_ARG_LIST)
+    return put_scalar(t, out, arg);
+  if (!arg->count)
+    return fnzi_printf(t->ctx, out, "{%d, 0, 0, {0}}", FNZ_ARG_LIST);
+  fnz_status status = put_items(t, &items, arg);
+  if (status == FNZ_OK)
+    status = intern_list(t, "fnz_arg", &items, &list);
+  if (status == FNZ_OK)
+    status = fnzi_printf(t->ctx, out, "{%d, 0, %u, {.list = L%llu}}", FNZ_ARG_LIST, arg->count,
+                         (unsigned long long)list);
+  fnz_buffer_free(t->ctx, &items);
+  return status;
+}
+
+static fnz_status put_param(table *t, fnz_buffer *out, const fnzi_param *p) {
+  FNZ_TRY(fnzi_put_text(t->ctx, out, "{"));
+  FNZ_TRY(put_string(t, out, p->name));
+  FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, ", p->type));
+  FNZ_TRY(put_string(t, out, p->class_name));
+  FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, %d, %d, %d, %u, %u, ", p->is_list, p->item_optional,
+                      p->optional, p->list_size, p->alias, p->alias_after));
+  FNZ_TRY(put_string(t, out, p->alias_text));
+  FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, %d, %d, %d, %d, ", p->is_write, p->is_wildcard,
+                      p->keyword_only, p->is_out, p->has_default));
+  FNZ_TRY(put_string(t, out, p->default_text));
+  FNZ_TRY(fnzi_put_text(t->ctx, out, ", "));
+  FNZ_TRY(put_arg(t, out, &p->default_value));
+  return fnzi_put_text(t->ctx, out, "},\n");
+}
+
+/* ", L12, 3" into the rows, and the list itself when it is new. */
+static fnz_status put_params(table *t, const fnzi_param *params, size_t count) {
+  uint64_t list;
+  if (!count)
+    return fnzi_put_text(t->ctx, &t->rows, ", 0, 0");
+  t->text.size = 0;
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(put_param(t, &t->text, &params[i]));
+  FNZ_TRY(intern_list(t, "fnzi_param", &t->text, &list));
+  return fnzi_printf(t->ctx, &t->rows, ", L%llu, %zu", (unsigned long long)list, count);
+}
+
+static fnz_status put_op(table *t, const fnz_op *op) {
+  const char *const texts[] = {op->name, op->base, op->overload, op->schema, op->tags_text};
+  FNZ_TRY(fnzi_put_text(t->ctx, &t->rows, "{"));
+  for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+    FNZ_TRY(put_string(t, &t->rows, texts[i]));
+    FNZ_TRY(fnzi_put_text(t->ctx, &t->rows, ", "));
+  }
+  FNZ_TRY(fnzi_printf(t->ctx, &t->rows, "%d, %d, %u, %d", op->kind, op->composite, op->tags,
+                      op->is_view));
+  FNZ_TRY(put_params(t, op->params, op->nparams));
+  FNZ_TRY(put_params(t, op->returns, op->nreturns));
+  return fnzi_printf(t->ctx, &t->rows, ", %d, %d, %d, %d},\n", op->functional, op->view_copy,
+                     op->view_of, op->inplace);
+}
+
+static fnz_status write_file(table *t, const char *path) {
+  FILE *f = fopen(path, "wb");
+  if (!f)
+    return fnzi_fail(t->ctx, FNZ_CLASS_IO, path, "cannot be created");
+  fprintf(f,
+          "/* Generated by fnz-tablegen from schema/aten.tsv. */\n#include \"schema/schema.h\"\n");
+  fprintf(f, "%sconst struct fnz_op fnzi_ops[] = {\n%s};\n", t->lists.data, t->rows.data);
+  fprintf(f, "const size_t fnzi_ops_count = %zu;\n", t->count);
+  bool failed = ferror(f);
+  if (fclose(f) != 0 || failed)
+    return fnzi_fail(t->ctx, FNZ_CLASS_IO, path, "cannot be written");
+  return FNZ_OK;
+}
+
+static fnz_status generate(table *t, fnz_buffer *file, const char *in, const char *out) {
+  FNZ_TRY(read_file(t->ctx, in, file));
+  FNZ_TRY(read_table(t, file));
+  for (size_t i = 0; i < t->count; i++)
+    FNZ_TRY(put_op(t, &t->ops[i]));
+  return write_file(t, out);
+}
+
+static int run(fnz_context *ctx, const char *in, const char *out) {
+  table t = {.ctx = ctx};
+  fnz_buffer file = {0};
+  fnzi_arena_init(&t.arena, ctx);
+  fnzi_map_init(&t.known, ctx);
+  fnz_status status = generate(&t, &file, in, out);
+  if (status != FNZ_OK)
+    fprintf(stderr, "fnz-tablegen: %s: %s\n", ctx->error.where, ctx->error.message);
+  fnz_buffer_free(ctx, &file);
+  fnz_buffer_free(ctx, &t.lists);
+  fnz_buffer_free(ctx, &t.text);
+  fnz_buffer_free(ctx, &t.rows);
+  fnzi_map_free(&t.known);
+  fnzi_arena_free(&t.arena);
+  return status == FNZ_OK ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv) {
+  fnz_context *ctx;
+  if (argc != 3) {
+    fputs("usage: fnz-tablegen aten.tsv out.c\n", stderr);
+    return EXIT_FAILURE;
+  }
+  if (fnz_context_create(NULL, &ctx) != FNZ_OK)
+    return EXIT_FAILURE;
+  int status = run(ctx, argv[1], argv[2]);
+  fnz_context_destroy(ctx);
+  return status;
+}
