@@ -12,7 +12,18 @@
 #include <fnz/arrays.h>
 #include <fnz/program.h>
 
-enum { FNZI_NO_NODE = UINT32_MAX };
+#define FNZI_NO_NODE UINT32_MAX
+
+/* Limits on what a file may hold; more is refused with LIMIT. */
+enum {
+  FNZI_MAX_NESTING = 64,       /* lists in lists */
+  FNZI_MAX_STRING = 64 * 1024, /* bytes */
+  FNZI_MAX_LINE = 1 << 20,     /* bytes of a line of text */
+  FNZI_MAX_OP_NAME = 256,
+  FNZI_MAX_ARGS = 65536, /* inputs of a node; also its outputs */
+  FNZI_MAX_NODES = 10000000,
+  FNZI_MAX_PROGRAM_BYTES = 1 << 30 /* of text, or of CBOR without its tensors */
+};
 
 typedef struct fnzi_value {
   const char *name;             /* unique in its graph */
@@ -22,13 +33,14 @@ typedef struct fnzi_value {
 } fnzi_value;
 
 typedef struct fnzi_node {
-  const fnz_op *op;   /* NULL for a higher-order operator */
-  const char *target; /* fnz_op_name(op), or "higher_order.cond", "_operator.add" */
-  fnz_arg *args;      /* op: one per parameter, FNZ_ARG_DEFAULT where not given */
-  fnz_arg *outputs;   /* VALUE, LIST of VALUE, NONE, SYMBOL, TOKEN; one per return */
+  const fnz_op *op;             /* NULL for a higher-order operator */
+  const char *target;           /* fnz_op_name(op), or "higher_order.cond", "_operator.add" */
+  fnz_arg *args;                /* op: one per parameter, FNZ_ARG_DEFAULT where not given */
+  fnz_arg *outputs;             /* VALUE, LIST of VALUE, NONE, SYMBOL, TOKEN; one per return */
   const char *const *arg_names; /* only where op is NULL: keyword or "" for each; may be NULL */
   const char *source;           /* stack trace or "file:line", "" when unknown */
-  const char *metadata; /* the node's other metadata as JSON text `{"key": "value"}`; NULL if none */
+  const char
+      *metadata; /* the node's other metadata as JSON text `{"key": "value"}`; NULL if none */
   uint32_t nargs, noutputs;
 } fnzi_node;
 
@@ -37,9 +49,16 @@ typedef struct fnzi_graph {
   fnz_arg *inputs, *outputs;
   uint32_t ninputs, noutputs;
   bool returns_single; /* of a region: a bare tensor instead of a tuple */
-  struct { fnzi_value *data; size_t count, capacity; } values;
-  struct { fnzi_node *data; size_t count, capacity; } nodes;
+  struct {
+    fnzi_value *data;
+    size_t count, capacity;
+  } values;
+  struct {
+    fnzi_node *data;
+    size_t count, capacity;
+  } nodes;
   fnzi_map names; /* value name -> index */
+  fnzi_map stems; /* stem of fresh names -> next number */
 } fnzi_graph;
 
 /* A symbolic size: the exporter's text (sympy) and the example value. Index 0 is unused. */
@@ -74,13 +93,31 @@ typedef struct fnzi_weight {
 struct fnz_program {
   fnz_context *ctx; /* of the thread that builds it; only its allocator is used afterwards */
   fnzi_arena arena;
-  fnzi_map strings;    /* interned strings */
-  fnzi_map geometries; /* interned geometries */
-  struct { fnzi_graph *data; size_t count, capacity; } graphs; /* [0] is the program */
-  struct { fnzi_symbol *data; size_t count, capacity; } symbols;
-  struct { fnzi_range *data; size_t count, capacity; } ranges;
-  struct { fnzi_weight *data; size_t count, capacity; } weights;
-  struct { fnz_op **data; size_t count, capacity; } custom_ops; /* declared by the program */
+  fnzi_map strings;      /* interned strings */
+  fnzi_map geometries;   /* interned geometries */
+  fnzi_map symbol_index; /* text -> index into symbols */
+  fnzi_map weight_index; /* name -> index into weights */
+  fnzi_map op_index;     /* name of a custom operator -> index into custom_ops */
+  struct {
+    fnzi_graph *data;
+    size_t count, capacity;
+  } graphs; /* [0] is the program; graphs refer only to later ones */
+  struct {
+    fnzi_symbol *data;
+    size_t count, capacity;
+  } symbols;
+  struct {
+    fnzi_range *data;
+    size_t count, capacity;
+  } ranges;
+  struct {
+    fnzi_weight *data;
+    size_t count, capacity;
+  } weights;
+  struct {
+    fnz_op **data;
+    size_t count, capacity;
+  } custom_ops;             /* declared by the program */
   fnz_input_spec *inputs;   /* graphs[0].ninputs of them */
   fnz_output_spec *outputs; /* graphs[0].noutputs of them */
   const char *torch_version;
@@ -89,12 +126,12 @@ struct fnz_program {
 
 /* --- Building ------------------------------------------------------------------------------------
  * Whatever is handed in is copied or interned unless said otherwise. */
+/* An empty program. It has no graph yet: the first fnzi_graph_add makes graph 0. */
 FNZ_MUST_CHECK fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out);
 FNZ_MUST_CHECK fnz_status fnzi_graph_add(fnz_program *p, const char *name, uint32_t *out);
 
 /* The same pointer for the same bytes. */
-FNZ_MUST_CHECK fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size,
-                                      const char **out);
+FNZ_MUST_CHECK fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size, const char **out);
 /* The same pointer for equal geometries. Checks rank, sizes >= 0 and that numel and the extent in
  * bytes fit 63 bits (LIMIT, BOUNDS, OVERFLOW). */
 FNZ_MUST_CHECK fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g,
@@ -111,18 +148,33 @@ FNZ_MUST_CHECK fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const c
 FNZ_MUST_CHECK fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
                                                const fnz_geometry *geometry, uint32_t node,
                                                uint32_t *out);
-/* Appends a node. `args` and `outputs` are deep-copied into the arena; `node` may leave them NULL to
- * have zeroed room of nargs and noutputs. The strings of `node` must live as long as the program. */
+/* Appends a node. `args` and `outputs` are deep-copied into the arena; `node` may leave them NULL
+ * to have zeroed room of nargs and noutputs. The strings of `node` must live as long as the
+ * program. */
 FNZ_MUST_CHECK fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node,
                                         uint32_t *out);
+/* The same for a node whose arrays lie in the arena already: nothing is copied. */
+FNZ_MUST_CHECK fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const fnzi_node *node,
+                                           uint32_t *out);
 /* Deep copy of a list of arguments into the arena of the program; strings are interned. */
 FNZ_MUST_CHECK fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count,
                                          fnz_arg **out);
-/* `blob` is retained. */
+/* `blob` is retained. The name must be new (DUPLICATE). */
 FNZ_MUST_CHECK fnz_status fnzi_weight_add(fnz_program *p, const char *name, fnzi_blob *blob,
                                           const fnz_geometry *geometry);
 
-/* --- Looking --------------------------------------------------------------------------------------- */
+/* Zeroed room for the inputs, outputs and, of graph 0, their signature. The caller fills it in. */
+FNZ_MUST_CHECK fnz_status fnzi_graph_set_inputs(fnz_program *p, uint32_t graph, size_t count);
+FNZ_MUST_CHECK fnz_status fnzi_graph_set_outputs(fnz_program *p, uint32_t graph, size_t count);
+FNZ_MUST_CHECK fnz_status fnzi_range_add(fnz_program *p, const char *symbol, int64_t min,
+                                         int64_t max);
+/* Declares an operator outside ATen by its schema, "ns::name.overload(...) -> ...". Declaring it
+ * again with the same text gives the same operator, with another text it is a DUPLICATE. */
+FNZ_MUST_CHECK fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema,
+                                             const fnz_op **out);
+
+/* --- Looking
+ * --------------------------------------------------------------------------------------- */
 static inline fnzi_graph *fnzi_graph_at(const fnz_program *p, uint32_t graph) {
   return &p->graphs.data[graph];
 }
@@ -132,18 +184,50 @@ static inline fnzi_value *fnzi_value_at(const fnz_program *p, uint32_t graph, ui
 static inline fnzi_node *fnzi_node_at(const fnz_program *p, uint32_t graph, uint32_t node) {
   return &p->graphs.data[graph].nodes.data[node];
 }
+/* The argument refers to a value of its graph. */
+static inline bool fnzi_is_reference(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||
+         arg->tag == FNZ_ARG_OBJECT;
+}
 /* NULL when there is none. */
 const fnzi_weight *fnzi_weight_find(const fnz_program *p, const char *name);
+
+/* The operator that `name` means in this program: of the ATen table, or declared by the program.
+ * NULL when there is none. */
+const fnz_op *fnzi_op_find(const fnz_program *p, const char *name);
+
+/* It only moves elements: *_copy, *_scatter, clone, copy. */
+bool fnzi_op_is_copy(const fnz_op *op);
 
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
 FNZ_MUST_CHECK fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
                                           fnz_status (*visit)(void *user, const fnz_arg *arg),
                                           void *user);
 
+/* The same, step by step, with the lists seen: OPEN and CLOSE come with the list itself. COMPLEX
+ * counts as one item. Lists deeper than FNZI_MAX_NESTING end the walk with TOO_DEEP. */
+typedef enum fnzi_step {
+  FNZI_STEP_END,
+  FNZI_STEP_ITEM,
+  FNZI_STEP_OPEN,
+  FNZI_STEP_CLOSE,
+  FNZI_STEP_TOO_DEEP
+} fnzi_step;
+typedef struct fnzi_walk {
+  struct {
+    const fnz_arg *at, *end;
+  } level[FNZI_MAX_NESTING + 1];
+  uint32_t depth;
+  const fnz_arg *arg; /* that the last step stands at */
+} fnzi_walk;
+void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count);
+fnzi_step fnzi_walk_next(fnzi_walk *walk);
+
 /* "node 12 (add_.Tensor at model.py:7)" into `out`, for messages. */
 void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]);
 
-/* --- Geometry (program/geometry.c) ----------------------------------------------------------------- */
+/* --- Geometry (program/geometry.c)
+ * ----------------------------------------------------------------- */
 /* Row-major strides of the sizes. */
 void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out);
 bool fnzi_is_contiguous(const fnz_geometry *g);
@@ -159,7 +243,8 @@ bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);
 FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim,
                                         uint32_t rank, uint32_t *out);
 
-/* --- Formats (program/formats/) ------------------------------------------------------------------- */
+/* --- Formats (program/formats/)
+ * ------------------------------------------------------------------- */
 typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
 typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out);
 fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;

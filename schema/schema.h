@@ -183,6 +183,11 @@ typedef enum fnzi_result_kind {
  * FNZI_RESULT_SELF. */
 fnzi_result_kind fnzi_op_result_kind(const fnz_op *op);
 
+/* Each element of the result depends on the elements at its place (after broadcasting) alone. */
+static inline bool fnzi_op_is_elementwise(const fnz_op *op) {
+  return (op->tags & FNZI_TAG_POINTWISE) || fnzi_op_result_kind(op) != FNZI_RESULT_SELF;
+}
+
 /* The dtype a pointwise operator computes, from its arguments. `geometry_of(user, arg)` gives the
  * geometry of a tensor argument. */
 fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,

@@ -1,17 +1,19 @@
 /* views.h - operators whose result is a window into their argument's memory.
  *
  * views.def has one row per view operator; each family file holds, side by side, how the window is
- * computed (forward) and how a changed window goes back into its base (reverse). composites.def has
- * the operators that are a view, the argument itself or a copy, depending on eager geometry. */
+ * computed (forward) and how a changed window goes back into its base (reverse). path.c finds the
+ * shortest way from one window to another; oracle.c tells which windows share memory. composites.h
+ * has the operators that are a view, the argument itself or a copy, depending on eager geometry. */
 #ifndef FNZI_VIEWS_H
 #define FNZI_VIEWS_H
 
 #include "program/program.h"
+#include "views/emit.h"
 
 typedef struct fnzi_view fnzi_view; /* a row of views.def */
 
 /* The row of a view operator (select.int), of its copying twin (select_copy.int) or of its in-place
- * form (squeeze_.dim); NULL when op is none of these. */
+ * form (squeeze_.dim); NULL when op is none of these. Looks through the table: keep the answer. */
 const fnzi_view *fnzi_view_find(const fnz_op *op);
 
 /* The windows that a view operator opens: geometries in the storage of `base`.
@@ -23,5 +25,60 @@ FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *
                                             const fnz_op *op, const fnz_arg *args, size_t nargs,
                                             const fnz_geometry *base, fnz_geometry **out,
                                             size_t *count);
+
+/* --- One window, opened from its base -------------------------------------------------------------- */
+typedef struct fnzi_view_step {
+  const fnzi_view *view;
+  const fnz_op *op;
+  const fnz_arg *args; /* args[0], the base, is not looked at */
+  uint32_t nargs;
+  uint32_t index; /* which window, where the operator opens several */
+  const fnz_geometry *base, *window;
+} fnzi_view_step;
+
+/* The reverse of the step needs the old value of its base. */
+bool fnzi_view_step_needs_base(const fnzi_view_step *step);
+/* The new value of the base after the window got a new value. */
+FNZ_MUST_CHECK fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit, const fnzi_view_step *step,
+                                            fnzi_emitted base, fnzi_emitted window,
+                                            fnzi_emitted *out);
+
+/* --- From one window to a smaller one (path.c) ------------------------------------------------------ */
+enum { FNZI_MAX_STEPS = 2 * FNZ_MAX_RANK + 4 };
+
+typedef struct fnzi_path {
+  fnzi_view_step steps[FNZI_MAX_STEPS];
+  size_t count;
+} fnzi_path;
+
+/* The steps select, slice, permute, unsqueeze and expand that lead from one window of a storage to
+ * another, at most one per dimension and kind, however the second was reached. *found is false when
+ * the second window is not made of whole ranges of the first one's dimensions. */
+FNZ_MUST_CHECK fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from,
+                                        const fnz_geometry *to, fnzi_path *path, bool *found);
+/* The way over the flat memory: the root in memory order, as one dimension, under the right dtype,
+ * and one as_strided. Exists when the root fills its memory (else *found is false). */
+FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root,
+                                         const fnz_geometry *to, fnzi_path *path, bool *found);
+
+/* --- Who shares memory with whom (oracle.c) --------------------------------------------------------- */
+typedef enum fnzi_relation {
+  FNZI_DISJOINT,
+  FNZI_EQUAL,    /* the same set of bytes */
+  FNZI_CONTAINS, /* the first has all bytes of the second, and more */
+  FNZI_INSIDE,   /* the other way round */
+  FNZI_OVERLAPS, /* some bytes in common, each has others */
+  FNZI_UNKNOWN   /* not decided within the work allowed: treat as overlapping */
+} fnzi_relation;
+
+/* Two windows of one storage. `frame` is the geometry of the storage's root, or NULL: answers are
+ * exact for boxes of its dimensions, and for everything whose bytes, the span from first to last,
+ * are at most `work`. */
+fnzi_relation fnzi_relate(const fnz_geometry *a, const fnz_geometry *b, const fnz_geometry *frame,
+                          int64_t work);
+enum { FNZI_LITTLE_WORK = 2048, FNZI_MUCH_WORK = 1 << 14 };
+
+/* Some element is shown twice. FNZI_DISJOINT: no; FNZI_OVERLAPS: yes; FNZI_UNKNOWN. */
+fnzi_relation fnzi_self_relation(const fnz_geometry *g, int64_t work);
 
 #endif

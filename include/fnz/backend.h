@@ -16,18 +16,19 @@ typedef uint64_t fnz_handle; /* 0 is never a value */
 
 /** A request to apply one functional operator.
  *
- * args     one per argument of the schema; tensors are FNZ_ARG_VALUE with a handle, also in lists.
- *          FNZ_ARG_LAST_USE on one says that its memory may be reused: the backend must not release
- *          it, but need not keep its contents.
- * outputs  `noutputs` entries, one per tensor result, lists flattened. On entry: the expected
- *          geometry, or NULL when the caller does not know it (the backend's shape rule decides).
- *          `known` outputs are an instruction: a result of another dtype or size is an error.
- * source   where the node came from, "" when unknown. */
+ * args      one per parameter of the schema; tensors are FNZ_ARG_VALUE with a handle, also in lists.
+ *           FNZ_ARG_LAST_USE on one says that its memory may be reused: the backend must not release
+ *           it, but need not keep its contents.
+ * expected  NULL when the caller does not know the results (the backend's shape rule decides). Else
+ *           one entry per tensor result, lists flattened, `capacity` of apply() in number: the
+ *           geometry it must have, or NULL for one that is not known or undefined. A result of
+ *           another dtype or size is an error.
+ * source    where the node came from, "" when unknown. */
 typedef struct fnz_call {
   const fnz_op *op;
   const fnz_arg *args;
   size_t nargs;
-  const fnz_geometry *const *expected; /* NULL, or `noutputs` entries that may be NULL */
+  const fnz_geometry *const *expected;
   const char *source;
 } fnz_call;
 
@@ -63,6 +64,10 @@ typedef struct fnz_backend {
  * out: ends with fnz_backend_destroy(). The context must outlive it and be used by one thread. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads,
                                                          fnz_backend **out);
+
+/** Shapes only: values are geometries, by the same shape rules that the CPU backend uses. Upload
+ * ignores the cells, download fails. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_meta_backend_create(fnz_context *ctx, fnz_backend **out);
 
 /** Hashes instead of numbers: data movement is exact, every computing operator is an uninterpreted
  * function of its name, attributes and inputs, element by element. No kernel is needed, so any

@@ -9,6 +9,7 @@
 #include <fnz/functionalize.h>
 #include <fnz/ops.h>
 #include <fnz/program.h>
+#include <fnz/recorder.h>
 #include <fnz/status.h>
 #include <fnz/tensor.h>
 #include <fnz/types.h>

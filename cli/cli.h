@@ -1,0 +1,178 @@
+/* cli.h - what the verbs of the command share: one call with its options and all that it owns.
+ *
+ * Every function that can fail returns an exit code: 0, or what the process ends with after the one
+ * line on standard error has been printed. What a call owns is ended in one place, cli_call_end(),
+ * so verbs return early and free nothing. */
+#ifndef FNZ_CLI_CLI_H
+#define FNZ_CLI_CLI_H
+
+#include <fnz/fnz.h>
+
+#include <stdio.h>
+
+enum { CLI_DONE = 0, CLI_NEGATIVE = 1, CLI_REFUSED = 2, CLI_IO = 3, CLI_MEMORY = 4, CLI_BUG = 5 };
+enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2 };
+
+#define CLI_TRY(expr)                                                                              \
+  do {                                                                                             \
+    int try_exit_ = (expr);                                                                        \
+    if (try_exit_ != CLI_DONE)                                                                     \
+      return try_exit_;                                                                            \
+  } while (0)
+
+/* Every option of every verb. Columns: name, its value as help shows it (NULL for a flag), help. */
+#define CLI_OPTION_ROWS(ROW)                                                                       \
+  ROW(OUTPUT, "-o", "FILE", "write to FILE, whole or not at all; - is standard output")            \
+  ROW(TO, "--to", "FORMAT", "cbor, text or dot; without it the extension of FILE decides")         \
+  ROW(VIEWS, "--views", "KIND", "copy: no result shares memory; keep: views that only read stay")  \
+  ROW(STATE, "--state", "KIND", "outputs: final values of mutated state are extra outputs")        \
+  ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
+  ROW(INPUTS, "--inputs", "FILE", "safetensors file with the inputs by graph name")                \
+  ROW(OUTPUTS, "--outputs", "FILE", "safetensors file to write; without it results are listed")    \
+  ROW(ORIGINAL, "--original", NULL, "run the program as read, on real aliasing memory")            \
+  ROW(DEVICE, "--device", "DEVICE", "cpu")                                                         \
+  ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
+  ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
+  ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
+  ROW(KIND, "--kind", "KIND",                                                                      \
+      "only operators of this kind: functional, inplace, out, mutable ...")                        \
+  ROW(JSON, "--json", NULL, "figures as JSON on standard output")                                  \
+  ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
+  ROW(VERBOSE, "--verbose", NULL, "print the summary also when standard error is no terminal")     \
+  ROW(HELP, "--help", NULL, "print this help")
+
+typedef enum cli_option {
+#define CLI_OPTION_ENUM(id, name, value, help) CLI_##id,
+  CLI_OPTION_ROWS(CLI_OPTION_ENUM)
+#undef CLI_OPTION_ENUM
+      CLI_OPTION_COUNT
+} cli_option;
+
+#define CLI_BIT(option) (1u << CLI_##option)
+
+/* What is timed, in the order in which it happens. */
+#define CLI_PHASE_ROWS(ROW)                                                                        \
+  ROW(READ, "read")                                                                                \
+  ROW(FUNCTIONALIZE, "functionalize") ROW(VERIFYING, "verify") ROW(RUN, "run") ROW(WRITE, "write")
+
+typedef enum cli_phase {
+#define CLI_PHASE_ENUM(id, name) CLI_PHASE_##id,
+  CLI_PHASE_ROWS(CLI_PHASE_ENUM)
+#undef CLI_PHASE_ENUM
+      CLI_PHASE_COUNT
+} cli_phase;
+
+typedef struct cli_call cli_call;
+
+typedef struct cli_verb {
+  const char *name, *operands;
+  int least, most; /* how many operands */
+  uint32_t options;
+  const char *summary, *examples;
+  int (*run)(cli_call *call);
+} cli_verb;
+
+/* Every verb, one file each. Columns: name, operands, fewest and most of them, options besides
+ * quiet, verbose and help, what it does, examples. */
+#define CLI_VERB_ROWS(ROW)                                                                         \
+  ROW(convert, "IN", 1, 1,                                                                         \
+      CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(VERIFY) |          \
+          CLI_BIT(JSON),                                                                           \
+      "functionalize a program and write it",                                                      \
+      "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
+      "  fnz convert model.pt2 --to text | less\n"                                                 \
+      "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
+  ROW(run, "IN", 1, 1,                                                                             \
+      CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) | CLI_BIT(THREADS), \
+      "run a program without mutation, or with --original as it was traced",                       \
+      "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
+      "  fnz run model.pt2 --inputs in.safetensors --original\n")                                  \
+  ROW(verify, "IN [B]", 1, 2, CLI_BIT(INPUTS) | CLI_BIT(TRIALS),                                   \
+      "compare a program with its functional form, or with the program B",                         \
+      "  fnz verify model.pt2\n"                                                                   \
+      "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
+      "  fnz verify model.pt2 --inputs in.safetensors\n")                                          \
+  ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL), "print a program as text",                            \
+      "  fnz show model.pt2\n"                                                                     \
+      "  fnz show model.pt2 --functional\n")                                                       \
+  ROW(stats, "IN", 1, 1, CLI_BIT(JSON),                                                            \
+      "count operators, views, writes and copies before and after",                                \
+      "  fnz stats model.pt2\n"                                                                    \
+      "  fnz stats model.pt2 --json\n")                                                            \
+  ROW(draw, "IN", 1, 1, CLI_BIT(OUTPUT) | CLI_BIT(FUNCTIONAL),                                     \
+      "draw a program: .dot, or .svg with Graphviz",                                               \
+      "  fnz draw model.pt2 -o model.svg\n"                                                        \
+      "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
+  ROW(ops, "[NAME]", 0, 1, CLI_BIT(KIND) | CLI_BIT(JSON),                                          \
+      "list the operators, or say what is known of one",                                           \
+      "  fnz ops add_.Tensor\n"                                                                    \
+      "  fnz ops --kind mutable\n")
+
+#define CLI_VERB_DECLARE(name, operands, least, most, options, summary, examples)                  \
+  int cli_##name(cli_call *call);
+CLI_VERB_ROWS(CLI_VERB_DECLARE)
+#undef CLI_VERB_DECLARE
+
+struct cli_call {
+  const cli_verb *verb;
+  const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
+  const char *operands[2];
+  int noperands;
+  bool talks; /* summary and progress go to standard error */
+  fnz_context *ctx;
+  fnz_program *program, *other, *functional;
+  fnz_arrays *inputs, *outputs;
+  fnz_backend *backend;
+  fnz_buffer in, out;
+  double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
+  double began;
+};
+
+/* --- Options (options.c)
+ * -------------------------------------------------------------------------- */
+int cli_parse(cli_call *call, int argc, char **argv);
+void cli_print_options(uint32_t options);
+bool cli_has(const cli_call *call, cli_option option);
+bool cli_ends_with(const char *path, const char *end);
+/* The number that an option gives, `fallback` without it; outside of [least, most] is bad usage. */
+int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,
+               int *out);
+
+/* --- Failing and telling (report.c)
+ * ----------------------------------------------------------------- */
+/* Prints `fnz: CLASS: where: message`, returns the exit code of the class. */
+int cli_fail(fnz_class kind, const char *where, const char *format, ...) FNZ_PRINTF(3, 4);
+/* Bad usage: names the verb, points to its help, exit 64. */
+int cli_usage(const cli_call *call, const char *format, ...) FNZ_PRINTF(2, 3);
+/* Turns what a library call returned into an exit code; `file` is said first, "-" as standard
+ * input; NULL when the library names the place.  */
+int cli_check(const cli_call *call, fnz_status status, const char *file);
+/* Standard output took everything? */
+int cli_flush(void);
+void cli_json_string(FILE *to, const char *text);
+/* The figures of the program as read and of its functional form, as JSON or for a person. */
+void cli_print_json(const cli_call *call);
+void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
+void cli_print_times(const cli_call *call, FILE *to);
+/* One line: name, dtype, sizes and the first elements. */
+void cli_print_array(const fnz_array *array);
+
+/* --- Steps that verbs share (steps.c)
+ * ----------------------------------------------------------------- */
+void cli_call_end(cli_call *call);
+void cli_phase_begin(cli_call *call, cli_phase phase);
+void cli_phase_end(cli_call *call, cli_phase phase);
+/* Each of these makes one of the things that the call owns. */
+int cli_read_program(cli_call *call, const char *path, fnz_program **out);
+/* Into call->functional; `path` is where the program came from. */
+int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
+int cli_read_inputs(cli_call *call);
+int cli_compare(cli_call *call, const fnz_program *functional, int trials);
+/* Writes a program in a format into call->out. */
+int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format);
+/* Sends call->out to a file or, for "-", to standard output. */
+int cli_deliver(cli_call *call, const char *path);
+/* The program that --functional speaks of. */
+int cli_chosen(cli_call *call, const fnz_program **out);
+
+#endif

@@ -1,0 +1,73 @@
+/* convert.c - reads a program, functionalizes it, checks it if asked to, and writes it. */
+#include "cli/cli.h"
+
+#include <string.h>
+#include <unistd.h>
+
+typedef struct format_row {
+  const char *extension;
+  fnz_format format;
+  bool writes;
+} format_row;
+
+static const format_row formats[] = {
+#define FORMAT_ROW(id, name, extension, reads, writes) {extension, FNZ_FORMAT_##id, writes},
+    FNZ_FORMAT_ROWS(FORMAT_ROW)
+#undef FORMAT_ROW
+};
+
+enum { FORMATS = sizeof formats / sizeof *formats };
+
+static int format_of_path(const cli_call *call, const char *path, fnz_format *out) {
+  for (int i = 0; i < FORMATS; i++) {
+    if (!cli_ends_with(path, formats[i].extension))
+      continue;
+    *out = formats[i].format;
+    return formats[i].writes ? CLI_DONE
+                             : cli_fail(FNZ_CLASS_UNSUPPORTED, path,
+                                        "%s cannot be written yet; use --to cbor or --to text",
+                                        formats[i].extension);
+  }
+  return cli_usage(call, "the extension of %s says no format; add --to cbor, text or dot", path);
+}
+
+static int choose_format(const cli_call *call, const char *path, fnz_format *out) {
+  *out = FNZ_FORMAT_TEXT;
+  if (cli_has(call, CLI_TO))
+    *out = fnz_format_find(call->options[CLI_TO]);
+  else if (strcmp(path, "-") != 0)
+    return format_of_path(call, path, out);
+  if (strcmp(path, "-") != 0)
+    return CLI_DONE;
+  if (cli_has(call, CLI_JSON))
+    return cli_usage(call, "--json and the program cannot both go to standard output; add -o FILE");
+  if (*out == FNZ_FORMAT_CBOR && isatty(STDOUT_FILENO))
+    return cli_usage(call, "cbor is not for a terminal; add -o FILE");
+  return CLI_DONE;
+}
+
+static void tell(const cli_call *call, const char *path) {
+  cli_print_summary(call, stderr, strcmp(path, "-") == 0 ? "(output)" : path);
+  if (cli_has(call, CLI_VERIFY))
+    fprintf(stderr,
+            "equal to the original for all values of these shapes (hash domain, %d seeds)\n",
+            CLI_DEFAULT_TRIALS);
+  cli_print_times(call, stderr);
+}
+
+int cli_convert(cli_call *call) {
+  const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
+  fnz_format format;
+  CLI_TRY(choose_format(call, path, &format));
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
+  if (cli_has(call, CLI_VERIFY))
+    CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
+  CLI_TRY(cli_serialize(call, call->functional, format));
+  CLI_TRY(cli_deliver(call, path));
+  if (call->talks)
+    tell(call, path);
+  if (cli_has(call, CLI_JSON))
+    cli_print_json(call);
+  return cli_flush();
+}

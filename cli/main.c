@@ -1,0 +1,89 @@
+/* main.c - the command: picks the verb, gives it a call, ends the call. */
+#include "cli/cli.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static const cli_verb verbs[] = {
+#define VERB_ROW(name, operands, least, most, options, summary, examples)                          \
+  {#name, operands, least, most, options, summary, examples, cli_##name},
+    CLI_VERB_ROWS(VERB_ROW)
+#undef VERB_ROW
+};
+
+enum { VERBS = sizeof verbs / sizeof *verbs };
+
+/* Verbs that are planned: refused by name, so that nobody takes them for a typing mistake. */
+static const char *const planned[] = {"lint", "explain", "diff", "bench", "fuzz"};
+
+enum { PLANNED = sizeof planned / sizeof *planned };
+
+static int help(void) {
+  printf("fnz %s - rewrites traced tensor programs so that nothing aliases and nothing is written\n"
+         "\nusage: fnz VERB [options] ...\n\n",
+         fnz_version());
+  for (int i = 0; i < VERBS; i++)
+    printf("  %-8s %-10s %s\n", verbs[i].name, verbs[i].operands, verbs[i].summary);
+  printf("\nIN is a .pt2 file, the model.json of one, fnz CBOR or fnz text, known by its content;\n"
+         "- is standard input. fnz VERB --help says more, with examples.\n\n"
+         "examples:\n"
+         "  fnz convert model.pt2 -o model.cbor --verify\n"
+         "  fnz show model.pt2 --functional\n"
+         "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n\n"
+         "exit: 0 done, 1 a negative answer, 2 input refused, 3 I/O, 4 out of memory,\n"
+         "      5 an internal check failed, 64 bad usage\n");
+  return cli_flush();
+}
+
+static int verb_help(const cli_verb *verb) {
+  printf("usage: fnz %s %s [options]\n\n%s\n\noptions:\n", verb->name, verb->operands,
+         verb->summary);
+  cli_print_options(verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP));
+  printf("\nexamples:\n%s", verb->examples);
+  return cli_flush();
+}
+
+static const cli_verb *find_verb(const char *name) {
+  for (int i = 0; i < VERBS; i++)
+    if (strcmp(name, verbs[i].name) == 0)
+      return &verbs[i];
+  return NULL;
+}
+
+static int refuse_verb(const char *name) {
+  for (int i = 0; i < PLANNED; i++)
+    if (strcmp(name, planned[i]) == 0)
+      return cli_fail(FNZ_CLASS_UNSUPPORTED, name, "this verb is not there yet; see fnz --help");
+  return cli_usage(NULL, "there is no verb %s", name);
+}
+
+static int run_verb(const cli_verb *verb, int argc, char **argv) {
+  cli_call call = {.verb = verb};
+  for (int i = 0; i < CLI_PHASE_COUNT; i++)
+    call.ms[i] = -1;
+  CLI_TRY(cli_parse(&call, argc, argv));
+  if (cli_has(&call, CLI_HELP))
+    return verb_help(verb);
+  call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
+  if (fnz_context_create(NULL, &call.ctx) != FNZ_OK)
+    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  int result = verb->run(&call);
+  cli_call_end(&call);
+  return result;
+}
+
+int main(int argc, char **argv) {
+  /* A reader that goes away is an error of the write, not the end of the process. */
+  signal(SIGPIPE, SIG_IGN);
+  if (argc < 2)
+    return cli_usage(NULL, "a verb is missing");
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+    return help();
+  if (strcmp(argv[1], "--version") == 0) {
+    printf("fnz %s\n", fnz_version());
+    return cli_flush();
+  }
+  const cli_verb *verb = find_verb(argv[1]);
+  return verb ? run_verb(verb, argc - 2, argv + 2) : refuse_verb(argv[1]);
+}

@@ -1,0 +1,160 @@
+/* options.c - reading the command line by the rows of cli.h: options in any place, `--name value`
+ * or
+ * `--name=value`, `--` before operands that begin with a dash. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct option_row {
+  const char *name, *value, *help;
+} option_row;
+
+static const option_row rows[] = {
+#define OPTION_ROW(id, name, value, help) {name, value, help},
+    CLI_OPTION_ROWS(OPTION_ROW)
+#undef OPTION_ROW
+};
+
+/* Options that take one of a few words; `exists` is false for words that are planned. */
+typedef struct choice_row {
+  const char *word;
+  cli_option option;
+  bool exists;
+} choice_row;
+
+static const choice_row choices[] = {
+#define FORMAT_CHOICE(id, name, extension, reads, writes) {name, CLI_TO, writes},
+    FNZ_FORMAT_ROWS(FORMAT_CHOICE)
+#undef FORMAT_CHOICE
+        {"copy", CLI_VIEWS, true},
+    {"keep", CLI_VIEWS, true},
+    {"strided", CLI_VIEWS, false},
+    {"outputs", CLI_STATE, true},
+    {"epilogue", CLI_STATE, false},
+    {"cpu", CLI_DEVICE, true},
+    {"cuda", CLI_DEVICE, false},
+    {"functional", CLI_KIND, true},
+    {"inplace", CLI_KIND, true},
+    {"out", CLI_KIND, true},
+    {"mutable", CLI_KIND, true},
+    {"scratch", CLI_KIND, true},
+};
+
+enum { CHOICES = sizeof choices / sizeof *choices };
+
+bool cli_has(const cli_call *call, cli_option option) {
+  return call->options[option] != NULL;
+}
+
+bool cli_ends_with(const char *path, const char *end) {
+  size_t length = strlen(path), tail = strlen(end);
+  return length > tail && strcmp(path + length - tail, end) == 0;
+}
+
+void cli_print_options(uint32_t options) {
+  for (int i = 0; i < CLI_OPTION_COUNT; i++) {
+    if (!(options & 1u << i))
+      continue;
+    char left[32];
+    snprintf(left, sizeof left, "%s %s", rows[i].name, rows[i].value ? rows[i].value : "");
+    printf("  %-17s %s\n", left, rows[i].help);
+  }
+}
+
+/* "cuda:1" is the word cuda. */
+static bool is_word(const char *value, const char *word) {
+  size_t length = strcspn(value, ":");
+  return strlen(word) == length && strncmp(value, word, length) == 0;
+}
+
+static int check_choice(const cli_call *call, cli_option option, const char *value) {
+  char words[128] = "";
+  for (int i = 0; i < CHOICES; i++) {
+    if (choices[i].option != option)
+      continue;
+    if (is_word(value, choices[i].word))
+      return choices[i].exists
+                 ? CLI_DONE
+                 : cli_fail(FNZ_CLASS_UNSUPPORTED, rows[option].name,
+                            "%s is not there yet; see fnz %s --help", value, call->verb->name);
+    size_t used = strlen(words);
+    if (choices[i].exists)
+      snprintf(words + used, sizeof words - used, "%s%s", used ? ", " : "", choices[i].word);
+  }
+  if (!*words)
+    return CLI_DONE;
+  return cli_usage(call, "%s takes one of %s, not %s", rows[option].name, words, value);
+}
+
+static int find_option(const cli_call *call, const char *argument) {
+  uint32_t taken = call->verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP);
+  size_t length = strcspn(argument, "=");
+  for (int i = 0; i < CLI_OPTION_COUNT; i++)
+    if ((taken & 1u << i) && strlen(rows[i].name) == length &&
+        strncmp(argument, rows[i].name, length) == 0)
+      return i;
+  return -1;
+}
+
+static int set_option(cli_call *call, int argc, char **argv, int *at) {
+  const char *argument = argv[*at];
+  int option = find_option(call, argument);
+  if (option < 0)
+    return cli_usage(call, "there is no option %s", argument);
+  if (call->options[option])
+    return cli_usage(call, "%s is given twice", rows[option].name);
+  const char *value = strchr(argument, '=');
+  if (!rows[option].value && value)
+    return cli_usage(call, "%s takes no value", rows[option].name);
+  if (!rows[option].value) {
+    call->options[option] = "";
+    return CLI_DONE;
+  }
+  if (!value && ++*at >= argc)
+    return cli_usage(call, "%s needs a value: %s", rows[option].name, rows[option].value);
+  call->options[option] = value ? value + 1 : argv[*at];
+  return check_choice(call, (cli_option)option, call->options[option]);
+}
+
+static int add_operand(cli_call *call, const char *operand) {
+  if (call->noperands == call->verb->most)
+    return cli_usage(call, "%s is one operand too many; it takes %s", operand,
+                     *call->verb->operands ? call->verb->operands : "none");
+  call->operands[call->noperands++] = operand;
+  return CLI_DONE;
+}
+
+int cli_parse(cli_call *call, int argc, char **argv) {
+  bool options_over = false;
+  for (int i = 0; i < argc; i++) {
+    if (!options_over && strcmp(argv[i], "--") == 0)
+      options_over = true;
+    else if (options_over || argv[i][0] != '-' || argv[i][1] == 0)
+      CLI_TRY(add_operand(call, argv[i]));
+    else
+      CLI_TRY(set_option(call, argc, argv, &i));
+  }
+  if (cli_has(call, CLI_HELP))
+    return CLI_DONE;
+  if (call->noperands < call->verb->least)
+    return cli_usage(call, "it needs %s", call->verb->operands);
+  return CLI_DONE;
+}
+
+int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,
+               int *out) {
+  *out = fallback;
+  const char *text = call->options[option];
+  if (!text)
+    return CLI_DONE;
+  char *end;
+  errno = 0;
+  long value = strtol(text, &end, 10);
+  if (end == text || *end || errno || value < least || value > most)
+    return cli_usage(call, "%s takes a number from %d to %d, not %s", rows[option].name, least,
+                     most, text);
+  *out = (int)value;
+  return CLI_DONE;
+}

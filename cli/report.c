@@ -1,0 +1,133 @@
+/* report.c - everything the command says: one line for a failure, a summary for a person, JSON for
+ * a program. Failures and summaries go to standard error, results to standard output. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+
+/* Exit codes by fnz_status, in its order. */
+static const int exits[] = {CLI_DONE, CLI_MEMORY, CLI_BUG, CLI_REFUSED, CLI_REFUSED,
+                            CLI_IO,   CLI_IO,     CLI_BUG, CLI_NEGATIVE};
+
+static const fnz_status statuses[] = {
+#define CLASS_STATUS(name, status) status,
+    FNZ_CLASS_ROWS(CLASS_STATUS)
+#undef CLASS_STATUS
+};
+
+static void line(fnz_class kind, const char *file, const char *where, const char *message) {
+  fprintf(stderr, "fnz: %s: %s%s%s%s%s\n", fnz_class_name(kind), file, *file ? ": " : "", where,
+          *where ? ": " : "", message);
+}
+
+int cli_fail(fnz_class kind, const char *where, const char *format, ...) {
+  char message[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  line(kind, "", where, message);
+  return exits[statuses[kind]];
+}
+
+int cli_usage(const cli_call *call, const char *format, ...) {
+  char message[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  const char *verb = call ? call->verb->name : "";
+  fprintf(stderr, "fnz: %s: %s%s%s; see fnz %s%s--help\n", fnz_class_name(FNZ_CLASS_ARGUMENT), verb,
+          *verb ? ": " : "", message, verb, *verb ? " " : "");
+  return CLI_USAGE;
+}
+
+int cli_check(const cli_call *call, fnz_status status, const char *file) {
+  if (status == FNZ_OK)
+    return CLI_DONE;
+  const fnz_error *error = fnz_last_error(call->ctx);
+  const char *shown = !file ? "" : strcmp(file, "-") == 0 ? "standard input" : file;
+  if (strcmp(shown, error->where) == 0)
+    shown = "";
+  line(error->kind, shown, error->where, error->message);
+  return exits[status];
+}
+
+int cli_flush(void) {
+  if (fflush(stdout) == 0 && !ferror(stdout))
+    return CLI_DONE;
+  return cli_fail(FNZ_CLASS_IO, "standard output", "%s", strerror(errno));
+}
+
+void cli_json_string(FILE *to, const char *text) {
+  fputc('"', to);
+  for (const unsigned char *s = (const unsigned char *)text; *s; s++)
+    if (*s < 0x20)
+      fprintf(to, "\\u%04x", *s);
+    else
+      fprintf(to, "%s%c", *s == '"' || *s == '\\' ? "\\" : "", *s);
+  fputc('"', to);
+}
+
+/* Rows of the JSON figures that both forms have. */
+#define STATS_ROWS(ROW)                                                                            \
+  ROW(nodes) ROW(views) ROW(mutations) ROW(mutated) ROW(inputs) ROW(outputs) ROW(graphs)
+
+void cli_print_json(const cli_call *call) {
+  fnz_stats in, out;
+  fnz_program_get_stats(call->program, &in);
+  fnz_program_get_stats(call->functional, &out);
+  printf("{\n");
+#define STATS_JSON(field)                                                                          \
+  printf("  \"" #field "_in\": %zu,\n  \"" #field "_out\": %zu,\n", in.field, out.field);
+  STATS_ROWS(STATS_JSON)
+#undef STATS_JSON
+  printf("  \"copies\": %zu,\n  \"weight_bytes\": %llu,\n", out.copies,
+         (unsigned long long)out.weight_bytes);
+  printf("  \"torch\": ");
+  cli_json_string(stdout, fnz_program_torch_version(call->program));
+  printf(",\n");
+#define PHASE_JSON(id, name)                                                                       \
+  if (call->ms[CLI_PHASE_##id] >= 0)                                                               \
+    printf("  \"" name "_ms\": %.3f,\n", call->ms[CLI_PHASE_##id]);
+  CLI_PHASE_ROWS(PHASE_JSON)
+#undef PHASE_JSON
+  printf("  \"peak_bytes\": %zu\n}\n", fnz_context_peak_bytes(call->ctx));
+}
+
+static void print_origin(const cli_call *call, FILE *to) {
+  int major, minor;
+  const char *torch = fnz_program_torch_version(call->program);
+  fnz_program_schema_version(call->program, &major, &minor);
+  if (*torch)
+    fprintf(to, "        torch %s", torch);
+  if (major || minor)
+    fprintf(to, "%sschema %d.%d", *torch ? ", " : "        ", major, minor);
+  fputc('\n', to);
+}
+
+void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
+  fnz_stats in, out;
+  fnz_program_get_stats(call->program, &in);
+  fnz_program_get_stats(call->functional, &out);
+  const char *in_name = call->operands[0];
+  int width = (int)(strlen(in_name) > strlen(out_name) ? strlen(in_name) : strlen(out_name));
+  fprintf(to, "%-*s  %zu operators, %zu views, %zu writes", width, in_name, in.nodes, in.views,
+          in.mutations);
+  print_origin(call, to);
+  fprintf(to, "%-*s  %zu operators, %zu views, %zu writes; %zu state outputs; %zu copies\n", width,
+          out_name, out.nodes, out.views, out.mutations, out.mutated, out.copies);
+}
+
+void cli_print_times(const cli_call *call, FILE *to) {
+  const char *gap = "";
+#define PHASE_TIME(id, name)                                                                       \
+  if (call->ms[CLI_PHASE_##id] >= 0) {                                                             \
+    fprintf(to, "%s" name " %.1f ms", gap, call->ms[CLI_PHASE_##id]);                              \
+    gap = "   ";                                                                                   \
+  }
+  CLI_PHASE_ROWS(PHASE_TIME)
+#undef PHASE_TIME
+  fputc('\n', to);
+}

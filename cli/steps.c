@@ -1,0 +1,111 @@
+/* steps.c - the steps verbs are made of: read, functionalize, compare, write; each timed, and each
+ * leaving what it made in the call, which ends it. */
+#include "cli/cli.h"
+
+#include <string.h>
+#include <time.h>
+
+static const char *const phase_names[] = {
+#define PHASE_NAME(id, name) name,
+    CLI_PHASE_ROWS(PHASE_NAME)
+#undef PHASE_NAME
+};
+
+static double now_ms(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec * 1e3 + (double)t.tv_nsec * 1e-6;
+}
+
+/* Work that takes long says what it is doing, once it has taken a second. */
+void cli_phase_begin(cli_call *call, cli_phase phase) {
+  double now = now_ms(), spent = 0;
+  for (int i = 0; i < CLI_PHASE_COUNT; i++)
+    spent += call->ms[i] > 0 ? call->ms[i] : 0;
+  if (call->talks && spent > 1000)
+    fprintf(stderr, "fnz: %.1f s, now %s\n", spent / 1000, phase_names[phase]);
+  call->began = now;
+}
+
+void cli_phase_end(cli_call *call, cli_phase phase) {
+  double spent = now_ms() - call->began;
+  call->ms[phase] = spent + (call->ms[phase] > 0 ? call->ms[phase] : 0);
+}
+
+void cli_call_end(cli_call *call) {
+  fnz_backend_destroy(call->backend);
+  fnz_arrays_destroy(call->outputs);
+  fnz_arrays_destroy(call->inputs);
+  fnz_program_destroy(call->functional);
+  fnz_program_destroy(call->other);
+  fnz_program_destroy(call->program);
+  fnz_buffer_free(call->ctx, &call->in);
+  fnz_buffer_free(call->ctx, &call->out);
+  fnz_context_destroy(call->ctx);
+}
+
+int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
+  cli_phase_begin(call, CLI_PHASE_READ);
+  CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
+  CLI_TRY(cli_check(
+      call, fnz_program_read(call->ctx, call->in.data, call->in.size, FNZ_FORMAT_AUTO, out), path));
+  fnz_buffer_free(call->ctx, &call->in);
+  cli_phase_end(call, CLI_PHASE_READ);
+  return CLI_DONE;
+}
+
+int cli_functionalize(cli_call *call, const fnz_program *program, const char *path) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  if (cli_has(call, CLI_VIEWS) && strcmp(call->options[CLI_VIEWS], "keep") == 0)
+    options.views = FNZ_VIEWS_KEEP;
+  cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
+  CLI_TRY(
+      cli_check(call, fnz_functionalize(call->ctx, program, &options, &call->functional), path));
+  cli_phase_end(call, CLI_PHASE_FUNCTIONALIZE);
+  return CLI_DONE;
+}
+
+int cli_read_inputs(cli_call *call) {
+  const char *path = call->options[CLI_INPUTS];
+  if (!path)
+    return cli_check(call, fnz_arrays_create(call->ctx, &call->inputs), NULL);
+  if (strcmp(path, "-") == 0 && strcmp(call->operands[0], "-") == 0)
+    return cli_usage(call, "the program and its inputs cannot both come from standard input");
+  CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
+  CLI_TRY(cli_check(
+      call, fnz_arrays_read_safetensors(call->ctx, call->in.data, call->in.size, &call->inputs),
+      path));
+  fnz_buffer_free(call->ctx, &call->in);
+  return CLI_DONE;
+}
+
+int cli_compare(cli_call *call, const fnz_program *functional, int trials) {
+  cli_phase_begin(call, CLI_PHASE_VERIFYING);
+  fnz_status status = fnz_verify(call->ctx, call->program, functional, call->inputs, trials);
+  cli_phase_end(call, CLI_PHASE_VERIFYING);
+  return cli_check(call, status, call->operands[0]);
+}
+
+int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format) {
+  cli_phase_begin(call, CLI_PHASE_WRITE);
+  CLI_TRY(cli_check(call, fnz_program_write(call->ctx, program, format, &call->out), NULL));
+  cli_phase_end(call, CLI_PHASE_WRITE);
+  return CLI_DONE;
+}
+
+int cli_deliver(cli_call *call, const char *path) {
+  cli_phase_begin(call, CLI_PHASE_WRITE);
+  CLI_TRY(cli_check(call, fnz_file_write(call->ctx, path, call->out.data, call->out.size), NULL));
+  cli_phase_end(call, CLI_PHASE_WRITE);
+  return CLI_DONE;
+}
+
+int cli_chosen(cli_call *call, const fnz_program **out) {
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  *out = call->program;
+  if (!cli_has(call, CLI_FUNCTIONAL))
+    return CLI_DONE;
+  CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
+  *out = call->functional;
+  return CLI_DONE;
+}

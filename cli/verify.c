@@ -1,0 +1,51 @@
+/* verify.c - is the functional form, or another program, equal to the original? */
+#include "cli/cli.h"
+
+#include <string.h>
+
+static bool both_from_stdin(const cli_call *call) {
+  return call->noperands == 2 && strcmp(call->operands[0], "-") == 0 &&
+         strcmp(call->operands[1], "-") == 0;
+}
+
+static int read_all(cli_call *call) {
+  if (both_from_stdin(call))
+    return cli_usage(call, "the two programs cannot both come from standard input");
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  if (call->noperands == 2)
+    CLI_TRY(cli_read_program(call, call->operands[1], &call->other));
+  return cli_has(call, CLI_INPUTS) ? cli_read_inputs(call) : CLI_DONE;
+}
+
+/* What stands against the original: nothing for its own functional form, B, or B without its
+ * writes. */
+static int choose_other(cli_call *call, const fnz_program **out) {
+  *out = call->other;
+  fnz_stats figures = {0};
+  if (call->other)
+    fnz_program_get_stats(call->other, &figures);
+  if (!figures.mutations)
+    return CLI_DONE;
+  CLI_TRY(cli_functionalize(call, call->other, call->operands[1]));
+  *out = call->functional;
+  return CLI_DONE;
+}
+
+static int tell(const cli_call *call, int trials) {
+  if (!cli_has(call, CLI_QUIET))
+    printf("equal for all values of these shapes (hash domain, %d seeds%s)\n", trials,
+           call->inputs ? "; and on these inputs" : "");
+  if (call->talks)
+    cli_print_times(call, stderr);
+  return cli_flush();
+}
+
+int cli_verify(cli_call *call) {
+  const fnz_program *other;
+  int trials;
+  CLI_TRY(cli_number(call, CLI_TRIALS, CLI_DEFAULT_TRIALS, 1, 1000000, &trials));
+  CLI_TRY(read_all(call));
+  CLI_TRY(choose_other(call, &other));
+  CLI_TRY(cli_compare(call, other, trials));
+  return tell(call, trials);
+}

@@ -1,0 +1,62 @@
+/* record.c - the same calls as in compute.c over a backend that computes nothing and writes down
+ * what it is asked for: out comes a program without views and writes. */
+#include "example.h"
+
+typedef struct setting {
+  fnz_context *ctx;
+  fnz_backend *shapes, *recorder;
+  fnz_world *world;
+} setting;
+
+static void set_up(setting *s) {
+  if (fnz_context_create(NULL, &s->ctx) != FNZ_OK)
+    exit(1);
+  check(s->ctx, fnz_meta_backend_create(s->ctx, &s->shapes));
+  check(s->ctx, fnz_recorder_create(s->ctx, s->shapes, &s->recorder));
+  check(s->ctx, fnz_world_create(s->ctx, s->recorder, &s->world));
+}
+
+static void take_down(setting *s) {
+  fnz_world_destroy(s->world);
+  fnz_backend_destroy(s->recorder);
+  fnz_backend_destroy(s->shapes);
+  fnz_context_destroy(s->ctx);
+}
+
+static fnz_tensor *make_input(setting *s) {
+  const int64_t sizes[] = {2, 3}, strides[] = {3, 1};
+  fnz_geometry geometry = {.dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = strides};
+  fnz_handle value;
+  fnz_tensor *x;
+  check(s->ctx, fnz_recorder_input(s->recorder, "x", &geometry, &value));
+  check(s->ctx, fnz_tensor_wrap(s->world, NULL, value, &x));
+  return x;
+}
+
+/* The program whose result is `x` as it is now. */
+static void print_program(setting *s, fnz_tensor *x) {
+  fnz_handle value;
+  fnz_program *program;
+  fnz_buffer text = {NULL, 0, 0};
+  check(s->ctx, fnz_tensor_read(x, &value));
+  check(s->ctx, fnz_recorder_finish(s->recorder, &value, 1, &program));
+  check(s->ctx, fnz_program_write(s->ctx, program, FNZ_FORMAT_TEXT, &text));
+  printf("%s", text.data);
+  fnz_buffer_free(s->ctx, &text);
+  fnz_program_destroy(program);
+}
+
+int main(void) {
+  setting s;
+  set_up(&s);
+  fnz_tensor *x = make_input(&s);
+  fnz_tensor *y =
+      call(s.ctx, s.world, "select.int", (fnz_arg[]){tensor(x), number(0), number(1)}, 3);
+  fnz_tensor *z = call(s.ctx, s.world, "add_.Scalar", (fnz_arg[]){tensor(y), number(1)}, 2);
+  print_program(&s, x);
+  fnz_tensor_release(z);
+  fnz_tensor_release(y);
+  fnz_tensor_release(x);
+  take_down(&s);
+  return 0;
+}

@@ -1,0 +1,352 @@
+/* dispatch.c - an operator call on tensors: to the view, the composite, the write or the backend.
+ *
+ * needs   request->args complete, one per parameter, tensors as fnz_tensor pointers
+ * keeps   the order of calls that the backend sees
+ * gives   request->out: every tensor result, lists flattened */
+#include "functionalize/world.h"
+
+/* --- which rule ------------------------------------------------------------------------------------ */
+static bool is_plain_mutation(fnzi_mutation_kind kind) {
+  return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
+}
+
+static fnzi_route find_route(const fnz_op *op) {
+  bool is_inplace_view = op->view_of != FNZI_NO_OP;
+  const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
+  const fnzi_view *row = fnz_op_is_view(view) ? fnzi_view_find(view) : NULL;
+  const fnzi_composite_row *composite = fnzi_composite_find(view);
+  fnzi_route r = {.mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
+  if (!is_plain_mutation(r.mutation))
+    r.action = FNZI_ACTION_WRITE;
+  else if (is_inplace_view && (row || composite))
+    r.action = FNZI_ACTION_INPLACE_VIEW;
+  else if (row)
+    r.action = FNZI_ACTION_VIEW;
+  else if (composite)
+    r.action = FNZI_ACTION_COMPOSITE;
+  else if (r.mutation != FNZI_MUTATION_NONE)
+    r.action = FNZI_ACTION_WRITE;
+  else
+    r.action = fnz_op_is_view(op) ? FNZI_ACTION_REFUSED : FNZI_ACTION_FUNCTIONAL;
+  return r;
+}
+
+static fnzi_route route_of(fnz_world *world, const fnz_op *op) {
+  if (op < fnzi_ops || op >= fnzi_ops + fnz_op_count())
+    return find_route(op); /* a custom operator */
+  fnzi_route *r = &world->routes[op - fnzi_ops];
+  if (r->action == FNZI_ACTION_UNKNOWN)
+    *r = find_route(op);
+  return *r;
+}
+
+/* --- arguments -------------------------------------------------------------------------------------- */
+typedef struct gather {
+  fnz_tensor **data;
+  size_t count;
+} gather;
+
+static fnz_status count_tensor(void *user, const fnz_arg *arg) {
+  ((gather *)user)->count += arg->tag == FNZ_ARG_VALUE;
+  return FNZ_OK;
+}
+
+static fnz_status add_tensor(void *user, const fnz_arg *arg) {
+  gather *g = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    g->data[g->count++] = arg->u.tensor;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
+                            fnz_tensor ***out, size_t *count) {
+  gather g = {NULL, 0};
+  FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
+  FNZI_NEW(&world->scratch, g.count, &g.data);
+  g.count = 0;
+  FNZ_TRY(fnzi_args_visit(args, nargs, add_tensor, &g));
+  *out = g.data;
+  *count = g.count;
+  return FNZ_OK;
+}
+
+/* An argument with the current value of the tensor in place of the tensor. */
+static fnz_status read_arg(const fnz_arg *arg, fnz_arg *out) {
+  *out = *arg;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  fnzi_held *v;
+  FNZ_TRY(fnzi_read_tensor(arg->u.tensor, &v));
+  out->u.value = v->handle;
+  return FNZ_OK;
+}
+
+/* Lists of tensors have one level. */
+fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_arg **out) {
+  FNZI_NEW(&world->scratch, nargs, out);
+  for (size_t i = 0; i < nargs; i++) {
+    FNZ_TRY(read_arg(&args[i], &(*out)[i]));
+    if (args[i].tag != FNZ_ARG_LIST)
+      continue;
+    fnz_arg *items;
+    FNZI_NEW(&world->scratch, args[i].count, &items);
+    for (size_t k = 0; k < args[i].count; k++)
+      FNZ_TRY(read_arg(&args[i].u.list[k], &items[k]));
+    (*out)[i].u.list = items;
+  }
+  return FNZ_OK;
+}
+
+/* --- the backend ------------------------------------------------------------------------------------- */
+/* Enough room when nobody knows how many results there will be: a list result is as long as a list
+ * argument, or as a dimension of a tensor (unbind). */
+static size_t room_for_results(fnz_world *world, const fnz_call *call) {
+  size_t room = call->op->nreturns;
+  for (size_t i = 0; i < call->nargs; i++) {
+    const fnz_arg *a = &call->args[i];
+    room += a->tag == FNZ_ARG_LIST ? (size_t)a->count * call->op->nreturns : 0;
+    if (a->tag != FNZ_ARG_VALUE || call->op->nreturns != 1 || !call->op->returns[0].is_list)
+      continue;
+    const fnz_geometry *g = world->backend->geometry(world->backend->self, a->u.value);
+    for (uint32_t d = 0; d < g->rank; d++)
+      room += (size_t)g->sizes[d];
+  }
+  return room;
+}
+
+fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                             const fnz_geometry *const *expected, size_t nexpected, size_t *first,
+                             size_t *count) {
+  const fnz_call call = {op, args, nargs, expected, world->source ? world->source : ""};
+  size_t room = expected ? nexpected : room_for_results(world, &call);
+  fnz_handle *handles;
+  FNZI_NEW(&world->scratch, room, &handles);
+  FNZ_TRY(world->backend->apply(world->backend->self, world->ctx, &call, handles, room, count));
+  fnz_status status = FNZ_OK;
+  *first = world->fresh.count;
+  for (size_t i = 0; i < *count; i++) {
+    if (status == FNZ_OK)
+      status = fnzi_take(world, handles[i]);
+    else if (handles[i])
+      world->backend->release(world->backend->self, handles[i]);
+  }
+  return status;
+}
+
+/* --- results ----------------------------------------------------------------------------------------- */
+static fnz_status push(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+  fnz_status status = FNZ_OK;
+  void *data = request->out.data;
+  status = fnzi_grow(world->ctx, &data, &request->out.capacity, request->out.count + 1,
+                     sizeof *request->out.data);
+  request->out.data = data;
+  if (status != FNZ_OK)
+    fnz_tensor_release(t);
+  else
+    request->out.data[request->out.count++] = t;
+  return status;
+}
+
+fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+  if (t)
+    t->refs++;
+  return push(world, request, t);
+}
+
+static fnz_status give_alias(fnz_world *world, fnzi_request *request, fnzi_alias *alias) {
+  fnz_tensor *t;
+  FNZ_TRY(fnzi_tensor_on(world, alias, &t));
+  return push(world, request, t);
+}
+
+fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value) {
+  fnz_tensor *t = NULL;
+  size_t k = request->out.count;
+  const fnz_geometry *g =
+      request->expected && k < request->nexpected ? request->expected[k] : NULL;
+  if (value)
+    FNZ_TRY(fnzi_tensor_new(world, g, value, &t));
+  return push(world, request, t);
+}
+
+void fnzi_request_end(fnz_world *world, fnzi_request *request) {
+  for (size_t i = 0; i < request->out.count; i++)
+    fnz_tensor_release(request->out.data[i]);
+  FNZI_VEC_FREE(world->ctx, &request->out);
+}
+
+/* --- functional operators ---------------------------------------------------------------------------- */
+fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *r) {
+  fnz_arg *args;
+  size_t first, count;
+  FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
+  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, r->expected, r->nexpected, &first,
+                            &count));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first + i]));
+  return FNZ_OK;
+}
+
+/* --- views ------------------------------------------------------------------------------------------- */
+/* The windows that one view call opens on a tensor, each handed to keep(). */
+static fnz_status open_view(fnz_world *world, fnzi_alias *base, const fnzi_view *row,
+                            const fnz_op *op, const fnz_arg *args, size_t nargs,
+                            fnz_status (*keep)(fnz_world *world, void *user, fnzi_alias *alias),
+                            void *user) {
+  fnzi_alias **opened;
+  size_t count;
+  fnz_status status = FNZ_OK;
+  FNZ_TRY(fnzi_alias_open(world, base, row, op, args, nargs, &opened, &count));
+  for (size_t k = 0; k < count; k++) {
+    if (status == FNZ_OK)
+      status = keep(world, user, opened[k]);
+    fnzi_alias_release(opened[k]);
+  }
+  return status;
+}
+
+static fnz_status keep_result(fnz_world *world, void *user, fnzi_alias *alias) {
+  return give_alias(world, user, alias);
+}
+
+/* The step's only window takes the place of *user. */
+static fnz_status keep_next(fnz_world *world, void *user, fnzi_alias *alias) {
+  fnz_tensor **t = user;
+  fnz_tensor *next;
+  FNZ_TRY(fnzi_tensor_on(world, alias, &next));
+  fnz_tensor_release(*t);
+  *t = next;
+  return FNZ_OK;
+}
+
+static fnz_tensor *self_of(const fnzi_request *r) {
+  return r->op->nparams && r->args[0].tag == FNZ_ARG_VALUE ? r->args[0].u.tensor : NULL;
+}
+
+static fnz_status check_self(fnz_world *world, const fnzi_request *r) {
+  if (self_of(r))
+    return FNZ_OK;
+  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `self` must be a tensor",
+                   r->op->name);
+}
+
+static fnz_status view_request(fnz_world *world, fnzi_request *r, const fnzi_view *row) {
+  FNZ_TRY(check_self(world, r));
+  return open_view(world, self_of(r)->node, row, r->op, r->args, r->op->nparams, keep_result, r);
+}
+
+/* --- composites ---------------------------------------------------------------------------------------- */
+/* A copying step ends an item; its result is a fresh tensor of the request. */
+static fnz_status copy_step(fnz_world *world, fnzi_request *r, const fnz_op *op, fnz_arg *args,
+                            size_t nargs, fnz_tensor *self) {
+  fnz_arg *all;
+  FNZI_NEW(&world->scratch, op->nparams, &all);
+  memcpy(all, args, nargs * sizeof *all);
+  all[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = self};
+  size_t k = r->out.count, known = r->expected && k < r->nexpected ? 1 : 0;
+  fnzi_request one = {.op = op, .args = all, .expected = known ? r->expected + k : NULL,
+                      .nexpected = known};
+  fnz_status status = fnzi_apply_functional(world, &one);
+  if (status == FNZ_OK)
+    status = fnzi_give(world, r, one.out.data[0]);
+  fnzi_request_end(world, &one);
+  return status;
+}
+
+static fnz_status item_steps(fnz_world *world, fnzi_request *r, const fnzi_item *item,
+                             fnz_tensor **at) {
+  for (size_t i = 0; i < item->nsteps; i++) {
+    const fnz_op *op = item->steps[i].op;
+    const fnzi_view *row = route_of(world, op).view;
+    bool is_last = i + 1 == item->nsteps;
+    if (!row)
+      return copy_step(world, r, op, item->steps[i].args, item->steps[i].nargs, *at);
+    FNZ_TRY(open_view(world, (*at)->node, row, op, item->steps[i].args, item->steps[i].nargs,
+                      is_last ? keep_result : keep_next, is_last ? (void *)r : (void *)at));
+  }
+  return item->nsteps ? FNZ_OK : fnzi_give(world, r, *at);
+}
+
+static fnz_status resolve(fnz_world *world, const fnzi_request *r, const fnz_op *op,
+                          const fnzi_composite_row *row, fnz_tensor ***tensors,
+                          fnzi_resolution *out) {
+  const fnz_geometry **geometries;
+  size_t count;
+  FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, tensors, &count));
+  FNZI_NEW(&world->scratch, count, &geometries);
+  for (size_t i = 0; i < count; i++)
+    geometries[i] = &(*tensors)[i]->node->geometry;
+  return fnzi_composite_resolve(&world->scratch, row, op, r->args, r->op->nparams, geometries,
+                                count, out);
+}
+
+static fnz_status composite_request(fnz_world *world, fnzi_request *r,
+                                    const fnzi_composite_row *row) {
+  fnz_tensor **tensors;
+  fnzi_resolution resolution;
+  FNZ_TRY(resolve(world, r, r->op, row, &tensors, &resolution));
+  if (resolution.keep)
+    return fnzi_apply_functional(world, r);
+  for (size_t i = 0; i < resolution.count; i++) {
+    fnz_tensor *at = tensors[resolution.items[i].tensor];
+    at->refs++;
+    fnz_status status = item_steps(world, r, &resolution.items[i], &at);
+    fnz_tensor_release(at);
+    FNZ_TRY(status);
+  }
+  return FNZ_OK;
+}
+
+/* --- in-place views -------------------------------------------------------------------------------------- */
+static fnz_status keep_moved(fnz_world *world, void *user, fnzi_alias *alias) {
+  (void)world;
+  fnzi_tensor_move(user, alias);
+  return FNZ_OK;
+}
+
+static fnz_status inplace_view_request(fnz_world *world, fnzi_request *r, fnzi_route route) {
+  const fnz_op *op = fnzi_op_by_index(r->op->view_of);
+  const fnz_arg *args = r->args;
+  size_t nargs = r->op->nparams;
+  FNZ_TRY(check_self(world, r));
+  fnz_tensor *self = self_of(r);
+  if (!route.view) { /* swapaxes_: a composite of one view step */
+    fnz_tensor **tensors;
+    fnzi_resolution resolution;
+    FNZ_TRY(resolve(world, r, op, route.composite, &tensors, &resolution));
+    op = resolution.items[0].steps[0].op;
+    args = resolution.items[0].steps[0].args;
+    nargs = resolution.items[0].steps[0].nargs;
+    route = route_of(world, op);
+  }
+  FNZ_TRY(open_view(world, self->node, route.view, op, args, nargs, keep_moved, self));
+  return fnzi_give(world, r, self);
+}
+
+/* --- the table of contents --------------------------------------------------------------------------------- */
+static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
+  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s returns a view for which there is no rule; sparse, nested and forward-mode "
+                   "AD views are not supported",
+                   r->op->name);
+}
+
+fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request) {
+  fnzi_route route = route_of(world, request->op);
+  switch (route.action) {
+  case FNZI_ACTION_VIEW:
+    return view_request(world, request, route.view);
+  case FNZI_ACTION_COMPOSITE:
+    return composite_request(world, request, route.composite);
+  case FNZI_ACTION_INPLACE_VIEW:
+    return inplace_view_request(world, request, route);
+  case FNZI_ACTION_WRITE:
+    return fnzi_write_request(world, request, route.mutation);
+  case FNZI_ACTION_FUNCTIONAL:
+    return fnzi_apply_functional(world, request);
+  case FNZI_ACTION_REFUSED:
+  case FNZI_ACTION_UNKNOWN:
+    break;
+  }
+  return refuse(world, request);
+}

@@ -1,0 +1,298 @@
+/* storage.c - making and ending values, nodes, storages and tensors. No rule of the language is here. */
+#include "functionalize/world.h"
+
+/* --- values ------------------------------------------------------------------------------------------ */
+static fnz_status held_new(fnz_world *world, fnz_handle handle, fnzi_held **out) {
+  *out = NULL;
+  if (!handle)
+    return FNZ_OK;
+  *out = fnzi_resize(world->ctx, NULL, 0, sizeof **out);
+  if (!*out) {
+    world->backend->release(world->backend->self, handle);
+    return fnzi_no_memory(world->ctx);
+  }
+  **out = (fnzi_held){handle, world->backend->geometry(world->backend->self, handle), 1};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_take(fnz_world *world, fnz_handle handle) {
+  fnzi_held *v;
+  void *data = world->fresh.data;
+  FNZ_TRY(held_new(world, handle, &v));
+  fnz_status status = fnzi_grow(world->ctx, &data, &world->fresh.capacity, world->fresh.count + 1,
+                                sizeof *world->fresh.data);
+  world->fresh.data = data;
+  if (status != FNZ_OK)
+    fnzi_drop(world, v);
+  else
+    world->fresh.data[world->fresh.count++] = v;
+  return status;
+}
+
+fnzi_held *fnzi_hold(fnzi_held *value) {
+  value->refs++;
+  return value;
+}
+
+void fnzi_drop(fnz_world *world, fnzi_held *value) {
+  if (!value || --value->refs > 0)
+    return;
+  world->backend->release(world->backend->self, value->handle);
+  fnzi_free(world->ctx, value, sizeof *value);
+}
+
+void fnzi_settle(fnz_world *world) {
+  for (size_t i = 0; i < world->fresh.count; i++)
+    fnzi_drop(world, world->fresh.data[i]);
+  world->fresh.count = 0;
+  fnzi_arena_reset(&world->scratch);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------------- */
+static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **out) {
+  size_t bytes = sizeof(fnzi_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
+  fnzi_alias *n = fnzi_resize(world->ctx, NULL, 0, bytes);
+  if (!n)
+    return fnzi_no_memory(world->ctx);
+  int64_t *dims = (int64_t *)(n + 1);
+  *n = (fnzi_alias){.geometry = *g, .bytes = bytes, .refs = 1, .source = world->source};
+  if (g->rank) {
+    memcpy(dims, g->sizes, g->rank * sizeof *dims);
+    memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
+  }
+  n->geometry.sizes = dims;
+  n->geometry.strides = dims + g->rank;
+  *out = n;
+  return FNZ_OK;
+}
+
+fnzi_alias *fnzi_alias_retain(fnzi_alias *node) {
+  node->refs++;
+  return node;
+}
+
+static void opening_release(fnz_world *world, fnzi_opening *o, uint32_t index) {
+  o->nodes[index] = NULL;
+  if (--o->refs == 0)
+    fnzi_free(world->ctx, o, o->bytes);
+}
+
+static void storage_free(fnzi_storage *s) {
+  fnz_context *ctx = s->world->ctx;
+  FNZI_VEC_FREE(ctx, &s->dirty);
+  FNZI_VEC_FREE(ctx, &s->log);
+  fnzi_free(ctx, s, sizeof *s);
+}
+
+void fnzi_alias_release(fnzi_alias *node) {
+  while (node && --node->refs == 0) {
+    fnz_world *world = node->storage->world;
+    fnzi_alias *parent = node->parent;
+    fnzi_drop(world, node->value);
+    if (node->opening)
+      opening_release(world, node->opening, node->index);
+    if (!parent)
+      storage_free(node->storage);
+    fnzi_free(world->ctx, node, node->bytes);
+    node = parent;
+  }
+}
+
+void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value) {
+  fnzi_held *old = node->value;
+  node->value = fnzi_hold(value);
+  node->version = node->storage->version;
+  fnzi_drop(node->storage->world, old);
+}
+
+/* --- openings ---------------------------------------------------------------------------------------- */
+/* Arguments and their lists of plain items go behind the nodes in one block. */
+static size_t args_bytes(const fnz_arg *args, size_t nargs) {
+  size_t items = nargs;
+  for (size_t i = 0; i < nargs; i++)
+    if (args[i].tag == FNZ_ARG_LIST)
+      items += args[i].count;
+  return items * sizeof(fnz_arg);
+}
+
+static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
+  fnz_arg *items = to + nargs;
+  memcpy(to, args, nargs * sizeof *args);
+  for (size_t i = 0; i < nargs; i++) {
+    if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
+      continue;
+    memcpy(items, args[i].u.list, args[i].count * sizeof *items);
+    to[i].u.list = items;
+    items += args[i].count;
+  }
+}
+
+static fnz_status opening_new(fnz_world *world, const fnzi_view *view, const fnz_op *op,
+                              const fnz_arg *args, size_t nargs, size_t count,
+                              fnzi_opening **out) {
+  size_t head = sizeof(fnzi_opening) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_alias *);
+  size_t bytes = head + args_bytes(args, nargs);
+  fnzi_opening *o = fnzi_resize(world->ctx, NULL, 0, bytes);
+  if (!o)
+    return fnzi_no_memory(world->ctx);
+  memset(o, 0, head);
+  o->view = view;
+  o->op = op;
+  o->args = (fnz_arg *)((char *)o + head);
+  o->nargs = (uint32_t)nargs;
+  o->source = world->source;
+  o->bytes = bytes;
+  o->refs = 1; /* the one who is filling it */
+  o->count = (uint32_t)count;
+  copy_args(o->args, args, nargs);
+  *out = o;
+  return FNZ_OK;
+}
+
+static fnz_status open_one(fnz_world *world, fnzi_alias *parent, fnzi_opening *o, uint32_t index,
+                           const fnz_geometry *g, fnzi_alias **out) {
+  FNZ_TRY(node_new(world, g, out));
+  (*out)->storage = parent->storage;
+  (*out)->parent = fnzi_alias_retain(parent);
+  (*out)->opening = o;
+  (*out)->index = index;
+  o->nodes[index] = *out;
+  o->refs++;
+  return FNZ_OK;
+}
+
+static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_opening *o,
+                           const fnz_geometry *windows, fnzi_alias **nodes) {
+  fnz_status status = FNZ_OK;
+  for (uint32_t k = 0; k < o->count && status == FNZ_OK; k++)
+    status = open_one(world, parent, o, k, &windows[k], &nodes[k]);
+  for (uint32_t k = 0; k < o->count && status != FNZ_OK; k++)
+    fnzi_alias_release(nodes[k]);
+  if (--o->refs == 0)
+    fnzi_free(world->ctx, o, o->bytes);
+  return status;
+}
+
+/* An as_strided may not leave the memory that is known. */
+static fnz_status check_inside(fnz_world *world, const fnz_geometry *root,
+                               const fnz_geometry *window) {
+  int64_t low, high, root_low, root_high;
+  int64_t size = (int64_t)fnzi_dtype(window->dtype)->bytes;
+  int64_t root_size = (int64_t)fnzi_dtype(root->dtype)->bytes;
+  if (!fnzi_extent(root, &root_low, &root_high) || !fnzi_extent(window, &low, &high) ||
+      !fnzi_mul_i64(high, size, &high) || !fnzi_mul_i64(low, size, &low))
+    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "as_strided: sizes and strides leave 63 "
+                                                           "bits");
+  if (fnz_geometry_numel(window) == 0 ||
+      (low >= root_low * root_size && high <= root_high * root_size))
+    return FNZ_OK;
+  return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                   "as_strided reaches bytes %lld to %lld of a storage that has %lld to %lld",
+                   (long long)low, (long long)high, (long long)(root_low * root_size),
+                   (long long)(root_high * root_size));
+}
+
+fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
+                           const fnz_op *op, const fnz_arg *args, size_t nargs,
+                           fnzi_alias ***out, size_t *count) {
+  fnzi_alias *root = base->storage->root;
+  bool is_strided = !strncmp(op->base, "as_strided", 10);
+  fnz_geometry *windows;
+  fnzi_opening *o = NULL;
+  FNZ_TRY(fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows,
+                            count));
+  FNZI_NEW(&world->scratch, *count, out);
+  if (is_strided)
+    FNZ_TRY(check_inside(world, &root->geometry, windows));
+  if (*count == 1 && fnzi_geometry_equal(windows, &base->geometry)) {
+    **out = fnzi_alias_retain(base);
+    return FNZ_OK;
+  }
+  FNZ_TRY(opening_new(world, view, op, args, nargs, *count, &o));
+  return open_all(world, is_strided ? root : base, o, windows, *out);
+}
+
+/* --- tensors ----------------------------------------------------------------------------------------- */
+static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **root) {
+  fnzi_storage *s = fnzi_resize(world->ctx, NULL, 0, sizeof *s);
+  if (!s)
+    return fnzi_no_memory(world->ctx);
+  *s = (fnzi_storage){.world = world};
+  fnz_status status = node_new(world, g, root);
+  if (status != FNZ_OK) {
+    fnzi_free(world->ctx, s, sizeof *s);
+    return status;
+  }
+  (*root)->storage = s;
+  s->root = *root;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *node, fnz_tensor **out) {
+  fnz_tensor *t = fnzi_resize(world->ctx, NULL, 0, sizeof *t);
+  if (!t)
+    return fnzi_no_memory(world->ctx);
+  *t = (fnz_tensor){.world = world, .node = fnzi_alias_retain(node), .refs = 1};
+  node->storage->tensors++;
+  t->after = world->tensors;
+  if (t->after)
+    t->after->before = t;
+  world->tensors = t;
+  *out = t;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry, fnzi_held *value,
+                           fnz_tensor **out) {
+  fnzi_alias *root;
+  FNZ_TRY(storage_new(world, geometry ? geometry : value->geometry, &root));
+  fnzi_alias_set_value(root, value);
+  fnz_status status = fnzi_tensor_on(world, root, out);
+  fnzi_alias_release(root);
+  return status;
+}
+
+/* A storage that no tensor sees any more: its unread writes are forgotten. */
+static void forget_writes(fnzi_storage *s) {
+  for (size_t i = s->dirty.count; i-- > 0;) {
+    s->dirty.count = i;
+    fnzi_alias_release(s->dirty.data[i]);
+  }
+  for (size_t i = s->log.count; i-- > 0;) {
+    s->log.count = i;
+    fnzi_alias_release(s->log.data[i]);
+  }
+}
+
+static void leave(fnzi_alias *node) {
+  fnzi_storage *s = node->storage;
+  if (--s->tensors == 0) {
+    fnzi_alias *root = fnzi_alias_retain(s->root);
+    forget_writes(s);
+    fnzi_alias_release(node);
+    fnzi_alias_release(root);
+    return;
+  }
+  fnzi_alias_release(node);
+}
+
+void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *node) {
+  fnzi_alias *old = tensor->node;
+  node->storage->tensors++;
+  tensor->node = fnzi_alias_retain(node);
+  tensor->metadata_changed = true;
+  leave(old);
+}
+
+void fnz_tensor_release(fnz_tensor *t) {
+  if (!t || --t->refs > 0)
+    return;
+  if (t->before)
+    t->before->after = t->after;
+  else
+    t->world->tensors = t->after;
+  if (t->after)
+    t->after->before = t->before;
+  leave(t->node);
+  fnzi_free(t->world->ctx, t, sizeof *t);
+}

@@ -1,0 +1,141 @@
+/* tensor.c - the wrapper's public interface: worlds, tensors, and calls by name. */
+#include "functionalize/world.h"
+
+static void start(fnz_world *world) {
+  fnzi_settle(world);
+  world->source = "";
+}
+
+static fnz_status find_emit_ops(fnz_world *world) {
+  static const char *const names[] = {
+#define FNZI_EMIT_NAME(id, name) name,
+      FNZI_EMIT_ROWS(FNZI_EMIT_NAME)
+#undef FNZI_EMIT_NAME
+  };
+  for (size_t i = 0; i < FNZI_EMIT_COUNT; i++) {
+    world->emit_ops[i] = fnz_op_find(names[i]);
+    if (!world->emit_ops[i])
+      return fnzi_fail(world->ctx, FNZ_CLASS_INTERNAL, NULL, "the operator table has no %s",
+                       names[i]);
+  }
+  return FNZ_OK;
+}
+
+static size_t route_bytes(void) {
+  return fnz_op_count() * sizeof(fnzi_route);
+}
+
+fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend, fnz_world **out) {
+  fnz_world *world = fnzi_resize(ctx, NULL, 0, sizeof *world);
+  *out = NULL;
+  if (!world)
+    return fnzi_no_memory(ctx);
+  *world = (fnz_world){.ctx = ctx, .backend = backend, .source = ""};
+  fnzi_arena_init(&world->scratch, ctx);
+  fnzi_world_start_emitter(world);
+  world->routes = fnzi_resize(ctx, NULL, 0, route_bytes());
+  fnz_status status = world->routes ? find_emit_ops(world) : fnzi_no_memory(ctx);
+  if (status != FNZ_OK) {
+    fnz_world_destroy(world);
+    return status;
+  }
+  memset(world->routes, 0, route_bytes());
+  *out = world;
+  return FNZ_OK;
+}
+
+void fnz_world_destroy(fnz_world *world) {
+  if (!world)
+    return;
+  fnz_context *ctx = world->ctx;
+  while (world->tensors) {
+    world->tensors->refs = 1;
+    fnz_tensor_release(world->tensors);
+  }
+  fnzi_settle(world);
+  FNZI_VEC_FREE(ctx, &world->fresh);
+  fnzi_arena_free(&world->scratch);
+  fnzi_free(ctx, world->routes, route_bytes());
+  fnzi_free(ctx, world, sizeof *world);
+}
+
+fnz_status fnz_tensor_wrap(fnz_world *world, const fnz_geometry *geometry, fnz_handle owned_value,
+                           fnz_tensor **out) {
+  *out = NULL;
+  start(world);
+  FNZ_TRY(fnzi_take(world, owned_value));
+  fnzi_held *value = world->fresh.data[world->fresh.count - 1];
+  if (!value)
+    return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL, "handle 0 is not a value");
+  return fnzi_tensor_new(world, geometry, value, out);
+}
+
+/* Results leave the request; the caller holds them now. */
+static fnz_status hand_out(fnz_world *world, fnzi_request *r, fnz_tensor **outputs,
+                           size_t capacity, size_t *count) {
+  if (r->out.count > capacity)
+    return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL, "%s has %zu results, there is room for "
+                                                           "%zu",
+                     r->op->name, r->out.count, capacity);
+  *count = r->out.count;
+  if (r->out.count)
+    memcpy(outputs, r->out.data, r->out.count * sizeof *outputs);
+  r->out.count = 0;
+  return FNZ_OK;
+}
+
+/* Numbers where the schema has a Tensor, and tensors where it has none, are for the kernels to judge;
+ * what is not even the right kind of thing is refused here. */
+static fnz_status full_args(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                            fnz_arg **out) {
+  if (nargs > op->nparams)
+    return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s takes %d arguments, got %zu", op->name,
+                     op->nparams, nargs);
+  FNZI_NEW(&world->scratch, op->nparams, out);
+  if (nargs)
+    memcpy(*out, args, nargs * sizeof *args);
+  for (size_t i = 0; i < op->nparams; i++)
+    if ((*out)[i].tag == FNZ_ARG_DEFAULT && !op->params[i].has_default)
+      return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` is missing", op->name,
+                       op->params[i].name);
+  return FNZ_OK;
+}
+
+fnz_status fnz_tensor_call(fnz_world *world, const char *op, const fnz_arg *args, size_t nargs,
+                           fnz_tensor **outputs, size_t capacity, size_t *count) {
+  fnzi_request r = {.op = fnz_op_find(op)};
+  fnz_arg *all = NULL;
+  *count = 0;
+  start(world);
+  if (!r.op)
+    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "there is no operator %s", op);
+  FNZ_TRY(full_args(world, r.op, args, nargs, &all));
+  r.args = all;
+  fnz_status status = fnzi_dispatch(world, &r);
+  if (status == FNZ_OK)
+    status = hand_out(world, &r, outputs, capacity, count);
+  fnzi_request_end(world, &r);
+  fnzi_settle(world);
+  return status;
+}
+
+const fnz_geometry *fnz_tensor_geometry(const fnz_tensor *tensor) {
+  return &tensor->node->geometry;
+}
+
+fnz_status fnz_tensor_read(fnz_tensor *tensor, fnz_handle *out) {
+  fnzi_held *value;
+  *out = 0;
+  start(tensor->world);
+  FNZ_TRY(fnzi_read_tensor(tensor, &value));
+  *out = value->handle;
+  return FNZ_OK;
+}
+
+bool fnz_tensor_shares(const fnz_tensor *a, const fnz_tensor *b) {
+  return a->node->storage == b->node->storage;
+}
+
+uint64_t fnz_tensor_version(const fnz_tensor *tensor) {
+  return tensor->node->storage->version;
+}

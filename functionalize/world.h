@@ -1,0 +1,183 @@
+/* world.h - the wrapper's inside: values, storages with their trees of views, tensors.
+ *
+ *   tensor --> alias --parent--> alias ... --parent--> root      one tree per storage
+ *              (one window: geometry, cached value)
+ *
+ * A *value* is the backend's, counted here. An *alias* is a window of a storage; the root is the
+ * whole. A write through an alias stores the new value there and marks it dirty; nothing else
+ * happens. The truth about a byte is in the dirty alias that has it, else in the root's value. Dirty
+ * aliases of a storage never share a byte.
+ *
+ * storage.c makes and ends these things, sync.c reads and writes through them, dispatch.c sends an
+ * operator to the rule that applies, writes.c has the rules for operators that write. */
+#ifndef FNZI_WORLD_H
+#define FNZI_WORLD_H
+
+#include "mutations/mutations.h"
+#include "views/composites.h"
+#include "views/views.h"
+
+#include <fnz/functionalize.h>
+#include <fnz/tensor.h>
+
+typedef struct fnzi_held {
+  fnz_handle handle;
+  const fnz_geometry *geometry; /* the backend's */
+  uint32_t refs;
+} fnzi_held;
+
+/* One call of a view operator; all aliases it opened share it. */
+typedef struct fnzi_opening {
+  const fnzi_view *view;
+  const fnz_op *op;
+  fnz_arg *args; /* in this block */
+  const char *source;
+  size_t bytes;
+  uint32_t nargs, refs, count;
+  bool derived;               /* the values of all windows were asked for once */
+  struct fnzi_alias *nodes[]; /* `count`; NULL where the alias has ended */
+} fnzi_opening;
+
+typedef struct fnzi_alias {
+  struct fnzi_storage *storage;
+  struct fnzi_alias *parent; /* NULL for the root */
+  fnzi_opening *opening;    /* NULL for the root, and for windows of the flat memory */
+  fnzi_held *value;         /* NULL: never derived */
+  uint64_t version;         /* of the storage, when `value` was last known to be right */
+  const char *source;       /* of the last write */
+  fnz_geometry geometry;    /* eager; arrays in this block */
+  size_t bytes;
+  uint32_t index, refs;
+  bool dirty;
+} fnzi_alias;
+
+/* The last writes: who, and which version they made. */
+enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
+
+typedef struct fnzi_storage {
+  struct fnz_world *world;
+  fnzi_alias *root;
+  uint64_t version; /* number of writes */
+  uint32_t tensors; /* that see this storage; the storage's writes matter while there are some */
+  struct { fnzi_alias **data; size_t count, capacity; } dirty; /* oldest first; each holds a ref */
+  struct { fnzi_alias **data; size_t count, capacity; } log;   /* ring: write v is at v % FNZI_LOG */
+} fnzi_storage;
+
+struct fnz_tensor {
+  struct fnz_world *world;
+  fnzi_alias *node;
+  uint32_t refs;
+  bool metadata_changed; /* an in-place view, set_ or resize_ moved it to another alias */
+  fnz_tensor *before, *after; /* all tensors of the world */
+};
+
+/* What to do with an operator, found once per operator. */
+typedef enum fnzi_action {
+  FNZI_ACTION_UNKNOWN = 0,
+  FNZI_ACTION_FUNCTIONAL,
+  FNZI_ACTION_VIEW,
+  FNZI_ACTION_COMPOSITE,
+  FNZI_ACTION_INPLACE_VIEW,
+  FNZI_ACTION_WRITE,
+  FNZI_ACTION_REFUSED
+} fnzi_action;
+
+typedef struct fnzi_route {
+  fnzi_action action;
+  fnzi_mutation_kind mutation;
+  const fnzi_view *view; /* NULL, or the row of views.def */
+  const fnzi_composite_row *composite;
+} fnzi_route;
+
+struct fnz_world {
+  fnz_context *ctx;
+  fnz_backend *backend;
+  fnz_views views;
+  fnzi_arena scratch; /* emptied when a call of the public interface ends */
+  fnzi_route *routes; /* one per operator of the table */
+  const fnz_op *emit_ops[FNZI_EMIT_COUNT];
+  fnzi_emitter emitter;
+  const char *source; /* of the operator that is being called */
+  struct { fnzi_held **data; size_t count, capacity; } fresh; /* values nobody owns yet */
+  fnz_tensor *tensors;
+};
+
+/* An operator call on its way through the wrapper. Arguments hold fnz_tensor pointers. */
+typedef struct fnzi_request {
+  const fnz_op *op;
+  const fnz_arg *args; /* op->nparams of them */
+  const fnz_geometry *const *expected; /* per tensor result, lists flattened; NULL if not known */
+  size_t nexpected;
+  struct { fnz_tensor **data; size_t count, capacity; } out; /* results; each holds a reference */
+} fnzi_request;
+
+/* --- dispatch.c ------------------------------------------------------------------------------------- */
+/* Runs a request; results are in request->out, to be released by the caller with FNZI_VEC_FREE. */
+FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
+void fnzi_request_end(fnz_world *world, fnzi_request *request);
+/* The functional operator applied to tensors that are read first; results are fresh tensors. */
+FNZ_MUST_CHECK fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *request);
+/* Results of the functional operator as values: world->fresh[*first ...], *count of them, NULL for
+ * undefined ones. `args` hold handles. */
+FNZ_MUST_CHECK fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op,
+                                            const fnz_arg *args, size_t nargs,
+                                            const fnz_geometry *const *expected, size_t nexpected,
+                                            size_t *first, size_t *count);
+/* The arguments with current values in place of tensors. In the world's scratch. */
+FNZ_MUST_CHECK fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs,
+                                         fnz_arg **out);
+/* The tensors among the arguments, in order; `args` may hold lists. In the world's scratch. */
+FNZ_MUST_CHECK fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
+                                           fnz_tensor ***out, size_t *count);
+/* Appends a result: an existing tensor (or NULL, undefined), or a new one around a value. */
+FNZ_MUST_CHECK fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *tensor);
+FNZ_MUST_CHECK fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request,
+                                          fnzi_held *value);
+
+/* --- writes.c --------------------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_write_request(fnz_world *world, fnzi_request *request,
+                                             fnzi_mutation_kind kind);
+
+/* --- storage.c -------------------------------------------------------------------------------------- */
+/* Moves `handle` into a counted value at the end of world->fresh, which owns it until somebody holds
+ * it; NULL for handle 0. */
+FNZ_MUST_CHECK fnz_status fnzi_take(fnz_world *world, fnz_handle handle);
+fnzi_held *fnzi_hold(fnzi_held *value);
+void fnzi_drop(fnz_world *world, fnzi_held *value);
+/* Ends what is in world->fresh and the scratch; the public interface calls it when it returns. */
+void fnzi_settle(fnz_world *world);
+
+/* A tensor with a storage of its own. `geometry` NULL takes the value's. */
+FNZ_MUST_CHECK fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry,
+                                          fnzi_held *value, fnz_tensor **out);
+/* Another tensor on a node. */
+FNZ_MUST_CHECK fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *node, fnz_tensor **out);
+/* The tensor becomes a window on another node. */
+void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *node);
+/* Windows that a view operator opens on `base`: *count aliases, each with one reference for the
+ * caller. A window that shows what its base shows, in the same way, is the base itself. Windows of
+ * as_strided hang below the root, because they may show more than their base. */
+FNZ_MUST_CHECK fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base,
+                                          const fnzi_view *view, const fnz_op *op,
+                                          const fnz_arg *args, size_t nargs, fnzi_alias ***out,
+                                          size_t *count);
+fnzi_alias *fnzi_alias_retain(fnzi_alias *node);
+void fnzi_alias_release(fnzi_alias *node);
+void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value);
+
+/* --- sync.c ------------------------------------------------------------------------------------------ */
+/* The value of a window as of now; borrowed from the node. */
+FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *node, fnzi_held **out);
+/* The window gets a new value. */
+FNZ_MUST_CHECK fnz_status fnzi_write(fnzi_alias *node, fnzi_held *value);
+
+void fnzi_world_start_emitter(fnz_world *world);
+
+static inline fnz_status fnzi_read_tensor(fnz_tensor *t, fnzi_held **out) {
+  return fnzi_read(t->node, out);
+}
+static inline const fnz_geometry *fnzi_root_geometry(const fnz_tensor *t) {
+  return &t->node->storage->root->geometry;
+}
+
+#endif

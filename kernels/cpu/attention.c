@@ -1,0 +1,183 @@
+/* attention.c - scaled dot product attention: softmax(q k^T * scale + mask) v.
+ *
+ * Work is cut into tiles of query rows of one head. A tile's scores stay in scratch memory of its
+ * thread; a row whose keys are all masked gives zeros, as eager does. */
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/softmax.h"
+
+#include <math.h>
+
+enum { TILE = 64 };
+
+/* An operand by batch index: dense, strides in elements, `share` heads read one. */
+typedef struct side {
+  fnzi_reals data;
+  const uint8_t *flags; /* of a mask of bool */
+  int64_t stride[FNZ_MAX_RANK], share[FNZ_MAX_RANK];
+} side;
+
+typedef struct attention {
+  fnz_dtype dtype;
+  uint32_t rank; /* of the batch */
+  const int64_t *sizes;
+  int64_t queries, keys, width, out_width, tiles;
+  side q, k, v, mask;
+  int64_t mask_row, mask_col; /* 0 where the mask broadcasts */
+  fnzi_reals_out out, logsumexp, *scores;
+  double *rows;
+  double scale;
+  bool causal, masked;
+} attention;
+
+/* `inner` dimensions at the end are not of the batch. */
+static void place(const attention *a, const fnz_geometry *g, uint32_t inner, side *s) {
+  int64_t strides[FNZ_MAX_RANK];
+  uint32_t lead = g->rank > inner ? g->rank - inner : 0;
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  for (uint32_t i = 0; i < a->rank; i++) {
+    bool inside = i + lead >= a->rank;
+    int64_t size = inside ? g->sizes[i + lead - a->rank] : 1;
+    s->stride[i] = size == 1 ? 0 : strides[i + lead - a->rank];
+    s->share[i] = size > 1 && size < a->sizes[i] ? a->sizes[i] / size : 1;
+  }
+}
+
+static int64_t offset(const attention *a, const side *s, int64_t index) {
+  int64_t at = 0;
+  for (uint32_t i = a->rank; i-- > 0; index /= a->sizes[i])
+    at += index % a->sizes[i] / s->share[i] * s->stride[i];
+  return at;
+}
+
+static const void *address(const fnzi_reals *x, int64_t at) {
+  return x->d ? (const void *)(x->d + at) : (const void *)(x->f + at);
+}
+
+static void *room(const fnzi_reals_out *x, int64_t at) {
+  return x->d ? (void *)(x->d + at) : (void *)(x->f + at);
+}
+
+static void mask_row(const attention *a, double *row, int64_t head, int64_t query) {
+  if (a->causal)
+    for (int64_t j = query + 1; j < a->keys; j++)
+      row[j] = -INFINITY;
+  if (!a->masked)
+    return;
+  int64_t at = offset(a, &a->mask, head) + query * a->mask_row;
+  for (int64_t j = 0; j < a->keys; j++, at += a->mask_col)
+    if (!a->mask.flags)
+      row[j] += fnzi_real_at(&a->mask.data, at);
+    else if (!a->mask.flags[at])
+      row[j] = -INFINITY;
+}
+
+static void note_logsumexp(const attention *a, int64_t at, const double *row) {
+  if (!a->logsumexp.f && !a->logsumexp.d)
+    return;
+  double most = fnzi_row_max(row, a->keys), sum = 0;
+  for (int64_t j = 0; j < a->keys; j++)
+    sum += fnzi_exp_as(a->dtype, row[j] - most);
+  fnzi_real_put(&a->logsumexp, at, isinf(most) ? most : most + log(sum));
+}
+
+static void normalise(const attention *a, int64_t head, int64_t first, int64_t count, int lane) {
+  double *row = a->rows + (int64_t)lane * a->keys;
+  fnzi_reals scores = fnzi_reals_read(&a->scores[lane]);
+  for (int64_t i = 0; i < count; i++) {
+    fnzi_reals_load(&scores, i * a->keys, 1, a->keys, row);
+    mask_row(a, row, head, first + i);
+    note_logsumexp(a, head * a->queries + first + i, row);
+    fnzi_softmax_row(a->dtype, row, a->keys, true);
+    fnzi_reals_store(&a->scores[lane], i * a->keys, 1, a->keys, row);
+  }
+}
+
+static void tile(const void *user, int64_t index, int lane) {
+  const attention *a = user;
+  int64_t head = index / a->tiles, first = index % a->tiles * TILE;
+  int64_t count = a->queries - first < TILE ? a->queries - first : TILE;
+  void *scores = room(&a->scores[lane], 0);
+  fnzi_product p = {.dtype = a->dtype, .m = count, .n = a->keys, .k = a->width};
+  p.a = (fnzi_matrix){address(&a->q.data, offset(a, &a->q, head) + first * a->width), a->width, 1};
+  p.b = (fnzi_matrix){address(&a->k.data, offset(a, &a->k, head)), 1, a->width};
+  p.c = scores, p.c_row = a->keys, p.alpha = a->scale;
+  fnzi_product_run(&p);
+  normalise(a, head, first, count, lane);
+  p = (fnzi_product){.dtype = a->dtype, .m = count, .n = a->out_width, .k = a->keys, .alpha = 1};
+  p.a = (fnzi_matrix){scores, a->keys, 1};
+  p.b = (fnzi_matrix){address(&a->v.data, offset(a, &a->v, head)), a->out_width, 1};
+  p.c = room(&a->out, (head * a->queries + first) * a->out_width), p.c_row = a->out_width;
+  fnzi_product_run(&p);
+}
+
+static fnz_status open_side(fnzi_call *call, attention *a, size_t i, side *s) {
+  const fnzi_array *x = fnzi_input(call, i);
+  place(a, &x->geometry, 2, s);
+  return fnzi_reals_open(call, x, a->dtype, &s->data);
+}
+
+static fnz_status open_mask(fnzi_call *call, attention *a) {
+  const fnzi_array *x = fnzi_named_array(call, "attn_mask");
+  const void *flags;
+  if (!x)
+    return FNZ_OK;
+  const fnz_geometry *g = &x->geometry;
+  int64_t strides[FNZ_MAX_RANK];
+  a->masked = true;
+  place(a, g, 2, &a->mask);
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  if (g->rank >= 1 && g->sizes[g->rank - 1] != 1)
+    a->mask_col = 1;
+  if (g->rank >= 2 && g->sizes[g->rank - 2] != 1)
+    a->mask_row = strides[g->rank - 2];
+  if (g->dtype != FNZ_BOOL)
+    return fnzi_reals_open(call, x, a->dtype, &a->mask.data);
+  FNZ_TRY(fnzi_dense(call, x, &flags));
+  a->mask.flags = flags;
+  return FNZ_OK;
+}
+
+static fnz_status open_scratch(fnzi_call *call, attention *a) {
+  size_t lanes = (size_t)fnzi_lanes(call), count;
+  int64_t cells;
+  if (!fnzi_mul_size(lanes, (size_t)a->keys, &count) || !fnzi_mul_i64(a->keys, TILE, &cells))
+    return fnzi_no_memory(call->ctx);
+  FNZI_NEW(&call->scratch, lanes, &a->scores);
+  FNZI_NEW(&call->scratch, count, &a->rows);
+  for (size_t i = 0; i < lanes; i++)
+    FNZ_TRY(fnzi_reals_scratch(call, a->dtype, cells, &a->scores[i]));
+  return FNZ_OK;
+}
+
+static fnz_status open(fnzi_call *call, attention *a) {
+  const fnz_geometry *q = fnzi_input_geometry(call, 0), *k = fnzi_input_geometry(call, 1);
+  const fnz_geometry *out = &call->outputs[0]->geometry;
+  if (fnzi_named_float(call, "dropout_p", 0) > 0)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "dropout_p above 0 draws random numbers");
+  a->dtype = fnzi_real_dtype(q->dtype);
+  a->rank = out->rank - 2, a->sizes = out->sizes;
+  a->queries = q->sizes[q->rank - 2], a->width = q->sizes[q->rank - 1];
+  a->keys = k->sizes[k->rank - 2], a->out_width = out->sizes[out->rank - 1];
+  a->tiles = (a->queries + TILE - 1) / TILE;
+  a->causal = fnzi_named_bool(call, "is_causal", false);
+  a->scale = fnzi_named_float(call, "scale", 1 / sqrt((double)a->width));
+  FNZ_TRY(open_side(call, a, 0, &a->q));
+  FNZ_TRY(open_side(call, a, 1, &a->k));
+  FNZ_TRY(open_side(call, a, 2, &a->v));
+  FNZ_TRY(open_mask(call, a));
+  FNZ_TRY(fnzi_reals_result(call, 0, a->dtype, &a->out));
+  if (call->noutputs > 1)
+    FNZ_TRY(fnzi_reals_result(call, 1, a->dtype, &a->logsumexp));
+  return open_scratch(call, a);
+}
+
+fnz_status fnzi_kernel_attention(fnzi_call *call) {
+  attention *a;
+  int64_t heads = 1;
+  FNZI_NEW(&call->scratch, 1, &a);
+  FNZ_TRY(open(call, a));
+  for (uint32_t i = 0; i < a->rank; i++)
+    heads *= a->sizes[i];
+  fnzi_each(call, heads * a->tiles, tile, a);
+  return FNZ_OK;
+}

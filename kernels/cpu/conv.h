@@ -1,0 +1,34 @@
+/* conv.h - one convolution as numbers: read off the arguments once, used by the shape rule and by
+ * both engines.
+ *
+ * All data is dense and row-major: x (batch, in_channels, in...), y (batch, out_channels, out...),
+ * weights (out_channels, in_channels / groups, kernel...) or, when transposed,
+ * (in_channels, out_channels / groups, kernel...). */
+#ifndef FNZI_CPU_CONV_H
+#define FNZI_CPU_CONV_H
+
+#include "kernels/kernels.h"
+
+enum { FNZI_CONV_MAX_SPATIAL = 3 };
+
+/* Dimensions beyond `spatial` are of size 1 and change nothing. `left` and `right` are the padding
+ * before and behind; of a transposed convolution: what is cut off, where right may be negative. */
+typedef struct fnzi_conv {
+  uint32_t spatial; /* 1 to 3 */
+  bool transposed, batched;
+  int64_t batch, groups, in_channels, out_channels;
+  int64_t in[FNZI_CONV_MAX_SPATIAL], out[FNZI_CONV_MAX_SPATIAL], kernel[FNZI_CONV_MAX_SPATIAL];
+  int64_t stride[FNZI_CONV_MAX_SPATIAL], dilation[FNZI_CONV_MAX_SPATIAL];
+  int64_t left[FNZI_CONV_MAX_SPATIAL], right[FNZI_CONV_MAX_SPATIAL];
+} fnzi_conv;
+
+/* Of any convolution operator; checks everything that makes it impossible (BOUNDS). */
+FNZ_MUST_CHECK fnz_status fnzi_conv_read(fnzi_call *call, fnzi_conv *out);
+
+/* By oneDNN. bias may be NULL. *done is false when it has no implementation for these numbers: the
+ * caller then takes the direct loops. */
+FNZ_MUST_CHECK fnz_status fnzi_conv_onednn(fnz_context *ctx, const fnzi_conv *c, const float *x,
+                                           const float *weight, const float *bias, float *y,
+                                           bool *done);
+
+#endif

@@ -1,0 +1,160 @@
+/* convert.c - elements from one dtype to another: one loop per pair, made from two lists of rows.
+ */
+#include "kernels/cpu/half.h"
+#include "kernels/kernels.h"
+
+/* Columns: dtype, stored type, how an element is read, type of what is read, how an integer and how
+ * a double become the stored type. Integers go through 64 bits and wrap. */
+#define INTEGER_ROWS(ROW)                                                                          \
+  ROW(BOOL, uint8_t, *p != 0, int64_t, v != 0, v != 0)                                             \
+  ROW(U8, uint8_t, *p, int64_t, (uint8_t)v, (uint8_t)fnzi_to_i32(v))                               \
+  ROW(I8, int8_t, *p, int64_t, (int8_t)v, (int8_t)fnzi_to_i32(v))                                  \
+  ROW(I16, int16_t, *p, int64_t, (int16_t)v, (int16_t)fnzi_to_i32(v))                              \
+  ROW(I32, int32_t, *p, int64_t, (int32_t)v, fnzi_to_i32(v))                                       \
+  ROW(I64, int64_t, *p, int64_t, v, fnzi_to_i64(v))                                                \
+  ROW(U16, uint16_t, *p, int64_t, (uint16_t)v, (uint16_t)fnzi_to_i32(v))                           \
+  ROW(U32, uint32_t, *p, int64_t, (uint32_t)v, (uint32_t)fnzi_to_i64(v))
+#define FLOAT_ROWS(ROW)                                                                            \
+  ROW(F16, uint16_t, fnzi_from_f16(*p), double, fnzi_to_f16((float)v), fnzi_to_f16((float)v))      \
+  ROW(BF16, uint16_t, fnzi_from_bf16(*p), double, fnzi_to_bf16((float)v), fnzi_to_bf16((float)v))  \
+  ROW(F32, float, *p, double, (float)v, (float)v)                                                  \
+  ROW(F64, double, *p, double, (double)v, v)
+
+#define ALL_ROWS(ROW)                                                                              \
+  INTEGER_ROWS(ROW)                                                                                \
+  ROW(U64, uint64_t, (int64_t)*p, int64_t, (uint64_t)v, fnzi_to_u64(v))                            \
+  FLOAT_ROWS(ROW)
+
+#define ACCESS(id, type, read, wide, from_integer, from_double)                                    \
+  typedef type cell_##id;                                                                          \
+  typedef wide wide_##id;                                                                          \
+  static inline wide read_##id(const cell_##id *p) {                                               \
+    return read;                                                                                   \
+  }                                                                                                \
+  static inline cell_##id int64_t_to_##id(int64_t v) {                                             \
+    return (cell_##id)(from_integer);                                                              \
+  }                                                                                                \
+  static inline cell_##id double_to_##id(double v) {                                               \
+    return (cell_##id)(from_double);                                                               \
+  }
+ALL_ROWS(ACCESS)
+#undef ACCESS
+
+typedef void pair_fn(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                     int64_t count);
+
+/* The second loop is the first with strides the compiler knows. */
+#define PAIR(to, from, wide)                                                                       \
+  static void from##_to_##to(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,   \
+                             int64_t count) {                                                      \
+    if (dst_stride != sizeof(cell_##to) || src_stride != sizeof(cell_##from)) {                    \
+      for (int64_t i = 0; i < count; i++, dst += dst_stride, src += src_stride)                    \
+        *(cell_##to *)(void *)dst = wide##_to_##to(read_##from((const void *)src));                \
+      return;                                                                                      \
+    }                                                                                              \
+    cell_##to *d = (void *)dst;                                                                    \
+    const cell_##from *s = (const void *)src;                                                      \
+    for (int64_t i = 0; i < count; i++)                                                            \
+      d[i] = wide##_to_##to(read_##from(&s[i]));                                                   \
+  }
+
+#define TO_EACH(from, type, read, wide, from_integer, from_double)                                 \
+  PAIR(BOOL, from, wide)                                                                           \
+  PAIR(U8, from, wide)                                                                             \
+  PAIR(I8, from, wide)                                                                             \
+  PAIR(I16, from, wide)                                                                            \
+  PAIR(I32, from, wide)                                                                            \
+  PAIR(I64, from, wide)                                                                            \
+  PAIR(U16, from, wide)                                                                            \
+  PAIR(U32, from, wide)                                                                            \
+  PAIR(U64, from, wide)                                                                            \
+  PAIR(F16, from, wide)                                                                            \
+  PAIR(BF16, from, wide)                                                                           \
+  PAIR(F32, from, wide)                                                                            \
+  PAIR(F64, from, wide)
+ALL_ROWS(TO_EACH)
+#undef TO_EACH
+
+static pair_fn *const pairs[FNZ_DTYPE_COUNT][FNZ_DTYPE_COUNT] = {
+#define FROM(from, type, read, wide, from_integer, from_double)                                    \
+  [FNZ_##from] = {                                                                                 \
+      [FNZ_BOOL] = from##_to_BOOL, [FNZ_U8] = from##_to_U8,     [FNZ_I8] = from##_to_I8,           \
+      [FNZ_I16] = from##_to_I16,   [FNZ_I32] = from##_to_I32,   [FNZ_I64] = from##_to_I64,         \
+      [FNZ_U16] = from##_to_U16,   [FNZ_U32] = from##_to_U32,   [FNZ_U64] = from##_to_U64,         \
+      [FNZ_F16] = from##_to_F16,   [FNZ_BF16] = from##_to_BF16, [FNZ_F32] = from##_to_F32,         \
+      [FNZ_F64] = from##_to_F64},
+    ALL_ROWS(FROM)
+#undef FROM
+};
+
+/* The type of the real part of a complex dtype; the dtype itself otherwise. */
+static fnz_dtype part(fnz_dtype d) {
+  return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
+}
+
+bool fnzi_can_convert(fnz_dtype to, fnz_dtype from) {
+  return to == from || pairs[part(from)][part(to)] != NULL;
+}
+
+static void copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
+                     int64_t count, size_t cell) {
+  if (dst_stride == (int64_t)cell && src_stride == (int64_t)cell) {
+    memmove(dst, src, (size_t)count * cell);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++)
+    memmove(dst + i * dst_stride, src + i * src_stride, cell);
+}
+
+/* Imaginary parts: carried along from complex to complex, zero from real to complex. */
+static void convert_imaginary(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from,
+                              const char *src, int64_t src_stride, int64_t count) {
+  size_t to_bytes = fnzi_dtype(part(to))->bytes;
+  if (fnzi_is_complex(from)) {
+    pairs[part(from)][part(to)](dst + to_bytes, dst_stride, src + fnzi_dtype(part(from))->bytes,
+                                src_stride, count);
+    return;
+  }
+  for (int64_t i = 0; i < count; i++)
+    memset(dst + to_bytes + i * dst_stride, 0, to_bytes);
+}
+
+/* A bool from a complex number also looks at the imaginary part. */
+static void complex_to_bool(char *dst, int64_t dst_stride, fnz_dtype from, const char *src,
+                            int64_t src_stride, int64_t count) {
+  size_t half = fnzi_dtype(part(from))->bytes;
+  for (int64_t i = 0; i < count; i++) {
+    uint8_t real, imaginary;
+    pairs[part(from)][FNZ_BOOL]((char *)&real, 1, src + i * src_stride, 1, 1);
+    pairs[part(from)][FNZ_BOOL]((char *)&imaginary, 1, src + i * src_stride + half, 1, 1);
+    dst[i * dst_stride] = (char)(real | imaginary);
+  }
+}
+
+void fnzi_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
+                  int64_t src_stride, int64_t count) {
+  if (to == from) {
+    copy_row(dst, dst_stride, src, src_stride, count, fnzi_dtype(to)->bytes);
+    return;
+  }
+  pair_fn *pair = pairs[part(from)][part(to)];
+  if (!pair)
+    return;
+  if (to == FNZ_BOOL && fnzi_is_complex(from)) {
+    complex_to_bool(dst, dst_stride, from, src, src_stride, count);
+    return;
+  }
+  pair(dst, dst_stride, src, src_stride, count);
+  if (fnzi_is_complex(to))
+    convert_imaginary(to, dst, dst_stride, from, src, src_stride, count);
+}
+
+void fnzi_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out) {
+  double parts[2] = {fnzi_number_float(number), 0.0};
+  if (number->tag == FNZ_ARG_COMPLEX)
+    parts[1] = number->u.list[1].u.f;
+  if (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_BOOL)
+    fnzi_convert(dtype, out, 0, FNZ_I64, &number->u.i, 0, 1);
+  else
+    fnzi_convert(dtype, out, 0, FNZ_C128, parts, 0, 1);
+}

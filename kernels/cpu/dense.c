@@ -1,0 +1,65 @@
+/* dense.c - plain memory for kernels: arguments as row-major elements, and room for results. */
+#include "kernels/cpu/cpu.h"
+
+/* Row-major elements of the sizes of `like`, in scratch memory. */
+static fnz_status dense_window(fnzi_call *call, const fnz_geometry *like, fnz_dtype dtype,
+                               size_t cell, fnzi_window *out) {
+  size_t count = (size_t)fnz_geometry_numel(like);
+  void *data;
+  FNZ_TRY(fnzi_arena_alloc(&call->scratch, count, cell, &data));
+  out->dtype = dtype;
+  out->rank = like->rank;
+  out->cell = cell;
+  out->data = data;
+  for (uint32_t i = 0; i < like->rank; i++)
+    out->sizes[i] = like->sizes[i];
+  fnzi_contiguous_strides(like->sizes, like->rank, out->strides);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_dense(fnzi_call *call, const fnzi_array *array, const void **out) {
+  return fnzi_dense_as(call, array, array->place.dtype, out);
+}
+
+fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
+                         const void **out) {
+  fnzi_window from, to;
+  fnzi_window_of(array, &from);
+  *out = from.data;
+  if (from.dtype == dtype && fnzi_is_contiguous(&array->place))
+    return FNZ_OK;
+  size_t cell = from.dtype == dtype ? array->cell : fnzi_dtype(dtype)->bytes;
+  FNZ_TRY(dense_window(call, &array->place, dtype, cell, &to));
+  *out = to.data;
+  return fnzi_window_assign(call, &to, &from, false);
+}
+
+struct fnzi_result {
+  struct fnzi_result *next;
+  fnzi_array *array;
+  fnzi_window data;
+};
+
+fnz_status fnzi_result_as(fnzi_call *call, size_t k, fnz_dtype dtype, void **out) {
+  fnzi_array *array = call->outputs[k];
+  struct fnzi_result *result;
+  *out = fnzi_array_data(array);
+  if (array->place.dtype == dtype && fnzi_is_contiguous(&array->place))
+    return FNZ_OK;
+  FNZI_NEW(&call->scratch, 1, &result);
+  FNZ_TRY(dense_window(call, &array->place, dtype, fnzi_dtype(dtype)->bytes, &result->data));
+  result->array = array;
+  result->next = call->pending;
+  call->pending = result;
+  *out = result->data.data;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_results_finish(fnzi_call *call) {
+  for (struct fnzi_result *r = call->pending; r; r = r->next) {
+    fnzi_window to;
+    fnzi_window_of(r->array, &to);
+    FNZ_TRY(fnzi_window_assign(call, &to, &r->data, false));
+  }
+  return FNZ_OK;
+}

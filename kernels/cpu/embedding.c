@@ -1,0 +1,43 @@
+/* embedding.c - rows picked by number: embedding and one_hot. */
+#include "kernels/kernels.h"
+
+static fnz_status check_index(const fnzi_call *call, int64_t index, int64_t bound) {
+  if (index >= 0 && index < bound)
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index %lld is outside [0, %lld)", (long long)index,
+                     (long long)bound);
+}
+
+fnz_status fnzi_kernel_embedding(fnzi_call *call) {
+  const fnzi_array *weight = fnzi_input(call, 0), *indices = fnzi_input(call, 1);
+  const fnz_geometry *g = &weight->geometry;
+  const void *rows, *picks;
+  void *out;
+  FNZ_TRY(fnzi_dense(call, weight, &rows));
+  FNZ_TRY(fnzi_dense_as(call, indices, FNZ_I64, &picks));
+  FNZ_TRY(fnzi_result_as(call, 0, g->dtype, &out));
+  size_t bytes = (size_t)g->sizes[1] * fnzi_dtype(g->dtype)->bytes;
+  const int64_t *index = picks;
+  for (int64_t i = 0, count = fnzi_array_numel(indices); i < count; i++) {
+    FNZ_TRY(check_index(call, index[i], g->sizes[0]));
+    if (bytes)
+      memcpy((char *)out + (size_t)i * bytes, (const char *)rows + (size_t)index[i] * bytes, bytes);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_one_hot(fnzi_call *call) {
+  const fnzi_array *x = fnzi_input(call, 0);
+  int64_t classes = fnzi_named_int(call, "num_classes", -1), count = fnzi_array_numel(x);
+  const void *picks;
+  void *out;
+  FNZ_TRY(fnzi_dense_as(call, x, FNZ_I64, &picks));
+  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &out));
+  memset(out, 0, (size_t)(count * classes) * sizeof(int64_t));
+  for (int64_t i = 0; i < count; i++) {
+    int64_t index = ((const int64_t *)picks)[i];
+    FNZ_TRY(check_index(call, index, classes));
+    ((int64_t *)out)[i * classes + index] = 1;
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,188 @@
+/* matmul.c - operators that are a matrix product with something added: mm to linear.
+ *
+ * Each is brought to one form: a batch of (m, k) by (k, n) products that share broadcast batch
+ * dimensions. Transposed factors are used as they lie. */
+#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/special_reals.h"
+
+/* A factor of a batch of products; batch strides in elements, 0 where it broadcasts. */
+typedef struct factor {
+  fnzi_matrix matrix;
+  int64_t rows, cols;
+  int64_t batch[FNZ_MAX_RANK];
+} factor;
+
+typedef struct products {
+  fnz_dtype dtype;
+  uint32_t rank; /* of the batch */
+  int64_t sizes[FNZ_MAX_RANK];
+  int64_t m, n, k;
+  factor a, b;
+  double alpha, beta;
+} products;
+
+/* How the last dimensions of an argument become rows and columns. */
+typedef enum role {
+  LEFT,       /* a vector is a row */
+  RIGHT,      /* a vector is a column */
+  TRANSPOSED, /* RIGHT, stored as (n, k) */
+  COLUMN      /* LEFT, but a vector is a column: of an outer product */
+} role;
+
+static void swap(int64_t *a, int64_t *b) {
+  int64_t t = *a;
+  *a = *b, *b = t;
+}
+
+/* The matrix part of a window. A vector's missing dimension gets a stride that BLAS takes. */
+static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role r) {
+  int64_t last = g->sizes[g->rank - 1], step = strides[g->rank - 1];
+  if (g->rank >= 2) {
+    f->rows = g->sizes[g->rank - 2], f->cols = last;
+    f->matrix.row = strides[g->rank - 2], f->matrix.col = step;
+  } else {
+    f->rows = 1, f->cols = last;
+    f->matrix.row = last > 0 ? last : 1, f->matrix.col = step;
+  }
+  bool column = g->rank == 1 && (r == RIGHT || r == COLUMN || r == TRANSPOSED);
+  if (column || (r == TRANSPOSED && g->rank >= 2)) {
+    swap(&f->rows, &f->cols);
+    swap(&f->matrix.row, &f->matrix.col);
+  }
+}
+
+static void broadcast(factor *f, const products *p, const fnz_geometry *g, const int64_t *strides) {
+  uint32_t lead = g->rank > 2 ? g->rank - 2 : 0;
+  for (uint32_t i = 0; i < p->rank; i++) {
+    bool inside = i + lead >= p->rank;
+    uint32_t at = inside ? i + lead - p->rank : 0;
+    f->batch[i] = inside && g->sizes[at] != 1 ? strides[at] : 0;
+  }
+}
+
+/* A factor as it lies in memory when its type and strides allow, else row-major in scratch. */
+static fnz_status open_factor(fnzi_call *call, products *p, const fnzi_array *x, role r,
+                              factor *f) {
+  const fnz_geometry *g = &x->geometry;
+  if (g->dtype == p->dtype && p->dtype != FNZ_I64) {
+    f->matrix.data = fnzi_array_data(x);
+    split(f, g, x->place.strides, r);
+    broadcast(f, p, g, x->place.strides);
+    if (fnzi_matrix_fits(f->rows, f->cols, f->matrix.row, f->matrix.col))
+      return FNZ_OK;
+  }
+  int64_t strides[FNZ_MAX_RANK];
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  FNZ_TRY(fnzi_dense_as(call, x, p->dtype, &f->matrix.data));
+  split(f, g, strides, r);
+  broadcast(f, p, g, strides);
+  return FNZ_OK;
+}
+
+static fnz_status open(fnzi_call *call, const fnzi_array *a, role role_a, const fnzi_array *b,
+                       role role_b, products *p) {
+  const fnz_geometry *out = &call->outputs[0]->geometry;
+  if (!fnzi_product_dtype(out->dtype, &p->dtype))
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
+                       fnzi_dtype(out->dtype)->name);
+  uint32_t inner = (a->geometry.rank > 1 || role_a == COLUMN) + (b->geometry.rank > 1);
+  p->rank = out->rank > inner ? out->rank - inner : 0;
+  for (uint32_t i = 0; i < p->rank; i++)
+    p->sizes[i] = out->sizes[i];
+  FNZ_TRY(open_factor(call, p, a, role_a, &p->a));
+  FNZ_TRY(open_factor(call, p, b, role_b, &p->b));
+  p->m = p->a.rows, p->k = p->a.cols, p->n = p->b.cols;
+  p->alpha = 1, p->beta = 0;
+  return FNZ_OK;
+}
+
+/* Batch dimensions along which the second factor stays put are more rows of the first. */
+static void fold(products *p) {
+  while (p->rank && p->b.batch[p->rank - 1] == 0 && p->a.matrix.col == 1 &&
+         p->a.batch[p->rank - 1] == p->m * p->a.matrix.row &&
+         p->m * p->sizes[p->rank - 1] <= INT32_MAX)
+    p->m *= p->sizes[--p->rank];
+}
+
+static int64_t offset(const products *p, const factor *f, int64_t index) {
+  int64_t at = 0;
+  for (uint32_t i = p->rank; i-- > 0; index /= p->sizes[i])
+    at += index % p->sizes[i] * f->batch[i];
+  return at;
+}
+
+static void at_index(const products *p, int64_t index, void *out, fnzi_product *one) {
+  size_t cell = fnzi_dtype(p->dtype)->bytes;
+  *one = (fnzi_product){p->dtype,    p->m, p->n, p->k,     p->a.matrix,
+                        p->b.matrix, out,  p->n, p->alpha, p->beta};
+  one->a.data = (const char *)one->a.data + offset(p, &p->a, index) * (int64_t)cell;
+  one->b.data = (const char *)one->b.data + offset(p, &p->b, index) * (int64_t)cell;
+  one->c = (char *)out + (size_t)(index * p->m * p->n) * cell;
+}
+
+static void run(const products *p, void *out, int threads) {
+  int64_t count = 1;
+  for (uint32_t i = 0; i < p->rank; i++)
+    count *= p->sizes[i];
+  fnzi_product one;
+  if (count == 1) {
+    at_index(p, 0, out, &one);
+    fnzi_product_run_tiled(&one, threads);
+    return;
+  }
+#pragma omp parallel for num_threads(threads) private(one) if (threads > 1)
+  for (int64_t i = 0; i < count; i++) {
+    at_index(p, i, out, &one);
+    fnzi_product_run(&one);
+  }
+}
+
+/* Fills the result with the tensor to be added, broadcast. */
+static fnz_status fill(fnzi_call *call, const products *p, const fnzi_array *self, void *out) {
+  const void *data;
+  FNZ_TRY(fnzi_dense_as(call, self, p->dtype, &data));
+  fnzi_expand_cells(call, &self->geometry, data, &call->outputs[0]->geometry, out,
+                    fnzi_dtype(p->dtype)->bytes);
+  return FNZ_OK;
+}
+
+static fnz_status finish(fnzi_call *call, products *p, const fnzi_array *self) {
+  void *out;
+  FNZ_TRY(fnzi_result_as(call, 0, p->dtype, &out));
+  if (!self || !fnzi_array_numel(call->outputs[0]))
+    p->beta = 0;
+  if (p->beta != 0)
+    FNZ_TRY(fill(call, p, self, out));
+  fold(p);
+  run(p, out, call->threads);
+  return FNZ_OK;
+}
+
+/* mm, bmm, mv, dot, matmul: the ranks say it all. */
+fnz_status fnzi_kernel_matmul(fnzi_call *call) {
+  products p;
+  FNZ_TRY(open(call, fnzi_input(call, 0), LEFT, fnzi_input(call, 1), RIGHT, &p));
+  return finish(call, &p, NULL);
+}
+
+fnz_status fnzi_kernel_outer(fnzi_call *call) {
+  products p;
+  FNZ_TRY(open(call, fnzi_input(call, 0), COLUMN, fnzi_input(call, 1), LEFT, &p));
+  return finish(call, &p, NULL);
+}
+
+/* addmm, baddbmm, addmv. A beta of 0 keeps NaN of the added tensor out. */
+fnz_status fnzi_kernel_addmm(fnzi_call *call) {
+  products p;
+  FNZ_TRY(open(call, fnzi_input(call, 1), LEFT, fnzi_input(call, 2), RIGHT, &p));
+  p.alpha = fnzi_named_float(call, "alpha", 1);
+  p.beta = fnzi_named_float(call, "beta", 1);
+  return finish(call, &p, fnzi_input(call, 0));
+}
+
+fnz_status fnzi_kernel_linear(fnzi_call *call) {
+  products p;
+  FNZ_TRY(open(call, fnzi_input(call, 0), LEFT, fnzi_input(call, 1), TRANSPOSED, &p));
+  p.beta = 1;
+  return finish(call, &p, fnzi_input(call, 2));
+}

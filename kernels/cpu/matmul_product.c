@@ -1,0 +1,117 @@
+/* matmul_product.c - one matrix product: OpenBLAS for floats, plain loops for integers.
+ *
+ * OpenBLAS itself is held to one thread: where it cuts a product would depend on their number. */
+#include "kernels/cpu/matmul.h"
+
+#include <cblas.h>
+
+enum { TILE_ROWS = 256, TILE_COLS = 512 };
+
+bool fnzi_product_dtype(fnz_dtype dtype, fnz_dtype *out) {
+  if (dtype == FNZ_F64 || dtype == FNZ_C64)
+    *out = dtype;
+  else if (fnzi_is_float(dtype))
+    *out = FNZ_F32;
+  else
+    *out = FNZ_I64;
+  return fnzi_is_float(dtype) || fnzi_is_integer(dtype) || dtype == FNZ_C64;
+}
+
+static bool is_int(int64_t n) {
+  return n <= INT32_MAX;
+}
+
+bool fnzi_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
+  if (!is_int(rows) || !is_int(cols) || !is_int(row) || !is_int(col))
+    return false;
+  return (col == 1 && row >= cols && row > 0) || (row == 1 && col >= rows && col > 0);
+}
+
+/* How BLAS is told about a matrix: row-major, or the transpose of a row-major one. */
+typedef struct layout {
+  CBLAS_TRANSPOSE trans;
+  int lead;
+} layout;
+
+static layout layout_of(const fnzi_matrix *x) {
+  if (x->col == 1)
+    return (layout){CblasNoTrans, x->row ? (int)x->row : 1};
+  return (layout){CblasTrans, (int)x->col};
+}
+
+static void run_f32(const fnzi_product *p) {
+  layout a = layout_of(&p->a), b = layout_of(&p->b);
+  cblas_sgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, (float)p->alpha,
+              p->a.data, a.lead, p->b.data, b.lead, (float)p->beta, p->c, (int)p->c_row);
+}
+
+static void run_f64(const fnzi_product *p) {
+  layout a = layout_of(&p->a), b = layout_of(&p->b);
+  cblas_dgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, p->alpha, p->a.data,
+              a.lead, p->b.data, b.lead, p->beta, p->c, (int)p->c_row);
+}
+
+static void run_c64(const fnzi_product *p) {
+  layout a = layout_of(&p->a), b = layout_of(&p->b);
+  float alpha[2] = {(float)p->alpha, 0}, beta[2] = {(float)p->beta, 0};
+  cblas_cgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, alpha, p->a.data,
+              a.lead, p->b.data, b.lead, beta, p->c, (int)p->c_row);
+}
+
+/* Integers wrap, which only unsigned arithmetic promises. */
+static void run_i64(const fnzi_product *p) {
+  const uint64_t *a = p->a.data, *b = p->b.data;
+  uint64_t *c = p->c, alpha = (uint64_t)(int64_t)p->alpha, beta = (uint64_t)(int64_t)p->beta;
+  for (int64_t i = 0; i < p->m; i++)
+    for (int64_t j = 0; j < p->n; j++) {
+      uint64_t sum = 0, *out = &c[i * p->c_row + j];
+      for (int64_t k = 0; k < p->k; k++)
+        sum += a[i * p->a.row + k * p->a.col] * b[k * p->b.row + j * p->b.col];
+      *out = (beta ? beta * *out : 0) + alpha * sum;
+    }
+}
+
+void fnzi_product_run(const fnzi_product *p) {
+  if (!p->m || !p->n)
+    return;
+  if (p->dtype == FNZ_I64) {
+    run_i64(p);
+    return;
+  }
+  if (openblas_get_num_threads() != 1)
+    openblas_set_num_threads(1);
+  if (p->dtype == FNZ_F32)
+    run_f32(p);
+  else if (p->dtype == FNZ_F64)
+    run_f64(p);
+  else
+    run_c64(p);
+}
+
+static int64_t tiles(int64_t size, int64_t tile) {
+  return (size + tile - 1) / tile;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static void run_tile(const fnzi_product *p, int64_t i, int64_t j) {
+  size_t cell = fnzi_dtype(p->dtype)->bytes;
+  fnzi_product tile = *p;
+  tile.m = least(TILE_ROWS, p->m - i);
+  tile.n = least(TILE_COLS, p->n - j);
+  tile.a.data = (const char *)p->a.data + (size_t)(i * p->a.row) * cell;
+  tile.b.data = (const char *)p->b.data + (size_t)(j * p->b.col) * cell;
+  tile.c = (char *)p->c + (size_t)(i * p->c_row + j) * cell;
+  fnzi_product_run(&tile);
+}
+
+void fnzi_product_run_tiled(const fnzi_product *p, int threads) {
+  int64_t rows = tiles(p->m, TILE_ROWS), cols = tiles(p->n, TILE_COLS);
+  if (rows * cols <= 1 || threads <= 1)
+    threads = 1;
+#pragma omp parallel for num_threads(threads) schedule(dynamic) if (threads > 1)
+  for (int64_t t = 0; t < rows * cols; t++)
+    run_tile(p, t / cols * TILE_ROWS, t % cols * TILE_COLS);
+}

@@ -1,0 +1,313 @@
+/* norm.c - normalisation: (x - mean) / sqrt(var + eps) * weight + bias, over several kinds of
+ * groups.
+ *
+ * A group is `segments` runs of `length` elements, `step` apart: a channel over the whole batch
+ * (batch norm), or one run (layer, group, instance, RMS norm). Mean and variance are two passes in
+ * double. */
+#include "kernels/cpu/special_reals.h"
+
+#include <float.h>
+#include <math.h>
+
+typedef struct moments {
+  double mean, var, count;
+} moments;
+
+typedef struct group {
+  int64_t at, step, segments, length;
+} group;
+
+static double sum_piece(const fnzi_reals *x, int64_t at, int64_t count, bool squares,
+                        double center) {
+  double piece[FNZI_PIECE];
+  fnzi_reals_load(x, at, 1, count, piece);
+  return squares ? fnzi_sum_squares(piece, count, center) : fnzi_sum(piece, count);
+}
+
+static double sum_group(const fnzi_reals *x, const group *g, bool squares, double center) {
+  double sum = 0;
+  for (int64_t s = 0; s < g->segments; s++)
+    for (int64_t i = 0; i < g->length; i += FNZI_PIECE) {
+      int64_t count = g->length - i < FNZI_PIECE ? g->length - i : FNZI_PIECE;
+      sum += sum_piece(x, g->at + s * g->step + i, count, squares, center);
+    }
+  return sum;
+}
+
+static moments measure(const fnzi_reals *x, const group *g) {
+  moments m = {.count = (double)(g->segments * g->length)};
+  m.mean = sum_group(x, g, false, 0) / m.count;
+  m.var = sum_group(x, g, true, m.mean) / m.count;
+  return m;
+}
+
+/* y = x * scale + shift over one run. */
+static void apply(const fnzi_reals *x, const fnzi_reals_out *y, int64_t at, int64_t length,
+                  double scale, double shift) {
+  double piece[FNZI_PIECE];
+  for (int64_t i = 0; i < length; i += FNZI_PIECE) {
+    int64_t count = length - i < FNZI_PIECE ? length - i : FNZI_PIECE;
+    fnzi_reals_load(x, at + i, 1, count, piece);
+    for (int64_t k = 0; k < count; k++)
+      piece[k] = piece[k] * scale + shift;
+    fnzi_reals_store(y, at + i, 1, count, piece);
+  }
+}
+
+static double weight_at(const fnzi_reals *w, int64_t i, double otherwise) {
+  return fnzi_reals_present(w) ? fnzi_real_at(w, i) : otherwise;
+}
+
+/* --- Channels: batch norm and instance norm --------------------------------------------------- */
+typedef struct channels {
+  fnzi_reals x, weight, bias, mean, var; /* mean and var: the running ones, where there are any */
+  fnzi_reals_out y, save_mean, save_rstd, new_mean, new_var;
+  int64_t batch, count, length;
+  double momentum, eps;
+  bool training, per_sample; /* per_sample: instance norm */
+} channels;
+
+static fnz_status open_channels(fnzi_call *call, channels *c) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  fnz_dtype dtype = fnzi_real_dtype(g->dtype);
+  *c = (channels){.batch = g->sizes[0], .count = g->sizes[1]};
+  c->length = c->batch && c->count ? fnz_geometry_numel(g) / (c->batch * c->count) : 0;
+  c->eps = fnzi_named_float(call, "eps", 1e-5);
+  c->momentum = fnzi_named_float(call, "momentum", 0.1);
+  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &c->x));
+  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "weight"), dtype, &c->weight));
+  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "bias"), dtype, &c->bias));
+  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "running_mean"), dtype, &c->mean));
+  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "running_var"), dtype, &c->var));
+  return fnzi_reals_result(call, 0, dtype, &c->y);
+}
+
+static void put(const fnzi_reals_out *out, int64_t at, double value) {
+  if (out->f || out->d)
+    fnzi_real_put(out, at, value);
+}
+
+/* Running statistics take the unbiased variance, normalisation the biased one. */
+static void update(const channels *c, int64_t channel, const moments *m) {
+  double keep = 1 - c->momentum, unbiased = m->var * m->count / (m->count - 1);
+  put(&c->new_mean, channel, c->momentum * m->mean + keep * weight_at(&c->mean, channel, 0));
+  put(&c->new_var, channel, c->momentum * unbiased + keep * weight_at(&c->var, channel, 0));
+}
+
+static void normalise_channel(const void *user, int64_t i, int lane) {
+  const channels *c = user;
+  int64_t channel = i % c->count, sample = i / c->count, plane = c->count * c->length;
+  group g = {.at = sample * plane + channel * c->length, .step = plane, .length = c->length};
+  g.segments = c->per_sample ? 1 : c->batch;
+  moments m = {.mean = weight_at(&c->mean, channel, 0), .var = weight_at(&c->var, channel, 1)};
+  (void)lane;
+  if (c->training)
+    m = measure(&c->x, &g);
+  double rstd = 1 / sqrt(m.var + c->eps), scale = rstd * weight_at(&c->weight, channel, 1);
+  double shift = weight_at(&c->bias, channel, 0) - m.mean * scale;
+  for (int64_t s = 0; s < g.segments; s++)
+    apply(&c->x, &c->y, g.at + s * g.step, g.length, scale, shift);
+  if (!c->training)
+    return;
+  put(&c->save_mean, channel, m.mean);
+  put(&c->save_rstd, channel, rstd);
+  update(c, channel, &m);
+}
+
+static void copy_reals(const fnzi_reals *from, const fnzi_reals_out *to, int64_t count) {
+  for (int64_t i = 0; fnzi_reals_present(from) && (to->f || to->d) && i < count; i++)
+    fnzi_real_put(to, i, fnzi_real_at(from, i));
+}
+
+/* Result k of `dtype`s own choosing, where the operator has one. */
+static fnz_status open_result(fnzi_call *call, size_t k, fnzi_reals_out *out) {
+  if (k >= call->noutputs || !call->outputs[k])
+    return FNZ_OK;
+  return fnzi_reals_result(call, k, fnzi_real_dtype(call->outputs[k]->geometry.dtype), out);
+}
+
+static fnz_status batch_norm(fnzi_call *call, bool training, size_t new_stats) {
+  channels c;
+  FNZ_TRY(open_channels(call, &c));
+  c.training = training;
+  if (training) {
+    FNZ_TRY(open_result(call, 1, &c.save_mean));
+    FNZ_TRY(open_result(call, 2, &c.save_rstd));
+  }
+  if (new_stats) {
+    FNZ_TRY(open_result(call, new_stats, &c.new_mean));
+    FNZ_TRY(open_result(call, new_stats + 1, &c.new_var));
+  }
+  if (!training && !(fnzi_reals_present(&c.mean) && fnzi_reals_present(&c.var)))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "running_mean and running_var must be given for eval");
+  if (c.length)
+    fnzi_each(call, c.count, normalise_channel, &c);
+  if (!training || !c.length) {
+    copy_reals(&c.mean, &c.new_mean, c.count);
+    copy_reals(&c.var, &c.new_var, c.count);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_batch_norm(fnzi_call *call) {
+  return batch_norm(call, fnzi_named_bool(call, "training", false), 0);
+}
+
+/* Results 3 and 4 are the new running statistics. */
+fnz_status fnzi_kernel_batch_norm_functional(fnzi_call *call) {
+  return batch_norm(call, fnzi_named_bool(call, "training", false), 3);
+}
+
+/* Result 3 is a reserved empty tensor, 4 and 5 the new running statistics. */
+fnz_status fnzi_kernel_batch_norm_with_update(fnzi_call *call) {
+  return batch_norm(call, true, 4);
+}
+
+fnz_status fnzi_kernel_instance_norm(fnzi_call *call) {
+  channels c;
+  FNZ_TRY(open_channels(call, &c));
+  c.training = fnzi_named_bool(call, "use_input_stats", true);
+  c.per_sample = true;
+  if (!c.training && !(fnzi_reals_present(&c.mean) && fnzi_reals_present(&c.var)))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE,
+                       "running_mean and running_var must be given without use_input_stats");
+  if (c.length)
+    fnzi_each(call, c.batch * c.count, normalise_channel, &c);
+  return FNZ_OK;
+}
+
+/* --- Rows: layer norm, RMS norm, group norm ------------------------------------------------------
+ */
+typedef struct rows {
+  fnzi_reals x, weight, bias;
+  fnzi_reals_out y, mean, rstd;
+  int64_t count, length;
+  int64_t channel_length; /* elements that share a weight: 1 in layer norm */
+  int64_t groups;         /* rows after which the weights start anew */
+  double eps;
+  bool rms; /* no mean is taken off */
+} rows;
+
+static moments measure_row(const rows *r, const group *g) {
+  if (!r->rms)
+    return measure(&r->x, g);
+  double count = (double)g->length;
+  return (moments){.mean = 0, .var = sum_group(&r->x, g, true, 0) / count, .count = count};
+}
+
+/* Weights that change from element to element. */
+static void apply_weights(const rows *r, int64_t at, double mean, double rstd) {
+  double x[FNZI_PIECE], w[FNZI_PIECE];
+  for (int64_t i = 0; i < r->length; i += FNZI_PIECE) {
+    int64_t count = r->length - i < FNZI_PIECE ? r->length - i : FNZI_PIECE;
+    fnzi_reals_load(&r->x, at + i, 1, count, x);
+    for (int64_t k = 0; k < count; k++)
+      x[k] = (x[k] - mean) * rstd;
+    if (fnzi_reals_present(&r->weight)) {
+      fnzi_reals_load(&r->weight, i, 1, count, w);
+      for (int64_t k = 0; k < count; k++)
+        x[k] *= w[k];
+    }
+    if (fnzi_reals_present(&r->bias)) {
+      fnzi_reals_load(&r->bias, i, 1, count, w);
+      for (int64_t k = 0; k < count; k++)
+        x[k] += w[k];
+    }
+    fnzi_reals_store(&r->y, at + i, 1, count, x);
+  }
+}
+
+/* One weight for each run of channel_length elements. */
+static void apply_channels(const rows *r, int64_t row, double mean, double rstd) {
+  int64_t count = r->length / r->channel_length;
+  for (int64_t k = 0; k < count; k++) {
+    int64_t channel = row % r->groups * count + k;
+    double scale = rstd * weight_at(&r->weight, channel, 1);
+    apply(&r->x, &r->y, row * r->length + k * r->channel_length, r->channel_length, scale,
+          weight_at(&r->bias, channel, 0) - mean * scale);
+  }
+}
+
+static void normalise_row(const void *user, int64_t row, int lane) {
+  const rows *r = user;
+  moments m = measure_row(r, &(group){row * r->length, 0, 1, r->length});
+  double rstd = 1 / sqrt(m.var + r->eps);
+  (void)lane;
+  if (r->channel_length == 1 && r->groups == 1)
+    apply_weights(r, row * r->length, m.mean, rstd);
+  else
+    apply_channels(r, row, m.mean, rstd);
+  put(&r->mean, row, m.mean);
+  put(&r->rstd, row, rstd);
+}
+
+static fnz_status open_rows(fnzi_call *call, rows *r) {
+  fnz_dtype dtype = fnzi_real_dtype(fnzi_input_geometry(call, 0)->dtype);
+  *r = (rows){.groups = 1, .channel_length = 1};
+  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &r->x));
+  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "weight"), dtype, &r->weight));
+  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "bias"), dtype, &r->bias));
+  return fnzi_reals_result(call, 0, dtype, &r->y);
+}
+
+/* Rows are what the sizes in `normalized_shape` span. */
+static fnz_status open_layer(fnzi_call *call, rows *r) {
+  const int64_t *shape;
+  size_t count;
+  FNZ_TRY(fnzi_named_ints(call, "normalized_shape", &shape, &count));
+  FNZ_TRY(open_rows(call, r));
+  r->length = 1;
+  for (size_t i = 0; i < count; i++)
+    r->length *= shape[i];
+  r->count = r->length ? fnzi_array_numel(fnzi_input(call, 0)) / r->length : 0;
+  r->eps = fnzi_named_float(call, "eps", 1e-5);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_layer_norm(fnzi_call *call) {
+  rows r;
+  FNZ_TRY(open_layer(call, &r));
+  FNZ_TRY(open_result(call, 1, &r.mean));
+  FNZ_TRY(open_result(call, 2, &r.rstd));
+  fnzi_each(call, r.count, normalise_row, &r);
+  return FNZ_OK;
+}
+
+/* The default eps is that of the input's own type. */
+static double epsilon(fnz_dtype dtype) {
+  if (dtype == FNZ_F64)
+    return DBL_EPSILON;
+  if (dtype == FNZ_F16)
+    return 0x1p-10;
+  return dtype == FNZ_BF16 ? 0x1p-7 : FLT_EPSILON;
+}
+
+fnz_status fnzi_kernel_rms_norm(fnzi_call *call) {
+  rows r;
+  FNZ_TRY(open_layer(call, &r));
+  FNZ_TRY(open_result(call, 1, &r.rstd));
+  r.rms = true;
+  r.eps = fnzi_named_float(call, "eps", epsilon(fnzi_input_geometry(call, 0)->dtype));
+  fnzi_each(call, r.count, normalise_row, &r);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_group_norm(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  rows r;
+  FNZ_TRY(open_rows(call, &r));
+  FNZ_TRY(open_result(call, 1, &r.mean));
+  FNZ_TRY(open_result(call, 2, &r.rstd));
+  r.groups = fnzi_named_int(call, "num_groups", 0);
+  if (!r.groups)
+    r.groups = fnzi_named_int(call, "group", 1);
+  r.eps = fnzi_named_float(call, "eps", 1e-5);
+  r.count = g->sizes[0] * r.groups;
+  int64_t numel = fnz_geometry_numel(g);
+  if (!numel)
+    return FNZ_OK;
+  r.length = numel / r.count;
+  r.channel_length = numel / (g->sizes[0] * g->sizes[1]);
+  fnzi_each(call, r.count, normalise_row, &r);
+  return FNZ_OK;
+}

@@ -1,0 +1,30 @@
+/* point.h - pointwise operators as dense loops of one computing type; rows are in point.def.
+ *
+ * Values are computed in one of four classes: i64 for bool and integers (stored back they wrap),
+ * f32 for the floats up to 32 bits, f64, and c64. */
+#ifndef FNZI_POINT_H
+#define FNZI_POINT_H
+
+#include "kernels/cpu/cpu.h"
+
+enum { FNZI_POINT_CHUNK = 512, FNZI_POINT_OPERANDS = 4 };
+
+/* `count` is at most FNZI_POINT_CHUNK; out may be one of the inputs. */
+typedef void fnzi_point_fn(void *out, const void *const *in, int64_t count);
+
+typedef struct fnzi_point {
+  const char *name;
+  uint8_t arity;
+  fnz_dtype out; /* of what is written: the class, FNZ_BOOL, or the real type of a complex class */
+  fnzi_point_fn *run;
+} fnzi_point;
+
+/* Ends with a row whose name is NULL. */
+extern const fnzi_point fnzi_points_f32[], fnzi_points_f64[], fnzi_points_i64[], fnzi_points_c64[];
+
+/* The class that computes a dtype; FNZ_DTYPE_COUNT when none does. */
+fnz_dtype fnzi_point_class(fnz_dtype d);
+/* NULL when the class has no such row. */
+const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name);
+
+#endif

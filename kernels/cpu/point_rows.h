@@ -1,0 +1,42 @@
+/* point_rows.h - makes the loops and the table of one class. The includer defines T (the computing
+ * type), SELF (its dtype), NAME (of the table), REAL_TYPE and REAL_DTYPE, and the row macros whose
+ * rows it takes as LOOP. */
+#define OUT_TYPE_SAME  T
+#define OUT_TYPE_BOOL  uint8_t
+#define OUT_TYPE_REAL  REAL_TYPE
+#define OUT_DTYPE_SAME SELF
+#define OUT_DTYPE_BOOL FNZ_BOOL
+#define OUT_DTYPE_REAL REAL_DTYPE
+
+/* Missing operands repeat the last one; what a row does not use costs nothing. */
+#define OPERANDS(arity)                                                                            \
+  const T *pa = in[0], *pb = in[(arity) > 1 ? 1 : 0], *pc = in[(arity) > 2 ? 2 : 0],               \
+          *pd = in[(arity) > 3 ? 3 : 0];
+#define ELEMENTS                                                                                   \
+  T a = pa[i], b = pb[i], c = pc[i], d = pd[i];                                                    \
+  (void)a, (void)b, (void)c, (void)d;
+
+#define LOOP(name, arity, out_kind, value)                                                         \
+  static void run_##name(void *out, const void *const *in, int64_t count) {                        \
+    OUT_TYPE_##out_kind *o = out;                                                                  \
+    OPERANDS(arity)                                                                                \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      ELEMENTS                                                                                     \
+      o[i] = (OUT_TYPE_##out_kind)(value);                                                         \
+    }                                                                                              \
+  }
+#define MAPPED_LOOP(name, arity, before, function, accuracy, after)                                \
+  static void run_##name(void *out, const void *const *in, int64_t count) {                        \
+    T *o = out, mapped[FNZI_POINT_CHUNK];                                                          \
+    OPERANDS(arity)                                                                                \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      ELEMENTS                                                                                     \
+      mapped[i] = (before);                                                                        \
+    }                                                                                              \
+    MAP(function, accuracy, mapped, count)                                                         \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      ELEMENTS                                                                                     \
+      T t = mapped[i];                                                                             \
+      o[i] = (after);                                                                              \
+    }                                                                                              \
+  }

@@ -1,0 +1,219 @@
+/* pool.c - the largest or the mean of sliding windows, and nearest-neighbour resampling.
+ *
+ * Planes are independent; each is one job. Elements are doubles, or integers for the largest. */
+#include "kernels/cpu/pool.h"
+#include "kernels/cpu/special_reals.h"
+
+#include <math.h>
+
+typedef struct pool {
+  fnzi_pool p;
+  fnzi_reals x;
+  fnzi_reals_out y;
+  const int64_t *int_x; /* instead of x and y */
+  int64_t *int_y, *indices;
+  int64_t in_volume, out_volume;
+  bool adaptive, count_padding;
+  int64_t divisor; /* 0: the number of elements */
+  double scales[FNZI_POOL_MAX_SPATIAL];
+} pool;
+
+/* A window: from `first` to before `last` by `step`, in each dimension. */
+typedef struct window {
+  int64_t first[3], last[3], step[3];
+  int64_t padded; /* elements with those in the padding */
+} window;
+
+static int64_t volume(const int64_t *sizes) {
+  return sizes[0] * sizes[1] * sizes[2];
+}
+
+static void places(const int64_t *sizes, int64_t at, int64_t *out) {
+  out[0] = at / (sizes[1] * sizes[2]);
+  out[1] = at / sizes[2] % sizes[1];
+  out[2] = at % sizes[2];
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+static void clip(const pool *o, const int64_t *place, window *w) {
+  const fnzi_pool *p = &o->p;
+  w->padded = 1;
+  for (int i = 0; i < 3; i++) {
+    int64_t first = place[i] * p->stride[i] - p->padding[i];
+    int64_t last = first + (p->kernel[i] - 1) * p->dilation[i] + 1;
+    w->padded *= least(last, p->in[i] + p->padding[i]) - first;
+    if (first < 0)
+      first += (-first + p->dilation[i] - 1) / p->dilation[i] * p->dilation[i];
+    w->first[i] = first, w->last[i] = least(last, p->in[i]), w->step[i] = p->dilation[i];
+  }
+}
+
+/* Windows that tile the input as evenly as whole elements allow. */
+static void divide(const pool *o, const int64_t *place, window *w) {
+  w->padded = 1;
+  for (int i = 0; i < 3; i++) {
+    int64_t in = o->p.in[i], out = o->p.out[i];
+    w->first[i] = place[i] * in / out;
+    w->last[i] = ((place[i] + 1) * in + out - 1) / out;
+    w->step[i] = 1;
+  }
+}
+
+static int64_t cell(const pool *o, int64_t i, int64_t j, int64_t k) {
+  return (i * o->p.in[1] + j) * o->p.in[2] + k;
+}
+
+static double sum_window(const pool *o, int64_t base, const window *w, int64_t *count) {
+  double sum = 0;
+  *count = 0;
+  for (int64_t i = w->first[0]; i < w->last[0]; i++)
+    for (int64_t j = w->first[1]; j < w->last[1]; j++)
+      for (int64_t k = w->first[2]; k < w->last[2]; k++, ++*count)
+        sum += fnzi_real_at(&o->x, base + cell(o, i, j, k));
+  return sum;
+}
+
+static void mean_plane(const void *user, int64_t plane, int lane) {
+  const pool *o = user;
+  (void)lane;
+  for (int64_t at = 0; at < o->out_volume; at++) {
+    int64_t place[3], count;
+    window w;
+    places(o->p.out, at, place);
+    if (o->adaptive)
+      divide(o, place, &w);
+    else
+      clip(o, place, &w);
+    double sum = sum_window(o, plane * o->in_volume, &w, &count);
+    int64_t by = o->divisor ? o->divisor : o->count_padding ? w.padded : count;
+    fnzi_real_put(&o->y, plane * o->out_volume + at, count ? sum / (double)by : 0);
+  }
+}
+
+static bool larger(const pool *o, int64_t at, int64_t best) {
+  if (o->int_x)
+    return o->int_x[at] > o->int_x[best];
+  double a = fnzi_real_at(&o->x, at), b = fnzi_real_at(&o->x, best);
+  return a > b || isnan(a);
+}
+
+/* The last NaN wins, else the first of the largest, as in eager. */
+static int64_t find_largest(const pool *o, int64_t base, const window *w) {
+  int64_t best = base + cell(o, w->first[0], w->first[1], w->first[2]);
+  for (int64_t i = w->first[0]; i < w->last[0]; i += w->step[0])
+    for (int64_t j = w->first[1]; j < w->last[1]; j += w->step[1])
+      for (int64_t k = w->first[2]; k < w->last[2]; k += w->step[2])
+        if (larger(o, base + cell(o, i, j, k), best))
+          best = base + cell(o, i, j, k);
+  return best;
+}
+
+/* Dilation can step over a small input altogether. */
+static bool is_empty(const window *w) {
+  return w->first[0] >= w->last[0] || w->first[1] >= w->last[1] || w->first[2] >= w->last[2];
+}
+
+/* from < 0: nothing was found. */
+static void put_largest(const pool *o, int64_t to, int64_t from) {
+  if (o->int_x)
+    o->int_y[to] = from < 0 ? INT64_MIN : o->int_x[from];
+  else
+    fnzi_real_put(&o->y, to, from < 0 ? -INFINITY : fnzi_real_at(&o->x, from));
+}
+
+static void max_plane(const void *user, int64_t plane, int lane) {
+  const pool *o = user;
+  (void)lane;
+  for (int64_t at = 0; at < o->out_volume; at++) {
+    int64_t place[3], to = plane * o->out_volume + at;
+    window w;
+    places(o->p.out, at, place);
+    clip(o, place, &w);
+    int64_t best = is_empty(&w) ? -1 : find_largest(o, plane * o->in_volume, &w);
+    put_largest(o, to, best);
+    if (o->indices)
+      o->indices[to] = best < 0 ? 0 : best - plane * o->in_volume;
+  }
+}
+
+static fnz_status run(fnzi_call *call, pool *o, fnzi_each_fn *plane) {
+  fnz_dtype dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
+  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &o->x));
+  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &o->y));
+  o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
+  fnzi_each(call, o->p.planes, plane, o);
+  return FNZ_OK;
+}
+
+static fnz_status run_integers(fnzi_call *call, pool *o) {
+  const void *x;
+  void *y;
+  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), FNZ_I64, &x));
+  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &y));
+  o->int_x = x, o->int_y = y;
+  o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
+  fnzi_each(call, o->p.planes, max_plane, o);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_max_pool(fnzi_call *call) {
+  pool o = {.divisor = 0};
+  void *indices = NULL;
+  FNZ_TRY(fnzi_pool_read(call, &o.p));
+  if (call->noutputs > 1)
+    FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &indices));
+  o.indices = indices;
+  if (!fnzi_is_float(call->outputs[0]->geometry.dtype))
+    return run_integers(call, &o);
+  return run(call, &o, max_plane);
+}
+
+fnz_status fnzi_kernel_avg_pool(fnzi_call *call) {
+  pool o = {.divisor = fnzi_named_int(call, "divisor_override", 0)};
+  o.count_padding = fnzi_named_bool(call, "count_include_pad", true);
+  FNZ_TRY(fnzi_pool_read(call, &o.p));
+  return run(call, &o, mean_plane);
+}
+
+fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_call *call) {
+  pool o = {.adaptive = true};
+  FNZ_TRY(fnzi_pool_read_adaptive(call, &o.p));
+  return run(call, &o, mean_plane);
+}
+
+/* Nearest neighbour: floor(place * in / out), in float arithmetic as eager does; a factor that was
+ * given is used as it is. */
+static int64_t nearest(const pool *o, int axis, int64_t place) {
+  int64_t in = o->p.in[axis], out = o->p.out[axis];
+  if (in == out)
+    return place;
+  float scale = o->scales[axis] > 0 ? (float)(1.0 / o->scales[axis]) : (float)in / (float)out;
+  return least((int64_t)floorf((float)place * scale), in - 1);
+}
+
+static void nearest_plane(const void *user, int64_t plane, int lane) {
+  const pool *o = user;
+  (void)lane;
+  for (int64_t at = 0; at < o->out_volume; at++) {
+    int64_t place[3];
+    places(o->p.out, at, place);
+    for (int i = 0; i < 3; i++)
+      place[i] = nearest(o, i, place[i]);
+    fnzi_real_put(
+        &o->y, plane * o->out_volume + at,
+        fnzi_real_at(&o->x, plane * o->in_volume + cell(o, place[0], place[1], place[2])));
+  }
+}
+
+fnz_status fnzi_kernel_upsample_nearest(fnzi_call *call) {
+  static const char *const names[3][3] = {
+      {"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}};
+  pool o = {.divisor = 0};
+  FNZ_TRY(fnzi_resample_read(call, &o.p, o.scales));
+  for (uint32_t i = 0; i < o.p.spatial; i++)
+    o.scales[i] = fnzi_named_float(call, names[o.p.spatial - 1][i], o.scales[i]);
+  return run(call, &o, nearest_plane);
+}

@@ -1,0 +1,16 @@
+/* softmax.h - the softmax of one row of doubles, for the softmax operators and attention. */
+#ifndef FNZI_CPU_SOFTMAX_H
+#define FNZI_CPU_SOFTMAX_H
+
+#include "kernels/cpu/special_reals.h"
+
+/* exp in the precision of `dtype`. */
+double fnzi_exp_as(fnz_dtype dtype, double x);
+
+/* The largest element; NaN when there is one, -inf for no elements. */
+double fnzi_row_max(const double *row, int64_t count);
+
+/* In place. `safe`: a row of -inf alone becomes zeros instead of NaN. */
+void fnzi_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe);
+
+#endif

@@ -1,0 +1,211 @@
+/* sort.c - sorting along a dimension, its first k, and the smallest with the largest element.
+ *
+ * Elements become 64-bit keys whose integer order is the order wanted: -0 equals 0, NaN is above
+ * all else, and descending order flips every bit. A stable merge sort moves (key, place) pairs. */
+#include "kernels/kernels.h"
+#include "kernels/cpu/special_reals.h"
+
+#include <math.h>
+
+typedef struct pair {
+  int64_t key, place;
+} pair;
+
+/* Rows of `count` elements, `inner` apart. */
+typedef struct sorting {
+  const double *real; /* one of the two: elements widened without loss */
+  const int64_t *whole;
+  const char *cells; /* the elements themselves */
+  char *values;      /* NULL when only places are wanted */
+  int64_t *places;   /* NULL when only values are wanted */
+  size_t cell;
+  int64_t count, inner, keep; /* keep: how many of the sorted row are written */
+  bool descending;
+  pair *scratch; /* 2 * count for each thread */
+} sorting;
+
+static int64_t real_key(double x) {
+  int64_t bits;
+  if (isnan(x))
+    return INT64_MAX;
+  x += 0.0; /* makes 0 of -0 */
+  memcpy(&bits, &x, sizeof bits);
+  return bits < 0 ? bits ^ INT64_MAX : bits;
+}
+
+static int64_t key_at(const sorting *s, int64_t at) {
+  int64_t key = s->real ? real_key(s->real[at]) : s->whole[at];
+  return s->descending ? ~key : key;
+}
+
+static void merge(const pair *a, const pair *a_end, const pair *b, const pair *b_end, pair *out) {
+  while (a < a_end && b < b_end)
+    *out++ = b->key < a->key ? *b++ : *a++;
+  while (a < a_end)
+    *out++ = *a++;
+  while (b < b_end)
+    *out++ = *b++;
+}
+
+static int64_t least(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+
+/* Sorts `count` pairs with as many behind them as room; returns where the result is. */
+static pair *sort_pairs(pair *pairs, int64_t count) {
+  pair *from = pairs, *to = pairs + count;
+  for (int64_t run = 1; run < count; run *= 2) {
+    for (int64_t at = 0; at < count; at += 2 * run) {
+      int64_t middle = least(at + run, count), end = least(at + 2 * run, count);
+      merge(from + at, from + middle, from + middle, from + end, to + at);
+    }
+    pair *t = from;
+    from = to, to = t;
+  }
+  return from;
+}
+
+static void sort_row(const void *user, int64_t row, int lane) {
+  const sorting *s = user;
+  int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
+  int64_t out = row / s->inner * s->keep * s->inner + row % s->inner;
+  pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
+  for (int64_t i = 0; i < s->count; i++)
+    pairs[i] = (pair){key_at(s, start + i * s->inner), i};
+  pairs = sort_pairs(pairs, s->count);
+  for (int64_t i = 0; i < s->keep; i++, out += s->inner) {
+    if (s->places)
+      s->places[out] = pairs[i].place;
+    if (s->values)
+      memcpy(s->values + (size_t)out * s->cell,
+             s->cells + (size_t)(start + pairs[i].place * s->inner) * s->cell, s->cell);
+  }
+}
+
+/* The elements themselves, and widened to double or to 64-bit integers. */
+static fnz_status open_elements(fnzi_call *call, sorting *s) {
+  const fnzi_array *x = fnzi_input(call, 0);
+  const void *cells, *wide;
+  bool real = fnzi_is_float(x->geometry.dtype);
+  FNZ_TRY(fnzi_dense(call, x, &cells));
+  FNZ_TRY(fnzi_dense_as(call, x, real ? FNZ_F64 : FNZ_I64, &wide));
+  s->cells = cells, s->cell = fnzi_dtype(x->geometry.dtype)->bytes;
+  *(real ? (const void **)&s->real : (const void **)&s->whole) = wide;
+  return FNZ_OK;
+}
+
+static fnz_status open_dim(fnzi_call *call, int64_t named, sorting *s) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  uint32_t dim;
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), named, g->rank, &dim));
+  s->count = g->rank ? g->sizes[dim] : 1;
+  s->inner = 1;
+  for (uint32_t i = dim + 1; i < g->rank; i++)
+    s->inner *= g->sizes[i];
+  s->keep = s->count;
+  return open_elements(call, s);
+}
+
+static fnz_status open_values(fnzi_call *call, size_t k, sorting *s) {
+  void *values;
+  FNZ_TRY(fnzi_result_as(call, k, call->outputs[k]->geometry.dtype, &values));
+  s->values = values;
+  return FNZ_OK;
+}
+
+static fnz_status open_places(fnzi_call *call, size_t k, sorting *s) {
+  void *places;
+  FNZ_TRY(fnzi_result_as(call, k, FNZ_I64, &places));
+  s->places = places;
+  return FNZ_OK;
+}
+
+static fnz_status run(fnzi_call *call, sorting *s) {
+  int64_t numel = fnzi_array_numel(fnzi_input(call, 0));
+  size_t count;
+  if (!numel)
+    return FNZ_OK;
+  if (!fnzi_mul_size((size_t)s->count * 2, (size_t)fnzi_lanes(call), &count))
+    return fnzi_no_memory(call->ctx);
+  FNZI_NEW(&call->scratch, count, &s->scratch);
+  fnzi_each(call, numel / s->count, sort_row, s);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_sort(fnzi_call *call) {
+  sorting s = {.descending = fnzi_named_bool(call, "descending", false)};
+  FNZ_TRY(open_dim(call, fnzi_named_int(call, "dim", -1), &s));
+  FNZ_TRY(open_values(call, 0, &s));
+  FNZ_TRY(open_places(call, 1, &s));
+  return run(call, &s);
+}
+
+fnz_status fnzi_kernel_argsort(fnzi_call *call) {
+  sorting s = {.descending = fnzi_named_bool(call, "descending", false)};
+  FNZ_TRY(open_dim(call, fnzi_named_int(call, "dim", -1), &s));
+  FNZ_TRY(open_places(call, 0, &s));
+  return run(call, &s);
+}
+
+fnz_status fnzi_kernel_msort(fnzi_call *call) {
+  sorting s = {.descending = false};
+  FNZ_TRY(open_dim(call, 0, &s));
+  FNZ_TRY(open_values(call, 0, &s));
+  return run(call, &s);
+}
+
+fnz_status fnzi_kernel_topk(fnzi_call *call) {
+  sorting s = {.descending = fnzi_named_bool(call, "largest", true)};
+  FNZ_TRY(open_dim(call, fnzi_named_int(call, "dim", -1), &s));
+  s.keep = fnzi_named_int(call, "k", 0);
+  FNZ_TRY(open_values(call, 0, &s));
+  FNZ_TRY(open_places(call, 1, &s));
+  return run(call, &s);
+}
+
+/* --- aminmax
+ * ---------------------------------------------------------------------------------------- */
+typedef struct extremes {
+  sorting row;
+  char *smallest, *largest;
+} extremes;
+
+static void extremes_row(const void *user, int64_t row, int lane) {
+  const extremes *e = user;
+  const sorting *s = &e->row;
+  int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
+  int64_t low = start, high = start;
+  (void)lane;
+  for (int64_t i = 0; i < s->count; i++) {
+    int64_t at = start + i * s->inner;
+    if (s->real && isnan(s->real[at])) {
+      low = high = at;
+      break;
+    }
+    low = key_at(s, at) < key_at(s, low) ? at : low;
+    high = key_at(s, at) > key_at(s, high) ? at : high;
+  }
+  memcpy(e->smallest + (size_t)row * s->cell, s->cells + (size_t)low * s->cell, s->cell);
+  memcpy(e->largest + (size_t)row * s->cell, s->cells + (size_t)high * s->cell, s->cell);
+}
+
+fnz_status fnzi_kernel_aminmax(fnzi_call *call) {
+  extremes e = {.row = {.descending = false}};
+  sorting largest = {.descending = false};
+  const fnzi_array *x = fnzi_input(call, 0);
+  int64_t rows = fnzi_array_numel(call->outputs[0]), numel = fnzi_array_numel(x);
+  const fnz_arg *dim = fnzi_named(call, "dim");
+  if (dim->tag == FNZ_ARG_INT) {
+    FNZ_TRY(open_dim(call, dim->u.i, &e.row));
+  } else {
+    FNZ_TRY(open_elements(call, &e.row));
+    e.row.count = numel, e.row.inner = 1;
+  }
+  if (!e.row.count && rows)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "there is no smallest of no elements");
+  FNZ_TRY(open_values(call, 0, &e.row));
+  FNZ_TRY(open_values(call, 1, &largest));
+  e.smallest = e.row.values, e.largest = largest.values;
+  fnzi_each(call, rows, extremes_row, &e);
+  return FNZ_OK;
+}

@@ -1,0 +1,170 @@
+/* special_reals.c - see special_reals.h. */
+#include "kernels/cpu/special_reals.h"
+#include "kernels/meta/nn_reduce.h"
+
+#include <omp.h>
+
+enum { SUM_LANES = 8 };
+
+fnz_status fnzi_reals_open(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
+                           fnzi_reals *out) {
+  const void *data;
+  *out = (fnzi_reals){NULL, NULL};
+  if (!array)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_dense_as(call, array, dtype, &data));
+  if (dtype == FNZ_F64)
+    out->d = data;
+  else
+    out->f = data;
+  return FNZ_OK;
+}
+
+static void point(fnz_dtype dtype, void *data, fnzi_reals_out *out) {
+  *out = dtype == FNZ_F64 ? (fnzi_reals_out){NULL, data} : (fnzi_reals_out){data, NULL};
+}
+
+fnz_status fnzi_reals_result(fnzi_call *call, size_t k, fnz_dtype dtype, fnzi_reals_out *out) {
+  void *data;
+  FNZ_TRY(fnzi_result_as(call, k, dtype, &data));
+  point(dtype, data, out);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_reals_scratch(fnzi_call *call, fnz_dtype dtype, int64_t count,
+                              fnzi_reals_out *out) {
+  void *data;
+  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)count, fnzi_dtype(dtype)->bytes, &data));
+  point(dtype, data, out);
+  return FNZ_OK;
+}
+
+static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
+  size_t cell = *(const size_t *)user;
+  for (int64_t i = 0; i < count; i++)
+    memcpy(data[0] + i * strides[0], data[1] + i * strides[1], cell);
+}
+
+void fnzi_expand_cells(const fnzi_call *call, const fnz_geometry *from, const void *data,
+                       const fnz_geometry *to, void *out, size_t cell) {
+  int64_t strides[FNZ_MAX_RANK], from_strides[FNZ_MAX_RANK];
+  fnzi_loop loop;
+  fnzi_contiguous_strides(to->sizes, to->rank, strides);
+  fnzi_contiguous_strides(from->sizes, from->rank, from_strides);
+  fnzi_loop_start(&loop, to->rank, to->sizes);
+  fnzi_loop_add(&loop, out, to->rank, to->sizes, strides, cell);
+  fnzi_loop_add(&loop, data, from->rank, from->sizes, from_strides, cell);
+  fnzi_loop_run(&loop, copy_row, &cell, call->threads, false);
+}
+
+fnz_status fnzi_reals_expand(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
+                             const fnz_geometry *to, fnzi_reals *out) {
+  fnzi_reals_out wide;
+  FNZ_TRY(fnzi_reals_open(call, array, dtype, out));
+  if (!array || fnzi_same_sizes(&array->geometry, to))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_reals_scratch(call, dtype, fnz_geometry_numel(to), &wide));
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  const void *from = out->d ? (const void *)out->d : (const void *)out->f;
+  void *room = wide.d ? (void *)wide.d : (void *)wide.f;
+  fnzi_expand_cells(call, &array->geometry, from, to, room, cell);
+  *out = fnzi_reals_read(&wide);
+  return FNZ_OK;
+}
+
+void fnzi_reals_load(const fnzi_reals *x, int64_t at, int64_t step, int64_t count, double *out) {
+  if (x->d)
+    for (int64_t i = 0; i < count; i++)
+      out[i] = x->d[at + i * step];
+  else
+    for (int64_t i = 0; i < count; i++)
+      out[i] = (double)x->f[at + i * step];
+}
+
+void fnzi_reals_store(const fnzi_reals_out *x, int64_t at, int64_t step, int64_t count,
+                      const double *in) {
+  if (x->d)
+    for (int64_t i = 0; i < count; i++)
+      x->d[at + i * step] = in[i];
+  else
+    for (int64_t i = 0; i < count; i++)
+      x->f[at + i * step] = (float)in[i];
+}
+
+/* Eight sums side by side keep the adder busy; they are joined in a fixed order. */
+static double join(const double *lanes) {
+  double sum = 0;
+  for (int i = 0; i < SUM_LANES; i++)
+    sum += lanes[i];
+  return sum;
+}
+
+double fnzi_sum(const double *x, int64_t count) {
+  double lanes[SUM_LANES] = {0};
+  int64_t i = 0;
+  for (; i + SUM_LANES <= count; i += SUM_LANES)
+    for (int k = 0; k < SUM_LANES; k++)
+      lanes[k] += x[i + k];
+  for (; i < count; i++)
+    lanes[0] += x[i];
+  return join(lanes);
+}
+
+double fnzi_sum_squares(const double *x, int64_t count, double center) {
+  double lanes[SUM_LANES] = {0};
+  int64_t i = 0;
+  for (; i + SUM_LANES <= count; i += SUM_LANES)
+    for (int k = 0; k < SUM_LANES; k++)
+      lanes[k] += (x[i + k] - center) * (x[i + k] - center);
+  for (; i < count; i++)
+    lanes[0] += (x[i] - center) * (x[i] - center);
+  return join(lanes);
+}
+
+void fnzi_each(const fnzi_call *call, int64_t count, fnzi_each_fn *body, const void *user) {
+  int lanes = fnzi_lanes(call);
+#pragma omp parallel for num_threads(lanes) schedule(static) if (lanes > 1 && count > 1)
+  for (int64_t i = 0; i < count; i++)
+    body(user, i, omp_get_thread_num());
+}
+
+/* Where element (kept dims..., reduced dims...) of the permuted order lies in the row-major one. */
+static uint32_t permute(const fnz_geometry *g, const bool *reduced, int64_t *sizes,
+                        int64_t *strides, fnzi_reduced *out) {
+  int64_t plain[FNZ_MAX_RANK];
+  uint32_t rank = 0;
+  fnzi_contiguous_strides(g->sizes, g->rank, plain);
+  out->rows = out->length = 1;
+  for (int pass = 0; pass < 2; pass++)
+    for (uint32_t i = 0; i < g->rank; i++) {
+      if (reduced[i] != (pass == 1))
+        continue;
+      *(pass ? &out->length : &out->rows) *= g->sizes[i];
+      sizes[rank] = g->sizes[i];
+      strides[rank++] = plain[i];
+    }
+  return rank;
+}
+
+fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out) {
+  const fnzi_array *x = fnzi_input(call, 0);
+  bool reduced[FNZ_MAX_RANK] = {false};
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], plain[FNZ_MAX_RANK];
+  fnzi_reals_out moved;
+  out->dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  uint32_t rank = permute(&x->geometry, reduced, sizes, strides, out);
+  FNZ_TRY(fnzi_reals_open(call, x, out->dtype, &out->reals));
+  fnzi_contiguous_strides(sizes, rank, plain);
+  if (rank == 0 || memcmp(plain, strides, rank * sizeof *plain) == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_reals_scratch(call, out->dtype, fnzi_array_numel(x), &moved));
+  if (moved.d)
+    fnzi_copy_cells(rank, sizes, moved.d, plain, out->reals.d, strides, sizeof *moved.d,
+                    call->threads);
+  else
+    fnzi_copy_cells(rank, sizes, moved.f, plain, out->reals.f, strides, sizeof *moved.f,
+                    call->threads);
+  out->reals = fnzi_reals_read(&moved);
+  return FNZ_OK;
+}

@@ -1,0 +1,89 @@
+/* special_reals.h - float or double memory, read and written as doubles.
+ *
+ * Norms, softmax, pooling and losses are computed in double, a piece at a time that stays in the
+ * innermost cache, whatever the element type is: one definition of each, and an error that
+ * is that of the last rounding. */
+#ifndef FNZI_CPU_SPECIAL_REALS_H
+#define FNZI_CPU_SPECIAL_REALS_H
+
+#include "kernels/kernels.h"
+
+enum { FNZI_PIECE = 1024 }; /* doubles on the stack */
+
+/* Row-major elements; one of the two pointers is set, none for an absent tensor. */
+typedef struct fnzi_reals {
+  const float *f;
+  const double *d;
+} fnzi_reals;
+
+typedef struct fnzi_reals_out {
+  float *f;
+  double *d;
+} fnzi_reals_out;
+
+/* F64 for f64, F32 for every other type. */
+static inline fnz_dtype fnzi_real_dtype(fnz_dtype dtype) {
+  return dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+}
+
+/* An absent array (NULL) gives absent reals. */
+FNZ_MUST_CHECK fnz_status fnzi_reals_open(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
+                                          fnzi_reals *out);
+FNZ_MUST_CHECK fnz_status fnzi_reals_result(fnzi_call *call, size_t k, fnz_dtype dtype,
+                                            fnzi_reals_out *out);
+/* Scratch memory of the call. */
+FNZ_MUST_CHECK fnz_status fnzi_reals_scratch(fnzi_call *call, fnz_dtype dtype, int64_t count,
+                                             fnzi_reals_out *out);
+
+static inline bool fnzi_reals_present(const fnzi_reals *x) {
+  return x->f || x->d;
+}
+static inline fnzi_reals fnzi_reals_read(const fnzi_reals_out *x) {
+  return (fnzi_reals){x->f, x->d};
+}
+static inline double fnzi_real_at(const fnzi_reals *x, int64_t at) {
+  return x->f ? (double)x->f[at] : x->d[at];
+}
+static inline void fnzi_real_put(const fnzi_reals_out *x, int64_t at, double value) {
+  if (x->f)
+    x->f[at] = (float)value;
+  else
+    x->d[at] = value;
+}
+
+/* Row-major cells of sizes `from` broadcast to row-major cells of sizes `to`. */
+void fnzi_expand_cells(const fnzi_call *call, const fnz_geometry *from, const void *data,
+                       const fnz_geometry *to, void *out, size_t cell);
+/* As fnzi_reals_open, broadcast to the sizes of `to`. */
+FNZ_MUST_CHECK fnz_status fnzi_reals_expand(fnzi_call *call, const fnzi_array *array,
+                                            fnz_dtype dtype, const fnz_geometry *to,
+                                            fnzi_reals *out);
+
+/* `count` elements, `step` apart, from or to doubles side by side. */
+void fnzi_reals_load(const fnzi_reals *x, int64_t at, int64_t step, int64_t count, double *out);
+void fnzi_reals_store(const fnzi_reals_out *x, int64_t at, int64_t step, int64_t count,
+                      const double *in);
+
+/* Sum in an order that depends on the count alone. */
+double fnzi_sum(const double *x, int64_t count);
+/* Sum of (x - center)^2, likewise. */
+double fnzi_sum_squares(const double *x, int64_t count, double center);
+
+/* Argument 0 with the dimensions of argument "dim" (all, when None or empty) moved behind the
+ * others: `rows` rows of `length` elements. */
+typedef struct fnzi_reduced {
+  fnz_dtype dtype; /* F32 or F64 */
+  fnzi_reals reals;
+  int64_t rows, length;
+} fnzi_reduced;
+FNZ_MUST_CHECK fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out);
+
+/* Calls body(user, i, lane) for i below count on up to call->threads threads; `lane` is below
+ * fnzi_lanes(call) and tells threads that run at one time apart. */
+typedef void fnzi_each_fn(const void *user, int64_t i, int lane);
+void fnzi_each(const fnzi_call *call, int64_t count, fnzi_each_fn *body, const void *user);
+static inline int fnzi_lanes(const fnzi_call *call) {
+  return call->threads > 1 ? call->threads : 1;
+}
+
+#endif

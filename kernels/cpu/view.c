@@ -1,0 +1,128 @@
+/* view.c - views and their copying twins share their base's memory, because values never change; a
+ * scatter writes a window of a copy of its base, which is the base itself when that dies. */
+#include "kernels/cpu/cpu.h"
+#include "views/views.h"
+
+static bool counts_elements(const fnz_op *op) {
+  return strncmp(op->base, "as_strided", 10) == 0;
+}
+
+/* as_strided counts elements of the row-major tensor, wherever that begins in its storage. */
+static fnz_status find_windows(fnzi_call *call, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                               const fnz_geometry *place, fnz_geometry **out, size_t *count) {
+  fnz_geometry base = *place;
+  if (counts_elements(op))
+    base.offset = 0;
+  FNZ_TRY(
+      fnzi_view_forward(&call->scratch, fnzi_view_find(op), op, args, nargs, &base, out, count));
+  for (size_t k = 0; counts_elements(op) && k < *count; k++)
+    (*out)[k].offset += place->offset;
+  return FNZ_OK;
+}
+
+static fnz_status row_major_copy(fnzi_call *call, const fnzi_array *from, fnzi_array **out) {
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry g = from->place;
+  fnzi_array *copy;
+  g.offset = 0;
+  g.strides = strides;
+  fnzi_contiguous_strides(g.sizes, g.rank, strides);
+  FNZ_TRY(fnzi_array_create(call->ctx, &g, from->cell, &copy));
+  fnz_status status = fnzi_array_allocate(call->ctx, copy, false);
+  if (status == FNZ_OK)
+    status = fnzi_assign(call, copy, from);
+  if (status == FNZ_OK)
+    *out = copy;
+  else
+    fnzi_array_release(call->ctx, copy);
+  return status;
+}
+
+static fnz_status share_windows(fnzi_call *call, const fnzi_array *base) {
+  fnz_geometry *windows;
+  size_t count;
+  FNZ_TRY(
+      find_windows(call, call->op, call->args, call->op->nparams, &base->place, &windows, &count));
+  if (count != call->noutputs)
+    return fnzi_refuse(call, FNZ_CLASS_INTERNAL, "%zu windows for %zu results", count,
+                       call->noutputs);
+  for (size_t k = 0; k < count; k++)
+    FNZ_TRY(fnzi_array_share(call->ctx, call->outputs[k], base->storage, &windows[k]));
+  return FNZ_OK;
+}
+
+/* Not every layout can be seen as every shape; a row-major one can. */
+fnz_status fnzi_kernel_view(fnzi_call *call) {
+  fnzi_array *base = fnzi_input(call, 0), *copy;
+  bool row_major = fnzi_is_contiguous(&base->place);
+  if (row_major || !counts_elements(call->op)) {
+    fnz_status status = share_windows(call, base);
+    if (status == FNZ_OK || status == FNZ_NO_MEMORY || row_major)
+      return status;
+  }
+  FNZ_TRY(row_major_copy(call, base, &copy));
+  fnz_status status = share_windows(call, copy);
+  fnzi_array_release(call->ctx, copy);
+  return status;
+}
+
+/* select_scatter writes through select.int, and so on. */
+static const fnz_op *view_of(const fnz_op *scatter) {
+  static const char *const rows[][2] = {{"select_scatter", "select.int"},
+                                        {"slice_scatter", "slice.Tensor"},
+                                        {"slice_inverse", "slice.Tensor"},
+                                        {"diagonal_scatter", "diagonal"},
+                                        {"as_strided_scatter", "as_strided"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i][0], scatter->base) == 0)
+      return fnz_op_find(rows[i][1]);
+  return NULL;
+}
+
+/* The result as a row-major array of its own. */
+static fnz_status straighten(fnzi_call *call, fnzi_array *out) {
+  fnzi_array *copy;
+  FNZ_TRY(row_major_copy(call, out, &copy));
+  fnz_status status = fnzi_array_share(call->ctx, out, copy->storage, &copy->place);
+  fnzi_array_release(call->ctx, copy);
+  return status;
+}
+
+static fnz_status check_source(const fnzi_call *call, const fnz_geometry *window,
+                               const fnz_geometry *src) {
+  if (fnzi_same_sizes(window, src))
+    return FNZ_OK;
+  for (uint32_t i = 0; i < window->rank && window->rank == src->rank; i++)
+    if (window->sizes[i] != src->sizes[i])
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "src has size %lld in dimension %u where the window has %lld",
+                         (long long)src->sizes[i], i, (long long)window->sizes[i]);
+  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "src has rank %u where the window has %u", src->rank,
+                     window->rank);
+}
+
+fnz_status fnzi_kernel_scatter_view(fnzi_call *call) {
+  const fnz_op *view = view_of(call->op);
+  fnzi_array *out = call->outputs[0], *src = fnzi_input(call, 1);
+  fnz_geometry *windows;
+  fnz_arg *args;
+  fnzi_window to, from;
+  size_t count, nargs = call->op->nparams - 1u;
+  if (counts_elements(call->op) && !fnzi_is_contiguous(&out->place))
+    FNZ_TRY(straighten(call, out));
+  FNZI_NEW(&call->scratch, nargs, &args);
+  args[0] = call->args[0];
+  for (size_t i = 1; i < nargs; i++)
+    args[i] = call->args[i + 1];
+  FNZ_TRY(find_windows(call, view, args, nargs, &out->place, &windows, &count));
+  FNZ_TRY(check_source(call, windows, &src->place));
+  fnzi_array window = *out;
+  window.place = windows[0];
+  int64_t low, high;
+  if (!fnzi_extent(windows, &low, &high) || low < 0 ||
+      (uint64_t)high > out->storage->bytes / out->cell)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "the window leaves the tensor");
+  fnzi_window_of(&window, &to);
+  fnzi_window_of(src, &from);
+  return fnzi_window_assign(call, &to, &from, counts_elements(call->op));
+}

@@ -1,0 +1,103 @@
+/* window.c - parts of an array's memory: cutting them out, and moving elements between them. */
+#include "kernels/cpu/cpu.h"
+
+void fnzi_window_of(const fnzi_array *array, fnzi_window *out) {
+  const fnz_geometry *g = &array->place;
+  out->dtype = g->dtype;
+  out->rank = g->rank;
+  out->cell = array->cell;
+  out->data = fnzi_array_data(array);
+  for (uint32_t i = 0; i < g->rank; i++) {
+    out->sizes[i] = g->sizes[i];
+    out->strides[i] = g->strides[i];
+  }
+}
+
+static void move_start(fnzi_window *w, uint32_t dim, int64_t index) {
+  w->data += index * w->strides[dim] * (int64_t)w->cell;
+}
+
+void fnzi_window_narrow(fnzi_window *w, uint32_t dim, int64_t start, int64_t count) {
+  if (count > 0)
+    move_start(w, dim, start);
+  w->sizes[dim] = count;
+}
+
+void fnzi_window_select(fnzi_window *w, uint32_t dim, int64_t index) {
+  move_start(w, dim, index);
+  w->rank--;
+  for (uint32_t i = dim; i < w->rank; i++) {
+    w->sizes[i] = w->sizes[i + 1];
+    w->strides[i] = w->strides[i + 1];
+  }
+}
+
+void fnzi_window_insert(fnzi_window *w, uint32_t dim, int64_t size, int64_t stride) {
+  for (uint32_t i = w->rank++; i > dim; i--) {
+    w->sizes[i] = w->sizes[i - 1];
+    w->strides[i] = w->strides[i - 1];
+  }
+  w->sizes[dim] = size;
+  w->strides[dim] = stride;
+}
+
+void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
+                        fnzi_window *out) {
+  fnzi_number_cell(number, dtype, room);
+  out->dtype = dtype;
+  out->rank = 0;
+  out->cell = fnzi_dtype(dtype)->bytes;
+  out->data = room;
+}
+
+typedef struct pair {
+  fnz_dtype to, from;
+} pair;
+
+static void convert_row(const void *user, char *const *data, const int64_t *strides,
+                        int64_t count) {
+  const pair *p = user;
+  fnzi_convert(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
+}
+
+static void add_window(fnzi_loop *loop, const fnzi_window *w) {
+  fnzi_loop_add(loop, w->data, w->rank, w->sizes, w->strides, w->cell);
+}
+
+fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
+                              bool ordered) {
+  pair p = {to->dtype, from->dtype};
+  fnzi_loop loop;
+  if (!fnzi_can_convert(p.to, p.from))
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
+                       fnzi_dtype(p.from)->name, fnzi_dtype(p.to)->name);
+  fnzi_loop_start(&loop, to->rank, to->sizes);
+  add_window(&loop, to);
+  add_window(&loop, from);
+  fnzi_loop_run(&loop, convert_row, &p, call->threads, ordered);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_assign(fnzi_call *call, const fnzi_array *to, const fnzi_array *from) {
+  fnzi_window target, source;
+  fnzi_window_of(to, &target);
+  fnzi_window_of(from, &source);
+  return fnzi_window_assign(call, &target, &source, false);
+}
+
+fnz_status fnzi_fill(fnzi_call *call, const fnzi_array *to, const fnz_arg *number) {
+  fnzi_window target, value;
+  unsigned char room[16];
+  fnzi_window_of(to, &target);
+  fnzi_window_number(number, target.dtype, room, &value);
+  return fnzi_window_assign(call, &target, &value, false);
+}
+
+fnz_status fnzi_take_value(fnzi_call *call, size_t k, const fnzi_array *from) {
+  fnzi_array *out = call->outputs[k];
+  if (out->place.dtype == from->place.dtype && fnzi_same_sizes(&out->place, &from->place))
+    return fnzi_array_share(call->ctx, out, from->storage, &from->place);
+  if (!out->storage)
+    FNZ_TRY(fnzi_array_allocate(call->ctx, out, false));
+  return fnzi_assign(call, out, from);
+}

@@ -1,0 +1,89 @@
+/* hash.h - values made of hashes: what the files of this folder share.
+ *
+ * A value has 64-bit *cells*: one per element, or with `bytewise` one per byte of an element, so
+ * that memory can be seen under several dtypes. Data movement moves cells; a constant has the hash
+ * of its number; any other operator is an unknown function of its name, its attributes and all the
+ * cells of its arguments, so that two programs agree on it exactly when they agree on all of these.
+ */
+#ifndef FNZI_HASH_H
+#define FNZI_HASH_H
+
+#include "program/program.h"
+
+#include <fnz/backend.h>
+
+typedef struct fnzi_hashed {
+  fnz_geometry g;
+  uint64_t print; /* fingerprint of dtype, sizes and cells; 0 while unknown */
+  size_t unit;    /* cells per element */
+  size_t ncells;
+  uint64_t *cells;
+  int64_t numbers[]; /* sizes, strides, then the cells */
+} fnzi_hashed;
+
+typedef struct fnzi_hasher {
+  fnz_backend backend;
+  fnz_context *ctx;
+  uint64_t seed;
+  bool bytewise;
+} fnzi_hasher;
+
+/* One call to apply, with all that was handed in. */
+typedef struct fnzi_hashing {
+  fnzi_hasher *hasher;
+  fnz_context *ctx;
+  fnzi_arena arena; /* ends with the call */
+  const fnz_call *call;
+  const fnz_op *op;
+  const fnz_arg *args; /* one per parameter, defaults filled in */
+  fnz_handle *outputs;
+  size_t capacity, count;
+} fnzi_hashing;
+
+static inline uint64_t fnzi_mix(uint64_t x) {
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+  x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
+  return x ^ (x >> 32);
+}
+/* Order matters: combining a then b is not combining b then a. */
+static inline uint64_t fnzi_combine(uint64_t h, uint64_t x) {
+  return fnzi_mix(h * 0x9e3779b97f4a7c15u + x + 0x165667b19e3779f9u);
+}
+uint64_t fnzi_combine_text(uint64_t h, const char *text);
+
+static inline fnzi_hashed *fnzi_hashed_of(fnz_handle handle) {
+  return (fnzi_hashed *)(uintptr_t)handle;
+}
+static inline size_t fnzi_hash_unit(const fnzi_hasher *hasher, fnz_dtype dtype) {
+  return hasher->bytewise ? fnz_dtype_get_info(dtype)->bytes : 1;
+}
+
+/* A value with cells of content 0; strides that are not dense become row-major. */
+FNZ_MUST_CHECK fnz_status fnzi_hashed_create(fnzi_hasher *hasher, fnz_context *ctx,
+                                             const fnz_geometry *g, fnzi_hashed **out);
+void fnzi_hashed_free(fnzi_hasher *hasher, fnzi_hashed *v);
+uint64_t fnzi_hashed_print(fnzi_hashed *v);
+
+/* The tensor at an argument; TYPE when there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_input(fnzi_hashing *h, size_t i, fnzi_hashed **out);
+/* The next result: of the expected geometry, else of `fallback`, else it is refused. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_result(fnzi_hashing *h, const fnz_geometry *fallback,
+                                           fnzi_hashed **out);
+/* As above; the sizes must be those of `wanted`. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_result_like(fnzi_hashing *h, const fnz_geometry *wanted,
+                                                fnzi_hashed **out);
+/* Cells of one element in another dtype. */
+void fnzi_hash_cast(const fnzi_hasher *hasher, fnz_dtype from, const uint64_t *in, fnz_dtype to,
+                    uint64_t *out);
+/* The cells of a number in a dtype. */
+void fnzi_hash_number(const fnzi_hasher *hasher, const fnz_arg *number, fnz_dtype dtype,
+                      uint64_t *out);
+
+/* Operators that move elements (move.c) or fill in constants (constants.c); false when the operator
+ * is none of these. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_hash_constant(fnzi_hashing *h, bool *done);
+/* Any other operator (opaque.c). */
+FNZ_MUST_CHECK fnz_status fnzi_hash_opaque(fnzi_hashing *h);
+
+#endif

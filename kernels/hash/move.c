@@ -1,0 +1,287 @@
+/* move.c - operators that move elements and compute nothing: views, scatters, clones and casts. */
+#include "kernels/hash/hash.h"
+#include "views/views.h"
+
+/* --- Windows into dense values -------------------------------------------------------------------
+ */
+
+typedef struct walk {
+  const fnz_geometry *g;
+  int64_t index[FNZ_MAX_RANK];
+  int64_t place, left;
+} walk;
+
+static void start(walk *w, const fnz_geometry *g) {
+  memset(w->index, 0, sizeof w->index);
+  w->g = g;
+  w->place = g->offset;
+  w->left = fnz_geometry_numel(g);
+}
+
+static void advance(walk *w) {
+  uint32_t d = w->g->rank;
+  for (w->left--; d-- > 0;) {
+    w->place += w->g->strides[d];
+    if (++w->index[d] < w->g->sizes[d])
+      return;
+    w->place -= w->g->sizes[d] * w->g->strides[d];
+    w->index[d] = 0;
+  }
+}
+
+/* The window lies in `ncells` cells of `unit` each. */
+static fnz_status check(fnzi_hashing *h, const fnz_geometry *window, const fnzi_hashed *base) {
+  int64_t low, high;
+  size_t unit = fnzi_hash_unit(h->hasher, window->dtype);
+  if (!h->hasher->bytewise && window->dtype != base->g.dtype)
+    return fnzi_fail(h->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "%s sees elements under another dtype, which needs hashes per byte",
+                     h->op->name);
+  if (fnzi_extent(window, &low, &high) && low >= 0 && (size_t)high <= base->ncells / unit)
+    return FNZ_OK;
+  return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s leaves the tensor it looks at", h->op->name);
+}
+
+/* The row-major geometry of a value: what views of it are reckoned from. */
+static fnz_status dense_base(fnzi_hashing *h, const fnzi_hashed *v, fnz_geometry *out) {
+  int64_t *strides;
+  FNZI_NEW(&h->arena, v->g.rank, &strides);
+  fnzi_contiguous_strides(v->g.sizes, v->g.rank, strides);
+  *out = v->g;
+  out->strides = strides;
+  return FNZ_OK;
+}
+
+/* --- Lazy bits -----------------------------------------------------------------------------------
+ */
+
+/* Negation is a fixed involution per byte of a real number; of a complex one, on both parts.
+ * Conjugation is that on the second part. So the imaginary part of a conjugate is the negative one.
+ */
+static void flip(const fnzi_hasher *hasher, const fnz_geometry *g, bool conj, bool neg,
+                 uint64_t *cells) {
+  size_t bytes = fnz_dtype_get_info(g->dtype)->bytes;
+  bool complex = fnzi_is_complex(g->dtype);
+  size_t part = complex ? bytes / 2 : bytes;
+  for (size_t j = 0; j < (hasher->bytewise ? bytes : 1); j++) {
+    bool second = complex && j >= part;
+    if (neg)
+      cells[j] ^= fnzi_combine(hasher->seed ^ 0x6e6567, j % part);
+    if (conj && (second || !hasher->bytewise))
+      cells[j] ^= fnzi_combine(hasher->seed ^ (hasher->bytewise ? 0x6e6567 : 0x636f6e6a), j % part);
+  }
+}
+
+/* --- Views ---------------------------------------------------------------------------------------
+ */
+
+static fnz_status pull(fnzi_hashing *h, const fnzi_hashed *base, const fnz_geometry *window) {
+  fnzi_hashed *out;
+  walk w;
+  FNZ_TRY(check(h, window, base));
+  FNZ_TRY(fnzi_hash_result_like(h, window, &out));
+  uint64_t *to = out->cells;
+  for (start(&w, window); w.left > 0; advance(&w), to += out->unit) {
+    memcpy(to, base->cells + (size_t)w.place * out->unit, out->unit * sizeof *to);
+    if (window->is_conj || window->is_neg)
+      flip(h->hasher, window, window->is_conj, window->is_neg, to);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status view(fnzi_hashing *h, const fnzi_view *row) {
+  fnzi_hashed *base;
+  fnz_geometry g, *windows;
+  size_t count;
+  FNZ_TRY(fnzi_hash_input(h, 0, &base));
+  FNZ_TRY(dense_base(h, base, &g));
+  FNZ_TRY(fnzi_view_forward(&h->arena, row, h->op, h->args, h->op->nparams, &g, &windows, &count));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(pull(h, base, &windows[i]));
+  return FNZ_OK;
+}
+
+/* --- Scatters ------------------------------------------------------------------------------------
+ */
+
+/* Columns: operator, the view through which it writes. Arguments: base, source, those of the view.
+ */
+static const struct {
+  const char *scatter, *view;
+} scatters[] = {
+    {"select_scatter", "select.int"},
+    {"slice_scatter", "slice.Tensor"},
+    {"diagonal_scatter", "diagonal"},
+    {"as_strided_scatter", "as_strided"},
+};
+
+static fnz_status scatter_window(fnzi_hashing *h, const char *name, const fnz_geometry *base,
+                                 fnz_geometry **out) {
+  const fnz_op *op = fnz_op_find(name);
+  const fnzi_view *row = op == NULL ? NULL : fnzi_view_find(op);
+  fnz_arg *args;
+  size_t count;
+  if (row == NULL)
+    return fnzi_fail(h->ctx, FNZ_CLASS_INTERNAL, "", "there is no rule for %s", name);
+  FNZI_NEW(&h->arena, op->nparams, &args);
+  args[0] = h->args[0];
+  for (size_t i = 1; i < op->nparams; i++)
+    args[i] = h->args[i + 1];
+  return fnzi_view_forward(&h->arena, row, op, args, op->nparams, base, out, &count);
+}
+
+static fnz_status scatter(fnzi_hashing *h, const char *name) {
+  fnzi_hashed *base, *source, *out;
+  fnz_geometry g, *window;
+  walk w;
+  FNZ_TRY(fnzi_hash_input(h, 0, &base));
+  FNZ_TRY(fnzi_hash_input(h, 1, &source));
+  FNZ_TRY(dense_base(h, base, &g));
+  FNZ_TRY(scatter_window(h, name, &g, &window));
+  FNZ_TRY(check(h, window, base));
+  if (!fnzi_same_sizes(window, &source->g))
+    return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "",
+                     "%s: the source has other sizes than the place it goes to", h->op->name);
+  FNZ_TRY(fnzi_hash_result_like(h, &base->g, &out));
+  memcpy(out->cells, base->cells, base->ncells * sizeof *base->cells);
+  const uint64_t *from = source->cells;
+  for (start(&w, window); w.left > 0; advance(&w), from += source->unit)
+    fnzi_hash_cast(h->hasher, source->g.dtype, from, g.dtype,
+                   out->cells + (size_t)w.place * out->unit);
+  return FNZ_OK;
+}
+
+/* --- Copies and casts ----------------------------------------------------------------------------
+ */
+
+void fnzi_hash_cast(const fnzi_hasher *hasher, fnz_dtype from, const uint64_t *in, fnz_dtype to,
+                    uint64_t *out) {
+  size_t units = fnzi_hash_unit(hasher, from), count = fnzi_hash_unit(hasher, to);
+  if (from == to) {
+    memcpy(out, in, count * sizeof *out);
+    return;
+  }
+  uint64_t h = fnzi_combine(hasher->seed ^ 0x63617374, (uint64_t)from * FNZ_DTYPE_COUNT + to);
+  for (size_t j = 0; j < units; j++)
+    h = fnzi_combine(h, in[j]);
+  for (size_t j = 0; j < count; j++)
+    out[j] = fnzi_combine(h, j);
+}
+
+/* Sizes of `to`, elements of `from`, broadcast and cast. */
+static fnz_status spread(fnzi_hashing *h, const fnzi_hashed *from, fnzi_hashed *to) {
+  int64_t *strides;
+  uint32_t more = to->g.rank - from->g.rank;
+  FNZI_NEW(&h->arena, to->g.rank, &strides);
+  fnz_geometry source, window = to->g;
+  FNZ_TRY(dense_base(h, from, &source));
+  bool fits = from->g.rank <= to->g.rank;
+  for (uint32_t d = 0; fits && d < from->g.rank; d++) {
+    fits = source.sizes[d] == 1 || source.sizes[d] == to->g.sizes[d + more];
+    strides[d + more] = source.sizes[d] == 1 ? 0 : source.strides[d];
+  }
+  if (!fits)
+    return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the source does not broadcast",
+                     h->op->name);
+  walk w;
+  window.strides = strides;
+  uint64_t *cells = to->cells;
+  for (start(&w, &window); w.left > 0; advance(&w), cells += to->unit)
+    fnzi_hash_cast(h->hasher, from->g.dtype, from->cells + (size_t)w.place * from->unit,
+                   to->g.dtype, cells);
+  return FNZ_OK;
+}
+
+/* The first argument as it is. */
+static fnz_status clone(fnzi_hashing *h) {
+  fnzi_hashed *from, *to;
+  FNZ_TRY(fnzi_hash_input(h, 0, &from));
+  FNZ_TRY(fnzi_hash_result_like(h, &from->g, &to));
+  memcpy(to->cells, from->cells, from->ncells * sizeof *from->cells);
+  return FNZ_OK;
+}
+
+/* copy(self, src) and fill.Tensor(self, value): the second with sizes and dtype of the first. */
+static fnz_status copy(fnzi_hashing *h) {
+  fnzi_hashed *self, *source, *to;
+  FNZ_TRY(fnzi_hash_input(h, 0, &self));
+  FNZ_TRY(fnzi_hash_input(h, 1, &source));
+  FNZ_TRY(fnzi_hash_result_like(h, &self->g, &to));
+  return spread(h, source, to);
+}
+
+static fnz_status to_copy(fnzi_hashing *h) {
+  fnzi_hashed *from, *to;
+  int at = fnzi_op_param(h->op, "dtype");
+  FNZ_TRY(fnzi_hash_input(h, 0, &from));
+  fnz_geometry g = from->g;
+  if (at >= 0 && h->args[at].tag == FNZ_ARG_DTYPE)
+    g.dtype = (fnz_dtype)h->args[at].u.i;
+  FNZ_TRY(fnzi_hash_result_like(h, &g, &to));
+  return spread(h, from, to);
+}
+
+/* Other sizes for the same elements; all of them must stay. */
+static fnz_status reshape(fnzi_hashing *h) {
+  fnzi_hashed *from, *to;
+  FNZ_TRY(fnzi_hash_input(h, 0, &from));
+  FNZ_TRY(fnzi_hash_result(h, NULL, &to));
+  if (from->ncells != to->ncells || from->g.dtype != to->g.dtype)
+    return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the sizes do not hold the elements",
+                     h->op->name);
+  memcpy(to->cells, from->cells, from->ncells * sizeof *from->cells);
+  return FNZ_OK;
+}
+
+/* The elements in order as far as there are any, then zeros. */
+static fnz_status resize(fnzi_hashing *h) {
+  fnzi_hashed *from, *to;
+  FNZ_TRY(fnzi_hash_input(h, 0, &from));
+  FNZ_TRY(fnzi_hash_result(h, NULL, &to));
+  size_t kept = from->ncells < to->ncells ? from->ncells : to->ncells;
+  const fnz_arg zero = {.tag = FNZ_ARG_INT};
+  memcpy(to->cells, from->cells, kept * sizeof *to->cells);
+  for (size_t i = kept; i < to->ncells; i += to->unit)
+    fnzi_hash_number(h->hasher, &zero, to->g.dtype, to->cells + i);
+  return FNZ_OK;
+}
+
+static const struct {
+  const char *name;
+  fnz_status (*move)(fnzi_hashing *h);
+} movers[] = {
+    {"clone", clone},
+    {"contiguous", clone},
+    {"detach_copy", clone},
+    {"lift", clone},
+    {"lift_fresh_copy", clone},
+    {"resolve_conj", clone},
+    {"resolve_neg", clone},
+    {"positive", clone},
+    {"copy", copy},
+    {"fill.Tensor", copy},
+    {"_to_copy", to_copy},
+    {"to.dtype", to_copy},
+    {"to.dtype_layout", to_copy},
+    {"to.device", to_copy},
+    {"reshape", reshape},
+    {"_unsafe_view", reshape},
+    {"_reshape_alias_copy", reshape},
+    {"flatten.using_ints", reshape},
+    {"resize", resize},
+};
+
+fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done) {
+  *done = true;
+  for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
+    if (strcmp(movers[i].name, h->op->name) == 0)
+      return movers[i].move(h);
+  for (size_t i = 0; i < sizeof scatters / sizeof *scatters; i++)
+    if (strcmp(scatters[i].scatter, h->op->name) == 0)
+      return scatter(h, scatters[i].view);
+  const fnzi_view *row = fnzi_view_find(h->op);
+  if (row != NULL)
+    return view(h, row);
+  *done = false;
+  return FNZ_OK;
+}

@@ -1,0 +1,231 @@
+/* kernels.h - functional operators on arrays: one row of kernels.def per operator.
+ *
+ * A row names a *shape rule*, which computes the geometry of every result from the arguments'
+ * geometries, and a *kernel*, which fills results that are already allocated. The meta backend runs
+ * shape rules only, the CPU backend both. Arguments arrive checked for arity, with the schema's
+ * defaults filled in.
+ *
+ * A kernel that wants plain memory asks for it: fnzi_dense() and fnzi_dense_as() give an argument
+ * as row-major elements, fnzi_result_as() gives memory for a result; whatever copying and
+ * converting that takes is done behind these. */
+#ifndef FNZI_KERNELS_H
+#define FNZI_KERNELS_H
+
+#include "program/program.h"
+
+#include <fnz/backend.h>
+
+/* --- Arrays -------------------------------------------------------------------------------------
+ */
+typedef struct fnzi_storage {
+  size_t refs, bytes;
+  unsigned char *data; /* aligned to 64 bytes */
+} fnzi_storage;
+
+/* A value of a backend; its handle is its address. `geometry` is what eager says: dtype, sizes and
+ * strides. `place` says where the elements really are: same dtype and sizes, strides and offset (in
+ * elements) into the storage, which arrays may share because values never change. */
+typedef struct fnzi_array {
+  fnz_geometry geometry, place;
+  fnzi_storage *storage; /* NULL on the meta backend */
+  size_t cell;           /* bytes of one element in the storage */
+  int64_t dims[];        /* sizes, eager's strides, strides in the storage */
+} fnzi_array;
+
+static inline fnzi_array *fnzi_array_of(fnz_handle handle) {
+  return (fnzi_array *)(uintptr_t)handle;
+}
+static inline fnz_handle fnzi_array_handle(const fnzi_array *array) {
+  return (fnz_handle)(uintptr_t)array;
+}
+static inline int64_t fnzi_array_numel(const fnzi_array *array) {
+  return fnz_geometry_numel(&array->geometry);
+}
+/* Address of the element with all indices 0. Not for arrays without storage. */
+static inline unsigned char *fnzi_array_data(const fnzi_array *array) {
+  return array->storage->data + (size_t)array->place.offset * array->cell;
+}
+
+/* OVERFLOW when so many cells could not be addressed, also with sizes of 0 counted as 1. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *sizes,
+                                           size_t cell);
+/* A geometry without memory. `place` is dense: eager's strides when those are, else row-major.
+ * geometry  copied, without its symbols; OVERFLOW when the bytes leave 63 bits. */
+FNZ_MUST_CHECK fnz_status fnzi_array_create(fnz_context *ctx, const fnz_geometry *geometry,
+                                            size_t cell, fnzi_array **out);
+/* Gives the array memory of its own, not initialised (zero on request). */
+FNZ_MUST_CHECK fnz_status fnzi_array_allocate(fnz_context *ctx, fnzi_array *array, bool zero);
+/* Gives the array a window into a storage; the storage is retained. BOUNDS when it leaves it. */
+FNZ_MUST_CHECK fnz_status fnzi_array_share(fnz_context *ctx, fnzi_array *array,
+                                           fnzi_storage *storage, const fnz_geometry *place);
+void fnzi_array_release(fnz_context *ctx, fnzi_array *array);
+
+/* --- Calls --------------------------------------------------------------------------------------
+ */
+typedef struct fnzi_call {
+  fnz_context *ctx;
+  fnzi_arena scratch; /* ends with the call */
+  const fnz_op *op;
+  const fnz_arg *args; /* op->nparams, defaults filled in, tensors as handles */
+  const fnz_geometry *const *expected;
+  size_t nexpected;
+  fnzi_array **outputs; /* NULL entries are undefined tensors */
+  size_t noutputs, capacity;
+  struct fnzi_result *pending; /* results still to be copied from scratch memory */
+  int threads;
+  bool has_data; /* false on the meta backend */
+} fnzi_call;
+
+/* Position of a parameter by name; the kernel's schema must have it. */
+static inline const fnz_arg *fnzi_named(const fnzi_call *call, const char *name) {
+  int i = fnzi_op_param(call->op, name);
+  return i < 0 ? NULL : &call->args[i];
+}
+/* Numbers by name; `fallback` when the schema lacks it or it is None. */
+int64_t fnzi_named_int(const fnzi_call *call, const char *name, int64_t fallback);
+double fnzi_named_float(const fnzi_call *call, const char *name, double fallback);
+static inline bool fnzi_named_bool(const fnzi_call *call, const char *name, bool fallback) {
+  return fnzi_named_int(call, name, fallback) != 0;
+}
+/* The dtype given, or `fallback`. */
+fnz_dtype fnzi_named_dtype(const fnzi_call *call, const char *name, fnz_dtype fallback);
+/* "" when absent. */
+const char *fnzi_named_string(const fnzi_call *call, const char *name);
+/* A list of integers (or one integer) in scratch memory; *count 0 when absent or None. */
+FNZ_MUST_CHECK fnz_status fnzi_named_ints(fnzi_call *call, const char *name, const int64_t **out,
+                                          size_t *count);
+/* Exactly `want` integers: a list of one is repeated, an absent or empty one gives `fallback`.
+ * TYPE otherwise. */
+FNZ_MUST_CHECK fnz_status fnzi_named_ints_of(fnzi_call *call, const char *name, size_t want,
+                                             int64_t fallback, int64_t *out);
+/* Any number argument (INT, FLOAT, BOOL) as double or integer. */
+double fnzi_number_float(const fnz_arg *arg);
+int64_t fnzi_number_int(const fnz_arg *arg);
+
+/* The tensor at an argument; NULL when None. */
+static inline fnzi_array *fnzi_arg_array(const fnz_arg *arg) {
+  return arg && arg->tag == FNZ_ARG_VALUE ? fnzi_array_of(arg->u.value) : NULL;
+}
+static inline fnzi_array *fnzi_input(const fnzi_call *call, size_t i) {
+  return fnzi_arg_array(&call->args[i]);
+}
+static inline fnzi_array *fnzi_named_array(const fnzi_call *call, const char *name) {
+  return fnzi_arg_array(fnzi_named(call, name));
+}
+static inline const fnz_geometry *fnzi_input_geometry(const fnzi_call *call, size_t i) {
+  fnzi_array *array = fnzi_input(call, i);
+  return array ? &array->geometry : NULL;
+}
+
+/* fnzi_fail with "operator: " in front of the message. */
+fnz_status fnzi_refuse(const fnzi_call *call, fnz_class kind, const char *format, ...)
+    FNZ_PRINTF(3, 4);
+
+/* --- For shape rules
+ * ------------------------------------------------------------------------------ Appends a result.
+ * strides NULL means row-major. */
+FNZ_MUST_CHECK fnz_status fnzi_shape_add(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
+                                         const int64_t *sizes, const int64_t *strides);
+/* Appends a result with the sizes of `like`: eager's preserve_format (dense strides are kept). */
+FNZ_MUST_CHECK fnz_status fnzi_shape_add_like(fnzi_call *call, fnz_dtype dtype,
+                                              const fnz_geometry *like);
+/* Appends an undefined tensor. */
+FNZ_MUST_CHECK fnz_status fnzi_shape_add_undefined(fnzi_call *call);
+/* Strides that eager's TensorIterator gives a fresh result of these sizes: the dimension order of
+ * the inputs. Inputs of lower rank broadcast. */
+void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
+                           const int64_t *sizes, int64_t *out);
+/* Common sizes of broadcasting; BOUNDS naming both sizes when there are none. `sizes` has room for
+ * FNZ_MAX_RANK. */
+FNZ_MUST_CHECK fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *const *inputs,
+                                         size_t count, uint32_t *rank, int64_t *sizes);
+
+/* --- For kernels
+ * ---------------------------------------------------------------------------------- Row-major
+ * elements of an array: its own memory when they lie so, else a copy in scratch memory. Valid until
+ * the call ends. */
+FNZ_MUST_CHECK fnz_status fnzi_dense(fnzi_call *call, const fnzi_array *array, const void **out);
+/* The same, converted to `dtype`. */
+FNZ_MUST_CHECK fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
+                                        const void **out);
+/* Memory for the row-major elements of result k as `dtype`: the result's own when that fits, else
+ * scratch that is converted and copied into the result when the kernel returns FNZ_OK. */
+FNZ_MUST_CHECK fnz_status fnzi_result_as(fnzi_call *call, size_t k, fnz_dtype dtype, void **out);
+
+/* False for eight-bit floats, which no kernel converts. */
+bool fnzi_can_convert(fnz_dtype to, fnz_dtype from);
+/* `count` elements from one dtype to another, strides in bytes; conversions as eager's on x86.
+ * Does nothing when they cannot be converted. */
+void fnzi_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
+                  int64_t src_stride, int64_t count);
+/* Copies all elements between two windows of the same sizes; strides in elements, cells of `cell`
+ * bytes. dst and src point at the element with all indices 0. The windows must not overlap. */
+void fnzi_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
+                     const void *src, const int64_t *src_strides, size_t cell, int threads);
+/* A number as one element of `dtype` (16 bytes of room); COMPLEX too. */
+void fnzi_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out);
+
+/* Loops over several operands of one shape. `row` gets the operands' addresses and strides in bytes
+ * for `count` elements; rows are split at fixed places, so results do not depend on threads. */
+enum { FNZI_LOOP_OPERANDS = 8 };
+typedef struct fnzi_loop {
+  uint32_t rank, operands;
+  int64_t sizes[FNZ_MAX_RANK];
+  int64_t strides[FNZI_LOOP_OPERANDS][FNZ_MAX_RANK]; /* bytes */
+  char *data[FNZI_LOOP_OPERANDS];
+} fnzi_loop;
+typedef void fnzi_row_fn(const void *user, char *const *data, const int64_t *strides,
+                         int64_t count);
+void fnzi_loop_start(fnzi_loop *loop, uint32_t rank, const int64_t *sizes);
+/* Adds an operand that broadcasts to the loop's sizes; strides in elements of `cell` bytes. */
+void fnzi_loop_add(fnzi_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
+                   const int64_t *strides, size_t cell);
+static inline void fnzi_loop_add_array(fnzi_loop *loop, const fnzi_array *a) {
+  fnzi_loop_add(loop, fnzi_array_data(a), a->place.rank, a->place.sizes, a->place.strides, a->cell);
+}
+/* Joins dimensions that can be, moves the shortest strides inside and runs. `ordered` keeps
+ * row-major order and one thread. */
+void fnzi_loop_run(fnzi_loop *loop, fnzi_row_fn *row, const void *user, int threads, bool ordered);
+
+/* --- The table
+ * ------------------------------------------------------------------------------------ */
+typedef fnz_status fnzi_shape_fn(fnzi_call *call);
+typedef fnz_status fnzi_kernel_fn(fnzi_call *call);
+
+/* Who makes the memory of the results. */
+typedef enum fnzi_memory {
+  FNZI_MEMORY_NEW,   /* allocated, not initialised */
+  FNZI_MEMORY_POINT, /* as NEW, or that of a dying argument of the same dtype and layout */
+  FNZI_MEMORY_BASE,  /* result 0 starts as the value of argument 0: in place when that dies */
+  FNZI_MEMORY_VIEW   /* the kernel gives the results their storage */
+} fnzi_memory;
+
+/* Which element types an operator takes: of the tensor arguments that are not indices or masks. */
+typedef enum fnzi_accepts {
+  FNZI_ACCEPTS_ANY,      /* moves cells only */
+  FNZI_ACCEPTS_STANDARD, /* bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 */
+  FNZI_ACCEPTS_REAL,     /* without c64 */
+  FNZI_ACCEPTS_INTEGRAL, /* bool u8 i8 i16 i32 i64 */
+  FNZI_ACCEPTS_FLOAT     /* f16 bf16 f32 f64 */
+} fnzi_accepts;
+
+typedef struct fnzi_kernel {
+  const char *op;
+  fnzi_accepts accepts;
+  fnzi_memory memory;
+  fnzi_shape_fn *shape;
+  fnzi_kernel_fn *run;
+} fnzi_kernel;
+
+/* KERNEL(operator, accepts, memory, shape rule, kernel): fnzi_shape_<rule>, fnzi_kernel_<kernel>.
+ */
+#define KERNEL(op, accepts, memory, shape, run)                                                    \
+  fnzi_shape_fn fnzi_shape_##shape;                                                                \
+  fnzi_kernel_fn fnzi_kernel_##run;
+#include "kernels/kernels.def"
+#undef KERNEL
+
+/* The row of an operator; NULL when it has none. */
+const fnzi_kernel *fnzi_kernel_find(const fnz_op *op);
+
+#endif

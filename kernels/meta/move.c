@@ -1,0 +1,258 @@
+/* move.c - shape rules of operators that move elements: joining, repeating, rolling, padding, and
+ * those that make tensors. */
+#include "kernels/kernels.h"
+
+fnz_status fnzi_shape_identity(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  if (fnzi_named_bool(call, "train", false))
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                       "train is true, which needs random numbers; export the model in eval mode");
+  return fnzi_shape_add_like(call, self->dtype, self);
+}
+
+/* native_dropout: the result and the mask of what was kept. */
+fnz_status fnzi_shape_native_dropout(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  FNZ_TRY(fnzi_shape_identity(call));
+  return fnzi_shape_add_like(call, FNZ_BOOL, self);
+}
+
+/* --- Joining
+ * ---------------------------------------------------------------------------------------- */
+/* An empty tensor of one dimension joins with everything, as it always did. */
+static bool is_skipped(const fnz_geometry *g) {
+  return g->rank == 1 && g->sizes[0] == 0;
+}
+
+static fnz_dtype joined_dtype(const fnz_arg *list) {
+  fnzi_promotion p = {0};
+  for (uint32_t i = 0; i < list->count; i++) {
+    const fnz_geometry *g = &fnzi_arg_array(&list->u.list[i])->geometry;
+    fnzi_promotion_add_tensor(&p, g->dtype, g->rank);
+  }
+  return fnzi_promotion_result(&p);
+}
+
+static fnz_status check_list(const fnzi_call *call, const fnz_arg *list) {
+  if (list->tag != FNZ_ARG_LIST || list->count == 0)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "the list of tensors is empty");
+  return FNZ_OK;
+}
+
+static fnz_status check_others(const fnzi_call *call, const fnz_geometry *first,
+                               const fnz_geometry *g, uint32_t index, uint32_t dim) {
+  if (g->rank != first->rank)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "tensor %u has rank %u, the first one has %u", index,
+                       g->rank, first->rank);
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (i != dim && g->sizes[i] != first->sizes[i])
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "tensor %u has size %lld in dimension %u, the first one has %lld", index,
+                         (long long)g->sizes[i], i, (long long)first->sizes[i]);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_shape_cat(fnzi_call *call) {
+  const fnz_arg *list = &call->args[0];
+  const fnz_geometry *first = NULL;
+  int64_t sizes[FNZ_MAX_RANK], total = 0;
+  uint32_t dim = 0;
+  FNZ_TRY(check_list(call, list));
+  for (uint32_t i = 0; i < list->count; i++) {
+    const fnz_geometry *g = &fnzi_arg_array(&list->u.list[i])->geometry;
+    if (is_skipped(g) && (first || i + 1 < list->count))
+      continue;
+    if (!first) {
+      first = g;
+      if (g->rank == 0)
+        return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "tensor %u has no dimension to join", i);
+      FNZ_TRY(
+          fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), g->rank, &dim));
+    }
+    FNZ_TRY(check_others(call, first, g, i, dim));
+    if (!fnzi_add_i64(total, g->sizes[dim], &total))
+      return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the joined size leaves 64 bits");
+  }
+  memcpy(sizes, first->sizes, first->rank * sizeof *sizes);
+  sizes[dim] = total;
+  return fnzi_shape_add(call, joined_dtype(list), first->rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_stack(fnzi_call *call) {
+  const fnz_arg *list = &call->args[0];
+  int64_t sizes[FNZ_MAX_RANK + 1];
+  uint32_t dim;
+  FNZ_TRY(check_list(call, list));
+  const fnz_geometry *first = &fnzi_arg_array(&list->u.list[0])->geometry;
+  for (uint32_t i = 1; i < list->count; i++)
+    FNZ_TRY(check_others(call, first, &fnzi_arg_array(&list->u.list[i])->geometry, i, UINT32_MAX));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), first->rank + 1,
+                        &dim));
+  for (uint32_t i = 0; i <= first->rank; i++)
+    sizes[i] = i == dim ? list->count : first->sizes[i - (i > dim)];
+  return fnzi_shape_add(call, joined_dtype(list), first->rank + 1, sizes, NULL);
+}
+
+/* --- Repeating and padding
+ * ------------------------------------------------------------------------ */
+static fnz_status multiply(const fnzi_call *call, int64_t a, int64_t b, int64_t *out) {
+  if (b < 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "repeats must not be negative, got %lld",
+                       (long long)b);
+  if (!fnzi_mul_i64(a, b, out))
+    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "%lld times %lld leaves 64 bits", (long long)a,
+                       (long long)b);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_shape_repeat(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK];
+  const int64_t *repeats;
+  size_t count;
+  FNZ_TRY(fnzi_named_ints(call, "repeats", &repeats, &count));
+  if (count < self->rank || count > FNZ_MAX_RANK)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu repeats for a tensor of rank %u", count,
+                       self->rank);
+  size_t missing = count - self->rank;
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(multiply(call, i < missing ? 1 : self->sizes[i - missing], repeats[i], &sizes[i]));
+  return fnzi_shape_add(call, self->dtype, (uint32_t)count, sizes, NULL);
+}
+
+fnz_status fnzi_shape_repeat_interleave(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK], flat = fnz_geometry_numel(self);
+  bool flattens = fnzi_named(call, "dim")->tag == FNZ_ARG_NONE;
+  uint32_t rank = flattens ? 1 : self->rank, dim;
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), rank, &dim));
+  for (uint32_t i = 0; i < rank; i++)
+    sizes[i] = flattens ? flat : self->sizes[i];
+  if (rank == 0)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "a dim of a tensor without dimensions");
+  FNZ_TRY(multiply(call, sizes[dim], fnzi_named_int(call, "repeats", 1), &sizes[dim]));
+  return fnzi_shape_add(call, self->dtype, rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_pad(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK];
+  const int64_t *pad;
+  const char *mode = fnzi_named_string(call, "mode");
+  size_t count;
+  if (*mode && strcmp(mode, "constant") != 0)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "mode %s is not supported, only constant",
+                       mode);
+  FNZ_TRY(fnzi_named_ints(call, "pad", &pad, &count));
+  if (count % 2 || count / 2 > self->rank)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu pads for a tensor of rank %u", count,
+                       self->rank);
+  for (uint32_t i = 0; i < self->rank; i++) {
+    size_t at = 2 * (size_t)(self->rank - 1 - i);
+    sizes[i] = self->sizes[i];
+    if (at < count && (!fnzi_add_i64(sizes[i], pad[at], &sizes[i]) ||
+                       !fnzi_add_i64(sizes[i], pad[at + 1], &sizes[i])))
+      return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "a padded size leaves 64 bits");
+  }
+  return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_diff(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK], n = fnzi_named_int(call, "n", 1);
+  uint32_t dim;
+  if (self->rank == 0 || n < 0 || fnzi_named_array(call, "prepend") ||
+      fnzi_named_array(call, "append"))
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                       "rank 0, negative n, prepend and append are not supported");
+  FNZ_TRY(
+      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", -1), self->rank, &dim));
+  memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
+  sizes[dim] = sizes[dim] > n ? sizes[dim] - n : 0;
+  return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_narrow(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK], start = fnzi_named_int(call, "start", 0);
+  int64_t length = fnzi_named_int(call, "length", 0);
+  uint32_t dim;
+  FNZ_TRY(
+      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank, &dim));
+  int64_t size = self->rank ? self->sizes[dim] : 0;
+  if (start < -size || start > size || length < 0 ||
+      length > size - (start < 0 ? start + size : start))
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%lld elements from %lld of %lld", (long long)length,
+                       (long long)start, (long long)size);
+  memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
+  sizes[dim] = length;
+  return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
+}
+
+/* --- Making tensors
+ * ------------------------------------------------------------------------------- */
+/* Of full() without a dtype: what the number is. */
+static fnz_dtype number_dtype(const fnz_arg *number) {
+  if (!number || number->tag == FNZ_ARG_FLOAT)
+    return FNZ_F32;
+  if (number->tag == FNZ_ARG_COMPLEX)
+    return FNZ_C64;
+  return number->tag == FNZ_ARG_BOOL ? FNZ_BOOL : FNZ_I64;
+}
+
+/* zeros, ones, full, empty and new_*: sizes as argument, maybe strides. */
+fnz_status fnzi_shape_create(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_named_array(call, "self") ? fnzi_input_geometry(call, 0) : NULL;
+  fnz_dtype dtype = self ? self->dtype : number_dtype(fnzi_named(call, "fill_value"));
+  const int64_t *sizes, *strides;
+  size_t rank, nstrides;
+  FNZ_TRY(fnzi_named_ints(call, "size", &sizes, &rank));
+  FNZ_TRY(fnzi_named_ints(call, "stride", &strides, &nstrides));
+  if (rank > FNZ_MAX_RANK || (nstrides && nstrides != rank))
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and %zu strides", rank, nstrides);
+  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", dtype), (uint32_t)rank, sizes,
+                        nstrides ? strides : NULL);
+}
+
+fnz_status fnzi_shape_scalar_tensor(fnzi_call *call) {
+  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", FNZ_F32), 0, NULL, NULL);
+}
+
+fnz_status fnzi_shape_eye(fnzi_call *call) {
+  int64_t n = fnzi_named_int(call, "n", 0), sizes[] = {n, fnzi_named_int(call, "m", n)};
+  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", FNZ_F32), 2, sizes, NULL);
+}
+
+static bool is_float(const fnz_arg *arg) {
+  return arg && arg->tag == FNZ_ARG_FLOAT;
+}
+
+fnz_status fnzi_shape_arange(fnzi_call *call) {
+  double start = fnzi_named_float(call, "start", 0), end = fnzi_named_float(call, "end", 0);
+  double step = fnzi_named_float(call, "step", 1), count;
+  bool floats = is_float(fnzi_named(call, "start")) || is_float(fnzi_named(call, "end")) ||
+                is_float(fnzi_named(call, "step"));
+  if (!(step != 0) || (end - start) / step < 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "step %g does not lead from %g to %g", step, start,
+                       end);
+  count = (end - start) / step;
+  if (!(count < 4503599627370496.0))
+    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", count);
+  int64_t size = (int64_t)count;
+  size += (double)size < count;
+  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", floats ? FNZ_F32 : FNZ_I64), 1, &size,
+                        NULL);
+}
+
+fnz_status fnzi_shape_linspace(fnzi_call *call) {
+  int64_t steps = fnzi_named_int(call, "steps", 0);
+  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", FNZ_F32), 1, &steps, NULL);
+}
+
+fnz_status fnzi_shape_triangle(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  if (self->rank < 2)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, at least 2 are needed",
+                       self->rank);
+  return fnzi_shape_add_like(call, self->dtype, self);
+}

@@ -1,0 +1,57 @@
+/* nn_image.c - see nn_image.h. */
+#include "kernels/meta/nn_image.h"
+
+/* PyTorch's rule for is_channels_last_strides: sizes of 1 are let through, but a tensor that is
+ * row-major as well is not channels-last. */
+static bool channels_last(const fnz_geometry *g) {
+  int64_t least = 0;
+  if (g->rank < 4 || g->rank > 5 || g->strides[1] == 0)
+    return false;
+  for (uint32_t k = 0; k < g->rank; k++) {
+    uint32_t d = k == 0 ? 1 : k < g->rank - 1 ? g->rank - k : 0;
+    if (g->sizes[d] == 0 || g->strides[d] < least)
+      return false;
+    if (d == 0 && least == g->strides[1])
+      return false;
+    least = g->sizes[d] > 1 ? g->strides[d] * g->sizes[d] : g->strides[d];
+  }
+  return true;
+}
+
+fnz_status fnzi_shape_add_image(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
+                                const int64_t *sizes, const fnz_geometry *like) {
+  if (like->rank != rank || !channels_last(like))
+    return fnzi_shape_add(call, dtype, rank, sizes, NULL);
+  int64_t strides[FNZ_MAX_RANK], stride = 1;
+  for (uint32_t k = 0; k < rank; k++) {
+    uint32_t d = k == 0 ? 1 : k < rank - 1 ? rank - k : 0;
+    strides[d] = stride;
+    stride *= sizes[d] ? sizes[d] : 1;
+  }
+  return fnzi_shape_add(call, dtype, rank, sizes, strides);
+}
+
+fnz_status fnzi_image_open(fnzi_call *call, const fnz_geometry *g, uint32_t spatial, int64_t *sizes,
+                           bool *batched) {
+  *batched = g->rank == spatial + 2;
+  if (!*batched && g->rank != spatial + 1)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs %u or %u",
+                       g->rank, spatial + 1, spatial + 2);
+  sizes[0] = 1;
+  for (uint32_t i = 0; i < g->rank; i++)
+    sizes[i + (*batched ? 0 : 1)] = g->sizes[i];
+  return FNZ_OK;
+}
+
+int64_t fnzi_window_places(const fnzi_window *w) {
+  int64_t reach, span, twice;
+  if (!fnzi_mul_i64(w->kernel - 1, w->dilation, &reach) || !fnzi_mul_i64(w->padding, 2, &twice) ||
+      !fnzi_add_i64(w->in, twice, &span) || !fnzi_add_i64(reach, 1, &reach) || span < reach)
+    return 0;
+  span -= reach;
+  int64_t places = span / w->stride + 1;
+  if (!w->ceil || span % w->stride == 0)
+    return places;
+  /* A window that would start in the padding on the right is left out. */
+  return places * w->stride >= w->in + w->padding ? places : places + 1;
+}

@@ -1,0 +1,136 @@
+/* nn_pool.c - shapes of pooling, resampling and pixel shuffling. */
+#include "kernels/cpu/pool.h"
+#include "kernels/meta/nn_image.h"
+
+/* "max_pool2d" has 2 spatial dimensions: the digit in the name says it. */
+static uint32_t spatial_of(const fnzi_call *call) {
+  const char *digit = strpbrk(fnz_op_name(call->op), "123");
+  return digit ? (uint32_t)(*digit - '0') : 2;
+}
+
+static fnz_status open_image(fnzi_call *call, fnzi_pool *p) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK + 1];
+  *p = (fnzi_pool){.spatial = spatial_of(call), .in = {1, 1, 1}, .out = {1, 1, 1}};
+  for (uint32_t i = 0; i < FNZI_POOL_MAX_SPATIAL; i++)
+    p->kernel[i] = p->stride[i] = p->dilation[i] = 1;
+  FNZ_TRY(fnzi_image_open(call, g, p->spatial, sizes, &p->batched));
+  p->planes = sizes[0] * sizes[1];
+  for (uint32_t i = 0; i < p->spatial; i++)
+    p->in[i] = sizes[2 + i];
+  return FNZ_OK;
+}
+
+static fnz_status check_windows(fnzi_call *call, const fnzi_pool *p) {
+  for (uint32_t i = 0; i < p->spatial; i++) {
+    if (p->kernel[i] < 1 || p->stride[i] < 1 || p->dilation[i] < 1)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "kernel_size %lld, stride %lld and dilation %lld must be positive",
+                         (long long)p->kernel[i], (long long)p->stride[i],
+                         (long long)p->dilation[i]);
+    int64_t reach;
+    if (!fnzi_mul_i64(p->kernel[i] - 1, p->dilation[i], &reach) || p->padding[i] < 0 ||
+        p->padding[i] > reach / 2 + reach % 2)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "padding %lld must be 0 to half of what kernel_size %lld spans",
+                         (long long)p->padding[i], (long long)p->kernel[i]);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pool_read(fnzi_call *call, fnzi_pool *out) {
+  fnzi_pool p;
+  FNZ_TRY(open_image(call, &p));
+  FNZ_TRY(fnzi_named_ints_of(call, "kernel_size", p.spatial, 1, p.kernel));
+  const int64_t *given;
+  size_t count;
+  FNZ_TRY(fnzi_named_ints(call, "stride", &given, &count));
+  if (count)
+    FNZ_TRY(fnzi_named_ints_of(call, "stride", p.spatial, 1, p.stride));
+  else
+    memcpy(p.stride, p.kernel, sizeof p.stride);
+  FNZ_TRY(fnzi_named_ints_of(call, "padding", p.spatial, 0, p.padding));
+  FNZ_TRY(fnzi_named_ints_of(call, "dilation", p.spatial, 1, p.dilation));
+  FNZ_TRY(check_windows(call, &p));
+  for (uint32_t i = 0; i < p.spatial; i++) {
+    fnzi_window w = {p.in[i],      p.kernel[i],   p.stride[i],
+                     p.padding[i], p.dilation[i], fnzi_named_bool(call, "ceil_mode", false)};
+    p.out[i] = fnzi_window_places(&w);
+    if (p.out[i] < 1)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "a window of %lld does not fit an input of %lld in dimension %u",
+                         (long long)p.kernel[i], (long long)p.in[i], i);
+  }
+  *out = p;
+  return FNZ_OK;
+}
+
+/* An output size of None keeps the input's. */
+fnz_status fnzi_pool_read_adaptive(fnzi_call *call, fnzi_pool *out) {
+  FNZ_TRY(open_image(call, out));
+  FNZ_TRY(fnzi_named_ints_of(call, "output_size", out->spatial, 1, out->out));
+  for (uint32_t i = 0; i < out->spatial; i++)
+    if (out->out[i] < 0 || out->in[i] < 1)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "cannot pool %lld elements to %lld",
+                         (long long)out->in[i], (long long)out->out[i]);
+  return FNZ_OK;
+}
+
+static fnz_status add(fnzi_call *call, const fnzi_pool *p, fnz_dtype dtype) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK];
+  for (uint32_t i = 0; i < g->rank; i++)
+    sizes[i] = i + p->spatial < g->rank ? g->sizes[i] : p->out[i + p->spatial - g->rank];
+  return fnzi_shape_add_image(call, dtype, g->rank, sizes, g);
+}
+
+fnz_status fnzi_shape_pool(fnzi_call *call) {
+  fnzi_pool p;
+  FNZ_TRY(fnzi_pool_read(call, &p));
+  return add(call, &p, fnzi_input_geometry(call, 0)->dtype);
+}
+
+fnz_status fnzi_shape_pool_indices(fnzi_call *call) {
+  fnzi_pool p;
+  FNZ_TRY(fnzi_pool_read(call, &p));
+  FNZ_TRY(add(call, &p, fnzi_input_geometry(call, 0)->dtype));
+  return add(call, &p, FNZ_I64);
+}
+
+fnz_status fnzi_shape_adaptive_pool(fnzi_call *call) {
+  fnzi_pool p;
+  FNZ_TRY(fnzi_pool_read_adaptive(call, &p));
+  return add(call, &p, fnzi_input_geometry(call, 0)->dtype);
+}
+
+/* Sizes come from `output_size`, or, where that is None, from `scale_factors`. */
+fnz_status fnzi_resample_read(fnzi_call *call, fnzi_pool *out, double *scales) {
+  const int64_t *given;
+  size_t count;
+  FNZ_TRY(open_image(call, out));
+  for (uint32_t i = 0; i < out->spatial; i++)
+    scales[i] = 0;
+  FNZ_TRY(fnzi_named_ints(call, "output_size", &given, &count));
+  const fnz_arg *factors = fnzi_named(call, "scale_factors");
+  bool listed = factors && factors->tag == FNZ_ARG_LIST && factors->count == out->spatial;
+  if (count)
+    FNZ_TRY(fnzi_named_ints_of(call, "output_size", out->spatial, 1, out->out));
+  else if (!listed)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "needs output_size or one scale factor per dimension");
+  for (uint32_t i = 0; listed && i < out->spatial; i++)
+    scales[i] = fnzi_number_float(&factors->u.list[i]);
+  for (uint32_t i = 0; !count && i < out->spatial; i++)
+    out->out[i] = (int64_t)((double)out->in[i] * scales[i]);
+  for (uint32_t i = 0; i < out->spatial; i++)
+    if (out->in[i] < 1 || out->out[i] < 1)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "cannot resample %lld elements to %lld",
+                         (long long)out->in[i], (long long)out->out[i]);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_shape_resample(fnzi_call *call) {
+  double scales[FNZI_POOL_MAX_SPATIAL];
+  fnzi_pool p;
+  FNZ_TRY(fnzi_resample_read(call, &p, scales));
+  return add(call, &p, fnzi_input_geometry(call, 0)->dtype);
+}

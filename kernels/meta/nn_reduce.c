@@ -1,0 +1,122 @@
+/* nn_reduce.c - shapes of softmax, of statistics along dimensions, and of sorting. */
+#include "kernels/meta/nn_reduce.h"
+
+fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  const int64_t *dims;
+  size_t count;
+  FNZ_TRY(fnzi_named_ints(call, "dim", &dims, &count));
+  for (uint32_t i = 0; i < g->rank; i++)
+    reduced[i] = count == 0;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t dim;
+    FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), dims[i], g->rank, &dim));
+    if (g->rank && reduced[dim])
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u is named twice", dim);
+    if (g->rank)
+      reduced[dim] = true;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status reduce(fnzi_call *call, fnz_dtype dtype) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  bool reduced[FNZ_MAX_RANK] = {false}, keep = fnzi_named_bool(call, "keepdim", false);
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t rank = 0;
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (!reduced[i] || keep)
+      sizes[rank++] = reduced[i] ? 1 : g->sizes[i];
+  return fnzi_shape_add(call, dtype, rank, sizes, NULL);
+}
+
+static fnz_status need_float(fnzi_call *call, fnz_dtype dtype) {
+  if (!fnzi_is_float(dtype))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "needs a floating-point tensor, not %s; cast it first",
+                       fnzi_dtype(dtype)->name);
+  return FNZ_OK;
+}
+
+/* logsumexp of integers is that of the default float. */
+fnz_status fnzi_shape_logsumexp(fnzi_call *call) {
+  fnz_dtype dtype = fnzi_input_geometry(call, 0)->dtype;
+  return reduce(call, fnzi_is_float(dtype) ? dtype : FNZ_F32);
+}
+
+/* linalg_vector_norm and norm: in the dtype given, else the input's. */
+fnz_status fnzi_shape_vector_norm(fnzi_call *call) {
+  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", fnzi_input_geometry(call, 0)->dtype);
+  FNZ_TRY(need_float(call, dtype));
+  return reduce(call, dtype);
+}
+
+fnz_status fnzi_shape_variance(fnzi_call *call) {
+  FNZ_TRY(need_float(call, fnzi_input_geometry(call, 0)->dtype));
+  return reduce(call, fnzi_input_geometry(call, 0)->dtype);
+}
+
+/* var_mean and std_mean: two results. */
+fnz_status fnzi_shape_variance_mean(fnzi_call *call) {
+  FNZ_TRY(fnzi_shape_variance(call));
+  return fnzi_shape_variance(call);
+}
+
+/* min and max of all, or along one dimension. */
+fnz_status fnzi_shape_aminmax(fnzi_call *call) {
+  FNZ_TRY(reduce(call, fnzi_input_geometry(call, 0)->dtype));
+  return reduce(call, fnzi_input_geometry(call, 0)->dtype);
+}
+
+fnz_status fnzi_shape_softmax(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  bool widen = fnzi_named_bool(call, "half_to_float", false);
+  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", widen ? FNZ_F32 : g->dtype);
+  uint32_t dim;
+  FNZ_TRY(need_float(call, dtype));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_named_int(call, "dim", -1), g->rank,
+                        &dim));
+  return fnzi_shape_add_like(call, dtype, g);
+}
+
+/* --- Sorting
+ * --------------------------------------------------------------------------------------- */
+static fnz_status sort_dim(fnzi_call *call, uint32_t *dim) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  return fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_named_int(call, "dim", -1), g->rank,
+                       dim);
+}
+
+fnz_status fnzi_shape_sort(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  uint32_t dim;
+  FNZ_TRY(sort_dim(call, &dim));
+  FNZ_TRY(fnzi_shape_add_like(call, g->dtype, g));
+  return fnzi_shape_add_like(call, FNZ_I64, g);
+}
+
+fnz_status fnzi_shape_argsort(fnzi_call *call) {
+  uint32_t dim;
+  FNZ_TRY(sort_dim(call, &dim));
+  return fnzi_shape_add_like(call, FNZ_I64, fnzi_input_geometry(call, 0));
+}
+
+fnz_status fnzi_shape_msort(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  return fnzi_shape_add_like(call, g->dtype, g);
+}
+
+fnz_status fnzi_shape_topk(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK], k = fnzi_named_int(call, "k", 0);
+  uint32_t dim;
+  FNZ_TRY(sort_dim(call, &dim));
+  int64_t size = g->rank ? g->sizes[dim] : 1;
+  if (k < 0 || k > size)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "k is %lld, but dimension %u has %lld elements",
+                       (long long)k, dim, (long long)size);
+  for (uint32_t i = 0; i < g->rank; i++)
+    sizes[i] = i == dim ? k : g->sizes[i];
+  FNZ_TRY(fnzi_shape_add(call, g->dtype, g->rank, sizes, NULL));
+  return fnzi_shape_add(call, FNZ_I64, g->rank, sizes, NULL);
+}

@@ -1,0 +1,139 @@
+/* nn_special.c - shapes of embedding, one_hot, pixel shuffling, glu and losses. */
+#include "kernels/kernels.h"
+
+static fnz_status need_rank(fnzi_call *call, const fnz_geometry *g, uint32_t least) {
+  if (g->rank < least)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs %u or more",
+                       g->rank, least);
+  return FNZ_OK;
+}
+
+static fnz_status need_indices(fnzi_call *call, const fnz_geometry *g) {
+  if (g->dtype != FNZ_I64 && g->dtype != FNZ_I32)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "indices are %s; they must be i64 or i32",
+                       fnzi_dtype(g->dtype)->name);
+  return FNZ_OK;
+}
+
+/* `g`'s sizes and one more behind. */
+static fnz_status append(fnzi_call *call, fnz_dtype dtype, const fnz_geometry *g, int64_t last) {
+  int64_t sizes[FNZ_MAX_RANK + 1];
+  for (uint32_t i = 0; i < g->rank; i++)
+    sizes[i] = g->sizes[i];
+  sizes[g->rank] = last;
+  return fnzi_shape_add(call, dtype, g->rank + 1, sizes, NULL);
+}
+
+fnz_status fnzi_shape_embedding(fnzi_call *call) {
+  const fnz_geometry *weight = fnzi_input_geometry(call, 0), *at = fnzi_input_geometry(call, 1);
+  if (weight->rank != 2)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "weight has %u dimensions; it needs 2",
+                       weight->rank);
+  FNZ_TRY(need_indices(call, at));
+  return append(call, weight->dtype, at, weight->sizes[1]);
+}
+
+fnz_status fnzi_shape_one_hot(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  int64_t classes = fnzi_named_int(call, "num_classes", -1);
+  FNZ_TRY(need_indices(call, g));
+  if (classes < 1)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                       "without num_classes the result's size depends on data; give num_classes");
+  return append(call, FNZ_I64, g, classes);
+}
+
+/* Channels shrink by r * r and both places grow by r, or the other way round. */
+static fnz_status shuffle(fnzi_call *call, int64_t r, bool finer) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK], area;
+  FNZ_TRY(need_rank(call, g, 3));
+  memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
+  int64_t *channels = &sizes[g->rank - 3], *h = channels + 1, *w = channels + 2;
+  if (r < 1 || !fnzi_mul_i64(r, r, &area) || (finer && *channels % area) ||
+      (!finer && (*h % r || *w % r)))
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "a factor of %lld does not divide the input",
+                       (long long)r);
+  bool fits = finer ? fnzi_mul_i64(*h, r, h) && fnzi_mul_i64(*w, r, w)
+                    : fnzi_mul_i64(*channels, area, channels);
+  if (!fits)
+    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "a factor of %lld is too large", (long long)r);
+  if (finer)
+    *channels /= area;
+  else
+    *h /= r, *w /= r;
+  return fnzi_shape_add(call, g->dtype, g->rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_pixel_shuffle(fnzi_call *call) {
+  return shuffle(call, fnzi_named_int(call, "upscale_factor", 1), true);
+}
+
+fnz_status fnzi_shape_pixel_unshuffle(fnzi_call *call) {
+  return shuffle(call, fnzi_named_int(call, "downscale_factor", 1), false);
+}
+
+fnz_status fnzi_shape_glu(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t dim;
+  FNZ_TRY(need_rank(call, g, 1));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, "glu", fnzi_named_int(call, "dim", -1), g->rank, &dim));
+  if (g->sizes[dim] % 2)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u has %lld elements; it must be even",
+                       dim, (long long)g->sizes[dim]);
+  memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
+  sizes[dim] /= 2;
+  return fnzi_shape_add(call, g->dtype, g->rank, sizes, NULL);
+}
+
+/* --- Losses
+ * ----------------------------------------------------------------------------------------- */
+enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
+
+/* mse_loss and its like: both broadcast; one number unless reduction is none. */
+fnz_status fnzi_shape_pointwise_loss(fnzi_call *call) {
+  const fnz_geometry *const inputs[] = {fnzi_input_geometry(call, 0), fnzi_input_geometry(call, 1)};
+  fnz_dtype dtype = fnzi_promote(inputs[0]->dtype, inputs[1]->dtype);
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t rank;
+  FNZ_TRY(fnzi_broadcast(call, inputs, 2, &rank, sizes));
+  bool reduced = fnzi_named_int(call, "reduction", REDUCE_MEAN) != REDUCE_NONE;
+  return fnzi_shape_add(call, dtype, reduced ? 0 : rank, sizes, NULL);
+}
+
+/* Scores (classes), (batch, classes) or (batch, classes, places...). Targets are the same without
+ * the classes, or, of a floating-point type, probabilities of the same sizes. */
+static fnz_status class_loss(fnzi_call *call) {
+  const fnz_geometry *x = fnzi_input_geometry(call, 0), *t = fnzi_input_geometry(call, 1);
+  uint32_t at = x->rank == 1 ? 0 : 1, rank = 0;
+  int64_t sizes[FNZ_MAX_RANK];
+  FNZ_TRY(need_rank(call, x, 1));
+  for (uint32_t i = 0; i < x->rank; i++)
+    if (i != at)
+      sizes[rank++] = x->sizes[i];
+  const fnz_geometry want = {.rank = rank, .sizes = sizes};
+  if (!fnzi_same_sizes(t, fnzi_is_float(t->dtype) ? x : &want))
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "the target's sizes do not fit the scores'");
+  const fnzi_array *weight = fnzi_named_array(call, "weight");
+  if (weight && fnzi_array_numel(weight) != x->sizes[at])
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "weight has %lld elements for %lld classes",
+                       (long long)fnzi_array_numel(weight), (long long)x->sizes[at]);
+  bool reduced = fnzi_named_int(call, "reduction", REDUCE_MEAN) != REDUCE_NONE;
+  return fnzi_shape_add(call, x->dtype, reduced ? 0 : rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_cross_entropy(fnzi_call *call) {
+  return class_loss(call);
+}
+
+fnz_status fnzi_shape_nll_loss(fnzi_call *call) {
+  FNZ_TRY(need_indices(call, fnzi_input_geometry(call, 1)));
+  return class_loss(call);
+}
+
+/* The second result is the total weight. */
+fnz_status fnzi_shape_nll_loss_forward(fnzi_call *call) {
+  FNZ_TRY(fnzi_shape_nll_loss(call));
+  return fnzi_shape_add(call, fnzi_input_geometry(call, 0)->dtype, 0, NULL, NULL);
+}

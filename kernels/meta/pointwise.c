@@ -1,0 +1,68 @@
+/* pointwise.c - shape rules of operators that work element by element. */
+#include "kernels/kernels.h"
+
+enum { MAX_TENSORS = 8 };
+
+/* The geometries of the tensor arguments, lists not counted. */
+static size_t tensors_of(const fnzi_call *call, const fnz_geometry **out) {
+  size_t count = 0;
+  for (size_t i = 0; i < call->op->nparams && count < MAX_TENSORS; i++)
+    if (fnzi_input_geometry(call, i))
+      out[count++] = fnzi_input_geometry(call, i);
+  return count;
+}
+
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  (void)user;
+  fnzi_array *array = fnzi_arg_array(arg);
+  return array ? &array->geometry : NULL;
+}
+
+fnz_status fnzi_shape_point(fnzi_call *call) {
+  const fnz_geometry *inputs[MAX_TENSORS];
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  uint32_t rank;
+  size_t count = tensors_of(call, inputs);
+  FNZ_TRY(fnzi_broadcast(call, inputs, count, &rank, sizes));
+  fnzi_iterator_strides(inputs, count, rank, sizes, strides);
+  fnz_dtype dtype =
+      fnzi_op_result_dtype(call->op, call->args, call->op->nparams, geometry_of, NULL);
+  return fnzi_shape_add(call, dtype, rank, sizes, strides);
+}
+
+/* masked_fill: self and mask broadcast together, the dtype is self's, the result is row-major. */
+fnz_status fnzi_shape_masked(fnzi_call *call) {
+  const fnz_geometry *inputs[] = {fnzi_input_geometry(call, 0), fnzi_input_geometry(call, 1)};
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t rank;
+  FNZ_TRY(fnzi_broadcast(call, inputs, 2, &rank, sizes));
+  return fnzi_shape_add(call, inputs[0]->dtype, rank, sizes, NULL);
+}
+
+/* The result looks like argument 0. */
+fnz_status fnzi_shape_self(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  return fnzi_shape_add_like(call, self->dtype, self);
+}
+
+/* clone, _to_copy, *_like: argument 0 with another dtype and memory format. */
+fnz_status fnzi_shape_like(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", self->dtype);
+  const fnz_arg *format = fnzi_named(call, "memory_format");
+  int64_t strides[FNZ_MAX_RANK];
+  if (!format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i == 4)
+    return fnzi_shape_add_like(call, dtype, self);
+  if (format->u.i != 2)
+    return fnzi_shape_add(call, dtype, self->rank, self->sizes, NULL);
+  if (self->rank != 4)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "channels last needs 4 dimensions, self has %u",
+                       self->rank);
+  const int64_t *s = self->sizes;
+  FNZ_TRY(fnzi_sizes_check(call->ctx, self->rank, s, 1));
+  strides[1] = 1;
+  strides[3] = s[1] ? s[1] : 1;
+  strides[2] = strides[3] * (s[3] ? s[3] : 1);
+  strides[0] = strides[2] * (s[2] ? s[2] : 1);
+  return fnzi_shape_add(call, dtype, self->rank, s, strides);
+}

@@ -1,0 +1,32 @@
+/* view.c - shape rules of views, their copying twins and the scatters that write through them: all
+ * from the rows of views.def. */
+#include "kernels/kernels.h"
+#include "views/views.h"
+
+/* A row-major tensor of the same sizes. */
+static fnz_geometry row_major(const fnz_geometry *g, int64_t *strides) {
+  fnz_geometry out = {.dtype = g->dtype, .rank = g->rank, .sizes = g->sizes, .strides = strides};
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  return out;
+}
+
+/* The windows of a copying twin are row-major tensors; those of a view lie in its base. */
+fnz_status fnzi_shape_view(fnzi_call *call) {
+  const fnzi_view *view = fnzi_view_find(call->op);
+  const fnz_geometry *base = fnzi_input_geometry(call, 0);
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry plain = row_major(base, strides), *windows;
+  bool copies = !call->op->is_view;
+  size_t count;
+  if (!view)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "this view has no row in views.def");
+  FNZ_TRY(fnzi_view_forward(&call->scratch, view, call->op, call->args, call->op->nparams,
+                            copies ? &plain : base, &windows, &count));
+  for (size_t k = 0; k < count; k++) {
+    const fnz_geometry *w = &windows[k];
+    FNZ_TRY(fnzi_shape_add(call, w->dtype, w->rank, w->sizes, copies ? NULL : w->strides));
+    if (!copies)
+      call->outputs[k]->geometry.offset = w->offset;
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,49 @@
+/* mutations.h - what an operator writes, and what eager refuses to write.
+ *
+ * mutations.def has a row for each operator whose rule is not "drop the underscore". The checks are
+ * those that eager makes before it writes; they need geometries only. */
+#ifndef FNZI_MUTATIONS_H
+#define FNZI_MUTATIONS_H
+
+#include "program/program.h"
+#include "views/views.h"
+
+typedef enum fnzi_mutation_kind {
+  FNZI_MUTATION_NONE,       /* writes nothing */
+  FNZI_MUTATION_TWIN,       /* written arguments take the results of the functional twin, in order */
+  FNZI_MUTATION_LIST,       /* a foreach: element after element, in order */
+  FNZI_MUTATION_COPY,       /* self takes the second argument, broadcast and cast */
+  FNZI_MUTATION_FILL,       /* every element of self takes the second argument */
+  FNZI_MUTATION_ZERO,       /* every element of self becomes 0 */
+  FNZI_MUTATION_SET,        /* self becomes another name of the second argument */
+  FNZI_MUTATION_RESIZE,     /* self gets other sizes over the same memory, or more memory */
+  FNZI_MUTATION_BATCH_NORM, /* in training it writes its running statistics, undeclared */
+  FNZI_MUTATION_POLYGAMMA,  /* polygamma_(self, n) stands for polygamma(n, self) */
+  FNZI_MUTATION_NOTHING,    /* declared as writing, but values stay as they are */
+  FNZI_MUTATION_REFUSED
+} fnzi_mutation_kind;
+
+/* Looks through the table: keep the answer. */
+fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
+
+/* May `target` be written? Refused (OVERLAP) when elements share memory with each other, unless all
+ * of them get the same value. */
+FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
+                                            const fnz_geometry *target, bool same_values);
+/* May `operand`, of the same storage, be read while `target` is written? What shares no memory may;
+ * an elementwise operator may also read its target under the same geometry. Everything else is
+ * refused (OVERLAP): eager refuses it too where it notices, and elsewhere the result depends on the
+ * order in which elements are written. `frame` is the geometry of the storage's root. */
+FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
+                                             const fnz_geometry *target,
+                                             const fnz_geometry *operand,
+                                             const fnz_geometry *frame, bool elementwise);
+/* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */
+FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
+                                          fnz_dtype target);
+/* An operand's sizes broadcast to the target's; BOUNDS when not. */
+FNZ_MUST_CHECK fnz_status fnzi_check_broadcast(fnz_context *ctx, const fnz_op *op,
+                                               const fnz_geometry *target,
+                                               const fnz_geometry *operand);
+
+#endif

@@ -1,0 +1,99 @@
+/* args.c - arguments as trees: walking and copying them with a fixed stack instead of recursion. */
+#include "program/program.h"
+
+void fnzi_walk_start(fnzi_walk *walk, const fnz_arg *args, size_t count) {
+  walk->depth = 0;
+  walk->arg = NULL;
+  walk->level[0].at = args;
+  walk->level[0].end = args ? args + count : args;
+}
+
+static fnzi_step open_list(fnzi_walk *walk) {
+  if (walk->depth == FNZI_MAX_NESTING)
+    return FNZI_STEP_TOO_DEEP;
+  walk->depth++;
+  walk->level[walk->depth].at = walk->arg->u.list;
+  walk->level[walk->depth].end =
+      walk->arg->count ? walk->arg->u.list + walk->arg->count : walk->arg->u.list;
+  return FNZI_STEP_OPEN;
+}
+
+fnzi_step fnzi_walk_next(fnzi_walk *walk) {
+  if (walk->level[walk->depth].at == walk->level[walk->depth].end) {
+    if (!walk->depth)
+      return FNZI_STEP_END;
+    walk->depth--;
+    walk->arg = walk->level[walk->depth].at - 1;
+    return FNZI_STEP_CLOSE;
+  }
+  walk->arg = walk->level[walk->depth].at++;
+  return walk->arg->tag == FNZ_ARG_LIST ? open_list(walk) : FNZI_STEP_ITEM;
+}
+
+fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
+                           fnz_status (*visit)(void *user, const fnz_arg *arg), void *user) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, args, count);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    if (step == FNZI_STEP_TOO_DEEP)
+      return FNZ_INTERNAL;
+    if (step == FNZI_STEP_ITEM)
+      FNZ_TRY(visit(user, walk.arg));
+  }
+  return FNZ_OK;
+}
+
+static bool has_string(uint8_t tag) {
+  return tag == FNZ_ARG_STRING || tag == FNZ_ARG_DEVICE || tag == FNZ_ARG_OPERATOR;
+}
+
+static fnz_status copy_string(fnz_program *p, fnz_arg *arg) {
+  const char *s = arg->u.s ? arg->u.s : "";
+  size_t size = arg->tag == FNZ_ARG_STRING ? arg->count : strlen(s);
+  return fnzi_intern(p, s, size, &arg->u.s);
+}
+
+static fnz_status copy_items(fnz_program *p, fnz_arg *list) {
+  fnz_arg *items;
+  FNZI_NEW(&p->arena, list->count, &items);
+  if (list->count)
+    memcpy(items, list->u.list, list->count * sizeof *items);
+  list->u.list = items;
+  return FNZ_OK;
+}
+
+static fnz_status too_deep(fnz_program *p) {
+  return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
+                   FNZI_MAX_NESTING);
+}
+
+fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz_arg **out) {
+  struct {
+    fnz_arg *at, *end;
+  } level[FNZI_MAX_NESTING + 1];
+  size_t depth = 0;
+  *out = NULL;
+  FNZI_NEW(&p->arena, count, out);
+  if (count)
+    memcpy(*out, args, count * sizeof **out);
+  level[0].at = *out;
+  level[0].end = *out + count;
+  for (;;) {
+    if (level[depth].at == level[depth].end) {
+      if (depth-- == 0)
+        return FNZ_OK;
+      continue;
+    }
+    fnz_arg *arg = level[depth].at++;
+    if (has_string(arg->tag))
+      FNZ_TRY(copy_string(p, arg));
+    if (arg->tag != FNZ_ARG_LIST && arg->tag != FNZ_ARG_COMPLEX)
+      continue;
+    if (depth == FNZI_MAX_NESTING)
+      return too_deep(p);
+    FNZ_TRY(copy_items(p, arg));
+    depth++;
+    level[depth].at = (fnz_arg *)(uintptr_t)arg->u.list;
+    level[depth].end = level[depth].at + arg->count;
+  }
+}

@@ -1,0 +1,337 @@
+/* build.c - adding to a program: interned strings and geometries, values, nodes, signature. */
+#include "program/program.h"
+
+#include <stdio.h>
+
+static uint64_t as_number(const void *p) {
+  return (uint64_t)(uintptr_t)p;
+}
+
+/* --- interning ------------------------------------------------------------------------------- */
+fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size, const char **out) {
+  uint64_t found;
+  if (fnzi_map_get(&p->strings, s, size, &found)) {
+    *out = (const char *)(uintptr_t)found;
+    return FNZ_OK;
+  }
+  if (size > FNZI_MAX_STRING)
+    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a string of %zu bytes; at most %d are allowed",
+                     size, FNZI_MAX_STRING);
+  FNZ_TRY(fnzi_arena_string(&p->arena, s, size, out));
+  return fnzi_map_set(&p->strings, *out, size, as_number(*out));
+}
+
+static fnz_status check_sizes(fnz_context *ctx, const fnz_geometry *g) {
+  if ((unsigned)g->dtype >= FNZ_DTYPE_COUNT)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "there is no element type %d", (int)g->dtype);
+  if (g->rank > FNZ_MAX_RANK)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL,
+                     "a tensor of %u dimensions; at most %d are allowed", g->rank, FNZ_MAX_RANK);
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (g->sizes[i] < 0)
+      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "dimension %u has the negative size %lld", i,
+                       (long long)g->sizes[i]);
+  return FNZ_OK;
+}
+
+static fnz_status check_window(fnz_context *ctx, const fnz_geometry *g) {
+  if (g->offset < 0)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "the storage offset %lld is negative",
+                     (long long)g->offset);
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (g->strides[i] < 0)
+      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "dimension %u has the negative stride %lld", i,
+                       (long long)g->strides[i]);
+  return FNZ_OK;
+}
+
+/* A size of 0 counts as 1: otherwise a zero would hide sizes whose product no code can compute. */
+static bool elements_fit(const fnz_geometry *g) {
+  int64_t bytes = (int64_t)fnz_dtype_get_info(g->dtype)->bytes;
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (!fnzi_mul_i64(bytes, g->sizes[i] ? g->sizes[i] : 1, &bytes))
+      return false;
+  return true;
+}
+
+static bool extent_fits(const fnz_geometry *g) {
+  int64_t item = (int64_t)fnz_dtype_get_info(g->dtype)->bytes, bytes, low, high;
+  return fnzi_extent(g, &low, &high) && fnzi_mul_i64(high, item, &bytes) &&
+         fnzi_mul_i64(g->offset, item, &bytes);
+}
+
+static fnz_status too_large(fnz_context *ctx, const fnz_geometry *g, const char *what) {
+  return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL,
+                   "the %s of a %s tensor of %u dimensions at offset %lld leaves 63 bits", what,
+                   fnz_dtype_get_info(g->dtype)->name, g->rank, (long long)g->offset);
+}
+
+static fnz_status check_geometry(fnz_context *ctx, const fnz_geometry *g) {
+  FNZ_TRY(check_sizes(ctx, g));
+  if (!elements_fit(g))
+    return too_large(ctx, g, "number of bytes");
+  FNZ_TRY(check_window(ctx, g));
+  return extent_fits(g) ? FNZ_OK : too_large(ctx, g, "last byte");
+}
+
+static bool has_symbols(const fnz_geometry *g) {
+  for (uint32_t i = 0; g->symbols && i < 2 * g->rank + 1; i++)
+    if (g->symbols[i])
+      return true;
+  return false;
+}
+
+/* What is equal between equal geometries, without gaps: a head, the offset, sizes, strides,
+ * symbols. The interned geometry points into the very same bytes, so key and arrays are one block.
+ */
+enum { KEY_NUMBERS = 2 + 2 * FNZ_MAX_RANK + FNZ_MAX_RANK + 1 };
+
+static size_t write_key(const fnz_geometry *g, bool symbolic, int64_t key[KEY_NUMBERS]) {
+  size_t rank = g->rank;
+  key[0] = (int64_t)g->dtype | (int64_t)g->rank << 8 | (int64_t)g->is_conj << 16 |
+           (int64_t)g->is_neg << 17 | (int64_t)symbolic << 18;
+  key[1] = g->offset;
+  if (rank) {
+    memcpy(key + 2, g->sizes, rank * sizeof *key);
+    memcpy(key + 2 + rank, g->strides, rank * sizeof *key);
+  }
+  size_t size = (2 + 2 * rank) * sizeof *key;
+  if (!symbolic)
+    return size;
+  memcpy(key + 2 + 2 * rank, g->symbols, (2 * rank + 1) * sizeof *g->symbols);
+  return size + (2 * rank + 1) * sizeof *g->symbols;
+}
+
+static fnz_status keep_geometry(fnz_program *p, const fnz_geometry *g, const int64_t *key,
+                                size_t size, bool symbolic, const fnz_geometry **out) {
+  void *block;
+  FNZ_TRY(fnzi_arena_alloc(&p->arena, 1, sizeof *g + size, &block));
+  fnz_geometry *kept = block;
+  int64_t *numbers = (int64_t *)(kept + 1);
+  memcpy(numbers, key, size);
+  *kept = *g;
+  kept->sizes = numbers + 2;
+  kept->strides = numbers + 2 + g->rank;
+  kept->symbols = symbolic ? (const uint32_t *)(numbers + 2 + 2 * g->rank) : NULL;
+  *out = kept;
+  return fnzi_map_set(&p->geometries, numbers, size, as_number(kept));
+}
+
+fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
+  int64_t key[KEY_NUMBERS];
+  uint64_t found;
+  *out = NULL;
+  FNZ_TRY(check_geometry(p->ctx, g));
+  bool symbolic = has_symbols(g);
+  size_t size = write_key(g, symbolic, key);
+  if (!fnzi_map_get(&p->geometries, key, size, &found))
+    return keep_geometry(p, g, key, size, symbolic, out);
+  *out = (const fnz_geometry *)(uintptr_t)found;
+  return FNZ_OK;
+}
+
+/* --- symbols and ranges ---------------------------------------------------------------------- */
+fnz_status fnzi_symbol_add(fnz_program *p, const char *text, bool has_hint, int64_t hint,
+                           uint32_t *out) {
+  uint64_t found;
+  size_t size = strlen(text);
+  if (fnzi_map_get(&p->symbol_index, text, size, &found)) {
+    fnzi_symbol *s = &p->symbols.data[ *out = (uint32_t)found];
+    if (has_hint && !s->has_hint)
+      s->hint = hint;
+    s->has_hint = s->has_hint || has_hint;
+    return FNZ_OK;
+  }
+  if (!p->symbols.count)
+    FNZI_PUSH(p->ctx, &p->symbols, ((fnzi_symbol){.text = ""}));
+  const char *kept;
+  FNZ_TRY(fnzi_intern(p, text, size, &kept));
+  *out = (uint32_t)p->symbols.count;
+  FNZI_PUSH(p->ctx, &p->symbols, ((fnzi_symbol){kept, has_hint, has_hint ? hint : 0}));
+  return fnzi_map_set(&p->symbol_index, kept, size, *out);
+}
+
+fnz_status fnzi_range_add(fnz_program *p, const char *symbol, int64_t min, int64_t max) {
+  fnzi_range range = {NULL, min, max};
+  FNZ_TRY(fnzi_intern(p, symbol, strlen(symbol), &range.symbol));
+  FNZI_PUSH(p->ctx, &p->ranges, range);
+  return FNZ_OK;
+}
+
+/* --- graphs ---------------------------------------------------------------------------------- */
+fnz_status fnzi_graph_add(fnz_program *p, const char *name, uint32_t *out) {
+  fnzi_graph g = {0};
+  FNZ_TRY(fnzi_intern(p, name, strlen(name), &g.name));
+  fnzi_map_init(&g.names, p->ctx);
+  fnzi_map_init(&g.stems, p->ctx);
+  *out = (uint32_t)p->graphs.count;
+  FNZI_PUSH(p->ctx, &p->graphs, g);
+  return FNZ_OK;
+}
+
+static fnz_status check_count(fnz_program *p, const char *what, size_t count) {
+  if (count <= UINT32_MAX)
+    return FNZ_OK;
+  return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a graph of %zu %s", count, what);
+}
+
+fnz_status fnzi_graph_set_inputs(fnz_program *p, uint32_t graph, size_t count) {
+  fnzi_graph *g = fnzi_graph_at(p, graph);
+  FNZ_TRY(check_count(p, "inputs", count));
+  FNZI_NEW(&p->arena, count, &g->inputs);
+  if (graph == 0)
+    FNZI_NEW(&p->arena, count, &p->inputs);
+  g->ninputs = (uint32_t)count;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_graph_set_outputs(fnz_program *p, uint32_t graph, size_t count) {
+  fnzi_graph *g = fnzi_graph_at(p, graph);
+  FNZ_TRY(check_count(p, "outputs", count));
+  FNZI_NEW(&p->arena, count, &g->outputs);
+  if (graph == 0)
+    FNZI_NEW(&p->arena, count, &p->outputs);
+  g->noutputs = (uint32_t)count;
+  return FNZ_OK;
+}
+
+/* --- values ---------------------------------------------------------------------------------- */
+/* `name` lives in the arena and is not yet in the graph. */
+static fnz_status push_value(fnz_program *p, fnzi_graph *g, const char *name, size_t size,
+                             const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
+  if (g->values.count >= INT32_MAX)
+    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a graph of more than 2^31 - 1 values");
+  FNZ_TRY(fnzi_map_set(&g->names, name, size, g->values.count));
+  *out = (uint32_t)g->values.count;
+  FNZI_PUSH(p->ctx, &g->values, ((fnzi_value){name, geometry, node, 0}));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
+                          const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
+  fnzi_graph *g = fnzi_graph_at(p, graph);
+  size_t size = strlen(name);
+  uint64_t there;
+  const char *kept;
+  if (fnzi_map_get(&g->names, name, size, &there))
+    return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL, "value %%%s is defined twice", name);
+  FNZ_TRY(fnzi_arena_string(&p->arena, name, size, &kept));
+  return push_value(p, g, kept, size, geometry, node, out);
+}
+
+/* The number that the next name of this stem should try. */
+static fnz_status next_number(fnz_program *p, fnzi_graph *g, const char *stem, uint64_t used) {
+  const char *kept;
+  uint64_t there;
+  size_t size = strlen(stem);
+  if (fnzi_map_get(&g->stems, stem, size, &there))
+    return fnzi_map_set(&g->stems, stem, size, used + 1);
+  FNZ_TRY(fnzi_arena_string(&p->arena, stem, size, &kept));
+  return fnzi_map_set(&g->stems, kept, size, used + 1);
+}
+
+/* "stem_number" behind `stem`, which is in `text` already; without a number for 0. */
+static size_t append_number(char *text, size_t stem_size, uint64_t number) {
+  char digits[24];
+  size_t count = 0;
+  text[stem_size] = 0;
+  if (!number)
+    return stem_size;
+  for (; number; number /= 10)
+    digits[count++] = (char)('0' + number % 10);
+  text[stem_size++] = '_';
+  while (count)
+    text[stem_size++] = digits[--count];
+  text[stem_size] = 0;
+  return stem_size;
+}
+
+fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
+                                const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
+  fnzi_graph *g = fnzi_graph_at(p, graph);
+  size_t stem_size = strlen(stem), size;
+  uint64_t number = 0, there;
+  char text[256];
+  const char *kept;
+  if (stem_size > sizeof text - 24)
+    stem_size = sizeof text - 24;
+  memcpy(text, stem, stem_size);
+  text[stem_size] = 0;
+  fnzi_map_get(&g->stems, text, stem_size, &number);
+  do
+    size = append_number(text, stem_size, number++);
+  while (fnzi_map_get(&g->names, text, size, &there));
+  FNZ_TRY(fnzi_arena_string(&p->arena, text, size, &kept));
+  text[stem_size] = 0;
+  FNZ_TRY(next_number(p, g, text, number - 1));
+  return push_value(p, g, kept, size, geometry, node, out);
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+static fnz_status copy_or_zero(fnz_program *p, fnz_arg **args, uint32_t count) {
+  if (*args)
+    return fnzi_args_copy(p, *args, count, args);
+  FNZI_NEW(&p->arena, count, args);
+  return FNZ_OK;
+}
+
+static fnz_status copy_names(fnz_program *p, fnzi_node *node) {
+  const char **names;
+  if (!node->arg_names)
+    return FNZ_OK;
+  FNZI_NEW(&p->arena, node->nargs, &names);
+  for (uint32_t i = 0; i < node->nargs; i++)
+    names[i] = node->arg_names[i];
+  node->arg_names = names;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const fnzi_node *node, uint32_t *out) {
+  fnzi_graph *g = fnzi_graph_at(p, graph);
+  if (g->nodes.count >= FNZI_NO_NODE - 1)
+    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a graph of more than 2^32 - 2 nodes");
+  *out = (uint32_t)g->nodes.count;
+  FNZI_PUSH(p->ctx, &g->nodes, *node);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node, uint32_t *out) {
+  fnzi_node copy = *node;
+  FNZ_TRY(copy_or_zero(p, &copy.args, copy.nargs));
+  FNZ_TRY(copy_or_zero(p, &copy.outputs, copy.noutputs));
+  FNZ_TRY(copy_names(p, &copy));
+  if (!copy.source)
+    copy.source = "";
+  return fnzi_node_append(p, graph, &copy, out);
+}
+
+/* --- weights and operators ------------------------------------------------------------------- */
+fnz_status fnzi_weight_add(fnz_program *p, const char *name, fnzi_blob *blob,
+                           const fnz_geometry *geometry) {
+  fnzi_weight weight = {NULL, NULL, geometry};
+  if (fnzi_weight_find(p, name))
+    return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL, "the tensor \"%s\" is declared twice",
+                     name);
+  FNZ_TRY(fnzi_intern(p, name, strlen(name), &weight.name));
+  FNZ_TRY(fnzi_map_set(&p->weight_index, weight.name, strlen(name), p->weights.count));
+  FNZI_PUSH(p->ctx, &p->weights, weight);
+  p->weights.data[p->weights.count - 1].blob = fnzi_blob_retain(blob);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema, const fnz_op **out) {
+  fnz_op *op;
+  *out = NULL;
+  FNZ_TRY(fnzi_schema_parse(&p->arena, schema, &op));
+  const char *name = fnz_op_name(op);
+  const fnz_op *there = fnzi_op_find(p, name);
+  if (there && strcmp(fnz_op_schema(there), schema) != 0)
+    return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL,
+                     "operator %s is declared twice, differently", name);
+  *out = there ? there : op;
+  if (there)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_map_set(&p->op_index, name, strlen(name), p->custom_ops.count));
+  FNZI_PUSH(p->ctx, &p->custom_ops, op);
+  return FNZ_OK;
+}

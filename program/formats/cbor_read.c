@@ -1,0 +1,436 @@
+/* cbor_read.c - a program from CBOR (docs/cbor-format.md).
+ *
+ * Reads only what the writer writes: tables in the order of first use, nothing in them twice and
+ * nothing unused, one form for everything. So reading and writing again gives the same bytes. The
+ * verifier checks what the program means. */
+#include "program/formats/cbor_read.h"
+#include "program/formats/text.h"
+
+static fnz_status check_used(fnzi_cbor_reader *r, const char *table, size_t used, size_t count) {
+  if (used == count)
+    return FNZ_OK;
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "%zu of %zu %s are used; leave the others out",
+                          used, count, table);
+}
+
+/* --- the front ------------------------------------------------------------------------------- */
+static fnz_status read_torch(fnzi_cbor_reader *r) {
+  return fnzi_cbor_text(r, &r->p->torch_version);
+}
+
+static fnz_status read_version(fnzi_cbor_reader *r, int *out) {
+  int64_t n;
+  FNZ_TRY(fnzi_decode_int(&r->d, &n));
+  if (n < 0 || n > INT32_MAX)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_VERSION, "the schema version %lld", (long long)n);
+  *out = (int)n;
+  return FNZ_OK;
+}
+
+static fnz_status read_schema(fnzi_cbor_reader *r) {
+  FNZ_TRY(fnzi_decode_fixed(&r->d, 2));
+  FNZ_TRY(read_version(r, &r->p->schema_major));
+  return read_version(r, &r->p->schema_minor);
+}
+
+static fnz_status read_symbol(fnzi_cbor_reader *r, size_t number) {
+  const char *text;
+  size_t parts;
+  int64_t hint = 0;
+  uint32_t index;
+  FNZ_TRY(fnzi_decode_array(&r->d, &parts));
+  if (parts != 1 && parts != 2)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a symbol is a text and maybe a number");
+  FNZ_TRY(fnzi_cbor_text(r, &text));
+  if (parts == 2)
+    FNZ_TRY(fnzi_decode_int(&r->d, &hint));
+  FNZ_TRY(fnzi_symbol_add(r->p, text, parts == 2, hint, &index));
+  if (index == number)
+    return FNZ_OK;
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "the symbol %s is there twice", text);
+}
+
+static fnz_status read_symbols(fnzi_cbor_reader *r) {
+  size_t count;
+  FNZ_TRY(fnzi_decode_array(&r->d, &count));
+  for (size_t i = 1; i <= count; i++)
+    FNZ_TRY(read_symbol(r, i));
+  return FNZ_OK;
+}
+
+static fnz_status read_range(fnzi_cbor_reader *r) {
+  const char *symbol;
+  int64_t min, max;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
+  FNZ_TRY(fnzi_cbor_text(r, &symbol));
+  FNZ_TRY(fnzi_decode_int(&r->d, &min));
+  FNZ_TRY(fnzi_decode_int(&r->d, &max));
+  return fnzi_range_add(r->p, symbol, min, max);
+}
+
+static fnz_status read_operator(fnzi_cbor_reader *r) {
+  const char *schema;
+  const fnz_op *op;
+  size_t before = r->p->custom_ops.count;
+  FNZ_TRY(fnzi_cbor_text(r, &schema));
+  FNZ_TRY(fnzi_decode_at(&r->d, fnzi_custom_op_add(r->p, schema, &op)));
+  if (r->p->custom_ops.count > before)
+    return FNZ_OK;
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "operator %s is known already",
+                          fnz_op_name(op));
+}
+
+/* --- graphs ---------------------------------------------------------------------------------- */
+static fnz_status read_value(fnzi_cbor_reader *r) {
+  int64_t type;
+  uint32_t index;
+  const fnz_geometry *geometry = NULL;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, 2));
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_TEXT));
+  if (memchr(r->d.item.data, 0, r->d.item.n))
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "a zero byte in a name");
+  if (r->d.item.n > FNZI_MAX_STRING)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "a name of more than %d bytes",
+                            FNZI_MAX_STRING);
+  r->name.size = 0;
+  FNZ_TRY(fnzi_put(r->ctx, &r->name, r->d.item.data, r->d.item.n));
+  FNZ_TRY(fnzi_decode_int(&r->d, &type));
+  if (type >= 0)
+    FNZ_TRY(fnzi_cbor_type(r, &geometry));
+  else if (type < -1 && (uint64_t)(-1 - type) >= r->p->symbols.count)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_REF, "symbol %lld is not in the table",
+                            (long long)(-1 - type));
+  FNZ_TRY(fnzi_decode_at(
+      &r->d, fnzi_value_add(r->p, r->graph, r->name.data, geometry, FNZI_NO_NODE, &index)));
+  fnzi_value_at(r->p, r->graph, index)->symbol = type < 0 ? (uint32_t)(-1 - type) : 0;
+  FNZI_PUSH(r->ctx, &r->defined, false);
+  return FNZ_OK;
+}
+
+static fnz_status read_values(fnzi_cbor_reader *r) {
+  size_t count;
+  FNZ_TRY(fnzi_decode_array(&r->d, &count));
+  r->defined.count = 0;
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(read_value(r));
+  return FNZ_OK;
+}
+
+typedef struct definition {
+  fnzi_cbor_reader *r;
+  uint32_t node;
+} definition;
+
+static fnz_status define(void *user, const fnz_arg *arg) {
+  definition *d = user;
+  if (!fnzi_is_reference(arg))
+    return FNZ_OK;
+  fnzi_value *v = fnzi_value_at(d->r->p, d->r->graph, arg->u.value);
+  if (d->r->defined.data[arg->u.value])
+    return fnzi_decode_fail(&d->r->d, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", v->name);
+  d->r->defined.data[arg->u.value] = true;
+  v->node = d->node;
+  return FNZ_OK;
+}
+
+static fnz_status read_arg_names(fnzi_cbor_reader *r, fnzi_node *node) {
+  const char **names;
+  bool is_named = false;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, node->nargs));
+  FNZI_NEW(&r->p->arena, node->nargs, &names);
+  for (uint32_t i = 0; i < node->nargs; i++) {
+    FNZ_TRY(fnzi_cbor_string(r, &names[i]));
+    is_named = is_named || names[i][0];
+  }
+  node->arg_names = names;
+  if (is_named && !node->op)
+    return FNZ_OK;
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
+}
+
+static fnz_status find_target(fnzi_cbor_reader *r, fnzi_node *node) {
+  if (strlen(node->target) > FNZI_MAX_OP_NAME)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT,
+                            "the name of an operator has more than %d bytes", FNZI_MAX_OP_NAME);
+  node->op = fnzi_op_find(r->p, node->target);
+  if (!node->op && !fnzi_is_higher_order(node->target))
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED, "there is no operator %s", node->target);
+  if (node->op && strcmp(node->target, fnz_op_name(node->op)) != 0)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "the operator %s is written %s",
+                            node->target, fnz_op_name(node->op));
+  return FNZ_OK;
+}
+
+/* Arguments that the file leaves out, up to the operator's number, are defaults. */
+static fnz_status pad_args(fnzi_cbor_reader *r, fnzi_node *node) {
+  fnz_arg *args;
+  uint32_t count = node->op->nparams;
+  if (node->nargs > count)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%u arguments; %s has %u", node->nargs,
+                            node->target, count);
+  if (node->nargs && node->args[node->nargs - 1].tag == FNZ_ARG_DEFAULT)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "a default at the end of the arguments");
+  if (node->nargs == count)
+    return FNZ_OK;
+  FNZI_NEW(&r->p->arena, count, &args);
+  if (node->nargs)
+    memcpy(args, node->args, node->nargs * sizeof *args);
+  node->args = args;
+  node->nargs = count;
+  return FNZ_OK;
+}
+
+static fnz_status read_node_body(fnzi_cbor_reader *r, fnzi_node *node) {
+  FNZ_TRY(fnzi_cbor_string(r, &node->target));
+  FNZ_TRY(find_target(r, node));
+  FNZ_TRY(fnzi_cbor_string(r, &node->source));
+  FNZ_TRY(fnzi_cbor_string(r, &node->metadata));
+  if (!node->metadata[0])
+    node->metadata = NULL;
+  FNZ_TRY(fnzi_cbor_args(r, &node->nargs, &node->args));
+  if (node->op)
+    FNZ_TRY(pad_args(r, node));
+  return fnzi_cbor_args(r, &node->noutputs, &node->outputs);
+}
+
+static fnz_status read_node(fnzi_cbor_reader *r) {
+  fnzi_node node = {0};
+  size_t parts;
+  uint32_t index;
+  definition d = {r, (uint32_t)fnzi_graph_at(r->p, r->graph)->nodes.count};
+  FNZ_TRY(fnzi_decode_array(&r->d, &parts));
+  if (parts != 5 && parts != 6)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a node of %zu parts, expected 5 or 6", parts);
+  FNZ_TRY(read_node_body(r, &node));
+  if (parts == 6)
+    FNZ_TRY(read_arg_names(r, &node));
+  FNZ_TRY(fnzi_args_visit(node.outputs, node.noutputs, define, &d));
+  return fnzi_node_append(r->p, r->graph, &node, &index);
+}
+
+static fnz_status read_graph_inputs(fnzi_cbor_reader *r) {
+  definition d = {r, FNZI_NO_NODE};
+  fnz_arg *args;
+  uint32_t count;
+  FNZ_TRY(fnzi_cbor_args(r, &count, &args));
+  FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, count));
+  fnzi_graph_at(r->p, r->graph)->inputs = args;
+  return fnzi_args_visit(args, count, define, &d);
+}
+
+static fnz_status read_graph_outputs(fnzi_cbor_reader *r) {
+  fnz_arg *args;
+  uint32_t count;
+  FNZ_TRY(fnzi_cbor_args(r, &count, &args));
+  FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, count));
+  fnzi_graph_at(r->p, r->graph)->outputs = args;
+  return FNZ_OK;
+}
+
+static fnz_status read_graph(fnzi_cbor_reader *r) {
+  const char *name;
+  uint64_t flags;
+  size_t count;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, 6));
+  FNZ_TRY(fnzi_cbor_string(r, &name));
+  FNZ_TRY(fnzi_decode_uint(&r->d, 2, &flags));
+  FNZ_TRY(fnzi_graph_add(r->p, name, &r->graph));
+  fnzi_graph_at(r->p, r->graph)->returns_single = flags & FNZI_CBOR_SINGLE;
+  FNZ_TRY(read_values(r));
+  FNZ_TRY(read_graph_inputs(r));
+  FNZ_TRY(fnzi_decode_array(&r->d, &count));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(read_node(r));
+  return read_graph_outputs(r);
+}
+
+/* --- signature ------------------------------------------------------------------------------- */
+static fnz_status read_inputs(fnzi_cbor_reader *r) {
+  if (!r->p->graphs.count)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TRUNCATED, "a program without graphs");
+  uint32_t count = r->p->graphs.data[0].ninputs;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, count));
+  for (uint32_t k = 0; k < count; k++) {
+    uint64_t kind, flags;
+    FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
+    FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_INPUT_KIND_COUNT, &kind));
+    FNZ_TRY(fnzi_cbor_text(r, &r->p->inputs[k].target));
+    FNZ_TRY(fnzi_decode_uint(&r->d, 2, &flags));
+    r->p->inputs[k].kind = (fnz_input_kind)kind;
+    r->p->inputs[k].persistent = flags & FNZI_CBOR_PERSISTENT;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status read_outputs(fnzi_cbor_reader *r) {
+  uint32_t count = r->p->graphs.data[0].noutputs;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, count));
+  for (uint32_t k = 0; k < count; k++) {
+    uint64_t kind, flags;
+    size_t parts;
+    FNZ_TRY(fnzi_decode_array(&r->d, &parts));
+    if (parts != 2 && parts != 3)
+      return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "an output of %zu parts", parts);
+    FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_OUTPUT_KIND_COUNT, &kind));
+    FNZ_TRY(fnzi_decode_uint(&r->d, 2, &flags));
+    if (parts == 3)
+      FNZ_TRY(fnzi_cbor_text(r, &r->p->outputs[k].target));
+    r->p->outputs[k].kind = (fnz_output_kind)kind;
+    r->p->outputs[k].metadata = flags & FNZI_CBOR_METADATA;
+  }
+  return FNZ_OK;
+}
+
+/* --- weights --------------------------------------------------------------------------------- */
+static fnz_status read_weight(fnzi_cbor_reader *r) {
+  fnzi_weight weight = {0};
+  uint64_t blob;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
+  FNZ_TRY(fnzi_cbor_text(r, &weight.name));
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_UINT));
+  FNZ_TRY(fnzi_cbor_type(r, &weight.geometry));
+  FNZ_TRY(fnzi_decode_uint(&r->d, UINT64_MAX, &blob));
+  if (blob)
+    FNZ_TRY(fnzi_cbor_use(r, blob - 1, SIZE_MAX, &r->used_blobs));
+  FNZI_PUSH(r->ctx, &r->weights, weight);
+  FNZI_PUSH(r->ctx, &r->weight_blobs, (size_t)blob);
+  return FNZ_OK;
+}
+
+static fnz_status read_blob(fnzi_cbor_reader *r, fnzi_blob **out) {
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_BYTES));
+  FNZ_TRY(fnzi_blob_create(r->ctx, r->d.item.n, out));
+  if (r->d.item.n)
+    memcpy(fnzi_blob_data(*out), r->d.item.data, r->d.item.n);
+  return FNZ_OK;
+}
+
+static fnz_status add_weights(fnzi_cbor_reader *r, fnzi_blob *const *blobs) {
+  for (size_t i = 0; i < r->weights.count; i++) {
+    size_t blob = r->weight_blobs.data[i];
+    FNZ_TRY(fnzi_decode_at(&r->d, fnzi_weight_add(r->p, r->weights.data[i].name,
+                                                  blob ? blobs[blob - 1] : NULL,
+                                                  r->weights.data[i].geometry)));
+  }
+  return FNZ_OK;
+}
+
+/* `blobs` has room for `count`; what it holds at the end is the caller's. */
+static fnz_status fill_blobs(fnzi_cbor_reader *r, fnzi_blob **blobs, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(read_blob(r, &blobs[i]));
+  return add_weights(r, blobs);
+}
+
+static fnz_status read_blobs(fnzi_cbor_reader *r) {
+  size_t count;
+  fnzi_blob **blobs;
+  FNZ_TRY(fnzi_decode_array(&r->d, &count));
+  FNZ_TRY(check_used(r, "blobs", r->used_blobs, count));
+  FNZI_NEW(&r->p->arena, count, &blobs);
+  fnz_status status = fill_blobs(r, blobs, count);
+  for (size_t i = 0; i < count; i++)
+    fnzi_blob_release(blobs[i]);
+  return status;
+}
+
+/* --- the whole ------------------------------------------------------------------------------- */
+static fnz_status read_all(fnzi_cbor_reader *r, fnz_status (*one)(fnzi_cbor_reader *r)) {
+  size_t count;
+  FNZ_TRY(fnzi_decode_array(&r->d, &count));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(one(r));
+  return FNZ_OK;
+}
+
+static fnz_status read_field(fnzi_cbor_reader *r, int key) {
+  switch (key) {
+  case FNZI_CBOR_KEY_STRINGS:
+    return fnzi_cbor_strings(r);
+  case FNZI_CBOR_KEY_TORCH:
+    return read_torch(r);
+  case FNZI_CBOR_KEY_SCHEMA:
+    return read_schema(r);
+  case FNZI_CBOR_KEY_SYMBOLS:
+    return read_symbols(r);
+  case FNZI_CBOR_KEY_RANGES:
+    return read_all(r, read_range);
+  case FNZI_CBOR_KEY_OPERATORS:
+    return read_all(r, read_operator);
+  case FNZI_CBOR_KEY_TYPES:
+    return fnzi_cbor_types(r);
+  case FNZI_CBOR_KEY_GRAPHS:
+    return read_all(r, read_graph);
+  case FNZI_CBOR_KEY_INPUTS:
+    return read_inputs(r);
+  case FNZI_CBOR_KEY_OUTPUTS:
+    return read_outputs(r);
+  case FNZI_CBOR_KEY_WEIGHTS:
+    return read_all(r, read_weight);
+  default:
+    return read_blobs(r);
+  }
+}
+
+static fnz_status read_key(fnzi_cbor_reader *r, uint64_t wanted) {
+  static const char *const names[] = {
+#define KEY_NAME(id, name) name,
+      FNZI_CBOR_KEY_ROWS(KEY_NAME)
+#undef KEY_NAME
+  };
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_UINT));
+  uint64_t key = r->d.item.n;
+  if (key == wanted)
+    return FNZ_OK;
+  if (wanted && key == wanted - 1)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_DUPLICATE, "the %s are there twice", names[key]);
+  if (key < FNZI_CBOR_KEY_COUNT)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "key %llu where %llu, the %s, should be",
+                            (unsigned long long)key, (unsigned long long)wanted, names[wanted]);
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_VERSION, "the unknown key %llu",
+                          (unsigned long long)key);
+}
+
+static fnz_status read_head(fnzi_cbor_reader *r) {
+  uint64_t version;
+  FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_TEXT));
+  if (r->d.item.n != strlen(FNZI_CBOR_MAGIC) ||
+      memcmp(r->d.item.data, FNZI_CBOR_MAGIC, r->d.item.n) != 0)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_SYNTAX, "CBOR, but not of a program");
+  FNZ_TRY(fnzi_decode_uint(&r->d, UINT64_MAX, &version));
+  if (version != FNZI_CBOR_VERSION)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_VERSION, "format version %llu; this release reads %d",
+                            (unsigned long long)version, FNZI_CBOR_VERSION);
+  FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_MAP));
+  if (r->d.item.n == FNZI_CBOR_KEY_COUNT)
+    return FNZ_OK;
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %d",
+                          (unsigned long long)r->d.item.n, FNZI_CBOR_KEY_COUNT);
+}
+
+static fnz_status read_program(fnzi_cbor_reader *r) {
+  FNZ_TRY(read_head(r));
+  for (int key = 0; key < FNZI_CBOR_KEY_COUNT; key++) {
+    FNZ_TRY(read_key(r, (uint64_t)key));
+    FNZ_TRY(read_field(r, key));
+  }
+  if (r->d.at != r->d.end)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_SYNTAX, "bytes behind the program");
+  FNZ_TRY(check_used(r, "strings", r->used_strings, r->strings.count));
+  return check_used(r, "types", r->used_types, r->types.count);
+}
+
+fnz_status fnzi_read_cbor(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {
+  fnzi_cbor_reader r = {.ctx = ctx, .p = out, .d = {.ctx = ctx, .start = bytes, .at = bytes}};
+  r.d.end = bytes + size;
+  fnz_status status = read_program(&r);
+  fnz_buffer_free(ctx, &r.name);
+  FNZI_VEC_FREE(ctx, &r.strings);
+  FNZI_VEC_FREE(ctx, &r.types);
+  FNZI_VEC_FREE(ctx, &r.weights);
+  FNZI_VEC_FREE(ctx, &r.weight_blobs);
+  FNZI_VEC_FREE(ctx, &r.defined);
+  FNZI_VEC_FREE(ctx, &r.items);
+  return status;
+}

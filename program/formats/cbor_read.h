@@ -1,0 +1,56 @@
+/* cbor_read.h - what the two halves of the CBOR reader share. cbor_parts.c reads tables, types and
+ * arguments, cbor_read.c everything around them. */
+#ifndef FNZI_CBOR_READ_H
+#define FNZI_CBOR_READ_H
+
+#include "program/formats/cbor.h"
+
+typedef struct fnzi_cbor_reader {
+  fnz_context *ctx;
+  fnz_program *p;
+  fnzi_decoder d;
+  uint32_t graph;
+  fnz_buffer name; /* of the value that is being read, with a zero behind */
+  struct {
+    const char **data;
+    size_t count, capacity;
+  } strings; /* [0] is the empty one */
+  struct {
+    const fnz_geometry **data;
+    size_t count, capacity;
+  } types;
+  struct {
+    fnzi_weight *data;
+    size_t count, capacity;
+  } weights;
+  struct { /* one more than the index of each weight's blob */
+    size_t *data;
+    size_t count, capacity;
+  } weight_blobs;
+  struct { /* per value of the graph: some node or input defines it */
+    bool *data;
+    size_t count, capacity;
+  } defined;
+  struct { /* items of the lists that are open */
+    fnz_arg *data;
+    size_t count, capacity;
+  } items;
+  size_t used_strings, used_types, used_blobs;
+} fnzi_cbor_reader;
+
+/* An index into a table whose entries are numbered in the order of their first use. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_use(fnzi_cbor_reader *r, uint64_t index, size_t count,
+                                        size_t *used);
+/* A text without zero bytes, interned. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_text(fnzi_cbor_reader *r, const char **out);
+/* An index into the strings. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_string(fnzi_cbor_reader *r, const char **out);
+/* The type whose index was just read. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_type(fnzi_cbor_reader *r, const fnz_geometry **out);
+/* The whole tables. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_strings(fnzi_cbor_reader *r);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_types(fnzi_cbor_reader *r);
+/* An array of arguments, into the program's arena. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_args(fnzi_cbor_reader *r, uint32_t *count, fnz_arg **out);
+
+#endif

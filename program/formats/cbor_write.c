@@ -1,0 +1,380 @@
+/* cbor_write.c - a program as CBOR (docs/cbor-format.md, docs/fnz.cddl).
+ *
+ * Strings and types stand in tables in front, in the order in which the rest first uses them; so
+ * the graphs and weights are written to the side first. */
+#include "program/formats/cbor.h"
+
+typedef struct writer {
+  fnz_context *ctx;
+  const fnz_program *p;
+  fnz_buffer *out;
+  fnzi_map string_index, type_index, blob_index;
+  struct {
+    const char **data;
+    size_t count, capacity;
+  } strings; /* without the empty one, which is 0 */
+  struct {
+    const fnz_geometry **data;
+    size_t count, capacity;
+  } types;
+  struct {
+    fnzi_blob **data;
+    size_t count, capacity;
+  } blobs;
+} writer;
+
+/* --- tables ---------------------------------------------------------------------------------- */
+static fnz_status put_string_index(writer *w, fnzi_encoder e, const char *s) {
+  uint64_t index = 0;
+  size_t size = s ? strlen(s) : 0;
+  if (size && !fnzi_map_get(&w->string_index, s, size, &index)) {
+    FNZI_PUSH(w->ctx, &w->strings, s);
+    index = w->strings.count;
+    FNZ_TRY(fnzi_map_set(&w->string_index, s, size, index));
+  }
+  return fnzi_encode_uint(e, index);
+}
+
+/* Interned geometries are equal when their pointers are. `slot` is where the pointer lives. */
+static fnz_status find_type(writer *w, const fnz_geometry *const *slot, uint64_t *index) {
+  if (fnzi_map_get(&w->type_index, slot, sizeof *slot, index))
+    return FNZ_OK;
+  FNZI_PUSH(w->ctx, &w->types, *slot);
+  *index = w->types.count - 1;
+  return fnzi_map_set(&w->type_index, slot, sizeof *slot, *index);
+}
+
+/* --- arguments ------------------------------------------------------------------------------- */
+static fnz_status put_tagged(fnzi_encoder e, const fnz_arg *arg, size_t items) {
+  FNZ_TRY(fnzi_encode_array(e, items + 1));
+  return fnzi_encode_uint(e, arg->tag);
+}
+
+static fnz_status put_complex(fnzi_encoder e, const fnz_arg *arg) {
+  FNZ_TRY(put_tagged(e, arg, 2));
+  FNZ_TRY(fnzi_encode_float(e, arg->count == 2 ? arg->u.list[0].u.f : 0));
+  return fnzi_encode_float(e, arg->count == 2 ? arg->u.list[1].u.f : 0);
+}
+
+static fnz_status put_item(fnzi_encoder e, const fnz_arg *arg) {
+  switch ((fnz_tag)arg->tag) {
+  case FNZ_ARG_DEFAULT:
+    return fnzi_encode_undefined(e);
+  case FNZ_ARG_NONE:
+    return fnzi_encode_null(e);
+  case FNZ_ARG_INT:
+    return fnzi_encode_int(e, arg->u.i);
+  case FNZ_ARG_FLOAT:
+    return fnzi_encode_float(e, arg->u.f);
+  case FNZ_ARG_BOOL:
+    return fnzi_encode_bool(e, arg->u.i != 0);
+  case FNZ_ARG_STRING:
+    return fnzi_encode_text(e, arg->u.s, arg->count);
+  case FNZ_ARG_COMPLEX:
+    return put_complex(e, arg);
+  case FNZ_ARG_VALUE:
+  case FNZ_ARG_SYMBOL:
+  case FNZ_ARG_TOKEN:
+  case FNZ_ARG_OBJECT:
+  case FNZ_ARG_DTYPE:
+  case FNZ_ARG_LAYOUT:
+  case FNZ_ARG_MEMORY_FORMAT:
+  case FNZ_ARG_GRAPH:
+    FNZ_TRY(put_tagged(e, arg, 1));
+    return fnzi_encode_int(e, arg->u.i);
+  case FNZ_ARG_DEVICE:
+  case FNZ_ARG_OPERATOR:
+    FNZ_TRY(put_tagged(e, arg, 1));
+    return fnzi_encode_text(e, arg->u.s, strlen(arg->u.s));
+  case FNZ_ARG_LIST:
+    return put_tagged(e, arg, arg->count);
+  }
+  return fnzi_fail(e.ctx, FNZ_CLASS_INTERNAL, NULL, "an argument with tag %d", arg->tag);
+}
+
+static fnz_status put_args(fnzi_encoder e, const fnz_arg *args, size_t count) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, args, count);
+  FNZ_TRY(fnzi_encode_array(e, count));
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    if (step == FNZI_STEP_TOO_DEEP)
+      return fnzi_fail(e.ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
+                       FNZI_MAX_NESTING);
+    if (step != FNZI_STEP_CLOSE)
+      FNZ_TRY(put_item(e, walk.arg));
+  }
+  return FNZ_OK;
+}
+
+/* --- graphs ---------------------------------------------------------------------------------- */
+static bool has_names(const fnzi_node *n) {
+  for (uint32_t i = 0; n->arg_names && i < n->nargs; i++)
+    if (n->arg_names[i][0])
+      return true;
+  return false;
+}
+
+static fnz_status put_names(writer *w, fnzi_encoder e, const fnzi_node *n) {
+  FNZ_TRY(fnzi_encode_array(e, n->nargs));
+  for (uint32_t i = 0; i < n->nargs; i++)
+    FNZ_TRY(put_string_index(w, e, n->arg_names[i]));
+  return FNZ_OK;
+}
+
+/* Defaults at the end of an operator's arguments are left out. */
+static uint32_t given_args(const fnzi_node *n) {
+  uint32_t count = n->nargs;
+  while (n->op && count && n->args[count - 1].tag == FNZ_ARG_DEFAULT)
+    count--;
+  return count;
+}
+
+static fnz_status put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
+  bool is_named = !n->op && has_names(n);
+  FNZ_TRY(fnzi_encode_array(e, is_named ? 6 : 5));
+  FNZ_TRY(put_string_index(w, e, n->target));
+  FNZ_TRY(put_string_index(w, e, n->source));
+  FNZ_TRY(put_string_index(w, e, n->metadata));
+  FNZ_TRY(put_args(e, n->args, given_args(n)));
+  FNZ_TRY(put_args(e, n->outputs, n->noutputs));
+  return is_named ? put_names(w, e, n) : FNZ_OK;
+}
+
+static fnz_status put_value(writer *w, fnzi_encoder e, const fnzi_value *v) {
+  uint64_t type;
+  FNZ_TRY(fnzi_encode_array(e, 2));
+  FNZ_TRY(fnzi_encode_text(e, v->name, strlen(v->name)));
+  if (!v->geometry)
+    return fnzi_encode_int(e, -1 - (int64_t)v->symbol);
+  FNZ_TRY(find_type(w, &v->geometry, &type));
+  return fnzi_encode_uint(e, type);
+}
+
+static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
+  FNZ_TRY(fnzi_encode_array(e, 6));
+  FNZ_TRY(put_string_index(w, e, g->name));
+  FNZ_TRY(fnzi_encode_uint(e, g->returns_single ? FNZI_CBOR_SINGLE : 0));
+  FNZ_TRY(fnzi_encode_array(e, g->values.count));
+  for (size_t i = 0; i < g->values.count; i++)
+    FNZ_TRY(put_value(w, e, &g->values.data[i]));
+  FNZ_TRY(put_args(e, g->inputs, g->ninputs));
+  FNZ_TRY(fnzi_encode_array(e, g->nodes.count));
+  for (size_t i = 0; i < g->nodes.count; i++)
+    FNZ_TRY(put_node(w, e, &g->nodes.data[i]));
+  return put_args(e, g->outputs, g->noutputs);
+}
+
+static fnz_status put_graphs(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, w->p->graphs.count));
+  for (size_t i = 0; i < w->p->graphs.count; i++)
+    FNZ_TRY(put_graph(w, e, &w->p->graphs.data[i]));
+  return FNZ_OK;
+}
+
+/* --- weights --------------------------------------------------------------------------------- */
+/* 0 for a tensor without data, else one more than the index of its blob. */
+static fnz_status put_blob_index(writer *w, fnzi_encoder e, fnzi_blob *const *slot) {
+  uint64_t index = 0;
+  if (*slot && !fnzi_map_get(&w->blob_index, slot, sizeof *slot, &index)) {
+    FNZI_PUSH(w->ctx, &w->blobs, *slot);
+    index = w->blobs.count;
+    FNZ_TRY(fnzi_map_set(&w->blob_index, slot, sizeof *slot, index));
+  }
+  return fnzi_encode_uint(e, index);
+}
+
+static fnz_status put_weights(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, w->p->weights.count));
+  for (size_t i = 0; i < w->p->weights.count; i++) {
+    const fnzi_weight *weight = &w->p->weights.data[i];
+    uint64_t type;
+    FNZ_TRY(fnzi_encode_array(e, 3));
+    FNZ_TRY(fnzi_encode_text(e, weight->name, strlen(weight->name)));
+    FNZ_TRY(find_type(w, &weight->geometry, &type));
+    FNZ_TRY(fnzi_encode_uint(e, type));
+    FNZ_TRY(put_blob_index(w, e, &weight->blob));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_blobs(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, w->blobs.count));
+  for (size_t i = 0; i < w->blobs.count; i++)
+    FNZ_TRY(
+        fnzi_encode_bytes(e, fnzi_blob_data(w->blobs.data[i]), fnzi_blob_bytes(w->blobs.data[i])));
+  return FNZ_OK;
+}
+
+/* --- what stands in front -------------------------------------------------------------------- */
+static fnz_status put_text(fnzi_encoder e, const char *s) {
+  return fnzi_encode_text(e, s, strlen(s));
+}
+
+static fnz_status put_strings(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, w->strings.count));
+  for (size_t i = 0; i < w->strings.count; i++)
+    FNZ_TRY(put_text(e, w->strings.data[i]));
+  return FNZ_OK;
+}
+
+static fnz_status put_dims(fnzi_encoder e, const int64_t *numbers, const uint32_t *symbols,
+                           uint32_t count) {
+  for (uint32_t i = 0; i < count; i++) {
+    bool is_symbolic = symbols && symbols[i];
+    if (is_symbolic)
+      FNZ_TRY(fnzi_encode_array(e, 2));
+    FNZ_TRY(fnzi_encode_int(e, numbers[i]));
+    if (is_symbolic)
+      FNZ_TRY(fnzi_encode_uint(e, symbols[i]));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_type(fnzi_encoder e, const fnz_geometry *g) {
+  const uint32_t *symbols = g->symbols;
+  FNZ_TRY(fnzi_encode_array(e, 5));
+  FNZ_TRY(fnzi_encode_uint(e, g->dtype));
+  FNZ_TRY(fnzi_encode_array(e, g->rank));
+  FNZ_TRY(put_dims(e, g->sizes, symbols, g->rank));
+  FNZ_TRY(fnzi_encode_array(e, g->rank));
+  FNZ_TRY(put_dims(e, g->strides, symbols ? symbols + g->rank : NULL, g->rank));
+  FNZ_TRY(put_dims(e, &g->offset, symbols ? symbols + 2 * g->rank : NULL, 1));
+  return fnzi_encode_uint(e, (g->is_conj ? FNZI_CBOR_CONJ : 0u) | (g->is_neg ? FNZI_CBOR_NEG : 0u));
+}
+
+static fnz_status put_types(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, w->types.count));
+  for (size_t i = 0; i < w->types.count; i++)
+    FNZ_TRY(put_type(e, w->types.data[i]));
+  return FNZ_OK;
+}
+
+static fnz_status put_schema(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, 2));
+  FNZ_TRY(fnzi_encode_int(e, w->p->schema_major));
+  return fnzi_encode_int(e, w->p->schema_minor);
+}
+
+static fnz_status put_symbols(writer *w, fnzi_encoder e) {
+  size_t count = w->p->symbols.count ? w->p->symbols.count - 1 : 0;
+  FNZ_TRY(fnzi_encode_array(e, count));
+  for (size_t i = 1; i <= count; i++) {
+    const fnzi_symbol *s = &w->p->symbols.data[i];
+    FNZ_TRY(fnzi_encode_array(e, s->has_hint ? 2 : 1));
+    FNZ_TRY(put_text(e, s->text));
+    if (s->has_hint)
+      FNZ_TRY(fnzi_encode_int(e, s->hint));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_ranges(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, w->p->ranges.count));
+  for (size_t i = 0; i < w->p->ranges.count; i++) {
+    const fnzi_range *r = &w->p->ranges.data[i];
+    FNZ_TRY(fnzi_encode_array(e, 3));
+    FNZ_TRY(put_text(e, r->symbol));
+    FNZ_TRY(fnzi_encode_int(e, r->min));
+    FNZ_TRY(fnzi_encode_int(e, r->max));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_operators(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, w->p->custom_ops.count));
+  for (size_t i = 0; i < w->p->custom_ops.count; i++)
+    FNZ_TRY(put_text(e, fnz_op_schema(w->p->custom_ops.data[i])));
+  return FNZ_OK;
+}
+
+static fnz_status put_inputs(writer *w, fnzi_encoder e) {
+  uint32_t count = w->p->graphs.data[0].ninputs;
+  FNZ_TRY(fnzi_encode_array(e, count));
+  for (uint32_t k = 0; k < count; k++) {
+    const fnz_input_spec *in = &w->p->inputs[k];
+    FNZ_TRY(fnzi_encode_array(e, 3));
+    FNZ_TRY(fnzi_encode_uint(e, in->kind));
+    FNZ_TRY(put_text(e, in->target));
+    FNZ_TRY(fnzi_encode_uint(e, in->persistent ? FNZI_CBOR_PERSISTENT : 0));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_outputs(writer *w, fnzi_encoder e) {
+  uint32_t count = w->p->graphs.data[0].noutputs;
+  FNZ_TRY(fnzi_encode_array(e, count));
+  for (uint32_t k = 0; k < count; k++) {
+    const fnz_output_spec *out = &w->p->outputs[k];
+    FNZ_TRY(fnzi_encode_array(e, out->target ? 3 : 2));
+    FNZ_TRY(fnzi_encode_uint(e, out->kind));
+    FNZ_TRY(fnzi_encode_uint(e, out->metadata ? FNZI_CBOR_METADATA : 0));
+    if (out->target)
+      FNZ_TRY(put_text(e, out->target));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_key(fnzi_encoder e, int key) {
+  return fnzi_encode_uint(e, (uint64_t)key);
+}
+
+static fnz_status put_front(writer *w, fnzi_encoder e) {
+  FNZ_TRY(fnzi_encode_array(e, 3));
+  FNZ_TRY(put_text(e, FNZI_CBOR_MAGIC));
+  FNZ_TRY(fnzi_encode_uint(e, FNZI_CBOR_VERSION));
+  FNZ_TRY(fnzi_encode_map(e, FNZI_CBOR_KEY_COUNT));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_STRINGS));
+  FNZ_TRY(put_strings(w, e));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TORCH));
+  FNZ_TRY(put_text(e, w->p->torch_version));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SCHEMA));
+  FNZ_TRY(put_schema(w, e));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_SYMBOLS));
+  FNZ_TRY(put_symbols(w, e));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_RANGES));
+  FNZ_TRY(put_ranges(w, e));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_OPERATORS));
+  FNZ_TRY(put_operators(w, e));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TYPES));
+  return put_types(w, e);
+}
+
+static fnz_status put_back(writer *w, fnzi_encoder e, const fnz_buffer *graphs,
+                           const fnz_buffer *weights) {
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_GRAPHS));
+  FNZ_TRY(fnzi_put(e.ctx, e.out, graphs->data, graphs->size));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_INPUTS));
+  FNZ_TRY(put_inputs(w, e));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_OUTPUTS));
+  FNZ_TRY(put_outputs(w, e));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_WEIGHTS));
+  FNZ_TRY(fnzi_put(e.ctx, e.out, weights->data, weights->size));
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_BLOBS));
+  return put_blobs(w, e);
+}
+
+static fnz_status put_program(writer *w, fnz_buffer *graphs, fnz_buffer *weights) {
+  fnzi_encoder e = {w->ctx, w->out};
+  FNZ_TRY(put_graphs(w, (fnzi_encoder){w->ctx, graphs}));
+  FNZ_TRY(put_weights(w, (fnzi_encoder){w->ctx, weights}));
+  FNZ_TRY(put_front(w, e));
+  return put_back(w, e, graphs, weights);
+}
+
+fnz_status fnzi_write_cbor(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
+  writer w = {.ctx = ctx, .p = p, .out = out};
+  fnz_buffer graphs = {0}, weights = {0};
+  fnzi_map_init(&w.string_index, ctx);
+  fnzi_map_init(&w.type_index, ctx);
+  fnzi_map_init(&w.blob_index, ctx);
+  fnz_status status = put_program(&w, &graphs, &weights);
+  fnz_buffer_free(ctx, &graphs);
+  fnz_buffer_free(ctx, &weights);
+  fnzi_map_free(&w.string_index);
+  fnzi_map_free(&w.type_index);
+  fnzi_map_free(&w.blob_index);
+  FNZI_VEC_FREE(ctx, &w.strings);
+  FNZI_VEC_FREE(ctx, &w.types);
+  FNZI_VEC_FREE(ctx, &w.blobs);
+  return status;
+}

@@ -1,0 +1,190 @@
+/* file.c - whole files into memory, and out of it so that they appear whole or not at all.
+ *
+ * Only regular files are touched: a pipe, device or folder where a file should be is an error, and
+ * so is a file whose length changes while it is read. Writing goes to a new file beside the target,
+ * which takes its place only after every byte is on the disk; whatever fails before leaves the
+ * target as it was. */
+#include "base/base.h"
+
+#include <fnz/formats.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static fnz_status io_error(fnz_context *ctx, const char *path, const char *what) {
+  return fnzi_fail(ctx, FNZ_CLASS_IO, path, "%s: %s", what, strerror(errno));
+}
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+static fnz_status read_some(fnz_context *ctx, int fd, const char *path, char *out, size_t size,
+                            size_t *got) {
+  ssize_t n;
+  do
+    n = read(fd, out, size);
+  while (n < 0 && errno == EINTR);
+  *got = n > 0 ? (size_t)n : 0;
+  return n < 0 ? io_error(ctx, path, "cannot read") : FNZ_OK;
+}
+
+static fnz_status make_room(fnz_context *ctx, fnz_buffer *out, size_t want) {
+  void *data = out->data;
+  FNZ_TRY(fnzi_grow(ctx, &data, &out->capacity, want, 1));
+  out->data = data;
+  return FNZ_OK;
+}
+
+static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnz_buffer *out) {
+  enum { STEP = 1 << 16 };
+  size_t got;
+  do {
+    FNZ_TRY(make_room(ctx, out, out->size + STEP + 1));
+    FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, STEP, &got));
+    out->size += got;
+  } while (got);
+  out->data[out->size] = 0;
+  return FNZ_OK;
+}
+
+/* The zero byte's place first takes one byte too many, should the file have grown. */
+static fnz_status read_exactly(fnz_context *ctx, int fd, const char *path, size_t size,
+                               fnz_buffer *out) {
+  size_t got;
+  out->capacity = size + 1;
+  out->data = fnzi_resize(ctx, NULL, 0, out->capacity);
+  if (!out->data)
+    return out->capacity = 0, fnzi_no_memory(ctx);
+  do {
+    FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, out->capacity - out->size, &got));
+    out->size += got;
+  } while (got && out->size <= size);
+  if (out->size != size)
+    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "the file changed while it was read");
+  out->data[size] = 0;
+  return FNZ_OK;
+}
+
+static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnz_buffer *out) {
+  struct stat st;
+  if (fstat(fd, &st) != 0)
+    return io_error(ctx, path, "cannot look at the file");
+  if (!S_ISREG(st.st_mode))
+    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "not a regular file; use \"-\" for a pipe");
+  return read_exactly(ctx, fd, path, (size_t)st.st_size, out);
+}
+
+fnz_status fnz_file_read(fnz_context *ctx, const char *path, fnz_buffer *out) {
+  *out = (fnz_buffer){NULL, 0, 0};
+  bool is_stdin = strcmp(path, "-") == 0;
+  /* O_NONBLOCK: opening a pipe that nobody writes must fail later, not hang here. */
+  int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (fd < 0)
+    return io_error(ctx, path, "cannot open");
+  fnz_status status =
+      is_stdin ? read_stream(ctx, fd, "standard input", out) : read_regular(ctx, fd, path, out);
+  if (!is_stdin)
+    close(fd);
+  if (status != FNZ_OK)
+    fnz_buffer_free(ctx, out);
+  return status;
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+static fnz_status write_all(fnz_context *ctx, int fd, const char *path, const char *bytes,
+                            size_t size) {
+  while (size) {
+    ssize_t n = write(fd, bytes, size);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return io_error(ctx, path, "cannot write");
+    bytes += n;
+    size -= (size_t)n;
+  }
+  return FNZ_OK;
+}
+
+/* A new file beside the target, in the arena's `*temp`. Names are tried in turn: another process,
+ * or one that died, may have taken some. */
+static fnz_status open_temporary(fnzi_arena *arena, const char *path, const char **temp, int *fd) {
+  for (int attempt = 0; attempt < 100; attempt++) {
+    FNZ_TRY(fnzi_arena_format(arena, temp, "%s.%ld-%d.tmp", path, (long)getpid(), attempt));
+    *fd = open(*temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (*fd >= 0)
+      return FNZ_OK;
+    if (errno != EEXIST)
+      break;
+  }
+  return io_error(arena->ctx, path, "cannot make a file beside it");
+}
+
+/* What is there must be a file, whose mode is kept, or nothing. */
+static fnz_status check_target(fnz_context *ctx, const char *path, bool *exists, mode_t *mode) {
+  struct stat st;
+  *exists = lstat(path, &st) == 0;
+  *mode = *exists ? st.st_mode & 07777 : 0;
+  if (!*exists)
+    return errno == ENOENT ? FNZ_OK : io_error(ctx, path, "cannot look at the file");
+  if (!S_ISREG(st.st_mode))
+    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "there is something that is no regular file");
+  return FNZ_OK;
+}
+
+static fnz_status fill(fnz_context *ctx, int fd, const char *path, const void *bytes, size_t size,
+                       bool exists, mode_t mode) {
+  FNZ_TRY(write_all(ctx, fd, path, bytes, size));
+  if (exists && fchmod(fd, mode) != 0)
+    return io_error(ctx, path, "cannot set the mode");
+  return fsync(fd) == 0 ? FNZ_OK : io_error(ctx, path, "cannot bring the file to the disk");
+}
+
+/* A rename lasts only when the folder is on the disk too. */
+static fnz_status sync_folder(fnzi_arena *arena, const char *path) {
+  const char *slash = strrchr(path, '/'), *folder = ".";
+  if (slash)
+    FNZ_TRY(fnzi_arena_string(arena, path, slash == path ? 1 : (size_t)(slash - path), &folder));
+  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return io_error(arena->ctx, folder, "cannot open the folder");
+  int result = fsync(fd);
+  int error = errno;
+  close(fd);
+  errno = error;
+  /* EINVAL: a file system that has nothing to sync. */
+  return result == 0 || error == EINVAL ? FNZ_OK
+                                        : io_error(arena->ctx, folder, "cannot sync the folder");
+}
+
+static fnz_status replace(fnzi_arena *arena, const char *path, const void *bytes, size_t size) {
+  fnz_context *ctx = arena->ctx;
+  const char *temp;
+  bool exists;
+  mode_t mode;
+  int fd;
+  FNZ_TRY(check_target(ctx, path, &exists, &mode));
+  FNZ_TRY(open_temporary(arena, path, &temp, &fd));
+  fnz_status status = fill(ctx, fd, path, bytes, size, exists, mode);
+  if (close(fd) != 0 && status == FNZ_OK)
+    status = io_error(ctx, path, "cannot write");
+  if (status == FNZ_OK && rename(temp, path) != 0)
+    status = io_error(ctx, path, "cannot put the file in place");
+  if (status != FNZ_OK)
+    unlink(temp);
+  else
+    status = sync_folder(arena, path);
+  return status;
+}
+
+fnz_status fnz_file_write(fnz_context *ctx, const char *path, const void *bytes, size_t size) {
+  if (strcmp(path, "-") == 0)
+    return write_all(ctx, STDOUT_FILENO, "standard output", bytes, size);
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = replace(&arena, path, bytes, size);
+  fnzi_arena_free(&arena);
+  return status;
+}

@@ -1,0 +1,114 @@
+/* formats.c - which format bytes are in, and the way from bytes to a program that is verified. */
+#include "program/program.h"
+
+#include <fnz/formats.h>
+
+static const struct {
+  const char *name;
+  fnzi_reader *read;
+  fnzi_writer *write;
+} formats[FNZ_FORMAT_COUNT] = {
+    [FNZ_FORMAT_AUTO] = {"auto", NULL, NULL},
+    [FNZ_FORMAT_PT2] = {"pt2", fnzi_read_pt2, NULL},
+    [FNZ_FORMAT_JSON] = {"json", fnzi_read_json, NULL},
+    [FNZ_FORMAT_CBOR] = {"cbor", fnzi_read_cbor, fnzi_write_cbor},
+    [FNZ_FORMAT_TEXT] = {"text", fnzi_read_text, fnzi_write_text},
+    [FNZ_FORMAT_DOT] = {"dot", NULL, fnzi_write_dot},
+};
+
+const char *fnz_format_name(fnz_format format) {
+  return (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].name : "?";
+}
+
+fnz_format fnz_format_find(const char *name) {
+  for (int i = 0; i < FNZ_FORMAT_COUNT; i++)
+    if (strcmp(formats[i].name, name) == 0)
+      return (fnz_format)i;
+  return FNZ_FORMAT_AUTO;
+}
+
+/* --- recognising ----------------------------------------------------------------------------- */
+/* Behind blanks and comments, as the text form may have them. */
+static size_t skip_comments(const char *bytes, size_t size) {
+  size_t i = 0;
+  for (; i < size; i++) {
+    if (bytes[i] == '#')
+      while (i < size && bytes[i] != '\n')
+        i++;
+    else if (bytes[i] != ' ' && bytes[i] != '\t' && bytes[i] != '\r' && bytes[i] != '\n')
+      break;
+  }
+  return i < size ? i : size;
+}
+
+static bool starts_with(const char *bytes, size_t size, const char *prefix, size_t prefix_size) {
+  return size >= prefix_size && memcmp(bytes, prefix, prefix_size) == 0;
+}
+
+static fnz_format recognise(const char *bytes, size_t size) {
+  size_t from = skip_comments(bytes, size);
+  if (starts_with(bytes, size, "PK", 2))
+    return FNZ_FORMAT_PT2;
+  if (size && (unsigned char)bytes[0] >= 0x80)
+    return FNZ_FORMAT_CBOR;
+  if (from < size && bytes[from] == '{')
+    return FNZ_FORMAT_JSON;
+  return starts_with(bytes + from, size - from, "fnz", 3) ? FNZ_FORMAT_TEXT : FNZ_FORMAT_AUTO;
+}
+
+/* --- reading and writing --------------------------------------------------------------------- */
+static fnz_status check_limits(fnz_context *ctx, const fnz_program *p) {
+  size_t nodes = 0;
+  for (size_t i = 0; i < p->graphs.count; i++)
+    nodes += p->graphs.data[i].nodes.count;
+  if (nodes <= FNZI_MAX_NODES)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%zu nodes; at most %d are read", nodes,
+                   FNZI_MAX_NODES);
+}
+
+static fnz_status read_into(fnz_context *ctx, fnzi_reader *reader, const char *bytes, size_t size,
+                            fnz_program *p) {
+  FNZ_TRY(reader(ctx, bytes, size, p));
+  FNZ_TRY(check_limits(ctx, p));
+  return fnz_program_verify(ctx, p);
+}
+
+static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
+                              fnzi_reader **out) {
+  if (!size)
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the file is empty");
+  if (format == FNZ_FORMAT_AUTO)
+    format = recognise(bytes, size);
+  if (format == FNZ_FORMAT_AUTO)
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                     "neither a .pt2 archive, nor its model.json, nor fnz CBOR or text");
+  *out = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].read : NULL;
+  if (*out)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "programs cannot be read from %s",
+                   fnz_format_name(format));
+}
+
+fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size, fnz_format format,
+                            fnz_program **out) {
+  fnzi_reader *reader;
+  *out = NULL;
+  FNZ_TRY(find_reader(ctx, bytes, size, format, &reader));
+  FNZ_TRY(fnzi_program_create(ctx, out));
+  fnz_status status = read_into(ctx, reader, bytes, size, *out);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnz_program_destroy(*out);
+  *out = NULL;
+  return status;
+}
+
+fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program, fnz_format format,
+                             fnz_buffer *out) {
+  fnzi_writer *write = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].write : NULL;
+  if (!write)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "programs cannot be written as %s",
+                     fnz_format_name(format));
+  return write(ctx, program, out);
+}

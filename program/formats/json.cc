@@ -1,0 +1,410 @@
+/* json.cc - JSON bytes to nodes, over simdjson.
+ *
+ * simdjson validates the whole text and lays it on a tape of its own memory; `copy` walks the tape
+ * with an explicit stack and builds nodes in the caller's arena. No exception leaves this file:
+ * what simdjson cannot allocate is FNZ_NO_MEMORY.
+ *
+ * Keeps: integers as integers, strings with their exact bytes.
+ * simdjson says what is wrong but neither where nor whether more text would have helped; `diagnose`
+ * scans the text again, after a failure only, to tell these apart. */
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include <simdjson.h>
+
+extern "C" {
+#include "program/formats/json.h"
+}
+
+namespace {
+
+namespace dom = simdjson::dom;
+
+/* --- what is wrong with a text that simdjson refused ---------------------------------------- */
+struct Scan {
+  const char *s;
+  size_t size, at;
+  int64_t depth;
+};
+
+bool is_number_char(char c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
+}
+
+const char *skip_digits(const char *p) {
+  while (*p >= '0' && *p <= '9')
+    p++;
+  return p;
+}
+
+/* Does the token follow the grammar of numbers? Then its value must have been too large. */
+bool is_number(const char *p, bool *is_integer) {
+  p += *p == '-';
+  const char *digits = p;
+  p = skip_digits(p);
+  if (p == digits || (*digits == '0' && p - digits > 1))
+    return false;
+  *is_integer = *p == 0;
+  if (*p == '.') {
+    const char *fraction = p + 1;
+    p = skip_digits(fraction);
+    if (p == fraction)
+      return false;
+  }
+  if (*p == 'e' || *p == 'E') {
+    const char *exponent = p + 1 + (p[1] == '-' || p[1] == '+');
+    p = skip_digits(exponent);
+    if (p == exponent)
+      return false;
+  }
+  return *p == 0;
+}
+
+/* Integers too long for the buffer are cut; all that counts then is that they are too long. */
+bool leaves_its_type(const char *token, bool is_integer) {
+  char *end;
+  errno = 0;
+  if (is_integer)
+    (void)std::strtoll(token, &end, 10);
+  else
+    return std::isinf(std::strtod(token, &end));
+  return errno == ERANGE;
+}
+
+/* Moves behind a string; false when it does not end. */
+bool skip_string(Scan *scan) {
+  for (scan->at++; scan->at < scan->size; scan->at++) {
+    if (scan->s[scan->at] == '\\')
+      scan->at++;
+    else if (scan->s[scan->at] == '"')
+      return scan->at++, true;
+  }
+  return false;
+}
+
+/* Moves behind a number; the class of what is wrong with it, NONE when it is fine. */
+fnz_class check_number(Scan *scan, char token[64]) {
+  size_t start = scan->at;
+  while (scan->at < scan->size && is_number_char(scan->s[scan->at]))
+    scan->at++;
+  size_t length = std::min<size_t>(scan->at - start, 63);
+  std::memcpy(token, scan->s + start, length);
+  token[length] = 0;
+  bool is_integer = false;
+  if (!is_number(token, &is_integer))
+    return FNZ_CLASS_SYNTAX;
+  if (!leaves_its_type(token, is_integer))
+    return FNZ_CLASS_NONE;
+  return is_integer ? FNZ_CLASS_OVERFLOW : FNZ_CLASS_TYPE;
+}
+
+fnz_status bad_number(fnz_context *ctx, const char *record, const char *bytes, size_t size) {
+  Scan scan = {bytes, size, 0, 0};
+  char token[64];
+  while (scan.at < scan.size) {
+    size_t start = scan.at;
+    char c = scan.s[scan.at];
+    if (c == '"' && !skip_string(&scan))
+      break;
+    if (c == '"')
+      continue;
+    if (!is_number_char(c) || c == 'e' || c == 'E') {
+      scan.at++;
+      continue;
+    }
+    fnz_class kind = check_number(&scan, token);
+    if (kind == FNZ_CLASS_OVERFLOW)
+      return fnzi_fail(ctx, kind, record, "byte %zu: integer %s does not fit 64 bits", start,
+                       token);
+    if (kind != FNZ_CLASS_NONE)
+      return fnzi_fail(ctx, kind, record, "byte %zu: %s is not a number that fits a double", start,
+                       token);
+  }
+  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "a number is not well-formed");
+}
+
+fnz_status too_deep(fnz_context *ctx, const char *record) {
+  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record, "nested deeper than %d levels",
+                   static_cast<int>(FNZI_JSON_MAX_DEPTH));
+}
+
+/* A text whose brackets or last string are still open at its end was cut off. */
+fnz_status bad_structure(fnz_context *ctx, const char *record, const char *bytes, size_t size) {
+  Scan scan = {bytes, size, 0, 0};
+  while (scan.at < scan.size && scan.depth >= 0) {
+    char c = scan.s[scan.at];
+    if (c == '"') {
+      if (!skip_string(&scan))
+        return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "ends inside a string");
+      continue;
+    }
+    scan.depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    if (scan.depth > FNZI_JSON_MAX_DEPTH)
+      return too_deep(ctx, record);
+    scan.at++;
+  }
+  if (scan.depth > 0)
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "ends with %lld brackets open",
+                     static_cast<long long>(scan.depth));
+  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "is not well-formed JSON");
+}
+
+fnz_status diagnose(fnz_context *ctx, const char *record, const char *bytes, size_t size,
+                    simdjson::error_code error) {
+  switch (static_cast<int>(error)) {
+  case simdjson::MEMALLOC:
+    return fnzi_no_memory(ctx);
+  case simdjson::CAPACITY:
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record, "%zu bytes of JSON; at most 4 GiB are read",
+                     size);
+  case simdjson::DEPTH_ERROR:
+    return too_deep(ctx, record);
+  case simdjson::UTF8_ERROR:
+    return fnzi_fail(ctx, FNZ_CLASS_ENCODING, record, "is not valid UTF-8");
+  case simdjson::STRING_ERROR:
+    return fnzi_fail(ctx, FNZ_CLASS_ENCODING, record,
+                     "a string has an escape that names no character, such as a lone surrogate");
+  case simdjson::EMPTY:
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "there is no JSON value");
+  case simdjson::UNESCAPED_CHARS:
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "a string contains a control character");
+  case simdjson::NUMBER_ERROR:
+    return bad_number(ctx, record, bytes, size);
+  default:
+    return bad_structure(ctx, record, bytes, size);
+  }
+}
+
+/* --- from the tape to nodes ------------------------------------------------------------------ */
+/* A container that is being copied: where its next child is, and the last one that was copied. */
+struct Frame {
+  bool is_object;
+  dom::array::iterator item, item_end;
+  dom::object::iterator member, member_end;
+  fnzi_json *node, *last;
+};
+
+struct Copy {
+  fnzi_json_doc *doc;
+  fnzi_arena *arena;
+  char *text; /* room for all strings of the document, each with a zero byte */
+  Frame stack[FNZI_JSON_MAX_DEPTH];
+  int depth;
+};
+
+const char *keep_text(Copy *c, const char *s, size_t size) {
+  char *start = c->text;
+  if (size)
+    std::memcpy(start, s, size);
+  start[size] = 0;
+  c->text += size + 1;
+  return start;
+}
+
+void open_frame(Copy *c, fnzi_json *node, dom::element e) {
+  Frame *f = &c->stack[c->depth++];
+  dom::array array;
+  dom::object object;
+  f->is_object = node->kind == FNZI_JSON_OBJECT;
+  f->node = node;
+  f->last = nullptr;
+  if (!f->is_object && e.get(array) == simdjson::SUCCESS) {
+    f->item = array.begin();
+    f->item_end = array.end();
+  } else if (e.get(object) == simdjson::SUCCESS) {
+    f->member = object.begin();
+    f->member_end = object.end();
+  }
+}
+
+fnz_status set_string(Copy *c, fnzi_json *node, dom::element e) {
+  std::string_view s;
+  if (e.get(s) != simdjson::SUCCESS || s.size() > UINT32_MAX)
+    return fnzi_json_fail(c->doc, FNZ_CLASS_LIMIT, node, "a string of 4 GiB or more");
+  node->kind = FNZI_JSON_STRING;
+  node->count = static_cast<uint32_t>(s.size());
+  node->u.s = keep_text(c, s.data(), s.size());
+  return FNZ_OK;
+}
+
+fnz_status set_number(Copy *c, fnzi_json *node, dom::element e) {
+  if (e.type() == dom::element_type::UINT64)
+    return fnzi_json_fail(c->doc, FNZ_CLASS_OVERFLOW, node, "integer %llu does not fit 64 bits",
+                          static_cast<unsigned long long>(e.get_uint64().value_unsafe()));
+  bool is_int = e.type() == dom::element_type::INT64;
+  node->kind = is_int ? FNZI_JSON_INT : FNZI_JSON_FLOAT;
+  if (is_int)
+    node->u.i = e.get_int64().value_unsafe();
+  else
+    node->u.f = e.get_double().value_unsafe();
+  return FNZ_OK;
+}
+
+/* Fills a node; containers are opened and filled later. */
+fnz_status set_value(Copy *c, fnzi_json *node, dom::element e) {
+  switch (e.type()) {
+  case dom::element_type::ARRAY:
+  case dom::element_type::OBJECT:
+    node->kind = e.type() == dom::element_type::ARRAY ? FNZI_JSON_ARRAY : FNZI_JSON_OBJECT;
+    open_frame(c, node, e);
+    return FNZ_OK;
+  case dom::element_type::STRING:
+    return set_string(c, node, e);
+  case dom::element_type::BOOL:
+    node->kind = FNZI_JSON_BOOL;
+    node->u.i = e.get_bool().value_unsafe();
+    return FNZ_OK;
+  case dom::element_type::NULL_VALUE:
+    node->kind = FNZI_JSON_NULL;
+    return FNZ_OK;
+  case dom::element_type::INT64:
+  case dom::element_type::UINT64:
+  case dom::element_type::DOUBLE:
+    break;
+  }
+  return set_number(c, node, e);
+}
+
+/* --- keys ------------------------------------------------------------------------------------ */
+bool key_less(const fnzi_json *a, const fnzi_json *b) {
+  return std::string_view(a->key, a->key_size) < std::string_view(b->key, b->key_size);
+}
+
+bool key_equal(const fnzi_json *a, const fnzi_json *b) {
+  return a->key_size == b->key_size && std::memcmp(a->key, b->key, a->key_size) == 0;
+}
+
+fnz_status duplicate(Copy *c, const fnzi_json *member) {
+  return fnzi_json_fail(c->doc, FNZ_CLASS_DUPLICATE, member, "the object has this key twice");
+}
+
+fnz_status check_few_keys(Copy *c, const fnzi_json *object) {
+  for (const fnzi_json *a = object->u.first; a; a = a->next)
+    for (const fnzi_json *b = object->u.first; b != a; b = b->next)
+      if (key_equal(a, b))
+        return duplicate(c, a);
+  return FNZ_OK;
+}
+
+/* Sorting, and not a hash table: its time does not depend on keys that somebody chose. */
+fnz_status check_many_keys(Copy *c, const fnzi_json *object) {
+  size_t bytes = object->count * sizeof(fnzi_json *), n = 0;
+  void *block = fnzi_resize(c->doc->ctx, nullptr, 0, bytes);
+  if (!block)
+    return fnzi_no_memory(c->doc->ctx);
+  const fnzi_json **members = static_cast<const fnzi_json **>(block);
+  for (const fnzi_json *m = object->u.first; m; m = m->next)
+    members[n++] = m;
+  std::sort(members, members + n, key_less);
+  const fnzi_json **twice = std::adjacent_find(members, members + n, key_equal);
+  fnz_status status = twice == members + n ? FNZ_OK : duplicate(c, *twice);
+  fnzi_free(c->doc->ctx, block, bytes);
+  return status;
+}
+
+fnz_status check_keys(Copy *c, const fnzi_json *object) {
+  return object->count <= 16 ? check_few_keys(c, object) : check_many_keys(c, object);
+}
+
+/* --- the walk -------------------------------------------------------------------------------- */
+fnz_status new_node(Copy *c, fnzi_json *parent, fnzi_json **out) {
+  void *p;
+  fnz_status status = fnzi_arena_alloc(c->arena, 1, sizeof **out, &p);
+  *out = static_cast<fnzi_json *>(p);
+  if (status == FNZ_OK)
+    (*out)->parent = parent;
+  return status;
+}
+
+void append(Frame *f, fnzi_json *child) {
+  if (f->last)
+    f->last->next = child;
+  else
+    f->node->u.first = child;
+  f->last = child;
+  f->node->count++;
+}
+
+/* Takes the next child of the top container out of the tape; false at its end. */
+bool next_child(Frame *f, std::string_view *key, dom::element *out) {
+  if (f->is_object) {
+    if (!(f->member != f->member_end))
+      return false;
+    *key = f->member.key();
+    *out = f->member.value();
+    ++f->member;
+    return true;
+  }
+  if (!(f->item != f->item_end))
+    return false;
+  *out = *f->item;
+  ++f->item;
+  return true;
+}
+
+fnz_status add_child(Copy *c, Frame *f, std::string_view key, dom::element e) {
+  fnzi_json *child;
+  FNZ_TRY(new_node(c, f->node, &child));
+  if (f->is_object) {
+    child->key = keep_text(c, key.data(), key.size());
+    child->key_size = static_cast<uint32_t>(key.size());
+  }
+  append(f, child);
+  return set_value(c, child, e);
+}
+
+fnz_status copy_tree(Copy *c, dom::element root) {
+  fnzi_json *node;
+  FNZ_TRY(new_node(c, nullptr, &node));
+  c->doc->root = node;
+  FNZ_TRY(set_value(c, node, root));
+  while (c->depth) {
+    Frame *f = &c->stack[c->depth - 1];
+    std::string_view key;
+    dom::element e;
+    if (next_child(f, &key, &e)) {
+      FNZ_TRY(add_child(c, f, key, e));
+      continue;
+    }
+    if (f->is_object)
+      FNZ_TRY(check_keys(c, f->node));
+    c->depth--;
+  }
+  return FNZ_OK;
+}
+
+fnz_status parse(fnzi_arena *arena, const char *bytes, size_t size, fnzi_json_doc *out) {
+  dom::parser parser;
+  dom::element root;
+  if (size > UINT32_MAX)
+    return diagnose(out->ctx, out->record, bytes, size, simdjson::CAPACITY);
+  simdjson::error_code error = parser.allocate(size, FNZI_JSON_MAX_DEPTH);
+  if (error == simdjson::SUCCESS)
+    error = parser.parse(bytes, size, true).get(root);
+  if (error != simdjson::SUCCESS)
+    return diagnose(out->ctx, out->record, bytes, size, error);
+  void *text;
+  /* A string takes two quotes in the file and one zero byte here. */
+  FNZ_TRY(fnzi_arena_alloc(arena, size + 1, 1, &text));
+  Copy c = {};
+  c.doc = out;
+  c.arena = arena;
+  c.text = static_cast<char *>(text);
+  return copy_tree(&c, root);
+}
+
+} // namespace
+
+fnz_status fnzi_json_parse(fnzi_arena *arena, const char *record, const char *bytes, size_t size,
+                           fnzi_json_doc *out) {
+  *out = {arena->ctx, record, nullptr};
+  try {
+    return parse(arena, bytes, size, out);
+  } catch (...) { /* nothing but std::bad_alloc is thrown below */
+    return fnzi_no_memory(arena->ctx);
+  }
+}

@@ -1,0 +1,189 @@
+/* json_get.c - reading a JSON tree with errors that name the record and the place. */
+#include "program/formats/json.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* --- places ------------------------------------------------------------------------------------
+ */
+static size_t item_number(const fnzi_json *item) {
+  size_t n = 0;
+  for (const fnzi_json *i = item->parent->u.first; i != item; i = i->next)
+    n++;
+  return n;
+}
+
+/* Puts "[3]", ".key" or "key" before `end`; NULL when there is no room for it. */
+static char *step_before(char *start, char *end, const fnzi_json *at) {
+  char text[24];
+  const char *step = at->key;
+  size_t size = at->key_size, dot = at->key && at->parent->parent;
+  if (!at->key) {
+    snprintf(text, sizeof text, "[%zu]", item_number(at));
+    step = text;
+    size = strlen(text);
+  }
+  if (size + dot > (size_t)(end - start))
+    return NULL;
+  end -= size;
+  memcpy(end, step, size);
+  if (dot)
+    *--end = '.';
+  return end;
+}
+
+/* "record: a.b[3].c"; of a path that is too long its end, which tells more than its beginning. */
+static void describe(const fnzi_json_doc *doc, const fnzi_json *at, char out[192]) {
+  char path[128], *start = path + sizeof path - 1, *next;
+  *start = 0;
+  for (; at && at->parent; at = at->parent, start = next)
+    if (!(next = step_before(path, start, at)))
+      break;
+  snprintf(out, 192, "%.60s%s%s", doc->record, *start ? ": " : "", start);
+}
+
+fnz_status fnzi_json_fail(const fnzi_json_doc *doc, fnz_class kind, const fnzi_json *at,
+                          const char *format, ...) {
+  char where[192], message[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  describe(doc, at, where);
+  return fnzi_fail(doc->ctx, kind, where, "%s", message);
+}
+
+fnz_status fnzi_json_at(const fnzi_json_doc *doc, fnz_status status, const fnzi_json *at) {
+  char where[192];
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  describe(doc, at, where);
+  return fnzi_at(doc->ctx, status, "%s", where);
+}
+
+/* --- members -----------------------------------------------------------------------------------
+ */
+static const fnzi_json *find_any(const fnzi_json *object, const char *key) {
+  size_t size = strlen(key);
+  const fnzi_json *m = object && object->kind == FNZI_JSON_OBJECT ? object->u.first : NULL;
+  while (m && !(m->key_size == size && memcmp(m->key, key, size) == 0))
+    m = m->next;
+  return m;
+}
+
+const fnzi_json *fnzi_json_find(const fnzi_json *object, const char *key) {
+  const fnzi_json *m = find_any(object, key);
+  return m && m->kind != FNZI_JSON_NULL ? m : NULL;
+}
+
+static const char *kind_name(fnzi_json_kind kind) {
+  static const char *const names[] = {"null",     "true or false", "an integer", "a number",
+                                      "a string", "an array",      "an object"};
+  return names[kind];
+}
+
+fnz_status fnzi_json_expect(const fnzi_json_doc *doc, const fnzi_json *node, fnzi_json_kind kind) {
+  if (node->kind == kind)
+    return FNZ_OK;
+  return fnzi_json_fail(doc, FNZ_CLASS_TYPE, node, "is %s, but must be %s", kind_name(node->kind),
+                        kind_name(kind));
+}
+
+fnz_status fnzi_json_need(const fnzi_json_doc *doc, const fnzi_json *object, const char *key,
+                          fnzi_json_kind kind, const fnzi_json **out) {
+  FNZ_TRY(fnzi_json_expect(doc, object, FNZI_JSON_OBJECT));
+  *out = find_any(object, key);
+  if (!*out)
+    return fnzi_json_fail(doc, FNZ_CLASS_TYPE, object, "the key \"%s\" is missing", key);
+  return fnzi_json_expect(doc, *out, kind);
+}
+
+fnz_status fnzi_json_only(const fnzi_json_doc *doc, const fnzi_json *object,
+                          const fnzi_json **out) {
+  FNZ_TRY(fnzi_json_expect(doc, object, FNZI_JSON_OBJECT));
+  if (object->count != 1)
+    return fnzi_json_fail(doc, FNZ_CLASS_TYPE, object,
+                          "a union must have exactly one key, this has %u", object->count);
+  *out = object->u.first;
+  return FNZ_OK;
+}
+
+/* --- values ------------------------------------------------------------------------------------
+ */
+fnz_status fnzi_json_int(const fnzi_json_doc *doc, const fnzi_json *node, int64_t *out) {
+  FNZ_TRY(fnzi_json_expect(doc, node, FNZI_JSON_INT));
+  *out = node->u.i;
+  return FNZ_OK;
+}
+
+static bool special_float(const fnzi_json *node, double *out) {
+  if (node->kind != FNZI_JSON_STRING)
+    return false;
+  *out = strcmp(node->u.s, "NaN") == 0 ? (double)NAN : (double)INFINITY;
+  if (strcmp(node->u.s, "-Infinity") == 0)
+    *out = -*out;
+  return isnan(*out) || *out < 0 || strcmp(node->u.s, "Infinity") == 0;
+}
+
+fnz_status fnzi_json_float(const fnzi_json_doc *doc, const fnzi_json *node, double *out) {
+  if (special_float(node, out))
+    return FNZ_OK;
+  if (node->kind == FNZI_JSON_INT) {
+    *out = (double)node->u.i;
+    return FNZ_OK;
+  }
+  FNZ_TRY(fnzi_json_expect(doc, node, FNZI_JSON_FLOAT));
+  *out = node->u.f;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_json_text(const fnzi_json_doc *doc, const fnzi_json *node, const char **out) {
+  FNZ_TRY(fnzi_json_expect(doc, node, FNZI_JSON_STRING));
+  if (memchr(node->u.s, 0, node->count))
+    return fnzi_json_fail(doc, FNZ_CLASS_ENCODING, node, "the string contains a zero byte");
+  *out = node->u.s;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_json_need_text(const fnzi_json_doc *doc, const fnzi_json *object, const char *key,
+                               const char **out) {
+  const fnzi_json *member;
+  FNZ_TRY(fnzi_json_need(doc, object, key, FNZI_JSON_STRING, &member));
+  return fnzi_json_text(doc, member, out);
+}
+
+fnz_status fnzi_json_flag(const fnzi_json_doc *doc, const fnzi_json *object, const char *key,
+                          bool otherwise, bool *out) {
+  const fnzi_json *member = fnzi_json_find(object, key);
+  *out = otherwise;
+  if (!member)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_expect(doc, member, FNZI_JSON_BOOL));
+  *out = member->u.i != 0;
+  return FNZ_OK;
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+static fnz_status put_escape(fnz_context *ctx, fnz_buffer *out, unsigned char c) {
+  static const char letters[] = "\"\"\\\\\nn\tt\rr\bb\ff";
+  for (const char *l = letters; *l; l += 2)
+    if ((unsigned char)*l == c)
+      return fnzi_printf(ctx, out, "\\%c", l[1]);
+  return fnzi_printf(ctx, out, "\\u%04x", c);
+}
+
+fnz_status fnzi_json_put_string(fnz_context *ctx, fnz_buffer *out, const char *s, size_t size) {
+  size_t start = 0;
+  FNZ_TRY(fnzi_put_text(ctx, out, "\""));
+  for (size_t i = 0; i < size; i++) {
+    unsigned char c = (unsigned char)s[i];
+    if (c >= 0x20 && c != '"' && c != '\\')
+      continue;
+    FNZ_TRY(fnzi_put(ctx, out, s + start, i - start));
+    FNZ_TRY(put_escape(ctx, out, c));
+    start = i + 1;
+  }
+  FNZ_TRY(fnzi_put(ctx, out, s + start, size - start));
+  return fnzi_put_text(ctx, out, "\"");
+}

@@ -1,0 +1,282 @@
+/* pt2.c - programs saved by torch.export: which record of the archive is what.
+ *
+ * Three containers hold the same model JSON: an archive with raw tensors (torch 2.9 and later, or
+ * 2.8 with pickled ones), the older flat archive, and the JSON alone. Everything that is not needed
+ * stays closed: pickles, sample inputs, compiled code, extra files. */
+#include "program/formats/pt2.h"
+
+#include <stdio.h>
+
+enum { SCHEMA_MAJOR = 8 };
+
+/* --- the model ---------------------------------------------------------------------------------
+ */
+static fnz_status read_version(fnzi_pt2 *r) {
+  const fnzi_json *version, *major, *minor;
+  FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "schema_version", FNZI_JSON_OBJECT, &version));
+  FNZ_TRY(fnzi_json_need(&r->doc, version, "major", FNZI_JSON_INT, &major));
+  FNZ_TRY(fnzi_json_need(&r->doc, version, "minor", FNZI_JSON_INT, &minor));
+  if (major->u.i != SCHEMA_MAJOR || minor->u.i < 0 || minor->u.i > INT32_MAX)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_VERSION, version,
+                          "schema version %lld.%lld is not read, only %d.x", (long long)major->u.i,
+                          (long long)minor->u.i, SCHEMA_MAJOR);
+  r->p->schema_major = SCHEMA_MAJOR;
+  r->p->schema_minor = (int)minor->u.i;
+  return FNZ_OK;
+}
+
+static fnz_status read_torch_version(fnzi_pt2 *r) {
+  const fnzi_json *node = fnzi_json_find(r->doc.root, "torch_version");
+  const char *text = "<=2.4";
+  if (node)
+    FNZ_TRY(fnzi_json_text(&r->doc, node, &text));
+  return fnzi_intern(r->p, text, strlen(text), &r->p->torch_version);
+}
+
+static fnz_status read_bound(fnzi_pt2 *r, const fnzi_json *range, const char *key, int64_t *out) {
+  const fnzi_json *bound = fnzi_json_find(range, key);
+  return bound ? fnzi_json_int(&r->doc, bound, out) : FNZ_OK;
+}
+
+static fnz_status read_ranges(fnzi_pt2 *r) {
+  const fnzi_json *all = fnzi_json_find(r->doc.root, "range_constraints");
+  if (!all)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_expect(&r->doc, all, FNZI_JSON_OBJECT));
+  for (const fnzi_json *range = all->u.first; range; range = range->next) {
+    int64_t min = INT64_MIN, max = INT64_MAX;
+    FNZ_TRY(fnzi_json_expect(&r->doc, range, FNZI_JSON_OBJECT));
+    FNZ_TRY(read_bound(r, range, "min_val", &min));
+    FNZ_TRY(read_bound(r, range, "max_val", &max));
+    if (min > max)
+      return fnzi_json_fail(&r->doc, FNZ_CLASS_BOUNDS, range, "from %lld to %lld there is nothing",
+                            (long long)min, (long long)max);
+    FNZ_TRY(fnzi_range_add(r->p, range->key, min, max));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status read_model(fnzi_pt2 *r) {
+  const fnzi_json *module;
+  FNZ_TRY(read_version(r));
+  FNZ_TRY(read_torch_version(r));
+  FNZ_TRY(read_ranges(r));
+  FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "graph_module", FNZI_JSON_OBJECT, &module));
+  return fnzi_pt2_graphs(r, module);
+}
+
+typedef fnz_status container(fnzi_pt2 *r, const char *bytes, size_t size);
+
+static fnz_status read_container(fnz_program *out, container *read, const char *bytes,
+                                 size_t size) {
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, out->ctx);
+  fnzi_pt2 r = {.p = out, .arena = &arena};
+  fnz_status status = read(&r, bytes, size);
+  FNZI_VEC_FREE(out->ctx, &r.bodies);
+  fnz_buffer_free(out->ctx, &r.text);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+/* --- JSON alone ----------------------------------------------------------------------------------
+ */
+static fnz_status read_alone(fnzi_pt2 *r, const char *bytes, size_t size) {
+  if (size > FNZI_MAX_PROGRAM_BYTES)
+    return fnzi_fail(r->p->ctx, FNZ_CLASS_LIMIT, "model.json",
+                     "%zu bytes of JSON; at most %d are read", size, FNZI_MAX_PROGRAM_BYTES);
+  FNZ_TRY(fnzi_json_parse(r->arena, "model.json", bytes, size, &r->doc));
+  FNZ_TRY(read_model(r));
+  return fnzi_pt2_no_weights(r);
+}
+
+fnz_status fnzi_read_json(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {
+  (void)ctx; /* it is the program's */
+  return read_container(out, read_alone, bytes, size);
+}
+
+/* --- archives ------------------------------------------------------------------------------------
+ */
+static bool has_prefix(const char *s, const char *prefix) {
+  return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+static bool has_suffix(const char *s, const char *suffix) {
+  size_t size = strlen(s), tail = strlen(suffix);
+  return size >= tail && strcmp(s + size - tail, suffix) == 0;
+}
+
+static const fnzi_zip_entry *find(const fnzi_zip *zip, const char *prefix, const char *name) {
+  char path[2048];
+  int size = snprintf(path, sizeof path, "%s%s", prefix, name);
+  return size > 0 && (size_t)size < sizeof path ? fnzi_zip_find(zip, path) : NULL;
+}
+
+/* Does any entry begin like this? */
+static bool has_folder(const fnzi_zip *zip, const char *prefix, const char *name) {
+  size_t skip = strlen(prefix);
+  for (size_t i = 0; i < zip->count; i++)
+    if (has_prefix(zip->entries[i].name, prefix) && has_prefix(zip->entries[i].name + skip, name))
+      return true;
+  return false;
+}
+
+/* The folder of the first entry, which all others must be in. "" when there is none. */
+static fnz_status find_root(const fnzi_zip *zip, fnzi_arena *arena, const char **out) {
+  const char *slash = zip->count ? strchr(zip->entries[0].name, '/') : NULL;
+  *out = "";
+  if (!slash || fnzi_zip_find(zip, "archive_format") ||
+      fnzi_zip_find(zip, "serialized_exported_program.json"))
+    return FNZ_OK;
+  const char *first = zip->entries[0].name;
+  FNZ_TRY(fnzi_arena_string(arena, first, (size_t)(slash - first) + 1, out));
+  for (size_t i = 0; i < zip->count; i++)
+    if (!has_prefix(zip->entries[i].name, *out))
+      return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, zip->entries[i].name,
+                       "the entry is not in the folder of all others, %s", *out);
+  return FNZ_OK;
+}
+
+/* A record of a few bytes as text without white space at its end; "" when there is none. */
+static fnz_status read_small(const fnzi_zip *zip, const char *prefix, const char *name,
+                             char out[32]) {
+  const fnzi_zip_entry *entry = find(zip, prefix, name);
+  memset(out, 0, 32);
+  if (!entry)
+    return FNZ_OK;
+  if (entry->size >= 32)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_LIMIT, entry->name, "%llu bytes where a word should be",
+                     (unsigned long long)entry->size);
+  FNZ_TRY(fnzi_zip_read(zip, entry, out));
+  for (size_t n = strlen(out); n && strchr(" \r\n\t", out[n - 1]); n--)
+    out[n - 1] = 0;
+  return FNZ_OK;
+}
+
+static fnz_status check_format(const fnzi_zip *zip, const char *prefix) {
+  char format[32], version[32], order[32];
+  FNZ_TRY(read_small(zip, prefix, "archive_format", format));
+  FNZ_TRY(read_small(zip, prefix, "archive_version", version));
+  FNZ_TRY(read_small(zip, prefix, "byteorder", order));
+  if (strcmp(format, "pt2") != 0)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "archive_format",
+                     "archive format \"%s\" is not read, only \"pt2\"", format);
+  if (*version && strcmp(version, "0") != 0)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "archive_version",
+                     "archive version %s is not read, only 0", version);
+  if (*order && strcmp(order, "little") != 0)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, "byteorder",
+                     "byte order \"%s\" is not read, only \"little\"", order);
+  return FNZ_OK;
+}
+
+/* "models/NAME.json"; anything else in that folder is skipped. */
+static bool is_model(const fnzi_zip_entry *entry, const char *prefix, const char **name,
+                     size_t *size) {
+  if (!has_prefix(entry->name, prefix) || !has_prefix(entry->name + strlen(prefix), "models/"))
+    return false;
+  *name = entry->name + strlen(prefix) + strlen("models/");
+  *size = strlen(*name);
+  if (*size <= strlen(".json") || !has_suffix(*name, ".json") || strchr(*name, '/'))
+    return false;
+  *size -= strlen(".json");
+  return true;
+}
+
+static fnz_status find_model(const fnzi_zip *zip, const char *prefix, const fnzi_zip_entry **out) {
+  const char *name;
+  size_t size;
+  *out = NULL;
+  for (size_t i = 0; i < zip->count; i++) {
+    if (!is_model(&zip->entries[i], prefix, &name, &size))
+      continue;
+    if (*out)
+      return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, zip->entries[i].name,
+                       "the archive has several models, %s too; save one program per file",
+                       (*out)->name);
+    *out = &zip->entries[i];
+  }
+  if (*out)
+    return FNZ_OK;
+  if (has_folder(zip, prefix, "data/aotinductor/"))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the archive has compiled code only and no program");
+  return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, NULL, "the archive has no models/*.json");
+}
+
+static fnz_status read_archive(fnzi_pt2 *r, const fnzi_zip *zip, const char *prefix) {
+  const fnzi_zip_entry *entry = NULL;
+  const char *name = "", *model;
+  size_t size = 0;
+  FNZ_TRY(check_format(zip, prefix));
+  FNZ_TRY(find_model(zip, prefix, &entry));
+  if (is_model(entry, prefix, &name, &size))
+    FNZ_TRY(fnzi_arena_string(r->arena, name, size, &model));
+  else
+    model = "model";
+  FNZ_TRY(fnzi_pt2_parse_record(r->arena, zip, entry, &r->doc));
+  FNZ_TRY(read_model(r));
+  return fnzi_pt2_weights(r, zip, prefix, model);
+}
+
+/* The flat archive of torch 2.7 and before; all its tensors are pickled. */
+static fnz_status read_flat(fnzi_pt2 *r, const fnzi_zip *zip, const fnzi_zip_entry *entry) {
+  char version[32];
+  FNZ_TRY(read_small(zip, "", "version", version));
+  if (!has_prefix(version, "8.") && strcmp(version, "8") != 0)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "version",
+                     "schema version \"%s\" is not read, only %d.x", version, SCHEMA_MAJOR);
+  FNZ_TRY(fnzi_pt2_parse_record(r->arena, zip, entry, &r->doc));
+  FNZ_TRY(read_model(r));
+  return fnzi_pt2_no_weights(r);
+}
+
+static fnz_status refuse(const fnzi_zip *zip, const char *prefix) {
+  if (!find(zip, prefix, "data.pkl"))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, NULL,
+                     "the zip archive is not one of torch.export.save: no archive_format");
+  if (has_folder(zip, prefix, "code/"))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "a TorchScript archive; save the program with torch.export.save");
+  return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "a file of torch.save; save the program with torch.export.save");
+}
+
+static fnz_status read_zip(fnzi_pt2 *r, const fnzi_zip *zip) {
+  const fnzi_zip_entry *flat = fnzi_zip_find(zip, "serialized_exported_program.json");
+  const char *prefix = "";
+  FNZ_TRY(find_root(zip, r->arena, &prefix));
+  if (flat)
+    return read_flat(r, zip, flat);
+  if (find(zip, prefix, "archive_format"))
+    return read_archive(r, zip, prefix);
+  return refuse(zip, prefix);
+}
+
+/* --- any of them ---------------------------------------------------------------------------------
+ */
+static bool looks_like_json(const char *bytes, size_t size) {
+  size_t i = 0;
+  while (i < size && strchr(" \t\r\n", bytes[i]) && bytes[i])
+    i++;
+  return i < size && bytes[i] == '{';
+}
+
+static fnz_status open_and_read(fnzi_pt2 *r, const char *bytes, size_t size) {
+  fnz_context *ctx = r->p->ctx;
+  fnzi_zip zip;
+  if (size >= 8 && memcmp(bytes, "PYTORCH1", 8) == 0)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "a file from before torch 1.0; save the program with torch.export.save");
+  fnz_status status = fnzi_zip_open(ctx, bytes, size, &zip);
+  if (status == FNZ_OK)
+    status = read_zip(r, &zip);
+  fnzi_zip_close(&zip);
+  return status;
+}
+
+fnz_status fnzi_read_pt2(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {
+  (void)ctx;
+  return read_container(out, looks_like_json(bytes, size) ? read_alone : open_and_read, bytes,
+                        size);
+}

@@ -1,0 +1,240 @@
+/* pt2_graph.c - graphs and their nodes.
+ *
+ * Needs: the tables of a graph before its nodes, since nodes name values only.
+ * Keeps: execution order; a name is known only after what defines it, so a use before its
+ * definition is found here. Bodies of higher-order operators wait in a list, however deep they are
+ * nested. */
+#include "program/formats/pt2.h"
+
+/* --- metadata ------------------------------------------------------------------------------------
+ */
+static fnz_status put_pair(fnzi_pt2 *r, const fnzi_json *m) {
+  fnz_context *ctx = r->doc.ctx;
+  FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
+  FNZ_TRY(fnzi_put_text(ctx, &r->text, r->text.size ? ", " : "{"));
+  FNZ_TRY(fnzi_json_put_string(ctx, &r->text, m->key, m->key_size));
+  FNZ_TRY(fnzi_put_text(ctx, &r->text, ": "));
+  return fnzi_json_put_string(ctx, &r->text, m->u.s, m->count);
+}
+
+/* The stack trace becomes the source, all other entries one JSON text. */
+static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out) {
+  const fnzi_json *metadata = fnzi_json_find(node, "metadata");
+  const char *trace = "";
+  if (!metadata)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_expect(&r->doc, metadata, FNZI_JSON_OBJECT));
+  r->text.size = 0;
+  for (const fnzi_json *m = metadata->u.first; m; m = m->next) {
+    if (strcmp(m->key, "stack_trace") == 0)
+      FNZ_TRY(fnzi_json_text(&r->doc, m, &trace));
+    else
+      FNZ_TRY(put_pair(r, m));
+  }
+  FNZ_TRY(fnzi_intern(r->p, trace, strlen(trace), &out->source));
+  if (!r->text.size)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, "}"));
+  return fnzi_intern(r->p, r->text.data, r->text.size, &out->metadata);
+}
+
+/* --- targets -------------------------------------------------------------------------------------
+ */
+static bool has_prefix(const char *s, const char *prefix) {
+  return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+/* Arithmetic on symbolic numbers; these are Python's functions, but harmless and few. */
+static bool is_arithmetic(const char *target) {
+  return has_prefix(target, "_operator.") || has_prefix(target, "math.") ||
+         has_prefix(target, "torch.sym_");
+}
+
+static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,
+                                fnzi_node *out) {
+  const char *name = NULL;
+  FNZ_TRY(fnzi_pt2_op_name(r, target, &name));
+  if (!name)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
+                          "%s is a Python function and no operator; export the program without it",
+                          target);
+  out->op = fnzi_op_find(r->p, name);
+  if (!out->op)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
+                          "operator %s is not in the ATen table and the file declares none", name);
+  out->target = fnz_op_name(out->op);
+  return FNZ_OK;
+}
+
+static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out) {
+  static const char higher_order[] = "torch.ops.higher_order.";
+  const fnzi_json *at;
+  const char *target = "";
+  FNZ_TRY(fnzi_json_need(&r->doc, node, "target", FNZI_JSON_STRING, &at));
+  FNZ_TRY(fnzi_json_text(&r->doc, at, &target));
+  if (has_prefix(target, higher_order))
+    target += strlen("torch.ops.");
+  else if (!is_arithmetic(target))
+    return read_operator(r, at, target, out);
+  return fnzi_intern(r->p, target, strlen(target), &out->target);
+}
+
+/* --- arguments
+ * ------------------------------------------------------------------------------------ */
+/* The argument of that name, which must not have been given before. */
+static fnz_status place_of(fnzi_pt2_scope *s, const fnzi_json *input, const fnz_arg *args,
+                           size_t *out) {
+  const char *name = "";
+  FNZ_TRY(fnzi_json_need_text(&s->r->doc, input, "name", &name));
+  int index = fnzi_op_param(s->op, name);
+  if (index < 0)
+    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, input,
+                          "operator %s has no argument \"%s\"; its schema is %s",
+                          fnz_op_name(s->op), name, fnz_op_schema(s->op));
+  if (args[index].tag != FNZ_ARG_DEFAULT)
+    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_DUPLICATE, input,
+                          "operator %s is given the argument \"%s\" twice", fnz_op_name(s->op),
+                          name);
+  *out = (size_t)index;
+  return FNZ_OK;
+}
+
+static fnz_status check_required(fnzi_pt2_scope *s, const fnzi_json *inputs, const fnz_arg *args) {
+  for (uint32_t i = 0; i < s->op->nparams; i++)
+    if (args[i].tag == FNZ_ARG_DEFAULT && !s->op->params[i].has_default)
+      return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, inputs,
+                            "operator %s needs the argument \"%s\"", fnz_op_name(s->op),
+                            s->op->params[i].name);
+  return FNZ_OK;
+}
+
+static fnz_status read_args(fnzi_pt2_scope *s, const fnzi_json *inputs, fnz_arg *args) {
+  size_t next = 0;
+  for (const fnzi_json *input = inputs->u.first; input; input = input->next) {
+    const fnzi_json *arg;
+    size_t place = next++;
+    if (s->op)
+      FNZ_TRY(place_of(s, input, args, &place));
+    FNZ_TRY(fnzi_json_need(&s->r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
+    FNZ_TRY(fnzi_pt2_read_arg(s, arg, &args[place]));
+  }
+  return s->op ? check_required(s, inputs, args) : FNZ_OK;
+}
+
+/* Keywords of the arguments of a higher-order operator, "" for those by position. */
+static fnz_status read_names(fnzi_pt2 *r, const fnzi_json *inputs, fnzi_node *out) {
+  const char **names;
+  size_t n = 0;
+  FNZI_NEW(r->arena, inputs->count, &names);
+  for (const fnzi_json *input = inputs->u.first; input; input = input->next) {
+    const char *name = "";
+    FNZ_TRY(fnzi_json_need_text(&r->doc, input, "name", &name));
+    FNZ_TRY(fnzi_intern(r->p, name, strlen(name), &names[n++]));
+  }
+  out->arg_names = names;
+  return FNZ_OK;
+}
+
+static fnz_status define_outputs(fnzi_pt2_scope *s, const fnzi_json *outputs, fnz_arg *out) {
+  for (const fnzi_json *output = outputs->u.first; output; output = output->next)
+    FNZ_TRY(fnzi_pt2_define_arg(s, output, out++));
+  return FNZ_OK;
+}
+
+/* --- nodes
+ * ---------------------------------------------------------------------------------------- */
+static fnz_status check_counts(fnzi_pt2 *r, const fnzi_json *inputs, const fnzi_json *outputs) {
+  const fnzi_json *most = inputs->count > outputs->count ? inputs : outputs;
+  if (most->count <= FNZI_MAX_ARGS)
+    return FNZ_OK;
+  return fnzi_json_fail(&r->doc, FNZ_CLASS_LIMIT, most, "%u of them; at most %d are allowed",
+                        most->count, FNZI_MAX_ARGS);
+}
+
+static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
+  fnzi_pt2 *r = s->r;
+  fnzi_node node = {0};
+  const fnzi_json *inputs, *outputs;
+  FNZ_TRY(read_target(r, json, &node));
+  FNZ_TRY(fnzi_json_need(&r->doc, json, "inputs", FNZI_JSON_ARRAY, &inputs));
+  FNZ_TRY(fnzi_json_need(&r->doc, json, "outputs", FNZI_JSON_ARRAY, &outputs));
+  FNZ_TRY(check_counts(r, inputs, outputs));
+  FNZ_TRY(read_metadata(r, json, &node));
+  if (!node.op)
+    FNZ_TRY(read_names(r, inputs, &node));
+  node.nargs = node.op ? node.op->nparams : inputs->count;
+  node.noutputs = outputs->count;
+  FNZ_TRY(fnzi_json_at(&r->doc, fnzi_node_add(r->p, s->graph, &node, &s->node), json));
+  s->op = node.op;
+  const fnzi_node *added = fnzi_node_at(r->p, s->graph, s->node);
+  fnz_arg *args = added->args, *results = added->outputs;
+  FNZ_TRY(read_args(s, inputs, args));
+  return define_outputs(s, outputs, results);
+}
+
+static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
+  const fnzi_json *nodes;
+  FNZ_TRY(fnzi_json_need(&s->r->doc, graph, "nodes", FNZI_JSON_ARRAY, &nodes));
+  if (nodes->count > FNZI_MAX_NODES)
+    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_LIMIT, nodes, "%u nodes; at most %d are allowed",
+                          nodes->count, FNZI_MAX_NODES);
+  for (const fnzi_json *node = nodes->u.first; node; node = node->next)
+    FNZ_TRY(read_node(s, node));
+  return FNZ_OK;
+}
+
+/* --- graphs
+ * --------------------------------------------------------------------------------------- */
+static fnz_status body_inputs(fnzi_pt2_scope *s, const fnzi_json *inputs) {
+  FNZ_TRY(fnzi_graph_set_inputs(s->r->p, s->graph, inputs->count));
+  return define_outputs(s, inputs, fnzi_graph_at(s->r->p, s->graph)->inputs);
+}
+
+static fnz_status body_outputs(fnzi_pt2_scope *s, const fnzi_json *outputs) {
+  FNZ_TRY(fnzi_graph_set_outputs(s->r->p, s->graph, outputs->count));
+  fnz_arg *out = fnzi_graph_at(s->r->p, s->graph)->outputs;
+  for (const fnzi_json *output = outputs->u.first; output; output = output->next)
+    FNZ_TRY(fnzi_pt2_read_arg(s, output, out++));
+  return FNZ_OK;
+}
+
+/* `signature` NULL for the body of a higher-order operator. */
+static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
+                             const fnzi_json *signature) {
+  const fnzi_json_doc *doc = &s->r->doc;
+  const fnzi_json *inputs, *outputs, *in_specs = NULL, *out_specs = NULL;
+  FNZ_TRY(fnzi_json_need(doc, graph, "inputs", FNZI_JSON_ARRAY, &inputs));
+  FNZ_TRY(fnzi_json_need(doc, graph, "outputs", FNZI_JSON_ARRAY, &outputs));
+  FNZ_TRY(fnzi_pt2_tables(s, graph));
+  if (signature) {
+    FNZ_TRY(fnzi_json_need(doc, signature, "input_specs", FNZI_JSON_ARRAY, &in_specs));
+    FNZ_TRY(fnzi_json_need(doc, signature, "output_specs", FNZI_JSON_ARRAY, &out_specs));
+  }
+  FNZ_TRY(in_specs ? fnzi_pt2_inputs(s, inputs, in_specs) : body_inputs(s, inputs));
+  FNZ_TRY(read_nodes(s, graph));
+  FNZ_TRY(out_specs ? fnzi_pt2_outputs(s, outputs, out_specs) : body_outputs(s, outputs));
+  return fnzi_json_flag(doc, graph, "is_single_tensor_return", false,
+                        &fnzi_graph_at(s->r->p, s->graph)->returns_single);
+}
+
+static fnz_status read_body(fnzi_pt2 *r, uint32_t index, const fnzi_json *signature) {
+  fnzi_pt2_scope s = {.r = r, .graph = index, .node = FNZI_NO_NODE};
+  fnzi_map_init(&s.tensors, r->doc.ctx);
+  fnzi_map_init(&s.symbols, r->doc.ctx);
+  fnz_status status = read_graph(&s, r->bodies.data[index], signature);
+  fnzi_map_free(&s.tensors);
+  fnzi_map_free(&s.symbols);
+  return status;
+}
+
+fnz_status fnzi_pt2_graphs(fnzi_pt2 *r, const fnzi_json *module) {
+  const fnzi_json *graph, *signature;
+  uint32_t root;
+  FNZ_TRY(fnzi_json_need(&r->doc, module, "graph", FNZI_JSON_OBJECT, &graph));
+  FNZ_TRY(fnzi_json_need(&r->doc, module, "signature", FNZI_JSON_OBJECT, &signature));
+  FNZ_TRY(fnzi_graph_add(r->p, "", &root));
+  FNZI_PUSH(r->doc.ctx, &r->bodies, graph);
+  for (uint32_t i = 0; i < r->bodies.count; i++)
+    FNZ_TRY(read_body(r, i, i == 0 ? signature : NULL));
+  return FNZ_OK;
+}

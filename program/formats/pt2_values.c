@@ -1,0 +1,209 @@
+/* pt2_values.c - tensors and symbolic numbers of a graph: TensorMeta, SymInt, SymBool, SymFloat.
+ *
+ * A graph names its values in tables beside the nodes. What no node uses is never looked at. */
+#include "program/formats/pt2.h"
+
+#include <stdio.h>
+
+enum { LAYOUT_STRIDED = 7 };
+
+fnz_status fnzi_pt2_dtype(const fnzi_json_doc *in, const fnzi_json *node, fnz_dtype *out) {
+  int64_t number = 0;
+  FNZ_TRY(fnzi_json_int(in, node, &number));
+  for (*out = 0; *out < FNZ_DTYPE_COUNT; (*out)++)
+    if (fnz_dtype_get_info(*out)->pt2 == number)
+      return FNZ_OK;
+  return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, node, "there is no element type of number %lld",
+                        (long long)number);
+}
+
+/* --- symbolic numbers ----------------------------------------------------------------------------
+ */
+/* A SymExprHint. A float cannot be an example of a size; it is dropped. */
+static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool *has_hint,
+                            int64_t *out) {
+  const fnzi_json *hint = fnzi_json_find(expr, "hint"), *value;
+  *has_hint = false;
+  if (!hint)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_only(in, hint, &value));
+  if (strcmp(value->key, "as_float") == 0)
+    return FNZ_OK;
+  bool is_bool = strcmp(value->key, "as_bool") == 0;
+  if (!is_bool && strcmp(value->key, "as_int") != 0)
+    return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, value, "a hint of kind %s is not known",
+                          value->key);
+  FNZ_TRY(fnzi_json_expect(in, value, is_bool ? FNZI_JSON_BOOL : FNZI_JSON_INT));
+  *has_hint = true;
+  *out = value->u.i;
+  return FNZ_OK;
+}
+
+static fnz_status read_expr(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *expr,
+                            uint32_t *symbol) {
+  const char *text = "";
+  bool has_hint = false;
+  int64_t hint = 0;
+  FNZ_TRY(fnzi_json_need_text(in, expr, "expr_str", &text));
+  if (!*text)
+    return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, expr,
+                          "a symbolic expression without text (expr_ast); export it again");
+  FNZ_TRY(read_hint(in, expr, &has_hint, &hint));
+  return fnzi_symbol_add(p, text, has_hint, hint, symbol);
+}
+
+/* A value of a sym_*_values table: an expression, or a number that became a symbol of its own. */
+static fnz_status read_symbol(fnzi_pt2 *r, const fnzi_json *union_, uint32_t *symbol) {
+  const fnzi_json *value;
+  char text[32];
+  FNZ_TRY(fnzi_json_only(&r->doc, union_, &value));
+  if (strcmp(value->key, "as_expr") == 0)
+    return read_expr(r->p, &r->doc, value, symbol);
+  if (value->kind == FNZI_JSON_FLOAT || value->kind == FNZI_JSON_STRING) {
+    double number = 0;
+    FNZ_TRY(fnzi_json_float(&r->doc, value, &number));
+    fnzi_double_text(number, text);
+    return fnzi_symbol_add(r->p, text, false, 0, symbol);
+  }
+  if (value->kind == FNZI_JSON_BOOL)
+    return fnzi_symbol_add(r->p, value->u.i ? "true" : "false", true, value->u.i, symbol);
+  FNZ_TRY(fnzi_json_expect(&r->doc, value, FNZI_JSON_INT));
+  snprintf(text, sizeof text, "%lld", (long long)value->u.i);
+  return fnzi_symbol_add(r->p, text, true, value->u.i, symbol);
+}
+
+/* --- tensors
+ * --------------------------------------------------------------------------------------- */
+/* A SymInt of a geometry; its number is 0 when it depends on data. */
+static fnz_status read_dim(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *dim,
+                           int64_t *number, uint32_t *symbol) {
+  const fnzi_json *value;
+  FNZ_TRY(fnzi_json_only(in, dim, &value));
+  if (strcmp(value->key, "as_int") == 0)
+    return fnzi_json_int(in, value, number);
+  if (strcmp(value->key, "as_expr") != 0)
+    return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, value, "a size of kind %s is not known",
+                          value->key);
+  FNZ_TRY(read_expr(p, in, value, symbol));
+  *number = p->symbols.data[*symbol].hint;
+  return FNZ_OK;
+}
+
+/* An offset may depend on data, as in x[i]: it follows from the view's arguments when the program
+ * runs. Sizes and strides decide what is an alias, long before. */
+static fnz_status read_known_dim(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *dim,
+                                 int64_t *number, uint32_t *symbol) {
+  FNZ_TRY(read_dim(p, in, dim, number, symbol));
+  if (!*symbol || p->symbols.data[*symbol].has_hint)
+    return FNZ_OK;
+  return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, dim,
+                        "%s depends on data and has no example value; export with sizes that are "
+                        "known",
+                        p->symbols.data[*symbol].text);
+}
+
+typedef struct dims {
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  uint32_t symbols[2 * FNZ_MAX_RANK + 1];
+} dims;
+
+static fnz_status read_dims(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *list,
+                            int64_t *numbers, uint32_t *symbols) {
+  for (const fnzi_json *dim = list->u.first; dim; dim = dim->next)
+    FNZ_TRY(read_known_dim(p, in, dim, numbers++, symbols++));
+  return FNZ_OK;
+}
+
+static fnz_status check_layout(const fnzi_json_doc *in, const fnzi_json *meta) {
+  const fnzi_json *layout;
+  FNZ_TRY(fnzi_json_need(in, meta, "layout", FNZI_JSON_INT, &layout));
+  if (layout->u.i == LAYOUT_STRIDED)
+    return FNZ_OK;
+  return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, layout,
+                        "layout %lld; only strided tensors (7) are read", (long long)layout->u.i);
+}
+
+static fnz_status read_shape(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *meta,
+                             dims *d, fnz_geometry *g) {
+  const fnzi_json *sizes, *strides, *offset;
+  FNZ_TRY(fnzi_json_need(in, meta, "sizes", FNZI_JSON_ARRAY, &sizes));
+  FNZ_TRY(fnzi_json_need(in, meta, "strides", FNZI_JSON_ARRAY, &strides));
+  FNZ_TRY(fnzi_json_need(in, meta, "storage_offset", FNZI_JSON_OBJECT, &offset));
+  if (sizes->count != strides->count)
+    return fnzi_json_fail(in, FNZ_CLASS_TYPE, meta, "%u sizes, but %u strides", sizes->count,
+                          strides->count);
+  if (sizes->count > FNZ_MAX_RANK)
+    return fnzi_json_fail(in, FNZ_CLASS_LIMIT, sizes, "%u dimensions; at most %d are allowed",
+                          sizes->count, FNZ_MAX_RANK);
+  g->rank = sizes->count;
+  FNZ_TRY(read_dims(p, in, sizes, d->sizes, d->symbols));
+  FNZ_TRY(read_dims(p, in, strides, d->strides, d->symbols + g->rank));
+  return read_dim(p, in, offset, &g->offset, &d->symbols[2 * g->rank]);
+}
+
+fnz_status fnzi_pt2_geometry(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *meta,
+                             const fnz_geometry **out) {
+  dims d = {0};
+  fnz_geometry g = {.sizes = d.sizes, .strides = d.strides, .symbols = d.symbols};
+  const fnzi_json *dtype;
+  *out = NULL;
+  FNZ_TRY(fnzi_json_need(in, meta, "dtype", FNZI_JSON_INT, &dtype));
+  FNZ_TRY(fnzi_pt2_dtype(in, dtype, &g.dtype));
+  FNZ_TRY(check_layout(in, meta));
+  FNZ_TRY(read_shape(p, in, meta, &d, &g));
+  return fnzi_json_at(in, fnzi_intern_geometry(p, &g, out), meta);
+}
+
+/* --- tables
+ * ---------------------------------------------------------------------------------------- */
+static fnz_status add_table(fnzi_pt2_scope *s, fnzi_map *map, const fnzi_json *graph,
+                            const char *key) {
+  const fnzi_json *table = fnzi_json_find(graph, key);
+  if (!table)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_expect(&s->r->doc, table, FNZI_JSON_OBJECT));
+  for (const fnzi_json *m = table->u.first; m; m = m->next)
+    FNZ_TRY(fnzi_map_set(map, m->key, m->key_size, (uint64_t)(uintptr_t)m));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pt2_tables(fnzi_pt2_scope *s, const fnzi_json *graph) {
+  const fnzi_json *tensors;
+  FNZ_TRY(fnzi_json_need(&s->r->doc, graph, "tensor_values", FNZI_JSON_OBJECT, &tensors));
+  FNZ_TRY(add_table(s, &s->tensors, graph, "tensor_values"));
+  FNZ_TRY(add_table(s, &s->symbols, graph, "sym_int_values"));
+  FNZ_TRY(add_table(s, &s->symbols, graph, "sym_bool_values"));
+  FNZ_TRY(add_table(s, &s->symbols, graph, "sym_float_values"));
+  s->objects = fnzi_json_find(graph, "custom_obj_values");
+  return FNZ_OK;
+}
+
+static const fnzi_json *look_up(const fnzi_map *map, const char *name) {
+  uint64_t found;
+  if (!fnzi_map_get(map, name, strlen(name), &found))
+    return NULL;
+  return (const fnzi_json *)(uintptr_t)found;
+}
+
+fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *name, fnz_tag tag,
+                           fnz_arg *out) {
+  fnzi_pt2 *r = s->r;
+  const fnz_geometry *geometry = NULL;
+  uint32_t symbol = 0, value = 0;
+  bool is_tensor = tag == FNZ_ARG_VALUE;
+  const fnzi_json *meta = look_up(is_tensor ? &s->tensors : &s->symbols, name);
+  if (!*name)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_TYPE, at, "a value needs a name");
+  if (!meta && (is_tensor || tag == FNZ_ARG_SYMBOL))
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_REF, at, "value %s is not in %s", name,
+                          is_tensor ? "tensor_values" : "sym_int_values, bool or float");
+  if (is_tensor)
+    FNZ_TRY(fnzi_pt2_geometry(r->p, &r->doc, meta, &geometry));
+  else if (tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(read_symbol(r, meta, &symbol));
+  fnz_status status = fnzi_value_add(r->p, s->graph, name, geometry, s->node, &value);
+  FNZ_TRY(fnzi_json_at(&r->doc, status, at));
+  fnzi_value_at(r->p, s->graph, value)->symbol = symbol;
+  *out = (fnz_arg){.tag = (uint8_t)tag, .u.value = value};
+  return FNZ_OK;
+}

@@ -1,0 +1,287 @@
+/* safetensors.c - arrays from and to safetensors files: a length, a JSON header, the data.
+ *
+ * Reading refuses holes, overlaps and bytes behind the data. Writing puts wide element types first,
+ * so that every tensor lies at a multiple of its element size; the same arrays give the same bytes.
+ */
+#include "program/formats/json.h"
+
+#include <fnz/arrays.h>
+
+#include <stdlib.h>
+
+enum { LENGTH_BYTES = 8, MAX_HEADER = 100000000 };
+
+static const char record[] = "safetensors header";
+
+/* --- reading -----------------------------------------------------------------------------------
+ */
+typedef struct reader {
+  fnzi_json_doc doc;
+  const char *data;
+  size_t data_size;
+  fnz_arrays *arrays;
+} reader;
+
+typedef struct range {
+  uint64_t begin, end;
+  const fnzi_json *owner;
+} range;
+
+static int by_begin(const void *a, const void *b) {
+  const range *x = a, *y = b;
+  if (x->begin != y->begin)
+    return x->begin < y->begin ? -1 : 1;
+  return (x->end > y->end) - (x->end < y->end);
+}
+
+static fnz_status read_dtype(reader *r, const fnzi_json *entry, fnz_dtype *out) {
+  const char *name;
+  FNZ_TRY(fnzi_json_need_text(&r->doc, entry, "dtype", &name));
+  for (*out = 0; *out < FNZ_DTYPE_COUNT; (*out)++) {
+    const char *row = fnz_dtype_get_info(*out)->safetensors;
+    if (*row && strcmp(row, name) == 0)
+      return FNZ_OK;
+  }
+  return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, entry,
+                        "element type %s is not one that fnz knows", name);
+}
+
+static fnz_status read_shape(reader *r, const fnzi_json *entry, int64_t sizes[FNZ_MAX_RANK],
+                             uint32_t *rank) {
+  const fnzi_json *shape;
+  FNZ_TRY(fnzi_json_need(&r->doc, entry, "shape", FNZI_JSON_ARRAY, &shape));
+  *rank = 0;
+  if (shape->count > FNZ_MAX_RANK)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_LIMIT, shape, "%u dimensions; at most %d are allowed",
+                          shape->count, FNZ_MAX_RANK);
+  for (const fnzi_json *size = shape->u.first; size; size = size->next)
+    FNZ_TRY(fnzi_json_int(&r->doc, size, &sizes[(*rank)++]));
+  return FNZ_OK;
+}
+
+static fnz_status read_range(reader *r, const fnzi_json *entry, range *out) {
+  const fnzi_json *offsets;
+  int64_t begin, end;
+  FNZ_TRY(fnzi_json_need(&r->doc, entry, "data_offsets", FNZI_JSON_ARRAY, &offsets));
+  if (offsets->count != 2)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_TYPE, offsets, "must be two offsets, not %u",
+                          offsets->count);
+  FNZ_TRY(fnzi_json_int(&r->doc, offsets->u.first, &begin));
+  FNZ_TRY(fnzi_json_int(&r->doc, offsets->u.first->next, &end));
+  if (begin < 0 || end < begin)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_BOUNDS, offsets, "%lld to %lld is no range",
+                          (long long)begin, (long long)end);
+  if ((uint64_t)end > r->data_size)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_TRUNCATED, offsets,
+                          "data up to byte %lld, but the file has only %zu", (long long)end,
+                          r->data_size);
+  *out = (range){(uint64_t)begin, (uint64_t)end, entry};
+  return FNZ_OK;
+}
+
+/* Bytes of the tensor must be the bytes of its range, before memory is taken for it. */
+static fnz_status check_bytes(reader *r, const range *where, fnz_dtype dtype, uint32_t rank,
+                              const int64_t *sizes) {
+  int64_t bytes = (int64_t)fnz_dtype_get_info(dtype)->bytes;
+  for (uint32_t i = 0; i < rank; i++)
+    if (!fnzi_mul_i64(bytes, sizes[i], &bytes))
+      return fnzi_json_fail(&r->doc, FNZ_CLASS_OVERFLOW, where->owner,
+                            "the size in bytes leaves 63 bits");
+  if (bytes < 0 || (uint64_t)bytes != where->end - where->begin)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_BOUNDS, where->owner,
+                          "the shape takes %lld bytes, data_offsets give %llu", (long long)bytes,
+                          (unsigned long long)(where->end - where->begin));
+  return FNZ_OK;
+}
+
+static fnz_status read_array(reader *r, const fnzi_json *entry) {
+  range where;
+  fnz_dtype dtype;
+  uint32_t rank;
+  int64_t sizes[FNZ_MAX_RANK];
+  void *data;
+  FNZ_TRY(read_dtype(r, entry, &dtype));
+  FNZ_TRY(read_shape(r, entry, sizes, &rank));
+  FNZ_TRY(read_range(r, entry, &where));
+  FNZ_TRY(check_bytes(r, &where, dtype, rank, sizes));
+  if (strlen(entry->key) != entry->key_size)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_ENCODING, entry, "the name contains a zero byte");
+  FNZ_TRY(fnz_arrays_add(r->arrays, entry->key, dtype, rank, sizes, &data));
+  if (where.end > where.begin)
+    memcpy(data, r->data + where.begin, where.end - where.begin);
+  return FNZ_OK;
+}
+
+static bool is_metadata(const fnzi_json *entry) {
+  return strcmp(entry->key, "__metadata__") == 0;
+}
+
+static fnz_status check_metadata(reader *r, const fnzi_json *metadata) {
+  FNZ_TRY(fnzi_json_expect(&r->doc, metadata, FNZI_JSON_OBJECT));
+  for (const fnzi_json *m = metadata->u.first; m; m = m->next)
+    FNZ_TRY(fnzi_json_expect(&r->doc, m, FNZI_JSON_STRING));
+  return FNZ_OK;
+}
+
+static fnz_status check_tiling(reader *r, range *ranges, size_t count) {
+  uint64_t end = 0;
+  qsort(ranges, count, sizeof *ranges, by_begin);
+  for (size_t i = 0; i < count; i++) {
+    if (ranges[i].begin != end)
+      return fnzi_json_fail(&r->doc, FNZ_CLASS_BOUNDS, ranges[i].owner,
+                            "data begins at byte %llu, but must begin at %llu: no holes, no "
+                            "overlaps",
+                            (unsigned long long)ranges[i].begin, (unsigned long long)end);
+    end = ranges[i].end;
+  }
+  if (end != r->data_size)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_BOUNDS, NULL,
+                          "%zu bytes of data, of which the tensors take %llu", r->data_size,
+                          (unsigned long long)end);
+  return FNZ_OK;
+}
+
+/* All ranges are checked before any tensor takes memory: overlapping ones could ask for the same
+ * bytes many times. */
+static fnz_status check_entries(reader *r, fnzi_arena *arena) {
+  range *ranges;
+  size_t count = 0;
+  FNZI_NEW(arena, r->doc.root->count, &ranges);
+  for (const fnzi_json *e = r->doc.root->u.first; e; e = e->next) {
+    if (is_metadata(e))
+      FNZ_TRY(check_metadata(r, e));
+    else
+      FNZ_TRY(read_range(r, e, &ranges[count++]));
+  }
+  return check_tiling(r, ranges, count);
+}
+
+static fnz_status read_entries(reader *r, fnzi_arena *arena) {
+  FNZ_TRY(fnzi_json_expect(&r->doc, r->doc.root, FNZI_JSON_OBJECT));
+  FNZ_TRY(check_entries(r, arena));
+  for (const fnzi_json *e = r->doc.root->u.first; e; e = e->next)
+    if (!is_metadata(e))
+      FNZ_TRY(read_array(r, e));
+  return FNZ_OK;
+}
+
+static uint64_t get_length(const unsigned char *bytes) {
+  uint64_t length = 0;
+  for (int i = LENGTH_BYTES - 1; i >= 0; i--)
+    length = length << 8 | bytes[i];
+  return length;
+}
+
+static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64_t *length) {
+  if (size < LENGTH_BYTES)
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "%zu bytes are no safetensors file", size);
+  *length = get_length((const unsigned char *)bytes);
+  if (*length > MAX_HEADER)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record, "a header of %llu bytes; at most %d are allowed",
+                     (unsigned long long)*length, MAX_HEADER);
+  if (*length > size - LENGTH_BYTES)
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record,
+                     "a header of %llu bytes in a file of %zu bytes", (unsigned long long)*length,
+                     size);
+  if (*length == 0 || bytes[LENGTH_BYTES] != '{')
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "must begin with {");
+  return FNZ_OK;
+}
+
+static fnz_status read_file(fnzi_arena *arena, const char *bytes, size_t size, fnz_arrays *out) {
+  uint64_t length = 0;
+  reader r = {.arrays = out};
+  FNZ_TRY(split(arena->ctx, bytes, size, &length));
+  r.data = bytes + LENGTH_BYTES + length;
+  r.data_size = size - LENGTH_BYTES - length;
+  FNZ_TRY(fnzi_json_parse(arena, record, bytes + LENGTH_BYTES, length, &r.doc));
+  return read_entries(&r, arena);
+}
+
+fnz_status fnz_arrays_read_safetensors(fnz_context *ctx, const void *bytes, size_t size,
+                                       fnz_arrays **out) {
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = fnz_arrays_create(ctx, out);
+  if (status == FNZ_OK)
+    status = read_file(&arena, bytes, size, *out);
+  fnzi_arena_free(&arena);
+  if (status != FNZ_OK) {
+    fnz_arrays_destroy(*out);
+    *out = NULL;
+  }
+  return status;
+}
+
+/* --- writing -----------------------------------------------------------------------------------
+ */
+typedef struct place {
+  const fnz_array *array;
+  size_t index;
+} place;
+
+static int by_width(const void *a, const void *b) {
+  const place *x = a, *y = b;
+  size_t wx = fnz_dtype_get_info(x->array->dtype)->bytes;
+  size_t wy = fnz_dtype_get_info(y->array->dtype)->bytes;
+  if (wx != wy)
+    return wx > wy ? -1 : 1;
+  return x->index < y->index ? -1 : 1;
+}
+
+static fnz_status put_shape(fnz_context *ctx, const fnz_array *a, fnz_buffer *out) {
+  for (uint32_t i = 0; i < a->rank; i++)
+    FNZ_TRY(fnzi_printf(ctx, out, "%s%lld", i ? "," : "", (long long)a->sizes[i]));
+  return FNZ_OK;
+}
+
+static fnz_status put_entry(fnz_context *ctx, const fnz_array *a, size_t offset, fnz_buffer *out) {
+  const char *dtype = fnz_dtype_get_info(a->dtype)->safetensors;
+  if (!*dtype)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, a->name,
+                     "safetensors files have no element type %s",
+                     fnz_dtype_get_info(a->dtype)->name);
+  FNZ_TRY(fnzi_json_put_string(ctx, out, a->name, strlen(a->name)));
+  FNZ_TRY(fnzi_printf(ctx, out, ":{\"dtype\":\"%s\",\"shape\":[", dtype));
+  FNZ_TRY(put_shape(ctx, a, out));
+  return fnzi_printf(ctx, out, "],\"data_offsets\":[%zu,%zu]}", offset, offset + a->bytes);
+}
+
+static fnz_status put_header(fnz_context *ctx, const place *places, size_t count, fnz_buffer *out) {
+  size_t offset = 0;
+  FNZ_TRY(fnzi_put(ctx, out, "\0\0\0\0\0\0\0\0{", LENGTH_BYTES + 1));
+  for (size_t i = 0; i < count; i++) {
+    FNZ_TRY(fnzi_put_text(ctx, out, i ? "," : ""));
+    FNZ_TRY(put_entry(ctx, places[i].array, offset, out));
+    offset += places[i].array->bytes;
+  }
+  FNZ_TRY(fnzi_put_text(ctx, out, "}"));
+  while (out->size % 8)
+    FNZ_TRY(fnzi_put_text(ctx, out, " "));
+  for (int i = 0; i < LENGTH_BYTES; i++)
+    out->data[i] = (char)((uint64_t)(out->size - LENGTH_BYTES) >> 8 * i & 0xff);
+  return FNZ_OK;
+}
+
+static fnz_status write_file(fnzi_arena *arena, const fnz_arrays *arrays, fnz_buffer *out) {
+  size_t count = fnz_arrays_count(arrays);
+  place *places;
+  FNZI_NEW(arena, count, &places);
+  for (size_t i = 0; i < count; i++)
+    places[i] = (place){fnz_arrays_at(arrays, i), i};
+  qsort(places, count, sizeof *places, by_width);
+  FNZ_TRY(put_header(arena->ctx, places, count, out));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_put(arena->ctx, out, places[i].array->data, places[i].array->bytes));
+  return FNZ_OK;
+}
+
+fnz_status fnz_arrays_write_safetensors(fnz_context *ctx, const fnz_arrays *arrays,
+                                        fnz_buffer *out) {
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  *out = (fnz_buffer){NULL, 0, 0};
+  fnz_status status = write_file(&arena, arrays, out);
+  fnzi_arena_free(&arena);
+  return status;
+}

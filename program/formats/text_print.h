@@ -1,0 +1,37 @@
+/* text_print.h - what the two halves of the text writer share. text_print.c writes names, types and
+ * arguments, text_write.c everything around them. */
+#ifndef FNZI_TEXT_PRINT_H
+#define FNZI_TEXT_PRINT_H
+
+#include "program/formats/text.h"
+
+typedef struct fnzi_printer {
+  fnz_context *ctx;
+  const fnz_program *p;
+  fnz_buffer *out;
+  uint32_t graph;
+  size_t line;      /* where the current line starts, in bytes of `out` */
+  fnzi_map sources; /* long source text -> number */
+  fnzi_map regions; /* name of a graph -> how many have it */
+} fnzi_printer;
+
+FNZ_MUST_CHECK fnz_status fnzi_print(fnzi_printer *w, const char *text);
+/* With quotes and escapes. */
+FNZ_MUST_CHECK fnz_status fnzi_print_quoted(fnzi_printer *w, const char *s);
+/* Bare when it has only letters, digits, underscores and `extra`; else quoted. */
+FNZ_MUST_CHECK fnz_status fnzi_print_name(fnzi_printer *w, const char *name, const char *extra);
+FNZ_MUST_CHECK fnz_status fnzi_print_identifier(fnzi_printer *w, const char *name);
+/* A comma, and a new line when this one is long. */
+FNZ_MUST_CHECK fnz_status fnzi_print_comma(fnzi_printer *w);
+FNZ_MUST_CHECK fnz_status fnzi_print_line_end(fnzi_printer *w);
+
+FNZ_MUST_CHECK fnz_status fnzi_print_tensor_type(fnzi_printer *w, const fnz_geometry *g);
+
+/* What is no list: an argument; or a value with its type. */
+typedef fnz_status fnzi_item_printer(fnzi_printer *w, const fnz_arg *arg);
+fnzi_item_printer fnzi_print_use, fnzi_print_definition;
+/* An argument with the lists in it. */
+FNZ_MUST_CHECK fnz_status fnzi_print_tree(fnzi_printer *w, const fnz_arg *arg,
+                                          fnzi_item_printer *item);
+
+#endif

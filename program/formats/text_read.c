@@ -1,0 +1,454 @@
+/* text_read.c - a program from text (docs/text-format.md).
+ *
+ * One pass over the tokens, without recursion; before it, a look at all lines that finds the names
+ * of the regions, lines that are too long, and bytes that are not UTF-8. The verifier does the
+ * rest. */
+#include "program/formats/text_read.h"
+
+/* --- before the first token ------------------------------------------------------------------ */
+static fnz_status add_region(fnzi_parser *r, fnzi_lexer *x) {
+  const char *name;
+  uint64_t there;
+  FNZ_TRY(fnzi_lexer_next(x)); /* the word "graph" */
+  FNZ_TRY(fnzi_lexer_next(x));
+  FNZ_TRY(fnzi_intern(r->p, x->text, x->size, &name));
+  r->nregions++;
+  bool is_taken = fnzi_map_get(&r->regions, name, x->size, &there);
+  return fnzi_map_set(&r->regions, name, x->size, is_taken ? 0 : r->nregions);
+}
+
+static fnz_status scan_region(fnzi_parser *r, const char *line, const char *end, size_t number) {
+  fnzi_lexer x;
+  fnzi_lexer_start(&x, r->ctx, line, (size_t)(end - line));
+  x.line = number;
+  fnz_status status = add_region(r, &x);
+  fnzi_lexer_end(&x);
+  return status;
+}
+
+static fnz_status scan_lines(fnzi_parser *r, const char *text, size_t size) {
+  size_t number = 1;
+  for (const char *line = text, *end = text + size; line < end; number++) {
+    const char *newline = memchr(line, '\n', (size_t)(end - line));
+    const char *stop = newline ? newline : end;
+    r->x.line = number;
+    r->x.token = r->x.line_start = line;
+    if (stop - line > FNZI_MAX_LINE)
+      return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "a line of more than %d bytes", FNZI_MAX_LINE);
+    if (!fnzi_is_utf8(line, (size_t)(stop - line)))
+      return fnzi_lexer_fail(&r->x, FNZ_CLASS_ENCODING, "the line is not UTF-8");
+    if (stop - line > 6 && memcmp(line, "graph ", 6) == 0)
+      FNZ_TRY(scan_region(r, line, stop, number));
+    line = stop + 1;
+  }
+  return FNZ_OK;
+}
+
+/* --- declarations ---------------------------------------------------------------------------- */
+static fnz_status parse_symbol(fnzi_parser *r) {
+  const char *text;
+  int64_t hint = 0;
+  bool has_hint;
+  uint32_t index;
+  FNZ_TRY(fnzi_parse_name(r, &text));
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, "=", &has_hint));
+  if (has_hint)
+    FNZ_TRY(fnzi_parse_int(r, &hint));
+  return fnzi_symbol_add(r->p, text, has_hint, hint, &index);
+}
+
+static fnz_status parse_bound(fnzi_parser *r, int64_t *bound) {
+  return r->x.kind == FNZI_TOKEN_INT ? fnzi_parse_int(r, bound) : FNZ_OK;
+}
+
+static fnz_status parse_range(fnzi_parser *r) {
+  const char *symbol;
+  int64_t min = INT64_MIN, max = INT64_MAX;
+  FNZ_TRY(fnzi_parse_name(r, &symbol));
+  FNZ_TRY(parse_bound(r, &min));
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, ".."));
+  FNZ_TRY(parse_bound(r, &max));
+  return fnzi_range_add(r->p, symbol, min, max);
+}
+
+static fnz_status parse_operator(fnzi_parser *r) {
+  const char *schema;
+  const fnz_op *op;
+  FNZ_TRY(fnzi_parse_string(r, &schema));
+  return fnzi_lexer_at(&r->x, fnzi_custom_op_add(r->p, schema, &op));
+}
+
+static fnz_status parse_weight(fnzi_parser *r) {
+  const char *name;
+  const fnz_geometry *geometry;
+  FNZ_TRY(fnzi_parse_string(r, &name));
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, ":"));
+  FNZ_TRY(fnzi_parse_tensor_type(r, &geometry));
+  return fnzi_lexer_at(&r->x, fnzi_weight_add(r->p, name, NULL, geometry));
+}
+
+static fnz_status parse_source(fnzi_parser *r) {
+  const char *text;
+  int64_t number;
+  FNZ_TRY(fnzi_parse_int(r, &number));
+  if (number != (int64_t)r->sources.count + 1)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_SYNTAX, "source %lld; they are numbered 1, 2, ...",
+                           (long long)number);
+  FNZ_TRY(fnzi_parse_string(r, &text));
+  FNZI_PUSH(r->ctx, &r->sources, text);
+  return FNZ_OK;
+}
+
+static fnz_status parse_declarations(fnzi_parser *r) {
+  static const struct {
+    const char *word;
+    fnz_status (*parse)(fnzi_parser *r);
+  } rows[] = {{"symbol", parse_symbol},
+              {"range", parse_range},
+              {"operator", parse_operator},
+              {"weight", parse_weight},
+              {"source", parse_source}};
+  bool found = true;
+  while (found) {
+    found = false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows && !found; i++) {
+      FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, rows[i].word, &found));
+      if (found)
+        FNZ_TRY(rows[i].parse(r));
+    }
+  }
+  return FNZ_OK;
+}
+
+/* "8.20" is two numbers, not a fraction. */
+static fnz_status parse_schema_version(fnzi_parser *r) {
+  int *parts[] = {&r->p->schema_major, &r->p->schema_minor}, part = 0;
+  if (r->x.kind != FNZI_TOKEN_FLOAT || r->x.size > 9)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_SYNTAX, "expected a schema version such as 8.20");
+  for (size_t i = 0; i < r->x.size; i++) {
+    if (r->x.text[i] == '.')
+      part = 1;
+    else if (r->x.text[i] >= '0' && r->x.text[i] <= '9')
+      *parts[part] = *parts[part] * 10 + (r->x.text[i] - '0');
+    else
+      return fnzi_lexer_fail(&r->x, FNZ_CLASS_SYNTAX, "expected a schema version such as 8.20");
+  }
+  return fnzi_lexer_next(&r->x);
+}
+
+static fnz_status parse_head(fnzi_parser *r) {
+  int64_t version;
+  bool found;
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "fnz"));
+  FNZ_TRY(fnzi_parse_int(r, &version));
+  if (version != FNZI_TEXT_VERSION)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_VERSION, "text form %lld; this release reads %d",
+                           (long long)version, FNZI_TEXT_VERSION);
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "torch", &found));
+  if (found)
+    FNZ_TRY(fnzi_parse_string(r, &r->p->torch_version));
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "schema", &found));
+  return found ? parse_schema_version(r) : FNZ_OK;
+}
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+/* `name=` in front of an argument. */
+static bool at_keyword(const fnzi_parser *r) {
+  return (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING) &&
+         fnzi_lexer_peek(&r->x) == '=';
+}
+
+static fnz_status parse_keyword(fnzi_parser *r, const char **out) {
+  *out = "";
+  if (!at_keyword(r))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_parse_name(r, out));
+  return fnzi_expect(r, FNZI_TOKEN_PUNCT, "=");
+}
+
+static fnz_status find_parameter(fnzi_parser *r, const fnz_op *op, const char *keyword,
+                                 size_t *position, size_t *out) {
+  int k = keyword[0] ? fnzi_op_param(op, keyword) : (int)(*position)++;
+  if (k < 0)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%s has no argument \"%s\"", fnz_op_name(op),
+                           keyword);
+  if (k >= op->nparams || (!keyword[0] && op->params[k].keyword_only))
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%s has only %d arguments without name",
+                           fnz_op_name(op), k);
+  if (r->args.data[k].tag != FNZ_ARG_DEFAULT)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_DUPLICATE, "argument \"%s\" is given twice",
+                           op->params[k].name);
+  *position = keyword[0] ? op->nparams : *position;
+  *out = (size_t)k;
+  return FNZ_OK;
+}
+
+static fnz_status parse_op_arg(fnzi_parser *r, const fnz_op *op, size_t *position) {
+  const char *keyword;
+  size_t k = 0;
+  FNZ_TRY(parse_keyword(r, &keyword));
+  FNZ_TRY(find_parameter(r, op, keyword, position, &k));
+  return fnzi_parse_tree(r, fnzi_parse_use, &r->args.data[k]);
+}
+
+static fnz_status parse_plain_arg(fnzi_parser *r) {
+  const char *keyword;
+  fnz_arg arg;
+  FNZ_TRY(parse_keyword(r, &keyword));
+  FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_use, &arg));
+  FNZI_PUSH(r->ctx, &r->args, arg);
+  FNZI_PUSH(r->ctx, &r->names, keyword);
+  return FNZ_OK;
+}
+
+static fnz_status parse_args(fnzi_parser *r, const fnz_op *op) {
+  size_t position = 0;
+  r->args.count = r->names.count = 0;
+  while (op && r->args.count < op->nparams)
+    FNZI_PUSH(r->ctx, &r->args, ((fnz_arg){.tag = FNZ_ARG_DEFAULT}));
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
+  bool more = !fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, ")");
+  while (more) {
+    FNZ_TRY(op ? parse_op_arg(r, op, &position) : parse_plain_arg(r));
+    FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, ",", &more));
+  }
+  return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
+}
+
+static fnz_status parse_results(fnzi_parser *r) {
+  bool is_word = r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING;
+  bool more = !is_word || fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "None");
+  r->args.count = 0;
+  if (!more)
+    return FNZ_OK;
+  while (more) {
+    fnz_arg result;
+    FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_result, &result));
+    FNZI_PUSH(r->ctx, &r->args, result);
+    FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, ",", &more));
+  }
+  return fnzi_expect(r, FNZI_TOKEN_PUNCT, "=");
+}
+
+static fnz_status find_target(fnzi_parser *r, fnzi_node *node) {
+  FNZ_TRY(fnzi_token_text(r, &node->target));
+  node->op = fnzi_op_find(r->p, node->target);
+  if (node->op)
+    node->target = fnz_op_name(node->op);
+  else if (!fnzi_is_higher_order(node->target))
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_UNSUPPORTED,
+                           "there is no operator %s; declare it with operator \"schema\"",
+                           node->target);
+  return FNZ_OK;
+}
+
+static fnz_status parse_target(fnzi_parser *r, fnzi_node *node) {
+  const char *name;
+  if (r->x.size > FNZI_MAX_OP_NAME)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "the name of an operator has more than %d bytes",
+                           FNZI_MAX_OP_NAME);
+  if (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING)
+    FNZ_TRY(find_target(r, node));
+  return fnzi_parse_name(r, &name);
+}
+
+static fnz_status keep_args(fnzi_parser *r, fnz_arg **out, uint32_t *count) {
+  if (r->args.count > FNZI_MAX_ARGS)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "%zu arguments or results; at most %d",
+                           r->args.count, FNZI_MAX_ARGS);
+  FNZI_NEW(&r->p->arena, r->args.count, out);
+  if (r->args.count)
+    memcpy(*out, r->args.data, r->args.count * sizeof **out);
+  *count = (uint32_t)r->args.count;
+  return FNZ_OK;
+}
+
+/* The names of the arguments, when there is one. */
+static fnz_status keep_names(fnzi_parser *r, fnzi_node *node) {
+  const char **names;
+  bool is_named = false;
+  for (size_t i = 0; i < r->names.count; i++)
+    is_named = is_named || r->names.data[i][0];
+  if (!is_named)
+    return FNZ_OK;
+  FNZI_NEW(&r->p->arena, r->names.count, &names);
+  memcpy(names, r->names.data, r->names.count * sizeof *names);
+  node->arg_names = names;
+  return FNZ_OK;
+}
+
+static fnz_status parse_place(fnzi_parser *r, fnzi_node *node) {
+  int64_t number;
+  if (r->x.kind == FNZI_TOKEN_STRING)
+    return fnzi_parse_string(r, &node->source);
+  FNZ_TRY(fnzi_parse_int(r, &number));
+  if (number < 1 || number > (int64_t)r->sources.count)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_REF, "there is no source %lld", (long long)number);
+  node->source = r->sources.data[number - 1];
+  return FNZ_OK;
+}
+
+static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node) {
+  bool found;
+  node->source = "";
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "at", &found));
+  if (found)
+    FNZ_TRY(parse_place(r, node));
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "meta", &found));
+  return found ? fnzi_parse_string(r, &node->metadata) : FNZ_OK;
+}
+
+/* The arrays are made here, in the arena, so the node takes them as they are. */
+static fnz_status parse_node(fnzi_parser *r) {
+  fnzi_node node = {0};
+  uint32_t index;
+  FNZ_TRY(parse_results(r));
+  FNZ_TRY(keep_args(r, &node.outputs, &node.noutputs));
+  FNZ_TRY(parse_target(r, &node));
+  FNZ_TRY(parse_args(r, node.op));
+  FNZ_TRY(keep_args(r, &node.args, &node.nargs));
+  FNZ_TRY(keep_names(r, &node));
+  FNZ_TRY(parse_notes(r, &node));
+  return fnzi_node_append(r->p, r->graph, &node, &index);
+}
+
+/* --- graphs ---------------------------------------------------------------------------------- */
+static const char *own_name(const fnzi_parser *r, const fnz_arg *arg) {
+  return fnzi_is_reference(arg) ? fnzi_value_at(r->p, r->graph, arg->u.value)->name : "";
+}
+
+/* One of the words of a table of kinds; 0, "user", when there is none. */
+static fnz_status parse_kind(fnzi_parser *r, const char *const *names, int count, int *out) {
+  bool found = false;
+  *out = 0;
+  for (int i = 0; i < count && !found; i++) {
+    FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, names[i], &found));
+    if (found)
+      *out = i;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status parse_input(fnzi_parser *r) {
+  fnz_arg arg;
+  int kind;
+  FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_input, &arg));
+  FNZI_PUSH(r->ctx, &r->args, arg);
+  if (r->graph)
+    return FNZ_OK;
+  fnz_input_spec spec = {.target = own_name(r, &arg)};
+  FNZ_TRY(parse_kind(r, fnzi_input_kind_names, FNZ_INPUT_KIND_COUNT, &kind));
+  spec.kind = (fnz_input_kind)kind;
+  if (r->x.kind == FNZI_TOKEN_STRING)
+    FNZ_TRY(fnzi_parse_string(r, &spec.target));
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "persistent", &spec.persistent));
+  FNZI_PUSH(r->ctx, &r->inputs, spec);
+  return FNZ_OK;
+}
+
+static fnz_status parse_output(fnzi_parser *r) {
+  fnz_arg arg;
+  int kind;
+  FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_use, &arg));
+  FNZI_PUSH(r->ctx, &r->args, arg);
+  if (r->graph)
+    return FNZ_OK;
+  fnz_output_spec spec = {0};
+  FNZ_TRY(parse_kind(r, fnzi_output_kind_names, FNZ_OUTPUT_KIND_COUNT, &kind));
+  spec.kind = (fnz_output_kind)kind;
+  if (r->x.kind == FNZI_TOKEN_STRING)
+    FNZ_TRY(fnzi_parse_string(r, &spec.target));
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "metadata", &spec.metadata));
+  FNZI_PUSH(r->ctx, &r->outputs, spec);
+  return FNZ_OK;
+}
+
+/* Items with commas up to `close`; they are left in r->args. */
+static fnz_status parse_series(fnzi_parser *r, const char *close,
+                               fnz_status (*item)(fnzi_parser *r)) {
+  bool more = !fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, close);
+  r->args.count = 0;
+  while (more) {
+    FNZ_TRY(item(r));
+    FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, ",", &more));
+  }
+  return fnzi_expect(r, FNZI_TOKEN_PUNCT, close);
+}
+
+static fnz_status parse_inputs(fnzi_parser *r) {
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
+  FNZ_TRY(parse_series(r, ")", parse_input));
+  FNZ_TRY(fnzi_graph_set_inputs(r->p, r->graph, r->args.count));
+  if (!r->args.count)
+    return FNZ_OK;
+  memcpy(fnzi_graph_at(r->p, r->graph)->inputs, r->args.data, r->args.count * sizeof(fnz_arg));
+  if (!r->graph)
+    memcpy(r->p->inputs, r->inputs.data, r->inputs.count * sizeof *r->inputs.data);
+  return FNZ_OK;
+}
+
+static fnz_status parse_outputs(fnzi_parser *r) {
+  FNZ_TRY(
+      fnzi_accept(r, FNZI_TOKEN_WORD, "single", &fnzi_graph_at(r->p, r->graph)->returns_single));
+  FNZ_TRY(parse_series(r, "}", parse_output));
+  FNZ_TRY(fnzi_graph_set_outputs(r->p, r->graph, r->args.count));
+  if (!r->args.count)
+    return FNZ_OK;
+  memcpy(fnzi_graph_at(r->p, r->graph)->outputs, r->args.data, r->args.count * sizeof(fnz_arg));
+  if (!r->graph)
+    memcpy(r->p->outputs, r->outputs.data, r->outputs.count * sizeof *r->outputs.data);
+  return FNZ_OK;
+}
+
+static fnz_status parse_graph(fnzi_parser *r, const char *name) {
+  bool is_end;
+  FNZ_TRY(fnzi_graph_add(r->p, name, &r->graph));
+  r->tags.count = 0;
+  FNZ_TRY(parse_inputs(r));
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "{"));
+  for (;;) {
+    FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "return", &is_end));
+    if (is_end)
+      return parse_outputs(r);
+    FNZ_TRY(parse_node(r));
+  }
+}
+
+static fnz_status parse_regions(fnzi_parser *r) {
+  const char *name;
+  while (r->x.kind != FNZI_TOKEN_END) {
+    FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "graph"));
+    FNZ_TRY(fnzi_parse_name(r, &name));
+    FNZ_TRY(parse_graph(r, name));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status parse_text(fnzi_parser *r, const char *text, size_t size) {
+  FNZ_TRY(scan_lines(r, text, size));
+  fnzi_lexer_start(&r->x, r->ctx, text, size);
+  FNZ_TRY(fnzi_lexer_next(&r->x));
+  FNZ_TRY(parse_head(r));
+  FNZ_TRY(parse_declarations(r));
+  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_WORD, "program"));
+  FNZ_TRY(parse_graph(r, ""));
+  return parse_regions(r);
+}
+
+fnz_status fnzi_read_text(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out) {
+  fnzi_parser r = {.ctx = ctx, .p = out};
+  fnzi_map_init(&r.regions, ctx);
+  fnzi_lexer_start(&r.x, ctx, bytes, size);
+  fnz_status status = parse_text(&r, bytes, size);
+  fnzi_lexer_end(&r.x);
+  fnzi_map_free(&r.regions);
+  fnz_buffer_free(ctx, &r.name);
+  FNZI_VEC_FREE(ctx, &r.tags);
+  FNZI_VEC_FREE(ctx, &r.items);
+  FNZI_VEC_FREE(ctx, &r.args);
+  FNZI_VEC_FREE(ctx, &r.names);
+  FNZI_VEC_FREE(ctx, &r.sources);
+  FNZI_VEC_FREE(ctx, &r.inputs);
+  FNZI_VEC_FREE(ctx, &r.outputs);
+  return status;
+}

@@ -1,0 +1,249 @@
+/* text_write.c - a program as text that people read, type and diff (docs/text-format.md).
+ *
+ * What is usual is left out: contiguous strides, offset 0, defaults of the schema, the kind "user".
+ * What is left out comes back the same. Long source notes are listed once and referred to by
+ * number. */
+#include "program/formats/text_print.h"
+
+enum { SHORT_SOURCE = 48 };
+
+/* --- nodes ----------------------------------------------------------------------------------- */
+/* By position as long as nothing was left out before it. */
+static fnz_status put_op_args(fnzi_printer *w, const fnzi_node *n) {
+  bool by_name = false, first = true;
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    by_name = by_name || n->args[i].tag == FNZ_ARG_DEFAULT || n->op->params[i].keyword_only;
+    if (n->args[i].tag == FNZ_ARG_DEFAULT)
+      continue;
+    if (!first)
+      FNZ_TRY(fnzi_print_comma(w));
+    first = false;
+    if (by_name)
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "%s=", n->op->params[i].name));
+    FNZ_TRY(fnzi_print_tree(w, &n->args[i], fnzi_print_use));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_plain_args(fnzi_printer *w, const fnzi_node *n) {
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    const char *name = n->arg_names ? n->arg_names[i] : "";
+    if (i)
+      FNZ_TRY(fnzi_print_comma(w));
+    if (name[0]) {
+      FNZ_TRY(fnzi_print_identifier(w, name));
+      FNZ_TRY(fnzi_print(w, "="));
+    }
+    FNZ_TRY(fnzi_print_tree(w, &n->args[i], fnzi_print_use));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_results(fnzi_printer *w, const fnzi_node *n) {
+  for (uint32_t i = 0; i < n->noutputs; i++) {
+    if (i)
+      FNZ_TRY(fnzi_print_comma(w));
+    FNZ_TRY(fnzi_print_tree(w, &n->outputs[i], fnzi_print_definition));
+  }
+  return n->noutputs ? fnzi_print(w, " = ") : FNZ_OK;
+}
+
+static fnz_status put_notes(fnzi_printer *w, const fnzi_node *n) {
+  uint64_t number;
+  if (n->source[0]) {
+    FNZ_TRY(fnzi_print(w, "  at "));
+    if (fnzi_map_get(&w->sources, n->source, strlen(n->source), &number))
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "%llu", (unsigned long long)number));
+    else
+      FNZ_TRY(fnzi_print_quoted(w, n->source));
+  }
+  if (!n->metadata)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_print(w, "  meta "));
+  return fnzi_print_quoted(w, n->metadata);
+}
+
+static fnz_status put_node(fnzi_printer *w, const fnzi_node *n) {
+  FNZ_TRY(fnzi_print(w, "  "));
+  FNZ_TRY(put_results(w, n));
+  FNZ_TRY(fnzi_print_name(w, n->target, ".:"));
+  FNZ_TRY(fnzi_print(w, "("));
+  FNZ_TRY(n->op ? put_op_args(w, n) : put_plain_args(w, n));
+  FNZ_TRY(fnzi_print(w, ")"));
+  FNZ_TRY(put_notes(w, n));
+  return fnzi_print_line_end(w);
+}
+
+/* --- graphs ---------------------------------------------------------------------------------- */
+static bool names_itself(fnzi_printer *w, const fnz_arg *arg, const char *target) {
+  return fnzi_is_reference(arg) && strcmp(fnzi_value_at(w->p, 0, arg->u.value)->name, target) == 0;
+}
+
+static fnz_status put_input_spec(fnzi_printer *w, uint32_t k) {
+  const fnz_input_spec *in = &w->p->inputs[k];
+  if (in->kind != FNZ_INPUT_USER)
+    FNZ_TRY(fnzi_printf(w->ctx, w->out, " %s", fnzi_input_kind_names[in->kind]));
+  if (!names_itself(w, &w->p->graphs.data[0].inputs[k], in->target)) {
+    FNZ_TRY(fnzi_print(w, " "));
+    FNZ_TRY(fnzi_print_quoted(w, in->target));
+  }
+  return in->persistent ? fnzi_print(w, " persistent") : FNZ_OK;
+}
+
+static fnz_status put_output_spec(fnzi_printer *w, uint32_t k) {
+  const fnz_output_spec *out = &w->p->outputs[k];
+  if (out->kind != FNZ_OUTPUT_USER)
+    FNZ_TRY(fnzi_printf(w->ctx, w->out, " %s", fnzi_output_kind_names[out->kind]));
+  if (out->target) {
+    FNZ_TRY(fnzi_print(w, " "));
+    FNZ_TRY(fnzi_print_quoted(w, out->target));
+  }
+  return out->metadata ? fnzi_print(w, " metadata") : FNZ_OK;
+}
+
+static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
+  FNZ_TRY(fnzi_print(w, "("));
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    FNZ_TRY(fnzi_print(w, k ? ",\n  " : "\n  "));
+    w->line = w->out->size;
+    FNZ_TRY(fnzi_print_tree(w, &g->inputs[k], fnzi_print_definition));
+    if (w->graph == 0)
+      FNZ_TRY(put_input_spec(w, k));
+  }
+  FNZ_TRY(fnzi_print(w, ")\n{"));
+  return fnzi_print_line_end(w);
+}
+
+static fnz_status put_return(fnzi_printer *w, const fnzi_graph *g) {
+  FNZ_TRY(fnzi_print(w, g->returns_single ? "  return single" : "  return"));
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    FNZ_TRY(k ? fnzi_print_comma(w) : fnzi_print(w, " "));
+    FNZ_TRY(fnzi_print_tree(w, &g->outputs[k], fnzi_print_use));
+    if (w->graph == 0)
+      FNZ_TRY(put_output_spec(w, k));
+  }
+  FNZ_TRY(fnzi_print(w, "\n}"));
+  return fnzi_print_line_end(w);
+}
+
+static fnz_status put_graph(fnzi_printer *w, uint32_t index) {
+  const fnzi_graph *g = fnzi_graph_at(w->p, w->graph = index);
+  if (index == 0)
+    FNZ_TRY(fnzi_print(w, "program"));
+  else {
+    FNZ_TRY(fnzi_print(w, "\ngraph "));
+    FNZ_TRY(fnzi_print_identifier(w, g->name));
+  }
+  FNZ_TRY(put_inputs(w, g));
+  for (size_t k = 0; k < g->nodes.count; k++)
+    FNZ_TRY(put_node(w, &g->nodes.data[k]));
+  return put_return(w, g);
+}
+
+/* --- what comes before the program ----------------------------------------------------------- */
+static fnz_status put_head(fnzi_printer *w) {
+  FNZ_TRY(fnzi_printf(w->ctx, w->out, "fnz %d", FNZI_TEXT_VERSION));
+  if (w->p->torch_version[0]) {
+    FNZ_TRY(fnzi_print(w, " torch "));
+    FNZ_TRY(fnzi_print_quoted(w, w->p->torch_version));
+  }
+  if (w->p->schema_major || w->p->schema_minor)
+    FNZ_TRY(fnzi_printf(w->ctx, w->out, " schema %d.%d", w->p->schema_major, w->p->schema_minor));
+  return fnzi_print_line_end(w);
+}
+
+static fnz_status put_symbols(fnzi_printer *w) {
+  for (size_t i = 1; i < w->p->symbols.count; i++) {
+    const fnzi_symbol *s = &w->p->symbols.data[i];
+    FNZ_TRY(fnzi_print(w, "symbol "));
+    FNZ_TRY(fnzi_print_identifier(w, s->text));
+    if (s->has_hint)
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, " = %lld", (long long)s->hint));
+    FNZ_TRY(fnzi_print_line_end(w));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_ranges(fnzi_printer *w) {
+  for (size_t i = 0; i < w->p->ranges.count; i++) {
+    const fnzi_range *r = &w->p->ranges.data[i];
+    FNZ_TRY(fnzi_print(w, "range "));
+    FNZ_TRY(fnzi_print_identifier(w, r->symbol));
+    FNZ_TRY(fnzi_print(w, " "));
+    if (r->min != INT64_MIN)
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "%lld", (long long)r->min));
+    FNZ_TRY(fnzi_print(w, ".."));
+    if (r->max != INT64_MAX)
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "%lld", (long long)r->max));
+    FNZ_TRY(fnzi_print_line_end(w));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_declarations(fnzi_printer *w) {
+  for (size_t i = 0; i < w->p->custom_ops.count; i++) {
+    FNZ_TRY(fnzi_print(w, "operator "));
+    FNZ_TRY(fnzi_print_quoted(w, fnz_op_schema(w->p->custom_ops.data[i])));
+    FNZ_TRY(fnzi_print_line_end(w));
+  }
+  for (size_t i = 0; i < w->p->weights.count; i++) {
+    FNZ_TRY(fnzi_print(w, "weight "));
+    FNZ_TRY(fnzi_print_quoted(w, w->p->weights.data[i].name));
+    FNZ_TRY(fnzi_print(w, ": "));
+    FNZ_TRY(fnzi_print_tensor_type(w, w->p->weights.data[i].geometry));
+    FNZ_TRY(fnzi_print_line_end(w));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_source(fnzi_printer *w, const char *source, uint64_t *next) {
+  uint64_t there;
+  size_t size = strlen(source);
+  bool is_short = size <= SHORT_SOURCE && !memchr(source, '\n', size);
+  if (is_short || fnzi_map_get(&w->sources, source, size, &there))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_map_set(&w->sources, source, size, *next));
+  FNZ_TRY(fnzi_printf(w->ctx, w->out, "source %llu ", (unsigned long long)(*next)++));
+  FNZ_TRY(fnzi_print_quoted(w, source));
+  return fnzi_print_line_end(w);
+}
+
+static fnz_status put_sources(fnzi_printer *w) {
+  uint64_t next = 1;
+  for (size_t i = 0; i < w->p->graphs.count; i++)
+    for (size_t k = 0; k < w->p->graphs.data[i].nodes.count; k++)
+      FNZ_TRY(put_source(w, w->p->graphs.data[i].nodes.data[k].source, &next));
+  return FNZ_OK;
+}
+
+static fnz_status count_regions(fnzi_printer *w) {
+  for (size_t i = 1; i < w->p->graphs.count; i++) {
+    uint64_t count = 0;
+    const char *name = w->p->graphs.data[i].name;
+    fnzi_map_get(&w->regions, name, strlen(name), &count);
+    FNZ_TRY(fnzi_map_set(&w->regions, name, strlen(name), count + 1));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_program(fnzi_printer *w) {
+  FNZ_TRY(count_regions(w));
+  FNZ_TRY(put_head(w));
+  FNZ_TRY(put_symbols(w));
+  FNZ_TRY(put_ranges(w));
+  FNZ_TRY(put_declarations(w));
+  FNZ_TRY(put_sources(w));
+  for (uint32_t i = 0; i < w->p->graphs.count; i++)
+    FNZ_TRY(put_graph(w, i));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_write_text(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
+  fnzi_printer w = {.ctx = ctx, .p = p, .out = out};
+  fnzi_map_init(&w.sources, ctx);
+  fnzi_map_init(&w.regions, ctx);
+  fnz_status status = put_program(&w);
+  fnzi_map_free(&w.sources);
+  fnzi_map_free(&w.regions);
+  return status;
+}

@@ -1,0 +1,345 @@
+/* zip.c - archives, in two layers.
+ *
+ * `scan` walks the central directory itself and refuses everything that two programs could read
+ * differently: a second end record, overlapping or unordered entries, odd names. libzip then checks
+ * the local headers (ZIP_CHECKCONS), inflates, and compares CRCs. libzip alone is not enough: it
+ * accepts overlapping entries and turns zero bytes in names into spaces. */
+#include "program/formats/zip.h"
+
+#include <zip.h>
+
+enum {
+  END_BYTES = 22,
+  LOCATOR_BYTES = 20,
+  END64_BYTES = 56,
+  ENTRY_BYTES = 46,
+  LOCAL_BYTES = 30,
+  MAX_COMMENT = 65535,
+  MAX_ENTRIES = 1000000,
+  MAX_NAME = 1024,
+  FLAG_ENCRYPTED = 1,
+  METHOD_DEFLATE = 8,
+  EXTRA_ZIP64 = 1,
+  /* A deflated entry beyond FREE_BYTES may be MAX_RATIO times as large as its packed form. */
+  MAX_RATIO = 200,
+  FREE_BYTES = 1 << 24
+};
+
+#define SIGN_END     0x06054b50u
+#define SIGN_LOCATOR 0x07064b50u
+#define SIGN_END64   0x06064b50u
+#define SIGN_ENTRY   0x02014b50u
+#define SIGN_LOCAL   0x04034b50u
+
+/* --- little-endian numbers ---------------------------------------------------------------------
+ */
+static uint64_t get(const char *p, int bytes) {
+  uint64_t value = 0;
+  while (bytes--)
+    value = value << 8 | (unsigned char)p[bytes];
+  return value;
+}
+
+static uint32_t get16(const char *p) {
+  return (uint32_t)get(p, 2);
+}
+
+static uint32_t get32(const char *p) {
+  return (uint32_t)get(p, 4);
+}
+
+/* --- the end of the archive --------------------------------------------------------------------
+ */
+typedef struct directory {
+  const char *bytes;
+  size_t size;
+  uint64_t offset, length, count;
+} directory;
+
+static fnz_status broken(fnz_context *ctx, const char *what) {
+  return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL, "the zip archive is damaged: %s", what);
+}
+
+/* The end record is the signature whose comment reaches exactly to the end; there must be one. */
+static fnz_status find_end(fnz_context *ctx, const char *bytes, size_t size, const char **out) {
+  size_t last = size < END_BYTES ? 0 : size - END_BYTES;
+  size_t first = last > MAX_COMMENT ? last - MAX_COMMENT : 0, found = 0, any = 0;
+  for (size_t at = first; size >= END_BYTES && at <= last; at++) {
+    if (get32(bytes + at) != SIGN_END)
+      continue;
+    any++;
+    if (get16(bytes + at + 20) != last - at)
+      continue;
+    *out = bytes + at;
+    found++;
+  }
+  if (found == 1)
+    return FNZ_OK;
+  if (found)
+    return broken(ctx, "it has two end records");
+  return broken(ctx, any ? "bytes follow its end record" : "it has no end record");
+}
+
+static fnz_status read_end64(fnz_context *ctx, const char *locator, directory *d) {
+  uint64_t at = get(locator + 8, 8), room = (uint64_t)(locator - d->bytes);
+  if (room < END64_BYTES || at > room - END64_BYTES || get32(d->bytes + at) != SIGN_END64)
+    return broken(ctx, "its zip64 end record is not where it should be");
+  const char *end = d->bytes + at;
+  if (get32(end + 16) || get32(end + 20) || get32(locator + 16) > 1)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the zip archive has several disks");
+  d->count = get(end + 32, 8);
+  d->length = get(end + 40, 8);
+  d->offset = get(end + 48, 8);
+  return FNZ_OK;
+}
+
+static fnz_status read_end(fnz_context *ctx, directory *d) {
+  const char *end = NULL;
+  FNZ_TRY(find_end(ctx, d->bytes, d->size, &end));
+  if (get16(end + 4) || get16(end + 6))
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the zip archive has several disks");
+  d->count = get16(end + 10);
+  d->length = get32(end + 12);
+  d->offset = get32(end + 16);
+  uint64_t at = (uint64_t)(end - d->bytes);
+  if (at >= LOCATOR_BYTES && get32(end - LOCATOR_BYTES) == SIGN_LOCATOR)
+    FNZ_TRY(read_end64(ctx, end - LOCATOR_BYTES, d));
+  if (d->offset > at || d->length > at - d->offset)
+    return broken(ctx, "its directory is outside the file");
+  if (d->count > d->length / ENTRY_BYTES)
+    return broken(ctx, "its directory is too short for the number of entries");
+  if (d->count > MAX_ENTRIES)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%llu entries; at most %d are allowed",
+                     (unsigned long long)d->count, MAX_ENTRIES);
+  return FNZ_OK;
+}
+
+/* --- entries -----------------------------------------------------------------------------------
+ */
+typedef struct scan {
+  fnzi_zip *zip;
+  directory dir;
+  uint64_t at;      /* in the directory */
+  uint64_t covered; /* all local bytes before are taken */
+} scan;
+
+/* ".." as a whole part of a name. */
+static bool climbs(const char *name) {
+  for (const char *s = name; (s = strstr(s, "..")) != NULL; s++)
+    if ((s == name || s[-1] == '/') && (s[2] == 0 || s[2] == '/'))
+      return true;
+  return false;
+}
+
+static fnz_status check_name(fnz_context *ctx, const char *name, size_t size) {
+  if (size > MAX_NAME)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL,
+                     "an entry has a name of %zu bytes; at most %d are allowed", size, MAX_NAME);
+  if (memchr(name, 0, size) || !fnzi_is_utf8(name, size))
+    return fnzi_fail(ctx, FNZ_CLASS_ENCODING, name, "the name of the entry is not UTF-8 text");
+  if (!size || name[0] == '/' || strchr(name, '\\') || climbs(name))
+    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, name,
+                     "the name of the entry is empty, absolute, or has \"..\" or a backslash");
+  return FNZ_OK;
+}
+
+/* Replaces what the 32-bit fields could not hold by the entry's zip64 extra field. */
+static bool read_zip64(const char *extra, size_t size, uint64_t *values[], size_t count) {
+  while (size >= 4) {
+    size_t length = get16(extra + 2);
+    if (length > size - 4)
+      return false;
+    if (get16(extra) == EXTRA_ZIP64) {
+      if (length < count * 8)
+        return false;
+      for (size_t i = 0; i < count; i++)
+        *values[i] = get(extra + 4 + i * 8, 8);
+      return true;
+    }
+    extra += 4 + length;
+    size -= 4 + length;
+  }
+  return count == 0;
+}
+
+static fnz_status read_sizes(fnz_context *ctx, const char *p, fnzi_zip_entry *e, uint64_t *offset) {
+  uint64_t *values[3];
+  size_t count = 0;
+  e->packed = get32(p + 20);
+  e->size = get32(p + 24);
+  *offset = get32(p + 42);
+  if (e->size == UINT32_MAX)
+    values[count++] = &e->size;
+  if (e->packed == UINT32_MAX)
+    values[count++] = &e->packed;
+  if (*offset == UINT32_MAX)
+    values[count++] = offset;
+  if (!read_zip64(p + ENTRY_BYTES + e->name_size, get16(p + 30), values, count))
+    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, e->name, "the extra fields are damaged");
+  return FNZ_OK;
+}
+
+static fnz_status check_packing(fnz_context *ctx, const char *p, const fnzi_zip_entry *e) {
+  uint32_t method = get16(p + 10);
+  if (get16(p + 8) & FLAG_ENCRYPTED)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, e->name, "the entry is encrypted");
+  if (method != 0 && method != METHOD_DEFLATE)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, e->name,
+                     "compression method %u; only stored and deflate are read", method);
+  if (method == 0 && e->size != e->packed)
+    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, e->name, "a stored entry has two sizes");
+  if (e->size > FREE_BYTES && e->size / MAX_RATIO > e->packed)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, e->name,
+                     "%llu bytes would unpack to %llu; a ratio above %d is refused",
+                     (unsigned long long)e->packed, (unsigned long long)e->size, MAX_RATIO);
+  return FNZ_OK;
+}
+
+/* Entries must follow each other, the first one at the start of the file: no bytes are used twice
+ * and none are hidden in front. */
+static fnz_status check_place(scan *s, const fnzi_zip_entry *e, uint64_t offset) {
+  fnz_context *ctx = s->zip->ctx;
+  uint64_t end = s->dir.offset;
+  if (offset > end || end - offset < LOCAL_BYTES || get32(s->dir.bytes + offset) != SIGN_LOCAL)
+    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, e->name, "there is no entry at byte %llu",
+                     (unsigned long long)offset);
+  if (offset < s->covered || (e->index == 0 && offset != 0))
+    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, e->name,
+                     "the entry begins at byte %llu, where the one before ends at %llu",
+                     (unsigned long long)offset, (unsigned long long)s->covered);
+  const char *local = s->dir.bytes + offset;
+  uint64_t data = offset + LOCAL_BYTES + get16(local + 26) + get16(local + 28);
+  if (data > end || e->packed > end - data)
+    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, e->name,
+                     "the entry reaches into the directory, or beyond");
+  s->covered = data + e->packed;
+  return FNZ_OK;
+}
+
+static fnz_status keep_name(fnzi_zip *zip, const char *bytes, fnzi_zip_entry *e) {
+  uint64_t there;
+  FNZ_TRY(fnzi_arena_string(&zip->arena, bytes, e->name_size, &e->name));
+  FNZ_TRY(check_name(zip->ctx, e->name, e->name_size));
+  if (fnzi_map_get(&zip->names, e->name, e->name_size, &there))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_DUPLICATE, e->name, "two entries have this name");
+  return fnzi_map_set(&zip->names, e->name, e->name_size, e->index);
+}
+
+static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
+  fnzi_zip *zip = s->zip;
+  uint64_t left = s->dir.length - s->at, offset = 0;
+  const char *p = s->dir.bytes + s->dir.offset + s->at;
+  if (left < ENTRY_BYTES || get32(p) != SIGN_ENTRY)
+    return broken(zip->ctx, "its directory ends early");
+  uint64_t whole = (uint64_t)ENTRY_BYTES + get16(p + 28) + get16(p + 30) + get16(p + 32);
+  if (whole > left)
+    return broken(zip->ctx, "its directory ends inside an entry");
+  e->name_size = get16(p + 28);
+  FNZ_TRY(keep_name(zip, p + ENTRY_BYTES, e));
+  FNZ_TRY(read_sizes(zip->ctx, p, e, &offset));
+  FNZ_TRY(check_packing(zip->ctx, p, e));
+  s->at += whole;
+  return check_place(s, e, offset);
+}
+
+static fnz_status scan_directory(fnzi_zip *zip, const char *bytes, size_t size) {
+  scan s = {.zip = zip, .dir = {.bytes = bytes, .size = size}};
+  FNZ_TRY(read_end(zip->ctx, &s.dir));
+  zip->count = s.dir.count;
+  FNZI_NEW(&zip->arena, zip->count, &zip->entries);
+  for (size_t i = 0; i < zip->count; i++) {
+    zip->entries[i].index = i;
+    FNZ_TRY(scan_entry(&s, &zip->entries[i]));
+  }
+  return s.at == s.dir.length ? FNZ_OK : broken(zip->ctx, "its directory has bytes left over");
+}
+
+/* --- libzip ------------------------------------------------------------------------------------
+ */
+static fnz_status zip_failed(fnz_context *ctx, const char *name, zip_error_t *error) {
+  switch (zip_error_code_zip(error)) {
+  case ZIP_ER_MEMORY:
+    return fnzi_no_memory(ctx);
+  case ZIP_ER_MULTIDISK:
+  case ZIP_ER_COMPNOTSUPP:
+  case ZIP_ER_ENCRNOTSUPP:
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, name, "the zip archive: %s",
+                     zip_error_strerror(error));
+  default:
+    return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, name, "the zip archive is damaged: %s",
+                     zip_error_strerror(error));
+  }
+}
+
+static fnz_status open_handle(fnzi_zip *zip, const char *bytes, size_t size, zip_error_t *error) {
+  zip_source_t *source = zip_source_buffer_create(bytes, size, 0, error);
+  if (!source)
+    return zip_failed(zip->ctx, NULL, error);
+  zip->handle = zip_open_from_source(source, ZIP_RDONLY | ZIP_CHECKCONS, error);
+  if (!zip->handle) {
+    zip_source_free(source);
+    return zip_failed(zip->ctx, NULL, error);
+  }
+  if (zip_get_num_entries(zip->handle, 0) != (zip_int64_t)zip->count)
+    return broken(zip->ctx, "its directory can be read in two ways");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_zip_open(fnz_context *ctx, const char *bytes, size_t size, fnzi_zip *out) {
+  *out = (fnzi_zip){.ctx = ctx};
+  fnzi_arena_init(&out->arena, ctx);
+  fnzi_map_init(&out->names, ctx);
+  if (size < END_BYTES)
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "%zu bytes are no zip archive", size);
+  FNZ_TRY(scan_directory(out, bytes, size));
+  zip_error_t error;
+  zip_error_init(&error);
+  fnz_status status = open_handle(out, bytes, size, &error);
+  zip_error_fini(&error);
+  return status;
+}
+
+void fnzi_zip_close(fnzi_zip *zip) {
+  if (zip->handle)
+    zip_discard(zip->handle);
+  zip->handle = NULL;
+  fnzi_map_free(&zip->names);
+  fnzi_arena_free(&zip->arena);
+}
+
+const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name) {
+  uint64_t index;
+  return fnzi_map_get(&zip->names, name, strlen(name), &index) ? &zip->entries[index] : NULL;
+}
+
+/* libzip compares the CRC when it meets the end of the data, so one read more than there are bytes
+ * must come back empty. */
+static fnz_status read_all(const fnzi_zip *zip, const fnzi_zip_entry *e, zip_file_t *file,
+                           char *out) {
+  uint64_t done = 0;
+  char more;
+  while (done < e->size) {
+    zip_int64_t n = zip_fread(file, out + done, e->size - done);
+    if (n < 0)
+      return zip_failed(zip->ctx, e->name, zip_file_get_error(file));
+    if (n == 0)
+      return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name, "has %llu bytes instead of %llu",
+                       (unsigned long long)done, (unsigned long long)e->size);
+    done += (uint64_t)n;
+  }
+  zip_int64_t n = zip_fread(file, &more, 1);
+  if (n < 0)
+    return zip_failed(zip->ctx, e->name, zip_file_get_error(file));
+  return n == 0 ? FNZ_OK
+                : fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name, "has more than %llu bytes",
+                            (unsigned long long)e->size);
+}
+
+fnz_status fnzi_zip_read(const fnzi_zip *zip, const fnzi_zip_entry *entry, void *out) {
+  zip_file_t *file = zip_fopen_index(zip->handle, entry->index, 0);
+  if (!file)
+    return zip_failed(zip->ctx, entry->name, zip_get_error(zip->handle));
+  fnz_status status = read_all(zip, entry, file, out);
+  zip_fclose(file);
+  return status;
+}

@@ -1,0 +1,38 @@
+/* zip.h - the entries of a zip archive in memory. Names are keys and never become paths. */
+#ifndef FNZI_ZIP_H
+#define FNZI_ZIP_H
+
+#include "base/base.h"
+
+typedef struct fnzi_zip_entry {
+  const char *name; /* UTF-8, relative, without ".." and backslashes */
+  size_t index, name_size;
+  uint64_t size, packed; /* bytes, plain and as stored */
+} fnzi_zip_entry;
+
+/* Ends with fnzi_zip_close(). */
+typedef struct fnzi_zip {
+  fnz_context *ctx;
+  struct zip *handle; /* libzip's */
+  fnzi_arena arena;
+  fnzi_map names;
+  fnzi_zip_entry *entries; /* in the order of the directory */
+  size_t count;
+} fnzi_zip;
+
+/* Opens and checks the whole directory: exactly one end record that reaches the end of the bytes,
+ * entries one after the other without overlap, unique names, stored or deflated, not encrypted,
+ * local headers that agree. `bytes` are borrowed until fnzi_zip_close(), which must be called after
+ * a failure too. Classes: TRUNCATED, ARCHIVE, UNSUPPORTED, ENCODING, DUPLICATE, LIMIT. */
+FNZ_MUST_CHECK fnz_status fnzi_zip_open(fnz_context *ctx, const char *bytes, size_t size,
+                                        fnzi_zip *out);
+void fnzi_zip_close(fnzi_zip *zip);
+
+/* NULL when there is none. */
+const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name);
+
+/* Unpacks an entry into `out`, which has room for entry->size bytes, and checks its CRC. */
+FNZ_MUST_CHECK fnz_status fnzi_zip_read(const fnzi_zip *zip, const fnzi_zip_entry *entry,
+                                        void *out);
+
+#endif

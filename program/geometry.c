@@ -1,0 +1,99 @@
+/* geometry.c - arithmetic on sizes, strides and offsets. All of it is checked, none of it
+ * allocates. */
+#include "program/program.h"
+
+/* A size of 0 counts as 1, as in PyTorch, so that the strides say what the other sizes are. Wraps
+ * for sizes that fnzi_intern_geometry is going to refuse. */
+void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out) {
+  int64_t stride = 1;
+  for (uint32_t i = rank; i-- > 0;) {
+    out[i] = stride;
+    stride = (int64_t)((uint64_t)stride * (uint64_t)(sizes[i] ? sizes[i] : 1));
+  }
+}
+
+bool fnzi_is_contiguous(const fnz_geometry *g) {
+  int64_t expected = 1;
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (!g->sizes[i])
+      return true;
+  for (uint32_t i = g->rank; i-- > 0;) {
+    if (g->sizes[i] == 1)
+      continue;
+    if (g->strides[i] != expected)
+      return false;
+    expected *= g->sizes[i];
+  }
+  return true;
+}
+
+/* The dimensions of two or more elements, smallest stride first. */
+static uint32_t sort_dims(const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK]) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < g->rank; i++) {
+    if (g->sizes[i] < 2)
+      continue;
+    uint32_t at = count++;
+    for (; at > 0 && g->strides[order[at - 1]] > g->strides[i]; at--)
+      order[at] = order[at - 1];
+    order[at] = i;
+  }
+  return count;
+}
+
+bool fnzi_is_dense(const fnz_geometry *g) {
+  uint32_t order[FNZ_MAX_RANK], count = sort_dims(g, order);
+  int64_t expected = 1;
+  for (uint32_t k = 0; k < count; k++) {
+    if (g->strides[order[k]] != expected)
+      return false;
+    expected *= g->sizes[order[k]];
+  }
+  return true;
+}
+
+static bool same_numbers(const int64_t *a, const int64_t *b, uint32_t count) {
+  return count == 0 || memcmp(a, b, count * sizeof *a) == 0;
+}
+
+bool fnzi_same_sizes(const fnz_geometry *a, const fnz_geometry *b) {
+  return a->rank == b->rank && same_numbers(a->sizes, b->sizes, a->rank);
+}
+
+static bool same_symbols(const fnz_geometry *a, const fnz_geometry *b) {
+  for (uint32_t i = 0; i < 2 * a->rank + 1; i++)
+    if ((a->symbols ? a->symbols[i] : 0) != (b->symbols ? b->symbols[i] : 0))
+      return false;
+  return true;
+}
+
+bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b) {
+  if (a == b)
+    return true;
+  return a->dtype == b->dtype && fnzi_same_sizes(a, b) && a->offset == b->offset &&
+         a->is_conj == b->is_conj && a->is_neg == b->is_neg &&
+         same_numbers(a->strides, b->strides, a->rank) && same_symbols(a, b);
+}
+
+bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high) {
+  int64_t span, last = g->offset;
+  *low = *high = 0;
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (!g->sizes[i])
+      return true;
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (!fnzi_mul_i64(g->sizes[i] - 1, g->strides[i], &span) || !fnzi_add_i64(last, span, &last))
+      return false;
+  *low = g->offset;
+  return fnzi_add_i64(last, 1, high);
+}
+
+fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim, uint32_t rank,
+                         uint32_t *out) {
+  int64_t bound = rank ? rank : 1;
+  if (dim < -bound || dim >= bound)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL, "%s: dimension %lld is outside [%lld, %lld]",
+                     what, (long long)dim, (long long)-bound, (long long)(bound - 1));
+  *out = (uint32_t)(dim < 0 ? dim + bound : dim);
+  return FNZ_OK;
+}

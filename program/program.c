@@ -1,0 +1,165 @@
+/* program.c - a program from its first byte to its last, and what the outside may read of it. */
+#include "program/program.h"
+
+#include <stdio.h>
+
+fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out) {
+  fnz_program *p = *out = fnzi_resize(ctx, NULL, 0, sizeof *p);
+  if (!p)
+    return fnzi_no_memory(ctx);
+  *p = (fnz_program){.ctx = ctx, .torch_version = ""};
+  fnzi_arena_init(&p->arena, ctx);
+  fnzi_map_init(&p->strings, ctx);
+  fnzi_map_init(&p->geometries, ctx);
+  fnzi_map_init(&p->symbol_index, ctx);
+  fnzi_map_init(&p->weight_index, ctx);
+  fnzi_map_init(&p->op_index, ctx);
+  return FNZ_OK;
+}
+
+static void free_graphs(fnz_program *p) {
+  for (size_t i = 0; i < p->graphs.count; i++) {
+    fnzi_graph *g = &p->graphs.data[i];
+    fnzi_map_free(&g->names);
+    fnzi_map_free(&g->stems);
+    FNZI_VEC_FREE(p->ctx, &g->values);
+    FNZI_VEC_FREE(p->ctx, &g->nodes);
+  }
+  FNZI_VEC_FREE(p->ctx, &p->graphs);
+}
+
+static void free_weights(fnz_program *p) {
+  for (size_t i = 0; i < p->weights.count; i++)
+    fnzi_blob_release(p->weights.data[i].blob);
+  FNZI_VEC_FREE(p->ctx, &p->weights);
+}
+
+void fnz_program_destroy(fnz_program *p) {
+  if (!p)
+    return;
+  free_graphs(p);
+  free_weights(p);
+  FNZI_VEC_FREE(p->ctx, &p->symbols);
+  FNZI_VEC_FREE(p->ctx, &p->ranges);
+  FNZI_VEC_FREE(p->ctx, &p->custom_ops);
+  fnzi_map_free(&p->strings);
+  fnzi_map_free(&p->geometries);
+  fnzi_map_free(&p->symbol_index);
+  fnzi_map_free(&p->weight_index);
+  fnzi_map_free(&p->op_index);
+  fnzi_arena_free(&p->arena);
+  fnzi_free(p->ctx, p, sizeof *p);
+}
+
+/* --- looking -------------------------------------------------------------------------------------
+ */
+const char *fnz_program_torch_version(const fnz_program *p) {
+  return p->torch_version;
+}
+
+void fnz_program_schema_version(const fnz_program *p, int *major, int *minor) {
+  *major = p->schema_major;
+  *minor = p->schema_minor;
+}
+
+size_t fnz_graph_count(const fnz_program *p) {
+  return p->graphs.count;
+}
+
+size_t fnz_node_count(const fnz_program *p, size_t graph) {
+  return graph < p->graphs.count ? p->graphs.data[graph].nodes.count : 0;
+}
+
+void fnz_node_get(const fnz_program *p, size_t graph, size_t node, fnz_node_info *out) {
+  *out = (fnz_node_info){.target = "", .source = ""};
+  if (node >= fnz_node_count(p, graph))
+    return;
+  const fnzi_node *n = fnzi_node_at(p, (uint32_t)graph, (uint32_t)node);
+  *out = (fnz_node_info){n->target, n->op, n->args, n->nargs, n->outputs, n->noutputs, n->source};
+}
+
+const fnz_arg *fnz_graph_inputs(const fnz_program *p, size_t graph, size_t *count) {
+  const fnzi_graph *g = graph < p->graphs.count ? &p->graphs.data[graph] : NULL;
+  *count = g ? g->ninputs : 0;
+  return g ? g->inputs : NULL;
+}
+
+const fnz_arg *fnz_graph_outputs(const fnz_program *p, size_t graph, size_t *count) {
+  const fnzi_graph *g = graph < p->graphs.count ? &p->graphs.data[graph] : NULL;
+  *count = g ? g->noutputs : 0;
+  return g ? g->outputs : NULL;
+}
+
+static const fnzi_value *find_value(const fnz_program *p, size_t graph, uint64_t value) {
+  if (graph >= p->graphs.count || value >= p->graphs.data[graph].values.count)
+    return NULL;
+  return fnzi_value_at(p, (uint32_t)graph, value);
+}
+
+const char *fnz_value_name(const fnz_program *p, size_t graph, uint64_t value) {
+  const fnzi_value *v = find_value(p, graph, value);
+  return v ? v->name : "";
+}
+
+const fnz_geometry *fnz_value_geometry(const fnz_program *p, size_t graph, uint64_t value) {
+  const fnzi_value *v = find_value(p, graph, value);
+  return v ? v->geometry : NULL;
+}
+
+fnz_input_spec fnz_program_input(const fnz_program *p, size_t k) {
+  bool is_there = p->graphs.count && k < p->graphs.data[0].ninputs;
+  return is_there ? p->inputs[k] : (fnz_input_spec){FNZ_INPUT_USER, "", false};
+}
+
+fnz_output_spec fnz_program_output(const fnz_program *p, size_t k) {
+  bool is_there = p->graphs.count && k < p->graphs.data[0].noutputs;
+  return is_there ? p->outputs[k] : (fnz_output_spec){FNZ_OUTPUT_USER, NULL, false};
+}
+
+const fnzi_weight *fnzi_weight_find(const fnz_program *p, const char *name) {
+  uint64_t at;
+  return fnzi_map_get(&p->weight_index, name, strlen(name), &at) ? &p->weights.data[at] : NULL;
+}
+
+const fnz_op *fnzi_op_find(const fnz_program *p, const char *name) {
+  uint64_t at;
+  if (fnzi_map_get(&p->op_index, name, strlen(name), &at))
+    return p->custom_ops.data[at];
+  return fnz_op_find(name);
+}
+
+/* --- places, for messages -------------------------------------------------------------------- */
+/* The last `File "path", line N` of a stack trace; false when there is none. */
+static bool last_frame(const char *source, const char **path, int *path_size, const char **line) {
+  const char *found = NULL;
+  for (const char *s = source; (s = strstr(s, "File \"")) != NULL; s++)
+    found = s + strlen("File \"");
+  const char *end = found ? strstr(found, "\", line ") : NULL;
+  if (!end)
+    return false;
+  *line = end + strlen("\", line ");
+  for (const char *s = *path = found; s < end; s++)
+    if (*s == '/')
+      *path = s + 1;
+  *path_size = (int)(end - *path);
+  return true;
+}
+
+static void short_source(const char *source, char out[80]) {
+  const char *path, *line;
+  int path_size;
+  if (last_frame(source, &path, &path_size, &line))
+    snprintf(out, 80, "%.*s:%.*s", path_size, path, (int)strspn(line, "0123456789"), line);
+  else
+    snprintf(out, 80, "%.*s", (int)strcspn(source, "\n"), source);
+}
+
+void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]) {
+  const fnzi_node *n = fnzi_node_at(p, graph, node);
+  char source[80], region[24] = "";
+  short_source(n->source ? n->source : "", source);
+  if (graph)
+    snprintf(region, sizeof region, "graph %u, ", graph);
+  snprintf(out, 160, "%snode %u (%.40s%s%.56s)", region, node, n->target, source[0] ? " at " : "",
+           source);
+}

@@ -1,0 +1,43 @@
+/* stats.c - figures over all graphs of a program. */
+#include "program/program.h"
+
+static bool ends_with(const char *s, const char *tail) {
+  size_t size = strlen(s), tail_size = strlen(tail);
+  return size >= tail_size && strcmp(s + size - tail_size, tail) == 0;
+}
+
+bool fnzi_op_is_copy(const fnz_op *op) {
+  return ends_with(op->base, "_copy") || ends_with(op->base, "_scatter") ||
+         strcmp(op->base, "clone") == 0 || strcmp(op->base, "copy") == 0;
+}
+
+static void count_node(const fnzi_node *n, fnz_stats *out) {
+  out->nodes++;
+  if (!n->op)
+    return;
+  out->views += fnz_op_is_view(n->op);
+  out->mutations += fnz_op_is_mutating(n->op);
+  out->copies += fnzi_op_is_copy(n->op);
+}
+
+static bool is_mutation(fnz_output_kind kind) {
+  return kind == FNZ_OUTPUT_BUFFER_MUTATION || kind == FNZ_OUTPUT_PARAMETER_MUTATION ||
+         kind == FNZ_OUTPUT_INPUT_MUTATION;
+}
+
+void fnz_program_get_stats(const fnz_program *p, fnz_stats *out) {
+  *out = (fnz_stats){.graphs = p->graphs.count};
+  for (size_t i = 0; i < p->graphs.count; i++)
+    for (size_t k = 0; k < p->graphs.data[i].nodes.count; k++)
+      count_node(&p->graphs.data[i].nodes.data[k], out);
+  for (size_t i = 0; i < p->weights.count; i++) {
+    const fnz_geometry *g = p->weights.data[i].geometry;
+    out->weight_bytes += (uint64_t)fnz_geometry_numel(g) * fnz_dtype_get_info(g->dtype)->bytes;
+  }
+  if (!p->graphs.count)
+    return;
+  out->inputs = p->graphs.data[0].ninputs;
+  out->outputs = p->graphs.data[0].noutputs;
+  for (size_t k = 0; k < out->outputs; k++)
+    out->mutated += is_mutation(p->outputs[k].kind);
+}

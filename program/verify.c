@@ -1,0 +1,360 @@
+/* verify.c - what the rest of the library may rely on, checked once for every program.
+ *
+ * needs:  a program that is built to its end; nothing about its content.
+ * checks: every value defined exactly once and before its uses; arguments and results as the
+ *         operator's schema has them; regions that refer to later graphs only, so that they end;
+ *         symbols, signature and weights that fit each other.
+ * keeps:  the program, untouched. */
+#include "program/program.h"
+
+#include <stdio.h>
+
+typedef struct checker {
+  fnz_context *ctx;
+  const fnz_program *p;
+  uint32_t graph, node; /* node FNZI_NO_NODE: the graph's own inputs or outputs */
+  const char *what;     /* of them */
+  uint8_t *seen;        /* per value: the tag it was defined with, 0 before that */
+} checker;
+
+static fnz_status fail(checker *c, fnz_class kind, const char *format, ...) FNZ_PRINTF(3, 4);
+
+static fnz_status fail(checker *c, fnz_class kind, const char *format, ...) {
+  char place[160], message[400];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(message, sizeof message, format, args);
+  va_end(args);
+  if (c->node != FNZI_NO_NODE)
+    fnzi_node_place(c->p, c->graph, c->node, place);
+  else
+    snprintf(place, sizeof place, "%s of graph %u", c->what, c->graph);
+  return fnzi_fail(c->ctx, kind, place, "%s", message);
+}
+
+/* --- values --------------------------------------------------------------------------------------
+ */
+static fnz_status check_value_exists(checker *c, const fnz_arg *arg) {
+  const fnzi_graph *g = fnzi_graph_at(c->p, c->graph);
+  if (arg->u.value >= g->values.count)
+    return fail(c, FNZ_CLASS_REF, "refers to value %llu; the graph has %zu",
+                (unsigned long long)arg->u.value, g->values.count);
+  const fnzi_value *v = &g->values.data[arg->u.value];
+  if ((arg->tag == FNZ_ARG_VALUE) != (v->geometry != NULL))
+    return fail(c, FNZ_CLASS_TYPE, "value %%%s is %s a tensor, but used as if it were%s", v->name,
+                v->geometry ? "" : "not", v->geometry ? " none" : "");
+  return FNZ_OK;
+}
+
+static fnz_status define(void *user, const fnz_arg *arg) {
+  checker *c = user;
+  if (!fnzi_is_reference(arg)) {
+    if (c->node == FNZI_NO_NODE || arg->tag == FNZ_ARG_NONE)
+      return FNZ_OK;
+    return fail(c, FNZ_CLASS_TYPE, "a result that is neither a value nor None");
+  }
+  FNZ_TRY(check_value_exists(c, arg));
+  const fnzi_value *v = fnzi_value_at(c->p, c->graph, arg->u.value);
+  if (c->seen[arg->u.value])
+    return fail(c, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", v->name);
+  if (v->node != c->node)
+    return fail(c, FNZ_CLASS_REF, "defines value %%%s, which belongs to another node", v->name);
+  c->seen[arg->u.value] = arg->tag;
+  return FNZ_OK;
+}
+
+static fnz_status check_region(checker *c, const fnz_arg *arg) {
+  if (arg->u.i > c->graph && (uint64_t)arg->u.i < c->p->graphs.count)
+    return FNZ_OK;
+  return fail(c, FNZ_CLASS_REF,
+              "refers to graph %lld; it must come after graph %u, and there are %zu",
+              (long long)arg->u.i, c->graph, c->p->graphs.count);
+}
+
+static fnz_status use(void *user, const fnz_arg *arg) {
+  checker *c = user;
+  if (arg->tag == FNZ_ARG_GRAPH)
+    return check_region(c, arg);
+  if (!fnzi_is_reference(arg))
+    return FNZ_OK;
+  FNZ_TRY(check_value_exists(c, arg));
+  uint8_t tag = c->seen[arg->u.value];
+  if (tag == arg->tag)
+    return FNZ_OK;
+  const char *name = fnzi_value_at(c->p, c->graph, arg->u.value)->name;
+  if (tag)
+    return fail(c, FNZ_CLASS_TYPE, "value %%%s is used as another kind of value", name);
+  return fail(c, FNZ_CLASS_REF, "uses value %%%s before it is defined", name);
+}
+
+static fnz_status check_symbols(checker *c, const fnzi_value *v) {
+  const fnz_geometry *g = v->geometry;
+  if (v->symbol && v->symbol >= c->p->symbols.count)
+    return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u", v->name, v->symbol);
+  for (uint32_t i = 0; g && g->symbols && i < 2 * g->rank + 1; i++)
+    if (g->symbols[i] && g->symbols[i] >= c->p->symbols.count)
+      return fail(c, FNZ_CLASS_REF, "value %%%s has the unknown symbol %u in its type", v->name,
+                  g->symbols[i]);
+  return FNZ_OK;
+}
+
+static fnz_status check_all_defined(checker *c, const fnzi_graph *g) {
+  for (size_t i = 0; i < g->values.count; i++) {
+    if (!c->seen[i])
+      return fail(c, FNZ_CLASS_REF, "value %%%s is never defined", g->values.data[i].name);
+    FNZ_TRY(check_symbols(c, &g->values.data[i]));
+  }
+  return FNZ_OK;
+}
+
+/* --- arguments by schema --------------------------------------------------------------------- */
+#define BIT(tag) (1u << FNZ_ARG_##tag)
+enum {
+  NUMBERS = BIT(INT) | BIT(FLOAT) | BIT(BOOL) | BIT(SYMBOL),
+  SCALARS = NUMBERS | BIT(COMPLEX),
+  ANYTHING = -1
+};
+
+/* What may stand for each type. As generous as PyTorch's own argument parser: a number for a
+ * tensor, an integer where a float is asked for, one number for a list. */
+static const unsigned accepted[FNZI_TYPE_COUNT] = {
+    [FNZI_TYPE_TENSOR] = BIT(VALUE) | SCALARS,
+    [FNZI_TYPE_INT] = NUMBERS,
+    [FNZI_TYPE_SYM_INT] = NUMBERS,
+    [FNZI_TYPE_FLOAT] = NUMBERS,
+    [FNZI_TYPE_BOOL] = NUMBERS,
+    [FNZI_TYPE_SYM_BOOL] = NUMBERS,
+    [FNZI_TYPE_SCALAR] = SCALARS | BIT(VALUE),
+    [FNZI_TYPE_STRING] = BIT(STRING),
+    [FNZI_TYPE_DTYPE] = BIT(DTYPE) | BIT(INT),
+    [FNZI_TYPE_LAYOUT] = BIT(LAYOUT) | BIT(INT),
+    [FNZI_TYPE_DEVICE] = BIT(DEVICE) | BIT(STRING),
+    [FNZI_TYPE_DEVICE_INDEX] = BIT(INT) | BIT(DEVICE),
+    [FNZI_TYPE_MEMORY_FORMAT] = BIT(MEMORY_FORMAT) | BIT(INT),
+    [FNZI_TYPE_GENERATOR] = ANYTHING,
+    [FNZI_TYPE_STORAGE] = ANYTHING,
+    [FNZI_TYPE_STREAM] = ANYTHING,
+    [FNZI_TYPE_QSCHEME] = ANYTHING,
+    [FNZI_TYPE_DIM_VECTOR] = ANYTHING,
+    [FNZI_TYPE_GRAPH_MODULE] = BIT(GRAPH) | BIT(OBJECT),
+    [FNZI_TYPE_CLASS] = ANYTHING,
+};
+
+static bool fits(const fnzi_param *param, const fnz_arg *arg) {
+  unsigned items = accepted[param->type] | (param->item_optional ? BIT(NONE) : 0);
+  if (arg->tag == FNZ_ARG_DEFAULT)
+    return param->has_default || param->optional;
+  if (arg->tag == FNZ_ARG_NONE && (param->optional || param->item_optional))
+    return true;
+  if (!param->is_list || arg->tag != FNZ_ARG_LIST)
+    return items >> arg->tag & 1;
+  for (uint32_t i = 0; i < arg->count; i++)
+    if (!(items >> arg->u.list[i].tag & 1))
+      return false;
+  return true;
+}
+
+static fnz_status check_args(checker *c, const fnzi_node *n) {
+  if (n->nargs > n->op->nparams)
+    return fail(c, FNZ_CLASS_TYPE, "%u arguments; the operator has %u", n->nargs, n->op->nparams);
+  for (uint32_t i = 0; i < n->op->nparams; i++) {
+    static const fnz_arg missing = {.tag = FNZ_ARG_DEFAULT};
+    const fnz_arg *arg = i < n->nargs ? &n->args[i] : &missing;
+    const fnzi_param *param = &n->op->params[i];
+    if (!fits(param, arg))
+      return fail(c, FNZ_CLASS_TYPE, "argument \"%s\" %s; the schema is %s", param->name,
+                  arg->tag == FNZ_ARG_DEFAULT ? "is missing" : "is of another type",
+                  fnz_op_schema(n->op));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_results(checker *c, const fnzi_node *n) {
+  if (n->noutputs != n->op->nreturns)
+    return fail(c, FNZ_CLASS_TYPE, "%u results; the operator has %u", n->noutputs, n->op->nreturns);
+  for (uint32_t i = 0; i < n->noutputs; i++) {
+    bool is_list = n->outputs[i].tag == FNZ_ARG_LIST;
+    if (is_list != n->op->returns[i].is_list && n->outputs[i].tag != FNZ_ARG_NONE)
+      return fail(c, FNZ_CLASS_TYPE, "result %u is %s list, the schema is %s", i,
+                  is_list ? "a" : "no", fnz_op_schema(n->op));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_counts(checker *c, const fnzi_node *n) {
+  if (n->nargs > FNZI_MAX_ARGS || n->noutputs > FNZI_MAX_ARGS)
+    return fail(c, FNZ_CLASS_LIMIT, "%u arguments and %u results; at most %d are allowed", n->nargs,
+                n->noutputs, FNZI_MAX_ARGS);
+  if (!n->target || !n->target[0])
+    return fail(c, FNZ_CLASS_REF, "a node without an operator");
+  if (strlen(n->source) > FNZI_MAX_STRING || (n->metadata && strlen(n->metadata) > FNZI_MAX_STRING))
+    return fail(c, FNZ_CLASS_LIMIT, "source or metadata of more than %d bytes", FNZI_MAX_STRING);
+  return FNZ_OK;
+}
+
+static fnz_status check_node(checker *c, const fnzi_node *n) {
+  FNZ_TRY(check_counts(c, n));
+  if (n->op) {
+    FNZ_TRY(check_args(c, n));
+    FNZ_TRY(check_results(c, n));
+  }
+  FNZ_TRY(fnzi_args_visit(n->args, n->nargs, use, c));
+  return fnzi_args_visit(n->outputs, n->noutputs, define, c);
+}
+
+/* --- graphs ---------------------------------------------------------------------------------- */
+static fnz_status check_graph(checker *c) {
+  const fnzi_graph *g = fnzi_graph_at(c->p, c->graph);
+  c->node = FNZI_NO_NODE;
+  c->what = "inputs";
+  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, define, c));
+  for (uint32_t k = 0; k < g->nodes.count; k++) {
+    c->node = k;
+    FNZ_TRY(check_node(c, &g->nodes.data[k]));
+  }
+  c->node = FNZI_NO_NODE;
+  c->what = "outputs";
+  FNZ_TRY(check_all_defined(c, g));
+  return fnzi_args_visit(g->outputs, g->noutputs, use, c);
+}
+
+static fnz_status check_graphs(fnz_context *ctx, const fnz_program *p) {
+  for (uint32_t i = 0; i < p->graphs.count; i++) {
+    size_t bytes = p->graphs.data[i].values.count + 1;
+    checker c = {ctx, p, i, FNZI_NO_NODE, "", fnzi_resize(ctx, NULL, 0, bytes)};
+    if (!c.seen)
+      return fnzi_no_memory(ctx);
+    memset(c.seen, 0, bytes);
+    fnz_status status = check_graph(&c);
+    fnzi_free(ctx, c.seen, bytes);
+    FNZ_TRY(status);
+  }
+  return FNZ_OK;
+}
+
+/* --- signature and weights ------------------------------------------------------------------- */
+/* What an input of each kind may be. */
+static const unsigned input_tags[FNZ_INPUT_KIND_COUNT] = {
+    [FNZ_INPUT_USER] = BIT(VALUE) | BIT(SYMBOL) | BIT(OBJECT) | BIT(TOKEN),
+    [FNZ_INPUT_PARAMETER] = BIT(VALUE),
+    [FNZ_INPUT_BUFFER] = BIT(VALUE),
+    [FNZ_INPUT_CONSTANT] = BIT(VALUE),
+    [FNZ_INPUT_OBJECT] = BIT(OBJECT),
+    [FNZ_INPUT_LITERAL] = ~(BIT(VALUE) | BIT(DEFAULT)),
+    [FNZ_INPUT_TOKEN] = BIT(TOKEN),
+};
+
+/* Which kind of input the target of an output names; -1: the target is not looked up. */
+static const int target_kinds[FNZ_OUTPUT_KIND_COUNT] = {
+    [FNZ_OUTPUT_USER] = -1,
+    [FNZ_OUTPUT_LOSS] = -1,
+    [FNZ_OUTPUT_BUFFER_MUTATION] = FNZ_INPUT_BUFFER,
+    [FNZ_OUTPUT_PARAMETER_MUTATION] = FNZ_INPUT_PARAMETER,
+    [FNZ_OUTPUT_INPUT_MUTATION] = FNZ_INPUT_USER,
+    [FNZ_OUTPUT_PARAMETER_GRADIENT] = FNZ_INPUT_PARAMETER,
+    [FNZ_OUTPUT_INPUT_GRADIENT] = FNZ_INPUT_USER,
+    [FNZ_OUTPUT_TOKEN] = -1,
+};
+
+static fnz_status check_weight(fnz_context *ctx, const fnzi_weight *w) {
+  int64_t low, high;
+  if (!w->blob)
+    return FNZ_OK;
+  uint64_t item = fnz_dtype_get_info(w->geometry->dtype)->bytes;
+  if (fnzi_extent(w->geometry, &low, &high) && (uint64_t)high * item <= fnzi_blob_bytes(w->blob))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, w->name,
+                   "the tensor needs %llu bytes of storage, the file has %zu",
+                   (unsigned long long)high * item, fnzi_blob_bytes(w->blob));
+}
+
+static fnz_status check_weights(fnz_context *ctx, const fnz_program *p) {
+  for (size_t i = 0; i < p->weights.count; i++)
+    FNZ_TRY(check_weight(ctx, &p->weights.data[i]));
+  return FNZ_OK;
+}
+
+static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+  const fnzi_weight *w = fnzi_weight_find(p, p->inputs[k].target);
+  const fnz_geometry *g = fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value)->geometry;
+  if (!w || (w->geometry->dtype == g->dtype && fnzi_same_sizes(w->geometry, g)))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
+                   "input %u has another type than the tensor of that name", k);
+}
+
+static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+  const fnz_input_spec *in = &p->inputs[k];
+  char where[32];
+  snprintf(where, sizeof where, "input %u", k);
+  if ((unsigned)in->kind >= FNZ_INPUT_KIND_COUNT)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, where, "unknown kind of input %d", (int)in->kind);
+  if (!(input_tags[in->kind] >> p->graphs.data[0].inputs[k].tag & 1))
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, where, "the kind of input does not fit what it is");
+  if (!in->target)
+    return fnzi_fail(ctx, FNZ_CLASS_REF, where, "the input has no name");
+  bool has_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
+                    in->kind == FNZ_INPUT_CONSTANT;
+  return has_weight ? check_weight_of(ctx, p, k) : FNZ_OK;
+}
+
+/* kinds: target -> bit per kind of input; the bits from 16 on are the outputs that name it. */
+static fnz_status check_inputs(fnz_context *ctx, const fnz_program *p, fnzi_map *kinds) {
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++) {
+    uint64_t bits = 0;
+    const fnz_input_spec *in = &p->inputs[k];
+    FNZ_TRY(check_input(ctx, p, k));
+    fnzi_map_get(kinds, in->target, strlen(in->target), &bits);
+    if (bits >> in->kind & 1)
+      return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, in->target, "two inputs of this kind and name");
+    FNZ_TRY(fnzi_map_set(kinds, in->target, strlen(in->target), bits | 1ull << in->kind));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out,
+                               const char *where) {
+  uint64_t bits = 0;
+  int kind = target_kinds[out->kind];
+  if (!out->target)
+    return fnzi_fail(ctx, FNZ_CLASS_REF, where, "the output does not say whose value it is");
+  fnzi_map_get(kinds, out->target, strlen(out->target), &bits);
+  if (!(bits >> kind & 1))
+    return fnzi_fail(ctx, FNZ_CLASS_REF, where, "there is no input \"%s\" of that kind",
+                     out->target);
+  if (bits >> (16 + out->kind) & 1)
+    return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, where, "a second final value of \"%s\"",
+                     out->target);
+  return fnzi_map_set(kinds, out->target, strlen(out->target), bits | 1ull << (16 + out->kind));
+}
+
+static fnz_status check_outputs(fnz_context *ctx, const fnz_program *p, fnzi_map *kinds) {
+  for (uint32_t k = 0; k < p->graphs.data[0].noutputs; k++) {
+    const fnz_output_spec *out = &p->outputs[k];
+    char where[32];
+    snprintf(where, sizeof where, "output %u", k);
+    if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
+      return fnzi_fail(ctx, FNZ_CLASS_TYPE, where, "unknown kind of output %d", (int)out->kind);
+    if (target_kinds[out->kind] >= 0)
+      FNZ_TRY(check_target(ctx, kinds, out, where));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_signature(fnz_context *ctx, const fnz_program *p) {
+  fnzi_map kinds;
+  fnzi_map_init(&kinds, ctx);
+  fnz_status status = check_inputs(ctx, p, &kinds);
+  if (status == FNZ_OK)
+    status = check_outputs(ctx, p, &kinds);
+  fnzi_map_free(&kinds);
+  return status;
+}
+
+fnz_status fnz_program_verify(fnz_context *ctx, const fnz_program *p) {
+  if (!p->graphs.count)
+    return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the program has no graph");
+  FNZ_TRY(check_graphs(ctx, p));
+  FNZ_TRY(check_weights(ctx, p));
+  return check_signature(ctx, p);
+}

@@ -1,0 +1,319 @@
+/* bind.c - the inputs of a program as memory, and what its results are called.
+ *
+ * User inputs come from named arrays, weights from the program's blobs; weights that share a blob
+ * share memory. A backend of hashes gets unknowns instead: cell i of an input is a mixture of the
+ * seed, the input's name and i, so that both interpreters see the same ones. */
+#include "run/run.h"
+
+#include <stdio.h>
+
+/* --- Memory --------------------------------------------------------------------------------------
+ */
+
+fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out) {
+  size_t cell = run->backend->cell_bytes(run->backend->self, g->dtype);
+  if (!fnzi_mul_size((size_t)fnz_geometry_numel(g), cell, out))
+    return fnzi_fail(run->ctx, FNZ_CLASS_OVERFLOW, "", "the bytes of a tensor leave 64 bits");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements, fnzi_memory **out) {
+  fnz_geometry flat = {.dtype = dtype, .rank = 1, .sizes = &elements};
+  fnzi_memory *memory;
+  size_t bytes;
+  FNZ_TRY(fnzi_dense_bytes(run, &flat, &bytes));
+  if (!fnzi_add_size(bytes, 16, &bytes))
+    return fnzi_no_memory(run->ctx);
+  FNZI_NEW(&run->arena, 1, &memory);
+  FNZI_PUSH(run->ctx, &run->memories, memory);
+  memory->cells = fnzi_resize(run->ctx, NULL, 0, bytes);
+  if (memory->cells == NULL)
+    return fnzi_no_memory(run->ctx);
+  memset(memory->cells, 0, bytes);
+  memory->bytes = bytes - 16;
+  *out = memory;
+  return FNZ_OK;
+}
+
+void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory) {
+  if (memory->cells != NULL)
+    fnzi_free(run->ctx, memory->cells, memory->bytes + 16);
+  memory->cells = NULL;
+}
+
+/* --- Unknowns ------------------------------------------------------------------------------------
+ */
+
+static uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+static void fill_unknown(const fnzi_run *run, fnzi_memory *memory, const char *name) {
+  uint64_t h = mix(run->options->seed + 0x9e3779b97f4a7c15u);
+  for (const char *c = name; *c != '\0'; c++)
+    h = mix((h ^ (unsigned char)*c) + 0x9e3779b97f4a7c15u);
+  for (size_t i = 0; i < memory->bytes / sizeof h; i++) {
+    uint64_t cell = mix(h + mix(i + 1));
+    memcpy(memory->cells + i * sizeof cell, &cell, sizeof cell);
+  }
+}
+
+/* --- Inputs --------------------------------------------------------------------------------------
+ */
+
+/* Elements of the smallest memory that holds the geometry. */
+static fnz_status reach(fnzi_run *run, const fnz_geometry *g, int64_t *out) {
+  int64_t low;
+  if (!fnzi_extent(g, &low, out) || low < 0)
+    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
+  return FNZ_OK;
+}
+
+static fnz_status check_array(fnzi_run *run, const char *name, const fnz_geometry *g,
+                              const fnz_array *array) {
+  if (array == NULL)
+    return fnzi_fail(run->ctx, FNZ_CLASS_REF, name, "no input of this name was given");
+  if (array->dtype != g->dtype)
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, name, "the program takes %s, the array given is %s",
+                     fnzi_dtype(g->dtype)->name, fnzi_dtype(array->dtype)->name);
+  if (array->rank != g->rank)
+    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, name,
+                     "the program takes %u dimensions, the array given has %u", g->rank,
+                     array->rank);
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (array->sizes[d] != g->sizes[d])
+      return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, name,
+                       "size %lld of dimension %u was traced, the array given has %lld",
+                       (long long)g->sizes[d], d, (long long)array->sizes[d]);
+  return FNZ_OK;
+}
+
+static fnz_status bind_user(fnzi_run *run, fnzi_binding *b, const char *name) {
+  const fnz_array *array =
+      run->options->inputs == NULL ? NULL : fnz_arrays_find(run->options->inputs, name);
+  int64_t elements;
+  FNZ_TRY(reach(run, b->geometry, &elements));
+  if (!run->hashes)
+    FNZ_TRY(check_array(run, name, b->geometry, array));
+  FNZ_TRY(fnzi_memory_create(run, b->geometry->dtype, elements, &b->memory));
+  if (run->hashes) {
+    fill_unknown(run, b->memory, name);
+    return FNZ_OK;
+  }
+  fnzi_cells_scatter(b->geometry, array->data, fnzi_dtype(array->dtype)->bytes, b->memory->cells);
+  return FNZ_OK;
+}
+
+/* The first name, by strcmp, of those that share a blob: the same in two programs that were read
+ * from different files. */
+static const char *blob_name(const fnz_program *p, const fnzi_weight *weight) {
+  const char *first = weight->name;
+  for (size_t i = 0; i < p->weights.count; i++)
+    if (p->weights.data[i].blob == weight->blob && strcmp(p->weights.data[i].name, first) < 0)
+      first = p->weights.data[i].name;
+  return first;
+}
+
+static fnz_status blob_memory(fnzi_run *run, const fnzi_weight *weight, fnzi_memory **out) {
+  size_t bytes = fnzi_blob_bytes(weight->blob), item = fnzi_dtype(weight->geometry->dtype)->bytes;
+  FNZ_TRY(fnzi_memory_create(run, weight->geometry->dtype, (int64_t)(bytes / item), out));
+  if (run->hashes)
+    fill_unknown(run, *out, blob_name(run->program, weight));
+  else if ((*out)->bytes > 0)
+    memcpy((*out)->cells, fnzi_blob_data(weight->blob), (*out)->bytes);
+  return FNZ_OK;
+}
+
+/* Memory of its own for a weight that the file has no data for. */
+static fnz_status no_blob(fnzi_run *run, fnzi_binding *b, const char *target) {
+  int64_t elements;
+  FNZ_TRY(reach(run, b->geometry, &elements));
+  FNZ_TRY(fnzi_memory_create(run, b->geometry->dtype, elements, &b->memory));
+  if (run->hashes)
+    fill_unknown(run, b->memory, target);
+  else
+    fnzi_memory_drop(run, b->memory);
+  return FNZ_OK;
+}
+
+static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, fnzi_binding *b, const char *target) {
+  const fnzi_weight *weight = fnzi_weight_find(run->program, target);
+  if (weight == NULL || weight->blob == NULL)
+    return no_blob(run, b, target);
+  int64_t high;
+  b->geometry = weight->geometry;
+  FNZ_TRY(reach(run, b->geometry, &high));
+  if ((size_t)high > fnzi_blob_bytes(weight->blob) / fnzi_dtype(b->geometry->dtype)->bytes)
+    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, target, "the file has %zu bytes for %lld elements",
+                     fnzi_blob_bytes(weight->blob), (long long)high);
+  uint64_t known;
+  if (fnzi_map_get(blobs, &weight->blob, sizeof weight->blob, &known)) {
+    b->memory = run->memories.data[known];
+    return FNZ_OK;
+  }
+  FNZ_TRY(blob_memory(run, weight, &b->memory));
+  return fnzi_map_set(blobs, &weight->blob, sizeof weight->blob, run->memories.count - 1);
+}
+
+/* "input.x"; NULL for what the signature cannot name as written. */
+static fnz_status result_name(fnzi_run *run, fnz_input_kind kind, const char *target,
+                              const char **out) {
+  const char *prefix = kind == FNZ_INPUT_USER        ? "input"
+                       : kind == FNZ_INPUT_PARAMETER ? "parameter"
+                       : kind == FNZ_INPUT_BUFFER    ? "buffer"
+                                                     : NULL;
+  *out = NULL;
+  if (prefix == NULL)
+    return FNZ_OK;
+  return fnzi_arena_format(&run->arena, out, "%s.%s", prefix, target);
+}
+
+static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
+  const fnz_arg *arg = &run->graph->inputs[k];
+  fnz_input_spec spec = run->program->inputs[k];
+  fnzi_binding *b = &run->bindings[k];
+  b->kind = spec.kind;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnzi_value *value = &run->graph->values.data[arg->u.value];
+  const char *target = spec.target == NULL ? value->name : spec.target;
+  b->geometry = value->geometry;
+  if (b->geometry == NULL)
+    return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, value->name,
+                     "the program does not say how large this input is");
+  b->target = target;
+  FNZ_TRY(result_name(run, spec.kind, target, &b->name));
+  if (spec.kind == FNZ_INPUT_USER)
+    return bind_user(run, b, value->name);
+  return bind_weight(run, blobs, b, target);
+}
+
+static fnz_status bind_inputs(fnzi_run *run, fnzi_map *blobs) {
+  FNZI_NEW(&run->arena, run->graph->ninputs, &run->bindings);
+  for (size_t k = 0; k < run->graph->ninputs; k++)
+    FNZ_TRY(bind_input(run, blobs, k));
+  return FNZ_OK;
+}
+
+/* --- Last uses -----------------------------------------------------------------------------------
+ */
+
+typedef struct use {
+  uint32_t *last;
+  uint32_t node;
+} use;
+
+static fnz_status see(void *user, const fnz_arg *arg) {
+  const use *u = user;
+  if (arg->tag == FNZ_ARG_VALUE && u->last[arg->u.value] != FNZI_NO_NODE)
+    u->last[arg->u.value] = u->node;
+  return FNZ_OK;
+}
+
+/* A value that nobody uses ends where it is defined; inputs and results stay. */
+static fnz_status last_uses(fnzi_run *run) {
+  const fnzi_graph *g = run->graph;
+  FNZI_NEW(&run->arena, g->values.count, &run->last);
+  for (size_t v = 0; v < g->values.count; v++)
+    run->last[v] = g->values.data[v].node;
+  use u = {run->last, FNZI_NO_NODE};
+  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see, &u));
+  for (u.node = 0; u.node < g->nodes.count; u.node++)
+    FNZ_TRY(fnzi_args_visit(g->nodes.data[u.node].args, g->nodes.data[u.node].nargs, see, &u));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const fnz_program *program,
+                         fnz_backend *backend, const fnzi_run_options *options) {
+  memset(run, 0, sizeof *run);
+  run->ctx = ctx;
+  run->program = program;
+  run->graph = fnzi_graph_at(program, 0);
+  run->backend = backend;
+  run->options = options;
+  run->hashes = backend->cell_bytes(backend->self, FNZ_U8) != 1;
+  fnzi_arena_init(&run->arena, ctx);
+  fnzi_arena_init(&run->scratch, ctx);
+  FNZI_NEW(&run->arena, run->graph->values.count, &run->numbers);
+  FNZ_TRY(last_uses(run));
+  fnzi_map blobs;
+  fnzi_map_init(&blobs, ctx);
+  fnz_status status = bind_inputs(run, &blobs);
+  fnzi_map_free(&blobs);
+  return status;
+}
+
+void fnzi_run_close(fnzi_run *run) {
+  for (size_t i = 0; i < run->memories.count; i++)
+    fnzi_memory_drop(run, run->memories.data[i]);
+  FNZI_VEC_FREE(run->ctx, &run->memories);
+  fnzi_arena_free(&run->scratch);
+  fnzi_arena_free(&run->arena);
+}
+
+/* --- Results -------------------------------------------------------------------------------------
+ */
+
+/* Each kind of output: how its result is called; NULL for what is no result. */
+static const char *const output_prefixes[FNZ_OUTPUT_KIND_COUNT] = {
+    [FNZ_OUTPUT_USER] = "output",
+    [FNZ_OUTPUT_LOSS] = "output",
+    [FNZ_OUTPUT_BUFFER_MUTATION] = "buffer",
+    [FNZ_OUTPUT_PARAMETER_MUTATION] = "parameter",
+    [FNZ_OUTPUT_INPUT_MUTATION] = "input",
+};
+
+fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, void *user) {
+  size_t number = 0;
+  for (size_t k = 0; k < run->graph->noutputs; k++) {
+    fnz_output_spec spec = run->program->outputs[k];
+    const fnz_arg *arg = &run->graph->outputs[k];
+    const char *prefix = output_prefixes[spec.kind];
+    bool counted = spec.kind == FNZ_OUTPUT_USER || spec.kind == FNZ_OUTPUT_LOSS;
+    char name[512];
+    if (counted)
+      snprintf(name, sizeof name, "output.%zu", number++);
+    else if (prefix != NULL)
+      snprintf(name, sizeof name, "%s.%s", prefix, spec.target == NULL ? "" : spec.target);
+    if (prefix == NULL || arg->tag != FNZ_ARG_VALUE)
+      continue;
+    FNZ_TRY(visit(user, name, arg->u.value));
+  }
+  return FNZ_OK;
+}
+
+bool fnzi_run_names(const fnzi_run *run, const fnzi_binding *b) {
+  static const fnz_output_kind kinds[FNZ_INPUT_KIND_COUNT] = {
+      [FNZ_INPUT_USER] = FNZ_OUTPUT_INPUT_MUTATION,
+      [FNZ_INPUT_PARAMETER] = FNZ_OUTPUT_PARAMETER_MUTATION,
+      [FNZ_INPUT_BUFFER] = FNZ_OUTPUT_BUFFER_MUTATION,
+  };
+  for (size_t k = 0; k < run->graph->noutputs; k++) {
+    fnz_output_spec spec = run->program->outputs[k];
+    if (spec.kind == kinds[b->kind] && spec.target != NULL && strcmp(spec.target, b->target) == 0)
+      return true;
+  }
+  return false;
+}
+
+fnz_status fnzi_emit_array(void *user, const char *name, const fnz_geometry *g, const void *cells,
+                           size_t bytes) {
+  fnz_dtype dtype = g->dtype;
+  int64_t sizes[FNZ_MAX_RANK + 1];
+  uint32_t rank = g->rank;
+  for (uint32_t d = 0; d < rank; d++)
+    sizes[d] = g->sizes[d];
+  size_t wanted = (size_t)fnz_geometry_numel(g) * fnzi_dtype(dtype)->bytes;
+  /* Hashes: as u64 with one more dimension, the cells of an element. */
+  if (bytes != wanted && fnz_geometry_numel(g) > 0) {
+    dtype = FNZ_U64;
+    sizes[rank++] = (int64_t)(bytes / 8) / fnz_geometry_numel(g);
+  }
+  void *data;
+  FNZ_TRY(fnz_arrays_add(user, name, dtype, rank, sizes, &data));
+  if (bytes > 0)
+    memcpy(data, cells, bytes);
+  return FNZ_OK;
+}

@@ -1,0 +1,119 @@
+/* cells.c - walking over strided memory: gather, scatter, and which places are touched twice.
+ *
+ * Plain loops over indices, on purpose: this is the yardstick for code that is cleverer. */
+#include "run/run.h"
+
+typedef struct walk {
+  const fnz_geometry *g;
+  int64_t index[FNZ_MAX_RANK];
+  int64_t place; /* of the element at `index`, in elements */
+  int64_t left;
+} walk;
+
+static void start(walk *w, const fnz_geometry *g) {
+  memset(w, 0, sizeof *w);
+  w->g = g;
+  w->place = g->offset;
+  w->left = fnz_geometry_numel(g);
+}
+
+/* To the next element in row-major order; only while elements are left. */
+static void step(walk *w) {
+  w->left--;
+  for (uint32_t d = w->g->rank; d-- > 0;) {
+    w->place += w->g->strides[d];
+    if (++w->index[d] < w->g->sizes[d])
+      return;
+    w->place -= w->g->strides[d] * w->g->sizes[d];
+    w->index[d] = 0;
+  }
+}
+
+void fnzi_cells_gather(const fnz_geometry *g, const unsigned char *memory, size_t cell,
+                       unsigned char *dense) {
+  if (fnzi_is_contiguous(g)) {
+    size_t bytes = (size_t)fnz_geometry_numel(g) * cell;
+    if (bytes > 0)
+      memcpy(dense, memory + (size_t)g->offset * cell, bytes);
+    return;
+  }
+  walk w;
+  for (start(&w, g); w.left > 0; step(&w), dense += cell)
+    memcpy(dense, memory + (size_t)w.place * cell, cell);
+}
+
+void fnzi_cells_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
+                        unsigned char *memory) {
+  walk w;
+  for (start(&w, g); w.left > 0; step(&w), dense += cell)
+    memcpy(memory + (size_t)w.place * cell, dense, cell);
+}
+
+/* Marks the places of `g`, counted from `low`; says whether one was marked before. */
+static bool mark(const fnz_geometry *g, int64_t low, int64_t high, unsigned char *marks, bool set) {
+  walk w;
+  bool met = false;
+  for (start(&w, g); w.left > 0; step(&w)) {
+    if (w.place < low || w.place >= high)
+      continue;
+    int64_t at = w.place - low;
+    unsigned char bit = (unsigned char)(1u << (at & 7));
+    met = met || (marks[at >> 3] & bit) != 0;
+    if (set)
+      marks[at >> 3] = (unsigned char)(marks[at >> 3] | bit);
+  }
+  return met;
+}
+
+/* Does `second` touch a place that `first` has touched, or `first` one twice when it is NULL? */
+static fnz_status compare(fnz_context *ctx, const fnz_geometry *first, const fnz_geometry *second,
+                          bool *out) {
+  int64_t low, high;
+  *out = false;
+  if (!fnzi_extent(first, &low, &high))
+    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "the extent of a tensor leaves 64 bits");
+  if (low == high)
+    return FNZ_OK;
+  size_t bytes = (size_t)((high - low) / 8 + 1);
+  unsigned char *marks = fnzi_resize(ctx, NULL, 0, bytes);
+  if (marks == NULL)
+    return fnzi_no_memory(ctx);
+  memset(marks, 0, bytes);
+  *out = mark(first, low, high, marks, true);
+  if (second != NULL)
+    *out = mark(second, low, high, marks, false);
+  fnzi_free(ctx, marks, bytes);
+  return FNZ_OK;
+}
+
+/* Sizes above one by stride, smallest first: each stride beyond all that the smaller ones reach
+ * means that no two indices meet. */
+static bool nested(const fnz_geometry *g) {
+  bool used[FNZ_MAX_RANK] = {false};
+  int64_t reach = 0;
+  for (uint32_t round = 0; round < g->rank; round++) {
+    uint32_t best = g->rank;
+    for (uint32_t d = 0; d < g->rank; d++)
+      if (!used[d] && (best == g->rank || g->strides[d] < g->strides[best]))
+        best = d;
+    used[best] = true;
+    if (g->sizes[best] == 1)
+      continue;
+    if (g->strides[best] <= reach)
+      return false;
+    reach += g->strides[best] * (g->sizes[best] - 1);
+  }
+  return true;
+}
+
+fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out) {
+  *out = false;
+  if (fnz_geometry_numel(g) == 0 || nested(g))
+    return FNZ_OK;
+  return compare(ctx, g, NULL, out);
+}
+
+fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
+                           bool *out) {
+  return compare(ctx, a, b, out);
+}

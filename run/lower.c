@@ -1,0 +1,282 @@
+/* lower.c - arguments of nodes as operators take them, and nodes that compute sizes, not tensors.
+ *
+ * A symbol becomes its number: the one computed in this run, else the example that the exporter
+ * recorded (inputs have the recorded sizes, so sizes that follow from them do too). */
+#include "run/run.h"
+
+#include <stdio.h>
+
+typedef struct lowering {
+  fnzi_run *run;
+  fnzi_lower_value *value;
+  void *user;
+} lowering;
+
+static fnz_status number_of(fnzi_run *run, uint64_t v, fnz_arg *out) {
+  const fnzi_value *value = &run->graph->values.data[v];
+  *out = run->numbers[v];
+  if (out->tag != FNZ_ARG_DEFAULT)
+    return FNZ_OK;
+  const fnzi_symbol *symbol =
+      value->symbol == 0 ? NULL : &run->program->symbols.data[value->symbol];
+  if (symbol == NULL || !symbol->has_hint)
+    return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "the number %s depends on data and the program has no example of it",
+                     value->name);
+  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = symbol->hint};
+  return FNZ_OK;
+}
+
+static fnz_status lower_one(lowering *l, fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    return number_of(l->run, arg->u.value, arg);
+  if (arg->tag == FNZ_ARG_VALUE && l->value != NULL)
+    return l->value(l->user, arg);
+  if (arg->tag == FNZ_ARG_TOKEN || arg->tag == FNZ_ARG_OBJECT || arg->tag == FNZ_ARG_GRAPH)
+    return fnzi_fail(l->run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "an argument is a token, a script object or a graph, which cannot be run");
+  return FNZ_OK;
+}
+
+static fnz_status no_deeper(void *user, const fnz_arg *arg) {
+  fnzi_run *run = user;
+  if (arg->tag != FNZ_ARG_VALUE && arg->tag != FNZ_ARG_SYMBOL)
+    return FNZ_OK;
+  return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                   "an argument is a list of lists of tensors");
+}
+
+static fnz_status lower_list(lowering *l, fnz_arg *arg) {
+  fnz_arg *items;
+  FNZI_NEW(&l->run->scratch, arg->count, &items);
+  for (uint32_t i = 0; i < arg->count; i++) {
+    items[i] = arg->u.list[i];
+    if (items[i].tag == FNZ_ARG_LIST)
+      FNZ_TRY(fnzi_args_visit(&items[i], 1, no_deeper, l->run));
+    else
+      FNZ_TRY(lower_one(l, &items[i]));
+  }
+  arg->u.list = items;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                           fnzi_lower_value *value, void *user, fnz_arg **out) {
+  lowering l = {run, value, user};
+  fnz_arg *lowered;
+  FNZI_NEW(&run->scratch, op->nparams, &lowered);
+  for (size_t i = 0; i < op->nparams; i++) {
+    lowered[i] = fnzi_arg_get(op, args, nargs, i);
+    if (lowered[i].tag == FNZ_ARG_LIST)
+      FNZ_TRY(lower_list(&l, &lowered[i]));
+    else
+      FNZ_TRY(lower_one(&l, &lowered[i]));
+  }
+  *out = lowered;
+  return FNZ_OK;
+}
+
+/* --- Numbers -------------------------------------------------------------------------------------
+ */
+
+/* Checks that a trace leaves behind. They hold for the traced sizes, which are the sizes here. */
+static const char *const skipped[] = {
+    "_assert_tensor_metadata",
+    "_assert_async",
+    "_assert_async.msg",
+    "_assert_scalar",
+    "sym_constrain_range",
+    "sym_constrain_range_for_size",
+    "_functional_assert_async.msg",
+};
+
+static bool is_skipped(const fnz_op *op) {
+  for (size_t i = 0; op != NULL && i < sizeof skipped / sizeof *skipped; i++)
+    if (strcmp(op->name, skipped[i]) == 0)
+      return true;
+  return false;
+}
+
+static void set_number(fnzi_run *run, const fnzi_node *node, int64_t number) {
+  if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL)
+    run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};
+}
+
+static fnz_status size_of(fnzi_run *run, const fnzi_node *node, const fnz_geometry *g) {
+  fnz_arg dim = fnzi_arg_get(node->op, node->args, node->nargs, 1);
+  uint32_t d;
+  FNZ_TRY(fnzi_wrap_dim(run->ctx, "dim", dim.u.i, g->rank, &d));
+  if (g->rank > 0)
+    set_number(run, node, g->sizes[d]);
+  return FNZ_OK;
+}
+
+/* Arithmetic on sizes, as the exporter writes it. */
+static bool floor_div(int64_t a, int64_t b, int64_t *out) {
+  if (b == 0 || (a == INT64_MIN && b == -1))
+    return false;
+  *out = a / b - (a % b != 0 && (a < 0) != (b < 0));
+  return true;
+}
+
+static bool modulo(int64_t a, int64_t b, int64_t *out) {
+  int64_t q;
+  if (!floor_div(a, b, &q))
+    return false;
+  *out = a - q * b;
+  return true;
+}
+
+static bool subtract(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_sub_overflow(a, b, out);
+}
+
+#define COMPARISONS(ROW) ROW(eq, ==) ROW(ne, !=) ROW(lt, <) ROW(le, <=) ROW(gt, >) ROW(ge, >=)
+#define COMPARISON(name, sign)                                                                     \
+  static bool name(int64_t a, int64_t b, int64_t *out) {                                           \
+    *out = a sign b;                                                                               \
+    return true;                                                                                   \
+  }
+COMPARISONS(COMPARISON)
+#undef COMPARISON
+
+#define COMPARISON_ROW(name, sign) {"_operator." #name, name},
+static const struct {
+  const char *target;
+  bool (*compute)(int64_t a, int64_t b, int64_t *out);
+} arithmetic[] = {{"_operator.add", fnzi_add_i64}, {"_operator.sub", subtract},
+                  {"_operator.mul", fnzi_mul_i64}, {"_operator.floordiv", floor_div},
+                  {"_operator.mod", modulo},       COMPARISONS(COMPARISON_ROW)};
+#undef COMPARISON_ROW
+
+static fnz_status operand(fnzi_run *run, const fnz_arg *arg, bool *known, int64_t *out) {
+  fnz_arg number = *arg;
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(number_of(run, arg->u.value, &number));
+  *known = number.tag == FNZ_ARG_INT || number.tag == FNZ_ARG_BOOL;
+  *out = number.u.i;
+  return FNZ_OK;
+}
+
+static fnz_status arithmetic_node(fnzi_run *run, const fnzi_node *node, bool *done) {
+  for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
+    if (strcmp(node->target, arithmetic[i].target) != 0 || node->nargs != 2)
+      continue;
+    int64_t a, b, result;
+    bool a_known, b_known;
+    FNZ_TRY(operand(run, &node->args[0], &a_known, &a));
+    FNZ_TRY(operand(run, &node->args[1], &b_known, &b));
+    if (!a_known || !b_known)
+      return FNZ_OK;
+    if (!arithmetic[i].compute(a, b, &result))
+      return fnzi_fail(run->ctx, FNZ_CLASS_OVERFLOW, "", "%s of %lld and %lld leaves 64 bits",
+                       node->target, (long long)a, (long long)b);
+    set_number(run, node, result);
+    *done = true;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geometry_of *geometry,
+                                void *user, bool *done) {
+  *done = is_skipped(node->op);
+  if (*done)
+    return FNZ_OK;
+  if (node->op == NULL)
+    return arithmetic_node(run, node, done);
+  bool size = strcmp(node->op->name, "sym_size.int") == 0;
+  bool numel = strcmp(node->op->name, "sym_numel") == 0;
+  if ((!size && !numel) || node->args[0].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnz_geometry *g = geometry(user, node->args[0].u.value);
+  *done = g != NULL;
+  if (g != NULL && size)
+    return size_of(run, node, g);
+  if (g != NULL)
+    set_number(run, node, fnz_geometry_numel(g));
+  return FNZ_OK;
+}
+
+bool fnzi_is_item(const fnz_op *op) {
+  return strcmp(op->name, "item") == 0 || strcmp(op->name, "_local_scalar_dense") == 0;
+}
+
+/* The number in the bytes of one element; false for dtypes that no size or index has. */
+static bool decode(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
+  int64_t i64 = 0;
+  int32_t i32;
+  float f32;
+  *out = (fnz_arg){.tag = FNZ_ARG_INT};
+  if (dtype == FNZ_F64 || dtype == FNZ_F32)
+    out->tag = FNZ_ARG_FLOAT;
+  if (dtype == FNZ_F64) {
+    memcpy(&out->u.f, bytes, sizeof out->u.f);
+  } else if (dtype == FNZ_F32) {
+    memcpy(&f32, bytes, sizeof f32);
+    out->u.f = (double)f32;
+  } else if (dtype == FNZ_I64) {
+    memcpy(&out->u.i, bytes, sizeof i64);
+  } else if (dtype == FNZ_I32) {
+    memcpy(&i32, bytes, sizeof i32);
+    out->u.i = i32;
+  } else if (dtype == FNZ_BOOL) {
+    out->tag = FNZ_ARG_BOOL;
+    out->u.i = *(const unsigned char *)bytes != 0;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value) {
+  const fnz_geometry *g = run->backend->geometry(run->backend->self, value);
+  unsigned char bytes[16];
+  if (fnz_geometry_numel(g) != 1)
+    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "item of a tensor of %lld elements",
+                     (long long)fnz_geometry_numel(g));
+  if (run->hashes || node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
+    return FNZ_OK;
+  fnz_dtype dtype = g->dtype;
+  FNZ_TRY(run->backend->download(run->backend->self, run->ctx, value, bytes));
+  fnz_arg number;
+  if (decode(dtype, bytes, &number))
+    run->numbers[node->outputs[0].u.value] = number;
+  return FNZ_OK;
+}
+
+/* --- Results -------------------------------------------------------------------------------------
+ */
+
+static bool is_result(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_NONE;
+}
+
+fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out, size_t *count) {
+  size_t most = 0;
+  for (uint32_t i = 0; i < node->noutputs; i++)
+    most += node->outputs[i].tag == FNZ_ARG_LIST ? node->outputs[i].count : 1;
+  FNZI_NEW(&run->scratch, most, out);
+  *count = 0;
+  for (uint32_t i = 0; i < node->noutputs; i++) {
+    const fnz_arg *o = &node->outputs[i];
+    if (is_result(o))
+      (*out)[(*count)++] = *o;
+    for (uint32_t k = 0; o->tag == FNZ_ARG_LIST && k < o->count; k++)
+      if (is_result(&o->u.list[k]))
+        (*out)[(*count)++] = o->u.list[k];
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_run_apply(fnzi_run *run, const fnz_call *call, fnz_handle *outputs, size_t count) {
+  size_t got = 0;
+  memset(outputs, 0, count * sizeof *outputs);
+  FNZ_TRY(run->backend->apply(run->backend->self, run->ctx, call, outputs, count, &got));
+  if (got == count)
+    return FNZ_OK;
+  for (size_t i = 0; i < got && i < count; i++)
+    if (outputs[i] != 0)
+      run->backend->release(run->backend->self, outputs[i]);
+  return fnzi_fail(run->ctx, FNZ_CLASS_INTERNAL, "", "%s gave %zu results instead of %zu",
+                   call->op->name, got, count);
+}

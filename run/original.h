@@ -1,0 +1,141 @@
+/* original.h - the aliasing interpreter's own structures: tensors that look at memory, and the node
+ * that is at work. */
+#ifndef FNZI_RUN_ORIGINAL_H
+#define FNZI_RUN_ORIGINAL_H
+
+#include "run/run.h"
+
+/* A tensor of the original program. In-place operators return the very tensor they wrote, so
+ * several values of the graph may be one tensor. */
+typedef struct fnzi_eager {
+  fnzi_memory *memory;
+  const fnz_geometry *g;
+  uint32_t users;          /* values of the graph that are this tensor and still needed */
+  fnz_handle cached;       /* its value in the backend, 0 for none ... */
+  uint64_t cached_version; /* ... as the memory was at this version */
+} fnzi_eager;
+
+typedef struct fnzi_interp {
+  fnzi_run run;
+  fnzi_eager **tensors; /* per value of the graph */
+  struct {
+    fnzi_eager **data;
+    size_t count, capacity;
+  } all;
+  const fnz_geometry **initial; /* of the inputs, to see what changed */
+  fnzi_memory **initial_memory;
+} fnzi_interp;
+
+/* A geometry that can be changed. */
+typedef struct fnzi_pane {
+  fnz_dtype dtype;
+  uint32_t rank;
+  bool is_conj, is_neg;
+  int64_t offset;
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+} fnzi_pane;
+
+/* What a view rule decided about its result. */
+typedef enum fnzi_outcome {
+  FNZI_OUTCOME_VIEW,   /* a window into the argument's memory */
+  FNZI_OUTCOME_SELF,   /* the argument itself */
+  FNZI_OUTCOME_COPY,   /* new memory that looks like the window, with the argument's elements */
+  FNZI_OUTCOME_CAST,   /* the same in another dtype */
+  FNZI_OUTCOME_MANY,   /* the rule has added its results */
+  FNZI_OUTCOME_COMPUTE /* neither: the backend computes it */
+} fnzi_outcome;
+
+/* The node at work. */
+typedef struct fnzi_act {
+  fnzi_interp *in;
+  fnz_context *ctx;
+  const fnzi_node *node;
+  const fnz_op *op;
+  const fnz_arg *args; /* one per parameter: defaults filled in, symbols as numbers */
+  fnzi_eager *self;    /* args[0] where a view rule is at work */
+  fnzi_outcome outcome;
+  struct {
+    fnzi_eager **data; /* NULL for an undefined one */
+    size_t count, capacity;
+  } results;
+} fnzi_act;
+
+/* --- original.c ----------------------------------------------------------------------------------
+ */
+FNZ_MUST_CHECK fnz_status fnzi_act_tensor(fnzi_act *s, const fnz_arg *arg, fnzi_eager **out);
+FNZ_MUST_CHECK fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor);
+/* A tensor with the window's geometry over memory. */
+FNZ_MUST_CHECK fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_memory *memory,
+                                            const fnzi_pane *w, fnzi_eager **out);
+FNZ_MUST_CHECK fnz_status fnzi_eager_reshape(fnzi_interp *in, fnzi_eager *t, const fnzi_pane *w);
+void fnzi_eager_forget(fnzi_interp *in, fnzi_eager *t); /* what is cached */
+/* The tensor's value in the backend; borrowed until the memory is written. */
+FNZ_MUST_CHECK fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out);
+/* New memory with the window's geometry and the elements of a value (borrowed). */
+FNZ_MUST_CHECK fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle value,
+                                           fnzi_eager **out);
+/* Overwrites the elements of t. The value (owned) has t's dtype and sizes. */
+FNZ_MUST_CHECK fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned);
+/* Applies an operator to tensors; `args` as in fnzi_act. */
+FNZ_MUST_CHECK fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *args,
+                                           size_t nargs, const fnz_geometry *const *expected,
+                                           fnz_handle *outputs, size_t count);
+/* An operator of one tensor argument, given by its handle, and a dtype (or FNZ_DTYPE_COUNT). */
+FNZ_MUST_CHECK fnz_status fnzi_eager_unary(fnzi_interp *in, const char *name, fnz_handle value,
+                                           fnz_dtype dtype, fnz_handle *out);
+/* Recorded geometry of result k of the node; NULL when the program does not say. */
+const fnz_geometry *fnzi_act_recorded(const fnzi_act *s, const fnz_arg *results, size_t k);
+void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out);
+fnz_geometry fnzi_pane_geometry(const fnzi_pane *w); /* borrows the window's arrays */
+void fnzi_pane_dense(fnzi_pane *w);                  /* row-major strides and offset 0 */
+
+/* --- original_views.c, original_composites.c ---------------------------------------------------
+ */
+typedef fnz_status fnzi_pane_rule(fnzi_act *s, fnzi_pane *w);
+/* Does what the node says when it is a view or may be one. */
+FNZ_MUST_CHECK fnz_status fnzi_act_view(fnzi_act *s, bool *done);
+/* A result that is a window into self. */
+FNZ_MUST_CHECK fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w);
+
+/* The rule of an operator that is a view, its argument or a copy, whatever eager strides say. */
+fnzi_pane_rule *fnzi_composite_rule(const char *name);
+fnzi_pane_rule *fnzi_piece_rule(const char *name); /* of those, the ones that cut */
+
+/* --- pane.c ------------------------------------------------------------------------------------
+ */
+fnz_status fnzi_act_refuse(fnzi_act *s, const char *why, int64_t a, int64_t b); /* BOUNDS */
+/* Fails when cells are no bytes: then memory has one dtype only. */
+FNZ_MUST_CHECK fnz_status fnzi_act_need_bytes(fnzi_act *s);
+int64_t fnzi_pane_elements(const fnzi_pane *w);
+int64_t fnzi_act_int(const fnzi_act *s, size_t i, int64_t fallback);
+bool fnzi_act_given(const fnzi_act *s, size_t i);
+FNZ_MUST_CHECK fnz_status fnzi_act_dim(fnzi_act *s, size_t i, uint32_t rank, uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_act_ints(fnzi_act *s, size_t i, int64_t out[FNZ_MAX_RANK],
+                                        uint32_t *count);
+/* Sizes with -1 worked out, for `numel` elements. */
+FNZ_MUST_CHECK fnz_status fnzi_act_infer(fnzi_act *s, int64_t *sizes, uint32_t rank, int64_t numel);
+/* Strides by which memory seen as `w` can be seen with other sizes; false when there are none. */
+bool fnzi_pane_strides(const fnzi_pane *w, const int64_t *sizes, uint32_t rank, int64_t *out);
+void fnzi_pane_slice(fnzi_pane *w, uint32_t dim, int64_t start, int64_t end, int64_t step);
+void fnzi_pane_drop(fnzi_pane *w, uint32_t dim);
+FNZ_MUST_CHECK fnz_status fnzi_pane_insert(fnzi_act *s, fnzi_pane *w, uint32_t dim, int64_t size,
+                                           int64_t stride);
+void fnzi_pane_swap(fnzi_pane *w, uint32_t a, uint32_t b);
+FNZ_MUST_CHECK fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes,
+                                           uint32_t rank);
+FNZ_MUST_CHECK fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w); /* as view_as_real */
+
+/* --- original_writes.c, original_special.c -------------------------------------------------------
+ */
+/* Does what an operator that writes by its schema does. */
+FNZ_MUST_CHECK fnz_status fnzi_act_write(fnzi_act *s);
+/* Evaluates `twin` and writes result k, behind `nplain` plain ones, to targets[k]. */
+FNZ_MUST_CHECK fnz_status fnzi_act_write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                                              fnzi_eager **targets, size_t ntargets, size_t nplain);
+/* Computes a functional operator; the results get the recorded strides. */
+FNZ_MUST_CHECK fnz_status fnzi_act_compute(fnzi_act *s, const fnz_geometry **expected,
+                                           size_t count);
+/* Operators that do not do what their schema says: lists, batch norm, set_ and resize_. */
+FNZ_MUST_CHECK fnz_status fnzi_act_special(fnzi_act *s, bool *done);
+
+#endif

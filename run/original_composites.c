@@ -1,0 +1,413 @@
+/* original_composites.c - operators that are a view, the argument itself or a copy.
+ *
+ * Which one it is depends on eager sizes, strides, dtype and bits, and is decided here as eager
+ * decides it. The rules work like those of original_views.c. */
+#include "run/original.h"
+
+static fnz_status other_sizes(fnzi_act *s, const fnz_geometry **out) {
+  fnzi_eager *other;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &other));
+  *out = other->g;
+  return FNZ_OK;
+}
+
+static fnz_status itself(fnzi_act *s, fnzi_pane *w) {
+  (void)w;
+  s->outcome = FNZI_OUTCOME_SELF;
+  return FNZ_OK;
+}
+
+/* --- Other sizes ---------------------------------------------------------------------------------
+ */
+
+/* A view where strides allow it; else a copy, row-major, where `copies`, else an error. */
+static fnz_status resize_window(fnzi_act *s, fnzi_pane *w, int64_t *sizes, uint32_t rank,
+                                bool copies) {
+  int64_t strides[FNZ_MAX_RANK];
+  FNZ_TRY(fnzi_act_infer(s, sizes, rank, fnzi_pane_elements(w)));
+  bool fits = fnzi_pane_strides(w, sizes, rank, strides);
+  if (!fits && !copies)
+    return fnzi_act_refuse(s, "the strides do not allow this view", w->rank, rank);
+  w->rank = rank;
+  memcpy(w->sizes, sizes, rank * sizeof *sizes);
+  if (fits) {
+    memcpy(w->strides, strides, rank * sizeof *strides);
+    return FNZ_OK;
+  }
+  fnzi_pane_dense(w);
+  w->is_conj = w->is_neg = false;
+  s->outcome = FNZI_OUTCOME_COPY;
+  return FNZ_OK;
+}
+
+static fnz_status reshape(fnzi_act *s, fnzi_pane *w) {
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t rank;
+  FNZ_TRY(fnzi_act_ints(s, 1, sizes, &rank));
+  return resize_window(s, w, sizes, rank, true);
+}
+
+static fnz_status as_other(fnzi_act *s, fnzi_pane *w, bool copies) {
+  int64_t sizes[FNZ_MAX_RANK];
+  const fnz_geometry *other;
+  FNZ_TRY(other_sizes(s, &other));
+  memcpy(sizes, other->sizes, other->rank * sizeof *sizes);
+  return resize_window(s, w, sizes, other->rank, copies);
+}
+
+static fnz_status reshape_as(fnzi_act *s, fnzi_pane *w) {
+  return as_other(s, w, true);
+}
+
+static fnz_status view_as(fnzi_act *s, fnzi_pane *w) {
+  return as_other(s, w, false);
+}
+
+static fnz_status flatten(fnzi_act *s, fnzi_pane *w) {
+  uint32_t start, end, rank = 0;
+  int64_t sizes[FNZ_MAX_RANK], joined = 1;
+  FNZ_TRY(fnzi_act_dim(s, 1, w->rank, &start));
+  FNZ_TRY(fnzi_act_dim(s, 2, w->rank, &end));
+  if (start > end)
+    return fnzi_act_refuse(s, "the first dimension lies behind the last", start, end);
+  if (w->rank > 0 && start == end)
+    return itself(s, w);
+  for (uint32_t d = 0; d < w->rank; d++) {
+    joined = d > start && d <= end ? joined * w->sizes[d] : w->sizes[d];
+    rank += d <= start || d > end;
+    sizes[rank - 1] = joined;
+  }
+  if (w->rank == 0)
+    sizes[rank++] = 1;
+  return resize_window(s, w, sizes, rank, true);
+}
+
+static fnz_status ravel(fnzi_act *s, fnzi_pane *w) {
+  fnz_geometry g = fnzi_pane_geometry(w);
+  if (!fnzi_is_contiguous(&g)) {
+    w->is_conj = w->is_neg = false;
+    s->outcome = FNZI_OUTCOME_COPY;
+  }
+  int64_t numel = fnzi_pane_elements(w);
+  w->rank = 1;
+  w->sizes[0] = numel;
+  w->strides[0] = 1;
+  if (s->outcome == FNZI_OUTCOME_COPY)
+    w->offset = 0;
+  return FNZ_OK;
+}
+
+static fnz_status unflatten(fnzi_act *s, fnzi_pane *w) {
+  uint32_t dim, count;
+  int64_t parts[FNZ_MAX_RANK], sizes[FNZ_MAX_RANK];
+  if (w->rank == 0)
+    return fnzi_act_refuse(s, "there is no dimension to unflatten", 0, 0);
+  FNZ_TRY(fnzi_act_dim(s, 1, w->rank, &dim));
+  FNZ_TRY(fnzi_act_ints(s, 2, parts, &count));
+  FNZ_TRY(fnzi_act_infer(s, parts, count, w->sizes[dim]));
+  uint32_t rank = w->rank - 1 + count;
+  if (rank > FNZ_MAX_RANK)
+    return fnzi_act_refuse(s, "too many dimensions", rank, FNZ_MAX_RANK);
+  for (uint32_t d = 0; d < rank; d++)
+    sizes[d] = d < dim ? w->sizes[d] : d < dim + count ? parts[d - dim] : w->sizes[d - count + 1];
+  return resize_window(s, w, sizes, rank, false);
+}
+
+static fnz_status expand_as(fnzi_act *s, fnzi_pane *w) {
+  const fnz_geometry *other;
+  FNZ_TRY(other_sizes(s, &other));
+  return fnzi_pane_expand(s, w, other->sizes, other->rank);
+}
+
+/* Rank 0 and 1 grow a dimension in front, rank 2 one behind, as far as `rank` asks. */
+static fnz_status at_least(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
+  if (w->rank >= rank)
+    return itself(s, w);
+  while (w->rank < rank) {
+    uint32_t at = w->rank == 2 ? 2 : 0;
+    int64_t stride = at == w->rank ? 1 : w->sizes[at] * w->strides[at];
+    FNZ_TRY(fnzi_pane_insert(s, w, at, 1, stride));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status atleast_1d(fnzi_act *s, fnzi_pane *w) {
+  return at_least(s, w, 1);
+}
+
+static fnz_status atleast_2d(fnzi_act *s, fnzi_pane *w) {
+  return at_least(s, w, 2);
+}
+
+static fnz_status atleast_3d(fnzi_act *s, fnzi_pane *w) {
+  return at_least(s, w, 3);
+}
+
+/* --- Other order ---------------------------------------------------------------------------------
+ */
+
+static fnz_status movedim(fnzi_act *s, fnzi_pane *w) {
+  fnzi_pane old = *w;
+  int64_t source[FNZ_MAX_RANK], target[FNZ_MAX_RANK];
+  uint32_t count, targets, from[FNZ_MAX_RANK];
+  bool moved[FNZ_MAX_RANK] = {false}, taken[FNZ_MAX_RANK] = {false};
+  FNZ_TRY(fnzi_act_ints(s, 1, source, &count));
+  FNZ_TRY(fnzi_act_ints(s, 2, target, &targets));
+  if (count != targets)
+    return fnzi_act_refuse(s, "source and destination differ in length", count, targets);
+  if (w->rank == 0)
+    return itself(s, w);
+  for (uint32_t i = 0; i < count; i++) {
+    uint32_t a, b;
+    FNZ_TRY(fnzi_wrap_dim(s->ctx, "source", source[i], w->rank, &a));
+    FNZ_TRY(fnzi_wrap_dim(s->ctx, "destination", target[i], w->rank, &b));
+    if (moved[a] || taken[b])
+      return fnzi_act_refuse(s, "a dimension is named twice", a, b);
+    moved[a] = taken[b] = true;
+    from[b] = a;
+  }
+  for (uint32_t d = 0, next = 0; d < w->rank; d++) {
+    if (!taken[d]) {
+      while (moved[next])
+        next++;
+      from[d] = next++;
+    }
+    w->sizes[d] = old.sizes[from[d]];
+    w->strides[d] = old.strides[from[d]];
+  }
+  return FNZ_OK;
+}
+
+static fnz_status reverse_dims(fnzi_act *s, fnzi_pane *w) {
+  (void)s;
+  for (uint32_t d = 0; d < w->rank / 2; d++)
+    fnzi_pane_swap(w, d, w->rank - 1 - d);
+  return FNZ_OK;
+}
+
+static fnz_status matrix_t(fnzi_act *s, fnzi_pane *w) {
+  if (w->rank == 0)
+    return itself(s, w);
+  if (w->rank == 1)
+    return fnzi_act_refuse(s, "a matrix is needed", w->rank, 2);
+  fnzi_pane_swap(w, w->rank - 1, w->rank - 2);
+  return FNZ_OK;
+}
+
+static fnz_status matrix_h(fnzi_act *s, fnzi_pane *w) {
+  FNZ_TRY(matrix_t(s, w));
+  if (!fnzi_is_complex(w->dtype))
+    return FNZ_OK;
+  w->is_conj = !w->is_conj;
+  s->outcome = FNZI_OUTCOME_VIEW;
+  return FNZ_OK;
+}
+
+/* --- Complex numbers -----------------------------------------------------------------------------
+ */
+
+static fnz_status part(fnzi_act *s, fnzi_pane *w, int64_t index) {
+  bool negate = w->is_conj && index == 1;
+  w->is_conj = false;
+  FNZ_TRY(fnzi_pane_real(s, w));
+  w->offset += index;
+  fnzi_pane_drop(w, w->rank - 1);
+  if (negate)
+    w->is_neg = !w->is_neg;
+  return FNZ_OK;
+}
+
+static fnz_status real(fnzi_act *s, fnzi_pane *w) {
+  return fnzi_is_complex(w->dtype) ? part(s, w, 0) : itself(s, w);
+}
+
+static fnz_status imag(fnzi_act *s, fnzi_pane *w) {
+  return part(s, w, 1);
+}
+
+static fnz_status conjugate(fnzi_act *s, fnzi_pane *w) {
+  if (!fnzi_is_complex(w->dtype))
+    return itself(s, w);
+  w->is_conj = !w->is_conj;
+  return FNZ_OK;
+}
+
+static fnz_status conj_physical(fnzi_act *s, fnzi_pane *w) {
+  if (!fnzi_is_complex(w->dtype))
+    return itself(s, w);
+  s->outcome = FNZI_OUTCOME_COMPUTE;
+  return FNZ_OK;
+}
+
+/* Dense strides stay, others become row-major. */
+static void preserve(fnzi_pane *w) {
+  fnz_geometry g = fnzi_pane_geometry(w);
+  w->offset = 0;
+  if (!fnzi_is_dense(&g))
+    fnzi_pane_dense(w);
+}
+
+static fnz_status resolve(fnzi_act *s, fnzi_pane *w, bool bit) {
+  if (!bit)
+    return itself(s, w);
+  w->is_conj = w->is_neg = false;
+  preserve(w);
+  s->outcome = FNZI_OUTCOME_COPY;
+  return FNZ_OK;
+}
+
+static fnz_status resolve_conj(fnzi_act *s, fnzi_pane *w) {
+  return resolve(s, w, w->is_conj);
+}
+
+static fnz_status resolve_neg(fnzi_act *s, fnzi_pane *w) {
+  return resolve(s, w, w->is_neg);
+}
+
+/* --- Maybe nothing to do -------------------------------------------------------------------------
+ */
+
+enum { FORMAT_CONTIGUOUS = 1, FORMAT_LAST = 2, FORMAT_LAST_3D = 3, FORMAT_PRESERVE = 4 };
+
+/* Strides of a memory format, as .pt2 files number them. */
+static fnz_status format_strides(fnzi_act *s, const fnzi_pane *w, int64_t format, int64_t *out) {
+  if (format != FORMAT_LAST && format != FORMAT_LAST_3D) {
+    fnzi_contiguous_strides(w->sizes, w->rank, out);
+    return FNZ_OK;
+  }
+  if (w->rank != (format == FORMAT_LAST ? 4u : 5u))
+    return fnzi_act_refuse(s, "the memory format is for another number of dimensions", w->rank,
+                           format);
+  int64_t stride = 1;
+  out[1] = stride;
+  stride *= w->sizes[1] > 1 ? w->sizes[1] : 1;
+  for (uint32_t d = w->rank; d-- > 2;) {
+    out[d] = stride;
+    stride *= w->sizes[d] > 1 ? w->sizes[d] : 1;
+  }
+  out[0] = stride;
+  return FNZ_OK;
+}
+
+static bool has_strides(const fnzi_pane *w, const int64_t *strides) {
+  bool same = true;
+  for (uint32_t d = 0; d < w->rank; d++)
+    same = same && (w->sizes[d] == 1 || w->strides[d] == strides[d]);
+  return same || fnzi_pane_elements(w) == 0;
+}
+
+static fnz_status contiguous(fnzi_act *s, fnzi_pane *w) {
+  int64_t strides[FNZ_MAX_RANK];
+  FNZ_TRY(format_strides(s, w, fnzi_act_int(s, 1, FORMAT_CONTIGUOUS), strides));
+  if (has_strides(w, strides))
+    return itself(s, w);
+  memcpy(w->strides, strides, w->rank * sizeof *strides);
+  w->offset = 0;
+  w->is_conj = w->is_neg = false;
+  s->outcome = FNZI_OUTCOME_COPY;
+  return FNZ_OK;
+}
+
+static bool flag(const fnzi_act *s, const char *name) {
+  int i = fnzi_op_param(s->op, name);
+  return i >= 0 && fnzi_act_int(s, (size_t)i, 0) != 0;
+}
+
+static fnz_dtype wanted_dtype(const fnzi_act *s, fnz_dtype fallback) {
+  int i = fnzi_op_param(s->op, "dtype");
+  return i < 0 ? fallback : (fnz_dtype)fnzi_act_int(s, (size_t)i, fallback);
+}
+
+/* `to`: self when neither dtype nor strides change and no copy is asked for. */
+static fnz_status convert(fnzi_act *s, fnzi_pane *w, fnz_dtype dtype) {
+  int at = fnzi_op_param(s->op, "memory_format");
+  int64_t strides[FNZ_MAX_RANK];
+  int64_t format = at < 0 ? FORMAT_PRESERVE : fnzi_act_int(s, (size_t)at, FORMAT_PRESERVE);
+  if (format != FORMAT_PRESERVE)
+    FNZ_TRY(format_strides(s, w, format, strides));
+  bool stays = format == FORMAT_PRESERVE || has_strides(w, strides);
+  if (dtype == w->dtype && stays && !flag(s, "copy"))
+    return itself(s, w);
+  s->outcome = dtype == w->dtype ? FNZI_OUTCOME_COPY : FNZI_OUTCOME_CAST;
+  w->is_conj = w->is_neg = false;
+  w->dtype = dtype;
+  preserve(w);
+  if (!stays)
+    memcpy(w->strides, strides, w->rank * sizeof *strides);
+  return FNZ_OK;
+}
+
+static fnz_status to(fnzi_act *s, fnzi_pane *w) {
+  return convert(s, w, wanted_dtype(s, w->dtype));
+}
+
+static fnz_status to_other(fnzi_act *s, fnzi_pane *w) {
+  const fnz_geometry *other;
+  FNZ_TRY(other_sizes(s, &other));
+  return convert(s, w, other->dtype);
+}
+
+/* dropout(input, p, train) does nothing when it is off. */
+static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
+  bool nothing = s->args[1].tag == FNZ_ARG_FLOAT && s->args[1].u.f == 0;
+  if (nothing || fnzi_act_int(s, 2, 0) == 0 || fnzi_pane_elements(w) == 0)
+    return itself(s, w);
+  s->outcome = FNZI_OUTCOME_COMPUTE;
+  return FNZ_OK;
+}
+
+/* --- The table -----------------------------------------------------------------------------------
+ */
+
+static const struct {
+  const char *name;
+  fnzi_pane_rule *rule;
+} rows[] = {
+    {"reshape", reshape},
+    {"reshape_as", reshape_as},
+    {"view_as", view_as},
+    {"flatten.using_ints", flatten},
+    {"ravel", ravel},
+    {"unflatten.int", unflatten},
+    {"expand_as", expand_as},
+    {"atleast_1d", atleast_1d},
+    {"atleast_2d", atleast_2d},
+    {"atleast_3d", atleast_3d},
+    {"movedim.int", movedim},
+    {"movedim.intlist", movedim},
+    {"moveaxis.int", movedim},
+    {"moveaxis.intlist", movedim},
+    {"numpy_T", reverse_dims},
+    {"mT", matrix_t},
+    {"mH", matrix_h},
+    {"adjoint", matrix_h},
+    {"matrix_H", matrix_h},
+    {"real", real},
+    {"imag", imag},
+    {"conj", conjugate},
+    {"conj_physical", conj_physical},
+    {"resolve_conj", resolve_conj},
+    {"resolve_neg", resolve_neg},
+    {"positive", itself},
+    {"contiguous", contiguous},
+    {"to.dtype", to},
+    {"to.dtype_layout", to},
+    {"to.device", to},
+    {"to.other", to_other},
+    {"type_as", to_other},
+    {"dropout", dropout},
+    {"dropout_", dropout},
+    {"feature_dropout", dropout},
+    {"feature_dropout_", dropout},
+    {"alpha_dropout", dropout},
+    {"alpha_dropout_", dropout},
+    {"feature_alpha_dropout", dropout},
+    {"feature_alpha_dropout_", dropout},
+};
+
+fnzi_pane_rule *fnzi_composite_rule(const char *name) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i].name, name) == 0)
+      return rows[i].rule;
+  return fnzi_piece_rule(name);
+}

@@ -1,0 +1,167 @@
+/* original_pieces.c - operators that cut a tensor into pieces along one dimension. */
+#include "run/original.h"
+
+static fnz_status piece(fnzi_act *s, const fnzi_pane *w, uint32_t dim, int64_t start, int64_t end) {
+  fnzi_pane cut = *w;
+  fnzi_pane_slice(&cut, dim, start, end, 1);
+  s->outcome = FNZI_OUTCOME_MANY;
+  return fnzi_act_piece(s, &cut);
+}
+
+static fnz_status narrow(fnzi_act *s, fnzi_pane *w) {
+  uint32_t dim;
+  int64_t start = fnzi_act_int(s, 2, 0), length = fnzi_act_int(s, 3, -1);
+  if (w->rank == 0)
+    return fnzi_act_refuse(s, "there is no dimension to narrow", 0, 0);
+  FNZ_TRY(fnzi_act_dim(s, 1, w->rank, &dim));
+  int64_t size = w->sizes[dim];
+  if (s->args[2].tag == FNZ_ARG_VALUE)
+    return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "", "the start of %s depends on data",
+                     s->op->name);
+  if (start < 0 && start != size)
+    start += size;
+  if (start < 0 || length < 0 || start > size || length > size - start)
+    return fnzi_act_refuse(s, "the piece leaves the dimension", start, length);
+  fnzi_pane_slice(w, dim, start, start + length, 1);
+  return FNZ_OK;
+}
+
+static fnz_status pieces_of(fnzi_act *s, const fnzi_pane *w, uint32_t dim, int64_t size) {
+  int64_t held = w->sizes[dim];
+  if (size < 0 || (size == 0 && held > 0))
+    return fnzi_act_refuse(s, "the size is not possible", size, held);
+  int64_t count = size == 0 ? 1 : (held + size - 1) / size;
+  for (int64_t i = 0; i < (count > 0 ? count : 1); i++)
+    FNZ_TRY(piece(s, w, dim, i * size, held - i * size < size ? held : (i + 1) * size));
+  return FNZ_OK;
+}
+
+static fnz_status split(fnzi_act *s, fnzi_pane *w) {
+  uint32_t dim;
+  if (w->rank == 0)
+    return fnzi_act_refuse(s, "there is no dimension to split", 0, 0);
+  FNZ_TRY(fnzi_act_dim(s, 2, w->rank, &dim));
+  int64_t size = fnzi_act_int(s, 1, 0);
+  return pieces_of(s, w, dim, size > w->sizes[dim] && w->sizes[dim] > 0 ? w->sizes[dim] : size);
+}
+
+static fnz_status split_sizes(fnzi_act *s, fnzi_pane *w) {
+  uint32_t dim;
+  int64_t start = 0;
+  if (w->rank == 0)
+    return fnzi_act_refuse(s, "there is no dimension to split", 0, 0);
+  FNZ_TRY(fnzi_act_dim(s, 2, w->rank, &dim));
+  const fnz_arg *list = &s->args[1];
+  s->outcome = FNZI_OUTCOME_MANY;
+  for (uint32_t i = 0; list->tag == FNZ_ARG_LIST && i < list->count; i++) {
+    int64_t size = list->u.list[i].u.i;
+    if (list->u.list[i].tag != FNZ_ARG_INT || size < 0 || size > w->sizes[dim] - start)
+      return fnzi_act_refuse(s, "a piece leaves the dimension", size, w->sizes[dim]);
+    FNZ_TRY(piece(s, w, dim, start, start + size));
+    start += size;
+  }
+  if (start != w->sizes[dim])
+    return fnzi_act_refuse(s, "the sizes must add up", start, w->sizes[dim]);
+  return FNZ_OK;
+}
+
+static fnz_status chunk(fnzi_act *s, fnzi_pane *w) {
+  uint32_t dim;
+  int64_t chunks = fnzi_act_int(s, 1, 0);
+  if (w->rank == 0 || chunks <= 0)
+    return fnzi_act_refuse(s, "chunks must be positive", w->rank, chunks);
+  FNZ_TRY(fnzi_act_dim(s, 2, w->rank, &dim));
+  if (w->sizes[dim] > 0)
+    return pieces_of(s, w, dim, (w->sizes[dim] - 1) / chunks + 1);
+  for (int64_t i = 0; i < chunks; i++)
+    FNZ_TRY(piece(s, w, dim, 0, 0));
+  return FNZ_OK;
+}
+
+static fnz_status sections(fnzi_act *s, const fnzi_pane *w, uint32_t dim, int64_t count,
+                           bool even) {
+  int64_t size = w->sizes[dim], start = 0;
+  if (count <= 0 || (even && size % count != 0))
+    return fnzi_act_refuse(s, "the dimension cannot be cut like this", size, count);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t end = start + size / count + (i < size % count);
+    FNZ_TRY(piece(s, w, dim, start, end));
+    start = end;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status cut_at(fnzi_act *s, const fnzi_pane *w, uint32_t dim) {
+  const fnz_arg *list = &s->args[1];
+  int64_t start = 0;
+  for (uint32_t i = 0; list->tag == FNZ_ARG_LIST && i < list->count; i++) {
+    int64_t end = list->u.list[i].u.i;
+    FNZ_TRY(piece(s, w, dim, start, end));
+    start = end;
+  }
+  return piece(s, w, dim, start, INT64_MAX);
+}
+
+static fnz_status tensor_split(fnzi_act *s, fnzi_pane *w) {
+  uint32_t dim;
+  if (w->rank == 0)
+    return fnzi_act_refuse(s, "there is no dimension to split", 0, 0);
+  FNZ_TRY(fnzi_act_dim(s, 2, w->rank, &dim));
+  if (s->args[1].tag == FNZ_ARG_LIST)
+    return cut_at(s, w, dim);
+  return sections(s, w, dim, fnzi_act_int(s, 1, 0), false);
+}
+
+/* hsplit, vsplit, dsplit: along dimension 1, 0, 2; the first along 0 when there is no other. */
+static fnz_status along(fnzi_act *s, fnzi_pane *w, uint32_t dim) {
+  if (w->rank <= dim)
+    return fnzi_act_refuse(s, "there are too few dimensions", w->rank, dim + 1);
+  if (s->args[1].tag == FNZ_ARG_LIST)
+    return cut_at(s, w, dim);
+  return sections(s, w, dim, fnzi_act_int(s, 1, 0), true);
+}
+
+static fnz_status hsplit(fnzi_act *s, fnzi_pane *w) {
+  return along(s, w, w->rank == 1 ? 0 : 1);
+}
+
+static fnz_status vsplit(fnzi_act *s, fnzi_pane *w) {
+  return w->rank < 2 ? fnzi_act_refuse(s, "two dimensions are needed", w->rank, 2) : along(s, w, 0);
+}
+
+static fnz_status dsplit(fnzi_act *s, fnzi_pane *w) {
+  return along(s, w, 2);
+}
+
+/* --- The table -----------------------------------------------------------------------------------
+ */
+
+static const struct {
+  const char *name;
+  fnzi_pane_rule *rule;
+} rows[] = {
+    {"narrow", narrow},
+    {"narrow.Tensor", narrow},
+    {"split.Tensor", split},
+    {"unsafe_split.Tensor", split},
+    {"split.sizes", split_sizes},
+    {"split_with_sizes", split_sizes},
+    {"unsafe_split_with_sizes", split_sizes},
+    {"chunk", chunk},
+    {"unsafe_chunk", chunk},
+    {"tensor_split.sections", tensor_split},
+    {"tensor_split.indices", tensor_split},
+    {"hsplit.int", hsplit},
+    {"hsplit.array", hsplit},
+    {"vsplit.int", vsplit},
+    {"vsplit.array", vsplit},
+    {"dsplit.int", dsplit},
+    {"dsplit.array", dsplit},
+};
+
+fnzi_pane_rule *fnzi_piece_rule(const char *name) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i].name, name) == 0)
+      return rows[i].rule;
+  return NULL;
+}

@@ -1,0 +1,260 @@
+/* original_special.c - operators that do not do what their schema says.
+ *
+ * List operators work element after element, so that a tensor that is twice in the list is written
+ * twice. Batch norm in training writes its statistics without saying so. set_ and resize_ change
+ * what memory a tensor looks at. */
+#include "run/original.h"
+
+/* --- Lists ---------------------------------------------------------------------------------------
+ */
+
+/* How many elements the lists have; the first list decides. */
+static fnz_status list_length(const fnzi_act *s, uint32_t *out) {
+  *out = UINT32_MAX;
+  for (size_t i = 0; i < s->op->nparams; i++) {
+    if (!s->op->params[i].is_list || s->args[i].tag != FNZ_ARG_LIST)
+      continue;
+    if (*out != UINT32_MAX && s->args[i].count != *out)
+      return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "", "%s: %s has %u items, the list before has %u",
+                       s->op->name, s->op->params[i].name, s->args[i].count, *out);
+    *out = s->args[i].count;
+  }
+  if (*out == UINT32_MAX)
+    *out = 0;
+  return FNZ_OK;
+}
+
+/* The element operator on the k-th item of every list. */
+static fnz_status element_act(const fnzi_act *s, const fnz_op *element, uint32_t k, fnzi_act *out) {
+  fnz_arg *args;
+  FNZI_NEW(&s->in->run.scratch, element->nparams, &args);
+  for (size_t i = 0; i < element->nparams; i++) {
+    args[i] = i < s->op->nparams ? s->args[i] : fnzi_arg_get(element, NULL, 0, i);
+    if (i < s->op->nparams && s->op->params[i].is_list && args[i].tag == FNZ_ARG_LIST)
+      args[i] = args[i].u.list[k];
+  }
+  *out = (fnzi_act){.in = s->in, .ctx = s->ctx, .node = s->node, .op = element, .args = args};
+  return FNZ_OK;
+}
+
+static fnz_status element_result(fnzi_act *s, fnzi_act *one, uint32_t k) {
+  fnz_arg *results;
+  const fnz_geometry *expected[1] = {NULL};
+  size_t count;
+  if (fnz_op_is_mutating(one->op))
+    return fnzi_act_write(one);
+  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
+  if (k < count)
+    expected[0] = fnzi_act_recorded(s, results, k);
+  FNZ_TRY(fnzi_act_compute(one, expected, 1));
+  return fnzi_act_push(s, one->results.data[0]);
+}
+
+static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
+  uint32_t count;
+  FNZ_TRY(list_length(s, &count));
+  for (uint32_t k = 0; k < count; k++) {
+    fnzi_act one;
+    FNZ_TRY(element_act(s, element, k, &one));
+    fnz_status status = element_result(s, &one, k);
+    FNZI_VEC_FREE(s->ctx, &one.results);
+    FNZ_TRY(status);
+  }
+  return FNZ_OK;
+}
+
+/* --- Batch norm ----------------------------------------------------------------------------------
+ */
+
+/* Both forms begin with input, weight, bias, running mean and variance, training, momentum, eps. */
+enum { NORM_INPUT, NORM_WEIGHT, NORM_BIAS, NORM_MEAN, NORM_VAR, NORM_TRAINING, NORM_EPS = 7 };
+
+static bool writes_statistics(const fnzi_act *s) {
+  if (strcmp(s->op->name, "batch_norm") != 0 && strcmp(s->op->name, "native_batch_norm") != 0)
+    return false;
+  return s->args[NORM_TRAINING].u.i != 0 && s->args[NORM_MEAN].tag == FNZ_ARG_VALUE &&
+         s->args[NORM_VAR].tag == FNZ_ARG_VALUE;
+}
+
+/* One statistic per channel, in the dtype of the running ones. */
+static fnz_status channel_geometry(fnzi_act *s, const fnz_geometry **out) {
+  fnz_geometry *g;
+  fnzi_eager *mean;
+  FNZI_NEW(&s->in->run.scratch, 1, &g);
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[NORM_MEAN], &mean));
+  *g = *mean->g;
+  g->offset = 0;
+  *out = g;
+  return FNZ_OK;
+}
+
+static fnz_status write_statistics(fnzi_act *s, const fnz_handle *values) {
+  fnz_backend *b = s->in->run.backend;
+  fnz_status status = FNZ_OK;
+  for (int i = 0; i < 2; i++) {
+    fnzi_eager *target = s->in->tensors[s->args[NORM_MEAN + i].u.value];
+    if (status == FNZ_OK)
+      status = fnzi_eager_write(s->in, target, values[i]);
+    else
+      b->release(b->self, values[i]);
+  }
+  return status;
+}
+
+static fnz_status keep_outputs(fnzi_act *s, const fnz_geometry *const *expected,
+                               const fnz_handle *values) {
+  fnz_backend *b = s->in->run.backend;
+  fnz_status status = FNZ_OK;
+  for (int i = 0; i < 3; i++) {
+    fnzi_pane w;
+    fnzi_eager *t = NULL;
+    fnzi_pane_of(expected[i] != NULL ? expected[i] : b->geometry(b->self, values[i]), &w);
+    if (status == FNZ_OK)
+      status = fnzi_eager_store(s->in, &w, values[i], &t);
+    if (status == FNZ_OK)
+      status = fnzi_act_push(s, t);
+    b->release(b->self, values[i]);
+  }
+  return status;
+}
+
+static fnz_status batch_norm(fnzi_act *s) {
+  const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
+  const fnz_geometry *expected[5], *channel;
+  fnz_handle values[5];
+  fnz_arg *results;
+  size_t count;
+  if (op == NULL)
+    return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "no functional batch norm");
+  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
+  FNZ_TRY(channel_geometry(s, &channel));
+  for (size_t i = 0; i < 5; i++)
+    expected[i] = i < 3 && i < count ? fnzi_act_recorded(s, results, i) : channel;
+  FNZ_TRY(fnzi_eager_apply(s->in, op, s->args, NORM_EPS + 1, expected, values, 5));
+  fnz_status kept = keep_outputs(s, expected, values);
+  fnz_status written = write_statistics(s, values + 3);
+  return kept != FNZ_OK ? kept : written;
+}
+
+/* --- Other memory --------------------------------------------------------------------------------
+ */
+
+static fnz_status set_tensor(fnzi_act *s) {
+  fnzi_eager *self, *source;
+  fnzi_pane w;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &source));
+  if (self->g->dtype != source->g->dtype)
+    return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s: the tensor is %s, the source is %s",
+                     s->op->name, fnzi_dtype(self->g->dtype)->name,
+                     fnzi_dtype(source->g->dtype)->name);
+  fnzi_pane_of(source->g, &w);
+  source->memory->users++;
+  self->memory->users--;
+  self->memory = source->memory;
+  FNZ_TRY(fnzi_eager_reshape(s->in, self, &w));
+  return fnzi_act_push(s, self);
+}
+
+/* What the backend has for zeros: new elements read as these. */
+static fnz_status zero_cells(fnzi_act *s, fnz_dtype dtype, int64_t count, unsigned char *cells) {
+  fnz_backend *b = s->in->run.backend;
+  const fnz_op *op = fnz_op_find("zeros");
+  if (op == NULL)
+    return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "there is no operator zeros");
+  int64_t one = 1;
+  fnz_geometry g = {.dtype = dtype, .rank = 1, .sizes = &count, .strides = &one};
+  const fnz_geometry *expected[1] = {&g};
+  fnz_arg size = {.tag = FNZ_ARG_INT, .u.i = count};
+  fnz_arg args[2] = {{.tag = FNZ_ARG_LIST, .count = 1, .u.list = &size},
+                     {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
+  fnz_handle value;
+  FNZ_TRY(fnzi_eager_apply(s->in, op, args, 2, expected, &value, 1));
+  fnz_status status = b->download(b->self, s->ctx, value, cells);
+  b->release(b->self, value);
+  return status;
+}
+
+/* More memory behind what there is. All tensors of the memory keep looking at it. */
+static fnz_status grow(fnzi_act *s, fnzi_memory *memory, fnz_dtype dtype, int64_t elements) {
+  fnz_backend *b = s->in->run.backend;
+  size_t cell = b->cell_bytes(b->self, dtype), old = memory->bytes;
+  int64_t more = elements - (int64_t)(old / cell);
+  fnzi_memory *larger;
+  if (more <= 0)
+    return FNZ_OK;
+  if (memory->cells == NULL)
+    return fnzi_fail(s->ctx, FNZ_CLASS_REF, "", "the file has no data for the weight resized here");
+  FNZ_TRY(fnzi_memory_create(&s->in->run, dtype, elements, &larger));
+  memcpy(larger->cells, memory->cells, old);
+  FNZ_TRY(zero_cells(s, dtype, more, larger->cells + (size_t)(elements - more) * cell));
+  fnzi_memory_drop(&s->in->run, memory);
+  memory->cells = larger->cells;
+  memory->bytes = larger->bytes;
+  memory->version++;
+  larger->cells = NULL;
+  return FNZ_OK;
+}
+
+static fnz_status resize_to(fnzi_act *s, fnzi_eager *self, fnzi_pane *w) {
+  fnz_geometry g = fnzi_pane_geometry(w);
+  int64_t low, high;
+  if (fnzi_same_sizes(&g, self->g))
+    return fnzi_act_push(s, self);
+  fnzi_contiguous_strides(w->sizes, w->rank, w->strides);
+  if (!fnzi_extent(&g, &low, &high))
+    return fnzi_fail(s->ctx, FNZ_CLASS_OVERFLOW, "", "%s: the sizes leave 64 bits", s->op->name);
+  FNZ_TRY(grow(s, self->memory, w->dtype, high));
+  FNZ_TRY(fnzi_eager_reshape(s->in, self, w));
+  return fnzi_act_push(s, self);
+}
+
+static fnz_status resize(fnzi_act *s) {
+  fnzi_eager *self;
+  fnzi_pane w;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
+  fnzi_pane_of(self->g, &w);
+  FNZ_TRY(fnzi_act_ints(s, 1, w.sizes, &w.rank));
+  for (uint32_t d = 0; d < w.rank; d++)
+    if (w.sizes[d] < 0)
+      return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "", "%s: size %lld is negative", s->op->name,
+                       (long long)w.sizes[d]);
+  return resize_to(s, self, &w);
+}
+
+static fnz_status resize_as(fnzi_act *s) {
+  fnzi_eager *self, *other;
+  fnzi_pane w;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &other));
+  fnzi_pane_of(self->g, &w);
+  w.rank = other->g->rank;
+  memcpy(w.sizes, other->g->sizes, w.rank * sizeof *w.sizes);
+  return resize_to(s, self, &w);
+}
+
+/* --- The table -----------------------------------------------------------------------------------
+ */
+
+static const struct {
+  const char *name;
+  fnz_status (*perform)(fnzi_act *s);
+} rows[] = {
+    {"set_.source_Tensor", set_tensor},
+    {"resize_", resize},
+    {"resize_as_", resize_as},
+};
+
+fnz_status fnzi_act_special(fnzi_act *s, bool *done) {
+  const fnz_op *element = fnzi_foreach_element(s->op);
+  *done = true;
+  if (element != NULL)
+    return foreach (s, element);
+  if (writes_statistics(s))
+    return batch_norm(s);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i].name, s->op->name) == 0)
+      return rows[i].perform(s);
+  *done = false;
+  return FNZ_OK;
+}

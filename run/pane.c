@@ -1,0 +1,192 @@
+/* pane.c - changing windows: what the rules for views and composites are made of. */
+#include "run/original.h"
+
+/* --- Arguments -----------------------------------------------------------------------------------
+ */
+
+int64_t fnzi_act_int(const fnzi_act *s, size_t i, int64_t fallback) {
+  const fnz_arg *arg = &s->args[i];
+  bool number = arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_BOOL || arg->tag == FNZ_ARG_DTYPE ||
+                arg->tag == FNZ_ARG_MEMORY_FORMAT;
+  return number ? arg->u.i : fallback;
+}
+
+bool fnzi_act_given(const fnzi_act *s, size_t i) {
+  return s->args[i].tag != FNZ_ARG_NONE && s->args[i].tag != FNZ_ARG_DEFAULT;
+}
+
+fnz_status fnzi_act_dim(fnzi_act *s, size_t i, uint32_t rank, uint32_t *out) {
+  return fnzi_wrap_dim(s->ctx, s->op->params[i].name, fnzi_act_int(s, i, 0), rank, out);
+}
+
+fnz_status fnzi_act_ints(fnzi_act *s, size_t i, int64_t out[FNZ_MAX_RANK], uint32_t *count) {
+  const fnz_arg *arg = &s->args[i];
+  const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
+  uint32_t n = arg->tag == FNZ_ARG_LIST ? arg->count : 1;
+  if (n > FNZ_MAX_RANK)
+    return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s of %s has %u items, at most %d are possible",
+                     s->op->params[i].name, s->op->name, n, FNZ_MAX_RANK);
+  for (uint32_t k = 0; k < n; k++) {
+    if (items[k].tag != FNZ_ARG_INT)
+      return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s of %s is no list of integers",
+                       s->op->params[i].name, s->op->name);
+    out[k] = items[k].u.i;
+  }
+  *count = n;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_act_refuse(fnzi_act *s, const char *why, int64_t a, int64_t b) {
+  return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "", "%s: %s (%lld, %lld)", s->op->name, why,
+                   (long long)a, (long long)b);
+}
+
+int64_t fnzi_pane_elements(const fnzi_pane *w) {
+  fnz_geometry g = fnzi_pane_geometry(w);
+  return fnz_geometry_numel(&g);
+}
+
+/* --- Building blocks -----------------------------------------------------------------------------
+ */
+
+void fnzi_pane_drop(fnzi_pane *w, uint32_t dim) {
+  w->rank--;
+  for (uint32_t d = dim; d < w->rank; d++) {
+    w->sizes[d] = w->sizes[d + 1];
+    w->strides[d] = w->strides[d + 1];
+  }
+}
+
+fnz_status fnzi_pane_insert(fnzi_act *s, fnzi_pane *w, uint32_t dim, int64_t size, int64_t stride) {
+  if (w->rank == FNZ_MAX_RANK)
+    return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s needs more than %d dimensions", s->op->name,
+                     FNZ_MAX_RANK);
+  for (uint32_t d = w->rank; d > dim; d--) {
+    w->sizes[d] = w->sizes[d - 1];
+    w->strides[d] = w->strides[d - 1];
+  }
+  w->sizes[dim] = size;
+  w->strides[dim] = stride;
+  w->rank++;
+  return FNZ_OK;
+}
+
+void fnzi_pane_swap(fnzi_pane *w, uint32_t a, uint32_t b) {
+  if (a == b)
+    return;
+  int64_t size = w->sizes[a], stride = w->strides[a];
+  w->sizes[a] = w->sizes[b];
+  w->strides[a] = w->strides[b];
+  w->sizes[b] = size;
+  w->strides[b] = stride;
+}
+
+static int64_t clamp(int64_t x, int64_t size) {
+  if (x < 0)
+    x += size;
+  return x < 0 ? 0 : x > size ? size : x;
+}
+
+/* As Python slices: negative bounds count from the end, bounds outside are drawn in. */
+void fnzi_pane_slice(fnzi_pane *w, uint32_t dim, int64_t start, int64_t end, int64_t step) {
+  int64_t size = w->sizes[dim], first = clamp(start, size), last = clamp(end, size);
+  if (last < first)
+    last = first;
+  w->offset += first * w->strides[dim];
+  w->sizes[dim] = last == first ? 0 : (last - first - 1) / step + 1;
+  /* A step that leaves 64 bits is beyond every element but the first. */
+  if (!fnzi_mul_i64(w->strides[dim], step, &w->strides[dim]))
+    w->strides[dim] = 1;
+}
+
+fnz_status fnzi_act_infer(fnzi_act *s, int64_t *sizes, uint32_t rank, int64_t numel) {
+  int64_t known = 1;
+  uint32_t open = rank;
+  for (uint32_t d = 0; d < rank; d++) {
+    if (sizes[d] == -1 && open == rank)
+      open = d;
+    else if (sizes[d] < 0 || !fnzi_mul_i64(known, sizes[d], &known))
+      return fnzi_act_refuse(s, "a size is not possible", sizes[d], d);
+  }
+  if (open < rank && known != 0 && numel % known == 0) {
+    sizes[open] = numel / known;
+    known = numel;
+  }
+  if (known == numel && (open == rank || sizes[open] >= 0))
+    return FNZ_OK;
+  return fnzi_act_refuse(s, "the sizes do not hold the elements", known, numel);
+}
+
+/* PyTorch's rule: the old dimensions, from the last, form runs that are contiguous among
+ * themselves; new dimensions must divide each run. */
+bool fnzi_pane_strides(const fnzi_pane *w, const int64_t *sizes, uint32_t rank, int64_t *out) {
+  int64_t numel = fnzi_pane_elements(w);
+  if (numel == 0) {
+    bool same = w->rank == rank && memcmp(sizes, w->sizes, rank * sizeof *sizes) == 0;
+    for (uint32_t d = rank; d-- > 0;)
+      out[d] = same            ? w->strides[d]
+               : d + 1 == rank ? 1
+                               : out[d + 1] * (sizes[d + 1] > 1 ? sizes[d + 1] : 1);
+    return true;
+  }
+  uint32_t to = rank;
+  int64_t run = 1, covered = 1, unit = w->rank == 0 ? 1 : w->strides[w->rank - 1];
+  for (uint32_t from = w->rank; from-- > 0;) {
+    run *= w->sizes[from];
+    bool joined = from > 0 && (w->sizes[from - 1] == 1 || w->strides[from - 1] == run * unit);
+    if (joined)
+      continue;
+    while (to > 0 && (covered < run || sizes[to - 1] == 1)) {
+      out[--to] = covered * unit;
+      covered *= sizes[to];
+    }
+    if (covered != run)
+      return false;
+    if (from > 0)
+      unit = w->strides[from - 1];
+    run = covered = 1;
+  }
+  while (to > 0 && sizes[to - 1] == 1)
+    out[--to] = 1;
+  return to == 0;
+}
+
+fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes, uint32_t rank) {
+  fnzi_pane old = *w;
+  if (rank < old.rank)
+    return fnzi_act_refuse(s, "there are fewer sizes than dimensions", rank, old.rank);
+  w->rank = rank;
+  for (uint32_t d = rank; d-- > 0;) {
+    bool fresh = d < rank - old.rank;
+    int64_t beyond = d + 1 < rank ? w->sizes[d + 1] * w->strides[d + 1] : 1;
+    int64_t had = fresh ? 1 : old.sizes[d - (rank - old.rank)];
+    int64_t stride = fresh ? beyond : old.strides[d - (rank - old.rank)];
+    int64_t size = sizes[d] == -1 && !fresh ? had : sizes[d];
+    if (size < 0 || (had != size && had != 1))
+      return fnzi_act_refuse(s, "cannot expand a dimension of this size to that", had, size);
+    w->sizes[d] = size;
+    w->strides[d] = had == size ? stride : 0;
+  }
+  return FNZ_OK;
+}
+
+/* Memory seen under another dtype is only there when cells are bytes. */
+fnz_status fnzi_act_need_bytes(fnzi_act *s) {
+  fnz_backend *b = s->in->run.backend;
+  if (b->cell_bytes(b->self, FNZ_U8) * 8 == b->cell_bytes(b->self, FNZ_F64))
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                   "%s sees memory under another dtype, which needs hashes per byte", s->op->name);
+}
+
+fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w) {
+  FNZ_TRY(fnzi_act_need_bytes(s));
+  if (!fnzi_is_complex(w->dtype) || w->is_conj)
+    return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s needs a complex tensor without conjugate bit",
+                     s->op->name);
+  w->dtype = w->dtype == FNZ_C128 ? FNZ_F64 : w->dtype == FNZ_C64 ? FNZ_F32 : FNZ_F16;
+  w->offset *= 2;
+  for (uint32_t d = 0; d < w->rank; d++)
+    w->strides[d] *= 2;
+  return fnzi_pane_insert(s, w, w->rank, 2, 1);
+}

@@ -1,0 +1,138 @@
+/* run.h - what the two interpreters share: a program bound to a backend, and the cells of memory.
+ *
+ * functional.c runs programs without aliasing. original.c runs any program on aliasing memory and
+ * is the definition of what a program means; so nothing in this folder uses the pass, its view
+ * rules or a kernel, only the backend that is handed in.
+ *
+ * Memory is made of *cells*: an element of a dtype takes backend->cell_bytes(dtype) bytes. A
+ * backend of numbers has the element's own bytes there, a backend of hashes a hash per element or
+ * per byte. */
+#ifndef FNZI_RUN_H
+#define FNZI_RUN_H
+
+#include "program/program.h"
+
+#include <fnz/backend.h>
+#include <fnz/functionalize.h>
+
+/* Receives one result: dense row-major cells, borrowed for the call. */
+typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *geometry,
+                             const void *cells, size_t bytes);
+
+typedef struct fnzi_run_options {
+  const fnz_arrays *inputs; /* not looked at by a backend of hashes */
+  uint64_t seed;            /* of the unknowns that a backend of hashes gets instead */
+  bool everything;          /* also emit inputs, parameters and buffers that nothing has written */
+  fnzi_emit *emit;
+  void *user;
+} fnzi_run_options;
+
+FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program,
+                                              fnz_backend *backend,
+                                              const fnzi_run_options *options);
+FNZ_MUST_CHECK fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program,
+                                            fnz_backend *backend, const fnzi_run_options *options);
+
+/* --- Memory (run/cells.c) ----------------------------------------------------------------------
+ */
+typedef struct fnzi_memory {
+  unsigned char *cells; /* NULL when the file has no data for it */
+  size_t bytes;         /* of the cells */
+  uint32_t users;       /* tensors that look at it */
+  uint64_t version;     /* how often it was written */
+} fnzi_memory;
+
+/* Dense row-major cells from memory and back. `cell` bytes per element; writes go in row-major
+ * order, so that the last one wins where elements overlap. */
+void fnzi_cells_gather(const fnz_geometry *g, const unsigned char *memory, size_t cell,
+                       unsigned char *dense);
+void fnzi_cells_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
+                        unsigned char *memory);
+/* Two indices of `g` lie in the same place. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out);
+/* Two geometries of one memory have a place in common. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a,
+                                          const fnz_geometry *b, bool *out);
+
+/* --- A program bound to a backend (run/bind.c)
+ * ---------------------------------------------------- */
+typedef struct fnzi_binding { /* of input k of the program */
+  fnz_input_kind kind;
+  const char *target;
+  const char *name; /* "input.x", "buffer.bn.mean"; NULL when it is no result when written */
+  const fnz_geometry *geometry; /* NULL when it is not a tensor */
+  fnzi_memory *memory;
+} fnzi_binding;
+
+typedef struct fnzi_run {
+  fnz_context *ctx;
+  const fnz_program *program;
+  const fnzi_graph *graph;
+  fnz_backend *backend;
+  const fnzi_run_options *options;
+  bool hashes;               /* the backend's elements are no numbers */
+  fnzi_arena arena, scratch; /* of the run; of the node that is at work */
+  struct {
+    fnzi_memory **data;
+    size_t count, capacity;
+  } memories;
+  fnzi_binding *bindings; /* one per input of the graph */
+  fnz_arg *numbers;       /* per value: the number of a symbol, FNZ_ARG_DEFAULT while unknown */
+  uint32_t *last;         /* per value: the node that uses it last, FNZI_NO_NODE for results */
+} fnzi_run;
+
+/* Binds every input. fnzi_run_close() must follow, also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const fnz_program *program,
+                                        fnz_backend *backend, const fnzi_run_options *options);
+void fnzi_run_close(fnzi_run *run);
+
+/* Memory of `elements` elements, of constant content: zero bytes, or for hashes cells that nothing
+ * else has. Ends with the run or with fnzi_memory_drop(). */
+FNZ_MUST_CHECK fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements,
+                                             fnzi_memory **out);
+void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory);
+
+/* Bytes of the dense cells of a geometry (OVERFLOW). */
+FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out);
+
+/* Calls emit(user, name, output) for each output the caller gets: "output.K" and the mutations that
+ * the signature names. */
+typedef fnz_status fnzi_output_visit(void *user, const char *name, uint64_t value);
+FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, void *user);
+
+/* The signature names an output as the final value of this input. */
+bool fnzi_run_names(const fnzi_run *run, const fnzi_binding *b);
+
+/* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
+fnzi_emit fnzi_emit_array;
+
+/* --- Arguments and numbers (run/lower.c) ---------------------------------------------------------
+ */
+/* Turns the value of a tensor argument into what the receiver of the arguments wants. */
+typedef fnz_status fnzi_lower_value(void *user, fnz_arg *arg);
+
+/* A copy of arguments with symbols replaced by their numbers, defaults of `op` filled in and
+ * tensors given to `value`, which may be NULL to leave them alone. Lives in run->scratch. */
+FNZ_MUST_CHECK fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args,
+                                          size_t nargs, fnzi_lower_value *value, void *user,
+                                          fnz_arg **out);
+
+/* Nodes that only say or check something about sizes: sym_size.int, _assert_tensor_metadata, ...
+ * and the arithmetic on sizes. `geometry(user, value)` gives what a tensor looks like now. */
+typedef const fnz_geometry *fnzi_geometry_of(void *user, uint64_t value);
+FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node,
+                                               fnzi_geometry_of *geometry, void *user, bool *done);
+/* `item`: the number in a tensor of one element; unknown when the backend has no numbers. */
+FNZ_MUST_CHECK fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value);
+bool fnzi_is_item(const fnz_op *op);
+
+/* The tensor results of a node, lists flattened; an undefined one is FNZ_ARG_NONE. In run->scratch.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out,
+                                            size_t *count);
+
+/* A call with its results; releases them when the backend gave another number of them. */
+FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run *run, const fnz_call *call, fnz_handle *outputs,
+                                         size_t count);
+
+#endif

@@ -1,0 +1,148 @@
+/* archive.h - zip archives taken apart, changed and put together again, for the tests of readers.
+ */
+#ifndef FNZ_TESTS_ARCHIVE_H
+#define FNZ_TESTS_ARCHIVE_H
+
+#include "tests/test.h"
+
+#include <fnz/formats.h>
+
+#include <stdio.h>
+#include <zip.h>
+
+typedef struct record {
+  char name[160];
+  char *bytes;
+  size_t size;
+  int method; /* ZIP_CM_STORE or ZIP_CM_DEFLATE */
+} record;
+
+typedef struct archive {
+  record records[40];
+  size_t count;
+} archive;
+
+typedef struct bytes {
+  char *data;
+  size_t size;
+} bytes;
+
+static inline bytes copy_bytes(const void *data, size_t size) {
+  bytes b = {malloc(size + 1), size};
+  ck_assert_ptr_nonnull(b.data);
+  if (size)
+    memcpy(b.data, data, size);
+  b.data[size] = 0;
+  return b;
+}
+
+static inline bytes load_fixture(const char *name) {
+  char path[512];
+  fnz_context *ctx;
+  fnz_buffer b;
+  snprintf(path, sizeof path, "%s/fixtures/pt2/%s", FNZ_SOURCE_DIR, name);
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_file_read(ctx, path, &b));
+  bytes copy = copy_bytes(b.data, b.size);
+  fnz_buffer_free(ctx, &b);
+  fnz_context_destroy(ctx);
+  return copy;
+}
+
+static inline void add_record(archive *a, const char *name, const void *data, size_t size) {
+  record *r = &a->records[a->count++];
+  snprintf(r->name, sizeof r->name, "%s", name);
+  r->bytes = copy_bytes(data, size).data;
+  r->size = size;
+  r->method = ZIP_CM_STORE;
+}
+
+static inline void unpack(bytes file, archive *out) {
+  zip_error_t error;
+  zip_t *z = zip_open_from_source(zip_source_buffer_create(file.data, file.size, 0, &error),
+                                  ZIP_RDONLY, &error);
+  ck_assert_ptr_nonnull(z);
+  *out = (archive){.count = 0};
+  for (zip_int64_t i = 0; i < zip_get_num_entries(z, 0); i++) {
+    zip_stat_t st;
+    ck_assert_int_eq(zip_stat_index(z, (zip_uint64_t)i, 0, &st), 0);
+    char *data = malloc(st.size + 1);
+    zip_file_t *f = zip_fopen_index(z, (zip_uint64_t)i, 0);
+    ck_assert_int_eq(zip_fread(f, data, st.size), (zip_int64_t)st.size);
+    zip_fclose(f);
+    add_record(out, st.name, data, st.size);
+    free(data);
+  }
+  zip_discard(z);
+}
+
+static inline bytes pack(const archive *a) {
+  zip_error_t error;
+  zip_stat_t st;
+  zip_source_t *source = zip_source_buffer_create(NULL, 0, 0, &error);
+  zip_source_keep(source);
+  zip_t *z = zip_open_from_source(source, ZIP_TRUNCATE, &error);
+  ck_assert_ptr_nonnull(z);
+  for (size_t i = 0; i < a->count; i++) {
+    const record *r = &a->records[i];
+    zip_source_t *data = zip_source_buffer(z, r->bytes, r->size, 0);
+    zip_int64_t index = zip_file_add(z, r->name, data, ZIP_FL_ENC_UTF_8);
+    ck_assert_int_ge(index, 0);
+    zip_set_file_compression(z, (zip_uint64_t)index, r->method, 0);
+  }
+  ck_assert_int_eq(zip_close(z), 0);
+  ck_assert_int_eq(zip_source_stat(source, &st), 0);
+  bytes out = {malloc(st.size), st.size};
+  ck_assert_int_eq(zip_source_open(source), 0);
+  ck_assert_int_eq(zip_source_read(source, out.data, out.size), (zip_int64_t)out.size);
+  zip_source_close(source);
+  zip_source_free(source);
+  return out;
+}
+
+static inline void free_archive(archive *a) {
+  for (size_t i = 0; i < a->count; i++)
+    free(a->records[i].bytes);
+  a->count = 0;
+}
+
+/* The record whose name ends like this. */
+static inline record *find_record(archive *a, const char *suffix) {
+  for (size_t i = 0; i < a->count; i++) {
+    size_t size = strlen(a->records[i].name), tail = strlen(suffix);
+    if (size >= tail && strcmp(a->records[i].name + size - tail, suffix) == 0)
+      return &a->records[i];
+  }
+  ck_abort_msg("no record %s", suffix);
+  return NULL;
+}
+
+static inline void set_record(record *r, const char *text) {
+  free(r->bytes);
+  r->bytes = copy_bytes(text, strlen(text)).data;
+  r->size = strlen(text);
+}
+
+static inline void drop_record(archive *a, record *r) {
+  free(r->bytes);
+  *r = a->records[--a->count];
+}
+
+/* `text` with the first `from` replaced; it must be there. */
+static inline char *replaced(const char *text, const char *from, const char *to) {
+  const char *at = strstr(text, from);
+  if (!at)
+    ck_abort_msg("nothing to replace: %s", from);
+  size_t before = (size_t)(at - text), size = strlen(text) + strlen(to) + 1;
+  char *out = malloc(size);
+  snprintf(out, size, "%.*s%s%s", (int)before, text, to, at + strlen(from));
+  return out;
+}
+
+static inline void edit_record(record *r, const char *from, const char *to) {
+  char *text = replaced(r->bytes, from, to);
+  set_record(r, text);
+  free(text);
+}
+
+#endif

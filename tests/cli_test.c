@@ -1,0 +1,414 @@
+/* checks: 24
+ * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
+ * left behind when something failed. Every call is a process of its own, without a shell. */
+#include "tests/test.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define FIXTURES FNZ_SOURCE_DIR "/fixtures/cli/"
+#define PROGRAM  FIXTURES "slice_write.fnz"
+#define OTHER    FIXTURES "slice_write_twice.fnz"
+
+enum { ROOM = 1 << 16, ARGS = 16 };
+
+extern char **environ;
+
+/* What one call left: exit code and the two streams, cut to ROOM bytes. */
+typedef struct outcome {
+  int code;
+  char out[ROOM], err[ROOM];
+} outcome;
+
+static char folder[] = "/tmp/fnz-cli-test-XXXXXX";
+
+/* The folder is flat: the command makes no folders. */
+static void leave_folder(void) {
+  DIR *entries = opendir(folder);
+  if (!entries || chdir(folder) != 0)
+    return;
+  for (struct dirent *e = readdir(entries); e; e = readdir(entries))
+    unlink(e->d_name);
+  closedir(entries);
+  rmdir(folder);
+}
+
+static void enter_folder(void) {
+  ck_assert_ptr_nonnull(mkdtemp(folder));
+  ck_assert_int_eq(atexit(leave_folder), 0);
+  ck_assert_int_eq(chdir(folder), 0);
+}
+
+static void slurp(const char *path, char out[ROOM]) {
+  FILE *file = fopen(path, "rb");
+  ck_assert_ptr_nonnull(file);
+  out[fread(out, 1, ROOM - 1, file)] = 0;
+  ck_assert_int_eq(fclose(file), 0);
+}
+
+static void spill(const char *path, const char *text) {
+  FILE *file = fopen(path, "wb");
+  ck_assert_ptr_nonnull(file);
+  ck_assert_int_ge(fputs(text, file), 0);
+  ck_assert_int_eq(fclose(file), 0);
+}
+
+static int spawn_fnz(char **argv, const char *in, const char *out, char **env) {
+  posix_spawn_file_actions_t files;
+  pid_t child;
+  int result;
+  ck_assert_int_eq(posix_spawn_file_actions_init(&files), 0);
+  posix_spawn_file_actions_addopen(&files, 0, in, O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(&files, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addopen(&files, 2, ".err", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ck_assert_int_eq(posix_spawn(&child, FNZ_EXE, &files, NULL, argv, env), 0);
+  posix_spawn_file_actions_destroy(&files);
+  ck_assert_int_eq(waitpid(child, &result, 0), child);
+  ck_assert(WIFEXITED(result));
+  return WEXITSTATUS(result);
+}
+
+/* Splits `words` at blanks into argv; none of the paths used here has one. */
+static void split(const char *words, char *text, size_t room, char **argv) {
+  static char name[] = "fnz";
+  int count = 0;
+  ck_assert_uint_lt(strlen(words), room);
+  memcpy(text, words, strlen(words) + 1);
+  argv[count++] = name;
+  for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
+    ck_assert_int_lt(count, ARGS - 1);
+    argv[count++] = word;
+  }
+  argv[count] = NULL;
+}
+
+static outcome *fnz_with(const char *words, const char *in, const char *out, char **env) {
+  static outcome o;
+  char text[2048], *argv[ARGS];
+  split(words, text, sizeof text, argv);
+  o.code = spawn_fnz(argv, in, out, env);
+  o.out[0] = 0;
+  if (strcmp(out, ".out") == 0)
+    slurp(out, o.out);
+  slurp(".err", o.err);
+  return &o;
+}
+
+static outcome *fnz(const char *words) {
+  return fnz_with(words, "/dev/null", ".out", environ);
+}
+
+static bool exists(const char *path) {
+  struct stat st;
+  return stat(path, &st) == 0;
+}
+
+/* A failure: this exit code, one line on standard error that begins so, nothing on standard output.
+ */
+static void must_fail(const char *words, int code, const char *begins) {
+  outcome *o = fnz(words);
+  ck_assert_msg(o->code == code, "%s: exit %d, wanted %d: %s", words, o->code, code, o->err);
+  ck_assert_msg(strncmp(o->err, begins, strlen(begins)) == 0, "%s: said %s", words, o->err);
+  ck_assert_ptr_eq(strchr(o->err, '\n'), o->err + strlen(o->err) - 1);
+  ck_assert_str_eq(o->out, "");
+}
+
+static outcome *must_work(const char *words) {
+  outcome *o = fnz(words);
+  ck_assert_msg(o->code == 0, "%s: exit %d: %s", words, o->code, o->err);
+  ck_assert_msg(*o->err == 0, "%s: said %s", words, o->err);
+  return o;
+}
+
+static void has(const char *text, const char *part) {
+  ck_assert_msg(strstr(text, part) != NULL, "no `%s` in:\n%s", part, text);
+}
+
+START_TEST(tells_its_version) {
+  enter_folder();
+  ck_assert_str_eq(must_work("--version")->out, "fnz 0.1.0\n");
+}
+END_TEST
+
+START_TEST(helps_with_examples) {
+  enter_folder();
+  static const char *const calls[] = {"--help",        "convert --help", "run --help",
+                                      "verify --help", "show --help",    "stats --help",
+                                      "draw --help",   "ops --help"};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    has(must_work(calls[i])->out, "examples:\n  fnz ");
+  has(must_work("convert --help")->out, "--to FORMAT");
+}
+END_TEST
+
+START_TEST(refuses_bad_usage) {
+  enter_folder();
+  must_fail("", 64, "fnz: ARGUMENT: a verb is missing");
+  must_fail("convart x", 64, "fnz: ARGUMENT: there is no verb convart");
+  must_fail("convert", 64, "fnz: ARGUMENT: convert: it needs IN");
+  must_fail("convert a b", 64, "fnz: ARGUMENT: convert: b is one operand too many");
+  must_fail("convert a --frob", 64, "fnz: ARGUMENT: convert: there is no option --frob");
+  must_fail("convert a --trials 3", 64, "fnz: ARGUMENT: convert: there is no option --trials");
+  must_fail("convert a -o", 64, "fnz: ARGUMENT: convert: -o needs a value");
+  must_fail("convert a --verify=yes", 64, "fnz: ARGUMENT: convert: --verify takes no value");
+  must_fail("convert a -o x.cbor -o y.cbor", 64, "fnz: ARGUMENT: convert: -o is given twice");
+  must_fail("convert a --views some", 64,
+            "fnz: ARGUMENT: convert: --views takes one of copy, keep");
+  must_fail("verify a --trials 0", 64, "fnz: ARGUMENT: verify: --trials takes a number");
+  must_fail("verify a --trials 3x", 64, "fnz: ARGUMENT: verify: --trials takes a number");
+  must_fail("verify - -", 64, "fnz: ARGUMENT: verify: the two programs cannot both");
+}
+END_TEST
+
+START_TEST(refuses_what_is_planned_by_name) {
+  enter_folder();
+  static const char *const calls[] = {"lint x",
+                                      "explain x",
+                                      "diff x y",
+                                      "bench x",
+                                      "fuzz",
+                                      "convert x --to pt2",
+                                      "convert x --to json",
+                                      "convert x --views strided",
+                                      "run x --device cuda:1",
+                                      "convert x --state epilogue",
+                                      "convert x -o y.pt2"};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    must_fail(calls[i], 2, "fnz: UNSUPPORTED: ");
+}
+END_TEST
+
+START_TEST(says_which_file_is_missing) {
+  enter_folder();
+  must_fail("show none.pt2", 3, "fnz: IO: none.pt2: ");
+  must_fail("run " PROGRAM " --inputs none.safetensors", 3, "fnz: IO: none.safetensors: ");
+  must_fail("verify " PROGRAM " none.cbor", 3, "fnz: IO: none.cbor: ");
+  must_fail("show .", 3, "fnz: IO: .: ");
+}
+END_TEST
+
+START_TEST(refuses_files_that_are_no_programs) {
+  enter_folder();
+  spill("empty", "");
+  spill("garbage", "this is not a program\n");
+  outcome *o = fnz("show empty");
+  ck_assert_int_eq(o->code, 2);
+  has(o->err, "empty");
+  o = fnz("convert garbage -o out.cbor");
+  ck_assert_int_eq(o->code, 2);
+  has(o->err, "garbage");
+  ck_assert(!exists("out.cbor"));
+}
+END_TEST
+
+START_TEST(leaves_what_was_there_when_it_fails) {
+  enter_folder();
+  spill("garbage", "this is not a program\n");
+  spill("out.cbor", "precious");
+  ck_assert_int_eq(fnz("convert garbage -o out.cbor --verify")->code, 2);
+  char text[ROOM];
+  slurp("out.cbor", text);
+  ck_assert_str_eq(text, "precious");
+}
+END_TEST
+
+START_TEST(cannot_write_where_there_is_no_folder) {
+  enter_folder();
+  must_fail("convert " PROGRAM " -o nowhere/out.cbor", 3, "fnz: IO: nowhere/out.cbor: ");
+  must_fail("run " PROGRAM " --inputs " FIXTURES "x.safetensors --outputs nowhere/o.safetensors", 3,
+            "fnz: IO: nowhere/o.safetensors: ");
+  ck_assert(!exists("nowhere"));
+}
+END_TEST
+
+START_TEST(notices_a_full_disk) {
+  enter_folder();
+  static const char *const calls[] = {"--version", "ops", "show " PROGRAM, "stats " PROGRAM};
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    outcome *o = fnz_with(calls[i], "/dev/null", "/dev/full", environ);
+    ck_assert_int_eq(o->code, 3);
+    has(o->err, "fnz: IO: standard output: ");
+  }
+}
+END_TEST
+
+START_TEST(converts_to_standard_output) {
+  enter_folder();
+  outcome *o = must_work("convert " PROGRAM);
+  has(o->out, "slice_scatter");
+  ck_assert_ptr_null(strstr(o->out, "add_"));
+}
+END_TEST
+
+START_TEST(reads_standard_input) {
+  enter_folder();
+  char want[ROOM];
+  memcpy(want, must_work("show " PROGRAM)->out, ROOM);
+  outcome *o = fnz_with("show -", PROGRAM, ".out", environ);
+  ck_assert_int_eq(o->code, 0);
+  ck_assert_str_eq(o->out, want);
+  o = fnz_with("show -", "/dev/null", ".out", environ);
+  ck_assert_int_eq(o->code, 2);
+  has(o->err, "fnz: ");
+}
+END_TEST
+
+START_TEST(takes_the_format_from_the_extension) {
+  enter_folder();
+  must_work("convert " PROGRAM " -o a.cbor");
+  must_work("convert " PROGRAM " -o a.fnz");
+  must_work("convert " PROGRAM " -o a.dot");
+  must_work("convert " PROGRAM " -o a.bin --to=cbor");
+  char a[ROOM], b[ROOM];
+  slurp("a.cbor", a);
+  slurp("a.bin", b);
+  ck_assert_mem_eq(a, b, 16);
+  slurp("a.dot", a);
+  has(a, "digraph");
+  must_fail("convert " PROGRAM " -o a.xyz", 64, "fnz: ARGUMENT: convert: the extension of a.xyz");
+}
+END_TEST
+
+START_TEST(cbor_and_text_say_the_same) {
+  enter_folder();
+  must_work("convert " PROGRAM " -o a.cbor");
+  must_work("convert " PROGRAM " -o a.fnz");
+  char text[ROOM];
+  slurp("a.fnz", text);
+  ck_assert_str_eq(must_work("show a.cbor")->out, text);
+  ck_assert_str_eq(must_work("show a.fnz")->out, text);
+}
+END_TEST
+
+START_TEST(operands_may_begin_with_a_dash) {
+  enter_folder();
+  must_work("convert " PROGRAM " -o -x.cbor");
+  must_work("show -- -x.cbor");
+  must_fail("show -x.cbor", 64, "fnz: ARGUMENT: show: there is no option -x.cbor");
+}
+END_TEST
+
+START_TEST(summary_only_when_asked_for) {
+  enter_folder();
+  must_work("convert " PROGRAM " -o a.cbor");
+  outcome *o = fnz("convert " PROGRAM " -o a.cbor --verify --verbose");
+  ck_assert_int_eq(o->code, 0);
+  has(o->err, "1 views, 1 writes");
+  has(o->err, "0 views, 0 writes");
+  has(o->err, "equal to the original for all values of these shapes (hash domain, 2 seeds)\n");
+  has(o->err, "read ");
+  must_work("convert " PROGRAM " -o a.cbor --verbose --quiet");
+}
+END_TEST
+
+START_TEST(figures_have_all_their_names) {
+  enter_folder();
+  static const char *const names[] = {
+      "\"nodes_in\": 2",  "\"nodes_out\": ",  "\"views_in\": 1",       "\"mutations_in\": 1",
+      "\"views_out\": 0", "\"copies\": ",     "\"mutations_out\": 0",  "\"read_ms\": ",
+      "\"write_ms\": ",   "\"peak_bytes\": ", "\"functionalize_ms\": "};
+  outcome *o = must_work("stats --json " PROGRAM);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    has(o->out, names[i]);
+  o = must_work("convert --json " PROGRAM " -o a.cbor");
+  has(o->out, "\"nodes_in\": 2");
+  has(must_work("stats " PROGRAM)->out, "2 operators, 1 views, 1 writes");
+  must_fail("convert --json " PROGRAM, 64, "fnz: ARGUMENT: convert: --json and the program");
+}
+END_TEST
+
+START_TEST(figures_of_a_functional_program_agree) {
+  enter_folder();
+  must_work("convert " PROGRAM " -o a.cbor");
+  outcome *o = must_work("stats --json a.cbor");
+  const char *in = strstr(o->out, "\"nodes_in\": "), *out = strstr(o->out, "\"nodes_out\": ");
+  ck_assert(in && out);
+  ck_assert_int_eq(atoi(in + 12), atoi(out + 13));
+  has(o->out, "\"mutations_in\": 0");
+}
+END_TEST
+
+START_TEST(verifies) {
+  enter_folder();
+  has(must_work("verify " PROGRAM)->out, "equal for all values of these shapes");
+  must_work("convert " PROGRAM " -o a.cbor");
+  must_work("verify " PROGRAM " a.cbor --trials 5");
+  ck_assert_str_eq(must_work("verify --quiet " PROGRAM)->out, "");
+}
+END_TEST
+
+START_TEST(finds_a_difference) {
+  enter_folder();
+  must_work("convert " OTHER " -o b.cbor");
+  must_fail("verify " PROGRAM " b.cbor", 1, "fnz: DIFFERENT: ");
+}
+END_TEST
+
+START_TEST(runs_both_forms_to_the_same_result) {
+  enter_folder();
+  must_work("run " PROGRAM " --inputs " FIXTURES "x.safetensors --outputs a.safetensors");
+  must_work("run " PROGRAM " --inputs " FIXTURES
+            "x.safetensors --original --outputs b.safetensors --threads 2 --device cpu");
+  char a[ROOM], b[ROOM];
+  slurp("a.safetensors", a);
+  slurp("b.safetensors", b);
+  ck_assert_mem_eq(a, b, ROOM / 256);
+}
+END_TEST
+
+START_TEST(lists_results_without_a_file) {
+  enter_folder();
+  outcome *o = must_work("run " PROGRAM " --inputs " FIXTURES "x.safetensors");
+  has(o->out, "output.0");
+  has(o->out, "f32[4]  0, 2, 3, 3\n");
+}
+END_TEST
+
+START_TEST(draws) {
+  enter_folder();
+  must_work("draw " PROGRAM " -o a.dot");
+  must_work("draw " PROGRAM " --functional -o a.svg");
+  char text[ROOM];
+  slurp("a.svg", text);
+  has(text, "<svg");
+  must_fail("draw " PROGRAM " -o a.png", 64, "fnz: ARGUMENT: draw: a picture goes to");
+}
+END_TEST
+
+START_TEST(says_that_graphviz_is_missing) {
+  enter_folder();
+  char path[] = "PATH=/nowhere", *env[] = {path, NULL};
+  outcome *o = fnz_with("draw " PROGRAM " -o a.svg", "/dev/null", ".out", env);
+  ck_assert_int_eq(o->code, 3);
+  has(o->err, "fnz: IO: dot: Graphviz is not installed");
+  ck_assert(!exists("a.svg"));
+}
+END_TEST
+
+START_TEST(knows_operators) {
+  enter_folder();
+  outcome *o = must_work("ops add_.Tensor");
+  has(o->out, "kind        inplace");
+  has(o->out, "functional  add.Tensor");
+  has(o->out, "writes      yes");
+  has(must_work("ops --json aten::select.int")->out, "\"view\": true");
+  has(must_work("ops")->out, "functional add.Tensor\n");
+  ck_assert_ptr_null(strstr(must_work("ops --kind inplace")->out, "functional"));
+  must_fail("ops no_such_operator", 2, "fnz: REF: no_such_operator: there is no operator");
+}
+END_TEST
+
+RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
+          refuses_what_is_planned_by_name, says_which_file_is_missing,
+          refuses_files_that_are_no_programs, leaves_what_was_there_when_it_fails,
+          cannot_write_where_there_is_no_folder, notices_a_full_disk, converts_to_standard_output,
+          reads_standard_input, takes_the_format_from_the_extension, cbor_and_text_say_the_same,
+          operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
+          figures_of_a_functional_program_agree, verifies, finds_a_difference,
+          runs_both_forms_to_the_same_result, lists_results_without_a_file, draws,
+          says_that_graphviz_is_missing, knows_operators)

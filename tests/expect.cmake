@@ -1,0 +1,25 @@
+# expect(WANT folder command...): runs a command in a folder; standard output, standard error and the
+# exit code together must be what the file WANT holds. With FNZ_BLESS in the environment, the file is
+# written instead.
+function(expect want folder)
+  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${folder} RESULT_VARIABLE code
+                  OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+  set(got "${output}")
+  if(NOT errors STREQUAL "")
+    string(APPEND got "# stderr\n${errors}")
+  endif()
+  string(APPEND got "# exit ${code}\n")
+  if(DEFINED ENV{FNZ_BLESS})
+    file(WRITE ${want} "${got}")
+    return()
+  endif()
+  if(NOT EXISTS ${want})
+    message("${got}")
+    message(FATAL_ERROR "${want} is missing; it would hold this, and FNZ_BLESS=1 writes it")
+  endif()
+  file(READ ${want} wanted)
+  if(NOT got STREQUAL wanted)
+    message("--- wanted\n${wanted}--- got\n${got}")
+    message(FATAL_ERROR "${want} holds something else; FNZ_BLESS=1 accepts the new output")
+  endif()
+endfunction()

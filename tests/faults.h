@@ -1,0 +1,44 @@
+/* faults.h - an allocator that fails at the n-th request and counts what is not given back. */
+#ifndef FNZ_TESTS_FAULTS_H
+#define FNZ_TESTS_FAULTS_H
+
+#include "tests/test.h"
+
+typedef struct faults {
+  size_t calls, fail_at; /* fail_at 0: never */
+  size_t live_bytes;
+} faults;
+
+static inline void *faults_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  faults *f = user;
+  if (new_bytes && ++f->calls == f->fail_at)
+    return NULL;
+  f->live_bytes += new_bytes - old_bytes;
+  if (new_bytes)
+    return realloc(p, new_bytes);
+  free(p);
+  return NULL;
+}
+
+/* Calls `body` with each allocation failing in turn until none is left to fail. The body must give
+ * FNZ_NO_MEMORY and free everything each time. Returns how many failures there were. */
+static inline size_t each_fault(fnz_status (*body)(fnz_context *ctx, const void *user),
+                                const void *user) {
+  for (size_t n = 1;; n++) {
+    faults f = {.fail_at = n};
+    fnz_allocator allocator = {faults_resize, &f};
+    fnz_context *ctx;
+    fnz_status status = fnz_context_create(&allocator, &ctx);
+    if (status == FNZ_OK)
+      status = body(ctx, user);
+    fnz_context_destroy(ctx);
+    ck_assert_uint_eq(f.live_bytes, 0);
+    if (f.calls < n) {
+      ck_assert_int_eq(status, FNZ_OK);
+      return n - 1;
+    }
+    ck_assert_int_eq(status, FNZ_NO_MEMORY);
+  }
+}
+
+#endif

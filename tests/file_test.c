@@ -1,0 +1,138 @@
+/* checks: 6
+ * file_test.c - files are read whole, written whole or not at all, and nothing else is touched. */
+#include "tests/test.h"
+
+#include <fnz/formats.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct fixture {
+  fnz_context *ctx;
+  char folder[64], path[96];
+} fixture;
+
+static void start(fixture *f) {
+  ck_assert_int_eq(fnz_context_create(NULL, &f->ctx), FNZ_OK);
+  strcpy(f->folder, "/tmp/fnz_file_test_XXXXXX");
+  ck_assert_ptr_nonnull(mkdtemp(f->folder));
+  snprintf(f->path, sizeof f->path, "%s/file", f->folder);
+}
+
+/* Removes the folder, which must hold the file and nothing else when `count` is 1. */
+static void done(fixture *f, int count) {
+  int found = 0;
+  DIR *d = opendir(f->folder);
+  for (struct dirent *e; (e = readdir(d)) != NULL;)
+    found += e->d_name[0] != '.';
+  closedir(d);
+  ck_assert_int_eq(found, count);
+  unlink(f->path);
+  ck_assert_int_eq(rmdir(f->folder), 0);
+  ck_assert_uint_eq(f->ctx->live_bytes, 0);
+  fnz_context_destroy(f->ctx);
+}
+
+static void expect_content(fixture *f, const char *text) {
+  fnz_buffer b;
+  OK(f->ctx, fnz_file_read(f->ctx, f->path, &b));
+  ck_assert_uint_eq(b.size, strlen(text));
+  ck_assert_str_eq(b.data, text);
+  fnz_buffer_free(f->ctx, &b);
+}
+
+START_TEST(writing_and_reading) {
+  fixture f;
+  start(&f);
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, "first", 5));
+  expect_content(&f, "first");
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, "", 0));
+  expect_content(&f, "");
+  done(&f, 1);
+}
+END_TEST
+
+START_TEST(modes) {
+  fixture f;
+  struct stat st;
+  start(&f);
+  umask(027);
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, "a", 1));
+  ck_assert_int_eq(stat(f.path, &st), 0);
+  ck_assert_uint_eq(st.st_mode & 07777, 0640);
+  ck_assert_int_eq(chmod(f.path, 0604), 0);
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, "b", 1));
+  ck_assert_int_eq(stat(f.path, &st), 0);
+  ck_assert_uint_eq(st.st_mode & 07777, 0604);
+  done(&f, 1);
+}
+END_TEST
+
+START_TEST(what_is_no_file) {
+  fixture f;
+  fnz_buffer b;
+  start(&f);
+  FAILS(f.ctx, "IO", fnz_file_read(f.ctx, f.path, &b));
+  ck_assert_str_eq(fnz_last_error(f.ctx)->where, f.path);
+  FAILS(f.ctx, "IO", fnz_file_read(f.ctx, f.folder, &b));
+  FAILS(f.ctx, "IO", fnz_file_read(f.ctx, "/dev/null", &b));
+  FAILS(f.ctx, "IO", fnz_file_write(f.ctx, f.folder, "a", 1));
+  FAILS(f.ctx, "IO", fnz_file_write(f.ctx, "/nowhere/at/all", "a", 1));
+  FAILS(f.ctx, "IO", fnz_file_write(f.ctx, "", "a", 1));
+  ck_assert_int_eq(mkfifo(f.path, 0600), 0);
+  FAILS(f.ctx, "IO", fnz_file_read(f.ctx, f.path, &b));
+  FAILS(f.ctx, "IO", fnz_file_write(f.ctx, f.path, "a", 1));
+  done(&f, 1);
+}
+END_TEST
+
+START_TEST(links_are_left_alone) {
+  fixture f;
+  char text[16] = "";
+  start(&f);
+  ck_assert_int_eq(symlink("elsewhere", f.path), 0);
+  FAILS(f.ctx, "IO", fnz_file_write(f.ctx, f.path, "a", 1));
+  ck_assert_int_eq(readlink(f.path, text, sizeof text - 1), 9);
+  ck_assert_str_eq(text, "elsewhere");
+  done(&f, 1);
+}
+END_TEST
+
+START_TEST(leftovers_are_no_obstacle) {
+  fixture f;
+  char left[160];
+  start(&f);
+  snprintf(left, sizeof left, "%s.%ld-0.tmp", f.path, (long)getpid());
+  int fd = open(left, O_WRONLY | O_CREAT, 0600);
+  ck_assert_int_ge(fd, 0);
+  close(fd);
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, "a", 1));
+  ck_assert_int_eq(unlink(left), 0);
+  expect_content(&f, "a");
+  done(&f, 1);
+}
+END_TEST
+
+START_TEST(standard_input) {
+  fixture f;
+  fnz_buffer b;
+  int ends[2];
+  start(&f);
+  ck_assert_int_eq(pipe(ends), 0);
+  ck_assert_int_eq(write(ends[1], "through a pipe", 14), 14);
+  close(ends[1]);
+  ck_assert_int_eq(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
+  OK(f.ctx, fnz_file_read(f.ctx, "-", &b));
+  ck_assert_uint_eq(b.size, 14);
+  ck_assert_str_eq(b.data, "through a pipe");
+  fnz_buffer_free(f.ctx, &b);
+  close(ends[0]);
+  done(&f, 0);
+}
+END_TEST
+
+RUN_SUITE("file", writing_and_reading, modes, what_is_no_file, links_are_left_alone,
+          leftovers_are_no_obstacle, standard_input)

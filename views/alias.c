@@ -1,0 +1,15 @@
+/* alias.c - views that are their base: alias, detach, lift_fresh.
+ *
+ *   forward   view = base
+ *   reverse   base' = view */
+#include "views/window.h"
+
+fnz_status fnzi_alias_forward(fnzi_window *w) {
+  int64_t *sizes, *strides;
+  return fnzi_window_like_base(w, &sizes, &strides);
+}
+
+fnz_status fnzi_alias_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  *out = r->window;
+  return FNZ_OK;
+}

@@ -1,0 +1,140 @@
+/* bits.c - views that read memory under another element type: view.dtype, view_as_real,
+ * view_as_complex, and the lazy conjugate and negative bits.
+ *
+ *   forward   the same bytes, read otherwise
+ *   reverse   base' = the view, read back */
+#include "views/window.h"
+
+static fnz_dtype real_of(fnz_dtype d) {
+  return d == FNZ_C128 ? FNZ_F64 : d == FNZ_C64 ? FNZ_F32 : FNZ_F16;
+}
+
+static fnz_dtype complex_of(fnz_dtype d) {
+  return d == FNZ_F64 ? FNZ_C128 : d == FNZ_F32 ? FNZ_C64 : FNZ_C32;
+}
+
+/* All steps count elements `ratio` times as small. */
+static fnz_status finer(fnzi_window *w, int64_t *strides, uint32_t rank, int64_t ratio) {
+  bool fits = fnzi_mul_i64(w->out->offset, ratio, &w->out->offset);
+  for (uint32_t d = 0; d < rank; d++)
+    fits = fits && fnzi_mul_i64(strides[d], ratio, &strides[d]);
+  return fits ? FNZ_OK
+              : fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: a stride leaves 63 bits",
+                          w->op->name);
+}
+
+/* All steps count elements `ratio` times as large; every one must come out even. */
+static fnz_status coarser(fnzi_window *w, const int64_t *sizes, int64_t *strides, uint32_t rank,
+                          int64_t ratio) {
+  bool even = w->out->offset % ratio == 0;
+  w->out->offset /= ratio;
+  for (uint32_t d = 0; d < rank; d++) {
+    even = even && (strides[d] % ratio == 0 || sizes[d] == 1);
+    strides[d] /= ratio;
+  }
+  return even ? FNZ_OK
+              : fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
+                          "%s: an offset or stride of self is not a multiple of %lld elements",
+                          w->op->name, (long long)ratio);
+}
+
+static fnz_status last_dim_must(const fnzi_window *w, bool holds, const char *what) {
+  if (holds)
+    return FNZ_OK;
+  return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: the last dimension of self must %s",
+                   w->op->name, what);
+}
+
+fnz_status fnzi_view_dtype_forward(fnzi_window *w) {
+  int64_t *sizes, *strides;
+  fnz_dtype dtype = (fnz_dtype)fnzi_window_arg(w, 1).u.i;
+  int64_t from = (int64_t)fnzi_dtype(w->base->dtype)->bytes, to = (int64_t)fnzi_dtype(dtype)->bytes;
+  uint32_t last = w->base->rank - 1;
+  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  w->out->dtype = dtype;
+  if (from == to)
+    return FNZ_OK;
+  FNZ_TRY(last_dim_must(w, w->base->rank > 0, "exist when the element size changes"));
+  FNZ_TRY(last_dim_must(w, strides[last] == 1, "have stride 1 when the element size changes"));
+  if (from > to) {
+    sizes[last] *= from / to;
+    return finer(w, strides, last, from / to);
+  }
+  FNZ_TRY(last_dim_must(w, sizes[last] % (to / from) == 0, "hold whole elements of the new type"));
+  sizes[last] /= to / from;
+  return coarser(w, sizes, strides, last, to / from);
+}
+
+fnz_status fnzi_view_dtype_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  const fnz_arg args[] = {fnzi_arg_value(r->window.handle), fnzi_arg_dtype(r->base->dtype)};
+  return fnzi_emit_base(r, FNZI_EMIT_VIEW_DTYPE_COPY, args, 2, out);
+}
+
+fnz_status fnzi_view_as_real_forward(fnzi_window *w) {
+  int64_t *sizes, *strides;
+  uint32_t rank = w->base->rank;
+  if (!fnzi_is_complex(w->base->dtype) || w->base->is_conj)
+    return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
+                     "view_as_real: self is %s%s; it must be complex and not a lazy conjugate",
+                     fnzi_dtype(w->base->dtype)->name, w->base->is_conj ? ", conjugated" : "");
+  FNZ_TRY(fnzi_window_open(w, 1));
+  FNZ_TRY(fnzi_window_shape(w, 0, rank + 1, &sizes, &strides));
+  if (rank) {
+    memcpy(sizes, w->base->sizes, rank * sizeof *sizes);
+    memcpy(strides, w->base->strides, rank * sizeof *strides);
+  }
+  sizes[rank] = 2;
+  strides[rank] = 1;
+  w->out->dtype = real_of(w->base->dtype);
+  return finer(w, strides, rank, 2);
+}
+
+fnz_status fnzi_view_as_real_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  const fnz_arg args[] = {fnzi_arg_value(r->window.handle)};
+  return fnzi_emit_base(r, FNZI_EMIT_VIEW_AS_COMPLEX_COPY, args, 1, out);
+}
+
+fnz_status fnzi_view_as_complex_forward(fnzi_window *w) {
+  int64_t *sizes, *strides;
+  uint32_t last = w->base->rank - 1;
+  fnz_dtype d = w->base->dtype;
+  if (d != FNZ_F16 && d != FNZ_F32 && d != FNZ_F64)
+    return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
+                     "view_as_complex: self is %s; it must be f16, f32 or f64",
+                     fnzi_dtype(d)->name);
+  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  FNZ_TRY(last_dim_must(w, w->base->rank > 0 && sizes[last] == 2, "have size 2"));
+  FNZ_TRY(last_dim_must(w, strides[last] == 1, "have stride 1"));
+  w->out->dtype = complex_of(d);
+  w->out->rank = last;
+  return coarser(w, sizes, strides, last, 2);
+}
+
+fnz_status fnzi_view_as_complex_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  const fnz_arg args[] = {fnzi_arg_value(r->window.handle)};
+  return fnzi_emit_base(r, FNZI_EMIT_VIEW_AS_REAL_COPY, args, 1, out);
+}
+
+fnz_status fnzi_conj_forward(fnzi_window *w) {
+  int64_t *sizes, *strides;
+  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  w->out->is_conj = fnzi_is_complex(w->base->dtype) && !w->base->is_conj;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_conj_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  const fnz_arg args[] = {fnzi_arg_value(r->window.handle)};
+  return fnzi_emit_base(r, FNZI_EMIT_CONJ_COPY, args, 1, out);
+}
+
+fnz_status fnzi_neg_forward(fnzi_window *w) {
+  int64_t *sizes, *strides;
+  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  w->out->is_neg = !w->base->is_neg;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_neg_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  const fnz_arg args[] = {fnzi_arg_value(r->window.handle)};
+  return fnzi_emit_base(r, FNZI_EMIT_NEG_COPY, args, 1, out);
+}

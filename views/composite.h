@@ -1,0 +1,55 @@
+/* composite.h - what composites.c and composites_cut.c share. */
+#ifndef FNZI_COMPOSITE_H
+#define FNZI_COMPOSITE_H
+
+#include "views/composites.h"
+#include "views/emit.h"
+
+/* A composite that is being resolved. */
+typedef struct fnzi_resolving {
+  fnz_context *ctx;
+  fnzi_arena *arena;
+  const fnz_op *op;
+  const fnz_arg *args;
+  size_t nargs;
+  const fnz_geometry *const *tensors;
+  size_t ntensors;
+  const fnz_geometry *self; /* tensors[0] */
+  fnzi_resolution *out;
+} fnzi_resolving;
+
+typedef fnz_status fnzi_resolve_fn(fnzi_resolving *r);
+
+#define COMPOSITE(op, fn) fnzi_resolve_fn fnzi_resolve_##fn;
+#include "views/composites.def"
+#undef COMPOSITE
+
+/* --- Arguments ------------------------------------------------------------------------------------- */
+static inline fnz_arg fnzi_resolving_arg(const fnzi_resolving *r, size_t i) {
+  return fnzi_arg_get(r->op, r->args, r->nargs, i);
+}
+FNZ_MUST_CHECK fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out,
+                                              size_t *count);
+
+/* --- Results ---------------------------------------------------------------------------------------- */
+/* Room for `count` results; each starts as tensor argument 0 itself. */
+FNZ_MUST_CHECK fnz_status fnzi_results(fnzi_resolving *r, size_t count);
+/* Appends a step to result k: op(tensor, args[1..nargs)). */
+FNZ_MUST_CHECK fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, const char *op,
+                                        const fnz_arg *args, size_t nargs);
+/* A step whose only further argument is a list of integers. */
+FNZ_MUST_CHECK fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, const char *op,
+                                              const int64_t *sizes, size_t rank);
+/* A step whose further arguments are one or two integers. */
+FNZ_MUST_CHECK fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, const char *op,
+                                            int64_t a);
+FNZ_MUST_CHECK fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, const char *op,
+                                             int64_t a, int64_t b);
+/* The one result is op(self, args[1..nargs)). */
+FNZ_MUST_CHECK fnz_status fnzi_is_call(fnzi_resolving *r, const char *op, const fnz_arg *args,
+                                       size_t nargs);
+/* The one result is the first tensor argument itself. */
+FNZ_MUST_CHECK fnz_status fnzi_is_self(fnzi_resolving *r);
+
+#endif

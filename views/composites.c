@@ -1,0 +1,429 @@
+/* composites.c - reshape, contiguous, to and the like: alias when eager geometry allows, else a copy.
+ *
+ * Every decision is made on the eager strides, never on how a functional value happens to be laid
+ * out. What each operator stands for is PyTorch's own decomposition of it. */
+#include "views/composite.h"
+
+struct fnzi_composite_row {
+  const char *op;
+  fnzi_resolve_fn *resolve;
+};
+
+static const struct fnzi_composite_row rows[] = {
+#define COMPOSITE(op, fn) {op, fnzi_resolve_##fn},
+#include "views/composites.def"
+#undef COMPOSITE
+};
+
+const fnzi_composite_row *fnzi_composite_find(const fnz_op *op) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (!strcmp(rows[i].op, op->name))
+      return &rows[i];
+  return NULL;
+}
+
+fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *row,
+                                  const fnz_op *op, const fnz_arg *args, size_t nargs,
+                                  const fnz_geometry *const *tensors, size_t ntensors,
+                                  fnzi_resolution *out) {
+  *out = (fnzi_resolution){0};
+  if (!ntensors)
+    return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: there is no tensor argument", op->name);
+  fnzi_resolving r = {arena->ctx, arena, op, args, nargs, tensors, ntensors, tensors[0], out};
+  return row->resolve(&r);
+}
+
+/* --- arguments and results -------------------------------------------------------------------------- */
+fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out) {
+  fnz_arg a = fnzi_resolving_arg(r, i);
+  if (a.tag != FNZ_ARG_INT)
+    return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be an integer that is "
+                                                   "known", r->op->name, r->op->params[i].name);
+  return fnzi_wrap_dim(r->ctx, r->op->name, a.u.i, r->self->rank, out);
+}
+
+fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out, size_t *count) {
+  fnz_arg a = fnzi_resolving_arg(r, i), one[] = {a};
+  if (a.tag == FNZ_ARG_INT)
+    a = (fnz_arg){.tag = FNZ_ARG_LIST, .count = 1, .u.list = one};
+  bool known = a.tag == FNZ_ARG_LIST;
+  for (size_t k = 0; known && k < a.count; k++)
+    known = a.u.list[k].tag == FNZ_ARG_INT;
+  if (!known)
+    return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a list of integers "
+                                                   "that are known",
+                     r->op->name, r->op->params[i].name);
+  FNZI_NEW(r->arena, a.count, out);
+  for (size_t k = 0; k < a.count; k++)
+    (*out)[k] = a.u.list[k].u.i;
+  *count = a.count;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_results(fnzi_resolving *r, size_t count) {
+  FNZI_NEW(r->arena, count, &r->out->items);
+  r->out->count = count;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, const char *op, const fnz_arg *args,
+                         size_t nargs) {
+  fnzi_item *item = &r->out->items[k];
+  fnz_arg *copy;
+  FNZI_NEW(r->arena, nargs, &copy);
+  memcpy(copy, args, nargs * sizeof *copy);
+  item->steps[item->nsteps].op = fnz_op_find(op);
+  item->steps[item->nsteps].args = copy;
+  item->steps[item->nsteps++].nargs = nargs;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, const char *op, const int64_t *sizes,
+                               size_t rank) {
+  fnz_arg args[2] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_arg_ints(r->arena, sizes, rank, &args[1]));
+  return fnzi_add_step(r, k, op, args, 2);
+}
+
+fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, const char *op, int64_t a) {
+  const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(a)};
+  return fnzi_add_step(r, k, op, args, 2);
+}
+
+fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, const char *op, int64_t a, int64_t b) {
+  const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(a), fnzi_arg_int(b)};
+  return fnzi_add_step(r, k, op, args, 3);
+}
+
+fnz_status fnzi_is_call(fnzi_resolving *r, const char *op, const fnz_arg *args, size_t nargs) {
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_step(r, 0, op, args, nargs);
+}
+
+fnz_status fnzi_is_self(fnzi_resolving *r) {
+  return fnzi_results(r, 1);
+}
+
+static fnz_status keep(fnzi_resolving *r) {
+  r->out->keep = true;
+  return FNZ_OK;
+}
+
+static bool has_sizes(const fnz_geometry *g, const int64_t *sizes, size_t rank) {
+  return g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
+}
+
+/* --- the same elements in other sizes ------------------------------------------------------------------ */
+/* A view where strides allow, else a copy in row-major order. */
+static fnz_status to_sizes(fnzi_resolving *r, int64_t *sizes, size_t rank) {
+  int64_t strides[FNZ_MAX_RANK];
+  if (rank > FNZ_MAX_RANK)
+    return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu dimensions; at most %d", r->op->name,
+                     rank, FNZ_MAX_RANK);
+  FNZ_TRY(fnzi_infer_sizes(r->ctx, r->op->name, fnz_geometry_numel(r->self), sizes,
+                           (uint32_t)rank));
+  bool aliases = fnzi_view_strides(r->self, sizes, (uint32_t)rank, strides);
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_sizes_step(r, 0, aliases ? "view" : "view_copy", sizes, rank);
+}
+
+fnz_status fnzi_resolve_reshape(fnzi_resolving *r) {
+  int64_t *sizes;
+  size_t rank;
+  FNZ_TRY(fnzi_resolving_ints(r, 1, &sizes, &rank));
+  return to_sizes(r, sizes, rank);
+}
+
+static fnz_status to_sizes_of_other(fnzi_resolving *r) {
+  int64_t sizes[FNZ_MAX_RANK];
+  const fnz_geometry *other = r->tensors[1];
+  memcpy(sizes, other->sizes, other->rank * sizeof *sizes);
+  return to_sizes(r, sizes, other->rank);
+}
+
+fnz_status fnzi_resolve_reshape_as(fnzi_resolving *r) {
+  return to_sizes_of_other(r);
+}
+
+fnz_status fnzi_resolve_view_as(fnzi_resolving *r) {
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_sizes_step(r, 0, "view", r->tensors[1]->sizes, r->tensors[1]->rank);
+}
+
+fnz_status fnzi_resolve_flatten(fnzi_resolving *r) {
+  uint32_t first, last, rank = 0;
+  int64_t sizes[FNZ_MAX_RANK] = {1};
+  FNZ_TRY(fnzi_resolving_dim(r, 1, &first));
+  FNZ_TRY(fnzi_resolving_dim(r, 2, &last));
+  if (r->self->rank == 0)
+    return to_sizes(r, sizes, 1);
+  if (first > last)
+    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "flatten: start_dim %u is behind end_dim %u",
+                     first, last);
+  if (first == last)
+    return fnzi_is_self(r);
+  for (uint32_t d = 0; d < r->self->rank; d++) {
+    if (d > first && d <= last)
+      sizes[rank - 1] *= r->self->sizes[d];
+    else
+      sizes[rank++] = r->self->sizes[d];
+  }
+  return to_sizes(r, sizes, rank);
+}
+
+fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
+  uint32_t dim;
+  int64_t *inner, sizes[FNZ_MAX_RANK];
+  size_t n, rank = 0;
+  FNZ_TRY(fnzi_resolving_dim(r, 1, &dim));
+  FNZ_TRY(fnzi_resolving_ints(r, 2, &inner, &n));
+  if (!r->self->rank || !n || n + r->self->rank - 1 > FNZ_MAX_RANK)
+    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "unflatten.int: %zu sizes for one of %u "
+                                                     "dimensions", n, r->self->rank);
+  FNZ_TRY(fnzi_infer_sizes(r->ctx, r->op->name, r->self->sizes[dim], inner, (uint32_t)n));
+  for (uint32_t d = 0; d < r->self->rank; d++)
+    if (d != dim)
+      sizes[rank++] = r->self->sizes[d];
+    else
+      for (size_t k = 0; k < n; k++)
+        sizes[rank++] = inner[k];
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_sizes_step(r, 0, "view", sizes, rank);
+}
+
+fnz_status fnzi_resolve_ravel(fnzi_resolving *r) {
+  int64_t all = -1;
+  if (r->self->rank == 1 && fnzi_is_contiguous(r->self))
+    return fnzi_is_self(r);
+  return to_sizes(r, &all, 1);
+}
+
+static fnz_status unsqueeze_to(fnzi_resolving *r, uint32_t rank) {
+  FNZ_TRY(fnzi_results(r, r->ntensors));
+  for (size_t k = 0; k < r->ntensors; k++) {
+    uint32_t have = r->tensors[k]->rank;
+    r->out->items[k].tensor = k;
+    if (have == 0 && rank > 0)
+      FNZ_TRY(fnzi_add_int_step(r, k, "unsqueeze", 0));
+    if (have <= 1 && rank > 1)
+      FNZ_TRY(fnzi_add_int_step(r, k, "unsqueeze", 0));
+    if (have <= 2 && rank > 2)
+      FNZ_TRY(fnzi_add_int_step(r, k, "unsqueeze", -1));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_resolve_atleast_1d(fnzi_resolving *r) {
+  return unsqueeze_to(r, 1);
+}
+
+fnz_status fnzi_resolve_atleast_2d(fnzi_resolving *r) {
+  return unsqueeze_to(r, 2);
+}
+
+fnz_status fnzi_resolve_atleast_3d(fnzi_resolving *r) {
+  return unsqueeze_to(r, 3);
+}
+
+/* --- itself, or a copy ---------------------------------------------------------------------------------- */
+fnz_status fnzi_resolve_itself(fnzi_resolving *r) {
+  return fnzi_is_self(r);
+}
+
+/* Channels-last: dimension 1 is the finest, then those behind it from the last one on, then 0. */
+static bool is_channels_last(const fnz_geometry *g, uint32_t rank) {
+  int64_t stride = 1;
+  if (g->rank != rank)
+    return false;
+  for (uint32_t k = 0; k < rank; k++) {
+    uint32_t d = k == 0 ? 1 : k == rank - 1 ? 0 : rank - k;
+    if (g->sizes[d] != 1 && g->strides[d] != stride)
+      return false;
+    stride *= g->sizes[d] > 1 ? g->sizes[d] : 1;
+  }
+  return true;
+}
+
+static bool has_format(const fnz_geometry *g, int64_t format) {
+  return format == 2   ? is_channels_last(g, 4)
+         : format == 3 ? is_channels_last(g, 5)
+                       : fnzi_is_contiguous(g);
+}
+
+fnz_status fnzi_resolve_contiguous(fnzi_resolving *r) {
+  fnz_arg format = fnzi_resolving_arg(r, 1);
+  if (has_format(r->self, format.u.i))
+    return fnzi_is_self(r);
+  const fnz_arg args[] = {fnzi_arg_default(), format};
+  return fnzi_is_call(r, "clone", args, 2);
+}
+
+static fnz_status clone_if(fnzi_resolving *r, bool needed) {
+  const fnz_arg args[] = {fnzi_arg_default()};
+  return needed ? fnzi_is_call(r, "clone", args, 1) : fnzi_is_self(r);
+}
+
+fnz_status fnzi_resolve_resolve_conj(fnzi_resolving *r) {
+  return clone_if(r, r->self->is_conj);
+}
+
+fnz_status fnzi_resolve_resolve_neg(fnzi_resolving *r) {
+  return clone_if(r, r->self->is_neg);
+}
+
+fnz_status fnzi_resolve_conj_physical(fnzi_resolving *r) {
+  return fnzi_is_complex(r->self->dtype) ? keep(r) : fnzi_is_self(r);
+}
+
+fnz_status fnzi_resolve_dropout(fnzi_resolving *r) {
+  fnz_arg p = fnzi_resolving_arg(r, 1), train = fnzi_resolving_arg(r, 2);
+  bool nothing = !train.u.i || (p.tag == FNZ_ARG_FLOAT && p.u.f == 0) ||
+                 fnz_geometry_numel(r->self) == 0;
+  return nothing ? fnzi_is_self(r) : keep(r);
+}
+
+fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
+  int64_t *sizes;
+  size_t rank;
+  FNZ_TRY(fnzi_resolving_ints(r, 1, &sizes, &rank));
+  return has_sizes(r->self, sizes, rank) ? fnzi_is_self(r) : keep(r);
+}
+
+/* `to` in all its forms: _to_copy unless nothing changes and no copy is asked for. */
+static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, bool copy) {
+  bool same_dtype = dtype.tag != FNZ_ARG_DTYPE || dtype.u.i == (int64_t)r->self->dtype;
+  bool same_format = format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 4 ||
+                     has_format(r->self, format.u.i);
+  if (same_dtype && same_format && !copy)
+    return fnzi_is_self(r);
+  fnz_arg args[7] = {fnzi_arg_default()};
+  const fnz_op *op = fnz_op_find("_to_copy");
+  args[fnzi_op_param(op, "dtype")] =
+      dtype.tag == FNZ_ARG_DTYPE ? dtype : fnzi_arg_dtype(r->self->dtype);
+  if (format.tag == FNZ_ARG_MEMORY_FORMAT && format.u.i != 4)
+    args[fnzi_op_param(op, "memory_format")] = format;
+  return fnzi_is_call(r, "_to_copy", args, 7);
+}
+
+static fnz_arg named(const fnzi_resolving *r, const char *name) {
+  int i = fnzi_op_param(r->op, name);
+  return i < 0 ? fnzi_arg_default() : fnzi_resolving_arg(r, (size_t)i);
+}
+
+fnz_status fnzi_resolve_to(fnzi_resolving *r) {
+  fnz_arg device = named(r, "device"), copy = named(r, "copy");
+  if (device.tag == FNZ_ARG_DEVICE && strncmp(device.u.s, "cpu", 3) != 0)
+    return fnzi_fail(r->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s: a move to device %s; only cpu is supported", r->op->name, device.u.s);
+  return to_dtype(r, named(r, "dtype"), named(r, "memory_format"), copy.u.i != 0);
+}
+
+fnz_status fnzi_resolve_to_other(fnzi_resolving *r) {
+  fnz_arg dtype = fnzi_arg_dtype(r->tensors[1]->dtype), copy = named(r, "copy");
+  return to_dtype(r, dtype, named(r, "memory_format"), copy.tag == FNZ_ARG_BOOL && copy.u.i);
+}
+
+/* --- complex numbers -------------------------------------------------------------------------------------- */
+fnz_status fnzi_resolve_conj(fnzi_resolving *r) {
+  const fnz_arg args[] = {fnzi_arg_default()};
+  return fnzi_is_complex(r->self->dtype) ? fnzi_is_call(r, "_conj", args, 1) : fnzi_is_self(r);
+}
+
+fnz_status fnzi_resolve_real(fnzi_resolving *r) {
+  const fnz_arg args[] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_is_self(r));
+  if (!fnzi_is_complex(r->self->dtype))
+    return FNZ_OK;
+  if (r->self->is_conj)
+    FNZ_TRY(fnzi_add_step(r, 0, "_conj", args, 1));
+  FNZ_TRY(fnzi_add_step(r, 0, "view_as_real", args, 1));
+  return fnzi_add_ints_step(r, 0, "select.int", -1, 0);
+}
+
+/* The imaginary part of a lazy conjugate is the negated one of what lies in memory. */
+fnz_status fnzi_resolve_imag(fnzi_resolving *r) {
+  const fnz_arg args[] = {fnzi_arg_default()};
+  if (!fnzi_is_complex(r->self->dtype))
+    return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL, "imag: self is %s; it must be complex",
+                     fnzi_dtype(r->self->dtype)->name);
+  FNZ_TRY(fnzi_is_self(r));
+  if (r->self->is_conj)
+    FNZ_TRY(fnzi_add_step(r, 0, "_conj", args, 1));
+  FNZ_TRY(fnzi_add_step(r, 0, "view_as_real", args, 1));
+  FNZ_TRY(fnzi_add_ints_step(r, 0, "select.int", -1, 1));
+  return r->self->is_conj ? fnzi_add_step(r, 0, "_neg_view", args, 1) : FNZ_OK;
+}
+
+/* --- reordering --------------------------------------------------------------------------------------------- */
+fnz_status fnzi_resolve_swapaxes(fnzi_resolving *r) {
+  uint32_t a, b;
+  FNZ_TRY(fnzi_resolving_dim(r, 1, &a));
+  FNZ_TRY(fnzi_resolving_dim(r, 2, &b));
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_ints_step(r, 0, "transpose.int", a, b);
+}
+
+static fnz_status swap_last(fnzi_resolving *r) {
+  if (r->self->rank < 2)
+    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: self has %u dimensions; at least 2",
+                     r->op->name, r->self->rank);
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_ints_step(r, 0, "transpose.int", -2, -1);
+}
+
+fnz_status fnzi_resolve_matrix_transpose(fnzi_resolving *r) {
+  return swap_last(r);
+}
+
+fnz_status fnzi_resolve_adjoint(fnzi_resolving *r) {
+  const fnz_arg args[] = {fnzi_arg_default()};
+  if (r->self->rank == 0)
+    return fnzi_resolve_conj(r);
+  FNZ_TRY(swap_last(r));
+  return fnzi_is_complex(r->self->dtype) ? fnzi_add_step(r, 0, "_conj", args, 1) : FNZ_OK;
+}
+
+fnz_status fnzi_resolve_numpy_t(fnzi_resolving *r) {
+  int64_t dims[FNZ_MAX_RANK];
+  for (uint32_t d = 0; d < r->self->rank; d++)
+    dims[d] = r->self->rank - 1 - d;
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_sizes_step(r, 0, "permute", dims, r->self->rank);
+}
+
+/* The named dimensions go to their places, the others fill up in order. */
+fnz_status fnzi_resolve_movedim(fnzi_resolving *r) {
+  int64_t *from, *to, dims[FNZ_MAX_RANK];
+  bool moved[FNZ_MAX_RANK] = {false};
+  size_t nfrom, nto;
+  uint32_t rank = r->self->rank, d = 0;
+  FNZ_TRY(fnzi_resolving_ints(r, 1, &from, &nfrom));
+  FNZ_TRY(fnzi_resolving_ints(r, 2, &to, &nto));
+  for (uint32_t k = 0; k < rank; k++)
+    dims[k] = -1;
+  for (size_t k = 0; k < nfrom && k < nto; k++) {
+    uint32_t a, b;
+    FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, from[k], rank, &a));
+    FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, to[k], rank, &b));
+    if (nfrom != nto || (rank && (moved[a] || dims[b] != -1)))
+      return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: source and destination must name the "
+                                                       "same number of different dimensions",
+                       r->op->name);
+    moved[a] = true;
+    dims[b] = a;
+  }
+  for (uint32_t k = 0; k < rank; k++) {
+    while (d < rank && moved[d])
+      d++;
+    if (dims[k] == -1)
+      dims[k] = d++;
+  }
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_sizes_step(r, 0, "permute", dims, rank);
+}
+
+fnz_status fnzi_resolve_linalg_diagonal(fnzi_resolving *r) {
+  const fnz_arg args[] = {fnzi_arg_default(), named(r, "offset"), named(r, "dim1"),
+                          named(r, "dim2")};
+  return fnzi_is_call(r, "diagonal", args, 4);
+}

@@ -1,0 +1,51 @@
+/* composites.h - operators that alias or copy depending on eager geometry: reshape, contiguous, to,
+ * chunk, expand_as, atleast_2d ... Each is resolved to the views or the copy that it stands for. */
+#ifndef FNZI_COMPOSITES_H
+#define FNZI_COMPOSITES_H
+
+#include "program/program.h"
+
+typedef struct fnzi_composite_row fnzi_composite_row; /* a row of composites.def */
+
+/* NULL when op is no such operator. Looks through the table: keep the answer. */
+const fnzi_composite_row *fnzi_composite_find(const fnz_op *op);
+
+enum { FNZI_ITEM_STEPS = 4 };
+
+/* One result (or one list of results): steps applied to a tensor argument, one after the other. No
+ * step: the argument itself. A step is a view operator, or a copying one (always the last). The
+ * tensor goes to args[0] of each. */
+typedef struct fnzi_item {
+  size_t tensor; /* which of the call's tensor arguments, lists flattened */
+  size_t nsteps;
+  struct {
+    const fnz_op *op;
+    fnz_arg *args;
+    size_t nargs;
+  } steps[FNZI_ITEM_STEPS];
+} fnzi_item;
+
+typedef struct fnzi_resolution {
+  bool keep; /* no aliasing after all: a functional operator, evaluate it as it is */
+  fnzi_item *items;
+  size_t count;
+} fnzi_resolution;
+
+/* tensors  eager geometries of the tensor arguments, lists flattened, absent ones left out.
+ * arena    holds the result. */
+FNZ_MUST_CHECK fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *row,
+                                                 const fnz_op *op, const fnz_arg *args,
+                                                 size_t nargs,
+                                                 const fnz_geometry *const *tensors,
+                                                 size_t ntensors, fnzi_resolution *out);
+
+/* --- Shared with the reshaping views (reshape.c) ---------------------------------------------------- */
+/* Strides under which memory of the base shows these sizes (same number of elements); false when
+ * only a copy can. */
+bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t rank,
+                       int64_t *out);
+/* Fills in a size of -1 and checks that the sizes hold `numel` elements. */
+FNZ_MUST_CHECK fnz_status fnzi_infer_sizes(fnz_context *ctx, const char *op, int64_t numel,
+                                           int64_t *sizes, uint32_t rank);
+
+#endif

@@ -1,0 +1,301 @@
+/* path.c - the shortest way from one window of a storage to a smaller one.
+ *
+ * However long the chain of views was that led to a window, only its geometry counts. When the
+ * window is made of whole ranges of the outer window's dimensions, a select, slice, permute,
+ * unsqueeze and expand each (where needed) lead there: a *box*. Everything else is picked out of the
+ * flat memory by one as_strided. So a replayed chain has a bounded length, and no recursion. */
+#include "views/window.h"
+
+/* The view operators that paths are made of. */
+#define STEP_ROWS(ROW)                                                                             \
+  ROW(SELECT, "select.int")                                                                        \
+  ROW(SLICE, "slice.Tensor")                                                                       \
+  ROW(PERMUTE, "permute")                                                                          \
+  ROW(UNSQUEEZE, "unsqueeze")                                                                      \
+  ROW(EXPAND, "expand")                                                                            \
+  ROW(VIEW_SIZES, "view")                                                                          \
+  ROW(VIEW_DTYPE, "view.dtype")                                                                    \
+  ROW(AS_STRIDED, "as_strided")                                                                    \
+  ROW(CONJ, "_conj")                                                                               \
+  ROW(NEG, "_neg_view")
+
+typedef enum step_op {
+#define STEP_ENUM(id, op) id,
+  STEP_ROWS(STEP_ENUM)
+#undef STEP_ENUM
+} step_op;
+
+static const char *const view_ops[] = {
+#define STEP_NAME(id, op) op,
+    STEP_ROWS(STEP_NAME)
+#undef STEP_NAME
+};
+
+/* A path that is being laid: where it has got to. */
+typedef struct walk {
+  fnzi_arena *arena;
+  fnzi_path *path;
+  const fnz_geometry *at;
+} walk;
+
+/* Appends a step; `window` NULL takes what the operator's forward gives. */
+static fnz_status go(walk *w, step_op which, const fnz_arg *args, size_t nargs,
+                     const fnz_geometry *window) {
+  const fnz_op *op = fnz_op_find(view_ops[which]);
+  const fnzi_view *view = fnzi_view_find(op);
+  fnz_arg *copy;
+  if (w->path->count == FNZI_MAX_STEPS)
+    return fnzi_fail(w->arena->ctx, FNZ_CLASS_INTERNAL, NULL, "a path of views has too many steps");
+  FNZI_NEW(w->arena, nargs, &copy);
+  memcpy(copy, args, nargs * sizeof *copy);
+  if (!window) {
+    fnz_geometry *opened;
+    size_t count;
+    FNZ_TRY(fnzi_view_forward(w->arena, view, op, copy, nargs, w->at, &opened, &count));
+    window = opened;
+  }
+  w->path->steps[w->path->count++] =
+      (fnzi_view_step){view, op, copy, (uint32_t)nargs, 0, w->at, window};
+  w->at = window;
+  return FNZ_OK;
+}
+
+/* --- box --------------------------------------------------------------------------------------------- */
+enum { NEW_DIM = -1 };
+
+/* Where each dimension of the inner window comes from, and what is taken of each outer one. */
+typedef struct box {
+  int64_t start[FNZ_MAX_RANK], step[FNZ_MAX_RANK], count[FNZ_MAX_RANK]; /* per outer dimension */
+  int source[FNZ_MAX_RANK]; /* outer dimension of each inner one, or NEW_DIM */
+  bool used[FNZ_MAX_RANK];  /* the outer dimension is there in the result */
+} box;
+
+/* Outer dimensions of size above 1, largest stride first. Each must step over all finer ones. */
+static bool nested_order(const fnz_geometry *g, uint32_t *order, uint32_t *count) {
+  *count = 0;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    if (g->sizes[d] == 1)
+      continue;
+    uint32_t k = (*count)++;
+    for (; k > 0 && g->strides[order[k - 1]] < g->strides[d]; k--)
+      order[k] = order[k - 1];
+    order[k] = d;
+  }
+  int64_t reach = 1;
+  for (uint32_t k = *count; k-- > 0;) {
+    if (g->strides[order[k]] < reach)
+      return false;
+    reach = (g->sizes[order[k]] - 1) * g->strides[order[k]] + reach;
+  }
+  return true;
+}
+
+static bool place_start(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
+                        uint32_t count, box *b) {
+  int64_t rest = to->offset - from->offset;
+  if (rest < 0)
+    return false;
+  for (uint32_t d = 0; d < from->rank; d++) {
+    b->start[d] = 0;
+    b->step[d] = b->count[d] = 1;
+    b->used[d] = false;
+  }
+  for (uint32_t k = 0; k < count; k++) {
+    uint32_t d = order[k];
+    b->start[d] = rest / from->strides[d];
+    rest %= from->strides[d];
+    if (b->start[d] >= from->sizes[d])
+      return false;
+  }
+  return rest == 0;
+}
+
+/* The outer dimension along which a stride of the inner window walks. */
+static int find_source(const fnz_geometry *from, const uint32_t *order, uint32_t count,
+                       int64_t stride) {
+  for (uint32_t k = 0; k < count; k++)
+    if (from->strides[order[k]] <= stride)
+      return stride % from->strides[order[k]] ? NEW_DIM : (int)order[k];
+  return NEW_DIM;
+}
+
+static bool place_dims(const fnz_geometry *from, const fnz_geometry *to, const uint32_t *order,
+                       uint32_t count, box *b) {
+  for (uint32_t j = 0; j < to->rank; j++) {
+    b->source[j] = NEW_DIM;
+    if (to->sizes[j] == 1 || to->strides[j] == 0)
+      continue;
+    int d = find_source(from, order, count, to->strides[j]);
+    if (d == NEW_DIM || b->used[d])
+      return false;
+    b->step[d] = to->strides[j] / from->strides[d];
+    b->count[d] = to->sizes[j];
+    if (b->step[d] > from->sizes[d] ||
+        b->start[d] + (b->count[d] - 1) * b->step[d] >= from->sizes[d])
+      return false;
+    b->used[d] = true;
+    b->source[j] = d;
+  }
+  return true;
+}
+
+/* A dimension of size 1 is taken from an outer one that nobody uses and that stands in the right
+ * place, so that it is one slice instead of a select and an unsqueeze. */
+static void place_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
+  int before = -1;
+  for (uint32_t j = 0; j < to->rank; j++) {
+    int after = (int)from->rank;
+    for (uint32_t k = j + 1; k < to->rank && after == (int)from->rank; k++)
+      if (b->source[k] != NEW_DIM)
+        after = b->source[k];
+    for (int d = before + 1; b->source[j] == NEW_DIM && to->sizes[j] == 1 && d < after; d++)
+      if (!b->used[d]) {
+        b->source[j] = d;
+        b->used[d] = true;
+      }
+    if (b->source[j] != NEW_DIM)
+      before = b->source[j];
+  }
+}
+
+static fnz_status cut_dims(walk *w, const fnz_geometry *from, const box *b) {
+  for (uint32_t d = from->rank; d-- > 0;) {
+    bool whole = b->start[d] == 0 && b->step[d] == 1 && b->count[d] == from->sizes[d];
+    int64_t end = b->start[d] + (b->count[d] - 1) * b->step[d] + 1;
+    const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(d), fnzi_arg_int(b->start[d]),
+                            fnzi_arg_int(end), fnzi_arg_int(b->step[d])};
+    if (!b->used[d])
+      FNZ_TRY(go(w, SELECT, args, 3, NULL));
+    else if (!whole)
+      FNZ_TRY(go(w, SLICE, args, b->step[d] == 1 ? 4 : 5, NULL));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status order_dims(walk *w, const fnz_geometry *to, const box *b) {
+  int64_t dims[FNZ_MAX_RANK];
+  size_t count = 0;
+  bool sorted = true;
+  for (uint32_t j = 0; j < to->rank; j++) {
+    if (b->source[j] == NEW_DIM)
+      continue;
+    int64_t place = 0;
+    for (int d = 0; d < b->source[j]; d++)
+      place += b->used[d];
+    sorted = sorted && place == (int64_t)count;
+    dims[count++] = place;
+  }
+  if (sorted)
+    return FNZ_OK;
+  fnz_arg args[2] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_arg_ints(w->arena, dims, count, &args[1]));
+  return go(w, PERMUTE, args, 2, NULL);
+}
+
+static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
+  bool grows = false;
+  for (uint32_t j = 0; j < to->rank; j++) {
+    if (b->source[j] != NEW_DIM)
+      continue;
+    const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(j)};
+    FNZ_TRY(go(w, UNSQUEEZE, args, 2, NULL));
+    grows = grows || to->sizes[j] != 1;
+  }
+  if (!grows)
+    return FNZ_OK;
+  fnz_arg args[2] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_arg_ints(w->arena, to->sizes, to->rank, &args[1]));
+  return go(w, EXPAND, args, 2, NULL);
+}
+
+fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
+                         fnzi_path *path, bool *found) {
+  walk w = {arena, path, from};
+  uint32_t order[FNZ_MAX_RANK], count;
+  box b;
+  path->count = 0;
+  *found = from->dtype == to->dtype && from->is_conj == to->is_conj &&
+           from->is_neg == to->is_neg && fnz_geometry_numel(to) > 0 &&
+           nested_order(from, order, &count) && place_start(from, to, order, count, &b) &&
+           place_dims(from, to, order, count, &b);
+  if (!*found)
+    return FNZ_OK;
+  place_ones(from, to, &b);
+  FNZ_TRY(cut_dims(&w, from, &b));
+  FNZ_TRY(order_dims(&w, to, &b));
+  return add_dims(&w, to, &b);
+}
+
+/* --- flat -------------------------------------------------------------------------------------------- */
+/* The root's dimensions in the order in which they lie in memory. */
+static fnz_status to_memory_order(walk *w) {
+  int64_t dims[FNZ_MAX_RANK];
+  for (uint32_t d = 0; d < w->at->rank; d++) {
+    uint32_t k = d;
+    for (; k > 0 && w->at->strides[dims[k - 1]] < w->at->strides[d]; k--)
+      dims[k] = dims[k - 1];
+    dims[k] = d;
+  }
+  fnz_arg args[2] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_arg_ints(w->arena, dims, w->at->rank, &args[1]));
+  return go(w, PERMUTE, args, 2, NULL);
+}
+
+static fnz_status to_one_dim(walk *w) {
+  int64_t numel = fnz_geometry_numel(w->at);
+  fnz_arg args[2] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_arg_ints(w->arena, &numel, 1, &args[1]));
+  return go(w, VIEW_SIZES, args, 2, NULL);
+}
+
+static fnz_status to_dtype(walk *w, fnz_dtype dtype) {
+  const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_dtype(dtype)};
+  return go(w, VIEW_DTYPE, args, 2, NULL);
+}
+
+/* Strides and offset of an as_strided count from the first element of the value it reads. */
+static fnz_status pick(walk *w, const fnz_geometry *to) {
+  fnz_arg args[4] = {fnzi_arg_default()};
+  FNZ_TRY(fnzi_arg_ints(w->arena, to->sizes, to->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(w->arena, to->strides, to->rank, &args[2]));
+  args[3] = fnzi_arg_int(to->offset - w->at->offset);
+  fnz_geometry *window;
+  FNZI_NEW(w->arena, 1, &window);
+  *window = *to;
+  window->is_conj = window->is_neg = false;
+  return go(w, AS_STRIDED, args, 4, window);
+}
+
+fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
+                          fnzi_path *path, bool *found) {
+  walk w = {arena, path, root};
+  const fnz_arg none[] = {fnzi_arg_default()};
+  path->count = 0;
+  *found = fnzi_is_dense(root) && fnz_geometry_numel(root) > 0 && !root->is_conj && !root->is_neg;
+  if (!*found)
+    return FNZ_OK;
+  if (!fnzi_is_contiguous(root))
+    FNZ_TRY(to_memory_order(&w));
+  if (w.at->rank != 1)
+    FNZ_TRY(to_one_dim(&w));
+  if (w.at->dtype != to->dtype)
+    FNZ_TRY(to_dtype(&w, to->dtype));
+  FNZ_TRY(pick(&w, to));
+  if (to->is_conj)
+    FNZ_TRY(go(&w, CONJ, none, 1, NULL));
+  if (to->is_neg)
+    FNZ_TRY(go(&w, NEG, none, 1, NULL));
+  return FNZ_OK;
+}
+
+/* --- one step ---------------------------------------------------------------------------------------- */
+bool fnzi_view_step_needs_base(const fnzi_view_step *step) {
+  return step->view->needs_base;
+}
+
+fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit, const fnzi_view_step *step, fnzi_emitted base,
+                             fnzi_emitted window, fnzi_emitted *out) {
+  const fnzi_reverse r = {emit,        step->op, step->args, step->nargs,
+                          step->index, step->base, base,     window};
+  return step->view->reverse(&r, out);
+}

@@ -1,0 +1,117 @@
+/* split.c - views that cut a dimension into several windows: split, split_with_sizes, unbind.
+ *
+ *   forward   view k = base[..., start(k):end(k), ...], or base[..., k, ...] for unbind
+ *   reverse   base' = slice_scatter(base, view, dim, start(k), end(k)), or select_scatter */
+#include "views/window.h"
+
+static fnz_status check_has_dims(const fnzi_window *w) {
+  if (w->base->rank)
+    return FNZ_OK;
+  return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: a 0-dimensional tensor cannot be cut",
+                   w->op->name);
+}
+
+/* Window k takes `length` places of `dim` from `start`. */
+static fnz_status piece(fnzi_window *w, size_t k, uint32_t dim, int64_t start, int64_t length) {
+  int64_t *sizes, *strides;
+  FNZ_TRY(fnzi_window_shape(w, k, w->base->rank, &sizes, &strides));
+  memcpy(sizes, w->base->sizes, w->base->rank * sizeof *sizes);
+  memcpy(strides, w->base->strides, w->base->rank * sizeof *strides);
+  sizes[dim] = length;
+  w->out[k].offset += start * strides[dim];
+  return FNZ_OK;
+}
+
+fnz_status fnzi_split_forward(fnzi_window *w) {
+  int64_t length;
+  uint32_t dim;
+  FNZ_TRY(check_has_dims(w));
+  FNZ_TRY(fnzi_window_int(w, 1, &length));
+  FNZ_TRY(fnzi_window_dim(w, 2, w->base->rank, &dim));
+  int64_t n = w->base->sizes[dim];
+  if (length < 0 || (length == 0 && n != 0))
+    return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "split.Tensor: split_size %lld for dimension %u of size %lld; it must be "
+                     "positive",
+                     (long long)length, dim, (long long)n);
+  size_t count = n && length ? (size_t)(n / length + (n % length != 0)) : 1;
+  FNZ_TRY(fnzi_window_open(w, count));
+  for (size_t k = 0; k < count; k++) {
+    int64_t start = (int64_t)k * length;
+    FNZ_TRY(piece(w, k, dim, start, n - start < length ? n - start : length));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_split_with_sizes_forward(fnzi_window *w) {
+  int64_t *lengths, start = 0;
+  size_t count;
+  uint32_t dim;
+  FNZ_TRY(check_has_dims(w));
+  FNZ_TRY(fnzi_window_ints(w, 1, &lengths, &count));
+  FNZ_TRY(fnzi_window_dim(w, 2, w->base->rank, &dim));
+  FNZ_TRY(fnzi_window_open(w, count));
+  for (size_t k = 0; k < count; k++) {
+    if (lengths[k] < 0 || lengths[k] > w->base->sizes[dim] - start)
+      return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "split_with_sizes: piece %zu of size %lld does not fit dimension %u of "
+                       "size %lld",
+                       k, (long long)lengths[k], dim, (long long)w->base->sizes[dim]);
+    FNZ_TRY(piece(w, k, dim, start, lengths[k]));
+    start += lengths[k];
+  }
+  if (start == w->base->sizes[dim])
+    return FNZ_OK;
+  return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
+                   "split_with_sizes: the pieces add up to %lld, dimension %u has size %lld",
+                   (long long)start, dim, (long long)w->base->sizes[dim]);
+}
+
+/* Where a window of split or split_with_sizes starts and ends. */
+static void range_of(const fnzi_reverse *r, int64_t size, int64_t *start, int64_t *end) {
+  fnz_arg lengths = fnzi_arg_get(r->op, r->args, r->nargs, 1);
+  *start = 0;
+  if (lengths.tag == FNZ_ARG_LIST) {
+    for (size_t k = 0; k < r->index; k++)
+      *start += lengths.u.list[k].u.i;
+    *end = *start + lengths.u.list[r->index].u.i;
+    return;
+  }
+  *start = (int64_t)r->index * lengths.u.i;
+  *end = size - *start < lengths.u.i ? size : *start + lengths.u.i;
+}
+
+fnz_status fnzi_split_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  fnz_arg dim = fnzi_arg_get(r->op, r->args, r->nargs, 2);
+  int64_t start, end;
+  range_of(r, r->base->sizes[dim.u.i < 0 ? dim.u.i + r->base->rank : dim.u.i], &start, &end);
+  const fnz_arg args[] = {fnzi_arg_value(r->base_value.handle), fnzi_arg_value(r->window.handle),
+                          dim, fnzi_arg_int(start), fnzi_arg_int(end)};
+  return fnzi_emit_base(r, FNZI_EMIT_SLICE_SCATTER, args, 5, out);
+}
+
+fnz_status fnzi_unbind_forward(fnzi_window *w) {
+  uint32_t dim;
+  FNZ_TRY(check_has_dims(w));
+  FNZ_TRY(fnzi_window_dim(w, 1, w->base->rank, &dim));
+  FNZ_TRY(fnzi_window_open(w, (size_t)w->base->sizes[dim]));
+  for (size_t k = 0; k < w->count; k++) {
+    int64_t *sizes, *strides;
+    FNZ_TRY(fnzi_window_shape(w, k, w->base->rank - 1, &sizes, &strides));
+    for (uint32_t d = 0, j = 0; d < w->base->rank; d++) {
+      if (d == dim)
+        continue;
+      sizes[j] = w->base->sizes[d];
+      strides[j++] = w->base->strides[d];
+    }
+    w->out[k].offset += (int64_t)k * w->base->strides[dim];
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_unbind_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  const fnz_arg args[] = {fnzi_arg_value(r->base_value.handle), fnzi_arg_value(r->window.handle),
+                          fnzi_arg_get(r->op, r->args, r->nargs, 1),
+                          fnzi_arg_int((int64_t)r->index)};
+  return fnzi_emit_base(r, FNZI_EMIT_SELECT_SCATTER, args, 4, out);
+}

@@ -1,0 +1,67 @@
+/* squeeze.c - views that drop or add dimensions of size 1: squeeze, squeeze.dim(s), unsqueeze.
+ *
+ *   forward   the same elements in the same order, with fewer or more dimensions
+ *   reverse   base' = the view in the base's sizes (squeeze), or squeezed again (unsqueeze) */
+#include "views/window.h"
+
+/* Drops the dimensions of size 1 whose bit is set. */
+static fnz_status drop(fnzi_window *w, uint64_t which) {
+  int64_t *sizes, *strides;
+  uint32_t rank = 0;
+  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  for (uint32_t d = 0; d < w->base->rank; d++) {
+    if (w->base->sizes[d] == 1 && which >> d & 1)
+      continue;
+    sizes[rank] = w->base->sizes[d];
+    strides[rank++] = w->base->strides[d];
+  }
+  w->out->rank = rank;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_squeeze_forward(fnzi_window *w) {
+  return drop(w, UINT64_MAX);
+}
+
+fnz_status fnzi_squeeze_dim_forward(fnzi_window *w) {
+  uint32_t dim;
+  FNZ_TRY(fnzi_window_dim(w, 1, w->base->rank, &dim));
+  return drop(w, (uint64_t)1 << dim);
+}
+
+fnz_status fnzi_squeeze_dims_forward(fnzi_window *w) {
+  int64_t *dims;
+  size_t count;
+  uint64_t which = 0;
+  FNZ_TRY(fnzi_window_ints(w, 1, &dims, &count));
+  for (size_t k = 0; k < count; k++) {
+    uint32_t dim;
+    FNZ_TRY(fnzi_wrap_dim(w->ctx, w->op->name, dims[k], w->base->rank, &dim));
+    which |= (uint64_t)1 << dim;
+  }
+  return drop(w, which);
+}
+
+/* A new dimension of size 1 at `dim`, counted in the result's rank. Its stride is what PyTorch
+ * gives it: as if the dimension behind it were outermost. */
+fnz_status fnzi_unsqueeze_forward(fnzi_window *w) {
+  uint32_t dim, rank = w->base->rank;
+  int64_t *sizes, *strides;
+  FNZ_TRY(fnzi_window_dim(w, 1, rank + 1, &dim));
+  FNZ_TRY(fnzi_window_open(w, 1));
+  FNZ_TRY(fnzi_window_shape(w, 0, rank + 1, &sizes, &strides));
+  for (uint32_t d = 0; d < rank; d++) {
+    sizes[d + (d >= dim)] = w->base->sizes[d];
+    strides[d + (d >= dim)] = w->base->strides[d];
+  }
+  sizes[dim] = strides[dim] = 1;
+  if (dim < rank && !fnzi_mul_i64(w->base->sizes[dim], w->base->strides[dim], &strides[dim]))
+    return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "unsqueeze: the stride leaves 63 bits");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_unsqueeze_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
+  const fnz_arg args[] = {fnzi_arg_value(r->window.handle),
+                          fnzi_arg_get(r->op, r->args, r->nargs, 1)};
+  return fnzi_emit_base(r, FNZI_EMIT_SQUEEZE_COPY, args, 2, out);
+}

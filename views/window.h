@@ -1,0 +1,84 @@
+/* window.h - what the family files of views/ share: the call of a forward, the call of a reverse. */
+#ifndef FNZI_WINDOW_H
+#define FNZI_WINDOW_H
+
+#include "views/emit.h"
+#include "views/views.h"
+
+/* A forward: from the geometry of the base to those of the windows. */
+typedef struct fnzi_window {
+  fnz_context *ctx;
+  fnzi_arena *arena;
+  const fnz_op *op;
+  const fnz_arg *args;
+  size_t nargs;
+  const fnz_geometry *base;
+  fnz_geometry *out; /* `count` of them */
+  size_t count;
+} fnzi_window;
+
+typedef fnz_status fnzi_view_forward_fn(fnzi_window *w);
+
+/* A reverse: from the old base and the changed window to the new base. */
+typedef struct fnzi_reverse {
+  const fnzi_emitter *emit;
+  const fnz_op *op;
+  const fnz_arg *args;
+  size_t nargs;
+  size_t index;              /* which window, of those a split opens */
+  const fnz_geometry *base;  /* what the base looks like; always */
+  fnzi_emitted base_value;   /* the old base; only for rows that need it */
+  fnzi_emitted window;
+} fnzi_reverse;
+
+typedef fnz_status fnzi_view_reverse_fn(const fnzi_reverse *r, fnzi_emitted *out);
+
+struct fnzi_view {
+  const char *op;
+  fnzi_view_forward_fn *forward;
+  fnzi_view_reverse_fn *reverse;
+  bool needs_base;
+};
+
+#define VIEW(op, forward, reverse, base)                                                           \
+  fnzi_view_forward_fn fnzi_##forward##_forward;                                                   \
+  fnzi_view_reverse_fn fnzi_##reverse##_reverse;
+#include "views/views.def"
+#undef VIEW
+
+/* --- Arguments of the view operator ---------------------------------------------------------------- */
+static inline fnz_arg fnzi_window_arg(const fnzi_window *w, size_t i) {
+  return fnzi_arg_get(w->op, w->args, w->nargs, i);
+}
+/* An integer argument; TYPE when it is anything else. */
+FNZ_MUST_CHECK fnz_status fnzi_window_int(const fnzi_window *w, size_t i, int64_t *out);
+/* An integer argument, or `otherwise` when it is None. */
+FNZ_MUST_CHECK fnz_status fnzi_window_int_or(const fnzi_window *w, size_t i, int64_t otherwise,
+                                             int64_t *out);
+/* A list of integers, in the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_window_ints(const fnzi_window *w, size_t i, int64_t **out,
+                                           size_t *count);
+/* A dimension argument, wrapped into [0, rank). */
+FNZ_MUST_CHECK fnz_status fnzi_window_dim(const fnzi_window *w, size_t i, uint32_t rank,
+                                          uint32_t *out);
+
+/* --- Results ---------------------------------------------------------------------------------------- */
+/* Makes room for `count` windows. */
+FNZ_MUST_CHECK fnz_status fnzi_window_open(fnzi_window *w, size_t count);
+/* Window k gets the dtype, offset and bits of the base and room for `rank` sizes and strides, which
+ * the caller fills through the two pointers. */
+FNZ_MUST_CHECK fnz_status fnzi_window_shape(fnzi_window *w, size_t k, uint32_t rank,
+                                            int64_t **sizes, int64_t **strides);
+/* The only window: a copy of the base, to be changed. */
+FNZ_MUST_CHECK fnz_status fnzi_window_like_base(fnzi_window *w, int64_t **sizes,
+                                                int64_t **strides);
+
+/* start, end and step of a slice as Python means them, clamped to [0, size]. */
+void fnzi_slice_clamp(int64_t size, int64_t *start, int64_t *end);
+
+/* --- Reverses ----------------------------------------------------------------------------------------- */
+/* Emits an operator whose result takes the place of the base. */
+FNZ_MUST_CHECK fnz_status fnzi_emit_base(const fnzi_reverse *r, fnzi_emit_op op,
+                                         const fnz_arg *args, size_t nargs, fnzi_emitted *out);
+
+#endif
