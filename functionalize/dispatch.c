@@ -16,10 +16,10 @@ static fnzi_route find_route(const fnz_op *op) {
   const fnzi_view *row = fnz_op_is_view(view) ? fnzi_view_find(view) : NULL;
   const fnzi_composite_row *composite = fnzi_composite_find(view);
   fnzi_route r = {.mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
-  if (!is_plain_mutation(r.mutation))
-    r.action = FNZI_ACTION_WRITE;
-  else if (is_inplace_view && (row || composite))
+  if (is_inplace_view && (row || composite))
     r.action = FNZI_ACTION_INPLACE_VIEW;
+  else if (!is_plain_mutation(r.mutation))
+    r.action = FNZI_ACTION_WRITE;
   else if (row)
     r.action = FNZI_ACTION_VIEW;
   else if (composite)

@@ -4,7 +4,7 @@
  * form are made once it is known which calls anybody needs. */
 #include "functionalize/recorder.h"
 
-enum { NOT_EMITTED = UINT32_MAX };
+#define NOT_EMITTED UINT32_MAX
 
 typedef struct tape_value {
   const fnz_geometry *geometry; /* interned in the program */

@@ -244,12 +244,24 @@ fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *node, fnz_tensor **out) 
 
 fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry, fnzi_held *value,
                            fnz_tensor **out) {
-  fnzi_alias *root;
+  fnzi_alias *root = NULL;
   FNZ_TRY(storage_new(world, geometry ? geometry : value->geometry, &root));
   fnzi_alias_set_value(root, value);
   fnz_status status = fnzi_tensor_on(world, root, out);
   fnzi_alias_release(root);
   return status;
+}
+
+fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
+                             fnzi_held *value) {
+  fnzi_storage *s = old_root->storage;
+  fnzi_alias *root;
+  FNZ_TRY(node_new(s->world, geometry, &root));
+  root->storage = s;
+  fnzi_alias_set_value(root, value);
+  old_root->parent = root; /* takes over the only reference */
+  s->root = root;
+  return FNZ_OK;
 }
 
 /* A storage that no tensor sees any more: its unread writes are forgotten. */

@@ -200,7 +200,7 @@ static fnz_status no_way(const fnzi_alias *a) {
   return fnzi_fail(a->storage->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s reaches memory by strides that no view of its base describes, and the base "
                    "does not fill its memory; clone() the base first",
-                   a->opening->op->name);
+                   a->opening ? a->opening->op->name : "resize_");
 }
 
 /* The shortest way from the root to a window: over its dimensions, or over flat memory. */
@@ -337,6 +337,17 @@ fnz_status fnzi_read(fnzi_alias *window, fnzi_held **out) {
   }
   *out = window->value;
   return FNZ_OK;
+}
+
+fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat, fnzi_held **out) {
+  fnz_world *world = root->storage->world;
+  fnzi_path path;
+  bool found;
+  FNZ_TRY(fnzi_read(root, out));
+  FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, flat, &path, &found));
+  if (!found)
+    FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, flat, &path, &found));
+  return found ? derive_path(world, &path, *out, out) : FNZ_OK;
 }
 
 /* --- bringing a write up to the root -------------------------------------------------------------- */

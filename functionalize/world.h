@@ -161,6 +161,9 @@ FNZ_MUST_CHECK fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base,
                                           const fnzi_view *view, const fnz_op *op,
                                           const fnz_arg *args, size_t nargs, fnzi_alias ***out,
                                           size_t *count);
+/* The storage gets a larger root; the old one becomes a window of it. */
+FNZ_MUST_CHECK fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
+                                            fnzi_held *value);
 fnzi_alias *fnzi_alias_retain(fnzi_alias *node);
 void fnzi_alias_release(fnzi_alias *node);
 void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value);
@@ -168,6 +171,9 @@ void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value);
 /* --- sync.c ------------------------------------------------------------------------------------------ */
 /* The value of a window as of now; borrowed from the node. */
 FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *node, fnzi_held **out);
+/* The value of a dense root as one dimension in memory order, whose geometry is `flat`. */
+FNZ_MUST_CHECK fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat,
+                                         fnzi_held **out);
 /* The window gets a new value. */
 FNZ_MUST_CHECK fnz_status fnzi_write(fnzi_alias *node, fnzi_held *value);
 

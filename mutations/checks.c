@@ -1,7 +1,7 @@
 /* checks.c - what eager refuses before it writes, decided on geometries.
  *
- * ATen's MemoryOverlap.cpp notices a stride of 0, and operands that partly overlap when both are
- * dense; the rest it lets through, and the result then depends on the order of the loop. Those are
+ * ATen notices a stride of 0, and operands that partly overlap when both are dense; the rest it lets
+ * through, and the result may then depend on the order of its loop. Where it does, the program is
  * refused here as well, because no functional program means the same. */
 #include "mutations/mutations.h"
 
@@ -16,14 +16,149 @@ fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geome
                    op->name, self == FNZI_OVERLAPS ? "share" : "may share");
 }
 
+/* --- an operand that shares memory with the target ------------------------------------------------- */
+/* Stride of an operand along dimension d of the target that it is broadcast to. */
+static int64_t stride_along(const fnz_geometry *operand, const fnz_geometry *target, uint32_t d) {
+  if (d + operand->rank < target->rank)
+    return 0;
+  uint32_t k = d + operand->rank - target->rank;
+  return operand->sizes[k] == 1 ? 0 : operand->strides[k];
+}
+
+/* Every element is read where it is written. */
+static bool reads_its_own_place(const fnz_geometry *target, const fnz_geometry *operand) {
+  bool same = operand->dtype == target->dtype && operand->offset == target->offset &&
+              operand->rank <= target->rank;
+  for (uint32_t d = 0; same && d < target->rank; d++)
+    same = target->sizes[d] == 1 || stride_along(operand, target, d) == target->strides[d];
+  return same;
+}
+
+/* Eager's loop walks the target in memory order: the largest stride outermost. */
+static void memory_order(const fnz_geometry *g, uint32_t *order) {
+  for (uint32_t d = 0; d < g->rank; d++) {
+    uint32_t k = d;
+    for (; k > 0 && g->strides[order[k - 1]] < g->strides[d]; k--)
+      order[k] = order[k - 1];
+    order[k] = d;
+  }
+}
+
+/* A walk over the target in eager's order: where each element is, what is read and written there. */
+typedef struct walk {
+  const fnz_geometry *target, *operand;
+  uint32_t order[FNZ_MAX_RANK];
+  int64_t at[FNZ_MAX_RANK], write, read; /* positions from the target's first element */
+} walk;
+
+static void walk_start(walk *w, const fnz_geometry *target, const fnz_geometry *operand) {
+  *w = (walk){.target = target, .operand = operand, .read = operand->offset - target->offset};
+  memory_order(target, w->order);
+}
+
+static bool walk_next(walk *w) {
+  for (uint32_t k = w->target->rank; k-- > 0;) {
+    uint32_t d = w->order[k];
+    int64_t step = stride_along(w->operand, w->target, d);
+    if (w->at[d] + 1 < w->target->sizes[d]) {
+      w->at[d]++;
+      w->write += w->target->strides[d];
+      w->read += step;
+      return true;
+    }
+    w->write -= w->at[d] * w->target->strides[d];
+    w->read -= w->at[d] * step;
+    w->at[d] = 0;
+  }
+  return false;
+}
+
+static bool is_walkable(const fnz_geometry *target, const fnz_geometry *operand, int64_t *span) {
+  int64_t low, high;
+  bool fits = operand->dtype == target->dtype && operand->rank <= target->rank &&
+              fnzi_extent(target, &low, &high);
+  *span = fits ? high - low : 0;
+  return fits && *span <= FNZI_MUCH_WORK && fnz_geometry_numel(target) <= FNZI_MUCH_WORK;
+}
+
+/* No element is read after the loop has written it, so reading everything first means the same. */
+static bool reads_before_writes(const fnz_geometry *target, const fnz_geometry *operand) {
+  uint8_t written[FNZI_MUCH_WORK] = {0};
+  int64_t span;
+  walk w;
+  if (!is_walkable(target, operand, &span))
+    return false;
+  walk_start(&w, target, operand);
+  do {
+    if (w.read >= 0 && w.read < span && written[w.read])
+      return false;
+    written[w.write] = 1;
+  } while (walk_next(&w));
+  return true;
+}
+
+/* Slice after slice along `dim` sees written elements exactly where eager's loop does. */
+static bool slices_agree(const fnz_geometry *target, const fnz_geometry *operand, uint32_t dim,
+                         int64_t span) {
+  uint8_t written[FNZI_MUCH_WORK] = {0}; /* by the loop so far */
+  uint8_t place[FNZI_MUCH_WORK] = {0};   /* 1 + index along dim of whoever writes it, ever */
+  walk w;
+  walk_start(&w, target, operand);
+  do
+    place[w.write] = (uint8_t)(1 + w.at[dim]);
+  while (walk_next(&w));
+  walk_start(&w, target, operand);
+  do {
+    bool is_inside = w.read >= 0 && w.read < span && place[w.read];
+    if (is_inside && (written[w.read] != 0) != (place[w.read] - 1 < w.at[dim]))
+      return false;
+    written[w.write] = 1;
+  } while (walk_next(&w));
+  return true;
+}
+
+/* Eager works through a long innermost dimension in vectors, whose length depends on the machine;
+ * within fewer elements than any vector has it goes one by one. */
+enum { SHORTEST_VECTOR = 8, MAX_SLICES = 64 };
+
+/* The dimension along which the operator may be applied slice after slice; -1 for none. */
+static int slice_dim(const fnz_geometry *target, const fnz_geometry *operand) {
+  uint32_t order[FNZ_MAX_RANK];
+  int64_t span;
+  if (!is_walkable(target, operand, &span) || !target->rank)
+    return -1;
+  memory_order(target, order);
+  for (uint32_t d = 0; d < target->rank; d++) {
+    bool is_inner = d == order[target->rank - 1];
+    if (target->sizes[d] <= (is_inner ? SHORTEST_VECTOR : MAX_SLICES) &&
+        slices_agree(target, operand, d, span))
+      return (int)d;
+  }
+  return -1;
+}
+
+/* What eager notices: two dense tensors whose memory ranges meet. */
+static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) {
+  return fnzi_is_dense(target) && fnzi_is_dense(operand);
+}
+
 fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
                               const fnz_geometry *operand, const fnz_geometry *frame,
-                              bool elementwise) {
-  if (elementwise && fnzi_geometry_equal(target, operand))
+                              int *slices) {
+  if (slices && reads_its_own_place(target, operand))
     return FNZ_OK;
   fnzi_relation relation = fnzi_relate(target, operand, frame, FNZI_MUCH_WORK);
   if (relation == FNZI_DISJOINT)
     return FNZ_OK;
+  if (slices && !is_noticed(target, operand)) {
+    if (reads_before_writes(target, operand))
+      return FNZ_OK;
+    int dim = slice_dim(target, operand);
+    if (dim >= 0 && (*slices == -1 || *slices == dim)) {
+      *slices = dim;
+      return FNZ_OK;
+    }
+  }
   return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, NULL,
                    "%s reads memory that it %s: an operand overlaps the written tensor; clone() "
                    "the operand first",

@@ -30,14 +30,17 @@ fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
  * of them get the same value. */
 FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
                                             const fnz_geometry *target, bool same_values);
-/* May `operand`, of the same storage, be read while `target` is written? What shares no memory may;
- * an elementwise operator may also read its target under the same geometry. Everything else is
- * refused (OVERLAP): eager refuses it too where it notices, and elsewhere the result depends on the
- * order in which elements are written. `frame` is the geometry of the storage's root. */
+/* May `operand`, of the same storage, be read while `target` is written? What shares no memory may.
+ * An elementwise operator may also read every element at its own place, or, where eager does not
+ * notice the overlap, not later than it is written; or its result is that of applying it slice after
+ * slice along one dimension of the target, which then is put in *slices. Everything else is refused
+ * (OVERLAP): eager refuses it too, or its result depends on the machine.
+ * frame   geometry of the storage's root.
+ * slices  NULL for an operator that is not elementwise; else -1 or the dimension found before. */
 FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand,
-                                             const fnz_geometry *frame, bool elementwise);
+                                             const fnz_geometry *frame, int *slices);
 /* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
                                           fnz_dtype target);

@@ -1,4 +1,4 @@
-/* build.c - adding to a program: interned strings and geometries, values, nodes, signature. */
+/* build.c - adding to a program: interned strings and geometries, nodes, signature. */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -162,7 +162,6 @@ fnz_status fnzi_range_add(fnz_program *p, const char *symbol, int64_t min, int64
 fnz_status fnzi_graph_add(fnz_program *p, const char *name, uint32_t *out) {
   fnzi_graph g = {0};
   FNZ_TRY(fnzi_intern(p, name, strlen(name), &g.name));
-  fnzi_map_init(&g.names, p->ctx);
   fnzi_map_init(&g.stems, p->ctx);
   *out = (uint32_t)p->graphs.count;
   FNZI_PUSH(p->ctx, &p->graphs, g);
@@ -193,78 +192,6 @@ fnz_status fnzi_graph_set_outputs(fnz_program *p, uint32_t graph, size_t count) 
     FNZI_NEW(&p->arena, count, &p->outputs);
   g->noutputs = (uint32_t)count;
   return FNZ_OK;
-}
-
-/* --- values ---------------------------------------------------------------------------------- */
-/* `name` lives in the arena and is not yet in the graph. */
-static fnz_status push_value(fnz_program *p, fnzi_graph *g, const char *name, size_t size,
-                             const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
-  if (g->values.count >= INT32_MAX)
-    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a graph of more than 2^31 - 1 values");
-  FNZ_TRY(fnzi_map_set(&g->names, name, size, g->values.count));
-  *out = (uint32_t)g->values.count;
-  FNZI_PUSH(p->ctx, &g->values, ((fnzi_value){name, geometry, node, 0}));
-  return FNZ_OK;
-}
-
-fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
-                          const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
-  fnzi_graph *g = fnzi_graph_at(p, graph);
-  size_t size = strlen(name);
-  uint64_t there;
-  const char *kept;
-  if (fnzi_map_get(&g->names, name, size, &there))
-    return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL, "value %%%s is defined twice", name);
-  FNZ_TRY(fnzi_arena_string(&p->arena, name, size, &kept));
-  return push_value(p, g, kept, size, geometry, node, out);
-}
-
-/* The number that the next name of this stem should try. */
-static fnz_status next_number(fnz_program *p, fnzi_graph *g, const char *stem, uint64_t used) {
-  const char *kept;
-  uint64_t there;
-  size_t size = strlen(stem);
-  if (fnzi_map_get(&g->stems, stem, size, &there))
-    return fnzi_map_set(&g->stems, stem, size, used + 1);
-  FNZ_TRY(fnzi_arena_string(&p->arena, stem, size, &kept));
-  return fnzi_map_set(&g->stems, kept, size, used + 1);
-}
-
-/* "stem_number" behind `stem`, which is in `text` already; without a number for 0. */
-static size_t append_number(char *text, size_t stem_size, uint64_t number) {
-  char digits[24];
-  size_t count = 0;
-  text[stem_size] = 0;
-  if (!number)
-    return stem_size;
-  for (; number; number /= 10)
-    digits[count++] = (char)('0' + number % 10);
-  text[stem_size++] = '_';
-  while (count)
-    text[stem_size++] = digits[--count];
-  text[stem_size] = 0;
-  return stem_size;
-}
-
-fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
-                                const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
-  fnzi_graph *g = fnzi_graph_at(p, graph);
-  size_t stem_size = strlen(stem), size;
-  uint64_t number = 0, there;
-  char text[256];
-  const char *kept;
-  if (stem_size > sizeof text - 24)
-    stem_size = sizeof text - 24;
-  memcpy(text, stem, stem_size);
-  text[stem_size] = 0;
-  fnzi_map_get(&g->stems, text, stem_size, &number);
-  do
-    size = append_number(text, stem_size, number++);
-  while (fnzi_map_get(&g->names, text, size, &there));
-  FNZ_TRY(fnzi_arena_string(&p->arena, text, size, &kept));
-  text[stem_size] = 0;
-  FNZ_TRY(next_number(p, g, text, number - 1));
-  return push_value(p, g, kept, size, geometry, node, out);
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */

@@ -20,7 +20,8 @@ fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out) {
 static void free_graphs(fnz_program *p) {
   for (size_t i = 0; i < p->graphs.count; i++) {
     fnzi_graph *g = &p->graphs.data[i];
-    fnzi_map_free(&g->names);
+    fnzi_names_free(p->ctx, &g->names);
+    FNZI_VEC_FREE(p->ctx, &g->counters);
     fnzi_map_free(&g->stems);
     FNZI_VEC_FREE(p->ctx, &g->values);
     FNZI_VEC_FREE(p->ctx, &g->nodes);

@@ -44,6 +44,13 @@ typedef struct fnzi_node {
   uint32_t nargs, noutputs;
 } fnzi_node;
 
+/* Value names of a graph -> index (program/values.c). */
+typedef struct fnzi_names {
+  uint64_t *slots;
+  size_t capacity;
+} fnzi_names;
+void fnzi_names_free(fnz_context *ctx, fnzi_names *names);
+
 typedef struct fnzi_graph {
   const char *name; /* "" for graph 0 */
   fnz_arg *inputs, *outputs;
@@ -57,8 +64,12 @@ typedef struct fnzi_graph {
     fnzi_node *data;
     size_t count, capacity;
   } nodes;
-  fnzi_map names; /* value name -> index */
-  fnzi_map stems; /* stem of fresh names -> next number */
+  fnzi_names names; /* see fnzi_value_find */
+  fnzi_map stems;   /* stem of fresh names -> index into counters */
+  struct {
+    uint64_t *data;
+    size_t count, capacity;
+  } counters;
 } fnzi_graph;
 
 /* A symbolic size: the exporter's text (sympy) and the example value. Index 0 is unused. */
@@ -184,6 +195,9 @@ static inline fnzi_value *fnzi_value_at(const fnz_program *p, uint32_t graph, ui
 static inline fnzi_node *fnzi_node_at(const fnz_program *p, uint32_t graph, uint32_t node) {
   return &p->graphs.data[graph].nodes.data[node];
 }
+/* The value of that name, `size` bytes; false when there is none. */
+bool fnzi_value_find(const fnz_program *p, uint32_t graph, const char *name, size_t size,
+                     uint64_t *out);
 /* The argument refers to a value of its graph. */
 static inline bool fnzi_is_reference(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_SYMBOL || arg->tag == FNZ_ARG_TOKEN ||

@@ -117,3 +117,67 @@ fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_ge
                            bool *out) {
   return compare(ctx, a, b, out);
 }
+
+/* --- Reading what was written before ------------------------------------------------------------
+ */
+
+/* Dimensions by the target's strides, largest first: the order in which eager's loops go. */
+static void loop_order(const fnz_geometry *target, uint32_t *out) {
+  for (uint32_t d = 0; d < target->rank; d++) {
+    uint32_t at = d;
+    for (; at > 0 && target->strides[out[at - 1]] < target->strides[d]; at--)
+      out[at] = out[at - 1];
+    out[at] = d;
+  }
+}
+
+/* Dimension `d` of the target in an operand that is broadcast to it. */
+static int64_t operand_stride(const fnz_geometry *target, const fnz_geometry *operand, uint32_t d) {
+  uint32_t lead = target->rank - operand->rank;
+  if (d < lead || operand->sizes[d - lead] == 1)
+    return 0;
+  return operand->strides[d - lead];
+}
+
+/* Goes through both in step; says whether a place is read that an earlier step has written. */
+static bool read_later(walk *to, walk *from, int64_t low, int64_t high, unsigned char *marks) {
+  for (; to->left > 0; step(to), step(from)) {
+    bool inside = from->place >= low && from->place < high;
+    int64_t at = from->place - low, own = to->place - low;
+    if (inside && (marks[at >> 3] & (1u << (at & 7))) != 0)
+      return true;
+    marks[own >> 3] = (unsigned char)(marks[own >> 3] | (1u << (own & 7)));
+  }
+  return false;
+}
+
+fnz_status fnzi_cells_order_matters(fnz_context *ctx, const fnz_geometry *target,
+                                    const fnz_geometry *operand, bool *out) {
+  uint32_t order[FNZ_MAX_RANK];
+  int64_t numbers[3][FNZ_MAX_RANK], low, high;
+  fnz_geometry to = *target, from = *target;
+  *out = true;
+  if (operand->rank > target->rank || !fnzi_extent(target, &low, &high))
+    return FNZ_OK;
+  loop_order(target, order);
+  for (uint32_t d = 0; d < target->rank; d++) {
+    numbers[0][d] = target->sizes[order[d]];
+    numbers[1][d] = target->strides[order[d]];
+    numbers[2][d] = operand_stride(target, operand, order[d]);
+  }
+  to.sizes = from.sizes = numbers[0];
+  to.strides = numbers[1];
+  from.strides = numbers[2];
+  from.offset = operand->offset;
+  size_t bytes = (size_t)((high - low) / 8 + 1);
+  unsigned char *marks = fnzi_resize(ctx, NULL, 0, bytes);
+  if (marks == NULL)
+    return fnzi_no_memory(ctx);
+  memset(marks, 0, bytes);
+  walk writer, reader;
+  start(&writer, &to);
+  start(&reader, &from);
+  *out = read_later(&writer, &reader, low, high, marks);
+  fnzi_free(ctx, marks, bytes);
+  return FNZ_OK;
+}

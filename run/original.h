@@ -138,4 +138,9 @@ FNZ_MUST_CHECK fnz_status fnzi_act_compute(fnzi_act *s, const fnz_geometry **exp
 /* Operators that do not do what their schema says: lists, batch norm, set_ and resize_. */
 FNZ_MUST_CHECK fnz_status fnzi_act_special(fnzi_act *s, bool *done);
 
+/* --- original_tensors.c ------------------------------------------------------------------------
+ */
+FNZ_MUST_CHECK fnz_status fnzi_act_broadcast(fnzi_act *s);
+FNZ_MUST_CHECK fnz_status fnzi_act_meshgrid(fnzi_act *s);
+
 #endif

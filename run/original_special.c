@@ -240,9 +240,9 @@ static const struct {
   const char *name;
   fnz_status (*perform)(fnzi_act *s);
 } rows[] = {
-    {"set_.source_Tensor", set_tensor},
-    {"resize_", resize},
-    {"resize_as_", resize_as},
+    {"set_.source_Tensor", set_tensor}, {"resize_", resize},
+    {"resize_as_", resize_as},          {"broadcast_tensors", fnzi_act_broadcast},
+    {"meshgrid", fnzi_act_meshgrid},    {"meshgrid.indexing", fnzi_act_meshgrid},
 };
 
 fnz_status fnzi_act_special(fnzi_act *s, bool *done) {

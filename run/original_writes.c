@@ -55,15 +55,25 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
 }
 
 /* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
- * it lets through; there the result depends on the order when they share a place. */
-static fnz_status check_operand(fnzi_act *s, const fnzi_eager *target, const fnzi_eager *operand) {
-  const fnz_geometry *a = target->g, *b = operand->g;
-  if (operand->memory != target->memory || is_same_window(a, b))
+ * it lets through; that is fine as long as nothing is read that the same loop has written. */
+static fnz_status is_hazard(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
+                            bool elementwise, bool *out) {
+  *out = may_meet(a, b);
+  if (!*out || a->dtype != b->dtype)
     return FNZ_OK;
-  bool meet = may_meet(a, b);
-  if (meet && a->dtype == b->dtype)
-    FNZ_TRY(fnzi_cells_meet(s->ctx, a, b, &meet));
-  if (!meet)
+  FNZ_TRY(fnzi_cells_meet(s->ctx, a, b, out));
+  if (!*out || !elementwise || (fnzi_is_dense(a) && fnzi_is_dense(b)))
+    return FNZ_OK;
+  return fnzi_cells_order_matters(s->ctx, a, b, out);
+}
+
+static fnz_status check_operand(fnzi_act *s, const fnzi_eager *target, const fnzi_eager *operand,
+                                bool elementwise) {
+  bool hazard;
+  if (operand->memory != target->memory || is_same_window(target->g, operand->g))
+    return FNZ_OK;
+  FNZ_TRY(is_hazard(s, target->g, operand->g, elementwise, &hazard));
+  if (!hazard)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
                    "an operand of %s shares some of its elements with the tensor that is written; "
@@ -80,12 +90,15 @@ static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand) {
   return false;
 }
 
+static bool is_elementwise(const fnz_op *twin) {
+  return (twin->tags & FNZI_TAG_POINTWISE) != 0 || strcmp(twin->base, "copy") == 0;
+}
+
 /* An operand of a pointwise operator must fit the target's sizes; results cannot outgrow it. */
 static fnz_status check_sizes(fnzi_act *s, const fnz_op *twin, const fnzi_eager *target,
                               const fnzi_eager *operand) {
   const fnz_geometry *a = target->g, *b = operand->g;
-  bool broadcasts = (twin->tags & FNZI_TAG_POINTWISE) != 0 || strcmp(twin->base, "copy") == 0;
-  if (!broadcasts)
+  if (!is_elementwise(twin))
     return FNZ_OK;
   for (uint32_t d = 0; d < b->rank; d++) {
     int64_t size = b->sizes[b->rank - 1 - d];
@@ -115,7 +128,7 @@ static fnz_status check_arg(void *user, const fnz_arg *arg) {
   FNZ_TRY(check_sizes(c->s, c->twin, c->target, operand));
   if (is_read_as_number(c->twin, operand))
     return FNZ_OK;
-  return check_operand(c->s, c->target, operand);
+  return check_operand(c->s, c->target, operand, is_elementwise(c->twin));
 }
 
 static fnz_status check_write(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, size_t nargs,

@@ -54,6 +54,11 @@ FNZ_MUST_CHECK fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometr
 FNZ_MUST_CHECK fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a,
                                           const fnz_geometry *b, bool *out);
 
+/* An element-wise loop over `target` reads some place of `operand`, broadcast to it, after it has
+ * written that place: what it reads then is not what was there before. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_order_matters(fnz_context *ctx, const fnz_geometry *target,
+                                                   const fnz_geometry *operand, bool *out);
+
 /* --- A program bound to a backend (run/bind.c)
  * ---------------------------------------------------- */
 typedef struct fnzi_binding { /* of input k of the program */

@@ -37,14 +37,19 @@ say() {
   "$@"
 }
 
+# The operators of a program, without notes on where they come from.
+body() {
+  sed -n '/^{/,/^}/p' | sed 's/  at .*//; s/  meta .*//' | cut -c 1-120
+}
+
 demo() {
   local model=fixtures/pt2/kv_cache.pt2 inputs=fixtures/pt2/kv_cache.inputs.safetensors
   local fnz=build/fnz out=build/demo
   mkdir -p "$out"
   printf '\nBefore, %s:\n' "$model"
-  "$fnz" show "$model" | sed -n 1,24p
+  "$fnz" show "$model" | body
   printf '\nAfter:\n'
-  "$fnz" show --functional "$model" | sed -n 1,24p
+  "$fnz" show --functional "$model" | body
   say "$fnz" convert "$model" -o "$out/kv_cache.cbor" --verify --verbose
   say "$fnz" verify "$model" "$out/kv_cache.cbor"
   say "$fnz" run "$out/kv_cache.cbor" --inputs "$inputs"

@@ -71,7 +71,7 @@ static fnz_arg LAST(fnz_handle h) {
 static fnz_arg I(int64_t i) {
   return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
 }
-static fnz_arg F(double f) {
+__attribute__((unused)) static fnz_arg F(double f) {
   return (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = f};
 }
 

@@ -452,7 +452,7 @@ START_TEST(nodes_are_small) {
     n.noutputs = 1;
     OK(ctx, fnzi_node_add(p, 0, &n, &node));
   }
-  ck_assert_uint_lt(ctx->live_bytes / COUNT, 320);
+  ck_assert_uint_lt(ctx->live_bytes / COUNT, 200);
   end();
 }
 END_TEST

@@ -72,7 +72,7 @@ END_TEST
 #define T(name, dtype, shape, begin, end_)                                                         \
   "\"" name "\":{\"dtype\":\"" dtype "\",\"shape\":" shape ",\"data_offsets\":[" begin "," end_ "]}"
 
-START_TEST(faults) {
+START_TEST(faulty_headers) {
   refused("", 0, "SYNTAX");
   refused(" {}", 0, "SYNTAX");
   refused("{\"a\"", 0, "TRUNCATED");
@@ -217,4 +217,5 @@ START_TEST(no_memory_anywhere) {
 }
 END_TEST
 
-RUN_SUITE("safetensors", reading, faults, rank_limit, lengths, writing, adding, no_memory_anywhere)
+RUN_SUITE("safetensors", reading, faulty_headers, rank_limit, lengths, writing, adding,
+          no_memory_anywhere)

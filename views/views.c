@@ -81,7 +81,7 @@ fnz_status fnzi_window_ints(const fnzi_window *w, size_t i, int64_t **out, size_
 }
 
 fnz_status fnzi_window_dim(const fnzi_window *w, size_t i, uint32_t rank, uint32_t *out) {
-  int64_t dim;
+  int64_t dim = 0;
   FNZ_TRY(fnzi_window_int(w, i, &dim));
   return fnzi_wrap_dim(w->ctx, w->op->name, dim, rank, out);
 }

@@ -14,6 +14,9 @@ typedef struct fnzi_window {
 } fnzi_window;
 
 void fnzi_window_of(const fnzi_array *array, fnzi_window *out);
+/* A tensor without dimensions counts as a vector of one. */
+void fnzi_window_lanes(const fnzi_array *array, fnzi_window *out);
+void fnzi_loop_add_window(fnzi_loop *loop, const fnzi_window *w);
 /* `count` positions of a dimension from `start`. */
 void fnzi_window_narrow(fnzi_window *w, uint32_t dim, int64_t start, int64_t count);
 /* One position of a dimension; the dimension goes. */
@@ -25,9 +28,11 @@ void fnzi_window_insert(fnzi_window *w, uint32_t dim, int64_t size, int64_t stri
  * not convert. `ordered`: in row-major order, for windows that overlap themselves. */
 FNZ_MUST_CHECK fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to,
                                              const fnzi_window *from, bool ordered);
-/* to = row(to, from), with a row of point.def of two operands, in the dtype of `to`. */
+/* to = row(to, from) in the dtype of `to`, with a row of point.def; of three operands when `extra`,
+ * a number, is not NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_window_combine(fnzi_call *call, const char *row,
-                                              const fnzi_window *to, const fnzi_window *from);
+                                              const fnzi_window *to, const fnzi_window *from,
+                                              const fnz_arg *extra);
 /* A number, as a window of rank 0 over `room` of 16 bytes. */
 void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                         fnzi_window *out);
@@ -41,10 +46,29 @@ FNZ_MUST_CHECK fnz_status fnzi_fill(fnzi_call *call, const fnzi_array *to, const
  */
 FNZ_MUST_CHECK fnz_status fnzi_take_value(fnzi_call *call, size_t k, const fnzi_array *from);
 
+/* The row-major window that fnzi_dense() or scratch memory is. */
+void fnzi_window_dense(fnzi_window *out, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
+                       const void *data);
+
 /* The values of an index tensor as row-major i64 in scratch memory, each checked against `size`;
  * negative ones count from the end where `wraps`, else they are refused. */
 FNZ_MUST_CHECK fnz_status fnzi_index_values(fnzi_call *call, const fnzi_array *index, int64_t size,
                                             bool wraps, const int64_t **out);
+
+/* What a list of index tensors (None for a whole dimension, bool for a mask) selects of `self`. */
+typedef struct fnzi_places {
+  uint32_t first;                      /* dimension of the result where the index's begin */
+  uint32_t rank;                       /* of the index: all index tensors broadcast together */
+  int64_t sizes[FNZ_MAX_RANK], count;  /* of the index, and their product */
+  const int64_t *values[FNZ_MAX_RANK]; /* per dimension of self: `count` places, or NULL */
+} fnzi_places;
+
+/* In scratch memory. Without data, values stay unknown, and a mask is refused. */
+FNZ_MUST_CHECK fnz_status fnzi_places_find(fnzi_call *call, const fnzi_array *self,
+                                           const fnz_arg *indices, fnzi_places *out);
+
+/* The dimensions of argument 0 that `dim` names; all when it names none. */
+FNZ_MUST_CHECK fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]);
 
 /* Copies the results that fnzi_result_as() kept in scratch memory to where they belong. */
 FNZ_MUST_CHECK fnz_status fnzi_results_finish(fnzi_call *call);

@@ -2,8 +2,8 @@
  * groups.
  *
  * A group is `segments` runs of `length` elements, `step` apart: a channel over the whole batch
- * (batch norm), or one run (layer, group, instance, RMS norm). Mean and variance are two passes in
- * double. */
+ * (batch norm), or one run (layer, group, instance, RMS norm). Mean and variance are two passes
+ * with sums in double. */
 #include "kernels/cpu/special_reals.h"
 
 #include <float.h>
@@ -17,31 +17,41 @@ typedef struct group {
   int64_t at, step, segments, length;
 } group;
 
-static double sum_piece(const fnzi_reals *x, int64_t at, int64_t count, bool squares,
-                        double center) {
-  double piece[FNZI_PIECE];
-  fnzi_reals_load(x, at, 1, count, piece);
-  return squares ? fnzi_sum_squares(piece, count, center) : fnzi_sum(piece, count);
+typedef enum what {
+  SUM,
+  SQUARES,        /* of the distances from the center */
+  ROUNDED_SQUARES /* the same, with eager's roundings: see `rounded` */
+} what;
+
+/* Rounds to the type of the data. Training amplifies rounding so much where a channel has few
+ * elements that only eager's own roundings, one after each step, give eager's result. */
+static double rounded(const fnzi_reals *x, double value) {
+  return x->f ? (double)(float)value : value;
 }
 
-static double sum_group(const fnzi_reals *x, const group *g, bool squares, double center) {
+static double sum_piece(const fnzi_reals *x, int64_t at, int64_t count, what w, double center) {
+  double piece[FNZI_PIECE];
+  fnzi_reals_load(x, at, 1, count, piece);
+  if (w == SQUARES)
+    return fnzi_sum_squares(piece, count, center);
+  for (int64_t k = 0; w == ROUNDED_SQUARES && k < count; k++) {
+    double d = rounded(x, piece[k] - center);
+    piece[k] = rounded(x, d * d);
+  }
+  return fnzi_sum(piece, count);
+}
+
+static double sum_group(const fnzi_reals *x, const group *g, what w, double center) {
   double sum = 0;
   for (int64_t s = 0; s < g->segments; s++)
     for (int64_t i = 0; i < g->length; i += FNZI_PIECE) {
       int64_t count = g->length - i < FNZI_PIECE ? g->length - i : FNZI_PIECE;
-      sum += sum_piece(x, g->at + s * g->step + i, count, squares, center);
+      sum += sum_piece(x, g->at + s * g->step + i, count, w, center);
     }
   return sum;
 }
 
-static moments measure(const fnzi_reals *x, const group *g) {
-  moments m = {.count = (double)(g->segments * g->length)};
-  m.mean = sum_group(x, g, false, 0) / m.count;
-  m.var = sum_group(x, g, true, m.mean) / m.count;
-  return m;
-}
-
-/* y = x * scale + shift over one run. */
+/* y = x * scale + shift over one run, each step rounded to the type of the data. */
 static void apply(const fnzi_reals *x, const fnzi_reals_out *y, int64_t at, int64_t length,
                   double scale, double shift) {
   double piece[FNZI_PIECE];
@@ -49,7 +59,7 @@ static void apply(const fnzi_reals *x, const fnzi_reals_out *y, int64_t at, int6
     int64_t count = length - i < FNZI_PIECE ? length - i : FNZI_PIECE;
     fnzi_reals_load(x, at + i, 1, count, piece);
     for (int64_t k = 0; k < count; k++)
-      piece[k] = piece[k] * scale + shift;
+      piece[k] = rounded(x, piece[k] * scale) + shift;
     fnzi_reals_store(y, at + i, 1, count, piece);
   }
 }
@@ -82,6 +92,13 @@ static fnz_status open_channels(fnzi_call *call, channels *c) {
   return fnzi_reals_result(call, 0, dtype, &c->y);
 }
 
+static moments measure_channel(const fnzi_reals *x, const group *g) {
+  moments m = {.count = (double)(g->segments * g->length)};
+  m.mean = rounded(x, sum_group(x, g, SUM, 0) / m.count);
+  m.var = rounded(x, sum_group(x, g, ROUNDED_SQUARES, m.mean)) / m.count;
+  return m;
+}
+
 static void put(const fnzi_reals_out *out, int64_t at, double value) {
   if (out->f || out->d)
     fnzi_real_put(out, at, value);
@@ -94,6 +111,13 @@ static void update(const channels *c, int64_t channel, const moments *m) {
   put(&c->new_var, channel, c->momentum * unbiased + keep * weight_at(&c->var, channel, 0));
 }
 
+/* 1 / sqrt(var + eps): in double from measured variances, step by step from running ones. */
+static double deviation(const channels *c, double var) {
+  if (c->training)
+    return rounded(&c->x, 1 / sqrt(var + c->eps));
+  return rounded(&c->x, 1 / rounded(&c->x, sqrt(rounded(&c->x, var + rounded(&c->x, c->eps)))));
+}
+
 static void normalise_channel(const void *user, int64_t i, int lane) {
   const channels *c = user;
   int64_t channel = i % c->count, sample = i / c->count, plane = c->count * c->length;
@@ -102,9 +126,11 @@ static void normalise_channel(const void *user, int64_t i, int lane) {
   moments m = {.mean = weight_at(&c->mean, channel, 0), .var = weight_at(&c->var, channel, 1)};
   (void)lane;
   if (c->training)
-    m = measure(&c->x, &g);
-  double rstd = 1 / sqrt(m.var + c->eps), scale = rstd * weight_at(&c->weight, channel, 1);
-  double shift = weight_at(&c->bias, channel, 0) - m.mean * scale;
+    m = measure_channel(&c->x, &g);
+  double rstd = deviation(c, m.var),
+         scale = rounded(&c->x, rstd * weight_at(&c->weight, channel, 1));
+  double shift = weight_at(&c->bias, channel, 0) - rounded(&c->x, m.mean * scale);
+  shift = rounded(&c->x, shift);
   for (int64_t s = 0; s < g.segments; s++)
     apply(&c->x, &c->y, g.at + s * g.step, g.length, scale, shift);
   if (!c->training)
@@ -176,8 +202,7 @@ fnz_status fnzi_kernel_instance_norm(fnzi_call *call) {
   return FNZ_OK;
 }
 
-/* --- Rows: layer norm, RMS norm, group norm ------------------------------------------------------
- */
+/* --- Rows: layer norm, RMS norm, group norm --------------------------------------------------- */
 typedef struct rows {
   fnzi_reals x, weight, bias;
   fnzi_reals_out y, mean, rstd;
@@ -189,10 +214,11 @@ typedef struct rows {
 } rows;
 
 static moments measure_row(const rows *r, const group *g) {
+  moments m = {.count = (double)g->length};
   if (!r->rms)
-    return measure(&r->x, g);
-  double count = (double)g->length;
-  return (moments){.mean = 0, .var = sum_group(&r->x, g, true, 0) / count, .count = count};
+    m.mean = sum_group(&r->x, g, SUM, 0) / m.count;
+  m.var = sum_group(&r->x, g, SQUARES, m.mean) / m.count;
+  return m;
 }
 
 /* Weights that change from element to element. */

@@ -26,10 +26,10 @@ const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
 
 /* --- Loops
  * ---------------------------------------------------------------------------------------- */
-typedef union number {
+typedef union number_cell {
   unsigned char bytes[16];
   double aligned;
-} number;
+} number_cell;
 
 typedef struct point {
   const char *name;
@@ -41,7 +41,7 @@ typedef struct point {
   struct {
     fnz_dtype dtype;
     bool rounds; /* to the 16-bit float that is computed, before computing */
-    number value;
+    number_cell value;
   } in[FNZI_POINT_OPERANDS];
 } point;
 
@@ -101,9 +101,7 @@ static void add_operand(point *p, fnzi_loop *loop, uint32_t k) {
   fnzi_loop_add(loop, p->in[k].value.bytes, 0, none, none, 1);
 }
 
-static fnz_status run_point(fnzi_call *call, point *p) {
-  fnzi_array *out = call->outputs[0];
-  fnzi_loop loop;
+static fnz_status find_row(const fnzi_call *call, point *p) {
   p->class_dtype = fnzi_point_class(p->compute);
   p->row = fnzi_point_find(p->class_dtype, p->name);
   if (!p->row)
@@ -113,12 +111,43 @@ static fnz_status run_point(fnzi_call *call, point *p) {
     return fnzi_refuse(call, FNZ_CLASS_TYPE, "%u operands given, %u needed", p->noperands,
                        (unsigned)p->row->arity);
   p->noperands = p->row->arity;
+  return FNZ_OK;
+}
+
+static fnz_status run_point(fnzi_call *call, point *p) {
+  fnzi_array *out = call->outputs[0];
+  fnzi_loop loop;
+  FNZ_TRY(find_row(call, p));
   p->out = out->place.dtype;
   fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_loop_add_array(&loop, out);
   for (uint32_t k = 0; k < p->noperands; k++)
     add_operand(p, &loop, k);
   fnzi_loop_run(&loop, point_row, p, call->threads, false);
+  return FNZ_OK;
+}
+
+static void add_window(point *p, fnzi_loop *loop, const fnzi_window *w) {
+  p->in[p->noperands++].dtype = w->dtype;
+  fnzi_loop_add_window(loop, w);
+}
+
+fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_window *to,
+                               const fnzi_window *from, const fnz_arg *extra) {
+  point p = {.name = row, .compute = to->dtype, .out = to->dtype};
+  fnzi_window number;
+  unsigned char room[16];
+  fnzi_loop loop;
+  fnzi_loop_start(&loop, to->rank, to->sizes);
+  fnzi_loop_add_window(&loop, to);
+  add_window(&p, &loop, to);
+  add_window(&p, &loop, from);
+  if (extra) {
+    fnzi_window_number(extra, fnzi_point_class(to->dtype), room, &number);
+    add_window(&p, &loop, &number);
+  }
+  FNZ_TRY(find_row(call, &p));
+  fnzi_loop_run(&loop, point_row, &p, call->threads, false);
   return FNZ_OK;
 }
 

@@ -5,8 +5,7 @@
 
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
-/* --- Element by element -------------------------------------------------------------------------
- */
+/* --- Element by element ----------------------------------------------------------------------- */
 typedef double loss_fn(double x, double target, double parameter);
 
 static double square(double x, double target, double parameter) {

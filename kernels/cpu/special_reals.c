@@ -1,6 +1,6 @@
 /* special_reals.c - see special_reals.h. */
 #include "kernels/cpu/special_reals.h"
-#include "kernels/meta/nn_reduce.h"
+#include "kernels/cpu/cpu.h"
 
 #include <omp.h>
 

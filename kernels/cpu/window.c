@@ -13,6 +13,16 @@ void fnzi_window_of(const fnzi_array *array, fnzi_window *out) {
   }
 }
 
+void fnzi_window_lanes(const fnzi_array *array, fnzi_window *out) {
+  fnzi_window_of(array, out);
+  if (out->rank == 0)
+    fnzi_window_insert(out, 0, 1, 1);
+}
+
+void fnzi_loop_add_window(fnzi_loop *loop, const fnzi_window *w) {
+  fnzi_loop_add(loop, w->data, w->rank, w->sizes, w->strides, w->cell);
+}
+
 static void move_start(fnzi_window *w, uint32_t dim, int64_t index) {
   w->data += index * w->strides[dim] * (int64_t)w->cell;
 }
@@ -41,6 +51,17 @@ void fnzi_window_insert(fnzi_window *w, uint32_t dim, int64_t size, int64_t stri
   w->strides[dim] = stride;
 }
 
+void fnzi_window_dense(fnzi_window *out, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
+                       const void *data) {
+  out->dtype = dtype;
+  out->rank = rank;
+  out->cell = fnzi_dtype(dtype)->bytes;
+  out->data = (unsigned char *)(uintptr_t)data;
+  for (uint32_t i = 0; i < rank; i++)
+    out->sizes[i] = sizes[i];
+  fnzi_contiguous_strides(sizes, rank, out->strides);
+}
+
 void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                         fnzi_window *out) {
   fnzi_number_cell(number, dtype, room);
@@ -60,10 +81,6 @@ static void convert_row(const void *user, char *const *data, const int64_t *stri
   fnzi_convert(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
 }
 
-static void add_window(fnzi_loop *loop, const fnzi_window *w) {
-  fnzi_loop_add(loop, w->data, w->rank, w->sizes, w->strides, w->cell);
-}
-
 fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
                               bool ordered) {
   pair p = {to->dtype, from->dtype};
@@ -72,8 +89,8 @@ fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to, const fnzi
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
                        fnzi_dtype(p.from)->name, fnzi_dtype(p.to)->name);
   fnzi_loop_start(&loop, to->rank, to->sizes);
-  add_window(&loop, to);
-  add_window(&loop, from);
+  fnzi_loop_add_window(&loop, to);
+  fnzi_loop_add_window(&loop, from);
   fnzi_loop_run(&loop, convert_row, &p, call->threads, ordered);
   return FNZ_OK;
 }

@@ -22,7 +22,7 @@ fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *const *inputs, si
       sizes[i] = size;
     }
   }
-  return FNZ_OK;
+  return fnzi_sizes_check(call->ctx, *rank, sizes, 1);
 }
 
 static bool same_shape(const fnz_geometry *g, uint32_t rank, const int64_t *sizes) {

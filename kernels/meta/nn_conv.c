@@ -76,12 +76,12 @@ static int64_t spread(const fnzi_conv *c, uint32_t i) {
 static fnz_status count_places(fnzi_call *call, fnzi_conv *c) {
   for (uint32_t i = 0; i < c->spatial; i++) {
     int64_t padded;
-    fnzi_window w = {.in = c->in[i], .kernel = c->kernel[i], .stride = c->stride[i]};
+    fnzi_slide w = {.in = c->in[i], .kernel = c->kernel[i], .stride = c->stride[i]};
     w.dilation = c->dilation[i];
     if (!c->transposed && fnzi_add_i64(c->in[i], c->left[i], &padded) &&
         fnzi_add_i64(padded, c->right[i], &padded)) {
       w.in = padded;
-      c->out[i] = fnzi_window_places(&w);
+      c->out[i] = fnzi_slide_places(&w);
     } else if (c->transposed) {
       c->out[i] = spread(c, i);
     }

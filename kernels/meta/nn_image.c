@@ -43,7 +43,7 @@ fnz_status fnzi_image_open(fnzi_call *call, const fnz_geometry *g, uint32_t spat
   return FNZ_OK;
 }
 
-int64_t fnzi_window_places(const fnzi_window *w) {
+int64_t fnzi_slide_places(const fnzi_slide *w) {
   int64_t reach, span, twice;
   if (!fnzi_mul_i64(w->kernel - 1, w->dilation, &reach) || !fnzi_mul_i64(w->padding, 2, &twice) ||
       !fnzi_add_i64(w->in, twice, &span) || !fnzi_add_i64(reach, 1, &reach) || span < reach)

@@ -15,11 +15,11 @@ FNZ_MUST_CHECK fnz_status fnzi_image_open(fnzi_call *call, const fnz_geometry *g
                                           int64_t *sizes, bool *batched);
 
 /* One dimension of a sliding window: how many places it has. */
-typedef struct fnzi_window {
+typedef struct fnzi_slide {
   int64_t in, kernel, stride, padding, dilation;
   bool ceil;
-} fnzi_window;
+} fnzi_slide;
 /* As eager counts; below 1 when the window does not fit. stride and dilation must be above 0. */
-int64_t fnzi_window_places(const fnzi_window *w);
+int64_t fnzi_slide_places(const fnzi_slide *w);
 
 #endif

@@ -53,9 +53,9 @@ fnz_status fnzi_pool_read(fnzi_call *call, fnzi_pool *out) {
   FNZ_TRY(fnzi_named_ints_of(call, "dilation", p.spatial, 1, p.dilation));
   FNZ_TRY(check_windows(call, &p));
   for (uint32_t i = 0; i < p.spatial; i++) {
-    fnzi_window w = {p.in[i],      p.kernel[i],   p.stride[i],
-                     p.padding[i], p.dilation[i], fnzi_named_bool(call, "ceil_mode", false)};
-    p.out[i] = fnzi_window_places(&w);
+    fnzi_slide w = {p.in[i],      p.kernel[i],   p.stride[i],
+                    p.padding[i], p.dilation[i], fnzi_named_bool(call, "ceil_mode", false)};
+    p.out[i] = fnzi_slide_places(&w);
     if (p.out[i] < 1)
       return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
                          "a window of %lld does not fit an input of %lld in dimension %u",

@@ -1,23 +1,5 @@
 /* nn_reduce.c - shapes of softmax, of statistics along dimensions, and of sorting. */
-#include "kernels/meta/nn_reduce.h"
-
-fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  const int64_t *dims;
-  size_t count;
-  FNZ_TRY(fnzi_named_ints(call, "dim", &dims, &count));
-  for (uint32_t i = 0; i < g->rank; i++)
-    reduced[i] = count == 0;
-  for (size_t i = 0; i < count; i++) {
-    uint32_t dim;
-    FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), dims[i], g->rank, &dim));
-    if (g->rank && reduced[dim])
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u is named twice", dim);
-    if (g->rank)
-      reduced[dim] = true;
-  }
-  return FNZ_OK;
-}
+#include "kernels/cpu/cpu.h"
 
 static fnz_status reduce(fnzi_call *call, fnz_dtype dtype) {
   const fnz_geometry *g = fnzi_input_geometry(call, 0);

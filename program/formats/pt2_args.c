@@ -29,7 +29,7 @@ static fnz_tag value_tag(const fnzi_pt2_scope *s, const fnzi_value *value) {
 static fnz_status use_name(fnzi_pt2_scope *s, const fnzi_json *at, const char *name, fnz_arg *out) {
   fnz_program *p = s->r->p;
   uint64_t value;
-  if (!fnzi_map_get(&fnzi_graph_at(p, s->graph)->names, name, strlen(name), &value))
+  if (!fnzi_value_find(p, s->graph, name, strlen(name), &value))
     return fnzi_json_fail(&s->r->doc, FNZ_CLASS_REF, at,
                           "value %s is used before anything defines it", name);
   *out =

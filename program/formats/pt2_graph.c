@@ -31,11 +31,13 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
     else
       FNZ_TRY(put_pair(r, m));
   }
-  FNZ_TRY(fnzi_intern(r->p, trace, strlen(trace), &out->source));
+  fnz_status status = fnzi_intern(r->p, trace, strlen(trace), &out->source);
+  FNZ_TRY(fnzi_json_at(&r->doc, status, metadata));
   if (!r->text.size)
     return FNZ_OK;
   FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, "}"));
-  return fnzi_intern(r->p, r->text.data, r->text.size, &out->metadata);
+  status = fnzi_intern(r->p, r->text.data, r->text.size, &out->metadata);
+  return fnzi_json_at(&r->doc, status, metadata);
 }
 
 /* --- targets -------------------------------------------------------------------------------------

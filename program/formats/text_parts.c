@@ -128,6 +128,7 @@ static fnz_status parse_offset(fnzi_parser *r, int64_t *offset, uint32_t *symbol
 fnz_status fnzi_parse_tensor_type(fnzi_parser *r, const fnz_geometry **out) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t symbols[3 * FNZ_MAX_RANK + 1] = {0}; /* strides may be as many as sizes, wrongly */
+  fnzi_lexer start = r->x; /* for the place of what only the whole type shows to be wrong */
   int dtype = find_dtype(&r->x);
   if (dtype < 0)
     return unexpected(r, "a type such as f32[4,3]");
@@ -140,7 +141,7 @@ fnz_status fnzi_parse_tensor_type(fnzi_parser *r, const fnz_geometry **out) {
   FNZ_TRY(parse_offset(r, &g.offset, symbols + 2 * g.rank));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "conj", &g.is_conj));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "neg", &g.is_neg));
-  return fnzi_lexer_at(&r->x, fnzi_intern_geometry(r->p, &g, out));
+  return fnzi_lexer_at(&start, fnzi_intern_geometry(r->p, &g, out));
 }
 
 static fnz_status parse_value_symbol(fnzi_parser *r, uint32_t *out) {
@@ -192,7 +193,7 @@ static fnz_status parse_definition(fnzi_parser *r, uint32_t node, fnz_arg *out) 
   if (r->x.kind != FNZI_TOKEN_VALUE)
     return fnzi_parse_use(r, out);
   FNZ_TRY(keep_name(r));
-  if (fnzi_map_get(&fnzi_graph_at(r->p, r->graph)->names, r->x.text, r->x.size, &there))
+  if (fnzi_value_find(r->p, r->graph, r->x.text, r->x.size, &there))
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_DUPLICATE, "value %%%s is defined twice", r->name.data);
   FNZ_TRY(fnzi_lexer_next(&r->x));
   if (!fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, ":"))
@@ -213,7 +214,7 @@ fnz_status fnzi_parse_result(fnzi_parser *r, fnz_arg *out) {
 /* --- arguments ------------------------------------------------------------------------------- */
 static fnz_status parse_value(fnzi_parser *r, fnz_arg *out) {
   uint64_t index;
-  if (!fnzi_map_get(&fnzi_graph_at(r->p, r->graph)->names, r->x.text, r->x.size, &index))
+  if (!fnzi_value_find(r->p, r->graph, r->x.text, r->x.size, &index))
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_REF, "value %%%.*s is not defined before this line",
                            (int)(r->x.size < 200 ? r->x.size : 200), r->x.text);
   *out = (fnz_arg){.tag = r->tags.data[index], .u.value = index};

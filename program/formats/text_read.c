@@ -90,10 +90,10 @@ static fnz_status parse_weight(fnzi_parser *r) {
 static fnz_status parse_source(fnzi_parser *r) {
   const char *text;
   int64_t number;
-  FNZ_TRY(fnzi_parse_int(r, &number));
-  if (number != (int64_t)r->sources.count + 1)
+  if (r->x.kind == FNZI_TOKEN_INT && r->x.i != (int64_t)r->sources.count + 1)
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_SYNTAX, "source %lld; they are numbered 1, 2, ...",
-                           (long long)number);
+                           (long long)r->x.i);
+  FNZ_TRY(fnzi_parse_int(r, &number));
   FNZ_TRY(fnzi_parse_string(r, &text));
   FNZI_PUSH(r->ctx, &r->sources, text);
   return FNZ_OK;
@@ -281,9 +281,9 @@ static fnz_status parse_place(fnzi_parser *r, fnzi_node *node) {
   int64_t number;
   if (r->x.kind == FNZI_TOKEN_STRING)
     return fnzi_parse_string(r, &node->source);
+  if (r->x.kind == FNZI_TOKEN_INT && (r->x.i < 1 || r->x.i > (int64_t)r->sources.count))
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_REF, "there is no source %lld", (long long)r->x.i);
   FNZ_TRY(fnzi_parse_int(r, &number));
-  if (number < 1 || number > (int64_t)r->sources.count)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_REF, "there is no source %lld", (long long)number);
   node->source = r->sources.data[number - 1];
   return FNZ_OK;
 }

@@ -15,8 +15,7 @@ endfunction()
 
 must(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
-must(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -DCMAKE_C_COMPILER=${CC}
-     -DCMAKE_C_FLAGS=${FLAGS} -DCMAKE_EXE_LINKER_FLAGS=${FLAGS})
+must(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -DCMAKE_C_COMPILER=${CC})
 must(${CMAKE_COMMAND} --build ${WORK}/build)
 foreach(program ${WORK}/build/outside_static ${WORK}/build/outside_shared)
   must(${program})

@@ -1,0 +1,245 @@
+/* twins.c - in-place, out= and mutable operators by their functional twin: everything is read, the twin
+ * is evaluated, and each written argument takes its result, cast to its own dtype.
+ *
+ * An operand that overlaps the target in a way that eager lets through is given eager's meaning by
+ * applying the operator slice after slice (mutations/checks.c says when that is the same). */
+#include "functionalize/writes.h"
+
+/* A result of the twin: a fresh one, or the new value of a written argument. */
+typedef struct slot {
+  const fnzi_param *param; /* NULL: a fresh result */
+  fnz_tensor *target;
+  const fnz_geometry *expected;
+} slot;
+
+typedef struct twin_call {
+  const fnz_op *twin;
+  fnz_arg *args; /* of the twin */
+  slot *slots;
+  size_t count, nreturned; /* the first nreturned slots are results of the operator itself */
+  bool elementwise;
+  int slices; /* -1, or the dimension of the target along which it goes slice after slice */
+} twin_call;
+
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  (void)user;
+  return fnzi_geometry(arg->u.tensor);
+}
+
+static int written_param(const fnz_op *op, uint32_t alias) {
+  for (int i = 0; i < op->nparams; i++)
+    if (op->params[i].is_write && op->params[i].alias == alias)
+      return i;
+  return -1;
+}
+
+/* The targets of one written parameter, a tensor or a list of them. */
+static void add_slots(twin_call *c, const fnzi_request *r, int param) {
+  const fnz_arg *a = &r->args[param], *items = a->tag == FNZ_ARG_LIST ? a->u.list : a;
+  size_t n = a->tag == FNZ_ARG_LIST ? a->count : 1;
+  for (size_t k = 0; k < n; k++)
+    c->slots[c->count++] =
+        (slot){&r->op->params[param],
+               items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL, NULL};
+}
+
+/* In the order in which the twin returns them: the operator's own results, then every written
+ * argument that is not among them: self, out arguments, the others. */
+static fnz_status find_slots(fnz_world *world, const fnzi_request *r, twin_call *c) {
+  const fnz_op *op = r->op;
+  bool done[64] = {false};
+  size_t room = op->nreturns;
+  for (int i = 0; i < op->nparams; i++)
+    room += r->args[i].tag == FNZ_ARG_LIST ? r->args[i].count : 1;
+  FNZI_NEW(&world->scratch, room, &c->slots);
+  for (int i = 0; i < op->nreturns; i++) {
+    int param = op->returns[i].is_write ? written_param(op, op->returns[i].alias) : -1;
+    if (param < 0 || param >= 64)
+      c->slots[c->count++] = (slot){0};
+    else {
+      done[param] = true;
+      add_slots(c, r, param);
+    }
+  }
+  c->nreturned = c->count;
+  for (int pass = 0; pass < 3; pass++)
+    for (int i = 0; i < op->nparams && i < 64; i++) {
+      int place = i == 0 && !op->params[i].is_out ? 0 : op->params[i].is_out ? 1 : 2;
+      if (op->params[i].is_write && !done[i] && place == pass)
+        add_slots(c, r, i);
+    }
+  return FNZ_OK;
+}
+
+static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *c) {
+  FNZI_NEW(&world->scratch, c->twin->nparams, &c->args);
+  for (int j = 0; j < c->twin->nparams; j++) {
+    int i = fnzi_op_param(r->op, c->twin->params[j].name);
+    if (i >= 0)
+      c->args[j] = r->args[i];
+  }
+  return FNZ_OK;
+}
+
+/* What each written argument will look like before it is cast to its own dtype. An out= argument
+ * may have other sizes than the result; the recorded ones count. */
+static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) {
+  for (size_t k = 0; k < c->count; k++) {
+    slot *s = &c->slots[k];
+    const fnz_geometry *recorded = r->expected && k < r->nexpected ? r->expected[k] : NULL;
+    if (!s->param || (s->param->is_out && recorded && s->target &&
+                      !fnzi_same_sizes(recorded, fnzi_geometry(s->target)))) {
+      s->expected = recorded;
+      continue;
+    }
+    if (!s->target)
+      continue;
+    fnz_dtype dtype = fnzi_geometry(s->target)->dtype;
+    if (c->elementwise)
+      dtype = fnzi_op_result_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL);
+    FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, fnzi_geometry(s->target)->dtype));
+    FNZ_TRY(fnzi_result_like(world, fnzi_geometry(s->target), dtype, &s->expected));
+  }
+  return FNZ_OK;
+}
+
+/* One target against the tensors the twin reads, and against the other targets. */
+static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, size_t k,
+                             fnz_tensor *const *reads, size_t nreads) {
+  const slot *s = &c->slots[k];
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(s->target), false));
+  for (size_t i = 0; i < nreads; i++) {
+    bool is_target = reads[i] == s->target;
+    if (c->elementwise && !s->param->is_out)
+      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, fnzi_geometry(s->target), fnzi_geometry(reads[i])));
+    if (!is_target && fnzi_shares(s->target, reads[i]))
+      FNZ_TRY(fnzi_check_operand(world->ctx, r->op, fnzi_geometry(s->target), fnzi_geometry(reads[i]),
+                                 fnzi_root_geometry(s->target),
+                                 c->elementwise ? &c->slices : NULL));
+  }
+  for (size_t i = 0; i < k; i++)
+    if (c->slots[i].target && fnzi_overlap(c->slots[i].target, s->target))
+      return fnzi_overlapping_targets(world, r->op);
+  return FNZ_OK;
+}
+
+static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call *c) {
+  fnz_tensor **reads;
+  size_t nreads;
+  FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &reads, &nreads));
+  for (size_t k = 0; k < c->count; k++)
+    if (c->slots[k].target)
+      FNZ_TRY(check_slot(world, r, c, k, reads, nreads));
+  return FNZ_OK;
+}
+
+/* An out= argument of other sizes is resized when it is empty, as eager does without a warning. */
+static fnz_status store(fnz_world *world, const fnz_op *op, const slot *s, fnzi_held *value) {
+  fnz_tensor *resized;
+  FNZ_TRY(fnzi_cast(world, fnzi_geometry(s->target)->dtype, &value));
+  if (fnzi_same_sizes(value->geometry, fnzi_geometry(s->target)))
+    return fnzi_write(s->target->node, value);
+  if (!s->param->is_out || fnz_geometry_numel(fnzi_geometry(s->target)) != 0 || s->target->node->parent)
+    return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "%s: the result does not have the sizes of `%s`; give it those sizes",
+                     op->name, s->param->name);
+  FNZ_TRY(fnzi_tensor_new(world, NULL, value, &resized));
+  fnzi_tensor_move(s->target, resized->node);
+  fnz_tensor_release(resized);
+  return FNZ_OK;
+}
+
+static fnz_status store_all(fnz_world *world, fnzi_request *r, const twin_call *c, size_t first) {
+  for (size_t k = 0; k < c->count; k++) {
+    const slot *s = &c->slots[k];
+    fnzi_held *value = world->fresh.data[first + k];
+    if (!s->param && k < c->nreturned)
+      FNZ_TRY(fnzi_give_fresh(world, r, value));
+    if (s->param && s->target && value)
+      FNZ_TRY(store(world, r->op, s, value));
+    if (s->param && k < c->nreturned)
+      FNZ_TRY(fnzi_give(world, r, s->target));
+  }
+  return FNZ_OK;
+}
+
+static bool all_known(const twin_call *c, const fnzi_request *r) {
+  for (size_t k = 0; k < c->count; k++)
+    if (!c->slots[k].expected && (c->slots[k].target || !r->expected))
+      return false;
+  return true;
+}
+
+/* --- slice after slice ------------------------------------------------------------------------------ */
+/* The argument's slice k along dimension `dim` of the target; itself where it is broadcast there. The
+ * caller releases the new tensor. */
+static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim, int64_t k,
+                            fnz_arg *arg, fnzi_request *holder) {
+  const fnz_geometry *g = fnzi_geometry(arg->u.tensor);
+  uint32_t missing = target->rank - g->rank;
+  if (g->rank > target->rank || dim < missing)
+    return FNZ_OK;
+  const fnz_op *select = fnz_op_find("select.int");
+  const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing),
+                          fnzi_arg_int(g->sizes[dim - missing] == 1 ? 0 : k)};
+  fnzi_request view = {.op = select, .args = args};
+  fnz_status status = fnzi_dispatch(world, &view);
+  if (status == FNZ_OK) {
+    arg->u.tensor = view.out.data[0];
+    status = fnzi_give(world, holder, view.out.data[0]);
+  }
+  fnzi_request_end(world, &view);
+  return status;
+}
+
+static fnz_status one_slice(fnz_world *world, const fnzi_request *r, const fnz_geometry *target,
+                            uint32_t dim, int64_t k) {
+  fnzi_request views = {.op = r->op}, slice = {.op = r->op};
+  fnz_arg *args;
+  fnz_status status = FNZ_OK;
+  FNZI_NEW(&world->scratch, r->op->nparams, &args);
+  memcpy(args, r->args, r->op->nparams * sizeof *args);
+  for (size_t i = 0; i < r->op->nparams && status == FNZ_OK; i++)
+    if (args[i].tag == FNZ_ARG_VALUE)
+      status = slice_arg(world, target, dim, k, &args[i], &views);
+  slice.args = args;
+  if (status == FNZ_OK)
+    status = fnzi_dispatch(world, &slice);
+  fnzi_request_end(world, &slice);
+  fnzi_request_end(world, &views);
+  return status;
+}
+
+/* A slice has a dimension less, so that this ends even if slices overlap again. */
+static fnz_status slice_after_slice(fnz_world *world, fnzi_request *r, const twin_call *c) {
+  fnz_tensor *target = c->slots[0].target;
+  const fnz_geometry *g = fnzi_geometry(target);
+  for (int64_t k = 0; k < g->sizes[c->slices]; k++)
+    FNZ_TRY(one_slice(world, r, g, (uint32_t)c->slices, k));
+  return fnzi_give(world, r, target);
+}
+
+fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r) {
+  twin_call c = {.twin = fnzi_op_by_index(r->op->functional), .slices = -1};
+  const fnz_geometry **expected;
+  fnz_arg *args;
+  size_t first, count;
+  c.elementwise = fnzi_op_is_elementwise(c.twin);
+  FNZ_TRY(twin_args(world, r, &c));
+  FNZ_TRY(find_slots(world, r, &c));
+  FNZ_TRY(check_slots(world, r, &c));
+  if (c.slices >= 0 && c.count == 1)
+    return slice_after_slice(world, r, &c);
+  FNZ_TRY(expect(world, r, &c));
+  FNZI_NEW(&world->scratch, c.count, &expected);
+  for (size_t k = 0; k < c.count; k++)
+    expected[k] = c.slots[k].expected;
+  FNZ_TRY(fnzi_read_args(world, c.args, c.twin->nparams, &args));
+  FNZ_TRY(fnzi_apply_values(world, c.twin, args, c.twin->nparams,
+                            all_known(&c, r) ? expected : NULL, c.count, &first, &count));
+  if (count == c.count)
+    return store_all(world, r, &c, first);
+  return fnzi_fail(world->ctx, FNZ_CLASS_INTERNAL, NULL, "%s gave %zu results for %s, wanted %zu",
+                   c.twin->name, count, r->op->name, c.count);
+}
+

@@ -1,0 +1,38 @@
+/* writes.h - what writes.c (single rules), twins.c (functional twins) and lists.c (foreach) share. */
+#ifndef FNZI_WRITES_H
+#define FNZI_WRITES_H
+
+#include "functionalize/world.h"
+
+/* One of the helpers of views/emit.h, applied to handles. */
+FNZ_MUST_CHECK fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
+                                        size_t nargs, const fnz_geometry *result,
+                                        fnzi_held **out);
+/* What a functional result that will stand for `like` looks like, under another dtype. */
+FNZ_MUST_CHECK fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like,
+                                           fnz_dtype dtype, const fnz_geometry **out);
+/* The value in another dtype; itself when it has that one. */
+FNZ_MUST_CHECK fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held **value);
+/* Refuses a call that writes two arguments that share memory. */
+fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
+/* twins.c, lists.c: the rules TWIN and LIST. */
+FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request);
+FNZ_MUST_CHECK fnz_status fnzi_list_request(fnz_world *world, fnzi_request *request);
+
+static inline const fnz_geometry *fnzi_geometry(const fnz_tensor *t) {
+  return &t->node->geometry;
+}
+static inline bool fnzi_shares(const fnz_tensor *a, const fnz_tensor *b) {
+  return a->node->storage == b->node->storage;
+}
+/* They have a byte in common, or may have. */
+static inline bool fnzi_overlap(const fnz_tensor *a, const fnz_tensor *b) {
+  return fnzi_shares(a, b) && fnzi_relate(fnzi_geometry(a), fnzi_geometry(b), fnzi_root_geometry(a),
+                                          FNZI_MUCH_WORK) != FNZI_DISJOINT;
+}
+/* Argument i when it is a tensor, else NULL. */
+static inline fnz_tensor *fnzi_tensor_arg(const fnzi_request *r, size_t i) {
+  return i < r->op->nparams && r->args[i].tag == FNZ_ARG_VALUE ? r->args[i].u.tensor : NULL;
+}
+
+#endif

@@ -1,0 +1,209 @@
+/* index.c - reading and writing at places given by index tensors. */
+#include "kernels/cpu/cpu.h"
+
+/* --- index.Tensor and index_put
+ * ------------------------------------------------------------------- */
+/* Both walk over the places of the index. For each, a block of the dimensions that are not indexed
+ * moves between `self` and `other`, which has the index's dimensions from `first` on. */
+typedef struct walk {
+  fnzi_places places;
+  fnzi_window self, other; /* blocks: the kept dimensions only */
+  int64_t self_strides[FNZ_MAX_RANK], other_strides[FNZ_MAX_RANK]; /* bytes, of the others */
+} walk;
+
+static void cut_self(walk *w, const fnzi_array *self) {
+  uint32_t rank = self->place.rank;
+  fnzi_window_of(self, &w->self);
+  for (uint32_t i = rank; i-- > 0;) {
+    w->self_strides[i] = self->place.strides[i] * (int64_t)self->cell;
+    if (w->places.values[i])
+      fnzi_window_select(&w->self, i, 0);
+  }
+}
+
+static void cut_other(walk *w, const fnzi_window *other) {
+  w->other = *other;
+  for (uint32_t i = w->places.rank; i-- > 0;) {
+    uint32_t dim = w->places.first + i;
+    w->other_strides[i] = other->strides[dim] * (int64_t)other->cell;
+    fnzi_window_select(&w->other, dim, 0);
+  }
+}
+
+/* The blocks of the k-th place. */
+static void blocks_at(const walk *w, uint32_t rank, int64_t k, fnzi_window *self,
+                      fnzi_window *other) {
+  self->data = w->self.data;
+  other->data = w->other.data;
+  for (uint32_t i = 0; i < rank; i++)
+    if (w->places.values[i])
+      self->data += w->places.values[i][k] * w->self_strides[i];
+  for (uint32_t i = w->places.rank; i-- > 0; k /= w->places.sizes[i])
+    other->data += k % w->places.sizes[i] * w->other_strides[i];
+}
+
+/* An empty self is selected at no place, so that a place of 0 is never looked at. */
+static bool is_empty(const walk *w) {
+  bool empty = w->places.count == 0;
+  for (uint32_t i = 0; i < w->self.rank; i++)
+    empty = empty || w->self.sizes[i] == 0;
+  return empty;
+}
+
+fnz_status fnzi_kernel_index(fnzi_call *call) {
+  const fnzi_array *self = fnzi_input(call, 0);
+  fnzi_window out, from, to;
+  walk w;
+  FNZ_TRY(fnzi_places_find(call, self, &call->args[1], &w.places));
+  fnzi_window_of(call->outputs[0], &out);
+  cut_self(&w, self);
+  cut_other(&w, &out);
+  from = w.self;
+  to = w.other;
+  for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
+    blocks_at(&w, self->place.rank, k, &from, &to);
+    FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+  }
+  return FNZ_OK;
+}
+
+/* The values broadcast to (kept dimensions before, index, kept dimensions behind). */
+static fnz_status spread_values(fnzi_call *call, const walk *w, const fnzi_array *values,
+                                fnzi_window *out) {
+  fnzi_window spread = {.rank = 0}, given;
+  for (uint32_t i = 0; i < w->self.rank; i++)
+    fnzi_window_insert(&spread, i, w->self.sizes[i], 0);
+  for (uint32_t i = 0; i < w->places.rank; i++)
+    fnzi_window_insert(&spread, w->places.first + i, w->places.sizes[i], 0);
+  fnzi_window_of(values, &given);
+  while (given.rank > spread.rank && given.sizes[0] == 1)
+    fnzi_window_select(&given, 0, 0);
+  if (given.rank > spread.rank)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "values have rank %u, the places have %u",
+                       given.rank, spread.rank);
+  for (uint32_t i = given.rank, at = spread.rank; i-- > 0;) {
+    at--;
+    if (given.sizes[i] != 1 && given.sizes[i] != spread.sizes[at])
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "values have size %lld in dimension %u, the places have %lld",
+                         (long long)given.sizes[i], i, (long long)spread.sizes[at]);
+    spread.strides[at] = given.sizes[i] == 1 ? 0 : given.strides[i];
+  }
+  spread.dtype = given.dtype;
+  spread.cell = given.cell;
+  spread.data = given.data;
+  *out = spread;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_index_put(fnzi_call *call) {
+  const fnzi_array *out = call->outputs[0];
+  bool adds = fnzi_named_bool(call, "accumulate", false);
+  fnzi_window values, from, to;
+  walk w;
+  FNZ_TRY(fnzi_places_find(call, out, &call->args[1], &w.places));
+  cut_self(&w, out);
+  FNZ_TRY(spread_values(call, &w, fnzi_named_array(call, "values"), &values));
+  cut_other(&w, &values);
+  to = w.self;
+  from = w.other;
+  for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
+    blocks_at(&w, out->place.rank, k, &to, &from);
+    if (adds)
+      FNZ_TRY(fnzi_window_combine(call, "add", &to, &from, NULL));
+    else
+      FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+  }
+  return FNZ_OK;
+}
+
+/* --- A vector of indices along one dimension
+ * ------------------------------------------------------ */
+typedef struct lane {
+  uint32_t dim;
+  int64_t count;
+  const int64_t *places;
+} lane;
+
+static fnz_status find_lane(fnzi_call *call, const fnzi_window *self, bool wraps, lane *out) {
+  const fnzi_array *index = fnzi_named_array(call, "index");
+  if (index->place.rank > 1)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, it must be a vector",
+                       index->place.rank);
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank,
+                        &out->dim));
+  out->count = fnzi_array_numel(index);
+  return fnzi_index_values(call, index, self->sizes[out->dim], wraps, &out->places);
+}
+
+fnz_status fnzi_kernel_index_select(fnzi_call *call) {
+  fnzi_window self, out;
+  lane l;
+  fnzi_window_lanes(fnzi_input(call, 0), &self);
+  fnzi_window_lanes(call->outputs[0], &out);
+  FNZ_TRY(find_lane(call, &self, false, &l));
+  for (int64_t k = 0; k < l.count; k++) {
+    fnzi_window to = out, from = self;
+    fnzi_window_select(&to, l.dim, k);
+    fnzi_window_select(&from, l.dim, l.places[k]);
+    FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_index_fill(fnzi_call *call) {
+  const fnz_arg *value = fnzi_named(call, "value");
+  fnzi_window out, from;
+  unsigned char room[16];
+  lane l;
+  fnzi_window_lanes(call->outputs[0], &out);
+  FNZ_TRY(find_lane(call, &out, true, &l));
+  if (!fnzi_arg_array(value))
+    fnzi_window_number(value, out.dtype, room, &from);
+  else if (fnzi_arg_array(value)->place.rank == 0)
+    fnzi_window_of(fnzi_arg_array(value), &from);
+  else
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions");
+  for (int64_t k = 0; k < l.count; k++) {
+    fnzi_window to = out;
+    fnzi_window_select(&to, l.dim, l.places[k]);
+    FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_source(const fnzi_call *call, const fnzi_window *out,
+                               const fnzi_window *source, const lane *l) {
+  bool fits = source->rank == out->rank;
+  for (uint32_t i = 0; fits && i < out->rank; i++)
+    fits = source->sizes[i] == (i == l->dim ? l->count : out->sizes[i]);
+  if (fits)
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                     "source must have the sizes of self, and %lld in dimension %u",
+                     (long long)l->count, l->dim);
+}
+
+/* index_copy and index_add, whose alpha is multiplied and added at once. */
+fnz_status fnzi_kernel_index_write(fnzi_call *call) {
+  bool adds = strcmp(call->op->base, "index_add") == 0;
+  const fnz_arg *alpha = fnzi_named(call, "alpha");
+  fnzi_window out, source;
+  lane l;
+  fnzi_window_lanes(call->outputs[0], &out);
+  fnzi_window_lanes(fnzi_named_array(call, "source"), &source);
+  FNZ_TRY(find_lane(call, &out, false, &l));
+  FNZ_TRY(check_source(call, &out, &source, &l));
+  bool scaled = adds && fnzi_number_float(alpha) != 1.0;
+  for (int64_t k = 0; k < l.count; k++) {
+    fnzi_window to = out, from = source;
+    fnzi_window_select(&to, l.dim, l.places[k]);
+    fnzi_window_select(&from, l.dim, k);
+    if (!adds)
+      FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+    else
+      FNZ_TRY(fnzi_window_combine(call, scaled ? "add_scaled" : "add", &to, &from,
+                                  scaled ? alpha : NULL));
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,319 @@
+/* sum.c - sums and means of floats with eager's bits: the dimensions in the order its iterator
+ * walks them, and cascades of partial sums as its loops form them on eight lanes of f32. */
+#include "kernels/cpu/cpu.h"
+
+enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32 };
+
+/* --- Cascades
+ * ------------------------------------------------------------------------------------- */
+/* Sums `count` rows of `lanes` columns; partial sums move up a level when a block of rows is full.
+ * `fold`, when not 0, is the distance of a second element that is added on loading. */
+#define CASCADE(T)                                                                                 \
+  static void T##_flush(T acc[LEVELS][MAX_LANES], int lanes, int64_t row, int64_t power) {         \
+    int64_t mask = ((int64_t)1 << power) - 1;                                                      \
+    for (int level = 1; level < LEVELS; level++) {                                                 \
+      for (int k = 0; k < lanes; k++) {                                                            \
+        acc[level][k] += acc[level - 1][k];                                                        \
+        acc[level - 1][k] = 0;                                                                     \
+      }                                                                                            \
+      if (row & (mask << (level * power)))                                                         \
+        return;                                                                                    \
+    }                                                                                              \
+  }                                                                                                \
+  static void T##_cascade(const T *x, int64_t row_stride, int64_t stride, int64_t fold,            \
+                          int64_t count, int lanes, T *out) {                                      \
+    T acc[LEVELS][MAX_LANES] = {{0}};                                                              \
+    int64_t power = block_power(count), step = (int64_t)1 << power;                                \
+    for (int64_t i = 0; i < count;) {                                                              \
+      int64_t end = i + step <= count ? i + step : count;                                          \
+      bool full = end - i == step;                                                                 \
+      for (; i < end; i++)                                                                         \
+        for (int k = 0; k < lanes; k++) {                                                          \
+          const T *at = x + i * row_stride + k * stride;                                           \
+          acc[0][k] += fold ? at[0] + at[fold] : at[0];                                            \
+        }                                                                                          \
+      if (full)                                                                                    \
+        T##_flush(acc, lanes, i, power);                                                           \
+    }                                                                                              \
+    for (int k = 0; k < lanes; k++) {                                                              \
+      out[k] = acc[0][k];                                                                          \
+      for (int level = 1; level < LEVELS; level++)                                                 \
+        out[k] += acc[level][k];                                                                   \
+    }                                                                                              \
+  }                                                                                                \
+  /* Four interleaved cascades of `width` lanes; the rest joins the first one. */                  \
+  static void T##_interleaved(const T *x, int64_t row_stride, int64_t stride, int64_t fold,        \
+                              int64_t count, int width, T *out) {                                  \
+    T sums[MAX_LANES], part[MAX_LANES];                                                            \
+    int64_t rows = count / INTERLEAVE;                                                             \
+    for (int k = 0; k < INTERLEAVE; k++) {                                                         \
+      T##_cascade(x + k * row_stride, INTERLEAVE * row_stride, stride, fold, rows, width, part);   \
+      memcpy(sums + k * width, part, (size_t)width * sizeof *part);                                \
+    }                                                                                              \
+    for (int64_t i = rows * INTERLEAVE; i < count; i++)                                            \
+      for (int l = 0; l < width; l++) {                                                            \
+        const T *at = x + i * row_stride + l * stride;                                             \
+        sums[l] += fold ? at[0] + at[fold] : at[0];                                                \
+      }                                                                                            \
+    for (int k = 1; k < INTERLEAVE; k++)                                                           \
+      for (int l = 0; l < width; l++)                                                              \
+        sums[l] += sums[k * width + l];                                                            \
+    memcpy(out, sums, (size_t)width * sizeof *out);                                                \
+  }                                                                                                \
+  /* One row of neighbours: the scalar rest first, then the lanes in order. */                     \
+  static T T##_row(const T *x, int64_t stride, int64_t count, int width, bool folds) {             \
+    T lanes[MAX_LANES], sum = 0;                                                                   \
+    int64_t chunk = folds ? 2 * width : width, chunks = count / chunk;                             \
+    T##_interleaved(x, chunk *stride, stride, folds ? width *stride : 0, chunks, width, lanes);    \
+    for (int64_t i = chunks * chunk; i < count; i++)                                               \
+      sum += x[i * stride];                                                                        \
+    for (int l = 0; l < width; l++)                                                                \
+      sum += lanes[l];                                                                             \
+    return sum;                                                                                    \
+  }
+
+static int64_t ceil_log2(int64_t n) {
+  int64_t log = 0;
+  while (((int64_t)1 << log) < n && log < 62)
+    log++;
+  return log;
+}
+
+static int64_t block_power(int64_t count) {
+  int64_t power = ceil_log2(count) / LEVELS;
+  return power < 4 ? 4 : power;
+}
+
+CASCADE(float)
+CASCADE(double)
+
+/* --- The walk
+ * ------------------------------------------------------------------------------------- */
+typedef struct dim {
+  int64_t size, eager, in, out; /* strides: eager's, in memory, of the result (0: summed up) */
+} dim;
+
+typedef struct plan {
+  dim dims[FNZ_MAX_RANK];
+  uint32_t rank;
+  int width;        /* lanes of a vector */
+  bool folds;       /* two 16-bit vectors are added into one on loading */
+  fnz_dtype rounds; /* what a partial result is stored as */
+} plan;
+
+/* Summed dimensions run innermost, then by strides. */
+static bool runs_outside(const dim *a, const dim *b) {
+  if ((a->out == 0) != (b->out == 0))
+    return b->out == 0;
+  if (a->out && a->out != b->out)
+    return a->out > b->out;
+  if (a->eager == 0 || b->eager == 0)
+    return false;
+  return a->eager != b->eager ? a->eager > b->eager : a->size > b->size;
+}
+
+static void sort_dims(plan *p) {
+  for (uint32_t i = 1; i < p->rank; i++)
+    for (uint32_t j = i; j > 0 && runs_outside(&p->dims[j - 1], &p->dims[j]); j--) {
+      dim t = p->dims[j];
+      p->dims[j] = p->dims[j - 1];
+      p->dims[j - 1] = t;
+    }
+}
+
+static bool joins(const dim *inner, const dim *outer) {
+  return outer->eager == inner->eager * inner->size && outer->in == inner->in * inner->size &&
+         outer->out == inner->out * inner->size && (outer->out == 0) == (inner->out == 0);
+}
+
+static void join_dims(plan *p) {
+  uint32_t kept = 0;
+  for (uint32_t i = 1; i < p->rank; i++) {
+    if (joins(&p->dims[kept], &p->dims[i]))
+      p->dims[kept].size *= p->dims[i].size;
+    else
+      p->dims[++kept] = p->dims[i];
+  }
+  p->rank = p->rank ? kept + 1 : 0;
+}
+
+/* Innermost dimension first; always at least two. */
+static void plan_dims(plan *p, const fnz_geometry *eager, const int64_t *in, const bool *reduced) {
+  int64_t stride = 1, out[FNZ_MAX_RANK];
+  for (uint32_t i = eager->rank; i-- > 0;) {
+    out[i] = reduced[i] ? 0 : stride;
+    stride *= reduced[i] ? 1 : eager->sizes[i];
+  }
+  for (uint32_t i = eager->rank; i-- > 0;)
+    if (eager->sizes[i] != 1)
+      p->dims[p->rank++] = (dim){eager->sizes[i], eager->strides[i], in[i], out[i]};
+  sort_dims(p);
+  join_dims(p);
+}
+
+/* How the two innermost dimensions are summed: as eager chooses among its loops. */
+typedef enum shape { ROWS, LANES_OF_COLUMNS, SCALAR_ROWS, SCALAR_COLUMNS } shape;
+
+static shape choose(const plan *p, const dim *a, const dim *b) {
+  int64_t least = p->folds ? 2 * p->width : p->width;
+  if (a->eager == 1 && a->size >= least)
+    return ROWS;
+  if (b->eager == 1 && b->size >= least)
+    return LANES_OF_COLUMNS;
+  return a->eager < b->eager ? SCALAR_ROWS : SCALAR_COLUMNS;
+}
+
+static double round_to(fnz_dtype dtype, double v) {
+  unsigned char cell[16];
+  fnzi_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
+  fnzi_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  return v;
+}
+
+#define PLANE(T)                                                                                   \
+  static void T##_store(const plan *p, T *out, T sum) {                                            \
+    *out += sum;                                                                                   \
+    if (p->folds)                                                                                  \
+      *out = (T)round_to(p->rounds, (double)*out);                                                 \
+  }                                                                                                \
+  static void T##_plane(const plan *p, const dim *a, const dim *b, const T *x, T *out) {           \
+    shape s = choose(p, a, b);                                                                     \
+    int64_t group = s == LANES_OF_COLUMNS ? 4 * p->width : s == SCALAR_COLUMNS ? 4 : 0, j = 0;     \
+    T sums[MAX_LANES];                                                                             \
+    for (; group && j + group <= b->size; j += group) {                                            \
+      T##_cascade(x + j * b->in, a->in, b->in, 0, a->size, (int)group, sums);                      \
+      for (int64_t k = 0; k < group; k++)                                                          \
+        T##_store(p, out + (j + k) * b->out, sums[k]);                                             \
+    }                                                                                              \
+    for (; j < b->size; j++) {                                                                     \
+      if (s == ROWS)                                                                               \
+        sums[0] = T##_row(x + j * b->in, a->in, a->size, p->width, p->folds);                      \
+      else                                                                                         \
+        T##_interleaved(x + j * b->in, a->in, 0, 0, a->size, 1, sums);                             \
+      T##_store(p, out + j * b->out, sums[0]);                                                     \
+    }                                                                                              \
+  }                                                                                                \
+  static void T##_walk(const plan *p, const T *x, T *out) {                                        \
+    static const dim one = {1, 0, 0, 0};                                                           \
+    const dim *a = p->rank > 0 ? &p->dims[0] : &one, *b = p->rank > 1 ? &p->dims[1] : &one;        \
+    int64_t planes = 1;                                                                            \
+    for (uint32_t i = 0; i < p->rank; i++)                                                         \
+      planes *= i > 1 || p->dims[i].size == 0 ? p->dims[i].size : 1;                               \
+    for (int64_t k = 0; k < planes; k++) {                                                         \
+      const T *from = x;                                                                           \
+      T *to = out;                                                                                 \
+      int64_t rest = k;                                                                            \
+      for (uint32_t i = 2; i < p->rank; rest /= p->dims[i++].size) {                               \
+        from += rest % p->dims[i].size * p->dims[i].in;                                            \
+        to += rest % p->dims[i].size * p->dims[i].out;                                             \
+      }                                                                                            \
+      T##_plane(p, a, b, from, to);                                                                \
+    }                                                                                              \
+  }
+
+PLANE(float)
+PLANE(double)
+
+/* --- Kernel
+ * --------------------------------------------------------------------------------------- */
+/* The elements that are summed, in the type that sums them: in place when they have it already. */
+typedef struct addends {
+  fnz_dtype dtype; /* FNZ_F32 or FNZ_F64 */
+  const void *data;
+  int64_t strides[FNZ_MAX_RANK];
+} addends;
+
+static fnz_status find_addends(fnzi_call *call, const fnzi_array *self, fnz_dtype out, addends *x) {
+  const fnz_geometry *g = &self->place;
+  x->dtype = out == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  if (g->dtype == x->dtype) {
+    x->data = fnzi_array_data(self);
+    memcpy(x->strides, g->strides, g->rank * sizeof *x->strides);
+    return FNZ_OK;
+  }
+  fnzi_contiguous_strides(g->sizes, g->rank, x->strides);
+  const void *data;
+  FNZ_TRY(fnzi_dense_as(call, self, out, &data));
+  x->data = data;
+  if (out == x->dtype || out == FNZ_C64)
+    return FNZ_OK;
+  int64_t count = fnzi_array_numel(self);
+  float *wide;
+  FNZI_NEW(&call->scratch, count, &wide);
+  fnzi_convert(FNZ_F32, wide, 4, out, data, (int64_t)fnzi_dtype(out)->bytes, count);
+  x->data = wide;
+  return FNZ_OK;
+}
+
+static int64_t reduced_count(const fnzi_array *self, const bool *reduced) {
+  int64_t n = 1;
+  for (uint32_t i = 0; i < self->place.rank; i++)
+    n *= reduced[i] ? self->place.sizes[i] : 1;
+  return n;
+}
+
+static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
+  for (int64_t i = 0; i < count; i++)
+    if (dtype == FNZ_F64)
+      ((double *)data)[i] /= (double)by;
+    else
+      ((float *)data)[i] /= (float)by;
+}
+
+/* Real and imaginary parts, each by itself: four complex numbers fill a vector of eight. */
+static fnz_status sum_complex(fnzi_call *call, const bool *reduced, bool is_mean) {
+  const fnzi_array *self = fnzi_input(call, 0);
+  int64_t count = fnzi_array_numel(call->outputs[0]), strides[FNZ_MAX_RANK];
+  const void *data;
+  void *out;
+  float *sums;
+  plan p = {.width = 4};
+  FNZ_TRY(fnzi_dense_as(call, self, FNZ_C64, &data));
+  FNZ_TRY(fnzi_result_as(call, 0, FNZ_C64, &out));
+  FNZI_NEW(&call->scratch, 2 * count, &sums);
+  fnzi_contiguous_strides(self->place.sizes, self->place.rank, strides);
+  for (uint32_t i = 0; i < self->place.rank; i++)
+    strides[i] *= 2;
+  plan_dims(&p, &self->geometry, strides, reduced);
+  float_walk(&p, data, sums);
+  float_walk(&p, (const float *)data + 1, sums + count);
+  if (is_mean)
+    divide(FNZ_F32, sums, 2 * count, reduced_count(self, reduced));
+  for (int64_t i = 0; i < count; i++) {
+    ((float *)out)[2 * i] = sums[i];
+    ((float *)out)[2 * i + 1] = sums[count + i];
+  }
+  return FNZ_OK;
+}
+
+static fnz_status sum_floats(fnzi_call *call, const bool *reduced, bool is_mean) {
+  const fnzi_array *self = fnzi_input(call, 0);
+  fnz_dtype out_dtype = call->outputs[0]->place.dtype;
+  bool is_half = out_dtype == FNZ_F16 || out_dtype == FNZ_BF16;
+  int64_t count = fnzi_array_numel(call->outputs[0]);
+  addends x;
+  void *out;
+  FNZ_TRY(find_addends(call, self, is_half && is_mean ? FNZ_F32 : out_dtype, &x));
+  plan p = {.width = x.dtype == FNZ_F64 ? 4 : 8, .folds = is_half && !is_mean, .rounds = out_dtype};
+  plan_dims(&p, &self->geometry, x.strides, reduced);
+  FNZ_TRY(fnzi_result_as(call, 0, x.dtype, &out));
+  memset(out, 0, (size_t)count * fnzi_dtype(x.dtype)->bytes);
+  if (x.dtype == FNZ_F64)
+    double_walk(&p, x.data, out);
+  else
+    float_walk(&p, x.data, out);
+  if (is_mean)
+    divide(x.dtype, out, count, reduced_count(self, reduced));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_sum(fnzi_call *call) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  bool reduced[FNZ_MAX_RANK], is_mean = strcmp(call->op->base, "mean") == 0;
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  if (fnzi_is_complex(dtype))
+    return sum_complex(call, reduced, is_mean);
+  if (fnzi_is_float(dtype))
+    return sum_floats(call, reduced, is_mean);
+  return fnzi_kernel_reduce(call);
+}

@@ -1,0 +1,92 @@
+/* reduce.c - shape rules of operators that make one element of many, and of running sums. */
+#include "kernels/cpu/cpu.h"
+
+fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]) {
+  uint32_t rank = fnzi_input_geometry(call, 0)->rank;
+  const int64_t *dims;
+  size_t count;
+  FNZ_TRY(fnzi_named_ints(call, "dim", &dims, &count));
+  for (uint32_t i = 0; i < FNZ_MAX_RANK; i++)
+    reduced[i] = count == 0;
+  for (size_t k = 0; k < count; k++) {
+    uint32_t dim;
+    FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[k], rank, &dim));
+    if (rank && reduced[dim])
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u appears twice", dim);
+    reduced[dim] = true;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_reduced(fnzi_call *call, fnz_dtype dtype) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  bool reduced[FNZ_MAX_RANK], keeps = fnzi_named_bool(call, "keepdim", false);
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t rank = 0;
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  for (uint32_t i = 0; i < self->rank; i++)
+    if (!reduced[i])
+      sizes[rank++] = self->sizes[i];
+    else if (keeps)
+      sizes[rank++] = 1;
+  return fnzi_shape_add(call, dtype, rank, sizes, NULL);
+}
+
+/* Sums of bool and integers are i64. */
+static fnz_dtype sum_dtype(const fnzi_call *call) {
+  fnz_dtype self = fnzi_input_geometry(call, 0)->dtype;
+  bool counts = self == FNZ_BOOL || fnzi_is_integer(self);
+  return fnzi_named_dtype(call, "dtype", counts ? FNZ_I64 : self);
+}
+
+fnz_status fnzi_shape_sum(fnzi_call *call) {
+  return add_reduced(call, sum_dtype(call));
+}
+
+fnz_status fnzi_shape_mean(fnzi_call *call) {
+  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", fnzi_input_geometry(call, 0)->dtype);
+  if (!fnzi_is_float(dtype) && !fnzi_is_complex(dtype))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "the mean of %s needs a float dtype",
+                       fnzi_dtype(dtype)->name);
+  return add_reduced(call, dtype);
+}
+
+/* What has no neutral element needs at least one. */
+static fnz_status check_reduced(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  bool reduced[FNZ_MAX_RANK];
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  for (uint32_t i = 0; i < self->rank; i++)
+    if (reduced[i] && self->sizes[i] == 0)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u has no elements", i);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_shape_reduce(fnzi_call *call) {
+  FNZ_TRY(check_reduced(call));
+  return add_reduced(call, fnzi_input_geometry(call, 0)->dtype);
+}
+
+fnz_status fnzi_shape_truth(fnzi_call *call) {
+  fnz_dtype self = fnzi_input_geometry(call, 0)->dtype;
+  return add_reduced(call, self == FNZ_U8 ? FNZ_U8 : FNZ_BOOL);
+}
+
+fnz_status fnzi_shape_arg(fnzi_call *call) {
+  FNZ_TRY(check_reduced(call));
+  return add_reduced(call, FNZ_I64);
+}
+
+/* max.dim and min.dim: values and where they are. */
+fnz_status fnzi_shape_extreme(fnzi_call *call) {
+  FNZ_TRY(fnzi_shape_reduce(call));
+  return add_reduced(call, FNZ_I64);
+}
+
+fnz_status fnzi_shape_scan(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  uint32_t dim;
+  FNZ_TRY(
+      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank, &dim));
+  return fnzi_shape_add(call, sum_dtype(call), self->rank, self->sizes, NULL);
+}

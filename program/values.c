@@ -1,0 +1,153 @@
+/* values.c - the values of a graph and the index of their names.
+ *
+ * A program may have millions of values, so the index is a table of 8-byte slots with open
+ * addressing: 32 bits of the name's hash and one more than the value's number, 0 for an empty slot.
+ * The names themselves are in the arena. */
+#include "program/program.h"
+
+/* --- names ----------------------------------------------------------------------------------- */
+static uint32_t hash(const char *name, size_t size) {
+  uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, then mixed, as the slot is taken from the low bits */
+  for (size_t i = 0; i < size; i++)
+    h = (h ^ (unsigned char)name[i]) * 0x100000001b3u;
+  return (uint32_t)(h ^ h >> 32) * 0x9e3779b1u;
+}
+
+static size_t first_slot(const fnzi_names *names, uint32_t h) {
+  return (h ^ h >> 15) & (names->capacity - 1);
+}
+
+static bool has_name(const fnzi_graph *g, uint64_t slot, uint32_t h, const char *name,
+                     size_t size) {
+  if (slot >> 32 != h)
+    return false;
+  const char *other = g->values.data[(slot & UINT32_MAX) - 1].name;
+  return strncmp(other, name, size) == 0 && other[size] == 0;
+}
+
+/* Where the name is, or the empty slot where it would be. */
+static uint64_t *find_slot(const fnzi_graph *g, const char *name, size_t size, uint32_t h) {
+  size_t at = first_slot(&g->names, h);
+  while (g->names.slots[at] && !has_name(g, g->names.slots[at], h, name, size))
+    at = (at + 1) & (g->names.capacity - 1);
+  return &g->names.slots[at];
+}
+
+static fnz_status grow(fnz_context *ctx, fnzi_names *names, size_t count) {
+  fnzi_names wider = {.capacity = names->capacity ? names->capacity * 2 : 16};
+  if (count < names->capacity - names->capacity / 4 && names->capacity)
+    return FNZ_OK;
+  size_t bytes = wider.capacity * sizeof *wider.slots;
+  wider.slots = fnzi_resize(ctx, NULL, 0, bytes);
+  if (!wider.slots)
+    return fnzi_no_memory(ctx);
+  memset(wider.slots, 0, bytes);
+  for (size_t i = 0; i < names->capacity; i++) {
+    if (!names->slots[i])
+      continue;
+    size_t at = first_slot(&wider, (uint32_t)(names->slots[i] >> 32));
+    while (wider.slots[at])
+      at = (at + 1) & (wider.capacity - 1);
+    wider.slots[at] = names->slots[i];
+  }
+  fnzi_names_free(ctx, names);
+  *names = wider;
+  return FNZ_OK;
+}
+
+void fnzi_names_free(fnz_context *ctx, fnzi_names *names) {
+  fnzi_free(ctx, names->slots, names->capacity * sizeof *names->slots);
+  *names = (fnzi_names){NULL, 0};
+}
+
+bool fnzi_value_find(const fnz_program *p, uint32_t graph, const char *name, size_t size,
+                     uint64_t *out) {
+  const fnzi_graph *g = fnzi_graph_at(p, graph);
+  uint64_t slot = g->names.capacity ? *find_slot(g, name, size, hash(name, size)) : 0;
+  if (slot)
+    *out = (slot & UINT32_MAX) - 1;
+  return slot != 0;
+}
+
+/* --- adding ---------------------------------------------------------------------------------- */
+/* The name is copied and goes into the slot, which is empty; the index has room. */
+static fnz_status push_value(fnz_program *p, fnzi_graph *g, const char *name, size_t size,
+                             uint64_t *slot, fnzi_value *value, uint32_t *out) {
+  if (g->values.count >= INT32_MAX)
+    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a graph of more than 2^31 - 1 values");
+  FNZ_TRY(fnzi_arena_string(&p->arena, name, size, &value->name));
+  *out = (uint32_t)g->values.count;
+  FNZI_PUSH(p->ctx, &g->values, *value);
+  *slot = (uint64_t)hash(name, size) << 32 | (*out + 1);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
+                          const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
+  fnzi_graph *g = fnzi_graph_at(p, graph);
+  fnzi_value value = {.geometry = geometry, .node = node};
+  size_t size = strlen(name);
+  FNZ_TRY(grow(p->ctx, &g->names, g->values.count));
+  uint64_t *slot = find_slot(g, name, size, hash(name, size));
+  if (*slot)
+    return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL, "value %%%s is defined twice", name);
+  return push_value(p, g, name, size, slot, &value, out);
+}
+
+/* --- fresh names ----------------------------------------------------------------------------- */
+/* "stem_number", without a number for 0. */
+static size_t append_number(char *text, size_t stem_size, uint64_t number) {
+  char digits[24];
+  size_t count = 0, size = stem_size;
+  for (uint64_t rest = number; rest; rest /= 10)
+    digits[count++] = (char)('0' + rest % 10);
+  if (number)
+    text[size++] = '_';
+  while (count)
+    text[size++] = digits[--count];
+  text[size] = 0;
+  return size;
+}
+
+/* Where the number is kept that the next name of this stem should try. */
+static fnz_status find_counter(fnz_program *p, fnzi_graph *g, const char *stem, size_t size,
+                               uint64_t **out) {
+  uint64_t found;
+  const char *kept;
+  if (!fnzi_map_get(&g->stems, stem, size, &found)) {
+    FNZ_TRY(fnzi_arena_string(&p->arena, stem, size, &kept));
+    FNZI_PUSH(p->ctx, &g->counters, (uint64_t)0);
+    found = g->counters.count - 1;
+    FNZ_TRY(fnzi_map_set(&g->stems, kept, size, found));
+  }
+  *out = &g->counters.data[found];
+  return FNZ_OK;
+}
+
+enum { FRESH_BYTES = 256, NUMBER_BYTES = 24 };
+
+/* Long stems are cut, but not inside a character. */
+static size_t copy_stem(const char *stem, char text[FRESH_BYTES]) {
+  size_t size = strlen(stem);
+  if (size > FRESH_BYTES - NUMBER_BYTES)
+    for (size = FRESH_BYTES - NUMBER_BYTES; size && ((unsigned char)stem[size] & 0xc0) == 0x80;)
+      size--;
+  memcpy(text, stem, size);
+  return size;
+}
+
+fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
+                                const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
+  fnzi_graph *g = fnzi_graph_at(p, graph);
+  fnzi_value value = {.geometry = geometry, .node = node};
+  char text[FRESH_BYTES];
+  size_t stem_size = copy_stem(stem, text), size;
+  uint64_t *counter, *slot;
+  FNZ_TRY(find_counter(p, g, text, stem_size, &counter));
+  FNZ_TRY(grow(p->ctx, &g->names, g->values.count));
+  do {
+    size = append_number(text, stem_size, (*counter)++);
+    slot = find_slot(g, text, size, hash(text, size));
+  } while (*slot);
+  return push_value(p, g, text, size, slot, &value, out);
+}

@@ -1,0 +1,165 @@
+/* checks: 5
+ * Functional runs: inputs are bound by name and size, results are named by the signature, and what
+ * cannot be run is refused by name. */
+#include "tests/run_help.h"
+
+#include "tests/faults.h"
+
+static fnz_context *ctx;
+
+static void open_context(void) {
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+}
+
+static const float numbers[6] = {1, 2, 3, 4, 5, 6};
+
+static fnz_arrays *arrays_of(const char *name, fnz_dtype dtype, uint32_t rank,
+                             const int64_t *sizes) {
+  fnz_arrays *arrays;
+  void *data;
+  OK(ctx, fnz_arrays_create(ctx, &arrays));
+  OK(ctx, fnz_arrays_add(arrays, name, dtype, rank, sizes, &data));
+  memcpy(data, numbers, fnz_arrays_at(arrays, 0)->bytes);
+  return arrays;
+}
+
+/* Runs a body on the CPU backend with the arrays (ended here); the results go to `out`. */
+static fnz_status run_numbers(const char *inputs, const char *body, fnz_arrays *given,
+                              bool original, fnz_arrays *out) {
+  fnz_program *p = program_of(ctx, inputs, body);
+  fnz_backend *cpu;
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  fnz_status status =
+      original ? fnz_run_original(ctx, p, cpu, given, out) : fnz_run(ctx, p, cpu, given, out);
+  fnz_backend_destroy(cpu);
+  fnz_program_destroy(p);
+  fnz_arrays_destroy(given);
+  return status;
+}
+
+/* Numbers go through unchanged, also those of a transposed input, in both interpreters. */
+START_TEST(numbers_pass) {
+  static const char inputs[] = "%x: f32[2,3] stride(1,2)";
+  const int64_t sizes[2] = {2, 3};
+  open_context();
+  for (int original = 0; original < 2; original++) {
+    fnz_arrays *out;
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    OK(ctx, run_numbers(inputs, "return %x, None, %x", arrays_of("x", FNZ_F32, 2, sizes),
+                        original != 0, out));
+    ck_assert_uint_eq(fnz_arrays_count(out), 2);
+    const fnz_array *last = fnz_arrays_find(out, "output.2");
+    ck_assert_ptr_nonnull(last);
+    ck_assert_mem_eq(last->data, numbers, sizeof numbers);
+    fnz_arrays_destroy(out);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(inputs_are_checked) {
+  static const struct {
+    const char *class_name, *name;
+    fnz_dtype dtype;
+    uint32_t rank;
+    int64_t sizes[2];
+  } rows[] = {
+      {"REF", "y", FNZ_F32, 2, {2, 3}},
+      {"TYPE", "x", FNZ_I32, 2, {2, 3}},
+      {"BOUNDS", "x", FNZ_F32, 1, {6, 1}},
+      {"BOUNDS", "x", FNZ_F32, 2, {3, 2}},
+  };
+  open_context();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fnz_arrays *out;
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    FAILS(ctx, rows[i].class_name,
+          run_numbers("%x: f32[2,3]", "return %x",
+                      arrays_of(rows[i].name, rows[i].dtype, rows[i].rank, rows[i].sizes), false,
+                      out));
+    fnz_arrays_destroy(out);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(results_are_named) {
+  static const char *const names[] = {"buffer.b.mean", "parameter.w", "input.x", "output.0",
+                                      "output.2"};
+  static const char text[] = "fnz 1\nweight \"b.mean\": f32[3]\nweight \"w\": f32[3]\n"
+                             "program(%m: f32[3] buffer \"b.mean\" persistent, %w: f32[3] "
+                             "parameter \"w\", %x: f32[3])\n{\n%a: f32[3] = add.Tensor(%m, %x)\n"
+                             "return %a buffer_mutation \"b.mean\", %m parameter_mutation \"w\", "
+                             "%w input_mutation \"x\", %a, None, %x\n}\n";
+  fnz_program *p;
+  fnz_backend *hash;
+  fnz_arrays *out;
+  open_context();
+  OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_hash_backend_create(ctx, 7, false, &hash));
+  OK(ctx, fnz_arrays_create(ctx, &out));
+  OK(ctx, fnz_run(ctx, p, hash, NULL, out));
+  ck_assert_uint_eq(fnz_arrays_count(out), 5);
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    ck_assert_str_eq(fnz_arrays_at(out, i)->name, names[i]);
+  fnz_arrays_destroy(out);
+  fnz_backend_destroy(hash);
+  fnz_program_destroy(p);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(what_cannot_be_run) {
+  static const struct {
+    const char *class_name, *body;
+  } rows[] = {
+      {"UNSUPPORTED", "%a: f32[2,3] = add_.Tensor(%x, 1)\nreturn %a"},
+      {"UNSUPPORTED", "%i: sym = item(%x)\n%s: f32[3] = select.int(%x, 0, %i)\nreturn %s"},
+  };
+  open_context();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fnz_program *p = program_of(ctx, i == 0 ? "%x: f32[2,3]" : "%x: f32[1,1]", rows[i].body);
+    fnz_backend *hash;
+    fnz_arrays *out;
+    OK(ctx, fnz_hash_backend_create(ctx, 7, false, &hash));
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    FAILS(ctx, rows[i].class_name, fnz_run(ctx, p, hash, NULL, out));
+    ck_assert_str_ne(fnz_last_error(ctx)->where, "");
+    fnz_arrays_destroy(out);
+    fnz_backend_destroy(hash);
+    fnz_program_destroy(p);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* Reads both programs and compares them over hashes. */
+static fnz_status read_and_compare(fnz_context *c, const void *user) {
+  const char *const *texts = user;
+  fnz_program *programs[2] = {NULL, NULL};
+  fnz_status status = FNZ_OK;
+  for (int i = 0; i < 2 && status == FNZ_OK; i++)
+    status = fnz_program_read(c, texts[i], strlen(texts[i]), FNZ_FORMAT_TEXT, &programs[i]);
+  if (status == FNZ_OK)
+    status = fnz_verify(c, programs[0], programs[1], NULL, 1);
+  fnz_program_destroy(programs[0]);
+  fnz_program_destroy(programs[1]);
+  return status;
+}
+
+START_TEST(out_of_memory) {
+  static const char *const texts[2] = {
+      "fnz 1\nprogram(%x: f32[2,2], %y: f32[2])\n{\n%t: f32[2,2] stride(1,2) = t(%x)\n"
+      "%s: f32[2] = select.int(%t, 0, 0)\n%a: f32[2] = add_.Tensor(%s, %y)\n"
+      "_foreach_neg_([%y, %y])\nreturn %t\n}\n",
+      "fnz 1\nprogram(%x: f32[2,2], %y: f32[2])\n{\n%t: f32[2,2] = t_copy(%x)\n"
+      "%s: f32[2] = select_copy.int(%t, 0, 0)\n%a: f32[2] = add.Tensor(%s, %y)\n"
+      "%u: f32[2,2] = select_scatter(%t, %a, 0, 0)\n%n: f32[2] = neg(%y)\n%m: f32[2] = neg(%n)\n"
+      "%w: f32[2,2] = t_copy(%u)\n"
+      "return %w input_mutation \"x\", %m input_mutation \"y\", %u\n}\n"};
+  ck_assert_uint_gt(each_fault(read_and_compare, texts), 50);
+}
+END_TEST
+
+RUN_SUITE("run", numbers_pass, inputs_are_checked, results_are_named, what_cannot_be_run,
+          out_of_memory)
