@@ -39,9 +39,20 @@ fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...)
 void *fnzi_resize(fnz_context *ctx, void *p, size_t old_bytes, size_t new_bytes);
 void fnzi_free(fnz_context *ctx, void *p, size_t bytes);
 
-/* Makes room for at least `want` elements of `size` bytes in a doubling vector. */
+/* Makes room for at least `want` elements of `size` bytes in a vector that grows by half. */
 FNZ_MUST_CHECK fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t want,
                                     size_t size);
+/* Makes room for exactly `want` elements, once it is known how many there will be. */
+FNZ_MUST_CHECK fnz_status fnzi_reserve(fnz_context *ctx, void **data, size_t *capacity, size_t want,
+                                       size_t size);
+#define FNZI_RESERVE(ctx, vec, want)                                                               \
+  do {                                                                                             \
+    void *reserve_data_ = (vec)->data;                                                             \
+    fnz_status reserve_status_ =                                                                   \
+        fnzi_reserve(ctx, &reserve_data_, &(vec)->capacity, want, sizeof *(vec)->data);            \
+    (vec)->data = reserve_data_;                                                                   \
+    FNZ_TRY(reserve_status_);                                                                      \
+  } while (0)
 /* FNZI_PUSH(ctx, vec, item) appends to any struct { T *data; size_t count, capacity; }. */
 #define FNZI_PUSH(ctx, vec, item)                                                                  \
   do {                                                                                             \

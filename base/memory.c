@@ -18,21 +18,28 @@ void fnzi_free(fnz_context *ctx, void *p, size_t bytes) {
     fnzi_resize(ctx, p, bytes, 0);
 }
 
-fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t want, size_t size) {
+fnz_status fnzi_reserve(fnz_context *ctx, void **data, size_t *capacity, size_t want,
+                        size_t size) {
+  size_t bytes;
   if (want <= *capacity)
     return FNZ_OK;
-  size_t wider = *capacity ? *capacity : 4, bytes;
-  while (wider < want)
-    if (!fnzi_mul_size(wider, 2, &wider))
-      return fnzi_no_memory(ctx);
-  if (!fnzi_mul_size(wider, size, &bytes))
+  if (!fnzi_mul_size(want, size, &bytes))
     return fnzi_no_memory(ctx);
   void *p = fnzi_resize(ctx, *data, *capacity * size, bytes);
   if (!p)
     return fnzi_no_memory(ctx);
   *data = p;
-  *capacity = wider;
+  *capacity = want;
   return FNZ_OK;
+}
+
+fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t want, size_t size) {
+  size_t wider;
+  if (want <= *capacity)
+    return FNZ_OK;
+  if (!fnzi_add_size(*capacity, *capacity / 2 + 4, &wider))
+    return fnzi_no_memory(ctx);
+  return fnzi_reserve(ctx, data, capacity, wider > want ? wider : want, size);
 }
 
 /* --- arena --------------------------------------------------------------------------------------- */
@@ -75,7 +82,7 @@ static size_t next_chunk_size(const fnzi_arena *arena) {
 
 static fnz_status new_chunk(fnzi_arena *arena, size_t want) {
   size_t bytes;
-  if (!fnzi_add_size(want, sizeof(struct fnzi_chunk), &bytes))
+  if (!fnzi_add_size(want, sizeof(struct fnzi_chunk) + ALIGN, &bytes))
     return fnzi_no_memory(arena->ctx);
   if (bytes < next_chunk_size(arena))
     bytes = next_chunk_size(arena);
@@ -89,14 +96,18 @@ static fnz_status new_chunk(fnzi_arena *arena, size_t want) {
   return FNZ_OK;
 }
 
+/* Strings are packed; everything else starts at a multiple of ALIGN. */
 fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count, size_t size, void **out) {
-  size_t bytes;
+  size_t bytes, align = size == 1 ? 1 : ALIGN;
   *out = NULL;
-  if (!fnzi_mul_size(count, size, &bytes) || !fnzi_add_size(bytes, ALIGN - 1, &bytes))
+  if (!fnzi_mul_size(count, size, &bytes))
     return fnzi_no_memory(arena->ctx);
-  bytes &= ~(size_t)(ALIGN - 1);
-  if (!arena->chunks || bytes > arena->size - arena->used)
+  size_t start = (arena->used + align - 1) & ~(align - 1);
+  if (!arena->chunks || start > arena->size || bytes > arena->size - start) {
     FNZ_TRY(new_chunk(arena, bytes));
+    start = arena->used;
+  }
+  arena->used = start;
   *out = (char *)arena->chunks + arena->used;
   arena->used += bytes;
   if (bytes)

@@ -8,17 +8,16 @@
 
 typedef struct tape_value {
   const fnz_geometry *geometry; /* interned in the program */
-  fnz_handle shape;             /* of the shapes backend, 0 without one */
   uint32_t node;                /* of the tape; FNZI_NO_NODE for an input */
   uint32_t value;               /* of graph 0, NOT_EMITTED until then */
 } tape_value;
 
 typedef struct tape_node {
   const fnz_op *op;
-  const fnz_arg *args; /* values are handles */
+  fnz_arg *args; /* in the program's arena; values are handles until the node is emitted */
   const char *source;
-  uint32_t nargs, first, count; /* results: values[first ... first + count) */
-  bool needed;
+  uint32_t first; /* results[first ... first + count) */
+  unsigned count : 31, needed : 1;
 } tape_node;
 
 typedef struct recorder {
@@ -30,21 +29,25 @@ typedef struct recorder {
   struct { tape_value *data; size_t count, capacity; } values; /* handle - 1 is the index */
   struct { tape_node *data; size_t count, capacity; } nodes;
   struct { uint32_t *data; size_t count, capacity; } results; /* value index + 1, 0: undefined */
+  struct { fnz_handle *data; size_t count, capacity; } shape_of; /* per value, with a shapes backend */
 } recorder;
 
 /* --- recording ------------------------------------------------------------------------------------- */
 static fnz_status add_value(recorder *r, const fnz_geometry *g, fnz_handle shape, uint32_t node,
                             fnz_handle *out) {
-  tape_value v = {NULL, shape, node, NOT_EMITTED};
+  tape_value v = {NULL, node, NOT_EMITTED};
   FNZ_TRY(fnzi_intern_geometry(r->program, g, &v.geometry));
+  if (r->shapes)
+    FNZI_PUSH(r->ctx, &r->shape_of, shape);
   FNZI_PUSH(r->ctx, &r->values, v);
   *out = r->values.count;
   return FNZ_OK;
 }
 
+/* Arguments are kept in the program's arena: there they stay if the node counts. */
 static fnz_status copy_list(recorder *r, fnz_arg *a) {
   fnz_arg *items;
-  FNZI_NEW(&r->arena, a->count, &items);
+  FNZI_NEW(&r->program->arena, a->count, &items);
   if (a->count)
     memcpy(items, a->u.list, a->count * sizeof *items);
   a->u.list = items;
@@ -52,11 +55,11 @@ static fnz_status copy_list(recorder *r, fnz_arg *a) {
 }
 
 static fnz_status add_node(recorder *r, const fnz_call *call, size_t count) {
-  tape_node n = {.op = call->op, .nargs = call->op->nparams, .count = (uint32_t)count,
+  tape_node n = {.op = call->op, .count = (uint32_t)count & INT32_MAX,
                  .first = (uint32_t)r->results.count};
   fnz_arg *args;
-  FNZI_NEW(&r->arena, n.nargs, &args);
-  for (size_t i = 0; i < n.nargs && i < call->nargs; i++) {
+  FNZI_NEW(&r->program->arena, call->op->nparams, &args);
+  for (size_t i = 0; i < call->op->nparams && i < call->nargs; i++) {
     args[i] = call->args[i];
     args[i].flags = 0;
     if (args[i].tag == FNZ_ARG_LIST)
@@ -73,7 +76,7 @@ static void to_shapes(const recorder *r, const fnz_arg *from, size_t n, fnz_arg 
   for (size_t i = 0; i < n; i++) {
     to[i] = from[i];
     if (from[i].tag == FNZ_ARG_VALUE)
-      to[i].u.value = r->values.data[from[i].u.value - 1].shape;
+      to[i].u.value = r->shape_of.data[from[i].u.value - 1];
   }
 }
 
@@ -168,9 +171,10 @@ static size_t cell_bytes(void *self, fnz_dtype dtype) {
 
 static void destroy(void *self) {
   recorder *r = self;
-  for (size_t i = 0; r->shapes && i < r->values.count; i++)
-    if (r->values.data[i].shape)
-      r->shapes->release(r->shapes->self, r->values.data[i].shape);
+  for (size_t i = 0; i < r->shape_of.count; i++)
+    if (r->shape_of.data[i])
+      r->shapes->release(r->shapes->self, r->shape_of.data[i]);
+  FNZI_VEC_FREE(r->ctx, &r->shape_of);
   FNZI_VEC_FREE(r->ctx, &r->values);
   FNZI_VEC_FREE(r->ctx, &r->nodes);
   FNZI_VEC_FREE(r->ctx, &r->results);
@@ -241,9 +245,9 @@ static fnz_status mark(recorder *r, const fnz_handle *wanted, size_t count) {
   }
   for (size_t i = r->nodes.count; i-- > 0;) {
     tape_node *n = &r->nodes.data[i];
-    n->needed = n->needed || n->count == 0 || (n->op->tags & FNZI_TAG_RANDOM);
+    n->needed |= n->count == 0 || (n->op->tags & FNZI_TAG_RANDOM);
     if (n->needed)
-      FNZ_TRY(fnzi_args_visit(n->args, n->nargs, need_value, r));
+      FNZ_TRY(fnzi_args_visit(n->args, n->op->nparams, need_value, r));
   }
   return FNZ_OK;
 }
@@ -287,45 +291,50 @@ static fnz_status add_outputs(recorder *r, const tape_node *n, uint32_t node, fn
   return FNZ_OK;
 }
 
-/* The tape's argument lists are its own, so they are rewritten in place before they are copied. */
+/* The items of a list that copy_list() made. */
+static fnz_arg *own_items(const fnz_arg *list) {
+  return (fnz_arg *)(uintptr_t)list->u.list;
+}
+
+/* The arguments become the program's own: handles turn into values where they stand. */
 static fnz_status emit(recorder *r, const tape_node *n) {
-  fnz_arg *args;
   uint32_t node;
-  FNZI_NEW(&r->arena, n->nargs, &args);
-  memcpy(args, n->args, n->nargs * sizeof *args);
-  to_program(r, args, n->nargs);
-  for (size_t i = 0; i < n->nargs; i++) {
-    if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
-      continue;
-    fnz_arg *items;
-    FNZI_NEW(&r->arena, args[i].count, &items);
-    memcpy(items, args[i].u.list, args[i].count * sizeof *items);
-    to_program(r, items, args[i].count);
-    args[i].u.list = items;
+  fnz_arg *outputs;
+  FNZI_NEW(&r->program->arena, n->op->nreturns, &outputs);
+  for (size_t i = 0; i < n->op->nparams; i++)
+    if (n->args[i].tag == FNZ_ARG_LIST && n->args[i].count)
+      to_program(r, own_items(&n->args[i]), n->args[i].count);
+  to_program(r, n->args, n->op->nparams);
+  const fnzi_node out = {.op = n->op, .target = n->op->name, .args = n->args, .nargs = n->op->nparams,
+                         .outputs = outputs, .noutputs = n->op->nreturns, .source = n->source};
+  FNZ_TRY(add_outputs(r, n, (uint32_t)fnzi_graph_at(r->program, 0)->nodes.count, outputs));
+  return fnzi_node_append(r->program, 0, &out, &node);
+}
+
+/* Exactly what the nodes that count take. */
+static fnz_status make_room(recorder *r) {
+  fnzi_graph *g = fnzi_graph_at(r->program, 0);
+  size_t nodes = g->nodes.count, values = g->values.count;
+  for (size_t i = 0; i < r->nodes.count; i++) {
+    nodes += r->nodes.data[i].needed;
+    values += r->nodes.data[i].needed ? r->nodes.data[i].count : 0;
   }
-  const fnzi_node out = {.op = n->op, .target = n->op->name, .args = args, .nargs = n->nargs,
-                         .noutputs = n->op->nreturns, .source = n->source};
-  FNZ_TRY(fnzi_node_add(r->program, 0, &out, &node));
-  return add_outputs(r, n, node, fnzi_node_at(r->program, 0, node)->outputs);
+  FNZI_RESERVE(r->ctx, &g->nodes, nodes);
+  FNZI_RESERVE(r->ctx, &g->values, values);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
                                uint32_t *values) {
   recorder *r = backend->self;
-  fnzi_arena tape = r->arena;
   FNZ_TRY(mark(r, wanted, count));
-  fnzi_arena_init(&r->arena, r->ctx); /* what emit() needs ends after each node */
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < r->nodes.count && status == FNZ_OK; i++) {
+  FNZ_TRY(make_room(r));
+  for (size_t i = 0; i < r->nodes.count; i++)
     if (r->nodes.data[i].needed)
-      status = emit(r, &r->nodes.data[i]);
-    fnzi_arena_reset(&r->arena);
-  }
-  fnzi_arena_free(&r->arena);
-  r->arena = tape;
-  for (size_t i = 0; i < count && status == FNZ_OK; i++)
+      FNZ_TRY(emit(r, &r->nodes.data[i]));
+  for (size_t i = 0; i < count; i++)
     values[i] = r->values.data[wanted[i] - 1].value;
-  return status;
+  return FNZ_OK;
 }
 
 /* --- the public side -------------------------------------------------------------------------------------- */

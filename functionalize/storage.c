@@ -48,14 +48,26 @@ void fnzi_settle(fnz_world *world) {
   fnzi_arena_reset(&world->scratch);
 }
 
-/* --- nodes ------------------------------------------------------------------------------------------- */
+/* --- aliases ----------------------------------------------------------------------------------------- */
+static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *low,
+                             int64_t *high) {
+  int64_t size = (int64_t)fnzi_dtype(g->dtype)->bytes;
+  if (fnzi_extent(g, low, high) && fnzi_mul_i64(*low, size, low) && fnzi_mul_i64(*high, size, high))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL,
+                   "the sizes and strides of a view reach beyond 63 bits");
+}
+
 static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **out) {
   size_t bytes = sizeof(fnzi_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
+  int64_t low, high;
+  FNZ_TRY(byte_range(world->ctx, g, &low, &high));
   fnzi_alias *n = fnzi_resize(world->ctx, NULL, 0, bytes);
   if (!n)
     return fnzi_no_memory(world->ctx);
   int64_t *dims = (int64_t *)(n + 1);
-  *n = (fnzi_alias){.geometry = *g, .bytes = bytes, .refs = 1, .source = world->source};
+  *n = (fnzi_alias){.geometry = *g, .bytes = bytes, .refs = 1, .source = world->source,
+                    .low = low, .high = high};
   if (g->rank) {
     memcpy(dims, g->sizes, g->rank * sizeof *dims);
     memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
@@ -156,6 +168,7 @@ static fnz_status open_one(fnz_world *world, fnzi_alias *parent, fnzi_opening *o
   (*out)->parent = fnzi_alias_retain(parent);
   (*out)->opening = o;
   (*out)->index = index;
+  (*out)->depth = (uint8_t)(parent->depth < UINT8_MAX ? parent->depth + 1 : UINT8_MAX);
   o->nodes[index] = *out;
   o->refs++;
   return FNZ_OK;
@@ -174,22 +187,33 @@ static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_opening *o
 }
 
 /* An as_strided may not leave the memory that is known. */
-static fnz_status check_inside(fnz_world *world, const fnz_geometry *root,
+static fnz_status check_inside(fnz_world *world, const fnzi_alias *root,
                                const fnz_geometry *window) {
-  int64_t low, high, root_low, root_high;
-  int64_t size = (int64_t)fnzi_dtype(window->dtype)->bytes;
-  int64_t root_size = (int64_t)fnzi_dtype(root->dtype)->bytes;
-  if (!fnzi_extent(root, &root_low, &root_high) || !fnzi_extent(window, &low, &high) ||
-      !fnzi_mul_i64(high, size, &high) || !fnzi_mul_i64(low, size, &low))
-    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "as_strided: sizes and strides leave 63 "
-                                                           "bits");
-  if (fnz_geometry_numel(window) == 0 ||
-      (low >= root_low * root_size && high <= root_high * root_size))
+  int64_t low, high;
+  FNZ_TRY(byte_range(world->ctx, window, &low, &high));
+  if (fnz_geometry_numel(window) == 0 || (low >= root->low && high <= root->high))
     return FNZ_OK;
   return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                    "as_strided reaches bytes %lld to %lld of a storage that has %lld to %lld",
-                   (long long)low, (long long)high, (long long)(root_low * root_size),
-                   (long long)(root_high * root_size));
+                   (long long)low, (long long)high, (long long)root->low, (long long)root->high);
+}
+
+/* A chain as long as anybody follows ends here: the window hangs at the root, which it can be derived
+ * from by geometry, and what lies between may end. */
+static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geometry *window,
+                               fnzi_alias **out) {
+  fnzi_alias *root = base->storage->root;
+  fnzi_path path;
+  bool found = false;
+  *out = NULL;
+  if (base->depth >= FNZI_LINKS)
+    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, &path, &found));
+  if (!found)
+    return FNZ_OK;
+  FNZ_TRY(node_new(world, window, out));
+  (*out)->storage = root->storage;
+  (*out)->parent = fnzi_alias_retain(root);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
@@ -203,11 +227,15 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
                             count));
   FNZI_NEW(&world->scratch, *count, out);
   if (is_strided)
-    FNZ_TRY(check_inside(world, &root->geometry, windows));
+    FNZ_TRY(check_inside(world, root, windows));
   if (*count == 1 && fnzi_geometry_equal(windows, &base->geometry)) {
     **out = fnzi_alias_retain(base);
     return FNZ_OK;
   }
+  if (*count == 1 && !is_strided)
+    FNZ_TRY(open_at_root(world, base, windows, *out));
+  if (*count && **out)
+    return FNZ_OK;
   FNZ_TRY(opening_new(world, view, op, args, nargs, *count, &o));
   return open_all(world, is_strided ? root : base, o, windows, *out);
 }
@@ -255,7 +283,7 @@ fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry, fnzi_
 fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
                              fnzi_held *value) {
   fnzi_storage *s = old_root->storage;
-  fnzi_alias *root;
+  fnzi_alias *root = NULL;
   FNZ_TRY(node_new(s->world, geometry, &root));
   root->storage = s;
   fnzi_alias_set_value(root, value);
@@ -272,7 +300,7 @@ static void forget_writes(fnzi_storage *s) {
   }
   for (size_t i = s->log.count; i-- > 0;) {
     s->log.count = i;
-    fnzi_alias_release(s->log.data[i]);
+    fnzi_alias_release(s->log.data[i].who);
   }
 }
 

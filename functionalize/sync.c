@@ -5,39 +5,63 @@
  * the nearest value that is right for the window it needs.
  *
  * keeps   dirty aliases share no byte; the root's value is right wherever no alias is dirty
- * bounds  a chain of views is followed for at most LINK_STEPS links; a longer one is replayed along
+ * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
  *         the shortest path over geometry (views/path.c), so no work grows with its length */
 #include "functionalize/world.h"
 
-enum { LINK_STEPS = 8 };
-
 /* --- what is still right -------------------------------------------------------------------------- */
+static bool are_siblings(const fnzi_alias *a, const fnzi_alias *b) {
+  return a->opening && a->opening == b->opening && a != b;
+}
+
 static fnzi_relation relate(const fnzi_alias *a, const fnzi_alias *b) {
+  if (a->high <= b->low || b->high <= a->low || are_siblings(a, b))
+    return FNZI_DISJOINT;
   return fnzi_relate(&a->geometry, &b->geometry, &a->storage->root->geometry, FNZI_LITTLE_WORK);
 }
 
-/* Who made version `v` of the storage; NULL when that was too long ago. */
-static const fnzi_alias *writer(const fnzi_storage *s, uint64_t v) {
-  bool is_kept = s->version - v < FNZI_LOG && v % FNZI_LOG < s->log.count;
-  return is_kept ? s->log.data[v % FNZI_LOG] : NULL;
+/* The window of an opening that has all of `a`; NULL when none is near. */
+static const fnzi_alias *member_above(const fnzi_opening *o, const fnzi_alias *a) {
+  for (size_t n = 0; a && n < FNZI_LINKS; n++, a = a->parent)
+    if (a->opening == o)
+      return a;
+  return NULL;
 }
 
-/* Nobody wrote into `window` after version `since`; writes inside `except` do not count. */
-static bool untouched(const fnzi_alias *window, uint64_t since, const fnzi_alias *except) {
-  const fnzi_storage *s = window->storage;
-  if (s->version - since >= FNZI_LOG)
+/* The entry stands for writes through several windows of one opening. */
+static bool is_run(const fnzi_entry *e) {
+  return e->first != e->last && e->who->opening && e->who->opening->count > 1;
+}
+
+/* One of the writes of an entry after version `since` went into `window`. */
+static bool touches(const fnzi_entry *e, const fnzi_alias *window, uint64_t since) {
+  if (!is_run(e))
+    return relate(e->who, window) != FNZI_DISJOINT;
+  const fnzi_alias *member = member_above(e->who->opening, window);
+  return member ? member->written > since : relate(e->who->parent, window) != FNZI_DISJOINT;
+}
+
+/* A write that a base may lack: inside what is about to be put into it, or still dirty. */
+static bool may_lack(const fnzi_entry *e, const fnzi_alias *written) {
+  if (!written || is_run(e))
     return false;
-  for (uint64_t v = since + 1; v <= s->version; v++) {
-    const fnzi_alias *w = writer(s, v);
-    if (!w)
-      return false;
-    if (w == except || relate(w, window) == FNZI_DISJOINT)
-      continue;
-    fnzi_relation r = except ? relate(except, w) : FNZI_UNKNOWN;
-    if (r != FNZI_EQUAL && r != FNZI_CONTAINS)
+  fnzi_relation r = relate(written, e->who);
+  return e->who->dirty || r == FNZI_EQUAL || r == FNZI_CONTAINS;
+}
+
+/* Nobody wrote into `window` after version `since`; with `written`, writes that a base may lack do
+ * not count. Entries too old to be in the log count as writes. */
+static bool untouched(const fnzi_alias *window, uint64_t since, const fnzi_alias *written) {
+  const fnzi_storage *s = window->storage;
+  const fnzi_entry *e = NULL;
+  for (size_t i = 0; i < s->log.count; i++) {
+    e = &s->log.data[(s->newest + FNZI_LOG - i) % FNZI_LOG];
+    if (e->last <= since)
+      return true;
+    if (touches(e, window, since) && !may_lack(e, written))
       return false;
   }
-  return true;
+  return e ? e->first <= since + 1 : true;
 }
 
 static bool overlaps_dirty(const fnzi_alias *window) {
@@ -213,12 +237,12 @@ static fnz_status find_path(fnz_world *world, const fnzi_alias *to, fnzi_path *p
   return found ? FNZ_OK : no_way(to);
 }
 
-/* The links from `a` up to `target`, a first. 0 when that is further away than LINK_STEPS, or when
+/* The links from `a` up to `target`, a first. 0 when that is further away than FNZI_LINKS, or when
  * a link cannot be replayed. */
-static size_t links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[LINK_STEPS]) {
+static size_t links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[FNZI_LINKS]) {
   size_t n = 0;
   for (; a != target; a = a->parent) {
-    if (n == LINK_STEPS || !a->parent || !is_replayable(a))
+    if (n == FNZI_LINKS || !a->parent || !is_replayable(a))
       return 0;
     links[n++] = a;
   }
@@ -229,7 +253,7 @@ static size_t links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *link
 /* The nearest alias above whose value is right for the window; at worst the root. */
 static fnzi_alias *nearest(fnzi_alias *window) {
   fnzi_alias *a = window->parent;
-  for (size_t n = 1; a->parent && n < LINK_STEPS; n++, a = a->parent)
+  for (size_t n = 1; a->parent && n < FNZI_LINKS; n++, a = a->parent)
     if (right_for(a, window))
       return a;
   return window->storage->root;
@@ -269,7 +293,7 @@ static fnz_status derive_from_root(fnz_world *world, fnzi_alias *window) {
 static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool even_if_above);
 
 static fnz_status derive(fnz_world *world, fnzi_alias *window) {
-  fnzi_alias *from = nearest(window), *links[LINK_STEPS];
+  fnzi_alias *from = nearest(window), *links[FNZI_LINKS];
   fnzi_path path;
   fnzi_held *v;
   bool found;
@@ -291,7 +315,7 @@ static fnz_status derive(fnz_world *world, fnzi_alias *window) {
 }
 
 static bool is_above(const fnzi_alias *above, const fnzi_alias *a) {
-  for (size_t n = 0; a && n < LINK_STEPS; n++, a = a->parent)
+  for (size_t n = 0; a && n < FNZI_LINKS; n++, a = a->parent)
     if (a == above)
       return true;
   return false;
@@ -319,7 +343,7 @@ static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool ev
  * write that made it necessary. */
 static const char *source_of(const fnzi_alias *window, const char *reader) {
   const fnzi_storage *s = window->storage;
-  const fnzi_alias *w = s->version ? writer(s, s->version) : NULL;
+  const fnzi_alias *w = s->log.count ? s->log.data[s->newest].who : NULL;
   if (!window->value && window->opening)
     return window->opening->source;
   return w ? w->source : reader;
@@ -390,7 +414,7 @@ static size_t lowest_with_base(fnzi_alias *const *links, size_t n) {
 /* Back up link by link; the new values of what lies between are kept. */
 static fnz_status reverse_links(fnz_world *world, fnzi_alias *const *links, size_t n,
                                 fnzi_held *value, fnzi_held **out) {
-  fnzi_emitted bases[LINK_STEPS] = {0}; /* bases[i]: old value of links[i]'s parent */
+  fnzi_emitted bases[FNZI_LINKS] = {0}; /* bases[i]: old value of links[i]'s parent */
   fnzi_held *above = links[n - 1]->parent->value;
   for (size_t i = n, lowest = lowest_with_base(links, n); i-- > lowest;) {
     FNZ_TRY(base_before(world, links[i]->parent, links[0], above, &above));
@@ -429,7 +453,7 @@ static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_hel
 
 /* The value of the root after `a`'s value is put into it. */
 static fnz_status reverse(fnz_world *world, fnzi_alias *a, fnzi_held *value, fnzi_held **out) {
-  fnzi_alias *root = a->storage->root, *links[LINK_STEPS];
+  fnzi_alias *root = a->storage->root, *links[FNZI_LINKS];
   fnzi_path path;
   bool found = false;
   size_t n = links_up(a, root, links);
@@ -475,20 +499,30 @@ static fnz_status make_way(fnz_world *world, fnzi_alias *target) {
   return FNZ_OK;
 }
 
+/* Writes through the same alias, or through windows of the same opening, are one entry. */
+static bool extends_newest(const fnzi_storage *s, const fnzi_alias *a) {
+  const fnzi_alias *who = s->log.count ? s->log.data[s->newest].who : NULL;
+  return who && (who == a || are_siblings(who, a));
+}
+
 static fnz_status log_write(fnzi_alias *a) {
   fnzi_storage *s = a->storage;
-  s->version++;
-  if (s->log.count < FNZI_LOG) {
-    /* Version v stands at v % FNZI_LOG, so the ring begins with a place for version 0. */
-    if (s->log.count == 0)
-      FNZI_PUSH(s->world->ctx, &s->log, fnzi_alias_retain(a));
-    if (s->version < FNZI_LOG)
-      FNZI_PUSH(s->world->ctx, &s->log, fnzi_alias_retain(a));
+  a->written = s->version + 1;
+  if (extends_newest(s, a)) {
+    s->log.data[s->newest].last = ++s->version;
     return FNZ_OK;
   }
-  fnzi_alias **place = &s->log.data[s->version % FNZI_LOG], *old = *place;
-  *place = fnzi_alias_retain(a);
-  fnzi_alias_release(old);
+  const fnzi_entry e = {a, s->version + 1, s->version + 1};
+  if (s->log.count < FNZI_LOG) {
+    FNZI_PUSH(s->world->ctx, &s->log, e);
+    s->newest = s->log.count - 1;
+  } else {
+    s->newest = (s->newest + 1) % FNZI_LOG;
+    fnzi_alias_release(s->log.data[s->newest].who);
+    s->log.data[s->newest] = e;
+  }
+  fnzi_alias_retain(a);
+  s->version++;
   return FNZ_OK;
 }
 

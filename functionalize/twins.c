@@ -75,6 +75,8 @@ static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *
   FNZI_NEW(&world->scratch, c->twin->nparams, &c->args);
   for (int j = 0; j < c->twin->nparams; j++) {
     int i = fnzi_op_param(r->op, c->twin->params[j].name);
+    if (i < 0 && j == 0)
+      i = 0; /* dropout_ calls `self` what dropout calls `input` */
     if (i >= 0)
       c->args[j] = r->args[i];
   }

@@ -44,15 +44,26 @@ typedef struct fnzi_alias {
   fnzi_opening *opening;    /* NULL for the root, and for windows of the flat memory */
   fnzi_held *value;         /* NULL: never derived */
   uint64_t version;         /* of the storage, when `value` was last known to be right */
+  uint64_t written;         /* the version that the last write through this alias made */
+  int64_t low, high;        /* bytes of the storage from the first element to the last */
   const char *source;       /* of the last write */
   fnz_geometry geometry;    /* eager; arrays in this block */
   size_t bytes;
   uint32_t index, refs;
+  uint8_t depth; /* links up to the root, or to an alias that hangs at the root by geometry */
   bool dirty;
 } fnzi_alias;
 
-/* The last writes: who, and which version they made. */
 enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
+/* Chains of views are followed for so many links; longer ones go by geometry. */
+enum { FNZI_LINKS = 8 };
+
+/* Who wrote versions [first, last]. More than one version: windows of `who`'s opening, each of which
+ * says itself when it was written. */
+typedef struct fnzi_entry {
+  fnzi_alias *who; /* holds a reference */
+  uint64_t first, last;
+} fnzi_entry;
 
 typedef struct fnzi_storage {
   struct fnz_world *world;
@@ -60,7 +71,8 @@ typedef struct fnzi_storage {
   uint64_t version; /* number of writes */
   uint32_t tensors; /* that see this storage; the storage's writes matter while there are some */
   struct { fnzi_alias **data; size_t count, capacity; } dirty; /* oldest first; each holds a ref */
-  struct { fnzi_alias **data; size_t count, capacity; } log;   /* ring: write v is at v % FNZI_LOG */
+  struct { fnzi_entry *data; size_t count, capacity; } log; /* a ring of at most FNZI_LOG entries */
+  size_t newest; /* place in the ring */
 } fnzi_storage;
 
 struct fnz_tensor {

@@ -139,45 +139,77 @@ static int64_t operand_stride(const fnz_geometry *target, const fnz_geometry *op
   return operand->strides[d - lead];
 }
 
-/* Goes through both in step; says whether a place is read that an earlier step has written. */
-static bool read_later(walk *to, walk *from, int64_t low, int64_t high, unsigned char *marks) {
-  for (; to->left > 0; step(to), step(from)) {
+/* Goes through both in step. `rows` has, per place, 1 + the row of the innermost loop that wrote
+ * it. */
+static fnzi_order follow(walk *to, walk *from, int64_t low, int64_t high, uint32_t *rows) {
+  fnzi_order order = FNZI_ORDER_FREE;
+  int64_t inner = to->g->rank == 0 ? 1 : to->g->sizes[to->g->rank - 1];
+  for (int64_t i = 0; to->left > 0; i++, step(to), step(from)) {
+    uint32_t row = (uint32_t)(i / inner) + 1;
     bool inside = from->place >= low && from->place < high;
-    int64_t at = from->place - low, own = to->place - low;
-    if (inside && (marks[at >> 3] & (1u << (at & 7))) != 0)
-      return true;
-    marks[own >> 3] = (unsigned char)(marks[own >> 3] | (1u << (own & 7)));
+    uint32_t written = inside ? rows[from->place - low] : 0;
+    if (written == row && inner > FNZI_SHORTEST_VECTOR)
+      return FNZI_ORDER_UNKNOWN;
+    if (written != 0)
+      order = FNZI_ORDER_LOOP;
+    rows[to->place - low] = row;
   }
-  return false;
+  return order;
 }
 
-fnz_status fnzi_cells_order_matters(fnz_context *ctx, const fnz_geometry *target,
-                                    const fnz_geometry *operand, bool *out) {
+/* The dimensions of both in the order of the loop. */
+typedef struct ordered {
+  fnz_geometry to, from;
   uint32_t order[FNZ_MAX_RANK];
-  int64_t numbers[3][FNZ_MAX_RANK], low, high;
-  fnz_geometry to = *target, from = *target;
-  *out = true;
-  if (operand->rank > target->rank || !fnzi_extent(target, &low, &high))
-    return FNZ_OK;
-  loop_order(target, order);
+  int64_t sizes[FNZ_MAX_RANK], to_strides[FNZ_MAX_RANK], from_strides[FNZ_MAX_RANK];
+} ordered;
+
+static void put_in_order(const fnz_geometry *target, const fnz_geometry *operand, ordered *o) {
+  loop_order(target, o->order);
   for (uint32_t d = 0; d < target->rank; d++) {
-    numbers[0][d] = target->sizes[order[d]];
-    numbers[1][d] = target->strides[order[d]];
-    numbers[2][d] = operand_stride(target, operand, order[d]);
+    o->sizes[d] = target->sizes[o->order[d]];
+    o->to_strides[d] = target->strides[o->order[d]];
+    o->from_strides[d] = operand_stride(target, operand, o->order[d]);
   }
-  to.sizes = from.sizes = numbers[0];
-  to.strides = numbers[1];
-  from.strides = numbers[2];
-  from.offset = operand->offset;
-  size_t bytes = (size_t)((high - low) / 8 + 1);
-  unsigned char *marks = fnzi_resize(ctx, NULL, 0, bytes);
-  if (marks == NULL)
+  o->to = o->from = *target;
+  o->to.sizes = o->from.sizes = o->sizes;
+  o->to.strides = o->to_strides;
+  o->from.strides = o->from_strides;
+  o->from.offset = operand->offset;
+}
+
+fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
+                            const fnz_geometry *operand, fnzi_order *out) {
+  int64_t low, high;
+  *out = FNZI_ORDER_UNKNOWN;
+  if (operand->rank > target->rank || !fnzi_extent(target, &low, &high) ||
+      fnz_geometry_numel(target) > FNZI_MOST_IN_LOOP || high - low > 64 * FNZI_MOST_IN_LOOP)
+    return FNZ_OK;
+  size_t bytes = (size_t)(high - low + 1) * sizeof(uint32_t);
+  uint32_t *rows = fnzi_resize(ctx, NULL, 0, bytes);
+  if (rows == NULL)
     return fnzi_no_memory(ctx);
-  memset(marks, 0, bytes);
+  memset(rows, 0, bytes);
+  ordered o;
   walk writer, reader;
-  start(&writer, &to);
-  start(&reader, &from);
-  *out = read_later(&writer, &reader, low, high, marks);
-  fnzi_free(ctx, marks, bytes);
+  put_in_order(target, operand, &o);
+  start(&writer, &o.to);
+  start(&reader, &o.from);
+  *out = follow(&writer, &reader, low, high, rows);
+  fnzi_free(ctx, rows, bytes);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cells_loop(const fnz_geometry *target,
+                           fnz_status (*visit)(void *user, const int64_t *index), void *user) {
+  ordered o;
+  walk w;
+  int64_t index[FNZ_MAX_RANK];
+  put_in_order(target, target, &o);
+  for (start(&w, &o.to); w.left > 0; step(&w)) {
+    for (uint32_t d = 0; d < target->rank; d++)
+      index[o.order[d]] = w.index[d];
+    FNZ_TRY(visit(user, index));
+  }
   return FNZ_OK;
 }

@@ -54,6 +54,7 @@ typedef struct fnzi_act {
   const fnz_arg *args; /* one per parameter: defaults filled in, symbols as numbers */
   fnzi_eager *self;    /* args[0] where a view rule is at work */
   fnzi_outcome outcome;
+  bool in_loop; /* an operand overlaps what is written: element after element, as eager goes */
   struct {
     fnzi_eager **data; /* NULL for an undefined one */
     size_t count, capacity;

@@ -55,25 +55,28 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
 }
 
 /* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
- * it lets through; that is fine as long as nothing is read that the same loop has written. */
-static fnz_status is_hazard(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
-                            bool elementwise, bool *out) {
-  *out = may_meet(a, b);
-  if (!*out || a->dtype != b->dtype)
+ * it lets through, and its loop then decides what is read. */
+static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
+                             bool elementwise, fnzi_order *out) {
+  bool meet = may_meet(a, b);
+  *out = FNZI_ORDER_UNKNOWN;
+  if (meet && a->dtype == b->dtype)
+    FNZ_TRY(fnzi_cells_meet(s->ctx, a, b, &meet));
+  if (!meet)
+    *out = FNZI_ORDER_FREE;
+  if (!meet || a->dtype != b->dtype || !elementwise || (fnzi_is_dense(a) && fnzi_is_dense(b)))
     return FNZ_OK;
-  FNZ_TRY(fnzi_cells_meet(s->ctx, a, b, out));
-  if (!*out || !elementwise || (fnzi_is_dense(a) && fnzi_is_dense(b)))
-    return FNZ_OK;
-  return fnzi_cells_order_matters(s->ctx, a, b, out);
+  return fnzi_cells_order(s->ctx, a, b, out);
 }
 
 static fnz_status check_operand(fnzi_act *s, const fnzi_eager *target, const fnzi_eager *operand,
                                 bool elementwise) {
-  bool hazard;
+  fnzi_order order;
   if (operand->memory != target->memory || is_same_window(target->g, operand->g))
     return FNZ_OK;
-  FNZ_TRY(is_hazard(s, target->g, operand->g, elementwise, &hazard));
-  if (!hazard)
+  FNZ_TRY(find_order(s, target->g, operand->g, elementwise, &order));
+  s->in_loop = s->in_loop || order == FNZI_ORDER_LOOP;
+  if (order != FNZI_ORDER_UNKNOWN)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
                    "an operand of %s shares some of its elements with the tensor that is written; "
@@ -253,6 +256,84 @@ fnz_status fnzi_act_write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *a
   return take_results(s, handles, expected, targets, count, nplain);
 }
 
+/* --- Element after element -----------------------------------------------------------------------
+ */
+
+typedef struct looping {
+  fnzi_act *s;
+  const fnz_op *twin;
+  const fnz_arg *args;
+  fnzi_eager *target;
+  const int64_t *index; /* of the element at work, in the target */
+  struct {
+    fnz_handle *data;
+    size_t count, capacity;
+  } inputs;
+} looping;
+
+/* The element at work of a tensor that is broadcast to the target: sizes of 1, as many as it has.
+ */
+static fnz_status element_of(looping *l, const fnzi_eager *t, fnzi_eager **out) {
+  fnzi_pane w;
+  fnzi_pane_of(t->g, &w);
+  for (uint32_t d = 0; d < w.rank; d++) {
+    int64_t at = l->index[l->target->g->rank - w.rank + d];
+    w.offset += w.sizes[d] == 1 ? 0 : at * w.strides[d];
+    w.sizes[d] = 1;
+  }
+  return fnzi_eager_create(l->s->in, t->memory, &w, out);
+}
+
+static fnz_status element_value(void *user, fnz_arg *arg) {
+  looping *l = user;
+  fnzi_eager *element;
+  FNZ_TRY(element_of(l, l->s->in->tensors[arg->u.value], &element));
+  FNZ_TRY(fnzi_eager_value(l->s->in, element, &arg->u.value));
+  element->memory->users--;
+  element->cached = 0;
+  FNZI_PUSH(l->s->ctx, &l->inputs, arg->u.value);
+  return FNZ_OK;
+}
+
+static fnz_status compute_element(looping *l, fnzi_eager *element, fnz_handle *out) {
+  fnzi_run *run = &l->s->in->run;
+  fnz_arg *args;
+  const fnz_geometry *expected[1] = {NULL};
+  FNZ_TRY(fnzi_lower_args(run, l->twin, l->args, l->twin->nparams, element_value, l, &args));
+  if (run->hashes)
+    FNZ_TRY(guess(l->s, l->twin, l->args, element, NULL, &expected[0]));
+  fnz_call call = {l->twin, args, l->twin->nparams, expected, ""};
+  return fnzi_run_apply(run, &call, out, 1);
+}
+
+static fnz_status write_element(void *user, const int64_t *index) {
+  looping *l = user;
+  fnzi_eager *element;
+  fnz_handle value;
+  l->index = index;
+  FNZ_TRY(element_of(l, l->target, &element));
+  fnz_status status = compute_element(l, element, &value);
+  for (size_t i = 0; i < l->inputs.count; i++)
+    backend_of(l->s)->release(backend_of(l->s)->self, l->inputs.data[i]);
+  l->inputs.count = 0;
+  FNZ_TRY(status);
+  element->memory->users--;
+  return store(l->s, element, value);
+}
+
+static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                                fnzi_eager **targets, size_t count) {
+  looping l = {.s = s, .twin = twin, .args = args, .target = targets[0]};
+  if (count != 1)
+    return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                     "%s writes several tensors and an operand overlaps one of them; clone it "
+                     "before",
+                     s->op->name);
+  fnz_status status = fnzi_cells_loop(targets[0]->g, write_element, &l);
+  FNZI_VEC_FREE(s->ctx, &l.inputs);
+  return status;
+}
+
 /* --- Operators by their schema -------------------------------------------------------------------
  */
 
@@ -343,7 +424,10 @@ fnz_status fnzi_act_write(fnzi_act *s) {
   FNZ_TRY(find_targets(s, &targets, &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(check_write(s, twin, args, twin->nparams, targets[i]));
-  FNZ_TRY(fnzi_act_write_twin(s, twin, args, targets, count, plain_returns(s->op)));
+  if (s->in_loop)
+    FNZ_TRY(write_in_loop(s, twin, args, targets, count));
+  else
+    FNZ_TRY(fnzi_act_write_twin(s, twin, args, targets, count, plain_returns(s->op)));
   for (size_t i = 0; i < s->op->nreturns; i++)
     if (s->op->returns[i].alias != 0)
       FNZ_TRY(push_aliased(s, s->op->returns[i].alias));

@@ -54,10 +54,23 @@ FNZ_MUST_CHECK fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometr
 FNZ_MUST_CHECK fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a,
                                           const fnz_geometry *b, bool *out);
 
-/* An element-wise loop over `target` reads some place of `operand`, broadcast to it, after it has
- * written that place: what it reads then is not what was there before. */
-FNZ_MUST_CHECK fnz_status fnzi_cells_order_matters(fnz_context *ctx, const fnz_geometry *target,
-                                                   const fnz_geometry *operand, bool *out);
+/* Does an elementwise loop over `target`, in the order of its memory as eager goes, read places of
+ * `operand` (broadcast to it) that it has written before? */
+typedef enum fnzi_order {
+  FNZI_ORDER_FREE,   /* no: reading everything first gives the same */
+  FNZI_ORDER_LOOP,   /* yes: element after element has to be done */
+  FNZI_ORDER_UNKNOWN /* yes, and within what eager does in vectors; or too large to find out */
+} fnzi_order;
+enum {
+  FNZI_SHORTEST_VECTOR = 8, /* eager does shorter inner loops element after element */
+  FNZI_MOST_IN_LOOP = 1 << 14
+};
+FNZ_MUST_CHECK fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
+                                           const fnz_geometry *operand, fnzi_order *out);
+/* Calls visit(user, index) for each element in that order. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_loop(const fnz_geometry *target,
+                                          fnz_status (*visit)(void *user, const int64_t *index),
+                                          void *user);
 
 /* --- A program bound to a backend (run/bind.c)
  * ---------------------------------------------------- */

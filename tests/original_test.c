@@ -94,6 +94,14 @@ START_TEST(writes_reach_the_base) {
        "add_.Tensor(%x, %l)\nreturn",
        "%l: f32[2,1] = slice_copy.Tensor(%x, 1, 2)\n%a: f32[2,3] = add.Tensor(%x, %l)\nreturn %a "
        "input_mutation \"x\""},
+      {"%x: f32[2,3]",
+       "%l: f32[2,1] stride(3,1) = slice.Tensor(%x, 1, 0, 1)\n%a: f32[2,3] = add_.Tensor(%x, "
+       "%l)\nreturn",
+       "%l: f32[2,1] = slice_copy.Tensor(%x, 1, 0, 1)\n%m: f32[2,1] = add.Tensor(%l, %l)\n"
+       "%r: f32[2,2] = slice_copy.Tensor(%x, 1, 1, 3)\n%s: f32[2,2] = add.Tensor(%r, %m)\n"
+       "%u: f32[2,3] = slice_scatter(%x, %m, 1, 0, 1)\n%y: f32[2,3] = slice_scatter(%u, %s, 1, 1, "
+       "3)\n"
+       "return %y input_mutation \"x\""},
       {"%x: f32[6]",
        "%t: f32[2,3] = view(%x, [2, 3])\n%u: f32[3,2] stride(1,3) = t_(%t)\n%a: f32[3,2] "
        "stride(1,3) = neg_(%t)\nreturn",
@@ -149,6 +157,9 @@ END_TEST
 /* Several writes at once, and writes that the schema does not show. */
 START_TEST(lists_and_statistics) {
   static const pair pairs[] = {
+      {"%x: f32[3], %y: f32[2]", "_foreach_add_.Scalar([%x, %y], 1)\nreturn",
+       "[%a: f32[3], %b: f32[2]] = _foreach_add.Scalar([%x, %y], 1)\nreturn %a input_mutation "
+       "\"x\", %b input_mutation \"y\""},
       {"%x: f32[2], %y: f32[3,1]",
        "[%a: f32[3,2] stride(0,1), %b: f32[3,2] stride(1,0)] = broadcast_tensors([%x, %y])\n%s: "
        "f32[2] = select.int(%a, 0, 2)\n%n: f32[2] = neg_(%s)\nreturn %b",
@@ -211,8 +222,8 @@ START_TEST(refusals) {
       {"OVERLAP", "%x: f32[5]",
        "%u: f32[4,2] stride(1,1) = unfold(%x, 0, 2, 1)\n%n: f32[4,2] stride(1,1) = "
        "neg_(%u)\nreturn"},
-      {"OVERLAP", "%x: f32[2,3]",
-       "%l: f32[2,1] stride(3,1) = slice.Tensor(%x, 1, 0, 1)\n%a: f32[2,3] = add_.Tensor(%x, "
+      {"OVERLAP", "%x: f32[2,9]",
+       "%l: f32[2,1] stride(9,1) = slice.Tensor(%x, 1, 0, 1)\n%a: f32[2,9] = add_.Tensor(%x, "
        "%l)\nreturn"},
       {"TYPE", "%x: i64[3]", "%a: i64[3] = add_.Tensor(%x, 1.5)\nreturn"},
       {"BOUNDS", "%x: f32[3], %y: f32[2,3]", "%a: f32[3] = add_.Tensor(%x, %y)\nreturn"},

@@ -232,32 +232,3 @@ fnz_status fnzi_kernel_scan(fnzi_call *call) {
   fnzi_window_dense(&from, dtype, to.rank, to.sizes, r.data);
   return fnzi_window_assign(call, &to, &from, false);
 }
-
-/* --- Differences
- * ---------------------------------------------------------------------------------- */
-/* Neighbours along the dimension are taken from each other; of bools, whether they differ. */
-static fnz_status diff_once(fnzi_call *call, uint32_t along, fnzi_window *w) {
-  fnzi_window left = *w, right = *w;
-  int64_t size = w->sizes[along] - 1, count = 1;
-  void *data;
-  fnzi_window_narrow(&left, along, 0, size);
-  fnzi_window_narrow(&right, along, 1, size);
-  for (uint32_t i = 0; i < left.rank; i++)
-    count *= left.sizes[i];
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)count, w->cell, &data));
-  fnzi_window_dense(w, left.dtype, left.rank, left.sizes, data);
-  FNZ_TRY(fnzi_window_assign(call, w, &right, false));
-  return fnzi_window_combine(call, w->dtype == FNZ_BOOL ? "ne" : "sub", w, &left, NULL);
-}
-
-fnz_status fnzi_kernel_diff(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
-  int64_t n = fnzi_named_int(call, "n", 1), dim = fnzi_named_int(call, "dim", -1);
-  uint32_t along = (uint32_t)(dim < 0 ? dim + self->place.rank : dim);
-  fnzi_window to, from;
-  fnzi_window_of(self, &from);
-  for (int64_t k = 0; k < n && from.sizes[along] > 0; k++)
-    FNZ_TRY(diff_once(call, along, &from));
-  fnzi_window_of(call->outputs[0], &to);
-  return fnzi_window_assign(call, &to, &from, false);
-}

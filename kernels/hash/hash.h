@@ -79,6 +79,19 @@ void fnzi_hash_cast(const fnzi_hasher *hasher, fnz_dtype from, const uint64_t *i
 void fnzi_hash_number(const fnzi_hasher *hasher, const fnz_arg *number, fnz_dtype dtype,
                       uint64_t *out);
 
+/* Over the places of a geometry, in row-major order. */
+typedef struct fnzi_hash_walk {
+  const fnz_geometry *g;
+  int64_t index[FNZ_MAX_RANK];
+  int64_t place, left;
+} fnzi_hash_walk;
+void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g);
+void fnzi_hash_walk_next(fnzi_hash_walk *w);
+/* A dense value seen with the sizes of `to`; *fits is false when it does not broadcast. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_broadcast(fnzi_hashing *h, const fnzi_hashed *from,
+                                              const fnz_geometry *to, fnz_geometry *out,
+                                              bool *fits);
+
 /* Operators that move elements (move.c) or fill in constants (constants.c); false when the operator
  * is none of these. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done);

@@ -5,20 +5,14 @@
 /* --- Windows into dense values -------------------------------------------------------------------
  */
 
-typedef struct walk {
-  const fnz_geometry *g;
-  int64_t index[FNZ_MAX_RANK];
-  int64_t place, left;
-} walk;
-
-static void start(walk *w, const fnz_geometry *g) {
+void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g) {
   memset(w->index, 0, sizeof w->index);
   w->g = g;
   w->place = g->offset;
   w->left = fnz_geometry_numel(g);
 }
 
-static void advance(walk *w) {
+void fnzi_hash_walk_next(fnzi_hash_walk *w) {
   uint32_t d = w->g->rank;
   for (w->left--; d-- > 0;) {
     w->place += w->g->strides[d];
@@ -77,11 +71,11 @@ static void flip(const fnzi_hasher *hasher, const fnz_geometry *g, bool conj, bo
 
 static fnz_status pull(fnzi_hashing *h, const fnzi_hashed *base, const fnz_geometry *window) {
   fnzi_hashed *out;
-  walk w;
+  fnzi_hash_walk w;
   FNZ_TRY(check(h, window, base));
   FNZ_TRY(fnzi_hash_result_like(h, window, &out));
   uint64_t *to = out->cells;
-  for (start(&w, window); w.left > 0; advance(&w), to += out->unit) {
+  for (fnzi_hash_walk_start(&w, window); w.left > 0; fnzi_hash_walk_next(&w), to += out->unit) {
     memcpy(to, base->cells + (size_t)w.place * out->unit, out->unit * sizeof *to);
     if (window->is_conj || window->is_neg)
       flip(h->hasher, window, window->is_conj, window->is_neg, to);
@@ -133,7 +127,7 @@ static fnz_status scatter_window(fnzi_hashing *h, const char *name, const fnz_ge
 static fnz_status scatter(fnzi_hashing *h, const char *name) {
   fnzi_hashed *base, *source, *out;
   fnz_geometry g, *window;
-  walk w;
+  fnzi_hash_walk w;
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
   FNZ_TRY(fnzi_hash_input(h, 1, &source));
   FNZ_TRY(dense_base(h, base, &g));
@@ -145,7 +139,7 @@ static fnz_status scatter(fnzi_hashing *h, const char *name) {
   FNZ_TRY(fnzi_hash_result_like(h, &base->g, &out));
   memcpy(out->cells, base->cells, base->ncells * sizeof *base->cells);
   const uint64_t *from = source->cells;
-  for (start(&w, window); w.left > 0; advance(&w), from += source->unit)
+  for (fnzi_hash_walk_start(&w, window); w.left > 0; fnzi_hash_walk_next(&w), from += source->unit)
     fnzi_hash_cast(h->hasher, source->g.dtype, from, g.dtype,
                    out->cells + (size_t)w.place * out->unit);
   return FNZ_OK;
@@ -168,25 +162,35 @@ void fnzi_hash_cast(const fnzi_hasher *hasher, fnz_dtype from, const uint64_t *i
     out[j] = fnzi_combine(h, j);
 }
 
+fnz_status fnzi_hash_broadcast(fnzi_hashing *h, const fnzi_hashed *from, const fnz_geometry *to,
+                               fnz_geometry *out, bool *fits) {
+  int64_t *strides;
+  fnz_geometry dense;
+  *fits = from->g.rank <= to->rank;
+  FNZI_NEW(&h->arena, to->rank, &strides);
+  FNZ_TRY(dense_base(h, from, &dense));
+  for (uint32_t d = 0; *fits && d < dense.rank; d++) {
+    uint32_t at = to->rank - dense.rank + d;
+    *fits = dense.sizes[d] == 1 || dense.sizes[d] == to->sizes[at];
+    strides[at] = dense.sizes[d] == 1 ? 0 : dense.strides[d];
+  }
+  *out = *to;
+  out->offset = 0;
+  out->strides = strides;
+  return FNZ_OK;
+}
+
 /* Sizes of `to`, elements of `from`, broadcast and cast. */
 static fnz_status spread(fnzi_hashing *h, const fnzi_hashed *from, fnzi_hashed *to) {
-  int64_t *strides;
-  uint32_t more = to->g.rank - from->g.rank;
-  FNZI_NEW(&h->arena, to->g.rank, &strides);
-  fnz_geometry source, window = to->g;
-  FNZ_TRY(dense_base(h, from, &source));
-  bool fits = from->g.rank <= to->g.rank;
-  for (uint32_t d = 0; fits && d < from->g.rank; d++) {
-    fits = source.sizes[d] == 1 || source.sizes[d] == to->g.sizes[d + more];
-    strides[d + more] = source.sizes[d] == 1 ? 0 : source.strides[d];
-  }
+  fnz_geometry window;
+  bool fits;
+  FNZ_TRY(fnzi_hash_broadcast(h, from, &to->g, &window, &fits));
   if (!fits)
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the source does not broadcast",
                      h->op->name);
-  walk w;
-  window.strides = strides;
+  fnzi_hash_walk w;
   uint64_t *cells = to->cells;
-  for (start(&w, &window); w.left > 0; advance(&w), cells += to->unit)
+  for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), cells += to->unit)
     fnzi_hash_cast(h->hasher, from->g.dtype, from->cells + (size_t)w.place * from->unit,
                    to->g.dtype, cells);
   return FNZ_OK;
@@ -271,8 +275,20 @@ static const struct {
     {"resize", resize},
 };
 
+/* dropout(input, p, train) that is off. */
+static bool is_idle_dropout(const fnzi_hashing *h) {
+  static const char *const names[] = {"dropout", "feature_dropout", "alpha_dropout",
+                                      "feature_alpha_dropout"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], h->op->name) == 0)
+      return h->args[2].u.i == 0 || (h->args[1].tag == FNZ_ARG_FLOAT && h->args[1].u.f == 0);
+  return false;
+}
+
 fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done) {
   *done = true;
+  if (is_idle_dropout(h))
+    return clone(h);
   for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
     if (strcmp(movers[i].name, h->op->name) == 0)
       return movers[i].move(h);

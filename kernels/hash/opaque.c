@@ -1,6 +1,7 @@
 /* opaque.c - any operator as an unknown function: element i of result k is a hash of the operator's
- * name, its attributes, the fingerprints of its tensors, k and i. List operators are the element's
- * operator on each item, so that writing a list at once or item after item is the same. */
+ * name, its attributes, the fingerprints of its tensors, k and i. Of a pointwise operator, it
+ * depends on the elements at its own place alone. List operators are the element's operator on each
+ * item, so that writing a list at once or item after item is the same. */
 #include "kernels/hash/hash.h"
 
 static uint64_t attribute(uint64_t h, const fnz_arg *arg) {
@@ -68,18 +69,108 @@ static fnz_status fill(fnzi_hashing *h, uint64_t print, uint64_t number) {
   return FNZ_OK;
 }
 
-static fnz_status element(fnzi_hashing *h, const fnz_op *op, uint32_t k) {
+/* --- Pointwise operators -------------------------------------------------------------------------
+ */
+
+/* Each element depends on the elements at its place alone, so that a part can be computed alone. */
+static bool is_pointwise(const fnzi_hashing *h) {
+  bool plain = (h->op->tags & FNZI_TAG_POINTWISE) != 0 && (h->op->tags & FNZI_TAG_RANDOM) == 0 &&
+               h->op->nreturns == 1 && !h->op->returns[0].is_list;
+  size_t tensors = 0;
+  for (size_t i = 0; plain && i < h->op->nparams; i++) {
+    tensors += h->args[i].tag == FNZ_ARG_VALUE;
+    plain = !(h->op->params[i].type == FNZI_TYPE_TENSOR && h->op->params[i].is_list);
+  }
+  return plain && tensors > 0;
+}
+
+/* What all elements have in common: the operator, dtypes and attributes. */
+static fnz_status common_print(fnzi_hashing *h, fnz_dtype dtype, uint64_t *out) {
   fnz_arg *args;
+  FNZI_NEW(&h->arena, h->op->nparams, &args);
+  for (size_t i = 0; i < h->op->nparams; i++) {
+    args[i] = h->args[i];
+    if (args[i].tag == FNZ_ARG_VALUE)
+      args[i] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = fnzi_hashed_of(args[i].u.value)->g.dtype};
+  }
+  FNZ_TRY(call_print(h, h->op, args, out));
+  *out = fnzi_combine(*out, dtype);
+  return FNZ_OK;
+}
+
+/* Mixes the cells of one operand, broadcast, into the hashes of the elements. */
+static fnz_status mix_in(fnzi_hashing *h, const fnzi_hashed *operand, const fnz_geometry *to,
+                         uint64_t *hashes, bool *fits) {
+  fnz_geometry window;
+  fnzi_hash_walk w;
+  FNZ_TRY(fnzi_hash_broadcast(h, operand, to, &window, fits));
+  if (!*fits)
+    return FNZ_OK;
+  for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), hashes++)
+    for (size_t j = 0; j < operand->unit; j++)
+      *hashes = fnzi_combine(*hashes, operand->cells[(size_t)w.place * operand->unit + j]);
+  return FNZ_OK;
+}
+
+/* The hashes of all elements; *done is false when some operand does not broadcast after all. */
+static fnz_status element_hashes(fnzi_hashing *h, const fnz_geometry *to, uint64_t **out,
+                                 bool *done) {
+  size_t numel = (size_t)fnz_geometry_numel(to);
   uint64_t print;
+  FNZ_TRY(common_print(h, to->dtype, &print));
+  FNZI_NEW(&h->arena, numel, out);
+  for (size_t i = 0; i < numel; i++)
+    (*out)[i] = print;
+  *done = true;
+  for (size_t i = 0; *done && i < h->op->nparams; i++)
+    if (h->args[i].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(mix_in(h, fnzi_hashed_of(h->args[i].u.value), to, *out, done));
+  return FNZ_OK;
+}
+
+static fnz_status pointwise(fnzi_hashing *h, bool *done) {
+  fnzi_hashed *out;
+  uint64_t *hashes;
+  const fnz_geometry *to = h->call->expected == NULL ? NULL : h->call->expected[h->count];
+  *done = false;
+  if (to == NULL || !is_pointwise(h))
+    return FNZ_OK;
+  FNZ_TRY(element_hashes(h, to, &hashes, done));
+  if (!*done)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hash_result(h, NULL, &out));
+  for (size_t i = 0; i < out->ncells; i++)
+    out->cells[i] = fnzi_combine(hashes[i / out->unit], i % out->unit);
+  return FNZ_OK;
+}
+
+/* --- Any operator --------------------------------------------------------------------------------
+ */
+
+/* The k-th item of a list operator: the element's operator on the k-th item of each list. */
+static fnz_status element(fnzi_hashing *h, const fnz_op *op, uint32_t k) {
+  const fnz_op *list_op = h->op;
+  const fnz_arg *list_args = h->args;
+  fnz_arg *args;
+  bool done;
   FNZI_NEW(&h->arena, op->nparams, &args);
   for (size_t i = 0; i < op->nparams; i++) {
-    args[i] = i < h->op->nparams ? h->args[i] : fnzi_arg_get(op, NULL, 0, i);
-    bool listed = i < h->op->nparams && h->op->params[i].is_list && args[i].tag == FNZ_ARG_LIST;
+    args[i] = i < list_op->nparams ? list_args[i] : fnzi_arg_get(op, NULL, 0, i);
+    bool listed = i < list_op->nparams && list_op->params[i].is_list && args[i].tag == FNZ_ARG_LIST;
     if (listed && k < args[i].count)
       args[i] = args[i].u.list[k];
   }
-  FNZ_TRY(call_print(h, op, args, &print));
-  return fill(h, print, 0);
+  h->op = op;
+  h->args = args;
+  uint64_t print;
+  fnz_status status = pointwise(h, &done);
+  if (status == FNZ_OK && !done)
+    status = call_print(h, op, args, &print);
+  if (status == FNZ_OK && !done)
+    status = fill(h, print, 0);
+  h->op = list_op;
+  h->args = list_args;
+  return status;
 }
 
 /* An undefined result has no expected geometry. */
@@ -90,8 +181,13 @@ static bool is_undefined(const fnzi_hashing *h) {
 fnz_status fnzi_hash_opaque(fnzi_hashing *h) {
   const fnz_op *each = fnzi_foreach_element(h->op);
   uint64_t print;
+  bool done = false;
   if (fnz_op_is_mutating(h->op))
     return fnzi_fail(h->ctx, FNZ_CLASS_UNSUPPORTED, "", "%s is not functional", h->op->name);
+  if (h->capacity == 1)
+    FNZ_TRY(pointwise(h, &done));
+  if (done)
+    return FNZ_OK;
   FNZ_TRY(call_print(h, h->op, h->args, &print));
   while (h->count < h->capacity) {
     if (is_undefined(h))

@@ -157,17 +157,32 @@ fnz_status fnzi_shape_pad(fnzi_call *call) {
   return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
 }
 
+/* Elements that prepend or append adds along the dimension; its dtype must be self's. */
+static fnz_status add_ends(const fnzi_call *call, const char *name, uint32_t dim, int64_t *size) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  const fnzi_array *more = fnzi_named_array(call, name);
+  if (!more)
+    return FNZ_OK;
+  FNZ_TRY(check_others(call, self, &more->geometry, 1, dim));
+  if (more->geometry.dtype != self->dtype)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s is %s, self is %s; cast one of them", name,
+                       fnzi_dtype(more->geometry.dtype)->name, fnzi_dtype(self->dtype)->name);
+  if (!fnzi_add_i64(*size, more->geometry.sizes[dim], size))
+    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the joined size leaves 64 bits");
+  return FNZ_OK;
+}
+
 fnz_status fnzi_shape_diff(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK], n = fnzi_named_int(call, "n", 1);
   uint32_t dim;
-  if (self->rank == 0 || n < 0 || fnzi_named_array(call, "prepend") ||
-      fnzi_named_array(call, "append"))
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                       "rank 0, negative n, prepend and append are not supported");
+  if (self->rank == 0 || n < 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self needs a dimension and n must not be negative");
   FNZ_TRY(
       fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", -1), self->rank, &dim));
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
+  FNZ_TRY(add_ends(call, "prepend", dim, &sizes[dim]));
+  FNZ_TRY(add_ends(call, "append", dim, &sizes[dim]));
   sizes[dim] = sizes[dim] > n ? sizes[dim] - n : 0;
   return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
 }

@@ -98,7 +98,7 @@ static fnz_status read_hex(fnzi_lexer *x, char *out) {
 }
 
 static fnz_status read_escape(fnzi_lexer *x) {
-  static const char letters[] = "\"\\ntr", bytes[] = "\"\\\n\t\r";
+  static const char letters[] = "\"'\\ntr", bytes[] = "\"'\\\n\t\r";
   char c = byte_at(x, 0), byte;
   const char *found = c ? strchr(letters, c) : NULL;
   x->at++;
@@ -108,14 +108,14 @@ static fnz_status read_escape(fnzi_lexer *x) {
     FNZ_TRY(read_hex(x, &byte));
   else
     return fnzi_lexer_fail(x, FNZ_CLASS_SYNTAX,
-                           "unknown escape; there are \\\" \\\\ \\n \\t \\r \\xNN");
+                           "unknown escape; there are \\\" \\' \\\\ \\n \\t \\r \\xNN");
   return fnzi_put(x->ctx, &x->scratch, &byte, 1);
 }
 
 /* A run of bytes up to a quote, a backslash or the end of the line. */
-static fnz_status read_run(fnzi_lexer *x) {
+static fnz_status read_run(fnzi_lexer *x, char quote) {
   const char *from = x->at;
-  while (x->at < x->end && *x->at != '"' && *x->at != '\\' && *x->at != '\n')
+  while (x->at < x->end && *x->at != quote && *x->at != '\\' && *x->at != '\n')
     x->at++;
   if (x->at == x->end)
     return fnzi_lexer_fail(x, FNZ_CLASS_TRUNCATED, "the text ends inside a string");
@@ -125,13 +125,13 @@ static fnz_status read_run(fnzi_lexer *x) {
 }
 
 static fnz_status read_string(fnzi_lexer *x, fnzi_token kind) {
+  char quote = *x->at++;
   x->scratch.size = 0;
-  x->at++;
-  FNZ_TRY(read_run(x));
+  FNZ_TRY(read_run(x, quote));
   while (*x->at == '\\') {
     x->at++;
     FNZ_TRY(read_escape(x));
-    FNZ_TRY(read_run(x));
+    FNZ_TRY(read_run(x, quote));
   }
   x->at++;
   x->kind = kind;
@@ -219,7 +219,7 @@ static fnz_status read_word(fnzi_lexer *x) {
 /* What follows % or @. */
 static fnz_status read_name(fnzi_lexer *x, fnzi_token kind) {
   const char *from = ++x->at;
-  if (byte_at(x, 0) == '"')
+  if (byte_at(x, 0) == '"' || byte_at(x, 0) == '\'')
     return read_string(x, kind);
   while (is_letter(byte_at(x, 0)) || byte_at(x, 0) == '.')
     x->at++;
@@ -245,7 +245,7 @@ fnz_status fnzi_lexer_next(fnzi_lexer *x) {
   if (x->at == x->end)
     return take(x, FNZI_TOKEN_END, x->at);
   char c = *x->at;
-  if (c == '"')
+  if (c == '"' || c == '\'')
     return read_string(x, FNZI_TOKEN_STRING);
   if (c == '%')
     return read_name(x, FNZI_TOKEN_VALUE);

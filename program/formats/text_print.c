@@ -16,19 +16,21 @@ static fnz_status put_escape(fnzi_printer *w, unsigned char c) {
   return fnzi_printf(w->ctx, w->out, "\\x%02x", c);
 }
 
+/* Single quotes where they save escapes, as in JSON text. */
 static fnz_status put_string(fnzi_printer *w, const char *s, size_t size) {
   size_t from = 0;
-  FNZ_TRY(fnzi_print(w, "\""));
+  char quote = size && memchr(s, '"', size) && !memchr(s, '\'', size) ? '\'' : '"';
+  FNZ_TRY(fnzi_put(w->ctx, w->out, &quote, 1));
   for (size_t i = 0; i < size; i++) {
     unsigned char c = (unsigned char)s[i];
-    if (c >= 0x20 && c != 0x7f && c != '"' && c != '\\')
+    if (c >= 0x20 && c != 0x7f && c != '\\' && (c != '"' || quote != '"'))
       continue;
     FNZ_TRY(fnzi_put(w->ctx, w->out, s + from, i - from));
     FNZ_TRY(put_escape(w, c));
     from = i + 1;
   }
   FNZ_TRY(fnzi_put(w->ctx, w->out, s + from, size - from));
-  return fnzi_print(w, "\"");
+  return fnzi_put(w->ctx, w->out, &quote, 1);
 }
 
 fnz_status fnzi_print_quoted(fnzi_printer *w, const char *s) {
