@@ -5,6 +5,7 @@
 #include "base/base.h"
 
 #define HASH_NONFATAL_OOM 1
+#define HASH_FUNCTION HASH_FNV /* the default one falls through cases, which clang warns of */
 #define uthash_malloc(bytes) fnzi_resize(map->ctx, NULL, 0, bytes)
 #define uthash_free(p, bytes) fnzi_free(map->ctx, p, bytes)
 #define uthash_nonfatal_oom(entry) (failed = true)
@@ -28,21 +29,29 @@ void fnzi_map_free(fnzi_map *map) {
   }
 }
 
-static struct fnzi_map_entry *find(const fnzi_map *map, const void *key, size_t size) {
+static struct fnzi_map_entry *find(const fnzi_map *map, const void *key, size_t size,
+                                   unsigned hash) {
   struct fnzi_map_entry *e;
-  HASH_FIND(hh, map->head, key, size, e);
+  HASH_FIND_BYHASHVALUE(hh, map->head, key, size, hash, e);
   return e;
 }
 
+static unsigned hash_of(const void *key, size_t size) {
+  unsigned hash;
+  HASH_VALUE(key, size, hash);
+  return hash;
+}
+
 bool fnzi_map_get(const fnzi_map *map, const void *key, size_t size, uint64_t *out) {
-  const struct fnzi_map_entry *e = find(map, key, size);
+  const struct fnzi_map_entry *e = find(map, key, size, hash_of(key, size));
   if (e)
     *out = e->value;
   return e != NULL;
 }
 
 fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t value) {
-  struct fnzi_map_entry *e = find(map, key, size);
+  unsigned hash = hash_of(key, size);
+  struct fnzi_map_entry *e = find(map, key, size, hash);
   if (e) {
     e->value = value;
     return FNZ_OK;
@@ -52,7 +61,7 @@ fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t va
     return fnzi_no_memory(map->ctx);
   *e = (struct fnzi_map_entry){.key = key, .value = value};
   bool failed = false;
-  HASH_ADD_KEYPTR(hh, map->head, key, size, e);
+  HASH_ADD_KEYPTR_BYHASHVALUE(hh, map->head, key, size, hash, e);
   if (!failed)
     return FNZ_OK;
   fnzi_free(map->ctx, e, sizeof *e);

@@ -48,13 +48,19 @@ static bool is_number(const fnz_arg *arg) {
          arg->tag == FNZ_ARG_COMPLEX;
 }
 
+/* Pointwise operators take a number for a tensor, as exported programs give it. */
+static bool takes_number(const fnzi_kernel *row, const fnzi_param *param) {
+  return row->shape == fnzi_shape_point ||
+         (row->memory == FNZI_MEMORY_POINT && strcmp(param->name, "value") == 0);
+}
+
 static fnz_status check_tensor(const fnzi_call *call, const fnzi_kernel *row,
                                const fnzi_param *param, const fnz_arg *arg, bool optional) {
   if (arg->tag == FNZ_ARG_VALUE && arg->u.value)
     return FNZ_OK;
   if (arg->tag == FNZ_ARG_NONE && optional)
     return FNZ_OK;
-  if (is_number(arg) && row->memory == FNZI_MEMORY_POINT)
+  if (is_number(arg) && takes_number(row, param))
     return FNZ_OK;
   return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a tensor", param->name);
 }

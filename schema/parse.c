@@ -204,7 +204,7 @@ static fnz_status room(fnzi_scan *s, fnzi_param **out) {
 }
 
 static fnz_status params(fnzi_scan *s, fnz_op *op) {
-  fnzi_param *list;
+  fnzi_param *list = NULL;
   bool keyword_only = false;
   FNZ_TRY(room(s, &list));
   op->params = list;
@@ -226,7 +226,7 @@ static fnz_status params(fnzi_scan *s, fnz_op *op) {
 }
 
 static fnz_status returns(fnzi_scan *s, fnz_op *op) {
-  fnzi_param *list;
+  fnzi_param *list = NULL;
   FNZ_TRY(room(s, &list));
   op->returns = list;
   FNZ_TRY(fnzi_scan_expect(s, "->"));

@@ -1,4 +1,4 @@
-/* checks: 34
+/* checks: 35
  * kernels_test.c - the CPU backend's kernels against values that can be stated. */
 #include "tests/test.h"
 
@@ -478,6 +478,16 @@ START_TEST(dying_operands_are_reused) {
 }
 END_TEST
 
+/* A base that is also what is written must not be written in place. */
+START_TEST(a_source_is_no_dying_base) {
+  desk d = open_desk();
+  fnz_handle x = MAKE(F32, SIZES(3), NUMBERS(1, 2, 3)), k = MAKE(I64, SIZES(3), NUMBERS(2, 1, 0));
+  IS("index_copy", ARGS(LAST(x), I(0), T(k), T(x)), F32, SIZES(3), NUMBERS(3, 2, 1));
+  expect(&d, x, FNZ_F32, SIZES(3), NUMBERS(1, 2, 3));
+  close_desk(&d);
+}
+END_TEST
+
 START_TEST(copies) {
   desk d = open_desk();
   fnz_handle x = MAKE(F32, SIZES(2, 2), NUMBERS(1.5, 2.5, 3.5, 4.5)),
@@ -735,6 +745,8 @@ START_TEST(wrong_calls_are_refused) {
   REFUSED(&d, "BOUNDS", "add.Tensor", ARGS(T(x), T(y)));
   REFUSED(&d, "TYPE", "add.Tensor", ARGS(T(x), NONE));
   REFUSED(&d, "TYPE", "neg", ARGS(DEFAULT));
+  REFUSED(&d, "TYPE", "zero", ARGS(I(1)));
+  REFUSED(&d, "TYPE", "masked_fill.Scalar", ARGS(I(1), T(x), I(1)));
   REFUSED(&d, "TYPE", "neg", ARGS(T(x), T(x)));
   REFUSED(&d, "TYPE", "slice_scatter", ARGS(T(x), I(1)));
   REFUSED(&d, "UNSUPPORTED", "fft_fft", ARGS(T(x)));
@@ -859,7 +871,8 @@ RUN_SUITE("kernels", functions_are_close, arithmetic, alpha_is_fused, types_prom
           integers_wrap_and_divide, nan_and_signed_zero, rounding_and_casts, halves_round_trip,
           functions, many_elements, complex_numbers, choices, views_share_but_never_change,
           view_copies, splits_give_several, scatter_reuses_a_dying_base, scatters_through_views,
-          dying_operands_are_reused, copies, joining, rearranging, making, indexing,
-          writing_at_indices, scattering, reducing, extremes_say_where, sums_cascade,
-          lists_go_element_by_element, what_is_recorded_must_hold, wrong_calls_are_refused,
-          threads_do_not_matter, meta_knows_shapes, out_of_memory_leaks_nothing)
+          a_source_is_no_dying_base, dying_operands_are_reused, copies, joining, rearranging,
+          making, indexing, writing_at_indices, scattering, reducing, extremes_say_where,
+          sums_cascade, lists_go_element_by_element, what_is_recorded_must_hold,
+          wrong_calls_are_refused, threads_do_not_matter, meta_knows_shapes,
+          out_of_memory_leaks_nothing)

@@ -10,13 +10,14 @@
 
 /* The rest of a chunk that does not fill a vector is computed in a padded one. */
 #define MAP(function, accuracy, data, count)                                                       \
-  for (int64_t at = 0; at < count; at += LANES) {                                                  \
-    T lane[LANES] = {0};                                                                           \
-    size_t bytes = (count - at < LANES ? (size_t)(count - at) : LANES) * sizeof(T);                \
-    memcpy(lane, data + at, bytes);                                                                \
-    STORE(lane, SLEEF(function, accuracy)(LOAD(lane)));                                            \
-    memcpy(data + at, lane, bytes);                                                                \
-  }
+  int64_t full = count - count % LANES;                                                            \
+  size_t rest_bytes = (size_t)(count - full) * sizeof(T);                                          \
+  T rest[LANES] = {0};                                                                             \
+  for (int64_t at = 0; at < full; at += LANES)                                                     \
+    STORE(data + at, SLEEF(function, accuracy)(LOAD(data + at)));                                  \
+  memcpy(rest, data + full, rest_bytes);                                                           \
+  STORE(rest, SLEEF(function, accuracy)(LOAD(rest)));                                              \
+  memcpy(data + full, rest, rest_bytes);
 
 /* One value through a vector function of one or two arguments. */
 #define SINGLE(function, accuracy)                                                                 \

@@ -144,7 +144,7 @@ static const fnz_geometry *geometry(void *self, fnz_handle value) {
 
 static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, const void *cells,
                          fnz_handle *out) {
-  fnzi_hashed *v;
+  fnzi_hashed *v = NULL;
   FNZ_TRY(fnzi_hashed_create(self, ctx, g, &v));
   if (v->ncells > 0)
     memcpy(v->cells, cells, v->ncells * sizeof *v->cells);
