@@ -90,8 +90,8 @@ FNZ_MUST_CHECK fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count, size
 /* A copy of `size` bytes with a zero byte behind. */
 FNZ_MUST_CHECK fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size,
                                             const char **out);
-FNZ_MUST_CHECK fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out,
-                                            const char *format, ...) FNZ_PRINTF(3, 4);
+FNZ_MUST_CHECK fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *format,
+                                            ...) FNZ_PRINTF(3, 4);
 
 /* --- Map from a byte string to a number (uthash inside) ------------------------------------------
  * Keys are borrowed and must outlive the map: keep them in an arena. */
@@ -104,16 +104,15 @@ void fnzi_map_init(fnzi_map *map, fnz_context *ctx);
 void fnzi_map_free(fnzi_map *map);
 bool fnzi_map_get(const fnzi_map *map, const void *key, size_t size, uint64_t *out);
 /* Sets or replaces. */
-FNZ_MUST_CHECK fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size,
-                                       uint64_t value);
+FNZ_MUST_CHECK fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t value);
 
-/* --- Output buffer -------------------------------------------------------------------------------- */
+/* --- Output buffer ---------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *data, size_t size);
 FNZ_MUST_CHECK fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b, const char *text);
 FNZ_MUST_CHECK fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...)
     FNZ_PRINTF(3, 4);
 
-/* --- Sizes: false when the result leaves the type ---------------------------------------------- */
+/* --- Sizes: false when the result leaves the type --------------------------------------------- */
 static inline bool fnzi_mul_size(size_t a, size_t b, size_t *out) {
   return !__builtin_mul_overflow(a, b, out);
 }

@@ -4,10 +4,10 @@
  * in. HASH_NONFATAL_OOM turns a failed allocation into an error instead of an exit. */
 #include "base/base.h"
 
-#define HASH_NONFATAL_OOM 1
-#define HASH_FUNCTION HASH_FNV /* the default one falls through cases, which clang warns of */
-#define uthash_malloc(bytes) fnzi_resize(map->ctx, NULL, 0, bytes)
-#define uthash_free(p, bytes) fnzi_free(map->ctx, p, bytes)
+#define HASH_NONFATAL_OOM          1
+#define HASH_FUNCTION              HASH_FNV /* the default one falls through cases, which clang warns of */
+#define uthash_malloc(bytes)       fnzi_resize(map->ctx, NULL, 0, bytes)
+#define uthash_free(p, bytes)      fnzi_free(map->ctx, p, bytes)
 #define uthash_nonfatal_oom(entry) (failed = true)
 #include <uthash.h>
 

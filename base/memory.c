@@ -18,8 +18,7 @@ void fnzi_free(fnz_context *ctx, void *p, size_t bytes) {
     fnzi_resize(ctx, p, bytes, 0);
 }
 
-fnz_status fnzi_reserve(fnz_context *ctx, void **data, size_t *capacity, size_t want,
-                        size_t size) {
+fnz_status fnzi_reserve(fnz_context *ctx, void **data, size_t *capacity, size_t want, size_t size) {
   size_t bytes;
   if (want <= *capacity)
     return FNZ_OK;
@@ -42,7 +41,7 @@ fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t wan
   return fnzi_reserve(ctx, data, capacity, wider > want ? wider : want, size);
 }
 
-/* --- arena --------------------------------------------------------------------------------------- */
+/* --- arena ------------------------------------------------------------------------------------ */
 enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20 };
 
 struct fnzi_chunk {
@@ -142,7 +141,7 @@ fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *fo
   return status;
 }
 
-/* --- output buffers ------------------------------------------------------------------------------ */
+/* --- output buffers --------------------------------------------------------------------------- */
 void fnz_buffer_free(fnz_context *ctx, fnz_buffer *b) {
   fnzi_free(ctx, b->data, b->capacity);
   *b = (fnz_buffer){NULL, 0, 0};

@@ -5,7 +5,7 @@
  * gives   request->out: every tensor result, lists flattened */
 #include "functionalize/world.h"
 
-/* --- which rule ------------------------------------------------------------------------------------ */
+/* --- which rule ------------------------------------------------------------------------------- */
 static bool is_plain_mutation(fnzi_mutation_kind kind) {
   return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
 }
@@ -40,7 +40,7 @@ static fnzi_route route_of(fnz_world *world, const fnz_op *op) {
   return *r;
 }
 
-/* --- arguments -------------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 typedef struct gather {
   fnz_tensor **data;
   size_t count;
@@ -58,8 +58,8 @@ static fnz_status add_tensor(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
-                            fnz_tensor ***out, size_t *count) {
+fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_tensor ***out,
+                            size_t *count) {
   gather g = {NULL, 0};
   FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
   FNZI_NEW(&world->scratch, g.count, &g.data);
@@ -97,7 +97,7 @@ fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, f
   return FNZ_OK;
 }
 
-/* --- the backend ------------------------------------------------------------------------------------- */
+/* --- the backend ------------------------------------------------------------------------------ */
 /* Enough room when nobody knows how many results there will be: a list result is as long as a list
  * argument, or as a dimension of a tensor (unbind). */
 static size_t room_for_results(fnz_world *world, const fnz_call *call) {
@@ -133,7 +133,7 @@ fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *
   return status;
 }
 
-/* --- results ----------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 static fnz_status push(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
   fnz_status status = FNZ_OK;
   void *data = request->out.data;
@@ -162,8 +162,7 @@ static fnz_status give_alias(fnz_world *world, fnzi_request *request, fnzi_alias
 fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value) {
   fnz_tensor *t = NULL;
   size_t k = request->out.count;
-  const fnz_geometry *g =
-      request->expected && k < request->nexpected ? request->expected[k] : NULL;
+  const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
   if (value)
     FNZ_TRY(fnzi_tensor_new(world, g, value, &t));
   return push(world, request, t);
@@ -175,7 +174,7 @@ void fnzi_request_end(fnz_world *world, fnzi_request *request) {
   FNZI_VEC_FREE(world->ctx, &request->out);
 }
 
-/* --- functional operators ---------------------------------------------------------------------------- */
+/* --- functional operators --------------------------------------------------------------------- */
 fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *r) {
   fnz_arg *args;
   size_t first, count;
@@ -187,7 +186,7 @@ fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *r) {
   return FNZ_OK;
 }
 
-/* --- views ------------------------------------------------------------------------------------------- */
+/* --- views ------------------------------------------------------------------------------------ */
 /* The windows that one view call opens on a tensor, each handed to keep(). */
 static fnz_status open_view(fnz_world *world, fnzi_alias *base, const fnzi_view *row,
                             const fnz_op *op, const fnz_arg *args, size_t nargs,
@@ -235,7 +234,7 @@ static fnz_status view_request(fnz_world *world, fnzi_request *r, const fnzi_vie
   return open_view(world, self_of(r)->node, row, r->op, r->args, r->op->nparams, keep_result, r);
 }
 
-/* --- composites ---------------------------------------------------------------------------------------- */
+/* --- composites ------------------------------------------------------------------------------- */
 /* A copying step ends an item; its result is a fresh tensor of the request. */
 static fnz_status copy_step(fnz_world *world, fnzi_request *r, const fnz_op *op, fnz_arg *args,
                             size_t nargs, fnz_tensor *self) {
@@ -244,8 +243,8 @@ static fnz_status copy_step(fnz_world *world, fnzi_request *r, const fnz_op *op,
   memcpy(all, args, nargs * sizeof *all);
   all[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = self};
   size_t k = r->out.count, known = r->expected && k < r->nexpected ? 1 : 0;
-  fnzi_request one = {.op = op, .args = all, .expected = known ? r->expected + k : NULL,
-                      .nexpected = known};
+  fnzi_request one = {
+      .op = op, .args = all, .expected = known ? r->expected + k : NULL, .nexpected = known};
   fnz_status status = fnzi_apply_functional(world, &one);
   if (status == FNZ_OK)
     status = fnzi_give(world, r, one.out.data[0]);
@@ -297,7 +296,7 @@ static fnz_status composite_request(fnz_world *world, fnzi_request *r,
   return FNZ_OK;
 }
 
-/* --- in-place views -------------------------------------------------------------------------------------- */
+/* --- in-place views --------------------------------------------------------------------------- */
 static fnz_status keep_moved(fnz_world *world, void *user, fnzi_alias *alias) {
   (void)world;
   fnzi_tensor_move(user, alias);
@@ -323,7 +322,7 @@ static fnz_status inplace_view_request(fnz_world *world, fnzi_request *r, fnzi_r
   return fnzi_give(world, r, self);
 }
 
-/* --- the table of contents --------------------------------------------------------------------------------- */
+/* --- the table of contents -------------------------------------------------------------------- */
 static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s returns a view for which there is no rule; sparse, nested and forward-mode "

@@ -2,8 +2,8 @@
  *
  * needs   a verified program with known sizes and without regions
  * keeps   names of inputs, their order, the order of user outputs, source lines
- * gives   a program without writes (and without views in the copy dialect); the final value of every
- *         mutated input, parameter and buffer is a leading output that the signature names */
+ * gives   a program without writes (and without views in the copy dialect); the final value of
+ * every mutated input, parameter and buffer is a leading output that the signature names */
 #include "functionalize/recorder.h"
 #include "functionalize/world.h"
 
@@ -21,7 +21,7 @@ typedef struct pass {
   fnz_program *to;
 } pass;
 
-/* --- what it cannot do yet ------------------------------------------------------------------------- */
+/* --- what it cannot do yet -------------------------------------------------------------------- */
 static fnz_status refuse_symbols(const pass *p) {
   for (size_t i = 0; i < p->graph->values.count; i++) {
     const fnzi_value *v = &p->graph->values.data[i];
@@ -33,7 +33,7 @@ static fnz_status refuse_symbols(const pass *p) {
   return FNZ_OK;
 }
 
-/* --- setting up ---------------------------------------------------------------------------------------- */
+/* --- setting up ------------------------------------------------------------------------------- */
 static fnz_status note_use(void *user, const fnz_arg *arg) {
   uint32_t **at = user; /* at[0]: the table, at[1]: the node */
   if (arg->tag == FNZ_ARG_VALUE)
@@ -119,7 +119,7 @@ static fnz_status wrap_inputs(pass *p) {
   return FNZ_OK;
 }
 
-/* --- replaying ------------------------------------------------------------------------------------------- */
+/* --- replaying -------------------------------------------------------------------------------- */
 /* An argument with the tensor in place of the value. */
 static fnz_status to_tensor(pass *p, fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_VALUE) {
@@ -128,10 +128,11 @@ static fnz_status to_tensor(pass *p, fnz_arg *arg) {
   }
   if (arg->tag < FNZ_ARG_SYMBOL || arg->tag > FNZ_ARG_OBJECT)
     return FNZ_OK;
-  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "argument %s is a symbolic number, a token or an object; export the program with "
-                   "fixed sizes",
-                   p->graph->values.data[arg->u.value].name);
+  return fnzi_fail(
+      p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+      "argument %s is a symbolic number, a token or an object; export the program with "
+      "fixed sizes",
+      p->graph->values.data[arg->u.value].name);
 }
 
 static fnz_status to_tensors(pass *p, const fnz_arg *args, size_t n, fnz_arg **out) {
@@ -176,8 +177,7 @@ static fnz_status add_result(void *user, const fnz_arg *arg) {
                      "the result %s is a symbolic number; export the program with fixed sizes",
                      r->p->graph->values.data[arg->u.value].name);
   r->values[r->count] = is_tensor ? arg->u.value : UINT64_MAX;
-  r->expected[r->count++] =
-      is_tensor ? r->p->graph->values.data[arg->u.value].geometry : NULL;
+  r->expected[r->count++] = is_tensor ? r->p->graph->values.data[arg->u.value].geometry : NULL;
   return FNZ_OK;
 }
 
@@ -193,8 +193,9 @@ static fnz_status find_results(pass *p, const fnzi_node *node, results *r) {
 /* The wrapper's geometry must be the recorded one: two opinions on every shape. */
 static fnz_status bind(pass *p, const results *r, const fnzi_request *request) {
   if (request->out.count < r->count)
-    return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL, "the node has %zu results, the operator gives %zu",
-                     r->count, request->out.count);
+    return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL,
+                     "the node has %zu results, the operator gives %zu", r->count,
+                     request->out.count);
   for (size_t i = 0; i < r->count; i++) {
     fnz_tensor *t = request->out.data[i];
     if (r->values[i] == UINT64_MAX)
@@ -244,8 +245,8 @@ static fnz_status replay_node(pass *p, uint32_t n) {
   p->world->source = node->source;
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
-  fnzi_request request = {.op = node->op, .args = args, .expected = r.expected,
-                          .nexpected = r.count};
+  fnzi_request request = {
+      .op = node->op, .args = args, .expected = r.expected, .nexpected = r.count};
   fnz_status status = fnzi_dispatch(p->world, &request);
   if (status == FNZ_OK)
     status = bind(p, &r, &request);
@@ -267,7 +268,7 @@ static fnz_status replay(pass *p) {
   return FNZ_OK;
 }
 
-/* --- outputs ------------------------------------------------------------------------------------------------ */
+/* --- outputs ---------------------------------------------------------------------------------- */
 typedef struct output {
   fnz_output_spec spec;
   fnz_arg arg;
@@ -320,15 +321,17 @@ static fnz_status add_mutation(pass *p, outputs *out, uint32_t k) {
   fnz_output_spec spec = {mutation_kind(in->kind), NULL, false};
   fnz_tensor *t = p->inputs[k];
   if (t->node->storage != p->roots[k]->storage)
-    return refuse_input(p, k, "gets other memory by set_ or resize_; return the new tensor instead");
+    return refuse_input(p, k,
+                        "gets other memory by set_ or resize_; return the new tensor instead");
   spec.metadata = !fnzi_geometry_equal(&t->node->geometry, v->geometry);
   if (!spec.metadata && t->node->storage->version == 0)
     return FNZ_OK;
   if (in->kind == FNZ_INPUT_CONSTANT)
     return refuse_input(p, k, "is a constant of the program, yet it is written; make it a buffer");
   if (spec.metadata && fnz_geometry_numel(&t->node->geometry) != fnz_geometry_numel(v->geometry))
-    return refuse_input(p, k, "changes its number of elements by resize_, set_ or as_strided_; "
-                              "return the new tensor instead");
+    return refuse_input(p, k,
+                        "changes its number of elements by resize_, set_ or as_strided_; "
+                        "return the new tensor instead");
   if (shares_weight(p, in->target))
     return refuse_input(p, k, "is written and shares its memory with another weight; untie them");
   spec.target = in->kind == FNZ_INPUT_USER ? v->name : in->target;
@@ -382,7 +385,7 @@ static fnz_status write_outputs(pass *p, const outputs *out) {
   return FNZ_OK;
 }
 
-/* --- the promise, checked -------------------------------------------------------------------------------------- */
+/* --- the promise, checked --------------------------------------------------------------------- */
 static fnz_status no_alias_left(pass *p) {
   const fnzi_graph *g = fnzi_graph_at(p->to, 0);
   for (size_t n = 0; n < g->nodes.count; n++) {
@@ -394,7 +397,7 @@ static fnz_status no_alias_left(pass *p) {
   return fnz_program_verify(p->ctx, p->to);
 }
 
-/* --- the driver -------------------------------------------------------------------------------------------------- */
+/* --- the driver ------------------------------------------------------------------------------- */
 static fnz_status run(pass *p) {
   outputs out;
   FNZ_TRY(refuse_symbols(p));

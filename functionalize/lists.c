@@ -15,8 +15,9 @@ static fnz_status element_args(fnz_world *world, const fnzi_request *r, const fn
     const fnz_arg *a = &r->args[i];
     bool is_list = r->op->params[i].is_list && a->tag == FNZ_ARG_LIST;
     if (is_list && k >= a->count)
-      return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: list `%s` has %u items, self has more",
-                       r->op->name, r->op->params[i].name, a->count);
+      return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                       "%s: list `%s` has %u items, self has more", r->op->name,
+                       r->op->params[i].name, a->count);
     (*out)[i] = is_list ? a->u.list[k] : *a;
   }
   return FNZ_OK;
@@ -78,4 +79,3 @@ fnz_status fnzi_list_request(fnz_world *world, fnzi_request *r) {
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s: there is no in-place operator for one element", r->op->name);
 }
-

@@ -26,13 +26,25 @@ typedef struct recorder {
   fnz_backend *shapes;
   fnz_program *program;
   fnzi_arena arena;
-  struct { tape_value *data; size_t count, capacity; } values; /* handle - 1 is the index */
-  struct { tape_node *data; size_t count, capacity; } nodes;
-  struct { uint32_t *data; size_t count, capacity; } results; /* value index + 1, 0: undefined */
-  struct { fnz_handle *data; size_t count, capacity; } shape_of; /* per value, with a shapes backend */
+  struct {
+    tape_value *data;
+    size_t count, capacity;
+  } values; /* handle - 1 is the index */
+  struct {
+    tape_node *data;
+    size_t count, capacity;
+  } nodes;
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } results; /* value index + 1, 0: undefined */
+  struct {
+    fnz_handle *data;
+    size_t count, capacity;
+  } shape_of; /* per value, with a shapes backend */
 } recorder;
 
-/* --- recording ------------------------------------------------------------------------------------- */
+/* --- recording -------------------------------------------------------------------------------- */
 static fnz_status add_value(recorder *r, const fnz_geometry *g, fnz_handle shape, uint32_t node,
                             fnz_handle *out) {
   tape_value v = {NULL, node, NOT_EMITTED};
@@ -55,8 +67,8 @@ static fnz_status copy_list(recorder *r, fnz_arg *a) {
 }
 
 static fnz_status add_node(recorder *r, const fnz_call *call, size_t count) {
-  tape_node n = {.op = call->op, .count = (uint32_t)count & INT32_MAX,
-                 .first = (uint32_t)r->results.count};
+  tape_node n = {
+      .op = call->op, .count = (uint32_t)count & INT32_MAX, .first = (uint32_t)r->results.count};
   fnz_arg *args;
   FNZI_NEW(&r->program->arena, call->op->nparams, &args);
   for (size_t i = 0; i < call->op->nparams && i < call->nargs; i++) {
@@ -190,7 +202,7 @@ fnz_status fnz_recorder_create(fnz_context *ctx, fnz_backend *shapes, fnz_backen
   if (!r)
     return fnzi_no_memory(ctx);
   *r = (recorder){.ctx = ctx, .shapes = shapes};
-  r->backend = (fnz_backend){sizeof r->backend, "recorder", r,      apply,      release,
+  r->backend = (fnz_backend){sizeof r->backend, "recorder", r,        apply,      release,
                              geometry,          upload,     download, cell_bytes, destroy};
   fnzi_arena_init(&r->arena, ctx);
   fnz_status status = fnzi_program_create(ctx, &r->program);
@@ -204,7 +216,7 @@ fnz_status fnz_recorder_create(fnz_context *ctx, fnz_backend *shapes, fnz_backen
   return FNZ_OK;
 }
 
-/* --- the pass's side ------------------------------------------------------------------------------- */
+/* --- the pass's side -------------------------------------------------------------------------- */
 fnz_program *fnzi_recorder_program(fnz_backend *backend) {
   return ((recorder *)backend->self)->program;
 }
@@ -227,7 +239,7 @@ fnz_program *fnzi_recorder_take(fnz_backend *backend) {
   return p;
 }
 
-/* --- the nodes that count ------------------------------------------------------------------------------ */
+/* --- the nodes that count --------------------------------------------------------------------- */
 static fnz_status need_value(void *user, const fnz_arg *arg) {
   recorder *r = user;
   if (arg->tag != FNZ_ARG_VALUE || !arg->u.value)
@@ -305,8 +317,13 @@ static fnz_status emit(recorder *r, const tape_node *n) {
     if (n->args[i].tag == FNZ_ARG_LIST && n->args[i].count)
       to_program(r, own_items(&n->args[i]), n->args[i].count);
   to_program(r, n->args, n->op->nparams);
-  const fnzi_node out = {.op = n->op, .target = n->op->name, .args = n->args, .nargs = n->op->nparams,
-                         .outputs = outputs, .noutputs = n->op->nreturns, .source = n->source};
+  const fnzi_node out = {.op = n->op,
+                         .target = n->op->name,
+                         .args = n->args,
+                         .nargs = n->op->nparams,
+                         .outputs = outputs,
+                         .noutputs = n->op->nreturns,
+                         .source = n->source};
   FNZ_TRY(add_outputs(r, n, (uint32_t)fnzi_graph_at(r->program, 0)->nodes.count, outputs));
   return fnzi_node_append(r->program, 0, &out, &node);
 }
@@ -337,7 +354,7 @@ fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, s
   return FNZ_OK;
 }
 
-/* --- the public side -------------------------------------------------------------------------------------- */
+/* --- the public side -------------------------------------------------------------------------- */
 fnz_status fnz_recorder_input(fnz_backend *backend, const char *name, const fnz_geometry *g,
                               fnz_handle *out) {
   recorder *r = backend->self;

@@ -1,7 +1,8 @@
-/* storage.c - making and ending values, nodes, storages and tensors. No rule of the language is here. */
+/* storage.c - making and ending values, nodes, storages and tensors. No rule of the language is
+ * here. */
 #include "functionalize/world.h"
 
-/* --- values ------------------------------------------------------------------------------------------ */
+/* --- values ----------------------------------------------------------------------------------- */
 static fnz_status held_new(fnz_world *world, fnz_handle handle, fnzi_held **out) {
   *out = NULL;
   if (!handle)
@@ -48,9 +49,8 @@ void fnzi_settle(fnz_world *world) {
   fnzi_arena_reset(&world->scratch);
 }
 
-/* --- aliases ----------------------------------------------------------------------------------------- */
-static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *low,
-                             int64_t *high) {
+/* --- aliases ---------------------------------------------------------------------------------- */
+static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *low, int64_t *high) {
   int64_t size = (int64_t)fnzi_dtype(g->dtype)->bytes;
   if (fnzi_extent(g, low, high) && fnzi_mul_i64(*low, size, low) && fnzi_mul_i64(*high, size, high))
     return FNZ_OK;
@@ -66,8 +66,8 @@ static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias *
   if (!n)
     return fnzi_no_memory(world->ctx);
   int64_t *dims = (int64_t *)(n + 1);
-  *n = (fnzi_alias){.geometry = *g, .bytes = bytes, .refs = 1, .source = world->source,
-                    .low = low, .high = high};
+  *n = (fnzi_alias){
+      .geometry = *g, .bytes = bytes, .refs = 1, .source = world->source, .low = low, .high = high};
   if (g->rank) {
     memcpy(dims, g->sizes, g->rank * sizeof *dims);
     memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
@@ -117,7 +117,7 @@ void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value) {
   fnzi_drop(node->storage->world, old);
 }
 
-/* --- openings ---------------------------------------------------------------------------------------- */
+/* --- openings --------------------------------------------------------------------------------- */
 /* Arguments and their lists of plain items go behind the nodes in one block. */
 static size_t args_bytes(const fnz_arg *args, size_t nargs) {
   size_t items = nargs;
@@ -140,8 +140,7 @@ static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
 }
 
 static fnz_status opening_new(fnz_world *world, const fnzi_view *view, const fnz_op *op,
-                              const fnz_arg *args, size_t nargs, size_t count,
-                              fnzi_opening **out) {
+                              const fnz_arg *args, size_t nargs, size_t count, fnzi_opening **out) {
   size_t head = sizeof(fnzi_opening) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_alias *);
   size_t bytes = head + args_bytes(args, nargs);
   fnzi_opening *o = fnzi_resize(world->ctx, NULL, 0, bytes);
@@ -198,8 +197,8 @@ static fnz_status check_inside(fnz_world *world, const fnzi_alias *root,
                    (long long)low, (long long)high, (long long)root->low, (long long)root->high);
 }
 
-/* A chain as long as anybody follows ends here: the window hangs at the root, which it can be derived
- * from by geometry, and what lies between may end. */
+/* A chain as long as anybody follows ends here: the window hangs at the root, which it can be
+ * derived from by geometry, and what lies between may end. */
 static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geometry *window,
                                fnzi_alias **out) {
   fnzi_alias *root = base->storage->root;
@@ -217,14 +216,14 @@ static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geo
 }
 
 fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
-                           const fnz_op *op, const fnz_arg *args, size_t nargs,
-                           fnzi_alias ***out, size_t *count) {
+                           const fnz_op *op, const fnz_arg *args, size_t nargs, fnzi_alias ***out,
+                           size_t *count) {
   fnzi_alias *root = base->storage->root;
   bool is_strided = !strncmp(op->base, "as_strided", 10);
   fnz_geometry *windows;
   fnzi_opening *o = NULL;
-  FNZ_TRY(fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows,
-                            count));
+  FNZ_TRY(
+      fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows, count));
   FNZI_NEW(&world->scratch, *count, out);
   if (is_strided)
     FNZ_TRY(check_inside(world, root, windows));
@@ -240,7 +239,7 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
   return open_all(world, is_strided ? root : base, o, windows, *out);
 }
 
-/* --- tensors ----------------------------------------------------------------------------------------- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **root) {
   fnzi_storage *s = fnzi_resize(world->ctx, NULL, 0, sizeof *s);
   if (!s)
@@ -280,8 +279,7 @@ fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry, fnzi_
   return status;
 }
 
-fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
-                             fnzi_held *value) {
+fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry, fnzi_held *value) {
   fnzi_storage *s = old_root->storage;
   fnzi_alias *root = NULL;
   FNZ_TRY(node_new(s->world, geometry, &root));

@@ -1,15 +1,15 @@
 /* sync.c - reading and writing through the aliases of a storage, as lazily as possible.
  *
- * A write stores the value at its own alias and marks it dirty. A read takes what it can from values
- * that are still right, brings dirty aliases that overlap it into the root, and derives the rest from
- * the nearest value that is right for the window it needs.
+ * A write stores the value at its own alias and marks it dirty. A read takes what it can from
+ * values that are still right, brings dirty aliases that overlap it into the root, and derives the
+ * rest from the nearest value that is right for the window it needs.
  *
  * keeps   dirty aliases share no byte; the root's value is right wherever no alias is dirty
  * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
  *         the shortest path over geometry (views/path.c), so no work grows with its length */
 #include "functionalize/world.h"
 
-/* --- what is still right -------------------------------------------------------------------------- */
+/* --- what is still right ---------------------------------------------------------------------- */
 static bool are_siblings(const fnzi_alias *a, const fnzi_alias *b) {
   return a->opening && a->opening == b->opening && a != b;
 }
@@ -89,7 +89,7 @@ static bool right_for(fnzi_alias *a, const fnzi_alias *window) {
   return true;
 }
 
-/* --- evaluating steps ------------------------------------------------------------------------------- */
+/* --- evaluating steps ------------------------------------------------------------------------- */
 static fnz_status emit(void *self, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
                        const fnz_geometry *result, fnzi_emitted *out) {
   fnz_world *world = self;
@@ -161,11 +161,11 @@ static fnz_status derive_path(fnz_world *world, const fnzi_path *path, fnzi_held
   return FNZ_OK;
 }
 
-/* --- one link: from a parent to its child ------------------------------------------------------------ */
+/* --- one link: from a parent to its child ----------------------------------------------------- */
 static void link_step(const fnzi_alias *a, fnzi_view_step *out) {
   const fnzi_opening *o = a->opening;
-  *out = (fnzi_view_step){o->view,  o->op,          o->args, o->nargs,
-                          a->index, &a->parent->geometry, &a->geometry};
+  *out = (fnzi_view_step){o->view,     o->op, o->args, o->nargs, a->index, &a->parent->geometry,
+                          &a->geometry};
 }
 
 /* An as_strided speaks of the storage, not of its parent's value; only geometry can replay it. */
@@ -249,7 +249,7 @@ static size_t links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *link
   return n;
 }
 
-/* --- reading ------------------------------------------------------------------------------------------ */
+/* --- reading ---------------------------------------------------------------------------------- */
 /* The nearest alias above whose value is right for the window; at worst the root. */
 static fnzi_alias *nearest(fnzi_alias *window) {
   fnzi_alias *a = window->parent;
@@ -323,8 +323,8 @@ static bool is_above(const fnzi_alias *above, const fnzi_alias *a) {
 
 static fnz_status bring_up(fnz_world *world, fnzi_alias *dirty);
 
-/* Brings up every dirty alias that overlaps the window; the one above that holds all of it may stay,
- * because the window can be derived from it. */
+/* Brings up every dirty alias that overlaps the window; the one above that holds all of it may
+ * stay, because the window can be derived from it. */
 static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool even_if_above) {
   fnzi_storage *s = window->storage;
   for (size_t i = 0; i < s->dirty.count;) {
@@ -374,7 +374,7 @@ fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat, fnzi_held 
   return found ? derive_path(world, &path, *out, out) : FNZ_OK;
 }
 
-/* --- bringing a write up to the root -------------------------------------------------------------- */
+/* --- bringing a write up to the root ---------------------------------------------------------- */
 static void forget_dirty(fnzi_alias *a) {
   fnzi_storage *s = a->storage;
   for (size_t i = 0; i < s->dirty.count; i++) {
@@ -390,8 +390,8 @@ static void forget_dirty(fnzi_alias *a) {
 
 /* The base that a window is put back into: the parent's value as it was before the write. What
  * other dirty aliases hold may be missing from it; the root's value never has it either. */
-static fnz_status base_before(fnz_world *world, const fnzi_alias *parent,
-                              const fnzi_alias *written, fnzi_held *above, fnzi_held **out) {
+static fnz_status base_before(fnz_world *world, const fnzi_alias *parent, const fnzi_alias *written,
+                              fnzi_held *above, fnzi_held **out) {
   *out = parent->value;
   if (!parent->parent || (parent->value && untouched(parent, parent->version, written)))
     return FNZ_OK;
@@ -482,7 +482,7 @@ static fnz_status bring_up(fnz_world *world, fnzi_alias *dirty) {
   return status;
 }
 
-/* --- writing ------------------------------------------------------------------------------------------ */
+/* --- writing ---------------------------------------------------------------------------------- */
 /* Whoever is dirty and overlapped is forgotten when all of it is written, brought up otherwise. */
 static fnz_status make_way(fnz_world *world, fnzi_alias *target) {
   fnzi_storage *s = target->storage;

@@ -71,11 +71,12 @@ fnz_status fnz_tensor_wrap(fnz_world *world, const fnz_geometry *geometry, fnz_h
 }
 
 /* Results leave the request; the caller holds them now. */
-static fnz_status hand_out(fnz_world *world, fnzi_request *r, fnz_tensor **outputs,
-                           size_t capacity, size_t *count) {
+static fnz_status hand_out(fnz_world *world, fnzi_request *r, fnz_tensor **outputs, size_t capacity,
+                           size_t *count) {
   if (r->out.count > capacity)
-    return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL, "%s has %zu results, there is room for "
-                                                           "%zu",
+    return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "%s has %zu results, there is room for "
+                     "%zu",
                      r->op->name, r->out.count, capacity);
   *count = r->out.count;
   if (r->out.count)
@@ -84,8 +85,8 @@ static fnz_status hand_out(fnz_world *world, fnzi_request *r, fnz_tensor **outpu
   return FNZ_OK;
 }
 
-/* Numbers where the schema has a Tensor, and tensors where it has none, are for the kernels to judge;
- * what is not even the right kind of thing is refused here. */
+/* Numbers where the schema has a Tensor, and tensors where it has none, are for the kernels to
+ * judge; what is not even the right kind of thing is refused here. */
 static fnz_status full_args(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
                             fnz_arg **out) {
   if (nargs > op->nparams)

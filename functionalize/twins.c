@@ -1,5 +1,5 @@
-/* twins.c - in-place, out= and mutable operators by their functional twin: everything is read, the twin
- * is evaluated, and each written argument takes its result, cast to its own dtype.
+/* twins.c - in-place, out= and mutable operators by their functional twin: everything is read, the
+ * twin is evaluated, and each written argument takes its result, cast to its own dtype.
  *
  * An operand that overlaps the target in a way that eager lets through is given eager's meaning by
  * applying the operator slice after slice (mutations/checks.c says when that is the same). */
@@ -38,9 +38,8 @@ static void add_slots(twin_call *c, const fnzi_request *r, int param) {
   const fnz_arg *a = &r->args[param], *items = a->tag == FNZ_ARG_LIST ? a->u.list : a;
   size_t n = a->tag == FNZ_ARG_LIST ? a->count : 1;
   for (size_t k = 0; k < n; k++)
-    c->slots[c->count++] =
-        (slot){&r->op->params[param],
-               items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL, NULL};
+    c->slots[c->count++] = (slot){&r->op->params[param],
+                                  items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL, NULL};
 }
 
 /* In the order in which the twin returns them: the operator's own results, then every written
@@ -113,10 +112,11 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
     if (c->elementwise && !s->param->is_out)
-      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, fnzi_geometry(s->target), fnzi_geometry(reads[i])));
+      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, fnzi_geometry(s->target),
+                                   fnzi_geometry(reads[i])));
     if (!is_target && fnzi_shares(s->target, reads[i]))
-      FNZ_TRY(fnzi_check_operand(world->ctx, r->op, fnzi_geometry(s->target), fnzi_geometry(reads[i]),
-                                 fnzi_root_geometry(s->target),
+      FNZ_TRY(fnzi_check_operand(world->ctx, r->op, fnzi_geometry(s->target),
+                                 fnzi_geometry(reads[i]), fnzi_root_geometry(s->target),
                                  c->elementwise ? &c->slices : NULL));
   }
   for (size_t i = 0; i < k; i++)
@@ -141,7 +141,8 @@ static fnz_status store(fnz_world *world, const fnz_op *op, const slot *s, fnzi_
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(s->target)->dtype, &value));
   if (fnzi_same_sizes(value->geometry, fnzi_geometry(s->target)))
     return fnzi_write(s->target->node, value);
-  if (!s->param->is_out || fnz_geometry_numel(fnzi_geometry(s->target)) != 0 || s->target->node->parent)
+  if (!s->param->is_out || fnz_geometry_numel(fnzi_geometry(s->target)) != 0 ||
+      s->target->node->parent)
     return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: the result does not have the sizes of `%s`; give it those sizes",
                      op->name, s->param->name);
@@ -172,9 +173,9 @@ static bool all_known(const twin_call *c, const fnzi_request *r) {
   return true;
 }
 
-/* --- slice after slice ------------------------------------------------------------------------------ */
-/* The argument's slice k along dimension `dim` of the target; itself where it is broadcast there. The
- * caller releases the new tensor. */
+/* --- slice after slice ------------------------------------------------------------------------ */
+/* The argument's slice k along dimension `dim` of the target; itself where it is broadcast there.
+ * The caller releases the new tensor. */
 static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim, int64_t k,
                             fnz_arg *arg, fnzi_request *holder) {
   const fnz_geometry *g = fnzi_geometry(arg->u.tensor);
@@ -244,4 +245,3 @@ fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r) {
   return fnzi_fail(world->ctx, FNZ_CLASS_INTERNAL, NULL, "%s gave %zu results for %s, wanted %zu",
                    c.twin->name, count, r->op->name, c.count);
 }
-

@@ -5,8 +5,8 @@
  *
  * A *value* is the backend's, counted here. An *alias* is a window of a storage; the root is the
  * whole. A write through an alias stores the new value there and marks it dirty; nothing else
- * happens. The truth about a byte is in the dirty alias that has it, else in the root's value. Dirty
- * aliases of a storage never share a byte.
+ * happens. The truth about a byte is in the dirty alias that has it, else in the root's value.
+ * Dirty aliases of a storage never share a byte.
  *
  * storage.c makes and ends these things, sync.c reads and writes through them, dispatch.c sends an
  * operator to the rule that applies, writes.c has the rules for operators that write. */
@@ -41,13 +41,13 @@ typedef struct fnzi_opening {
 typedef struct fnzi_alias {
   struct fnzi_storage *storage;
   struct fnzi_alias *parent; /* NULL for the root */
-  fnzi_opening *opening;    /* NULL for the root, and for windows of the flat memory */
-  fnzi_held *value;         /* NULL: never derived */
-  uint64_t version;         /* of the storage, when `value` was last known to be right */
-  uint64_t written;         /* the version that the last write through this alias made */
-  int64_t low, high;        /* bytes of the storage from the first element to the last */
-  const char *source;       /* of the last write */
-  fnz_geometry geometry;    /* eager; arrays in this block */
+  fnzi_opening *opening;     /* NULL for the root, and for windows of the flat memory */
+  fnzi_held *value;          /* NULL: never derived */
+  uint64_t version;          /* of the storage, when `value` was last known to be right */
+  uint64_t written;          /* the version that the last write through this alias made */
+  int64_t low, high;         /* bytes of the storage from the first element to the last */
+  const char *source;        /* of the last write */
+  fnz_geometry geometry;     /* eager; arrays in this block */
   size_t bytes;
   uint32_t index, refs;
   uint8_t depth; /* links up to the root, or to an alias that hangs at the root by geometry */
@@ -58,8 +58,8 @@ enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
 /* Chains of views are followed for so many links; longer ones go by geometry. */
 enum { FNZI_LINKS = 8 };
 
-/* Who wrote versions [first, last]. More than one version: windows of `who`'s opening, each of which
- * says itself when it was written. */
+/* Who wrote versions [first, last]. More than one version: windows of `who`'s opening, each of
+ * which says itself when it was written. */
 typedef struct fnzi_entry {
   fnzi_alias *who; /* holds a reference */
   uint64_t first, last;
@@ -70,8 +70,14 @@ typedef struct fnzi_storage {
   fnzi_alias *root;
   uint64_t version; /* number of writes */
   uint32_t tensors; /* that see this storage; the storage's writes matter while there are some */
-  struct { fnzi_alias **data; size_t count, capacity; } dirty; /* oldest first; each holds a ref */
-  struct { fnzi_entry *data; size_t count, capacity; } log; /* a ring of at most FNZI_LOG entries */
+  struct {
+    fnzi_alias **data;
+    size_t count, capacity;
+  } dirty; /* oldest first; each holds a ref */
+  struct {
+    fnzi_entry *data;
+    size_t count, capacity;
+  } log;         /* a ring of at most FNZI_LOG entries */
   size_t newest; /* place in the ring */
 } fnzi_storage;
 
@@ -79,7 +85,7 @@ struct fnz_tensor {
   struct fnz_world *world;
   fnzi_alias *node;
   uint32_t refs;
-  bool metadata_changed; /* an in-place view, set_ or resize_ moved it to another alias */
+  bool metadata_changed;      /* an in-place view, set_ or resize_ moved it to another alias */
   fnz_tensor *before, *after; /* all tensors of the world */
 };
 
@@ -110,20 +116,26 @@ struct fnz_world {
   const fnz_op *emit_ops[FNZI_EMIT_COUNT];
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
-  struct { fnzi_held **data; size_t count, capacity; } fresh; /* values nobody owns yet */
+  struct {
+    fnzi_held **data;
+    size_t count, capacity;
+  } fresh; /* values nobody owns yet */
   fnz_tensor *tensors;
 };
 
 /* An operator call on its way through the wrapper. Arguments hold fnz_tensor pointers. */
 typedef struct fnzi_request {
   const fnz_op *op;
-  const fnz_arg *args; /* op->nparams of them */
+  const fnz_arg *args;                 /* op->nparams of them */
   const fnz_geometry *const *expected; /* per tensor result, lists flattened; NULL if not known */
   size_t nexpected;
-  struct { fnz_tensor **data; size_t count, capacity; } out; /* results; each holds a reference */
+  struct {
+    fnz_tensor **data;
+    size_t count, capacity;
+  } out; /* results; each holds a reference */
 } fnzi_request;
 
-/* --- dispatch.c ------------------------------------------------------------------------------------- */
+/* --- dispatch.c ------------------------------------------------------------------------------- */
 /* Runs a request; results are in request->out, to be released by the caller with FNZI_VEC_FREE. */
 FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
 void fnzi_request_end(fnz_world *world, fnzi_request *request);
@@ -131,10 +143,9 @@ void fnzi_request_end(fnz_world *world, fnzi_request *request);
 FNZ_MUST_CHECK fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *request);
 /* Results of the functional operator as values: world->fresh[*first ...], *count of them, NULL for
  * undefined ones. `args` hold handles. */
-FNZ_MUST_CHECK fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op,
-                                            const fnz_arg *args, size_t nargs,
-                                            const fnz_geometry *const *expected, size_t nexpected,
-                                            size_t *first, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args,
+                                            size_t nargs, const fnz_geometry *const *expected,
+                                            size_t nexpected, size_t *first, size_t *count);
 /* The arguments with current values in place of tensors. In the world's scratch. */
 FNZ_MUST_CHECK fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs,
                                          fnz_arg **out);
@@ -146,13 +157,13 @@ FNZ_MUST_CHECK fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz
 FNZ_MUST_CHECK fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request,
                                           fnzi_held *value);
 
-/* --- writes.c --------------------------------------------------------------------------------------- */
+/* --- writes.c --------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_write_request(fnz_world *world, fnzi_request *request,
                                              fnzi_mutation_kind kind);
 
-/* --- storage.c -------------------------------------------------------------------------------------- */
-/* Moves `handle` into a counted value at the end of world->fresh, which owns it until somebody holds
- * it; NULL for handle 0. */
+/* --- storage.c -------------------------------------------------------------------------------- */
+/* Moves `handle` into a counted value at the end of world->fresh, which owns it until somebody
+ * holds it; NULL for handle 0. */
 FNZ_MUST_CHECK fnz_status fnzi_take(fnz_world *world, fnz_handle handle);
 fnzi_held *fnzi_hold(fnzi_held *value);
 void fnzi_drop(fnz_world *world, fnzi_held *value);
@@ -169,10 +180,9 @@ void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *node);
 /* Windows that a view operator opens on `base`: *count aliases, each with one reference for the
  * caller. A window that shows what its base shows, in the same way, is the base itself. Windows of
  * as_strided hang below the root, because they may show more than their base. */
-FNZ_MUST_CHECK fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base,
-                                          const fnzi_view *view, const fnz_op *op,
-                                          const fnz_arg *args, size_t nargs, fnzi_alias ***out,
-                                          size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
+                                          const fnz_op *op, const fnz_arg *args, size_t nargs,
+                                          fnzi_alias ***out, size_t *count);
 /* The storage gets a larger root; the old one becomes a window of it. */
 FNZ_MUST_CHECK fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
                                             fnzi_held *value);
@@ -180,7 +190,7 @@ fnzi_alias *fnzi_alias_retain(fnzi_alias *node);
 void fnzi_alias_release(fnzi_alias *node);
 void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value);
 
-/* --- sync.c ------------------------------------------------------------------------------------------ */
+/* --- sync.c ----------------------------------------------------------------------------------- */
 /* The value of a window as of now; borrowed from the node. */
 FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *node, fnzi_held **out);
 /* The value of a dense root as one dimension in memory order, whose geometry is `flat`. */

@@ -5,9 +5,9 @@
  * gives   new values at the written aliases; the backend sees functional operators only */
 #include "functionalize/writes.h"
 
-/* --- asking for helpers ------------------------------------------------------------------------------ */
+/* --- asking for helpers ----------------------------------------------------------------------- */
 fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
-                       const fnz_geometry *result, fnzi_held **out) {
+                         const fnz_geometry *result, fnzi_held **out) {
   size_t first, count;
   FNZ_TRY(fnzi_apply_values(world, world->emit_ops[op], args, nargs, &result, 1, &first, &count));
   *out = world->fresh.data[first];
@@ -15,7 +15,7 @@ fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
 }
 
 fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtype dtype,
-                              const fnz_geometry **out) {
+                            const fnz_geometry **out) {
   const fnz_geometry *dense;
   fnz_geometry *g;
   FNZ_TRY(fnzi_dense_like(&world->scratch, like, &dense));
@@ -45,7 +45,8 @@ static fnz_status broadcast(fnz_world *world, const fnz_geometry *target, fnzi_h
   bool shrinks = (*value)->geometry->rank > target->rank; /* only dimensions of size 1 go */
   FNZ_TRY(fnzi_arg_ints(&world->scratch, target->sizes, target->rank, &args[1]));
   FNZ_TRY(fnzi_result_like(world, target, (*value)->geometry->dtype, &result));
-  return fnzi_emit_one(world, shrinks ? FNZI_EMIT_VIEW_COPY : FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
+  return fnzi_emit_one(world, shrinks ? FNZI_EMIT_VIEW_COPY : FNZI_EMIT_EXPAND_COPY, args, 2,
+                       result, value);
 }
 
 fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
@@ -55,11 +56,12 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
                    op->name);
 }
 
-/* --- copy, fill, zero --------------------------------------------------------------------------------- */
+/* --- copy, fill, zero ------------------------------------------------------------------------- */
 static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz_tensor *source) {
   fnzi_held *value;
   int slices = -1;
-  bool is_itself = fnzi_shares(self, source) && fnzi_geometry_equal(fnzi_geometry(self), fnzi_geometry(source));
+  bool is_itself =
+      fnzi_shares(self, source) && fnzi_geometry_equal(fnzi_geometry(self), fnzi_geometry(source));
   if (is_itself)
     return FNZ_OK;
   FNZ_TRY(fnzi_check_target(world->ctx, op, fnzi_geometry(self), false));
@@ -85,7 +87,8 @@ static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
   const fnz_geometry *result;
   fnzi_held *value;
   fnz_arg args[8] = {{0}};
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, fnzi_geometry(self)->sizes, fnzi_geometry(self)->rank, &args[0]));
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, fnzi_geometry(self)->sizes, fnzi_geometry(self)->rank,
+                        &args[0]));
   args[1] = number;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(fnzi_geometry(self)->dtype);
   FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &result));
@@ -117,13 +120,14 @@ static fnz_status zero_request(fnz_world *world, fnzi_request *r) {
   return fnzi_give(world, r, fnzi_tensor_arg(r, 0));
 }
 
-/* --- set_, resize_ -------------------------------------------------------------------------------------- */
+/* --- set_, resize_ ---------------------------------------------------------------------------- */
 static fnz_status set_request(fnz_world *world, fnzi_request *r) {
   fnzi_tensor_move(fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1)->node);
   return fnzi_give(world, r, fnzi_tensor_arg(r, 0));
 }
 
-/* Over the memory that is there: a window of other sizes, in row-major order from the same offset. */
+/* Over the memory that is there: a window of other sizes, in row-major order from the same offset.
+ */
 static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_geometry *to) {
   const fnz_op *op = fnz_op_find("as_strided");
   fnz_arg args[4] = {{0}};
@@ -193,9 +197,10 @@ static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
   return fnzi_give(world, r, self);
 }
 
-/* --- batch norm ------------------------------------------------------------------------------------------ */
-/* batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, ...) updates the
- * running statistics in training without its schema saying so; the functional operator returns them. */
+/* --- batch norm ------------------------------------------------------------------------------- */
+/* batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, ...) updates
+ * the running statistics in training without its schema saying so; the functional operator returns
+ * them. */
 enum { MEAN = 3, VAR = 4, TRAINING = 5, EPS = 7, NORM_RESULTS = 5 };
 
 static fnz_status expect_norm(fnz_world *world, const fnzi_request *r,
@@ -228,7 +233,7 @@ static fnz_status batch_norm_request(fnz_world *world, fnzi_request *r) {
   return fnzi_write(var->node, world->fresh.data[first + VAR]);
 }
 
-/* --- the rest --------------------------------------------------------------------------------------------- */
+/* --- the rest --------------------------------------------------------------------------------- */
 static fnz_status polygamma_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0);
   const fnz_op *op = fnz_op_find("polygamma");

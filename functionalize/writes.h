@@ -1,4 +1,5 @@
-/* writes.h - what writes.c (single rules), twins.c (functional twins) and lists.c (foreach) share. */
+/* writes.h - what writes.c (single rules), twins.c (functional twins) and lists.c (foreach) share.
+ */
 #ifndef FNZI_WRITES_H
 #define FNZI_WRITES_H
 
@@ -6,8 +7,7 @@
 
 /* One of the helpers of views/emit.h, applied to handles. */
 FNZ_MUST_CHECK fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
-                                        size_t nargs, const fnz_geometry *result,
-                                        fnzi_held **out);
+                                        size_t nargs, const fnz_geometry *result, fnzi_held **out);
 /* What a functional result that will stand for `like` looks like, under another dtype. */
 FNZ_MUST_CHECK fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like,
                                            fnz_dtype dtype, const fnz_geometry **out);

@@ -1,8 +1,8 @@
 /* checks.c - what eager refuses before it writes, decided on geometries.
  *
- * ATen notices a stride of 0, and operands that partly overlap when both are dense; the rest it lets
- * through, and the result may then depend on the order of its loop. Where it does, the program is
- * refused here as well, because no functional program means the same. */
+ * ATen notices a stride of 0, and operands that partly overlap when both are dense; the rest it
+ * lets through, and the result may then depend on the order of its loop. Where it does, the program
+ * is refused here as well, because no functional program means the same. */
 #include "mutations/mutations.h"
 
 fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
@@ -16,7 +16,7 @@ fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geome
                    op->name, self == FNZI_OVERLAPS ? "share" : "may share");
 }
 
-/* --- an operand that shares memory with the target ------------------------------------------------- */
+/* --- an operand that shares memory with the target -------------------------------------------- */
 /* Stride of an operand along dimension d of the target that it is broadcast to. */
 static int64_t stride_along(const fnz_geometry *operand, const fnz_geometry *target, uint32_t d) {
   if (d + operand->rank < target->rank)
@@ -44,7 +44,8 @@ static void memory_order(const fnz_geometry *g, uint32_t *order) {
   }
 }
 
-/* A walk over the target in eager's order: where each element is, what is read and written there. */
+/* A walk over the target in eager's order: where each element is, what is read and written there.
+ */
 typedef struct walk {
   const fnz_geometry *target, *operand;
   uint32_t order[FNZ_MAX_RANK];
@@ -143,8 +144,7 @@ static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) 
 }
 
 fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                              const fnz_geometry *operand, const fnz_geometry *frame,
-                              int *slices) {
+                              const fnz_geometry *operand, const fnz_geometry *frame, int *slices) {
   if (slices && reads_its_own_place(target, operand))
     return FNZ_OK;
   fnzi_relation relation = fnzi_relate(target, operand, frame, FNZI_MUCH_WORK);
@@ -165,8 +165,7 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
                    op->name, relation == FNZI_UNKNOWN ? "may be writing" : "writes");
 }
 
-fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
-                           fnz_dtype target) {
+fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result, fnz_dtype target) {
   if (fnzi_can_cast(result, target))
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL,

@@ -298,6 +298,19 @@ bool fnzi_run_names(const fnzi_run *run, const fnzi_binding *b) {
   return false;
 }
 
+fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g, fnz_handle value) {
+  size_t bytes;
+  FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));
+  void *cells = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
+  if (cells == NULL)
+    return fnzi_no_memory(run->ctx);
+  fnz_status status = run->backend->download(run->backend->self, run->ctx, value, cells);
+  if (status == FNZ_OK)
+    status = run->options->emit(run->options->user, name, g, cells, bytes);
+  fnzi_free(run->ctx, cells, bytes + 1);
+  return status;
+}
+
 fnz_status fnzi_emit_array(void *user, const char *name, const fnz_geometry *g, const void *cells,
                            size_t bytes) {
   fnz_dtype dtype = g->dtype;

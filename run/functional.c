@@ -145,18 +145,8 @@ static fnz_status run_nodes(state *s) {
  */
 
 static fnz_status emit_handle(state *s, const char *name, fnz_handle handle) {
-  fnzi_run *run = &s->run;
-  const fnz_geometry *g = run->backend->geometry(run->backend->self, handle);
-  size_t bytes;
-  FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));
-  void *cells = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
-  if (cells == NULL)
-    return fnzi_no_memory(run->ctx);
-  fnz_status status = run->backend->download(run->backend->self, run->ctx, handle, cells);
-  if (status == FNZ_OK)
-    status = run->options->emit(run->options->user, name, g, cells, bytes);
-  fnzi_free(run->ctx, cells, bytes + 1);
-  return status;
+  return fnzi_run_emit(&s->run, name, s->run.backend->geometry(s->run.backend->self, handle),
+                       handle);
 }
 
 static fnz_status emit_output(void *user, const char *name, uint64_t v) {

@@ -405,19 +405,10 @@ static fnz_status emit_tensor(void *user, const char *name, uint64_t v) {
   fnzi_interp *in = user;
   fnzi_eager *t = in->tensors[v];
   fnz_handle value;
-  size_t bytes;
   if (t == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, name, "this output is undefined");
   FNZ_TRY(fnzi_at(in->run.ctx, fnzi_eager_value(in, t, &value), "%s", name));
-  FNZ_TRY(fnzi_dense_bytes(&in->run, t->g, &bytes));
-  void *cells = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
-  if (cells == NULL)
-    return fnzi_no_memory(in->run.ctx);
-  fnz_status status = backend_of(in)->download(backend_of(in)->self, in->run.ctx, value, cells);
-  if (status == FNZ_OK)
-    status = in->run.options->emit(in->run.options->user, name, t->g, cells, bytes);
-  fnzi_free(in->run.ctx, cells, bytes + 1);
-  return status;
+  return fnzi_run_emit(&in->run, name, t->g, value);
 }
 
 static bool is_changed(const fnzi_interp *in, size_t k, const fnzi_eager *t) {

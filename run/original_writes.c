@@ -340,15 +340,9 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
 /* In-place operators without a twin by the rule of the table: the one without the underscore. */
 static const fnz_op *twin_of(const fnz_op *op) {
   const fnz_op *twin = fnz_op_functional_twin(op);
-  char name[256];
-  size_t length = strlen(op->base);
   if (twin != NULL || op->kind != FNZI_KIND_INPLACE)
     return twin;
-  if (length < 2 || length + strlen(op->overload) + 2 > sizeof name)
-    return NULL;
-  const char *dot = op->overload[0] == '\0' ? "" : ".";
-  snprintf(name, sizeof name, "%.*s%s%s", (int)length - 1, op->base, dot, op->overload);
-  twin = fnz_op_find(name);
+  twin = fnzi_op_find_stem(op, strlen(op->base) - 1);
   return twin != NULL && twin->kind == FNZI_KIND_FUNCTIONAL ? twin : NULL;
 }
 

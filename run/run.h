@@ -121,6 +121,10 @@ FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *vis
 /* The signature names an output as the final value of this input. */
 bool fnzi_run_names(const fnzi_run *run, const fnzi_binding *b);
 
+/* Hands a value to the receiver of results, under a name and a geometry. */
+FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g,
+                                        fnz_handle value);
+
 /* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
 fnzi_emit fnzi_emit_array;
 

@@ -33,6 +33,19 @@ const fnz_op *fnz_op_find(const char *name) {
                                                                               : NULL;
 }
 
+const fnz_op *fnzi_op_find_stem(const fnz_op *op, size_t length) {
+  char name[256];
+  size_t rest = strlen(op->overload);
+  if (length + rest + 2 > sizeof name)
+    return NULL;
+  memcpy(name, op->base, length);
+  name[length] = '.';
+  memcpy(name + length + 1, op->overload, rest + 1);
+  if (!rest)
+    name[length] = '\0';
+  return fnz_op_find(name);
+}
+
 size_t fnz_op_count(void) {
   return fnzi_ops_count;
 }

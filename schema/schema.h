@@ -46,10 +46,10 @@ typedef struct fnzi_param {
   fnzi_type type;
   const char *class_name; /* of FNZI_TYPE_CLASS, else NULL */
   bool is_list, item_optional, optional;
-  int list_size;       /* 0: any */
-  uint32_t alias;      /* bit k: letter 'a' + k (names like "a0" have bits too); 0: no annotation */
-  uint32_t alias_after; /* the set behind "->", 0 when there is none */
-  const char *alias_text; /* what stands in the parentheses, "a!" or "a -> *"; NULL for none */
+  int list_size;  /* 0: any */
+  uint32_t alias; /* bit k: letter 'a' + k (names like "a0" have bits too); 0: no annotation */
+  uint32_t alias_after;       /* the set behind "->", 0 when there is none */
+  const char *alias_text;     /* what stands in the parentheses, "a!" or "a -> *"; NULL for none */
   bool is_write, is_wildcard; /* "!", and "*" in the set or behind "->" */
   bool keyword_only, is_out;  /* is_out: keyword-only and written */
   bool has_default;
@@ -71,10 +71,11 @@ typedef enum fnzi_kind {
 } fnzi_kind;
 
 typedef enum fnzi_composite { /* how PyTorch dispatches it; decides who sees it whole */
-  FNZI_COMPOSITE_NONE,
-  FNZI_COMPOSITE_IMPLICIT, /* decomposes into other operators before functionalization */
-  FNZI_COMPOSITE_EXPLICIT,
-  FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+                              FNZI_COMPOSITE_NONE,
+                              FNZI_COMPOSITE_IMPLICIT, /* decomposes into other operators before
+                                                          functionalization */
+                              FNZI_COMPOSITE_EXPLICIT,
+                              FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL
 } fnzi_composite;
 
 /* Tags that fnz uses; the others are kept as text. */
@@ -131,6 +132,10 @@ const fnz_op *fnzi_op_by_index(uint16_t index);
 /* The first operator whose name is not below the first `size` bytes of `name`. */
 size_t fnzi_op_lower_bound(const char *name, size_t size);
 
+/* The operator whose base is the first `length` characters of op's, with the same overload:
+ * add_.Tensor and 3 -> add.Tensor. NULL when there is none. */
+const fnz_op *fnzi_op_find_stem(const fnz_op *op, size_t length);
+
 /* Position of a parameter, -1 when there is none of that name. */
 int fnzi_op_param(const fnz_op *op, const char *name);
 
@@ -170,13 +175,13 @@ bool fnzi_can_cast(fnz_dtype from, fnz_dtype to);
 
 /* How a pointwise operator's result dtype follows from the promoted one; rows in promotion.def. */
 typedef enum fnzi_result_kind {
-  FNZI_RESULT_PROMOTED,     /* add, mul, clamp */
-  FNZI_RESULT_BOOL,         /* comparisons, logical_*, isnan */
-  FNZI_RESULT_FLOAT,        /* integers become the default float: div, sqrt, tanh, sigmoid */
-  FNZI_RESULT_REAL,         /* complex becomes its real type: abs */
-  FNZI_RESULT_SELF,         /* the dtype of the first tensor, whatever the others are */
-  FNZI_RESULT_REAL_FLOAT,   /* REAL and FLOAT: angle */
-  FNZI_RESULT_DOUBLE        /* f64 or c128: float_power */
+  FNZI_RESULT_PROMOTED,   /* add, mul, clamp */
+  FNZI_RESULT_BOOL,       /* comparisons, logical_*, isnan */
+  FNZI_RESULT_FLOAT,      /* integers become the default float: div, sqrt, tanh, sigmoid */
+  FNZI_RESULT_REAL,       /* complex becomes its real type: abs */
+  FNZI_RESULT_SELF,       /* the dtype of the first tensor, whatever the others are */
+  FNZI_RESULT_REAL_FLOAT, /* REAL and FLOAT: angle */
+  FNZI_RESULT_DOUBLE      /* f64 or c128: float_power */
 } fnzi_result_kind;
 
 /* Of a functional operator. Operators that neither have the tag "pointwise" nor a row give

@@ -24,7 +24,7 @@ typedef fnz_status fnzi_resolve_fn(fnzi_resolving *r);
 #include "views/composites.def"
 #undef COMPOSITE
 
-/* --- Arguments ------------------------------------------------------------------------------------- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 static inline fnz_arg fnzi_resolving_arg(const fnzi_resolving *r, size_t i) {
   return fnzi_arg_get(r->op, r->args, r->nargs, i);
 }
@@ -32,7 +32,7 @@ FNZ_MUST_CHECK fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, 
 FNZ_MUST_CHECK fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out,
                                               size_t *count);
 
-/* --- Results ---------------------------------------------------------------------------------------- */
+/* --- Results ---------------------------------------------------------------------------------- */
 /* Room for `count` results; each starts as tensor argument 0 itself. */
 FNZ_MUST_CHECK fnz_status fnzi_results(fnzi_resolving *r, size_t count);
 /* Appends a step to result k: op(tensor, args[1..nargs)). */
@@ -42,10 +42,9 @@ FNZ_MUST_CHECK fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, const char 
 FNZ_MUST_CHECK fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, const char *op,
                                               const int64_t *sizes, size_t rank);
 /* A step whose further arguments are one or two integers. */
-FNZ_MUST_CHECK fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, const char *op,
-                                            int64_t a);
-FNZ_MUST_CHECK fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, const char *op,
-                                             int64_t a, int64_t b);
+FNZ_MUST_CHECK fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, const char *op, int64_t a);
+FNZ_MUST_CHECK fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, const char *op, int64_t a,
+                                             int64_t b);
 /* The one result is op(self, args[1..nargs)). */
 FNZ_MUST_CHECK fnz_status fnzi_is_call(fnzi_resolving *r, const char *op, const fnz_arg *args,
                                        size_t nargs);

@@ -1,4 +1,5 @@
-/* composites.c - reshape, contiguous, to and the like: alias when eager geometry allows, else a copy.
+/* composites.c - reshape, contiguous, to and the like: alias when eager geometry allows, else a
+ * copy.
  *
  * Every decision is made on the eager strides, never on how a functional value happens to be laid
  * out. What each operator stands for is PyTorch's own decomposition of it. */
@@ -33,12 +34,14 @@ fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *r
   return row->resolve(&r);
 }
 
-/* --- arguments and results -------------------------------------------------------------------------- */
+/* --- arguments and results -------------------------------------------------------------------- */
 fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out) {
   fnz_arg a = fnzi_resolving_arg(r, i);
   if (a.tag != FNZ_ARG_INT)
-    return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be an integer that is "
-                                                   "known", r->op->name, r->op->params[i].name);
+    return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL,
+                     "%s: argument `%s` must be an integer that is "
+                     "known",
+                     r->op->name, r->op->params[i].name);
   return fnzi_wrap_dim(r->ctx, r->op->name, a.u.i, r->self->rank, out);
 }
 
@@ -50,8 +53,9 @@ fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out,
   for (size_t k = 0; known && k < a.count; k++)
     known = a.u.list[k].tag == FNZ_ARG_INT;
   if (!known)
-    return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a list of integers "
-                                                   "that are known",
+    return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL,
+                     "%s: argument `%s` must be a list of integers "
+                     "that are known",
                      r->op->name, r->op->params[i].name);
   FNZI_NEW(r->arena, a.count, out);
   for (size_t k = 0; k < a.count; k++)
@@ -113,15 +117,15 @@ static bool has_sizes(const fnz_geometry *g, const int64_t *sizes, size_t rank) 
   return g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
 }
 
-/* --- the same elements in other sizes ------------------------------------------------------------------ */
+/* --- the same elements in other sizes --------------------------------------------------------- */
 /* A view where strides allow, else a copy in row-major order. */
 static fnz_status to_sizes(fnzi_resolving *r, int64_t *sizes, size_t rank) {
   int64_t strides[FNZ_MAX_RANK];
   if (rank > FNZ_MAX_RANK)
     return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu dimensions; at most %d", r->op->name,
                      rank, FNZ_MAX_RANK);
-  FNZ_TRY(fnzi_infer_sizes(r->ctx, r->op->name, fnz_geometry_numel(r->self), sizes,
-                           (uint32_t)rank));
+  FNZ_TRY(
+      fnzi_infer_sizes(r->ctx, r->op->name, fnz_geometry_numel(r->self), sizes, (uint32_t)rank));
   bool aliases = fnzi_view_strides(r->self, sizes, (uint32_t)rank, strides);
   FNZ_TRY(fnzi_results(r, 1));
   return fnzi_add_sizes_step(r, 0, aliases ? "view" : "view_copy", sizes, rank);
@@ -178,8 +182,10 @@ fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
   FNZ_TRY(fnzi_resolving_dim(r, 1, &dim));
   FNZ_TRY(fnzi_resolving_ints(r, 2, &inner, &n));
   if (!r->self->rank || !n || n + r->self->rank - 1 > FNZ_MAX_RANK)
-    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "unflatten.int: %zu sizes for one of %u "
-                                                     "dimensions", n, r->self->rank);
+    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "unflatten.int: %zu sizes for one of %u "
+                     "dimensions",
+                     n, r->self->rank);
   FNZ_TRY(fnzi_infer_sizes(r->ctx, r->op->name, r->self->sizes[dim], inner, (uint32_t)n));
   for (uint32_t d = 0; d < r->self->rank; d++)
     if (d != dim)
@@ -225,7 +231,7 @@ fnz_status fnzi_resolve_atleast_3d(fnzi_resolving *r) {
   return unsqueeze_to(r, 3);
 }
 
-/* --- itself, or a copy ---------------------------------------------------------------------------------- */
+/* --- itself, or a copy ------------------------------------------------------------------------ */
 fnz_status fnzi_resolve_itself(fnzi_resolving *r) {
   return fnzi_is_self(r);
 }
@@ -277,8 +283,8 @@ fnz_status fnzi_resolve_conj_physical(fnzi_resolving *r) {
 
 fnz_status fnzi_resolve_dropout(fnzi_resolving *r) {
   fnz_arg p = fnzi_resolving_arg(r, 1), train = fnzi_resolving_arg(r, 2);
-  bool nothing = !train.u.i || (p.tag == FNZ_ARG_FLOAT && p.u.f == 0) ||
-                 fnz_geometry_numel(r->self) == 0;
+  bool nothing =
+      !train.u.i || (p.tag == FNZ_ARG_FLOAT && p.u.f == 0) || fnz_geometry_numel(r->self) == 0;
   return nothing ? fnzi_is_self(r) : keep(r);
 }
 
@@ -292,8 +298,8 @@ fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
 /* `to` in all its forms: _to_copy unless nothing changes and no copy is asked for. */
 static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, bool copy) {
   bool same_dtype = dtype.tag != FNZ_ARG_DTYPE || dtype.u.i == (int64_t)r->self->dtype;
-  bool same_format = format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 4 ||
-                     has_format(r->self, format.u.i);
+  bool same_format =
+      format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 4 || has_format(r->self, format.u.i);
   if (same_dtype && same_format && !copy)
     return fnzi_is_self(r);
   fnz_arg args[7] = {fnzi_arg_default()};
@@ -323,7 +329,7 @@ fnz_status fnzi_resolve_to_other(fnzi_resolving *r) {
   return to_dtype(r, dtype, named(r, "memory_format"), copy.tag == FNZ_ARG_BOOL && copy.u.i);
 }
 
-/* --- complex numbers -------------------------------------------------------------------------------------- */
+/* --- complex numbers -------------------------------------------------------------------------- */
 fnz_status fnzi_resolve_conj(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default()};
   return fnzi_is_complex(r->self->dtype) ? fnzi_is_call(r, "_conj", args, 1) : fnzi_is_self(r);
@@ -354,7 +360,7 @@ fnz_status fnzi_resolve_imag(fnzi_resolving *r) {
   return r->self->is_conj ? fnzi_add_step(r, 0, "_neg_view", args, 1) : FNZ_OK;
 }
 
-/* --- reordering --------------------------------------------------------------------------------------------- */
+/* --- reordering ------------------------------------------------------------------------------- */
 fnz_status fnzi_resolve_swapaxes(fnzi_resolving *r) {
   uint32_t a, b;
   FNZ_TRY(fnzi_resolving_dim(r, 1, &a));
@@ -406,8 +412,9 @@ fnz_status fnzi_resolve_movedim(fnzi_resolving *r) {
     FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, from[k], rank, &a));
     FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, to[k], rank, &b));
     if (nfrom != nto || (rank && (moved[a] || dims[b] != -1)))
-      return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: source and destination must name the "
-                                                       "same number of different dimensions",
+      return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "%s: source and destination must name the "
+                       "same number of different dimensions",
                        r->op->name);
     moved[a] = true;
     dims[b] = a;

@@ -35,15 +35,13 @@ typedef struct fnzi_resolution {
  * arena    holds the result. */
 FNZ_MUST_CHECK fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *row,
                                                  const fnz_op *op, const fnz_arg *args,
-                                                 size_t nargs,
-                                                 const fnz_geometry *const *tensors,
+                                                 size_t nargs, const fnz_geometry *const *tensors,
                                                  size_t ntensors, fnzi_resolution *out);
 
-/* --- Shared with the reshaping views (reshape.c) ---------------------------------------------------- */
+/* --- Shared with the reshaping views (reshape.c) ---------------------------------------------- */
 /* Strides under which memory of the base shows these sizes (same number of elements); false when
  * only a copy can. */
-bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t rank,
-                       int64_t *out);
+bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t rank, int64_t *out);
 /* Fills in a size of -1 and checks that the sizes hold `numel` elements. */
 FNZ_MUST_CHECK fnz_status fnzi_infer_sizes(fnz_context *ctx, const char *op, int64_t numel,
                                            int64_t *sizes, uint32_t rank);

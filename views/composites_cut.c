@@ -127,7 +127,7 @@ fnz_status fnzi_resolve_dsplit(fnzi_resolving *r) {
   return cut_dim(r, 3, 2);
 }
 
-/* --- in the sizes of others ------------------------------------------------------------------------------ */
+/* --- in the sizes of others ------------------------------------------------------------------- */
 fnz_status fnzi_resolve_expand_as(fnzi_resolving *r) {
   FNZ_TRY(fnzi_results(r, 1));
   return fnzi_add_sizes_step(r, 0, "expand", r->tensors[1]->sizes, r->tensors[1]->rank);

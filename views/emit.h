@@ -55,7 +55,7 @@ typedef struct fnzi_emitter {
                      const fnz_geometry *result, fnzi_emitted *out);
 } fnzi_emitter;
 
-/* --- Arguments ------------------------------------------------------------------------------------ */
+/* --- Arguments -------------------------------------------------------------------------------- */
 static inline fnz_arg fnzi_arg_int(int64_t i) {
   return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
 }
@@ -72,7 +72,7 @@ static inline fnz_arg fnzi_arg_default(void) {
 FNZ_MUST_CHECK fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count,
                                         fnz_arg *out);
 
-/* --- Geometries of results ------------------------------------------------------------------------ */
+/* --- Geometries of results -------------------------------------------------------------------- */
 /* The geometry a functional result has: dense, with the strides of `like` when those are dense. */
 FNZ_MUST_CHECK fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like,
                                           const fnz_geometry **out);

@@ -68,9 +68,9 @@ static bool is_nested(const cells *c) {
   return true;
 }
 
-/* --- as a product over a frame --------------------------------------------------------------------- */
-/* Lays one dimension of a window over dimension d of the frame and, where it runs over the end, over
- * the next coarser ones. */
+/* --- as a product over a frame ---------------------------------------------------------------- */
+/* Lays one dimension of a window over dimension d of the frame and, where it runs over the end,
+ * over the next coarser ones. */
 static bool lay(const cells *frame, int64_t size, int64_t stride, range *box, uint64_t *taken) {
   uint32_t d = 0;
   while (d < frame->rank && (frame->strides[d] > stride || stride % frame->strides[d]))
@@ -153,7 +153,7 @@ static fnzi_relation relate_boxes(const range *a, const range *b, uint32_t rank)
                             : FNZI_OVERLAPS;
 }
 
-/* --- counted out ------------------------------------------------------------------------------------- */
+/* --- counted out ------------------------------------------------------------------------------ */
 static int64_t count_cells(const cells *c) {
   int64_t n = 1;
   for (uint32_t d = 0; d < c->rank && n <= MAX_WORK; d++)
@@ -199,7 +199,7 @@ static fnzi_relation count_out(const cells *a, const cells *b, int64_t work) {
                             : FNZI_EQUAL;
 }
 
-/* --- the questions ------------------------------------------------------------------------------------ */
+/* --- the questions ---------------------------------------------------------------------------- */
 static int64_t common_unit(const fnz_geometry *a, const fnz_geometry *b,
                            const fnz_geometry *frame) {
   size_t unit = fnzi_dtype(a->dtype)->bytes, other = fnzi_dtype(b->dtype)->bytes;

@@ -2,8 +2,8 @@
  *
  * However long the chain of views was that led to a window, only its geometry counts. When the
  * window is made of whole ranges of the outer window's dimensions, a select, slice, permute,
- * unsqueeze and expand each (where needed) lead there: a *box*. Everything else is picked out of the
- * flat memory by one as_strided. So a replayed chain has a bounded length, and no recursion. */
+ * unsqueeze and expand each (where needed) lead there: a *box*. Everything else is picked out of
+ * the flat memory by one as_strided. So a replayed chain has a bounded length, and no recursion. */
 #include "views/window.h"
 
 /* The view operators that paths are made of. */
@@ -60,7 +60,7 @@ static fnz_status go(walk *w, step_op which, const fnz_arg *args, size_t nargs,
   return FNZ_OK;
 }
 
-/* --- box --------------------------------------------------------------------------------------------- */
+/* --- box -------------------------------------------------------------------------------------- */
 enum { NEW_DIM = -1 };
 
 /* Where each dimension of the inner window comes from, and what is taken of each outer one. */
@@ -214,10 +214,9 @@ fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_
   uint32_t order[FNZ_MAX_RANK], count;
   box b;
   path->count = 0;
-  *found = from->dtype == to->dtype && from->is_conj == to->is_conj &&
-           from->is_neg == to->is_neg && fnz_geometry_numel(to) > 0 &&
-           nested_order(from, order, &count) && place_start(from, to, order, count, &b) &&
-           place_dims(from, to, order, count, &b);
+  *found = from->dtype == to->dtype && from->is_conj == to->is_conj && from->is_neg == to->is_neg &&
+           fnz_geometry_numel(to) > 0 && nested_order(from, order, &count) &&
+           place_start(from, to, order, count, &b) && place_dims(from, to, order, count, &b);
   if (!*found)
     return FNZ_OK;
   place_ones(from, to, &b);
@@ -226,7 +225,7 @@ fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_
   return add_dims(&w, to, &b);
 }
 
-/* --- flat -------------------------------------------------------------------------------------------- */
+/* --- flat ------------------------------------------------------------------------------------- */
 /* The root's dimensions in the order in which they lie in memory. */
 static fnz_status to_memory_order(walk *w) {
   int64_t dims[FNZ_MAX_RANK];
@@ -288,14 +287,14 @@ fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz
   return FNZ_OK;
 }
 
-/* --- one step ---------------------------------------------------------------------------------------- */
+/* --- one step --------------------------------------------------------------------------------- */
 bool fnzi_view_step_needs_base(const fnzi_view_step *step) {
   return step->view->needs_base;
 }
 
-fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit, const fnzi_view_step *step, fnzi_emitted base,
-                             fnzi_emitted window, fnzi_emitted *out) {
-  const fnzi_reverse r = {emit,        step->op, step->args, step->nargs,
-                          step->index, step->base, base,     window};
+fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit, const fnzi_view_step *step,
+                                  fnzi_emitted base, fnzi_emitted window, fnzi_emitted *out) {
+  const fnzi_reverse r = {emit,        step->op,   step->args, step->nargs,
+                          step->index, step->base, base,       window};
   return step->view->reverse(&r, out);
 }

@@ -73,8 +73,7 @@ fnz_status fnzi_reshape_forward(fnzi_window *w) {
   FNZ_TRY(fnzi_window_ints(w, 1, &want, &rank));
   FNZ_TRY(fnzi_window_open(w, 1));
   FNZ_TRY(fnzi_window_shape(w, 0, (uint32_t)rank, &sizes, &strides));
-  FNZ_TRY(fnzi_infer_sizes(w->ctx, w->op->name, fnz_geometry_numel(w->base), want,
-                           (uint32_t)rank));
+  FNZ_TRY(fnzi_infer_sizes(w->ctx, w->op->name, fnz_geometry_numel(w->base), want, (uint32_t)rank));
   if (rank)
     memcpy(sizes, want, rank * sizeof *sizes);
   if (fnzi_view_strides(w->base, sizes, (uint32_t)rank, strides))

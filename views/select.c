@@ -1,15 +1,18 @@
-/* select.c - views that keep part of one dimension: select fixes a coordinate, slice takes a range. */
+/* select.c - views that keep part of one dimension: select fixes a coordinate, slice takes a range.
+ */
 #include "views/window.h"
 
-/* --- select(self, dim, index) -----------------------------------------------------------------------
- *   forward   view = base[..., index, ...]   drops `dim`, moves the offset
- *   reverse   base' = select_scatter(base, view, dim, index) */
+/* --- select(self, dim, index)
+ * ----------------------------------------------------------------------- forward   view =
+ * base[..., index, ...]   drops `dim`, moves the offset reverse   base' = select_scatter(base,
+ * view, dim, index) */
 fnz_status fnzi_select_forward(fnzi_window *w) {
   uint32_t dim;
   int64_t index, *sizes, *strides;
   if (!w->base->rank)
-    return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "select.int: a 0-dimensional tensor has no "
-                                                     "dimension to select from");
+    return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "select.int: a 0-dimensional tensor has no "
+                     "dimension to select from");
   FNZ_TRY(fnzi_window_dim(w, 1, w->base->rank, &dim));
   FNZ_TRY(fnzi_window_int(w, 2, &index));
   int64_t n = w->base->sizes[dim], i = index < 0 ? index + n : index;
@@ -36,9 +39,10 @@ fnz_status fnzi_select_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_SELECT_SCATTER, args, 4, out);
 }
 
-/* --- slice(self, dim, start, end, step) --------------------------------------------------------------
- *   forward   view = base[..., start:end:step, ...]   as Python clamps it
- *   reverse   base' = slice_scatter(base, view, dim, start, end, step) */
+/* --- slice(self, dim, start, end, step)
+ * -------------------------------------------------------------- forward   view = base[...,
+ * start:end:step, ...]   as Python clamps it reverse   base' = slice_scatter(base, view, dim,
+ * start, end, step) */
 void fnzi_slice_clamp(int64_t size, int64_t *start, int64_t *end) {
   *start = *start < 0 ? *start + size : *start;
   *end = *end < 0 ? *end + size : *end;
@@ -65,8 +69,10 @@ fnz_status fnzi_slice_forward(fnzi_window *w) {
   w->out->offset += start * strides[dim];
   if (!fnzi_mul_i64(strides[dim], step, &strides[dim])) {
     if (sizes[dim] > 1)
-      return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "slice.Tensor: step %lld times stride "
-                                                         "leaves 63 bits", (long long)step);
+      return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL,
+                       "slice.Tensor: step %lld times stride "
+                       "leaves 63 bits",
+                       (long long)step);
     strides[dim] = w->base->strides[dim];
   }
   return FNZ_OK;

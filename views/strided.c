@@ -1,11 +1,11 @@
 /* strided.c - views whose elements are picked by strides: as_strided, diagonal, unfold. */
 #include "views/window.h"
 
-/* --- as_strided(self, size, stride, storage_offset) --------------------------------------------------
- *   forward   sizes, strides and offset as given, in the storage, whatever the base's geometry is
- *   reverse   base' = as_strided_scatter(base, view, ...)
- * In a functional program the base is a dense row-major value and offset 0 is its first element;
- * whoever rewrites a program resolves the storage's coordinates to that first. */
+/* --- as_strided(self, size, stride, storage_offset)
+ * -------------------------------------------------- forward   sizes, strides and offset as given,
+ * in the storage, whatever the base's geometry is reverse   base' = as_strided_scatter(base, view,
+ * ...) In a functional program the base is a dense row-major value and offset 0 is its first
+ * element; whoever rewrites a program resolves the storage's coordinates to that first. */
 fnz_status fnzi_as_strided_forward(fnzi_window *w) {
   int64_t *size, *stride, offset, *sizes, *strides;
   size_t rank, nstrides;
@@ -32,8 +32,7 @@ fnz_status fnzi_as_strided_forward(fnzi_window *w) {
                    (long long)offset);
 }
 
-static fnz_status scatter_strided(const fnzi_reverse *r, const fnz_geometry *g,
-                                  fnzi_emitted *out) {
+static fnz_status scatter_strided(const fnzi_reverse *r, const fnz_geometry *g, fnzi_emitted *out) {
   fnz_arg args[5] = {fnzi_arg_value(r->base_value.handle), fnzi_arg_value(r->window.handle)};
   FNZ_TRY(fnzi_arg_ints(r->emit->arena, g->sizes, g->rank, &args[2]));
   FNZ_TRY(fnzi_arg_ints(r->emit->arena, g->strides, g->rank, &args[3]));
@@ -49,9 +48,10 @@ fnz_status fnzi_as_strided_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return scatter_strided(r, w.out, out);
 }
 
-/* --- diagonal(self, offset, dim1, dim2) --------------------------------------------------------------
- *   forward   the two dimensions become one, last, that walks along both
- *   reverse   base' = diagonal_scatter(base, view, offset, dim1, dim2) */
+/* --- diagonal(self, offset, dim1, dim2)
+ * -------------------------------------------------------------- forward   the two dimensions
+ * become one, last, that walks along both reverse   base' = diagonal_scatter(base, view, offset,
+ * dim1, dim2) */
 fnz_status fnzi_diagonal_forward(fnzi_window *w) {
   const fnz_geometry *b = w->base;
   int64_t offset, *sizes, *strides;
@@ -88,10 +88,11 @@ fnz_status fnzi_diagonal_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_DIAGONAL_SCATTER, args, 5, out);
 }
 
-/* --- unfold(self, dimension, size, step) -------------------------------------------------------------
- *   forward   windows of `size` places every `step`; the window's places are a new last dimension
- *   reverse   base' = as_strided_scatter(base, view, ...) on the dense base, so that what no window
- *             covers stays as it was */
+/* --- unfold(self, dimension, size, step)
+ * ------------------------------------------------------------- forward   windows of `size` places
+ * every `step`; the window's places are a new last dimension reverse   base' =
+ * as_strided_scatter(base, view, ...) on the dense base, so that what no window covers stays as it
+ * was */
 fnz_status fnzi_unfold_forward(fnzi_window *w) {
   const fnz_geometry *b = w->base;
   int64_t size, step, *sizes, *strides;
@@ -109,7 +110,8 @@ fnz_status fnzi_unfold_forward(fnzi_window *w) {
   for (uint32_t d = 0; d < b->rank; d++) {
     sizes[d] = d == dim ? (n - size) / step + 1 : b->sizes[d];
     if (!fnzi_mul_i64(b->strides[d], d == dim && sizes[d] > 1 ? step : 1, &strides[d]))
-      return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "unfold: step times stride leaves 63 bits");
+      return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL,
+                       "unfold: step times stride leaves 63 bits");
   }
   sizes[b->rank] = size;
   strides[b->rank] = b->rank ? b->strides[dim] : 1;

@@ -10,25 +10,29 @@ static const struct fnzi_view rows[] = {
 #undef VIEW
 };
 
+static int compare_name(const void *name, const void *row) {
+  return strcmp(name, ((const struct fnzi_view *)row)->op);
+}
+
 static const struct fnzi_view *row_named(const char *name) {
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (!strcmp(rows[i].op, name))
-      return &rows[i];
-  return NULL;
+  return bsearch(name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_name);
+}
+
+/* select_copy.int -> select.int, and only if that one's twin is this one. */
+static const fnz_op *view_of_copy(const fnz_op *op) {
+  size_t length = strlen(op->base), suffix = strlen("_copy");
+  if (length <= suffix || strcmp(op->base + length - suffix, "_copy") != 0)
+    return NULL;
+  const fnz_op *view = fnzi_op_find_stem(op, length - suffix);
+  return view && fnzi_op_by_index(view->view_copy) == op ? view : NULL;
 }
 
 const fnzi_view *fnzi_view_find(const fnz_op *op) {
   if (op->view_of != FNZI_NO_OP)
     return row_named(fnzi_op_by_index(op->view_of)->name);
   const fnzi_view *row = row_named(op->name);
-  if (row || !strstr(op->base, "_copy"))
-    return row;
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const fnz_op *view = fnz_op_find(rows[i].op);
-    if (view && view->view_copy != FNZI_NO_OP && fnzi_op_by_index(view->view_copy) == op)
-      return &rows[i];
-  }
-  return NULL;
+  const fnz_op *view = row ? NULL : view_of_copy(op);
+  return view ? row_named(view->name) : row;
 }
 
 fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *view, const fnz_op *op,
@@ -41,7 +45,7 @@ fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *view, const fnz
   return FNZ_OK;
 }
 
-/* --- arguments ------------------------------------------------------------------------------------ */
+/* --- arguments -------------------------------------------------------------------------------- */
 static fnz_status wrong_type(const fnzi_window *w, size_t i, const char *want) {
   return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be %s that is known",
                    w->op->name, w->op->params[i].name, want);
@@ -95,7 +99,7 @@ fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count, 
   return FNZ_OK;
 }
 
-/* --- results --------------------------------------------------------------------------------------- */
+/* --- results ---------------------------------------------------------------------------------- */
 fnz_status fnzi_window_open(fnzi_window *w, size_t count) {
   FNZI_NEW(w->arena, count, &w->out);
   w->count = count;
@@ -126,7 +130,7 @@ fnz_status fnzi_window_like_base(fnzi_window *w, int64_t **sizes, int64_t **stri
   return FNZ_OK;
 }
 
-/* --- reverses --------------------------------------------------------------------------------------- */
+/* --- reverses --------------------------------------------------------------------------------- */
 fnz_status fnzi_contiguous_like(fnzi_arena *arena, const fnz_geometry *like,
                                 const fnz_geometry **out) {
   fnz_geometry *g;
@@ -140,8 +144,7 @@ fnz_status fnzi_contiguous_like(fnzi_arena *arena, const fnz_geometry *like,
   return FNZ_OK;
 }
 
-fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like,
-                           const fnz_geometry **out) {
+fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like, const fnz_geometry **out) {
   if (!fnzi_is_dense(like))
     return fnzi_contiguous_like(arena, like, out);
   if (!like->offset && !like->is_conj && !like->is_neg) {
@@ -157,8 +160,8 @@ fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like,
   return FNZ_OK;
 }
 
-fnz_status fnzi_emit_base(const fnzi_reverse *r, fnzi_emit_op op, const fnz_arg *args,
-                          size_t nargs, fnzi_emitted *out) {
+fnz_status fnzi_emit_base(const fnzi_reverse *r, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
+                          fnzi_emitted *out) {
   const fnz_geometry *result;
   FNZ_TRY(fnzi_dense_like(r->emit->arena, r->base, &result));
   return r->emit->call(r->emit->self, op, args, nargs, result, out);

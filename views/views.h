@@ -26,7 +26,7 @@ FNZ_MUST_CHECK fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *
                                             const fnz_geometry *base, fnz_geometry **out,
                                             size_t *count);
 
-/* --- One window, opened from its base -------------------------------------------------------------- */
+/* --- One window, opened from its base --------------------------------------------------------- */
 typedef struct fnzi_view_step {
   const fnzi_view *view;
   const fnz_op *op;
@@ -39,11 +39,11 @@ typedef struct fnzi_view_step {
 /* The reverse of the step needs the old value of its base. */
 bool fnzi_view_step_needs_base(const fnzi_view_step *step);
 /* The new value of the base after the window got a new value. */
-FNZ_MUST_CHECK fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit, const fnzi_view_step *step,
-                                            fnzi_emitted base, fnzi_emitted window,
-                                            fnzi_emitted *out);
+FNZ_MUST_CHECK fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit,
+                                                 const fnzi_view_step *step, fnzi_emitted base,
+                                                 fnzi_emitted window, fnzi_emitted *out);
 
-/* --- From one window to a smaller one (path.c) ------------------------------------------------------ */
+/* --- From one window to a smaller one (path.c) ------------------------------------------------ */
 enum { FNZI_MAX_STEPS = 2 * FNZ_MAX_RANK + 4 };
 
 typedef struct fnzi_path {
@@ -61,7 +61,7 @@ FNZ_MUST_CHECK fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *f
 FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root,
                                          const fnz_geometry *to, fnzi_path *path, bool *found);
 
-/* --- Who shares memory with whom (oracle.c) --------------------------------------------------------- */
+/* --- Who shares memory with whom (oracle.c) --------------------------------------------------- */
 typedef enum fnzi_relation {
   FNZI_DISJOINT,
   FNZI_EQUAL,    /* the same set of bytes */

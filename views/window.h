@@ -1,4 +1,5 @@
-/* window.h - what the family files of views/ share: the call of a forward, the call of a reverse. */
+/* window.h - what the family files of views/ share: the call of a forward, the call of a reverse.
+ */
 #ifndef FNZI_WINDOW_H
 #define FNZI_WINDOW_H
 
@@ -25,9 +26,9 @@ typedef struct fnzi_reverse {
   const fnz_op *op;
   const fnz_arg *args;
   size_t nargs;
-  size_t index;              /* which window, of those a split opens */
-  const fnz_geometry *base;  /* what the base looks like; always */
-  fnzi_emitted base_value;   /* the old base; only for rows that need it */
+  size_t index;             /* which window, of those a split opens */
+  const fnz_geometry *base; /* what the base looks like; always */
+  fnzi_emitted base_value;  /* the old base; only for rows that need it */
   fnzi_emitted window;
 } fnzi_reverse;
 
@@ -46,7 +47,7 @@ struct fnzi_view {
 #include "views/views.def"
 #undef VIEW
 
-/* --- Arguments of the view operator ---------------------------------------------------------------- */
+/* --- Arguments of the view operator ----------------------------------------------------------- */
 static inline fnz_arg fnzi_window_arg(const fnzi_window *w, size_t i) {
   return fnzi_arg_get(w->op, w->args, w->nargs, i);
 }
@@ -62,7 +63,7 @@ FNZ_MUST_CHECK fnz_status fnzi_window_ints(const fnzi_window *w, size_t i, int64
 FNZ_MUST_CHECK fnz_status fnzi_window_dim(const fnzi_window *w, size_t i, uint32_t rank,
                                           uint32_t *out);
 
-/* --- Results ---------------------------------------------------------------------------------------- */
+/* --- Results ---------------------------------------------------------------------------------- */
 /* Makes room for `count` windows. */
 FNZ_MUST_CHECK fnz_status fnzi_window_open(fnzi_window *w, size_t count);
 /* Window k gets the dtype, offset and bits of the base and room for `rank` sizes and strides, which
@@ -70,13 +71,12 @@ FNZ_MUST_CHECK fnz_status fnzi_window_open(fnzi_window *w, size_t count);
 FNZ_MUST_CHECK fnz_status fnzi_window_shape(fnzi_window *w, size_t k, uint32_t rank,
                                             int64_t **sizes, int64_t **strides);
 /* The only window: a copy of the base, to be changed. */
-FNZ_MUST_CHECK fnz_status fnzi_window_like_base(fnzi_window *w, int64_t **sizes,
-                                                int64_t **strides);
+FNZ_MUST_CHECK fnz_status fnzi_window_like_base(fnzi_window *w, int64_t **sizes, int64_t **strides);
 
 /* start, end and step of a slice as Python means them, clamped to [0, size]. */
 void fnzi_slice_clamp(int64_t size, int64_t *start, int64_t *end);
 
-/* --- Reverses ----------------------------------------------------------------------------------------- */
+/* --- Reverses --------------------------------------------------------------------------------- */
 /* Emits an operator whose result takes the place of the base. */
 FNZ_MUST_CHECK fnz_status fnzi_emit_base(const fnzi_reverse *r, fnzi_emit_op op,
                                          const fnz_arg *args, size_t nargs, fnzi_emitted *out);

@@ -11,8 +11,8 @@
 #define FNZ_VERSION_PATCH 0
 
 #if defined(__GNUC__)
-#define FNZ_API __attribute__((visibility("default")))
-#define FNZ_MUST_CHECK __attribute__((warn_unused_result))
+#define FNZ_API                 __attribute__((visibility("default")))
+#define FNZ_MUST_CHECK          __attribute__((warn_unused_result))
 #define FNZ_PRINTF(text, first) __attribute__((__format__(__printf__, text, first)))
 #else
 #define FNZ_API

@@ -16,8 +16,8 @@ typedef uint64_t fnz_handle; /* 0 is never a value */
 
 /** A request to apply one functional operator.
  *
- * args      one per parameter of the schema; tensors are FNZ_ARG_VALUE with a handle, also in lists.
- *           FNZ_ARG_LAST_USE on one says that its memory may be reused: the backend must not release
+ * args      one per parameter of the schema; tensors are FNZ_ARG_VALUE with a handle, also in
+ * lists. FNZ_ARG_LAST_USE on one says that its memory may be reused: the backend must not release
  *           it, but need not keep its contents.
  * expected  NULL when the caller does not know the results (the backend's shape rule decides). Else
  *           one entry per tensor result, lists flattened, `capacity` of apply() in number: the

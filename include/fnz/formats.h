@@ -10,7 +10,7 @@ extern "C" {
 
 /* Columns: name for --to, file extension, can be read, can be written. Order is ABI. */
 #define FNZ_FORMAT_ROWS(ROW)                                                                       \
-  ROW(PT2, "pt2", ".pt2", true, false)   /* torch.export.save archives, both layouts */            \
+  ROW(PT2, "pt2", ".pt2", true, false)    /* torch.export.save archives, both layouts */           \
   ROW(JSON, "json", ".json", true, false) /* the model.json of such an archive */                  \
   ROW(CBOR, "cbor", ".cbor", true, true)                                                           \
   ROW(TEXT, "text", ".fnz", true, true)                                                            \
@@ -31,7 +31,8 @@ FNZ_API fnz_format fnz_format_find(const char *name);
 
 /** Reads a program and verifies it.
  * bytes  borrowed for the call only.
- * out    ends with fnz_program_destroy(); NULL on failure. Every class of FNZ_BAD_INPUT can occur. */
+ * out    ends with fnz_program_destroy(); NULL on failure. Every class of FNZ_BAD_INPUT can occur.
+ */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size,
                                                    fnz_format format, fnz_program **out);
 
@@ -44,7 +45,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write(fnz_context *ctx, const fnz_
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_read(fnz_context *ctx, const char *path,
                                                 fnz_buffer *out);
 /** Writes a file so that it appears whole or not at all: a temporary file in the same folder is
- * written, synced and renamed. "-" is standard output. Fails with FNZ_IO and leaves what was there. */
+ * written, synced and renamed. "-" is standard output. Fails with FNZ_IO and leaves what was there.
+ */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_write(fnz_context *ctx, const char *path,
                                                  const void *bytes, size_t size);
 

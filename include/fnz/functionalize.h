@@ -31,8 +31,8 @@ typedef struct fnz_functionalize_options {
  * out      new; ends with fnz_program_destroy(). NULL on failure. Weights are shared with `program`
  *          by reference count.
  *
- * Fails with FNZ_UNSUPPORTED (the message names the node and the operator), FNZ_BAD_INPUT (what eager
- * PyTorch would refuse as well, such as OVERLAP), FNZ_NO_MEMORY. */
+ * Fails with FNZ_UNSUPPORTED (the message names the node and the operator), FNZ_BAD_INPUT (what
+ * eager PyTorch would refuse as well, such as OVERLAP), FNZ_NO_MEMORY. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                                                     const fnz_functionalize_options *options,
                                                     fnz_program **out);
@@ -56,8 +56,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_original(fnz_context *ctx, const fnz_p
  * compares every user output and every mutated input, parameter and buffer, `trials` times with
  * other seeds. `functional` may be any program; NULL functionalizes `original` first.
  *
- * inputs  NULL: every input element is a fresh unknown, so equal means equal for all values of these
- *         shapes. Otherwise the programs are also compared on these numbers where kernels exist.
+ * inputs  NULL: every input element is a fresh unknown, so equal means equal for all values of
+ * these shapes. Otherwise the programs are also compared on these numbers where kernels exist.
  * Returns FNZ_OK when equal, FNZ_DIFFERENT when not (the message names output and element). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original,
                                              const fnz_program *functional,

@@ -24,10 +24,10 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_verify(fnz_context *ctx, const fnz
 /** Figures over all graphs. Inputs, outputs and list items do not count as nodes. */
 typedef struct fnz_stats {
   size_t nodes;
-  size_t views;      /* nodes whose result may share memory with an argument */
-  size_t mutations;  /* nodes that write an argument */
-  size_t copies;     /* nodes that only move elements: *_copy, *_scatter, clone, copy */
-  size_t mutated;    /* inputs, parameters and buffers named as mutated by the signature */
+  size_t views;     /* nodes whose result may share memory with an argument */
+  size_t mutations; /* nodes that write an argument */
+  size_t copies;    /* nodes that only move elements: *_copy, *_scatter, clone, copy */
+  size_t mutated;   /* inputs, parameters and buffers named as mutated by the signature */
   size_t inputs, outputs, graphs;
   uint64_t weight_bytes;
 } fnz_stats;
@@ -39,7 +39,7 @@ FNZ_API const char *fnz_program_torch_version(const fnz_program *program);
 /** Schema version of the .pt2 file, 0.0 when the program came from elsewhere. */
 FNZ_API void fnz_program_schema_version(const fnz_program *program, int *major, int *minor);
 
-/* --- Walking ----------------------------------------------------------------------------------- */
+/* --- Walking ---------------------------------------------------------------------------------- */
 
 FNZ_API size_t fnz_graph_count(const fnz_program *program);
 FNZ_API size_t fnz_node_count(const fnz_program *program, size_t graph);
@@ -87,10 +87,14 @@ FNZ_API const fnz_geometry *fnz_value_geometry(const fnz_program *program, size_
   ROW(INPUT_GRADIENT, "input_gradient")                                                            \
   ROW(TOKEN, "token")
 
-#define FNZ_KIND_ENUM_IN(id, name) FNZ_INPUT_##id,
+#define FNZ_KIND_ENUM_IN(id, name)  FNZ_INPUT_##id,
 #define FNZ_KIND_ENUM_OUT(id, name) FNZ_OUTPUT_##id,
-typedef enum fnz_input_kind { FNZ_INPUT_KIND_ROWS(FNZ_KIND_ENUM_IN) FNZ_INPUT_KIND_COUNT } fnz_input_kind;
-typedef enum fnz_output_kind { FNZ_OUTPUT_KIND_ROWS(FNZ_KIND_ENUM_OUT) FNZ_OUTPUT_KIND_COUNT } fnz_output_kind;
+typedef enum fnz_input_kind {
+  FNZ_INPUT_KIND_ROWS(FNZ_KIND_ENUM_IN) FNZ_INPUT_KIND_COUNT
+} fnz_input_kind;
+typedef enum fnz_output_kind {
+  FNZ_OUTPUT_KIND_ROWS(FNZ_KIND_ENUM_OUT) FNZ_OUTPUT_KIND_COUNT
+} fnz_output_kind;
 #undef FNZ_KIND_ENUM_IN
 #undef FNZ_KIND_ENUM_OUT
 

@@ -1,9 +1,10 @@
-/* tensor.h - the wrapper: tensors that may be viewed and written, over a backend that can do neither.
+/* tensor.h - the wrapper: tensors that may be viewed and written, over a backend that can do
+ * neither.
  *
  * A world wraps the values of one backend. Operators called on its tensors, by their ATen names,
- * behave as in eager PyTorch: views share memory with their base, in-place operators are seen through
- * every alias. The backend is only ever asked for functional operators, and only for values that
- * somebody reads. One thread at a time. */
+ * behave as in eager PyTorch: views share memory with their base, in-place operators are seen
+ * through every alias. The backend is only ever asked for functional operators, and only for values
+ * that somebody reads. One thread at a time. */
 #ifndef FNZ_TENSOR_H
 #define FNZ_TENSOR_H
 
@@ -32,10 +33,10 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_tensor_wrap(fnz_world *world, const fnz_ge
 FNZ_API void fnz_tensor_release(fnz_tensor *tensor);
 
 /** Calls an operator: fnz_tensor_call(world, "add_.Tensor", args, 2, outs, 1, &n).
- * args     by position of the schema; tensors are FNZ_ARG_VALUE with u.tensor. Fewer than the schema
- *          has means defaults for the rest.
- * outputs  room for `capacity` tensors; *count says how many came, lists flattened. In-place
- *          operators return the very tensor they wrote, as a new reference. */
+ * args     by position of the schema; tensors are FNZ_ARG_VALUE with u.tensor. Fewer than the
+ * schema has means defaults for the rest. outputs  room for `capacity` tensors; *count says how
+ * many came, lists flattened. In-place operators return the very tensor they wrote, as a new
+ * reference. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_tensor_call(fnz_world *world, const char *op,
                                                   const fnz_arg *args, size_t nargs,
                                                   fnz_tensor **outputs, size_t capacity,
@@ -43,7 +44,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_tensor_call(fnz_world *world, const char *
 
 /** Geometry as eager has it; borrowed until the tensor's metadata change. */
 FNZ_API const fnz_geometry *fnz_tensor_geometry(const fnz_tensor *tensor);
-/** The backend's value of the tensor, brought up to date; borrowed until the next call on its world. */
+/** The backend's value of the tensor, brought up to date; borrowed until the next call on its
+ * world. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_tensor_read(fnz_tensor *tensor, fnz_handle *out);
 /** The two tensors share a storage. */
 FNZ_API bool fnz_tensor_shares(const fnz_tensor *a, const fnz_tensor *b);

@@ -90,7 +90,8 @@ typedef enum fnz_tag {
   FNZ_ARG_STRING,        /* s, `count` bytes, zero-terminated */
   FNZ_ARG_DTYPE,         /* i: fnz_dtype */
   FNZ_ARG_LAYOUT,        /* i: the number in .pt2 files; 7 is strided */
-  FNZ_ARG_MEMORY_FORMAT, /* i: the number in .pt2 files; 1 contiguous, 2 channels last, 4 preserve */
+  FNZ_ARG_MEMORY_FORMAT, /* i: the number in .pt2 files; 1 contiguous, 2 channels last, 4 preserve
+                          */
   FNZ_ARG_DEVICE,        /* s: "cpu", "cuda:0" */
   FNZ_ARG_LIST,          /* list of `count` items */
   FNZ_ARG_GRAPH,         /* i: index of a graph of the program, 1 or more */

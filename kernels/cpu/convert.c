@@ -58,31 +58,22 @@ typedef void pair_fn(char *dst, int64_t dst_stride, const char *src, int64_t src
       d[i] = wide##_to_##to(read_##from(&s[i]));                                                   \
   }
 
-#define TO_EACH(from, type, read, wide, from_integer, from_double)                                 \
-  PAIR(BOOL, from, wide)                                                                           \
-  PAIR(U8, from, wide)                                                                             \
-  PAIR(I8, from, wide)                                                                             \
-  PAIR(I16, from, wide)                                                                            \
-  PAIR(I32, from, wide)                                                                            \
-  PAIR(I64, from, wide)                                                                            \
-  PAIR(U16, from, wide)                                                                            \
-  PAIR(U32, from, wide)                                                                            \
-  PAIR(U64, from, wide)                                                                            \
-  PAIR(F16, from, wide)                                                                            \
-  PAIR(BF16, from, wide)                                                                           \
-  PAIR(F32, from, wide)                                                                            \
-  PAIR(F64, from, wide)
-ALL_ROWS(TO_EACH)
-#undef TO_EACH
+/* clang-format off */
+#define TARGETS(DO, from, wide)                                                                    \
+  DO(BOOL, from, wide) DO(U8, from, wide) DO(I8, from, wide) DO(I16, from, wide)                   \
+  DO(I32, from, wide) DO(I64, from, wide) DO(U16, from, wide) DO(U32, from, wide)                  \
+  DO(U64, from, wide) DO(F16, from, wide) DO(BF16, from, wide) DO(F32, from, wide)                 \
+  DO(F64, from, wide)
+/* clang-format on */
+
+#define FROM(from, type, read, wide, from_integer, from_double) TARGETS(PAIR, from, wide)
+ALL_ROWS(FROM)
+#undef FROM
 
 static pair_fn *const pairs[FNZ_DTYPE_COUNT][FNZ_DTYPE_COUNT] = {
+#define ENTRY(to, from, wide) [FNZ_##to] = from##_to_##to,
 #define FROM(from, type, read, wide, from_integer, from_double)                                    \
-  [FNZ_##from] = {                                                                                 \
-      [FNZ_BOOL] = from##_to_BOOL, [FNZ_U8] = from##_to_U8,     [FNZ_I8] = from##_to_I8,           \
-      [FNZ_I16] = from##_to_I16,   [FNZ_I32] = from##_to_I32,   [FNZ_I64] = from##_to_I64,         \
-      [FNZ_U16] = from##_to_U16,   [FNZ_U32] = from##_to_U32,   [FNZ_U64] = from##_to_U64,         \
-      [FNZ_F16] = from##_to_F16,   [FNZ_BF16] = from##_to_BF16, [FNZ_F32] = from##_to_F32,         \
-      [FNZ_F64] = from##_to_F64},
+  [FNZ_##from] = {TARGETS(ENTRY, from, wide)},
     ALL_ROWS(FROM)
 #undef FROM
 };

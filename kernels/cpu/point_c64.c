@@ -7,10 +7,11 @@ typedef struct complex_float {
   float re, im;
 } complex_float;
 
-#define T          complex_float
-#define SELF       FNZ_C64
-#define REAL_TYPE  float
-#define REAL_DTYPE FNZ_F32
+#define T                   complex_float
+#define SELF                FNZ_C64
+#define REAL_TYPE           float
+#define REAL_DTYPE          FNZ_F32
+#define RESULT(type, value) (value)
 #include "kernels/cpu/point_rows.h"
 
 static T sum(T a, T b) {
@@ -37,18 +38,6 @@ static T over(T a, T b) {
   float ratio = b.re / b.im, scale = 1 / (b.re * ratio + b.im);
   return (T){(a.re * ratio + a.im) * scale, (a.im * ratio - a.re) * scale};
 }
-
-/* Casting a structure to itself is not C, so this class writes its loop without. */
-#undef LOOP
-#define LOOP(name, arity, out_kind, value)                                                         \
-  static void run_##name(void *out, const void *const *in, int64_t count) {                        \
-    OUT_TYPE_##out_kind *o = out;                                                                  \
-    OPERANDS(arity)                                                                                \
-    for (int64_t i = 0; i < count; i++) {                                                          \
-      ELEMENTS                                                                                     \
-      o[i] = (value);                                                                              \
-    }                                                                                              \
-  }
 
 #define COMPLEX LOOP
 #include "kernels/cpu/point.def"

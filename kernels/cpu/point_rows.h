@@ -1,6 +1,11 @@
 /* point_rows.h - makes the loops and the table of one class. The includer defines T (the computing
  * type), SELF (its dtype), NAME (of the table), REAL_TYPE and REAL_DTYPE, and the row macros whose
  * rows it takes as LOOP. */
+/* Casting a structure to itself is not C, so its class defines this without. */
+#ifndef RESULT
+#define RESULT(type, value) ((type)(value))
+#endif
+
 #define OUT_TYPE_SAME  T
 #define OUT_TYPE_BOOL  uint8_t
 #define OUT_TYPE_REAL  REAL_TYPE
@@ -22,7 +27,7 @@
     OPERANDS(arity)                                                                                \
     for (int64_t i = 0; i < count; i++) {                                                          \
       ELEMENTS                                                                                     \
-      o[i] = (OUT_TYPE_##out_kind)(value);                                                         \
+      o[i] = RESULT(OUT_TYPE_##out_kind, value);                                                   \
     }                                                                                              \
   }
 #define MAPPED_LOOP(name, arity, before, function, accuracy, after)                                \

@@ -160,26 +160,27 @@ static void find_places(const rows *r, bool greatest, int64_t *places, void *val
   }
 }
 
-fnz_status fnzi_kernel_arg(fnzi_call *call) {
-  fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
+/* Rows of the input in its own class. */
+static fnz_status own_rows(fnzi_call *call, rows *out) {
   bool reduced[FNZ_MAX_RANK];
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  return make_rows(call, reduced, fnzi_point_class(fnzi_input(call, 0)->place.dtype), out);
+}
+
+fnz_status fnzi_kernel_arg(fnzi_call *call) {
   void *places;
   rows r;
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(make_rows(call, reduced, class_dtype, &r));
+  FNZ_TRY(own_rows(call, &r));
   FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &places));
   find_places(&r, strcmp(call->op->base, "argmax") == 0, places, NULL);
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_extreme(fnzi_call *call) {
-  fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
-  bool reduced[FNZ_MAX_RANK];
   void *places, *values;
   rows r;
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(make_rows(call, reduced, class_dtype, &r));
-  FNZ_TRY(fnzi_result_as(call, 0, class_dtype, &values));
+  FNZ_TRY(own_rows(call, &r));
+  FNZ_TRY(fnzi_result_as(call, 0, r.dtype, &values));
   FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
   find_places(&r, strcmp(call->op->base, "max") == 0, places, values);
   return FNZ_OK;

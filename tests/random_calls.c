@@ -1,0 +1,319 @@
+/* random_calls.c - random calls of view operators. Each row knows how to draw arguments that mostly
+ * fit: negative dimensions and indices, slices that run over the end, unfolds with gaps, overlapping
+ * as_strided, and now and then something that eager refuses. */
+#include "tests/random_calls.h"
+
+#include <string.h>
+
+void call_start(drawn_call *call, const char *op) {
+  call->op = op;
+  call->nargs = call->nlists = 0;
+}
+
+void call_add(drawn_call *call, fnz_arg arg) {
+  call->args[call->nargs++] = arg;
+}
+
+void call_int(drawn_call *call, int64_t i) {
+  call_add(call, (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i});
+}
+
+void call_ints(drawn_call *call, const int64_t *ints, size_t count) {
+  fnz_arg *items = call->items[call->nlists++];
+  for (size_t i = 0; i < count; i++)
+    items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = ints[i]};
+  call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items});
+}
+
+/* --- dimensions and indices ------------------------------------------------------------------------ */
+/* A dimension of the tensor, sometimes counted from the end. */
+static uint32_t draw_dim(choices *c, drawn_call *call, uint32_t rank) {
+  uint32_t d = choose(c, rank);
+  call_int(call, perhaps(c, 25) ? (int64_t)d - (int64_t)(rank ? rank : 1) : (int64_t)d);
+  return d;
+}
+
+static int64_t size_of(const fnz_geometry *g, uint32_t d) {
+  return d < g->rank ? g->sizes[d] : 1;
+}
+
+static void draw_nothing(choices *c, const fnz_geometry *g, drawn_call *call) {
+  (void)c, (void)g, (void)call;
+}
+
+static void draw_one_dim(choices *c, const fnz_geometry *g, drawn_call *call) {
+  draw_dim(c, call, g->rank);
+}
+
+static void draw_two_dims(choices *c, const fnz_geometry *g, drawn_call *call) {
+  draw_dim(c, call, g->rank);
+  draw_dim(c, call, g->rank);
+}
+
+static void draw_unsqueeze(choices *c, const fnz_geometry *g, drawn_call *call) {
+  draw_dim(c, call, g->rank + 1);
+}
+
+static void draw_select(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t size = size_of(g, draw_dim(c, call, g->rank));
+  int64_t index = (int64_t)choose(c, (uint32_t)size);
+  call_int(call, perhaps(c, 25) ? index - size : index);
+}
+
+static void draw_slice(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t size = size_of(g, draw_dim(c, call, g->rank));
+  int64_t start = (int64_t)choose(c, (uint32_t)size);
+  int64_t end = perhaps(c, 15) ? size + 7 : choose_in(c, start, size);
+  call_int(call, perhaps(c, 20) ? start - size : start);
+  call_int(call, perhaps(c, 10) && end < size ? end - size : end);
+  call_int(call, choose_in(c, 1, 3));
+}
+
+static void draw_narrow(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t size = size_of(g, draw_dim(c, call, g->rank));
+  int64_t start = (int64_t)choose(c, (uint32_t)size);
+  call_int(call, start);
+  call_int(call, choose_in(c, 0, size - start));
+}
+
+static void draw_permutation(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t dims[FNZ_MAX_RANK];
+  for (uint32_t d = 0; d < g->rank; d++)
+    dims[d] = d;
+  for (uint32_t d = g->rank; d > 1; d--) {
+    uint32_t k = d - 1 - choose(c, d);
+    int64_t t = dims[d - 1];
+    dims[d - 1] = dims[k];
+    dims[k] = t;
+  }
+  if (g->rank && perhaps(c, 20))
+    dims[0] -= g->rank;
+  call_ints(call, dims, g->rank);
+}
+
+static void draw_squeeze_dims(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t dims[FNZ_MAX_RANK];
+  size_t count = 0;
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (perhaps(c, 50))
+      dims[count++] = d;
+  call_ints(call, dims, count);
+}
+
+/* --- sizes ----------------------------------------------------------------------------------------- */
+static void merge_dims(int64_t *sizes, uint32_t *rank, uint32_t d) {
+  sizes[d] *= sizes[d + 1];
+  memmove(&sizes[d + 1], &sizes[d + 2], (*rank - d - 2) * sizeof *sizes);
+  --*rank;
+}
+
+static void split_dim(int64_t *sizes, uint32_t *rank, uint32_t d, int64_t by) {
+  memmove(&sizes[d + 1], &sizes[d], (*rank - d) * sizeof *sizes);
+  sizes[d] /= by;
+  sizes[d + 1] = by;
+  ++*rank;
+}
+
+/* Other sizes with as many elements: dimensions merged and split. */
+static void draw_sizes(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t sizes[FNZ_MAX_RANK + 4];
+  uint32_t rank = g->rank;
+  if (rank)
+    memcpy(sizes, g->sizes, rank * sizeof *sizes);
+  for (uint32_t n = 1 + choose(c, 3); n > 0; n--) {
+    uint32_t d = choose(c, rank);
+    int64_t by = choose_in(c, 1, 3);
+    if (rank > 1 && d + 1 < rank && perhaps(c, 60))
+      merge_dims(sizes, &rank, d);
+    else if (rank == 0)
+      sizes[rank++] = 1;
+    else if (sizes[d] % by == 0)
+      split_dim(sizes, &rank, d, by);
+  }
+  if (rank && fnz_geometry_numel(g) > 0 && perhaps(c, 25))
+    sizes[choose(c, rank)] = -1;
+  call_ints(call, sizes, rank);
+}
+
+static void draw_flatten(choices *c, const fnz_geometry *g, drawn_call *call) {
+  uint32_t first = choose(c, g->rank);
+  call_int(call, first);
+  call_int(call, perhaps(c, 50) ? -1 : first + (int64_t)choose(c, g->rank - first));
+}
+
+static void draw_expand(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t sizes[FNZ_MAX_RANK + 1];
+  uint32_t more = perhaps(c, 40) ? 1 : 0;
+  sizes[0] = choose_in(c, 1, 3);
+  for (uint32_t d = 0; d < g->rank; d++) {
+    sizes[more + d] = g->sizes[d] == 1 ? choose_in(c, 1, 3) : g->sizes[d];
+    if (perhaps(c, 15))
+      sizes[more + d] = -1;
+  }
+  call_ints(call, sizes, more + g->rank);
+}
+
+static void draw_broadcast(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t sizes[FNZ_MAX_RANK + 1];
+  uint32_t more = perhaps(c, 40) ? 1 : 0;
+  sizes[0] = choose_in(c, 1, 3);
+  for (uint32_t d = 0; d < g->rank; d++)
+    sizes[more + d] = g->sizes[d] == 1 ? choose_in(c, 1, 2) : g->sizes[d];
+  call_ints(call, sizes, more + g->rank);
+}
+
+/* --- pieces ---------------------------------------------------------------------------------------- */
+static void draw_split(choices *c, const fnz_geometry *g, drawn_call *call) {
+  uint32_t d = choose(c, g->rank);
+  call_int(call, choose_in(c, 1, 3));
+  call_int(call, d);
+}
+
+static void draw_split_sizes(choices *c, const fnz_geometry *g, drawn_call *call) {
+  uint32_t d = choose(c, g->rank);
+  int64_t sizes[3], size = size_of(g, d);
+  sizes[0] = choose_in(c, 0, size);
+  sizes[1] = choose_in(c, 0, size - sizes[0]);
+  sizes[2] = size - sizes[0] - sizes[1];
+  call_ints(call, sizes, 3);
+  call_int(call, d);
+}
+
+static void draw_indices(choices *c, const fnz_geometry *g, drawn_call *call) {
+  uint32_t d = choose(c, g->rank);
+  const int64_t at[2] = {choose_in(c, 0, size_of(g, d)), choose_in(c, 0, size_of(g, d))};
+  call_ints(call, at, 2);
+  call_int(call, d);
+}
+
+/* --- strides --------------------------------------------------------------------------------------- */
+static void draw_diagonal(choices *c, const fnz_geometry *g, drawn_call *call) {
+  if (g->rank < 2) {
+    call_int(call, 0);
+    return;
+  }
+  uint32_t a = choose(c, g->rank), b = (a + 1 + choose(c, g->rank - 1)) % g->rank;
+  call_int(call, choose_in(c, 0, 2) - (perhaps(c, 40) ? 2 : 0));
+  call_int(call, perhaps(c, 20) ? (int64_t)a - g->rank : (int64_t)a);
+  call_int(call, b);
+}
+
+static void draw_unfold(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t size = size_of(g, draw_dim(c, call, g->rank));
+  call_int(call, size > 0 ? choose_in(c, 1, size) : 0);
+  call_int(call, choose_in(c, 1, 3));
+}
+
+/* Places between the first and the last element of the tensor, or a little outside. */
+static void draw_as_strided(choices *c, const fnz_geometry *g, drawn_call *call) {
+  int64_t sizes[3], strides[3], low, high;
+  fnzi_extent(g, &low, &high);
+  uint32_t rank = 1 + choose(c, 3);
+  int64_t offset = high > low ? low + (int64_t)choose(c, (uint32_t)(high - low)) : low;
+  int64_t left = high - 1 - offset;
+  bool free_choice = perhaps(c, 5);
+  for (uint32_t d = 0; d < rank; d++) {
+    strides[d] = choose_in(c, 0, 5);
+    int64_t most = free_choice || strides[d] == 0 ? 3 : left / strides[d] + 1;
+    sizes[d] = most > 0 ? choose_in(c, 1, most < 4 ? most : 4) : 0;
+    left -= (sizes[d] - 1) * strides[d];
+  }
+  call_ints(call, sizes, rank);
+  call_ints(call, strides, rank);
+  call_int(call, offset);
+}
+
+/* --- bits ------------------------------------------------------------------------------------------ */
+static fnz_arg draw_dtype(choices *c) {
+  static const fnz_dtype dtypes[] = {FNZ_I32, FNZ_F32, FNZ_I64, FNZ_I16, FNZ_U8, FNZ_F64};
+  return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtypes[choose(c, sizeof dtypes / sizeof *dtypes)]};
+}
+
+static void draw_view_dtype(choices *c, const fnz_geometry *g, drawn_call *call) {
+  if (g->dtype == FNZ_BOOL)
+    call_add(call, (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_BOOL});
+  else
+    call_add(call, draw_dtype(c));
+}
+
+static void draw_to_dtype(choices *c, const fnz_geometry *g, drawn_call *call) {
+  fnz_arg other = draw_dtype(c);
+  if (!perhaps(c, 40))
+    other.u.i = g->dtype;
+  call_add(call, other);
+}
+
+/* --- the table ------------------------------------------------------------------------------------- */
+const view_draw view_draws[] = {
+    {"alias", draw_nothing, true},
+    {"select.int", draw_select, true},
+    {"slice.Tensor", draw_slice, true},
+    {"view", draw_sizes, true},
+    {"transpose.int", draw_two_dims, true},
+    {"permute", draw_permutation, true},
+    {"unsqueeze", draw_unsqueeze, true},
+    {"squeeze", draw_nothing, true},
+    {"squeeze.dim", draw_one_dim, true},
+    {"squeeze.dims", draw_squeeze_dims, true},
+    {"expand", draw_expand, true},
+    {"diagonal", draw_diagonal, true},
+    {"unfold", draw_unfold, true},
+    {"as_strided", draw_as_strided, true},
+    {"split.Tensor", draw_split, true},
+    {"split_with_sizes", draw_split_sizes, true},
+    {"unbind.int", draw_one_dim, true},
+    {"t", draw_nothing, true},
+    {"detach", draw_nothing, true},
+    {"view.dtype", draw_view_dtype, true},
+    {"view_as_real", draw_nothing, true},
+    {"view_as_complex", draw_nothing, true},
+    {"_conj", draw_nothing, true},
+    {"_neg_view", draw_nothing, true},
+    {"reshape", draw_sizes, false},
+    {"contiguous", draw_nothing, false},
+    {"flatten.using_ints", draw_flatten, false},
+    {"to.dtype", draw_to_dtype, false},
+    {"narrow", draw_narrow, false},
+    {"chunk", draw_split, false},
+    {"tensor_split.indices", draw_indices, false},
+    {"tensor_split.sections", draw_split, false},
+    {"movedim.int", draw_two_dims, false},
+    {"swapaxes", draw_two_dims, false},
+    {"broadcast_to", draw_broadcast, false},
+    {"ravel", draw_nothing, false},
+    {"real", draw_nothing, false},
+    {"imag", draw_nothing, false},
+    {"conj", draw_nothing, false},
+    {"resolve_conj", draw_nothing, false},
+    {"atleast_2d", draw_nothing, false},
+    {"mT", draw_nothing, false},
+};
+const size_t view_draw_count = sizeof view_draws / sizeof *view_draws;
+
+/* --- tensors --------------------------------------------------------------------------------------- */
+static void draw_strides(choices *c, int64_t *strides, const int64_t *sizes, uint32_t rank) {
+  bool done[FNZ_MAX_RANK] = {false};
+  int64_t reach = 1;
+  for (uint32_t n = 0; n < rank; n++) {
+    uint32_t d = choose(c, rank);
+    while (done[d])
+      d = (d + 1) % rank;
+    done[d] = true;
+    strides[d] = perhaps(c, 30) ? reach + choose(c, 3) : reach;
+    reach = (sizes[d] > 0 ? sizes[d] : 1) * strides[d];
+  }
+}
+
+void draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work, fnz_geometry *out) {
+  static const int64_t dims[] = {2, 3, 4, 1, 2, 3, 5, 6, 2, 0};
+  uint32_t rank = choose(c, 4);
+  int64_t *sizes = work, *strides = work + FNZ_MAX_RANK;
+  for (uint32_t d = 0; d < rank; d++)
+    sizes[d] = dims[choose(c, sizeof dims / sizeof *dims)];
+  *out = (fnz_geometry){.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
+  fnzi_contiguous_strides(sizes, rank, strides);
+  if (!strided)
+    return;
+  draw_strides(c, strides, sizes, rank);
+  out->offset = choose(c, 4);
+}
