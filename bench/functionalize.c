@@ -88,8 +88,7 @@ static fnz_status slice(builder *b, uint32_t base, int64_t at, uint32_t *out) {
   return add_node(b, "slice.Tensor", args, 5, &result, out);
 }
 
-/* --- The shapes: `n` is about the number of nodes, `x` the input
- * ---------------------------------- */
+/* --- The shapes: `n` is about the number of nodes, `x` the input ------------------------- */
 
 static fnz_status chain(builder *b, uint32_t x, size_t n) {
   uint32_t v = x;
@@ -191,8 +190,7 @@ static const shape shapes[] = {{"view, write, view, write", chain, 0},
 
 enum { SHAPES = sizeof shapes / sizeof *shapes };
 
-/* --- Building and measuring
- * -------------------------------------------------------------------------- */
+/* --- Building and measuring -------------------------------------------------------------- */
 
 static fnz_status set_signature(builder *b, uint32_t x) {
   fnz_program *p = b->program;

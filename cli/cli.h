@@ -128,8 +128,7 @@ struct cli_call {
   double began;
 };
 
-/* --- Options (options.c)
- * -------------------------------------------------------------------------- */
+/* --- Options (options.c) ----------------------------------------------------------------- */
 int cli_parse(cli_call *call, int argc, char **argv);
 void cli_print_options(uint32_t options);
 bool cli_has(const cli_call *call, cli_option option);
@@ -138,8 +137,7 @@ bool cli_ends_with(const char *path, const char *end);
 int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,
                int *out);
 
-/* --- Failing and telling (report.c)
- * ----------------------------------------------------------------- */
+/* --- Failing and telling (report.c) ------------------------------------------------------ */
 /* Prints `fnz: CLASS: where: message`, returns the exit code of the class. */
 int cli_fail(fnz_class kind, const char *where, const char *format, ...) FNZ_PRINTF(3, 4);
 /* Bad usage: names the verb, points to its help, exit 64. */
@@ -157,8 +155,7 @@ void cli_print_times(const cli_call *call, FILE *to);
 /* One line: name, dtype, sizes and the first elements. */
 void cli_print_array(const fnz_array *array);
 
-/* --- Steps that verbs share (steps.c)
- * ----------------------------------------------------------------- */
+/* --- Steps that verbs share (steps.c) ---------------------------------------------------- */
 void cli_call_end(cli_call *call);
 void cli_phase_begin(cli_call *call, cli_phase phase);
 void cli_phase_end(cli_call *call, cli_phase phase);

@@ -41,8 +41,7 @@ static const fnzi_kernel *row_of(const machine *m, const fnz_op *op) {
   return row == NO_ROW ? NULL : &kernels[row];
 }
 
-/* --- Arguments
- * ------------------------------------------------------------------------------------ */
+/* --- Arguments --------------------------------------------------------------------------- */
 static bool is_number(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
          arg->tag == FNZ_ARG_COMPLEX;
@@ -112,8 +111,7 @@ static fnz_status take_args(fnzi_call *call, const fnzi_kernel *row, const fnz_c
   return FNZ_OK;
 }
 
-/* --- Element types
- * -------------------------------------------------------------------------------- */
+/* --- Element types ----------------------------------------------------------------------- */
 static bool accepted(fnzi_accepts accepts, fnz_dtype d) {
   char category = fnzi_dtype(d)->category;
   bool standard = d <= FNZ_F64 || d == FNZ_C64;
@@ -155,8 +153,7 @@ static fnz_status check_outputs(const fnzi_call *call, const fnzi_kernel *row) {
   return FNZ_OK;
 }
 
-/* --- Memory of results
- * ---------------------------------------------------------------------------- */
+/* --- Memory of results ------------------------------------------------------------------- */
 /* Nobody else sees the array's memory, and its elements lie there without gaps. */
 static bool may_reuse(const fnz_arg *arg, const fnzi_array *out) {
   fnzi_array *a = fnzi_arg_array(arg);
@@ -217,8 +214,7 @@ static fnz_status take_memory(fnzi_call *call, const fnzi_kernel *row) {
   return FNZ_OK;
 }
 
-/* --- One call
- * --------------------------------------------------------------------------------------- */
+/* --- One call ---------------------------------------------------------------------------- */
 static fnz_status run_kernel(fnzi_call *call, const fnzi_kernel *row, const fnz_call *from) {
   FNZ_TRY(take_args(call, row, from));
   FNZ_TRY(check_inputs(call, row));
@@ -260,8 +256,7 @@ static fnz_status call_kernel(machine *m, fnz_context *ctx, const fnzi_kernel *r
   return status;
 }
 
-/* --- Lists: the operator of the elements, one element after the other
- * ----------------------------- */
+/* --- Lists: the operator of the elements, one element after the other -------------------- */
 static fnz_status refuse_lists(fnz_context *ctx, const fnz_op *op) {
   return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "%s: the lists have different lengths", op->name);
 }
@@ -358,8 +353,7 @@ static fnz_status apply(void *self, fnz_context *ctx, const fnz_call *call, fnz_
                    call->op->name);
 }
 
-/* --- Values in and out
- * ------------------------------------------------------------------------------ */
+/* --- Values in and out ------------------------------------------------------------------- */
 static const fnz_geometry *geometry(void *self, fnz_handle value) {
   (void)self;
   return &fnzi_array_of(value)->geometry;
@@ -409,8 +403,7 @@ static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void 
   return FNZ_OK;
 }
 
-/* --- Making and ending
- * ------------------------------------------------------------------------------ */
+/* --- Making and ending ------------------------------------------------------------------- */
 static void destroy(void *self) {
   machine *m = self;
   fnz_context *ctx = m->ctx;

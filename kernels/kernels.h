@@ -15,7 +15,7 @@
 
 #include <fnz/backend.h>
 
-/* --- Arrays -------------------------------------------------------------------------------------
+/* --- Arrays -------------------------------------------------------------------------------
  */
 typedef struct fnzi_storage {
   size_t refs, bytes;
@@ -60,7 +60,7 @@ FNZ_MUST_CHECK fnz_status fnzi_array_share(fnz_context *ctx, fnzi_array *array,
                                            fnzi_storage *storage, const fnz_geometry *place);
 void fnzi_array_release(fnz_context *ctx, fnzi_array *array);
 
-/* --- Calls --------------------------------------------------------------------------------------
+/* --- Calls --------------------------------------------------------------------------------
  */
 typedef struct fnzi_call {
   fnz_context *ctx;
@@ -121,8 +121,8 @@ static inline const fnz_geometry *fnzi_input_geometry(const fnzi_call *call, siz
 fnz_status fnzi_refuse(const fnzi_call *call, fnz_class kind, const char *format, ...)
     FNZ_PRINTF(3, 4);
 
-/* --- For shape rules
- * ------------------------------------------------------------------------------ Appends a result.
+/* --- For shape rules --------------------------------------------------------------------- */
+/* Appends a result.
  * strides NULL means row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_shape_add(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
                                          const int64_t *sizes, const int64_t *strides);
@@ -140,8 +140,8 @@ void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint
 FNZ_MUST_CHECK fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *const *inputs,
                                          size_t count, uint32_t *rank, int64_t *sizes);
 
-/* --- For kernels
- * ---------------------------------------------------------------------------------- Row-major
+/* --- For kernels ------------------------------------------------------------------------- */
+/* Row-major
  * elements of an array: its own memory when they lie so, else a copy in scratch memory. Valid until
  * the call ends. */
 FNZ_MUST_CHECK fnz_status fnzi_dense(fnzi_call *call, const fnzi_array *array, const void **out);
@@ -187,8 +187,7 @@ static inline void fnzi_loop_add_array(fnzi_loop *loop, const fnzi_array *a) {
  * row-major order and one thread. */
 void fnzi_loop_run(fnzi_loop *loop, fnzi_row_fn *row, const void *user, int threads, bool ordered);
 
-/* --- The table
- * ------------------------------------------------------------------------------------ */
+/* --- The table --------------------------------------------------------------------------- */
 typedef fnz_status fnzi_shape_fn(fnzi_call *call);
 typedef fnz_status fnzi_kernel_fn(fnzi_call *call);
 

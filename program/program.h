@@ -135,7 +135,7 @@ struct fnz_program {
   int schema_major, schema_minor;
 };
 
-/* --- Building ------------------------------------------------------------------------------------
+/* --- Building -----------------------------------------------------------------------------
  * Whatever is handed in is copied or interned unless said otherwise. */
 /* An empty program. It has no graph yet: the first fnzi_graph_add makes graph 0. */
 FNZ_MUST_CHECK fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out);
@@ -184,8 +184,7 @@ FNZ_MUST_CHECK fnz_status fnzi_range_add(fnz_program *p, const char *symbol, int
 FNZ_MUST_CHECK fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema,
                                              const fnz_op **out);
 
-/* --- Looking
- * --------------------------------------------------------------------------------------- */
+/* --- Looking ----------------------------------------------------------------------------- */
 static inline fnzi_graph *fnzi_graph_at(const fnz_program *p, uint32_t graph) {
   return &p->graphs.data[graph];
 }
@@ -240,8 +239,7 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk);
 /* "node 12 (add_.Tensor at model.py:7)" into `out`, for messages. */
 void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]);
 
-/* --- Geometry (program/geometry.c)
- * ----------------------------------------------------------------- */
+/* --- Geometry (program/geometry.c) ------------------------------------------------------- */
 /* Row-major strides of the sizes. */
 void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out);
 bool fnzi_is_contiguous(const fnz_geometry *g);
@@ -257,8 +255,7 @@ bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);
 FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim,
                                         uint32_t rank, uint32_t *out);
 
-/* --- Formats (program/formats/)
- * ------------------------------------------------------------------- */
+/* --- Formats (program/formats/) ---------------------------------------------------------- */
 typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
 typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out);
 fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;

@@ -33,7 +33,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_progra
 FNZ_MUST_CHECK fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program,
                                             fnz_backend *backend, const fnzi_run_options *options);
 
-/* --- Memory (run/cells.c) ----------------------------------------------------------------------
+/* --- Memory (run/cells.c) -----------------------------------------------------------------
  */
 typedef struct fnzi_memory {
   unsigned char *cells; /* NULL when the file has no data for it */
@@ -72,8 +72,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cells_loop(const fnz_geometry *target,
                                           fnz_status (*visit)(void *user, const int64_t *index),
                                           void *user);
 
-/* --- A program bound to a backend (run/bind.c)
- * ---------------------------------------------------- */
+/* --- A program bound to a backend (run/bind.c) ------------------------------------------- */
 typedef struct fnzi_binding { /* of input k of the program */
   fnz_input_kind kind;
   const char *target;
@@ -121,14 +120,10 @@ FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *vis
 /* The signature names an output as the final value of this input. */
 bool fnzi_run_names(const fnzi_run *run, const fnzi_binding *b);
 
-/* Hands a value to the receiver of results, under a name and a geometry. */
-FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g,
-                                        fnz_handle value);
-
 /* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
 fnzi_emit fnzi_emit_array;
 
-/* --- Arguments and numbers (run/lower.c) ---------------------------------------------------------
+/* --- Arguments and numbers (run/lower.c) --------------------------------------------------
  */
 /* Turns the value of a tensor argument into what the receiver of the arguments wants. */
 typedef fnz_status fnzi_lower_value(void *user, fnz_arg *arg);

@@ -87,7 +87,7 @@ START_TEST(shared_storage_stays_shared) {
 }
 END_TEST
 
-/* --- single items ------------------------------------------------------------------------------
+/* --- single items -------------------------------------------------------------------------
  */
 static const struct {
   double value;
@@ -207,8 +207,7 @@ START_TEST(items_in_another_form_are_refused) {
 }
 END_TEST
 
-/* --- whole programs
- * ------------------------------------------------------------------------------- */
+/* --- whole programs ---------------------------------------------------------------------- */
 /* The smallest program, by hand: one graph without anything. */
 static const unsigned char smallest[] = {
     0x83, 0x68, 'f',  'n',  'z',  '-',  'c',  'b',  'o',  'r',  0x01, 0xac, 0x00, 0x80, 0x01,

@@ -3,8 +3,7 @@
  * hand. */
 #include "tests/kernels_nn.h"
 
-/* --- Convolutions against loops
- * ------------------------------------------------------------------- */
+/* --- Convolutions against loops ---------------------------------------------------------- */
 typedef struct conv_case {
   const char *op;
   int spatial;
@@ -210,8 +209,7 @@ START_TEST(channels_last_is_kept) {
 }
 END_TEST
 
-/* --- Pooling
- * -------------------------------------------------------------------------------------- */
+/* --- Pooling ----------------------------------------------------------------------------- */
 START_TEST(largest_of_windows_by_hand) {
   start(1);
   fnz_arg x = T(S(1, 1, 3, 4), 1, 2, 3, 4, 8, 7, 6, 5, 9, 0, 9, 0);

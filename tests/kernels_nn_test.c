@@ -3,8 +3,7 @@
  * numbers worked out by hand and against plain loops. */
 #include "tests/kernels_nn.h"
 
-/* --- Matrix products
- * ------------------------------------------------------------------------------ */
+/* --- Matrix products --------------------------------------------------------------------- */
 START_TEST(products_by_hand) {
   start(1);
   fnz_arg a = T(S(2, 3), 1, 2, 3, 4, 5, 6), b = T(S(3, 2), 1, 0, 0, 1, 2, -1);
@@ -112,8 +111,7 @@ START_TEST(threads_change_no_bit) {
 }
 END_TEST
 
-/* --- Normalisation
- * -------------------------------------------------------------------------------- */
+/* --- Normalisation ----------------------------------------------------------------------- */
 START_TEST(batch_norm_by_hand) {
   start(1);
   fnz_arg x = T(S(2, 2, 2), 1, 3, 0, 0, 5, 7, 8, 8), mean = T(S(2), 1, 1), var = T(S(2), 4, 4);
@@ -170,8 +168,7 @@ START_TEST(rows_against_loops) {
 }
 END_TEST
 
-/* --- Softmax and statistics
- * ----------------------------------------------------------------------- */
+/* --- Softmax and statistics -------------------------------------------------------------- */
 START_TEST(softmax_by_hand) {
   start(1);
   const double e = exp(1);
@@ -225,8 +222,7 @@ START_TEST(statistics_by_hand) {
 }
 END_TEST
 
-/* --- Attention
- * ------------------------------------------------------------------------------------ */
+/* --- Attention --------------------------------------------------------------------------- */
 enum { HEADS = 4, QUERIES = 70, KEYS = 5, WIDTH = 3 };
 
 /* `share` heads read one head of key and value; `mask` is added to the scores. */
@@ -293,8 +289,7 @@ START_TEST(attention_with_grouped_heads) {
 }
 END_TEST
 
-/* --- Sorting
- * -------------------------------------------------------------------------------------- */
+/* --- Sorting ----------------------------------------------------------------------------- */
 START_TEST(sorting_by_hand) {
   start(1);
   fnz_arg x = T(S(6), 2, NAN, -0.0, 0, -INFINITY, 2);
@@ -336,8 +331,7 @@ START_TEST(long_sort_is_stable) {
 }
 END_TEST
 
-/* --- Embedding, gates, losses
- * --------------------------------------------------------------------- */
+/* --- Embedding, gates, losses ------------------------------------------------------------ */
 START_TEST(embedding_by_hand) {
   start(1);
   fnz_arg w = T(S(3, 2), 1, 2, 3, 4, 5, 6);
@@ -405,8 +399,7 @@ START_TEST(class_losses_by_hand) {
 }
 END_TEST
 
-/* --- Refusing
- * ------------------------------------------------------------------------------------- */
+/* --- Refusing ---------------------------------------------------------------------------- */
 START_TEST(what_does_not_fit_is_refused) {
   start(1);
   fnz_arg a = T(S(2, 3), 1, 2, 3, 4, 5, 6), wide = TYPED(FNZ_F64, S(3, 1), 1, 2, 3);
@@ -422,8 +415,7 @@ START_TEST(what_does_not_fit_is_refused) {
 }
 END_TEST
 
-/* --- Out of memory
- * -------------------------------------------------------------------------------- */
+/* --- Out of memory ----------------------------------------------------------------------- */
 typedef struct meter {
   long left; /* allocations that still succeed */
 } meter;

@@ -6,8 +6,7 @@
 
 #include <math.h>
 
-/* --- A desk: a context, a backend, and short ways to make, call and look
- * --------------------------- */
+/* --- A desk: a context, a backend, and short ways to make, call and look ----------------- */
 typedef struct desk {
   fnz_context *ctx;
   fnz_backend *cpu;
@@ -793,8 +792,7 @@ START_TEST(meta_knows_shapes) {
 }
 END_TEST
 
-/* --- Out of memory, at each allocation in turn
- * ------------------------------------------------------ */
+/* --- Out of memory, at each allocation in turn ------------------------------------------- */
 typedef struct meter {
   size_t left, live;
 } meter;

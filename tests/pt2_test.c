@@ -57,8 +57,7 @@ static char *model_of(const char *name) {
   return text;
 }
 
-/* --- good files
- * ------------------------------------------------------------------------------------ */
+/* --- good files -------------------------------------------------------------------------- */
 START_TEST(in_place_add) {
   fixture f;
   must_read(&f, load_fixture("alias_001.pt2"));
@@ -233,8 +232,7 @@ START_TEST(storage_without_bytes) {
 }
 END_TEST
 
-/* --- edits of a model that is otherwise good
- * --------------------------------------------------------- */
+/* --- edits of a model that is otherwise good --------------------------------------------- */
 typedef struct edit {
   const char *class_name, *from, *to; /* class "NONE": still good */
 } edit;
@@ -360,8 +358,7 @@ START_TEST(literals_and_tokens) {
 }
 END_TEST
 
-/* --- edits of an archive
- * --------------------------------------------------------------------------------- */
+/* --- edits of an archive ----------------------------------------------------------------- */
 typedef struct change {
   const char *class_name, *record, *from, *to; /* from NULL: the whole record becomes `to` */
 } change;
@@ -442,8 +439,7 @@ START_TEST(other_archives) {
 }
 END_TEST
 
-/* --- damage and memory
- * --------------------------------------------------------------------------------------- */
+/* --- damage and memory ------------------------------------------------------------------- */
 START_TEST(every_prefix_is_refused) {
   bytes file = load_fixture("alias_001.pt2");
   for (size_t size = 0; size < file.size; size += 7) {

@@ -3,7 +3,7 @@
 #include "program/formats/zip.h"
 #include "tests/archive.h"
 
-/* --- finding our way in the bytes ----------------------------------------------------------------
+/* --- finding our way in the bytes ---------------------------------------------------------
  */
 static size_t find_signature(bytes file, uint32_t signature, size_t nth) {
   for (size_t at = 0; at + 4 <= file.size; at++) {
@@ -60,8 +60,7 @@ static void rename_everywhere(bytes file, const char *from, const char *to, size
   ck_assert_uint_ge(found, 2);
 }
 
-/* --- outcomes
- * ---------------------------------------------------------------------------------------- */
+/* --- outcomes ---------------------------------------------------------------------------- */
 /* Opens, then reads every entry; the class of what went wrong. */
 static const char *outcome(bytes file) {
   fnz_context *ctx;

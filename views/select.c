@@ -2,10 +2,9 @@
  */
 #include "views/window.h"
 
-/* --- select(self, dim, index)
- * ----------------------------------------------------------------------- forward   view =
- * base[..., index, ...]   drops `dim`, moves the offset reverse   base' = select_scatter(base,
- * view, dim, index) */
+/* --- select(self, dim, index) -------------------------------------------------------------
+ *   forward   view = base[..., index, ...]   drops `dim`, moves the offset
+ *   reverse   base' = select_scatter(base, view, dim, index) */
 fnz_status fnzi_select_forward(fnzi_window *w) {
   uint32_t dim;
   int64_t index, *sizes, *strides;
@@ -39,10 +38,9 @@ fnz_status fnzi_select_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_SELECT_SCATTER, args, 4, out);
 }
 
-/* --- slice(self, dim, start, end, step)
- * -------------------------------------------------------------- forward   view = base[...,
- * start:end:step, ...]   as Python clamps it reverse   base' = slice_scatter(base, view, dim,
- * start, end, step) */
+/* --- slice(self, dim, start, end, step) ---------------------------------------------------
+ *   forward   view = base[..., start:end:step, ...]   as Python clamps it
+ *   reverse   base' = slice_scatter(base, view, dim, start, end, step) */
 void fnzi_slice_clamp(int64_t size, int64_t *start, int64_t *end) {
   *start = *start < 0 ? *start + size : *start;
   *end = *end < 0 ? *end + size : *end;

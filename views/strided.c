@@ -1,11 +1,11 @@
 /* strided.c - views whose elements are picked by strides: as_strided, diagonal, unfold. */
 #include "views/window.h"
 
-/* --- as_strided(self, size, stride, storage_offset)
- * -------------------------------------------------- forward   sizes, strides and offset as given,
- * in the storage, whatever the base's geometry is reverse   base' = as_strided_scatter(base, view,
- * ...) In a functional program the base is a dense row-major value and offset 0 is its first
- * element; whoever rewrites a program resolves the storage's coordinates to that first. */
+/* --- as_strided(self, size, stride, storage_offset) ---------------------------------------
+ *   forward   sizes, strides and offset as given, in the storage, whatever the base's geometry is
+ *   reverse   base' = as_strided_scatter(base, view, ...)
+ * In a functional program the base is a dense row-major value and offset 0 is its first element;
+ * whoever rewrites a program resolves the storage's coordinates to that first. */
 fnz_status fnzi_as_strided_forward(fnzi_window *w) {
   int64_t *size, *stride, offset, *sizes, *strides;
   size_t rank, nstrides;
@@ -48,10 +48,9 @@ fnz_status fnzi_as_strided_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return scatter_strided(r, w.out, out);
 }
 
-/* --- diagonal(self, offset, dim1, dim2)
- * -------------------------------------------------------------- forward   the two dimensions
- * become one, last, that walks along both reverse   base' = diagonal_scatter(base, view, offset,
- * dim1, dim2) */
+/* --- diagonal(self, offset, dim1, dim2) ---------------------------------------------------
+ *   forward   the two dimensions become one, last, that walks along both
+ *   reverse   base' = diagonal_scatter(base, view, offset, dim1, dim2) */
 fnz_status fnzi_diagonal_forward(fnzi_window *w) {
   const fnz_geometry *b = w->base;
   int64_t offset, *sizes, *strides;
@@ -88,11 +87,10 @@ fnz_status fnzi_diagonal_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_DIAGONAL_SCATTER, args, 5, out);
 }
 
-/* --- unfold(self, dimension, size, step)
- * ------------------------------------------------------------- forward   windows of `size` places
- * every `step`; the window's places are a new last dimension reverse   base' =
- * as_strided_scatter(base, view, ...) on the dense base, so that what no window covers stays as it
- * was */
+/* --- unfold(self, dimension, size, step) --------------------------------------------------
+ *   forward   windows of `size` places every `step`; the window's places are a new last dimension
+ *   reverse   base' = as_strided_scatter(base, view, ...) on the dense base, so that what no window
+ *             covers stays as it was */
 fnz_status fnzi_unfold_forward(fnzi_window *w) {
   const fnz_geometry *b = w->base;
   int64_t size, step, *sizes, *strides;

@@ -1,8 +1,7 @@
 /* index.c - reading and writing at places given by index tensors. */
 #include "kernels/cpu/cpu.h"
 
-/* --- index.Tensor and index_put
- * ------------------------------------------------------------------- */
+/* --- index.Tensor and index_put ---------------------------------------------------------- */
 /* Both walk over the places of the index. For each, a block of the dimensions that are not indexed
  * moves between `self` and `other`, which has the index's dimensions from `first` on. */
 typedef struct walk {
@@ -117,8 +116,7 @@ fnz_status fnzi_kernel_index_put(fnzi_call *call) {
   return FNZ_OK;
 }
 
-/* --- A vector of indices along one dimension
- * ------------------------------------------------------ */
+/* --- A vector of indices along one dimension --------------------------------------------- */
 typedef struct lane {
   uint32_t dim;
   int64_t count;

@@ -24,8 +24,7 @@ const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
   return NULL;
 }
 
-/* --- Loops
- * ---------------------------------------------------------------------------------------- */
+/* --- Loops ------------------------------------------------------------------------------- */
 typedef union number_cell {
   unsigned char bytes[16];
   double aligned;
@@ -151,8 +150,7 @@ fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_wind
   return FNZ_OK;
 }
 
-/* --- Which row
- * ------------------------------------------------------------------------------------ */
+/* --- Which row --------------------------------------------------------------------------- */
 /* Other names of the same operators. */
 static const char *const aliases[][2] = {
     {"__and__", "bitwise_and"},
@@ -317,8 +315,7 @@ static fnz_dtype computed_dtype(const fnzi_call *call, const point *p) {
   return fnzi_promotion_result(&promotion);
 }
 
-/* --- What eager refuses
- * --------------------------------------------------------------------------- */
+/* --- What eager refuses ------------------------------------------------------------------ */
 static fnz_status refuse_zero(fnzi_call *call, const point *p) {
   const fnzi_array *a = fnzi_arg_array(p->operands[1]);
   const int64_t *values = NULL;
@@ -355,8 +352,7 @@ static fnz_status check_values(fnzi_call *call, const point *p) {
   return FNZ_OK;
 }
 
-/* --- Kernels
- * -------------------------------------------------------------------------------------- */
+/* --- Kernels ----------------------------------------------------------------------------- */
 fnz_status fnzi_kernel_point(fnzi_call *call) {
   point p = {.name = plain_name(call->op->base)};
   fnz_arg extra;

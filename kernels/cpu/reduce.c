@@ -3,8 +3,7 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
 
-/* --- Rows
- * ----------------------------------------------------------------------------------------- */
+/* --- Rows -------------------------------------------------------------------------------- */
 typedef struct rows {
   fnz_dtype dtype;
   const void *data;
@@ -45,8 +44,7 @@ static fnz_status make_rows(fnzi_call *call, const bool *reduced, fnz_dtype dtyp
   return fnzi_window_assign(call, &to, &from, false);
 }
 
-/* --- One row to one number
- * ------------------------------------------------------------------------ */
+/* --- One row to one number --------------------------------------------------------------- */
 /* Columns: name, what it starts from, and the step from `a` by the element `x`. */
 #define REDUCTION_ROWS(ROW, T)                                                                     \
   ROW(sum, T, (T)0, PLUS(a, x))                                                                    \
@@ -123,8 +121,7 @@ static argument_fn *find_argument(bool greatest, fnz_dtype class_dtype) {
   return greatest ? argmax_double : argmin_double;
 }
 
-/* --- Kernels
- * -------------------------------------------------------------------------------------- */
+/* --- Kernels ----------------------------------------------------------------------------- */
 /* any and all look at the elements as they are; the others compute in the type of the result. */
 static fnz_dtype class_of(const fnzi_call *call) {
   fnz_dtype self = fnzi_input(call, 0)->place.dtype, out = call->outputs[0]->place.dtype;
@@ -160,34 +157,32 @@ static void find_places(const rows *r, bool greatest, int64_t *places, void *val
   }
 }
 
-/* Rows of the input in its own class. */
-static fnz_status own_rows(fnzi_call *call, rows *out) {
-  bool reduced[FNZ_MAX_RANK];
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  return make_rows(call, reduced, fnzi_point_class(fnzi_input(call, 0)->place.dtype), out);
-}
-
 fnz_status fnzi_kernel_arg(fnzi_call *call) {
+  fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
+  bool reduced[FNZ_MAX_RANK];
   void *places;
   rows r;
-  FNZ_TRY(own_rows(call, &r));
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  FNZ_TRY(make_rows(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &places));
   find_places(&r, strcmp(call->op->base, "argmax") == 0, places, NULL);
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_extreme(fnzi_call *call) {
+  fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
+  bool reduced[FNZ_MAX_RANK];
   void *places, *values;
   rows r;
-  FNZ_TRY(own_rows(call, &r));
-  FNZ_TRY(fnzi_result_as(call, 0, r.dtype, &values));
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  FNZ_TRY(make_rows(call, reduced, class_dtype, &r));
+  FNZ_TRY(fnzi_result_as(call, 0, class_dtype, &values));
   FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
   find_places(&r, strcmp(call->op->base, "max") == 0, places, values);
   return FNZ_OK;
 }
 
-/* --- Running sums and products
- * -------------------------------------------------------------------- */
+/* --- Running sums and products ----------------------------------------------------------- */
 #define SCAN(name, T, step)                                                                        \
   static void name##_##T(T *row, int64_t count) {                                                  \
     for (int64_t i = 1; i < count; i++) {                                                          \

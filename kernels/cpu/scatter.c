@@ -94,8 +94,7 @@ fnz_status fnzi_kernel_gather(fnzi_call *call) {
   return FNZ_OK;
 }
 
-/* --- Scatter
- * -------------------------------------------------------------------------------------- */
+/* --- Scatter ----------------------------------------------------------------------------- */
 /* Columns: name of the reduction, row of point.def, what an untouched place starts from. */
 static const struct reduction {
   const char *name, *row;
@@ -185,8 +184,7 @@ fnz_status fnzi_kernel_scatter(fnzi_call *call) {
   return FNZ_OK;
 }
 
-/* --- Masked scatter
- * ------------------------------------------------------------------------------- */
+/* --- Masked scatter ---------------------------------------------------------------------- */
 typedef struct cursor {
   const char **next, *end; /* in the elements still to be given out */
   size_t cell;

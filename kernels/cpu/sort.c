@@ -163,8 +163,7 @@ fnz_status fnzi_kernel_topk(fnzi_call *call) {
   return run(call, &s);
 }
 
-/* --- aminmax
- * ---------------------------------------------------------------------------------------- */
+/* --- aminmax ----------------------------------------------------------------------------- */
 typedef struct extremes {
   sorting row;
   char *smallest, *largest;

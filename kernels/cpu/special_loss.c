@@ -5,7 +5,7 @@
 
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
-/* --- Element by element ----------------------------------------------------------------------- */
+/* --- Element by element ------------------------------------------------------------------- */
 typedef double loss_fn(double x, double target, double parameter);
 
 static double square(double x, double target, double parameter) {
@@ -68,8 +68,7 @@ fnz_status fnzi_kernel_huber_loss(fnzi_call *call) {
   return pointwise(call, huber, fnzi_named_float(call, "delta", 1));
 }
 
-/* --- Of classes
- * ----------------------------------------------------------------------------------- */
+/* --- Of classes -------------------------------------------------------------------------- */
 typedef struct classes {
   fnz_dtype dtype;
   fnzi_reals x, weight, probabilities;

@@ -4,8 +4,7 @@
 
 enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32 };
 
-/* --- Cascades
- * ------------------------------------------------------------------------------------- */
+/* --- Cascades ---------------------------------------------------------------------------- */
 /* Sums `count` rows of `lanes` columns; partial sums move up a level when a block of rows is full.
  * `fold`, when not 0, is the distance of a second element that is added on loading. */
 #define CASCADE(T)                                                                                 \
@@ -87,8 +86,7 @@ static int64_t block_power(int64_t count) {
 CASCADE(float)
 CASCADE(double)
 
-/* --- The walk
- * ------------------------------------------------------------------------------------- */
+/* --- The walk ---------------------------------------------------------------------------- */
 typedef struct dim {
   int64_t size, eager, in, out; /* strides: eager's, in memory, of the result (0: summed up) */
 } dim;
@@ -214,8 +212,7 @@ static double round_to(fnz_dtype dtype, double v) {
 PLANE(float)
 PLANE(double)
 
-/* --- Kernel
- * --------------------------------------------------------------------------------------- */
+/* --- Kernel ------------------------------------------------------------------------------ */
 /* The elements that are summed, in the type that sums them: in place when they have it already. */
 typedef struct addends {
   fnz_dtype dtype; /* FNZ_F32 or FNZ_F64 */

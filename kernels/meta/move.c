@@ -17,8 +17,7 @@ fnz_status fnzi_shape_native_dropout(fnzi_call *call) {
   return fnzi_shape_add_like(call, FNZ_BOOL, self);
 }
 
-/* --- Joining
- * ---------------------------------------------------------------------------------------- */
+/* --- Joining ----------------------------------------------------------------------------- */
 /* An empty tensor of one dimension joins with everything, as it always did. */
 static bool is_skipped(const fnz_geometry *g) {
   return g->rank == 1 && g->sizes[0] == 0;
@@ -93,8 +92,7 @@ fnz_status fnzi_shape_stack(fnzi_call *call) {
   return fnzi_shape_add(call, joined_dtype(list), first->rank + 1, sizes, NULL);
 }
 
-/* --- Repeating and padding
- * ------------------------------------------------------------------------ */
+/* --- Repeating and padding --------------------------------------------------------------- */
 static fnz_status multiply(const fnzi_call *call, int64_t a, int64_t b, int64_t *out) {
   if (b < 0)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "repeats must not be negative, got %lld",
@@ -204,8 +202,7 @@ fnz_status fnzi_shape_narrow(fnzi_call *call) {
   return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
 }
 
-/* --- Making tensors
- * ------------------------------------------------------------------------------- */
+/* --- Making tensors ---------------------------------------------------------------------- */
 /* Of full() without a dtype: what the number is. */
 static fnz_dtype number_dtype(const fnz_arg *number) {
   if (!number || number->tag == FNZ_ARG_FLOAT)

@@ -61,8 +61,7 @@ fnz_status fnzi_shape_softmax(fnzi_call *call) {
   return fnzi_shape_add_like(call, dtype, g);
 }
 
-/* --- Sorting
- * --------------------------------------------------------------------------------------- */
+/* --- Sorting ----------------------------------------------------------------------------- */
 static fnz_status sort_dim(fnzi_call *call, uint32_t *dim) {
   const fnz_geometry *g = fnzi_input_geometry(call, 0);
   return fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_named_int(call, "dim", -1), g->rank,

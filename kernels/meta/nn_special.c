@@ -87,8 +87,7 @@ fnz_status fnzi_shape_glu(fnzi_call *call) {
   return fnzi_shape_add(call, g->dtype, g->rank, sizes, NULL);
 }
 
-/* --- Losses
- * ----------------------------------------------------------------------------------------- */
+/* --- Losses ------------------------------------------------------------------------------ */
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
 /* mse_loss and its like: both broadcast; one number unless reduction is none. */

@@ -39,7 +39,7 @@ enum { /* flags */
        FNZI_CBOR_METADATA = 1
 };
 
-/* --- Writing ------------------------------------------------------------------------------------
+/* --- Writing ------------------------------------------------------------------------------
  */
 typedef struct fnzi_encoder {
   fnz_context *ctx;
@@ -58,8 +58,7 @@ FNZ_MUST_CHECK fnz_status fnzi_encode_bytes(fnzi_encoder e, const void *data, si
 /* Fails with ENCODING when it is not UTF-8. */
 FNZ_MUST_CHECK fnz_status fnzi_encode_text(fnzi_encoder e, const char *s, size_t size);
 
-/* --- Reading
- * -------------------------------------------------------------------------------------- */
+/* --- Reading ----------------------------------------------------------------------------- */
 typedef enum fnzi_cbor_kind {
   FNZI_CBOR_NOTHING,
   FNZI_CBOR_UINT,  /* n */

@@ -15,7 +15,7 @@ static fnz_status keep_string(fnzi_pt2 *r, fnz_tag tag, const char *text, size_t
   return fnzi_intern(r->p, text, size, &out->u.s);
 }
 
-/* --- items that name values ----------------------------------------------------------------------
+/* --- items that name values ---------------------------------------------------------------
  */
 static fnz_tag value_tag(const fnzi_pt2_scope *s, const fnzi_value *value) {
   if (value->geometry)
@@ -55,8 +55,7 @@ static fnz_status define_object(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *
   return fnzi_pt2_define(s, v, name, FNZ_ARG_OBJECT, out);
 }
 
-/* --- items that are values themselves
- * -------------------------------------------------------------- */
+/* --- items that are values themselves ---------------------------------------------------- */
 static fnz_status read_none(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out) {
   (void)s;
   (void)v;
@@ -178,8 +177,7 @@ static fnz_status define_optional(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg
   return optional(s, v, define_tensor, out);
 }
 
-/* --- operators and graphs
- * ---------------------------------------------------------------------------- */
+/* --- operators and graphs ---------------------------------------------------------------- */
 fnz_status fnzi_pt2_op_name(fnzi_pt2 *r, const char *target, const char **out) {
   static const char prefix[] = "torch.ops.";
   fnz_context *ctx = r->doc.ctx;
@@ -227,8 +225,7 @@ static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out
   return FNZ_OK;
 }
 
-/* --- the union
- * ------------------------------------------------------------------------------------------ */
+/* --- the union --------------------------------------------------------------------------- */
 typedef struct kind {
   const char *tag;
   int depth; /* of lists around the item */

@@ -6,7 +6,7 @@
  * nested. */
 #include "program/formats/pt2.h"
 
-/* --- metadata ------------------------------------------------------------------------------------
+/* --- metadata -----------------------------------------------------------------------------
  */
 static fnz_status put_pair(fnzi_pt2 *r, const fnzi_json *m) {
   fnz_context *ctx = r->doc.ctx;
@@ -40,7 +40,7 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
   return fnzi_json_at(&r->doc, status, metadata);
 }
 
-/* --- targets -------------------------------------------------------------------------------------
+/* --- targets ------------------------------------------------------------------------------
  */
 static bool has_prefix(const char *s, const char *prefix) {
   return strncmp(s, prefix, strlen(prefix)) == 0;
@@ -81,8 +81,7 @@ static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out
   return fnzi_intern(r->p, target, strlen(target), &out->target);
 }
 
-/* --- arguments
- * ------------------------------------------------------------------------------------ */
+/* --- arguments --------------------------------------------------------------------------- */
 /* The argument of that name, which must not have been given before. */
 static fnz_status place_of(fnzi_pt2_scope *s, const fnzi_json *input, const fnz_arg *args,
                            size_t *out) {
@@ -143,8 +142,7 @@ static fnz_status define_outputs(fnzi_pt2_scope *s, const fnzi_json *outputs, fn
   return FNZ_OK;
 }
 
-/* --- nodes
- * ---------------------------------------------------------------------------------------- */
+/* --- nodes ------------------------------------------------------------------------------- */
 static fnz_status check_counts(fnzi_pt2 *r, const fnzi_json *inputs, const fnzi_json *outputs) {
   const fnzi_json *most = inputs->count > outputs->count ? inputs : outputs;
   if (most->count <= FNZI_MAX_ARGS)
@@ -185,8 +183,7 @@ static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
   return FNZ_OK;
 }
 
-/* --- graphs
- * --------------------------------------------------------------------------------------- */
+/* --- graphs ------------------------------------------------------------------------------ */
 static fnz_status body_inputs(fnzi_pt2_scope *s, const fnzi_json *inputs) {
   FNZ_TRY(fnzi_graph_set_inputs(s->r->p, s->graph, inputs->count));
   return define_outputs(s, inputs, fnzi_graph_at(s->r->p, s->graph)->inputs);

@@ -17,7 +17,7 @@ fnz_status fnzi_pt2_dtype(const fnzi_json_doc *in, const fnzi_json *node, fnz_dt
                         (long long)number);
 }
 
-/* --- symbolic numbers ----------------------------------------------------------------------------
+/* --- symbolic numbers ---------------------------------------------------------------------
  */
 /* A SymExprHint. A float cannot be an example of a size; it is dropped. */
 static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool *has_hint,
@@ -72,8 +72,7 @@ static fnz_status read_symbol(fnzi_pt2 *r, const fnzi_json *union_, uint32_t *sy
   return fnzi_symbol_add(r->p, text, true, value->u.i, symbol);
 }
 
-/* --- tensors
- * --------------------------------------------------------------------------------------- */
+/* --- tensors ----------------------------------------------------------------------------- */
 /* A SymInt of a geometry; its number is 0 when it depends on data. */
 static fnz_status read_dim(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *dim,
                            int64_t *number, uint32_t *symbol) {
@@ -154,8 +153,7 @@ fnz_status fnzi_pt2_geometry(fnz_program *p, const fnzi_json_doc *in, const fnzi
   return fnzi_json_at(in, fnzi_intern_geometry(p, &g, out), meta);
 }
 
-/* --- tables
- * ---------------------------------------------------------------------------------------- */
+/* --- tables ------------------------------------------------------------------------------ */
 static fnz_status add_table(fnzi_pt2_scope *s, fnzi_map *map, const fnzi_json *graph,
                             const char *key) {
   const fnzi_json *table = fnzi_json_find(graph, key);

@@ -42,8 +42,7 @@ fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, const fnzi_zip *zip,
   return status;
 }
 
-/* --- configs
- * ---------------------------------------------------------------------------------------- */
+/* --- configs ----------------------------------------------------------------------------- */
 static const fnzi_zip_entry *find_config(const loader *l, const char *path, const char *model,
                                          const char *suffix) {
   char name[2048];
@@ -74,8 +73,7 @@ static const fnzi_json *find_payload(const folder *f, const char *name) {
   return (const fnzi_json *)(uintptr_t)found;
 }
 
-/* --- records
- * ---------------------------------------------------------------------------------------- */
+/* --- records ----------------------------------------------------------------------------- */
 static fnz_status find_record(loader *l, const folder *f, const fnzi_json *payload,
                               const fnzi_zip_entry **out) {
   const char *path = "", *name;
@@ -130,8 +128,7 @@ static fnz_status check_window(const folder *f, const fnzi_json *payload,
                         entry->name, (unsigned long long)entry->size);
 }
 
-/* --- one weight
- * --------------------------------------------------------------------------------------- */
+/* --- one weight -------------------------------------------------------------------------- */
 static fnz_status check_geometry(const folder *f, const fnzi_json *payload, const fnz_geometry *g,
                                  const fnz_geometry *in_graph) {
   if (g->symbols)
@@ -194,8 +191,7 @@ static fnz_status load(loader *l, const fnz_input_spec *spec, const fnz_geometry
   return fnzi_weight_add(l->r->p, spec->target, NULL, in_graph);
 }
 
-/* --- all weights
- * ---------------------------------------------------------------------------------------- */
+/* --- all weights ------------------------------------------------------------------------- */
 static fnz_status load_all(loader *l) {
   fnz_program *p = l->r->p;
   const fnzi_graph *g = fnzi_graph_at(p, 0);
