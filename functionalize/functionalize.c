@@ -328,10 +328,6 @@ static fnz_status add_mutation(pass *p, outputs *out, uint32_t k) {
     return FNZ_OK;
   if (in->kind == FNZ_INPUT_CONSTANT)
     return refuse_input(p, k, "is a constant of the program, yet it is written; make it a buffer");
-  if (spec.metadata && fnz_geometry_numel(&t->node->geometry) != fnz_geometry_numel(v->geometry))
-    return refuse_input(p, k,
-                        "changes its number of elements by resize_, set_ or as_strided_; "
-                        "return the new tensor instead");
   if (shares_weight(p, in->target))
     return refuse_input(p, k, "is written and shares its memory with another weight; untie them");
   spec.target = in->kind == FNZ_INPUT_USER ? v->name : in->target;

@@ -104,25 +104,39 @@ static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) 
   return FNZ_OK;
 }
 
+/* Reading the written tensor itself is what an in-place operator does, once. An operator that is not
+ * elementwise and gets it as another argument too reads places that it has written already. */
+static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                                   const slot *s, size_t reads) {
+  if (c->elementwise || reads <= (s->param->is_out ? 0 : 1))
+    return FNZ_OK;
+  return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
+                   "%s gets the tensor `%s`, which it writes, as another argument as well; "
+                   "clone() that one",
+                   r->op->name, s->param->name);
+}
+
 /* One target against the tensors the twin reads, and against the other targets. */
 static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, size_t k,
                              fnz_tensor *const *reads, size_t nreads) {
   const slot *s = &c->slots[k];
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(s->target), false));
+  const fnz_geometry *g = fnzi_geometry(s->target);
+  size_t self_reads = 0;
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, fnzi_is_idempotent(r->op)));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
+    self_reads += is_target;
     if (c->elementwise && !s->param->is_out)
-      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, fnzi_geometry(s->target),
-                                   fnzi_geometry(reads[i])));
+      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
     if (!is_target && fnzi_shares(s->target, reads[i]))
-      FNZ_TRY(fnzi_check_operand(world->ctx, r->op, fnzi_geometry(s->target),
-                                 fnzi_geometry(reads[i]), fnzi_root_geometry(s->target),
+      FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
+                                 fnzi_root_geometry(s->target),
                                  c->elementwise ? &c->slices : NULL));
   }
   for (size_t i = 0; i < k; i++)
     if (c->slots[i].target && fnzi_overlap(c->slots[i].target, s->target))
       return fnzi_overlapping_targets(world, r->op);
-  return FNZ_OK;
+  return check_self_reads(world, r, c, s, self_reads);
 }
 
 static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call *c) {
@@ -135,21 +149,17 @@ static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call
   return FNZ_OK;
 }
 
-/* An out= argument of other sizes is resized when it is empty, as eager does without a warning. */
+/* An out= argument of other sizes is resized first, as eager does. */
 static fnz_status store(fnz_world *world, const fnz_op *op, const slot *s, fnzi_held *value) {
-  fnz_tensor *resized;
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(s->target)->dtype, &value));
-  if (fnzi_same_sizes(value->geometry, fnzi_geometry(s->target)))
-    return fnzi_write(s->target->node, value);
-  if (!s->param->is_out || fnz_geometry_numel(fnzi_geometry(s->target)) != 0 ||
-      s->target->node->parent)
-    return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "%s: the result does not have the sizes of `%s`; give it those sizes",
-                     op->name, s->param->name);
-  FNZ_TRY(fnzi_tensor_new(world, NULL, value, &resized));
-  fnzi_tensor_move(s->target, resized->node);
-  fnz_tensor_release(resized);
-  return FNZ_OK;
+  if (!fnzi_same_sizes(value->geometry, fnzi_geometry(s->target))) {
+    if (!s->param->is_out)
+      return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "%s: the result does not have the sizes of `%s`; give it those sizes",
+                       op->name, s->param->name);
+    FNZ_TRY(fnzi_resize_tensor(world, op, s->target, value->geometry));
+  }
+  return fnzi_write(s->target->node, value);
 }
 
 static fnz_status store_all(fnz_world *world, fnzi_request *r, const twin_call *c, size_t first) {

@@ -166,34 +166,88 @@ static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *
   return resize_within(world, self, to);
 }
 
-static fnz_status new_sizes(fnz_world *world, const fnzi_request *r, fnz_geometry *out) {
-  const fnz_tensor *other = fnzi_tensor_arg(r, 1);
-  fnz_arg list = r->args[1];
-  int64_t *sizes;
-  out->rank = other ? fnzi_geometry(other)->rank : list.count;
-  FNZI_NEW(&world->scratch, 2 * (size_t)out->rank, &sizes);
-  for (uint32_t d = 0; d < out->rank; d++)
-    sizes[d] = other ? fnzi_geometry(other)->sizes[d] : list.u.list[d].u.i;
-  fnzi_contiguous_strides(sizes, out->rank, sizes + out->rank);
-  out->sizes = sizes;
-  out->strides = sizes + out->rank;
+static fnz_status row_major(fnz_world *world, const int64_t *sizes, fnz_geometry *out) {
+  int64_t *dims;
+  FNZI_NEW(&world->scratch, 2 * (size_t)out->rank, &dims);
+  if (out->rank)
+    memcpy(dims, sizes, out->rank * sizeof *dims);
+  fnzi_contiguous_strides(dims, out->rank, dims + out->rank);
+  out->sizes = dims;
+  out->strides = dims + out->rank;
   return FNZ_OK;
 }
 
-static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
-  fnz_tensor *self = fnzi_tensor_arg(r, 0);
+fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
+                              const fnz_geometry *sizes) {
   fnz_geometry to = *fnzi_geometry(self);
-  int64_t low, high, have, unused;
-  FNZ_TRY(new_sizes(world, r, &to));
-  if (fnzi_same_sizes(&to, fnzi_geometry(self)))
-    return fnzi_give(world, r, self);
   const fnz_geometry *root = fnzi_root_geometry(self);
+  int64_t low, high, have, unused;
+  if (fnzi_same_sizes(sizes, &to))
+    return FNZ_OK;
+  to.rank = sizes->rank;
+  FNZ_TRY(row_major(world, sizes->sizes, &to));
   if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))
-    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits",
-                     r->op->name);
+    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op->name);
   have = have * (int64_t)fnzi_dtype(root->dtype)->bytes / (int64_t)fnzi_dtype(to.dtype)->bytes;
-  FNZ_TRY(high <= have ? resize_within(world, self, &to)
-                       : resize_beyond(world, r->op, self, &to, high));
+  return high <= have ? resize_within(world, self, &to) : resize_beyond(world, op, self, &to, high);
+}
+
+static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
+  fnz_tensor *self = fnzi_tensor_arg(r, 0), *other = fnzi_tensor_arg(r, 1);
+  fnz_arg list = r->args[1];
+  fnz_geometry to = {.rank = list.count};
+  int64_t *sizes;
+  FNZI_NEW(&world->scratch, list.count, &sizes);
+  for (uint32_t d = 0; d < list.count; d++)
+    sizes[d] = list.u.list[d].u.i;
+  to.sizes = sizes;
+  FNZ_TRY(fnzi_resize_tensor(world, r->op, self, other ? fnzi_geometry(other) : &to));
+  return fnzi_give(world, r, self);
+}
+
+/* --- fill_diagonal_ -------------------------------------------------------------------------- */
+/* `count` places of self, `stride` apart, from `offset` on. */
+static fnz_status fill_places(fnz_world *world, fnz_tensor *self, int64_t count, int64_t stride,
+                              int64_t offset, fnz_arg number) {
+  const fnz_op *op = fnz_op_find("as_strided");
+  fnz_arg args[4] = {{0}};
+  fnzi_alias **opened;
+  fnz_tensor *places;
+  size_t n;
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &count, 1, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &stride, 1, &args[2]));
+  args[3] = fnzi_arg_int(offset);
+  FNZ_TRY(fnzi_alias_open(world, self->node, fnzi_view_find(op), op, args, 4, &opened, &n));
+  fnz_status status = fnzi_tensor_on(world, opened[0], &places);
+  fnzi_alias_release(opened[0]);
+  FNZ_TRY(status);
+  status = fill(world, places, number);
+  fnz_tensor_release(places);
+  return status;
+}
+
+/* fill_diagonal_(self, value, wrap): with `wrap` the diagonal of a tall matrix starts again after each
+ * width + 1 rows. */
+static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
+  fnz_tensor *self = fnzi_tensor_arg(r, 0);
+  const fnz_geometry g = *fnzi_geometry(self);
+  bool wraps = fnzi_arg_get(r->op, r->args, r->op->nparams, 2).u.i != 0;
+  int64_t count = g.rank ? g.sizes[0] : 0, stride = 0;
+  for (uint32_t d = 0; d < g.rank; d++) {
+    if (g.rank > 2 && g.sizes[d] != g.sizes[0])
+      count = -1;
+    stride += g.strides[d];
+    count = g.sizes[d] < count ? g.sizes[d] : count;
+  }
+  if (g.rank < 2 || count < 0)
+    return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "%s: self has %u dimensions; at least 2, and of equal sizes beyond 2",
+                     r->op->name, g.rank);
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, true));
+  FNZ_TRY(fill_places(world, self, count, stride, g.offset, r->args[1]));
+  int64_t step = g.sizes[1] + 1, rest = (fnz_geometry_numel(&g) + step - 1) / step - count;
+  if (wraps && g.rank == 2 && g.sizes[0] > step && rest > 0)
+    FNZ_TRY(fill_places(world, self, rest, stride, g.offset + g.strides[0] * step, r->args[1]));
   return fnzi_give(world, r, self);
 }
 
@@ -285,6 +339,8 @@ fnz_status fnzi_write_request(fnz_world *world, fnzi_request *r, fnzi_mutation_k
     return fill_request(world, r);
   case FNZI_MUTATION_ZERO:
     return zero_request(world, r);
+  case FNZI_MUTATION_FILL_DIAGONAL:
+    return fill_diagonal_request(world, r);
   case FNZI_MUTATION_SET:
     FNZ_TRY(check_source(world, r));
     return set_request(world, r);

@@ -6,9 +6,34 @@ static const struct {
   fnzi_mutation_kind kind;
 } rows[] = {
 #define MUTATION(op, kind) {op, FNZI_MUTATION_##kind},
+#define IDEMPOTENT(op)
 #include "mutations/mutations.def"
 #undef MUTATION
+#undef IDEMPOTENT
 };
+
+static const char *const idempotent[] = {
+#define MUTATION(op, kind)
+#define IDEMPOTENT(op) op,
+#include "mutations/mutations.def"
+#undef MUTATION
+#undef IDEMPOTENT
+};
+
+/* Only when all that it reads besides the tensor are numbers, does every place get the same value. */
+static bool takes_numbers_only(const fnz_op *op) {
+  for (size_t i = 1; i < op->nparams; i++)
+    if (op->params[i].type == FNZI_TYPE_TENSOR)
+      return false;
+  return true;
+}
+
+bool fnzi_is_idempotent(const fnz_op *op) {
+  for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
+    if (!strcmp(idempotent[i], op->name))
+      return takes_numbers_only(op);
+  return false;
+}
 
 fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)

@@ -15,6 +15,7 @@ typedef enum fnzi_mutation_kind {
   FNZI_MUTATION_COPY,   /* self takes the second argument, broadcast and cast */
   FNZI_MUTATION_FILL,   /* every element of self takes the second argument */
   FNZI_MUTATION_ZERO,   /* every element of self becomes 0 */
+  FNZI_MUTATION_FILL_DIAGONAL, /* the places of the main diagonal take a number */
   FNZI_MUTATION_SET,    /* self becomes another name of the second argument */
   FNZI_MUTATION_RESIZE, /* self gets other sizes over the same memory, or more memory */
   FNZI_MUTATION_BATCH_NORM, /* in training it writes its running statistics, undeclared */
@@ -25,6 +26,10 @@ typedef enum fnzi_mutation_kind {
 
 /* Looks through the table: keep the answer. */
 fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
+
+/* An elementwise in-place operator for which doing it twice is doing it once (relu_, clamp_). Looks
+ * through the table. */
+bool fnzi_is_idempotent(const fnz_op *op);
 
 /* May `target` be written? Refused (OVERLAP) when elements share memory with each other, unless all
  * of them get the same value. */

@@ -266,6 +266,8 @@ static void check_paths(const fnz_geometry *root, const fnz_geometry *from, cons
     note_path(n, &path, rank, &n->box);
     check_path(&path, from, to);
   }
+  if (count_elements(root) * (int64_t)element_bytes(root) % (int64_t)element_bytes(to))
+    return; /* TODO */
   OK(ctx, fnzi_path_flat(&arena, root, to, &path, &found));
   if (!found || (int64_t)bytes_needed(to) > 1 << 16)
     return;

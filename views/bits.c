@@ -50,6 +50,11 @@ fnz_status fnzi_view_dtype_forward(fnzi_window *w) {
   fnz_dtype dtype = (fnz_dtype)fnzi_window_arg(w, 1).u.i;
   int64_t from = (int64_t)fnzi_dtype(w->base->dtype)->bytes, to = (int64_t)fnzi_dtype(dtype)->bytes;
   uint32_t last = w->base->rank - 1;
+  if ((w->base->is_conj || w->base->is_neg) && dtype != w->base->dtype)
+    return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
+                     "%s: self is a lazy conjugate or negative; resolve it with resolve_conj() or "
+                     "resolve_neg() first",
+                     w->op->name);
   FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
   w->out->dtype = dtype;
   if (from == to)

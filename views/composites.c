@@ -377,8 +377,9 @@ static fnz_status swap_last(fnzi_resolving *r) {
   return fnzi_add_ints_step(r, 0, "transpose.int", -2, -1);
 }
 
+/* Of a number it is the number itself. */
 fnz_status fnzi_resolve_matrix_transpose(fnzi_resolving *r) {
-  return swap_last(r);
+  return r->self->rank ? swap_last(r) : fnzi_is_self(r);
 }
 
 fnz_status fnzi_resolve_adjoint(fnzi_resolving *r) {
