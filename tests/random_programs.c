@@ -130,12 +130,6 @@ static bool is_number(const fnz_geometry *have, const fnz_geometry *like) {
   return have->rank == 0 && fnzi_can_cast(have->dtype, like->dtype);
 }
 
-/* Indices are of type i64 and made by arange, so that they are in range: 0, 1, ... */
-static bool is_index(const fnz_geometry *have, const fnz_geometry *like) {
-  (void)like;
-  return have->dtype == FNZ_I64 && have->rank == 1 && have->is_conj;
-}
-
 /* --- writes ---------------------------------------------------------------------------------------- */
 static bool draw_self(gen *g, size_t self, drawn_call *call) {
   (void)g;
@@ -147,6 +141,19 @@ static bool draw_binary(gen *g, size_t self, drawn_call *call) {
   draw_self(g, self, call);
   add_operand(g, self, false, call);
   return true;
+}
+
+/* Subtraction and negation have no meaning for truth values. */
+static bool draw_difference(gen *g, size_t self, drawn_call *call) {
+  draw_binary(g, self, call);
+  const fnz_arg *b = &call->args[1];
+  return looks(g, self)->dtype != FNZ_BOOL &&
+         (b->tag != FNZ_ARG_VALUE || looks(g, b->u.value)->dtype != FNZ_BOOL);
+}
+
+static bool draw_negation(gen *g, size_t self, drawn_call *call) {
+  draw_self(g, self, call);
+  return looks(g, self)->dtype != FNZ_BOOL;
 }
 
 static bool draw_copy(gen *g, size_t self, drawn_call *call) {
@@ -237,7 +244,7 @@ static bool draw_out(gen *g, size_t self, drawn_call *call) {
 
 static bool draw_unary_out(gen *g, size_t self, drawn_call *call) {
   size_t a;
-  if (!search(g, is_alike, looks(g, self), &a))
+  if (looks(g, self)->dtype == FNZ_BOOL || !search(g, is_alike, looks(g, self), &a))
     return false;
   call_add(call, tensor_arg(a));
   call_add(call, tensor_arg(self));
@@ -340,13 +347,13 @@ static const struct {
 } call_draws[] = {
     {"add_.Tensor", draw_binary, WRITE},
     {"mul_.Tensor", draw_binary, WRITE},
-    {"sub_.Tensor", draw_binary, WRITE},
+    {"sub_.Tensor", draw_difference, WRITE},
     {"copy_", draw_copy, WRITE},
     {"fill_.Scalar", draw_with_number, WRITE},
     {"fill_.Tensor", draw_fill_tensor, WRITE},
     {"zero_", draw_self, WRITE},
     {"relu_", draw_self, WRITE},
-    {"neg_", draw_self, WRITE},
+    {"neg_", draw_negation, WRITE},
     {"clamp_", draw_clamp, WRITE},
     {"logical_not_", draw_self, WRITE},
     {"ge_.Scalar", draw_with_number, WRITE},
@@ -473,7 +480,7 @@ static size_t first_tensor(const drawn_call *call) {
 
 static fnz_status keep_results(gen *g, const drawn_call *call, fnz_tensor *const *results,
                                size_t count) {
-  const fnz_geometry *geometries[MOST_RESULTS];
+  const fnz_geometry *geometries[MOST_RESULTS] = {NULL};
   uint64_t values[MOST_RESULTS];
   for (size_t i = 0; i < count; i++)
     geometries[i] = fnz_tensor_geometry(results[i]);
