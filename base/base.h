@@ -29,7 +29,12 @@ struct fnz_context {
  * status of the class, so that `return fnzi_fail(...)` reads well. */
 fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format, ...)
     FNZ_PRINTF(4, 5);
-fnz_status fnzi_no_memory(fnz_context *ctx);
+void fnzi_report_no_memory(fnz_context *ctx);
+/* Here, so that the compiler sees that it is a failure. */
+static inline fnz_status fnzi_no_memory(fnz_context *ctx) {
+  fnzi_report_no_memory(ctx);
+  return FNZ_NO_MEMORY;
+}
 /* Gives the pending error a place if it has none yet; returns `status` unchanged. */
 fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) FNZ_PRINTF(3, 4);
 

@@ -80,8 +80,8 @@ fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const 
   return e->status;
 }
 
-fnz_status fnzi_no_memory(fnz_context *ctx) {
-  return fnzi_fail(ctx, FNZ_CLASS_NOMEM, NULL, "out of memory");
+void fnzi_report_no_memory(fnz_context *ctx) {
+  fnzi_fail(ctx, FNZ_CLASS_NOMEM, NULL, "out of memory");
 }
 
 fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) {

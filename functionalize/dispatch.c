@@ -247,7 +247,7 @@ static fnz_status copy_step(fnz_world *world, fnzi_request *r, const fnz_op *op,
       .op = op, .args = all, .expected = known ? r->expected + k : NULL, .nexpected = known};
   fnz_status status = fnzi_apply_functional(world, &one);
   if (status == FNZ_OK)
-    status = fnzi_give(world, r, one.out.data[0]);
+    status = fnzi_give(world, r, one.out.count ? one.out.data[0] : NULL);
   fnzi_request_end(world, &one);
   return status;
 }

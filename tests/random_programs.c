@@ -524,13 +524,11 @@ static fnz_status call_step(gen *g, const drawn_call *call, size_t row) {
 
 /* --- steps ----------------------------------------------------------------------------------------- */
 /* Writes 30 in 100, views 50, the rest pure. */
-static step_kind draw_kind(gen *g) {
-  uint32_t n = choose(g->c, 100);
-  return n < 30 ? WRITE : n < 80 ? VIEW : PURE;
+static step_kind kind_from(uint32_t percent) {
+  return percent < 50 ? VIEW : percent < 80 ? WRITE : PURE;
 }
 
-static size_t draw_row(gen *g) {
-  step_kind kind = draw_kind(g);
+static size_t draw_row(gen *g, step_kind kind) {
   size_t rows = CALL_DRAWS + view_draw_count, row = choose(g->c, (uint32_t)rows);
   for (size_t n = 0; n < rows; n++, row = (row + 1) % rows)
     if (kind_of(row) == kind && !g->off[row])
@@ -538,15 +536,26 @@ static size_t draw_row(gen *g) {
   return row;
 }
 
+/* What kernels, not the aliasing, have something against. */
+static bool makes_no_sense(const char *op, const fnz_geometry *self) {
+  return (!strcmp(op, "_neg_view") && self->dtype == FNZ_BOOL) ||
+         (!strcmp(op, "view_as_complex") && !fnzi_is_float(self->dtype));
+}
+
 static fnz_status step(gen *g) {
   drawn_call call;
-  size_t row = draw_row(g), self = pick(g);
+  uint32_t percent = choose(g->c, 100);
+  if (percent == 0)
+    return FNZ_OK; /* the simplest step is none */
+  size_t row = draw_row(g, kind_from(percent)), self = pick(g);
   call_start(&call, random_op(row));
   if (kind_of(row) != VIEW) {
     if (!call_draws[row].draw(g, self, &call))
       return FNZ_OK;
     return call_step(g, &call, row);
   }
+  if (makes_no_sense(call.op, looks(g, self)))
+    return FNZ_OK;
   call_add(&call, tensor_arg(self));
   view_draws[row - CALL_DRAWS].draw(g->c, looks(g, self), &call);
   return call_step(g, &call, row);

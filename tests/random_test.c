@@ -1,8 +1,8 @@
 /* checks: 3
  * random_test.c - random programs mean the same before and after the pass: number by number, and for
  * all numbers over hashes. FNZ_PROGRAMS says how many (CK_TIMEOUT_MULTIPLIER gives them time),
- * FNZ_SEED which, FNZ_VERBOSE prints what was drawn. A program that fails is made smaller and
- * printed. */
+ * FNZ_SEED and FNZ_FIRST which, FNZ_VERBOSE prints what was drawn. A program that fails is made
+ * smaller (unless FNZ_SHRINK=0) and printed, as many of them as FNZ_WRONG says. */
 #include "tests/random_programs.h"
 #include "tests/test.h"
 
@@ -39,22 +39,29 @@ static verdict failed(trial *t, const char *kind) {
 }
 
 /* --- comparing runs -------------------------------------------------------------------------------- */
-/* The name of the first result that differs; NULL when all are equal. An empty tensor may go
- * without the note that it was written. */
-static const char *difference(const fnz_arrays *a, const fnz_arrays *b) {
-  for (size_t i = 0; i < fnz_arrays_count(b); i++)
-    if (!fnz_arrays_find(a, fnz_arrays_at(b, i)->name))
-      return fnz_arrays_at(b, i)->name;
+static bool same_array(const fnz_array *x, const fnz_array *y) {
+  if (x->dtype != y->dtype || x->rank != y->rank || x->bytes != y->bytes)
+    return false;
+  for (uint32_t d = 0; d < x->rank; d++)
+    if (x->sizes[d] != y->sizes[d])
+      return false;
+  return x->bytes == 0 || memcmp(x->data, y->data, x->bytes) == 0;
+}
+
+/* A result that only one of the two names is an input whose writing changed nothing. */
+static bool is_unchanged(const trial *t, const fnz_array *result) {
+  static const char prefix[] = "input.";
+  const fnz_array *given = strncmp(result->name, prefix, sizeof prefix - 1)
+                               ? NULL
+                               : fnz_arrays_find(t->inputs, result->name + sizeof prefix - 1);
+  return given && same_array(given, result);
+}
+
+/* The name of the first result of `a` that is another one in `b`; NULL when there is none. */
+static const char *difference(const trial *t, const fnz_arrays *a, const fnz_arrays *b) {
   for (size_t i = 0; i < fnz_arrays_count(a); i++) {
     const fnz_array *x = fnz_arrays_at(a, i), *y = fnz_arrays_find(b, x->name);
-    if (!y && x->bytes == 0)
-      continue;
-    if (!y || x->dtype != y->dtype || x->rank != y->rank || x->bytes != y->bytes)
-      return x->name;
-    for (uint32_t d = 0; d < x->rank; d++)
-      if (x->sizes[d] != y->sizes[d])
-        return x->name;
-    if (x->bytes && memcmp(x->data, y->data, x->bytes) != 0)
+    if (y ? !same_array(x, y) : !is_unchanged(t, x))
       return x->name;
   }
   return NULL;
@@ -75,7 +82,9 @@ static fnz_status run(trial *t, run_fn *how, const fnz_program *p, fnz_arrays **
 static verdict compare_run(trial *t, const fnz_program *p, const fnz_arrays *wanted) {
   fnz_arrays *got = NULL;
   fnz_status status = run(t, fnz_run, p, &got);
-  const char *where = status == FNZ_OK ? difference(wanted, got) : NULL;
+  const char *where = status == FNZ_OK ? difference(t, wanted, got) : NULL;
+  if (status == FNZ_OK && !where)
+    where = difference(t, got, wanted);
   verdict v = status == FNZ_OK ? EQUAL : failed(t, "run");
   if (where)
     v = wrong(t, "numbers", "%s differs", where);
@@ -235,6 +244,11 @@ static verdict try_choices(fnz_context *ctx, choices *c, random_counts *counts, 
   return v;
 }
 
+static uint64_t number_of(const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
 /* --- making a failing program smaller -------------------------------------------------------------- */
 static bool still_fails(fnz_context *ctx, choices *c, const char *kind) {
   random_counts ignored = {0};
@@ -296,7 +310,8 @@ static void report(fnz_context *ctx, choices *c, uint64_t index, const char *kin
   random_counts ignored = {0};
   fnz_buffer text = {0};
   char other[24], reason[MOST_REASON];
-  shrink(ctx, c, kind);
+  if (number_of("FNZ_SHRINK", 1))
+    shrink(ctx, c, kind);
   choices_replay(c);
   try_choices(ctx, c, &ignored, other, reason, &text);
   fprintf(stderr, "program %llu: %s: %s\n%s\n", (unsigned long long)index, other, reason,
@@ -305,11 +320,6 @@ static void report(fnz_context *ctx, choices *c, uint64_t index, const char *kin
 }
 
 /* --- many of them ---------------------------------------------------------------------------------- */
-static uint64_t number_of(const char *name, uint64_t otherwise) {
-  const char *text = getenv(name);
-  return text ? strtoull(text, NULL, 10) : otherwise;
-}
-
 static void print_counts(const random_counts *n, const size_t verdicts[4]) {
   fprintf(stderr, "%zu programs, %zu steps; %zu equal, %zu refused, %zu without kernel, %zu wrong\n",
           n->programs, n->steps, verdicts[EQUAL], verdicts[REFUSED], verdicts[NO_KERNEL],
