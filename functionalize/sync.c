@@ -292,6 +292,19 @@ static fnz_status derive_from_root(fnz_world *world, fnzi_alias *window) {
 
 static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool even_if_above);
 
+/* A window without elements shows nothing of its base. */
+static fnz_status derive_empty(fnz_world *world, fnzi_alias *window) {
+  const fnz_geometry *g = &window->geometry;
+  fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_dtype(g->dtype)};
+  const fnz_geometry *dense;
+  fnzi_emitted e;
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, g->sizes, g->rank, &args[0]));
+  FNZ_TRY(fnzi_contiguous_like(&world->scratch, g, &dense));
+  FNZ_TRY(emit(world, FNZI_EMIT_FULL, args, 3, dense, &e));
+  fnzi_alias_set_value(window, held(world, e, NULL));
+  return FNZ_OK;
+}
+
 static fnz_status derive(fnz_world *world, fnzi_alias *window) {
   fnzi_alias *from = nearest(window), *links[FNZI_LINKS];
   fnzi_path path;
@@ -305,6 +318,8 @@ static fnz_status derive(fnz_world *world, fnzi_alias *window) {
   FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &window->geometry, &path, &found));
   if (n > 0 && (!found || path.count >= n) && may_keep(from, links, n))
     return derive_links(world, links, n, from->value);
+  if (fnz_geometry_numel(&window->geometry) == 0)
+    return derive_empty(world, window);
   if (found) {
     FNZ_TRY(derive_path(world, &path, from->value, &v));
     fnzi_alias_set_value(window, v);
@@ -541,7 +556,7 @@ static fnz_status mark_dirty(fnz_world *world, fnzi_alias *a) {
 fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
   fnz_world *world = target->storage->world;
   if (fnz_geometry_numel(&target->geometry) == 0)
-    return FNZ_OK;
+    return log_write(target); /* a write all the same, of nothing */
   FNZ_TRY(make_way(world, target));
   FNZ_TRY(mark_dirty(world, target));
   FNZ_TRY(log_write(target));

@@ -82,6 +82,18 @@ static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *
   return FNZ_OK;
 }
 
+/* cumsum_ of integers computes in its own type, while cumsum gives i64: where the twin may be told the
+ * type, it is told that of the target. */
+static void say_dtype(twin_call *c) {
+  int i = fnzi_op_param(c->twin, "dtype");
+  if (i < 0 || c->count != 1 || !c->slots[0].target || c->elementwise ||
+      (c->args[i].tag != FNZ_ARG_DEFAULT && c->args[i].tag != FNZ_ARG_NONE))
+    return;
+  fnz_dtype dtype = fnzi_geometry(c->slots[0].target)->dtype;
+  if (fnzi_is_integer(dtype) || dtype == FNZ_BOOL)
+    c->args[i] = fnzi_arg_dtype(dtype);
+}
+
 /* What each written argument will look like before it is cast to its own dtype. An out= argument
  * may have other sizes than the result; the recorded ones count. */
 static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) {
@@ -122,7 +134,8 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   const slot *s = &c->slots[k];
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t self_reads = 0;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, fnzi_is_idempotent(r->op)));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, fnzi_is_idempotent(r->op),
+                            c->elementwise ? &c->slices : NULL));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
     self_reads += is_target;
@@ -224,11 +237,10 @@ static fnz_status one_slice(fnz_world *world, const fnzi_request *r, const fnz_g
 }
 
 /* A slice has a dimension less, so that this ends even if slices overlap again. */
-static fnz_status slice_after_slice(fnz_world *world, fnzi_request *r, const twin_call *c) {
-  fnz_tensor *target = c->slots[0].target;
+fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
   const fnz_geometry *g = fnzi_geometry(target);
-  for (int64_t k = 0; k < g->sizes[c->slices]; k++)
-    FNZ_TRY(one_slice(world, r, g, (uint32_t)c->slices, k));
+  for (int64_t k = 0; k < g->sizes[dim]; k++)
+    FNZ_TRY(one_slice(world, r, g, (uint32_t)dim, k));
   return fnzi_give(world, r, target);
 }
 
@@ -242,7 +254,8 @@ fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(find_slots(world, r, &c));
   FNZ_TRY(check_slots(world, r, &c));
   if (c.slices >= 0 && c.count == 1)
-    return slice_after_slice(world, r, &c);
+    return fnzi_slice_after_slice(world, r, c.slots[0].target, c.slices);
+  say_dtype(&c);
   FNZ_TRY(expect(world, r, &c));
   FNZI_NEW(&world->scratch, c.count, &expected);
   for (size_t k = 0; k < c.count; k++)

@@ -57,20 +57,8 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
 }
 
 /* --- copy, fill, zero ------------------------------------------------------------------------- */
-static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz_tensor *source) {
+static fnz_status copy(fnz_world *world, fnz_tensor *self, fnz_tensor *source) {
   fnzi_held *value;
-  int slices = -1;
-  bool is_itself =
-      fnzi_shares(self, source) && fnzi_geometry_equal(fnzi_geometry(self), fnzi_geometry(source));
-  if (is_itself)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_check_target(world->ctx, op, fnzi_geometry(self), false));
-  FNZ_TRY(fnzi_check_broadcast(world->ctx, op, fnzi_geometry(self), fnzi_geometry(source)));
-  if (fnzi_shares(self, source))
-    FNZ_TRY(fnzi_check_operand(world->ctx, op, fnzi_geometry(self), fnzi_geometry(source),
-                               fnzi_root_geometry(self), &slices));
-  if (slices >= 0)
-    return fnzi_overlapping_targets(world, op);
   FNZ_TRY(fnzi_read_tensor(source, &value));
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
   FNZ_TRY(broadcast(world, fnzi_geometry(self), &value));
@@ -78,8 +66,19 @@ static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz
 }
 
 static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
-  FNZ_TRY(copy(world, r->op, fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1)));
-  return fnzi_give(world, r, fnzi_tensor_arg(r, 0));
+  fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
+  const fnz_geometry *to = fnzi_geometry(self), *from = fnzi_geometry(source);
+  int slices = -1;
+  if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
+    return fnzi_give(world, r, self);
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, false, &slices));
+  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
+  if (fnzi_shares(self, source))
+    FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self), &slices));
+  if (slices >= 0)
+    return fnzi_slice_after_slice(world, r, self, slices);
+  FNZ_TRY(copy(world, self, source));
+  return fnzi_give(world, r, self);
 }
 
 static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
@@ -99,7 +98,7 @@ static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
 static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
   fnzi_held *value;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), true));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), true, NULL));
   if (!source) {
     FNZ_TRY(fill(world, self, r->args[1]));
     return fnzi_give(world, r, self);
@@ -243,7 +242,7 @@ static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
     return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: self has %u dimensions; at least 2, and of equal sizes beyond 2",
                      r->op->name, g.rank);
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, true));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, true, NULL));
   FNZ_TRY(fill_places(world, self, count, stride, g.offset, r->args[1]));
   int64_t step = g.sizes[1] + 1, rest = (fnz_geometry_numel(&g) + step - 1) / step - count;
   if (wraps && g.rank == 2 && g.sizes[0] > step && rest > 0)
@@ -294,7 +293,7 @@ static fnz_status polygamma_request(fnz_world *world, fnzi_request *r) {
   const fnz_geometry *expected;
   fnzi_held *value;
   size_t first, count;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), false));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), false, NULL));
   FNZ_TRY(fnzi_read_tensor(self, &value));
   FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &expected));
   const fnz_arg args[] = {r->args[1], fnzi_arg_value(value->handle)};

@@ -5,17 +5,6 @@
  * is refused here as well, because no functional program means the same. */
 #include "mutations/mutations.h"
 
-fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                             bool same_values) {
-  fnzi_relation self = fnzi_self_relation(target, FNZI_MUCH_WORK);
-  if (self == FNZI_DISJOINT || same_values)
-    return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, NULL,
-                   "%s writes a tensor whose elements %s memory with each other, so the result "
-                   "would depend on the order of the writes; clone() it first",
-                   op->name, self == FNZI_OVERLAPS ? "share" : "may share");
-}
-
 /* --- an operand that shares memory with the target -------------------------------------------- */
 /* Stride of an operand along dimension d of the target that it is broadcast to. */
 static int64_t stride_along(const fnz_geometry *operand, const fnz_geometry *target, uint32_t d) {
@@ -34,11 +23,18 @@ static bool reads_its_own_place(const fnz_geometry *target, const fnz_geometry *
   return same;
 }
 
-/* Eager's loop walks the target in memory order: the largest stride outermost. */
+/* Dimension a runs outside of dimension b in eager's loop. */
+static bool is_outer(const fnz_geometry *g, uint32_t a, uint32_t b) {
+  return g->strides[a] != g->strides[b] ? g->strides[a] > g->strides[b]
+                                        : g->sizes[a] > g->sizes[b];
+}
+
+/* Eager's loop walks the target in memory order: the largest stride outermost, and of equal strides
+ * the larger size. */
 static void memory_order(const fnz_geometry *g, uint32_t *order) {
   for (uint32_t d = 0; d < g->rank; d++) {
     uint32_t k = d;
-    for (; k > 0 && g->strides[order[k - 1]] < g->strides[d]; k--)
+    for (; k > 0 && is_outer(g, d, order[k - 1]); k--)
       order[k] = order[k - 1];
     order[k] = d;
   }
@@ -138,6 +134,50 @@ static int slice_dim(const fnz_geometry *target, const fnz_geometry *operand) {
   return -1;
 }
 
+/* --- a target that shares memory with itself ------------------------------------------------- */
+/* Along `dim`, each place is written by one slice after the other, as eager's loop does. */
+static bool slices_in_order(const fnz_geometry *target, uint32_t dim) {
+  uint8_t last[FNZI_MUCH_WORK] = {0}; /* 1 + index along dim of who wrote the place last */
+  walk w;
+  walk_start(&w, target, target);
+  do {
+    if (last[w.write] > w.at[dim])
+      return false;
+    last[w.write] = (uint8_t)(1 + w.at[dim]);
+  } while (walk_next(&w));
+  return true;
+}
+
+/* The dimension along which writing slice after slice is what eager does; -1 for none. Eager refuses a
+ * stride of 0. */
+static int own_slice_dim(const fnz_geometry *target) {
+  int64_t span;
+  if (!is_walkable(target, target, &span))
+    return -1;
+  for (uint32_t d = 0; d < target->rank; d++)
+    if (target->strides[d] == 0 && target->sizes[d] > 1)
+      return -1;
+  for (uint32_t d = 0; d < target->rank; d++)
+    if (target->sizes[d] <= MAX_SLICES && slices_in_order(target, d))
+      return (int)d;
+  return -1;
+}
+
+fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
+                             bool same_values, int *slices) {
+  fnzi_relation self = fnzi_self_relation(target, FNZI_MUCH_WORK);
+  if (self == FNZI_DISJOINT || same_values)
+    return FNZ_OK;
+  if (slices)
+    *slices = own_slice_dim(target);
+  if (slices && *slices >= 0)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, NULL,
+                   "%s writes a tensor whose elements %s memory with each other, so the result "
+                   "would depend on the order of the writes; clone() it first",
+                   op->name, self == FNZI_OVERLAPS ? "share" : "may share");
+}
+
 /* What eager notices: two dense tensors whose memory ranges meet. */
 static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) {
   return fnzi_is_dense(target) && fnzi_is_dense(operand);
@@ -150,7 +190,8 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
   fnzi_relation relation = fnzi_relate(target, operand, frame, FNZI_MUCH_WORK);
   if (relation == FNZI_DISJOINT)
     return FNZ_OK;
-  if (slices && !is_noticed(target, operand)) {
+  bool is_plain = fnzi_self_relation(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  if (slices && is_plain && !is_noticed(target, operand)) {
     if (reads_before_writes(target, operand))
       return FNZ_OK;
     int dim = slice_dim(target, operand);

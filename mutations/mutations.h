@@ -31,17 +31,21 @@ fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
  * through the table. */
 bool fnzi_is_idempotent(const fnz_op *op);
 
-/* May `target` be written? Refused (OVERLAP) when elements share memory with each other, unless all
- * of them get the same value. */
+/* May `target` be written? A tensor that shows an element in several places may when all places get
+ * the same value. For an elementwise operator it also may when writing slice after slice along one
+ * dimension is what eager's loop does, which then is put in *slices. Else OVERLAP.
+ * slices  NULL for an operator that is not elementwise. */
 FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
-                                            const fnz_geometry *target, bool same_values);
+                                            const fnz_geometry *target, bool same_values,
+                                            int *slices);
+
 /* May `operand`, of the same storage, be read while `target` is written? What shares no memory may.
  * An elementwise operator may also read every element at its own place, or, where eager does not
- * notice the overlap, not later than it is written; or its result is that of applying it slice
- * after slice along one dimension of the target, which then is put in *slices. Everything else is
- * refused (OVERLAP): eager refuses it too, or its result depends on the machine. frame   geometry
- * of the storage's root. slices  NULL for an operator that is not elementwise; else -1 or the
- * dimension found before. */
+ * notice the overlap, not later than it is written; or its result is that of applying it slice after
+ * slice along one dimension of the target, which then is put in *slices. Everything else is refused
+ * (OVERLAP): eager refuses it too, or its result depends on the machine.
+ * frame   geometry of the storage's root.
+ * slices  NULL for an operator that is not elementwise; else -1 or the dimension found before. */
 FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,

@@ -197,11 +197,11 @@ fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
   return fnzi_add_sizes_step(r, 0, "view", sizes, rank);
 }
 
+/* contiguous().view(-1): a tensor with gaps is copied even where a view would do. */
 fnz_status fnzi_resolve_ravel(fnzi_resolving *r) {
-  int64_t all = -1;
-  if (r->self->rank == 1 && fnzi_is_contiguous(r->self))
-    return fnzi_is_self(r);
-  return to_sizes(r, &all, 1);
+  int64_t numel = fnz_geometry_numel(r->self);
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_sizes_step(r, 0, fnzi_is_contiguous(r->self) ? "view" : "view_copy", &numel, 1);
 }
 
 static fnz_status unsqueeze_to(fnzi_resolving *r, uint32_t rank) {

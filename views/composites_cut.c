@@ -151,8 +151,11 @@ fnz_status fnzi_resolve_broadcast_tensors(fnzi_resolving *r) {
       if (r->tensors[k]->sizes[d] != 1)
         sizes[d + rank - r->tensors[k]->rank] = r->tensors[k]->sizes[d];
   for (size_t k = 0; k < r->ntensors; k++) {
+    const fnz_geometry *g = r->tensors[k];
+    bool fits = g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
     r->out->items[k].tensor = k;
-    FNZ_TRY(fnzi_add_sizes_step(r, k, "expand", sizes, rank));
+    if (!fits)
+      FNZ_TRY(fnzi_add_sizes_step(r, k, "expand", sizes, rank));
   }
   return FNZ_OK;
 }

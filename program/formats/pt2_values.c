@@ -39,6 +39,16 @@ static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool
   return FNZ_OK;
 }
 
+/* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use; anything longer
+ * stays as it is. */
+static fnz_status bare_symbol(fnz_program *p, const char *text, const char **out) {
+  static const char head[] = "Symbol('";
+  size_t start = sizeof head - 1, size = strncmp(text, head, start) ? 0 : strcspn(text + start, "'");
+  const char *end = size ? strchr(text + start, ')') : NULL;
+  *out = text;
+  return end && !end[1] ? fnzi_intern(p, text + start, size, out) : FNZ_OK;
+}
+
 static fnz_status read_expr(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *expr,
                             uint32_t *symbol) {
   const char *text = "";
@@ -49,6 +59,7 @@ static fnz_status read_expr(fnz_program *p, const fnzi_json_doc *in, const fnzi_
     return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, expr,
                           "a symbolic expression without text (expr_ast); export it again");
   FNZ_TRY(read_hint(in, expr, &has_hint, &hint));
+  FNZ_TRY(bare_symbol(p, text, &text));
   return fnzi_symbol_add(p, text, has_hint, hint, symbol);
 }
 
