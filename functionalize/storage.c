@@ -66,8 +66,13 @@ static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias *
   if (!n)
     return fnzi_no_memory(world->ctx);
   int64_t *dims = (int64_t *)(n + 1);
-  *n = (fnzi_alias){
-      .geometry = *g, .bytes = bytes, .refs = 1, .source = world->source, .low = low, .high = high};
+  *n = (fnzi_alias){.geometry = *g,
+                    .bytes = bytes,
+                    .refs = 1,
+                    .source = world->source,
+                    .low = low,
+                    .repeats = fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT,
+                    .high = high};
   if (g->rank) {
     memcpy(dims, g->sizes, g->rank * sizeof *dims);
     memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);

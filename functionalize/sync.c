@@ -466,13 +466,33 @@ static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_hel
   return FNZ_OK;
 }
 
+/* A window that shows an element in several places cannot take a part of itself back: the other
+ * places would keep the old value. */
+static bool can_carry(fnzi_alias *const *links, size_t n) {
+  for (size_t i = 1; i < n; i++)
+    if (links[i]->repeats)
+      return false;
+  return true;
+}
+
+static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_alias *a) {
+  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s is written through, and the memory it belongs to comes in as a tensor that "
+                   "shows elements in several places; pass a clone() of that input",
+                   a->opening ? a->opening->op->name : "a view");
+}
+
 /* The value of the root after `a`'s value is put into it. */
 static fnz_status reverse(fnz_world *world, fnzi_alias *a, fnzi_held *value, fnzi_held **out) {
   fnzi_alias *root = a->storage->root, *links[FNZI_LINKS];
   fnzi_path path;
   bool found = false;
   size_t n = links_up(a, root, links);
-  if (n > 1)
+  if (root->repeats)
+    return refuse_repeating_root(world, a);
+  if (!can_carry(links, n))
+    n = 0;
+  if (n != 1)
     FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, &a->geometry, &path, &found));
   if (n > 0 && (!found || path.count >= n))
     return reverse_links(world, links, n, value, out);

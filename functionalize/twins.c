@@ -82,8 +82,8 @@ static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *
   return FNZ_OK;
 }
 
-/* cumsum_ of integers computes in its own type, while cumsum gives i64: where the twin may be told the
- * type, it is told that of the target. */
+/* cumsum_ of integers computes in its own type, while cumsum gives i64: where the twin may be told
+ * the type, it is told that of the target. */
 static void say_dtype(twin_call *c) {
   int i = fnzi_op_param(c->twin, "dtype");
   if (i < 0 || c->count != 1 || !c->slots[0].target || c->elementwise ||
@@ -116,8 +116,8 @@ static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) 
   return FNZ_OK;
 }
 
-/* Reading the written tensor itself is what an in-place operator does, once. An operator that is not
- * elementwise and gets it as another argument too reads places that it has written already. */
+/* Reading the written tensor itself is what an in-place operator does, once. An operator that is
+ * not elementwise and gets it as another argument too reads places that it has written already. */
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
   if (c->elementwise || reads <= (s->param->is_out ? 0 : 1))
@@ -134,7 +134,8 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   const slot *s = &c->slots[k];
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t self_reads = 0;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, fnzi_is_idempotent(r->op),
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g,
+                            fnzi_is_idempotent(r->op) ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
                             c->elementwise ? &c->slices : NULL));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;

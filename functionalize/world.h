@@ -52,6 +52,7 @@ typedef struct fnzi_alias {
   uint32_t index, refs;
   uint8_t depth; /* links up to the root, or to an alias that hangs at the root by geometry */
   bool dirty;
+  bool repeats; /* shows some element in several places, or may */
 } fnzi_alias;
 
 enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };

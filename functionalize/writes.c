@@ -71,7 +71,7 @@ static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
   int slices = -1;
   if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
     return fnzi_give(world, r, self);
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, false, &slices));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &slices));
   FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
   if (fnzi_shares(self, source))
     FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self), &slices));
@@ -98,7 +98,7 @@ static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
 static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
   fnzi_held *value;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), true, NULL));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), FNZI_SPREAD_CONSTANT, NULL));
   if (!source) {
     FNZ_TRY(fill(world, self, r->args[1]));
     return fnzi_give(world, r, self);
@@ -225,8 +225,8 @@ static fnz_status fill_places(fnz_world *world, fnz_tensor *self, int64_t count,
   return status;
 }
 
-/* fill_diagonal_(self, value, wrap): with `wrap` the diagonal of a tall matrix starts again after each
- * width + 1 rows. */
+/* fill_diagonal_(self, value, wrap): with `wrap` the diagonal of a tall matrix starts again after
+ * each width + 1 rows. */
 static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0);
   const fnz_geometry g = *fnzi_geometry(self);
@@ -242,7 +242,7 @@ static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
     return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: self has %u dimensions; at least 2, and of equal sizes beyond 2",
                      r->op->name, g.rank);
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, true, NULL));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, FNZI_SPREAD_CONSTANT, NULL));
   FNZ_TRY(fill_places(world, self, count, stride, g.offset, r->args[1]));
   int64_t step = g.sizes[1] + 1, rest = (fnz_geometry_numel(&g) + step - 1) / step - count;
   if (wraps && g.rank == 2 && g.sizes[0] > step && rest > 0)
@@ -293,7 +293,7 @@ static fnz_status polygamma_request(fnz_world *world, fnzi_request *r) {
   const fnz_geometry *expected;
   fnzi_held *value;
   size_t first, count;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), false, NULL));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), FNZI_SPREAD_ANY, NULL));
   FNZ_TRY(fnzi_read_tensor(self, &value));
   FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &expected));
   const fnz_arg args[] = {r->args[1], fnzi_arg_value(value->handle)};

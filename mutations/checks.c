@@ -25,8 +25,7 @@ static bool reads_its_own_place(const fnz_geometry *target, const fnz_geometry *
 
 /* Dimension a runs outside of dimension b in eager's loop. */
 static bool is_outer(const fnz_geometry *g, uint32_t a, uint32_t b) {
-  return g->strides[a] != g->strides[b] ? g->strides[a] > g->strides[b]
-                                        : g->sizes[a] > g->sizes[b];
+  return g->strides[a] != g->strides[b] ? g->strides[a] > g->strides[b] : g->sizes[a] > g->sizes[b];
 }
 
 /* Eager's loop walks the target in memory order: the largest stride outermost, and of equal strides
@@ -148,15 +147,19 @@ static bool slices_in_order(const fnz_geometry *target, uint32_t dim) {
   return true;
 }
 
-/* The dimension along which writing slice after slice is what eager does; -1 for none. Eager refuses a
- * stride of 0. */
+/* Eager refuses these for all but constants. */
+static bool has_zero_stride(const fnz_geometry *g) {
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->strides[d] == 0 && g->sizes[d] > 1)
+      return true;
+  return false;
+}
+
+/* The dimension along which writing slice after slice is what eager does; -1 for none. */
 static int own_slice_dim(const fnz_geometry *target) {
   int64_t span;
   if (!is_walkable(target, target, &span))
     return -1;
-  for (uint32_t d = 0; d < target->rank; d++)
-    if (target->strides[d] == 0 && target->sizes[d] > 1)
-      return -1;
   for (uint32_t d = 0; d < target->rank; d++)
     if (target->sizes[d] <= MAX_SLICES && slices_in_order(target, d))
       return (int)d;
@@ -164,14 +167,17 @@ static int own_slice_dim(const fnz_geometry *target) {
 }
 
 fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                             bool same_values, int *slices) {
+                             fnzi_spread spread, int *slices) {
   fnzi_relation self = fnzi_self_relation(target, FNZI_MUCH_WORK);
-  if (self == FNZI_DISJOINT || same_values)
+  bool is_zero = has_zero_stride(target);
+  if (self == FNZI_DISJOINT || spread == FNZI_SPREAD_CONSTANT ||
+      (spread == FNZI_SPREAD_IDEMPOTENT && !is_zero))
     return FNZ_OK;
-  if (slices)
-    *slices = own_slice_dim(target);
-  if (slices && *slices >= 0)
+  int dim = slices && !is_zero ? own_slice_dim(target) : -1;
+  if (dim >= 0) {
+    *slices = dim;
     return FNZ_OK;
+  }
   return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, NULL,
                    "%s writes a tensor whose elements %s memory with each other, so the result "
                    "would depend on the order of the writes; clone() it first",

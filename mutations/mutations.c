@@ -20,7 +20,8 @@ static const char *const idempotent[] = {
 #undef IDEMPOTENT
 };
 
-/* Only when all that it reads besides the tensor are numbers, does every place get the same value. */
+/* Only when all that it reads besides the tensor are numbers, does every place get the same value.
+ */
 static bool takes_numbers_only(const fnz_op *op) {
   for (size_t i = 1; i < op->nparams; i++)
     if (op->params[i].type == FNZI_TYPE_TENSOR)

@@ -24,12 +24,11 @@ static fnz_status finer(fnzi_window *w, int64_t *strides, uint32_t rank, int64_t
 }
 
 /* All steps count elements `ratio` times as large; every one must come out even. */
-static fnz_status coarser(fnzi_window *w, const int64_t *sizes, int64_t *strides, uint32_t rank,
-                          int64_t ratio) {
+static fnz_status coarser(fnzi_window *w, int64_t *strides, uint32_t rank, int64_t ratio) {
   bool even = w->out->offset % ratio == 0;
   w->out->offset /= ratio;
   for (uint32_t d = 0; d < rank; d++) {
-    even = even && (strides[d] % ratio == 0 || sizes[d] == 1);
+    even = even && strides[d] % ratio == 0;
     strides[d] /= ratio;
   }
   return even ? FNZ_OK
@@ -67,7 +66,7 @@ fnz_status fnzi_view_dtype_forward(fnzi_window *w) {
   }
   FNZ_TRY(last_dim_must(w, sizes[last] % (to / from) == 0, "hold whole elements of the new type"));
   sizes[last] /= to / from;
-  return coarser(w, sizes, strides, last, to / from);
+  return coarser(w, strides, last, to / from);
 }
 
 fnz_status fnzi_view_dtype_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
@@ -112,7 +111,7 @@ fnz_status fnzi_view_as_complex_forward(fnzi_window *w) {
   FNZ_TRY(last_dim_must(w, strides[last] == 1, "have stride 1"));
   w->out->dtype = complex_of(d);
   w->out->rank = last;
-  return coarser(w, sizes, strides, last, 2);
+  return coarser(w, strides, last, 2);
 }
 
 fnz_status fnzi_view_as_complex_reverse(const fnzi_reverse *r, fnzi_emitted *out) {

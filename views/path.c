@@ -249,7 +249,8 @@ static fnz_status to_one_dim(walk *w) {
 
 /* Elements at the end that do not fill one of the new type are left out. */
 static fnz_status to_dtype(walk *w, fnz_dtype dtype) {
-  int64_t size = (int64_t)fnzi_dtype(dtype)->bytes, bytes = (int64_t)fnzi_dtype(w->at->dtype)->bytes;
+  int64_t size = (int64_t)fnzi_dtype(dtype)->bytes,
+          bytes = (int64_t)fnzi_dtype(w->at->dtype)->bytes;
   int64_t ratio = size > bytes ? size / bytes : 1, whole = w->at->sizes[0] / ratio * ratio;
   const fnz_arg cut[] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_int(0), fnzi_arg_int(whole)};
   if (whole != w->at->sizes[0])

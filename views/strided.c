@@ -69,6 +69,8 @@ fnz_status fnzi_diagonal_forward(fnzi_window *w) {
     sizes[k] = b->sizes[d];
     strides[k++] = b->strides[d];
   }
+  if (offset == INT64_MIN)
+    offset++; /* as empty, and can be negated */
   int64_t skip_a = offset < 0 ? -offset : 0, skip_c = offset > 0 ? offset : 0;
   int64_t left_a = b->sizes[a] - skip_a, left_c = b->sizes[c] - skip_c;
   sizes[k] = left_a < left_c ? left_a : left_c;
