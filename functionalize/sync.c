@@ -10,8 +10,9 @@
 #include "functionalize/world.h"
 
 /* --- what is still right ---------------------------------------------------------------------- */
+/* Different windows of one split or unbind: disjoint, unless what they cut repeats elements. */
 static bool are_siblings(const fnzi_alias *a, const fnzi_alias *b) {
-  return a->opening && a->opening == b->opening && a != b;
+  return a->opening && a->opening == b->opening && a != b && !a->parent->repeats;
 }
 
 static fnzi_relation relate(const fnzi_alias *a, const fnzi_alias *b) {
@@ -575,12 +576,12 @@ static fnz_status mark_dirty(fnz_world *world, fnzi_alias *a) {
 
 fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
   fnz_world *world = target->storage->world;
+  target->source = world->source;
   if (fnz_geometry_numel(&target->geometry) == 0)
     return log_write(target); /* a write all the same, of nothing */
   FNZ_TRY(make_way(world, target));
   FNZ_TRY(mark_dirty(world, target));
   FNZ_TRY(log_write(target));
   fnzi_alias_set_value(target, value);
-  target->source = world->source;
   return FNZ_OK;
 }
