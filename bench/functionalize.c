@@ -254,8 +254,9 @@ static fnz_status measure(const shape *s, size_t n, fnz_context *ctx, fnz_contex
 static void tell(const shape *s, const figures *f, const figures *before) {
   double us = f->seconds * 1e6 / (double)f->nodes_in;
   double growth = before->nodes_in ? us / (before->seconds * 1e6 / (double)before->nodes_in) : 1;
-  printf("%-26s %9zu %9.3f %8.0f %9.2f %9.2f\n", s->name, f->nodes_in, us,
-         f->bytes / (double)f->nodes_in, (double)f->nodes_out / (double)f->nodes_in, growth);
+  printf("%-26s %9zu %9.3f %8.0f %8.0f %9.2f %9.2f\n", s->name, f->nodes_in, us,
+         f->bytes / (double)f->nodes_in, f->bytes / (double)f->nodes_out,
+         (double)f->nodes_out / (double)f->nodes_in, growth);
 }
 
 static int run(const shape *s, size_t n, figures *before) {
@@ -283,7 +284,8 @@ static int run(const shape *s, size_t n, figures *before) {
 int main(int argc, char **argv) {
   size_t most = argc > 1 ? strtoul(argv[1], NULL, 10) : 1000000;
   int result = EXIT_SUCCESS;
-  printf("%-26s %9s %9s %8s %9s %9s\n", "shape", "nodes", "us/node", "B/node", "out/in", "growth");
+  printf("%-26s %9s %9s %8s %8s %9s %9s\n", "shape", "nodes", "us/node", "B/node", "B/out",
+         "out/in", "growth");
   for (int i = 0; i < SHAPES; i++) {
     figures before = {0};
     for (size_t n = 1000; n <= most && result == EXIT_SUCCESS; n *= 10)
