@@ -330,8 +330,33 @@ static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
                    r->op->name);
 }
 
+/* Tensors stand where the schema has tensors, and lists of tensors hold nothing else. Numbers may
+ * stand for single tensors, as exporters write them. */
+static bool fits(const fnzi_param *p, const fnz_arg *a) {
+  if (p->type != FNZI_TYPE_TENSOR)
+    return a->tag != FNZ_ARG_VALUE;
+  if (!p->is_list)
+    return a->tag != FNZ_ARG_LIST;
+  bool tensors = a->tag == FNZ_ARG_LIST || a->tag == FNZ_ARG_NONE || a->tag == FNZ_ARG_DEFAULT;
+  for (uint32_t k = 0; a->tag == FNZ_ARG_LIST && k < a->count; k++)
+    tensors = tensors && (a->u.list[k].tag == FNZ_ARG_VALUE ||
+                          (p->item_optional && a->u.list[k].tag == FNZ_ARG_NONE));
+  return tensors;
+}
+
+static fnz_status check_args(fnz_world *world, const fnzi_request *r) {
+  for (size_t i = 0; i < r->op->nparams; i++)
+    if (!fits(&r->op->params[i], &r->args[i]))
+      return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                       "%s: argument `%s` is not what the schema "
+                       "says: %s",
+                       r->op->name, r->op->params[i].name, r->op->schema);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request) {
   fnzi_route route = route_of(world, request->op);
+  FNZ_TRY(check_args(world, request));
   switch (route.action) {
   case FNZI_ACTION_VIEW:
     return view_request(world, request, route.view);

@@ -284,7 +284,7 @@ static fnz_status add_output(recorder *r, const tape_node *n, uint32_t node, uin
 
 /* The outputs as the schema groups them; list results share what is left evenly. */
 static fnz_status add_outputs(recorder *r, const tape_node *n, uint32_t node, fnz_arg *outputs) {
-  const uint32_t *result = r->results.data + n->first;
+  const uint32_t *result = n->count ? r->results.data + n->first : NULL;
   size_t lists = 0;
   for (size_t i = 0; i < n->op->nreturns; i++)
     lists += n->op->returns[i].is_list;

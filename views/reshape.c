@@ -11,7 +11,7 @@ static void empty_strides(const int64_t *sizes, uint32_t rank, int64_t *out) {
   int64_t stride = 1;
   for (uint32_t d = rank; d-- > 0;) {
     out[d] = stride;
-    stride *= sizes[d] > 1 ? sizes[d] : 1;
+    stride = fnzi_wrap_mul(stride, sizes[d] > 1 ? sizes[d] : 1);
   }
 }
 
@@ -49,9 +49,11 @@ bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t 
 
 fnz_status fnzi_infer_sizes(fnz_context *ctx, const char *op, int64_t numel, int64_t *sizes,
                             uint32_t rank) {
-  int64_t known = 1;
+  int64_t known = 1, reach = 1; /* reach: with sizes of 0 left out */
   uint32_t unknown = rank;
   for (uint32_t d = 0; d < rank; d++) {
+    if (sizes[d] > 0 && !fnzi_mul_i64(reach, sizes[d], &reach))
+      return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op);
     if (sizes[d] == -1 && unknown == rank)
       unknown = d;
     else if (sizes[d] < 0 || !fnzi_mul_i64(known, sizes[d], &known))

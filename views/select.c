@@ -27,7 +27,7 @@ fnz_status fnzi_select_forward(fnzi_window *w) {
     sizes[k] = w->base->sizes[d];
     strides[k++] = w->base->strides[d];
   }
-  w->out->offset += i * w->base->strides[dim];
+  fnzi_move_on(w->out, i, w->base->strides[dim]);
   return FNZ_OK;
 }
 
@@ -64,7 +64,7 @@ fnz_status fnzi_slice_forward(fnzi_window *w) {
   FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
   fnzi_slice_clamp(sizes[dim], &start, &end);
   sizes[dim] = (end - start) / step + ((end - start) % step != 0);
-  w->out->offset += start * strides[dim];
+  fnzi_move_on(w->out, start, strides[dim]);
   if (!fnzi_mul_i64(strides[dim], step, &strides[dim])) {
     if (sizes[dim] > 1)
       return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL,

@@ -18,7 +18,7 @@ static fnz_status piece(fnzi_window *w, size_t k, uint32_t dim, int64_t start, i
   memcpy(sizes, w->base->sizes, w->base->rank * sizeof *sizes);
   memcpy(strides, w->base->strides, w->base->rank * sizeof *strides);
   sizes[dim] = length;
-  w->out[k].offset += start * strides[dim];
+  fnzi_move_on(&w->out[k], start, strides[dim]);
   return FNZ_OK;
 }
 
@@ -104,7 +104,7 @@ fnz_status fnzi_unbind_forward(fnzi_window *w) {
       sizes[j] = w->base->sizes[d];
       strides[j++] = w->base->strides[d];
     }
-    w->out[k].offset += (int64_t)k * w->base->strides[dim];
+    fnzi_move_on(&w->out[k], (int64_t)k, w->base->strides[dim]);
   }
   return FNZ_OK;
 }

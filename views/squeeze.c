@@ -55,8 +55,8 @@ fnz_status fnzi_unsqueeze_forward(fnzi_window *w) {
     strides[d + (d >= dim)] = w->base->strides[d];
   }
   sizes[dim] = strides[dim] = 1;
-  if (dim < rank && !fnzi_mul_i64(w->base->sizes[dim], w->base->strides[dim], &strides[dim]))
-    return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "unsqueeze: the stride leaves 63 bits");
+  if (dim < rank)
+    strides[dim] = fnzi_wrap_mul(w->base->sizes[dim], w->base->strides[dim]);
   return FNZ_OK;
 }
 

@@ -74,10 +74,11 @@ fnz_status fnzi_diagonal_forward(fnzi_window *w) {
   int64_t skip_a = offset < 0 ? -offset : 0, skip_c = offset > 0 ? offset : 0;
   int64_t left_a = b->sizes[a] - skip_a, left_c = b->sizes[c] - skip_c;
   sizes[k] = left_a < left_c ? left_a : left_c;
-  strides[k] = b->strides[a] + b->strides[c];
-  if (sizes[k] > 0)
-    w->out->offset += skip_a * b->strides[a] + skip_c * b->strides[c];
-  else
+  strides[k] = fnzi_wrap_add(b->strides[a], b->strides[c]);
+  if (sizes[k] > 0) {
+    fnzi_move_on(w->out, skip_a, b->strides[a]);
+    fnzi_move_on(w->out, skip_c, b->strides[c]);
+  } else
     sizes[k] = 0;
   return FNZ_OK;
 }

@@ -73,6 +73,19 @@ FNZ_MUST_CHECK fnz_status fnzi_window_shape(fnzi_window *w, size_t k, uint32_t r
 /* The only window: a copy of the base, to be changed. */
 FNZ_MUST_CHECK fnz_status fnzi_window_like_base(fnzi_window *w, int64_t **sizes, int64_t **strides);
 
+/* Strides and offsets that no element uses may be anything in a file. Where one is used, all of its
+ * memory has been checked to lie within 63 bits; elsewhere the result only must not be negative. */
+static inline int64_t fnzi_wrap_add(int64_t a, int64_t b) {
+  return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);
+}
+static inline int64_t fnzi_wrap_mul(int64_t a, int64_t b) {
+  return (int64_t)(((uint64_t)a * (uint64_t)b) & INT64_MAX);
+}
+/* The window begins `count` steps of `stride` further on. */
+static inline void fnzi_move_on(fnz_geometry *window, int64_t count, int64_t stride) {
+  window->offset = fnzi_wrap_add(window->offset, fnzi_wrap_mul(count, stride));
+}
+
 /* start, end and step of a slice as Python means them, clamped to [0, size]. */
 void fnzi_slice_clamp(int64_t size, int64_t *start, int64_t *end);
 
