@@ -31,7 +31,8 @@ static const fnzi_alias *member_above(const fnzi_opening *o, const fnzi_alias *a
 
 /* The entry stands for writes through several windows of one opening. */
 static bool is_run(const fnzi_entry *e) {
-  return e->first != e->last && e->who->opening && e->who->opening->count > 1;
+  return e->first != e->last && e->who->opening && e->who->opening->count > 1 &&
+         !e->who->parent->repeats;
 }
 
 /* One of the writes of an entry after version `since` went into `window`. */
@@ -117,11 +118,34 @@ static fnzi_emitted emitted(const fnzi_held *v) {
   return (fnzi_emitted){v->handle, v->geometry};
 }
 
-/* The operator that replays a view: itself in the keep dialect, its copying twin otherwise. */
-static const fnz_op *replay_op(const fnz_world *world, const fnz_op *op) {
-  const fnz_op *view = op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : op;
-  const fnz_op *copy = fnzi_op_by_index(view->view_copy);
-  return world->views == FNZ_VIEWS_KEEP || !copy ? view : copy;
+static const fnz_op *view_of(const fnz_op *op) {
+  return op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : op;
+}
+
+/* In the keep dialect a view is replayed by itself where the value's own strides allow it; *windows
+ * then are what it shows of the value. Everywhere else by its copying twin, in *op. */
+static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_arg *args,
+                                size_t nargs, const fnzi_held *base, const fnz_geometry **windows,
+                                size_t nwindows) {
+  const fnz_op *view = view_of(*op), *copy = fnzi_op_by_index(view->view_copy);
+  fnz_geometry *opened;
+  size_t count;
+  *op = copy ? copy : view;
+  if (world->views == FNZ_VIEWS_KEEP || !copy) {
+    fnz_status status = fnzi_view_forward(&world->scratch, fnzi_view_find(view), view, args, nargs,
+                                          base->geometry, &opened, &count);
+    if (status == FNZ_NO_MEMORY)
+      return status;
+    if (status == FNZ_OK && count == nwindows) {
+      for (size_t k = 0; k < count; k++)
+        windows[k] = &opened[k];
+      *op = view;
+      return FNZ_OK;
+    }
+  }
+  for (size_t k = 0; k < nwindows; k++)
+    FNZ_TRY(fnzi_dense_like(&world->scratch, windows[k], &windows[k]));
+  return FNZ_OK;
 }
 
 /* Asks for all windows of a view call; the values are world->fresh[*first ...]. */
@@ -135,14 +159,10 @@ static fnz_status replay(fnz_world *world, const fnz_op *op, const fnz_arg *args
   FNZI_NEW(&world->scratch, nwindows, &expected);
   memcpy(with_base, args, nargs * sizeof *args);
   with_base[0] = fnzi_arg_value(base->handle);
-  for (size_t k = 0; k < nwindows; k++) {
-    if (world->views == FNZ_VIEWS_KEEP)
-      expected[k] = windows[k];
-    else
-      FNZ_TRY(fnzi_dense_like(&world->scratch, windows[k], &expected[k]));
-  }
-  return fnzi_apply_values(world, replay_op(world, op), with_base, nargs, expected, nwindows, first,
-                           &count);
+  if (nwindows)
+    memcpy(expected, windows, nwindows * sizeof *expected);
+  FNZ_TRY(choose_replay(world, &op, args, nargs, base, expected, nwindows));
+  return fnzi_apply_values(world, op, with_base, nargs, expected, nwindows, first, &count);
 }
 
 static fnz_status replay_step(fnz_world *world, const fnzi_view_step *step, fnzi_held *base,

@@ -41,6 +41,10 @@ static inline fnz_handle fnzi_array_handle(const fnzi_array *array) {
 static inline int64_t fnzi_array_numel(const fnzi_array *array) {
   return fnz_geometry_numel(&array->geometry);
 }
+/* A stride in bytes. That of a dimension nobody walks may be any number, so it wraps. */
+static inline int64_t fnzi_bytes(int64_t stride, size_t cell) {
+  return (int64_t)((uint64_t)stride * cell);
+}
 /* Address of the element with all indices 0. Not for arrays without storage. */
 static inline unsigned char *fnzi_array_data(const fnzi_array *array) {
   return array->storage->data + (size_t)array->place.offset * array->cell;

@@ -118,12 +118,24 @@ static const char *blob_name(const fnz_program *p, const fnzi_weight *weight) {
 
 static fnz_status blob_memory(fnzi_run *run, const fnzi_weight *weight, fnzi_memory **out) {
   size_t bytes = fnzi_blob_bytes(weight->blob), item = fnzi_dtype(weight->geometry->dtype)->bytes;
-  FNZ_TRY(fnzi_memory_create(run, weight->geometry->dtype, (int64_t)(bytes / item), out));
+  int64_t elements = (int64_t)(bytes / item + (bytes % item != 0));
+  FNZ_TRY(fnzi_memory_create(run, weight->geometry->dtype, elements, out));
   if (run->hashes)
     fill_unknown(run, *out, blob_name(run->program, weight));
-  else if ((*out)->bytes > 0)
-    memcpy((*out)->cells, fnzi_blob_data(weight->blob), (*out)->bytes);
+  else if (bytes > 0)
+    memcpy((*out)->cells, fnzi_blob_data(weight->blob), bytes);
   return FNZ_OK;
+}
+
+/* One blob under several dtypes is no memory of hashes per element. */
+static fnz_status check_blob(fnzi_run *run, const fnzi_binding *b, const char *target,
+                             int64_t high) {
+  size_t cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
+  if ((size_t)high <= b->memory->bytes / cell)
+    return FNZ_OK;
+  return fnzi_fail(
+      run->ctx, FNZ_CLASS_UNSUPPORTED, target,
+      "weights of several dtypes share this one's memory, which needs hashes per byte");
 }
 
 /* Memory of its own for a weight that the file has no data for. */
@@ -151,7 +163,7 @@ static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, fnzi_binding *b, c
   uint64_t known;
   if (fnzi_map_get(blobs, &weight->blob, sizeof weight->blob, &known)) {
     b->memory = run->memories.data[known];
-    return FNZ_OK;
+    return check_blob(run, b, target, high);
   }
   FNZ_TRY(blob_memory(run, weight, &b->memory));
   return fnzi_map_set(blobs, &weight->blob, sizeof weight->blob, run->memories.count - 1);
@@ -183,6 +195,9 @@ static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
   if (b->geometry == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, value->name,
                      "the program does not say how large this input is");
+  if (b->geometry->is_conj || b->geometry->is_neg)
+    return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, value->name,
+                     "an input with a conjugate or negative bit cannot be run; resolve it before");
   b->target = target;
   FNZ_TRY(result_name(run, spec.kind, target, &b->name));
   if (spec.kind == FNZ_INPUT_USER)
@@ -256,46 +271,68 @@ void fnzi_run_close(fnzi_run *run) {
 /* --- Results -------------------------------------------------------------------------------------
  */
 
-/* Each kind of output: how its result is called; NULL for what is no result. */
-static const char *const output_prefixes[FNZ_OUTPUT_KIND_COUNT] = {
-    [FNZ_OUTPUT_USER] = "output",
-    [FNZ_OUTPUT_LOSS] = "output",
+/* Each kind of mutation: how its result is called; NULL for what is none. */
+static const char *const mutation_prefixes[FNZ_OUTPUT_KIND_COUNT] = {
     [FNZ_OUTPUT_BUFFER_MUTATION] = "buffer",
     [FNZ_OUTPUT_PARAMETER_MUTATION] = "parameter",
     [FNZ_OUTPUT_INPUT_MUTATION] = "input",
 };
 
-fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, void *user) {
+/* "output.K", counting those that are no tensors too. */
+static fnz_status visit_users(fnzi_run *run, fnzi_output_visit *visit, void *user) {
   size_t number = 0;
   for (size_t k = 0; k < run->graph->noutputs; k++) {
-    fnz_output_spec spec = run->program->outputs[k];
+    fnz_output_kind kind = run->program->outputs[k].kind;
     const fnz_arg *arg = &run->graph->outputs[k];
-    const char *prefix = output_prefixes[spec.kind];
-    bool counted = spec.kind == FNZ_OUTPUT_USER || spec.kind == FNZ_OUTPUT_LOSS;
-    char name[512];
-    if (counted)
-      snprintf(name, sizeof name, "output.%zu", number++);
-    else if (prefix != NULL)
-      snprintf(name, sizeof name, "%s.%s", prefix, spec.target == NULL ? "" : spec.target);
-    if (prefix == NULL || arg->tag != FNZ_ARG_VALUE)
+    char name[32];
+    if (kind != FNZ_OUTPUT_USER && kind != FNZ_OUTPUT_LOSS)
       continue;
-    FNZ_TRY(visit(user, name, arg->u.value));
+    snprintf(name, sizeof name, "output.%zu", number++);
+    if (arg->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(visit(user, name, arg->u.value));
   }
   return FNZ_OK;
 }
 
-bool fnzi_run_names(const fnzi_run *run, const fnzi_binding *b) {
-  static const fnz_output_kind kinds[FNZ_INPUT_KIND_COUNT] = {
-      [FNZ_INPUT_USER] = FNZ_OUTPUT_INPUT_MUTATION,
-      [FNZ_INPUT_PARAMETER] = FNZ_OUTPUT_PARAMETER_MUTATION,
-      [FNZ_INPUT_BUFFER] = FNZ_OUTPUT_BUFFER_MUTATION,
-  };
+/* finals: what an input is called -> the value that the signature names as its last. */
+static fnz_status find_finals(fnzi_run *run, fnzi_map *finals) {
   for (size_t k = 0; k < run->graph->noutputs; k++) {
     fnz_output_spec spec = run->program->outputs[k];
-    if (spec.kind == kinds[b->kind] && spec.target != NULL && strcmp(spec.target, b->target) == 0)
-      return true;
+    const fnz_arg *arg = &run->graph->outputs[k];
+    const char *prefix = mutation_prefixes[spec.kind], *name;
+    if (prefix == NULL || arg->tag != FNZ_ARG_VALUE || spec.target == NULL)
+      continue;
+    FNZ_TRY(fnzi_arena_format(&run->arena, &name, "%s.%s", prefix, spec.target));
+    FNZ_TRY(fnzi_map_set(finals, name, strlen(name), arg->u.value));
   }
-  return false;
+  return FNZ_OK;
+}
+
+static fnz_status visit_inputs(fnzi_run *run, const fnzi_map *finals, fnzi_output_visit *visit,
+                               fnzi_input_visit *rest, void *user) {
+  for (size_t k = 0; k < run->graph->ninputs; k++) {
+    const fnzi_binding *b = &run->bindings[k];
+    uint64_t value;
+    if (b->name == NULL)
+      continue;
+    if (fnzi_map_get(finals, b->name, strlen(b->name), &value))
+      FNZ_TRY(visit(user, b->name, value));
+    else if (b->memory != NULL)
+      FNZ_TRY(rest(user, k));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, fnzi_input_visit *rest,
+                            void *user) {
+  fnzi_map finals;
+  FNZ_TRY(visit_users(run, visit, user));
+  fnzi_map_init(&finals, run->ctx);
+  fnz_status status = find_finals(run, &finals);
+  if (status == FNZ_OK)
+    status = visit_inputs(run, &finals, visit, rest, user);
+  fnzi_map_free(&finals);
+  return status;
 }
 
 fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g, fnz_handle value) {

@@ -21,10 +21,11 @@ static void start(walk *w, const fnz_geometry *g) {
 static void step(walk *w) {
   w->left--;
   for (uint32_t d = w->g->rank; d-- > 0;) {
-    w->place += w->g->strides[d];
-    if (++w->index[d] < w->g->sizes[d])
+    if (++w->index[d] < w->g->sizes[d]) {
+      w->place += w->g->strides[d];
       return;
-    w->place -= w->g->strides[d] * w->g->sizes[d];
+    }
+    w->place -= w->g->strides[d] * (w->g->sizes[d] - 1); /* a stride may lead out of 64 bits */
     w->index[d] = 0;
   }
 }
@@ -121,11 +122,16 @@ fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_ge
 /* --- Reading what was written before ------------------------------------------------------------
  */
 
-/* Dimensions by the target's strides, largest first: the order in which eager's loops go. */
+static bool is_outer(const fnz_geometry *g, uint32_t a, uint32_t b) {
+  return g->strides[a] != g->strides[b] ? g->strides[a] > g->strides[b] : g->sizes[a] > g->sizes[b];
+}
+
+/* Dimensions by the target's strides, largest first, and of equal strides by size: the order in
+ * which eager's loops go. */
 static void loop_order(const fnz_geometry *target, uint32_t *out) {
   for (uint32_t d = 0; d < target->rank; d++) {
     uint32_t at = d;
-    for (; at > 0 && target->strides[out[at - 1]] < target->strides[d]; at--)
+    for (; at > 0 && is_outer(target, d, out[at - 1]); at--)
       out[at] = out[at - 1];
     out[at] = d;
   }

@@ -23,7 +23,7 @@ static fnz_status upload(state *s, const fnzi_binding *b, fnz_handle *out) {
   fnzi_run *run = &s->run;
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
   FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
-  if (fnzi_is_contiguous(b->geometry))
+  if (bytes > 0 && fnzi_is_contiguous(b->geometry))
     return run->backend->upload(run->backend->self, run->ctx, b->geometry,
                                 b->memory->cells + (size_t)b->geometry->offset * cell, out);
   unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
@@ -106,11 +106,11 @@ static fnz_status run_node(state *s, const fnzi_node *node) {
     return FNZ_OK;
   if (node->op == NULL)
     return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "", "cannot run %s", node->target);
-  if (fnz_op_is_mutating(node->op))
+  if (fnzi_node_writes(node))
     return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",
                      node->op->name);
-  if (!fnzi_is_item(node->op))
+  if (!fnzi_is_item(node->op) || node->args[0].tag != FNZ_ARG_VALUE)
     return apply(s, node);
   FNZ_TRY(need(s, node->args[0].u.value));
   return fnzi_run_item(&s->run, node, s->handles[node->args[0].u.value]);
@@ -156,25 +156,19 @@ static fnz_status emit_output(void *user, const char *name, uint64_t v) {
 }
 
 /* What the signature does not name as mutated ends as it began. */
-static fnz_status emit_rest(state *s) {
-  const fnzi_run *run = &s->run;
-  for (size_t k = 0; run->options->everything && k < run->graph->ninputs; k++) {
-    const fnzi_binding *b = &run->bindings[k];
-    if (b->name == NULL || b->memory == NULL || b->memory->cells == NULL)
-      continue;
-    if (fnzi_run_names(run, b))
-      continue;
-    FNZ_TRY(emit_handle(s, b->name, s->handles[run->graph->inputs[k].u.value]));
-  }
-  return FNZ_OK;
+static fnz_status emit_rest(void *user, size_t k) {
+  state *s = user;
+  const fnzi_binding *b = &s->run.bindings[k];
+  if (!s->run.options->everything || b->memory->cells == NULL)
+    return FNZ_OK;
+  return emit_handle(s, b->name, s->handles[s->run.graph->inputs[k].u.value]);
 }
 
 static fnz_status run_all(state *s) {
   FNZI_NEW(&s->run.arena, s->run.graph->values.count, &s->handles);
   FNZ_TRY(upload_inputs(s));
   FNZ_TRY(run_nodes(s));
-  FNZ_TRY(fnzi_run_outputs(&s->run, emit_output, s));
-  return emit_rest(s);
+  return fnzi_run_outputs(&s->run, emit_output, emit_rest, s);
 }
 
 fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,

@@ -60,6 +60,19 @@ static fnz_status lower_list(lowering *l, fnz_arg *arg) {
   return FNZ_OK;
 }
 
+/* A file may have a float where an integer is due, and a number for a dtype. */
+static fnz_status check_type(fnzi_run *run, const fnz_op *op, const fnzi_param *param,
+                             const fnz_arg *arg) {
+  bool integer = param->type == FNZI_TYPE_INT || param->type == FNZI_TYPE_SYM_INT;
+  bool dtype = param->type == FNZI_TYPE_DTYPE;
+  const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
+  for (size_t i = 0; i < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); i++)
+    if ((integer && items[i].tag == FNZ_ARG_FLOAT) || (dtype && items[i].tag == FNZ_ARG_INT))
+      return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is no %s", op->name,
+                       param->name, integer ? "integer" : "dtype");
+  return FNZ_OK;
+}
+
 fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args, size_t nargs,
                            fnzi_lower_value *value, void *user, fnz_arg **out) {
   lowering l = {run, value, user};
@@ -71,6 +84,7 @@ fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args,
       FNZ_TRY(lower_list(&l, &lowered[i]));
     else
       FNZ_TRY(lower_one(&l, &lowered[i]));
+    FNZ_TRY(check_type(run, op, &op->params[i], &lowered[i]));
   }
   *out = lowered;
   return FNZ_OK;
@@ -102,10 +116,24 @@ static void set_number(fnzi_run *run, const fnzi_node *node, int64_t number) {
     run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};
 }
 
+static fnz_status operand(fnzi_run *run, const fnz_arg *arg, bool *known, int64_t *out) {
+  fnz_arg number = *arg;
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(number_of(run, arg->u.value, &number));
+  *known = number.tag == FNZ_ARG_INT || number.tag == FNZ_ARG_BOOL;
+  *out = number.u.i;
+  return FNZ_OK;
+}
+
 static fnz_status size_of(fnzi_run *run, const fnzi_node *node, const fnz_geometry *g) {
   fnz_arg dim = fnzi_arg_get(node->op, node->args, node->nargs, 1);
   uint32_t d;
-  FNZ_TRY(fnzi_wrap_dim(run->ctx, "dim", dim.u.i, g->rank, &d));
+  int64_t wanted;
+  bool known;
+  FNZ_TRY(operand(run, &dim, &known, &wanted));
+  if (!known)
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s needs an integer as dim", node->target);
+  FNZ_TRY(fnzi_wrap_dim(run->ctx, "dim", wanted, g->rank, &d));
   if (g->rank > 0)
     set_number(run, node, g->sizes[d]);
   return FNZ_OK;
@@ -149,15 +177,6 @@ static const struct {
                   {"_operator.mod", modulo},       COMPARISONS(COMPARISON_ROW)};
 #undef COMPARISON_ROW
 
-static fnz_status operand(fnzi_run *run, const fnz_arg *arg, bool *known, int64_t *out) {
-  fnz_arg number = *arg;
-  if (arg->tag == FNZ_ARG_SYMBOL)
-    FNZ_TRY(number_of(run, arg->u.value, &number));
-  *known = number.tag == FNZ_ARG_INT || number.tag == FNZ_ARG_BOOL;
-  *out = number.u.i;
-  return FNZ_OK;
-}
-
 static fnz_status arithmetic_node(fnzi_run *run, const fnzi_node *node, bool *done) {
   for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
     if (strcmp(node->target, arithmetic[i].target) != 0 || node->nargs != 2)
@@ -186,8 +205,11 @@ fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geome
     return arithmetic_node(run, node, done);
   bool size = strcmp(node->op->name, "sym_size.int") == 0;
   bool numel = strcmp(node->op->name, "sym_numel") == 0;
-  if ((!size && !numel) || node->args[0].tag != FNZ_ARG_VALUE)
+  if (!size && !numel)
     return FNZ_OK;
+  if (node->args[0].tag != FNZ_ARG_VALUE)
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
+                     node->target);
   const fnz_geometry *g = geometry(user, node->args[0].u.value);
   *done = g != NULL;
   if (g != NULL && size)
@@ -244,6 +266,31 @@ fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value)
   return FNZ_OK;
 }
 
+/* --- Writes --------------------------------------------------------------------------------------
+ */
+
+bool fnzi_is_norm(const fnz_op *op) {
+  return strcmp(op->name, "batch_norm") == 0 || strcmp(op->name, "native_batch_norm") == 0;
+}
+
+bool fnzi_node_writes(const fnzi_node *node) {
+  if (node->op == NULL || !fnzi_is_norm(node->op))
+    return node->op != NULL && fnz_op_is_mutating(node->op);
+  fnz_arg training = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_NORM_TRAINING);
+  fnz_arg mean = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_NORM_MEAN);
+  fnz_arg var = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_NORM_VAR);
+  bool off = training.tag == FNZ_ARG_BOOL && training.u.i == 0;
+  return !off && mean.tag == FNZ_ARG_VALUE && var.tag == FNZ_ARG_VALUE;
+}
+
+bool fnzi_run_writes(const fnz_program *program) {
+  const fnzi_graph *g = fnzi_graph_at(program, 0);
+  for (size_t i = 0; i < g->nodes.count; i++)
+    if (fnzi_node_writes(&g->nodes.data[i]))
+      return true;
+  return false;
+}
+
 /* --- Results -------------------------------------------------------------------------------------
  */
 
@@ -271,12 +318,14 @@ fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out
 fnz_status fnzi_run_apply(fnzi_run *run, const fnz_call *call, fnz_handle *outputs, size_t count) {
   size_t got = 0;
   memset(outputs, 0, count * sizeof *outputs);
-  FNZ_TRY(run->backend->apply(run->backend->self, run->ctx, call, outputs, count, &got));
-  if (got == count)
+  fnz_status status = run->backend->apply(run->backend->self, run->ctx, call, outputs, count, &got);
+  if (status != FNZ_OK && status != FNZ_BAD_ARGUMENT) /* there was too little room */
+    return status;
+  if (status == FNZ_OK && got == count)
     return FNZ_OK;
   for (size_t i = 0; i < got && i < count; i++)
     if (outputs[i] != 0)
       run->backend->release(run->backend->self, outputs[i]);
-  return fnzi_fail(run->ctx, FNZ_CLASS_INTERNAL, "", "%s gave %zu results instead of %zu",
-                   call->op->name, got, count);
+  return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
+                   call->op->name, count);
 }

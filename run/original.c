@@ -35,9 +35,35 @@ void fnzi_pane_dense(fnzi_pane *w) {
   fnzi_contiguous_strides(w->sizes, w->rank, w->strides);
 }
 
-static fnz_status keep_geometry(fnzi_interp *in, const fnzi_pane *w, const fnz_geometry **out) {
+/* As in programs, a size of 0 counts as 1, so that no product of sizes leaves 64 bits. */
+static bool sizes_fit(const fnzi_pane *w) {
+  int64_t numel = 1;
+  for (uint32_t d = 0; d < w->rank; d++)
+    if (w->sizes[d] < 0 || w->strides[d] < 0 ||
+        !fnzi_mul_i64(numel, w->sizes[d] == 0 ? 1 : w->sizes[d], &numel))
+      return false;
+  return w->offset >= 0;
+}
+
+/* Whatever a rule has made of its arguments: no tensor shows more than its memory. */
+static fnz_status check_pane(fnzi_interp *in, const fnzi_memory *memory, const fnzi_pane *w) {
+  size_t cell = in->run.backend->cell_bytes(in->run.backend->self, w->dtype);
+  fnz_geometry g = fnzi_pane_geometry(w);
+  int64_t low, high;
+  if (!sizes_fit(w) || !fnzi_extent(&g, &low, &high))
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_OVERFLOW, "", "the sizes of a tensor leave 64 bits");
+  if (low >= 0 && (size_t)high <= memory->bytes / cell)
+    return FNZ_OK;
+  return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "",
+                   "a tensor reaches from element %lld to %lld of a memory of %zu", (long long)low,
+                   (long long)high, memory->bytes / cell);
+}
+
+static fnz_status keep_geometry(fnzi_interp *in, const fnzi_memory *memory, const fnzi_pane *w,
+                                const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *numbers;
+  FNZ_TRY(check_pane(in, memory, w));
   FNZI_NEW(&in->run.arena, 1, &g);
   FNZI_NEW(&in->run.arena, 2 * (size_t)w->rank, &numbers);
   memcpy(numbers, w->sizes, w->rank * sizeof *numbers);
@@ -60,7 +86,7 @@ fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_memory *memory, const fnzi_pa
                              fnzi_eager **out) {
   fnzi_eager *t;
   FNZI_NEW(&in->run.arena, 1, &t);
-  FNZ_TRY(keep_geometry(in, w, &t->g));
+  FNZ_TRY(keep_geometry(in, memory, w, &t->g));
   FNZI_PUSH(in->run.ctx, &in->all, t);
   t->memory = memory;
   memory->users++;
@@ -76,7 +102,7 @@ void fnzi_eager_forget(fnzi_interp *in, fnzi_eager *t) {
 
 fnz_status fnzi_eager_reshape(fnzi_interp *in, fnzi_eager *t, const fnzi_pane *w) {
   fnzi_eager_forget(in, t);
-  return keep_geometry(in, w, &t->g);
+  return keep_geometry(in, t->memory, w, &t->g);
 }
 
 static void let_go(fnzi_interp *in, fnzi_eager *t) {
@@ -154,6 +180,16 @@ fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out) {
 static fnz_status deposit(fnzi_interp *in, const fnz_geometry *g, fnz_handle value,
                           fnzi_memory *memory) {
   size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, g->dtype);
+  const fnz_geometry *has = backend_of(in)->geometry(backend_of(in)->self, value);
+  if (has->dtype != g->dtype || fnz_geometry_numel(has) != fnz_geometry_numel(g))
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "",
+                     "%lld elements of %s go to a tensor of %lld of %s",
+                     (long long)fnz_geometry_numel(has), fnzi_dtype(has->dtype)->name,
+                     (long long)fnz_geometry_numel(g), fnzi_dtype(g->dtype)->name);
+  if (memory->cells == NULL)
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
+                     "the file has no data for a weight written "
+                     "here");
   FNZ_TRY(fnzi_dense_bytes(&in->run, g, &bytes));
   unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
@@ -268,6 +304,9 @@ static fnz_status compute(fnzi_act *s) {
  */
 
 fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor) {
+  if (s->results.count == FNZI_MAX_ARGS)
+    return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s has more than %d results", s->op->name,
+                     FNZI_MAX_ARGS);
   FNZI_PUSH(s->ctx, &s->results, tensor);
   return FNZ_OK;
 }
@@ -416,25 +455,20 @@ static bool is_changed(const fnzi_interp *in, size_t k, const fnzi_eager *t) {
 }
 
 /* Mutations that the signature does not name are seen by what happened to the memory. */
-static fnz_status emit_inputs(fnzi_interp *in) {
-  for (size_t k = 0; k < in->run.graph->ninputs; k++) {
-    const fnzi_binding *b = &in->run.bindings[k];
-    if (b->name == NULL || b->memory == NULL || fnzi_run_names(&in->run, b))
-      continue;
-    uint64_t v = in->run.graph->inputs[k].u.value;
-    bool wanted = is_changed(in, k, in->tensors[v]) ||
-                  (in->run.options->everything && b->memory->cells != NULL);
-    if (wanted)
-      FNZ_TRY(emit_tensor(in, b->name, v));
-  }
-  return FNZ_OK;
+static fnz_status emit_input(void *user, size_t k) {
+  fnzi_interp *in = user;
+  const fnzi_binding *b = &in->run.bindings[k];
+  uint64_t v = in->run.graph->inputs[k].u.value;
+  bool wanted = in->run.options->everything && b->memory->cells != NULL;
+  if (!wanted && !is_changed(in, k, in->tensors[v]))
+    return FNZ_OK;
+  return emit_tensor(in, b->name, v);
 }
 
 static fnz_status run_all(fnzi_interp *in) {
   FNZ_TRY(make_inputs(in));
   FNZ_TRY(run_nodes(in));
-  FNZ_TRY(fnzi_run_outputs(&in->run, emit_tensor, in));
-  return emit_inputs(in);
+  return fnzi_run_outputs(&in->run, emit_tensor, emit_input, in);
 }
 
 fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,

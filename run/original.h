@@ -118,6 +118,8 @@ FNZ_MUST_CHECK fnz_status fnzi_act_infer(fnzi_act *s, int64_t *sizes, uint32_t r
 /* Strides by which memory seen as `w` can be seen with other sizes; false when there are none. */
 bool fnzi_pane_strides(const fnzi_pane *w, const int64_t *sizes, uint32_t rank, int64_t *out);
 void fnzi_pane_slice(fnzi_pane *w, uint32_t dim, int64_t start, int64_t end, int64_t step);
+/* The window begins `index` steps later along a dimension. */
+void fnzi_pane_move(fnzi_pane *w, uint32_t dim, int64_t index);
 void fnzi_pane_drop(fnzi_pane *w, uint32_t dim);
 FNZ_MUST_CHECK fnz_status fnzi_pane_insert(fnzi_act *s, fnzi_pane *w, uint32_t dim, int64_t size,
                                            int64_t stride);
@@ -126,16 +128,21 @@ FNZ_MUST_CHECK fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int6
                                            uint32_t rank);
 FNZ_MUST_CHECK fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w); /* as view_as_real */
 
-/* --- original_writes.c, original_special.c -------------------------------------------------------
+/* --- original_checks.c, original_writes.c, original_special.c
+ * -------------------------------------------------------
  */
+/* May `target` be written with what the twin gives? `recorded`: what it looks like afterwards, NULL
+ * when nobody says. Sets s->in_loop. */
+FNZ_MUST_CHECK fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                                         const fnzi_eager *target, const fnz_geometry *recorded);
 /* Does what an operator that writes by its schema does. */
 FNZ_MUST_CHECK fnz_status fnzi_act_write(fnzi_act *s);
-/* Evaluates `twin` and writes result k, behind `nplain` plain ones, to targets[k]. */
-FNZ_MUST_CHECK fnz_status fnzi_act_write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                                              fnzi_eager **targets, size_t ntargets, size_t nplain);
 /* Computes a functional operator; the results get the recorded strides. */
 FNZ_MUST_CHECK fnz_status fnzi_act_compute(fnzi_act *s, const fnz_geometry **expected,
                                            size_t count);
+/* The tensor gets the window's sizes, row-major from where it begins, and more memory if need be.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_act_resize(fnzi_act *s, fnzi_eager *self, fnzi_pane *w);
 /* Operators that do not do what their schema says: lists, batch norm, set_ and resize_. */
 FNZ_MUST_CHECK fnz_status fnzi_act_special(fnzi_act *s, bool *done);
 

@@ -73,7 +73,7 @@ static fnz_status flatten(fnzi_act *s, fnzi_pane *w) {
   if (w->rank > 0 && start == end)
     return itself(s, w);
   for (uint32_t d = 0; d < w->rank; d++) {
-    joined = d > start && d <= end ? joined * w->sizes[d] : w->sizes[d];
+    joined = d > start && d <= end ? fnzi_wrap_mul(joined, w->sizes[d]) : w->sizes[d];
     rank += d <= start || d > end;
     sizes[rank - 1] = joined;
   }
@@ -125,7 +125,7 @@ static fnz_status at_least(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
     return itself(s, w);
   while (w->rank < rank) {
     uint32_t at = w->rank == 2 ? 2 : 0;
-    int64_t stride = at == w->rank ? 1 : w->sizes[at] * w->strides[at];
+    int64_t stride = at == w->rank ? 1 : fnzi_wrap_mul(w->sizes[at], w->strides[at]);
     FNZ_TRY(fnzi_pane_insert(s, w, at, 1, stride));
   }
   return FNZ_OK;
@@ -210,7 +210,7 @@ static fnz_status part(fnzi_act *s, fnzi_pane *w, int64_t index) {
   bool negate = w->is_conj && index == 1;
   w->is_conj = false;
   FNZ_TRY(fnzi_pane_real(s, w));
-  w->offset += index;
+  w->offset = fnzi_wrap_add(w->offset, index);
   fnzi_pane_drop(w, w->rank - 1);
   if (negate)
     w->is_neg = !w->is_neg;

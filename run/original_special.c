@@ -12,11 +12,15 @@
 static fnz_status list_length(const fnzi_act *s, uint32_t *out) {
   *out = UINT32_MAX;
   for (size_t i = 0; i < s->op->nparams; i++) {
-    if (!s->op->params[i].is_list || s->args[i].tag != FNZ_ARG_LIST)
+    const fnzi_param *param = &s->op->params[i];
+    if (param->is_list && param->type == FNZI_TYPE_TENSOR && s->args[i].tag != FNZ_ARG_LIST)
+      return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s: %s is no list of tensors", s->op->name,
+                       param->name);
+    if (!param->is_list || s->args[i].tag != FNZ_ARG_LIST)
       continue;
     if (*out != UINT32_MAX && s->args[i].count != *out)
       return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "", "%s: %s has %u items, the list before has %u",
-                       s->op->name, s->op->params[i].name, s->args[i].count, *out);
+                       s->op->name, param->name, s->args[i].count, *out);
     *out = s->args[i].count;
   }
   if (*out == UINT32_MAX)
@@ -66,14 +70,10 @@ static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
 /* --- Batch norm ----------------------------------------------------------------------------------
  */
 
-/* Both forms begin with input, weight, bias, running mean and variance, training, momentum, eps. */
-enum { NORM_INPUT, NORM_WEIGHT, NORM_BIAS, NORM_MEAN, NORM_VAR, NORM_TRAINING, NORM_EPS = 7 };
-
 static bool writes_statistics(const fnzi_act *s) {
-  if (strcmp(s->op->name, "batch_norm") != 0 && strcmp(s->op->name, "native_batch_norm") != 0)
-    return false;
-  return s->args[NORM_TRAINING].u.i != 0 && s->args[NORM_MEAN].tag == FNZ_ARG_VALUE &&
-         s->args[NORM_VAR].tag == FNZ_ARG_VALUE;
+  return fnzi_is_norm(s->op) && s->args[FNZI_NORM_TRAINING].u.i != 0 &&
+         s->args[FNZI_NORM_MEAN].tag == FNZ_ARG_VALUE &&
+         s->args[FNZI_NORM_VAR].tag == FNZ_ARG_VALUE;
 }
 
 /* One statistic per channel, in the dtype of the running ones. */
@@ -81,7 +81,7 @@ static fnz_status channel_geometry(fnzi_act *s, const fnz_geometry **out) {
   fnz_geometry *g;
   fnzi_eager *mean;
   FNZI_NEW(&s->in->run.scratch, 1, &g);
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[NORM_MEAN], &mean));
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[FNZI_NORM_MEAN], &mean));
   *g = *mean->g;
   g->offset = 0;
   *out = g;
@@ -92,10 +92,10 @@ static fnz_status write_statistics(fnzi_act *s, const fnz_handle *values) {
   fnz_backend *b = s->in->run.backend;
   fnz_status status = FNZ_OK;
   for (int i = 0; i < 2; i++) {
-    fnzi_eager *target = s->in->tensors[s->args[NORM_MEAN + i].u.value];
+    fnzi_eager *target = s->in->tensors[s->args[FNZI_NORM_MEAN + i].u.value];
     if (status == FNZ_OK)
       status = fnzi_eager_write(s->in, target, values[i]);
-    else
+    else if (values[i] != 0)
       b->release(b->self, values[i]);
   }
   return status;
@@ -108,12 +108,14 @@ static fnz_status keep_outputs(fnzi_act *s, const fnz_geometry *const *expected,
   for (int i = 0; i < 3; i++) {
     fnzi_pane w;
     fnzi_eager *t = NULL;
-    fnzi_pane_of(expected[i] != NULL ? expected[i] : b->geometry(b->self, values[i]), &w);
-    if (status == FNZ_OK)
+    if (status == FNZ_OK && values[i] != 0) {
+      fnzi_pane_of(expected[i] != NULL ? expected[i] : b->geometry(b->self, values[i]), &w);
       status = fnzi_eager_store(s->in, &w, values[i], &t);
+    }
     if (status == FNZ_OK)
       status = fnzi_act_push(s, t);
-    b->release(b->self, values[i]);
+    if (values[i] != 0)
+      b->release(b->self, values[i]);
   }
   return status;
 }
@@ -130,7 +132,7 @@ static fnz_status batch_norm(fnzi_act *s) {
   FNZ_TRY(channel_geometry(s, &channel));
   for (size_t i = 0; i < 5; i++)
     expected[i] = i < 3 && i < count ? fnzi_act_recorded(s, results, i) : channel;
-  FNZ_TRY(fnzi_eager_apply(s->in, op, s->args, NORM_EPS + 1, expected, values, 5));
+  FNZ_TRY(fnzi_eager_apply(s->in, op, s->args, FNZI_NORM_EPS + 1, expected, values, 5));
   fnz_status kept = keep_outputs(s, expected, values);
   fnz_status written = write_statistics(s, values + 3);
   return kept != FNZ_OK ? kept : written;
@@ -196,17 +198,16 @@ static fnz_status grow(fnzi_act *s, fnzi_memory *memory, fnz_dtype dtype, int64_
   return FNZ_OK;
 }
 
-static fnz_status resize_to(fnzi_act *s, fnzi_eager *self, fnzi_pane *w) {
+fnz_status fnzi_act_resize(fnzi_act *s, fnzi_eager *self, fnzi_pane *w) {
   fnz_geometry g = fnzi_pane_geometry(w);
   int64_t low, high;
   if (fnzi_same_sizes(&g, self->g))
-    return fnzi_act_push(s, self);
+    return FNZ_OK;
   fnzi_contiguous_strides(w->sizes, w->rank, w->strides);
   if (!fnzi_extent(&g, &low, &high))
     return fnzi_fail(s->ctx, FNZ_CLASS_OVERFLOW, "", "%s: the sizes leave 64 bits", s->op->name);
   FNZ_TRY(grow(s, self->memory, w->dtype, high));
-  FNZ_TRY(fnzi_eager_reshape(s->in, self, w));
-  return fnzi_act_push(s, self);
+  return fnzi_eager_reshape(s->in, self, w);
 }
 
 static fnz_status resize(fnzi_act *s) {
@@ -219,7 +220,8 @@ static fnz_status resize(fnzi_act *s) {
     if (w.sizes[d] < 0)
       return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "", "%s: size %lld is negative", s->op->name,
                        (long long)w.sizes[d]);
-  return resize_to(s, self, &w);
+  FNZ_TRY(fnzi_act_resize(s, self, &w));
+  return fnzi_act_push(s, self);
 }
 
 static fnz_status resize_as(fnzi_act *s) {
@@ -230,7 +232,60 @@ static fnz_status resize_as(fnzi_act *s) {
   fnzi_pane_of(self->g, &w);
   w.rank = other->g->rank;
   memcpy(w.sizes, other->g->sizes, w.rank * sizeof *w.sizes);
-  return resize_to(s, self, &w);
+  FNZ_TRY(fnzi_act_resize(s, self, &w));
+  return fnzi_act_push(s, self);
+}
+
+/* --- The diagonal --------------------------------------------------------------------------------
+ */
+
+/* Every element that the window shows becomes the number at args[1]. */
+static fnz_status fill_window(fnzi_act *s, fnzi_eager *self, const fnzi_pane *w) {
+  const fnz_op *op = fnz_op_find("fill.Scalar");
+  fnzi_eager *window;
+  fnz_handle value;
+  fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE}, s->args[1]};
+  if (op == NULL)
+    return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "there is no operator fill.Scalar");
+  FNZ_TRY(fnzi_eager_create(s->in, self->memory, w, &window));
+  window->memory->users--;
+  FNZ_TRY(fnzi_eager_value(s->in, window, &args[0].u.value));
+  const fnz_geometry *expected[1] = {window->g};
+  fnz_call call = {op, args, 2, expected, ""};
+  FNZ_TRY(fnzi_run_apply(&s->in->run, &call, &value, 1));
+  return fnzi_eager_write(s->in, window, value);
+}
+
+/* In tall matrices the diagonal begins anew below, with wrap, after a row without. */
+static fnz_status fill_wrapped(fnzi_act *s, fnzi_eager *self, fnzi_pane *w) {
+  const fnz_geometry *g = self->g;
+  int64_t step = g->sizes[1] + 1;
+  if (fnzi_act_int(s, 2, 0) == 0 || g->rank != 2 || g->sizes[0] <= step)
+    return FNZ_OK;
+  w->sizes[0] = (fnz_geometry_numel(g) + step - 1) / step - w->sizes[0];
+  w->offset = fnzi_wrap_add(g->offset, fnzi_wrap_mul(g->strides[0], step));
+  return fill_window(s, self, w);
+}
+
+static fnz_status fill_diagonal(fnzi_act *s) {
+  fnzi_eager *self;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
+  if (s->args[1].tag == FNZ_ARG_VALUE)
+    return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s takes a number, not a tensor", s->op->name);
+  const fnz_geometry *g = self->g;
+  fnzi_pane w = {.dtype = g->dtype, .rank = 1, .is_conj = g->is_conj, .is_neg = g->is_neg};
+  if (g->rank < 2)
+    return fnzi_act_refuse(s, "at least two dimensions are needed", g->rank, 2);
+  w.offset = g->offset;
+  w.sizes[0] = g->sizes[0] < g->sizes[1] ? g->sizes[0] : g->sizes[1];
+  for (uint32_t d = 0; d < g->rank; d++) {
+    if (g->rank > 2 && g->sizes[d] != g->sizes[0])
+      return fnzi_act_refuse(s, "the sizes must be equal", g->sizes[0], g->sizes[d]);
+    w.strides[0] = fnzi_wrap_add(w.strides[0], g->strides[d]);
+  }
+  FNZ_TRY(fill_window(s, self, &w));
+  FNZ_TRY(fill_wrapped(s, self, &w));
+  return fnzi_act_push(s, self);
 }
 
 /* --- The table -----------------------------------------------------------------------------------
@@ -240,9 +295,13 @@ static const struct {
   const char *name;
   fnz_status (*perform)(fnzi_act *s);
 } rows[] = {
-    {"set_.source_Tensor", set_tensor}, {"resize_", resize},
-    {"resize_as_", resize_as},          {"broadcast_tensors", fnzi_act_broadcast},
-    {"meshgrid", fnzi_act_meshgrid},    {"meshgrid.indexing", fnzi_act_meshgrid},
+    {"set_.source_Tensor", set_tensor},
+    {"resize_", resize},
+    {"resize_as_", resize_as},
+    {"fill_diagonal_", fill_diagonal},
+    {"broadcast_tensors", fnzi_act_broadcast},
+    {"meshgrid", fnzi_act_meshgrid},
+    {"meshgrid.indexing", fnzi_act_meshgrid},
 };
 
 fnz_status fnzi_act_special(fnzi_act *s, bool *done) {

@@ -71,7 +71,7 @@ static fnz_status axis(fnzi_act *s, uint32_t k, uint32_t rank, fnzi_pane *w) {
   w->rank = rank;
   for (uint32_t d = 0; d < rank; d++) {
     w->sizes[d] = d == k ? size : 1;
-    w->strides[d] = d == k ? stride : d < k ? size * stride : 1;
+    w->strides[d] = d == k ? stride : d < k ? fnzi_wrap_mul(size, stride) : 1;
   }
   return FNZ_OK;
 }

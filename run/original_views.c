@@ -73,10 +73,10 @@ static fnz_status larger_items(fnzi_act *s, fnzi_pane *w, int64_t ratio) {
 }
 
 static void smaller_items(fnzi_pane *w, int64_t ratio) {
-  w->sizes[w->rank - 1] *= ratio;
-  w->offset *= ratio;
+  w->sizes[w->rank - 1] = fnzi_wrap_mul(w->sizes[w->rank - 1], ratio);
+  w->offset = fnzi_wrap_mul(w->offset, ratio);
   for (uint32_t d = 0; d + 1 < w->rank; d++)
-    w->strides[d] *= ratio;
+    w->strides[d] = fnzi_wrap_mul(w->strides[d], ratio);
 }
 
 static fnz_status view_dtype(fnzi_act *s, fnzi_pane *w) {
@@ -150,7 +150,7 @@ static fnz_status select_int(fnzi_act *s, fnzi_pane *w) {
   int64_t size = w->sizes[dim];
   if (index < -size || index >= size)
     return fnzi_act_refuse(s, "the index is out of range", index, size);
-  w->offset += (index < 0 ? index + size : index) * w->strides[dim];
+  fnzi_pane_move(w, dim, index < 0 ? index + size : index);
   fnzi_pane_drop(w, dim);
   return FNZ_OK;
 }
@@ -169,16 +169,19 @@ static fnz_status slice(fnzi_act *s, fnzi_pane *w) {
 
 static fnz_status diagonal(fnzi_act *s, fnzi_pane *w) {
   uint32_t a, b;
-  int64_t shift = fnzi_act_int(s, 1, 0), down = shift < 0 ? -shift : 0,
-          right = shift > 0 ? shift : 0;
+  int64_t shift = fnzi_act_int(s, 1, 0);
+  int64_t down = shift < 0 ? -(shift + 1) : 0, right = shift > 0 ? shift : 0;
   FNZ_TRY(fnzi_act_dim(s, 2, w->rank, &a));
   FNZ_TRY(fnzi_act_dim(s, 3, w->rank, &b));
   if (a == b || w->rank < 2)
     return fnzi_act_refuse(s, "two different dimensions are needed", a, b);
-  int64_t rows = w->sizes[a] - down, columns = w->sizes[b] - right;
-  int64_t size = rows < columns ? rows : columns, stride = w->strides[a] + w->strides[b];
-  if (size > 0)
-    w->offset += down * w->strides[a] + right * w->strides[b];
+  int64_t rows = w->sizes[a] - down - (shift < 0), columns = w->sizes[b] - right;
+  int64_t size = rows < columns ? rows : columns;
+  int64_t stride = fnzi_wrap_add(w->strides[a], w->strides[b]);
+  if (size > 0) {
+    fnzi_pane_move(w, a, down + (shift < 0));
+    fnzi_pane_move(w, b, right);
+  }
   fnzi_pane_drop(w, a > b ? a : b);
   fnzi_pane_drop(w, a > b ? b : a);
   return fnzi_pane_insert(s, w, w->rank, size > 0 ? size : 0, stride);
@@ -226,7 +229,7 @@ static fnz_status squeeze_dims(fnzi_act *s, fnzi_pane *w) {
 static fnz_status unsqueeze(fnzi_act *s, fnzi_pane *w) {
   uint32_t dim;
   FNZ_TRY(fnzi_act_dim(s, 1, w->rank + 1, &dim));
-  int64_t stride = dim == w->rank ? 1 : w->sizes[dim] * w->strides[dim];
+  int64_t stride = dim == w->rank ? 1 : fnzi_wrap_mul(w->sizes[dim], w->strides[dim]);
   return fnzi_pane_insert(s, w, dim, 1, stride);
 }
 
@@ -265,7 +268,7 @@ static fnz_status unbind(fnzi_act *s, fnzi_pane *w) {
   FNZ_TRY(fnzi_act_dim(s, 1, w->rank, &dim));
   int64_t count = w->sizes[dim], stride = w->strides[dim];
   fnzi_pane_drop(w, dim);
-  for (int64_t i = 0; i < count; i++, w->offset += stride)
+  for (int64_t i = 0; i < count; i++, w->offset = fnzi_wrap_add(w->offset, stride))
     FNZ_TRY(fnzi_act_piece(s, w));
   s->outcome = FNZI_OUTCOME_MANY;
   return FNZ_OK;

@@ -1,9 +1,7 @@
 /* original_writes.c - operators that write: in place, out= and mutable ones.
  *
  * The functional twin is computed on dense values and its results are put into memory, element by
- * element in row-major order. What eager refuses is refused here: memory that overlaps itself, an
- * operand that partly overlaps what is written, a cast that is not allowed, sizes that do not fit.
- */
+ * element in row-major order. */
 #include "run/original.h"
 
 #include <stdio.h>
@@ -12,162 +10,35 @@ static fnz_backend *backend_of(fnzi_act *s) {
   return s->in->run.backend;
 }
 
-/* --- What is refused -----------------------------------------------------------------------------
- */
-
-/* Every element gets the same number, so that order does not matter. */
-static bool is_fill(const fnz_op *twin) {
-  return strcmp(twin->base, "fill") == 0 || strcmp(twin->base, "zero") == 0;
-}
-
-static fnz_status check_self(fnzi_act *s, const fnzi_eager *target) {
-  bool overlaps;
-  FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &overlaps));
-  if (!overlaps)
-    return FNZ_OK;
-  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
-                   "%s writes a tensor with several elements in one place, so the result would "
-                   "depend on the order; clone it before",
-                   s->op->name);
-}
-
-/* The bytes that two tensors reach over have some in common. */
-static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
-  int64_t a_low, a_high, b_low, b_high;
-  int64_t a_item = (int64_t)fnzi_dtype(a->dtype)->bytes;
-  int64_t b_item = (int64_t)fnzi_dtype(b->dtype)->bytes;
-  if (!fnzi_extent(a, &a_low, &a_high) || !fnzi_extent(b, &b_low, &b_high))
-    return true;
-  return a_low * a_item < b_high * b_item && b_low * b_item < a_high * a_item;
-}
-
-/* Element by element the same places, with dimensions of size 1 in front at most. */
-static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
-  const fnz_geometry *more = a->rank > b->rank ? a : b, *less = a->rank > b->rank ? b : a;
-  uint32_t lead = more->rank - less->rank;
-  bool same = a->dtype == b->dtype && a->offset == b->offset;
-  for (uint32_t d = 0; same && d < more->rank; d++) {
-    bool inner = d >= lead;
-    same = more->sizes[d] == (inner ? less->sizes[d - lead] : 1) &&
-           (more->sizes[d] == 1 || more->strides[d] == less->strides[d - lead]);
-  }
-  return same;
-}
-
-/* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
- * it lets through, and its loop then decides what is read. */
-static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
-                             bool elementwise, fnzi_order *out) {
-  bool meet = may_meet(a, b);
-  *out = FNZI_ORDER_UNKNOWN;
-  if (meet && a->dtype == b->dtype)
-    FNZ_TRY(fnzi_cells_meet(s->ctx, a, b, &meet));
-  if (!meet)
-    *out = FNZI_ORDER_FREE;
-  if (!meet || a->dtype != b->dtype || !elementwise || (fnzi_is_dense(a) && fnzi_is_dense(b)))
-    return FNZ_OK;
-  return fnzi_cells_order(s->ctx, a, b, out);
-}
-
-static fnz_status check_operand(fnzi_act *s, const fnzi_eager *target, const fnzi_eager *operand,
-                                bool elementwise) {
-  fnzi_order order;
-  if (operand->memory != target->memory || is_same_window(target->g, operand->g))
-    return FNZ_OK;
-  FNZ_TRY(find_order(s, target->g, operand->g, elementwise, &order));
-  s->in_loop = s->in_loop || order == FNZI_ORDER_LOOP;
-  if (order != FNZI_ORDER_UNKNOWN)
-    return FNZ_OK;
-  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
-                   "an operand of %s shares some of its elements with the tensor that is written; "
-                   "clone it before",
-                   s->op->name);
-}
-
-/* Eager takes the number out of these before it writes. */
-static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand) {
-  static const char *const bases[] = {"fill", "masked_fill", "index_fill"};
-  for (size_t i = 0; operand->g->rank == 0 && i < sizeof bases / sizeof *bases; i++)
-    if (strcmp(twin->base, bases[i]) == 0)
-      return true;
-  return false;
-}
-
-static bool is_elementwise(const fnz_op *twin) {
-  return (twin->tags & FNZI_TAG_POINTWISE) != 0 || strcmp(twin->base, "copy") == 0;
-}
-
-/* An operand of a pointwise operator must fit the target's sizes; results cannot outgrow it. */
-static fnz_status check_sizes(fnzi_act *s, const fnz_op *twin, const fnzi_eager *target,
-                              const fnzi_eager *operand) {
-  const fnz_geometry *a = target->g, *b = operand->g;
-  if (!is_elementwise(twin))
-    return FNZ_OK;
-  for (uint32_t d = 0; d < b->rank; d++) {
-    int64_t size = b->sizes[b->rank - 1 - d];
-    if (size == 1 && d < a->rank)
-      continue;
-    if (d >= a->rank ? size != 1 || strcmp(twin->base, "copy") != 0
-                     : size != a->sizes[a->rank - 1 - d])
-      return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
-                       "%s: an operand has size %lld where the tensor that is written has %lld",
-                       s->op->name, (long long)size,
-                       (long long)(d < a->rank ? a->sizes[a->rank - 1 - d] : 1));
-  }
-  return FNZ_OK;
-}
-
-typedef struct checking {
-  fnzi_act *s;
-  const fnz_op *twin;
-  const fnzi_eager *target;
-} checking;
-
-static fnz_status check_arg(void *user, const fnz_arg *arg) {
-  const checking *c = user;
-  const fnzi_eager *operand = arg->tag == FNZ_ARG_VALUE ? c->s->in->tensors[arg->u.value] : NULL;
-  if (operand == NULL || operand == c->target)
-    return FNZ_OK;
-  FNZ_TRY(check_sizes(c->s, c->twin, c->target, operand));
-  if (is_read_as_number(c->twin, operand))
-    return FNZ_OK;
-  return check_operand(c->s, c->target, operand, is_elementwise(c->twin));
-}
-
-static fnz_status check_write(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, size_t nargs,
-                              const fnzi_eager *target) {
-  checking c = {s, twin, target};
-  if (!is_fill(twin))
-    FNZ_TRY(check_self(s, target));
-  return fnzi_args_visit(args, nargs, check_arg, &c);
-}
-
 /* --- Writing -------------------------------------------------------------------------------------
  */
 
-/* Out= takes any sizes when it is empty. */
-static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g) {
+/* An out= tensor of other sizes is resized, as by resize_. */
+static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
+                      const fnz_geometry *recorded) {
   fnzi_pane w;
   if (fnzi_same_sizes(target->g, g))
     return FNZ_OK;
-  if (s->op->kind != FNZI_KIND_OUT || fnz_geometry_numel(target->g) != 0)
+  if (s->op->kind != FNZI_KIND_OUT)
     return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
                      "the result of %s has other sizes than the tensor that it is written to",
                      s->op->name);
-  fnzi_pane_of(g, &w);
-  w.dtype = target->g->dtype;
-  fnzi_pane_dense(&w);
-  target->memory->users--;
-  FNZ_TRY(fnzi_memory_create(&s->in->run, w.dtype, fnz_geometry_numel(g), &target->memory));
-  target->memory->users++;
+  fnzi_pane_of(target->g, &w);
+  w.rank = g->rank;
+  memcpy(w.sizes, g->sizes, g->rank * sizeof *w.sizes);
+  FNZ_TRY(fnzi_act_resize(s, target, &w));
+  if (recorded == NULL || !fnzi_same_sizes(recorded, g))
+    return FNZ_OK;
+  memcpy(w.strides, recorded->strides, g->rank * sizeof *w.strides);
   return fnzi_eager_reshape(s->in, target, &w);
 }
 
 /* Stores a result (owned) in the target, in the target's dtype. */
-static fnz_status store(fnzi_act *s, fnzi_eager *target, fnz_handle owned) {
+static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *recorded,
+                        fnz_handle owned) {
   fnz_geometry g = *backend_of(s)->geometry(backend_of(s)->self, owned);
   fnz_handle value = owned;
-  fnz_status status = fit(s, target, &g);
+  fnz_status status = fit(s, target, &g, recorded);
   if (status == FNZ_OK && g.dtype != target->g->dtype) {
     status =
         fnzi_can_cast(g.dtype, target->g->dtype)
@@ -218,16 +89,16 @@ static fnz_status take_plain(fnzi_act *s, fnz_handle value, const fnz_geometry *
   return fnzi_act_push(s, t);
 }
 
-static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geometry **expected,
+static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geometry **recorded,
                                fnzi_eager **targets, size_t count, size_t nplain) {
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count; i++) {
     fnz_handle value = handles[i];
-    if (status == FNZ_OK && i >= nplain) {
+    if (status == FNZ_OK && i >= nplain && value != 0) {
       handles[i] = 0;
-      status = store(s, targets[i - nplain], value);
-    } else if (status == FNZ_OK) {
-      status = take_plain(s, value, expected[i]);
+      status = store(s, targets[i - nplain], recorded[i], value);
+    } else if (status == FNZ_OK && i < nplain) {
+      status = take_plain(s, value, recorded[i]);
     }
     if (handles[i] != 0)
       backend_of(s)->release(backend_of(s)->self, handles[i]);
@@ -235,25 +106,20 @@ static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geome
   return status;
 }
 
-fnz_status fnzi_act_write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                               fnzi_eager **targets, size_t ntargets, size_t nplain) {
+static fnz_status write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                             fnzi_eager **targets, const fnz_geometry **recorded, size_t count,
+                             size_t nplain) {
   fnzi_run *run = &s->in->run;
-  fnz_arg *results;
   const fnz_geometry **expected;
   fnz_handle *handles;
-  size_t named, count = nplain + ntargets;
-  FNZ_TRY(fnzi_node_results(run, s->node, &results, &named));
   FNZI_NEW(&run->scratch, count, &expected);
   FNZI_NEW(&run->scratch, count, &handles);
-  for (size_t i = 0; i < nplain && i < named; i++)
-    expected[i] = fnzi_act_recorded(s, results, i);
-  for (size_t i = 0; run->hashes && i < ntargets; i++) {
-    const fnz_geometry *recorded =
-        nplain + i < named ? fnzi_act_recorded(s, results, nplain + i) : NULL;
-    FNZ_TRY(guess(s, twin, args, targets[i], recorded, &expected[nplain + i]));
-  }
+  for (size_t i = 0; i < nplain; i++)
+    expected[i] = recorded[i];
+  for (size_t i = nplain; run->hashes && i < count; i++)
+    FNZ_TRY(guess(s, twin, args, targets[i - nplain], recorded[i], &expected[i]));
   FNZ_TRY(fnzi_eager_apply(s->in, twin, args, twin->nparams, expected, handles, count));
-  return take_results(s, handles, expected, targets, count, nplain);
+  return take_results(s, handles, recorded, targets, count, nplain);
 }
 
 /* --- Element after element -----------------------------------------------------------------------
@@ -286,8 +152,9 @@ static fnz_status element_of(looping *l, const fnzi_eager *t, fnzi_eager **out) 
 
 static fnz_status element_value(void *user, fnz_arg *arg) {
   looping *l = user;
-  fnzi_eager *element;
-  FNZ_TRY(element_of(l, l->s->in->tensors[arg->u.value], &element));
+  fnzi_eager *element, *operand;
+  FNZ_TRY(fnzi_act_tensor(l->s, arg, &operand));
+  FNZ_TRY(element_of(l, operand, &element));
   FNZ_TRY(fnzi_eager_value(l->s->in, element, &arg->u.value));
   element->memory->users--;
   element->cached = 0;
@@ -318,7 +185,7 @@ static fnz_status write_element(void *user, const int64_t *index) {
   l->inputs.count = 0;
   FNZ_TRY(status);
   element->memory->users--;
-  return store(l->s, element, value);
+  return store(l->s, element, NULL, value);
 }
 
 static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
@@ -340,10 +207,32 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
 /* In-place operators without a twin by the rule of the table: the one without the underscore. */
 static const fnz_op *twin_of(const fnz_op *op) {
   const fnz_op *twin = fnz_op_functional_twin(op);
-  if (twin != NULL || op->kind != FNZI_KIND_INPLACE)
+  bool custom = strstr(op->name, "::") != NULL;
+  if (twin != NULL || custom || op->kind != FNZI_KIND_INPLACE)
     return twin;
   twin = fnzi_op_find_stem(op, strlen(op->base) - 1);
   return twin != NULL && twin->kind == FNZI_KIND_FUNCTIONAL ? twin : NULL;
+}
+
+/* These compute in the dtype of the tensor that they write. */
+static bool computes_in_target(const fnz_op *twin) {
+  static const char *const bases[] = {"cumprod", "cumsum", "nansum", "prod", "sum"};
+  for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
+    if (strcmp(twin->base, bases[i]) == 0)
+      return true;
+  return false;
+}
+
+/* The dtype= of such a twin, where it is not what the twin gives anyhow. */
+static void take_dtype(const fnzi_act *s, const fnz_op *twin, const fnzi_eager *target,
+                       fnz_arg *args) {
+  int at = fnzi_op_param(twin, "dtype");
+  const fnzi_eager *self = args[0].tag == FNZ_ARG_VALUE ? s->in->tensors[args[0].u.value] : NULL;
+  if (at < 0 || args[at].tag != FNZ_ARG_NONE || self == NULL || !computes_in_target(twin))
+    return;
+  bool counted = self->g->dtype == FNZ_BOOL || fnzi_is_integer(self->g->dtype);
+  if (target->g->dtype != (counted ? FNZ_I64 : self->g->dtype))
+    args[at] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = target->g->dtype};
 }
 
 /* Arguments by name: out= ones have no place in the twin, and some twins have another order. */
@@ -406,6 +295,38 @@ static size_t plain_returns(const fnz_op *op) {
   return count;
 }
 
+/* What the program says that each result looks like; NULL where it says nothing. */
+static fnz_status recorded_results(fnzi_act *s, size_t count, const fnz_geometry ***out) {
+  fnz_arg *results;
+  size_t named;
+  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &named));
+  FNZI_NEW(&s->in->run.scratch, count, out);
+  for (size_t i = 0; i < count && i < named; i++)
+    (*out)[i] = fnzi_act_recorded(s, results, i);
+  return FNZ_OK;
+}
+
+/* A copy of the very tensor is no copy. */
+static bool is_idle(const fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                    fnzi_eager *const *targets, size_t count) {
+  return count == 1 && strcmp(twin->name, "copy") == 0 && args[1].tag == FNZ_ARG_VALUE &&
+         s->in->tensors[args[1].u.value] == targets[0];
+}
+
+static fnz_status write_targets(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                                fnzi_eager **targets, size_t count) {
+  size_t nplain = plain_returns(s->op);
+  const fnz_geometry **recorded;
+  if (is_idle(s, twin, args, targets, count))
+    return FNZ_OK;
+  FNZ_TRY(recorded_results(s, nplain + count, &recorded));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_act_check(s, twin, args, targets[i], recorded[nplain + i]));
+  if (s->in_loop)
+    return write_in_loop(s, twin, args, targets, count);
+  return write_twin(s, twin, args, targets, recorded, nplain + count, nplain);
+}
+
 fnz_status fnzi_act_write(fnzi_act *s) {
   const fnz_op *twin = twin_of(s->op);
   fnz_arg *args;
@@ -416,12 +337,9 @@ fnz_status fnzi_act_write(fnzi_act *s) {
                      "%s writes an argument and has no functional twin", s->op->name);
   FNZ_TRY(twin_args(s, twin, &args));
   FNZ_TRY(find_targets(s, &targets, &count));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(check_write(s, twin, args, twin->nparams, targets[i]));
-  if (s->in_loop)
-    FNZ_TRY(write_in_loop(s, twin, args, targets, count));
-  else
-    FNZ_TRY(fnzi_act_write_twin(s, twin, args, targets, count, plain_returns(s->op)));
+  if (count == 1)
+    take_dtype(s, twin, targets[0], args);
+  FNZ_TRY(write_targets(s, twin, args, targets, count));
   for (size_t i = 0; i < s->op->nreturns; i++)
     if (s->op->returns[i].alias != 0)
       FNZ_TRY(push_aliased(s, s->op->returns[i].alias));

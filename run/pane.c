@@ -49,6 +49,10 @@ int64_t fnzi_pane_elements(const fnzi_pane *w) {
 /* --- Building blocks -----------------------------------------------------------------------------
  */
 
+void fnzi_pane_move(fnzi_pane *w, uint32_t dim, int64_t index) {
+  w->offset = fnzi_wrap_add(w->offset, fnzi_wrap_mul(index, w->strides[dim]));
+}
+
 void fnzi_pane_drop(fnzi_pane *w, uint32_t dim) {
   w->rank--;
   for (uint32_t d = dim; d < w->rank; d++) {
@@ -92,7 +96,7 @@ void fnzi_pane_slice(fnzi_pane *w, uint32_t dim, int64_t start, int64_t end, int
   int64_t size = w->sizes[dim], first = clamp(start, size), last = clamp(end, size);
   if (last < first)
     last = first;
-  w->offset += first * w->strides[dim];
+  fnzi_pane_move(w, dim, first);
   w->sizes[dim] = last == first ? 0 : (last - first - 1) / step + 1;
   /* A step that leaves 64 bits is beyond every element but the first. */
   if (!fnzi_mul_i64(w->strides[dim], step, &w->strides[dim]))
@@ -126,18 +130,19 @@ bool fnzi_pane_strides(const fnzi_pane *w, const int64_t *sizes, uint32_t rank, 
     for (uint32_t d = rank; d-- > 0;)
       out[d] = same            ? w->strides[d]
                : d + 1 == rank ? 1
-                               : out[d + 1] * (sizes[d + 1] > 1 ? sizes[d + 1] : 1);
+                               : fnzi_wrap_mul(out[d + 1], sizes[d + 1] > 1 ? sizes[d + 1] : 1);
     return true;
   }
   uint32_t to = rank;
   int64_t run = 1, covered = 1, unit = w->rank == 0 ? 1 : w->strides[w->rank - 1];
   for (uint32_t from = w->rank; from-- > 0;) {
     run *= w->sizes[from];
-    bool joined = from > 0 && (w->sizes[from - 1] == 1 || w->strides[from - 1] == run * unit);
+    bool joined =
+        from > 0 && (w->sizes[from - 1] == 1 || w->strides[from - 1] == fnzi_wrap_mul(run, unit));
     if (joined)
       continue;
     while (to > 0 && (covered < run || sizes[to - 1] == 1)) {
-      out[--to] = covered * unit;
+      out[--to] = fnzi_wrap_mul(covered, unit);
       covered *= sizes[to];
     }
     if (covered != run)
@@ -158,7 +163,7 @@ fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes, uin
   w->rank = rank;
   for (uint32_t d = rank; d-- > 0;) {
     bool fresh = d < rank - old.rank;
-    int64_t beyond = d + 1 < rank ? w->sizes[d + 1] * w->strides[d + 1] : 1;
+    int64_t beyond = d + 1 < rank ? fnzi_wrap_mul(w->sizes[d + 1], w->strides[d + 1]) : 1;
     int64_t had = fresh ? 1 : old.sizes[d - (rank - old.rank)];
     int64_t stride = fresh ? beyond : old.strides[d - (rank - old.rank)];
     int64_t size = sizes[d] == -1 && !fresh ? had : sizes[d];
@@ -185,8 +190,8 @@ fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w) {
     return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s needs a complex tensor without conjugate bit",
                      s->op->name);
   w->dtype = w->dtype == FNZ_C128 ? FNZ_F64 : w->dtype == FNZ_C64 ? FNZ_F32 : FNZ_F16;
-  w->offset *= 2;
+  w->offset = fnzi_wrap_mul(w->offset, 2);
   for (uint32_t d = 0; d < w->rank; d++)
-    w->strides[d] *= 2;
+    w->strides[d] = fnzi_wrap_mul(w->strides[d], 2);
   return fnzi_pane_insert(s, w, w->rank, 2, 1);
 }

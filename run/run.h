@@ -15,6 +15,9 @@
 #include <fnz/backend.h>
 #include <fnz/functionalize.h>
 
+/* Some node writes an argument, by its schema or as batch norm does. */
+bool fnzi_run_writes(const fnz_program *program);
+
 /* Receives one result: dense row-major cells, borrowed for the call. */
 typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *geometry,
                              const void *cells, size_t bytes);
@@ -41,6 +44,15 @@ typedef struct fnzi_memory {
   uint32_t users;       /* tensors that look at it */
   uint64_t version;     /* how often it was written */
 } fnzi_memory;
+
+/* For strides and offsets, which no element may be reached by: they wrap, and a negative one is
+ * refused where a tensor is made. */
+static inline int64_t fnzi_wrap_mul(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a * (uint64_t)b);
+}
+static inline int64_t fnzi_wrap_add(int64_t a, int64_t b) {
+  return (int64_t)((uint64_t)a + (uint64_t)b);
+}
 
 /* Dense row-major cells from memory and back. `cell` bytes per element; writes go in row-major
  * order, so that the last one wins where elements overlap. */
@@ -112,13 +124,17 @@ void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory);
 /* Bytes of the dense cells of a geometry (OVERFLOW). */
 FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out);
 
-/* Calls emit(user, name, output) for each output the caller gets: "output.K" and the mutations that
- * the signature names. */
+/* Calls visit(user, name, output) for each output the caller gets: "output.K", then the final value
+ * of each input, in order: of those that the signature names as mutated by `visit`, of the others
+ * by rest(user, k). */
 typedef fnz_status fnzi_output_visit(void *user, const char *name, uint64_t value);
-FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, void *user);
+typedef fnz_status fnzi_input_visit(void *user, size_t k);
+FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit,
+                                           fnzi_input_visit *rest, void *user);
 
-/* The signature names an output as the final value of this input. */
-bool fnzi_run_names(const fnzi_run *run, const fnzi_binding *b);
+/* Downloads a value and emits it. */
+FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g,
+                                        fnz_handle value);
 
 /* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
 fnzi_emit fnzi_emit_array;
@@ -142,6 +158,13 @@ FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *n
 /* `item`: the number in a tensor of one element; unknown when the backend has no numbers. */
 FNZ_MUST_CHECK fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value);
 bool fnzi_is_item(const fnz_op *op);
+
+/* It writes an argument, by its schema or, in training, as batch norm writes its statistics. */
+bool fnzi_node_writes(const fnzi_node *node);
+/* Both forms of batch norm begin with input, weight, bias, running mean and variance, training,
+ * momentum, eps. */
+bool fnzi_is_norm(const fnz_op *op);
+enum { FNZI_NORM_MEAN = 3, FNZI_NORM_VAR, FNZI_NORM_TRAINING, FNZI_NORM_EPS = 7 };
 
 /* The tensor results of a node, lists flattened; an undefined one is FNZ_ARG_NONE. In run->scratch.
  */

@@ -170,7 +170,9 @@ static fnz_status run_both(results *r, const fnz_program *functional, fnz_backen
   options->emit = keep;
   FNZ_TRY(fnzi_run_aliasing(r->ctx, r->original, backend, options));
   options->emit = meet;
-  FNZ_TRY(fnzi_run_functional(r->ctx, functional, backend, options));
+  fnz_status (*run)(fnz_context *, const fnz_program *, fnz_backend *, const fnzi_run_options *) =
+      fnzi_run_writes(functional) ? fnzi_run_aliasing : fnzi_run_functional;
+  FNZ_TRY(run(r->ctx, functional, backend, options));
   return all_met(r);
 }
 

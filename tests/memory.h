@@ -4,6 +4,7 @@
 #define FNZ_TESTS_MEMORY_H
 
 #include <fnz/types.h>
+#include <stdio.h>
 #include <string.h>
 
 static inline size_t element_bytes(const fnz_geometry *g) {
@@ -62,6 +63,14 @@ static inline void scatter_window(const fnz_geometry *g, const unsigned char *de
     memcpy(storage + (size_t)place_of(g, i) * bytes, dense + (size_t)i * bytes, bytes);
     flip_signs(g, storage + (size_t)place_of(g, i) * bytes);
   }
+}
+
+static inline void print_window(const char *name, const fnz_geometry *g) {
+  fprintf(stderr, "%s: %s offset %lld", name, fnz_dtype_get_info(g->dtype)->name,
+          (long long)g->offset);
+  for (uint32_t d = 0; d < g->rank; d++)
+    fprintf(stderr, " %lld:%lld", (long long)g->sizes[d], (long long)g->strides[d]);
+  fprintf(stderr, "\n");
 }
 
 #endif

@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 10
  * The aliasing interpreter: what each body does to memory is written down beside it as a functional
  * body, and both must agree on every element, for all values. */
 #include "tests/run_help.h"
@@ -186,6 +186,68 @@ START_TEST(lists_and_statistics) {
 }
 END_TEST
 
+/* An element that is shown twice is computed twice, but for those where that is the same. */
+START_TEST(own_places) {
+  static const pair pairs[] = {
+      {"%x: f32[3]",
+       "%e: f32[2,3] stride(0,1) = expand(%x, [2, 3])\n_foreach_copy_([%e], [%e])\nreturn",
+       "return"},
+      {"%x: f32[3]",
+       "%u: f32[2,2] stride(1,1) = unfold(%x, 0, 2, 1)\n%r: f32[2,2] stride(1,1) = "
+       "relu_(%u)\nreturn",
+       "%r: f32[3] = relu(%x)\nreturn %r input_mutation \"x\""},
+      {"%x: f32[3]",
+       "%u: f32[2,2] stride(1,1) = unfold(%x, 0, 2, 1)\n%r: f32[2,2] stride(1,1) = "
+       "neg_(%u)\nreturn",
+       "%a: f32[3] = neg(%x)\n%m: f32[1] = slice_copy.Tensor(%a, 0, 1, 2)\n"
+       "%n: f32[1] = neg(%m)\n%y: f32[3] = slice_scatter(%a, %n, 0, 1, 2)\n"
+       "return %y input_mutation \"x\""},
+      {"%x: f32[5,2]", "%d: f32[5,2] = fill_diagonal_(%x, 3, True)\nreturn",
+       "%f: f32[4] = full([4], 3)\n%y: f32[5,2] = as_strided_scatter(%x, %f, [4], [3])\n"
+       "return %y input_mutation \"x\""},
+      {"%x: f32[5,2]", "%d: f32[5,2] = fill_diagonal_(%x, 3)\nreturn",
+       "%f: f32[2] = full([2], 3)\n%y: f32[5,2] = diagonal_scatter(%x, %f)\n"
+       "return %y input_mutation \"x\""},
+      {"%x: f32[3], %m: bool[2], %s: f32[2,2]",
+       "%t: f32[2] stride(2) = select.int(%s, 1, 0)\n%h: f32[2] = slice.Tensor(%x, 0, 0, 2)\n"
+       "%w: f32[2] = masked_scatter_(%h, %m, %t)\nreturn",
+       "%t: f32[2] = select_copy.int(%s, 1, 0)\n%h: f32[2] = slice_copy.Tensor(%x, 0, 0, 2)\n"
+       "%w: f32[2] = masked_scatter(%h, %m, %t)\n%y: f32[3] = slice_scatter(%x, %w, 0, 0, 2)\n"
+       "return %y input_mutation \"x\""},
+  };
+  AGREE(pairs);
+}
+END_TEST
+
+/* What is written decides sizes and dtype of out= and in-place operators. */
+START_TEST(targets_decide) {
+  static const pair pairs[] = {
+      {"%x: i32[3]", "%c: i32[3] = cumsum_(%x, 0)\nreturn",
+       "%c: i32[3] = cumsum(%x, 0, dtype=i32)\nreturn %c input_mutation \"x\""},
+      {"%x: i64[3]", "%c: i64[3] = cumsum_(%x, 0)\nreturn",
+       "%c: i64[3] = cumsum(%x, 0)\nreturn %c input_mutation \"x\""},
+      {"%x: f32[2,3]",
+       "%o: f32[4] = full([4], 1)\n%v: f32[2,2] = view(%o, [2, 2])\n"
+       "%n: f32[3] = sum.IntList_out(%x, [0], out=%o)\nreturn %v",
+       "%v: f32[2,2] = full([2, 2], 1)\n%n: f32[3] = sum.dim_IntList(%x, [0])\n"
+       "%w: f32[4] = view_copy(%v, [4])\n%u: f32[4] = slice_scatter(%w, %n, 0, 0, 3)\n"
+       "%y: f32[2,2] = view_copy(%u, [2, 2])\nreturn %y"},
+  };
+  AGREE(pairs);
+}
+END_TEST
+
+/* The second program may write as well. */
+START_TEST(both_may_write) {
+  static const pair pairs[] = {
+      {"%x: f32[3]", "%a: f32[3] = relu_(%x)\nreturn %a", "%a: f32[3] = relu_(%x)\nreturn %x"},
+      {"%x: f32[3]", "%a: f32[3] = relu_(%x)\nreturn %a",
+       "%a: f32[3] = relu(%x)\n%b: f32[3] = copy_(%x, %a)\nreturn %x"},
+  };
+  AGREE(pairs);
+}
+END_TEST
+
 /* A comparison that cannot fail proves nothing. */
 START_TEST(differences_are_seen) {
   static const pair pairs[] = {
@@ -221,7 +283,14 @@ START_TEST(refusals) {
        "%c: f32[4] offset(1) = add_.Tensor(%b, %a)\nreturn"},
       {"OVERLAP", "%x: f32[5]",
        "%u: f32[4,2] stride(1,1) = unfold(%x, 0, 2, 1)\n%n: f32[4,2] stride(1,1) = "
-       "neg_(%u)\nreturn"},
+       "cumsum_(%u, 0)\nreturn"},
+      {"OVERLAP", "%x: f32[3,1]",
+       "%e: f32[3,2] stride(1,0) = expand(%x, [3, 2])\n%a: f32[3,2] stride(1,0) = "
+       "relu_(%e)\nreturn"},
+      {"OVERLAP", "%x: f32[3], %m: bool[3]",
+       "%v: f32[3,1] = view(%x, [3, 1])\n%s: f32[3] = masked_scatter_(%x, %m, %v)\nreturn"},
+      {"OVERLAP", "%x: f32[4]",
+       "%l: f32[2] = slice.Tensor(%x, 0, 0, 2)\n%n: f32[4] = neg.out(%x, out=%l)\nreturn"},
       {"OVERLAP", "%x: f32[2,9]",
        "%l: f32[2,1] stride(9,1) = slice.Tensor(%x, 1, 0, 1)\n%a: f32[2,9] = add_.Tensor(%x, "
        "%l)\nreturn"},
@@ -265,4 +334,4 @@ START_TEST(other_memory) {
 END_TEST
 
 RUN_SUITE("original", views_read, writes_reach_the_base, maybe_views, lists_and_statistics,
-          differences_are_seen, refusals, other_memory)
+          own_places, targets_decide, both_may_write, differences_are_seen, refusals, other_memory)

@@ -1,6 +1,6 @@
 /* random_calls.c - random calls of view operators. Each row knows how to draw arguments that mostly
- * fit: negative dimensions and indices, slices that run over the end, unfolds with gaps, overlapping
- * as_strided, and now and then something that eager refuses. */
+ * fit: negative dimensions and indices, slices that run over the end, unfolds with gaps,
+ * overlapping as_strided, and now and then something that eager refuses. */
 #include "tests/random_calls.h"
 
 #include <string.h>
@@ -25,7 +25,7 @@ void call_ints(drawn_call *call, const int64_t *ints, size_t count) {
   call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items});
 }
 
-/* --- dimensions and indices ------------------------------------------------------------------------ */
+/* --- dimensions and indices ------------------------------------------------------------------ */
 /* A dimension of the tensor, sometimes counted from the end. */
 static uint32_t draw_dim(choices *c, drawn_call *call, uint32_t rank) {
   uint32_t d = choose(c, rank);
@@ -100,7 +100,7 @@ static void draw_squeeze_dims(choices *c, const fnz_geometry *g, drawn_call *cal
   call_ints(call, dims, count);
 }
 
-/* --- sizes ----------------------------------------------------------------------------------------- */
+/* --- sizes ----------------------------------------------------------------------------------- */
 static void merge_dims(int64_t *sizes, uint32_t *rank, uint32_t d) {
   sizes[d] *= sizes[d + 1];
   memmove(&sizes[d + 1], &sizes[d + 2], (*rank - d - 2) * sizeof *sizes);
@@ -162,7 +162,7 @@ static void draw_broadcast(choices *c, const fnz_geometry *g, drawn_call *call) 
   call_ints(call, sizes, more + g->rank);
 }
 
-/* --- pieces ---------------------------------------------------------------------------------------- */
+/* --- pieces ---------------------------------------------------------------------------------- */
 static void draw_split(choices *c, const fnz_geometry *g, drawn_call *call) {
   uint32_t d = choose(c, g->rank);
   call_int(call, choose_in(c, 1, 3));
@@ -186,7 +186,7 @@ static void draw_indices(choices *c, const fnz_geometry *g, drawn_call *call) {
   call_int(call, d);
 }
 
-/* --- strides --------------------------------------------------------------------------------------- */
+/* --- strides --------------------------------------------------------------------------------- */
 static void draw_diagonal(choices *c, const fnz_geometry *g, drawn_call *call) {
   if (g->rank < 2) {
     call_int(call, 0);
@@ -223,7 +223,7 @@ static void draw_as_strided(choices *c, const fnz_geometry *g, drawn_call *call)
   call_int(call, offset);
 }
 
-/* --- bits ------------------------------------------------------------------------------------------ */
+/* --- bits ------------------------------------------------------------------------------------ */
 static fnz_arg draw_dtype(choices *c) {
   static const fnz_dtype dtypes[] = {FNZ_I32, FNZ_F32, FNZ_I64, FNZ_I16, FNZ_U8, FNZ_F64};
   return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtypes[choose(c, sizeof dtypes / sizeof *dtypes)]};
@@ -243,7 +243,7 @@ static void draw_to_dtype(choices *c, const fnz_geometry *g, drawn_call *call) {
   call_add(call, other);
 }
 
-/* --- the table ------------------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------- */
 const view_draw view_draws[] = {
     {"alias", draw_nothing, true},
     {"select.int", draw_select, true},
@@ -290,7 +290,7 @@ const view_draw view_draws[] = {
 };
 const size_t view_draw_count = sizeof view_draws / sizeof *view_draws;
 
-/* --- tensors --------------------------------------------------------------------------------------- */
+/* --- tensors --------------------------------------------------------------------------------- */
 static void draw_strides(choices *c, int64_t *strides, const int64_t *sizes, uint32_t rank) {
   bool done[FNZ_MAX_RANK] = {false};
   int64_t reach = 1;

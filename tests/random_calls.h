@@ -34,7 +34,8 @@ typedef struct view_draw {
 extern const view_draw view_draws[];
 extern const size_t view_draw_count;
 
-/* Sizes and strides of a random tensor without self-overlap; `work` has room for 2 * FNZ_MAX_RANK. */
+/* Sizes and strides of a random tensor without self-overlap; `work` has room for 2 * FNZ_MAX_RANK.
+ */
 void draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work, fnz_geometry *out);
 
 #endif

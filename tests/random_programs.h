@@ -1,5 +1,5 @@
-/* random_programs.h - a random program from one choice buffer: inputs, views, writes, pure operators,
- * outputs. The same choices give the same program. */
+/* random_programs.h - a random program from one choice buffer: inputs, views, writes, pure
+ * operators, outputs. The same choices give the same program. */
 #ifndef FNZ_TESTS_RANDOM_PROGRAMS_H
 #define FNZ_TESTS_RANDOM_PROGRAMS_H
 

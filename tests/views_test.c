@@ -1,12 +1,11 @@
-/* checks: 9
- * views_test.c - windows against brute force: which share memory, which path leads from one to
- * another, what a view operator opens, and how a changed window goes back into its base. */
+/* checks: 5
+ * views_test.c - windows against brute force: which path leads from one to another, what a view
+ * operator opens, and how a changed window goes back into its base. */
 #include "views/views.h"
 
 #include "tests/memory.h"
 #include "tests/random_calls.h"
 #include "tests/run_help.h"
-#include "views/composites.h"
 
 static fnz_context *ctx;
 static fnz_backend *cpu;
@@ -24,140 +23,7 @@ static void end(void) {
   fnz_context_destroy(ctx);
 }
 
-/* --- the oracle ------------------------------------------------------------------------------------ */
-enum { STORAGE = 1 << 20 };
-static unsigned char seen[STORAGE];
-
-/* Marks the bytes of a window; true when one element is shown twice. */
-static bool mark(const fnz_geometry *g, unsigned char bit) {
-  size_t bytes = element_bytes(g);
-  bool twice = false;
-  for (int64_t i = 0, n = count_elements(g); i < n; i++)
-    for (size_t b = 0; b < bytes; b++) {
-      unsigned char *at = &seen[(size_t)place_of(g, i) * bytes + b];
-      twice = twice || (*at & bit);
-      *at |= bit;
-    }
-  return twice;
-}
-
-static fnzi_relation true_relation(const fnz_geometry *a, const fnz_geometry *b) {
-  size_t size = bytes_needed(a) > bytes_needed(b) ? bytes_needed(a) : bytes_needed(b);
-  bool has[4] = {false};
-  ck_assert_uint_le(size, STORAGE);
-  memset(seen, 0, size);
-  mark(a, 1);
-  mark(b, 2);
-  for (size_t i = 0; i < size; i++)
-    has[seen[i]] = true;
-  return !has[3]            ? FNZI_DISJOINT
-         : has[1] && has[2] ? FNZI_OVERLAPS
-         : has[1]           ? FNZI_CONTAINS
-         : has[2]           ? FNZI_INSIDE
-                            : FNZI_EQUAL;
-}
-
-static void print_window(const char *name, const fnz_geometry *g) {
-  fprintf(stderr, "%s: %s offset %lld", name, fnz_dtype_get_info(g->dtype)->name,
-          (long long)g->offset);
-  for (uint32_t d = 0; d < g->rank; d++)
-    fprintf(stderr, " %lld:%lld", (long long)g->sizes[d], (long long)g->strides[d]);
-  fprintf(stderr, "\n");
-}
-
-typedef struct window {
-  fnz_geometry g;
-  int64_t sizes[4], strides[4];
-} window;
-
-/* Any window: also overlapping, empty and scalar ones. */
-static void draw_window(choices *c, window *w) {
-  static const fnz_dtype dtypes[] = {FNZ_F32, FNZ_U8, FNZ_I16, FNZ_F64};
-  w->g = (fnz_geometry){.dtype = dtypes[choose(c, 4)], .rank = choose(c, 4)};
-  w->g.offset = choose(c, 12);
-  w->g.sizes = w->sizes;
-  w->g.strides = w->strides;
-  for (uint32_t d = 0; d < w->g.rank; d++) {
-    w->sizes[d] = perhaps(c, 4) ? 0 : choose_in(c, 1, 5);
-    w->strides[d] = choose(c, 10);
-  }
-}
-
-/* A range of each dimension of the frame, in another order. */
-static void draw_box(choices *c, const fnz_geometry *frame, window *w) {
-  w->g = (fnz_geometry){.dtype = frame->dtype, .rank = frame->rank, .offset = frame->offset};
-  w->g.sizes = w->sizes;
-  w->g.strides = w->strides;
-  uint32_t turn = choose(c, frame->rank);
-  for (uint32_t d = 0; d < frame->rank; d++) {
-    uint32_t k = (d + turn) % frame->rank;
-    int64_t start = choose_in(c, 0, frame->sizes[d] - 1), step = choose_in(c, 1, 4);
-    w->g.offset += start * frame->strides[d];
-    w->sizes[k] = choose_in(c, 1, (frame->sizes[d] - 1 - start) / step + 1);
-    w->strides[k] = step * frame->strides[d];
-  }
-}
-
-static void check_relation(const fnz_geometry *a, const fnz_geometry *b, const fnz_geometry *frame,
-                           int64_t work, bool must_know) {
-  fnzi_relation told = fnzi_relate(a, b, frame, work), is = true_relation(a, b);
-  if (told == is || (told == FNZI_UNKNOWN && !must_know))
-    return;
-  print_window("a", a);
-  print_window("b", b);
-  if (frame)
-    print_window("frame", frame);
-  ck_abort_msg("told %d, is %d", told, is);
-}
-
-START_TEST(relations_are_right) {
-  choices c;
-  for (uint64_t i = 0; i < 60000; i++) {
-    window a, b, f;
-    choices_start(&c, 1, i);
-    draw_window(&c, &a);
-    draw_window(&c, &b);
-    draw_window(&c, &f);
-    check_relation(&a.g, &b.g, NULL, FNZI_LITTLE_WORK, true);
-    check_relation(&a.g, &b.g, &f.g, FNZI_LITTLE_WORK, true);
-    check_relation(&a.g, &b.g, &f.g, 16, false);
-  }
-}
-END_TEST
-
-/* Boxes of a frame are never undecided, however little work is allowed. */
-START_TEST(boxes_are_decided) {
-  static const int64_t sizes[3] = {12, 10, 14};
-  static const int64_t orders[3][3] = {{140, 14, 1}, {1, 12, 120}, {200, 17, 1}};
-  choices c;
-  for (uint64_t i = 0; i < 6000; i++) {
-    window a, b;
-    const fnz_geometry frame = {.dtype = i % 2 ? FNZ_F32 : FNZ_I16, .rank = 3, .offset = 3,
-                                .sizes = sizes, .strides = orders[i % 3]};
-    choices_start(&c, 2, i);
-    draw_box(&c, &frame, &a);
-    draw_box(&c, &frame, &b);
-    check_relation(&a.g, &b.g, &frame, 0, true);
-  }
-}
-END_TEST
-
-START_TEST(self_relations_are_right) {
-  choices c;
-  for (uint64_t i = 0; i < 60000; i++) {
-    window w;
-    choices_start(&c, 3, i);
-    draw_window(&c, &w);
-    memset(seen, 0, bytes_needed(&w.g));
-    fnzi_relation is = mark(&w.g, 1) ? FNZI_OVERLAPS : FNZI_DISJOINT;
-    ck_assert_int_eq(fnzi_self_relation(&w.g, FNZI_LITTLE_WORK), is);
-    fnzi_relation little = fnzi_self_relation(&w.g, 4);
-    ck_assert(little == is || little == FNZI_UNKNOWN);
-  }
-}
-END_TEST
-
-/* --- paths ----------------------------------------------------------------------------------------- */
+/* --- paths ----------------------------------------------------------------------------------- */
 static unsigned char storage[1 << 16], dense[1 << 16], wanted[1 << 16];
 
 static void fill_storage(uint64_t seed, size_t bytes) {
@@ -209,8 +75,7 @@ static fnz_handle apply(const fnz_op *op, fnz_handle self, const fnz_arg *args, 
 static fnz_handle follow(const fnzi_path *path, fnz_handle value) {
   for (size_t i = 0; i < path->count; i++) {
     const fnzi_view_step *s = &path->steps[i];
-    fnz_handle next =
-        apply(fnzi_op_by_index(s->op->view_copy), value, s->args, s->nargs, s->index);
+    fnz_handle next = apply(fnzi_op_by_index(s->op->view_copy), value, s->args, s->nargs, s->index);
     cpu->release(cpu->self, value);
     value = next;
   }
@@ -266,8 +131,6 @@ static void check_paths(const fnz_geometry *root, const fnz_geometry *from, cons
     note_path(n, &path, rank, &n->box);
     check_path(&path, from, to);
   }
-  if (count_elements(root) * (int64_t)element_bytes(root) % (int64_t)element_bytes(to))
-    return; /* TODO */
   OK(ctx, fnzi_path_flat(&arena, root, to, &path, &found));
   if (!found || (int64_t)bytes_needed(to) > 1 << 16)
     return;
@@ -360,7 +223,7 @@ START_TEST(long_chains_are_short_paths) {
 }
 END_TEST
 
-/* --- every view operator --------------------------------------------------------------------------- */
+/* --- every view operator --------------------------------------------------------------------- */
 /* The type of a base and a call on it; the types of the results say what it must open. */
 static const struct {
   const char *base, *call;
@@ -379,8 +242,7 @@ static const struct {
      "%v: f32[3,2] stride(2,8) offset(3) = diagonal(%x, 0, -1, 0)"},
     {"f32[3,1]", "%v: f32[2,3,4] stride(0,1,0) = expand(%x, [2, -1, 4])"},
     {"f32[]", "%v: f32[2] stride(0) = expand(%x, [2])"},
-    {"f32[1,3] stride(7,2) offset(1)",
-     "%v: f32[0,3] stride(0,2) offset(1) = expand(%x, [0, 3])"},
+    {"f32[1,3] stride(7,2) offset(1)", "%v: f32[0,3] stride(0,2) offset(1) = expand(%x, [0, 3])"},
     {"f32[2,3,4]", "%v: f32[4,2,3] stride(1,12,4) = permute(%x, [-1, 0, 1])"},
     {"f32[]", "%v: f32[] = permute(%x, [])"},
     {"f32[2,3,4] stride(20,6,1) offset(5)",
@@ -395,14 +257,12 @@ static const struct {
     {"f32[7]", "%v: f32[0] offset(5) = slice.Tensor(%x, 0, 5, 2)"},
     {"f32[0,3]", "%v: f32[0,2] stride(3,1) offset(1) = slice.Tensor(%x, 1, 1, 3)"},
     {"i64[5] stride(3) offset(2)", "%v: i64[2] stride(6) offset(5) = slice.Tensor(%x, 0, 1, 5, 2)"},
-    {"f32[5]",
-     "[%a: f32[2], %b: f32[2] offset(2), %c: f32[1] offset(4)] = split.Tensor(%x, 2)"},
+    {"f32[5]", "[%a: f32[2], %b: f32[2] offset(2), %c: f32[1] offset(4)] = split.Tensor(%x, 2)"},
     {"f32[2,3] stride(1,2)",
      "[%a: f32[2,1] stride(1,2), %b: f32[2,1] stride(1,2) offset(2), %c: f32[2,1] stride(1,2) "
      "offset(4)] = split.Tensor(%x, 1, -1)"},
     {"f32[0]", "[%a: f32[0]] = split.Tensor(%x, 3)"},
-    {"f32[5]",
-     "[%a: f32[0], %b: f32[3], %c: f32[2] offset(3)] = split_with_sizes(%x, [0, 3, 2])"},
+    {"f32[5]", "[%a: f32[0], %b: f32[3], %c: f32[2] offset(3)] = split_with_sizes(%x, [0, 3, 2])"},
     {"f32[2,4] stride(9,2) offset(1)",
      "[%a: f32[2,1] stride(9,2) offset(1), %b: f32[2,3] stride(9,2) offset(3)] = "
      "split_with_sizes(%x, [1, 3], 1)"},
@@ -442,8 +302,7 @@ static const struct {
     {"i16[3,4]", "%v: f32[3,2] = view.dtype(%x, f32)"},
     {"u8[8] offset(8)", "%v: f64[1] offset(1) = view.dtype(%x, f64)"},
     {"c64[2,3]", "%v: f32[2,3,2] = view_as_real(%x)"},
-    {"c64[2,3] stride(1,2) offset(3)",
-     "%v: f32[2,3,2] stride(2,4,1) offset(6) = view_as_real(%x)"},
+    {"c64[2,3] stride(1,2) offset(3)", "%v: f32[2,3,2] stride(2,4,1) offset(6) = view_as_real(%x)"},
     {"f32[3,2]", "%v: c64[3] = view_as_complex(%x)"},
     {"f32[3,2] stride(4,1) offset(2)", "%v: c64[3] stride(2) offset(1) = view_as_complex(%x)"},
     {"c64[3]", "%v: c64[3] conj = _conj(%x)"},
@@ -559,8 +418,8 @@ static void check_row(size_t i) {
   const fnzi_view *view = fnzi_view_find(node->op);
   size_t count, want_count = results_of(p, node, wants);
   ck_assert_ptr_nonnull(view);
-  OK(ctx, fnzi_view_forward(&arena, view, node->op, node->args, node->nargs, base, &opened,
-                            &count));
+  OK(ctx,
+     fnzi_view_forward(&arena, view, node->op, node->args, node->nargs, base, &opened, &count));
   ck_assert_uint_eq(count, want_count);
   for (uint32_t k = 0; k < count; k++) {
     if (!same_window(&opened[k], wants[k]))
@@ -598,7 +457,7 @@ START_TEST(no_view_is_forgotten) {
 }
 END_TEST
 
-/* --- what does not fit ----------------------------------------------------------------------------- */
+/* --- what does not fit ----------------------------------------------------------------------- */
 START_TEST(bad_views_are_refused) {
   static const struct {
     const char *base, *call;
@@ -638,9 +497,8 @@ START_TEST(bad_views_are_refused) {
     snprintf(body, sizeof body, "%s\nreturn", bad[i].call);
     fnz_program *p = program_of(ctx, inputs, body);
     const fnzi_node *n = fnzi_node_at(p, 0, 0);
-    fnz_status status =
-        fnzi_view_forward(&arena, fnzi_view_find(n->op), n->op, n->args, n->nargs,
-                          fnzi_value_at(p, 0, 0)->geometry, &opened, &count);
+    fnz_status status = fnzi_view_forward(&arena, fnzi_view_find(n->op), n->op, n->args, n->nargs,
+                                          fnzi_value_at(p, 0, 0)->geometry, &opened, &count);
     ck_assert_msg(status == FNZ_BAD_INPUT, "%s: %s gives %d", bad[i].base, bad[i].call, status);
     ck_assert_str_ne(fnz_last_error(ctx)->message, "");
     fnz_program_destroy(p);
@@ -649,64 +507,5 @@ START_TEST(bad_views_are_refused) {
 }
 END_TEST
 
-/* --- reshaping ------------------------------------------------------------------------------------- */
-/* The stride of a dimension is forced by its second element; all others must follow. */
-static bool can_view(const fnz_geometry *base, const int64_t *sizes, uint32_t rank) {
-  window w = {.g = {.dtype = base->dtype, .rank = rank, .offset = base->offset}};
-  w.g.sizes = sizes;
-  w.g.strides = w.strides;
-  int64_t numel = count_elements(base), below = 1;
-  for (uint32_t d = rank; d-- > 0; below *= sizes[d])
-    w.strides[d] = sizes[d] > 1 ? place_of(base, below) - base->offset : 1;
-  for (int64_t i = 0; i < numel; i++)
-    if (place_of(base, i) != place_of(&w.g, i))
-      return false;
-  return true;
-}
-
-/* Sizes of four dimensions with the elements of the base. */
-static void draw_new_sizes(choices *c, int64_t numel, int64_t sizes[4]) {
-  for (int d = 0; d < 3; d++) {
-    sizes[d] = choose_in(c, 1, 6);
-    while (numel % sizes[d])
-      sizes[d]--;
-    numel /= sizes[d];
-  }
-  sizes[3] = numel;
-}
-
-START_TEST(view_strides_are_right) {
-  size_t yes = 0, no = 0;
-  choices c;
-  for (uint64_t i = 0; i < 60000; i++) {
-    window base;
-    int64_t sizes[4], strides[4];
-    choices_start(&c, 6, i);
-    draw_window(&c, &base);
-    int64_t numel = count_elements(&base.g);
-    if (perhaps(&c, 50) && base.g.rank > 1)
-      base.strides[0] = base.sizes[1] * base.strides[1];
-    if (numel == 0)
-      continue;
-    draw_new_sizes(&c, numel, sizes);
-    bool told = fnzi_view_strides(&base.g, sizes, 4, strides);
-    if (told != can_view(&base.g, sizes, 4)) {
-      print_window("base", &base.g);
-      ck_abort_msg("told %d for %lld %lld %lld %lld", told, (long long)sizes[0],
-                   (long long)sizes[1], (long long)sizes[2], (long long)sizes[3]);
-    }
-    fnz_geometry w = {.dtype = base.g.dtype, .rank = 4, .offset = base.g.offset};
-    w.sizes = sizes;
-    w.strides = strides;
-    for (int64_t k = 0; told && k < numel; k++)
-      ck_assert_int_eq(place_of(&w, k), place_of(&base.g, k));
-    ++*(told ? &yes : &no);
-  }
-  ck_assert_uint_gt(yes, 1000);
-  ck_assert_uint_gt(no, 1000);
-}
-END_TEST
-
-RUN_SUITE("views", relations_are_right, boxes_are_decided, self_relations_are_right,
-          paths_lead_there, long_chains_are_short_paths, each_view_and_its_reverse,
-          no_view_is_forgotten, bad_views_are_refused, view_strides_are_right)
+RUN_SUITE("views", paths_lead_there, long_chains_are_short_paths, each_view_and_its_reverse,
+          no_view_is_forgotten, bad_views_are_refused)

@@ -23,13 +23,22 @@ const fnzi_composite_row *fnzi_composite_find(const fnz_op *op) {
   return NULL;
 }
 
+static size_t tensors_needed(const fnz_op *op) {
+  size_t needed = 0;
+  for (size_t i = 0; i < op->nparams; i++)
+    needed +=
+        op->params[i].type == FNZI_TYPE_TENSOR && !op->params[i].is_list && !op->params[i].optional;
+  return needed ? needed : 1;
+}
+
 fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *row,
                                   const fnz_op *op, const fnz_arg *args, size_t nargs,
                                   const fnz_geometry *const *tensors, size_t ntensors,
                                   fnzi_resolution *out) {
   *out = (fnzi_resolution){0};
-  if (!ntensors)
-    return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: there is no tensor argument", op->name);
+  if (ntensors < tensors_needed(op))
+    return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: a tensor argument is missing: %s",
+                     op->name, op->schema);
   fnzi_resolving r = {arena->ctx, arena, op, args, nargs, tensors, ntensors, tensors[0], out};
   return row->resolve(&r);
 }

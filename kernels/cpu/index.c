@@ -14,7 +14,7 @@ static void cut_self(walk *w, const fnzi_array *self) {
   uint32_t rank = self->place.rank;
   fnzi_window_of(self, &w->self);
   for (uint32_t i = rank; i-- > 0;) {
-    w->self_strides[i] = self->place.strides[i] * (int64_t)self->cell;
+    w->self_strides[i] = fnzi_bytes(self->place.strides[i], self->cell);
     if (w->places.values[i])
       fnzi_window_select(&w->self, i, 0);
   }
@@ -24,7 +24,7 @@ static void cut_other(walk *w, const fnzi_window *other) {
   w->other = *other;
   for (uint32_t i = w->places.rank; i-- > 0;) {
     uint32_t dim = w->places.first + i;
-    w->other_strides[i] = other->strides[dim] * (int64_t)other->cell;
+    w->other_strides[i] = fnzi_bytes(other->strides[dim], other->cell);
     fnzi_window_select(&w->other, dim, 0);
   }
 }

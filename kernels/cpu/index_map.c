@@ -15,7 +15,7 @@ void fnzi_loop_add(fnzi_loop *loop, const void *data, uint32_t rank, const int64
   int64_t *out = loop->strides[loop->operands];
   uint32_t missing = loop->rank - rank;
   for (uint32_t i = 0; i < loop->rank; i++)
-    out[i] = i < missing || sizes[i - missing] == 1 ? 0 : strides[i - missing] * (int64_t)cell;
+    out[i] = i < missing || sizes[i - missing] == 1 ? 0 : fnzi_bytes(strides[i - missing], cell);
   loop->data[loop->operands++] = (char *)(uintptr_t)data;
 }
 

@@ -23,10 +23,9 @@ typedef struct products {
 
 /* How the last dimensions of an argument become rows and columns. */
 typedef enum role {
-  LEFT,       /* a vector is a row */
-  RIGHT,      /* a vector is a column */
-  TRANSPOSED, /* RIGHT, stored as (n, k) */
-  COLUMN      /* LEFT, but a vector is a column: of an outer product */
+  LEFT,      /* a vector is a row */
+  RIGHT,     /* a vector is a column */
+  TRANSPOSED /* RIGHT, stored as (n, k) */
 } role;
 
 static void swap(int64_t *a, int64_t *b) {
@@ -44,8 +43,7 @@ static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role
     f->rows = 1, f->cols = last;
     f->matrix.row = last > 0 ? last : 1, f->matrix.col = step;
   }
-  bool column = g->rank == 1 && (r == RIGHT || r == COLUMN || r == TRANSPOSED);
-  if (column || (r == TRANSPOSED && g->rank >= 2)) {
+  if (r == TRANSPOSED || (r == RIGHT && g->rank == 1)) {
     swap(&f->rows, &f->cols);
     swap(&f->matrix.row, &f->matrix.col);
   }
@@ -79,17 +77,17 @@ static fnz_status open_factor(fnzi_call *call, products *p, const fnzi_array *x,
   return FNZ_OK;
 }
 
-static fnz_status open(fnzi_call *call, const fnzi_array *a, role role_a, const fnzi_array *b,
-                       role role_b, products *p) {
+static fnz_status open(fnzi_call *call, const fnzi_array *a, const fnzi_array *b, role role_b,
+                       products *p) {
   const fnz_geometry *out = &call->outputs[0]->geometry;
   if (!fnzi_product_dtype(out->dtype, &p->dtype))
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
                        fnzi_dtype(out->dtype)->name);
-  uint32_t inner = (a->geometry.rank > 1 || role_a == COLUMN) + (b->geometry.rank > 1);
+  uint32_t inner = (a->geometry.rank > 1) + (b->geometry.rank > 1);
   p->rank = out->rank > inner ? out->rank - inner : 0;
   for (uint32_t i = 0; i < p->rank; i++)
     p->sizes[i] = out->sizes[i];
-  FNZ_TRY(open_factor(call, p, a, role_a, &p->a));
+  FNZ_TRY(open_factor(call, p, a, LEFT, &p->a));
   FNZ_TRY(open_factor(call, p, b, role_b, &p->b));
   p->m = p->a.rows, p->k = p->a.cols, p->n = p->b.cols;
   p->alpha = 1, p->beta = 0;
@@ -99,7 +97,7 @@ static fnz_status open(fnzi_call *call, const fnzi_array *a, role role_a, const 
 /* Batch dimensions along which the second factor stays put are more rows of the first. */
 static void fold(products *p) {
   while (p->rank && p->b.batch[p->rank - 1] == 0 && p->a.matrix.col == 1 &&
-         p->a.batch[p->rank - 1] == p->m * p->a.matrix.row &&
+         p->a.matrix.row >= p->k && p->a.batch[p->rank - 1] == p->m * p->a.matrix.row &&
          p->m * p->sizes[p->rank - 1] <= INT32_MAX)
     p->m *= p->sizes[--p->rank];
 }
@@ -161,20 +159,14 @@ static fnz_status finish(fnzi_call *call, products *p, const fnzi_array *self) {
 /* mm, bmm, mv, dot, matmul: the ranks say it all. */
 fnz_status fnzi_kernel_matmul(fnzi_call *call) {
   products p;
-  FNZ_TRY(open(call, fnzi_input(call, 0), LEFT, fnzi_input(call, 1), RIGHT, &p));
-  return finish(call, &p, NULL);
-}
-
-fnz_status fnzi_kernel_outer(fnzi_call *call) {
-  products p;
-  FNZ_TRY(open(call, fnzi_input(call, 0), COLUMN, fnzi_input(call, 1), LEFT, &p));
+  FNZ_TRY(open(call, fnzi_input(call, 0), fnzi_input(call, 1), RIGHT, &p));
   return finish(call, &p, NULL);
 }
 
 /* addmm, baddbmm, addmv. A beta of 0 keeps NaN of the added tensor out. */
 fnz_status fnzi_kernel_addmm(fnzi_call *call) {
   products p;
-  FNZ_TRY(open(call, fnzi_input(call, 1), LEFT, fnzi_input(call, 2), RIGHT, &p));
+  FNZ_TRY(open(call, fnzi_input(call, 1), fnzi_input(call, 2), RIGHT, &p));
   p.alpha = fnzi_named_float(call, "alpha", 1);
   p.beta = fnzi_named_float(call, "beta", 1);
   return finish(call, &p, fnzi_input(call, 0));
@@ -182,7 +174,7 @@ fnz_status fnzi_kernel_addmm(fnzi_call *call) {
 
 fnz_status fnzi_kernel_linear(fnzi_call *call) {
   products p;
-  FNZ_TRY(open(call, fnzi_input(call, 0), LEFT, fnzi_input(call, 1), TRANSPOSED, &p));
+  FNZ_TRY(open(call, fnzi_input(call, 0), fnzi_input(call, 1), TRANSPOSED, &p));
   p.beta = 1;
   return finish(call, &p, fnzi_input(call, 2));
 }

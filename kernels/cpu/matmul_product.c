@@ -21,10 +21,14 @@ static bool is_int(int64_t n) {
   return n <= INT32_MAX;
 }
 
+static bool is_row_major(int64_t cols, int64_t row, int64_t col) {
+  return col == 1 && row >= cols && row > 0;
+}
+
 bool fnzi_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
   if (!is_int(rows) || !is_int(cols) || !is_int(row) || !is_int(col))
     return false;
-  return (col == 1 && row >= cols && row > 0) || (row == 1 && col >= rows && col > 0);
+  return is_row_major(cols, row, col) || is_row_major(rows, col, row);
 }
 
 /* How BLAS is told about a matrix: row-major, or the transpose of a row-major one. */
@@ -33,26 +37,26 @@ typedef struct layout {
   int lead;
 } layout;
 
-static layout layout_of(const fnzi_matrix *x) {
-  if (x->col == 1)
-    return (layout){CblasNoTrans, x->row ? (int)x->row : 1};
+static layout layout_of(const fnzi_matrix *x, int64_t cols) {
+  if (is_row_major(cols, x->row, x->col))
+    return (layout){CblasNoTrans, (int)x->row};
   return (layout){CblasTrans, (int)x->col};
 }
 
 static void run_f32(const fnzi_product *p) {
-  layout a = layout_of(&p->a), b = layout_of(&p->b);
+  layout a = layout_of(&p->a, p->k), b = layout_of(&p->b, p->n);
   cblas_sgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, (float)p->alpha,
               p->a.data, a.lead, p->b.data, b.lead, (float)p->beta, p->c, (int)p->c_row);
 }
 
 static void run_f64(const fnzi_product *p) {
-  layout a = layout_of(&p->a), b = layout_of(&p->b);
+  layout a = layout_of(&p->a, p->k), b = layout_of(&p->b, p->n);
   cblas_dgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, p->alpha, p->a.data,
               a.lead, p->b.data, b.lead, p->beta, p->c, (int)p->c_row);
 }
 
 static void run_c64(const fnzi_product *p) {
-  layout a = layout_of(&p->a), b = layout_of(&p->b);
+  layout a = layout_of(&p->a, p->k), b = layout_of(&p->b, p->n);
   float alpha[2] = {(float)p->alpha, 0}, beta[2] = {(float)p->beta, 0};
   cblas_cgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, alpha, p->a.data,
               a.lead, p->b.data, b.lead, beta, p->c, (int)p->c_row);

@@ -27,4 +27,16 @@ fnz_dtype fnzi_point_class(fnz_dtype d);
 /* NULL when the class has no such row. */
 const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name);
 
+/* Which row computes an operator, and of what. */
+typedef struct fnzi_choice {
+  const char *name; /* of the row */
+  const fnz_arg *operands[FNZI_POINT_OPERANDS];
+  uint32_t noperands;
+  fnz_dtype compute;                  /* the dtype that is computed */
+  fnz_arg extra[FNZI_POINT_OPERANDS]; /* operands that are not among the arguments */
+} fnzi_choice;
+
+/* For the operator of a call, whose results exist; `out` is empty. Operands point into `out`. */
+void fnzi_choose(const fnzi_call *call, fnzi_choice *out);
+
 #endif

@@ -34,6 +34,7 @@
   }
 SINGLE(exp, u10)
 SINGLE(log1p, u10)
+SINGLE(tanh, u10)
 DOUBLE(pow, u10)
 DOUBLE(atan2, u10)
 DOUBLE(hypot, u05)
@@ -55,6 +56,16 @@ static T divide(T a, T b) {
 static T modulo(T a, T b) {
   T rest = F(fmod)(a, b);
   return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
+}
+
+/* The gradient of silu, with the sigmoid s. */
+static T slope(T gradient, T x, T s) {
+  return gradient * s * (1 + x * (1 - s));
+}
+
+/* At least `eps` from both ends of [0, 1]. */
+static T inside(T x, T eps) {
+  return x < eps ? eps : x > 1 - eps ? 1 - eps : x;
 }
 
 /* The asymptotic series behind 10, reached by the recurrence. */
@@ -130,7 +141,8 @@ static double zeta(double s, double q) {
     if (-0x1p-53 * sum < b && b < 0x1p-53 * sum)
       return sum;
   }
-  sum += b * a / (s - 1) - 0.5 * b;
+  sum += b * a / (s - 1);
+  sum -= 0.5 * b;
   for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
     product *= i ? s + k : 1;
     b /= a;
@@ -148,9 +160,8 @@ static double zeta(double s, double q) {
 
 static T polygamma(T n, T x) {
   double sign = fmod((double)n, 2) != 0 ? 1 : -1;
-  if (x <= 0 && x == F(floor)(x))
-    return sign > 0 ? (T)INFINITY : (T)NAN;
-  return (T)(sign * exp(lgamma((double)n + 1)) * zeta((double)n + 1, (double)x));
+  T sum = x <= 0 && x == F(floor)(x) ? (T)INFINITY : (T)zeta((double)n + 1, (double)x);
+  return (T)(sign * exp(lgamma((double)n + 1)) * (double)sum);
 }
 
 #define ANY    LOOP

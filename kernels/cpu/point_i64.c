@@ -39,6 +39,22 @@ static int64_t power(int64_t base, int64_t exponent) {
   return (int64_t)result;
 }
 
+static int64_t divisor(int64_t a, int64_t b) {
+  a = a < 0 ? WRAP(0, -, a) : a;
+  b = b < 0 ? WRAP(0, -, b) : b;
+  while (a != 0) {
+    int64_t rest = modulo(b, a);
+    b = a;
+    a = rest;
+  }
+  return b;
+}
+
+static int64_t multiple(int64_t a, int64_t b) {
+  int64_t product = WRAP(truncate(a, divisor(a, b)), *, b);
+  return product < 0 ? WRAP(0, -, product) : product;
+}
+
 #define ANY     LOOP
 #define INTEGER LOOP
 #include "kernels/cpu/point.def"

@@ -47,7 +47,8 @@ static void clip(const pool *o, const int64_t *place, window *w) {
     w->padded *= least(last, p->in[i] + p->padding[i]) - first;
     if (first < 0)
       first += (-first + p->dilation[i] - 1) / p->dilation[i] * p->dilation[i];
-    w->first[i] = first, w->last[i] = least(last, p->in[i]), w->step[i] = p->dilation[i];
+    w->first[i] = first, w->last[i] = least(last, p->in[i]);
+    w->step[i] = least(p->dilation[i], p->in[i] + 1); /* over the end, but not over 64 bits */
   }
 }
 

@@ -1,5 +1,5 @@
 /* reduce.c - reductions whose bits do not hang on an order, products, and running sums: the tensor
- * is laid out as rows of what is reduced, in i64, f32 or f64, and each row gives its result. */
+ * is laid out as rows of what is reduced, in a computing type, and each row gives its result. */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
 
@@ -52,9 +52,7 @@ static fnz_status make_rows(fnzi_call *call, const bool *reduced, fnz_dtype dtyp
   ROW(max, T, row[0], x > a || x != x ? x : a)                                                     \
   ROW(min, T, row[0], x < a || x != x ? x : a)                                                     \
   ROW(amax, T, row[0], x > a || x != x ? x : a)                                                    \
-  ROW(amin, T, row[0], x < a || x != x ? x : a)                                                    \
-  ROW(any, T, (T)0, a != 0 || x != 0 ? (T)1 : (T)0)                                                \
-  ROW(all, T, (T)1, a != 0 && x != 0 ? (T)1 : (T)0)
+  ROW(amin, T, row[0], x < a || x != x ? x : a)
 #define ARGUMENT_ROWS(ROW, T)                                                                      \
   ROW(max, T, x > a || (x != x && a == a))                                                         \
   ROW(min, T, x < a || (x != x && a == a))
@@ -94,22 +92,42 @@ ARGUMENT_ROWS(ARGUMENT, float)
 REDUCTION_ROWS(REDUCTION, double)
 ARGUMENT_ROWS(ARGUMENT, double)
 
+/* Of bool, whatever the elements are. */
+REDUCTION(any, uint8_t, 0, a | x)
+REDUCTION(all, uint8_t, 1, a &x)
+
+/* Complex numbers multiply without a thought for infinities. */
+typedef struct complex_double {
+  double re, im;
+} complex_double;
+
+static complex_double plus(complex_double a, complex_double b) {
+  return (complex_double){a.re + b.re, a.im + b.im};
+}
+static complex_double times(complex_double a, complex_double b) {
+  return (complex_double){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+static const complex_double one = {1, 0};
+REDUCTION(prod, complex_double, one, times(a, x))
+
 typedef void row_fn(const void *row, int64_t count, void *out);
 typedef int64_t argument_fn(const void *row, int64_t count);
 
 static const struct {
   const char *name;
-  row_fn *i64, *f32, *f64;
+  fnz_dtype class_dtype;
+  row_fn *run;
 } reductions[] = {
-#define TABLE_ROW(name, T, start, step) {#name, name##_int64_t, name##_float, name##_double},
-    REDUCTION_ROWS(TABLE_ROW, -)};
+#define TABLE_ROW(name, T, start, step)                                                            \
+  {#name, FNZ_I64, name##_int64_t}, {#name, FNZ_F32, name##_float}, {#name, FNZ_F64, name##_double},
+    REDUCTION_ROWS(TABLE_ROW, -){"any", FNZ_BOOL, any_uint8_t},
+    {"all", FNZ_BOOL, all_uint8_t},
+    {"prod", FNZ_C128, prod_complex_double}};
 
 static row_fn *find_reduction(const char *name, fnz_dtype class_dtype) {
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-    if (strcmp(reductions[i].name, name) == 0)
-      return class_dtype == FNZ_I64   ? reductions[i].i64
-             : class_dtype == FNZ_F32 ? reductions[i].f32
-                                      : reductions[i].f64;
+    if (strcmp(reductions[i].name, name) == 0 && reductions[i].class_dtype == class_dtype)
+      return reductions[i].run;
   return NULL;
 }
 
@@ -122,11 +140,12 @@ static argument_fn *find_argument(bool greatest, fnz_dtype class_dtype) {
 }
 
 /* --- Kernels ----------------------------------------------------------------------------- */
-/* any and all look at the elements as they are; the others compute in the type of the result. */
+/* any and all ask whether elements are true; the others compute in the type of the result. */
 static fnz_dtype class_of(const fnzi_call *call) {
-  fnz_dtype self = fnzi_input(call, 0)->place.dtype, out = call->outputs[0]->place.dtype;
-  bool truth = strcmp(call->op->base, "any") == 0 || strcmp(call->op->base, "all") == 0;
-  return fnzi_point_class(truth ? self : out);
+  fnz_dtype out = call->outputs[0]->place.dtype;
+  if (strcmp(call->op->base, "any") == 0 || strcmp(call->op->base, "all") == 0)
+    return FNZ_BOOL;
+  return out == FNZ_C64 ? FNZ_C128 : fnzi_point_class(out);
 }
 
 fnz_status fnzi_kernel_reduce(fnzi_call *call) {
@@ -135,6 +154,9 @@ fnz_status fnzi_kernel_reduce(fnzi_call *call) {
   bool reduced[FNZ_MAX_RANK];
   void *out;
   rows r;
+  if (!run)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
+                       fnzi_dtype(class_dtype)->name);
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
   FNZ_TRY(make_rows(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_result_as(call, 0, class_dtype, &out));
@@ -183,32 +205,46 @@ fnz_status fnzi_kernel_extreme(fnzi_call *call) {
 }
 
 /* --- Running sums and products ----------------------------------------------------------- */
-#define SCAN(name, T, step)                                                                        \
-  static void name##_##T(T *row, int64_t count) {                                                  \
+#define SCAN_ROWS(ROW)                                                                             \
+  ROW(cumsum, F64, double, a + x)                                                                  \
+  ROW(cumprod, F64, double, a *x)                                                                  \
+  ROW(cumsum, F32, float, a + x)                                                                   \
+  ROW(cumprod, F32, float, a *x)                                                                   \
+  ROW(cumsum, C128, complex_double, plus(a, x))                                                    \
+  ROW(cumprod, C128, complex_double, times(a, x))                                                  \
+  ROW(cumsum, I64, int64_t, (int64_t)((uint64_t)a + (uint64_t)x))                                  \
+  ROW(cumprod, I64, int64_t, (int64_t)((uint64_t)a * (uint64_t)x))
+
+typedef void scan_fn(void *data, int64_t count);
+
+#define SCAN(name, dtype, T, step)                                                                 \
+  static void name##_##dtype(void *data, int64_t count) {                                          \
+    T *row = data;                                                                                 \
     for (int64_t i = 1; i < count; i++) {                                                          \
       T a = row[i - 1], x = row[i];                                                                \
       row[i] = (step);                                                                             \
     }                                                                                              \
   }
-SCAN(cumsum, float, a + x)
-SCAN(cumprod, float, a *x)
-SCAN(cumsum, double, a + x)
-SCAN(cumprod, double, a *x)
-SCAN(cumsum, int64_t, (int64_t)((uint64_t)a + (uint64_t)x))
-SCAN(cumprod, int64_t, (int64_t)((uint64_t)a *(uint64_t)x))
+SCAN_ROWS(SCAN)
 
-static void scan_row(fnz_dtype dtype, bool multiplies, void *row, int64_t count) {
-  if (dtype == FNZ_I64)
-    (multiplies ? cumprod_int64_t : cumsum_int64_t)(row, count);
-  else if (dtype == FNZ_F32)
-    (multiplies ? cumprod_float : cumsum_float)(row, count);
-  else
-    (multiplies ? cumprod_double : cumsum_double)(row, count);
+static const struct {
+  const char *name;
+  fnz_dtype dtype;
+  scan_fn *run;
+} scans[] = {
+#define SCAN_ENTRY(name, dtype, T, step) {#name, FNZ_##dtype, name##_##dtype},
+    SCAN_ROWS(SCAN_ENTRY)};
+
+static scan_fn *find_scan(const char *name, fnz_dtype dtype) {
+  for (size_t i = 0; i < sizeof scans / sizeof *scans; i++)
+    if (strcmp(scans[i].name, name) == 0 && scans[i].dtype == dtype)
+      return scans[i].run;
+  return NULL;
 }
 
 /* f32 accumulates in double, the 16-bit floats in f32, as eager does. */
 static fnz_dtype scan_dtype(fnz_dtype out) {
-  return out == FNZ_F32 ? FNZ_F64 : fnzi_point_class(out);
+  return out == FNZ_F32 ? FNZ_F64 : out == FNZ_C64 ? FNZ_C128 : fnzi_point_class(out);
 }
 
 fnz_status fnzi_kernel_scan(fnzi_call *call) {
@@ -216,13 +252,16 @@ fnz_status fnzi_kernel_scan(fnzi_call *call) {
   fnz_dtype dtype = scan_dtype(out->place.dtype);
   bool along[FNZ_MAX_RANK];
   fnzi_window to, from;
+  scan_fn *run = find_scan(call->op->base, dtype);
   rows r, same;
+  if (!run)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
+                       fnzi_dtype(out->place.dtype)->name);
   FNZ_TRY(fnzi_reduced_dims(call, along));
   FNZ_TRY(make_rows(call, along, dtype, &r));
   size_t cell = fnzi_dtype(dtype)->bytes;
   for (int64_t i = 0; i < r.count; i++)
-    scan_row(dtype, strcmp(call->op->base, "cumprod") == 0,
-             (char *)(uintptr_t)r.data + (size_t)(i * r.length) * cell, r.length);
+    run((char *)(uintptr_t)r.data + (size_t)(i * r.length) * cell, r.length);
   fnzi_window_of(out, &to);
   split_window(&to, along, &same);
   fnzi_window_dense(&from, dtype, to.rank, to.sizes, r.data);

@@ -1,4 +1,4 @@
-/* scatter.c - gather, scatter and masked_scatter: one place per element. */
+/* scatter.c - gather, scatter, take, put and masked_scatter: one place per element. */
 #include "kernels/cpu/point.h"
 
 #include <math.h>
@@ -72,7 +72,7 @@ static fnz_status prepare(fnzi_call *call, fnzi_window *self, fnzi_window *index
   e->dtype = self->dtype;
   e->class_dtype = fnzi_point_class(self->dtype);
   e->cell = self->cell;
-  e->stride = self->strides[dim] * (int64_t)self->cell;
+  e->stride = fnzi_bytes(self->strides[dim], self->cell);
   self->strides[dim] = 0;
   return FNZ_OK;
 }
@@ -184,17 +184,95 @@ fnz_status fnzi_kernel_scatter(fnzi_call *call) {
   return FNZ_OK;
 }
 
+/* --- put and take: places in the row-major order of all elements ------------------------- */
+static fnz_status find_flat(fnzi_call *call, const fnzi_array *self, fnzi_window *out,
+                            fnzi_window *index, elements *e) {
+  const fnzi_array *given = fnzi_named_array(call, "index");
+  int64_t size = fnzi_array_numel(self), count = fnzi_array_numel(given);
+  const int64_t *places;
+  const void *data;
+  if (given->place.dtype != FNZ_I64)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "index is of type %s, it must be i64",
+                       fnzi_dtype(given->place.dtype)->name);
+  FNZ_TRY(fnzi_index_values(call, given, size, true, &places));
+  FNZ_TRY(fnzi_dense(call, self, &data));
+  fnzi_window_dense(index, FNZ_I64, 1, &count, places);
+  fnzi_window_dense(out, self->place.dtype, 1, &size, data);
+  out->strides[0] = 0;
+  e->dtype = self->place.dtype;
+  e->class_dtype = fnzi_point_class(e->dtype);
+  e->cell = self->cell;
+  e->stride = (int64_t)self->cell;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_take(fnzi_call *call) {
+  fnzi_window self, index, out;
+  elements e = {.row = NULL};
+  fnzi_loop loop;
+  void *data;
+  FNZ_TRY(find_flat(call, fnzi_input(call, 0), &self, &index, &e));
+  FNZ_TRY(fnzi_result_as(call, 0, e.dtype, &data));
+  fnzi_window_dense(&out, e.dtype, 1, index.sizes, data);
+  fnzi_loop_start(&loop, 1, index.sizes);
+  fnzi_loop_add_window(&loop, &out);
+  fnzi_loop_add_window(&loop, &index);
+  fnzi_loop_add_window(&loop, &self);
+  fnzi_loop_run(&loop, gather_row, &e, call->threads, false);
+  return FNZ_OK;
+}
+
+static fnz_status check_put(const fnzi_call *call, const fnzi_array *source, const fnzi_array *out,
+                            const elements *e) {
+  int64_t have = fnzi_array_numel(source), want = fnzi_array_numel(fnzi_named_array(call, "index"));
+  if (have != want)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "source has %lld elements, index has %lld",
+                       (long long)have, (long long)want);
+  if (source->place.dtype != e->dtype)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "source is %s, self is %s; cast one of them",
+                       fnzi_dtype(source->place.dtype)->name, fnzi_dtype(out->place.dtype)->name);
+  if (fnzi_named_bool(call, "accumulate", false) && !e->row)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
+                       fnzi_dtype(e->dtype)->name);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_put(fnzi_call *call) {
+  const fnzi_array *out = call->outputs[0], *source = fnzi_named_array(call, "source");
+  fnzi_window self, index, from;
+  elements e = {.row = NULL};
+  const void *data;
+  FNZ_TRY(find_flat(call, out, &self, &index, &e));
+  if (fnzi_named_bool(call, "accumulate", false))
+    e.row = fnzi_point_find(e.class_dtype, "add");
+  FNZ_TRY(check_put(call, source, out, &e));
+  FNZ_TRY(fnzi_dense(call, source, &data));
+  fnzi_window_dense(&from, e.dtype, 1, index.sizes, data);
+  run_scatter(&self, &index, &from, &e);
+  if (self.data == fnzi_array_data(out))
+    return FNZ_OK;
+  fnzi_window to;
+  fnzi_window_of(out, &to);
+  fnzi_window_dense(&self, e.dtype, to.rank, to.sizes, self.data);
+  return fnzi_window_assign(call, &to, &self, false);
+}
+
 /* --- Masked scatter ---------------------------------------------------------------------- */
 typedef struct cursor {
   const char **next, *end; /* in the elements still to be given out */
+  bool *short_of;          /* there were too few */
   size_t cell;
 } cursor;
 
 static void masked_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const cursor *c = user;
-  for (int64_t i = 0; i < count && *c->next < c->end; i++) {
+  for (int64_t i = 0; i < count; i++) {
     if (!data[1][i * strides[1]])
       continue;
+    if (*c->next == c->end) {
+      *c->short_of = true;
+      return;
+    }
     memcpy(data[0] + i * strides[0], *c->next, c->cell);
     *c->next += c->cell;
   }
@@ -206,15 +284,17 @@ fnz_status fnzi_kernel_masked_scatter(fnzi_call *call) {
   const fnzi_array *source = fnzi_named_array(call, "source");
   const void *data;
   const char *next;
+  bool short_of = false;
   fnzi_loop loop;
-  if (mask->place.dtype != FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "mask must be bool");
   FNZ_TRY(fnzi_dense_as(call, source, out->place.dtype, &data));
   next = data;
-  cursor c = {&next, next + (size_t)fnzi_array_numel(source) * out->cell, out->cell};
+  cursor c = {&next, next + (size_t)fnzi_array_numel(source) * out->cell, &short_of, out->cell};
   fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_loop_add_array(&loop, out);
   fnzi_loop_add_array(&loop, mask);
   fnzi_loop_run(&loop, masked_row, &c, 1, true);
+  if (short_of)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "mask has more true elements than source's %lld",
+                       (long long)fnzi_array_numel(source));
   return FNZ_OK;
 }

@@ -2,6 +2,7 @@
 #include "kernels/cpu/special_reals.h"
 #include "kernels/cpu/cpu.h"
 
+#include <math.h>
 #include <omp.h>
 
 enum { SUM_LANES = 8 };
@@ -146,19 +147,17 @@ static uint32_t permute(const fnz_geometry *g, const bool *reduced, int64_t *siz
   return rank;
 }
 
-fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out) {
-  const fnzi_array *x = fnzi_input(call, 0);
+/* Row-major `out->reals` in the order of the rows. */
+static fnz_status arrange(fnzi_call *call, const fnz_geometry *g, fnzi_reduced *out) {
   bool reduced[FNZ_MAX_RANK] = {false};
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], plain[FNZ_MAX_RANK];
   fnzi_reals_out moved;
-  out->dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  uint32_t rank = permute(&x->geometry, reduced, sizes, strides, out);
-  FNZ_TRY(fnzi_reals_open(call, x, out->dtype, &out->reals));
+  uint32_t rank = permute(g, reduced, sizes, strides, out);
   fnzi_contiguous_strides(sizes, rank, plain);
   if (rank == 0 || memcmp(plain, strides, rank * sizeof *plain) == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_reals_scratch(call, out->dtype, fnzi_array_numel(x), &moved));
+  FNZ_TRY(fnzi_reals_scratch(call, out->dtype, fnz_geometry_numel(g), &moved));
   if (moved.d)
     fnzi_copy_cells(rank, sizes, moved.d, plain, out->reals.d, strides, sizeof *moved.d,
                     call->threads);
@@ -167,4 +166,29 @@ fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out) {
                     call->threads);
   out->reals = fnzi_reals_read(&moved);
   return FNZ_OK;
+}
+
+fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out) {
+  const fnzi_array *x = fnzi_input(call, 0);
+  out->dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
+  FNZ_TRY(fnzi_reals_open(call, x, out->dtype, &out->reals));
+  return arrange(call, &x->geometry, out);
+}
+
+static float part_of(const float *z, fnzi_part part) {
+  return part == FNZI_PART_REAL ? z[0] : part == FNZI_PART_IMAGINARY ? z[1] : hypotf(z[0], z[1]);
+}
+
+fnz_status fnzi_reduced_open_part(fnzi_call *call, fnzi_part part, fnzi_reduced *out) {
+  const fnzi_array *x = fnzi_input(call, 0);
+  int64_t count = fnzi_array_numel(x);
+  fnzi_reals_out parts;
+  const void *data;
+  out->dtype = FNZ_F32;
+  FNZ_TRY(fnzi_dense_as(call, x, FNZ_C64, &data));
+  FNZ_TRY(fnzi_reals_scratch(call, FNZ_F32, count, &parts));
+  for (int64_t i = 0; i < count; i++)
+    parts.f[i] = part_of((const float *)data + 2 * i, part);
+  out->reals = fnzi_reals_read(&parts);
+  return arrange(call, &x->geometry, out);
 }

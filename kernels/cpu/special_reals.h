@@ -64,6 +64,9 @@ void fnzi_reals_load(const fnzi_reals *x, int64_t at, int64_t step, int64_t coun
 void fnzi_reals_store(const fnzi_reals_out *x, int64_t at, int64_t step, int64_t count,
                       const double *in);
 
+/* Mean of `count` row-major elements with eager's bits (sum.c). */
+double fnzi_reals_mean(const fnzi_reals *x, int64_t count);
+
 /* Sum in an order that depends on the count alone. */
 double fnzi_sum(const double *x, int64_t count);
 /* Sum of (x - center)^2, likewise. */
@@ -77,6 +80,10 @@ typedef struct fnzi_reduced {
   int64_t rows, length;
 } fnzi_reduced;
 FNZ_MUST_CHECK fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out);
+/* The same with one number for every complex one of argument 0. */
+typedef enum fnzi_part { FNZI_PART_REAL, FNZI_PART_IMAGINARY, FNZI_PART_MAGNITUDE } fnzi_part;
+FNZ_MUST_CHECK fnz_status fnzi_reduced_open_part(fnzi_call *call, fnzi_part part,
+                                                 fnzi_reduced *out);
 
 /* Calls body(user, i, lane) for i below count on up to call->threads threads; `lane` is below
  * fnzi_lanes(call) and tells threads that run at one time apart. */

@@ -5,8 +5,10 @@
 
 /* How one row becomes one number. */
 typedef struct reduction {
-  fnzi_reduced x;
+  fnzi_reduced x, imaginary;
   fnzi_reals_out out, mean;
+  bool is_complex;
+  bool all;         /* there is one row, of all elements */
   double parameter; /* correction of a variance, order of a norm */
   bool root;        /* of a variance: its square root is wanted */
 } reduction;
@@ -15,22 +17,51 @@ static int64_t piece_length(int64_t length, int64_t at) {
   return length - at < FNZI_PIECE ? length - at : FNZI_PIECE;
 }
 
-static double sum_row(const fnzi_reduced *x, int64_t row, bool squares, double center) {
+static double sum_row(const fnzi_reduced *x, int64_t row, double center) {
   double piece[FNZI_PIECE], sum = 0;
   for (int64_t at = 0; at < x->length; at += FNZI_PIECE) {
     int64_t count = piece_length(x->length, at);
     fnzi_reals_load(&x->reals, row * x->length + at, 1, count, piece);
-    sum += squares ? fnzi_sum_squares(piece, count, center) : fnzi_sum(piece, count);
+    sum += fnzi_sum_squares(piece, count, center);
   }
   return sum;
 }
 
+/* The sum of squared distances from the mean, by Welford's recurrence as eager's. */
+static double distances(const fnzi_reduced *x, int64_t row, double *mean) {
+  double sum = 0;
+  *mean = x->length ? 0 : NAN;
+  for (int64_t i = 0; i < x->length; i++) {
+    double v = fnzi_real_at(&x->reals, row * x->length + i), delta = v - *mean;
+    *mean += delta / (double)(i + 1);
+    sum += delta * (v - *mean);
+  }
+  return sum;
+}
+
+/* All elements to one number: eager has the mean first. */
+static double distances_of_all(const fnzi_reduced *x, double *mean) {
+  double sum = 0;
+  *mean = fnzi_reals_mean(&x->reals, x->length);
+  for (int64_t i = 0; i < x->length; i++) {
+    double delta = fnzi_real_at(&x->reals, i) - *mean;
+    sum += delta * delta;
+  }
+  return sum;
+}
+
+static double variance_of(const reduction *r, const fnzi_reduced *x, int64_t row, double *mean) {
+  double free = (double)x->length - r->parameter;
+  double sum = r->all ? distances_of_all(x, mean) : distances(x, row, mean);
+  return sum / (free > 0 ? free : 0);
+}
+
 static void variance_row(const void *user, int64_t row, int lane) {
   const reduction *r = user;
-  double count = (double)r->x.length, free = count - r->parameter;
-  double mean = sum_row(&r->x, row, false, 0) / count;
-  double var = sum_row(&r->x, row, true, mean) / (free > 0 ? free : 0);
+  double mean, var = variance_of(r, &r->x, row, &mean);
   (void)lane;
+  if (r->is_complex)
+    var = (double)((float)var + (float)variance_of(r, &r->imaginary, row, &mean));
   fnzi_real_put(&r->out, row, r->root ? sqrt(var) : var);
   if (r->mean.f || r->mean.d)
     fnzi_real_put(&r->mean, row, mean);
@@ -65,7 +96,7 @@ static void norm_row(const void *user, int64_t row, int lane) {
   if (isinf(order))
     norm = extreme(&r->x, row, order);
   else if (order == 2)
-    norm = sqrt(sum_row(&r->x, row, true, 0));
+    norm = sqrt(sum_row(&r->x, row, 0));
   else
     norm = power_sum(&r->x, row, order);
   if (order != 0 && order != 1 && order != 2 && !isinf(order))
@@ -73,8 +104,21 @@ static void norm_row(const void *user, int64_t row, int lane) {
   fnzi_real_put(&r->out, row, norm);
 }
 
-static fnz_status run(fnzi_call *call, reduction *r, fnzi_each_fn *row) {
-  FNZ_TRY(fnzi_reduced_open(call, &r->x));
+static fnz_status open_parts(fnzi_call *call, reduction *r, fnzi_part part) {
+  r->is_complex = part == FNZI_PART_REAL;
+  FNZ_TRY(fnzi_reduced_open_part(call, part, &r->x));
+  if (r->is_complex)
+    FNZ_TRY(fnzi_reduced_open_part(call, FNZI_PART_IMAGINARY, &r->imaginary));
+  return FNZ_OK;
+}
+
+/* `part` says what is taken of complex numbers; of the real ones a second time, the imaginary. */
+static fnz_status run(fnzi_call *call, reduction *r, fnzi_part part, fnzi_each_fn *row) {
+  if (fnzi_is_complex(fnzi_input_geometry(call, 0)->dtype))
+    FNZ_TRY(open_parts(call, r, part));
+  else
+    FNZ_TRY(fnzi_reduced_open(call, &r->x));
+  r->all = r->x.length == fnzi_array_numel(fnzi_input(call, 0));
   FNZ_TRY(fnzi_reals_result(call, 0, r->x.dtype, &r->out));
   if (call->noutputs > 1)
     FNZ_TRY(fnzi_reals_result(call, 1, r->x.dtype, &r->mean));
@@ -91,16 +135,16 @@ static double correction(const fnzi_call *call) {
 
 fnz_status fnzi_kernel_variance(fnzi_call *call) {
   reduction r = {.parameter = correction(call)};
-  return run(call, &r, variance_row);
+  return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 fnz_status fnzi_kernel_deviation(fnzi_call *call) {
   reduction r = {.parameter = correction(call), .root = true};
-  return run(call, &r, variance_row);
+  return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 /* linalg_vector_norm calls its order `ord`, norm calls it `p`. */
 fnz_status fnzi_kernel_vector_norm(fnzi_call *call) {
   reduction r = {.parameter = fnzi_named_float(call, "ord", fnzi_named_float(call, "p", 2))};
-  return run(call, &r, norm_row);
+  return run(call, &r, FNZI_PART_MAGNITUDE, norm_row);
 }

@@ -1,6 +1,7 @@
 /* sum.c - sums and means of floats with eager's bits: the dimensions in the order its iterator
  * walks them, and cascades of partial sums as its loops form them on eight lanes of f32. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/special_reals.h"
 
 enum { LEVELS = 4, INTERLEAVE = 4, MAX_LANES = 32 };
 
@@ -86,13 +87,29 @@ static int64_t block_power(int64_t count) {
 CASCADE(float)
 CASCADE(double)
 
+#define MEAN(T)                                                                                    \
+  static T T##_mean(const T *x, int64_t count, int width) {                                        \
+    T sum;                                                                                         \
+    if (count >= width)                                                                            \
+      sum = T##_row(x, 1, count, width, false);                                                    \
+    else                                                                                           \
+      T##_interleaved(x, 1, 0, 0, count, 1, &sum);                                                 \
+    return sum / (T)count;                                                                         \
+  }
+MEAN(float)
+MEAN(double)
+
+double fnzi_reals_mean(const fnzi_reals *x, int64_t count) {
+  return x->d ? double_mean(x->d, count, 4) : (double)float_mean(x->f, count, 8);
+}
+
 /* --- The walk ---------------------------------------------------------------------------- */
 typedef struct dim {
   int64_t size, eager, in, out; /* strides: eager's, in memory, of the result (0: summed up) */
 } dim;
 
 typedef struct plan {
-  dim dims[FNZ_MAX_RANK];
+  dim dims[FNZ_MAX_RANK + 1];
   uint32_t rank;
   int width;        /* lanes of a vector */
   bool folds;       /* two 16-bit vectors are added into one on loading */
@@ -135,7 +152,7 @@ static void join_dims(plan *p) {
   p->rank = p->rank ? kept + 1 : 0;
 }
 
-/* Innermost dimension first; always at least two. */
+/* Innermost dimension first, and that is one that is summed, of one element if need be. */
 static void plan_dims(plan *p, const fnz_geometry *eager, const int64_t *in, const bool *reduced) {
   int64_t stride = 1, out[FNZ_MAX_RANK];
   for (uint32_t i = eager->rank; i-- > 0;) {
@@ -146,6 +163,10 @@ static void plan_dims(plan *p, const fnz_geometry *eager, const int64_t *in, con
     if (eager->sizes[i] != 1)
       p->dims[p->rank++] = (dim){eager->sizes[i], eager->strides[i], in[i], out[i]};
   sort_dims(p);
+  if (p->rank && p->dims[0].out != 0) {
+    memmove(&p->dims[1], &p->dims[0], p->rank++ * sizeof *p->dims);
+    p->dims[0] = (dim){1, 0, 0, 0};
+  }
   join_dims(p);
 }
 
@@ -308,6 +329,8 @@ fnz_status fnzi_kernel_sum(fnzi_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool reduced[FNZ_MAX_RANK], is_mean = strcmp(call->op->base, "mean") == 0;
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  if (fnzi_array_numel(call->outputs[0]) == 0)
+    return FNZ_OK;
   if (fnzi_is_complex(dtype))
     return sum_complex(call, reduced, is_mean);
   if (fnzi_is_float(dtype))

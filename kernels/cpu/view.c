@@ -11,8 +11,13 @@ static bool counts_elements(const fnz_op *op) {
 static fnz_status find_windows(fnzi_call *call, const fnz_op *op, const fnz_arg *args, size_t nargs,
                                const fnz_geometry *place, fnz_geometry **out, size_t *count) {
   fnz_geometry base = *place;
+  int64_t strides[FNZ_MAX_RANK];
   if (counts_elements(op))
     base.offset = 0;
+  if (fnzi_is_contiguous(place)) { /* strides of dimensions of size 1 may be anything */
+    fnzi_contiguous_strides(place->sizes, place->rank, strides);
+    base.strides = strides;
+  }
   FNZ_TRY(
       fnzi_view_forward(&call->scratch, fnzi_view_find(op), op, args, nargs, &base, out, count));
   for (size_t k = 0; counts_elements(op) && k < *count; k++)

@@ -102,12 +102,23 @@ static void release(void *self, fnz_handle value) {
     fnzi_hashed_free(self, fnzi_hashed_of(value));
 }
 
+/* dtype=None, and the dtype that the result has anyhow, are the same. */
+static void say_dtype(const fnzi_hashing *h, fnz_arg *args) {
+  int at = fnzi_op_param(h->op, "dtype");
+  const fnz_geometry *g =
+      h->call->expected == NULL || h->capacity == 0 ? NULL : h->call->expected[0];
+  if (at >= 0 && g != NULL && h->op->params[at].type == FNZI_TYPE_DTYPE &&
+      args[at].tag == FNZ_ARG_NONE)
+    args[at] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = g->dtype};
+}
+
 static fnz_status perform(fnzi_hashing *h) {
   bool done;
   fnz_arg *args;
   FNZI_NEW(&h->arena, h->op->nparams, &args);
   for (size_t i = 0; i < h->op->nparams; i++)
     args[i] = fnzi_arg_get(h->op, h->call->args, h->call->nargs, i);
+  say_dtype(h, args);
   h->args = args;
   FNZ_TRY(fnzi_hash_move(h, &done));
   if (done)

@@ -88,11 +88,13 @@ fnz_status fnzi_hash_constant(fnzi_hashing *h, bool *done) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (strcmp(rows[i].name, h->op->name) != 0)
       continue;
-    *done = true;
     fnz_arg number = {.tag = FNZ_ARG_INT, .u.i = rows[i].fixed};
     int at = rows[i].number == NULL ? -1 : fnzi_op_param(h->op, rows[i].number);
     if (at >= 0)
       number = h->args[at];
+    *done = number.tag != FNZ_ARG_VALUE;
+    if (!*done)
+      return FNZ_OK;
     return fill(h, &number, rows[i].like);
   }
   *done = false;

@@ -15,10 +15,11 @@ void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g) {
 void fnzi_hash_walk_next(fnzi_hash_walk *w) {
   uint32_t d = w->g->rank;
   for (w->left--; d-- > 0;) {
-    w->place += w->g->strides[d];
-    if (++w->index[d] < w->g->sizes[d])
+    if (++w->index[d] < w->g->sizes[d]) {
+      w->place += w->g->strides[d];
       return;
-    w->place -= w->g->sizes[d] * w->g->strides[d];
+    }
+    w->place -= (w->g->sizes[d] - 1) * w->g->strides[d]; /* no further than the last element */
     w->index[d] = 0;
   }
 }
@@ -242,6 +243,9 @@ static fnz_status resize(fnzi_hashing *h) {
   fnzi_hashed *from, *to;
   FNZ_TRY(fnzi_hash_input(h, 0, &from));
   FNZ_TRY(fnzi_hash_result(h, NULL, &to));
+  if (from->g.dtype != to->g.dtype)
+    return fnzi_fail(h->ctx, FNZ_CLASS_TYPE, "", "%s of %s cannot give %s", h->op->name,
+                     fnzi_dtype(from->g.dtype)->name, fnzi_dtype(to->g.dtype)->name);
   size_t kept = from->ncells < to->ncells ? from->ncells : to->ncells;
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
   memcpy(to->cells, from->cells, kept * sizeof *to->cells);

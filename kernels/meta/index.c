@@ -39,6 +39,7 @@ fnz_status fnzi_shape_index_select(fnzi_call *call) {
   return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
 }
 
+/* gather and take: the elements of self in the shape of the index. */
 fnz_status fnzi_shape_gather(fnzi_call *call) {
   const fnz_geometry *index = &fnzi_named_array(call, "index")->geometry;
   return fnzi_shape_add(call, fnzi_input_geometry(call, 0)->dtype, index->rank, index->sizes, NULL);

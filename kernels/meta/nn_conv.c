@@ -20,6 +20,10 @@ static fnz_status padding(fnzi_call *call, fnzi_conv *c) {
   FNZ_TRY(fnzi_named_ints_of(call, "output_padding", c->spatial, 0, extra));
   for (uint32_t i = 0; i < c->spatial; i++) {
     int64_t total = 0;
+    if (!named && (c->left[i] < 0 || extra[i] < 0))
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "padding %lld and output_padding %lld must not be negative",
+                         (long long)c->left[i], (long long)extra[i]);
     if (same && !fnzi_mul_i64(c->dilation[i], c->kernel[i] - 1, &total))
       return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "dilation times kernel size leaves 64 bits");
     c->left[i] = named ? total / 2 : c->left[i];

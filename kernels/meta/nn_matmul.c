@@ -125,6 +125,9 @@ fnz_status fnzi_shape_linear(fnzi_call *call) {
 
 fnz_status fnzi_shape_outer(fnzi_call *call) {
   const fnz_geometry *a = fnzi_input_geometry(call, 0), *b = fnzi_input_geometry(call, 1);
-  FNZ_TRY(check(call, a, b, 1, 1));
-  return fnzi_shape_add(call, a->dtype, 2, (const int64_t[]){a->sizes[0], b->sizes[0]}, NULL);
+  if (a->rank != 1 || b->rank != 1)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "ranks %u and %u: both must be vectors", a->rank,
+                       b->rank);
+  return fnzi_shape_add(call, fnzi_promote(a->dtype, b->dtype), 2,
+                        (const int64_t[]){a->sizes[0], b->sizes[0]}, NULL);
 }

@@ -130,3 +130,17 @@ fnz_status fnzi_shape_native_group_norm(fnzi_call *call) {
   FNZ_TRY(fnzi_shape_add(call, statistics_dtype(call), 2, sizes, NULL));
   return fnzi_shape_add(call, statistics_dtype(call), 2, sizes, NULL);
 }
+
+fnz_status fnzi_shape_renorm(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  uint32_t dim;
+  if (g->rank < 2)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has %u dimensions; it needs 2 or more",
+                       g->rank);
+  if (fnzi_named_float(call, "p", 2) <= 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "the order p of the norm must be above 0");
+  if (fnzi_named_float(call, "maxnorm", 0) < 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "maxnorm must be at least 0");
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), g->rank, &dim));
+  return fnzi_shape_add(call, g->dtype, g->rank, g->sizes, NULL);
+}

@@ -26,20 +26,27 @@ fnz_status fnzi_shape_logsumexp(fnzi_call *call) {
   return reduce(call, fnzi_is_float(dtype) ? dtype : FNZ_F32);
 }
 
+/* The statistics of complex numbers are real. */
+static fnz_dtype real_dtype(fnz_dtype dtype) {
+  return dtype == FNZ_C64 ? FNZ_F32 : dtype == FNZ_C128 ? FNZ_F64 : dtype;
+}
+
 /* linalg_vector_norm and norm: in the dtype given, else the input's. */
 fnz_status fnzi_shape_vector_norm(fnzi_call *call) {
   fnz_dtype dtype = fnzi_named_dtype(call, "dtype", fnzi_input_geometry(call, 0)->dtype);
+  FNZ_TRY(need_float(call, real_dtype(dtype)));
+  return reduce(call, real_dtype(dtype));
+}
+
+fnz_status fnzi_shape_variance(fnzi_call *call) {
+  fnz_dtype dtype = real_dtype(fnzi_input_geometry(call, 0)->dtype);
   FNZ_TRY(need_float(call, dtype));
   return reduce(call, dtype);
 }
 
-fnz_status fnzi_shape_variance(fnzi_call *call) {
-  FNZ_TRY(need_float(call, fnzi_input_geometry(call, 0)->dtype));
-  return reduce(call, fnzi_input_geometry(call, 0)->dtype);
-}
-
 /* var_mean and std_mean: two results. */
 fnz_status fnzi_shape_variance_mean(fnzi_call *call) {
+  FNZ_TRY(need_float(call, fnzi_input_geometry(call, 0)->dtype));
   FNZ_TRY(fnzi_shape_variance(call));
   return fnzi_shape_variance(call);
 }

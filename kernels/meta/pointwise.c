@@ -30,11 +30,19 @@ fnz_status fnzi_shape_point(fnzi_call *call) {
   return fnzi_shape_add(call, dtype, rank, sizes, strides);
 }
 
-/* masked_fill: self and mask broadcast together, the dtype is self's, the result is row-major. */
+/* masked_fill, masked_scatter: self and mask broadcast together, the dtype is self's, the result is
+ * row-major. */
 fnz_status fnzi_shape_masked(fnzi_call *call) {
   const fnz_geometry *inputs[] = {fnzi_input_geometry(call, 0), fnzi_input_geometry(call, 1)};
+  const fnzi_array *value = fnzi_named_array(call, "value");
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
+  if (inputs[1]->dtype != FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "mask is of type %s, it must be bool",
+                       fnzi_dtype(inputs[1]->dtype)->name);
+  if (value && value->geometry.rank > 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value has rank %u, it must have no dimensions",
+                       value->geometry.rank);
   FNZ_TRY(fnzi_broadcast(call, inputs, 2, &rank, sizes));
   return fnzi_shape_add(call, inputs[0]->dtype, rank, sizes, NULL);
 }
@@ -43,6 +51,19 @@ fnz_status fnzi_shape_masked(fnzi_call *call) {
 fnz_status fnzi_shape_self(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   return fnzi_shape_add_like(call, self->dtype, self);
+}
+
+/* copy: src must broadcast to self. */
+fnz_status fnzi_shape_copy(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0), *src = fnzi_input_geometry(call, 1);
+  for (uint32_t i = 0; i < src->rank; i++) {
+    uint32_t at = i + self->rank - src->rank;
+    if (src->rank > self->rank || (src->sizes[i] != 1 && src->sizes[i] != self->sizes[at]))
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "src has size %lld in dimension %u, which does not broadcast to self",
+                         (long long)src->sizes[i], i);
+  }
+  return fnzi_shape_self(call);
 }
 
 /* clone, _to_copy, *_like: argument 0 with another dtype and memory format. */

@@ -1,0 +1,77 @@
+/* renorm.c - slices along one dimension, each scaled down to a greatest norm. */
+#include "kernels/cpu/special_reals.h"
+
+#include <math.h>
+
+/* Row-major elements seen as (outer, slices, inner). */
+typedef struct slices {
+  fnzi_reals x;
+  fnzi_reals_out out;
+  fnz_dtype dtype, element; /* that computes, and of the tensor */
+  int64_t outer, count, inner;
+  double order, limit;
+} slices;
+
+static double joined(double norm, double v, double order) {
+  if (isinf(order))
+    return v > norm || v != v ? v : norm;
+  if (order == 0)
+    return norm + (v != 0);
+  return norm + (order == 1 ? v : order == 2 ? v * v : pow(v, order));
+}
+
+static double norm_of(const slices *s, int64_t slice) {
+  double norm = 0, order = s->order;
+  for (int64_t o = 0; o < s->outer; o++)
+    for (int64_t i = 0; i < s->inner; i++)
+      norm = joined(norm, fabs(fnzi_real_at(&s->x, (o * s->count + slice) * s->inner + i)), order);
+  if (isinf(order) || order == 0 || order == 1)
+    return norm;
+  return order == 2 ? sqrt(norm) : pow(norm, 1 / order);
+}
+
+/* Rounded as a tensor of factors in the element type would be. */
+static double factor_of(const slices *s, double norm) {
+  double eps = 1e-7, factor;
+  uint16_t half;
+  if (s->dtype == FNZ_F64)
+    return norm > s->limit ? s->limit / (norm + eps) : 1;
+  float n = (float)norm, limit = (float)s->limit;
+  factor = n > limit ? (double)(limit / (n + (float)eps)) : 1;
+  if (s->element != FNZ_F32) {
+    fnzi_convert(s->element, &half, 0, FNZ_F64, &factor, 0, 1);
+    fnzi_convert(FNZ_F64, &factor, 0, s->element, &half, 0, 1);
+  }
+  return factor;
+}
+
+static void scale_slice(const void *user, int64_t slice, int lane) {
+  const slices *s = user;
+  double factor = factor_of(s, norm_of(s, slice));
+  (void)lane;
+  for (int64_t o = 0; o < s->outer; o++)
+    for (int64_t i = 0; i < s->inner; i++) {
+      int64_t at = (o * s->count + slice) * s->inner + i;
+      fnzi_real_put(&s->out, at, fnzi_real_at(&s->x, at) * factor);
+    }
+}
+
+fnz_status fnzi_kernel_renorm(fnzi_call *call) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  int64_t dim = fnzi_named_int(call, "dim", 0);
+  slices s = {.dtype = fnzi_real_dtype(g->dtype), .element = g->dtype, .outer = 1, .inner = 1};
+  dim += dim < 0 ? (int64_t)g->rank : 0;
+  for (uint32_t i = 0; i < g->rank; i++) {
+    if (i < dim)
+      s.outer *= g->sizes[i];
+    if (i > dim)
+      s.inner *= g->sizes[i];
+  }
+  s.count = g->sizes[dim];
+  s.order = fnzi_named_float(call, "p", 2);
+  s.limit = fnzi_named_float(call, "maxnorm", 0);
+  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), s.dtype, &s.x));
+  FNZ_TRY(fnzi_reals_result(call, 0, s.dtype, &s.out));
+  fnzi_each(call, s.count, scale_slice, &s);
+  return FNZ_OK;
+}

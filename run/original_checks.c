@@ -1,0 +1,184 @@
+/* original_checks.c - writes that eager refuses, or whose result depends on an order that it does
+ * not promise: memory that overlaps itself, an operand that partly overlaps what is written, sizes
+ * that do not fit. */
+#include "run/original.h"
+
+/* Every element gets the same number, so that order does not matter. */
+static bool is_fill(const fnz_op *twin) {
+  return strcmp(twin->base, "fill") == 0 || strcmp(twin->base, "zero") == 0;
+}
+
+static bool is_elementwise(const fnz_op *twin) {
+  return fnzi_op_is_elementwise(twin) || strcmp(twin->base, "copy") == 0;
+}
+
+/* Doing it twice is doing it once, and all that it takes beside the tensor are numbers: every place
+ * gets the same number, however often an element lies in it. */
+static bool is_idempotent(const fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                          const fnzi_eager *target) {
+  static const char *const names[] = {
+      "abs",   "ceil", "clamp", "clamp_max", "clamp_min", "fix",       "floor", "hardtanh",
+      "relu6", "relu", "round", "sgn",       "sign",      "threshold", "trunc",
+  };
+  bool known = false, alone = args[0].tag == FNZ_ARG_VALUE;
+  if (!alone || s->in->tensors[args[0].u.value] != target)
+    return false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    known = known || strcmp(twin->name, names[i]) == 0;
+  for (size_t i = 1; i < twin->nparams; i++)
+    known = known && args[i].tag != FNZ_ARG_VALUE;
+  return known;
+}
+
+/* What eager knows at once to lie in one place. */
+static bool is_expanded(const fnz_geometry *g) {
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->sizes[d] > 1 && g->strides[d] == 0)
+      return true;
+  return false;
+}
+
+static fnz_status check_self(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                             const fnzi_eager *target) {
+  bool overlaps, expanded = is_expanded(target->g);
+  if (is_fill(twin) || (is_idempotent(s, twin, args, target) && !expanded))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &overlaps));
+  s->in_loop = overlaps && !expanded && is_elementwise(twin) &&
+               fnz_geometry_numel(target->g) <= FNZI_MOST_IN_LOOP;
+  if (!overlaps || s->in_loop)
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                   "%s writes a tensor with several elements in one place, so the result would "
+                   "depend on the order; clone it before",
+                   s->op->name);
+}
+
+/* The bytes that two tensors reach over have some in common. */
+static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
+  int64_t a_low, a_high, b_low, b_high;
+  int64_t a_item = (int64_t)fnzi_dtype(a->dtype)->bytes;
+  int64_t b_item = (int64_t)fnzi_dtype(b->dtype)->bytes;
+  if (!fnzi_extent(a, &a_low, &a_high) || !fnzi_extent(b, &b_low, &b_high))
+    return true;
+  return a_low * a_item < b_high * b_item && b_low * b_item < a_high * a_item;
+}
+
+/* Element by element the same places, with dimensions of size 1 in front at most. */
+static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
+  const fnz_geometry *more = a->rank > b->rank ? a : b, *less = a->rank > b->rank ? b : a;
+  uint32_t lead = more->rank - less->rank;
+  bool same = a->dtype == b->dtype && a->offset == b->offset;
+  for (uint32_t d = 0; same && d < more->rank; d++) {
+    bool inner = d >= lead;
+    same = more->sizes[d] == (inner ? less->sizes[d - lead] : 1) &&
+           (more->sizes[d] == 1 || more->strides[d] == less->strides[d - lead]);
+  }
+  return same;
+}
+
+/* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
+ * it lets through, and its loop then decides what is read. */
+static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
+                             bool elementwise, fnzi_order *out) {
+  bool meet = may_meet(a, b);
+  *out = FNZI_ORDER_UNKNOWN;
+  if (meet && a->dtype == b->dtype)
+    FNZ_TRY(fnzi_cells_meet(s->ctx, a, b, &meet));
+  if (!meet)
+    *out = FNZI_ORDER_FREE;
+  if (!meet || a->dtype != b->dtype || !elementwise || (fnzi_is_dense(a) && fnzi_is_dense(b)))
+    return FNZ_OK;
+  return fnzi_cells_order(s->ctx, a, b, out);
+}
+
+static fnz_status check_operand(fnzi_act *s, const fnzi_eager *target, const fnzi_eager *operand,
+                                bool elementwise) {
+  fnzi_order order;
+  if (operand->memory != target->memory || is_same_window(target->g, operand->g))
+    return FNZ_OK;
+  FNZ_TRY(find_order(s, target->g, operand->g, elementwise, &order));
+  s->in_loop = s->in_loop || order == FNZI_ORDER_LOOP;
+  if (order != FNZI_ORDER_UNKNOWN)
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                   "an operand of %s shares some of its elements with the tensor that is written; "
+                   "clone it before",
+                   s->op->name);
+}
+
+/* Eager takes the number out of these before it writes. */
+static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand) {
+  static const char *const bases[] = {"fill", "masked_fill", "index_fill"};
+  for (size_t i = 0; operand->g->rank == 0 && i < sizeof bases / sizeof *bases; i++)
+    if (strcmp(twin->base, bases[i]) == 0)
+      return true;
+  return false;
+}
+
+/* An operand of a pointwise operator must fit the target's sizes; results cannot outgrow it, unless
+ * it is an out= one. */
+static fnz_status check_sizes(fnzi_act *s, const fnz_op *twin, const fnzi_eager *target,
+                              const fnzi_eager *operand) {
+  const fnz_geometry *a = target->g, *b = operand->g;
+  if (!is_elementwise(twin) || s->op->kind == FNZI_KIND_OUT)
+    return FNZ_OK;
+  for (uint32_t d = 0; d < b->rank; d++) {
+    int64_t size = b->sizes[b->rank - 1 - d];
+    if (size == 1 && d < a->rank)
+      continue;
+    if (d >= a->rank ? size != 1 || strcmp(twin->base, "copy") != 0
+                     : size != a->sizes[a->rank - 1 - d])
+      return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
+                       "%s: an operand has size %lld where the tensor that is written has %lld",
+                       s->op->name, (long long)size,
+                       (long long)(d < a->rank ? a->sizes[a->rank - 1 - d] : 1));
+  }
+  return FNZ_OK;
+}
+
+typedef struct checking {
+  fnzi_act *s;
+  const fnz_op *twin;
+  const fnzi_eager *target;
+  bool loops; /* an operand may be read element after element */
+} checking;
+
+static fnz_status check_arg(void *user, const fnz_arg *arg) {
+  const checking *c = user;
+  const fnzi_eager *operand = arg->tag == FNZ_ARG_VALUE ? c->s->in->tensors[arg->u.value] : NULL;
+  if (operand == NULL || operand == c->target)
+    return FNZ_OK;
+  FNZ_TRY(check_sizes(c->s, c->twin, c->target, operand));
+  if (is_read_as_number(c->twin, operand))
+    return FNZ_OK;
+  return check_operand(c->s, c->target, operand, c->loops);
+}
+
+/* Eager's masked_scatter_ reads on in a contiguous source while it writes. Another source it copies
+ * first. */
+static fnz_status check_source(fnzi_act *s, const fnzi_eager *target, const fnz_arg *arg) {
+  fnzi_eager *source;
+  bool meet;
+  FNZ_TRY(fnzi_act_tensor(s, arg, &source));
+  if (source->memory != target->memory || !fnzi_is_contiguous(source->g) ||
+      !may_meet(source->g, target->g))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_cells_meet(s->ctx, target->g, source->g, &meet));
+  if (!meet && source->g->dtype == target->g->dtype)
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                   "%s reads from the tensor that it writes, so the result would depend on the "
+                   "order; clone the source before",
+                   s->op->name);
+}
+
+fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                          const fnzi_eager *target, const fnz_geometry *recorded) {
+  bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
+  checking c = {s, twin, target, is_elementwise(twin) && !resized};
+  FNZ_TRY(check_self(s, twin, args, target));
+  if (strcmp(twin->name, "masked_scatter") == 0)
+    return check_source(s, target, &args[2]);
+  return fnzi_args_visit(args, twin->nparams, check_arg, &c);
+}
