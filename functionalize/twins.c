@@ -120,7 +120,8 @@ static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) 
  * not elementwise and gets it as another argument too reads places that it has written already. */
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
-  if (c->elementwise || reads <= (s->param->is_out ? 0 : 1))
+  bool is_one = fnz_geometry_numel(fnzi_geometry(s->target)) == 1;
+  if (c->elementwise || is_one || reads <= (s->param->is_out ? 0 : 1))
     return FNZ_OK;
   return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
                    "%s gets the tensor `%s`, which it writes, as another argument as well; "

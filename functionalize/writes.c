@@ -69,9 +69,11 @@ static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
   const fnz_geometry *to = fnzi_geometry(self), *from = fnzi_geometry(source);
   int slices = -1;
-  if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
+  if (self == source)
     return fnzi_give(world, r, self);
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &slices));
+  if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
+    return fnzi_give(world, r, self);
   FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
   if (fnzi_shares(self, source))
     FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self), &slices));

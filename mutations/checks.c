@@ -16,8 +16,8 @@ static int64_t stride_along(const fnz_geometry *operand, const fnz_geometry *tar
 
 /* Every element is read where it is written. */
 static bool reads_its_own_place(const fnz_geometry *target, const fnz_geometry *operand) {
-  bool same = operand->dtype == target->dtype && operand->offset == target->offset &&
-              operand->rank <= target->rank;
+  bool same = fnzi_dtype(operand->dtype)->bytes == fnzi_dtype(target->dtype)->bytes &&
+              operand->offset == target->offset && operand->rank <= target->rank;
   for (uint32_t d = 0; same && d < target->rank; d++)
     same = target->sizes[d] == 1 || stride_along(operand, target, d) == target->strides[d];
   return same;

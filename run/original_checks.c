@@ -68,7 +68,8 @@ static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
 static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
   const fnz_geometry *more = a->rank > b->rank ? a : b, *less = a->rank > b->rank ? b : a;
   uint32_t lead = more->rank - less->rank;
-  bool same = a->dtype == b->dtype && a->offset == b->offset;
+  bool same =
+      fnzi_dtype(a->dtype)->bytes == fnzi_dtype(b->dtype)->bytes && a->offset == b->offset;
   for (uint32_t d = 0; same && d < more->rank; d++) {
     bool inner = d >= lead;
     same = more->sizes[d] == (inner ? less->sizes[d - lead] : 1) &&
@@ -77,14 +78,44 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
   return same;
 }
 
+/* The same memory as bytes; `dims` has room for twice FNZ_MAX_RANK numbers. */
+static bool as_bytes(const fnz_geometry *g, int64_t *dims, fnz_geometry *out) {
+  int64_t bytes = (int64_t)fnzi_dtype(g->dtype)->bytes;
+  bool fits = g->rank < FNZ_MAX_RANK;
+  *out = (fnz_geometry){.dtype = FNZ_U8, .rank = g->rank + 1, .sizes = dims,
+                        .strides = dims + FNZ_MAX_RANK};
+  for (uint32_t d = 0; fits && d < g->rank; d++) {
+    dims[d] = g->sizes[d];
+    fits = fnzi_mul_i64(g->strides[d], bytes, &dims[FNZ_MAX_RANK + d]);
+  }
+  if (fits) {
+    dims[g->rank] = bytes;
+    dims[FNZ_MAX_RANK + g->rank] = 1;
+  }
+  return fits && fnzi_mul_i64(g->offset, bytes, &out->offset);
+}
+
+/* They have a byte in common. Element sizes may differ; what cannot be written as bytes counts as
+ * meeting. */
+static fnz_status bytes_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
+                             bool *meet) {
+  int64_t dims[2][2 * FNZ_MAX_RANK];
+  fnz_geometry x, y;
+  if (a->dtype == b->dtype)
+    return fnzi_cells_meet(s->ctx, a, b, meet);
+  if (!as_bytes(a, dims[0], &x) || !as_bytes(b, dims[1], &y))
+    return FNZ_OK;
+  return fnzi_cells_meet(s->ctx, &x, &y, meet);
+}
+
 /* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
  * it lets through, and its loop then decides what is read. */
 static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
                              bool elementwise, fnzi_order *out) {
   bool meet = may_meet(a, b);
   *out = FNZI_ORDER_UNKNOWN;
-  if (meet && a->dtype == b->dtype)
-    FNZ_TRY(fnzi_cells_meet(s->ctx, a, b, &meet));
+  if (meet)
+    FNZ_TRY(bytes_meet(s, a, b, &meet));
   if (!meet)
     *out = FNZI_ORDER_FREE;
   if (!meet || a->dtype != b->dtype || !elementwise || (fnzi_is_dense(a) && fnzi_is_dense(b)))

@@ -86,7 +86,9 @@ static fnz_status view_dtype(fnzi_act *s, fnzi_pane *w) {
     return FNZ_OK;
   FNZ_TRY(fnzi_act_need_bytes(s));
   if (w->is_conj || w->is_neg)
-    return fnzi_act_refuse(s, "the tensor has a conjugate or negative bit", 0, 0);
+    return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
+                     "%s: the tensor has a conjugate or negative bit; resolve it before",
+                     s->op->name);
   w->dtype = dtype;
   if (from == to)
     return FNZ_OK;

@@ -22,7 +22,7 @@ static bool is_int(int64_t n) {
 }
 
 static bool is_row_major(int64_t cols, int64_t row, int64_t col) {
-  return col == 1 && row >= cols && row > 0;
+  return col == 1 && row >= cols;
 }
 
 bool fnzi_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
@@ -38,9 +38,9 @@ typedef struct layout {
 } layout;
 
 static layout layout_of(const fnzi_matrix *x, int64_t cols) {
-  if (is_row_major(cols, x->row, x->col))
-    return (layout){CblasNoTrans, (int)x->row};
-  return (layout){CblasTrans, (int)x->col};
+  bool row_major = is_row_major(cols, x->row, x->col);
+  int64_t lead = row_major ? x->row : x->col;
+  return (layout){row_major ? CblasNoTrans : CblasTrans, lead > 0 ? (int)lead : 1};
 }
 
 static void run_f32(const fnzi_product *p) {

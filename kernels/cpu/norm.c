@@ -328,10 +328,10 @@ fnz_status fnzi_kernel_group_norm(fnzi_call *call) {
   if (!r.groups)
     r.groups = fnzi_named_int(call, "group", 1);
   r.eps = fnzi_named_float(call, "eps", 1e-5);
-  r.count = g->sizes[0] * r.groups;
   int64_t numel = fnz_geometry_numel(g);
   if (!numel)
     return FNZ_OK;
+  r.count = g->sizes[0] * r.groups;
   r.length = numel / r.count;
   r.channel_length = numel / (g->sizes[0] * g->sizes[1]);
   fnzi_each(call, r.count, normalise_row, &r);

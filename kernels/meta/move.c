@@ -192,7 +192,9 @@ fnz_status fnzi_shape_narrow(fnzi_call *call) {
   uint32_t dim;
   FNZ_TRY(
       fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank, &dim));
-  int64_t size = self->rank ? self->sizes[dim] : 0;
+  if (self->rank == 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has no dimensions");
+  int64_t size = self->sizes[dim];
   if (start < -size || start > size || length < 0 ||
       length > size - (start < 0 ? start + size : start))
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%lld elements from %lld of %lld", (long long)length,
