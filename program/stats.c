@@ -7,8 +7,9 @@ static bool ends_with(const char *s, const char *tail) {
 }
 
 bool fnzi_op_is_copy(const fnz_op *op) {
-  return ends_with(op->base, "_copy") || ends_with(op->base, "_scatter") ||
-         strcmp(op->base, "clone") == 0 || strcmp(op->base, "copy") == 0;
+  return (op->tags & FNZI_TAG_VIEW_COPY) || ends_with(op->base, "_scatter") ||
+         strcmp(op->base, "_to_copy") == 0 || strcmp(op->base, "clone") == 0 ||
+         strcmp(op->base, "copy") == 0;
 }
 
 static void count_node(const fnzi_node *n, fnz_stats *out) {

@@ -132,11 +132,11 @@ void fnzi_loop_run(fnzi_loop *loop, fnzi_row_fn *row, const void *user, int thre
       loop->strides[k][0] = 0;
   }
   int64_t pieces = (n + CHUNK - 1) / CHUNK;
-  if (ordered || pieces == 1 || threads == 1) {
+  if (ordered || pieces == 1) {
     run_piece(loop, row, user, 0, n);
     return;
   }
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(threads) schedule(static) if (threads > 1)
   for (int64_t i = 0; i < pieces; i++)
     run_piece(loop, row, user, i * CHUNK, i + 1 < pieces ? CHUNK : n - i * CHUNK);
 }

@@ -85,6 +85,8 @@ fnz_status fnzi_kernel_repeat_interleave(fnzi_call *call) {
   int64_t repeats = fnzi_named_int(call, "repeats", 1);
   fnzi_window to, from;
   const void *flat;
+  if (fnzi_array_numel(out) == 0)
+    return FNZ_OK;
   fnzi_window_of(out, &to);
   fnzi_window_of(self, &from);
   if (fnzi_named(call, "dim")->tag == FNZ_ARG_NONE) {

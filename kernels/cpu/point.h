@@ -27,6 +27,16 @@ fnz_dtype fnzi_point_class(fnz_dtype d);
 /* NULL when the class has no such row. */
 const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name);
 
+/* How eager's scalar loops compute a row, in the element types where that has other bits. */
+typedef struct fnzi_rest {
+  const char *name;
+  bool always; /* there is no vector loop; else only for what it leaves over */
+  fnzi_point_fn *run;
+} fnzi_rest;
+
+/* End with a row whose name is NULL. */
+extern const fnzi_rest fnzi_rest_f16[], fnzi_rest_bf16[], fnzi_rest_f32[], fnzi_rest_f64[];
+
 /* Which row computes an operator, and of what. */
 typedef struct fnzi_choice {
   const char *name; /* of the row */

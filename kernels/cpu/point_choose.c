@@ -113,19 +113,32 @@ static bool is_one(const fnz_arg *arg) {
   return !arg || (arg->tag != FNZ_ARG_COMPLEX && fnzi_number_float(arg) == 1.0);
 }
 
+/* The factor is a number of the element type. */
+static void scale(const fnzi_call *call, fnzi_choice *c, const char *scaled) {
+  const fnz_arg *alpha = fnzi_named(call, "alpha");
+  double factor;
+  uint16_t half;
+  if (is_one(alpha))
+    return;
+  c->name = scaled;
+  if (c->compute != FNZ_F16 && c->compute != FNZ_BF16)
+    return;
+  factor = fnzi_number_float(alpha);
+  fnzi_convert(c->compute, &half, 0, FNZ_F64, &factor, 0, 1);
+  fnzi_convert(FNZ_F64, &factor, 0, c->compute, &half, 0, 1);
+  imply(c, 2, factor);
+}
+
 static void choose_add(const fnzi_call *call, fnzi_choice *c) {
-  if (!is_one(fnzi_named(call, "alpha")))
-    c->name = "add_scaled";
+  scale(call, c, "add_scaled");
 }
 
 static void choose_sub(const fnzi_call *call, fnzi_choice *c) {
-  if (!is_one(fnzi_named(call, "alpha")))
-    c->name = "sub_scaled";
+  scale(call, c, "sub_scaled");
 }
 
 static void choose_rsub(const fnzi_call *call, fnzi_choice *c) {
-  if (!is_one(fnzi_named(call, "alpha")))
-    c->name = "rsub_scaled";
+  scale(call, c, "rsub_scaled");
 }
 
 static void choose_div(const fnzi_call *call, fnzi_choice *c) {

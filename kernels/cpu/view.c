@@ -14,7 +14,8 @@ static fnz_status find_windows(fnzi_call *call, const fnz_op *op, const fnz_arg 
   int64_t strides[FNZ_MAX_RANK];
   if (counts_elements(op))
     base.offset = 0;
-  if (fnzi_is_contiguous(place)) { /* strides of dimensions of size 1 may be anything */
+  /* Strides of dimensions of size 1, and of tensors without elements, may be anything. */
+  if (fnzi_is_contiguous(place) || fnz_geometry_numel(place) == 0) {
     fnzi_contiguous_strides(place->sizes, place->rank, strides);
     base.strides = strides;
   }

@@ -1,0 +1,13 @@
+/* point_rest_f16.c - eager's scalar loops on f16. */
+#define TO   fnzi_to_f16
+#define FROM fnzi_from_f16
+#include "kernels/cpu/point_rest_half.h"
+
+#define REST_HALF REST
+#include "kernels/cpu/point.def"
+#undef REST_HALF
+
+const fnzi_rest fnzi_rest_f16[] = {
+#define REST_HALF REST_ENTRY
+#include "kernels/cpu/point.def"
+    {NULL, false, NULL}};
