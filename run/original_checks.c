@@ -68,8 +68,7 @@ static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
 static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
   const fnz_geometry *more = a->rank > b->rank ? a : b, *less = a->rank > b->rank ? b : a;
   uint32_t lead = more->rank - less->rank;
-  bool same =
-      fnzi_dtype(a->dtype)->bytes == fnzi_dtype(b->dtype)->bytes && a->offset == b->offset;
+  bool same = fnzi_dtype(a->dtype)->bytes == fnzi_dtype(b->dtype)->bytes && a->offset == b->offset;
   for (uint32_t d = 0; same && d < more->rank; d++) {
     bool inner = d >= lead;
     same = more->sizes[d] == (inner ? less->sizes[d - lead] : 1) &&
@@ -82,8 +81,8 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
 static bool as_bytes(const fnz_geometry *g, int64_t *dims, fnz_geometry *out) {
   int64_t bytes = (int64_t)fnzi_dtype(g->dtype)->bytes;
   bool fits = g->rank < FNZ_MAX_RANK;
-  *out = (fnz_geometry){.dtype = FNZ_U8, .rank = g->rank + 1, .sizes = dims,
-                        .strides = dims + FNZ_MAX_RANK};
+  *out = (fnz_geometry){
+      .dtype = FNZ_U8, .rank = g->rank + 1, .sizes = dims, .strides = dims + FNZ_MAX_RANK};
   for (uint32_t d = 0; fits && d < g->rank; d++) {
     dims[d] = g->sizes[d];
     fits = fnzi_mul_i64(g->strides[d], bytes, &dims[FNZ_MAX_RANK + d]);

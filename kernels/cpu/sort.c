@@ -157,7 +157,8 @@ fnz_status fnzi_kernel_msort(fnzi_call *call) {
 fnz_status fnzi_kernel_topk(fnzi_call *call) {
   sorting s = {.descending = fnzi_named_bool(call, "largest", true)};
   FNZ_TRY(open_dim(call, fnzi_named_int(call, "dim", -1), &s));
-  s.keep = fnzi_named_int(call, "k", 0);
+  if (fnzi_input_geometry(call, 0)->rank) /* a number is its own top 0 and its own top 1 */
+    s.keep = fnzi_named_int(call, "k", 0);
   FNZ_TRY(open_values(call, 0, &s));
   FNZ_TRY(open_places(call, 1, &s));
   return run(call, &s);

@@ -39,11 +39,12 @@ static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool
   return FNZ_OK;
 }
 
-/* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use; anything longer
- * stays as it is. */
+/* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use; anything
+ * longer stays as it is. */
 static fnz_status bare_symbol(fnz_program *p, const char *text, const char **out) {
   static const char head[] = "Symbol('";
-  size_t start = sizeof head - 1, size = strncmp(text, head, start) ? 0 : strcspn(text + start, "'");
+  size_t start = sizeof head - 1,
+         size = strncmp(text, head, start) ? 0 : strcspn(text + start, "'");
   const char *end = size ? strchr(text + start, ')') : NULL;
   *out = text;
   return end && !end[1] ? fnzi_intern(p, text + start, size, out) : FNZ_OK;
