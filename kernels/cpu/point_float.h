@@ -161,7 +161,7 @@ static double zeta(double s, double q) {
 static T polygamma(T n, T x) {
   double sign = fmod((double)n, 2) != 0 ? 1 : -1;
   T sum = x <= 0 && x == F(floor)(x) ? (T)INFINITY : (T)zeta((double)n + 1, (double)x);
-  return (T)(sign * (double)F(exp)(F(lgamma)(n + 1)) * (double)sum);
+  return (T)(sign * exp(lgamma((double)n + 1)) * (double)sum);
 }
 
 #define ANY    LOOP

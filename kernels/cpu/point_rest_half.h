@@ -15,6 +15,18 @@ static float inside(float x, float eps) {
   return x < R(eps) ? R(eps) : x > R(1 - R(eps)) ? R(1 - R(eps)) : x;
 }
 
+static float floor_quotient(float a, float b) {
+  if (b == 0)
+    return a / b;
+  float rest = fmodf(a, b), quotient = R(R(a - rest) / b);
+  if (rest != 0 && (b < 0) != (rest < 0))
+    quotient = R(quotient - 1);
+  if (quotient == 0)
+    return copysignf(0, a / b);
+  float whole = floorf(quotient);
+  return R(quotient - whole) > 0.5f ? whole + 1 : whole;
+}
+
 /* The neighbour of x on the way to y: its bits count the numbers of one sign. */
 static float next(float x, float y) {
   uint16_t bits = TO(x);

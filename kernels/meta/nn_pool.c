@@ -119,8 +119,10 @@ fnz_status fnzi_resample_read(fnzi_call *call, fnzi_pool *out, double *scales) {
     return fnzi_refuse(call, FNZ_CLASS_TYPE, "needs output_size or one scale factor per dimension");
   for (uint32_t i = 0; listed && i < out->spatial; i++)
     scales[i] = fnzi_number_float(&factors->u.list[i]);
-  for (uint32_t i = 0; !count && i < out->spatial; i++)
-    out->out[i] = (int64_t)((double)out->in[i] * scales[i]);
+  for (uint32_t i = 0; !count && i < out->spatial; i++) {
+    double want = (double)out->in[i] * scales[i];
+    out->out[i] = want >= 1 && want < 0x1p62 ? (int64_t)want : 0;
+  }
   for (uint32_t i = 0; i < out->spatial; i++)
     if (out->in[i] < 1 || out->out[i] < 1)
       return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "cannot resample %lld elements to %lld",
