@@ -70,6 +70,16 @@ FNZ_MUST_CHECK fnz_status fnzi_places_find(fnzi_call *call, const fnzi_array *se
 /* The dimensions of argument 0 that `dim` names; all when it names none. */
 FNZ_MUST_CHECK fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]);
 
+/* Argument 0 as `dtype`, the reduced dimensions moved behind the others: `count` rows of `length`
+ * elements in scratch memory. */
+typedef struct fnzi_rows {
+  fnz_dtype dtype;
+  const void *data;
+  int64_t count, length;
+} fnzi_rows;
+FNZ_MUST_CHECK fnz_status fnzi_rows_make(fnzi_call *call, const bool *reduced, fnz_dtype dtype,
+                                         fnzi_rows *out);
+
 /* Copies the results that fnzi_result_as() kept in scratch memory to where they belong. */
 FNZ_MUST_CHECK fnz_status fnzi_results_finish(fnzi_call *call);
 

@@ -27,15 +27,14 @@ fnz_dtype fnzi_point_class(fnz_dtype d);
 /* NULL when the class has no such row. */
 const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name);
 
-/* How eager's scalar loops compute a row, in the element types where that has other bits. */
+/* How a row is computed in an element type that has its own formula for it. */
 typedef struct fnzi_rest {
   const char *name;
-  bool always; /* there is no vector loop; else only for what it leaves over */
   fnzi_point_fn *run;
 } fnzi_rest;
 
 /* End with a row whose name is NULL. */
-extern const fnzi_rest fnzi_rest_f16[], fnzi_rest_bf16[], fnzi_rest_f32[], fnzi_rest_f64[];
+extern const fnzi_rest fnzi_rest_f16[], fnzi_rest_bf16[];
 
 /* Which row computes an operator, and of what. */
 typedef struct fnzi_choice {

@@ -1,4 +1,4 @@
-/* point_rest_bf16.c - eager's scalar loops on bf16. */
+/* point_rest_bf16.c - formulas of its own for bf16. */
 #define TO   fnzi_to_bf16
 #define FROM fnzi_from_bf16
 #include "kernels/cpu/point_rest_half.h"
@@ -13,4 +13,4 @@ const fnzi_rest fnzi_rest_bf16[] = {
 #define REST_HALF REST_ENTRY
 #define REST_BF16 REST_ENTRY
 #include "kernels/cpu/point.def"
-    {NULL, false, NULL}};
+    {NULL, NULL}};

@@ -1,4 +1,4 @@
-/* point_rest_f16.c - eager's scalar loops on f16. */
+/* point_rest_f16.c - formulas of its own for f16. */
 #define TO   fnzi_to_f16
 #define FROM fnzi_from_f16
 #include "kernels/cpu/point_rest_half.h"
@@ -10,4 +10,4 @@
 const fnzi_rest fnzi_rest_f16[] = {
 #define REST_HALF REST_ENTRY
 #include "kernels/cpu/point.def"
-    {NULL, false, NULL}};
+    {NULL, NULL}};

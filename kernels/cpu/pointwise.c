@@ -27,8 +27,6 @@ const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
 static const fnzi_rest *find_rest(fnz_dtype compute, const char *name) {
   const fnzi_rest *row = compute == FNZ_F16    ? fnzi_rest_f16
                          : compute == FNZ_BF16 ? fnzi_rest_bf16
-                         : compute == FNZ_F32  ? fnzi_rest_f32
-                         : compute == FNZ_F64  ? fnzi_rest_f64
                                                : NULL;
   for (; row && row->name; row++)
     if (strcmp(row->name, name) == 0)
@@ -72,31 +70,9 @@ static bool is_direct(fnz_dtype have, fnz_dtype want, int64_t stride) {
   return have == want && stride == (int64_t)fnzi_dtype(want)->bytes;
 }
 
-/* How many elements of a row eager's vector loop takes: pairs of vectors of 32 bytes, when all that
- * changes lies side by side. */
-static int64_t vector_part(const point *p, const int64_t *strides, int64_t count) {
-  if (!p->rest)
-    return count;
-  int64_t pair = 64 / (int64_t)fnzi_dtype(p->what.compute)->bytes;
-  bool dense = !p->rest->always && strides[0] == (int64_t)fnzi_dtype(p->out)->bytes;
-  for (uint32_t k = 0; dense && k < p->what.noperands; k++)
-    dense = strides[k + 1] == 0 || strides[k + 1] == (int64_t)fnzi_dtype(p->in[k].dtype)->bytes;
-  return dense ? count - count % pair : 0;
-}
-
-/* `vector` of the `count` elements in one loop, the others in the other. */
-static void compute(const point *p, void *out, const void *const *in, int64_t vector,
-                    int64_t count) {
-  size_t cell = fnzi_dtype(p->class_dtype)->bytes;
-  const void *others[FNZI_POINT_OPERANDS];
-  if (vector > 0)
-    p->row->run(out, in, vector < count ? vector : count);
-  if (vector >= count)
-    return;
-  vector = vector > 0 ? vector : 0;
-  for (uint32_t k = 0; k < p->what.noperands; k++)
-    others[k] = (const char *)in[k] + (size_t)vector * cell;
-  p->rest->run((char *)out + (size_t)vector * cell, others, count - vector);
+static void compute(const point *p, void *out, const void *const *in, int64_t count) {
+  fnzi_point_fn *run = p->rest ? p->rest->run : p->row->run;
+  run(out, in, count);
 }
 
 /* An operand that stays the same along the row is loaded once. */
@@ -105,7 +81,6 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
   double room[FNZI_POINT_OPERANDS + 1][FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
   bool direct_out = is_direct(p->out, p->row->out, strides[0]);
-  int64_t vector = vector_part(p, strides, count);
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
     for (uint32_t k = 0; k < p->what.noperands; k++) {
@@ -117,7 +92,7 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
         load(p, k, room[k], from, strides[k + 1], n);
     }
     char *to = data[0] + at * strides[0];
-    compute(p, direct_out ? (void *)to : room[FNZI_POINT_OPERANDS], in, vector - at, n);
+    compute(p, direct_out ? (void *)to : room[FNZI_POINT_OPERANDS], in, n);
     if (!direct_out)
       fnzi_convert(p->out, to, strides[0], p->row->out, room[FNZI_POINT_OPERANDS],
                    (int64_t)fnzi_dtype(p->row->out)->bytes, n);

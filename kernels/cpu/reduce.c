@@ -1,17 +1,12 @@
 /* reduce.c - reductions whose bits do not hang on an order, products, and running sums: the tensor
- * is laid out as rows of what is reduced, in a computing type, and each row gives its result. */
+ * is laid out as fnzi_rows of what is reduced, in a computing type, and each row gives its result.
+ */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
 
 /* --- Rows -------------------------------------------------------------------------------- */
-typedef struct rows {
-  fnz_dtype dtype;
-  const void *data;
-  int64_t count, length;
-} rows;
-
 /* The reduced dimensions move behind the others. */
-static void split_window(fnzi_window *w, const bool *reduced, rows *out) {
+static void split_window(fnzi_window *w, const bool *reduced, fnzi_rows *out) {
   uint32_t order[FNZ_MAX_RANK], n = 0;
   fnzi_window old = *w;
   out->count = out->length = 1;
@@ -31,7 +26,7 @@ static void split_window(fnzi_window *w, const bool *reduced, rows *out) {
   }
 }
 
-static fnz_status make_rows(fnzi_call *call, const bool *reduced, fnz_dtype dtype, rows *out) {
+fnz_status fnzi_rows_make(fnzi_call *call, const bool *reduced, fnz_dtype dtype, fnzi_rows *out) {
   fnzi_window from, to;
   void *data;
   fnzi_window_of(fnzi_input(call, 0), &from);
@@ -107,8 +102,6 @@ static complex_double plus(complex_double a, complex_double b) {
 static complex_double times(complex_double a, complex_double b) {
   return (complex_double){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
 }
-static const complex_double one = {1, 0};
-REDUCTION(prod, complex_double, one, times(a, x))
 
 typedef void row_fn(const void *row, int64_t count, void *out);
 typedef int64_t argument_fn(const void *row, int64_t count);
@@ -120,9 +113,7 @@ static const struct {
 } reductions[] = {
 #define TABLE_ROW(name, T, start, step)                                                            \
   {#name, FNZ_I64, name##_int64_t}, {#name, FNZ_F32, name##_float}, {#name, FNZ_F64, name##_double},
-    REDUCTION_ROWS(TABLE_ROW, -){"any", FNZ_BOOL, any_uint8_t},
-    {"all", FNZ_BOOL, all_uint8_t},
-    {"prod", FNZ_C128, prod_complex_double}};
+    REDUCTION_ROWS(TABLE_ROW, -){"any", FNZ_BOOL, any_uint8_t}, {"all", FNZ_BOOL, all_uint8_t}};
 
 static row_fn *find_reduction(const char *name, fnz_dtype class_dtype) {
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
@@ -145,7 +136,7 @@ static fnz_dtype class_of(const fnzi_call *call) {
   fnz_dtype out = call->outputs[0]->place.dtype;
   if (strcmp(call->op->base, "any") == 0 || strcmp(call->op->base, "all") == 0)
     return FNZ_BOOL;
-  return out == FNZ_C64 ? FNZ_C128 : fnzi_point_class(out);
+  return fnzi_point_class(out);
 }
 
 fnz_status fnzi_kernel_reduce(fnzi_call *call) {
@@ -153,12 +144,12 @@ fnz_status fnzi_kernel_reduce(fnzi_call *call) {
   row_fn *run = find_reduction(call->op->base, class_dtype);
   bool reduced[FNZ_MAX_RANK];
   void *out;
-  rows r;
+  fnzi_rows r;
   if (!run)
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
                        fnzi_dtype(class_dtype)->name);
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(make_rows(call, reduced, class_dtype, &r));
+  FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_result_as(call, 0, class_dtype, &out));
   size_t cell = fnzi_dtype(class_dtype)->bytes;
   for (int64_t i = 0; i < r.count; i++)
@@ -168,7 +159,7 @@ fnz_status fnzi_kernel_reduce(fnzi_call *call) {
 }
 
 /* Places of the greatest or least elements, and the elements when `values` is not NULL. */
-static void find_places(const rows *r, bool greatest, int64_t *places, void *values) {
+static void find_places(const fnzi_rows *r, bool greatest, int64_t *places, void *values) {
   argument_fn *run = find_argument(greatest, r->dtype);
   size_t cell = fnzi_dtype(r->dtype)->bytes;
   for (int64_t i = 0; i < r->count; i++) {
@@ -183,9 +174,9 @@ fnz_status fnzi_kernel_arg(fnzi_call *call) {
   fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
   bool reduced[FNZ_MAX_RANK];
   void *places;
-  rows r;
+  fnzi_rows r;
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(make_rows(call, reduced, class_dtype, &r));
+  FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &places));
   find_places(&r, strcmp(call->op->base, "argmax") == 0, places, NULL);
   return FNZ_OK;
@@ -195,9 +186,9 @@ fnz_status fnzi_kernel_extreme(fnzi_call *call) {
   fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
   bool reduced[FNZ_MAX_RANK];
   void *places, *values;
-  rows r;
+  fnzi_rows r;
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(make_rows(call, reduced, class_dtype, &r));
+  FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_result_as(call, 0, class_dtype, &values));
   FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
   find_places(&r, strcmp(call->op->base, "max") == 0, places, values);
@@ -253,12 +244,12 @@ fnz_status fnzi_kernel_scan(fnzi_call *call) {
   bool along[FNZ_MAX_RANK];
   fnzi_window to, from;
   scan_fn *run = find_scan(call->op->base, dtype);
-  rows r, same;
+  fnzi_rows r, same;
   if (!run)
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
                        fnzi_dtype(out->place.dtype)->name);
   FNZ_TRY(fnzi_reduced_dims(call, along));
-  FNZ_TRY(make_rows(call, along, dtype, &r));
+  FNZ_TRY(fnzi_rows_make(call, along, dtype, &r));
   size_t cell = fnzi_dtype(dtype)->bytes;
   for (int64_t i = 0; i < r.count; i++)
     run((char *)(uintptr_t)r.data + (size_t)(i * r.length) * cell, r.length);

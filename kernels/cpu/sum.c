@@ -241,6 +241,23 @@ typedef struct addends {
   int64_t strides[FNZ_MAX_RANK];
 } addends;
 
+/* A copy as `dtype` with eager's layout, which decides the order; row-major when that has gaps. */
+static fnz_status lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
+                          const void **data, int64_t *strides) {
+  const fnz_geometry *g = &self->geometry;
+  fnzi_window to, from;
+  void *room;
+  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_array_numel(self), fnzi_dtype(dtype)->bytes,
+                           &room));
+  fnzi_window_of(self, &from);
+  fnzi_window_dense(&to, dtype, g->rank, g->sizes, room);
+  if (g->rank && fnzi_is_dense(g))
+    memcpy(to.strides, g->strides, g->rank * sizeof *to.strides);
+  memcpy(strides, to.strides, g->rank * sizeof *strides);
+  *data = room;
+  return fnzi_window_assign(call, &to, &from, false);
+}
+
 static fnz_status find_addends(fnzi_call *call, const fnzi_array *self, fnz_dtype out, addends *x) {
   const fnz_geometry *g = &self->place;
   x->dtype = out == FNZ_F64 ? FNZ_F64 : FNZ_F32;
@@ -249,16 +266,13 @@ static fnz_status find_addends(fnzi_call *call, const fnzi_array *self, fnz_dtyp
     memcpy(x->strides, g->strides, g->rank * sizeof *x->strides);
     return FNZ_OK;
   }
-  fnzi_contiguous_strides(g->sizes, g->rank, x->strides);
-  const void *data;
-  FNZ_TRY(fnzi_dense_as(call, self, out, &data));
-  x->data = data;
-  if (out == x->dtype || out == FNZ_C64)
+  FNZ_TRY(lay_out(call, self, out, &x->data, x->strides));
+  if (out == x->dtype)
     return FNZ_OK;
   int64_t count = fnzi_array_numel(self);
   float *wide;
   FNZI_NEW(&call->scratch, count, &wide);
-  fnzi_convert(FNZ_F32, wide, 4, out, data, (int64_t)fnzi_dtype(out)->bytes, count);
+  fnzi_convert(FNZ_F32, wide, 4, out, x->data, (int64_t)fnzi_dtype(out)->bytes, count);
   x->data = wide;
   return FNZ_OK;
 }
@@ -278,7 +292,8 @@ static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
       ((float *)data)[i] /= (float)by;
 }
 
-/* Real and imaginary parts, each by itself: four complex numbers fill a vector of eight. */
+/* Real and imaginary parts, each by itself: four complex numbers fill a vector of eight. A complex
+ * quotient by a real number is a product with its reciprocal. */
 static fnz_status sum_complex(fnzi_call *call, const bool *reduced, bool is_mean) {
   const fnzi_array *self = fnzi_input(call, 0);
   int64_t count = fnzi_array_numel(call->outputs[0]), strides[FNZ_MAX_RANK];
@@ -286,20 +301,18 @@ static fnz_status sum_complex(fnzi_call *call, const bool *reduced, bool is_mean
   void *out;
   float *sums;
   plan p = {.width = 4};
-  FNZ_TRY(fnzi_dense_as(call, self, FNZ_C64, &data));
+  FNZ_TRY(lay_out(call, self, FNZ_C64, &data, strides));
   FNZ_TRY(fnzi_result_as(call, 0, FNZ_C64, &out));
   FNZI_NEW(&call->scratch, 2 * count, &sums);
-  fnzi_contiguous_strides(self->place.sizes, self->place.rank, strides);
   for (uint32_t i = 0; i < self->place.rank; i++)
     strides[i] *= 2;
   plan_dims(&p, &self->geometry, strides, reduced);
   float_walk(&p, data, sums);
   float_walk(&p, (const float *)data + 1, sums + count);
-  if (is_mean)
-    divide(FNZ_F32, sums, 2 * count, reduced_count(self, reduced));
+  float factor = is_mean ? 1 / (float)reduced_count(self, reduced) : 1;
   for (int64_t i = 0; i < count; i++) {
-    ((float *)out)[2 * i] = sums[i];
-    ((float *)out)[2 * i + 1] = sums[count + i];
+    ((float *)out)[2 * i] = sums[i] * factor;
+    ((float *)out)[2 * i + 1] = sums[count + i] * factor;
   }
   return FNZ_OK;
 }

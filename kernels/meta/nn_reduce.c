@@ -98,6 +98,8 @@ fnz_status fnzi_shape_topk(fnzi_call *call) {
   const fnz_geometry *g = fnzi_input_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK], k = fnzi_named_int(call, "k", 0);
   uint32_t dim;
+  if (g->dtype == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; cast self to an integer");
   FNZ_TRY(sort_dim(call, &dim));
   int64_t size = g->rank ? g->sizes[dim] : 1;
   if (k < 0 || k > size)

@@ -73,6 +73,8 @@ fnz_status fnzi_shape_truth(fnzi_call *call) {
 }
 
 fnz_status fnzi_shape_arg(fnzi_call *call) {
+  if (fnzi_input_geometry(call, 0)->dtype == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; cast self to an integer");
   FNZ_TRY(check_reduced(call));
   return add_reduced(call, FNZ_I64);
 }

@@ -1,0 +1,119 @@
+/* prod.c - products along dimensions with eager's bits: every step rounds to the element type, and
+ * neighbours in memory go through four vectors of 32 bytes side by side. */
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/half.h"
+
+enum { VECTORS = 4, MOST_LANES = 16 };
+
+typedef struct complex_float {
+  float re, im;
+} complex_float;
+
+static complex_float times_complex(complex_float a, complex_float b) {
+  return (complex_float){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
+}
+static float times_f16(float a, float b) {
+  return fnzi_from_f16(fnzi_to_f16(a * b));
+}
+static float times_bf16(float a, float b) {
+  return fnzi_from_bf16(fnzi_to_bf16(a * b));
+}
+static float times_f32(float a, float b) {
+  return a * b;
+}
+static double times_f64(double a, double b) {
+  return a * b;
+}
+
+/* `lanes` 0: one element after the other. */
+#define ROW(name, T, one, times)                                                                   \
+  static void name##_row(const void *data, int64_t count, int lanes, void *out) {                  \
+    const T *x = data;                                                                             \
+    T acc[VECTORS * MOST_LANES], total = one;                                                      \
+    int64_t i = 0, group = VECTORS * lanes;                                                        \
+    if (lanes && count >= group) {                                                                 \
+      memcpy(acc, x, (size_t)group * sizeof *acc);                                                 \
+      for (i = group; i + group <= count; i += group)                                              \
+        for (int64_t k = 0; k < group; k++)                                                        \
+          acc[k] = times(acc[k], x[i + k]);                                                        \
+      for (int k = 0; k < lanes; k++)                                                              \
+        acc[k] =                                                                                   \
+            times(times(acc[k], acc[lanes + k]), times(acc[2 * lanes + k], acc[3 * lanes + k]));   \
+      for (int k = 1; k < lanes; k++)                                                              \
+        acc[0] = times(acc[0], acc[k]);                                                            \
+      total = times(total, acc[0]);                                                                \
+    }                                                                                              \
+    for (; i < count; i++)                                                                         \
+      total = times(total, x[i]);                                                                  \
+    *(T *)out = total;                                                                             \
+  }
+ROW(f16, float, 1, times_f16)
+ROW(bf16, float, 1, times_bf16)
+ROW(f32, float, 1, times_f32)
+ROW(f64, double, 1, times_f64)
+ROW(c64, complex_float, ((complex_float){1, 0}), times_complex)
+
+typedef void row_fn(const void *data, int64_t count, int lanes, void *out);
+
+static const struct {
+  fnz_dtype element, computes;
+  row_fn *run;
+} types[] = {{FNZ_F16, FNZ_F32, f16_row},
+             {FNZ_BF16, FNZ_F32, bf16_row},
+             {FNZ_F32, FNZ_F32, f32_row},
+             {FNZ_F64, FNZ_F64, f64_row},
+             {FNZ_C64, FNZ_C64, c64_row}};
+
+/* What is multiplied are neighbours in memory, as eager has it. */
+static bool are_neighbours(const fnz_geometry *g, const bool *reduced) {
+  bool behind = true;
+  for (uint32_t i = 1; i < g->rank; i++)
+    behind = behind && (reduced[i] || !reduced[i - 1]);
+  return behind && fnzi_is_contiguous(g);
+}
+
+/* Everything in the order in which it lies in memory, where that is eager's, too. */
+static fnz_status make_all(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
+                           fnzi_rows *out) {
+  int64_t count = fnzi_array_numel(self);
+  fnzi_window from, to;
+  void *data;
+  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)count, fnzi_dtype(dtype)->bytes, &data));
+  *out = (fnzi_rows){dtype, data, 1, count};
+  fnzi_window_dense(&from, self->place.dtype, 1, &count, fnzi_array_data(self));
+  fnzi_window_dense(&to, dtype, 1, &count, data);
+  return fnzi_window_assign(call, &to, &from, false);
+}
+
+static bool lies_as_eager(const fnzi_array *self, const bool *reduced) {
+  const fnz_geometry *g = &self->geometry;
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (!reduced[i] || (g->strides[i] != self->place.strides[i] && g->sizes[i] != 1))
+      return false;
+  return fnzi_is_dense(&self->place);
+}
+
+fnz_status fnzi_kernel_prod(fnzi_call *call) {
+  const fnzi_array *self = fnzi_input(call, 0);
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  bool reduced[FNZ_MAX_RANK];
+  fnzi_rows r;
+  void *out;
+  size_t t = 0, count = sizeof types / sizeof *types;
+  while (t < count && types[t].element != dtype)
+    t++;
+  if (t == count)
+    return fnzi_kernel_reduce(call);
+  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  bool all = lies_as_eager(self, reduced);
+  FNZ_TRY(all ? make_all(call, self, types[t].computes, &r)
+              : fnzi_rows_make(call, reduced, types[t].computes, &r));
+  FNZ_TRY(fnzi_result_as(call, 0, types[t].computes, &out));
+  size_t cell = fnzi_dtype(types[t].computes)->bytes;
+  int lanes =
+      all || are_neighbours(&self->geometry, reduced) ? (int)(32 / fnzi_dtype(dtype)->bytes) : 0;
+  for (int64_t i = 0; i < r.count; i++)
+    types[t].run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, lanes,
+                 (char *)out + (size_t)i * cell);
+  return FNZ_OK;
+}
