@@ -1,7 +1,8 @@
-/* checks: 2
+/* checks: 3
  * Every operator that has a kernel, with random arguments, most of which make no sense: it gives a
  * result or a refusal, the meta backend agrees on the shape, arguments keep their values, and with
- * arguments that may be reused the result is the same. */
+ * arguments that may be reused the result is the same. Then with each allocation failing in turn.
+ */
 #include "kernels/kernels.h"
 #include "tests/choices.h"
 #include "tests/test.h"
@@ -30,9 +31,11 @@ typedef struct outcome {
   size_t count;
 } outcome;
 
+/* `user` counts down to the allocation that fails; 0: none does. */
 static void *bounded(void *user, void *p, size_t old_bytes, size_t new_bytes) {
-  (void)user, (void)old_bytes;
-  if (new_bytes > MOST_BYTES)
+  size_t *left = user;
+  (void)old_bytes;
+  if (new_bytes > MOST_BYTES || (new_bytes && *left && --*left == 0))
     return NULL;
   if (new_bytes)
     return realloc(p, new_bytes);
@@ -174,12 +177,14 @@ static void check_arguments(fnz_context *ctx, const fnz_backend *b, const drawn 
   }
 }
 
-static void call(fnz_context *ctx, const fnz_backend *b, const fnz_op *op, const drawn *d,
-                 bool reuse, outcome *out) {
-  fnz_handle handles[MOST_TENSORS];
-  fnz_arg args[MOST_ARGS], items[MOST_ARGS][MOST_ITEMS];
+static void upload_all(fnz_context *ctx, const fnz_backend *b, const drawn *d,
+                       fnz_handle *handles) {
   for (size_t i = 0; i < d->ntensors; i++)
     OK(ctx, b->upload(b->self, ctx, &d->tensors[i].geometry, d->tensors[i].cells, &handles[i]));
+}
+
+static void resolve_all(const drawn *d, const fnz_handle *handles, bool reuse, fnz_arg *args,
+                        fnz_arg items[][MOST_ITEMS]) {
   for (size_t i = 0; i < d->nargs; i++) {
     args[i] = resolve(d, handles, reuse, d->args[i]);
     for (uint32_t k = 0; args[i].tag == FNZ_ARG_LIST && k < args[i].count; k++)
@@ -187,6 +192,14 @@ static void call(fnz_context *ctx, const fnz_backend *b, const fnz_op *op, const
     if (args[i].tag == FNZ_ARG_LIST)
       args[i].u.list = items[i];
   }
+}
+
+static void call(fnz_context *ctx, const fnz_backend *b, const fnz_op *op, const drawn *d,
+                 bool reuse, outcome *out) {
+  fnz_handle handles[MOST_TENSORS];
+  fnz_arg args[MOST_ARGS], items[MOST_ARGS][MOST_ITEMS];
+  upload_all(ctx, b, d, handles);
+  resolve_all(d, handles, reuse, args, items);
   fnz_call one = {.op = op, .args = args, .nargs = d->nargs, .source = ""};
   out->status = b->apply(b->self, ctx, &one, out->handles, MOST_RESULTS, &out->count);
   if (strcmp(b->name, "cpu") == 0 && !reuse)
@@ -264,7 +277,8 @@ static void try(backends *b, const fnz_op *op, const drawn *d) {
 static size_t try_all(uint64_t seed, int trials) {
   static choices c;
   static drawn d;
-  const fnz_allocator allocator = {bounded, NULL};
+  size_t none = 0;
+  const fnz_allocator allocator = {bounded, &none};
   backends b = {.good = 0};
   ck_assert_int_eq(fnz_context_create(&allocator, &b.ctx), FNZ_OK);
   OK(b.ctx, fnz_cpu_backend_create(b.ctx, 2, &b.cpu));
@@ -289,6 +303,59 @@ START_TEST(random_arguments_give_results_or_refusals) {
 }
 END_TEST
 
+/* Applies the operator with the n-th allocation failing, for every n there is. */
+static void starve(fnz_context *ctx, const fnz_backend *cpu, const fnz_op *op, const drawn *d,
+                   size_t *left) {
+  for (size_t n = 1;; n++) {
+    fnz_handle handles[MOST_TENSORS];
+    fnz_arg args[MOST_ARGS], items[MOST_ARGS][MOST_ITEMS];
+    outcome o;
+    upload_all(ctx, cpu, d, handles);
+    fnz_call one = {.op = op, .args = args, .nargs = d->nargs, .source = ""};
+    resolve_all(d, handles, false, args, items);
+    *left = n;
+    o.status = cpu->apply(cpu->self, ctx, &one, o.handles, MOST_RESULTS, &o.count);
+    bool ran_out = *left == 0;
+    *left = 0;
+    ck_assert_msg(o.status == (ran_out ? FNZ_NO_MEMORY : FNZ_OK), "%s: %s", op->name,
+                  fnz_last_error(ctx)->message);
+    drop(cpu, &o);
+    for (size_t i = 0; i < d->ntensors; i++)
+      cpu->release(cpu->self, handles[i]);
+    if (!ran_out)
+      return;
+  }
+}
+
+START_TEST(memory_may_run_out_anywhere) {
+  static choices c;
+  static drawn d;
+  size_t left = 0, starved = 0;
+  const fnz_allocator allocator = {bounded, &left};
+  fnz_context *ctx;
+  fnz_backend *cpu;
+  ck_assert_int_eq(fnz_context_create(&allocator, &ctx), FNZ_OK);
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  for (size_t i = 0; i < fnz_op_count(); i++)
+    for (uint64_t k = 0; fnz_cpu_has_kernel(&fnzi_ops[i]) && k < TRIALS; k++) {
+      outcome o;
+      choices_start(&c, 7, i * 1000000 + k);
+      draw_call(&c, &fnzi_ops[i], &d);
+      call(ctx, cpu, &fnzi_ops[i], &d, false, &o);
+      drop(cpu, &o);
+      if (o.status != FNZ_OK)
+        continue;
+      starve(ctx, cpu, &fnzi_ops[i], &d, &left);
+      starved++;
+      break;
+    }
+  fnz_backend_destroy(cpu);
+  ck_assert_uint_eq(ctx->live_bytes, 0);
+  fnz_context_destroy(ctx);
+  ck_assert_uint_gt(starved, 400);
+}
+END_TEST
+
 START_TEST(every_row_is_an_operator) {
   size_t found = 0, rows = 0;
 #define KERNEL(name, accepts, memory, shape, run) rows++, found += fnz_op_find(name) != NULL;
@@ -298,4 +365,5 @@ START_TEST(every_row_is_an_operator) {
 }
 END_TEST
 
-RUN_SUITE("kernels_random", random_arguments_give_results_or_refusals, every_row_is_an_operator)
+RUN_SUITE("kernels_random", random_arguments_give_results_or_refusals, memory_may_run_out_anywhere,
+          every_row_is_an_operator)

@@ -4,6 +4,12 @@
 
 #include "kernels/kernels.h"
 
+/* A copy of the elements as `dtype` in scratch memory, with eager's strides, so that an order taken
+ * from these is the same wherever the array lies; row-major when they leave gaps. `strides` has
+ * room for FNZ_MAX_RANK. */
+FNZ_MUST_CHECK fnz_status fnzi_lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
+                                       const void **data, int64_t *strides);
+
 /* Part of an array's memory: strides in elements, `data` at the element with all indices 0. */
 typedef struct fnzi_window {
   fnz_dtype dtype;

@@ -34,6 +34,22 @@ fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array, fnz_dtype dty
   return fnzi_window_assign(call, &to, &from, false);
 }
 
+fnz_status fnzi_lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype, const void **data,
+                        int64_t *strides) {
+  const fnz_geometry *g = &self->geometry;
+  fnzi_window to, from;
+  void *room;
+  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_array_numel(self), fnzi_dtype(dtype)->bytes,
+                           &room));
+  fnzi_window_of(self, &from);
+  fnzi_window_dense(&to, dtype, g->rank, g->sizes, room);
+  if (g->rank && fnzi_is_dense(g))
+    memcpy(to.strides, g->strides, g->rank * sizeof *to.strides);
+  memcpy(strides, to.strides, g->rank * sizeof *strides);
+  *data = room;
+  return fnzi_window_assign(call, &to, &from, false);
+}
+
 struct fnzi_result {
   struct fnzi_result *next;
   fnzi_array *array;

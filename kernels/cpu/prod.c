@@ -72,25 +72,19 @@ static bool are_neighbours(const fnz_geometry *g, const bool *reduced) {
   return behind && fnzi_is_contiguous(g);
 }
 
-/* Everything in the order in which it lies in memory, where that is eager's, too. */
-static fnz_status make_all(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
-                           fnzi_rows *out) {
-  int64_t count = fnzi_array_numel(self);
-  fnzi_window from, to;
-  void *data;
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)count, fnzi_dtype(dtype)->bytes, &data));
-  *out = (fnzi_rows){dtype, data, 1, count};
-  fnzi_window_dense(&from, self->place.dtype, 1, &count, fnzi_array_data(self));
-  fnzi_window_dense(&to, dtype, 1, &count, data);
-  return fnzi_window_assign(call, &to, &from, false);
+static bool are_all(const fnz_geometry *g, const bool *reduced) {
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (!reduced[i])
+      return false;
+  return fnzi_is_dense(g);
 }
 
-static bool lies_as_eager(const fnzi_array *self, const bool *reduced) {
-  const fnz_geometry *g = &self->geometry;
-  for (uint32_t i = 0; i < g->rank; i++)
-    if (!reduced[i] || (g->strides[i] != self->place.strides[i] && g->sizes[i] != 1))
-      return false;
-  return fnzi_is_dense(&self->place);
+/* Everything in the order of eager's memory. */
+static fnz_status make_all(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
+                           fnzi_rows *out) {
+  int64_t strides[FNZ_MAX_RANK];
+  *out = (fnzi_rows){dtype, NULL, 1, fnzi_array_numel(self)};
+  return fnzi_lay_out(call, self, dtype, &out->data, strides);
 }
 
 fnz_status fnzi_kernel_prod(fnzi_call *call) {
@@ -105,7 +99,7 @@ fnz_status fnzi_kernel_prod(fnzi_call *call) {
   if (t == count)
     return fnzi_kernel_reduce(call);
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  bool all = lies_as_eager(self, reduced);
+  bool all = are_all(&self->geometry, reduced);
   FNZ_TRY(all ? make_all(call, self, types[t].computes, &r)
               : fnzi_rows_make(call, reduced, types[t].computes, &r));
   FNZ_TRY(fnzi_result_as(call, 0, types[t].computes, &out));

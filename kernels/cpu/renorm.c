@@ -9,6 +9,7 @@ typedef struct slices {
   fnzi_reals_out out;
   fnz_dtype dtype, element; /* that computes, and of the tensor */
   int64_t outer, count, inner;
+  int64_t parts; /* of one number: 2 of a complex one */
   double order, limit;
 } slices;
 
@@ -20,11 +21,17 @@ static double joined(double norm, double v, double order) {
   return norm + (order == 1 ? v : order == 2 ? v * v : pow(v, order));
 }
 
+static double magnitude(const slices *s, int64_t at) {
+  if (s->parts == 2)
+    return hypot(fnzi_real_at(&s->x, 2 * at), fnzi_real_at(&s->x, 2 * at + 1));
+  return fabs(fnzi_real_at(&s->x, at));
+}
+
 static double norm_of(const slices *s, int64_t slice) {
   double norm = 0, order = s->order;
   for (int64_t o = 0; o < s->outer; o++)
     for (int64_t i = 0; i < s->inner; i++)
-      norm = joined(norm, fabs(fnzi_real_at(&s->x, (o * s->count + slice) * s->inner + i)), order);
+      norm = joined(norm, magnitude(s, (o * s->count + slice) * s->inner + i), order);
   if (isinf(order) || order == 0 || order == 1)
     return norm;
   return order == 2 ? sqrt(norm) : pow(norm, 1 / order);
@@ -38,7 +45,7 @@ static double factor_of(const slices *s, double norm) {
     return norm > s->limit ? s->limit / (norm + eps) : 1;
   float n = (float)norm, limit = (float)s->limit;
   factor = n > limit ? (double)(limit / (n + (float)eps)) : 1;
-  if (s->element != FNZ_F32) {
+  if (s->element == FNZ_F16 || s->element == FNZ_BF16) {
     fnzi_convert(s->element, &half, 0, FNZ_F64, &factor, 0, 1);
     fnzi_convert(FNZ_F64, &factor, 0, s->element, &half, 0, 1);
   }
@@ -50,10 +57,25 @@ static void scale_slice(const void *user, int64_t slice, int lane) {
   double factor = factor_of(s, norm_of(s, slice));
   (void)lane;
   for (int64_t o = 0; o < s->outer; o++)
-    for (int64_t i = 0; i < s->inner; i++) {
-      int64_t at = (o * s->count + slice) * s->inner + i;
+    for (int64_t i = 0; i < s->inner * s->parts; i++) {
+      int64_t at = (o * s->count + slice) * s->inner * s->parts + i;
       fnzi_real_put(&s->out, at, fnzi_real_at(&s->x, at) * factor);
     }
+}
+
+static fnz_status open_slices(fnzi_call *call, slices *s) {
+  const void *in;
+  void *out;
+  s->parts = s->element == FNZ_C64 ? 2 : 1;
+  if (s->parts == 1) {
+    FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), s->dtype, &s->x));
+    return fnzi_reals_result(call, 0, s->dtype, &s->out);
+  }
+  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), FNZ_C64, &in));
+  FNZ_TRY(fnzi_result_as(call, 0, FNZ_C64, &out));
+  s->x.f = in;
+  s->out.f = out;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_renorm(fnzi_call *call) {
@@ -70,8 +92,7 @@ fnz_status fnzi_kernel_renorm(fnzi_call *call) {
   s.count = g->sizes[dim];
   s.order = fnzi_named_float(call, "p", 2);
   s.limit = fnzi_named_float(call, "maxnorm", 0);
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), s.dtype, &s.x));
-  FNZ_TRY(fnzi_reals_result(call, 0, s.dtype, &s.out));
+  FNZ_TRY(open_slices(call, &s));
   fnzi_each(call, s.count, scale_slice, &s);
   return FNZ_OK;
 }

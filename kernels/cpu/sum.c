@@ -241,23 +241,6 @@ typedef struct addends {
   int64_t strides[FNZ_MAX_RANK];
 } addends;
 
-/* A copy as `dtype` with eager's layout, which decides the order; row-major when that has gaps. */
-static fnz_status lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
-                          const void **data, int64_t *strides) {
-  const fnz_geometry *g = &self->geometry;
-  fnzi_window to, from;
-  void *room;
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_array_numel(self), fnzi_dtype(dtype)->bytes,
-                           &room));
-  fnzi_window_of(self, &from);
-  fnzi_window_dense(&to, dtype, g->rank, g->sizes, room);
-  if (g->rank && fnzi_is_dense(g))
-    memcpy(to.strides, g->strides, g->rank * sizeof *to.strides);
-  memcpy(strides, to.strides, g->rank * sizeof *strides);
-  *data = room;
-  return fnzi_window_assign(call, &to, &from, false);
-}
-
 static fnz_status find_addends(fnzi_call *call, const fnzi_array *self, fnz_dtype out, addends *x) {
   const fnz_geometry *g = &self->place;
   x->dtype = out == FNZ_F64 ? FNZ_F64 : FNZ_F32;
@@ -266,7 +249,7 @@ static fnz_status find_addends(fnzi_call *call, const fnzi_array *self, fnz_dtyp
     memcpy(x->strides, g->strides, g->rank * sizeof *x->strides);
     return FNZ_OK;
   }
-  FNZ_TRY(lay_out(call, self, out, &x->data, x->strides));
+  FNZ_TRY(fnzi_lay_out(call, self, out, &x->data, x->strides));
   if (out == x->dtype)
     return FNZ_OK;
   int64_t count = fnzi_array_numel(self);
@@ -301,7 +284,7 @@ static fnz_status sum_complex(fnzi_call *call, const bool *reduced, bool is_mean
   void *out;
   float *sums;
   plan p = {.width = 4};
-  FNZ_TRY(lay_out(call, self, FNZ_C64, &data, strides));
+  FNZ_TRY(fnzi_lay_out(call, self, FNZ_C64, &data, strides));
   FNZ_TRY(fnzi_result_as(call, 0, FNZ_C64, &out));
   FNZI_NEW(&call->scratch, 2 * count, &sums);
   for (uint32_t i = 0; i < self->place.rank; i++)

@@ -57,13 +57,14 @@ static fnz_status share_windows(fnzi_call *call, const fnzi_array *base) {
   return FNZ_OK;
 }
 
-/* Not every layout can be seen as every shape; a row-major one can. */
+/* Not every layout can be seen as every shape; a row-major one can, and as every element type when
+ * it begins where its storage does. */
 fnz_status fnzi_kernel_view(fnzi_call *call) {
   fnzi_array *base = fnzi_input(call, 0), *copy;
   bool row_major = fnzi_is_contiguous(&base->place);
   if (row_major || !counts_elements(call->op)) {
     fnz_status status = share_windows(call, base);
-    if (status == FNZ_OK || status == FNZ_NO_MEMORY || row_major)
+    if (status == FNZ_OK || status == FNZ_NO_MEMORY || (row_major && base->place.offset == 0))
       return status;
   }
   FNZ_TRY(row_major_copy(call, base, &copy));

@@ -134,6 +134,9 @@ fnz_status fnzi_shape_native_group_norm(fnzi_call *call) {
 fnz_status fnzi_shape_renorm(fnzi_call *call) {
   const fnz_geometry *g = fnzi_input_geometry(call, 0);
   uint32_t dim;
+  if (!fnzi_is_float(g->dtype) && !fnzi_is_complex(g->dtype))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "self is %s; cast it to a float first",
+                       fnzi_dtype(g->dtype)->name);
   if (g->rank < 2)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has %u dimensions; it needs 2 or more",
                        g->rank);
