@@ -133,6 +133,14 @@ fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *
   return status;
 }
 
+fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
+                         const fnz_geometry *result, fnzi_held **out) {
+  size_t first, count;
+  FNZ_TRY(fnzi_apply_values(world, world->emit_ops[op], args, nargs, &result, 1, &first, &count));
+  *out = world->fresh.data[first];
+  return FNZ_OK;
+}
+
 /* --- results ---------------------------------------------------------------------------------- */
 static fnz_status push(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
   fnz_status status = FNZ_OK;

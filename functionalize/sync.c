@@ -92,13 +92,15 @@ static bool right_for(fnzi_alias *a, const fnzi_alias *window) {
 }
 
 /* --- evaluating steps ------------------------------------------------------------------------- */
+static fnzi_emitted emitted(const fnzi_held *v) {
+  return (fnzi_emitted){v->handle, v->geometry};
+}
+
 static fnz_status emit(void *self, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
                        const fnz_geometry *result, fnzi_emitted *out) {
-  fnz_world *world = self;
-  size_t first, count;
-  FNZ_TRY(fnzi_apply_values(world, world->emit_ops[op], args, nargs, &result, 1, &first, &count));
-  fnzi_held *v = world->fresh.data[first];
-  *out = (fnzi_emitted){v->handle, v->geometry};
+  fnzi_held *v;
+  FNZ_TRY(fnzi_emit_one(self, op, args, nargs, result, &v));
+  *out = emitted(v);
   return FNZ_OK;
 }
 
@@ -112,10 +114,6 @@ static fnzi_held *held(fnz_world *world, fnzi_emitted e, fnzi_held *start) {
     if (world->fresh.data[i] && world->fresh.data[i]->handle == e.handle)
       return world->fresh.data[i];
   return start;
-}
-
-static fnzi_emitted emitted(const fnzi_held *v) {
-  return (fnzi_emitted){v->handle, v->geometry};
 }
 
 static const fnz_op *view_of(const fnz_op *op) {
@@ -318,11 +316,11 @@ static fnz_status derive_empty(fnz_world *world, fnzi_alias *window) {
   const fnz_geometry *g = &window->geometry;
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_dtype(g->dtype)};
   const fnz_geometry *dense;
-  fnzi_emitted e;
+  fnzi_held *v;
   FNZ_TRY(fnzi_arg_ints(&world->scratch, g->sizes, g->rank, &args[0]));
   FNZ_TRY(fnzi_contiguous_like(&world->scratch, g, &dense));
-  FNZ_TRY(emit(world, FNZI_EMIT_FULL, args, 3, dense, &e));
-  fnzi_alias_set_value(window, held(world, e, NULL));
+  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, 3, dense, &v));
+  fnzi_alias_set_value(window, v);
   return FNZ_OK;
 }
 

@@ -9,7 +9,8 @@
  * Dirty aliases of a storage never share a byte.
  *
  * storage.c makes and ends these things, sync.c reads and writes through them, dispatch.c sends an
- * operator to the rule that applies, writes.c has the rules for operators that write. */
+ * operator to the rule that applies; twins.c, lists.c and writes.c have the rules for operators
+ * that write. */
 #ifndef FNZI_WORLD_H
 #define FNZI_WORLD_H
 
@@ -147,6 +148,9 @@ FNZ_MUST_CHECK fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *
 FNZ_MUST_CHECK fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args,
                                             size_t nargs, const fnz_geometry *const *expected,
                                             size_t nexpected, size_t *first, size_t *count);
+/* One of the helpers of views/emit.h, applied to handles. */
+FNZ_MUST_CHECK fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
+                                        size_t nargs, const fnz_geometry *result, fnzi_held **out);
 /* The arguments with current values in place of tensors. In the world's scratch. */
 FNZ_MUST_CHECK fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs,
                                          fnz_arg **out);

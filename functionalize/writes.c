@@ -5,15 +5,7 @@
  * gives   new values at the written aliases; the backend sees functional operators only */
 #include "functionalize/writes.h"
 
-/* --- asking for helpers ----------------------------------------------------------------------- */
-fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
-                         const fnz_geometry *result, fnzi_held **out) {
-  size_t first, count;
-  FNZ_TRY(fnzi_apply_values(world, world->emit_ops[op], args, nargs, &result, 1, &first, &count));
-  *out = world->fresh.data[first];
-  return FNZ_OK;
-}
-
+/* --- values that fit their target ------------------------------------------------------------- */
 fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtype dtype,
                             const fnz_geometry **out) {
   const fnz_geometry *dense;

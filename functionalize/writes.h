@@ -5,9 +5,6 @@
 
 #include "functionalize/world.h"
 
-/* One of the helpers of views/emit.h, applied to handles. */
-FNZ_MUST_CHECK fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
-                                        size_t nargs, const fnz_geometry *result, fnzi_held **out);
 /* What a functional result that will stand for `like` looks like, under another dtype. */
 FNZ_MUST_CHECK fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like,
                                            fnz_dtype dtype, const fnz_geometry **out);

@@ -147,7 +147,3 @@ fnz_status fnzi_shape_add_like(fnzi_call *call, fnz_dtype dtype, const fnz_geome
   fnzi_iterator_strides(&like, 1, like->rank, like->sizes, strides);
   return fnzi_shape_add(call, dtype, like->rank, like->sizes, strides);
 }
-
-fnz_status fnzi_shape_add_undefined(fnzi_call *call) {
-  return push_output(call, NULL);
-}

@@ -133,8 +133,6 @@ FNZ_MUST_CHECK fnz_status fnzi_shape_add(fnzi_call *call, fnz_dtype dtype, uint3
 /* Appends a result with the sizes of `like`: eager's preserve_format (dense strides are kept). */
 FNZ_MUST_CHECK fnz_status fnzi_shape_add_like(fnzi_call *call, fnz_dtype dtype,
                                               const fnz_geometry *like);
-/* Appends an undefined tensor. */
-FNZ_MUST_CHECK fnz_status fnzi_shape_add_undefined(fnzi_call *call);
 /* Strides that eager's TensorIterator gives a fresh result of these sizes: the dimension order of
  * the inputs. Inputs of lower rank broadcast. */
 void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,

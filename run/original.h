@@ -109,7 +109,6 @@ fnz_status fnzi_act_refuse(fnzi_act *s, const char *why, int64_t a, int64_t b); 
 FNZ_MUST_CHECK fnz_status fnzi_act_need_bytes(fnzi_act *s);
 int64_t fnzi_pane_elements(const fnzi_pane *w);
 int64_t fnzi_act_int(const fnzi_act *s, size_t i, int64_t fallback);
-bool fnzi_act_given(const fnzi_act *s, size_t i);
 FNZ_MUST_CHECK fnz_status fnzi_act_dim(fnzi_act *s, size_t i, uint32_t rank, uint32_t *out);
 FNZ_MUST_CHECK fnz_status fnzi_act_ints(fnzi_act *s, size_t i, int64_t out[FNZ_MAX_RANK],
                                         uint32_t *count);

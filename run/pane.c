@@ -11,10 +11,6 @@ int64_t fnzi_act_int(const fnzi_act *s, size_t i, int64_t fallback) {
   return number ? arg->u.i : fallback;
 }
 
-bool fnzi_act_given(const fnzi_act *s, size_t i) {
-  return s->args[i].tag != FNZ_ARG_NONE && s->args[i].tag != FNZ_ARG_DEFAULT;
-}
-
 fnz_status fnzi_act_dim(fnzi_act *s, size_t i, uint32_t rank, uint32_t *out) {
   return fnzi_wrap_dim(s->ctx, s->op->params[i].name, fnzi_act_int(s, i, 0), rank, out);
 }
