@@ -100,7 +100,7 @@ fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, f
 /* --- the backend ------------------------------------------------------------------------------ */
 /* Enough room when nobody knows how many results there will be: a list result is as long as a list
  * argument, or as a dimension of a tensor (unbind). */
-static size_t room_for_results(fnz_world *world, const fnz_call *call) {
+static size_t room_for_results(fnz_world *world, const fnz_request *call) {
   size_t room = call->op->nreturns;
   for (size_t i = 0; i < call->nargs; i++) {
     const fnz_arg *a = &call->args[i];
@@ -117,7 +117,7 @@ static size_t room_for_results(fnz_world *world, const fnz_call *call) {
 fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
                              const fnz_geometry *const *expected, size_t nexpected, size_t *first,
                              size_t *count) {
-  const fnz_call call = {op, args, nargs, expected, world->source ? world->source : ""};
+  const fnz_request call = {op, args, nargs, expected, world->source ? world->source : ""};
   size_t room = expected ? nexpected : room_for_results(world, &call);
   fnz_handle *handles;
   FNZI_NEW(&world->scratch, room, &handles);

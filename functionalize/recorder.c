@@ -66,7 +66,7 @@ static fnz_status copy_list(recorder *r, fnz_arg *a) {
   return FNZ_OK;
 }
 
-static fnz_status add_node(recorder *r, const fnz_call *call, size_t count) {
+static fnz_status add_node(recorder *r, const fnz_request *call, size_t count) {
   tape_node n = {
       .op = call->op, .count = (uint32_t)count & INT32_MAX, .first = (uint32_t)r->results.count};
   fnz_arg *args;
@@ -92,7 +92,7 @@ static void to_shapes(const recorder *r, const fnz_arg *from, size_t n, fnz_arg 
   }
 }
 
-static fnz_status ask_shapes(recorder *r, const fnz_call *call, fnz_handle *outputs,
+static fnz_status ask_shapes(recorder *r, const fnz_request *call, fnz_handle *outputs,
                              size_t capacity, size_t *count) {
   fnz_arg *args;
   if (!r->shapes)
@@ -109,12 +109,12 @@ static fnz_status ask_shapes(recorder *r, const fnz_call *call, fnz_handle *outp
       to_shapes(r, args[i].u.list, args[i].count, items);
       args[i].u.list = items;
     }
-  const fnz_call shapes = {call->op, args, call->nargs, NULL, call->source};
+  const fnz_request shapes = {call->op, args, call->nargs, NULL, call->source};
   return r->shapes->apply(r->shapes->self, r->ctx, &shapes, outputs, capacity, count);
 }
 
 /* Results become values of the tape; `shapes` has their handles in the shapes backend, or NULL. */
-static fnz_status add_results(recorder *r, const fnz_call *call, const fnz_handle *shapes,
+static fnz_status add_results(recorder *r, const fnz_request *call, const fnz_handle *shapes,
                               fnz_handle *outputs, size_t count) {
   uint32_t node = (uint32_t)r->nodes.count;
   FNZ_TRY(add_node(r, call, count));
@@ -131,7 +131,7 @@ static fnz_status add_results(recorder *r, const fnz_call *call, const fnz_handl
   return FNZ_OK;
 }
 
-static fnz_status apply(void *self, fnz_context *ctx, const fnz_call *call, fnz_handle *outputs,
+static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                         size_t capacity, size_t *count) {
   recorder *r = self;
   fnz_handle *shapes = NULL;
@@ -202,8 +202,16 @@ fnz_status fnz_recorder_create(fnz_context *ctx, fnz_backend *shapes, fnz_backen
   if (!r)
     return fnzi_no_memory(ctx);
   *r = (recorder){.ctx = ctx, .shapes = shapes};
-  r->backend = (fnz_backend){sizeof r->backend, "recorder", r,        apply,      release,
-                             geometry,          upload,     download, cell_bytes, destroy};
+  r->backend = (fnz_backend){.size = sizeof r->backend,
+                             .name = "recorder",
+                             .self = r,
+                             .apply = apply,
+                             .release = release,
+                             .geometry = geometry,
+                             .upload = upload,
+                             .download = download,
+                             .cell_bytes = cell_bytes,
+                             .destroy = destroy};
   fnzi_arena_init(&r->arena, ctx);
   fnz_status status = fnzi_program_create(ctx, &r->program);
   if (status == FNZ_OK && !r->program->graphs.count)

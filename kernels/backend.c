@@ -94,7 +94,7 @@ static fnz_status check_arg(const fnzi_call *call, const fnzi_kernel *row, const
   return FNZ_OK;
 }
 
-static fnz_status take_args(fnzi_call *call, const fnzi_kernel *row, const fnz_call *from) {
+static fnz_status take_args(fnzi_call *call, const fnzi_kernel *row, const fnz_request *from) {
   const fnz_op *op = call->op;
   fnz_arg *args;
   if (from->nargs > op->nparams)
@@ -215,7 +215,7 @@ static fnz_status take_memory(fnzi_call *call, const fnzi_kernel *row) {
 }
 
 /* --- One call ---------------------------------------------------------------------------- */
-static fnz_status run_kernel(fnzi_call *call, const fnzi_kernel *row, const fnz_call *from) {
+static fnz_status run_kernel(fnzi_call *call, const fnzi_kernel *row, const fnz_request *from) {
   FNZ_TRY(take_args(call, row, from));
   FNZ_TRY(check_inputs(call, row));
   FNZ_TRY(row->shape(call));
@@ -233,7 +233,7 @@ static void release_outputs(fnzi_call *call) {
 }
 
 static fnz_status call_kernel(machine *m, fnz_context *ctx, const fnzi_kernel *row,
-                              const fnz_call *from, fnz_handle *outputs, size_t capacity,
+                              const fnz_request *from, fnz_handle *outputs, size_t capacity,
                               size_t *count) {
   fnzi_call call = {.ctx = ctx, .op = from->op, .expected = from->expected};
   fnz_status status = FNZ_OK;
@@ -275,14 +275,14 @@ static fnz_status number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array
 }
 
 /* The memory of a value that another element reads as well must stay. */
-static void keep_shared(const fnz_call *from, fnz_arg *arg) {
+static void keep_shared(const fnz_request *from, fnz_arg *arg) {
   seeker s = {arg->u.value, 0};
   if (arg->tag == FNZ_ARG_VALUE && (arg->flags & FNZ_ARG_LAST_USE) &&
       (fnzi_args_visit(from->args, from->nargs, count_value, &s) != FNZ_OK || s.seen != 1))
     arg->flags = 0;
 }
 
-static fnz_status element_args(fnz_context *ctx, const fnz_call *from, const fnz_op *element,
+static fnz_status element_args(fnz_context *ctx, const fnz_request *from, const fnz_op *element,
                                uint32_t i, fnz_arg *args) {
   for (size_t k = 0; k < from->nargs && k < element->nparams; k++) {
     args[k] = from->args[k];
@@ -300,14 +300,15 @@ static fnz_status element_args(fnz_context *ctx, const fnz_call *from, const fnz
   return FNZ_OK;
 }
 
-static fnz_status apply_element(machine *m, fnz_context *ctx, const fnz_call *from,
+static fnz_status apply_element(machine *m, fnz_context *ctx, const fnz_request *from,
                                 const fnz_op *element, uint32_t i, fnz_handle *output) {
   fnz_arg args[16];
   size_t count, nargs = from->nargs < element->nparams ? from->nargs : element->nparams;
   if (nargs > sizeof args / sizeof *args)
     return refuse_lists(ctx, from->op);
   FNZ_TRY(element_args(ctx, from, element, i, args));
-  fnz_call one = {element, args, nargs, from->expected ? from->expected + i : NULL, from->source};
+  fnz_request one = {element, args, nargs, from->expected ? from->expected + i : NULL,
+                     from->source};
   return call_kernel(m, ctx, row_of(m, element), &one, output, 1, &count);
 }
 
@@ -316,7 +317,7 @@ static void release_value(void *self, fnz_handle value) {
   fnzi_array_release(m->ctx, fnzi_array_of(value));
 }
 
-static fnz_status apply_list(machine *m, fnz_context *ctx, const fnz_call *from,
+static fnz_status apply_list(machine *m, fnz_context *ctx, const fnz_request *from,
                              const fnz_op *element, fnz_handle *outputs, size_t capacity,
                              size_t *count) {
   uint32_t length = 0;
@@ -337,7 +338,7 @@ static fnz_status apply_list(machine *m, fnz_context *ctx, const fnz_call *from,
   return FNZ_OK;
 }
 
-static fnz_status apply(void *self, fnz_context *ctx, const fnz_call *call, fnz_handle *outputs,
+static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                         size_t capacity, size_t *count) {
   machine *m = self;
   *count = 0;
@@ -434,8 +435,16 @@ static fnz_status create(fnz_context *ctx, const char *name, int threads, bool h
   }
   index_rows(rows);
   *m = (machine){.ctx = ctx, .threads = threads, .has_data = has_data, .rows = rows};
-  m->base = (fnz_backend){sizeof m->base, name,   m,        apply,      release_value,
-                          geometry,       upload, download, cell_bytes, destroy};
+  m->base = (fnz_backend){.size = sizeof m->base,
+                          .name = name,
+                          .self = m,
+                          .apply = apply,
+                          .release = release_value,
+                          .geometry = geometry,
+                          .upload = upload,
+                          .download = download,
+                          .cell_bytes = cell_bytes,
+                          .destroy = destroy};
   *out = &m->base;
   return FNZ_OK;
 }

@@ -89,7 +89,7 @@ static fnz_status apply(state *s, const fnzi_node *node) {
   for (size_t i = 0; i < count; i++)
     if (results[i].tag == FNZ_ARG_VALUE)
       expected[i] = run->graph->values.data[results[i].u.value].geometry;
-  fnz_call call = {node->op, args, node->op->nparams, expected, node->source};
+  fnz_request call = {node->op, args, node->op->nparams, expected, node->source};
   FNZ_TRY(fnzi_run_apply(run, &call, handles, count));
   for (size_t i = 0; i < count; i++)
     if (results[i].tag == FNZ_ARG_VALUE)

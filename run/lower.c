@@ -315,7 +315,8 @@ fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out
   return FNZ_OK;
 }
 
-fnz_status fnzi_run_apply(fnzi_run *run, const fnz_call *call, fnz_handle *outputs, size_t count) {
+fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs,
+                          size_t count) {
   size_t got = 0;
   memset(outputs, 0, count * sizeof *outputs);
   fnz_status status = run->backend->apply(run->backend->self, run->ctx, call, outputs, count, &got);

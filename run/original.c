@@ -126,7 +126,7 @@ fnz_status fnzi_eager_unary(fnzi_interp *in, const char *name, fnz_handle value,
   if (dtype != FNZ_DTYPE_COUNT)
     g.dtype = dtype;
   const fnz_geometry *expected[1] = {&g};
-  fnz_call call = {op, filled, op->nparams, expected, ""};
+  fnz_request call = {op, filled, op->nparams, expected, ""};
   return fnzi_run_apply(&in->run, &call, out, 1);
 }
 
@@ -248,7 +248,7 @@ fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *ar
                             size_t count) {
   fnz_arg *lowered;
   FNZ_TRY(fnzi_lower_args(&in->run, op, args, nargs, lower_value, in, &lowered));
-  fnz_call call = {op, lowered, op->nparams, expected, ""};
+  fnz_request call = {op, lowered, op->nparams, expected, ""};
   return fnzi_run_apply(&in->run, &call, outputs, count);
 }
 

@@ -251,7 +251,7 @@ static fnz_status fill_window(fnzi_act *s, fnzi_eager *self, const fnzi_pane *w)
   window->memory->users--;
   FNZ_TRY(fnzi_eager_value(s->in, window, &args[0].u.value));
   const fnz_geometry *expected[1] = {window->g};
-  fnz_call call = {op, args, 2, expected, ""};
+  fnz_request call = {op, args, 2, expected, ""};
   FNZ_TRY(fnzi_run_apply(&s->in->run, &call, &value, 1));
   return fnzi_eager_write(s->in, window, value);
 }

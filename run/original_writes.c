@@ -169,7 +169,7 @@ static fnz_status compute_element(looping *l, fnzi_eager *element, fnz_handle *o
   FNZ_TRY(fnzi_lower_args(run, l->twin, l->args, l->twin->nparams, element_value, l, &args));
   if (run->hashes)
     FNZ_TRY(guess(l->s, l->twin, l->args, element, NULL, &expected[0]));
-  fnz_call call = {l->twin, args, l->twin->nparams, expected, ""};
+  fnz_request call = {l->twin, args, l->twin->nparams, expected, ""};
   return fnzi_run_apply(run, &call, out, 1);
 }
 

@@ -172,7 +172,7 @@ FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node
                                             size_t *count);
 
 /* A call with its results; releases them when the backend gave another number of them. */
-FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run *run, const fnz_call *call, fnz_handle *outputs,
-                                         size_t count);
+FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call,
+                                         fnz_handle *outputs, size_t count);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "base/base.h"
 
-#include <fnz/ops.h>
+#include <fnz/operator.h>
 
 /* Base types of FunctionSchema. One row per type: enum, name. */
 #define FNZI_TYPE_ROWS(ROW)                                                                        \

@@ -147,7 +147,7 @@ START_TEST(sizes_must_be_known) {
   OK(ctx, hash->upload(hash->self, ctx, &g, cells, &arg.u.value));
   OK(ctx, hash->download(hash->self, ctx, arg.u.value, back));
   ck_assert_mem_eq(cells, back, sizeof cells);
-  fnz_call call = {relu, &arg, 1, NULL, ""};
+  fnz_request call = {relu, &arg, 1, NULL, ""};
   FAILS(ctx, "UNSUPPORTED", hash->apply(hash->self, ctx, &call, &out, 1, &count));
   hash->release(hash->self, arg.u.value);
   close_hash();

@@ -200,7 +200,7 @@ static void call(fnz_context *ctx, const fnz_backend *b, const fnz_op *op, const
   fnz_arg args[MOST_ARGS], items[MOST_ARGS][MOST_ITEMS];
   upload_all(ctx, b, d, handles);
   resolve_all(d, handles, reuse, args, items);
-  fnz_call one = {.op = op, .args = args, .nargs = d->nargs, .source = ""};
+  fnz_request one = {.op = op, .args = args, .nargs = d->nargs, .source = ""};
   out->status = b->apply(b->self, ctx, &one, out->handles, MOST_RESULTS, &out->count);
   if (strcmp(b->name, "cpu") == 0 && !reuse)
     check_arguments(ctx, b, d, handles);
@@ -311,7 +311,7 @@ static void starve(fnz_context *ctx, const fnz_backend *cpu, const fnz_op *op, c
     fnz_arg args[MOST_ARGS], items[MOST_ARGS][MOST_ITEMS];
     outcome o;
     upload_all(ctx, cpu, d, handles);
-    fnz_call one = {.op = op, .args = args, .nargs = d->nargs, .source = ""};
+    fnz_request one = {.op = op, .args = args, .nargs = d->nargs, .source = ""};
     resolve_all(d, handles, false, args, items);
     *left = n;
     o.status = cpu->apply(cpu->self, ctx, &one, o.handles, MOST_RESULTS, &o.count);

@@ -61,7 +61,7 @@ static fnz_handle apply(const fnz_op *op, fnz_handle self, const fnz_arg *args, 
   size_t count;
   memcpy(all, args, nargs * sizeof *all);
   all[0] = fnzi_arg_value(self);
-  const fnz_call call = {op, all, nargs, NULL, ""};
+  const fnz_request call = {op, all, nargs, NULL, ""};
   OK(ctx, cpu->apply(cpu->self, ctx, &call, out, 64, &count));
   ck_assert_uint_lt(index, count);
   wants = out[index];
@@ -357,7 +357,7 @@ static fnz_status emit_call(void *self, fnzi_emit_op op, const fnz_arg *args, si
   };
   computed *c = self;
   size_t count;
-  const fnz_call call = {fnz_op_find(names[op]), args, nargs, &result, ""};
+  const fnz_request call = {fnz_op_find(names[op]), args, nargs, &result, ""};
   FNZ_TRY(cpu->apply(cpu->self, ctx, &call, &out->handle, 1, &count));
   c->made[c->count++] = out->handle;
   out->geometry = cpu->geometry(cpu->self, out->handle);

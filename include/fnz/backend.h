@@ -6,7 +6,7 @@
 #ifndef FNZ_BACKEND_H
 #define FNZ_BACKEND_H
 
-#include <fnz/ops.h>
+#include <fnz/operator.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -24,13 +24,13 @@ typedef uint64_t fnz_handle; /* 0 is never a value */
  *           geometry it must have, or NULL for one that is not known or undefined. A result of
  *           another dtype or size is an error.
  * source    where the node came from, "" when unknown. */
-typedef struct fnz_call {
+typedef struct fnz_request {
   const fnz_op *op;
   const fnz_arg *args;
   size_t nargs;
   const fnz_geometry *const *expected;
   const char *source;
-} fnz_call;
+} fnz_request;
 
 typedef struct fnz_backend {
   size_t size; /* sizeof(fnz_backend), for growth at the end */
@@ -39,7 +39,7 @@ typedef struct fnz_backend {
 
   /** Applies call->op. Every tensor result becomes a new value the caller releases. `outputs` has
    * room for `capacity` handles, undefined tensors are 0; *count says how many there are. */
-  fnz_status (*apply)(void *self, fnz_context *ctx, const fnz_call *call, fnz_handle *outputs,
+  fnz_status (*apply)(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                       size_t capacity, size_t *count);
 
   /** Ends a value. */
@@ -58,7 +58,18 @@ typedef struct fnz_backend {
   size_t (*cell_bytes)(void *self, fnz_dtype dtype);
 
   void (*destroy)(void *self);
+
+  /** As apply, but with an operator of any kind and on memory that values may share, as eager
+   * PyTorch does it: a view's result shares memory with its argument, an in-place operator writes
+   * into it, an out= argument gets another size when its own is wrong. A result that is an argument
+   * comes back as the same handle, which then needs one more release. `expected` is not looked at.
+   * warning  room for FNZ_WARNING_BYTES: what eager would warn of, "" for nothing.
+   * NULL when the backend has only values. A value given to apply must not be written by call. */
+  fnz_status (*call)(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
+                     size_t capacity, size_t *count, char *warning);
 } fnz_backend;
+
+#define FNZ_WARNING_BYTES 256
 
 /** Numbers on the CPU. Results do not depend on `threads` (0: as many as there are cores).
  * out: ends with fnz_backend_destroy(). The context must outlive it and be used by one thread. */

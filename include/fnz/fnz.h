@@ -4,10 +4,12 @@
 
 #include <fnz/arrays.h>
 #include <fnz/backend.h>
+#include <fnz/call.h>
 #include <fnz/context.h>
 #include <fnz/formats.h>
 #include <fnz/functionalize.h>
-#include <fnz/ops.h>
+#include <fnz/kernel.h>
+#include <fnz/operator.h>
 #include <fnz/program.h>
 #include <fnz/recorder.h>
 #include <fnz/status.h>

@@ -7,7 +7,7 @@
 #ifndef FNZ_PROGRAM_H
 #define FNZ_PROGRAM_H
 
-#include <fnz/ops.h>
+#include <fnz/operator.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -129,7 +129,7 @@ static fnz_status perform(fnzi_hashing *h) {
   return fnzi_hash_opaque(h);
 }
 
-static fnz_status apply(void *self, fnz_context *ctx, const fnz_call *call, fnz_handle *outputs,
+static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                         size_t capacity, size_t *count) {
   fnzi_hashing h = {.hasher = self,
                     .ctx = ctx,

@@ -33,7 +33,7 @@ typedef struct fnzi_hashing {
   fnzi_hasher *hasher;
   fnz_context *ctx;
   fnzi_arena arena; /* ends with the call */
-  const fnz_call *call;
+  const fnz_request *call;
   const fnz_op *op;
   const fnz_arg *args; /* one per parameter, defaults filled in */
   fnz_handle *outputs;

@@ -1,6 +1,6 @@
-/* ops.h - operators as data: every ATen operator's schema, and what follows from it. */
-#ifndef FNZ_OPS_H
-#define FNZ_OPS_H
+/* operator.h - operators as data: every ATen operator's schema, and what follows from it. */
+#ifndef FNZ_OPERATOR_H
+#define FNZ_OPERATOR_H
 
 #include <fnz/types.h>
 

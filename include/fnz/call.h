@@ -1,0 +1,100 @@
+/* call.h - calling any operator, by a stack of arguments, on real memory: what eager PyTorch does.
+ *
+ * Views share memory with their argument, in-place operators write into it, out= arguments get
+ * another size when theirs is wrong. Who wants values instead of memory uses <fnz/tensor.h>.
+ *
+ *   fnz_push_tensor(stack, x);
+ *   fnz_push_tensor(stack, y);
+ *   fnz_push_float(stack, 0.5);
+ *   fnz_push_name(stack, "alpha");
+ *   status = fnz_call(ctx, fnz_op_find("add.Tensor"), stack);
+ *   if (status == FNZ_OK)
+ *     sum = fnz_take_tensor(stack, 0);
+ *
+ * <fnz/ops.h> has a typed function for every operator that has a kernel. */
+#ifndef FNZ_CALL_H
+#define FNZ_CALL_H
+
+#include <fnz/backend.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** An eager tensor: a value of a backend, in memory that others may share. Handle 0 is None. Ends
+ * with fnz_eager_release(). */
+typedef struct fnz_eager {
+  fnz_backend *backend;
+  fnz_handle handle;
+} fnz_eager;
+
+/** Nothing for None. */
+FNZ_API void fnz_eager_release(fnz_eager tensor);
+/** Dtype, sizes, strides and offset; borrowed until the tensor ends or changes. NULL for None. */
+FNZ_API const fnz_geometry *fnz_eager_geometry(fnz_eager tensor);
+
+/** Arguments, and after a call its results. Used by one thread at a time. */
+typedef struct fnz_stack fnz_stack;
+
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_stack_create(fnz_context *ctx, fnz_stack **out);
+/** Releases the tensors that the stack still owns. NULL is allowed. */
+FNZ_API void fnz_stack_destroy(fnz_stack *stack);
+
+/* --- Arguments -----------------------------------------------------------------------------------
+ * In the order of the schema. Pushing never fails: when memory runs out, the next fnz_call() says
+ * so. Lists and strings are copied; tensors are borrowed until the call. */
+FNZ_API void fnz_push_tensor(fnz_stack *stack, fnz_eager tensor);
+FNZ_API void fnz_push_none(fnz_stack *stack);
+FNZ_API void fnz_push_default(fnz_stack *stack); /* what the schema says */
+FNZ_API void fnz_push_int(fnz_stack *stack, int64_t value);
+FNZ_API void fnz_push_float(fnz_stack *stack, double value);
+FNZ_API void fnz_push_bool(fnz_stack *stack, bool value);
+FNZ_API void fnz_push_complex(fnz_stack *stack, double real, double imag);
+FNZ_API void fnz_push_string(fnz_stack *stack, const char *value);
+FNZ_API void fnz_push_dtype(fnz_stack *stack, fnz_dtype value);
+FNZ_API void fnz_push_ints(fnz_stack *stack, const int64_t *values, size_t count);
+FNZ_API void fnz_push_floats(fnz_stack *stack, const double *values, size_t count);
+FNZ_API void fnz_push_tensors(fnz_stack *stack, const fnz_eager *tensors, size_t count);
+/** Anything that is no tensor. */
+FNZ_API void fnz_push_arg(fnz_stack *stack, const fnz_arg *arg);
+/** What was pushed last is the argument of this name, wherever it stands in the schema. After the
+ * first name only named arguments follow. */
+FNZ_API void fnz_push_name(fnz_stack *stack, const char *name);
+/** Drops everything. */
+FNZ_API void fnz_stack_clear(fnz_stack *stack);
+
+/* --- The call ------------------------------------------------------------------------------------
+ * Takes everything on the stack as arguments and leaves the results: one entry per return of the
+ * schema. After a failure the stack is empty.
+ *
+ * Arguments are converted as PyTorch's argument parser does: integers to floats, bools to
+ * integers, numbers to Scalars, a single integer to a list of fixed length. What is not given has
+ * its default. A message about an argument names it, its type in the schema and what was given.
+ *
+ * All tensors must be of one backend, except that a CPU tensor without dimensions may stand among
+ * others; PyTorch's rule for devices. Operators whose table row switches that check off are free.
+ *
+ * An in-place operator's result is its argument, as another reference. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack);
+
+/** What eager would have warned of in the last call, "" for nothing. Borrowed until the next one.
+ */
+FNZ_API const char *fnz_stack_warning(const fnz_stack *stack);
+
+/* --- Results -----------------------------------------------------------------------------------
+ */
+FNZ_API size_t fnz_stack_count(const fnz_stack *stack);
+/** Number of tensors at a place: 1 for a tensor, the length of a list, 0 for anything else. */
+FNZ_API size_t fnz_stack_tensors(const fnz_stack *stack, size_t place);
+/** Borrowed from the stack; tensor `item` of a list. None when there is no such tensor. */
+FNZ_API fnz_eager fnz_stack_tensor(const fnz_stack *stack, size_t place, size_t item);
+/** A number, string or list of numbers; borrowed. NULL when there is none or it is a tensor. */
+FNZ_API const fnz_arg *fnz_stack_arg(const fnz_stack *stack, size_t place);
+/** Moves a tensor to the caller. */
+FNZ_API fnz_eager fnz_take_tensor(fnz_stack *stack, size_t place);
+FNZ_API fnz_eager fnz_take_item(fnz_stack *stack, size_t place, size_t item);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
