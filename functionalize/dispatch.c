@@ -98,27 +98,11 @@ fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, f
 }
 
 /* --- the backend ------------------------------------------------------------------------------ */
-/* Enough room when nobody knows how many results there will be: a list result is as long as a list
- * argument, or as a dimension of a tensor (unbind). */
-static size_t room_for_results(fnz_world *world, const fnz_request *call) {
-  size_t room = call->op->nreturns;
-  for (size_t i = 0; i < call->nargs; i++) {
-    const fnz_arg *a = &call->args[i];
-    room += a->tag == FNZ_ARG_LIST ? (size_t)a->count * call->op->nreturns : 0;
-    if (a->tag != FNZ_ARG_VALUE || call->op->nreturns != 1 || !call->op->returns[0].is_list)
-      continue;
-    const fnz_geometry *g = world->backend->geometry(world->backend->self, a->u.value);
-    for (uint32_t d = 0; d < g->rank; d++)
-      room += (size_t)g->sizes[d];
-  }
-  return room;
-}
-
 fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
                              const fnz_geometry *const *expected, size_t nexpected, size_t *first,
                              size_t *count) {
   const fnz_request call = {op, args, nargs, expected, world->source ? world->source : ""};
-  size_t room = expected ? nexpected : room_for_results(world, &call);
+  size_t room = expected ? nexpected : fnzi_request_room(world->backend, &call);
   fnz_handle *handles;
   FNZI_NEW(&world->scratch, room, &handles);
   FNZ_TRY(world->backend->apply(world->backend->self, world->ctx, &call, handles, room, count));

@@ -97,3 +97,20 @@ fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz
     level[depth].end = level[depth].at + arg->count;
   }
 }
+
+/* --- Results ---------------------------------------------------------------------------------- */
+
+size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request) {
+  const fnz_op *op = request->op;
+  size_t room = op->nreturns;
+  for (size_t i = 0; i < request->nargs; i++) {
+    const fnz_arg *a = &request->args[i];
+    room += a->tag == FNZ_ARG_LIST ? (size_t)a->count * op->nreturns : 0;
+    if (a->tag != FNZ_ARG_VALUE || op->nreturns != 1 || !op->returns[0].is_list)
+      continue;
+    const fnz_geometry *g = backend->geometry(backend->self, a->u.value);
+    for (uint32_t d = 0; d < g->rank; d++)
+      room += (size_t)g->sizes[d];
+  }
+  return room;
+}

@@ -10,6 +10,7 @@
 #include "schema/schema.h"
 
 #include <fnz/arrays.h>
+#include <fnz/backend.h>
 #include <fnz/program.h>
 
 #define FNZI_NO_NODE UINT32_MAX
@@ -217,8 +218,12 @@ FNZ_MUST_CHECK fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
                                           fnz_status (*visit)(void *user, const fnz_arg *arg),
                                           void *user);
 
-/* The same, step by step, with the lists seen: OPEN and CLOSE come with the list itself. COMPLEX
- * counts as one item. Lists deeper than FNZI_MAX_NESTING end the walk with TOO_DEEP. */
+/* Enough room for the results when nobody knows how many there will be: a list result is as long as
+ * a list argument, or as a dimension of a tensor (unbind). */
+size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request);
+
+/* fnzi_args_visit step by step, with the lists seen: OPEN and CLOSE come with the list itself.
+ * COMPLEX counts as one item. Lists deeper than FNZI_MAX_NESTING end the walk with TOO_DEEP. */
 typedef enum fnzi_step {
   FNZI_STEP_END,
   FNZI_STEP_ITEM,

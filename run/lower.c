@@ -223,8 +223,7 @@ bool fnzi_is_item(const fnz_op *op) {
   return strcmp(op->name, "item") == 0 || strcmp(op->name, "_local_scalar_dense") == 0;
 }
 
-/* The number in the bytes of one element; false for dtypes that no size or index has. */
-static bool decode(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
+bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
   int64_t i64 = 0;
   int32_t i32;
   float f32;
@@ -261,7 +260,7 @@ fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value)
   fnz_dtype dtype = g->dtype;
   FNZ_TRY(run->backend->download(run->backend->self, run->ctx, value, bytes));
   fnz_arg number;
-  if (decode(dtype, bytes, &number))
+  if (fnzi_number_decode(dtype, bytes, &number))
     run->numbers[node->outputs[0].u.value] = number;
   return FNZ_OK;
 }

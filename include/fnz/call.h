@@ -9,7 +9,7 @@
  *   fnz_push_name(stack, "alpha");
  *   status = fnz_call(ctx, fnz_op_find("add.Tensor"), stack);
  *   if (status == FNZ_OK)
- *     sum = fnz_take_tensor(stack, 0);
+ *     sum = fnz_pop_tensor(stack);
  *
  * <fnz/ops.h> has a typed function for every operator that has a kernel. */
 #ifndef FNZ_CALL_H
@@ -36,7 +36,10 @@ FNZ_API const fnz_geometry *fnz_eager_geometry(fnz_eager tensor);
 /** Arguments, and after a call its results. Used by one thread at a time. */
 typedef struct fnz_stack fnz_stack;
 
-FNZ_MUST_CHECK FNZ_API fnz_status fnz_stack_create(fnz_context *ctx, fnz_stack **out);
+/** backend  makes the results of calls without a tensor among their arguments: zeros, arange.
+ * Borrowed; must outlive the stack. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_stack_create(fnz_context *ctx, fnz_backend *backend,
+                                                   fnz_stack **out);
 /** Releases the tensors that the stack still owns. NULL is allowed. */
 FNZ_API void fnz_stack_destroy(fnz_stack *stack);
 
@@ -55,7 +58,7 @@ FNZ_API void fnz_push_dtype(fnz_stack *stack, fnz_dtype value);
 FNZ_API void fnz_push_ints(fnz_stack *stack, const int64_t *values, size_t count);
 FNZ_API void fnz_push_floats(fnz_stack *stack, const double *values, size_t count);
 FNZ_API void fnz_push_tensors(fnz_stack *stack, const fnz_eager *tensors, size_t count);
-/** Anything that is no tensor. */
+/** Anything that has no tensor in it. */
 FNZ_API void fnz_push_arg(fnz_stack *stack, const fnz_arg *arg);
 /** What was pushed last is the argument of this name, wherever it stands in the schema. After the
  * first name only named arguments follow. */
@@ -65,7 +68,7 @@ FNZ_API void fnz_stack_clear(fnz_stack *stack);
 
 /* --- The call ------------------------------------------------------------------------------------
  * Takes everything on the stack as arguments and leaves the results: one entry per return of the
- * schema. After a failure the stack is empty.
+ * schema, which may be the first arguments of the next call. After a failure the stack is empty.
  *
  * Arguments are converted as PyTorch's argument parser does: integers to floats, bools to
  * integers, numbers to Scalars, a single integer to a list of fixed length. What is not given has
@@ -90,9 +93,12 @@ FNZ_API size_t fnz_stack_tensors(const fnz_stack *stack, size_t place);
 FNZ_API fnz_eager fnz_stack_tensor(const fnz_stack *stack, size_t place, size_t item);
 /** A number, string or list of numbers; borrowed. NULL when there is none or it is a tensor. */
 FNZ_API const fnz_arg *fnz_stack_arg(const fnz_stack *stack, size_t place);
-/** Moves a tensor to the caller. */
+/** Moves a tensor of a result to the caller; None stays in its place. */
 FNZ_API fnz_eager fnz_take_tensor(fnz_stack *stack, size_t place);
 FNZ_API fnz_eager fnz_take_item(fnz_stack *stack, size_t place, size_t item);
+/** Takes the last entry off the stack and moves its tensor to the caller; None when it is none.
+ * What else it is ends. */
+FNZ_API fnz_eager fnz_pop_tensor(fnz_stack *stack);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,199 @@
+/* call.c - fnz_call(): which backend, the call itself, and its results on the stack. */
+#include "run/stack.h"
+
+#include "run/run.h"
+
+/* --- Devices ---------------------------------------------------------------------------------- */
+
+/* A tensor of one element without dimensions on the CPU may stand among tensors of any device. */
+static bool is_cpu_scalar(fnz_eager tensor) {
+  return strcmp(tensor.backend->name, "cpu") == 0 && fnz_eager_geometry(tensor)->rank == 0;
+}
+
+/* The backend of the first tensor that decides; of any tensor when all are CPU scalars. */
+static fnz_backend *find_backend(const fnz_stack *stack) {
+  fnz_backend *scalar = NULL;
+  for (size_t i = 0; i < stack->count; i++) {
+    size_t tensors = fnz_stack_tensors(stack, i);
+    for (size_t k = 0; k < tensors; k++) {
+      fnz_eager t = fnz_stack_tensor(stack, i, k);
+      if (t.handle && !is_cpu_scalar(t))
+        return t.backend;
+      if (t.handle)
+        scalar = t.backend;
+    }
+  }
+  return scalar ? scalar : stack->backend;
+}
+
+/* The scalar's number, on the backend. Owned by the caller. */
+static fnz_status move_scalar(fnz_context *ctx, fnz_eager from, fnz_backend *to, fnz_handle *out) {
+  unsigned char cell[16];
+  FNZ_TRY(from.backend->download(from.backend->self, ctx, from.handle, cell));
+  return to->upload(to->self, ctx, fnz_eager_geometry(from), cell, out);
+}
+
+static fnz_status refuse_device(const fnz_stack *stack, const fnz_op *op, size_t i,
+                                fnz_backend *want, fnz_backend *have) {
+  return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "",
+                   "%s: argument %s is on %s, but other tensors are on %s; all must be on one "
+                   "device",
+                   op->name, op->params[i].name, have->name, want->name);
+}
+
+/* Single tensors; a list that is mixed is refused. */
+static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backend *backend) {
+  size_t tensors = fnz_stack_tensors(stack, i);
+  for (size_t k = 0; k < tensors; k++) {
+    fnz_eager t = fnz_stack_tensor(stack, i, k);
+    fnz_handle moved;
+    if (!t.handle || t.backend == backend)
+      continue;
+    if (!is_cpu_scalar(t) || op->params[i].is_write || stack->args[i].tag == FNZ_ARG_LIST)
+      return refuse_device(stack, op, i, backend, t.backend);
+    FNZ_TRY(move_scalar(stack->ctx, t, backend, &moved));
+    if (stack->entries[i].owned)
+      fnz_eager_release(t);
+    stack->args[i].u.value = moved;
+    stack->entries[i] = (fnzi_entry){backend, NULL, NULL, true};
+  }
+  return FNZ_OK;
+}
+
+static fnz_status choose_backend(fnz_stack *stack, const fnz_op *op, fnz_backend **out) {
+  *out = find_backend(stack);
+  for (size_t i = 0; i < stack->count; i++)
+    if (stack->entries[i].backend != *out)
+      FNZ_TRY(align(stack, op, i, *out));
+  if (!*out || !(*out)->call)
+    return fnzi_fail(stack->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "%s: backend %s has values, but no memory to call operators on; wrap it in a "
+                     "world",
+                     op->name, *out ? (*out)->name : "none");
+  return FNZ_OK;
+}
+
+/* --- Results ---------------------------------------------------------------------------------- */
+
+static bool is_tensor(const fnzi_param *p) {
+  return p->type == FNZI_TYPE_TENSOR;
+}
+
+/* A number came as a tensor of one element. */
+static fnz_status put_number(fnz_stack *stack, size_t place, fnz_eager tensor) {
+  const fnz_geometry *g = fnz_eager_geometry(tensor);
+  unsigned char cell[16];
+  fnz_status status = FNZ_OK;
+  if (!g || fnz_geometry_numel(g) != 1)
+    status = fnzi_fail(stack->ctx, FNZ_CLASS_BOUNDS, "", "result %zu is no single number", place);
+  if (status == FNZ_OK)
+    status = tensor.backend->download(tensor.backend->self, stack->ctx, tensor.handle, cell);
+  if (status == FNZ_OK && !fnzi_number_decode(g->dtype, cell, &stack->args[place]))
+    status = fnzi_fail(stack->ctx, FNZ_CLASS_UNSUPPORTED, "", "result %zu is a number of type %s",
+                       place, fnzi_dtype(g->dtype)->name);
+  stack->entries[place] = (fnzi_entry){NULL, NULL, NULL, false};
+  fnz_eager_release(tensor);
+  return status;
+}
+
+static fnz_status put_list(fnz_stack *stack, size_t place, fnz_backend *backend,
+                           const fnz_handle *handles, size_t count) {
+  fnz_arg *items;
+  fnz_backend **backends;
+  FNZI_NEW(&stack->arena, count, &items);
+  FNZI_NEW(&stack->arena, count, &backends);
+  for (size_t k = 0; k < count; k++) {
+    items[k].tag = handles[k] ? FNZ_ARG_VALUE : FNZ_ARG_NONE;
+    items[k].u.value = handles[k];
+    backends[k] = backend;
+  }
+  stack->args[place] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items};
+  stack->entries[place] = (fnzi_entry){NULL, backends, NULL, true};
+  return FNZ_OK;
+}
+
+static void put_tensor(fnz_stack *stack, size_t place, fnz_backend *backend, fnz_handle handle) {
+  stack->args[place] = (fnz_arg){.tag = handle ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = handle};
+  stack->entries[place] = (fnzi_entry){backend, NULL, NULL, true};
+}
+
+/* Result k of the schema; moves `at` behind its handles. A list takes what the other results leave.
+ */
+static fnz_status put_result(fnz_stack *stack, const fnz_op *op, size_t k, fnz_backend *backend,
+                             const fnz_handle *handles, size_t count, size_t *at) {
+  const fnzi_param *p = &op->returns[k];
+  size_t rest = op->nreturns - 1 - k, left = count - *at;
+  fnz_status status = FNZ_OK;
+  if (left < rest || (left == rest && !p->is_list))
+    return fnzi_fail(stack->ctx, FNZ_CLASS_BOUNDS, "", "%s: %zu results came, %u are declared",
+                     op->name, count, (unsigned)op->nreturns);
+  size_t taken = p->is_list ? left - rest : 1;
+  if (p->is_list && is_tensor(p))
+    status = put_list(stack, k, backend, handles + *at, taken);
+  else if (is_tensor(p))
+    put_tensor(stack, k, backend, handles[*at]);
+  else
+    status = put_number(stack, k, (fnz_eager){backend, handles[*at]});
+  if (status == FNZ_OK)
+    stack->count = k + 1;
+  *at += status == FNZ_OK || !is_tensor(p) ? taken : 0;
+  return status;
+}
+
+static fnz_status put_results(fnz_stack *stack, const fnz_op *op, fnz_backend *backend,
+                              const fnz_handle *handles, size_t count) {
+  size_t at = 0;
+  fnz_status status = FNZ_OK;
+  for (size_t k = 0; status == FNZ_OK && k < op->nreturns; k++)
+    status = put_result(stack, op, k, backend, handles, count, &at);
+  for (; at < count; at++) /* what no result of the schema took */
+    fnz_eager_release((fnz_eager){backend, handles[at]});
+  return status;
+}
+
+/* --- The call --------------------------------------------------------------------------------- */
+
+enum { FEW_RESULTS = 8 };
+
+static bool returns_list(const fnz_op *op) {
+  for (size_t i = 0; i < op->nreturns; i++)
+    if (op->returns[i].is_list)
+      return true;
+  return false;
+}
+
+static fnz_status call_backend(fnz_stack *stack, const fnz_op *op, fnz_backend *backend,
+                               fnz_handle *handles, size_t room, size_t *count) {
+  const fnz_request request = {op, stack->args, stack->count, NULL, ""};
+  return backend->call(backend->self, stack->ctx, &request, handles, room, count, stack->warning);
+}
+
+static fnz_status call(fnz_stack *stack, const fnz_op *op) {
+  fnz_backend *backend;
+  fnz_handle few[FEW_RESULTS], *handles = few;
+  size_t room = op->nreturns, count;
+  if (stack->out_of_memory)
+    return fnzi_no_memory(stack->ctx);
+  FNZ_TRY(fnzi_stack_arrange(stack, op));
+  FNZ_TRY(choose_backend(stack, op, &backend));
+  if (returns_list(op)) {
+    const fnz_request request = {op, stack->args, stack->count, NULL, ""};
+    room = fnzi_request_room(backend, &request);
+  }
+  if (room > FEW_RESULTS)
+    FNZI_NEW(&stack->arena, room, &handles);
+  FNZ_TRY(fnzi_stack_reserve(stack, op->nreturns));
+  FNZ_TRY(call_backend(stack, op, backend, handles, room, &count));
+  fnzi_stack_release(stack, 0);
+  stack->count = 0;
+  return put_results(stack, op, backend, handles, count);
+}
+
+fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack) {
+  stack->ctx = ctx;
+  stack->warning[0] = 0;
+  fnz_status status = call(stack, op);
+  if (status != FNZ_OK)
+    fnz_stack_clear(stack);
+  return status;
+}

@@ -1,0 +1,248 @@
+/* convert.c - arguments as a schema wants them: in their places, with defaults, converted as
+ * PyTorch's argument parser does. */
+#include "run/stack.h"
+
+#include <stdio.h>
+
+/* --- Saying what is wrong --------------------------------------------------------------------- */
+
+static const char *type_text(const fnzi_param *p, char out[64]) {
+  char size[16] = "";
+  if (p->list_size)
+    snprintf(size, sizeof size, "%d", p->list_size);
+  const char *name = p->type == FNZI_TYPE_CLASS ? p->class_name : fnzi_type_name(p->type);
+  snprintf(out, 64, "%s%s%s%s%s%s", name, p->item_optional ? "?" : "", p->is_list ? "[" : "", size,
+           p->is_list ? "]" : "", p->optional ? "?" : "");
+  return out;
+}
+
+/* What was given, for messages. */
+static const char *arg_text(const fnz_arg *arg, char out[80]) {
+  static const char *const names[] = {[FNZ_ARG_DEFAULT] = "nothing",
+                                      [FNZ_ARG_NONE] = "None",
+                                      [FNZ_ARG_VALUE] = "a tensor",
+                                      [FNZ_ARG_SYMBOL] = "a symbolic number",
+                                      [FNZ_ARG_TOKEN] = "a token",
+                                      [FNZ_ARG_OBJECT] = "an object",
+                                      [FNZ_ARG_COMPLEX] = "a complex number",
+                                      [FNZ_ARG_LAYOUT] = "a layout",
+                                      [FNZ_ARG_MEMORY_FORMAT] = "a memory format",
+                                      [FNZ_ARG_GRAPH] = "a graph",
+                                      [FNZ_ARG_OPERATOR] = "an operator"};
+  char inner[32];
+  switch (arg->tag) {
+  case FNZ_ARG_INT:
+    snprintf(out, 80, "the int %lld", (long long)arg->u.i);
+    break;
+  case FNZ_ARG_FLOAT:
+    fnzi_double_text(arg->u.f, inner);
+    snprintf(out, 80, "the float %s", inner);
+    break;
+  case FNZ_ARG_BOOL:
+    snprintf(out, 80, "the bool %s", arg->u.i ? "True" : "False");
+    break;
+  case FNZ_ARG_STRING:
+  case FNZ_ARG_DEVICE:
+    snprintf(out, 80, "the str '%.40s'", arg->u.s);
+    break;
+  case FNZ_ARG_DTYPE:
+    snprintf(out, 80, "the ScalarType %s", fnzi_dtype((fnz_dtype)arg->u.i)->torch);
+    break;
+  case FNZ_ARG_LIST:
+    snprintf(out, 80, "a list of %u items", arg->count);
+    break;
+  default:
+    snprintf(out, 80, "%s", names[arg->tag]);
+  }
+  return out;
+}
+
+static fnz_status refuse(fnz_context *ctx, const fnz_op *op, const fnzi_param *p,
+                         const fnz_arg *arg) {
+  char want[64], have[80];
+  return fnzi_fail(ctx, FNZ_CLASS_TYPE, "", "%s: argument %s wants %s, but %s was given; it is %s",
+                   op->name, p->name, type_text(p, want), arg_text(arg, have), op->schema);
+}
+
+/* --- Single arguments ------------------------------------------------------------------------- */
+
+static bool is_number(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
+         arg->tag == FNZ_ARG_COMPLEX;
+}
+
+static bool retag(fnz_arg *arg, fnz_tag from, fnz_tag to) {
+  if (arg->tag != from)
+    return false;
+  arg->tag = (uint8_t)to;
+  return true;
+}
+
+static bool to_float(fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_BOOL)
+    *arg = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)arg->u.i};
+  return arg->tag == FNZ_ARG_FLOAT;
+}
+
+/* Does it fit a single argument of the type, converted in place where that is due? A number for a
+ * tensor is left to the backend, which takes it where eager does. */
+static bool fits(fnzi_type type, fnz_arg *arg) {
+  switch (type) {
+  case FNZI_TYPE_TENSOR:
+    return arg->tag == FNZ_ARG_VALUE || is_number(arg);
+  case FNZI_TYPE_INT:
+  case FNZI_TYPE_SYM_INT:
+  case FNZI_TYPE_DEVICE_INDEX:
+  case FNZI_TYPE_DIM_VECTOR:
+    return arg->tag == FNZ_ARG_INT || retag(arg, FNZ_ARG_BOOL, FNZ_ARG_INT);
+  case FNZI_TYPE_FLOAT:
+    return to_float(arg);
+  case FNZI_TYPE_BOOL:
+  case FNZI_TYPE_SYM_BOOL:
+    return arg->tag == FNZ_ARG_BOOL;
+  case FNZI_TYPE_SCALAR:
+    return is_number(arg);
+  case FNZI_TYPE_STRING:
+    return arg->tag == FNZ_ARG_STRING;
+  case FNZI_TYPE_DTYPE:
+    return arg->tag == FNZ_ARG_DTYPE;
+  case FNZI_TYPE_LAYOUT:
+    return arg->tag == FNZ_ARG_LAYOUT;
+  case FNZI_TYPE_DEVICE:
+    return arg->tag == FNZ_ARG_DEVICE || retag(arg, FNZ_ARG_STRING, FNZ_ARG_DEVICE);
+  case FNZI_TYPE_MEMORY_FORMAT:
+    return arg->tag == FNZ_ARG_MEMORY_FORMAT;
+  case FNZI_TYPE_GRAPH_MODULE:
+    return arg->tag == FNZ_ARG_GRAPH;
+  case FNZI_TYPE_GENERATOR:
+  case FNZI_TYPE_STORAGE:
+  case FNZI_TYPE_STREAM:
+  case FNZI_TYPE_QSCHEME:
+  case FNZI_TYPE_CLASS:
+  case FNZI_TYPE_COUNT:
+    break;
+  }
+  return arg->tag == FNZ_ARG_OBJECT;
+}
+
+/* --- Lists ------------------------------------------------------------------------------------ */
+
+static bool item_fits(const fnzi_param *p, fnz_arg *item) {
+  if (p->type == FNZI_TYPE_TENSOR && item->tag != FNZ_ARG_VALUE)
+    return p->item_optional && item->tag == FNZ_ARG_NONE;
+  return (p->item_optional && item->tag == FNZ_ARG_NONE) || fits(p->type, item);
+}
+
+/* int[2] takes one int, which counts for each place. */
+static fnz_status repeat_item(fnz_stack *stack, const fnzi_param *p, fnz_arg *arg) {
+  fnz_arg *items;
+  FNZI_NEW(&stack->arena, p->list_size, &items);
+  for (int i = 0; i < p->list_size; i++)
+    items[i] = *arg;
+  *arg = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)p->list_size, .u.list = items};
+  return FNZ_OK;
+}
+
+static fnz_status convert_items(fnz_stack *stack, const fnz_op *op, const fnzi_param *p,
+                                fnz_arg *arg) {
+  fnz_arg *items = NULL;
+  for (uint32_t i = 0; i < arg->count; i++) {
+    fnz_arg item = arg->u.list[i];
+    if (!item_fits(p, &item))
+      return refuse(stack->ctx, op, p, &item);
+    if (item.tag == arg->u.list[i].tag)
+      continue;
+    if (!items) {
+      FNZI_NEW(&stack->arena, arg->count, &items);
+      memcpy(items, arg->u.list, arg->count * sizeof *items);
+      arg->u.list = items;
+    }
+    items[i] = item;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status convert_list(fnz_stack *stack, const fnz_op *op, const fnzi_param *p,
+                               fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_LIST)
+    return convert_items(stack, op, p, arg);
+  if (!p->list_size || p->type == FNZI_TYPE_TENSOR || !fits(p->type, arg))
+    return refuse(stack->ctx, op, p, arg);
+  return repeat_item(stack, p, arg);
+}
+
+static fnz_status convert(fnz_stack *stack, const fnz_op *op, const fnzi_param *p, fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_NONE && p->optional)
+    return FNZ_OK;
+  if (p->is_list || p->type == FNZI_TYPE_DIM_VECTOR)
+    return convert_list(stack, op, p, arg);
+  return fits(p->type, arg) ? FNZ_OK : refuse(stack->ctx, op, p, arg);
+}
+
+/* --- Places ----------------------------------------------------------------------------------- */
+
+static fnz_status fill_default(fnz_stack *stack, const fnz_op *op, size_t i) {
+  const fnzi_param *p = &op->params[i];
+  stack->entries[i] = (fnzi_entry){NULL, NULL, NULL, false};
+  if (!p->has_default)
+    return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is missing; it is %s",
+                     op->name, p->name, op->schema);
+  stack->args[i] = p->default_value;
+  return FNZ_OK;
+}
+
+/* The place of entry i of those pushed; `at` is where it stands if it has no name. */
+static fnz_status place_of(const fnz_stack *stack, const fnz_op *op, size_t i, size_t positional,
+                           size_t *out) {
+  const char *name = stack->entries[i].name;
+  int place = name ? fnzi_op_param(op, name) : (int)i;
+  *out = (size_t)place;
+  if (name && place < 0)
+    return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s has no argument %s; it is %s", op->name,
+                     name, op->schema);
+  if (!name && i >= positional)
+    return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "",
+                     "%s: argument %zu has no name, but stands behind one that has", op->name, i);
+  return FNZ_OK;
+}
+
+/* Arguments with names go to their places; those that were not given are DEFAULT. */
+static fnz_status order(fnz_stack *stack, const fnz_op *op, size_t positional) {
+  size_t count = stack->count, place;
+  fnz_arg *args;
+  fnzi_entry *entries;
+  FNZI_NEW(&stack->arena, op->nparams, &args);
+  FNZI_NEW(&stack->arena, op->nparams, &entries);
+  for (size_t i = 0; i < count; i++) {
+    FNZ_TRY(place_of(stack, op, i, positional, &place));
+    if (args[place].tag != FNZ_ARG_DEFAULT)
+      return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is given twice", op->name,
+                       op->params[place].name);
+    args[place] = stack->args[i];
+    entries[place] = stack->entries[i];
+  }
+  memcpy(stack->args, args, op->nparams * sizeof *args);
+  memcpy(stack->entries, entries, op->nparams * sizeof *entries);
+  stack->count = op->nparams;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_stack_arrange(fnz_stack *stack, const fnz_op *op) {
+  size_t positional = 0;
+  if (stack->count > op->nparams)
+    return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s takes %u arguments, but %zu were given",
+                     op->name, (unsigned)op->nparams, stack->count);
+  FNZ_TRY(fnzi_stack_reserve(stack, op->nparams));
+  while (positional < stack->count && !stack->entries[positional].name)
+    positional++;
+  if (positional < stack->count)
+    FNZ_TRY(order(stack, op, positional));
+  for (size_t i = 0; i < op->nparams; i++) {
+    if (i >= stack->count || stack->args[i].tag == FNZ_ARG_DEFAULT)
+      FNZ_TRY(fill_default(stack, op, i));
+    else
+      FNZ_TRY(convert(stack, op, &op->params[i], &stack->args[i]));
+  }
+  stack->count = op->nparams;
+  return FNZ_OK;
+}
