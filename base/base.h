@@ -21,6 +21,8 @@ struct fnz_context {
   fnz_allocator allocator;
   fnz_error error;
   size_t live_bytes, peak_bytes;
+  struct fnzi_scope *operators; /* declared for this context (schema/custom.c); NULL for none */
+  void (*end_operators)(fnz_context *ctx);
 };
 
 /* --- Failing ----------------------------------------------------------------------------------

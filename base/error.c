@@ -43,6 +43,8 @@ fnz_status fnz_context_create(const fnz_allocator *allocator, fnz_context **out)
 void fnz_context_destroy(fnz_context *ctx) {
   if (!ctx)
     return;
+  if (ctx->operators)
+    ctx->end_operators(ctx);
   fnz_allocator a = ctx->allocator;
   a.resize(a.user, ctx, sizeof *ctx, 0);
 }

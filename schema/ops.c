@@ -58,6 +58,13 @@ const fnz_op *fnzi_op_by_index(uint16_t index) {
   return fnz_op_at(index);
 }
 
+bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (op == &fnzi_ops[places[i]])
+      return true;
+  return false;
+}
+
 /* --- Asking ----------------------------------------------------------------------------------- */
 
 const char *fnz_op_name(const fnz_op *op) {
@@ -86,7 +93,13 @@ const char *fnz_op_kind(const fnz_op *op) {
 
 /* Operators that are not in the table have no indices. */
 const fnz_op *fnz_op_functional_twin(const fnz_op *op) {
+  if (op->functional == FNZI_DECLARED_OP)
+    return fnzi_declared_functional(op);
   return op->kind == FNZI_KIND_FUNCTIONAL ? op : fnzi_op_by_index(op->functional);
+}
+
+bool fnzi_op_is_custom(const fnz_op *op) {
+  return op < fnzi_ops || op >= fnzi_ops + fnzi_ops_count;
 }
 
 bool fnz_op_is_view(const fnz_op *op) {
@@ -98,6 +111,13 @@ bool fnz_op_is_mutating(const fnz_op *op) {
     if (op->params[i].is_write)
       return true;
   return false;
+}
+
+const fnzi_param *fnzi_op_returned(const fnz_op *op, const fnzi_param *result) {
+  for (size_t i = 0; i < op->nparams && result->is_write; i++)
+    if (op->params[i].is_write && op->params[i].alias == result->alias)
+      return &op->params[i];
+  return NULL;
 }
 
 /* --- Arguments -------------------------------------------------------------------------------- */

@@ -332,7 +332,7 @@ fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out) 
   if (*s.at)
     return fnzi_scan_fail(&s, "the end of the schema");
   FNZ_TRY(check_aliases(&s, op));
-  op->tags_text = "-";
+  op->tags_text = op->model_text = op->dispatch_text = "-";
   op->kind = kind_of(op);
   op->is_view = fnzi_schema_is_view(op);
   op->functional = op->view_copy = op->view_of = op->inplace = FNZI_NO_OP;

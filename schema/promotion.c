@@ -122,45 +122,48 @@ fnz_dtype fnzi_promotion_result(const fnzi_promotion *p) {
 /* --- Results ---------------------------------------------------------------------------------- */
 
 typedef struct kind_row {
-  const char *base;
-  fnzi_result_kind kind;
+  const char *name;
+  fnzi_promotion_kind kind;
 } kind_row;
 
 static const kind_row kind_rows[] = {
-#define ROW(base, kind) {base, FNZI_RESULT_##kind},
+#define ROW(name, kind) {name, FNZI_PROMOTE_##kind},
 #include "schema/promotion.def"
 #undef ROW
 };
 
-static int by_base(const void *key, const void *row) {
-  return strcmp(key, ((const kind_row *)row)->base);
+static int by_name(const void *key, const void *row) {
+  return strcmp(key, ((const kind_row *)row)->name);
 }
 
-static bool rounds(const fnz_op *op) {
-  return strcmp(op->overload, "Tensor_mode") == 0 || strcmp(op->overload, "Scalar_mode") == 0;
+static const kind_row *find_row(const char *name) {
+  return bsearch(name, kind_rows, sizeof kind_rows / sizeof *kind_rows, sizeof *kind_rows, by_name);
+}
+
+fnzi_promotion_kind fnzi_op_promotion_kind(const fnz_op *op) {
+  const kind_row *row = find_row(op->name);
+  if (!row)
+    row = find_row(op->base);
+  if (row)
+    return row->kind;
+  return op->tags & FNZI_TAG_POINTWISE ? FNZI_PROMOTE_DEFAULT : FNZI_PROMOTE_SELF;
 }
 
 /* A rounded quotient of integers stays an integer. */
-fnzi_result_kind fnzi_op_result_kind(const fnz_op *op) {
-  const kind_row *row = bsearch(op->base, kind_rows, sizeof kind_rows / sizeof *kind_rows,
-                                sizeof *kind_rows, by_base);
-  if (row)
-    return row->kind == FNZI_RESULT_FLOAT && rounds(op) ? FNZI_RESULT_PROMOTED : row->kind;
-  if (!(op->tags & FNZI_TAG_POINTWISE))
-    return FNZI_RESULT_SELF;
-  return strncmp(op->base, "special_", 8) == 0 ? FNZI_RESULT_FLOAT : FNZI_RESULT_PROMOTED;
+static bool rounds(const fnz_op *op, const fnz_arg *args, size_t nargs) {
+  int mode = fnzi_op_param(op, "rounding_mode");
+  return mode >= 0 && fnzi_arg_get(op, args, nargs, (size_t)mode).tag == FNZ_ARG_STRING;
 }
 
-/* Factors, weights and masks are converted to what the operands promote to. */
+/* Factors, weights, bounds and masks are converted to what the operands promote to. */
 static bool takes_part(const fnzi_param *p) {
   static const struct {
     const char *name;
     fnzi_type type;
-  } others[] = {{"alpha", FNZI_TYPE_SCALAR},
-                {"value", FNZI_TYPE_SCALAR},
-                {"weight", FNZI_TYPE_SCALAR},
-                {"condition", FNZI_TYPE_TENSOR},
-                {"mask", FNZI_TYPE_TENSOR}};
+  } others[] = {{"alpha", FNZI_TYPE_SCALAR},     {"value", FNZI_TYPE_SCALAR},
+                {"weight", FNZI_TYPE_SCALAR},    {"threshold", FNZI_TYPE_SCALAR},
+                {"min_val", FNZI_TYPE_SCALAR},   {"max_val", FNZI_TYPE_SCALAR},
+                {"condition", FNZI_TYPE_TENSOR}, {"mask", FNZI_TYPE_TENSOR}};
   if (p->keyword_only || (p->type != FNZI_TYPE_TENSOR && p->type != FNZI_TYPE_SCALAR))
     return false;
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
@@ -215,22 +218,25 @@ static bool is_exact(fnz_dtype d) {
 
 fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
                                geometry_reader *geometry_of, void *user) {
-  fnzi_result_kind kind = fnzi_op_result_kind(op);
-  if (kind == FNZI_RESULT_BOOL)
+  fnzi_promotion_kind kind = fnzi_op_promotion_kind(op);
+  if (kind == FNZI_PROMOTE_ALWAYS_BOOL)
     return FNZ_BOOL;
-  fnz_dtype d = operands_dtype(op, args, nargs, kind == FNZI_RESULT_SELF, geometry_of, user);
+  fnz_dtype d = operands_dtype(op, args, nargs, kind == FNZI_PROMOTE_SELF, geometry_of, user);
   switch (kind) {
-  case FNZI_RESULT_FLOAT:
-    return is_exact(d) ? FNZ_F32 : d;
-  case FNZI_RESULT_REAL:
+  case FNZI_PROMOTE_INT_TO_FLOAT:
+    return is_exact(d) && !rounds(op, args, nargs) ? FNZ_F32 : d;
+  case FNZI_PROMOTE_COMPLEX_TO_FLOAT:
     return real_of(d);
-  case FNZI_RESULT_REAL_FLOAT:
+  case FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT:
     return is_exact(d) ? FNZ_F32 : real_of(d);
-  case FNZI_RESULT_DOUBLE:
+  case FNZI_PROMOTE_BOOL_TO_LONG:
+    return d == FNZ_BOOL ? FNZ_I64 : d;
+  case FNZI_PROMOTE_DOUBLE:
     return fnzi_is_complex(d) ? FNZ_C128 : FNZ_F64;
-  case FNZI_RESULT_PROMOTED:
-  case FNZI_RESULT_BOOL:
-  case FNZI_RESULT_SELF:
+  case FNZI_PROMOTE_DEFAULT:
+  case FNZI_PROMOTE_NO_OPMATH:
+  case FNZI_PROMOTE_ALWAYS_BOOL:
+  case FNZI_PROMOTE_SELF:
     break;
   }
   return d;

@@ -30,6 +30,7 @@
   ROW(STREAM, "Stream")                                                                            \
   ROW(QSCHEME, "QScheme")                                                                          \
   ROW(DIM_VECTOR, "DimVector")                                                                     \
+  ROW(DIMNAME, "Dimname") /* up to PyTorch 1.13 or so; no operator of the table takes one */       \
   ROW(GRAPH_MODULE, "GraphModule")                                                                 \
   ROW(CLASS, "") /* a custom class, by dotted name */
 
@@ -100,6 +101,28 @@ enum {
 #undef FNZI_TAG_ENUM
 };
 
+/* What native_functions.yaml says of an operator beside schema and dispatch, as far as it is yes or
+ * no. Columns: enum, the word for it in the table. */
+#define FNZI_FLAG_ROWS(ROW)                                                                        \
+  ROW(METHOD, "method")                   /* may be called as a method of self */                  \
+  ROW(NO_FUNCTION, "no_function")         /* and only so */                                        \
+  ROW(STRUCTURED, "structured")           /* an out= operator with a shape function of its own */  \
+  ROW(NO_DEVICE_CHECK, "no_device_check") /* tensors may be on several devices */                  \
+  ROW(NO_DEVICE_GUARD, "no_device_guard")                                                          \
+  ROW(CPP_NO_DEFAULTS, "cpp_no_defaults") /* some defaults are missing in C++ */                   \
+  ROW(MANUAL_BINDING, "manual_binding")                                                            \
+  ROW(MANUAL_REGISTRATION, "manual_registration")                                                  \
+  ROW(CONST_REF, "const_ref") /* what it writes is taken as a reference to const */
+
+enum {
+#define FNZI_FLAG_BIT(id, name) FNZI_OP_BIT_##id,
+  FNZI_FLAG_ROWS(FNZI_FLAG_BIT)
+#undef FNZI_FLAG_BIT
+#define FNZI_FLAG_ENUM(id, name) FNZI_OP_##id = 1u << FNZI_OP_BIT_##id,
+      FNZI_FLAG_ROWS(FNZI_FLAG_ENUM)
+#undef FNZI_FLAG_ENUM
+};
+
 struct fnz_op {
   const char *name;      /* "add_.Tensor"; "ns::name.overload" outside aten */
   const char *base;      /* "add_" */
@@ -119,15 +142,29 @@ struct fnz_op {
   uint16_t view_copy;  /* of a view: select.int -> select_copy.int */
   uint16_t view_of;    /* of an in-place view: transpose_ -> transpose.int */
   uint16_t inplace;    /* of a functional operator, for messages */
+  /* From native_functions.yaml; of a parsed operator nothing is known: 0, NULL, "-", "-". */
+  uint32_t flags;            /* FNZI_OP_* */
+  const char *delegate;      /* the out= operator that its kernels stand in; NULL for none */
+  const char *model_text;    /* "method,no_device_check,delegate=add.out", "-" */
+  const char *dispatch_text; /* "CPU, CUDA: add_out; SparseCPU: add_sparse", "-" */
 };
 
 #define FNZI_NO_OP UINT16_MAX
+/* In `functional`: the operator was declared at run time and keeps its twin (schema/custom.c). */
+#define FNZI_DECLARED_OP (UINT16_MAX - 1)
+/* The twin of such an operator. */
+const fnz_op *fnzi_declared_functional(const fnz_op *op);
+
+/* It has no place in the table. */
+bool fnzi_op_is_custom(const fnz_op *op);
 
 extern const struct fnz_op fnzi_ops[]; /* sorted by name (strcmp), fnz_op_count() of them */
 extern const size_t fnzi_ops_count;
 
 /* The operator at an index field above; NULL for FNZI_NO_OP. */
 const fnz_op *fnzi_op_by_index(uint16_t index);
+/* It is one of these places of the table, as schema/aten_names.h names them; false for NULL. */
+bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count);
 
 /* The first operator whose name is not below the first `size` bytes of `name`. */
 size_t fnzi_op_lower_bound(const char *name, size_t size);
@@ -135,6 +172,9 @@ size_t fnzi_op_lower_bound(const char *name, size_t size);
 /* The operator whose base is the first `length` characters of op's, with the same overload:
  * add_.Tensor and 3 -> add.Tensor. NULL when there is none. */
 const fnz_op *fnzi_op_find_stem(const fnz_op *op, size_t length);
+
+/* The parameter that a result is because the operator writes it; NULL when the result is new. */
+const fnzi_param *fnzi_op_returned(const fnz_op *op, const fnzi_param *result);
 
 /* Position of a parameter, -1 when there is none of that name. */
 int fnzi_op_param(const fnz_op *op, const char *name);
@@ -173,24 +213,27 @@ fnz_dtype fnzi_promote(fnz_dtype a, fnz_dtype b);
 /* torch.can_cast: may an in-place or out= operator store `from` in `to`? */
 bool fnzi_can_cast(fnz_dtype from, fnz_dtype to);
 
-/* How a pointwise operator's result dtype follows from the promoted one; rows in promotion.def. */
-typedef enum fnzi_result_kind {
-  FNZI_RESULT_PROMOTED,   /* add, mul, clamp */
-  FNZI_RESULT_BOOL,       /* comparisons, logical_*, isnan */
-  FNZI_RESULT_FLOAT,      /* integers become the default float: div, sqrt, tanh, sigmoid */
-  FNZI_RESULT_REAL,       /* complex becomes its real type: abs */
-  FNZI_RESULT_SELF,       /* the dtype of the first tensor, whatever the others are */
-  FNZI_RESULT_REAL_FLOAT, /* REAL and FLOAT: angle */
-  FNZI_RESULT_DOUBLE      /* f64 or c128: float_power */
-} fnzi_result_kind;
+/* How a pointwise operator's result dtype follows from the promoted one, in the terms of PyTorch's
+ * ELEMENTWISE_TYPE_PROMOTION_KIND, with three more that operators need; rows in promotion.def. */
+typedef enum fnzi_promotion_kind {
+  FNZI_PROMOTE_DEFAULT,                  /* add, mul, clamp */
+  FNZI_PROMOTE_NO_OPMATH,                /* the same, and f16 is not computed in f32: where */
+  FNZI_PROMOTE_INT_TO_FLOAT,             /* integers become the default float: div, sqrt, tanh */
+  FNZI_PROMOTE_ALWAYS_BOOL,              /* comparisons, logical_*, isnan */
+  FNZI_PROMOTE_COMPLEX_TO_FLOAT,         /* complex becomes its real type: abs */
+  FNZI_PROMOTE_BOOL_TO_LONG,             /* bool becomes i64: pow, square */
+  FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT, /* angle */
+  FNZI_PROMOTE_SELF,  /* the dtype of the first tensor, whatever the others are */
+  FNZI_PROMOTE_DOUBLE /* f64 or c128: float_power */
+} fnzi_promotion_kind;
 
 /* Of a functional operator. Operators that neither have the tag "pointwise" nor a row give
- * FNZI_RESULT_SELF. */
-fnzi_result_kind fnzi_op_result_kind(const fnz_op *op);
+ * FNZI_PROMOTE_SELF. */
+fnzi_promotion_kind fnzi_op_promotion_kind(const fnz_op *op);
 
 /* Each element of the result depends on the elements at its place (after broadcasting) alone. */
 static inline bool fnzi_op_is_elementwise(const fnz_op *op) {
-  return (op->tags & FNZI_TAG_POINTWISE) || fnzi_op_result_kind(op) != FNZI_RESULT_SELF;
+  return (op->tags & FNZI_TAG_POINTWISE) || fnzi_op_promotion_kind(op) != FNZI_PROMOTE_SELF;
 }
 
 /* The dtype a pointwise operator computes, from its arguments. `geometry_of(user, arg)` gives the

@@ -3,12 +3,10 @@
  * The signature of an operator is its base name without in-place marker and without "_functional",
  * the types of its parameters without out arguments and tensor options, and the types of its
  * results, to which every written argument that is not returned is added (self, then out
- * arguments, then the rest). Alias annotations, names and defaults do not count.
+ * arguments, then the rest). Alias annotations never count; names and defaults only when asked for.
  *
  * Needs: kinds, tags and is_view. Keeps: everything but the four index fields. */
 #include "schema/twins.h"
-
-#include <stdio.h>
 
 /* Signatures by text; several kinds of operators share one map, told apart by a first letter. */
 typedef struct groups {
@@ -25,10 +23,11 @@ static bool ends_with(const char *s, size_t size, const char *tail) {
 
 /* --- Keys ------------------------------------------------------------------------------------- */
 
-static fnz_status put_type(groups *g, const fnzi_param *p) {
-  return fnzi_printf(g->ctx, &g->key, "%s%s%s%.0d%s%s,", fnzi_type_name(p->type),
-                     p->item_optional ? "?" : "", p->is_list ? "[" : "", p->list_size,
-                     p->is_list ? "]" : "", p->optional ? "?" : "");
+static fnz_status put_type(fnz_context *ctx, const fnzi_param *p, fnz_buffer *out) {
+  const char *name = p->type == FNZI_TYPE_CLASS ? p->class_name : fnzi_type_name(p->type);
+  return fnzi_printf(ctx, out, "%s%s%s%.0d%s%s,", name, p->item_optional ? "?" : "",
+                     p->is_list ? "[" : "", p->list_size, p->is_list ? "]" : "",
+                     p->optional ? "?" : "");
 }
 
 /* dtype, layout, device and pin_memory, which only come together. */
@@ -46,7 +45,7 @@ static bool is_option(const fnzi_param *p) {
   return false;
 }
 
-static bool are_options(const fnz_op *op, size_t first) {
+bool fnzi_are_tensor_options(const fnz_op *op, size_t first) {
   if (op->nparams - first < 4)
     return false;
   for (size_t i = first; i < first + 4; i++)
@@ -55,15 +54,30 @@ static bool are_options(const fnz_op *op, size_t first) {
   return true;
 }
 
-static fnz_status put_params(groups *g, const fnz_op *op) {
-  FNZ_TRY(fnzi_put_text(g->ctx, &g->key, "("));
+/* bernoulli.p lacks the default that its in-place form has; PyTorch groups them nevertheless. */
+static const char *default_of(const fnz_op *op, const fnzi_param *p) {
+  if (strcmp(op->name, "bernoulli.p") == 0 && strcmp(p->name, "p") == 0)
+    return "0.5";
+  return p->has_default ? p->default_text : "";
+}
+
+static fnz_status put_param(fnz_context *ctx, const fnz_op *op, const fnzi_param *p, bool exact,
+                            fnz_buffer *out) {
+  FNZ_TRY(put_type(ctx, p, out));
+  if (!exact)
+    return FNZ_OK;
+  return fnzi_printf(ctx, out, "%s%s=%s,", p->keyword_only ? "*" : "", p->name, default_of(op, p));
+}
+
+static fnz_status put_params(fnz_context *ctx, const fnz_op *op, bool exact, fnz_buffer *out) {
+  FNZ_TRY(fnzi_put_text(ctx, out, "("));
   for (size_t i = 0; i < op->nparams; i++) {
-    if (are_options(op, i))
+    if (fnzi_are_tensor_options(op, i))
       i += 3;
     else if (!op->params[i].is_out)
-      FNZ_TRY(put_type(g, &op->params[i]));
+      FNZ_TRY(put_param(ctx, op, &op->params[i], exact, out));
   }
-  return fnzi_put_text(g->ctx, &g->key, ")");
+  return fnzi_put_text(ctx, out, ")");
 }
 
 static bool is_returned(const fnz_op *op, uint32_t alias) {
@@ -81,25 +95,64 @@ static written_group group_of(const fnzi_param *p) {
   return strcmp(p->name, "self") == 0 ? WRITTEN_SELF : WRITTEN_OTHER;
 }
 
-static fnz_status put_results(groups *g, const fnz_op *op) {
-  for (size_t i = 0; i < op->nreturns; i++)
-    FNZ_TRY(put_type(g, &op->returns[i]));
-  for (written_group group = WRITTEN_SELF; group <= WRITTEN_OTHER; group++)
-    for (size_t i = 0; i < op->nparams; i++) {
-      const fnzi_param *p = &op->params[i];
-      if (p->is_write && group_of(p) == group && !is_returned(op, p->alias))
-        FNZ_TRY(put_type(g, p));
+bool fnzi_written_next(const fnz_op *op, fnzi_written_walk *walk, const fnzi_param **out) {
+  for (; walk->group <= WRITTEN_OTHER; walk->group++, walk->next = 0)
+    while (walk->next < op->nparams) {
+      const fnzi_param *p = &op->params[walk->next++];
+      if (!p->is_write || (int)group_of(p) != walk->group || is_returned(op, p->alias))
+        continue;
+      *out = p;
+      return true;
     }
+  return false;
+}
+
+static fnz_status put_results(fnz_context *ctx, const fnz_op *op, fnz_buffer *out) {
+  const fnzi_param *written;
+  for (size_t i = 0; i < op->nreturns; i++)
+    FNZ_TRY(put_type(ctx, &op->returns[i], out));
+  for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
+    FNZ_TRY(put_type(ctx, written, out));
   return FNZ_OK;
 }
 
+/* The namespace, and the base without what tells the kinds apart: `__iadd__` is the in-place form
+ * of `__add__`. A copying view goes by the name of its view; slice_scatter is what slice_inverse
+ * copies. */
+static fnz_status put_base(fnz_context *ctx, const fnz_op *op, bool of_view, fnz_buffer *out) {
+  const char *base = op->base, *colons = strstr(op->name, "::"), *start = "", *end = "";
+  size_t size = strlen(base);
+  bool inplace = op->kind == FNZI_KIND_INPLACE;
+  if (inplace && ends_with(base, size, "__")) {
+    start = "__";
+    base += strlen("__i");
+    size -= strlen("__i");
+  } else {
+    size -= inplace;
+  }
+  if (ends_with(base, size, "_functional"))
+    size -= strlen("_functional");
+  if (of_view && ends_with(base, size, "_copy")) {
+    size -= strlen("_copy");
+  } else if (of_view && ends_with(base, size, "_scatter")) {
+    size -= strlen("_scatter");
+    end = "_inverse";
+  }
+  return fnzi_printf(ctx, out, "%.*s:%s%.*s%s", colons ? (int)(colons - op->name) : 0, op->name,
+                     start, (int)size, base, end);
+}
+
+fnz_status fnzi_signature_put(fnz_context *ctx, const fnz_op *op, uint32_t how, fnz_buffer *out) {
+  FNZ_TRY(put_base(ctx, op, how & FNZI_SIGNATURE_OF_VIEW, out));
+  FNZ_TRY(put_params(ctx, op, how & FNZI_SIGNATURE_EXACT, out));
+  return put_results(ctx, op, out);
+}
+
 /* `family` keeps functional operators, views and copies apart. */
-static fnz_status make_key(groups *g, const fnz_op *op, char family, const char *base,
-                           size_t base_size) {
+static fnz_status make_key(groups *g, const fnz_op *op, char family, uint32_t how) {
   g->key.size = 0;
-  FNZ_TRY(fnzi_printf(g->ctx, &g->key, "%c%.*s", family, (int)base_size, base));
-  FNZ_TRY(put_params(g, op));
-  return put_results(g, op);
+  FNZ_TRY(fnzi_put(g->ctx, &g->key, &family, 1));
+  return fnzi_signature_put(g->ctx, op, how, &g->key);
 }
 
 static fnz_status put_index(groups *g, const fnz_op *op, size_t index) {
@@ -119,46 +172,18 @@ static uint16_t get_index(const groups *g) {
 
 /* --- Families --------------------------------------------------------------------------------- */
 
-/* `__iadd__` is the in-place form of `__add__`. */
-static fnz_status plain_key(groups *g, const fnz_op *op, char family) {
-  char dunder[64];
-  const char *base = op->base;
-  size_t size = strlen(base);
-  bool inplace = op->kind == FNZI_KIND_INPLACE;
-  if (inplace && ends_with(base, size, "__")) {
-    snprintf(dunder, sizeof dunder, "__%s", base + 3);
-    return make_key(g, op, family, dunder, strlen(dunder));
-  }
-  size -= inplace;
-  if (ends_with(base, size, "_functional"))
-    size -= strlen("_functional");
-  return make_key(g, op, family, base, size);
-}
-
 static bool is_copy(const fnz_op *op) {
   return op->tags & FNZI_TAG_VIEW_COPY && op->kind == FNZI_KIND_FUNCTIONAL;
-}
-
-/* A copying view goes by the name of its view. slice_scatter is what slice_inverse copies. */
-static fnz_status copy_key(groups *g, const fnz_op *op) {
-  size_t size = strlen(op->base);
-  if (ends_with(op->base, size, "_copy"))
-    return make_key(g, op, 'c', op->base, size - strlen("_copy"));
-  if (!ends_with(op->base, size, "_scatter"))
-    return make_key(g, op, 'c', op->base, size);
-  char inverse[64];
-  snprintf(inverse, sizeof inverse, "%.*s_inverse", (int)(size - strlen("_scatter")), op->base);
-  return make_key(g, op, 'c', inverse, strlen(inverse));
 }
 
 static fnz_status collect(groups *g, const fnz_op *op, size_t index) {
   if (op->kind != FNZI_KIND_FUNCTIONAL)
     return FNZ_OK;
-  FNZ_TRY(plain_key(g, op, op->is_view ? 'v' : 'f'));
+  FNZ_TRY(make_key(g, op, op->is_view ? 'v' : 'f', 0));
   FNZ_TRY(put_index(g, op, index));
   if (!is_copy(op))
     return FNZ_OK;
-  FNZ_TRY(copy_key(g, op));
+  FNZ_TRY(make_key(g, op, 'c', FNZI_SIGNATURE_OF_VIEW));
   return put_index(g, op, index);
 }
 
@@ -168,11 +193,11 @@ static fnz_status connect(groups *g, fnz_op *ops, size_t index) {
     op->functional = (uint16_t)index;
     if (!op->is_view)
       return FNZ_OK;
-    FNZ_TRY(plain_key(g, op, 'c'));
+    FNZ_TRY(make_key(g, op, 'c', 0));
     op->view_copy = get_index(g);
     return FNZ_OK;
   }
-  FNZ_TRY(plain_key(g, op, 'f'));
+  FNZ_TRY(make_key(g, op, 'f', 0));
   op->functional = get_index(g);
   if (op->kind != FNZI_KIND_INPLACE)
     return FNZ_OK;
@@ -180,7 +205,7 @@ static fnz_status connect(groups *g, fnz_op *ops, size_t index) {
     ops[op->functional].inplace = (uint16_t)index;
   if (!(op->tags & FNZI_TAG_INPLACE_VIEW))
     return FNZ_OK;
-  FNZ_TRY(plain_key(g, op, 'v'));
+  FNZ_TRY(make_key(g, op, 'v', 0));
   op->view_of = get_index(g);
   return FNZ_OK;
 }

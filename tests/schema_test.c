@@ -1,34 +1,22 @@
-/* checks: 12
+/* checks: 13
  * schema_test.c - the operator table against PyTorch's own, and the schema parser. */
-#include "tests/test.h"
+#include "tests/arena.h"
 
 #include "schema/schema.h"
 
 #include <stdio.h>
 
 typedef struct columns {
-  char *name, *kind, *view, *composite, *tags, *functional, *view_copy, *view_of, *schema;
+  char *name, *kind, *view, *composite, *tags, *functional, *view_copy, *view_of, *schema, *model,
+      *dispatch;
 } columns;
-
-static fnz_context *ctx;
-static fnzi_arena arena;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-  fnzi_arena_init(&arena, ctx);
-}
-
-static void end(void) {
-  fnzi_arena_free(&arena);
-  ck_assert_uint_eq(ctx->live_bytes, 0);
-  fnz_context_destroy(ctx);
-}
 
 /* --- The table -------------------------------------------------------------------------------- */
 
 static bool read_columns(char *line, columns *out) {
-  char **fields[] = {&out->name,       &out->kind,      &out->view,    &out->composite, &out->tags,
-                     &out->functional, &out->view_copy, &out->view_of, &out->schema};
+  char **fields[] = {&out->name,   &out->kind,       &out->view,      &out->composite,
+                     &out->tags,   &out->functional, &out->view_copy, &out->view_of,
+                     &out->schema, &out->model,      &out->dispatch};
   if (*line == '#')
     return false;
   line[strcspn(line, "\n")] = 0;
@@ -95,7 +83,7 @@ static void check_twins(const fnz_op *op, const columns *c) {
 }
 
 static void check_row(const columns *c) {
-  static const char *const composites[] = {"kernel", "implicit", "explicit", "-"};
+  static const char *const composites[] = {"kernel", "implicit", "explicit", "explicit"};
   const fnz_op *op = fnz_op_find(c->name);
   ck_assert_msg(op != NULL, "%s is missing", c->name);
   ck_assert_ptr_eq(fnz_op_find(c->name + strlen("aten::")), op);
@@ -103,7 +91,9 @@ static void check_row(const columns *c) {
   ck_assert_str_eq(fnz_op_schema(op), c->schema + strlen("aten::"));
   ck_assert_str_eq(fnz_op_kind(op), is_called_functional(op->name) ? "mutable" : c->kind);
   ck_assert_str_eq(op->tags_text, c->tags);
-  ck_assert_str_eq(composites[op->composite], strcmp(c->composite, "out") ? c->composite : "-");
+  ck_assert_str_eq(composites[op->composite], c->composite);
+  ck_assert_str_eq(op->model_text, c->model);
+  ck_assert_str_eq(op->dispatch_text, c->dispatch);
   ck_assert_str_eq(fnz_op_is_view(op) ? "view" : "-", c->view);
   check_twins(op, c);
 }
@@ -122,6 +112,36 @@ START_TEST(table_equals_the_columns) {
   fclose(f);
   ck_assert_uint_eq(rows, 3103);
   ck_assert_uint_eq(fnz_op_count(), rows);
+}
+END_TEST
+
+/* What native_functions.yaml says beside the schema. */
+START_TEST(table_has_flags_and_delegates) {
+  static const struct {
+    const char *name;
+    uint32_t flags;
+    const char *delegate;
+  } rows[] = {
+      {"add.out", FNZI_OP_STRUCTURED | FNZI_OP_NO_DEVICE_CHECK, NULL},
+      {"add.Tensor", FNZI_OP_METHOD | FNZI_OP_NO_DEVICE_CHECK, "add.out"},
+      {"add_.Tensor", FNZI_OP_METHOD | FNZI_OP_NO_FUNCTION | FNZI_OP_NO_DEVICE_CHECK, "add.out"},
+      {"select.int", FNZI_OP_METHOD | FNZI_OP_NO_DEVICE_CHECK | FNZI_OP_NO_DEVICE_GUARD, NULL},
+      {"select_copy.int_out", FNZI_OP_NO_DEVICE_CHECK | FNZI_OP_NO_DEVICE_GUARD, NULL},
+      {"cumsum", FNZI_OP_METHOD | FNZI_OP_NO_DEVICE_CHECK, "cumsum.out"},
+      {"is_leaf", FNZI_OP_METHOD | FNZI_OP_NO_FUNCTION | FNZI_OP_MANUAL_BINDING, NULL},
+      {"linalg_norm", 0, NULL},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fnz_op *op = fnz_op_find(rows[i].name);
+    ck_assert_ptr_nonnull(op);
+    ck_assert_msg(op->flags == rows[i].flags, "%s: %s", op->name, op->model_text);
+    ck_assert_str_eq(op->delegate ? op->delegate : "-", rows[i].delegate ? rows[i].delegate : "-");
+  }
+  for (size_t i = 0; i < fnz_op_count(); i++) {
+    const fnz_op *op = fnz_op_at(i);
+    const fnz_op *delegate = op->delegate ? fnz_op_find(op->delegate) : NULL;
+    ck_assert(!op->delegate || (delegate && delegate->flags & FNZI_OP_STRUCTURED));
+  }
 }
 END_TEST
 
@@ -464,8 +484,8 @@ START_TEST(foreach_operators_have_elements) {
 }
 END_TEST
 
-RUN_SUITE("schema", table_equals_the_columns, every_row_parses_and_prints_back,
-          table_is_sorted_and_found, twins_of_hard_cases,
+RUN_SUITE("schema", table_equals_the_columns, table_has_flags_and_delegates,
+          every_row_parses_and_prints_back, table_is_sorted_and_found, twins_of_hard_cases,
           defaults_have_the_types_of_their_parameters, given_arguments_come_before_defaults,
           custom_operators_parse_and_print_back, parsed_parts_are_right,
           broken_schemas_name_the_column, huge_schemas_are_refused, out_of_memory_leaks_nothing,

@@ -1,0 +1,86 @@
+/* ops_import.c - `fnz ops --import`: reads PyTorch's native_functions.yaml, says what was found in
+ * it, or writes the operator table that fnz is built from. */
+#include "cli/cli.h"
+
+#include <string.h>
+
+typedef struct count_row {
+  const char *key, *text;
+} count_row;
+
+static const count_row rows[] = {
+#define COUNT_ROW(id, key, text) {key, text},
+    FNZ_LIBRARY_COUNT_ROWS(COUNT_ROW)
+#undef COUNT_ROW
+};
+
+static int read_library(cli_call *call) {
+  fnz_library_source source = {.functions_name = call->options[CLI_IMPORT],
+                               .tags_name = call->options[CLI_TAGS]};
+  CLI_TRY(cli_check(call, fnz_file_read(call->ctx, source.functions_name, &call->in),
+                    source.functions_name));
+  CLI_TRY(
+      cli_check(call, fnz_file_read(call->ctx, source.tags_name, &call->out), source.tags_name));
+  source.functions = call->in.data;
+  source.functions_size = call->in.size;
+  source.tags = call->out.data;
+  source.tags_size = call->out.size;
+  CLI_TRY(cli_check(call, fnz_library_read(call->ctx, &source, &call->library), NULL));
+  fnz_buffer_free(call->ctx, &call->in);
+  fnz_buffer_free(call->ctx, &call->out);
+  return CLI_DONE;
+}
+
+static void print_counts(const cli_call *call, FILE *to) {
+  size_t counts[FNZ_LIBRARY_COUNTS];
+  bool json = cli_has(call, CLI_JSON);
+  fnz_library_count_all(call->library, counts);
+  for (size_t i = 0; i < FNZ_LIBRARY_COUNTS; i++)
+    if (json)
+      fprintf(to, "%s\"%s\": %zu", i ? ", " : "{", rows[i].key, counts[i]);
+    else
+      fprintf(to, "%-46s %6zu\n", rows[i].text, counts[i]);
+  if (json)
+    fputs("}\n", to);
+}
+
+static int write_table(cli_call *call, const char *path) {
+  CLI_TRY(cli_check(call, fnz_library_write_table(call->ctx, call->library, &call->out), NULL));
+  return cli_check(call, fnz_file_write(call->ctx, path, call->out.data, call->out.size), NULL);
+}
+
+static int check_usage(const cli_call *call, bool table, const char *path) {
+  if (!cli_has(call, CLI_IMPORT))
+    return cli_usage(call, "--tags, --to and -o go with --import FILE");
+  if (!cli_has(call, CLI_TAGS))
+    return cli_usage(call,
+                     "--import needs --tags FILE, the tags.yaml beside native_functions.yaml");
+  if (call->noperands)
+    return cli_usage(call, "--import takes no operator names");
+  if (cli_has(call, CLI_TO) && strcmp(call->options[CLI_TO], "tsv") != 0)
+    return cli_usage(call, "operators are written --to tsv, not %s", call->options[CLI_TO]);
+  if (table && cli_has(call, CLI_JSON) && strcmp(path, "-") == 0)
+    return cli_usage(call, "--json and the table cannot both go to standard output; add -o FILE");
+  if (strcmp(call->options[CLI_IMPORT], "-") == 0 && strcmp(call->options[CLI_TAGS], "-") == 0)
+    return cli_usage(call, "only one of the two files can come from standard input");
+  return CLI_DONE;
+}
+
+bool cli_wants_import(const cli_call *call) {
+  return cli_has(call, CLI_IMPORT) || cli_has(call, CLI_TAGS) || cli_has(call, CLI_TO) ||
+         cli_has(call, CLI_OUTPUT);
+}
+
+int cli_ops_import(cli_call *call) {
+  bool table = cli_has(call, CLI_TO) || cli_has(call, CLI_OUTPUT);
+  const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
+  CLI_TRY(check_usage(call, table, path));
+  CLI_TRY(read_library(call));
+  if (table)
+    CLI_TRY(write_table(call, path));
+  if (!table || cli_has(call, CLI_JSON))
+    print_counts(call, stdout);
+  else if (call->talks)
+    print_counts(call, stderr);
+  return cli_flush();
+}

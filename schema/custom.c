@@ -1,0 +1,377 @@
+/* custom.c - operators outside the table: declared by their schema, for a context or for one
+ * program.
+ *
+ * Each operator that writes gets a functional form at once: the declared operator with the name and
+ * the types that PyTorch would give it, or else one that is derived. A derived form is found by its
+ * name like any other, so that functional programs can be read back.
+ *
+ * Of a written keyword-only argument nobody knows whether its old contents matter. Without a
+ * declared functional form that leaves it out, the operator counts as mutable, not as out=, and
+ * reads what it writes. */
+#include "schema/custom.h"
+
+#include "schema/derive.h"
+
+/* A declared operator around its public part. */
+struct declared {
+  fnz_op op;
+  const fnz_op *functional; /* NULL: there is none */
+  const fnzi_param *params; /* as the schema has them */
+  fnzi_kind kind;           /* as the schema says */
+  bool is_derived;
+};
+typedef struct declared declared;
+
+const fnz_op *fnzi_declared_functional(const fnz_op *op) {
+  return ((const declared *)(const void *)op)->functional;
+}
+
+/* --- Scopes ----------------------------------------------------------------------------------- */
+
+void fnzi_scope_init(fnzi_scope *scope, fnz_context *ctx) {
+  *scope = (fnzi_scope){.ctx = ctx};
+  fnzi_arena_init(&scope->arena, ctx);
+  fnzi_map_init(&scope->names, ctx);
+}
+
+void fnzi_scope_end(fnzi_scope *scope) {
+  fnzi_map_free(&scope->names);
+  fnzi_arena_free(&scope->arena);
+  FNZI_VEC_FREE(scope->ctx, &scope->list);
+}
+
+static void end_operators(fnz_context *ctx) {
+  fnzi_scope_end(ctx->operators);
+  fnzi_free(ctx, ctx->operators, sizeof *ctx->operators);
+}
+
+static fnz_status context_scope(fnz_context *ctx, fnzi_scope **out) {
+  if (!ctx->operators) {
+    fnzi_scope *scope = fnzi_resize(ctx, NULL, 0, sizeof *scope);
+    if (!scope)
+      return fnzi_no_memory(ctx);
+    fnzi_scope_init(scope, ctx);
+    ctx->operators = scope;
+    ctx->end_operators = end_operators;
+  }
+  *out = ctx->operators;
+  return FNZ_OK;
+}
+
+static declared *find_in(const fnzi_scope *scope, const char *name, size_t size) {
+  uint64_t at;
+  return scope && fnzi_map_get(&scope->names, name, size, &at) ? scope->list.data[at] : NULL;
+}
+
+/* In the scope, else in that of the context. */
+static declared *find(const fnzi_scope *scope, const char *name, size_t size) {
+  declared *d = find_in(scope, name, size);
+  return d ? d : find_in(scope->ctx->operators, name, size);
+}
+
+static size_t name_size(const char *name) {
+  static const char empty[] = ".default";
+  size_t size = strlen(name), tail = sizeof empty - 1;
+  return size > tail && strcmp(name + size - tail, empty) == 0 ? size - tail : size;
+}
+
+const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name) {
+  const declared *d = find(scope, name, name_size(name));
+  return d ? &d->op : fnz_op_find(name);
+}
+
+const fnz_op *fnz_op_lookup(const fnz_context *ctx, const char *name) {
+  const declared *d = find_in(ctx->operators, name, name_size(name));
+  return d ? &d->op : fnz_op_find(name);
+}
+
+static fnz_status publish(fnzi_scope *scope, declared *d) {
+  FNZ_TRY(fnzi_map_set(&scope->names, d->op.name, strlen(d->op.name), scope->list.count));
+  FNZI_PUSH(scope->ctx, &scope->list, d);
+  return FNZ_OK;
+}
+
+/* --- Rules ------------------------------------------------------------------------------------ */
+
+static fnz_status refuse(const fnzi_scope *scope, const fnz_op *op, const char *what,
+                         const char *name) {
+  return fnzi_fail(scope->ctx, FNZ_CLASS_TYPE, op->name, "`%s` %s; the schema is %s", name, what,
+                   op->schema);
+}
+
+static fnz_status check_param(const fnzi_scope *scope, const fnz_op *op, const fnzi_param *p) {
+  if (!p->is_write)
+    return FNZ_OK;
+  if (p->type != FNZI_TYPE_TENSOR)
+    return refuse(scope, op, "is written, but only tensors can be", p->name);
+  if (p->is_wildcard || p->alias_after)
+    return refuse(scope, op, "is written and stays what it is: write Tensor(a!)", p->name);
+  if (fnzi_op_returned(op, p) != p)
+    return refuse(scope, op, "is written under the letter of another argument; use another one",
+                  p->name);
+  return FNZ_OK;
+}
+
+static fnz_status check_return(const fnzi_scope *scope, const fnz_op *op, const fnzi_param *r) {
+  const fnzi_param *p = fnzi_op_returned(op, r);
+  if (r->is_write && !p)
+    return refuse(scope, op, "is a result and no argument that is written", r->alias_text);
+  for (size_t i = 0; i < op->nparams && !r->is_write; i++)
+    if (op->params[i].is_write && op->params[i].alias == r->alias)
+      return refuse(scope, op, "is written and returned: say so in both places, Tensor(a!)",
+                    op->params[i].name);
+  if (p && (p->type != r->type || p->is_list != r->is_list))
+    return refuse(scope, op, "is returned under another type", p->name);
+  return FNZ_OK;
+}
+
+/* PyTorch lets custom in-place operators return nothing; what they return is their first argument.
+ */
+static fnz_status check_inplace(const fnzi_scope *scope, const fnz_op *op) {
+  const fnzi_param *self = op->nparams ? &op->params[0] : NULL;
+  if (!self || !self->is_write)
+    return refuse(scope, op, "ends with an underscore, so its first argument must be written",
+                  op->base);
+  if (op->nreturns && (op->nreturns > 1 || op->returns[0].alias != self->alias))
+    return refuse(scope, op, "ends with an underscore, so it returns its first argument or nothing",
+                  op->base);
+  return FNZ_OK;
+}
+
+static fnz_status check_name(const fnzi_scope *scope, const fnz_op *op) {
+  if (!strstr(op->name, "::"))
+    return refuse(scope, op, "has no namespace of its own; write ns::name(...)", op->name);
+  if (strstr(op->overload, "functional") && op->kind != FNZI_KIND_FUNCTIONAL)
+    return refuse(scope, op, "is an overload name for operators that write nothing", op->overload);
+  return FNZ_OK;
+}
+
+static fnz_status check(const fnzi_scope *scope, const fnz_op *op) {
+  FNZ_TRY(check_name(scope, op));
+  for (size_t i = 0; i < op->nparams; i++)
+    FNZ_TRY(check_param(scope, op, &op->params[i]));
+  for (size_t i = 0; i < op->nreturns; i++)
+    if (op->returns[i].alias)
+      FNZ_TRY(check_return(scope, op, &op->returns[i]));
+  return op->kind == FNZI_KIND_INPLACE ? check_inplace(scope, op) : FNZ_OK;
+}
+
+/* --- Functional forms ------------------------------------------------------------------------- */
+
+static bool same_type(const fnzi_param *a, const fnzi_param *b) {
+  bool same_class = a->type != FNZI_TYPE_CLASS || strcmp(a->class_name, b->class_name) == 0;
+  return a->type == b->type && same_class && a->is_list == b->is_list &&
+         a->item_optional == b->item_optional && a->optional == b->optional;
+}
+
+/* They take the same arguments and give the same results; defaults and names of results may differ.
+ */
+static bool same_signature(const fnz_op *a, const fnz_op *b) {
+  bool same =
+      a->nparams == b->nparams && a->nreturns == b->nreturns && a->kind == b->kind && !b->is_view;
+  for (size_t i = 0; same && i < a->nparams; i++)
+    same = same_type(&a->params[i], &b->params[i]) &&
+           strcmp(a->params[i].name, b->params[i].name) == 0;
+  for (size_t i = 0; same && i < a->nreturns; i++)
+    same = same_type(&a->returns[i], &b->returns[i]);
+  return same;
+}
+
+/* Out arguments become arguments that are read as well. */
+static fnz_status read_outs(fnzi_scope *scope, const fnz_op *op, fnz_op *out) {
+  fnzi_param *params;
+  FNZI_NEW(&scope->arena, op->nparams, &params);
+  for (size_t i = 0; i < op->nparams; i++) {
+    params[i] = op->params[i];
+    params[i].is_out = false;
+  }
+  *out = *op;
+  out->params = params;
+  if (op->kind != FNZI_KIND_INPLACE)
+    out->kind = FNZI_KIND_MUTABLE;
+  return FNZ_OK;
+}
+
+static fnz_status add_derived(fnzi_scope *scope, const declared *of, const fnz_op *op) {
+  declared *d;
+  const declared *there = find(scope, op->name, strlen(op->name));
+  if (there && !same_signature(op, &there->op))
+    return fnzi_fail(scope->ctx, FNZ_CLASS_DUPLICATE, of->op.name,
+                     "its functional form would be %s, but there is %s; give that one the same "
+                     "arguments and results, or another name",
+                     op->schema, there->op.schema);
+  if (there)
+    return FNZ_OK;
+  FNZI_NEW(&scope->arena, 1, &d);
+  *d = (declared){.op = *op, .functional = NULL, .is_derived = true};
+  return publish(scope, d);
+}
+
+/* Namespace and base are the same, whatever the overloads. */
+static bool same_base(const fnz_op *a, const fnz_op *b) {
+  size_t size = strlen(a->name) - (*a->overload ? strlen(a->overload) + 1 : 0);
+  return strncmp(a->name, b->name, size) == 0 && strcmp(a->base, b->base) == 0;
+}
+
+static const declared *find_signature(const fnzi_scope *scope, const fnz_op *functional) {
+  for (size_t i = 0; scope && i < scope->list.count; i++) {
+    const declared *d = scope->list.data[i];
+    if (!d->is_derived && same_base(functional, &d->op) && same_signature(functional, &d->op))
+      return d;
+  }
+  return NULL;
+}
+
+/* The declared functional operator that an out= operator stands for, its out arguments left out. */
+static fnz_status find_without_out(fnzi_scope *scope, const fnz_op *op, const declared **out) {
+  fnz_op *functional;
+  *out = NULL;
+  if (op->kind != FNZI_KIND_OUT)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_derive_functional(&scope->arena, op, &functional));
+  *out = find_signature(scope, functional);
+  if (!*out)
+    *out = find_signature(scope->ctx->operators, functional);
+  return FNZ_OK;
+}
+
+/* Finds or makes the functional form. */
+static fnz_status resolve(fnzi_scope *scope, declared *d) {
+  const declared *twin;
+  fnz_op whole = d->op, *functional;
+  whole.params = d->params;
+  whole.kind = d->kind;
+  if (!fnz_op_is_mutating(&whole) || whole.is_view)
+    return FNZ_OK;
+  FNZ_TRY(find_without_out(scope, &whole, &twin));
+  if (!twin) {
+    const fnz_op declared_as = whole;
+    FNZ_TRY(read_outs(scope, &declared_as, &whole));
+    FNZ_TRY(fnzi_derive_functional(&scope->arena, &whole, &functional));
+    FNZ_TRY(add_derived(scope, d, functional));
+    twin = find(scope, functional->name, strlen(functional->name));
+  }
+  whole.functional = FNZI_DECLARED_OP;
+  d->op = whole;
+  d->functional = &twin->op;
+  return FNZ_OK;
+}
+
+/* Names of functional forms begin like the name of what they stand for. */
+static bool may_be_form_of(const fnz_op *functional, const fnz_op *op) {
+  size_t size = strlen(op->name) - (*op->overload ? strlen(op->overload) + 1 : 0);
+  size -= op->kind == FNZI_KIND_INPLACE;
+  return strncmp(functional->name, op->name, size) == 0;
+}
+
+/* Operators that were declared before may have waited for this one. */
+static fnz_status adopt(fnzi_scope *scope, const fnz_op *functional) {
+  for (size_t i = 0; i < scope->list.count; i++) {
+    declared *d = scope->list.data[i];
+    if (d->functional && may_be_form_of(functional, &d->op))
+      FNZ_TRY(resolve(scope, d));
+  }
+  return FNZ_OK;
+}
+
+/* --- Declaring -------------------------------------------------------------------------------- */
+
+/* The schema with the usual spaces, so that equal ones are equal texts. */
+static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
+  fnz_buffer text = {0};
+  FNZ_TRY(fnzi_schema_parse(&scope->arena, schema, out));
+  fnz_status status = fnzi_schema_print(scope->ctx, *out, &text);
+  if (status == FNZ_OK)
+    status = fnzi_arena_string(&scope->arena, text.data, text.size, &(*out)->schema);
+  fnz_buffer_free(scope->ctx, &text);
+  return status;
+}
+
+static fnz_status add_declared(fnzi_scope *scope, const fnz_op *op, const fnz_op **out) {
+  declared *d;
+  FNZI_NEW(&scope->arena, 1, &d);
+  *d = (declared){.op = *op, .params = op->params, .kind = op->kind};
+  FNZ_TRY(resolve(scope, d));
+  FNZ_TRY(publish(scope, d));
+  *out = &d->op;
+  return op->kind == FNZI_KIND_FUNCTIONAL ? adopt(scope, &d->op) : FNZ_OK;
+}
+
+fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *schema, const fnz_op **out) {
+  fnz_op *op;
+  *out = NULL;
+  FNZ_TRY(parse(scope, schema, &op));
+  declared *there = find(scope, op->name, strlen(op->name));
+  bool is_same = there && strcmp(there->op.schema, op->schema) == 0;
+  bool replaces = there && there->is_derived && same_signature(&there->op, op);
+  if (there && !is_same && !replaces)
+    return fnzi_fail(scope->ctx, FNZ_CLASS_DUPLICATE, op->name, "declared as %s, but there is %s%s",
+                     op->schema, there->op.schema,
+                     there->is_derived ? ", the functional form of a declared operator" : "");
+  if (is_same) {
+    there->is_derived = false;
+    *out = &there->op;
+    return FNZ_OK;
+  }
+  FNZ_TRY(check(scope, op));
+  return add_declared(scope, op, out);
+}
+
+fnz_status fnz_op_declare(fnz_context *ctx, const char *schema, const fnz_op **out) {
+  const fnz_op *op = NULL;
+  fnzi_scope *scope;
+  if (out)
+    *out = NULL;
+  FNZ_TRY(context_scope(ctx, &scope));
+  FNZ_TRY(fnzi_scope_declare(scope, schema, &op));
+  if (out)
+    *out = op;
+  return FNZ_OK;
+}
+
+/* --- Lists of declarations -------------------------------------------------------------------- */
+
+enum { MOST_SCHEMA = 1 << 16 };
+
+/* One line without its comment and the blanks around it. */
+static fnz_status declare_line(fnz_context *ctx, fnzi_arena *arena, const char *line, size_t size) {
+  const char *comment = memchr(line, '#', size), *text;
+  size = comment ? (size_t)(comment - line) : size;
+  while (size && strchr(" \t\r", line[size - 1]))
+    size--;
+  for (; size && (*line == ' ' || *line == '\t'); size--)
+    line++;
+  if (!size)
+    return FNZ_OK;
+  if (memchr(line, 0, size) || size > MOST_SCHEMA)
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                     "expected a schema of at most %d bytes of text, such as "
+                     "ns::name(Tensor(a!) x, int k) -> ()",
+                     MOST_SCHEMA);
+  FNZ_TRY(fnzi_arena_string(arena, line, size, &text));
+  return fnz_op_declare(ctx, text, NULL);
+}
+
+/* The failure's own place, an operator or a column, goes into the message. */
+static fnz_status at_line(fnz_context *ctx, fnz_status status, const char *name, size_t line) {
+  const fnz_error failure = ctx->error;
+  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
+    return status;
+  status = fnzi_fail(ctx, failure.kind, NULL, "%s%s%s", failure.where, *failure.where ? ": " : "",
+                     failure.message);
+  return fnzi_at(ctx, status, "%s:%zu", name, line);
+}
+
+fnz_status fnz_ops_declare(fnz_context *ctx, const char *name, const char *text, size_t size) {
+  fnzi_arena arena;
+  fnz_status status = FNZ_OK;
+  fnzi_arena_init(&arena, ctx);
+  for (size_t line = 1, at = 0; status == FNZ_OK && at < size; line++) {
+    const char *end = memchr(text + at, '\n', size - at);
+    size_t length = end ? (size_t)(end - text) - at : size - at;
+    status = at_line(ctx, declare_line(ctx, &arena, text + at, length), name, line);
+    at += length + 1;
+  }
+  fnzi_arena_free(&arena);
+  return status;
+}

@@ -1,0 +1,276 @@
+/* derive.c - variants by rule. Each is put together as parts, printed, and parsed again: so a
+ * derived operator is exactly what its own text says.
+ *
+ * Names and orders are those of torchgen/native_function_generation.py and torchgen/model.py
+ * (PyTorch 2.14.1). */
+#include "schema/derive.h"
+
+#include "schema/twins.h"
+
+#include <stdio.h>
+
+/* An operator that is being put together: as many entries as the original could ever need. */
+typedef struct draft {
+  fnzi_arena *arena;
+  const fnz_op *from;
+  fnz_op op;
+  fnzi_param *params, *returns;
+} draft;
+
+static fnz_status begin(draft *d, fnzi_arena *arena, const fnz_op *from) {
+  size_t most = (size_t)from->nparams + from->nreturns + 1;
+  *d = (draft){.arena = arena, .from = from};
+  FNZI_NEW(arena, most, &d->params);
+  FNZI_NEW(arena, most, &d->returns);
+  d->op.params = d->params;
+  d->op.returns = d->returns;
+  return FNZ_OK;
+}
+
+static fnzi_param without_alias(fnzi_param p) {
+  p.alias = p.alias_after = 0;
+  p.alias_text = NULL;
+  p.is_write = p.is_wildcard = p.is_out = false;
+  return p;
+}
+
+static void add_param(draft *d, fnzi_param p) {
+  d->params[d->op.nparams++] = p;
+}
+
+static void add_return(draft *d, fnzi_param p) {
+  d->returns[d->op.nreturns++] = p;
+}
+
+/* A result of the type of `p`, which is a parameter. */
+static fnzi_param result_like(const fnzi_param *p, const char *name) {
+  fnzi_param result = without_alias(*p);
+  result.name = name;
+  result.keyword_only = result.has_default = false;
+  result.default_text = NULL;
+  return result;
+}
+
+static fnz_status refuse(const fnz_op *op, fnzi_arena *arena, const char *what) {
+  return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, op->name, "%s; its schema is %s", what, op->schema);
+}
+
+/* --- Finishing -------------------------------------------------------------------------------- */
+
+/* The namespace with its colons, the base without its in-place marker (`__iadd__` -> `__add__`),
+ * `ending` and the overload. */
+static fnz_status set_name(draft *d, const char *ending, const char *overload) {
+  const char *name = d->from->name, *base = d->from->base, *colons = strstr(name, "::");
+  int space = colons ? (int)(colons - name) + 2 : 0, size = (int)strlen(base);
+  bool dunder = d->from->kind == FNZI_KIND_INPLACE && strncmp(base, "__i", 3) == 0;
+  if (d->from->kind == FNZI_KIND_INPLACE && !dunder)
+    size--;
+  return fnzi_arena_format(d->arena, &d->op.name, "%.*s%s%.*s%s%s%s", space, name,
+                           dunder ? "__" : "", dunder ? size - 3 : size, base + (dunder ? 3 : 0),
+                           ending, *overload ? "." : "", overload);
+}
+
+/* Tags in the order of the alphabet, as everywhere. */
+static fnz_status set_tags(const draft *d, fnz_op *op, uint32_t tags) {
+  static const struct {
+    uint32_t bit;
+    const char *name;
+  } rows[] = {
+      {FNZI_TAG_GENERATED, "generated"},
+      {FNZI_TAG_RANDOM, "nondeterministic_seeded"},
+      {0, "out"}, /* of each out variant; fnz asks the schema instead */
+      {FNZI_TAG_VIEW_COPY, "view_copy"},
+  };
+  const char *text = "";
+  op->tags = tags;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].bit ? tags & rows[i].bit : op->kind == FNZI_KIND_OUT)
+      FNZ_TRY(fnzi_arena_format(d->arena, &text, "%s%s%s", text, *text ? "," : "", rows[i].name));
+  op->tags_text = text;
+  return FNZ_OK;
+}
+
+static fnz_status finish(draft *d, uint32_t tags, fnz_op **out) {
+  const char *schema;
+  fnz_buffer text = {0};
+  fnz_status status = fnzi_schema_print(d->arena->ctx, &d->op, &text);
+  if (status == FNZ_OK)
+    status = fnzi_arena_string(d->arena, text.data, text.size, &schema);
+  fnz_buffer_free(d->arena->ctx, &text);
+  FNZ_TRY(status);
+  FNZ_TRY(fnzi_schema_parse(d->arena, schema, out));
+  (*out)->composite = FNZI_COMPOSITE_EXPLICIT;
+  return set_tags(d, *out, tags | FNZI_TAG_GENERATED);
+}
+
+/* --- Functional ------------------------------------------------------------------------------- */
+
+fnz_status fnzi_derive_functional(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
+  draft d;
+  const fnzi_param *written;
+  const char *name;
+  if (op->kind == FNZI_KIND_FUNCTIONAL)
+    return refuse(op, arena, "this operator writes nothing and is its own functional form");
+  FNZ_TRY(begin(&d, arena, op));
+  FNZ_TRY(set_name(&d, op->kind == FNZI_KIND_MUTABLE ? "_functional" : "", op->overload));
+  for (size_t i = 0; i < op->nparams; i++)
+    if (!op->params[i].is_out)
+      add_param(&d, without_alias(op->params[i]));
+  for (size_t i = 0; i < op->nreturns; i++)
+    add_return(&d, without_alias(op->returns[i]));
+  for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);) {
+    FNZ_TRY(fnzi_arena_format(arena, &name, "%s_out", written->name));
+    add_return(&d, result_like(written, name));
+  }
+  return finish(&d, op->tags & (FNZI_TAG_RANDOM | FNZI_TAG_VIEW_COPY), out);
+}
+
+/* --- Out -------------------------------------------------------------------------------------- */
+
+static const fnzi_param *self_of(const fnz_op *op) {
+  for (size_t i = 0; i < op->nparams; i++)
+    if (strcmp(op->params[i].name, "self") == 0 && !op->params[i].keyword_only)
+      return &op->params[i];
+  return NULL;
+}
+
+/* `place`-th letter that no parameter uses, as "c!". */
+static fnz_status free_letter(const draft *d, size_t place, fnzi_param *p) {
+  uint32_t used = 0;
+  for (size_t i = 0; i < d->from->nparams; i++)
+    used |= d->from->params[i].alias;
+  for (unsigned letter = 0; letter < 26; letter++)
+    if (!(used & 1u << letter) && place-- == 0) {
+      p->alias = 1u << letter;
+      return fnzi_arena_format(d->arena, &p->alias_text, "%c!", 'a' + (int)letter);
+    }
+  return fnzi_fail(d->arena->ctx, FNZ_CLASS_LIMIT, d->from->name,
+                   "an out variant would need more alias names than the 26 letters");
+}
+
+static fnzi_param out_like(const fnzi_param *p, const char *name) {
+  fnzi_param result = result_like(p, name);
+  result.keyword_only = result.is_write = result.is_out = true;
+  result.alias = p->alias;
+  result.alias_text = p->alias_text;
+  return result;
+}
+
+/* The out argument takes the place of self as what is written. */
+static fnz_status out_of_inplace(draft *d) {
+  const fnz_op *op = d->from;
+  const fnzi_param *self = self_of(op);
+  if (!self || !self->is_write)
+    return refuse(op, d->arena, "an in-place operator without a written self has no out variant");
+  for (size_t i = 0; i < op->nparams; i++)
+    add_param(d, &op->params[i] == self ? without_alias(*self) : op->params[i]);
+  add_param(d, out_like(self, "out"));
+  for (size_t i = 0; i < op->nreturns; i++)
+    add_return(d, op->returns[i]);
+  return FNZ_OK;
+}
+
+static bool are_plain_tensors(const fnz_op *op) {
+  for (size_t i = 0; i < op->nreturns; i++) {
+    const fnzi_param *p = &op->returns[i];
+    if (p->type != FNZI_TYPE_TENSOR || p->is_list || p->optional)
+      return false;
+  }
+  return true;
+}
+
+static fnz_status out_argument(draft *d, size_t i, bool returned) {
+  const fnz_op *op = d->from;
+  fnzi_param made;
+  const char *name = "out";
+  if (op->nreturns > 1)
+    FNZ_TRY(fnzi_arena_format(d->arena, &name, "out%zu", i));
+  made = out_like(&op->returns[i], name);
+  FNZ_TRY(free_letter(d, i, &made));
+  add_param(d, made);
+  if (!returned)
+    return FNZ_OK;
+  made.name = "";
+  made.keyword_only = made.is_out = false;
+  add_return(d, made);
+  return FNZ_OK;
+}
+
+/* Each tensor result becomes an out argument; the others stay results. */
+static fnz_status out_of_results(draft *d) {
+  const fnz_op *op = d->from;
+  bool returned = are_plain_tensors(op);
+  for (size_t i = 0; i < op->nreturns; i++) {
+    if (op->returns[i].is_write)
+      return refuse(op, d->arena, "an operator that returns what it writes has no out variant");
+    if (op->returns[i].type == FNZI_TYPE_TENSOR)
+      FNZ_TRY(out_argument(d, i, returned));
+    else
+      add_return(d, op->returns[i]);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status out_of_mutable(draft *d) {
+  for (size_t i = 0; i < d->from->nparams; i++)
+    add_param(d, d->from->params[i]);
+  return out_of_results(d);
+}
+
+static fnz_status out_of_functional(draft *d) {
+  for (size_t i = 0; i < d->from->nparams; i++) {
+    if (fnzi_are_tensor_options(d->from, i))
+      i += 3;
+    else
+      add_param(d, without_alias(d->from->params[i]));
+  }
+  return out_of_results(d);
+}
+
+static fnz_status out_name(draft *d) {
+  const fnz_op *op = d->from;
+  const char *overload = "out";
+  if (*op->overload)
+    FNZ_TRY(fnzi_arena_format(d->arena, &overload, "%s_out", op->overload));
+  return set_name(d, "", overload);
+}
+
+static fnz_status out_parts(draft *d) {
+  switch (d->from->kind) {
+  case FNZI_KIND_INPLACE:
+    return out_of_inplace(d);
+  case FNZI_KIND_MUTABLE:
+    return out_of_mutable(d);
+  case FNZI_KIND_FUNCTIONAL:
+    return out_of_functional(d);
+  case FNZI_KIND_OUT:
+  case FNZI_KIND_SCRATCH:
+    break;
+  }
+  return refuse(d->from, d->arena, "this operator has out arguments already");
+}
+
+fnz_status fnzi_derive_out(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
+  draft d;
+  FNZ_TRY(begin(&d, arena, op));
+  FNZ_TRY(out_parts(&d));
+  FNZ_TRY(out_name(&d));
+  if (!d.op.nparams || !d.params[d.op.nparams - 1].is_out)
+    return refuse(op, arena, "an operator without tensor results has no out variant");
+  return finish(&d, op->tags & (FNZI_TAG_RANDOM | FNZI_TAG_VIEW_COPY), out);
+}
+
+/* --- Copies of views -------------------------------------------------------------------------- */
+
+fnz_status fnzi_derive_view_copy(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
+  draft d;
+  if (!op->is_view || op->kind != FNZI_KIND_FUNCTIONAL)
+    return refuse(op, arena, "only a view that writes nothing has a copying form");
+  FNZ_TRY(begin(&d, arena, op));
+  FNZ_TRY(set_name(&d, "_copy", op->overload));
+  for (size_t i = 0; i < op->nparams; i++)
+    add_param(&d, without_alias(op->params[i]));
+  for (size_t i = 0; i < op->nreturns; i++)
+    add_return(&d, without_alias(op->returns[i]));
+  return finish(&d, (op->tags & FNZI_TAG_RANDOM) | FNZI_TAG_VIEW_COPY, out);
+}

@@ -1,0 +1,289 @@
+/* library.c - operator libraries: reading in steps, asking, counting, and the table. */
+#include "schema/native.h"
+#include "schema/table.h"
+#include "schema/twins.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* --- Taking functions in ---------------------------------------------------------------------- */
+
+static int by_text(const void *a, const void *b) {
+  const char *const *x = a, *const *y = b;
+  return strcmp(*x, *y);
+}
+
+/* "core,pointwise": sorted, without the one that all have. */
+static fnz_status tags_text(fnz_library *library, const fnzi_native *n, const char **out) {
+  const char *names[FNZI_MOST_TAGS] = {NULL}, *text = "";
+  size_t count = 0;
+  for (size_t i = 0; i < library->tags.count; i++)
+    if (n->tags & ~library->known[FNZI_KNOWN_PT2] & UINT64_C(1) << i)
+      names[count++] = library->tags.data[i];
+  qsort(names, count, sizeof *names, by_text);
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_arena_format(&library->arena, &text, "%s%s%s", text, i ? "," : "", names[i]));
+  *out = count ? text : "-";
+  return FNZ_OK;
+}
+
+static fnzi_composite composite_of(uint32_t keys) {
+  if (keys & FNZI_DISPATCH_BIT(CompositeImplicitAutograd))
+    return FNZI_COMPOSITE_IMPLICIT;
+  if (keys & FNZI_DISPATCH_BIT(CompositeExplicitAutograd))
+    return FNZI_COMPOSITE_EXPLICIT;
+  return keys & FNZI_DISPATCH_BIT(CompositeExplicitAutogradNonFunctional)
+             ? FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL
+             : FNZI_COMPOSITE_NONE;
+}
+
+/* "method,delegate=add.out" */
+static fnz_status model_text(fnz_library *library, const fnzi_native *n, const char **out) {
+  static const char *const words[] = {
+#define FLAG_NAME(id, name) name,
+      FNZI_FLAG_ROWS(FLAG_NAME)
+#undef FLAG_NAME
+  };
+  const struct {
+    const char *key, *value;
+  } named[] = {{"delegate", n->op->delegate},
+               {"inherits", n->inherits},
+               {"module", n->python_module},
+               {"category", n->category}};
+  const char *text = "", *gap = "";
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    if (n->op->flags & 1u << i) {
+      FNZ_TRY(fnzi_arena_format(&library->arena, &text, "%s%s%s", text, gap, words[i]));
+      gap = ",";
+    }
+  for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+    if (named[i].value) {
+      FNZ_TRY(fnzi_arena_format(&library->arena, &text, "%s%s%s=%s", text, gap, named[i].key,
+                                named[i].value));
+      gap = ",";
+    }
+  *out = *text ? text : "-";
+  return FNZ_OK;
+}
+
+fnz_status fnzi_native_publish(fnz_library *library) {
+  fnzi_native *n = &library->natives[library->count];
+  fnz_op *op = n->op;
+  FNZ_TRY(tags_text(library, n, &op->tags_text));
+  FNZ_TRY(model_text(library, n, &op->model_text));
+  op->tags = fnzi_tag_bits(op->tags_text);
+  op->is_view = fnzi_schema_is_view(op);
+  op->composite = composite_of(n->keys);
+  n->group = n->view_group = FNZI_NO_GROUP;
+  return fnzi_map_set(&library->by_name, op->name, strlen(op->name), library->count++);
+}
+
+fnzi_native *fnzi_native_find(const fnz_library *library, const char *name) {
+  uint64_t place;
+  return fnzi_map_get(&library->by_name, name, strlen(name), &place) ? &library->natives[place]
+                                                                     : NULL;
+}
+
+/* The namespace of a delegate is that of the operator. */
+fnzi_native *fnzi_native_delegate(const fnz_library *library, const fnzi_native *n) {
+  const char *colons = strstr(n->op->name, "::");
+  char name[256];
+  if (!n->op->delegate)
+    return NULL;
+  int size = snprintf(name, sizeof name, "%.*s%s", colons ? (int)(colons - n->op->name) + 2 : 0,
+                      n->op->name, n->op->delegate);
+  return size < (int)sizeof name ? fnzi_native_find(library, name) : NULL;
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+static fnz_status read_all(fnz_library *library, const fnz_library_source *source) {
+  FNZ_TRY(fnzi_native_read(library, source));
+  FNZ_TRY(fnzi_native_check(library));
+  FNZ_TRY(fnzi_native_complete(library));
+  return fnzi_native_check_groups(library);
+}
+
+fnz_status fnz_library_read(fnz_context *ctx, const fnz_library_source *source, fnz_library **out) {
+  fnz_library *library = fnzi_resize(ctx, NULL, 0, sizeof *library);
+  *out = NULL;
+  if (!library)
+    return fnzi_no_memory(ctx);
+  *library = (fnz_library){.ctx = ctx, .name = source->functions_name};
+  fnzi_arena_init(&library->arena, ctx);
+  fnzi_map_init(&library->by_name, ctx);
+  fnz_status status = read_all(library, source);
+  library->name = "";
+  if (status == FNZ_OK)
+    *out = library;
+  else
+    fnz_library_destroy(library);
+  return status;
+}
+
+void fnz_library_destroy(fnz_library *library) {
+  if (!library)
+    return;
+  fnzi_map_free(&library->by_name);
+  fnzi_arena_free(&library->arena);
+  fnzi_free(library->ctx, library, sizeof *library);
+}
+
+/* --- Asking ----------------------------------------------------------------------------------- */
+
+size_t fnz_library_count(const fnz_library *library) {
+  return library->count;
+}
+
+const fnz_op *fnz_library_op(const fnz_library *library, size_t index) {
+  return index < library->count ? library->natives[index].op : NULL;
+}
+
+const fnz_op *fnz_library_twin(const fnz_library *library, size_t index) {
+  if (index >= library->count || library->natives[index].group == FNZI_NO_GROUP)
+    return NULL;
+  return library->natives[library->groups[library->natives[index].group].functional].op;
+}
+
+uint32_t fnz_library_line(const fnz_library *library, size_t index) {
+  return index < library->count ? library->natives[index].line : 0;
+}
+
+static void count_entry(const fnzi_native *n, size_t *counts) {
+  static const fnz_library_counted kinds[] = {
+      [FNZI_KIND_FUNCTIONAL] = FNZ_LIBRARY_COUNT_FUNCTIONAL,
+      [FNZI_KIND_INPLACE] = FNZ_LIBRARY_COUNT_INPLACE,
+      [FNZI_KIND_OUT] = FNZ_LIBRARY_COUNT_OUT,
+      [FNZI_KIND_MUTABLE] = FNZ_LIBRARY_COUNT_MUTABLE,
+      [FNZI_KIND_SCRATCH] = FNZ_LIBRARY_COUNT_SCRATCH,
+  };
+  fnzi_composite composite = n->op->composite;
+  counts[kinds[n->kind]]++;
+  counts[FNZ_LIBRARY_COUNT_AUTOGEN] += n->autogen.count > 0;
+  counts[FNZ_LIBRARY_COUNT_IMPLICIT] += composite == FNZI_COMPOSITE_IMPLICIT;
+  counts[FNZ_LIBRARY_COUNT_EXPLICIT] +=
+      composite == FNZI_COMPOSITE_EXPLICIT || composite == FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL;
+  counts[FNZ_LIBRARY_COUNT_NON_FUNCTIONAL] += composite == FNZI_COMPOSITE_EXPLICIT_NON_FUNCTIONAL;
+}
+
+static void count_generated(const fnzi_native *n, size_t *counts) {
+  bool functional = n->kind == FNZI_KIND_FUNCTIONAL;
+  counts[FNZ_LIBRARY_COUNT_GENERATED_OUT] += !functional;
+  counts[FNZ_LIBRARY_COUNT_GENERATED_FUNCTIONAL] += functional;
+  counts[FNZ_LIBRARY_COUNT_GENERATED_RENAMED] +=
+      functional && strstr(n->op->base, "_functional") != NULL;
+}
+
+static void count_groups(const fnz_library *library, size_t *counts) {
+  for (size_t i = 0; i < library->ngroups; i++) {
+    const fnzi_native_group *g = &library->groups[i];
+    counts[FNZ_LIBRARY_COUNT_GROUPS_INPLACE] += g->inplace != FNZI_NO_GROUP;
+    counts[FNZ_LIBRARY_COUNT_GROUPS_MUTABLE] += g->mutable != FNZI_NO_GROUP;
+    counts[FNZ_LIBRARY_COUNT_STRUCTURED] += fnzi_native_is_structured(&library->natives[g->out]);
+  }
+  for (size_t i = 0; i < library->nviews; i++) {
+    const fnzi_view_group *v = &library->views[i];
+    counts[FNZ_LIBRARY_COUNT_VIEWS_IMPLICIT] += fnzi_native_is_implicit(&library->natives[v->view]);
+    counts[FNZ_LIBRARY_COUNT_VIEWS_COPY] += v->copy != FNZI_NO_GROUP;
+    counts[FNZ_LIBRARY_COUNT_VIEWS_INPLACE] += v->inplace != FNZI_NO_GROUP;
+  }
+}
+
+void fnz_library_count_all(const fnz_library *library, size_t *counts) {
+  memset(counts, 0, FNZ_LIBRARY_COUNTS * sizeof *counts);
+  for (size_t i = 0; i < library->nentries; i++)
+    count_entry(&library->natives[i], counts);
+  for (size_t i = library->nentries; i < library->count; i++)
+    count_generated(&library->natives[i], counts);
+  for (size_t i = 0; i < library->count; i++)
+    counts[FNZ_LIBRARY_COUNT_SINGLE] += library->natives[i].group == FNZI_NO_GROUP;
+  count_groups(library, counts);
+  counts[FNZ_LIBRARY_COUNT_ENTRIES] = library->nentries;
+  counts[FNZ_LIBRARY_COUNT_GENERATED] = library->count - library->nentries;
+  counts[FNZ_LIBRARY_COUNT_TOTAL] = library->count;
+  counts[FNZ_LIBRARY_COUNT_GROUPS] = library->ngroups;
+  counts[FNZ_LIBRARY_COUNT_VIEWS] = library->nviews;
+  counts[FNZ_LIBRARY_COUNT_TAGS] = library->tags.count;
+  counts[FNZ_LIBRARY_COUNT_RULES] = FNZI_RULE_COUNT;
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+/* "aten::add", "ns::f" */
+static const char *space_of(const fnz_op *op) {
+  return strstr(op->name, "::") ? "" : "aten::";
+}
+
+static const char *name_or_dash(const fnz_library *library, fnzi_member place) {
+  return place == FNZI_NO_GROUP ? "-" : library->natives[place].op->name;
+}
+
+/* The functional operator of a group, for its other members. */
+static const char *functional_of(const fnz_library *library, const fnzi_native *n) {
+  if (n->group == FNZI_NO_GROUP || n->kind == FNZI_KIND_FUNCTIONAL)
+    return "-";
+  return name_or_dash(library, library->groups[n->group].functional);
+}
+
+static const char *copy_of(const fnz_library *library, const fnzi_native *n) {
+  if (n->view_group == FNZI_NO_GROUP || !n->op->is_view || n->kind != FNZI_KIND_FUNCTIONAL)
+    return "-";
+  return name_or_dash(library, library->views[n->view_group].copy);
+}
+
+static const char *view_of(const fnz_library *library, const fnzi_native *n) {
+  if (n->view_group == FNZI_NO_GROUP || n->kind != FNZI_KIND_INPLACE)
+    return "-";
+  return name_or_dash(library, library->views[n->view_group].view);
+}
+
+static const char *kind_name(fnzi_kind kind) {
+  const fnz_op op = {.kind = kind};
+  return fnz_op_kind(&op);
+}
+
+static fnz_status put_row(fnz_context *ctx, const fnz_library *library, const fnzi_native *n,
+                          fnz_buffer *out) {
+  static const char *const composites[] = {"kernel", "implicit", "explicit", "explicit"};
+  const fnz_op *op = n->op;
+  FNZ_TRY(fnzi_printf(ctx, out, "%s%s\t%s\t%s\t%s\t%s\t", space_of(op), op->name,
+                      kind_name(n->kind), op->is_view ? "view" : "-", composites[op->composite],
+                      op->tags_text));
+  FNZ_TRY(fnzi_printf(ctx, out, "%s\t%s\t%s\t", functional_of(library, n), copy_of(library, n),
+                      view_of(library, n)));
+  return fnzi_printf(ctx, out, "%s%s\t%s\t%s\n", space_of(op), op->schema, op->model_text,
+                     op->dispatch_text);
+}
+
+static fnz_status put_headings(fnz_context *ctx, fnz_buffer *out) {
+  static const char *const headings[] = {
+#define COLUMN_HEADING(id, heading) heading,
+      FNZI_COLUMN_ROWS(COLUMN_HEADING)
+#undef COLUMN_HEADING
+  };
+  FNZ_TRY(fnzi_put_text(ctx, out, "# "));
+  for (size_t i = 0; i < FNZI_COLUMN_COUNT; i++)
+    FNZ_TRY(fnzi_printf(ctx, out, "%s%s", i ? "\t" : "", headings[i]));
+  return fnzi_put_text(ctx, out, "   (native_functions.yaml and the variants generated from it)\n");
+}
+
+static int by_name(const void *a, const void *b) {
+  const fnzi_native *const *x = a, *const *y = b;
+  return strcmp((*x)->op->name, (*y)->op->name);
+}
+
+fnz_status fnz_library_write_table(fnz_context *ctx, const fnz_library *library, fnz_buffer *out) {
+  struct {
+    const fnzi_native **data;
+    size_t count, capacity;
+  } rows = {0};
+  FNZI_RESERVE(ctx, &rows, library->count + 1);
+  for (size_t i = 0; i < library->count; i++)
+    rows.data[rows.count++] = &library->natives[i];
+  qsort(rows.data, rows.count, sizeof *rows.data, by_name);
+  fnz_status status = put_headings(ctx, out);
+  for (size_t i = 0; i < rows.count && status == FNZ_OK; i++)
+    status = put_row(ctx, library, rows.data[i], out);
+  FNZI_VEC_FREE(ctx, &rows);
+  return status;
+}
