@@ -1,9 +1,11 @@
-/* checks: 5
+/* checks: 6
  * promotion_test.c - element types: their rows, promotion, casts, results of pointwise operators.
  */
 #include "tests/test.h"
 
 #include "schema/schema.h"
+
+#include <stdio.h>
 
 START_TEST(dtypes_have_rows) {
   ck_assert_str_eq(fnz_dtype_get_info(FNZ_BF16)->torch, "bfloat16");
@@ -96,7 +98,10 @@ START_TEST(result_kinds_decide) {
   const operand i8 = {FNZ_I8, 1, {0}}, i64 = {FNZ_I64, 1, {0}}, f16 = {FNZ_F16, 1, {0}};
   const operand c64 = {FNZ_C64, 1, {0}};
   ck_assert_int_eq(with_tensor("div.Tensor", i64, i64), FNZ_F32);
-  ck_assert_int_eq(with_tensor("div.Tensor_mode", i64, i64), FNZ_I64);
+  const fnz_arg floored[] = {first, second, {.tag = FNZ_ARG_STRING, .u.s = "floor"}};
+  const fnz_arg exact[] = {first, second, {.tag = FNZ_ARG_NONE}};
+  ck_assert_int_eq(result_of("div.Tensor_mode", floored, 3, (operand[]){i64, i64}), FNZ_I64);
+  ck_assert_int_eq(result_of("div.Tensor_mode", exact, 3, (operand[]){i64, i64}), FNZ_F32);
   ck_assert_int_eq(with_tensor("div.Tensor", f16, i64), FNZ_F16);
   ck_assert_int_eq(with_tensor("eq.Tensor", f16, i64), FNZ_BOOL);
   ck_assert_int_eq(with_tensor("copy", f16, i64), FNZ_F16);
@@ -105,8 +110,8 @@ START_TEST(result_kinds_decide) {
   ck_assert_int_eq(result_of("abs", &first, 1, (operand[]){c64}), FNZ_F32);
   ck_assert_int_eq(result_of("angle", &first, 1, (operand[]){c64}), FNZ_F32);
   ck_assert_int_eq(result_of("angle", &first, 1, (operand[]){i8}), FNZ_F32);
-  ck_assert_int_eq(fnzi_op_result_kind(fnz_op_find("special_i1")), FNZI_RESULT_FLOAT);
-  ck_assert_int_eq(fnzi_op_result_kind(fnz_op_find("mm")), FNZI_RESULT_SELF);
+  ck_assert_int_eq(fnzi_op_promotion_kind(fnz_op_find("special_i1")), FNZI_PROMOTE_INT_TO_FLOAT);
+  ck_assert_int_eq(fnzi_op_promotion_kind(fnz_op_find("mm")), FNZI_PROMOTE_SELF);
   operand operands[] = {{FNZ_U8, 1, {0}}, {FNZ_I32, 1, {0}}, {FNZ_I16, 1, {0}}};
   const fnz_arg where[] = {first, third, third}, add[] = {second, third, half};
   const fnz_arg clamp[] = {second, {.tag = FNZ_ARG_NONE}, half}, rsub[] = {second, whole, half};
@@ -118,31 +123,141 @@ START_TEST(result_kinds_decide) {
 END_TEST
 
 typedef struct row {
-  const char *base;
-  fnzi_result_kind kind;
+  const char *name;
+  fnzi_promotion_kind kind;
 } row;
 
-static bool has_base(const char *base) {
+static const fnz_op *named(const char *name) {
   for (size_t i = 0; i < fnz_op_count(); i++)
-    if (strcmp(fnz_op_at(i)->base, base) == 0)
-      return true;
-  return false;
+    if (strcmp(fnz_op_at(i)->base, name) == 0 || strcmp(fnz_op_at(i)->name, name) == 0)
+      return fnz_op_at(i);
+  return NULL;
 }
 
 START_TEST(rows_are_sorted_and_found) {
   static const row rows[] = {
-#define ROW(base, kind) {base, FNZI_RESULT_##kind},
+#define ROW(name, kind) {name, FNZI_PROMOTE_##kind},
 #include "schema/promotion.def"
 #undef ROW
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    const fnz_op op = {.base = rows[i].base, .overload = ""};
-    ck_assert_msg(!i || strcmp(rows[i - 1].base, rows[i].base) < 0, "%s: order", rows[i].base);
-    ck_assert_msg(has_base(rows[i].base), "%s: no such operator", rows[i].base);
-    ck_assert_msg(fnzi_op_result_kind(&op) == rows[i].kind, "%s: not found", rows[i].base);
+    const fnz_op op = {.name = rows[i].name, .base = rows[i].name, .overload = ""};
+    ck_assert_msg(!i || strcmp(rows[i - 1].name, rows[i].name) < 0, "%s: order", rows[i].name);
+    ck_assert_msg(named(rows[i].name) != NULL, "%s: no such operator", rows[i].name);
+    ck_assert_msg(fnzi_op_promotion_kind(&op) == rows[i].kind, "%s: not found", rows[i].name);
   }
 }
 END_TEST
 
+/* --- Every operator, as eager answers -----------------------------------------------------------
+ * fixtures/promotion/results.txt, which scripts/make_promotion_fixture.py writes: per line a string
+ * of answers and the operators that give them. An answer is the letter of a dtype or '-' where
+ * eager refuses, which nothing here is compared with. */
+static const struct {
+  char letter;
+  fnz_dtype dtype;
+} letters[] = {{'b', FNZ_BOOL}, {'B', FNZ_U8},   {'c', FNZ_I8},   {'s', FNZ_I16}, {'i', FNZ_I32},
+               {'l', FNZ_I64},  {'h', FNZ_F16},  {'y', FNZ_BF16}, {'f', FNZ_F32}, {'d', FNZ_F64},
+               {'F', FNZ_C64},  {'D', FNZ_C128}, {'H', FNZ_C32}};
+enum { DTYPES = 12, ANSWERS = sizeof letters / sizeof *letters, NUMBERS = 4 };
+
+static char letter_of(fnz_dtype dtype) {
+  for (size_t i = 0; i < ANSWERS; i++)
+    if (letters[i].dtype == dtype)
+      return letters[i].letter;
+  return '?';
+}
+
+static bool is_operand(const fnzi_param *p) {
+  return !p->keyword_only && !p->is_list &&
+         (p->type == FNZI_TYPE_TENSOR || p->type == FNZI_TYPE_SCALAR);
+}
+
+/* What one question is made of: candidate k of an operand is a tensor of every dtype, of rank 1 and
+ * then 0, or a number bool, int, float, complex. */
+typedef struct question {
+  const fnz_op *op;
+  size_t places[2], nplaces, counts[2];
+  operand tensors[2];
+} question;
+
+static void set_candidate(question *q, const fnzi_param *p, size_t tensor, size_t k, fnz_arg *arg) {
+  static const fnz_arg parts[] = {{.tag = FNZ_ARG_FLOAT, .u.f = 0.5},
+                                  {.tag = FNZ_ARG_FLOAT, .u.f = 0.5}};
+  const fnz_arg numbers[NUMBERS] = {{.tag = FNZ_ARG_BOOL, .u.i = 1},
+                                    {.tag = FNZ_ARG_INT, .u.i = 2},
+                                    half,
+                                    {.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts}};
+  if (p->type == FNZI_TYPE_SCALAR) {
+    *arg = numbers[k];
+    return;
+  }
+  q->tensors[tensor] = (operand){letters[k % DTYPES].dtype, k < DTYPES, {0}};
+  *arg = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = tensor};
+}
+
+/* Operands behind the second are like it, or like what fits: 0.5, or the first one. */
+static fnz_dtype ask(question *q, size_t first_candidate, size_t second_candidate) {
+  fnz_arg args[16] = {0};
+  size_t seen = 0;
+  ck_assert(q->op->nparams <= 16);
+  for (size_t i = 0; i < q->op->nparams; i++) {
+    const fnzi_param *p = &q->op->params[i];
+    bool as_last = seen > 1 && p->type == q->op->params[q->places[1]].type;
+    if (!is_operand(p))
+      args[i] = p->keyword_only && p->type == FNZI_TYPE_STRING
+                    ? (fnz_arg){.tag = FNZ_ARG_STRING, .u.s = "floor"}
+                    : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+    else if (seen < 2)
+      set_candidate(q, p, seen, seen ? second_candidate : first_candidate, &args[i]);
+    else
+      args[i] = as_last                       ? args[q->places[1]]
+                : p->type == FNZI_TYPE_SCALAR ? half
+                                              : args[q->places[0]];
+    seen += is_operand(p);
+  }
+  return fnzi_op_result_dtype(q->op, args, q->op->nparams, operand_geometry, q->tensors);
+}
+
+/* The number of answers that are not eager's; says the first of them. */
+static size_t differences(const char *name, const char *answers) {
+  question q = {.op = fnz_op_find(name)};
+  size_t wrong = 0, at = 0;
+  ck_assert_msg(q.op != NULL, "%s: no such operator", name);
+  for (size_t i = 0; i < q.op->nparams; i++)
+    if (is_operand(&q.op->params[i]) && q.nplaces < 2) {
+      q.counts[q.nplaces] = q.op->params[i].type == FNZI_TYPE_SCALAR ? NUMBERS : 2 * DTYPES;
+      q.places[q.nplaces++] = i;
+    }
+  size_t seconds = q.nplaces > 1 ? q.counts[1] : 1;
+  ck_assert_msg(strlen(answers) == q.counts[0] * seconds, "%s: %zu answers", name, strlen(answers));
+  for (size_t a = 0; a < q.counts[0]; a++)
+    for (size_t b = 0; b < seconds; b++, at++) {
+      char have = letter_of(ask(&q, a, b));
+      if (answers[at] == '-' || answers[at] == have)
+        continue;
+      if (!wrong++)
+        fprintf(stderr, "%s: candidates %zu, %zu: %c, eager %c\n", name, a, b, have, answers[at]);
+    }
+  return wrong;
+}
+
+START_TEST(results_are_eagers) {
+  enum { LINE = 16384 };
+  static char line[LINE];
+  size_t operators = 0, wrong = 0;
+  FILE *f = fopen(FNZ_SOURCE_DIR "/fixtures/promotion/results.txt", "r");
+  ck_assert_ptr_nonnull(f);
+  while (fgets(line, LINE, f)) {
+    const char *answers = strtok(line, " \n");
+    for (const char *name; (name = strtok(NULL, " \n")); operators++)
+      wrong += differences(name, answers) > 0;
+  }
+  fclose(f);
+  ck_assert_uint_eq(wrong, 0);
+  ck_assert_uint_eq(operators, 299);
+}
+END_TEST
+
 RUN_SUITE("promotion", dtypes_have_rows, two_types_promote, operands_promote, result_kinds_decide,
-          rows_are_sorted_and_found)
+          rows_are_sorted_and_found, results_are_eagers)

@@ -1,11 +1,17 @@
-/* array.c - values of the CPU and meta backends: storages with a reference count, and windows. */
+/* array.c - values of the CPU and meta backends: storages with a reference count, and windows.
+ *
+ * Small storages and arrays of few dimensions are not given back at once but kept for the next
+ * ones, a bounded number of them, so that a small call allocates nothing. */
 #include "kernels/kernels.h"
 
-enum { STORAGE_ALIGNMENT = 64 };
+enum {
+  STORAGE_ALIGNMENT = 64,
+  SMALL_STORAGE = 256, /* bytes that lie in the storage itself */
+  MOST_KEPT = 64
+};
 
-static size_t array_bytes(uint32_t rank) {
-  return sizeof(fnzi_array) + 3 * (size_t)rank * sizeof(int64_t);
-}
+/* What a storage is when it is allocated; its small elements lie behind. */
+enum { STORAGE_BYTES = sizeof(fnzi_storage) + STORAGE_ALIGNMENT + SMALL_STORAGE };
 
 fnz_status fnzi_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *sizes, size_t cell) {
   int64_t bytes = (int64_t)cell;
@@ -14,6 +20,74 @@ fnz_status fnzi_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *size
         bytes > INT64_MAX / 4)
       return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL,
                        "a tensor of rank %u is too large for any machine; use smaller sizes", rank);
+  return FNZ_OK;
+}
+
+/* --- The stock --------------------------------------------------------------------------- */
+void fnzi_stock_free(fnz_context *ctx, fnzi_stock *stock) {
+  for (fnzi_array *a = stock->arrays, *next; a; a = next) {
+    next = a->next;
+    fnzi_free(ctx, a, sizeof *a);
+  }
+  for (fnzi_storage *s = stock->storages, *next; s; s = next) {
+    next = s->next;
+    fnzi_free(ctx, s, STORAGE_BYTES);
+  }
+  *stock = (fnzi_stock){.has_data = stock->has_data};
+}
+
+static fnzi_array *take_array(fnz_context *ctx, fnzi_stock *stock) {
+  fnzi_array *a = stock->arrays;
+  if (!a)
+    return fnzi_resize(ctx, NULL, 0, sizeof *a);
+  stock->arrays = a->next;
+  stock->narrays--;
+  return a;
+}
+
+static void keep_array(fnz_context *ctx, fnzi_array *a) {
+  fnzi_stock *stock = a->stock;
+  if (stock->narrays == MOST_KEPT) {
+    fnzi_free(ctx, a, sizeof *a);
+    return;
+  }
+  a->next = stock->arrays;
+  stock->arrays = a;
+  stock->narrays++;
+}
+
+static fnzi_storage *take_storage(fnz_context *ctx, fnzi_stock *stock) {
+  fnzi_storage *s = stock->storages;
+  if (!s)
+    return fnzi_resize(ctx, NULL, 0, STORAGE_BYTES);
+  stock->storages = s->next;
+  stock->nstorages--;
+  return s;
+}
+
+static void keep_storage(fnz_context *ctx, fnzi_storage *s) {
+  fnzi_stock *stock = s->stock;
+  if (stock->nstorages == MOST_KEPT) {
+    fnzi_free(ctx, s, STORAGE_BYTES);
+    return;
+  }
+  s->next = stock->storages;
+  stock->storages = s;
+  stock->nstorages++;
+}
+
+/* --- Geometry ---------------------------------------------------------------------------- */
+/* Room for sizes, eager's strides and those in the storage. */
+static fnz_status reserve_dims(fnz_context *ctx, fnzi_array *a, uint32_t rank) {
+  if (rank <= a->room)
+    return FNZ_OK;
+  int64_t *dims = fnzi_resize(ctx, NULL, 0, 3 * (size_t)rank * sizeof *dims);
+  if (!dims)
+    return fnzi_no_memory(ctx);
+  if (a->dims != a->few_dims)
+    fnzi_free(ctx, a->dims, 3 * (size_t)a->room * sizeof *dims);
+  a->dims = dims;
+  a->room = rank;
   return FNZ_OK;
 }
 
@@ -43,70 +117,163 @@ static void set_place_strides(fnzi_array *a, const fnz_geometry *g) {
     strides[i] = g->strides[i];
 }
 
-fnz_status fnzi_array_create(fnz_context *ctx, const fnz_geometry *geometry, size_t cell,
-                             fnzi_array **out) {
+void fnzi_array_place_as_geometry(fnzi_array *a) {
+  memcpy(a->dims + 2 * (size_t)a->geometry.rank, a->geometry.strides,
+         a->geometry.rank * sizeof *a->dims);
+  a->place.offset = a->geometry.offset;
+}
+
+fnz_status fnzi_array_create(fnz_context *ctx, fnzi_stock *stock, const fnz_geometry *geometry,
+                             size_t cell, fnzi_array **out) {
   *out = NULL;
   FNZ_TRY(fnzi_sizes_check(ctx, geometry->rank, geometry->sizes, cell));
-  fnzi_array *a = fnzi_resize(ctx, NULL, 0, array_bytes(geometry->rank));
+  fnzi_array *a = take_array(ctx, stock);
   if (!a)
     return fnzi_no_memory(ctx);
   a->storage = NULL;
   a->cell = cell;
+  a->stock = stock;
+  a->refs = 1;
+  a->eager = false;
+  a->room = FNZI_FEW_DIMS;
+  a->dims = a->few_dims;
+  fnz_status status = reserve_dims(ctx, a, geometry->rank);
+  if (status != FNZ_OK) {
+    fnzi_array_release(ctx, a);
+    return status;
+  }
   set_windows(a, geometry);
   set_place_strides(a, geometry);
   *out = a;
   return FNZ_OK;
 }
 
-static size_t storage_bytes(size_t bytes) {
-  return sizeof(fnzi_storage) + STORAGE_ALIGNMENT + bytes;
+fnz_status fnzi_array_look(fnz_context *ctx, fnzi_array *array, const fnz_geometry *geometry) {
+  int64_t numbers[2 * FNZ_MAX_RANK]; /* `geometry` may be the array's own */
+  fnz_geometry g = *geometry;
+  memcpy(numbers, g.sizes, g.rank * sizeof *numbers);
+  memcpy(numbers + g.rank, g.strides, g.rank * sizeof *numbers);
+  g.sizes = numbers;
+  g.strides = numbers + g.rank;
+  FNZ_TRY(fnzi_sizes_check(ctx, g.rank, g.sizes, fnzi_dtype(g.dtype)->bytes));
+  FNZ_TRY(reserve_dims(ctx, array, g.rank));
+  set_windows(array, &g);
+  fnzi_array_place_as_geometry(array);
+  array->cell = fnzi_dtype(g.dtype)->bytes;
+  array->eager = true;
+  return FNZ_OK;
 }
 
-static unsigned char *aligned_behind(fnzi_storage *s) {
-  uintptr_t at = (uintptr_t)(s + 1) + STORAGE_ALIGNMENT - 1;
+/* --- Storage ----------------------------------------------------------------------------- */
+static unsigned char *aligned(void *from) {
+  uintptr_t at = (uintptr_t)from + STORAGE_ALIGNMENT - 1;
   return (unsigned char *)(at & ~(uintptr_t)(STORAGE_ALIGNMENT - 1));
 }
 
-fnz_status fnzi_array_allocate(fnz_context *ctx, fnzi_array *array, bool zero) {
-  size_t bytes = (size_t)fnzi_array_numel(array) * array->cell;
-  fnzi_storage *s = fnzi_resize(ctx, NULL, 0, storage_bytes(bytes));
+static fnz_status give_block(fnz_context *ctx, fnzi_storage *s, size_t bytes) {
+  if (bytes <= SMALL_STORAGE || !s->stock->has_data) {
+    s->data = s->stock->has_data ? aligned(s + 1) : NULL;
+    return FNZ_OK;
+  }
+  s->block = fnzi_resize(ctx, NULL, 0, bytes + STORAGE_ALIGNMENT);
+  if (!s->block)
+    return fnzi_no_memory(ctx);
+  s->block_bytes = bytes + STORAGE_ALIGNMENT;
+  s->data = aligned(s->block);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_storage_create(fnz_context *ctx, fnzi_stock *stock, size_t bytes,
+                               fnzi_storage **out) {
+  fnzi_storage *s = take_storage(ctx, stock);
+  *out = NULL;
   if (!s)
     return fnzi_no_memory(ctx);
   s->refs = 1;
   s->bytes = bytes;
-  s->data = aligned_behind(s);
-  if (zero && bytes)
-    memset(s->data, 0, bytes);
-  array->storage = s;
+  s->stock = stock;
+  s->block = NULL;
+  s->block_bytes = 0;
+  fnz_status status = give_block(ctx, s, bytes);
+  if (status == FNZ_OK)
+    *out = s;
+  else
+    keep_storage(ctx, s);
+  return status;
+}
+
+void fnzi_storage_release(fnz_context *ctx, fnzi_storage *s) {
+  if (!s || --s->refs > 0)
+    return;
+  fnzi_free(ctx, s->block, s->block_bytes);
+  keep_storage(ctx, s);
+}
+
+fnz_status fnzi_storage_extend(fnz_context *ctx, fnzi_storage *s, size_t bytes) {
+  fnzi_storage old = *s;
+  if (bytes <= s->bytes)
+    return FNZ_OK;
+  FNZ_TRY(give_block(ctx, s, bytes));
+  s->bytes = bytes;
+  if (!s->stock->has_data)
+    return FNZ_OK;
+  if (s->data != old.data)
+    memcpy(s->data, old.data, old.bytes);
+  memset(s->data + old.bytes, 0, bytes - old.bytes);
+  if (s->block != old.block)
+    fnzi_free(ctx, old.block, old.block_bytes);
   return FNZ_OK;
 }
 
-static void release_storage(fnz_context *ctx, fnzi_storage *s) {
-  if (s && --s->refs == 0)
-    fnzi_free(ctx, s, storage_bytes(s->bytes));
+/* Up to the last element of a tensor of real memory; else it has no gaps. */
+static fnz_status needed_bytes(fnz_context *ctx, const fnzi_array *a, size_t *out) {
+  int64_t low, high = fnzi_array_numel(a);
+  if (a->eager && (!fnzi_extent(&a->place, &low, &high) || low < 0))
+    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "the memory of a tensor leaves 63 bits");
+  if (fnzi_mul_size((size_t)high, a->cell, out) && *out < SIZE_MAX - STORAGE_ALIGNMENT)
+    return FNZ_OK;
+  return fnzi_no_memory(ctx);
+}
+
+fnz_status fnzi_array_allocate(fnz_context *ctx, fnzi_array *array, bool zero) {
+  size_t bytes = 0;
+  FNZ_TRY(needed_bytes(ctx, array, &bytes));
+  FNZ_TRY(fnzi_storage_create(ctx, array->stock, bytes, &array->storage));
+  if (zero && array->storage->data)
+    memset(array->storage->data, 0, bytes);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_storage_holds(fnz_context *ctx, const fnzi_storage *storage,
+                              const fnz_geometry *window) {
+  int64_t low, high;
+  size_t cell = fnzi_dtype(window->dtype)->bytes;
+  if (fnzi_extent(window, &low, &high) && low >= 0 && (uint64_t)high <= storage->bytes / cell)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                   "a window of %lld elements at offset %lld leaves its storage of %zu bytes",
+                   (long long)fnz_geometry_numel(window), (long long)window->offset,
+                   storage->bytes);
 }
 
 fnz_status fnzi_array_share(fnz_context *ctx, fnzi_array *array, fnzi_storage *storage,
                             const fnz_geometry *place) {
-  int64_t low, high;
-  if (!fnzi_extent(place, &low, &high) || low < 0 || (uint64_t)high > storage->bytes / array->cell)
-    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "a window of %lld elements at offset %lld leaves its storage of %zu bytes",
-                     (long long)fnz_geometry_numel(place), (long long)place->offset,
-                     storage->bytes);
+  FNZ_TRY(fnzi_storage_holds(ctx, storage, place));
   int64_t *strides = array->dims + 2 * (size_t)array->place.rank;
   for (uint32_t i = 0; i < place->rank; i++)
     strides[i] = place->strides[i];
-  array->place.offset = high > 0 ? place->offset : 0;
+  array->place.offset = fnz_geometry_numel(place) > 0 ? place->offset : 0;
   storage->refs++;
-  release_storage(ctx, array->storage);
+  fnzi_storage_release(ctx, array->storage);
   array->storage = storage;
   return FNZ_OK;
 }
 
 void fnzi_array_release(fnz_context *ctx, fnzi_array *array) {
-  if (!array)
+  if (!array || --array->refs > 0)
     return;
-  release_storage(ctx, array->storage);
-  fnzi_free(ctx, array, array_bytes(array->place.rank));
+  fnzi_storage_release(ctx, array->storage);
+  if (array->dims != array->few_dims)
+    fnzi_free(ctx, array->dims, 3 * (size_t)array->room * sizeof *array->dims);
+  keep_array(ctx, array);
 }

@@ -1,7 +1,7 @@
 /* point.h - pointwise operators as dense loops of one computing type; rows are in point.def.
  *
- * Values are computed in one of four classes: i64 for bool and integers (stored back they wrap),
- * f32 for the floats up to 32 bits, f64, and c64. */
+ * Values are computed in one of five classes: i64 for bool and integers (stored back they wrap),
+ * f32 for the floats up to 32 bits, f64, c64 and c128. */
 #ifndef FNZI_POINT_H
 #define FNZI_POINT_H
 
@@ -12,15 +12,24 @@ enum { FNZI_POINT_CHUNK = 512, FNZI_POINT_OPERANDS = 4 };
 /* `count` is at most FNZI_POINT_CHUNK; out may be one of the inputs. */
 typedef void fnzi_point_fn(void *out, const void *const *in, int64_t count);
 
+/* What eager refuses of integers. */
+typedef enum fnzi_point_check {
+  FNZI_POINT_PLAIN,    /* nothing */
+  FNZI_POINT_NOT_BOOL, /* bool */
+  FNZI_POINT_DIVIDES,  /* zero as the second operand */
+  FNZI_POINT_POWER     /* a negative number as the second operand */
+} fnzi_point_check;
+
 typedef struct fnzi_point {
   const char *name;
-  uint8_t arity;
+  uint8_t arity, check; /* fnzi_point_check */
   fnz_dtype out; /* of what is written: the class, FNZ_BOOL, or the real type of a complex class */
   fnzi_point_fn *run;
 } fnzi_point;
 
 /* Ends with a row whose name is NULL. */
-extern const fnzi_point fnzi_points_f32[], fnzi_points_f64[], fnzi_points_i64[], fnzi_points_c64[];
+extern const fnzi_point fnzi_points_i64[], fnzi_points_f32[], fnzi_points_f64[], fnzi_points_c64[],
+    fnzi_points_c128[];
 
 /* The class that computes a dtype; FNZ_DTYPE_COUNT when none does. */
 fnz_dtype fnzi_point_class(fnz_dtype d);
@@ -44,6 +53,18 @@ typedef struct fnzi_choice {
   fnz_dtype compute;                  /* the dtype that is computed */
   fnz_arg extra[FNZI_POINT_OPERANDS]; /* operands that are not among the arguments */
 } fnzi_choice;
+
+/* A call whose operands need no conversion: what is left when nothing must be looked up. */
+typedef struct fnzi_direct {
+  fnzi_point_fn *run;
+  fnz_dtype dtype; /* of all operands */
+  uint32_t arity;
+  int8_t arg[FNZI_POINT_OPERANDS]; /* which argument, or -1 for a number */
+  _Alignas(8) unsigned char number[FNZI_POINT_OPERANDS][16]; /* in that dtype */
+} fnzi_direct;
+
+/* For a call of fnzi_kernel_point that has run; false when it is not of that kind. */
+bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out);
 
 /* For the operator of a call, whose results exist; `out` is empty. Operands point into `out`. */
 void fnzi_choose(const fnzi_call *call, fnzi_choice *out);

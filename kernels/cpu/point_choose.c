@@ -1,70 +1,120 @@
-/* point_choose.c - which row of point.def computes an operator: other names of the same, arguments
- * that choose among rows, and operands that the operator only implies. */
+/* point_choose.c - which row of point.def computes an operator, and of which operands: looks up the
+ * rows of point_ops.def. */
 #include "kernels/cpu/point.h"
 
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
-/* Other names of the same operators. */
-static const char *const aliases[][2] = {
-    {"__and__", "bitwise_and"},
-    {"__or__", "bitwise_or"},
-    {"__xor__", "bitwise_xor"},
-    {"__lshift__", "bitwise_left_shift"},
-    {"__rshift__", "bitwise_right_shift"},
-    {"absolute", "abs"},
-    {"arccos", "acos"},
-    {"arccosh", "acosh"},
-    {"arcsin", "asin"},
-    {"arcsinh", "asinh"},
-    {"arctan", "atan"},
-    {"arctan2", "atan2"},
-    {"arctanh", "atanh"},
-    {"clip", "clamp"},
-    {"divide", "div"},
-    {"fix", "trunc"},
-    {"floor_divide", "div_floor"},
-    {"greater", "gt"},
-    {"greater_equal", "ge"},
-    {"less", "lt"},
-    {"less_equal", "le"},
-    {"multiply", "mul"},
-    {"negative", "neg"},
-    {"not_equal", "ne"},
-    {"special_digamma", "digamma"},
-    {"special_erf", "erf"},
-    {"special_erfc", "erfc"},
-    {"float_power", "pow"},
-    {"special_entr", "entr"},
-    {"special_exp2", "exp2"},
-    {"special_expit", "sigmoid"},
-    {"special_expm1", "expm1"},
-    {"special_gammaln", "lgamma"},
-    {"special_log1p", "log1p"},
-    {"special_logit", "logit"},
-    {"special_polygamma", "polygamma"},
-    {"special_round", "round"},
-    {"special_sinc", "sinc"},
-    {"special_xlog1py", "xlog1py"},
-    {"special_xlogy", "xlogy"},
-    {"subtract", "sub"},
-    {"true_divide", "div"},
-    {"_conj_physical", "conj_physical"},
-    {"_conj_copy", "conj_physical"},
-    {"_conj", "conj_physical"},
-    {"_neg_view_copy", "neg"},
-    {"_neg_view", "neg"},
-    {"max", "maximum"},
-    {"min", "minimum"},
+/* --- Rows --------------------------------------------------------------------------------- */
+typedef struct other_name {
+  const char *name, *of;
+} other_name;
+
+typedef enum condition {
+  WHEN_ALWAYS,
+  WHEN_INTEGERS,
+  WHEN_REALS,
+  WHEN_BOOLS,
+  WHEN_NONE,
+  WHEN_GIVEN,
+  WHEN_IS,
+  WHEN_DIFFERS,
+  WHEN_ABOVE,
+  WHEN_BELOW,
+  WHEN_TEXT
+} condition;
+
+typedef enum source {
+  FROM_NOTHING,
+  FROM_ARG,
+  FROM_ROUNDED,
+  FROM_NUMBER,
+  FROM_INVERSE,
+  FROM_TENS,
+  FROM_BITS,
+  FROM_ELSE,
+  FROM_ELSE_LARGEST,
+  FROM_ELSE_LOWEST
+} source;
+
+typedef struct operand {
+  source from;
+  const char *arg;
+  double number;
+} operand;
+
+typedef struct use {
+  const char *op;
+  condition when;
+  const char *arg, *text;
+  double number;
+  const char *row;
+  operand operands[FNZI_POINT_OPERANDS]; /* the first from nothing: all */
+} use;
+
+#define SAME(name, of) {name, of},
+static const other_name names[] = {
+#include "kernels/cpu/point_ops.def"
 };
+#undef SAME
 
-static const char *plain_name(const char *base) {
-  for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-    if (strcmp(aliases[i][0], base) == 0)
-      return aliases[i][1];
-  return base;
+/* A condition is four columns: what, of which argument, a text, a number. */
+#define ALWAYS               WHEN_ALWAYS, NULL, NULL, 0
+#define INTEGERS             WHEN_INTEGERS, NULL, NULL, 0
+#define REALS                WHEN_REALS, NULL, NULL, 0
+#define BOOLS                WHEN_BOOLS, NULL, NULL, 0
+#define NONE(arg)            WHEN_NONE, arg, NULL, 0
+#define GIVEN(arg)           WHEN_GIVEN, arg, NULL, 0
+#define IS(arg, number)      WHEN_IS, arg, NULL, number
+#define DIFFERS(arg, number) WHEN_DIFFERS, arg, NULL, number
+#define ABOVE(arg, number)   WHEN_ABOVE, arg, NULL, number
+#define BELOW(arg, number)   WHEN_BELOW, arg, NULL, number
+#define TEXT(arg, string)    WHEN_TEXT, arg, string, 0
+
+/* clang-format off */
+#define ALL               {{FROM_NOTHING, NULL, 0}}
+#define THESE(...)        {__VA_ARGS__}
+#define ARG(arg)          {FROM_ARG, arg, 0}
+#define ROUNDED(arg)      {FROM_ROUNDED, arg, 0}
+#define NUMBER(n)         {FROM_NUMBER, NULL, n}
+#define INVERSE(arg)      {FROM_INVERSE, arg, 0}
+#define TENS(arg)         {FROM_TENS, arg, 0}
+#define BITS              {FROM_BITS, NULL, 0}
+#define ELSE(arg, n)      {FROM_ELSE, arg, n}
+#define ELSE_LARGEST(arg) {FROM_ELSE_LARGEST, arg, 0}
+#define ELSE_LOWEST(arg)  {FROM_ELSE_LOWEST, arg, 0}
+/* clang-format on */
+#define USE(op, ...) {op, __VA_ARGS__},
+static const use uses[] = {
+#include "kernels/cpu/point_ops.def"
+};
+#undef USE
+
+enum { NAMES = sizeof names / sizeof *names, USES = sizeof uses / sizeof *uses };
+
+static int by_other_name(const void *key, const void *row) {
+  return strcmp(key, ((const other_name *)row)->name);
 }
 
+static int by_operator(const void *key, const void *row) {
+  return strcmp(key, ((const use *)row)->op);
+}
+
+static const char *plain_name(const char *base) {
+  const other_name *row = bsearch(base, names, NAMES, sizeof *names, by_other_name);
+  return row ? row->of : base;
+}
+
+/* The first of an operator's rows, which lie together; NULL when there are none. */
+static const use *first_use(const char *name) {
+  const use *row = bsearch(name, uses, USES, sizeof *uses, by_operator);
+  while (row && row > uses && strcmp(row[-1].op, name) == 0)
+    row--;
+  return row;
+}
+
+/* --- Operands ----------------------------------------------------------------------------- */
 static bool is_number(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
          arg->tag == FNZ_ARG_COMPLEX;
@@ -80,9 +130,10 @@ static void collect_operands(const fnzi_call *call, fnzi_choice *c) {
 
 /* Results that say nothing about what is computed: promote the operands. */
 static fnz_dtype computed_dtype(const fnzi_call *call, const fnzi_choice *c) {
-  fnzi_result_kind kind = fnzi_op_result_kind(call->op);
+  fnzi_promotion_kind kind = fnzi_op_promotion_kind(call->op);
   fnzi_promotion promotion = {0};
-  if (kind != FNZI_RESULT_BOOL && kind != FNZI_RESULT_REAL && kind != FNZI_RESULT_REAL_FLOAT)
+  if (kind != FNZI_PROMOTE_ALWAYS_BOOL && kind != FNZI_PROMOTE_COMPLEX_TO_FLOAT &&
+      kind != FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT)
     return call->outputs[0]->place.dtype;
   for (uint32_t k = 0; k < c->noperands; k++) {
     const fnzi_array *a = fnzi_arg_array(c->operands[k]);
@@ -93,122 +144,7 @@ static fnz_dtype computed_dtype(const fnzi_call *call, const fnzi_choice *c) {
   }
   fnz_dtype dtype = fnzi_promotion_result(&promotion);
   bool is_exact = dtype == FNZ_BOOL || fnzi_is_integer(dtype);
-  return kind == FNZI_RESULT_REAL_FLOAT && is_exact ? FNZ_F32 : dtype;
-}
-
-/* --- Operands that are not arguments ------------------------------------------------------ */
-static void imply_number(fnzi_choice *c, uint32_t at, fnz_arg number) {
-  c->extra[at] = number;
-  c->operands[at] = &c->extra[at];
-  if (c->noperands <= at)
-    c->noperands = at + 1;
-}
-
-static void imply(fnzi_choice *c, uint32_t at, double value) {
-  imply_number(c, at, (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value});
-}
-
-/* --- Choosers ----------------------------------------------------------------------------- */
-static bool is_one(const fnz_arg *arg) {
-  return !arg || (arg->tag != FNZ_ARG_COMPLEX && fnzi_number_float(arg) == 1.0);
-}
-
-/* The factor is a number of the element type. */
-static void scale(const fnzi_call *call, fnzi_choice *c, const char *scaled) {
-  const fnz_arg *alpha = fnzi_named(call, "alpha");
-  double factor;
-  uint16_t half;
-  if (is_one(alpha))
-    return;
-  c->name = scaled;
-  if (c->compute != FNZ_F16 && c->compute != FNZ_BF16)
-    return;
-  factor = fnzi_number_float(alpha);
-  fnzi_convert(c->compute, &half, 0, FNZ_F64, &factor, 0, 1);
-  fnzi_convert(FNZ_F64, &factor, 0, c->compute, &half, 0, 1);
-  imply(c, 2, factor);
-}
-
-static void choose_add(const fnzi_call *call, fnzi_choice *c) {
-  scale(call, c, "add_scaled");
-}
-
-static void choose_sub(const fnzi_call *call, fnzi_choice *c) {
-  scale(call, c, "sub_scaled");
-}
-
-static void choose_rsub(const fnzi_call *call, fnzi_choice *c) {
-  scale(call, c, "rsub_scaled");
-}
-
-static void choose_div(const fnzi_call *call, fnzi_choice *c) {
-  const char *mode = fnzi_named_string(call, "rounding_mode");
-  if (strcmp(mode, "floor") == 0)
-    c->name = "div_floor";
-  if (strcmp(mode, "trunc") == 0)
-    c->name = "div_trunc";
-}
-
-static void choose_clamp(const fnzi_call *call, fnzi_choice *c) {
-  if (fnzi_named(call, "max")->tag == FNZ_ARG_NONE)
-    c->name = "clamp_min";
-  if (fnzi_named(call, "min")->tag == FNZ_ARG_NONE)
-    c->name = fnzi_named(call, "max")->tag == FNZ_ARG_NONE ? "positive" : "clamp_max";
-}
-
-/* Eager computes these exponents without pow. */
-static void choose_pow(const fnzi_call *call, fnzi_choice *c) {
-  static const struct {
-    double exponent;
-    const char *row;
-  } special[] = {{0, "one"},    {1, "positive"}, {2, "square"},      {3, "cube"},
-                 {0.5, "sqrt"}, {-0.5, "rsqrt"}, {-1, "reciprocal"}, {-2, "reciprocal_square"}};
-  const fnz_arg *exponent = &call->args[1];
-  if (exponent->tag != FNZ_ARG_INT && exponent->tag != FNZ_ARG_FLOAT)
-    return;
-  if (fnzi_point_class(c->compute) == FNZ_I64)
-    return;
-  for (size_t i = 0; i < sizeof special / sizeof *special; i++)
-    if (fnzi_number_float(exponent) == special[i].exponent)
-      c->name = special[i].row;
-}
-
-static void choose_polygamma(const fnzi_call *call, fnzi_choice *c) {
-  int64_t n = fnzi_named_int(call, "n", 0);
-  if (n > 1)
-    return;
-  c->name = n == 0 ? "digamma" : "trigamma";
-  c->operands[0] = c->operands[1];
-  c->noperands = 1;
-}
-
-/* The width of the element type. */
-static void choose_shift(const fnzi_call *call, fnzi_choice *c) {
-  size_t bits = 8 * fnzi_dtype(call->outputs[0]->place.dtype)->bytes;
-  imply_number(c, 2, (fnz_arg){.tag = FNZ_ARG_INT, .u.i = (int64_t)bits});
-}
-
-static void choose_gelu(const fnzi_call *call, fnzi_choice *c) {
-  if (strcmp(fnzi_named_string(call, "approximate"), "tanh") == 0)
-    c->name = "gelu_tanh";
-}
-
-static void choose_not(const fnzi_call *call, fnzi_choice *c) {
-  (void)call;
-  if (c->compute == FNZ_BOOL)
-    c->name = "bool_not";
-}
-
-static void choose_conj(const fnzi_call *call, fnzi_choice *c) {
-  (void)call;
-  if (c->compute != FNZ_C64)
-    c->name = "positive";
-}
-
-static void choose_sgn(const fnzi_call *call, fnzi_choice *c) {
-  (void)call;
-  if (c->compute != FNZ_C64)
-    c->name = "sign";
+  return kind == FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT && is_exact ? FNZ_F32 : dtype;
 }
 
 /* The largest finite number. */
@@ -217,81 +153,110 @@ static double largest(fnz_dtype dtype) {
     return 65504;
   if (dtype == FNZ_BF16)
     return 0x1.fep127;
-  return dtype == FNZ_F64 ? DBL_MAX : (double)FLT_MAX;
+  return dtype == FNZ_F64 || dtype == FNZ_C128 ? DBL_MAX : (double)FLT_MAX;
 }
 
-static void choose_nan_to_num(const fnzi_call *call, fnzi_choice *c) {
-  double limit = largest(c->compute);
-  if (fnzi_point_class(c->compute) == FNZ_I64) {
-    c->name = "positive";
-    return;
+static double rounded(fnz_dtype dtype, double number) {
+  uint16_t half;
+  fnzi_convert(dtype, &half, 0, FNZ_F64, &number, 0, 1);
+  fnzi_convert(FNZ_F64, &number, 0, dtype, &half, 0, 1);
+  return number;
+}
+
+static double implied(const fnzi_call *call, fnz_dtype compute, const operand *o) {
+  switch (o->from) {
+  case FROM_ROUNDED:
+    return rounded(compute, fnzi_named_float(call, o->arg, 0));
+  case FROM_INVERSE:
+    return 1 / fnzi_named_float(call, o->arg, 1);
+  case FROM_TENS:
+    return pow(10, fabs(fnzi_named_float(call, o->arg, 0)));
+  case FROM_BITS:
+    return 8.0 * (double)fnzi_dtype(call->outputs[0]->place.dtype)->bytes;
+  case FROM_ELSE:
+    return fnzi_named_float(call, o->arg, o->number);
+  case FROM_ELSE_LARGEST:
+    return fnzi_named_float(call, o->arg, largest(compute));
+  case FROM_ELSE_LOWEST:
+    return fnzi_named_float(call, o->arg, -largest(compute));
+  case FROM_NOTHING:
+  case FROM_ARG:
+  case FROM_NUMBER:
+    break;
   }
-  imply(c, 1, fnzi_named_float(call, "nan", 0));
-  imply(c, 2, fnzi_named_float(call, "posinf", limit));
-  imply(c, 3, fnzi_named_float(call, "neginf", -limit));
+  return o->number;
 }
 
-static void choose_round(const fnzi_call *call, fnzi_choice *c) {
-  int64_t places = fnzi_named_int(call, "decimals", 0);
-  if (places == 0)
+/* A number that the dtype holds exactly is taken as it is. */
+static bool is_argument(const operand *o, fnz_dtype compute) {
+  return o->from == FROM_ARG ||
+         (o->from == FROM_ROUNDED && compute != FNZ_F16 && compute != FNZ_BF16);
+}
+
+static void take_operands(const fnzi_call *call, const use *row, fnzi_choice *c) {
+  if (row->operands[0].from == FROM_NOTHING)
     return;
-  c->name = places > 0 ? "round_up" : "round_down";
-  imply(c, 1, pow(10, fabs((double)places)));
+  uint32_t k = 0;
+  for (; k < FNZI_POINT_OPERANDS && row->operands[k].from != FROM_NOTHING; k++) {
+    const operand *o = &row->operands[k];
+    c->operands[k] = is_argument(o, c->compute) ? fnzi_named(call, o->arg) : &c->extra[k];
+    if (c->operands[k] == &c->extra[k])
+      c->extra[k] = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = implied(call, c->compute, o)};
+  }
+  c->noperands = k;
 }
 
-static void choose_logit(const fnzi_call *call, fnzi_choice *c) {
-  (void)call;
-  if (c->noperands > 1)
-    c->name = "logit_inside";
+/* --- Choosing ----------------------------------------------------------------------------- */
+static bool compares(condition when, const fnz_arg *arg, double number) {
+  if (!arg || !is_number(arg))
+    return false;
+  double have = fnzi_number_float(arg);
+  bool is = arg->tag != FNZ_ARG_COMPLEX && have == number;
+  return when == WHEN_IS        ? is
+         : when == WHEN_DIFFERS ? !is
+         : when == WHEN_ABOVE   ? have > number
+                                : have < number;
 }
 
-/* elu(a, alpha, scale, input scale) */
-static void choose_celu(const fnzi_call *call, fnzi_choice *c) {
-  double alpha = fnzi_named_float(call, "alpha", 1);
-  c->name = "elu";
-  imply(c, 1, alpha);
-  imply(c, 2, 1);
-  imply(c, 3, 1 / alpha);
+static bool holds(const fnzi_call *call, fnz_dtype compute, const use *row) {
+  const fnz_arg *arg = row->arg ? fnzi_named(call, row->arg) : NULL;
+  bool is_none = !arg || arg->tag == FNZ_ARG_NONE;
+  switch (row->when) {
+  case WHEN_INTEGERS:
+    return fnzi_point_class(compute) == FNZ_I64;
+  case WHEN_REALS:
+    return !fnzi_is_complex(compute);
+  case WHEN_BOOLS:
+    return compute == FNZ_BOOL;
+  case WHEN_NONE:
+    return is_none;
+  case WHEN_GIVEN:
+    return !is_none;
+  case WHEN_IS:
+  case WHEN_DIFFERS:
+  case WHEN_ABOVE:
+  case WHEN_BELOW:
+    return compares(row->when, arg, row->number);
+  case WHEN_TEXT:
+    return strcmp(fnzi_named_string(call, row->arg), row->text) == 0;
+  case WHEN_ALWAYS:
+    break;
+  }
+  return true;
 }
-
-static void choose_selu(const fnzi_call *call, fnzi_choice *c) {
-  (void)call;
-  c->name = "elu";
-  imply(c, 1, 1.6732632423543772848170429916717);
-  imply(c, 2, 1.0507009873554804934193349852946);
-  imply(c, 3, 1);
-}
-
-typedef void chooser(const fnzi_call *call, fnzi_choice *c);
-
-static const struct {
-  const char *name;
-  chooser *choose;
-} choosers[] = {{"add", choose_add},
-                {"bitwise_left_shift", choose_shift},
-                {"bitwise_not", choose_not},
-                {"bitwise_right_shift", choose_shift},
-                {"celu", choose_celu},
-                {"clamp", choose_clamp},
-                {"conj_physical", choose_conj},
-                {"div", choose_div},
-                {"gelu", choose_gelu},
-                {"logit", choose_logit},
-                {"nan_to_num", choose_nan_to_num},
-                {"polygamma", choose_polygamma},
-                {"pow", choose_pow},
-                {"round", choose_round},
-                {"rsub", choose_rsub},
-                {"selu", choose_selu},
-                {"sgn", choose_sgn},
-                {"sub", choose_sub}};
 
 void fnzi_choose(const fnzi_call *call, fnzi_choice *out) {
   const char *name = plain_name(call->op->base);
   out->name = name;
   collect_operands(call, out);
   out->compute = computed_dtype(call, out);
-  for (size_t i = 0; i < sizeof choosers / sizeof *choosers; i++)
-    if (strcmp(choosers[i].name, name) == 0)
-      choosers[i].choose(call, out);
+  for (const use *row = first_use(name); row && row < uses + USES; row++) {
+    if (strcmp(row->op, name) != 0)
+      return;
+    if (!holds(call, out->compute, row))
+      continue;
+    out->name = row->row;
+    take_operands(call, row, out);
+    return;
+  }
 }

@@ -4,10 +4,6 @@
  * its bits are the same for every vector length. */
 #include "kernels/cpu/point_rows.h"
 
-#define FMA(x, y, z)  F(fma)(x, y, z)
-#define GREATER(x, y) ((x) > (y) || (x) != (x) ? (x) : (y))
-#define LESSER(x, y)  ((y) < (x) || (y) != (y) ? (y) : (x))
-
 /* The rest of a chunk that does not fill a vector is computed in a padded one. */
 #define MAP(function, accuracy, data, count)                                                       \
   int64_t full = count - count % LANES;                                                            \
@@ -32,6 +28,7 @@
     STORE(lane, SLEEF(function, accuracy)(SPLAT(x), SPLAT(y)));                                    \
     return lane[0];                                                                                \
   }
+SINGLE(erf, u10)
 SINGLE(exp, u10)
 SINGLE(log1p, u10)
 SINGLE(tanh, u10)
@@ -41,130 +38,11 @@ DOUBLE(hypot, u05)
 #define V(function, accuracy) v_##function
 #define W(function, accuracy) w_##function
 
-static T divide(T a, T b) {
-  if (b == 0)
-    return a / b;
-  T rest = F(fmod)(a, b), quotient = (a - rest) / b;
-  if (rest != 0 && (b < 0) != (rest < 0))
-    quotient -= 1;
-  if (quotient == 0)
-    return F(copysign)(0, a / b);
-  T whole = F(floor)(quotient);
-  return quotient - whole > (T)0.5 ? whole + 1 : whole;
-}
+#define VALUE static
+#include "kernels/cpu/point_float_values.h"
+#include "kernels/cpu/point_special_values.h"
 
-static T modulo(T a, T b) {
-  T rest = F(fmod)(a, b);
-  return rest != 0 && (b < 0) != (rest < 0) ? rest + b : rest;
-}
-
-/* The gradient of silu, with the sigmoid s. */
-static T slope(T gradient, T x, T s) {
-  return gradient * s * (1 + x * (1 - s));
-}
-
-/* At least `eps` from both ends of [0, 1]. */
-static T inside(T x, T eps) {
-  return x < eps ? eps : x > 1 - eps ? 1 - eps : x;
-}
-
-/* The asymptotic series behind 10, reached by the recurrence. */
-static T digamma_series(T x) {
-  static const T terms[] = {(T)8.33333333333333333333E-2, (T)-2.10927960927960927961E-2,
-                            (T)7.57575757575757575758E-3, (T)-4.16666666666666666667E-3,
-                            (T)3.96825396825396825397E-3, (T)-8.33333333333333333333E-3,
-                            (T)8.33333333333333333333E-2};
-  T y = 0, shift = 0;
-  for (; x < 10; x += 1)
-    shift -= 1 / x;
-  if (x == 10)
-    return shift + (T)2.25175258906672110764;
-  if (x < (T)1.0e17) {
-    T z = 1 / (x * x);
-    for (size_t i = 0; i < sizeof terms / sizeof *terms; i++)
-      y = y * z + terms[i];
-    y *= z;
-  }
-  return shift + F(log)(x) - (T)0.5 / x - y;
-}
-
-static T digamma(T x) {
-  const double pi = 3.14159265358979323846;
-  double whole;
-  if (x == 0)
-    return F(copysign)((T)INFINITY, -x);
-  if (x > 0 || x != x)
-    return digamma_series(x);
-  if (x == F(trunc)(x))
-    return (T)NAN;
-  double rest = modf((double)x, &whole);
-  return digamma_series(1 - x) - (T)(pi / tan(pi * rest));
-}
-
-static T trigamma(T x) {
-  const T pi = (T)3.14159265358979323846;
-  T sign = 1, result = 0;
-  if (x < (T)0.5) {
-    T s = F(sin)(pi * x);
-    sign = -1;
-    result -= (pi * pi) / (s * s);
-    x = 1 - x;
-  }
-  for (int i = 0; i < 6; i++, x += 1)
-    result += 1 / (x * x);
-  T z = 1 / (x * x);
-  result += (1 + 1 / (2 * x) + z * ((T)1 / 6 - z * ((T)1 / 30 - z * ((T)1 / 42)))) / x;
-  return sign * result;
-}
-
-/* Hurwitz zeta by Euler-Maclaurin: ten terms of the sum, then corrections with Bernoulli numbers.
- */
-static double zeta(double s, double q) {
-  static const double factors[] = {12.0,
-                                   -720.0,
-                                   30240.0,
-                                   -1209600.0,
-                                   47900160.0,
-                                   -1.8924375803183791606e9,
-                                   7.47242496e10,
-                                   -2.950130727918164224e12,
-                                   1.1646782814350067249e14,
-                                   -4.5979787224074726105e15,
-                                   1.8152105401943546773e17,
-                                   -7.1661652561756670113e18};
-  double a = q, sum = pow(q, -s), b = 0, product = s, k = 0;
-  for (int i = 0; i < 9 || a <= 9.0;) {
-    i++;
-    a += 1;
-    b = pow(a, -s);
-    sum += b;
-    if (-0x1p-53 * sum < b && b < 0x1p-53 * sum)
-      return sum;
-  }
-  sum += b * a / (s - 1);
-  sum -= 0.5 * b;
-  for (size_t i = 0; i < sizeof factors / sizeof *factors; i++) {
-    product *= i ? s + k : 1;
-    b /= a;
-    double term = product * b / factors[i];
-    sum += term;
-    if (fabs(term / sum) < 0x1p-53)
-      return sum;
-    k += 1;
-    product *= s + k;
-    b /= a;
-    k += 1;
-  }
-  return sum;
-}
-
-static T polygamma(T n, T x) {
-  double sign = fmod((double)n, 2) != 0 ? 1 : -1;
-  T sum = x <= 0 && x == F(floor)(x) ? (T)INFINITY : (T)zeta((double)n + 1, (double)x);
-  return (T)(sign * exp(lgamma((double)n + 1)) * (double)sum);
-}
-
-#define ANY    LOOP
+#define ANY    CHECKED_LOOP
 #define FLOAT  LOOP
 #define MAPPED MAPPED_LOOP
 #include "kernels/cpu/point.def"
@@ -173,11 +51,11 @@ static T polygamma(T n, T x) {
 #undef MAPPED
 
 const fnzi_point NAME[] = {
-#define ANY(name, arity, out, value)                           {#name, arity, OUT_DTYPE_##out, run_##name},
-#define FLOAT                                                  ANY
-#define MAPPED(name, arity, before, function, accuracy, after) {#name, arity, SELF, run_##name},
+#define ANY(name, arity, out, check, value)                    ENTRY(name, arity, PLAIN, out)
+#define FLOAT(name, arity, out, value)                         ENTRY(name, arity, PLAIN, out)
+#define MAPPED(name, arity, before, function, accuracy, after) ENTRY(name, arity, PLAIN, SAME)
 #include "kernels/cpu/point.def"
 #undef ANY
 #undef FLOAT
 #undef MAPPED
-    {NULL, 0, FNZ_BOOL, NULL}};
+    END_OF_ROWS};

@@ -1,17 +1,7 @@
 /* point_rows.h - makes the loops and the table of one class. The includer defines T (the computing
  * type), SELF (its dtype), NAME (of the table), REAL_TYPE and REAL_DTYPE, and the row macros whose
  * rows it takes as LOOP. */
-/* Casting a structure to itself is not C, so its class defines this without. */
-#ifndef RESULT
-#define RESULT(type, value) ((type)(value))
-#endif
-
-#define OUT_TYPE_SAME  T
-#define OUT_TYPE_BOOL  uint8_t
-#define OUT_TYPE_REAL  REAL_TYPE
-#define OUT_DTYPE_SAME SELF
-#define OUT_DTYPE_BOOL FNZ_BOOL
-#define OUT_DTYPE_REAL REAL_DTYPE
+#include "kernels/cpu/point_out.h"
 
 /* Missing operands repeat the last one; what a row does not use costs nothing. */
 #define OPERANDS(arity)                                                                            \
@@ -30,6 +20,7 @@
       o[i] = RESULT(OUT_TYPE_##out_kind, value);                                                   \
     }                                                                                              \
   }
+#define CHECKED_LOOP(name, arity, out, check, value) LOOP(name, arity, out, value)
 #define MAPPED_LOOP(name, arity, before, function, accuracy, after)                                \
   static void run_##name(void *out, const void *const *in, int64_t count) {                        \
     T *o = out, mapped[FNZI_POINT_CHUNK];                                                          \
@@ -45,3 +36,9 @@
       o[i] = (after);                                                                              \
     }                                                                                              \
   }
+
+/* Rows of the table. */
+#define ENTRY(name, arity, check, out)                                                             \
+  {#name, arity, FNZI_POINT_##check, OUT_DTYPE_##out, run_##name},
+#define END_OF_ROWS                                                                                \
+  { NULL, 0, 0, FNZ_BOOL, NULL }

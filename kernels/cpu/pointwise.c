@@ -9,15 +9,16 @@ fnz_dtype fnzi_point_class(fnz_dtype d) {
     return FNZ_I64;
   if (d == FNZ_F16 || d == FNZ_BF16 || d == FNZ_F32)
     return FNZ_F32;
-  return d == FNZ_F64 || d == FNZ_C64 ? d : FNZ_DTYPE_COUNT;
+  return d == FNZ_F64 || d == FNZ_C64 || d == FNZ_C128 ? d : FNZ_DTYPE_COUNT;
 }
 
 const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
-  const fnzi_point *row = class_dtype == FNZ_I64   ? fnzi_points_i64
-                          : class_dtype == FNZ_F32 ? fnzi_points_f32
-                          : class_dtype == FNZ_F64 ? fnzi_points_f64
-                          : class_dtype == FNZ_C64 ? fnzi_points_c64
-                                                   : NULL;
+  const fnzi_point *row = class_dtype == FNZ_I64    ? fnzi_points_i64
+                          : class_dtype == FNZ_F32  ? fnzi_points_f32
+                          : class_dtype == FNZ_F64  ? fnzi_points_f64
+                          : class_dtype == FNZ_C64  ? fnzi_points_c64
+                          : class_dtype == FNZ_C128 ? fnzi_points_c128
+                                                    : NULL;
   for (; row && row->name; row++)
     if (strcmp(row->name, name) == 0)
       return row;
@@ -48,7 +49,7 @@ typedef struct point {
   fnz_dtype out;
   struct {
     fnz_dtype dtype;
-    bool rounds; /* to the 16-bit float that is computed, before computing */
+    bool rounds; /* is made what is computed, a bool or 16-bit float, before computing */
     number_cell value;
   } in[FNZI_POINT_OPERANDS];
 } point;
@@ -78,7 +79,7 @@ static void compute(const point *p, void *out, const void *const *in, int64_t co
 /* An operand that stays the same along the row is loaded once. */
 static void point_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
   const point *p = user;
-  double room[FNZI_POINT_OPERANDS + 1][FNZI_POINT_CHUNK];
+  double room[FNZI_POINT_OPERANDS + 1][2 * FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
   bool direct_out = is_direct(p->out, p->row->out, strides[0]);
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
@@ -99,14 +100,21 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
   }
 }
 
+/* What must become of an operand's elements on the way to the class: halves round what comes from
+ * wider types, and a number is true as a bool even where its whole part is 0. */
+static bool rounds(fnz_dtype compute, const fnzi_array *a) {
+  if (compute == FNZ_BOOL)
+    return a->place.dtype != FNZ_BOOL;
+  return (compute == FNZ_F16 || compute == FNZ_BF16) && a->place.rank > 0 &&
+         a->place.dtype != compute && a->place.dtype != FNZ_BOOL;
+}
+
 static void add_operand(point *p, fnzi_loop *loop, uint32_t k) {
   static const int64_t none[1] = {0};
   const fnzi_array *a = fnzi_arg_array(p->what.operands[k]);
   if (a) {
     p->in[k].dtype = a->place.dtype;
-    p->in[k].rounds = (p->what.compute == FNZ_F16 || p->what.compute == FNZ_BF16) &&
-                      a->place.rank > 0 && a->place.dtype != p->what.compute &&
-                      a->place.dtype != FNZ_BOOL;
+    p->in[k].rounds = rounds(p->what.compute, a);
     fnzi_loop_add_array(loop, a);
     return;
   }
@@ -129,17 +137,15 @@ static fnz_status find_row(const fnzi_call *call, point *p) {
   return FNZ_OK;
 }
 
-static fnz_status run_point(fnzi_call *call, point *p) {
+static void run_point(fnzi_call *call, point *p) {
   fnzi_array *out = call->outputs[0];
   fnzi_loop loop;
-  FNZ_TRY(find_row(call, p));
   p->out = out->place.dtype;
   fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_loop_add_array(&loop, out);
   for (uint32_t k = 0; k < p->what.noperands; k++)
     add_operand(p, &loop, k);
   fnzi_loop_run(&loop, point_row, p, call->threads, false);
-  return FNZ_OK;
 }
 
 static void add_window(point *p, fnzi_loop *loop, const fnzi_window *w) {
@@ -184,31 +190,33 @@ static fnz_status refuse_zero(fnzi_call *call, const point *p) {
   return FNZ_OK;
 }
 
-static bool divides(const char *name) {
-  return strncmp(name, "div_", 4) == 0 || strcmp(name, "remainder") == 0 ||
-         strcmp(name, "fmod") == 0;
+static bool is_bool(const fnz_arg *operand) {
+  const fnzi_array *a = fnzi_arg_array(operand);
+  return a && a->place.dtype == FNZ_BOOL;
 }
 
-static bool takes_bool(const char *name) {
-  static const char *const names[] = {"abs", "addcmul", "ceil", "floor", "gcd",  "lcm",
-                                      "neg", "round",   "rsub", "sub",   "trunc"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], name) == 0)
-      return false;
-  return true;
+static fnz_status check_power(fnzi_call *call, const fnz_arg *base, const fnz_arg *exponent) {
+  if (is_bool(base) && is_bool(exponent))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool to the power of bool; use logical_or");
+  if (fnzi_arg_array(exponent) || fnzi_number_int(exponent) >= 0)
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "integers to negative integer powers are not allowed");
 }
 
 static fnz_status check_values(fnzi_call *call, const point *p) {
-  if (fnzi_point_class(p->what.compute) != FNZ_I64)
-    return FNZ_OK;
-  if (divides(p->what.name) && p->what.noperands > 1 && fnzi_array_numel(call->outputs[0]) > 0)
-    return refuse_zero(call, p);
-  if (strcmp(p->what.name, "pow") == 0 && !fnzi_arg_array(p->what.operands[1]) &&
-      fnzi_number_int(p->what.operands[1]) < 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "integers to negative integer powers are not allowed");
-  if (p->what.compute == FNZ_BOOL && !takes_bool(p->what.name))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; use logical_xor or logical_not");
+  switch ((fnzi_point_check)p->row->check) {
+  case FNZI_POINT_DIVIDES:
+    return fnzi_array_numel(call->outputs[0]) > 0 ? refuse_zero(call, p) : FNZ_OK;
+  case FNZI_POINT_POWER:
+    return check_power(call, p->what.operands[0], p->what.operands[1]);
+  case FNZI_POINT_NOT_BOOL:
+    if (p->what.compute == FNZ_BOOL)
+      return fnzi_refuse(call, FNZ_CLASS_TYPE,
+                         "not for bool; use logical_xor or logical_not, or convert");
+    break;
+  case FNZI_POINT_PLAIN:
+    break;
+  }
   return FNZ_OK;
 }
 
@@ -216,8 +224,37 @@ static fnz_status check_values(fnzi_call *call, const point *p) {
 fnz_status fnzi_kernel_point(fnzi_call *call) {
   point p = {.row = NULL};
   fnzi_choose(call, &p.what);
+  FNZ_TRY(find_row(call, &p));
   FNZ_TRY(check_values(call, &p));
-  return run_point(call, &p);
+  run_point(call, &p);
+  return FNZ_OK;
+}
+
+bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out) {
+  point p = {.row = NULL};
+  fnzi_choose(call, &p.what);
+  if (find_row(call, &p) != FNZ_OK || p.rest || p.class_dtype != p.what.compute ||
+      p.class_dtype == FNZ_I64 || p.row->out != call->outputs[0]->place.dtype)
+    return false;
+  *out = (fnzi_direct){.run = p.row->run, .arity = p.row->arity, .dtype = p.class_dtype};
+  for (uint32_t k = 0; k < p.row->arity; k++) {
+    const fnz_arg *operand = p.what.operands[k];
+    const fnzi_array *a = fnzi_arg_array(operand);
+    bool given = operand >= call->args && operand < call->args + call->op->nparams;
+    if (a && (!given || a->place.dtype != p.class_dtype))
+      return false;
+    out->arg[k] = a ? (int8_t)(operand - call->args) : -1;
+    if (!a)
+      fnzi_number_cell(operand, p.class_dtype, out->number[k]);
+  }
+  return true;
+}
+
+fnz_status fnzi_kernel_mvlgamma(fnzi_call *call) {
+  int64_t p = fnzi_named_int(call, "p", 0);
+  if (p < 1)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "p is %lld, it must be at least 1", (long long)p);
+  return fnzi_kernel_point(call);
 }
 
 /* where(mask, value, self) in the dtype of self. */
@@ -227,7 +264,9 @@ fnz_status fnzi_kernel_masked_fill(fnzi_call *call) {
   p.what.operands[1] = &call->args[2];
   p.what.operands[2] = &call->args[0];
   p.what.compute = call->outputs[0]->place.dtype;
-  return run_point(call, &p);
+  FNZ_TRY(find_row(call, &p));
+  run_point(call, &p);
+  return FNZ_OK;
 }
 
 /* A column times a row, in the dtype that both promote to. */

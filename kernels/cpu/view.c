@@ -33,7 +33,7 @@ static fnz_status row_major_copy(fnzi_call *call, const fnzi_array *from, fnzi_a
   g.offset = 0;
   g.strides = strides;
   fnzi_contiguous_strides(g.sizes, g.rank, strides);
-  FNZ_TRY(fnzi_array_create(call->ctx, &g, from->cell, &copy));
+  FNZ_TRY(fnzi_array_create(call->ctx, call->stock, &g, from->cell, &copy));
   fnz_status status = fnzi_array_allocate(call->ctx, copy, false);
   if (status == FNZ_OK)
     status = fnzi_assign(call, copy, from);

@@ -74,7 +74,8 @@ fnz_status fnzi_shape_cat(fnzi_call *call) {
   }
   memcpy(sizes, first->sizes, first->rank * sizeof *sizes);
   sizes[dim] = total;
-  return fnzi_shape_add(call, joined_dtype(list), first->rank, sizes, NULL);
+  fnz_dtype dtype = fnzi_castable_dtype(call, joined_dtype(list));
+  return fnzi_shape_add(call, dtype, first->rank, sizes, NULL);
 }
 
 fnz_status fnzi_shape_stack(fnzi_call *call) {
@@ -89,7 +90,8 @@ fnz_status fnzi_shape_stack(fnzi_call *call) {
                         &dim));
   for (uint32_t i = 0; i <= first->rank; i++)
     sizes[i] = i == dim ? list->count : first->sizes[i - (i > dim)];
-  return fnzi_shape_add(call, joined_dtype(list), first->rank + 1, sizes, NULL);
+  fnz_dtype dtype = fnzi_castable_dtype(call, joined_dtype(list));
+  return fnzi_shape_add(call, dtype, first->rank + 1, sizes, NULL);
 }
 
 /* --- Repeating and padding --------------------------------------------------------------- */
@@ -224,8 +226,10 @@ fnz_status fnzi_shape_create(fnzi_call *call) {
   FNZ_TRY(fnzi_named_ints(call, "stride", &strides, &nstrides));
   if (rank > FNZ_MAX_RANK || (nstrides && nstrides != rank))
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and %zu strides", rank, nstrides);
-  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", dtype), (uint32_t)rank, sizes,
-                        nstrides ? strides : NULL);
+  dtype = fnzi_named_dtype(call, "dtype", dtype);
+  if (nstrides)
+    return fnzi_shape_add(call, dtype, (uint32_t)rank, sizes, strides);
+  return fnzi_shape_add_format(call, dtype, (uint32_t)rank, sizes);
 }
 
 fnz_status fnzi_shape_scalar_tensor(fnzi_call *call) {
@@ -268,5 +272,5 @@ fnz_status fnzi_shape_triangle(fnzi_call *call) {
   if (self->rank < 2)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, at least 2 are needed",
                        self->rank);
-  return fnzi_shape_add_like(call, self->dtype, self);
+  return fnzi_shape_add(call, self->dtype, self->rank, self->sizes, NULL);
 }

@@ -84,14 +84,22 @@ static fnz_status add(fnzi_call *call, const fnzi_pool *p, fnz_dtype dtype) {
   return fnzi_shape_add_image(call, dtype, g->rank, sizes, g);
 }
 
+static fnz_status check_numbers(const fnzi_call *call) {
+  if (fnzi_input_geometry(call, 0)->dtype == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; cast the input to numbers");
+  return FNZ_OK;
+}
+
 fnz_status fnzi_shape_pool(fnzi_call *call) {
   fnzi_pool p;
+  FNZ_TRY(check_numbers(call));
   FNZ_TRY(fnzi_pool_read(call, &p));
   return add(call, &p, fnzi_input_geometry(call, 0)->dtype);
 }
 
 fnz_status fnzi_shape_pool_indices(fnzi_call *call) {
   fnzi_pool p;
+  FNZ_TRY(check_numbers(call));
   FNZ_TRY(fnzi_pool_read(call, &p));
   FNZ_TRY(add(call, &p, fnzi_input_geometry(call, 0)->dtype));
   return add(call, &p, FNZ_I64);

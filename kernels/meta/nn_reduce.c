@@ -23,7 +23,7 @@ static fnz_status need_float(fnzi_call *call, fnz_dtype dtype) {
 /* logsumexp of integers is that of the default float. */
 fnz_status fnzi_shape_logsumexp(fnzi_call *call) {
   fnz_dtype dtype = fnzi_input_geometry(call, 0)->dtype;
-  return reduce(call, fnzi_is_float(dtype) ? dtype : FNZ_F32);
+  return reduce(call, fnzi_castable_dtype(call, fnzi_is_float(dtype) ? dtype : FNZ_F32));
 }
 
 /* The statistics of complex numbers are real. */
@@ -33,15 +33,20 @@ static fnz_dtype real_dtype(fnz_dtype dtype) {
 
 /* linalg_vector_norm and norm: in the dtype given, else the input's. */
 fnz_status fnzi_shape_vector_norm(fnzi_call *call) {
-  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", fnzi_input_geometry(call, 0)->dtype);
+  fnz_dtype self = fnzi_input_geometry(call, 0)->dtype;
+  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", self);
+  FNZ_TRY(need_float(call, real_dtype(self)));
   FNZ_TRY(need_float(call, real_dtype(dtype)));
+  if (fnzi_is_complex(self) && !fnzi_is_complex(dtype))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "dtype is %s for a tensor of %s; give a complex one",
+                       fnzi_dtype(dtype)->name, fnzi_dtype(self)->name);
   return reduce(call, real_dtype(dtype));
 }
 
 fnz_status fnzi_shape_variance(fnzi_call *call) {
   fnz_dtype dtype = real_dtype(fnzi_input_geometry(call, 0)->dtype);
   FNZ_TRY(need_float(call, dtype));
-  return reduce(call, dtype);
+  return reduce(call, fnzi_castable_dtype(call, dtype));
 }
 
 /* var_mean and std_mean: two results. */
@@ -65,7 +70,7 @@ fnz_status fnzi_shape_softmax(fnzi_call *call) {
   FNZ_TRY(need_float(call, dtype));
   FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_named_int(call, "dim", -1), g->rank,
                         &dim));
-  return fnzi_shape_add_like(call, dtype, g);
+  return fnzi_shape_add(call, dtype, g->rank, g->sizes, NULL);
 }
 
 /* --- Sorting ----------------------------------------------------------------------------- */

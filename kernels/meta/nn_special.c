@@ -108,6 +108,10 @@ static fnz_status class_loss(fnzi_call *call) {
   uint32_t at = x->rank == 1 ? 0 : 1, rank = 0;
   int64_t sizes[FNZ_MAX_RANK];
   FNZ_TRY(need_rank(call, x, 1));
+  if (!fnzi_is_float(x->dtype))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE,
+                       "the scores are of type %s; cast them to a floating-point type",
+                       fnzi_dtype(x->dtype)->name);
   for (uint32_t i = 0; i < x->rank; i++)
     if (i != at)
       sizes[rank++] = x->sizes[i];

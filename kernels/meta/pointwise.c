@@ -53,6 +53,12 @@ fnz_status fnzi_shape_self(fnzi_call *call) {
   return fnzi_shape_add_like(call, self->dtype, self);
 }
 
+/* The same, in row-major order whatever the layout of argument 0. */
+fnz_status fnzi_shape_row_major(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  return fnzi_shape_add(call, self->dtype, self->rank, self->sizes, NULL);
+}
+
 /* copy: src must broadcast to self. */
 fnz_status fnzi_shape_copy(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0), *src = fnzi_input_geometry(call, 1);
@@ -66,24 +72,29 @@ fnz_status fnzi_shape_copy(fnzi_call *call) {
   return fnzi_shape_self(call);
 }
 
+fnz_status fnzi_shape_add_format(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
+                                 const int64_t *sizes) {
+  const fnz_arg *format = fnzi_named(call, "memory_format");
+  int64_t strides[FNZ_MAX_RANK];
+  if (!format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i != 2)
+    return fnzi_shape_add(call, dtype, rank, sizes, NULL);
+  if (rank != 4)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "channels last needs 4 dimensions, there are %u",
+                       rank);
+  FNZ_TRY(fnzi_sizes_check(call->ctx, rank, sizes, 1));
+  strides[1] = 1;
+  strides[3] = sizes[1] ? sizes[1] : 1;
+  strides[2] = strides[3] * (sizes[3] ? sizes[3] : 1);
+  strides[0] = strides[2] * (sizes[2] ? sizes[2] : 1);
+  return fnzi_shape_add(call, dtype, rank, sizes, strides);
+}
+
 /* clone, _to_copy, *_like: argument 0 with another dtype and memory format. */
 fnz_status fnzi_shape_like(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   fnz_dtype dtype = fnzi_named_dtype(call, "dtype", self->dtype);
   const fnz_arg *format = fnzi_named(call, "memory_format");
-  int64_t strides[FNZ_MAX_RANK];
   if (!format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i == 4)
     return fnzi_shape_add_like(call, dtype, self);
-  if (format->u.i != 2)
-    return fnzi_shape_add(call, dtype, self->rank, self->sizes, NULL);
-  if (self->rank != 4)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "channels last needs 4 dimensions, self has %u",
-                       self->rank);
-  const int64_t *s = self->sizes;
-  FNZ_TRY(fnzi_sizes_check(call->ctx, self->rank, s, 1));
-  strides[1] = 1;
-  strides[3] = s[1] ? s[1] : 1;
-  strides[2] = strides[3] * (s[3] ? s[3] : 1);
-  strides[0] = strides[2] * (s[2] ? s[2] : 1);
-  return fnzi_shape_add(call, dtype, self->rank, s, strides);
+  return fnzi_shape_add_format(call, dtype, self->rank, self->sizes);
 }

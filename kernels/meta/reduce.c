@@ -36,7 +36,7 @@ static fnz_status add_reduced(fnzi_call *call, fnz_dtype dtype) {
 static fnz_dtype sum_dtype(const fnzi_call *call) {
   fnz_dtype self = fnzi_input_geometry(call, 0)->dtype;
   bool counts = self == FNZ_BOOL || fnzi_is_integer(self);
-  return fnzi_named_dtype(call, "dtype", counts ? FNZ_I64 : self);
+  return fnzi_target_dtype(call, counts ? FNZ_I64 : self);
 }
 
 fnz_status fnzi_shape_sum(fnzi_call *call) {
@@ -48,7 +48,7 @@ fnz_status fnzi_shape_mean(fnzi_call *call) {
   if (!fnzi_is_float(dtype) && !fnzi_is_complex(dtype))
     return fnzi_refuse(call, FNZ_CLASS_TYPE, "the mean of %s needs a float dtype",
                        fnzi_dtype(dtype)->name);
-  return add_reduced(call, dtype);
+  return add_reduced(call, fnzi_castable_dtype(call, dtype));
 }
 
 /* What has no neutral element needs at least one. */
@@ -69,7 +69,8 @@ fnz_status fnzi_shape_reduce(fnzi_call *call) {
 
 fnz_status fnzi_shape_truth(fnzi_call *call) {
   fnz_dtype self = fnzi_input_geometry(call, 0)->dtype;
-  return add_reduced(call, self == FNZ_U8 ? FNZ_U8 : FNZ_BOOL);
+  bool counts = self == FNZ_U8 || call->target == FNZ_U8;
+  return add_reduced(call, counts ? FNZ_U8 : FNZ_BOOL);
 }
 
 fnz_status fnzi_shape_arg(fnzi_call *call) {

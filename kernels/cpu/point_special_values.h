@@ -1,0 +1,211 @@
+/* point_special_values.h - special functions of float rows: polynomials by their recurrences,
+ * Bessel functions by their series, the inverse of erf by Newton's method. The includer defines T,
+ * F(x), V and VALUE, as for point_float_values.h. */
+
+/* --- Orthogonal polynomials -------------------------------------------------------------------
+ * Each starts with its values for n = 0 and 1. At the ends of the interval and for high degrees
+ * inside of it eager has closed forms. Steps round as eager's do. */
+enum { MOST_DEGREE = 1 << 16 }; /* above it a recurrence gives NaN: nobody waits for more */
+
+/* A degree that is no 64-bit integer counts as negative. */
+VALUE int64_t degree(T n) {
+  return n > (T)-0x1p62 && n < (T)0x1p62 ? (int64_t)n : -1;
+}
+
+VALUE T alternating(int64_t n, T value) {
+  return n % 2 == 0 ? value : -value;
+}
+
+/* p(n) = twice_x p(n - 1) - p(n - 2) */
+VALUE T chebyshev_from(T one, T twice_x, int64_t n) {
+  T p = 1, q = one;
+  if (n == 0 || n > MOST_DEGREE)
+    return n ? (T)NAN : p;
+  for (int64_t k = 2; k <= n; k++) {
+    T r = FMA(twice_x, q, -p);
+    p = q;
+    q = r;
+  }
+  return q;
+}
+
+VALUE T chebyshev_t(T x, int64_t n, int64_t most) {
+  if (n < 0)
+    return 0;
+  if (F(fabs)(x) == 1)
+    return x > 0 ? 1 : alternating(n, 1);
+  if (n > most && F(fabs)(x) < 1)
+    return F(cos)((T)n * F(acos)(x));
+  return chebyshev_from(x, x + x, n);
+}
+
+VALUE T chebyshev_u(T x, int64_t n, int64_t most) {
+  T count = (T)(n + 1);
+  if (n < 0)
+    return 0;
+  if (F(fabs)(x) == 1)
+    return x > 0 ? count : alternating(n, count);
+  if (n > most && F(fabs)(x) < 1) {
+    T angle = F(acos)(x), sine = F(sin)(angle);
+    return sine != 0 ? F(sin)(count * angle) / sine : count * F(cos)(count * angle) / x;
+  }
+  return chebyshev_from(x + x, x + x, n);
+}
+
+VALUE T chebyshev_v(T x, int64_t n, int64_t most) {
+  T count = (T)(n + n + 1);
+  if (n < 0)
+    return 0;
+  if (F(fabs)(x) == 1)
+    return x > 0 ? 1 : alternating(n, count);
+  if (n > most && F(fabs)(x) < 1) {
+    T angle = F(acos)(x);
+    return F(sin)(angle / 2) != 1 ? F(cos)(((T)n + (T)0.5) * angle) / F(cos)(angle / 2)
+                                  : alternating(n, count);
+  }
+  return chebyshev_from(x + x - 1, x + x, n);
+}
+
+VALUE T chebyshev_w(T x, int64_t n, int64_t most) {
+  T count = (T)(n + n + 1);
+  if (n < 0)
+    return 0;
+  if (F(fabs)(x) == 1)
+    return x > 0 ? count : alternating(n, 1);
+  if (n > most && F(fabs)(x) < 1) {
+    T angle = F(acos)(x);
+    return F(cos)(angle / 2) != 1 ? F(sin)(((T)n + (T)0.5) * angle) / F(sin)(angle / 2)
+           : x > 0                ? count
+                                  : alternating(n, 1);
+  }
+  return chebyshev_from(x + x + 1, x + x, n);
+}
+
+/* Of physicists, scale 2, and of probabilists, scale 1. */
+VALUE T hermite(T x, int64_t n, int64_t scale) {
+  T step = scale == 2 ? x + x : x, p = 1, q = step;
+  if (n <= 0)
+    return n < 0 ? 0 : 1;
+  if (n > MOST_DEGREE)
+    return (T)NAN;
+  for (int64_t k = 1; k < n; k++) {
+    T r = FMA(step, q, -((T)(scale * k) * p));
+    p = q;
+    q = r;
+  }
+  return q;
+}
+
+VALUE T laguerre(T x, int64_t n) {
+  T p = 1, q = 1 - x;
+  if (n <= 0 || x == 0)
+    return n < 0 ? 0 : 1;
+  if (n > MOST_DEGREE)
+    return (T)NAN;
+  for (int64_t k = 1; k < n; k++) {
+    T r = FMA((T)(k + k) + (1 - x), q, -((T)k * p)) / (T)(k + 1);
+    p = q;
+    q = r;
+  }
+  return q;
+}
+
+VALUE T legendre(T x, int64_t n) {
+  T p = 1, q = x;
+  if (n < 0)
+    return 0;
+  if (F(fabs)(x) == 1)
+    return x > 0 ? 1 : alternating(n, 1);
+  if (n == 0 || n > MOST_DEGREE)
+    return n ? (T)NAN : 1;
+  for (int64_t k = 1; k < n; k++) {
+    T r = FMA((T)(k + k + 1) * x, q, -((T)k * p)) / (T)(k + 1);
+    p = q;
+    q = r;
+  }
+  return q;
+}
+
+/* --- Modified Bessel functions of order 0 and 1 ----------------------------------------------- */
+/* exp(-x) times the function, x >= 0: the power series, whose terms are positive, where the
+ * asymptotic one does not reach all bits yet. */
+VALUE double bessel_scaled(double x, int order) {
+  double sum = 1, term = 1;
+  if (x < 30) {
+    for (int k = 1; term > sum * 0x1p-54; k++) {
+      term *= x * x / 4 / ((double)k * (k + order));
+      sum += term;
+    }
+    return sum * exp(-x) * (order ? x / 2 : 1);
+  }
+  for (int k = 1; k < 40 && fabs(term) > 0x1p-54; k++) {
+    term *= -(4.0 * order - (2.0 * k - 1) * (2.0 * k - 1)) / (8 * k * x);
+    sum += term;
+  }
+  return sum / sqrt(6.283185307179586477 * x);
+}
+
+VALUE T bessel_i(T x, int order, bool scaled) {
+  double size = fabs((double)x), value;
+  if (x != x)
+    return x;
+  if (size == (double)INFINITY) /* as eager's, which multiplies infinity by 0 */
+    return scaled ? 0 : (T)NAN;
+  value = bessel_scaled(size, order);
+  if (!scaled)
+    value *= exp(size / 2) * exp(size / 2);
+  return (T)(order && x < 0 ? -value : value);
+}
+
+/* --- Others -------------------------------------------------------------------------------- */
+/* From an approximation that is off by some thousandths, Newton's method on erf, or where that is
+ * close to 1 on what it lacks. */
+VALUE T inverse_erf(T y) {
+  double size = fabs((double)y);
+  if (!(size <= 1))
+    return (T)NAN;
+  if (size == 1)
+    return F(copysign)((T)INFINITY, y);
+  double w = log((1 - size) * (1 + size)), half = 4.33074675078 + w / 2;
+  double x = sqrt(sqrt(half * half - w / 0.147) - half);
+  for (int i = 0; i < 4; i++)
+    x -= (size > 0.5 ? (1 - size) - erfc(x) : erf(x) - size) / (1.1283791670955126 * exp(-x * x));
+  return F(copysign)((T)x, y);
+}
+
+VALUE T hurwitz(T s, T q) {
+  if (s == 1)
+    return (T)INFINITY;
+  if (!(s >= 1))
+    return (T)NAN;
+  if (q <= 0 && q == F(floor)(q))
+    return (T)INFINITY;
+  if (q <= 0 && s != F(floor)(s))
+    return (T)NAN;
+  return (T)zeta((double)s, (double)q);
+}
+
+/* The gradients of gelu: of the normal distribution, and of its approximation by tanh. */
+VALUE T gelu_slope(T gradient, T x) {
+  T cumulative = (T)0.5 * (1 + V(erf, u10)(x * (T)0.70710678118654752440));
+  T density = (T)0.39894228040143267794 * V(exp, u10)((T)-0.5 * x * x);
+  return gradient * (cumulative + x * density);
+}
+
+VALUE T gelu_tanh_slope(T gradient, T x) {
+  const T beta = (T)0.79788456080286535588, kappa = (T)0.044715;
+  T cube = x * x * x, tangent = V(tanh, u10)(beta * (x + kappa * cube));
+  T left = (T)0.5 * x, right = 1 + tangent;
+  T slope_of_tangent = 1 - tangent * tangent, inner = beta * (1 + 3 * kappa * x * x);
+  return gradient * ((T)0.5 * right + left * slope_of_tangent * inner);
+}
+
+/* log of the multivariate gamma function of p dimensions. */
+VALUE T log_gammas(T x, int64_t p) {
+  T sum = 0;
+  if (p > MOST_DEGREE)
+    return (T)NAN;
+  for (int64_t j = 1; j <= p; j++)
+    sum += F(lgamma)(x + (T)(1 - j) / 2);
+  return sum + (T)((double)(p * (p - 1)) * 1.1447298858494001741 / 4);
+}
