@@ -9,7 +9,8 @@ fnz_status fnzi_refuse(const fnzi_call *call, fnz_class kind, const char *format
   va_start(list, format);
   (void)vsnprintf(text, sizeof text, format, list);
   va_end(list);
-  return fnzi_fail(call->ctx, kind, NULL, "%s: %s", call->op->name, text);
+  return fnzi_fail(call->ctx, kind, NULL, "%s: %s",
+                   call->asked ? call->asked->name : call->op->name, text);
 }
 
 double fnzi_number_float(const fnz_arg *arg) {
@@ -51,6 +52,15 @@ fnz_dtype fnzi_named_dtype(const fnzi_call *call, const char *name, fnz_dtype fa
   return arg && arg->tag == FNZ_ARG_DTYPE ? (fnz_dtype)arg->u.i : fallback;
 }
 
+fnz_dtype fnzi_target_dtype(const fnzi_call *call, fnz_dtype fallback) {
+  return fnzi_named_dtype(call, "dtype", call->target == FNZ_DTYPE_COUNT ? fallback : call->target);
+}
+
+fnz_dtype fnzi_castable_dtype(const fnzi_call *call, fnz_dtype computed) {
+  bool casts = call->target != FNZ_DTYPE_COUNT && fnzi_can_cast(computed, call->target);
+  return casts ? call->target : computed;
+}
+
 const char *fnzi_named_string(const fnzi_call *call, const char *name) {
   const fnz_arg *arg = given(call, name);
   return arg && arg->tag == FNZ_ARG_STRING ? arg->u.s : "";
@@ -74,14 +84,14 @@ fnz_status fnzi_named_ints(fnzi_call *call, const char *name, const int64_t **ou
 
 fnz_status fnzi_named_ints_of(fnzi_call *call, const char *name, size_t want, int64_t fallback,
                               int64_t *out) {
-  const int64_t *ints;
+  const int64_t *ints = NULL;
   size_t count;
   FNZ_TRY(fnzi_named_ints(call, name, &ints, &count));
   if (count > 1 && count != want)
     return fnzi_refuse(call, FNZ_CLASS_TYPE, "%s has %zu numbers where %zu are needed", name, count,
                        want);
   for (size_t i = 0; i < want; i++)
-    out[i] = !count ? fallback : count == 1 ? ints[0] : ints[i];
+    out[i] = !count || !ints ? fallback : ints[count == 1 ? 0 : i];
   return FNZ_OK;
 }
 
@@ -138,7 +148,7 @@ fnz_status fnzi_shape_add(fnzi_call *call, fnz_dtype dtype, uint32_t rank, const
     fnzi_contiguous_strides(sizes, rank, dense);
     g.strides = dense;
   }
-  FNZ_TRY(fnzi_array_create(call->ctx, &g, fnzi_dtype(dtype)->bytes, &array));
+  FNZ_TRY(fnzi_array_create(call->ctx, call->stock, &g, fnzi_dtype(dtype)->bytes, &array));
   return push_output(call, array);
 }
 

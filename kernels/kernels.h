@@ -19,18 +19,43 @@
  */
 typedef struct fnzi_storage {
   size_t refs, bytes;
-  unsigned char *data; /* aligned to 64 bytes */
+  unsigned char *data; /* aligned to 64 bytes; NULL on the meta backend */
+  struct fnzi_stock *stock;
+  void *block; /* of its own, NULL when it is small */
+  size_t block_bytes;
+  struct fnzi_storage *next; /* in the stock */
 } fnzi_storage;
+
+enum { FNZI_FEW_DIMS = 6 };
 
 /* A value of a backend; its handle is its address. `geometry` is what eager says: dtype, sizes and
  * strides. `place` says where the elements really are: same dtype and sizes, strides and offset (in
- * elements) into the storage, which arrays may share because values never change. */
+ * elements) into the storage, which arrays may share because values never change.
+ *
+ * An `eager` array is memory: its elements lie where `geometry` says, arrays that share its storage
+ * see what is written, and its geometry may change. */
 typedef struct fnzi_array {
   fnz_geometry geometry, place;
-  fnzi_storage *storage; /* NULL on the meta backend */
+  fnzi_storage *storage; /* NULL on the meta backend, unless eager */
   size_t cell;           /* bytes of one element in the storage */
-  int64_t dims[];        /* sizes, eager's strides, strides in the storage */
+  struct fnzi_stock *stock;
+  struct fnzi_array *next; /* in the stock */
+  uint32_t refs;
+  uint32_t room; /* dimensions that `dims` is for */
+  bool eager;
+  int64_t *dims; /* sizes, eager's strides, strides in the storage */
+  int64_t few_dims[3 * FNZI_FEW_DIMS];
 } fnzi_array;
+
+/* What is kept for the next arrays of a backend; must outlive all of its arrays. */
+typedef struct fnzi_stock {
+  fnzi_array *arrays;
+  fnzi_storage *storages;
+  uint32_t narrays, nstorages;
+  bool has_data; /* false: storages have a size but no memory */
+} fnzi_stock;
+
+void fnzi_stock_free(fnz_context *ctx, fnzi_stock *stock);
 
 static inline fnzi_array *fnzi_array_of(fnz_handle handle) {
   return (fnzi_array *)(uintptr_t)handle;
@@ -55,27 +80,49 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_check(fnz_context *ctx, uint32_t rank, cons
                                            size_t cell);
 /* A geometry without memory. `place` is dense: eager's strides when those are, else row-major.
  * geometry  copied, without its symbols; OVERFLOW when the bytes leave 63 bits. */
-FNZ_MUST_CHECK fnz_status fnzi_array_create(fnz_context *ctx, const fnz_geometry *geometry,
-                                            size_t cell, fnzi_array **out);
+FNZ_MUST_CHECK fnz_status fnzi_array_create(fnz_context *ctx, fnzi_stock *stock,
+                                            const fnz_geometry *geometry, size_t cell,
+                                            fnzi_array **out);
 /* Gives the array memory of its own, not initialised (zero on request). */
 FNZ_MUST_CHECK fnz_status fnzi_array_allocate(fnz_context *ctx, fnzi_array *array, bool zero);
 /* Gives the array a window into a storage; the storage is retained. BOUNDS when it leaves it. */
 FNZ_MUST_CHECK fnz_status fnzi_array_share(fnz_context *ctx, fnzi_array *array,
                                            fnzi_storage *storage, const fnz_geometry *place);
+/* Another look at the same storage: the array becomes eager, with `geometry` as its place. */
+FNZ_MUST_CHECK fnz_status fnzi_array_look(fnz_context *ctx, fnzi_array *array,
+                                          const fnz_geometry *geometry);
+/* The elements lie where the geometry says; nothing is moved. */
+void fnzi_array_place_as_geometry(fnzi_array *array);
+/* Ends one reference. */
 void fnzi_array_release(fnz_context *ctx, fnzi_array *array);
+
+FNZ_MUST_CHECK fnz_status fnzi_storage_create(fnz_context *ctx, fnzi_stock *stock, size_t bytes,
+                                              fnzi_storage **out);
+void fnzi_storage_release(fnz_context *ctx, fnzi_storage *storage);
+/* At least so many bytes; new ones are zero, old ones stay. */
+FNZ_MUST_CHECK fnz_status fnzi_storage_extend(fnz_context *ctx, fnzi_storage *storage,
+                                              size_t bytes);
+/* BOUNDS when the window leaves the storage. */
+FNZ_MUST_CHECK fnz_status fnzi_storage_holds(fnz_context *ctx, const fnzi_storage *storage,
+                                             const fnz_geometry *window);
 
 /* --- Calls --------------------------------------------------------------------------------
  */
 typedef struct fnzi_call {
   fnz_context *ctx;
+  fnzi_stock *stock;
   fnzi_arena scratch; /* ends with the call */
   const fnz_op *op;
+  const fnz_op *asked; /* the operator that the caller named, when op serves it; else NULL */
   const fnz_arg *args; /* op->nparams, defaults filled in, tensors as handles */
   const fnz_geometry *const *expected;
   size_t nexpected;
   fnzi_array **outputs; /* NULL entries are undefined tensors */
   size_t noutputs, capacity;
   struct fnzi_result *pending; /* results still to be copied from scratch memory */
+  fnz_dtype target; /* of what result 0 is to be stored in; FNZ_DTYPE_COUNT when nobody says */
+  const struct fnzi_kernel *row; /* that is evaluated */
+  struct fnz_frame *frame;       /* of a registered kernel, else NULL */
   int threads;
   bool has_data; /* false on the meta backend */
 } fnzi_call;
@@ -93,6 +140,12 @@ static inline bool fnzi_named_bool(const fnzi_call *call, const char *name, bool
 }
 /* The dtype given, or `fallback`. */
 fnz_dtype fnzi_named_dtype(const fnzi_call *call, const char *name, fnz_dtype fallback);
+/* The dtype given, or that of the tensor which the result is to be stored in, or `fallback`: for
+ * operators that compute in the dtype of their out= argument. */
+fnz_dtype fnzi_target_dtype(const fnzi_call *call, fnz_dtype fallback);
+/* That of the tensor which the result is to be stored in, when it can hold `computed`; else that.
+ */
+fnz_dtype fnzi_castable_dtype(const fnzi_call *call, fnz_dtype computed);
 /* "" when absent. */
 const char *fnzi_named_string(const fnzi_call *call, const char *name);
 /* A list of integers (or one integer) in scratch memory; *count 0 when absent or None. */
@@ -133,6 +186,9 @@ FNZ_MUST_CHECK fnz_status fnzi_shape_add(fnzi_call *call, fnz_dtype dtype, uint3
 /* Appends a result with the sizes of `like`: eager's preserve_format (dense strides are kept). */
 FNZ_MUST_CHECK fnz_status fnzi_shape_add_like(fnzi_call *call, fnz_dtype dtype,
                                               const fnz_geometry *like);
+/* Appends a result in the argument memory_format: channels last, else row-major. */
+FNZ_MUST_CHECK fnz_status fnzi_shape_add_format(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
+                                                const int64_t *sizes);
 /* Strides that eager's TensorIterator gives a fresh result of these sizes: the dimension order of
  * the inputs. Inputs of lower rank broadcast. */
 void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
@@ -205,7 +261,8 @@ typedef enum fnzi_memory {
 typedef enum fnzi_accepts {
   FNZI_ACCEPTS_ANY,      /* moves cells only */
   FNZI_ACCEPTS_STANDARD, /* bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 */
-  FNZI_ACCEPTS_REAL,     /* without c64 */
+  FNZI_ACCEPTS_NUMBERS,  /* and c128 */
+  FNZI_ACCEPTS_REAL,     /* STANDARD without c64 */
   FNZI_ACCEPTS_INTEGRAL, /* bool u8 i8 i16 i32 i64 */
   FNZI_ACCEPTS_FLOAT     /* f16 bf16 f32 f64 */
 } fnzi_accepts;

@@ -861,7 +861,7 @@ START_TEST(out_of_memory_leaks_nothing) {
     ck_assert_int_eq(status, FNZ_NO_MEMORY);
     failures++;
   }
-  ck_assert_uint_gt(failures, 20);
+  ck_assert_uint_gt(failures, 15);
 }
 END_TEST
 

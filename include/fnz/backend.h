@@ -67,6 +67,14 @@ typedef struct fnz_backend {
    * NULL when the backend has only values. A value given to apply must not be written by call. */
   fnz_status (*call)(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                      size_t capacity, size_t *count, char *warning);
+
+  /** Do two values lie in one piece of memory? NULL when the backend cannot tell. */
+  bool (*shares)(void *self, fnz_handle a, fnz_handle b);
+
+  /** Makes the backend's device the current one of this thread (`enter`), and the former one again.
+   * Stands around each call of fnz_call() but of operators whose row in the table switches the
+   * device guard off. NULL when there is nothing to do. */
+  void (*guard)(void *self, bool enter);
 } fnz_backend;
 
 #define FNZ_WARNING_BYTES 256
@@ -92,6 +100,20 @@ FNZ_API void fnz_backend_destroy(fnz_backend *backend);
 
 /** The operator has a kernel on the CPU backend. */
 FNZ_API bool fnz_cpu_has_kernel(const fnz_op *op);
+
+/** How a backend serves an operator. Texts are static. */
+typedef struct fnz_kernel_facts {
+  const char *way;     /* "computed", "computed into its argument"; NULL: not at all */
+  const fnz_op *via;   /* the operator that does the work: itself, or another member of its group */
+  const char *accepts; /* element types of the row: "any", "standard", ...; NULL without a row */
+  const char *memory;  /* of the results: "new", "point", "base", "view"; NULL without a row */
+  bool registered;     /* by fnz_kernel_register() */
+} fnz_kernel_facts;
+
+/** Of any operator, on a backend made by fnz; on others nothing is known. Fails with FNZ_NO_MEMORY
+ * only. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx,
+                                                         const fnz_op *op, fnz_kernel_facts *out);
 
 #ifdef __cplusplus
 }

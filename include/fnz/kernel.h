@@ -6,10 +6,15 @@
  * that self fits and lets the impl write it, through a copy where it must; the out variant resizes;
  * the meta backend runs the meta function alone.
  *
- * A *plain* kernel has no meta function and does exactly what its own schema says. From one for an
- * in-place or mutable operator the functional variant follows by cloning the written arguments,
- * from one for a functional operator the out variant by resizing and copying, from one for a view
- * the `_copy` variant by cloning. */
+ * A *plain* kernel has no meta function and does exactly what its own schema says; it makes its
+ * results itself. From one for a functional operator the in-place variant follows by copying and
+ * the out variant by resizing and copying; and, where the operator has no kernel otherwise, from
+ * one for an in-place or mutable operator the functional variant by cloning the written arguments,
+ * from one for an out operator the in-place variant with self as out=, from one for a view the
+ * `_copy` variant by cloning. On the meta backend it is called as well, with memory that is NULL.
+ *
+ * A kernel takes the place of fnz's own. Groups are those of the ATen table; a custom operator is a
+ * group by itself. */
 #ifndef FNZ_KERNEL_H
 #define FNZ_KERNEL_H
 
@@ -32,15 +37,17 @@ typedef struct fnz_memory {
 typedef fnz_status fnz_kernel_fn(fnz_frame *frame);
 
 typedef struct fnz_kernel {
-  const fnz_op *op;    /* any member of its group */
+  const fnz_op *op;    /* any member of its group; must outlive the backend */
   fnz_kernel_fn *meta; /* NULL: a plain kernel */
   fnz_kernel_fn *impl;
   bool contiguous; /* impl wants row-major memory, for arguments and results */
   void *user;
 } fnz_kernel;
 
-/** Adds a kernel to a backend made by fnz; copied. In place of one that is there for the same
- * operator. FNZ_BAD_INPUT (DUPLICATE) when another member of the group has a structured one. */
+/** Adds a kernel to a CPU or meta backend made by fnz; copied. In place of one that is there for
+ * the same operator. Not while a call of the backend is at work. FNZ_BAD_INPUT (DUPLICATE) when
+ * another member of the group has a structured one; FNZ_BAD_ARGUMENT for a backend that takes none,
+ * and for a structured kernel of a view. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_kernel_register(fnz_backend *backend, fnz_context *ctx,
                                                       const fnz_kernel *kernel);
 
@@ -51,9 +58,12 @@ FNZ_API void *fnz_frame_user(const fnz_frame *frame);
 /** An argument by its name in the kernel's own schema, converted and defaulted. NULL when the
  * schema has none. */
 FNZ_API const fnz_arg *fnz_frame_arg(const fnz_frame *frame, const char *name);
-/** The tensor of an FNZ_ARG_VALUE argument or list item; read-only unless the schema writes it. */
+/** The tensor of an FNZ_ARG_VALUE argument or list item; read-only unless the schema writes it. An
+ * argument that the kernel's schema writes but the call has not (out= of a structured kernel) is
+ * None: results are there by number. */
 FNZ_API fnz_memory fnz_frame_tensor(const fnz_frame *frame, const fnz_arg *arg);
-/** For the meta function: appends a result. `strides` NULL: row-major. */
+/** Appends a result, in a meta function or a plain kernel; not initialised. `strides` NULL:
+ * row-major. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_frame_add_result(fnz_frame *frame, fnz_dtype dtype,
                                                        uint32_t rank, const int64_t *sizes,
                                                        const int64_t *strides);

@@ -1,0 +1,440 @@
+/* write.c - in-place, out= and mutable operators: the results of the functional operator that they
+ * stand for, in the arguments that they write.
+ *
+ * First everything is checked, then out= arguments are resized, then the kernel runs: straight into
+ * the argument's memory where nothing else that it reads lies there, else into new memory that is
+ * copied. So nothing is written when a check fails. */
+#include "kernels/variants.h"
+
+#include <stdio.h>
+
+/* A write in hand. */
+typedef struct writing {
+  fnzi_act *act;
+  fnzi_call call;       /* of via */
+  fnzi_array **targets; /* the written arguments, lists flattened, absent ones left out */
+  size_t ntargets;
+  size_t nplain; /* results before those that are written */
+} writing;
+
+enum { SHAPE_TEXT = 96 };
+
+/* "[2, 3]", cut off when it is too long. */
+static const char *shape_text(const fnz_geometry *g, char out[SHAPE_TEXT]) {
+  size_t at = 1;
+  out[0] = '[';
+  for (uint32_t d = 0; d < g->rank && at + 24 < SHAPE_TEXT; d++)
+    at += (size_t)snprintf(out + at, SHAPE_TEXT - at, "%s%lld", d ? ", " : "",
+                           (long long)g->sizes[d]);
+  (void)snprintf(out + at, SHAPE_TEXT - at, "]");
+  return out;
+}
+
+/* --- Targets ----------------------------------------------------------------------------- */
+static void add_targets(writing *w, size_t i) {
+  const fnz_arg *arg = &w->act->args[i];
+  const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
+  size_t count = arg->tag == FNZ_ARG_LIST ? arg->count : 1;
+  for (size_t k = 0; k < count; k++)
+    if (fnzi_arg_array(&items[k]))
+      w->targets[w->ntargets++] = fnzi_arg_array(&items[k]);
+}
+
+static bool is_returned(const fnz_op *op, uint32_t alias) {
+  for (size_t i = 0; i < op->nreturns; i++)
+    if (op->returns[i].alias == alias)
+      return true;
+  return false;
+}
+
+/* Those that op returns, in that order. */
+static void add_returned(writing *w, const fnz_op *op) {
+  for (size_t k = 0; k < op->nreturns; k++)
+    for (size_t i = 0; op->returns[k].alias && i < op->nparams; i++)
+      if (op->params[i].is_write && op->params[i].alias == op->returns[k].alias)
+        add_targets(w, i);
+}
+
+static bool is_self(const fnzi_param *p) {
+  return !p->is_out && strcmp(p->name, "self") == 0;
+}
+
+/* The functional operator returns what op does, and then what op writes without returning it: self,
+ * out= arguments, the others. */
+static fnz_status find_targets(writing *w) {
+  const fnz_op *op = w->act->op;
+  size_t most = 0;
+  for (size_t i = 0; i < op->nparams; i++)
+    if (op->params[i].is_write)
+      most += w->act->args[i].tag == FNZ_ARG_LIST ? w->act->args[i].count : 1;
+  FNZI_NEW(w->act->scratch, most, &w->targets);
+  add_returned(w, op);
+  for (int turn = 0; turn < 3; turn++)
+    for (size_t i = 0; i < op->nparams; i++) {
+      const fnzi_param *p = &op->params[i];
+      if (p->is_write && !is_returned(op, p->alias) && turn == (is_self(p) ? 0 : p->is_out ? 1 : 2))
+        add_targets(w, i);
+    }
+  for (size_t i = 0; i < op->nreturns; i++)
+    w->nplain += op->returns[i].alias == 0;
+  return FNZ_OK;
+}
+
+static fnz_status check_count(const writing *w, size_t noutputs) {
+  if (noutputs == w->nplain + w->ntargets)
+    return FNZ_OK;
+  return fnzi_act_fail(w->act, FNZ_CLASS_ARGUMENT,
+                       "%zu results, but %zu tensors to write and %zu to return", noutputs,
+                       w->ntargets, w->nplain);
+}
+
+/* --- What eager refuses ------------------------------------------------------------------ */
+static fnz_status check_fit(const fnzi_act *act, const fnzi_array *target,
+                            const fnz_geometry *result) {
+  char have[SHAPE_TEXT], want[SHAPE_TEXT];
+  if (act->op->kind == FNZI_KIND_OUT || fnzi_same_sizes(&target->geometry, result))
+    return FNZ_OK;
+  return fnzi_act_fail(act, FNZ_CLASS_BOUNDS,
+                       "the tensor that is written has shape %s, but the result has %s; write "
+                       "into a tensor of that shape",
+                       shape_text(&target->geometry, have), shape_text(result, want));
+}
+
+/* An out= operator that PyTorch derives from the functional one by copying its results. */
+static bool is_generated(const fnzi_act *act) {
+  return act->op->kind == FNZI_KIND_OUT && (act->op->tags & FNZI_TAG_GENERATED);
+}
+
+/* Elementwise operators cast what they have computed, others compute what is asked for. */
+static fnz_status check_cast(const fnzi_act *act, const fnzi_array *target,
+                             const fnz_geometry *result) {
+  fnz_dtype from = result->dtype, to = target->geometry.dtype;
+  bool casts = act->plan->is_pointwise && !act->plan->is_exact && !is_generated(act);
+  if (from == to || (casts && fnzi_can_cast(from, to)))
+    return FNZ_OK;
+  return fnzi_act_fail(act, FNZ_CLASS_TYPE,
+                       "the result is %s, which %s be stored in a tensor of %s",
+                       fnzi_dtype(from)->name, casts ? "cannot" : "must not", fnzi_dtype(to)->name);
+}
+
+/* Every element gets the same number, so that their order does not matter. */
+static bool is_fill(const fnzi_act *act) {
+  const fnzi_kernel *row = act->plan->row;
+  return row && !is_generated(act) &&
+         (row->run == fnzi_kernel_fill || row->run == fnzi_kernel_create);
+}
+
+static fnz_status check_self(const fnzi_act *act, const fnzi_array *target) {
+  if (is_fill(act) || !fnzi_overlaps_itself(target))
+    return FNZ_OK;
+  return fnzi_act_fail(act, FNZ_CLASS_OVERLAP,
+                       "several elements of the tensor that is written lie in one place; clone it "
+                       "before");
+}
+
+typedef struct operand_check {
+  const fnzi_act *act;
+  const fnzi_array *target;
+} operand_check;
+
+/* A single number is read before anything is written. */
+static bool is_read_first(const fnzi_plan *plan, const fnzi_array *operand) {
+  return operand->geometry.rank == 0 &&
+         (!plan->is_pointwise || plan->row->run != fnzi_kernel_point);
+}
+
+static fnz_status check_operand(void *user, const fnz_arg *arg) {
+  const operand_check *c = user;
+  const fnzi_array *operand = fnzi_arg_array(arg);
+  if (!operand || operand == c->target || operand->storage != c->target->storage ||
+      fnzi_same_window(operand, c->target) || is_read_first(c->act->plan, operand) ||
+      !fnzi_meets(operand, c->target))
+    return FNZ_OK;
+  return fnzi_act_fail(c->act, FNZ_CLASS_OVERLAP,
+                       "an operand shares some of its elements with the tensor that is written; "
+                       "clone it before");
+}
+
+/* Whether what is read may lie in what is written. Eager looks when the operator is elementwise or
+ * begins with its argument; others it computes elsewhere, or what it does with them is undefined.
+ */
+static bool checks_operands(const fnzi_act *act) {
+  const fnzi_kernel *row = act->plan->row;
+  if (act->op->kind != FNZI_KIND_OUT)
+    return true;
+  return !is_generated(act) && row &&
+         (row->memory == FNZI_MEMORY_POINT || row->memory == FNZI_MEMORY_BASE);
+}
+
+/* What an out= argument that must be resized will look like does not matter before. */
+static fnz_status check_target(const writing *w, const fnzi_array *target,
+                               const fnz_geometry *result) {
+  const fnzi_act *act = w->act;
+  operand_check c = {act, target};
+  FNZ_TRY(check_fit(act, target, result));
+  FNZ_TRY(check_cast(act, target, result));
+  if (!fnzi_same_sizes(&target->geometry, result))
+    return FNZ_OK;
+  FNZ_TRY(check_self(act, target));
+  if (!checks_operands(act))
+    return FNZ_OK;
+  return fnzi_args_visit(w->call.args, act->plan->via->nparams, check_operand, &c);
+}
+
+/* --- Resizing ---------------------------------------------------------------------------- */
+/* Tensors from numbers: eager resizes for these without a word. */
+static bool is_factory(const fnzi_act *act) {
+  const fnzi_plan *plan = act->plan;
+  return plan->row && !is_generated(act) &&
+         (plan->row->shape == fnzi_shape_create || plan->row->shape == fnzi_shape_eye ||
+          plan->row->shape == fnzi_shape_linspace);
+}
+
+static void warn_resized(const fnzi_act *act, const fnz_geometry *old, const fnz_geometry *now) {
+  char have[SHAPE_TEXT], want[SHAPE_TEXT];
+  if (fnz_geometry_numel(old) == 0 || is_factory(act))
+    return;
+  (void)snprintf(act->warning, FNZ_WARNING_BYTES,
+                 "%.40s: an out= tensor of shape %s with elements was resized to %s; give one of "
+                 "that shape, or an empty one",
+                 act->op->name, shape_text(old, have), shape_text(now, want));
+}
+
+static fnz_status fit(const fnzi_act *act, fnzi_array *target, const fnz_geometry *result) {
+  if (fnzi_same_sizes(&target->geometry, result))
+    return FNZ_OK;
+  warn_resized(act, &target->geometry, result);
+  return fnzi_resize_to(act->ctx, target, result->rank, result->sizes,
+                        is_generated(act) ? NULL : result->strides);
+}
+
+/* --- Straight into the argument ---------------------------------------------------------- */
+typedef struct sharing {
+  const fnzi_array *target;
+  bool shares, shares_elsewhere; /* other than at the same places */
+  size_t times;
+} sharing;
+
+static fnz_status find_sharing(void *user, const fnz_arg *arg) {
+  sharing *s = user;
+  const fnzi_array *a = fnzi_arg_array(arg);
+  if (!a || a->storage != s->target->storage)
+    return FNZ_OK;
+  s->times++;
+  s->shares = s->shares || fnzi_meets(a, s->target);
+  s->shares_elsewhere =
+      s->shares_elsewhere || (!fnzi_same_window(a, s->target) && fnzi_meets(a, s->target));
+  return FNZ_OK;
+}
+
+/* Of the kernels that give the results their memory, these use what is there already. */
+static bool takes_values(const fnzi_kernel *row) {
+  return row->run == fnzi_kernel_copy || row->run == fnzi_kernel_identity;
+}
+
+/* The kernel may put result k into the target's memory. */
+static bool may_write_through(const writing *w, const fnzi_array *target, const fnzi_array *out,
+                              size_t k) {
+  const fnzi_plan *plan = w->act->plan;
+  const fnz_geometry *g = &target->geometry;
+  sharing s = {.target = target};
+  if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg ||
+      fnzi_args_visit(w->call.args, plan->via->nparams, find_sharing, &s) != FNZ_OK)
+    return false;
+  switch (plan->row->memory) {
+  case FNZI_MEMORY_POINT:
+    return !s.shares_elsewhere;
+  case FNZI_MEMORY_BASE:
+    return k == 0 && s.times == 1 && fnzi_arg_array(&w->call.args[0]) == target;
+  case FNZI_MEMORY_VIEW:
+    return takes_values(plan->row) && !s.shares_elsewhere;
+  case FNZI_MEMORY_NEW:
+    return !s.shares && fnzi_is_dense(g);
+  }
+  return false;
+}
+
+static bool overlaps_other_target(const writing *w, size_t k) {
+  for (size_t i = 0; i < w->ntargets; i++)
+    if (i != k && fnzi_meets(w->targets[i], w->targets[k]))
+      return true;
+  return false;
+}
+
+static fnz_status place_results(writing *w) {
+  fnzi_call *call = &w->call;
+  for (size_t k = 0; k < w->ntargets; k++) {
+    fnzi_array *target = w->targets[k], *out = call->outputs[w->nplain + k];
+    if (out && !overlaps_other_target(w, k) && may_write_through(w, target, out, w->nplain + k))
+      FNZ_TRY(fnzi_array_share(call->ctx, out, target->storage, &target->geometry));
+  }
+  return fnzi_evaluate_memory(call, w->act->plan->row);
+}
+
+/* --- Storing ----------------------------------------------------------------------------- */
+static bool is_there(const fnzi_array *target, const fnzi_array *from) {
+  size_t bytes = from->place.rank * sizeof *from->dims;
+  return from->storage == target->storage && from->place.dtype == target->geometry.dtype &&
+         from->place.offset == target->geometry.offset &&
+         (!bytes || memcmp(from->place.strides, target->geometry.strides, bytes) == 0);
+}
+
+/* The elements as the target keeps them: its lazy bits undone. Owned by the caller. */
+static fnz_status encode(fnzi_act *act, const fnzi_array *target, fnzi_array *from,
+                         fnzi_array **out) {
+  fnzi_array *window;
+  fnz_geometry g = from->geometry;
+  g.is_conj = target->geometry.is_conj;
+  g.is_neg = target->geometry.is_neg;
+  FNZ_TRY(fnzi_look_at(act->m, act->ctx, from->storage, &g, &window));
+  fnz_status status = fnzi_act_resolve(act, window, out);
+  fnzi_array_release(act->ctx, window);
+  return status;
+}
+
+fnz_status fnzi_act_store(fnzi_act *act, fnzi_array *target, fnzi_array *from) {
+  fnzi_array *encoded;
+  if (!act->m->has_data || is_there(target, from))
+    return FNZ_OK;
+  if (!from->eager && from->storage == target->storage)
+    FNZ_TRY(fnzi_act_own(act, from));
+  if (!target->geometry.is_conj && !target->geometry.is_neg)
+    return fnzi_move(act->m, act->ctx, act->op, target, from);
+  FNZ_TRY(fnzi_act_own(act, from));
+  FNZ_TRY(encode(act, target, from, &encoded));
+  fnz_status status = fnzi_move(act->m, act->ctx, act->op, target, encoded);
+  fnzi_array_release(act->ctx, encoded);
+  return status;
+}
+
+static fnz_status store_all(writing *w, fnzi_array *const *results) {
+  for (size_t k = 0; k < w->ntargets; k++)
+    if (results[k])
+      FNZ_TRY(fnzi_act_store(w->act, w->targets[k], results[k]));
+  return FNZ_OK;
+}
+
+/* --- Results ----------------------------------------------------------------------------- */
+/* The argument that a result is; NULL for a result of its own, which may be a view. */
+static const fnz_arg *written_as(const fnzi_act *act, uint32_t alias) {
+  for (size_t i = 0; alias && i < act->op->nparams; i++)
+    if (act->op->params[i].is_write && act->op->params[i].alias == alias)
+      return &act->args[i];
+  return NULL;
+}
+
+static fnz_status give_written(fnzi_act *act, const fnz_arg *arg) {
+  const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
+  for (size_t k = 0; k < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); k++)
+    FNZ_TRY(fnzi_act_give_again(act, fnzi_arg_array(&items[k])));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_act_give_returns(fnzi_act *act, fnzi_array *const *plain, size_t nplain) {
+  size_t at = 0;
+  for (size_t i = 0; i < act->op->nreturns; i++) {
+    const fnz_arg *written = written_as(act, act->op->returns[i].alias);
+    size_t rest = act->op->returns[i].is_list ? nplain : at + 1;
+    if (written)
+      FNZ_TRY(give_written(act, written));
+    for (; !written && at < rest && at < nplain; at++)
+      FNZ_TRY(fnzi_act_give_again(act, plain[at]));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status own_plain(const writing *w) {
+  for (size_t k = 0; k < w->nplain; k++)
+    if (w->call.outputs[k])
+      FNZ_TRY(fnzi_act_own(w->act, w->call.outputs[k]));
+  return FNZ_OK;
+}
+
+/* --- The row of via ---------------------------------------------------------------------- */
+static fnz_status check_targets(writing *w) {
+  const fnzi_call *call = &w->call;
+  FNZ_TRY(check_count(w, call->noutputs));
+  for (size_t k = 0; k < w->ntargets; k++)
+    if (call->outputs[w->nplain + k])
+      FNZ_TRY(check_target(w, w->targets[k], &call->outputs[w->nplain + k]->geometry));
+  return FNZ_OK;
+}
+
+static fnz_status fit_targets(writing *w) {
+  for (size_t k = 0; k < w->ntargets; k++)
+    if (w->call.outputs[w->nplain + k])
+      FNZ_TRY(fit(w->act, w->targets[k], &w->call.outputs[w->nplain + k]->geometry));
+  return FNZ_OK;
+}
+
+static fnz_status evaluate(writing *w) {
+  const fnzi_kernel *row = w->act->plan->row;
+  FNZ_TRY(fnzi_evaluate_shape(&w->call, row));
+  FNZ_TRY(check_targets(w));
+  FNZ_TRY(fit_targets(w));
+  if (!w->call.has_data)
+    return FNZ_OK;
+  FNZ_TRY(place_results(w));
+  return fnzi_evaluate_run(&w->call, row);
+}
+
+static fnz_status finish(writing *w) {
+  FNZ_TRY(store_all(w, w->call.outputs + w->nplain));
+  FNZ_TRY(own_plain(w));
+  return fnzi_act_give_returns(w->act, w->call.outputs, w->nplain);
+}
+
+static fnz_status write_args(fnzi_act *act, const fnz_arg *args) {
+  writing w = {.act = act};
+  FNZ_TRY(fnzi_act_open(act, args, &w.call));
+  fnz_status status = find_targets(&w);
+  w.call.scratch = *act->scratch;
+  if (w.ntargets > 0 && !is_generated(act))
+    w.call.target = w.targets[0]->geometry.dtype;
+  if (status == FNZ_OK)
+    status = evaluate(&w);
+  if (status == FNZ_OK && w.call.has_data)
+    fnzi_fast_learn(act, &w.call);
+  fnzi_act_close(act, &w.call);
+  if (status == FNZ_OK)
+    status = finish(&w);
+  fnzi_release_outputs(&w.call);
+  return status;
+}
+
+fnz_status fnzi_way_write(fnzi_act *act) {
+  return fnzi_act_on_args(act, write_args);
+}
+
+/* --- However via is served --------------------------------------------------------------- */
+static fnz_status take_over(writing *w, fnz_handle *handles, size_t count) {
+  fnzi_array **results;
+  FNZ_TRY(check_count(w, count));
+  FNZI_NEW(w->act->scratch, count, &results);
+  for (size_t k = 0; k < count; k++)
+    results[k] = fnzi_array_of(handles[k]);
+  for (size_t k = 0; k < w->ntargets; k++)
+    if (results[w->nplain + k] && results[w->nplain + k] != w->targets[k])
+      FNZ_TRY(check_target(w, w->targets[k], &results[w->nplain + k]->geometry));
+  for (size_t k = 0; k < w->ntargets; k++)
+    if (results[w->nplain + k])
+      FNZ_TRY(fit(w->act, w->targets[k], &results[w->nplain + k]->geometry));
+  FNZ_TRY(store_all(w, results + w->nplain));
+  return fnzi_act_give_returns(w->act, results, w->nplain);
+}
+
+fnz_status fnzi_way_write_any(fnzi_act *act) {
+  writing w = {.act = act};
+  const fnz_arg *args;
+  fnz_handle *handles;
+  size_t count;
+  FNZ_TRY(find_targets(&w));
+  FNZ_TRY(fnzi_act_via_args(act, &args));
+  w.call.args = args;
+  FNZI_NEW(act->scratch, w.nplain + w.ntargets, &handles);
+  FNZ_TRY(fnzi_act_part(act, act->plan->via, args, handles, w.nplain + w.ntargets, &count));
+  fnz_status status = take_over(&w, handles, count);
+  for (size_t k = 0; k < count; k++)
+    fnzi_array_release(act->ctx, fnzi_array_of(handles[k]));
+  return status;
+}
