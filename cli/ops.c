@@ -1,94 +1,198 @@
-/* ops.c - the operator table: all names, or one operator with what follows from its schema. */
-#include "cli/cli.h"
+/* ops.c - the operator table: those that the filters let through, or one with all that is known. */
+#include "cli/ops.h"
 
+#include <fnmatch.h>
 #include <string.h>
 
-static const char *twin_name(const fnz_op *op) {
-  const fnz_op *twin = fnz_op_functional_twin(op);
-  return twin ? fnz_op_name(twin) : NULL;
+/* --- What is known ---------------------------------------------------------------------------- */
+static fnz_status make_cpu(fnz_context *ctx, fnz_backend **out) {
+  return fnz_cpu_backend_create(ctx, 1, out);
 }
 
-/* What runs is the functional twin. */
-static bool has_kernel(const fnz_op *op) {
-  const fnz_op *twin = fnz_op_functional_twin(op);
-  return fnz_cpu_has_kernel(twin ? twin : op);
+static int start(cli_ops_call *ops) {
+  static const struct {
+    const char *name;
+    fnz_status (*make)(fnz_context *ctx, fnz_backend **out);
+  } rows[CLI_BACKENDS] = {
+#define BACKEND_ROW(name, make) {name, make},
+      CLI_BACKEND_ROWS(BACKEND_ROW)
+#undef BACKEND_ROW
+  };
+  for (int i = 0; i < CLI_BACKENDS; i++) {
+    ops->names[i] = rows[i].name;
+    CLI_TRY(cli_check(ops->call, rows[i].make(ops->call->ctx, &ops->backends[i]), NULL));
+  }
+  return CLI_DONE;
 }
 
-static const char *yes(bool b) {
-  return b ? "yes" : "no";
+static void end(cli_ops_call *ops) {
+  for (int i = 0; i < CLI_BACKENDS; i++)
+    fnz_backend_destroy(ops->backends[i]);
+  fnz_buffer_free(ops->call->ctx, &ops->example);
 }
 
-static void print_person(const fnz_op *op) {
-  const char *twin = twin_name(op);
-  printf("%s\n  schema      %s\n  kind        %s\n  functional  %s\n  view        %s\n"
-         "  writes      %s\n  cpu kernel  %s\n",
-         fnz_op_name(op), fnz_op_schema(op), fnz_op_kind(op), twin ? twin : "none",
-         yes(fnz_op_is_view(op)), yes(fnz_op_is_mutating(op)), yes(has_kernel(op)));
+const char *cli_ops_name(const fnz_op *op) {
+  return op ? fnz_op_name(op) : NULL;
 }
 
-static void print_member(const char *name, const char *text) {
-  printf(", \"%s\": ", name);
-  if (text)
-    cli_json_string(stdout, text);
-  else
-    fputs("null", stdout);
+static int ask_kernel(const cli_ops_call *ops, int backend, const fnz_op *op,
+                      fnz_kernel_facts *out) {
+  fnz_context *ctx = ops->call->ctx;
+  return cli_check(ops->call, fnz_backend_get_kernel(ops->backends[backend], ctx, op, out), NULL);
 }
 
-static const char *json_bool(bool b) {
-  return b ? "true" : "false";
+int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {
+  *out = (cli_facts){.op = op};
+  fnz_op_get_rule(op, &out->rule);
+  for (int i = 0; i < CLI_BACKENDS; i++)
+    CLI_TRY(ask_kernel(ops, i, op, &out->kernels[i]));
+  fnz_buffer_free(ops->call->ctx, &ops->example);
+  CLI_TRY(cli_check(ops->call, fnz_op_write_example(ops->call->ctx, op, &ops->example), NULL));
+  out->example = ops->example.data;
+  return CLI_DONE;
 }
 
-static void print_json(const fnz_op *op) {
-  fputs("{\"name\": ", stdout);
-  cli_json_string(stdout, fnz_op_name(op));
-  print_member("schema", fnz_op_schema(op));
-  print_member("kind", fnz_op_kind(op));
-  print_member("functional", twin_name(op));
-  printf(", \"view\": %s, \"writes\": %s, \"cpu_kernel\": %s}", json_bool(fnz_op_is_view(op)),
-         json_bool(fnz_op_is_mutating(op)), json_bool(has_kernel(op)));
+/* --- Filters ---------------------------------------------------------------------------------- */
+static const cli_option filters[] = {CLI_KIND,    CLI_TAG,    CLI_COMPOSITE, CLI_VIEW,
+                                     CLI_NO_VIEW, CLI_KERNEL, CLI_NO_KERNEL};
+
+static bool has_filter(const cli_call *call) {
+  for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
+    if (cli_has(call, filters[i]))
+      return true;
+  return false;
 }
 
-static bool wanted(const cli_call *call, const fnz_op *op) {
-  const char *kind = call->options[CLI_KIND];
-  return !kind || strcmp(kind, fnz_op_kind(op)) == 0;
+static bool is_pattern(const char *operand) {
+  return strpbrk(operand, "*?[") != NULL;
 }
 
-static void print_list(const cli_call *call) {
-  bool json = cli_has(call, CLI_JSON);
-  const char *gap = "[\n";
+/* "add" of "add.Tensor". */
+static size_t base_length(const fnz_op *op) {
+  return strcspn(fnz_op_name(op), ".");
+}
+
+static bool has_name(const fnz_op *op, const char *operand) {
+  const char *name = fnz_op_name(op);
+  if (is_pattern(operand))
+    return fnmatch(operand, name, 0) == 0;
+  size_t length = base_length(op);
+  return strlen(operand) == length && strncmp(name, operand, length) == 0;
+}
+
+static bool is_wanted(const cli_call *call, const fnz_op *op) {
+  const char *kind = call->options[CLI_KIND], *tag = call->options[CLI_TAG];
+  const char *composite = call->options[CLI_COMPOSITE];
+  return (!call->noperands || has_name(op, call->operands[0])) &&
+         (!kind || strcmp(kind, fnz_op_kind(op)) == 0) && (!tag || fnz_op_has_tag(op, tag)) &&
+         (!composite || strcmp(composite, fnz_op_composite(op)) == 0) &&
+         !(cli_has(call, CLI_VIEW) && !fnz_op_is_view(op)) &&
+         !(cli_has(call, CLI_NO_VIEW) && fnz_op_is_view(op));
+}
+
+/* Does the backend that the option names serve the operator as the option wants it? */
+static int check_kernel(const cli_ops_call *ops, cli_option option, const fnz_op *op,
+                        bool *wanted) {
+  const char *name = ops->call->options[option];
+  fnz_kernel_facts facts;
+  for (int i = 0; name && *wanted && i < CLI_BACKENDS; i++) {
+    if (strcmp(name, ops->names[i]) != 0)
+      continue;
+    CLI_TRY(ask_kernel(ops, i, op, &facts));
+    *wanted = (facts.way != NULL) == (option == CLI_KERNEL);
+  }
+  return CLI_DONE;
+}
+
+/* --- The list --------------------------------------------------------------------------------- */
+typedef struct tally {
+  size_t all, functional, views, writes;
+} tally;
+
+static void count(tally *t, const fnz_op *op) {
+  t->all++;
+  t->functional += strcmp(fnz_op_kind(op), "functional") == 0;
+  t->views += fnz_op_is_view(op);
+  t->writes += fnz_op_is_mutating(op);
+}
+
+static int print_entry(cli_ops_call *ops, const fnz_op *op, bool first) {
+  cli_facts facts;
+  if (!cli_has(ops->call, CLI_JSON)) {
+    printf("%-10s %s\n", fnz_op_kind(op), fnz_op_name(op));
+    return CLI_DONE;
+  }
+  CLI_TRY(cli_ops_know(ops, op, &facts));
+  fputs(first ? "[\n" : ",\n", stdout);
+  cli_ops_json(ops, &facts);
+  return CLI_DONE;
+}
+
+static int print_list(cli_ops_call *ops) {
+  tally t = {0};
   for (size_t i = 0; i < fnz_op_count(); i++) {
     const fnz_op *op = fnz_op_at(i);
-    if (!wanted(call, op))
+    bool wanted = is_wanted(ops->call, op);
+    CLI_TRY(check_kernel(ops, CLI_KERNEL, op, &wanted));
+    CLI_TRY(check_kernel(ops, CLI_NO_KERNEL, op, &wanted));
+    if (!wanted)
       continue;
-    if (!json) {
-      printf("%-10s %s\n", fnz_op_kind(op), fnz_op_name(op));
-      continue;
-    }
-    fputs(gap, stdout);
-    print_json(op);
-    gap = ",\n";
+    CLI_TRY(print_entry(ops, op, t.all == 0));
+    count(&t, op);
   }
-  if (json)
-    puts(*gap == '[' ? "[]" : "\n]");
+  if (cli_has(ops->call, CLI_JSON))
+    puts(t.all ? "\n]" : "[]");
+  if (ops->call->talks)
+    fprintf(stderr, "%zu operators: %zu functional, %zu views, %zu that write\n", t.all,
+            t.functional, t.views, t.writes);
+  return cli_flush();
 }
 
-static int print_one(const cli_call *call) {
-  const fnz_op *op = fnz_op_find(call->operands[0]);
-  if (!op)
-    return cli_fail(FNZ_CLASS_REF, call->operands[0],
-                    "there is no operator of that name; fnz ops lists all");
-  if (cli_has(call, CLI_JSON)) {
-    print_json(op);
+/* --- One -------------------------------------------------------------------------------------- */
+static int print_one(cli_ops_call *ops, const fnz_op *op) {
+  cli_facts facts;
+  CLI_TRY(cli_ops_know(ops, op, &facts));
+  if (cli_has(ops->call, CLI_JSON)) {
+    cli_ops_json(ops, &facts);
     puts("");
   } else {
-    print_person(op);
+    cli_ops_show(ops, &facts);
   }
   return cli_flush();
+}
+
+static bool is_base(const char *operand) {
+  for (size_t i = 0; i < fnz_op_count(); i++)
+    if (has_name(fnz_op_at(i), operand))
+      return true;
+  return false;
+}
+
+static int refuse(const char *operand) {
+  char near[256];
+  cli_ops_near(operand, near, sizeof near);
+  return cli_fail(FNZ_CLASS_REF, operand, "there is no operator of that name%s", near);
+}
+
+/* A name with its overload is one operator, unless filters ask for a list; a pattern or a name that
+ * goes with several overloads is a list. */
+static int answer(cli_ops_call *ops) {
+  const cli_call *call = ops->call;
+  const char *operand = call->noperands ? call->operands[0] : "*";
+  bool pattern = is_pattern(operand);
+  const fnz_op *op = pattern || has_filter(call) ? NULL : fnz_op_lookup(call->ctx, operand);
+  if (op)
+    return print_one(ops, op);
+  return pattern || is_base(operand) ? print_list(ops) : refuse(operand);
 }
 
 int cli_ops(cli_call *call) {
-  if (call->noperands)
-    return print_one(call);
-  print_list(call);
-  return cli_flush();
+  cli_ops_call ops = {.call = call};
+  if (cli_wants_import(call))
+    return cli_ops_import(call);
+  int result = start(&ops);
+  if (result == CLI_DONE)
+    result = answer(&ops);
+  end(&ops);
+  return result;
 }

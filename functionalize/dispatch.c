@@ -10,7 +10,7 @@ static bool is_plain_mutation(fnzi_mutation_kind kind) {
   return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
 }
 
-static fnzi_route find_route(const fnz_op *op) {
+fnzi_route fnzi_route_find(const fnz_op *op) {
   bool is_inplace_view = op->view_of != FNZI_NO_OP;
   const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
   const fnzi_view *row = fnz_op_is_view(view) ? fnzi_view_find(view) : NULL;
@@ -33,10 +33,10 @@ static fnzi_route find_route(const fnz_op *op) {
 
 static fnzi_route route_of(fnz_world *world, const fnz_op *op) {
   if (op < fnzi_ops || op >= fnzi_ops + fnz_op_count())
-    return find_route(op); /* a custom operator */
+    return fnzi_route_find(op); /* a custom operator */
   fnzi_route *r = &world->routes[op - fnzi_ops];
   if (r->action == FNZI_ACTION_UNKNOWN)
-    *r = find_route(op);
+    *r = fnzi_route_find(op);
   return *r;
 }
 
@@ -120,7 +120,7 @@ fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *
 fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
                          const fnz_geometry *result, fnzi_held **out) {
   size_t first, count;
-  FNZ_TRY(fnzi_apply_values(world, world->emit_ops[op], args, nargs, &result, 1, &first, &count));
+  FNZ_TRY(fnzi_apply_values(world, fnzi_emitted_op(op), args, nargs, &result, 1, &first, &count));
   *out = world->fresh.data[first];
   return FNZ_OK;
 }
@@ -316,6 +316,12 @@ static fnz_status inplace_view_request(fnz_world *world, fnzi_request *r, fnzi_r
 
 /* --- the table of contents -------------------------------------------------------------------- */
 static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
+  if (fnzi_op_is_custom(r->op))
+    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s returns a view of an argument, and a schema does not say of which "
+                     "elements; return a copy, declared without (a), or use ATen's views; the "
+                     "schema is %s",
+                     r->op->name, r->op->schema);
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s returns a view for which there is no rule; sparse, nested and forward-mode "
                    "AD views are not supported",

@@ -290,14 +290,43 @@ static fnz_status add_output(recorder *r, const tape_node *n, uint32_t node, uin
   return FNZ_OK;
 }
 
-/* The outputs as the schema groups them; list results share what is left evenly. */
+/* The list argument whose new values a list result is: `x` for `x_out`. NULL for another result. */
+static const fnz_arg *written_list(const tape_node *n, const fnzi_param *result) {
+  size_t size = strlen(result->name), tail = strlen("_out");
+  if (!result->is_list || size <= tail || strcmp(result->name + size - tail, "_out") != 0)
+    return NULL;
+  for (size_t i = 0; i < n->op->nparams; i++) {
+    const fnzi_param *p = &n->op->params[i];
+    if (p->is_list && strlen(p->name) == size - tail &&
+        memcmp(p->name, result->name, size - tail) == 0)
+      return &n->args[i];
+  }
+  return NULL;
+}
+
+static size_t list_items(const fnz_arg *list) {
+  return list->tag == FNZ_ARG_LIST ? list->count : 0;
+}
+
+/* Lists that are no new values of an argument share what is left evenly. */
+static size_t other_list(const tape_node *n) {
+  size_t known = 0, lists = 0;
+  for (size_t i = 0; i < n->op->nreturns; i++) {
+    const fnzi_param *result = &n->op->returns[i];
+    const fnz_arg *list = written_list(n, result);
+    known += list ? list_items(list) : !result->is_list;
+    lists += result->is_list && !list;
+  }
+  return lists && n->count > known ? (n->count - known) / lists : 0;
+}
+
+/* The outputs as the schema groups them. */
 static fnz_status add_outputs(recorder *r, const tape_node *n, uint32_t node, fnz_arg *outputs) {
   const uint32_t *result = n->count ? r->results.data + n->first : NULL;
-  size_t lists = 0;
-  for (size_t i = 0; i < n->op->nreturns; i++)
-    lists += n->op->returns[i].is_list;
-  size_t length = lists ? (n->count - (n->op->nreturns - lists)) / lists : 0;
+  size_t rest = other_list(n);
   for (size_t i = 0; i < n->op->nreturns; i++) {
+    const fnz_arg *list = written_list(n, &n->op->returns[i]);
+    size_t length = list ? list_items(list) : rest;
     if (!n->op->returns[i].is_list) {
       FNZ_TRY(add_output(r, n, node, *result++, &outputs[i]));
       continue;
@@ -317,9 +346,10 @@ static fnz_arg *own_items(const fnz_arg *list) {
 }
 
 /* The arguments become the program's own: handles turn into values where they stand. */
-static fnz_status emit(recorder *r, const tape_node *n) {
+static fnz_status emit(recorder *r, tape_node *n) {
   uint32_t node;
   fnz_arg *outputs;
+  FNZ_TRY(fnzi_op_adopt(r->program, &n->op));
   FNZI_NEW(&r->program->arena, n->op->nreturns, &outputs);
   for (size_t i = 0; i < n->op->nparams; i++)
     if (n->args[i].tag == FNZ_ARG_LIST && n->args[i].count)

@@ -224,7 +224,7 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
                            const fnz_op *op, const fnz_arg *args, size_t nargs, fnzi_alias ***out,
                            size_t *count) {
   fnzi_alias *root = base->storage->root;
-  bool is_strided = !strncmp(op->base, "as_strided", 10);
+  bool is_strided = fnzi_view_counts_from_storage(view);
   fnz_geometry *windows;
   fnzi_opening *o = NULL;
   FNZ_TRY(

@@ -189,7 +189,7 @@ static void link_step(const fnzi_alias *a, fnzi_view_step *out) {
 
 /* An as_strided speaks of the storage, not of its parent's value; only geometry can replay it. */
 static bool is_replayable(const fnzi_alias *a) {
-  return a->opening && strncmp(a->opening->op->base, "as_strided", 10) != 0;
+  return a->opening && !fnzi_view_counts_from_storage(a->opening->view);
 }
 
 /* All windows of one call of a view operator; the values are world->fresh[*first ...]. */
@@ -243,7 +243,7 @@ static fnz_status no_way(const fnzi_alias *a) {
   return fnzi_fail(a->storage->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s reaches memory by strides that no view of its base describes, and the base "
                    "does not fill its memory; clone() the base first",
-                   a->opening ? a->opening->op->name : "resize_");
+                   a->opening ? a->opening->op->name : "a resized tensor");
 }
 
 /* The shortest way from the root to a window: over its dimensions, or over flat memory. */

@@ -6,21 +6,6 @@ static void start(fnz_world *world) {
   world->source = "";
 }
 
-static fnz_status find_emit_ops(fnz_world *world) {
-  static const char *const names[] = {
-#define FNZI_EMIT_NAME(id, name) name,
-      FNZI_EMIT_ROWS(FNZI_EMIT_NAME)
-#undef FNZI_EMIT_NAME
-  };
-  for (size_t i = 0; i < FNZI_EMIT_COUNT; i++) {
-    world->emit_ops[i] = fnz_op_find(names[i]);
-    if (!world->emit_ops[i])
-      return fnzi_fail(world->ctx, FNZ_CLASS_INTERNAL, NULL, "the operator table has no %s",
-                       names[i]);
-  }
-  return FNZ_OK;
-}
-
 static size_t route_bytes(void) {
   return fnz_op_count() * sizeof(fnzi_route);
 }
@@ -34,10 +19,9 @@ fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend, fnz_world **
   fnzi_arena_init(&world->scratch, ctx);
   fnzi_world_start_emitter(world);
   world->routes = fnzi_resize(ctx, NULL, 0, route_bytes());
-  fnz_status status = world->routes ? find_emit_ops(world) : fnzi_no_memory(ctx);
-  if (status != FNZ_OK) {
+  if (!world->routes) {
     fnz_world_destroy(world);
-    return status;
+    return fnzi_no_memory(ctx);
   }
   memset(world->routes, 0, route_bytes());
   *out = world;

@@ -4,6 +4,7 @@
  * An operand that overlaps the target in a way that eager lets through is given eager's meaning by
  * applying the operator slice after slice (mutations/checks.c says when that is the same). */
 #include "functionalize/writes.h"
+#include "schema/twins.h"
 
 /* A result of the twin: a fresh one, or the new value of a written argument. */
 typedef struct slot {
@@ -26,47 +27,61 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   return fnzi_geometry(arg->u.tensor);
 }
 
-static int written_param(const fnz_op *op, uint32_t alias) {
-  for (int i = 0; i < op->nparams; i++)
-    if (op->params[i].is_write && op->params[i].alias == alias)
-      return i;
-  return -1;
+/* How many tensors stand for a parameter. */
+static size_t items_of(const fnzi_param *p, const fnz_arg *a) {
+  if (a->tag == FNZ_ARG_LIST)
+    return a->count;
+  return p->is_list ? 0 : 1;
 }
 
 /* The targets of one written parameter, a tensor or a list of them. */
-static void add_slots(twin_call *c, const fnzi_request *r, int param) {
+static void add_slots(twin_call *c, const fnzi_request *r, size_t param) {
   const fnz_arg *a = &r->args[param], *items = a->tag == FNZ_ARG_LIST ? a->u.list : a;
-  size_t n = a->tag == FNZ_ARG_LIST ? a->count : 1;
+  size_t n = items_of(&r->op->params[param], a);
   for (size_t k = 0; k < n; k++)
     c->slots[c->count++] = (slot){&r->op->params[param],
                                   items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL, NULL};
 }
 
+/* A fresh result that is a list has what the caller expects beyond all other results. */
+static fnz_status fresh_list(fnz_world *world, const fnzi_request *r, size_t *length) {
+  size_t others = 0, lists = 0;
+  *length = 0;
+  for (size_t i = 0; i < r->op->nreturns; i++) {
+    bool is_list = r->op->returns[i].is_list;
+    const fnzi_param *p = fnzi_op_returned(r->op, &r->op->returns[i]);
+    lists += !p && is_list;
+    others += p ? items_of(p, &r->args[p - r->op->params]) : !is_list;
+  }
+  if (lists && (lists > 1 || !r->expected || r->nexpected < others))
+    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s writes an argument and returns %zu new lists of unknown length; return "
+                     "single tensors, or one list in a recorded program",
+                     r->op->name, lists);
+  *length = lists ? r->nexpected - others : 0;
+  return FNZ_OK;
+}
+
 /* In the order in which the twin returns them: the operator's own results, then every written
- * argument that is not among them: self, out arguments, the others. */
+ * argument that is not among them. */
 static fnz_status find_slots(fnz_world *world, const fnzi_request *r, twin_call *c) {
   const fnz_op *op = r->op;
-  bool done[64] = {false};
-  size_t room = op->nreturns;
+  const fnzi_param *written;
+  size_t length, room = op->nreturns;
+  FNZ_TRY(fresh_list(world, r, &length));
   for (int i = 0; i < op->nparams; i++)
     room += r->args[i].tag == FNZ_ARG_LIST ? r->args[i].count : 1;
-  FNZI_NEW(&world->scratch, room, &c->slots);
+  FNZI_NEW(&world->scratch, room + length, &c->slots);
   for (int i = 0; i < op->nreturns; i++) {
-    int param = op->returns[i].is_write ? written_param(op, op->returns[i].alias) : -1;
-    if (param < 0 || param >= 64)
-      c->slots[c->count++] = (slot){0};
-    else {
-      done[param] = true;
-      add_slots(c, r, param);
-    }
+    const fnzi_param *returned = fnzi_op_returned(op, &op->returns[i]);
+    if (returned)
+      add_slots(c, r, (size_t)(returned - op->params));
+    else
+      c->count += op->returns[i].is_list ? length : 1;
   }
   c->nreturned = c->count;
-  for (int pass = 0; pass < 3; pass++)
-    for (int i = 0; i < op->nparams && i < 64; i++) {
-      int place = i == 0 && !op->params[i].is_out ? 0 : op->params[i].is_out ? 1 : 2;
-      if (op->params[i].is_write && !done[i] && place == pass)
-        add_slots(c, r, i);
-    }
+  for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
+    add_slots(c, r, (size_t)(written - op->params));
   return FNZ_OK;
 }
 
@@ -86,8 +101,8 @@ static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *
  * the type, it is told that of the target. */
 static void say_dtype(twin_call *c) {
   int i = fnzi_op_param(c->twin, "dtype");
-  if (i < 0 || c->count != 1 || !c->slots[0].target || c->elementwise ||
-      (c->args[i].tag != FNZ_ARG_DEFAULT && c->args[i].tag != FNZ_ARG_NONE))
+  if (i < 0 || fnzi_op_is_custom(c->twin) || c->count != 1 || !c->slots[0].target ||
+      c->elementwise || (c->args[i].tag != FNZ_ARG_DEFAULT && c->args[i].tag != FNZ_ARG_NONE))
     return;
   fnz_dtype dtype = fnzi_geometry(c->slots[0].target)->dtype;
   if (fnzi_is_integer(dtype) || dtype == FNZ_BOOL)
@@ -120,7 +135,7 @@ static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) 
  * not elementwise and gets it as another argument too reads places that it has written already. */
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
-  bool is_one = fnz_geometry_numel(fnzi_geometry(s->target)) == 1;
+  bool is_one = fnz_geometry_numel(fnzi_geometry(s->target)) == 1 && !fnzi_op_is_custom(r->op);
   if (c->elementwise || is_one || reads <= (s->param->is_out ? 0 : 1))
     return FNZ_OK;
   return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
@@ -207,7 +222,7 @@ static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32
   uint32_t missing = target->rank - g->rank;
   if (g->rank > target->rank || dim < missing)
     return FNZ_OK;
-  const fnz_op *select = fnz_op_find("select.int");
+  const fnz_op *select = fnzi_op_of_step(FNZI_STEP_SELECT);
   const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing),
                           fnzi_arg_int(g->sizes[dim - missing] == 1 ? 0 : k)};
   fnzi_request view = {.op = select, .args = args};
@@ -247,7 +262,7 @@ fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor 
 }
 
 fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r) {
-  twin_call c = {.twin = fnzi_op_by_index(r->op->functional), .slices = -1};
+  twin_call c = {.twin = fnz_op_functional_twin(r->op), .slices = -1};
   const fnz_geometry **expected;
   fnz_arg *args;
   size_t first, count;

@@ -115,7 +115,6 @@ struct fnz_world {
   fnz_views views;
   fnzi_arena scratch; /* emptied when a call of the public interface ends */
   fnzi_route *routes; /* one per operator of the table */
-  const fnz_op *emit_ops[FNZI_EMIT_COUNT];
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
   struct {
@@ -138,6 +137,8 @@ typedef struct fnzi_request {
 } fnzi_request;
 
 /* --- dispatch.c ------------------------------------------------------------------------------- */
+/* From the tables alone. */
+fnzi_route fnzi_route_find(const fnz_op *op);
 /* Runs a request; results are in request->out, to be released by the caller with FNZI_VEC_FREE. */
 FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
 void fnzi_request_end(fnz_world *world, fnzi_request *request);

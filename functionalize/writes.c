@@ -21,7 +21,7 @@ fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtyp
 fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held **value) {
   if ((*value)->geometry->dtype == dtype)
     return FNZ_OK;
-  const fnz_op *op = world->emit_ops[FNZI_EMIT_TO_COPY];
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
   fnz_arg args[8] = {fnzi_arg_value((*value)->handle)};
   const fnz_geometry *result;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(dtype);
@@ -76,7 +76,7 @@ static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
 }
 
 static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
-  const fnz_op *op = world->emit_ops[FNZI_EMIT_FULL];
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry *result;
   fnzi_held *value;
   fnz_arg args[8] = {{0}};
@@ -122,7 +122,7 @@ static fnz_status set_request(fnz_world *world, fnzi_request *r) {
 /* Over the memory that is there: a window of other sizes, in row-major order from the same offset.
  */
 static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_geometry *to) {
-  const fnz_op *op = fnz_op_find("as_strided");
+  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
   fnz_arg args[4] = {{0}};
   fnzi_alias **opened;
   size_t count;
@@ -202,7 +202,7 @@ static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
 /* `count` places of self, `stride` apart, from `offset` on. */
 static fnz_status fill_places(fnz_world *world, fnz_tensor *self, int64_t count, int64_t stride,
                               int64_t offset, fnz_arg number) {
-  const fnz_op *op = fnz_op_find("as_strided");
+  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
   fnz_arg args[4] = {{0}};
   fnzi_alias **opened;
   fnz_tensor *places;
@@ -273,7 +273,7 @@ static fnz_status batch_norm_request(fnz_world *world, fnzi_request *r) {
     return fnzi_overlapping_targets(world, r->op);
   FNZ_TRY(expect_norm(world, r, expected));
   FNZ_TRY(fnzi_read_args(world, r->args, EPS + 1, &args));
-  FNZ_TRY(fnzi_apply_values(world, world->emit_ops[FNZI_EMIT_NATIVE_BATCH_NORM], args, EPS + 1,
+  FNZ_TRY(fnzi_apply_values(world, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args, EPS + 1,
                             expected, NORM_RESULTS, &first, &count));
   FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first]));
   FNZ_TRY(fnzi_write(mean->node, world->fresh.data[first + MEAN]));
@@ -283,20 +283,23 @@ static fnz_status batch_norm_request(fnz_world *world, fnzi_request *r) {
 /* --- the rest --------------------------------------------------------------------------------- */
 static fnz_status polygamma_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0);
-  const fnz_op *op = fnz_op_find("polygamma");
-  const fnz_geometry *expected;
+  const fnz_geometry *result;
   fnzi_held *value;
-  size_t first, count;
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), FNZI_SPREAD_ANY, NULL));
   FNZ_TRY(fnzi_read_tensor(self, &value));
-  FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &expected));
+  FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &result));
   const fnz_arg args[] = {r->args[1], fnzi_arg_value(value->handle)};
-  FNZ_TRY(fnzi_apply_values(world, op, args, 2, &expected, 1, &first, &count));
-  FNZ_TRY(fnzi_write(self->node, world->fresh.data[first]));
+  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_POLYGAMMA, args, 2, result, &value));
+  FNZ_TRY(fnzi_write(self->node, value));
   return fnzi_give(world, r, self);
 }
 
 static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
+  if (fnzi_op_is_custom(r->op))
+    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s writes an argument and returns a view of one; return a copy, declared "
+                     "without (a), or the written argument itself; the schema is %s",
+                     r->op->name, r->op->schema);
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s writes an argument and has no functional twin; see the README's table of "
                    "what is refused",

@@ -44,5 +44,29 @@ fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op) {
     return FNZI_MUTATION_NONE;
   if (op->kind == FNZI_KIND_INPLACE && fnzi_foreach_element(op))
     return FNZI_MUTATION_LIST;
-  return op->functional == FNZI_NO_OP ? FNZI_MUTATION_REFUSED : FNZI_MUTATION_TWIN;
+  return !fnz_op_functional_twin(op) ? FNZI_MUTATION_REFUSED : FNZI_MUTATION_TWIN;
+}
+
+/* --- What a rule says ------------------------------------------------------------------------- */
+typedef struct kind_row {
+  const char *name, *words;
+  fnzi_emit_op emits;
+} kind_row;
+
+static const kind_row kinds[] = {
+#define KIND_ROW(id, name, emits, words) {name, words, FNZI_EMIT_##emits},
+    FNZI_MUTATION_ROWS(KIND_ROW)
+#undef KIND_ROW
+};
+
+const char *fnzi_mutation_name(fnzi_mutation_kind kind) {
+  return kinds[kind].name;
+}
+
+const char *fnzi_mutation_words(fnzi_mutation_kind kind) {
+  return kinds[kind].words;
+}
+
+const fnz_op *fnzi_mutation_emits(fnzi_mutation_kind kind) {
+  return fnzi_emitted_op(kinds[kind].emits);
 }

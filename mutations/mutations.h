@@ -8,21 +8,35 @@
 #include "program/program.h"
 #include "views/views.h"
 
+/* What an operator does to what it writes. Columns: enum, name, the operator
+ * of views/steps.h that makes the new value (NOTHING: none, or the functional twin), in words. */
+#define FNZI_MUTATION_ROWS(ROW)                                                                    \
+  ROW(NONE, "none", NOTHING, "writes nothing")                                                     \
+  ROW(TWIN, "twin", NOTHING,                                                                       \
+      "written arguments take the results of the functional twin, in order")                       \
+  ROW(LIST, "list", NOTHING, "element after element of the lists, in order")                       \
+  ROW(COPY, "copy", EXPAND_COPY, "self takes the second argument, broadcast and cast")             \
+  ROW(FILL, "fill", FULL, "every element of self takes the second argument")                       \
+  ROW(ZERO, "zero", FULL, "every element of self becomes 0")                                       \
+  ROW(FILL_DIAGONAL, "fill_diagonal", FULL, "the places of the main diagonal take a number")       \
+  ROW(SET, "set", NOTHING, "self becomes another name of the second argument")                     \
+  ROW(RESIZE, "resize", RESIZE, "self gets other sizes over the same memory, or more memory")      \
+  ROW(BATCH_NORM, "batch_norm", NATIVE_BATCH_NORM,                                                 \
+      "in training it writes its running statistics, undeclared")                                  \
+  ROW(POLYGAMMA, "polygamma", POLYGAMMA, "polygamma_(self, n) stands for polygamma(n, self)")      \
+  ROW(NOTHING, "nothing", NOTHING, "declared as writing, but values stay as they are")             \
+  ROW(REFUSED, "refused", NOTHING, "there is no rule for it")
+
 typedef enum fnzi_mutation_kind {
-  FNZI_MUTATION_NONE, /* writes nothing */
-  FNZI_MUTATION_TWIN, /* written arguments take the results of the functional twin, in order */
-  FNZI_MUTATION_LIST, /* a foreach: element after element, in order */
-  FNZI_MUTATION_COPY, /* self takes the second argument, broadcast and cast */
-  FNZI_MUTATION_FILL, /* every element of self takes the second argument */
-  FNZI_MUTATION_ZERO, /* every element of self becomes 0 */
-  FNZI_MUTATION_FILL_DIAGONAL, /* the places of the main diagonal take a number */
-  FNZI_MUTATION_SET,           /* self becomes another name of the second argument */
-  FNZI_MUTATION_RESIZE,        /* self gets other sizes over the same memory, or more memory */
-  FNZI_MUTATION_BATCH_NORM,    /* in training it writes its running statistics, undeclared */
-  FNZI_MUTATION_POLYGAMMA,     /* polygamma_(self, n) stands for polygamma(n, self) */
-  FNZI_MUTATION_NOTHING,       /* declared as writing, but values stay as they are */
-  FNZI_MUTATION_REFUSED
+#define FNZI_MUTATION_ENUM(id, name, emits, words) FNZI_MUTATION_##id,
+  FNZI_MUTATION_ROWS(FNZI_MUTATION_ENUM)
+#undef FNZI_MUTATION_ENUM
 } fnzi_mutation_kind;
+
+const char *fnzi_mutation_name(fnzi_mutation_kind kind);
+const char *fnzi_mutation_words(fnzi_mutation_kind kind);
+/* What makes the new value; NULL when that is the functional twin, or nothing. */
+const fnz_op *fnzi_mutation_emits(fnzi_mutation_kind kind);
 
 /* Looks through the table: keep the answer. */
 fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);

@@ -16,13 +16,16 @@ typedef struct fnzi_resolving {
   size_t ntensors;
   const fnz_geometry *self; /* tensors[0] */
   fnzi_resolution *out;
+  uint32_t used; /* FNZI_STEP_* of all steps, as bits */
 } fnzi_resolving;
 
 typedef fnz_status fnzi_resolve_fn(fnzi_resolving *r);
 
-#define COMPOSITE(op, fn) fnzi_resolve_fn fnzi_resolve_##fn;
+#define COMPOSITE(op, rule)
+#define RULE(rule, steps) fnzi_resolve_fn fnzi_resolve_##rule;
 #include "views/composites.def"
 #undef COMPOSITE
+#undef RULE
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 static inline fnz_arg fnzi_resolving_arg(const fnzi_resolving *r, size_t i) {
@@ -35,18 +38,19 @@ FNZ_MUST_CHECK fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i,
 /* --- Results ---------------------------------------------------------------------------------- */
 /* Room for `count` results; each starts as tensor argument 0 itself. */
 FNZ_MUST_CHECK fnz_status fnzi_results(fnzi_resolving *r, size_t count);
-/* Appends a step to result k: op(tensor, args[1..nargs)). */
-FNZ_MUST_CHECK fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, const char *op,
+/* Appends a step to result k: step(tensor, args[1..nargs)). */
+FNZ_MUST_CHECK fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
                                         const fnz_arg *args, size_t nargs);
 /* A step whose only further argument is a list of integers. */
-FNZ_MUST_CHECK fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, const char *op,
+FNZ_MUST_CHECK fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
                                               const int64_t *sizes, size_t rank);
 /* A step whose further arguments are one or two integers. */
-FNZ_MUST_CHECK fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, const char *op, int64_t a);
-FNZ_MUST_CHECK fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, const char *op, int64_t a,
-                                             int64_t b);
-/* The one result is op(self, args[1..nargs)). */
-FNZ_MUST_CHECK fnz_status fnzi_is_call(fnzi_resolving *r, const char *op, const fnz_arg *args,
+FNZ_MUST_CHECK fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
+                                            int64_t a);
+FNZ_MUST_CHECK fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
+                                             int64_t a, int64_t b);
+/* The one result is step(self, args[1..nargs)). */
+FNZ_MUST_CHECK fnz_status fnzi_is_call(fnzi_resolving *r, fnzi_step_op step, const fnz_arg *args,
                                        size_t nargs);
 /* The one result is the first tensor argument itself. */
 FNZ_MUST_CHECK fnz_status fnzi_is_self(fnzi_resolving *r);

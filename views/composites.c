@@ -5,15 +5,42 @@
  * out. What each operator stands for is PyTorch's own decomposition of it. */
 #include "views/composite.h"
 
+/* What a rule may resolve to, as bits beside those of the steps. */
+#define S(id)  (1u << FNZI_STEP_##id)
+#define ITSELF (1u << 31)
+#define KEPT   (1u << 30)
+
+enum {
+#define COMPOSITE(op, rule)
+#define RULE(rule, steps) RULE_##rule,
+#include "views/composites.def"
+#undef COMPOSITE
+#undef RULE
+};
+
+static const struct {
+  const char *name;
+  fnzi_resolve_fn *resolve;
+  uint32_t steps;
+} rules[] = {
+#define COMPOSITE(op, rule)
+#define RULE(rule, steps) {#rule, fnzi_resolve_##rule, steps},
+#include "views/composites.def"
+#undef COMPOSITE
+#undef RULE
+};
+
 struct fnzi_composite_row {
   const char *op;
-  fnzi_resolve_fn *resolve;
+  int rule;
 };
 
 static const struct fnzi_composite_row rows[] = {
-#define COMPOSITE(op, fn) {op, fnzi_resolve_##fn},
+#define COMPOSITE(op, rule) {op, RULE_##rule},
+#define RULE(rule, steps)
 #include "views/composites.def"
 #undef COMPOSITE
+#undef RULE
 };
 
 const fnzi_composite_row *fnzi_composite_find(const fnz_op *op) {
@@ -21,6 +48,16 @@ const fnzi_composite_row *fnzi_composite_find(const fnz_op *op) {
     if (!strcmp(rows[i].op, op->name))
       return &rows[i];
   return NULL;
+}
+
+fnzi_composite_facts fnzi_composite_describe(const fnzi_composite_row *row) {
+  uint32_t steps = rules[row->rule].steps;
+  fnzi_composite_facts f = {
+      .rule = rules[row->rule].name, .itself = steps & ITSELF, .kept = steps & KEPT};
+  for (int i = 0; i < FNZI_STEP_COUNT && f.count < FNZI_ITEM_STEPS; i++)
+    if (steps >> i & 1)
+      f.steps[f.count++] = fnzi_op_of_step((fnzi_step_op)i);
+  return f;
 }
 
 static size_t tensors_needed(const fnz_op *op) {
@@ -31,6 +68,14 @@ static size_t tensors_needed(const fnz_op *op) {
   return needed ? needed : 1;
 }
 
+static uint32_t all_used(const fnzi_resolving *r) {
+  uint32_t used = r->out->keep ? KEPT : r->used;
+  for (size_t k = 0; !r->out->keep && k < r->out->count; k++)
+    if (!r->out->items[k].nsteps)
+      used |= ITSELF;
+  return used;
+}
+
 fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *row,
                                   const fnz_op *op, const fnz_arg *args, size_t nargs,
                                   const fnz_geometry *const *tensors, size_t ntensors,
@@ -39,8 +84,13 @@ fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *r
   if (ntensors < tensors_needed(op))
     return fnzi_fail(arena->ctx, FNZ_CLASS_TYPE, NULL, "%s: a tensor argument is missing: %s",
                      op->name, op->schema);
-  fnzi_resolving r = {arena->ctx, arena, op, args, nargs, tensors, ntensors, tensors[0], out};
-  return row->resolve(&r);
+  fnzi_resolving r = {arena->ctx, arena, op, args, nargs, tensors, ntensors, tensors[0], out, 0};
+  FNZ_TRY(rules[row->rule].resolve(&r));
+  uint32_t unknown = all_used(&r) & ~rules[row->rule].steps;
+  if (!unknown)
+    return FNZ_OK;
+  return fnzi_fail(arena->ctx, FNZ_CLASS_INTERNAL, NULL,
+                   "%s was resolved to what its row does not say (bits %x)", op->name, unknown);
 }
 
 /* --- arguments and results -------------------------------------------------------------------- */
@@ -79,38 +129,40 @@ fnz_status fnzi_results(fnzi_resolving *r, size_t count) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, const char *op, const fnz_arg *args,
+fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, fnzi_step_op step, const fnz_arg *args,
                          size_t nargs) {
   fnzi_item *item = &r->out->items[k];
   fnz_arg *copy;
   FNZI_NEW(r->arena, nargs, &copy);
   memcpy(copy, args, nargs * sizeof *copy);
-  item->steps[item->nsteps].op = fnz_op_find(op);
+  r->used |= 1u << step;
+  item->steps[item->nsteps].op = fnzi_op_of_step(step);
   item->steps[item->nsteps].args = copy;
   item->steps[item->nsteps++].nargs = nargs;
   return FNZ_OK;
 }
 
-fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, const char *op, const int64_t *sizes,
+fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, fnzi_step_op step, const int64_t *sizes,
                                size_t rank) {
   fnz_arg args[2] = {fnzi_arg_default()};
   FNZ_TRY(fnzi_arg_ints(r->arena, sizes, rank, &args[1]));
-  return fnzi_add_step(r, k, op, args, 2);
+  return fnzi_add_step(r, k, step, args, 2);
 }
 
-fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, const char *op, int64_t a) {
+fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, fnzi_step_op step, int64_t a) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(a)};
-  return fnzi_add_step(r, k, op, args, 2);
+  return fnzi_add_step(r, k, step, args, 2);
 }
 
-fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, const char *op, int64_t a, int64_t b) {
+fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, fnzi_step_op step, int64_t a,
+                              int64_t b) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(a), fnzi_arg_int(b)};
-  return fnzi_add_step(r, k, op, args, 3);
+  return fnzi_add_step(r, k, step, args, 3);
 }
 
-fnz_status fnzi_is_call(fnzi_resolving *r, const char *op, const fnz_arg *args, size_t nargs) {
+fnz_status fnzi_is_call(fnzi_resolving *r, fnzi_step_op step, const fnz_arg *args, size_t nargs) {
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_step(r, 0, op, args, nargs);
+  return fnzi_add_step(r, 0, step, args, nargs);
 }
 
 fnz_status fnzi_is_self(fnzi_resolving *r) {
@@ -137,7 +189,7 @@ static fnz_status to_sizes(fnzi_resolving *r, int64_t *sizes, size_t rank) {
       fnzi_infer_sizes(r->ctx, r->op->name, fnz_geometry_numel(r->self), sizes, (uint32_t)rank));
   bool aliases = fnzi_view_strides(r->self, sizes, (uint32_t)rank, strides);
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, aliases ? "view" : "view_copy", sizes, rank);
+  return fnzi_add_sizes_step(r, 0, aliases ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, sizes, rank);
 }
 
 fnz_status fnzi_resolve_reshape(fnzi_resolving *r) {
@@ -160,7 +212,7 @@ fnz_status fnzi_resolve_reshape_as(fnzi_resolving *r) {
 
 fnz_status fnzi_resolve_view_as(fnzi_resolving *r) {
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, "view", r->tensors[1]->sizes, r->tensors[1]->rank);
+  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, r->tensors[1]->sizes, r->tensors[1]->rank);
 }
 
 fnz_status fnzi_resolve_flatten(fnzi_resolving *r) {
@@ -203,14 +255,15 @@ fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
       for (size_t k = 0; k < n; k++)
         sizes[rank++] = inner[k];
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, "view", sizes, rank);
+  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, sizes, rank);
 }
 
 /* contiguous().view(-1): a tensor with gaps is copied even where a view would do. */
 fnz_status fnzi_resolve_ravel(fnzi_resolving *r) {
   int64_t numel = fnz_geometry_numel(r->self);
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, fnzi_is_contiguous(r->self) ? "view" : "view_copy", &numel, 1);
+  return fnzi_add_sizes_step(
+      r, 0, fnzi_is_contiguous(r->self) ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, &numel, 1);
 }
 
 static fnz_status unsqueeze_to(fnzi_resolving *r, uint32_t rank) {
@@ -219,11 +272,11 @@ static fnz_status unsqueeze_to(fnzi_resolving *r, uint32_t rank) {
     uint32_t have = r->tensors[k]->rank;
     r->out->items[k].tensor = k;
     if (have == 0 && rank > 0)
-      FNZ_TRY(fnzi_add_int_step(r, k, "unsqueeze", 0));
+      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, 0));
     if (have <= 1 && rank > 1)
-      FNZ_TRY(fnzi_add_int_step(r, k, "unsqueeze", 0));
+      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, 0));
     if (have <= 2 && rank > 2)
-      FNZ_TRY(fnzi_add_int_step(r, k, "unsqueeze", -1));
+      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, -1));
   }
   return FNZ_OK;
 }
@@ -270,12 +323,12 @@ fnz_status fnzi_resolve_contiguous(fnzi_resolving *r) {
   if (has_format(r->self, format.u.i))
     return fnzi_is_self(r);
   const fnz_arg args[] = {fnzi_arg_default(), format};
-  return fnzi_is_call(r, "clone", args, 2);
+  return fnzi_is_call(r, FNZI_STEP_CLONE, args, 2);
 }
 
 static fnz_status clone_if(fnzi_resolving *r, bool needed) {
   const fnz_arg args[] = {fnzi_arg_default()};
-  return needed ? fnzi_is_call(r, "clone", args, 1) : fnzi_is_self(r);
+  return needed ? fnzi_is_call(r, FNZI_STEP_CLONE, args, 1) : fnzi_is_self(r);
 }
 
 fnz_status fnzi_resolve_resolve_conj(fnzi_resolving *r) {
@@ -312,12 +365,12 @@ static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, boo
   if (same_dtype && same_format && !copy)
     return fnzi_is_self(r);
   fnz_arg args[7] = {fnzi_arg_default()};
-  const fnz_op *op = fnz_op_find("_to_copy");
+  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_TO_COPY);
   args[fnzi_op_param(op, "dtype")] =
       dtype.tag == FNZ_ARG_DTYPE ? dtype : fnzi_arg_dtype(r->self->dtype);
   if (format.tag == FNZ_ARG_MEMORY_FORMAT && format.u.i != 4)
     args[fnzi_op_param(op, "memory_format")] = format;
-  return fnzi_is_call(r, "_to_copy", args, 7);
+  return fnzi_is_call(r, FNZI_STEP_TO_COPY, args, 7);
 }
 
 static fnz_arg named(const fnzi_resolving *r, const char *name) {
@@ -341,7 +394,8 @@ fnz_status fnzi_resolve_to_other(fnzi_resolving *r) {
 /* --- complex numbers -------------------------------------------------------------------------- */
 fnz_status fnzi_resolve_conj(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default()};
-  return fnzi_is_complex(r->self->dtype) ? fnzi_is_call(r, "_conj", args, 1) : fnzi_is_self(r);
+  return fnzi_is_complex(r->self->dtype) ? fnzi_is_call(r, FNZI_STEP_CONJ, args, 1)
+                                         : fnzi_is_self(r);
 }
 
 fnz_status fnzi_resolve_real(fnzi_resolving *r) {
@@ -350,9 +404,9 @@ fnz_status fnzi_resolve_real(fnzi_resolving *r) {
   if (!fnzi_is_complex(r->self->dtype))
     return FNZ_OK;
   if (r->self->is_conj)
-    FNZ_TRY(fnzi_add_step(r, 0, "_conj", args, 1));
-  FNZ_TRY(fnzi_add_step(r, 0, "view_as_real", args, 1));
-  return fnzi_add_ints_step(r, 0, "select.int", -1, 0);
+    FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_CONJ, args, 1));
+  FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_VIEW_AS_REAL, args, 1));
+  return fnzi_add_ints_step(r, 0, FNZI_STEP_SELECT, -1, 0);
 }
 
 /* The imaginary part of a lazy conjugate is the negated one of what lies in memory. */
@@ -363,10 +417,10 @@ fnz_status fnzi_resolve_imag(fnzi_resolving *r) {
                      fnzi_dtype(r->self->dtype)->name);
   FNZ_TRY(fnzi_is_self(r));
   if (r->self->is_conj)
-    FNZ_TRY(fnzi_add_step(r, 0, "_conj", args, 1));
-  FNZ_TRY(fnzi_add_step(r, 0, "view_as_real", args, 1));
-  FNZ_TRY(fnzi_add_ints_step(r, 0, "select.int", -1, 1));
-  return r->self->is_conj ? fnzi_add_step(r, 0, "_neg_view", args, 1) : FNZ_OK;
+    FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_CONJ, args, 1));
+  FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_VIEW_AS_REAL, args, 1));
+  FNZ_TRY(fnzi_add_ints_step(r, 0, FNZI_STEP_SELECT, -1, 1));
+  return r->self->is_conj ? fnzi_add_step(r, 0, FNZI_STEP_NEG, args, 1) : FNZ_OK;
 }
 
 /* --- reordering ------------------------------------------------------------------------------- */
@@ -375,7 +429,7 @@ fnz_status fnzi_resolve_swapaxes(fnzi_resolving *r) {
   FNZ_TRY(fnzi_resolving_dim(r, 1, &a));
   FNZ_TRY(fnzi_resolving_dim(r, 2, &b));
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_ints_step(r, 0, "transpose.int", a, b);
+  return fnzi_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, a, b);
 }
 
 static fnz_status swap_last(fnzi_resolving *r) {
@@ -383,7 +437,7 @@ static fnz_status swap_last(fnzi_resolving *r) {
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: self has %u dimensions; at least 2",
                      r->op->name, r->self->rank);
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_ints_step(r, 0, "transpose.int", -2, -1);
+  return fnzi_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, -2, -1);
 }
 
 /* Of a number it is the number itself. */
@@ -396,7 +450,7 @@ fnz_status fnzi_resolve_adjoint(fnzi_resolving *r) {
   if (r->self->rank == 0)
     return fnzi_resolve_conj(r);
   FNZ_TRY(swap_last(r));
-  return fnzi_is_complex(r->self->dtype) ? fnzi_add_step(r, 0, "_conj", args, 1) : FNZ_OK;
+  return fnzi_is_complex(r->self->dtype) ? fnzi_add_step(r, 0, FNZI_STEP_CONJ, args, 1) : FNZ_OK;
 }
 
 fnz_status fnzi_resolve_numpy_t(fnzi_resolving *r) {
@@ -404,7 +458,7 @@ fnz_status fnzi_resolve_numpy_t(fnzi_resolving *r) {
   for (uint32_t d = 0; d < r->self->rank; d++)
     dims[d] = r->self->rank - 1 - d;
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, "permute", dims, r->self->rank);
+  return fnzi_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, r->self->rank);
 }
 
 /* The named dimensions go to their places, the others fill up in order. */
@@ -436,11 +490,11 @@ fnz_status fnzi_resolve_movedim(fnzi_resolving *r) {
       dims[k] = d++;
   }
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, "permute", dims, rank);
+  return fnzi_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, rank);
 }
 
 fnz_status fnzi_resolve_linalg_diagonal(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default(), named(r, "offset"), named(r, "dim1"),
                           named(r, "dim2")};
-  return fnzi_is_call(r, "diagonal", args, 4);
+  return fnzi_is_call(r, FNZI_STEP_DIAGONAL, args, 4);
 }

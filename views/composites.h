@@ -12,6 +12,15 @@ const fnzi_composite_row *fnzi_composite_find(const fnz_op *op);
 
 enum { FNZI_ITEM_STEPS = 4 };
 
+/* What a row says, in words. */
+typedef struct fnzi_composite_facts {
+  const char *rule;
+  const fnz_op *steps[FNZI_ITEM_STEPS]; /* `count` of them: what it may be made of */
+  size_t count;
+  bool itself, kept; /* it may be an argument as it is; the operator itself, which computes */
+} fnzi_composite_facts;
+fnzi_composite_facts fnzi_composite_describe(const fnzi_composite_row *row);
+
 /* One result (or one list of results): steps applied to a tensor argument, one after the other. No
  * step: the argument itself. A step is a view operator, or a copying one (always the last). The
  * tensor goes to args[0] of each. */

@@ -12,7 +12,7 @@ static fnz_status need_dims(const fnzi_resolving *r, uint32_t least) {
 static fnz_status add_slice(fnzi_resolving *r, size_t k, int64_t dim, int64_t start, int64_t end) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(dim), fnzi_arg_int(start),
                           fnzi_arg_int(end)};
-  return fnzi_add_step(r, k, "slice.Tensor", args, 4);
+  return fnzi_add_step(r, k, FNZI_STEP_SLICE, args, 4);
 }
 
 fnz_status fnzi_resolve_narrow(fnzi_resolving *r) {
@@ -41,23 +41,23 @@ fnz_status fnzi_resolve_chunk(fnzi_resolving *r) {
   FNZ_TRY(fnzi_results(r, 1));
   int64_t n = r->self->sizes[dim], length = n / chunks + (n % chunks != 0);
   if (n)
-    return fnzi_add_ints_step(r, 0, "split.Tensor", length, dim);
+    return fnzi_add_ints_step(r, 0, FNZI_STEP_SPLIT, length, dim);
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_default(), fnzi_arg_int(dim)};
   int64_t *zeros;
   FNZI_NEW(r->arena, chunks, &zeros);
   FNZ_TRY(fnzi_arg_ints(r->arena, zeros, (size_t)chunks, &args[1]));
-  return fnzi_add_step(r, 0, "split_with_sizes", args, 3);
+  return fnzi_add_step(r, 0, FNZI_STEP_SPLIT_SIZES, args, 3);
 }
 
 fnz_status fnzi_resolve_split_sizes(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_resolving_arg(r, 1), fnzi_resolving_arg(r, 2)};
-  return fnzi_is_call(r, "split_with_sizes", args, 3);
+  return fnzi_is_call(r, FNZI_STEP_SPLIT_SIZES, args, 3);
 }
 
 /* Its schema declares no alias, yet eager's result is one; see docs/semantics.md. */
 fnz_status fnzi_resolve_unsafe_split(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_resolving_arg(r, 1), fnzi_resolving_arg(r, 2)};
-  return fnzi_is_call(r, "split.Tensor", args, 3);
+  return fnzi_is_call(r, FNZI_STEP_SPLIT, args, 3);
 }
 
 /* Pieces between the given places, clamped as slices are. */
@@ -130,12 +130,12 @@ fnz_status fnzi_resolve_dsplit(fnzi_resolving *r) {
 /* --- in the sizes of others ------------------------------------------------------------------- */
 fnz_status fnzi_resolve_expand_as(fnzi_resolving *r) {
   FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, "expand", r->tensors[1]->sizes, r->tensors[1]->rank);
+  return fnzi_add_sizes_step(r, 0, FNZI_STEP_EXPAND, r->tensors[1]->sizes, r->tensors[1]->rank);
 }
 
 fnz_status fnzi_resolve_broadcast_to(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_resolving_arg(r, 1)};
-  return fnzi_is_call(r, "expand", args, 2);
+  return fnzi_is_call(r, FNZI_STEP_EXPAND, args, 2);
 }
 
 fnz_status fnzi_resolve_broadcast_tensors(fnzi_resolving *r) {
@@ -155,7 +155,7 @@ fnz_status fnzi_resolve_broadcast_tensors(fnzi_resolving *r) {
     bool fits = g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
     r->out->items[k].tensor = k;
     if (!fits)
-      FNZ_TRY(fnzi_add_sizes_step(r, k, "expand", sizes, rank));
+      FNZ_TRY(fnzi_add_sizes_step(r, k, FNZI_STEP_EXPAND, sizes, rank));
   }
   return FNZ_OK;
 }

@@ -1,44 +1,12 @@
 /* emit.h - asking for functional operators: how reverses, paths and mutations say what they need.
- *
- * The rows name every functional operator that the rewriting itself uses; whoever implements an
- * emitter looks them up once. */
+ */
 #ifndef FNZI_EMIT_H
 #define FNZI_EMIT_H
 
 #include "program/program.h"
+#include "views/steps.h"
 
 #include <fnz/backend.h>
-
-#define FNZI_EMIT_ROWS(ROW)                                                                        \
-  ROW(AS_STRIDED_SCATTER, "as_strided_scatter")                                                    \
-  ROW(CLONE, "clone")                                                                              \
-  ROW(CONJ_COPY, "_conj_copy")                                                                     \
-  ROW(DIAGONAL_SCATTER, "diagonal_scatter")                                                        \
-  ROW(EXPAND_COPY, "expand_copy")                                                                  \
-  ROW(FULL, "full")                                                                                \
-  ROW(NEG_COPY, "_neg_view_copy")                                                                  \
-  ROW(PERMUTE_COPY, "permute_copy")                                                                \
-  ROW(RESIZE, "resize")                                                                            \
-  ROW(SELECT_COPY, "select_copy.int")                                                              \
-  ROW(SELECT_SCATTER, "select_scatter")                                                            \
-  ROW(SLICE_COPY, "slice_copy.Tensor")                                                             \
-  ROW(SLICE_SCATTER, "slice_scatter")                                                              \
-  ROW(SQUEEZE_COPY, "squeeze_copy.dim")                                                            \
-  ROW(TO_COPY, "_to_copy")                                                                         \
-  ROW(TRANSPOSE_COPY, "transpose_copy.int")                                                        \
-  ROW(T_COPY, "t_copy")                                                                            \
-  ROW(VIEW_AS_COMPLEX_COPY, "view_as_complex_copy")                                                \
-  ROW(VIEW_AS_REAL_COPY, "view_as_real_copy")                                                      \
-  ROW(VIEW_COPY, "view_copy")                                                                      \
-  ROW(VIEW_DTYPE_COPY, "view_copy.dtype")                                                          \
-  ROW(NATIVE_BATCH_NORM, "_native_batch_norm_legit_functional")
-
-typedef enum fnzi_emit_op {
-#define FNZI_EMIT_ENUM(id, name) FNZI_EMIT_##id,
-  FNZI_EMIT_ROWS(FNZI_EMIT_ENUM)
-#undef FNZI_EMIT_ENUM
-      FNZI_EMIT_COUNT
-} fnzi_emit_op;
 
 /* A value of the backend together with what it looks like. */
 typedef struct fnzi_emitted {

@@ -6,31 +6,6 @@
  * the flat memory by one as_strided. So a replayed chain has a bounded length, and no recursion. */
 #include "views/window.h"
 
-/* The view operators that paths are made of. */
-#define STEP_ROWS(ROW)                                                                             \
-  ROW(SELECT, "select.int")                                                                        \
-  ROW(SLICE, "slice.Tensor")                                                                       \
-  ROW(PERMUTE, "permute")                                                                          \
-  ROW(UNSQUEEZE, "unsqueeze")                                                                      \
-  ROW(EXPAND, "expand")                                                                            \
-  ROW(VIEW_SIZES, "view")                                                                          \
-  ROW(VIEW_DTYPE, "view.dtype")                                                                    \
-  ROW(AS_STRIDED, "as_strided")                                                                    \
-  ROW(CONJ, "_conj")                                                                               \
-  ROW(NEG, "_neg_view")
-
-typedef enum step_op {
-#define STEP_ENUM(id, op) id,
-  STEP_ROWS(STEP_ENUM)
-#undef STEP_ENUM
-} step_op;
-
-static const char *const view_ops[] = {
-#define STEP_NAME(id, op) op,
-    STEP_ROWS(STEP_NAME)
-#undef STEP_NAME
-};
-
 /* A path that is being laid: where it has got to. */
 typedef struct walk {
   fnzi_arena *arena;
@@ -39,9 +14,9 @@ typedef struct walk {
 } walk;
 
 /* Appends a step; `window` NULL takes what the operator's forward gives. */
-static fnz_status go(walk *w, step_op which, const fnz_arg *args, size_t nargs,
+static fnz_status go(walk *w, fnzi_step_op which, const fnz_arg *args, size_t nargs,
                      const fnz_geometry *window) {
-  const fnz_op *op = fnz_op_find(view_ops[which]);
+  const fnz_op *op = fnzi_op_of_step(which);
   const fnzi_view *view = fnzi_view_find(op);
   fnz_arg *copy;
   if (w->path->count == FNZI_MAX_STEPS)
@@ -165,9 +140,9 @@ static fnz_status cut_dims(walk *w, const fnz_geometry *from, const box *b) {
     const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(d), fnzi_arg_int(b->start[d]),
                             fnzi_arg_int(end), fnzi_arg_int(b->step[d])};
     if (!b->used[d])
-      FNZ_TRY(go(w, SELECT, args, 3, NULL));
+      FNZ_TRY(go(w, FNZI_STEP_SELECT, args, 3, NULL));
     else if (!whole)
-      FNZ_TRY(go(w, SLICE, args, b->step[d] == 1 ? 4 : 5, NULL));
+      FNZ_TRY(go(w, FNZI_STEP_SLICE, args, b->step[d] == 1 ? 4 : 5, NULL));
   }
   return FNZ_OK;
 }
@@ -189,7 +164,7 @@ static fnz_status order_dims(walk *w, const fnz_geometry *to, const box *b) {
     return FNZ_OK;
   fnz_arg args[2] = {fnzi_arg_default()};
   FNZ_TRY(fnzi_arg_ints(w->arena, dims, count, &args[1]));
-  return go(w, PERMUTE, args, 2, NULL);
+  return go(w, FNZI_STEP_PERMUTE, args, 2, NULL);
 }
 
 static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
@@ -198,14 +173,14 @@ static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
     if (b->source[j] != NEW_DIM)
       continue;
     const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(j)};
-    FNZ_TRY(go(w, UNSQUEEZE, args, 2, NULL));
+    FNZ_TRY(go(w, FNZI_STEP_UNSQUEEZE, args, 2, NULL));
     grows = grows || to->sizes[j] != 1;
   }
   if (!grows)
     return FNZ_OK;
   fnz_arg args[2] = {fnzi_arg_default()};
   FNZ_TRY(fnzi_arg_ints(w->arena, to->sizes, to->rank, &args[1]));
-  return go(w, EXPAND, args, 2, NULL);
+  return go(w, FNZI_STEP_EXPAND, args, 2, NULL);
 }
 
 fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
@@ -237,14 +212,14 @@ static fnz_status to_memory_order(walk *w) {
   }
   fnz_arg args[2] = {fnzi_arg_default()};
   FNZ_TRY(fnzi_arg_ints(w->arena, dims, w->at->rank, &args[1]));
-  return go(w, PERMUTE, args, 2, NULL);
+  return go(w, FNZI_STEP_PERMUTE, args, 2, NULL);
 }
 
 static fnz_status to_one_dim(walk *w) {
   int64_t numel = fnz_geometry_numel(w->at);
   fnz_arg args[2] = {fnzi_arg_default()};
   FNZ_TRY(fnzi_arg_ints(w->arena, &numel, 1, &args[1]));
-  return go(w, VIEW_SIZES, args, 2, NULL);
+  return go(w, FNZI_STEP_VIEW, args, 2, NULL);
 }
 
 /* Elements at the end that do not fill one of the new type are left out. */
@@ -254,9 +229,9 @@ static fnz_status to_dtype(walk *w, fnz_dtype dtype) {
   int64_t ratio = size > bytes ? size / bytes : 1, whole = w->at->sizes[0] / ratio * ratio;
   const fnz_arg cut[] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_int(0), fnzi_arg_int(whole)};
   if (whole != w->at->sizes[0])
-    FNZ_TRY(go(w, SLICE, cut, 4, NULL));
+    FNZ_TRY(go(w, FNZI_STEP_SLICE, cut, 4, NULL));
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_dtype(dtype)};
-  return go(w, VIEW_DTYPE, args, 2, NULL);
+  return go(w, FNZI_STEP_VIEW_DTYPE, args, 2, NULL);
 }
 
 /* Strides and offset of an as_strided count from the first element of the value it reads. */
@@ -269,7 +244,7 @@ static fnz_status pick(walk *w, const fnz_geometry *to) {
   FNZI_NEW(w->arena, 1, &window);
   *window = *to;
   window->is_conj = window->is_neg = false;
-  return go(w, AS_STRIDED, args, 4, window);
+  return go(w, FNZI_STEP_AS_STRIDED, args, 4, window);
 }
 
 fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
@@ -288,15 +263,15 @@ fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz
     FNZ_TRY(to_dtype(&w, to->dtype));
   FNZ_TRY(pick(&w, to));
   if (to->is_conj)
-    FNZ_TRY(go(&w, CONJ, none, 1, NULL));
+    FNZ_TRY(go(&w, FNZI_STEP_CONJ, none, 1, NULL));
   if (to->is_neg)
-    FNZ_TRY(go(&w, NEG, none, 1, NULL));
+    FNZ_TRY(go(&w, FNZI_STEP_NEG, none, 1, NULL));
   return FNZ_OK;
 }
 
 /* --- one step --------------------------------------------------------------------------------- */
 bool fnzi_view_step_needs_base(const fnzi_view_step *step) {
-  return step->view->needs_base;
+  return step->view->base != FNZI_BASE_NEW;
 }
 
 fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit, const fnzi_view_step *step,

@@ -31,9 +31,8 @@ fnz_status fnzi_split_forward(fnzi_window *w) {
   int64_t n = w->base->sizes[dim];
   if (length < 0 || (length == 0 && n != 0))
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "split.Tensor: split_size %lld for dimension %u of size %lld; it must be "
-                     "positive",
-                     (long long)length, dim, (long long)n);
+                     "%s: split_size %lld for dimension %u of size %lld; above 0 is needed",
+                     w->op->name, (long long)length, dim, (long long)n);
   size_t count = n && length ? (size_t)(n / length + (n % length != 0)) : 1;
   FNZ_TRY(fnzi_window_open(w, count));
   for (size_t k = 0; k < count; k++) {

@@ -110,10 +110,11 @@ fnz_status fnzi_unfold_forward(fnzi_window *w) {
   FNZ_TRY(fnzi_window_shape(w, 0, b->rank + 1, &sizes, &strides));
   for (uint32_t d = 0; d < b->rank; d++) {
     sizes[d] = d == dim ? (n - size) / step + 1 : b->sizes[d];
-    if (!fnzi_mul_i64(b->strides[d], d == dim && sizes[d] > 1 ? step : 1, &strides[d]))
-      return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL,
-                       "unfold: step times stride leaves 63 bits");
+    strides[d] = b->strides[d];
   }
+  /* A single window steps nowhere, so what its step would be does not matter. */
+  if (b->rank && !fnzi_mul_i64(b->strides[dim], step, &strides[dim]) && sizes[dim] > 1)
+    return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "unfold: step times stride leaves 63 bits");
   sizes[b->rank] = size;
   strides[b->rank] = b->rank ? b->strides[dim] : 1;
   return FNZ_OK;

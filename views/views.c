@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 static const struct fnzi_view rows[] = {
-#define VIEW(op, forward, reverse, base)                                                           \
-  {op, fnzi_##forward##_forward, fnzi_##reverse##_reverse, base},
+#define VIEW(op, forward, reverse, base, through)                                                  \
+  {op,       fnzi_##forward##_forward, fnzi_##reverse##_reverse, #forward,                         \
+   #reverse, FNZI_BASE_##base,         FNZI_EMIT_##through},
 #include "views/views.def"
 #undef VIEW
 };
@@ -33,6 +34,15 @@ const fnzi_view *fnzi_view_find(const fnz_op *op) {
   const fnzi_view *row = row_named(op->name);
   const fnz_op *view = row ? NULL : view_of_copy(op);
   return view ? row_named(view->name) : row;
+}
+
+bool fnzi_view_counts_from_storage(const fnzi_view *view) {
+  return view->base == FNZI_BASE_STORAGE;
+}
+
+fnzi_view_facts fnzi_view_describe(const fnzi_view *view) {
+  return (fnzi_view_facts){view->forward_name, view->reverse_name, view->base != FNZI_BASE_NEW,
+                           fnzi_emitted_op(view->through)};
 }
 
 fnz_status fnzi_view_forward(fnzi_arena *arena, const fnzi_view *view, const fnz_op *op,

@@ -16,6 +16,19 @@ typedef struct fnzi_view fnzi_view; /* a row of views.def */
  * form (squeeze_.dim); NULL when op is none of these. Looks through the table: keep the answer. */
 const fnzi_view *fnzi_view_find(const fnz_op *op);
 
+/* The operator's arguments count from the first element of the storage, not of the base:
+ * as_strided.
+ */
+bool fnzi_view_counts_from_storage(const fnzi_view *view);
+
+/* What a row says, in words. */
+typedef struct fnzi_view_facts {
+  const char *forward, *reverse; /* names of the rules */
+  bool needs_base;               /* the reverse needs the old base */
+  const fnz_op *through; /* what the reverse asks for; NULL: the window's value is the base's */
+} fnzi_view_facts;
+fnzi_view_facts fnzi_view_describe(const fnzi_view *view);
+
 /* The windows that a view operator opens: geometries in the storage of `base`.
  * args   of the operator; the tensor at position 0 is not looked at.
  * arena  holds the results.

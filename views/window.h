@@ -34,14 +34,19 @@ typedef struct fnzi_reverse {
 
 typedef fnz_status fnzi_view_reverse_fn(const fnzi_reverse *r, fnzi_emitted *out);
 
+/* What the reverse makes the new base of; views.def says what each means. */
+typedef enum fnzi_view_base { FNZI_BASE_NEW, FNZI_BASE_OLD, FNZI_BASE_STORAGE } fnzi_view_base;
+
 struct fnzi_view {
   const char *op;
   fnzi_view_forward_fn *forward;
   fnzi_view_reverse_fn *reverse;
-  bool needs_base;
+  const char *forward_name, *reverse_name;
+  fnzi_view_base base;
+  fnzi_emit_op through;
 };
 
-#define VIEW(op, forward, reverse, base)                                                           \
+#define VIEW(op, forward, reverse, base, through)                                                  \
   fnzi_view_forward_fn fnzi_##forward##_forward;                                                   \
   fnzi_view_reverse_fn fnzi_##reverse##_reverse;
 #include "views/views.def"

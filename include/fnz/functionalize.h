@@ -37,6 +37,43 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize(fnz_context *ctx, const fnz_
                                                     const fnz_functionalize_options *options,
                                                     fnz_program **out);
 
+/* What functionalizing does with an operator. Columns: name, in words. Order is ABI. */
+#define FNZ_ACTION_ROWS(ROW)                                                                       \
+  ROW(FUNCTIONAL, "functional", "evaluated as it is")                                              \
+  ROW(VIEW, "view", "a window into its argument's memory")                                         \
+  ROW(COMPOSITE, "composite", "a view, its argument or a copy: eager geometry decides")            \
+  ROW(INPLACE_VIEW, "inplace_view", "its argument becomes another window")                         \
+  ROW(WRITE, "write", "its argument gets a new value")                                             \
+  ROW(REFUSED, "refused", "there is no rule for it")
+
+typedef enum fnz_action {
+#define FNZ_ACTION_ENUM(id, name, words) FNZ_ACTION_##id,
+  FNZ_ACTION_ROWS(FNZ_ACTION_ENUM)
+#undef FNZ_ACTION_ENUM
+      FNZ_ACTION_COUNT
+} fnz_action;
+
+#define FNZ_RULE_STEPS 4
+
+/** Texts are static, NULL where they do not apply. */
+typedef struct fnz_rule {
+  fnz_action action;
+  const char *name, *words;        /* of the action */
+  const char *write, *write_words; /* what it does to what it writes: a kind of mutations.def */
+  const char *view;                /* the rule that says which window it is */
+  const char *reverse;             /* the rule that puts a changed window into its base */
+  bool needs_base;                 /* that one needs the old base */
+  const fnz_op *becomes;           /* in the functional program; NULL: depends on the call */
+  const fnz_op *through;           /* what a reverse asks for; NULL: nothing */
+  /* Of a composite: what it may be made of, besides an argument as it is, or the operator itself,
+   * which then computes a new value. */
+  const fnz_op *steps[FNZ_RULE_STEPS];
+  size_t nsteps;
+  bool may_be_itself, may_compute;
+} fnz_rule;
+
+FNZ_API void fnz_op_get_rule(const fnz_op *op, fnz_rule *out);
+
 /** Runs a functional program.
  * inputs   user inputs by graph name; sizes and dtypes must be the program's.
  * outputs  receives "output.K" for the K-th user output (tensors only), and "input.NAME",
@@ -51,6 +88,21 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run(fnz_context *ctx, const fnz_program *p
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_original(fnz_context *ctx, const fnz_program *program,
                                                    fnz_backend *backend, const fnz_arrays *inputs,
                                                    fnz_arrays *outputs);
+
+typedef struct fnz_run_options {
+  size_t size;        /* sizeof(fnz_run_options) */
+  bool original;      /* as fnz_run_original(), else as fnz_run() */
+  bool check_schemas; /* FNZ_DIFFERENT when an operator changes an argument that its schema only
+                         reads, or a declared operator's result lies in an argument's memory */
+} fnz_run_options;
+#define FNZ_RUN_OPTIONS_INIT                                                                       \
+  { sizeof(fnz_run_options), false, false }
+
+/** Either of the two runs above, with options; NULL for defaults. Checking costs a copy of every
+ * argument of every node; the message names node, operator and argument. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_program *program,
+                                               fnz_backend *backend, const fnz_arrays *inputs,
+                                               const fnz_run_options *options, fnz_arrays *outputs);
 
 /** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
  * compares every user output and every mutated input, parameter and buffer, `trials` times with

@@ -1,0 +1,40 @@
+/* ops.h - what the files of the verb `ops` share: everything that is known of one operator. */
+#ifndef FNZ_CLI_OPS_H
+#define FNZ_CLI_OPS_H
+
+#include "cli/cli.h"
+
+/* The backends that are asked for their kernels. Columns: name, function that makes one. */
+#define CLI_BACKEND_ROWS(ROW)                                                                      \
+  ROW("cpu", make_cpu)                                                                             \
+  ROW("meta", fnz_meta_backend_create)
+
+enum { CLI_BACKENDS = 2 };
+
+typedef struct cli_ops_call {
+  const cli_call *call;
+  const char *names[CLI_BACKENDS];
+  fnz_backend *backends[CLI_BACKENDS];
+  fnz_buffer example; /* of the operator in hand */
+} cli_ops_call;
+
+typedef struct cli_facts {
+  const fnz_op *op;
+  fnz_rule rule;
+  fnz_kernel_facts kernels[CLI_BACKENDS];
+  const char *example;
+} cli_facts;
+
+int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out);
+/* The name of an operator, NULL for none. */
+const char *cli_ops_name(const fnz_op *op);
+
+/* For a person (ops_show.c), and as one JSON object without a newline (ops_json.c). */
+void cli_ops_show(const cli_ops_call *ops, const cli_facts *facts);
+void cli_ops_json(const cli_ops_call *ops, const cli_facts *facts);
+
+/* Names that are nearly this one, as "; did you mean A, B or C?"; how to list all when there are
+ * none (ops_near.c). */
+void cli_ops_near(const char *name, char *out, size_t room);
+
+#endif

@@ -1,0 +1,218 @@
+/* ops_show.c - one operator for a person: labelled lines of at most 80 columns. */
+#include "cli/ops.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { LABEL = 12, WIDTH = 80 };
+
+/* --- Lines ------------------------------------------------------------------------------------ */
+/* Where the words of a line have got to. */
+typedef struct layout {
+  int indent, at;
+} layout;
+
+static void break_line(layout *l) {
+  printf("\n%*s", l->indent, "");
+  l->at = l->indent;
+}
+
+/* A word goes to the next line when it does not fit; one that never fits sticks out. */
+static void put_word(layout *l, const char *word, size_t size) {
+  if (l->at > l->indent && l->at + 1 + (int)size > WIDTH)
+    break_line(l);
+  else if (l->at > l->indent)
+    l->at += printf(" ");
+  l->at += printf("%.*s", (int)size, word);
+}
+
+static void put_words(layout *l, const char *text) {
+  while (*text) {
+    size_t size = strcspn(text, " ");
+    put_word(l, text, size);
+    text += size + (text[size] == ' ');
+  }
+}
+
+static layout put_label(const char *label) {
+  layout l = {.indent = 2 + LABEL};
+  l.at = printf("  %-*s", LABEL, label);
+  return l;
+}
+
+/* "a,b" as "a, b". */
+static void put_list(const char *label, const char *text) {
+  if (!*text)
+    return;
+  layout l = put_label(label);
+  while (*text) {
+    size_t size = strcspn(text, ",");
+    put_word(&l, text, size + (text[size] == ','));
+    text += size + (text[size] == ',');
+  }
+  putchar('\n');
+}
+
+/* Nothing when the text is NULL or empty. */
+static void put_field(const char *label, const char *text) {
+  if (!text || !*text)
+    return;
+  layout l = put_label(label);
+  put_words(&l, text);
+  putchar('\n');
+}
+
+static void put_line(const char *label, const char *format, ...) FNZ_PRINTF(2, 3);
+static void put_line(const char *label, const char *format, ...) {
+  char text[512];
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  put_field(label, text);
+}
+
+/* --- Sections --------------------------------------------------------------------------------- */
+typedef struct wording {
+  const char *name, *words;
+} wording;
+
+static const char *words_of(const wording *rows, const char *name, const char *otherwise) {
+  for (; rows->name; rows++)
+    if (strcmp(name, rows->name) == 0)
+      return rows->words;
+  return otherwise;
+}
+
+static const char *class_words(const char *class_name) {
+  static const wording rows[] = {
+      {"implicit", "made of other operators, which is all that others see of it"},
+      {"explicit", "made of other operators, but seen whole"},
+      {"explicit_non_functional", "made of operators that write, but seen whole"},
+      {NULL, NULL},
+  };
+  return words_of(rows, class_name, "dispatched to a kernel of the device");
+}
+
+static const char *memory_words(const char *memory) {
+  static const wording rows[] = {
+      {"new", "new memory"},
+      {"point", "new or a dying argument's memory"},
+      {"base", "the first argument's memory when that dies"},
+      {"view", "its argument's memory"},
+      {NULL, NULL},
+  };
+  return words_of(rows, memory, memory);
+}
+
+static void show_kind(const fnz_op *op) {
+  put_line("kind", "%s%s%s", fnz_op_kind(op), fnz_op_is_view(op) ? ", view" : "",
+           fnz_op_is_mutating(op) ? ", writes" : "");
+  put_line("class", "%s: %s", fnz_op_composite(op), class_words(fnz_op_composite(op)));
+  put_list("tags", fnz_op_tags(op));
+  put_field("promotion", fnz_op_promotion(op));
+}
+
+/* The members of the group but the operator itself. */
+static void show_group(const fnz_op *op) {
+  const char *label = "group";
+  const fnz_op *copy = fnz_op_member(op, FNZ_MEMBER_VIEW_COPY);
+  for (int i = 0; i < FNZ_MEMBER_COUNT; i++) {
+    const fnz_op *member = fnz_op_member(op, (fnz_member)i);
+    if (!member || member == op || (i == FNZ_MEMBER_FUNCTIONAL && member == copy))
+      continue;
+    put_line(label, "%-12s %s", fnz_member_name((fnz_member)i), fnz_op_name(member));
+    label = "";
+  }
+  if (fnz_op_element(op))
+    put_line(label, "%-12s %s", "element", fnz_op_name(fnz_op_element(op)));
+}
+
+/* "by `reshape`: view, view_copy" */
+static void show_steps(const fnz_rule *rule) {
+  char text[256];
+  int used = snprintf(text, sizeof text, "by `%s`:", rule->view);
+  const char *gap = " ";
+  if (rule->may_be_itself) {
+    used += snprintf(text + used, sizeof text - (size_t)used, " its argument");
+    gap = ", ";
+  }
+  for (size_t i = 0; i < rule->nsteps; i++) {
+    used +=
+        snprintf(text + used, sizeof text - (size_t)used, "%s%s", gap, fnz_op_name(rule->steps[i]));
+    gap = ", ";
+  }
+  snprintf(text + used, sizeof text - (size_t)used, "%s",
+           rule->may_compute ? " or a new value" : "");
+  put_field("", text);
+}
+
+static void show_rule(const fnz_rule *rule, const fnz_op *op) {
+  bool writes = rule->action == FNZ_ACTION_WRITE;
+  put_line("rule", "%s: %s", writes ? rule->write : rule->name,
+           writes ? rule->write_words : rule->words);
+  if (rule->reverse)
+    put_line("", "window by `%s`", rule->view);
+  else if (rule->view)
+    show_steps(rule);
+  if (rule->becomes && rule->becomes != op)
+    put_line("", "becomes %s", fnz_op_name(rule->becomes));
+  if (rule->reverse)
+    put_line("", "written through by `%s`: %s%s", rule->reverse,
+             rule->through ? fnz_op_name(rule->through) : "the value itself",
+             rule->needs_base ? " into the old base" : "");
+}
+
+static void show_kernel(const char *label, const char *backend, const fnz_kernel_facts *k,
+                        const fnz_op *op) {
+  if (!k->way) {
+    put_line(label, "%s: none", backend);
+    return;
+  }
+  put_line(label, "%s: %s%s%s%s", backend, k->way, k->via == op ? "" : ", by ",
+           k->via == op ? "" : fnz_op_name(k->via), k->registered ? " (registered)" : "");
+  if (k->accepts)
+    put_line("", "element types: %s; results: %s", k->accepts, memory_words(k->memory));
+}
+
+static bool same_kernel(const fnz_kernel_facts *a, const fnz_kernel_facts *b) {
+  return a->way == b->way && a->via == b->via && a->accepts == b->accepts && a->memory == b->memory;
+}
+
+/* Backends that serve it alike share a line. */
+static void show_kernels(const cli_ops_call *ops, const cli_facts *f) {
+  char names[64] = "";
+  const char *label = "kernel";
+  for (int i = 0; i < CLI_BACKENDS; i++) {
+    size_t used = strlen(names);
+    snprintf(names + used, sizeof names - used, "%s%s", used ? ", " : "", ops->names[i]);
+    if (i + 1 < CLI_BACKENDS && same_kernel(&f->kernels[i], &f->kernels[i + 1]))
+      continue;
+    show_kernel(label, names, &f->kernels[i], f->op);
+    label = "";
+    *names = 0;
+  }
+}
+
+/* "CPU: a; CUDA: b" one under the other. */
+static void show_dispatch(const char *text) {
+  const char *label = "dispatch";
+  while (*text) {
+    size_t size = strcspn(text, ";");
+    put_line(label, "%.*s", (int)size, text);
+    text += size + strspn(text + size, "; ");
+    label = "";
+  }
+}
+
+void cli_ops_show(const cli_ops_call *ops, const cli_facts *f) {
+  puts(fnz_op_name(f->op));
+  put_field("schema", fnz_op_schema(f->op));
+  show_kind(f->op);
+  show_group(f->op);
+  show_rule(&f->rule, f->op);
+  show_kernels(ops, f);
+  put_list("PyTorch", fnz_op_model(f->op));
+  show_dispatch(fnz_op_dispatch(f->op));
+  put_field("example", f->example);
+}
