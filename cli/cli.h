@@ -36,6 +36,17 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2 };
   ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
   ROW(KIND, "--kind", "KIND",                                                                      \
       "only operators of this kind: functional, inplace, out, mutable ...")                        \
+  ROW(TAG, "--tag", "TAG", "only operators with this tag: core, pointwise, reduction ...")         \
+  ROW(COMPOSITE, "--composite", "CLASS", "only of this class: implicit, explicit, kernel ...")     \
+  ROW(VIEW, "--view", NULL, "only operators whose result shares memory with an argument")          \
+  ROW(NO_VIEW, "--no-view", NULL, "only the others")                                               \
+  ROW(KERNEL, "--kernel", "BACKEND", "only operators that cpu or meta can serve")                  \
+  ROW(NO_KERNEL, "--no-kernel", "BACKEND", "only those that it cannot")                            \
+  ROW(IMPORT, "--import", "FILE", "read this native_functions.yaml instead of the built-in table") \
+  ROW(TAGS, "--tags", "FILE", "the tags.yaml that goes with it")                                   \
+  ROW(OPS, "--ops", "FILE", "declare the custom operators in FILE, one schema per line")           \
+  ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
+      "fail where an operator breaks its schema's promise")                                        \
   ROW(JSON, "--json", NULL, "figures as JSON on standard output")                                  \
   ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
   ROW(VERBOSE, "--verbose", NULL, "print the summary also when standard error is no terminal")     \
@@ -77,36 +88,44 @@ typedef struct cli_verb {
 #define CLI_VERB_ROWS(ROW)                                                                         \
   ROW(convert, "IN", 1, 1,                                                                         \
       CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(VERIFY) |          \
-          CLI_BIT(JSON),                                                                           \
+          CLI_BIT(OPS) | CLI_BIT(JSON),                                                            \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
       "  fnz convert model.pt2 --to text | less\n"                                                 \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
-      CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) | CLI_BIT(THREADS), \
+      CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) |                   \
+          CLI_BIT(THREADS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS),                                \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n")                                  \
-  ROW(verify, "IN [B]", 1, 2, CLI_BIT(INPUTS) | CLI_BIT(TRIALS),                                   \
+  ROW(verify, "IN [B]", 1, 2, CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(OPS),                    \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
       "  fnz verify model.pt2 --inputs in.safetensors\n")                                          \
-  ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL), "print a program as text",                            \
+  ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(OPS), "print a program as text",             \
       "  fnz show model.pt2\n"                                                                     \
       "  fnz show model.pt2 --functional\n")                                                       \
-  ROW(stats, "IN", 1, 1, CLI_BIT(JSON),                                                            \
+  ROW(stats, "IN", 1, 1, CLI_BIT(JSON) | CLI_BIT(OPS),                                             \
       "count operators, views, writes and copies before and after",                                \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
-  ROW(draw, "IN", 1, 1, CLI_BIT(OUTPUT) | CLI_BIT(FUNCTIONAL),                                     \
+  ROW(draw, "IN", 1, 1, CLI_BIT(OUTPUT) | CLI_BIT(FUNCTIONAL) | CLI_BIT(OPS),                      \
       "draw a program: .dot, or .svg with Graphviz",                                               \
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
-  ROW(ops, "[NAME]", 0, 1, CLI_BIT(KIND) | CLI_BIT(JSON),                                          \
+  ROW(ops, "[NAME]", 0, 1,                                                                         \
+      CLI_BIT(KIND) | CLI_BIT(TAG) | CLI_BIT(COMPOSITE) | CLI_BIT(VIEW) | CLI_BIT(NO_VIEW) |       \
+          CLI_BIT(KERNEL) | CLI_BIT(NO_KERNEL) | CLI_BIT(OPS) | CLI_BIT(IMPORT) | CLI_BIT(TAGS) |  \
+          CLI_BIT(TO) | CLI_BIT(OUTPUT) | CLI_BIT(JSON),                                           \
       "list the operators, or say what is known of one",                                           \
       "  fnz ops add_.Tensor\n"                                                                    \
-      "  fnz ops --kind mutable\n")
+      "  fnz ops 'add*' --kind inplace\n"                                                          \
+      "  fnz ops --tag core --no-kernel cpu\n"                                                     \
+      "  fnz ops --view --json\n"                                                                  \
+      "  fnz ops --import native_functions.yaml --tags tags.yaml\n"                                \
+      "  fnz ops --import native_functions.yaml --tags tags.yaml --to tsv -o aten.tsv\n")
 
 #define CLI_VERB_DECLARE(name, operands, least, most, options, summary, examples)                  \
   int cli_##name(cli_call *call);
@@ -122,6 +141,7 @@ struct cli_call {
   fnz_context *ctx;
   fnz_program *program, *other, *functional;
   fnz_arrays *inputs, *outputs;
+  fnz_library *library;
   fnz_backend *backend;
   fnz_buffer in, out;
   double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
@@ -155,8 +175,15 @@ void cli_print_times(const cli_call *call, FILE *to);
 /* One line: name, dtype, sizes and the first elements. */
 void cli_print_array(const fnz_array *array);
 
+/* --- Other PyTorchs' operators (ops_import.c) -------------------------------------------- */
+/* Does the call ask for native functions of a file? */
+bool cli_wants_import(const cli_call *call);
+int cli_ops_import(cli_call *call);
+
 /* --- Steps that verbs share (steps.c) ---------------------------------------------------- */
 void cli_call_end(cli_call *call);
+/* Declares what --ops names. */
+int cli_declare_ops(cli_call *call);
 void cli_phase_begin(cli_call *call, cli_phase phase);
 void cli_phase_end(cli_call *call, cli_phase phase);
 /* Each of these makes one of the things that the call owns. */

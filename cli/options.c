@@ -28,7 +28,8 @@ static const choice_row choices[] = {
 #define FORMAT_CHOICE(id, name, extension, reads, writes) {name, CLI_TO, writes},
     FNZ_FORMAT_ROWS(FORMAT_CHOICE)
 #undef FORMAT_CHOICE
-        {"copy", CLI_VIEWS, true},
+        {"tsv", CLI_TO, true},
+    {"copy", CLI_VIEWS, true},
     {"keep", CLI_VIEWS, true},
     {"strided", CLI_VIEWS, false},
     {"outputs", CLI_STATE, true},
@@ -40,6 +41,16 @@ static const choice_row choices[] = {
     {"out", CLI_KIND, true},
     {"mutable", CLI_KIND, true},
     {"scratch", CLI_KIND, true},
+    {"implicit", CLI_COMPOSITE, true},
+    {"explicit", CLI_COMPOSITE, true},
+    {"explicit_non_functional", CLI_COMPOSITE, true},
+    {"kernel", CLI_COMPOSITE, true},
+    {"cpu", CLI_KERNEL, true},
+    {"meta", CLI_KERNEL, true},
+    {"cuda", CLI_KERNEL, false},
+    {"cpu", CLI_NO_KERNEL, true},
+    {"meta", CLI_NO_KERNEL, true},
+    {"cuda", CLI_NO_KERNEL, false},
 };
 
 enum { CHOICES = sizeof choices / sizeof *choices };
@@ -59,7 +70,7 @@ void cli_print_options(uint32_t options) {
       continue;
     char left[32];
     snprintf(left, sizeof left, "%s %s", rows[i].name, rows[i].value ? rows[i].value : "");
-    printf("  %-17s %s\n", left, rows[i].help);
+    printf("  %-19s %s\n", left, rows[i].help);
   }
 }
 

@@ -18,10 +18,9 @@ static int evaluate(cli_call *call) {
   if (!original)
     CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   cli_phase_begin(call, CLI_PHASE_RUN);
-  fnz_status status =
-      original
-          ? fnz_run_original(call->ctx, call->program, call->backend, call->inputs, call->outputs)
-          : fnz_run(call->ctx, call->functional, call->backend, call->inputs, call->outputs);
+  const fnz_run_options options = {sizeof options, original, cli_has(call, CLI_CHECK_SCHEMAS)};
+  fnz_status status = fnz_run_with(call->ctx, original ? call->program : call->functional,
+                                   call->backend, call->inputs, &options, call->outputs);
   cli_phase_end(call, CLI_PHASE_RUN);
   return cli_check(call, status, call->operands[0]);
 }

@@ -34,6 +34,7 @@ void cli_phase_end(cli_call *call, cli_phase phase) {
 
 void cli_call_end(cli_call *call) {
   fnz_backend_destroy(call->backend);
+  fnz_library_destroy(call->library);
   fnz_arrays_destroy(call->outputs);
   fnz_arrays_destroy(call->inputs);
   fnz_program_destroy(call->functional);
@@ -42,6 +43,18 @@ void cli_call_end(cli_call *call) {
   fnz_buffer_free(call->ctx, &call->in);
   fnz_buffer_free(call->ctx, &call->out);
   fnz_context_destroy(call->ctx);
+}
+
+int cli_declare_ops(cli_call *call) {
+  const char *path = call->options[CLI_OPS];
+  if (!path)
+    return CLI_DONE;
+  if (strcmp(path, "-") == 0 && call->noperands && strcmp(call->operands[0], "-") == 0)
+    return cli_usage(call, "the program and its operators cannot both come from standard input");
+  CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
+  CLI_TRY(cli_check(call, fnz_ops_declare(call->ctx, path, call->in.data, call->in.size), NULL));
+  fnz_buffer_free(call->ctx, &call->in);
+  return CLI_DONE;
 }
 
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {

@@ -246,19 +246,29 @@ fnz_status fnzi_weight_add(fnz_program *p, const char *name, fnzi_blob *blob,
   return FNZ_OK;
 }
 
-fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema, const fnz_op **out) {
-  fnz_op *op;
-  *out = NULL;
-  FNZ_TRY(fnzi_schema_parse(&p->arena, schema, &op));
-  const char *name = fnz_op_name(op);
-  const fnz_op *there = fnzi_op_find(p, name);
-  if (there && strcmp(fnz_op_schema(there), schema) != 0)
-    return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL,
-                     "operator %s is declared twice, differently", name);
-  *out = there ? there : op;
-  if (there)
+static fnz_status list_custom_op(fnz_program *p, const fnz_op *op) {
+  uint64_t at;
+  size_t size = strlen(op->name);
+  if (fnzi_map_get(&p->op_index, op->name, size, &at))
     return FNZ_OK;
-  FNZ_TRY(fnzi_map_set(&p->op_index, name, strlen(name), p->custom_ops.count));
+  FNZ_TRY(fnzi_map_set(&p->op_index, op->name, size, p->custom_ops.count));
   FNZI_PUSH(p->ctx, &p->custom_ops, op);
   return FNZ_OK;
+}
+
+fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema, const fnz_op **out) {
+  FNZ_TRY(fnzi_scope_declare(&p->scope, schema, out));
+  return list_custom_op(p, *out);
+}
+
+fnz_status fnzi_op_use(fnz_program *p, const char *name, const fnz_op **out) {
+  *out = fnzi_op_find(p, name);
+  return *out && fnzi_op_is_custom(*out) ? list_custom_op(p, *out) : FNZ_OK;
+}
+
+fnz_status fnzi_op_adopt(fnz_program *p, const fnz_op **op) {
+  const fnz_op *own = fnzi_op_is_custom(*op) ? fnzi_op_find(p, (*op)->name) : *op;
+  if (own == *op)
+    return fnzi_op_is_custom(own) ? list_custom_op(p, own) : FNZ_OK;
+  return fnzi_custom_op_add(p, (*op)->schema, op);
 }

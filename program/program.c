@@ -14,6 +14,7 @@ fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out) {
   fnzi_map_init(&p->symbol_index, ctx);
   fnzi_map_init(&p->weight_index, ctx);
   fnzi_map_init(&p->op_index, ctx);
+  fnzi_scope_init(&p->scope, ctx);
   return FNZ_OK;
 }
 
@@ -48,6 +49,7 @@ void fnz_program_destroy(fnz_program *p) {
   fnzi_map_free(&p->symbol_index);
   fnzi_map_free(&p->weight_index);
   fnzi_map_free(&p->op_index);
+  fnzi_scope_end(&p->scope);
   fnzi_arena_free(&p->arena);
   fnzi_free(p->ctx, p, sizeof *p);
 }
@@ -126,7 +128,7 @@ const fnz_op *fnzi_op_find(const fnz_program *p, const char *name) {
   uint64_t at;
   if (fnzi_map_get(&p->op_index, name, strlen(name), &at))
     return p->custom_ops.data[at];
-  return fnz_op_find(name);
+  return fnzi_scope_find(&p->scope, name);
 }
 
 /* --- places, for messages -------------------------------------------------------------------- */

@@ -7,6 +7,7 @@
 #define FNZI_PROGRAM_H
 
 #include "base/base.h"
+#include "schema/custom.h"
 #include "schema/schema.h"
 
 #include <fnz/arrays.h>
@@ -110,6 +111,7 @@ struct fnz_program {
   fnzi_map symbol_index; /* text -> index into symbols */
   fnzi_map weight_index; /* name -> index into weights */
   fnzi_map op_index;     /* name of a custom operator -> index into custom_ops */
+  fnzi_scope scope;      /* operators that the program declares and its context does not */
   struct {
     fnzi_graph *data;
     size_t count, capacity;
@@ -127,9 +129,9 @@ struct fnz_program {
     size_t count, capacity;
   } weights;
   struct {
-    fnz_op **data;
+    const fnz_op **data;
     size_t count, capacity;
-  } custom_ops;             /* declared by the program */
+  } custom_ops;             /* that the program declares or uses, in that order */
   fnz_input_spec *inputs;   /* graphs[0].ninputs of them */
   fnz_output_spec *outputs; /* graphs[0].noutputs of them */
   const char *torch_version;
@@ -180,10 +182,15 @@ FNZ_MUST_CHECK fnz_status fnzi_graph_set_inputs(fnz_program *p, uint32_t graph, 
 FNZ_MUST_CHECK fnz_status fnzi_graph_set_outputs(fnz_program *p, uint32_t graph, size_t count);
 FNZ_MUST_CHECK fnz_status fnzi_range_add(fnz_program *p, const char *symbol, int64_t min,
                                          int64_t max);
-/* Declares an operator outside ATen by its schema, "ns::name.overload(...) -> ...". Declaring it
- * again with the same text gives the same operator, with another text it is a DUPLICATE. */
+/* Declares an operator outside ATen by its schema, "ns::name.overload(...) -> ...". What the
+ * program or its context has declared under that name is the same operator, or a DUPLICATE. */
 FNZ_MUST_CHECK fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema,
                                              const fnz_op **out);
+/* The operator that `name` means in this program, as fnzi_op_find(). A custom one of the context
+ * becomes one of the program, so that what is written of it can be read anywhere. */
+FNZ_MUST_CHECK fnz_status fnzi_op_use(fnz_program *p, const char *name, const fnz_op **out);
+/* The same operator for a program of perhaps another context. */
+FNZ_MUST_CHECK fnz_status fnzi_op_adopt(fnz_program *p, const fnz_op **op);
 
 /* --- Looking ----------------------------------------------------------------------------- */
 static inline fnzi_graph *fnzi_graph_at(const fnz_program *p, uint32_t graph) {
@@ -206,8 +213,8 @@ static inline bool fnzi_is_reference(const fnz_arg *arg) {
 /* NULL when there is none. */
 const fnzi_weight *fnzi_weight_find(const fnz_program *p, const char *name);
 
-/* The operator that `name` means in this program: of the ATen table, or declared by the program.
- * NULL when there is none. */
+/* The operator that `name` means in this program: of the ATen table, or declared by the program or
+ * its context. NULL when there is none. */
 const fnz_op *fnzi_op_find(const fnz_program *p, const char *name);
 
 /* It only moves elements: *_copy, *_scatter, clone, copy. */

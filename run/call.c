@@ -10,27 +10,36 @@ static bool is_cpu_scalar(fnz_eager tensor) {
   return strcmp(tensor.backend->name, "cpu") == 0 && fnz_eager_geometry(tensor)->rank == 0;
 }
 
-/* The backend of the first tensor that decides; of any tensor when all are CPU scalars. */
-static fnz_backend *find_backend(const fnz_stack *stack) {
-  fnz_backend *scalar = NULL;
+/* The backend of the tensor that is written, else of the first that decides; of any tensor when all
+ * are CPU scalars. */
+static fnz_backend *find_backend(const fnz_stack *stack, const fnz_op *op) {
+  fnz_backend *scalar = NULL, *first = NULL;
   for (size_t i = 0; i < stack->count; i++) {
     size_t tensors = fnz_stack_tensors(stack, i);
     for (size_t k = 0; k < tensors; k++) {
       fnz_eager t = fnz_stack_tensor(stack, i, k);
-      if (t.handle && !is_cpu_scalar(t))
+      if (t.handle && op->params[i].is_write)
         return t.backend;
-      if (t.handle)
+      if (t.handle && !is_cpu_scalar(t))
+        first = first ? first : t.backend;
+      else if (t.handle)
         scalar = t.backend;
     }
   }
-  return scalar ? scalar : stack->backend;
+  return first ? first : scalar ? scalar : stack->backend;
 }
 
-/* The scalar's number, on the backend. Owned by the caller. */
-static fnz_status move_scalar(fnz_context *ctx, fnz_eager from, fnz_backend *to, fnz_handle *out) {
-  unsigned char cell[16];
-  FNZ_TRY(from.backend->download(from.backend->self, ctx, from.handle, cell));
-  return to->upload(to->self, ctx, fnz_eager_geometry(from), cell, out);
+/* The tensor's elements on another backend. Owned by the caller. */
+static fnz_status move_tensor(fnz_stack *stack, fnz_eager from, fnz_backend *to, fnz_handle *out) {
+  const fnz_geometry *g = fnz_eager_geometry(from);
+  unsigned char *cells;
+  size_t bytes;
+  if (!fnzi_mul_size((size_t)fnz_geometry_numel(g),
+                     from.backend->cell_bytes(from.backend->self, g->dtype), &bytes))
+    return fnzi_no_memory(stack->ctx);
+  FNZI_NEW(&stack->arena, bytes, &cells);
+  FNZ_TRY(from.backend->download(from.backend->self, stack->ctx, from.handle, cells));
+  return to->upload(to->self, stack->ctx, g, cells, out);
 }
 
 static fnz_status refuse_device(const fnz_stack *stack, const fnz_op *op, size_t i,
@@ -41,6 +50,13 @@ static fnz_status refuse_device(const fnz_stack *stack, const fnz_op *op, size_t
                    op->name, op->params[i].name, have->name, want->name);
 }
 
+/* May a tensor that is elsewhere be read? A CPU scalar, and any tensor where the operator's row in
+ * the table switches the check off. Pointwise rows do that as well, but what they call checks. */
+static bool may_move(const fnz_op *op, size_t i, fnz_eager tensor) {
+  bool unchecked = (op->flags & FNZI_OP_NO_DEVICE_CHECK) && !(op->tags & FNZI_TAG_POINTWISE);
+  return !op->params[i].is_write && !op->params[i].is_list && (unchecked || is_cpu_scalar(tensor));
+}
+
 /* Single tensors; a list that is mixed is refused. */
 static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backend *backend) {
   size_t tensors = fnz_stack_tensors(stack, i);
@@ -49,9 +65,9 @@ static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backen
     fnz_handle moved;
     if (!t.handle || t.backend == backend)
       continue;
-    if (!is_cpu_scalar(t) || op->params[i].is_write || stack->args[i].tag == FNZ_ARG_LIST)
+    if (!may_move(op, i, t))
       return refuse_device(stack, op, i, backend, t.backend);
-    FNZ_TRY(move_scalar(stack->ctx, t, backend, &moved));
+    FNZ_TRY(move_tensor(stack, t, backend, &moved));
     if (stack->entries[i].owned)
       fnz_eager_release(t);
     stack->args[i].u.value = moved;
@@ -60,11 +76,25 @@ static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backen
   return FNZ_OK;
 }
 
+/* The usual case, seen without asking the tensors: single ones, all of one backend. */
+static bool have_one_backend(const fnz_stack *stack, fnz_backend **out) {
+  fnz_backend *found = NULL;
+  for (size_t i = 0; i < stack->count; i++) {
+    fnz_backend *backend = stack->entries[i].backend;
+    if (stack->entries[i].items || (backend && found && backend != found))
+      return false;
+    found = backend ? backend : found;
+  }
+  *out = found ? found : stack->backend;
+  return true;
+}
+
 static fnz_status choose_backend(fnz_stack *stack, const fnz_op *op, fnz_backend **out) {
-  *out = find_backend(stack);
-  for (size_t i = 0; i < stack->count; i++)
-    if (stack->entries[i].backend != *out)
+  if (!have_one_backend(stack, out)) {
+    *out = find_backend(stack, op);
+    for (size_t i = 0; i < stack->count; i++)
       FNZ_TRY(align(stack, op, i, *out));
+  }
   if (!*out || !(*out)->call)
     return fnzi_fail(stack->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s: backend %s has values, but no memory to call operators on; wrap it in a "
@@ -165,7 +195,14 @@ static bool returns_list(const fnz_op *op) {
 static fnz_status call_backend(fnz_stack *stack, const fnz_op *op, fnz_backend *backend,
                                fnz_handle *handles, size_t room, size_t *count) {
   const fnz_request request = {op, stack->args, stack->count, NULL, ""};
-  return backend->call(backend->self, stack->ctx, &request, handles, room, count, stack->warning);
+  bool guarded = backend->guard && !(op->flags & FNZI_OP_NO_DEVICE_GUARD);
+  if (guarded)
+    backend->guard(backend->self, true);
+  fnz_status status =
+      backend->call(backend->self, stack->ctx, &request, handles, room, count, stack->warning);
+  if (guarded)
+    backend->guard(backend->self, false);
+  return status;
 }
 
 static fnz_status call(fnz_stack *stack, const fnz_op *op) {

@@ -118,6 +118,7 @@ static bool fits(fnzi_type type, fnz_arg *arg) {
   case FNZI_TYPE_STORAGE:
   case FNZI_TYPE_STREAM:
   case FNZI_TYPE_QSCHEME:
+  case FNZI_TYPE_DIMNAME:
   case FNZI_TYPE_CLASS:
   case FNZI_TYPE_COUNT:
     break;
@@ -232,7 +233,8 @@ fnz_status fnzi_stack_arrange(fnz_stack *stack, const fnz_op *op) {
   if (stack->count > op->nparams)
     return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s takes %u arguments, but %zu were given",
                      op->name, (unsigned)op->nparams, stack->count);
-  FNZ_TRY(fnzi_stack_reserve(stack, op->nparams));
+  if (op->nparams > stack->capacity)
+    FNZ_TRY(fnzi_stack_reserve(stack, op->nparams));
   while (positional < stack->count && !stack->entries[positional].name)
     positional++;
   if (positional < stack->count)

@@ -64,7 +64,7 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
   uint64_t v = arg->u.value;
   FNZ_TRY(need(s, v));
   arg->u.value = s->handles[v];
-  if (s->run.last[v] == s->node)
+  if (s->run.last[v] == s->node && !s->run.options->check_schemas)
     arg->flags |= FNZ_ARG_LAST_USE;
   return FNZ_OK;
 }
@@ -187,4 +187,14 @@ fnz_status fnz_run(fnz_context *ctx, const fnz_program *program, fnz_backend *ba
                    const fnz_arrays *inputs, fnz_arrays *outputs) {
   fnzi_run_options options = {.inputs = inputs, .emit = fnzi_emit_array, .user = outputs};
   return fnzi_run_functional(ctx, program, backend, &options);
+}
+
+fnz_status fnz_run_with(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
+                        const fnz_arrays *inputs, const fnz_run_options *options,
+                        fnz_arrays *outputs) {
+  fnzi_run_options all = {.inputs = inputs, .emit = fnzi_emit_array, .user = outputs};
+  bool original = options && options->original;
+  all.check_schemas = options && options->check_schemas;
+  return original ? fnzi_run_aliasing(ctx, program, backend, &all)
+                  : fnzi_run_functional(ctx, program, backend, &all);
 }

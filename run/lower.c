@@ -3,6 +3,7 @@
  * A symbol becomes its number: the one computed in this run, else the example that the exporter
  * recorded (inputs have the recorded sizes, so sizes that follow from them do too). */
 #include "run/run.h"
+#include "schema/aten_names.h"
 
 #include <stdio.h>
 
@@ -94,21 +95,13 @@ fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args,
  */
 
 /* Checks that a trace leaves behind. They hold for the traced sizes, which are the sizes here. */
-static const char *const skipped[] = {
-    "_assert_tensor_metadata",
-    "_assert_async",
-    "_assert_async.msg",
-    "_assert_scalar",
-    "sym_constrain_range",
-    "sym_constrain_range_for_size",
-    "_functional_assert_async.msg",
-};
-
 static bool is_skipped(const fnz_op *op) {
-  for (size_t i = 0; op != NULL && i < sizeof skipped / sizeof *skipped; i++)
-    if (strcmp(op->name, skipped[i]) == 0)
-      return true;
-  return false;
+  static const uint16_t skipped[] = {
+      FNZI_ATEN__assert_tensor_metadata,      FNZI_ATEN__assert_async,
+      FNZI_ATEN__assert_async__msg,           FNZI_ATEN__assert_scalar,
+      FNZI_ATEN_sym_constrain_range,          FNZI_ATEN_sym_constrain_range_for_size,
+      FNZI_ATEN__functional_assert_async__msg};
+  return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }
 
 static void set_number(fnzi_run *run, const fnzi_node *node, int64_t number) {
@@ -203,8 +196,8 @@ fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geome
     return FNZ_OK;
   if (node->op == NULL)
     return arithmetic_node(run, node, done);
-  bool size = strcmp(node->op->name, "sym_size.int") == 0;
-  bool numel = strcmp(node->op->name, "sym_numel") == 0;
+  bool size = node->op == &fnzi_ops[FNZI_ATEN_sym_size__int];
+  bool numel = node->op == &fnzi_ops[FNZI_ATEN_sym_numel];
   if (!size && !numel)
     return FNZ_OK;
   if (node->args[0].tag != FNZ_ARG_VALUE)
@@ -220,7 +213,8 @@ fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geome
 }
 
 bool fnzi_is_item(const fnz_op *op) {
-  return strcmp(op->name, "item") == 0 || strcmp(op->name, "_local_scalar_dense") == 0;
+  static const uint16_t items[] = {FNZI_ATEN_item, FNZI_ATEN__local_scalar_dense};
+  return fnzi_op_is_among(op, items, sizeof items / sizeof *items);
 }
 
 bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
@@ -269,7 +263,8 @@ fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value)
  */
 
 bool fnzi_is_norm(const fnz_op *op) {
-  return strcmp(op->name, "batch_norm") == 0 || strcmp(op->name, "native_batch_norm") == 0;
+  static const uint16_t norms[] = {FNZI_ATEN_batch_norm, FNZI_ATEN_native_batch_norm};
+  return fnzi_op_is_among(op, norms, sizeof norms / sizeof *norms);
 }
 
 bool fnzi_node_writes(const fnzi_node *node) {
@@ -314,8 +309,7 @@ fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out
   return FNZ_OK;
 }
 
-fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs,
-                          size_t count) {
+static fnz_status apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs, size_t count) {
   size_t got = 0;
   memset(outputs, 0, count * sizeof *outputs);
   fnz_status status = run->backend->apply(run->backend->self, run->ctx, call, outputs, count, &got);
@@ -328,4 +322,27 @@ fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call, fnz_handle *ou
       run->backend->release(run->backend->self, outputs[i]);
   return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
                    call->op->name, count);
+}
+
+/* Releases what the call gave when it did not keep its promise. */
+static fnz_status apply_checked(fnzi_run *run, const fnz_request *call, fnz_handle *outputs,
+                                size_t count) {
+  fnzi_witnesses *seen;
+  FNZ_TRY(fnzi_check_begin(run, call, &seen));
+  fnz_status status = apply(run, call, outputs, count);
+  if (status != FNZ_OK) {
+    fnz_status ended = fnzi_check_end(seen, call->op, NULL, 0);
+    return ended == FNZ_OK ? status : ended;
+  }
+  status = fnzi_check_end(seen, call->op, outputs, count);
+  for (size_t i = 0; i < count && status != FNZ_OK; i++)
+    if (outputs[i] != 0)
+      run->backend->release(run->backend->self, outputs[i]);
+  return status;
+}
+
+fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs,
+                          size_t count) {
+  return run->options->check_schemas ? apply_checked(run, call, outputs, count)
+                                     : apply(run, call, outputs, count);
 }

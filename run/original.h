@@ -127,13 +127,16 @@ FNZ_MUST_CHECK fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int6
                                            uint32_t rank);
 FNZ_MUST_CHECK fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w); /* as view_as_real */
 
-/* --- original_checks.c, original_writes.c, original_special.c
- * -------------------------------------------------------
- */
+/* --- original_checks.c, original_writes.c, original_special.c --------------------------------- */
 /* May `target` be written with what the twin gives? `recorded`: what it looks like afterwards, NULL
  * when nobody says. Sets s->in_loop. */
 FNZ_MUST_CHECK fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                          const fnzi_eager *target, const fnz_geometry *recorded);
+/* Two geometries of one memory have a byte in common. Element sizes may differ. */
+FNZ_MUST_CHECK fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
+                                        bool *meet);
+/* Does what a declared operator that writes does (original_custom.c). */
+FNZ_MUST_CHECK fnz_status fnzi_act_custom(fnzi_act *s);
 /* Does what an operator that writes by its schema does. */
 FNZ_MUST_CHECK fnz_status fnzi_act_write(fnzi_act *s);
 /* Computes a functional operator; the results get the recorded strides. */

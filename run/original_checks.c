@@ -94,10 +94,8 @@ static bool as_bytes(const fnz_geometry *g, int64_t *dims, fnz_geometry *out) {
   return fits && fnzi_mul_i64(g->offset, bytes, &out->offset);
 }
 
-/* They have a byte in common. Element sizes may differ; what cannot be written as bytes counts as
- * meeting. */
-static fnz_status bytes_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
-                             bool *meet) {
+/* What cannot be written as bytes counts as meeting. */
+fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b, bool *meet) {
   int64_t dims[2][2 * FNZ_MAX_RANK];
   fnz_geometry x, y;
   if (a->dtype == b->dtype)
@@ -114,7 +112,7 @@ static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geome
   bool meet = may_meet(a, b);
   *out = FNZI_ORDER_UNKNOWN;
   if (meet)
-    FNZ_TRY(bytes_meet(s, a, b, &meet));
+    FNZ_TRY(fnzi_act_meet(s, a, b, &meet));
   if (!meet)
     *out = FNZI_ORDER_FREE;
   if (!meet || a->dtype != b->dtype || !elementwise || (fnzi_is_dense(a) && fnzi_is_dense(b)))

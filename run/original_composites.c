@@ -88,12 +88,14 @@ static fnz_status ravel(fnzi_act *s, fnzi_pane *w) {
     w->is_conj = w->is_neg = false;
     s->outcome = FNZI_OUTCOME_COPY;
   }
-  int64_t numel = fnzi_pane_elements(w);
-  w->rank = 1;
-  w->sizes[0] = numel;
-  w->strides[0] = 1;
+  int64_t numel = fnzi_pane_elements(w), stride = 1;
   if (s->outcome == FNZI_OUTCOME_COPY)
     w->offset = 0;
+  else if (!fnzi_pane_strides(w, &numel, 1, &stride))
+    return fnzi_act_refuse(s, "the elements are not contiguous", numel, w->rank);
+  w->rank = 1;
+  w->sizes[0] = numel;
+  w->strides[0] = stride;
   return FNZ_OK;
 }
 

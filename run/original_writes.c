@@ -207,8 +207,7 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
 /* In-place operators without a twin by the rule of the table: the one without the underscore. */
 static const fnz_op *twin_of(const fnz_op *op) {
   const fnz_op *twin = fnz_op_functional_twin(op);
-  bool custom = strstr(op->name, "::") != NULL;
-  if (twin != NULL || custom || op->kind != FNZI_KIND_INPLACE)
+  if (twin != NULL || op->kind != FNZI_KIND_INPLACE)
     return twin;
   twin = fnzi_op_find_stem(op, strlen(op->base) - 1);
   return twin != NULL && twin->kind == FNZI_KIND_FUNCTIONAL ? twin : NULL;

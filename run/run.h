@@ -25,6 +25,7 @@ typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *g
 typedef struct fnzi_run_options {
   const fnz_arrays *inputs; /* not looked at by a backend of hashes */
   uint64_t seed;            /* of the unknowns that a backend of hashes gets instead */
+  bool check_schemas;       /* after each node, what its operator promises is looked at */
   bool everything;          /* also emit inputs, parameters and buffers that nothing has written */
   fnzi_emit *emit;
   void *user;
@@ -176,5 +177,15 @@ FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node
 /* A call with its results; releases them when the backend gave another number of them. */
 FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call,
                                          fnz_handle *outputs, size_t count);
+
+/* --- Promises of schemas (run/check.c) ---------------------------------------------------- */
+/* Looks at what the call only reads, and after it at that and at the results; DIFFERENT when the
+ * schema is not kept. fnzi_check_end() must follow a beginning that succeeded; `outputs` NULL when
+ * the call has failed. */
+typedef struct witnesses fnzi_witnesses;
+FNZ_MUST_CHECK fnz_status fnzi_check_begin(fnzi_run *run, const fnz_request *call,
+                                           fnzi_witnesses **out);
+FNZ_MUST_CHECK fnz_status fnzi_check_end(fnzi_witnesses *seen, const fnz_op *op,
+                                         const fnz_handle *outputs, size_t count);
 
 #endif

@@ -74,14 +74,16 @@ const fnz_geometry *fnz_eager_geometry(fnz_eager tensor) {
   return tensor.handle ? tensor.backend->geometry(tensor.backend->self, tensor.handle) : NULL;
 }
 
+static void release_entry(fnz_stack *stack, size_t place) {
+  size_t tensors = fnz_stack_tensors(stack, place);
+  for (size_t k = 0; k < tensors; k++)
+    fnz_eager_release(fnz_stack_tensor(stack, place, k));
+}
+
 void fnzi_stack_release(fnz_stack *stack, size_t first) {
-  for (size_t i = first; i < stack->count; i++) {
-    if (!stack->entries[i].owned)
-      continue;
-    size_t tensors = fnz_stack_tensors(stack, i);
-    for (size_t k = 0; k < tensors; k++)
-      fnz_eager_release(fnz_stack_tensor(stack, i, k));
-  }
+  for (size_t i = first; i < stack->count; i++)
+    if (stack->entries[i].owned)
+      release_entry(stack, i);
 }
 
 void fnz_stack_clear(fnz_stack *stack) {
@@ -95,7 +97,7 @@ void fnz_stack_clear(fnz_stack *stack) {
 /* --- Pushing ---------------------------------------------------------------------------------- */
 
 static void push(fnz_stack *stack, fnz_arg arg, fnzi_entry entry) {
-  if (fnzi_stack_reserve(stack, stack->count + 1) != FNZ_OK) {
+  if (stack->count == stack->capacity && fnzi_stack_reserve(stack, stack->count + 1) != FNZ_OK) {
     stack->out_of_memory = true;
     return;
   }
@@ -113,7 +115,7 @@ static void *room(fnz_stack *stack, size_t count, size_t size) {
 }
 
 static void push_number(fnz_stack *stack, fnz_tag tag, int64_t value) {
-  push(stack, (fnz_arg){.tag = tag, .u.i = value}, (fnzi_entry){NULL, NULL, NULL, false});
+  push(stack, (fnz_arg){.tag = (uint8_t)tag, .u.i = value}, (fnzi_entry){NULL, NULL, NULL, false});
 }
 
 void fnz_push_none(fnz_stack *stack) {
@@ -146,12 +148,12 @@ void fnz_push_float(fnz_stack *stack, double value) {
 
 void fnz_push_tensor(fnz_stack *stack, fnz_eager tensor) {
   fnz_arg arg = {.tag = tensor.handle ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = tensor.handle};
-  push(stack, arg, (fnzi_entry){tensor.backend, NULL, NULL, false});
+  push(stack, arg, (fnzi_entry){tensor.handle ? tensor.backend : NULL, NULL, NULL, false});
 }
 
 static void push_list(fnz_stack *stack, fnz_tag tag, const fnz_arg *items, size_t count,
                       fnz_backend **backends) {
-  fnz_arg arg = {.tag = tag, .count = (uint32_t)count, .u.list = items};
+  fnz_arg arg = {.tag = (uint8_t)tag, .count = (uint32_t)count, .u.list = items};
   push(stack, arg, (fnzi_entry){NULL, backends, NULL, false});
 }
 
@@ -201,7 +203,7 @@ static const char *keep_text(fnz_stack *stack, const char *text, size_t size) {
 }
 
 static void push_text(fnz_stack *stack, fnz_tag tag, const char *text, size_t size) {
-  fnz_arg arg = {.tag = tag, .count = (uint32_t)size, .u.s = keep_text(stack, text, size)};
+  fnz_arg arg = {.tag = (uint8_t)tag, .count = (uint32_t)size, .u.s = keep_text(stack, text, size)};
   if (arg.u.s)
     push(stack, arg, (fnzi_entry){NULL, NULL, NULL, false});
 }
@@ -301,12 +303,13 @@ fnz_eager fnz_pop_tensor(fnz_stack *stack) {
   fnz_eager tensor = {NULL, 0};
   if (!stack->count)
     return tensor;
-  size_t last = stack->count - 1;
-  if (stack->args[last].tag == FNZ_ARG_VALUE)
-    tensor = fnz_take_tensor(stack, last);
-  fnzi_stack_release(stack, last);
-  stack->count = last;
-  if (!last)
-    fnz_stack_clear(stack);
+  size_t last = --stack->count;
+  const fnzi_entry *entry = &stack->entries[last];
+  if (stack->args[last].tag == FNZ_ARG_VALUE && entry->owned)
+    tensor = (fnz_eager){entry->backend, stack->args[last].u.value};
+  else if (entry->owned)
+    release_entry(stack, last);
+  if (!last && stack->arena.chunks)
+    fnzi_arena_reset(&stack->arena);
   return tensor;
 }

@@ -4,6 +4,7 @@
  * Every user output and the final value of every input, parameter and buffer is compared, also of
  * those that neither program says it has written. */
 #include "run/run.h"
+#include "schema/aten_names.h"
 
 #include <stdio.h>
 
@@ -195,30 +196,24 @@ static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
  */
 
 /* Operators after which memory is seen under another dtype, or in parts of an element. */
-static const char *const byte_ops[] = {
-    "view.dtype",
-    "view_copy.dtype",
-    "view_as_real",
-    "view_as_complex",
-    "view_as_real_copy",
-    "view_as_complex_copy",
-    "real",
-    "imag",
-    "_conj",
-    "conj",
-    "_neg_view",
-    "mH",
-    "adjoint",
-    "matrix_H",
-    "_conj_copy",
-    "_neg_view_copy",
-};
-
 static bool is_byte_op(const fnz_op *op) {
-  for (size_t i = 0; op != NULL && i < sizeof byte_ops / sizeof *byte_ops; i++)
-    if (strcmp(op->name, byte_ops[i]) == 0)
-      return true;
-  return false;
+  static const uint16_t byte_ops[] = {FNZI_ATEN_view__dtype,
+                                      FNZI_ATEN_view_copy__dtype,
+                                      FNZI_ATEN_view_as_real,
+                                      FNZI_ATEN_view_as_complex,
+                                      FNZI_ATEN_view_as_real_copy,
+                                      FNZI_ATEN_view_as_complex_copy,
+                                      FNZI_ATEN_real,
+                                      FNZI_ATEN_imag,
+                                      FNZI_ATEN__conj,
+                                      FNZI_ATEN_conj,
+                                      FNZI_ATEN__neg_view,
+                                      FNZI_ATEN_mH,
+                                      FNZI_ATEN_adjoint,
+                                      FNZI_ATEN_matrix_H,
+                                      FNZI_ATEN__conj_copy,
+                                      FNZI_ATEN__neg_view_copy};
+  return fnzi_op_is_among(op, byte_ops, sizeof byte_ops / sizeof *byte_ops);
 }
 
 static bool has_byte_ops(const fnz_program *p) {

@@ -1,6 +1,7 @@
-/* checks: 23
+/* checks: 28
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. Every call is a process of its own, without a shell. */
+#include "program/formats/json.h"
 #include "tests/test.h"
 
 #include <dirent.h>
@@ -14,6 +15,8 @@
 #define FIXTURES FNZ_SOURCE_DIR "/fixtures/cli/"
 #define PROGRAM  FIXTURES "slice_write.fnz"
 #define OTHER    FIXTURES "slice_write_twice.fnz"
+#define CUSTOM   FNZ_SOURCE_DIR "/fixtures/custom/"
+#define NATIVE   FNZ_SOURCE_DIR "/fixtures/native/"
 
 enum { ROOM = 1 << 16, ARGS = 16 };
 
@@ -390,13 +393,131 @@ END_TEST
 START_TEST(knows_operators) {
   enter_folder();
   outcome *o = must_work("ops add_.Tensor");
-  has(o->out, "kind        inplace");
-  has(o->out, "functional  add.Tensor");
-  has(o->out, "writes      yes");
+  has(o->out, "kind        inplace, writes\n");
+  has(o->out, "functional   add.Tensor\n");
+  has(o->out, "becomes add.Tensor\n");
+  has(o->out, "example     add_.Tensor(%self, %other)\n");
   has(must_work("ops --json aten::select.int")->out, "\"view\": true");
   has(must_work("ops")->out, "functional add.Tensor\n");
-  ck_assert_ptr_null(strstr(must_work("ops --kind inplace")->out, "functional"));
-  must_fail("ops no_such_operator", 2, "fnz: REF: no_such_operator: there is no operator");
+  must_fail("ops no_such_operator", 2,
+            "fnz: REF: no_such_operator: there is no operator of that name; fnz ops lists all\n");
+}
+END_TEST
+
+START_TEST(guesses_which_operator_was_meant) {
+  enter_folder();
+  must_fail("ops add_.Tensr", 2,
+            "fnz: REF: add_.Tensr: there is no operator of that name; did you mean add_.Tensor");
+  must_fail("ops slect.int", 2,
+            "fnz: REF: slect.int: there is no operator of that name; did you mean select.int?\n");
+  ck_assert_str_eq(must_work("ops unbind")->out, "functional unbind.int\n");
+}
+END_TEST
+
+/* Each filter keeps what it says, and they combine. */
+START_TEST(filters_operators) {
+  static const struct {
+    const char *words, *has, *lacks;
+  } rows[] = {
+      {"ops --kind inplace", " add_.Tensor\n", "functional"},
+      {"ops add*", " addmm.out\n", " sub.Tensor\n"},
+      {"ops add* --kind out", " add.out\n", " add.Tensor\n"},
+      {"ops --tag core --view", " select.int\n", " add.Tensor\n"},
+      {"ops add --no-view", " add.Tensor\n", " addmm\n"},
+      {"ops --view --composite implicit", " reshape\n", " view\n"},
+      {"ops add* --kernel cpu", " add_.Tensor\n", " _add_batch_dim\n"},
+      {"ops fft_* --no-kernel meta", " fft_fft\n", " add.Tensor\n"},
+  };
+  enter_folder();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    outcome *o = must_work(rows[i].words);
+    has(o->out, rows[i].has);
+    ck_assert_msg(!strstr(o->out, rows[i].lacks), "%s gave %s", rows[i].words, rows[i].lacks);
+  }
+  ck_assert_str_eq(must_work("ops add* --view")->out, "");
+  ck_assert_str_eq(must_work("ops add* --view --json")->out, "[]\n");
+  must_fail("ops --kernel tpu", 64, "fnz: ARGUMENT: ops: --kernel takes one of cpu, meta");
+  has(fnz("ops add --verbose")->err, "4 operators: 2 functional, 0 views, 2 that write\n");
+}
+END_TEST
+
+/* As many objects as lines, each with the same keys. */
+START_TEST(describes_operators_as_json) {
+  static const char *const keys[] = {
+      "name",       "schema",    "kind",    "functional", "view",       "writes",
+      "cpu_kernel", "composite", "tags",    "promotion",  "parameters", "returns",
+      "group",      "rule",      "kernels", "model",      "dispatch",   "example"};
+  fnz_context *ctx;
+  fnzi_arena arena;
+  fnzi_json_doc doc;
+  enter_folder();
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnzi_arena_init(&arena, ctx);
+  outcome *o = must_work("ops select* --json");
+  OK(ctx, fnzi_json_parse(&arena, "ops", o->out, strlen(o->out), &doc));
+  ck_assert_int_eq(doc.root->kind, FNZI_JSON_ARRAY);
+  ck_assert_uint_gt(doc.root->count, 5);
+  for (const fnzi_json *op = doc.root->u.first; op; op = op->next) {
+    size_t count = 0;
+    for (const fnzi_json *member = op->u.first; member; member = member->next, count++) {
+      ck_assert_uint_lt(count, sizeof keys / sizeof *keys);
+      ck_assert_str_eq(member->key, keys[count]);
+    }
+    ck_assert_uint_eq(count, sizeof keys / sizeof *keys);
+  }
+  fnzi_arena_free(&arena);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(imports_operators) {
+  enter_folder();
+  static const char import[] = "ops --import " NATIVE "functions.yaml --tags " NATIVE "tags.yaml";
+  char words[512], text[ROOM], want[ROOM];
+  has(must_work(import)->out, "entries in the file                                15\n");
+  snprintf(words, sizeof words, "%s --json", import);
+  has(must_work(words)->out, "{\"entries\": 15, \"functional\": 9, ");
+  snprintf(words, sizeof words, "%s --to tsv -o table.tsv", import);
+  ck_assert_str_eq(must_work(words)->out, "");
+  slurp("table.tsv", text);
+  slurp(NATIVE "table.tsv", want);
+  ck_assert_str_eq(text, want);
+  snprintf(words, sizeof words, "%s --to tsv", import);
+  ck_assert_str_eq(must_work(words)->out, want);
+  must_fail("ops --import a.yaml", 64, "fnz: ARGUMENT: ops: --import needs --tags FILE");
+  must_fail("ops --to tsv", 64, "fnz: ARGUMENT: ops: --tags, --to and -o go with --import");
+  must_fail("ops --import a --tags b --to cbor", 64, "fnz: ARGUMENT: ops: operators are written");
+  must_fail("ops add --import a --tags b", 64, "fnz: ARGUMENT: ops: --import takes no operator");
+  must_fail("ops --import - --tags -", 64, "fnz: ARGUMENT: ops: only one of the two files");
+  must_fail("convert a --to tsv", 64, "fnz: ARGUMENT: convert: --to tsv is for operators");
+  must_fail("ops --import a.yaml --tags " NATIVE "tags.yaml", 3, "fnz: IO: a.yaml: ");
+  spill("a.yaml", "- func: f(Tensor self) -> Tensor\n  varaints: method\n");
+  must_fail("ops --import a.yaml --tags " NATIVE "tags.yaml -o x.tsv", 2,
+            "fnz: REF: a.yaml:2: rule key_known: ");
+  ck_assert(!exists("x.tsv"));
+}
+END_TEST
+
+START_TEST(takes_custom_operators) {
+  static const char direct[] = CUSTOM "direct.pt2", ops[] = " --ops " CUSTOM "ops.txt";
+  char words[1024];
+  enter_folder();
+  snprintf(words, sizeof words, "verify %s", direct);
+  must_fail(words, 2, "fnz: UNSUPPORTED: " CUSTOM "direct.pt2: ");
+  snprintf(words, sizeof words, "verify %s " CUSTOM "wrapped_v2.pt2%s", direct, ops);
+  has(must_work(words)->out, "equal for all values");
+  snprintf(words, sizeof words, "convert %s%s -o out.cbor --verify", direct, ops);
+  must_work(words);
+  has(must_work("show out.cbor")->out, "= fixture::scale_rows_functional(");
+  snprintf(words, sizeof words, "ops fixture::swap%s", ops);
+  has(must_work(words)->out, "fixture::swap_functional");
+  snprintf(words, sizeof words, "run %s%s --inputs " CUSTOM "inputs.safetensors --check-schemas",
+           direct, ops);
+  must_fail(words, 2, "fnz: UNSUPPORTED: ");
+  spill("bad.txt", "# one\nns::f(Tensr x) -> ()\n");
+  must_fail("show " PROGRAM " --ops bad.txt", 2, "fnz: SYNTAX: bad.txt:2: schema column 7: ");
+  must_fail("show " PROGRAM " --ops none.txt", 3, "fnz: IO: none.txt: ");
+  must_work("run " PROGRAM " --inputs " FIXTURES "x.safetensors --check-schemas");
 }
 END_TEST
 
@@ -407,4 +528,6 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           reads_standard_input, takes_the_format_from_the_extension, cbor_and_text_say_the_same,
           operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
-          runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing, knows_operators)
+          runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing, knows_operators,
+          guesses_which_operator_was_meant, filters_operators, describes_operators_as_json,
+          imports_operators, takes_custom_operators)

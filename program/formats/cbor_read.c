@@ -152,9 +152,10 @@ static fnz_status find_target(fnzi_cbor_reader *r, fnzi_node *node) {
   if (strlen(node->target) > FNZI_MAX_OP_NAME)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT,
                             "the name of an operator has more than %d bytes", FNZI_MAX_OP_NAME);
-  node->op = fnzi_op_find(r->p, node->target);
+  FNZ_TRY(fnzi_op_use(r->p, node->target, &node->op));
   if (!node->op && !fnzi_is_higher_order(node->target))
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED, "there is no operator %s", node->target);
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
+                            "there is no operator %s; declare it with --ops", node->target);
   if (node->op && strcmp(node->target, fnz_op_name(node->op)) != 0)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "the operator %s is written %s",
                             node->target, fnz_op_name(node->op));

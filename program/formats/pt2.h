@@ -1,8 +1,8 @@
 /* pt2.h - what the parts of the .pt2 reader share.
  *
  * pt2.c finds the records of an archive and reads the model; pt2_graph.c reads graphs and nodes,
- * pt2_signature.c inputs and outputs of graph 0, pt2_args.c arguments, pt2_values.c tensors and
- * symbols, pt2_weights.c payloads. */
+ * pt2_wrappers.c wrapped custom operators, pt2_signature.c inputs and outputs of graph 0,
+ * pt2_args.c arguments, pt2_values.c tensors and symbols, pt2_weights.c payloads. */
 #ifndef FNZI_PT2_H
 #define FNZI_PT2_H
 
@@ -25,6 +25,7 @@ typedef struct fnzi_pt2 {
 /* The graph that is being read. */
 typedef struct fnzi_pt2_scope {
   fnzi_pt2 *r;
+  uint32_t fresh;            /* numbers the names that no file gives */
   uint32_t graph, node;      /* node: who defines what is defined now; FNZI_NO_NODE for inputs */
   const fnz_op *op;          /* of that node; NULL for a higher-order operator */
   fnzi_map tensors, symbols; /* value name -> member of tensor_values or of sym_*_values */
@@ -55,6 +56,17 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_define_arg(fnzi_pt2_scope *s, const fnzi_json
 /* "torch.ops.aten.add_.Tensor" -> "add_.Tensor", "torch.ops.ns.f.default" -> "ns::f"; NULL when the
  * target is no operator. Interned. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_op_name(fnzi_pt2 *r, const char *target, const char **out);
+
+/* How a schema would write the type of an Argument union: "Tensor", "int[]"; "" when unknown. */
+const char *fnzi_pt2_type_of(const fnzi_json *argument);
+
+/* --- pt2_wrappers.c --------------------------------------------------------------------------- */
+/* "higher_order.auto_functionalized" and "..._v2". */
+bool fnzi_pt2_is_wrapper(const char *target);
+/* Adds the nodes that such a node stands for. `node` has its target, source and metadata. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_read_wrapper(fnzi_pt2_scope *s, const fnzi_json *json,
+                                                const fnzi_json *inputs, const fnzi_json *outputs,
+                                                const fnzi_node *node);
 
 /* --- pt2_graph.c, pt2_signature.c, pt2_weights.c ------------------------------------------------
  */

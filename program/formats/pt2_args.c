@@ -228,41 +228,42 @@ static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *out
 /* --- the union --------------------------------------------------------------------------- */
 typedef struct kind {
   const char *tag;
-  int depth; /* of lists around the item */
+  const char *type; /* in schemas, most often */
+  int depth;        /* of lists around the item */
   item_reader *use, *define;
 } kind;
 
 static const kind kinds[] = {
-    {"as_tensor", 0, use_value, define_tensor},
-    {"as_tensors", 1, use_value, define_tensor},
-    {"as_nested_tensors", 2, use_value, define_tensor},
-    {"as_optional_tensor", 0, use_optional, define_optional},
-    {"as_optional_tensors", 1, use_optional, define_optional},
-    {"as_none", 0, read_none, read_none},
-    {"as_int", 0, read_int, read_int},
-    {"as_ints", 1, read_int, NULL},
-    {"as_int_lists", 2, read_int, NULL},
-    {"as_float", 0, read_float, read_float},
-    {"as_floats", 1, read_float, NULL},
-    {"as_float_lists", 2, read_float, NULL},
-    {"as_bool", 0, read_bool, read_bool},
-    {"as_bools", 1, read_bool, NULL},
-    {"as_string", 0, read_string, read_string},
-    {"as_strings", 1, read_string, NULL},
-    {"as_complex", 0, read_complex, read_complex},
-    {"as_sym_int", 0, use_symbol, define_symbol},
-    {"as_sym_ints", 1, use_symbol, define_symbol},
-    {"as_sym_bool", 0, use_symbol, define_symbol},
-    {"as_sym_bools", 1, use_symbol, define_symbol},
-    {"as_sym_float", 0, use_symbol, define_symbol},
-    {"as_sym_floats", 1, use_symbol, define_symbol},
-    {"as_scalar_type", 0, read_dtype, NULL},
-    {"as_layout", 0, read_layout, NULL},
-    {"as_memory_format", 0, read_memory_format, NULL},
-    {"as_device", 0, read_device, NULL},
-    {"as_custom_obj", 0, use_value, define_object},
-    {"as_operator", 0, read_operator, NULL},
-    {"as_graph", 0, read_graph, NULL},
+    {"as_tensor", "Tensor", 0, use_value, define_tensor},
+    {"as_tensors", "Tensor[]", 1, use_value, define_tensor},
+    {"as_nested_tensors", "Tensor[][]", 2, use_value, define_tensor},
+    {"as_optional_tensor", "Tensor?", 0, use_optional, define_optional},
+    {"as_optional_tensors", "Tensor?[]", 1, use_optional, define_optional},
+    {"as_none", "Tensor?", 0, read_none, read_none},
+    {"as_int", "int", 0, read_int, read_int},
+    {"as_ints", "int[]", 1, read_int, NULL},
+    {"as_int_lists", "int[][]", 2, read_int, NULL},
+    {"as_float", "float", 0, read_float, read_float},
+    {"as_floats", "float[]", 1, read_float, NULL},
+    {"as_float_lists", "float[][]", 2, read_float, NULL},
+    {"as_bool", "bool", 0, read_bool, read_bool},
+    {"as_bools", "bool[]", 1, read_bool, NULL},
+    {"as_string", "str", 0, read_string, read_string},
+    {"as_strings", "str[]", 1, read_string, NULL},
+    {"as_complex", "Scalar", 0, read_complex, read_complex},
+    {"as_sym_int", "SymInt", 0, use_symbol, define_symbol},
+    {"as_sym_ints", "SymInt[]", 1, use_symbol, define_symbol},
+    {"as_sym_bool", "SymBool", 0, use_symbol, define_symbol},
+    {"as_sym_bools", "SymBool[]", 1, use_symbol, define_symbol},
+    {"as_sym_float", "float", 0, use_symbol, define_symbol},
+    {"as_sym_floats", "float[]", 1, use_symbol, define_symbol},
+    {"as_scalar_type", "ScalarType", 0, read_dtype, NULL},
+    {"as_layout", "Layout", 0, read_layout, NULL},
+    {"as_memory_format", "MemoryFormat", 0, read_memory_format, NULL},
+    {"as_device", "Device", 0, read_device, NULL},
+    {"as_custom_obj", "__torch__.Class", 0, use_value, define_object},
+    {"as_operator", "str", 0, read_operator, NULL},
+    {"as_graph", "GraphModule", 0, read_graph, NULL},
 };
 
 static fnz_status open_list(fnzi_pt2_scope *s, const fnzi_json *list, fnz_arg **items,
@@ -296,6 +297,12 @@ static const kind *find_kind(const char *tag) {
     if (strcmp(kinds[i].tag, tag) == 0)
       return &kinds[i];
   return NULL;
+}
+
+const char *fnzi_pt2_type_of(const fnzi_json *argument) {
+  bool is_union = argument && argument->kind == FNZI_JSON_OBJECT && argument->count == 1;
+  const kind *row = is_union ? find_kind(argument->u.first->key) : NULL;
+  return row ? row->type : "";
 }
 
 static fnz_status read_union(fnzi_pt2_scope *s, const fnzi_json *argument, bool define,

@@ -52,6 +52,49 @@ static bool is_arithmetic(const char *target) {
          has_prefix(target, "torch.sym_");
 }
 
+/* "Tensor x, int[] k, *, float eps" as far as the node tells. */
+static fnz_status guess_params(fnzi_pt2 *r, const fnzi_json *node) {
+  const fnzi_json *inputs = fnzi_json_find(node, "inputs"), *kind;
+  bool keyword_only = false;
+  for (const fnzi_json *input = inputs ? inputs->u.first : NULL; input; input = input->next) {
+    const char *name = "";
+    bool is_first = input == inputs->u.first;
+    FNZ_TRY(fnzi_json_need_text(&r->doc, input, "name", &name));
+    kind = fnzi_json_find(input, "kind");
+    bool starts = !keyword_only && kind && kind->kind == FNZI_JSON_INT && kind->u.i == 2;
+    keyword_only = keyword_only || starts;
+    FNZ_TRY(fnzi_printf(r->doc.ctx, &r->text, "%s%s%s %s", is_first ? "" : ", ",
+                        starts ? "*, " : "", fnzi_pt2_type_of(fnzi_json_find(input, "arg")), name));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status guess_returns(fnzi_pt2 *r, const fnzi_json *node) {
+  const fnzi_json *outputs = fnzi_json_find(node, "outputs");
+  bool is_one = outputs && outputs->count == 1;
+  FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, is_one ? ") -> " : ") -> ("));
+  for (const fnzi_json *out = outputs ? outputs->u.first : NULL; out; out = out->next)
+    FNZ_TRY(
+        fnzi_printf(r->doc.ctx, &r->text, "%s%s", fnzi_pt2_type_of(out), out->next ? ", " : ""));
+  return fnzi_put_text(r->doc.ctx, &r->text, is_one ? "" : ")");
+}
+
+/* `at` is the node's target. */
+static fnz_status refuse_unknown(fnzi_pt2 *r, const fnzi_json *at, const char *name) {
+  if (!strstr(name, "::"))
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
+                          "operator aten::%s is not in the table of this release; export the "
+                          "program with decompositions",
+                          name);
+  r->text.size = 0;
+  FNZ_TRY(guess_params(r, at->parent));
+  FNZ_TRY(guess_returns(r, at->parent));
+  return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
+                        "operator %s is not in the ATen table; declare it with --ops, as in "
+                        "'%s(%.300s' with (a!) behind each Tensor that it writes",
+                        name, name, r->text.data);
+}
+
 static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,
                                 fnzi_node *out) {
   const char *name = NULL;
@@ -60,10 +103,9 @@ static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *ta
     return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
                           "%s is a Python function and no operator; export the program without it",
                           target);
-  out->op = fnzi_op_find(r->p, name);
+  FNZ_TRY(fnzi_op_use(r->p, name, &out->op));
   if (!out->op)
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
-                          "operator %s is not in the ATen table and the file declares none", name);
+    return refuse_unknown(r, at, name);
   out->target = fnz_op_name(out->op);
   return FNZ_OK;
 }
@@ -160,6 +202,8 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   FNZ_TRY(fnzi_json_need(&r->doc, json, "outputs", FNZI_JSON_ARRAY, &outputs));
   FNZ_TRY(check_counts(r, inputs, outputs));
   FNZ_TRY(read_metadata(r, json, &node));
+  if (!node.op && fnzi_pt2_is_wrapper(node.target))
+    return fnzi_pt2_read_wrapper(s, json, inputs, outputs, &node);
   if (!node.op)
     FNZ_TRY(read_names(r, inputs, &node));
   node.nargs = node.op ? node.op->nparams : inputs->count;

@@ -232,13 +232,15 @@ static fnz_status parse_results(fnzi_parser *r) {
 
 static fnz_status find_target(fnzi_parser *r, fnzi_node *node) {
   FNZ_TRY(fnzi_token_text(r, &node->target));
-  node->op = fnzi_op_find(r->p, node->target);
+  FNZ_TRY(fnzi_op_use(r->p, node->target, &node->op));
   if (node->op)
     node->target = fnz_op_name(node->op);
   else if (!fnzi_is_higher_order(node->target))
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_UNSUPPORTED,
-                           "there is no operator %s; declare it with operator \"schema\"",
-                           node->target);
+    return fnzi_lexer_fail(
+        &r->x, FNZ_CLASS_UNSUPPORTED,
+        "there is no operator %s; declare it with operator \"schema\", or for the "
+        "command with --ops",
+        node->target);
   return FNZ_OK;
 }
 

@@ -1,0 +1,401 @@
+/* pt2_wrappers.c - calls of custom operators that PyTorch has wrapped to keep them functional.
+ *
+ * auto_functionalized(op, x=...) clones each tensor that op writes, calls op on the clones and
+ * gives op's results, then the clones. auto_functionalized_v2(op, _all_bases=[...],
+ * _x_base_index=...) clones each base once and calls op on views of the clones, which keywords
+ * describe. Here both become just that: clones, views and the call of the operator that writes, so
+ * that whoever reads the program needs to know nothing of wrappers.
+ *
+ * A clone is the wrapper's result, so it takes that result's name. */
+#include "program/formats/pt2.h"
+
+#include <stdio.h>
+
+typedef struct wrapper {
+  fnzi_pt2_scope *s;
+  const fnzi_json *json, *inputs, *outputs;
+  const fnzi_node *like; /* source and metadata of all nodes */
+  const fnz_op *op;
+  fnzi_map keywords; /* name -> index into given */
+  fnz_arg *given;
+  const fnz_arg *bases; /* as given; the clones stand for them */
+  fnz_arg *clones;
+  uint32_t nbases;
+} wrapper;
+
+static fnz_status fail(const wrapper *w, fnz_class kind, const char *what, const char *name) {
+  return fnzi_json_fail(&w->s->r->doc, kind, w->json, "the wrapped call of %s: `%s` %s",
+                        w->op->name, name, what);
+}
+
+/* --- Keywords --------------------------------------------------------------------------------- */
+
+static fnz_status read_keywords(wrapper *w) {
+  fnzi_pt2 *r = w->s->r;
+  size_t n = 0;
+  FNZI_NEW(r->arena, w->inputs->count, &w->given);
+  w->s->op = NULL;
+  for (const fnzi_json *input = w->inputs->u.first; input; input = input->next, n++) {
+    const fnzi_json *arg;
+    const char *name = "";
+    FNZ_TRY(fnzi_json_need_text(&r->doc, input, "name", &name));
+    FNZ_TRY(fnzi_json_need(&r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
+    FNZ_TRY(fnzi_map_set(&w->keywords, name, strlen(name), n));
+    FNZ_TRY(fnzi_pt2_read_arg(w->s, arg, &w->given[n]));
+  }
+  return FNZ_OK;
+}
+
+/* NULL when it was not given. */
+static const fnz_arg *keyword(const wrapper *w, const char *name) {
+  uint64_t at;
+  return fnzi_map_get(&w->keywords, name, strlen(name), &at) ? &w->given[at] : NULL;
+}
+
+/* The keyword that says `what` of a tensor: "_x_size", "_x_0_size". */
+static const fnz_arg *detail(const wrapper *w, const char *tensor, const char *what) {
+  char name[256];
+  snprintf(name, sizeof name, "_%s_%s", tensor, what);
+  return keyword(w, name);
+}
+
+static fnz_status find_operator(wrapper *w) {
+  fnzi_pt2 *r = w->s->r;
+  const char *name = w->inputs->count ? w->given[0].u.s : "";
+  if (!w->inputs->count || w->given[0].tag != FNZ_ARG_OPERATOR)
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, w->json,
+                          "the first argument of this wrapper is no operator; only wrapped custom "
+                          "operators are read");
+  FNZ_TRY(fnzi_op_use(r->p, name, &w->op));
+  if (w->op)
+    return FNZ_OK;
+  return fnzi_json_fail(
+      &r->doc, FNZ_CLASS_UNSUPPORTED, w->json,
+      "operator %s is not in the ATen table; declare it with --ops by its schema, "
+      "which PyTorch has in its attribute _schema",
+      name);
+}
+
+/* --- Nodes ------------------------------------------------------------------------------------ */
+
+/* A name that neither the program has nor the file is going to define. */
+static fnz_status new_name(const wrapper *w, const char *stem, const char **out) {
+  fnzi_pt2_scope *s = w->s;
+  uint64_t unused;
+  for (bool is_first = true;; is_first = false) {
+    FNZ_TRY(fnzi_arena_format(s->r->arena, out, is_first ? "%s_%s" : "%s_%s_%u", w->op->base, stem,
+                              s->fresh));
+    size_t size = strlen(*out);
+    s->fresh += !is_first;
+    if (!fnzi_map_get(&s->tensors, *out, size, &unused) &&
+        !fnzi_map_get(&s->symbols, *out, size, &unused) &&
+        !fnzi_value_find(s->r->p, s->graph, *out, size, &unused))
+      return FNZ_OK;
+  }
+}
+
+/* The node that comes next defines what is defined from now on. */
+static uint32_t next_node(const wrapper *w) {
+  return w->s->node = (uint32_t)fnzi_graph_at(w->s->r->p, w->s->graph)->nodes.count;
+}
+
+static fnz_status add_node(const wrapper *w, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                           fnz_arg *outputs, size_t noutputs) {
+  fnz_arg *all;
+  fnzi_node node = *w->like;
+  FNZI_NEW(w->s->r->arena, op->nparams, &all);
+  memcpy(all, args, nargs * sizeof *all);
+  node.op = op;
+  node.target = op->name;
+  node.args = all;
+  node.nargs = op->nparams;
+  node.outputs = outputs;
+  node.noutputs = (uint32_t)noutputs;
+  node.arg_names = NULL;
+  fnz_status status = fnzi_node_add(w->s->r->p, w->s->graph, &node, &w->s->node);
+  return fnzi_json_at(&w->s->r->doc, status, w->json);
+}
+
+/* A node of one result: `result` when it is not NULL, else a new value. */
+static fnz_status emit(const wrapper *w, const char *name, const fnz_arg *args, size_t nargs,
+                       const fnz_geometry *looks, const char *stem, const fnzi_json *result,
+                       fnz_arg *out) {
+  fnz_program *p = w->s->r->p;
+  const fnz_geometry *g;
+  const char *fresh;
+  uint32_t value, node = next_node(w);
+  if (result) {
+    FNZ_TRY(fnzi_pt2_define_arg(w->s, result, out));
+  } else {
+    FNZ_TRY(new_name(w, stem, &fresh));
+    FNZ_TRY(fnzi_json_at(&w->s->r->doc, fnzi_intern_geometry(p, looks, &g), w->json));
+    FNZ_TRY(fnzi_value_add(p, w->s->graph, fresh, g, node, &value));
+    *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
+  }
+  if (out->tag != FNZ_ARG_VALUE)
+    return fail(w, FNZ_CLASS_TYPE, "is a result that is no tensor", stem);
+  return add_node(w, fnz_op_find(name), args, nargs, out, 1);
+}
+
+static fnz_status int_list(const wrapper *w, const int64_t *numbers, uint32_t count, fnz_arg *out) {
+  fnz_arg *items;
+  FNZI_NEW(w->s->r->arena, count, &items);
+  for (uint32_t i = 0; i < count; i++)
+    items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = numbers[i]};
+  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = count, .u.list = items};
+  return FNZ_OK;
+}
+
+/* --- Clones ----------------------------------------------------------------------------------- */
+
+/* A new tensor with gaps, and the elements copied into it. */
+static fnz_status clone_with_gaps(const wrapper *w, const fnz_arg *base, const fnz_geometry *g,
+                                  const char *stem, const fnzi_json *result, fnz_arg *out) {
+  fnz_arg args[3] = {*base}, copied;
+  FNZ_TRY(int_list(w, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(int_list(w, g->strides, g->rank, &args[2]));
+  FNZ_TRY(emit(w, "new_empty_strided", args, 3, g, stem, result, out));
+  const fnz_arg copy[] = {*out, *base};
+  return emit(w, "copy_", copy, 2, g, stem, NULL, &copied);
+}
+
+/* The clone of a tensor has its strides and offset. */
+static fnz_status clone(const wrapper *w, const fnz_arg *base, const char *stem,
+                        const fnzi_json *result, fnz_arg *out) {
+  if (base->tag != FNZ_ARG_VALUE)
+    return fail(w, FNZ_CLASS_TYPE, "is written and no tensor", stem);
+  const fnz_geometry *g = fnzi_value_at(w->s->r->p, w->s->graph, base->u.value)->geometry;
+  if (g->symbols)
+    return fail(w, FNZ_CLASS_UNSUPPORTED, "has symbolic sizes; export with fixed ones", stem);
+  if (fnzi_is_dense(g) && !g->offset)
+    return emit(w, "clone", base, 1, g, stem, result, out);
+  return clone_with_gaps(w, base, g, stem, result, out);
+}
+
+/* --- Views of clones -------------------------------------------------------------------------- */
+
+static bool to_ints(const fnz_arg *list, int64_t out[FNZ_MAX_RANK]) {
+  if (!list || list->tag != FNZ_ARG_LIST || list->count > FNZ_MAX_RANK)
+    return false;
+  for (uint32_t i = 0; i < list->count; i++) {
+    if (list->u.list[i].tag != FNZ_ARG_INT)
+      return false;
+    out[i] = list->u.list[i].u.i;
+  }
+  return true;
+}
+
+/* as_strided with the geometry's sizes, strides and offset. */
+static fnz_status emit_window(const wrapper *w, fnz_arg base, const fnz_geometry *g,
+                              const char *stem, fnz_arg *out) {
+  fnz_arg args[4] = {base};
+  FNZ_TRY(int_list(w, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(int_list(w, g->strides, g->rank, &args[2]));
+  args[3] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = g->offset};
+  return emit(w, "as_strided", args, 4, g, stem, NULL, out);
+}
+
+static fnz_status strided_view(const wrapper *w, const char *tensor, fnz_arg base, fnz_arg *out) {
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  const fnz_arg *size = detail(w, tensor, "size"), *stride = detail(w, tensor, "stride");
+  const fnz_arg *offset = detail(w, tensor, "storage_offset");
+  fnz_geometry g = *fnzi_value_at(w->s->r->p, w->s->graph, base.u.value)->geometry;
+  if (!to_ints(size, sizes) || !to_ints(stride, strides) || size->count != stride->count ||
+      !offset || offset->tag != FNZ_ARG_INT)
+    return fail(w, FNZ_CLASS_UNSUPPORTED,
+                "is a view without fixed size, stride and storage_offset; export with fixed sizes",
+                tensor);
+  g.rank = size->count;
+  g.sizes = sizes;
+  g.strides = strides;
+  g.offset = offset->u.i;
+  return emit_window(w, base, &g, tensor, out);
+}
+
+static int64_t clamp(int64_t at, int64_t size) {
+  if (at < 0)
+    at = at < -size ? 0 : at + size;
+  return at > size ? size : at;
+}
+
+static fnz_status slice_view(const wrapper *w, const char *tensor, fnz_arg base, fnz_arg *out) {
+  int64_t sizes[FNZ_MAX_RANK];
+  const fnz_arg *dim = detail(w, tensor, "slice_dim"), *start = detail(w, tensor, "slice_start");
+  const fnz_arg *end = detail(w, tensor, "slice_end");
+  fnz_geometry g = *fnzi_value_at(w->s->r->p, w->s->graph, base.u.value)->geometry;
+  bool known = dim->tag == FNZ_ARG_INT && start && start->tag == FNZ_ARG_INT && end &&
+               end->tag == FNZ_ARG_INT && dim->u.i >= 0 && dim->u.i < (int64_t)g.rank;
+  if (!known)
+    return fail(w, FNZ_CLASS_UNSUPPORTED,
+                "is a slice without fixed dim, start and end; export with fixed sizes", tensor);
+  memcpy(sizes, g.sizes, g.rank * sizeof *sizes);
+  int64_t *size = &sizes[dim->u.i], from = clamp(start->u.i, *size), to = clamp(end->u.i, *size);
+  *size = to > from ? to - from : 0;
+  g.offset += from * g.strides[dim->u.i];
+  g.sizes = sizes;
+  const fnz_arg args[] = {base, *dim, *start, *end};
+  return emit(w, "slice.Tensor", args, 4, &g, tensor, NULL, out);
+}
+
+/* What stands for a written tensor, called "x" or "xs_0". */
+static fnz_status written_view(const wrapper *w, const char *tensor, fnz_arg *out) {
+  const fnz_arg *index = detail(w, tensor, "base_index");
+  *out = (fnz_arg){.tag = FNZ_ARG_NONE};
+  if (index && index->tag == FNZ_ARG_NONE)
+    return FNZ_OK;
+  if (!index || index->tag != FNZ_ARG_INT || index->u.i < 0 || index->u.i >= (int64_t)w->nbases)
+    return fail(w, FNZ_CLASS_REF, "has no base_index that names one of _all_bases", tensor);
+  fnz_arg base = *out = w->clones[index->u.i];
+  if (detail(w, tensor, "slice_dim"))
+    return slice_view(w, tensor, base, out);
+  if (detail(w, tensor, "size"))
+    return strided_view(w, tensor, base, out);
+  if (!detail(w, tensor, "alias"))
+    return FNZ_OK;
+  const fnz_geometry *g = fnzi_value_at(w->s->r->p, w->s->graph, base.u.value)->geometry;
+  return emit(w, "alias", &base, 1, g, tensor, NULL, out);
+}
+
+static fnz_status written_views(const wrapper *w, const fnzi_param *p, fnz_arg *out) {
+  const fnz_arg *length = detail(w, p->name, "length");
+  fnz_arg *items;
+  char name[224];
+  if (!p->is_list || !length)
+    return written_view(w, p->name, out);
+  if (length->tag != FNZ_ARG_INT || length->u.i < 0 || length->u.i > FNZI_MAX_ARGS)
+    return fail(w, FNZ_CLASS_LIMIT, "is a list of unknown or too great a length", p->name);
+  FNZI_NEW(w->s->r->arena, length->u.i, &items);
+  for (int64_t i = 0; i < length->u.i; i++) {
+    snprintf(name, sizeof name, "%.200s_%lld", p->name, (long long)i);
+    FNZ_TRY(written_view(w, name, &items[i]));
+  }
+  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)length->u.i, .u.list = items};
+  return FNZ_OK;
+}
+
+/* --- Both kinds ------------------------------------------------------------------------------- */
+
+/* The `k`-th of the results that follow the operator's own; NULL when there is none. An operator
+ * without results has None in their place. */
+static const fnzi_json *new_value(const wrapper *w, size_t k) {
+  const fnzi_json *at = w->outputs->u.first;
+  for (k += w->op->nreturns ? w->op->nreturns : 1; at && k; k--)
+    at = at->next;
+  return at;
+}
+
+static fnz_status clone_bases(wrapper *w) {
+  const fnz_arg *bases = keyword(w, "_all_bases");
+  if (!bases || bases->tag != FNZ_ARG_LIST)
+    return fail(w, FNZ_CLASS_REF, "is missing", "_all_bases");
+  w->bases = bases->u.list;
+  w->nbases = bases->count;
+  FNZI_NEW(w->s->r->arena, w->nbases, &w->clones);
+  for (uint32_t i = 0; i < w->nbases; i++)
+    FNZ_TRY(clone(w, &w->bases[i], "base", new_value(w, i), &w->clones[i]));
+  return FNZ_OK;
+}
+
+/* The results of a list of clones are a list as well. */
+static const fnzi_json *list_items(const fnzi_json *result) {
+  const fnzi_json *list = result ? result->u.first : NULL;
+  return list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
+}
+
+/* {"name": "x"} as the union that define_arg reads. */
+static fnzi_json as_tensor(const fnzi_json *item) {
+  static const char key[] = "as_tensor";
+  fnzi_json tensor = *item;
+  tensor.key = key;
+  tensor.key_size = sizeof key - 1;
+  tensor.next = NULL;
+  return tensor;
+}
+
+static fnz_status clone_list(const wrapper *w, const fnzi_param *p, const fnz_arg *list,
+                             const fnzi_json *result, fnz_arg *out) {
+  const fnzi_json *item = list_items(result);
+  fnz_arg *items;
+  FNZI_NEW(w->s->r->arena, list->count, &items);
+  for (uint32_t i = 0; i < list->count; i++) {
+    fnzi_json tensor, one = {.kind = FNZI_JSON_OBJECT, .count = 1, .u.first = &tensor};
+    if (item) {
+      tensor = as_tensor(item);
+      one.parent = result->parent;
+      item = item->next;
+    }
+    bool is_known = item || one.parent;
+    FNZ_TRY(clone(w, &list->u.list[i], p->name, is_known ? &one : NULL, &items[i]));
+  }
+  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = list->count, .u.list = items};
+  return FNZ_OK;
+}
+
+/* auto_functionalized: each written tensor has a clone of its own. */
+static fnz_status clone_written(const wrapper *w, const fnzi_param *p, size_t *place,
+                                fnz_arg *out) {
+  const fnz_arg *given = keyword(w, p->name);
+  const fnzi_json *result = new_value(w, (*place)++);
+  *out = given ? *given : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+  if (!given || given->tag == FNZ_ARG_NONE)
+    return FNZ_OK;
+  if (given->tag == FNZ_ARG_LIST)
+    return clone_list(w, p, given, result, out);
+  return clone(w, given, p->name, result, out);
+}
+
+static fnz_status make_args(wrapper *w, bool has_bases, fnz_arg *args) {
+  size_t place = 0;
+  if (has_bases)
+    FNZ_TRY(clone_bases(w));
+  for (size_t i = 0; i < w->op->nparams; i++) {
+    const fnzi_param *p = &w->op->params[i];
+    const fnz_arg *given = keyword(w, p->name);
+    if (p->is_write)
+      FNZ_TRY(has_bases ? written_views(w, p, &args[i]) : clone_written(w, p, &place, &args[i]));
+    else if (given)
+      args[i] = *given;
+    if (args[i].tag == FNZ_ARG_DEFAULT && !p->has_default)
+      return fail(w, FNZ_CLASS_TYPE, "is missing", p->name);
+  }
+  return FNZ_OK;
+}
+
+/* The call itself, with the first of the wrapper's results. */
+static fnz_status call(const wrapper *w, const fnz_arg *args) {
+  const fnzi_json *output = w->outputs->u.first;
+  fnz_arg *results;
+  FNZI_NEW(w->s->r->arena, w->op->nreturns, &results);
+  next_node(w);
+  for (size_t i = 0; i < w->op->nreturns; i++, output = output ? output->next : NULL) {
+    if (!output)
+      return fail(w, FNZ_CLASS_TYPE, "has fewer results than the schema", w->op->name);
+    FNZ_TRY(fnzi_pt2_define_arg(w->s, output, &results[i]));
+  }
+  return add_node(w, w->op, args, w->op->nparams, results, w->op->nreturns);
+}
+
+bool fnzi_pt2_is_wrapper(const char *target) {
+  return strcmp(target, "higher_order.auto_functionalized") == 0 ||
+         strcmp(target, "higher_order.auto_functionalized_v2") == 0;
+}
+
+static fnz_status read_wrapper(wrapper *w) {
+  bool has_bases = strcmp(w->like->target, "higher_order.auto_functionalized_v2") == 0;
+  fnz_arg *args;
+  next_node(w);
+  FNZ_TRY(read_keywords(w));
+  FNZ_TRY(find_operator(w));
+  FNZI_NEW(w->s->r->arena, w->op->nparams, &args);
+  FNZ_TRY(make_args(w, has_bases, args));
+  return call(w, args);
+}
+
+fnz_status fnzi_pt2_read_wrapper(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
+                                 const fnzi_json *outputs, const fnzi_node *node) {
+  wrapper w = {.s = s, .json = json, .inputs = inputs, .outputs = outputs, .like = node};
+  fnzi_map_init(&w.keywords, s->r->doc.ctx);
+  fnz_status status = read_wrapper(&w);
+  fnzi_map_free(&w.keywords);
+  return status;
+}

@@ -1,0 +1,120 @@
+/* check.c - does an operator keep what its schema promises? Arguments that it only reads are looked
+ * at before and after the call, and new results must not lie in an argument's memory.
+ *
+ * Kernels of fnz may let results share memory, since values never change; so that part is asked of
+ * declared operators only. */
+#include "run/run.h"
+
+typedef struct witness {
+  const char *name; /* of the parameter */
+  fnz_handle handle;
+  size_t bytes;
+  unsigned char *before;
+} witness;
+
+struct witnesses {
+  fnzi_run *run;
+  const char *name;
+  struct {
+    witness *data;
+    size_t count, capacity;
+  } list;
+};
+typedef struct witnesses witnesses;
+
+static fnz_status download(const fnzi_run *run, const witness *w, unsigned char **out) {
+  *out = fnzi_resize(run->ctx, NULL, 0, w->bytes + 1);
+  if (!*out)
+    return fnzi_no_memory(run->ctx);
+  return run->backend->download(run->backend->self, run->ctx, w->handle, *out);
+}
+
+static fnz_status look_at(void *user, const fnz_arg *arg) {
+  witnesses *all = user;
+  fnz_backend *backend = all->run->backend;
+  witness w = {.name = all->name, .handle = arg->u.value};
+  if (arg->tag != FNZ_ARG_VALUE || !arg->u.value)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_dense_bytes(all->run, backend->geometry(backend->self, w.handle), &w.bytes));
+  FNZI_PUSH(all->run->ctx, &all->list, w);
+  witness *kept = &all->list.data[all->list.count - 1];
+  return download(all->run, kept, &kept->before);
+}
+
+static fnz_status look_before(witnesses *all, const fnz_request *call) {
+  for (size_t i = 0; i < call->nargs && i < call->op->nparams; i++) {
+    all->name = call->op->params[i].name;
+    if (!call->op->params[i].is_write)
+      FNZ_TRY(fnzi_args_visit(&call->args[i], 1, look_at, all));
+  }
+  return FNZ_OK;
+}
+
+static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes) {
+  size_t at = 0;
+  while (at < bytes && a[at] == b[at])
+    at++;
+  return at;
+}
+
+static fnz_status compare(const fnzi_run *run, const fnz_op *op, const witness *w) {
+  unsigned char *after = NULL;
+  const fnz_geometry *g = run->backend->geometry(run->backend->self, w->handle);
+  fnz_status status = download(run, w, &after);
+  size_t at = status == FNZ_OK ? first_difference(w->before, after, w->bytes) : w->bytes;
+  if (after)
+    fnzi_free(run->ctx, after, w->bytes + 1);
+  if (status != FNZ_OK || at == w->bytes)
+    return status;
+  return fnzi_fail(run->ctx, FNZ_CLASS_DIFFERENT, "",
+                   "%s has changed its argument `%s` at element %zu, which its schema says it only "
+                   "reads; declare it as Tensor(a!), or let the kernel leave it alone",
+                   op->name, w->name, at / run->backend->cell_bytes(run->backend->self, g->dtype));
+}
+
+static fnz_status check_result(const witnesses *all, const fnz_op *op, size_t k,
+                               fnz_handle result) {
+  const fnz_backend *backend = all->run->backend;
+  for (size_t i = 0; i < all->list.count; i++)
+    if (backend->shares(backend->self, result, all->list.data[i].handle))
+      return fnzi_fail(all->run->ctx, FNZ_CLASS_DIFFERENT, "",
+                       "result %zu of %s lies in the memory of its argument `%s`, which its schema "
+                       "does not say; declare the alias, Tensor(a), or let the kernel copy",
+                       k, op->name, all->list.data[i].name);
+  return FNZ_OK;
+}
+
+static fnz_status look_after(const witnesses *all, const fnz_op *op, const fnz_handle *outputs,
+                             size_t count) {
+  const fnz_backend *backend = all->run->backend;
+  bool can_tell = backend->size >= sizeof *backend && backend->shares;
+  bool may_share = !fnzi_op_is_custom(op) || op->is_view || !can_tell;
+  for (size_t i = 0; i < all->list.count; i++)
+    FNZ_TRY(compare(all->run, op, &all->list.data[i]));
+  for (size_t k = 0; k < count && !may_share; k++)
+    if (outputs[k])
+      FNZ_TRY(check_result(all, op, k, outputs[k]));
+  return FNZ_OK;
+}
+
+static void forget(witnesses *all) {
+  for (size_t i = 0; i < all->list.count; i++)
+    fnzi_free(all->run->ctx, all->list.data[i].before, all->list.data[i].bytes + 1);
+  FNZI_VEC_FREE(all->run->ctx, &all->list);
+}
+
+fnz_status fnzi_check_begin(fnzi_run *run, const fnz_request *call, fnzi_witnesses **out) {
+  FNZI_NEW(&run->scratch, 1, out);
+  (*out)->run = run;
+  fnz_status status = look_before(*out, call);
+  if (status != FNZ_OK)
+    forget(*out);
+  return status;
+}
+
+fnz_status fnzi_check_end(fnzi_witnesses *all, const fnz_op *op, const fnz_handle *outputs,
+                          size_t count) {
+  fnz_status status = outputs ? look_after(all, op, outputs, count) : FNZ_OK;
+  forget(all);
+  return status;
+}

@@ -1,0 +1,87 @@
+/* typed.c - C values onto the stack and off it, for the generated functions of <fnz/ops.h>. */
+#include "run/typed.h"
+
+/* The C type of a tag is int64_t, double, bool, fnz_dtype, fnz_memory_format, fnz_eager, a string,
+ * or an fnz_arg for a Scalar, whose own tag says what it is; FNZ_ARG_DEFAULT stands for that one.
+ */
+static void push_at(fnz_stack *stack, fnz_tag tag, const void *values, size_t i) {
+  switch (tag) {
+  case FNZ_ARG_INT:
+    fnz_push_int(stack, ((const int64_t *)values)[i]);
+    break;
+  case FNZ_ARG_FLOAT:
+    fnz_push_float(stack, ((const double *)values)[i]);
+    break;
+  case FNZ_ARG_BOOL:
+    fnz_push_bool(stack, ((const bool *)values)[i]);
+    break;
+  case FNZ_ARG_DTYPE:
+    fnz_push_dtype(stack, ((const fnz_dtype *)values)[i]);
+    break;
+  case FNZ_ARG_MEMORY_FORMAT:
+    fnz_push_arg(stack, &(fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT,
+                                   .u.i = ((const fnz_memory_format *)values)[i]});
+    break;
+  case FNZ_ARG_STRING:
+    fnz_push_string(stack, values);
+    break;
+  default:
+    fnz_push_arg(stack, &((const fnz_arg *)values)[i]);
+  }
+}
+
+void fnzi_push_optional(fnz_stack *stack, fnz_tag tag, const void *value) {
+  if (value)
+    push_at(stack, tag, value, 0);
+  else
+    fnz_push_none(stack);
+}
+
+/* The items are pushed one by one and then taken off as a list. */
+static void gather(fnz_stack *stack, size_t first) {
+  fnz_arg list = {.tag = FNZ_ARG_LIST,
+                  .count = (uint32_t)(stack->count - first),
+                  .u.list = &stack->args[first]};
+  stack->count = first;
+  fnz_push_arg(stack, &list);
+}
+
+void fnzi_push_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count) {
+  size_t first = stack->count;
+  if (tag == FNZ_ARG_VALUE) {
+    fnz_push_tensors(stack, values, count);
+    return;
+  }
+  for (size_t i = 0; i < count; i++)
+    push_at(stack, tag, values, i);
+  gather(stack, first);
+}
+
+void fnzi_push_optional_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count) {
+  if (values)
+    fnzi_push_list(stack, tag, values, count);
+  else
+    fnz_push_none(stack);
+}
+
+void fnzi_take_number(fnz_stack *stack, size_t place, fnz_arg *out) {
+  const fnz_arg *number = fnz_stack_arg(stack, place);
+  *out = number ? *number : (fnz_arg){.tag = FNZ_ARG_NONE};
+}
+
+fnz_status fnzi_take_list(fnz_stack *stack, size_t place, fnz_eager *out, size_t capacity,
+                          size_t *count) {
+  *count = fnz_stack_tensors(stack, place);
+  if (*count > capacity)
+    return fnzi_fail(stack->ctx, FNZ_CLASS_ARGUMENT, "",
+                     "result %zu has %zu tensors, but there is room for %zu", place, *count,
+                     capacity);
+  for (size_t k = 0; k < *count; k++)
+    out[k] = fnz_take_item(stack, place, k);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_typed_end(fnz_stack *stack, fnz_status status) {
+  fnzi_stack_end(stack);
+  return status;
+}

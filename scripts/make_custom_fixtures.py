@@ -1,0 +1,118 @@
+"""Makes fixtures/custom: programs with custom operators, as PyTorch exports them. For developers.
+
+    python scripts/make_custom_fixtures.py fixtures/custom
+
+direct.pt2 calls the operators themselves, wrapped_v2.pt2 and wrapped_v1.pt2 call them through
+auto_functionalized_v2 and auto_functionalized; all three compute the same. inputs.safetensors has
+their inputs, expected.safetensors what eager PyTorch makes of them. Needs torch and safetensors.
+"""
+import os
+import sys
+from typing import List, Optional
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+from torch._higher_order_ops import auto_functionalize
+
+
+@torch.library.custom_op("fixture::scale_rows", mutates_args={"dst"})
+def scale_rows(dst: Tensor, factor: Tensor, rows: List[int]) -> None:
+    for r in rows:
+        dst[r] *= factor
+
+
+@torch.library.custom_op("fixture::swap", mutates_args={"a", "b"})
+def swap(a: Tensor, b: Tensor) -> Tensor:
+    before = a.clone()
+    a.copy_(b)
+    b.copy_(before)
+    return a + b
+
+
+@swap.register_fake
+def swap_fake(a, b):
+    return torch.empty_like(a)
+
+
+@torch.library.custom_op("fixture::add_to", mutates_args={"outs", "log"})
+def add_to(outs: List[Tensor], x: Tensor, log: Optional[Tensor]) -> None:
+    for out in outs:
+        out.add_(x)
+    if log is not None:
+        log.add_(1)
+
+
+class Model(torch.nn.Module):
+    """A slice, two windows of one tensor, a transposed one, a list, None, a base with gaps."""
+
+    def forward(self, x, y, gaps, factor):
+        scale_rows(x[1:3], factor, [0, 1])
+        z = swap(y[0], y[1])
+        add_to([x[0], y.t()[0]], factor, None)
+        scale_rows(gaps[1:], factor, [0])
+        w = torch.zeros(4)
+        add_to([w], factor, x[3])
+        return x * 2, z, w
+
+
+class Separate(torch.nn.Module):
+    """The same without two windows of one tensor in a call, which the first kind of wrapper loses."""
+
+    def forward(self, x, y, gaps, factor):
+        scale_rows(x[1:3], factor, [0, 1])
+        z = swap(x[0], y[1])
+        add_to([x[0], y.t()[0]], factor, None)
+        scale_rows(gaps[1:], factor, [0])
+        w = torch.zeros(4)
+        add_to([w], factor, x[3])
+        return x * 2, z, w
+
+
+def inputs():
+    torch.manual_seed(0)
+    return torch.randn(4, 4), torch.randn(4, 4), torch.randn(6)[::2], torch.tensor(0.5)
+
+
+def without_paths(program):
+    for module in program.graph_module.modules():
+        for node in getattr(getattr(module, "graph", None), "nodes", []):
+            trace = node.meta.get("stack_trace")
+            if trace:
+                node.meta["stack_trace"] = trace.replace(os.path.dirname(__file__) + "/", "")
+            for key in ("from_node", "nn_module_stack", "torch_fn"):
+                node.meta.pop(key, None)
+    return program
+
+
+def save(module, path, decompose):
+    program = torch.export.export(module, inputs())
+    torch.export.save(without_paths(program.run_decompositions({}) if decompose else program), path)
+
+
+def save_expected(module, folder, name):
+    names = ["x", "y", "gaps", "factor"]
+    given = inputs()
+    results = {f"output.{k}": t.contiguous() for k, t in enumerate(module(*given))}
+    results |= {f"input.{n}": t.contiguous() for n, t in zip(names, given)}
+    save_file({n: t.clone() for n, t in results.items()}, os.path.join(folder, name))
+
+
+def main(folder):
+    os.makedirs(folder, exist_ok=True)
+    save(Model(), os.path.join(folder, "direct.pt2"), False)
+    save(Model(), os.path.join(folder, "wrapped_v2.pt2"), True)
+    save(Separate(), os.path.join(folder, "separate.pt2"), False)
+    auto_functionalize.do_auto_functionalize_v2 = auto_functionalize.do_auto_functionalize
+    save(Separate(), os.path.join(folder, "wrapped_v1.pt2"), True)
+    names = ["x", "y", "gaps", "factor"]
+    given = {n: t.contiguous().clone() for n, t in zip(names, inputs())}
+    save_file(given, os.path.join(folder, "inputs.safetensors"))
+    save_expected(Model(), folder, "expected.safetensors")
+    with open(os.path.join(folder, "ops.txt"), "w") as f:
+        f.write("# The operators of these programs, as PyTorch prints their schemas.\n")
+        for op in (scale_rows, swap, add_to):
+            f.write(f"{op._opoverload._schema}\n")
+
+
+main(sys.argv[1])

@@ -1,0 +1,708 @@
+/* checks: 17
+ * custom_test.c - operators that are declared: what may be declared, which functional form each
+ * gets, what programs with them mean after the pass, what PyTorch's wrappers become, and kernels
+ * that do not keep the promise of a schema. */
+#include "tests/archive.h"
+#include "tests/faults.h"
+#include "tests/test.h"
+
+#include <fnz/fnz.h>
+
+static fnz_context *ctx;
+
+static void begin(void) {
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+}
+
+static void end(void) {
+  fnz_context_destroy(ctx);
+}
+
+static const fnz_op *declare(const char *schema) {
+  const fnz_op *op;
+  OK(ctx, fnz_op_declare(ctx, schema, &op));
+  return op;
+}
+
+/* --- Declaring -------------------------------------------------------------------------------- */
+
+START_TEST(declared_operators_are_found_in_their_context) {
+  fnz_context *other;
+  begin();
+  const fnz_op *op = declare("ns::f(Tensor(a!) x,  int k = 3) -> ()");
+  ck_assert_str_eq(fnz_op_schema(op), "ns::f(Tensor(a!) x, int k=3) -> ()");
+  ck_assert_str_eq(fnz_op_kind(op), "mutable");
+  ck_assert_ptr_eq(fnz_op_lookup(ctx, "ns::f"), op);
+  ck_assert_ptr_eq(fnz_op_lookup(ctx, "ns::f.default"), op);
+  ck_assert_ptr_eq(declare("ns::f(Tensor(a!) x, int k=3) -> ()"), op);
+  ck_assert_ptr_eq(fnz_op_lookup(ctx, "aten::add.Tensor"), fnz_op_find("add.Tensor"));
+  ck_assert_ptr_null(fnz_op_lookup(ctx, "ns::g"));
+  ck_assert_ptr_null(fnz_op_find("ns::f"));
+  ck_assert_int_eq(fnz_context_create(NULL, &other), FNZ_OK);
+  ck_assert_ptr_null(fnz_op_lookup(other, "ns::f"));
+  fnz_context_destroy(other);
+  FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::f(Tensor(a!) x) -> ()", NULL));
+  ck_assert_ptr_eq(fnz_op_lookup(ctx, "ns::f"), op);
+  end();
+}
+END_TEST
+
+START_TEST(broken_rules_are_named) {
+  static const char *const rows[][3] = {
+      {"f(Tensor x) -> Tensor", "TYPE", "namespace"},
+      {"aten::f(Tensor x) -> Tensor", "TYPE", "namespace"},
+      {"ns::f(int(a!) k) -> ()", "TYPE", "only tensors"},
+      {"ns::f(Tensor(a|b!) x) -> ()", "SYNTAX", "one name"},
+      {"ns::f(Tensor(a! -> *) x) -> ()", "TYPE", "stays what it is"},
+      {"ns::f(Tensor(a!) x, Tensor(a!) y) -> ()", "TYPE", "another argument"},
+      {"ns::f(Tensor(a!) x) -> Tensor(a)", "TYPE", "both places"},
+      {"ns::f(Tensor(a) x) -> Tensor(a!)", "TYPE", "a result and no argument"},
+      {"ns::f(Tensor(a!)[] x) -> Tensor(a!)", "TYPE", "another type"},
+      {"ns::f(Tensor x) -> Tensor(a)", "SYNTAX", "results that alias parameters"},
+      {"ns::f_(Tensor x) -> Tensor", "TYPE", "underscore"},
+      {"ns::f_(Tensor x, Tensor(a!) y) -> Tensor(a!)", "TYPE", "underscore"},
+      {"ns::f_(Tensor(a!) x) -> Tensor", "TYPE", "first argument or nothing"},
+      {"ns::f.functional(Tensor(a!) x) -> ()", "TYPE", "overload"},
+      {"ns::f(Tensor x", "SYNTAX", "ends here"},
+  };
+  begin();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ck_assert_int_ne(fnz_op_declare(ctx, rows[i][0], NULL), FNZ_OK);
+    ck_assert_msg(strcmp(fnz_class_name(fnz_last_error(ctx)->kind), rows[i][1]) == 0, "%s: %s",
+                  rows[i][0], fnz_last_error(ctx)->message);
+    ck_assert_msg(strstr(fnz_last_error(ctx)->message, rows[i][2]) != NULL, "%s: %s", rows[i][0],
+                  fnz_last_error(ctx)->message);
+    ck_assert_ptr_null(fnz_op_lookup(ctx, "ns::f"));
+  }
+  end();
+}
+END_TEST
+
+START_TEST(lists_of_declarations_name_the_line) {
+  static const char good[] = "# two of them\n\n  ns::f(Tensor x) -> Tensor  # one\r\nns::g(Tensor "
+                             "x) -> Tensor";
+  static const char bad[] = "ns::f(Tensor x) -> Tensor\n\nns::h(Tensr x) -> Tensor\n";
+  begin();
+  OK(ctx, fnz_ops_declare(ctx, "good.txt", good, strlen(good)));
+  ck_assert(fnz_op_lookup(ctx, "ns::f") && fnz_op_lookup(ctx, "ns::g"));
+  FAILS(ctx, "SYNTAX", fnz_ops_declare(ctx, "bad.txt", bad, strlen(bad)));
+  ck_assert_str_eq(fnz_last_error(ctx)->where, "bad.txt:3");
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "column 7"));
+  FAILS(ctx, "SYNTAX", fnz_ops_declare(ctx, "bad.txt", "ns::\0f", 6));
+  end();
+}
+END_TEST
+
+/* --- Functional forms ------------------------------------------------------------------------- */
+
+/* Columns: what is declared, then the operator that is asked, and the schema of its twin. */
+static const struct {
+  const char *declared[2], *op, *twin;
+} twins[] = {
+    {{"ns::f(Tensor(a!) x, Tensor y) -> Tensor"},
+     "ns::f",
+     "ns::f_functional(Tensor x, Tensor y) -> (Tensor, Tensor x_out)"},
+    {{"ns::f(Tensor(a!)[] xs, Tensor(b!)? log, *, float eps=0.5) -> ()"},
+     "ns::f",
+     "ns::f_functional(Tensor[] xs, Tensor? log, *, float eps=0.5) -> (Tensor[] xs_out, Tensor? "
+     "log_out)"},
+    {{"ns::f(Tensor(a!) x, Tensor(b!) self) -> ()"},
+     "ns::f",
+     "ns::f_functional(Tensor x, Tensor self) -> (Tensor self_out, Tensor x_out)"},
+    {{"ns::g_.ov(Tensor(a!) x, int k) -> Tensor(a!)"},
+     "ns::g_.ov",
+     "ns::g.ov(Tensor x, int k) -> Tensor"},
+    {{"ns::g_(Tensor(a!) x) -> ()"}, "ns::g_", "ns::g(Tensor x) -> Tensor x_out"},
+    {{"ns::g_(Tensor(a!) x) -> Tensor(a!)", "ns::g(Tensor x) -> Tensor result"},
+     "ns::g_",
+     "ns::g(Tensor x) -> Tensor result"},
+    {{"ns::g(Tensor x) -> Tensor result", "ns::g_(Tensor(a!) x) -> Tensor(a!)"},
+     "ns::g_",
+     "ns::g(Tensor x) -> Tensor result"},
+    {{"ns::h.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"},
+     "ns::h.out",
+     "ns::h_functional.out(Tensor x, *, Tensor out) -> Tensor"},
+    {{"ns::h(Tensor x) -> Tensor", "ns::h.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)"},
+     "ns::h.out",
+     "ns::h(Tensor x) -> Tensor"},
+    {{"ns::h.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", "ns::h(Tensor x) -> Tensor"},
+     "ns::h.out",
+     "ns::h(Tensor x) -> Tensor"},
+    {{"ns::g_(Tensor(a!) x, *, Tensor(b!) log) -> Tensor(a!)"},
+     "ns::g_",
+     "ns::g(Tensor x, *, Tensor log) -> (Tensor, Tensor log_out)"},
+    {{"ns::v(Tensor(a) x) -> Tensor(a)"}, "ns::v", "ns::v(Tensor(a) x) -> Tensor(a)"},
+    {{"ns::w(Tensor(a) x, Tensor(b!) y) -> Tensor(a)"}, "ns::w", NULL},
+};
+
+START_TEST(functional_forms_are_found_or_derived) {
+  for (size_t i = 0; i < sizeof twins / sizeof *twins; i++) {
+    begin();
+    for (size_t k = 0; k < 2 && twins[i].declared[k]; k++)
+      declare(twins[i].declared[k]);
+    const fnz_op *twin = fnz_op_functional_twin(fnz_op_lookup(ctx, twins[i].op));
+    ck_assert_msg((twin != NULL) == (twins[i].twin != NULL), "row %zu", i);
+    if (twin) {
+      ck_assert_str_eq(fnz_op_schema(twin), twins[i].twin);
+      ck_assert_ptr_eq(fnz_op_lookup(ctx, fnz_op_name(twin)), twin);
+    }
+    end();
+  }
+}
+END_TEST
+
+START_TEST(functional_forms_of_another_signature_clash) {
+  begin();
+  declare("ns::g(Tensor x, int k) -> Tensor");
+  FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::g_(Tensor(a!) x) -> Tensor(a!)", NULL));
+  ck_assert_ptr_null(fnz_op_lookup(ctx, "ns::g_"));
+  declare("ns::f(Tensor(a!) x) -> ()");
+  FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::f_functional(int x) -> Tensor", NULL));
+  end();
+}
+END_TEST
+
+/* --- What programs mean ----------------------------------------------------------------------- */
+
+static const char operators[] =
+    "operator \"ns::f(Tensor(a!) x, Tensor y) -> ()\"\n"
+    "operator \"ns::two(Tensor(a!) x, Tensor(b!) y) -> Tensor\"\n"
+    "operator \"ns::many(Tensor(a!)[] xs, Tensor(b!)[] ys, Tensor(c!)? log) -> Tensor[]\"\n"
+    "operator \"ns::gaps(Tensor(a!)?[] xs) -> ()\"\n"
+    "operator \"ns::g_(Tensor(a!) x, int k=2) -> Tensor(a!)\"\n"
+    "operator \"ns::both(Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor, Tensor(a!))\"\n"
+    "operator \"ns::h.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)\"\n"
+    "operator \"ns::v(Tensor(a) x) -> Tensor(a)\"\n"
+    "operator \"ns::log(Tensor x) -> ()\"\n"
+    "operator \"ns::pure(Tensor x) -> (Tensor, Tensor)\"\n";
+
+static fnz_status read_body(fnz_context *c, const char *inputs, const char *body,
+                            fnz_program **out) {
+  char text[4096];
+  int n = snprintf(text, sizeof text, "fnz 1\n%sprogram(%s)\n{\n%s\n}\n", operators, inputs, body);
+  return fnz_program_read(c, text, (size_t)n, FNZ_FORMAT_TEXT, out);
+}
+
+static const struct {
+  const char *inputs, *body;
+} bodies[] = {
+    /* a view of a view, written, and read through its base afterwards */
+    {"%x: f32[4,4], %y: f32[4]", "%s: f32[2,4] offset(4) = slice.Tensor(%x, 0, 1, 3)\n"
+                                 "%t: f32[4,2] stride(1,4) offset(4) = t(%s)\n"
+                                 "ns::f(%t, %y)\n%z: f32[4,4] = relu(%x)\nreturn %z"},
+    /* two windows of one tensor in one call */
+    {"%x: f32[4,4]", "%a: f32[4] = select.int(%x, 0, 0)\n%b: f32[4] offset(8) = select.int(%x, 0, "
+                     "2)\n%r: f32[3] = ns::two(%a, %b)\nreturn %r, %a"},
+    /* lists of two lengths, an optional one, and a new list of results */
+    {"%x: f32[6], %y: f32[2]",
+     "%a: f32[2] = slice.Tensor(%x, 0, 0, 2)\n%b: f32[2] offset(2) = slice.Tensor(%x, 0, 2, 4)\n"
+     "%c: f32[2] offset(4) = slice.Tensor(%x, 0, 4, 6)\n"
+     "[%r: f32[5], %s: i64[]] = ns::many([%a, %b], [%c], %y)\nreturn %r, %s, %b"},
+    {"%x: f32[2], %y: f32[2]", "[%r: f32[2]] = ns::many([%x], [], None)\nreturn %r"},
+    {"%x: f32[2], %y: f32[2]", "ns::gaps([%x, None, %y])\nreturn %x"},
+    {"%x: f32[2]", "ns::gaps([])\nreturn %x"},
+    /* results that are the arguments themselves */
+    {"%x: f32[4]", "%a: f32[2] = slice.Tensor(%x, 0, 0, 2)\n%b: f32[2] = ns::g_(%a)\n"
+                   "%c: f32[2] = relu_(%b)\nreturn %x, %c"},
+    {"%x: f32[2], %y: f32[3]", "%a: f32[3], %n: f32[1], %b: f32[2] = ns::both(%x, %y)\n"
+                               "%c: f32[3] = neg_(%a)\nreturn %b, %n"},
+    /* an out= argument is read as well */
+    {"%x: f32[2], %y: f32[2]", "%r: f32[2] = ns::h.out(%x, out=%y)\nreturn %r"},
+    /* no tensor is written, no result used */
+    {"%x: f32[2]", "ns::log(%x)\n%a: f32[2], %b: i64[3] = ns::pure(%x)\nreturn %b"},
+};
+
+START_TEST(programs_mean_the_same_afterwards) {
+  begin();
+  for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
+    fnz_program *p, *functional;
+    fnz_stats stats;
+    OK(ctx, read_body(ctx, bodies[i].inputs, bodies[i].body, &p));
+    OK(ctx, fnz_functionalize(ctx, p, NULL, &functional));
+    fnz_program_get_stats(functional, &stats);
+    ck_assert_uint_eq(stats.mutations + stats.views, 0);
+    OK(ctx, fnz_verify(ctx, p, functional, NULL, 2));
+    fnz_program_destroy(functional);
+    fnz_program_destroy(p);
+  }
+  end();
+}
+END_TEST
+
+/* Two programs that differ are told apart: in a window, in an attribute, in the order of calls. */
+START_TEST(different_programs_are_told_apart) {
+  static const char inputs[] = "%x: f32[4], %y: f32[2]";
+  static const char *const others[][2] = {
+      {"%a: f32[2] = slice.Tensor(%x, 0, 0, 2)\nns::f(%a, %y)\nreturn %x",
+       "%a: f32[2] offset(2) = slice.Tensor(%x, 0, 2, 4)\nns::f(%a, %y)\nreturn %x"},
+      {"%b: f32[2] = ns::g_(%y, 3)\nreturn %y", "%b: f32[2] = ns::g_(%y, 4)\nreturn %y"},
+      {"ns::f(%x, %y)\nns::f(%y, %x)\nreturn %x", "ns::f(%y, %x)\nns::f(%x, %y)\nreturn %x"},
+      {"ns::f(%x, %y)\nreturn %x", "return %x"},
+  };
+  begin();
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    fnz_program *a, *b, *functional;
+    OK(ctx, read_body(ctx, inputs, others[i][0], &a));
+    OK(ctx, read_body(ctx, inputs, others[i][1], &b));
+    OK(ctx, fnz_functionalize(ctx, b, NULL, &functional));
+    FAILS(ctx, "DIFFERENT", fnz_verify(ctx, a, functional, NULL, 2));
+    fnz_program_destroy(functional);
+    fnz_program_destroy(b);
+    fnz_program_destroy(a);
+  }
+  end();
+}
+END_TEST
+
+/* What values cannot express is refused by the pass and by the interpreter of originals. */
+START_TEST(overlap_is_refused) {
+  static const char *const rows[][3] = {
+      {"ns::f(%x, %x)\nreturn %x", "OVERLAP", "ns::f"},
+      {"%a: f32[4] = alias(%x)\nns::f(%x, %a)\nreturn %x", "OVERLAP", "ns::f"},
+      {"%r: f32[4] = ns::two(%x, %x)\nreturn %r", "OVERLAP", "ns::two"},
+      {"%a: f32[3] = slice.Tensor(%x, 0, 0, 3)\n%b: f32[2] offset(2) = slice.Tensor(%x, 0, 2, 4)\n"
+       "ns::f(%a, %b)\nreturn %x",
+       "OVERLAP", "ns::f"},
+      {"ns::gaps([%x, None, %x])\nreturn %x", "OVERLAP", "ns::gaps"},
+      {"%a: f32[4,2] stride(1,0) = expand(%y, [4,2])\nns::f(%a, %x)\nreturn %x", "OVERLAP",
+       "ns::f"},
+      {"%a: f32[1] = slice.Tensor(%x, 0, 0, 1)\nns::f(%a, %a)\nreturn %x", "OVERLAP", "ns::f"},
+      {"%r: f32[4] = ns::v(%x)\nreturn %r", "UNSUPPORTED", "ns::v"},
+  };
+  begin();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fnz_program *p, *functional;
+    fnz_backend *hashes;
+    fnz_arrays *out;
+    OK(ctx, read_body(ctx, "%x: f32[4], %y: f32[4,1]", rows[i][0], &p));
+    FAILS(ctx, rows[i][1], fnz_functionalize(ctx, p, NULL, &functional));
+    ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, rows[i][2]));
+    OK(ctx, fnz_hash_backend_create(ctx, 1, false, &hashes));
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    FAILS(ctx, rows[i][1], fnz_run_original(ctx, p, hashes, NULL, out));
+    fnz_arrays_destroy(out);
+    fnz_backend_destroy(hashes);
+    fnz_program_destroy(p);
+  }
+  end();
+}
+END_TEST
+
+/* The functional program says itself what it calls, in a context that knows nothing. */
+START_TEST(written_programs_stand_alone) {
+  static const fnz_format formats[] = {FNZ_FORMAT_TEXT, FNZ_FORMAT_CBOR};
+  begin();
+  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+    fnz_program *p, *functional, *again, *copy;
+    fnz_buffer out = {0};
+    fnz_context *other;
+    OK(ctx, read_body(ctx, bodies[2].inputs, bodies[2].body, &p));
+    ck_assert_int_eq(fnz_context_create(NULL, &other), FNZ_OK);
+    OK(other, fnz_functionalize(other, p, NULL, &copy));
+    OK(ctx, fnz_functionalize(ctx, p, NULL, &functional));
+    OK(ctx, fnz_program_write(ctx, functional, formats[i], &out));
+    fnz_program_destroy(functional);
+    fnz_program_destroy(p);
+    OK(other, fnz_program_read(other, out.data, out.size, formats[i], &again));
+    OK(other, fnz_verify(other, again, copy, NULL, 2));
+    fnz_program_destroy(copy);
+    fnz_program_destroy(again);
+    fnz_context_destroy(other);
+    fnz_buffer_free(ctx, &out);
+  }
+  end();
+}
+END_TEST
+
+/* The operator of the program is that of the context, so that its kernel is found. */
+START_TEST(programs_use_the_operators_of_their_context) {
+  fnz_program *p;
+  fnz_node_info node;
+  begin();
+  const fnz_op *op = declare("ns::f(Tensor(a!) x, Tensor y) -> ()");
+  OK(ctx, read_body(ctx, "%x: f32[2], %y: f32[2]", "ns::f(%x, %y)\nreturn %x", &p));
+  fnz_node_get(p, 0, 0, &node);
+  ck_assert_ptr_eq(node.op, op);
+  fnz_program_destroy(p);
+  end();
+  begin();
+  declare("ns::f(Tensor(a!) other) -> ()");
+  FAILS(ctx, "DUPLICATE", read_body(ctx, "%x: f32[2]", "return %x", &p));
+  end();
+}
+END_TEST
+
+/* --- PyTorch's programs ----------------------------------------------------------------------- */
+
+static void declare_fixture_ops(void) {
+  fnz_buffer text;
+  OK(ctx, fnz_file_read(ctx, FNZ_SOURCE_DIR "/fixtures/custom/ops.txt", &text));
+  OK(ctx, fnz_ops_declare(ctx, "ops.txt", text.data, text.size));
+  fnz_buffer_free(ctx, &text);
+}
+
+static fnz_status read_fixture(const char *name, fnz_program **out) {
+  char path[512];
+  bytes file;
+  snprintf(path, sizeof path, "../custom/%s", name);
+  file = load_fixture(path);
+  fnz_status status = fnz_program_read(ctx, file.data, file.size, FNZ_FORMAT_PT2, out);
+  free(file.data);
+  return status;
+}
+
+static fnz_program *functional_fixture(const char *name) {
+  fnz_program *p, *functional;
+  OK(ctx, read_fixture(name, &p));
+  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 2));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &functional));
+  fnz_program_destroy(p);
+  return functional;
+}
+
+START_TEST(wrapped_calls_mean_what_direct_calls_mean) {
+  static const char *const pairs[][2] = {{"direct.pt2", "wrapped_v2.pt2"},
+                                         {"separate.pt2", "wrapped_v1.pt2"}};
+  begin();
+  declare_fixture_ops();
+  for (size_t i = 0; i < 2; i++) {
+    fnz_program *direct;
+    OK(ctx, read_fixture(pairs[i][0], &direct));
+    fnz_program *functional = functional_fixture(pairs[i][0]);
+    fnz_program *wrapped = functional_fixture(pairs[i][1]);
+    OK(ctx, fnz_verify(ctx, direct, functional, NULL, 2));
+    OK(ctx, fnz_verify(ctx, direct, wrapped, NULL, 2));
+    fnz_program_destroy(wrapped);
+    fnz_program_destroy(functional);
+    fnz_program_destroy(direct);
+  }
+  end();
+}
+END_TEST
+
+START_TEST(unknown_operators_show_how_to_declare_them) {
+  fnz_program *p;
+  begin();
+  FAILS(ctx, "UNSUPPORTED", read_fixture("direct.pt2", &p));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message,
+                               "--ops, as in 'fixture::scale_rows(Tensor dst, Tensor factor, int[] "
+                               "rows) -> ()'"));
+  FAILS(ctx, "UNSUPPORTED", read_fixture("wrapped_v2.pt2", &p));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "fixture::scale_rows"));
+  end();
+}
+END_TEST
+
+/* Reads wrapped_v2.pt2 with one change in its model. */
+static fnz_status read_changed(const char *from, const char *to, fnz_program **out) {
+  archive a;
+  bytes file = load_fixture("../custom/wrapped_v2.pt2");
+  unpack(file, &a);
+  free(file.data);
+  edit_record(find_record(&a, "models/model.json"), from, to);
+  file = pack(&a);
+  free_archive(&a);
+  fnz_status status = fnz_program_read(ctx, file.data, file.size, FNZ_FORMAT_PT2, out);
+  free(file.data);
+  return status;
+}
+
+START_TEST(broken_wrappers_are_refused) {
+  static const char index[] = "\"_dst_base_index\", \"arg\": {\"as_int\": 0}";
+  static const char *const rows[][3] = {
+      {index, "\"_dst_base_index\", \"arg\": {\"as_int\": 1}", "REF"},
+      {index, "\"_dst_base_index\", \"arg\": {\"as_int\": -1}", "REF"},
+      {index, "\"_dst_base_index\", \"arg\": {\"as_string\": \"x\"}", "REF"},
+      {"\"_all_bases\"", "\"_no_bases\"", "REF"},
+      {"\"_dst_slice_end\"", "\"_dst_slice_und\"", "UNSUPPORTED"},
+      {"\"_dst_slice_dim\", \"arg\": {\"as_int\": 0}",
+       "\"_dst_slice_dim\", \"arg\": {\"as_int\": 2}", "UNSUPPORTED"},
+      {"\"_a_stride\"", "\"_a_strode\"", "UNSUPPORTED"},
+      {"\"_a_storage_offset\", \"arg\": {\"as_int\": 0}",
+       "\"_a_storage_offset\", \"arg\": {\"as_int\": 9223372036854775807}", "OVERFLOW"},
+      {"\"_outs_length\", \"arg\": {\"as_int\": 2}", "\"_outs_length\", \"arg\": {\"as_int\": -2}",
+       "LIMIT"},
+      {"\"_outs_length\", \"arg\": {\"as_int\": 2}", "\"_outs_length\", \"arg\": {\"as_int\": 3}",
+       "REF"},
+      {"{\"as_operator\": \"torch.ops.fixture.scale_rows.default\"}", "{\"as_int\": 3}",
+       "UNSUPPORTED"},
+      {"{\"name\": \"factor\", \"arg\"", "{\"name\": \"fuctor\", \"arg\"", "TYPE"},
+  };
+  begin();
+  declare_fixture_ops();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fnz_program *p;
+    fnz_status status = read_changed(rows[i][0], rows[i][1], &p);
+    ck_assert_msg(status != FNZ_OK, "row %zu is read", i);
+    ck_assert_msg(strcmp(fnz_class_name(fnz_last_error(ctx)->kind), rows[i][2]) == 0,
+                  "row %zu: %s: %s", i, fnz_class_name(fnz_last_error(ctx)->kind),
+                  fnz_last_error(ctx)->message);
+  }
+  end();
+}
+END_TEST
+
+/* --- Numbers ---------------------------------------------------------------------------------- */
+
+static float *element(fnz_memory m, int64_t row, int64_t column) {
+  const fnz_geometry *g = m.geometry;
+  return (float *)m.data +
+         (g->rank > 1 ? row * g->strides[0] + column * g->strides[1] : column * g->strides[0]);
+}
+
+static int64_t columns(fnz_memory m) {
+  return m.geometry->sizes[m.geometry->rank - 1];
+}
+
+static fnz_status scale_rows(fnz_frame *frame) {
+  fnz_memory dst = fnz_frame_tensor(frame, fnz_frame_arg(frame, "dst"));
+  fnz_memory factor = fnz_frame_tensor(frame, fnz_frame_arg(frame, "factor"));
+  const fnz_arg *rows = fnz_frame_arg(frame, "rows");
+  bool is_matrix = dst.geometry->rank > 1;
+  for (uint32_t k = 0; k < rows->count; k++)
+    for (int64_t i = 0; i < (is_matrix ? columns(dst) : 1); i++)
+      *element(dst, rows->u.list[k].u.i, is_matrix ? i : rows->u.list[k].u.i) *=
+          *(float *)factor.data;
+  return FNZ_OK;
+}
+
+static fnz_status swap(fnz_frame *frame) {
+  fnz_memory a = fnz_frame_tensor(frame, fnz_frame_arg(frame, "a"));
+  fnz_memory b = fnz_frame_tensor(frame, fnz_frame_arg(frame, "b"));
+  FNZ_TRY(fnz_frame_add_result(frame, FNZ_F32, 1, a.geometry->sizes, NULL));
+  fnz_memory sum = fnz_frame_result(frame, 0);
+  for (int64_t i = 0; i < columns(a); i++) {
+    float before = *element(a, 0, i);
+    *element(a, 0, i) = *element(b, 0, i);
+    *element(b, 0, i) = before;
+    *element(sum, 0, i) = *element(a, 0, i) + *element(b, 0, i);
+  }
+  return FNZ_OK;
+}
+
+static void add(fnz_memory m, float by) {
+  for (int64_t i = 0; m.geometry && i < columns(m); i++)
+    *element(m, 0, i) += by;
+}
+
+static fnz_status add_to(fnz_frame *frame) {
+  const fnz_arg *outs = fnz_frame_arg(frame, "outs");
+  fnz_memory x = fnz_frame_tensor(frame, fnz_frame_arg(frame, "x"));
+  for (uint32_t k = 0; k < outs->count; k++)
+    add(fnz_frame_tensor(frame, &outs->u.list[k]), *(float *)x.data);
+  add(fnz_frame_tensor(frame, fnz_frame_arg(frame, "log")), 1);
+  return FNZ_OK;
+}
+
+static void register_kernels(fnz_backend *cpu) {
+  static const struct {
+    const char *op;
+    fnz_kernel_fn *impl;
+  } rows[] = {
+      {"fixture::scale_rows", scale_rows}, {"fixture::swap", swap}, {"fixture::add_to", add_to}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fnz_kernel kernel = {.op = fnz_op_lookup(ctx, rows[i].op), .impl = rows[i].impl};
+    OK(ctx, fnz_kernel_register(cpu, ctx, &kernel));
+  }
+}
+
+static fnz_arrays *read_arrays(const char *name) {
+  char path[512];
+  bytes file;
+  fnz_arrays *arrays;
+  snprintf(path, sizeof path, "../custom/%s", name);
+  file = load_fixture(path);
+  OK(ctx, fnz_arrays_read_safetensors(ctx, file.data, file.size, &arrays));
+  free(file.data);
+  return arrays;
+}
+
+static void must_equal(const fnz_arrays *got, const fnz_arrays *want) {
+  size_t met = 0;
+  for (size_t i = 0; i < fnz_arrays_count(got); i++) {
+    const fnz_array *a = fnz_arrays_at(got, i), *b = fnz_arrays_find(want, a->name);
+    ck_assert_msg(b && a->bytes == b->bytes && memcmp(a->data, b->data, a->bytes) == 0, "%s",
+                  a->name);
+    met++;
+  }
+  ck_assert_uint_eq(met, 6); /* three outputs, and all inputs but the factor */
+}
+
+/* Kernels that write, under the pass's functional forms, give what PyTorch gives. */
+START_TEST(kernels_give_the_numbers_of_eager) {
+  static const char *const names[] = {"direct.pt2", "wrapped_v2.pt2"};
+  begin();
+  declare_fixture_ops();
+  fnz_arrays *in = read_arrays("inputs.safetensors"), *want = read_arrays("expected.safetensors");
+  for (size_t i = 0; i < 2; i++)
+    for (int original = 0; original < 2; original++) {
+      fnz_run_options options = FNZ_RUN_OPTIONS_INIT;
+      fnz_program *p;
+      fnz_backend *cpu;
+      fnz_arrays *out;
+      options.original = original;
+      options.check_schemas = true;
+      if (original)
+        OK(ctx, read_fixture(names[i], &p));
+      else
+        p = functional_fixture(names[i]);
+      OK(ctx, fnz_arrays_create(ctx, &out));
+      OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+      register_kernels(cpu);
+      OK(ctx, fnz_run_with(ctx, p, cpu, in, &options, out));
+      must_equal(out, want);
+      fnz_backend_destroy(cpu);
+      fnz_arrays_destroy(out);
+      fnz_program_destroy(p);
+    }
+  fnz_arrays_destroy(want);
+  fnz_arrays_destroy(in);
+  end();
+}
+END_TEST
+
+/* --- Promises --------------------------------------------------------------------------------- */
+
+static fnz_status add_sum(fnz_frame *frame, const fnz_memory *x, double by) {
+  FNZ_TRY(fnz_frame_add_result(frame, FNZ_F32, x->geometry->rank, x->geometry->sizes, NULL));
+  float *to = fnz_frame_result(frame, 0).data;
+  const float *from = x->data;
+  for (int64_t i = 0; i < fnz_geometry_numel(x->geometry); i++)
+    to[i] = from[i] + (float)by;
+  return FNZ_OK;
+}
+
+static fnz_status honest(fnz_frame *frame) {
+  fnz_memory x = fnz_frame_tensor(frame, fnz_frame_arg(frame, "x"));
+  return add_sum(frame, &x, 1);
+}
+
+/* Changes what it only reads. */
+static fnz_status scribbles(fnz_frame *frame) {
+  fnz_memory x = fnz_frame_tensor(frame, fnz_frame_arg(frame, "x"));
+  ((float *)x.data)[1] += 1;
+  return add_sum(frame, &x, 1);
+}
+
+/* Returns its argument's memory as if it were new. */
+static fnz_status aliases(fnz_frame *frame) {
+  const fnz_arg *x = fnz_frame_arg(frame, "x");
+  return fnz_frame_add_view(frame, x, fnz_frame_tensor(frame, x).geometry);
+}
+
+static fnz_arrays *four_numbers(void) {
+  const float numbers[4] = {1, 2, 3, 4};
+  const int64_t size = 4;
+  fnz_arrays *arrays;
+  void *data;
+  OK(ctx, fnz_arrays_create(ctx, &arrays));
+  OK(ctx, fnz_arrays_add(arrays, "x", FNZ_F32, 1, &size, &data));
+  memcpy(data, numbers, sizeof numbers);
+  return arrays;
+}
+
+/* Runs ns::k with a kernel; the last result goes to *last. */
+static fnz_status run_kernel(fnz_kernel_fn *impl, bool original, bool check, float *last) {
+  static const char text[] = "fnz 1\nprogram(%x: f32[4])\n{\n%y: f32[4] = relu(%x)\n"
+                             "%z: f32[4] = ns::k(%y)\nreturn %z\n}\n";
+  fnz_run_options options = FNZ_RUN_OPTIONS_INIT;
+  fnz_arrays *in = four_numbers(), *out;
+  fnz_program *p;
+  fnz_backend *cpu;
+  const fnz_kernel kernel = {.op = fnz_op_lookup(ctx, "ns::k"), .impl = impl};
+  options.original = original;
+  options.check_schemas = check;
+  OK(ctx, fnz_arrays_create(ctx, &out));
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  OK(ctx, fnz_kernel_register(cpu, ctx, &kernel));
+  fnz_status status = fnz_run_with(ctx, p, cpu, in, &options, out);
+  if (status == FNZ_OK)
+    *last = ((const float *)fnz_arrays_find(out, "output.0")->data)[3];
+  fnz_backend_destroy(cpu);
+  fnz_program_destroy(p);
+  fnz_arrays_destroy(out);
+  fnz_arrays_destroy(in);
+  return status;
+}
+
+START_TEST(kernels_that_lie_are_found_out) {
+  float last = 0;
+  begin();
+  declare("ns::k(Tensor x) -> Tensor");
+  for (int original = 0; original < 2; original++) {
+    OK(ctx, run_kernel(honest, original, true, &last));
+    ck_assert(last == 5);
+    OK(ctx, run_kernel(scribbles, original, false, &last));
+    FAILS(ctx, "DIFFERENT", run_kernel(scribbles, original, true, &last));
+    ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "`x` at element 1"));
+    ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->where, "node 1 (ns::k"));
+    FAILS(ctx, "DIFFERENT", run_kernel(aliases, original, true, &last));
+    ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "argument `x`"));
+  }
+  end();
+}
+END_TEST
+
+/* --- Memory ----------------------------------------------------------------------------------- */
+
+static fnz_status use_everything(fnz_context *c, const void *user) {
+  fnz_program *p = NULL, *functional = NULL;
+  (void)user;
+  fnz_status status = fnz_op_declare(c, "ns::h(Tensor x) -> Tensor", NULL);
+  if (status == FNZ_OK)
+    status = fnz_op_declare(c, "ns::g_(Tensor(a!) x, int k=2) -> Tensor(a!)", NULL);
+  if (status == FNZ_OK)
+    status = read_body(c, bodies[2].inputs, bodies[2].body, &p);
+  if (status == FNZ_OK)
+    status = fnz_functionalize(c, p, NULL, &functional);
+  if (status == FNZ_OK)
+    status = fnz_verify(c, p, functional, NULL, 1);
+  fnz_program_destroy(functional);
+  fnz_program_destroy(p);
+  return status;
+}
+
+START_TEST(out_of_memory_leaks_nothing) {
+  ck_assert_uint_gt(each_fault(use_everything, NULL), 50);
+}
+END_TEST
+
+typedef struct file {
+  const char *data;
+  size_t size;
+} file;
+
+static fnz_status read_wrapped(fnz_context *c, const void *user) {
+  const file *f = user;
+  fnz_program *p = NULL;
+  static const char ops[] = "fixture::scale_rows(Tensor(a!) dst, Tensor factor, SymInt[] rows) -> "
+                            "()\nfixture::swap(Tensor(a!) a, Tensor(b!) b) -> Tensor\n"
+                            "fixture::add_to(Tensor(a!)[] outs, Tensor x, Tensor(b!)? log) -> ()";
+  fnz_status status = fnz_ops_declare(c, "ops", ops, strlen(ops));
+  if (status == FNZ_OK)
+    status = fnz_program_read(c, f->data, f->size, FNZ_FORMAT_JSON, &p);
+  fnz_program_destroy(p);
+  return status;
+}
+
+START_TEST(out_of_memory_in_wrappers_leaks_nothing) {
+  archive a;
+  bytes whole = load_fixture("../custom/wrapped_v1.pt2");
+  unpack(whole, &a);
+  const record *model = find_record(&a, "models/model.json");
+  const file f = {model->bytes, model->size};
+  ck_assert_uint_gt(each_fault(read_wrapped, &f), 50);
+  free_archive(&a);
+  free(whole.data);
+}
+END_TEST
+
+RUN_SUITE("custom", declared_operators_are_found_in_their_context, broken_rules_are_named,
+          lists_of_declarations_name_the_line, functional_forms_are_found_or_derived,
+          functional_forms_of_another_signature_clash, programs_mean_the_same_afterwards,
+          different_programs_are_told_apart, overlap_is_refused, written_programs_stand_alone,
+          programs_use_the_operators_of_their_context, wrapped_calls_mean_what_direct_calls_mean,
+          unknown_operators_show_how_to_declare_them, broken_wrappers_are_refused,
+          kernels_give_the_numbers_of_eager, kernels_that_lie_are_found_out,
+          out_of_memory_leaks_nothing, out_of_memory_in_wrappers_leaks_nothing)
