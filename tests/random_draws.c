@@ -115,7 +115,7 @@ static bool draw_difference(gen *g, size_t self, drawn_call *call) {
          (b->tag != FNZ_ARG_VALUE || looks(g, b->u.value)->dtype != FNZ_BOOL);
 }
 
-static bool draw_negation(gen *g, size_t self, drawn_call *call) {
+static bool draw_of_numbers(gen *g, size_t self, drawn_call *call) {
   draw_self(g, self, call);
   return looks(g, self)->dtype != FNZ_BOOL;
 }
@@ -309,8 +309,8 @@ const call_draw call_draws[] = {
     {"fill_.Scalar", draw_with_number, WRITE},
     {"fill_.Tensor", draw_fill_tensor, WRITE},
     {"zero_", draw_self, WRITE},
-    {"relu_", draw_self, WRITE},
-    {"neg_", draw_negation, WRITE},
+    {"relu_", draw_of_numbers, WRITE},
+    {"neg_", draw_of_numbers, WRITE},
     {"clamp_", draw_clamp, WRITE},
     {"logical_not_", draw_self, WRITE},
     {"ge_.Scalar", draw_with_number, WRITE},
@@ -338,7 +338,7 @@ const call_draw call_draws[] = {
     {"cat", draw_cat, PURE},
     {"stack", draw_cat, PURE},
     {"full", draw_full, PURE},
-    {"relu", draw_self, PURE},
+    {"relu", draw_of_numbers, PURE},
     {"expand_as", draw_like, PURE},
     {"view_as", draw_like, PURE},
     {"reshape_as", draw_like, PURE},

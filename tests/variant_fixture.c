@@ -1,0 +1,237 @@
+/* variant_fixture.c - reading fixtures/variants, and making the arguments of its calls. */
+#include "tests/variant_fixture.h"
+
+/* --- The files -------------------------------------------------------------------------------- */
+
+#define FOLDER FNZ_SOURCE_DIR "/fixtures/variants/"
+
+static void parse(variants *v, const char *path, fnzi_json_doc *out) {
+  fnz_buffer text = {0};
+  OK(v->ctx, fnz_file_read(v->ctx, path, &text));
+  OK(v->ctx, fnzi_json_parse(&v->arena, path, (const char *)text.data, text.size, out));
+  fnz_buffer_free(v->ctx, &text);
+}
+
+items variants_items(variants *v, const fnzi_json *list) {
+  items found = {NULL, list ? list->count : 0};
+  if (!found.count)
+    return found;
+  void *room;
+  OK(v->ctx, fnzi_arena_alloc(&v->arena, found.count, sizeof *found.at, &room));
+  found.at = room;
+  size_t i = 0;
+  for (const fnzi_json *item = list->u.first; item; item = item->next)
+    found.at[i++] = item;
+  return found;
+}
+
+void variants_load(variants *v) {
+  fnz_buffer bytes = {0};
+  ck_assert_int_eq(fnz_context_create(NULL, &v->ctx), FNZ_OK);
+  fnzi_arena_init(&v->arena, v->ctx);
+  parse(v, FOLDER "calls.json", &v->calls);
+  parse(v, FOLDER "differences.json", &v->differences);
+  OK(v->ctx, fnz_file_read(v->ctx, FOLDER "storages.safetensors", &bytes));
+  OK(v->ctx, fnz_arrays_read_safetensors(v->ctx, bytes.data, bytes.size, &v->pools));
+  fnz_buffer_free(v->ctx, &bytes);
+  v->blocks = variants_items(v, fnzi_json_find(v->calls.root, "blocks"));
+  v->geometries = variants_items(v, fnzi_json_find(v->calls.root, "geometries"));
+  v->inputs = variants_items(v, fnzi_json_find(v->calls.root, "inputs"));
+}
+
+void variants_end(variants *v) {
+  fnz_arrays_destroy(v->pools);
+  fnzi_arena_free(&v->arena);
+  ck_assert_uint_eq(v->ctx->live_bytes, 0);
+  fnz_context_destroy(v->ctx);
+}
+
+size_t block_bytes(block b) {
+  return b.count * fnz_dtype_get_info(b.dtype)->bytes;
+}
+
+block variants_block(const variants *v, size_t number) {
+  ck_assert_uint_lt(number, v->blocks.count);
+  const fnzi_json *row = v->blocks.at[number]->u.first;
+  const fnz_array *pool = fnz_arrays_find(v->pools, row->u.s);
+  ck_assert_ptr_nonnull(pool);
+  size_t start = (size_t)row->next->u.i, count = (size_t)row->next->next->u.i;
+  size_t cell = fnz_dtype_get_info(pool->dtype)->bytes;
+  ck_assert_uint_le((start + count) * cell, pool->bytes);
+  return (block){pool->dtype, count, (const unsigned char *)pool->data + start * cell};
+}
+
+static fnz_dtype dtype_named(const char *name) {
+  for (int d = 0; d < FNZ_DTYPE_COUNT; d++)
+    if (strcmp(fnz_dtype_get_info((fnz_dtype)d)->name, name) == 0)
+      return (fnz_dtype)d;
+  ck_abort_msg("no dtype is called %s", name);
+  return FNZ_DTYPE_COUNT;
+}
+
+static void numbers(const fnzi_json *list, int64_t *out) {
+  ck_assert_uint_le(list->count, SHAPE_RANK);
+  size_t i = 0;
+  for (const fnzi_json *item = list->u.first; item; item = item->next)
+    out[i++] = item->u.i;
+}
+
+void variants_shape(const variants *v, size_t number, shape *out) {
+  ck_assert_uint_lt(number, v->geometries.count);
+  const fnzi_json *dtype = v->geometries.at[number]->u.first, *sizes = dtype->next;
+  const fnzi_json *offset = sizes->next->next;
+  numbers(sizes, out->sizes);
+  numbers(sizes->next, out->strides);
+  int64_t bits = offset->next ? offset->next->u.i : 0;
+  out->g = (fnz_geometry){.dtype = dtype_named(dtype->u.s),
+                          .rank = sizes->count,
+                          .is_conj = bits & 1,
+                          .is_neg = bits >> 1 & 1,
+                          .offset = offset->u.i,
+                          .sizes = out->sizes,
+                          .strides = out->strides};
+}
+
+/* --- Arguments -------------------------------------------------------------------------------- */
+
+fnz_eager scene_window(scene *s, fnz_eager base, const fnz_geometry *g) {
+  fnz_push_tensor(s->side, base);
+  fnz_push_ints(s->side, g->sizes, g->rank);
+  fnz_push_ints(s->side, g->strides, g->rank);
+  fnz_push_int(s->side, g->offset);
+  OK(s->v->ctx, fnz_call(s->v->ctx, fnz_op_find("as_strided"), s->side));
+  return fnz_pop_tensor(s->side);
+}
+
+static fnz_eager add_tensor(scene *s, const fnzi_json *place) {
+  shape window;
+  ck_assert_uint_lt(s->ntensors, SCENE_TENSORS);
+  variants_shape(s->v, (size_t)place->u.first->next->u.i, &window);
+  fnz_eager made = scene_window(s, s->bases[place->u.first->u.i], &window.g);
+  s->tensors[s->ntensors++] = made;
+  return made;
+}
+
+/* A tensor that is there already counts once more, but is released once. */
+static fnz_eager same_tensor(scene *s, int64_t number) {
+  ck_assert_uint_lt(s->ntensors, SCENE_TENSORS);
+  fnz_eager tensor = s->tensors[number];
+  s->tensors[s->ntensors++] = (fnz_eager){NULL, 0};
+  return tensor;
+}
+
+static bool is_tensor(const fnzi_json *item, fnz_eager *out, scene *s) {
+  const fnzi_json *place = fnzi_json_find(item, "t"), *again = fnzi_json_find(item, "again");
+  if (!place && !again)
+    return false;
+  *out = place ? add_tensor(s, place) : same_tensor(s, again->u.i);
+  return true;
+}
+
+static fnz_arg number_of(const fnzi_json *item) {
+  if (item->kind == FNZI_JSON_FLOAT)
+    return (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = item->u.f};
+  ck_assert(item->kind == FNZI_JSON_INT || item->kind == FNZI_JSON_BOOL);
+  return (fnz_arg){.tag = item->kind == FNZI_JSON_INT ? FNZ_ARG_INT : FNZ_ARG_BOOL,
+                   .u.i = item->u.i};
+}
+
+static bool has_tensors(const fnzi_json *list) {
+  for (const fnzi_json *item = list->u.first; item; item = item->next)
+    if (item->kind == FNZI_JSON_OBJECT)
+      return true;
+  return false;
+}
+
+static void push_list(scene *s, const fnzi_json *list) {
+  fnz_eager tensors[SCENE_TENSORS] = {{NULL, 0}};
+  fnz_arg args[SCENE_TENSORS];
+  ck_assert_uint_le(list->count, SCENE_TENSORS);
+  bool of_tensors = has_tensors(list);
+  size_t i = 0;
+  for (const fnzi_json *item = list->u.first; item; item = item->next, i++)
+    if (!of_tensors)
+      args[i] = number_of(item);
+    else if (item->kind != FNZI_JSON_NULL)
+      ck_assert(is_tensor(item, &tensors[i], s));
+  if (of_tensors)
+    fnz_push_tensors(s->stack, tensors, list->count);
+  else
+    fnz_push_arg(s->stack, &(fnz_arg){.tag = FNZ_ARG_LIST, .count = list->count, .u.list = args});
+}
+
+static void push_object(scene *s, const fnzi_json *item) {
+  fnz_eager tensor;
+  const fnzi_json *value = item->u.first;
+  if (is_tensor(item, &tensor, s))
+    fnz_push_tensor(s->stack, tensor);
+  else if (strcmp(value->key, "default") == 0)
+    fnz_push_default(s->stack);
+  else if (strcmp(value->key, "complex") == 0)
+    fnz_push_complex(s->stack, value->u.first->u.f, value->u.first->next->u.f);
+  else if (strcmp(value->key, "dtype") == 0)
+    fnz_push_dtype(s->stack, dtype_named(value->u.s));
+  else if (strcmp(value->key, "device") == 0)
+    fnz_push_arg(s->stack,
+                 &(fnz_arg){.tag = FNZ_ARG_DEVICE, .count = value->count, .u.s = value->u.s});
+  else if (strcmp(value->key, "memory_format") == 0)
+    fnz_push_arg(s->stack, &(fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = value->u.i});
+  else
+    ck_abort_msg("an argument of kind %s", value->key);
+}
+
+static void push_value(scene *s, const fnzi_json *item) {
+  fnz_arg number;
+  switch (item->kind) {
+  case FNZI_JSON_NULL:
+    fnz_push_none(s->stack);
+    return;
+  case FNZI_JSON_STRING:
+    fnz_push_string(s->stack, item->u.s);
+    return;
+  case FNZI_JSON_ARRAY:
+    push_list(s, item);
+    return;
+  case FNZI_JSON_OBJECT:
+    push_object(s, item);
+    return;
+  case FNZI_JSON_BOOL:
+  case FNZI_JSON_INT:
+  case FNZI_JSON_FLOAT:
+    number = number_of(item);
+    fnz_push_arg(s->stack, &number);
+  }
+}
+
+static void add_base(scene *s, size_t number) {
+  block b = variants_block(s->v, number);
+  int64_t size = (int64_t)b.count, stride = 1;
+  fnz_geometry g = {.dtype = b.dtype, .rank = 1, .sizes = &size, .strides = &stride};
+  fnz_eager base = {s->backend, 0};
+  ck_assert_uint_lt(s->nbases, SCENE_TENSORS);
+  OK(s->v->ctx, s->backend->upload(s->backend->self, s->v->ctx, &g, b.cells, &base.handle));
+  s->before[s->nbases] = b;
+  s->bases[s->nbases++] = base;
+}
+
+void scene_open(scene *s, const fnzi_json *input) {
+  const fnzi_json *storages = fnzi_json_find(input, "storages");
+  const fnzi_json *args = fnzi_json_find(input, "args"), *named = fnzi_json_find(input, "named");
+  s->nbases = s->ntensors = 0;
+  for (const fnzi_json *number = storages->u.first; number; number = number->next)
+    add_base(s, (size_t)number->u.i);
+  for (const fnzi_json *item = args->u.first; item; item = item->next)
+    push_value(s, item);
+  for (const fnzi_json *item = named ? named->u.first : NULL; item; item = item->next) {
+    push_value(s, item->u.first->next);
+    fnz_push_name(s->stack, item->u.first->u.s);
+  }
+}
+
+void scene_close(scene *s) {
+  fnz_stack_clear(s->stack);
+  for (size_t i = 0; i < s->ntensors; i++)
+    fnz_eager_release(s->tensors[i]);
+  for (size_t i = 0; i < s->nbases; i++)
+    fnz_eager_release(s->bases[i]);
+}
