@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * fnz_call() down to the backend: what it makes of the arguments, which backend it takes, who owns
  * what afterwards. The backend is a recorder of the request it gets. */
 #include "tests/faults.h"
@@ -11,6 +11,7 @@ typedef struct recorder {
   fnz_backend backend;
   fnz_geometry matrix, scalar;
   int live;          /* handles that nobody released */
+  int guards, depth; /* how often the device was entered, and not yet left */
   size_t results;    /* that the next call gives */
   bool fails;        /* the next call */
   char request[512]; /* of the last call */
@@ -36,6 +37,11 @@ static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, co
   ((recorder *)self)->live++;
   *out = g->rank ? 50 : 150;
   return FNZ_OK;
+}
+
+static size_t cell_bytes(void *self, fnz_dtype dtype) {
+  (void)self;
+  return fnz_dtype_get_info(dtype)->bytes;
 }
 
 static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void *cells) {
@@ -74,6 +80,7 @@ static void note_arg(recorder *r, const fnz_arg *arg) {
 static fnz_status call(void *self, fnz_context *ctx, const fnz_request *request,
                        fnz_handle *outputs, size_t capacity, size_t *count, char *warning) {
   recorder *r = self;
+  ck_assert_int_eq(r->depth, r->guards > 0);
   r->request[0] = 0;
   snprintf(warning, FNZ_WARNING_BYTES, "called %s", fnz_op_name(request->op));
   for (size_t i = 0; i < request->nargs; i++) {
@@ -96,6 +103,12 @@ static fnz_status call(void *self, fnz_context *ctx, const fnz_request *request,
   return FNZ_OK;
 }
 
+static void guard(void *self, bool enter) {
+  recorder *r = self;
+  r->depth += enter ? 1 : -1;
+  r->guards += enter;
+}
+
 static recorder *start(const char *name, recorder *r) {
   *r = (recorder){.matrix = {.dtype = FNZ_F32, .rank = 2, .sizes = sizes, .strides = strides},
                   .scalar = {.dtype = FNZ_F32, .sizes = sizes, .strides = strides},
@@ -107,6 +120,7 @@ static recorder *start(const char *name, recorder *r) {
                              .geometry = geometry,
                              .upload = upload,
                              .download = download,
+                             .cell_bytes = cell_bytes,
                              .call = call};
   return r;
 }
@@ -277,6 +291,27 @@ START_TEST(devices_must_agree) {
   push(100);
   push(101);
   reaches("add.Tensor", "%100 %101 1 ");
+  push(1); /* copy_ is free to read from elsewhere */
+  push_other(2);
+  reaches("copy_", "%1 %50 False ");
+  close_stack();
+}
+END_TEST
+
+START_TEST(devices_are_guarded) {
+  open_stack();
+  cpu.backend.guard = guard;
+  push(1); /* its row switches the guard off */
+  reaches("t", "%1 ");
+  ck_assert_int_eq(cpu.guards, 0);
+  push(1);
+  reaches("neg", "%1 ");
+  ck_assert_int_eq(cpu.guards, 1);
+  push(1);
+  cpu.fails = true;
+  FAILS(ctx, "BOUNDS", invoke("neg"));
+  ck_assert_int_eq(cpu.guards, 2);
+  ck_assert_int_eq(cpu.depth, 0);
   close_stack();
 }
 END_TEST
@@ -390,6 +425,6 @@ START_TEST(every_allocation_may_fail) {
 END_TEST
 
 RUN_SUITE("stack", defaults_are_filled_in, numbers_are_converted, lists_are_converted,
-          names_find_their_places, too_many_arguments, devices_must_agree, calls_without_tensors,
-          results_belong_to_the_stack_until_taken, list_results, wrong_number_of_results,
-          numbers_as_results, every_allocation_may_fail)
+          names_find_their_places, too_many_arguments, devices_must_agree, devices_are_guarded,
+          calls_without_tensors, results_belong_to_the_stack_until_taken, list_results,
+          wrong_number_of_results, numbers_as_results, every_allocation_may_fail)

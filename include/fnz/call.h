@@ -11,7 +11,7 @@
  *   if (status == FNZ_OK)
  *     sum = fnz_pop_tensor(stack);
  *
- * <fnz/ops.h> has a typed function for every operator that has a kernel. */
+ * <fnz/ops.h> has a typed function for every operator that the CPU backend computes. */
 #ifndef FNZ_CALL_H
 #define FNZ_CALL_H
 
@@ -32,6 +32,24 @@ typedef struct fnz_eager {
 FNZ_API void fnz_eager_release(fnz_eager tensor);
 /** Dtype, sizes, strides and offset; borrowed until the tensor ends or changes. NULL for None. */
 FNZ_API const fnz_geometry *fnz_eager_geometry(fnz_eager tensor);
+
+/** Scalars, as the typed functions of <fnz/ops.h> take them. */
+static inline fnz_arg fnz_scalar_int(int64_t value) {
+  fnz_arg arg;
+  arg.tag = FNZ_ARG_INT;
+  arg.flags = 0;
+  arg.count = 0;
+  arg.u.i = value;
+  return arg;
+}
+static inline fnz_arg fnz_scalar_float(double value) {
+  fnz_arg arg;
+  arg.tag = FNZ_ARG_FLOAT;
+  arg.flags = 0;
+  arg.count = 0;
+  arg.u.f = value;
+  return arg;
+}
 
 /** Arguments, and after a call its results. Used by one thread at a time. */
 typedef struct fnz_stack fnz_stack;
@@ -74,8 +92,9 @@ FNZ_API void fnz_stack_clear(fnz_stack *stack);
  * integers, numbers to Scalars, a single integer to a list of fixed length. What is not given has
  * its default. A message about an argument names it, its type in the schema and what was given.
  *
- * All tensors must be of one backend, except that a CPU tensor without dimensions may stand among
- * others; PyTorch's rule for devices. Operators whose table row switches that check off are free.
+ * All tensors must be of one backend, PyTorch's rule for devices. The elements of a CPU tensor
+ * without dimensions go where the others are, and so do those of any tensor that is read by an
+ * operator whose row in the table switches the check off (copy_); not those of tensors in lists.
  *
  * An in-place operator's result is its argument, as another reference. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack);

@@ -1,4 +1,4 @@
-/* fnz.h - the whole public interface. */
+/* fnz.h - the whole public interface but <fnz/ops.h>, which has a function for each operator. */
 #ifndef FNZ_FNZ_H
 #define FNZ_FNZ_H
 
@@ -9,6 +9,7 @@
 #include <fnz/formats.h>
 #include <fnz/functionalize.h>
 #include <fnz/kernel.h>
+#include <fnz/library.h>
 #include <fnz/operator.h>
 #include <fnz/program.h>
 #include <fnz/recorder.h>

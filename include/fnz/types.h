@@ -90,13 +90,20 @@ typedef enum fnz_tag {
   FNZ_ARG_STRING,        /* s, `count` bytes, zero-terminated */
   FNZ_ARG_DTYPE,         /* i: fnz_dtype */
   FNZ_ARG_LAYOUT,        /* i: the number in .pt2 files; 7 is strided */
-  FNZ_ARG_MEMORY_FORMAT, /* i: the number in .pt2 files; 1 contiguous, 2 channels last, 4 preserve
-                          */
+  FNZ_ARG_MEMORY_FORMAT, /* i: fnz_memory_format */
   FNZ_ARG_DEVICE,        /* s: "cpu", "cuda:0" */
   FNZ_ARG_LIST,          /* list of `count` items */
   FNZ_ARG_GRAPH,         /* i: index of a graph of the program, 1 or more */
   FNZ_ARG_OPERATOR       /* s: the name of an operator, as a higher-order one takes it */
 } fnz_tag;
+
+/* Orders of dimensions in memory, with their numbers in .pt2 files. */
+typedef enum fnz_memory_format {
+  FNZ_CONTIGUOUS_FORMAT = 1,
+  FNZ_CHANNELS_LAST = 2,
+  FNZ_CHANNELS_LAST_3D = 3,
+  FNZ_PRESERVE_FORMAT = 4
+} fnz_memory_format;
 
 /** One argument. What `value` counts depends on who is speaking: in a program it is the index of a
  * value of the same graph; in a call to a backend it is the backend's handle; in a call to the
