@@ -94,6 +94,16 @@ void fnz_stack_clear(fnz_stack *stack) {
     fnzi_arena_reset(&stack->arena);
 }
 
+/* --- Scalars ---------------------------------------------------------------------------------- */
+
+fnz_arg fnz_scalar_int(int64_t value) {
+  return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = value};
+}
+
+fnz_arg fnz_scalar_float(double value) {
+  return (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
+}
+
 /* --- Pushing ---------------------------------------------------------------------------------- */
 
 static void push(fnz_stack *stack, fnz_arg arg, fnzi_entry entry) {
@@ -138,12 +148,8 @@ void fnz_push_dtype(fnz_stack *stack, fnz_dtype value) {
   push_number(stack, FNZ_ARG_DTYPE, value);
 }
 
-static fnz_arg of_float(double value) {
-  return (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
-}
-
 void fnz_push_float(fnz_stack *stack, double value) {
-  push(stack, of_float(value), (fnzi_entry){NULL, NULL, NULL, false});
+  push(stack, fnz_scalar_float(value), (fnzi_entry){NULL, NULL, NULL, false});
 }
 
 void fnz_push_tensor(fnz_stack *stack, fnz_eager tensor) {
@@ -161,15 +167,15 @@ void fnz_push_complex(fnz_stack *stack, double real, double imag) {
   fnz_arg *parts = room(stack, 2, sizeof *parts);
   if (!parts)
     return;
-  parts[0] = of_float(real);
-  parts[1] = of_float(imag);
+  parts[0] = fnz_scalar_float(real);
+  parts[1] = fnz_scalar_float(imag);
   push_list(stack, FNZ_ARG_COMPLEX, parts, 2, NULL);
 }
 
 void fnz_push_ints(fnz_stack *stack, const int64_t *values, size_t count) {
   fnz_arg *items = room(stack, count, sizeof *items);
   for (size_t i = 0; items && i < count; i++)
-    items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = values[i]};
+    items[i] = fnz_scalar_int(values[i]);
   if (items)
     push_list(stack, FNZ_ARG_LIST, items, count, NULL);
 }
@@ -177,7 +183,7 @@ void fnz_push_ints(fnz_stack *stack, const int64_t *values, size_t count) {
 void fnz_push_floats(fnz_stack *stack, const double *values, size_t count) {
   fnz_arg *items = room(stack, count, sizeof *items);
   for (size_t i = 0; items && i < count; i++)
-    items[i] = of_float(values[i]);
+    items[i] = fnz_scalar_float(values[i]);
   if (items)
     push_list(stack, FNZ_ARG_LIST, items, count, NULL);
 }

@@ -34,22 +34,8 @@ FNZ_API void fnz_eager_release(fnz_eager tensor);
 FNZ_API const fnz_geometry *fnz_eager_geometry(fnz_eager tensor);
 
 /** Scalars, as the typed functions of <fnz/ops.h> take them. */
-static inline fnz_arg fnz_scalar_int(int64_t value) {
-  fnz_arg arg;
-  arg.tag = FNZ_ARG_INT;
-  arg.flags = 0;
-  arg.count = 0;
-  arg.u.i = value;
-  return arg;
-}
-static inline fnz_arg fnz_scalar_float(double value) {
-  fnz_arg arg;
-  arg.tag = FNZ_ARG_FLOAT;
-  arg.flags = 0;
-  arg.count = 0;
-  arg.u.f = value;
-  return arg;
-}
+FNZ_API fnz_arg fnz_scalar_int(int64_t value);
+FNZ_API fnz_arg fnz_scalar_float(double value);
 
 /** Arguments, and after a call its results. Used by one thread at a time. */
 typedef struct fnz_stack fnz_stack;
