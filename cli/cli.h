@@ -24,6 +24,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2 };
 #define CLI_OPTION_ROWS(ROW)                                                                       \
   ROW(OUTPUT, "-o", "FILE", "write to FILE, whole or not at all; - is standard output")            \
   ROW(TO, "--to", "FORMAT", "cbor, text or dot; without it the extension of FILE decides")         \
+  ROW(TABLE, "--to", "FORMAT", "tsv: the table that fnz is built from; with --import")             \
   ROW(VIEWS, "--views", "KIND", "copy: no result shares memory; keep: views that only read stay")  \
   ROW(STATE, "--state", "KIND", "outputs: final values of mutated state are extra outputs")        \
   ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
@@ -36,14 +37,14 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2 };
   ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
   ROW(KIND, "--kind", "KIND",                                                                      \
       "only operators of this kind: functional, inplace, out, mutable ...")                        \
-  ROW(TAG, "--tag", "TAG", "only operators with this tag: core, pointwise, reduction ...")         \
+  ROW(TAG, "--tag", "TAG", "only operators that have this tag: core, pointwise, ...")              \
   ROW(COMPOSITE, "--composite", "CLASS", "only of this class: implicit, explicit, kernel ...")     \
   ROW(VIEW, "--view", NULL, "only operators whose result shares memory with an argument")          \
   ROW(NO_VIEW, "--no-view", NULL, "only the others")                                               \
   ROW(KERNEL, "--kernel", "BACKEND", "only operators that cpu or meta can serve")                  \
   ROW(NO_KERNEL, "--no-kernel", "BACKEND", "only those that it cannot")                            \
   ROW(IMPORT, "--import", "FILE", "read this native_functions.yaml instead of the built-in table") \
-  ROW(TAGS, "--tags", "FILE", "the tags.yaml that goes with it")                                   \
+  ROW(TAGS, "--tags", "FILE", "the tags.yaml that --import needs; no filter, that is --tag")       \
   ROW(OPS, "--ops", "FILE", "declare the custom operators in FILE, one schema per line")           \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
       "fail where an operator breaks its schema's promise")                                        \
@@ -115,15 +116,16 @@ typedef struct cli_verb {
       "draw a program: .dot, or .svg with Graphviz",                                               \
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
-  ROW(ops, "[NAME]", 0, 1,                                                                         \
+  ROW(ops, "[NAME | PATTERN]", 0, 1,                                                               \
       CLI_BIT(KIND) | CLI_BIT(TAG) | CLI_BIT(COMPOSITE) | CLI_BIT(VIEW) | CLI_BIT(NO_VIEW) |       \
           CLI_BIT(KERNEL) | CLI_BIT(NO_KERNEL) | CLI_BIT(OPS) | CLI_BIT(IMPORT) | CLI_BIT(TAGS) |  \
-          CLI_BIT(TO) | CLI_BIT(OUTPUT) | CLI_BIT(JSON),                                           \
+          CLI_BIT(TABLE) | CLI_BIT(OUTPUT) | CLI_BIT(JSON),                                        \
       "list the operators, or say what is known of one",                                           \
       "  fnz ops add_.Tensor\n"                                                                    \
       "  fnz ops 'add*' --kind inplace\n"                                                          \
       "  fnz ops --tag core --no-kernel cpu\n"                                                     \
       "  fnz ops --view --json\n"                                                                  \
+      "  fnz ops --ops my_ops.txt 'mylib::*'\n"                                                    \
       "  fnz ops --import native_functions.yaml --tags tags.yaml\n"                                \
       "  fnz ops --import native_functions.yaml --tags tags.yaml --to tsv -o aten.tsv\n")
 

@@ -33,8 +33,6 @@ static int format_of_path(const cli_call *call, const char *path, fnz_format *ou
 
 static int choose_format(const cli_call *call, const char *path, fnz_format *out) {
   *out = FNZ_FORMAT_TEXT;
-  if (cli_has(call, CLI_TO) && strcmp(call->options[CLI_TO], "tsv") == 0)
-    return cli_usage(call, "--to tsv is for operators, programs go --to cbor, text or dot");
   if (cli_has(call, CLI_TO))
     *out = fnz_format_find(call->options[CLI_TO]);
   else if (strcmp(path, "-") != 0)

@@ -24,7 +24,7 @@ static int help(void) {
          "\nusage: fnz VERB [options] ...\n\n",
          fnz_version());
   for (int i = 0; i < VERBS; i++)
-    printf("  %-8s %-10s %s\n", verbs[i].name, verbs[i].operands, verbs[i].summary);
+    printf("  %-8s %-16s %s\n", verbs[i].name, verbs[i].operands, verbs[i].summary);
   printf("\nIN is a .pt2 file, the model.json of one, fnz CBOR or fnz text, known by its content;\n"
          "- is standard input. fnz VERB --help says more, with examples.\n\n"
          "examples:\n"

@@ -1,4 +1,5 @@
-/* ops.c - the operator table: those that the filters let through, or one with all that is known. */
+/* ops.c - operators of the table and those that --ops declares: the ones that the filters let
+ * through, or one with all that is known. */
 #include "cli/ops.h"
 
 #include <fnmatch.h>
@@ -31,6 +32,15 @@ static void end(cli_ops_call *ops) {
   fnz_buffer_free(ops->call->ctx, &ops->example);
 }
 
+size_t cli_ops_count(const cli_call *call) {
+  return fnz_op_count() + fnz_op_declared_count(call->ctx);
+}
+
+const fnz_op *cli_ops_at(const cli_call *call, size_t index) {
+  size_t table = fnz_op_count();
+  return index < table ? fnz_op_at(index) : fnz_op_declared_at(call->ctx, index - table);
+}
+
 const char *cli_ops_name(const fnz_op *op) {
   return op ? fnz_op_name(op) : NULL;
 }
@@ -56,7 +66,7 @@ int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {
 static const cli_option filters[] = {CLI_KIND,    CLI_TAG,    CLI_COMPOSITE, CLI_VIEW,
                                      CLI_NO_VIEW, CLI_KERNEL, CLI_NO_KERNEL};
 
-static bool has_filter(const cli_call *call) {
+bool cli_ops_filtered(const cli_call *call) {
   for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
     if (cli_has(call, filters[i]))
       return true;
@@ -67,17 +77,19 @@ static bool is_pattern(const char *operand) {
   return strpbrk(operand, "*?[") != NULL;
 }
 
-/* "add" of "add.Tensor". */
-static size_t base_length(const fnz_op *op) {
-  return strcspn(fnz_op_name(op), ".");
+size_t cli_ops_base_length(const char *name) {
+  const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
+  return (size_t)(base - name) + strcspn(base, ".");
 }
 
+/* The name may be a pattern, or leave out the overload. */
 static bool has_name(const fnz_op *op, const char *operand) {
   const char *name = fnz_op_name(op);
   if (is_pattern(operand))
     return fnmatch(operand, name, 0) == 0;
-  size_t length = base_length(op);
-  return strlen(operand) == length && strncmp(name, operand, length) == 0;
+  size_t length = strlen(operand);
+  return strncmp(name, operand, length) == 0 &&
+         (!name[length] || length == cli_ops_base_length(name));
 }
 
 static bool is_wanted(const cli_call *call, const fnz_op *op) {
@@ -88,6 +100,21 @@ static bool is_wanted(const cli_call *call, const fnz_op *op) {
          (!composite || strcmp(composite, fnz_op_composite(op)) == 0) &&
          !(cli_has(call, CLI_VIEW) && !fnz_op_is_view(op)) &&
          !(cli_has(call, CLI_NO_VIEW) && fnz_op_is_view(op));
+}
+
+/* Filters that nothing can pass are mistakes. */
+static int check_filters(const cli_call *call) {
+  const char *tag = call->options[CLI_TAG];
+  if (cli_has(call, CLI_VIEW) && cli_has(call, CLI_NO_VIEW))
+    return cli_usage(call, "--view and --no-view leave none; take one of them");
+  for (size_t i = 0; tag && i < cli_ops_count(call); i++)
+    if (fnz_op_has_tag(cli_ops_at(call, i), tag))
+      return CLI_DONE;
+  return tag ? cli_usage(call,
+                         "no operator has the tag %s; there are core, pointwise and those "
+                         "that fnz ops NAME shows",
+                         tag)
+             : CLI_DONE;
 }
 
 /* Does the backend that the option names serve the operator as the option wants it? */
@@ -130,8 +157,8 @@ static int print_entry(cli_ops_call *ops, const fnz_op *op, bool first) {
 
 static int print_list(cli_ops_call *ops) {
   tally t = {0};
-  for (size_t i = 0; i < fnz_op_count(); i++) {
-    const fnz_op *op = fnz_op_at(i);
+  for (size_t i = 0; i < cli_ops_count(ops->call); i++) {
+    const fnz_op *op = cli_ops_at(ops->call, i);
     bool wanted = is_wanted(ops->call, op);
     CLI_TRY(check_kernel(ops, CLI_KERNEL, op, &wanted));
     CLI_TRY(check_kernel(ops, CLI_NO_KERNEL, op, &wanted));
@@ -161,16 +188,17 @@ static int print_one(cli_ops_call *ops, const fnz_op *op) {
   return cli_flush();
 }
 
-static bool is_base(const char *operand) {
-  for (size_t i = 0; i < fnz_op_count(); i++)
-    if (has_name(fnz_op_at(i), operand))
+static bool is_known(const cli_call *call) {
+  for (size_t i = 0; i < cli_ops_count(call); i++)
+    if (has_name(cli_ops_at(call, i), call->operands[0]))
       return true;
   return false;
 }
 
-static int refuse(const char *operand) {
+static int refuse(const cli_call *call) {
+  const char *operand = call->operands[0];
   char near[256];
-  cli_ops_near(operand, near, sizeof near);
+  cli_ops_near(call, near, sizeof near);
   return cli_fail(FNZ_CLASS_REF, operand, "there is no operator of that name%s", near);
 }
 
@@ -179,17 +207,20 @@ static int refuse(const char *operand) {
 static int answer(cli_ops_call *ops) {
   const cli_call *call = ops->call;
   const char *operand = call->noperands ? call->operands[0] : "*";
-  bool pattern = is_pattern(operand);
-  const fnz_op *op = pattern || has_filter(call) ? NULL : fnz_op_lookup(call->ctx, operand);
+  bool is_list = is_pattern(operand) || cli_ops_filtered(call);
+  const fnz_op *op = is_list ? NULL : fnz_op_lookup(call->ctx, operand);
   if (op)
     return print_one(ops, op);
-  return pattern || is_base(operand) ? print_list(ops) : refuse(operand);
+  return is_pattern(operand) || is_known(call) ? print_list(ops) : refuse(call);
 }
 
 int cli_ops(cli_call *call) {
   cli_ops_call ops = {.call = call};
   if (cli_wants_import(call))
     return cli_ops_import(call);
+  CLI_TRY(check_filters(call));
+  if (call->noperands && strncmp(call->operands[0], "aten::", strlen("aten::")) == 0)
+    call->operands[0] += strlen("aten::");
   int result = start(&ops);
   if (result == CLI_DONE)
     result = answer(&ops);

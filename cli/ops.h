@@ -26,6 +26,14 @@ typedef struct cli_facts {
 } cli_facts;
 
 int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out);
+/* The operators that the call speaks of: the table, then those that --ops declares and the
+ * functional forms that are derived for them. */
+size_t cli_ops_count(const cli_call *call);
+const fnz_op *cli_ops_at(const cli_call *call, size_t index);
+/* Does it ask for some operators only? */
+bool cli_ops_filtered(const cli_call *call);
+/* How much of "ns::add.Tensor" stands before the overload. */
+size_t cli_ops_base_length(const char *name);
 /* The name of an operator, NULL for none. */
 const char *cli_ops_name(const fnz_op *op);
 
@@ -33,8 +41,8 @@ const char *cli_ops_name(const fnz_op *op);
 void cli_ops_show(const cli_ops_call *ops, const cli_facts *facts);
 void cli_ops_json(const cli_ops_call *ops, const cli_facts *facts);
 
-/* Names that are nearly this one, as "; did you mean A, B or C?"; how to list all when there are
- * none (ops_near.c). */
-void cli_ops_near(const char *name, char *out, size_t room);
+/* Names that are nearly the call's operand, as "; did you mean A, B or C?"; how to list all when
+ * there are none (ops_near.c). */
+void cli_ops_near(const cli_call *call, char *out, size_t room);
 
 #endif

@@ -1,6 +1,6 @@
 /* ops_import.c - `fnz ops --import`: reads PyTorch's native_functions.yaml, says what was found in
  * it, or writes the operator table that fnz is built from. */
-#include "cli/cli.h"
+#include "cli/ops.h"
 
 #include <string.h>
 
@@ -57,8 +57,8 @@ static int check_usage(const cli_call *call, bool table, const char *path) {
                      "--import needs --tags FILE, the tags.yaml beside native_functions.yaml");
   if (call->noperands)
     return cli_usage(call, "--import takes no operator names");
-  if (cli_has(call, CLI_TO) && strcmp(call->options[CLI_TO], "tsv") != 0)
-    return cli_usage(call, "operators are written --to tsv, not %s", call->options[CLI_TO]);
+  if (cli_ops_filtered(call) || cli_has(call, CLI_OPS))
+    return cli_usage(call, "--import takes all that is in FILE; leave out filters and --ops");
   if (table && cli_has(call, CLI_JSON) && strcmp(path, "-") == 0)
     return cli_usage(call, "--json and the table cannot both go to standard output; add -o FILE");
   if (strcmp(call->options[CLI_IMPORT], "-") == 0 && strcmp(call->options[CLI_TAGS], "-") == 0)
@@ -67,12 +67,12 @@ static int check_usage(const cli_call *call, bool table, const char *path) {
 }
 
 bool cli_wants_import(const cli_call *call) {
-  return cli_has(call, CLI_IMPORT) || cli_has(call, CLI_TAGS) || cli_has(call, CLI_TO) ||
+  return cli_has(call, CLI_IMPORT) || cli_has(call, CLI_TAGS) || cli_has(call, CLI_TABLE) ||
          cli_has(call, CLI_OUTPUT);
 }
 
 int cli_ops_import(cli_call *call) {
-  bool table = cli_has(call, CLI_TO) || cli_has(call, CLI_OUTPUT);
+  bool table = cli_has(call, CLI_TABLE) || cli_has(call, CLI_OUTPUT);
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   CLI_TRY(check_usage(call, table, path));
   CLI_TRY(read_library(call));

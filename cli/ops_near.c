@@ -63,12 +63,13 @@ static void consider(near_list *list, const char *word, const char *name, size_t
 }
 
 /* A word without a dot is compared with names that have no overload, as people say them. */
-void cli_ops_near(const char *word, char *out, size_t room) {
+void cli_ops_near(const cli_call *call, char *out, size_t room) {
+  const char *word = call->operands[0];
   near_list list = {.count = 0};
-  bool has_overload = strchr(word, '.') != NULL;
-  for (size_t i = 0; i < fnz_op_count(); i++) {
-    const char *name = fnz_op_name(fnz_op_at(i));
-    consider(&list, word, name, has_overload ? strlen(name) : strcspn(name, "."));
+  bool has_overload = word[cli_ops_base_length(word)] != 0;
+  for (size_t i = 0; i < cli_ops_count(call); i++) {
+    const char *name = fnz_op_name(cli_ops_at(call, i));
+    consider(&list, word, name, has_overload ? strlen(name) : cli_ops_base_length(name));
   }
   snprintf(out, room, "%s", list.count ? "" : "; fnz ops lists all");
   for (size_t i = 0; i < list.count; i++) {

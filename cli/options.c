@@ -1,6 +1,5 @@
 /* options.c - reading the command line by the rows of cli.h: options in any place, `--name value`
- * or
- * `--name=value`, `--` before operands that begin with a dash. */
+ * or `--name=value`, `--` before operands that begin with a dash. */
 #include "cli/cli.h"
 
 #include <errno.h>
@@ -28,7 +27,7 @@ static const choice_row choices[] = {
 #define FORMAT_CHOICE(id, name, extension, reads, writes) {name, CLI_TO, writes},
     FNZ_FORMAT_ROWS(FORMAT_CHOICE)
 #undef FORMAT_CHOICE
-        {"tsv", CLI_TO, true},
+        {"tsv", CLI_TABLE, true},
     {"copy", CLI_VIEWS, true},
     {"keep", CLI_VIEWS, true},
     {"strided", CLI_VIEWS, false},
@@ -74,9 +73,9 @@ void cli_print_options(uint32_t options) {
   }
 }
 
-/* "cuda:1" is the word cuda. */
-static bool is_word(const char *value, const char *word) {
-  size_t length = strcspn(value, ":");
+/* A device may have a number: "cuda:1" is the word cuda. */
+static bool is_word(cli_option option, const char *value, const char *word) {
+  size_t length = option == CLI_DEVICE ? strcspn(value, ":") : strlen(value);
   return strlen(word) == length && strncmp(value, word, length) == 0;
 }
 
@@ -85,7 +84,7 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
   for (int i = 0; i < CHOICES; i++) {
     if (choices[i].option != option)
       continue;
-    if (is_word(value, choices[i].word))
+    if (is_word(option, value, choices[i].word))
       return choices[i].exists
                  ? CLI_DONE
                  : cli_fail(FNZ_CLASS_UNSUPPORTED, rows[option].name,
@@ -96,7 +95,8 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
   }
   if (!*words)
     return CLI_DONE;
-  return cli_usage(call, "%s takes one of %s, not %s", rows[option].name, words, value);
+  return cli_usage(call, "%s takes %s%s, not %s", rows[option].name,
+                   strchr(words, ',') ? "one of " : "", words, value);
 }
 
 static int find_option(const cli_call *call, const char *argument) {

@@ -16,9 +16,21 @@ static const fnz_status statuses[] = {
 #undef CLASS_STATUS
 };
 
+/* What files and callers say is quoted in messages: control characters of theirs must neither end
+ * the line nor reach the terminal. */
+static void put_clean(const char *text) {
+  for (const unsigned char *s = (const unsigned char *)text; *s; s++)
+    fputc(*s < 0x20 || *s == 0x7f ? '?' : *s, stderr);
+}
+
 static void line(fnz_class kind, const char *file, const char *where, const char *message) {
-  fprintf(stderr, "fnz: %s: %s%s%s%s%s\n", fnz_class_name(kind), file, *file ? ": " : "", where,
-          *where ? ": " : "", message);
+  fprintf(stderr, "fnz: %s: ", fnz_class_name(kind));
+  put_clean(file);
+  fputs(*file ? ": " : "", stderr);
+  put_clean(where);
+  fputs(*where ? ": " : "", stderr);
+  put_clean(message);
+  fputc('\n', stderr);
 }
 
 int cli_fail(fnz_class kind, const char *where, const char *format, ...) {
@@ -38,8 +50,9 @@ int cli_usage(const cli_call *call, const char *format, ...) {
   vsnprintf(message, sizeof message, format, args);
   va_end(args);
   const char *verb = call ? call->verb->name : "";
-  fprintf(stderr, "fnz: %s: %s%s%s; see fnz %s%s--help\n", fnz_class_name(FNZ_CLASS_ARGUMENT), verb,
-          *verb ? ": " : "", message, verb, *verb ? " " : "");
+  size_t used = strlen(message);
+  snprintf(message + used, sizeof message - used, "; see fnz %s%s--help", verb, *verb ? " " : "");
+  line(FNZ_CLASS_ARGUMENT, verb, "", message);
   return CLI_USAGE;
 }
 

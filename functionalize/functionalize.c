@@ -234,19 +234,31 @@ static fnz_status end_values(pass *p, uint32_t n) {
   return fnzi_args_visit(node->outputs, node->noutputs, end_value, &e);
 }
 
+static fnz_status refuse_target(const pass *p, const char *target) {
+  if (strstr(target, "auto_functionalized"))
+    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s is understood in .pt2 files only; convert that file, or write the clones "
+                     "and the call of the operator itself",
+                     target);
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s is a higher-order or scalar operator; only tensor operators are supported, "
+                   "so export the program without it",
+                   target);
+}
+
 static fnz_status replay_node(pass *p, uint32_t n) {
   const fnzi_node *node = &p->graph->nodes.data[n];
   results r;
   fnz_arg *args;
   if (!node->op)
-    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "%s is a higher-order or scalar operator; only tensor operators are supported",
-                     node->target);
+    return refuse_target(p, node->target);
   p->world->source = node->source;
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
   fnzi_request request = {
       .op = node->op, .args = args, .expected = r.expected, .nexpected = r.count};
+  fnzi_recorder_expect(p->recorder, fnz_op_functional_twin(node->op), node->outputs,
+                       node->noutputs);
   fnz_status status = fnzi_dispatch(p->world, &request);
   if (status == FNZ_OK)
     status = bind(p, &r, &request);
@@ -367,7 +379,7 @@ static fnz_status write_outputs(pass *p, const outputs *out) {
   for (size_t k = 0; k < out->count; k++)
     if (out->data[k].handle)
       handles[n++] = out->data[k].handle;
-  FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, values));
+  FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, p->world->views == FNZ_VIEWS_COPY, values));
   n = 0;
   for (size_t k = 0; k < out->count; k++) {
     args[k] = out->data[k].arg;

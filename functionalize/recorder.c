@@ -4,7 +4,11 @@
  * form are made once it is known which calls anybody needs. */
 #include "functionalize/recorder.h"
 
+#include "views/steps.h"
+
 #define NOT_EMITTED UINT32_MAX
+
+enum { MOST_RESULTS = (1 << 29) - 1 };
 
 typedef struct tape_value {
   const fnz_geometry *geometry; /* interned in the program */
@@ -14,10 +18,12 @@ typedef struct tape_value {
 
 typedef struct tape_node {
   const fnz_op *op;
-  fnz_arg *args; /* in the program's arena; values are handles until the node is emitted */
+  fnz_arg *args;        /* in the program's arena; values are handles until the node is emitted */
+  const fnz_arg *looks; /* results of the caller's node, of which the lists count; may be NULL */
+  uint32_t nlooks;
   const char *source;
   uint32_t first; /* results[first ... first + count) */
-  unsigned count : 31, needed : 1;
+  unsigned count : 29, wanted : 1, needed : 1, skipped : 1;
 } tape_node;
 
 typedef struct recorder {
@@ -26,6 +32,9 @@ typedef struct recorder {
   fnz_backend *shapes;
   fnz_program *program;
   fnzi_arena arena;
+  const fnz_op *expected; /* by fnzi_recorder_expect(), and its results */
+  const fnz_arg *looks;
+  uint32_t nlooks;
   struct {
     tape_value *data;
     size_t count, capacity;
@@ -66,10 +75,23 @@ static fnz_status copy_list(recorder *r, fnz_arg *a) {
   return FNZ_OK;
 }
 
+static bool has_several_lists(const fnz_op *op) {
+  size_t lists = 0;
+  for (size_t i = 0; i < op->nreturns; i++)
+    lists += op->returns[i].is_list;
+  return lists > 1;
+}
+
+/* A single list has what the other results leave, also where the pass calls the operator for
+ * reasons of its own: to read another view. */
 static fnz_status add_node(recorder *r, const fnz_request *call, size_t count) {
   tape_node n = {
-      .op = call->op, .count = (uint32_t)count & INT32_MAX, .first = (uint32_t)r->results.count};
+      .op = call->op, .count = (uint32_t)count & MOST_RESULTS, .first = (uint32_t)r->results.count};
   fnz_arg *args;
+  if (call->op == r->expected && has_several_lists(call->op)) {
+    n.looks = r->looks;
+    n.nlooks = r->nlooks;
+  }
   FNZI_NEW(&r->program->arena, call->op->nparams, &args);
   for (size_t i = 0; i < call->op->nparams && i < call->nargs; i++) {
     args[i] = call->args[i];
@@ -240,6 +262,14 @@ fnz_status fnzi_recorder_value(fnz_backend *backend, uint32_t value, fnz_handle 
   return FNZ_OK;
 }
 
+void fnzi_recorder_expect(fnz_backend *backend, const fnz_op *op, const fnz_arg *outputs,
+                          uint32_t count) {
+  recorder *r = backend->self;
+  r->expected = op;
+  r->looks = outputs;
+  r->nlooks = count;
+}
+
 fnz_program *fnzi_recorder_take(fnz_backend *backend) {
   recorder *r = backend->self;
   fnz_program *p = r->program;
@@ -260,8 +290,9 @@ static fnz_status need_value(void *user, const fnz_arg *arg) {
 
 static fnz_status mark(recorder *r, const fnz_handle *wanted, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    const fnz_arg a = {.tag = FNZ_ARG_VALUE, .u.value = wanted[i]};
-    FNZ_TRY(need_value(r, &a));
+    uint32_t node = r->values.data[wanted[i] - 1].node;
+    if (node != FNZI_NO_NODE)
+      r->nodes.data[node].wanted = r->nodes.data[node].needed = true;
   }
   for (size_t i = r->nodes.count; i-- > 0;) {
     tape_node *n = &r->nodes.data[i];
@@ -270,6 +301,20 @@ static fnz_status mark(recorder *r, const fnz_handle *wanted, size_t count) {
       FNZ_TRY(fnzi_args_visit(n->args, n->op->nparams, need_value, r));
   }
   return FNZ_OK;
+}
+
+/* Values never change, so that a clone of the same geometry is no other value. */
+static void skip_clones(recorder *r) {
+  const fnz_op *clone = fnzi_emitted_op(FNZI_EMIT_CLONE);
+  for (size_t i = 0; i < r->nodes.count; i++) {
+    tape_node *n = &r->nodes.data[i];
+    if (n->op != clone || !n->needed || n->wanted || n->args[0].tag != FNZ_ARG_VALUE)
+      continue;
+    const tape_value *from = &r->values.data[n->args[0].u.value - 1];
+    const tape_value *to = &r->values.data[r->results.data[n->first] - 1];
+    n->skipped = from->geometry == to->geometry;
+    n->needed = !n->skipped;
+  }
 }
 
 static void to_program(const recorder *r, fnz_arg *args, size_t n) {
@@ -290,16 +335,20 @@ static fnz_status add_output(recorder *r, const tape_node *n, uint32_t node, uin
   return FNZ_OK;
 }
 
-/* The list argument whose new values a list result is: `x` for `x_out`. NULL for another result. */
-static const fnz_arg *written_list(const tape_node *n, const fnzi_param *result) {
+/* The list that tells how long result i is: what the caller expects there, or the argument whose
+ * new values it has, `x` for `x_out`. NULL when there is none, or the result is no list. */
+static const fnz_arg *list_like(const tape_node *n, size_t i) {
+  const fnzi_param *result = &n->op->returns[i];
   size_t size = strlen(result->name), tail = strlen("_out");
+  if (result->is_list && i < n->nlooks && n->looks[i].tag == FNZ_ARG_LIST)
+    return &n->looks[i];
   if (!result->is_list || size <= tail || strcmp(result->name + size - tail, "_out") != 0)
     return NULL;
-  for (size_t i = 0; i < n->op->nparams; i++) {
-    const fnzi_param *p = &n->op->params[i];
+  for (size_t k = 0; k < n->op->nparams; k++) {
+    const fnzi_param *p = &n->op->params[k];
     if (p->is_list && strlen(p->name) == size - tail &&
         memcmp(p->name, result->name, size - tail) == 0)
-      return &n->args[i];
+      return &n->args[k];
   }
   return NULL;
 }
@@ -308,14 +357,14 @@ static size_t list_items(const fnz_arg *list) {
   return list->tag == FNZ_ARG_LIST ? list->count : 0;
 }
 
-/* Lists that are no new values of an argument share what is left evenly. */
+/* Lists of which nothing is known share what is left evenly. */
 static size_t other_list(const tape_node *n) {
   size_t known = 0, lists = 0;
   for (size_t i = 0; i < n->op->nreturns; i++) {
-    const fnzi_param *result = &n->op->returns[i];
-    const fnz_arg *list = written_list(n, result);
-    known += list ? list_items(list) : !result->is_list;
-    lists += result->is_list && !list;
+    const fnz_arg *list = list_like(n, i);
+    bool is_list = n->op->returns[i].is_list;
+    known += list ? list_items(list) : !is_list;
+    lists += is_list && !list;
   }
   return lists && n->count > known ? (n->count - known) / lists : 0;
 }
@@ -325,7 +374,7 @@ static fnz_status add_outputs(recorder *r, const tape_node *n, uint32_t node, fn
   const uint32_t *result = n->count ? r->results.data + n->first : NULL;
   size_t rest = other_list(n);
   for (size_t i = 0; i < n->op->nreturns; i++) {
-    const fnz_arg *list = written_list(n, &n->op->returns[i]);
+    const fnz_arg *list = list_like(n, i);
     size_t length = list ? list_items(list) : rest;
     if (!n->op->returns[i].is_list) {
       FNZ_TRY(add_output(r, n, node, *result++, &outputs[i]));
@@ -380,13 +429,20 @@ static fnz_status make_room(recorder *r) {
 }
 
 fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
-                               uint32_t *values) {
+                               bool skip, uint32_t *values) {
   recorder *r = backend->self;
   FNZ_TRY(mark(r, wanted, count));
+  if (skip)
+    skip_clones(r);
   FNZ_TRY(make_room(r));
-  for (size_t i = 0; i < r->nodes.count; i++)
-    if (r->nodes.data[i].needed)
-      FNZ_TRY(emit(r, &r->nodes.data[i]));
+  for (size_t i = 0; i < r->nodes.count; i++) {
+    tape_node *n = &r->nodes.data[i];
+    if (n->needed)
+      FNZ_TRY(emit(r, n));
+    else if (n->skipped)
+      r->values.data[r->results.data[n->first] - 1].value =
+          r->values.data[n->args[0].u.value - 1].value;
+  }
   for (size_t i = 0; i < count; i++)
     values[i] = r->values.data[wanted[i] - 1].value;
   return FNZ_OK;
@@ -435,7 +491,7 @@ fnz_status fnz_recorder_finish(fnz_backend *backend, const fnz_handle *outputs, 
   while (ninputs < r->values.count && r->values.data[ninputs].node == FNZI_NO_NODE)
     ninputs++;
   FNZI_NEW(&r->arena, count, &values);
-  FNZ_TRY(fnzi_recorder_build(backend, outputs, count, values));
+  FNZ_TRY(fnzi_recorder_build(backend, outputs, count, false, values));
   FNZ_TRY(sign(r->program, ninputs, values, count));
   FNZ_TRY(fnz_program_verify(r->ctx, r->program));
   *out = fnzi_recorder_take(backend);

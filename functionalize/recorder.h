@@ -11,10 +11,16 @@ fnz_program *fnzi_recorder_program(fnz_backend *recorder);
 /* Declares a value of graph 0, defined by no node, as something that calls may use. */
 FNZ_MUST_CHECK fnz_status fnzi_recorder_value(fnz_backend *recorder, uint32_t value,
                                               fnz_handle *out);
+/* Calls of `op` from now on give lists as long as those among `outputs`, its first results, which
+ * are borrowed until the program is built. NULL: nothing is known. */
+void fnzi_recorder_expect(fnz_backend *recorder, const fnz_op *op, const fnz_arg *outputs,
+                          uint32_t count);
 /* Adds every node that the values need, in the order of recording, and tells which values of graph
- * 0 they became. Nodes without results and random ones are needed too. */
+ * 0 they became. Nodes without results and random ones are needed too. With `skip_clones`, a clone
+ * of the same geometry is its argument, but for the values wanted: those are memory of their own in
+ * whatever runs the program. */
 FNZ_MUST_CHECK fnz_status fnzi_recorder_build(fnz_backend *recorder, const fnz_handle *wanted,
-                                              size_t count, uint32_t *values);
+                                              size_t count, bool skip_clones, uint32_t *values);
 /* Moves the program out. */
 fnz_program *fnzi_recorder_take(fnz_backend *recorder);
 

@@ -91,95 +91,6 @@ static bool right_for(fnzi_alias *a, const fnzi_alias *window) {
   return true;
 }
 
-/* --- evaluating steps ------------------------------------------------------------------------- */
-static fnzi_emitted emitted(const fnzi_held *v) {
-  return (fnzi_emitted){v->handle, v->geometry};
-}
-
-static fnz_status emit(void *self, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
-                       const fnz_geometry *result, fnzi_emitted *out) {
-  fnzi_held *v;
-  FNZ_TRY(fnzi_emit_one(self, op, args, nargs, result, &v));
-  *out = emitted(v);
-  return FNZ_OK;
-}
-
-void fnzi_world_start_emitter(fnz_world *world) {
-  world->emitter = (fnzi_emitter){world->ctx, &world->scratch, world, emit};
-}
-
-/* The counted value behind something emitted: made lately, or the one it started from. */
-static fnzi_held *held(fnz_world *world, fnzi_emitted e, fnzi_held *start) {
-  for (size_t i = world->fresh.count; i-- > 0;)
-    if (world->fresh.data[i] && world->fresh.data[i]->handle == e.handle)
-      return world->fresh.data[i];
-  return start;
-}
-
-static const fnz_op *view_of(const fnz_op *op) {
-  return op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : op;
-}
-
-/* In the keep dialect a view is replayed by itself where the value's own strides allow it; *windows
- * then are what it shows of the value. Everywhere else by its copying twin, in *op. */
-static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_arg *args,
-                                size_t nargs, const fnzi_held *base, const fnz_geometry **windows,
-                                size_t nwindows) {
-  const fnz_op *view = view_of(*op), *copy = fnzi_op_by_index(view->view_copy);
-  fnz_geometry *opened;
-  size_t count;
-  *op = copy ? copy : view;
-  if (world->views == FNZ_VIEWS_KEEP || !copy) {
-    fnz_status status = fnzi_view_forward(&world->scratch, fnzi_view_find(view), view, args, nargs,
-                                          base->geometry, &opened, &count);
-    if (status == FNZ_NO_MEMORY)
-      return status;
-    if (status == FNZ_OK && count == nwindows) {
-      for (size_t k = 0; k < count; k++)
-        windows[k] = &opened[k];
-      *op = view;
-      return FNZ_OK;
-    }
-  }
-  for (size_t k = 0; k < nwindows; k++)
-    FNZ_TRY(fnzi_dense_like(&world->scratch, windows[k], &windows[k]));
-  return FNZ_OK;
-}
-
-/* Asks for all windows of a view call; the values are world->fresh[*first ...]. */
-static fnz_status replay(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                         fnzi_held *base, const fnz_geometry *const *windows, size_t nwindows,
-                         size_t *first) {
-  fnz_arg *with_base;
-  const fnz_geometry **expected;
-  size_t count;
-  FNZI_NEW(&world->scratch, nargs, &with_base);
-  FNZI_NEW(&world->scratch, nwindows, &expected);
-  memcpy(with_base, args, nargs * sizeof *args);
-  with_base[0] = fnzi_arg_value(base->handle);
-  if (nwindows)
-    memcpy(expected, windows, nwindows * sizeof *expected);
-  FNZ_TRY(choose_replay(world, &op, args, nargs, base, expected, nwindows));
-  return fnzi_apply_values(world, op, with_base, nargs, expected, nwindows, first, &count);
-}
-
-static fnz_status replay_step(fnz_world *world, const fnzi_view_step *step, fnzi_held *base,
-                              fnzi_held **out) {
-  size_t first;
-  FNZ_TRY(replay(world, step->op, step->args, step->nargs, base, &step->window, 1, &first));
-  *out = world->fresh.data[first];
-  return FNZ_OK;
-}
-
-/* Along the path, without keeping what lies between. */
-static fnz_status derive_path(fnz_world *world, const fnzi_path *path, fnzi_held *from,
-                              fnzi_held **out) {
-  *out = from;
-  for (size_t i = 0; i < path->count; i++)
-    FNZ_TRY(replay_step(world, &path->steps[i], *out, out));
-  return FNZ_OK;
-}
-
 /* --- one link: from a parent to its child ----------------------------------------------------- */
 static void link_step(const fnzi_alias *a, fnzi_view_step *out) {
   const fnzi_opening *o = a->opening;
@@ -204,7 +115,7 @@ static fnz_status replay_opening(fnz_world *world, const fnzi_alias *a, fnzi_hel
   FNZI_NEW(&world->scratch, count, &windows);
   for (size_t k = 0; k < count; k++)
     windows[k] = &all[k];
-  return replay(world, o->op, o->args, o->nargs, base, windows, count, first);
+  return fnzi_replay(world, o->op, o->args, o->nargs, base, windows, count, first);
 }
 
 /* All windows of a split at once, also into the other aliases that have no value yet. */
@@ -230,10 +141,10 @@ static fnz_status follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *
   size_t first;
   link_step(a, &step);
   if (a->opening->count == 1)
-    return replay_step(world, &step, base, out);
+    return fnzi_replay_step(world, &step, base, out);
   FNZ_TRY(fnzi_path_box(&world->scratch, step.base, step.window, &path, &found));
   if (found)
-    return derive_path(world, &path, base, out);
+    return fnzi_replay_path(world, &path, base, out);
   FNZ_TRY(replay_opening(world, a, base, &first));
   *out = world->fresh.data[first + a->index];
   return FNZ_OK;
@@ -304,7 +215,7 @@ static fnz_status derive_from_root(fnz_world *world, fnzi_alias *window) {
   fnzi_path path;
   fnzi_held *v;
   FNZ_TRY(find_path(world, window, &path));
-  FNZ_TRY(derive_path(world, &path, root->value, &v));
+  FNZ_TRY(fnzi_replay_path(world, &path, root->value, &v));
   fnzi_alias_set_value(window, v);
   return FNZ_OK;
 }
@@ -340,7 +251,7 @@ static fnz_status derive(fnz_world *world, fnzi_alias *window) {
   if (fnz_geometry_numel(&window->geometry) == 0)
     return derive_empty(world, window);
   if (found) {
-    FNZ_TRY(derive_path(world, &path, from->value, &v));
+    FNZ_TRY(fnzi_replay_path(world, &path, from->value, &v));
     fnzi_alias_set_value(window, v);
     return FNZ_OK;
   }
@@ -405,7 +316,7 @@ fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat, fnzi_held 
   FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, flat, &path, &found));
   if (!found)
     FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, flat, &path, &found));
-  return found ? derive_path(world, &path, *out, out) : FNZ_OK;
+  return found ? fnzi_replay_path(world, &path, *out, out) : FNZ_OK;
 }
 
 /* --- bringing a write up to the root ---------------------------------------------------------- */
@@ -452,15 +363,15 @@ static fnz_status reverse_links(fnz_world *world, fnzi_alias *const *links, size
   fnzi_held *above = links[n - 1]->parent->value;
   for (size_t i = n, lowest = lowest_with_base(links, n); i-- > lowest;) {
     FNZ_TRY(base_before(world, links[i]->parent, links[0], above, &above));
-    bases[i] = emitted(above);
+    bases[i] = fnzi_emitted_of(above);
   }
   *out = value;
   for (size_t i = 0; i < n; i++) {
     fnzi_view_step step;
     fnzi_emitted e;
     link_step(links[i], &step);
-    FNZ_TRY(fnzi_view_step_reverse(&world->emitter, &step, bases[i], emitted(*out), &e));
-    *out = held(world, e, *out);
+    FNZ_TRY(fnzi_view_step_reverse(&world->emitter, &step, bases[i], fnzi_emitted_of(*out), &e));
+    *out = fnzi_held_of(world, e, *out);
     fnzi_alias *parent = links[i]->parent;
     if (parent->parent && !overlaps_dirty(parent))
       fnzi_alias_set_value(parent, *out);
@@ -474,13 +385,13 @@ static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_hel
   FNZI_NEW(&world->scratch, path->count + 1, &bases);
   bases[0] = root;
   for (size_t i = 0; i + 1 < path->count; i++)
-    FNZ_TRY(replay_step(world, &path->steps[i], bases[i], &bases[i + 1]));
+    FNZ_TRY(fnzi_replay_step(world, &path->steps[i], bases[i], &bases[i + 1]));
   *out = value;
   for (size_t i = path->count; i-- > 0;) {
     fnzi_emitted e;
-    FNZ_TRY(fnzi_view_step_reverse(&world->emitter, &path->steps[i], emitted(bases[i]),
-                                   emitted(*out), &e));
-    *out = held(world, e, *out);
+    FNZ_TRY(fnzi_view_step_reverse(&world->emitter, &path->steps[i], fnzi_emitted_of(bases[i]),
+                                   fnzi_emitted_of(*out), &e));
+    *out = fnzi_held_of(world, e, *out);
   }
   return FNZ_OK;
 }

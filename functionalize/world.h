@@ -8,9 +8,9 @@
  * happens. The truth about a byte is in the dirty alias that has it, else in the root's value.
  * Dirty aliases of a storage never share a byte.
  *
- * storage.c makes and ends these things, sync.c reads and writes through them, dispatch.c sends an
- * operator to the rule that applies; twins.c, lists.c and writes.c have the rules for operators
- * that write. */
+ * storage.c makes and ends these things, sync.c reads and writes through them, replay.c asks the
+ * backend for what a view shows, dispatch.c sends an operator to the rule that applies; twins.c,
+ * lists.c and writes.c have the rules for operators that write. */
 #ifndef FNZI_WORLD_H
 #define FNZI_WORLD_H
 
@@ -196,6 +196,22 @@ fnzi_alias *fnzi_alias_retain(fnzi_alias *node);
 void fnzi_alias_release(fnzi_alias *node);
 void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value);
 
+/* --- replay.c --------------------------------------------------------------------------------- */
+void fnzi_world_start_emitter(fnz_world *world);
+fnzi_emitted fnzi_emitted_of(const fnzi_held *v);
+/* The counted value behind something emitted: made lately, or the one it started from. */
+fnzi_held *fnzi_held_of(fnz_world *world, fnzi_emitted e, fnzi_held *start);
+/* Asks for all windows of a view call; the values are world->fresh[*first ...]. */
+FNZ_MUST_CHECK fnz_status fnzi_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args,
+                                      size_t nargs, fnzi_held *base,
+                                      const fnz_geometry *const *windows, size_t nwindows,
+                                      size_t *first);
+FNZ_MUST_CHECK fnz_status fnzi_replay_step(fnz_world *world, const fnzi_view_step *step,
+                                           fnzi_held *base, fnzi_held **out);
+/* Along the path, without keeping what lies between. */
+FNZ_MUST_CHECK fnz_status fnzi_replay_path(fnz_world *world, const fnzi_path *path, fnzi_held *from,
+                                           fnzi_held **out);
+
 /* --- sync.c ----------------------------------------------------------------------------------- */
 /* The value of a window as of now; borrowed from the node. */
 FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *node, fnzi_held **out);
@@ -204,8 +220,6 @@ FNZ_MUST_CHECK fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *f
                                          fnzi_held **out);
 /* The window gets a new value. */
 FNZ_MUST_CHECK fnz_status fnzi_write(fnzi_alias *node, fnzi_held *value);
-
-void fnzi_world_start_emitter(fnz_world *world);
 
 static inline fnz_status fnzi_read_tensor(fnz_tensor *t, fnzi_held **out) {
   return fnzi_read(t->node, out);

@@ -310,8 +310,8 @@ static fnz_status check_self(fnz_world *world, const fnzi_request *r) {
   if (fnzi_tensor_arg(r, 0) || (r->op->nparams && r->args[0].tag == FNZ_ARG_LIST) ||
       r->op->kind != FNZI_KIND_INPLACE)
     return FNZ_OK;
-  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `self` must be a tensor",
-                   r->op->name);
+  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
+                   r->op->name, r->op->params[0].name);
 }
 
 static fnz_status check_source(fnz_world *world, const fnzi_request *r) {

@@ -12,18 +12,39 @@
 
 #include "schema/derive.h"
 
-/* A declared operator around its public part. */
+/* A declared operator around its public part, whose `functional` is FNZI_DECLARED_OP when the one
+ * here holds. */
 struct declared {
   fnz_op op;
-  const fnz_op *functional; /* NULL: there is none */
+  const fnzi_scope *scope;
+  const fnz_op *functional; /* itself when functional; NULL: there is none */
   const fnzi_param *params; /* as the schema has them */
   fnzi_kind kind;           /* as the schema says */
   bool is_derived;
 };
 typedef struct declared declared;
 
+static const declared *around(const fnz_op *op) {
+  return (const declared *)(const void *)op;
+}
+
 const fnz_op *fnzi_declared_functional(const fnz_op *op) {
-  return ((const declared *)(const void *)op)->functional;
+  return around(op)->functional;
+}
+
+static const fnz_op *member_in(const fnzi_scope *scope, const fnz_op *functional, fnzi_kind kind) {
+  for (size_t i = 0; scope && i < scope->list.count; i++) {
+    const declared *d = scope->list.data[i];
+    if (d->functional == functional && d->op.kind == kind)
+      return &d->op;
+  }
+  return NULL;
+}
+
+const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind) {
+  const fnzi_scope *scope = around(op)->scope;
+  const fnz_op *member = member_in(scope, functional, kind);
+  return member ? member : member_in(scope->ctx->operators, functional, kind);
 }
 
 /* --- Scopes ----------------------------------------------------------------------------------- */
@@ -85,10 +106,27 @@ const fnz_op *fnz_op_lookup(const fnz_context *ctx, const char *name) {
   return d ? &d->op : fnz_op_find(name);
 }
 
+size_t fnz_op_declared_count(const fnz_context *ctx) {
+  return ctx->operators ? ctx->operators->list.count : 0;
+}
+
+const fnz_op *fnz_op_declared_at(const fnz_context *ctx, size_t index) {
+  return index < fnz_op_declared_count(ctx) ? &ctx->operators->list.data[index]->op : NULL;
+}
+
+/* A derived operator gives its place to the declared one of its name. */
 static fnz_status publish(fnzi_scope *scope, declared *d) {
-  FNZ_TRY(fnzi_map_set(&scope->names, d->op.name, strlen(d->op.name), scope->list.count));
+  uint64_t place;
+  size_t size = strlen(d->op.name);
+  if (fnzi_map_get(&scope->names, d->op.name, size, &place)) {
+    scope->list.data[place] = d;
+    return FNZ_OK;
+  }
   FNZI_PUSH(scope->ctx, &scope->list, d);
-  return FNZ_OK;
+  fnz_status status = fnzi_map_set(&scope->names, d->op.name, size, scope->list.count - 1);
+  if (status != FNZ_OK)
+    scope->list.count--;
+  return status;
 }
 
 /* --- Rules ------------------------------------------------------------------------------------ */
@@ -99,6 +137,14 @@ static fnz_status refuse(const fnzi_scope *scope, const fnz_op *op, const char *
                    op->schema);
 }
 
+/* Another argument may share memory with this one. */
+static bool shares_letter(const fnz_op *op, const fnzi_param *p) {
+  for (const fnzi_param *other = op->params; other < op->params + op->nparams; other++)
+    if (other != p && (other->alias | other->alias_after) & p->alias)
+      return true;
+  return false;
+}
+
 static fnz_status check_param(const fnzi_scope *scope, const fnz_op *op, const fnzi_param *p) {
   if (!p->is_write)
     return FNZ_OK;
@@ -106,7 +152,7 @@ static fnz_status check_param(const fnzi_scope *scope, const fnz_op *op, const f
     return refuse(scope, op, "is written, but only tensors can be", p->name);
   if (p->is_wildcard || p->alias_after)
     return refuse(scope, op, "is written and stays what it is: write Tensor(a!)", p->name);
-  if (fnzi_op_returned(op, p) != p)
+  if (shares_letter(op, p))
     return refuse(scope, op, "is written under the letter of another argument; use another one",
                   p->name);
   return FNZ_OK;
@@ -117,11 +163,15 @@ static fnz_status check_return(const fnzi_scope *scope, const fnz_op *op, const 
   if (r->is_write && !p)
     return refuse(scope, op, "is a result and no argument that is written", r->alias_text);
   for (size_t i = 0; i < op->nparams && !r->is_write; i++)
-    if (op->params[i].is_write && op->params[i].alias == r->alias)
+    if (op->params[i].is_write && op->params[i].alias & r->alias)
       return refuse(scope, op, "is written and returned: say so in both places, Tensor(a!)",
                     op->params[i].name);
-  if (p && (p->type != r->type || p->is_list != r->is_list))
+  if (p && (p->type != r->type || p->is_list != r->is_list || p->optional != r->optional ||
+            p->item_optional != r->item_optional))
     return refuse(scope, op, "is returned under another type", p->name);
+  for (const fnzi_param *before = op->returns; p && before < r; before++)
+    if (fnzi_op_returned(op, before) == p)
+      return refuse(scope, op, "is returned twice; once is enough", p->name);
   return FNZ_OK;
 }
 
@@ -192,6 +242,11 @@ static fnz_status read_outs(fnzi_scope *scope, const fnz_op *op, fnz_op *out) {
   return FNZ_OK;
 }
 
+static void become_functional(declared *d) {
+  d->op.functional = FNZI_DECLARED_OP;
+  d->functional = &d->op;
+}
+
 static fnz_status add_derived(fnzi_scope *scope, const declared *of, const fnz_op *op) {
   declared *d;
   const declared *there = find(scope, op->name, strlen(op->name));
@@ -203,7 +258,8 @@ static fnz_status add_derived(fnzi_scope *scope, const declared *of, const fnz_o
   if (there)
     return FNZ_OK;
   FNZI_NEW(&scope->arena, 1, &d);
-  *d = (declared){.op = *op, .functional = NULL, .is_derived = true};
+  *d = (declared){.op = *op, .scope = scope, .is_derived = true};
+  become_functional(d);
   return publish(scope, d);
 }
 
@@ -241,6 +297,8 @@ static fnz_status resolve(fnzi_scope *scope, declared *d) {
   fnz_op whole = d->op, *functional;
   whole.params = d->params;
   whole.kind = d->kind;
+  if (whole.kind == FNZI_KIND_FUNCTIONAL)
+    become_functional(d);
   if (!fnz_op_is_mutating(&whole) || whole.is_view)
     return FNZ_OK;
   FNZ_TRY(find_without_out(scope, &whole, &twin));
@@ -268,7 +326,7 @@ static bool may_be_form_of(const fnz_op *functional, const fnz_op *op) {
 static fnz_status adopt(fnzi_scope *scope, const fnz_op *functional) {
   for (size_t i = 0; i < scope->list.count; i++) {
     declared *d = scope->list.data[i];
-    if (d->functional && may_be_form_of(functional, &d->op))
+    if (d->functional && d->functional != &d->op && may_be_form_of(functional, &d->op))
       FNZ_TRY(resolve(scope, d));
   }
   return FNZ_OK;
@@ -290,7 +348,7 @@ static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
 static fnz_status add_declared(fnzi_scope *scope, const fnz_op *op, const fnz_op **out) {
   declared *d;
   FNZI_NEW(&scope->arena, 1, &d);
-  *d = (declared){.op = *op, .params = op->params, .kind = op->kind};
+  *d = (declared){.op = *op, .scope = scope, .params = op->params, .kind = op->kind};
   FNZ_TRY(resolve(scope, d));
   FNZ_TRY(publish(scope, d));
   *out = &d->op;
@@ -333,10 +391,26 @@ fnz_status fnz_op_declare(fnz_context *ctx, const char *schema, const fnz_op **o
 
 enum { MOST_SCHEMA = 1 << 16 };
 
+/* The size of what stands before a '#' that is in no string. */
+static size_t before_comment(const char *line, size_t size) {
+  char quote = 0;
+  for (size_t i = 0; i < size; i++) {
+    if (line[i] == '#' && !quote)
+      return i;
+    if (line[i] == '\\' && quote)
+      i++;
+    else if (line[i] == quote)
+      quote = 0;
+    else if (!quote && (line[i] == '"' || line[i] == '\''))
+      quote = line[i];
+  }
+  return size;
+}
+
 /* One line without its comment and the blanks around it. */
 static fnz_status declare_line(fnz_context *ctx, fnzi_arena *arena, const char *line, size_t size) {
-  const char *comment = memchr(line, '#', size), *text;
-  size = comment ? (size_t)(comment - line) : size;
+  const char *text;
+  size = before_comment(line, size);
   while (size && strchr(" \t\r", line[size - 1]))
     size--;
   for (; size && (*line == ' ' || *line == '\t'); size--)

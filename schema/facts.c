@@ -82,6 +82,8 @@ static const fnz_op *inplace_view(const fnz_op *view) {
 static const fnz_op *writing_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind) {
   if (op->kind == kind)
     return op;
+  if (functional && functional->functional == FNZI_DECLARED_OP)
+    return fnzi_declared_member(op, functional, kind);
   uint16_t index = functional ? index_of(functional) : FNZI_NO_OP;
   for (size_t i = 0; index != FNZI_NO_OP && i < fnzi_ops_count; i++)
     if (fnzi_ops[i].functional == index && fnzi_ops[i].kind == kind)

@@ -141,14 +141,9 @@ static fnz_status rule_view_copy_exists(const fnz_library *library, const fnzi_v
   return BROKEN(view_copy_exists, "no %s_copy", n->op->base);
 }
 
-static bool ends_with(const char *text, const char *end) {
-  size_t size = strlen(text), tail = strlen(end);
-  return size >= tail && strcmp(text + size - tail, end) == 0;
-}
-
 static fnz_status rule_view_copy_name(const fnz_library *library, const fnzi_view_group *v) {
   const fnzi_native *n = fnzi_native_at(library, v->copy);
-  if (!n || ends_with(n->op->base, "_copy") || ends_with(n->op->base, "_scatter"))
+  if (!n || fnzi_ends_with(n->op->base, "_copy") || fnzi_ends_with(n->op->base, "_scatter"))
     return FNZ_OK;
   return BROKEN(view_copy_name, "%s for %s", n->op->name,
                 fnzi_native_at(library, v->view)->op->name);
@@ -191,7 +186,7 @@ static fnz_status rule_view_first(const fnz_library *library, const fnzi_view_gr
 static fnz_status rule_view_result(const fnz_library *library, const fnzi_view_group *v) {
   const fnzi_native *n = fnzi_native_at(library, v->view);
   const fnzi_param *r = n->op->returns;
-  if (v->copy == FNZI_NO_GROUP || ends_with(n->op->base, "_inverse"))
+  if (v->copy == FNZI_NO_GROUP || fnzi_ends_with(n->op->base, "_inverse"))
     return FNZ_OK;
   if (n->op->nreturns == 1 && r->type == FNZI_TYPE_TENSOR && !r->optional && !r->list_size)
     return FNZ_OK;
@@ -200,19 +195,15 @@ static fnz_status rule_view_result(const fnz_library *library, const fnzi_view_g
 
 /* --- All -------------------------------------------------------------------------------------- */
 
-/* One table per stage: the rows of the others come to nothing. */
-#define RULE(stage, id, kind, text) RULE_##stage(rule_##id)
-#define RULE_INLINE(function)
-#define RULE_ENTRY(function)
+#define RULE RULE_FUNCTION
 
 static fnz_status check_groups(const fnz_library *library) {
   static fnz_status (*const functions[])(const fnz_library *, const fnzi_native_group *) = {
-#define RULE_GROUP(function) function,
-#define RULE_ALONE(function)
-#define RULE_VIEW(function)
-#include "schema/native_rules.def"
-#undef RULE_ALONE
 #undef RULE_GROUP
+#define RULE_GROUP(function) function,
+#include "schema/native_rules.def"
+#undef RULE_GROUP
+#define RULE_GROUP(function)
   };
   for (size_t i = 0; i < library->ngroups; i++)
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
@@ -222,11 +213,11 @@ static fnz_status check_groups(const fnz_library *library) {
 
 static fnz_status check_alone(const fnz_library *library) {
   static fnz_status (*const functions[])(const fnz_library *, const fnzi_native *) = {
-#define RULE_GROUP(function)
+#undef RULE_ALONE
 #define RULE_ALONE(function) function,
 #include "schema/native_rules.def"
-#undef RULE_VIEW
 #undef RULE_ALONE
+#define RULE_ALONE(function)
   };
   for (size_t i = 0; i < library->count; i++)
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
@@ -237,9 +228,11 @@ static fnz_status check_alone(const fnz_library *library) {
 
 static fnz_status check_views(const fnz_library *library) {
   static fnz_status (*const functions[])(const fnz_library *, const fnzi_view_group *) = {
-#define RULE_ALONE(function)
+#undef RULE_VIEW
 #define RULE_VIEW(function) function,
 #include "schema/native_rules.def"
+#undef RULE_VIEW
+#define RULE_VIEW(function)
   };
   for (size_t i = 0; i < library->nviews; i++)
     for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)

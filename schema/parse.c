@@ -325,6 +325,9 @@ fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out) 
   if (strlen(text) > MOST_TEXT)
     return fnzi_fail(arena->ctx, FNZ_CLASS_LIMIT, "", "a schema of %zu bytes, but %d is the limit",
                      strlen(text), MOST_TEXT);
+  if (!fnzi_is_utf8(text, strlen(text)))
+    return fnzi_fail(arena->ctx, FNZ_CLASS_ENCODING, "",
+                     "a schema holds bytes that are not UTF-8; write it in UTF-8");
   FNZI_NEW(arena, 1, &op);
   FNZ_TRY(names(&s, op));
   FNZ_TRY(params(&s, op));

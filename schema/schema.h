@@ -154,6 +154,9 @@ struct fnz_op {
 #define FNZI_DECLARED_OP (UINT16_MAX - 1)
 /* The twin of such an operator. */
 const fnz_op *fnzi_declared_functional(const fnz_op *op);
+/* The first declared operator of a kind whose twin is `functional`, as `op`, which is one of the
+ * two or of their group, sees it; NULL when there is none. */
+const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind);
 
 /* It has no place in the table. */
 bool fnzi_op_is_custom(const fnz_op *op);

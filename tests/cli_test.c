@@ -1,4 +1,4 @@
-/* checks: 28
+/* checks: 30
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. Every call is a process of its own, without a shell. */
 #include "program/formats/json.h"
@@ -427,6 +427,9 @@ START_TEST(filters_operators) {
       {"ops --view --composite implicit", " reshape\n", " view\n"},
       {"ops add* --kernel cpu", " add_.Tensor\n", " _add_batch_dim\n"},
       {"ops fft_* --no-kernel meta", " fft_fft\n", " add.Tensor\n"},
+      {"ops aten::add", " add.Tensor\n", " add_.Tensor\n"},
+      {"ops aten::add* --kind out", " addmm.out\n", " addmm\n"},
+      {"ops add.Tensor --kernel cpu", "functional add.Tensor\n", "Scalar"},
   };
   enter_folder();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -437,6 +440,9 @@ START_TEST(filters_operators) {
   ck_assert_str_eq(must_work("ops add* --view")->out, "");
   ck_assert_str_eq(must_work("ops add* --view --json")->out, "[]\n");
   must_fail("ops --kernel tpu", 64, "fnz: ARGUMENT: ops: --kernel takes one of cpu, meta");
+  must_fail("ops --kernel cpu:1", 64, "fnz: ARGUMENT: ops: --kernel takes one of cpu, meta");
+  must_fail("ops --tag coer", 64, "fnz: ARGUMENT: ops: no operator has the tag coer;");
+  must_fail("ops --view --no-view", 64, "fnz: ARGUMENT: ops: --view and --no-view leave none");
   has(fnz("ops add --verbose")->err, "4 operators: 2 functional, 0 views, 2 that write\n");
 }
 END_TEST
@@ -486,15 +492,44 @@ START_TEST(imports_operators) {
   ck_assert_str_eq(must_work(words)->out, want);
   must_fail("ops --import a.yaml", 64, "fnz: ARGUMENT: ops: --import needs --tags FILE");
   must_fail("ops --to tsv", 64, "fnz: ARGUMENT: ops: --tags, --to and -o go with --import");
-  must_fail("ops --import a --tags b --to cbor", 64, "fnz: ARGUMENT: ops: operators are written");
+  must_fail("ops --import a --tags b --to cbor", 64, "fnz: ARGUMENT: ops: --to takes tsv, not");
+  must_fail("ops --import a --tags b --kind out", 64, "fnz: ARGUMENT: ops: --import takes all");
   must_fail("ops add --import a --tags b", 64, "fnz: ARGUMENT: ops: --import takes no operator");
   must_fail("ops --import - --tags -", 64, "fnz: ARGUMENT: ops: only one of the two files");
-  must_fail("convert a --to tsv", 64, "fnz: ARGUMENT: convert: --to tsv is for operators");
+  must_fail("convert a --to tsv", 64, "fnz: ARGUMENT: convert: --to takes one of cbor, text, dot");
   must_fail("ops --import a.yaml --tags " NATIVE "tags.yaml", 3, "fnz: IO: a.yaml: ");
   spill("a.yaml", "- func: f(Tensor self) -> Tensor\n  varaints: method\n");
   must_fail("ops --import a.yaml --tags " NATIVE "tags.yaml -o x.tsv", 2,
             "fnz: REF: a.yaml:2: rule key_known: ");
   ck_assert(!exists("x.tsv"));
+}
+END_TEST
+
+/* Declared operators and their functional forms are found as those of the table are. */
+START_TEST(lists_custom_operators) {
+  static const char none[] = "there is no operator of that name; did you mean mine::scale";
+  enter_folder();
+  spill("ops.txt", "mine::scale(Tensor x, str how=\"#\") -> Tensor  # new\n"
+                   "mine::scale_(Tensor(a!) x, str how=\"#\") -> Tensor(a!)\n"
+                   "mine::log.two(Tensor(a!) x) -> ()\n");
+  ck_assert_str_eq(must_work("ops mine::* --ops ops.txt")->out,
+                   "functional mine::scale\ninplace    mine::scale_\n"
+                   "functional mine::log_functional.two\nmutable    mine::log.two\n");
+  ck_assert_str_eq(must_work("ops --ops ops.txt --kind mutable mine::log")->out,
+                   "mutable    mine::log.two\n");
+  has(must_work("ops --ops ops.txt --kind inplace")->out, " mine::scale_\n");
+  has(must_work("ops --ops ops.txt mine::scale")->out, "group       inplace      mine::scale_\n");
+  has(fnz("ops mine::scal --ops ops.txt")->err, none);
+  must_fail("ops --ops ops.txt --import a --tags b", 64, "fnz: ARGUMENT: ops: --import takes all");
+}
+END_TEST
+
+/* What a message quotes cannot end its line. */
+START_TEST(failures_are_one_line) {
+  enter_folder();
+  must_fail("ops a\nb\033c", 2, "fnz: REF: a?b?c: there is no operator of that name");
+  must_fail("show a\nb", 3, "fnz: IO: a?b: ");
+  must_fail("convert a --frob\n", 64, "fnz: ARGUMENT: convert: there is no option --frob?; see");
 }
 END_TEST
 
@@ -530,4 +565,4 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
           runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing, knows_operators,
           guesses_which_operator_was_meant, filters_operators, describes_operators_as_json,
-          imports_operators, takes_custom_operators)
+          imports_operators, takes_custom_operators, lists_custom_operators, failures_are_one_line)

@@ -1,4 +1,4 @@
-/* checks: 17
+/* checks: 20
  * custom_test.c - operators that are declared: what may be declared, which functional form each
  * gets, what programs with them mean after the pass, what PyTorch's wrappers become, and kernels
  * that do not keep the promise of a schema. */
@@ -55,7 +55,13 @@ START_TEST(broken_rules_are_named) {
       {"ns::f(Tensor(a|b!) x) -> ()", "SYNTAX", "one name"},
       {"ns::f(Tensor(a! -> *) x) -> ()", "TYPE", "stays what it is"},
       {"ns::f(Tensor(a!) x, Tensor(a!) y) -> ()", "TYPE", "another argument"},
+      {"ns::f(Tensor(a) x, Tensor(a!) y) -> ()", "TYPE", "another argument"},
+      {"ns::f(Tensor(a!) x, Tensor(a|b) y) -> ()", "TYPE", "another argument"},
       {"ns::f(Tensor(a!) x) -> Tensor(a)", "TYPE", "both places"},
+      {"ns::f(Tensor(a!) x, Tensor(b) y) -> Tensor(a|b)", "TYPE", "both places"},
+      {"ns::f(Tensor(a!) x) -> (Tensor(a!), Tensor(a!))", "TYPE", "returned twice"},
+      {"ns::f(Tensor(a!)? x) -> Tensor(a!)", "TYPE", "another type"},
+      {"ns::f(str s=\"\xff\") -> ()", "ENCODING", "UTF-8"},
       {"ns::f(Tensor(a) x) -> Tensor(a!)", "TYPE", "a result and no argument"},
       {"ns::f(Tensor(a!)[] x) -> Tensor(a!)", "TYPE", "another type"},
       {"ns::f(Tensor x) -> Tensor(a)", "SYNTAX", "results that alias parameters"},
@@ -82,9 +88,13 @@ START_TEST(lists_of_declarations_name_the_line) {
   static const char good[] = "# two of them\n\n  ns::f(Tensor x) -> Tensor  # one\r\nns::g(Tensor "
                              "x) -> Tensor";
   static const char bad[] = "ns::f(Tensor x) -> Tensor\n\nns::h(Tensr x) -> Tensor\n";
+  static const char quoted[] = "ns::q(str a=\"#\", str b='\"\\'#') -> ()# \"";
   begin();
   OK(ctx, fnz_ops_declare(ctx, "good.txt", good, strlen(good)));
   ck_assert(fnz_op_lookup(ctx, "ns::f") && fnz_op_lookup(ctx, "ns::g"));
+  OK(ctx, fnz_ops_declare(ctx, "quoted.txt", quoted, strlen(quoted)));
+  ck_assert_str_eq(fnz_op_schema(fnz_op_lookup(ctx, "ns::q")),
+                   "ns::q(str a=\"#\", str b='\"\\'#') -> ()");
   FAILS(ctx, "SYNTAX", fnz_ops_declare(ctx, "bad.txt", bad, strlen(bad)));
   ck_assert_str_eq(fnz_last_error(ctx)->where, "bad.txt:3");
   ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "column 7"));
@@ -162,6 +172,67 @@ START_TEST(functional_forms_of_another_signature_clash) {
 }
 END_TEST
 
+/* A group by its members, as the context knows it by now. */
+START_TEST(declared_operators_have_groups) {
+  begin();
+  const fnz_op *functional = declare("ns::g(Tensor x) -> Tensor");
+  ck_assert_ptr_eq(fnz_op_member(functional, FNZ_MEMBER_FUNCTIONAL), functional);
+  ck_assert_ptr_null(fnz_op_member(functional, FNZ_MEMBER_INPLACE));
+  const fnz_op *inplace = declare("ns::g_(Tensor(a!) x) -> Tensor(a!)");
+  const fnz_op *out = declare("ns::g.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)");
+  const fnz_op *ops[] = {functional, inplace, out};
+  for (size_t i = 0; i < 3; i++) {
+    ck_assert_ptr_eq(fnz_op_member(ops[i], FNZ_MEMBER_FUNCTIONAL), functional);
+    ck_assert_ptr_eq(fnz_op_member(ops[i], FNZ_MEMBER_INPLACE), inplace);
+    ck_assert_ptr_eq(fnz_op_member(ops[i], FNZ_MEMBER_OUT), out);
+    ck_assert_ptr_null(fnz_op_member(ops[i], FNZ_MEMBER_MUTABLE));
+    ck_assert_ptr_null(fnz_op_member(ops[i], FNZ_MEMBER_VIEW));
+    ck_assert_ptr_null(fnz_op_member(ops[i], FNZ_MEMBER_INPLACE_VIEW));
+  }
+  const fnz_op *writer = declare("ns::f(Tensor(a!) x) -> ()");
+  const fnz_op *derived = fnz_op_functional_twin(writer);
+  ck_assert_ptr_eq(fnz_op_member(derived, FNZ_MEMBER_MUTABLE), writer);
+  ck_assert_ptr_null(fnz_op_member(derived, FNZ_MEMBER_OUT));
+  end();
+}
+END_TEST
+
+/* In order, each once: a derived operator gives its place to the declared one. */
+static void lists(const char *const *names, size_t count) {
+  ck_assert_uint_eq(fnz_op_declared_count(ctx), count);
+  for (size_t i = 0; i < count; i++) {
+    ck_assert_str_eq(fnz_op_name(fnz_op_declared_at(ctx, i)), names[i]);
+    ck_assert_ptr_eq(fnz_op_lookup(ctx, names[i]), fnz_op_declared_at(ctx, i));
+  }
+  ck_assert_ptr_null(fnz_op_declared_at(ctx, count));
+}
+
+static const char *const again[] = {"ns::g_(Tensor(a!) x) -> Tensor(a!)",
+                                    "ns::f(Tensor(a!) x) -> ()", "ns::g(Tensor x) -> Tensor y",
+                                    "ns::h(Tensor x, int k=1) -> Tensor"};
+
+/* Whatever allocation fails, declaring once more makes the same of it. */
+START_TEST(failed_declarations_can_be_repeated) {
+  static const char *const names[] = {"ns::g", "ns::g_", "ns::f_functional", "ns::f", "ns::h"};
+  faults f = {0};
+  do {
+    const size_t last = f.fail_at;
+    f = (faults){.fail_at = last + 1};
+    fnz_allocator allocator = {faults_resize, &f};
+    if (fnz_context_create(&allocator, &ctx) != FNZ_OK)
+      continue;
+    for (size_t i = 0; i < sizeof again / sizeof *again; i++)
+      if (fnz_op_declare(ctx, again[i], NULL) != FNZ_OK)
+        OK(ctx, fnz_op_declare(ctx, again[i], NULL));
+    lists(names, sizeof names / sizeof *names);
+    ck_assert_str_eq(fnz_op_schema(fnz_op_functional_twin(fnz_op_lookup(ctx, "ns::f"))),
+                     "ns::f_functional(Tensor x) -> Tensor x_out");
+    end();
+    ck_assert_uint_eq(f.live_bytes, 0);
+  } while (f.calls >= f.fail_at);
+}
+END_TEST
+
 /* --- What programs mean ----------------------------------------------------------------------- */
 
 static const char operators[] =
@@ -169,6 +240,9 @@ static const char operators[] =
     "operator \"ns::two(Tensor(a!) x, Tensor(b!) y) -> Tensor\"\n"
     "operator \"ns::many(Tensor(a!)[] xs, Tensor(b!)[] ys, Tensor(c!)? log) -> Tensor[]\"\n"
     "operator \"ns::gaps(Tensor(a!)?[] xs) -> ()\"\n"
+    "operator \"ns::lists(Tensor(a!)[] xs, Tensor(b!)[] ys) -> (Tensor(b!)[], Tensor(a!)[])\"\n"
+    "operator \"ns::news(Tensor(a!)[] xs) -> (Tensor(a!)[], Tensor, Tensor[])\"\n"
+    "operator \"ns::parts(Tensor x) -> (Tensor[], Tensor[])\"\n"
     "operator \"ns::g_(Tensor(a!) x, int k=2) -> Tensor(a!)\"\n"
     "operator \"ns::both(Tensor(a!) x, Tensor(b!) y) -> (Tensor(b!), Tensor, Tensor(a!))\"\n"
     "operator \"ns::h.out(Tensor x, *, Tensor(a!) out) -> Tensor(a!)\"\n"
@@ -201,6 +275,14 @@ static const struct {
     {"%x: f32[2], %y: f32[2]", "[%r: f32[2]] = ns::many([%x], [], None)\nreturn %r"},
     {"%x: f32[2], %y: f32[2]", "ns::gaps([%x, None, %y])\nreturn %x"},
     {"%x: f32[2]", "ns::gaps([])\nreturn %x"},
+    /* lists of several lengths among the results, written ones and new ones */
+    {"%x: f32[2], %y: f32[2], %z: f32[3]",
+     "[%c: f32[3]], [%a: f32[2], %b: f32[2]] = ns::lists([%x, %y], [%z])\n%d: f32[3] = relu(%c)\n"
+     "return %a, %b, %d"},
+    {"%x: f32[2], %y: f32[2]",
+     "[], %r: f32[5], [%s: f32[4], %t: f32[3]] = ns::news([])\n"
+     "[%u: f32[2]], %v: f32[5], [] = ns::news([%x])\nreturn %r, %s, %t, %u, %v"},
+    {"%x: f32[2]", "[%a: f32[2], %b: f32[3]], [%c: f32[4]] = ns::parts(%x)\nreturn %c, %a, %b"},
     /* results that are the arguments themselves */
     {"%x: f32[4]", "%a: f32[2] = slice.Tensor(%x, 0, 0, 2)\n%b: f32[2] = ns::g_(%a)\n"
                    "%c: f32[2] = relu_(%b)\nreturn %x, %c"},
@@ -406,6 +488,19 @@ static fnz_status read_changed(const char *from, const char *to, fnz_program **o
   free(file.data);
   return status;
 }
+
+/* In other formats a wrapper is a higher-order operator like any. */
+START_TEST(wrappers_are_for_pt2_files) {
+  fnz_program *p, *functional;
+  begin();
+  OK(ctx, read_body(ctx, "%x: f32[2]",
+                    "%y: f32[2] = higher_order.auto_functionalized(%x)\nreturn %y", &p));
+  FAILS(ctx, "UNSUPPORTED", fnz_functionalize(ctx, p, NULL, &functional));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "write the clones and the call"));
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
 
 START_TEST(broken_wrappers_are_refused) {
   static const char index[] = "\"_dst_base_index\", \"arg\": {\"as_int\": 0}";
@@ -700,9 +795,11 @@ END_TEST
 
 RUN_SUITE("custom", declared_operators_are_found_in_their_context, broken_rules_are_named,
           lists_of_declarations_name_the_line, functional_forms_are_found_or_derived,
-          functional_forms_of_another_signature_clash, programs_mean_the_same_afterwards,
+          functional_forms_of_another_signature_clash, declared_operators_have_groups,
+          failed_declarations_can_be_repeated, programs_mean_the_same_afterwards,
           different_programs_are_told_apart, overlap_is_refused, written_programs_stand_alone,
           programs_use_the_operators_of_their_context, wrapped_calls_mean_what_direct_calls_mean,
-          unknown_operators_show_how_to_declare_them, broken_wrappers_are_refused,
-          kernels_give_the_numbers_of_eager, kernels_that_lie_are_found_out,
-          out_of_memory_leaks_nothing, out_of_memory_in_wrappers_leaks_nothing)
+          unknown_operators_show_how_to_declare_them, wrappers_are_for_pt2_files,
+          broken_wrappers_are_refused, kernels_give_the_numbers_of_eager,
+          kernels_that_lie_are_found_out, out_of_memory_leaks_nothing,
+          out_of_memory_in_wrappers_leaks_nothing)

@@ -246,6 +246,16 @@ START_TEST(few_nodes) {
           "%s: f32[2] = select.int(%x, 0, 0)\n%a: f32[2] = add_.Tensor(%s, 1)\n%v: f32[4] = "
           "view(%x, [4])\n%c: f32[4] = copy_(%v, %y)\nreturn",
           "view_copy");
+  /* a clone that keeps the geometry is the value itself, except as a result of the program */
+  BECOMES("%x: f32[4]", "%c: f32[4] = clone(%x)\n%a: f32[4] = add_.Tensor(%c, 1)\nreturn %c, %x",
+          "add.Tensor");
+  BECOMES("%x: f32[4]",
+          "%c: f32[4] = clone(%x)\n%d: f32[4] = clone(%c)\n%a: f32[4] = neg(%d)\nreturn %c, %a",
+          "clone", "neg");
+  BECOMES("%x: f32[2,2]",
+          "%t: f32[2,2] stride(1,2) = t(%x)\n%c: f32[2,2] = clone(%t, "
+          "memory_format=contiguous_format)\n%a: f32[2,2] = neg(%c)\nreturn %a",
+          "t_copy", "clone", "neg");
   /* disjoint writes do not force each other */
   BECOMES("%x: f32[4]",
           "%a: f32[2] = slice.Tensor(%x, 0, 0, 2)\n%b: f32[2] offset(2) = slice.Tensor(%x, 0, 2, "

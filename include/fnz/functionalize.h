@@ -24,7 +24,9 @@ typedef struct fnz_functionalize_options {
 
 /** Rewrites a program so that no operator writes an argument and (FNZ_VIEWS_COPY) no result shares
  * memory with one. Final values of mutated inputs, parameters and buffers become leading outputs
- * that the signature names.
+ * that the signature names. Operators whose results nobody needs disappear, but for random ones,
+ * and so do clones with the strides of their argument, unless the program returns them
+ * (FNZ_VIEWS_COPY).
  *
  * program  borrowed, unchanged; may be shared with other threads during the call.
  * options  NULL for defaults.
@@ -72,6 +74,7 @@ typedef struct fnz_rule {
   bool may_be_itself, may_compute;
 } fnz_rule;
 
+/** The rule for any operator, declared ones included. Fills all of `out`. */
 FNZ_API void fnz_op_get_rule(const fnz_op *op, fnz_rule *out);
 
 /** Runs a functional program.

@@ -40,8 +40,8 @@ FNZ_API void fnz_library_destroy(fnz_library *library);
 /** Functions are numbered in the order of the file; generated ones come last. */
 FNZ_API size_t fnz_library_count(const fnz_library *library);
 /** Belongs to the library. NULL beyond the last one. What operator.h says of a single operator
- * holds for it too; what leads to another operator there (twins, members) leads into the built-in
- * table. */
+ * holds for it too. Other operators of the library are not found from there: the twin and the
+ * members are the operator itself or NULL, see fnz_library_twin(). */
 FNZ_API const fnz_op *fnz_library_op(const fnz_library *library, size_t index);
 /** The functional member of its group; NULL when it is in none. */
 FNZ_API const fnz_op *fnz_library_twin(const fnz_library *library, size_t index);

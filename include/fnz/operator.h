@@ -25,23 +25,29 @@ FNZ_API const fnz_op *fnz_op_find(const char *name);
  * An operator that writes gets its functional form: the declared operator of that signature, as
  * PyTorch names it (ns::f_ and ns::f; ns::g and ns::g_functional), or else one that is derived. A
  * written keyword-only argument counts as read as well, unless the form without it is declared.
- * Arguments without "!" must not be written, results without an annotation must be new memory.
+ * Arguments without "!" must not be written, results without an annotation must be new memory. A
+ * written argument shares its letter with no other argument, and with one result at most, which has
+ * its type.
  *
  * Declare before programs that use the operator are read, and before those are shared with other
  * threads.
  *
  * schema  "ns::" must not be aten. Declaring the same one again gives the same operator.
  * out     NULL is allowed.
- * Fails with FNZ_BAD_INPUT: SYNTAX with the column, TYPE for a rule that the schema breaks,
- * DUPLICATE when there is another schema of that name. */
+ * Fails with FNZ_BAD_INPUT: SYNTAX with the column, ENCODING when it is not UTF-8, LIMIT beyond
+ * 64 KiB, 4,096 parameters or 32 letters, TYPE for a rule that the schema breaks, DUPLICATE when
+ * there is another schema of that name. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_op_declare(fnz_context *ctx, const char *schema,
                                                  const fnz_op **out);
-/** Declares one operator per line of `text`; what follows a '#' is a comment. Failures begin with
- * "name:line:". Lines before the failure stay declared. */
+/** Declares one operator per line of `text`; what follows a '#' outside of strings is a comment.
+ * Failures are at "name:line". Lines before the failure stay declared. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_ops_declare(fnz_context *ctx, const char *name,
                                                   const char *text, size_t size);
 /** As fnz_op_find(), and what the context has declared or derived. */
 FNZ_API const fnz_op *fnz_op_lookup(const fnz_context *ctx, const char *name);
+/** What the context has declared or derived, from 0 in that order; NULL beyond the last one. */
+FNZ_API size_t fnz_op_declared_count(const fnz_context *ctx);
+FNZ_API const fnz_op *fnz_op_declared_at(const fnz_context *ctx, size_t index);
 
 /* --- The table -------------------------------------------------------------------------------- */
 
@@ -115,7 +121,8 @@ typedef enum fnz_member {
 /** "functional", "inplace", ... Static. */
 FNZ_API const char *fnz_member_name(fnz_member member);
 /** A member of op's group, op itself included; NULL when it has none. A view's copying form is its
- * functional member, so that out= belongs to both. */
+ * functional member, so that out= belongs to both. Of a declared operator, what its context has
+ * declared by now. */
 FNZ_API const fnz_op *fnz_op_member(const fnz_op *op, fnz_member member);
 /** What a _foreach_ operator does to each element of its lists; NULL when op is none. */
 FNZ_API const fnz_op *fnz_op_element(const fnz_op *op);
