@@ -16,6 +16,11 @@ static const char *type_text(const fnzi_param *p, char out[64]) {
   return out;
 }
 
+/* Numbers of enumerations come from outside. */
+static bool is_below(const fnz_arg *arg, int64_t count) {
+  return arg->u.i >= 0 && arg->u.i < count;
+}
+
 /* What was given, for messages. */
 static const char *arg_text(const fnz_arg *arg, char out[80]) {
   static const char *const names[] = {[FNZ_ARG_DEFAULT] = "nothing",
@@ -46,13 +51,17 @@ static const char *arg_text(const fnz_arg *arg, char out[80]) {
     snprintf(out, 80, "the str '%.40s'", arg->u.s);
     break;
   case FNZ_ARG_DTYPE:
-    snprintf(out, 80, "the ScalarType %s", fnzi_dtype((fnz_dtype)arg->u.i)->torch);
+    if (is_below(arg, FNZ_DTYPE_COUNT))
+      snprintf(out, 80, "the ScalarType %s", fnzi_dtype((fnz_dtype)arg->u.i)->torch);
+    else
+      snprintf(out, 80, "the ScalarType number %lld", (long long)arg->u.i);
     break;
   case FNZ_ARG_LIST:
     snprintf(out, 80, "a list of %u items", arg->count);
     break;
   default:
-    snprintf(out, 80, "%s", names[arg->tag]);
+    snprintf(out, 80, "%s",
+             arg->tag < sizeof names / sizeof *names ? names[arg->tag] : "a tag that is none");
   }
   return out;
 }
@@ -105,7 +114,7 @@ static bool fits(fnzi_type type, fnz_arg *arg) {
   case FNZI_TYPE_STRING:
     return arg->tag == FNZ_ARG_STRING;
   case FNZI_TYPE_DTYPE:
-    return arg->tag == FNZ_ARG_DTYPE;
+    return arg->tag == FNZ_ARG_DTYPE && is_below(arg, FNZ_DTYPE_COUNT);
   case FNZI_TYPE_LAYOUT:
     return arg->tag == FNZ_ARG_LAYOUT;
   case FNZI_TYPE_DEVICE:

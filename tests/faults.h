@@ -1,4 +1,5 @@
-/* faults.h - an allocator that fails at the n-th request and counts what is not given back. */
+/* faults.h - an allocator that fails at the n-th request, or beyond a limit, and counts what is not
+ * given back. */
 #ifndef FNZ_TESTS_FAULTS_H
 #define FNZ_TESTS_FAULTS_H
 
@@ -7,11 +8,15 @@
 typedef struct faults {
   size_t calls, fail_at; /* fail_at 0: never */
   size_t live_bytes;
+  size_t most_bytes; /* at once; 0: no limit */
 } faults;
 
 static inline void *faults_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
   faults *f = user;
   if (new_bytes && ++f->calls == f->fail_at)
+    return NULL;
+  if (f->most_bytes && new_bytes > old_bytes &&
+      new_bytes - old_bytes > f->most_bytes - f->live_bytes)
     return NULL;
   f->live_bytes += new_bytes - old_bytes;
   if (new_bytes)
