@@ -13,6 +13,18 @@ fnz_status fnzi_refuse(const fnzi_call *call, fnz_class kind, const char *format
                    call->asked ? call->asked->name : call->op->name, text);
 }
 
+void fnzi_warn(const fnzi_call *call, const char *format, ...) {
+  char text[FNZ_WARNING_BYTES];
+  va_list list;
+  if (!call->warning)
+    return;
+  va_start(list, format);
+  (void)vsnprintf(text, sizeof text, format, list);
+  va_end(list);
+  (void)snprintf(call->warning, FNZ_WARNING_BYTES, "%.40s: %.*s",
+                 call->asked ? call->asked->name : call->op->name, FNZ_WARNING_BYTES - 44, text);
+}
+
 double fnzi_number_float(const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_FLOAT)
     return arg->u.f;

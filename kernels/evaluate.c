@@ -58,7 +58,7 @@ static bool is_number(const fnz_arg *arg) {
 
 /* Pointwise operators take a number for a tensor, as exported programs give it. */
 static bool takes_number(const fnzi_kernel *row, const fnzi_param *param) {
-  return row->shape == fnzi_shape_point ||
+  return row->shape == fnzi_shape_point || row->shape == fnzi_shape_point_swapped ||
          (row->memory == FNZI_MEMORY_POINT && strcmp(param->name, "value") == 0);
 }
 
@@ -229,11 +229,30 @@ fnz_status fnzi_evaluate_memory(fnzi_call *call, const fnzi_kernel *row) {
 }
 
 /* --- The steps --------------------------------------------------------------------------- */
+static bool has_complex_result(const fnzi_call *call) {
+  for (size_t k = 0; k < call->noutputs; k++)
+    if (call->outputs[k] && fnzi_is_complex(call->outputs[k]->geometry.dtype))
+      return true;
+  return false;
+}
+
+/* Pointwise rows promote by their numbers; elsewhere a complex one has no place in real results. */
+static fnz_status check_complex(const fnzi_call *call, const fnzi_kernel *row) {
+  if (row->shape == fnzi_shape_point || has_complex_result(call))
+    return FNZ_OK;
+  for (size_t i = 0; i < call->op->nparams; i++)
+    if (call->args[i].tag == FNZ_ARG_COMPLEX && call->args[i].u.list[1].u.f != 0)
+      return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s is complex, but the result is real",
+                         call->op->params[i].name);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_evaluate_shape(fnzi_call *call, const fnzi_kernel *row) {
   call->row = row;
   FNZ_TRY(check_args(call, row));
   FNZ_TRY(check_inputs(call, row));
   FNZ_TRY(row->shape(call));
+  FNZ_TRY(check_complex(call, row));
   return call->has_data ? check_outputs(call, row) : FNZ_OK;
 }
 

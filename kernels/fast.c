@@ -27,7 +27,6 @@ struct fnzi_shortcuts {
 };
 
 /* --- Comparing --------------------------------------------------------------------------- */
-/* --- Taking ------------------------------------------------------------------------------ */
 /* The arguments of the request are those of the shortcut, but for the tensors' elements and
  * sizes. `like` is the first tensor. */
 static bool matches(const shortcut *s, const fnz_request *request, const fnzi_array **like) {
@@ -74,14 +73,14 @@ static bool is_fit(const fnzi_array *a, const fnz_geometry *like) {
 }
 
 /* Numbers and tensors of one dtype and shape, and nothing else. */
-static bool take_args(const fnzi_act *act, const fnz_geometry *like, shortcut *s) {
-  for (size_t i = 0; i < act->op->nparams; i++) {
-    const fnzi_array *a = fnzi_arg_array(&act->args[i]);
-    bool is_target = act->op->params[i].is_write;
-    s->args[i] = act->args[i];
+static bool take_args(const fnzi_job *job, const fnz_geometry *like, shortcut *s) {
+  for (size_t i = 0; i < job->op->nparams; i++) {
+    const fnzi_array *a = fnzi_arg_array(&job->args[i]);
+    bool is_target = job->op->params[i].is_write;
+    s->args[i] = job->args[i];
     if (is_target)
       s->target = (int8_t)i;
-    if (!a && !is_plain_number(&act->args[i]))
+    if (!a && !is_plain_number(&job->args[i]))
       return false;
     if (a && (!is_fit(a, like) || (!is_target && a->geometry.dtype != s->direct.dtype)))
       return false;
@@ -97,25 +96,25 @@ static shortcut *place_for(fnzi_shortcuts *all) {
   return &all->ways[all->next++ % MOST_WAYS];
 }
 
-void fnzi_fast_learn(fnzi_act *act, const fnzi_call *call) {
-  fnzi_plan *plan = act->m->plans ? fnzi_plan_of(act->m, act->op) : NULL;
-  shortcut s = {.target = -1, .nargs = (uint8_t)act->op->nparams};
+void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call) {
+  fnzi_plan *plan = job->m->plans ? fnzi_plan_of(job->m, job->op) : NULL;
+  shortcut s = {.target = -1, .nargs = (uint8_t)job->op->nparams};
   void *room;
-  if (!plan || plan != act->plan || plan->row->run != fnzi_kernel_point || !plan->same_args ||
-      act->op->nparams > MOST_ARGS || call->noutputs != 1 || !call->outputs[0])
+  if (!plan || plan != job->plan || plan->masks || plan->row->run != fnzi_kernel_point ||
+      !plan->same_args || job->op->nparams > MOST_ARGS || call->noutputs != 1 || !call->outputs[0])
     return;
   const fnz_geometry *g = &call->outputs[0]->geometry;
   s.out = g->dtype;
   s.has_dims = g->rank > 0;
-  fnz_error kept = act->ctx->error; /* of what is none */
-  bool found = fnzi_point_direct(call, &s.direct) && take_args(act, g, &s);
-  act->ctx->error = kept;
-  const fnz_request same = {act->op, act->args, act->op->nparams, NULL, ""};
+  fnz_error kept = job->ctx->error; /* of what is none */
+  bool found = fnzi_point_direct(call, &s.direct) && take_args(job, g, &s);
+  job->ctx->error = kept;
+  const fnz_request same = {job->op, job->args, job->op->nparams, NULL, ""};
   const fnzi_array *like;
   if (!found || (plan->shortcuts && find_shortcut(plan->shortcuts, &same, &like)))
     return;
   if (!plan->shortcuts &&
-      fnzi_arena_alloc(&act->m->lasting, 1, sizeof(fnzi_shortcuts), &room) == FNZ_OK)
+      fnzi_arena_alloc(&job->m->lasting, 1, sizeof(fnzi_shortcuts), &room) == FNZ_OK)
     plan->shortcuts = room;
   if (plan->shortcuts)
     *place_for(plan->shortcuts) = s;
@@ -135,26 +134,52 @@ static bool is_apart(const shortcut *s, const fnz_request *request, const fnzi_a
 }
 
 /* A number in each place of a chunk. */
-static void repeat(const void *number, size_t cell, int64_t count, double *out) {
+static void repeat(const void *number, size_t cell, int64_t count, void *out) {
   for (int64_t i = 0; i < count; i++)
     memcpy((char *)out + (size_t)i * cell, number, cell);
 }
 
+static int64_t cell_of(fnz_dtype dtype) {
+  return (int64_t)fnzi_dtype(dtype)->bytes;
+}
+
+/* `count` elements of a tensor, as the computing type: where they lie, else brought to `room`. */
+static const void *load(const fnzi_direct *d, const unsigned char *from, int64_t count,
+                        void *room) {
+  if (d->dtype == d->class_dtype)
+    return from;
+  fnzi_convert(d->class_dtype, room, cell_of(d->class_dtype), d->dtype, from, cell_of(d->dtype),
+               count);
+  return room;
+}
+
+static void compute(const fnzi_direct *d, const void *const *in, fnz_dtype dtype, void *to,
+                    int64_t count) {
+  double room[2 * FNZI_POINT_CHUNK]; /* c128 has 16 bytes */
+  if (d->out == dtype) {
+    d->run(to, in, count);
+    return;
+  }
+  d->run(room, in, count);
+  fnzi_convert(dtype, to, cell_of(dtype), d->out, room, cell_of(d->out), count);
+}
+
 static void run(const fnzi_direct *d, const fnz_request *request, const fnzi_array *out) {
-  double room[FNZI_POINT_OPERANDS][2 * FNZI_POINT_CHUNK]; /* c128 has 16 bytes */
+  double room[FNZI_POINT_OPERANDS][2 * FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
   int64_t count = fnzi_array_numel(out);
   size_t cell = fnzi_dtype(d->dtype)->bytes;
   for (uint32_t k = 0; k < d->arity; k++)
     if (d->arg[k] < 0)
-      repeat(d->number[k], cell, count < FNZI_POINT_CHUNK ? count : FNZI_POINT_CHUNK, room[k]);
+      repeat(d->number[k], fnzi_dtype(d->class_dtype)->bytes,
+             count < FNZI_POINT_CHUNK ? count : FNZI_POINT_CHUNK, room[k]);
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
-    for (uint32_t k = 0; k < d->arity; k++)
-      in[k] = d->arg[k] < 0 ? (const unsigned char *)(const void *)room[k]
-                            : fnzi_array_data(fnzi_array_of(request->args[d->arg[k]].u.value)) +
-                                  (size_t)at * cell;
-    d->run(fnzi_array_data(out) + (size_t)at * out->cell, in, n);
+    for (uint32_t k = 0; k < d->arity; k++) {
+      const fnzi_array *a = d->arg[k] < 0 ? NULL : fnzi_arg_array(&request->args[d->arg[k]]);
+      in[k] = a ? load(d, fnzi_array_data(a) + (size_t)at * cell, n, room[k]) : room[k];
+    }
+    compute(d, in, out->geometry.dtype, fnzi_array_data(out) + (size_t)at * out->cell, n);
   }
 }
 

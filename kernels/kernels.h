@@ -123,6 +123,7 @@ typedef struct fnzi_call {
   fnz_dtype target; /* of what result 0 is to be stored in; FNZ_DTYPE_COUNT when nobody says */
   const struct fnzi_kernel *row; /* that is evaluated */
   struct fnz_frame *frame;       /* of a registered kernel, else NULL */
+  char *warning;                 /* FNZ_WARNING_BYTES of room; NULL when nobody wants one */
   int threads;
   bool has_data; /* false on the meta backend */
 } fnzi_call;
@@ -177,6 +178,9 @@ static inline const fnz_geometry *fnzi_input_geometry(const fnzi_call *call, siz
 /* fnzi_fail with "operator: " in front of the message. */
 fnz_status fnzi_refuse(const fnzi_call *call, fnz_class kind, const char *format, ...)
     FNZ_PRINTF(3, 4);
+
+/* What eager warns of, with "operator: " in front; a later warning replaces an earlier one. */
+void fnzi_warn(const fnzi_call *call, const char *format, ...) FNZ_PRINTF(2, 3);
 
 /* --- For shape rules --------------------------------------------------------------------- */
 /* Appends a result.

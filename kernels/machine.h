@@ -2,9 +2,10 @@
  *
  * It has two faces. apply (apply.c) works on values that never change, so results may share memory
  * with arguments. call (variants.c) works on memory, as eager does: plan.c finds out how each
- * operator is served there, write.c writes into tensors that are there, memory.c has what tensors
- * over memory need. Both compute with evaluate.c: a row of kernels.def, or a registered kernel
- * (frame.c), which is made to look like one. */
+ * operator is served there, by window.c, composite.c, list.c or view_scatter.c, or by write.c into
+ * tensors that are there; bits.c and memory.c have what tensors over memory need. Both compute with
+ * evaluate.c: a row of kernels.def, or a registered kernel (frame.c), which is made to look like
+ * one. */
 #ifndef FNZI_MACHINE_H
 #define FNZI_MACHINE_H
 
@@ -20,9 +21,18 @@ typedef struct fnzi_registered {
   fnzi_kernel row;
 } fnzi_registered;
 
-typedef struct fnzi_act fnzi_act;
+typedef struct fnzi_job fnzi_job;
 typedef struct fnzi_shortcuts fnzi_shortcuts; /* of fast.c */
-typedef fnz_status fnzi_way_fn(fnzi_act *act);
+typedef fnz_status fnzi_way_fn(fnzi_job *job);
+
+/* Rows of strict.def about the whole operator. */
+enum {
+  FNZI_PLAN_EXACT = 1,
+  FNZI_PLAN_CASTS = 2,
+  FNZI_PLAN_APART = 4,
+  FNZI_PLAN_RIGID = 8,
+  FNZI_PLAN_QUIET = 16
+};
 
 /* How an operator is served on memory. */
 typedef struct fnzi_plan {
@@ -33,8 +43,8 @@ typedef struct fnzi_plan {
   const fnzi_view *view;             /* of via */
   const fnzi_composite_row *composite;
   struct fnzi_shortcuts *shortcuts; /* NULL for none */
-  bool is_exact;                    /* results are not cast to what they are stored in */
-  uint32_t alike;                   /* bit i: argument i of via must have the dtype of argument 0 */
+  unsigned strictness;              /* FNZI_PLAN_... */
+  uint32_t alike, not_bool, masks;  /* of strict.def; bit i is about argument i of via */
   bool same_args;                   /* via's parameters are the operator's first ones */
   bool is_pointwise;                /* the row is, element by element at its place */
 } fnzi_plan;

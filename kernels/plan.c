@@ -2,6 +2,8 @@
  * the tables alone. */
 #include "kernels/variants.h"
 
+#include <stddef.h>
+
 /* The functional operator that an in-place, out= or mutable one stands for: its twin, or, for an
  * in-place one whose arguments come in another order, the one without the underscore. */
 static const fnz_op *twin_of(const fnz_op *op) {
@@ -49,7 +51,7 @@ static bool plan_window(const fnz_op *op, fnzi_plan *plan) {
     plan->way = fnzi_way_composite;
   else if (plan->view && op->is_view)
     plan->way = fnzi_way_view;
-  else if (plan->view && !plan->row)
+  else if (plan->view && (!plan->row || plan->row->run == fnzi_kernel_view))
     plan->way = fnzi_way_view_copy;
   return plan->way != NULL;
 }
@@ -74,6 +76,18 @@ static bool is_identity(const fnzi_kernel *row) {
   return row->shape == fnzi_shape_identity;
 }
 
+/* On memory the functional operator itself does something else than its row. */
+static bool is_odd(const fnz_op *twin, const fnzi_kernel *row) {
+  fnzi_plan plan = {.row = row};
+  return fnzi_plan_special(twin, &plan) || row->run == fnzi_kernel_view;
+}
+
+/* The row may compute into what is written. */
+static bool writes_row(const fnz_op *op, const fnz_op *twin, const fnzi_kernel *row) {
+  return row && !is_identity(row) && !fnzi_composite_find(twin) &&
+         (op->kind != FNZI_KIND_OUT || !is_odd(twin, row));
+}
+
 /* From the table of kernels. */
 static bool plan_kernel(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
   if (op->kind == FNZI_KIND_FUNCTIONAL && plan->row) {
@@ -87,41 +101,49 @@ static bool plan_kernel(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan
   if (!row && !is_served(m, twin))
     return false;
   plan->via = twin;
-  if (row && !is_identity(row) && !fnzi_composite_find(twin))
+  if (writes_row(op, twin, row))
     plan_row(plan, row, fnzi_way_write);
   else
     plan->way = fnzi_way_write_any;
   return true;
 }
 
-static const char *const exact[] = {
-#define EXACT(op) op,
-#define ALIKE(op, param)
-#include "kernels/strict.def"
-#undef EXACT
-#undef ALIKE
-};
-
+/* strict.def: a parameter makes a row one about that argument. */
 static const struct {
   const char *op, *param;
-} alike[] = {
-#define EXACT(op)
-#define ALIKE(op, param) {op, param},
+  size_t mask; /* in fnzi_plan, the bits of arguments that the row adds to */
+  unsigned flag;
+} strictness[] = {
+#define FLAG(op, flag)      {op, NULL, 0, FNZI_PLAN_##flag},
+#define EXACT(op)           FLAG(op, EXACT)
+#define CASTS(op)           FLAG(op, CASTS)
+#define APART(op)           FLAG(op, APART)
+#define RIGID(op)           FLAG(op, RIGID)
+#define QUIET(op)           FLAG(op, QUIET)
+#define ALIKE(op, param)    {op, param, offsetof(fnzi_plan, alike), 0},
+#define NOT_BOOL(op, param) {op, param, offsetof(fnzi_plan, not_bool), 0},
+#define MASK(op, param)     {op, param, offsetof(fnzi_plan, masks), 0},
 #include "kernels/strict.def"
+#undef FLAG
 #undef EXACT
+#undef CASTS
+#undef APART
+#undef RIGID
+#undef QUIET
 #undef ALIKE
+#undef NOT_BOOL
+#undef MASK
 };
 
 /* What strict.def says of the functional operator. */
 static void plan_strictness(fnzi_plan *plan) {
-  for (size_t i = 0; i < sizeof exact / sizeof *exact; i++)
-    if (strcmp(exact[i], plan->via->name) == 0)
-      plan->is_exact = true;
-  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++) {
-    int at =
-        strcmp(alike[i].op, plan->via->name) == 0 ? fnzi_op_param(plan->via, alike[i].param) : -1;
+  for (size_t i = 0; i < sizeof strictness / sizeof *strictness; i++) {
+    if (strcmp(strictness[i].op, plan->via->name) != 0)
+      continue;
+    plan->strictness |= strictness[i].flag;
+    int at = strictness[i].param ? fnzi_op_param(plan->via, strictness[i].param) : -1;
     if (at >= 0 && at < 32)
-      plan->alike |= 1u << at;
+      *(uint32_t *)(void *)((char *)plan + strictness[i].mask) |= 1u << at;
   }
 }
 

@@ -122,55 +122,55 @@ bool fnzi_plan_donor(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
 }
 
 /* --- Plain kernels ----------------------------------------------------------------------- */
-static fnz_status refuse_bits(const fnzi_act *act) {
-  for (size_t i = 0; i < act->op->nparams; i++) {
-    const fnzi_array *a = fnzi_arg_array(&act->args[i]);
-    bool matters = act->op->params[i].is_write || act->op->is_view;
+static fnz_status refuse_bits(const fnzi_job *job) {
+  for (size_t i = 0; i < job->op->nparams; i++) {
+    const fnzi_array *a = fnzi_arg_array(&job->args[i]);
+    bool matters = job->op->params[i].is_write || job->op->is_view;
     if (a && matters && (a->geometry.is_conj || a->geometry.is_neg))
-      return fnzi_act_fail(act, FNZ_CLASS_UNSUPPORTED,
+      return fnzi_job_fail(job, FNZ_CLASS_UNSUPPORTED,
                            "%s is a lazy conjugate or negative; resolve it before",
-                           act->op->params[i].name);
+                           job->op->params[i].name);
   }
   return FNZ_OK;
 }
 
-static fnz_status run_plain(fnzi_act *act, fnzi_call *call) {
-  FNZ_TRY(fnzi_evaluate_shape(call, act->plan->row));
-  FNZ_TRY(fnzi_evaluate_run(call, act->plan->row));
+static fnz_status run_plain(fnzi_job *job, fnzi_call *call) {
+  FNZ_TRY(fnzi_evaluate_shape(call, job->plan->row));
+  FNZ_TRY(fnzi_evaluate_run(call, job->plan->row));
   return FNZ_OK;
 }
 
-static fnz_status own_plain(fnzi_act *act, const fnzi_call *call) {
+static fnz_status own_plain(fnzi_job *job, const fnzi_call *call) {
   for (size_t k = 0; k < call->noutputs; k++) {
     fnzi_array *out = call->outputs[k];
-    if (!act->op->is_view)
-      FNZ_TRY(fnzi_act_own(act, out));
+    if (!job->op->is_view)
+      FNZ_TRY(fnzi_job_own(job, out));
     else
       out->eager = true;
   }
-  return fnzi_act_give_returns(act, call->outputs, call->noutputs);
+  return fnzi_job_give_returns(job, call->outputs, call->noutputs);
 }
 
-static fnz_status do_plain(fnzi_act *act, const fnz_arg *args) {
+static fnz_status do_plain(fnzi_job *job, const fnz_arg *args) {
   fnzi_call call;
-  FNZ_TRY(fnzi_act_open(act, args, &call));
-  fnz_status status = run_plain(act, &call);
-  fnzi_act_close(act, &call);
+  FNZ_TRY(fnzi_job_open(job, args, &call));
+  fnz_status status = run_plain(job, &call);
+  fnzi_job_close(job, &call);
   if (status == FNZ_OK)
-    status = own_plain(act, &call);
+    status = own_plain(job, &call);
   fnzi_release_outputs(&call);
   return status;
 }
 
-fnz_status fnzi_way_plain(fnzi_act *act) {
-  FNZ_TRY(refuse_bits(act));
-  return fnzi_act_on_args(act, do_plain);
+fnz_status fnzi_way_plain(fnzi_job *job) {
+  FNZ_TRY(refuse_bits(job));
+  return fnzi_job_on_args(job, do_plain);
 }
 
 /* --- What follows from them -------------------------------------------------------------- */
 /* Copies of the arguments that via writes, lists flattened, NULL for None. */
 typedef struct copying {
-  const fnzi_act *act;
+  const fnzi_job *job;
   fnzi_array **copies;
   size_t count;
   size_t *first; /* per parameter of via: its first copy */
@@ -181,7 +181,7 @@ static fnz_status copy_arg(copying *c, fnz_arg *arg) {
   fnzi_array *given = fnzi_arg_array(arg);
   if (!given)
     return FNZ_OK;
-  FNZ_TRY(fnzi_act_part_on(c->act, fnz_op_find("clone"), given, place));
+  FNZ_TRY(fnzi_job_part_on(c->job, fnz_op_find("clone"), given, place));
   arg->u.value = fnzi_array_handle(*place);
   return FNZ_OK;
 }
@@ -190,7 +190,7 @@ static fnz_status copy_param(copying *c, const fnzi_param *p, fnz_arg *arg) {
   fnz_arg *items;
   if (arg->tag != FNZ_ARG_LIST)
     return p->is_list ? FNZ_OK : copy_arg(c, arg);
-  FNZI_NEW(c->act->scratch, arg->count, &items);
+  FNZI_NEW(c->job->scratch, arg->count, &items);
   for (uint32_t k = 0; k < arg->count; k++) {
     items[k] = arg->u.list[k];
     FNZ_TRY(copy_arg(c, &items[k]));
@@ -200,16 +200,16 @@ static fnz_status copy_param(copying *c, const fnzi_param *p, fnz_arg *arg) {
 }
 
 static fnz_status copy_written(copying *c, fnz_arg **out) {
-  const fnz_op *via = c->act->plan->via;
+  const fnz_op *via = c->job->plan->via;
   const fnz_arg *given;
   size_t most = 0;
-  FNZ_TRY(fnzi_act_via_args(c->act, &given));
-  FNZI_NEW(c->act->scratch, via->nparams, out);
+  FNZ_TRY(fnzi_job_via_args(c->job, &given));
+  FNZI_NEW(c->job->scratch, via->nparams, out);
   memcpy(*out, given, via->nparams * sizeof **out);
   for (size_t i = 0; i < via->nparams; i++)
     most += given[i].tag == FNZ_ARG_LIST ? given[i].count : 1;
-  FNZI_NEW(c->act->scratch, most, &c->copies);
-  FNZI_NEW(c->act->scratch, (size_t)via->nparams + 1, &c->first);
+  FNZI_NEW(c->job->scratch, most, &c->copies);
+  FNZI_NEW(c->job->scratch, (size_t)via->nparams + 1, &c->first);
   for (size_t i = 0; i < via->nparams; i++) {
     c->first[i] = c->count;
     if (via->params[i].is_write)
@@ -219,9 +219,9 @@ static fnz_status copy_written(copying *c, fnz_arg **out) {
   return FNZ_OK;
 }
 
-static fnz_status give_copies(fnzi_act *act, const copying *c, size_t param) {
+static fnz_status give_copies(fnzi_job *job, const copying *c, size_t param) {
   for (size_t k = c->first[param]; k < c->first[param + 1]; k++)
-    FNZ_TRY(fnzi_act_give_again(act, c->copies[k]));
+    FNZ_TRY(fnzi_job_give_again(job, c->copies[k]));
   return FNZ_OK;
 }
 
@@ -237,9 +237,9 @@ static size_t new_list(const fnz_op *via, const copying *c, size_t count) {
 }
 
 /* As the functional twin returns them: via's results, then what it writes besides. */
-static fnz_status give_twin(fnzi_act *act, const copying *c, const fnz_handle *handles,
+static fnz_status give_twin(fnzi_job *job, const copying *c, const fnz_handle *handles,
                             size_t count) {
-  const fnz_op *via = act->plan->via;
+  const fnz_op *via = job->plan->via;
   const fnzi_param *p;
   size_t next = 0, length = new_list(via, c, count);
   for (size_t i = 0; i < via->nreturns; i++) {
@@ -247,61 +247,61 @@ static fnz_status give_twin(fnzi_act *act, const copying *c, const fnz_handle *h
     p = fnzi_op_returned(via, &via->returns[i]);
     if (p) {
       size_t at = (size_t)(p - via->params);
-      FNZ_TRY(give_copies(act, c, at));
+      FNZ_TRY(give_copies(job, c, at));
       next += c->first[at + 1] - c->first[at];
       continue;
     }
     for (; n > 0 && next < count; n--)
-      FNZ_TRY(fnzi_act_give_again(act, fnzi_array_of(handles[next++])));
+      FNZ_TRY(fnzi_job_give_again(job, fnzi_array_of(handles[next++])));
   }
   for (fnzi_written_walk walk = {0}; fnzi_written_next(via, &walk, &p);)
-    FNZ_TRY(give_copies(act, c, (size_t)(p - via->params)));
+    FNZ_TRY(give_copies(job, c, (size_t)(p - via->params)));
   return FNZ_OK;
 }
 
-static fnz_status write_copies(fnzi_act *act, copying *c) {
-  const fnz_op *via = act->plan->via;
+static fnz_status write_copies(fnzi_job *job, copying *c) {
+  const fnz_op *via = job->plan->via;
   fnz_arg *args;
   size_t count;
   fnz_handle *handles;
   FNZ_TRY(copy_written(c, &args));
-  size_t room = act->capacity + via->nreturns + c->count;
-  FNZI_NEW(act->scratch, room, &handles);
-  FNZ_TRY(fnzi_act_part(act, via, args, handles, room, &count));
-  fnz_status status = give_twin(act, c, handles, count);
+  size_t room = job->capacity + via->nreturns + c->count;
+  FNZI_NEW(job->scratch, room, &handles);
+  FNZ_TRY(fnzi_job_part(job, via, args, handles, room, &count));
+  fnz_status status = give_twin(job, c, handles, count);
   for (size_t k = 0; k < count; k++)
-    fnzi_array_release(act->ctx, fnzi_array_of(handles[k]));
+    fnzi_array_release(job->ctx, fnzi_array_of(handles[k]));
   return status;
 }
 
-fnz_status fnzi_way_write_copies(fnzi_act *act) {
-  copying c = {.act = act};
-  fnz_status status = write_copies(act, &c);
-  fnzi_act_drop(act, c.copies, c.count);
+fnz_status fnzi_way_write_copies(fnzi_job *job) {
+  copying c = {.job = job};
+  fnz_status status = write_copies(job, &c);
+  fnzi_job_drop(job, c.copies, c.count);
   return status;
 }
 
-fnz_status fnzi_way_copy_views(fnzi_act *act) {
+fnz_status fnzi_way_copy_views(fnzi_job *job) {
   const fnz_arg *args;
-  size_t before = act->count, count;
-  FNZ_TRY(fnzi_act_via_args(act, &args));
-  FNZ_TRY(fnzi_act_part(act, act->plan->via, args, act->outputs + before, act->capacity - before,
+  size_t before = job->count, count;
+  FNZ_TRY(fnzi_job_via_args(job, &args));
+  FNZ_TRY(fnzi_job_part(job, job->plan->via, args, job->outputs + before, job->capacity - before,
                         &count));
-  act->count += count;
-  for (size_t k = before; k < act->count; k++)
-    FNZ_TRY(fnzi_act_copy_result(act, k));
+  job->count += count;
+  for (size_t k = before; k < job->count; k++)
+    FNZ_TRY(fnzi_job_copy_result(job, k));
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_out_is_self(fnzi_act *act) {
-  const fnz_op *via = act->plan->via;
+fnz_status fnzi_way_out_is_self(fnzi_job *job) {
+  const fnz_op *via = job->plan->via;
   const fnz_arg *given;
   fnz_arg *args;
   fnzi_array *same;
-  FNZ_TRY(fnzi_act_via_args(act, &given));
-  FNZI_NEW(act->scratch, via->nparams, &args);
+  FNZ_TRY(fnzi_job_via_args(job, &given));
+  FNZI_NEW(job->scratch, via->nparams, &args);
   for (size_t i = 0; i < via->nparams; i++)
-    args[i] = via->params[i].is_out ? act->args[0] : given[i];
-  FNZ_TRY(fnzi_act_part_of_one(act, via, args, &same));
-  return fnzi_act_give(act, same);
+    args[i] = via->params[i].is_out ? job->args[0] : given[i];
+  FNZ_TRY(fnzi_job_part_of_one(job, via, args, &same));
+  return fnzi_job_give(job, same);
 }

@@ -5,7 +5,7 @@
 #include "kernels/machine.h"
 
 /* An operator at work on memory. */
-struct fnzi_act {
+struct fnzi_job {
   fnzi_machine *m;
   fnz_context *ctx;
   const fnz_op *op;
@@ -32,58 +32,68 @@ void fnzi_plans_forget(fnzi_machine *m);
 /* --- variants.c ----------------------------------------------------------------------------------
  */
 /* Fails with "operator: " in front. */
-fnz_status fnzi_act_fail(const fnzi_act *act, fnz_class kind, const char *format, ...)
+fnz_status fnzi_job_fail(const fnzi_job *job, fnz_class kind, const char *format, ...)
     FNZ_PRINTF(3, 4);
 /* Appends a result; takes over the reference, also when it fails. NULL for an undefined one. */
-FNZ_MUST_CHECK fnz_status fnzi_act_give(fnzi_act *act, fnzi_array *array);
+FNZ_MUST_CHECK fnz_status fnzi_job_give(fnzi_job *job, fnzi_array *array);
 /* Appends an argument as a result: another reference. */
-FNZ_MUST_CHECK fnz_status fnzi_act_give_again(fnzi_act *act, fnzi_array *array);
-/* Does another operator as a part of this one. `args` as in fnzi_act; results are appended to
+FNZ_MUST_CHECK fnz_status fnzi_job_give_again(fnzi_job *job, fnzi_array *array);
+/* Does another operator as a part of this one. `args` as in fnzi_job; results are appended to
  * `outputs`, which has room for `capacity`. */
-FNZ_MUST_CHECK fnz_status fnzi_act_part(const fnzi_act *act, const fnz_op *op, const fnz_arg *args,
+FNZ_MUST_CHECK fnz_status fnzi_job_part(const fnzi_job *job, const fnz_op *op, const fnz_arg *args,
                                         fnz_handle *outputs, size_t capacity, size_t *count);
 /* The same for one result. */
-FNZ_MUST_CHECK fnz_status fnzi_act_part_of_one(const fnzi_act *act, const fnz_op *op,
+FNZ_MUST_CHECK fnz_status fnzi_job_part_of_one(const fnzi_job *job, const fnz_op *op,
                                                const fnz_arg *args, fnzi_array **out);
 /* The same for an operator of one tensor, with its defaults. */
-FNZ_MUST_CHECK fnz_status fnzi_act_part_on(const fnzi_act *act, const fnz_op *op, fnzi_array *array,
+FNZ_MUST_CHECK fnz_status fnzi_job_part_on(const fnzi_job *job, const fnz_op *op, fnzi_array *array,
                                            fnzi_array **out);
 /* via's arguments, by name. */
-FNZ_MUST_CHECK fnz_status fnzi_act_via_args(const fnzi_act *act, const fnz_arg **out);
-/* A call of via; its scratch memory is act's until fnzi_act_close(). */
-FNZ_MUST_CHECK fnz_status fnzi_act_open(fnzi_act *act, const fnz_arg *args, fnzi_call *call);
-void fnzi_act_close(fnzi_act *act, fnzi_call *call);
+FNZ_MUST_CHECK fnz_status fnzi_job_via_args(const fnzi_job *job, const fnz_arg **out);
+/* A call of via; its scratch memory is job's until fnzi_job_close(). */
+FNZ_MUST_CHECK fnz_status fnzi_job_open(fnzi_job *job, const fnz_arg *args, fnzi_call *call);
+void fnzi_job_close(fnzi_job *job, fnzi_call *call);
 /* Calls `body` with via's arguments, checked and without lazy bits. */
-typedef fnz_status fnzi_args_fn(fnzi_act *act, const fnz_arg *args);
-FNZ_MUST_CHECK fnz_status fnzi_act_on_args(fnzi_act *act, fnzi_args_fn *body);
+typedef fnz_status fnzi_args_fn(fnzi_job *job, const fnz_arg *args);
+FNZ_MUST_CHECK fnz_status fnzi_job_on_args(fnzi_job *job, fnzi_args_fn *body);
+/* What strict.def asks of the types of via's arguments. */
+FNZ_MUST_CHECK fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args);
 /* Makes result k of a call memory of its own that lies as its geometry says. */
-FNZ_MUST_CHECK fnz_status fnzi_act_own(fnzi_act *act, fnzi_array *out);
+FNZ_MUST_CHECK fnz_status fnzi_job_own(fnzi_job *job, fnzi_array *out);
+
+fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
+fnzi_way_fn fnzi_way_same;    /* argument 0 itself, where the row's shape rule agrees */
+fnzi_way_fn fnzi_way_refuse;
+
+/* --- bits.c --------------------------------------------------------------------------------------
+ */
 /* Arguments without lazy bits: those that have some are replaced by computed ones, which are in
  * *temporaries, *count of them, for the caller to release. */
-FNZ_MUST_CHECK fnz_status fnzi_act_plain_args(const fnzi_act *act, const fnz_op *op,
+FNZ_MUST_CHECK fnz_status fnzi_job_plain_args(const fnzi_job *job, const fnz_op *op,
                                               const fnz_arg *args, const fnz_arg **out,
                                               fnzi_array ***temporaries, size_t *count);
-void fnzi_act_drop(const fnzi_act *act, fnzi_array **temporaries, size_t count);
+void fnzi_job_drop(const fnzi_job *job, fnzi_array **temporaries, size_t count);
 /* The elements of `array` as its bits say, in memory of their own. */
-FNZ_MUST_CHECK fnz_status fnzi_act_resolve(const fnzi_act *act, fnzi_array *array,
+FNZ_MUST_CHECK fnz_status fnzi_job_resolve(const fnzi_job *job, fnzi_array *array,
                                            fnzi_array **out);
 
+/* --- window.c, view_scatter.c --------------------------------------------------------------------
+ */
 /* Puts a copy in the place of result k. */
-FNZ_MUST_CHECK fnz_status fnzi_act_copy_result(fnzi_act *act, size_t k);
-
-fnzi_way_fn fnzi_way_compute;   /* the row of via, into new memory */
-fnzi_way_fn fnzi_way_same;      /* argument 0 itself, where the row's shape rule agrees */
+FNZ_MUST_CHECK fnz_status fnzi_job_copy_result(fnzi_job *job, size_t k);
 fnzi_way_fn fnzi_way_view;      /* windows into argument 0 */
 fnzi_way_fn fnzi_way_view_copy; /* the same, copied */
 fnzi_way_fn fnzi_way_review;    /* argument 0 gets the geometry of via's result */
+
+/* --- composite.c, list.c -------------------------------------------------------------------------
+ */
 fnzi_way_fn fnzi_way_composite; /* views, the argument itself, a copy: eager geometry decides */
 fnzi_way_fn fnzi_way_list;      /* via on each element, in order */
-fnzi_way_fn fnzi_way_refuse;
 
 /* --- fast.c --------------------------------------------------------------------------------------
  */
 /* After a call of a row: what it was like, for fnzi_fast_call(). */
-void fnzi_fast_learn(fnzi_act *act, const fnzi_call *call);
+void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call);
 /* Makes a call that is like one before; false, with nothing done, when it is not. The plan has
  * shortcuts. */
 bool fnzi_fast_call(fnzi_machine *m, fnz_context *ctx, const fnzi_plan *plan,
@@ -94,15 +104,18 @@ bool fnzi_fast_call(fnzi_machine *m, fnz_context *ctx, const fnzi_plan *plan,
 fnzi_way_fn fnzi_way_write;     /* the row of via, into the written arguments */
 fnzi_way_fn fnzi_way_write_any; /* via however it is served, then copied into them */
 /* Stores `from` in a target that was checked: elements are cast. */
-FNZ_MUST_CHECK fnz_status fnzi_act_store(fnzi_act *act, fnzi_array *target, fnzi_array *from);
+FNZ_MUST_CHECK fnz_status fnzi_job_store(fnzi_job *job, fnzi_array *target, fnzi_array *from);
 /* The arguments that are written, as results, where the schema returns them; plain results are
  * handed over. */
-FNZ_MUST_CHECK fnz_status fnzi_act_give_returns(fnzi_act *act, fnzi_array *const *plain,
+FNZ_MUST_CHECK fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain,
                                                 size_t nplain);
 
 /* --- special.c -----------------------------------------------------------------------------------
  * Operators that change what a tensor looks at, or write what their schema does not say. */
 bool fnzi_plan_special(const fnz_op *op, fnzi_plan *plan);
+#define SPECIAL(op, function) fnzi_way_fn fnzi_way_##function;
+#include "kernels/special.def"
+#undef SPECIAL
 
 /* --- register.c ----------------------------------------------------------------------------------
  */

@@ -10,11 +10,15 @@
 
 /* A write in hand. */
 typedef struct writing {
-  fnzi_act *act;
+  fnzi_job *job;
   fnzi_call call;       /* of via */
   fnzi_array **targets; /* the written arguments, lists flattened, absent ones left out */
   size_t ntargets;
-  size_t nplain; /* results before those that are written */
+  size_t nplain;           /* results before those that are written */
+  fnzi_arena *scratch;     /* of the call in hand */
+  fnz_geometry **formerly; /* of resized targets; NULL while there are none */
+  fnzi_array **looks;      /* what stands for those of them that are read */
+  size_t nlooks;
 } writing;
 
 enum { SHAPE_TEXT = 96 };
@@ -32,7 +36,7 @@ static const char *shape_text(const fnz_geometry *g, char out[SHAPE_TEXT]) {
 
 /* --- Targets ----------------------------------------------------------------------------- */
 static void add_targets(writing *w, size_t i) {
-  const fnz_arg *arg = &w->act->args[i];
+  const fnz_arg *arg = &w->job->args[i];
   const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
   size_t count = arg->tag == FNZ_ARG_LIST ? arg->count : 1;
   for (size_t k = 0; k < count; k++)
@@ -62,12 +66,12 @@ static bool is_self(const fnzi_param *p) {
 /* The functional operator returns what op does, and then what op writes without returning it: self,
  * out= arguments, the others. */
 static fnz_status find_targets(writing *w) {
-  const fnz_op *op = w->act->op;
+  const fnz_op *op = w->job->op;
   size_t most = 0;
   for (size_t i = 0; i < op->nparams; i++)
     if (op->params[i].is_write)
-      most += w->act->args[i].tag == FNZ_ARG_LIST ? w->act->args[i].count : 1;
-  FNZI_NEW(w->act->scratch, most, &w->targets);
+      most += w->job->args[i].tag == FNZ_ARG_LIST ? w->job->args[i].count : 1;
+  FNZI_NEW(w->job->scratch, most, &w->targets);
   add_returned(w, op);
   for (int turn = 0; turn < 3; turn++)
     for (size_t i = 0; i < op->nparams; i++) {
@@ -83,57 +87,65 @@ static fnz_status find_targets(writing *w) {
 static fnz_status check_count(const writing *w, size_t noutputs) {
   if (noutputs == w->nplain + w->ntargets)
     return FNZ_OK;
-  return fnzi_act_fail(w->act, FNZ_CLASS_ARGUMENT,
+  return fnzi_job_fail(w->job, FNZ_CLASS_ARGUMENT,
                        "%zu results, but %zu tensors to write and %zu to return", noutputs,
                        w->ntargets, w->nplain);
 }
 
+static bool asks(const fnzi_job *job, unsigned flag) {
+  return (job->plan->strictness & flag) != 0;
+}
+
 /* --- What eager refuses ------------------------------------------------------------------ */
-static fnz_status check_fit(const fnzi_act *act, const fnzi_array *target,
+static fnz_status check_fit(const fnzi_job *job, const fnzi_array *target,
                             const fnz_geometry *result) {
   char have[SHAPE_TEXT], want[SHAPE_TEXT];
-  if (act->op->kind == FNZI_KIND_OUT || fnzi_same_sizes(&target->geometry, result))
+  bool resizes = job->op->kind == FNZI_KIND_OUT && !asks(job, FNZI_PLAN_RIGID);
+  if (resizes || fnzi_same_sizes(&target->geometry, result))
     return FNZ_OK;
-  return fnzi_act_fail(act, FNZ_CLASS_BOUNDS,
+  return fnzi_job_fail(job, FNZ_CLASS_BOUNDS,
                        "the tensor that is written has shape %s, but the result has %s; write "
                        "into a tensor of that shape",
                        shape_text(&target->geometry, have), shape_text(result, want));
 }
 
 /* An out= operator that PyTorch derives from the functional one by copying its results. */
-static bool is_generated(const fnzi_act *act) {
-  return act->op->kind == FNZI_KIND_OUT && (act->op->tags & FNZI_TAG_GENERATED);
+static bool is_generated(const fnzi_job *job) {
+  return job->op->kind == FNZI_KIND_OUT && (job->op->tags & FNZI_TAG_GENERATED);
 }
 
 /* Elementwise operators cast what they have computed, others compute what is asked for. */
-static fnz_status check_cast(const fnzi_act *act, const fnzi_array *target,
+static fnz_status check_cast(const fnzi_job *job, const fnzi_array *target,
                              const fnz_geometry *result) {
   fnz_dtype from = result->dtype, to = target->geometry.dtype;
-  bool casts = act->plan->is_pointwise && !act->plan->is_exact && !is_generated(act);
+  bool may = asks(job, FNZI_PLAN_CASTS) || (job->plan->is_pointwise && !asks(job, FNZI_PLAN_EXACT));
+  bool casts = may && !is_generated(job);
   if (from == to || (casts && fnzi_can_cast(from, to)))
     return FNZ_OK;
-  return fnzi_act_fail(act, FNZ_CLASS_TYPE,
+  return fnzi_job_fail(job, FNZ_CLASS_TYPE,
                        "the result is %s, which %s be stored in a tensor of %s",
                        fnzi_dtype(from)->name, casts ? "cannot" : "must not", fnzi_dtype(to)->name);
 }
 
 /* Every element gets the same number, so that their order does not matter. */
-static bool is_fill(const fnzi_act *act) {
-  const fnzi_kernel *row = act->plan->row;
-  return row && !is_generated(act) &&
-         (row->run == fnzi_kernel_fill || row->run == fnzi_kernel_create);
+static bool is_fill(const fnzi_job *job) {
+  const fnzi_kernel *row = job->plan->row;
+  if (!row || is_generated(job))
+    return false;
+  bool of_tensor = job->plan->via->nparams > 1 && fnzi_arg_array(&job->args[1]);
+  return row->run == fnzi_kernel_create || (row->run == fnzi_kernel_fill && !of_tensor);
 }
 
-static fnz_status check_self(const fnzi_act *act, const fnzi_array *target) {
-  if (is_fill(act) || !fnzi_overlaps_itself(target))
+static fnz_status check_self(const fnzi_job *job, const fnzi_array *target) {
+  if (is_fill(job) || !fnzi_overlaps_itself(target))
     return FNZ_OK;
-  return fnzi_act_fail(act, FNZ_CLASS_OVERLAP,
+  return fnzi_job_fail(job, FNZ_CLASS_OVERLAP,
                        "several elements of the tensor that is written lie in one place; clone it "
                        "before");
 }
 
 typedef struct operand_check {
-  const fnzi_act *act;
+  const fnzi_job *job;
   const fnzi_array *target;
 } operand_check;
 
@@ -147,10 +159,10 @@ static fnz_status check_operand(void *user, const fnz_arg *arg) {
   const operand_check *c = user;
   const fnzi_array *operand = fnzi_arg_array(arg);
   if (!operand || operand == c->target || operand->storage != c->target->storage ||
-      fnzi_same_window(operand, c->target) || is_read_first(c->act->plan, operand) ||
+      fnzi_same_window(operand, c->target) || is_read_first(c->job->plan, operand) ||
       !fnzi_meets(operand, c->target))
     return FNZ_OK;
-  return fnzi_act_fail(c->act, FNZ_CLASS_OVERLAP,
+  return fnzi_job_fail(c->job, FNZ_CLASS_OVERLAP,
                        "an operand shares some of its elements with the tensor that is written; "
                        "clone it before");
 }
@@ -158,54 +170,86 @@ static fnz_status check_operand(void *user, const fnz_arg *arg) {
 /* Whether what is read may lie in what is written. Eager looks when the operator is elementwise or
  * begins with its argument; others it computes elsewhere, or what it does with them is undefined.
  */
-static bool checks_operands(const fnzi_act *act) {
-  const fnzi_kernel *row = act->plan->row;
-  if (act->op->kind != FNZI_KIND_OUT)
+static bool checks_operands(const fnzi_job *job) {
+  const fnzi_kernel *row = job->plan->row;
+  if (job->op->kind != FNZI_KIND_OUT)
     return true;
-  return !is_generated(act) && row &&
-         (row->memory == FNZI_MEMORY_POINT || row->memory == FNZI_MEMORY_BASE);
+  bool looks = row && (row->memory == FNZI_MEMORY_POINT || row->memory == FNZI_MEMORY_BASE);
+  return !is_generated(job) && (looks || asks(job, FNZI_PLAN_APART));
 }
 
 /* What an out= argument that must be resized will look like does not matter before. */
 static fnz_status check_target(const writing *w, const fnzi_array *target,
                                const fnz_geometry *result) {
-  const fnzi_act *act = w->act;
-  operand_check c = {act, target};
-  FNZ_TRY(check_fit(act, target, result));
-  FNZ_TRY(check_cast(act, target, result));
+  const fnzi_job *job = w->job;
+  operand_check c = {job, target};
+  FNZ_TRY(check_fit(job, target, result));
+  FNZ_TRY(check_cast(job, target, result));
   if (!fnzi_same_sizes(&target->geometry, result))
     return FNZ_OK;
-  FNZ_TRY(check_self(act, target));
-  if (!checks_operands(act))
+  FNZ_TRY(check_self(job, target));
+  if (!checks_operands(job))
     return FNZ_OK;
-  return fnzi_args_visit(w->call.args, act->plan->via->nparams, check_operand, &c);
+  return fnzi_args_visit(w->call.args, job->plan->via->nparams, check_operand, &c);
 }
 
 /* --- Resizing ---------------------------------------------------------------------------- */
-/* Tensors from numbers: eager resizes for these without a word. */
-static bool is_factory(const fnzi_act *act) {
-  const fnzi_plan *plan = act->plan;
-  return plan->row && !is_generated(act) &&
-         (plan->row->shape == fnzi_shape_create || plan->row->shape == fnzi_shape_eye ||
-          plan->row->shape == fnzi_shape_linspace);
+/* Eager resizes without a word also for tensors from numbers. */
+static bool is_quiet(const fnzi_job *job) {
+  const fnzi_plan *plan = job->plan;
+  return asks(job, FNZI_PLAN_QUIET) ||
+         (plan->row && !is_generated(job) &&
+          (plan->row->shape == fnzi_shape_create || plan->row->shape == fnzi_shape_eye ||
+           plan->row->shape == fnzi_shape_linspace));
 }
 
-static void warn_resized(const fnzi_act *act, const fnz_geometry *old, const fnz_geometry *now) {
+static void warn_resized(const fnzi_job *job, const fnz_geometry *old, const fnz_geometry *now) {
   char have[SHAPE_TEXT], want[SHAPE_TEXT];
-  if (fnz_geometry_numel(old) == 0 || is_factory(act))
+  if (fnz_geometry_numel(old) == 0 || is_quiet(job))
     return;
-  (void)snprintf(act->warning, FNZ_WARNING_BYTES,
+  (void)snprintf(job->warning, FNZ_WARNING_BYTES,
                  "%.40s: an out= tensor of shape %s with elements was resized to %s; give one of "
                  "that shape, or an empty one",
-                 act->op->name, shape_text(old, have), shape_text(now, want));
+                 job->op->name, shape_text(old, have), shape_text(now, want));
 }
 
-static fnz_status fit(const fnzi_act *act, fnzi_array *target, const fnz_geometry *result) {
+static fnz_status keep_former(writing *w, size_t k) {
+  const fnz_geometry *g = &w->targets[k]->geometry;
+  size_t bytes = g->rank * sizeof *g->sizes;
+  int64_t *sizes, *strides;
+  if (!w->formerly)
+    FNZI_NEW(w->scratch, w->ntargets, &w->formerly);
+  FNZI_NEW(w->scratch, g->rank + 1, &sizes);
+  FNZI_NEW(w->scratch, g->rank + 1, &strides);
+  FNZI_NEW(w->scratch, 1, &w->formerly[k]);
+  memcpy(sizes, g->sizes, bytes);
+  memcpy(strides, g->strides, bytes);
+  *w->formerly[k] = *g;
+  w->formerly[k]->sizes = sizes;
+  w->formerly[k]->strides = strides;
+  return FNZ_OK;
+}
+
+/* A kernel may refuse what the elements hold when its targets are resized already. They were as
+ * they are put here, so there is room. */
+static void unfit(const writing *w, fnz_status *status) {
+  if (*status == FNZ_OK || !w->formerly)
+    return;
+  w->job->warning[0] = 0;
+  for (size_t k = w->ntargets; k-- > 0;)
+    if (w->formerly[k] && fnzi_array_look(w->job->ctx, w->targets[k], w->formerly[k]) != FNZ_OK)
+      *status = FNZ_NO_MEMORY;
+}
+
+static fnz_status fit(writing *w, size_t k, const fnz_geometry *result) {
+  const fnzi_job *job = w->job;
+  fnzi_array *target = w->targets[k];
   if (fnzi_same_sizes(&target->geometry, result))
     return FNZ_OK;
-  warn_resized(act, &target->geometry, result);
-  return fnzi_resize_to(act->ctx, target, result->rank, result->sizes,
-                        is_generated(act) ? NULL : result->strides);
+  FNZ_TRY(keep_former(w, k));
+  warn_resized(job, &target->geometry, result);
+  return fnzi_resize_to(job->ctx, target, result->rank, result->sizes,
+                        is_generated(job) ? NULL : result->strides);
 }
 
 /* --- Straight into the argument ---------------------------------------------------------- */
@@ -235,7 +279,7 @@ static bool takes_values(const fnzi_kernel *row) {
 /* The kernel may put result k into the target's memory. */
 static bool may_write_through(const writing *w, const fnzi_array *target, const fnzi_array *out,
                               size_t k) {
-  const fnzi_plan *plan = w->act->plan;
+  const fnzi_plan *plan = w->job->plan;
   const fnz_geometry *g = &target->geometry;
   sharing s = {.target = target};
   if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg ||
@@ -268,7 +312,7 @@ static fnz_status place_results(writing *w) {
     if (out && !overlaps_other_target(w, k) && may_write_through(w, target, out, w->nplain + k))
       FNZ_TRY(fnzi_array_share(call->ctx, out, target->storage, &target->geometry));
   }
-  return fnzi_evaluate_memory(call, w->act->plan->row);
+  return fnzi_evaluate_memory(call, w->job->plan->row);
 }
 
 /* --- Storing ----------------------------------------------------------------------------- */
@@ -280,65 +324,65 @@ static bool is_there(const fnzi_array *target, const fnzi_array *from) {
 }
 
 /* The elements as the target keeps them: its lazy bits undone. Owned by the caller. */
-static fnz_status encode(fnzi_act *act, const fnzi_array *target, fnzi_array *from,
+static fnz_status encode(fnzi_job *job, const fnzi_array *target, fnzi_array *from,
                          fnzi_array **out) {
   fnzi_array *window;
   fnz_geometry g = from->geometry;
   g.is_conj = target->geometry.is_conj;
   g.is_neg = target->geometry.is_neg;
-  FNZ_TRY(fnzi_look_at(act->m, act->ctx, from->storage, &g, &window));
-  fnz_status status = fnzi_act_resolve(act, window, out);
-  fnzi_array_release(act->ctx, window);
+  FNZ_TRY(fnzi_look_at(job->m, job->ctx, from->storage, &g, &window));
+  fnz_status status = fnzi_job_resolve(job, window, out);
+  fnzi_array_release(job->ctx, window);
   return status;
 }
 
-fnz_status fnzi_act_store(fnzi_act *act, fnzi_array *target, fnzi_array *from) {
+fnz_status fnzi_job_store(fnzi_job *job, fnzi_array *target, fnzi_array *from) {
   fnzi_array *encoded;
-  if (!act->m->has_data || is_there(target, from))
+  if (!job->m->has_data || is_there(target, from))
     return FNZ_OK;
   if (!from->eager && from->storage == target->storage)
-    FNZ_TRY(fnzi_act_own(act, from));
+    FNZ_TRY(fnzi_job_own(job, from));
   if (!target->geometry.is_conj && !target->geometry.is_neg)
-    return fnzi_move(act->m, act->ctx, act->op, target, from);
-  FNZ_TRY(fnzi_act_own(act, from));
-  FNZ_TRY(encode(act, target, from, &encoded));
-  fnz_status status = fnzi_move(act->m, act->ctx, act->op, target, encoded);
-  fnzi_array_release(act->ctx, encoded);
+    return fnzi_move(job->m, job->ctx, job->op, target, from);
+  FNZ_TRY(fnzi_job_own(job, from));
+  FNZ_TRY(encode(job, target, from, &encoded));
+  fnz_status status = fnzi_move(job->m, job->ctx, job->op, target, encoded);
+  fnzi_array_release(job->ctx, encoded);
   return status;
 }
 
 static fnz_status store_all(writing *w, fnzi_array *const *results) {
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[k])
-      FNZ_TRY(fnzi_act_store(w->act, w->targets[k], results[k]));
+      FNZ_TRY(fnzi_job_store(w->job, w->targets[k], results[k]));
   return FNZ_OK;
 }
 
 /* --- Results ----------------------------------------------------------------------------- */
 /* The argument that a result is; NULL for a result of its own, which may be a view. */
-static const fnz_arg *written_as(const fnzi_act *act, uint32_t alias) {
-  for (size_t i = 0; alias && i < act->op->nparams; i++)
-    if (act->op->params[i].is_write && act->op->params[i].alias == alias)
-      return &act->args[i];
+static const fnz_arg *written_as(const fnzi_job *job, uint32_t alias) {
+  for (size_t i = 0; alias && i < job->op->nparams; i++)
+    if (job->op->params[i].is_write && job->op->params[i].alias == alias)
+      return &job->args[i];
   return NULL;
 }
 
-static fnz_status give_written(fnzi_act *act, const fnz_arg *arg) {
+static fnz_status give_written(fnzi_job *job, const fnz_arg *arg) {
   const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
   for (size_t k = 0; k < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); k++)
-    FNZ_TRY(fnzi_act_give_again(act, fnzi_arg_array(&items[k])));
+    FNZ_TRY(fnzi_job_give_again(job, fnzi_arg_array(&items[k])));
   return FNZ_OK;
 }
 
-fnz_status fnzi_act_give_returns(fnzi_act *act, fnzi_array *const *plain, size_t nplain) {
+fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain, size_t nplain) {
   size_t at = 0;
-  for (size_t i = 0; i < act->op->nreturns; i++) {
-    const fnz_arg *written = written_as(act, act->op->returns[i].alias);
-    size_t rest = act->op->returns[i].is_list ? nplain : at + 1;
+  for (size_t i = 0; i < job->op->nreturns; i++) {
+    const fnz_arg *written = written_as(job, job->op->returns[i].alias);
+    size_t rest = job->op->returns[i].is_list ? nplain : at + 1;
     if (written)
-      FNZ_TRY(give_written(act, written));
+      FNZ_TRY(give_written(job, written));
     for (; !written && at < rest && at < nplain; at++)
-      FNZ_TRY(fnzi_act_give_again(act, plain[at]));
+      FNZ_TRY(fnzi_job_give_again(job, plain[at]));
   }
   return FNZ_OK;
 }
@@ -346,7 +390,7 @@ fnz_status fnzi_act_give_returns(fnzi_act *act, fnzi_array *const *plain, size_t
 static fnz_status own_plain(const writing *w) {
   for (size_t k = 0; k < w->nplain; k++)
     if (w->call.outputs[k])
-      FNZ_TRY(fnzi_act_own(w->act, w->call.outputs[k]));
+      FNZ_TRY(fnzi_job_own(w->job, w->call.outputs[k]));
   return FNZ_OK;
 }
 
@@ -360,15 +404,59 @@ static fnz_status check_targets(writing *w) {
   return FNZ_OK;
 }
 
+static void replace(fnz_arg *args, size_t count, const fnzi_array *old, const fnzi_array *now) {
+  for (size_t i = 0; i < count; i++)
+    if (fnzi_arg_array(&args[i]) == old)
+      args[i].u.value = fnzi_array_handle(now);
+}
+
+/* A copy of the arguments in which another array stands for one of them. */
+static fnz_status stand_in(writing *w, const fnzi_array *old, const fnzi_array *now) {
+  size_t count = w->call.op->nparams;
+  fnz_arg *args, *items;
+  FNZI_NEW(w->scratch, count, &args);
+  memcpy(args, w->call.args, count * sizeof *args);
+  replace(args, count, old, now);
+  for (size_t i = 0; i < count; i++) {
+    if (args[i].tag != FNZ_ARG_LIST)
+      continue;
+    FNZI_NEW(w->scratch, args[i].count, &items);
+    for (uint32_t j = 0; j < args[i].count; j++)
+      items[j] = args[i].u.list[j];
+    replace(items, args[i].count, old, now);
+    args[i].u.list = items;
+  }
+  w->call.args = args;
+  return FNZ_OK;
+}
+
+/* An out= argument that is read as well and gets another size: the kernel reads it as it was. */
+static fnz_status keep_reading(writing *w, const fnzi_array *target) {
+  fnzi_array *look;
+  if (!w->call.has_data ||
+      fnzi_count_uses(w->call.args, w->call.op->nparams, fnzi_array_handle(target)) == 0)
+    return FNZ_OK;
+  if (!w->looks)
+    FNZI_NEW(w->scratch, w->ntargets, &w->looks);
+  FNZ_TRY(fnzi_look_at(w->job->m, w->job->ctx, target->storage, &target->geometry, &look));
+  w->looks[w->nlooks++] = look;
+  return stand_in(w, target, look);
+}
+
 static fnz_status fit_targets(writing *w) {
+  for (size_t k = 0; k < w->ntargets; k++) {
+    const fnzi_array *result = w->call.outputs[w->nplain + k];
+    if (result && !fnzi_same_sizes(&w->targets[k]->geometry, &result->geometry))
+      FNZ_TRY(keep_reading(w, w->targets[k]));
+  }
   for (size_t k = 0; k < w->ntargets; k++)
     if (w->call.outputs[w->nplain + k])
-      FNZ_TRY(fit(w->act, w->targets[k], &w->call.outputs[w->nplain + k]->geometry));
+      FNZ_TRY(fit(w, k, &w->call.outputs[w->nplain + k]->geometry));
   return FNZ_OK;
 }
 
 static fnz_status evaluate(writing *w) {
-  const fnzi_kernel *row = w->act->plan->row;
+  const fnzi_kernel *row = w->job->plan->row;
   FNZ_TRY(fnzi_evaluate_shape(&w->call, row));
   FNZ_TRY(check_targets(w));
   FNZ_TRY(fit_targets(w));
@@ -381,36 +469,39 @@ static fnz_status evaluate(writing *w) {
 static fnz_status finish(writing *w) {
   FNZ_TRY(store_all(w, w->call.outputs + w->nplain));
   FNZ_TRY(own_plain(w));
-  return fnzi_act_give_returns(w->act, w->call.outputs, w->nplain);
+  return fnzi_job_give_returns(w->job, w->call.outputs, w->nplain);
 }
 
-static fnz_status write_args(fnzi_act *act, const fnz_arg *args) {
-  writing w = {.act = act};
-  FNZ_TRY(fnzi_act_open(act, args, &w.call));
+static fnz_status write_args(fnzi_job *job, const fnz_arg *args) {
+  writing w = {.job = job};
+  w.scratch = &w.call.scratch;
+  FNZ_TRY(fnzi_job_open(job, args, &w.call));
   fnz_status status = find_targets(&w);
-  w.call.scratch = *act->scratch;
-  if (w.ntargets > 0 && !is_generated(act))
+  w.call.scratch = *job->scratch;
+  if (w.ntargets > 0 && !is_generated(job))
     w.call.target = w.targets[0]->geometry.dtype;
   if (status == FNZ_OK)
     status = evaluate(&w);
-  if (status == FNZ_OK && w.call.has_data)
-    fnzi_fast_learn(act, &w.call);
-  fnzi_act_close(act, &w.call);
+  if (status == FNZ_OK && w.call.has_data && !w.formerly)
+    fnzi_fast_learn(job, &w.call);
+  fnzi_job_close(job, &w.call);
   if (status == FNZ_OK)
     status = finish(&w);
+  unfit(&w, &status);
   fnzi_release_outputs(&w.call);
+  fnzi_job_drop(job, w.looks, w.nlooks);
   return status;
 }
 
-fnz_status fnzi_way_write(fnzi_act *act) {
-  return fnzi_act_on_args(act, write_args);
+fnz_status fnzi_way_write(fnzi_job *job) {
+  return fnzi_job_on_args(job, write_args);
 }
 
 /* --- However via is served --------------------------------------------------------------- */
 static fnz_status take_over(writing *w, fnz_handle *handles, size_t count) {
   fnzi_array **results;
   FNZ_TRY(check_count(w, count));
-  FNZI_NEW(w->act->scratch, count, &results);
+  FNZI_NEW(w->job->scratch, count, &results);
   for (size_t k = 0; k < count; k++)
     results[k] = fnzi_array_of(handles[k]);
   for (size_t k = 0; k < w->ntargets; k++)
@@ -418,23 +509,24 @@ static fnz_status take_over(writing *w, fnz_handle *handles, size_t count) {
       FNZ_TRY(check_target(w, w->targets[k], &results[w->nplain + k]->geometry));
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[w->nplain + k])
-      FNZ_TRY(fit(w->act, w->targets[k], &results[w->nplain + k]->geometry));
+      FNZ_TRY(fit(w, k, &results[w->nplain + k]->geometry));
   FNZ_TRY(store_all(w, results + w->nplain));
-  return fnzi_act_give_returns(w->act, results, w->nplain);
+  return fnzi_job_give_returns(w->job, results, w->nplain);
 }
 
-fnz_status fnzi_way_write_any(fnzi_act *act) {
-  writing w = {.act = act};
+fnz_status fnzi_way_write_any(fnzi_job *job) {
+  writing w = {.job = job, .scratch = job->scratch};
   const fnz_arg *args;
   fnz_handle *handles;
   size_t count;
   FNZ_TRY(find_targets(&w));
-  FNZ_TRY(fnzi_act_via_args(act, &args));
+  FNZ_TRY(fnzi_job_via_args(job, &args));
   w.call.args = args;
-  FNZI_NEW(act->scratch, w.nplain + w.ntargets, &handles);
-  FNZ_TRY(fnzi_act_part(act, act->plan->via, args, handles, w.nplain + w.ntargets, &count));
+  FNZI_NEW(job->scratch, w.nplain + w.ntargets, &handles);
+  FNZ_TRY(fnzi_job_part(job, job->plan->via, args, handles, w.nplain + w.ntargets, &count));
   fnz_status status = take_over(&w, handles, count);
+  unfit(&w, &status);
   for (size_t k = 0; k < count; k++)
-    fnzi_array_release(act->ctx, fnzi_array_of(handles[k]));
+    fnzi_array_release(job->ctx, fnzi_array_of(handles[k]));
   return status;
 }

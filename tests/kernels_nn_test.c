@@ -342,7 +342,9 @@ START_TEST(embedding_by_hand) {
   FAILS(ctx, "BOUNDS", APPLY("embedding", w, TYPED(FNZ_I64, S(1), -1)));
   RUN("one_hot", TYPED(FNZ_I64, S(2), 1, 0), I(3));
   WANT(0, 0, 1, 0, 1, 0, 0);
-  FAILS(ctx, "UNSUPPORTED", APPLY("one_hot", TYPED(FNZ_I64, S(2), 1, 0)));
+  RUN("one_hot", TYPED(FNZ_I64, S(2), 2, 0));
+  has_sizes(0, S(2, 3));
+  FAILS(ctx, "UNSUPPORTED", APPLY("one_hot", TYPED(FNZ_I64, S(0), 0)));
   finish();
 }
 END_TEST

@@ -139,7 +139,7 @@ static void check_out(trial *t) {
   bool has_elements = fnz_geometry_numel(g) > 0;
   fnz_handle right = CALL("empty_like", T(t->result));
   call_out(t, right, "out= of the right size");
-  ck_assert_str_eq(world.warning, "");
+  ck_assert_ptr_null(strstr(world.warning, "resized"));
   call_out(t, CALL("empty.memory_format", L(I(0)), dtype), "empty out=");
   fnz_handle wrong = CALL("empty.memory_format", L(I(other[0])), dtype);
   call_out(t, wrong, "out= of a wrong size");

@@ -1,4 +1,4 @@
-/* checks: 26
+/* checks: 32
  * Every variant of an operator on memory, with small numbers by hand: views, in-place, out=, lists,
  * what changes the tensor itself, and what is refused. */
 #include "tests/faults.h"
@@ -426,6 +426,113 @@ START_TEST(the_short_way_gives_the_same) {
 }
 END_TEST
 
+/* Small integers wrap and halves round as they do the first time. */
+START_TEST(the_short_way_converts) {
+  static const struct {
+    fnz_dtype dtype;
+    const char *sum, *product;
+  } rows[] = {{FNZ_U8, "200 6 1", "16 9 0"},     {FNZ_I8, "-56 6 1", "16 9 0"},
+              {FNZ_I16, "200 6 1", "10000 9 0"}, {FNZ_I32, "200 6 1", "10000 9 0"},
+              {FNZ_I64, "200 6 1", "10000 9 0"}, {FNZ_F16, "200 6 1", "10000 9 0"},
+              {FNZ_BF16, "200 6 1", "9984 9 0"}, {FNZ_BOOL, "1 1 1", "1 1 0"}};
+  open_world(false);
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    fnz_handle x = CALL("_to_copy", T(VECTOR(100, 3, 0)), D(rows[k].dtype));
+    fnz_handle y = CALL("_to_copy", T(VECTOR(100, 3, 1)), D(rows[k].dtype));
+    for (int turn = 0; turn < 3; turn++) {
+      fnz_handle z = CALL("clone", T(x));
+      CALL("mul_.Tensor", T(z), T(y));
+      ck_assert_str_eq(show(z), rows[k].product);
+      ck_assert_str_eq(show(CALL("add.Tensor", T(x), T(y), I(1))), rows[k].sum);
+      ck_assert_str_eq(show(CALL("eq.Tensor", T(x), T(y))), "1 1 0");
+    }
+  }
+  close_world();
+}
+END_TEST
+
+/* What is refused for its values is refused also after a call that was like it. */
+START_TEST(the_short_way_still_refuses) {
+  open_world(false);
+  fnz_handle n = CALL("_to_copy", T(VECTOR(6, 0)), D(FNZ_I64));
+  fnz_handle d = CALL("_to_copy", T(VECTOR(4, 1)), D(FNZ_I64));
+  for (int turn = 0; turn < 2; turn++) {
+    ck_assert_str_eq(show(CALL("remainder.Tensor", T(n), T(d))), "2 0");
+    REFUSED("BOUNDS", "remainder.Tensor", T(d), T(n));
+  }
+  close_world();
+}
+END_TEST
+
+/* 2048 and two ones are 2050, but one at a time they are lost in f16. */
+START_TEST(halves_are_rounded_where_eager_rounds) {
+  open_world(false);
+  fnz_handle x = CALL("_to_copy", T(VECTOR(2048, 0)), D(FNZ_F16)), ones = CALL("ones_like", T(x));
+  fnz_handle at = CALL("zeros", L(I(2)), D(FNZ_I64)), wide = CALL("unsqueeze", T(x), I(0));
+  fnz_handle rows = CALL("unsqueeze", T(ones), I(0));
+  ck_assert_str_eq(show(CALL("scatter_add", T(x), I(0), T(at), T(ones))), "2050 0");
+  ck_assert_str_eq(show(CALL("scatter.value_reduce", T(x), I(0), T(at), I(1),
+                             (fnz_arg){.tag = FNZ_ARG_STRING, .u.s = "add"})),
+                   "2050 0");
+  ck_assert_str_eq(show(CALL("index_add", T(wide), I(1), T(at), T(rows), I(1))), "2050 0");
+  ck_assert_str_eq(show(CALL("index_add", T(x), I(0), T(at), T(ones), I(1))), "2048 0");
+  fnz_handle out = CALL("empty_like", T(CALL("sum", T(x))));
+  CALL("sum.IntList_out", T(VECTOR(2049, 0.5F)), L(I(0)), B(false), N, T(out));
+  ck_assert_str_eq(show(out), "2048");
+  close_world();
+}
+END_TEST
+
+/* --- Strides that count ----------------------------------------------------------------------- */
+
+START_TEST(memory_is_read_by_the_given_strides) {
+  open_world(false);
+  fnz_handle t = CALL("t", T(counting(SIZES(2, 3))));
+  ck_assert_str_eq(show(CALL("as_strided_copy", T(t), L(I(2)), L(I(1)), I(4))), "5 6");
+  ck_assert_str_eq(show(CALL("_reshape_alias", T(t), L(I(6)), L(I(1)))), "1 2 3 4 5 6");
+  ck_assert_str_eq(show(CALL("_reshape_alias_copy", T(t), L(I(2)), L(I(3)))), "1 4");
+  ck_assert_str_eq(show(CALL("as_strided_scatter", T(t), T(VECTOR(8, 9)), L(I(2)), L(I(1)), I(0))),
+                   "8 4 9 5 3 6");
+  REFUSED("BOUNDS", "_unsafe_view", T(t), L(I(6)));
+  close_world();
+}
+END_TEST
+
+START_TEST(scatters_keep_strides_and_offset) {
+  open_world(false);
+  fnz_handle x = counting(SIZES(2, 3)), right = CALL("slice.Tensor", T(x), I(1), I(1));
+  fnz_handle y = CALL("select_scatter", T(right), T(VECTOR(8, 9)), I(1), I(0));
+  ck_assert_str_eq(shape(y), "f32 [2 2] [3 1] 1");
+  ck_assert_str_eq(show(y), "8 3 9 6");
+  fnz_handle z = CALL("copy", T(right), T(VECTOR(7, 7)));
+  ck_assert_str_eq(shape(z), "f32 [2 2] [3 1] 1");
+  CALL("zero_", T(z));
+  ck_assert_str_eq(show(x), "1 2 3 4 5 6");
+  REFUSED("BOUNDS", "select_scatter", T(right), T(VECTOR(1, 2, 3)), I(1), I(0));
+  close_world();
+}
+END_TEST
+
+/* --- Types that eager refuses ----------------------------------------------------------------- */
+
+START_TEST(types_are_checked_as_in_eager) {
+  open_world(false);
+  fnz_handle f = VECTOR(1, 0), i = CALL("_to_copy", T(f), D(FNZ_I64));
+  fnz_handle b = CALL("_to_copy", T(f), D(FNZ_BOOL)), u = CALL("_to_copy", T(f), D(FNZ_U8));
+  REFUSED("TYPE", "where.self", T(i), T(f), T(f));
+  REFUSED("TYPE", "sub.Tensor", T(f), T(b), I(1));
+  REFUSED("TYPE", "positive", T(b));
+  REFUSED("TYPE", "addcdiv", T(f), T(i), T(i), I(1));
+  REFUSED("TYPE", "cumsum", T(f), I(0), D(FNZ_BOOL));
+  for (int turn = 0; turn < 2; turn++) {
+    ck_assert_str_eq(show(CALL("where.self", T(u), T(u), T(u))), "1 0");
+    CALL("where.self", T(u), T(u), T(u));
+    ck_assert_ptr_nonnull(strstr(world.warning, "u8"));
+  }
+  close_world();
+}
+END_TEST
+
 /* A value that the immutable world shares is not written. */
 START_TEST(values_of_apply_stay) {
   open_world(false);
@@ -502,4 +609,7 @@ RUN_SUITE("variants", a_result_shares_no_memory, results_of_lists_are_apart, vie
           out_is_resized, resizing_moves_every_view, out_dtypes, out_overlaps, several_outs,
           other_memory, uploaded_windows_become_memory, batch_norm_writes_its_statistics,
           lists_go_in_order, other_argument_orders, no_kernel_is_said, meta_has_shapes_only,
-          the_short_way_gives_the_same, values_of_apply_stay, out_of_memory_leaks_nothing)
+          the_short_way_gives_the_same, the_short_way_converts, the_short_way_still_refuses,
+          halves_are_rounded_where_eager_rounds, memory_is_read_by_the_given_strides,
+          scatters_keep_strides_and_offset, types_are_checked_as_in_eager, values_of_apply_stay,
+          out_of_memory_leaks_nothing)

@@ -175,9 +175,10 @@ static fnz_status give_block(fnz_context *ctx, fnzi_storage *s, size_t bytes) {
     s->data = s->stock->has_data ? aligned(s + 1) : NULL;
     return FNZ_OK;
   }
-  s->block = fnzi_resize(ctx, NULL, 0, bytes + STORAGE_ALIGNMENT);
-  if (!s->block)
+  void *block = fnzi_resize(ctx, NULL, 0, bytes + STORAGE_ALIGNMENT);
+  if (!block)
     return fnzi_no_memory(ctx);
+  s->block = block;
   s->block_bytes = bytes + STORAGE_ALIGNMENT;
   s->data = aligned(s->block);
   return FNZ_OK;
@@ -251,9 +252,9 @@ fnz_status fnzi_storage_holds(fnz_context *ctx, const fnzi_storage *storage,
   if (fnzi_extent(window, &low, &high) && low >= 0 && (uint64_t)high <= storage->bytes / cell)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                   "a window of %lld elements at offset %lld leaves its storage of %zu bytes",
-                   (long long)fnz_geometry_numel(window), (long long)window->offset,
-                   storage->bytes);
+                   "a window at offset %lld leaves its storage of %zu bytes; give smaller sizes or "
+                   "strides",
+                   (long long)window->offset, storage->bytes);
 }
 
 fnz_status fnzi_array_share(fnz_context *ctx, fnzi_array *array, fnzi_storage *storage,

@@ -10,6 +10,10 @@
 FNZ_MUST_CHECK fnz_status fnzi_lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
                                        const void **data, int64_t *strides);
 
+/* Results in 16-bit floats are those of elements that were rounded to these before: argument 0 is
+ * replaced by such a copy, in scratch memory, where it is something else. */
+FNZ_MUST_CHECK fnz_status fnzi_round_input(fnzi_call *call);
+
 /* Part of an array's memory: strides in elements, `data` at the element with all indices 0. */
 typedef struct fnzi_window {
   fnz_dtype dtype;
@@ -30,6 +34,10 @@ void fnzi_window_select(fnzi_window *w, uint32_t dim, int64_t index);
 /* Another dimension of this size and stride before `dim`. */
 void fnzi_window_insert(fnzi_window *w, uint32_t dim, int64_t size, int64_t stride);
 
+/* A row-major copy as f32 in scratch memory, in which 16-bit floats add up without rounding. */
+FNZ_MUST_CHECK fnz_status fnzi_window_widen(fnzi_call *call, const fnzi_window *w,
+                                            fnzi_window *out);
+
 /* The elements of `from`, broadcast, into those of `to`, converted. UNSUPPORTED when the dtypes do
  * not convert. `ordered`: in row-major order, for windows that overlap themselves. */
 FNZ_MUST_CHECK fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to,
@@ -39,7 +47,11 @@ FNZ_MUST_CHECK fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window 
 FNZ_MUST_CHECK fnz_status fnzi_window_combine(fnzi_call *call, const char *row,
                                               const fnzi_window *to, const fnzi_window *from,
                                               const fnz_arg *extra);
-/* A number, as a window of rank 0 over `room` of 16 bytes. */
+/* What the CPU refuses of the operands' types, for the meta backend; when no kernel is here for
+ * them, another backend may have one. The result's shape is known. */
+FNZ_MUST_CHECK fnz_status fnzi_point_accepts(const fnzi_call *call);
+/* A number, as a window of rank 0 over `room` of 16 bytes. Where no number converts to the dtype it
+ * stays c128, so that who assigns it refuses. */
 void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                         fnzi_window *out);
 
@@ -56,6 +68,8 @@ FNZ_MUST_CHECK fnz_status fnzi_take_value(fnzi_call *call, size_t k, const fnzi_
 void fnzi_window_dense(fnzi_window *out, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
                        const void *data);
 
+/* TYPE unless the tensor is of integers. */
+FNZ_MUST_CHECK fnz_status fnzi_index_check(const fnzi_call *call, const fnzi_array *index);
 /* The values of an index tensor as row-major i64 in scratch memory, each checked against `size`;
  * negative ones count from the end where `wraps`, else they are refused. */
 FNZ_MUST_CHECK fnz_status fnzi_index_values(fnzi_call *call, const fnzi_array *index, int64_t size,
@@ -76,6 +90,9 @@ FNZ_MUST_CHECK fnz_status fnzi_places_find(fnzi_call *call, const fnzi_array *se
 /* The dimensions of argument 0 that `dim` names; all when it names none. */
 FNZ_MUST_CHECK fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]);
 
+/* The dimension of vectors in cross and linalg_cross. BOUNDS when there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_cross_dim(fnzi_call *call, uint32_t *out);
+
 /* Argument 0 as `dtype`, the reduced dimensions moved behind the others: `count` rows of `length`
  * elements in scratch memory. */
 typedef struct fnzi_rows {
@@ -85,6 +102,13 @@ typedef struct fnzi_rows {
 } fnzi_rows;
 FNZ_MUST_CHECK fnz_status fnzi_rows_make(fnzi_call *call, const bool *reduced, fnz_dtype dtype,
                                          fnzi_rows *out);
+
+/* The view through which a functional operator writes: select.int for select_scatter; NULL for
+ * others. */
+const fnz_op *fnzi_view_written_by(const fnz_op *scatter);
+/* BOUNDS unless what a scatter writes has the sizes of its window. */
+FNZ_MUST_CHECK fnz_status fnzi_check_source(const fnzi_call *call, const fnz_geometry *window,
+                                            const fnz_geometry *src);
 
 /* Copies the results that fnzi_result_as() kept in scratch memory to where they belong. */
 FNZ_MUST_CHECK fnz_status fnzi_results_finish(fnzi_call *call);

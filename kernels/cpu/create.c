@@ -18,21 +18,21 @@ fnz_status fnzi_kernel_fill(fnzi_call *call) {
   const fnzi_array *tensor = fnzi_arg_array(value);
   if (!tensor)
     return fnzi_fill(call, call->outputs[0], value);
-  if (tensor->place.rank != 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions, it has %u",
-                       tensor->place.rank);
   return fnzi_assign(call, call->outputs[0], tensor);
 }
 
 fnz_status fnzi_kernel_eye(fnzi_call *call) {
   fnzi_window all, value;
   unsigned char room[16];
-  FNZ_TRY(fnzi_fill(call, call->outputs[0], &zero));
   fnzi_window_of(call->outputs[0], &all);
+  if (!fnzi_can_convert(all.dtype, FNZ_I64))
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
+                       fnzi_dtype(all.dtype)->name);
+  FNZ_TRY(fnzi_fill(call, call->outputs[0], &zero));
   fnzi_window_number(&one, all.dtype, room, &value);
   all.rank = 1;
   all.sizes[0] = all.sizes[0] < all.sizes[1] ? all.sizes[0] : all.sizes[1];
-  all.strides[0] += all.strides[1];
+  all.strides[0] = (int64_t)((uint64_t)all.strides[0] + (uint64_t)all.strides[1]);
   return fnzi_window_assign(call, &all, &value, false);
 }
 

@@ -50,6 +50,56 @@ fnz_status fnzi_lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype
   return fnzi_window_assign(call, &to, &from, false);
 }
 
+/* An array over scratch memory, for kernels that read it while the call lasts. */
+typedef struct passing {
+  fnzi_array array;
+  fnzi_storage storage;
+  int64_t strides[FNZ_MAX_RANK];
+} passing;
+
+static fnz_status round_array(fnzi_call *call, const fnzi_array *from, fnz_dtype dtype,
+                              passing *out) {
+  const void *data;
+  FNZ_TRY(fnzi_lay_out(call, from, dtype, &data, out->strides));
+  out->array = *from;
+  out->array.cell = fnzi_dtype(dtype)->bytes;
+  out->array.geometry.dtype = dtype;
+  out->array.geometry.strides = out->strides;
+  out->array.geometry.offset = 0;
+  out->array.place = out->array.geometry;
+  out->storage = (fnzi_storage){.refs = 1, .data = (unsigned char *)(uintptr_t)data};
+  out->storage.bytes = (size_t)fnzi_array_numel(from) * out->array.cell;
+  out->array.storage = &out->storage;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_round_input(fnzi_call *call) {
+  const fnzi_array *self = fnzi_input(call, 0);
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  bool is_half = dtype == FNZ_F16 || dtype == FNZ_BF16;
+  passing *copy;
+  fnz_arg *args;
+  if (!is_half || self->place.dtype == dtype)
+    return FNZ_OK;
+  FNZI_NEW(&call->scratch, 1, &copy);
+  FNZI_NEW(&call->scratch, call->op->nparams, &args);
+  FNZ_TRY(round_array(call, self, dtype, copy));
+  memcpy(args, call->args, call->op->nparams * sizeof *args);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_array_handle(&copy->array)};
+  call->args = args;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_window_widen(fnzi_call *call, const fnzi_window *w, fnzi_window *out) {
+  size_t count = 1;
+  void *room;
+  for (uint32_t i = 0; i < w->rank; i++)
+    count *= (size_t)w->sizes[i];
+  FNZ_TRY(fnzi_arena_alloc(&call->scratch, count, sizeof(float), &room));
+  fnzi_window_dense(out, FNZ_F32, w->rank, w->sizes, room);
+  return fnzi_window_assign(call, out, w, false);
+}
+
 struct fnzi_result {
   struct fnzi_result *next;
   fnzi_array *array;

@@ -15,20 +15,20 @@ fnz_status fnzi_kernel_embedding(fnzi_call *call) {
   void *out;
   FNZ_TRY(fnzi_dense(call, weight, &rows));
   FNZ_TRY(fnzi_dense_as(call, indices, FNZ_I64, &picks));
-  FNZ_TRY(fnzi_result_as(call, 0, g->dtype, &out));
   size_t bytes = (size_t)g->sizes[1] * fnzi_dtype(g->dtype)->bytes;
   const int64_t *index = picks;
-  for (int64_t i = 0, count = fnzi_array_numel(indices); i < count; i++) {
+  int64_t count = fnzi_array_numel(indices);
+  for (int64_t i = 0; i < count; i++)
     FNZ_TRY(check_index(call, index[i], g->sizes[0]));
-    if (bytes)
-      memcpy((char *)out + (size_t)i * bytes, (const char *)rows + (size_t)index[i] * bytes, bytes);
-  }
+  FNZ_TRY(fnzi_result_as(call, 0, g->dtype, &out));
+  for (int64_t i = 0; bytes && i < count; i++)
+    memcpy((char *)out + (size_t)i * bytes, (const char *)rows + (size_t)index[i] * bytes, bytes);
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_one_hot(fnzi_call *call) {
   const fnzi_array *x = fnzi_input(call, 0);
-  int64_t classes = fnzi_named_int(call, "num_classes", -1), count = fnzi_array_numel(x);
+  int64_t classes = call->outputs[0]->place.sizes[x->place.rank], count = fnzi_array_numel(x);
   const void *picks;
   void *out;
   FNZ_TRY(fnzi_dense_as(call, x, FNZ_I64, &picks));

@@ -125,9 +125,6 @@ typedef struct lane {
 
 static fnz_status find_lane(fnzi_call *call, const fnzi_window *self, bool wraps, lane *out) {
   const fnzi_array *index = fnzi_named_array(call, "index");
-  if (index->place.rank > 1)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, it must be a vector",
-                       index->place.rank);
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank,
                         &out->dim));
   out->count = fnzi_array_numel(index);
@@ -182,26 +179,48 @@ static fnz_status check_source(const fnzi_call *call, const fnzi_window *out,
                      (long long)l->count, l->dim);
 }
 
-/* index_copy and index_add, whose alpha is multiplied and added at once. */
+/* How index_add joins elements: its alpha is multiplied and added at once. */
+typedef struct joining {
+  bool adds;
+  const fnz_arg *alpha; /* NULL for 1 */
+} joining;
+
+static fnz_status join_lanes(fnzi_call *call, const fnzi_window *out, const fnzi_window *source,
+                             const lane *l, joining j) {
+  for (int64_t k = 0; k < l->count; k++) {
+    fnzi_window to = *out, from = *source;
+    fnzi_window_select(&to, l->dim, l->places[k]);
+    fnzi_window_select(&from, l->dim, k);
+    if (j.adds)
+      FNZ_TRY(fnzi_window_combine(call, j.alpha ? "add_scaled" : "add", &to, &from, j.alpha));
+    else
+      FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+  }
+  return FNZ_OK;
+}
+
+/* Along the first or the last of several dimensions eager's index_add without alpha is scatter_add,
+ * which rounds 16-bit floats once; elsewhere each addition is rounded. */
+static bool adds_wide(const fnzi_window *out, const lane *l, joining j) {
+  bool is_half = out->dtype == FNZ_F16 || out->dtype == FNZ_BF16;
+  return is_half && j.adds && !j.alpha && out->rank > 1 && (l->dim == 0 || l->dim + 1 == out->rank);
+}
+
+/* index_copy and index_add. */
 fnz_status fnzi_kernel_index_write(fnzi_call *call) {
-  bool adds = strcmp(call->op->base, "index_add") == 0;
   const fnz_arg *alpha = fnzi_named(call, "alpha");
-  fnzi_window out, source;
+  joining j = {.adds = strcmp(call->op->base, "index_add") == 0};
+  fnzi_window out, source, wide;
   lane l;
   fnzi_window_lanes(call->outputs[0], &out);
   fnzi_window_lanes(fnzi_named_array(call, "source"), &source);
   FNZ_TRY(find_lane(call, &out, false, &l));
   FNZ_TRY(check_source(call, &out, &source, &l));
-  bool scaled = adds && fnzi_number_float(alpha) != 1.0;
-  for (int64_t k = 0; k < l.count; k++) {
-    fnzi_window to = out, from = source;
-    fnzi_window_select(&to, l.dim, l.places[k]);
-    fnzi_window_select(&from, l.dim, k);
-    if (!adds)
-      FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
-    else
-      FNZ_TRY(fnzi_window_combine(call, scaled ? "add_scaled" : "add", &to, &from,
-                                  scaled ? alpha : NULL));
-  }
-  return FNZ_OK;
+  if (j.adds && (alpha->tag == FNZ_ARG_COMPLEX || fnzi_number_float(alpha) != 1.0))
+    j.alpha = alpha;
+  if (!adds_wide(&out, &l, j))
+    return join_lanes(call, &out, &source, &l, j);
+  FNZ_TRY(fnzi_window_widen(call, &out, &wide));
+  FNZ_TRY(join_lanes(call, &wide, &source, &l, j));
+  return fnzi_window_assign(call, &out, &wide, false);
 }

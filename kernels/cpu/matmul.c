@@ -77,21 +77,28 @@ static fnz_status open_factor(fnzi_call *call, products *p, const fnzi_array *x,
   return FNZ_OK;
 }
 
-static fnz_status open(fnzi_call *call, const fnzi_array *a, const fnzi_array *b, role role_b,
-                       products *p) {
-  const fnz_geometry *out = &call->outputs[0]->geometry;
-  if (!fnzi_product_dtype(out->dtype, &p->dtype))
+/* For a batch of p->rank dimensions of p->sizes. */
+static fnz_status open_batch(fnzi_call *call, const fnzi_array *a, const fnzi_array *b, role role_b,
+                             products *p) {
+  fnz_dtype dtype = call->outputs[0]->geometry.dtype;
+  if (!fnzi_product_dtype(dtype, &p->dtype))
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
-                       fnzi_dtype(out->dtype)->name);
-  uint32_t inner = (a->geometry.rank > 1) + (b->geometry.rank > 1);
-  p->rank = out->rank > inner ? out->rank - inner : 0;
-  for (uint32_t i = 0; i < p->rank; i++)
-    p->sizes[i] = out->sizes[i];
+                       fnzi_dtype(dtype)->name);
   FNZ_TRY(open_factor(call, p, a, LEFT, &p->a));
   FNZ_TRY(open_factor(call, p, b, role_b, &p->b));
   p->m = p->a.rows, p->k = p->a.cols, p->n = p->b.cols;
   p->alpha = 1, p->beta = 0;
   return FNZ_OK;
+}
+
+static fnz_status open(fnzi_call *call, const fnzi_array *a, const fnzi_array *b, role role_b,
+                       products *p) {
+  const fnz_geometry *out = &call->outputs[0]->geometry;
+  uint32_t inner = (a->geometry.rank > 1) + (b->geometry.rank > 1);
+  p->rank = out->rank > inner ? out->rank - inner : 0;
+  for (uint32_t i = 0; i < p->rank; i++)
+    p->sizes[i] = out->sizes[i];
+  return open_batch(call, a, b, role_b, p);
 }
 
 /* Batch dimensions along which the second factor stays put are more rows of the first. */
@@ -163,13 +170,49 @@ fnz_status fnzi_kernel_matmul(fnzi_call *call) {
   return finish(call, &p, NULL);
 }
 
+static fnz_status read_factor(const fnzi_call *call, const char *name, double *out) {
+  const fnz_arg *number = fnzi_named(call, name);
+  if (number && number->tag == FNZ_ARG_COMPLEX && number->u.list[1].u.f != 0)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s is complex; only real factors are computed",
+                       name);
+  *out = fnzi_named_float(call, name, 1);
+  if (number && number->tag == FNZ_ARG_COMPLEX)
+    *out = fnzi_number_float(number);
+  return FNZ_OK;
+}
+
+static fnz_status read_factors(const fnzi_call *call, products *p) {
+  FNZ_TRY(read_factor(call, "alpha", &p->alpha));
+  return read_factor(call, "beta", &p->beta);
+}
+
 /* addmm, baddbmm, addmv. A beta of 0 keeps NaN of the added tensor out. */
 fnz_status fnzi_kernel_addmm(fnzi_call *call) {
   products p;
   FNZ_TRY(open(call, fnzi_input(call, 1), fnzi_input(call, 2), RIGHT, &p));
-  p.alpha = fnzi_named_float(call, "alpha", 1);
-  p.beta = fnzi_named_float(call, "beta", 1);
+  FNZ_TRY(read_factors(call, &p));
   return finish(call, &p, fnzi_input(call, 0));
+}
+
+/* The products of the batch are added one after the other to beta times self. */
+fnz_status fnzi_kernel_addbmm(fnzi_call *call) {
+  const fnzi_array *self = fnzi_input(call, 0), *a = fnzi_input(call, 1);
+  products p = {.rank = 1, .sizes = {a->place.sizes[0]}};
+  fnzi_product one;
+  void *out;
+  FNZ_TRY(open_batch(call, a, fnzi_input(call, 2), RIGHT, &p));
+  FNZ_TRY(fnzi_result_as(call, 0, p.dtype, &out));
+  FNZ_TRY(read_factors(call, &p));
+  if (p.beta != 0 && fnzi_array_numel(call->outputs[0]))
+    FNZ_TRY(fill(call, &p, self, out));
+  if (!p.sizes[0]) /* one product of nothing leaves beta times self */
+    p.sizes[0] = 1, p.k = 0;
+  for (int64_t i = 0; i < p.sizes[0]; i++, p.beta = 1) {
+    at_index(&p, i, out, &one);
+    one.c = out;
+    fnzi_product_run_tiled(&one, call->threads);
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_linear(fnzi_call *call) {

@@ -16,7 +16,7 @@ typedef struct fnzi_matrix {
 /* c = beta * c + alpha * a @ b, with a (m, k), b (k, n) and c (m, n) of rows `c_row` apart. c is
  * not read when beta is 0. */
 typedef struct fnzi_product {
-  fnz_dtype dtype; /* F32, F64, C64 or I64 */
+  fnz_dtype dtype; /* F32, F64, C64, C128 or I64 */
   int64_t m, n, k;
   fnzi_matrix a, b;
   void *c;

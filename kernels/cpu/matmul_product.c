@@ -8,13 +8,13 @@
 enum { TILE_ROWS = 256, TILE_COLS = 512 };
 
 bool fnzi_product_dtype(fnz_dtype dtype, fnz_dtype *out) {
-  if (dtype == FNZ_F64 || dtype == FNZ_C64)
+  if (dtype == FNZ_F64 || fnzi_is_complex(dtype))
     *out = dtype;
   else if (fnzi_is_float(dtype))
     *out = FNZ_F32;
   else
     *out = FNZ_I64;
-  return fnzi_is_float(dtype) || fnzi_is_integer(dtype) || dtype == FNZ_C64;
+  return fnzi_is_float(dtype) || fnzi_is_integer(dtype) || dtype == FNZ_C64 || dtype == FNZ_C128;
 }
 
 static bool is_int(int64_t n) {
@@ -62,10 +62,22 @@ static void run_c64(const fnzi_product *p) {
               a.lead, p->b.data, b.lead, beta, p->c, (int)p->c_row);
 }
 
+static void run_c128(const fnzi_product *p) {
+  layout a = layout_of(&p->a, p->k), b = layout_of(&p->b, p->n);
+  double alpha[2] = {p->alpha, 0}, beta[2] = {p->beta, 0};
+  cblas_zgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, alpha, p->a.data,
+              a.lead, p->b.data, b.lead, beta, p->c, (int)p->c_row);
+}
+
+/* As conversions on x86: what does not fit is the smallest number. */
+static uint64_t whole(double v) {
+  return (uint64_t)(v >= -0x1p63 && v < 0x1p63 ? (int64_t)v : INT64_MIN);
+}
+
 /* Integers wrap, which only unsigned arithmetic promises. */
 static void run_i64(const fnzi_product *p) {
   const uint64_t *a = p->a.data, *b = p->b.data;
-  uint64_t *c = p->c, alpha = (uint64_t)(int64_t)p->alpha, beta = (uint64_t)(int64_t)p->beta;
+  uint64_t *c = p->c, alpha = whole(p->alpha), beta = whole(p->beta);
   for (int64_t i = 0; i < p->m; i++)
     for (int64_t j = 0; j < p->n; j++) {
       uint64_t sum = 0, *out = &c[i * p->c_row + j];
@@ -88,8 +100,10 @@ void fnzi_product_run(const fnzi_product *p) {
     run_f32(p);
   else if (p->dtype == FNZ_F64)
     run_f64(p);
-  else
+  else if (p->dtype == FNZ_C64)
     run_c64(p);
+  else
+    run_c128(p);
 }
 
 static int64_t tiles(int64_t size, int64_t tile) {

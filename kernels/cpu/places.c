@@ -11,14 +11,19 @@ static fnz_status check_value(const fnzi_call *call, int64_t *value, int64_t siz
   return FNZ_OK;
 }
 
+fnz_status fnzi_index_check(const fnzi_call *call, const fnzi_array *index) {
+  if (fnzi_is_integer(index->geometry.dtype))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE, "an index must be of integers, not %s",
+                     fnzi_dtype(index->geometry.dtype)->name);
+}
+
 fnz_status fnzi_index_values(fnzi_call *call, const fnzi_array *index, int64_t size, bool wraps,
                              const int64_t **out) {
   size_t count = (size_t)fnzi_array_numel(index);
   const void *given;
   int64_t *values;
-  if (!fnzi_is_integer(index->place.dtype))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "an index must be of integers, not %s",
-                       fnzi_dtype(index->place.dtype)->name);
+  FNZ_TRY(fnzi_index_check(call, index));
   FNZ_TRY(fnzi_dense_as(call, index, FNZ_I64, &given));
   FNZI_NEW(&call->scratch, count, &values);
   if (count)
@@ -106,6 +111,7 @@ static fnz_status take_index(finder *f, const fnz_arg *arg) {
     v->dim = f->dim;
     v->shape = index->place;
     v->values = NULL;
+    FNZ_TRY(fnzi_index_check(f->call, index));
     if (f->call->has_data)
       FNZ_TRY(fnzi_index_values(f->call, index, f->self->place.sizes[f->dim], true, &v->values));
   }

@@ -54,13 +54,16 @@ typedef struct fnzi_choice {
   fnz_arg extra[FNZI_POINT_OPERANDS]; /* operands that are not among the arguments */
 } fnzi_choice;
 
-/* A call whose operands need no conversion: what is left when nothing must be looked up. */
+/* A call whose operands are of the dtype that is computed: what is left when nothing must be looked
+ * up. */
 typedef struct fnzi_direct {
   fnzi_point_fn *run;
-  fnz_dtype dtype; /* of all operands */
+  fnz_dtype dtype;       /* of all operands */
+  fnz_dtype class_dtype; /* what run reads, */
+  fnz_dtype out;         /* and what it writes */
   uint32_t arity;
   int8_t arg[FNZI_POINT_OPERANDS]; /* which argument, or -1 for a number */
-  _Alignas(8) unsigned char number[FNZI_POINT_OPERANDS][16]; /* in that dtype */
+  _Alignas(8) unsigned char number[FNZI_POINT_OPERANDS][16]; /* of class_dtype */
 } fnzi_direct;
 
 /* For a call of fnzi_kernel_point that has run; false when it is not of that kind. */

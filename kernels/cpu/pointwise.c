@@ -123,15 +123,21 @@ static void add_operand(point *p, fnzi_loop *loop, uint32_t k) {
   fnzi_loop_add(loop, p->in[k].value.bytes, 0, none, none, 1);
 }
 
+static fnz_status check_arity(const fnzi_call *call, const fnzi_choice *what,
+                              const fnzi_point *row) {
+  if (what->noperands >= row->arity)
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE, "%u operands given, %u needed", what->noperands,
+                     (unsigned)row->arity);
+}
+
 static fnz_status find_row(const fnzi_call *call, point *p) {
   p->class_dtype = fnzi_point_class(p->what.compute);
   p->row = fnzi_point_find(p->class_dtype, p->what.name);
   if (!p->row)
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
                        fnzi_dtype(p->what.compute)->name);
-  if (p->what.noperands < p->row->arity)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "%u operands given, %u needed", p->what.noperands,
-                       (unsigned)p->row->arity);
+  FNZ_TRY(check_arity(call, &p->what, p->row));
   p->what.noperands = p->row->arity;
   p->rest = find_rest(p->what.compute, p->what.name);
   return FNZ_OK;
@@ -155,10 +161,13 @@ static void add_window(point *p, fnzi_loop *loop, const fnzi_window *w) {
 
 fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_window *to,
                                const fnzi_window *from, const fnz_arg *extra) {
-  point p = {.what = {.name = row, .compute = to->dtype}, .out = to->dtype};
+  point p = {.what = {.name = row, .compute = to->dtype, .noperands = extra ? 3 : 2},
+             .out = to->dtype};
   fnzi_window number;
   unsigned char room[16];
   fnzi_loop loop;
+  FNZ_TRY(find_row(call, &p));
+  p.what.noperands = 0;
   fnzi_loop_start(&loop, to->rank, to->sizes);
   fnzi_loop_add_window(&loop, to);
   add_window(&p, &loop, to);
@@ -167,7 +176,6 @@ fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_wind
     fnzi_window_number(extra, fnzi_point_class(to->dtype), room, &number);
     add_window(&p, &loop, &number);
   }
-  FNZ_TRY(find_row(call, &p));
   fnzi_loop_run(&loop, point_row, &p, call->threads, false);
   return FNZ_OK;
 }
@@ -195,9 +203,7 @@ static bool is_bool(const fnz_arg *operand) {
   return a && a->place.dtype == FNZ_BOOL;
 }
 
-static fnz_status check_power(fnzi_call *call, const fnz_arg *base, const fnz_arg *exponent) {
-  if (is_bool(base) && is_bool(exponent))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool to the power of bool; use logical_or");
+static fnz_status check_power(const fnzi_call *call, const fnz_arg *exponent) {
   if (fnzi_arg_array(exponent) || fnzi_number_int(exponent) >= 0)
     return FNZ_OK;
   return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "integers to negative integer powers are not allowed");
@@ -208,14 +214,41 @@ static fnz_status check_values(fnzi_call *call, const point *p) {
   case FNZI_POINT_DIVIDES:
     return fnzi_array_numel(call->outputs[0]) > 0 ? refuse_zero(call, p) : FNZ_OK;
   case FNZI_POINT_POWER:
-    return check_power(call, p->what.operands[0], p->what.operands[1]);
+    return check_power(call, p->what.operands[1]);
   case FNZI_POINT_NOT_BOOL:
-    if (p->what.compute == FNZ_BOOL)
-      return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                         "not for bool; use logical_xor or logical_not, or convert");
-    break;
   case FNZI_POINT_PLAIN:
     break;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_types(const fnzi_call *call, const fnzi_choice *what,
+                              const fnzi_point *row) {
+  if (row->check == FNZI_POINT_NOT_BOOL && what->compute == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE,
+                       "not for bool; use logical_xor or logical_not, or convert");
+  if (row->check == FNZI_POINT_POWER && is_bool(what->operands[0]) && is_bool(what->operands[1]))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool to the power of bool; use logical_or");
+  return FNZ_OK;
+}
+
+fnz_status fnzi_point_accepts(const fnzi_call *call) {
+  fnzi_choice what = {.name = NULL};
+  fnzi_choose(call, &what);
+  const fnzi_point *row = fnzi_point_find(fnzi_point_class(what.compute), what.name);
+  if (!row)
+    return FNZ_OK;
+  FNZ_TRY(check_arity(call, &what, row));
+  return check_types(call, &what, row);
+}
+
+/* Only the first operand's element type was looked at so far. */
+static fnz_status check_conversions(const fnzi_call *call, const point *p) {
+  for (uint32_t k = 0; k < p->what.noperands; k++) {
+    const fnzi_array *a = fnzi_arg_array(p->what.operands[k]);
+    if (a && !fnzi_can_convert(p->class_dtype, a->place.dtype))
+      return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
+                         fnzi_dtype(a->place.dtype)->name, fnzi_dtype(p->class_dtype)->name);
   }
   return FNZ_OK;
 }
@@ -225,6 +258,8 @@ fnz_status fnzi_kernel_point(fnzi_call *call) {
   point p = {.row = NULL};
   fnzi_choose(call, &p.what);
   FNZ_TRY(find_row(call, &p));
+  FNZ_TRY(check_types(call, &p.what, p.row));
+  FNZ_TRY(check_conversions(call, &p));
   FNZ_TRY(check_values(call, &p));
   run_point(call, &p);
   return FNZ_OK;
@@ -233,15 +268,18 @@ fnz_status fnzi_kernel_point(fnzi_call *call) {
 bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out) {
   point p = {.row = NULL};
   fnzi_choose(call, &p.what);
-  if (find_row(call, &p) != FNZ_OK || p.rest || p.class_dtype != p.what.compute ||
-      p.class_dtype == FNZ_I64 || p.row->out != call->outputs[0]->place.dtype)
+  if (find_row(call, &p) != FNZ_OK || p.row->check == FNZI_POINT_DIVIDES)
     return false;
-  *out = (fnzi_direct){.run = p.row->run, .arity = p.row->arity, .dtype = p.class_dtype};
+  *out = (fnzi_direct){.run = p.rest ? p.rest->run : p.row->run,
+                       .dtype = p.what.compute,
+                       .class_dtype = p.class_dtype,
+                       .out = p.row->out,
+                       .arity = p.row->arity};
   for (uint32_t k = 0; k < p.row->arity; k++) {
     const fnz_arg *operand = p.what.operands[k];
     const fnzi_array *a = fnzi_arg_array(operand);
     bool given = operand >= call->args && operand < call->args + call->op->nparams;
-    if (a && (!given || a->place.dtype != p.class_dtype))
+    if (a && (!given || a->place.dtype != p.what.compute))
       return false;
     out->arg[k] = a ? (int8_t)(operand - call->args) : -1;
     if (!a)

@@ -192,7 +192,8 @@ static int64_t nearest(const pool *o, int axis, int64_t place) {
   if (in == out)
     return place;
   float scale = o->scales[axis] > 0 ? (float)(1.0 / o->scales[axis]) : (float)in / (float)out;
-  return least((int64_t)floorf((float)place * scale), in - 1);
+  float at = floorf((float)place * scale);
+  return at < (float)(in - 1) ? (int64_t)at : in - 1; /* also where a factor makes it no number */
 }
 
 static void nearest_plane(const void *user, int64_t plane, int lane) {
@@ -210,11 +211,7 @@ static void nearest_plane(const void *user, int64_t plane, int lane) {
 }
 
 fnz_status fnzi_kernel_upsample_nearest(fnzi_call *call) {
-  static const char *const names[3][3] = {
-      {"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}};
   pool o = {.divisor = 0};
   FNZ_TRY(fnzi_resample_read(call, &o.p, o.scales));
-  for (uint32_t i = 0; i < o.p.spatial; i++)
-    o.scales[i] = fnzi_named_float(call, names[o.p.spatial - 1][i], o.scales[i]);
   return run(call, &o, nearest_plane);
 }

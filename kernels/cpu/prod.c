@@ -9,9 +9,16 @@ typedef struct complex_float {
   float re, im;
 } complex_float;
 
-static complex_float times_complex(complex_float a, complex_float b) {
-  return (complex_float){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
-}
+typedef struct complex_double {
+  double re, im;
+} complex_double;
+
+#define TIMES(T)                                                                                   \
+  static T times_##T(T a, T b) {                                                                   \
+    return (T){a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};                              \
+  }
+TIMES(complex_float)
+TIMES(complex_double)
 static float times_f16(float a, float b) {
   return fnzi_from_f16(fnzi_to_f16(a * b));
 }
@@ -51,18 +58,17 @@ ROW(f16, float, 1, times_f16)
 ROW(bf16, float, 1, times_bf16)
 ROW(f32, float, 1, times_f32)
 ROW(f64, double, 1, times_f64)
-ROW(c64, complex_float, ((complex_float){1, 0}), times_complex)
+ROW(c64, complex_float, ((complex_float){1, 0}), times_complex_float)
+ROW(c128, complex_double, ((complex_double){1, 0}), times_complex_double)
 
 typedef void row_fn(const void *data, int64_t count, int lanes, void *out);
 
 static const struct {
   fnz_dtype element, computes;
   row_fn *run;
-} types[] = {{FNZ_F16, FNZ_F32, f16_row},
-             {FNZ_BF16, FNZ_F32, bf16_row},
-             {FNZ_F32, FNZ_F32, f32_row},
-             {FNZ_F64, FNZ_F64, f64_row},
-             {FNZ_C64, FNZ_C64, c64_row}};
+} types[] = {{FNZ_F16, FNZ_F32, f16_row}, {FNZ_BF16, FNZ_F32, bf16_row},
+             {FNZ_F32, FNZ_F32, f32_row}, {FNZ_F64, FNZ_F64, f64_row},
+             {FNZ_C64, FNZ_C64, c64_row}, {FNZ_C128, FNZ_C128, c128_row}};
 
 /* What is multiplied are neighbours in memory, as eager has it. */
 static bool are_neighbours(const fnz_geometry *g, const bool *reduced) {

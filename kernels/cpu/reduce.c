@@ -141,7 +141,8 @@ static fnz_dtype class_of(const fnzi_call *call) {
 
 fnz_status fnzi_kernel_reduce(fnzi_call *call) {
   fnz_dtype class_dtype = class_of(call);
-  row_fn *run = find_reduction(call->op->base, class_dtype);
+  bool skips_nan = strcmp(call->op->base, "nansum") == 0; /* of integers, which have none */
+  row_fn *run = find_reduction(skips_nan ? "sum" : call->op->base, class_dtype);
   bool reduced[FNZ_MAX_RANK];
   void *out;
   fnzi_rows r;
@@ -248,6 +249,9 @@ fnz_status fnzi_kernel_scan(fnzi_call *call) {
   if (!run)
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
                        fnzi_dtype(out->place.dtype)->name);
+  if (fnzi_array_numel(out) == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_round_input(call));
   FNZ_TRY(fnzi_reduced_dims(call, along));
   FNZ_TRY(fnzi_rows_make(call, along, dtype, &r));
   size_t cell = fnzi_dtype(dtype)->bytes;

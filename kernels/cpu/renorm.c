@@ -92,6 +92,8 @@ fnz_status fnzi_kernel_renorm(fnzi_call *call) {
   s.count = g->sizes[dim];
   s.order = fnzi_named_float(call, "p", 2);
   s.limit = fnzi_named_float(call, "maxnorm", 0);
+  if (fnzi_array_numel(call->outputs[0]) == 0)
+    return FNZ_OK;
   FNZ_TRY(open_slices(call, &s));
   fnzi_each(call, s.count, scale_slice, &s);
   return FNZ_OK;

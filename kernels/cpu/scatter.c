@@ -145,13 +145,27 @@ static fnz_status forget_self(const fnzi_call *call, const fnzi_window *to,
   return FNZ_OK;
 }
 
+/* The number `value` as `dtype`, which it is no more exact in than in the type of the result. */
+static void number_of(const fnzi_call *call, fnz_dtype dtype, unsigned char *room,
+                      fnzi_window *out) {
+  unsigned char narrow[16];
+  fnzi_window_number(fnzi_named(call, "value"), call->outputs[0]->place.dtype, narrow, out);
+  memcpy(room, narrow, sizeof narrow);
+  out->data = room;
+  if (dtype == call->outputs[0]->place.dtype)
+    return;
+  fnzi_convert(dtype, room, 0, out->dtype, narrow, 0, 1);
+  out->dtype = dtype;
+  out->cell = fnzi_dtype(dtype)->bytes;
+}
+
 /* src as elements of the type of self, cut to the sizes of the index; or the number `value`. */
 static fnz_status find_source(fnzi_call *call, const fnzi_window *index, fnz_dtype dtype,
                               unsigned char *room, fnzi_window *out) {
   const fnzi_array *src = fnzi_named_array(call, "src");
   const void *data;
   if (!src) {
-    fnzi_window_number(fnzi_named(call, "value"), dtype, room, out);
+    number_of(call, dtype, room, out);
     return FNZ_OK;
   }
   fnzi_window_lanes(src, out);
@@ -162,15 +176,10 @@ static fnz_status find_source(fnzi_call *call, const fnzi_window *index, fnz_dty
   return cut_to_index(call, index, UINT32_MAX, "src", out);
 }
 
-fnz_status fnzi_kernel_scatter(fnzi_call *call) {
-  const struct reduction *r;
-  fnzi_window self, index, from;
+static fnz_status scatter_into(fnzi_call *call, fnzi_window self, const struct reduction *r) {
+  fnzi_window index, from;
   unsigned char room[16];
   elements e = {.row = NULL};
-  FNZ_TRY(find_reduction(call, &r));
-  if (fnzi_array_numel(fnzi_named_array(call, "index")) == 0)
-    return FNZ_OK;
-  fnzi_window_lanes(call->outputs[0], &self);
   FNZ_TRY(prepare(call, &self, &index, &e));
   FNZ_TRY(find_source(call, &index, self.dtype, room, &from));
   if (r)
@@ -184,6 +193,26 @@ fnz_status fnzi_kernel_scatter(fnzi_call *call) {
   return FNZ_OK;
 }
 
+/* 16-bit floats are joined in f32 and rounded once. */
+static fnz_status scatter_wide(fnzi_call *call, const fnzi_window *self,
+                               const struct reduction *r) {
+  fnzi_window wide;
+  FNZ_TRY(fnzi_window_widen(call, self, &wide));
+  FNZ_TRY(scatter_into(call, wide, r));
+  return fnzi_window_assign(call, self, &wide, false);
+}
+
+fnz_status fnzi_kernel_scatter(fnzi_call *call) {
+  const struct reduction *r;
+  fnzi_window self;
+  FNZ_TRY(find_reduction(call, &r));
+  if (fnzi_array_numel(fnzi_named_array(call, "index")) == 0)
+    return FNZ_OK;
+  fnzi_window_lanes(call->outputs[0], &self);
+  bool is_half = self.dtype == FNZ_F16 || self.dtype == FNZ_BF16;
+  return r && is_half ? scatter_wide(call, &self, r) : scatter_into(call, self, r);
+}
+
 /* --- put and take: places in the row-major order of all elements ------------------------- */
 static fnz_status find_flat(fnzi_call *call, const fnzi_array *self, fnzi_window *out,
                             fnzi_window *index, elements *e) {
@@ -191,9 +220,6 @@ static fnz_status find_flat(fnzi_call *call, const fnzi_array *self, fnzi_window
   int64_t size = fnzi_array_numel(self), count = fnzi_array_numel(given);
   const int64_t *places;
   const void *data;
-  if (given->place.dtype != FNZ_I64)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "index is of type %s, it must be i64",
-                       fnzi_dtype(given->place.dtype)->name);
   FNZ_TRY(fnzi_index_values(call, given, size, true, &places));
   FNZ_TRY(fnzi_dense(call, self, &data));
   fnzi_window_dense(index, FNZ_I64, 1, &count, places);
@@ -222,15 +248,11 @@ fnz_status fnzi_kernel_take(fnzi_call *call) {
   return FNZ_OK;
 }
 
-static fnz_status check_put(const fnzi_call *call, const fnzi_array *source, const fnzi_array *out,
-                            const elements *e) {
+static fnz_status check_put(const fnzi_call *call, const fnzi_array *source, const elements *e) {
   int64_t have = fnzi_array_numel(source), want = fnzi_array_numel(fnzi_named_array(call, "index"));
   if (have != want)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "source has %lld elements, index has %lld",
                        (long long)have, (long long)want);
-  if (source->place.dtype != e->dtype)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "source is %s, self is %s; cast one of them",
-                       fnzi_dtype(source->place.dtype)->name, fnzi_dtype(out->place.dtype)->name);
   if (fnzi_named_bool(call, "accumulate", false) && !e->row)
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
                        fnzi_dtype(e->dtype)->name);
@@ -245,7 +267,7 @@ fnz_status fnzi_kernel_put(fnzi_call *call) {
   FNZ_TRY(find_flat(call, out, &self, &index, &e));
   if (fnzi_named_bool(call, "accumulate", false))
     e.row = fnzi_point_find(e.class_dtype, "add");
-  FNZ_TRY(check_put(call, source, out, &e));
+  FNZ_TRY(check_put(call, source, &e));
   FNZ_TRY(fnzi_dense(call, source, &data));
   fnzi_window_dense(&from, e.dtype, 1, index.sizes, data);
   run_scatter(&self, &index, &from, &e);
@@ -259,8 +281,7 @@ fnz_status fnzi_kernel_put(fnzi_call *call) {
 
 /* --- Masked scatter ---------------------------------------------------------------------- */
 typedef struct cursor {
-  const char **next, *end; /* in the elements still to be given out */
-  bool *short_of;          /* there were too few */
+  const char **next; /* in the elements still to be given out */
   size_t cell;
 } cursor;
 
@@ -269,32 +290,42 @@ static void masked_row(const void *user, char *const *data, const int64_t *strid
   for (int64_t i = 0; i < count; i++) {
     if (!data[1][i * strides[1]])
       continue;
-    if (*c->next == c->end) {
-      *c->short_of = true;
-      return;
-    }
     memcpy(data[0] + i * strides[0], *c->next, c->cell);
     *c->next += c->cell;
   }
 }
 
 /* The true places take the elements of source in row-major order. */
+/* Each element of the mask counts for as many as it is broadcast to. */
+static fnz_status count_masked(fnzi_call *call, const fnzi_array *mask, int64_t *out) {
+  int64_t count = fnzi_array_numel(mask);
+  const void *bits;
+  *out = 0;
+  FNZ_TRY(fnzi_dense(call, mask, &bits));
+  for (int64_t i = 0; i < count; i++)
+    *out += ((const uint8_t *)bits)[i] != 0;
+  if (count)
+    *out *= fnzi_array_numel(call->outputs[0]) / count;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_kernel_masked_scatter(fnzi_call *call) {
   const fnzi_array *out = call->outputs[0], *mask = fnzi_named_array(call, "mask");
   const fnzi_array *source = fnzi_named_array(call, "source");
   const void *data;
   const char *next;
-  bool short_of = false;
+  int64_t wanted;
   fnzi_loop loop;
+  FNZ_TRY(count_masked(call, mask, &wanted));
+  if (wanted > fnzi_array_numel(source))
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "mask has more true elements than source's %lld",
+                       (long long)fnzi_array_numel(source));
   FNZ_TRY(fnzi_dense_as(call, source, out->place.dtype, &data));
   next = data;
-  cursor c = {&next, next + (size_t)fnzi_array_numel(source) * out->cell, &short_of, out->cell};
+  cursor c = {&next, out->cell};
   fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_loop_add_array(&loop, out);
   fnzi_loop_add_array(&loop, mask);
   fnzi_loop_run(&loop, masked_row, &c, 1, true);
-  if (short_of)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "mask has more true elements than source's %lld",
-                       (long long)fnzi_array_numel(source));
   return FNZ_OK;
 }

@@ -2,14 +2,10 @@
  *
  * Elements become 64-bit keys whose integer order is the order wanted: -0 equals 0, NaN is above
  * all else, and descending order flips every bit. A stable merge sort moves (key, place) pairs. */
-#include "kernels/kernels.h"
+#include "kernels/cpu/sort.h"
 #include "kernels/cpu/special_reals.h"
 
 #include <math.h>
-
-typedef struct pair {
-  int64_t key, place;
-} pair;
 
 /* Rows of `count` elements, `inner` apart. */
 typedef struct sorting {
@@ -21,10 +17,10 @@ typedef struct sorting {
   size_t cell;
   int64_t count, inner, keep; /* keep: how many of the sorted row are written */
   bool descending;
-  pair *scratch; /* 2 * count for each thread */
+  fnzi_pair *scratch; /* 2 * count for each thread */
 } sorting;
 
-static int64_t real_key(double x) {
+int64_t fnzi_real_key(double x) {
   int64_t bits;
   if (isnan(x))
     return INT64_MAX;
@@ -34,11 +30,12 @@ static int64_t real_key(double x) {
 }
 
 static int64_t key_at(const sorting *s, int64_t at) {
-  int64_t key = s->real ? real_key(s->real[at]) : s->whole[at];
+  int64_t key = s->real ? fnzi_real_key(s->real[at]) : s->whole[at];
   return s->descending ? ~key : key;
 }
 
-static void merge(const pair *a, const pair *a_end, const pair *b, const pair *b_end, pair *out) {
+static void merge(const fnzi_pair *a, const fnzi_pair *a_end, const fnzi_pair *b,
+                  const fnzi_pair *b_end, fnzi_pair *out) {
   while (a < a_end && b < b_end)
     *out++ = b->key < a->key ? *b++ : *a++;
   while (a < a_end)
@@ -51,15 +48,14 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-/* Sorts `count` pairs with as many behind them as room; returns where the result is. */
-static pair *sort_pairs(pair *pairs, int64_t count) {
-  pair *from = pairs, *to = pairs + count;
+fnzi_pair *fnzi_sort_pairs(fnzi_pair *pairs, int64_t count) {
+  fnzi_pair *from = pairs, *to = pairs + count;
   for (int64_t run = 1; run < count; run *= 2) {
     for (int64_t at = 0; at < count; at += 2 * run) {
       int64_t middle = least(at + run, count), end = least(at + 2 * run, count);
       merge(from + at, from + middle, from + middle, from + end, to + at);
     }
-    pair *t = from;
+    fnzi_pair *t = from;
     from = to, to = t;
   }
   return from;
@@ -69,10 +65,10 @@ static void sort_row(const void *user, int64_t row, int lane) {
   const sorting *s = user;
   int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
   int64_t out = row / s->inner * s->keep * s->inner + row % s->inner;
-  pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
+  fnzi_pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
   for (int64_t i = 0; i < s->count; i++)
-    pairs[i] = (pair){key_at(s, start + i * s->inner), i};
-  pairs = sort_pairs(pairs, s->count);
+    pairs[i] = (fnzi_pair){key_at(s, start + i * s->inner), i};
+  pairs = fnzi_sort_pairs(pairs, s->count);
   for (int64_t i = 0; i < s->keep; i++, out += s->inner) {
     if (s->places)
       s->places[out] = pairs[i].place;

@@ -6,7 +6,7 @@
 #ifndef FNZI_CPU_SPECIAL_REALS_H
 #define FNZI_CPU_SPECIAL_REALS_H
 
-#include "kernels/kernels.h"
+#include "kernels/cpu/cpu.h"
 
 enum { FNZI_PIECE = 1024 }; /* doubles on the stack */
 

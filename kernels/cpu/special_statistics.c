@@ -135,11 +135,13 @@ static double correction(const fnzi_call *call) {
 
 fnz_status fnzi_kernel_variance(fnzi_call *call) {
   reduction r = {.parameter = correction(call)};
+  FNZ_TRY(fnzi_round_input(call));
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 fnz_status fnzi_kernel_deviation(fnzi_call *call) {
   reduction r = {.parameter = correction(call), .root = true};
+  FNZ_TRY(fnzi_round_input(call));
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 

@@ -275,30 +275,34 @@ static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
       ((float *)data)[i] /= (float)by;
 }
 
-/* Real and imaginary parts, each by itself: four complex numbers fill a vector of eight. A complex
- * quotient by a real number is a product with its reciprocal. */
-static fnz_status sum_complex(fnzi_call *call, const bool *reduced, bool is_mean) {
-  const fnzi_array *self = fnzi_input(call, 0);
-  int64_t count = fnzi_array_numel(call->outputs[0]), strides[FNZ_MAX_RANK];
-  const void *data;
-  void *out;
-  float *sums;
-  plan p = {.width = 4};
-  FNZ_TRY(fnzi_lay_out(call, self, FNZ_C64, &data, strides));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_C64, &out));
-  FNZI_NEW(&call->scratch, 2 * count, &sums);
-  for (uint32_t i = 0; i < self->place.rank; i++)
-    strides[i] *= 2;
-  plan_dims(&p, &self->geometry, strides, reduced);
-  float_walk(&p, data, sums);
-  float_walk(&p, (const float *)data + 1, sums + count);
-  float factor = is_mean ? 1 / (float)reduced_count(self, reduced) : 1;
-  for (int64_t i = 0; i < count; i++) {
-    ((float *)out)[2 * i] = sums[i] * factor;
-    ((float *)out)[2 * i + 1] = sums[count + i] * factor;
+/* Real and imaginary parts, each by itself: a vector of reals holds half as many complex numbers. A
+ * complex quotient by a real number is a product with its reciprocal. */
+#define COMPLEX(T, lanes)                                                                          \
+  static fnz_status T##_sum_complex(fnzi_call *call, const bool *reduced, bool is_mean) {          \
+    const fnzi_array *self = fnzi_input(call, 0);                                                  \
+    fnz_dtype dtype = call->outputs[0]->place.dtype;                                               \
+    int64_t count = fnzi_array_numel(call->outputs[0]), strides[FNZ_MAX_RANK];                     \
+    const void *data;                                                                              \
+    void *out;                                                                                     \
+    T *sums;                                                                                       \
+    plan p = {.width = lanes};                                                                     \
+    FNZ_TRY(fnzi_lay_out(call, self, dtype, &data, strides));                                      \
+    FNZ_TRY(fnzi_result_as(call, 0, dtype, &out));                                                 \
+    FNZI_NEW(&call->scratch, 2 * count, &sums);                                                    \
+    for (uint32_t i = 0; i < self->place.rank; i++)                                                \
+      strides[i] = fnzi_bytes(strides[i], 2);                                                      \
+    plan_dims(&p, &self->geometry, strides, reduced);                                              \
+    T##_walk(&p, data, sums);                                                                      \
+    T##_walk(&p, (const T *)data + 1, sums + count);                                               \
+    T factor = is_mean ? 1 / (T)reduced_count(self, reduced) : 1;                                  \
+    for (int64_t i = 0; i < count; i++) {                                                          \
+      ((T *)out)[2 * i] = sums[i] * factor;                                                        \
+      ((T *)out)[2 * i + 1] = sums[count + i] * factor;                                            \
+    }                                                                                              \
+    return FNZ_OK;                                                                                 \
   }
-  return FNZ_OK;
-}
+COMPLEX(float, 4)
+COMPLEX(double, 2)
 
 static fnz_status sum_floats(fnzi_call *call, const bool *reduced, bool is_mean) {
   const fnzi_array *self = fnzi_input(call, 0);
@@ -324,11 +328,13 @@ static fnz_status sum_floats(fnzi_call *call, const bool *reduced, bool is_mean)
 fnz_status fnzi_kernel_sum(fnzi_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool reduced[FNZ_MAX_RANK], is_mean = strcmp(call->op->base, "mean") == 0;
+  if (!is_mean)
+    FNZ_TRY(fnzi_round_input(call));
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
   if (fnzi_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   if (fnzi_is_complex(dtype))
-    return sum_complex(call, reduced, is_mean);
+    return (dtype == FNZ_C64 ? float_sum_complex : double_sum_complex)(call, reduced, is_mean);
   if (fnzi_is_float(dtype))
     return sum_floats(call, reduced, is_mean);
   return fnzi_kernel_reduce(call);

@@ -74,7 +74,7 @@ fnz_status fnzi_kernel_view(fnzi_call *call) {
 }
 
 /* select_scatter writes through select.int, and so on. */
-static const fnz_op *view_of(const fnz_op *scatter) {
+const fnz_op *fnzi_view_written_by(const fnz_op *scatter) {
   static const char *const rows[][2] = {{"select_scatter", "select.int"},
                                         {"slice_scatter", "slice.Tensor"},
                                         {"slice_inverse", "slice.Tensor"},
@@ -95,8 +95,8 @@ static fnz_status straighten(fnzi_call *call, fnzi_array *out) {
   return status;
 }
 
-static fnz_status check_source(const fnzi_call *call, const fnz_geometry *window,
-                               const fnz_geometry *src) {
+fnz_status fnzi_check_source(const fnzi_call *call, const fnz_geometry *window,
+                             const fnz_geometry *src) {
   if (fnzi_same_sizes(window, src))
     return FNZ_OK;
   for (uint32_t i = 0; i < window->rank && window->rank == src->rank; i++)
@@ -109,7 +109,7 @@ static fnz_status check_source(const fnzi_call *call, const fnz_geometry *window
 }
 
 fnz_status fnzi_kernel_scatter_view(fnzi_call *call) {
-  const fnz_op *view = view_of(call->op);
+  const fnz_op *view = fnzi_view_written_by(call->op);
   fnzi_array *out = call->outputs[0], *src = fnzi_input(call, 1);
   fnz_geometry *windows;
   fnz_arg *args;
@@ -122,7 +122,7 @@ fnz_status fnzi_kernel_scatter_view(fnzi_call *call) {
   for (size_t i = 1; i < nargs; i++)
     args[i] = call->args[i + 1];
   FNZ_TRY(find_windows(call, view, args, nargs, &out->place, &windows, &count));
-  FNZ_TRY(check_source(call, windows, &src->place));
+  FNZ_TRY(fnzi_check_source(call, windows, &src->place));
   fnzi_array window = *out;
   window.place = windows[0];
   int64_t low, high;

@@ -62,8 +62,16 @@ void fnzi_window_dense(fnzi_window *out, fnz_dtype dtype, uint32_t rank, const i
   fnzi_contiguous_strides(sizes, rank, out->strides);
 }
 
+/* Zero bytes are the zero of every element type, or what eager makes of it. */
+static bool is_zero(const fnz_arg *number) {
+  return number->tag != FNZ_ARG_COMPLEX && number->u.i == 0;
+}
+
 void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                         fnzi_window *out) {
+  memset(room, 0, 16);
+  if (!fnzi_can_convert(dtype, FNZ_C128) && !is_zero(number))
+    dtype = FNZ_C128;
   fnzi_number_cell(number, dtype, room);
   out->dtype = dtype;
   out->rank = 0;

@@ -22,16 +22,111 @@ fnz_status fnzi_shape_index(fnzi_call *call) {
   return fnzi_shape_add(call, self->geometry.dtype, rank, sizes, NULL);
 }
 
+/* --- What can be said of an index without its values ------------------------------------------ */
+
+static fnz_status check_dim(const fnzi_call *call, uint32_t *out) {
+  return fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0),
+                       fnzi_input_geometry(call, 0)->rank, out);
+}
+
+/* An index without elements may be of any type. */
+static fnz_status check_elements(const fnzi_call *call) {
+  const fnzi_array *index = fnzi_named_array(call, "index");
+  uint32_t dim;
+  if (fnzi_array_numel(index) == 0)
+    return FNZ_OK;
+  FNZ_TRY(check_dim(call, &dim));
+  return fnzi_index_check(call, index);
+}
+
+static fnz_status check_vector(const fnzi_call *call, uint32_t *dim) {
+  const fnzi_array *index = fnzi_named_array(call, "index");
+  if (index->geometry.rank > 1)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, it must be a vector",
+                       index->geometry.rank);
+  FNZ_TRY(check_dim(call, dim));
+  return fnzi_index_check(call, index);
+}
+
+static fnz_status check_flat(const fnzi_call *call) {
+  fnz_dtype dtype = fnzi_named_array(call, "index")->geometry.dtype;
+  if (dtype == FNZ_I64)
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE, "index is of type %s, it must be i64",
+                     fnzi_dtype(dtype)->name);
+}
+
+fnz_status fnzi_shape_scatter(fnzi_call *call) {
+  FNZ_TRY(check_elements(call));
+  return fnzi_shape_row_major(call);
+}
+
+fnz_status fnzi_shape_index_write(fnzi_call *call) {
+  uint32_t dim;
+  FNZ_TRY(check_vector(call, &dim));
+  return fnzi_shape_row_major(call);
+}
+
+fnz_status fnzi_shape_index_fill(fnzi_call *call) {
+  uint32_t dim;
+  FNZ_TRY(check_vector(call, &dim));
+  return fnzi_shape_self(call);
+}
+
+fnz_status fnzi_shape_put(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  const fnz_geometry *source = &fnzi_named_array(call, "source")->geometry;
+  FNZ_TRY(check_flat(call));
+  if (source->dtype != self->dtype)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "source is %s, self is %s; cast one of them",
+                       fnzi_dtype(source->dtype)->name, fnzi_dtype(self->dtype)->name);
+  return fnzi_shape_self(call);
+}
+
+/* index_put: a mask stands for as many dimensions as it has. */
+fnz_status fnzi_shape_index_put(fnzi_call *call) {
+  uint32_t dim = 0, rank = fnzi_input_geometry(call, 0)->rank, given = 0;
+  for (uint32_t i = 0; i < call->args[1].count; i++) {
+    const fnzi_array *index = fnzi_arg_array(&call->args[1].u.list[i]);
+    bool is_mask = index && (index->geometry.dtype == FNZ_BOOL || index->geometry.dtype == FNZ_U8);
+    if (index && !is_mask)
+      FNZ_TRY(fnzi_index_check(call, index));
+    dim += is_mask ? index->geometry.rank : 1;
+    given += index != NULL;
+    if (dim > rank)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "more indices than the %u dimensions of self",
+                         rank);
+  }
+  if (given == 0)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "at least one index must be given");
+  return fnzi_shape_self(call);
+}
+
+/* --- Results of other shapes ------------------------------------------------------------------ */
+
+/* nonzero: a row for each element that is not 0, stored place by place. */
+fnz_status fnzi_shape_nonzero(fnzi_call *call) {
+  const fnzi_array *self = fnzi_input(call, 0);
+  const fnz_geometry *expected = call->nexpected ? call->expected[0] : NULL;
+  const void *truths;
+  int64_t count = 0, rank = self->geometry.rank;
+  if (!call->has_data && expected)
+    return fnzi_shape_add(call, FNZ_I64, expected->rank, expected->sizes, expected->strides);
+  if (!call->has_data)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "the result's size depends on data");
+  FNZ_TRY(fnzi_dense_as(call, self, FNZ_BOOL, &truths));
+  for (int64_t i = 0; i < fnzi_array_numel(self); i++)
+    count += ((const uint8_t *)truths)[i] != 0;
+  return fnzi_shape_add(call, FNZ_I64, 2, (const int64_t[]){count, rank},
+                        (const int64_t[]){1, count});
+}
+
 fnz_status fnzi_shape_index_select(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   const fnz_geometry *index = &fnzi_named_array(call, "index")->geometry;
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t dim;
-  if (index->rank > 1)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, it must be a vector",
-                       index->rank);
-  FNZ_TRY(
-      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank, &dim));
+  FNZ_TRY(check_vector(call, &dim));
   if (self->rank == 0)
     return fnzi_shape_add(call, self->dtype, 0, NULL, NULL);
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
@@ -39,8 +134,18 @@ fnz_status fnzi_shape_index_select(fnzi_call *call) {
   return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
 }
 
-/* gather and take: the elements of self in the shape of the index. */
-fnz_status fnzi_shape_gather(fnzi_call *call) {
+/* The elements of self in the shape of the index. */
+static fnz_status add_like_index(fnzi_call *call) {
   const fnz_geometry *index = &fnzi_named_array(call, "index")->geometry;
   return fnzi_shape_add(call, fnzi_input_geometry(call, 0)->dtype, index->rank, index->sizes, NULL);
+}
+
+fnz_status fnzi_shape_gather(fnzi_call *call) {
+  FNZ_TRY(check_elements(call));
+  return add_like_index(call);
+}
+
+fnz_status fnzi_shape_take(fnzi_call *call) {
+  FNZ_TRY(check_flat(call));
+  return add_like_index(call);
 }

@@ -61,6 +61,8 @@ fnz_status fnzi_shape_cat(fnzi_call *call) {
     const fnz_geometry *g = &fnzi_arg_array(&list->u.list[i])->geometry;
     if (is_skipped(g) && (first || i + 1 < list->count))
       continue;
+    if (!first && is_skipped(g)) /* all are: there is nothing to join, along no dimension */
+      return fnzi_shape_add(call, fnzi_castable_dtype(call, joined_dtype(list)), 1, g->sizes, NULL);
     if (!first) {
       first = g;
       if (g->rank == 0)
@@ -184,7 +186,10 @@ fnz_status fnzi_shape_diff(fnzi_call *call) {
   FNZ_TRY(add_ends(call, "prepend", dim, &sizes[dim]));
   FNZ_TRY(add_ends(call, "append", dim, &sizes[dim]));
   sizes[dim] = sizes[dim] > n ? sizes[dim] - n : 0;
-  return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
+  bool joins = fnzi_named_array(call, "prepend") || fnzi_named_array(call, "append");
+  fnz_geometry like = {.rank = self->rank, .sizes = sizes, .strides = self->strides};
+  return joins ? fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL)
+               : fnzi_shape_add_like(call, self->dtype, &like);
 }
 
 fnz_status fnzi_shape_narrow(fnzi_call *call) {
@@ -226,6 +231,10 @@ fnz_status fnzi_shape_create(fnzi_call *call) {
   FNZ_TRY(fnzi_named_ints(call, "stride", &strides, &nstrides));
   if (rank > FNZ_MAX_RANK || (nstrides && nstrides != rank))
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and %zu strides", rank, nstrides);
+  for (size_t i = 0; i < nstrides; i++)
+    if (strides[i] < 0)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "stride %lld is negative; give 0 or more",
+                         (long long)strides[i]);
   dtype = fnzi_named_dtype(call, "dtype", dtype);
   if (nstrides)
     return fnzi_shape_add(call, dtype, (uint32_t)rank, sizes, strides);
@@ -254,12 +263,14 @@ fnz_status fnzi_shape_arange(fnzi_call *call) {
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "step %g does not lead from %g to %g", step, start,
                        end);
   count = (end - start) / step;
+  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", floats ? FNZ_F32 : FNZ_I64);
+  if (dtype == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; make integers and compare them");
   if (!(count < 4503599627370496.0))
     return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", count);
   int64_t size = (int64_t)count;
   size += (double)size < count;
-  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", floats ? FNZ_F32 : FNZ_I64), 1, &size,
-                        NULL);
+  return fnzi_shape_add(call, dtype, 1, &size, NULL);
 }
 
 fnz_status fnzi_shape_linspace(fnzi_call *call) {
@@ -273,4 +284,40 @@ fnz_status fnzi_shape_triangle(fnzi_call *call) {
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, at least 2 are needed",
                        self->rank);
   return fnzi_shape_add(call, self->dtype, self->rank, self->sizes, NULL);
+}
+
+/* --- Checks of what does not change a shape --------------------------------------------------- */
+
+static fnz_status check_dims(fnzi_call *call, const int64_t **dims, size_t *count) {
+  uint32_t dim, rank = fnzi_input_geometry(call, 0)->rank;
+  FNZ_TRY(fnzi_named_ints(call, "dims", dims, count));
+  for (size_t i = 0; i < *count; i++)
+    FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, (*dims)[i], rank, &dim));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_shape_flip(fnzi_call *call) {
+  const int64_t *dims;
+  size_t count;
+  FNZ_TRY(check_dims(call, &dims, &count));
+  return fnzi_shape_self(call);
+}
+
+/* One shift without dimensions is of the elements in row-major order. */
+fnz_status fnzi_shape_roll(fnzi_call *call) {
+  const int64_t *dims, *shifts;
+  size_t ndims, nshifts;
+  FNZ_TRY(check_dims(call, &dims, &ndims));
+  FNZ_TRY(fnzi_named_ints(call, "shifts", &shifts, &nshifts));
+  if (!(ndims == 0 && nshifts == 1) && (ndims != nshifts || ndims == 0))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "%zu shifts for %zu dims", nshifts, ndims);
+  return fnzi_shape_row_major(call);
+}
+
+fnz_status fnzi_shape_fill(fnzi_call *call) {
+  const fnz_geometry *value = fnzi_input_geometry(call, 1);
+  if (value && value->rank != 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions, it has %u",
+                       value->rank);
+  return fnzi_shape_self(call);
 }

@@ -78,28 +78,38 @@ static fnz_status check_mask(fnzi_call *call, const int64_t *sizes, uint32_t ran
   return FNZ_OK;
 }
 
-static fnz_status add_result(fnzi_call *call, int64_t *sizes, uint32_t *rank) {
-  fnz_dtype dtype = fnzi_input_geometry(call, 0)->dtype;
+/* Eager's fused kernel wants four dimensions, and neighbours along the width. */
+static bool is_fused(const fnzi_call *call, uint32_t rank) {
+  bool fused = rank == 4;
+  for (size_t i = 0; fused && i < 3; i++) {
+    const fnz_geometry *g = fnzi_input_geometry(call, i);
+    fused = g->rank == 4 && g->strides[3] == 1;
+  }
+  return fused;
+}
+
+/* `fused`: the result lies in memory as the query does. */
+static fnz_status add_result(fnzi_call *call, int64_t *sizes, uint32_t *rank, bool fused) {
+  const fnz_geometry *q = fnzi_input_geometry(call, 0);
   FNZ_TRY(attend(call, sizes, rank));
   FNZ_TRY(check_mask(call, sizes, *rank));
-  if (*rank != 4)
-    return fnzi_shape_add(call, dtype, *rank, sizes, NULL);
-  /* Eager's fused kernel has the heads beside the width in memory. */
-  const int64_t strides[] = {sizes[1] * sizes[2] * sizes[3], sizes[3], sizes[1] * sizes[3], 1};
-  return fnzi_shape_add(call, dtype, *rank, sizes, strides);
+  fused = (fused || is_fused(call, *rank)) && *rank == q->rank;
+  const fnz_geometry like = {.rank = *rank, .sizes = sizes, .strides = q->strides};
+  return fused ? fnzi_shape_add_like(call, q->dtype, &like)
+               : fnzi_shape_add(call, q->dtype, *rank, sizes, NULL);
 }
 
 fnz_status fnzi_shape_attention(fnzi_call *call) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
-  return add_result(call, sizes, &rank);
+  return add_result(call, sizes, &rank, false);
 }
 
 /* The second result is logsumexp of the scores, (batch, heads, query length) in float. */
 fnz_status fnzi_shape_flash_attention(fnzi_call *call) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
-  FNZ_TRY(add_result(call, sizes, &rank));
+  FNZ_TRY(add_result(call, sizes, &rank, true));
   if (rank != 4)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "query has %u dimensions; it needs 4", rank);
   const int64_t strides[] = {sizes[1] * sizes[2], 1, sizes[1]};

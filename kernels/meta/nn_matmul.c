@@ -111,6 +111,18 @@ fnz_status fnzi_shape_baddbmm(fnzi_call *call) {
   return added_factors(call, 3, 3);
 }
 
+/* The products of a batch are added up. */
+fnz_status fnzi_shape_addbmm(fnzi_call *call) {
+  const fnz_geometry *a = fnzi_input_geometry(call, 1), *b = fnzi_input_geometry(call, 2);
+  FNZ_TRY(check(call, a, b, 3, 3));
+  if (a->sizes[0] != b->sizes[0] || a->sizes[2] != b->sizes[1])
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                       "batches of sizes [%s] and [%s] cannot be multiplied", sizes_text(call, a),
+                       sizes_text(call, b));
+  FNZ_TRY(fnzi_shape_add(call, a->dtype, 2, (const int64_t[]){a->sizes[1], b->sizes[2]}, NULL));
+  return added(call, fnzi_input_geometry(call, 0));
+}
+
 fnz_status fnzi_shape_addmv(fnzi_call *call) {
   return added_factors(call, 2, 1);
 }

@@ -107,7 +107,7 @@ fnz_status fnzi_shape_layer_norm(fnzi_call *call) {
   return layer(call, &lead);
 }
 
-static fnz_status row_statistics(fnzi_call *call, int results) {
+static fnz_status row_statistics(fnzi_call *call, int results, fnz_dtype dtype) {
   const fnz_geometry *g = fnzi_input_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t lead;
@@ -115,16 +115,18 @@ static fnz_status row_statistics(fnzi_call *call, int results) {
   for (uint32_t i = 0; i < g->rank; i++)
     sizes[i] = i < lead ? g->sizes[i] : 1;
   for (int k = 0; k < results; k++)
-    FNZ_TRY(fnzi_shape_add(call, statistics_dtype(call), g->rank, sizes, NULL));
+    FNZ_TRY(fnzi_shape_add(call, dtype, g->rank, sizes, NULL));
   return FNZ_OK;
 }
 
 fnz_status fnzi_shape_native_layer_norm(fnzi_call *call) {
-  return row_statistics(call, 2);
+  return row_statistics(call, 2, statistics_dtype(call));
 }
 
+/* Of f64 they are f64, whatever the weight is. */
 fnz_status fnzi_shape_fused_rms_norm(fnzi_call *call) {
-  return row_statistics(call, 1);
+  fnz_dtype input = fnzi_input_geometry(call, 0)->dtype;
+  return row_statistics(call, 1, input == FNZ_F64 ? input : statistics_dtype(call));
 }
 
 static fnz_status groups(fnzi_call *call, int64_t count) {

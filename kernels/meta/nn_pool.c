@@ -113,6 +113,8 @@ fnz_status fnzi_shape_adaptive_pool(fnzi_call *call) {
 
 /* Sizes come from `output_size`, or, where that is None, from `scale_factors`. */
 fnz_status fnzi_resample_read(fnzi_call *call, fnzi_pool *out, double *scales) {
+  static const char *const names[3][3] = {
+      {"scales", "", ""}, {"scales_h", "scales_w", ""}, {"scales_d", "scales_h", "scales_w"}};
   const int64_t *given;
   size_t count;
   FNZ_TRY(open_image(call, out));
@@ -135,6 +137,8 @@ fnz_status fnzi_resample_read(fnzi_call *call, fnzi_pool *out, double *scales) {
     if (out->in[i] < 1 || out->out[i] < 1)
       return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "cannot resample %lld elements to %lld",
                          (long long)out->in[i], (long long)out->out[i]);
+  for (uint32_t i = 0; i < out->spatial; i++)
+    scales[i] = fnzi_named_float(call, names[out->spatial - 1][i], scales[i]);
   return FNZ_OK;
 }
 

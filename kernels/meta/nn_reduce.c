@@ -43,10 +43,21 @@ fnz_status fnzi_shape_vector_norm(fnzi_call *call) {
   return reduce(call, real_dtype(dtype));
 }
 
+/* With as many elements as the correction takes away there is nothing left to divide by. */
+static void warn_of_freedom(const fnzi_call *call, const fnzi_array *out) {
+  double correction =
+      fnzi_named_float(call, "correction", fnzi_named_bool(call, "unbiased", true) ? 1 : 0);
+  int64_t all = fnzi_array_numel(fnzi_input(call, 0)), each = fnzi_array_numel(out);
+  if (all == 0 || (double)(all / (each ? each : 1)) <= correction)
+    fnzi_warn(call, "no more elements than the correction of %g; give a smaller one", correction);
+}
+
 fnz_status fnzi_shape_variance(fnzi_call *call) {
   fnz_dtype dtype = real_dtype(fnzi_input_geometry(call, 0)->dtype);
   FNZ_TRY(need_float(call, dtype));
-  return reduce(call, fnzi_castable_dtype(call, dtype));
+  FNZ_TRY(reduce(call, fnzi_castable_dtype(call, dtype)));
+  warn_of_freedom(call, call->outputs[0]);
+  return FNZ_OK;
 }
 
 /* var_mean and std_mean: two results. */

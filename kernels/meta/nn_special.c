@@ -33,13 +33,30 @@ fnz_status fnzi_shape_embedding(fnzi_call *call) {
   return append(call, weight->dtype, at, weight->sizes[1]);
 }
 
+/* One more than the largest index. */
+static fnz_status count_classes(fnzi_call *call, int64_t *out) {
+  const fnzi_array *indices = fnzi_input(call, 0);
+  int64_t count = fnzi_array_numel(indices);
+  const void *data;
+  if (!call->has_data || count == 0)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                       "without num_classes the result's size depends on data; give num_classes");
+  FNZ_TRY(fnzi_dense_as(call, indices, FNZ_I64, &data));
+  *out = 1;
+  for (int64_t i = 0; i < count; i++) {
+    int64_t index = ((const int64_t *)data)[i];
+    if (index >= *out && !fnzi_add_i64(index, 1, out))
+      return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "index %lld is too large", (long long)index);
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_shape_one_hot(fnzi_call *call) {
   const fnz_geometry *g = fnzi_input_geometry(call, 0);
   int64_t classes = fnzi_named_int(call, "num_classes", -1);
   FNZ_TRY(need_indices(call, g));
   if (classes < 1)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                       "without num_classes the result's size depends on data; give num_classes");
+    FNZ_TRY(count_classes(call, &classes));
   return append(call, FNZ_I64, g, classes);
 }
 
@@ -84,21 +101,32 @@ fnz_status fnzi_shape_glu(fnzi_call *call) {
                        dim, (long long)g->sizes[dim]);
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   sizes[dim] /= 2;
-  return fnzi_shape_add(call, g->dtype, g->rank, sizes, NULL);
+  const fnz_geometry half = {.rank = g->rank, .sizes = sizes, .strides = g->strides};
+  return fnzi_shape_add_like(call, g->dtype, &half);
 }
 
 /* --- Losses ------------------------------------------------------------------------------ */
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
-/* mse_loss and its like: both broadcast; one number unless reduction is none. */
-fnz_status fnzi_shape_pointwise_loss(fnzi_call *call) {
+/* Both broadcast; one number unless reduction is none. */
+static fnz_status add_loss(fnzi_call *call, fnz_dtype dtype) {
   const fnz_geometry *const inputs[] = {fnzi_input_geometry(call, 0), fnzi_input_geometry(call, 1)};
-  fnz_dtype dtype = fnzi_promote(inputs[0]->dtype, inputs[1]->dtype);
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
   FNZ_TRY(fnzi_broadcast(call, inputs, 2, &rank, sizes));
   bool reduced = fnzi_named_int(call, "reduction", REDUCE_MEAN) != REDUCE_NONE;
   return fnzi_shape_add(call, dtype, reduced ? 0 : rank, sizes, NULL);
+}
+
+/* mse_loss and its like: in the dtype that both promote to. */
+fnz_status fnzi_shape_pointwise_loss(fnzi_call *call) {
+  return add_loss(
+      call, fnzi_promote(fnzi_input_geometry(call, 0)->dtype, fnzi_input_geometry(call, 1)->dtype));
+}
+
+/* In the dtype of self, whatever the target's. */
+fnz_status fnzi_shape_huber_loss(fnzi_call *call) {
+  return add_loss(call, fnzi_input_geometry(call, 0)->dtype);
 }
 
 /* Scores (classes), (batch, classes) or (batch, classes, places...). Targets are the same without

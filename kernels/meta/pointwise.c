@@ -1,5 +1,5 @@
 /* pointwise.c - shape rules of operators that work element by element. */
-#include "kernels/kernels.h"
+#include "kernels/cpu/cpu.h"
 
 enum { MAX_TENSORS = 8 };
 
@@ -18,16 +18,53 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   return array ? &array->geometry : NULL;
 }
 
-fnz_status fnzi_shape_point(fnzi_call *call) {
-  const fnz_geometry *inputs[MAX_TENSORS];
+/* What TensorIterator would make of the inputs in this order. */
+static fnz_status add_iterated(fnzi_call *call, const fnz_geometry *const *inputs, size_t count,
+                               bool row_major) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t rank;
-  size_t count = tensors_of(call, inputs);
   FNZ_TRY(fnzi_broadcast(call, inputs, count, &rank, sizes));
   fnzi_iterator_strides(inputs, count, rank, sizes, strides);
   fnz_dtype dtype =
       fnzi_op_result_dtype(call->op, call->args, call->op->nparams, geometry_of, NULL);
-  return fnzi_shape_add(call, dtype, rank, sizes, strides);
+  FNZ_TRY(fnzi_shape_add(call, dtype, rank, sizes, row_major ? NULL : strides));
+  return call->has_data || call->row->run != fnzi_kernel_point ? FNZ_OK : fnzi_point_accepts(call);
+}
+
+fnz_status fnzi_shape_point(fnzi_call *call) {
+  const fnz_geometry *inputs[MAX_TENSORS];
+  size_t count = tensors_of(call, inputs);
+  return add_iterated(call, inputs, count, false);
+}
+
+/* The same in row-major order: eager's iterator is not asked about the result. */
+fnz_status fnzi_shape_point_row_major(fnzi_call *call) {
+  const fnz_geometry *inputs[MAX_TENSORS];
+  size_t count = tensors_of(call, inputs);
+  return add_iterated(call, inputs, count, true);
+}
+
+/* rsub, threshold_backward: eager's iterator gets the second tensor first. */
+fnz_status fnzi_shape_point_swapped(fnzi_call *call) {
+  const fnz_geometry *inputs[MAX_TENSORS];
+  size_t count = tensors_of(call, inputs);
+  if (count == 2) {
+    const fnz_geometry *first = inputs[0];
+    inputs[0] = inputs[1];
+    inputs[1] = first;
+  }
+  return add_iterated(call, inputs, count, false);
+}
+
+/* A quotient of integers could be meant in two ways. */
+fnz_status fnzi_shape_addcdiv(fnzi_call *call) {
+  const fnz_geometry *a = fnzi_input_geometry(call, 1), *b = fnzi_input_geometry(call, 2);
+  bool floats = !a || !b || fnzi_is_float(a->dtype) || fnzi_is_float(b->dtype) ||
+                fnzi_is_complex(a->dtype) || fnzi_is_complex(b->dtype);
+  if (!floats)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "tensor1 is %s and tensor2 is %s; make one a float",
+                       fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
+  return fnzi_shape_point(call);
 }
 
 /* masked_fill, masked_scatter: self and mask broadcast together, the dtype is self's, the result is
@@ -59,6 +96,12 @@ fnz_status fnzi_shape_row_major(fnzi_call *call) {
   return fnzi_shape_add(call, self->dtype, self->rank, self->sizes, NULL);
 }
 
+static void warn_of_cast(const fnzi_call *call, fnz_dtype to, fnz_dtype from) {
+  if (fnzi_is_complex(from) && !fnzi_is_complex(to) && to != FNZ_BOOL)
+    fnzi_warn(call, "%s is cast to %s without the imaginary parts; use real",
+              fnzi_dtype(from)->name, fnzi_dtype(to)->name);
+}
+
 /* copy: src must broadcast to self. */
 fnz_status fnzi_shape_copy(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0), *src = fnzi_input_geometry(call, 1);
@@ -69,6 +112,7 @@ fnz_status fnzi_shape_copy(fnzi_call *call) {
                          "src has size %lld in dimension %u, which does not broadcast to self",
                          (long long)src->sizes[i], i);
   }
+  warn_of_cast(call, self->dtype, src->dtype);
   return fnzi_shape_self(call);
 }
 
@@ -94,6 +138,7 @@ fnz_status fnzi_shape_like(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   fnz_dtype dtype = fnzi_named_dtype(call, "dtype", self->dtype);
   const fnz_arg *format = fnzi_named(call, "memory_format");
+  warn_of_cast(call, dtype, self->dtype);
   if (!format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i == 4)
     return fnzi_shape_add_like(call, dtype, self);
   return fnzi_shape_add_format(call, dtype, self->rank, self->sizes);

@@ -18,6 +18,12 @@ fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]) {
   return FNZ_OK;
 }
 
+static fnz_status check_number(const fnzi_call *call) {
+  if (fnzi_input_geometry(call, 0)->dtype == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; cast self to an integer");
+  return FNZ_OK;
+}
+
 static fnz_status add_reduced(fnzi_call *call, fnz_dtype dtype) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   bool reduced[FNZ_MAX_RANK], keeps = fnzi_named_bool(call, "keepdim", false);
@@ -32,6 +38,10 @@ static fnz_status add_reduced(fnzi_call *call, fnz_dtype dtype) {
   return fnzi_shape_add(call, dtype, rank, sizes, NULL);
 }
 
+fnz_status fnzi_shape_count_nonzero(fnzi_call *call) {
+  return add_reduced(call, FNZ_I64);
+}
+
 /* Sums of bool and integers are i64. */
 static fnz_dtype sum_dtype(const fnzi_call *call) {
   fnz_dtype self = fnzi_input_geometry(call, 0)->dtype;
@@ -41,6 +51,24 @@ static fnz_dtype sum_dtype(const fnzi_call *call) {
 
 fnz_status fnzi_shape_sum(fnzi_call *call) {
   return add_reduced(call, sum_dtype(call));
+}
+
+fnz_status fnzi_shape_nansum(fnzi_call *call) {
+  if (fnzi_is_complex(fnzi_input_geometry(call, 0)->dtype))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for complex numbers; sum the real parts");
+  return add_reduced(call, sum_dtype(call));
+}
+
+fnz_status fnzi_shape_trace(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  if (self->rank != 2)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, it must be a matrix", self->rank);
+  FNZ_TRY(check_number(call));
+  return fnzi_shape_add(call, sum_dtype(call), 0, NULL, NULL);
+}
+
+fnz_status fnzi_shape_equal(fnzi_call *call) {
+  return fnzi_shape_add(call, FNZ_BOOL, 0, NULL, NULL);
 }
 
 fnz_status fnzi_shape_mean(fnzi_call *call) {
@@ -74,8 +102,7 @@ fnz_status fnzi_shape_truth(fnzi_call *call) {
 }
 
 fnz_status fnzi_shape_arg(fnzi_call *call) {
-  if (fnzi_input_geometry(call, 0)->dtype == FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; cast self to an integer");
+  FNZ_TRY(check_number(call));
   FNZ_TRY(check_reduced(call));
   return add_reduced(call, FNZ_I64);
 }
@@ -86,10 +113,52 @@ fnz_status fnzi_shape_extreme(fnzi_call *call) {
   return add_reduced(call, FNZ_I64);
 }
 
-fnz_status fnzi_shape_scan(fnzi_call *call) {
+/* Of all elements; none have a median too. */
+fnz_status fnzi_shape_median(fnzi_call *call) {
+  FNZ_TRY(check_number(call));
+  return add_reduced(call, fnzi_input_geometry(call, 0)->dtype);
+}
+
+fnz_status fnzi_shape_median_dim(fnzi_call *call) {
+  FNZ_TRY(check_number(call));
+  return fnzi_shape_extreme(call);
+}
+
+fnz_status fnzi_shape_kthvalue(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  int64_t k = fnzi_named_int(call, "k", 1);
+  uint32_t dim;
+  FNZ_TRY(fnzi_shape_median_dim(call));
+  FNZ_TRY(
+      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", -1), self->rank, &dim));
+  int64_t size = self->rank ? self->sizes[dim] : 1;
+  if (k < 1 || k > size)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "k is %lld, it must be 1 to %lld", (long long)k,
+                       (long long)size);
+  return FNZ_OK;
+}
+
+/* Of the sizes of self. */
+static fnz_status add_running(fnzi_call *call, fnz_dtype dtype) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   uint32_t dim;
   FNZ_TRY(
       fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank, &dim));
-  return fnzi_shape_add(call, sum_dtype(call), self->rank, self->sizes, NULL);
+  return fnzi_shape_add(call, dtype, self->rank, self->sizes, NULL);
+}
+
+fnz_status fnzi_shape_scan(fnzi_call *call) {
+  if (sum_dtype(call) == FNZ_BOOL && fnzi_array_numel(fnzi_input(call, 0)) > 0)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not as bool; give an integer dtype");
+  return add_running(call, sum_dtype(call));
+}
+
+fnz_status fnzi_shape_logcumsumexp(fnzi_call *call) {
+  return add_running(call, fnzi_input_geometry(call, 0)->dtype);
+}
+
+/* cummax and cummin: values and where they are. */
+fnz_status fnzi_shape_running_extreme(fnzi_call *call) {
+  FNZ_TRY(add_running(call, fnzi_input_geometry(call, 0)->dtype));
+  return add_running(call, FNZ_I64);
 }

@@ -1,0 +1,96 @@
+/* running.c - extremes and log-sum-exps of ever longer starts of a row: cummax, cummin,
+ * logcumsumexp. Elements are widened to double or 64-bit integers and lie row-major. */
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/special_reals.h"
+
+#include <math.h>
+
+/* Rows of `count` elements, `inner` apart. */
+typedef struct rows {
+  int64_t numel, count, inner;
+} rows;
+
+static fnz_status find_rows(fnzi_call *call, rows *out) {
+  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  uint32_t dim;
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), g->rank, &dim));
+  *out = (rows){fnz_geometry_numel(g), g->rank ? g->sizes[dim] : 1, 1};
+  for (uint32_t i = dim + 1; i < g->rank; i++)
+    out->inner *= g->sizes[i];
+  return FNZ_OK;
+}
+
+/* Where row `row` starts. */
+static int64_t start_of(const rows *r, int64_t row) {
+  return row / r->inner * r->count * r->inner + row % r->inner;
+}
+
+/* A later equal element takes over, and so does a NaN, for good. */
+#define EXTREME(name, T, wins)                                                                     \
+  static void name(const rows *r, int64_t at, const void *from, void *to, int64_t *places) {       \
+    const T *x = from;                                                                             \
+    T *y = to;                                                                                     \
+    int64_t best = at, place = 0;                                                                  \
+    for (int64_t i = 0; i < r->count; i++, at += r->inner) {                                       \
+      T a = x[best], b = x[at];                                                                    \
+      if (wins)                                                                                    \
+        best = at, place = i;                                                                      \
+      y[at] = x[best];                                                                             \
+      places[at] = place;                                                                          \
+    }                                                                                              \
+  }
+EXTREME(max_f64, double, b >= a || isnan(b))
+EXTREME(min_f64, double, b <= a || isnan(b))
+EXTREME(max_i64, int64_t, b >= a)
+EXTREME(min_i64, int64_t, b <= a)
+
+typedef void extreme_fn(const rows *r, int64_t at, const void *from, void *to, int64_t *places);
+
+static fnz_status run_extreme(fnzi_call *call, extreme_fn *real, extreme_fn *whole) {
+  bool is_real = fnzi_is_float(call->outputs[0]->place.dtype);
+  fnz_dtype wide = is_real ? FNZ_F64 : FNZ_I64;
+  const void *from;
+  void *to, *places;
+  rows r;
+  FNZ_TRY(find_rows(call, &r));
+  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), wide, &from));
+  FNZ_TRY(fnzi_result_as(call, 0, wide, &to));
+  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
+  for (int64_t row = 0; r.numel && row < r.numel / r.count; row++)
+    (is_real ? real : whole)(&r, start_of(&r, row), from, to, places);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_cummax(fnzi_call *call) {
+  return run_extreme(call, max_f64, max_i64);
+}
+
+fnz_status fnzi_kernel_cummin(fnzi_call *call) {
+  return run_extreme(call, min_f64, min_i64);
+}
+
+/* log(exp(a) + exp(b)); equal infinities stay what they are. */
+static double add_in_logs(double a, double b) {
+  double least = isnan(b) ? b : a < b ? a : b, most = isnan(b) ? b : a > b ? a : b;
+  if (least == most && isinf(least))
+    return a;
+  return isnan(a) ? a : log1p(exp(least - most)) + most;
+}
+
+fnz_status fnzi_kernel_logcumsumexp(fnzi_call *call) {
+  fnz_dtype dtype = fnzi_real_dtype(call->outputs[0]->place.dtype);
+  fnzi_reals x;
+  fnzi_reals_out y;
+  rows r;
+  FNZ_TRY(find_rows(call, &r));
+  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &x));
+  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &y));
+  for (int64_t row = 0; r.numel && row < r.numel / r.count; row++) {
+    double sum = -INFINITY;
+    for (int64_t i = 0, at = start_of(&r, row); i < r.count; i++, at += r.inner) {
+      sum = add_in_logs(fnzi_real_at(&x, at), sum);
+      fnzi_real_put(&y, at, sum);
+    }
+  }
+  return FNZ_OK;
+}

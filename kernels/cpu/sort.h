@@ -1,0 +1,18 @@
+/* sort.h - elements as keys in the order that sorting gives them, and sorting those. */
+#ifndef FNZI_CPU_SORT_H
+#define FNZI_CPU_SORT_H
+
+#include "kernels/kernels.h"
+
+typedef struct fnzi_pair {
+  int64_t key, place;
+} fnzi_pair;
+
+/* Keys are ordered as the numbers are: -0 equals 0, and a NaN is INT64_MAX, above all else. */
+int64_t fnzi_real_key(double x);
+
+/* Sorts `count` pairs by key, equal ones staying in order. There are as many behind them as room;
+ * returns where the result is. */
+fnzi_pair *fnzi_sort_pairs(fnzi_pair *pairs, int64_t count);
+
+#endif
