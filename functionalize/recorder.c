@@ -18,13 +18,19 @@ typedef struct tape_value {
 
 typedef struct tape_node {
   const fnz_op *op;
-  fnz_arg *args;        /* in the program's arena; values are handles until the node is emitted */
-  const fnz_arg *looks; /* results of the caller's node, of which the lists count; may be NULL */
-  uint32_t nlooks;
+  fnz_arg *args; /* in the program's arena; values are handles until the node is emitted */
   const char *source;
   uint32_t first; /* results[first ... first + count) */
   unsigned count : 29, wanted : 1, needed : 1, skipped : 1;
 } tape_node;
+
+/* Of a node with several lists among its results: those of the caller's node, of which the lists
+ * say how long they are. Few nodes have it, so it is kept beside them, in their order. */
+typedef struct tape_lists {
+  size_t node;
+  const fnz_arg *looks;
+  uint32_t count;
+} tape_lists;
 
 typedef struct recorder {
   fnz_backend backend;
@@ -32,9 +38,12 @@ typedef struct recorder {
   fnz_backend *shapes;
   fnz_program *program;
   fnzi_arena arena;
-  const fnz_op *expected; /* by fnzi_recorder_expect(), and its results */
-  const fnz_arg *looks;
-  uint32_t nlooks;
+  const fnz_op *expected; /* by fnzi_recorder_expect() */
+  tape_lists now;
+  struct {
+    tape_lists *data;
+    size_t count, capacity;
+  } lists;
   struct {
     tape_value *data;
     size_t count, capacity;
@@ -89,8 +98,8 @@ static fnz_status add_node(recorder *r, const fnz_request *call, size_t count) {
       .op = call->op, .count = (uint32_t)count & MOST_RESULTS, .first = (uint32_t)r->results.count};
   fnz_arg *args;
   if (call->op == r->expected && has_several_lists(call->op)) {
-    n.looks = r->looks;
-    n.nlooks = r->nlooks;
+    r->now.node = r->nodes.count;
+    FNZI_PUSH(r->ctx, &r->lists, r->now);
   }
   FNZI_NEW(&r->program->arena, call->op->nparams, &args);
   for (size_t i = 0; i < call->op->nparams && i < call->nargs; i++) {
@@ -209,6 +218,7 @@ static void destroy(void *self) {
     if (r->shape_of.data[i])
       r->shapes->release(r->shapes->self, r->shape_of.data[i]);
   FNZI_VEC_FREE(r->ctx, &r->shape_of);
+  FNZI_VEC_FREE(r->ctx, &r->lists);
   FNZI_VEC_FREE(r->ctx, &r->values);
   FNZI_VEC_FREE(r->ctx, &r->nodes);
   FNZI_VEC_FREE(r->ctx, &r->results);
@@ -266,8 +276,7 @@ void fnzi_recorder_expect(fnz_backend *backend, const fnz_op *op, const fnz_arg 
                           uint32_t count) {
   recorder *r = backend->self;
   r->expected = op;
-  r->looks = outputs;
-  r->nlooks = count;
+  r->now = (tape_lists){0, outputs, count};
 }
 
 fnz_program *fnzi_recorder_take(fnz_backend *backend) {
@@ -335,13 +344,27 @@ static fnz_status add_output(recorder *r, const tape_node *n, uint32_t node, uin
   return FNZ_OK;
 }
 
+/* What the caller's node says of the lists of n. */
+static const tape_lists *lists_of(const recorder *r, const tape_node *n) {
+  size_t node = (size_t)(n - r->nodes.data), low = 0, high = r->lists.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (r->lists.data[middle].node < node)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < r->lists.count && r->lists.data[low].node == node ? &r->lists.data[low] : NULL;
+}
+
 /* The list that tells how long result i is: what the caller expects there, or the argument whose
  * new values it has, `x` for `x_out`. NULL when there is none, or the result is no list. */
-static const fnz_arg *list_like(const tape_node *n, size_t i) {
+static const fnz_arg *list_like(const recorder *r, const tape_node *n, size_t i) {
   const fnzi_param *result = &n->op->returns[i];
+  const tape_lists *lists = result->is_list ? lists_of(r, n) : NULL;
   size_t size = strlen(result->name), tail = strlen("_out");
-  if (result->is_list && i < n->nlooks && n->looks[i].tag == FNZ_ARG_LIST)
-    return &n->looks[i];
+  if (lists && i < lists->count && lists->looks[i].tag == FNZ_ARG_LIST)
+    return &lists->looks[i];
   if (!result->is_list || size <= tail || strcmp(result->name + size - tail, "_out") != 0)
     return NULL;
   for (size_t k = 0; k < n->op->nparams; k++) {
@@ -358,10 +381,10 @@ static size_t list_items(const fnz_arg *list) {
 }
 
 /* Lists of which nothing is known share what is left evenly. */
-static size_t other_list(const tape_node *n) {
+static size_t other_list(const recorder *r, const tape_node *n) {
   size_t known = 0, lists = 0;
   for (size_t i = 0; i < n->op->nreturns; i++) {
-    const fnz_arg *list = list_like(n, i);
+    const fnz_arg *list = list_like(r, n, i);
     bool is_list = n->op->returns[i].is_list;
     known += list ? list_items(list) : !is_list;
     lists += is_list && !list;
@@ -372,9 +395,9 @@ static size_t other_list(const tape_node *n) {
 /* The outputs as the schema groups them. */
 static fnz_status add_outputs(recorder *r, const tape_node *n, uint32_t node, fnz_arg *outputs) {
   const uint32_t *result = n->count ? r->results.data + n->first : NULL;
-  size_t rest = other_list(n);
+  size_t rest = other_list(r, n);
   for (size_t i = 0; i < n->op->nreturns; i++) {
-    const fnz_arg *list = list_like(n, i);
+    const fnz_arg *list = list_like(r, n, i);
     size_t length = list ? list_items(list) : rest;
     if (!n->op->returns[i].is_list) {
       FNZ_TRY(add_output(r, n, node, *result++, &outputs[i]));
