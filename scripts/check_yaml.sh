@@ -63,12 +63,17 @@ check_below() {
   ((found)) || { echo "there is no native_functions.yaml below $1" >&2; exit 1; }
 }
 
+usage() {
+  sed -n '2,9p' "$0"
+}
+
+[ "${1:-}" = --help ] && { usage; exit 0; }
 [ "${1:-}" = --any ] && { any=1; shift; }
 if [ "${1:-}" = --fetch ]; then
   shift
   for version in "$@"; do fetch "$version"; done
   set -- "$work"
 fi
-(($#)) || { sed -n '2,9p' "$0" >&2; exit 64; }
+(($#)) || { usage >&2; exit 64; }
 for folder in "$@"; do check_below "$folder"; done
 ((failed == 0 && (same || any))) || exit 1
