@@ -32,7 +32,8 @@ static const fnz_op *view_of(const fnz_op *op) {
 }
 
 /* In the keep dialect a view is replayed by itself where the value's own strides allow it; *windows
- * then are what it shows of the value. Everywhere else by its copying twin, in *op. */
+ * then are what it shows of the value. Everywhere else by its copying twin, in *op; so are views of
+ * nothing, which have nothing to keep and whose strides are anybody's guess. */
 static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_arg *args,
                                 size_t nargs, const fnzi_held *base, const fnz_geometry **windows,
                                 size_t nwindows) {
@@ -40,7 +41,8 @@ static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_a
   fnz_geometry *opened;
   size_t count;
   *op = copy ? copy : view;
-  if (world->views == FNZ_VIEWS_KEEP || !copy) {
+  bool keeps = world->views == FNZ_VIEWS_KEEP && fnz_geometry_numel(base->geometry) > 0;
+  if (keeps || !copy) {
     fnz_status status = fnzi_view_forward(&world->scratch, fnzi_view_find(view), view, args, nargs,
                                           base->geometry, &opened, &count);
     if (status == FNZ_NO_MEMORY)

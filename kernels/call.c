@@ -166,6 +166,9 @@ fnz_status fnzi_shape_add(fnzi_call *call, fnz_dtype dtype, uint32_t rank, const
 
 fnz_status fnzi_shape_add_like(fnzi_call *call, fnz_dtype dtype, const fnz_geometry *like) {
   int64_t strides[FNZ_MAX_RANK];
+  if (fnzi_is_dense(
+          like)) /* also an empty one, whatever its strides are beyond the empty dimension */
+    return fnzi_shape_add(call, dtype, like->rank, like->sizes, like->strides);
   fnzi_iterator_strides(&like, 1, like->rank, like->sizes, strides);
   return fnzi_shape_add(call, dtype, like->rank, like->sizes, strides);
 }
