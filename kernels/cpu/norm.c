@@ -24,7 +24,7 @@ typedef enum what {
 } what;
 
 /* Rounds to the type of the data. Training amplifies rounding so much where a channel has few
- * elements that only eager's own roundings, one after each step, give eager's result. */
+ * elements that only eager's own roundings, and no others, give eager's result. */
 static double rounded(const fnzi_reals *x, double value) {
   return x->f ? (double)(float)value : value;
 }
@@ -51,7 +51,7 @@ static double sum_group(const fnzi_reals *x, const group *g, what w, double cent
   return sum;
 }
 
-/* y = x * scale + shift over one run, each step rounded to the type of the data. */
+/* y = x * scale + shift over one run, rounded once: eager's loop is compiled to fused steps. */
 static void apply(const fnzi_reals *x, const fnzi_reals_out *y, int64_t at, int64_t length,
                   double scale, double shift) {
   double piece[FNZI_PIECE];
@@ -59,7 +59,7 @@ static void apply(const fnzi_reals *x, const fnzi_reals_out *y, int64_t at, int6
     int64_t count = length - i < FNZI_PIECE ? length - i : FNZI_PIECE;
     fnzi_reals_load(x, at + i, 1, count, piece);
     for (int64_t k = 0; k < count; k++)
-      piece[k] = rounded(x, piece[k] * scale) + shift;
+      piece[k] = piece[k] * scale + shift;
     fnzi_reals_store(y, at + i, 1, count, piece);
   }
 }
@@ -129,8 +129,7 @@ static void normalise_channel(const void *user, int64_t i, int lane) {
     m = measure_channel(&c->x, &g);
   double rstd = deviation(c, m.var),
          scale = rounded(&c->x, rstd * weight_at(&c->weight, channel, 1));
-  double shift = weight_at(&c->bias, channel, 0) - rounded(&c->x, m.mean * scale);
-  shift = rounded(&c->x, shift);
+  double shift = rounded(&c->x, weight_at(&c->bias, channel, 0) - m.mean * scale);
   for (int64_t s = 0; s < g.segments; s++)
     apply(&c->x, &c->y, g.at + s * g.step, g.length, scale, shift);
   if (!c->training)
