@@ -83,7 +83,6 @@ static void destroy(void *self) {
   fnzi_arena_free(&m->lasting);
   FNZI_VEC_FREE(ctx, &m->registered);
   fnzi_free(ctx, m->plans, fnz_op_count() * sizeof *m->plans);
-  fnzi_free(ctx, m->rows, fnz_op_count() * sizeof *m->rows);
   fnzi_free(ctx, m, sizeof *m);
 }
 
@@ -93,13 +92,7 @@ static fnz_status create(fnz_context *ctx, const char *name, int threads, bool h
   fnzi_machine *m = fnzi_resize(ctx, NULL, 0, sizeof *m);
   if (!m)
     return fnzi_no_memory(ctx);
-  uint16_t *rows = fnzi_resize(ctx, NULL, 0, fnz_op_count() * sizeof *rows);
-  if (!rows) {
-    fnzi_free(ctx, m, sizeof *m);
-    return fnzi_no_memory(ctx);
-  }
-  fnzi_rows_index(rows);
-  *m = (fnzi_machine){.ctx = ctx, .threads = threads, .has_data = has_data, .rows = rows};
+  *m = (fnzi_machine){.ctx = ctx, .threads = threads, .has_data = has_data};
   m->stock.has_data = has_data;
   fnzi_arena_init(&m->lasting, ctx);
   fnzi_arena_init(&m->scratch, ctx);

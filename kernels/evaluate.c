@@ -1,36 +1,16 @@
 /* evaluate.c - from a functional operator and its arguments to results, step by step: the table of
  * kernels.def, or a registered kernel, is the only thing that knows operators. */
 #include "kernels/machine.h"
+#include "schema/aten_names.h"
 
-static const fnzi_kernel kernels[] = {
+/* By place in the operator table; `run` is NULL where there is no row. */
+static const fnzi_kernel kernels[FNZI_ATEN_COUNT] = {
 #define KERNEL(op, accepts, memory, shape, run)                                                    \
-  {op, FNZI_ACCEPTS_##accepts, FNZI_MEMORY_##memory, fnzi_shape_##shape, fnzi_kernel_##run},
+  [FNZI_ATEN_##                                                                                    \
+      op] = {FNZI_ACCEPTS_##accepts, FNZI_MEMORY_##memory, fnzi_shape_##shape, fnzi_kernel_##run},
 #include "kernels/kernels.def"
 #undef KERNEL
 };
-enum { KERNEL_COUNT = sizeof kernels / sizeof *kernels };
-
-const fnzi_kernel *fnzi_kernel_find(const fnz_op *op) {
-  for (size_t i = 0; i < KERNEL_COUNT; i++)
-    if (strcmp(kernels[i].op, op->name) == 0)
-      return &kernels[i];
-  return NULL;
-}
-
-bool fnz_cpu_has_kernel(const fnz_op *op) {
-  const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
-  return op && (fnzi_kernel_find(op) || (element && fnzi_kernel_find(element)));
-}
-
-void fnzi_rows_index(uint16_t *rows) {
-  for (size_t i = 0; i < fnz_op_count(); i++)
-    rows[i] = FNZI_NO_ROW;
-  for (size_t i = 0; i < KERNEL_COUNT; i++) {
-    const fnz_op *op = fnz_op_find(kernels[i].op);
-    if (op)
-      rows[op - fnzi_ops] = (uint16_t)i;
-  }
-}
 
 /* Custom operators are not in the table. */
 bool fnzi_op_index(const fnz_op *op, size_t *out) {
@@ -40,14 +20,19 @@ bool fnzi_op_index(const fnz_op *op, size_t *out) {
   return found;
 }
 
+const fnzi_kernel *fnzi_kernel_find(const fnz_op *op) {
+  size_t i;
+  return fnzi_op_index(op, &i) && kernels[i].run ? &kernels[i] : NULL;
+}
+
+bool fnz_cpu_has_kernel(const fnz_op *op) {
+  const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
+  return op && (fnzi_kernel_find(op) || (element && fnzi_kernel_find(element)));
+}
+
 const fnzi_kernel *fnzi_row_of(const fnzi_machine *m, const fnz_op *op) {
   const fnzi_registered *r = m->registered.count ? fnzi_registered_for(m, op) : NULL;
-  size_t i;
-  if (r)
-    return &r->row;
-  if (!fnzi_op_index(op, &i) || m->rows[i] == FNZI_NO_ROW)
-    return NULL;
-  return &kernels[m->rows[i]];
+  return r ? &r->row : fnzi_kernel_find(op);
 }
 
 /* --- Arguments --------------------------------------------------------------------------- */

@@ -272,7 +272,6 @@ typedef enum fnzi_accepts {
 } fnzi_accepts;
 
 typedef struct fnzi_kernel {
-  const char *op;
   fnzi_accepts accepts;
   fnzi_memory memory;
   fnzi_shape_fn *shape;

@@ -55,7 +55,6 @@ typedef struct fnzi_machine {
   fnzi_stock stock;
   int threads;
   bool has_data;
-  uint16_t *rows;     /* by index of the operator: its row, or FNZI_NO_ROW */
   fnzi_plan **plans;  /* by index of the operator; NULL where not found out yet */
   fnzi_plan passing;  /* of the custom operator in hand */
   fnzi_arena lasting; /* plans and registered kernels */
@@ -66,8 +65,6 @@ typedef struct fnzi_machine {
   fnzi_arena scratch; /* of a call that no other call is part of */
   bool busy;          /* scratch is in use */
 } fnzi_machine;
-
-enum { FNZI_NO_ROW = UINT16_MAX };
 
 /* The operator's place in the table; false for a custom one. */
 bool fnzi_op_index(const fnz_op *op, size_t *out);
@@ -81,8 +78,6 @@ const fnzi_registered *fnzi_registered_for(const fnzi_machine *m, const fnz_op *
 
 /* --- evaluate.c ----------------------------------------------------------------------------------
  */
-/* Which row of kernels.def each operator of the table has. */
-void fnzi_rows_index(uint16_t *rows);
 /* The row of an operator, of the table or registered; NULL when there is none. */
 const fnzi_kernel *fnzi_row_of(const fnzi_machine *m, const fnz_op *op);
 /* Arguments with defaults filled in; `out` has room for op->nparams. */

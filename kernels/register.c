@@ -64,8 +64,7 @@ fnz_status fnz_kernel_register(fnz_backend *backend, fnz_context *ctx, const fnz
     FNZI_PUSH(m->ctx, &m->registered, r);
   }
   r->kernel = *kernel;
-  r->row = (fnzi_kernel){.op = kernel->op->name,
-                         .accepts = FNZI_ACCEPTS_ANY,
+  r->row = (fnzi_kernel){.accepts = FNZI_ACCEPTS_ANY,
                          .memory = kernel->meta ? FNZI_MEMORY_NEW : FNZI_MEMORY_VIEW,
                          .shape = fnzi_shape_registered,
                          .run = fnzi_kernel_registered};

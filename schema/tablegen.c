@@ -237,7 +237,7 @@ static fnz_status write_names(table *t, const char *path) {
   for (size_t i = 0; i < t->count; i++)
     fprintf(f, "  FNZI_ATEN_%s%s%s = %zu,\n", t->ops[i].base, *t->ops[i].overload ? "__" : "",
             t->ops[i].overload, i);
-  fprintf(f, "};\n\n#endif\n");
+  fprintf(f, "  FNZI_ATEN_COUNT\n};\n\n#endif\n");
   return close_file(t, path, f);
 }
 

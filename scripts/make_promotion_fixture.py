@@ -24,13 +24,13 @@ NUMBERS = [True, 2, 0.5, 0.5 + 0.5j]
 def names():
     """The operators that are tagged pointwise, have a promotion row, or a pointwise kernel."""
     bases = set(re.findall(r'^ROW\("(\w+)"', (ROOT / 'schema/promotion.def').read_text(), re.M))
-    kernels = set(re.findall(r'^POINT\("([\w.]+)"', (ROOT / 'kernels/kernels.def').read_text(), re.M))
+    kernels = set(re.findall(r'^POINT\((\w+)\)', (ROOT / 'kernels/kernels.def').read_text(), re.M))
     for line in (ROOT / 'schema/aten.tsv').read_text().splitlines()[1:]:
         name, kind, view, _, tags = line.split('\t')[:5]
         name = name.removeprefix('aten::')
         if kind != 'functional' or view != '-' or name in NOT_ASKED:
             continue
-        if 'pointwise' in tags.split(',') or name.split('.')[0] in bases or name in kernels:
+        if 'pointwise' in tags.split(',') or name.split('.')[0] in bases or name.replace('.', '__') in kernels:
             yield name
 
 
