@@ -112,10 +112,14 @@ static fnz_status create(fnz_context *ctx, const char *name, int threads, bool h
   return FNZ_OK;
 }
 
-fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
+/* Asking costs two system calls, so only who leaves the number open pays for it. */
+static int all_cores(void) {
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  int all = cores > 0 && cores < 1024 ? (int)cores : 1;
-  return create(ctx, "cpu", threads > 0 ? threads : all, true, out);
+  return cores > 0 && cores < 1024 ? (int)cores : 1;
+}
+
+fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
+  return create(ctx, "cpu", threads > 0 ? threads : all_cores(), true, out);
 }
 
 fnz_status fnz_meta_backend_create(fnz_context *ctx, fnz_backend **out) {
