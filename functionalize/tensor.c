@@ -69,6 +69,19 @@ static fnz_status hand_out(fnz_world *world, fnzi_request *r, fnz_tensor **outpu
   return FNZ_OK;
 }
 
+static fnz_status check_world(void *user, const fnz_arg *arg) {
+  const fnz_world *world = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  if (!arg->u.tensor)
+    return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "an argument is a tensor, but there is none; for an undefined one give None");
+  if (arg->u.tensor->world != world)
+    return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "an argument is a tensor of another world; wrap all inputs of a call in one");
+  return FNZ_OK;
+}
+
 /* Numbers where the schema has a Tensor, and tensors where it has none, are for the kernels to
  * judge; what is not even the right kind of thing is refused here. */
 static fnz_status full_args(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
@@ -83,12 +96,12 @@ static fnz_status full_args(fnz_world *world, const fnz_op *op, const fnz_arg *a
     if ((*out)[i].tag == FNZ_ARG_DEFAULT && !op->params[i].has_default)
       return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` is missing", op->name,
                        op->params[i].name);
-  return FNZ_OK;
+  return fnzi_args_visit(*out, op->nparams, check_world, world);
 }
 
 fnz_status fnz_tensor_call(fnz_world *world, const char *op, const fnz_arg *args, size_t nargs,
                            fnz_tensor **outputs, size_t capacity, size_t *count) {
-  fnzi_request r = {.op = fnz_op_find(op)};
+  fnzi_request r = {.op = fnz_op_lookup(world->ctx, op)};
   fnz_arg *all = NULL;
   *count = 0;
   start(world);
