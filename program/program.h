@@ -50,6 +50,7 @@ typedef struct fnzi_node {
 typedef struct fnzi_names {
   uint64_t *slots;
   size_t capacity;
+  size_t count; /* of the first values, which are in the index; the others have fresh names */
 } fnzi_names;
 void fnzi_names_free(fnz_context *ctx, fnzi_names *names);
 
@@ -202,7 +203,8 @@ static inline fnzi_value *fnzi_value_at(const fnz_program *p, uint32_t graph, ui
 static inline fnzi_node *fnzi_node_at(const fnz_program *p, uint32_t graph, uint32_t node) {
   return &p->graphs.data[graph].nodes.data[node];
 }
-/* The value of that name, `size` bytes; false when there is none. */
+/* The value of that name, `size` bytes; false when there is none. Names that fnzi_value_add_fresh
+ * made after the last fnzi_value_add are looked for one by one. */
 bool fnzi_value_find(const fnz_program *p, uint32_t graph, const char *name, size_t size,
                      uint64_t *out);
 /* The argument refers to a value of its graph. */

@@ -2,7 +2,10 @@
  *
  * A program may have millions of values, so the index is a table of 8-byte slots with open
  * addressing: 32 bits of the name's hash and one more than the value's number, 0 for an empty slot.
- * The names themselves are in the arena. */
+ * The names themselves are in the arena.
+ *
+ * Fresh names are counted, so they differ from each other without being looked up; they stay out of
+ * the index until a name is given that could be one of them. */
 #include "program/program.h"
 
 /* --- names ----------------------------------------------------------------------------------- */
@@ -57,28 +60,47 @@ static fnz_status grow(fnz_context *ctx, fnzi_names *names, size_t count) {
 
 void fnzi_names_free(fnz_context *ctx, fnzi_names *names) {
   fnzi_free(ctx, names->slots, names->capacity * sizeof *names->slots);
-  *names = (fnzi_names){NULL, 0};
+  *names = (fnzi_names){NULL, 0, 0};
+}
+
+/* One more than the value's number, 0 when the name is not in the index. */
+static uint64_t indexed(const fnzi_graph *g, const char *name, size_t size) {
+  return g->names.capacity ? *find_slot(g, name, size, hash(name, size)) & UINT32_MAX : 0;
 }
 
 bool fnzi_value_find(const fnz_program *p, uint32_t graph, const char *name, size_t size,
                      uint64_t *out) {
   const fnzi_graph *g = fnzi_graph_at(p, graph);
-  uint64_t slot = g->names.capacity ? *find_slot(g, name, size, hash(name, size)) : 0;
-  if (slot)
-    *out = (slot & UINT32_MAX) - 1;
-  return slot != 0;
+  uint64_t found = indexed(g, name, size);
+  for (size_t i = g->names.count; !found && i < g->values.count; i++)
+    if (strncmp(g->values.data[i].name, name, size) == 0 && !g->values.data[i].name[size])
+      found = i + 1;
+  if (found)
+    *out = found - 1;
+  return found != 0;
+}
+
+/* Puts the names that are not there yet into the index, with room for one more. */
+static fnz_status index_all(fnz_context *ctx, fnzi_graph *g) {
+  for (; g->names.count < g->values.count; g->names.count++) {
+    const char *name = g->values.data[g->names.count].name;
+    size_t size = strlen(name);
+    uint32_t h = hash(name, size);
+    FNZ_TRY(grow(ctx, &g->names, g->names.count));
+    *find_slot(g, name, size, h) = (uint64_t)h << 32 | (g->names.count + 1);
+  }
+  return grow(ctx, &g->names, g->names.count);
 }
 
 /* --- adding ---------------------------------------------------------------------------------- */
-/* The name is copied and goes into the slot, which is empty; the index has room. */
+/* The name is copied. */
 static fnz_status push_value(fnz_program *p, fnzi_graph *g, const char *name, size_t size,
-                             uint64_t *slot, fnzi_value *value, uint32_t *out) {
+                             fnzi_value *value, uint32_t *out) {
   if (g->values.count >= INT32_MAX)
     return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a graph of more than 2^31 - 1 values");
   FNZ_TRY(fnzi_arena_string(&p->arena, name, size, &value->name));
   *out = (uint32_t)g->values.count;
   FNZI_PUSH(p->ctx, &g->values, *value);
-  *slot = (uint64_t)hash(name, size) << 32 | (*out + 1);
   return FNZ_OK;
 }
 
@@ -87,11 +109,11 @@ fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
   fnzi_graph *g = fnzi_graph_at(p, graph);
   fnzi_value value = {.geometry = geometry, .node = node};
   size_t size = strlen(name);
-  FNZ_TRY(grow(p->ctx, &g->names, g->values.count));
-  uint64_t *slot = find_slot(g, name, size, hash(name, size));
-  if (*slot)
+  FNZ_TRY(index_all(p->ctx, g));
+  if (indexed(g, name, size))
     return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL, "value %%%s is defined twice", name);
-  return push_value(p, g, name, size, slot, &value, out);
+  FNZ_TRY(push_value(p, g, name, size, &value, out));
+  return index_all(p->ctx, g);
 }
 
 /* --- fresh names ----------------------------------------------------------------------------- */
@@ -136,18 +158,28 @@ static size_t copy_stem(const char *stem, char text[FRESH_BYTES]) {
   return size;
 }
 
+/* "add_1" may be the stem of a name, or a name of the stem "add". */
+static bool ends_in_number(const char *stem, size_t size) {
+  size_t digits = 0;
+  while (digits < size && stem[size - digits - 1] >= '0' && stem[size - digits - 1] <= '9')
+    digits++;
+  return digits && digits < size && stem[size - digits - 1] == '_';
+}
+
 fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
                                 const fnz_geometry *geometry, uint32_t node, uint32_t *out) {
   fnzi_graph *g = fnzi_graph_at(p, graph);
   fnzi_value value = {.geometry = geometry, .node = node};
   char text[FRESH_BYTES];
   size_t stem_size = copy_stem(stem, text), size;
-  uint64_t *counter, *slot;
+  uint64_t *counter;
+  bool ambiguous = ends_in_number(text, stem_size);
+  if (ambiguous)
+    FNZ_TRY(index_all(p->ctx, g));
   FNZ_TRY(find_counter(p, g, text, stem_size, &counter));
-  FNZ_TRY(grow(p->ctx, &g->names, g->values.count));
-  do {
+  do
     size = append_number(text, stem_size, (*counter)++);
-    slot = find_slot(g, text, size, hash(text, size));
-  } while (*slot);
-  return push_value(p, g, text, size, slot, &value, out);
+  while (indexed(g, text, size));
+  FNZ_TRY(push_value(p, g, text, size, &value, out));
+  return ambiguous ? index_all(p->ctx, g) : FNZ_OK;
 }

@@ -206,6 +206,16 @@ START_TEST(names_are_unique) {
   }
   FAILS(ctx, "DUPLICATE", fnzi_value_add(p, 0, "add_1", vector(3), FNZI_NO_NODE, &v));
   ck_assert_str_eq(fnz_value_name(p, 0, 99), "");
+  /* A stem that looks like a name of another stem. */
+  const char *const stems[] = {"mul_1", "mul", "mul", "mul", "mul_1", "mul_2", "mul"};
+  const char *const names[] = {"mul_1", "mul", "mul_2", "mul_3", "mul_1_1", "mul_2_1", "mul_4"};
+  for (int i = 0; i < 7; i++) {
+    uint64_t found;
+    OK(ctx, fnzi_value_add_fresh(p, 0, stems[i], vector(3), FNZI_NO_NODE, &v));
+    ck_assert_str_eq(fnz_value_name(p, 0, v), names[i]);
+    ck_assert(fnzi_value_find(p, 0, names[i], strlen(names[i]), &found) && found == v);
+    ck_assert(!fnzi_value_find(p, 0, names[i], strlen(names[i]) - 1, &found) || found != v);
+  }
   end();
 }
 END_TEST
