@@ -1,0 +1,98 @@
+/* alike.c - are two programs the same but for numbers: sizes, strides, integer arguments?
+ *
+ * needs   verified programs whose values are numbered in the order of definition
+ * gives   yes or no; names and source lines do not count */
+#include "functionalize/generalize.h"
+
+static bool alike_geometry(const fnz_geometry *a, const fnz_geometry *b) {
+  if (!a || !b)
+    return a == b;
+  return a->dtype == b->dtype && a->rank == b->rank && a->is_conj == b->is_conj &&
+         a->is_neg == b->is_neg;
+}
+
+static bool same_text(const char *a, const char *b) {
+  return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool is_number(uint8_t tag) {
+  return tag == FNZ_ARG_INT || tag == FNZ_ARG_FLOAT || tag == FNZ_ARG_BOOL;
+}
+
+/* Numbers may be anything; whatever else has to be the same. */
+static bool alike_item(const fnz_arg *a, const fnz_arg *b) {
+  if (a->tag != b->tag)
+    return is_number(a->tag) && is_number(b->tag);
+  if (fnzi_is_reference(a))
+    return a->u.value == b->u.value;
+  if (a->tag == FNZ_ARG_STRING || a->tag == FNZ_ARG_DEVICE || a->tag == FNZ_ARG_OPERATOR)
+    return a->count == b->count && same_text(a->u.s, b->u.s);
+  if (a->tag == FNZ_ARG_DTYPE || a->tag == FNZ_ARG_LAYOUT || a->tag == FNZ_ARG_MEMORY_FORMAT ||
+      a->tag == FNZ_ARG_GRAPH)
+    return a->u.i == b->u.i;
+  if (a->tag == FNZ_ARG_COMPLEX)
+    return a->u.list[0].u.f == b->u.list[0].u.f && a->u.list[1].u.f == b->u.list[1].u.f;
+  return true;
+}
+
+static bool alike_args(const fnz_arg *a, size_t na, const fnz_arg *b, size_t nb) {
+  fnzi_walk x, y;
+  if (na != nb)
+    return false;
+  fnzi_walk_start(&x, a, na);
+  fnzi_walk_start(&y, b, nb);
+  for (;;) {
+    fnzi_step s = fnzi_walk_next(&x), t = fnzi_walk_next(&y);
+    if (s != t || (s == FNZI_STEP_ITEM && !alike_item(x.arg, y.arg)))
+      return false;
+    if (s == FNZI_STEP_END)
+      return true;
+    if (s == FNZI_STEP_OPEN && x.arg->count != y.arg->count)
+      return false;
+  }
+}
+
+static bool alike_node(const fnzi_node *a, const fnzi_node *b) {
+  return a->op == b->op && same_text(a->target, b->target) &&
+         alike_args(a->args, a->nargs, b->args, b->nargs) &&
+         alike_args(a->outputs, a->noutputs, b->outputs, b->noutputs);
+}
+
+static bool alike_graph(const fnzi_graph *a, const fnzi_graph *b) {
+  if (a->values.count != b->values.count || a->nodes.count != b->nodes.count ||
+      !alike_args(a->inputs, a->ninputs, b->inputs, b->ninputs) ||
+      !alike_args(a->outputs, a->noutputs, b->outputs, b->noutputs))
+    return false;
+  for (size_t i = 0; i < a->values.count; i++)
+    if (!alike_geometry(a->values.data[i].geometry, b->values.data[i].geometry))
+      return false;
+  for (size_t i = 0; i < a->nodes.count; i++)
+    if (!alike_node(&a->nodes.data[i], &b->nodes.data[i]))
+      return false;
+  return true;
+}
+
+static bool alike_signature(const fnz_program *a, const fnz_program *b) {
+  for (uint32_t k = 0; k < a->graphs.data[0].ninputs; k++)
+    if (a->inputs[k].kind != b->inputs[k].kind || a->inputs[k].written != b->inputs[k].written ||
+        a->inputs[k].shares != b->inputs[k].shares ||
+        !same_text(a->inputs[k].target, b->inputs[k].target))
+      return false;
+  for (uint32_t k = 0; k < a->graphs.data[0].noutputs; k++) {
+    const fnz_output_spec *x = &a->outputs[k], *y = &b->outputs[k];
+    if (x->kind != y->kind || x->metadata != y->metadata || x->set != y->set ||
+        x->sharing != y->sharing || x->of != y->of || !same_text(x->target, y->target) ||
+        !alike_geometry(x->window, y->window))
+      return false;
+  }
+  return a->guards.count == b->guards.count;
+}
+
+bool fnzi_alike(const fnz_program *a, const fnz_program *b) {
+  if (a->graphs.count != b->graphs.count)
+    return false;
+  for (size_t i = 0; i < a->graphs.count; i++)
+    if (!alike_graph(&a->graphs.data[i], &b->graphs.data[i]))
+      return false;
+  return alike_signature(a, b);
+}

@@ -1,0 +1,115 @@
+/* guard.c - a condition that keeps out the sizes where a general program would be wrong.
+ *
+ * needs   trials of which it is known whether the program is right there
+ * gives   the simplest condition that tells a wrong one from all right ones: a bound of one symbol,
+ *         a comparison of two, a remainder, one number left out. In this order */
+#include "functionalize/generalize.h"
+
+enum { MOST_MODULUS = 8 };
+
+typedef struct search {
+  fnzi_sizes *sizes;
+  const fnzi_trials *trials;
+  const fnzi_trial *wrong;
+  const fnzi_expr *best;
+  size_t kept_out; /* wrong trials that the best keeps out */
+} search;
+
+static fnz_status holds(const fnzi_trial *t, const fnzi_expr *e, bool *out) {
+  int64_t number;
+  FNZ_TRY(fnzi_point_int((fnzi_point *)(uintptr_t)&t->point, e, out, &number));
+  *out = *out && number == 1;
+  return FNZ_OK;
+}
+
+static fnz_status consider(search *s, const fnzi_expr *e) {
+  size_t kept_out = 0;
+  bool yes;
+  FNZ_TRY(holds(s->wrong, e, &yes));
+  if (yes)
+    return FNZ_OK;
+  for (size_t i = 0; i < s->trials->count; i++) {
+    if (!s->trials->data[i]->valid)
+      continue;
+    FNZ_TRY(holds(s->trials->data[i], e, &yes));
+    if (s->trials->data[i]->right && !yes)
+      return FNZ_OK;
+    kept_out += !s->trials->data[i]->right && !yes;
+  }
+  if (!s->best || kept_out > s->kept_out) {
+    s->best = e;
+    s->kept_out = kept_out;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status compare(search *s, fnzi_function function, const fnzi_expr *a,
+                          const fnzi_expr *b) {
+  const fnzi_expr *args[2] = {a, b}, *e;
+  FNZ_TRY(fnzi_expr_call(&s->sizes->set, function, args, 2, &e));
+  return consider(s, e);
+}
+
+static fnz_status compare_number(search *s, fnzi_function function, const fnzi_expr *a,
+                                 int64_t number) {
+  const fnzi_expr *b;
+  FNZ_TRY(fnzi_expr_number(&s->sizes->set, number, 1, &b));
+  return compare(s, function, a, b);
+}
+
+static fnz_status number_at(const fnzi_trial *t, const fnzi_expr *symbol, int64_t *out) {
+  bool known;
+  return fnzi_point_int((fnzi_point *)(uintptr_t)&t->point, symbol, &known, out);
+}
+
+static fnz_status bounds(search *s) {
+  for (size_t i = 0; i < s->sizes->free.count; i++) {
+    int64_t number;
+    FNZ_TRY(number_at(s->wrong, s->sizes->free.data[i], &number));
+    FNZ_TRY(compare_number(s, FNZI_FUNCTION_GE, s->sizes->free.data[i], number + 1));
+    FNZ_TRY(compare_number(s, FNZI_FUNCTION_LE, s->sizes->free.data[i], number - 1));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status pairs(search *s) {
+  static const fnzi_function functions[] = {FNZI_FUNCTION_NE, FNZI_FUNCTION_LE, FNZI_FUNCTION_GE,
+                                            FNZI_FUNCTION_LT, FNZI_FUNCTION_GT, FNZI_FUNCTION_EQ};
+  for (size_t i = 0; i < s->sizes->free.count; i++)
+    for (size_t k = i + 1; k < s->sizes->free.count; k++)
+      for (size_t f = 0; f < sizeof functions / sizeof *functions; f++)
+        FNZ_TRY(compare(s, functions[f], s->sizes->free.data[i], s->sizes->free.data[k]));
+  return FNZ_OK;
+}
+
+static fnz_status remainders(search *s) {
+  for (size_t i = 0; i < s->sizes->free.count; i++)
+    for (int64_t d = 2; d <= MOST_MODULUS; d++)
+      for (int64_t r = 0; r < d; r++) {
+        const fnzi_expr *args[2] = {s->sizes->free.data[i]}, *rest;
+        FNZ_TRY(fnzi_expr_number(&s->sizes->set, d, 1, &args[1]));
+        FNZ_TRY(fnzi_expr_call(&s->sizes->set, FNZI_FUNCTION_MOD, args, 2, &rest));
+        FNZ_TRY(compare_number(s, FNZI_FUNCTION_EQ, rest, r));
+        FNZ_TRY(compare_number(s, FNZI_FUNCTION_NE, rest, r));
+      }
+  return FNZ_OK;
+}
+
+static fnz_status single_numbers(search *s) {
+  for (size_t i = 0; i < s->sizes->free.count; i++) {
+    int64_t number;
+    FNZ_TRY(number_at(s->wrong, s->sizes->free.data[i], &number));
+    FNZ_TRY(compare_number(s, FNZI_FUNCTION_NE, s->sizes->free.data[i], number));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_find_guard(fnzi_sizes *sizes, const fnzi_trials *trials, const fnzi_trial *wrong,
+                           const fnzi_expr **out) {
+  search s = {sizes, trials, wrong, NULL, 0};
+  fnz_status (*const kinds[])(search *) = {bounds, pairs, remainders, single_numbers};
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !s.best; i++)
+    FNZ_TRY(kinds[i](&s));
+  *out = s.best;
+  return FNZ_OK;
+}

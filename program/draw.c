@@ -1,0 +1,188 @@
+/* draw.c - which numbers to try for the symbols of a program.
+ *
+ * needs   conditions of the program, which numbers must keep to
+ * gives   usual numbers, all different and neither very small nor large; special ones: ends of
+ *         ranges, 0 and 1, the program's own constants, equal and neighbouring ones */
+#include "program/sizes.h"
+
+enum {
+  USUAL_SPAN = 14,
+  LEAST_USUAL = 3, /* where the range allows it */
+  TRIES = 200,
+  LARGEST_END = 96, /* larger ends of ranges are not tried: programs run at these sizes */
+  CONSTANTS = 12,
+  LARGEST_CONSTANT = 48
+};
+
+static uint64_t next(fnzi_draw *d) {
+  d->state = d->state * 6364136223846793005u + 1442695040888963407u;
+  return (d->state ^ (d->state >> 29)) >> 16;
+}
+
+void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
+  *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN};
+}
+
+/* What ranges say of a symbol. Without one it is a size or an index, from 0 on. */
+static fnzi_bounds bounds_of(const fnzi_sizes *s, const fnzi_expr *symbol) {
+  fnzi_bounds b = {0, INT64_MAX};
+  for (size_t i = 0; i < s->conditions.count; i++) {
+    const fnzi_condition *c = &s->conditions.data[i];
+    if (c->expr != symbol)
+      continue;
+    b.min = c->min != INT64_MIN ? c->min : b.min;
+    b.max = c->max < b.max ? c->max : b.max;
+  }
+  return b;
+}
+
+/* --- usual numbers ---------------------------------------------------------------------------- */
+static fnz_status draw_once(fnzi_draw *d, fnzi_point *point, bool distinct) {
+  fnzi_sizes *s = d->sizes;
+  for (size_t i = 0; i < s->free.count; i++) {
+    fnzi_bounds b = bounds_of(s, s->free.data[i]);
+    int64_t low = b.min, high = b.max, number = 0;
+    if (low < LEAST_USUAL && d->span >= LEAST_USUAL && high > LEAST_USUAL + d->span / 2)
+      low = LEAST_USUAL;
+    if (high - d->span > low || high > INT64_MAX - d->span)
+      high = low + d->span;
+    for (size_t tries = 0; tries < 8; tries++) {
+      bool taken = false;
+      number = low + (int64_t)(next(d) % (uint64_t)(high - low + 1));
+      for (size_t k = 0; k < i && distinct; k++) {
+        bool known;
+        int64_t other;
+        FNZ_TRY(fnzi_point_int(point, s->free.data[k], &known, &other));
+        taken = taken || other == number;
+      }
+      if (!taken)
+        break;
+    }
+    FNZ_TRY(fnzi_point_set(point, s->free.data[i], number));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_draw_numbers(fnzi_draw *d, fnzi_point *point, bool *found) {
+  const fnzi_condition *broken = NULL;
+  *found = false;
+  for (size_t i = 0; i < TRIES && !*found; i++) {
+    FNZ_TRY(draw_once(d, point, i < TRIES / 2));
+    FNZ_TRY(fnzi_sizes_admit(d->sizes, point, &broken));
+    *found = !broken;
+  }
+  return FNZ_OK;
+}
+
+/* --- special numbers -------------------------------------------------------------------------- */
+typedef struct constants {
+  int64_t data[CONSTANTS];
+  size_t count;
+} constants;
+
+static fnz_status add_constant(void *user, const fnz_arg *arg) {
+  constants *c = user;
+  if (arg->tag != FNZ_ARG_INT || arg->u.i < 2 || arg->u.i > LARGEST_CONSTANT)
+    return FNZ_OK;
+  for (size_t i = 0; i < c->count; i++)
+    if (c->data[i] == arg->u.i)
+      return FNZ_OK;
+  if (c->count < CONSTANTS)
+    c->data[c->count++] = arg->u.i;
+  return FNZ_OK;
+}
+
+/* Numbers among the arguments of nodes: where a size equals one, something may be special. */
+static fnz_status find_constants(const fnz_program *p, constants *c) {
+  c->count = 0;
+  for (size_t i = 0; i < p->graphs.count; i++)
+    for (size_t n = 0; n < p->graphs.data[i].nodes.count; n++) {
+      const fnzi_node *node = &p->graphs.data[i].nodes.data[n];
+      if (!fnzi_is_size_node(node))
+        FNZ_TRY(fnzi_args_visit(node->args, node->nargs, add_constant, c));
+    }
+  return FNZ_OK;
+}
+
+/* The k-th number for a symbol; false when there are no more. */
+static bool special_number(const constants *c, fnzi_bounds b, size_t k, int64_t *out) {
+  static const int64_t small[] = {0, 1, 2, 3, 4, -1};
+  enum { SMALL = sizeof small / sizeof *small };
+  bool has_min = b.min > -LARGEST_END && b.min < LARGEST_END, has_max = b.max <= LARGEST_END;
+  if (k < SMALL)
+    *out = small[k];
+  else if (k < SMALL + 2)
+    *out = has_min ? b.min + (int64_t)(k - SMALL) : 0;
+  else if (k < SMALL + 4)
+    *out = has_max ? b.max - (int64_t)(k - SMALL - 2) : 0;
+  else if (k - SMALL - 4 < 2 * c->count)
+    *out = c->data[(k - SMALL - 4) / 2] + (int64_t)(k % 2);
+  else
+    return false;
+  return true;
+}
+
+/* Pairs of symbols in order; false when there are no more. */
+static bool pair_at(size_t count, size_t k, size_t *first, size_t *second) {
+  for (*first = 0; *first + 1 < count; ++*first) {
+    size_t row = count - 1 - *first;
+    if (k < row) {
+      *second = *first + 1 + k;
+      return true;
+    }
+    k -= row;
+  }
+  return false;
+}
+
+/* 0: equal, 1 and 2: neighbours. */
+static fnz_status set_pair(fnzi_sizes *s, fnzi_point *point, size_t k, bool *more) {
+  size_t first, second;
+  bool known;
+  int64_t number;
+  *more = pair_at(s->free.count, k / 3, &first, &second);
+  if (!*more)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_point_int(point, s->free.data[first], &known, &number));
+  return fnzi_point_set(point, s->free.data[second], number + (k % 3 == 2 ? -1 : (int64_t)(k % 3)));
+}
+
+/* The k-th special number of single symbols; *more false when there are no more. */
+static fnz_status set_single(fnzi_sizes *s, fnzi_point *point, size_t k, bool *more, bool *found) {
+  constants c;
+  int64_t number = 0;
+  FNZ_TRY(find_constants(s->program, &c));
+  for (size_t i = 0; i < s->free.count; i++) {
+    fnzi_bounds b = bounds_of(s, s->free.data[i]);
+    size_t n = 0;
+    while (special_number(&c, b, n, &number))
+      n++;
+    if (k >= n) {
+      k -= n;
+      continue;
+    }
+    special_number(&c, b, k, &number);
+    *found = number >= b.min && number <= b.max;
+    *more = true;
+    return fnzi_point_set(point, s->free.data[i], number);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_draw_special(fnzi_draw *d, size_t k, fnzi_point *point, bool *more, bool *found) {
+  fnzi_sizes *s = d->sizes;
+  const fnzi_condition *broken;
+  size_t symbols = s->free.count, pairs = symbols ? 3 * (symbols * (symbols - 1) / 2) : 0;
+  *more = *found = false;
+  if (k < pairs) {
+    FNZ_TRY(set_pair(s, point, k, more));
+    *found = *more;
+  } else {
+    FNZ_TRY(set_single(s, point, k - pairs, more, found));
+  }
+  if (!*found)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_sizes_admit(s, point, &broken));
+  *found = !broken;
+  return FNZ_OK;
+}

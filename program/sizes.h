@@ -1,0 +1,105 @@
+/* sizes.h - the symbolic sizes of a program: its expressions, what is known of its symbols, and the
+ * same program with numbers in place of them.
+ *
+ * sizes.c        expressions of a program, and whether numbers are allowed for its symbols
+ * instantiate.c  the program for given numbers
+ * draw.c         which numbers to try */
+#ifndef FNZI_SIZES_H
+#define FNZI_SIZES_H
+
+#include "program/program.h"
+#include "program/symbolic.h"
+
+/* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
+bool fnzi_is_symbolic(const fnz_program *p);
+
+/* A condition that holds for every run of the program. */
+typedef struct fnzi_condition {
+  const fnzi_expr *expr; /* lies in [min, max]; a truth value in [1, 1] */
+  int64_t min, max;
+  const char *what; /* "range", "guard", "assertion" */
+} fnzi_condition;
+
+/* Borrows the program. */
+typedef struct fnzi_sizes {
+  const fnz_program *program;
+  fnzi_exprs set;
+  const fnzi_expr **symbols; /* per symbol of the program; NULL: its text is no expression */
+  struct {
+    fnzi_condition *data;
+    size_t count, capacity;
+  } conditions;
+  struct {
+    const fnzi_expr **data;
+    size_t count, capacity;
+  } free; /* the symbols that sizes and symbolic numbers speak of */
+} fnzi_sizes;
+
+/* fnzi_sizes_close() must follow, also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_open(fnzi_sizes *sizes, fnz_context *ctx,
+                                          const fnz_program *program);
+void fnzi_sizes_close(fnzi_sizes *sizes);
+
+/* A symbol of a floating point number: PyTorch's begin with "z". */
+static inline bool fnzi_is_float_symbol(const fnzi_expr *symbol) {
+  return symbol->text[0] == 'z';
+}
+/* Its value is a floating point number: it speaks of one. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_is_float(fnzi_sizes *sizes, const fnzi_expr *expr, bool *out);
+
+/* The condition that the numbers of `point` break first, NULL when there is none. Conditions on
+ * symbols without a number are not looked at. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_admit(const fnzi_sizes *sizes, fnzi_point *point,
+                                           const fnzi_condition **broken);
+/* "s0 = 3, s1 = 5" of the symbols that have a number, into `out`. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_tell(const fnzi_sizes *sizes, fnzi_point *point,
+                                          fnz_buffer *out);
+/* The numbers that the exporter recorded. *complete: every symbol has one. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_recorded(const fnzi_sizes *sizes, fnzi_point *point,
+                                              bool *complete);
+/* The symbols of one program get the numbers that those of the same name have in another. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_adopt(const fnzi_sizes *sizes, fnzi_point *point,
+                                           const fnzi_sizes *from, fnzi_point *there);
+/* And what else follows from the inputs of a program without symbols that has the same ones. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_match(const fnzi_sizes *sizes, fnzi_point *point,
+                                           const fnz_program *numbers);
+/* The geometry with numbers in place of symbols. NULL when a size is not known; an offset that is
+ * not known is 0, strides that are not are row-major. In `arena`; `g` itself when it has no
+ * symbols. Negative sizes are BOUNDS. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_geometry(const fnzi_sizes *sizes, fnzi_point *point,
+                                              const fnz_geometry *g, fnzi_arena *arena,
+                                              const fnz_geometry **out);
+
+/* --- The program for given numbers (program/instantiate.c) ---------------------------------- */
+typedef enum fnzi_readings {
+  FNZI_READINGS_KEPT,    /* nodes that read a number off a tensor stay, without a result */
+  FNZI_READINGS_WATCHED, /* a clone of that tensor takes their place and is a further user output */
+} fnzi_readings;
+
+/* A new program without symbols: every symbolic number becomes what it is at `point`, and nodes
+ * that only compute such numbers disappear. Symbolic inputs become literals. It borrows strings and
+ * arguments of the program, which must outlive it. */
+FNZ_MUST_CHECK fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point,
+                                           fnzi_readings readings, fnz_program **out);
+
+/* The node computes a number from numbers and sizes alone. */
+bool fnzi_is_size_node(const fnzi_node *node);
+
+/* --- Numbers to try (program/draw.c) --------------------------------------------------------- */
+typedef struct fnzi_draw {
+  fnzi_sizes *sizes;
+  uint64_t state;
+  int64_t span; /* symbols lie within so much of the least they may be; smaller after failures */
+} fnzi_draw;
+
+void fnzi_draw_start(fnzi_draw *draw, fnzi_sizes *sizes, uint64_t seed);
+/* Different numbers for all symbols where there are as many, keeping to the conditions. *found
+ * false when none could be found. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_numbers(fnzi_draw *draw, fnzi_point *point, bool *found);
+/* Special numbers, the k-th of a list that ends with *more false: each symbol at its ends, at small
+ * numbers, at the constants of the program, equal to another and next to it. `point` holds usual
+ * numbers and gets the special ones; *found says that they keep to the conditions. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_special(fnzi_draw *draw, size_t k, fnzi_point *point,
+                                            bool *more, bool *found);
+
+#endif

@@ -1,0 +1,360 @@
+/* symbolic.c - making symbolic expressions: sets, sums and products in canonical form.
+ *
+ * needs   canonical arguments of the same set
+ * keeps   one expression per canonical text: a new one is built beside the set, printed, and thrown
+ *         away when its text is there already
+ * gives   sums with terms in the order of their texts, products with factors in that order */
+#include "program/symbolic_set.h"
+
+/* --- sets ------------------------------------------------------------------------------------- */
+void fnzi_exprs_init(fnzi_exprs *set, fnz_context *ctx) {
+  *set = (fnzi_exprs){.ctx = ctx};
+  fnzi_arena_init(&set->arena, ctx);
+  fnzi_map_init(&set->index, ctx);
+}
+
+void fnzi_exprs_free(fnzi_exprs *set) {
+  FNZI_VEC_FREE(set->ctx, &set->all);
+  fnzi_map_free(&set->index);
+  fnzi_arena_free(&set->arena);
+}
+
+const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *text) {
+  uint64_t id;
+  return fnzi_map_get(&set->index, text, strlen(text), &id) ? set->all.data[id] : NULL;
+}
+
+static fnz_status copy_parts(fnzi_exprs *set, fnzi_expr *e) {
+  fnzi_part *parts;
+  FNZI_NEW(&set->arena, e->count, &parts);
+  if (e->count)
+    memcpy(parts, e->parts, e->count * sizeof *parts);
+  e->parts = parts;
+  return FNZ_OK;
+}
+
+static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const char *text, size_t size,
+                       const fnzi_expr **out) {
+  fnzi_expr *e;
+  FNZI_NEW(&set->arena, 1, &e);
+  *e = *made;
+  e->id = (uint32_t)set->all.count;
+  FNZ_TRY(copy_parts(set, e));
+  FNZ_TRY(fnzi_arena_string(&set->arena, text, size, &e->text));
+  FNZI_PUSH(set->ctx, &set->all, (const fnzi_expr *)e);
+  *out = e;
+  return fnzi_map_set(&set->index, e->text, size, e->id);
+}
+
+/* The one expression like `made`, whose parts may be anywhere. */
+fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made, const fnzi_expr **out) {
+  fnz_buffer text = {NULL, 0, 0};
+  uint64_t id;
+  fnz_status status = fnzi_expr_put_text(set->ctx, made, &text);
+  if (status == FNZ_OK && text.size > FNZI_EXPR_MAX_TEXT)
+    status = fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL,
+                       "a symbolic expression of more than %d characters", FNZI_EXPR_MAX_TEXT);
+  if (status == FNZ_OK && fnzi_map_get(&set->index, text.data, text.size, &id))
+    *out = set->all.data[id];
+  else if (status == FNZ_OK)
+    status = keep(set, made, text.data, text.size, out);
+  fnz_buffer_free(set->ctx, &text);
+  return status;
+}
+
+fnz_status fnzi_expr_overflow(fnzi_exprs *set) {
+  return fnzi_fail(set->ctx, FNZ_CLASS_OVERFLOW, NULL,
+                   "a number in a symbolic expression leaves 64 bits");
+}
+
+fnz_status fnzi_expr_too_many(fnzi_exprs *set) {
+  return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL, "a symbolic expression has more than %d terms",
+                   FNZI_EXPR_MAX_PARTS);
+}
+
+/* --- rational numbers ------------------------------------------------------------------------- */
+int64_t fnzi_gcd(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
+bool fnzi_ratio(int64_t num, int64_t den, fnzi_ratio_t *out) {
+  if (den == 0 || num == INT64_MIN || den == INT64_MIN)
+    return false;
+  int64_t common = fnzi_gcd(num, den), sign = den < 0 ? -1 : 1;
+  *out = (fnzi_ratio_t){sign * num / common, sign * den / common};
+  return true;
+}
+
+bool fnzi_ratio_add(fnzi_ratio_t a, fnzi_ratio_t b, fnzi_ratio_t *out) {
+  int64_t x, y, sum, den;
+  return fnzi_mul_i64(a.num, b.den, &x) && fnzi_mul_i64(b.num, a.den, &y) &&
+         fnzi_add_i64(x, y, &sum) && fnzi_mul_i64(a.den, b.den, &den) && fnzi_ratio(sum, den, out);
+}
+
+bool fnzi_ratio_mul(fnzi_ratio_t a, fnzi_ratio_t b, fnzi_ratio_t *out) {
+  int64_t num, den;
+  if (!fnzi_ratio(a.num, b.den, &(fnzi_ratio_t){0, 0}))
+    return false;
+  return fnzi_mul_i64(a.num, b.num, &num) && fnzi_mul_i64(a.den, b.den, &den) &&
+         fnzi_ratio(num, den, out);
+}
+
+int64_t fnzi_ratio_floor(fnzi_ratio_t a) {
+  return a.num / a.den - (a.num % a.den != 0 && a.num < 0);
+}
+
+/* --- leaves ----------------------------------------------------------------------------------- */
+fnz_status fnzi_expr_number(fnzi_exprs *set, int64_t num, int64_t den, const fnzi_expr **out) {
+  fnzi_ratio_t r;
+  if (den == 0)
+    return fnzi_fail(set->ctx, FNZ_CLASS_SYNTAX, NULL, "a division by zero");
+  if (!fnzi_ratio(num, den, &r))
+    return fnzi_expr_overflow(set);
+  fnzi_expr made = {.kind = FNZI_EXPR_NUMBER, .num = r.num, .den = r.den};
+  return fnzi_expr_intern(set, &made, out);
+}
+
+fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size, const fnzi_expr **out) {
+  const char *kept;
+  FNZ_TRY(fnzi_arena_string(&set->arena, name, size, &kept));
+  *out = fnzi_expr_find(set, kept);
+  if (*out)
+    return FNZ_OK;
+  fnzi_expr made = {.kind = FNZI_EXPR_SYMBOL, .den = 1};
+  return keep(set, &made, kept, size, out);
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+void fnzi_as_sum(const fnzi_expr *e, fnzi_sum *out) {
+  *out = (fnzi_sum){.constant = {0, 1}, .parts = &out->single};
+  if (e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER) {
+    out->constant = (fnzi_ratio_t){e->num, e->den};
+    out->parts = e->parts;
+    out->count = e->count;
+    return;
+  }
+  out->single = (fnzi_part){e, 1, 1};
+  out->count = 1;
+}
+
+/* Of terms in order, none of them 0. */
+static fnz_status make_sum(fnzi_exprs *set, fnzi_ratio_t constant, const fnzi_part *parts,
+                           uint32_t count, const fnzi_expr **out) {
+  if (!count)
+    return fnzi_expr_number(set, constant.num, constant.den, out);
+  if (count == 1 && constant.num == 0 && parts->num == 1 && parts->den == 1) {
+    *out = parts->expr;
+    return FNZ_OK;
+  }
+  if (count > FNZI_EXPR_MAX_PARTS)
+    return fnzi_expr_too_many(set);
+  fnzi_expr made = {.kind = FNZI_EXPR_SUM,
+                    .num = constant.num,
+                    .den = constant.den,
+                    .parts = parts,
+                    .count = count};
+  return fnzi_expr_intern(set, &made, out);
+}
+
+static bool add_term(fnzi_part *parts, uint32_t *count, fnzi_part term) {
+  fnzi_part *last = *count ? &parts[*count - 1] : NULL;
+  fnzi_ratio_t r;
+  if (!last || last->expr != term.expr) {
+    parts[(*count)++] = term;
+    return true;
+  }
+  if (!fnzi_ratio_add((fnzi_ratio_t){last->num, last->den}, (fnzi_ratio_t){term.num, term.den}, &r))
+    return false;
+  last->num = r.num;
+  last->den = r.den;
+  *count -= r.num == 0;
+  return true;
+}
+
+/* Merges terms in order. `out` has room for all. */
+static bool merge_terms(const fnzi_sum *a, const fnzi_sum *b, fnzi_part *out, uint32_t *count) {
+  uint32_t i = 0, k = 0;
+  *count = 0;
+  while (i < a->count || k < b->count) {
+    bool first = k == b->count ||
+                 (i < a->count && strcmp(a->parts[i].expr->text, b->parts[k].expr->text) <= 0);
+    if (!add_term(out, count, first ? a->parts[i++] : b->parts[k++]))
+      return false;
+  }
+  return true;
+}
+
+fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                         const fnzi_expr **out) {
+  fnzi_sum x, y;
+  fnzi_part *parts;
+  uint32_t count;
+  fnzi_ratio_t constant;
+  fnzi_as_sum(a, &x);
+  fnzi_as_sum(b, &y);
+  FNZI_NEW(&set->arena, (size_t)x.count + y.count, &parts);
+  if (!merge_terms(&x, &y, parts, &count) || !fnzi_ratio_add(x.constant, y.constant, &constant))
+    return fnzi_expr_overflow(set);
+  return make_sum(set, constant, parts, count, out);
+}
+
+fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int64_t den,
+                           const fnzi_expr **out) {
+  fnzi_sum x;
+  fnzi_part *parts;
+  fnzi_ratio_t by, r;
+  fnzi_as_sum(a, &x);
+  if (!fnzi_ratio(num, den, &by) || !fnzi_ratio_mul(x.constant, by, &x.constant))
+    return fnzi_expr_overflow(set);
+  if (num == 0)
+    x.count = 0;
+  FNZI_NEW(&set->arena, x.count, &parts);
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (!fnzi_ratio_mul((fnzi_ratio_t){x.parts[i].num, x.parts[i].den}, by, &r))
+      return fnzi_expr_overflow(set);
+    parts[i] = (fnzi_part){x.parts[i].expr, r.num, r.den};
+  }
+  return make_sum(set, x.constant, parts, x.count, out);
+}
+
+/* --- products --------------------------------------------------------------------------------- */
+typedef struct product {
+  const fnzi_part *parts;
+  uint32_t count;
+  fnzi_part single;
+} product;
+
+static void as_product(const fnzi_expr *e, product *out) {
+  *out = (product){.parts = &out->single, .count = 1};
+  if (e->kind == FNZI_EXPR_PRODUCT) {
+    out->parts = e->parts;
+    out->count = e->count;
+    return;
+  }
+  out->single = (fnzi_part){e, 1, 1};
+}
+
+static fnz_status make_product(fnzi_exprs *set, const fnzi_part *parts, uint32_t count,
+                               const fnzi_expr **out) {
+  if (!count)
+    return fnzi_expr_number(set, 1, 1, out);
+  if (count == 1 && parts->num == 1) {
+    *out = parts->expr;
+    return FNZ_OK;
+  }
+  if (count > FNZI_EXPR_MAX_PARTS)
+    return fnzi_expr_too_many(set);
+  fnzi_expr made = {.kind = FNZI_EXPR_PRODUCT, .den = 1, .parts = parts, .count = count};
+  return fnzi_expr_intern(set, &made, out);
+}
+
+/* Two monomials: neither is a sum or a number. */
+static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                                const fnzi_expr **out) {
+  product x, y;
+  fnzi_part *parts;
+  uint32_t count = 0, i = 0, k = 0;
+  as_product(a, &x);
+  as_product(b, &y);
+  FNZI_NEW(&set->arena, (size_t)x.count + y.count, &parts);
+  while (i < x.count || k < y.count) {
+    int order = i == x.count   ? 1
+                : k == y.count ? -1
+                               : strcmp(x.parts[i].expr->text, y.parts[k].expr->text);
+    fnzi_part p = order <= 0 ? x.parts[i] : y.parts[k];
+    if (order == 0 && !fnzi_add_i64(p.num, y.parts[k].num, &p.num))
+      return fnzi_expr_overflow(set);
+    i += order <= 0;
+    k += order >= 0;
+    if (p.num != 0)
+      parts[count++] = p;
+  }
+  return make_product(set, parts, count, out);
+}
+
+/* Every term of x times term t, added to *out. */
+static fnz_status mul_term(fnzi_exprs *set, const fnzi_sum *x, const fnzi_part *t,
+                           const fnzi_expr **out) {
+  for (uint32_t i = 0; i < x->count; i++) {
+    const fnzi_expr *p;
+    fnzi_ratio_t r;
+    if (!fnzi_ratio_mul((fnzi_ratio_t){x->parts[i].num, x->parts[i].den},
+                        (fnzi_ratio_t){t->num, t->den}, &r))
+      return fnzi_expr_overflow(set);
+    FNZ_TRY(mul_monomials(set, x->parts[i].expr, t->expr, &p));
+    FNZ_TRY(fnzi_expr_scale(set, p, r.num, r.den, &p));
+    FNZ_TRY(fnzi_expr_add(set, *out, p, out));
+  }
+  if (x->constant.num == 0)
+    return FNZ_OK;
+  const fnzi_expr *p;
+  fnzi_ratio_t r;
+  if (!fnzi_ratio_mul(x->constant, (fnzi_ratio_t){t->num, t->den}, &r))
+    return fnzi_expr_overflow(set);
+  FNZ_TRY(fnzi_expr_scale(set, t->expr, r.num, r.den, &p));
+  return fnzi_expr_add(set, *out, p, out);
+}
+
+fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                         const fnzi_expr **out) {
+  fnzi_sum x, y;
+  const fnzi_expr *made;
+  if (a->kind == FNZI_EXPR_NUMBER)
+    return fnzi_expr_scale(set, b, a->num, a->den, out);
+  fnzi_as_sum(a, &x);
+  fnzi_as_sum(b, &y);
+  if ((uint64_t)x.count * y.count > FNZI_EXPR_MAX_PARTS)
+    return fnzi_expr_too_many(set);
+  FNZ_TRY(fnzi_expr_scale(set, a, y.constant.num, y.constant.den, &made));
+  for (uint32_t i = 0; i < y.count; i++)
+    FNZ_TRY(mul_term(set, &x, &y.parts[i], &made));
+  *out = made;
+  return FNZ_OK;
+}
+
+static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr **out) {
+  if (a->kind == FNZI_EXPR_NUMBER)
+    return fnzi_expr_number(set, a->den, a->num, out);
+  fnzi_part *parts;
+  product x;
+  fnzi_ratio_t by = {1, 1};
+  if (a->kind == FNZI_EXPR_SUM && a->count == 1 && a->num == 0) {
+    by = (fnzi_ratio_t){a->parts->den, a->parts->num};
+    a = a->parts->expr;
+  }
+  as_product(a, &x);
+  FNZI_NEW(&set->arena, x.count, &parts);
+  for (uint32_t i = 0; i < x.count; i++)
+    parts[i] = (fnzi_part){x.parts[i].expr, -x.parts[i].num, 1};
+  FNZ_TRY(make_product(set, parts, x.count, out));
+  return fnzi_expr_scale(set, *out, by.num, by.den, out);
+}
+
+fnz_status fnzi_expr_pow(fnzi_exprs *set, const fnzi_expr *a, int64_t power,
+                         const fnzi_expr **out) {
+  const fnzi_expr *base = a;
+  if (power > 64 || power < -64)
+    return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL, "the power %lld; at most 64 are read",
+                     (long long)power);
+  if (power < 0)
+    FNZ_TRY(reciprocal(set, a, &base));
+  FNZ_TRY(fnzi_expr_number(set, 1, 1, out));
+  for (int64_t i = power < 0 ? -power : power; i > 0; i--)
+    FNZ_TRY(fnzi_expr_mul(set, base, *out, out));
+  return FNZ_OK;
+}
+
+/* --- looking ---------------------------------------------------------------------------------- */
+bool fnzi_expr_is_linear(const fnzi_expr *e, const fnzi_expr **symbol) {
+  *symbol = e->kind == FNZI_EXPR_SUM && e->count == 1 ? e->parts->expr : e;
+  return (*symbol)->kind == FNZI_EXPR_SYMBOL;
+}
+
+bool fnzi_expr_is_condition(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_EQ;
+}

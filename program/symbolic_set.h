@@ -1,0 +1,44 @@
+/* symbolic_set.h - what the files of symbolic.h share among themselves. */
+#ifndef FNZI_SYMBOLIC_SET_H
+#define FNZI_SYMBOLIC_SET_H
+
+#include "program/symbolic.h"
+
+/* In lowest terms, den > 0; never INT64_MIN. */
+typedef struct fnzi_ratio_t {
+  int64_t num, den;
+} fnzi_ratio_t;
+
+/* False when something leaves 63 bits, or den is 0. */
+bool fnzi_ratio(int64_t num, int64_t den, fnzi_ratio_t *out);
+bool fnzi_ratio_add(fnzi_ratio_t a, fnzi_ratio_t b, fnzi_ratio_t *out);
+bool fnzi_ratio_mul(fnzi_ratio_t a, fnzi_ratio_t b, fnzi_ratio_t *out);
+int64_t fnzi_ratio_floor(fnzi_ratio_t a);
+
+typedef struct fnzi_function_row {
+  const char *name, *srepr;
+  uint32_t least, most; /* most 0: any number */
+} fnzi_function_row;
+extern const fnzi_function_row fnzi_functions[FNZI_FUNCTION_COUNT];
+
+int64_t fnzi_gcd(int64_t a, int64_t b);
+
+/* Any expression seen as a constant and terms. */
+typedef struct fnzi_sum {
+  fnzi_ratio_t constant;
+  const fnzi_part *parts;
+  uint32_t count;
+  fnzi_part single; /* what `parts` may point to */
+} fnzi_sum;
+void fnzi_as_sum(const fnzi_expr *e, fnzi_sum *out);
+
+/* The one expression of the set like `made`, whose parts may be anywhere. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made,
+                                           const fnzi_expr **out);
+fnz_status fnzi_expr_overflow(fnzi_exprs *set);
+fnz_status fnzi_expr_too_many(fnzi_exprs *set);
+
+/* The canonical text, from the canonical texts of the parts. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_put_text(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out);
+
+#endif

@@ -1,0 +1,163 @@
+/* arithmetic.c - nodes that compute numbers from numbers, by Python's rules.
+ *
+ * Integers and truth values stay integers, anything else is computed in doubles. */
+#include "run/numbers.h"
+
+#include <math.h>
+
+typedef struct operands {
+  int64_t i[3];
+  double f[3];
+  bool floats; /* one of them is a float */
+} operands;
+
+typedef enum outcome { FINE, BEYOND, UNDEFINED } outcome;
+
+/* --- integers --------------------------------------------------------------------------------- */
+static outcome floor_div(int64_t a, int64_t b, int64_t *out) {
+  if (b == 0)
+    return UNDEFINED;
+  if (a == INT64_MIN && b == -1)
+    return BEYOND;
+  *out = a / b - (a % b != 0 && (a < 0) != (b < 0));
+  return FINE;
+}
+
+static outcome power(int64_t a, int64_t b, int64_t *out) {
+  if (b < 0)
+    return UNDEFINED;
+  *out = 1;
+  for (; b > 0 && (a > 1 || a < -1); b--)
+    if (!fnzi_mul_i64(*out, a, out))
+      return BEYOND;
+  if (b > 0)
+    *out = a == -1 && b % 2 == 0 ? 1 : a;
+  return FINE;
+}
+
+static outcome modulo(int64_t a, int64_t b, int64_t *out) {
+  int64_t q = 0;
+  if (b == 0)
+    return UNDEFINED;
+  if (b != -1)
+    floor_div(a, b, &q);
+  *out = b == -1 ? 0 : a - q * b;
+  return FINE;
+}
+
+static outcome checked(bool fits) {
+  return fits ? FINE : BEYOND;
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+#define IS_FLOAT(x) ((fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (x)})
+#define IS_BOOL(x)  ((fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = (x)})
+
+#define TWO_KINDS(name, whole, real)                                                               \
+  static outcome name(const operands *o, fnz_arg *out) {                                           \
+    const int64_t a = o->i[0], b = o->i[1];                                                        \
+    const double x = o->f[0], y = o->f[1];                                                         \
+    *out = (fnz_arg){.tag = FNZ_ARG_INT};                                                          \
+    (void)a, (void)b, (void)x, (void)y;                                                            \
+    if (!o->floats)                                                                                \
+      return whole;                                                                                \
+    *out = real;                                                                                   \
+    return FINE;                                                                                   \
+  }
+TWO_KINDS(op_add, checked(fnzi_add_i64(a, b, &out->u.i)), IS_FLOAT(x + y))
+TWO_KINDS(op_sub, checked(!__builtin_sub_overflow(a, b, &out->u.i)), IS_FLOAT(x - y))
+TWO_KINDS(op_mul, checked(fnzi_mul_i64(a, b, &out->u.i)), IS_FLOAT(x *y))
+TWO_KINDS(op_floordiv, floor_div(a, b, &out->u.i), IS_FLOAT(floor(x / y)))
+TWO_KINDS(op_mod, modulo(a, b, &out->u.i), IS_FLOAT(x - floor(x / y) * y))
+TWO_KINDS(op_pow, power(a, b, &out->u.i), IS_FLOAT(pow(x, y)))
+TWO_KINDS(op_neg, checked(!__builtin_sub_overflow(0, a, &out->u.i)), IS_FLOAT(-x))
+TWO_KINDS(op_pos, (out->u.i = a, FINE), IS_FLOAT(x))
+TWO_KINDS(op_min, (out->u.i = a < b ? a : b, FINE), IS_FLOAT(x < y ? x : y))
+TWO_KINDS(op_max, (out->u.i = a > b ? a : b, FINE), IS_FLOAT(x > y ? x : y))
+TWO_KINDS(op_eq, (*out = IS_BOOL(a == b), FINE), IS_BOOL(x == y))
+TWO_KINDS(op_ne, (*out = IS_BOOL(a != b), FINE), IS_BOOL(x != y))
+TWO_KINDS(op_lt, (*out = IS_BOOL(a < b), FINE), IS_BOOL(x < y))
+TWO_KINDS(op_le, (*out = IS_BOOL(a <= b), FINE), IS_BOOL(x <= y))
+TWO_KINDS(op_gt, (*out = IS_BOOL(a > b), FINE), IS_BOOL(x > y))
+TWO_KINDS(op_ge, (*out = IS_BOOL(a >= b), FINE), IS_BOOL(x >= y))
+TWO_KINDS(op_not, (*out = IS_BOOL(a == 0), FINE), IS_BOOL(x == 0))
+TWO_KINDS(op_and, (out->u.i = a & b, FINE), IS_FLOAT(0))
+TWO_KINDS(op_or, (out->u.i = a | b, FINE), IS_FLOAT(0))
+#undef TWO_KINDS
+
+static outcome op_truediv(const operands *o, fnz_arg *out) {
+  *out = IS_FLOAT(o->f[0] / o->f[1]);
+  return o->f[1] == 0 ? UNDEFINED : FINE;
+}
+
+static outcome op_sqrt(const operands *o, fnz_arg *out) {
+  *out = IS_FLOAT(sqrt(o->f[0]));
+  return o->f[0] < 0 ? UNDEFINED : FINE;
+}
+
+static outcome op_float(const operands *o, fnz_arg *out) {
+  *out = IS_FLOAT(o->f[0]);
+  return FINE;
+}
+
+static outcome op_trunc(const operands *o, fnz_arg *out) {
+  double x = o->floats ? trunc(o->f[0]) : 0;
+  if (!(x > -9.2e18 && x < 9.2e18))
+    return BEYOND;
+  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = o->floats ? (int64_t)x : o->i[0]};
+  return FINE;
+}
+
+static const struct {
+  const char *target;
+  size_t nargs;
+  outcome (*compute)(const operands *o, fnz_arg *out);
+} rows[] = {{"_operator.add", 2, op_add},         {"_operator.sub", 2, op_sub},
+            {"_operator.mul", 2, op_mul},         {"_operator.floordiv", 2, op_floordiv},
+            {"_operator.mod", 2, op_mod},         {"_operator.pow", 2, op_pow},
+            {"_operator.truediv", 2, op_truediv}, {"_operator.neg", 1, op_neg},
+            {"_operator.pos", 1, op_pos},         {"_operator.eq", 2, op_eq},
+            {"_operator.ne", 2, op_ne},           {"_operator.lt", 2, op_lt},
+            {"_operator.le", 2, op_le},           {"_operator.gt", 2, op_gt},
+            {"_operator.ge", 2, op_ge},           {"_operator.and_", 2, op_and},
+            {"_operator.or_", 2, op_or},          {"torch.sym_not", 1, op_not},
+            {"torch.sym_min", 2, op_min},         {"torch.sym_max", 2, op_max},
+            {"torch.sym_float", 1, op_float},     {"torch.sym_int", 1, op_trunc},
+            {"math.trunc", 1, op_trunc},          {"torch.sym_sqrt", 1, op_sqrt},
+            {"torch._sym_sqrt", 1, op_sqrt}};
+
+static bool read_operands(const fnz_arg *args, size_t nargs, operands *out) {
+  *out = (operands){.floats = false};
+  for (size_t k = 0; k < nargs; k++) {
+    bool is_float = args[k].tag == FNZ_ARG_FLOAT;
+    if (!is_float && args[k].tag != FNZ_ARG_INT && args[k].tag != FNZ_ARG_BOOL)
+      return false;
+    out->i[k] = is_float ? 0 : args[k].u.i;
+    out->f[k] = is_float ? args[k].u.f : (double)args[k].u.i;
+    out->floats = out->floats || is_float;
+  }
+  return true;
+}
+
+fnz_status fnzi_arithmetic(fnz_context *ctx, const char *target, const fnz_arg *args, size_t nargs,
+                           fnz_arg *out, bool *done) {
+  operands o;
+  *done = false;
+  if (strcmp(target, "torch.sym_ite") == 0 && nargs == 3) {
+    *out = args[args[0].u.i ? 1 : 2];
+    *done = args[0].tag == FNZ_ARG_BOOL || args[0].tag == FNZ_ARG_INT;
+    return FNZ_OK;
+  }
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (strcmp(target, rows[i].target) != 0 || nargs != rows[i].nargs ||
+        !read_operands(args, nargs, &o))
+      continue;
+    outcome result = rows[i].compute(&o, out);
+    if (result != FINE)
+      return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "%s of %.17g and %.17g %s", target, o.f[0],
+                       nargs > 1 ? o.f[1] : 0.0,
+                       result == BEYOND ? "leaves 64 bits" : "is not defined");
+    *done = true;
+  }
+  return FNZ_OK;
+}

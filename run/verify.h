@@ -1,0 +1,22 @@
+/* verify.h - what the files of the check share: programs of fixed sizes, and of symbolic ones. */
+#ifndef FNZI_VERIFY_H
+#define FNZI_VERIFY_H
+
+#include "program/sizes.h"
+
+#include <fnz/functionalize.h>
+
+/* fnz_verify_with() for programs without symbols. */
+FNZ_MUST_CHECK fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
+                                            const fnz_program *functional, const fnz_arrays *inputs,
+                                            int trials, fnz_verify_report *report);
+/* Only on the numbers given, if there are any and kernels for them. */
+FNZ_MUST_CHECK fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
+                                               const fnz_program *functional,
+                                               const fnz_arrays *inputs, fnz_verify_report *report);
+/* Over hashes, at several sizes: those recorded, and others that both programs are for. */
+FNZ_MUST_CHECK fnz_status fnzi_verify_sizes(fnz_context *ctx, const fnz_program *original,
+                                            const fnz_program *functional, int trials,
+                                            fnz_verify_report *report);
+
+#endif

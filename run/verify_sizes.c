@@ -1,0 +1,146 @@
+/* verify_sizes.c - the check of programs with symbolic sizes: at the recorded sizes and at others.
+ *
+ * needs   two programs that name their symbols alike, or have inputs that tell them
+ * gives   equal, at every choice of sizes that was tried; sizes at which the original itself does
+ *         not work do not count. Numbers that a program reads off tensors are drawn, and the
+ * tensors are compared */
+#include "run/verify.h"
+
+enum { USUAL = 3, SPECIAL = 12, DRAWS = 400 };
+
+typedef struct checking {
+  fnz_context *ctx;
+  fnzi_sizes first, second; /* of the original, of the other */
+  fnzi_draw draw;
+  fnzi_point point;
+  int trials;
+  fnz_verify_report *report;
+} checking;
+
+static bool is_limit(fnz_status status) {
+  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
+}
+
+static fnz_status differs_here(checking *c) {
+  fnz_buffer text = {NULL, 0, 0};
+  char message[300];
+  const fnz_error *e = fnz_last_error(c->ctx);
+  size_t size = strlen(e->message);
+  size = size < sizeof message - 1 ? size : sizeof message - 1;
+  memcpy(message, e->message, size);
+  message[size] = 0;
+  fnz_status status = fnzi_sizes_tell(&c->first, &c->point, &text);
+  if (status == FNZ_OK)
+    status = fnzi_fail(c->ctx, FNZ_CLASS_DIFFERENT, NULL, "at the sizes %s: %s",
+                       text.data ? text.data : "", message);
+  fnz_buffer_free(c->ctx, &text);
+  return status;
+}
+
+static void add_report(fnz_verify_report *all, const fnz_verify_report *one) {
+  all->trials += one->trials;
+  all->bodies = one->bodies;
+  all->bodies_run = one->bodies_run > all->bodies_run ? one->bodies_run : all->bodies_run;
+  memcpy(all->missed, one->missed, sizeof all->missed);
+  all->sizes++;
+}
+
+/* Both are there. A failure that the original has by itself says nothing. */
+static fnz_status compare(checking *c, const fnz_program *original, const fnz_program *other) {
+  fnz_verify_report one = {.trials = 0};
+  fnz_status status = fnzi_verify_fixed(c->ctx, original, other, NULL, c->trials, &one);
+  if (status == FNZ_DIFFERENT)
+    return differs_here(c);
+  if (status == FNZ_OK)
+    add_report(c->report, &one);
+  if (status == FNZ_OK || is_limit(status))
+    return status;
+  fnz_status alone = fnzi_verify_fixed(c->ctx, original, original, NULL, 1, &one);
+  if (alone != FNZ_OK)
+    return is_limit(alone) ? alone : FNZ_OK;
+  return fnzi_verify_fixed(c->ctx, original, other, NULL, 1, &one); /* says why again */
+}
+
+/* The other program may be for fewer sizes. *out NULL then. */
+static fnz_status make_other(checking *c, const fnz_program *original, fnz_program **out) {
+  fnzi_point there;
+  const fnzi_condition *broken;
+  fnzi_point_init(&there, &c->second.set);
+  fnz_status status = fnzi_sizes_adopt(&c->second, &there, &c->first, &c->point);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_match(&c->second, &there, original);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_admit(&c->second, &there, &broken);
+  if (status == FNZ_OK && !broken)
+    status = fnzi_instantiate(&c->second, &there, FNZI_READINGS_WATCHED, out);
+  fnzi_point_free(&there);
+  return status;
+}
+
+static fnz_status check_here(checking *c) {
+  fnz_program *original = NULL, *other = NULL;
+  fnz_status status = fnzi_instantiate(&c->first, &c->point, FNZI_READINGS_WATCHED, &original);
+  if (status != FNZ_OK)
+    return is_limit(status) ? status : FNZ_OK;
+  status = make_other(c, original, &other);
+  if (status == FNZ_OK && other)
+    status = compare(c, original, other);
+  fnz_program_destroy(original);
+  fnz_program_destroy(other);
+  return status;
+}
+
+static fnz_status check_usual(checking *c, size_t wanted) {
+  for (size_t i = 0; i < DRAWS && c->report->sizes < wanted; i++) {
+    bool found;
+    FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
+    if (found)
+      FNZ_TRY(check_here(c));
+    if (i % 4 == 3 && c->report->sizes == 0 && c->draw.span > 1)
+      c->draw.span = c->draw.span * 2 / 3;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_special(checking *c, size_t wanted) {
+  bool more = true, found;
+  for (size_t k = 0; more && c->report->sizes < wanted; k++) {
+    FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
+    FNZ_TRY(fnzi_draw_special(&c->draw, k, &c->point, &more, &found));
+    if (found)
+      FNZ_TRY(check_here(c));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_all(checking *c) {
+  bool recorded;
+  FNZ_TRY(fnzi_sizes_recorded(&c->first, &c->point, &recorded));
+  if (recorded)
+    FNZ_TRY(check_here(c));
+  FNZ_TRY(check_usual(c, USUAL * (size_t)c->trials + recorded));
+  FNZ_TRY(check_special(c, (USUAL + SPECIAL) * (size_t)c->trials));
+  if (c->report->sizes)
+    return FNZ_OK;
+  return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "no sizes were found at which the original works");
+}
+
+fnz_status fnzi_verify_sizes(fnz_context *ctx, const fnz_program *original,
+                             const fnz_program *functional, int trials, fnz_verify_report *report) {
+  checking c = {.ctx = ctx, .trials = trials > 0 ? trials : 1, .report = report};
+  fnz_status status = fnzi_sizes_open(&c.first, ctx, original);
+  fnzi_point_init(&c.point, &c.first.set);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_open(&c.second, ctx, functional);
+  else
+    fnzi_exprs_init(&c.second.set, ctx);
+  if (status == FNZ_OK) {
+    fnzi_draw_start(&c.draw, &c.first, 77);
+    status = check_all(&c);
+  }
+  fnzi_point_free(&c.point);
+  fnzi_sizes_close(&c.first);
+  fnzi_sizes_close(&c.second);
+  return status;
+}

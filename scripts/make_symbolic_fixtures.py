@@ -1,0 +1,116 @@
+#!/usr/bin/env python3
+"""Makes fixtures/symbolic/sizes/: programs with dynamic shapes, and what eager PyTorch makes of them.
+
+    make_symbolic_fixtures.py OUT
+
+NAME.pt2 is what torch.export.save wrote. NAME.K.in.safetensors are inputs of one choice of sizes or
+indices, NAME.K.out.safetensors the outputs and the inputs afterwards. Needs PyTorch and safetensors.
+"""
+import os
+import re
+import sys
+
+import torch
+from safetensors.torch import save_file
+
+ANY = torch.export.Dim.DYNAMIC
+
+
+def tensor(*sizes):
+    return torch.arange(1, 1 + torch.Size(sizes).numel(), dtype=torch.float32).reshape(sizes)
+
+
+def number(i):
+    return torch.tensor(i)
+
+
+class ItemTwo(torch.nn.Module):
+    def forward(self, x, i, j):
+        a, b = i.item(), j.item()
+        for k in (a, b):
+            torch._check(k >= 0)
+            torch._check(k < 7)
+        x[a].add_(10)
+        y = x[b] * 2
+        x[b].mul_(3)
+        return y, x[a] + 0
+
+
+class ItemNarrow(torch.nn.Module):
+    def forward(self, x, i):
+        k = i.item()
+        torch._check(k >= 0)
+        torch._check(k <= 9)
+        x.narrow(0, 0, k).mul_(2)
+        return x + 1
+
+
+class Quarter(torch.nn.Module):
+    def forward(self, x):
+        h = x.shape[0] // 2
+        x[:h].add_(1)
+        x[h:].mul_(2)
+        x[h // 2:h].zero_()
+        return x
+
+
+class NonzeroN(torch.nn.Module):
+    def forward(self, x):
+        i = (x > 3).nonzero()
+        i.add_(1)
+        return i
+
+
+class MergeDims(torch.nn.Module):
+    def forward(self, x):
+        b, n, c = x.shape
+        v = x.view(b * n, c)
+        v[:, 0].zero_()
+        w = x.view(b, n * c)
+        w[0].add_(1)
+        return v
+
+
+CASES = {
+    "item_two": (ItemTwo, (None, None, None), [
+        (tensor(7), number(a), number(b)) for a, b in ((3, 4), (2, 2), (5, 0), (0, 6))]),
+    "item_narrow": (ItemNarrow, (None, None), [(tensor(9), number(k)) for k in (3, 1, 8, 0)]),
+    "quarter": (Quarter, ({0: ANY},), [(tensor(n),) for n in (10, 6, 13)]),
+    "nonzero_n": (NonzeroN, ({0: ANY},), [
+        (tensor(7),), (tensor(4),), (-tensor(4),),
+        (torch.tensor([1., -1, 2, -3, 4, -5, 6, 7, 8]),)]),
+    "merge_dims": (MergeDims, ({0: ANY, 1: ANY},), [
+        (tensor(*s),) for s in ((2, 6, 4), (2, 2, 4), (3, 9, 4), (5, 5, 4))]),
+}
+
+
+def strip_paths(program):
+    """File names in stack traces say no more than the name of the file."""
+    for node in program.graph.nodes:
+        trace = node.meta.get("stack_trace")
+        if trace:
+            node.meta["stack_trace"] = re.sub(r'File ".*/', 'File "', trace)
+
+
+def make(out, name, module, shapes, inputs):
+    program = torch.export.export(module(), tuple(t.clone() for t in inputs[0]),
+                                  dynamic_shapes=shapes)
+    strip_paths(program)
+    torch.export.save(program, os.path.join(out, name + ".pt2"))
+    names = [s.arg.name for s in program.graph_signature.input_specs]
+    for k, args in enumerate(inputs):
+        args = [t.clone() for t in args]
+        save_file(dict(zip(names, [t.clone() for t in args])), f"{out}/{name}.{k}.in.safetensors")
+        results = torch.fx.Interpreter(program.graph_module).run(*args)
+        wanted = {f"output.{i}": t.clone().contiguous() for i, t in enumerate(results)}
+        wanted |= {"input." + n: t.clone() for n, t in zip(names, args)}
+        save_file(wanted, f"{out}/{name}.{k}.out.safetensors")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    os.makedirs(sys.argv[1], exist_ok=True)
+    with torch.no_grad():
+        for case, (module, shapes, inputs) in CASES.items():
+            make(sys.argv[1], case, module, shapes, inputs)

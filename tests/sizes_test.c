@@ -1,0 +1,342 @@
+/* checks: 11
+ * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
+ * they are not for are refused with the reason. */
+#include "program/sizes.h"
+#include "tests/faults.h"
+
+#include <fnz/fnz.h>
+
+#include <stdio.h>
+
+static fnz_context *ctx;
+static fnz_backend *cpu;
+
+static void begin(void) {
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+}
+
+static void end(void) {
+  fnz_backend_destroy(cpu);
+  fnz_context_destroy(ctx);
+}
+
+static fnz_program *parse(const char *text) {
+  fnz_program *p;
+  OK(ctx, fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_AUTO, &p));
+  return p;
+}
+
+static fnz_program *functional_form(const fnz_program *p) {
+  fnz_program *made;
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &made));
+  return made;
+}
+
+static char *text_of(const fnz_program *p, fnz_buffer *out) {
+  out->size = 0;
+  OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, out));
+  return out->data;
+}
+
+/* --- against PyTorch -------------------------------------------------------------------------- */
+static bool read_arrays(const char *name, int k, const char *kind, fnz_arrays **out) {
+  char path[512];
+  fnz_buffer file = {NULL, 0, 0};
+  snprintf(path, sizeof path, FNZ_SOURCE_DIR "/fixtures/symbolic/sizes/%s.%d.%s.safetensors", name,
+           k, kind);
+  if (fnz_file_read(ctx, path, &file) != FNZ_OK)
+    return false;
+  OK(ctx, fnz_arrays_read_safetensors(ctx, file.data, file.size, out));
+  fnz_buffer_free(ctx, &file);
+  return true;
+}
+
+/* What the run gave is what PyTorch gave; inputs that nobody wrote are as they were. */
+static void same_arrays(const char *what, const fnz_arrays *got, const fnz_arrays *given,
+                        const fnz_arrays *wanted) {
+  for (size_t i = 0; i < fnz_arrays_count(wanted); i++) {
+    const fnz_array *w = fnz_arrays_at(wanted, i), *g = fnz_arrays_find(got, w->name);
+    if (!g && strncmp(w->name, "input.", 6) == 0)
+      g = fnz_arrays_find(given, w->name + 6);
+    ck_assert_msg(g && g->rank == w->rank && g->dtype == w->dtype, "%s: %s", what, w->name);
+    size_t bytes = fnz_dtype_get_info(w->dtype)->bytes;
+    for (uint32_t d = 0; d < w->rank; d++) {
+      ck_assert_msg(g->sizes[d] == w->sizes[d], "%s: %s", what, w->name);
+      bytes *= (size_t)w->sizes[d];
+    }
+    ck_assert_msg(bytes == 0 || memcmp(g->data, w->data, bytes) == 0, "%s: %s", what, w->name);
+  }
+}
+
+static size_t check_file(const char *name) {
+  char path[512];
+  fnz_buffer file = {NULL, 0, 0};
+  fnz_program *p;
+  fnz_arrays *given, *wanted, *got;
+  int k = 0;
+  snprintf(path, sizeof path, FNZ_SOURCE_DIR "/fixtures/symbolic/sizes/%s.pt2", name);
+  OK(ctx, fnz_file_read(ctx, path, &file));
+  OK(ctx, fnz_program_read(ctx, file.data, file.size, FNZ_FORMAT_AUTO, &p));
+  fnz_program *made = functional_form(p);
+  for (; read_arrays(name, k, "in", &given); k++) {
+    ck_assert(read_arrays(name, k, "out", &wanted));
+    OK(ctx, fnz_arrays_create(ctx, &got));
+    OK(ctx, fnz_run(ctx, made, cpu, given, got));
+    same_arrays(name, got, given, wanted);
+    fnz_arrays_destroy(got);
+    OK(ctx, fnz_arrays_create(ctx, &got));
+    OK(ctx, fnz_run_original(ctx, p, cpu, given, got));
+    same_arrays(name, got, given, wanted);
+    fnz_arrays_destroy(got);
+    fnz_arrays_destroy(wanted);
+    fnz_arrays_destroy(given);
+  }
+  OK(ctx, fnz_verify(ctx, p, made, NULL, 1));
+  fnz_program_destroy(p);
+  fnz_program_destroy(made);
+  fnz_buffer_free(ctx, &file);
+  return (size_t)k;
+}
+
+START_TEST(one_program_runs_at_every_size) {
+  begin();
+  size_t runs = check_file("item_two") + check_file("quarter") + check_file("nonzero_n") +
+                check_file("merge_dims") + check_file("item_narrow");
+  ck_assert_uint_ge(runs, 18);
+  end();
+}
+END_TEST
+
+/* --- sizes that are not for the program ------------------------------------------------------- */
+static const char two_inputs[] = "fnz 1 symbol s0 = 3 symbol s1 = 4 range s0 2..8 range s1 3..\n"
+                                 "program(%x: f32[{2*s0},2], %y: f32[{s0 + s1}]) {\n"
+                                 "  %s: f32[{s0},2] = slice.Tensor(%x, 0, None, None, 2)\n"
+                                 "  %w: f32[{s0},2] stride(4,1) = add_.Scalar(%s, 1)\n"
+                                 "  %z: f32[{s0 + s1}] = mul_.Scalar(%y, 2)\n"
+                                 "  return %x }";
+
+static fnz_status run_sizes(const fnz_program *p, int64_t x0, int64_t x1, int64_t y) {
+  fnz_arrays *given, *got;
+  void *data;
+  OK(ctx, fnz_arrays_create(ctx, &given));
+  OK(ctx, fnz_arrays_create(ctx, &got));
+  OK(ctx, fnz_arrays_add(given, "x", FNZ_F32, 2, (const int64_t[2]){x0, x1}, &data));
+  OK(ctx, fnz_arrays_add(given, "y", FNZ_F32, 1, &y, &data));
+  fnz_status status = fnz_run(ctx, p, cpu, given, got);
+  fnz_arrays_destroy(given);
+  fnz_arrays_destroy(got);
+  return status;
+}
+
+START_TEST(wrong_sizes_say_which_and_why) {
+  static const struct {
+    int64_t x0, x1, y;
+    const char *where, *what;
+  } rows[] = {
+      {7, 2, 9, "x", "dimension 0 is 2*s0, and no sizes make that 7"},
+      {18, 2, 19, NULL,
+       "the program is for sizes with s0 from 0 to 8 (its range); they are s0 = 9"},
+      {6, 2, 5, NULL, "the program is for sizes with s1 >= 3 (its range); they are s0 = 3, s1 = 2"},
+      {6, 3, 9, "x", "size 2 of dimension 1 was traced, the array given has 3"},
+  };
+  begin();
+  fnz_program *p = parse(two_inputs), *made = functional_form(p);
+  /* y tells s1 once x has told s0; here from x, so that the sum is left over */
+  OK(ctx, run_sizes(made, 6, 2, 7));
+  OK(ctx, run_sizes(made, 16, 2, 13));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    ck_assert_int_ne(run_sizes(made, rows[i].x0, rows[i].x1, rows[i].y), FNZ_OK);
+    const fnz_error *e = fnz_last_error(ctx);
+    ck_assert_msg(strstr(e->message, rows[i].what), "%s", e->message);
+  }
+  fnz_program_destroy(p);
+  fnz_program_destroy(made);
+  end();
+}
+END_TEST
+
+START_TEST(one_symbol_twice_must_agree) {
+  begin();
+  fnz_program *p = parse("fnz 1 symbol s0 = 3 program(%x: f32[{s0},2], %y: f32[{s0 + 1}]) {\n"
+                         "  %w: f32[{s0},2] = add_.Scalar(%x, 1)\n  return %y }");
+  fnz_program *made = functional_form(p);
+  OK(ctx, run_sizes(made, 5, 2, 6));
+  ck_assert_int_ne(run_sizes(made, 5, 2, 7), FNZ_OK);
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message,
+                               "dimension 0 is s0 + 1, which is 6 by what was seen before, the "
+                               "array has 7"));
+  fnz_program_destroy(p);
+  fnz_program_destroy(made);
+  end();
+}
+END_TEST
+
+/* --- guards ----------------------------------------------------------------------------------- */
+/* One row: what reshape gives is a view. */
+static const char rows_of_two[] = "fnz 1 symbol s0 = 8 range s0 2..\n"
+                                  "program(%x: f32[{s0},2]) {\n"
+                                  "  %t: f32[2,{s0}] stride(1,2) = t(%x)\n"
+                                  "  %v: f32[{2*s0}] = reshape(%t, [-1])\n"
+                                  "  %w: f32[{2*s0}] = add_.Scalar(%v, 1)\n"
+                                  "  return %v }";
+
+START_TEST(guards_are_found_and_checked) {
+  fnz_buffer text = {NULL, 0, 0};
+  begin();
+  fnz_program *p = parse(rows_of_two), *made = functional_form(p);
+  ck_assert_ptr_nonnull(strstr(text_of(made, &text), "guard \"Ne(s0, 1)\""));
+  OK(ctx, run_sizes(made, 2, 2, 1));
+  ck_assert_int_ne(run_sizes(made, 1, 2, 1), FNZ_OK);
+  ck_assert_ptr_nonnull(
+      strstr(fnz_last_error(ctx)->message,
+             "the program is for sizes with Ne(s0, 1) (its guard); they are s0 = 1"));
+  fnz_program *again = parse(text.data);
+  ck_assert_int_ne(run_sizes(again, 1, 2, 1), FNZ_OK);
+  fnz_program_destroy(again);
+  fnz_program_destroy(p);
+  fnz_program_destroy(made);
+  fnz_buffer_free(ctx, &text);
+  end();
+}
+END_TEST
+
+START_TEST(without_a_check_guards_do_it) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_program *made;
+  begin();
+  options.check = NULL;
+  fnz_program *p = parse(two_inputs);
+  OK(ctx, fnz_functionalize(ctx, p, &options, &made));
+  OK(ctx, fnz_verify(ctx, p, made, NULL, 1));
+  OK(ctx, run_sizes(made, 6, 2, 7));
+  fnz_program_destroy(p);
+  fnz_program_destroy(made);
+  end();
+}
+END_TEST
+
+/* --- the check -------------------------------------------------------------------------------- */
+#define INDICES                                                                                    \
+  "fnz 1 symbol u0 symbol u1 range u0 0..6 range u1 0..6\n"                                        \
+  "program(%x: f32[7], %i: i64[], %j: i64[]) {\n"                                                  \
+  "  %a: sym{u0} = item(%i)  %b: sym{u1} = item(%j)\n"
+
+START_TEST(verify_tries_equal_indices) {
+  begin();
+  fnz_program *p = parse(INDICES "  %s: f32[] offset({u0}) = select.int(%x, 0, %a)\n"
+                                 "  %w: f32[] offset({u0}) = add_.Scalar(%s, 1)\n"
+                                 "  %t: f32[] offset({u1}) = select.int(%x, 0, %b)\n"
+                                 "  %r: f32[] = mul.Scalar(%t, 2)\n  return %r }");
+  fnz_program *wrong = parse(INDICES "  %s: f32[] = select_copy.int(%x, 0, %a)\n"
+                                     "  %w: f32[] = add.Scalar(%s, 1)\n"
+                                     "  %y: f32[7] = select_scatter(%x, %w, 0, %a)\n"
+                                     "  %t: f32[] = select_copy.int(%x, 0, %b)\n"
+                                     "  %r: f32[] = mul.Scalar(%t, 2)\n"
+                                     "  return %y input_mutation \"x\", %r }");
+  ck_assert_int_eq(fnz_verify(ctx, p, wrong, NULL, 1), FNZ_DIFFERENT);
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "at the sizes u0 = "));
+  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 1));
+  fnz_program_destroy(p);
+  fnz_program_destroy(wrong);
+  end();
+}
+END_TEST
+
+START_TEST(verify_compares_what_numbers_are_read_from) {
+  begin();
+  fnz_program *p = parse("fnz 1 symbol u0 range u0 0..9 program(%x: i64[], %y: f32[9]) {\n"
+                         "  %w: i64[] = add_.Scalar(%x, 1)  %n: sym{u0} = item(%x)\n"
+                         "  %s: f32[{u0}] = slice.Tensor(%y, 0, 0, %n)\n"
+                         "  %r: f32[{u0}] = neg(%s)  return %r }");
+  fnz_program *wrong = parse("fnz 1 symbol u0 range u0 0..9 program(%x: i64[], %y: f32[9]) {\n"
+                             "  %w: i64[] = add.Scalar(%x, 1)  %n: sym{u0} = item(%x)\n"
+                             "  %s: f32[{u0}] = slice_copy.Tensor(%y, 0, 0, %n)\n"
+                             "  %r: f32[{u0}] = neg(%s)  return %w input_mutation \"x\", %r }");
+  ck_assert_int_eq(fnz_verify(ctx, p, wrong, NULL, 1), FNZ_DIFFERENT);
+  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 1));
+  fnz_program_destroy(p);
+  fnz_program_destroy(wrong);
+  end();
+}
+END_TEST
+
+START_TEST(the_report_counts_choices_of_sizes) {
+  fnz_verify_report seen;
+  begin();
+  fnz_program *p = parse(two_inputs);
+  OK(ctx, fnz_verify_with(ctx, p, NULL, NULL, 2, &seen));
+  ck_assert_uint_ge(seen.sizes, 8);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
+/* --- assertions, and what is refused -----------------------------------------------------------
+ */
+START_TEST(a_false_assertion_ends_the_run) {
+  fnz_arrays *given, *got;
+  void *data;
+  begin();
+  fnz_program *p = parse("fnz 1 symbol u0 program(%i: i64[]) {\n"
+                         "  %n: sym{u0} = item(%i)  %ok: sym{u0 < 5} = _operator.lt(%n, 5)\n"
+                         "  _assert_scalar(%ok, \"below five\")\n"
+                         "  %z: f32[{u0}] = zeros([%n])  %w: f32[{u0}] = add_.Scalar(%z, 1)\n"
+                         "  return %w }");
+  fnz_program *made = functional_form(p);
+  OK(ctx, fnz_arrays_create(ctx, &given));
+  OK(ctx, fnz_arrays_add(given, "i", FNZ_I64, 0, NULL, &data));
+  for (int64_t n = 0; n < 7; n++) {
+    memcpy(data, &n, sizeof n);
+    OK(ctx, fnz_arrays_create(ctx, &got));
+    ck_assert_int_eq(fnz_run(ctx, made, cpu, given, got) == FNZ_OK, n < 5);
+    ck_assert(n >= 5 || fnz_arrays_find(got, "output.0")->sizes[0] == n);
+    fnz_arrays_destroy(got);
+  }
+  fnz_arrays_destroy(given);
+  fnz_program_destroy(p);
+  fnz_program_destroy(made);
+  end();
+}
+END_TEST
+
+START_TEST(what_has_no_expression_is_refused) {
+  fnz_program *made;
+  begin();
+  fnz_program *p = parse("fnz 1 symbol \"sin(s0)\" = 4 program(%x: f32[{\"sin(s0)\"}]) {\n"
+                         "  %w: f32[{\"sin(s0)\"}] = add_.Scalar(%x, 1)  return %x }");
+  ck_assert_int_eq(fnz_functionalize(ctx, p, NULL, &made), FNZ_UNSUPPORTED);
+  ck_assert_ptr_null(made);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
+/* Every so many requests: one pass over a symbolic program makes thousands. */
+START_TEST(running_out_of_memory_is_an_error) {
+  bool more = true;
+  for (size_t n = 1; more; n += n < 400 ? 13 : 397) {
+    faults f = {.fail_at = n};
+    fnz_allocator allocator = {faults_resize, &f};
+    fnz_context *own;
+    fnz_program *p = NULL, *made = NULL;
+    fnz_status status = fnz_context_create(&allocator, &own);
+    if (status == FNZ_OK)
+      status = fnz_program_read(own, rows_of_two, strlen(rows_of_two), FNZ_FORMAT_AUTO, &p);
+    if (status == FNZ_OK)
+      status = fnz_functionalize(own, p, NULL, &made);
+    fnz_program_destroy(made);
+    fnz_program_destroy(p);
+    fnz_context_destroy(own);
+    more = f.calls >= n;
+    ck_assert_uint_eq(f.live_bytes, 0);
+    ck_assert_int_eq(status, more ? FNZ_NO_MEMORY : FNZ_OK);
+  }
+}
+END_TEST
+
+RUN_SUITE("sizes", one_program_runs_at_every_size, wrong_sizes_say_which_and_why,
+          one_symbol_twice_must_agree, guards_are_found_and_checked, without_a_check_guards_do_it,
+          verify_tries_equal_indices, verify_compares_what_numbers_are_read_from,
+          the_report_counts_choices_of_sizes, a_false_assertion_ends_the_run,
+          what_has_no_expression_is_refused, running_out_of_memory_is_an_error)
