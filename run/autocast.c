@@ -1,0 +1,123 @@
+/* autocast.c - casts that an autocast region makes before its operators, as PyTorch does on the
+ * CPU.
+ *
+ * A node is given casts of its arguments instead of them. What an operator decides by itself, when
+ * it is a composite that may hold another one of the table, is not known here and refused. */
+#include "run/autocast.h"
+
+typedef enum policy { NONE, LOWER, SINGLE, WIDEST, PLAIN } policy;
+
+static const struct {
+  const char *name;
+  policy what;
+} rows[] = {
+#define AUTOCAST(what, name) {name, what},
+#include "run/autocast.def"
+#undef AUTOCAST
+};
+
+static policy find_policy(const fnz_op *op) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i].name, op->name) == 0)
+      return rows[i].what;
+  return NONE;
+}
+
+fnz_dtype fnzi_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer) {
+  if (hop->autocast.device == NULL || strcmp(hop->autocast.device, "cpu") != 0)
+    return outer; /* another device's casts do not meet tensors of the CPU */
+  fnz_dtype dtype = hop->autocast.dtype == FNZ_DTYPE_COUNT ? FNZ_BF16 : hop->autocast.dtype;
+  bool casts = hop->autocast.enabled && (dtype == FNZ_BF16 || dtype == FNZ_F16);
+  return casts ? dtype : FNZ_DTYPE_COUNT;
+}
+
+/* --- One node ------------------------------------------------------------------------------------
+ */
+
+typedef struct swap {
+  uint64_t value;
+  fnzi_item *old;
+} swap;
+
+typedef struct casting {
+  fnzi_run *run;
+  const fnzi_interpreter *by;
+  fnz_dtype to;
+  bool any_single, any_lower; /* among the arguments */
+  struct {
+    swap *data;
+    size_t count, capacity;
+  } swaps;
+} casting;
+
+/* Autocast leaves f64, integers and complex numbers alone. */
+static bool is_cast(fnz_dtype dtype) {
+  return dtype == FNZ_F32 || dtype == FNZ_F16 || dtype == FNZ_BF16;
+}
+
+static fnz_dtype dtype_of(const casting *c, const fnz_arg *arg) {
+  const fnzi_item *item = arg->tag == FNZ_ARG_VALUE ? c->run->items[arg->u.value] : NULL;
+  return item == NULL ? FNZ_DTYPE_COUNT : c->by->geometry(c->by->self, item)->dtype;
+}
+
+static fnz_status look(void *user, const fnz_arg *arg) {
+  casting *c = user;
+  fnz_dtype dtype = dtype_of(c, arg);
+  c->any_single = c->any_single || dtype == FNZ_F32;
+  c->any_lower = c->any_lower || dtype == FNZ_F16 || dtype == FNZ_BF16;
+  return FNZ_OK;
+}
+
+static fnz_status cast(void *user, const fnz_arg *arg) {
+  casting *c = user;
+  fnz_dtype dtype = dtype_of(c, arg);
+  if (!is_cast(dtype) || dtype == c->to)
+    return FNZ_OK;
+  swap s = {arg->u.value, c->run->items[arg->u.value]};
+  fnzi_item *item;
+  FNZ_TRY(c->by->cast(c->by->self, s.old, c->to, &item));
+  FNZI_PUSH(c->run->ctx, &c->swaps, s);
+  fnzi_item_bind(c->run, s.value, item);
+  return FNZ_OK;
+}
+
+/* The values are what they were. */
+static void undo(casting *c) {
+  for (size_t i = 0; i < c->swaps.count; i++) {
+    const swap *s = &c->swaps.data[i];
+    fnzi_parcel made = {c->run->items[s->value], {.tag = FNZ_ARG_VALUE}};
+    c->run->items[s->value] = s->old;
+    fnzi_parcel_drop(c->by, &made);
+  }
+  FNZI_VEC_FREE(c->run->ctx, &c->swaps);
+}
+
+static fnz_status run_cast(casting *c, const fnzi_node *node, fnz_dtype to) {
+  c->to = to;
+  fnz_status status = fnzi_args_visit(node->args, node->nargs, cast, c);
+  if (status == FNZ_OK)
+    status = c->by->node(c->by->self, node);
+  undo(c);
+  return status;
+}
+
+static bool is_opaque(const fnz_op *op) {
+  return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view &&
+         (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0;
+}
+
+fnz_status fnzi_autocast_node(fnzi_run *run, const fnzi_interpreter *by, const fnzi_node *node,
+                              fnz_dtype dtype) {
+  casting c = {.run = run, .by = by};
+  policy what = node->op == NULL ? PLAIN : find_policy(node->op);
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, look, &c));
+  bool any = c.any_single || c.any_lower;
+  if (what == NONE && any && is_opaque(node->op))
+    return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "%s is made of other operators, and what autocast casts inside of it is not "
+                     "known; export the program with decompositions",
+                     node->op->name);
+  if (!any || what == NONE || what == PLAIN || (what == WIDEST && !c.any_single))
+    return by->node(by->self, node);
+  return run_cast(&c, node, what == LOWER ? dtype : FNZ_F32);
+}

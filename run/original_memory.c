@@ -1,0 +1,238 @@
+/* original_memory.c - tensors of the aliasing interpreter: windows into memory, what they show as a
+ * value of the backend, and values put where a window says. */
+#include "run/original.h"
+
+/* --- Windows -------------------------------------------------------------------------------------
+ */
+
+void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out) {
+  out->dtype = g->dtype;
+  out->rank = g->rank;
+  out->is_conj = g->is_conj;
+  out->is_neg = g->is_neg;
+  out->offset = g->offset;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    out->sizes[d] = g->sizes[d];
+    out->strides[d] = g->strides[d];
+  }
+}
+
+fnz_geometry fnzi_pane_geometry(const fnzi_pane *w) {
+  return (fnz_geometry){.dtype = w->dtype,
+                        .rank = w->rank,
+                        .is_conj = w->is_conj,
+                        .is_neg = w->is_neg,
+                        .offset = w->offset,
+                        .sizes = w->sizes,
+                        .strides = w->strides};
+}
+
+void fnzi_pane_dense(fnzi_pane *w) {
+  w->offset = 0;
+  fnzi_contiguous_strides(w->sizes, w->rank, w->strides);
+}
+
+/* As in programs, a size of 0 counts as 1, so that no product of sizes leaves 64 bits. */
+static bool sizes_fit(const fnzi_pane *w) {
+  int64_t numel = 1;
+  for (uint32_t d = 0; d < w->rank; d++)
+    if (w->sizes[d] < 0 || w->strides[d] < 0 ||
+        !fnzi_mul_i64(numel, w->sizes[d] == 0 ? 1 : w->sizes[d], &numel))
+      return false;
+  return w->offset >= 0;
+}
+
+/* Whatever a rule has made of its arguments: no tensor shows more than its memory. */
+static fnz_status check_pane(fnzi_interp *in, const fnzi_memory *memory, const fnzi_pane *w) {
+  size_t cell = in->run.backend->cell_bytes(in->run.backend->self, w->dtype);
+  fnz_geometry g = fnzi_pane_geometry(w);
+  int64_t low, high;
+  if (!sizes_fit(w) || !fnzi_extent(&g, &low, &high))
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_OVERFLOW, "", "the sizes of a tensor leave 64 bits");
+  if (low >= 0 && (size_t)high <= memory->bytes / cell)
+    return FNZ_OK;
+  return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "",
+                   "a tensor reaches from element %lld to %lld of a memory of %zu", (long long)low,
+                   (long long)high, memory->bytes / cell);
+}
+
+static void set_geometry(const fnzi_pane *w, int64_t *numbers, fnz_geometry *out) {
+  memcpy(numbers, w->sizes, w->rank * sizeof *numbers);
+  memcpy(numbers + w->rank, w->strides, w->rank * sizeof *numbers);
+  *out = fnzi_pane_geometry(w);
+  out->sizes = numbers;
+  out->strides = numbers + w->rank;
+}
+
+static fnz_status keep_geometry(fnzi_interp *in, const fnzi_memory *memory, const fnzi_pane *w,
+                                const fnz_geometry **out) {
+  fnz_geometry *g;
+  int64_t *numbers;
+  FNZ_TRY(check_pane(in, memory, w));
+  FNZI_NEW(&in->run.arena, 1, &g);
+  FNZI_NEW(&in->run.arena, 2 * (size_t)w->rank, &numbers);
+  set_geometry(w, numbers, g);
+  *out = g;
+  return FNZ_OK;
+}
+
+/* --- Tensors -------------------------------------------------------------------------------------
+ */
+
+static fnz_backend *backend_of(fnzi_interp *in) {
+  return in->run.backend;
+}
+
+/* One that has ended, or else a new one. Loops would need memory for every turn otherwise. */
+static fnz_status take_tensor(fnzi_interp *in, uint32_t rank, fnzi_eager **out) {
+  fnzi_eager *t = in->spare[rank];
+  *out = t;
+  if (t != NULL) {
+    in->spare[rank] = t->spare;
+    *t = (fnzi_eager){.own = t->own, .numbers = t->numbers, .room = rank};
+    return FNZ_OK;
+  }
+  FNZI_NEW(&in->run.arena, 1, &t);
+  FNZI_NEW(&in->run.arena, 1, &t->own);
+  FNZI_NEW(&in->run.arena, 2 * (size_t)rank, &t->numbers);
+  FNZI_PUSH(in->run.ctx, &in->all, t);
+  t->room = rank;
+  *out = t;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_memory *memory, const fnzi_pane *w,
+                             fnzi_eager **out) {
+  fnzi_eager *t;
+  FNZ_TRY(check_pane(in, memory, w));
+  FNZ_TRY(take_tensor(in, w->rank, &t));
+  set_geometry(w, t->numbers, t->own);
+  t->g = t->own;
+  t->memory = memory;
+  memory->users++;
+  *out = t;
+  return FNZ_OK;
+}
+
+void fnzi_eager_forget(fnzi_interp *in, fnzi_eager *t) {
+  if (t->cached != 0)
+    backend_of(in)->release(backend_of(in)->self, t->cached);
+  t->cached = 0;
+}
+
+fnz_status fnzi_eager_reshape(fnzi_interp *in, fnzi_eager *t, const fnzi_pane *w) {
+  fnzi_eager_forget(in, t);
+  return keep_geometry(in, t->memory, w, &t->g);
+}
+
+fnz_status fnzi_eager_unary(fnzi_interp *in, const char *name, fnz_handle value, fnz_dtype dtype,
+                            fnz_handle *out) {
+  const fnz_op *op = fnz_op_find(name);
+  if (op == NULL)
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_INTERNAL, "", "there is no operator %s", name);
+  fnz_arg args[8] = {{.tag = FNZ_ARG_VALUE, .u.value = value}}, *filled;
+  if (dtype != FNZ_DTYPE_COUNT)
+    args[1] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtype};
+  FNZ_TRY(fnzi_lower_args(&in->run, op, args, 2, NULL, NULL, &filled));
+  fnz_geometry g = *backend_of(in)->geometry(backend_of(in)->self, value);
+  if (dtype != FNZ_DTYPE_COUNT)
+    g.dtype = dtype;
+  const fnz_geometry *expected[1] = {&g};
+  fnz_request call = {op, filled, op->nparams, expected, ""};
+  return fnzi_run_apply(&in->run, &call, out, 1);
+}
+
+/* Conjugates and negates a value (owned) as the lazy bits of a tensor say: both ways the same. */
+static fnz_status resolve_bits(fnzi_interp *in, const fnz_geometry *g, fnz_handle *owned) {
+  static const char *const names[2] = {"_conj_copy", "_neg_view_copy"};
+  bool wanted[2] = {g->is_conj, g->is_neg};
+  for (int i = 0; i < 2; i++) {
+    if (!wanted[i])
+      continue;
+    fnz_handle resolved = 0;
+    fnz_status status = fnzi_eager_unary(in, names[i], *owned, FNZ_DTYPE_COUNT, &resolved);
+    backend_of(in)->release(backend_of(in)->self, *owned);
+    *owned = resolved;
+    FNZ_TRY(status);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status upload(fnzi_interp *in, const fnzi_eager *t, fnz_handle *out) {
+  fnz_geometry plain = *t->g;
+  size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, plain.dtype);
+  plain.is_conj = plain.is_neg = false;
+  plain.symbols = NULL;
+  FNZ_TRY(fnzi_dense_bytes(&in->run, &plain, &bytes));
+  unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
+  if (dense == NULL)
+    return fnzi_no_memory(in->run.ctx);
+  fnzi_cells_gather(&plain, t->memory->cells, cell, dense);
+  fnz_status status = backend_of(in)->upload(backend_of(in)->self, in->run.ctx, &plain, dense, out);
+  fnzi_free(in->run.ctx, dense, bytes + 1);
+  return status;
+}
+
+fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out) {
+  if (t->memory->cells == NULL)
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "", "the file has no data for a weight used here");
+  if (t->cached == 0 || t->cached_version != t->memory->version) {
+    fnz_handle value = 0;
+    fnzi_eager_forget(in, t);
+    FNZ_TRY(upload(in, t, &value));
+    FNZ_TRY(resolve_bits(in, t->g, &value));
+    t->cached = value;
+    t->cached_version = t->memory->version;
+  }
+  *out = t->cached;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, fnz_handle value,
+                              fnzi_memory *memory) {
+  size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, g->dtype);
+  const fnz_geometry *has = backend_of(in)->geometry(backend_of(in)->self, value);
+  if (has->dtype != g->dtype || fnz_geometry_numel(has) != fnz_geometry_numel(g))
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "",
+                     "%lld elements of %s go to a tensor of %lld of %s",
+                     (long long)fnz_geometry_numel(has), fnzi_dtype(has->dtype)->name,
+                     (long long)fnz_geometry_numel(g), fnzi_dtype(g->dtype)->name);
+  if (memory->cells == NULL)
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
+                     "the file has no data for a weight written "
+                     "here");
+  FNZ_TRY(fnzi_dense_bytes(&in->run, g, &bytes));
+  unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
+  if (dense == NULL)
+    return fnzi_no_memory(in->run.ctx);
+  fnz_status status = backend_of(in)->download(backend_of(in)->self, in->run.ctx, value, dense);
+  if (status == FNZ_OK)
+    fnzi_cells_scatter(g, dense, cell, memory->cells);
+  fnzi_free(in->run.ctx, dense, bytes + 1);
+  return status;
+}
+
+fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle value,
+                            fnzi_eager **out) {
+  fnz_geometry g = fnzi_pane_geometry(w);
+  int64_t low, high;
+  fnzi_memory *memory;
+  if (!fnzi_extent(&g, &low, &high) || low < 0)
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "", "a result does not fit its memory");
+  FNZ_TRY(fnzi_memory_create(&in->run, w->dtype, high, &memory));
+  FNZ_TRY(fnzi_eager_deposit(in, &g, value, memory));
+  return fnzi_eager_create(in, memory, w, out);
+}
+
+fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned) {
+  fnz_handle value = owned;
+  fnz_status status = resolve_bits(in, t->g, &value);
+  if (status == FNZ_OK)
+    status = fnzi_eager_deposit(in, t->g, value, t->memory);
+  t->memory->version++;
+  if (status == FNZ_OK && t->memory->shared)
+    status = fnzi_note_write(in, t->memory, t->g);
+  if (value != 0)
+    backend_of(in)->release(backend_of(in)->self, value);
+  return status;
+}

@@ -1,0 +1,121 @@
+/* parcels.c - values on their way between frames, and what predicates say. */
+#include "run/numbers.h"
+#include "run/regions.h"
+
+/* A number that nobody knows yet stays FNZ_ARG_DEFAULT: it may not be needed. */
+static fnz_status number_of(fnzi_run *run, uint64_t v, fnz_arg *out) {
+  uint32_t symbol = run->graph->values.data[v].symbol;
+  fnz_arg solved;
+  bool known;
+  *out = run->numbers[v];
+  if (out->tag != FNZ_ARG_DEFAULT || symbol == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_symbol_number(run, v, &known, &solved));
+  const fnzi_symbol *example = &run->program->symbols.data[symbol];
+  if (known)
+    *out = solved;
+  else if (example->has_hint)
+    *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = example->hint};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_parcel_of(fnzi_run *run, const fnz_arg *arg, fnzi_parcel *out) {
+  *out = (fnzi_parcel){NULL, *arg};
+  if (arg->tag == FNZ_ARG_VALUE)
+    out->item = run->items[arg->u.value];
+  return arg->tag == FNZ_ARG_SYMBOL ? number_of(run, arg->u.value, &out->arg) : FNZ_OK;
+}
+
+void fnzi_parcel_hold(fnzi_parcel *parcel) {
+  if (parcel->item != NULL)
+    parcel->item->users++;
+}
+
+void fnzi_parcel_drop(const fnzi_interpreter *by, fnzi_parcel *parcel) {
+  fnzi_item *item = parcel->item;
+  parcel->item = NULL;
+  if (item != NULL && --item->users == 0)
+    by->end(by->self, item);
+}
+
+void fnzi_parcels_drop(const fnzi_interpreter *by, fnzi_parcel *parcels, size_t count) {
+  for (size_t i = 0; parcels != NULL && i < count; i++)
+    fnzi_parcel_drop(by, &parcels[i]);
+}
+
+fnz_status fnzi_stack_geometry(fnzi_run *run, const fnz_geometry *slice, size_t count,
+                               fnz_geometry *out) {
+  int64_t *numbers, numel = (int64_t)count;
+  uint32_t rank = slice->rank + 1;
+  if (slice->rank >= FNZ_MAX_RANK)
+    return fnzi_fail(run->ctx, FNZ_CLASS_LIMIT, "", "a stack of %u dimensions", rank);
+  FNZI_NEW(&run->scratch, 2 * (size_t)rank, &numbers);
+  numbers[0] = numel;
+  for (uint32_t d = 0; d < slice->rank; d++) {
+    numbers[d + 1] = slice->sizes[d];
+    if (!fnzi_mul_i64(numel, slice->sizes[d] == 0 ? 1 : slice->sizes[d], &numel))
+      return fnzi_fail(run->ctx, FNZ_CLASS_OVERFLOW, "", "the sizes of a stack leave 64 bits");
+  }
+  *out = (fnz_geometry){
+      .dtype = slice->dtype, .rank = rank, .sizes = numbers, .strides = numbers + rank};
+  fnzi_contiguous_strides(numbers, rank, numbers + rank);
+  return FNZ_OK;
+}
+
+/* --- Predicates ----------------------------------------------------------------------------------
+ */
+
+static uint64_t mix(uint64_t x) {
+  x = (x ^ (x >> 31)) * 0x7fb5d329728ea185u;
+  x = (x ^ (x >> 27)) * 0x81dadef4bc2dd44du;
+  return x ^ (x >> 33);
+}
+
+enum { HASH_TURNS = 6 }; /* of a loop over hashes, at most */
+
+/* Over hashes a branch is read off the hash, so that it is the same in two programs exactly when
+ * the hash is; a loop goes on three times out of four. */
+static bool hash_says(const fnzi_run *run, uint64_t hash, const fnzi_region *r) {
+  uint64_t h = mix(hash + mix(run->options->seed) + (uint64_t)r->turn);
+  if (r->hop.kind != FNZI_HOP_WHILE_LOOP)
+    return (h & 1) != 0;
+  return r->turn < HASH_TURNS && (h & 3) != 0;
+}
+
+static fnz_status number_says(fnzi_run *run, const fnz_arg *number, bool *out) {
+  *out = number->tag == FNZ_ARG_FLOAT ? number->u.f != 0 : number->u.i != 0;
+  if (number->tag == FNZ_ARG_BOOL || number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT)
+    return FNZ_OK;
+  return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                   "the predicate is a number that depends on data and is not known here");
+}
+
+static fnz_status item_says(fnzi_run *run, const fnzi_interpreter *by, const fnzi_region *r,
+                            fnzi_item *item, bool *out) {
+  fnz_handle value;
+  fnz_arg number;
+  unsigned char cells[16 * sizeof(uint64_t)] = {0};
+  uint64_t hash;
+  fnz_dtype dtype = by->geometry(by->self, item)->dtype;
+  if (fnz_geometry_numel(by->geometry(by->self, item)) != 1)
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "the predicate is no single element");
+  FNZ_TRY(by->value(by->self, item, &value));
+  FNZ_TRY(run->backend->download(run->backend->self, run->ctx, value, cells));
+  memcpy(&hash, cells, sizeof hash);
+  *out = hash_says(run, hash, r);
+  if (run->hashes)
+    return FNZ_OK;
+  if (!fnzi_number_decode(dtype, cells, &number))
+    return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "", "a predicate of %s",
+                     fnzi_dtype(dtype)->name);
+  return number_says(run, &number, out);
+}
+
+fnz_status fnzi_region_asks(fnzi_run *run, const fnzi_interpreter *by, const fnzi_region *r,
+                            const fnzi_parcel *parcel, bool *out) {
+  if (parcel->item != NULL)
+    return item_says(run, by, r, parcel->item, out);
+  if (parcel->arg.tag == FNZ_ARG_VALUE)
+    return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "the predicate is undefined");
+  return number_says(run, &parcel->arg, out);
+}

@@ -1,0 +1,264 @@
+/* regions.c - frames: the program and the bodies that are at work inside it.
+ *
+ * A node of a higher-order operator opens a frame for a body, whose results come back to the node
+ * (turns.c says what it does with them). Frames are on a stack of their own, so that neither deep
+ * nesting nor long loops need the machine's; what a frame holds ends with it.
+ *
+ * needs: a verified program, the items of graph 0's inputs.
+ * gives: the items of graph 0's outputs. */
+#include "run/numbers.h"
+#include "run/autocast.h"
+
+typedef struct fnzi_frame {
+  uint32_t graph, node;
+  fnz_dtype autocast; /* what operators are cast to; FNZ_DTYPE_COUNT: to nothing */
+  fnzi_arena arena;
+  fnzi_item **items;
+  fnz_arg *numbers;
+  fnzi_region *region;
+} fnzi_frame;
+typedef struct fnzi_frame frame;
+
+static frame *top(const fnzi_run *run) {
+  return &run->frames.data[run->frames.count - 1];
+}
+
+/* The run works in the frame on top. */
+static void work_in_top(fnzi_run *run) {
+  const frame *f = top(run);
+  run->graph = fnzi_graph_at(run->program, f->graph);
+  run->node = f->node;
+  run->items = f->items;
+  run->numbers = f->numbers;
+  run->last = run->lasts[f->graph];
+}
+
+static fnz_status open_frame(fnzi_run *run, uint32_t graph) {
+  const fnzi_graph *g = fnzi_graph_at(run->program, graph);
+  frame f = {.graph = graph, .autocast = FNZ_DTYPE_COUNT};
+  if (run->lasts[graph] == NULL)
+    FNZ_TRY(fnzi_last_uses(run, g, &run->lasts[graph]));
+  if (run->options->entered != NULL)
+    run->options->entered[graph] = 1;
+  fnzi_arena_init(&f.arena, run->ctx);
+  FNZI_PUSH(run->ctx, &run->frames, f);
+  frame *opened = top(run);
+  FNZI_NEW(&opened->arena, g->values.count, &opened->items);
+  FNZI_NEW(&opened->arena, g->values.count, &opened->numbers);
+  work_in_top(run);
+  return FNZ_OK;
+}
+
+static void close_frame(fnzi_run *run) {
+  fnzi_arena_free(&top(run)->arena);
+  run->frames.count--;
+}
+
+fnz_status fnzi_frames_open(fnzi_run *run) {
+  FNZI_NEW(&run->arena, run->program->graphs.count, &run->lasts);
+  return open_frame(run, 0);
+}
+
+void fnzi_frames_close(fnzi_run *run) {
+  while (run->frames.count > 0)
+    close_frame(run);
+  FNZI_VEC_FREE(run->ctx, &run->frames);
+}
+
+void fnzi_item_bind(fnzi_run *run, uint64_t value, fnzi_item *item) {
+  item->users++;
+  run->items[value] = item;
+}
+
+/* --- Ends of values ------------------------------------------------------------------------------
+ */
+
+typedef struct ending {
+  fnzi_run *run;
+  const fnzi_interpreter *by;
+} ending;
+
+static void let_go(fnzi_run *run, const fnzi_interpreter *by, uint64_t value) {
+  fnzi_item *item = run->items[value];
+  run->items[value] = NULL;
+  if (item != NULL && --item->users == 0)
+    by->end(by->self, item);
+}
+
+static fnz_status end_use(void *user, const fnz_arg *arg) {
+  const ending *e = user;
+  if (arg->tag == FNZ_ARG_VALUE && e->run->last[arg->u.value] == e->run->node)
+    let_go(e->run, e->by, arg->u.value);
+  return FNZ_OK;
+}
+
+/* What the node at work uses last. */
+static fnz_status end_operands(fnzi_run *run, const fnzi_interpreter *by) {
+  const fnzi_node *node = &run->graph->nodes.data[run->node];
+  ending e = {run, by};
+  return fnzi_args_visit(node->args, node->nargs, end_use, &e);
+}
+
+/* The node at work is done. */
+static fnz_status end_node(fnzi_run *run, const fnzi_interpreter *by) {
+  const fnzi_node *node = &run->graph->nodes.data[run->node];
+  ending e = {run, by};
+  fnzi_arena_reset(&run->scratch);
+  FNZ_TRY(end_operands(run, by));
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, end_use, &e));
+  run->node = ++top(run)->node;
+  return FNZ_OK;
+}
+
+/* --- Higher-order nodes --------------------------------------------------------------------------
+ */
+
+static fnz_status check_result(fnzi_run *run, const fnzi_interpreter *by, const fnz_arg *result,
+                               const fnzi_parcel *parcel, uint32_t k) {
+  const fnzi_node *node = &run->graph->nodes.data[run->node];
+  const fnz_geometry *recorded = run->graph->values.data[result->u.value].geometry;
+  if (parcel->item == NULL)
+    return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of %s is undefined", k, node->target);
+  const fnz_geometry *g = by->geometry(by->self, parcel->item);
+  if (recorded->dtype != g->dtype)
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "result %u of %s is %s, the program says %s", k,
+                     node->target, fnzi_dtype(g->dtype)->name, fnzi_dtype(recorded->dtype)->name);
+  FNZ_TRY(fnzi_saw(run, result->u.value, g));
+  if (recorded->symbols == NULL && !fnzi_same_sizes(recorded, g))
+    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
+                     "result %u of %s has other sizes than the program says", k, node->target);
+  return FNZ_OK;
+}
+
+static void put(fnzi_run *run, const fnz_arg *where, const fnzi_parcel *parcel) {
+  if (where->tag == FNZ_ARG_VALUE && parcel->item != NULL)
+    fnzi_item_bind(run, where->u.value, parcel->item);
+  else if (where->tag == FNZ_ARG_SYMBOL)
+    run->numbers[where->u.value] = parcel->arg;
+}
+
+static fnz_status finish_region(fnzi_run *run, const fnzi_interpreter *by, const fnzi_next *next) {
+  fnzi_region *r = top(run)->region;
+  fnzi_operands results = r->hop.results;
+  for (uint32_t k = 0; k < results.count && k < next->count; k++) {
+    if (results.args[k].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(check_result(run, by, &results.args[k], &next->parcels[k], k));
+    put(run, &results.args[k], &next->parcels[k]);
+  }
+  for (uint32_t k = 0; k < next->count; k++)
+    fnzi_parcel_drop(by, &next->parcels[k]);
+  fnzi_region_end(by, r);
+  return end_node(run, by);
+}
+
+/* The parcels become the inputs of a new frame. */
+static fnz_status enter(fnzi_run *run, const fnzi_interpreter *by, const fnzi_next *next) {
+  const fnzi_graph *g = fnzi_graph_at(run->program, next->body);
+  uint64_t most = run->options->most_turns > 0 ? run->options->most_turns : FNZI_MOST_TURNS;
+  if (++run->turns > most)
+    return fnzi_fail(run->ctx, FNZ_CLASS_LIMIT, "",
+                     "bodies of higher-order operators have been run %llu times, which is the most "
+                     "that one run may do",
+                     (unsigned long long)most);
+  if (g->ninputs != next->count)
+    return fnzi_fail(run->ctx, FNZ_CLASS_INTERNAL, "", "a body is given %u values for %u inputs",
+                     next->count, g->ninputs);
+  if (next->is_last)
+    FNZ_TRY(end_operands(run, by));
+  fnz_dtype dtype = fnzi_autocast_dtype(&top(run)->region->hop, top(run)->autocast);
+  FNZ_TRY(open_frame(run, next->body));
+  top(run)->autocast = dtype;
+  for (uint32_t k = 0; k < next->count; k++)
+    put(run, &g->inputs[k], &next->parcels[k]);
+  for (uint32_t k = 0; k < next->moved; k++)
+    fnzi_parcel_drop(by, &next->parcels[k]);
+  return FNZ_OK;
+}
+
+static fnz_status go_on(fnzi_run *run, const fnzi_interpreter *by, const fnzi_next *next) {
+  return next->done ? finish_region(run, by, next) : enter(run, by, next);
+}
+
+/* The operator that a token orders. There is one thread here, so the order of the nodes is enough.
+ */
+static fnz_status run_effect(fnzi_run *run, const fnzi_interpreter *by, const fnzi_hop *hop) {
+  fnzi_node call = *hop->node;
+  FNZI_NEW(&run->scratch, hop->op->nparams, &call.args);
+  for (uint32_t k = 0; k < hop->op->nparams; k++)
+    call.args[k] = fnzi_hop_call_arg(hop, k);
+  call.op = hop->op;
+  call.target = hop->op->name;
+  call.nargs = hop->op->nparams;
+  call.outputs++;
+  call.noutputs--;
+  call.arg_names = NULL;
+  return by->node(by->self, &call);
+}
+
+static fnz_status start_region(fnzi_run *run, const fnzi_interpreter *by, const fnzi_node *node,
+                               bool *entered) {
+  fnzi_hop hop;
+  fnzi_next next = {.done = false};
+  *entered = false;
+  FNZ_TRY(fnzi_hop_read(run->ctx, run->program, node, &hop));
+  if (hop.kind == FNZI_HOP_EFFECT)
+    return run_effect(run, by, &hop);
+  frame *f = top(run);
+  FNZI_NEW(&f->arena, 1, &f->region);
+  *entered = true;
+  FNZ_TRY(fnzi_region_start(run, by, &hop, &f->arena, f->region, &next));
+  return go_on(run, by, &next);
+}
+
+/* The body on top is done: its results go to the node that runs it. */
+static fnz_status leave(fnzi_run *run, const fnzi_interpreter *by) {
+  const fnzi_graph *g = run->graph;
+  fnzi_parcel *given;
+  fnzi_next next = {.done = false};
+  FNZI_NEW(&run->scratch, g->noutputs, &given);
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    FNZ_TRY(fnzi_parcel_of(run, &g->outputs[k], &given[k]));
+    fnzi_parcel_hold(&given[k]);
+  }
+  for (size_t v = 0; v < g->values.count; v++)
+    let_go(run, by, v);
+  close_frame(run);
+  work_in_top(run);
+  FNZ_TRY(fnzi_region_step(run, by, top(run)->region, given, g->noutputs, &next));
+  FNZ_TRY(go_on(run, by, &next));
+  fnzi_arena_reset(&run->scratch);
+  return FNZ_OK;
+}
+
+/* --- Nodes ---------------------------------------------------------------------------------------
+ */
+
+static fnz_status run_node(fnzi_run *run, const fnzi_interpreter *by) {
+  const fnzi_node *node = &run->graph->nodes.data[run->node];
+  bool entered = false;
+  if (fnzi_is_hop(node))
+    FNZ_TRY(start_region(run, by, node, &entered));
+  else if (top(run)->autocast == FNZ_DTYPE_COUNT)
+    FNZ_TRY(by->node(by->self, node));
+  else
+    FNZ_TRY(fnzi_autocast_node(run, by, node, top(run)->autocast));
+  return entered ? FNZ_OK : end_node(run, by);
+}
+
+static fnz_status step(fnzi_run *run, const fnzi_interpreter *by) {
+  return run->node < run->graph->nodes.count ? run_node(run, by) : leave(run, by);
+}
+
+fnz_status fnzi_frames_run(fnzi_run *run, const fnzi_interpreter *by) {
+  while (run->frames.count > 1 || run->node < run->graph->nodes.count) {
+    fnz_status status = step(run, by);
+    if (status == FNZ_OK)
+      continue;
+    const frame *f = top(run);
+    char place[160] = "";
+    if (f->node < fnzi_graph_at(run->program, f->graph)->nodes.count)
+      fnzi_node_place(run->program, f->graph, f->node, place);
+    return fnzi_at(run->ctx, status, "%s", place);
+  }
+  return FNZ_OK;
+}
