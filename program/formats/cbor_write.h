@@ -1,0 +1,42 @@
+/* cbor_write.h - what the parts of the CBOR writer share: the tables, which grow while the rest is
+ * written to the side. cbor_signature.c writes (and reads) the signature, cbor_write.c all else. */
+#ifndef FNZI_CBOR_WRITE_H
+#define FNZI_CBOR_WRITE_H
+
+#include "program/formats/cbor.h"
+
+typedef struct fnzi_cbor_writer {
+  fnz_context *ctx;
+  const fnz_program *p;
+  fnz_buffer *out;
+  fnzi_map string_index, type_index, blob_index;
+  struct {
+    const char **data;
+    size_t count, capacity;
+  } strings; /* without the empty one, which is 0 */
+  struct {
+    const fnz_geometry **data;
+    size_t count, capacity;
+  } types;
+  struct {
+    fnzi_blob **data;
+    size_t count, capacity;
+  } blobs;
+} fnzi_cbor_writer;
+
+/* An index into the strings, which gets a new entry if need be. NULL counts as "". */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_put_string(fnzi_cbor_writer *w, fnzi_encoder e, const char *s);
+/* The same for types; not written. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_find_type(fnzi_cbor_writer *w, const fnz_geometry *const *slot,
+                                              uint64_t *index);
+/* An array of arguments. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_put_args(fnzi_encoder e, const fnz_arg *args, size_t count);
+/* How many are written: defaults at the end of an operator's are left out. */
+uint32_t fnzi_cbor_given_args(const fnz_op *op, const fnz_arg *args, uint32_t count);
+
+/* --- cbor_signature.c ------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_put_inputs(fnzi_cbor_writer *w, fnzi_encoder e);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_put_outputs(fnzi_cbor_writer *w, fnzi_encoder e);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_put_guards(fnzi_cbor_writer *w, fnzi_encoder e);
+
+#endif

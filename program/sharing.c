@@ -1,0 +1,265 @@
+/* sharing.c - what the signature says of memory: inputs that lie in one memory, outputs that lie in
+ * memory of others, and guards.
+ *
+ * needs   graph 0 with its inputs and outputs
+ * keeps   in `inputs`: each `shares` names an earlier input that shares with none before it
+ * gives   checked declarations; copies that live as long as the program */
+#include "program/program.h"
+
+#include <stdio.h>
+
+/* --- building ------------------------------------------------------------------------------------
+ */
+static fnz_status keep_string(fnz_program *p, const char **s) {
+  return *s ? fnzi_intern(p, *s, strlen(*s), s) : FNZ_OK;
+}
+
+fnz_status fnzi_guard_add(fnz_program *p, const fnz_guard *guard) {
+  fnz_guard own = *guard;
+  const char **names;
+  FNZ_TRY(keep_string(p, &own.text));
+  FNZI_NEW(&p->arena, guard->count, &names);
+  for (uint32_t i = 0; i < guard->count; i++) {
+    names[i] = guard->names[i];
+    FNZ_TRY(keep_string(p, &names[i]));
+  }
+  own.names = guard->count ? names : NULL;
+  FNZI_PUSH(p->ctx, &p->guards, own);
+  return FNZ_OK;
+}
+
+static fnz_status copy_views(fnz_program *p, const fnz_output_spec *spec, fnz_output_spec *out) {
+  fnz_view_call *views;
+  FNZI_NEW(&p->arena, spec->nviews, &views);
+  for (uint32_t i = 0; i < spec->nviews; i++) {
+    fnz_arg *args;
+    views[i] = spec->views[i];
+    FNZ_TRY(fnzi_op_adopt(p, &views[i].op));
+    FNZ_TRY(fnzi_args_copy(p, spec->views[i].args, spec->views[i].nargs, &args));
+    views[i].args = args;
+  }
+  out->views = spec->nviews ? views : NULL;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_output_spec_copy(fnz_program *p, const fnz_output_spec *spec,
+                                 fnz_output_spec *out) {
+  *out = *spec;
+  FNZ_TRY(keep_string(p, &out->target));
+  if (spec->window)
+    FNZ_TRY(fnzi_intern_geometry(p, spec->window, &out->window));
+  return copy_views(p, spec, out);
+}
+
+size_t fnz_program_guard_count(const fnz_program *p) {
+  return p->guards.count;
+}
+
+fnz_guard fnz_program_guard(const fnz_program *p, size_t k) {
+  return k < p->guards.count ? p->guards.data[k] : (fnz_guard){.kind = FNZ_GUARD_CONDITION};
+}
+
+/* --- declaring an alias --------------------------------------------------------------------------
+ */
+static fnzi_value *input_value(const fnz_program *p, uint32_t k) {
+  return fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value);
+}
+
+static fnz_status find_user_input(fnz_context *ctx, const fnz_program *p, const char *name,
+                                  uint32_t *out) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  for (*out = 0; *out < g->ninputs; (*out)++) {
+    if (g->inputs[*out].tag != FNZ_ARG_VALUE || strcmp(input_value(p, *out)->name, name) != 0)
+      continue;
+    if (p->inputs[*out].kind == FNZ_INPUT_USER)
+      return FNZ_OK;
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, name,
+                     "only inputs that the caller passes can be declared to alias; this one "
+                     "belongs to the program");
+  }
+  return fnzi_fail(ctx, FNZ_CLASS_REF, name, "the program has no tensor input of this name");
+}
+
+/* Strides of dimensions that nobody walks along may differ. */
+static bool walks_alike(const fnz_geometry *a, const fnz_geometry *b) {
+  for (uint32_t d = 0; d < a->rank && fnz_geometry_numel(a) > 1; d++)
+    if (a->sizes[d] > 1 && a->strides[d] != b->strides[d])
+      return false;
+  return true;
+}
+
+static fnz_status check_window(fnz_context *ctx, const fnzi_value *v, const fnz_geometry *window) {
+  const fnz_geometry *g = v->geometry;
+  int64_t low, high;
+  if (g->symbols)
+    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, v->name,
+                     "aliases are declared for fixed sizes; export the program with fixed sizes");
+  if (g->dtype != window->dtype)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name, "the program takes %s, the alias is %s",
+                     fnzi_dtype(g->dtype)->name, fnzi_dtype(window->dtype)->name);
+  if (!fnzi_same_sizes(g, window))
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name,
+                     "the alias has other sizes than the program was traced with");
+  if (!walks_alike(g, window))
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name,
+                     "the alias has other strides than the program was traced with, which decide "
+                     "what is a view in it; export the program with inputs that alias");
+  if (fnzi_extent(window, &low, &high) && low >= 0)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, v->name, "the alias begins before its memory");
+}
+
+/* Whoever named the second input as the first of its memory names the first one now. */
+static void join(fnz_program *p, uint32_t a, uint32_t b) {
+  uint32_t first = a < b ? a : b, second = a < b ? b : a;
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
+    if (p->inputs[k].shares == second + 1)
+      p->inputs[k].shares = first + 1;
+  p->inputs[second].shares = first + 1;
+}
+
+static bool has_company(const fnz_program *p, uint32_t k) {
+  for (uint32_t i = 0; i < p->graphs.data[0].ninputs; i++)
+    if (p->inputs[i].shares == k + 1)
+      return true;
+  return p->inputs[k].shares != 0;
+}
+
+fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const char *input,
+                                     const char *base, const fnz_geometry *window) {
+  uint32_t a, b;
+  FNZ_TRY(find_user_input(ctx, p, input, &a));
+  FNZ_TRY(find_user_input(ctx, p, base, &b));
+  if (a == b)
+    return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, input, "an input aliases itself in any case");
+  if (has_company(p, a))
+    return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, input,
+                     "this input shares memory with another one already; declare the others as "
+                     "aliases of %s instead",
+                     input);
+  FNZ_TRY(check_window(ctx, input_value(p, a), window));
+  if (input_value(p, b)->geometry->symbols)
+    return check_window(ctx, input_value(p, b), window);
+  FNZ_TRY(fnzi_intern_geometry(p, window, &input_value(p, a)->geometry));
+  join(p, a, fnzi_memory_of(p, b));
+  return FNZ_OK;
+}
+
+/* --- checking ------------------------------------------------------------------------------------
+ */
+static fnz_status fail_at(fnz_context *ctx, fnz_class kind, const char *what, uint32_t k,
+                          const char *message) {
+  char where[32];
+  snprintf(where, sizeof where, "%s %u", what, k);
+  return fnzi_fail(ctx, kind, where, "%s", message);
+}
+
+static bool is_tensor(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE;
+}
+
+static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+  const fnz_input_spec *in = &p->inputs[k];
+  const fnz_arg *args = p->graphs.data[0].inputs;
+  if (in->kind == FNZ_INPUT_MEMORY && !in->shares)
+    return fail_at(ctx, FNZ_CLASS_REF, "input", k, "a memory that no other input lies in");
+  if (in->kind == FNZ_INPUT_MEMORY &&
+      (input_value(p, k)->geometry->rank != 1 || !fnzi_is_contiguous(input_value(p, k)->geometry)))
+    return fail_at(ctx, FNZ_CLASS_TYPE, "input", k, "a memory has one dimension without gaps");
+  if (!in->shares)
+    return FNZ_OK;
+  if (in->shares > k || p->inputs[in->shares - 1].shares)
+    return fail_at(ctx, FNZ_CLASS_REF, "input", k,
+                   "it must name the first of the inputs that it shares memory with");
+  if (!is_tensor(&args[k]) || !is_tensor(&args[in->shares - 1]))
+    return fail_at(ctx, FNZ_CLASS_TYPE, "input", k, "what shares memory must be a tensor");
+  bool by_caller = in->kind == FNZ_INPUT_USER,
+       first_by_caller = p->inputs[in->shares - 1].kind == FNZ_INPUT_USER;
+  if (in->kind != FNZ_INPUT_MEMORY && by_caller != first_by_caller)
+    return fail_at(ctx, FNZ_CLASS_TYPE, "input", k,
+                   "an input of the caller cannot share memory with one of the program");
+  return FNZ_OK;
+}
+
+static fnz_status check_view(fnz_context *ctx, const fnz_view_call *v, uint32_t k) {
+  if (!v->op || !fnz_op_is_view(v->op) || v->nargs != v->op->nparams || !v->nargs)
+    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "it is told by something that is no view");
+  if (v->args[0].tag != FNZ_ARG_DEFAULT)
+    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k,
+                   "a view of it has a first argument; that is the tensor before it");
+  for (uint32_t i = 0; i < v->nargs; i++) {
+    fnzi_walk walk;
+    fnzi_walk_start(&walk, &v->args[i], 1);
+    for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+      if (step == FNZI_STEP_TOO_DEEP || fnzi_is_reference(walk.arg))
+        return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "a view of it refers to a value");
+  }
+  return FNZ_OK;
+}
+
+static bool names_input(const fnz_output_spec *out) {
+  return out->sharing == FNZ_SHARING_INPUT || out->sharing == FNZ_SHARING_INPUT_VIEW;
+}
+
+static fnz_status check_source(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+  const fnz_output_spec *out = &p->outputs[k];
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  bool by_input = names_input(out);
+  if (out->of >= (by_input ? g->ninputs : g->noutputs))
+    return fail_at(ctx, FNZ_CLASS_REF, "output", k, "it shares memory with something not there");
+  bool leads = p->outputs[by_input ? k : out->of].sharing == FNZ_SHARING_NEW;
+  bool is_fine = by_input || (out->sharing == FNZ_SHARING_OUTPUT ? out->of < k : leads);
+  if (!is_tensor(by_input ? &g->inputs[out->of] : &g->outputs[out->of]) || !is_fine)
+    return fail_at(ctx, FNZ_CLASS_REF, "output", k,
+                   "it must name a tensor with memory of its own that it shares");
+  return FNZ_OK;
+}
+
+static fnz_status check_output(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+  const fnz_output_spec *out = &p->outputs[k];
+  const fnz_arg *arg = &p->graphs.data[0].outputs[k];
+  if ((unsigned)out->sharing >= FNZ_SHARING_COUNT)
+    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "an unknown way to share memory");
+  if (!is_tensor(arg) && (out->sharing != FNZ_SHARING_NEW || out->window || out->nviews))
+    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "only a tensor shares memory");
+  if (out->sharing != FNZ_SHARING_NEW && out->sharing != FNZ_SHARING_OWN)
+    FNZ_TRY(check_source(ctx, p, k));
+  if (out->nviews && out->sharing != FNZ_SHARING_INPUT_VIEW)
+    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "views are told of views of inputs only");
+  const fnz_geometry *g = is_tensor(arg) ? fnzi_value_at(p, 0, arg->u.value)->geometry : NULL;
+  if (out->window && (out->window->dtype != g->dtype || !fnzi_same_sizes(out->window, g)))
+    return fail_at(ctx, FNZ_CLASS_TYPE, "output", k, "its window has another type than its value");
+  for (uint32_t i = 0; i < out->nviews; i++)
+    FNZ_TRY(check_view(ctx, &out->views[i], k));
+  return FNZ_OK;
+}
+
+static fnz_status check_guard(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+  const fnz_guard *guard = &p->guards.data[k];
+  if ((unsigned)guard->kind >= FNZ_GUARD_KIND_COUNT)
+    return fail_at(ctx, FNZ_CLASS_TYPE, "guard", k, "an unknown kind of guard");
+  if (guard->kind == FNZ_GUARD_CONDITION)
+    return guard->text && !guard->count
+               ? FNZ_OK
+               : fail_at(ctx, FNZ_CLASS_TYPE, "guard", k, "a condition is a text");
+  if (guard->text || guard->count < 2)
+    return fail_at(ctx, FNZ_CLASS_TYPE, "guard", k, "it takes two inputs or more to be disjoint");
+  for (uint32_t i = 0; i < guard->count; i++) {
+    const char *name = guard->names[i];
+    uint64_t v;
+    if (!fnzi_value_find(p, 0, name, strlen(name), &v) || !fnzi_value_at(p, 0, v)->geometry ||
+        fnzi_value_at(p, 0, v)->node != FNZI_NO_NODE)
+      return fail_at(ctx, FNZ_CLASS_REF, "guard", k, "it names something that is no tensor input");
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p) {
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
+    FNZ_TRY(check_input(ctx, p, k));
+  for (uint32_t k = 0; k < p->graphs.data[0].noutputs; k++)
+    FNZ_TRY(check_output(ctx, p, k));
+  for (uint32_t k = 0; k < p->guards.count; k++)
+    FNZ_TRY(check_guard(ctx, p, k));
+  return FNZ_OK;
+}

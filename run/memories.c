@@ -1,0 +1,206 @@
+/* memories.c - inputs that lie in one memory: it is made of what all of them show, and in the end
+ * each of them shows what was written through any.
+ *
+ * needs   bindings of the inputs before; the windows that the signature gives
+ * gives   one memory for all inputs that share it, in which they agree where they overlap */
+#include "run/numbers.h"
+#include "run/run.h"
+
+/* --- making a memory -----------------------------------------------------------------------------
+ */
+static fnz_status window_bytes(fnzi_run *run, const fnz_geometry *g, size_t *out) {
+  size_t cell = run->backend->cell_bytes(run->backend->self, g->dtype);
+  int64_t low, high;
+  if (!fnzi_extent(g, &low, &high) || low < 0)
+    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
+  if (!fnzi_mul_size((size_t)high, cell, out))
+    return fnzi_fail(run->ctx, FNZ_CLASS_OVERFLOW, "", "the bytes of a tensor leave 64 bits");
+  return FNZ_OK;
+}
+
+/* Bytes that all of the windows of a memory reach. */
+static fnz_status memory_bytes(fnzi_run *run, uint32_t first, size_t *out) {
+  const fnzi_graph *g = fnzi_graph_at(run->program, 0);
+  *out = 0;
+  for (uint32_t k = first; k < g->ninputs; k++) {
+    size_t bytes;
+    if (fnzi_memory_of(run->program, k) != first || g->inputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    const fnz_geometry *window = fnzi_recorded(run, &run->arena, g->inputs[k].u.value);
+    if (window == NULL)
+      return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                       "the size of an input that shares memory is not known");
+    FNZ_TRY(window_bytes(run, window, &bytes));
+    *out = bytes > *out ? bytes : *out;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status make_memory(fnzi_run *run, uint32_t first, fnz_dtype dtype, fnzi_memory **out) {
+  size_t bytes, cell = run->backend->cell_bytes(run->backend->self, dtype);
+  FNZ_TRY(memory_bytes(run, first, &bytes));
+  FNZ_TRY(fnzi_memory_create(run, dtype, (int64_t)(bytes / cell + (bytes % cell != 0)), out));
+  (*out)->shared = true;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_find_shared(fnzi_run *run) {
+  const fnz_program *p = run->program;
+  uint32_t count = fnzi_graph_at(p, 0)->ninputs;
+  FNZI_NEW(&run->arena, count, &run->shared);
+  for (uint32_t k = 0; k < count; k++)
+    if (p->inputs[k].shares)
+      run->shared[k] = run->shared[p->inputs[k].shares - 1] = true;
+  return FNZ_OK;
+}
+
+/* Inputs of one memory may have several dtypes only where cells are bytes. */
+static fnz_status check_cells(fnzi_run *run, const fnzi_binding *b) {
+  size_t bytes;
+  FNZ_TRY(window_bytes(run, b->geometry, &bytes));
+  if (bytes <= b->memory->bytes)
+    return FNZ_OK;
+  return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, b->target,
+                   "inputs of several dtypes share this one's memory, which needs hashes per byte");
+}
+
+fnz_status fnzi_bind_shared(fnzi_run *run, uint32_t k, bool *is_new) {
+  fnzi_binding *b = &run->bindings[k];
+  uint32_t first = fnzi_memory_of(run->program, k);
+  *is_new = first == k;
+  if (first == k)
+    return make_memory(run, k, b->geometry->dtype, &b->memory);
+  b->memory = run->bindings[first].memory;
+  b->memory->shared = true;
+  return check_cells(run, b);
+}
+
+/* --- filling it ----------------------------------------------------------------------------------
+ */
+static fnz_status disagree(fnzi_run *run, const fnzi_binding *b, size_t element) {
+  return fnzi_fail(run->ctx, FNZ_CLASS_OVERLAP, b->target,
+                   "element %zu is not what another input that shares its memory has there; inputs "
+                   "that alias must have the same numbers where they overlap",
+                   element);
+}
+
+/* Two dense copies: what is in the memory, and which of it was put there before. */
+static fnz_status compare(fnzi_run *run, const fnzi_binding *b, const unsigned char *data,
+                          const unsigned char *old, const unsigned char *known, size_t bytes) {
+  size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
+  for (size_t i = 0; i < bytes; i++)
+    if (known[i] && old[i] != data[i])
+      return disagree(run, b, i / item);
+  return FNZ_OK;
+}
+
+static fnz_status place(fnzi_run *run, const fnzi_binding *b, const unsigned char *data,
+                        fnzi_memory *known, unsigned char *scratch, size_t bytes) {
+  size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
+  fnzi_cells_gather(b->geometry, b->memory->cells, item, scratch);
+  fnzi_cells_gather(b->geometry, known->cells, item, scratch + bytes);
+  FNZ_TRY(compare(run, b, data, scratch, scratch + bytes, bytes));
+  fnzi_cells_scatter(b->geometry, data, item, b->memory->cells);
+  memset(scratch, 1, bytes);
+  fnzi_cells_scatter(b->geometry, scratch, item, known->cells);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data) {
+  fnzi_binding *b = &run->bindings[k];
+  size_t bytes;
+  FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
+  if (b->memory->known == NULL)
+    FNZ_TRY(fnzi_memory_create(run, FNZ_U8, (int64_t)b->memory->bytes, &b->memory->known));
+  unsigned char *scratch = fnzi_resize(run->ctx, NULL, 0, 2 * bytes + 1);
+  if (scratch == NULL)
+    return fnzi_no_memory(run->ctx);
+  fnz_status status = place(run, b, data, b->memory->known, scratch, bytes);
+  fnzi_free(run->ctx, scratch, 2 * bytes + 1);
+  return status;
+}
+
+/* --- what is in it in the end --------------------------------------------------------------------
+ */
+/* The input whose elements an output is the final value of; UINT32_MAX for none. */
+static uint32_t owner_of(const fnzi_run *run, const fnz_output_spec *out) {
+  static const int kinds[FNZ_OUTPUT_KIND_COUNT] = {
+      [FNZ_OUTPUT_BUFFER_MUTATION] = 1 + FNZ_INPUT_BUFFER,
+      [FNZ_OUTPUT_PARAMETER_MUTATION] = 1 + FNZ_INPUT_PARAMETER,
+      [FNZ_OUTPUT_INPUT_MUTATION] = 1 + FNZ_INPUT_USER,
+      [FNZ_OUTPUT_MEMORY_MUTATION] = 1 + FNZ_INPUT_MEMORY};
+  const fnz_program *p = run->program;
+  for (uint32_t k = 0; kinds[out->kind] && k < fnzi_graph_at(p, 0)->ninputs; k++)
+    if (1 + (int)p->inputs[k].kind == kinds[out->kind] &&
+        strcmp(p->inputs[k].target, out->target) == 0)
+      return k;
+  return UINT32_MAX;
+}
+
+/* Whoever wrote the program, a final value has the sizes of the input that it is of. */
+static fnz_status check_final(fnzi_run *run, const fnzi_binding *b, fnz_handle value) {
+  const fnz_geometry *g = value ? run->backend->geometry(run->backend->self, value) : NULL;
+  if (g != NULL && g->dtype == b->geometry->dtype && fnzi_same_sizes(g, b->geometry))
+    return FNZ_OK;
+  return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, b->target,
+                   "its final value has other sizes or another dtype, or is undefined");
+}
+
+static fnz_status put_final(fnzi_run *run, const fnzi_binding *b, fnz_handle value,
+                            unsigned char *cells) {
+  FNZ_TRY(check_final(run, b, value));
+  size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
+  FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
+  unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
+  if (dense == NULL)
+    return fnzi_no_memory(run->ctx);
+  fnz_status status = run->backend->download(run->backend->self, run->ctx, value, dense);
+  if (status == FNZ_OK)
+    fnzi_cells_scatter(b->geometry, dense, cell, cells);
+  fnzi_free(run->ctx, dense, bytes + 1);
+  return status;
+}
+
+static fnz_status put_finals(fnzi_run *run, const fnzi_memory *memory, fnzi_handle_of *handle,
+                             void *user, unsigned char *cells) {
+  const fnzi_graph *g = fnzi_graph_at(run->program, 0);
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    const fnz_output_spec *out = &run->program->outputs[k];
+    uint32_t owner = out->metadata ? UINT32_MAX : owner_of(run, out);
+    if (owner != UINT32_MAX && run->bindings[owner].memory == memory &&
+        g->outputs[k].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(put_final(run, &run->bindings[owner], handle(user, g->outputs[k].u.value), cells));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status emit_window(fnzi_run *run, const char *name, const fnz_geometry *g,
+                              const unsigned char *cells) {
+  size_t bytes, cell = run->backend->cell_bytes(run->backend->self, g->dtype);
+  FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));
+  unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
+  if (dense == NULL)
+    return fnzi_no_memory(run->ctx);
+  fnzi_cells_gather(g, cells, cell, dense);
+  fnz_status status = run->options->emit(run->options->user, name, g, dense, bytes);
+  fnzi_free(run->ctx, dense, bytes + 1);
+  return status;
+}
+
+fnz_status fnzi_emit_memory(fnzi_run *run, const char *name, const fnz_geometry *g,
+                            const fnzi_memory *memory) {
+  return emit_window(run, name, g, memory->cells);
+}
+
+fnz_status fnzi_emit_member(fnzi_run *run, uint32_t k, fnzi_handle_of *handle, void *user) {
+  const fnzi_binding *b = &run->bindings[k];
+  unsigned char *cells = fnzi_resize(run->ctx, NULL, 0, b->memory->bytes + 1);
+  if (cells == NULL)
+    return fnzi_no_memory(run->ctx);
+  memcpy(cells, b->memory->cells, b->memory->bytes);
+  fnz_status status = put_finals(run, b->memory, handle, user, cells);
+  if (status == FNZ_OK)
+    status = emit_window(run, b->name, b->geometry, cells);
+  fnzi_free(run->ctx, cells, b->memory->bytes + 1);
+  return status;
+}
