@@ -1,0 +1,236 @@
+/* explain.c - why each scatter and copy of a functional program is there; or the story of one node,
+ * of the program as read or of its functional form. */
+#include "cli/explain.h"
+
+#include <string.h>
+
+static int functionalize(cli_call *call) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  CLI_TRY(cli_functionalize_options(call, &options));
+  CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  return cli_check(call,
+                   fnz_functionalize_explained(call->ctx, call->program, &options,
+                                               &call->functional, &call->origins),
+                   call->operands[0]);
+}
+
+/* --- one node of the result ------------------------------------------------------------------- */
+static int from_source(cli_call *call, const char *label, const fnz_origin *o, size_t node) {
+  if (node == SIZE_MAX)
+    return CLI_DONE;
+  return cli_print_node(call, label, call->program, o->graph, node);
+}
+
+static void print_output(const cli_call *call, size_t output) {
+  static const char *const names[] = {
+#define NAME(id, name) name,
+      FNZ_OUTPUT_KIND_ROWS(NAME)
+#undef NAME
+  };
+  fnz_output_spec spec = fnz_program_output(call->functional, output);
+  printf("  %-*soutput %zu", CLI_LABEL, "needed by", output);
+  if (spec.target)
+    printf(", %s of %s", names[spec.kind], spec.target);
+  putchar('\n');
+}
+
+/* Who made it necessary, unless that is the node itself. */
+static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
+  if (o->reader == SIZE_MAX && o->output != SIZE_MAX && graph)
+    printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
+  else if (o->reader == SIZE_MAX && o->output != SIZE_MAX)
+    print_output(call, o->output);
+  return o->reader == o->node ? CLI_DONE : from_source(call, "needed by", o, o->reader);
+}
+
+static int print_origin(cli_call *call, size_t graph, const fnz_origin *o) {
+  switch (o->reason) {
+  case FNZ_REASON_WRITE_BACK:
+    CLI_TRY(from_source(call, "the write", o, o->node));
+    CLI_TRY(from_source(call, "through", o, o->view));
+    break;
+  case FNZ_REASON_VIEW_READ:
+    CLI_TRY(from_source(call, "the view", o, o->view));
+    if (o->node != o->view)
+      CLI_TRY(from_source(call, "again after", o, o->node));
+    break;
+  case FNZ_REASON_COMPUTED:
+  case FNZ_REASON_CAST:
+  case FNZ_REASON_BROADCAST:
+  case FNZ_REASON_FILL:
+  case FNZ_REASON_COPY:
+  case FNZ_REASON_PART:
+  case FNZ_REASON_COUNT:
+    CLI_TRY(from_source(call, "part of", o, o->node));
+    break;
+  }
+  return print_need(call, graph, o);
+}
+
+static int explain_node(cli_call *call, size_t graph, size_t node) {
+  const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
+  CLI_TRY(cli_print_statement(call, call->functional, graph, node));
+  printf("  %s\n", fnz_reason_words(o->reason));
+  return print_origin(call, graph, o);
+}
+
+/* --- all of it -------------------------------------------------------------------------------- */
+static bool is_interesting(fnz_reason reason) {
+  return reason == FNZ_REASON_WRITE_BACK || reason == FNZ_REASON_VIEW_READ ||
+         reason == FNZ_REASON_CAST || reason == FNZ_REASON_BROADCAST || reason == FNZ_REASON_COPY;
+}
+
+static void count(const cli_call *call, size_t counts[FNZ_REASON_COUNT]) {
+  for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
+    for (size_t n = 0; n < fnz_node_count(call->functional, g); n++)
+      counts[fnz_origins_at(call->origins, g, n)->reason]++;
+}
+
+static void print_counts(const cli_call *call) {
+  static const struct {
+    fnz_reason reason;
+    const char *words;
+  } rows[] = {{FNZ_REASON_WRITE_BACK, "put writes back"},
+              {FNZ_REASON_VIEW_READ, "read views"},
+              {FNZ_REASON_COPY, "copy as eager does"},
+              {FNZ_REASON_CAST, "cast what is written"},
+              {FNZ_REASON_BROADCAST, "expand what is written"}};
+  size_t counts[FNZ_REASON_COUNT] = {0}, all = 0;
+  fnz_stats stats;
+  count(call, counts);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    all += counts[rows[i].reason];
+  fnz_program_get_stats(call->functional, &stats);
+  printf("%zu of %zu operators only move elements%s\n", all, stats.nodes, all ? ":" : "");
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (counts[rows[i].reason])
+      printf("  %6zu %s\n", counts[rows[i].reason], rows[i].words);
+}
+
+/* --- guards ----------------------------------------------------------------------------------- */
+static bool is_named(const fnz_guard *guard, const char *name) {
+  for (uint32_t i = 0; name && i < guard->count; i++)
+    if (strcmp(guard->names[i], name) == 0)
+      return true;
+  return false;
+}
+
+/* Inputs must be apart because one of them is written: by the node that its final value is of. */
+static int print_writers(cli_call *call, const fnz_guard *guard) {
+  size_t count, graph, node;
+  const fnz_arg *outputs = fnz_graph_outputs(call->functional, 0, &count);
+  for (size_t k = 0; k < count; k++) {
+    if (outputs[k].tag != FNZ_ARG_VALUE ||
+        !is_named(guard, fnz_program_output(call->functional, k).target) ||
+        !cli_find_result(call->functional, fnz_value_name(call->functional, 0, outputs[k].u.value),
+                         &graph, &node))
+      continue;
+    const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
+    CLI_TRY(from_source(call, "because of", o, o->node));
+  }
+  return CLI_DONE;
+}
+
+static int explain_guards(cli_call *call) {
+  for (size_t k = 0; k < fnz_program_guard_count(call->functional); k++) {
+    fnz_guard guard = fnz_program_guard(call->functional, k);
+    const char *text = guard.text ? guard.text : "these inputs share no memory:";
+    size_t used = strlen("guard: ") + strlen(text);
+    printf("\nguard: %s", text);
+    for (uint32_t i = 0; i < guard.count; i++) {
+      size_t length = strlen(guard.names[i]) + 1;
+      bool fits = used + length <= CLI_WIDTH;
+      printf("%s%s", fits ? " " : "\n  ", guard.names[i]);
+      used = fits ? used + length : length + 1;
+    }
+    putchar('\n');
+    CLI_TRY(print_writers(call, &guard));
+  }
+  return CLI_DONE;
+}
+
+static int explain_all(cli_call *call) {
+  print_counts(call);
+  for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
+    for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
+      if (!is_interesting(fnz_origins_at(call->origins, g, n)->reason))
+        continue;
+      putchar('\n');
+      CLI_TRY(explain_node(call, g, n));
+    }
+  return explain_guards(call);
+}
+
+/* --- one node --------------------------------------------------------------------------------- */
+/* What a node of the source has to do with a node of the result that has this origin; NULL for
+ * nothing. */
+static const char *part_in(const fnz_origin *o, size_t node) {
+  if (o->node == node)
+    return fnz_reason_name(o->reason);
+  if (o->view == node)
+    return o->reason == FNZ_REASON_WRITE_BACK ? "through it" : "shows it";
+  return o->reader == node ? "needed here" : NULL;
+}
+
+/* The nodes of the result that are about a node of the source, each with how. */
+static int print_results(cli_call *call, size_t graph, size_t node, size_t *found) {
+  for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
+    for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
+      const fnz_origin *o = fnz_origins_at(call->origins, g, n);
+      const char *label = part_in(o, node);
+      if (o->graph != graph || !label)
+        continue;
+      ++*found;
+      CLI_TRY(cli_print_node(call, label, call->functional, g, n));
+    }
+  return CLI_DONE;
+}
+
+static int tell_source(cli_call *call, size_t graph, size_t node) {
+  fnz_node_info info;
+  fnz_rule rule = {.words = "a higher-order or scalar operator"};
+  size_t found = 0;
+  fnz_node_get(call->program, graph, node, &info);
+  if (info.op)
+    fnz_op_get_rule(info.op, &rule);
+  printf("in the program as read:\n");
+  CLI_TRY(cli_print_statement(call, call->program, graph, node));
+  printf("  %s\n", rule.words);
+  CLI_TRY(print_results(call, graph, node, &found));
+  if (found)
+    return CLI_DONE;
+  printf("  nothing is left of it: %s\n",
+         info.op && fnz_op_is_mutating(info.op) ? "the value that it stores is there already, or "
+                                                  "nobody reads what it writes"
+         : info.op && fnz_op_is_view(info.op) ? "nobody reads it, or what it shows is there already"
+                                              : "nobody needs its results");
+  return CLI_DONE;
+}
+
+static int tell_result(cli_call *call, size_t graph, size_t node) {
+  printf("in the functional form:\n");
+  return explain_node(call, graph, node);
+}
+
+static int explain_one(cli_call *call, const char *name) {
+  size_t graph, node;
+  bool in_source = cli_find_result(call->program, name, &graph, &node);
+  if (in_source)
+    CLI_TRY(tell_source(call, graph, node));
+  bool in_result = cli_find_result(call->functional, name, &graph, &node);
+  if (in_source && in_result)
+    putchar('\n');
+  if (in_result)
+    return tell_result(call, graph, node);
+  return in_source ? CLI_DONE
+                   : cli_usage(call,
+                               "no result is called %s, neither in %s nor in its functional "
+                               "form, as fnz show prints them",
+                               name, call->operands[0]);
+}
+
+int cli_explain(cli_call *call) {
+  CLI_TRY(functionalize(call));
+  CLI_TRY(call->noperands == 2 ? explain_one(call, call->operands[1]) : explain_all(call));
+  return cli_flush();
+}

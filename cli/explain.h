@@ -1,0 +1,18 @@
+/* explain.h - nodes with their lines, as explain and lint print them. */
+#ifndef FNZ_CLI_EXPLAIN_H
+#define FNZ_CLI_EXPLAIN_H
+
+#include "cli/cli.h"
+
+/* Columns of a line: label, node, place; 100 characters in all. */
+enum { CLI_WIDTH = 100, CLI_LABEL = 12, CLI_STATEMENT = 58, CLI_PLACE = 26 };
+
+/* "  through     %s = slice.Tensor(%x, 0, 1, 3)      model.py:3", cut where it is too long. */
+int cli_print_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
+                   size_t node);
+/* The whole node with its types, in a line of its own. */
+int cli_print_statement(cli_call *call, const fnz_program *program, size_t graph, size_t node);
+/* The node that has a result of this name, with or without %; false when there is none. */
+bool cli_find_result(const fnz_program *program, const char *name, size_t *graph, size_t *node);
+
+#endif

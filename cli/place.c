@@ -1,0 +1,135 @@
+/* place.c - places in somebody's source, as people and programs want to read them. */
+#include "cli/explain.h"
+
+#include <string.h>
+
+void cli_put_clean(FILE *to, const char *text, size_t size) {
+  for (size_t i = 0; i < size; i++)
+    fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '?' : text[i], to);
+}
+
+void cli_print_place(FILE *to, const char *source) {
+  fnz_place place;
+  if (!fnz_source_place(source, &place))
+    return;
+  cli_put_clean(to, place.path, place.path_size);
+  if (place.line)
+    fprintf(to, ":%ld", place.line);
+}
+
+void cli_json_text(FILE *to, const char *text, size_t size) {
+  fputc('"', to);
+  for (size_t i = 0; i < size; i++) {
+    unsigned char c = (unsigned char)text[i];
+    if (c < 0x20)
+      fprintf(to, "\\u%04x", c);
+    else
+      fprintf(to, "%s%c", c == '"' || c == '\\' ? "\\" : "", c);
+  }
+  fputc('"', to);
+}
+
+void cli_json_place(FILE *to, const char *source) {
+  fnz_place place;
+  fnz_source_place(source, &place);
+  fprintf(to, "\"source_file\": ");
+  cli_json_text(to, place.path, place.path_size);
+  fprintf(to, ", \"source_line\": %ld", place.line);
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+static int write_node(cli_call *call, const fnz_program *program, size_t graph, size_t node,
+                      bool types) {
+  fnz_buffer_free(call->ctx, &call->out);
+  return cli_check(call, fnz_node_write(call->ctx, program, graph, node, types, &call->out), NULL);
+}
+
+/* The end of a path says more than its beginning. */
+static void put_place(const char *source) {
+  fnz_place place;
+  char number[24] = "";
+  if (!fnz_source_place(source, &place))
+    return;
+  if (place.line)
+    snprintf(number, sizeof number, ":%ld", place.line);
+  size_t room = CLI_PLACE - strlen(number),
+         cut = place.path_size > room ? place.path_size - room : 0;
+  cli_put_clean(stdout, place.path + cut, place.path_size - cut);
+  fputs(number, stdout);
+}
+
+/* Text that is too long is cut at its end; of a list of results only the first one stays. Returns
+ * how many characters there are. */
+static size_t put_cut(const char *text, size_t size, size_t room) {
+  static const char more[] = ", ...";
+  const char *list = size > room && *text == '[' ? strstr(text, "] = ") : NULL;
+  const char *first = list ? memchr(text, ',', (size_t)(list - text)) : NULL;
+  size_t used = 0;
+  if (first) {
+    used = (size_t)(first - text) + strlen(more);
+    cli_put_clean(stdout, text, (size_t)(first - text));
+    fputs(more, stdout);
+    size -= (size_t)(list - text);
+    text = list;
+  }
+  bool cut = used + size > room;
+  size_t shown = !cut ? size : room > used + 3 ? room - used - 3 : 0;
+  cli_put_clean(stdout, text, shown);
+  fputs(cut ? "..." : "", stdout);
+  return used + shown + (cut ? 3 : 0);
+}
+
+int cli_print_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
+                   size_t node) {
+  fnz_node_info info;
+  fnz_node_get(program, graph, node, &info);
+  CLI_TRY(write_node(call, program, graph, node, false));
+  printf("  %-*s", CLI_LABEL, label);
+  size_t used = put_cut(call->out.data, call->out.size, CLI_STATEMENT);
+  if (*info.source && used < CLI_STATEMENT)
+    printf("%*s", (int)(CLI_STATEMENT - used), "");
+  if (*info.source)
+    fputs("  ", stdout);
+  put_place(info.source);
+  putchar('\n');
+  return CLI_DONE;
+}
+
+int cli_print_statement(cli_call *call, const fnz_program *program, size_t graph, size_t node) {
+  CLI_TRY(write_node(call, program, graph, node, true));
+  if (call->out.size > CLI_WIDTH)
+    CLI_TRY(write_node(call, program, graph, node, false));
+  put_cut(call->out.data, call->out.size, CLI_WIDTH);
+  putchar('\n');
+  return CLI_DONE;
+}
+
+static bool is_called(const fnz_program *program, size_t graph, const fnz_arg *arg,
+                      const char *name) {
+  if (arg->tag < FNZ_ARG_VALUE || arg->tag > FNZ_ARG_OBJECT)
+    return false;
+  return strcmp(fnz_value_name(program, graph, arg->u.value), name) == 0;
+}
+
+/* Results are values, or lists of values. */
+static bool has_result(const fnz_program *program, size_t graph, size_t node, const char *name) {
+  fnz_node_info info;
+  fnz_node_get(program, graph, node, &info);
+  for (size_t i = 0; i < info.noutputs; i++) {
+    const fnz_arg *output = &info.outputs[i];
+    bool is_list = output->tag == FNZ_ARG_LIST;
+    for (size_t k = 0; k < (is_list ? output->count : 1); k++)
+      if (is_called(program, graph, is_list ? &output->u.list[k] : output, name))
+        return true;
+  }
+  return false;
+}
+
+bool cli_find_result(const fnz_program *program, const char *name, size_t *graph, size_t *node) {
+  name += *name == '%';
+  for (*graph = 0; *graph < fnz_graph_count(program); ++*graph)
+    for (*node = 0; *node < fnz_node_count(program, *graph); ++*node)
+      if (has_result(program, *graph, *node, name))
+        return true;
+  return false;
+}

@@ -1,0 +1,295 @@
+/* origins.c - where each node of a functional program comes from, as its users see it.
+ *
+ * needs   what the pass noted while it was asked: per node of the result pointers into the source
+ * gives   indices and a reason, which need neither program any more */
+#include "functionalize/pass.h"
+
+#include "views/steps.h"
+
+#include <fnz/explain.h>
+
+static const struct {
+  const char *name, *words;
+} reasons[] = {
+#define ROW(id, name, words) {name, words},
+    FNZ_REASON_ROWS(ROW)
+#undef ROW
+};
+
+const char *fnz_reason_name(fnz_reason reason) {
+  return (unsigned)reason < FNZ_REASON_COUNT ? reasons[reason].name : "?";
+}
+
+const char *fnz_reason_words(fnz_reason reason) {
+  return (unsigned)reason < FNZ_REASON_COUNT ? reasons[reason].words : "?";
+}
+
+/* --- what was asked --------------------------------------------------------------------------- */
+void fnzi_asked_forget(fnzi_asked *asked) {
+  asked->made.count = asked->failures.count = asked->unread.count = 0;
+}
+
+void fnzi_asked_restart(fnzi_asked *asked, uint32_t graph) {
+  size_t kept = 0;
+  for (size_t i = 0; i < asked->made.count; i++)
+    if (asked->made.data[i].graph != graph)
+      asked->made.data[kept++] = asked->made.data[i];
+  asked->made.count = kept;
+}
+
+static uint32_t place_of(const uint32_t *order, uint32_t count, uint32_t graph) {
+  uint32_t k = 0;
+  while (k < count && order[k] != graph)
+    k++;
+  return k;
+}
+
+void fnzi_asked_arrange(fnzi_asked *asked, const uint32_t *order, uint32_t count) {
+  uint32_t graph = 0, place = place_of(order, count, 0);
+  size_t kept = 0;
+  for (size_t i = 0; i < asked->made.count; i++) {
+    fnzi_made made = asked->made.data[i];
+    if (made.graph != graph) /* nodes of a graph stand together */
+      place = place_of(order, count, graph = made.graph);
+    made.graph = place;
+    if (place < count)
+      asked->made.data[kept++] = made;
+  }
+  asked->made.count = kept;
+}
+
+void fnzi_asked_end(fnz_context *ctx, fnzi_asked *asked) {
+  FNZI_VEC_FREE(ctx, &asked->made);
+  FNZI_VEC_FREE(ctx, &asked->failures);
+  FNZI_VEC_FREE(ctx, &asked->unread);
+}
+
+static fnz_status push_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write) {
+  FNZI_PUSH(ctx, &asked->unread, write);
+  return FNZ_OK;
+}
+
+void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write) {
+  if (write && asked && asked->lints && push_unread(ctx, asked, write) != FNZ_OK)
+    asked->lost = true;
+}
+
+/* --- the same for another program with the same names -------------------------------------------
+ */
+/* The first value that a node defines; NULL when it defines none. */
+static const fnz_arg *first_result(const fnzi_node *node) {
+  for (uint32_t k = 0; k < node->noutputs; k++) {
+    const fnz_arg *output = &node->outputs[k];
+    for (uint32_t i = 0; output->tag == FNZ_ARG_LIST && i < output->count; i++)
+      if (fnzi_is_reference(&output->u.list[i]))
+        return &output->u.list[i];
+    if (fnzi_is_reference(output))
+      return output;
+  }
+  return NULL;
+}
+
+/* The node of `to` that stands for a node of `from`; false when there is none. */
+static bool find_twin(const fnz_program *from, uint32_t graph, const fnzi_node *node,
+                      const fnz_program *to, uint32_t *index) {
+  const fnz_arg *result = first_result(node);
+  uint64_t value;
+  if (!result || graph >= to->graphs.count)
+    return false;
+  const char *name = fnzi_value_at(from, graph, result->u.value)->name;
+  if (!fnzi_value_find(to, graph, name, strlen(name), &value))
+    return false;
+  *index = fnzi_value_at(to, graph, value)->node;
+  return *index != FNZI_NO_NODE;
+}
+
+static void move_node(const fnz_program *source, const fnz_program *from, const fnzi_node **node) {
+  size_t graph, index;
+  uint32_t twin;
+  bool found = fnzi_find_node(source, *node, &graph, &index) &&
+               find_twin(source, (uint32_t)graph, *node, from, &twin);
+  *node = found ? fnzi_node_at(from, (uint32_t)graph, twin) : NULL;
+}
+
+/* In place; what has no counterpart goes. */
+fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked, const fnz_program *source,
+                           const fnz_program *made, const fnz_program *from,
+                           const fnz_program *to) {
+  size_t kept = 0;
+  (void)ctx;
+  for (size_t i = 0; i < asked->made.count; i++) {
+    fnzi_made m = asked->made.data[i];
+    if (!find_twin(made, m.graph, fnzi_node_at(made, m.graph, m.node), to, &m.node))
+      continue;
+    move_node(source, from, &m.why.node);
+    move_node(source, from, &m.why.reader);
+    move_node(source, from, &m.why.view);
+    asked->made.data[kept++] = m;
+  }
+  asked->made.count = kept;
+  kept = 0;
+  for (size_t i = 0; i < asked->unread.count; i++) {
+    move_node(source, from, &asked->unread.data[i]);
+    if (asked->unread.data[i])
+      asked->unread.data[kept++] = asked->unread.data[i];
+  }
+  asked->unread.count = kept;
+  return FNZ_OK;
+}
+
+/* --- origins ---------------------------------------------------------------------------------- */
+struct fnz_origins {
+  fnz_origin **graphs; /* per graph of the result, per node */
+  size_t *counts, ngraphs;
+  fnzi_arena arena;
+};
+
+void fnz_origins_destroy(fnz_context *ctx, fnz_origins *origins) {
+  if (!origins)
+    return;
+  fnzi_arena_free(&origins->arena);
+  fnzi_free(ctx, origins, sizeof *origins);
+}
+
+const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node) {
+  bool is_there = graph < origins->ngraphs && node < origins->counts[graph];
+  return is_there ? &origins->graphs[graph][node] : NULL;
+}
+
+bool fnzi_find_node(const fnz_program *p, const fnzi_node *node, size_t *graph, size_t *index) {
+  *index = SIZE_MAX;
+  for (size_t g = 0; node && g < p->graphs.count; g++) {
+    const fnzi_node *first = p->graphs.data[g].nodes.data;
+    if (!first || node < first || node >= first + p->graphs.data[g].nodes.count)
+      continue;
+    *graph = g;
+    *index = (size_t)(node - first);
+    return true;
+  }
+  return false;
+}
+
+static fnz_reason reason_of(const fnzi_why *why, const fnz_op *op) {
+  static const struct {
+    fnzi_emit_op op;
+    fnz_reason reason;
+  } rows[] = {{FNZI_EMIT_TO_COPY, FNZ_REASON_CAST},
+              {FNZI_EMIT_EXPAND_COPY, FNZ_REASON_BROADCAST},
+              {FNZI_EMIT_VIEW_COPY, FNZ_REASON_BROADCAST},
+              {FNZI_EMIT_FULL, FNZ_REASON_FILL}};
+  const fnz_op *from = why->node ? why->node->op : NULL;
+  if (why->cause == FNZI_CAUSE_READ)
+    return FNZ_REASON_VIEW_READ;
+  if (why->cause == FNZI_CAUSE_WRITE)
+    return FNZ_REASON_WRITE_BACK;
+  if (!from || !op)
+    return FNZ_REASON_COMPUTED;
+  if (fnz_op_is_view(from) && (from == op || fnzi_op_is_copy(op)))
+    return FNZ_REASON_COPY;
+  if (from == op || fnz_op_functional_twin(from) == op)
+    return FNZ_REASON_COMPUTED;
+  for (size_t i = 0; fnz_op_is_mutating(from) && i < sizeof rows / sizeof *rows; i++)
+    if (op == fnzi_emitted_op(rows[i].op))
+      return rows[i].reason;
+  return fnzi_op_is_copy(op) ? FNZ_REASON_COPY : FNZ_REASON_PART;
+}
+
+static void fill(const fnz_program *from, const fnz_program *to, const fnzi_made *made,
+                 fnz_origin *out) {
+  const fnzi_why *why = &made->why;
+  const fnzi_node *node = fnzi_node_at(to, made->graph, made->node);
+  *out = (fnz_origin){.reason = reason_of(why, node->op), .output = SIZE_MAX};
+  fnzi_find_node(from, why->reader, &out->graph, &out->reader);
+  fnzi_find_node(from, why->view, &out->graph, &out->view);
+  const fnzi_node *whose = why->node ? why->node : why->view ? why->view : why->reader;
+  fnzi_find_node(from, whose, &out->graph, &out->node);
+  if (!why->reader)
+    out->output = why->output;
+}
+
+static fnz_status make_room(fnz_origins *o, const fnz_program *to) {
+  o->ngraphs = to->graphs.count;
+  FNZI_NEW(&o->arena, o->ngraphs, &o->graphs);
+  FNZI_NEW(&o->arena, o->ngraphs, &o->counts);
+  for (size_t g = 0; g < o->ngraphs; g++) {
+    o->counts[g] = to->graphs.data[g].nodes.count;
+    FNZI_NEW(&o->arena, o->counts[g], &o->graphs[g]);
+  }
+  return FNZ_OK;
+}
+
+static const fnz_origin nowhere = {FNZ_REASON_PART, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+
+static bool is_nowhere(const fnz_origin *o) {
+  return o->node == SIZE_MAX && o->output == SIZE_MAX;
+}
+
+/* A node of sizes, which the pass does not see: the source has it under the same name. */
+static void find_by_name(const fnz_program *from, const fnz_program *to, size_t graph, size_t node,
+                         fnz_origin *out) {
+  const fnzi_node *n = fnzi_node_at(to, (uint32_t)graph, (uint32_t)node);
+  uint32_t twin;
+  if (!find_twin(to, (uint32_t)graph, n, from, &twin) ||
+      strcmp(fnzi_node_at(from, (uint32_t)graph, twin)->target, n->target) != 0)
+    return;
+  *out = (fnz_origin){FNZ_REASON_COMPUTED, graph, twin, twin, SIZE_MAX, SIZE_MAX};
+}
+
+/* Other nodes that nobody noted compute sizes for what follows, or end the program. */
+static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program *to) {
+  for (size_t g = 0; g < o->ngraphs; g++) {
+    fnz_origin next = nowhere;
+    next.output = to->graphs.data[g].noutputs ? to->graphs.data[g].noutputs - 1 : 0;
+    for (size_t n = o->counts[g]; n-- > 0;) {
+      fnz_origin *at = &o->graphs[g][n];
+      if (is_nowhere(at))
+        find_by_name(from, to, g, n, at);
+      if (is_nowhere(at))
+        *at = next;
+      next = *at;
+      next.reason = FNZ_REASON_PART;
+    }
+  }
+}
+
+fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
+                            const fnzi_asked *asked, fnz_origins **out) {
+  fnz_origins *o = fnzi_resize(ctx, NULL, 0, sizeof *o);
+  *out = NULL;
+  if (!o)
+    return fnzi_no_memory(ctx);
+  *o = (fnz_origins){.ngraphs = 0};
+  fnzi_arena_init(&o->arena, ctx);
+  fnz_status status = make_room(o, to);
+  if (status != FNZ_OK) {
+    fnz_origins_destroy(ctx, o);
+    return status;
+  }
+  for (size_t g = 0; g < o->ngraphs; g++)
+    for (size_t n = 0; n < o->counts[g]; n++)
+      o->graphs[g][n] = nowhere;
+  for (size_t i = 0; i < asked->made.count; i++) {
+    const fnzi_made *made = &asked->made.data[i];
+    if (made->graph < o->ngraphs && made->node < o->counts[made->graph])
+      fill(from, to, made, &o->graphs[made->graph][made->node]);
+  }
+  fill_gaps(o, from, to);
+  *out = o;
+  return FNZ_OK;
+}
+
+fnz_status fnz_functionalize_explained(fnz_context *ctx, const fnz_program *program,
+                                       const fnz_functionalize_options *options, fnz_program **out,
+                                       fnz_origins **origins) {
+  fnzi_asked asked = {.lints = false};
+  *origins = NULL;
+  fnz_status status = fnzi_functionalize_asked(ctx, program, options, &asked, out);
+  if (status == FNZ_OK)
+    status = fnzi_origins_new(ctx, program, *out, &asked, origins);
+  fnzi_asked_end(ctx, &asked);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnz_program_destroy(*out);
+  *out = NULL;
+  return status;
+}

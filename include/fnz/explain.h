@@ -1,0 +1,113 @@
+/* explain.h - why a functional program is what it is: where each of its nodes comes from, and what
+ * in a program will be refused or cost a copy. */
+#ifndef FNZ_EXPLAIN_H
+#define FNZ_EXPLAIN_H
+
+#include <fnz/functionalize.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Why there is a node. Columns: name, in words. Order is ABI. */
+#define FNZ_REASON_ROWS(ROW)                                                                       \
+  ROW(COMPUTED, "computed", "the operator, or its form that writes nothing")                       \
+  ROW(VIEW_READ, "view_read", "what a view shows, for somebody who reads it")                      \
+  ROW(WRITE_BACK, "write_back", "what was written through a view, put back into its base")         \
+  ROW(CAST, "cast", "what is written, in the dtype of what it is written to")                      \
+  ROW(BROADCAST, "broadcast", "what is written, in the sizes of what it is written to")            \
+  ROW(FILL, "fill", "the number that is written, as a tensor")                                     \
+  ROW(COPY, "copy", "a copy that eager PyTorch makes too, because no view has the elements")       \
+  ROW(PART, "part", "a part of what the operator does")
+
+typedef enum fnz_reason {
+#define FNZ_REASON_ENUM(id, name, words) FNZ_REASON_##id,
+  FNZ_REASON_ROWS(FNZ_REASON_ENUM)
+#undef FNZ_REASON_ENUM
+      FNZ_REASON_COUNT
+} fnz_reason;
+
+/** The name and the words. Static. */
+FNZ_API const char *fnz_reason_name(fnz_reason reason);
+FNZ_API const char *fnz_reason_words(fnz_reason reason);
+
+/** Where a node of the result comes from. All nodes are of one graph of the program that was
+ * functionalized; SIZE_MAX says that there is none. */
+typedef struct fnz_origin {
+  fnz_reason reason;
+  size_t graph;
+  size_t node; /* whose work it is, or part of it: the operator, the write, the view; SIZE_MAX only
+                  when no node was needed for it, as for a window that an input has by itself */
+  size_t reader; /* at which node it became necessary, the same one for COMPUTED */
+  size_t output; /* or at the end, for this output of the result's graph */
+  size_t view;   /* of VIEW_READ and WRITE_BACK: the node that opened the window */
+} fnz_origin;
+
+/** The origins of all nodes of a result. Plain data that needs neither program. */
+typedef struct fnz_origins fnz_origins;
+
+FNZ_API void fnz_origins_destroy(fnz_context *ctx, fnz_origins *origins);
+/** Of node `node` of graph `graph` of the result; NULL beyond the last one. */
+FNZ_API const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node);
+
+/** fnz_functionalize(), and where each node of the result comes from.
+ * origins  new; ends with fnz_origins_destroy() before the context does. NULL on failure. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize_explained(
+    fnz_context *ctx, const fnz_program *program, const fnz_functionalize_options *options,
+    fnz_program **out, fnz_origins **origins);
+
+/* What may be found in a program. Columns: name, whether functionalizing refuses it, in words.
+ * Order is ABI. */
+#define FNZ_FINDING_ROWS(ROW)                                                                      \
+  ROW(REFUSED, "refused", "it cannot be functionalized")                                           \
+  ROW(SCATTER, "scatter", "a write through a view whose base is needed afterwards")                \
+  ROW(COPY, "copy", "a view that has to copy, because no view has the elements")                   \
+  ROW(DEAD_WRITE, "dead-write", "a write that nobody reads")                                       \
+  ROW(ALIAS, "alias", "an output that shares memory with an input or another output")
+
+typedef enum fnz_finding_kind {
+#define FNZ_FINDING_ENUM(id, name, words) FNZ_FINDING_##id,
+  FNZ_FINDING_ROWS(FNZ_FINDING_ENUM)
+#undef FNZ_FINDING_ENUM
+      FNZ_FINDING_KIND_COUNT
+} fnz_finding_kind;
+
+/** The name and the words. Static. */
+FNZ_API const char *fnz_finding_kind_name(fnz_finding_kind kind);
+FNZ_API const char *fnz_finding_kind_words(fnz_finding_kind kind);
+
+/** One finding. Texts are never NULL. */
+typedef struct fnz_finding {
+  fnz_finding_kind kind;
+  fnz_class error;     /* of REFUSED: the class that fnz_functionalize() fails with, else NONE */
+  size_t graph, node;  /* the node it is about, SIZE_MAX when it is about the whole graph */
+  size_t view, reader; /* of SCATTER: who opened the window, who needs the base; SIZE_MAX: nobody */
+  size_t output;       /* of SCATTER: the output of the result's graph that needs it, or SIZE_MAX */
+  const char *where;   /* "node 3 (add_.Tensor at model.py:7)" */
+  const char *what;    /* what is wrong, or what it costs */
+  const char *remedy;  /* what to change, "" when nobody knows */
+} fnz_finding;
+
+typedef struct fnz_findings fnz_findings;
+
+FNZ_API void fnz_findings_destroy(fnz_context *ctx, fnz_findings *findings);
+FNZ_API size_t fnz_findings_count(const fnz_findings *findings);
+/** NULL beyond the last one. Refused ones come first, then the others in the order of nodes. */
+FNZ_API const fnz_finding *fnz_findings_at(const fnz_findings *findings, size_t index);
+
+/** Everything that fnz_functionalize() would refuse, found by the pass itself, which goes on behind
+ * each failure with unknown values in place of the results; and what costs copies. The first
+ * REFUSED finding is what fnz_functionalize() fails with; there is none exactly when it does not
+ * fail.
+ *
+ * program  borrowed, unchanged; may be shared with other threads during the call.
+ * options  NULL for defaults.
+ * out      new; ends with fnz_findings_destroy(). NULL on failure (FNZ_NO_MEMORY, FNZ_INTERNAL). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_lint(fnz_context *ctx, const fnz_program *program,
+                                           const fnz_functionalize_options *options,
+                                           fnz_findings **out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,351 @@
+/* compare.c - two programs side by side: what they take, what they give, what they leave behind.
+ *
+ * needs   verified programs
+ * gives   FNZ_OK, or FNZ_DIFFERENT with the first difference; signatures come before expressions */
+#include "program/compare.h"
+#include "program/formats/text.h"
+
+#include <stdio.h>
+
+typedef struct comparison {
+  fnz_context *ctx;
+  fnzi_numbering n;
+  fnzi_side sides[2];
+  fnz_difference **out;
+} comparison;
+
+static bool is_weight(const fnz_program *p, uint32_t k) {
+  return p->inputs[k].kind == FNZ_INPUT_PARAMETER || p->inputs[k].kind == FNZ_INPUT_BUFFER;
+}
+
+/* The next input that goes by its position; ninputs at the end. Constants go by what they hold. */
+static uint32_t next_user(const fnz_program *p, uint32_t k) {
+  while (k < p->graphs.data[0].ninputs &&
+         (is_weight(p, k) || p->inputs[k].kind == FNZ_INPUT_CONSTANT))
+    k++;
+  return k;
+}
+
+static uint32_t count_user(const fnz_program *p) {
+  uint32_t count = 0;
+  for (uint32_t k = next_user(p, 0); k < p->graphs.data[0].ninputs; k = next_user(p, k + 1))
+    count++;
+  return count;
+}
+
+/* --- what they take --------------------------------------------------------------------------- */
+static fnz_status key_input(comparison *c, const fnz_program *p, uint32_t k) {
+  const fnz_arg *input = &p->graphs.data[0].inputs[k];
+  FNZ_TRY(fnzi_key_number(&c->n, p->inputs[k].kind));
+  FNZ_TRY(fnzi_key_number(&c->n, p->inputs[k].shares));
+  FNZ_TRY(fnzi_key_tree(&c->n, input));
+  if (!fnzi_is_reference(input))
+    return FNZ_OK;
+  return fnzi_key_geometry(&c->n, p, p->graphs.data[0].values.data[input->u.value].geometry);
+}
+
+static fnz_status input_class(comparison *c, uint32_t side, uint32_t k, uint32_t *out) {
+  FNZ_TRY(fnzi_key_start(&c->n, FNZI_CLASS_INPUT));
+  FNZ_TRY(key_input(c, c->sides[side].p, k));
+  return fnzi_key_end(&c->n, FNZI_CLASS_INPUT, side, (fnzi_spot){0, k, true, true}, out);
+}
+
+static fnz_status compare_inputs(comparison *c, uint32_t i, uint32_t k, const char *where) {
+  uint32_t a, b;
+  FNZ_TRY(input_class(c, 0, i, &a));
+  FNZ_TRY(input_class(c, 1, k, &b));
+  return a == b ? FNZ_OK : fnzi_tell_classes(&c->n, c->sides, where, a, b, c->out);
+}
+
+static fnz_status compare_user_inputs(comparison *c) {
+  const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
+  uint32_t i = next_user(a, 0), k = next_user(b, 0), count = 0;
+  if (count_user(a) != count_user(b))
+    return fnzi_tell_plain(c->ctx, c->out, "inputs", "%u and %u user inputs", count_user(a),
+                           count_user(b));
+  for (; i < a->graphs.data[0].ninputs; i = next_user(a, i + 1), k = next_user(b, k + 1)) {
+    char where[32];
+    snprintf(where, sizeof where, "input %u", count++);
+    FNZ_TRY(compare_inputs(c, i, k, where));
+  }
+  return FNZ_OK;
+}
+
+/* The parameter or buffer of that name; ninputs when there is none. */
+static uint32_t find_weight(const fnz_program *p, const fnz_input_spec *spec) {
+  uint32_t k = 0;
+  while (k < p->graphs.data[0].ninputs &&
+         (p->inputs[k].kind != spec->kind || strcmp(p->inputs[k].target, spec->target) != 0))
+    k++;
+  return k;
+}
+
+static fnz_status compare_weight(comparison *c, uint32_t i, uint32_t k) {
+  const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
+  const fnz_input_spec *spec = &a->inputs[i];
+  const fnzi_weight *x = fnzi_weight_find(a, spec->target), *y = fnzi_weight_find(b, spec->target);
+  char where[192];
+  snprintf(where, sizeof where, "%s %s", fnzi_input_kind_names[spec->kind], spec->target);
+  FNZ_TRY(compare_inputs(c, i, k, where));
+  if (spec->persistent != b->inputs[k].persistent)
+    return fnzi_tell_plain(c->ctx, c->out, where, "it is persistent in one program only");
+  if (x && y && x->blob && y->blob && !fnzi_weights_equal(x, y))
+    return fnzi_tell_plain(c->ctx, c->out, where, "it has other numbers");
+  return FNZ_OK;
+}
+
+/* Names -> inputs, so that models with many weights take linear time. */
+static fnz_status index_weights(const fnz_program *p, fnzi_map *out) {
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
+    if (is_weight(p, k))
+      FNZ_TRY(fnzi_map_set(out, p->inputs[k].target, strlen(p->inputs[k].target), k));
+  return FNZ_OK;
+}
+
+static fnz_status compare_indexed(comparison *c, uint32_t side, const fnzi_map *others) {
+  const fnz_program *p = c->sides[side].p;
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++) {
+    uint64_t other;
+    if (!is_weight(p, k))
+      continue;
+    const char *name = p->inputs[k].target;
+    if (!fnzi_map_get(others, name, strlen(name), &other) ||
+        c->sides[1 - side].p->inputs[other].kind != p->inputs[k].kind)
+      return fnzi_tell_plain(c->ctx, c->out, "weights", "only the %s program has %s %s",
+                             side ? "second" : "first", fnzi_input_kind_names[p->inputs[k].kind],
+                             name);
+    if (side == 0)
+      FNZ_TRY(compare_weight(c, k, (uint32_t)other));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status compare_weights(comparison *c) {
+  fnz_status status = FNZ_OK;
+  for (uint32_t side = 0; side < 2 && status == FNZ_OK; side++) {
+    fnzi_map others;
+    fnzi_map_init(&others, c->ctx);
+    status = index_weights(c->sides[1 - side].p, &others);
+    if (status == FNZ_OK)
+      status = compare_indexed(c, side, &others);
+    fnzi_map_free(&others);
+  }
+  return status;
+}
+
+static bool same_range(const fnzi_range *a, const fnzi_range *b) {
+  return strcmp(a->symbol, b->symbol) == 0 && a->min == b->min && a->max == b->max;
+}
+
+/* There are few. */
+static bool has_range(const fnz_program *p, const fnzi_range *range) {
+  for (size_t i = 0; i < p->ranges.count; i++)
+    if (same_range(&p->ranges.data[i], range))
+      return true;
+  return false;
+}
+
+static fnz_status compare_ranges(comparison *c) {
+  for (int side = 0; side < 2; side++)
+    for (size_t i = 0; i < c->sides[side].p->ranges.count; i++)
+      if (!has_range(c->sides[1 - side].p, &c->sides[side].p->ranges.data[i]))
+        return fnzi_tell_plain(c->ctx, c->out, "ranges", "symbol %s has another range",
+                               c->sides[side].p->ranges.data[i].symbol);
+  return FNZ_OK;
+}
+
+/* A user input is called by its position, everything else by name. */
+static void target_name(const fnz_program *p, const char *target, char out[192]) {
+  uint32_t count = 0;
+  for (uint32_t k = next_user(p, 0); target && k < p->graphs.data[0].ninputs;
+       k = next_user(p, k + 1), count++)
+    if (p->inputs[k].target && strcmp(p->inputs[k].target, target) == 0) {
+      snprintf(out, 192, "input %u", count);
+      return;
+    }
+  snprintf(out, 192, "%s", target ? target : "");
+}
+
+/* The inputs of a guard go by their positions. */
+static bool same_guard(const fnz_program *a, const fnz_guard *x, const fnz_program *b,
+                       const fnz_guard *y) {
+  if (x->kind != y->kind || x->count != y->count || !x->text != !y->text ||
+      (x->text && strcmp(x->text, y->text) != 0))
+    return false;
+  for (uint32_t i = 0; i < x->count; i++) {
+    char first[192], second[192];
+    target_name(a, x->names[i], first);
+    target_name(b, y->names[i], second);
+    if (strcmp(first, second) != 0)
+      return false;
+  }
+  return true;
+}
+
+static bool has_guard(const fnz_program *a, const fnz_guard *guard, const fnz_program *b) {
+  for (size_t i = 0; i < b->guards.count; i++)
+    if (same_guard(a, guard, b, &b->guards.data[i]))
+      return true;
+  return false;
+}
+
+static fnz_status compare_guards(comparison *c) {
+  for (int side = 0; side < 2; side++) {
+    const fnz_program *p = c->sides[side].p, *other = c->sides[1 - side].p;
+    for (size_t i = 0; i < p->guards.count; i++)
+      if (!has_guard(p, &p->guards.data[i], other))
+        return fnzi_tell_plain(c->ctx, c->out, "guards", "only the %s program has the guard %s",
+                               side ? "second" : "first",
+                               p->guards.data[i].text ? p->guards.data[i].text
+                                                      : "that inputs share no memory");
+  }
+  return FNZ_OK;
+}
+
+/* --- what they give --------------------------------------------------------------------------- */
+static fnz_status compare_spec(comparison *c, uint32_t k, const char *where) {
+  const fnz_output_spec *a = &c->sides[0].p->outputs[k], *b = &c->sides[1].p->outputs[k];
+  char x[192], y[192];
+  target_name(c->sides[0].p, a->target, x);
+  target_name(c->sides[1].p, b->target, y);
+  if (a->kind != b->kind)
+    return fnzi_tell_plain(c->ctx, c->out, where, "kinds: %s and %s",
+                           fnzi_output_kind_names[a->kind], fnzi_output_kind_names[b->kind]);
+  if (strcmp(x, y) != 0)
+    return fnzi_tell_plain(c->ctx, c->out, where, "%s of `%s` and of `%s`",
+                           fnzi_output_kind_names[a->kind], x, y);
+  if (a->set != b->set || a->sharing != b->sharing || a->of != b->of || !a->window != !b->window ||
+      (a->window && !fnzi_geometry_equal(a->window, b->window)))
+    return fnzi_tell_plain(c->ctx, c->out, where, "it lies in other memory of the original");
+  if (a->metadata != b->metadata)
+    return fnzi_tell_plain(c->ctx, c->out, where,
+                           "only the %s program changes sizes or strides of `%s`",
+                           a->metadata ? "first" : "second", x);
+  return FNZ_OK;
+}
+
+/* A region of one operand stands for what is no node. */
+static fnz_status output_class(comparison *c, uint32_t side, uint32_t k, uint32_t *out) {
+  fnzi_side *s = &c->sides[side];
+  const fnz_arg *output = &s->p->graphs.data[0].outputs[k];
+  if (fnzi_is_reference(output))
+    return fnzi_number_read(&c->n, s, output->u.value, (fnzi_spot){0, k, true, false}, out);
+  FNZ_TRY(fnzi_key_start(&c->n, FNZI_CLASS_GRAPH));
+  FNZ_TRY(fnzi_key_tree(&c->n, output));
+  return fnzi_key_end(&c->n, FNZI_CLASS_GRAPH, side, (fnzi_spot){0, FNZI_NO_NODE, false, true},
+                      out);
+}
+
+static fnz_status compare_outputs(comparison *c) {
+  uint32_t count = c->sides[0].p->graphs.data[0].noutputs;
+  uint32_t other = c->sides[1].p->graphs.data[0].noutputs;
+  if (count != other)
+    return fnzi_tell_plain(c->ctx, c->out, "outputs", "%u and %u outputs", count, other);
+  for (uint32_t k = 0; k < count; k++) {
+    char where[32];
+    uint32_t a, b;
+    snprintf(where, sizeof where, "output %u", k);
+    FNZ_TRY(compare_spec(c, k, where));
+    FNZ_TRY(output_class(c, 0, k, &a));
+    FNZ_TRY(output_class(c, 1, k, &b));
+    if (a != b)
+      return fnzi_tell_classes(&c->n, c->sides, where, a, b, c->out);
+  }
+  return FNZ_OK;
+}
+
+/* --- what they leave behind ------------------------------------------------------------------- */
+static uint32_t state_of(const fnzi_side *s, uint32_t k) {
+  const fnz_arg *input = &s->p->graphs.data[0].inputs[k];
+  if (!s->memory.is_tracked || input->tag != FNZ_ARG_VALUE)
+    return 0;
+  return s->memory.state[fnzi_component(&s->memory, input->u.value)];
+}
+
+static fnz_status compare_state(comparison *c, uint32_t i, uint32_t k, const char *name) {
+  uint32_t a = state_of(&c->sides[0], i), b = state_of(&c->sides[1], k);
+  char where[192];
+  snprintf(where, sizeof where, "what is written to %s", name);
+  return a == b ? FNZ_OK : fnzi_tell_classes(&c->n, c->sides, where, a, b, c->out);
+}
+
+static fnz_status compare_states(comparison *c) {
+  const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
+  uint32_t i = next_user(a, 0), k = next_user(b, 0);
+  if (!c->sides[0].memory.is_tracked && !c->sides[1].memory.is_tracked)
+    return FNZ_OK;
+  for (; i < a->graphs.data[0].ninputs; i = next_user(a, i + 1), k = next_user(b, k + 1))
+    FNZ_TRY(compare_state(c, i, k, a->inputs[i].target ? a->inputs[i].target : "an input"));
+  for (i = 0; i < a->graphs.data[0].ninputs; i++)
+    if (is_weight(a, i))
+      FNZ_TRY(compare_state(c, i, find_weight(b, &a->inputs[i]), a->inputs[i].target));
+  return FNZ_OK;
+}
+
+/* The first output whose memory output k may share, or an input behind all outputs; k if none. */
+static uint32_t shares_with(const fnzi_side *s, uint32_t k) {
+  const fnzi_graph *g = fnzi_graph_at(s->p, 0);
+  if (g->outputs[k].tag != FNZ_ARG_VALUE || !s->memory.is_tracked)
+    return k;
+  uint32_t own = fnzi_component(&s->memory, g->outputs[k].u.value);
+  for (uint32_t i = 0; i < k; i++)
+    if (g->outputs[i].tag == FNZ_ARG_VALUE &&
+        fnzi_component(&s->memory, g->outputs[i].u.value) == own)
+      return i;
+  for (uint32_t i = next_user(s->p, 0), count = 0; i < g->ninputs;
+       i = next_user(s->p, i + 1), count++)
+    if (g->inputs[i].tag == FNZ_ARG_VALUE &&
+        fnzi_component(&s->memory, g->inputs[i].u.value) == own)
+      return g->noutputs + count;
+  return k;
+}
+
+static fnz_status compare_sharing(comparison *c) {
+  bool tracked = c->sides[0].memory.is_tracked && c->sides[1].memory.is_tracked;
+  for (uint32_t k = 0; tracked && k < c->sides[0].p->graphs.data[0].noutputs; k++) {
+    char where[32];
+    snprintf(where, sizeof where, "output %u", k);
+    if (shares_with(&c->sides[0], k) != shares_with(&c->sides[1], k))
+      return fnzi_tell_plain(c->ctx, c->out, where,
+                             "it shares memory with another output or input than in the other "
+                             "program");
+  }
+  return FNZ_OK;
+}
+
+static fnz_status compare_order(comparison *c) {
+  const fnzi_side *a = &c->sides[0], *b = &c->sides[1];
+  if (a->random_now != b->random_now)
+    return fnzi_tell_classes(&c->n, a, "random numbers", a->random_now, b->random_now, c->out);
+  if (a->effects_now != b->effects_now)
+    return fnzi_tell_classes(&c->n, a, "nodes without results", a->effects_now, b->effects_now,
+                             c->out);
+  return FNZ_OK;
+}
+
+static fnz_status compare(comparison *c) {
+  FNZ_TRY(compare_user_inputs(c));
+  FNZ_TRY(compare_weights(c));
+  FNZ_TRY(compare_ranges(c));
+  FNZ_TRY(compare_guards(c));
+  FNZ_TRY(fnzi_number_program(&c->n, &c->sides[0]));
+  FNZ_TRY(fnzi_number_program(&c->n, &c->sides[1]));
+  FNZ_TRY(compare_outputs(c));
+  FNZ_TRY(compare_states(c));
+  FNZ_TRY(compare_sharing(c));
+  return compare_order(c);
+}
+
+fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
+                               fnz_difference **out) {
+  comparison c = {.ctx = ctx, .sides = {{.p = a, .which = 0}, {.p = b, .which = 1}}, .out = out};
+  if (out)
+    *out = NULL;
+  fnz_status status = fnzi_numbering_start(ctx, &c.n);
+  c.n.programs[0] = a;
+  c.n.programs[1] = b;
+  if (status == FNZ_OK)
+    status = compare(&c);
+  fnzi_numbering_end(&c.n);
+  return status;
+}

@@ -1,0 +1,73 @@
+/* source.c - the line of the user's file that a node's note speaks of.
+ *
+ * Exporters leave a stack trace, outermost call first; people and tools write "file.py:7". Frames
+ * inside PyTorch itself tell nobody what to change, so the innermost other one is meant. */
+#include "program/program.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char frame_head[] = "File \"", frame_line[] = "\", line ";
+
+/* The file lies in PyTorch: below a folder `torch` of an installation, or at such a relative path
+ * as exporters leave; or PyTorch has generated it. */
+static bool is_torch(const char *path, size_t size) {
+  static const char *const folders[] = {"site-packages/torch/", "dist-packages/torch/"};
+  if ((size > 6 && memcmp(path, "torch/", 6) == 0) ||
+      (size > 15 && memcmp(path, "<eval_with_key>", 15) == 0))
+    return true;
+  for (size_t f = 0; f < sizeof folders / sizeof *folders; f++) {
+    size_t length = strlen(folders[f]);
+    for (size_t i = 0; i + length <= size; i++)
+      if (memcmp(path + i, folders[f], length) == 0)
+        return true;
+  }
+  return false;
+}
+
+/* The statement that a trace shows below its frame, if it shows one. */
+static void find_code(const char *after_number, fnz_place *out) {
+  const char *line = strchr(after_number, '\n');
+  if (!line)
+    return;
+  line++;
+  line += strspn(line, " \t");
+  if (strncmp(line, frame_head, strlen(frame_head)) == 0)
+    return;
+  out->code = line;
+  out->code_size = strcspn(line, "\n");
+}
+
+static bool find_frame(const char *source, fnz_place *out) {
+  bool found = false, is_own = false;
+  for (const char *s = source; (s = strstr(s, frame_head)) != NULL;) {
+    const char *path = s + strlen(frame_head), *end = strstr(path, frame_line);
+    s = path;
+    if (!end || memchr(path, '\n', (size_t)(end - path)))
+      continue;
+    bool own = !is_torch(path, (size_t)(end - path));
+    if (found && is_own && !own)
+      continue;
+    char *rest;
+    *out = (fnz_place){.path = path, .path_size = (size_t)(end - path)};
+    out->line = strtol(end + strlen(frame_line), &rest, 10);
+    find_code(rest, out);
+    found = true;
+    is_own = own;
+  }
+  return found;
+}
+
+bool fnz_source_place(const char *source, fnz_place *out) {
+  *out = (fnz_place){.path = ""};
+  if (!source || !*source || find_frame(source, out))
+    return source && *source;
+  size_t size = strcspn(source, "\n"), at = size;
+  while (at && source[at - 1] >= '0' && source[at - 1] <= '9')
+    at--;
+  bool numbered = at > 1 && at < size && source[at - 1] == ':';
+  out->path = source;
+  out->path_size = numbered ? at - 1 : size;
+  out->line = numbered ? strtol(source + at, NULL, 10) : 0;
+  return true;
+}
