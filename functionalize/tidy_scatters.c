@@ -1,0 +1,259 @@
+/* tidy_scatters.c - scatters of which less would do.
+ *
+ *   it puts back what it found         the base
+ *   it covers all of its base          what it puts there, seen in the base's shape
+ *   it covers what the last one put    over that one's base
+ *   a run along one dimension          one cat or stack, when the pieces cover that dimension
+ *
+ * keeps   the numbers and the geometry of every result */
+#include "functionalize/tidy.h"
+
+#include <stdlib.h>
+
+/* --- one scatter ------------------------------------------------------------------------------ */
+/* The window that a scatter writes, in the frame of its result; NULL when that cannot be said. */
+static fnz_status find_window(fnzi_tidy *t, const fnzi_tape_node *n, uint32_t value,
+                              const fnz_geometry **out) {
+  const fnzi_tidy_op row = *fnzi_tidy_op_of(t, n->op);
+  const fnz_op *view = row.scattered;
+  const fnz_geometry *frame;
+  fnz_geometry *opened;
+  fnz_arg *args;
+  size_t count;
+  *out = NULL;
+  FNZI_NEW(t->arena, view->nparams, &args);
+  memcpy(args + 1, n->args + 2, (view->nparams - 1u) * sizeof *args);
+  FNZ_TRY(fnzi_tidy_frame(t, value, false, &frame));
+  fnz_status status =
+      fnzi_view_forward(t->arena, row.view, view, args, view->nparams, frame, &opened, &count);
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  if (status == FNZ_OK && count == 1 && fnz_geometry_numel(opened) > 0 &&
+      fnzi_self_relation(opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)
+    *out = opened;
+  return FNZ_OK;
+}
+
+/* The source is what the base shows at this place. */
+static bool puts_back(const fnzi_tidy *t, const fnzi_sight *put) {
+  const fnzi_sight *s = fnzi_sight_of(t, put->source);
+  return s && s->kind == FNZI_SIGHT_SEEN && !s->real && s->base == put->base &&
+         fnzi_same_layout(s->window, put->window);
+}
+
+/* Everything is covered: the source, seen in the shape of the base. */
+static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_sight *put, bool *done) {
+  const fnz_geometry *frame, *all;
+  fnzi_tape_node *n = &t->tape->nodes.data[node];
+  const fnz_op *op;
+  fnz_arg *args;
+  FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
+  if (fnzi_same_layout(put->window, frame))
+    return fnzi_tidy_replace(t, node, put->value, put->source, done);
+  if (fnz_geometry_numel(put->window) != fnz_geometry_numel(frame))
+    return FNZ_OK;
+  all = frame;
+  FNZ_TRY(fnzi_tidy_one_step(t, put->window, all, false, &op, &args));
+  if (!op)
+    return FNZ_OK;
+  args[0] = fnzi_arg_value((fnz_handle)put->source + 1);
+  n->op = op;
+  n->args = args;
+  t->changed = *done = true;
+  return FNZ_OK;
+}
+
+/* What the base put there before is covered: the base may be what that one was put into. */
+static fnz_status skip_covered(fnzi_tidy *t, uint32_t node, const fnzi_sight *put) {
+  const fnzi_tape_node *n = &t->tape->nodes.data[node];
+  const fnz_geometry *frame;
+  uint32_t base = put->base;
+  FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
+  for (int hops = 0; hops < FNZI_TIDY_HOPS; hops++) {
+    const fnzi_sight *under = fnzi_sight_of(t, base);
+    if (!under || under->kind != FNZI_SIGHT_PUT)
+      break;
+    fnzi_relation r = fnzi_decide(t->tape->program->decisions,
+                                  fnzi_relate(put->window, under->window, frame, FNZI_LITTLE_WORK));
+    if (r != FNZI_EQUAL && r != FNZI_CONTAINS)
+      break;
+    base = under->base;
+  }
+  if (base == put->base)
+    return FNZ_OK;
+  fnz_arg *args;
+  FNZI_NEW(&t->tape->program->arena, n->op->nparams, &args);
+  memcpy(args, n->args, n->op->nparams * sizeof *args);
+  return fnzi_tidy_move(t, node, put->base, base, n->op, args);
+}
+
+fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node) {
+  const fnzi_tape_node *n = &t->tape->nodes.data[node];
+  const fnzi_tape_value *values = t->tape->values.data;
+  fnzi_sight put = {.kind = FNZI_SIGHT_PUT};
+  bool done = false;
+  if (n->count != 1 || n->args[0].tag != FNZ_ARG_VALUE || n->args[1].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  put.value = t->tape->results.data[n->first] - 1;
+  put.base = fnzi_tape_index(&n->args[0]);
+  put.source = fnzi_tape_index(&n->args[1]);
+  if (values[put.value].geometry->symbols || values[put.source].geometry->symbols ||
+      values[put.value].geometry->dtype != values[put.source].geometry->dtype)
+    return FNZ_OK;
+  FNZ_TRY(find_window(t, n, put.value, &put.window));
+  if (!put.window)
+    return FNZ_OK;
+  if (puts_back(t, &put))
+    FNZ_TRY(fnzi_tidy_replace(t, node, put.value, put.base, &done));
+  if (!done)
+    FNZ_TRY(overwrite(t, node, &put, &done));
+  if (done)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_sight_add(t, &put));
+  return skip_covered(t, node, &put);
+}
+
+/* --- runs ------------------------------------------------------------------------------------- */
+/* What a scatter puts along a dimension: `count` slices from `start` on. */
+typedef struct piece {
+  int64_t start, count;
+  uint32_t source, order; /* 0: the last one put */
+} piece;
+
+typedef struct run {
+  uint32_t dim;
+  int64_t size; /* of the dimension */
+  bool selects; /* the pieces lack the dimension */
+  struct {
+    piece *data;
+    size_t count, capacity;
+  } pieces;
+} run;
+
+/* Where the window lies along the only dimension that it does not show whole; false when it is none
+ * or several, or with steps. `whole` is the frame. */
+static bool find_piece(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
+                       piece *out) {
+  bool selects = window->rank + 1 == frame->rank;
+  uint32_t d = 0;
+  if (!selects && window->rank != frame->rank)
+    return false;
+  while (d < window->rank && window->sizes[d] == frame->sizes[d] &&
+         (window->strides[d] == frame->strides[d] || frame->sizes[d] == 1))
+    d++;
+  if (d == frame->rank)
+    return false;
+  *dim = d;
+  for (uint32_t k = d + 1; k < frame->rank; k++) {
+    uint32_t w = selects ? k - 1 : k;
+    if (window->sizes[w] != frame->sizes[k] ||
+        (window->strides[w] != frame->strides[k] && frame->sizes[k] != 1))
+      return false;
+  }
+  out->count = selects ? 1 : window->sizes[d];
+  out->start = window->offset / frame->strides[d];
+  return window->offset % frame->strides[d] == 0 &&
+         (selects || window->strides[d] == frame->strides[d] || window->sizes[d] == 1);
+}
+
+static int by_place(const void *a, const void *b) {
+  const piece *x = a, *y = b;
+  if (x->start != y->start)
+    return x->start < y->start ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+/* Sorted, each place by who wrote it last; true when they stand one behind the other and cover
+ * everything. */
+static bool covers(run *r) {
+  size_t kept = 0;
+  int64_t end = 0;
+  qsort(r->pieces.data, r->pieces.count, sizeof *r->pieces.data, by_place);
+  for (size_t i = 0; i < r->pieces.count; i++) {
+    const piece *p = &r->pieces.data[i], *last = kept ? &r->pieces.data[kept - 1] : NULL;
+    if (last && last->start == p->start && last->count == p->count)
+      continue;
+    if (p->start != end)
+      return false;
+    end += p->count;
+    r->pieces.data[kept++] = *p;
+  }
+  r->pieces.count = kept;
+  return end == r->size && kept > 1;
+}
+
+static fnz_status add_piece(fnzi_tidy *t, run *r, const fnzi_sight *put, bool *fits) {
+  const fnz_geometry *frame;
+  bool selects;
+  uint32_t dim;
+  piece p = {.source = put->source, .order = (uint32_t)r->pieces.count};
+  FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
+  selects = put->window->rank < frame->rank;
+  *fits = find_piece(frame, put->window, &dim, &p) &&
+          (!r->pieces.count || (selects == r->selects && dim == r->dim));
+  if (!*fits)
+    return FNZ_OK;
+  r->selects = selects;
+  r->dim = dim;
+  r->size = frame->sizes[dim];
+  FNZI_PUSH(t->tape->ctx, &r->pieces, p);
+  return FNZ_OK;
+}
+
+/* Nobody but the next scatter needs it. */
+static bool is_inner(const fnzi_tidy *t, const fnzi_sight *s) {
+  return s && s->kind == FNZI_SIGHT_PUT && s->uses == s->movable + 1 &&
+         !t->tape->nodes.data[t->tape->values.data[s->value].node].wanted;
+}
+
+/* The last scatter takes all pieces at once; those before it are not needed any more. */
+static fnz_status join(fnzi_tidy *t, const run *r, uint32_t last) {
+  fnzi_tape_node *n = &t->tape->nodes.data[t->tape->values.data[last].node];
+  const fnz_op *op = fnzi_emitted_op(r->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT);
+  fnz_arg *args, *items;
+  FNZI_NEW(&t->tape->program->arena, op->nparams, &args);
+  FNZI_NEW(&t->tape->program->arena, r->pieces.count, &items);
+  for (size_t i = 0; i < r->pieces.count; i++)
+    items[i] = fnzi_arg_value((fnz_handle)r->pieces.data[i].source + 1);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)r->pieces.count, .u.list = items};
+  args[1] = fnzi_arg_int(r->dim);
+  n->op = op;
+  n->args = args;
+  t->changed = true;
+  return FNZ_OK;
+}
+
+/* From the last scatter of a run down to its first. Each is looked at once: what a run has walked
+ * over is no end of another one. */
+static fnz_status one_run(fnzi_tidy *t, run *r, fnzi_sight *last) {
+  fnzi_sight *s = last, *under;
+  size_t length = 0;
+  bool fits = true;
+  r->pieces.count = 0;
+  FNZ_TRY(add_piece(t, r, last, &fits));
+  for (; fits && is_inner(t, under = fnzi_sight_of(t, s->base)); length += fits) {
+    FNZ_TRY(add_piece(t, r, under, &fits));
+    under->walked = fits;
+    s = under;
+  }
+  if (r->pieces.count < 2 || !covers(r))
+    return FNZ_OK;
+  s = last;
+  for (; length > 0; length--) {
+    s = fnzi_sight_of(t, s->base);
+    s->dies = true;
+  }
+  return join(t, r, last->value);
+}
+
+fnz_status fnzi_tidy_runs(fnzi_tidy *t) {
+  run r = {0, 0, false, {NULL, 0, 0}};
+  fnz_status status = FNZ_OK;
+  for (size_t i = t->sights.count; i-- > 0 && status == FNZ_OK;) {
+    fnzi_sight *s = &t->sights.data[i];
+    if (s->kind == FNZI_SIGHT_PUT && !s->walked && fnzi_sight_of(t, s->base))
+      status = one_run(t, &r, s);
+  }
+  FNZI_VEC_FREE(t->tape->ctx, &r.pieces);
+  return status;
+}
