@@ -1,0 +1,16 @@
+/* crc.h - the CRC-32 of zip archives. */
+#ifndef FNZI_CRC_H
+#define FNZI_CRC_H
+
+#include "base/base.h"
+
+/* Tables for eight bytes at a time. Zero at first; made with the first checksum. */
+typedef struct fnzi_crc {
+  uint32_t of[8][256];
+  bool is_made;
+} fnzi_crc;
+
+/* The checksum of `size` bytes behind those whose checksum is `crc`, 0 for none. */
+uint32_t fnzi_crc32(fnzi_crc *tables, uint32_t crc, const void *bytes, size_t size);
+
+#endif

@@ -1,0 +1,179 @@
+/* pt2_extras.c - what the reader keeps of a .pt2 file for a writer only: records of the archive,
+ * members of the model that are not looked into, metadata of nodes, devices and gradients. */
+#include "program/formats/json_out.h"
+#include "program/formats/pt2.h"
+
+/* --- members ---------------------------------------------------------------------------------- */
+static bool is_one_of(const char *key, const char *const *names) {
+  for (; *names; names++)
+    if (strcmp(key, *names) == 0)
+      return true;
+  return false;
+}
+
+/* All members of an object but those that are read, as JSON. */
+static fnz_status keep_others(fnzi_pt2 *r, const fnzi_json *object, fnzi_extras_kind kind,
+                              const char *const *read) {
+  for (const fnzi_json *m = object->u.first; m; m = m->next) {
+    fnzi_json_out w = {r->doc.ctx, &r->text, false};
+    if (is_one_of(m->key, read))
+      continue;
+    r->text.size = 0;
+    FNZ_TRY(fnzi_json_out_tree(&w, m));
+    FNZ_TRY(
+        fnzi_extras_add_text(r->doc.ctx, r->p->extras, kind, m->key, r->text.data, r->text.size));
+  }
+  return FNZ_OK;
+}
+
+static bool has_key(const fnzi_json *object, const char *key) {
+  const fnzi_json *m = object && object->kind == FNZI_JSON_OBJECT ? object->u.first : NULL;
+  while (m && strcmp(m->key, key) != 0)
+    m = m->next;
+  return m != NULL;
+}
+
+/* The first item of a list that an object has; NULL when there is none. */
+static const fnzi_json *first_item(const fnzi_json *object, const char *key) {
+  const fnzi_json *list = fnzi_json_find(object, key);
+  return list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
+}
+
+/* What the file shows tells more than its version: versions between releases had other fields. A
+ * graph without nodes shows nothing. */
+static unsigned find_fields(const fnzi_pt2 *r, const fnzi_json *module) {
+  enum { KIND_SINCE = 5, RETURN_SINCE = 6, NAME_SINCE = 15, MUTATION_SINCE = 14 };
+  const fnzi_json *graph = fnzi_json_find(module, "graph"), *node = first_item(graph, "nodes");
+  int minor = r->p->schema_minor;
+  unsigned fields = 0;
+  if (node ? has_key(node, "name") : minor >= NAME_SINCE)
+    fields |= FNZI_SCHEMA_NODE_NAME;
+  if (node ? has_key(node, "is_hop_single_tensor_return") : minor >= RETURN_SINCE)
+    fields |= FNZI_SCHEMA_HOP_RETURN;
+  while (node && !first_item(node, "inputs"))
+    node = node->next;
+  if (node ? has_key(first_item(node, "inputs"), "kind") : minor >= KIND_SINCE)
+    fields |= FNZI_SCHEMA_ARG_KIND;
+  if (has_key(graph, "custom_obj_values"))
+    fields |= FNZI_SCHEMA_OBJECTS;
+  if (has_key(graph, "sym_float_values"))
+    fields |= FNZI_SCHEMA_SYM_FLOATS;
+  if (minor >= MUTATION_SINCE)
+    fields |= FNZI_SCHEMA_PARAMETERS;
+  return fields;
+}
+
+fnz_status fnzi_pt2_keep_members(fnzi_pt2 *r, const fnzi_json *module) {
+  static const char *const of_program[] = {"graph_module", "range_constraints", "schema_version",
+                                           "torch_version", NULL};
+  static const char *const of_module[] = {"graph", "signature", NULL};
+  r->p->extras->is_archive = r->model != NULL;
+  r->p->extras->fields = find_fields(r, module);
+  FNZ_TRY(keep_others(r, r->doc.root, FNZI_EXTRA_PROGRAM, of_program));
+  return keep_others(r, module, FNZI_EXTRA_MODULE, of_module);
+}
+
+/* --- values and nodes --------------------------------------------------------------------------
+ */
+fnz_status fnzi_pt2_keep_value(fnzi_pt2_scope *s, uint32_t value, const fnzi_json *meta) {
+  fnzi_pt2 *r = s->r;
+  const fnzi_json *device = fnzi_json_find(meta, "device"), *index = NULL;
+  const char *type = "cpu";
+  bool requires_grad = false;
+  int64_t number = 0;
+  if (device) {
+    FNZ_TRY(fnzi_json_need_text(&r->doc, device, "type", &type));
+    index = fnzi_json_find(device, "index");
+  }
+  if (index) {
+    FNZ_TRY(fnzi_json_int(&r->doc, index, &number));
+    r->text.size = 0;
+    FNZ_TRY(fnzi_printf(r->doc.ctx, &r->text, "%s:%lld", type, (long long)number));
+    type = r->text.data;
+  }
+  FNZ_TRY(fnzi_json_flag(&r->doc, meta, "requires_grad", false, &requires_grad));
+  return fnzi_extras_set_value(r->doc.ctx, r->p->extras, s->graph, value, type, requires_grad);
+}
+
+static uint32_t first_value(const fnzi_node *n) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, n->outputs, n->noutputs);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    if (step == FNZI_STEP_TOO_DEEP)
+      break;
+    if (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE)
+      return (uint32_t)walk.arg->u.value;
+  }
+  return UINT32_MAX;
+}
+
+static fnz_status read_single(fnzi_pt2 *r, const fnzi_json *node, fnzi_extras_single *out) {
+  const fnzi_json *single = fnzi_json_find(node, "is_hop_single_tensor_return");
+  *out = FNZI_SINGLE_NONE;
+  if (!single)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_expect(&r->doc, single, FNZI_JSON_BOOL));
+  *out = single->u.i ? FNZI_SINGLE_BARE : FNZI_SINGLE_TUPLE;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node) {
+  fnz_program *p = s->r->p;
+  fnz_context *ctx = s->r->doc.ctx;
+  const fnzi_graph *g = fnzi_graph_at(p, s->graph);
+  size_t done = fnzi_extras_node_count(p->extras, s->graph);
+  fnzi_extras_node note = {NULL, 0, FNZI_SINGLE_NONE};
+  const char *metadata = done < g->nodes.count ? g->nodes.data[done].metadata : NULL;
+  FNZ_TRY(read_single(s->r, node, &note.single));
+  if (metadata)
+    FNZ_TRY(fnzi_extras_keep(ctx, p->extras, metadata, strlen(metadata), &note.metadata));
+  for (size_t i = done; i < g->nodes.count; i++) {
+    note.value = first_value(&g->nodes.data[i]);
+    FNZ_TRY(fnzi_extras_add_node(ctx, p->extras, s->graph, &note));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pt2_keep_objects(fnzi_pt2_scope *s) {
+  fnzi_pt2 *r = s->r;
+  if (!s->objects)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_expect(&r->doc, s->objects, FNZI_JSON_OBJECT));
+  for (const fnzi_json *m = s->objects->u.first; m; m = m->next) {
+    const char *name = "";
+    FNZ_TRY(fnzi_json_need_text(&r->doc, m, "class_fqn", &name));
+    FNZ_TRY(fnzi_extras_add_text(r->doc.ctx, r->p->extras, FNZI_EXTRA_OBJECT, m->key, name,
+                                 strlen(name)));
+  }
+  return FNZ_OK;
+}
+
+/* --- records ---------------------------------------------------------------------------------- */
+/* A record that is damaged, and that nothing but a writer needs, is for the writer to refuse. */
+static fnz_status keep_record(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *entry) {
+  fnzi_blob *blob;
+  fnzi_extras *x = r->p->extras;
+  FNZ_TRY(fnzi_blob_create(r->doc.ctx, entry->size, &blob));
+  fnz_status status = fnzi_zip_read(zip, entry, fnzi_blob_data(blob));
+  if (status == FNZ_OK)
+    status = fnzi_extras_add_record(r->doc.ctx, x, entry->name, blob, entry->crc);
+  else if (status != FNZ_NO_MEMORY)
+    status = fnzi_extras_keep(r->doc.ctx, x, entry->name, entry->name_size, &x->damaged);
+  fnzi_blob_release(blob);
+  return status;
+}
+
+fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
+                                 fnzi_blob *const *held) {
+  for (size_t i = 0; i < zip->count; i++) {
+    const fnzi_zip_entry *entry = &zip->entries[i];
+    uint64_t there;
+    bool is_blob = fnzi_map_get(blobs, entry->name, entry->name_size, &there);
+    if (is_blob || entry == r->model)
+      FNZ_TRY(fnzi_extras_add_record(r->doc.ctx, r->p->extras, entry->name,
+                                     is_blob ? held[there] : NULL, entry->crc));
+    else
+      FNZ_TRY(keep_record(r, zip, entry));
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,197 @@
+/* pt2_write.c - programs as .pt2 files, in the form that torch.export.load reads.
+ *
+ * needs   a verified program; what its .pt2 file said beside it (program/extras.h), if it had one
+ * keeps   the version of the file's schema and no field that is newer, its members that fnz does
+ * not look into, its records byte for byte, the way the archive is laid out gives   the same bytes
+ * for the same program. Final values of what the original writes are leading outputs that the
+ * signature names; a program without writes is in the dialect "ATEN". */
+#include "program/formats/pt2_write.h"
+
+/* What a program is written with that did not come from a .pt2 file. */
+#define OWN_TORCH "2.14.0"
+enum { SCHEMA_MAJOR = 8, OWN_MINOR = 20 };
+
+/* --- members ------------------------------------------------------------------------------------
+ */
+static bool has_writes(const fnz_program *p) {
+  for (size_t i = 0; i < p->graphs.count; i++)
+    for (size_t n = 0; n < p->graphs.data[i].nodes.count; n++) {
+      const fnz_op *op = p->graphs.data[i].nodes.data[n].op;
+      if (op && fnz_op_is_mutating(op))
+        return true;
+    }
+  return false;
+}
+
+/* Without writes a program of the training dialect has become one of the inference dialect, and a
+ * write that a wrapper has hidden makes it one of the training dialect. Dialects of others stay. */
+static fnz_status put_verifiers(fnzi_pt2_out *o, fnzi_json_out *w, const char *text) {
+  bool writes = has_writes(o->p);
+  bool is_other = text && !(o->p->is_rewritten && strstr(text, "\"TRAINING\"")) &&
+                  !(writes && strstr(text, "\"ATEN\""));
+  FNZ_TRY(fnzi_json_key(w, "verifiers"));
+  if (is_other)
+    return fnzi_json_out_raw(w, text, strlen(text));
+  return writes ? fnzi_json_out_raw(w, "[\"TRAINING\"]", 12)
+                : fnzi_json_out_raw(w, "[\"ATEN\"]", 8);
+}
+
+static fnz_status put_bound(fnzi_json_out *w, const char *key, int64_t bound, int64_t none) {
+  FNZ_TRY(fnzi_json_key(w, key));
+  return bound == none ? fnzi_json_out_null(w) : fnzi_json_out_int(w, bound);
+}
+
+static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
+  FNZ_TRY(fnzi_json_key(w, "range_constraints"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  for (size_t i = 0; i < o->p->ranges.count; i++) {
+    const fnzi_range *r = &o->p->ranges.data[i];
+    FNZ_TRY(fnzi_json_out_name(w, r->symbol, strlen(r->symbol)));
+    FNZ_TRY(fnzi_json_open(w, '{'));
+    FNZ_TRY(put_bound(w, "min_val", r->min, INT64_MIN));
+    FNZ_TRY(put_bound(w, "max_val", r->max, INT64_MAX));
+    FNZ_TRY(fnzi_json_close(w, '}'));
+  }
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_schema_version(const fnzi_pt2_out *o, fnzi_json_out *w) {
+  FNZ_TRY(fnzi_json_key(w, "schema_version"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "major"));
+  FNZ_TRY(fnzi_json_out_int(w, SCHEMA_MAJOR));
+  FNZ_TRY(fnzi_json_key(w, "minor"));
+  FNZ_TRY(fnzi_json_out_int(w, o->minor));
+  return fnzi_json_close(w, '}');
+}
+
+static const char *text_of(const fnzi_pt2_out *o, fnzi_extras_kind kind, const char *key) {
+  return fnzi_extras_text_of(o->x, kind, key, strlen(key));
+}
+
+/* Members that are kept as they are, but for those that `except` names. */
+static fnz_status put_kept(fnzi_pt2_out *o, fnzi_json_out *w, fnzi_extras_kind kind,
+                           const char *except) {
+  for (size_t i = 0; o->x && i < o->x->texts.count; i++) {
+    const fnzi_extras_text *t = &o->x->texts.data[i];
+    if (t->kind != kind || strcmp(t->key, except) == 0)
+      continue;
+    FNZ_TRY(fnzi_json_out_name(w, t->key, strlen(t->key)));
+    FNZ_TRY(fnzi_json_out_raw(w, t->text, strlen(t->text)));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_module(fnzi_pt2_out *o, fnzi_json_out *w) {
+  FNZ_TRY(fnzi_json_key(w, "graph_module"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "graph"));
+  FNZ_TRY(fnzi_pt2_put_graph(o, w, 0));
+  FNZ_TRY(fnzi_json_key(w, "signature"));
+  FNZ_TRY(fnzi_pt2_put_signature(o, w));
+  FNZ_TRY(fnzi_json_key(w, "module_call_graph"));
+  FNZ_TRY(fnzi_pt2_put_calls(o, w));
+  if (!o->x) {
+    FNZ_TRY(fnzi_json_key(w, "metadata"));
+    FNZ_TRY(fnzi_json_out_raw(w, "{}", 2));
+    FNZ_TRY(fnzi_json_key(w, "treespec_namedtuple_fields"));
+    FNZ_TRY(fnzi_json_out_raw(w, "{}", 2));
+  }
+  FNZ_TRY(put_kept(o, w, FNZI_EXTRA_MODULE, "module_call_graph"));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_model(fnzi_pt2_out *o, fnz_buffer *out) {
+  fnzi_json_out writer = {o->ctx, out, false}, *w = &writer;
+  const char *torch = *o->p->torch_version && o->x ? o->p->torch_version : OWN_TORCH;
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(put_module(o, w));
+  if (!o->x) {
+    FNZ_TRY(fnzi_json_key(w, "opset_version"));
+    FNZ_TRY(fnzi_json_out_raw(w, "{\"aten\": 10}", 12));
+    FNZ_TRY(fnzi_json_key(w, "guards_code"));
+    FNZ_TRY(fnzi_json_out_raw(w, "[]", 2));
+  }
+  FNZ_TRY(put_kept(o, w, FNZI_EXTRA_PROGRAM, "verifiers"));
+  FNZ_TRY(put_ranges(o, w));
+  FNZ_TRY(put_schema_version(o, w));
+  if (!o->x || text_of(o, FNZI_EXTRA_PROGRAM, "verifiers"))
+    FNZ_TRY(put_verifiers(o, w, text_of(o, FNZI_EXTRA_PROGRAM, "verifiers")));
+  FNZ_TRY(fnzi_json_out_text(w, "torch_version", torch));
+  return fnzi_json_close(w, '}');
+}
+
+/* --- one run -------------------------------------------------------------------------------------
+ */
+/* Bodies of higher-order operators come last in the program and are written first. */
+static fnz_status put_bodies(fnzi_pt2_out *o) {
+  for (size_t i = o->p->graphs.count; i-- > 1;) {
+    fnzi_json_out w = {o->ctx, &o->bodies[i], false};
+    FNZ_TRY(fnzi_pt2_put_graph(o, &w, (uint32_t)i));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status prepare(fnzi_pt2_out *o) {
+  size_t count = o->p->graphs.count;
+  FNZI_NEW(&o->arena, count, &o->bodies);
+  FNZI_NEW(&o->arena, count, &o->names);
+  FNZI_NEW(&o->arena, o->p->symbols.count, &o->expressions);
+  for (size_t i = 0; i < count; i++) {
+    fnzi_map_init(&o->names[i].used, o->ctx);
+    fnzi_map_init(&o->names[i].next, o->ctx);
+  }
+  for (size_t i = 0; i < count; i++) {
+    FNZ_TRY(fnzi_pt2_make_names(o, (uint32_t)i));
+    FNZ_TRY(fnzi_pt2_find_numbers(o, (uint32_t)i));
+  }
+  return fnzi_pt2_plan_outputs(o);
+}
+
+static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out) {
+  fnz_buffer model = {0};
+  FNZ_TRY(prepare(o));
+  FNZ_TRY(put_bodies(o));
+  if (!is_archive)
+    return put_model(o, out);
+  fnz_status status = put_model(o, &model);
+  if (status == FNZ_OK)
+    status = fnzi_pt2_put_archive(o, &model, out);
+  fnz_buffer_free(o->ctx, &model);
+  return status;
+}
+
+static void end(fnzi_pt2_out *o) {
+  for (size_t i = 0; i < o->p->graphs.count; i++) {
+    if (o->bodies)
+      fnz_buffer_free(o->ctx, &o->bodies[i]);
+    if (o->names) {
+      fnzi_map_free(&o->names[i].used);
+      fnzi_map_free(&o->names[i].next);
+    }
+  }
+  fnz_buffer_free(o->ctx, &o->text);
+  fnzi_exprs_free(&o->exprs);
+  fnzi_arena_free(&o->arena);
+}
+
+static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, fnz_buffer *out) {
+  fnzi_pt2_out o = {.ctx = ctx,
+                    .p = p,
+                    .x = p->extras,
+                    .fields = p->extras ? p->extras->fields : FNZI_SCHEMA_ALL,
+                    .minor = p->extras ? p->schema_minor : OWN_MINOR};
+  fnzi_arena_init(&o.arena, ctx);
+  fnzi_exprs_init(&o.exprs, ctx);
+  fnz_status status = write(&o, is_archive, out);
+  end(&o);
+  return status;
+}
+
+fnz_status fnzi_write_pt2(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
+  return run(ctx, p, true, out);
+}
+
+fnz_status fnzi_write_json(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
+  return run(ctx, p, false, out);
+}

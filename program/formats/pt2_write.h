@@ -1,0 +1,102 @@
+/* pt2_write.h - what the parts of the .pt2 writer share.
+ *
+ *   pt2_write.c            the model and the archive around it
+ *   pt2_write_payloads.c   an archive for a program that did not come from one
+ *   pt2_write_graph.c      graphs and nodes
+ *   pt2_write_args.c       arguments and results
+ *   pt2_write_values.c     tensors and symbolic numbers
+ *   pt2_write_signature.c  inputs and outputs of graph 0
+ *   pt2_write_names.c      names that Python and FX accept
+ */
+#ifndef FNZI_PT2_WRITE_H
+#define FNZI_PT2_WRITE_H
+
+#include "program/extras.h"
+#include "program/formats/json_out.h"
+#include "program/symbolic.h"
+
+/* Which of SymInt, SymFloat and SymBool a symbolic value is. */
+typedef enum fnzi_pt2_number { FNZI_SYM_INT, FNZI_SYM_FLOAT, FNZI_SYM_BOOL } fnzi_pt2_number;
+
+typedef struct fnzi_pt2_names {
+  const char **values; /* by value */
+  const char **nodes;  /* by node; NULL: that of its one result */
+  uint8_t *numbers;    /* by value: fnzi_pt2_number of a symbolic one */
+  fnzi_map used;       /* names that the program has not; the value is 1 */
+  fnzi_map next;       /* stem -> number to try */
+} fnzi_pt2_names;
+
+/* One run of the writer. */
+typedef struct fnzi_pt2_out {
+  fnz_context *ctx;
+  const fnz_program *p;
+  const fnzi_extras *x; /* NULL: the program is not from a .pt2 file */
+  unsigned fields;      /* FNZI_SCHEMA_* */
+  int minor;            /* of the schema */
+  fnzi_arena arena;
+  fnzi_exprs exprs;
+  const char **expressions; /* by symbol, as .pt2 files have them; NULL: not made yet */
+  fnz_buffer *bodies;       /* by graph: its JSON, for the node that takes it */
+  fnzi_pt2_names *names;    /* by graph */
+  const char **outputs;     /* of graph 0: the name of the value; NULL for a literal */
+  const uint64_t *copied;   /* of graph 0: values whose clones are outputs, in order */
+  const char **clones;      /* their names */
+  size_t nclones;
+  fnz_buffer text; /* scratch */
+} fnzi_pt2_out;
+
+/* --- pt2_write_names.c --------------------------------------------------------------------------
+ */
+/* Names for all values and nodes of a graph. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph);
+/* A new name in a graph. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem,
+                                         const char **out);
+static inline const char *fnzi_pt2_name(const fnzi_pt2_out *o, uint32_t graph, uint64_t value) {
+  return o->names[graph].values[value];
+}
+
+/* --- pt2_write_values.c -------------------------------------------------------------------------
+ */
+/* Which numbers the symbolic values of a graph are. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_find_numbers(fnzi_pt2_out *o, uint32_t graph);
+/* A TensorMeta. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w,
+                                            const fnz_geometry *g, const char *device,
+                                            bool requires_grad);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_device(fnzi_json_out *w, const char *device);
+/* tensor_values, sym_int_values ... of a graph: four members, and the others that it has. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph);
+
+/* --- pt2_write_args.c ---------------------------------------------------------------------------
+ */
+/* An Argument union. `param` tells the type of an empty list; NULL when there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                           const fnz_arg *arg, const fnzi_param *param);
+/* "aten.add.Tensor" as "torch.ops.aten.add.Tensor". */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_operator(fnzi_pt2_out *o, fnzi_json_out *w,
+                                                const char *name);
+/* {"name": name}, a TensorArgument. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_tensor(fnzi_json_out *w, const char *name);
+/* {"name": name, "class_fqn": class}. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_object(fnzi_pt2_out *o, fnzi_json_out *w, const char *name);
+/* An argument that .pt2 files cannot hold. */
+fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char *what);
+
+/* --- pt2_write_graph.c, pt2_write_signature.c, pt2_write_payloads.c ------------------------------
+ */
+/* A Graph. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph);
+/* How a higher-order operator returns its results; NONE for any other node. */
+fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32_t node);
+/* Looks whether the signature can be said, and decides which outputs need a clone. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o);
+/* A GraphSignature. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w);
+/* The list module_call_graph. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_calls(fnzi_pt2_out *o, fnzi_json_out *w);
+/* An archive around `model`. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_archive(fnzi_pt2_out *o, const fnz_buffer *model,
+                                               fnz_buffer *out);
+
+#endif

@@ -1,0 +1,321 @@
+/* pt2_write_args.c - arguments as the Argument union has them.
+ *
+ * A list is tagged by what is in it; only an empty one needs the schema. */
+#include "program/formats/pt2_write.h"
+
+fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char *what) {
+  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, where, "%s cannot be said in a .pt2 file", what);
+}
+
+/* --- things with names -------------------------------------------------------------------------
+ */
+fnz_status fnzi_pt2_put_tensor(fnzi_json_out *w, const char *name) {
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "name", name));
+  return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_object(fnzi_pt2_out *o, fnzi_json_out *w, const char *name) {
+  const char *class_name = fnzi_extras_text_of(o->x, FNZI_EXTRA_OBJECT, name, strlen(name));
+  if (!class_name)
+    return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, name,
+                     "%s is a script object or a token, and no .pt2 file says of which class",
+                     name);
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "name", name));
+  FNZ_TRY(fnzi_json_out_text(w, "class_fqn", class_name));
+  return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_operator(fnzi_pt2_out *o, fnzi_json_out *w, const char *name) {
+  const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
+  int space = colons ? (int)(colons - name) : 4;
+  o->text.size = 0;
+  FNZ_TRY(fnzi_printf(o->ctx, &o->text, "torch.ops.%.*s.%s%s", space, colons ? name : "aten", base,
+                      strchr(base, '.') ? "" : ".default"));
+  return fnzi_json_out_string(w, o->text.data, o->text.size);
+}
+
+/* {"as_name": name} or {"as_int": 3}, an item of as_sym_ints and its kin. */
+static fnz_status put_symbol(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                             const fnz_arg *arg) {
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(fnzi_json_out_text(w, "as_name", fnzi_pt2_name(o, graph, arg->u.value)));
+  else if (arg->tag == FNZ_ARG_FLOAT) {
+    FNZ_TRY(fnzi_json_key(w, "as_float"));
+    FNZ_TRY(fnzi_json_out_float(w, arg->u.f));
+  } else if (arg->tag == FNZ_ARG_BOOL) {
+    FNZ_TRY(fnzi_json_key(w, "as_bool"));
+    FNZ_TRY(fnzi_json_out_bool(w, arg->u.i != 0));
+  } else {
+    FNZ_TRY(fnzi_json_key(w, "as_int"));
+    FNZ_TRY(fnzi_json_out_int(w, arg->u.i));
+  }
+  return fnzi_json_close(w, '}');
+}
+
+/* --- items ------------------------------------------------------------------------------------ */
+static fnz_status put_complex(fnzi_json_out *w, const fnz_arg *arg) {
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "real"));
+  FNZ_TRY(fnzi_json_out_float(w, arg->count == 2 ? arg->u.list[0].u.f : 0));
+  FNZ_TRY(fnzi_json_key(w, "imag"));
+  FNZ_TRY(fnzi_json_out_float(w, arg->count == 2 ? arg->u.list[1].u.f : 0));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_region(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_arg *arg) {
+  const fnz_buffer *body = &o->bodies[arg->u.i];
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "name", fnzi_graph_at(o->p, (uint32_t)arg->u.i)->name));
+  FNZ_TRY(fnzi_json_key(w, "graph"));
+  FNZ_TRY(fnzi_json_out_raw(w, body->data, body->size));
+  return fnzi_json_close(w, '}');
+}
+
+static const char *const symbol_tags[] = {"as_sym_int", "as_sym_float", "as_sym_bool"};
+static const char *const symbol_list_tags[] = {"as_sym_ints", "as_sym_floats", "as_sym_bools"};
+
+static fnzi_pt2_number number_of(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg) {
+  return (fnzi_pt2_number)o->names[graph].numbers[arg->u.value];
+}
+
+/* The tag of an item; NULL for a list. */
+static const char *tag_of(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg) {
+  switch ((fnz_tag)arg->tag) {
+  case FNZ_ARG_VALUE:
+    return "as_tensor";
+  case FNZ_ARG_SYMBOL:
+    return symbol_tags[number_of(o, graph, arg)];
+  case FNZ_ARG_OBJECT:
+  case FNZ_ARG_TOKEN:
+    return "as_custom_obj";
+  case FNZ_ARG_INT:
+    return "as_int";
+  case FNZ_ARG_FLOAT:
+    return "as_float";
+  case FNZ_ARG_BOOL:
+    return "as_bool";
+  case FNZ_ARG_COMPLEX:
+    return "as_complex";
+  case FNZ_ARG_STRING:
+    return "as_string";
+  case FNZ_ARG_DTYPE:
+    return "as_scalar_type";
+  case FNZ_ARG_LAYOUT:
+    return "as_layout";
+  case FNZ_ARG_MEMORY_FORMAT:
+    return "as_memory_format";
+  case FNZ_ARG_DEVICE:
+    return "as_device";
+  case FNZ_ARG_GRAPH:
+    return "as_graph";
+  case FNZ_ARG_OPERATOR:
+    return "as_operator";
+  case FNZ_ARG_DEFAULT:
+  case FNZ_ARG_NONE:
+  case FNZ_ARG_LIST:
+    break;
+  }
+  return arg->tag == FNZ_ARG_LIST ? NULL : "as_none";
+}
+
+/* What stands behind the tag. */
+static fnz_status put_bare(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *arg) {
+  switch ((fnz_tag)arg->tag) {
+  case FNZ_ARG_VALUE:
+    return fnzi_pt2_put_tensor(w, fnzi_pt2_name(o, graph, arg->u.value));
+  case FNZ_ARG_SYMBOL:
+    return put_symbol(o, w, graph, arg);
+  case FNZ_ARG_OBJECT:
+  case FNZ_ARG_TOKEN:
+    return fnzi_pt2_put_object(o, w, fnzi_value_at(o->p, graph, arg->u.value)->name);
+  case FNZ_ARG_FLOAT:
+    return fnzi_json_out_float(w, arg->u.f);
+  case FNZ_ARG_BOOL:
+    return fnzi_json_out_bool(w, arg->u.i != 0);
+  case FNZ_ARG_COMPLEX:
+    return put_complex(w, arg);
+  case FNZ_ARG_STRING:
+    return fnzi_json_out_string(w, arg->u.s, arg->count);
+  case FNZ_ARG_DTYPE:
+    return fnzi_json_out_int(w, fnzi_dtype((fnz_dtype)arg->u.i)->pt2);
+  case FNZ_ARG_DEVICE:
+    return fnzi_pt2_put_device(w, arg->u.s);
+  case FNZ_ARG_GRAPH:
+    return put_region(o, w, arg);
+  case FNZ_ARG_OPERATOR:
+    return fnzi_pt2_put_operator(o, w, arg->u.s);
+  case FNZ_ARG_INT:
+  case FNZ_ARG_LAYOUT:
+  case FNZ_ARG_MEMORY_FORMAT:
+    return fnzi_json_out_int(w, arg->u.i);
+  case FNZ_ARG_DEFAULT:
+  case FNZ_ARG_NONE:
+  case FNZ_ARG_LIST:
+    break;
+  }
+  return fnzi_json_out_bool(w, true);
+}
+
+/* {"as_tensor": {"name": name}} */
+static fnz_status put_tagged(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                             const fnz_arg *arg) {
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, tag_of(o, graph, arg)));
+  FNZ_TRY(put_bare(o, w, graph, arg));
+  return fnzi_json_close(w, '}');
+}
+
+/* --- lists -------------------------------------------------------------------------------------
+ */
+/* How many items of a list have that tag. */
+static uint32_t count_tag(const fnz_arg *list, fnz_tag tag) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    count += list->u.list[i].tag == tag;
+  return count;
+}
+
+/* Lists of one kind of item. */
+static const char *uniform_tag(const fnz_arg *list) {
+  static const struct {
+    fnz_tag tag;
+    const char *name;
+  } tags[] = {{FNZ_ARG_INT, "as_ints"},
+              {FNZ_ARG_FLOAT, "as_floats"},
+              {FNZ_ARG_BOOL, "as_bools"},
+              {FNZ_ARG_STRING, "as_strings"},
+              {FNZ_ARG_VALUE, "as_tensors"}};
+  for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+    if (count_tag(list, tags[i].tag) == list->count)
+      return tags[i].name;
+  return NULL;
+}
+
+static const char *empty_tag(const fnzi_param *param) {
+  switch (param ? param->type : FNZI_TYPE_TENSOR) {
+  case FNZI_TYPE_INT:
+  case FNZI_TYPE_SYM_INT:
+  case FNZI_TYPE_DIM_VECTOR:
+    return "as_ints";
+  case FNZI_TYPE_FLOAT:
+  case FNZI_TYPE_SCALAR:
+    return "as_floats";
+  case FNZI_TYPE_BOOL:
+  case FNZI_TYPE_SYM_BOOL:
+    return "as_bools";
+  case FNZI_TYPE_STRING:
+    return "as_strings";
+  default:
+    return "as_tensors";
+  }
+}
+
+/* The tag of a list of symbolic numbers and plain ones; of symbols among tensors, as operands of
+ * regions are, the tag of tensors. NULL for none of these. */
+static const char *symbolic_tag(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *list) {
+  fnzi_pt2_number number = FNZI_SYM_INT;
+  uint32_t symbols = count_tag(list, FNZ_ARG_SYMBOL);
+  if (symbols && symbols + count_tag(list, FNZ_ARG_VALUE) == list->count && symbols < list->count)
+    return "as_tensors";
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->u.list[i].tag == FNZ_ARG_SYMBOL)
+      number = number_of(o, graph, &list->u.list[i]);
+  static const fnz_tag plain[] = {FNZ_ARG_INT, FNZ_ARG_FLOAT, FNZ_ARG_BOOL};
+  bool fits = symbols && symbols + count_tag(list, plain[number]) == list->count;
+  for (uint32_t i = 0; i < list->count && fits; i++)
+    fits = list->u.list[i].tag != FNZ_ARG_SYMBOL || number_of(o, graph, &list->u.list[i]) == number;
+  return fits ? symbol_list_tags[number] : NULL;
+}
+
+/* The tag of a list of lists; NULL when there is none. */
+static const char *nested_tag(const fnz_arg *list) {
+  const char *tag = NULL;
+  if (count_tag(list, FNZ_ARG_LIST) != list->count)
+    return NULL;
+  for (uint32_t i = 0; i < list->count; i++) {
+    const char *own = uniform_tag(&list->u.list[i]);
+    if (list->u.list[i].count && (!own || (tag && strcmp(own, tag) != 0)))
+      return NULL;
+    tag = list->u.list[i].count ? own : tag;
+  }
+  if (!tag || strcmp(tag, "as_tensors") == 0)
+    return "as_nested_tensors";
+  return strcmp(tag, "as_ints") == 0     ? "as_int_lists"
+         : strcmp(tag, "as_floats") == 0 ? "as_float_lists"
+                                         : NULL;
+}
+
+static bool is_optional(const fnz_arg *list) {
+  return count_tag(list, FNZ_ARG_VALUE) + count_tag(list, FNZ_ARG_NONE) == list->count;
+}
+
+/* Items without tags, but for those of tensors that may be None. */
+static fnz_status put_items(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *list,
+                            bool tagged) {
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < list->count; i++) {
+    const fnz_arg *item = &list->u.list[i];
+    FNZ_TRY(tagged ? put_tagged(o, w, graph, item) : put_bare(o, w, graph, item));
+  }
+  return fnzi_json_close(w, ']');
+}
+
+static fnz_status put_symbols(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                              const fnz_arg *list) {
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < list->count; i++)
+    FNZ_TRY(put_symbol(o, w, graph, &list->u.list[i]));
+  return fnzi_json_close(w, ']');
+}
+
+/* Tensors and symbols alike, by their names. */
+static fnz_status put_names(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                            const fnz_arg *list) {
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < list->count; i++)
+    FNZ_TRY(fnzi_pt2_put_tensor(w, fnzi_pt2_name(o, graph, list->u.list[i].u.value)));
+  return fnzi_json_close(w, ']');
+}
+
+static fnz_status put_nested(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                             const fnz_arg *list) {
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < list->count; i++)
+    FNZ_TRY(put_items(o, w, graph, &list->u.list[i], false));
+  return fnzi_json_close(w, ']');
+}
+
+/* The list with a tag for its kind; *done false when there is no tag for what is in it. */
+static fnz_status try_list(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *list,
+                           const fnzi_param *param, bool *done) {
+  const char *tag = list->count ? uniform_tag(list) : empty_tag(param);
+  const char *symbolic = tag ? NULL : symbolic_tag(o, graph, list);
+  const char *nested = tag || symbolic ? NULL : nested_tag(list);
+  bool optional = !tag && !symbolic && !nested && is_optional(list);
+  *done = tag || symbolic || nested || optional;
+  if (!*done)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_json_key(w, tag        ? tag
+                           : symbolic ? symbolic
+                           : nested   ? nested
+                                      : "as_optional_tensors"));
+  if (symbolic)
+    return strcmp(symbolic, "as_tensors") == 0 ? put_names(o, w, graph, list)
+                                               : put_symbols(o, w, graph, list);
+  return nested ? put_nested(o, w, graph, list) : put_items(o, w, graph, list, optional);
+}
+
+fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const fnz_arg *arg,
+                            const fnzi_param *param) {
+  bool done;
+  if (arg->tag != FNZ_ARG_LIST)
+    return put_tagged(o, w, graph, arg);
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(try_list(o, w, graph, arg, param, &done));
+  if (!done)
+    return fnzi_pt2_cannot(o, NULL, "a list of different things");
+  return fnzi_json_close(w, '}');
+}

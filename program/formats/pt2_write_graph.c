@@ -1,0 +1,308 @@
+/* pt2_write_graph.c - graphs: inputs, outputs, nodes, and the tables of their values.
+ *
+ * Graphs refer only to later ones, so they are written from the last to the first, each into a
+ * buffer that the node which takes it finds ready. */
+#include "program/formats/pt2_write.h"
+
+#include <stdio.h>
+
+enum { POSITIONAL = 1, KEYWORD = 2 };
+
+/* --- inputs of a node --------------------------------------------------------------------------
+ */
+static fnz_status begin_input(fnzi_pt2_out *o, fnzi_json_out *w, const char *name) {
+  (void)o;
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "name", name));
+  return fnzi_json_key(w, "arg");
+}
+
+static fnz_status end_input(fnzi_pt2_out *o, fnzi_json_out *w, int kind) {
+  if (o->fields & FNZI_SCHEMA_ARG_KIND) {
+    FNZ_TRY(fnzi_json_key(w, "kind"));
+    FNZ_TRY(fnzi_json_out_int(w, kind));
+  }
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *name,
+                            const fnz_arg *arg, const fnzi_param *param, int kind) {
+  FNZ_TRY(begin_input(o, w, name));
+  FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, arg, param));
+  return end_input(o, w, kind);
+}
+
+/* Arguments are positional up to the first that is not given. */
+static fnz_status put_op_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                const fnzi_node *n) {
+  bool positional = true;
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    const fnzi_param *param = &n->op->params[i];
+    positional = positional && !param->keyword_only && n->args[i].tag != FNZ_ARG_DEFAULT;
+    if (n->args[i].tag != FNZ_ARG_DEFAULT)
+      FNZ_TRY(put_input(o, w, graph, param->name, &n->args[i], param,
+                        positional ? POSITIONAL : KEYWORD));
+  }
+  return FNZ_OK;
+}
+
+static bool is_higher_order(const fnzi_node *n) {
+  return strncmp(n->target, "higher_order.", strlen("higher_order.")) == 0;
+}
+
+/* Keywords of higher-order operators; functions on numbers take their arguments in order. */
+static fnz_status put_other_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                   const fnzi_node *n) {
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    const char *name = n->arg_names ? n->arg_names[i] : "";
+    bool by_name = *name && is_higher_order(n);
+    FNZ_TRY(put_input(o, w, graph, name, &n->args[i], NULL, by_name ? KEYWORD : POSITIONAL));
+  }
+  return FNZ_OK;
+}
+
+/* --- functional forms that PyTorch does not have -------------------------------------------------
+ * The functional form that fnz derives of a custom operator is what PyTorch calls
+ * auto_functionalized(the operator, ...). */
+static const fnz_op *wrapped(const fnz_op *op) {
+  return op && fnzi_op_is_derived(op) ? fnz_op_member(op, FNZ_MEMBER_MUTABLE) : NULL;
+}
+
+/* PyTorch wraps operators only whose results are new memory. */
+static fnz_status check_wrapped(const fnzi_pt2_out *o, const fnz_op *op) {
+  const fnz_op *mutable = wrapped(op);
+  bool fits = mutable || !op || !fnzi_op_is_derived(op);
+  for (uint32_t i = 0; mutable && i < mutable->nreturns; i++)
+    fits = fits && !mutable->returns[i].alias;
+  if (fits)
+    return FNZ_OK;
+  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "PyTorch has no functional form of %s and cannot wrap it; declare one, %s",
+                   op->base, op->schema);
+}
+
+static fnz_status put_wrapped_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                                     const fnzi_node *n, const fnz_op *op) {
+  FNZ_TRY(begin_input(o, w, ""));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "as_operator"));
+  FNZ_TRY(fnzi_pt2_put_operator(o, w, op->name));
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  FNZ_TRY(end_input(o, w, POSITIONAL));
+  for (uint32_t i = 0; i < n->nargs; i++) {
+    const fnzi_param *param = &n->op->params[i];
+    fnz_arg arg = fnzi_arg_get(n->op, n->args, n->nargs, i);
+    FNZ_TRY(put_input(o, w, graph, param->name, &arg, param, KEYWORD));
+  }
+  return FNZ_OK;
+}
+
+/* --- results ------------------------------------------------------------------------------------
+ */
+static bool has_undefined(const fnz_arg *list) {
+  for (uint32_t i = 0; i < list->count; i++)
+    if (list->u.list[i].tag != FNZ_ARG_VALUE)
+      return true;
+  return false;
+}
+
+static fnz_status put_outputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                              const fnzi_node *n) {
+  static const fnz_arg none = {.tag = FNZ_ARG_NONE};
+  bool is_wrapped = wrapped(n->op) != NULL;
+  FNZ_TRY(fnzi_json_key(w, "outputs"));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  if (is_wrapped && !wrapped(n->op)->nreturns)
+    FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &none, NULL));
+  for (uint32_t i = 0; i < n->noutputs; i++) {
+    if (n->outputs[i].tag == FNZ_ARG_LIST && has_undefined(&n->outputs[i]))
+      return fnzi_pt2_cannot(o, NULL, "a list of results of which some are undefined");
+    FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &n->outputs[i], NULL));
+  }
+  return fnzi_json_close(w, ']');
+}
+
+/* A region that returns one bare tensor makes its node do the same; without regions the file said
+ * so, or nobody did. */
+fnzi_extras_single fnzi_pt2_single(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) {
+  const fnzi_node *n = fnzi_node_at(o->p, graph, node);
+  const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
+  if (wrapped(n->op))
+    return FNZI_SINGLE_TUPLE;
+  if (!is_higher_order(n))
+    return FNZI_SINGLE_NONE;
+  if (n->noutputs != 1)
+    return FNZI_SINGLE_TUPLE;
+  for (uint32_t i = 0; i < n->nargs; i++)
+    if (n->args[i].tag == FNZ_ARG_GRAPH)
+      return fnzi_graph_at(o->p, (uint32_t)n->args[i].u.i)->returns_single ? FNZI_SINGLE_BARE
+                                                                           : FNZI_SINGLE_TUPLE;
+  return known && known->single == FNZI_SINGLE_TUPLE ? FNZI_SINGLE_TUPLE : FNZI_SINGLE_BARE;
+}
+
+static fnz_status put_single(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                             uint32_t node) {
+  fnzi_extras_single single = fnzi_pt2_single(o, graph, node);
+  FNZ_TRY(fnzi_json_key(w, "is_hop_single_tensor_return"));
+  return single == FNZI_SINGLE_NONE ? fnzi_json_out_null(w)
+                                    : fnzi_json_out_bool(w, single == FNZI_SINGLE_BARE);
+}
+
+/* --- metadata -----------------------------------------------------------------------------------
+ */
+/* From the text form it may be anything; the loader takes an object of strings. */
+static fnz_status check_metadata(fnzi_pt2_out *o, const char *text) {
+  fnzi_json_doc doc;
+  FNZ_TRY(fnzi_json_parse(&o->arena, "metadata", text, strlen(text), &doc));
+  FNZ_TRY(fnzi_json_expect(&doc, doc.root, FNZI_JSON_OBJECT));
+  for (const fnzi_json *m = doc.root->u.first; m; m = m->next)
+    FNZ_TRY(fnzi_json_expect(&doc, m, FNZI_JSON_STRING));
+  return FNZ_OK;
+}
+
+static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
+                               const fnzi_node *n) {
+  const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
+  const char *rest = n->metadata ? n->metadata : known ? known->metadata : NULL;
+  FNZ_TRY(fnzi_json_key(w, "metadata"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  if (*n->source)
+    FNZ_TRY(fnzi_json_out_text(w, "stack_trace", n->source));
+  if (rest && n->metadata && !o->x)
+    FNZ_TRY(check_metadata(o, rest));
+  /* The members of an object, without its braces. */
+  if (rest && strlen(rest) > 2)
+    FNZ_TRY(fnzi_json_out_raw(w, rest + 1, strlen(rest) - 2));
+  return fnzi_json_close(w, '}');
+}
+
+/* --- nodes --------------------------------------------------------------------------------------
+ */
+static fnz_status put_target(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_node *n) {
+  FNZ_TRY(fnzi_json_key(w, "target"));
+  if (wrapped(n->op))
+    return fnzi_json_out_string(w, "torch.ops.higher_order.auto_functionalized",
+                                strlen("torch.ops.higher_order.auto_functionalized"));
+  if (n->op)
+    return fnzi_pt2_put_operator(o, w, n->op->name);
+  o->text.size = 0;
+  FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%s", is_higher_order(n) ? "torch.ops." : "", n->target));
+  return fnzi_json_out_string(w, o->text.data, o->text.size);
+}
+
+static fnz_status put_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
+                             const fnzi_node *n) {
+  const fnz_op *mutable = wrapped(n->op);
+  FNZ_TRY(check_wrapped(o, n->op));
+  FNZ_TRY(fnzi_json_key(w, "inputs"));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(mutable ? put_wrapped_inputs(o, w, graph, n, mutable)
+          : n->op ? put_op_inputs(o, w, graph, n)
+                  : put_other_inputs(o, w, graph, n));
+  return fnzi_json_close(w, ']');
+}
+
+static fnz_status put_name(const fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
+                           const fnzi_node *n) {
+  const char *own = o->names[graph].nodes[node];
+  if (!(o->fields & FNZI_SCHEMA_NODE_NAME))
+    return FNZ_OK;
+  return fnzi_json_out_text(w, "name", own ? own : fnzi_pt2_name(o, graph, n->outputs[0].u.value));
+}
+
+static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
+  const fnzi_node *n = fnzi_node_at(o->p, graph, node);
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(put_target(o, w, n));
+  FNZ_TRY(put_inputs(o, w, graph, n));
+  FNZ_TRY(put_outputs(o, w, graph, n));
+  FNZ_TRY(put_metadata(o, w, graph, node, n));
+  if (o->fields & FNZI_SCHEMA_HOP_RETURN)
+    FNZ_TRY(put_single(o, w, graph, node));
+  FNZ_TRY(put_name(o, w, graph, node, n));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_node(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
+  char place[160];
+  fnz_status status = put_parts(o, w, graph, node);
+  if (w->out->size > FNZI_MAX_PROGRAM_BYTES)
+    status = fnzi_fail(o->ctx, FNZ_CLASS_LIMIT, NULL, "the model takes more than %d bytes of JSON",
+                       FNZI_MAX_PROGRAM_BYTES);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnzi_node_place(o->p, graph, node, place);
+  return fnzi_at(o->ctx, status, "%s", place);
+}
+
+/* A clone of a value that is two outputs at once, or an input that another output writes. */
+static fnz_status put_clone(fnzi_pt2_out *o, fnzi_json_out *w, size_t k) {
+  const fnz_arg from = {.tag = FNZ_ARG_VALUE, .u.value = o->copied[k]};
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "target", "torch.ops.aten.clone.default"));
+  FNZ_TRY(fnzi_json_key(w, "inputs"));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(put_input(o, w, 0, "self", &from, NULL, POSITIONAL));
+  FNZ_TRY(fnzi_json_close(w, ']'));
+  FNZ_TRY(fnzi_json_key(w, "outputs"));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "as_tensor"));
+  FNZ_TRY(fnzi_pt2_put_tensor(w, o->clones[k]));
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  FNZ_TRY(fnzi_json_close(w, ']'));
+  FNZ_TRY(fnzi_json_key(w, "metadata"));
+  FNZ_TRY(fnzi_json_out_raw(w, "{}", 2));
+  if (o->fields & FNZI_SCHEMA_HOP_RETURN) {
+    FNZ_TRY(fnzi_json_key(w, "is_hop_single_tensor_return"));
+    FNZ_TRY(fnzi_json_out_null(w));
+  }
+  if (o->fields & FNZI_SCHEMA_NODE_NAME)
+    FNZ_TRY(fnzi_json_out_text(w, "name", o->clones[k]));
+  return fnzi_json_close(w, '}');
+}
+
+/* --- graphs ------------------------------------------------------------------------------------
+ */
+static fnz_status put_args(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *key,
+                           const fnz_arg *args, uint32_t count) {
+  FNZ_TRY(fnzi_json_key(w, key));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, &args[i], NULL));
+  return fnzi_json_close(w, ']');
+}
+
+/* Outputs of graph 0 may be clones that no node of the program makes. */
+static fnz_status put_results(fnzi_pt2_out *o, fnzi_json_out *w) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  FNZ_TRY(fnzi_json_key(w, "outputs"));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < g->noutputs; i++) {
+    if (g->outputs[i].tag != FNZ_ARG_VALUE) {
+      FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, &g->outputs[i], NULL));
+      continue;
+    }
+    FNZ_TRY(fnzi_json_open(w, '{'));
+    FNZ_TRY(fnzi_json_key(w, "as_tensor"));
+    FNZ_TRY(fnzi_pt2_put_tensor(w, o->outputs[i]));
+    FNZ_TRY(fnzi_json_close(w, '}'));
+  }
+  return fnzi_json_close(w, ']');
+}
+
+fnz_status fnzi_pt2_put_graph(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, graph);
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(put_args(o, w, graph, "inputs", g->inputs, g->ninputs));
+  FNZ_TRY(graph ? put_args(o, w, graph, "outputs", g->outputs, g->noutputs) : put_results(o, w));
+  FNZ_TRY(fnzi_json_key(w, "nodes"));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < g->nodes.count; i++)
+    FNZ_TRY(put_node(o, w, graph, i));
+  for (size_t i = 0; graph == 0 && i < o->nclones; i++)
+    FNZ_TRY(put_clone(o, w, i));
+  FNZ_TRY(fnzi_json_close(w, ']'));
+  FNZ_TRY(fnzi_pt2_put_tables(o, w, graph));
+  return fnzi_json_close(w, '}');
+}

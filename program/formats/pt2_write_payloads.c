@@ -1,0 +1,195 @@
+/* pt2_write_payloads.c - the archive around the model.
+ *
+ * Of a program that came from an archive: its records, in their order, with the new model in the
+ * old one's place. Of any other: an archive as torch 2.9 and later make it, with the program's
+ * weights; it needs the data of all of them. */
+#include "program/formats/pt2_write.h"
+#include "program/formats/zip_out.h"
+
+/* --- the archive that was read ------------------------------------------------------------------
+ */
+/* A number that PyTorch derives from the records. They are no longer the same, and nobody checks.
+ */
+static bool is_left_out(const char *name) {
+  static const char id[] = ".data/serialization_id";
+  size_t size = strlen(name), tail = sizeof id - 1;
+  return size >= tail && strcmp(name + size - tail, id) == 0;
+}
+
+static fnz_status reserve(fnzi_pt2_out *o, fnz_buffer *out, uint64_t room) {
+  if (room > SIZE_MAX - 1)
+    return fnzi_no_memory(o->ctx);
+  FNZI_RESERVE(o->ctx, out, (size_t)room + 1);
+  return FNZ_OK;
+}
+
+static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {
+  uint64_t room = 256;
+  if (o->x->damaged)
+    return fnzi_fail(o->ctx, FNZ_CLASS_ARCHIVE, o->x->damaged,
+                     "the record was damaged in the archive that was read, so it cannot be copied");
+  for (size_t i = 0; i < o->x->records.count; i++) {
+    const fnzi_extras_record *r = &o->x->records.data[i];
+    room += fnzi_zip_room(r->name, r->blob ? fnzi_blob_bytes(r->blob) : model->size);
+  }
+  FNZ_TRY(reserve(o, z->out, room));
+  for (size_t i = 0; i < o->x->records.count; i++) {
+    const fnzi_extras_record *r = &o->x->records.data[i];
+    if (is_left_out(r->name))
+      continue;
+    if (r->blob)
+      FNZ_TRY(fnzi_zip_add(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob), r->crc));
+    else
+      FNZ_TRY(fnzi_zip_add(z, r->name, model->data, model->size,
+                           fnzi_crc32(&z->crc, 0, model->data, model->size)));
+  }
+  return FNZ_OK;
+}
+
+/* --- an archive of its own ----------------------------------------------------------------------
+ */
+/* One folder of payloads: a config and a record for each blob. */
+typedef struct folder {
+  const char *path, *config, *stem;
+  fnz_buffer text;
+  fnzi_map records; /* blob -> number */
+  struct {
+    const fnzi_weight **data;
+    size_t count, capacity;
+  } payloads; /* one weight for each record, in order */
+} folder;
+
+static fnz_status check_weight(const fnzi_pt2_out *o, const fnzi_weight *weight) {
+  if (weight->blob || !fnz_geometry_numel(weight->geometry))
+    return FNZ_OK;
+  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, weight->name,
+                   "the tensor has no data, without which no .pt2 file can be written; --to json "
+                   "writes the program alone");
+}
+
+/* Weights in one blob share a record; an empty one has a record to itself. */
+static fnz_status record_of(fnzi_pt2_out *o, folder *f, const fnzi_weight *weight, uint64_t *out) {
+  if (weight->blob && fnzi_map_get(&f->records, &weight->blob, sizeof weight->blob, out))
+    return FNZ_OK;
+  *out = f->payloads.count;
+  FNZI_PUSH(o->ctx, &f->payloads, weight);
+  return weight->blob ? fnzi_map_set(&f->records, &weight->blob, sizeof weight->blob, *out)
+                      : FNZ_OK;
+}
+
+static fnz_status put_payload(fnzi_pt2_out *o, folder *f, fnzi_json_out *w,
+                              const fnzi_weight *weight, bool is_param) {
+  uint64_t number;
+  FNZ_TRY(check_weight(o, weight));
+  FNZ_TRY(record_of(o, f, weight, &number));
+  FNZ_TRY(fnzi_json_out_name(w, weight->name, strlen(weight->name)));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  o->text.size = 0;
+  FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%llu", f->stem, (unsigned long long)number));
+  FNZ_TRY(fnzi_json_out_text(w, "path_name", o->text.data));
+  FNZ_TRY(fnzi_json_key(w, "is_param"));
+  FNZ_TRY(fnzi_json_out_bool(w, is_param));
+  FNZ_TRY(fnzi_json_key(w, "use_pickle"));
+  FNZ_TRY(fnzi_json_out_bool(w, false));
+  FNZ_TRY(fnzi_json_key(w, "tensor_meta"));
+  FNZ_TRY(fnzi_pt2_put_meta(o, w, weight->geometry, "cpu", false));
+  return fnzi_json_close(w, '}');
+}
+
+static bool is_constant(const fnz_input_spec *in) {
+  return in->kind == FNZ_INPUT_CONSTANT || (in->kind == FNZ_INPUT_BUFFER && !in->persistent);
+}
+
+static fnz_status put_config(fnzi_pt2_out *o, folder *f, bool constants) {
+  fnzi_json_out writer = {o->ctx, &f->text, false}, *w = &writer;
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "config"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  for (uint32_t k = 0; k < fnzi_graph_at(o->p, 0)->ninputs; k++) {
+    const fnz_input_spec *in = &o->p->inputs[k];
+    bool is_param = in->kind == FNZ_INPUT_PARAMETER;
+    bool is_weight = is_param || in->kind == FNZ_INPUT_BUFFER || in->kind == FNZ_INPUT_CONSTANT;
+    const fnzi_weight *weight = is_weight ? fnzi_weight_find(o->p, in->target) : NULL;
+    if (is_weight && !weight)
+      return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, in->target,
+                       "the tensor has no data, without which no .pt2 file can be written; --to "
+                       "json writes the program alone");
+    if (is_weight && is_constant(in) == constants)
+      FNZ_TRY(put_payload(o, f, w, weight, is_param));
+  }
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_bytes(fnzi_zip_out *z, const char *name, const void *bytes, size_t size) {
+  return fnzi_zip_add(z, name, bytes, size, fnzi_crc32(&z->crc, 0, bytes, size));
+}
+
+static fnz_status put_folder(fnzi_pt2_out *o, folder *f, fnzi_zip_out *z) {
+  for (size_t i = 0; i < f->payloads.count; i++) {
+    const char *name;
+    fnzi_blob *blob = f->payloads.data[i]->blob;
+    FNZ_TRY(fnzi_arena_format(&o->arena, &name, "%s%s%zu", f->path, f->stem, i));
+    FNZ_TRY(put_bytes(z, name, blob ? fnzi_blob_data(blob) : "", blob ? fnzi_blob_bytes(blob) : 0));
+  }
+  return put_bytes(z, f->config, f->text.data, f->text.size);
+}
+
+static fnz_status put_own(fnzi_pt2_out *o, folder *weights, folder *constants, fnzi_zip_out *z,
+                          const fnz_buffer *model) {
+  FNZ_TRY(put_config(o, weights, false));
+  FNZ_TRY(put_config(o, constants, true));
+  FNZ_TRY(put_folder(o, weights, z));
+  FNZ_TRY(put_folder(o, constants, z));
+  FNZ_TRY(put_bytes(z, "archive/models/model.json", model->data, model->size));
+  FNZ_TRY(put_bytes(z, "archive/data/sample_inputs/model.pt", "", 0));
+  FNZ_TRY(put_bytes(z, "archive/archive_format", "pt2", 3));
+  FNZ_TRY(put_bytes(z, "archive/archive_version", "0", 1));
+  FNZ_TRY(put_bytes(z, "archive/.data/version", "6\n", 2));
+  return put_bytes(z, "archive/byteorder", "little", 6);
+}
+
+/* Where tensors lie is not known of such a program; a device that a node names says that it was not
+ * only the CPU. */
+static fnz_status check_devices(const fnzi_pt2_out *o) {
+  for (size_t i = 0; i < o->p->graphs.count; i++)
+    for (size_t n = 0; n < o->p->graphs.data[i].nodes.count; n++) {
+      const fnzi_node *node = fnzi_node_at(o->p, (uint32_t)i, (uint32_t)n);
+      for (uint32_t a = 0; a < node->nargs; a++)
+        if (node->args[a].tag == FNZ_ARG_DEVICE && strncmp(node->args[a].u.s, "cpu", 3) != 0)
+          return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                           "%s is for device %s, and only the .pt2 file itself says which tensors "
+                           "are there; convert that one",
+                           node->target, node->args[a].u.s);
+    }
+  return FNZ_OK;
+}
+
+static fnz_status put_new(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {
+  folder weights = {.path = "archive/data/weights/",
+                    .config = "archive/data/weights/model_weights_config.json",
+                    .stem = "weight_"};
+  folder constants = {.path = "archive/data/constants/",
+                      .config = "archive/data/constants/model_constants_config.json",
+                      .stem = "tensor_"};
+  FNZ_TRY(o->x ? FNZ_OK : check_devices(o));
+  fnzi_map_init(&weights.records, o->ctx);
+  fnzi_map_init(&constants.records, o->ctx);
+  fnz_status status = put_own(o, &weights, &constants, z, model);
+  for (folder *f = &weights; f; f = f == &weights ? &constants : NULL) {
+    fnz_buffer_free(o->ctx, &f->text);
+    fnzi_map_free(&f->records);
+    FNZI_VEC_FREE(o->ctx, &f->payloads);
+  }
+  return status;
+}
+
+fnz_status fnzi_pt2_put_archive(fnzi_pt2_out *o, const fnz_buffer *model, fnz_buffer *out) {
+  fnzi_zip_out z = {.ctx = o->ctx, .out = out};
+  bool is_kept = o->x && o->x->is_archive;
+  fnz_status status = is_kept ? put_records(o, &z, model) : put_new(o, &z, model);
+  if (status == FNZ_OK)
+    status = fnzi_zip_finish(&z);
+  fnzi_zip_out_free(&z);
+  return status;
+}

@@ -1,0 +1,373 @@
+/* pt2_write_signature.c - what the inputs and outputs of graph 0 are, and how the module is called.
+ *
+ * PyTorch looks outputs up by name and copies final values into inputs one after the other when it
+ * runs a program; so no two mutations may give the same value, and no output may be an input that
+ * an earlier copy has changed. Such outputs become clones. */
+#include "program/formats/pt2_write.h"
+
+/* --- what cannot be said -----------------------------------------------------------------------
+ */
+static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
+  const fnz_input_spec *in = &o->p->inputs[k];
+  const char *name = in->target ? in->target : "";
+  if (in->kind == FNZ_INPUT_MEMORY || in->shares || in->written)
+    return fnzi_pt2_cannot(o, name, "that inputs share memory");
+  if (in->kind == FNZ_INPUT_TOKEN)
+    return fnzi_pt2_cannot(o, name, "an effect token");
+  return FNZ_OK;
+}
+
+static fnz_status check_output(const fnzi_pt2_out *o, uint32_t k) {
+  const fnz_output_spec *out = &o->p->outputs[k];
+  const char *name = out->target ? out->target : "";
+  if (out->metadata || out->set)
+    return fnzi_pt2_cannot(o, name, "a write that changes sizes, strides or memory of its target");
+  if (out->kind == FNZ_OUTPUT_MEMORY_MUTATION)
+    return fnzi_pt2_cannot(o, name, "the final content of shared memory");
+  if (out->kind == FNZ_OUTPUT_TOKEN)
+    return fnzi_pt2_cannot(o, name, "an effect token");
+  if (out->kind == FNZ_OUTPUT_PARAMETER_MUTATION && !(o->fields & FNZI_SCHEMA_PARAMETERS))
+    return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, name,
+                     "schema 8.%d has no outputs for parameters that are written; export with "
+                     "torch 2.9 or later",
+                     o->minor);
+  return FNZ_OK;
+}
+
+/* Condition guards narrow what the program is right for. That written inputs share no memory is
+ * what .pt2 files always mean. */
+static fnz_status check_guards(const fnzi_pt2_out *o) {
+  for (size_t i = 0; i < o->p->guards.count; i++)
+    if (o->p->guards.data[i].kind == FNZ_GUARD_CONDITION)
+      return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "the guard %s cannot be said in a .pt2 file; export with narrower ranges",
+                       o->p->guards.data[i].text);
+  return FNZ_OK;
+}
+
+/* --- clones -------------------------------------------------------------------------------------
+ */
+static bool is_mutation(fnz_output_kind kind) {
+  return kind == FNZ_OUTPUT_BUFFER_MUTATION || kind == FNZ_OUTPUT_PARAMETER_MUTATION ||
+         kind == FNZ_OUTPUT_INPUT_MUTATION;
+}
+
+/* Marks: the value is a final value already; it is an input that some output writes. */
+enum { IS_FINAL = 1, IS_WRITTEN = 2 };
+
+static fnz_status mark_written(const fnzi_pt2_out *o, const fnzi_graph *g, uint8_t *marks) {
+  fnzi_map targets;
+  fnz_status status = FNZ_OK;
+  fnzi_map_init(&targets, o->ctx);
+  for (uint32_t k = 0; k < g->noutputs && status == FNZ_OK; k++)
+    if (is_mutation(o->p->outputs[k].kind))
+      status = fnzi_map_set(&targets, o->p->outputs[k].target, strlen(o->p->outputs[k].target), 1);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    uint64_t found;
+    const char *target = o->p->inputs[k].target;
+    if (g->inputs[k].tag == FNZ_ARG_VALUE && target &&
+        fnzi_map_get(&targets, target, strlen(target), &found))
+      marks[g->inputs[k].u.value] |= IS_WRITTEN;
+  }
+  fnzi_map_free(&targets);
+  return status;
+}
+
+static fnz_status add_clone(fnzi_pt2_out *o, uint64_t *copied, uint64_t value, const char **out) {
+  copied[o->nclones] = value;
+  FNZ_TRY(fnzi_pt2_fresh(o, 0, "clone", out));
+  o->clones[o->nclones++] = *out;
+  return FNZ_OK;
+}
+
+static fnz_status plan(fnzi_pt2_out *o) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  uint8_t *marks;
+  uint64_t *copied;
+  FNZI_NEW(&o->arena, g->values.count, &marks);
+  FNZI_NEW(&o->arena, g->noutputs, &copied);
+  FNZI_NEW(&o->arena, g->noutputs, &o->clones);
+  FNZI_NEW(&o->arena, g->noutputs, &o->outputs);
+  o->copied = copied;
+  FNZ_TRY(mark_written(o, g, marks));
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    if (g->outputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    uint64_t value = g->outputs[k].u.value;
+    uint8_t *mark = &marks[value];
+    bool is_final = is_mutation(o->p->outputs[k].kind);
+    o->outputs[k] = fnzi_pt2_name(o, 0, value);
+    if ((*mark & IS_WRITTEN) || (is_final && (*mark & IS_FINAL)))
+      FNZ_TRY(add_clone(o, copied, value, &o->outputs[k]));
+    else if (is_final)
+      *mark |= IS_FINAL;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    FNZ_TRY(check_input(o, k));
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    FNZ_TRY(check_output(o, k));
+  FNZ_TRY(check_guards(o));
+  return plan(o);
+}
+
+/* --- specs --------------------------------------------------------------------------------------
+ */
+typedef struct kind {
+  const char *tag, *target; /* the union's tag; the key of the name; NULL: the spec has none */
+} kind;
+
+static kind input_kind(fnz_input_kind k) {
+  switch (k) {
+  case FNZ_INPUT_PARAMETER:
+    return (kind){"parameter", "parameter_name"};
+  case FNZ_INPUT_BUFFER:
+    return (kind){"buffer", "buffer_name"};
+  case FNZ_INPUT_CONSTANT:
+    return (kind){"tensor_constant", "tensor_constant_name"};
+  case FNZ_INPUT_OBJECT:
+    return (kind){"custom_obj", "custom_obj_name"};
+  case FNZ_INPUT_LITERAL:
+    return (kind){"constant_input", "name"};
+  case FNZ_INPUT_USER:
+  case FNZ_INPUT_TOKEN:
+  case FNZ_INPUT_MEMORY:
+  case FNZ_INPUT_KIND_COUNT:
+    break;
+  }
+  return (kind){"user_input", NULL};
+}
+
+static kind output_kind(fnz_output_kind k) {
+  switch (k) {
+  case FNZ_OUTPUT_LOSS:
+    return (kind){"loss_output", NULL};
+  case FNZ_OUTPUT_BUFFER_MUTATION:
+    return (kind){"buffer_mutation", "buffer_name"};
+  case FNZ_OUTPUT_PARAMETER_MUTATION:
+    return (kind){"parameter_mutation", "parameter_name"};
+  case FNZ_OUTPUT_INPUT_MUTATION:
+    return (kind){"user_input_mutation", "user_input_name"};
+  case FNZ_OUTPUT_PARAMETER_GRADIENT:
+    return (kind){"gradient_to_parameter", "parameter_name"};
+  case FNZ_OUTPUT_INPUT_GRADIENT:
+    return (kind){"gradient_to_user_input", "user_input_name"};
+  case FNZ_OUTPUT_USER:
+  case FNZ_OUTPUT_TOKEN:
+  case FNZ_OUTPUT_MEMORY_MUTATION:
+  case FNZ_OUTPUT_KIND_COUNT:
+    break;
+  }
+  return (kind){"user_output", NULL};
+}
+
+/* The spec's own arg: a bare tensor or object, or for what users see a whole Argument. */
+static fnz_status put_spec_arg(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_arg *arg, bool whole) {
+  FNZ_TRY(fnzi_json_key(w, "arg"));
+  if (whole)
+    return fnzi_pt2_put_arg(o, w, 0, arg, NULL);
+  const char *name = fnzi_pt2_name(o, 0, arg->u.value);
+  return arg->tag == FNZ_ARG_VALUE ? fnzi_pt2_put_tensor(w, name) : fnzi_pt2_put_object(o, w, name);
+}
+
+static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
+  const fnz_input_spec *in = &o->p->inputs[k];
+  const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
+  /* A literal without a name was a user input in the file. */
+  bool is_literal = in->kind == FNZ_INPUT_LITERAL && in->target && *in->target;
+  kind row = is_literal || in->kind != FNZ_INPUT_LITERAL ? input_kind(in->kind)
+                                                         : input_kind(FNZ_INPUT_USER);
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, row.tag));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  if (!is_literal)
+    FNZ_TRY(put_spec_arg(o, w, arg, !row.target));
+  if (row.target)
+    FNZ_TRY(fnzi_json_out_text(w, row.target, in->target));
+  if (in->kind == FNZ_INPUT_BUFFER) {
+    FNZ_TRY(fnzi_json_key(w, "persistent"));
+    FNZ_TRY(fnzi_json_out_bool(w, in->persistent));
+  }
+  if (is_literal) {
+    FNZ_TRY(fnzi_json_key(w, "value"));
+    FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, arg, NULL));
+  }
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_output(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t k) {
+  const fnz_output_spec *out = &o->p->outputs[k];
+  const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->outputs[k];
+  kind row = output_kind(out->kind);
+  bool is_user = out->kind == FNZ_OUTPUT_USER;
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, row.tag));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "arg"));
+  if (arg->tag != FNZ_ARG_VALUE)
+    FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, arg, NULL));
+  else {
+    if (is_user)
+      FNZ_TRY(fnzi_json_open(w, '{'));
+    if (is_user)
+      FNZ_TRY(fnzi_json_key(w, "as_tensor"));
+    FNZ_TRY(fnzi_pt2_put_tensor(w, o->outputs[k]));
+    if (is_user)
+      FNZ_TRY(fnzi_json_close(w, '}'));
+  }
+  if (row.target)
+    FNZ_TRY(fnzi_json_out_text(w, row.target, out->target ? out->target : ""));
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "input_specs"));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    FNZ_TRY(put_input(o, w, k));
+  FNZ_TRY(fnzi_json_close(w, ']'));
+  FNZ_TRY(fnzi_json_key(w, "output_specs"));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    FNZ_TRY(put_output(o, w, k));
+  FNZ_TRY(fnzi_json_close(w, ']'));
+  return fnzi_json_close(w, '}');
+}
+
+/* --- how it is called ----------------------------------------------------------------------------
+ */
+/* The names of what users see, if the file listed them. */
+static fnz_status put_user_outputs(fnzi_pt2_out *o, fnzi_json_out *w) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t k = 0; k < g->noutputs; k++) {
+    if (o->p->outputs[k].kind != FNZ_OUTPUT_USER && o->p->outputs[k].kind != FNZ_OUTPUT_LOSS)
+      continue;
+    if (g->outputs[k].tag != FNZ_ARG_VALUE) {
+      FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, &g->outputs[k], NULL));
+      continue;
+    }
+    FNZ_TRY(fnzi_json_open(w, '{'));
+    FNZ_TRY(fnzi_json_key(w, "as_tensor"));
+    FNZ_TRY(fnzi_pt2_put_tensor(w, o->outputs[k]));
+    FNZ_TRY(fnzi_json_close(w, '}'));
+  }
+  return fnzi_json_close(w, ']');
+}
+
+/* Of the module itself: the same with the outputs' new names. Of modules inside: their values may
+ * be gone, so that nothing is said of them. */
+static fnz_status put_call(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_json *entry) {
+  const fnzi_json *fqn = fnzi_json_find(entry, "fqn");
+  const fnzi_json *call = fnzi_json_find(entry, "signature");
+  bool is_whole = fqn && fqn->kind == FNZI_JSON_STRING && !fqn->count;
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  if (fqn) {
+    FNZ_TRY(fnzi_json_key(w, "fqn"));
+    FNZ_TRY(fnzi_json_out_tree(w, fqn));
+  }
+  FNZ_TRY(fnzi_json_key(w, "signature"));
+  if (!is_whole || !call || call->kind != FNZI_JSON_OBJECT) {
+    FNZ_TRY(fnzi_json_out_null(w));
+    return fnzi_json_close(w, '}');
+  }
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  for (const fnzi_json *m = call->u.first; m; m = m->next) {
+    bool lists = strcmp(m->key, "outputs") == 0 && m->kind == FNZI_JSON_ARRAY && m->count;
+    FNZ_TRY(fnzi_json_out_name(w, m->key, m->key_size));
+    FNZ_TRY(lists ? put_user_outputs(o, w) : fnzi_json_out_tree(w, m));
+  }
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  return fnzi_json_close(w, '}');
+}
+
+/* A tuple of `count` leaves as PyTorch's tree texts have it, escaped for a string. */
+static fnz_status put_tuple(fnzi_pt2_out *o, size_t count) {
+  FNZ_TRY(fnzi_put_text(o->ctx, &o->text,
+                        "{\"type\": \"builtins.tuple\", \"context\": \"null\", "
+                        "\"children_spec\": ["));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_printf(o->ctx, &o->text,
+                        "%s{\"type\": null, \"context\": null, \"children_spec\": []}",
+                        i ? ", " : ""));
+  return fnzi_put_text(o->ctx, &o->text, "]}");
+}
+
+static fnz_status put_in_spec(fnzi_pt2_out *o, fnzi_json_out *w, size_t inputs) {
+  o->text.size = 0;
+  FNZ_TRY(fnzi_put_text(o->ctx, &o->text,
+                        "[1, {\"type\": \"builtins.tuple\", \"context\": \"null\", "
+                        "\"children_spec\": ["));
+  FNZ_TRY(put_tuple(o, inputs));
+  FNZ_TRY(fnzi_put_text(o->ctx, &o->text,
+                        ", {\"type\": \"builtins.dict\", \"context\": \"[]\", "
+                        "\"children_spec\": []}]}]"));
+  FNZ_TRY(fnzi_json_key(w, "in_spec"));
+  return fnzi_json_out_string(w, o->text.data, o->text.size);
+}
+
+static fnz_status put_out_spec(fnzi_pt2_out *o, fnzi_json_out *w, size_t outputs) {
+  static const char leaf[] = "[1, {\"type\": null, \"context\": null, \"children_spec\": []}]";
+  FNZ_TRY(fnzi_json_key(w, "out_spec"));
+  if (outputs == 1)
+    return fnzi_json_out_string(w, leaf, sizeof leaf - 1);
+  o->text.size = 0;
+  FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "[1, "));
+  FNZ_TRY(put_tuple(o, outputs));
+  FNZ_TRY(fnzi_put_text(o->ctx, &o->text, "]"));
+  return fnzi_json_out_string(w, o->text.data, o->text.size);
+}
+
+static bool is_users(fnz_input_kind is) {
+  return is == FNZ_INPUT_USER || is == FNZ_INPUT_LITERAL;
+}
+
+/* Of a program that comes from elsewhere: all inputs by position, one result bare or a tuple. */
+static fnz_status put_plain_call(fnzi_pt2_out *o, fnzi_json_out *w) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  size_t inputs = 0, outputs = 0;
+  for (uint32_t k = 0; k < g->ninputs; k++)
+    inputs += is_users(o->p->inputs[k].kind);
+  for (uint32_t k = 0; k < g->noutputs; k++)
+    outputs += o->p->outputs[k].kind == FNZ_OUTPUT_USER;
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "fqn", ""));
+  FNZ_TRY(fnzi_json_key(w, "signature"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "inputs"));
+  FNZ_TRY(fnzi_json_out_raw(w, "[]", 2));
+  FNZ_TRY(fnzi_json_key(w, "outputs"));
+  FNZ_TRY(fnzi_json_out_raw(w, "[]", 2));
+  FNZ_TRY(put_in_spec(o, w, inputs));
+  FNZ_TRY(put_out_spec(o, w, outputs));
+  FNZ_TRY(fnzi_json_key(w, "forward_arg_names"));
+  FNZ_TRY(fnzi_json_out_null(w));
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_calls(fnzi_pt2_out *o, fnzi_json_out *w) {
+  static const char key[] = "module_call_graph";
+  const char *text = fnzi_extras_text_of(o->x, FNZI_EXTRA_MODULE, key, sizeof key - 1);
+  fnzi_json_doc doc;
+  if (text && !o->p->is_rewritten)
+    return fnzi_json_out_raw(w, text, strlen(text));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  if (!text)
+    FNZ_TRY(put_plain_call(o, w));
+  else {
+    FNZ_TRY(fnzi_json_parse(&o->arena, key, text, strlen(text), &doc));
+    FNZ_TRY(fnzi_json_expect(&doc, doc.root, FNZI_JSON_ARRAY));
+    for (const fnzi_json *entry = doc.root->u.first; entry; entry = entry->next)
+      FNZ_TRY(put_call(o, w, entry));
+  }
+  return fnzi_json_close(w, ']');
+}

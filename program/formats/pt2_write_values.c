@@ -1,0 +1,256 @@
+/* pt2_write_values.c - tensors and symbolic numbers: TensorMeta, SymInt, SymFloat, SymBool.
+ *
+ * A geometry has no device and no gradient; these come from the value of the .pt2 file that a value
+ * was made of: the same one in an unchanged program, else the first result of the node that its own
+ * node was made of. */
+#include "program/formats/pt2_write.h"
+
+#include <stdlib.h>
+
+enum { LAYOUT_STRIDED = 7 };
+
+/* --- symbolic expressions ----------------------------------------------------------------------
+ */
+/* The expression as PyTorch reads it back; what is no expression that fnz knows stays as it is. */
+static fnz_status print_expression(fnzi_pt2_out *o, const char *text, const char **out) {
+  const fnzi_expr *e;
+  fnz_status status = fnzi_expr_parse(&o->exprs, text, strlen(text), &e);
+  *out = text;
+  if (status == FNZ_NO_MEMORY)
+    return status;
+  if (status != FNZ_OK)
+    return FNZ_OK;
+  o->text.size = 0;
+  FNZ_TRY(fnzi_expr_put_srepr(o->ctx, e, &o->text));
+  return fnzi_arena_string(&o->arena, o->text.data, o->text.size, out);
+}
+
+static fnz_status put_expression(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t symbol,
+                                 bool with_hint) {
+  const fnzi_symbol *s = &o->p->symbols.data[symbol];
+  if (!o->expressions[symbol])
+    FNZ_TRY(print_expression(o, s->text, &o->expressions[symbol]));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "as_expr"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_out_text(w, "expr_str", o->expressions[symbol]));
+  FNZ_TRY(fnzi_json_key(w, "hint"));
+  if (with_hint && s->has_hint) {
+    FNZ_TRY(fnzi_json_open(w, '{'));
+    FNZ_TRY(fnzi_json_key(w, "as_int"));
+    FNZ_TRY(fnzi_json_out_int(w, s->hint));
+    FNZ_TRY(fnzi_json_close(w, '}'));
+  } else
+    FNZ_TRY(fnzi_json_out_null(w));
+  FNZ_TRY(fnzi_json_close(w, '}'));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_dim(fnzi_pt2_out *o, fnzi_json_out *w, int64_t number, uint32_t symbol) {
+  if (symbol)
+    return put_expression(o, w, symbol, true);
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "as_int"));
+  FNZ_TRY(fnzi_json_out_int(w, number));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_dims(fnzi_pt2_out *o, fnzi_json_out *w, const char *key,
+                           const int64_t *numbers, const uint32_t *symbols, uint32_t count) {
+  FNZ_TRY(fnzi_json_key(w, key));
+  FNZ_TRY(fnzi_json_open(w, '['));
+  for (uint32_t i = 0; i < count; i++)
+    FNZ_TRY(put_dim(o, w, numbers[i], symbols ? symbols[i] : 0));
+  return fnzi_json_close(w, ']');
+}
+
+/* --- tensors -----------------------------------------------------------------------------------
+ */
+fnz_status fnzi_pt2_put_device(fnzi_json_out *w, const char *device) {
+  const char *colon = strchr(device, ':');
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "type"));
+  FNZ_TRY(fnzi_json_out_string(w, device, colon ? (size_t)(colon - device) : strlen(device)));
+  FNZ_TRY(fnzi_json_key(w, "index"));
+  FNZ_TRY(colon ? fnzi_json_out_int(w, strtoll(colon + 1, NULL, 10)) : fnzi_json_out_null(w));
+  return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geometry *g,
+                             const char *device, bool requires_grad) {
+  const uint32_t *symbols = g->symbols;
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "dtype"));
+  FNZ_TRY(fnzi_json_out_int(w, fnzi_dtype(g->dtype)->pt2));
+  FNZ_TRY(put_dims(o, w, "sizes", g->sizes, symbols, g->rank));
+  FNZ_TRY(fnzi_json_key(w, "requires_grad"));
+  FNZ_TRY(fnzi_json_out_bool(w, requires_grad));
+  FNZ_TRY(fnzi_json_key(w, "device"));
+  FNZ_TRY(fnzi_pt2_put_device(w, device));
+  FNZ_TRY(put_dims(o, w, "strides", g->strides, symbols ? symbols + g->rank : NULL, g->rank));
+  FNZ_TRY(fnzi_json_key(w, "storage_offset"));
+  FNZ_TRY(put_dim(o, w, g->offset, symbols ? symbols[2 * g->rank] : 0));
+  FNZ_TRY(fnzi_json_key(w, "layout"));
+  FNZ_TRY(fnzi_json_out_int(w, LAYOUT_STRIDED));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_value(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint64_t value,
+                            const char *name) {
+  const fnz_geometry *g = fnzi_value_at(o->p, graph, value)->geometry;
+  fnzi_extras_value note = fnzi_extras_note_of(o->p, graph, value);
+  bool can_have_grad = fnzi_is_float(g->dtype) || fnzi_is_complex(g->dtype);
+  FNZ_TRY(fnzi_json_out_name(w, name, strlen(name)));
+  return fnzi_pt2_put_meta(o, w, g, fnzi_extras_device(o->x, note),
+                           note.requires_grad && can_have_grad);
+}
+
+/* --- which number a symbolic value is -----------------------------------------------------------
+ */
+/* Functions on symbolic numbers whose result is not of the kind of their operands. */
+static const struct {
+  const char *target;
+  fnzi_pt2_number result;
+} functions[] = {
+    {"_operator.eq", FNZI_SYM_BOOL},     {"_operator.ne", FNZI_SYM_BOOL},
+    {"_operator.lt", FNZI_SYM_BOOL},     {"_operator.le", FNZI_SYM_BOOL},
+    {"_operator.gt", FNZI_SYM_BOOL},     {"_operator.ge", FNZI_SYM_BOOL},
+    {"torch.sym_not", FNZI_SYM_BOOL},    {"_operator.truediv", FNZI_SYM_FLOAT},
+    {"torch.sym_float", FNZI_SYM_FLOAT}, {"torch.sym_int", FNZI_SYM_INT},
+    {"math.trunc", FNZI_SYM_INT},        {"math.floor", FNZI_SYM_INT},
+    {"math.ceil", FNZI_SYM_INT},         {"torch.sym_sqrt", FNZI_SYM_FLOAT},
+};
+
+static fnzi_pt2_number of_argument(const fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    return (fnzi_pt2_number)o->names[graph].numbers[arg->u.value];
+  return arg->tag == FNZ_ARG_FLOAT  ? FNZI_SYM_FLOAT
+         : arg->tag == FNZ_ARG_BOOL ? FNZI_SYM_BOOL
+                                    : FNZI_SYM_INT;
+}
+
+static fnzi_pt2_number of_function(const fnzi_pt2_out *o, uint32_t graph, const fnzi_node *n) {
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    if (strcmp(functions[i].target, n->target) == 0)
+      return functions[i].result;
+  if (strncmp(n->target, "math.", 5) == 0)
+    return FNZI_SYM_FLOAT;
+  /* sym_ite(condition, a, b) is like a; a float makes floats of all others. */
+  fnzi_pt2_number like = n->nargs ? of_argument(o, graph, &n->args[n->nargs - 1]) : FNZI_SYM_INT;
+  for (uint32_t i = 0; i < n->nargs; i++)
+    if (of_argument(o, graph, &n->args[i]) == FNZI_SYM_FLOAT)
+      like = FNZI_SYM_FLOAT;
+  return like;
+}
+
+/* A Scalar is what an element of the tensor is. */
+static fnzi_pt2_number of_element(const fnzi_pt2_out *o, uint32_t graph, const fnzi_node *n) {
+  bool is_tensor = n->nargs && n->args[0].tag == FNZ_ARG_VALUE;
+  if (!is_tensor)
+    return FNZI_SYM_INT;
+  fnz_dtype dtype = fnzi_value_at(o->p, graph, n->args[0].u.value)->geometry->dtype;
+  return dtype == FNZ_BOOL ? FNZI_SYM_BOOL : fnzi_is_float(dtype) ? FNZI_SYM_FLOAT : FNZI_SYM_INT;
+}
+
+static fnzi_pt2_number of_result(const fnzi_pt2_out *o, uint32_t graph, const fnzi_node *n,
+                                 uint32_t k) {
+  fnzi_type type = n->op && k < n->op->nreturns ? n->op->returns[k].type : FNZI_TYPE_INT;
+  if (!n->op)
+    return of_function(o, graph, n);
+  if (type == FNZI_TYPE_SCALAR)
+    return of_element(o, graph, n);
+  return type == FNZI_TYPE_FLOAT                                ? FNZI_SYM_FLOAT
+         : type == FNZI_TYPE_BOOL || type == FNZI_TYPE_SYM_BOOL ? FNZI_SYM_BOOL
+                                                                : FNZI_SYM_INT;
+}
+
+fnz_status fnzi_pt2_find_numbers(fnzi_pt2_out *o, uint32_t graph) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, graph);
+  FNZI_NEW(&o->arena, g->values.count, &o->names[graph].numbers);
+  for (size_t i = 0; i < g->nodes.count; i++) {
+    const fnzi_node *n = &g->nodes.data[i];
+    for (uint32_t k = 0; k < n->noutputs; k++)
+      if (n->outputs[k].tag == FNZ_ARG_SYMBOL)
+        o->names[graph].numbers[n->outputs[k].u.value] = (uint8_t)of_result(o, graph, n, k);
+  }
+  return FNZ_OK;
+}
+
+/* --- tables ------------------------------------------------------------------------------------
+ */
+/* A symbol that is a plain number after all. */
+static bool is_number(const char *text, fnzi_pt2_number number) {
+  char *end;
+  if (number == FNZI_SYM_BOOL)
+    return strcmp(text, "true") == 0 || strcmp(text, "false") == 0;
+  if (number == FNZI_SYM_INT)
+    (void)strtoll(text, &end, 10);
+  else
+    (void)strtod(text, &end);
+  return *text && !*end;
+}
+
+static fnz_status put_number(fnzi_json_out *w, const char *text, fnzi_pt2_number number) {
+  static const char *const tags[] = {"as_int", "as_float", "as_bool"};
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, tags[number]));
+  FNZ_TRY(number == FNZI_SYM_FLOAT ? fnzi_json_out_float(w, strtod(text, NULL))
+                                   : fnzi_json_out_raw(w, text, strlen(text)));
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_symbols(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *key,
+                              fnzi_pt2_number number) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, graph);
+  FNZ_TRY(fnzi_json_key(w, key));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  for (size_t i = 0; i < g->values.count; i++) {
+    const fnzi_value *v = &g->values.data[i];
+    if (v->geometry || !v->symbol || o->names[graph].numbers[i] != number)
+      continue;
+    const char *name = fnzi_pt2_name(o, graph, i), *text = o->p->symbols.data[v->symbol].text;
+    FNZ_TRY(fnzi_json_out_name(w, name, strlen(name)));
+    FNZ_TRY(is_number(text, number) ? put_number(w, text, number)
+                                    : put_expression(o, w, v->symbol, number == FNZI_SYM_INT));
+  }
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_objects(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, graph);
+  FNZ_TRY(fnzi_json_key(w, "custom_obj_values"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  for (size_t i = 0; i < g->values.count; i++) {
+    const fnzi_value *v = &g->values.data[i];
+    if (v->geometry || v->symbol)
+      continue;
+    FNZ_TRY(fnzi_json_out_name(w, v->name, strlen(v->name)));
+    FNZ_TRY(fnzi_pt2_put_object(o, w, v->name));
+  }
+  return fnzi_json_close(w, '}');
+}
+
+static fnz_status put_tensors(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, graph);
+  FNZ_TRY(fnzi_json_key(w, "tensor_values"));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  for (size_t i = 0; i < g->values.count; i++)
+    if (g->values.data[i].geometry)
+      FNZ_TRY(put_value(o, w, graph, i, fnzi_pt2_name(o, graph, i)));
+  for (size_t i = 0; graph == 0 && i < o->nclones; i++)
+    FNZ_TRY(put_value(o, w, graph, o->copied[i], o->clones[i]));
+  return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_tables(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph) {
+  FNZ_TRY(put_tensors(o, w, graph));
+  FNZ_TRY(put_symbols(o, w, graph, "sym_int_values", FNZI_SYM_INT));
+  FNZ_TRY(put_symbols(o, w, graph, "sym_bool_values", FNZI_SYM_BOOL));
+  FNZ_TRY(fnzi_json_key(w, "is_single_tensor_return"));
+  FNZ_TRY(fnzi_json_out_bool(w, fnzi_graph_at(o->p, graph)->returns_single));
+  if (o->fields & FNZI_SCHEMA_OBJECTS)
+    FNZ_TRY(put_objects(o, w, graph));
+  if (o->fields & FNZI_SCHEMA_SYM_FLOATS)
+    FNZ_TRY(put_symbols(o, w, graph, "sym_float_values", FNZI_SYM_FLOAT));
+  return FNZ_OK;
+}

@@ -1,0 +1,34 @@
+/* zip_out.h - writing a zip archive record by record, the way PyTorch's files are: stored, without
+ * times, the data of each record at a multiple of 64 bytes so that it can be used where it lies. */
+#ifndef FNZI_ZIP_OUT_H
+#define FNZI_ZIP_OUT_H
+
+#include "program/formats/crc.h"
+
+typedef struct fnzi_zip_record {
+  const char *name;
+  uint64_t offset, size;
+  uint32_t crc;
+} fnzi_zip_record;
+
+/* Zero at first but for ctx and out, which is empty; ends with fnzi_zip_out_free(). */
+typedef struct fnzi_zip_out {
+  fnz_context *ctx;
+  fnz_buffer *out;
+  fnzi_crc crc;
+  struct {
+    fnzi_zip_record *data;
+    size_t count, capacity;
+  } records;
+} fnzi_zip_out;
+
+/* The most bytes that a record takes in the archive. */
+uint64_t fnzi_zip_room(const char *name, uint64_t size);
+/* Appends a record. `name` is borrowed until the end, and new. */
+FNZ_MUST_CHECK fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes,
+                                       size_t size, uint32_t crc);
+/* Appends the directory; then the archive is whole. */
+FNZ_MUST_CHECK fnz_status fnzi_zip_finish(fnzi_zip_out *z);
+void fnzi_zip_out_free(fnzi_zip_out *z);
+
+#endif
