@@ -1,0 +1,210 @@
+/* pt2_vmap_index.c - indexing by tensors within vmap regions.
+ *
+ * Where the indices have levels, they are broadcast to all of them, and the tensor is indexed along
+ * its own levels by 0, 1, 2 ...: then each element of the batch finds its own part. The dimensions
+ * of the indices stand where those do that they index, when they stand side by side, else in front;
+ * those of the levels go to the front. */
+#include "program/formats/pt2_vmap.h"
+
+typedef struct indexing {
+  fnz_arg list[FNZ_MAX_RANK + FNZI_MOST_LEVELS];
+  uint32_t count;  /* of the list */
+  uint32_t first;  /* the first index that is given, without levels */
+  bool together;   /* those given stand side by side */
+  uint32_t rank;   /* of the indices broadcast, without levels */
+  uint32_t levels; /* of all indices together */
+} indexing;
+
+static fnz_status find_indices(const fnzi_vmap *v, const fnz_arg *list, indexing *x) {
+  uint32_t last = 0;
+  *x = (indexing){.together = true, .first = UINT32_MAX};
+  if (list->tag != FNZ_ARG_LIST || list->count > FNZ_MAX_RANK)
+    return fnzi_vmap_refuse(v, "needs a list of indices");
+  for (uint32_t i = 0; i < list->count; i++) {
+    const fnz_arg *index = &list->u.list[i];
+    if (index->tag != FNZ_ARG_VALUE)
+      continue;
+    fnz_dtype dtype = fnzi_vmap_looks(v, index)->dtype;
+    if (dtype == FNZ_BOOL || dtype == FNZ_U8)
+      return fnzi_vmap_refuse(v, "is indexed by a mask, whose number of elements depends on data");
+    x->together = x->together && (x->first == UINT32_MAX || last + 1 == i);
+    x->first = x->first == UINT32_MAX ? i : x->first;
+    last = i;
+    x->rank = fnzi_vmap_rank(v, index) > x->rank ? fnzi_vmap_rank(v, index) : x->rank;
+    x->levels |= fnzi_vmap_levels(v, index);
+  }
+  return x->first == UINT32_MAX ? fnzi_vmap_refuse(v, "has no index") : FNZ_OK;
+}
+
+/* 0, 1 ... size - 1 along the k-th of the levels, as an index. */
+static fnz_status along_level(const fnzi_vmap *v, uint32_t k, int64_t size, uint32_t rank,
+                              fnz_arg *out) {
+  const fnz_arg args[] = {fnzi_vmap_int(size)};
+  FNZ_TRY(fnzi_vmap_make(v, "arange", args, 1, FNZ_I64, &size, 1, out));
+  for (uint32_t i = 0; i < k; i++)
+    FNZ_TRY(fnzi_vmap_unsqueeze(v, out, 0));
+  for (uint32_t i = k + 1; i < v->count + rank; i++)
+    FNZ_TRY(fnzi_vmap_unsqueeze(v, out, i));
+  return FNZ_OK;
+}
+
+/* An index for each level that the tensor has. */
+static fnz_status index_levels(const fnzi_vmap *v, uint32_t has, indexing *x) {
+  uint32_t k = 0;
+  for (uint32_t level = 0; level < v->make.s->nlevels; level++) {
+    if (has >> level & 1)
+      FNZ_TRY(along_level(v, k, v->make.s->levels[level].size, x->rank, &x->list[x->count++]));
+    k += v->all >> level & 1;
+  }
+  return FNZ_OK;
+}
+
+/* The list as the whole tensor takes it: with something for its levels in front. */
+static fnz_status make_list(const fnzi_vmap *v, uint32_t has, const fnz_arg *list, indexing *x) {
+  if (x->levels)
+    FNZ_TRY(index_levels(v, has, x));
+  for (; !x->levels && x->count < fnzi_vmap_bits(has); x->count++)
+    x->list[x->count] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  for (uint32_t i = 0; i < list->count; i++) {
+    x->list[x->count] = list->u.list[i];
+    if (x->list[x->count].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_vmap_align(v, &x->list[x->count], x->rank));
+    x->count++;
+  }
+  return FNZ_OK;
+}
+
+/* Where the levels stand in the result, how many dimensions go with them, and where those go. */
+typedef struct shuffle {
+  uint32_t levels, width, to;
+} shuffle;
+
+/* The result has the sizes of the file, in an order of its own. */
+static fnz_status find_shuffle(const fnzi_vmap *v, uint32_t has, const indexing *x, shuffle *out) {
+  uint32_t front = fnzi_vmap_bits(has);
+  *out = (shuffle){0};
+  if (!x->levels && x->together)
+    return FNZ_OK; /* levels, what stands before, indices, rest */
+  if (!x->levels) {
+    *out = (shuffle){x->rank, front, 0}; /* indices, levels, rest */
+    return FNZ_OK;
+  }
+  if (!front && x->together) {
+    *out = (shuffle){x->first, v->count, 0}; /* what stands before, levels, indices, rest */
+    return FNZ_OK;
+  }
+  if (x->together && x->first)
+    *out = (shuffle){v->count, x->rank, v->count + x->first}; /* levels, indices, before, rest */
+  return FNZ_OK;
+}
+
+static fnz_status file_sizes(const fnzi_vmap *v, uint32_t has, const fnz_arg *self,
+                             const fnz_arg *list, const indexing *x, int64_t *sizes,
+                             uint32_t *rank) {
+  const fnz_geometry *g = fnzi_vmap_looks(v, self);
+  int64_t of_indices[FNZ_MAX_RANK];
+  for (uint32_t d = 0; d < x->rank; d++)
+    of_indices[d] = 1;
+  for (uint32_t i = 0; i < list->count; i++) {
+    const fnz_arg *index = &list->u.list[i];
+    uint32_t r = fnzi_vmap_rank(v, index);
+    for (uint32_t d = 0; d < r; d++) {
+      const fnz_geometry *looks = fnzi_vmap_looks(v, index);
+      int64_t size = looks->sizes[looks->rank - r + d];
+      of_indices[x->rank - r + d] = size == 1 ? of_indices[x->rank - r + d] : size;
+    }
+  }
+  fnzi_vmap_sizes(v, sizes);
+  *rank = v->count;
+  uint32_t front = fnzi_vmap_bits(has), at = x->together ? x->first : 0;
+  for (uint32_t d = 0; d <= g->rank - front; d++) {
+    if (d == at)
+      for (uint32_t i = 0; i < x->rank; i++)
+        sizes[(*rank)++] = of_indices[i];
+    bool is_indexed = d < list->count && list->u.list[d].tag == FNZ_ARG_VALUE;
+    if (d < g->rank - front && !is_indexed)
+      sizes[(*rank)++] = g->sizes[front + d];
+  }
+  return FNZ_OK;
+}
+
+/* The sizes in the order in which indexing gives them: `count` dimensions from `from` on lie at
+ * `to` afterwards. */
+static void before_order(const int64_t *sizes, uint32_t rank, shuffle s, int64_t *out) {
+  uint32_t next = 0;
+  for (uint32_t d = 0; d < rank; d++) {
+    bool moves = d >= s.levels && d < s.levels + s.width;
+    next = !moves && next == s.to ? s.to + s.width : next;
+    out[d] = moves ? sizes[s.to + (d - s.levels)] : sizes[next++];
+  }
+}
+
+static fnz_status index_by(fnzi_vmap *v, const fnz_arg *self, const fnz_arg *list) {
+  int64_t sizes[2 * FNZ_MAX_RANK + FNZI_MOST_LEVELS], raw[2 * FNZ_MAX_RANK + FNZI_MOST_LEVELS];
+  indexing x;
+  shuffle s;
+  uint32_t rank, has = fnzi_vmap_levels(v, self);
+  FNZ_TRY(find_indices(v, list, &x));
+  if (list->count > fnzi_vmap_rank(v, self))
+    return fnzi_vmap_refuse(v, "has more indices than dimensions");
+  FNZ_TRY(file_sizes(v, has, self, list, &x, sizes, &rank));
+  FNZ_TRY(make_list(v, has, list, &x));
+  FNZ_TRY(find_shuffle(v, has, &x, &s));
+  fnz_arg args[] = {*self, {.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list}};
+  if (!s.width || s.levels == s.to)
+    return fnzi_vmap_call_named(v, "index.Tensor", args, 2);
+  before_order(sizes, rank, s, raw);
+  FNZ_TRY(fnzi_vmap_make(v, "index.Tensor", args, 2, fnzi_vmap_looks(v, self)->dtype, raw, rank,
+                         &args[0]));
+  FNZ_TRY(fnzi_vmap_order(v, rank, s.levels, s.width, s.to, &args[1]));
+  return fnzi_vmap_call_named(v, "permute", args, 2);
+}
+
+fnz_status fnzi_vmap_index(fnzi_vmap *v) {
+  return index_by(v, &v->args[0], &v->args[1]);
+}
+
+/* embedding(weight, indices, ...): one weight for the whole batch takes any indices. */
+fnz_status fnzi_vmap_look_up(fnzi_vmap *v) {
+  const fnz_arg list = {.tag = FNZ_ARG_LIST, .count = 1, .u.list = &v->args[1]};
+  if (!fnzi_vmap_levels(v, &v->args[0]))
+    return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
+  return index_by(v, &v->args[0], &list);
+}
+
+/* index_select(self, dim, index) */
+fnz_status fnzi_vmap_index_along(fnzi_vmap *v) {
+  fnz_arg items[FNZ_MAX_RANK];
+  uint32_t dim, rank = fnzi_vmap_rank(v, &v->args[0]);
+  if (!fnzi_vmap_levels(v, &v->args[2]))
+    return fnzi_vmap_shift(v);
+  if (v->args[1].tag != FNZ_ARG_INT || !rank || fnzi_vmap_rank(v, &v->args[2]) != 1)
+    return fnzi_vmap_refuse(v, "needs a dimension and one row of indices");
+  FNZ_TRY(fnzi_json_at(
+      &v->make.s->r->doc,
+      fnzi_wrap_dim(v->make.s->r->doc.ctx, v->op->name, v->args[1].u.i, rank, &dim), v->make.json));
+  for (uint32_t i = 0; i < dim; i++)
+    items[i] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  items[dim] = v->args[2];
+  const fnz_arg list = {.tag = FNZ_ARG_LIST, .count = dim + 1, .u.list = items};
+  return index_by(v, &v->args[0], &list);
+}
+
+/* index_put(self, indices, values, accumulate): with indices from the first dimension on, the
+ * places are a tensor of levels, indices and the rest, to which values are broadcast. */
+fnz_status fnzi_vmap_index_put(fnzi_vmap *v) {
+  indexing x;
+  uint32_t has = fnzi_vmap_levels(v, &v->args[0]);
+  FNZ_TRY(find_indices(v, &v->args[1], &x));
+  uint32_t rank = fnzi_vmap_rank(v, &v->args[0]), given = v->args[1].count;
+  if (has != v->all)
+    return fnzi_vmap_refuse(v, "puts values of a batch into a tensor that has none");
+  if (x.first || !x.together || given > rank || v->args[2].tag != FNZ_ARG_VALUE)
+    return fnzi_vmap_refuse(v, "has indices that do not begin with the first dimension");
+  for (uint32_t i = 0; i < v->args[1].count; i++)
+    given -= v->args[1].u.list[i].tag != FNZ_ARG_VALUE;
+  FNZ_TRY(make_list(v, has, &v->args[1], &x));
+  FNZ_TRY(fnzi_vmap_align(v, &v->args[2], x.rank + rank - given));
+  v->args[1] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list};
+  return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
+}

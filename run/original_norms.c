@@ -1,0 +1,218 @@
+/* original_norms.c - normalizations: in training they write their running statistics, and no schema
+ * says so. */
+#include "run/original.h"
+
+/* --- Batch norm ---------------------------------------------------------------------------------
+ */
+
+static bool writes_statistics(const fnzi_act *s) {
+  return fnzi_is_norm(s->op) && s->args[FNZI_NORM_TRAINING].u.i != 0 &&
+         s->args[FNZI_NORM_MEAN].tag == FNZ_ARG_VALUE &&
+         s->args[FNZI_NORM_VAR].tag == FNZ_ARG_VALUE;
+}
+
+/* One statistic per channel, in the dtype of the running ones. */
+static fnz_status channel_geometry(fnzi_act *s, const fnz_geometry **out) {
+  fnz_geometry *g;
+  fnzi_eager *mean;
+  FNZI_NEW(&s->in->run.scratch, 1, &g);
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[FNZI_NORM_MEAN], &mean));
+  *g = *mean->g;
+  g->offset = 0;
+  *out = g;
+  return FNZ_OK;
+}
+
+static fnz_status write_statistics(fnzi_act *s, const fnz_handle *values) {
+  fnz_backend *b = s->in->run.backend;
+  fnz_status status = FNZ_OK;
+  for (int i = 0; i < 2; i++) {
+    fnzi_eager *target = fnzi_eager_of(s->in, s->args[FNZI_NORM_MEAN + i].u.value);
+    if (status == FNZ_OK)
+      status = fnzi_eager_write(s->in, target, values[i]);
+    else if (values[i] != 0)
+      b->release(b->self, values[i]);
+  }
+  return status;
+}
+
+static fnz_status keep_outputs(fnzi_act *s, const fnz_geometry *const *expected,
+                               const fnz_handle *values) {
+  fnz_backend *b = s->in->run.backend;
+  fnz_status status = FNZ_OK;
+  for (int i = 0; i < 3; i++) {
+    fnzi_pane w;
+    fnzi_eager *t = NULL;
+    if (status == FNZ_OK && values[i] != 0) {
+      fnzi_pane_of(expected[i] != NULL ? expected[i] : b->geometry(b->self, values[i]), &w);
+      status = fnzi_eager_store(s->in, &w, values[i], &t);
+    }
+    if (status == FNZ_OK)
+      status = fnzi_act_push(s, t);
+    if (values[i] != 0)
+      b->release(b->self, values[i]);
+  }
+  return status;
+}
+
+static fnz_status batch_norm(fnzi_act *s) {
+  const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
+  const fnz_geometry *expected[5], *channel;
+  fnz_handle values[5];
+  fnz_arg *results;
+  size_t count;
+  if (op == NULL)
+    return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "no functional batch norm");
+  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
+  FNZ_TRY(channel_geometry(s, &channel));
+  for (size_t i = 0; i < 5; i++)
+    expected[i] = i < 3 && i < count ? fnzi_act_recorded(s, results, i) : channel;
+  FNZ_TRY(fnzi_eager_apply(s->in, op, s->args, FNZI_NORM_EPS + 1, expected, values, 5));
+  fnz_status kept = keep_outputs(s, expected, values);
+  fnz_status written = write_statistics(s, values + 3);
+  return kept != FNZ_OK ? kept : written;
+}
+
+/* --- Instance norm ------------------------------------------------------------------------------
+ */
+
+/* Applies an operator to handles; the result has these sizes, row-major. */
+static fnz_status step(fnzi_act *s, const char *name, fnz_handle self, const int64_t *list,
+                       uint32_t length, const int64_t *sizes, uint32_t rank, fnz_handle *out) {
+  const fnz_op *op = fnz_op_find(name);
+  fnz_backend *b = s->in->run.backend;
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_arg items[FNZ_MAX_RANK], *filled;
+  if (op == NULL)
+    return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "there is no operator %s", name);
+  for (uint32_t i = 0; i < length; i++)
+    items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = list[i]};
+  const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = self},
+                           {.tag = FNZ_ARG_LIST, .count = length, .u.list = items}};
+  FNZ_TRY(fnzi_lower_args(&s->in->run, op, args, 2, NULL, NULL, &filled));
+  fnz_geometry g = {
+      .dtype = b->geometry(b->self, self)->dtype, .rank = rank, .sizes = sizes, .strides = strides};
+  fnzi_contiguous_strides(sizes, rank, strides);
+  const fnz_geometry *expected[1] = {&g};
+  fnz_request call = {op, filled, op->nparams, expected, ""};
+  return fnzi_run_apply(&s->in->run, &call, out, 1);
+}
+
+static fnz_status value_at(fnzi_act *s, size_t i, fnz_handle *out) {
+  fnzi_eager *t;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[i], &t));
+  return fnzi_eager_value(s->in, t, out);
+}
+
+/* Each instance as channels of one batch; held[0] is the input, held[1] and held[2] the running
+ * statistics, and held[3] to held[7] what batch norm gives. */
+static fnz_status norm_instances(fnzi_act *s, const fnz_geometry *g, fnz_handle held[8]) {
+  const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
+  fnz_backend *b = s->in->run.backend;
+  int64_t whole[FNZ_MAX_RANK] = {1};
+  const int64_t all = whole[1] = g->sizes[0] * g->sizes[1];
+  const fnz_geometry *expected[5];
+  fnz_handle value;
+  for (uint32_t d = 2; d < g->rank; d++)
+    whole[d] = g->sizes[d];
+  FNZ_TRY(value_at(s, 0, &value));
+  FNZ_TRY(step(s, "view_copy", value, whole, g->rank, whole, g->rank, &held[0]));
+  for (size_t i = 0; i < 2; i++) {
+    FNZ_TRY(value_at(s, FNZI_NORM_MEAN + i, &value));
+    FNZ_TRY(step(s, "repeat", value, g->sizes, 1, &all, 1, &held[1 + i]));
+  }
+  for (size_t i = 0; i < 5; i++)
+    expected[i] = b->geometry(b->self, held[i > 0]);
+  fnz_arg args[FNZI_NORM_EPS + 1], *filled;
+  memcpy(args, s->args, sizeof args);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[0]};
+  args[1] = args[2] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  args[FNZI_NORM_MEAN] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[1]};
+  args[FNZI_NORM_VAR] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[2]};
+  FNZ_TRY(fnzi_lower_args(&s->in->run, op, args, FNZI_NORM_EPS + 1, NULL, NULL, &filled));
+  fnz_request call = {op, filled, op->nparams, expected, ""};
+  return fnzi_run_apply(&s->in->run, &call, held + 3, 5);
+}
+
+/* The mean over the batch of a statistic of each instance; the caller owns it. */
+static fnz_status over_batch(fnzi_act *s, const fnz_geometry *g, fnz_handle of, fnz_handle *out) {
+  fnz_backend *b = s->in->run.backend;
+  const int64_t zero = 0;
+  fnz_handle square;
+  FNZ_TRY(step(s, "view_copy", of, g->sizes, 2, g->sizes, 2, &square));
+  fnz_status status = step(s, "mean.dim", square, &zero, 1, &g->sizes[1], 1, out);
+  b->release(b->self, square);
+  return status;
+}
+
+/* The new statistics, which the caller owns whatever happens. */
+static fnz_status new_statistics(fnzi_act *s, const fnz_geometry *g, fnz_handle out[2]) {
+  fnz_backend *b = s->in->run.backend;
+  fnz_handle held[8] = {0};
+  fnz_status status = norm_instances(s, g, held);
+  for (size_t i = 0; i < 2 && status == FNZ_OK; i++)
+    status = over_batch(s, g, held[6 + i], &out[i]);
+  for (size_t i = 0; i < 8; i++)
+    if (held[i] != 0)
+      b->release(b->self, held[i]);
+  return status;
+}
+
+/* The result does not depend on the running statistics. */
+static fnz_status plain_norm(fnzi_act *s, const fnz_geometry *g) {
+  const fnz_geometry *expected[1] = {g};
+  fnz_arg *args;
+  FNZI_NEW(&s->in->run.scratch, s->op->nparams, &args);
+  memcpy(args, s->args, s->op->nparams * sizeof *args);
+  args[FNZI_NORM_MEAN] = args[FNZI_NORM_VAR] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  fnzi_act plain = *s;
+  plain.args = args;
+  fnz_status status = fnzi_act_compute(&plain, expected, 1);
+  s->results = plain.results;
+  return status;
+}
+
+static fnz_status instance_norm(fnzi_act *s) {
+  fnz_backend *b = s->in->run.backend;
+  fnz_handle statistics[2] = {0};
+  fnzi_eager *input;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &input));
+  if (input->g->rank < 2)
+    return fnzi_act_refuse(s, "at least two dimensions are needed", input->g->rank, 2);
+  fnz_status status = new_statistics(s, input->g, statistics);
+  if (status == FNZ_OK)
+    status = plain_norm(s, input->g);
+  if (status == FNZ_OK)
+    return write_statistics(s, statistics);
+  for (size_t i = 0; i < 2; i++)
+    if (statistics[i] != 0)
+      b->release(b->self, statistics[i]);
+  return status;
+}
+
+/* --- All of them --------------------------------------------------------------------------------
+ */
+
+/* Parts of batch norm that write statistics in training, too. */
+static fnz_status check_others(fnzi_act *s) {
+  static const char *const names[] = {
+      "_batch_norm_impl_index",  "batch_norm_gather_stats", "batch_norm_gather_stats_with_counts",
+      "batch_norm_update_stats", "cudnn_batch_norm",        "miopen_batch_norm"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (strcmp(names[i], s->op->name) != 0)
+      continue;
+    int mean = fnzi_op_param(s->op, "running_mean"), training = fnzi_op_param(s->op, "training");
+    if (s->args[mean].tag == FNZ_ARG_VALUE && (training < 0 || s->args[training].u.i != 0))
+      return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                       "%s in training writes its running statistics, and there is no rule for it",
+                       s->op->name);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_act_norm(fnzi_act *s, bool *done) {
+  *done = writes_statistics(s);
+  if (!*done)
+    return check_others(s);
+  return strcmp(s->op->name, "instance_norm") == 0 ? instance_norm(s) : batch_norm(s);
+}
