@@ -8,12 +8,15 @@
  * happens. The truth about a byte is in the dirty alias that has it, else in the root's value.
  * Dirty aliases of a storage never share a byte.
  *
- * storage.c makes and ends these things, sync.c reads and writes through them, replay.c asks the
- * backend for what a view shows, dispatch.c sends an operator to the rule that applies; twins.c,
- * lists.c and writes.c have the rules for operators that write. */
+ * storage.c makes and ends these things; sync.c reads and put_back.c writes through them, by what
+ * current.c and links.c know; replay.c asks the backend for what a view shows; dispatch.c sends an
+ * operator to the rule that applies; twins.c, lists.c and writes.c have the rules for operators
+ * that write. */
 #ifndef FNZI_WORLD_H
 #define FNZI_WORLD_H
 
+#include "functionalize/why.h"
+#include "functionalize/decisions.h"
 #include "mutations/mutations.h"
 #include "views/composites.h"
 #include "views/views.h"
@@ -34,6 +37,7 @@ typedef struct fnzi_opening {
   fnz_arg *args; /* in this block */
   const char *source;
   size_t bytes;
+  const fnzi_node *node; /* of the source program, that makes the call; NULL for none */
   uint32_t nargs, refs, count;
   bool derived;               /* the values of all windows were asked for once */
   struct fnzi_alias *nodes[]; /* `count`; NULL where the alias has ended */
@@ -48,11 +52,15 @@ typedef struct fnzi_alias {
   uint64_t written;          /* the version that the last write through this alias made */
   int64_t low, high;         /* bytes of the storage from the first element to the last */
   const char *source;        /* of the last write */
+  const fnzi_node *writer;   /* of the source program, that wrote last */
+  const fnzi_node *unread;   /* the same, until somebody reads it */
   fnz_geometry geometry;     /* eager; arrays in this block */
   size_t bytes;
   uint32_t index, refs;
-  uint8_t depth; /* links up to the root, or to an alias that hangs at the root by geometry */
+  uint32_t input; /* 1 + the input that is there in the end; 0 for none */
+  uint8_t depth;  /* links up to the root, or to an alias that hangs at the root by geometry */
   bool dirty;
+  bool touched; /* of a watched one: some write has met it */
   bool repeats; /* shows some element in several places, or may */
 } fnzi_alias;
 
@@ -70,8 +78,15 @@ typedef struct fnzi_entry {
 typedef struct fnzi_storage {
   struct fnz_world *world;
   fnzi_alias *root;
-  uint64_t version; /* number of writes */
+  uint64_t version;       /* number of writes */
+  uint32_t input, output; /* 1 + the first of the pass that looks at it in the end; 0 for none */
+  fnzi_alias **watched;   /* windows that want to know of writes; borrowed */
+  size_t nwatched;
   uint32_t tensors; /* that see this storage; the storage's writes matter while there are some */
+  uint32_t mark;    /* the pass's own */
+  /* Names of nodes with regions, or NULL. */
+  const char *entangled; /* nobody knows what other memory this is: it may not be written */
+  const char *unknown;   /* nobody knows what this holds: it may not be read */
   struct {
     fnzi_alias **data;
     size_t count, capacity;
@@ -87,6 +102,7 @@ struct fnz_tensor {
   struct fnz_world *world;
   fnzi_alias *node;
   uint32_t refs;
+  uint32_t input, output;     /* 1 + the input, the output that it is; 0 for none */
   bool metadata_changed;      /* an in-place view, set_ or resize_ moved it to another alias */
   fnz_tensor *before, *after; /* all tensors of the world */
 };
@@ -113,10 +129,13 @@ struct fnz_world {
   fnz_context *ctx;
   fnz_backend *backend;
   fnz_views views;
-  fnzi_arena scratch; /* emptied when a call of the public interface ends */
-  fnzi_route *routes; /* one per operator of the table */
+  fnzi_decisions *decisions; /* NULL but for passes over symbolic programs */
+  fnzi_arena scratch;        /* emptied when a call of the public interface ends */
+  fnzi_route *routes;        /* one per operator of the table */
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
+  fnzi_why why;       /* of what is being recorded */
+  fnzi_asked *asked;  /* what somebody wants to know; NULL for nothing */
   struct {
     fnzi_held **data;
     size_t count, capacity;
@@ -139,6 +158,8 @@ typedef struct fnzi_request {
 /* --- dispatch.c ------------------------------------------------------------------------------- */
 /* From the tables alone. */
 fnzi_route fnzi_route_find(const fnz_op *op);
+/* Why an operator is refused, and what to do about it (rules.c, refused.def). */
+void fnzi_refused(const fnz_op *op, const char **why, const char **remedy);
 /* Runs a request; results are in request->out, to be released by the caller with FNZI_VEC_FREE. */
 FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
 void fnzi_request_end(fnz_world *world, fnzi_request *request);
@@ -189,6 +210,11 @@ void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *node);
 FNZ_MUST_CHECK fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
                                           const fnz_op *op, const fnz_arg *args, size_t nargs,
                                           fnzi_alias ***out, size_t *count);
+/* A window of the root's memory that no operator opened: it is derived by geometry alone. It shows
+ * no byte outside of the root (BOUNDS). The root itself when it is equal. One reference for the
+ * caller. */
+FNZ_MUST_CHECK fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root,
+                                            const fnz_geometry *window, fnzi_alias **out);
 /* The storage gets a larger root; the old one becomes a window of it. */
 FNZ_MUST_CHECK fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
                                             fnzi_held *value);
@@ -212,7 +238,7 @@ FNZ_MUST_CHECK fnz_status fnzi_replay_step(fnz_world *world, const fnzi_view_ste
 FNZ_MUST_CHECK fnz_status fnzi_replay_path(fnz_world *world, const fnzi_path *path, fnzi_held *from,
                                            fnzi_held **out);
 
-/* --- sync.c ----------------------------------------------------------------------------------- */
+/* --- sync.c, put_back.c ----------------------------------------------------------------------- */
 /* The value of a window as of now; borrowed from the node. */
 FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *node, fnzi_held **out);
 /* The value of a dense root as one dimension in memory order, whose geometry is `flat`. */
