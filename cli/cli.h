@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 enum { CLI_DONE = 0, CLI_NEGATIVE = 1, CLI_REFUSED = 2, CLI_IO = 3, CLI_MEMORY = 4, CLI_BUG = 5 };
-enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2 };
+enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
 
 #define CLI_TRY(expr)                                                                              \
   do {                                                                                             \
@@ -23,10 +23,14 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2 };
 /* Every option of every verb. Columns: name, its value as help shows it (NULL for a flag), help. */
 #define CLI_OPTION_ROWS(ROW)                                                                       \
   ROW(OUTPUT, "-o", "FILE", "write to FILE, whole or not at all; - is standard output")            \
-  ROW(TO, "--to", "FORMAT", "cbor, text or dot; without it the extension of FILE decides")         \
+  ROW(TO, "--to", "FORMAT", "pt2, json, cbor, text or dot; without it FILE's extension decides")   \
   ROW(TABLE, "--to", "FORMAT", "tsv: the table that fnz is built from; with --import")             \
-  ROW(VIEWS, "--views", "KIND", "copy: no result shares memory; keep: views that only read stay")  \
-  ROW(STATE, "--state", "KIND", "outputs: final values of mutated state are extra outputs")        \
+  ROW(VIEWS, "--views", "KIND",                                                                    \
+      "copy: no result shares memory; keep: views stay; strided: by strides")                      \
+  ROW(STATE, "--state", "KIND", "outputs: final values are outputs; epilogue: copy_ at the end")   \
+  ROW(DENY, "--deny", "OP,OP...",                                                                  \
+      "operators that the result must not have; names what needs them")                            \
+  ROW(ALIAS, "--alias", "X=Y[1:]", "input X is passed as a view of input Y; may be given again")   \
   ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
   ROW(INPUTS, "--inputs", "FILE", "safetensors file with the inputs by graph name")                \
   ROW(OUTPUTS, "--outputs", "FILE", "safetensors file to write; without it results are listed")    \
@@ -41,6 +45,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2 };
   ROW(COMPOSITE, "--composite", "CLASS", "only of this class: implicit, explicit, kernel ...")     \
   ROW(VIEW, "--view", NULL, "only operators whose result shares memory with an argument")          \
   ROW(NO_VIEW, "--no-view", NULL, "only the others")                                               \
+  ROW(NO_RULE, "--refused", NULL, "only operators that functionalizing refuses, with the reason")  \
   ROW(KERNEL, "--kernel", "BACKEND", "only operators that cpu or meta can serve")                  \
   ROW(NO_KERNEL, "--no-kernel", "BACKEND", "only those that it cannot")                            \
   ROW(IMPORT, "--import", "FILE", "read this native_functions.yaml instead of the built-in table") \
@@ -48,6 +53,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2 };
   ROW(OPS, "--ops", "FILE", "declare the custom operators in FILE, one schema per line")           \
   ROW(CHECK_SCHEMAS, "--check-schemas", NULL,                                                      \
       "fail where an operator breaks its schema's promise")                                        \
+  ROW(SARIF, "--sarif", NULL, "findings as SARIF 2.1.0 on standard output")                        \
   ROW(JSON, "--json", NULL, "figures as JSON on standard output")                                  \
   ROW(QUIET, "--quiet", NULL, "print nothing but results and failures")                            \
   ROW(VERBOSE, "--verbose", NULL, "print the summary also when standard error is no terminal")     \
@@ -60,7 +66,7 @@ typedef enum cli_option {
       CLI_OPTION_COUNT
 } cli_option;
 
-#define CLI_BIT(option) (1u << CLI_##option)
+#define CLI_BIT(option) (UINT64_C(1) << CLI_##option)
 
 /* What is timed, in the order in which it happens. */
 #define CLI_PHASE_ROWS(ROW)                                                                        \
@@ -79,7 +85,7 @@ typedef struct cli_call cli_call;
 typedef struct cli_verb {
   const char *name, *operands;
   int least, most; /* how many operands */
-  uint32_t options;
+  uint64_t options;
   const char *summary, *examples;
   int (*run)(cli_call *call);
 } cli_verb;
@@ -88,38 +94,54 @@ typedef struct cli_verb {
  * quiet, verbose and help, what it does, examples. */
 #define CLI_VERB_ROWS(ROW)                                                                         \
   ROW(convert, "IN", 1, 1,                                                                         \
-      CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(VERIFY) |          \
-          CLI_BIT(OPS) | CLI_BIT(JSON),                                                            \
+      CLI_BIT(OUTPUT) | CLI_BIT(TO) | CLI_BIT(VIEWS) | CLI_BIT(STATE) | CLI_BIT(DENY) |            \
+          CLI_BIT(ALIAS) | CLI_BIT(VERIFY) | CLI_BIT(OPS) | CLI_BIT(JSON),                         \
       "functionalize a program and write it",                                                      \
       "  fnz convert model.pt2 -o model.cbor --verify\n"                                           \
+      "  fnz convert model.pt2 -o functional.pt2\n"                                                \
       "  fnz convert model.pt2 --to text | less\n"                                                 \
+      "  fnz convert model.pt2 --state epilogue --alias 'y=x[1:]' -o model.fnz\n"                  \
       "  fnz convert - -o model.fnz --json < model.pt2\n")                                         \
   ROW(run, "IN", 1, 1,                                                                             \
       CLI_BIT(INPUTS) | CLI_BIT(OUTPUTS) | CLI_BIT(ORIGINAL) | CLI_BIT(DEVICE) |                   \
-          CLI_BIT(THREADS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS),                                \
+          CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS),               \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n")                                  \
-  ROW(verify, "IN [B]", 1, 2, CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(OPS),                    \
+  ROW(verify, "IN [B]", 1, 2, CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS),   \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
       "  fnz verify model.pt2 --inputs in.safetensors\n")                                          \
-  ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(OPS), "print a program as text",             \
+  ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                       \
+      "print a program as text",                                                                   \
       "  fnz show model.pt2\n"                                                                     \
       "  fnz show model.pt2 --functional\n")                                                       \
-  ROW(stats, "IN", 1, 1, CLI_BIT(JSON) | CLI_BIT(OPS),                                             \
+  ROW(stats, "IN", 1, 1, CLI_BIT(JSON) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                            \
       "count operators, views, writes and copies before and after",                                \
       "  fnz stats model.pt2\n"                                                                    \
       "  fnz stats model.pt2 --json\n")                                                            \
-  ROW(draw, "IN", 1, 1, CLI_BIT(OUTPUT) | CLI_BIT(FUNCTIONAL) | CLI_BIT(OPS),                      \
+  ROW(draw, "IN", 1, 1, CLI_BIT(OUTPUT) | CLI_BIT(FUNCTIONAL) | CLI_BIT(ALIAS) | CLI_BIT(OPS),     \
       "draw a program: .dot, or .svg with Graphviz",                                               \
       "  fnz draw model.pt2 -o model.svg\n"                                                        \
       "  fnz draw model.pt2 --functional -o model.dot\n")                                          \
+  ROW(lint, "IN", 1, 1,                                                                            \
+      CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(JSON) | CLI_BIT(SARIF),             \
+      "list all that will be refused, and what costs copies",                                      \
+      "  fnz lint model.pt2\n"                                                                     \
+      "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
+  ROW(explain, "IN [NODE]", 1, 2, CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                  \
+      "say why there is each scatter and copy, or a node",                                         \
+      "  fnz explain model.pt2\n"                                                                  \
+      "  fnz explain model.pt2 slice_scatter_1\n")                                                 \
+  ROW(diff, "A B", 2, 2, CLI_BIT(OPS) | CLI_BIT(JSON),                                             \
+      "say whether two programs are the same but for names and order",                             \
+      "  fnz diff before.cbor after.cbor\n"                                                        \
+      "  fnz diff model.fnz model.pt2 --json\n")                                                   \
   ROW(ops, "[NAME | PATTERN]", 0, 1,                                                               \
       CLI_BIT(KIND) | CLI_BIT(TAG) | CLI_BIT(COMPOSITE) | CLI_BIT(VIEW) | CLI_BIT(NO_VIEW) |       \
-          CLI_BIT(KERNEL) | CLI_BIT(NO_KERNEL) | CLI_BIT(OPS) | CLI_BIT(IMPORT) | CLI_BIT(TAGS) |  \
-          CLI_BIT(TABLE) | CLI_BIT(OUTPUT) | CLI_BIT(JSON),                                        \
+          CLI_BIT(NO_RULE) | CLI_BIT(KERNEL) | CLI_BIT(NO_KERNEL) | CLI_BIT(OPS) |                 \
+          CLI_BIT(IMPORT) | CLI_BIT(TAGS) | CLI_BIT(TABLE) | CLI_BIT(OUTPUT) | CLI_BIT(JSON),      \
       "list the operators, or say what is known of one",                                           \
       "  fnz ops add_.Tensor\n"                                                                    \
       "  fnz ops 'add*' --kind inplace\n"                                                          \
@@ -138,21 +160,29 @@ struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
   const char *operands[2];
+  const char *aliases[CLI_MOST_WORDS], *denied[CLI_MOST_WORDS]; /* of --alias, --deny */
+  char *denied_text;
+  int naliases, ndenied;
   int noperands;
   bool talks; /* summary and progress go to standard error */
   fnz_context *ctx;
   fnz_program *program, *other, *functional;
   fnz_arrays *inputs, *outputs;
+  fnz_origins *origins;
+  fnz_findings *findings;
   fnz_library *library;
   fnz_backend *backend;
   fnz_buffer in, out;
+  fnz_verify_report seen;     /* by the comparison */
   double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
   double began;
 };
 
 /* --- Options (options.c) ----------------------------------------------------------------- */
 int cli_parse(cli_call *call, int argc, char **argv);
-void cli_print_options(uint32_t options);
+/* Takes the value of --deny to pieces. */
+int cli_split_denied(cli_call *call);
+void cli_print_options(uint64_t options);
 bool cli_has(const cli_call *call, cli_option option);
 bool cli_ends_with(const char *path, const char *end);
 /* The number that an option gives, `fallback` without it; outside of [least, most] is bad usage. */
@@ -170,10 +200,19 @@ int cli_check(const cli_call *call, fnz_status status, const char *file);
 /* Standard output took everything? */
 int cli_flush(void);
 void cli_json_string(FILE *to, const char *text);
+void cli_json_text(FILE *to, const char *text, size_t size);
+/* Control characters of files must not reach the terminal. */
+void cli_put_clean(FILE *to, const char *text, size_t size);
+/* "model.py:7" of a node's source text, nothing when that says nothing. */
+void cli_print_place(FILE *to, const char *source);
+/* The same as two members of an object, "source_file" and "source_line". */
+void cli_json_place(FILE *to, const char *source);
 /* The figures of the program as read and of its functional form, as JSON or for a person. */
 void cli_print_json(const cli_call *call);
 void cli_print_summary(const cli_call *call, FILE *to, const char *out_name);
 void cli_print_times(const cli_call *call, FILE *to);
+/* What a comparison without a difference has shown. */
+void cli_print_equal(const cli_call *call, FILE *to);
 /* One line: name, dtype, sizes and the first elements. */
 void cli_print_array(const fnz_array *array);
 
@@ -190,6 +229,8 @@ void cli_phase_begin(cli_call *call, cli_phase phase);
 void cli_phase_end(cli_call *call, cli_phase phase);
 /* Each of these makes one of the things that the call owns. */
 int cli_read_program(cli_call *call, const char *path, fnz_program **out);
+/* What the call's options ask of functionalizing. */
+int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out);
 /* Into call->functional; `path` is where the program came from. */
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path);
 int cli_read_inputs(cli_call *call);

@@ -28,7 +28,8 @@ static int format_of_path(const cli_call *call, const char *path, fnz_format *ou
                                         "%s cannot be written yet; use --to cbor or --to text",
                                         formats[i].extension);
   }
-  return cli_usage(call, "the extension of %s says no format; add --to cbor, text or dot", path);
+  return cli_usage(
+      call, "the extension of %s says no format; add --to pt2, json, cbor, text or dot", path);
 }
 
 static int choose_format(const cli_call *call, const char *path, fnz_format *out) {
@@ -41,17 +42,15 @@ static int choose_format(const cli_call *call, const char *path, fnz_format *out
     return CLI_DONE;
   if (cli_has(call, CLI_JSON))
     return cli_usage(call, "--json and the program cannot both go to standard output; add -o FILE");
-  if (*out == FNZ_FORMAT_CBOR && isatty(STDOUT_FILENO))
-    return cli_usage(call, "cbor is not for a terminal; add -o FILE");
+  if ((*out == FNZ_FORMAT_CBOR || *out == FNZ_FORMAT_PT2) && isatty(STDOUT_FILENO))
+    return cli_usage(call, "%s is not for a terminal; add -o FILE", fnz_format_name(*out));
   return CLI_DONE;
 }
 
 static void tell(const cli_call *call, const char *path) {
   cli_print_summary(call, stderr, strcmp(path, "-") == 0 ? "(output)" : path);
   if (cli_has(call, CLI_VERIFY))
-    fprintf(stderr,
-            "equal to the original for all values of these shapes (hash domain, %d seeds)\n",
-            CLI_DEFAULT_TRIALS);
+    cli_print_equal(call, stderr);
   cli_print_times(call, stderr);
 }
 

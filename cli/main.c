@@ -15,7 +15,7 @@ static const cli_verb verbs[] = {
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
 /* Verbs that are planned: refused by name, so that nobody takes them for a typing mistake. */
-static const char *const planned[] = {"lint", "explain", "diff", "bench", "fuzz"};
+static const char *const planned[] = {"bench", "fuzz"};
 
 enum { PLANNED = sizeof planned / sizeof *planned };
 
@@ -68,7 +68,9 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
   if (fnz_context_create(NULL, &call.ctx) != FNZ_OK)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
-  int result = cli_declare_ops(&call);
+  int result = cli_split_denied(&call);
+  if (result == CLI_DONE)
+    result = cli_declare_ops(&call);
   if (result == CLI_DONE)
     result = verb->run(&call);
   cli_call_end(&call);

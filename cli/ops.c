@@ -63,8 +63,8 @@ int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {
 }
 
 /* --- Filters ---------------------------------------------------------------------------------- */
-static const cli_option filters[] = {CLI_KIND,    CLI_TAG,    CLI_COMPOSITE, CLI_VIEW,
-                                     CLI_NO_VIEW, CLI_KERNEL, CLI_NO_KERNEL};
+static const cli_option filters[] = {CLI_KIND,    CLI_TAG,     CLI_COMPOSITE, CLI_VIEW,
+                                     CLI_NO_VIEW, CLI_NO_RULE, CLI_KERNEL,    CLI_NO_KERNEL};
 
 bool cli_ops_filtered(const cli_call *call) {
   for (size_t i = 0; i < sizeof filters / sizeof *filters; i++)
@@ -92,6 +92,12 @@ static bool has_name(const fnz_op *op, const char *operand) {
          (!name[length] || length == cli_ops_base_length(name));
 }
 
+static fnz_rule rule_of(const fnz_op *op) {
+  fnz_rule rule;
+  fnz_op_get_rule(op, &rule);
+  return rule;
+}
+
 static bool is_wanted(const cli_call *call, const fnz_op *op) {
   const char *kind = call->options[CLI_KIND], *tag = call->options[CLI_TAG];
   const char *composite = call->options[CLI_COMPOSITE];
@@ -99,7 +105,8 @@ static bool is_wanted(const cli_call *call, const fnz_op *op) {
          (!kind || strcmp(kind, fnz_op_kind(op)) == 0) && (!tag || fnz_op_has_tag(op, tag)) &&
          (!composite || strcmp(composite, fnz_op_composite(op)) == 0) &&
          !(cli_has(call, CLI_VIEW) && !fnz_op_is_view(op)) &&
-         !(cli_has(call, CLI_NO_VIEW) && fnz_op_is_view(op));
+         !(cli_has(call, CLI_NO_VIEW) && fnz_op_is_view(op)) &&
+         !(cli_has(call, CLI_NO_RULE) && rule_of(op).action != FNZ_ACTION_REFUSED);
 }
 
 /* Filters that nothing can pass are mistakes. */
@@ -146,7 +153,10 @@ static void count(tally *t, const fnz_op *op) {
 static int print_entry(cli_ops_call *ops, const fnz_op *op, bool first) {
   cli_facts facts;
   if (!cli_has(ops->call, CLI_JSON)) {
-    printf("%-10s %s\n", fnz_op_kind(op), fnz_op_name(op));
+    printf("%-10s %s", fnz_op_kind(op), fnz_op_name(op));
+    if (cli_has(ops->call, CLI_NO_RULE))
+      printf(": %s; %s", rule_of(op).words, rule_of(op).remedy);
+    putchar('\n');
     return CLI_DONE;
   }
   CLI_TRY(cli_ops_know(ops, op, &facts));

@@ -104,6 +104,7 @@ static void put_rule(json *j, const fnz_rule *rule) {
   json r = open_with('{');
   put_text(&r, "action", rule->name);
   put_text(&r, "words", rule->words);
+  put_text(&r, "remedy", rule->remedy);
   put_text(&r, "write", rule->write);
   put_text(&r, "view", rule->view);
   put_text(&r, "reverse", rule->reverse);

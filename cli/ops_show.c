@@ -151,6 +151,8 @@ static void show_rule(const fnz_rule *rule, const fnz_op *op) {
   bool writes = rule->action == FNZ_ACTION_WRITE;
   put_line("rule", "%s: %s", writes ? rule->write : rule->name,
            writes ? rule->write_words : rule->words);
+  if (rule->remedy)
+    put_line("", "instead: %s", rule->remedy);
   if (rule->reverse)
     put_line("", "window by `%s`", rule->view);
   else if (rule->view)

@@ -30,9 +30,9 @@ static const choice_row choices[] = {
         {"tsv", CLI_TABLE, true},
     {"copy", CLI_VIEWS, true},
     {"keep", CLI_VIEWS, true},
-    {"strided", CLI_VIEWS, false},
+    {"strided", CLI_VIEWS, true},
     {"outputs", CLI_STATE, true},
-    {"epilogue", CLI_STATE, false},
+    {"epilogue", CLI_STATE, true},
     {"cpu", CLI_DEVICE, true},
     {"cuda", CLI_DEVICE, false},
     {"functional", CLI_KIND, true},
@@ -63,9 +63,9 @@ bool cli_ends_with(const char *path, const char *end) {
   return length > tail && strcmp(path + length - tail, end) == 0;
 }
 
-void cli_print_options(uint32_t options) {
+void cli_print_options(uint64_t options) {
   for (int i = 0; i < CLI_OPTION_COUNT; i++) {
-    if (!(options & 1u << i))
+    if (!(options & UINT64_C(1) << i))
       continue;
     char left[32];
     snprintf(left, sizeof left, "%s %s", rows[i].name, rows[i].value ? rows[i].value : "");
@@ -100,10 +100,10 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
 }
 
 static int find_option(const cli_call *call, const char *argument) {
-  uint32_t taken = call->verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP);
+  uint64_t taken = call->verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP);
   size_t length = strcspn(argument, "=");
   for (int i = 0; i < CLI_OPTION_COUNT; i++)
-    if ((taken & 1u << i) && strlen(rows[i].name) == length &&
+    if ((taken & UINT64_C(1) << i) && strlen(rows[i].name) == length &&
         strncmp(argument, rows[i].name, length) == 0)
       return i;
   return -1;
@@ -114,7 +114,7 @@ static int set_option(cli_call *call, int argc, char **argv, int *at) {
   int option = find_option(call, argument);
   if (option < 0)
     return cli_usage(call, "there is no option %s", argument);
-  if (call->options[option])
+  if (call->options[option] && option != CLI_ALIAS)
     return cli_usage(call, "%s is given twice", rows[option].name);
   const char *value = strchr(argument, '=');
   if (!rows[option].value && value)
@@ -126,7 +126,26 @@ static int set_option(cli_call *call, int argc, char **argv, int *at) {
   if (!value && ++*at >= argc)
     return cli_usage(call, "%s needs a value: %s", rows[option].name, rows[option].value);
   call->options[option] = value ? value + 1 : argv[*at];
+  if (option == CLI_ALIAS && call->naliases == CLI_MOST_WORDS)
+    return cli_usage(call, "--alias is given more than %d times", CLI_MOST_WORDS);
+  if (option == CLI_ALIAS)
+    call->aliases[call->naliases++] = call->options[option];
   return check_choice(call, (cli_option)option, call->options[option]);
+}
+
+int cli_split_denied(cli_call *call) {
+  const char *list = call->options[CLI_DENY];
+  if (!list)
+    return CLI_DONE;
+  call->denied_text = strdup(list);
+  if (!call->denied_text)
+    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  for (char *name = strtok(call->denied_text, ", "); name; name = strtok(NULL, ", ")) {
+    if (call->ndenied == CLI_MOST_WORDS)
+      return cli_usage(call, "--deny names more than %d operators", CLI_MOST_WORDS);
+    call->denied[call->ndenied++] = name;
+  }
+  return CLI_DONE;
 }
 
 static int add_operand(cli_call *call, const char *operand) {

@@ -74,13 +74,7 @@ int cli_flush(void) {
 }
 
 void cli_json_string(FILE *to, const char *text) {
-  fputc('"', to);
-  for (const unsigned char *s = (const unsigned char *)text; *s; s++)
-    if (*s < 0x20)
-      fprintf(to, "\\u%04x", *s);
-    else
-      fprintf(to, "%s%c", *s == '"' || *s == '\\' ? "\\" : "", *s);
-  fputc('"', to);
+  cli_json_text(to, text, strlen(text));
 }
 
 /* Rows of the JSON figures that both forms have. */
@@ -131,6 +125,28 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
   print_origin(call, to);
   fprintf(to, "%-*s  %zu operators, %zu views, %zu writes; %zu state outputs; %zu copies\n", width,
           out_name, out.nodes, out.views, out.mutations, out.mutated, out.copies);
+}
+
+void cli_print_equal(const cli_call *call, FILE *to) {
+  const fnz_verify_report *seen = &call->seen;
+  const char *original = to == stderr ? " to the original" : "";
+  const char *inputs = call->inputs ? "; and on these inputs" : "";
+  if (seen->sizes) {
+    fprintf(to, "equal%s at %zu choices of sizes, for all values (hash domain, %d runs%s)\n",
+            original, seen->sizes, seen->trials, inputs);
+    return;
+  }
+  if (seen->bodies_run == seen->bodies) {
+    fprintf(to, "equal%s for all values of these shapes (hash domain, %d seeds%s)\n", original,
+            seen->trials, inputs);
+    return;
+  }
+  fprintf(to, "equal%s where %zu of %zu bodies were run (hash domain, %d seeds%s); ", original,
+          seen->bodies_run, seen->bodies, seen->trials, inputs);
+  fputs("never run: ", to);
+  for (const char *c = seen->missed; *c; c++)
+    fputc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, to);
+  fputc('\n', to);
 }
 
 void cli_print_times(const cli_call *call, FILE *to) {

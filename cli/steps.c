@@ -2,6 +2,7 @@
  * leaving what it made in the call, which ends it. */
 #include "cli/cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -33,8 +34,11 @@ void cli_phase_end(cli_call *call, cli_phase phase) {
 }
 
 void cli_call_end(cli_call *call) {
+  free(call->denied_text);
   fnz_backend_destroy(call->backend);
   fnz_library_destroy(call->library);
+  fnz_findings_destroy(call->ctx, call->findings);
+  fnz_origins_destroy(call->ctx, call->origins);
   fnz_arrays_destroy(call->outputs);
   fnz_arrays_destroy(call->inputs);
   fnz_program_destroy(call->functional);
@@ -57,20 +61,48 @@ int cli_declare_ops(cli_call *call) {
   return CLI_DONE;
 }
 
+/* A second program that says itself what aliases is the result of an earlier conversion. */
+static bool says_itself(const cli_call *call, const fnz_program *program) {
+  size_t count;
+  bool says = false;
+  fnz_graph_inputs(program, 0, &count);
+  for (size_t k = 0; program != call->program && k < count; k++)
+    says = says || fnz_program_input(program, k).shares;
+  return says;
+}
+
+static int declare_aliases(const cli_call *call, fnz_program *program, const char *path) {
+  for (int i = 0; i < call->naliases && !says_itself(call, program); i++)
+    CLI_TRY(cli_check(call, fnz_program_alias(call->ctx, program, call->aliases[i]), path));
+  return CLI_DONE;
+}
+
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
   cli_phase_begin(call, CLI_PHASE_READ);
   CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
   CLI_TRY(cli_check(
       call, fnz_program_read(call->ctx, call->in.data, call->in.size, FNZ_FORMAT_AUTO, out), path));
   fnz_buffer_free(call->ctx, &call->in);
+  CLI_TRY(declare_aliases(call, *out, path));
   cli_phase_end(call, CLI_PHASE_READ);
+  return CLI_DONE;
+}
+
+int cli_functionalize_options(const cli_call *call, fnz_functionalize_options *out) {
+  if (cli_has(call, CLI_VIEWS) && strcmp(call->options[CLI_VIEWS], "keep") == 0)
+    out->views = FNZ_VIEWS_KEEP;
+  if (cli_has(call, CLI_VIEWS) && strcmp(call->options[CLI_VIEWS], "strided") == 0)
+    out->views = FNZ_VIEWS_STRIDED;
+  if (cli_has(call, CLI_STATE) && strcmp(call->options[CLI_STATE], "epilogue") == 0)
+    out->state = FNZ_STATE_EPILOGUE;
+  out->deny = call->denied;
+  out->ndeny = (size_t)call->ndenied;
   return CLI_DONE;
 }
 
 int cli_functionalize(cli_call *call, const fnz_program *program, const char *path) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-  if (cli_has(call, CLI_VIEWS) && strcmp(call->options[CLI_VIEWS], "keep") == 0)
-    options.views = FNZ_VIEWS_KEEP;
+  CLI_TRY(cli_functionalize_options(call, &options));
   cli_phase_begin(call, CLI_PHASE_FUNCTIONALIZE);
   CLI_TRY(
       cli_check(call, fnz_functionalize(call->ctx, program, &options, &call->functional), path));
@@ -94,7 +126,8 @@ int cli_read_inputs(cli_call *call) {
 
 int cli_compare(cli_call *call, const fnz_program *functional, int trials) {
   cli_phase_begin(call, CLI_PHASE_VERIFYING);
-  fnz_status status = fnz_verify(call->ctx, call->program, functional, call->inputs, trials);
+  fnz_status status =
+      fnz_verify_with(call->ctx, call->program, functional, call->inputs, trials, &call->seen);
   cli_phase_end(call, CLI_PHASE_VERIFYING);
   return cli_check(call, status, call->operands[0]);
 }

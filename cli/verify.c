@@ -31,10 +31,9 @@ static int choose_other(cli_call *call, const fnz_program **out) {
   return CLI_DONE;
 }
 
-static int tell(const cli_call *call, int trials) {
+static int tell(const cli_call *call) {
   if (!cli_has(call, CLI_QUIET))
-    printf("equal for all values of these shapes (hash domain, %d seeds%s)\n", trials,
-           call->inputs ? "; and on these inputs" : "");
+    cli_print_equal(call, stdout);
   if (call->talks)
     cli_print_times(call, stderr);
   return cli_flush();
@@ -47,5 +46,5 @@ int cli_verify(cli_call *call) {
   CLI_TRY(read_all(call));
   CLI_TRY(choose_other(call, &other));
   CLI_TRY(cli_compare(call, other, trials));
-  return tell(call, trials);
+  return tell(call);
 }

@@ -28,6 +28,8 @@ fnzi_route fnzi_route_find(const fnz_op *op) {
     r.action = FNZI_ACTION_WRITE;
   else
     r.action = fnz_op_is_view(op) ? FNZI_ACTION_REFUSED : FNZI_ACTION_FUNCTIONAL;
+  if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
+    r.composite = fnzi_composite_find(fnzi_mutation_twin(op));
   return r;
 }
 
@@ -155,6 +157,9 @@ fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *v
   fnz_tensor *t = NULL;
   size_t k = request->out.count;
   const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
+  /* New memory shows each element once, whatever a file says. */
+  if (g && !fnzi_is_dense(g) && fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
+    FNZ_TRY(fnzi_dense_like(&world->scratch, g, &g));
   if (value)
     FNZ_TRY(fnzi_tensor_new(world, g, value, &t));
   return push(world, request, t);
@@ -288,6 +293,28 @@ static fnz_status composite_request(fnz_world *world, fnzi_request *r,
   return FNZ_OK;
 }
 
+/* An in-place operator whose twin gives its argument as it is, dropout_ without training, writes
+ * nothing. */
+static fnz_status find_idle(fnz_world *world, const fnzi_request *r, const fnzi_composite_row *row,
+                            bool *idle) {
+  const fnz_op *twin = row ? fnz_op_functional_twin(r->op) : NULL;
+  fnz_tensor **tensors;
+  fnzi_resolution resolution;
+  *idle = false;
+  if (!twin || twin->nparams != r->op->nparams || !self_of(r))
+    return FNZ_OK;
+  FNZ_TRY(resolve(world, r, twin, row, &tensors, &resolution));
+  *idle = !resolution.keep && resolution.count == 1 && resolution.items[0].nsteps == 0 &&
+          tensors[resolution.items[0].tensor] == self_of(r);
+  return FNZ_OK;
+}
+
+static fnz_status write_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+  bool idle;
+  FNZ_TRY(find_idle(world, r, route->composite, &idle));
+  return idle ? fnzi_give(world, r, self_of(r)) : fnzi_write_request(world, r, route->mutation);
+}
+
 /* --- in-place views --------------------------------------------------------------------------- */
 static fnz_status keep_moved(fnz_world *world, void *user, fnzi_alias *alias) {
   (void)world;
@@ -322,10 +349,9 @@ static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
                      "elements; return a copy, declared without (a), or use ATen's views; the "
                      "schema is %s",
                      r->op->name, r->op->schema);
-  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s returns a view for which there is no rule; sparse, nested and forward-mode "
-                   "AD views are not supported",
-                   r->op->name);
+  const char *why, *remedy;
+  fnzi_refused(r->op, &why, &remedy);
+  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why, remedy);
 }
 
 /* Tensors stand where the schema has tensors, and lists of tensors hold nothing else. Numbers may
@@ -363,7 +389,7 @@ fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request) {
   case FNZI_ACTION_INPLACE_VIEW:
     return inplace_view_request(world, request, route);
   case FNZI_ACTION_WRITE:
-    return fnzi_write_request(world, request, route.mutation);
+    return write_request(world, request, &route);
   case FNZI_ACTION_FUNCTIONAL:
     return fnzi_apply_functional(world, request);
   case FNZI_ACTION_REFUSED:

@@ -1,10 +1,11 @@
 /* functionalize.c - the pass: a program is replayed through the wrapper over a recording backend.
  *
- * needs   a verified program with known sizes and without regions
+ * needs   a verified program with known sizes
  * keeps   names of inputs, their order, the order of user outputs, source lines
  * gives   a program without writes (and without views in the copy dialect); the final value of
  * every mutated input, parameter and buffer is a leading output that the signature names */
-#include "functionalize/pass.h"
+#include "functionalize/generalize.h"
+#include "functionalize/regions.h"
 
 /* --- what it cannot do yet -------------------------------------------------------------------- */
 static fnz_status refuse_symbols(const fnzi_pass *p) {
@@ -26,6 +27,13 @@ static fnz_status note_use(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+static bool has_others(const fnzi_graph *g) {
+  for (size_t i = 0; i < g->values.count; i++)
+    if (!g->values.data[i].geometry)
+      return true;
+  return false;
+}
+
 static fnz_status find_last_uses(fnzi_pass *p) {
   FNZI_NEW(&p->arena, p->graph->values.count, &p->last_use);
   for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
@@ -39,7 +47,34 @@ static fnz_status find_last_uses(fnzi_pass *p) {
   return fnzi_args_visit(p->graph->outputs, p->graph->noutputs, note_use, at);
 }
 
+fnz_status fnzi_pass_prepare(fnzi_pass *p) {
+  FNZ_TRY(refuse_symbols(p));
+  if (has_others(p->graph))
+    FNZI_NEW(&p->arena, p->graph->values.count, &p->others);
+  return find_last_uses(p);
+}
+
 /* --- replaying -------------------------------------------------------------------------------- */
+fnz_status fnzi_pass_other(const fnzi_pass *p, fnz_arg *arg) {
+  if (!fnzi_is_reference(arg))
+    return FNZ_OK;
+  const char *name = p->graph->values.data[arg->u.value].name;
+  if (arg->tag == FNZ_ARG_VALUE || !p->others[arg->u.value].tag)
+    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "argument %s is %s, which nothing is done with here", name,
+                     arg->tag == FNZ_ARG_VALUE ? "a tensor" : "no tensor");
+  *arg = p->others[arg->u.value];
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pass_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out) {
+  *out = 0;
+  if (!symbol)
+    return FNZ_OK;
+  const fnzi_symbol *s = &p->from->symbols.data[symbol];
+  return fnzi_symbol_add(p->to, s->text, s->has_hint, s->hint, out);
+}
+
 /* An argument with the tensor in place of the value. */
 static fnz_status to_tensor(fnzi_pass *p, fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_VALUE) {
@@ -48,6 +83,11 @@ static fnz_status to_tensor(fnzi_pass *p, fnz_arg *arg) {
   }
   if (arg->tag < FNZ_ARG_SYMBOL || arg->tag > FNZ_ARG_OBJECT)
     return FNZ_OK;
+  const fnz_arg *number = &p->others[arg->u.value];
+  if (number->tag && !fnzi_is_reference(number)) {
+    *arg = *number;
+    return FNZ_OK;
+  }
   return fnzi_fail(
       p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
       "argument %s is a symbolic number, a token or an object; export the program with "
@@ -161,18 +201,61 @@ static fnz_status refuse_target(const fnzi_pass *p, const char *target) {
                      "and the call of the operator itself",
                      target);
   return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s is a higher-order or scalar operator; only tensor operators are supported, "
-                   "so export the program without it",
-                   target);
+                   "there is no rule for %s; export the program without it", target);
 }
 
-static fnz_status replay_node(fnzi_pass *p, uint32_t n) {
-  const fnzi_node *node = &p->graph->nodes.data[n];
+/* Arithmetic on numbers that only the run knows. */
+static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
+  fnzi_arena *scratch = &p->world->scratch;
+  fnzi_outcome *outcomes;
+  fnz_handle *handles;
+  fnz_arg *args;
+  FNZI_NEW(scratch, node->nargs, &args);
+  FNZI_NEW(scratch, node->noutputs, &outcomes);
+  FNZI_NEW(scratch, node->noutputs, &handles);
+  for (uint32_t i = 0; i < node->nargs; i++) {
+    args[i] = node->args[i];
+    FNZ_TRY(fnzi_pass_other(p, &args[i]));
+  }
+  for (uint32_t j = 0; j < node->noutputs; j++) {
+    const fnz_arg *out = &node->outputs[j];
+    if (out->tag != FNZ_ARG_SYMBOL)
+      return refuse_target(p, node->target);
+    outcomes[j].tag = FNZ_ARG_SYMBOL;
+    FNZ_TRY(fnzi_pass_symbol(p, p->graph->values.data[out->u.value].symbol, &outcomes[j].symbol));
+  }
+  const fnzi_node_call call = {.target = node->target,
+                               .source = node->source,
+                               .args = args,
+                               .names = node->arg_names,
+                               .nargs = node->nargs,
+                               .outcomes = outcomes,
+                               .noutcomes = node->noutputs,
+                               .effects = node->noutputs == 0};
+  FNZ_TRY(fnzi_recorder_node(p->recorder, &call, handles));
+  for (uint32_t j = 0; j < node->noutputs; j++)
+    p->others[node->outputs[j].u.value] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = handles[j]};
+  fnzi_settle(p->world);
+  return FNZ_OK;
+}
+
+/* Autocast leaves operators that write alone, but not all of their functional twins. */
+static fnz_status check_autocast(const fnzi_pass *p, const fnz_op *op) {
+  if (!p->autocast || !fnz_op_is_mutating(op) || !fnzi_autocast_changes(fnz_op_functional_twin(op)))
+    return FNZ_OK;
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s writes under an enabled autocast, which would cast the arguments of its "
+                   "functional form; disable autocast around it",
+                   op->name);
+}
+
+static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   results r;
   fnz_arg *args;
-  if (!node->op)
-    return refuse_target(p, node->target);
+  FNZ_TRY(check_autocast(p, node->op));
   p->world->source = node->source;
+  p->world->why = fnzi_why_node(node);
+  p->world->asked = p->to->asked;
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
   fnzi_request request = {
@@ -187,62 +270,158 @@ static fnz_status replay_node(fnzi_pass *p, uint32_t n) {
   return status;
 }
 
-static fnz_status replay(fnzi_pass *p) {
-  for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
-    fnz_status status = replay_node(p, n);
-    if (status != FNZ_OK) {
-      char place[160];
-      fnzi_node_place(p->from, 0, n, place);
-      return fnzi_at(p->ctx, status, "%s", place);
-    }
-    FNZ_TRY(end_values(p, n));
+static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) {
+  if (node->op)
+    return replay_call(p, node);
+  p->world->why = fnzi_why_node(node);
+  if (fnzi_hop_is_known(node))
+    return fnzi_region_pass(p, node, waits);
+  return fnzi_is_hop(node) || !p->others ? refuse_target(p, node->target) : replay_number(p, node);
+}
+
+fnz_status fnzi_pass_step(fnzi_pass *p) {
+  bool waits = false;
+  fnz_status status = replay_node(p, &p->graph->nodes.data[p->at], &waits);
+  if (status == FNZ_OK)
+    return waits ? FNZ_OK : end_values(p, p->at++);
+  while (p->all->top != p) /* it failed before its first node */
+    fnzi_pass_pop(p->all);
+  char place[160];
+  fnzi_node_place(p->from, p->index, p->at, place);
+  FNZ_TRY(fnzi_pass_go_on(p, &p->graph->nodes.data[p->at], fnzi_at(p->ctx, status, "%s", place)));
+  return end_values(p, p->at++);
+}
+
+/* --- the promise, checked --------------------------------------------------------------------- */
+static fnz_status no_alias_in(const fnzi_pass *p, const fnzi_graph *g, size_t count) {
+  for (size_t n = 0; n < count; n++) {
+    const fnz_op *op = g->nodes.data[n].op;
+    if (!op)
+      continue;
+    if (fnz_op_is_mutating(op) || (p->world->views != FNZ_VIEWS_KEEP && fnz_op_is_view(op)))
+      return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is left in the functional program",
+                       op->name);
   }
   return FNZ_OK;
 }
 
-/* --- the promise, checked --------------------------------------------------------------------- */
-static fnz_status no_alias_left(fnzi_pass *p) {
-  const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
-  for (size_t n = 0; n < g->nodes.count; n++) {
-    const fnz_op *op = g->nodes.data[n].op;
-    if (fnz_op_is_mutating(op) || (p->world->views == FNZ_VIEWS_COPY && fnz_op_is_view(op)))
-      return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "%s is left in the functional program",
-                       op->name);
+static fnz_status no_alias_left(const fnzi_pass *p) {
+  for (uint32_t g = 0; g < p->to->graphs.count; g++) {
+    const fnzi_graph *graph = fnzi_graph_at(p->to, g);
+    bool ends_in_writes = g == 0 && p->epilogue;
+    FNZ_TRY(
+        no_alias_in(p, graph, ends_in_writes ? fnzi_epilogue_start(p->to) : graph->nodes.count));
   }
   return fnz_program_verify(p->ctx, p->to);
 }
 
 /* --- the driver ------------------------------------------------------------------------------- */
 static fnz_status run(fnzi_pass *p) {
-  FNZ_TRY(refuse_symbols(p));
-  FNZ_TRY(find_last_uses(p));
+  FNZ_TRY(fnzi_pass_prepare(p));
   FNZ_TRY(fnzi_pass_heading(p));
   FNZ_TRY(fnzi_pass_inputs(p));
-  FNZ_TRY(replay(p));
-  FNZ_TRY(fnzi_pass_outputs(p));
-  return no_alias_left(p);
+  FNZ_TRY(fnzi_passes_run(p));
+  bool failed = p->to->asked && p->to->asked->failures.count;
+  return p->again || failed ? FNZ_OK : no_alias_left(p);
 }
 
-fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
-                             const fnz_functionalize_options *options, fnz_program **out) {
-  fnzi_pass p = {.ctx = ctx, .from = program, .graph = fnzi_graph_at(program, 0)};
-  *out = NULL;
+/* One pass over the program. *again: inputs that share memory have to be joined first. */
+static fnz_status attempt(fnz_context *ctx, const fnz_program *program,
+                          const fnz_functionalize_options *options, fnzi_memories *memories,
+                          fnzi_asked *asked, fnzi_decisions *decisions, bool *again,
+                          fnz_program **out) {
+  fnzi_pass p = {
+      .ctx = ctx, .from = program, .graph = fnzi_graph_at(program, 0), .memories = memories};
   fnzi_arena_init(&p.arena, ctx);
+  p.epilogue = options->state == FNZ_STATE_EPILOGUE;
   fnz_status status = fnz_recorder_create(ctx, NULL, &p.recorder);
   if (status == FNZ_OK)
     status = fnz_world_create(ctx, p.recorder, &p.world);
   if (status == FNZ_OK) {
-    p.world->views = options ? options->views : FNZ_VIEWS_COPY;
+    p.world->views = options->views;
     p.to = fnzi_recorder_program(p.recorder);
+    p.to->asked = asked;
+    p.to->decisions = p.world->decisions = decisions;
     status = run(&p);
   }
-  if (status == FNZ_OK)
+  *again = p.again;
+  if (status == FNZ_OK && !p.again)
     *out = fnzi_recorder_take(p.recorder);
-  for (size_t k = 0; p.roots && k < p.graph->ninputs; k++)
-    fnzi_alias_release(p.roots[k]);
+  if (*out)
+    (*out)->asked = NULL, (*out)->decisions = NULL;
+  fnzi_pass_inputs_end(&p);
   fnz_world_destroy(p.world);
   if (p.recorder)
     fnz_backend_destroy(p.recorder);
   fnzi_arena_free(&p.arena);
+  return status;
+}
+
+/* What cannot be done while inputs of one memory are apart may be possible when they are joined: an
+ * as_strided reaches from one to the other. */
+static bool may_join(fnz_status status, fnzi_memories *memories) {
+  return status != FNZ_OK && status != FNZ_NO_MEMORY && memories->shared &&
+         fnzi_memories_join_all(memories);
+}
+
+/* Callers that know an older form of the options leave the rest at its defaults. */
+static fnz_functionalize_options newest(const fnz_functionalize_options *options) {
+  fnz_functionalize_options own = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  if (options)
+    memcpy(&own, options, options->size < sizeof own ? options->size : sizeof own);
+  return own;
+}
+
+fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
+                             const fnz_functionalize_options *options, fnz_program **out) {
+  fnzi_asked asked = {0};
+  bool asks = program->extras || newest(options).ndeny;
+  fnz_status status = fnzi_functionalize_asked(ctx, program, options, asks ? &asked : NULL, out);
+  fnzi_asked_end(ctx, &asked);
+  return status;
+}
+
+fnz_status fnzi_functionalize_asked(fnz_context *ctx, const fnz_program *program,
+                                    const fnz_functionalize_options *options, fnzi_asked *asked,
+                                    fnz_program **out) {
+  const fnz_functionalize_options own = newest(options);
+  if (fnzi_is_symbolic(program))
+    return fnzi_generalize(ctx, program, &own, asked, out);
+  return fnzi_functionalize_plain(ctx, program, &own, asked, NULL, out);
+}
+
+fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
+                                    const fnz_functionalize_options *options, fnzi_asked *asked,
+                                    fnzi_decisions *decisions, fnz_program **out) {
+  fnzi_memories memories;
+  fnzi_arena arena;
+  bool again = true;
+  const fnz_functionalize_options own = newest(options);
+  *out = NULL;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = fnzi_memories_find(&arena, program, &memories);
+  while (again && status == FNZ_OK) {
+    if (asked)
+      fnzi_asked_forget(asked);
+    if (decisions)
+      decisions->taken.count = 0;
+    status = attempt(ctx, program, &own, &memories, asked, decisions, &again, out);
+    bool failed = asked && asked->failures.count;
+    if (may_join(failed ? FNZ_UNSUPPORTED : status, &memories)) {
+      fnz_program_destroy(*out);
+      *out = NULL;
+      status = FNZ_OK;
+      again = true;
+    }
+  }
+  fnzi_arena_free(&arena);
+  if (status == FNZ_OK)
+    status = fnzi_keep_extras(program, asked, *out);
+  if (status == FNZ_OK && *out)
+    status = fnzi_check_denied(ctx, program, *out, &own, asked);
+  if (status != FNZ_OK) {
+    fnz_program_destroy(*out);
+    *out = NULL;
+  }
   return status;
 }

@@ -2,96 +2,160 @@
  *
  * needs   a replayed graph
  * gives   the final value of every mutated input, in the order of inputs, then the outputs; the
- *         signature names the former */
-#include "functionalize/pass.h"
+ *         signature names the former. Of inputs that were joined, one final value: of the input
+ *         that stands for their memory */
+#include "functionalize/outputs.h"
+#include "functionalize/regions.h"
 
-typedef struct output {
-  fnz_output_spec spec;
-  fnz_arg arg;
-  fnz_handle handle; /* of a tensor */
-} output;
-
-typedef struct outputs {
-  output *data;
-  size_t count;
-} outputs;
-
-static fnz_status refuse_input(const fnzi_pass *p, uint32_t k, const char *what) {
-  const char *name = p->graph->values.data[p->graph->inputs[k].u.value].name;
-  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, name, "input %s %s", name, what);
+/* --- inputs that must come in another way --------------------------------------------------------
+ */
+static bool is_moved(const fnzi_pass *p, uint32_t k) {
+  return p->inputs[k]->node->storage != p->roots[k]->storage;
 }
 
-/* Another weight over the same bytes would have to change as well. */
-static bool shares_weight(const fnzi_pass *p, const char *name) {
-  const fnzi_weight *w = name ? fnzi_weight_find(p->from, name) : NULL;
-  for (size_t i = 0; w && w->blob && i < p->from->weights.count; i++) {
-    const fnzi_weight *other = &p->from->weights.data[i];
-    if (other != w && other->blob == w->blob &&
-        fnzi_relate(w->geometry, other->geometry, NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT)
-      return true;
+/* Other sizes, strides or offset than it came with. */
+static bool is_reshaped(const fnzi_pass *p, uint32_t k) {
+  return !fnzi_geometry_equal(&p->inputs[k]->node->geometry, &p->roots[k]->geometry);
+}
+
+static fnzi_joined *joined_of(const fnzi_pass *p, uint32_t k) {
+  fnzi_joined *j = p->joined && p->memories->shared ? &p->joined[p->memories->first[k]] : NULL;
+  return j && j->root ? j : NULL;
+}
+
+/* Elements of the input have changed, in the memory that it came with. */
+static bool is_written(const fnzi_pass *p, uint32_t k) {
+  return joined_of(p, k) ? p->roots[k]->touched : p->roots[k]->storage->version > 0;
+}
+
+/* A write to an input that is apart meets another one; or the input that stands for a memory has
+ * become a window that may not show all of it any more. */
+static bool must_join(const fnzi_pass *p, uint32_t k) {
+  const fnzi_joined *j = joined_of(p, k);
+  if (!j)
+    return is_written(p, k) && fnzi_memory_meets(p->memories, k);
+  return !j->name && j->base == k && (is_reshaped(p, k) || is_moved(p, k));
+}
+
+static void review_memories(fnzi_pass *p) {
+  for (uint32_t k = 0; p->memories->shared && k < p->graph->ninputs; k++) {
+    if (!p->inputs[k] || !must_join(p, k))
+      continue;
+    p->memories->joining[p->memories->first[k]] = joined_of(p, k) ? FNZI_BY_MEMORY : FNZI_BY_MEMBER;
+    p->again = true;
   }
-  return false;
 }
 
+/* --- collecting ----------------------------------------------------------------------------------
+ */
 static fnz_output_kind mutation_kind(fnz_input_kind kind) {
   return kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
          : kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
+         : kind == FNZ_INPUT_MEMORY  ? FNZ_OUTPUT_MEMORY_MUTATION
                                      : FNZ_OUTPUT_INPUT_MUTATION;
 }
 
-static fnz_status add_tensor_output(fnzi_pass *p, outputs *out, fnz_output_spec spec,
-                                    fnz_tensor *t) {
+static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi_alias *node) {
   fnzi_held *value;
-  output *o = &out->data[out->count++];
   p->world->source = "";
-  FNZ_TRY(fnzi_read_tensor(t, &value));
-  *o = (output){spec, {.tag = FNZ_ARG_VALUE}, value->handle};
-  if (spec.target)
-    FNZ_TRY(fnzi_intern(p->to, spec.target, strlen(spec.target), &o->spec.target));
+  p->world->why = fnzi_why_output(out->count);
+  FNZ_TRY(fnzi_read(node, &value));
+  FNZ_TRY(fnzi_output_spec_copy(p->to, &o.spec, &o.spec));
+  o.arg = (fnz_arg){.tag = FNZ_ARG_VALUE};
+  o.handle = value->handle;
+  out->data[out->count++] = o;
   fnzi_settle(p->world);
   return FNZ_OK;
 }
 
-static fnz_status add_mutation(fnzi_pass *p, outputs *out, uint32_t k) {
-  const fnz_input_spec *in = &p->from->inputs[k];
-  const fnzi_value *v = &p->graph->values.data[p->graph->inputs[k].u.value];
-  fnz_output_spec spec = {mutation_kind(in->kind), NULL, false};
-  fnz_tensor *t = p->inputs[k];
-  if (t->node->storage != p->roots[k]->storage)
-    return refuse_input(p, k,
-                        "gets other memory by set_ or resize_; return the new tensor instead");
-  spec.metadata = !fnzi_geometry_equal(&t->node->geometry, v->geometry);
-  if (!spec.metadata && t->node->storage->version == 0)
-    return FNZ_OK;
-  if (in->kind == FNZ_INPUT_CONSTANT)
-    return refuse_input(p, k, "is a constant of the program, yet it is written; make it a buffer");
-  if (shares_weight(p, in->target))
-    return refuse_input(p, k, "is written and shares its memory with another weight; untie them");
-  spec.target = in->kind == FNZ_INPUT_USER ? v->name : in->target;
-  return add_tensor_output(p, out, spec, t);
+static fnz_status refuse_constant(const fnzi_pass *p, const char *name) {
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, name,
+                   "input %s is a constant of the program, yet it is written; make it a buffer",
+                   name);
 }
 
-static fnz_status add_outputs(fnzi_pass *p, outputs *out) {
-  FNZI_NEW(&p->arena, p->graph->ninputs + (size_t)p->graph->noutputs, &out->data);
-  out->count = 0;
-  for (uint32_t k = 0; k < p->graph->ninputs; k++)
-    if (p->inputs[k])
-      FNZ_TRY(add_mutation(p, out, k));
-  for (uint32_t k = 0; k < p->graph->noutputs; k++) {
-    const fnz_arg *a = &p->graph->outputs[k];
-    if (a->tag == FNZ_ARG_VALUE) {
-      FNZ_TRY(add_tensor_output(p, out, p->from->outputs[k], p->tensors[a->u.value]));
+/* What was left in the memory that an input was moved away from: other names of it still show it.
+ */
+static fnz_status add_left_memory(fnzi_pass *p, fnzi_outputs *out, uint32_t k, const char *target) {
+  fnzi_output o = {.input = k, .written = true};
+  o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
+  o.spec.target = target;
+  return add_value(p, out, o, p->roots[k]);
+}
+
+static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+  const fnz_input_spec *in = &p->from->inputs[k];
+  const char *name = p->graph->values.data[p->graph->inputs[k].u.value].name;
+  const fnzi_joined *j = joined_of(p, k);
+  fnzi_output o = {.tensor = p->inputs[k], .input = k, .written = is_written(p, k)};
+  o.spec.kind = mutation_kind(in->kind);
+  o.spec.target = in->kind == FNZ_INPUT_USER ? name : in->target;
+  o.spec.set = is_moved(p, k);
+  o.spec.metadata = is_reshaped(p, k) || o.spec.set;
+  bool is_user = in->kind == FNZ_INPUT_USER;
+  if (!o.written && !o.spec.metadata)
+    return FNZ_OK;
+  if (in->kind == FNZ_INPUT_CONSTANT)
+    return refuse_constant(p, name);
+  p->to->inputs[k].written = o.written && j && (j->name || j->base != k);
+  if (o.spec.set && o.written)
+    FNZ_TRY(add_left_memory(p, out, k, is_user ? name : in->target));
+  if (p->to->inputs[k].written && !o.spec.metadata)
+    return FNZ_OK;
+  o.written = o.written && !o.spec.set && !p->to->inputs[k].written;
+  return add_value(p, out, o, p->inputs[k]->node);
+}
+
+/* The memories that an input of their own stands for. */
+static fnz_status add_memories(fnzi_pass *p, fnzi_outputs *out) {
+  for (uint32_t k = 0; p->memories->shared && k < p->graph->ninputs; k++) {
+    const fnzi_joined *j = &p->joined[k];
+    if (!j->root || !j->name || j->root->storage->version == 0)
       continue;
-    }
-    if (a->tag >= FNZ_ARG_SYMBOL && a->tag <= FNZ_ARG_OBJECT)
-      return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                       "output %u is a symbolic number, a token or an object", k);
-    out->data[out->count++] = (output){p->from->outputs[k], *a, 0};
+    fnzi_output o = {.input = j->base, .written = true};
+    o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
+    o.spec.target = j->name;
+    FNZ_TRY(add_value(p, out, o, j->root));
   }
   return FNZ_OK;
 }
 
-static fnz_status write_outputs(fnzi_pass *p, const outputs *out) {
+static fnz_status add_user_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+  const fnz_arg *a = &p->graph->outputs[k];
+  fnzi_output o = {.spec = p->from->outputs[k], .arg = *a};
+  if (a->tag == FNZ_ARG_VALUE) {
+    o.tensor = p->tensors[a->u.value];
+    return add_value(p, out, o, o.tensor->node);
+  }
+  if (fnzi_is_reference(a)) {
+    FNZ_TRY(fnzi_pass_other(p, &o.arg));
+    o.handle = fnzi_is_reference(&o.arg) ? o.arg.u.value : 0;
+  }
+  out->data[out->count++] = o;
+  return FNZ_OK;
+}
+
+static fnz_status add_outputs(fnzi_pass *p, fnzi_outputs *out) {
+  FNZI_NEW(&p->arena, 3 * (size_t)p->graph->ninputs + (size_t)p->graph->noutputs, &out->data);
+  out->count = 0;
+  for (uint32_t k = 0; k < p->graph->ninputs; k++)
+    if (p->inputs[k])
+      FNZ_TRY(fnzi_pass_excuse(p, NULL, add_mutation(p, out, k)));
+  FNZ_TRY(add_memories(p, out));
+  out->mutations = out->count;
+  for (uint32_t k = 0; k < p->graph->noutputs; k++)
+    FNZ_TRY(add_user_output(p, out, k));
+  return fnzi_share_outputs(p, out);
+}
+
+/* --- building ------------------------------------------------------------------------------------
+ */
+/* An epilogue gives an input other sizes without its elements. */
+static bool is_needed(const fnzi_pass *p, const fnzi_outputs *out, size_t k) {
+  return out->data[k].handle && (!p->epilogue || k >= out->mutations || out->data[k].written);
+}
+
+static fnz_status write_outputs(fnzi_pass *p, const fnzi_outputs *out) {
   fnz_handle *handles;
   uint32_t *values;
   fnz_arg *args;
@@ -102,14 +166,16 @@ static fnz_status write_outputs(fnzi_pass *p, const outputs *out) {
   FNZI_NEW(&p->arena, out->count, &args);
   FNZI_NEW(&p->to->arena, out->count, &p->to->outputs);
   for (size_t k = 0; k < out->count; k++)
-    if (out->data[k].handle)
+    if (is_needed(p, out, k))
       handles[n++] = out->data[k].handle;
-  FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, p->world->views == FNZ_VIEWS_COPY, values));
+  FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, &p->world->views, values));
   n = 0;
   for (size_t k = 0; k < out->count; k++) {
     args[k] = out->data[k].arg;
-    if (out->data[k].handle)
+    if (is_needed(p, out, k))
       args[k].u.value = values[n++];
+    else if (out->data[k].handle)
+      args[k] = (fnz_arg){.tag = FNZ_ARG_NONE};
     p->to->outputs[k] = out->data[k].spec;
   }
   FNZ_TRY(fnzi_args_copy(p->to, args, out->count, &graph->outputs));
@@ -118,8 +184,33 @@ static fnz_status write_outputs(fnzi_pass *p, const outputs *out) {
   return FNZ_OK;
 }
 
+/* Outputs with memory of their own whose value is somebody else's too say so. */
+static fnz_status mark_own(fnzi_pass *p, const fnzi_outputs *out) {
+  const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
+  bool *seen;
+  FNZI_NEW(&p->arena, g->values.count, &seen);
+  for (size_t k = out->mutations; k < out->count; k++) {
+    fnz_output_spec *spec = &p->to->outputs[k];
+    bool is_user = spec->kind == FNZ_OUTPUT_USER || spec->kind == FNZ_OUTPUT_LOSS;
+    if (!is_user || g->outputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    uint64_t memory = fnzi_value_memory(p->to, p->into, g->outputs[k].u.value);
+    bool is_input = g->values.data[memory].node == FNZI_NO_NODE;
+    if (spec->sharing == FNZ_SHARING_NEW && !spec->window && (is_input || seen[memory]))
+      spec->sharing = FNZ_SHARING_OWN;
+    seen[memory] = true;
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_pass_outputs(fnzi_pass *p) {
-  outputs out;
+  fnzi_outputs out;
+  review_memories(p);
+  if (p->again)
+    return FNZ_OK;
   FNZ_TRY(add_outputs(p, &out));
-  return write_outputs(p, &out);
+  FNZ_TRY(write_outputs(p, &out));
+  FNZ_TRY(mark_own(p, &out));
+  FNZ_TRY(fnzi_add_guards(p, &out));
+  return p->epilogue ? fnzi_add_epilogue(p, &out) : FNZ_OK;
 }

@@ -31,6 +31,14 @@ static const fnz_op *view_of(const fnz_op *op) {
   return op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : op;
 }
 
+/* What counts from the storage means the same for the value, and for the memory that it would be a
+ * view of: an input may begin behind the start of its memory. */
+static bool counts_alike(const fnz_op *view, const fnz_geometry *base) {
+  const fnzi_view *row = fnzi_view_find(view);
+  return !row || !fnzi_view_counts_from_storage(row) ||
+         (base->offset == 0 && fnzi_is_contiguous(base));
+}
+
 /* In the keep dialect a view is replayed by itself where the value's own strides allow it; *windows
  * then are what it shows of the value. Everywhere else by its copying twin, in *op; so are views of
  * nothing, which have nothing to keep and whose strides are anybody's guess. */
@@ -41,7 +49,8 @@ static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_a
   fnz_geometry *opened;
   size_t count;
   *op = copy ? copy : view;
-  bool keeps = world->views == FNZ_VIEWS_KEEP && fnz_geometry_numel(base->geometry) > 0;
+  bool keeps = world->views == FNZ_VIEWS_KEEP && fnz_geometry_numel(base->geometry) > 0 &&
+               counts_alike(view, base->geometry);
   if (keeps || !copy) {
     fnz_status status = fnzi_view_forward(&world->scratch, fnzi_view_find(view), view, args, nargs,
                                           base->geometry, &opened, &count);

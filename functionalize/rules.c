@@ -65,14 +65,47 @@ static void say_write(const fnz_op *op, fnzi_mutation_kind kind, fnz_rule *rule)
   rule->write = fnzi_mutation_name(kind);
   rule->write_words = fnzi_mutation_words(kind);
   if (rule->action == FNZ_ACTION_WRITE)
-    rule->becomes = emits ? emits : fnz_op_functional_twin(op);
+    rule->becomes = emits ? emits : fnzi_mutation_twin(op);
 }
 
-static const char *reason(const fnz_op *op) {
-  if (!fnz_op_is_mutating(op))
-    return "it returns a view for which there is no rule";
-  return fnz_op_functional_twin(op) ? "what it does to the storage is no function of tensors"
-                                    : "it writes an argument and has no functional twin";
+/* --- what is refused -------------------------------------------------------------------------- */
+enum {
+#define CLASS(id, words) REFUSED_##id,
+#define REFUSED(op, class, remedy)
+#include "functionalize/refused.def"
+#undef CLASS
+#undef REFUSED
+};
+
+static const char *const classes[] = {
+#define CLASS(id, words) words,
+#define REFUSED(op, class, remedy)
+#include "functionalize/refused.def"
+#undef CLASS
+#undef REFUSED
+};
+
+static const struct {
+  const char *op;
+  int class;
+  const char *remedy;
+} refused[] = {
+#define CLASS(id, words)
+#define REFUSED(op, class, remedy) {op, REFUSED_##class, remedy},
+#include "functionalize/refused.def"
+#undef CLASS
+#undef REFUSED
+};
+
+void fnzi_refused(const fnz_op *op, const char **why, const char **remedy) {
+  *why = fnz_op_is_mutating(op) ? "it writes an argument and has no functional twin"
+                                : "it returns a view for which there is no rule";
+  *remedy = "use other operators";
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    if (strcmp(refused[i].op, op->name) == 0) {
+      *why = classes[refused[i].class];
+      *remedy = refused[i].remedy;
+    }
 }
 
 void fnz_op_get_rule(const fnz_op *op, fnz_rule *out) {
@@ -88,5 +121,5 @@ void fnz_op_get_rule(const fnz_op *op, fnz_rule *out) {
   else if (out->action == FNZ_ACTION_FUNCTIONAL)
     out->becomes = op;
   else if (out->action == FNZ_ACTION_REFUSED)
-    out->words = reason(op);
+    fnzi_refused(op, &out->words, &out->remedy);
 }

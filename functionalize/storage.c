@@ -70,6 +70,7 @@ static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias *
                     .bytes = bytes,
                     .refs = 1,
                     .source = world->source,
+                    .writer = world->why.reader,
                     .low = low,
                     .repeats = fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT,
                     .high = high};
@@ -157,6 +158,7 @@ static fnz_status opening_new(fnz_world *world, const fnzi_view *view, const fnz
   o->args = (fnz_arg *)((char *)o + head);
   o->nargs = (uint32_t)nargs;
   o->source = world->source;
+  o->node = world->why.reader;
   o->bytes = bytes;
   o->refs = 1; /* the one who is filling it */
   o->count = (uint32_t)count;
@@ -191,14 +193,14 @@ static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_opening *o
 }
 
 /* An as_strided may not leave the memory that is known. */
-static fnz_status check_inside(fnz_world *world, const fnzi_alias *root,
+static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_alias *root,
                                const fnz_geometry *window) {
   int64_t low, high;
   FNZ_TRY(byte_range(world->ctx, window, &low, &high));
   if (fnz_geometry_numel(window) == 0 || (low >= root->low && high <= root->high))
     return FNZ_OK;
   return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
-                   "as_strided reaches bytes %lld to %lld of a storage that has %lld to %lld",
+                   "%s reaches bytes %lld to %lld of a storage that has %lld to %lld", what,
                    (long long)low, (long long)high, (long long)root->low, (long long)root->high);
 }
 
@@ -212,8 +214,17 @@ static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geo
   *out = NULL;
   if (base->depth >= FNZI_LINKS)
     FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, &path, &found));
-  if (!found)
+  return found ? fnzi_alias_window(world, root, window, out) : FNZ_OK;
+}
+
+fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root, const fnz_geometry *window,
+                             fnzi_alias **out) {
+  *out = NULL;
+  if (fnzi_geometry_equal(window, &root->geometry)) {
+    *out = fnzi_alias_retain(root);
     return FNZ_OK;
+  }
+  FNZ_TRY(check_inside(world, "an input", root, window));
   FNZ_TRY(node_new(world, window, out));
   (*out)->storage = root->storage;
   (*out)->parent = fnzi_alias_retain(root);
@@ -231,7 +242,7 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
       fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows, count));
   FNZI_NEW(&world->scratch, *count, out);
   if (is_strided)
-    FNZ_TRY(check_inside(world, root, windows));
+    FNZ_TRY(check_inside(world, op->name, root, windows));
   if (*count == 1 && fnzi_geometry_equal(windows, &base->geometry)) {
     **out = fnzi_alias_retain(base);
     return FNZ_OK;
@@ -297,8 +308,11 @@ fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
 
 /* A storage that no tensor sees any more: its unread writes are forgotten. */
 static void forget_writes(fnzi_storage *s) {
+  fnzi_asked *asked = s->world->asked;
+  fnzi_asked_unread(s->world->ctx, asked, s->root->unread);
   for (size_t i = s->dirty.count; i-- > 0;) {
     s->dirty.count = i;
+    fnzi_asked_unread(s->world->ctx, asked, s->dirty.data[i]->unread);
     fnzi_alias_release(s->dirty.data[i]);
   }
   for (size_t i = s->log.count; i-- > 0;) {

@@ -1,4 +1,5 @@
 /* tensor.c - the wrapper's public interface: worlds, tensors, and calls by name. */
+#include "functionalize/recorder.h"
 #include "functionalize/world.h"
 
 static void start(fnz_world *world) {
@@ -18,6 +19,7 @@ fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend, fnz_world **
   *world = (fnz_world){.ctx = ctx, .backend = backend, .source = ""};
   fnzi_arena_init(&world->scratch, ctx);
   fnzi_world_start_emitter(world);
+  fnzi_recorder_explain(backend, &world->why);
   world->routes = fnzi_resize(ctx, NULL, 0, route_bytes());
   if (!world->routes) {
     fnz_world_destroy(world);

@@ -90,9 +90,11 @@ static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *
   for (int j = 0; j < c->twin->nparams; j++) {
     int i = fnzi_op_param(r->op, c->twin->params[j].name);
     if (i < 0 && j == 0)
-      i = 0; /* dropout_ calls `self` what dropout calls `input` */
-    if (i >= 0)
-      c->args[j] = r->args[i];
+      i = 0;    /* dropout_ calls `self` what dropout calls `input` */
+    if (i >= 0) /* bernoulli_ has a default where bernoulli has none */
+      c->args[j] = c->twin->params[j].has_default
+                       ? r->args[i]
+                       : fnzi_arg_get(r->op, r->args, r->op->nparams, (size_t)i);
   }
   return FNZ_OK;
 }
@@ -262,7 +264,7 @@ fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor 
 }
 
 fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r) {
-  twin_call c = {.twin = fnz_op_functional_twin(r->op), .slices = -1};
+  twin_call c = {.twin = fnzi_mutation_twin(r->op), .slices = -1};
   const fnz_geometry **expected;
   fnz_arg *args;
   size_t first, count;

@@ -114,25 +114,72 @@ static fnz_status zero_request(fnz_world *world, fnzi_request *r) {
 }
 
 /* --- set_, resize_ ---------------------------------------------------------------------------- */
+/* set_data and record_stream return nothing. */
+static fnz_status give_self(fnz_world *world, fnzi_request *r) {
+  return r->op->nreturns ? fnzi_give(world, r, fnzi_tensor_arg(r, 0)) : FNZ_OK;
+}
+
 static fnz_status set_request(fnz_world *world, fnzi_request *r) {
   fnzi_tensor_move(fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1)->node);
-  return fnzi_give(world, r, fnzi_tensor_arg(r, 0));
+  return give_self(world, r);
+}
+
+/* set_(self): memory of its own, without elements. */
+static fnz_status set_empty_request(fnz_world *world, fnzi_request *r) {
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
+  const int64_t zero = 0, one = 1;
+  fnz_tensor *self = fnzi_tensor_arg(r, 0), *empty;
+  const fnz_geometry g = {
+      .dtype = fnzi_geometry(self)->dtype, .rank = 1, .sizes = &zero, .strides = &one};
+  fnzi_held *value;
+  fnz_arg args[8] = {{0}};
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &zero, 1, &args[0]));
+  args[1] = fnzi_arg_int(0);
+  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(g.dtype);
+  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, &g, &value));
+  FNZ_TRY(fnzi_tensor_new(world, &g, value, &empty));
+  fnzi_tensor_move(self, empty->node);
+  fnz_tensor_release(empty);
+  return give_self(world, r);
+}
+
+/* self moves to the window as_strided(of, sizes, strides, offset). */
+static fnz_status move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *of,
+                                 const fnz_arg *window) {
+  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
+  fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
+  fnzi_alias **opened;
+  size_t count;
+  FNZ_TRY(fnzi_alias_open(world, of->node, fnzi_view_find(op), op, args, 4, &opened, &count));
+  fnzi_tensor_move(self, opened[0]);
+  fnzi_alias_release(opened[0]);
+  return FNZ_OK;
+}
+
+/* set_(self, source, storage_offset, size, stride): without strides the sizes are row-major. */
+static fnz_status set_window_request(fnz_world *world, fnzi_request *r) {
+  fnz_arg window[] = {r->args[3], fnzi_arg_get(r->op, r->args, r->op->nparams, 4), r->args[2]};
+  int64_t *sizes, *strides;
+  if (window[0].count && !window[1].count) {
+    FNZI_NEW(&world->scratch, window[0].count, &sizes);
+    FNZI_NEW(&world->scratch, window[0].count, &strides);
+    for (uint32_t d = 0; d < window[0].count; d++)
+      sizes[d] = window[0].u.list[d].u.i;
+    fnzi_contiguous_strides(sizes, window[0].count, strides);
+    FNZ_TRY(fnzi_arg_ints(&world->scratch, strides, window[0].count, &window[1]));
+  }
+  FNZ_TRY(move_to_window(world, fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1), window));
+  return give_self(world, r);
 }
 
 /* Over the memory that is there: a window of other sizes, in row-major order from the same offset.
  */
 static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_geometry *to) {
-  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
-  fnz_arg args[4] = {{0}};
-  fnzi_alias **opened;
-  size_t count;
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->sizes, to->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->strides, to->rank, &args[2]));
-  args[3] = fnzi_arg_int(to->offset);
-  FNZ_TRY(fnzi_alias_open(world, self->node, fnzi_view_find(op), op, args, 4, &opened, &count));
-  fnzi_tensor_move(self, opened[0]);
-  fnzi_alias_release(opened[0]);
-  return FNZ_OK;
+  fnz_arg window[3];
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->sizes, to->rank, &window[0]));
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->strides, to->rank, &window[1]));
+  window[2] = fnzi_arg_int(to->offset);
+  return move_to_window(world, self, self, window);
 }
 
 /* More memory than there is: the storage grows, and everything else on it stays where it is. */
@@ -244,66 +291,37 @@ static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
   return fnzi_give(world, r, self);
 }
 
-/* --- batch norm ------------------------------------------------------------------------------- */
-/* batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps, ...) updates
- * the running statistics in training without its schema saying so; the functional operator returns
- * them. */
-enum { MEAN = 3, VAR = 4, TRAINING = 5, EPS = 7, NORM_RESULTS = 5 };
-
-static fnz_status expect_norm(fnz_world *world, const fnzi_request *r,
-                              const fnz_geometry **expected) {
-  const fnz_geometry *stats = fnzi_geometry(fnzi_tensor_arg(r, MEAN));
-  const fnz_geometry *input = fnzi_geometry(fnzi_tensor_arg(r, 0));
-  expected[0] = r->nexpected ? r->expected[0] : NULL;
-  if (!expected[0])
-    FNZ_TRY(fnzi_result_like(world, input, input->dtype, &expected[0]));
-  for (size_t k = 1; k < NORM_RESULTS; k++)
-    FNZ_TRY(fnzi_result_like(world, stats, stats->dtype, &expected[k]));
+/* --- collectives ------------------------------------------------------------------------------ */
+/* What was promised arrives: the tensors stay themselves and get the operator's values, which
+ * whoever looks at their memory sees. */
+static fnz_status wait_request(fnz_world *world, fnzi_request *r) {
+  const fnz_geometry **expected;
+  fnz_tensor **tensors;
+  fnz_arg *args;
+  size_t n, first, count;
+  FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, &tensors, &n));
+  FNZI_NEW(&world->scratch, n, &expected);
+  for (size_t k = 0; k < n; k++)
+    FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(tensors[k]), &expected[k]));
+  FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
+  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, expected, n, &first, &count));
+  for (size_t k = 0; k < n && k < count; k++) {
+    FNZ_TRY(fnzi_write(tensors[k]->node, world->fresh.data[first + k]));
+    FNZ_TRY(fnzi_give(world, r, tensors[k]));
+  }
   return FNZ_OK;
 }
 
-static fnz_status batch_norm_request(fnz_world *world, fnzi_request *r) {
-  const fnz_geometry *expected[NORM_RESULTS];
-  fnz_arg *args;
-  size_t first, count;
-  fnz_tensor *mean = fnzi_tensor_arg(r, MEAN), *var = fnzi_tensor_arg(r, VAR);
-  if (!r->args[TRAINING].u.i || !mean || !var)
-    return fnzi_apply_functional(world, r);
-  if (fnzi_overlap(mean, var))
-    return fnzi_overlapping_targets(world, r->op);
-  FNZ_TRY(expect_norm(world, r, expected));
-  FNZ_TRY(fnzi_read_args(world, r->args, EPS + 1, &args));
-  FNZ_TRY(fnzi_apply_values(world, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args, EPS + 1,
-                            expected, NORM_RESULTS, &first, &count));
-  FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first]));
-  FNZ_TRY(fnzi_write(mean->node, world->fresh.data[first + MEAN]));
-  return fnzi_write(var->node, world->fresh.data[first + VAR]);
-}
-
 /* --- the rest --------------------------------------------------------------------------------- */
-static fnz_status polygamma_request(fnz_world *world, fnzi_request *r) {
-  fnz_tensor *self = fnzi_tensor_arg(r, 0);
-  const fnz_geometry *result;
-  fnzi_held *value;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), FNZI_SPREAD_ANY, NULL));
-  FNZ_TRY(fnzi_read_tensor(self, &value));
-  FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &result));
-  const fnz_arg args[] = {r->args[1], fnzi_arg_value(value->handle)};
-  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_POLYGAMMA, args, 2, result, &value));
-  FNZ_TRY(fnzi_write(self->node, value));
-  return fnzi_give(world, r, self);
-}
-
 static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
   if (fnzi_op_is_custom(r->op))
     return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s writes an argument and returns a view of one; return a copy, declared "
                      "without (a), or the written argument itself; the schema is %s",
                      r->op->name, r->op->schema);
-  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s writes an argument and has no functional twin; see the README's table of "
-                   "what is refused",
-                   r->op->name);
+  const char *why, *remedy;
+  fnzi_refused(r->op, &why, &remedy);
+  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why, remedy);
 }
 
 static fnz_status check_self(fnz_world *world, const fnzi_request *r) {
@@ -343,11 +361,20 @@ fnz_status fnzi_write_request(fnz_world *world, fnzi_request *r, fnzi_mutation_k
   case FNZI_MUTATION_RESIZE:
     return resize_request(world, r);
   case FNZI_MUTATION_BATCH_NORM:
-    return batch_norm_request(world, r);
-  case FNZI_MUTATION_POLYGAMMA:
-    return polygamma_request(world, r);
+    return fnzi_batch_norm_request(world, r);
+  case FNZI_MUTATION_INSTANCE_NORM:
+    return fnzi_instance_norm_request(world, r);
+  case FNZI_MUTATION_UNDECLARED:
+    return fnzi_statistics_request(world, r);
+  case FNZI_MUTATION_SET_EMPTY:
+    return set_empty_request(world, r);
+  case FNZI_MUTATION_SET_WINDOW:
+    FNZ_TRY(check_source(world, r));
+    return set_window_request(world, r);
+  case FNZI_MUTATION_WAIT:
+    return wait_request(world, r);
   case FNZI_MUTATION_NOTHING:
-    return fnzi_give(world, r, fnzi_tensor_arg(r, 0));
+    return give_self(world, r);
   case FNZI_MUTATION_NONE:
   case FNZI_MUTATION_REFUSED:
     break;

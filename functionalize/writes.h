@@ -21,6 +21,10 @@ FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request 
 /* twins.c, lists.c: the rules TWIN and LIST. */
 FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request);
 FNZ_MUST_CHECK fnz_status fnzi_list_request(fnz_world *world, fnzi_request *request);
+/* norms.c: operators that write running statistics without saying so. */
+FNZ_MUST_CHECK fnz_status fnzi_batch_norm_request(fnz_world *world, fnzi_request *request);
+FNZ_MUST_CHECK fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *request);
+FNZ_MUST_CHECK fnz_status fnzi_statistics_request(fnz_world *world, fnzi_request *request);
 
 static inline const fnz_geometry *fnzi_geometry(const fnz_tensor *t) {
   return &t->node->geometry;
@@ -30,8 +34,10 @@ static inline bool fnzi_shares(const fnz_tensor *a, const fnz_tensor *b) {
 }
 /* They have a byte in common, or may have. */
 static inline bool fnzi_overlap(const fnz_tensor *a, const fnz_tensor *b) {
-  return fnzi_shares(a, b) && fnzi_relate(fnzi_geometry(a), fnzi_geometry(b), fnzi_root_geometry(a),
-                                          FNZI_MUCH_WORK) != FNZI_DISJOINT;
+  return fnzi_shares(a, b) &&
+         fnzi_decide(a->world->decisions, fnzi_relate(fnzi_geometry(a), fnzi_geometry(b),
+                                                      fnzi_root_geometry(a), FNZI_MUCH_WORK)) !=
+             FNZI_DISJOINT;
 }
 /* Argument i when it is a tensor, else NULL. */
 static inline fnz_tensor *fnzi_tensor_arg(const fnzi_request *r, size_t i) {

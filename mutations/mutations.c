@@ -7,17 +7,33 @@ static const struct {
 } rows[] = {
 #define MUTATION(op, kind) {op, FNZI_MUTATION_##kind},
 #define IDEMPOTENT(op)
+#define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
 #undef MUTATION
 #undef IDEMPOTENT
+#undef TWIN_OF
+};
+
+static const struct {
+  const char *op, *twin;
+} twins[] = {
+#define MUTATION(op, kind)
+#define IDEMPOTENT(op)
+#define TWIN_OF(op, twin) {op, twin},
+#include "mutations/mutations.def"
+#undef MUTATION
+#undef IDEMPOTENT
+#undef TWIN_OF
 };
 
 static const char *const idempotent[] = {
 #define MUTATION(op, kind)
 #define IDEMPOTENT(op) op,
+#define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
 #undef MUTATION
 #undef IDEMPOTENT
+#undef TWIN_OF
 };
 
 /* Only when all that it reads besides the tensor are numbers, does every place get the same value.
@@ -36,6 +52,14 @@ bool fnzi_is_idempotent(const fnz_op *op) {
   return false;
 }
 
+const fnz_op *fnzi_mutation_twin(const fnz_op *op) {
+  const fnz_op *twin = fnz_op_functional_twin(op);
+  for (size_t i = 0; !twin && i < sizeof twins / sizeof *twins; i++)
+    if (!strcmp(twins[i].op, op->name))
+      twin = fnz_op_find(twins[i].twin);
+  return twin;
+}
+
 fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (!strcmp(rows[i].op, op->name))
@@ -44,7 +68,7 @@ fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op) {
     return FNZI_MUTATION_NONE;
   if (op->kind == FNZI_KIND_INPLACE && fnzi_foreach_element(op))
     return FNZI_MUTATION_LIST;
-  return !fnz_op_functional_twin(op) ? FNZI_MUTATION_REFUSED : FNZI_MUTATION_TWIN;
+  return fnzi_mutation_twin(op) ? FNZI_MUTATION_TWIN : FNZI_MUTATION_REFUSED;
 }
 
 /* --- What a rule says ------------------------------------------------------------------------- */

@@ -20,10 +20,17 @@
   ROW(ZERO, "zero", FULL, "every element of self becomes 0")                                       \
   ROW(FILL_DIAGONAL, "fill_diagonal", FULL, "the places of the main diagonal take a number")       \
   ROW(SET, "set", NOTHING, "self becomes another name of the second argument")                     \
+  ROW(SET_EMPTY, "set_empty", FULL, "self becomes a new tensor without elements")                  \
+  ROW(SET_WINDOW, "set_window", NOTHING,                                                           \
+      "self becomes a window into the second argument's memory")                                   \
+  ROW(WAIT, "wait", NOTHING, "its argument arrives: the same tensor, with the operator's value")   \
   ROW(RESIZE, "resize", RESIZE, "self gets other sizes over the same memory, or more memory")      \
   ROW(BATCH_NORM, "batch_norm", NATIVE_BATCH_NORM,                                                 \
       "in training it writes its running statistics, undeclared")                                  \
-  ROW(POLYGAMMA, "polygamma", POLYGAMMA, "polygamma_(self, n) stands for polygamma(n, self)")      \
+  ROW(INSTANCE_NORM, "instance_norm", NATIVE_BATCH_NORM,                                           \
+      "from the input's statistics it updates its running ones, undeclared")                       \
+  ROW(UNDECLARED, "undeclared", NOTHING,                                                           \
+      "evaluated as it is; refused in training, where it writes its statistics, undeclared")       \
   ROW(NOTHING, "nothing", NOTHING, "declared as writing, but values stay as they are")             \
   ROW(REFUSED, "refused", NOTHING, "there is no rule for it")
 
@@ -38,12 +45,18 @@ const char *fnzi_mutation_words(fnzi_mutation_kind kind);
 /* What makes the new value; NULL when that is the functional twin, or nothing. */
 const fnz_op *fnzi_mutation_emits(fnzi_mutation_kind kind);
 
+/* The functional operator that TWIN is about. NULL when there is none. */
+const fnz_op *fnzi_mutation_twin(const fnz_op *op);
 /* Looks through the table: keep the answer. */
 fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
 
 /* An elementwise in-place operator for which doing it twice is doing it once (relu_, clamp_). Looks
  * through the table. */
 bool fnzi_is_idempotent(const fnz_op *op);
+
+/* Under autocast this functional operator casts its arguments first, on some device, and those that
+ * write do not. Looks through a table. */
+bool fnzi_autocast_changes(const fnz_op *twin);
 
 /* What is known of the values that a write puts into places that share memory. */
 typedef enum fnzi_spread {

@@ -26,7 +26,6 @@ fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
   blob->allocator = ctx->allocator;
   blob->bytes = bytes;
   atomic_init(&blob->references, 1);
-  memset(blob->data, 0, bytes);
   *out = blob;
   return FNZ_OK;
 }

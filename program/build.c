@@ -263,6 +263,9 @@ fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema, const fnz_op *
 
 fnz_status fnzi_op_use(fnz_program *p, const char *name, const fnz_op **out) {
   *out = fnzi_op_find(p, name);
+  const char *builtin = *out ? NULL : fnzi_builtin_schema(name);
+  if (builtin)
+    return fnzi_custom_op_add(p, builtin, out);
   return *out && fnzi_op_is_custom(*out) ? list_custom_op(p, *out) : FNZ_OK;
 }
 

@@ -18,15 +18,17 @@ fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out) {
   return FNZ_OK;
 }
 
+void fnzi_graph_end(fnz_context *ctx, fnzi_graph *g) {
+  fnzi_names_free(ctx, &g->names);
+  FNZI_VEC_FREE(ctx, &g->counters);
+  fnzi_map_free(&g->stems);
+  FNZI_VEC_FREE(ctx, &g->values);
+  FNZI_VEC_FREE(ctx, &g->nodes);
+}
+
 static void free_graphs(fnz_program *p) {
-  for (size_t i = 0; i < p->graphs.count; i++) {
-    fnzi_graph *g = &p->graphs.data[i];
-    fnzi_names_free(p->ctx, &g->names);
-    FNZI_VEC_FREE(p->ctx, &g->counters);
-    fnzi_map_free(&g->stems);
-    FNZI_VEC_FREE(p->ctx, &g->values);
-    FNZI_VEC_FREE(p->ctx, &g->nodes);
-  }
+  for (size_t i = 0; i < p->graphs.count; i++)
+    fnzi_graph_end(p->ctx, &p->graphs.data[i]);
   FNZI_VEC_FREE(p->ctx, &p->graphs);
 }
 
@@ -41,9 +43,11 @@ void fnz_program_destroy(fnz_program *p) {
     return;
   free_graphs(p);
   free_weights(p);
+  fnzi_extras_release(p->extras);
   FNZI_VEC_FREE(p->ctx, &p->symbols);
   FNZI_VEC_FREE(p->ctx, &p->ranges);
   FNZI_VEC_FREE(p->ctx, &p->custom_ops);
+  FNZI_VEC_FREE(p->ctx, &p->guards);
   fnzi_map_free(&p->strings);
   fnzi_map_free(&p->geometries);
   fnzi_map_free(&p->symbol_index);
@@ -111,12 +115,12 @@ const fnz_geometry *fnz_value_geometry(const fnz_program *p, size_t graph, uint6
 
 fnz_input_spec fnz_program_input(const fnz_program *p, size_t k) {
   bool is_there = p->graphs.count && k < p->graphs.data[0].ninputs;
-  return is_there ? p->inputs[k] : (fnz_input_spec){FNZ_INPUT_USER, "", false};
+  return is_there ? p->inputs[k] : (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = ""};
 }
 
 fnz_output_spec fnz_program_output(const fnz_program *p, size_t k) {
   bool is_there = p->graphs.count && k < p->graphs.data[0].noutputs;
-  return is_there ? p->outputs[k] : (fnz_output_spec){FNZ_OUTPUT_USER, NULL, false};
+  return is_there ? p->outputs[k] : (fnz_output_spec){.kind = FNZ_OUTPUT_USER};
 }
 
 const fnzi_weight *fnzi_weight_find(const fnz_program *p, const char *name) {
@@ -159,10 +163,13 @@ static void short_source(const char *source, char out[80]) {
 
 void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]) {
   const fnzi_node *n = fnzi_node_at(p, graph, node);
-  char source[80], region[24] = "";
+  const char *name = fnzi_graph_at(p, graph)->name;
+  char source[80], region[64] = "";
   short_source(n->source ? n->source : "", source);
-  if (graph)
-    snprintf(region, sizeof region, "graph %u, ", graph);
-  snprintf(out, 160, "%snode %u (%.40s%s%.56s)", region, node, n->target, source[0] ? " at " : "",
+  if (graph && name[0])
+    snprintf(region, sizeof region, " of graph %.40s", name);
+  else if (graph)
+    snprintf(region, sizeof region, " of graph %u", graph);
+  snprintf(out, 160, "node %u%s (%.40s%s%.48s)", node, region, n->target, source[0] ? " at " : "",
            source);
 }

@@ -54,11 +54,17 @@ typedef struct fnzi_names {
 } fnzi_names;
 void fnzi_names_free(fnz_context *ctx, fnzi_names *names);
 
+/* The node of the source program that a node comes from; FNZI_NO_NODE: nobody knows. */
+typedef struct fnzi_made_of {
+  uint32_t graph, node;
+} fnzi_made_of;
+
 typedef struct fnzi_graph {
   const char *name; /* "" for graph 0 */
   fnz_arg *inputs, *outputs;
   uint32_t ninputs, noutputs;
-  bool returns_single; /* of a region: a bare tensor instead of a tuple */
+  bool returns_single;         /* of a region: a bare tensor instead of a tuple */
+  const fnzi_made_of *made_of; /* of a rewritten graph, per node; NULL: nobody knows */
   struct {
     fnzi_value *data;
     size_t count, capacity;
@@ -90,11 +96,17 @@ typedef struct fnzi_range {
 
 /* Raw bytes of one storage, shared between programs by reference count (atomic). */
 typedef struct fnzi_blob fnzi_blob;
+/* The caller fills it. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out);
 fnzi_blob *fnzi_blob_retain(fnzi_blob *blob);
 void fnzi_blob_release(fnzi_blob *blob);
 void *fnzi_blob_data(const fnzi_blob *blob);
 size_t fnzi_blob_bytes(const fnzi_blob *blob);
+
+/* What the .pt2 file of a program says beside it (program/extras.h), shared like blobs. */
+typedef struct fnzi_extras fnzi_extras;
+fnzi_extras *fnzi_extras_retain(fnzi_extras *extras);
+void fnzi_extras_release(fnzi_extras *extras);
 
 /* A parameter, buffer or constant with its data: a window into a blob. Two weights with the same
  * blob share memory. blob NULL: the file has no data for it. */
@@ -132,11 +144,20 @@ struct fnz_program {
   struct {
     const fnz_op **data;
     size_t count, capacity;
-  } custom_ops;             /* that the program declares or uses, in that order */
+  } custom_ops; /* that the program declares or uses, in that order */
+  struct {
+    fnz_guard *data;
+    size_t count, capacity;
+  } guards;                 /* names and texts are interned */
   fnz_input_spec *inputs;   /* graphs[0].ninputs of them */
   fnz_output_spec *outputs; /* graphs[0].noutputs of them */
   const char *torch_version;
   int schema_major, schema_minor;
+  struct fnzi_decisions
+      *decisions;           /* while functionalize/ makes it, for symbolic sizes; borrowed */
+  struct fnzi_asked *asked; /* while functionalize/ makes it and keeps track of why; borrowed */
+  fnzi_extras *extras;      /* NULL: it is not from a .pt2 file */
+  bool is_rewritten;        /* extras are of the program it was made from; see fnzi_graph.made_of */
 };
 
 /* --- Building -----------------------------------------------------------------------------
@@ -144,6 +165,8 @@ struct fnz_program {
 /* An empty program. It has no graph yet: the first fnzi_graph_add makes graph 0. */
 FNZ_MUST_CHECK fnz_status fnzi_program_create(fnz_context *ctx, fnz_program **out);
 FNZ_MUST_CHECK fnz_status fnzi_graph_add(fnz_program *p, const char *name, uint32_t *out);
+
+void fnzi_graph_end(fnz_context *ctx, fnzi_graph *graph);
 
 /* The same pointer for the same bytes. */
 FNZ_MUST_CHECK fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size, const char **out);
@@ -183,6 +206,11 @@ FNZ_MUST_CHECK fnz_status fnzi_graph_set_inputs(fnz_program *p, uint32_t graph, 
 FNZ_MUST_CHECK fnz_status fnzi_graph_set_outputs(fnz_program *p, uint32_t graph, size_t count);
 FNZ_MUST_CHECK fnz_status fnzi_range_add(fnz_program *p, const char *symbol, int64_t min,
                                          int64_t max);
+/* Appends a guard; its names and text are copied. */
+FNZ_MUST_CHECK fnz_status fnzi_guard_add(fnz_program *p, const fnz_guard *guard);
+/* A copy of `spec` that lives as long as the program. */
+FNZ_MUST_CHECK fnz_status fnzi_output_spec_copy(fnz_program *p, const fnz_output_spec *spec,
+                                                fnz_output_spec *out);
 /* Declares an operator outside ATen by its schema, "ns::name.overload(...) -> ...". What the
  * program or its context has declared under that name is the same operator, or a DUPLICATE. */
 FNZ_MUST_CHECK fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema,
@@ -192,6 +220,10 @@ FNZ_MUST_CHECK fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema,
 FNZ_MUST_CHECK fnz_status fnzi_op_use(fnz_program *p, const char *name, const fnz_op **out);
 /* The same operator for a program of perhaps another context. */
 FNZ_MUST_CHECK fnz_status fnzi_op_adopt(fnz_program *p, const fnz_op **op);
+
+/* Keeps the graphs order[0 ... count) in that order, graph 0 first, and ends the others; references
+ * follow. Whatever a kept graph refers to must be kept, and stand behind it. */
+FNZ_MUST_CHECK fnz_status fnzi_graphs_arrange(fnz_program *p, const uint32_t *order, size_t count);
 
 /* --- Looking ----------------------------------------------------------------------------- */
 static inline fnzi_graph *fnzi_graph_at(const fnz_program *p, uint32_t graph) {
@@ -221,6 +253,12 @@ const fnz_op *fnzi_op_find(const fnz_program *p, const char *name);
 
 /* It only moves elements: *_copy, *_scatter, clone, copy. */
 bool fnzi_op_is_copy(const fnz_op *op);
+
+/* The first node of the epilogue: the nodes at the end of graph 0 that write its inputs and nothing
+ * else (program/epilogue.c). The number of nodes when there is none. */
+uint32_t fnzi_epilogue_start(const fnz_program *p);
+/* The value that this one is a view of in the end; itself when it is no view. */
+uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value);
 
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
 FNZ_MUST_CHECK fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
@@ -253,6 +291,14 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk);
 /* "node 12 (add_.Tensor at model.py:7)" into `out`, for messages. */
 void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]);
 
+/* --- Memory in the signature (program/sharing.c) ----------------------------------------- */
+/* What fnz_program_verify() checks of it. */
+FNZ_MUST_CHECK fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p);
+/* The first of the inputs that input k shares memory with; k where it is that one. */
+static inline uint32_t fnzi_memory_of(const fnz_program *p, uint32_t k) {
+  return p->inputs[k].shares ? p->inputs[k].shares - 1 : k;
+}
+
 /* --- Geometry (program/geometry.c) ------------------------------------------------------- */
 /* Row-major strides of the sizes. */
 void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out);
@@ -273,6 +319,17 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int6
 typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
 typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out);
 fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;
-fnzi_writer fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
+fnzi_writer fnzi_write_pt2, fnzi_write_json, fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
+/* Pieces of the text form, for messages: one node without its notes, an argument, a value with its
+ * type, the type of a tensor. */
+FNZ_MUST_CHECK fnz_status fnzi_write_node(fnz_context *ctx, const fnz_program *p, uint32_t graph,
+                                          uint32_t node, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_write_use(fnz_context *ctx, const fnz_program *p, uint32_t graph,
+                                         const fnz_arg *arg, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_write_definition(fnz_context *ctx, const fnz_program *p,
+                                                uint32_t graph, const fnz_arg *arg,
+                                                fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_write_type(fnz_context *ctx, const fnz_program *p,
+                                          const fnz_geometry *g, fnz_buffer *out);
 
 #endif

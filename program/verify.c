@@ -5,7 +5,7 @@
  *         operator's schema has them; regions that refer to later graphs only, so that they end;
  *         symbols, signature and weights that fit each other.
  * keeps:  the program, untouched. */
-#include "program/program.h"
+#include "program/higher_order.h"
 
 #include <stdio.h>
 
@@ -243,18 +243,22 @@ static const unsigned input_tags[FNZ_INPUT_KIND_COUNT] = {
     [FNZ_INPUT_OBJECT] = BIT(OBJECT),
     [FNZ_INPUT_LITERAL] = ~(BIT(VALUE) | BIT(DEFAULT)),
     [FNZ_INPUT_TOKEN] = BIT(TOKEN),
+    [FNZ_INPUT_MEMORY] = BIT(VALUE),
 };
 
-/* Which kind of input the target of an output names; -1: the target is not looked up. */
+enum { NOT_LOOKED_UP = -1 };
+
+/* Which kind of input the target of an output names. */
 static const int target_kinds[FNZ_OUTPUT_KIND_COUNT] = {
-    [FNZ_OUTPUT_USER] = -1,
-    [FNZ_OUTPUT_LOSS] = -1,
+    [FNZ_OUTPUT_USER] = NOT_LOOKED_UP,
+    [FNZ_OUTPUT_LOSS] = NOT_LOOKED_UP,
     [FNZ_OUTPUT_BUFFER_MUTATION] = FNZ_INPUT_BUFFER,
     [FNZ_OUTPUT_PARAMETER_MUTATION] = FNZ_INPUT_PARAMETER,
     [FNZ_OUTPUT_INPUT_MUTATION] = FNZ_INPUT_USER,
     [FNZ_OUTPUT_PARAMETER_GRADIENT] = FNZ_INPUT_PARAMETER,
     [FNZ_OUTPUT_INPUT_GRADIENT] = FNZ_INPUT_USER,
-    [FNZ_OUTPUT_TOKEN] = -1,
+    [FNZ_OUTPUT_TOKEN] = NOT_LOOKED_UP,
+    [FNZ_OUTPUT_MEMORY_MUTATION] = FNZ_INPUT_MEMORY,
 };
 
 static fnz_status check_weight(fnz_context *ctx, const fnzi_weight *w) {
@@ -295,7 +299,7 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
   if (!in->target)
     return fnzi_fail(ctx, FNZ_CLASS_REF, where, "the input has no name");
   bool has_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
-                    in->kind == FNZ_INPUT_CONSTANT;
+                    in->kind == FNZ_INPUT_CONSTANT || in->kind == FNZ_INPUT_MEMORY;
   return has_weight ? check_weight_of(ctx, p, k) : FNZ_OK;
 }
 
@@ -313,6 +317,9 @@ static fnz_status check_inputs(fnz_context *ctx, const fnz_program *p, fnzi_map 
   return FNZ_OK;
 }
 
+/* Kinds of inputs that have memory of their own, which they may be moved away from. */
+enum { MEMORIES = 1 << FNZ_INPUT_USER | 1 << FNZ_INPUT_PARAMETER | 1 << FNZ_INPUT_BUFFER };
+
 static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out,
                                const char *where) {
   uint64_t bits = 0;
@@ -320,7 +327,8 @@ static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_outp
   if (!out->target)
     return fnzi_fail(ctx, FNZ_CLASS_REF, where, "the output does not say whose value it is");
   fnzi_map_get(kinds, out->target, strlen(out->target), &bits);
-  if (!(bits >> kind & 1))
+  bool is_memory = kind == FNZ_INPUT_MEMORY && (bits & MEMORIES);
+  if (!(bits >> kind & 1) && !is_memory)
     return fnzi_fail(ctx, FNZ_CLASS_REF, where, "there is no input \"%s\" of that kind",
                      out->target);
   if (bits >> (16 + out->kind) & 1)
@@ -336,7 +344,7 @@ static fnz_status check_outputs(fnz_context *ctx, const fnz_program *p, fnzi_map
     snprintf(where, sizeof where, "output %u", k);
     if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
       return fnzi_fail(ctx, FNZ_CLASS_TYPE, where, "unknown kind of output %d", (int)out->kind);
-    if (target_kinds[out->kind] >= 0)
+    if (target_kinds[out->kind] != NOT_LOOKED_UP)
       FNZ_TRY(check_target(ctx, kinds, out, where));
   }
   return FNZ_OK;
@@ -352,10 +360,35 @@ static fnz_status check_signature(fnz_context *ctx, const fnz_program *p) {
   return status;
 }
 
+/* --- nodes and their bodies ------------------------------------------------------------------ */
+static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t graph,
+                               uint32_t node) {
+  const fnzi_node *n = fnzi_node_at(p, graph, node);
+  fnzi_hop hop;
+  char place[160];
+  if (!fnzi_hop_is_known(n))
+    return FNZ_OK;
+  fnz_status status = fnzi_hop_read(ctx, p, n, &hop);
+  if (status == FNZ_OK)
+    status = fnzi_hop_check(ctx, p, graph, &hop);
+  fnzi_node_place(p, graph, node, place);
+  return fnzi_at(ctx, status, "%s", place);
+}
+
+/* After all graphs, as nodes refer to later ones. */
+static fnz_status check_all_bodies(fnz_context *ctx, const fnz_program *p) {
+  for (uint32_t i = 0; i < p->graphs.count; i++)
+    for (uint32_t k = 0; k < p->graphs.data[i].nodes.count; k++)
+      FNZ_TRY(check_bodies(ctx, p, i, k));
+  return FNZ_OK;
+}
+
 fnz_status fnz_program_verify(fnz_context *ctx, const fnz_program *p) {
   if (!p->graphs.count)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the program has no graph");
   FNZ_TRY(check_graphs(ctx, p));
+  FNZ_TRY(check_all_bodies(ctx, p));
   FNZ_TRY(check_weights(ctx, p));
-  return check_signature(ctx, p);
+  FNZ_TRY(check_signature(ctx, p));
+  return fnzi_sharing_verify(ctx, p);
 }

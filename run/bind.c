@@ -3,7 +3,8 @@
  * User inputs come from named arrays, weights from the program's blobs; weights that share a blob
  * share memory. A backend of hashes gets unknowns instead: cell i of an input is a mixture of the
  * seed, the input's name and i, so that both interpreters see the same ones. */
-#include "run/run.h"
+#include "run/numbers.h"
+#include "run/regions.h"
 
 #include <stdio.h>
 
@@ -17,6 +18,17 @@ fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *
   return FNZ_OK;
 }
 
+static fnz_status take_memory(fnzi_run *run, fnzi_memory **out) {
+  if (run->spare == NULL) {
+    FNZI_NEW(&run->arena, 1, &run->spare);
+    FNZI_PUSH(run->ctx, &run->memories, run->spare);
+  }
+  *out = run->spare;
+  run->spare = run->spare->spare;
+  **out = (fnzi_memory){.users = 0};
+  return FNZ_OK;
+}
+
 fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements, fnzi_memory **out) {
   fnz_geometry flat = {.dtype = dtype, .rank = 1, .sizes = &elements};
   fnzi_memory *memory;
@@ -24,8 +36,7 @@ fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements, 
   FNZ_TRY(fnzi_dense_bytes(run, &flat, &bytes));
   if (!fnzi_add_size(bytes, 16, &bytes))
     return fnzi_no_memory(run->ctx);
-  FNZI_NEW(&run->arena, 1, &memory);
-  FNZI_PUSH(run->ctx, &run->memories, memory);
+  FNZ_TRY(take_memory(run, &memory));
   memory->cells = fnzi_resize(run->ctx, NULL, 0, bytes);
   if (memory->cells == NULL)
     return fnzi_no_memory(run->ctx);
@@ -39,6 +50,12 @@ void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory) {
   if (memory->cells != NULL)
     fnzi_free(run->ctx, memory->cells, memory->bytes + 16);
   memory->cells = NULL;
+}
+
+void fnzi_memory_end(fnzi_run *run, fnzi_memory *memory) {
+  fnzi_memory_drop(run, memory);
+  memory->spare = run->spare;
+  run->spare = memory;
 }
 
 /* --- Unknowns ------------------------------------------------------------------------------------
@@ -106,12 +123,37 @@ static fnz_status bind_user(fnzi_run *run, fnzi_binding *b, const char *name) {
   return FNZ_OK;
 }
 
+/* An input whose memory others look at too: unknowns come with the first, numbers with each. What
+ * stands for all of a memory is made of the others. */
+static fnz_status bind_shared_user(fnzi_run *run, uint32_t k, const char *name) {
+  fnzi_binding *b = &run->bindings[k];
+  const fnz_arrays *inputs = run->options->inputs;
+  const fnz_array *array = inputs == NULL ? NULL : fnz_arrays_find(inputs, name);
+  bool is_new, is_made = b->kind == FNZ_INPUT_MEMORY && array == NULL;
+  FNZ_TRY(fnzi_bind_shared(run, k, &is_new));
+  if (run->hashes && is_new)
+    fill_unknown(run, b->memory, name);
+  if (run->hashes || is_made)
+    return FNZ_OK;
+  FNZ_TRY(check_array(run, name, b->geometry, array));
+  return fnzi_fill_shared(run, k, array->data);
+}
+
+/* The weight is what stands for the memory of others, under a name of the result's own. */
+static bool stands_for_others(const fnz_program *p, const char *name) {
+  for (uint32_t k = fnzi_graph_at(p, 0)->ninputs; k-- > 0 && p->inputs[k].kind == FNZ_INPUT_MEMORY;)
+    if (strcmp(p->inputs[k].target, name) == 0)
+      return true;
+  return false;
+}
+
 /* The first name, by strcmp, of those that share a blob: the same in two programs that were read
  * from different files. */
 static const char *blob_name(const fnz_program *p, const fnzi_weight *weight) {
   const char *first = weight->name;
   for (size_t i = 0; i < p->weights.count; i++)
-    if (p->weights.data[i].blob == weight->blob && strcmp(p->weights.data[i].name, first) < 0)
+    if (p->weights.data[i].blob == weight->blob && strcmp(p->weights.data[i].name, first) < 0 &&
+        !stands_for_others(p, p->weights.data[i].name))
       first = p->weights.data[i].name;
   return first;
 }
@@ -150,10 +192,23 @@ static fnz_status no_blob(fnzi_run *run, fnzi_binding *b, const char *target) {
   return FNZ_OK;
 }
 
-static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, fnzi_binding *b, const char *target) {
+/* The same for weights of which the signature says that they share memory. */
+static fnz_status no_shared_blob(fnzi_run *run, uint32_t k, const char *target) {
+  fnzi_binding *b = &run->bindings[k];
+  bool is_new;
+  FNZ_TRY(fnzi_bind_shared(run, k, &is_new));
+  if (is_new && run->hashes)
+    fill_unknown(run, b->memory, target);
+  else if (is_new)
+    fnzi_memory_drop(run, b->memory);
+  return FNZ_OK;
+}
+
+static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, uint32_t k, const char *target) {
+  fnzi_binding *b = &run->bindings[k];
   const fnzi_weight *weight = fnzi_weight_find(run->program, target);
   if (weight == NULL || weight->blob == NULL)
-    return no_blob(run, b, target);
+    return run->shared[k] ? no_shared_blob(run, k, target) : no_blob(run, b, target);
   int64_t high;
   b->geometry = weight->geometry;
   FNZ_TRY(reach(run, b->geometry, &high));
@@ -163,6 +218,7 @@ static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, fnzi_binding *b, c
   uint64_t known;
   if (fnzi_map_get(blobs, &weight->blob, sizeof weight->blob, &known)) {
     b->memory = run->memories.data[known];
+    b->memory->shared = true;
     return check_blob(run, b, target, high);
   }
   FNZ_TRY(blob_memory(run, weight, &b->memory));
@@ -191,7 +247,10 @@ static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
     return FNZ_OK;
   const fnzi_value *value = &run->graph->values.data[arg->u.value];
   const char *target = spec.target == NULL ? value->name : spec.target;
-  b->geometry = value->geometry;
+  b->geometry = fnzi_recorded(run, &run->arena, arg->u.value);
+  if (b->geometry == NULL && spec.kind == FNZ_INPUT_USER && run->options->inputs != NULL &&
+      fnz_arrays_find(run->options->inputs, value->name) == NULL)
+    return fnzi_fail(run->ctx, FNZ_CLASS_REF, value->name, "no input of this name was given");
   if (b->geometry == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, value->name,
                      "the program does not say how large this input is");
@@ -200,13 +259,18 @@ static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
                      "an input with a conjugate or negative bit cannot be run; resolve it before");
   b->target = target;
   FNZ_TRY(result_name(run, spec.kind, target, &b->name));
-  if (spec.kind == FNZ_INPUT_USER)
+  bool by_caller = spec.kind == FNZ_INPUT_USER ||
+                   (spec.kind == FNZ_INPUT_MEMORY && !fnzi_weight_find(run->program, target));
+  if (by_caller && run->shared[k])
+    return bind_shared_user(run, (uint32_t)k, value->name);
+  if (by_caller)
     return bind_user(run, b, value->name);
-  return bind_weight(run, blobs, b, target);
+  return bind_weight(run, blobs, (uint32_t)k, target);
 }
 
 static fnz_status bind_inputs(fnzi_run *run, fnzi_map *blobs) {
   FNZI_NEW(&run->arena, run->graph->ninputs, &run->bindings);
+  FNZ_TRY(fnzi_find_shared(run));
   for (size_t k = 0; k < run->graph->ninputs; k++)
     FNZ_TRY(bind_input(run, blobs, k));
   return FNZ_OK;
@@ -214,6 +278,8 @@ static fnz_status bind_inputs(fnzi_run *run, fnzi_map *blobs) {
 
 /* --- Last uses -----------------------------------------------------------------------------------
  */
+
+#define UNUSED (FNZI_NO_NODE - 1) /* comes after all nodes */
 
 typedef struct use {
   uint32_t *last;
@@ -227,13 +293,19 @@ static fnz_status see(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* A value that nobody uses ends where it is defined; inputs and results stay. */
-static fnz_status last_uses(fnzi_run *run) {
-  const fnzi_graph *g = run->graph;
-  FNZI_NEW(&run->arena, g->values.count, &run->last);
+/* A value that nobody uses ends where it is defined; inputs and results of the program stay. An
+ * input of a body ends with its last use, or with the body when it has none. */
+fnz_status fnzi_last_uses(fnzi_run *run, const fnzi_graph *g, uint32_t **out) {
+  bool is_body = g != fnzi_graph_at(run->program, 0);
+  uint32_t *last;
+  FNZI_NEW(&run->arena, g->values.count, &last);
   for (size_t v = 0; v < g->values.count; v++)
-    run->last[v] = g->values.data[v].node;
-  use u = {run->last, FNZI_NO_NODE};
+    last[v] = g->values.data[v].node;
+  for (uint32_t k = 0; is_body && k < g->ninputs; k++)
+    if (fnzi_is_reference(&g->inputs[k]))
+      last[g->inputs[k].u.value] = UNUSED;
+  use u = {last, FNZI_NO_NODE};
+  *out = last;
   FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see, &u));
   for (u.node = 0; u.node < g->nodes.count; u.node++)
     FNZ_TRY(fnzi_args_visit(g->nodes.data[u.node].args, g->nodes.data[u.node].nargs, see, &u));
@@ -251,11 +323,12 @@ fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const fnz_program *pro
   run->hashes = backend->cell_bytes(backend->self, FNZ_U8) != 1;
   fnzi_arena_init(&run->arena, ctx);
   fnzi_arena_init(&run->scratch, ctx);
-  FNZI_NEW(&run->arena, run->graph->values.count, &run->numbers);
-  FNZ_TRY(last_uses(run));
+  FNZ_TRY(fnzi_frames_open(run));
   fnzi_map blobs;
   fnzi_map_init(&blobs, ctx);
-  fnz_status status = bind_inputs(run, &blobs);
+  fnz_status status = fnzi_numbers_open(run);
+  if (status == FNZ_OK)
+    status = bind_inputs(run, &blobs);
   fnzi_map_free(&blobs);
   return status;
 }
@@ -264,6 +337,8 @@ void fnzi_run_close(fnzi_run *run) {
   for (size_t i = 0; i < run->memories.count; i++)
     fnzi_memory_drop(run, run->memories.data[i]);
   FNZI_VEC_FREE(run->ctx, &run->memories);
+  fnzi_frames_close(run);
+  fnzi_numbers_close(run);
   fnzi_arena_free(&run->scratch);
   fnzi_arena_free(&run->arena);
 }
@@ -277,6 +352,21 @@ static const char *const mutation_prefixes[FNZ_OUTPUT_KIND_COUNT] = {
     [FNZ_OUTPUT_PARAMETER_MUTATION] = "parameter",
     [FNZ_OUTPUT_INPUT_MUTATION] = "input",
 };
+
+/* Of inputs that were moved to other memory: what they left behind. */
+static fnz_status visit_left(fnzi_run *run, fnzi_output_visit *visit, void *user) {
+  const fnzi_graph *g = run->graph;
+  for (size_t k = 0; k < g->noutputs; k++) {
+    const fnz_output_spec *spec = &run->program->outputs[k];
+    const char *name;
+    if (spec->kind != FNZ_OUTPUT_MEMORY_MUTATION || g->outputs[k].tag != FNZ_ARG_VALUE ||
+        stands_for_others(run->program, spec->target))
+      continue;
+    FNZ_TRY(fnzi_arena_format(&run->arena, &name, "memory.%s", spec->target));
+    FNZ_TRY(visit(user, name, g->outputs[k].u.value));
+  }
+  return FNZ_OK;
+}
 
 /* "output.K", counting those that are no tensors too. */
 static fnz_status visit_users(fnzi_run *run, fnzi_output_visit *visit, void *user) {
@@ -327,6 +417,7 @@ fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, fnzi_input_
                             void *user) {
   fnzi_map finals;
   FNZ_TRY(visit_users(run, visit, user));
+  FNZ_TRY(visit_left(run, visit, user));
   fnzi_map_init(&finals, run->ctx);
   fnz_status status = find_finals(run, &finals);
   if (status == FNZ_OK)

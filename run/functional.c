@@ -2,18 +2,72 @@
  *
  * Needs a functional program; says which node is not. A value ends after its last use, and the
  * backend is told about that use so that it may reuse the memory. */
-#include "run/run.h"
+#include "run/numbers.h"
+#include "run/regions.h"
+#include "schema/aten_names.h"
+
+/* A value of the backend. */
+typedef struct box {
+  fnzi_item item;
+  fnz_handle handle; /* 0 while it is spare */
+  struct box *spare; /* the next one */
+} box;
 
 typedef struct state {
   fnzi_run run;
-  fnz_handle *handles; /* per value of the graph, 0 for none */
-  uint32_t node;
+  struct {
+    box **data;
+    size_t count, capacity;
+  } boxes;
+  box *spare;
 } state;
 
-static void end_value(state *s, uint64_t v) {
-  if (s->handles[v] != 0)
-    s->run.backend->release(s->run.backend->self, s->handles[v]);
-  s->handles[v] = 0;
+static fnz_backend *backend_of(const state *s) {
+  return s->run.backend;
+}
+
+static fnz_status take_box(state *s, box **out) {
+  if (s->spare == NULL) {
+    FNZI_NEW(&s->run.arena, 1, &s->spare);
+    FNZI_PUSH(s->run.ctx, &s->boxes, s->spare);
+  }
+  *out = s->spare;
+  s->spare = s->spare->spare;
+  return FNZ_OK;
+}
+
+/* The handle is owned, also when this fails. */
+static fnz_status make_item(state *s, fnz_handle owned, fnzi_item **out) {
+  box *made;
+  fnz_status status = take_box(s, &made);
+  if (status != FNZ_OK) {
+    backend_of(s)->release(backend_of(s)->self, owned);
+    return status;
+  }
+  *made = (box){.handle = owned};
+  *out = &made->item;
+  return FNZ_OK;
+}
+
+static fnz_status keep(state *s, uint64_t value, fnz_handle owned) {
+  fnzi_item *item;
+  FNZ_TRY(make_item(s, owned, &item));
+  fnzi_item_bind(&s->run, value, item);
+  return FNZ_OK;
+}
+
+/* 0 when the value has none. */
+static fnz_handle handle_of(const state *s, uint64_t v) {
+  const box *b = (const box *)s->run.items[v];
+  return b == NULL ? 0 : b->handle;
+}
+
+static void end_item(void *self, fnzi_item *item) {
+  state *s = self;
+  box *b = (box *)item;
+  backend_of(s)->release(backend_of(s)->self, b->handle);
+  *b = (box){.spare = s->spare};
+  s->spare = b;
 }
 
 /* --- Inputs --------------------------------------------------------------------------------------
@@ -41,13 +95,15 @@ static fnz_status upload_inputs(state *s) {
     const fnzi_binding *b = &s->run.bindings[k];
     if (b->memory == NULL || b->memory->cells == NULL)
       continue;
-    FNZ_TRY(upload(s, b, &s->handles[s->run.graph->inputs[k].u.value]));
+    fnz_handle handle = 0;
+    FNZ_TRY(upload(s, b, &handle));
+    FNZ_TRY(keep(s, s->run.graph->inputs[k].u.value, handle));
   }
   return FNZ_OK;
 }
 
 static fnz_status need(state *s, uint64_t v) {
-  if (s->handles[v] != 0)
+  if (s->run.items[v] != NULL)
     return FNZ_OK;
   const fnzi_value *value = &s->run.graph->values.data[v];
   if (value->node == FNZI_NO_NODE)
@@ -63,17 +119,37 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
   state *s = user;
   uint64_t v = arg->u.value;
   FNZ_TRY(need(s, v));
-  arg->u.value = s->handles[v];
-  if (s->run.last[v] == s->node && !s->run.options->check_schemas)
+  const fnzi_item *item = s->run.items[v];
+  arg->u.value = handle_of(s, v);
+  bool is_last = s->run.last[v] == s->run.node && item->users == 1;
+  if (is_last && !s->run.options->check_schemas)
     arg->flags |= FNZ_ARG_LAST_USE;
   return FNZ_OK;
 }
 
 static const fnz_geometry *geometry_of(void *user, uint64_t v) {
   state *s = user;
-  if (s->handles[v] == 0)
-    return s->run.graph->values.data[v].geometry;
-  return s->run.backend->geometry(s->run.backend->self, s->handles[v]);
+  if (s->run.items[v] == NULL)
+    return fnzi_recorded(&s->run, &s->run.scratch, v);
+  return backend_of(s)->geometry(backend_of(s)->self, handle_of(s, v));
+}
+
+/* Takes all handles. */
+static fnz_status keep_results(state *s, const fnz_arg *results, const fnz_handle *handles,
+                               size_t count) {
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < count; i++) {
+    bool is_kept = results[i].tag == FNZ_ARG_VALUE && handles[i] != 0 && status == FNZ_OK;
+    if (is_kept)
+      status = fnzi_saw(&s->run, results[i].u.value,
+                        backend_of(s)->geometry(backend_of(s)->self, handles[i]));
+    is_kept = is_kept && status == FNZ_OK;
+    if (is_kept)
+      status = keep(s, results[i].u.value, handles[i]);
+    else if (handles[i] != 0)
+      backend_of(s)->release(backend_of(s)->self, handles[i]);
+  }
+  return status;
 }
 
 static fnz_status apply(state *s, const fnzi_node *node) {
@@ -88,18 +164,14 @@ static fnz_status apply(state *s, const fnzi_node *node) {
   FNZI_NEW(&run->scratch, count, &handles);
   for (size_t i = 0; i < count; i++)
     if (results[i].tag == FNZ_ARG_VALUE)
-      expected[i] = run->graph->values.data[results[i].u.value].geometry;
+      expected[i] = fnzi_recorded(run, &run->scratch, results[i].u.value);
   fnz_request call = {node->op, args, node->op->nparams, expected, node->source};
   FNZ_TRY(fnzi_run_apply(run, &call, handles, count));
-  for (size_t i = 0; i < count; i++)
-    if (results[i].tag == FNZ_ARG_VALUE)
-      s->handles[results[i].u.value] = handles[i];
-    else if (handles[i] != 0)
-      run->backend->release(run->backend->self, handles[i]);
-  return FNZ_OK;
+  return keep_results(s, results, handles, count);
 }
 
-static fnz_status run_node(state *s, const fnzi_node *node) {
+static fnz_status run_node(void *self, const fnzi_node *node) {
+  state *s = self;
   bool done;
   FNZ_TRY(fnzi_run_number_node(&s->run, node, geometry_of, s, &done));
   if (done)
@@ -113,32 +185,78 @@ static fnz_status run_node(state *s, const fnzi_node *node) {
   if (!fnzi_is_item(node->op) || node->args[0].tag != FNZ_ARG_VALUE)
     return apply(s, node);
   FNZ_TRY(need(s, node->args[0].u.value));
-  return fnzi_run_item(&s->run, node, s->handles[node->args[0].u.value]);
+  return fnzi_run_item(&s->run, node, handle_of(s, node->args[0].u.value));
 }
 
-static fnz_status end_use(void *user, const fnz_arg *arg) {
-  state *s = user;
-  if (arg->tag == FNZ_ARG_VALUE && s->run.last[arg->u.value] == s->node)
-    end_value(s, arg->u.value);
+/* --- Bodies --------------------------------------------------------------------------------------
+ */
+
+static const fnz_geometry *item_geometry(void *self, const fnzi_item *item) {
+  state *s = self;
+  return backend_of(s)->geometry(backend_of(s)->self, ((const box *)item)->handle);
+}
+
+static fnz_status item_value(void *self, fnzi_item *item, fnz_handle *out) {
+  (void)self;
+  *out = ((box *)item)->handle;
   return FNZ_OK;
 }
 
-static fnz_status run_nodes(state *s) {
-  const fnzi_graph *g = s->run.graph;
-  for (s->node = 0; s->node < g->nodes.count; s->node++) {
-    const fnzi_node *node = &g->nodes.data[s->node];
-    fnz_status status = run_node(s, node);
-    fnzi_arena_free(&s->run.scratch);
-    fnzi_arena_init(&s->run.scratch, s->run.ctx);
-    if (status != FNZ_OK) {
-      char place[160];
-      fnzi_node_place(s->run.program, 0, s->node, place);
-      return fnzi_at(s->run.ctx, status, "%s", place);
-    }
-    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, end_use, s));
-    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, end_use, s));
-  }
+static fnz_status slice_item(void *self, fnzi_item *item, int64_t index, fnzi_item **out) {
+  state *s = self;
+  const fnz_op *op = &fnzi_ops[FNZI_ATEN_select_copy__int];
+  const fnz_geometry *expected[1] = {NULL};
+  const fnz_arg args[3] = {{.tag = FNZ_ARG_VALUE, .u.value = ((box *)item)->handle},
+                           {.tag = FNZ_ARG_INT},
+                           {.tag = FNZ_ARG_INT, .u.i = index}};
+  fnz_handle handle = 0;
+  fnz_request call = {op, args, 3, expected, ""};
+  FNZ_TRY(fnzi_run_apply(&s->run, &call, &handle, 1));
+  return make_item(s, handle, out);
+}
+
+static fnz_status cast_item(void *self, fnzi_item *item, fnz_dtype dtype, fnzi_item **out) {
+  state *s = self;
+  const fnz_op *op = &fnzi_ops[FNZI_ATEN__to_copy];
+  fnz_geometry g = *item_geometry(s, item);
+  const fnz_geometry *expected[1] = {&g};
+  const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = ((box *)item)->handle},
+                           {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
+  fnz_arg *filled;
+  fnz_handle handle = 0;
+  g.dtype = dtype;
+  FNZ_TRY(fnzi_lower_args(&s->run, op, args, 2, NULL, NULL, &filled));
+  fnz_request call = {op, filled, op->nparams, expected, ""};
+  FNZ_TRY(fnzi_run_apply(&s->run, &call, &handle, 1));
+  return make_item(s, handle, out);
+}
+
+/* Cells are dense and row-major, so that a stack is one after the other. */
+static fnz_status gather_items(state *s, fnzi_item *const *items, size_t count, size_t bytes,
+                               unsigned char *cells) {
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(backend_of(s)->download(backend_of(s)->self, s->run.ctx, ((box *)items[i])->handle,
+                                    cells + i * bytes));
   return FNZ_OK;
+}
+
+static fnz_status stack_items(void *self, fnzi_item *const *items, size_t count, fnzi_item **out) {
+  state *s = self;
+  fnz_geometry g;
+  size_t bytes, all;
+  fnz_handle handle = 0;
+  FNZ_TRY(fnzi_stack_geometry(&s->run, item_geometry(s, items[0]), count, &g));
+  FNZ_TRY(fnzi_dense_bytes(&s->run, item_geometry(s, items[0]), &bytes));
+  FNZ_TRY(fnzi_dense_bytes(&s->run, &g, &all));
+  unsigned char *cells = fnzi_resize(s->run.ctx, NULL, 0, all + 1);
+  if (cells == NULL)
+    return fnzi_no_memory(s->run.ctx);
+  fnz_status status = gather_items(s, items, count, bytes, cells);
+  if (status == FNZ_OK)
+    status = backend_of(s)->upload(backend_of(s)->self, s->run.ctx, &g, cells, &handle);
+  fnzi_free(s->run.ctx, cells, all + 1);
+  FNZ_TRY(status);
+  return make_item(s, handle, out);
 }
 
 /* --- Results -------------------------------------------------------------------------------------
@@ -152,41 +270,66 @@ static fnz_status emit_handle(state *s, const char *name, fnz_handle handle) {
 static fnz_status emit_output(void *user, const char *name, uint64_t v) {
   state *s = user;
   FNZ_TRY(need(s, v));
-  return emit_handle(s, name, s->handles[v]);
+  return emit_handle(s, name, handle_of(s, v));
 }
 
-/* What the signature does not name as mutated ends as it began. */
+static fnz_handle output_handle(void *user, uint64_t v) {
+  return handle_of(user, v);
+}
+
+/* What the signature does not name as mutated ends as it began, unless another input stands for its
+ * memory. */
 static fnz_status emit_rest(void *user, size_t k) {
   state *s = user;
   const fnzi_binding *b = &s->run.bindings[k];
+  if (s->run.program->inputs[k].written && b->memory->cells != NULL)
+    return fnzi_emit_member(&s->run, (uint32_t)k, output_handle, s);
   if (!s->run.options->everything || b->memory->cells == NULL)
     return FNZ_OK;
-  return emit_handle(s, b->name, s->handles[s->run.graph->inputs[k].u.value]);
+  return emit_handle(s, b->name, handle_of(s, s->run.graph->inputs[k].u.value));
 }
 
 static fnz_status run_all(state *s) {
-  FNZI_NEW(&s->run.arena, s->run.graph->values.count, &s->handles);
+  const fnzi_interpreter by = {.self = s,
+                               .immutable = true,
+                               .node = run_node,
+                               .end = end_item,
+                               .geometry = item_geometry,
+                               .value = item_value,
+                               .slice = slice_item,
+                               .cast = cast_item,
+                               .stack = stack_items};
   FNZ_TRY(upload_inputs(s));
-  FNZ_TRY(run_nodes(s));
+  FNZ_TRY(fnzi_frames_run(&s->run, &by));
   return fnzi_run_outputs(&s->run, emit_output, emit_rest, s);
 }
 
 fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
                                const fnzi_run_options *options) {
-  state s = {.handles = NULL};
+  state s = {.spare = NULL};
   fnz_status status = fnzi_run_open(&s.run, ctx, program, backend, options);
   if (status == FNZ_OK)
     status = run_all(&s);
-  for (size_t v = 0; s.handles != NULL && v < s.run.graph->values.count; v++)
-    end_value(&s, v);
+  for (size_t i = 0; i < s.boxes.count; i++)
+    if (s.boxes.data[i]->handle != 0)
+      backend->release(backend->self, s.boxes.data[i]->handle);
+  FNZI_VEC_FREE(ctx, &s.boxes);
   fnzi_run_close(&s.run);
   return status;
+}
+
+/* A program that is functional but for the writes at its end needs memory to write to. */
+static fnz_status run_either(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
+                             const fnzi_run_options *options) {
+  bool ends_in_writes = fnzi_epilogue_start(program) < fnzi_graph_at(program, 0)->nodes.count;
+  return ends_in_writes ? fnzi_run_aliasing(ctx, program, backend, options)
+                        : fnzi_run_functional(ctx, program, backend, options);
 }
 
 fnz_status fnz_run(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
                    const fnz_arrays *inputs, fnz_arrays *outputs) {
   fnzi_run_options options = {.inputs = inputs, .emit = fnzi_emit_array, .user = outputs};
-  return fnzi_run_functional(ctx, program, backend, &options);
+  return run_either(ctx, program, backend, &options);
 }
 
 fnz_status fnz_run_with(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
@@ -196,5 +339,5 @@ fnz_status fnz_run_with(fnz_context *ctx, const fnz_program *program, fnz_backen
   bool original = options && options->original;
   all.check_schemas = options && options->check_schemas;
   return original ? fnzi_run_aliasing(ctx, program, backend, &all)
-                  : fnzi_run_functional(ctx, program, backend, &all);
+                  : run_either(ctx, program, backend, &all);
 }

@@ -1,7 +1,8 @@
 /* lower.c - arguments of nodes as operators take them, and nodes that compute sizes, not tensors.
  *
- * A symbol becomes its number: the one computed in this run, else the example that the exporter
- * recorded (inputs have the recorded sizes, so sizes that follow from them do too). */
+ * A symbol becomes its number: the one computed in this run, else what follows from the sizes that
+ * are known (run/numbers.c), else the example that the exporter recorded. */
+#include "run/numbers.h"
 #include "run/run.h"
 #include "schema/aten_names.h"
 
@@ -16,7 +17,11 @@ typedef struct lowering {
 static fnz_status number_of(fnzi_run *run, uint64_t v, fnz_arg *out) {
   const fnzi_value *value = &run->graph->values.data[v];
   *out = run->numbers[v];
+  bool known;
   if (out->tag != FNZ_ARG_DEFAULT)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_symbol_number(run, v, &known, out));
+  if (known)
     return FNZ_OK;
   const fnzi_symbol *symbol =
       value->symbol == 0 ? NULL : &run->program->symbols.data[value->symbol];
@@ -132,66 +137,39 @@ static fnz_status size_of(fnzi_run *run, const fnzi_node *node, const fnz_geomet
   return FNZ_OK;
 }
 
-/* Arithmetic on sizes, as the exporter writes it. */
-static bool floor_div(int64_t a, int64_t b, int64_t *out) {
-  if (b == 0 || (a == INT64_MIN && b == -1))
-    return false;
-  *out = a / b - (a % b != 0 && (a < 0) != (b < 0));
-  return true;
+/* _assert_scalar: a number that must not be 0, and what to say if it is. Over hashes numbers are
+ * those of the trace, where it held. */
+static fnz_status assert_number(fnzi_run *run, const fnzi_node *node) {
+  fnz_arg text = fnzi_arg_get(node->op, node->args, node->nargs, 1), number = node->args[0];
+  if (number.tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(number_of(run, number.u.value, &number));
+  bool is_false = (number.tag == FNZ_ARG_BOOL || number.tag == FNZ_ARG_INT) && number.u.i == 0;
+  if (!is_false || run->hashes)
+    return FNZ_OK;
+  return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "the assertion of the program fails: %.200s",
+                   text.tag == FNZ_ARG_STRING ? text.u.s : "");
 }
-
-static bool modulo(int64_t a, int64_t b, int64_t *out) {
-  int64_t q;
-  if (!floor_div(a, b, &q))
-    return false;
-  *out = a - q * b;
-  return true;
-}
-
-static bool subtract(int64_t a, int64_t b, int64_t *out) {
-  return !__builtin_sub_overflow(a, b, out);
-}
-
-#define COMPARISONS(ROW) ROW(eq, ==) ROW(ne, !=) ROW(lt, <) ROW(le, <=) ROW(gt, >) ROW(ge, >=)
-#define COMPARISON(name, sign)                                                                     \
-  static bool name(int64_t a, int64_t b, int64_t *out) {                                           \
-    *out = a sign b;                                                                               \
-    return true;                                                                                   \
-  }
-COMPARISONS(COMPARISON)
-#undef COMPARISON
-
-#define COMPARISON_ROW(name, sign) {"_operator." #name, name},
-static const struct {
-  const char *target;
-  bool (*compute)(int64_t a, int64_t b, int64_t *out);
-} arithmetic[] = {{"_operator.add", fnzi_add_i64}, {"_operator.sub", subtract},
-                  {"_operator.mul", fnzi_mul_i64}, {"_operator.floordiv", floor_div},
-                  {"_operator.mod", modulo},       COMPARISONS(COMPARISON_ROW)};
-#undef COMPARISON_ROW
 
 static fnz_status arithmetic_node(fnzi_run *run, const fnzi_node *node, bool *done) {
-  for (size_t i = 0; i < sizeof arithmetic / sizeof *arithmetic; i++) {
-    if (strcmp(node->target, arithmetic[i].target) != 0 || node->nargs != 2)
-      continue;
-    int64_t a, b, result;
-    bool a_known, b_known;
-    FNZ_TRY(operand(run, &node->args[0], &a_known, &a));
-    FNZ_TRY(operand(run, &node->args[1], &b_known, &b));
-    if (!a_known || !b_known)
-      return FNZ_OK;
-    if (!arithmetic[i].compute(a, b, &result))
-      return fnzi_fail(run->ctx, FNZ_CLASS_OVERFLOW, "", "%s of %lld and %lld leaves 64 bits",
-                       node->target, (long long)a, (long long)b);
-    set_number(run, node, result);
-    *done = true;
+  fnz_arg args[3], result;
+  bool plain = node->nargs <= 3 && node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL;
+  for (uint32_t i = 0; i < node->nargs && plain; i++) {
+    args[i] = node->args[i];
+    if (args[i].tag == FNZ_ARG_SYMBOL)
+      FNZ_TRY(number_of(run, args[i].u.value, &args[i]));
   }
+  if (plain)
+    FNZ_TRY(fnzi_arithmetic(run->ctx, node->target, args, node->nargs, &result, done));
+  if (*done)
+    run->numbers[node->outputs[0].u.value] = result;
   return FNZ_OK;
 }
 
 fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geometry_of *geometry,
                                 void *user, bool *done) {
   *done = is_skipped(node->op);
+  if (node->op == &fnzi_ops[FNZI_ATEN__assert_scalar])
+    return assert_number(run, node);
   if (*done)
     return FNZ_OK;
   if (node->op == NULL)
@@ -254,16 +232,19 @@ fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value)
   fnz_dtype dtype = g->dtype;
   FNZ_TRY(run->backend->download(run->backend->self, run->ctx, value, bytes));
   fnz_arg number;
-  if (fnzi_number_decode(dtype, bytes, &number))
-    run->numbers[node->outputs[0].u.value] = number;
-  return FNZ_OK;
+  if (!fnzi_number_decode(dtype, bytes, &number))
+    return FNZ_OK;
+  run->numbers[node->outputs[0].u.value] = number;
+  return number.tag == FNZ_ARG_INT ? fnzi_saw_number(run, node->outputs[0].u.value, number.u.i)
+                                   : FNZ_OK;
 }
 
 /* --- Writes --------------------------------------------------------------------------------------
  */
 
 bool fnzi_is_norm(const fnz_op *op) {
-  static const uint16_t norms[] = {FNZI_ATEN_batch_norm, FNZI_ATEN_native_batch_norm};
+  static const uint16_t norms[] = {FNZI_ATEN_batch_norm, FNZI_ATEN_instance_norm,
+                                   FNZI_ATEN_native_batch_norm};
   return fnzi_op_is_among(op, norms, sizeof norms / sizeof *norms);
 }
 
@@ -278,10 +259,12 @@ bool fnzi_node_writes(const fnzi_node *node) {
 }
 
 bool fnzi_run_writes(const fnz_program *program) {
-  const fnzi_graph *g = fnzi_graph_at(program, 0);
-  for (size_t i = 0; i < g->nodes.count; i++)
-    if (fnzi_node_writes(&g->nodes.data[i]))
-      return true;
+  for (uint32_t k = 0; k < program->graphs.count; k++) {
+    const fnzi_graph *g = fnzi_graph_at(program, k);
+    for (size_t i = 0; i < g->nodes.count; i++)
+      if (fnzi_node_writes(&g->nodes.data[i]))
+        return true;
+  }
   return false;
 }
 

@@ -3,28 +3,37 @@
 #ifndef FNZI_RUN_ORIGINAL_H
 #define FNZI_RUN_ORIGINAL_H
 
-#include "run/run.h"
+#include "run/regions.h"
 
 /* A tensor of the original program. In-place operators return the very tensor they wrote, so
  * several values of the graph may be one tensor. */
 typedef struct fnzi_eager {
+  fnzi_item item;
   fnzi_memory *memory;
   const fnz_geometry *g;
-  uint32_t users;          /* values of the graph that are this tensor and still needed */
-  fnz_handle cached;       /* its value in the backend, 0 for none ... */
-  uint64_t cached_version; /* ... as the memory was at this version */
+  fnz_handle cached;        /* its value in the backend, 0 for none ... */
+  uint64_t cached_version;  /* ... as the memory was at this version */
+  struct fnzi_eager *spare; /* the next one, of those that have ended */
+  fnz_geometry *own;        /* what `g` was first, with room for sizes and strides */
+  int64_t *numbers;
+  uint32_t room; /* its rank */
 } fnzi_eager;
 
 typedef struct fnzi_interp {
   fnzi_run run;
-  fnzi_eager **tensors; /* per value of the graph */
   struct {
     fnzi_eager **data;
     size_t count, capacity;
   } all;
-  const fnz_geometry **initial; /* of the inputs, to see what changed */
+  fnzi_eager *spare[FNZ_MAX_RANK + 1]; /* tensors that have ended, by the rank of their room */
+  const fnz_geometry **initial;        /* of the inputs, to see what changed */
   fnzi_memory **initial_memory;
 } fnzi_interp;
+
+/* The tensor that a value of the frame at work is, NULL for none. */
+static inline fnzi_eager *fnzi_eager_of(const fnzi_interp *in, uint64_t value) {
+  return (fnzi_eager *)in->run.items[value];
+}
 
 /* A geometry that can be changed. */
 typedef struct fnzi_pane {
@@ -77,6 +86,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, 
                                            fnzi_eager **out);
 /* Overwrites the elements of t. The value (owned) has t's dtype and sizes. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned);
+/* The elements of a value to where the geometry says. */
+FNZ_MUST_CHECK fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g,
+                                             fnz_handle value, fnzi_memory *memory);
 /* Applies an operator to tensors; `args` as in fnzi_act. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *args,
                                            size_t nargs, const fnz_geometry *const *expected,
@@ -89,6 +101,11 @@ const fnz_geometry *fnzi_act_recorded(const fnzi_act *s, const fnz_arg *results,
 void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out);
 fnz_geometry fnzi_pane_geometry(const fnzi_pane *w); /* borrows the window's arrays */
 void fnzi_pane_dense(fnzi_pane *w);                  /* row-major strides and offset 0 */
+
+/* --- original_bodies.c ---------------------------------------------------------------------------
+ */
+fnzi_interpreter fnzi_eager_interpreter(fnzi_interp *in,
+                                        fnz_status (*node)(void *self, const fnzi_node *node));
 
 /* --- original_views.c, original_composites.c ---------------------------------------------------
  */
@@ -135,6 +152,9 @@ FNZ_MUST_CHECK fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const 
 /* Two geometries of one memory have a byte in common. Element sizes may differ. */
 FNZ_MUST_CHECK fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
                                         bool *meet);
+/* Inputs that look at the memory and have an element in common with `g` were written. */
+FNZ_MUST_CHECK fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *memory,
+                                          const fnz_geometry *g);
 /* Does what a declared operator that writes does (original_custom.c). */
 FNZ_MUST_CHECK fnz_status fnzi_act_custom(fnzi_act *s);
 /* Does what an operator that writes by its schema does. */
@@ -147,6 +167,19 @@ FNZ_MUST_CHECK fnz_status fnzi_act_compute(fnzi_act *s, const fnz_geometry **exp
 FNZ_MUST_CHECK fnz_status fnzi_act_resize(fnzi_act *s, fnzi_eager *self, fnzi_pane *w);
 /* Operators that do not do what their schema says: lists, batch norm, set_ and resize_. */
 FNZ_MUST_CHECK fnz_status fnzi_act_special(fnzi_act *s, bool *done);
+
+/* --- original_norms.c --------------------------------------------------------------------------
+ */
+/* Does what a normalization does that writes its statistics. */
+FNZ_MUST_CHECK fnz_status fnzi_act_norm(fnzi_act *s, bool *done);
+
+/* --- original_sets.c ---------------------------------------------------------------------------
+ */
+FNZ_MUST_CHECK fnz_status fnzi_act_set_tensor(fnzi_act *s);
+FNZ_MUST_CHECK fnz_status fnzi_act_set_window(fnzi_act *s);
+FNZ_MUST_CHECK fnz_status fnzi_act_set_empty(fnzi_act *s);
+FNZ_MUST_CHECK fnz_status fnzi_act_nothing(fnzi_act *s);
+FNZ_MUST_CHECK fnz_status fnzi_act_wait(fnzi_act *s);
 
 /* --- original_tensors.c ------------------------------------------------------------------------
  */

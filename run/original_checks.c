@@ -21,7 +21,7 @@ static bool is_idempotent(const fnzi_act *s, const fnz_op *twin, const fnz_arg *
       "relu6", "relu", "round", "sgn",       "sign",      "threshold", "trunc",
   };
   bool known = false, alone = args[0].tag == FNZ_ARG_VALUE;
-  if (!alone || s->in->tensors[args[0].u.value] != target)
+  if (!alone || fnzi_eager_of(s->in, args[0].u.value) != target)
     return false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     known = known || strcmp(twin->name, names[i]) == 0;
@@ -95,14 +95,35 @@ static bool as_bytes(const fnz_geometry *g, int64_t *dims, fnz_geometry *out) {
 }
 
 /* What cannot be written as bytes counts as meeting. */
-fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b, bool *meet) {
+static fnz_status windows_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
+                               bool *meet) {
   int64_t dims[2][2 * FNZ_MAX_RANK];
   fnz_geometry x, y;
   if (a->dtype == b->dtype)
-    return fnzi_cells_meet(s->ctx, a, b, meet);
+    return fnzi_cells_meet(ctx, a, b, meet);
   if (!as_bytes(a, dims[0], &x) || !as_bytes(b, dims[1], &y))
     return FNZ_OK;
-  return fnzi_cells_meet(s->ctx, &x, &y, meet);
+  return fnzi_cells_meet(ctx, &x, &y, meet);
+}
+
+fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b, bool *meet) {
+  return windows_meet(s->ctx, a, b, meet);
+}
+
+fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *memory, const fnz_geometry *g) {
+  fnzi_run *run = &in->run;
+  for (size_t k = 0; k < fnzi_graph_at(run->program, 0)->ninputs; k++) {
+    fnzi_binding *b = &run->bindings[k];
+    bool meet = true;
+    if (b->memory != memory || b->written)
+      continue;
+    if (fnz_geometry_numel(g) == 0 || fnz_geometry_numel(b->geometry) == 0)
+      meet = fnzi_same_sizes(g, b->geometry);
+    else
+      FNZ_TRY(windows_meet(run->ctx, g, b->geometry, &meet));
+    b->written = meet;
+  }
+  return FNZ_OK;
 }
 
 /* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
@@ -174,7 +195,8 @@ typedef struct checking {
 
 static fnz_status check_arg(void *user, const fnz_arg *arg) {
   const checking *c = user;
-  const fnzi_eager *operand = arg->tag == FNZ_ARG_VALUE ? c->s->in->tensors[arg->u.value] : NULL;
+  const fnzi_eager *operand =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, arg->u.value) : NULL;
   if (operand == NULL || operand == c->target)
     return FNZ_OK;
   FNZ_TRY(check_sizes(c->s, c->twin, c->target, operand));

@@ -1,8 +1,7 @@
 /* original_special.c - operators that do not do what their schema says.
  *
  * List operators work element after element, so that a tensor that is twice in the list is written
- * twice. Batch norm in training writes its statistics without saying so. set_ and resize_ change
- * what memory a tensor looks at. */
+ * twice. set_ and resize_ change what memory a tensor looks at. */
 #include "run/original.h"
 
 /* --- Lists ---------------------------------------------------------------------------------------
@@ -67,96 +66,8 @@ static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
   return FNZ_OK;
 }
 
-/* --- Batch norm ----------------------------------------------------------------------------------
- */
-
-static bool writes_statistics(const fnzi_act *s) {
-  return fnzi_is_norm(s->op) && s->args[FNZI_NORM_TRAINING].u.i != 0 &&
-         s->args[FNZI_NORM_MEAN].tag == FNZ_ARG_VALUE &&
-         s->args[FNZI_NORM_VAR].tag == FNZ_ARG_VALUE;
-}
-
-/* One statistic per channel, in the dtype of the running ones. */
-static fnz_status channel_geometry(fnzi_act *s, const fnz_geometry **out) {
-  fnz_geometry *g;
-  fnzi_eager *mean;
-  FNZI_NEW(&s->in->run.scratch, 1, &g);
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[FNZI_NORM_MEAN], &mean));
-  *g = *mean->g;
-  g->offset = 0;
-  *out = g;
-  return FNZ_OK;
-}
-
-static fnz_status write_statistics(fnzi_act *s, const fnz_handle *values) {
-  fnz_backend *b = s->in->run.backend;
-  fnz_status status = FNZ_OK;
-  for (int i = 0; i < 2; i++) {
-    fnzi_eager *target = s->in->tensors[s->args[FNZI_NORM_MEAN + i].u.value];
-    if (status == FNZ_OK)
-      status = fnzi_eager_write(s->in, target, values[i]);
-    else if (values[i] != 0)
-      b->release(b->self, values[i]);
-  }
-  return status;
-}
-
-static fnz_status keep_outputs(fnzi_act *s, const fnz_geometry *const *expected,
-                               const fnz_handle *values) {
-  fnz_backend *b = s->in->run.backend;
-  fnz_status status = FNZ_OK;
-  for (int i = 0; i < 3; i++) {
-    fnzi_pane w;
-    fnzi_eager *t = NULL;
-    if (status == FNZ_OK && values[i] != 0) {
-      fnzi_pane_of(expected[i] != NULL ? expected[i] : b->geometry(b->self, values[i]), &w);
-      status = fnzi_eager_store(s->in, &w, values[i], &t);
-    }
-    if (status == FNZ_OK)
-      status = fnzi_act_push(s, t);
-    if (values[i] != 0)
-      b->release(b->self, values[i]);
-  }
-  return status;
-}
-
-static fnz_status batch_norm(fnzi_act *s) {
-  const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
-  const fnz_geometry *expected[5], *channel;
-  fnz_handle values[5];
-  fnz_arg *results;
-  size_t count;
-  if (op == NULL)
-    return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "no functional batch norm");
-  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
-  FNZ_TRY(channel_geometry(s, &channel));
-  for (size_t i = 0; i < 5; i++)
-    expected[i] = i < 3 && i < count ? fnzi_act_recorded(s, results, i) : channel;
-  FNZ_TRY(fnzi_eager_apply(s->in, op, s->args, FNZI_NORM_EPS + 1, expected, values, 5));
-  fnz_status kept = keep_outputs(s, expected, values);
-  fnz_status written = write_statistics(s, values + 3);
-  return kept != FNZ_OK ? kept : written;
-}
-
 /* --- Other memory --------------------------------------------------------------------------------
  */
-
-static fnz_status set_tensor(fnzi_act *s) {
-  fnzi_eager *self, *source;
-  fnzi_pane w;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &source));
-  if (self->g->dtype != source->g->dtype)
-    return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s: the tensor is %s, the source is %s",
-                     s->op->name, fnzi_dtype(self->g->dtype)->name,
-                     fnzi_dtype(source->g->dtype)->name);
-  fnzi_pane_of(source->g, &w);
-  source->memory->users++;
-  self->memory->users--;
-  self->memory = source->memory;
-  FNZ_TRY(fnzi_eager_reshape(s->in, self, &w));
-  return fnzi_act_push(s, self);
-}
 
 /* What the backend has for zeros: new elements read as these. */
 static fnz_status zero_cells(fnzi_act *s, fnz_dtype dtype, int64_t count, unsigned char *cells) {
@@ -295,7 +206,16 @@ static const struct {
   const char *name;
   fnz_status (*perform)(fnzi_act *s);
 } rows[] = {
-    {"set_.source_Tensor", set_tensor},
+    {"set_.source_Tensor", fnzi_act_set_tensor},
+    {"set_data", fnzi_act_set_tensor},
+    {"set_.source_Tensor_storage_offset", fnzi_act_set_window},
+    {"set_", fnzi_act_set_empty},
+    {"record_stream", fnzi_act_nothing},
+    {"requires_grad_", fnzi_act_nothing},
+    {"retain_grad", fnzi_act_nothing},
+    {"_c10d_functional::wait_tensor", fnzi_act_wait},
+    {"_c10d_functional::wait_tensors", fnzi_act_wait},
+    {"c10d_functional::wait_tensor", fnzi_act_wait},
     {"resize_", resize},
     {"resize_as_", resize_as},
     {"fill_diagonal_", fill_diagonal},
@@ -309,8 +229,10 @@ fnz_status fnzi_act_special(fnzi_act *s, bool *done) {
   *done = true;
   if (element != NULL)
     return foreach (s, element);
-  if (writes_statistics(s))
-    return batch_norm(s);
+  FNZ_TRY(fnzi_act_norm(s, done));
+  if (*done)
+    return FNZ_OK;
+  *done = true;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (strcmp(rows[i].name, s->op->name) == 0)
       return rows[i].perform(s);

@@ -56,6 +56,28 @@ static fnz_status as_strided(fnzi_act *s, fnzi_pane *w) {
   return place(s, w);
 }
 
+/* What the second tensor shows, of the first one's memory. */
+static fnz_status window_of_other(fnzi_act *s, fnzi_pane *w) {
+  fnzi_eager *other;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &other));
+  w->rank = other->g->rank;
+  w->offset = other->g->offset;
+  memcpy(w->sizes, other->g->sizes, w->rank * sizeof *w->sizes);
+  memcpy(w->strides, other->g->strides, w->rank * sizeof *w->strides);
+  return FNZ_OK;
+}
+
+static fnz_status flat_view(fnzi_act *s, fnzi_pane *w) {
+  const int64_t numel = fnzi_pane_elements(w);
+  int64_t stride;
+  if (!fnzi_pane_strides(w, &numel, 1, &stride))
+    return fnzi_act_refuse(s, "the strides do not allow this view; use reshape", w->rank, 1);
+  w->rank = 1;
+  w->sizes[0] = numel;
+  w->strides[0] = stride;
+  return FNZ_OK;
+}
+
 static fnz_status larger_items(fnzi_act *s, fnzi_pane *w, int64_t ratio) {
   uint32_t last = w->rank - 1;
   if (w->sizes[last] % ratio != 0 || w->offset % ratio != 0)
@@ -306,6 +328,8 @@ static fnz_status unbind(fnzi_act *s, fnzi_pane *w) {
   ROW("linalg_diagonal", diagonal, NEW)                                                            \
   ROW("as_strided", as_strided, NEW)                                                               \
   ROW("as_strided_", as_strided, CHANGE)                                                           \
+  ROW("slice_inverse", window_of_other, NEW)                                                       \
+  ROW("_test_autograd_multiple_dispatch_view", flat_view, NEW)                                     \
   ROW("unfold", unfold, NEW)                                                                       \
   ROW("squeeze", squeeze, NEW)                                                                     \
   ROW("squeeze_", squeeze, CHANGE)                                                                 \

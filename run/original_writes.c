@@ -3,6 +3,7 @@
  * The functional twin is computed on dense values and its results are put into memory, element by
  * element in row-major order. */
 #include "run/original.h"
+#include "schema/twins.h"
 
 #include <stdio.h>
 
@@ -57,7 +58,7 @@ static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *rec
 
 static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   const fnzi_act *s = user;
-  const fnzi_eager *t = s->in->tensors[arg->u.value];
+  const fnzi_eager *t = fnzi_eager_of(s->in, arg->u.value);
   return t == NULL ? NULL : t->g;
 }
 
@@ -70,7 +71,7 @@ static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, fn
   g->dtype = target->g->dtype;
   g->is_conj = g->is_neg = false;
   g->symbols = NULL;
-  if ((twin->tags & FNZI_TAG_POINTWISE) != 0)
+  if (fnzi_op_is_elementwise(twin))
     g->dtype = fnzi_op_result_dtype(twin, args, twin->nparams, geometry_of, s);
   *out = g;
   return FNZ_OK;
@@ -204,9 +205,21 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
 /* --- Operators by their schema -------------------------------------------------------------------
  */
 
+/* Operators whose twin has another name. */
+static const struct {
+  const char *op, *twin;
+} other_twins[] = {
+    {"_cummax_helper", "cummax"},
+    {"_cummin_helper", "cummin"},
+    {"adaptive_avg_pool3d_backward.grad_input", "_adaptive_avg_pool3d_backward"},
+};
+
 /* In-place operators without a twin by the rule of the table: the one without the underscore. */
 static const fnz_op *twin_of(const fnz_op *op) {
   const fnz_op *twin = fnz_op_functional_twin(op);
+  for (size_t i = 0; twin == NULL && i < sizeof other_twins / sizeof *other_twins; i++)
+    if (strcmp(other_twins[i].op, op->name) == 0)
+      twin = fnz_op_find(other_twins[i].twin);
   if (twin != NULL || op->kind != FNZI_KIND_INPLACE)
     return twin;
   twin = fnzi_op_find_stem(op, strlen(op->base) - 1);
@@ -226,7 +239,8 @@ static bool computes_in_target(const fnz_op *twin) {
 static void take_dtype(const fnzi_act *s, const fnz_op *twin, const fnzi_eager *target,
                        fnz_arg *args) {
   int at = fnzi_op_param(twin, "dtype");
-  const fnzi_eager *self = args[0].tag == FNZ_ARG_VALUE ? s->in->tensors[args[0].u.value] : NULL;
+  const fnzi_eager *self =
+      args[0].tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, args[0].u.value) : NULL;
   if (at < 0 || args[at].tag != FNZ_ARG_NONE || self == NULL || !computes_in_target(twin))
     return;
   bool counted = self->g->dtype == FNZ_BOOL || fnzi_is_integer(self->g->dtype);
@@ -258,15 +272,21 @@ static fnz_status add_target(fnzi_act *s, const fnz_arg *arg, fnzi_eager **targe
   return FNZ_OK;
 }
 
+/* In the order of the twin's results: what the operator returns, then what it writes besides. */
 static fnz_status find_targets(fnzi_act *s, fnzi_eager ***out, size_t *count) {
+  const fnzi_param *written;
   size_t most = 0;
   for (size_t i = 0; i < s->op->nparams; i++)
     most += s->args[i].tag == FNZ_ARG_LIST ? s->args[i].count : 1;
   FNZI_NEW(&s->in->run.scratch, most, out);
   *count = 0;
-  for (size_t i = 0; i < s->op->nparams; i++)
-    if (s->op->params[i].is_write)
-      FNZ_TRY(add_target(s, &s->args[i], *out, count));
+  for (size_t i = 0; i < s->op->nreturns; i++) {
+    written = fnzi_op_returned(s->op, &s->op->returns[i]);
+    if (written != NULL)
+      FNZ_TRY(add_target(s, &s->args[written - s->op->params], *out, count));
+  }
+  for (fnzi_written_walk walk = {0}; fnzi_written_next(s->op, &walk, &written);)
+    FNZ_TRY(add_target(s, &s->args[written - s->op->params], *out, count));
   return FNZ_OK;
 }
 
@@ -309,7 +329,7 @@ static fnz_status recorded_results(fnzi_act *s, size_t count, const fnz_geometry
 static bool is_idle(const fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                     fnzi_eager *const *targets, size_t count) {
   return count == 1 && strcmp(twin->name, "copy") == 0 && args[1].tag == FNZ_ARG_VALUE &&
-         s->in->tensors[args[1].u.value] == targets[0];
+         fnzi_eager_of(s->in, args[1].u.value) == targets[0];
 }
 
 static fnz_status write_targets(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,

@@ -22,12 +22,25 @@ bool fnzi_run_writes(const fnz_program *program);
 typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *geometry,
                              const void *cells, size_t bytes);
 
+/* Shown by the aliasing interpreter when a program has run: input or output k of the program.
+ * `tensor` and `memory` say whether two of them are the same. */
+typedef struct fnzi_sight {
+  bool is_input;
+  size_t k;
+  const void *tensor, *memory;
+  const fnz_geometry *geometry;
+} fnzi_sight;
+typedef fnz_status fnzi_see(void *user, const fnzi_sight *sight);
+
 typedef struct fnzi_run_options {
   const fnz_arrays *inputs; /* not looked at by a backend of hashes */
   uint64_t seed;            /* of the unknowns that a backend of hashes gets instead */
   bool check_schemas;       /* after each node, what its operator promises is looked at */
   bool everything;          /* also emit inputs, parameters and buffers that nothing has written */
+  unsigned char *entered;   /* NULL, or per graph of the program: set to 1 when it is run */
+  uint64_t most_turns;      /* bodies that may be run; 0: FNZI_MOST_TURNS */
   fnzi_emit *emit;
+  fnzi_see *see; /* NULL, or asked about every input and output; `user` as for `emit` */
   void *user;
 } fnzi_run_options;
 
@@ -40,10 +53,13 @@ FNZ_MUST_CHECK fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program 
 /* --- Memory (run/cells.c) -----------------------------------------------------------------
  */
 typedef struct fnzi_memory {
-  unsigned char *cells; /* NULL when the file has no data for it */
-  size_t bytes;         /* of the cells */
-  uint32_t users;       /* tensors that look at it */
-  uint64_t version;     /* how often it was written */
+  unsigned char *cells;      /* NULL when the file has no data for it */
+  size_t bytes;              /* of the cells */
+  uint32_t users;            /* tensors that look at it */
+  uint64_t version;          /* how often it was written */
+  bool shared;               /* several inputs look at it */
+  struct fnzi_memory *known; /* of one that is being filled: 1 for each byte that some input has */
+  struct fnzi_memory *spare; /* the next one, of those that nobody looks at any more */
 } fnzi_memory;
 
 /* For strides and offsets, which no element may be reached by: they wrap, and a negative one is
@@ -92,12 +108,17 @@ typedef struct fnzi_binding { /* of input k of the program */
   const char *name; /* "input.x", "buffer.bn.mean"; NULL when it is no result when written */
   const fnz_geometry *geometry; /* NULL when it is not a tensor */
   fnzi_memory *memory;
+  bool written; /* of one whose memory is shared: some write has met its elements */
 } fnzi_binding;
+
+/* What a value is in an interpreter begins with this. */
+typedef struct fnzi_item {
+  uint32_t users; /* values of frames that are this and still needed */
+} fnzi_item;
 
 typedef struct fnzi_run {
   fnz_context *ctx;
   const fnz_program *program;
-  const fnzi_graph *graph;
   fnz_backend *backend;
   const fnzi_run_options *options;
   bool hashes;               /* the backend's elements are no numbers */
@@ -106,21 +127,56 @@ typedef struct fnzi_run {
     fnzi_memory **data;
     size_t count, capacity;
   } memories;
-  fnzi_binding *bindings; /* one per input of the graph */
-  fnz_arg *numbers;       /* per value: the number of a symbol, FNZ_ARG_DEFAULT while unknown */
-  uint32_t *last;         /* per value: the node that uses it last, FNZI_NO_NODE for results */
+  fnzi_memory *spare;     /* of the memories, those that have ended */
+  fnzi_binding *bindings; /* one per input of graph 0 */
+  bool *shared;           /* per input: it says that it shares memory, or others say so of it */
+  /* The frame at work: the program itself, or a body of a higher-order operator (run/regions.c). */
+  const fnzi_graph *graph;
+  uint32_t node;     /* that is at work */
+  fnzi_item **items; /* per value; NULL while it has none */
+  fnz_arg *numbers;  /* per value: the number of a symbol, FNZ_ARG_DEFAULT while unknown */
+  uint32_t *last;    /* per value: the node that uses it last, FNZI_NO_NODE for results */
+  struct {
+    struct fnzi_frame *data;
+    size_t count, capacity;
+  } frames;
+  struct fnzi_run_numbers *symbolic; /* run/numbers.h; NULL: the program has no symbols */
+  uint32_t **lasts;                  /* per graph: `last`, NULL before it is first run */
+  uint64_t turns;                    /* bodies entered so far */
 } fnzi_run;
 
-/* Binds every input. fnzi_run_close() must follow, also after a failure. */
+/* Binds every input and opens the frame of graph 0. fnzi_run_close() must follow, also after a
+ * failure. */
 FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const fnz_program *program,
                                         fnz_backend *backend, const fnzi_run_options *options);
 void fnzi_run_close(fnzi_run *run);
+
+/* --- Inputs that lie in one memory (run/memories.c) --------------------------------------- */
+/* Fills run->shared. */
+FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run *run);
+/* The memory of such an input, large enough for all of them; `*is_new` when it is the first. */
+FNZ_MUST_CHECK fnz_status fnzi_bind_shared(fnzi_run *run, uint32_t k, bool *is_new);
+/* Puts dense elements there; they must be what others have put there before. */
+FNZ_MUST_CHECK fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data);
+/* The value in the backend of a value of graph 0. */
+typedef fnz_handle fnzi_handle_of(void *user, uint64_t value);
+/* Emits an input that was written through another one: as the final values of its memory say. */
+FNZ_MUST_CHECK fnz_status fnzi_emit_member(fnzi_run *run, uint32_t k, fnzi_handle_of *handle,
+                                           void *user);
+/* Emits a window of memory. */
+FNZ_MUST_CHECK fnz_status fnzi_emit_memory(fnzi_run *run, const char *name, const fnz_geometry *g,
+                                           const fnzi_memory *memory);
 
 /* Memory of `elements` elements, of constant content: zero bytes, or for hashes cells that nothing
  * else has. Ends with the run or with fnzi_memory_drop(). */
 FNZ_MUST_CHECK fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements,
                                              fnzi_memory **out);
 void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory);
+/* The same, and it may become other memory: nobody may know it any more. */
+void fnzi_memory_end(fnzi_run *run, fnzi_memory *memory);
+
+/* `last` of a graph of the program. */
+FNZ_MUST_CHECK fnz_status fnzi_last_uses(fnzi_run *run, const fnzi_graph *g, uint32_t **out);
 
 /* Bytes of the dense cells of a geometry (OVERFLOW). */
 FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out);

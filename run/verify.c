@@ -3,6 +3,7 @@
  *
  * Every user output and the final value of every input, parameter and buffer is compared, also of
  * those that neither program says it has written. */
+#include "run/verify.h"
 #include "run/run.h"
 #include "schema/aten_names.h"
 
@@ -164,13 +165,15 @@ static fnz_status all_met(results *r) {
 /* --- Running both --------------------------------------------------------------------------------
  */
 
+/* `entered`: of the functional program; that of the original is in the options. */
 static fnz_status run_both(results *r, const fnz_program *functional, fnz_backend *backend,
-                           fnzi_run_options *options) {
+                           fnzi_run_options *options, unsigned char *entered) {
   options->everything = true;
   options->user = r;
   options->emit = keep;
   FNZ_TRY(fnzi_run_aliasing(r->ctx, r->original, backend, options));
   options->emit = meet;
+  options->entered = entered;
   fnz_status (*run)(fnz_context *, const fnz_program *, fnz_backend *, const fnzi_run_options *) =
       fnzi_run_writes(functional) ? fnzi_run_aliasing : fnzi_run_functional;
   FNZ_TRY(run(r->ctx, functional, backend, options));
@@ -180,11 +183,11 @@ static fnz_status run_both(results *r, const fnz_program *functional, fnz_backen
 /* Ends the backend. */
 static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
                                const fnz_program *functional, fnz_backend *owned,
-                               fnzi_run_options options, bool numbers) {
-  results r = {.ctx = ctx, .original = original, .numbers = numbers};
+                               fnzi_run_options options, unsigned char *entered) {
+  results r = {.ctx = ctx, .original = original, .numbers = options.inputs != NULL};
   fnzi_arena_init(&r.arena, ctx);
   fnzi_map_init(&r.names, ctx);
-  fnz_status status = run_both(&r, functional, owned, &options);
+  fnz_status status = run_both(&r, functional, owned, &options, entered);
   FNZI_VEC_FREE(ctx, &r.list);
   fnzi_map_free(&r.names);
   fnzi_arena_free(&r.arena);
@@ -216,11 +219,14 @@ static bool is_byte_op(const fnz_op *op) {
   return fnzi_op_is_among(op, byte_ops, sizeof byte_ops / sizeof *byte_ops);
 }
 
-static bool has_byte_ops(const fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
-  for (size_t i = 0; i < g->nodes.count; i++)
-    if (is_byte_op(g->nodes.data[i].op))
-      return true;
+/* Some node, of the bodies too, has an operator for which `is` holds. NULL: none, or not known. */
+static bool any_op(const fnz_program *p, bool (*is)(const fnz_op *op)) {
+  for (uint32_t k = 0; k < p->graphs.count; k++) {
+    const fnzi_graph *g = fnzi_graph_at(p, k);
+    for (size_t i = 0; i < g->nodes.count; i++)
+      if (is(g->nodes.data[i].op))
+        return true;
+  }
   return false;
 }
 
@@ -243,48 +249,141 @@ static fnz_status has_mixed_blobs(fnz_context *ctx, const fnz_program *p, bool *
   return status;
 }
 
+/* Some input of the caller lies in the memory of one of another dtype. */
+static bool has_mixed_inputs(const fnz_program *p) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    uint32_t first = fnzi_memory_of(p, k);
+    if (first != k && fnzi_value_at(p, 0, g->inputs[k].u.value)->geometry->dtype !=
+                          fnzi_value_at(p, 0, g->inputs[first].u.value)->geometry->dtype)
+      return true;
+  }
+  return false;
+}
+
 static fnz_status needs_bytes(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
                               bool *out) {
-  *out = has_byte_ops(a) || has_byte_ops(b);
+  *out =
+      any_op(a, is_byte_op) || any_op(b, is_byte_op) || has_mixed_inputs(a) || has_mixed_inputs(b);
   FNZ_TRY(has_mixed_blobs(ctx, a, out));
   return has_mixed_blobs(ctx, b, out);
 }
 
-static bool has_kernels(const fnz_program *p) {
-  const fnzi_graph *g = fnzi_graph_at(p, 0);
-  for (size_t i = 0; i < g->nodes.count; i++)
-    if (g->nodes.data[i].op == NULL || !fnz_cpu_has_kernel(g->nodes.data[i].op))
-      return false;
-  return true;
+static bool lacks_kernel(const fnz_op *op) {
+  return op != NULL && !fnz_cpu_has_kernel(op);
 }
 
-static fnz_status verify(fnz_context *ctx, const fnz_program *original,
-                         const fnz_program *functional, const fnz_arrays *inputs, int trials) {
-  fnz_backend *backend;
-  bool bytewise;
-  FNZ_TRY(needs_bytes(ctx, original, functional, &bytewise));
-  for (int trial = 0; trial < (trials > 0 ? trials : 1); trial++) {
-    fnzi_run_options options = {.seed = (uint64_t)trial + 1};
-    FNZ_TRY(fnz_hash_backend_create(ctx, options.seed, bytewise, &backend));
-    FNZ_TRY(compare_over(ctx, original, functional, backend, options, false));
+/* --- Bodies of higher-order operators ------------------------------------------------------------
+ */
+
+/* Which bodies of a program have been run. */
+typedef struct coverage {
+  const fnz_program *program;
+  unsigned char *entered; /* per graph */
+} coverage;
+
+static fnz_status open_coverage(fnz_context *ctx, const fnz_program *p, coverage *out) {
+  *out = (coverage){p, fnzi_resize(ctx, NULL, 0, p->graphs.count)};
+  if (out->entered == NULL)
+    return fnzi_no_memory(ctx);
+  memset(out->entered, 0, p->graphs.count);
+  return FNZ_OK;
+}
+
+static void close_coverage(fnz_context *ctx, coverage *c) {
+  if (c->entered != NULL)
+    fnzi_free(ctx, c->entered, c->program->graphs.count);
+}
+
+static void count_bodies(const coverage *c, fnz_verify_report *report) {
+  for (uint32_t k = 1; k < c->program->graphs.count; k++) {
+    report->bodies++;
+    report->bodies_run += c->entered[k];
+    if (!c->entered[k] && report->missed[0] == '\0')
+      snprintf(report->missed, sizeof report->missed, "%s", fnzi_graph_at(c->program, k)->name);
   }
-  if (inputs == NULL || !has_kernels(functional))
+}
+
+enum { MORE_TRIALS = 62 }; /* to come to branches that were not taken yet */
+
+typedef struct comparison {
+  const fnz_program *original, *functional;
+  coverage first, second;
+  bool bytewise;
+} comparison;
+
+static fnz_status compare_hashes(fnz_context *ctx, comparison *c, uint64_t seed) {
+  fnz_backend *backend;
+  fnzi_run_options options = {.seed = seed, .entered = c->first.entered};
+  FNZ_TRY(fnz_hash_backend_create(ctx, options.seed, c->bytewise, &backend));
+  return compare_over(ctx, c->original, c->functional, backend, options, c->second.entered);
+}
+
+/* As many trials as asked for, and then some until every body has been run. */
+static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials,
+                             fnz_verify_report *report) {
+  FNZ_TRY(open_coverage(ctx, c->original, &c->first));
+  FNZ_TRY(open_coverage(ctx, c->functional, &c->second));
+  for (report->trials = 0; report->trials < trials + MORE_TRIALS;) {
+    FNZ_TRY(compare_hashes(ctx, c, (uint64_t)++report->trials));
+    if (report->trials < trials)
+      continue;
+    report->bodies = report->bodies_run = 0;
+    report->missed[0] = '\0';
+    count_bodies(&c->first, report);
+    count_bodies(&c->second, report);
+    if (report->bodies == report->bodies_run)
+      break;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
+                                const fnz_program *functional, const fnz_arrays *inputs,
+                                fnz_verify_report *report) {
+  fnz_backend *backend;
+  if (inputs == NULL || any_op(functional, lacks_kernel))
     return FNZ_OK;
   FNZ_TRY(fnz_cpu_backend_create(ctx, 0, &backend));
   fnzi_run_options options = {.inputs = inputs};
-  fnz_status status = compare_over(ctx, original, functional, backend, options, true);
+  fnz_status status = compare_over(ctx, original, functional, backend, options, NULL);
+  report->numbers = status == FNZ_OK;
   /* The original may need a kernel that the functional program does without. */
   return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
 }
 
-fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
-                      const fnz_arrays *inputs, int trials) {
+fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
+                             const fnz_program *functional, const fnz_arrays *inputs, int trials,
+                             fnz_verify_report *report) {
+  comparison c = {.original = original, .functional = functional};
+  FNZ_TRY(needs_bytes(ctx, original, functional, &c.bytewise));
+  fnz_status status = run_trials(ctx, &c, trials > 0 ? trials : 1, report);
+  close_coverage(ctx, &c.first);
+  close_coverage(ctx, &c.second);
+  FNZ_TRY(status);
+  return fnzi_compare_numbers(ctx, original, functional, inputs, report);
+}
+
+fnz_status fnz_verify_with(fnz_context *ctx, const fnz_program *original,
+                           const fnz_program *functional, const fnz_arrays *inputs, int trials,
+                           fnz_verify_report *out) {
   fnz_program *made = NULL;
+  *out = (fnz_verify_report){.trials = 0};
   if (functional == NULL) {
     FNZ_TRY(fnz_functionalize(ctx, original, NULL, &made));
     functional = made;
   }
-  fnz_status status = verify(ctx, original, functional, inputs, trials);
+  bool symbolic = fnzi_is_symbolic(original);
+  fnz_status status = symbolic ? fnzi_verify_sizes(ctx, original, functional, trials, out)
+                               : fnzi_verify_fixed(ctx, original, functional, inputs, trials, out);
+  if (status == FNZ_OK && symbolic)
+    status = fnzi_compare_numbers(ctx, original, functional, inputs, out);
   fnz_program_destroy(made);
   return status;
+}
+
+fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
+                      const fnz_arrays *inputs, int trials) {
+  fnz_verify_report report;
+  return fnz_verify_with(ctx, original, functional, inputs, trials, &report);
 }

@@ -32,6 +32,10 @@ const fnz_op *fnzi_declared_functional(const fnz_op *op) {
   return around(op)->functional;
 }
 
+bool fnzi_op_is_derived(const fnz_op *op) {
+  return op->functional == FNZI_DECLARED_OP && around(op)->is_derived;
+}
+
 static const fnz_op *member_in(const fnzi_scope *scope, const fnz_op *functional, fnzi_kind kind) {
   for (size_t i = 0; scope && i < scope->list.count; i++) {
     const declared *d = scope->list.data[i];
@@ -338,6 +342,8 @@ static fnz_status adopt(fnzi_scope *scope, const fnz_op *functional) {
 static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
   fnz_buffer text = {0};
   FNZ_TRY(fnzi_schema_parse(&scope->arena, schema, out));
+  if (fnzi_builtin_schema((*out)->name))
+    (*out)->tags |= FNZI_TAG_EFFECT;
   fnz_status status = fnzi_schema_print(scope->ctx, *out, &text);
   if (status == FNZ_OK)
     status = fnzi_arena_string(&scope->arena, text.data, text.size, &(*out)->schema);

@@ -25,4 +25,14 @@ FNZ_MUST_CHECK fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *sche
 /* Of the scope, of its context, of the table. NULL when there is none. */
 const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name);
 
+/* --- Operators that are known without being declared (schema/builtin.c, collectives.def) ---------
+ */
+/* NULL when there is none of that name. Their calls keep their number and order: FNZI_TAG_EFFECT.
+ */
+const char *fnzi_builtin_schema(const char *name);
+/* Why no program can have an operator of that name, and what to do; NULL when nobody knows. */
+const char *fnzi_builtin_remedy(const char *name);
+size_t fnzi_builtin_count(void);
+const char *fnzi_builtin_at(size_t index); /* below the count */
+
 #endif

@@ -62,7 +62,7 @@ static fnz_status refuse(const fnz_op *op, fnzi_arena *arena, const char *what) 
 static fnz_status set_name(draft *d, const char *ending, const char *overload) {
   const char *name = d->from->name, *base = d->from->base, *colons = strstr(name, "::");
   int space = colons ? (int)(colons - name) + 2 : 0, size = (int)strlen(base);
-  bool dunder = d->from->kind == FNZI_KIND_INPLACE && strncmp(base, "__i", 3) == 0;
+  bool dunder = d->from->kind == FNZI_KIND_INPLACE && size > 1 && base[size - 2] == '_';
   if (d->from->kind == FNZI_KIND_INPLACE && !dunder)
     size--;
   return fnzi_arena_format(d->arena, &d->op.name, "%.*s%s%.*s%s%s%s", space, name,
@@ -122,7 +122,7 @@ fnz_status fnzi_derive_functional(fnzi_arena *arena, const fnz_op *op, fnz_op **
     FNZ_TRY(fnzi_arena_format(arena, &name, "%s_out", written->name));
     add_return(&d, result_like(written, name));
   }
-  return finish(&d, op->tags & (FNZI_TAG_RANDOM | FNZI_TAG_VIEW_COPY), out);
+  return finish(&d, op->tags & (FNZI_TAGS_KEPT | FNZI_TAG_VIEW_COPY), out);
 }
 
 /* --- Out -------------------------------------------------------------------------------------- */
@@ -257,7 +257,7 @@ fnz_status fnzi_derive_out(fnzi_arena *arena, const fnz_op *op, fnz_op **out) {
   FNZ_TRY(out_name(&d));
   if (!d.op.nparams || !d.params[d.op.nparams - 1].is_out)
     return refuse(op, arena, "an operator without tensor results has no out variant");
-  return finish(&d, op->tags & (FNZI_TAG_RANDOM | FNZI_TAG_VIEW_COPY), out);
+  return finish(&d, op->tags & (FNZI_TAGS_KEPT | FNZI_TAG_VIEW_COPY), out);
 }
 
 /* --- Copies of views -------------------------------------------------------------------------- */
@@ -272,5 +272,5 @@ fnz_status fnzi_derive_view_copy(fnzi_arena *arena, const fnz_op *op, fnz_op **o
     add_param(&d, without_alias(op->params[i]));
   for (size_t i = 0; i < op->nreturns; i++)
     add_return(&d, without_alias(op->returns[i]));
-  return finish(&d, (op->tags & FNZI_TAG_RANDOM) | FNZI_TAG_VIEW_COPY, out);
+  return finish(&d, (op->tags & FNZI_TAGS_KEPT) | FNZI_TAG_VIEW_COPY, out);
 }

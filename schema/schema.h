@@ -90,7 +90,8 @@ typedef enum fnzi_composite { /* how PyTorch dispatches it; decides who sees it 
   ROW(CORE, "core")                                                                                \
   ROW(DYNAMIC_SHAPE, "dynamic_output_shape")                                                       \
   ROW(DATA_DEPENDENT, "data_dependent_output")                                                     \
-  ROW(MAYBE_ALIASING, "maybe_aliasing_or_mutating")
+  ROW(MAYBE_ALIASING, "maybe_aliasing_or_mutating")                                                \
+  ROW(EFFECT, "effect") /* others see that it is called: none of PyTorch's own tags */
 
 enum {
 #define FNZI_TAG_BIT(id, name) FNZI_TAG_BIT_##id,
@@ -100,6 +101,9 @@ enum {
       FNZI_TAG_ROWS(FNZI_TAG_ENUM)
 #undef FNZI_TAG_ENUM
 };
+
+/* Calls of operators with one of these keep their number and their order. */
+enum { FNZI_TAGS_KEPT = FNZI_TAG_RANDOM | FNZI_TAG_EFFECT };
 
 /* What native_functions.yaml says of an operator beside schema and dispatch, as far as it is yes or
  * no. Columns: enum, the word for it in the table. */
@@ -158,6 +162,8 @@ const fnz_op *fnzi_declared_functional(const fnz_op *op);
  * two or of their group, sees it; NULL when there is none. */
 const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind);
 
+/* It is the functional form that was made of a declared operator, and nobody declared it. */
+bool fnzi_op_is_derived(const fnz_op *op);
 /* It has no place in the table. */
 bool fnzi_op_is_custom(const fnz_op *op);
 

@@ -43,6 +43,30 @@ def add_to(outs: List[Tensor], x: Tensor, log: Optional[Tensor]) -> None:
         log.add_(1)
 
 
+library = torch.library.Library("fixture", "FRAGMENT")
+library.define("twice(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", tags=(torch.Tag.out,))
+
+
+@torch.library.impl(library, "twice", "CompositeExplicitAutograd")
+def twice(x, *, out):
+    return out.copy_(x * 2)
+
+
+@torch.library.register_fake("fixture::twice")
+def twice_fake(x, *, out):
+    return out
+
+
+class Out(torch.nn.Module):
+    """An operator that overwrites its out argument: a new tensor, and a part of one."""
+
+    def forward(self, x):
+        a, b = torch.empty(4, 4).t(), torch.zeros(8)
+        torch.ops.fixture.twice(x, out=a)
+        torch.ops.fixture.twice(x[0], out=b[2:6])
+        return a + 1, b
+
+
 class Model(torch.nn.Module):
     """A slice, two windows of one tensor, a transposed one, a list, None, a base with gaps."""
 
@@ -85,8 +109,8 @@ def without_paths(program):
     return program
 
 
-def save(module, path, decompose):
-    program = torch.export.export(module, inputs())
+def save(module, path, decompose, args=None):
+    program = torch.export.export(module, args or inputs())
     torch.export.save(without_paths(program.run_decompositions({}) if decompose else program), path)
 
 
@@ -103,6 +127,7 @@ def main(folder):
     save(Model(), os.path.join(folder, "direct.pt2"), False)
     save(Model(), os.path.join(folder, "wrapped_v2.pt2"), True)
     save(Separate(), os.path.join(folder, "separate.pt2"), False)
+    save(Out(), os.path.join(folder, "out.pt2"), True, inputs()[:1])
     auto_functionalize.do_auto_functionalize_v2 = auto_functionalize.do_auto_functionalize
     save(Separate(), os.path.join(folder, "wrapped_v1.pt2"), True)
     names = ["x", "y", "gaps", "factor"]

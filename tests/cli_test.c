@@ -1,8 +1,10 @@
-/* checks: 30
+/* checks: 37
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. Every call is a process of its own, without a shell. */
 #include "program/formats/json.h"
 #include "tests/test.h"
+
+#include <fnz/formats.h>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -170,17 +172,7 @@ END_TEST
 
 START_TEST(refuses_what_is_planned_by_name) {
   enter_folder();
-  static const char *const calls[] = {"lint x",
-                                      "explain x",
-                                      "diff x y",
-                                      "bench x",
-                                      "fuzz",
-                                      "convert x --to pt2",
-                                      "convert x --to json",
-                                      "convert x --views strided",
-                                      "run x --device cuda:1",
-                                      "convert x --state epilogue",
-                                      "convert x -o y.pt2"};
+  static const char *const calls[] = {"bench x", "fuzz", "run x --device cuda:1"};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
     must_fail(calls[i], 2, "fnz: UNSUPPORTED: ");
 }
@@ -277,6 +269,50 @@ START_TEST(takes_the_format_from_the_extension) {
 }
 END_TEST
 
+static void same_files(const char *a, const char *b) {
+  fnz_context *ctx;
+  fnz_buffer x, y;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_file_read(ctx, a, &x));
+  OK(ctx, fnz_file_read(ctx, b, &y));
+  ck_assert_uint_eq(x.size, y.size);
+  ck_assert_mem_eq(x.data, y.data, x.size);
+  fnz_buffer_free(ctx, &x);
+  fnz_buffer_free(ctx, &y);
+  fnz_context_destroy(ctx);
+}
+
+/* What the archive says beside the program is kept, so a second conversion changes nothing. */
+START_TEST(writes_archives) {
+  enter_folder();
+  const char *source = FNZ_SOURCE_DIR "/fixtures/pt2/batchnorm_train.pt2";
+  char words[1024];
+  snprintf(words, sizeof words, "convert %s -o a.pt2", source);
+  must_work(words);
+  must_work("convert a.pt2 -o b.pt2");
+  same_files("a.pt2", "b.pt2");
+  snprintf(words, sizeof words, "verify %s a.pt2", source);
+  has(must_work(words)->out, "equal");
+  snprintf(words, sizeof words, "convert %s --to json", source);
+  has(must_work(words)->out, "{\"graph_module\": {\"graph\": {\"inputs\": [{\"as_tensor\": ");
+  snprintf(words, sizeof words, "convert %s -o a.json", source);
+  must_work(words);
+  must_work("show a.json");
+  must_work("convert " PROGRAM " -o c.pt2");
+  must_work("verify " PROGRAM " c.pt2");
+}
+END_TEST
+
+/* A write that changes the sizes of an input has no place in such a file. */
+START_TEST(leaves_no_archive_behind) {
+  enter_folder();
+  spill("t.fnz", "fnz 1\nprogram(\n  %x: f32[2,3])\n{\n"
+                 "  %y: f32[3,2] stride(1,3) = t_(%x)\n  return %y\n}\n");
+  must_fail("convert t.fnz -o t.pt2", 2, "fnz: UNSUPPORTED: ");
+  ck_assert(!exists("t.pt2"));
+}
+END_TEST
+
 START_TEST(cbor_and_text_say_the_same) {
   enter_folder();
   must_work("convert " PROGRAM " -o a.cbor");
@@ -352,6 +388,138 @@ START_TEST(finds_a_difference) {
 }
 END_TEST
 
+#define BOUNDARY FNZ_SOURCE_DIR "/fixtures/boundary/"
+
+START_TEST(takes_aliases_of_inputs) {
+  enter_folder();
+  const char *overlap = "--alias q=p.as_strided((2,),(1,),1) ";
+  char words[512];
+  snprintf(words, sizeof words, "convert " BOUNDARY "alias_overlap.fnz %s-o a.cbor --verify",
+           overlap);
+  must_work(words);
+  snprintf(words, sizeof words, "verify " BOUNDARY "alias_overlap.fnz a.cbor %s", overlap);
+  must_work(words);
+  snprintf(words, sizeof words, "show " BOUNDARY "alias_overlap.fnz %s--functional", overlap);
+  has(must_work(words)->out, "%memory: f32[3] memory shares %p)");
+  has(must_work("show a.cbor")->out, "%memory: f32[3] memory shares %p)");
+  must_fail("verify " BOUNDARY "alias_overlap.fnz a.cbor", 1, "fnz: DIFFERENT: ");
+  must_fail("convert " PROGRAM " --alias x", 2, "fnz: SYNTAX: " PROGRAM ": alias, column 2: ");
+  must_fail("convert " PROGRAM " --deny slice_scatter", 2,
+            "fnz: UNSUPPORTED: " PROGRAM ": node 1 (add_.Scalar at model.py:4): ");
+  must_fail("run " BOUNDARY "run_alias_disagrees.fnz --alias v=b[1:] --inputs " BOUNDARY
+            "disagree.safetensors",
+            2, "fnz: OVERLAP: ");
+  has(must_work("convert " PROGRAM " --state epilogue")->out, "copy_(%x, %slice_scatter)");
+  must_work("convert " PROGRAM " --state epilogue -o e.cbor --verify");
+  must_work("run e.cbor --inputs " FIXTURES "x.safetensors --outputs e.safetensors");
+  must_work("run " PROGRAM " --inputs " FIXTURES "x.safetensors --outputs o.safetensors");
+  same_files("e.safetensors", "o.safetensors");
+}
+END_TEST
+
+START_TEST(says_where_programs_part) {
+  enter_folder();
+  must_work("convert " PROGRAM " -o a.cbor");
+  must_work("convert a.cbor -o b.fnz");
+  ck_assert_str_eq(must_work("diff a.cbor b.fnz")->out, "the same, but for names and order\n");
+  ck_assert_str_eq(must_work("diff a.cbor b.fnz --quiet")->out, "");
+  has(must_work("diff a.cbor b.fnz --json")->out, "\"same\": true");
+  outcome *o = fnz("diff " PROGRAM " " OTHER);
+  ck_assert_int_eq(o->code, 1);
+  has(o->out, "different: output 0\n");
+  has(o->out, "at model.py:3");
+  ck_assert_str_eq(o->err, "");
+  must_fail("diff - -", 64, "fnz: ARGUMENT: diff: the two programs cannot both");
+  must_fail("diff a.cbor", 64, "fnz: ARGUMENT: diff: it needs A B");
+  must_fail("diff a.cbor nowhere", 3, "fnz: IO: nowhere: ");
+}
+END_TEST
+
+START_TEST(explains_nodes) {
+  enter_folder();
+  const char *all = must_work("explain " PROGRAM)->out;
+  has(all, "2 of 3 operators only move elements:\n       1 put writes back\n       1 read views\n");
+  has(all, "\n  the write   %a = add_.Scalar(%s, 1)");
+  has(all, "\n  needed by   output 0, input_mutation of x\n");
+  const char *one = must_work("explain " PROGRAM " a")->out;
+  has(one, "in the program as read:\n");
+  has(one, "\n  computed    %add = add.Scalar(%slice_copy, 1)");
+  has(must_work("explain " PROGRAM " %slice_scatter")->out, "in the functional form:\n");
+  must_fail("explain " PROGRAM " nobody", 64, "fnz: ARGUMENT: explain: no result is called");
+}
+END_TEST
+
+static const char refused[] =
+    "fnz 1 program(%x: f32[4]) { %e: f32[2,4] stride(0,1) = expand(%x, [2, 4]) at \"my net.py:1\" "
+    "%r: f32[2,4] stride(0,1) = mul_.Scalar(%e, 2) at \"my net.py:2\" return %r }";
+
+START_TEST(lists_findings) {
+  enter_folder();
+  spill("bad.fnz", refused);
+  spill("good.fnz", "fnz 1 program(%x: f32[4]) { %n: f32[4] = neg(%x) return %n }");
+  ck_assert_str_eq(must_work("lint good.fnz")->out, "nothing to say\n");
+  ck_assert_str_eq(must_work("lint good.fnz --quiet")->out, "");
+  ck_assert_str_eq(must_work("lint good.fnz --json")->out, "[]\n");
+  outcome *o = fnz("lint bad.fnz");
+  ck_assert_int_eq(o->code, 1);
+  ck_assert_int_eq(strncmp(o->out, "my net.py:2: refused, OVERLAP: mul_.Scalar", 42), 0);
+  has(o->out, "\n1 found, 1 of them refused\n");
+  must_fail("lint bad.fnz --json --sarif", 64, "fnz: ARGUMENT: lint: --json and --sarif");
+  must_fail("lint nowhere", 3, "fnz: IO: nowhere: ");
+}
+END_TEST
+
+static const fnzi_json *json_at(const fnzi_json *object, const char *key) {
+  ck_assert_ptr_nonnull(object);
+  const fnzi_json *member = fnzi_json_find(object, key);
+  ck_assert_msg(member != NULL, "there is no %s", key);
+  return member;
+}
+
+/* What the SARIF 2.1.0 schema requires: version and runs; a driver with a name; rules with an id;
+ * results with a message that has a text; and references between them that hold. */
+static void check_sarif(const fnzi_json *root, size_t results) {
+  ck_assert_str_eq(json_at(root, "version")->u.s, "2.1.0");
+  const fnzi_json *run = json_at(root, "runs")->u.first;
+  const fnzi_json *driver = json_at(json_at(run, "tool"), "driver");
+  ck_assert_str_eq(json_at(driver, "name")->u.s, "fnz");
+  const fnzi_json *rules = json_at(driver, "rules"), *list = json_at(run, "results");
+  for (const fnzi_json *r = rules->u.first; r; r = r->next)
+    ck_assert(*json_at(r, "id")->u.s && *json_at(json_at(r, "shortDescription"), "text")->u.s);
+  ck_assert_uint_eq(list->count, results);
+  for (const fnzi_json *r = list->u.first; r; r = r->next) {
+    const fnzi_json *rule = rules->u.first;
+    for (int64_t k = json_at(r, "ruleIndex")->u.i; k > 0; k--)
+      rule = rule->next;
+    ck_assert_str_eq(json_at(rule, "id")->u.s, json_at(r, "ruleId")->u.s);
+    ck_assert(*json_at(json_at(r, "message"), "text")->u.s);
+    const fnzi_json *place = json_at(json_at(r, "locations")->u.first, "physicalLocation");
+    ck_assert_str_eq(json_at(json_at(place, "artifactLocation"), "uri")->u.s, "my%20net.py");
+    ck_assert_int_eq(json_at(json_at(place, "region"), "startLine")->u.i, 2);
+  }
+}
+
+START_TEST(findings_are_json_and_sarif) {
+  enter_folder();
+  spill("bad.fnz", refused);
+  fnz_context *ctx;
+  fnzi_arena arena;
+  fnzi_json_doc doc;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnzi_arena_init(&arena, ctx);
+  const char *text = fnz("lint bad.fnz --sarif")->out;
+  OK(ctx, fnzi_json_parse(&arena, "sarif", text, strlen(text), &doc));
+  check_sarif(doc.root, 1);
+  text = fnz("lint bad.fnz --json")->out;
+  OK(ctx, fnzi_json_parse(&arena, "json", text, strlen(text), &doc));
+  ck_assert_uint_eq(doc.root->count, 1);
+  ck_assert_str_eq(json_at(doc.root->u.first, "class")->u.s, "OVERLAP");
+  ck_assert_str_eq(json_at(doc.root->u.first, "source_file")->u.s, "my net.py");
+  fnzi_arena_free(&arena);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 START_TEST(runs_and_lists_both_forms_alike) {
   enter_folder();
   must_work("run " PROGRAM " --inputs " FIXTURES "x.safetensors --outputs a.safetensors");
@@ -424,6 +592,7 @@ START_TEST(filters_operators) {
       {"ops add* --kind out", " add.out\n", " add.Tensor\n"},
       {"ops --tag core --view", " select.int\n", " add.Tensor\n"},
       {"ops add --no-view", " add.Tensor\n", " addmm\n"},
+      {"ops --refused", " pin_memory: whether it copies depends on devices", " add.Tensor"},
       {"ops --view --composite implicit", " reshape\n", " view\n"},
       {"ops add* --kernel cpu", " add_.Tensor\n", " _add_batch_dim\n"},
       {"ops fft_* --no-kernel meta", " fft_fft\n", " add.Tensor\n"},
@@ -496,7 +665,7 @@ START_TEST(imports_operators) {
   must_fail("ops --import a --tags b --kind out", 64, "fnz: ARGUMENT: ops: --import takes all");
   must_fail("ops add --import a --tags b", 64, "fnz: ARGUMENT: ops: --import takes no operator");
   must_fail("ops --import - --tags -", 64, "fnz: ARGUMENT: ops: only one of the two files");
-  must_fail("convert a --to tsv", 64, "fnz: ARGUMENT: convert: --to takes one of cbor, text, dot");
+  must_fail("convert a --to tsv", 64, "fnz: ARGUMENT: convert: --to takes one of pt2, json, cbor");
   must_fail("ops --import a.yaml --tags " NATIVE "tags.yaml", 3, "fnz: IO: a.yaml: ");
   spill("a.yaml", "- func: f(Tensor self) -> Tensor\n  varaints: method\n");
   must_fail("ops --import a.yaml --tags " NATIVE "tags.yaml -o x.tsv", 2,
@@ -560,9 +729,12 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_what_is_planned_by_name, says_which_file_is_missing,
           refuses_files_that_are_no_programs, leaves_what_was_there_when_it_fails,
           cannot_write_where_there_is_no_folder, notices_a_full_disk, converts_to_standard_output,
-          reads_standard_input, takes_the_format_from_the_extension, cbor_and_text_say_the_same,
-          operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
+          reads_standard_input, takes_the_format_from_the_extension, writes_archives,
+          leaves_no_archive_behind, cbor_and_text_say_the_same, operands_may_begin_with_a_dash,
+          summary_only_when_asked_for, figures_have_all_their_names,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
-          runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing, knows_operators,
-          guesses_which_operator_was_meant, filters_operators, describes_operators_as_json,
-          imports_operators, takes_custom_operators, lists_custom_operators, failures_are_one_line)
+          takes_aliases_of_inputs, says_where_programs_part, explains_nodes, lists_findings,
+          findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
+          says_that_graphviz_is_missing, knows_operators, guesses_which_operator_was_meant,
+          filters_operators, describes_operators_as_json, imports_operators, takes_custom_operators,
+          lists_custom_operators, failures_are_one_line)

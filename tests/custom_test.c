@@ -1,7 +1,8 @@
-/* checks: 20
+/* checks: 21
  * custom_test.c - operators that are declared: what may be declared, which functional form each
  * gets, what programs with them mean after the pass, what PyTorch's wrappers become, and kernels
  * that do not keep the promise of a schema. */
+#include "program/program.h"
 #include "tests/archive.h"
 #include "tests/faults.h"
 #include "tests/test.h"
@@ -475,6 +476,28 @@ START_TEST(unknown_operators_show_how_to_declare_them) {
 }
 END_TEST
 
+/* An operator that overwrites its out arguments has no base: new tensors that it fills. */
+START_TEST(wrapped_out_operators_fill_new_tensors) {
+  fnz_program *p;
+  begin();
+  OK(ctx, fnz_op_declare(ctx, "fixture::twice(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", NULL));
+  OK(ctx, read_fixture("out.pt2", &p));
+  size_t filled = 0;
+  for (uint32_t k = 1; k < fnzi_graph_at(p, 0)->nodes.count; k++) {
+    const fnzi_node *call = fnzi_node_at(p, 0, k), *maker;
+    if (strcmp(call->target, "fixture::twice") != 0)
+      continue;
+    maker = fnzi_node_at(p, 0, fnzi_value_at(p, 0, call->args[1].u.value)->node);
+    ck_assert_str_eq(maker->target, "empty_strided");
+    filled++;
+  }
+  ck_assert_uint_eq(filled, 2);
+  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 2));
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* Reads wrapped_v2.pt2 with one change in its model. */
 static fnz_status read_changed(const char *from, const char *to, fnz_program **out) {
   archive a;
@@ -793,7 +816,8 @@ START_TEST(out_of_memory_in_wrappers_leaks_nothing) {
 }
 END_TEST
 
-RUN_SUITE("custom", declared_operators_are_found_in_their_context, broken_rules_are_named,
+RUN_SUITE("custom", wrapped_out_operators_fill_new_tensors,
+          declared_operators_are_found_in_their_context, broken_rules_are_named,
           lists_of_declarations_name_the_line, functional_forms_are_found_or_derived,
           functional_forms_of_another_signature_clash, declared_operators_have_groups,
           failed_declarations_can_be_repeated, programs_mean_the_same_afterwards,

@@ -166,13 +166,14 @@ START_TEST(rules_say_what_becomes_of_an_operator) {
       {"add.Tensor", "functional", "", "", "add.Tensor", ""},
       {"add_.Tensor", "write", "twin", "", "add.Tensor", ""},
       {"zero_", "write", "zero", "", "full", ""},
-      {"polygamma_", "write", "polygamma", "", "polygamma", ""},
+      {"polygamma_", "write", "twin", "", "polygamma", ""},
       {"select.int", "view", "", "select", "select_copy.int", "select_scatter"},
       {"squeeze_.dim", "inplace_view", "", "squeeze_dim", "squeeze_copy.dim", "view_copy"},
       {"detach", "view", "", "alias", "detach_copy", ""},
       {"reshape", "composite", "", "reshape", "", ""},
       {"set_.source_Storage", "refused", "refused", "", "", ""},
-      {"record_stream", "refused", "refused", "", "", ""},
+      {"record_stream", "write", "nothing", "", "", ""},
+      {"_cummax_helper", "write", "twin", "", "cummax", ""},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     fnz_rule rule;

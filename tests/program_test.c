@@ -52,7 +52,7 @@ static fnz_status build(fnz_context *c, fnz_program **out) {
   FNZ_TRY(fnzi_graph_set_outputs(*out, 0, 1));
   (*out)->graphs.data[0].inputs[0] = in;
   (*out)->graphs.data[0].outputs[0] = result;
-  (*out)->inputs[0] = (fnz_input_spec){FNZ_INPUT_USER, "x", false};
+  (*out)->inputs[0] = (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = "x"};
   return fnz_program_verify(c, *out);
 }
 
@@ -267,7 +267,7 @@ START_TEST(a_blob_outlives_its_context) {
   fnzi_blob *blob;
   ck_assert_int_eq(fnz_context_create(&allocator, &other), FNZ_OK);
   OK(other, fnzi_blob_create(other, 12, &blob));
-  memcpy(fnzi_blob_data(blob), "abc", 3);
+  memcpy(fnzi_blob_data(blob), "abc", 4);
   OK(ctx, fnzi_weight_add(p, "w", blob, vector(3)));
   fnzi_blob_release(blob);
   fnz_context_destroy(other);
@@ -337,7 +337,7 @@ static void unknown_symbol(void) {
   fnzi_value_at(p, 0, 0)->symbol = 4;
 }
 static void target_of_nothing(void) {
-  p->outputs[0] = (fnz_output_spec){FNZ_OUTPUT_BUFFER_MUTATION, "x", false};
+  p->outputs[0] = (fnz_output_spec){.kind = FNZ_OUTPUT_BUFFER_MUTATION, .target = "x"};
 }
 static void no_target(void) {
   p->outputs[0].kind = FNZ_OUTPUT_INPUT_MUTATION;
@@ -396,10 +396,10 @@ START_TEST(two_mutations_of_one_input_are_refused) {
   OK(ctx, fnzi_graph_set_outputs(p, 0, 2));
   for (int k = 0; k < 2; k++) {
     p->graphs.data[0].outputs[k] = y;
-    p->outputs[k] = (fnz_output_spec){FNZ_OUTPUT_INPUT_MUTATION, "x", false};
+    p->outputs[k] = (fnz_output_spec){.kind = FNZ_OUTPUT_INPUT_MUTATION, .target = "x"};
   }
   FAILS(ctx, "DUPLICATE", fnz_program_verify(ctx, p));
-  p->outputs[1] = (fnz_output_spec){FNZ_OUTPUT_USER, NULL, false};
+  p->outputs[1] = (fnz_output_spec){.kind = FNZ_OUTPUT_USER};
   OK(ctx, fnz_program_verify(ctx, p));
   fnz_stats s;
   fnz_program_get_stats(p, &s);

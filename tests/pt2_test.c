@@ -284,7 +284,7 @@ static const edit edits[] = {
     {"BOUNDS", SIZES, "\"sizes\": [{\"as_int\": -4}]"},
     {"OVERFLOW", SIZES, "\"sizes\": [{\"as_int\": 9223372036854775807}]"},
     {"BOUNDS", "\"storage_offset\": {\"as_int\": 0}", "\"storage_offset\": {\"as_int\": -1}"},
-    {"UNSUPPORTED", SIZES, "\"sizes\": [{\"as_expr\": {\"expr_str\": \"u0\", \"hint\": null}}]"},
+    {"DUPLICATE", SIZES, "\"sizes\": [{\"as_int\": 1, \"as_int\": 2}]"},
     {"UNSUPPORTED", SIZES, "\"sizes\": [{\"as_expr\": {\"expr_str\": \"\", \"expr_ast\": []}}]"},
     {"TYPE", "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"x\"}}}}",
      "{\"user_input\": {\"arg\": {\"as_tensor\": {\"name\": \"y\"}}}}"},

@@ -2,6 +2,8 @@
  * tells what the results look like and what is refused, and is written down as a node beside it. */
 #include "tests/random_draws.h"
 
+#include "run/run.h"
+
 #include <stdio.h>
 
 /* --- the operators --------------------------------------------------------------------------- */
@@ -202,6 +204,23 @@ static fnz_status add_input(gen *g) {
   return fnz_tensor_wrap(g->world, kept, handle, &d->tensor);
 }
 
+/* Inputs behind the first one lie in its memory, or in that of one before: near its beginning, so
+ * that most of them overlap. */
+static fnz_status draw_aliases(gen *g) {
+  for (uint32_t k = 1; k < g->ninputs; k++) {
+    const fnzi_value *base = fnzi_value_at(g->p, 0, choose(g->c, k));
+    const fnzi_value *v = fnzi_value_at(g->p, 0, k);
+    fnz_geometry window = *v->geometry;
+    int64_t low, high;
+    if (perhaps(g->c, 30) || !fnzi_extent(base->geometry, &low, &high))
+      continue;
+    window.offset =
+        perhaps(g->c, 40) ? 0 : (int64_t)choose(g->c, (uint32_t)(high < 6 ? high + 1 : 6));
+    FNZ_TRY(fnz_program_declare_alias(g->ctx, g->p, v->name, base->name, &window));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status finish(gen *g) {
   size_t noutputs = choose(g->c, 5);
   fnzi_graph *graph = fnzi_graph_at(g->p, 0);
@@ -209,13 +228,15 @@ static fnz_status finish(gen *g) {
   FNZ_TRY(fnzi_graph_set_outputs(g->p, 0, noutputs));
   for (uint32_t i = 0; i < g->ninputs; i++) {
     graph->inputs[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = g->values[i].value};
-    g->p->inputs[i] = (fnz_input_spec){FNZ_INPUT_USER, graph->values.data[i].name, false};
+    g->p->inputs[i] =
+        (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = graph->values.data[i].name};
   }
   for (size_t i = 0; i < noutputs; i++) {
     size_t k = pick_value(g);
     graph->outputs[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = g->values[k].value};
   }
-  return fnz_program_verify(g->ctx, g->p);
+  FNZ_TRY(fnz_program_verify(g->ctx, g->p));
+  return perhaps(g->c, 30) ? draw_aliases(g) : FNZ_OK;
 }
 
 static fnz_status fill_in(gen *g) {
@@ -271,6 +292,38 @@ static void put_number(fnz_dtype dtype, unsigned char *at, uint64_t random) {
     memcpy(at, &i, fnzi_dtype(dtype)->bytes); /* the low bytes */
 }
 
+enum { MOST_BYTES = 1 << 16 };
+
+static bool fits(const fnz_geometry *g) {
+  int64_t low, high, item = (int64_t)fnzi_dtype(g->dtype)->bytes;
+  return fnzi_extent(g, &low, &high) && high * item <= MOST_BYTES &&
+         fnz_geometry_numel(g) * item <= MOST_BYTES;
+}
+
+/* Where inputs of one memory overlap they have the same bytes: those of the first one. */
+static void agree(const fnz_program *p, uint32_t k, const fnz_arrays *arrays, unsigned char *data) {
+  static unsigned char memory[MOST_BYTES], known[MOST_BYTES], seen[MOST_BYTES], is_seen[MOST_BYTES];
+  const fnzi_graph *graph = fnzi_graph_at(p, 0);
+  const fnz_geometry *own = graph->values.data[graph->inputs[k].u.value].geometry;
+  size_t item = fnzi_dtype(own->dtype)->bytes;
+  memset(known, 0, sizeof known);
+  for (uint32_t i = 0; i < k; i++) {
+    const fnzi_value *v = &graph->values.data[graph->inputs[i].u.value];
+    size_t bytes = fnzi_dtype(v->geometry->dtype)->bytes;
+    if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k) || !fits(v->geometry))
+      continue;
+    memset(seen, 1, sizeof seen);
+    fnzi_cells_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, bytes, memory);
+    fnzi_cells_scatter(v->geometry, seen, bytes, known);
+  }
+  if (!fits(own))
+    return;
+  fnzi_cells_gather(own, memory, item, seen);
+  fnzi_cells_gather(own, known, item, is_seen);
+  for (size_t b = 0, n = (size_t)fnz_geometry_numel(own) * item; b < n; b++)
+    data[b] = is_seen[b] ? seen[b] : data[b];
+}
+
 fnz_status random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed, fnz_arrays **out) {
   const fnzi_graph *graph = fnzi_graph_at(p, 0);
   FNZ_TRY(fnz_arrays_create(ctx, out));
@@ -282,6 +335,7 @@ fnz_status random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed, 
     size_t bytes = fnzi_dtype(g->dtype)->bytes;
     for (size_t k = 0, n = (size_t)fnz_geometry_numel(g); k < n; k++)
       put_number(g->dtype, (unsigned char *)data + k * bytes, splitmix64(&seed));
+    agree(p, i, *out, data);
   }
   return FNZ_OK;
 }

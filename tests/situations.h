@@ -379,7 +379,18 @@ static const struct refusal {
     {"BOUNDS", "%x: f32[4]", "%a: f32[3] offset(3) = as_strided(%x, [3], [1], 3)\nreturn %a",
      "as_strided"},
     {"BOUNDS", "%x: f32[4]", "%a: f32[] = select.int(%x, 0, 4)\nreturn %a", "select.int"},
-    {"UNSUPPORTED", "%x: f32[4]", "%s: f32[4] = set_(%x)\nreturn %x", "set_"},
+    {"UNSUPPORTED", "%x: f32[4]",
+     "%v: f32[4] = _values(%x)\n%a: f32[4] = add_.Tensor(%v, 1)\nreturn %x",
+     "_values: it is about sparse tensors"},
+    {"UNSUPPORTED", "%x: f32[4], %i: i64[]", "%v: f32[2] = narrow.Tensor(%x, 0, %i, 2)\nreturn %v",
+     "narrow.Tensor: which elements it shows depends on data; pass the start as a number"},
+    {"UNSUPPORTED", "%x: f32[4], %y: f32[4]",
+     "%p: f32[4], %t: f32[4] = _unpack_dual(%x, 0)\nreturn %p",
+     "_unpack_dual: it belongs to forward-mode AD"},
+    {"UNSUPPORTED", "%x: f32[2,3], %w: f32[3], %m: f32[3], %v: f32[3]",
+     "%y: f32[2,3], %a: f32[3], %b: f32[3] = miopen_batch_norm(%x, %w, None, %m, %v, True, 0.1, "
+     "1e-5)\nreturn %y",
+     "miopen_batch_norm in training writes its running statistics"},
 };
 
 #endif

@@ -82,7 +82,7 @@ START_TEST(regions_are_found_by_name_and_number) {
   begin();
   const char *named =
       "fnz 1\nprogram(\n  %x: f32[3])\n{\n"
-      "  %y: f32[3] = higher_order.cond(%x, @a, @\"b c\", @3, @4)\n  return %y\n}\n";
+      "  %y: f32[3] = higher_order.pick(%x, @a, @\"b c\", @3, @4)\n  return %y\n}\n";
   const char *regions = "graph a(){return}\ngraph \"b c\"(){return}\ngraph d(){return}\n"
                         "graph d(){return single}\n";
   fnz_buffer text = {0};
@@ -295,7 +295,7 @@ START_TEST(formats_have_names) {
   ck_assert_int_eq(fnz_format_find("nothing"), FNZ_FORMAT_AUTO);
   FAILS(ctx, "ARGUMENT", fnz_program_read(ctx, "x", 1, FNZ_FORMAT_DOT, &p));
   p = read_text("fnz 1 program(){return}");
-  FAILS(ctx, "ARGUMENT", fnz_program_write(ctx, p, FNZ_FORMAT_PT2, &out));
+  FAILS(ctx, "ARGUMENT", fnz_program_write(ctx, p, FNZ_FORMAT_AUTO, &out));
   fnz_program_destroy(p);
   end();
 }

@@ -215,6 +215,22 @@ fnz_status fnzi_resolve_view_as(fnzi_resolving *r) {
   return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, r->tensors[1]->sizes, r->tensors[1]->rank);
 }
 
+fnz_status fnzi_resolve_flat_view(fnzi_resolving *r) {
+  const int64_t numel = fnz_geometry_numel(r->self);
+  FNZ_TRY(fnzi_results(r, 1));
+  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, &numel, 1);
+}
+
+/* What the second tensor shows of its memory, of self's memory. */
+fnz_status fnzi_resolve_window_of_other(fnzi_resolving *r) {
+  const fnz_geometry *other = r->tensors[1];
+  fnz_arg args[4] = {{0}};
+  FNZ_TRY(fnzi_arg_ints(r->arena, other->sizes, other->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(r->arena, other->strides, other->rank, &args[2]));
+  args[3] = fnzi_arg_int(other->offset);
+  return fnzi_is_call(r, FNZI_STEP_AS_STRIDED, args, 4);
+}
+
 fnz_status fnzi_resolve_flatten(fnzi_resolving *r) {
   uint32_t first, last, rank = 0;
   int64_t sizes[FNZ_MAX_RANK] = {1};

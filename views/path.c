@@ -236,6 +236,10 @@ static fnz_status to_dtype(walk *w, fnz_dtype dtype) {
 
 /* Strides and offset of an as_strided count from the first element of the value it reads. */
 static fnz_status pick(walk *w, const fnz_geometry *to) {
+  fnz_geometry plain = *to;
+  plain.is_conj = plain.is_neg = false;
+  if (fnzi_geometry_equal(&plain, w->at))
+    return FNZ_OK;
   fnz_arg args[4] = {fnzi_arg_default()};
   FNZ_TRY(fnzi_arg_ints(w->arena, to->sizes, to->rank, &args[1]));
   FNZ_TRY(fnzi_arg_ints(w->arena, to->strides, to->rank, &args[2]));
@@ -247,26 +251,87 @@ static fnz_status pick(walk *w, const fnz_geometry *to) {
   return go(w, FNZI_STEP_AS_STRIDED, args, 4, window);
 }
 
+static fnz_status add_bits(walk *w, const fnz_geometry *to) {
+  const fnz_arg none[] = {fnzi_arg_default()};
+  if (to->is_conj)
+    FNZ_TRY(go(w, FNZI_STEP_CONJ, none, 1, NULL));
+  if (to->is_neg)
+    FNZ_TRY(go(w, FNZI_STEP_NEG, none, 1, NULL));
+  return FNZ_OK;
+}
+
 fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
                           fnzi_path *path, bool *found) {
   walk w = {arena, path, root};
-  const fnz_arg none[] = {fnzi_arg_default()};
   path->count = 0;
   *found = fnzi_is_dense(root) && fnz_geometry_numel(root) > 0 && !root->is_conj && !root->is_neg;
   if (!*found)
     return FNZ_OK;
   if (!fnzi_is_contiguous(root))
     FNZ_TRY(to_memory_order(&w));
-  if (w.at->rank != 1)
-    FNZ_TRY(to_one_dim(&w));
-  if (w.at->dtype != to->dtype)
+  if (w.at->dtype != to->dtype) {
+    if (w.at->rank != 1)
+      FNZ_TRY(to_one_dim(&w));
     FNZ_TRY(to_dtype(&w, to->dtype));
+  }
   FNZ_TRY(pick(&w, to));
-  if (to->is_conj)
-    FNZ_TRY(go(&w, FNZI_STEP_CONJ, none, 1, NULL));
-  if (to->is_neg)
-    FNZ_TRY(go(&w, FNZI_STEP_NEG, none, 1, NULL));
-  return FNZ_OK;
+  return add_bits(&w, to);
+}
+
+/* --- strided ---------------------------------------------------------------------------------- */
+/* Neighbours that lie one behind the other, in memory and row by row, are one dimension. */
+static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, fnz_geometry *out) {
+  uint32_t rank = 0;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    if (g->sizes[d] == 1)
+      continue;
+    bool follows = rank > 0 && strides[rank - 1] == g->sizes[d] * g->strides[d];
+    rank += !follows;
+    sizes[rank - 1] = follows ? sizes[rank - 1] * g->sizes[d] : g->sizes[d];
+    strides[rank - 1] = g->strides[d];
+  }
+  *out = *g;
+  out->rank = rank;
+  out->sizes = sizes;
+  out->strides = strides;
+}
+
+/* Where the window lies in the row-major value of a root with gaps. */
+static fnz_status place_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
+                                 const box *b) {
+  int64_t row[FNZ_MAX_RANK], *strides;
+  fnz_geometry *window;
+  fnzi_contiguous_strides(root->sizes, root->rank, row);
+  FNZI_NEW(w->arena, 1, &window);
+  FNZI_NEW(w->arena, to->rank, &strides);
+  *window = *to;
+  window->strides = strides;
+  window->offset = w->at->offset;
+  for (uint32_t d = 0; d < root->rank; d++)
+    window->offset += b->start[d] * row[d];
+  for (uint32_t j = 0; j < to->rank; j++)
+    strides[j] = b->source[j] == NEW_DIM ? 0 : b->step[b->source[j]] * row[b->source[j]];
+  return pick(w, window);
+}
+
+fnz_status fnzi_path_strided(fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
+                             fnzi_path *path, bool *found) {
+  walk w = {arena, path, root};
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  uint32_t order[FNZ_MAX_RANK], count;
+  fnz_geometry joined;
+  box b;
+  if (fnzi_is_dense(root))
+    return fnzi_path_flat(arena, root, to, path, found);
+  path->count = 0;
+  join_dims(root, sizes, strides, &joined);
+  *found = root->dtype == to->dtype && !root->is_conj && !root->is_neg &&
+           fnz_geometry_numel(to) > 0 && nested_order(&joined, order, &count) &&
+           place_start(&joined, to, order, count, &b) && place_dims(&joined, to, order, count, &b);
+  if (!*found)
+    return FNZ_OK;
+  FNZ_TRY(place_in_value(&w, &joined, to, &b));
+  return add_bits(&w, to);
 }
 
 /* --- one step --------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* steps.h - the operators that the rewriting itself names: the views of which paths and composites
- * are made, and the functional operators that reverses and writes ask for.
+ * are made, the functional operators that reverses and writes ask for, and the two of an epilogue.
  *
  * Rows give an operator a short name and say where it stands in the table: its name, with "__" for
  * the dot before an overload. A row without such an operator does not compile. */
@@ -20,6 +20,7 @@
   ROW(SLICE, slice__Tensor)                                                                        \
   ROW(SPLIT, split__Tensor)                                                                        \
   ROW(SPLIT_SIZES, split_with_sizes)                                                               \
+  ROW(T, t)                                                                                        \
   ROW(TO_COPY, _to_copy)                                                                           \
   ROW(TRANSPOSE, transpose__int)                                                                   \
   ROW(UNSQUEEZE, unsqueeze)                                                                        \
@@ -29,21 +30,26 @@
   ROW(VIEW_DTYPE, view__dtype)
 
 #define FNZI_EMIT_ROWS(ROW)                                                                        \
+  ROW(AS_STRIDED_INPLACE, as_strided_)                                                             \
   ROW(AS_STRIDED_SCATTER, as_strided_scatter)                                                      \
+  ROW(CAT, cat)                                                                                    \
   ROW(CLONE, clone)                                                                                \
   ROW(CONJ_COPY, _conj_copy)                                                                       \
+  ROW(COPY_INPLACE, copy_)                                                                         \
   ROW(DIAGONAL_SCATTER, diagonal_scatter)                                                          \
   ROW(EXPAND_COPY, expand_copy)                                                                    \
   ROW(FULL, full)                                                                                  \
   ROW(NEG_COPY, _neg_view_copy)                                                                    \
+  ROW(MEAN, mean__dim)                                                                             \
   ROW(PERMUTE_COPY, permute_copy)                                                                  \
-  ROW(POLYGAMMA, polygamma)                                                                        \
+  ROW(REPEAT, repeat)                                                                              \
   ROW(RESIZE, resize)                                                                              \
   ROW(SELECT_COPY, select_copy__int)                                                               \
   ROW(SELECT_SCATTER, select_scatter)                                                              \
   ROW(SLICE_COPY, slice_copy__Tensor)                                                              \
   ROW(SLICE_SCATTER, slice_scatter)                                                                \
   ROW(SQUEEZE_COPY, squeeze_copy__dim)                                                             \
+  ROW(STACK, stack)                                                                                \
   ROW(TO_COPY, _to_copy)                                                                           \
   ROW(TRANSPOSE_COPY, transpose_copy__int)                                                         \
   ROW(T_COPY, t_copy)                                                                              \

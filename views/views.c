@@ -36,6 +36,25 @@ const fnzi_view *fnzi_view_find(const fnz_op *op) {
   return view ? row_named(view->name) : row;
 }
 
+/* The scatter has the view's arguments, by name, behind the base and the window. */
+static bool takes_args_of(const fnz_op *scatter, const fnz_op *view) {
+  bool same = scatter->nparams == view->nparams + 1;
+  for (size_t i = 1; same && i < view->nparams; i++)
+    same = strcmp(scatter->params[i + 1].name, view->params[i].name) == 0;
+  return same;
+}
+
+const fnz_op *fnzi_view_scattered(const fnz_op *op) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    if (rows[i].base == FNZI_BASE_NEW || fnzi_emitted_op(rows[i].through) != op)
+      continue;
+    const fnz_op *view = fnz_op_find(rows[i].op);
+    if (takes_args_of(op, view))
+      return view;
+  }
+  return NULL;
+}
+
 bool fnzi_view_counts_from_storage(const fnzi_view *view) {
   return view->base == FNZI_BASE_STORAGE;
 }

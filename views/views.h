@@ -21,6 +21,11 @@ const fnzi_view *fnzi_view_find(const fnz_op *op);
  */
 bool fnzi_view_counts_from_storage(const fnzi_view *view);
 
+/* The view through which a scatter writes: select.int for select_scatter, whose arguments are the
+ * base, the new window, and those of the view. NULL when op is no scatter. Looks through the table.
+ */
+const fnz_op *fnzi_view_scattered(const fnz_op *op);
+
 /* What a row says, in words. */
 typedef struct fnzi_view_facts {
   const char *forward, *reverse; /* names of the rules */
@@ -73,6 +78,11 @@ FNZ_MUST_CHECK fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *f
  * and one as_strided. Exists when the root fills its memory (else *found is false). */
 FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root,
                                          const fnz_geometry *to, fnzi_path *path, bool *found);
+
+/* The way by one as_strided: as above where the root fills its memory, else over the row-major
+ * value of a root with gaps, where the window is made of whole ranges of its dimensions. */
+FNZ_MUST_CHECK fnz_status fnzi_path_strided(fnzi_arena *arena, const fnz_geometry *root,
+                                            const fnz_geometry *to, fnzi_path *path, bool *found);
 
 /* --- Who shares memory with whom (oracle.c) --------------------------------------------------- */
 typedef enum fnzi_relation {

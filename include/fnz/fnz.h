@@ -5,7 +5,9 @@
 #include <fnz/arrays.h>
 #include <fnz/backend.h>
 #include <fnz/call.h>
+#include <fnz/compare.h>
 #include <fnz/context.h>
+#include <fnz/explain.h>
 #include <fnz/formats.h>
 #include <fnz/functionalize.h>
 #include <fnz/kernel.h>

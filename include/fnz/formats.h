@@ -10,8 +10,8 @@ extern "C" {
 
 /* Columns: name for --to, file extension, can be read, can be written. Order is ABI. */
 #define FNZ_FORMAT_ROWS(ROW)                                                                       \
-  ROW(PT2, "pt2", ".pt2", true, false)    /* torch.export.save archives, both layouts */           \
-  ROW(JSON, "json", ".json", true, false) /* the model.json of such an archive */                  \
+  ROW(PT2, "pt2", ".pt2", true, true)    /* torch.export.save archives, both layouts */            \
+  ROW(JSON, "json", ".json", true, true) /* the model.json of such an archive */                   \
   ROW(CBOR, "cbor", ".cbor", true, true)                                                           \
   ROW(TEXT, "text", ".fnz", true, true)                                                            \
   ROW(DOT, "dot", ".dot", false, true)
@@ -36,7 +36,17 @@ FNZ_API fnz_format fnz_format_find(const char *name);
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size,
                                                    fnz_format format, fnz_program **out);
 
-/** Writes a program; the same program gives the same bytes. Weights go along in CBOR only.
+/** Writes a program; the same program gives the same bytes. Weights go along in CBOR and PT2.
+ *
+ * PT2 is what torch.export.load reads, in its inference dialect: final values of mutated buffers,
+ * parameters and inputs are leading outputs. A program that was read from a .pt2 file, or made of
+ * one by fnz_functionalize(), is written in the schema version of that file, with the file's other
+ * records and its members that fnz does not look into as they were, and with metadata and devices
+ * of its nodes; any other one in schema 8.20, on the CPU, if all of its weights have data. JSON is
+ * the model of such an archive without it.
+ * Fails for PT2 and JSON with UNSUPPORTED where these have no way to say something: mutations that
+ * change sizes, inputs that share memory, guards that are conditions, names of inputs that are no
+ * Python identifiers.
  * out  must be empty; ends with fnz_buffer_free(), also after a failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program,
                                                     fnz_format format, fnz_buffer *out);

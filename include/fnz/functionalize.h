@@ -12,32 +12,72 @@ extern "C" {
 
 typedef enum fnz_views {
   FNZ_VIEWS_COPY = 0, /* `*_copy` and `*_scatter`: no result shares memory with an argument */
-  FNZ_VIEWS_KEEP = 1  /* real view operators stay where they read, mutations go */
+  FNZ_VIEWS_KEEP = 1, /* real view operators stay where they read, mutations go */
+  /* As COPY, but every window is read from the whole of its storage by one `as_strided_copy` and
+   * put back by one `as_strided_scatter`, with eager's sizes, strides and offset. */
+  FNZ_VIEWS_STRIDED = 2
 } fnz_views;
+
+typedef enum fnz_state {
+  FNZ_STATE_OUTPUTS = 0, /* final values are leading outputs */
+  FNZ_STATE_EPILOGUE = 1 /* the last nodes write them: `as_strided_` for other sizes and strides,
+                            `copy_` for elements; these write inputs, nothing else writes */
+} fnz_state;
 
 typedef struct fnz_functionalize_options {
   size_t size; /* sizeof(fnz_functionalize_options) */
   fnz_views views;
+  fnz_state state;
+  const char *const *deny; /* names of operators that the result must not have, "slice_scatter" */
+  size_t ndeny;
+  /** Of programs with symbolic sizes: compares what was made with the original at sizes where other
+   * decisions may be right, as fnz_verify() does. Where it says no, a guard keeps such sizes out.
+   * NULL: guards keep out all sizes at which the pass would make other nodes. */
+  fnz_status (*check)(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
+                      const fnz_arrays *inputs, int trials);
 } fnz_functionalize_options;
 #define FNZ_FUNCTIONALIZE_OPTIONS_INIT                                                             \
-  { sizeof(fnz_functionalize_options), FNZ_VIEWS_COPY }
+  { sizeof(fnz_functionalize_options), FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS, NULL, 0, fnz_verify }
 
-/** Rewrites a program so that no operator writes an argument and (FNZ_VIEWS_COPY) no result shares
- * memory with one. Final values of mutated inputs, parameters and buffers become leading outputs
- * that the signature names. Operators whose results nobody needs disappear, but for random ones,
- * and so do clones with the strides of their argument, unless the program returns them
+/** Rewrites a program so that no operator writes an argument and (unless FNZ_VIEWS_KEEP) no result
+ * shares memory with one. Final values of mutated inputs, parameters and buffers become leading
+ * outputs that the signature names. Operators whose results nobody needs disappear, but for random
+ * ones, and so do clones with the strides of their argument, unless the program returns them
  * (FNZ_VIEWS_COPY).
+ *
+ * Inputs that alias each other (see fnz_program_declare_alias(), and weights over the same bytes)
+ * stay as they are while no write to one of them is seen through another one; else one input
+ * stands for their memory, see fnz_input_spec. User inputs that are written and have not been
+ * declared to alias must not: the result says so by a guard. Outputs say whose memory they lie in
+ * in the original, see fnz_output_spec.
  *
  * program  borrowed, unchanged; may be shared with other threads during the call.
  * options  NULL for defaults.
  * out      new; ends with fnz_program_destroy(). NULL on failure. Weights are shared with `program`
  *          by reference count.
  *
- * Fails with FNZ_UNSUPPORTED (the message names the node and the operator), FNZ_BAD_INPUT (what
+ * Fails with FNZ_UNSUPPORTED (the message names the node and the operator; for an operator of
+ * options->deny the node that makes it necessary), FNZ_BAD_INPUT (what
  * eager PyTorch would refuse as well, such as OVERLAP), FNZ_NO_MEMORY. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                                                     const fnz_functionalize_options *options,
                                                     fnz_program **out);
+
+/** Says that inputs alias, as text: "x=y[1:]", "v=b.view(-1)". See fnz_program_declare_alias().
+ *
+ *   ALIAS = NAME "=" NAME STEP*        the second input, and how to look at it to see the first one
+ *   STEP  = "[" ITEM, ... "]"          ITEM: a number, A:B:C with any of them missing, or None
+ *         | ".t()" | ".transpose(D,D)" | ".permute(D,...)" | ".unsqueeze(D)"
+ *         | ".view(N,...)" | ".view(DTYPE)" | ".view_as_real()"
+ *         | ".as_strided(SIZES,STRIDES[,OFFSET])"    lists in (...) or [...]
+ *
+ * Numbers are integers; element types are those of the text form, f32, or PyTorch's, float32.
+ * as_strided may reach beyond `y`, up to where the caller's memory ends.
+ *
+ * Fails with SYNTAX and the column, BOUNDS (no such view of y), and as fnz_program_declare_alias().
+ */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_alias(fnz_context *ctx, fnz_program *program,
+                                                    const char *alias);
 
 /* What functionalizing does with an operator. Columns: name, in words. Order is ABI. */
 #define FNZ_ACTION_ROWS(ROW)                                                                       \
@@ -72,6 +112,7 @@ typedef struct fnz_rule {
   const fnz_op *steps[FNZ_RULE_STEPS];
   size_t nsteps;
   bool may_be_itself, may_compute;
+  const char *remedy; /* of a refused operator: what to do instead */
 } fnz_rule;
 
 /** The rule for any operator, declared ones included. Fills all of `out`. */
@@ -117,6 +158,23 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_progr
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original,
                                              const fnz_program *functional,
                                              const fnz_arrays *inputs, int trials);
+
+/** What a comparison has seen. Bodies are the graphs of higher-order operators, of both programs:
+ * what was found equal holds for those that were run. */
+typedef struct fnz_verify_report {
+  int trials; /* over hashes: more than asked for as long as a body had not been run */
+  size_t bodies, bodies_run;
+  char missed[128]; /* the name of a body that was never run, or "" */
+  bool numbers;     /* also compared on the numbers given */
+  size_t sizes;     /* of programs with symbolic sizes: how many choices of them; else 0 */
+} fnz_verify_report;
+
+/** As fnz_verify(), and says what was seen; also of use when the programs differ. Fills all of
+ * `out`. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify_with(fnz_context *ctx, const fnz_program *original,
+                                                  const fnz_program *functional,
+                                                  const fnz_arrays *inputs, int trials,
+                                                  fnz_verify_report *out);
 
 #ifdef __cplusplus
 }

@@ -62,6 +62,26 @@ FNZ_API void fnz_node_get(const fnz_program *program, size_t graph, size_t node,
 FNZ_API const fnz_arg *fnz_graph_inputs(const fnz_program *program, size_t graph, size_t *count);
 FNZ_API const fnz_arg *fnz_graph_outputs(const fnz_program *program, size_t graph, size_t *count);
 
+/** A place in somebody's source text. `path` and `code` point into the text that was asked. */
+typedef struct fnz_place {
+  const char *path;
+  size_t path_size;
+  long line;        /* 0 when the text has no number */
+  const char *code; /* the statement there, NULL when the text does not show it */
+  size_t code_size;
+} fnz_place;
+
+/** Appends a node in the text form, on one line, without its notes: with the types of its results,
+ * "%y: f32[2] = neg(%x)", or only their names. FNZ_BAD_ARGUMENT when there is no such node. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_node_write(fnz_context *ctx, const fnz_program *program,
+                                                 size_t graph, size_t node, bool types,
+                                                 fnz_buffer *out);
+
+/** Where a node's `source` points: of a stack trace the innermost frame that is not PyTorch's own,
+ * else its last frame; of "file.py:7" that line. False, with an empty path, when it says nothing.
+ */
+FNZ_API bool fnz_source_place(const char *source, fnz_place *out);
+
 /** Name and geometry of a value; the geometry is NULL for what is not a tensor. */
 FNZ_API const char *fnz_value_name(const fnz_program *program, size_t graph, uint64_t value);
 FNZ_API const fnz_geometry *fnz_value_geometry(const fnz_program *program, size_t graph,
@@ -76,7 +96,8 @@ FNZ_API const fnz_geometry *fnz_value_geometry(const fnz_program *program, size_
   ROW(CONSTANT, "constant") /* a tensor that the program carries */                                \
   ROW(OBJECT, "object")                                                                            \
   ROW(LITERAL, "literal") /* a user input that was a number, string or None */                     \
-  ROW(TOKEN, "token")
+  ROW(TOKEN, "token")                                                                              \
+  ROW(MEMORY, "memory") /* all of the memory that other inputs look at, in one dimension */
 #define FNZ_OUTPUT_KIND_ROWS(ROW)                                                                  \
   ROW(USER, "user")                                                                                \
   ROW(LOSS, "loss")                                                                                \
@@ -85,7 +106,8 @@ FNZ_API const fnz_geometry *fnz_value_geometry(const fnz_program *program, size_
   ROW(INPUT_MUTATION, "input_mutation")                                                            \
   ROW(PARAMETER_GRADIENT, "parameter_gradient")                                                    \
   ROW(INPUT_GRADIENT, "input_gradient")                                                            \
-  ROW(TOKEN, "token")
+  ROW(TOKEN, "token")                                                                              \
+  ROW(MEMORY_MUTATION, "memory_mutation")
 
 #define FNZ_KIND_ENUM_IN(id, name)  FNZ_INPUT_##id,
 #define FNZ_KIND_ENUM_OUT(id, name) FNZ_OUTPUT_##id,
@@ -99,20 +121,96 @@ typedef enum fnz_output_kind {
 #undef FNZ_KIND_ENUM_OUT
 
 /** Input k of graph 0. `target`: the fully qualified name of a parameter, buffer or constant, the
- * graph name of a user input. `persistent`: of a buffer. */
+ * graph name of a user input. `persistent`: of a buffer.
+ *
+ * Inputs may lie in one memory: then the geometries of their values, with their offsets, are
+ * windows of it. `shares`: 1 + the first input of those that do, 0 for memory of its own and for
+ * that first input. In a functional program whose original writes such memory, one of these inputs
+ * stands for all of it, and the others are used by no node: the one that shows all elements, or one
+ * more of kind FNZ_INPUT_MEMORY, which the caller makes of them: its value's geometry says which
+ * elements. Only that one has an output with its final value; `written` says of the others that a
+ * write has changed their elements too. */
 typedef struct fnz_input_spec {
   fnz_input_kind kind;
   const char *target;
   bool persistent;
+  bool written;
+  uint32_t shares;
 } fnz_input_spec;
 
+/* Whose memory an output lies in, in the original program; see fnz_output_spec. Order is ABI. */
+typedef enum fnz_sharing {
+  FNZ_SHARING_NEW = 0,     /* memory of its own; in a program that was traced nobody knows */
+  FNZ_SHARING_INPUT,       /* it is the very tensor that is input `of` */
+  FNZ_SHARING_INPUT_VIEW,  /* a view of input `of` */
+  FNZ_SHARING_OUTPUT,      /* it is the very tensor that is output `of` */
+  FNZ_SHARING_OUTPUT_VIEW, /* it lies in the memory of output `of` */
+  FNZ_SHARING_OWN,         /* memory of its own, although its value is that of an input or of an
+                              earlier output: whoever hands out memory has to copy it */
+  FNZ_SHARING_COUNT
+} fnz_sharing;
+
+/** One call of a view operator. `args` as of a node, without the tensor at position 0; `index`:
+ * which of its results, where the operator gives a list. */
+typedef struct fnz_view_call {
+  const fnz_op *op;
+  const fnz_arg *args;
+  uint32_t nargs, index;
+} fnz_view_call;
+
 /** Output k of graph 0. `target`: what a mutation or gradient belongs to, else NULL. `metadata`:
- * the mutation also gave its target the sizes, strides and offset of the value's geometry. */
+ * the mutation also gave its target the sizes, strides and offset of the value's geometry, or of
+ * `window` where there is one. `set`: it also moved its target to other memory, which `sharing`
+ * tells. FNZ_OUTPUT_MEMORY_MUTATION is the final content of an input of kind MEMORY, or of the
+ * memory that an input came in with before it was moved away.
+ *
+ * `sharing` is known of functional programs: what a caller has to do so that writing to an output
+ * later is seen where eager PyTorch shows it. Take input `of` after its mutations, and call `views`
+ * on it, one after the other; `window` is what that gives: strides and offset in the memory of
+ * input `of`. With no `views`, only the window is known. Outputs that lie in one memory name one of
+ * them, and all of these have a `window`, that one too. */
 typedef struct fnz_output_spec {
   fnz_output_kind kind;
   const char *target;
   bool metadata;
+  bool set;
+  fnz_sharing sharing;
+  uint32_t of;
+  const fnz_geometry *window; /* NULL where it is not needed */
+  const fnz_view_call *views;
+  uint32_t nviews;
 } fnz_output_spec;
+
+/* What must hold of the inputs of a program for it to mean what it says. Order is ABI. */
+typedef enum fnz_guard_kind {
+  FNZ_GUARD_DISJOINT = 0, /* of the inputs `names`, those that are written share no memory with any
+                             other one */
+  FNZ_GUARD_CONDITION,    /* `text` holds, a condition on symbolic sizes */
+  FNZ_GUARD_KIND_COUNT
+} fnz_guard_kind;
+
+typedef struct fnz_guard {
+  fnz_guard_kind kind;
+  const char *text;         /* NULL for DISJOINT */
+  const char *const *names; /* graph names of user inputs; NULL for CONDITION */
+  uint32_t count;
+} fnz_guard;
+
+FNZ_API size_t fnz_program_guard_count(const fnz_program *program);
+FNZ_API fnz_guard fnz_program_guard(const fnz_program *program, size_t k);
+
+/** Says that the user input `input` lies in the memory of the user input `base`: the caller passes
+ * tensors that alias. `window` is its place there, counted from the start of the memory, whose
+ * first window is the geometry of `base`. Its dtype, sizes and strides are those that the program
+ * was traced with. All of fnz knows it from then on: both ways to run it, the pass, verification
+ * and the written forms. For programs nobody else looks at yet. fnz_program_alias() in
+ * <fnz/functionalize.h> takes "x=y[1:]" instead.
+ *
+ * Fails with REF (no such inputs), TYPE (another dtype, other sizes or strides), DUPLICATE (`input`
+ * shares memory already), UNSUPPORTED (no user inputs, symbolic sizes). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *program,
+                                                            const char *input, const char *base,
+                                                            const fnz_geometry *window);
 
 FNZ_API fnz_input_spec fnz_program_input(const fnz_program *program, size_t k);
 FNZ_API fnz_output_spec fnz_program_output(const fnz_program *program, size_t k);

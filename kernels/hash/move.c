@@ -254,10 +254,69 @@ static fnz_status resize(fnzi_hashing *h) {
   return FNZ_OK;
 }
 
+/* One part of a cat or stack: its elements go to `at` and the `length` of them behind it along
+ * dimension `dim` of the result. */
+static fnz_status put_part(fnzi_hashing *h, const fnzi_hashed *part, int64_t *at, int64_t length,
+                           uint32_t dim, fnzi_hashed *to) {
+  fnz_geometry window;
+  int64_t *sizes;
+  fnzi_hash_walk w;
+  FNZ_TRY(dense_base(h, to, &window));
+  FNZI_NEW(&h->arena, to->g.rank, &sizes);
+  memcpy(sizes, window.sizes, to->g.rank * sizeof *sizes);
+  window.sizes = sizes;
+  sizes[dim] = length;
+  window.offset = *at * window.strides[dim];
+  *at += length;
+  if (*at > to->g.sizes[dim] || part->ncells != (size_t)fnz_geometry_numel(&window) * part->unit)
+    return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the parts do not have the result's sizes",
+                     h->op->name);
+  const uint64_t *from = part->cells;
+  for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), from += part->unit)
+    fnzi_hash_cast(h->hasher, part->g.dtype, from, to->g.dtype,
+                   to->cells + (size_t)w.place * to->unit);
+  return FNZ_OK;
+}
+
+/* cat(tensors, dim) and stack(tensors, dim): side by side along a dimension. */
+static fnz_status join(fnzi_hashing *h, bool stacks) {
+  const fnz_arg *list = &h->args[0];
+  fnzi_hashed *to;
+  uint32_t dim;
+  int64_t at = 0;
+  FNZ_TRY(fnzi_hash_result(h, NULL, &to));
+  if (list->tag != FNZ_ARG_LIST || h->args[1].tag != FNZ_ARG_INT || to->g.rank == 0)
+    return fnzi_fail(h->ctx, FNZ_CLASS_TYPE, "", "%s needs a list and a dimension", h->op->name);
+  FNZ_TRY(fnzi_wrap_dim(h->ctx, h->op->name, h->args[1].u.i, to->g.rank, &dim));
+  for (uint32_t k = 0; k < list->count; k++) {
+    if (list->u.list[k].tag != FNZ_ARG_VALUE)
+      return fnzi_fail(h->ctx, FNZ_CLASS_TYPE, "", "item %u of %s is no tensor", k, h->op->name);
+    const fnzi_hashed *part = fnzi_hashed_of(list->u.list[k].u.value);
+    if (stacks || part->g.rank == to->g.rank)
+      FNZ_TRY(put_part(h, part, &at, stacks ? 1 : part->g.sizes[dim], dim, to));
+  }
+  if (at == to->g.sizes[dim])
+    return FNZ_OK;
+  return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s: the parts do not fill the result",
+                   h->op->name);
+}
+
+static fnz_status cat(fnzi_hashing *h) {
+  return join(h, false);
+}
+
+static fnz_status stack(fnzi_hashing *h) {
+  return join(h, true);
+}
+
 static const struct {
   const char *name;
   fnz_status (*move)(fnzi_hashing *h);
 } movers[] = {
+    {"cat", cat},
+    {"concat", cat},
+    {"concatenate", cat},
+    {"stack", stack},
     {"clone", clone},
     {"contiguous", clone},
     {"detach_copy", clone},
@@ -289,9 +348,15 @@ static bool is_idle_dropout(const fnzi_hashing *h) {
   return false;
 }
 
+/* The conjugate of real numbers. */
+static bool is_real_conj(const fnzi_hashing *h) {
+  return strcmp(h->op->name, "conj_physical") == 0 &&
+         !fnzi_is_complex(fnzi_hashed_of(h->args[0].u.value)->g.dtype);
+}
+
 fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done) {
   *done = true;
-  if (is_idle_dropout(h))
+  if (is_idle_dropout(h) || is_real_conj(h))
     return clone(h);
   for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
     if (strcmp(movers[i].name, h->op->name) == 0)

@@ -163,7 +163,11 @@ static fnz_status element(fnzi_hashing *h, const fnz_op *op, uint32_t k) {
   h->op = op;
   h->args = args;
   uint64_t print;
-  fnz_status status = pointwise(h, &done);
+  fnz_status status = fnzi_hash_move(h, &done); /* as one by one: clone, zero */
+  if (status == FNZ_OK && !done)
+    status = fnzi_hash_constant(h, &done);
+  if (status == FNZ_OK && !done)
+    status = pointwise(h, &done);
   if (status == FNZ_OK && !done)
     status = call_print(h, op, args, &print);
   if (status == FNZ_OK && !done)

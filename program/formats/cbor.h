@@ -9,7 +9,7 @@
 #define FNZI_CBOR_MAGIC "fnz-cbor"
 enum { FNZI_CBOR_VERSION = 1 };
 
-/* Keys of the map, in order; all are there. */
+/* Keys of the map, in order. All are there, but the last one where there are no guards. */
 #define FNZI_CBOR_KEY_ROWS(ROW)                                                                    \
   ROW(STRINGS, "strings")                                                                          \
   ROW(TORCH, "torch version")                                                                      \
@@ -22,7 +22,8 @@ enum { FNZI_CBOR_VERSION = 1 };
   ROW(INPUTS, "inputs")                                                                            \
   ROW(OUTPUTS, "outputs")                                                                          \
   ROW(WEIGHTS, "weights")                                                                          \
-  ROW(BLOBS, "blobs")
+  ROW(BLOBS, "blobs")                                                                              \
+  ROW(GUARDS, "guards")
 
 enum {
 #define FNZI_CBOR_KEY_ENUM(id, name) FNZI_CBOR_KEY_##id,
@@ -36,7 +37,9 @@ enum { /* flags */
        FNZI_CBOR_NEG = 2,
        FNZI_CBOR_SINGLE = 1,
        FNZI_CBOR_PERSISTENT = 1,
-       FNZI_CBOR_METADATA = 1
+       FNZI_CBOR_WRITTEN = 2,
+       FNZI_CBOR_METADATA = 1,
+       FNZI_CBOR_SET = 2
 };
 
 /* --- Writing ------------------------------------------------------------------------------

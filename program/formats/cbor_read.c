@@ -148,7 +148,7 @@ static fnz_status read_arg_names(fnzi_cbor_reader *r, fnzi_node *node) {
   return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
 }
 
-static fnz_status find_target(fnzi_cbor_reader *r, fnzi_node *node) {
+fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, fnzi_node *node) {
   if (strlen(node->target) > FNZI_MAX_OP_NAME)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT,
                             "the name of an operator has more than %d bytes", FNZI_MAX_OP_NAME);
@@ -163,7 +163,7 @@ static fnz_status find_target(fnzi_cbor_reader *r, fnzi_node *node) {
 }
 
 /* Arguments that the file leaves out, up to the operator's number, are defaults. */
-static fnz_status pad_args(fnzi_cbor_reader *r, fnzi_node *node) {
+fnz_status fnzi_cbor_pad_args(fnzi_cbor_reader *r, fnzi_node *node) {
   fnz_arg *args;
   uint32_t count = node->op->nparams;
   if (node->nargs > count)
@@ -183,14 +183,14 @@ static fnz_status pad_args(fnzi_cbor_reader *r, fnzi_node *node) {
 
 static fnz_status read_node_body(fnzi_cbor_reader *r, fnzi_node *node) {
   FNZ_TRY(fnzi_cbor_string(r, &node->target));
-  FNZ_TRY(find_target(r, node));
+  FNZ_TRY(fnzi_cbor_target(r, node));
   FNZ_TRY(fnzi_cbor_string(r, &node->source));
   FNZ_TRY(fnzi_cbor_string(r, &node->metadata));
   if (!node->metadata[0])
     node->metadata = NULL;
   FNZ_TRY(fnzi_cbor_args(r, &node->nargs, &node->args));
   if (node->op)
-    FNZ_TRY(pad_args(r, node));
+    FNZ_TRY(fnzi_cbor_pad_args(r, node));
   return fnzi_cbor_args(r, &node->noutputs, &node->outputs);
 }
 
@@ -243,43 +243,6 @@ static fnz_status read_graph(fnzi_cbor_reader *r) {
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(read_node(r));
   return read_graph_outputs(r);
-}
-
-/* --- signature ------------------------------------------------------------------------------- */
-static fnz_status read_inputs(fnzi_cbor_reader *r) {
-  if (!r->p->graphs.count)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TRUNCATED, "a program without graphs");
-  uint32_t count = r->p->graphs.data[0].ninputs;
-  FNZ_TRY(fnzi_decode_fixed(&r->d, count));
-  for (uint32_t k = 0; k < count; k++) {
-    uint64_t kind, flags;
-    FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
-    FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_INPUT_KIND_COUNT, &kind));
-    FNZ_TRY(fnzi_cbor_text(r, &r->p->inputs[k].target));
-    FNZ_TRY(fnzi_decode_uint(&r->d, 2, &flags));
-    r->p->inputs[k].kind = (fnz_input_kind)kind;
-    r->p->inputs[k].persistent = flags & FNZI_CBOR_PERSISTENT;
-  }
-  return FNZ_OK;
-}
-
-static fnz_status read_outputs(fnzi_cbor_reader *r) {
-  uint32_t count = r->p->graphs.data[0].noutputs;
-  FNZ_TRY(fnzi_decode_fixed(&r->d, count));
-  for (uint32_t k = 0; k < count; k++) {
-    uint64_t kind, flags;
-    size_t parts;
-    FNZ_TRY(fnzi_decode_array(&r->d, &parts));
-    if (parts != 2 && parts != 3)
-      return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "an output of %zu parts", parts);
-    FNZ_TRY(fnzi_decode_uint(&r->d, FNZ_OUTPUT_KIND_COUNT, &kind));
-    FNZ_TRY(fnzi_decode_uint(&r->d, 2, &flags));
-    if (parts == 3)
-      FNZ_TRY(fnzi_cbor_text(r, &r->p->outputs[k].target));
-    r->p->outputs[k].kind = (fnz_output_kind)kind;
-    r->p->outputs[k].metadata = flags & FNZI_CBOR_METADATA;
-  }
-  return FNZ_OK;
 }
 
 /* --- weights --------------------------------------------------------------------------------- */
@@ -363,13 +326,15 @@ static fnz_status read_field(fnzi_cbor_reader *r, int key) {
   case FNZI_CBOR_KEY_GRAPHS:
     return read_all(r, read_graph);
   case FNZI_CBOR_KEY_INPUTS:
-    return read_inputs(r);
+    return fnzi_cbor_read_inputs(r);
   case FNZI_CBOR_KEY_OUTPUTS:
-    return read_outputs(r);
+    return fnzi_cbor_read_outputs(r);
   case FNZI_CBOR_KEY_WEIGHTS:
     return read_all(r, read_weight);
-  default:
+  case FNZI_CBOR_KEY_BLOBS:
     return read_blobs(r);
+  default:
+    return fnzi_cbor_read_guards(r);
   }
 }
 
@@ -392,7 +357,7 @@ static fnz_status read_key(fnzi_cbor_reader *r, uint64_t wanted) {
                           (unsigned long long)key);
 }
 
-static fnz_status read_head(fnzi_cbor_reader *r) {
+static fnz_status read_head(fnzi_cbor_reader *r, int *keys) {
   uint64_t version;
   FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
   FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_TEXT));
@@ -404,15 +369,17 @@ static fnz_status read_head(fnzi_cbor_reader *r) {
     return fnzi_decode_fail(&r->d, FNZ_CLASS_VERSION, "format version %llu; this release reads %d",
                             (unsigned long long)version, FNZI_CBOR_VERSION);
   FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_MAP));
-  if (r->d.item.n == FNZI_CBOR_KEY_COUNT)
+  *keys = (int)r->d.item.n;
+  if (r->d.item.n == FNZI_CBOR_KEY_COUNT || r->d.item.n == FNZI_CBOR_KEY_COUNT - 1)
     return FNZ_OK;
-  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %d",
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%llu fields, expected %d or one less",
                           (unsigned long long)r->d.item.n, FNZI_CBOR_KEY_COUNT);
 }
 
 static fnz_status read_program(fnzi_cbor_reader *r) {
-  FNZ_TRY(read_head(r));
-  for (int key = 0; key < FNZI_CBOR_KEY_COUNT; key++) {
+  int keys = 0;
+  FNZ_TRY(read_head(r, &keys));
+  for (int key = 0; key < keys; key++) {
     FNZ_TRY(read_key(r, (uint64_t)key));
     FNZ_TRY(read_field(r, key));
   }

@@ -52,5 +52,14 @@ FNZ_MUST_CHECK fnz_status fnzi_cbor_strings(fnzi_cbor_reader *r);
 FNZ_MUST_CHECK fnz_status fnzi_cbor_types(fnzi_cbor_reader *r);
 /* An array of arguments, into the program's arena. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_args(fnzi_cbor_reader *r, uint32_t *count, fnz_arg **out);
+/* The operator of node->target. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, fnzi_node *node);
+/* The defaults that the file leaves out behind node->args. */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_pad_args(fnzi_cbor_reader *r, fnzi_node *node);
+
+/* --- cbor_signature.c ------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_cbor_read_inputs(fnzi_cbor_reader *r);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_read_outputs(fnzi_cbor_reader *r);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_read_guards(fnzi_cbor_reader *r);
 
 #endif

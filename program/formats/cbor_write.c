@@ -1,30 +1,13 @@
 /* cbor_write.c - a program as CBOR (docs/cbor-format.md, docs/fnz.cddl).
  *
  * Strings and types stand in tables in front, in the order in which the rest first uses them; so
- * the graphs and weights are written to the side first. */
-#include "program/formats/cbor.h"
+ * the graphs, outputs and weights are written to the side first. */
+#include "program/formats/cbor_write.h"
 
-typedef struct writer {
-  fnz_context *ctx;
-  const fnz_program *p;
-  fnz_buffer *out;
-  fnzi_map string_index, type_index, blob_index;
-  struct {
-    const char **data;
-    size_t count, capacity;
-  } strings; /* without the empty one, which is 0 */
-  struct {
-    const fnz_geometry **data;
-    size_t count, capacity;
-  } types;
-  struct {
-    fnzi_blob **data;
-    size_t count, capacity;
-  } blobs;
-} writer;
+typedef fnzi_cbor_writer writer;
 
 /* --- tables ---------------------------------------------------------------------------------- */
-static fnz_status put_string_index(writer *w, fnzi_encoder e, const char *s) {
+fnz_status fnzi_cbor_put_string(writer *w, fnzi_encoder e, const char *s) {
   uint64_t index = 0;
   size_t size = s ? strlen(s) : 0;
   if (size && !fnzi_map_get(&w->string_index, s, size, &index)) {
@@ -36,7 +19,7 @@ static fnz_status put_string_index(writer *w, fnzi_encoder e, const char *s) {
 }
 
 /* Interned geometries are equal when their pointers are. `slot` is where the pointer lives. */
-static fnz_status find_type(writer *w, const fnz_geometry *const *slot, uint64_t *index) {
+fnz_status fnzi_cbor_find_type(writer *w, const fnz_geometry *const *slot, uint64_t *index) {
   if (fnzi_map_get(&w->type_index, slot, sizeof *slot, index))
     return FNZ_OK;
   FNZI_PUSH(w->ctx, &w->types, *slot);
@@ -92,7 +75,7 @@ static fnz_status put_item(fnzi_encoder e, const fnz_arg *arg) {
   return fnzi_fail(e.ctx, FNZ_CLASS_INTERNAL, NULL, "an argument with tag %d", arg->tag);
 }
 
-static fnz_status put_args(fnzi_encoder e, const fnz_arg *args, size_t count) {
+fnz_status fnzi_cbor_put_args(fnzi_encoder e, const fnz_arg *args, size_t count) {
   fnzi_walk walk;
   fnzi_walk_start(&walk, args, count);
   FNZ_TRY(fnzi_encode_array(e, count));
@@ -117,14 +100,13 @@ static bool has_names(const fnzi_node *n) {
 static fnz_status put_names(writer *w, fnzi_encoder e, const fnzi_node *n) {
   FNZ_TRY(fnzi_encode_array(e, n->nargs));
   for (uint32_t i = 0; i < n->nargs; i++)
-    FNZ_TRY(put_string_index(w, e, n->arg_names[i]));
+    FNZ_TRY(fnzi_cbor_put_string(w, e, n->arg_names[i]));
   return FNZ_OK;
 }
 
 /* Defaults at the end of an operator's arguments are left out. */
-static uint32_t given_args(const fnzi_node *n) {
-  uint32_t count = n->nargs;
-  while (n->op && count && n->args[count - 1].tag == FNZ_ARG_DEFAULT)
+uint32_t fnzi_cbor_given_args(const fnz_op *op, const fnz_arg *args, uint32_t count) {
+  while (op && count && args[count - 1].tag == FNZ_ARG_DEFAULT)
     count--;
   return count;
 }
@@ -132,11 +114,11 @@ static uint32_t given_args(const fnzi_node *n) {
 static fnz_status put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
   bool is_named = !n->op && has_names(n);
   FNZ_TRY(fnzi_encode_array(e, is_named ? 6 : 5));
-  FNZ_TRY(put_string_index(w, e, n->target));
-  FNZ_TRY(put_string_index(w, e, n->source));
-  FNZ_TRY(put_string_index(w, e, n->metadata));
-  FNZ_TRY(put_args(e, n->args, given_args(n)));
-  FNZ_TRY(put_args(e, n->outputs, n->noutputs));
+  FNZ_TRY(fnzi_cbor_put_string(w, e, n->target));
+  FNZ_TRY(fnzi_cbor_put_string(w, e, n->source));
+  FNZ_TRY(fnzi_cbor_put_string(w, e, n->metadata));
+  FNZ_TRY(fnzi_cbor_put_args(e, n->args, fnzi_cbor_given_args(n->op, n->args, n->nargs)));
+  FNZ_TRY(fnzi_cbor_put_args(e, n->outputs, n->noutputs));
   return is_named ? put_names(w, e, n) : FNZ_OK;
 }
 
@@ -146,22 +128,22 @@ static fnz_status put_value(writer *w, fnzi_encoder e, const fnzi_value *v) {
   FNZ_TRY(fnzi_encode_text(e, v->name, strlen(v->name)));
   if (!v->geometry)
     return fnzi_encode_int(e, -1 - (int64_t)v->symbol);
-  FNZ_TRY(find_type(w, &v->geometry, &type));
+  FNZ_TRY(fnzi_cbor_find_type(w, &v->geometry, &type));
   return fnzi_encode_uint(e, type);
 }
 
 static fnz_status put_graph(writer *w, fnzi_encoder e, const fnzi_graph *g) {
   FNZ_TRY(fnzi_encode_array(e, 6));
-  FNZ_TRY(put_string_index(w, e, g->name));
+  FNZ_TRY(fnzi_cbor_put_string(w, e, g->name));
   FNZ_TRY(fnzi_encode_uint(e, g->returns_single ? FNZI_CBOR_SINGLE : 0));
   FNZ_TRY(fnzi_encode_array(e, g->values.count));
   for (size_t i = 0; i < g->values.count; i++)
     FNZ_TRY(put_value(w, e, &g->values.data[i]));
-  FNZ_TRY(put_args(e, g->inputs, g->ninputs));
+  FNZ_TRY(fnzi_cbor_put_args(e, g->inputs, g->ninputs));
   FNZ_TRY(fnzi_encode_array(e, g->nodes.count));
   for (size_t i = 0; i < g->nodes.count; i++)
     FNZ_TRY(put_node(w, e, &g->nodes.data[i]));
-  return put_args(e, g->outputs, g->noutputs);
+  return fnzi_cbor_put_args(e, g->outputs, g->noutputs);
 }
 
 static fnz_status put_graphs(writer *w, fnzi_encoder e) {
@@ -190,7 +172,7 @@ static fnz_status put_weights(writer *w, fnzi_encoder e) {
     uint64_t type;
     FNZ_TRY(fnzi_encode_array(e, 3));
     FNZ_TRY(fnzi_encode_text(e, weight->name, strlen(weight->name)));
-    FNZ_TRY(find_type(w, &weight->geometry, &type));
+    FNZ_TRY(fnzi_cbor_find_type(w, &weight->geometry, &type));
     FNZ_TRY(fnzi_encode_uint(e, type));
     FNZ_TRY(put_blob_index(w, e, &weight->blob));
   }
@@ -287,33 +269,6 @@ static fnz_status put_operators(writer *w, fnzi_encoder e) {
   return FNZ_OK;
 }
 
-static fnz_status put_inputs(writer *w, fnzi_encoder e) {
-  uint32_t count = w->p->graphs.data[0].ninputs;
-  FNZ_TRY(fnzi_encode_array(e, count));
-  for (uint32_t k = 0; k < count; k++) {
-    const fnz_input_spec *in = &w->p->inputs[k];
-    FNZ_TRY(fnzi_encode_array(e, 3));
-    FNZ_TRY(fnzi_encode_uint(e, in->kind));
-    FNZ_TRY(put_text(e, in->target));
-    FNZ_TRY(fnzi_encode_uint(e, in->persistent ? FNZI_CBOR_PERSISTENT : 0));
-  }
-  return FNZ_OK;
-}
-
-static fnz_status put_outputs(writer *w, fnzi_encoder e) {
-  uint32_t count = w->p->graphs.data[0].noutputs;
-  FNZ_TRY(fnzi_encode_array(e, count));
-  for (uint32_t k = 0; k < count; k++) {
-    const fnz_output_spec *out = &w->p->outputs[k];
-    FNZ_TRY(fnzi_encode_array(e, out->target ? 3 : 2));
-    FNZ_TRY(fnzi_encode_uint(e, out->kind));
-    FNZ_TRY(fnzi_encode_uint(e, out->metadata ? FNZI_CBOR_METADATA : 0));
-    if (out->target)
-      FNZ_TRY(put_text(e, out->target));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status put_key(fnzi_encoder e, int key) {
   return fnzi_encode_uint(e, (uint64_t)key);
 }
@@ -322,7 +277,7 @@ static fnz_status put_front(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_array(e, 3));
   FNZ_TRY(put_text(e, FNZI_CBOR_MAGIC));
   FNZ_TRY(fnzi_encode_uint(e, FNZI_CBOR_VERSION));
-  FNZ_TRY(fnzi_encode_map(e, FNZI_CBOR_KEY_COUNT));
+  FNZ_TRY(fnzi_encode_map(e, FNZI_CBOR_KEY_COUNT - (w->p->guards.count == 0)));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_STRINGS));
   FNZ_TRY(put_strings(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_TORCH));
@@ -339,37 +294,47 @@ static fnz_status put_front(writer *w, fnzi_encoder e) {
   return put_types(w, e);
 }
 
-static fnz_status put_back(writer *w, fnzi_encoder e, const fnz_buffer *graphs,
-                           const fnz_buffer *weights) {
+/* What is written before the tables are. */
+typedef struct sides {
+  fnz_buffer graphs, outputs, weights;
+} sides;
+
+static fnz_status put_back(writer *w, fnzi_encoder e, const sides *s) {
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_GRAPHS));
-  FNZ_TRY(fnzi_put(e.ctx, e.out, graphs->data, graphs->size));
+  FNZ_TRY(fnzi_put(e.ctx, e.out, s->graphs.data, s->graphs.size));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_INPUTS));
-  FNZ_TRY(put_inputs(w, e));
+  FNZ_TRY(fnzi_cbor_put_inputs(w, e));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_OUTPUTS));
-  FNZ_TRY(put_outputs(w, e));
+  FNZ_TRY(fnzi_put(e.ctx, e.out, s->outputs.data, s->outputs.size));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_WEIGHTS));
-  FNZ_TRY(fnzi_put(e.ctx, e.out, weights->data, weights->size));
+  FNZ_TRY(fnzi_put(e.ctx, e.out, s->weights.data, s->weights.size));
   FNZ_TRY(put_key(e, FNZI_CBOR_KEY_BLOBS));
-  return put_blobs(w, e);
+  FNZ_TRY(put_blobs(w, e));
+  if (!w->p->guards.count)
+    return FNZ_OK;
+  FNZ_TRY(put_key(e, FNZI_CBOR_KEY_GUARDS));
+  return fnzi_cbor_put_guards(w, e);
 }
 
-static fnz_status put_program(writer *w, fnz_buffer *graphs, fnz_buffer *weights) {
+static fnz_status put_program(writer *w, sides *s) {
   fnzi_encoder e = {w->ctx, w->out};
-  FNZ_TRY(put_graphs(w, (fnzi_encoder){w->ctx, graphs}));
-  FNZ_TRY(put_weights(w, (fnzi_encoder){w->ctx, weights}));
+  FNZ_TRY(put_graphs(w, (fnzi_encoder){w->ctx, &s->graphs}));
+  FNZ_TRY(fnzi_cbor_put_outputs(w, (fnzi_encoder){w->ctx, &s->outputs}));
+  FNZ_TRY(put_weights(w, (fnzi_encoder){w->ctx, &s->weights}));
   FNZ_TRY(put_front(w, e));
-  return put_back(w, e, graphs, weights);
+  return put_back(w, e, s);
 }
 
 fnz_status fnzi_write_cbor(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
   writer w = {.ctx = ctx, .p = p, .out = out};
-  fnz_buffer graphs = {0}, weights = {0};
+  sides s = {{0}, {0}, {0}};
   fnzi_map_init(&w.string_index, ctx);
   fnzi_map_init(&w.type_index, ctx);
   fnzi_map_init(&w.blob_index, ctx);
-  fnz_status status = put_program(&w, &graphs, &weights);
-  fnz_buffer_free(ctx, &graphs);
-  fnz_buffer_free(ctx, &weights);
+  fnz_status status = put_program(&w, &s);
+  fnz_buffer_free(ctx, &s.graphs);
+  fnz_buffer_free(ctx, &s.outputs);
+  fnz_buffer_free(ctx, &s.weights);
   fnzi_map_free(&w.string_index);
   fnzi_map_free(&w.type_index);
   fnzi_map_free(&w.blob_index);

@@ -9,8 +9,8 @@ static const struct {
   fnzi_writer *write;
 } formats[FNZ_FORMAT_COUNT] = {
     [FNZ_FORMAT_AUTO] = {"auto", NULL, NULL},
-    [FNZ_FORMAT_PT2] = {"pt2", fnzi_read_pt2, NULL},
-    [FNZ_FORMAT_JSON] = {"json", fnzi_read_json, NULL},
+    [FNZ_FORMAT_PT2] = {"pt2", fnzi_read_pt2, fnzi_write_pt2},
+    [FNZ_FORMAT_JSON] = {"json", fnzi_read_json, fnzi_write_json},
     [FNZ_FORMAT_CBOR] = {"cbor", fnzi_read_cbor, fnzi_write_cbor},
     [FNZ_FORMAT_TEXT] = {"text", fnzi_read_text, fnzi_write_text},
     [FNZ_FORMAT_DOT] = {"dot", NULL, fnzi_write_dot},

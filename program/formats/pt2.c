@@ -2,7 +2,8 @@
  *
  * Three containers hold the same model JSON: an archive with raw tensors (torch 2.9 and later, or
  * 2.8 with pickled ones), the older flat archive, and the JSON alone. Everything that is not needed
- * stays closed: pickles, sample inputs, compiled code, extra files. */
+ * stays closed: pickles, sample inputs, compiled code, extra files. It is kept as it is, should the
+ * program be written as .pt2 again. */
 #include "program/formats/pt2.h"
 
 #include <stdio.h>
@@ -62,6 +63,8 @@ static fnz_status read_model(fnzi_pt2 *r) {
   FNZ_TRY(read_torch_version(r));
   FNZ_TRY(read_ranges(r));
   FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "graph_module", FNZI_JSON_OBJECT, &module));
+  FNZ_TRY(fnzi_extras_create(r->p->ctx, &r->p->extras));
+  FNZ_TRY(fnzi_pt2_keep_members(r, module));
   return fnzi_pt2_graphs(r, module);
 }
 
@@ -106,14 +109,14 @@ static bool has_suffix(const char *s, const char *suffix) {
   return size >= tail && strcmp(s + size - tail, suffix) == 0;
 }
 
-static const fnzi_zip_entry *find(const fnzi_zip *zip, const char *prefix, const char *name) {
+static const fnzi_zip_entry *find(fnzi_zip *zip, const char *prefix, const char *name) {
   char path[2048];
   int size = snprintf(path, sizeof path, "%s%s", prefix, name);
   return size > 0 && (size_t)size < sizeof path ? fnzi_zip_find(zip, path) : NULL;
 }
 
 /* Does any entry begin like this? */
-static bool has_folder(const fnzi_zip *zip, const char *prefix, const char *name) {
+static bool has_folder(fnzi_zip *zip, const char *prefix, const char *name) {
   size_t skip = strlen(prefix);
   for (size_t i = 0; i < zip->count; i++)
     if (has_prefix(zip->entries[i].name, prefix) && has_prefix(zip->entries[i].name + skip, name))
@@ -122,7 +125,7 @@ static bool has_folder(const fnzi_zip *zip, const char *prefix, const char *name
 }
 
 /* The folder of the first entry, which all others must be in. "" when there is none. */
-static fnz_status find_root(const fnzi_zip *zip, fnzi_arena *arena, const char **out) {
+static fnz_status find_root(fnzi_zip *zip, fnzi_arena *arena, const char **out) {
   const char *slash = zip->count ? strchr(zip->entries[0].name, '/') : NULL;
   *out = "";
   if (!slash || fnzi_zip_find(zip, "archive_format") ||
@@ -138,8 +141,7 @@ static fnz_status find_root(const fnzi_zip *zip, fnzi_arena *arena, const char *
 }
 
 /* A record of a few bytes as text without white space at its end; "" when there is none. */
-static fnz_status read_small(const fnzi_zip *zip, const char *prefix, const char *name,
-                             char out[32]) {
+static fnz_status read_small(fnzi_zip *zip, const char *prefix, const char *name, char out[32]) {
   const fnzi_zip_entry *entry = find(zip, prefix, name);
   memset(out, 0, 32);
   if (!entry)
@@ -153,7 +155,7 @@ static fnz_status read_small(const fnzi_zip *zip, const char *prefix, const char
   return FNZ_OK;
 }
 
-static fnz_status check_format(const fnzi_zip *zip, const char *prefix) {
+static fnz_status check_format(fnzi_zip *zip, const char *prefix) {
   char format[32], version[32], order[32];
   FNZ_TRY(read_small(zip, prefix, "archive_format", format));
   FNZ_TRY(read_small(zip, prefix, "archive_version", version));
@@ -183,7 +185,7 @@ static bool is_model(const fnzi_zip_entry *entry, const char *prefix, const char
   return true;
 }
 
-static fnz_status find_model(const fnzi_zip *zip, const char *prefix, const fnzi_zip_entry **out) {
+static fnz_status find_model(fnzi_zip *zip, const char *prefix, const fnzi_zip_entry **out) {
   const char *name;
   size_t size;
   *out = NULL;
@@ -204,7 +206,7 @@ static fnz_status find_model(const fnzi_zip *zip, const char *prefix, const fnzi
   return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, NULL, "the archive has no models/*.json");
 }
 
-static fnz_status read_archive(fnzi_pt2 *r, const fnzi_zip *zip, const char *prefix) {
+static fnz_status read_archive(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix) {
   const fnzi_zip_entry *entry = NULL;
   const char *name = "", *model;
   size_t size = 0;
@@ -214,24 +216,29 @@ static fnz_status read_archive(fnzi_pt2 *r, const fnzi_zip *zip, const char *pre
     FNZ_TRY(fnzi_arena_string(r->arena, name, size, &model));
   else
     model = "model";
+  r->model = entry;
   FNZ_TRY(fnzi_pt2_parse_record(r->arena, zip, entry, &r->doc));
   FNZ_TRY(read_model(r));
   return fnzi_pt2_weights(r, zip, prefix, model);
 }
 
 /* The flat archive of torch 2.7 and before; all its tensors are pickled. */
-static fnz_status read_flat(fnzi_pt2 *r, const fnzi_zip *zip, const fnzi_zip_entry *entry) {
+static fnz_status read_flat(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *entry) {
   char version[32];
   FNZ_TRY(read_small(zip, "", "version", version));
   if (!has_prefix(version, "8.") && strcmp(version, "8") != 0)
     return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "version",
                      "schema version \"%s\" is not read, only %d.x", version, SCHEMA_MAJOR);
+  r->model = entry;
   FNZ_TRY(fnzi_pt2_parse_record(r->arena, zip, entry, &r->doc));
   FNZ_TRY(read_model(r));
-  return fnzi_pt2_no_weights(r);
+  FNZ_TRY(fnzi_pt2_no_weights(r));
+  fnzi_map none;
+  fnzi_map_init(&none, r->doc.ctx);
+  return fnzi_pt2_keep_records(r, zip, &none, NULL);
 }
 
-static fnz_status refuse(const fnzi_zip *zip, const char *prefix) {
+static fnz_status refuse(fnzi_zip *zip, const char *prefix) {
   if (!find(zip, prefix, "data.pkl"))
     return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, NULL,
                      "the zip archive is not one of torch.export.save: no archive_format");
@@ -242,7 +249,7 @@ static fnz_status refuse(const fnzi_zip *zip, const char *prefix) {
                    "a file of torch.save; save the program with torch.export.save");
 }
 
-static fnz_status read_zip(fnzi_pt2 *r, const fnzi_zip *zip) {
+static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
   const fnzi_zip_entry *flat = fnzi_zip_find(zip, "serialized_exported_program.json");
   const char *prefix = "";
   FNZ_TRY(find_root(zip, r->arena, &prefix));

@@ -1,14 +1,15 @@
 /* pt2.h - what the parts of the .pt2 reader share.
  *
  * pt2.c finds the records of an archive and reads the model; pt2_graph.c reads graphs and nodes,
- * pt2_wrappers.c wrapped custom operators, pt2_signature.c inputs and outputs of graph 0,
- * pt2_args.c arguments, pt2_values.c tensors and symbols, pt2_weights.c payloads. */
+ * pt2_wrappers.c wrapped custom operators, pt2_vmap.c vmap regions, pt2_emit.c makes nodes for
+ * both; pt2_signature.c reads inputs and outputs of graph 0, pt2_args.c arguments, pt2_values.c
+ * tensors and symbols, pt2_weights.c payloads. */
 #ifndef FNZI_PT2_H
 #define FNZI_PT2_H
 
 #include "program/formats/json.h"
+#include "program/extras.h"
 #include "program/formats/zip.h"
-#include "program/program.h"
 
 /* One run of the reader over one model. */
 typedef struct fnzi_pt2 {
@@ -20,7 +21,18 @@ typedef struct fnzi_pt2 {
     const fnzi_json **data;
     size_t count, capacity;
   } bodies; /* JSON of graph k of the program; those at the end are not read yet */
+  const fnzi_zip_entry *model; /* NULL for a model.json alone */
 } fnzi_pt2;
+
+/* A vmap region that is open: one more dimension, which the file does not show. */
+typedef struct fnzi_pt2_level {
+  int64_t size;
+  bool is_random; /* random operators give other numbers along it */
+  bool may_draw;  /* they are allowed at all */
+  size_t first;   /* values from here on may have it */
+} fnzi_pt2_level;
+
+enum { FNZI_MOST_LEVELS = 16 };
 
 /* The graph that is being read. */
 typedef struct fnzi_pt2_scope {
@@ -30,6 +42,13 @@ typedef struct fnzi_pt2_scope {
   const fnz_op *op;          /* of that node; NULL for a higher-order operator */
   fnzi_map tensors, symbols; /* value name -> member of tensor_values or of sym_*_values */
   const fnzi_json *objects;  /* custom_obj_values */
+  fnzi_pt2_level levels[FNZI_MOST_LEVELS]; /* outermost first */
+  uint32_t nlevels;
+  uint32_t batch; /* of the values that are being defined, bit k: they have level k's dimension */
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } batched; /* the same of values; those beyond the end have none */
 } fnzi_pt2_scope;
 
 /* --- pt2_values.c ------------------------------------------------------------------------------
@@ -68,6 +87,66 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_read_wrapper(fnzi_pt2_scope *s, const fnzi_js
                                                 const fnzi_json *inputs, const fnzi_json *outputs,
                                                 const fnzi_node *node);
 
+/* --- pt2_emit.c ------------------------------------------------------------------------------
+ * Nodes that no file has, for what a node of the file stands for. */
+typedef struct fnzi_pt2_maker {
+  fnzi_pt2_scope *s;
+  const fnzi_json *json; /* the file's node, for messages */
+  const fnzi_node *like; /* source and metadata of all that is made */
+  const char *stem;      /* new names begin with it */
+} fnzi_pt2_maker;
+
+/* The node that comes next defines what is defined from now on. */
+uint32_t fnzi_pt2_next_node(const fnzi_pt2_maker *m);
+/* `args` are the first `nargs` of the operator's, the others are defaults. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_put_node(const fnzi_pt2_maker *m, const fnz_op *op,
+                                            const fnz_arg *args, size_t nargs, fnz_arg *outputs,
+                                            size_t noutputs);
+/* A node of one result: what the file calls `result` when it is not NULL, else a new value of this
+ * geometry, named by stem and suffix. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op,
+                                        const fnz_arg *args, size_t nargs,
+                                        const fnz_geometry *looks, const char *suffix,
+                                        const fnzi_json *result, fnz_arg *out);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_int_list(fnzi_pt2 *r, const int64_t *numbers, uint32_t count,
+                                            fnz_arg *out);
+
+/* --- pt2_vmap.c --------------------------------------------------------------------------------
+ * torch.vmap leaves its bookkeeping in a file: where a region begins and ends, and which tensors
+ * have a dimension that nobody sees between. These nodes go, and the operators between them get
+ * that dimension. */
+bool fnzi_pt2_is_vmap(const char *target);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_mark(fnzi_pt2_scope *s, const fnzi_json *json,
+                                             const fnzi_json *inputs, const fnzi_json *outputs,
+                                             const fnzi_node *node);
+/* A node of an operator within a region, with its arguments as the file has them. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json,
+                                             const fnzi_json *outputs, const fnzi_node *node,
+                                             fnz_arg *args);
+/* Fails when one of the arguments has such a dimension. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_none(fnzi_pt2_scope *s, const fnzi_json *json,
+                                             const fnzi_node *node, const fnz_arg *args,
+                                             size_t nargs);
+/* What a value that is being defined looks like with the dimensions of s->batch. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_looks(fnzi_pt2_scope *s, const fnz_geometry **geometry);
+FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_defined(fnzi_pt2_scope *s, uint32_t value);
+
+/* --- pt2_extras.c ------------------------------------------------------------------------------
+ * What only a writer of .pt2 needs (program/extras.h). */
+/* Members of ExportedProgram and GraphModule; which fields this schema has. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_members(fnzi_pt2 *r, const fnzi_json *module);
+/* Of a value that was just defined; `meta` is its TensorMeta. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_value(fnzi_pt2_scope *s, uint32_t value,
+                                              const fnzi_json *meta);
+/* Of the nodes that the file's node has become. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node);
+/* The classes of script objects. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_objects(fnzi_pt2_scope *s);
+/* All records of the archive. `blobs` has those that are blobs already, by name, as indices into
+ * `held`. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
+                                                fnzi_blob *const *held);
+
 /* --- pt2_graph.c, pt2_signature.c, pt2_weights.c ------------------------------------------------
  */
 /* All graphs: the ExportedProgram's own and those of higher-order operators. */
@@ -78,12 +157,12 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_outputs(fnzi_pt2_scope *s, const fnzi_json *o
                                            const fnzi_json *specs);
 /* A weight for each parameter, buffer and constant of the signature, with data as far as the
  * archive has any that is not pickled. `prefix` is the archive's root with its slash. */
-FNZ_MUST_CHECK fnz_status fnzi_pt2_weights(fnzi_pt2 *r, const fnzi_zip *zip, const char *prefix,
+FNZ_MUST_CHECK fnz_status fnzi_pt2_weights(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix,
                                            const char *model);
 /* The same for a program that comes without an archive or with pickled data: no weight has data. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_no_weights(fnzi_pt2 *r);
 /* A whole record as bytes in the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, const fnzi_zip *zip,
+FNZ_MUST_CHECK fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip,
                                                 const fnzi_zip_entry *entry, fnzi_json_doc *out);
 
 #endif

@@ -86,6 +86,9 @@ static fnz_status refuse_unknown(fnzi_pt2 *r, const fnzi_json *at, const char *n
                           "operator aten::%s is not in the table of this release; export the "
                           "program with decompositions",
                           name);
+  if (fnzi_builtin_remedy(name))
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
+                          fnzi_builtin_remedy(name));
   r->text.size = 0;
   FNZ_TRY(guess_params(r, at->parent));
   FNZ_TRY(guess_returns(r, at->parent));
@@ -118,7 +121,7 @@ static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out
   FNZ_TRY(fnzi_json_text(&r->doc, at, &target));
   if (has_prefix(target, higher_order))
     target += strlen("torch.ops.");
-  else if (!is_arithmetic(target))
+  else if (!is_arithmetic(target) && !fnzi_pt2_is_vmap(target))
     return read_operator(r, at, target, out);
   return fnzi_intern(r->p, target, strlen(target), &out->target);
 }
@@ -193,6 +196,15 @@ static fnz_status check_counts(fnzi_pt2 *r, const fnzi_json *inputs, const fnzi_
                         most->count, FNZI_MAX_ARGS);
 }
 
+static fnz_status read_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
+                                 const fnzi_json *outputs, const fnzi_node *node) {
+  fnz_arg *args;
+  FNZI_NEW(s->r->arena, node->op->nparams, &args);
+  s->op = node->op;
+  FNZ_TRY(read_args(s, inputs, args));
+  return fnzi_pt2_vmap_node(s, json, outputs, node, args);
+}
+
 static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   fnzi_pt2 *r = s->r;
   fnzi_node node = {0};
@@ -204,6 +216,10 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   FNZ_TRY(read_metadata(r, json, &node));
   if (!node.op && fnzi_pt2_is_wrapper(node.target))
     return fnzi_pt2_read_wrapper(s, json, inputs, outputs, &node);
+  if (!node.op && fnzi_pt2_is_vmap(node.target))
+    return fnzi_pt2_vmap_mark(s, json, inputs, outputs, &node);
+  if (node.op && s->nlevels)
+    return read_vmap_node(s, json, inputs, outputs, &node);
   if (!node.op)
     FNZ_TRY(read_names(r, inputs, &node));
   node.nargs = node.op ? node.op->nparams : inputs->count;
@@ -213,6 +229,8 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   const fnzi_node *added = fnzi_node_at(r->p, s->graph, s->node);
   fnz_arg *args = added->args, *results = added->outputs;
   FNZ_TRY(read_args(s, inputs, args));
+  if (s->nlevels)
+    FNZ_TRY(fnzi_pt2_vmap_none(s, json, &node, args, inputs->count));
   return define_outputs(s, outputs, results);
 }
 
@@ -222,8 +240,10 @@ static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
   if (nodes->count > FNZI_MAX_NODES)
     return fnzi_json_fail(&s->r->doc, FNZ_CLASS_LIMIT, nodes, "%u nodes; at most %d are allowed",
                           nodes->count, FNZI_MAX_NODES);
-  for (const fnzi_json *node = nodes->u.first; node; node = node->next)
+  for (const fnzi_json *node = nodes->u.first; node; node = node->next) {
     FNZ_TRY(read_node(s, node));
+    FNZ_TRY(fnzi_pt2_keep_nodes(s, node));
+  }
   return FNZ_OK;
 }
 
@@ -267,6 +287,7 @@ static fnz_status read_body(fnzi_pt2 *r, uint32_t index, const fnzi_json *signat
   fnz_status status = read_graph(&s, r->bodies.data[index], signature);
   fnzi_map_free(&s.tensors);
   fnzi_map_free(&s.symbols);
+  FNZI_VEC_FREE(r->doc.ctx, &s.batched);
   return status;
 }
 

@@ -106,7 +106,7 @@ static fnz_status read_input(fnzi_pt2_scope *s, const fnzi_json *json, const fnz
   FNZ_TRY(check_name(s->r, &d, json));
   FNZ_TRY(define_input(s, &d, json, input));
   fnz_input_spec *out = &p->inputs[k];
-  *out = (fnz_input_spec){(fnz_input_kind)d.kind->kind, d.target, false};
+  *out = (fnz_input_spec){.kind = (fnz_input_kind)d.kind->kind, .target = d.target};
   if (out->kind == FNZ_INPUT_BUFFER)
     FNZ_TRY(fnzi_json_flag(&s->r->doc, d.fields, "persistent", true, &out->persistent));
   if (!is_value(input) && out->kind == FNZ_INPUT_USER)
@@ -137,8 +137,8 @@ fnz_status fnzi_pt2_outputs(fnzi_pt2_scope *s, const fnzi_json *outputs, const f
     FNZ_TRY(read_spec(s->r, json, output_kinds, &d));
     FNZ_TRY(check_name(s->r, &d, o));
     FNZ_TRY(fnzi_pt2_read_arg(s, o, &fnzi_graph_at(p, s->graph)->outputs[k]));
-    p->outputs[k] =
-        (fnz_output_spec){(fnz_output_kind)d.kind->kind, d.kind->target ? d.target : NULL, false};
+    p->outputs[k] = (fnz_output_spec){.kind = (fnz_output_kind)d.kind->kind,
+                                      .target = d.kind->target ? d.target : NULL};
   }
   return FNZ_OK;
 }

@@ -2,6 +2,7 @@
  *
  * A graph names its values in tables beside the nodes. What no node uses is never looked at. */
 #include "program/formats/pt2.h"
+#include "program/symbolic.h"
 
 #include <stdio.h>
 
@@ -39,15 +40,16 @@ static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool
   return FNZ_OK;
 }
 
-/* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use; anything
- * longer stays as it is. */
-static fnz_status bare_symbol(fnz_program *p, const char *text, const char **out) {
-  static const char head[] = "Symbol('";
-  size_t start = sizeof head - 1,
-         size = strncmp(text, head, start) ? 0 : strcspn(text + start, "'");
-  const char *end = size ? strchr(text + start, ')') : NULL;
-  *out = text;
-  return end && !end[1] ? fnzi_intern(p, text + start, size, out) : FNZ_OK;
+/* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use, and other
+ * expressions are as short (program/symbolic.h). What fnz cannot read stays as it is. */
+static fnz_status tidy_text(fnz_program *p, const char *text, const char **out) {
+  fnzi_exprs set;
+  fnzi_exprs_init(&set, p->ctx);
+  fnz_status status = fnzi_expr_tidy(&set, text, out);
+  if (status == FNZ_OK)
+    status = fnzi_intern(p, *out, strlen(*out), out);
+  fnzi_exprs_free(&set);
+  return status;
 }
 
 static fnz_status read_expr(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *expr,
@@ -60,7 +62,7 @@ static fnz_status read_expr(fnz_program *p, const fnzi_json_doc *in, const fnzi_
     return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, expr,
                           "a symbolic expression without text (expr_ast); export it again");
   FNZ_TRY(read_hint(in, expr, &has_hint, &hint));
-  FNZ_TRY(bare_symbol(p, text, &text));
+  FNZ_TRY(fnzi_json_at(in, tidy_text(p, text, &text), expr));
   return fnzi_symbol_add(p, text, has_hint, hint, symbol);
 }
 
@@ -100,19 +102,6 @@ static fnz_status read_dim(fnz_program *p, const fnzi_json_doc *in, const fnzi_j
   return FNZ_OK;
 }
 
-/* An offset may depend on data, as in x[i]: it follows from the view's arguments when the program
- * runs. Sizes and strides decide what is an alias, long before. */
-static fnz_status read_known_dim(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *dim,
-                                 int64_t *number, uint32_t *symbol) {
-  FNZ_TRY(read_dim(p, in, dim, number, symbol));
-  if (!*symbol || p->symbols.data[*symbol].has_hint)
-    return FNZ_OK;
-  return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, dim,
-                        "%s depends on data and has no example value; export with sizes that are "
-                        "known",
-                        p->symbols.data[*symbol].text);
-}
-
 typedef struct dims {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t symbols[2 * FNZ_MAX_RANK + 1];
@@ -121,7 +110,7 @@ typedef struct dims {
 static fnz_status read_dims(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *list,
                             int64_t *numbers, uint32_t *symbols) {
   for (const fnzi_json *dim = list->u.first; dim; dim = dim->next)
-    FNZ_TRY(read_known_dim(p, in, dim, numbers++, symbols++));
+    FNZ_TRY(read_dim(p, in, dim, numbers++, symbols++));
   return FNZ_OK;
 }
 
@@ -185,7 +174,7 @@ fnz_status fnzi_pt2_tables(fnzi_pt2_scope *s, const fnzi_json *graph) {
   FNZ_TRY(add_table(s, &s->symbols, graph, "sym_bool_values"));
   FNZ_TRY(add_table(s, &s->symbols, graph, "sym_float_values"));
   s->objects = fnzi_json_find(graph, "custom_obj_values");
-  return FNZ_OK;
+  return fnzi_pt2_keep_objects(s);
 }
 
 static const fnzi_json *look_up(const fnzi_map *map, const char *name) {
@@ -211,8 +200,14 @@ fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *n
     FNZ_TRY(fnzi_pt2_geometry(r->p, &r->doc, meta, &geometry));
   else if (tag == FNZ_ARG_SYMBOL)
     FNZ_TRY(read_symbol(r, meta, &symbol));
+  if (is_tensor && s->batch)
+    FNZ_TRY(fnzi_json_at(&r->doc, fnzi_pt2_vmap_looks(s, &geometry), at));
   fnz_status status = fnzi_value_add(r->p, s->graph, name, geometry, s->node, &value);
   FNZ_TRY(fnzi_json_at(&r->doc, status, at));
+  if (is_tensor && !s->batch) /* else the file shows a part of it */
+    FNZ_TRY(fnzi_pt2_keep_value(s, value, meta));
+  if (is_tensor && s->batch)
+    FNZ_TRY(fnzi_pt2_vmap_defined(s, value));
   fnzi_value_at(r->p, s->graph, value)->symbol = symbol;
   *out = (fnz_arg){.tag = (uint8_t)tag, .u.value = value};
   return FNZ_OK;

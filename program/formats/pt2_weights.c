@@ -16,7 +16,7 @@ typedef struct folder {
 
 typedef struct loader {
   fnzi_pt2 *r;
-  const fnzi_zip *zip;
+  fnzi_zip *zip;
   folder weights, constants;
   fnzi_map blobs; /* record name -> blob */
   struct {
@@ -25,8 +25,8 @@ typedef struct loader {
   } held; /* a reference to each blob until all weights have theirs */
 } loader;
 
-fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, const fnzi_zip *zip,
-                                 const fnzi_zip_entry *entry, fnzi_json_doc *out) {
+fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip, const fnzi_zip_entry *entry,
+                                 fnzi_json_doc *out) {
   fnz_context *ctx = arena->ctx;
   if (entry->size > FNZI_MAX_PROGRAM_BYTES)
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name, "%llu bytes of JSON; at most %d are read",
@@ -206,7 +206,7 @@ static fnz_status load_all(loader *l) {
   return FNZ_OK;
 }
 
-static void init(loader *l, fnzi_pt2 *r, const fnzi_zip *zip) {
+static void init(loader *l, fnzi_pt2 *r, fnzi_zip *zip) {
   *l = (loader){.r = r, .zip = zip};
   fnzi_map_init(&l->weights.entries, r->doc.ctx);
   fnzi_map_init(&l->constants.entries, r->doc.ctx);
@@ -229,13 +229,14 @@ static fnz_status open_folders(loader *l, const char *prefix, const char *model)
   return open_folder(l, &l->constants, prefix, "constants", model, constants);
 }
 
-fnz_status fnzi_pt2_weights(fnzi_pt2 *r, const fnzi_zip *zip, const char *prefix,
-                            const char *model) {
+fnz_status fnzi_pt2_weights(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix, const char *model) {
   loader l;
   init(&l, r, zip);
   fnz_status status = open_folders(&l, prefix, model);
   if (status == FNZ_OK)
     status = load_all(&l);
+  if (status == FNZ_OK)
+    status = fnzi_pt2_keep_records(r, zip, &l.blobs, l.held.data);
   finish(&l);
   return status;
 }

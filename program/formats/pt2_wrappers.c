@@ -14,7 +14,7 @@
 typedef struct wrapper {
   fnzi_pt2_scope *s;
   const fnzi_json *json, *inputs, *outputs;
-  const fnzi_node *like; /* source and metadata of all nodes */
+  fnzi_pt2_maker make; /* of the nodes that this one stands for */
   const fnz_op *op;
   fnzi_map keywords; /* name -> index into given */
   fnz_arg *given;
@@ -67,83 +67,15 @@ static fnz_status find_operator(wrapper *w) {
                           "the first argument of this wrapper is no operator; only wrapped custom "
                           "operators are read");
   FNZ_TRY(fnzi_op_use(r->p, name, &w->op));
-  if (w->op)
+  if (w->op) {
+    w->make.stem = w->op->base;
     return FNZ_OK;
+  }
   return fnzi_json_fail(
       &r->doc, FNZ_CLASS_UNSUPPORTED, w->json,
       "operator %s is not in the ATen table; declare it with --ops by its schema, "
       "which PyTorch has in its attribute _schema",
       name);
-}
-
-/* --- Nodes ------------------------------------------------------------------------------------ */
-
-/* A name that neither the program has nor the file is going to define. */
-static fnz_status new_name(const wrapper *w, const char *stem, const char **out) {
-  fnzi_pt2_scope *s = w->s;
-  uint64_t unused;
-  for (bool is_first = true;; is_first = false) {
-    FNZ_TRY(fnzi_arena_format(s->r->arena, out, is_first ? "%s_%s" : "%s_%s_%u", w->op->base, stem,
-                              s->fresh));
-    size_t size = strlen(*out);
-    s->fresh += !is_first;
-    if (!fnzi_map_get(&s->tensors, *out, size, &unused) &&
-        !fnzi_map_get(&s->symbols, *out, size, &unused) &&
-        !fnzi_value_find(s->r->p, s->graph, *out, size, &unused))
-      return FNZ_OK;
-  }
-}
-
-/* The node that comes next defines what is defined from now on. */
-static uint32_t next_node(const wrapper *w) {
-  return w->s->node = (uint32_t)fnzi_graph_at(w->s->r->p, w->s->graph)->nodes.count;
-}
-
-static fnz_status add_node(const wrapper *w, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                           fnz_arg *outputs, size_t noutputs) {
-  fnz_arg *all;
-  fnzi_node node = *w->like;
-  FNZI_NEW(w->s->r->arena, op->nparams, &all);
-  memcpy(all, args, nargs * sizeof *all);
-  node.op = op;
-  node.target = op->name;
-  node.args = all;
-  node.nargs = op->nparams;
-  node.outputs = outputs;
-  node.noutputs = (uint32_t)noutputs;
-  node.arg_names = NULL;
-  fnz_status status = fnzi_node_add(w->s->r->p, w->s->graph, &node, &w->s->node);
-  return fnzi_json_at(&w->s->r->doc, status, w->json);
-}
-
-/* A node of one result: `result` when it is not NULL, else a new value. */
-static fnz_status emit(const wrapper *w, const char *name, const fnz_arg *args, size_t nargs,
-                       const fnz_geometry *looks, const char *stem, const fnzi_json *result,
-                       fnz_arg *out) {
-  fnz_program *p = w->s->r->p;
-  const fnz_geometry *g;
-  const char *fresh;
-  uint32_t value, node = next_node(w);
-  if (result) {
-    FNZ_TRY(fnzi_pt2_define_arg(w->s, result, out));
-  } else {
-    FNZ_TRY(new_name(w, stem, &fresh));
-    FNZ_TRY(fnzi_json_at(&w->s->r->doc, fnzi_intern_geometry(p, looks, &g), w->json));
-    FNZ_TRY(fnzi_value_add(p, w->s->graph, fresh, g, node, &value));
-    *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
-  }
-  if (out->tag != FNZ_ARG_VALUE)
-    return fail(w, FNZ_CLASS_TYPE, "is a result that is no tensor", stem);
-  return add_node(w, fnz_op_find(name), args, nargs, out, 1);
-}
-
-static fnz_status int_list(const wrapper *w, const int64_t *numbers, uint32_t count, fnz_arg *out) {
-  fnz_arg *items;
-  FNZI_NEW(w->s->r->arena, count, &items);
-  for (uint32_t i = 0; i < count; i++)
-    items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = numbers[i]};
-  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = count, .u.list = items};
-  return FNZ_OK;
 }
 
 /* --- Clones ----------------------------------------------------------------------------------- */
@@ -152,11 +84,11 @@ static fnz_status int_list(const wrapper *w, const int64_t *numbers, uint32_t co
 static fnz_status clone_with_gaps(const wrapper *w, const fnz_arg *base, const fnz_geometry *g,
                                   const char *stem, const fnzi_json *result, fnz_arg *out) {
   fnz_arg args[3] = {*base}, copied;
-  FNZ_TRY(int_list(w, g->sizes, g->rank, &args[1]));
-  FNZ_TRY(int_list(w, g->strides, g->rank, &args[2]));
-  FNZ_TRY(emit(w, "new_empty_strided", args, 3, g, stem, result, out));
+  FNZ_TRY(fnzi_pt2_int_list(w->s->r, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(fnzi_pt2_int_list(w->s->r, g->strides, g->rank, &args[2]));
+  FNZ_TRY(fnzi_pt2_make(&w->make, "new_empty_strided", args, 3, g, stem, result, out));
   const fnz_arg copy[] = {*out, *base};
-  return emit(w, "copy_", copy, 2, g, stem, NULL, &copied);
+  return fnzi_pt2_make(&w->make, "copy_", copy, 2, g, stem, NULL, &copied);
 }
 
 /* The clone of a tensor has its strides and offset. */
@@ -168,7 +100,7 @@ static fnz_status clone(const wrapper *w, const fnz_arg *base, const char *stem,
   if (g->symbols)
     return fail(w, FNZ_CLASS_UNSUPPORTED, "has symbolic sizes; export with fixed ones", stem);
   if (fnzi_is_dense(g) && !g->offset)
-    return emit(w, "clone", base, 1, g, stem, result, out);
+    return fnzi_pt2_make(&w->make, "clone", base, 1, g, stem, result, out);
   return clone_with_gaps(w, base, g, stem, result, out);
 }
 
@@ -189,10 +121,10 @@ static bool to_ints(const fnz_arg *list, int64_t out[FNZ_MAX_RANK]) {
 static fnz_status emit_window(const wrapper *w, fnz_arg base, const fnz_geometry *g,
                               const char *stem, fnz_arg *out) {
   fnz_arg args[4] = {base};
-  FNZ_TRY(int_list(w, g->sizes, g->rank, &args[1]));
-  FNZ_TRY(int_list(w, g->strides, g->rank, &args[2]));
+  FNZ_TRY(fnzi_pt2_int_list(w->s->r, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(fnzi_pt2_int_list(w->s->r, g->strides, g->rank, &args[2]));
   args[3] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = g->offset};
-  return emit(w, "as_strided", args, 4, g, stem, NULL, out);
+  return fnzi_pt2_make(&w->make, "as_strided", args, 4, g, stem, NULL, out);
 }
 
 static fnz_status strided_view(const wrapper *w, const char *tensor, fnz_arg base, fnz_arg *out) {
@@ -234,7 +166,31 @@ static fnz_status slice_view(const wrapper *w, const char *tensor, fnz_arg base,
   g.offset += from * g.strides[dim->u.i];
   g.sizes = sizes;
   const fnz_arg args[] = {base, *dim, *start, *end};
-  return emit(w, "slice.Tensor", args, 4, &g, tensor, NULL, out);
+  return fnzi_pt2_make(&w->make, "slice.Tensor", args, 4, &g, tensor, NULL, out);
+}
+
+/* An operator that overwrites all of its out arguments is told how they look, and no base. */
+static fnz_status fresh_out(const wrapper *w, const char *tensor, fnz_arg *out) {
+  const fnz_op *op = fnz_op_find("empty_strided");
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  const fnz_arg *size = detail(w, tensor, "size"), *stride = detail(w, tensor, "stride");
+  const fnz_arg *dtype = detail(w, tensor, "dtype"), *device = detail(w, tensor, "device");
+  fnz_geometry g = {.sizes = sizes, .strides = strides};
+  fnz_arg args[8] = {{0}};
+  if (!to_ints(size, sizes) || !to_ints(stride, strides) || size->count != stride->count ||
+      dtype->tag != FNZ_ARG_DTYPE || !w->op->nreturns)
+    return fail(w, FNZ_CLASS_UNSUPPORTED,
+                "is an out argument without fixed size, stride and dtype, or that is not returned; "
+                "export with fixed sizes",
+                tensor);
+  g.rank = size->count;
+  g.dtype = (fnz_dtype)dtype->u.i;
+  args[0] = *size;
+  args[1] = *stride;
+  args[fnzi_op_param(op, "dtype")] = *dtype;
+  if (device)
+    args[fnzi_op_param(op, "device")] = *device;
+  return fnzi_pt2_make(&w->make, op->name, args, op->nparams, &g, tensor, NULL, out);
 }
 
 /* What stands for a written tensor, called "x" or "xs_0". */
@@ -243,6 +199,8 @@ static fnz_status written_view(const wrapper *w, const char *tensor, fnz_arg *ou
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
   if (index && index->tag == FNZ_ARG_NONE)
     return FNZ_OK;
+  if (!index && detail(w, tensor, "dtype"))
+    return fresh_out(w, tensor, out);
   if (!index || index->tag != FNZ_ARG_INT || index->u.i < 0 || index->u.i >= (int64_t)w->nbases)
     return fail(w, FNZ_CLASS_REF, "has no base_index that names one of _all_bases", tensor);
   fnz_arg base = *out = w->clones[index->u.i];
@@ -253,7 +211,7 @@ static fnz_status written_view(const wrapper *w, const char *tensor, fnz_arg *ou
   if (!detail(w, tensor, "alias"))
     return FNZ_OK;
   const fnz_geometry *g = fnzi_value_at(w->s->r->p, w->s->graph, base.u.value)->geometry;
-  return emit(w, "alias", &base, 1, g, tensor, NULL, out);
+  return fnzi_pt2_make(&w->make, "alias", &base, 1, g, tensor, NULL, out);
 }
 
 static fnz_status written_views(const wrapper *w, const fnzi_param *p, fnz_arg *out) {
@@ -366,13 +324,13 @@ static fnz_status call(const wrapper *w, const fnz_arg *args) {
   const fnzi_json *output = w->outputs->u.first;
   fnz_arg *results;
   FNZI_NEW(w->s->r->arena, w->op->nreturns, &results);
-  next_node(w);
+  fnzi_pt2_next_node(&w->make);
   for (size_t i = 0; i < w->op->nreturns; i++, output = output ? output->next : NULL) {
     if (!output)
       return fail(w, FNZ_CLASS_TYPE, "has fewer results than the schema", w->op->name);
     FNZ_TRY(fnzi_pt2_define_arg(w->s, output, &results[i]));
   }
-  return add_node(w, w->op, args, w->op->nparams, results, w->op->nreturns);
+  return fnzi_pt2_put_node(&w->make, w->op, args, w->op->nparams, results, w->op->nreturns);
 }
 
 bool fnzi_pt2_is_wrapper(const char *target) {
@@ -381,10 +339,12 @@ bool fnzi_pt2_is_wrapper(const char *target) {
 }
 
 static fnz_status read_wrapper(wrapper *w) {
-  bool has_bases = strcmp(w->like->target, "higher_order.auto_functionalized_v2") == 0;
+  bool has_bases = strcmp(w->make.like->target, "higher_order.auto_functionalized_v2") == 0;
   fnz_arg *args;
-  next_node(w);
+  fnzi_pt2_next_node(&w->make);
   FNZ_TRY(read_keywords(w));
+  if (w->s->nlevels)
+    FNZ_TRY(fnzi_pt2_vmap_none(w->s, w->json, w->make.like, w->given, w->inputs->count));
   FNZ_TRY(find_operator(w));
   FNZI_NEW(w->s->r->arena, w->op->nparams, &args);
   FNZ_TRY(make_args(w, has_bases, args));
@@ -393,7 +353,11 @@ static fnz_status read_wrapper(wrapper *w) {
 
 fnz_status fnzi_pt2_read_wrapper(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
                                  const fnzi_json *outputs, const fnzi_node *node) {
-  wrapper w = {.s = s, .json = json, .inputs = inputs, .outputs = outputs, .like = node};
+  wrapper w = {.s = s,
+               .json = json,
+               .inputs = inputs,
+               .outputs = outputs,
+               .make = {.s = s, .json = json, .like = node}};
   fnzi_map_init(&w.keywords, s->r->doc.ctx);
   fnz_status status = read_wrapper(&w);
   fnzi_map_free(&w.keywords);

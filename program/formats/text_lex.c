@@ -255,3 +255,19 @@ fnz_status fnzi_lexer_next(fnzi_lexer *x) {
     return read_number(x);
   return is_letter(c) ? read_word(x) : read_punct(x);
 }
+
+fnz_status fnzi_lexer_expression(fnzi_lexer *x) {
+  skip_blanks(x);
+  char c = byte_at(x, 0);
+  if (c == 0 || c == '"' || c == '\'' || c == ':' || c == '}')
+    return fnzi_lexer_next(x);
+  const char *from = x->token = x->at, *end;
+  while (x->at < x->end && *x->at != ':' && *x->at != '}' && *x->at != '\n')
+    x->at++;
+  for (end = x->at; end > from && (end[-1] == ' ' || end[-1] == '\t' || end[-1] == '\r');)
+    end--;
+  x->kind = FNZI_TOKEN_WORD;
+  x->text = from;
+  x->size = (size_t)(end - from);
+  return FNZ_OK;
+}

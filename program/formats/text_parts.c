@@ -1,5 +1,6 @@
 /* text_parts.c - the pieces of a statement of the text form: names, types, arguments. */
 #include "program/formats/text_read.h"
+#include "program/symbolic.h"
 
 #include <math.h>
 
@@ -57,13 +58,56 @@ static int find_dtype(const fnzi_lexer *x) {
   return -1;
 }
 
+/* The number that follows from those of symbols which the text has declared. */
+static fnz_status example_of(fnzi_parser *r, fnzi_exprs *set, const fnzi_expr *e, bool *known,
+                             int64_t *number) {
+  fnzi_point point;
+  fnz_status status = FNZ_OK;
+  fnzi_point_init(&point, set);
+  for (size_t i = 0; i < set->all.count && status == FNZ_OK; i++) {
+    const fnzi_expr *symbol = set->all.data[i];
+    uint64_t at;
+    if (symbol->kind == FNZI_EXPR_SYMBOL &&
+        fnzi_map_get(&r->p->symbol_index, symbol->text, strlen(symbol->text), &at) &&
+        r->p->symbols.data[at].has_hint)
+      status = fnzi_point_set(&point, symbol, r->p->symbols.data[at].hint);
+  }
+  if (status == FNZ_OK)
+    status = fnzi_point_int(&point, e, known, number);
+  fnzi_point_free(&point);
+  return status;
+}
+
+/* What stands behind an opening brace: a text in quotes as it is, else an expression, of which the
+ * shortest form is kept. */
+static fnz_status parse_expression(fnzi_parser *r, const char **text, bool *known,
+                                   int64_t *number) {
+  fnzi_exprs set;
+  const fnzi_expr *e;
+  *known = false;
+  FNZ_TRY(fnzi_lexer_expression(&r->x));
+  if (r->x.kind != FNZI_TOKEN_WORD)
+    return fnzi_parse_name(r, text);
+  if (memchr(r->x.text, 0, r->x.size))
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_ENCODING, "a zero byte in a name");
+  fnzi_exprs_init(&set, r->ctx);
+  fnz_status status = fnzi_expr_parse(&set, r->x.text, r->x.size, &e);
+  if (status == FNZ_OK)
+    status = fnzi_intern(r->p, e->text, strlen(e->text), text);
+  if (status == FNZ_OK)
+    status = example_of(r, &set, e, known, number);
+  fnzi_exprs_free(&set);
+  FNZ_TRY(fnzi_lexer_at(&r->x, status));
+  return fnzi_lexer_next(&r->x);
+}
+
 /* `: 4` behind a symbol that the text has not declared, or that stands for another number here. */
 static fnz_status parse_hint(fnzi_parser *r, const char *text, bool is_known, uint32_t symbol,
                              int64_t *number, uint32_t *out) {
   bool has_number;
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, ":", &has_number));
   *out = symbol;
-  if (!has_number && (!is_known || !r->p->symbols.data[symbol].has_hint))
+  if (!has_number && !is_known)
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_REF, "the size of %s is not known; write {%s: 4}", text,
                            text);
   if (!has_number) {
@@ -77,12 +121,18 @@ static fnz_status parse_hint(fnzi_parser *r, const char *text, bool is_known, ui
 static fnz_status parse_dim(fnzi_parser *r, int64_t *number, uint32_t *symbol) {
   const char *text;
   uint64_t there = 0;
+  uint32_t made;
+  bool follows;
   *symbol = 0;
   if (!fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, "{"))
     return fnzi_parse_int(r, number);
-  FNZ_TRY(fnzi_lexer_next(&r->x));
-  FNZ_TRY(fnzi_parse_name(r, &text));
+  FNZ_TRY(parse_expression(r, &text, &follows, number));
   bool is_known = fnzi_map_get(&r->p->symbol_index, text, strlen(text), &there);
+  if (follows && !is_known && fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, "}")) {
+    FNZ_TRY(fnzi_symbol_add(r->p, text, true, *number, &made));
+    is_known = true;
+    there = made;
+  }
   FNZ_TRY(parse_hint(r, text, is_known, (uint32_t)there, number, symbol));
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, "}");
 }
@@ -146,11 +196,14 @@ fnz_status fnzi_parse_tensor_type(fnzi_parser *r, const fnz_geometry **out) {
 
 static fnz_status parse_value_symbol(fnzi_parser *r, uint32_t *out) {
   const char *text;
+  int64_t number = 0;
+  bool follows;
   if (!fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, "{"))
     return FNZ_OK;
-  FNZ_TRY(fnzi_lexer_next(&r->x));
-  FNZ_TRY(fnzi_parse_name(r, &text));
-  FNZ_TRY(fnzi_symbol_add(r->p, text, false, 0, out));
+  FNZ_TRY(parse_expression(r, &text, &follows, &number));
+  uint64_t there;
+  bool is_known = fnzi_map_get(&r->p->symbol_index, text, strlen(text), &there);
+  FNZ_TRY(fnzi_symbol_add(r->p, text, follows && !is_known, number, out));
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, "}");
 }
 

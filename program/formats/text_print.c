@@ -1,5 +1,6 @@
 /* text_print.c - the pieces of a statement of the text form: names, types, arguments. */
 #include "program/formats/text_print.h"
+#include "program/symbolic.h"
 
 enum { WRAP_BYTES = 1000 };
 
@@ -71,14 +72,28 @@ fnz_status fnzi_print_line_end(fnzi_printer *w) {
 }
 
 /* --- types ----------------------------------------------------------------------------------- */
+/* An expression in its shortest form needs no quotes. */
+static fnz_status put_expression(fnzi_printer *w, const char *text) {
+  fnzi_exprs set;
+  const char *tidy;
+  if (fnzi_is_identifier(text))
+    return fnzi_print(w, text);
+  fnzi_exprs_init(&set, w->ctx);
+  fnz_status status = fnzi_expr_tidy(&set, text, &tidy);
+  bool bare = status == FNZ_OK && tidy != text && strcmp(tidy, text) == 0;
+  fnzi_exprs_free(&set);
+  FNZ_TRY(status);
+  return bare ? fnzi_print(w, text) : fnzi_print_quoted(w, text);
+}
+
 static fnz_status put_dim(fnzi_printer *w, const fnz_geometry *g, uint32_t k, int64_t number) {
   uint32_t symbol = g->symbols ? g->symbols[k] : 0;
   if (!symbol)
     return fnzi_printf(w->ctx, w->out, "%lld", (long long)number);
   const fnzi_symbol *s = &w->p->symbols.data[symbol];
   FNZ_TRY(fnzi_print(w, "{"));
-  FNZ_TRY(fnzi_print_identifier(w, s->text));
-  if (!s->has_hint || s->hint != number)
+  FNZ_TRY(put_expression(w, s->text));
+  if (s->has_hint ? s->hint != number : number != 0)
     FNZ_TRY(fnzi_printf(w->ctx, w->out, ": %lld", (long long)number));
   return fnzi_print(w, "}");
 }
@@ -129,7 +144,7 @@ static fnz_status put_type(fnzi_printer *w, uint8_t tag, const fnzi_value *v) {
   if (!v->symbol)
     return FNZ_OK;
   FNZ_TRY(fnzi_print(w, "{"));
-  FNZ_TRY(fnzi_print_identifier(w, w->p->symbols.data[v->symbol].text));
+  FNZ_TRY(put_expression(w, w->p->symbols.data[v->symbol].text));
   return fnzi_print(w, "}");
 }
 

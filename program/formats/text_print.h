@@ -34,4 +34,14 @@ fnzi_item_printer fnzi_print_use, fnzi_print_definition;
 FNZ_MUST_CHECK fnz_status fnzi_print_tree(fnzi_printer *w, const fnz_arg *arg,
                                           fnzi_item_printer *item);
 
+/* Arguments of an operator with a schema: by position as long as nothing was left out before. */
+FNZ_MUST_CHECK fnz_status fnzi_print_op_args(fnzi_printer *w, const fnz_op *op, const fnz_arg *args,
+                                             uint32_t nargs);
+
+/* --- text_sharing.c --------------------------------------------------------------------------- */
+/* What follows an input, an output; the lines of the guards. */
+FNZ_MUST_CHECK fnz_status fnzi_print_input_sharing(fnzi_printer *w, const fnz_input_spec *in);
+FNZ_MUST_CHECK fnz_status fnzi_print_output_sharing(fnzi_printer *w, const fnz_output_spec *out);
+FNZ_MUST_CHECK fnz_status fnzi_print_guards(fnzi_printer *w);
+
 #endif

@@ -103,11 +103,8 @@ static fnz_status parse_declarations(fnzi_parser *r) {
   static const struct {
     const char *word;
     fnz_status (*parse)(fnzi_parser *r);
-  } rows[] = {{"symbol", parse_symbol},
-              {"range", parse_range},
-              {"operator", parse_operator},
-              {"weight", parse_weight},
-              {"source", parse_source}};
+  } rows[] = {{"symbol", parse_symbol}, {"range", parse_range},      {"operator", parse_operator},
+              {"weight", parse_weight}, {"guard", fnzi_parse_guard}, {"source", parse_source}};
   bool found = true;
   while (found) {
     found = false;
@@ -300,6 +297,19 @@ static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node) {
   return found ? fnzi_parse_string(r, &node->metadata) : FNZ_OK;
 }
 
+fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **args,
+                           uint32_t *nargs) {
+  fnzi_node node = {0};
+  FNZ_TRY(parse_target(r, &node));
+  if (!node.op)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "expected an operator with a schema");
+  FNZ_TRY(parse_args(r, node.op));
+  FNZ_TRY(keep_args(r, &node.args, nargs));
+  *op = node.op;
+  *args = node.args;
+  return FNZ_OK;
+}
+
 /* The arrays are made here, in the arena, so the node takes them as they are. */
 static fnz_status parse_node(fnzi_parser *r) {
   fnzi_node node = {0};
@@ -344,6 +354,7 @@ static fnz_status parse_input(fnzi_parser *r) {
   if (r->x.kind == FNZI_TOKEN_STRING)
     FNZ_TRY(fnzi_parse_string(r, &spec.target));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "persistent", &spec.persistent));
+  FNZ_TRY(fnzi_parse_input_sharing(r, &spec));
   FNZI_PUSH(r->ctx, &r->inputs, spec);
   return FNZ_OK;
 }
@@ -361,6 +372,8 @@ static fnz_status parse_output(fnzi_parser *r) {
   if (r->x.kind == FNZI_TOKEN_STRING)
     FNZ_TRY(fnzi_parse_string(r, &spec.target));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "metadata", &spec.metadata));
+  FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "set", &spec.set));
+  FNZ_TRY(fnzi_parse_output_sharing(r, &spec));
   FNZI_PUSH(r->ctx, &r->outputs, spec);
   return FNZ_OK;
 }

@@ -66,4 +66,17 @@ fnzi_item_parser fnzi_parse_input, fnzi_parse_result;
 /* An argument with the lists in it; the lists live in the program's arena. */
 FNZ_MUST_CHECK fnz_status fnzi_parse_tree(fnzi_parser *r, fnzi_item_parser *item, fnz_arg *out);
 
+/* `select.int(dim=0, index=1)`: an operator with a schema and its arguments, in the arena. What
+ * r->args held is lost. */
+FNZ_MUST_CHECK fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **args,
+                                          uint32_t *nargs);
+
+/* --- text_sharing.c --------------------------------------------------------------------------- */
+/* What follows an input: `shares %x`, `written`; the inputs before it are in r->args. */
+FNZ_MUST_CHECK fnz_status fnzi_parse_input_sharing(fnzi_parser *r, fnz_input_spec *spec);
+/* What follows an output: `is %x`, `in 0 as f32[3] by ...`. */
+FNZ_MUST_CHECK fnz_status fnzi_parse_output_sharing(fnzi_parser *r, fnz_output_spec *spec);
+/* A guard, behind that word. */
+FNZ_MUST_CHECK fnz_status fnzi_parse_guard(fnzi_parser *r);
+
 #endif

@@ -8,19 +8,19 @@
 enum { SHORT_SOURCE = 48 };
 
 /* --- nodes ----------------------------------------------------------------------------------- */
-/* By position as long as nothing was left out before it. */
-static fnz_status put_op_args(fnzi_printer *w, const fnzi_node *n) {
+fnz_status fnzi_print_op_args(fnzi_printer *w, const fnz_op *op, const fnz_arg *args,
+                              uint32_t nargs) {
   bool by_name = false, first = true;
-  for (uint32_t i = 0; i < n->nargs; i++) {
-    by_name = by_name || n->args[i].tag == FNZ_ARG_DEFAULT || n->op->params[i].keyword_only;
-    if (n->args[i].tag == FNZ_ARG_DEFAULT)
+  for (uint32_t i = 0; i < nargs; i++) {
+    by_name = by_name || args[i].tag == FNZ_ARG_DEFAULT || op->params[i].keyword_only;
+    if (args[i].tag == FNZ_ARG_DEFAULT)
       continue;
     if (!first)
       FNZ_TRY(fnzi_print_comma(w));
     first = false;
     if (by_name)
-      FNZ_TRY(fnzi_printf(w->ctx, w->out, "%s=", n->op->params[i].name));
-    FNZ_TRY(fnzi_print_tree(w, &n->args[i], fnzi_print_use));
+      FNZ_TRY(fnzi_printf(w->ctx, w->out, "%s=", op->params[i].name));
+    FNZ_TRY(fnzi_print_tree(w, &args[i], fnzi_print_use));
   }
   return FNZ_OK;
 }
@@ -39,11 +39,11 @@ static fnz_status put_plain_args(fnzi_printer *w, const fnzi_node *n) {
   return FNZ_OK;
 }
 
-static fnz_status put_results(fnzi_printer *w, const fnzi_node *n) {
+static fnz_status put_results(fnzi_printer *w, const fnzi_node *n, fnzi_item_printer *item) {
   for (uint32_t i = 0; i < n->noutputs; i++) {
     if (i)
       FNZ_TRY(fnzi_print_comma(w));
-    FNZ_TRY(fnzi_print_tree(w, &n->outputs[i], fnzi_print_definition));
+    FNZ_TRY(fnzi_print_tree(w, &n->outputs[i], item));
   }
   return n->noutputs ? fnzi_print(w, " = ") : FNZ_OK;
 }
@@ -63,13 +63,17 @@ static fnz_status put_notes(fnzi_printer *w, const fnzi_node *n) {
   return fnzi_print_quoted(w, n->metadata);
 }
 
-static fnz_status put_node(fnzi_printer *w, const fnzi_node *n) {
-  FNZ_TRY(fnzi_print(w, "  "));
-  FNZ_TRY(put_results(w, n));
+static fnz_status put_statement(fnzi_printer *w, const fnzi_node *n, fnzi_item_printer *item) {
+  FNZ_TRY(put_results(w, n, item));
   FNZ_TRY(fnzi_print_name(w, n->target, ".:"));
   FNZ_TRY(fnzi_print(w, "("));
-  FNZ_TRY(n->op ? put_op_args(w, n) : put_plain_args(w, n));
-  FNZ_TRY(fnzi_print(w, ")"));
+  FNZ_TRY(n->op ? fnzi_print_op_args(w, n->op, n->args, n->nargs) : put_plain_args(w, n));
+  return fnzi_print(w, ")");
+}
+
+static fnz_status put_node(fnzi_printer *w, const fnzi_node *n) {
+  FNZ_TRY(fnzi_print(w, "  "));
+  FNZ_TRY(put_statement(w, n, fnzi_print_definition));
   FNZ_TRY(put_notes(w, n));
   return fnzi_print_line_end(w);
 }
@@ -87,7 +91,9 @@ static fnz_status put_input_spec(fnzi_printer *w, uint32_t k) {
     FNZ_TRY(fnzi_print(w, " "));
     FNZ_TRY(fnzi_print_quoted(w, in->target));
   }
-  return in->persistent ? fnzi_print(w, " persistent") : FNZ_OK;
+  if (in->persistent)
+    FNZ_TRY(fnzi_print(w, " persistent"));
+  return fnzi_print_input_sharing(w, in);
 }
 
 static fnz_status put_output_spec(fnzi_printer *w, uint32_t k) {
@@ -98,7 +104,11 @@ static fnz_status put_output_spec(fnzi_printer *w, uint32_t k) {
     FNZ_TRY(fnzi_print(w, " "));
     FNZ_TRY(fnzi_print_quoted(w, out->target));
   }
-  return out->metadata ? fnzi_print(w, " metadata") : FNZ_OK;
+  if (out->metadata)
+    FNZ_TRY(fnzi_print(w, " metadata"));
+  if (out->set)
+    FNZ_TRY(fnzi_print(w, " set"));
+  return fnzi_print_output_sharing(w, out);
 }
 
 static fnz_status put_inputs(fnzi_printer *w, const fnzi_graph *g) {
@@ -232,6 +242,7 @@ static fnz_status put_program(fnzi_printer *w) {
   FNZ_TRY(put_symbols(w));
   FNZ_TRY(put_ranges(w));
   FNZ_TRY(put_declarations(w));
+  FNZ_TRY(fnzi_print_guards(w));
   FNZ_TRY(put_sources(w));
   for (uint32_t i = 0; i < w->p->graphs.count; i++)
     FNZ_TRY(put_graph(w, i));
@@ -246,4 +257,42 @@ fnz_status fnzi_write_text(fnz_context *ctx, const fnz_program *p, fnz_buffer *o
   fnzi_map_free(&w.sources);
   fnzi_map_free(&w.regions);
   return status;
+}
+
+/* --- parts, for messages --------------------------------------------------------------------- */
+/* Without the table of regions that the whole text has, these go by number. */
+fnz_status fnzi_write_node(fnz_context *ctx, const fnz_program *p, uint32_t graph, uint32_t node,
+                           fnz_buffer *out) {
+  return fnz_node_write(ctx, p, graph, node, true, out);
+}
+
+fnz_status fnz_node_write(fnz_context *ctx, const fnz_program *p, size_t graph, size_t node,
+                          bool types, fnz_buffer *out) {
+  fnzi_printer w = {.ctx = ctx, .p = p, .out = out, .graph = (uint32_t)graph, .line = out->size};
+  if (node >= fnz_node_count(p, graph))
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "there is no node %zu in graph %zu", node,
+                     graph);
+  fnzi_map_init(&w.regions, ctx);
+  return put_statement(&w, fnzi_node_at(p, (uint32_t)graph, (uint32_t)node),
+                       types ? fnzi_print_definition : fnzi_print_use);
+}
+
+fnz_status fnzi_write_definition(fnz_context *ctx, const fnz_program *p, uint32_t graph,
+                                 const fnz_arg *arg, fnz_buffer *out) {
+  fnzi_printer w = {.ctx = ctx, .p = p, .out = out, .graph = graph, .line = out->size};
+  fnzi_map_init(&w.regions, ctx);
+  return fnzi_print_tree(&w, arg, fnzi_print_definition);
+}
+
+fnz_status fnzi_write_use(fnz_context *ctx, const fnz_program *p, uint32_t graph,
+                          const fnz_arg *arg, fnz_buffer *out) {
+  fnzi_printer w = {.ctx = ctx, .p = p, .out = out, .graph = graph, .line = out->size};
+  fnzi_map_init(&w.regions, ctx);
+  return fnzi_print_tree(&w, arg, fnzi_print_use);
+}
+
+fnz_status fnzi_write_type(fnz_context *ctx, const fnz_program *p, const fnz_geometry *g,
+                           fnz_buffer *out) {
+  fnzi_printer w = {.ctx = ctx, .p = p, .out = out};
+  return fnzi_print_tensor_type(&w, g);
 }

@@ -1,9 +1,10 @@
 /* zip.c - archives, in two layers.
  *
  * `scan` walks the central directory itself and refuses everything that two programs could read
- * differently: a second end record, overlapping or unordered entries, odd names. libzip then checks
- * the local headers (ZIP_CHECKCONS), inflates, and compares CRCs. libzip alone is not enough: it
- * accepts overlapping entries and turns zero bytes in names into spaces. */
+ * differently: a second end record, overlapping or unordered entries, odd names, local headers that
+ * say something else. Entries that are only stored, as those of PyTorch are, are then copied from
+ * where they lie. libzip opens archives that have packed ones, and inflates these. It alone is not
+ * enough: it accepts overlapping entries and turns zero bytes in names into spaces. */
 #include "program/formats/zip.h"
 
 #include <zip.h>
@@ -18,6 +19,7 @@ enum {
   MAX_ENTRIES = 1000000,
   MAX_NAME = 1024,
   FLAG_ENCRYPTED = 1,
+  FLAG_BEHIND = 8,
   METHOD_DEFLATE = 8,
   EXTRA_ZIP64 = 1,
   /* A deflated entry beyond FREE_BYTES may be MAX_RATIO times as large as its packed form. */
@@ -165,6 +167,7 @@ static bool read_zip64(const char *extra, size_t size, uint64_t *values[], size_
 static fnz_status read_sizes(fnz_context *ctx, const char *p, fnzi_zip_entry *e, uint64_t *offset) {
   uint64_t *values[3];
   size_t count = 0;
+  e->crc = get32(p + 16);
   e->packed = get32(p + 20);
   e->size = get32(p + 24);
   *offset = get32(p + 42);
@@ -195,9 +198,29 @@ static fnz_status check_packing(fnz_context *ctx, const char *p, const fnzi_zip_
   return FNZ_OK;
 }
 
+/* A field of a local header: what the directory says, or nothing because it stands elsewhere. */
+static bool says(const char *p, uint64_t value, bool is_elsewhere) {
+  uint32_t there = get32(p);
+  return there == value || (is_elsewhere && !there) || there == UINT32_MAX;
+}
+
+/* FLAG_BEHIND: checksum and sizes stand behind the data, and here they may be 0. */
+static fnz_status check_local(const fnzi_zip *zip, const char *p, const fnzi_zip_entry *e) {
+  bool behind = get16(p + 6) & FLAG_BEHIND;
+  if (get16(p + 26) != e->name_size || memcmp(p + LOCAL_BYTES, e->name, e->name_size) != 0)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
+                     "the entry has another name than the directory says");
+  if ((get16(p + 8) != 0) != e->is_packed || (get16(p + 6) & FLAG_ENCRYPTED) ||
+      !says(p + 14, e->crc, behind) || !says(p + 18, e->packed, behind) ||
+      !says(p + 22, e->size, behind))
+    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
+                     "the entry is not what the directory says");
+  return FNZ_OK;
+}
+
 /* Entries must follow each other, the first one at the start of the file: no bytes are used twice
  * and none are hidden in front. */
-static fnz_status check_place(scan *s, const fnzi_zip_entry *e, uint64_t offset) {
+static fnz_status check_place(scan *s, fnzi_zip_entry *e, uint64_t offset) {
   fnz_context *ctx = s->zip->ctx;
   uint64_t end = s->dir.offset;
   if (offset > end || end - offset < LOCAL_BYTES || get32(s->dir.bytes + offset) != SIGN_LOCAL)
@@ -213,7 +236,8 @@ static fnz_status check_place(scan *s, const fnzi_zip_entry *e, uint64_t offset)
     return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, e->name,
                      "the entry reaches into the directory, or beyond");
   s->covered = data + e->packed;
-  return FNZ_OK;
+  e->data = data;
+  return check_local(s->zip, s->dir.bytes + offset, e);
 }
 
 static fnz_status keep_name(fnzi_zip *zip, const char *bytes, fnzi_zip_entry *e) {
@@ -238,6 +262,7 @@ static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
   FNZ_TRY(keep_name(zip, p + ENTRY_BYTES, e));
   FNZ_TRY(read_sizes(zip->ctx, p, e, &offset));
   FNZ_TRY(check_packing(zip->ctx, p, e));
+  e->is_packed = get16(p + 10) != 0;
   s->at += whole;
   return check_place(s, e, offset);
 }
@@ -285,6 +310,13 @@ static fnz_status open_handle(fnzi_zip *zip, const char *bytes, size_t size, zip
   return FNZ_OK;
 }
 
+static bool has_packed(const fnzi_zip *zip) {
+  for (size_t i = 0; i < zip->count; i++)
+    if (zip->entries[i].is_packed)
+      return true;
+  return false;
+}
+
 fnz_status fnzi_zip_open(fnz_context *ctx, const char *bytes, size_t size, fnzi_zip *out) {
   *out = (fnzi_zip){.ctx = ctx};
   fnzi_arena_init(&out->arena, ctx);
@@ -292,6 +324,9 @@ fnz_status fnzi_zip_open(fnz_context *ctx, const char *bytes, size_t size, fnzi_
   if (size < END_BYTES)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "%zu bytes are no zip archive", size);
   FNZ_TRY(scan_directory(out, bytes, size));
+  out->bytes = bytes;
+  if (!has_packed(out))
+    return FNZ_OK;
   zip_error_t error;
   zip_error_init(&error);
   fnz_status status = open_handle(out, bytes, size, &error);
@@ -335,7 +370,20 @@ static fnz_status read_all(const fnzi_zip *zip, const fnzi_zip_entry *e, zip_fil
                             (unsigned long long)e->size);
 }
 
-fnz_status fnzi_zip_read(const fnzi_zip *zip, const fnzi_zip_entry *entry, void *out) {
+static fnz_status copy_stored(fnzi_zip *zip, const fnzi_zip_entry *e, void *out) {
+  uint32_t crc = fnzi_crc32(&zip->tables, 0, zip->bytes + e->data, e->size);
+  if (crc != e->crc)
+    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
+                     "the zip archive is damaged: the entry's checksum is %08x instead of %08x",
+                     crc, e->crc);
+  if (e->size)
+    memcpy(out, zip->bytes + e->data, e->size);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_zip_read(fnzi_zip *zip, const fnzi_zip_entry *entry, void *out) {
+  if (!entry->is_packed)
+    return copy_stored(zip, entry, out);
   zip_file_t *file = zip_fopen_index(zip->handle, entry->index, 0);
   if (!file)
     return zip_failed(zip->ctx, entry->name, zip_get_error(zip->handle));

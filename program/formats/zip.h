@@ -2,18 +2,23 @@
 #ifndef FNZI_ZIP_H
 #define FNZI_ZIP_H
 
-#include "base/base.h"
+#include "program/formats/crc.h"
 
 typedef struct fnzi_zip_entry {
   const char *name; /* UTF-8, relative, without ".." and backslashes */
   size_t index, name_size;
   uint64_t size, packed; /* bytes, plain and as stored */
+  uint64_t data;         /* where its bytes are */
+  uint32_t crc;
+  bool is_packed;
 } fnzi_zip_entry;
 
 /* Ends with fnzi_zip_close(). */
 typedef struct fnzi_zip {
   fnz_context *ctx;
-  struct zip *handle; /* libzip's */
+  const char *bytes;
+  struct zip *handle; /* libzip's; NULL where nothing is packed */
+  fnzi_crc tables;
   fnzi_arena arena;
   fnzi_map names;
   fnzi_zip_entry *entries; /* in the order of the directory */
@@ -32,7 +37,6 @@ void fnzi_zip_close(fnzi_zip *zip);
 const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name);
 
 /* Unpacks an entry into `out`, which has room for entry->size bytes, and checks its CRC. */
-FNZ_MUST_CHECK fnz_status fnzi_zip_read(const fnzi_zip *zip, const fnzi_zip_entry *entry,
-                                        void *out);
+FNZ_MUST_CHECK fnz_status fnzi_zip_read(fnzi_zip *zip, const fnzi_zip_entry *entry, void *out);
 
 #endif
