@@ -125,7 +125,7 @@ static fnz_status check_result(fnzi_run *run, const fnzi_interpreter *by, const 
                      node->target, fnzi_dtype(g->dtype)->name, fnzi_dtype(recorded->dtype)->name);
   FNZ_TRY(fnzi_saw(run, result->u.value, g));
   if (recorded->symbols == NULL && !fnzi_same_sizes(recorded, g))
-    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "",
                      "result %u of %s has other sizes than the program says", k, node->target);
   return FNZ_OK;
 }

@@ -272,6 +272,9 @@ fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz
   if (w.at->dtype != to->dtype) {
     if (w.at->rank != 1)
       FNZ_TRY(to_one_dim(&w));
+    *found = w.at->strides[0] == 1; /* a single element may have another, and keep it */
+    if (!*found)
+      return FNZ_OK;
     FNZ_TRY(to_dtype(&w, to->dtype));
   }
   FNZ_TRY(pick(&w, to));
