@@ -4,11 +4,26 @@
  * in. HASH_NONFATAL_OOM turns a failed allocation into an error instead of an exit. */
 #include "base/base.h"
 
-#define HASH_NONFATAL_OOM          1
-#define HASH_FUNCTION              HASH_FNV /* the default one falls through cases, which clang warns of */
-#define uthash_malloc(bytes)       fnzi_resize(map->ctx, NULL, 0, bytes)
-#define uthash_free(p, bytes)      fnzi_free(map->ctx, p, bytes)
-#define uthash_nonfatal_oom(entry) (failed = true)
+/* Keys are names and the numbers of a geometry: eight bytes at a time. */
+static unsigned hash_bytes(const void *key, size_t size) {
+  const unsigned char *at = key;
+  uint64_t h = size, word;
+  for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
+    memcpy(&word, at, sizeof word);
+    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+  }
+  for (word = 0; size; size--)
+    word = word << 8 | at[size - 1];
+  h = (h ^ word) * 0x9e3779b97f4a7c15u;
+  return (unsigned)(h ^ h >> 32);
+}
+
+#define HASH_NONFATAL_OOM           1
+#define HASH_FUNCTION(key, size, h) (h) = hash_bytes(key, size)
+#define uthash_malloc(bytes)        fnzi_resize(map->ctx, NULL, 0, bytes)
+#define uthash_free(p, bytes)       fnzi_free(map->ctx, p, bytes)
+#define uthash_nonfatal_oom(entry)  (failed = true)
 #include <uthash.h>
 
 struct fnzi_map_entry {

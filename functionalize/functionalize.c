@@ -35,7 +35,12 @@ static bool has_others(const fnzi_graph *g) {
 }
 
 static fnz_status find_last_uses(fnzi_pass *p) {
-  FNZI_NEW(&p->arena, p->graph->values.count, &p->last_use);
+  p->uses = p->graph->values.count;
+  p->last_use = fnzi_resize(p->ctx, NULL, 0, p->uses * sizeof *p->last_use);
+  if (!p->last_use && p->uses)
+    return fnzi_no_memory(p->ctx);
+  if (p->uses)
+    memset(p->last_use, 0, p->uses * sizeof *p->last_use);
   for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
     const fnzi_node *node = &p->graph->nodes.data[n];
     uint32_t *at[] = {p->last_use, &n};
@@ -45,6 +50,11 @@ static fnz_status find_last_uses(fnzi_pass *p) {
   uint32_t never = FNZI_NO_NODE, *at[] = {p->last_use, &never};
   FNZ_TRY(fnzi_args_visit(p->graph->inputs, p->graph->ninputs, note_use, at));
   return fnzi_args_visit(p->graph->outputs, p->graph->noutputs, note_use, at);
+}
+
+void fnzi_pass_replayed(fnzi_pass *p) {
+  fnzi_free(p->ctx, p->last_use, p->uses * sizeof *p->last_use);
+  p->last_use = NULL;
 }
 
 fnz_status fnzi_pass_prepare(fnzi_pass *p) {
@@ -349,6 +359,7 @@ static fnz_status attempt(fnz_context *ctx, const fnz_program *program,
     *out = fnzi_recorder_take(p.recorder);
   if (*out)
     (*out)->asked = NULL, (*out)->decisions = NULL;
+  fnzi_pass_replayed(&p);
   fnzi_pass_inputs_end(&p);
   fnz_world_destroy(p.world);
   if (p.recorder)

@@ -34,6 +34,7 @@ void fnzi_pass_pop(fnzi_passes *all) {
   fnzi_pass *p = all->top;
   for (size_t i = 0; p->inlined && p->tensors && i < p->graph->values.count; i++)
     fnz_tensor_release(p->tensors[i]);
+  fnzi_pass_replayed(p);
   fnzi_pass_inputs_end(p);
   if (p->owns_world) {
     fnz_world_destroy(p->world);
@@ -98,6 +99,7 @@ static fnz_status find_counting(fnzi_passes *all) {
 static fnz_status run(fnzi_passes *all, fnzi_pass *p) {
   FNZ_TRY(find_counting(all));
   FNZ_TRY(replay(all));
+  fnzi_pass_replayed(p);
   FNZ_TRY(fnzi_pass_outputs(p));
   return p->again ? FNZ_OK : fnzi_bodies_arrange(all);
 }

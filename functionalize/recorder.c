@@ -42,6 +42,14 @@ static fnz_status note_why(fnzi_tape *r) {
   return FNZ_OK;
 }
 
+/* Calls of one line of the source follow each other. */
+static fnz_status keep_source(fnzi_tape *r, const char *source, const char **out) {
+  if (!r->source || strcmp(r->source, source) != 0)
+    FNZ_TRY(fnzi_intern(r->program, source, strlen(source), &r->source));
+  *out = r->source;
+  return FNZ_OK;
+}
+
 /* A single list has what the other results leave, also where the pass calls the operator for
  * reasons of its own: to read another view. */
 static fnz_status add_node(fnzi_tape *r, const fnz_request *call, size_t count) {
@@ -61,7 +69,7 @@ static fnz_status add_node(fnzi_tape *r, const fnz_request *call, size_t count) 
       FNZ_TRY(copy_list(r, &args[i]));
   }
   n.args = args;
-  FNZ_TRY(fnzi_intern(r->program, call->source, strlen(call->source), &n.source));
+  FNZ_TRY(keep_source(r, call->source, &n.source));
   FNZ_TRY(note_why(r));
   FNZI_PUSH(r->ctx, &r->nodes, n);
   return FNZ_OK;
@@ -292,7 +300,7 @@ fnz_status fnzi_recorder_node(fnz_backend *backend, const fnzi_node_call *call, 
   fnzi_tape_other other;
   FNZ_TRY(copy_call(r, call, &other));
   FNZ_TRY(fnzi_args_copy(r->program, call->args, call->nargs, &n.args));
-  FNZ_TRY(fnzi_intern(r->program, call->source, strlen(call->source), &n.source));
+  FNZ_TRY(keep_source(r, call->source, &n.source));
   FNZI_PUSH(r->ctx, &r->others, other);
   FNZ_TRY(note_why(r));
   FNZI_PUSH(r->ctx, &r->nodes, n);

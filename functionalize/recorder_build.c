@@ -35,7 +35,7 @@ static const void *row_of(const void *rows, size_t count, size_t bytes, size_t n
 }
 
 static size_t index_of(const fnzi_tape *r, const fnzi_tape_node *n) {
-  return (size_t)(n - r->nodes.data);
+  return r->before + (size_t)(n - r->nodes.data);
 }
 
 /* What is known of a node that is no call of an operator. */
@@ -83,15 +83,29 @@ static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
   return FNZ_OK;
 }
 
-/* A round may find what the one before it made possible; hardly any program needs three. */
-enum { MOST_ROUNDS = 16 };
+/* A round may find what the one before it made possible; hardly any program needs three. A long
+ * program goes on only while a round leaves clearly fewer nodes: else some programs would be looked
+ * at many times for a few nodes each. */
+enum { MOST_ROUNDS = 16, FREE_ROUNDS = 2, LITTLE = 1024, WORTH = 64 };
+
+static size_t count_needed(const fnzi_tape *r) {
+  size_t needed = 0;
+  for (size_t i = 0; i < r->nodes.count; i++)
+    needed += r->nodes.data[i].needed;
+  return needed;
+}
 
 static fnz_status tidy(fnzi_tape *r, fnz_views views, fnz_handle *wanted, size_t count) {
+  size_t now = count_needed(r), before = now;
   bool changed = true;
   for (int round = 0; changed && round < MOST_ROUNDS; round++) {
+    if (round >= FREE_ROUNDS && now > LITTLE && (before - now) < before / WORTH)
+      break;
     FNZ_TRY(fnzi_tape_tidy(r, views, wanted, count, &changed));
     if (changed)
       FNZ_TRY(mark(r, wanted, count));
+    before = now;
+    now = count_needed(r);
   }
   return FNZ_OK;
 }
@@ -281,6 +295,34 @@ static fnz_status emit(fnzi_tape *r, fnzi_tape_node *n) {
   return n->op ? emit_call(r, n) : emit_other(r, n);
 }
 
+/* --- memory -------------------------------------------------------------------------------- */
+/* What the vectors do not use is given back: nothing is recorded any more for now. */
+static fnz_status trim(const fnzi_tape *r, void **data, size_t *capacity, size_t count,
+                       size_t size) {
+  void *p = count ? fnzi_resize(r->ctx, *data, *capacity * size, count * size) : NULL;
+  if (!p)
+    return count ? fnzi_no_memory(r->ctx) : FNZ_OK;
+  *data = p;
+  *capacity = count;
+  return FNZ_OK;
+}
+
+static fnz_status trim_nodes(fnzi_tape *r) {
+  void *data = r->nodes.data;
+  FNZ_TRY(trim(r, &data, &r->nodes.capacity, r->nodes.count, sizeof *r->nodes.data));
+  r->nodes.data = data;
+  return FNZ_OK;
+}
+
+static fnz_status trim_tape(fnzi_tape *r) {
+  void *values = r->values.data, *results = r->results.data;
+  FNZ_TRY(trim(r, &values, &r->values.capacity, r->values.count, sizeof *r->values.data));
+  r->values.data = values;
+  FNZ_TRY(trim(r, &results, &r->results.capacity, r->results.count, sizeof *r->results.data));
+  r->results.data = results;
+  return trim_nodes(r);
+}
+
 /* Exactly what the nodes that count take. */
 static fnz_status make_room(fnzi_tape *r) {
   fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
@@ -359,6 +401,51 @@ static fnz_status emit_as_recorded(fnzi_tape *r) {
   return FNZ_OK;
 }
 
+/* --- piece by piece --------------------------------------------------------------------------- */
+/* The nodes of a long tape are cut into pieces, each of which ends when its nodes are emitted. */
+enum { MOST_PIECES = 16, LEAST_PIECE = 4096 };
+
+typedef struct pieces {
+  fnzi_tape_nodes of[MOST_PIECES]; /* behind what is left on the tape, the last one first */
+  size_t count;
+} pieces;
+
+static fnz_status cut(fnzi_tape *r, size_t count, pieces *p) {
+  fnzi_tape_nodes last = {NULL, 0, 0};
+  FNZI_RESERVE(r->ctx, &last, count);
+  r->nodes.count -= count;
+  last.count = count;
+  memcpy(last.data, r->nodes.data + r->nodes.count, count * sizeof *last.data);
+  p->of[p->count++] = last;
+  return trim_nodes(r);
+}
+
+static fnz_status cut_and_emit(fnzi_tape *r, pieces *p) {
+  size_t piece = r->nodes.count / MOST_PIECES + 1;
+  if (piece < LEAST_PIECE)
+    piece = LEAST_PIECE;
+  while (r->nodes.count > piece)
+    FNZ_TRY(cut(r, piece, p));
+  FNZ_TRY(emit_as_recorded(r));
+  while (p->count > 0) {
+    r->before += r->nodes.count;
+    FNZI_VEC_FREE(r->ctx, &r->nodes);
+    r->nodes = p->of[--p->count];
+    FNZ_TRY(emit_as_recorded(r));
+  }
+  return FNZ_OK;
+}
+
+/* Afterwards the tape has no nodes any more. */
+static fnz_status emit_by_pieces(fnzi_tape *r) {
+  pieces p = {.count = 0};
+  fnz_status status = cut_and_emit(r, &p);
+  for (size_t i = 0; i < p.count; i++)
+    FNZI_VEC_FREE(r->ctx, &p.of[i]);
+  FNZI_VEC_FREE(r->ctx, &r->nodes);
+  return status;
+}
+
 fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
                                const fnz_views *views, uint32_t *values) {
   fnzi_tape *r = backend->self;
@@ -366,12 +453,15 @@ fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, s
   FNZI_NEW(&r->arena, count, &now);
   if (count)
     memcpy(now, wanted, count * sizeof *now);
+  FNZ_TRY(trim_tape(r));
   FNZ_TRY(mark(r, now, count));
   if (views)
     FNZ_TRY(tidy(r, *views, now, count));
   FNZ_TRY(make_room(r));
   if (views && *views == FNZ_VIEWS_KEEP)
     FNZ_TRY(emit_in_order(r, now, count));
+  else if (views)
+    FNZ_TRY(emit_by_pieces(r));
   else
     FNZ_TRY(emit_as_recorded(r));
   for (size_t i = 0; i < count; i++)

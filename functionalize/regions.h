@@ -104,6 +104,8 @@ typedef struct fnzi_passes {
 /* --- functionalize.c -------------------------------------------------------------------------- */
 /* Tables of a graph before its first node. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_prepare(fnzi_pass *p);
+/* Ends what only the replay needs. */
+void fnzi_pass_replayed(fnzi_pass *p);
 /* Replays the node whose turn it is, or puts a pass on top that it has to wait for. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_step(fnzi_pass *p);
 /* An argument that is no tensor, as a node of the target takes it: a handle for a value, a number

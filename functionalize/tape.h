@@ -39,6 +39,11 @@ typedef struct fnzi_tape_other {
   fnzi_node_call call; /* its arrays in the program's arena; arguments are the tape node's */
 } fnzi_tape_other;
 
+typedef struct fnzi_tape_nodes {
+  fnzi_tape_node *data;
+  size_t count, capacity;
+} fnzi_tape_nodes;
+
 typedef struct fnzi_tape {
   fnz_backend backend;
   fnz_context *ctx;
@@ -50,6 +55,7 @@ typedef struct fnzi_tape {
   fnzi_arena arena;
   const fnz_op *expected; /* by fnzi_recorder_expect() */
   fnzi_tape_lists now;
+  const char *source;  /* of the last node; NULL before the first */
   const fnzi_why *why; /* of what is recorded; NULL: nobody knows */
   struct {
     fnzi_why *data;
@@ -67,10 +73,8 @@ typedef struct fnzi_tape {
     fnzi_tape_value *data;
     size_t count, capacity;
   } values; /* handle - 1 is the index */
-  struct {
-    fnzi_tape_node *data;
-    size_t count, capacity;
-  } nodes;
+  fnzi_tape_nodes nodes;
+  size_t before; /* while the program is built: nodes that have ended, before nodes.data[0] */
   struct {
     uint32_t *data;
     size_t count, capacity;

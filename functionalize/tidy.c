@@ -29,7 +29,11 @@ static fnzi_tidy_op describe(const fnz_op *op) {
 }
 
 const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op) {
-  fnzi_tidy_op *o = &t->ops[(size_t)(op - fnzi_ops) % FNZI_TIDY_OPS];
+  size_t home = (size_t)(op - fnzi_ops), k = 0;
+  fnzi_tidy_op *o;
+  do
+    o = &t->ops[(home + k++) % FNZI_TIDY_OPS];
+  while (o->op && o->op != op && k < FNZI_TIDY_NEAR);
   if (o->op != op)
     *o = describe(op);
   return o;
@@ -82,7 +86,7 @@ typedef struct look {
 /* Its windows in the frame of `base`, which looks like `g`; `count` 0 when they cannot be said. */
 static fnz_status open_windows(fnzi_tidy *t, look *l, const fnz_geometry *g) {
   const fnzi_tape_node *n = &t->tape->nodes.data[l->node];
-  fnz_status status = fnzi_view_forward(t->arena, l->view, n->op, n->args, n->op->nparams, g,
+  fnz_status status = fnzi_view_forward(t->scratch, l->view, n->op, n->args, n->op->nparams, g,
                                         &l->windows, &l->count);
   if (status == FNZ_NO_MEMORY)
     return status;
@@ -234,6 +238,7 @@ static bool has_all_results(const fnzi_tidy *t, const fnzi_tape_node *n) {
 static fnz_status tidy_node(fnzi_tidy *t, uint32_t node) {
   fnzi_tape_node *n = &t->tape->nodes.data[node];
   bool copies = t->views != FNZ_VIEWS_KEEP; /* else they are what does not share memory */
+  fnzi_arena_reset(t->scratch);
   resolve_all(t, n);
   switch (has_all_results(t, n) ? class_of(t, n->op) : FNZI_TIDY_OTHER) {
   case FNZI_TIDY_VIEW:
@@ -260,6 +265,7 @@ static fnz_status take_piece(fnzi_tidy *t, uint32_t node) {
   const fnzi_sight *only = NULL;
   const fnz_op *op;
   fnz_arg *args;
+  fnzi_arena_reset(t->scratch);
   for (uint32_t k = 0; k < n->count; k++) {
     const fnzi_sight *s = fnzi_sight_of(t, t->tape->results.data[n->first + k] - 1);
     if (!s || (s->kind == FNZI_SIGHT_SEEN && s->uses > 0 && only))
@@ -317,6 +323,7 @@ static fnz_status start(fnzi_tidy *t, size_t *views) {
   }
   if (!*views)
     return FNZ_OK;
+  FNZI_RESERVE(tape->ctx, &t->sights, *views);
   t->nbuckets = (uint32_t)(*views + *views / 2 + 1);
   FNZI_NEW(t->arena, tape->values.count, &t->notes);
   FNZI_NEW(t->arena, t->nbuckets, &t->buckets);
@@ -347,13 +354,15 @@ static fnz_status round_of(fnzi_tidy *t, fnz_handle *wanted, size_t count) {
 
 fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted, size_t count,
                           bool *changed) {
-  fnzi_arena arena;
-  fnzi_tidy t = {.tape = tape, .arena = &arena, .views = views};
+  fnzi_arena arena, scratch;
+  fnzi_tidy t = {.tape = tape, .arena = &arena, .scratch = &scratch, .views = views};
   fnzi_arena_init(&arena, tape->ctx);
+  fnzi_arena_init(&scratch, tape->ctx);
   fnz_status status = round_of(&t, wanted, count);
   *changed = t.changed;
   FNZI_VEC_FREE(tape->ctx, &t.sights);
   FNZI_VEC_FREE(tape->ctx, &t.moves);
+  fnzi_arena_free(&scratch);
   fnzi_arena_free(&arena);
   return status;
 }

@@ -55,11 +55,13 @@ typedef struct fnzi_tidy_op {
   const fnz_op *scattered; /* the view through which a scatter writes */
   fnzi_tidy_class class;
 } fnzi_tidy_op;
-enum { FNZI_TIDY_OPS = 64 };
+/* Each stands at its place, or at one of the next few. */
+enum { FNZI_TIDY_OPS = 64, FNZI_TIDY_NEAR = 8 };
 
 typedef struct fnzi_tidy {
   fnzi_tape *tape;
-  fnzi_arena *arena;
+  fnzi_arena *arena;   /* for the round */
+  fnzi_arena *scratch; /* for one node, one piece of a run */
   fnz_views views;
   fnzi_tidy_op *ops; /* FNZI_TIDY_OPS of them, by place in the table */
   uint32_t *notes;   /* by value: its sight + 1 */
@@ -72,7 +74,8 @@ typedef struct fnzi_tidy {
     fnzi_move *data;
     size_t count, capacity;
   } moves;
-  fnzi_path *path; /* the one that is being looked for */
+  const fnz_geometry *kept; /* the last window that was copied */
+  fnzi_path *path;          /* the one that is being looked for */
   bool changed;
 } fnzi_tidy;
 
@@ -90,6 +93,7 @@ static inline uint32_t fnzi_tape_index(const fnz_arg *arg) {
   return (uint32_t)(arg->u.value - 1);
 }
 fnzi_sight *fnzi_sight_of(const fnzi_tidy *t, uint32_t value);
+/* Copies the window. */
 FNZ_MUST_CHECK fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight);
 /* The value in its own coordinates. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_frame(fnzi_tidy *t, uint32_t value, bool real,

@@ -21,11 +21,11 @@ static fnz_status find_window(fnzi_tidy *t, const fnzi_tape_node *n, uint32_t va
   fnz_arg *args;
   size_t count;
   *out = NULL;
-  FNZI_NEW(t->arena, view->nparams, &args);
+  FNZI_NEW(t->scratch, view->nparams, &args);
   memcpy(args + 1, n->args + 2, (view->nparams - 1u) * sizeof *args);
   FNZ_TRY(fnzi_tidy_frame(t, value, false, &frame));
   fnz_status status =
-      fnzi_view_forward(t->arena, row.view, view, args, view->nparams, frame, &opened, &count);
+      fnzi_view_forward(t->scratch, row.view, view, args, view->nparams, frame, &opened, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   if (status == FNZ_OK && count == 1 && fnz_geometry_numel(opened) > 0 &&
@@ -187,6 +187,7 @@ static fnz_status add_piece(fnzi_tidy *t, run *r, const fnzi_sight *put, bool *f
   bool selects;
   uint32_t dim;
   piece p = {.source = put->source, .order = (uint32_t)r->pieces.count};
+  fnzi_arena_reset(t->scratch);
   FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
   selects = put->window->rank < frame->rank;
   *fits = find_piece(frame, put->window, &dim, &p) &&

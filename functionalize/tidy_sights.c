@@ -21,7 +21,7 @@ fnz_status fnzi_tidy_frame(fnzi_tidy *t, uint32_t value, bool real, const fnz_ge
   *out = g;
   if (real || (lies_at_start(g) && is_row_major(g)))
     return FNZ_OK;
-  FNZ_TRY(fnzi_contiguous_like(t->arena, g, out));
+  FNZ_TRY(fnzi_contiguous_like(t->scratch, g, out));
   return FNZ_OK;
 }
 
@@ -77,9 +77,33 @@ static uint32_t bucket_of(const fnzi_tidy *t, uint32_t base, const fnz_geometry 
   return (uint32_t)(h % t->nbuckets);
 }
 
+/* Mostly it is what the program says of the value already, or the one that was kept last. */
+static fnz_status keep_window(fnzi_tidy *t, fnzi_sight *s) {
+  const fnz_geometry *w = s->window, *known = t->tape->values.data[s->value].geometry;
+  fnz_geometry *kept;
+  int64_t *numbers;
+  if (!w)
+    return FNZ_OK;
+  s->window = fnzi_geometry_equal(w, known) ? known : t->kept;
+  if (s->window == known || (t->kept && fnzi_geometry_equal(w, t->kept)))
+    return FNZ_OK;
+  FNZI_NEW(t->arena, 1, &kept);
+  FNZI_NEW(t->arena, 2 * (size_t)w->rank, &numbers);
+  *kept = *w;
+  kept->sizes = numbers;
+  kept->strides = numbers + w->rank;
+  for (uint32_t d = 0; d < w->rank; d++) {
+    numbers[d] = w->sizes[d];
+    numbers[w->rank + d] = w->strides[d];
+  }
+  s->window = t->kept = kept;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight) {
   fnzi_sight s = *sight;
   uint32_t place = (uint32_t)t->sights.count + 1;
+  FNZ_TRY(keep_window(t, &s));
   if (s.kind == FNZI_SIGHT_SEEN) {
     uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
     s.next = *bucket;
@@ -138,7 +162,7 @@ fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame, const fnz
   *op = NULL;
   if (t->views == FNZ_VIEWS_STRIDED)
     return FNZ_OK;
-  FNZ_TRY(fnzi_path_box(t->arena, frame, window, t->path, &found));
+  FNZ_TRY(fnzi_path_box(t->scratch, frame, window, t->path, &found));
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))
       FNZ_TRY(as_step(t, &t->path->steps[0], op, args));

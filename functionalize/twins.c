@@ -11,6 +11,7 @@ typedef struct slot {
   const fnzi_param *param; /* NULL: a fresh result */
   fnz_tensor *target;
   const fnz_geometry *expected;
+  bool resized; /* an out= argument of other sizes than the result */
 } slot;
 
 typedef struct twin_call {
@@ -39,8 +40,9 @@ static void add_slots(twin_call *c, const fnzi_request *r, size_t param) {
   const fnz_arg *a = &r->args[param], *items = a->tag == FNZ_ARG_LIST ? a->u.list : a;
   size_t n = items_of(&r->op->params[param], a);
   for (size_t k = 0; k < n; k++)
-    c->slots[c->count++] = (slot){&r->op->params[param],
-                                  items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL, NULL};
+    c->slots[c->count++] =
+        (slot){&r->op->params[param], items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL,
+               NULL, false};
 }
 
 /* A fresh result that is a list has what the caller expects beyond all other results. */
@@ -85,10 +87,17 @@ static fnz_status find_slots(fnz_world *world, const fnzi_request *r, twin_call 
   return FNZ_OK;
 }
 
+/* Most twins have their parameters in the same places. */
+static int place_of(const fnz_op *op, int likely, const char *name) {
+  if (likely < op->nparams && strcmp(op->params[likely].name, name) == 0)
+    return likely;
+  return fnzi_op_param(op, name);
+}
+
 static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *c) {
   FNZI_NEW(&world->scratch, c->twin->nparams, &c->args);
   for (int j = 0; j < c->twin->nparams; j++) {
-    int i = fnzi_op_param(r->op, c->twin->params[j].name);
+    int i = place_of(r->op, j, c->twin->params[j].name);
     if (i < 0 && j == 0)
       i = 0;    /* dropout_ calls `self` what dropout calls `input` */
     if (i >= 0) /* bernoulli_ has a default where bernoulli has none */
@@ -102,9 +111,9 @@ static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *
 /* cumsum_ of integers computes in its own type, while cumsum gives i64: where the twin may be told
  * the type, it is told that of the target. */
 static void say_dtype(twin_call *c) {
-  int i = fnzi_op_param(c->twin, "dtype");
+  int i = c->elementwise ? -1 : fnzi_op_param(c->twin, "dtype");
   if (i < 0 || fnzi_op_is_custom(c->twin) || c->count != 1 || !c->slots[0].target ||
-      c->elementwise || (c->args[i].tag != FNZ_ARG_DEFAULT && c->args[i].tag != FNZ_ARG_NONE))
+      (c->args[i].tag != FNZ_ARG_DEFAULT && c->args[i].tag != FNZ_ARG_NONE))
     return;
   fnz_dtype dtype = fnzi_geometry(c->slots[0].target)->dtype;
   if (fnzi_is_integer(dtype) || dtype == FNZ_BOOL)
@@ -117,18 +126,17 @@ static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) 
   for (size_t k = 0; k < c->count; k++) {
     slot *s = &c->slots[k];
     const fnz_geometry *recorded = r->expected && k < r->nexpected ? r->expected[k] : NULL;
-    if (!s->param || (s->param->is_out && recorded && s->target &&
-                      !fnzi_same_sizes(recorded, fnzi_geometry(s->target)))) {
+    if (!s->param)
       s->expected = recorded;
+    if (!s->param || !s->target)
       continue;
-    }
-    if (!s->target)
-      continue;
-    fnz_dtype dtype = fnzi_geometry(s->target)->dtype;
+    const fnz_geometry *target = fnzi_geometry(s->target);
+    fnz_dtype dtype = target->dtype;
     if (c->elementwise)
       dtype = fnzi_op_result_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL);
-    FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, fnzi_geometry(s->target)->dtype));
-    FNZ_TRY(fnzi_result_like(world, fnzi_geometry(s->target), dtype, &s->expected));
+    FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, target->dtype));
+    s->resized = s->param->is_out && recorded && !fnzi_same_sizes(recorded, target);
+    FNZ_TRY(fnzi_result_like(world, s->resized ? recorded : target, dtype, &s->expected));
   }
   return FNZ_OK;
 }
@@ -137,7 +145,7 @@ static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) 
  * not elementwise and gets it as another argument too reads places that it has written already. */
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
-  bool is_one = fnz_geometry_numel(fnzi_geometry(s->target)) == 1 && !fnzi_op_is_custom(r->op);
+  bool is_one = fnz_geometry_numel(fnzi_geometry(s->target)) <= 1 && !fnzi_op_is_custom(r->op);
   if (c->elementwise || is_one || reads <= (s->param->is_out ? 0 : 1))
     return FNZ_OK;
   return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
@@ -152,18 +160,18 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   const slot *s = &c->slots[k];
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t self_reads = 0;
+  int *slices = c->elementwise && !s->resized ? &c->slices : NULL;
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g,
                             fnzi_is_idempotent(r->op) ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
-                            c->elementwise ? &c->slices : NULL));
+                            slices));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
     self_reads += is_target;
     if (c->elementwise && !s->param->is_out)
-      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
+      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i]), false));
     if (!is_target && fnzi_shares(s->target, reads[i]))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
-                                 fnzi_root_geometry(s->target),
-                                 c->elementwise ? &c->slices : NULL));
+                                 fnzi_root_geometry(s->target), slices));
   }
   for (size_t i = 0; i < k; i++)
     if (c->slots[i].target && fnzi_overlap(c->slots[i].target, s->target))

@@ -66,7 +66,7 @@ static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &slices));
   if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
     return fnzi_give(world, r, self);
-  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
+  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from, true));
   if (fnzi_shares(self, source))
     FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self), &slices));
   if (slices >= 0)

@@ -33,12 +33,26 @@ static fnz_status copy_parts(fnzi_exprs *set, fnzi_expr *e) {
   return FNZ_OK;
 }
 
+/* Sums and products of integers are, but for fractions in front of terms and divisors; so is what
+ * rounds or compares. The rest takes a value of its arguments. */
+static bool is_whole(const fnzi_expr *e) {
+  bool rounds = e->kind == FNZI_EXPR_CALL &&
+                (e->function == FNZI_FUNCTION_FLOOR_DIV || e->function == FNZI_FUNCTION_FLOOR ||
+                 e->function == FNZI_FUNCTION_TRUNC || fnzi_expr_is_condition(e));
+  bool whole = e->kind == FNZI_EXPR_PRODUCT || e->den == 1;
+  for (uint32_t i = 0; i < e->count && !rounds; i++)
+    whole = whole && e->parts[i].den == 1 && e->parts[i].expr->is_whole &&
+            (e->kind != FNZI_EXPR_PRODUCT || e->parts[i].num > 0);
+  return rounds || whole;
+}
+
 static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const char *text, size_t size,
                        const fnzi_expr **out) {
   fnzi_expr *e;
   FNZI_NEW(&set->arena, 1, &e);
   *e = *made;
   e->id = (uint32_t)set->all.count;
+  e->is_whole = is_whole(made);
   FNZ_TRY(copy_parts(set, e));
   FNZ_TRY(fnzi_arena_string(&set->arena, text, size, &e->text));
   FNZI_PUSH(set->ctx, &set->all, (const fnzi_expr *)e);
@@ -253,6 +267,14 @@ static fnz_status make_product(fnzi_exprs *set, const fnzi_part *parts, uint32_t
   return fnzi_expr_intern(set, &made, out);
 }
 
+/* As the text says them, powers stay small enough to be read again. */
+static fnz_status check_power(fnzi_exprs *set, int64_t power) {
+  if (power <= FNZI_EXPR_MAX_POWER && power >= -FNZI_EXPR_MAX_POWER)
+    return FNZ_OK;
+  return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL, "the power %lld; at most %d are read",
+                   (long long)power, FNZI_EXPR_MAX_POWER);
+}
+
 /* Two monomials: neither is a sum or a number. */
 static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                                 const fnzi_expr **out) {
@@ -267,8 +289,8 @@ static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_
                 : k == y.count ? -1
                                : strcmp(x.parts[i].expr->text, y.parts[k].expr->text);
     fnzi_part p = order <= 0 ? x.parts[i] : y.parts[k];
-    if (order == 0 && !fnzi_add_i64(p.num, y.parts[k].num, &p.num))
-      return fnzi_expr_overflow(set);
+    p.num += order == 0 ? y.parts[k].num : 0;
+    FNZ_TRY(check_power(set, p.num));
     i += order <= 0;
     k += order >= 0;
     if (p.num != 0)
@@ -323,6 +345,7 @@ static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_exp
   fnzi_part *parts;
   product x;
   fnzi_ratio_t by = {1, 1};
+  uint32_t count = 0;
   if (a->kind == FNZI_EXPR_SUM && a->count == 1 && a->num == 0) {
     by = (fnzi_ratio_t){a->parts->den, a->parts->num};
     a = a->parts->expr;
@@ -330,17 +353,20 @@ static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_exp
   as_product(a, &x);
   FNZI_NEW(&set->arena, x.count, &parts);
   for (uint32_t i = 0; i < x.count; i++)
-    parts[i] = (fnzi_part){x.parts[i].expr, -x.parts[i].num, 1};
-  FNZ_TRY(make_product(set, parts, x.count, out));
+    if (x.parts[i].expr->kind != FNZI_EXPR_SUM || x.parts[i].num > 0)
+      parts[count++] = (fnzi_part){x.parts[i].expr, -x.parts[i].num, 1};
+  FNZ_TRY(make_product(set, parts, count, out));
+  /* Sums in a denominator come up and are multiplied out. */
+  for (uint32_t i = 0; i < x.count; i++)
+    for (int64_t k = x.parts[i].expr->kind == FNZI_EXPR_SUM ? x.parts[i].num : 0; k < 0; k++)
+      FNZ_TRY(fnzi_expr_mul(set, *out, x.parts[i].expr, out));
   return fnzi_expr_scale(set, *out, by.num, by.den, out);
 }
 
 fnz_status fnzi_expr_pow(fnzi_exprs *set, const fnzi_expr *a, int64_t power,
                          const fnzi_expr **out) {
   const fnzi_expr *base = a;
-  if (power > 64 || power < -64)
-    return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL, "the power %lld; at most 64 are read",
-                     (long long)power);
+  FNZ_TRY(check_power(set, power));
   if (power < 0)
     FNZ_TRY(reciprocal(set, a, &base));
   FNZ_TRY(fnzi_expr_number(set, 1, 1, out));

@@ -26,7 +26,8 @@
 enum {
   FNZI_EXPR_MAX_TEXT = 64 * 1024, /* bytes of a text, read or printed */
   FNZI_EXPR_MAX_DEPTH = 256,      /* open parentheses and operators while reading */
-  FNZI_EXPR_MAX_PARTS = 1024      /* terms of a sum, factors of a product, arguments of a call */
+  FNZI_EXPR_MAX_PARTS = 1024,     /* terms of a sum, factors of a product, arguments of a call */
+  FNZI_EXPR_MAX_POWER = 64
 };
 
 typedef enum fnzi_expr_kind {
@@ -58,6 +59,7 @@ typedef struct fnzi_expr {
   uint32_t id;            /* its place in the set; its parts have lower ones */
   uint32_t count;         /* of parts */
   int64_t num, den;       /* of a number or a sum; den > 0, in lowest terms */
+  bool is_whole;          /* an integer for all integers; what is not said to be one may be one */
   const fnzi_part *parts;
   const char *text; /* canonical, as fnzi_expr_parse() reads it */
 } fnzi_expr;

@@ -17,10 +17,8 @@ static fnz_status split_multiples(fnzi_exprs *set, const fnzi_expr *a, int64_t d
   FNZ_TRY(fnzi_expr_number(set, x.constant.num - part * x.constant.den, x.constant.den, rest));
   for (uint32_t i = 0; i < x.count; i++) {
     const fnzi_part *p = &x.parts[i];
-    bool divides = p->den == 1 && p->num % d == 0;
     /* What may be a fraction is no multiple of anything. */
-    for (uint32_t k = 0; p->expr->kind == FNZI_EXPR_PRODUCT && k < p->expr->count; k++)
-      divides = divides && p->expr->parts[k].num > 0;
+    bool divides = p->den == 1 && p->num % d == 0 && p->expr->is_whole;
     const fnzi_expr *term;
     FNZ_TRY(fnzi_expr_scale(set, p->expr, p->num, p->den, &term));
     FNZ_TRY(fnzi_expr_add(set, divides ? *multiple : *rest, term, divides ? multiple : rest));
@@ -74,7 +72,7 @@ static fnz_status floor_div_number(fnzi_exprs *set, const fnzi_expr *a, int64_t 
   FNZ_TRY(cancel(set, &rest, &d));
   FNZ_TRY(fnzi_expr_number(set, d, 1, &args[1]));
   args[0] = rest;
-  if (d != 1)
+  if (d != 1 || !rest->is_whole)
     FNZ_TRY(plain_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &rest));
   return fnzi_expr_add(set, *out, rest, out);
 }
@@ -115,8 +113,7 @@ static fnz_status floor_of(fnzi_exprs *set, fnzi_function function, const fnzi_e
     int64_t den = p ? p->den : x.constant.den;
     if (!fnzi_mul_i64(d / fnzi_gcd(d, den), den, &d))
       return fnzi_expr_overflow(set);
-    for (uint32_t k = 0; p && p->expr->kind == FNZI_EXPR_PRODUCT && k < p->expr->count; k++)
-      whole = whole && p->expr->parts[k].num > 0;
+    whole = whole && (!p || p->expr->is_whole);
   }
   if (!whole || (d != 1 && function == FNZI_FUNCTION_TRUNC && a->kind != FNZI_EXPR_NUMBER))
     return plain_call(set, function, &a, 1, out);
@@ -145,8 +142,12 @@ static size_t flatten(fnzi_function function, const fnzi_expr *const *args, size
   return n;
 }
 
+/* Of numbers: by their whole parts, which a double may not tell apart, then by what is left. */
 static bool first_wins(fnzi_function function, const fnzi_expr *a, const fnzi_expr *b) {
-  bool is_less = (double)a->num / (double)a->den < (double)b->num / (double)b->den;
+  int64_t x = a->num / a->den, y = b->num / b->den;
+  bool is_less = x != y ? x < y
+                        : (double)(a->num % a->den) / (double)a->den <
+                              (double)(b->num % b->den) / (double)b->den;
   return is_less == (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_AND);
 }
 
@@ -208,8 +209,21 @@ static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_ex
   return fnzi_expr_number(set, truth[function], 1, out);
 }
 
+/* What And, Or and Not take. */
+static fnz_status check_truths(fnzi_exprs *set, fnzi_function function,
+                               const fnzi_expr *const *args, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!fnzi_expr_is_condition(args[i]) && !fnzi_expr_is(args[i], 0) && !fnzi_expr_is(args[i], 1))
+      return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "%s of %.80s, which is no condition; compare it with a number",
+                       fnzi_functions[function].name, args[i]->text);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
                           size_t count, const fnzi_expr **out) {
+  if (function >= FNZI_FUNCTION_AND)
+    FNZ_TRY(check_truths(set, function, args, count));
   switch (function) {
   case FNZI_FUNCTION_FLOOR_DIV:
     return floor_div(set, args[0], args[1], out);

@@ -71,10 +71,11 @@ static fnzi_number of_product(const fnzi_expr *e, const fnzi_number *values) {
 }
 
 static bool less(fnzi_ratio_t a, fnzi_ratio_t b, bool *out) {
-  fnzi_ratio_t d;
-  bool ok = fnzi_ratio_add(a, (fnzi_ratio_t){-b.num, b.den}, &d);
-  *out = d.num < 0;
-  return ok;
+  int64_t x, y;
+  if (!fnzi_mul_i64(a.num, b.den, &x) || !fnzi_mul_i64(b.num, a.den, &y))
+    return false;
+  *out = x < y;
+  return true;
 }
 
 static fnzi_number of_division(fnzi_function function, fnzi_ratio_t a, fnzi_ratio_t b) {
@@ -316,7 +317,7 @@ static fnzi_bounds bound_call(const fnzi_expr *e, const fnzi_bounds *bounds) {
         has_end(a.max) ? fnzi_ratio_floor((fnzi_ratio_t){a.max, by->num}) : INT64_MAX};
   }
   if ((e->function == FNZI_FUNCTION_MOD || e->function == FNZI_FUNCTION_PYTHON_MOD) && positive)
-    return (fnzi_bounds){0, by->num - 1};
+    return (fnzi_bounds){0, by->num - e->parts[0].expr->is_whole};
   return anything;
 }
 

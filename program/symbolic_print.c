@@ -40,7 +40,8 @@ static fnz_status put_term(fnz_context *ctx, const fnzi_part *p, fnz_buffer *out
   int64_t num = p->num < 0 ? -p->num : p->num;
   if (num != 1)
     FNZ_TRY(fnzi_printf(ctx, out, "%lld*", (long long)num));
-  bool bare = (p->num == 1 && p->den == 1) || p->expr->kind == FNZI_EXPR_PRODUCT;
+  bool bare = p->expr->kind == FNZI_EXPR_PRODUCT ||
+              (p->num == 1 && p->den == 1 && !fnzi_expr_is_condition(p->expr));
   FNZ_TRY(bare ? fnzi_put_text(ctx, out, p->expr->text) : put_atom(ctx, p->expr, out));
   return p->den == 1 ? FNZ_OK : fnzi_printf(ctx, out, "/%lld", (long long)p->den);
 }
@@ -66,6 +67,16 @@ static fnz_status put_factor(fnz_context *ctx, const fnzi_part *p, int64_t power
   return power == 1 ? FNZ_OK : fnzi_printf(ctx, out, "**%lld", (long long)power);
 }
 
+/* A power of a sum would be multiplied out when it is read: the sum divides as often as it is. */
+static fnz_status put_divisor(fnz_context *ctx, const fnzi_part *p, fnz_buffer *out) {
+  bool is_sum = p->expr->kind == FNZI_EXPR_SUM;
+  for (int64_t k = is_sum ? p->num : -1; k < 0; k++) {
+    FNZ_TRY(fnzi_put_text(ctx, out, "/"));
+    FNZ_TRY(put_factor(ctx, p, is_sum ? 1 : -p->num, out));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status put_product(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
   bool any = false;
   for (uint32_t i = 0; i < e->count; i++) {
@@ -79,8 +90,7 @@ static fnz_status put_product(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *
   for (uint32_t i = 0; i < e->count; i++) {
     if (e->parts[i].num > 0)
       continue;
-    FNZ_TRY(fnzi_put_text(ctx, out, "/"));
-    FNZ_TRY(put_factor(ctx, &e->parts[i], -e->parts[i].num, out));
+    FNZ_TRY(put_divisor(ctx, &e->parts[i], out));
   }
   return FNZ_OK;
 }

@@ -185,5 +185,7 @@ FNZ_MUST_CHECK fnz_status fnzi_act_wait(fnzi_act *s);
  */
 FNZ_MUST_CHECK fnz_status fnzi_act_broadcast(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_meshgrid(fnzi_act *s);
+/* einsum of one tensor that sums nothing: a window. `*done` is false for every other call. */
+FNZ_MUST_CHECK fnz_status fnzi_act_einsum(fnzi_act *s, bool *done);
 
 #endif

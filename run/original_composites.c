@@ -358,6 +358,17 @@ static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
+/* sum_to_size has nothing to sum over where the sizes are those it is asked for. */
+static fnz_status sum_to_size(fnzi_act *s, fnzi_pane *w) {
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t rank;
+  FNZ_TRY(fnzi_act_ints(s, 1, sizes, &rank));
+  if (rank == w->rank && memcmp(sizes, w->sizes, rank * sizeof *sizes) == 0)
+    return itself(s, w);
+  s->outcome = FNZI_OUTCOME_COMPUTE;
+  return FNZ_OK;
+}
+
 /* --- The table -----------------------------------------------------------------------------------
  */
 
@@ -405,6 +416,7 @@ static const struct {
     {"alpha_dropout_", dropout},
     {"feature_alpha_dropout", dropout},
     {"feature_alpha_dropout_", dropout},
+    {"sum_to_size", sum_to_size},
 };
 
 fnzi_pane_rule *fnzi_composite_rule(const char *name) {

@@ -230,6 +230,8 @@ fnz_status fnzi_act_special(fnzi_act *s, bool *done) {
   if (element != NULL)
     return foreach (s, element);
   FNZ_TRY(fnzi_act_norm(s, done));
+  if (!*done)
+    FNZ_TRY(fnzi_act_einsum(s, done));
   if (*done)
     return FNZ_OK;
   *done = true;

@@ -60,7 +60,13 @@ fnz_status fnzi_act_broadcast(fnzi_act *s) {
 /* --- meshgrid ------------------------------------------------------------------------------------
  */
 
-/* The k-th tensor becomes dimension k of all results. */
+/* "xy" counts the first two tensors the other way round. */
+static uint32_t place(const fnzi_act *s, uint32_t k) {
+  bool xy = s->op->nparams > 1 && strcmp(s->args[1].u.s, "xy") == 0;
+  return xy && length(s) > 1 && k < 2 ? 1 - k : k;
+}
+
+/* The k-th tensor becomes dimension place(k) of all results. */
 static fnz_status axis(fnzi_act *s, uint32_t k, uint32_t rank, fnzi_pane *w) {
   fnzi_eager *t;
   FNZ_TRY(fnzi_act_tensor(s, item(s, k), &t));
@@ -68,10 +74,11 @@ static fnz_status axis(fnzi_act *s, uint32_t k, uint32_t rank, fnzi_pane *w) {
     return fnzi_act_refuse(s, "a tensor has more than one dimension", t->g->rank, k);
   fnzi_pane_of(t->g, w);
   int64_t size = w->rank == 0 ? 1 : w->sizes[0], stride = w->rank == 0 ? 1 : w->strides[0];
+  uint32_t at = place(s, k);
   w->rank = rank;
   for (uint32_t d = 0; d < rank; d++) {
-    w->sizes[d] = d == k ? size : 1;
-    w->strides[d] = d == k ? stride : d < k ? fnzi_wrap_mul(size, stride) : 1;
+    w->sizes[d] = d == at ? size : 1;
+    w->strides[d] = d == at ? stride : d < at ? fnzi_wrap_mul(size, stride) : 1;
   }
   return FNZ_OK;
 }
@@ -80,17 +87,115 @@ fnz_status fnzi_act_meshgrid(fnzi_act *s) {
   int64_t sizes[FNZ_MAX_RANK];
   fnzi_pane w;
   uint32_t rank = length(s);
-  bool plain = s->op->nparams < 2 || strcmp(s->args[1].u.s, "ij") == 0;
-  if (!plain || rank > FNZ_MAX_RANK)
-    return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "", "%s is run for indexing \"ij\" only",
-                     s->op->name);
+  if (rank > FNZ_MAX_RANK)
+    return fnzi_act_refuse(s, "too many tensors", rank, FNZ_MAX_RANK);
   for (uint32_t k = 0; k < rank; k++) {
     FNZ_TRY(axis(s, k, rank, &w));
-    sizes[k] = w.sizes[k];
+    sizes[place(s, k)] = w.sizes[place(s, k)];
   }
   for (uint32_t k = 0; k < rank; k++) {
     FNZ_TRY(axis(s, k, rank, &w));
     FNZ_TRY(spread(s, k, &w, sizes, rank, false));
   }
   return FNZ_OK;
+}
+
+/* --- einsum --------------------------------------------------------------------------------------
+ */
+
+/* Strides of the dimensions that a letter (0 stands for the ellipsis) names, summed. */
+typedef struct label_row {
+  int64_t size, stride;
+  bool used;
+} label_row;
+
+typedef struct letters {
+  label_row rows[128];
+  uint32_t dots; /* dimensions of the ellipsis; they have the rows 0, 1 ... */
+} letters;
+
+/* How many dimensions the text before the arrow names beside the ellipsis; -1: another operand. */
+static int letters_before(const char *at, bool *ellipsis) {
+  int n = 0;
+  for (*ellipsis = false; *at != 0 && *at != '-'; at++) {
+    if (*at == ',')
+      return -1;
+    *ellipsis = *ellipsis || *at == '.';
+    n += *at != '.' && *at != ' ';
+  }
+  return n;
+}
+
+static void take_dim(label_row *row, const fnzi_pane *w, uint32_t d) {
+  row->size = w->sizes[d];
+  row->stride = fnzi_wrap_add(row->stride, w->strides[d]);
+  row->used = true;
+}
+
+/* The labels of the operand; `*twice` when one of them has several dimensions. */
+static const char *read_operand(const char *at, const fnzi_pane *w, letters *l, bool *twice) {
+  uint32_t d = 0;
+  for (; *at != 0 && *at != '-'; at++) {
+    if (*at == '.') {
+      at += 2;
+      for (uint32_t i = 0; i < l->dots; i++)
+        take_dim(&l->rows[i], w, d++);
+    } else if (*at != ' ') {
+      label_row *row = &l->rows[(unsigned char)*at & 127];
+      *twice = *twice || row->used;
+      take_dim(row, w, d++);
+    }
+  }
+  return at;
+}
+
+static bool give_dim(letters *l, uint32_t label, fnzi_pane *w) {
+  label_row *row = &l->rows[label];
+  if (!row->used || w->rank == FNZ_MAX_RANK)
+    return false;
+  w->sizes[w->rank] = row->size;
+  w->strides[w->rank++] = row->stride;
+  row->used = false;
+  return true;
+}
+
+/* The window in the order behind the arrow, or in that of the letters; false when labels are left
+ * over, which are summed. */
+static bool read_result(const char *at, letters *l, fnzi_pane *w) {
+  bool fits = true;
+  w->rank = 0;
+  if (*at == 0)
+    for (uint32_t label = 0; label < 128; label++)
+      fits = (!l->rows[label].used || give_dim(l, label, w)) && fits;
+  for (at += *at == 0 ? 0 : 2; *at != 0 && fits; at++)
+    if (*at == '.') {
+      at += 2;
+      for (uint32_t i = 0; i < l->dots; i++)
+        fits = give_dim(l, i, w) && fits;
+    } else if (*at != ' ') {
+      fits = give_dim(l, (unsigned char)*at & 127, w);
+    }
+  for (uint32_t label = 0; label < 128; label++)
+    fits = fits && !l->rows[label].used;
+  return fits;
+}
+
+fnz_status fnzi_act_einsum(fnzi_act *s, bool *done) {
+  letters l = {.dots = 0};
+  fnzi_pane w;
+  bool ellipsis, twice = false;
+  const fnz_arg *list = &s->args[1];
+  *done = false;
+  if (strcmp(s->op->name, "einsum") != 0 || list->tag != FNZ_ARG_LIST || list->count != 1)
+    return FNZ_OK;
+  const char *equation = s->args[0].u.s, *arrow;
+  int n = letters_before(equation, &ellipsis);
+  FNZ_TRY(fnzi_act_tensor(s, &list->u.list[0], &s->self));
+  fnzi_pane_of(s->self->g, &w);
+  if (n < 0 || (uint32_t)n > w.rank || (!ellipsis && (uint32_t)n != w.rank))
+    return FNZ_OK;
+  l.dots = w.rank - (uint32_t)n;
+  arrow = read_operand(equation, &w, &l, &twice);
+  *done = !(twice && *arrow == 0) && read_result(arrow, &l, &w);
+  return *done ? fnzi_act_piece(s, &w) : FNZ_OK;
 }

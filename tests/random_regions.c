@@ -82,7 +82,8 @@ static void put_var(drawing *d, fnz_buffer *b, const var *v) {
 }
 
 static var *keep(scope *s, var v) {
-  ck_assert_uint_lt(s->count, MOST_VARS);
+  if (s->count == MOST_VARS)
+    ck_abort_msg("more than %d tensors in a scope", MOST_VARS);
   s->vars[s->count] = v;
   return &s->vars[s->count++];
 }
@@ -268,7 +269,8 @@ static scope *open_body(drawing *d, const operands *in) {
 }
 
 static size_t reserve(drawing *d) {
-  ck_assert_uint_lt(d->ngraphs, MOST_GRAPHS);
+  if (d->ngraphs == MOST_GRAPHS)
+    ck_abort_msg("more than %d bodies", MOST_GRAPHS);
   return d->ngraphs++;
 }
 

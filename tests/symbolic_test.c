@@ -71,6 +71,13 @@ static const char *const texts[][2] = {
     {"Not(false)", "1"},
     {"Eq(s0 < 2, True)", "Eq(s0 < 2, 1)"},
     {"((((s0))))", "s0"},
+    {"2*Max(s0/2, 1)//2", "Max(1, s0/2)//1"},
+    {"(s0/2)//1", "(s0/2)//1"},
+    {"1 + (s0 < s1)", "(s0 < s1) + 1"},
+    {"1/(2*s0 + 3)/(2*s0 + 3)", "1/(2*s0 + 3)/(2*s0 + 3)"},
+    {"1/(s1/(s0 + 1))", "1/s1 + s0/s1"},
+    {"Min(s0, 9007199254740993, 9007199254740992)", "Min(9007199254740992, s0)"},
+    {"Max(s0, 9007199254740993, 9007199254740992)", "Max(9007199254740993, s0)"},
 };
 
 START_TEST(texts_have_one_form) {
@@ -118,6 +125,9 @@ START_TEST(bad_texts_are_refused_at_a_character) {
       {"Mod(s0)", FNZ_CLASS_SYNTAX, "character 1: it has not the arguments"},
       {"Mod(s0, 1, 2)", FNZ_CLASS_SYNTAX, "character 1: it has not the arguments"},
       {"Max()", FNZ_CLASS_SYNTAX, "character 5: a number"},
+      {"And(s0, 1)", FNZ_CLASS_UNSUPPORTED, "And of s0, which is no condition"},
+      {"Not(2)", FNZ_CLASS_UNSUPPORTED, "Not of 2, which is no condition"},
+      {"s0**64*s0", FNZ_CLASS_LIMIT, "the power 65"},
       {"sin(s0)", FNZ_CLASS_UNSUPPORTED, "character 1: there is no function"},
       {"s0**s1", FNZ_CLASS_UNSUPPORTED, "character 3: the power is no integer"},
       {"s0**65", FNZ_CLASS_LIMIT, "character 3: the power 65"},
@@ -179,7 +189,11 @@ START_TEST(values_are_pythons) {
               {"floor(a/b)", -7, 2, -4},
               {"TruncToInt(a/b)", -7, 2, -3},
               {"And(a < b, Not(Eq(a, 2)))", 1, 2, 1},
-              {"a/2*2", 7, 0, 7}};
+              {"a/2*2", 7, 0, 7},
+              {"2*Max(a/2, 1)//2", 7, 0, 3},
+              {"(a/2)//1", 7, 0, 3},
+              {"a < b", INT64_MIN, 0, 1},
+              {"a < b", 0, INT64_MIN, 0}};
   begin();
   fnzi_point point;
   fnzi_point_init(&point, &set);

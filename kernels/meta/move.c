@@ -122,6 +122,24 @@ fnz_status fnzi_shape_repeat(fnzi_call *call) {
   return fnzi_shape_add(call, self->dtype, (uint32_t)count, sizes, NULL);
 }
 
+/* tile: repeat, with leading repeats of 1 where there are fewer than dimensions. */
+fnz_status fnzi_shape_tile(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK];
+  const int64_t *dims;
+  size_t count;
+  FNZ_TRY(fnzi_named_ints(call, "dims", &dims, &count));
+  size_t rank = count > self->rank ? count : self->rank;
+  if (rank > FNZ_MAX_RANK)
+    return fnzi_refuse(call, FNZ_CLASS_LIMIT, "%zu dimensions are above %d", rank, FNZ_MAX_RANK);
+  for (size_t i = 0; i < rank; i++) {
+    int64_t size = i + self->rank < rank ? 1 : self->sizes[i + self->rank - rank];
+    int64_t times = i + count < rank ? 1 : dims[i + count - rank];
+    FNZ_TRY(multiply(call, size, times, &sizes[i]));
+  }
+  return fnzi_shape_add(call, self->dtype, (uint32_t)rank, sizes, NULL);
+}
+
 fnz_status fnzi_shape_repeat_interleave(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK], flat = fnz_geometry_numel(self);

@@ -1,0 +1,97 @@
+/* symbolic.c - any bytes as an expression over sizes: read or refused. What is read is the same
+ * again from its own text, from sympy's form and in another set; its value is the same there, and
+ * lies within its bounds. */
+#include "program/symbolic.h"
+#include "tests/fuzz/fuzz.h"
+
+static const int64_t numbers[] = {0,         1,         2,         -1, 3, 7, 4096, (int64_t)1 << 31,
+                                  INT64_MAX, INT64_MIN, -INT64_MAX};
+enum { NUMBERS = sizeof numbers / sizeof *numbers };
+
+static const fnzi_expr *read_again(fnzi_exprs *set, const char *text) {
+  const fnzi_expr *e = NULL;
+  fnz_status status = fnzi_expr_parse(set, text, strlen(text), &e);
+  PROMISE(status == FNZ_OK || status == FNZ_NO_MEMORY, "its own text is refused: %.200s: %s", text,
+          fnz_last_error(set->ctx)->message);
+  return e;
+}
+
+static void check_texts(fnzi_exprs *set, const fnzi_expr *e) {
+  const fnzi_expr *again = read_again(set, e->text);
+  PROMISE(!again || again == e, "%s is read as %s", e->text, again->text);
+  fnz_buffer text = {0};
+  if (fnzi_expr_put_srepr(set->ctx, e, &text) == FNZ_OK && text.size <= FNZI_EXPR_MAX_TEXT) {
+    again = read_again(set, text.data);
+    PROMISE(!again || again == e, "%s is read from %s as %s", e->text, text.data, again->text);
+  }
+  fnz_buffer_free(set->ctx, &text);
+}
+
+/* Symbol k of the set gets the number `at + k`. */
+static bool give_numbers(fnzi_point *point, fnzi_bounds *bounds, size_t at) {
+  const fnzi_exprs *set = point->set;
+  for (size_t i = 0; i < set->all.count; i++) {
+    const fnzi_expr *s = set->all.data[i];
+    if (s->kind != FNZI_EXPR_SYMBOL)
+      continue;
+    int64_t number = numbers[at++ % NUMBERS];
+    bounds[i] = (fnzi_bounds){number, number};
+    if (fnzi_point_set(point, s, number) != FNZ_OK)
+      return false;
+  }
+  return true;
+}
+
+static void check_bounds(const fnzi_expr *e, fnzi_number n, fnzi_bounds in) {
+  if (n.known != FNZI_NUMBER_KNOWN)
+    return;
+  PROMISE(n.den > 0, "%s has the value %lld/%lld", e->text, (long long)n.num, (long long)n.den);
+  int64_t whole = n.num / n.den, rest = n.num % n.den;
+  PROMISE((in.min == INT64_MIN || whole - (rest < 0) >= in.min) &&
+              (in.max == INT64_MAX || whole + (rest > 0) <= in.max),
+          "%s is %lld/%lld, not between %lld and %lld", e->text, (long long)n.num, (long long)n.den,
+          (long long)in.min, (long long)in.max);
+}
+
+static void check_values(const fnzi_exprs *set, const fnzi_expr *e, size_t seed) {
+  fnzi_point point;
+  fnzi_bounds *bounds = calloc(set->all.count + 1, sizeof *bounds);
+  fnzi_number n;
+  bool solved, wrong;
+  if (!bounds)
+    return;
+  fnzi_point_init(&point, set);
+  for (size_t at = seed; at < seed + NUMBERS; at++) {
+    if (!give_numbers(&point, bounds, at) || fnzi_point_get(&point, e, &n) != FNZ_OK)
+      break;
+    fnzi_exprs_bound(set, bounds, set->all.count);
+    check_bounds(e, n, bounds[e->id]);
+  }
+  if (fnzi_point_solve(&point, e, 6, &solved, &wrong) == FNZ_OK)
+    PROMISE(!solved || !wrong, "%s is 6, and is not", e->text);
+  fnzi_point_free(&point);
+  free(bounds);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+  fuzz_memory memory;
+  fnz_context *ctx = fuzz_start(&memory);
+  fnzi_exprs set, other;
+  const fnzi_expr *e, *there;
+  fnzi_exprs_init(&set, ctx);
+  fnzi_exprs_init(&other, ctx);
+  fnz_status status = fnzi_expr_parse(&set, (const char *)data, size, &e);
+  if (status != FNZ_OK) {
+    fuzz_check_refusal(ctx, status, size);
+  } else {
+    check_texts(&set, e);
+    there = read_again(&other, e->text);
+    PROMISE(!there || strcmp(there->text, e->text) == 0, "%s is %s elsewhere", e->text,
+            there->text);
+    check_values(&set, e, size);
+  }
+  fnzi_exprs_free(&other);
+  fnzi_exprs_free(&set);
+  fuzz_end(&memory, ctx);
+  return 0;
+}
