@@ -26,7 +26,7 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(TO, "--to", "FORMAT", "pt2, json, cbor, text or dot; without it FILE's extension decides")   \
   ROW(TABLE, "--to", "FORMAT", "tsv: the table that fnz is built from; with --import")             \
   ROW(VIEWS, "--views", "KIND",                                                                    \
-      "copy: no result shares memory; keep: views stay; strided: one as_strided each")                      \
+      "copy: no result shares memory; keep: views stay; strided: one as_strided each")             \
   ROW(STATE, "--state", "KIND", "outputs: final values are outputs; epilogue: copy_ at the end")   \
   ROW(DENY, "--deny", "OP,OP...",                                                                  \
       "operators that the result must not have; names what needs them")                            \
