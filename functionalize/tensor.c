@@ -77,10 +77,10 @@ static fnz_status check_world(void *user, const fnz_arg *arg) {
     return FNZ_OK;
   if (!arg->u.tensor)
     return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "an argument is a tensor, but there is none; for an undefined one give None");
+                     "a tensor is given, but there is none; for an undefined one give None");
   if (arg->u.tensor->world != world)
     return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL,
-                     "an argument is a tensor of another world; wrap all inputs of a call in one");
+                     "a tensor of another world is given; wrap all inputs of a call in one");
   return FNZ_OK;
 }
 
@@ -98,7 +98,10 @@ static fnz_status full_args(fnz_world *world, const fnz_op *op, const fnz_arg *a
     if ((*out)[i].tag == FNZ_ARG_DEFAULT && !op->params[i].has_default)
       return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` is missing", op->name,
                        op->params[i].name);
-  return fnzi_args_visit(*out, op->nparams, check_world, world);
+  for (size_t i = 0; i < op->nparams; i++)
+    FNZ_TRY(fnzi_at(world->ctx, fnzi_args_visit(&(*out)[i], 1, check_world, world),
+                    "%s: argument `%s`", op->name, op->params[i].name));
+  return FNZ_OK;
 }
 
 fnz_status fnz_tensor_call(fnz_world *world, const char *op, const fnz_arg *args, size_t nargs,

@@ -168,7 +168,7 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
     bool is_target = reads[i] == s->target;
     self_reads += is_target;
     if (c->elementwise && !s->param->is_out)
-      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i]), false));
+      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
     if (!is_target && fnzi_shares(s->target, reads[i]))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
                                  fnzi_root_geometry(s->target), slices));

@@ -34,11 +34,9 @@ static fnz_status broadcast(fnz_world *world, const fnz_geometry *target, fnzi_h
     return FNZ_OK;
   const fnz_geometry *result;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
-  bool shrinks = (*value)->geometry->rank > target->rank; /* only dimensions of size 1 go */
   FNZ_TRY(fnzi_arg_ints(&world->scratch, target->sizes, target->rank, &args[1]));
   FNZ_TRY(fnzi_result_like(world, target, (*value)->geometry->dtype, &result));
-  return fnzi_emit_one(world, shrinks ? FNZI_EMIT_VIEW_COPY : FNZI_EMIT_EXPAND_COPY, args, 2,
-                       result, value);
+  return fnzi_emit_one(world, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
 }
 
 fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
@@ -66,7 +64,7 @@ static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &slices));
   if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
     return fnzi_give(world, r, self);
-  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from, true));
+  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
   if (fnzi_shares(self, source))
     FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self), &slices));
   if (slices >= 0)

@@ -221,15 +221,12 @@ fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
 }
 
 fnz_status fnzi_check_broadcast(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                                const fnz_geometry *operand, bool may_drop_ones) {
-  if (operand->rank > target->rank) {
-    for (uint32_t d = 0; d < operand->rank - target->rank; d++)
-      if (!may_drop_ones || operand->sizes[d] != 1)
-        return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                         "%s: an operand of %u dimensions does not fit a target of %u", op->name,
-                         operand->rank, target->rank);
-  }
-  for (uint32_t k = 1; k <= operand->rank && k <= target->rank; k++) {
+                                const fnz_geometry *operand) {
+  if (operand->rank > target->rank)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "%s: an operand of %u dimensions does not fit a target of %u; squeeze() it",
+                     op->name, operand->rank, target->rank);
+  for (uint32_t k = 1; k <= operand->rank; k++) {
     int64_t have = operand->sizes[operand->rank - k], want = target->sizes[target->rank - k];
     if (have != 1 && have != want)
       return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,

@@ -88,10 +88,8 @@ FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
 /* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
                                           fnz_dtype target);
-/* An operand's sizes broadcast to the target's; BOUNDS when not. With `may_drop_ones`, as copy_
- * does it, the operand may have further leading dimensions of size 1. */
+/* An operand's sizes broadcast to the target's; BOUNDS when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_broadcast(fnz_context *ctx, const fnz_op *op,
                                                const fnz_geometry *target,
-                                               const fnz_geometry *operand, bool may_drop_ones);
-
+                                               const fnz_geometry *operand);
 #endif

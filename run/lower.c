@@ -258,16 +258,6 @@ bool fnzi_node_writes(const fnzi_node *node) {
   return !off && mean.tag == FNZ_ARG_VALUE && var.tag == FNZ_ARG_VALUE;
 }
 
-bool fnzi_run_writes(const fnz_program *program) {
-  for (uint32_t k = 0; k < program->graphs.count; k++) {
-    const fnzi_graph *g = fnzi_graph_at(program, k);
-    for (size_t i = 0; i < g->nodes.count; i++)
-      if (fnzi_node_writes(&g->nodes.data[i]))
-        return true;
-  }
-  return false;
-}
-
 /* --- Results -------------------------------------------------------------------------------------
  */
 

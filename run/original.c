@@ -310,3 +310,13 @@ fnz_status fnz_run_original(fnz_context *ctx, const fnz_program *program, fnz_ba
   fnzi_run_options options = {.inputs = inputs, .emit = fnzi_emit_array, .user = outputs};
   return fnzi_run_aliasing(ctx, program, backend, &options);
 }
+
+bool fnzi_run_needs_memory(const fnz_program *program) {
+  for (uint32_t k = 0; k < program->graphs.count; k++) {
+    const fnzi_graph *g = fnzi_graph_at(program, k);
+    for (size_t i = 0; i < g->nodes.count; i++)
+      if (fnzi_node_writes(&g->nodes.data[i]) || fnzi_node_hides_window(&g->nodes.data[i]))
+        return true;
+  }
+  return false;
+}

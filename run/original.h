@@ -185,6 +185,8 @@ FNZ_MUST_CHECK fnz_status fnzi_act_wait(fnzi_act *s);
  */
 FNZ_MUST_CHECK fnz_status fnzi_act_broadcast(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_meshgrid(fnzi_act *s);
+/* The result may be a window although the operator's schema does not say so. */
+bool fnzi_node_hides_window(const fnzi_node *node);
 /* einsum of one tensor that sums nothing: a window. `*done` is false for every other call. */
 FNZ_MUST_CHECK fnz_status fnzi_act_einsum(fnzi_act *s, bool *done);
 

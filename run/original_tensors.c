@@ -1,5 +1,6 @@
 /* original_tensors.c - operators on several tensors whose results are windows into them. */
 #include "run/original.h"
+#include "schema/aten_names.h"
 
 static const fnz_arg *item(const fnzi_act *s, uint32_t k) {
   return &s->args[0].u.list[k];
@@ -198,4 +199,18 @@ fnz_status fnzi_act_einsum(fnzi_act *s, bool *done) {
   arrow = read_operand(equation, &w, &l, &twice);
   *done = !(twice && *arrow == 0) && read_result(arrow, &l, &w);
   return *done ? fnzi_act_piece(s, &w) : FNZ_OK;
+}
+
+/* --- Windows that no schema tells of ---------------------------------------------------------- */
+bool fnzi_node_hides_window(const fnzi_node *node) {
+  static const uint16_t grids[] = {FNZI_ATEN_broadcast_tensors, FNZI_ATEN_meshgrid,
+                                   FNZI_ATEN_meshgrid__indexing};
+  static const uint16_t einsum[] = {FNZI_ATEN_einsum};
+  const fnz_op *op = node->op;
+  if (op == NULL || op->is_view)
+    return false;
+  if (fnzi_op_is_among(op, einsum, 1))
+    return node->nargs > 1 && node->args[1].tag == FNZ_ARG_LIST && node->args[1].count == 1;
+  return fnzi_op_is_among(op, grids, sizeof grids / sizeof *grids) ||
+         fnzi_composite_rule(op->name) != NULL;
 }

@@ -15,8 +15,9 @@
 #include <fnz/backend.h>
 #include <fnz/functionalize.h>
 
-/* Some node writes an argument, by its schema or as batch norm does. */
-bool fnzi_run_writes(const fnz_program *program);
+/* What the program means depends on shared memory: some node writes an argument, by its schema or
+ * as batch norm does, or gives a window of which its schema says nothing (meshgrid, type_as). */
+bool fnzi_run_needs_memory(const fnz_program *program);
 
 /* Receives one result: dense row-major cells, borrowed for the call. */
 typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *geometry,

@@ -175,7 +175,7 @@ static fnz_status run_both(results *r, const fnz_program *functional, fnz_backen
   options->emit = meet;
   options->entered = entered;
   fnz_status (*run)(fnz_context *, const fnz_program *, fnz_backend *, const fnzi_run_options *) =
-      fnzi_run_writes(functional) ? fnzi_run_aliasing : fnzi_run_functional;
+      fnzi_run_needs_memory(functional) ? fnzi_run_aliasing : fnzi_run_functional;
   FNZ_TRY(run(r->ctx, functional, backend, options));
   return all_met(r);
 }

@@ -354,6 +354,10 @@ static const situation situations[] = {
 static const struct refusal {
   const char *class_name, *inputs, *body, *says;
 } refusals[] = {
+    {"BOUNDS", "%x: f32[4], %y: f32[1,4]", "%a: f32[4] = copy_(%x, %y)\nreturn %x",
+     "an operand of 2 dimensions"},
+    {"BOUNDS", "%x: f32[4], %y: f32[1,4]", "%a: f32[4] = add_.Tensor(%x, %y)\nreturn %x",
+     "an operand of 2 dimensions"},
     {"BOUNDS", "%x: f32[4], %y: f32[2,4]", "%a: f32[4] = add_.Tensor(%x, %y)\nreturn %x",
      "add_.Tensor"},
     {"OVERLAP", "%x: f32[4]",

@@ -138,6 +138,7 @@ START_TEST(tensors_of_two_worlds_do_not_mix) {
   fnz_tensor *y = counting(&there, 2);
   const fnz_arg both[] = {tensor(x), tensor(y)};
   FAILS(s.ctx, "ARGUMENT", try_call(&s, "add_.Tensor", ARGS(tensor(x), tensor(y)), &out));
+  ck_assert_str_eq(fnz_last_error(s.ctx)->where, "add_.Tensor: argument `other`");
   FAILS(s.ctx, "ARGUMENT", try_call(&s, "cat", ARGS(list(both, 2)), &out));
   FAILS(s.ctx, "ARGUMENT", try_call(&s, "relu", ARGS(tensor(NULL)), &out));
   ck_assert_ptr_null(out);

@@ -56,13 +56,13 @@ static inline fnz_context *fuzz_start(fuzz_memory *m) {
   return ctx;
 }
 
-/* Every failure has a class and a message; nothing is lost. */
+/* Nothing is lost. */
 static inline void fuzz_end(fuzz_memory *m, fnz_context *ctx) {
   fnz_context_destroy(ctx);
   PROMISE(m->live == 0, "%zu bytes were not freed", m->live);
 }
 
-/* What is refused costs little, and is told. */
+/* What is refused has a status and a message, and costs little. */
 static inline void fuzz_check_refusal(fnz_context *ctx, fnz_status status, size_t size) {
   const fnz_error *e = fnz_last_error(ctx);
   PROMISE(status != FNZ_INTERNAL, "%s", e->message);
