@@ -63,14 +63,31 @@ FNZ_MUST_CHECK fnz_status fnzi_reserve(fnz_context *ctx, void **data, size_t *ca
 /* FNZI_PUSH(ctx, vec, item) appends to any struct { T *data; size_t count, capacity; }. */
 #define FNZI_PUSH(ctx, vec, item)                                                                  \
   do {                                                                                             \
-    void *push_data_ = (vec)->data;                                                                \
-    FNZ_TRY(fnzi_grow(ctx, &push_data_, &(vec)->capacity, (vec)->count + 1, sizeof *(vec)->data)); \
-    (vec)->data = push_data_;                                                                      \
+    if ((vec)->count == (vec)->capacity) {                                                         \
+      void *push_data_ = (vec)->data;                                                              \
+      FNZ_TRY(                                                                                     \
+          fnzi_grow(ctx, &push_data_, &(vec)->capacity, (vec)->count + 1, sizeof *(vec)->data));   \
+      (vec)->data = push_data_;                                                                    \
+    }                                                                                              \
     (vec)->data[(vec)->count++] = (item);                                                          \
   } while (0)
 #define FNZI_VEC_FREE(ctx, vec)                                                                    \
   (fnzi_free(ctx, (vec)->data, (vec)->capacity * sizeof *(vec)->data), (vec)->data = NULL,         \
    (vec)->count = (vec)->capacity = 0)
+
+/* --- Sizes: false when the result leaves the type --------------------------------------------- */
+static inline bool fnzi_mul_size(size_t a, size_t b, size_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool fnzi_add_size(size_t a, size_t b, size_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
+static inline bool fnzi_mul_i64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_mul_overflow(a, b, out);
+}
+static inline bool fnzi_add_i64(int64_t a, int64_t b, int64_t *out) {
+  return !__builtin_add_overflow(a, b, out);
+}
 
 /* --- Arena: many small things that end together --------------------------------------------------
  * Blocks are aligned to 16 bytes. Zero bytes give a valid pointer. */
@@ -84,9 +101,26 @@ void fnzi_arena_init(fnzi_arena *arena, fnz_context *ctx);
 void fnzi_arena_free(fnzi_arena *arena);
 /* Forgets everything in it, but keeps one block for what comes next. */
 void fnzi_arena_reset(fnzi_arena *arena);
-/* count * size bytes, zeroed. */
-FNZ_MUST_CHECK fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count, size_t size,
-                                           void **out);
+/* Room for `bytes` at a multiple of 16 in the newest chunk, which is a new one. */
+FNZ_MUST_CHECK fnz_status fnzi_arena_more(fnzi_arena *arena, size_t bytes);
+
+/* count * size bytes, zeroed. Strings, of size 1, are packed; everything else is aligned. */
+FNZ_MUST_CHECK static inline fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count,
+                                                         size_t size, void **out) {
+  size_t bytes, align = size == 1 ? 1 : 16, start = (arena->used + align - 1) & ~(align - 1);
+  *out = NULL;
+  if (!fnzi_mul_size(count, size, &bytes))
+    bytes = SIZE_MAX;
+  if (!arena->chunks || start > arena->size || bytes > arena->size - start) {
+    FNZ_TRY(fnzi_arena_more(arena, bytes));
+    start = arena->used;
+  }
+  *out = (char *)arena->chunks + start;
+  arena->used = start + bytes;
+  if (bytes)
+    memset(*out, 0, bytes);
+  return FNZ_OK;
+}
 /* FNZI_NEW(arena, n, &p): p = n zeroed things of p's type. */
 #define FNZI_NEW(arena, count, out)                                                                \
   do {                                                                                             \
@@ -99,6 +133,23 @@ FNZ_MUST_CHECK fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, si
                                             const char **out);
 FNZ_MUST_CHECK fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *format,
                                             ...) FNZ_PRINTF(3, 4);
+
+/* --- Blocks: small ones that come and go ---------------------------------------------------------
+ * A freed block is kept for the next one of its size; the memory ends with all of them. Large
+ * blocks, and all of them under AddressSanitizer, which then sees who uses one too late, are the
+ * allocator's. */
+enum { FNZI_BLOCK_SIZES = 32 };
+
+typedef struct fnzi_blocks {
+  fnzi_arena arena;
+  void *freed[FNZI_BLOCK_SIZES]; /* by size, 16 bytes apart; each has the next one in front */
+} fnzi_blocks;
+
+void fnzi_blocks_init(fnzi_blocks *blocks, fnz_context *ctx);
+void fnzi_blocks_end(fnzi_blocks *blocks);
+/* Not zeroed; NULL means out of memory, as with fnzi_resize(). */
+void *fnzi_blocks_take(fnzi_blocks *blocks, size_t bytes);
+void fnzi_blocks_give(fnzi_blocks *blocks, void *p, size_t bytes);
 
 /* --- Map from a byte string to a number (uthash inside) ------------------------------------------
  * Keys are borrowed and must outlive the map: keep them in an arena. */
@@ -118,20 +169,6 @@ FNZ_MUST_CHECK fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *
 FNZ_MUST_CHECK fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b, const char *text);
 FNZ_MUST_CHECK fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...)
     FNZ_PRINTF(3, 4);
-
-/* --- Sizes: false when the result leaves the type --------------------------------------------- */
-static inline bool fnzi_mul_size(size_t a, size_t b, size_t *out) {
-  return !__builtin_mul_overflow(a, b, out);
-}
-static inline bool fnzi_add_size(size_t a, size_t b, size_t *out) {
-  return !__builtin_add_overflow(a, b, out);
-}
-static inline bool fnzi_mul_i64(int64_t a, int64_t b, int64_t *out) {
-  return !__builtin_mul_overflow(a, b, out);
-}
-static inline bool fnzi_add_i64(int64_t a, int64_t b, int64_t *out) {
-  return !__builtin_add_overflow(a, b, out);
-}
 
 /* Valid UTF-8 without surrogates and beyond-range code points (RFC 3629)? */
 bool fnzi_is_utf8(const char *s, size_t size);

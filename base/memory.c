@@ -79,7 +79,8 @@ static size_t next_chunk_size(const fnzi_arena *arena) {
   return doubled < LARGEST_CHUNK ? doubled : LARGEST_CHUNK;
 }
 
-static fnz_status new_chunk(fnzi_arena *arena, size_t want) {
+/* SIZE_MAX stands for sizes beyond all memory. */
+fnz_status fnzi_arena_more(fnzi_arena *arena, size_t want) {
   size_t bytes;
   if (!fnzi_add_size(want, sizeof(struct fnzi_chunk) + ALIGN, &bytes))
     return fnzi_no_memory(arena->ctx);
@@ -92,25 +93,6 @@ static fnz_status new_chunk(fnzi_arena *arena, size_t want) {
   arena->chunks = c;
   arena->used = sizeof *c;
   arena->size = bytes;
-  return FNZ_OK;
-}
-
-/* Strings are packed; everything else starts at a multiple of ALIGN. */
-fnz_status fnzi_arena_alloc(fnzi_arena *arena, size_t count, size_t size, void **out) {
-  size_t bytes, align = size == 1 ? 1 : ALIGN;
-  *out = NULL;
-  if (!fnzi_mul_size(count, size, &bytes))
-    return fnzi_no_memory(arena->ctx);
-  size_t start = (arena->used + align - 1) & ~(align - 1);
-  if (!arena->chunks || start > arena->size || bytes > arena->size - start) {
-    FNZ_TRY(new_chunk(arena, bytes));
-    start = arena->used;
-  }
-  arena->used = start;
-  *out = (char *)arena->chunks + arena->used;
-  arena->used += bytes;
-  if (bytes)
-    memset(*out, 0, bytes);
   return FNZ_OK;
 }
 
@@ -139,6 +121,52 @@ fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *fo
   va_end(again);
   *out = p;
   return status;
+}
+
+/* --- blocks -------------------------------------------------------------------------------------
+ */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define WATCHED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(WATCHED)
+enum { LARGEST_POOLED = 0 };
+#else
+enum { LARGEST_POOLED = FNZI_BLOCK_SIZES * ALIGN };
+#endif
+
+void fnzi_blocks_init(fnzi_blocks *blocks, fnz_context *ctx) {
+  *blocks = (fnzi_blocks){.freed = {NULL}};
+  fnzi_arena_init(&blocks->arena, ctx);
+}
+
+void fnzi_blocks_end(fnzi_blocks *blocks) {
+  fnzi_arena_free(&blocks->arena);
+  fnzi_blocks_init(blocks, blocks->arena.ctx);
+}
+
+void *fnzi_blocks_take(fnzi_blocks *blocks, size_t bytes) {
+  void *p;
+  if (bytes == 0 || bytes > LARGEST_POOLED)
+    return fnzi_resize(blocks->arena.ctx, NULL, 0, bytes);
+  void **freed = &blocks->freed[(bytes - 1) / ALIGN];
+  if (!*freed)
+    return fnzi_arena_alloc(&blocks->arena, (bytes - 1) / ALIGN + 1, ALIGN, &p) == FNZ_OK ? p
+                                                                                          : NULL;
+  p = *freed;
+  memcpy(freed, p, sizeof *freed);
+  return p;
+}
+
+void fnzi_blocks_give(fnzi_blocks *blocks, void *p, size_t bytes) {
+  if (!p || bytes == 0 || bytes > LARGEST_POOLED) {
+    fnzi_free(blocks->arena.ctx, p, bytes);
+    return;
+  }
+  void **freed = &blocks->freed[(bytes - 1) / ALIGN];
+  memcpy(p, freed, sizeof *freed);
+  *freed = p;
 }
 
 /* --- output buffers --------------------------------------------------------------------------- */

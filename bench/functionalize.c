@@ -1,6 +1,7 @@
 /* functionalize.c - how time and memory of the pass grow with the program: five shapes of programs
  * from 10^3 nodes up to the number in argv[1] (10^6), built in memory. A shape whose time per node
- * grows with the number of nodes is not linear, and the last columns show it. */
+ * grows with the number of nodes is not linear, and the last columns show it. argv[2] names one
+ * shape by its beginning. */
 #include "program/program.h"
 
 #include <fnz/functionalize.h>
@@ -288,6 +289,8 @@ int main(int argc, char **argv) {
          "out/in", "growth");
   for (int i = 0; i < SHAPES; i++) {
     figures before = {0};
+    if (argc > 2 && strncmp(shapes[i].name, argv[2], strlen(argv[2])) != 0)
+      continue;
     for (size_t n = 1000; n <= most && result == EXIT_SUCCESS; n *= 10)
       result = run(&shapes[i], n, &before);
   }

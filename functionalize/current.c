@@ -10,9 +10,17 @@ bool fnzi_are_siblings(const fnzi_alias *a, const fnzi_alias *b) {
   return a->opening && a->opening == b->opening && a != b && !a->parent->repeats;
 }
 
+/* It shows all of its memory. */
+static bool is_all(const fnzi_alias *a) {
+  const fnzi_alias *root = a->storage->root;
+  return a->compact && a->low == root->low && a->high == root->high;
+}
+
 static fnzi_relation find_relation(const fnzi_alias *a, const fnzi_alias *b) {
   if (a->high <= b->low || b->high <= a->low || fnzi_are_siblings(a, b))
     return FNZI_DISJOINT;
+  if (is_all(a) && is_all(b))
+    return FNZI_EQUAL;
   return fnzi_relate(&a->geometry, &b->geometry, &a->storage->root->geometry, FNZI_LITTLE_WORK);
 }
 

@@ -10,12 +10,20 @@ static bool is_plain_mutation(fnzi_mutation_kind kind) {
   return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
 }
 
+static bool has_same_places(const fnz_op *op, const fnz_op *twin) {
+  bool same = twin->nparams <= op->nparams;
+  for (size_t i = 0; i < twin->nparams && same; i++)
+    same = strcmp(twin->params[i].name, op->params[i].name) == 0;
+  return same;
+}
+
 fnzi_route fnzi_route_find(const fnz_op *op) {
   bool is_inplace_view = op->view_of != FNZI_NO_OP;
   const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
   const fnzi_view *row = fnz_op_is_view(view) ? fnzi_view_find(view) : NULL;
   const fnzi_composite_row *composite = fnzi_composite_find(view);
-  fnzi_route r = {.mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
+  fnzi_route r = {
+      .op = op, .mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
   if (is_inplace_view && (row || composite))
     r.action = FNZI_ACTION_INPLACE_VIEW;
   else if (!is_plain_mutation(r.mutation))
@@ -28,16 +36,23 @@ fnzi_route fnzi_route_find(const fnz_op *op) {
     r.action = FNZI_ACTION_WRITE;
   else
     r.action = fnz_op_is_view(op) ? FNZI_ACTION_REFUSED : FNZI_ACTION_FUNCTIONAL;
+  r.twin = r.mutation != FNZI_MUTATION_NONE ? fnzi_mutation_twin(op) : NULL;
+  r.idempotent = r.twin && fnzi_is_idempotent(op);
+  r.same_places = r.twin && has_same_places(op, r.twin);
   if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
-    r.composite = fnzi_composite_find(fnzi_mutation_twin(op));
+    r.composite = fnzi_composite_find(r.twin);
   return r;
 }
 
 static fnzi_route route_of(fnz_world *world, const fnz_op *op) {
-  if (op < fnzi_ops || op >= fnzi_ops + fnz_op_count())
-    return fnzi_route_find(op); /* a custom operator */
-  fnzi_route *r = &world->routes[op - fnzi_ops];
-  if (r->action == FNZI_ACTION_UNKNOWN)
+  if (fnzi_op_is_custom(op))
+    return fnzi_route_find(op);
+  fnzi_route *r;
+  size_t home = (size_t)(op - fnzi_ops), k = 0;
+  do
+    r = &world->routes[(home + k++) % FNZI_ROUTES];
+  while (r->op && r->op != op && k < FNZI_ROUTES_NEAR);
+  if (r->op != op)
     *r = fnzi_route_find(op);
   return *r;
 }
@@ -128,12 +143,21 @@ fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
+static fnz_status make_room(fnz_world *world, fnzi_request *request) {
+  size_t capacity = request->out.capacity * 2 + 2;
+  fnz_tensor **data;
+  FNZI_NEW(&world->scratch, capacity, &data);
+  if (request->out.count)
+    memcpy(data, request->out.data, request->out.count * sizeof *data);
+  request->out.data = data;
+  request->out.capacity = capacity;
+  return FNZ_OK;
+}
+
 static fnz_status push(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
   fnz_status status = FNZ_OK;
-  void *data = request->out.data;
-  status = fnzi_grow(world->ctx, &data, &request->out.capacity, request->out.count + 1,
-                     sizeof *request->out.data);
-  request->out.data = data;
+  if (request->out.count == request->out.capacity)
+    status = make_room(world, request);
   if (status != FNZ_OK)
     fnz_tensor_release(t);
   else
@@ -165,10 +189,10 @@ fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *v
   return push(world, request, t);
 }
 
-void fnzi_request_end(fnz_world *world, fnzi_request *request) {
+void fnzi_request_end(fnzi_request *request) {
   for (size_t i = 0; i < request->out.count; i++)
     fnz_tensor_release(request->out.data[i]);
-  FNZI_VEC_FREE(world->ctx, &request->out);
+  request->out.count = 0;
 }
 
 /* --- functional operators --------------------------------------------------------------------- */
@@ -245,7 +269,7 @@ static fnz_status copy_step(fnz_world *world, fnzi_request *r, const fnz_op *op,
   fnz_status status = fnzi_apply_functional(world, &one);
   if (status == FNZ_OK)
     status = fnzi_give(world, r, one.out.count ? one.out.data[0] : NULL);
-  fnzi_request_end(world, &one);
+  fnzi_request_end(&one);
   return status;
 }
 
@@ -312,7 +336,7 @@ static fnz_status find_idle(fnz_world *world, const fnzi_request *r, const fnzi_
 static fnz_status write_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
   bool idle;
   FNZ_TRY(find_idle(world, r, route->composite, &idle));
-  return idle ? fnzi_give(world, r, self_of(r)) : fnzi_write_request(world, r, route->mutation);
+  return idle ? fnzi_give(world, r, self_of(r)) : fnzi_write_request(world, r, route);
 }
 
 /* --- in-place views --------------------------------------------------------------------------- */

@@ -275,7 +275,7 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   fnz_status status = fnzi_dispatch(p->world, &request);
   if (status == FNZ_OK)
     status = bind(p, &r, &request);
-  fnzi_request_end(p->world, &request);
+  fnzi_request_end(&request);
   fnzi_settle(p->world);
   return status;
 }

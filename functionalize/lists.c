@@ -29,7 +29,7 @@ static fnz_status one_by_one(fnz_world *world, fnzi_request *r, const fnz_op *el
     FNZ_TRY(element_args(world, r, element, k, &args));
     fnzi_request one = {.op = element, .args = args};
     fnz_status status = fnzi_dispatch(world, &one);
-    fnzi_request_end(world, &one);
+    fnzi_request_end(&one);
     FNZ_TRY(status);
   }
   return FNZ_OK;
@@ -61,7 +61,7 @@ static fnz_status keeps_dtypes(fnz_world *world, const fnzi_request *r, const fn
   return FNZ_OK;
 }
 
-fnz_status fnzi_list_request(fnz_world *world, fnzi_request *r) {
+fnz_status fnzi_list_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
   const fnz_op *element = fnzi_foreach_element(r->op);
   const fnz_op *functional = fnzi_op_by_index(element->functional);
   const fnz_op *inplace =
@@ -75,7 +75,7 @@ fnz_status fnzi_list_request(fnz_world *world, fnzi_request *r) {
   if (together)
     FNZ_TRY(keeps_dtypes(world, r, functional, &together));
   if (together)
-    return fnzi_twin_request(world, r);
+    return fnzi_twin_request(world, r, route);
   if (inplace)
     return one_by_one(world, r, inplace);
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,

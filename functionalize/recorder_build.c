@@ -45,8 +45,8 @@ static const fnzi_node_call *call_of(const fnzi_tape *r, const fnzi_tape_node *n
   return &o->call;
 }
 
-uint32_t fnzi_tape_nargs(const fnzi_tape *r, const fnzi_tape_node *n) {
-  return n->op ? n->op->nparams : call_of(r, n)->nargs;
+uint32_t fnzi_tape_other_nargs(const fnzi_tape *r, const fnzi_tape_node *n) {
+  return call_of(r, n)->nargs;
 }
 
 /* Its results are numbers, which the pass knows by other ways; it stands for reading them. */
@@ -167,11 +167,13 @@ static const fnzi_tape_lists *lists_of(const fnzi_tape *r, const fnzi_tape_node 
  * new values it has, `x` for `x_out`. NULL when there is none, or the result is no list. */
 static const fnz_arg *list_like(const fnzi_tape *r, const fnzi_tape_node *n, size_t i) {
   const fnzi_param *result = &n->op->returns[i];
-  const fnzi_tape_lists *lists = result->is_list ? lists_of(r, n) : NULL;
+  if (!result->is_list)
+    return NULL;
+  const fnzi_tape_lists *lists = lists_of(r, n);
   size_t size = strlen(result->name), tail = strlen("_out");
   if (lists && i < lists->count && lists->looks[i].tag == FNZ_ARG_LIST)
     return &lists->looks[i];
-  if (!result->is_list || size <= tail || strcmp(result->name + size - tail, "_out") != 0)
+  if (size <= tail || strcmp(result->name + size - tail, "_out") != 0)
     return NULL;
   for (size_t k = 0; k < n->op->nparams; k++) {
     const fnzi_param *p = &n->op->params[k];

@@ -7,7 +7,7 @@ static fnz_status held_new(fnz_world *world, fnz_handle handle, fnzi_held **out)
   *out = NULL;
   if (!handle)
     return FNZ_OK;
-  *out = fnzi_resize(world->ctx, NULL, 0, sizeof **out);
+  *out = fnzi_blocks_take(&world->blocks, sizeof **out);
   if (!*out) {
     world->backend->release(world->backend->self, handle);
     return fnzi_no_memory(world->ctx);
@@ -39,7 +39,7 @@ void fnzi_drop(fnz_world *world, fnzi_held *value) {
   if (!value || --value->refs > 0)
     return;
   world->backend->release(world->backend->self, value->handle);
-  fnzi_free(world->ctx, value, sizeof *value);
+  fnzi_blocks_give(&world->blocks, value, sizeof *value);
 }
 
 void fnzi_settle(fnz_world *world) {
@@ -62,7 +62,7 @@ static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias *
   size_t bytes = sizeof(fnzi_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
   int64_t low, high;
   FNZ_TRY(byte_range(world->ctx, g, &low, &high));
-  fnzi_alias *n = fnzi_resize(world->ctx, NULL, 0, bytes);
+  fnzi_alias *n = fnzi_blocks_take(&world->blocks, bytes);
   if (!n)
     return fnzi_no_memory(world->ctx);
   int64_t *dims = (int64_t *)(n + 1);
@@ -74,6 +74,8 @@ static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias *
                     .low = low,
                     .repeats = fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT,
                     .high = high};
+  n->compact =
+      !n->repeats && fnz_geometry_numel(g) * (int64_t)fnzi_dtype(g->dtype)->bytes == high - low;
   if (g->rank) {
     memcpy(dims, g->sizes, g->rank * sizeof *dims);
     memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
@@ -92,14 +94,13 @@ fnzi_alias *fnzi_alias_retain(fnzi_alias *node) {
 static void opening_release(fnz_world *world, fnzi_opening *o, uint32_t index) {
   o->nodes[index] = NULL;
   if (--o->refs == 0)
-    fnzi_free(world->ctx, o, o->bytes);
+    fnzi_blocks_give(&world->blocks, o, o->bytes);
 }
 
 static void storage_free(fnzi_storage *s) {
-  fnz_context *ctx = s->world->ctx;
-  FNZI_VEC_FREE(ctx, &s->dirty);
-  FNZI_VEC_FREE(ctx, &s->log);
-  fnzi_free(ctx, s, sizeof *s);
+  FNZI_VEC_FREE(s->world->ctx, &s->dirty);
+  FNZI_VEC_FREE(s->world->ctx, &s->log);
+  fnzi_blocks_give(&s->world->blocks, s, sizeof *s);
 }
 
 void fnzi_alias_release(fnzi_alias *node) {
@@ -111,7 +112,7 @@ void fnzi_alias_release(fnzi_alias *node) {
       opening_release(world, node->opening, node->index);
     if (!parent)
       storage_free(node->storage);
-    fnzi_free(world->ctx, node, node->bytes);
+    fnzi_blocks_give(&world->blocks, node, node->bytes);
     node = parent;
   }
 }
@@ -149,7 +150,7 @@ static fnz_status opening_new(fnz_world *world, const fnzi_view *view, const fnz
                               const fnz_arg *args, size_t nargs, size_t count, fnzi_opening **out) {
   size_t head = sizeof(fnzi_opening) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_alias *);
   size_t bytes = head + args_bytes(args, nargs);
-  fnzi_opening *o = fnzi_resize(world->ctx, NULL, 0, bytes);
+  fnzi_opening *o = fnzi_blocks_take(&world->blocks, bytes);
   if (!o)
     return fnzi_no_memory(world->ctx);
   memset(o, 0, head);
@@ -188,7 +189,7 @@ static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_opening *o
   for (uint32_t k = 0; k < o->count && status != FNZ_OK; k++)
     fnzi_alias_release(nodes[k]);
   if (--o->refs == 0)
-    fnzi_free(world->ctx, o, o->bytes);
+    fnzi_blocks_give(&world->blocks, o, o->bytes);
   return status;
 }
 
@@ -257,13 +258,13 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **root) {
-  fnzi_storage *s = fnzi_resize(world->ctx, NULL, 0, sizeof *s);
+  fnzi_storage *s = fnzi_blocks_take(&world->blocks, sizeof *s);
   if (!s)
     return fnzi_no_memory(world->ctx);
   *s = (fnzi_storage){.world = world};
   fnz_status status = node_new(world, g, root);
   if (status != FNZ_OK) {
-    fnzi_free(world->ctx, s, sizeof *s);
+    fnzi_blocks_give(&world->blocks, s, sizeof *s);
     return status;
   }
   (*root)->storage = s;
@@ -272,7 +273,7 @@ static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alia
 }
 
 fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *node, fnz_tensor **out) {
-  fnz_tensor *t = fnzi_resize(world->ctx, NULL, 0, sizeof *t);
+  fnz_tensor *t = fnzi_blocks_take(&world->blocks, sizeof *t);
   if (!t)
     return fnzi_no_memory(world->ctx);
   *t = (fnz_tensor){.world = world, .node = fnzi_alias_retain(node), .refs = 1};
@@ -351,5 +352,5 @@ void fnz_tensor_release(fnz_tensor *t) {
   if (t->after)
     t->after->before = t->before;
   leave(t->node);
-  fnzi_free(t->world->ctx, t, sizeof *t);
+  fnzi_blocks_give(&t->world->blocks, t, sizeof *t);
 }

@@ -86,7 +86,10 @@ typedef struct fnzi_tape {
 } fnzi_tape;
 
 /* How many arguments a node has. */
-uint32_t fnzi_tape_nargs(const fnzi_tape *tape, const fnzi_tape_node *node);
+uint32_t fnzi_tape_other_nargs(const fnzi_tape *tape, const fnzi_tape_node *node);
+static inline uint32_t fnzi_tape_nargs(const fnzi_tape *tape, const fnzi_tape_node *node) {
+  return node->op ? node->op->nparams : fnzi_tape_other_nargs(tape, node);
+}
 /* The items of a list among them, which are the tape's own. */
 fnz_arg *fnzi_tape_items(const fnz_arg *list);
 

@@ -7,10 +7,6 @@ static void start(fnz_world *world) {
   world->source = "";
 }
 
-static size_t route_bytes(void) {
-  return fnz_op_count() * sizeof(fnzi_route);
-}
-
 fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend, fnz_world **out) {
   fnz_world *world = fnzi_resize(ctx, NULL, 0, sizeof *world);
   *out = NULL;
@@ -18,14 +14,15 @@ fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend, fnz_world **
     return fnzi_no_memory(ctx);
   *world = (fnz_world){.ctx = ctx, .backend = backend, .source = ""};
   fnzi_arena_init(&world->scratch, ctx);
+  fnzi_blocks_init(&world->blocks, ctx);
   fnzi_world_start_emitter(world);
   fnzi_recorder_explain(backend, &world->why);
-  world->routes = fnzi_resize(ctx, NULL, 0, route_bytes());
+  world->routes = fnzi_resize(ctx, NULL, 0, FNZI_ROUTES * sizeof *world->routes);
   if (!world->routes) {
     fnz_world_destroy(world);
     return fnzi_no_memory(ctx);
   }
-  memset(world->routes, 0, route_bytes());
+  memset(world->routes, 0, FNZI_ROUTES * sizeof *world->routes);
   *out = world;
   return FNZ_OK;
 }
@@ -41,7 +38,8 @@ void fnz_world_destroy(fnz_world *world) {
   fnzi_settle(world);
   FNZI_VEC_FREE(ctx, &world->fresh);
   fnzi_arena_free(&world->scratch);
-  fnzi_free(ctx, world->routes, route_bytes());
+  fnzi_blocks_end(&world->blocks);
+  fnzi_free(ctx, world->routes, FNZI_ROUTES * sizeof *world->routes);
   fnzi_free(ctx, world, sizeof *world);
 }
 
@@ -117,7 +115,7 @@ fnz_status fnz_tensor_call(fnz_world *world, const char *op, const fnz_arg *args
   fnz_status status = fnzi_dispatch(world, &r);
   if (status == FNZ_OK)
     status = hand_out(world, &r, outputs, capacity, count);
-  fnzi_request_end(world, &r);
+  fnzi_request_end(&r);
   fnzi_settle(world);
   return status;
 }

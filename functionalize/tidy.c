@@ -113,6 +113,15 @@ static fnz_status find_windows(fnzi_tidy *t, look *l) {
   return open_windows(t, l, frame);
 }
 
+/* `other`, which reaches from `low` to `high`, ends before the window begins, or the other way
+ * round: no look at their strides is needed. */
+static bool lies_apart(const fnz_geometry *window, const fnz_geometry *other, int64_t low,
+                       int64_t high) {
+  int64_t begin, end;
+  return window->dtype == other->dtype && fnzi_extent(window, &begin, &end) &&
+         (end <= low || high <= begin);
+}
+
 /* A window of a scatter's result that the scatter did not touch is one of its base; one that it put
  * there is its source. Half the way down a run is no better place than where it began: *base then
  * stays what it is. */
@@ -121,9 +130,14 @@ static fnz_status look_through(fnzi_tidy *t, const fnz_geometry *window, uint32_
   const fnz_geometry *frame;
   const fnzi_sight *s;
   uint32_t at = *base;
+  int64_t low, high;
   *source = FNZI_NO_NODE;
   FNZ_TRY(fnzi_tidy_frame(t, at, false, &frame));
-  for (int hops = 0; (s = fnzi_sight_of(t, at)) && s->kind == FNZI_SIGHT_PUT; hops++) {
+  bool known = !t->tape->program->decisions && fnzi_extent(window, &low, &high);
+  for (int hops = 0; (s = fnzi_sight_of(t, at)) && s->kind == FNZI_SIGHT_PUT;
+       hops++, at = s->base) {
+    if (known && hops < FNZI_TIDY_HOPS && lies_apart(s->window, window, low, high))
+      continue;
     bool same = fnzi_same_layout(s->window, window);
     fnzi_relation r =
         fnzi_decide(t->tape->program->decisions,
@@ -132,7 +146,6 @@ static fnz_status look_through(fnzi_tidy *t, const fnz_geometry *window, uint32_
       *source = s->source;
     if (r != FNZI_DISJOINT || hops == FNZI_TIDY_HOPS)
       return FNZ_OK;
-    at = s->base;
   }
   *base = at;
   return FNZ_OK;

@@ -92,7 +92,9 @@ const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op);
 static inline uint32_t fnzi_tape_index(const fnz_arg *arg) {
   return (uint32_t)(arg->u.value - 1);
 }
-fnzi_sight *fnzi_sight_of(const fnzi_tidy *t, uint32_t value);
+static inline fnzi_sight *fnzi_sight_of(const fnzi_tidy *t, uint32_t value) {
+  return t->notes[value] ? &t->sights.data[t->notes[value] - 1] : NULL;
+}
 /* Copies the window. */
 FNZ_MUST_CHECK fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight);
 /* The value in its own coordinates. */

@@ -163,12 +163,27 @@ static int by_place(const void *a, const void *b) {
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
+/* Pieces are found from the last to the first, and most programs write from front to back. */
+static void sort(run *r) {
+  piece *p = r->pieces.data, swapped;
+  size_t n = r->pieces.count, i = 1;
+  for (size_t k = 0; k < n / 2; k++) {
+    swapped = p[k];
+    p[k] = p[n - 1 - k];
+    p[n - 1 - k] = swapped;
+  }
+  while (i < n && by_place(&p[i - 1], &p[i]) < 0)
+    i++;
+  if (i < n)
+    qsort(p, n, sizeof *p, by_place);
+}
+
 /* Sorted, each place by who wrote it last; true when they stand one behind the other and cover
  * everything. */
 static bool covers(run *r) {
   size_t kept = 0;
   int64_t end = 0;
-  qsort(r->pieces.data, r->pieces.count, sizeof *r->pieces.data, by_place);
+  sort(r);
   for (size_t i = 0; i < r->pieces.count; i++) {
     const piece *p = &r->pieces.data[i], *last = kept ? &r->pieces.data[kept - 1] : NULL;
     if (last && last->start == p->start && last->count == p->count)

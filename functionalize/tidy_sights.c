@@ -1,19 +1,20 @@
 /* tidy_sights.c - what is known of values that views and scatters gave, and who is whose equal. */
 #include "functionalize/tidy.h"
 
-fnzi_sight *fnzi_sight_of(const fnzi_tidy *t, uint32_t value) {
-  return t->notes[value] ? &t->sights.data[t->notes[value] - 1] : NULL;
-}
-
 /* --- frames ----------------------------------------------------------------------------------- */
 static bool lies_at_start(const fnz_geometry *g) {
   return g->offset == 0 && !g->is_conj && !g->is_neg;
 }
 
+/* Its strides are those of fnzi_contiguous_strides(). */
 static bool is_row_major(const fnz_geometry *g) {
-  int64_t strides[FNZ_MAX_RANK];
-  fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  return g->rank == 0 || memcmp(strides, g->strides, g->rank * sizeof *strides) == 0;
+  int64_t stride = 1;
+  for (uint32_t d = g->rank; d-- > 0;) {
+    if (g->strides[d] != stride)
+      return false;
+    stride *= g->sizes[d] ? g->sizes[d] : 1;
+  }
+  return true;
 }
 
 fnz_status fnzi_tidy_frame(fnzi_tidy *t, uint32_t value, bool real, const fnz_geometry **out) {

@@ -15,6 +15,7 @@ typedef struct slot {
 } slot;
 
 typedef struct twin_call {
+  const fnzi_route *route; /* of the operator */
   const fnz_op *twin;
   fnz_arg *args; /* of the twin */
   slot *slots;
@@ -87,17 +88,10 @@ static fnz_status find_slots(fnz_world *world, const fnzi_request *r, twin_call 
   return FNZ_OK;
 }
 
-/* Most twins have their parameters in the same places. */
-static int place_of(const fnz_op *op, int likely, const char *name) {
-  if (likely < op->nparams && strcmp(op->params[likely].name, name) == 0)
-    return likely;
-  return fnzi_op_param(op, name);
-}
-
 static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *c) {
   FNZI_NEW(&world->scratch, c->twin->nparams, &c->args);
   for (int j = 0; j < c->twin->nparams; j++) {
-    int i = place_of(r->op, j, c->twin->params[j].name);
+    int i = c->route->same_places ? j : fnzi_op_param(r->op, c->twin->params[j].name);
     if (i < 0 && j == 0)
       i = 0;    /* dropout_ calls `self` what dropout calls `input` */
     if (i >= 0) /* bernoulli_ has a default where bernoulli has none */
@@ -162,7 +156,7 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   size_t self_reads = 0;
   int *slices = c->elementwise && !s->resized ? &c->slices : NULL;
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g,
-                            fnzi_is_idempotent(r->op) ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
+                            c->route->idempotent ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
                             slices));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
@@ -241,7 +235,7 @@ static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32
     arg->u.tensor = view.out.data[0];
     status = fnzi_give(world, holder, view.out.data[0]);
   }
-  fnzi_request_end(world, &view);
+  fnzi_request_end(&view);
   return status;
 }
 
@@ -258,8 +252,8 @@ static fnz_status one_slice(fnz_world *world, const fnzi_request *r, const fnz_g
   slice.args = args;
   if (status == FNZ_OK)
     status = fnzi_dispatch(world, &slice);
-  fnzi_request_end(world, &slice);
-  fnzi_request_end(world, &views);
+  fnzi_request_end(&slice);
+  fnzi_request_end(&views);
   return status;
 }
 
@@ -271,8 +265,8 @@ fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor 
   return fnzi_give(world, r, target);
 }
 
-fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r) {
-  twin_call c = {.twin = fnzi_mutation_twin(r->op), .slices = -1};
+fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+  twin_call c = {.route = route, .twin = route->twin, .slices = -1};
   const fnz_geometry **expected;
   fnz_arg *args;
   size_t first, count;

@@ -62,6 +62,7 @@ typedef struct fnzi_alias {
   bool dirty;
   bool touched; /* of a watched one: some write has met it */
   bool repeats; /* shows some element in several places, or may */
+  bool compact; /* shows every byte from the first to the last once */
 } fnzi_alias;
 
 enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
@@ -119,11 +120,19 @@ typedef enum fnzi_action {
 } fnzi_action;
 
 typedef struct fnzi_route {
+  const fnz_op *op; /* NULL: nobody asked yet */
   fnzi_action action;
   fnzi_mutation_kind mutation;
   const fnzi_view *view; /* NULL, or the row of views.def */
   const fnzi_composite_row *composite;
+  const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
+  bool same_places;   /* the twin's parameters stand where the operator's of those names do */
+  bool idempotent;    /* fnzi_is_idempotent() */
 } fnzi_route;
+
+/* Programs have few operators: a route stands at the place of its operator, modulo this, or at one
+ * of the next few. */
+enum { FNZI_ROUTES = 128, FNZI_ROUTES_NEAR = 8 };
 
 struct fnz_world {
   fnz_context *ctx;
@@ -131,7 +140,8 @@ struct fnz_world {
   fnz_views views;
   fnzi_decisions *decisions; /* NULL but for passes over symbolic programs */
   fnzi_arena scratch;        /* emptied when a call of the public interface ends */
-  fnzi_route *routes;        /* one per operator of the table */
+  fnzi_blocks blocks;        /* of what storage.c makes and ends */
+  fnzi_route *routes;        /* FNZI_ROUTES of them, each at its operator's place or near it */
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
   fnzi_why why;       /* of what is being recorded */
@@ -152,7 +162,7 @@ typedef struct fnzi_request {
   struct {
     fnz_tensor **data;
     size_t count, capacity;
-  } out; /* results; each holds a reference */
+  } out; /* results, in the world's scratch; each holds a reference */
 } fnzi_request;
 
 /* --- dispatch.c ------------------------------------------------------------------------------- */
@@ -160,9 +170,9 @@ typedef struct fnzi_request {
 fnzi_route fnzi_route_find(const fnz_op *op);
 /* Why an operator is refused, and what to do about it (rules.c, refused.def). */
 void fnzi_refused(const fnz_op *op, const char **why, const char **remedy);
-/* Runs a request; results are in request->out, to be released by the caller with FNZI_VEC_FREE. */
+/* Runs a request; results are in request->out, to be released with fnzi_request_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
-void fnzi_request_end(fnz_world *world, fnzi_request *request);
+void fnzi_request_end(fnzi_request *request);
 /* The functional operator applied to tensors that are read first; results are fresh tensors. */
 FNZ_MUST_CHECK fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *request);
 /* Results of the functional operator as values: world->fresh[*first ...], *count of them, NULL for
@@ -186,7 +196,7 @@ FNZ_MUST_CHECK fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *reques
 
 /* --- writes.c --------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_write_request(fnz_world *world, fnzi_request *request,
-                                             fnzi_mutation_kind kind);
+                                             const fnzi_route *route);
 
 /* --- storage.c -------------------------------------------------------------------------------- */
 /* Moves `handle` into a counted value at the end of world->fresh, which owns it until somebody

@@ -337,13 +337,13 @@ static fnz_status check_source(fnz_world *world, const fnzi_request *r) {
                    r->op->name, r->op->params[1].name);
 }
 
-fnz_status fnzi_write_request(fnz_world *world, fnzi_request *r, fnzi_mutation_kind kind) {
+fnz_status fnzi_write_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
   FNZ_TRY(check_self(world, r));
-  switch (kind) {
+  switch (route->mutation) {
   case FNZI_MUTATION_TWIN:
-    return fnzi_twin_request(world, r);
+    return fnzi_twin_request(world, r, route);
   case FNZI_MUTATION_LIST:
-    return fnzi_list_request(world, r);
+    return fnzi_list_request(world, r, route);
   case FNZI_MUTATION_COPY:
     FNZ_TRY(check_source(world, r));
     return copy_request(world, r);

@@ -19,8 +19,10 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *request,
                                                  fnz_tensor *target, int dim);
 /* twins.c, lists.c: the rules TWIN and LIST. */
-FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request);
-FNZ_MUST_CHECK fnz_status fnzi_list_request(fnz_world *world, fnzi_request *request);
+FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request,
+                                            const fnzi_route *route);
+FNZ_MUST_CHECK fnz_status fnzi_list_request(fnz_world *world, fnzi_request *request,
+                                            const fnzi_route *route);
 /* norms.c: operators that write running statistics without saying so. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_norm_request(fnz_world *world, fnzi_request *request);
 FNZ_MUST_CHECK fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *request);

@@ -30,8 +30,7 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk) {
   return walk->arg->tag == FNZ_ARG_LIST ? open_list(walk) : FNZI_STEP_ITEM;
 }
 
-static fnz_status visit_list(const fnz_arg *list,
-                             fnz_status (*visit)(void *user, const fnz_arg *arg), void *user) {
+fnz_status fnzi_list_visit(const fnz_arg *list, fnzi_visit *visit, void *user) {
   fnzi_walk walk;
   fnzi_walk_start(&walk, list, 1);
   for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
@@ -40,15 +39,6 @@ static fnz_status visit_list(const fnz_arg *list,
     if (step == FNZI_STEP_ITEM)
       FNZ_TRY(visit(user, walk.arg));
   }
-  return FNZ_OK;
-}
-
-/* Most arguments are no lists, and need no walk. */
-fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
-                           fnz_status (*visit)(void *user, const fnz_arg *arg), void *user) {
-  for (size_t i = 0; args && i < count; i++)
-    FNZ_TRY(args[i].tag == FNZ_ARG_LIST ? visit_list(&args[i], visit, user)
-                                        : visit(user, &args[i]));
   return FNZ_OK;
 }
 

@@ -117,16 +117,34 @@ static fnz_status keep_geometry(fnz_program *p, const fnz_geometry *g, const int
   return fnzi_map_set(&p->geometries, numbers, size, as_number(kept));
 }
 
-fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
+static fnz_status find_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
   int64_t key[KEY_NUMBERS];
   uint64_t found;
-  *out = NULL;
   FNZ_TRY(check_geometry(p->ctx, g));
   bool symbolic = has_symbols(g);
   size_t size = write_key(g, symbolic, key);
   if (!fnzi_map_get(&p->geometries, key, size, &found))
     return keep_geometry(p, g, key, size, symbolic, out);
   *out = (const fnz_geometry *)(uintptr_t)found;
+  return FNZ_OK;
+}
+
+/* Few geometries come again and again. */
+static size_t recent_place(const fnz_geometry *g) {
+  uint64_t h = (uint64_t)g->offset;
+  for (uint32_t d = 0; d < g->rank && d <= FNZ_MAX_RANK; d++)
+    h = h * 31 + (uint64_t)g->sizes[d] * 7 + (uint64_t)g->strides[d];
+  return (h ^ h >> 7) % FNZI_RECENT;
+}
+
+fnz_status fnzi_intern_geometry(fnz_program *p, const fnz_geometry *g, const fnz_geometry **out) {
+  const fnz_geometry **recent = &p->recent[recent_place(g)];
+  *out = *recent;
+  if (*recent && fnzi_geometry_equal(*recent, g))
+    return FNZ_OK;
+  *out = NULL;
+  FNZ_TRY(find_geometry(p, g, out));
+  *recent = *out;
   return FNZ_OK;
 }
 

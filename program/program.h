@@ -59,6 +59,16 @@ typedef struct fnzi_made_of {
   uint32_t graph, node;
 } fnzi_made_of;
 
+/* Geometries and stems of names that were used lately are found without a map. */
+enum { FNZI_RECENT = 8 };
+
+/* Of fresh names: the number that the next one of a stem should try. */
+typedef struct fnzi_counter {
+  const char *stem;
+  size_t size;
+  uint64_t next;
+} fnzi_counter;
+
 typedef struct fnzi_graph {
   const char *name; /* "" for graph 0 */
   fnz_arg *inputs, *outputs;
@@ -73,10 +83,11 @@ typedef struct fnzi_graph {
     fnzi_node *data;
     size_t count, capacity;
   } nodes;
-  fnzi_names names; /* see fnzi_value_find */
-  fnzi_map stems;   /* stem of fresh names -> index into counters */
+  fnzi_names names;                   /* see fnzi_value_find */
+  fnzi_map stems;                     /* stem of fresh names -> index into counters */
+  uint32_t recent_stems[FNZI_RECENT]; /* 1 + such an index, each at its place; 0 for none */
   struct {
-    uint64_t *data;
+    fnzi_counter *data;
     size_t count, capacity;
   } counters;
 } fnzi_graph;
@@ -119,12 +130,13 @@ typedef struct fnzi_weight {
 struct fnz_program {
   fnz_context *ctx; /* of the thread that builds it; only its allocator is used afterwards */
   fnzi_arena arena;
-  fnzi_map strings;      /* interned strings */
-  fnzi_map geometries;   /* interned geometries */
-  fnzi_map symbol_index; /* text -> index into symbols */
-  fnzi_map weight_index; /* name -> index into weights */
-  fnzi_map op_index;     /* name of a custom operator -> index into custom_ops */
-  fnzi_scope scope;      /* operators that the program declares and its context does not */
+  fnzi_map strings;                        /* interned strings */
+  fnzi_map geometries;                     /* interned geometries */
+  const fnz_geometry *recent[FNZI_RECENT]; /* of them, each at its place; NULL for none */
+  fnzi_map symbol_index;                   /* text -> index into symbols */
+  fnzi_map weight_index;                   /* name -> index into weights */
+  fnzi_map op_index;                       /* name of a custom operator -> index into custom_ops */
+  fnzi_scope scope; /* operators that the program declares and its context does not */
   struct {
     fnzi_graph *data;
     size_t count, capacity;
@@ -261,9 +273,18 @@ uint32_t fnzi_epilogue_start(const fnz_program *p);
 uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value);
 
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
-FNZ_MUST_CHECK fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
-                                          fnz_status (*visit)(void *user, const fnz_arg *arg),
-                                          void *user);
+typedef fnz_status fnzi_visit(void *user, const fnz_arg *arg);
+FNZ_MUST_CHECK fnz_status fnzi_list_visit(const fnz_arg *list, fnzi_visit *visit, void *user);
+
+/* Here, so that a visitor becomes part of the loop. Most arguments are no lists, and need no walk.
+ */
+FNZ_MUST_CHECK static inline fnz_status fnzi_args_visit(const fnz_arg *args, size_t count,
+                                                        fnzi_visit *visit, void *user) {
+  for (size_t i = 0; args && i < count; i++)
+    FNZ_TRY(args[i].tag == FNZ_ARG_LIST ? fnzi_list_visit(&args[i], visit, user)
+                                        : visit(user, &args[i]));
+  return FNZ_OK;
+}
 
 /* Enough room for the results when nobody knows how many there will be: a list result is as long as
  * a list argument, or as a dimension of a tensor (unbind). */

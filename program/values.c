@@ -131,17 +131,30 @@ static size_t append_number(char *text, size_t stem_size, uint64_t number) {
   return size;
 }
 
-/* Where the number is kept that the next name of this stem should try. */
+static fnz_status counter_of(fnz_program *p, fnzi_graph *g, const char *stem, size_t size,
+                             uint64_t *out) {
+  fnzi_counter counter = {NULL, size, 0};
+  if (fnzi_map_get(&g->stems, stem, size, out))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_arena_string(&p->arena, stem, size, &counter.stem));
+  *out = g->counters.count;
+  FNZI_PUSH(p->ctx, &g->counters, counter);
+  return fnzi_map_set(&g->stems, counter.stem, size, *out);
+}
+
+static size_t recent_place(const char *stem, size_t size) {
+  return size ? (size + (unsigned char)stem[0] + (unsigned char)stem[size / 2]) % FNZI_RECENT : 0;
+}
+
 static fnz_status find_counter(fnz_program *p, fnzi_graph *g, const char *stem, size_t size,
-                               uint64_t **out) {
+                               fnzi_counter **out) {
+  uint32_t *recent = &g->recent_stems[recent_place(stem, size)];
   uint64_t found;
-  const char *kept;
-  if (!fnzi_map_get(&g->stems, stem, size, &found)) {
-    FNZ_TRY(fnzi_arena_string(&p->arena, stem, size, &kept));
-    FNZI_PUSH(p->ctx, &g->counters, (uint64_t)0);
-    found = g->counters.count - 1;
-    FNZ_TRY(fnzi_map_set(&g->stems, kept, size, found));
-  }
+  *out = *recent ? &g->counters.data[*recent - 1] : NULL;
+  if (*out && (*out)->size == size && memcmp((*out)->stem, stem, size) == 0)
+    return FNZ_OK;
+  FNZ_TRY(counter_of(p, g, stem, size, &found));
+  *recent = (uint32_t)found + 1;
   *out = &g->counters.data[found];
   return FNZ_OK;
 }
@@ -172,13 +185,13 @@ fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem
   fnzi_value value = {.geometry = geometry, .node = node};
   char text[FRESH_BYTES];
   size_t stem_size = copy_stem(stem, text), size;
-  uint64_t *counter;
+  fnzi_counter *counter;
   bool ambiguous = ends_in_number(text, stem_size);
   if (ambiguous)
     FNZ_TRY(index_all(p->ctx, g));
   FNZ_TRY(find_counter(p, g, text, stem_size, &counter));
   do
-    size = append_number(text, stem_size, (*counter)++);
+    size = append_number(text, stem_size, counter->next++);
   while (indexed(g, text, size));
   FNZ_TRY(push_value(p, g, text, size, &value, out));
   return ambiguous ? index_all(p->ctx, g) : FNZ_OK;

@@ -83,6 +83,7 @@ static fnz_status set_tags(const draft *d, fnz_op *op, uint32_t tags) {
   };
   const char *text = "";
   op->tags = tags;
+  op->promotion = fnzi_promotion_find(op);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].bit ? tags & rows[i].bit : op->kind == FNZI_KIND_OUT)
       FNZ_TRY(fnzi_arena_format(d->arena, &text, "%s%s%s", text, *text ? "," : "", rows[i].name));

@@ -1,7 +1,7 @@
 /* dtype.c - what is known about each element type, and the size of a geometry. */
-#include <fnz/types.h>
+#include "schema/schema.h"
 
-static const fnz_dtype_info infos[FNZ_DTYPE_COUNT] = {
+const fnz_dtype_info fnzi_dtype_infos[FNZ_DTYPE_COUNT] = {
 #define INFO(id, name, bytes, category, pt2, torch, safetensors)                                   \
   [FNZ_##id] = {name, bytes, category, pt2, torch, safetensors},
     FNZ_DTYPE_ROWS(INFO)
@@ -9,8 +9,7 @@ static const fnz_dtype_info infos[FNZ_DTYPE_COUNT] = {
 };
 
 const fnz_dtype_info *fnz_dtype_get_info(fnz_dtype dtype) {
-  unsigned row = (unsigned)dtype;
-  return &infos[row < FNZ_DTYPE_COUNT ? row : 0];
+  return fnzi_dtype(dtype);
 }
 
 int64_t fnz_geometry_numel(const fnz_geometry *g) {

@@ -176,7 +176,7 @@ const char *fnz_op_promotion(const fnz_op *op) {
   const fnz_op *functional = fnz_op_functional_twin(op);
   if (!functional || !fnzi_op_is_elementwise(functional))
     return NULL;
-  return names[fnzi_op_promotion_kind(functional)];
+  return names[functional->promotion];
 }
 
 /* --- An example ------------------------------------------------------------------------------- */

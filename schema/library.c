@@ -73,6 +73,7 @@ fnz_status fnzi_native_publish(fnz_library *library) {
   FNZ_TRY(model_text(library, n, &op->model_text));
   op->tags = fnzi_tag_bits(op->tags_text);
   op->is_view = fnzi_schema_is_view(op);
+  op->promotion = fnzi_promotion_find(op);
   op->composite = composite_of(n->keys);
   n->group = n->view_group = FNZI_NO_GROUP;
   return fnzi_map_set(&library->by_name, op->name, strlen(op->name), library->count++);

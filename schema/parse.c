@@ -219,6 +219,7 @@ static fnz_status params(fnzi_scan *s, fnz_op *op) {
     fnzi_param *p = &list[op->nparams];
     p->keyword_only = keyword_only;
     FNZ_TRY(param(s, p));
+    p->promotes = fnzi_promotion_takes(p);
     FNZ_TRY(check_new_name(s, list, op->nparams, p->name));
     op->nparams++;
   } while (fnzi_scan_accept(s, ","));
@@ -338,6 +339,7 @@ fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text, fnz_op **out) 
   op->tags_text = op->model_text = op->dispatch_text = "-";
   op->kind = kind_of(op);
   op->is_view = fnzi_schema_is_view(op);
+  op->promotion = fnzi_promotion_find(op);
   op->functional = op->view_copy = op->view_of = op->inplace = FNZI_NO_OP;
   *out = op;
   return FNZ_OK;

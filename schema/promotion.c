@@ -1,8 +1,6 @@
 /* promotion.c - the element types that operators compute in. */
 #include "schema/schema.h"
 
-#include <stdlib.h>
-
 /* --- Two types -------------------------------------------------------------------------------- */
 
 /* bool < integer < float < complex */
@@ -121,55 +119,10 @@ fnz_dtype fnzi_promotion_result(const fnzi_promotion *p) {
 
 /* --- Results ---------------------------------------------------------------------------------- */
 
-typedef struct kind_row {
-  const char *name;
-  fnzi_promotion_kind kind;
-} kind_row;
-
-static const kind_row kind_rows[] = {
-#define ROW(name, kind) {name, FNZI_PROMOTE_##kind},
-#include "schema/promotion.def"
-#undef ROW
-};
-
-static int by_name(const void *key, const void *row) {
-  return strcmp(key, ((const kind_row *)row)->name);
-}
-
-static const kind_row *find_row(const char *name) {
-  return bsearch(name, kind_rows, sizeof kind_rows / sizeof *kind_rows, sizeof *kind_rows, by_name);
-}
-
-fnzi_promotion_kind fnzi_op_promotion_kind(const fnz_op *op) {
-  const kind_row *row = find_row(op->name);
-  if (!row)
-    row = find_row(op->base);
-  if (row)
-    return row->kind;
-  return op->tags & FNZI_TAG_POINTWISE ? FNZI_PROMOTE_DEFAULT : FNZI_PROMOTE_SELF;
-}
-
 /* A rounded quotient of integers stays an integer. */
 static bool rounds(const fnz_op *op, const fnz_arg *args, size_t nargs) {
   int mode = fnzi_op_param(op, "rounding_mode");
   return mode >= 0 && fnzi_arg_get(op, args, nargs, (size_t)mode).tag == FNZ_ARG_STRING;
-}
-
-/* Factors, weights, bounds and masks are converted to what the operands promote to. */
-static bool takes_part(const fnzi_param *p) {
-  static const struct {
-    const char *name;
-    fnzi_type type;
-  } others[] = {{"alpha", FNZI_TYPE_SCALAR},     {"value", FNZI_TYPE_SCALAR},
-                {"weight", FNZI_TYPE_SCALAR},    {"threshold", FNZI_TYPE_SCALAR},
-                {"min_val", FNZI_TYPE_SCALAR},   {"max_val", FNZI_TYPE_SCALAR},
-                {"condition", FNZI_TYPE_TENSOR}, {"mask", FNZI_TYPE_TENSOR}};
-  if (p->keyword_only || (p->type != FNZI_TYPE_TENSOR && p->type != FNZI_TYPE_SCALAR))
-    return false;
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-    if (p->type == others[i].type && strcmp(p->name, others[i].name) == 0)
-      return false;
-  return true;
 }
 
 typedef const fnz_geometry *geometry_reader(void *user, const fnz_arg *arg);
@@ -200,7 +153,7 @@ static fnz_dtype operands_dtype(const fnz_op *op, const fnz_arg *args, size_t na
   fnzi_promotion p = {0};
   for (size_t i = 0; i < op->nparams; i++) {
     fnz_arg arg = fnzi_arg_get(op, args, nargs, i);
-    if (first ? op->params[i].type != FNZI_TYPE_TENSOR : !takes_part(&op->params[i]))
+    if (first ? op->params[i].type != FNZI_TYPE_TENSOR : !op->params[i].promotes)
       continue;
     const fnz_arg *item;
     for (uint32_t k = 0; (item = item_of(&arg, k)); k++) {
@@ -218,7 +171,7 @@ static bool is_exact(fnz_dtype d) {
 
 fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
                                geometry_reader *geometry_of, void *user) {
-  fnzi_promotion_kind kind = fnzi_op_promotion_kind(op);
+  fnzi_promotion_kind kind = op->promotion;
   if (kind == FNZI_PROMOTE_ALWAYS_BOOL)
     return FNZ_BOOL;
   fnz_dtype d = operands_dtype(op, args, nargs, kind == FNZI_PROMOTE_SELF, geometry_of, user);

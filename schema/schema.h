@@ -53,6 +53,7 @@ typedef struct fnzi_param {
   const char *alias_text;     /* what stands in the parentheses, "a!" or "a -> *"; NULL for none */
   bool is_write, is_wildcard; /* "!", and "*" in the set or behind "->" */
   bool keyword_only, is_out;  /* is_out: keyword-only and written */
+  bool promotes; /* an operand: the others, factors and masks, are cast to what these promote to */
   bool has_default;
   const char *default_text; /* as written, NULL when has_default is false */
   fnz_arg default_value;    /* FNZ_ARG_DEFAULT when has_default is false */
@@ -127,6 +128,20 @@ enum {
 #undef FNZI_FLAG_ENUM
 };
 
+/* How a pointwise operator's result dtype follows from the promoted one, in the terms of PyTorch's
+ * ELEMENTWISE_TYPE_PROMOTION_KIND, with three more that operators need; rows in promotion.def. */
+typedef enum fnzi_promotion_kind {
+  FNZI_PROMOTE_DEFAULT,                  /* add, mul, clamp */
+  FNZI_PROMOTE_NO_OPMATH,                /* the same, and f16 is not computed in f32: where */
+  FNZI_PROMOTE_INT_TO_FLOAT,             /* integers become the default float: div, sqrt, tanh */
+  FNZI_PROMOTE_ALWAYS_BOOL,              /* comparisons, logical_*, isnan */
+  FNZI_PROMOTE_COMPLEX_TO_FLOAT,         /* complex becomes its real type: abs */
+  FNZI_PROMOTE_BOOL_TO_LONG,             /* bool becomes i64: pow, square */
+  FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT, /* angle */
+  FNZI_PROMOTE_SELF,  /* the dtype of the first tensor, whatever the others are */
+  FNZI_PROMOTE_DOUBLE /* f64 or c128: float_power */
+} fnzi_promotion_kind;
+
 struct fnz_op {
   const char *name;      /* "add_.Tensor"; "ns::name.overload" outside aten */
   const char *base;      /* "add_" */
@@ -135,8 +150,9 @@ struct fnz_op {
   const char *tags_text; /* "core,pointwise", "-" */
   fnzi_kind kind;
   fnzi_composite composite;
-  uint32_t tags; /* FNZI_TAG_* */
-  bool is_view;  /* as torchgen's is_view_op */
+  uint32_t tags;                 /* FNZI_TAG_* */
+  bool is_view;                  /* as torchgen's is_view_op */
+  fnzi_promotion_kind promotion; /* fnzi_promotion_find() */
   const fnzi_param *params;
   uint16_t nparams;
   const fnzi_param *returns;
@@ -222,27 +238,15 @@ fnz_dtype fnzi_promote(fnz_dtype a, fnz_dtype b);
 /* torch.can_cast: may an in-place or out= operator store `from` in `to`? */
 bool fnzi_can_cast(fnz_dtype from, fnz_dtype to);
 
-/* How a pointwise operator's result dtype follows from the promoted one, in the terms of PyTorch's
- * ELEMENTWISE_TYPE_PROMOTION_KIND, with three more that operators need; rows in promotion.def. */
-typedef enum fnzi_promotion_kind {
-  FNZI_PROMOTE_DEFAULT,                  /* add, mul, clamp */
-  FNZI_PROMOTE_NO_OPMATH,                /* the same, and f16 is not computed in f32: where */
-  FNZI_PROMOTE_INT_TO_FLOAT,             /* integers become the default float: div, sqrt, tanh */
-  FNZI_PROMOTE_ALWAYS_BOOL,              /* comparisons, logical_*, isnan */
-  FNZI_PROMOTE_COMPLEX_TO_FLOAT,         /* complex becomes its real type: abs */
-  FNZI_PROMOTE_BOOL_TO_LONG,             /* bool becomes i64: pow, square */
-  FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT, /* angle */
-  FNZI_PROMOTE_SELF,  /* the dtype of the first tensor, whatever the others are */
-  FNZI_PROMOTE_DOUBLE /* f64 or c128: float_power */
-} fnzi_promotion_kind;
-
-/* Of a functional operator. Operators that neither have the tag "pointwise" nor a row give
- * FNZI_PROMOTE_SELF. */
-fnzi_promotion_kind fnzi_op_promotion_kind(const fnz_op *op);
+/* The kind of a functional operator, by its name and tags; to be asked again when the tags of a
+ * parsed operator become known. Operators that neither have the tag "pointwise" nor a row in
+ * promotion.def have FNZI_PROMOTE_SELF. */
+fnzi_promotion_kind fnzi_promotion_find(const fnz_op *op);
+bool fnzi_promotion_takes(const fnzi_param *p); /* its `promotes` */
 
 /* Each element of the result depends on the elements at its place (after broadcasting) alone. */
 static inline bool fnzi_op_is_elementwise(const fnz_op *op) {
-  return (op->tags & FNZI_TAG_POINTWISE) || fnzi_op_promotion_kind(op) != FNZI_PROMOTE_SELF;
+  return (op->tags & FNZI_TAG_POINTWISE) || op->promotion != FNZI_PROMOTE_SELF;
 }
 
 /* The dtype a pointwise operator computes, from its arguments. `geometry_of(user, arg)` gives the
@@ -256,18 +260,20 @@ fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nar
  * _foreach_addcmul.Scalar -> addcmul, _foreach_copy_ -> copy_. NULL when op is no foreach. */
 const fnz_op *fnzi_foreach_element(const fnz_op *op);
 
+extern const fnz_dtype_info fnzi_dtype_infos[FNZ_DTYPE_COUNT];
 static inline const fnz_dtype_info *fnzi_dtype(fnz_dtype d) {
-  return fnz_dtype_get_info(d);
+  unsigned row = (unsigned)d;
+  return &fnzi_dtype_infos[row < FNZ_DTYPE_COUNT ? row : 0];
 }
 static inline bool fnzi_is_integer(fnz_dtype d) { /* without bool */
-  char c = fnz_dtype_get_info(d)->category;
+  char c = fnzi_dtype(d)->category;
   return c == 'i' || c == 'u';
 }
 static inline bool fnzi_is_float(fnz_dtype d) {
-  return fnz_dtype_get_info(d)->category == 'f';
+  return fnzi_dtype(d)->category == 'f';
 }
 static inline bool fnzi_is_complex(fnz_dtype d) {
-  return fnz_dtype_get_info(d)->category == 'c';
+  return fnzi_dtype(d)->category == 'c';
 }
 
 #endif

@@ -68,6 +68,7 @@ static fnz_status read_row(table *t, char *line) {
   op->tags_text = columns[FNZI_COLUMN_TAGS];
   op->tags = fnzi_tag_bits(op->tags_text);
   op->is_view = fnzi_schema_is_view(op);
+  op->promotion = fnzi_promotion_find(op);
   FNZ_TRY(fnzi_model_parse(&t->arena, columns[FNZI_COLUMN_MODEL], op));
   t->ops[t->count++] = *op;
   return FNZ_OK;
@@ -165,8 +166,8 @@ static fnz_status put_param(table *t, fnz_buffer *out, const fnzi_param *p) {
   FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, %d, %d, %d, %u, %u, ", p->is_list, p->item_optional,
                       p->optional, p->list_size, p->alias, p->alias_after));
   FNZ_TRY(put_string(t, out, p->alias_text));
-  FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, %d, %d, %d, %d, ", p->is_write, p->is_wildcard,
-                      p->keyword_only, p->is_out, p->has_default));
+  FNZ_TRY(fnzi_printf(t->ctx, out, ", %d, %d, %d, %d, %d, %d, ", p->is_write, p->is_wildcard,
+                      p->keyword_only, p->is_out, p->promotes, p->has_default));
   FNZ_TRY(put_string(t, out, p->default_text));
   FNZ_TRY(fnzi_put_text(t->ctx, out, ", "));
   FNZ_TRY(put_arg(t, out, &p->default_value));
@@ -192,8 +193,8 @@ static fnz_status put_op(table *t, const fnz_op *op) {
     FNZ_TRY(put_string(t, &t->rows, texts[i]));
     FNZ_TRY(fnzi_put_text(t->ctx, &t->rows, ", "));
   }
-  FNZ_TRY(fnzi_printf(t->ctx, &t->rows, "%d, %d, %u, %d", op->kind, op->composite, op->tags,
-                      op->is_view));
+  FNZ_TRY(fnzi_printf(t->ctx, &t->rows, "%d, %d, %u, %d, %d", op->kind, op->composite, op->tags,
+                      op->is_view, op->promotion));
   FNZ_TRY(put_params(t, op->params, op->nparams));
   FNZ_TRY(put_params(t, op->returns, op->nreturns));
   FNZ_TRY(fnzi_printf(t->ctx, &t->rows, ", %d, %d, %d, %d, %u, ", op->functional, op->view_copy,

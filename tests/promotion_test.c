@@ -110,8 +110,8 @@ START_TEST(result_kinds_decide) {
   ck_assert_int_eq(result_of("abs", &first, 1, (operand[]){c64}), FNZ_F32);
   ck_assert_int_eq(result_of("angle", &first, 1, (operand[]){c64}), FNZ_F32);
   ck_assert_int_eq(result_of("angle", &first, 1, (operand[]){i8}), FNZ_F32);
-  ck_assert_int_eq(fnzi_op_promotion_kind(fnz_op_find("special_i1")), FNZI_PROMOTE_INT_TO_FLOAT);
-  ck_assert_int_eq(fnzi_op_promotion_kind(fnz_op_find("mm")), FNZI_PROMOTE_SELF);
+  ck_assert_int_eq(fnz_op_find("special_i1")->promotion, FNZI_PROMOTE_INT_TO_FLOAT);
+  ck_assert_int_eq(fnz_op_find("mm")->promotion, FNZI_PROMOTE_SELF);
   operand operands[] = {{FNZ_U8, 1, {0}}, {FNZ_I32, 1, {0}}, {FNZ_I16, 1, {0}}};
   const fnz_arg where[] = {first, third, third}, add[] = {second, third, half};
   const fnz_arg clamp[] = {second, {.tag = FNZ_ARG_NONE}, half}, rsub[] = {second, whole, half};
@@ -144,7 +144,7 @@ START_TEST(rows_are_sorted_and_found) {
     const fnz_op op = {.name = rows[i].name, .base = rows[i].name, .overload = ""};
     ck_assert_msg(!i || strcmp(rows[i - 1].name, rows[i].name) < 0, "%s: order", rows[i].name);
     ck_assert_msg(named(rows[i].name) != NULL, "%s: no such operator", rows[i].name);
-    ck_assert_msg(fnzi_op_promotion_kind(&op) == rows[i].kind, "%s: not found", rows[i].name);
+    ck_assert_msg(fnzi_promotion_find(&op) == rows[i].kind, "%s: not found", rows[i].name);
   }
 }
 END_TEST

@@ -210,7 +210,7 @@ START_TEST(out_of_memory) {
                                       "effects_in_branches", "bodies_are_shared",
                                       "gradients_inlined"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    ck_assert_uint_gt(each_fault(functionalize_fixture, names[i]), 100);
+    ck_assert_uint_gt(each_fault(functionalize_fixture, names[i]), 50);
 }
 END_TEST
 

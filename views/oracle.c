@@ -210,11 +210,18 @@ static int64_t common_unit(const fnz_geometry *a, const fnz_geometry *b,
   return (int64_t)unit; /* element sizes are powers of two */
 }
 
+/* Most pairs lie behind each other. */
+static bool lie_apart(const fnz_geometry *a, const fnz_geometry *b) {
+  int64_t a_low, a_high, b_low, b_high;
+  return a->dtype == b->dtype && fnzi_extent(a, &a_low, &a_high) &&
+         fnzi_extent(b, &b_low, &b_high) && (a_high <= b_low || b_high <= a_low);
+}
+
 fnzi_relation fnzi_relate(const fnz_geometry *a, const fnz_geometry *b, const fnz_geometry *frame,
                           int64_t work) {
   cells ca, cb, cf;
   range box_a[MAX_DIMS], box_b[MAX_DIMS];
-  if (fnz_geometry_numel(a) == 0 || fnz_geometry_numel(b) == 0)
+  if (lie_apart(a, b) || fnz_geometry_numel(a) == 0 || fnz_geometry_numel(b) == 0)
     return FNZI_DISJOINT;
   int64_t unit = common_unit(a, b, frame);
   if (!to_cells(a, unit, &ca) || !to_cells(b, unit, &cb))

@@ -130,7 +130,7 @@ static void collect_operands(const fnzi_call *call, fnzi_choice *c) {
 
 /* Results that say nothing about what is computed: promote the operands. */
 static fnz_dtype computed_dtype(const fnzi_call *call, const fnzi_choice *c) {
-  fnzi_promotion_kind kind = fnzi_op_promotion_kind(call->op);
+  fnzi_promotion_kind kind = call->op->promotion;
   fnzi_promotion promotion = {0};
   if (kind != FNZI_PROMOTE_ALWAYS_BOOL && kind != FNZI_PROMOTE_COMPLEX_TO_FLOAT &&
       kind != FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT)

@@ -294,7 +294,7 @@ static fnz_status cast(fnzi_vmap *v, fnz_arg *tensor, fnz_dtype dtype) {
 /* A batch of numbers has a dimension, and would count for more than a number does. */
 static fnz_status cast_numbers(fnzi_vmap *v) {
   fnz_dtype dtype = promoted(v);
-  if (fnzi_op_promotion_kind(v->op) == FNZI_PROMOTE_SELF)
+  if (v->op->promotion == FNZI_PROMOTE_SELF)
     return FNZ_OK;
   for (size_t i = v->op->kind == FNZI_KIND_INPLACE; i < v->op->nparams; i++) {
     fnz_arg *arg = &v->args[i];
