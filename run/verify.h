@@ -10,6 +10,9 @@
 FNZ_MUST_CHECK fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
                                             const fnz_program *functional, const fnz_arrays *inputs,
                                             int trials, fnz_verify_report *report);
+/* Hashes for both programs have to be per byte: some memory is seen under two dtypes. */
+FNZ_MUST_CHECK fnz_status fnzi_needs_bytes(fnz_context *ctx, const fnz_program *a,
+                                           const fnz_program *b, bool *out);
 /* Only on the numbers given, if there are any and kernels for them. */
 FNZ_MUST_CHECK fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
                                                const fnz_program *functional,

@@ -11,11 +11,12 @@ set(may_mutations base schema program views)
 set(may_functionalize base schema program views mutations)
 set(may_run base schema program)
 set(may_kernels base schema program views)
+set(may_soak base schema program views run)
 set(may_cli)
 
 set(wrong)
 set(seen 0)
-foreach(folder base include schema program views mutations functionalize run kernels cli)
+foreach(folder base include schema program views mutations functionalize run kernels soak cli)
   file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/${folder}/*.c ${ROOT}/${folder}/*.cc
        ${ROOT}/${folder}/*.cu ${ROOT}/${folder}/*.h ${ROOT}/${folder}/*.def)
   foreach(file IN LISTS files)

@@ -5,7 +5,7 @@
 #include "program/program.h"
 #include "tests/faults.h"
 #include "tests/run_help.h"
-#include "tests/sharing.h"
+#include "soak/sharing.h"
 
 static fnz_context *ctx;
 
@@ -277,7 +277,7 @@ END_TEST
 
 START_TEST(what_is_said_of_memory_is_true) {
   begin();
-  static sharing s;
+  static fnzi_sharing s;
   for (size_t i = 0; i < SITUATIONS; i++) {
     fnz_program *p = source_of(&situations[i]);
     fnz_program *f = functional_of(p, FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS);
@@ -287,7 +287,7 @@ START_TEST(what_is_said_of_memory_is_true) {
     s.ctx = ctx;
     s.original = p;
     s.functional = f;
-    ck_assert_msg(sharing_is_true(&s, hash), "%s: %s", situations[i].name, s.reason);
+    ck_assert_msg(fnzi_sharing_is_true(&s, hash), "%s: %s", situations[i].name, s.reason);
     fnz_backend_destroy(hash);
     fnz_program_destroy(f);
     fnz_program_destroy(p);

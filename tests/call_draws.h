@@ -8,7 +8,7 @@
 #define FNZ_TESTS_CALL_DRAWS_H
 
 #include "schema/schema.h"
-#include "tests/choices.h"
+#include "soak/choices.h"
 
 enum { DRAW_ARGS = 32, DRAW_ITEMS = 6, DRAW_TENSORS = 24, DRAW_RANK = 8, DRAW_CELLS = 128 };
 enum { DRAW_NO_TENSOR = 255 };

@@ -3,7 +3,7 @@
  * some nodes of which change places, against verification over hashes. FNZ_PROGRAMS says how many,
  * FNZ_SEED which. */
 #include "program/program.h"
-#include "tests/random_programs.h"
+#include "soak/programs.h"
 #include "tests/test.h"
 
 #include <stdio.h>
@@ -25,10 +25,10 @@ static size_t number_of(const char *name, size_t fallback) {
 
 static fnz_program *draw(size_t i) {
   static choices c;
-  static random_counts counts;
+  static fnzi_random_counts counts;
   fnz_program *p;
   choices_start(&c, number_of("FNZ_SEED", 5), i);
-  OK(ctx, random_program(ctx, &c, &counts, &p));
+  OK(ctx, fnzi_random_program(ctx, NULL, &c, &counts, &p));
   return p;
 }
 

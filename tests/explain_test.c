@@ -4,7 +4,7 @@
  * FNZ_SEED). */
 #include "program/program.h"
 #include "tests/faults.h"
-#include "tests/random_programs.h"
+#include "soak/programs.h"
 #include "tests/test.h"
 
 #include <dirent.h>
@@ -162,14 +162,14 @@ END_TEST
 
 START_TEST(every_node_of_random_programs_has_an_origin) {
   static choices c;
-  static random_counts counts;
+  static fnzi_random_counts counts;
   size_t most = number_of("FNZ_PROGRAMS", 600), nodes = 0;
   begin();
   for (size_t i = 0; i < most; i++) {
     char name[32];
     fnz_program *p;
     choices_start(&c, number_of("FNZ_SEED", 77), i);
-    OK(ctx, random_program(ctx, &c, &counts, &p));
+    OK(ctx, fnzi_random_program(ctx, NULL, &c, &counts, &p));
     snprintf(name, sizeof name, "program %zu", i);
     nodes +=
         check_program(name, p, (fnz_views)(i % 3), i % 5 ? FNZ_STATE_OUTPUTS : FNZ_STATE_EPILOGUE);

@@ -4,7 +4,7 @@
  * arguments that may be reused the result is the same. Then with each allocation failing in turn.
  */
 #include "kernels/kernels.h"
-#include "tests/choices.h"
+#include "soak/choices.h"
 #include "tests/test.h"
 
 enum { TRIALS = 60, MOST_TENSORS = 24, MOST_ARGS = 24, MOST_ITEMS = 4, MOST_RESULTS = 64 };

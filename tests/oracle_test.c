@@ -4,7 +4,7 @@
 #include "views/views.h"
 
 #include "tests/memory.h"
-#include "tests/random_calls.h"
+#include "soak/calls.h"
 #include "tests/test.h"
 #include "views/composites.h"
 

@@ -3,7 +3,7 @@
  * only: on random tensors it must give bit for bit what its functional form gives, whatever the
  * written tensor looks like before. */
 #include "schema/schema.h"
-#include "tests/choices.h"
+#include "soak/choices.h"
 #include "tests/variants.h"
 
 enum { MOST_ARGS = 12, MOST_BYTES = 1024 };

@@ -4,7 +4,7 @@
 #include "views/views.h"
 
 #include "tests/memory.h"
-#include "tests/random_calls.h"
+#include "soak/calls.h"
 #include "tests/run_help.h"
 
 static fnz_context *ctx;
@@ -34,16 +34,16 @@ static void fill_storage(uint64_t seed, size_t bytes) {
 
 /* Opens a random window on `at`; NULL when the draw does not fit. */
 static const fnz_geometry *open_random(choices *c, const fnz_geometry *at) {
-  const view_draw *row = &view_draws[choose(c, (uint32_t)view_draw_count)];
-  drawn_call call;
+  const fnzi_view_draw *row = &fnzi_view_draws[choose(c, (uint32_t)fnzi_view_draw_count)];
+  fnzi_drawn_call call;
   fnz_geometry *out;
   size_t count;
   const fnz_op *op = fnz_op_find(row->op);
   bool is_real = fnzi_is_float(at->dtype) || fnzi_is_complex(at->dtype);
   if (!row->plain || (!is_real && strcmp(row->op, "_neg_view") == 0))
     return NULL;
-  call_start(&call, row->op);
-  call_add(&call, (fnz_arg){.tag = FNZ_ARG_VALUE});
+  fnzi_call_start(&call, row->op);
+  fnzi_call_add(&call, (fnz_arg){.tag = FNZ_ARG_VALUE});
   row->draw(c, at, &call);
   if ((at->is_neg || at->is_conj) && strcmp(row->op, "view.dtype") == 0)
     return NULL;
@@ -56,7 +56,7 @@ static const fnz_geometry *open_random(choices *c, const fnz_geometry *at) {
 
 static fnz_handle apply(const fnz_op *op, fnz_handle self, const fnz_arg *args, size_t nargs,
                         uint32_t index) {
-  fnz_arg all[CALL_ARGS];
+  fnz_arg all[FNZI_CALL_ARGS];
   fnz_handle out[64], wants;
   size_t count;
   memcpy(all, args, nargs * sizeof *all);
@@ -152,7 +152,7 @@ static bool stays_inside(const fnz_geometry *root, const fnz_geometry *to) {
 static void walk_chain(choices *c, path_counts *n) {
   int64_t work[2 * FNZ_MAX_RANK];
   fnz_geometry root;
-  draw_geometry(c, any_dtype(c), perhaps(c, 40), work, &root);
+  fnzi_draw_geometry(c, any_dtype(c), perhaps(c, 40), work, &root);
   fill_storage(7, bytes_needed(&root));
   const fnz_geometry *from = &root, *at = &root;
   for (uint32_t steps = 1 + choose(c, 8); steps > 0; steps--) {
@@ -197,16 +197,16 @@ START_TEST(long_chains_are_short_paths) {
     bool found;
     choices_start(&c, 5, i);
     for (int n = 0; n < 200 && at->rank < 8; n++) {
-      drawn_call call;
+      fnzi_drawn_call call;
       fnz_geometry *out;
       size_t count, k = 0, which = choose(&c, 5);
       if (at->rank == 0 && which != 2)
         continue;
-      while (strcmp(view_draws[k].op, ops[which]) != 0)
+      while (strcmp(fnzi_view_draws[k].op, ops[which]) != 0)
         k++;
-      call_start(&call, ops[which]);
-      call_add(&call, (fnz_arg){.tag = FNZ_ARG_VALUE});
-      view_draws[k].draw(&c, at, &call);
+      fnzi_call_start(&call, ops[which]);
+      fnzi_call_add(&call, (fnz_arg){.tag = FNZ_ARG_VALUE});
+      fnzi_view_draws[k].draw(&c, at, &call);
       const fnz_op *op = fnz_op_find(ops[which]);
       OK(ctx, fnzi_view_forward(&arena, fnzi_view_find(op), op, call.args, call.nargs, at, &out,
                                 &count));

@@ -3,8 +3,8 @@
  * What lies behind the end of the buffer is 0, which always means the simplest choice; so a shorter
  * buffer, or one with smaller bytes, is a simpler program. A growing buffer is filled from
  * splitmix64(seed, index) as it is drawn from, and can be replayed afterwards. */
-#ifndef FNZ_TESTS_CHOICES_H
-#define FNZ_TESTS_CHOICES_H
+#ifndef FNZI_SOAK_CHOICES_H
+#define FNZI_SOAK_CHOICES_H
 
 #include <stdbool.h>
 #include <stddef.h>

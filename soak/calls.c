@@ -1,35 +1,35 @@
-/* random_calls.c - random calls of view operators. Each row knows how to draw arguments that mostly
+/* calls.c - random calls of view operators. Each row knows how to draw arguments that mostly
  * fit: negative dimensions and indices, slices that run over the end, unfolds with gaps,
  * overlapping as_strided, and now and then something that eager refuses. */
-#include "tests/random_calls.h"
+#include "soak/calls.h"
 
 #include <string.h>
 
-void call_start(drawn_call *call, const char *op) {
+void fnzi_call_start(fnzi_drawn_call *call, const char *op) {
   call->op = op;
   call->nargs = call->nlists = 0;
 }
 
-void call_add(drawn_call *call, fnz_arg arg) {
+void fnzi_call_add(fnzi_drawn_call *call, fnz_arg arg) {
   call->args[call->nargs++] = arg;
 }
 
-void call_int(drawn_call *call, int64_t i) {
-  call_add(call, (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i});
+void fnzi_call_int(fnzi_drawn_call *call, int64_t i) {
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i});
 }
 
-void call_ints(drawn_call *call, const int64_t *ints, size_t count) {
+void fnzi_call_ints(fnzi_drawn_call *call, const int64_t *ints, size_t count) {
   fnz_arg *items = call->items[call->nlists++];
   for (size_t i = 0; i < count; i++)
     items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = ints[i]};
-  call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items});
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items});
 }
 
 /* --- dimensions and indices ------------------------------------------------------------------ */
 /* A dimension of the tensor, sometimes counted from the end. */
-static uint32_t draw_dim(choices *c, drawn_call *call, uint32_t rank) {
+static uint32_t draw_dim(choices *c, fnzi_drawn_call *call, uint32_t rank) {
   uint32_t d = choose(c, rank);
-  call_int(call, perhaps(c, 25) ? (int64_t)d - (int64_t)(rank ? rank : 1) : (int64_t)d);
+  fnzi_call_int(call, perhaps(c, 25) ? (int64_t)d - (int64_t)(rank ? rank : 1) : (int64_t)d);
   return d;
 }
 
@@ -37,46 +37,46 @@ static int64_t size_of(const fnz_geometry *g, uint32_t d) {
   return d < g->rank ? g->sizes[d] : 1;
 }
 
-static void draw_nothing(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_nothing(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   (void)c, (void)g, (void)call;
 }
 
-static void draw_one_dim(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_one_dim(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   draw_dim(c, call, g->rank);
 }
 
-static void draw_two_dims(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_two_dims(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   draw_dim(c, call, g->rank);
   draw_dim(c, call, g->rank);
 }
 
-static void draw_unsqueeze(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_unsqueeze(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   draw_dim(c, call, g->rank + 1);
 }
 
-static void draw_select(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_select(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t size = size_of(g, draw_dim(c, call, g->rank));
   int64_t index = (int64_t)choose(c, (uint32_t)size);
-  call_int(call, perhaps(c, 25) ? index - size : index);
+  fnzi_call_int(call, perhaps(c, 25) ? index - size : index);
 }
 
-static void draw_slice(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_slice(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t size = size_of(g, draw_dim(c, call, g->rank));
   int64_t start = (int64_t)choose(c, (uint32_t)size);
   int64_t end = perhaps(c, 15) ? size + 7 : choose_in(c, start, size);
-  call_int(call, perhaps(c, 20) ? start - size : start);
-  call_int(call, perhaps(c, 10) && end < size ? end - size : end);
-  call_int(call, choose_in(c, 1, 3));
+  fnzi_call_int(call, perhaps(c, 20) ? start - size : start);
+  fnzi_call_int(call, perhaps(c, 10) && end < size ? end - size : end);
+  fnzi_call_int(call, choose_in(c, 1, 3));
 }
 
-static void draw_narrow(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_narrow(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t size = size_of(g, draw_dim(c, call, g->rank));
   int64_t start = (int64_t)choose(c, (uint32_t)size);
-  call_int(call, start);
-  call_int(call, choose_in(c, 0, size - start));
+  fnzi_call_int(call, start);
+  fnzi_call_int(call, choose_in(c, 0, size - start));
 }
 
-static void draw_permutation(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_permutation(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t dims[FNZ_MAX_RANK];
   for (uint32_t d = 0; d < g->rank; d++)
     dims[d] = d;
@@ -88,16 +88,16 @@ static void draw_permutation(choices *c, const fnz_geometry *g, drawn_call *call
   }
   if (g->rank && perhaps(c, 20))
     dims[0] -= g->rank;
-  call_ints(call, dims, g->rank);
+  fnzi_call_ints(call, dims, g->rank);
 }
 
-static void draw_squeeze_dims(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_squeeze_dims(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t dims[FNZ_MAX_RANK];
   size_t count = 0;
   for (uint32_t d = 0; d < g->rank; d++)
     if (perhaps(c, 50))
       dims[count++] = d;
-  call_ints(call, dims, count);
+  fnzi_call_ints(call, dims, count);
 }
 
 /* --- sizes ----------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static void split_dim(int64_t *sizes, uint32_t *rank, uint32_t d, int64_t by) {
 }
 
 /* Other sizes with as many elements: dimensions merged and split. */
-static void draw_sizes(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_sizes(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t sizes[FNZ_MAX_RANK + 4];
   uint32_t rank = g->rank;
   if (rank)
@@ -132,16 +132,16 @@ static void draw_sizes(choices *c, const fnz_geometry *g, drawn_call *call) {
   }
   if (rank && fnz_geometry_numel(g) > 0 && perhaps(c, 25))
     sizes[choose(c, rank)] = -1;
-  call_ints(call, sizes, rank);
+  fnzi_call_ints(call, sizes, rank);
 }
 
-static void draw_flatten(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_flatten(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   uint32_t first = choose(c, g->rank);
-  call_int(call, first);
-  call_int(call, perhaps(c, 50) ? -1 : first + (int64_t)choose(c, g->rank - first));
+  fnzi_call_int(call, first);
+  fnzi_call_int(call, perhaps(c, 50) ? -1 : first + (int64_t)choose(c, g->rank - first));
 }
 
-static void draw_expand(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_expand(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t sizes[FNZ_MAX_RANK + 1];
   uint32_t more = perhaps(c, 40) ? 1 : 0;
   sizes[0] = choose_in(c, 1, 3);
@@ -150,62 +150,62 @@ static void draw_expand(choices *c, const fnz_geometry *g, drawn_call *call) {
     if (perhaps(c, 15))
       sizes[more + d] = -1;
   }
-  call_ints(call, sizes, more + g->rank);
+  fnzi_call_ints(call, sizes, more + g->rank);
 }
 
-static void draw_broadcast(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_broadcast(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t sizes[FNZ_MAX_RANK + 1];
   uint32_t more = perhaps(c, 40) ? 1 : 0;
   sizes[0] = choose_in(c, 1, 3);
   for (uint32_t d = 0; d < g->rank; d++)
     sizes[more + d] = g->sizes[d] == 1 ? choose_in(c, 1, 2) : g->sizes[d];
-  call_ints(call, sizes, more + g->rank);
+  fnzi_call_ints(call, sizes, more + g->rank);
 }
 
 /* --- pieces ---------------------------------------------------------------------------------- */
-static void draw_split(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_split(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   uint32_t d = choose(c, g->rank);
-  call_int(call, choose_in(c, 1, 3));
-  call_int(call, d);
+  fnzi_call_int(call, choose_in(c, 1, 3));
+  fnzi_call_int(call, d);
 }
 
-static void draw_split_sizes(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_split_sizes(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   uint32_t d = choose(c, g->rank);
   int64_t sizes[3], size = size_of(g, d);
   sizes[0] = choose_in(c, 0, size);
   sizes[1] = choose_in(c, 0, size - sizes[0]);
   sizes[2] = size - sizes[0] - sizes[1];
-  call_ints(call, sizes, 3);
-  call_int(call, d);
+  fnzi_call_ints(call, sizes, 3);
+  fnzi_call_int(call, d);
 }
 
-static void draw_indices(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_indices(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   uint32_t d = choose(c, g->rank);
   const int64_t at[2] = {choose_in(c, 0, size_of(g, d)), choose_in(c, 0, size_of(g, d))};
-  call_ints(call, at, 2);
-  call_int(call, d);
+  fnzi_call_ints(call, at, 2);
+  fnzi_call_int(call, d);
 }
 
 /* --- strides --------------------------------------------------------------------------------- */
-static void draw_diagonal(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_diagonal(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   if (g->rank < 2) {
-    call_int(call, 0);
+    fnzi_call_int(call, 0);
     return;
   }
   uint32_t a = choose(c, g->rank), b = (a + 1 + choose(c, g->rank - 1)) % g->rank;
-  call_int(call, choose_in(c, 0, 2) - (perhaps(c, 40) ? 2 : 0));
-  call_int(call, perhaps(c, 20) ? (int64_t)a - g->rank : (int64_t)a);
-  call_int(call, b);
+  fnzi_call_int(call, choose_in(c, 0, 2) - (perhaps(c, 40) ? 2 : 0));
+  fnzi_call_int(call, perhaps(c, 20) ? (int64_t)a - g->rank : (int64_t)a);
+  fnzi_call_int(call, b);
 }
 
-static void draw_unfold(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_unfold(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t size = size_of(g, draw_dim(c, call, g->rank));
-  call_int(call, size > 0 ? choose_in(c, 1, size) : 0);
-  call_int(call, choose_in(c, 1, 3));
+  fnzi_call_int(call, size > 0 ? choose_in(c, 1, size) : 0);
+  fnzi_call_int(call, choose_in(c, 1, 3));
 }
 
 /* Places between the first and the last element of the tensor, or a little outside. */
-static void draw_as_strided(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_as_strided(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   int64_t sizes[3], strides[3], low, high;
   fnzi_extent(g, &low, &high);
   uint32_t rank = 1 + choose(c, 3);
@@ -218,9 +218,9 @@ static void draw_as_strided(choices *c, const fnz_geometry *g, drawn_call *call)
     sizes[d] = most > 0 ? choose_in(c, 1, most < 4 ? most : 4) : 0;
     left -= (sizes[d] - 1) * strides[d];
   }
-  call_ints(call, sizes, rank);
-  call_ints(call, strides, rank);
-  call_int(call, offset);
+  fnzi_call_ints(call, sizes, rank);
+  fnzi_call_ints(call, strides, rank);
+  fnzi_call_int(call, offset);
 }
 
 /* --- bits ------------------------------------------------------------------------------------ */
@@ -229,22 +229,22 @@ static fnz_arg draw_dtype(choices *c) {
   return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtypes[choose(c, sizeof dtypes / sizeof *dtypes)]};
 }
 
-static void draw_view_dtype(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_view_dtype(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   if (g->dtype == FNZ_BOOL)
-    call_add(call, (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_BOOL});
+    fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_BOOL});
   else
-    call_add(call, draw_dtype(c));
+    fnzi_call_add(call, draw_dtype(c));
 }
 
-static void draw_to_dtype(choices *c, const fnz_geometry *g, drawn_call *call) {
+static void draw_to_dtype(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   fnz_arg other = draw_dtype(c);
   if (!perhaps(c, 40))
     other.u.i = g->dtype;
-  call_add(call, other);
+  fnzi_call_add(call, other);
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
-const view_draw view_draws[] = {
+const fnzi_view_draw fnzi_view_draws[] = {
     {"alias", draw_nothing, true},
     {"select.int", draw_select, true},
     {"slice.Tensor", draw_slice, true},
@@ -288,7 +288,7 @@ const view_draw view_draws[] = {
     {"atleast_2d", draw_nothing, false},
     {"mT", draw_nothing, false},
 };
-const size_t view_draw_count = sizeof view_draws / sizeof *view_draws;
+const size_t fnzi_view_draw_count = sizeof fnzi_view_draws / sizeof *fnzi_view_draws;
 
 /* --- tensors --------------------------------------------------------------------------------- */
 static void draw_strides(choices *c, int64_t *strides, const int64_t *sizes, uint32_t rank) {
@@ -304,7 +304,8 @@ static void draw_strides(choices *c, int64_t *strides, const int64_t *sizes, uin
   }
 }
 
-void draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work, fnz_geometry *out) {
+void fnzi_draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work,
+                        fnz_geometry *out) {
   static const int64_t dims[] = {2, 3, 4, 1, 2, 3, 5, 6, 2, 0};
   uint32_t rank = choose(c, 4);
   int64_t *sizes = work, *strides = work + FNZ_MAX_RANK;

@@ -1,6 +1,6 @@
-/* random_draws.c - random calls on the tensors of a program: operands that fit, masks, lists with
+/* draws.c - random calls on the tensors of a program: operands that fit, masks, lists with
  * repeated tensors, out= arguments; often on memory that was written last. */
-#include "tests/random_draws.h"
+#include "soak/draws.h"
 
 /* --- operands -------------------------------------------------------------------------------- */
 static size_t uniform(gen *g) {
@@ -16,7 +16,7 @@ static size_t of_same_memory(gen *g) {
   return g->focus;
 }
 
-size_t pick_value(gen *g) {
+size_t fnzi_pick_value(gen *g) {
   uint32_t how = choose(g->c, 8);
   if (how >= 6)
     return of_same_memory(g);
@@ -52,7 +52,7 @@ static fnz_arg draw_number(gen *g, fnz_dtype dtype) {
 static bool pick_operand(gen *g, size_t self, bool any_dtype, size_t *out) {
   const fnz_geometry *to = looks(g, self);
   for (int n = 0; n < MOST_TRIES; n++) {
-    *out = n == 0 ? pick_value(g) : (*out + 1) % g->count;
+    *out = n == 0 ? fnzi_pick_value(g) : (*out + 1) % g->count;
     const fnz_geometry *from = looks(g, *out);
     if (broadcasts(from, to) && (any_dtype || fnzi_can_cast(from->dtype, to->dtype)))
       return true;
@@ -60,18 +60,18 @@ static bool pick_operand(gen *g, size_t self, bool any_dtype, size_t *out) {
   return perhaps(g->c, 3);
 }
 
-static void add_operand(gen *g, size_t self, bool any_dtype, drawn_call *call) {
+static void add_operand(gen *g, size_t self, bool any_dtype, fnzi_drawn_call *call) {
   size_t other;
   if (!perhaps(g->c, 20) && pick_operand(g, self, any_dtype, &other))
-    call_add(call, tensor_arg(other));
+    fnzi_call_add(call, tensor_arg(other));
   else
-    call_add(call, draw_number(g, looks(g, self)->dtype));
+    fnzi_call_add(call, draw_number(g, looks(g, self)->dtype));
 }
 
 /* A value that satisfies `is`, searched from a random one on. */
 static bool search(gen *g, bool (*is)(const fnz_geometry *have, const fnz_geometry *like),
                    const fnz_geometry *like, size_t *out) {
-  *out = pick_value(g);
+  *out = fnzi_pick_value(g);
   for (size_t n = 0; n < g->count; n++, *out = (*out + 1) % g->count)
     if (is(looks(g, *out), like))
       return true;
@@ -95,73 +95,73 @@ static bool is_number(const fnz_geometry *have, const fnz_geometry *like) {
 }
 
 /* --- writes ---------------------------------------------------------------------------------- */
-static bool draw_self(gen *g, size_t self, drawn_call *call) {
+static bool draw_self(gen *g, size_t self, fnzi_drawn_call *call) {
   (void)g;
-  call_add(call, tensor_arg(self));
+  fnzi_call_add(call, tensor_arg(self));
   return true;
 }
 
-static bool draw_binary(gen *g, size_t self, drawn_call *call) {
+static bool draw_binary(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
   add_operand(g, self, false, call);
   return true;
 }
 
 /* Subtraction and negation have no meaning for truth values. */
-static bool draw_difference(gen *g, size_t self, drawn_call *call) {
+static bool draw_difference(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_binary(g, self, call);
   const fnz_arg *b = &call->args[1];
   return looks(g, self)->dtype != FNZ_BOOL &&
          (b->tag != FNZ_ARG_VALUE || looks(g, b->u.value)->dtype != FNZ_BOOL);
 }
 
-static bool draw_of_numbers(gen *g, size_t self, drawn_call *call) {
+static bool draw_of_numbers(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
   return looks(g, self)->dtype != FNZ_BOOL;
 }
 
-static bool draw_copy(gen *g, size_t self, drawn_call *call) {
+static bool draw_copy(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t other;
   draw_self(g, self, call);
   if (!pick_operand(g, self, true, &other))
     return false;
-  call_add(call, tensor_arg(other));
+  fnzi_call_add(call, tensor_arg(other));
   return true;
 }
 
-static bool draw_with_number(gen *g, size_t self, drawn_call *call) {
+static bool draw_with_number(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
-  call_add(call, draw_number(g, looks(g, self)->dtype));
+  fnzi_call_add(call, draw_number(g, looks(g, self)->dtype));
   return true;
 }
 
-static bool draw_fill_tensor(gen *g, size_t self, drawn_call *call) {
+static bool draw_fill_tensor(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t other;
   draw_self(g, self, call);
   if (!search(g, is_number, looks(g, self), &other))
     return false;
-  call_add(call, tensor_arg(other));
+  fnzi_call_add(call, tensor_arg(other));
   return true;
 }
 
-static bool draw_clamp(gen *g, size_t self, drawn_call *call) {
+static bool draw_clamp(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
-  call_int(call, choose_in(g->c, 0, 2) - 2);
-  call_int(call, choose_in(g->c, 0, 2));
+  fnzi_call_int(call, choose_in(g->c, 0, 2) - 2);
+  fnzi_call_int(call, choose_in(g->c, 0, 2));
   return !fnzi_is_complex(looks(g, self)->dtype) && looks(g, self)->dtype != FNZ_BOOL;
 }
 
-static bool draw_masked(gen *g, size_t self, drawn_call *call) {
+static bool draw_masked(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t mask;
   draw_self(g, self, call);
   if (!search(g, is_mask, looks(g, self), &mask))
     return false;
-  call_add(call, tensor_arg(mask));
-  call_add(call, draw_number(g, looks(g, self)->dtype));
+  fnzi_call_add(call, tensor_arg(mask));
+  fnzi_call_add(call, draw_number(g, looks(g, self)->dtype));
   return true;
 }
 
-static bool draw_index_put(gen *g, size_t self, drawn_call *call) {
+static bool draw_index_put(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t mask, other;
   draw_self(g, self, call);
   if (!search(g, is_mask, looks(g, self), &mask) || looks(g, mask)->rank != looks(g, self)->rank ||
@@ -171,65 +171,65 @@ static bool draw_index_put(gen *g, size_t self, drawn_call *call) {
     return false;
   fnz_arg *items = call->items[call->nlists++];
   items[0] = tensor_arg(mask);
-  call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = 1, .u.list = items});
-  call_add(call, tensor_arg(other));
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = 1, .u.list = items});
+  fnzi_call_add(call, tensor_arg(other));
   return true;
 }
 
-static bool draw_cumsum(gen *g, size_t self, drawn_call *call) {
+static bool draw_cumsum(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
-  call_int(call, choose(g->c, looks(g, self)->rank));
+  fnzi_call_int(call, choose(g->c, looks(g, self)->rank));
   return looks(g, self)->dtype != FNZ_BOOL;
 }
 
-static bool draw_addcmul(gen *g, size_t self, drawn_call *call) {
+static bool draw_addcmul(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t a, b;
   draw_self(g, self, call);
   if (!pick_operand(g, self, false, &a) || !pick_operand(g, self, false, &b))
     return false;
-  call_add(call, tensor_arg(a));
-  call_add(call, tensor_arg(b));
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_call_add(call, tensor_arg(b));
   return looks(g, self)->dtype != FNZ_BOOL;
 }
 
 /* add.out(a, b, out=self) */
-static bool draw_out(gen *g, size_t self, drawn_call *call) {
+static bool draw_out(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t a, b;
   if (!search(g, is_same_size, looks(g, self), &a) || !pick_operand(g, a, false, &b))
     return false;
-  call_add(call, tensor_arg(a));
-  call_add(call, tensor_arg(b));
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_call_add(call, tensor_arg(b));
   if (strcmp(call->op, "add.out") == 0)
-    call_add(call, (fnz_arg){.tag = FNZ_ARG_DEFAULT});
-  call_add(call, tensor_arg(self));
+    fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_DEFAULT});
+  fnzi_call_add(call, tensor_arg(self));
   return true;
 }
 
-static bool draw_unary_out(gen *g, size_t self, drawn_call *call) {
+static bool draw_unary_out(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t a;
   if (looks(g, self)->dtype == FNZ_BOOL || !search(g, is_alike, looks(g, self), &a))
     return false;
-  call_add(call, tensor_arg(a));
-  call_add(call, tensor_arg(self));
+  fnzi_call_add(call, tensor_arg(a));
+  fnzi_call_add(call, tensor_arg(self));
   return true;
 }
 
 /* Tensors for a foreach, repeated ones included. */
-static void add_tensors(gen *g, size_t first, uint32_t count, drawn_call *call) {
+static void add_tensors(gen *g, size_t first, uint32_t count, fnzi_drawn_call *call) {
   fnz_arg *items = call->items[call->nlists++];
   items[0] = tensor_arg(first);
   for (uint32_t i = 1; i < count; i++)
-    items[i] = tensor_arg(perhaps(g->c, 25) ? first : pick_value(g));
-  call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = count, .u.list = items});
+    items[i] = tensor_arg(perhaps(g->c, 25) ? first : fnzi_pick_value(g));
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = count, .u.list = items});
 }
 
-static bool draw_foreach(gen *g, size_t self, drawn_call *call) {
+static bool draw_foreach(gen *g, size_t self, fnzi_drawn_call *call) {
   add_tensors(g, self, 1 + choose(g->c, 3), call);
-  call_int(call, choose_in(g->c, 1, 3));
+  fnzi_call_int(call, choose_in(g->c, 1, 3));
   return true;
 }
 
-static bool draw_foreach_list(gen *g, size_t self, drawn_call *call) {
+static bool draw_foreach_list(gen *g, size_t self, fnzi_drawn_call *call) {
   add_tensors(g, self, 1 + choose(g->c, 2), call);
   const fnz_arg *targets = call->args[0].u.list;
   fnz_arg *items = call->items[call->nlists++];
@@ -239,69 +239,70 @@ static bool draw_foreach_list(gen *g, size_t self, drawn_call *call) {
       return false;
     items[i] = tensor_arg(other);
   }
-  call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->args[0].count, .u.list = items});
+  fnzi_call_add(call,
+                (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->args[0].count, .u.list = items});
   return true;
 }
 
 /* --- in-place views -------------------------------------------------------------------------- */
-static bool draw_dim_arg(gen *g, size_t self, drawn_call *call) {
+static bool draw_dim_arg(gen *g, size_t self, fnzi_drawn_call *call) {
   bool more = strcmp(call->op, "unsqueeze_") == 0;
   draw_self(g, self, call);
-  call_int(call, choose(g->c, looks(g, self)->rank + more));
+  fnzi_call_int(call, choose(g->c, looks(g, self)->rank + more));
   return true;
 }
 
-static bool draw_two_dim_args(gen *g, size_t self, drawn_call *call) {
+static bool draw_two_dim_args(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_dim_arg(g, self, call);
-  call_int(call, choose(g->c, looks(g, self)->rank));
+  fnzi_call_int(call, choose(g->c, looks(g, self)->rank));
   return true;
 }
 
 /* --- pure operators -------------------------------------------------------------------------- */
-static bool draw_where(gen *g, size_t self, drawn_call *call) {
+static bool draw_where(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t mask, other;
   if (!search(g, is_mask, looks(g, self), &mask) || !search(g, is_alike, looks(g, self), &other))
     return false;
-  call_add(call, tensor_arg(mask));
-  call_add(call, tensor_arg(self));
-  call_add(call, tensor_arg(other));
+  fnzi_call_add(call, tensor_arg(mask));
+  fnzi_call_add(call, tensor_arg(self));
+  fnzi_call_add(call, tensor_arg(other));
   return true;
 }
 
-static bool draw_cat(gen *g, size_t self, drawn_call *call) {
+static bool draw_cat(gen *g, size_t self, fnzi_drawn_call *call) {
   size_t other;
   if (looks(g, self)->rank == 0 || !search(g, is_alike, looks(g, self), &other))
     return false;
   fnz_arg *items = call->items[call->nlists++];
   items[0] = tensor_arg(self);
   items[1] = tensor_arg(other);
-  call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = 2, .u.list = items});
-  call_int(call, choose(g->c, looks(g, self)->rank));
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_LIST, .count = 2, .u.list = items});
+  fnzi_call_int(call, choose(g->c, looks(g, self)->rank));
   return true;
 }
 
-static bool draw_like(gen *g, size_t self, drawn_call *call) {
+static bool draw_like(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
-  call_add(call, tensor_arg(pick_value(g)));
+  fnzi_call_add(call, tensor_arg(fnzi_pick_value(g)));
   return true;
 }
 
-static bool draw_tensors(gen *g, size_t self, drawn_call *call) {
+static bool draw_tensors(gen *g, size_t self, fnzi_drawn_call *call) {
   add_tensors(g, self, 1 + choose(g->c, 2), call);
   return true;
 }
 
 /* full, with the sizes of some tensor */
-static bool draw_full(gen *g, size_t self, drawn_call *call) {
+static bool draw_full(gen *g, size_t self, fnzi_drawn_call *call) {
   const fnz_geometry *like = looks(g, self);
-  call_ints(call, like->sizes, like->rank);
-  call_int(call, choose_in(g->c, 0, 3));
-  call_add(call, (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = like->dtype});
+  fnzi_call_ints(call, like->sizes, like->rank);
+  fnzi_call_int(call, choose_in(g->c, 0, 3));
+  fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = like->dtype});
   return true;
 }
 
 /* --- the table ------------------------------------------------------------------------------- */
-const call_draw call_draws[] = {
+const fnzi_call_draw fnzi_call_draws[] = {
     {"add_.Tensor", draw_binary, WRITE},
     {"mul_.Tensor", draw_binary, WRITE},
     {"sub_.Tensor", draw_difference, WRITE},
@@ -345,4 +346,4 @@ const call_draw call_draws[] = {
     {"type_as", draw_like, PURE},
     {"broadcast_tensors", draw_tensors, PURE},
 };
-const size_t call_draw_count = sizeof call_draws / sizeof *call_draws;
+const size_t fnzi_call_draw_count = sizeof fnzi_call_draws / sizeof *fnzi_call_draws;

@@ -1,9 +1,9 @@
-/* random_draws.h - a random program that is being drawn, and the operators that take several
+/* draws.h - a random program that is being drawn, and the operators that take several
  * tensors: writes, in-place views, pure ones. */
-#ifndef FNZ_TESTS_RANDOM_DRAWS_H
-#define FNZ_TESTS_RANDOM_DRAWS_H
+#ifndef FNZI_SOAK_DRAWS_H
+#define FNZI_SOAK_DRAWS_H
 
-#include "tests/random_programs.h"
+#include "soak/programs.h"
 
 #include <fnz/tensor.h>
 
@@ -17,30 +17,30 @@ typedef struct drawn {
 typedef struct gen {
   fnz_context *ctx;
   choices *c;
-  random_counts *counts;
+  fnzi_random_counts *counts;
   fnz_backend *meta;
   fnz_world *world;
   fnz_program *p;
   drawn values[MOST_VALUES];
   size_t count, focus; /* focus: last written */
   uint32_t ninputs;
-  uint8_t off[RANDOM_MOST_OPS]; /* switched off in this program */
-  bool ended;                   /* a refused step was written down */
+  uint8_t off[FNZI_RANDOM_MOST_OPS]; /* switched off in this program */
+  bool ended;                        /* a refused step was written down */
 } gen;
 
 /* Fills in a call on values[self]; false when there is nothing to call it on. */
-typedef bool draw_call_fn(gen *g, size_t self, drawn_call *call);
+typedef bool fnzi_draw_call_fn(gen *g, size_t self, fnzi_drawn_call *call);
 
 typedef enum step_kind { WRITE, PURE, VIEW } step_kind;
 
-typedef struct call_draw {
+typedef struct fnzi_call_draw {
   const char *op;
-  draw_call_fn *draw;
+  fnzi_draw_call_fn *draw;
   step_kind kind;
-} call_draw;
+} fnzi_call_draw;
 
-extern const call_draw call_draws[];
-extern const size_t call_draw_count;
+extern const fnzi_call_draw fnzi_call_draws[];
+extern const size_t fnzi_call_draw_count;
 
 static inline const fnz_geometry *looks(const gen *g, size_t k) {
   return fnz_tensor_geometry(g->values[k].tensor);
@@ -51,6 +51,6 @@ static inline fnz_arg tensor_arg(size_t k) {
 }
 
 /* Some value: a new one, any, or one that shares memory with the last one written. */
-size_t pick_value(gen *g);
+size_t fnzi_pick_value(gen *g);
 
 #endif

@@ -1,21 +1,21 @@
-/* random_programs.c - random programs. Each step is called on a wrapper over shapes only, which
+/* programs.c - random programs. Each step is called on a wrapper over shapes only, which
  * tells what the results look like and what is refused, and is written down as a node beside it. */
-#include "tests/random_draws.h"
+#include "soak/draws.h"
 
 #include "run/run.h"
 
 #include <stdio.h>
 
 /* --- the operators --------------------------------------------------------------------------- */
-const char *random_op(size_t k) {
-  if (k < call_draw_count)
-    return call_draws[k].op;
-  k -= call_draw_count;
-  return k < view_draw_count ? view_draws[k].op : NULL;
+const char *fnzi_random_op(size_t k) {
+  if (k < fnzi_call_draw_count)
+    return fnzi_call_draws[k].op;
+  k -= fnzi_call_draw_count;
+  return k < fnzi_view_draw_count ? fnzi_view_draws[k].op : NULL;
 }
 
 static step_kind kind_of(size_t row) {
-  return row < call_draw_count ? call_draws[row].kind : VIEW;
+  return row < fnzi_call_draw_count ? fnzi_call_draws[row].kind : VIEW;
 }
 
 /* --- calling --------------------------------------------------------------------------------- */
@@ -31,7 +31,7 @@ static fnz_arg bind_one(const gen *g, const fnz_arg *arg, bool to_tensor) {
   return out;
 }
 
-static void bind(const gen *g, const drawn_call *call, bool to_tensor, drawn_call *out) {
+static void bind(const gen *g, const fnzi_drawn_call *call, bool to_tensor, fnzi_drawn_call *out) {
   out->op = call->op;
   out->nargs = call->nargs;
   out->nlists = 0;
@@ -56,11 +56,11 @@ static fnz_status add_value(gen *g, const fnz_geometry *like, uint32_t node, fnz
 }
 
 /* A node with results that look like these. */
-static fnz_status write_down(gen *g, const drawn_call *call, const fnz_geometry *const *results,
-                             size_t count, uint64_t *values) {
+static fnz_status write_down(gen *g, const fnzi_drawn_call *call,
+                             const fnz_geometry *const *results, size_t count, uint64_t *values) {
   const fnz_op *op = fnz_op_find(call->op);
-  fnz_arg outputs[MOST_RESULTS], list, args[CALL_ARGS + 10] = {{0}};
-  drawn_call bound;
+  fnz_arg outputs[MOST_RESULTS], list, args[FNZI_CALL_ARGS + 10] = {{0}};
+  fnzi_drawn_call bound;
   char source[32];
   uint32_t index = (uint32_t)g->p->graphs.data[0].nodes.count;
   fnzi_node node = {.op = op, .target = fnz_op_name(op), .nargs = op->nparams, .args = args};
@@ -87,7 +87,7 @@ static bool is_small(fnz_tensor *const *results, size_t count) {
   return true;
 }
 
-static size_t first_tensor(const drawn_call *call) {
+static size_t first_tensor(const fnzi_drawn_call *call) {
   for (size_t i = call->nargs; i-- > 0;)
     if (call->args[i].tag == FNZ_ARG_VALUE && strstr(call->op, ".out"))
       return call->args[i].u.value;
@@ -95,7 +95,7 @@ static size_t first_tensor(const drawn_call *call) {
   return a->tag == FNZ_ARG_LIST ? a->u.list[0].u.value : a->u.value;
 }
 
-static fnz_status keep_results(gen *g, const drawn_call *call, fnz_tensor *const *results,
+static fnz_status keep_results(gen *g, const fnzi_drawn_call *call, fnz_tensor *const *results,
                                size_t count) {
   const fnz_geometry *geometries[MOST_RESULTS] = {NULL};
   uint64_t values[MOST_RESULTS];
@@ -109,7 +109,7 @@ static fnz_status keep_results(gen *g, const drawn_call *call, fnz_tensor *const
 
 /* A step that eager refuses stays in the program now and then, as the last one: what it would have
  * given is the target itself. */
-static fnz_status keep_refusal(gen *g, const drawn_call *call, size_t row) {
+static fnz_status keep_refusal(gen *g, const fnzi_drawn_call *call, size_t row) {
   uint64_t value;
   g->counts->refused[row]++;
   const fnz_op *op = fnz_op_find(call->op);
@@ -123,8 +123,8 @@ static fnz_status keep_refusal(gen *g, const drawn_call *call, size_t row) {
   return write_down(g, call, &like, 1, &value);
 }
 
-static fnz_status call_step(gen *g, const drawn_call *call, size_t row) {
-  drawn_call bound;
+static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
+  fnzi_drawn_call bound;
   fnz_tensor *results[MOST_RESULTS];
   size_t count;
   bind(g, call, true, &bound);
@@ -146,7 +146,7 @@ static step_kind kind_from(uint32_t percent) {
 }
 
 static size_t draw_row(gen *g, step_kind kind) {
-  size_t rows = call_draw_count + view_draw_count, row = choose(g->c, (uint32_t)rows);
+  size_t rows = fnzi_call_draw_count + fnzi_view_draw_count, row = choose(g->c, (uint32_t)rows);
   for (size_t n = 0; n < rows; n++, row = (row + 1) % rows)
     if (kind_of(row) == kind && !g->off[row])
       return row;
@@ -161,21 +161,21 @@ static bool makes_no_sense(const char *op, const fnz_geometry *self) {
 }
 
 static fnz_status step(gen *g) {
-  drawn_call call;
+  fnzi_drawn_call call;
   uint32_t percent = choose(g->c, 100);
   if (percent == 0)
     return FNZ_OK; /* the simplest step is none */
-  size_t row = draw_row(g, kind_from(percent)), self = pick_value(g);
-  call_start(&call, random_op(row));
+  size_t row = draw_row(g, kind_from(percent)), self = fnzi_pick_value(g);
+  fnzi_call_start(&call, fnzi_random_op(row));
   if (kind_of(row) != VIEW) {
-    if (!call_draws[row].draw(g, self, &call))
+    if (!fnzi_call_draws[row].draw(g, self, &call))
       return FNZ_OK;
     return call_step(g, &call, row);
   }
   if (makes_no_sense(call.op, looks(g, self)))
     return FNZ_OK;
-  call_add(&call, tensor_arg(self));
-  view_draws[row - call_draw_count].draw(g->c, looks(g, self), &call);
+  fnzi_call_add(&call, tensor_arg(self));
+  fnzi_view_draws[row - fnzi_call_draw_count].draw(g->c, looks(g, self), &call);
   return call_step(g, &call, row);
 }
 
@@ -194,7 +194,7 @@ static fnz_status add_input(gen *g) {
   char name[16];
   uint32_t value;
   fnz_dtype dtype = draw_input_dtype(g);
-  draw_geometry(g->c, dtype, perhaps(g->c, 25), work, &like);
+  fnzi_draw_geometry(g->c, dtype, perhaps(g->c, 25), work, &like);
   snprintf(name, sizeof name, "x%u", g->ninputs++);
   FNZ_TRY(fnzi_intern_geometry(g->p, &like, &kept));
   FNZ_TRY(fnzi_value_add(g->p, 0, name, kept, FNZI_NO_NODE, &value));
@@ -232,7 +232,7 @@ static fnz_status finish(gen *g) {
         (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = graph->values.data[i].name};
   }
   for (size_t i = 0; i < noutputs; i++) {
-    size_t k = pick_value(g);
+    size_t k = fnzi_pick_value(g);
     graph->outputs[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = g->values[k].value};
   }
   FNZ_TRY(fnz_program_verify(g->ctx, g->p));
@@ -249,17 +249,18 @@ static fnz_status fill_in(gen *g) {
                    : size < 90 ? choose(g->c, 30)
                                : choose(g->c, 90);
   uint32_t swarm = choose(g->c, 3);
-  for (size_t row = 0; random_op(row) && swarm; row++)
+  for (size_t row = 0; fnzi_random_op(row) && swarm; row++)
     g->off[row] = perhaps(g->c, 33);
   while (steps-- > 0 && !g->ended)
     FNZ_TRY(step(g));
   return finish(g);
 }
 
-fnz_status random_program(fnz_context *ctx, choices *c, random_counts *counts, fnz_program **out) {
-  gen g = {.ctx = ctx, .c = c, .counts = counts};
+fnz_status fnzi_random_program(fnz_context *ctx, fnz_backend *meta, choices *c,
+                               fnzi_random_counts *counts, fnz_program **out) {
+  gen g = {.ctx = ctx, .c = c, .counts = counts, .meta = meta};
+  fnz_status status = meta ? FNZ_OK : fnz_meta_backend_create(ctx, &g.meta);
   *out = NULL;
-  fnz_status status = fnz_meta_backend_create(ctx, &g.meta);
   if (status == FNZ_OK)
     status = fnz_world_create(ctx, g.meta, &g.world);
   if (status == FNZ_OK)
@@ -267,13 +268,23 @@ fnz_status random_program(fnz_context *ctx, choices *c, random_counts *counts, f
   if (status == FNZ_OK)
     status = fill_in(&g);
   fnz_world_destroy(g.world);
-  fnz_backend_destroy(g.meta);
+  if (!meta)
+    fnz_backend_destroy(g.meta);
   if (status != FNZ_OK)
     fnz_program_destroy(g.p);
   else
     *out = g.p;
   counts->programs += status == FNZ_OK;
   return status;
+}
+
+void fnzi_random_counts_add(fnzi_random_counts *to, const fnzi_random_counts *from) {
+  to->programs += from->programs;
+  to->steps += from->steps;
+  for (size_t k = 0; k < FNZI_RANDOM_MOST_OPS; k++) {
+    to->used[k] += from->used[k];
+    to->refused[k] += from->refused[k];
+  }
 }
 
 /* --- numbers --------------------------------------------------------------------------------- */
@@ -294,37 +305,59 @@ static void put_number(fnz_dtype dtype, unsigned char *at, uint64_t random) {
 
 enum { MOST_BYTES = 1 << 16 };
 
-static bool fits(const fnz_geometry *g) {
-  int64_t low, high, item = (int64_t)fnzi_dtype(g->dtype)->bytes;
-  return fnzi_extent(g, &low, &high) && high * item <= MOST_BYTES &&
-         fnz_geometry_numel(g) * item <= MOST_BYTES;
+/* Bytes of the memory that the window needs, 0 when these are too many. */
+static size_t bytes_of(const fnz_geometry *g) {
+  int64_t low, high, numel = fnz_geometry_numel(g);
+  size_t item = fnzi_dtype(g->dtype)->bytes;
+  if (!fnzi_extent(g, &low, &high) || high > MOST_BYTES / 16 || numel > MOST_BYTES / 16)
+    return 0;
+  return item * (size_t)(high > numel ? high : numel);
+}
+
+static const fnzi_value *input_of(const fnz_program *p, uint32_t k) {
+  return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
+}
+
+/* What the inputs before the k-th have put into the memory that they share with it, and where. */
+static void gather_others(const fnz_program *p, uint32_t k, const fnz_arrays *arrays,
+                          unsigned char *memory, unsigned char *known, unsigned char *ones) {
+  for (uint32_t i = 0; i < k; i++) {
+    const fnzi_value *v = input_of(p, i);
+    size_t item = fnzi_dtype(v->geometry->dtype)->bytes;
+    if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k) || !bytes_of(v->geometry))
+      continue;
+    fnzi_cells_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, item, memory);
+    fnzi_cells_scatter(v->geometry, ones, item, known);
+  }
 }
 
 /* Where inputs of one memory overlap they have the same bytes: those of the first one. */
-static void agree(const fnz_program *p, uint32_t k, const fnz_arrays *arrays, unsigned char *data) {
-  static unsigned char memory[MOST_BYTES], known[MOST_BYTES], seen[MOST_BYTES], is_seen[MOST_BYTES];
-  const fnzi_graph *graph = fnzi_graph_at(p, 0);
-  const fnz_geometry *own = graph->values.data[graph->inputs[k].u.value].geometry;
-  size_t item = fnzi_dtype(own->dtype)->bytes;
-  memset(known, 0, sizeof known);
-  for (uint32_t i = 0; i < k; i++) {
-    const fnzi_value *v = &graph->values.data[graph->inputs[i].u.value];
-    size_t bytes = fnzi_dtype(v->geometry->dtype)->bytes;
-    if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k) || !fits(v->geometry))
-      continue;
-    memset(seen, 1, sizeof seen);
-    fnzi_cells_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, bytes, memory);
-    fnzi_cells_scatter(v->geometry, seen, bytes, known);
-  }
-  if (!fits(own))
-    return;
+static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
+                        const fnz_arrays *arrays, unsigned char *data) {
+  const fnz_geometry *own = input_of(p, k)->geometry;
+  size_t item = fnzi_dtype(own->dtype)->bytes, room = bytes_of(own);
+  if (fnzi_memory_of(p, k) == k || !room)
+    return FNZ_OK;
+  for (uint32_t i = 0; i < k; i++)
+    if (fnzi_memory_of(p, i) == fnzi_memory_of(p, k) && bytes_of(input_of(p, i)->geometry) > room)
+      room = bytes_of(input_of(p, i)->geometry);
+  unsigned char *memory = fnzi_resize(ctx, NULL, 0, 4 * room);
+  if (!memory)
+    return fnzi_no_memory(ctx);
+  unsigned char *known = memory + room, *seen = known + room, *is_seen = seen + room;
+  memset(memory, 0, 2 * room);
+  memset(seen, 1, room);
+  gather_others(p, k, arrays, memory, known, seen);
   fnzi_cells_gather(own, memory, item, seen);
   fnzi_cells_gather(own, known, item, is_seen);
   for (size_t b = 0, n = (size_t)fnz_geometry_numel(own) * item; b < n; b++)
     data[b] = is_seen[b] ? seen[b] : data[b];
+  fnzi_free(ctx, memory, 4 * room);
+  return FNZ_OK;
 }
 
-fnz_status random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed, fnz_arrays **out) {
+fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
+                              fnz_arrays **out) {
   const fnzi_graph *graph = fnzi_graph_at(p, 0);
   FNZ_TRY(fnz_arrays_create(ctx, out));
   for (uint32_t i = 0; i < graph->ninputs; i++) {
@@ -335,7 +368,7 @@ fnz_status random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed, 
     size_t bytes = fnzi_dtype(g->dtype)->bytes;
     for (size_t k = 0, n = (size_t)fnz_geometry_numel(g); k < n; k++)
       put_number(g->dtype, (unsigned char *)data + k * bytes, splitmix64(&seed));
-    agree(p, i, *out, data);
+    FNZ_TRY(agree(ctx, p, i, *out, data));
   }
   return FNZ_OK;
 }

@@ -1,0 +1,214 @@
+/* results.c - the results of the original, kept to hold those of other programs against them.
+ *
+ * Results come in the same order from most programs, so the next one is looked for first; names are
+ * gone through only where they come otherwise. */
+#include "run/results.h"
+
+#include <stdio.h>
+
+/* --- Results kept --------------------------------------------------------------------------------
+ */
+
+static fnz_status keep(void *user, const char *name, const fnz_geometry *g, const void *cells,
+                       size_t bytes) {
+  fnzi_results *r = user;
+  fnzi_result kept = {.g = *g, .bytes = bytes};
+  int64_t *sizes;
+  FNZ_TRY(fnzi_arena_string(&r->arena, name, strlen(name), &kept.name));
+  FNZI_NEW(&r->arena, g->rank, &sizes);
+  if (g->rank > 0)
+    memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
+  kept.g.sizes = sizes;
+  kept.g.strides = NULL;
+  kept.g.symbols = NULL;
+  FNZI_NEW(&r->arena, bytes, &kept.cells);
+  if (bytes > 0)
+    memcpy(kept.cells, cells, bytes);
+  FNZI_PUSH(r->ctx, &r->list, kept);
+  return FNZ_OK;
+}
+
+/* --- Comparing -----------------------------------------------------------------------------------
+ */
+
+/* Columns: dtype, bytes of a real number, bits of its mantissa. */
+static const struct {
+  fnz_dtype dtype;
+  size_t bytes;
+  int mantissa;
+} floats[] = {
+    {FNZ_F16, 2, 10}, {FNZ_BF16, 2, 7}, {FNZ_F32, 4, 23},  {FNZ_F64, 8, 52},
+    {FNZ_C32, 2, 10}, {FNZ_C64, 4, 23}, {FNZ_C128, 8, 52},
+};
+
+static bool is_nan(const unsigned char *bytes, size_t size, int mantissa) {
+  uint64_t bits = 0;
+  memcpy(&bits, bytes, size);
+  uint64_t sign = (uint64_t)1 << (8 * size - 1);
+  uint64_t infinity = sign - ((uint64_t)1 << mantissa);
+  return (bits & ~sign) > infinity;
+}
+
+/* Real number by real number: the same bits, or both NaN. */
+static bool same_numbers(fnz_dtype dtype, const unsigned char *a, const unsigned char *b,
+                         size_t bytes) {
+  for (size_t i = 0; i < sizeof floats / sizeof *floats; i++) {
+    size_t size = floats[i].bytes;
+    if (floats[i].dtype != dtype)
+      continue;
+    for (size_t at = 0; at + size <= bytes; at += size) {
+      bool nan =
+          is_nan(a + at, size, floats[i].mantissa) && is_nan(b + at, size, floats[i].mantissa);
+      if (!nan && memcmp(a + at, b + at, size) != 0)
+        return false;
+    }
+    return true;
+  }
+  return false;
+}
+
+/* Where the output comes from in the original, " (node ...)"; "" for what is no output. */
+static void origin(const fnz_program *p, const char *name, char out[192]) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  size_t number = 0;
+  out[0] = '\0';
+  for (size_t k = 0; k < g->noutputs; k++) {
+    fnz_output_kind kind = p->outputs[k].kind;
+    if (kind != FNZ_OUTPUT_USER && kind != FNZ_OUTPUT_LOSS)
+      continue;
+    char this_name[64], place[160];
+    snprintf(this_name, sizeof this_name, "output.%zu", number++);
+    if (strcmp(this_name, name) != 0 || g->outputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    uint32_t node = g->values.data[g->outputs[k].u.value].node;
+    if (node == FNZI_NO_NODE)
+      return;
+    fnzi_node_place(p, 0, node, place);
+    snprintf(out, 192, " (%s)", place);
+  }
+}
+
+static fnz_status compare_shape(fnzi_results *r, const fnzi_result *a, const fnz_geometry *g) {
+  if (a->g.dtype != g->dtype)
+    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is %s in the original and %s here",
+                     a->name, fnzi_dtype(a->g.dtype)->name, fnzi_dtype(g->dtype)->name);
+  if (!fnzi_same_sizes(&a->g, g))
+    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s has other sizes than in the original",
+                     a->name);
+  return FNZ_OK;
+}
+
+static fnz_status compare_cells(fnzi_results *r, const fnzi_result *a, const unsigned char *cells) {
+  char from[192];
+  int64_t numel = fnz_geometry_numel(&a->g);
+  size_t cell = numel == 0 ? 0 : a->bytes / (size_t)numel;
+  if (a->bytes == 0 || memcmp(a->cells, cells, a->bytes) == 0)
+    return FNZ_OK;
+  for (int64_t i = 0; i < numel; i++) {
+    const unsigned char *one = a->cells + (size_t)i * cell, *other = cells + (size_t)i * cell;
+    if (memcmp(one, other, cell) == 0)
+      continue;
+    if (r->numbers && same_numbers(a->g.dtype, one, other, cell))
+      continue;
+    origin(r->original, a->name, from);
+    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s differs at element %lld%s%s", a->name,
+                     (long long)i, from, r->numbers ? ", in numbers" : "");
+  }
+  return FNZ_OK;
+}
+
+/* Names are learnt when a result comes out of order for the first time. */
+static fnz_status learn_names(fnzi_results *r) {
+  if (r->knows_names)
+    return FNZ_OK;
+  r->knows_names = true;
+  for (size_t i = 0; i < r->list.count; i++) {
+    const char *name = r->list.data[i].name;
+    FNZ_TRY(fnzi_map_set(&r->names, name, strlen(name), i));
+  }
+  return FNZ_OK;
+}
+
+/* NULL when the original has no such result. */
+static fnz_status find(fnzi_results *r, const char *name, fnzi_result **out) {
+  uint64_t at = r->next;
+  bool found = at < r->list.count && strcmp(r->list.data[at].name, name) == 0;
+  *out = NULL;
+  if (!found) {
+    FNZ_TRY(learn_names(r));
+    found = fnzi_map_get(&r->names, name, strlen(name), &at);
+  }
+  if (!found)
+    return FNZ_OK;
+  r->next = at + 1;
+  *out = &r->list.data[at];
+  return FNZ_OK;
+}
+
+static fnz_status meet(void *user, const char *name, const fnz_geometry *g, const void *cells,
+                       size_t bytes) {
+  fnzi_results *r = user;
+  fnzi_result *a;
+  (void)bytes;
+  FNZ_TRY(find(r, name, &a));
+  if (a == NULL)
+    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "the original has no %s", name);
+  a->met = true;
+  FNZ_TRY(compare_shape(r, a, g));
+  return compare_cells(r, a, cells);
+}
+
+static fnz_status all_met(fnzi_results *r) {
+  for (size_t i = 0; i < r->list.count; i++)
+    if (!r->list.data[i].met)
+      return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is in the original only",
+                       r->list.data[i].name);
+  return FNZ_OK;
+}
+
+/* --- Runs ----------------------------------------------------------------------------------------
+ */
+
+void fnzi_results_init(fnzi_results *r, fnz_context *ctx) {
+  *r = (fnzi_results){.ctx = ctx};
+  fnzi_arena_init(&r->arena, ctx);
+  fnzi_map_init(&r->names, ctx);
+}
+
+void fnzi_results_start(fnzi_results *r, const fnz_program *original, bool numbers) {
+  fnzi_map_free(&r->names);
+  fnzi_arena_reset(&r->arena);
+  r->list.count = 0;
+  r->knows_names = false;
+  r->original = original;
+  r->numbers = numbers;
+}
+
+void fnzi_results_free(fnzi_results *r) {
+  FNZI_VEC_FREE(r->ctx, &r->list);
+  fnzi_map_free(&r->names);
+  fnzi_arena_free(&r->arena);
+}
+
+fnz_status fnzi_results_keep(fnzi_results *r, fnz_backend *backend,
+                             const fnzi_run_options *options) {
+  fnzi_run_options all = *options;
+  all.everything = true;
+  all.emit = keep;
+  all.user = r;
+  return fnzi_run_aliasing(r->ctx, r->original, backend, &all);
+}
+
+fnz_status fnzi_results_meet(fnzi_results *r, const fnz_program *other, fnz_backend *backend,
+                             const fnzi_run_options *options) {
+  fnzi_run_options all = *options;
+  all.everything = true;
+  all.emit = meet;
+  all.user = r;
+  r->next = 0;
+  for (size_t i = 0; i < r->list.count; i++)
+    r->list.data[i].met = false;
+  FNZ_TRY(fnzi_run_needs_memory(other) ? fnzi_run_aliasing(r->ctx, other, backend, &all)
+                                       : fnzi_run_functional(r->ctx, other, backend, &all));
+  return all_met(r);
+}

@@ -1,0 +1,355 @@
+/* judge.c - what one program shows. */
+#include "soak/judge.h"
+
+#include "run/verify.h"
+#include "soak/same.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+typedef fnzi_judge judge;
+typedef fnzi_verdict verdict;
+
+const char *fnzi_verdict_name(fnzi_verdict v) {
+  static const char *const names[] = {
+#define VERDICT_NAME(id, name) name,
+      FNZI_VERDICT_ROWS(VERDICT_NAME)
+#undef VERDICT_NAME
+  };
+  return names[v];
+}
+
+static verdict wrong(judge *t, const char *kind, const char *format, ...) FNZ_PRINTF(3, 4);
+static verdict wrong(judge *t, const char *kind, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  vsnprintf(t->reason, sizeof t->reason, format, ap);
+  va_end(ap);
+  snprintf(t->kind, sizeof t->kind, "%s", kind);
+  return FNZI_VERDICT_WRONG;
+}
+
+static verdict failed(judge *t, const char *kind) {
+  const fnz_error *e = fnz_last_error(t->ctx);
+  return wrong(t, kind, "%s: %s: %s", fnz_class_name(e->kind), e->where, e->message);
+}
+
+verdict fnzi_judge_nothing(judge *t) {
+  return failed(t, "generator");
+}
+
+/* --- The same results ----------------------------------------------------------------------------
+ */
+
+static verdict compare_numbers(judge *t, const fnz_program *p) {
+  const fnzi_run_options options = {.inputs = t->inputs};
+  if (!t->has_numbers || fnzi_results_meet(&t->numbers, p, t->cpu, &options) == FNZ_OK)
+    return FNZI_VERDICT_EQUAL;
+  return failed(t, fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
+}
+
+static const fnzi_run_options unknowns = {.seed = 1};
+
+/* Memory that is seen under two dtypes needs hashes per byte. */
+static fnz_status keep_hashes(judge *t, const fnz_program *p) {
+  bool bytewise;
+  FNZ_TRY(fnzi_needs_bytes(t->ctx, t->original, p, &bytewise));
+  if (t->hashing == t->hash[bytewise])
+    return FNZ_OK;
+  t->hashing = t->hash[bytewise];
+  fnzi_results_start(&t->hashes, t->original, false);
+  return fnzi_results_keep(&t->hashes, t->hashing, &unknowns);
+}
+
+static verdict compare_hashes(judge *t, const fnz_program *p, const char *kind) {
+  if (keep_hashes(t, p) || fnzi_results_meet(&t->hashes, p, t->hashing, &unknowns))
+    return failed(t, kind);
+  return FNZI_VERDICT_EQUAL;
+}
+
+/* --- The shape of the result ---------------------------------------------------------------------
+ */
+
+/* Windows that inputs have by themselves, in memory that they share, belong to no line. */
+static bool has_shared_inputs(const judge *t) {
+  for (uint32_t k = 0; k < fnzi_graph_at(t->original, 0)->ninputs; k++)
+    if (t->original->inputs[k].shares)
+      return true;
+  return false;
+}
+
+static verdict check_sources(judge *t) {
+  if (has_shared_inputs(t))
+    return FNZI_VERDICT_EQUAL;
+  for (size_t n = 0; n < fnz_node_count(t->functional, 0); n++)
+    if (!*fnzi_node_at(t->functional, 0, (uint32_t)n)->source)
+      return wrong(t, "source", "node %zu (%s) has no source", n,
+                   fnzi_node_at(t->functional, 0, (uint32_t)n)->target);
+  return FNZI_VERDICT_EQUAL;
+}
+
+static verdict check_functional(judge *t, const fnz_program *p, bool may_view) {
+  fnz_stats stats;
+  if (fnz_program_verify(t->ctx, p))
+    return failed(t, "verify");
+  fnz_program_get_stats(p, &stats);
+  if (stats.mutations || (!may_view && stats.views))
+    return wrong(t, "left over", "%zu views, %zu writes left", stats.views, stats.mutations);
+  return FNZI_VERDICT_EQUAL;
+}
+
+static bool is_large(const judge *t) {
+  return fnz_node_count(t->functional, 0) > 4 * fnz_node_count(t->original, 0) + 64;
+}
+
+static fnz_status text_of(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
+  *out = (fnz_buffer){0};
+  return fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, out);
+}
+
+static verdict compare_texts(judge *t, const fnz_program *p, const fnz_program *again) {
+  fnz_buffer a = {0}, b = {0};
+  verdict v = FNZI_VERDICT_EQUAL;
+  if (text_of(t->ctx, p, &a) || text_of(t->ctx, again, &b))
+    v = failed(t, "text");
+  else if (strcmp(a.data, b.data) != 0)
+    v = wrong(t, "fixed point", "functionalized again, it reads\n%.800s", b.data);
+  fnz_buffer_free(t->ctx, &a);
+  fnz_buffer_free(t->ctx, &b);
+  return v;
+}
+
+/* Functionalizing again changes nothing. */
+static verdict check_fixed_point(judge *t, const fnz_program *p, fnz_views views) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_program *again;
+  size_t where;
+  options.views = views;
+  if (fnz_functionalize(t->ctx, p, &options, &again))
+    return failed(t, "again");
+  verdict v = FNZI_VERDICT_EQUAL;
+  if (fnz_node_count(again, 0) != fnz_node_count(p, 0))
+    v = wrong(t, "fixed point", "%zu nodes, functionalized again %zu", fnz_node_count(p, 0),
+              fnz_node_count(again, 0));
+  else if (!fnzi_same_program(p, again, &where))
+    v = wrong(t, "fixed point", "functionalized again, node %zu is another one", where);
+  else if (t->checks & FNZI_CHECK_THOROUGH)
+    v = compare_texts(t, p, again);
+  fnz_program_destroy(again);
+  return v;
+}
+
+/* --- Thorough checks -----------------------------------------------------------------------------
+ */
+
+static verdict check_text(judge *t, const fnz_program *p) {
+  fnz_buffer a = {0}, b = {0};
+  fnz_program *copy = NULL;
+  verdict v = FNZI_VERDICT_EQUAL;
+  if (text_of(t->ctx, p, &a) || fnz_program_read(t->ctx, a.data, a.size, FNZ_FORMAT_TEXT, &copy) ||
+      text_of(t->ctx, copy, &b))
+    v = failed(t, "text");
+  else if (strcmp(a.data, b.data) != 0)
+    v = wrong(t, "text", "read and written again, it is another text");
+  fnz_program_destroy(copy);
+  fnz_buffer_free(t->ctx, &a);
+  fnz_buffer_free(t->ctx, &b);
+  return v;
+}
+
+/* With its state written at the end it means the same. */
+static verdict check_epilogue(judge *t) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_program *p;
+  options.state = FNZ_STATE_EPILOGUE;
+  if (fnz_functionalize(t->ctx, t->original, &options, &p))
+    return strstr(fnz_last_error(t->ctx)->message, "--state outputs") ? FNZI_VERDICT_EQUAL
+                                                                      : failed(t, "epilogue");
+  verdict v = compare_hashes(t, p, "epilogue");
+  fnz_program_destroy(p);
+  return v;
+}
+
+static verdict check_thoroughly(judge *t) {
+  t->sharing.original = t->original;
+  t->sharing.functional = t->functional;
+  if (!fnzi_sharing_is_true(&t->sharing, t->hash[1]))
+    return wrong(t, "sharing", "%s", t->sharing.reason);
+  verdict v = check_epilogue(t);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = check_text(t, t->original);
+  return v == FNZI_VERDICT_EQUAL ? check_text(t, t->functional) : v;
+}
+
+/* --- Dialects ------------------------------------------------------------------------------------
+ */
+
+static const struct {
+  unsigned check;
+  const char *name;
+  fnz_views views;
+} dialects[] = {{FNZI_CHECK_KEEP, "keep", FNZ_VIEWS_KEEP},
+                {FNZI_CHECK_STRIDED, "strided", FNZ_VIEWS_STRIDED}};
+
+static verdict check_in_dialect(judge *t, const fnz_program *p, fnz_views views) {
+  verdict v = check_functional(t, p, views == FNZ_VIEWS_KEEP);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = compare_numbers(t, p);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = compare_hashes(t, p, "hashes");
+  /* A kept view may be reached another way the second time. */
+  return v == FNZI_VERDICT_EQUAL && views != FNZ_VIEWS_KEEP ? check_fixed_point(t, p, views) : v;
+}
+
+static verdict check_dialect(judge *t, size_t which) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  char kind[sizeof t->kind];
+  fnz_program *p;
+  options.views = dialects[which].views;
+  if (fnz_functionalize(t->ctx, t->original, &options, &p))
+    return failed(t, dialects[which].name);
+  verdict v = check_in_dialect(t, p, options.views);
+  if (v == FNZI_VERDICT_WRONG) {
+    snprintf(kind, sizeof kind, "%s: %.30s", dialects[which].name, t->kind);
+    memcpy(t->kind, kind, sizeof kind);
+  }
+  fnz_program_destroy(p);
+  return v;
+}
+
+static verdict check_dialects(judge *t) {
+  verdict v = FNZI_VERDICT_EQUAL;
+  for (size_t k = 0; k < sizeof dialects / sizeof *dialects && v == FNZI_VERDICT_EQUAL; k++)
+    if (t->checks & dialects[k].check)
+      v = check_dialect(t, k);
+  return v;
+}
+
+static verdict check_equal(judge *t) {
+  t->is_large = is_large(t);
+  verdict v = compare_numbers(t, t->functional);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = check_functional(t, t->functional, false);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = check_sources(t);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = compare_hashes(t, t->functional, "hashes");
+  if (v == FNZI_VERDICT_EQUAL)
+    v = check_fixed_point(t, t->functional, FNZ_VIEWS_COPY);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = check_dialects(t);
+  return v == FNZI_VERDICT_EQUAL && (t->checks & FNZI_CHECK_THOROUGH) ? check_thoroughly(t) : v;
+}
+
+/* --- Refusals ------------------------------------------------------------------------------------
+ */
+
+/* Why the aliasing run refuses; over hashes where the CPU has no kernel for what comes before. */
+static fnz_error eager_refusal(judge *t, fnz_status eager) {
+  fnz_error none = {.kind = FNZ_CLASS_NONE};
+  if (eager == FNZ_UNSUPPORTED) {
+    fnzi_results_start(&t->hashes, t->original, false);
+    eager = fnzi_results_keep(&t->hashes, t->hash[1], &unknowns);
+  }
+  return eager ? *fnz_last_error(t->ctx) : none;
+}
+
+/* as_strided in a tensor with gaps, and results that depend on the order of eager's loop. */
+static bool is_beyond(const char *pass_says) {
+  return strstr(pass_says, "does not fill its memory") ||
+         strstr(pass_says, "reads memory that it writes") ||
+         strstr(pass_says, "as another argument as well") ||
+         strstr(pass_says, "of a storage that has") || /* before what inputs of a memory show */
+         strstr(pass_says, "elements share memory with each other");
+}
+
+static fnz_status ignore(void *user, const char *name, const fnz_geometry *g, const void *cells,
+                         size_t bytes) {
+  (void)user, (void)name, (void)g, (void)cells, (void)bytes;
+  return FNZ_OK;
+}
+
+/* What the functional program, which the pass did make, says when it is run. */
+static fnz_class refusal_of_kernels(judge *t) {
+  const fnzi_run_options options = {.inputs = t->inputs, .emit = ignore};
+  fnz_status status = fnzi_run_functional(t->ctx, t->functional, t->cpu, &options);
+  return status ? fnz_last_error(t->ctx)->kind : FNZ_CLASS_NONE;
+}
+
+/* Refused by both, and as the same class: by the pass, or by a kernel. */
+static verdict compare_refusals(judge *t, fnz_class pass, const char *pass_says, fnz_status eager) {
+  const fnz_error e = eager_refusal(t, eager);
+  t->refusal = e.kind ? e.kind : pass;
+  if (pass == e.kind || (!pass && refusal_of_kernels(t) == e.kind))
+    return FNZI_VERDICT_REFUSED;
+  if (is_beyond(pass_says)) /* eager goes on, to something else */
+    return e.kind ? FNZI_VERDICT_REFUSED : FNZI_VERDICT_BEYOND;
+  char kind[48];
+  snprintf(kind, sizeof kind, "refusal %s %s", fnz_class_name(pass), fnz_class_name(e.kind));
+  return wrong(t, kind, "the pass says %s (%s), the aliasing run says %s (%s)",
+               fnz_class_name(pass), pass_says, fnz_class_name(e.kind), e.message);
+}
+
+/* --- One program ---------------------------------------------------------------------------------
+ */
+
+static verdict judge_it(judge *t) {
+  const fnzi_run_options options = {.inputs = t->inputs};
+  char says[512] = "";
+  fnz_status pass = fnz_functionalize(t->ctx, t->original, NULL, &t->functional);
+  fnz_class refused = pass ? fnz_last_error(t->ctx)->kind : FNZ_CLASS_NONE;
+  if (pass)
+    snprintf(says, sizeof says, "%s", fnz_last_error(t->ctx)->message);
+  fnzi_results_start(&t->numbers, t->original, true);
+  fnz_status eager = fnzi_results_keep(&t->numbers, t->cpu, &options);
+  t->has_numbers = eager == FNZ_OK;
+  if (pass || (eager && eager != FNZ_UNSUPPORTED))
+    return compare_refusals(t, refused, says, eager);
+  verdict v = check_equal(t);
+  return v != FNZI_VERDICT_EQUAL ? v
+         : t->is_large           ? FNZI_VERDICT_LARGE
+         : !t->has_numbers       ? FNZI_VERDICT_NO_KERNEL
+                                 : FNZI_VERDICT_EQUAL;
+}
+
+verdict fnzi_judge_program(judge *t, const fnz_program *p, const fnz_arrays *inputs,
+                           unsigned checks) {
+  t->original = p;
+  t->inputs = inputs;
+  t->checks = checks;
+  t->refusal = FNZ_CLASS_NONE;
+  t->hashing = NULL;
+  t->kind[0] = t->reason[0] = 0;
+  verdict v = judge_it(t);
+  fnz_program_destroy(t->functional);
+  t->functional = NULL;
+  return v;
+}
+
+/* --- The judge -----------------------------------------------------------------------------------
+ */
+
+fnz_status fnzi_judge_create(fnz_context *ctx, judge **out) {
+  judge *t = fnzi_resize(ctx, NULL, 0, sizeof *t);
+  *out = t;
+  if (!t)
+    return fnzi_no_memory(ctx);
+  memset(t, 0, sizeof *t);
+  t->ctx = t->sharing.ctx = ctx;
+  fnzi_results_init(&t->numbers, ctx);
+  fnzi_results_init(&t->hashes, ctx);
+  FNZ_TRY(fnz_cpu_backend_create(ctx, 1, &t->cpu));
+  FNZ_TRY(fnz_hash_backend_create(ctx, 1, false, &t->hash[0]));
+  return fnz_hash_backend_create(ctx, 1, true, &t->hash[1]);
+}
+
+void fnzi_judge_destroy(judge *t) {
+  if (!t)
+    return;
+  fnz_backend_destroy(t->cpu);
+  fnz_backend_destroy(t->hash[0]);
+  fnz_backend_destroy(t->hash[1]);
+  fnzi_results_free(&t->numbers);
+  fnzi_results_free(&t->hashes);
+  fnzi_free(t->ctx, t, sizeof *t);
+}

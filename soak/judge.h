@@ -1,0 +1,64 @@
+/* judge.h - what one program shows: that the pass and the aliasing interpreter agree on it.
+ *
+ * Every program is run as it is, on aliasing memory, once over numbers and once over hashes; each
+ * dialect of its functional form must give the same, and be functional, and not change when it is
+ * functionalized again. What costs more is asked of the thorough ones only: that it reads back as
+ * it is written, what it says of the memory its outputs lie in, and state written at the end. */
+#ifndef FNZI_SOAK_JUDGE_H
+#define FNZI_SOAK_JUDGE_H
+
+#include "run/results.h"
+#include "soak/sharing.h"
+
+#include <fnz/fnz.h>
+
+/* What came out of one program. Columns: enum, how it is called. */
+#define FNZI_VERDICT_ROWS(ROW)                                                                     \
+  ROW(EQUAL, "equal")                                                                              \
+  ROW(REFUSED, "refused by both, as the same class")                                               \
+  ROW(BEYOND, "refused, although eager does it") /* the pass has no way to say it, and says so */  \
+  ROW(NO_KERNEL, "equal over hashes; no numbers for want of a kernel")                             \
+  ROW(LARGE, "equal; more than four nodes for one") /* written slice after slice */                \
+  ROW(WRONG, "wrong")
+
+typedef enum fnzi_verdict {
+#define FNZI_VERDICT_ENUM(id, name) FNZI_VERDICT_##id,
+  FNZI_VERDICT_ROWS(FNZI_VERDICT_ENUM)
+#undef FNZI_VERDICT_ENUM
+      FNZI_VERDICTS
+} fnzi_verdict;
+const char *fnzi_verdict_name(fnzi_verdict v);
+
+/* Checks of the thorough ones, and the dialects: bits of fnzi_judging.checks. */
+enum { FNZI_CHECK_KEEP = 1, FNZI_CHECK_STRIDED = 2, FNZI_CHECK_THOROUGH = 4, FNZI_CHECK_ALL = 7 };
+
+enum { FNZI_MOST_REASON = 900 };
+
+/* A judge and what it says. One per thread: backends live as long as it does. */
+typedef struct fnzi_judge {
+  fnz_context *ctx;
+  fnz_backend *cpu, *hash[2]; /* a hash per element, per byte */
+  fnzi_results numbers, hashes;
+  fnzi_sharing sharing;
+  /* Of the program at hand. */
+  const fnz_program *original;
+  fnz_program *functional;
+  const fnz_arrays *inputs;
+  fnz_backend *hashing; /* the one whose results are kept; NULL for none yet */
+  unsigned checks;
+  bool has_numbers, is_large;
+  fnz_class refusal;             /* of REFUSED, BEYOND */
+  char kind[48];                 /* of WRONG: which check failed; shrinking keeps it */
+  char reason[FNZI_MOST_REASON]; /* of WRONG */
+} fnzi_judge;
+
+/* fnzi_judge_destroy() must follow, also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_judge_create(fnz_context *ctx, fnzi_judge **out);
+void fnzi_judge_destroy(fnzi_judge *judge);
+
+fnzi_verdict fnzi_judge_program(fnzi_judge *judge, const fnz_program *p, const fnz_arrays *inputs,
+                                unsigned checks);
+/* The verdict on a program that could not even be made: why is in the context. */
+fnzi_verdict fnzi_judge_nothing(fnzi_judge *judge);
+
+#endif

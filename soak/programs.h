@@ -1,0 +1,31 @@
+/* programs.h - a random program from one choice buffer: inputs, views, writes, pure
+ * operators, outputs. The same choices give the same program. */
+#ifndef FNZI_SOAK_PROGRAMS_H
+#define FNZI_SOAK_PROGRAMS_H
+
+#include "soak/calls.h"
+
+#include <fnz/fnz.h>
+
+enum { FNZI_RANDOM_MOST_OPS = 160 };
+
+/* What was drawn, to see that nothing is left out. */
+typedef struct fnzi_random_counts {
+  uint64_t programs, steps;
+  uint64_t used[FNZI_RANDOM_MOST_OPS], refused[FNZI_RANDOM_MOST_OPS]; /* per fnzi_random_op() */
+} fnzi_random_counts;
+void fnzi_random_counts_add(fnzi_random_counts *to, const fnzi_random_counts *from);
+
+/* Name of the k-th operator that is drawn; NULL behind the last one. */
+const char *fnzi_random_op(size_t k);
+
+/* A verified program. About 5 in 100 have a last step that eager refuses. `meta` is the backend of
+ * shapes that the steps are tried on, NULL for one of its own. */
+FNZ_MUST_CHECK fnz_status fnzi_random_program(fnz_context *ctx, fnz_backend *meta, choices *c,
+                                              fnzi_random_counts *counts, fnz_program **out);
+
+/* Numbers for its inputs. */
+FNZ_MUST_CHECK fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
+                                             fnz_arrays **out);
+
+#endif

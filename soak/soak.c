@@ -1,0 +1,170 @@
+/* soak.c - many random programs, shared among threads: the k-th draws every n-th program. */
+#include "soak/soak.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+/* What the threads share. */
+typedef struct soak {
+  const fnzi_soak_options *options;
+  pthread_mutex_t lock; /* of what follows, and of the caller's functions */
+  uint64_t done;
+  size_t wrong;
+} soak;
+
+enum { PROGRESS = 256 };
+
+typedef struct part {
+  soak *all;
+  size_t k, jobs;
+  fnz_status status;
+  fnzi_soak_report report;
+  fnzi_worker worker;
+} part;
+
+static unsigned checks_of(const fnzi_soak_options *o, uint64_t index) {
+  bool is_thorough = index % FNZI_SOAK_THOROUGH == 0;
+  return is_thorough ? o->checks : o->checks & ~(unsigned)FNZI_CHECK_THOROUGH;
+}
+
+static void count_checks(fnzi_soak_report *r, unsigned checks) {
+  r->keep += (checks & FNZI_CHECK_KEEP) != 0;
+  r->strided += (checks & FNZI_CHECK_STRIDED) != 0;
+  r->thorough += (checks & FNZI_CHECK_THOROUGH) != 0;
+}
+
+/* --- What is found -------------------------------------------------------------------------------
+ */
+
+static void tell(part *p, uint64_t index, unsigned checks) {
+  const fnzi_soak_options *o = p->all->options;
+  fnzi_worker *w = &p->worker;
+  fnz_buffer text = {0};
+  fnzi_random_counts *ignored = fnzi_resize(w->ctx, NULL, 0, sizeof *ignored);
+  if (!o->keep_size)
+    fnzi_worker_shrink(w, checks);
+  choices_replay(&w->at_hand);
+  if (ignored) {
+    memset(ignored, 0, sizeof *ignored);
+    fnzi_worker_try(w, &w->at_hand, checks, ignored, &text);
+  }
+  const fnzi_finding finding = {index, w->judge->kind, w->judge->reason,
+                                text.data ? text.data : ""};
+  pthread_mutex_lock(&p->all->lock);
+  if (o->found)
+    o->found(o->user, &finding);
+  pthread_mutex_unlock(&p->all->lock);
+  fnz_buffer_free(w->ctx, &text);
+  fnzi_free(w->ctx, ignored, sizeof *ignored);
+}
+
+/* `more` programs are done; false when enough are wrong. */
+static bool go_on(part *p, uint64_t more, bool is_wrong) {
+  soak *s = p->all;
+  size_t most = s->options->most_wrong ? s->options->most_wrong : 1;
+  pthread_mutex_lock(&s->lock);
+  s->done += more;
+  s->wrong += is_wrong;
+  bool goes_on = s->wrong < most;
+  if (s->options->progress)
+    s->options->progress(s->options->user, s->done);
+  pthread_mutex_unlock(&s->lock);
+  return goes_on;
+}
+
+/* --- One thread ----------------------------------------------------------------------------------
+ */
+
+static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
+  fnzi_worker *w = &p->worker;
+  choices_start(&w->at_hand, p->all->options->seed, index);
+  fnzi_verdict v = fnzi_worker_try(w, &w->at_hand, checks, &p->report.drawn, NULL);
+  p->report.verdicts[v]++;
+  if (v == FNZI_VERDICT_REFUSED || v == FNZI_VERDICT_BEYOND)
+    p->report.refusals[w->judge->refusal]++;
+  count_checks(&p->report, checks);
+  return v;
+}
+
+static void run_part(part *p) {
+  const fnzi_soak_options *o = p->all->options;
+  uint64_t since = 0;
+  for (uint64_t i = p->k; i < o->count; i += p->jobs) {
+    unsigned checks = checks_of(o, o->first + i);
+    bool is_wrong = try_program(p, o->first + i, checks) == FNZI_VERDICT_WRONG;
+    if (is_wrong)
+      tell(p, o->first + i, checks);
+    if (!is_wrong && ++since < PROGRESS)
+      continue;
+    if (!go_on(p, since + is_wrong, is_wrong))
+      return;
+    since = 0;
+  }
+  go_on(p, since, false);
+}
+
+static void *run_thread(void *argument) {
+  part *p = argument;
+  p->status = fnzi_worker_open(&p->worker);
+  if (p->status == FNZ_OK)
+    run_part(p);
+  fnzi_worker_close(&p->worker);
+  return NULL;
+}
+
+/* --- All of them ---------------------------------------------------------------------------------
+ */
+
+static void add(uint64_t *to, const uint64_t *from, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    to[i] += from[i];
+}
+
+static void add_report(fnzi_soak_report *to, const fnzi_soak_report *from) {
+  fnzi_random_counts_add(&to->drawn, &from->drawn);
+  add(to->verdicts, from->verdicts, FNZI_VERDICTS);
+  add(to->refusals, from->refusals, FNZ_CLASS_COUNT);
+  to->keep += from->keep;
+  to->strided += from->strided;
+  to->thorough += from->thorough;
+}
+
+/* The first part is the caller's own. */
+static fnz_status run_parts(part *parts, size_t jobs) {
+  pthread_t *threads = calloc(jobs, sizeof *threads);
+  fnz_status status = threads ? FNZ_OK : FNZ_NO_MEMORY;
+  size_t started = 1;
+  for (; status == FNZ_OK && started < jobs; started++)
+    if (pthread_create(&threads[started], NULL, run_thread, &parts[started]))
+      break;
+  if (status == FNZ_OK && started < jobs)
+    status = FNZ_IO;
+  if (status == FNZ_OK)
+    run_thread(&parts[0]);
+  for (size_t k = 1; threads && k < started; k++)
+    pthread_join(threads[k], NULL);
+  free(threads);
+  return status;
+}
+
+fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out) {
+  size_t jobs = options->jobs ? options->jobs : 1;
+  soak all = {.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
+  memset(out, 0, sizeof *out);
+  part *parts = calloc(jobs, sizeof *parts);
+  if (!parts)
+    return FNZ_NO_MEMORY;
+  for (size_t k = 0; k < jobs; k++) {
+    parts[k].all = &all;
+    parts[k].k = k;
+    parts[k].jobs = jobs;
+  }
+  fnz_status status = run_parts(parts, jobs);
+  for (size_t k = 0; k < jobs; k++) {
+    add_report(out, &parts[k].report);
+    if (status == FNZ_OK)
+      status = parts[k].status;
+  }
+  free(parts);
+  return status;
+}

@@ -1,0 +1,41 @@
+/* soak.h - many random programs, by as many threads as wanted: each is named by a seed and its
+ * index, whoever draws it. */
+#ifndef FNZI_SOAK_H
+#define FNZI_SOAK_H
+
+#include "soak/worker.h"
+
+/* Every so many programs one is checked thoroughly, and which one is decided by its index. */
+enum { FNZI_SOAK_THOROUGH = 8 };
+
+/* A program that is wrong. Borrowed for the call. */
+typedef struct fnzi_finding {
+  uint64_t index;
+  const char *kind, *reason, *text;
+} fnzi_finding;
+
+typedef struct fnzi_soak_options {
+  uint64_t seed, first, count; /* programs first ... first + count - 1 */
+  unsigned checks;             /* of every program; FNZI_CHECK_THOROUGH of one in eight */
+  size_t jobs;                 /* threads; 0 and 1: only the caller's */
+  size_t most_wrong;           /* to stop after; 0 is 1 */
+  bool keep_size;              /* what is wrong is not made smaller */
+  /* NULL, or called for what is wrong, by one thread at a time. */
+  void (*found)(void *user, const fnzi_finding *finding);
+  /* NULL, or called now and then with how many are done. */
+  void (*progress)(void *user, uint64_t done);
+  void *user;
+} fnzi_soak_options;
+
+typedef struct fnzi_soak_report {
+  fnzi_random_counts drawn;
+  uint64_t verdicts[FNZI_VERDICTS];
+  uint64_t refusals[FNZ_CLASS_COUNT]; /* of programs that are refused */
+  uint64_t keep, strided, thorough;   /* programs that got these checks */
+} fnzi_soak_report;
+
+/* Fills all of `out`. A program that is wrong is no failure. Fails with NO_MEMORY, or IO when there
+ * are no threads to be had. */
+FNZ_MUST_CHECK fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out);
+
+#endif

@@ -1,0 +1,33 @@
+/* worker.c - draws programs and judges them. */
+#include "soak/worker.h"
+
+fnz_status fnzi_worker_open(fnzi_worker *w) {
+  memset(w, 0, sizeof *w);
+  fnzi_pool_init(&w->pool);
+  const fnz_allocator allocator = fnzi_pool_allocator(&w->pool);
+  FNZ_TRY(fnz_context_create(&allocator, &w->ctx));
+  FNZ_TRY(fnz_meta_backend_create(w->ctx, &w->meta));
+  return fnzi_judge_create(w->ctx, &w->judge);
+}
+
+void fnzi_worker_close(fnzi_worker *w) {
+  fnzi_judge_destroy(w->judge);
+  fnz_backend_destroy(w->meta);
+  fnz_context_destroy(w->ctx);
+  fnzi_pool_free(&w->pool);
+}
+
+fnzi_verdict fnzi_worker_try(fnzi_worker *w, choices *c, unsigned checks,
+                             fnzi_random_counts *counts, fnz_buffer *text) {
+  fnz_program *p = NULL;
+  fnz_arrays *inputs = NULL;
+  bool made = fnzi_random_program(w->ctx, w->meta, c, counts, &p) == FNZ_OK &&
+              fnzi_random_inputs(w->ctx, p, 5, &inputs) == FNZ_OK;
+  fnzi_verdict v =
+      made ? fnzi_judge_program(w->judge, p, inputs, checks) : fnzi_judge_nothing(w->judge);
+  if (text && p && fnz_program_write(w->ctx, p, FNZ_FORMAT_TEXT, text) != FNZ_OK)
+    v = fnzi_judge_nothing(w->judge);
+  fnz_arrays_destroy(inputs);
+  fnz_program_destroy(p);
+  return v;
+}

@@ -1,0 +1,30 @@
+/* worker.h - what one thread needs to draw programs and to judge them: memory of its own, a
+ * context, backends, a judge. */
+#ifndef FNZI_SOAK_WORKER_H
+#define FNZI_SOAK_WORKER_H
+
+#include "soak/judge.h"
+#include "soak/pool.h"
+#include "soak/programs.h"
+
+typedef struct fnzi_worker {
+  fnzi_pool pool;
+  fnz_context *ctx;
+  fnz_backend *meta;
+  fnzi_judge *judge;
+  choices at_hand, tried; /* of the program that is judged; of a smaller one */
+} fnzi_worker;
+
+/* fnzi_worker_close() must follow, also after a failure. Must not move. */
+FNZ_MUST_CHECK fnz_status fnzi_worker_open(fnzi_worker *w);
+void fnzi_worker_close(fnzi_worker *w);
+
+/* Draws a program from the choices and judges it; what is wrong stands in w->judge. `text` gets its
+ * text, when that is not NULL and there is a program. */
+fnzi_verdict fnzi_worker_try(fnzi_worker *w, choices *c, unsigned checks,
+                             fnzi_random_counts *counts, fnz_buffer *text);
+
+/* Makes w->at_hand, which is wrong, smaller as long as the same check fails (soak/shrink.c). */
+void fnzi_worker_shrink(fnzi_worker *w, unsigned checks);
+
+#endif
