@@ -17,12 +17,22 @@
       return try_status_;                                                                          \
   } while (0)
 
+/* What is found out once per context and kept until it ends: see fnzi_kept(). */
+typedef enum fnzi_shelf {
+  FNZI_SHELF_ROUTES, /* what the wrapper does with an operator (functionalize/world.h) */
+  FNZI_SHELVES
+} fnzi_shelf;
+
 struct fnz_context {
   fnz_allocator allocator;
   fnz_error error;
   size_t live_bytes, peak_bytes;
   struct fnzi_scope *operators; /* declared for this context (schema/custom.c); NULL for none */
   void (*end_operators)(fnz_context *ctx);
+  struct {
+    void *data;
+    size_t bytes;
+  } shelves[FNZI_SHELVES];
 };
 
 /* --- Failing ----------------------------------------------------------------------------------
@@ -45,6 +55,10 @@ fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...)
  * when freeing. */
 void *fnzi_resize(fnz_context *ctx, void *p, size_t old_bytes, size_t new_bytes);
 void fnzi_free(fnz_context *ctx, void *p, size_t bytes);
+
+/* The same block each time it is asked for, zeroed before the first: for tables over operators that
+ * are filled in as they are needed. It holds only what follows from constant tables. */
+FNZ_MUST_CHECK fnz_status fnzi_kept(fnz_context *ctx, fnzi_shelf shelf, size_t bytes, void **out);
 
 /* Makes room for at least `want` elements of `size` bytes in a vector that grows by half. */
 FNZ_MUST_CHECK fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t want,

@@ -18,6 +18,19 @@ void fnzi_free(fnz_context *ctx, void *p, size_t bytes) {
     fnzi_resize(ctx, p, bytes, 0);
 }
 
+fnz_status fnzi_kept(fnz_context *ctx, fnzi_shelf shelf, size_t bytes, void **out) {
+  *out = ctx->shelves[shelf].data;
+  if (*out)
+    return FNZ_OK;
+  *out = fnzi_resize(ctx, NULL, 0, bytes);
+  if (!*out)
+    return fnzi_no_memory(ctx);
+  memset(*out, 0, bytes);
+  ctx->shelves[shelf].data = *out;
+  ctx->shelves[shelf].bytes = bytes;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_reserve(fnz_context *ctx, void **data, size_t *capacity, size_t want, size_t size) {
   size_t bytes;
   if (want <= *capacity)

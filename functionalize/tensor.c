@@ -17,14 +17,15 @@ fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend, fnz_world **
   fnzi_blocks_init(&world->blocks, ctx);
   fnzi_world_start_emitter(world);
   fnzi_recorder_explain(backend, &world->why);
-  world->routes = fnzi_resize(ctx, NULL, 0, FNZI_ROUTES * sizeof *world->routes);
-  if (!world->routes) {
+  void *routes;
+  fnz_status status =
+      fnzi_kept(ctx, FNZI_SHELF_ROUTES, FNZI_ROUTES * sizeof *world->routes, &routes);
+  world->routes = routes;
+  if (status == FNZ_OK)
+    *out = world;
+  else
     fnz_world_destroy(world);
-    return fnzi_no_memory(ctx);
-  }
-  memset(world->routes, 0, FNZI_ROUTES * sizeof *world->routes);
-  *out = world;
-  return FNZ_OK;
+  return status;
 }
 
 void fnz_world_destroy(fnz_world *world) {
@@ -39,7 +40,6 @@ void fnz_world_destroy(fnz_world *world) {
   FNZI_VEC_FREE(ctx, &world->fresh);
   fnzi_arena_free(&world->scratch);
   fnzi_blocks_end(&world->blocks);
-  fnzi_free(ctx, world->routes, FNZI_ROUTES * sizeof *world->routes);
   fnzi_free(ctx, world, sizeof *world);
 }
 

@@ -132,7 +132,7 @@ typedef struct fnzi_route {
 
 /* Programs have few operators: a route stands at the place of its operator, modulo this, or at one
  * of the next few. */
-enum { FNZI_ROUTES = 128, FNZI_ROUTES_NEAR = 8 };
+enum { FNZI_ROUTES = 512, FNZI_ROUTES_NEAR = 8 };
 
 struct fnz_world {
   fnz_context *ctx;
@@ -141,7 +141,7 @@ struct fnz_world {
   fnzi_decisions *decisions; /* NULL but for passes over symbolic programs */
   fnzi_arena scratch;        /* emptied when a call of the public interface ends */
   fnzi_blocks blocks;        /* of what storage.c makes and ends */
-  fnzi_route *routes;        /* FNZI_ROUTES of them, each at its operator's place or near it */
+  fnzi_route *routes;        /* FNZI_ROUTES of them, kept by the context */
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
   fnzi_why why;       /* of what is being recorded */

@@ -116,8 +116,8 @@ FNZ_MUST_CHECK fnz_status fnzi_act_view(fnzi_act *s, bool *done);
 FNZ_MUST_CHECK fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w);
 
 /* The rule of an operator that is a view, its argument or a copy, whatever eager strides say. */
-fnzi_pane_rule *fnzi_composite_rule(const char *name);
-fnzi_pane_rule *fnzi_piece_rule(const char *name); /* of those, the ones that cut */
+fnzi_pane_rule *fnzi_composite_rule(const fnz_op *op);
+fnzi_pane_rule *fnzi_piece_rule(const fnz_op *op); /* of those, the ones that cut */
 
 /* --- pane.c ------------------------------------------------------------------------------------
  */

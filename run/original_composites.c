@@ -3,6 +3,7 @@
  * Which one it is depends on eager sizes, strides, dtype and bits, and is decided here as eager
  * decides it. The rules work like those of original_views.c. */
 #include "run/original.h"
+#include "schema/aten_names.h"
 
 static fnz_status other_sizes(fnzi_act *s, const fnz_geometry **out) {
   fnzi_eager *other;
@@ -400,55 +401,56 @@ static fnz_status sum_to_size(fnzi_act *s, fnzi_pane *w) {
  */
 
 static const struct {
-  const char *name;
+  uint16_t op;
   fnzi_pane_rule *rule;
 } rows[] = {
-    {"reshape", reshape},
-    {"reshape_as", reshape_as},
-    {"view_as", view_as},
-    {"flatten.using_ints", flatten},
-    {"ravel", ravel},
-    {"unflatten.int", unflatten},
-    {"expand_as", expand_as},
-    {"atleast_1d", atleast_1d},
-    {"atleast_2d", atleast_2d},
-    {"atleast_3d", atleast_3d},
-    {"movedim.int", movedim},
-    {"movedim.intlist", movedim},
-    {"moveaxis.int", movedim},
-    {"moveaxis.intlist", movedim},
-    {"numpy_T", reverse_dims},
-    {"mT", matrix_t},
-    {"mH", matrix_h},
-    {"adjoint", matrix_h},
-    {"matrix_H", matrix_h},
-    {"real", real},
-    {"imag", imag},
-    {"conj", conjugate},
-    {"conj_physical", conj_physical},
-    {"resolve_conj", resolve_conj},
-    {"resolve_neg", resolve_neg},
-    {"positive", itself},
-    {"contiguous", contiguous},
-    {"to.dtype", to},
-    {"to.dtype_layout", to},
-    {"to.device", to},
-    {"to.other", to_other},
-    {"type_as", to_other},
-    {"dropout", dropout},
-    {"dropout_", dropout},
-    {"feature_dropout", dropout},
-    {"feature_dropout_", dropout},
-    {"alpha_dropout", dropout},
-    {"alpha_dropout_", dropout},
-    {"feature_alpha_dropout", dropout},
-    {"feature_alpha_dropout_", dropout},
-    {"sum_to_size", sum_to_size},
+    {FNZI_ATEN_reshape, reshape},
+    {FNZI_ATEN_reshape_as, reshape_as},
+    {FNZI_ATEN_view_as, view_as},
+    {FNZI_ATEN_flatten__using_ints, flatten},
+    {FNZI_ATEN_ravel, ravel},
+    {FNZI_ATEN_unflatten__int, unflatten},
+    {FNZI_ATEN_expand_as, expand_as},
+    {FNZI_ATEN_atleast_1d, atleast_1d},
+    {FNZI_ATEN_atleast_2d, atleast_2d},
+    {FNZI_ATEN_atleast_3d, atleast_3d},
+    {FNZI_ATEN_movedim__int, movedim},
+    {FNZI_ATEN_movedim__intlist, movedim},
+    {FNZI_ATEN_moveaxis__int, movedim},
+    {FNZI_ATEN_moveaxis__intlist, movedim},
+    {FNZI_ATEN_numpy_T, reverse_dims},
+    {FNZI_ATEN_mT, matrix_t},
+    {FNZI_ATEN_mH, matrix_h},
+    {FNZI_ATEN_adjoint, matrix_h},
+    {FNZI_ATEN_matrix_H, matrix_h},
+    {FNZI_ATEN_real, real},
+    {FNZI_ATEN_imag, imag},
+    {FNZI_ATEN_conj, conjugate},
+    {FNZI_ATEN_conj_physical, conj_physical},
+    {FNZI_ATEN_resolve_conj, resolve_conj},
+    {FNZI_ATEN_resolve_neg, resolve_neg},
+    {FNZI_ATEN_positive, itself},
+    {FNZI_ATEN_contiguous, contiguous},
+    {FNZI_ATEN_to__dtype, to},
+    {FNZI_ATEN_to__dtype_layout, to},
+    {FNZI_ATEN_to__device, to},
+    {FNZI_ATEN_to__other, to_other},
+    {FNZI_ATEN_type_as, to_other},
+    {FNZI_ATEN_dropout, dropout},
+    {FNZI_ATEN_dropout_, dropout},
+    {FNZI_ATEN_feature_dropout, dropout},
+    {FNZI_ATEN_feature_dropout_, dropout},
+    {FNZI_ATEN_alpha_dropout, dropout},
+    {FNZI_ATEN_alpha_dropout_, dropout},
+    {FNZI_ATEN_feature_alpha_dropout, dropout},
+    {FNZI_ATEN_feature_alpha_dropout_, dropout},
+    {FNZI_ATEN_sum_to_size, sum_to_size},
 };
 
-fnzi_pane_rule *fnzi_composite_rule(const char *name) {
+fnzi_pane_rule *fnzi_composite_rule(const fnz_op *op) {
+  const uint16_t place = fnzi_op_place(op);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i].name, name) == 0)
+    if (rows[i].op == place)
       return rows[i].rule;
-  return fnzi_piece_rule(name);
+  return fnzi_piece_rule(op);
 }

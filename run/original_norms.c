@@ -1,6 +1,7 @@
 /* original_norms.c - normalizations: in training they write their running statistics, and no schema
  * says so. */
 #include "run/original.h"
+#include "schema/aten_names.h"
 
 /* --- Batch norm ---------------------------------------------------------------------------------
  */
@@ -195,19 +196,20 @@ static fnz_status instance_norm(fnzi_act *s) {
 
 /* Parts of batch norm that write statistics in training, too. */
 static fnz_status check_others(fnzi_act *s) {
-  static const char *const names[] = {
-      "_batch_norm_impl_index",  "batch_norm_gather_stats", "batch_norm_gather_stats_with_counts",
-      "batch_norm_update_stats", "cudnn_batch_norm",        "miopen_batch_norm"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (strcmp(names[i], s->op->name) != 0)
-      continue;
-    int mean = fnzi_op_param(s->op, "running_mean"), training = fnzi_op_param(s->op, "training");
-    if (s->args[mean].tag == FNZ_ARG_VALUE && (training < 0 || s->args[training].u.i != 0))
-      return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
-                       "%s in training writes its running statistics, and there is no rule for it",
-                       s->op->name);
-  }
-  return FNZ_OK;
+  static const uint16_t others[] = {FNZI_ATEN__batch_norm_impl_index,
+                                    FNZI_ATEN_batch_norm_gather_stats,
+                                    FNZI_ATEN_batch_norm_gather_stats_with_counts,
+                                    FNZI_ATEN_batch_norm_update_stats,
+                                    FNZI_ATEN_cudnn_batch_norm,
+                                    FNZI_ATEN_miopen_batch_norm};
+  if (!fnzi_op_is_among(s->op, others, sizeof others / sizeof *others))
+    return FNZ_OK;
+  int mean = fnzi_op_param(s->op, "running_mean"), training = fnzi_op_param(s->op, "training");
+  if (s->args[mean].tag != FNZ_ARG_VALUE || (training >= 0 && s->args[training].u.i == 0))
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                   "%s in training writes its running statistics, and there is no rule for it",
+                   s->op->name);
 }
 
 fnz_status fnzi_act_norm(fnzi_act *s, bool *done) {

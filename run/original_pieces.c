@@ -1,5 +1,6 @@
 /* original_pieces.c - operators that cut a tensor into pieces along one dimension. */
 #include "run/original.h"
+#include "schema/aten_names.h"
 
 static fnz_status piece(fnzi_act *s, const fnzi_pane *w, uint32_t dim, int64_t start, int64_t end) {
   fnzi_pane cut = *w;
@@ -137,31 +138,32 @@ static fnz_status dsplit(fnzi_act *s, fnzi_pane *w) {
  */
 
 static const struct {
-  const char *name;
+  uint16_t op;
   fnzi_pane_rule *rule;
 } rows[] = {
-    {"narrow", narrow},
-    {"narrow.Tensor", narrow},
-    {"split.Tensor", split},
-    {"unsafe_split.Tensor", split},
-    {"split.sizes", split_sizes},
-    {"split_with_sizes", split_sizes},
-    {"unsafe_split_with_sizes", split_sizes},
-    {"chunk", chunk},
-    {"unsafe_chunk", chunk},
-    {"tensor_split.sections", tensor_split},
-    {"tensor_split.indices", tensor_split},
-    {"hsplit.int", hsplit},
-    {"hsplit.array", hsplit},
-    {"vsplit.int", vsplit},
-    {"vsplit.array", vsplit},
-    {"dsplit.int", dsplit},
-    {"dsplit.array", dsplit},
+    {FNZI_ATEN_narrow, narrow},
+    {FNZI_ATEN_narrow__Tensor, narrow},
+    {FNZI_ATEN_split__Tensor, split},
+    {FNZI_ATEN_unsafe_split__Tensor, split},
+    {FNZI_ATEN_split__sizes, split_sizes},
+    {FNZI_ATEN_split_with_sizes, split_sizes},
+    {FNZI_ATEN_unsafe_split_with_sizes, split_sizes},
+    {FNZI_ATEN_chunk, chunk},
+    {FNZI_ATEN_unsafe_chunk, chunk},
+    {FNZI_ATEN_tensor_split__sections, tensor_split},
+    {FNZI_ATEN_tensor_split__indices, tensor_split},
+    {FNZI_ATEN_hsplit__int, hsplit},
+    {FNZI_ATEN_hsplit__array, hsplit},
+    {FNZI_ATEN_vsplit__int, vsplit},
+    {FNZI_ATEN_vsplit__array, vsplit},
+    {FNZI_ATEN_dsplit__int, dsplit},
+    {FNZI_ATEN_dsplit__array, dsplit},
 };
 
-fnzi_pane_rule *fnzi_piece_rule(const char *name) {
+fnzi_pane_rule *fnzi_piece_rule(const fnz_op *op) {
+  const uint16_t place = fnzi_op_place(op);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i].name, name) == 0)
+    if (rows[i].op == place)
       return rows[i].rule;
   return NULL;
 }

@@ -3,6 +3,7 @@
  * List operators work element after element, so that a tensor that is twice in the list is written
  * twice. set_ and resize_ change what memory a tensor looks at. */
 #include "run/original.h"
+#include "schema/aten_names.h"
 
 /* --- Lists ---------------------------------------------------------------------------------------
  */
@@ -203,26 +204,34 @@ static fnz_status fill_diagonal(fnzi_act *s) {
  */
 
 static const struct {
-  const char *name;
+  uint16_t op;
   fnz_status (*perform)(fnzi_act *s);
 } rows[] = {
-    {"set_.source_Tensor", fnzi_act_set_tensor},
-    {"set_data", fnzi_act_set_tensor},
-    {"set_.source_Tensor_storage_offset", fnzi_act_set_window},
-    {"set_", fnzi_act_set_empty},
-    {"record_stream", fnzi_act_nothing},
-    {"requires_grad_", fnzi_act_nothing},
-    {"retain_grad", fnzi_act_nothing},
-    {"_c10d_functional::wait_tensor", fnzi_act_wait},
-    {"_c10d_functional::wait_tensors", fnzi_act_wait},
-    {"c10d_functional::wait_tensor", fnzi_act_wait},
-    {"resize_", resize},
-    {"resize_as_", resize_as},
-    {"fill_diagonal_", fill_diagonal},
-    {"broadcast_tensors", fnzi_act_broadcast},
-    {"meshgrid", fnzi_act_meshgrid},
-    {"meshgrid.indexing", fnzi_act_meshgrid},
+    {FNZI_ATEN_set___source_Tensor, fnzi_act_set_tensor},
+    {FNZI_ATEN_set_data, fnzi_act_set_tensor},
+    {FNZI_ATEN_set___source_Tensor_storage_offset, fnzi_act_set_window},
+    {FNZI_ATEN_set_, fnzi_act_set_empty},
+    {FNZI_ATEN_record_stream, fnzi_act_nothing},
+    {FNZI_ATEN_requires_grad_, fnzi_act_nothing},
+    {FNZI_ATEN_retain_grad, fnzi_act_nothing},
+    {FNZI_ATEN_resize_, resize},
+    {FNZI_ATEN_resize_as_, resize_as},
+    {FNZI_ATEN_fill_diagonal_, fill_diagonal},
+    {FNZI_ATEN_broadcast_tensors, fnzi_act_broadcast},
+    {FNZI_ATEN_meshgrid, fnzi_act_meshgrid},
+    {FNZI_ATEN_meshgrid__indexing, fnzi_act_meshgrid},
 };
+
+/* Collectives are no operators of the table. */
+static bool is_wait(const fnz_op *op) {
+  static const char *const names[] = {"_c10d_functional::wait_tensor",
+                                      "_c10d_functional::wait_tensors",
+                                      "c10d_functional::wait_tensor"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], op->name) == 0)
+      return true;
+  return false;
+}
 
 fnz_status fnzi_act_special(fnzi_act *s, bool *done) {
   const fnz_op *element = fnzi_foreach_element(s->op);
@@ -235,9 +244,12 @@ fnz_status fnzi_act_special(fnzi_act *s, bool *done) {
   if (*done)
     return FNZ_OK;
   *done = true;
+  const uint16_t place = fnzi_op_place(s->op);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i].name, s->op->name) == 0)
+    if (rows[i].op == place)
       return rows[i].perform(s);
+  if (place == FNZI_NO_OP && is_wait(s->op))
+    return fnzi_act_wait(s);
   *done = false;
   return FNZ_OK;
 }

@@ -182,13 +182,14 @@ static bool read_result(const char *at, letters *l, fnzi_pane *w) {
 }
 
 fnz_status fnzi_act_einsum(fnzi_act *s, bool *done) {
-  letters l = {.dots = 0};
+  static const uint16_t einsum[] = {FNZI_ATEN_einsum};
   fnzi_pane w;
   bool ellipsis, twice = false;
   const fnz_arg *list = &s->args[1];
   *done = false;
-  if (strcmp(s->op->name, "einsum") != 0 || list->tag != FNZ_ARG_LIST || list->count != 1)
+  if (!fnzi_op_is_among(s->op, einsum, 1) || list->tag != FNZ_ARG_LIST || list->count != 1)
     return FNZ_OK;
+  letters l = {.dots = 0};
   const char *equation = s->args[0].u.s, *arrow;
   int n = letters_before(equation, &ellipsis);
   FNZ_TRY(fnzi_act_tensor(s, &list->u.list[0], &s->self));
@@ -212,5 +213,5 @@ bool fnzi_node_hides_window(const fnzi_node *node) {
   if (fnzi_op_is_among(op, einsum, 1))
     return node->nargs > 1 && node->args[1].tag == FNZ_ARG_LIST && node->args[1].count == 1;
   return fnzi_op_is_among(op, grids, sizeof grids / sizeof *grids) ||
-         fnzi_composite_rule(op->name) != NULL;
+         fnzi_composite_rule(op) != NULL;
 }

@@ -3,6 +3,7 @@
  * A rule turns the window of its first argument into that of its result. The table at the end says
  * which rule an operator has, and whether it makes a new tensor or changes its argument. */
 #include "run/original.h"
+#include "schema/aten_names.h"
 
 /* --- Rules ---------------------------------------------------------------------------------------
  */
@@ -303,69 +304,70 @@ static fnz_status unbind(fnzi_act *s, fnzi_pane *w) {
 
 /* Columns: operator, rule, result (NEW: a tensor of its own; CHANGE: the argument, changed). */
 #define ROWS(ROW)                                                                                  \
-  ROW("alias", same, NEW)                                                                          \
-  ROW("detach", same, NEW)                                                                         \
-  ROW("detach_", itself, NEW)                                                                      \
-  ROW("lift_fresh", itself, NEW)                                                                   \
-  ROW("view", view, NEW)                                                                           \
-  ROW("_unsafe_view", view, NEW)                                                                   \
-  ROW("_reshape_alias", place, NEW)                                                                \
-  ROW("view.dtype", view_dtype, NEW)                                                               \
-  ROW("permute", permute, NEW)                                                                     \
-  ROW("t", t, NEW)                                                                                 \
-  ROW("t_", t, CHANGE)                                                                             \
-  ROW("transpose.int", transpose, NEW)                                                             \
-  ROW("transpose_", transpose, CHANGE)                                                             \
-  ROW("swapaxes", transpose, NEW)                                                                  \
-  ROW("swapaxes_", transpose, CHANGE)                                                              \
-  ROW("swapdims", transpose, NEW)                                                                  \
-  ROW("swapdims_", transpose, CHANGE)                                                              \
-  ROW("expand", expand, NEW)                                                                       \
-  ROW("broadcast_to", expand, NEW)                                                                 \
-  ROW("select.int", select_int, NEW)                                                               \
-  ROW("slice.Tensor", slice, NEW)                                                                  \
-  ROW("diagonal", diagonal, NEW)                                                                   \
-  ROW("linalg_diagonal", diagonal, NEW)                                                            \
-  ROW("as_strided", as_strided, NEW)                                                               \
-  ROW("as_strided_", as_strided, CHANGE)                                                           \
-  ROW("slice_inverse", window_of_other, NEW)                                                       \
-  ROW("_test_autograd_multiple_dispatch_view", flat_view, NEW)                                     \
-  ROW("unfold", unfold, NEW)                                                                       \
-  ROW("squeeze", squeeze, NEW)                                                                     \
-  ROW("squeeze_", squeeze, CHANGE)                                                                 \
-  ROW("squeeze.dim", squeeze_dims, NEW)                                                            \
-  ROW("squeeze_.dim", squeeze_dims, CHANGE)                                                        \
-  ROW("squeeze.dims", squeeze_dims, NEW)                                                           \
-  ROW("squeeze_.dims", squeeze_dims, CHANGE)                                                       \
-  ROW("unsqueeze", unsqueeze, NEW)                                                                 \
-  ROW("unsqueeze_", unsqueeze, CHANGE)                                                             \
-  ROW("unbind.int", unbind, NEW)                                                                   \
-  ROW("view_as_real", fnzi_pane_real, NEW)                                                         \
-  ROW("view_as_complex", view_as_complex, NEW)                                                     \
-  ROW("_conj", flip_conj, NEW)                                                                     \
-  ROW("_neg_view", flip_neg, NEW)
+  ROW(alias, same, NEW)                                                                            \
+  ROW(detach, same, NEW)                                                                           \
+  ROW(detach_, itself, NEW)                                                                        \
+  ROW(lift_fresh, itself, NEW)                                                                     \
+  ROW(view, view, NEW)                                                                             \
+  ROW(_unsafe_view, view, NEW)                                                                     \
+  ROW(_reshape_alias, place, NEW)                                                                  \
+  ROW(view__dtype, view_dtype, NEW)                                                                \
+  ROW(permute, permute, NEW)                                                                       \
+  ROW(t, t, NEW)                                                                                   \
+  ROW(t_, t, CHANGE)                                                                               \
+  ROW(transpose__int, transpose, NEW)                                                              \
+  ROW(transpose_, transpose, CHANGE)                                                               \
+  ROW(swapaxes, transpose, NEW)                                                                    \
+  ROW(swapaxes_, transpose, CHANGE)                                                                \
+  ROW(swapdims, transpose, NEW)                                                                    \
+  ROW(swapdims_, transpose, CHANGE)                                                                \
+  ROW(expand, expand, NEW)                                                                         \
+  ROW(broadcast_to, expand, NEW)                                                                   \
+  ROW(select__int, select_int, NEW)                                                                \
+  ROW(slice__Tensor, slice, NEW)                                                                   \
+  ROW(diagonal, diagonal, NEW)                                                                     \
+  ROW(linalg_diagonal, diagonal, NEW)                                                              \
+  ROW(as_strided, as_strided, NEW)                                                                 \
+  ROW(as_strided_, as_strided, CHANGE)                                                             \
+  ROW(slice_inverse, window_of_other, NEW)                                                         \
+  ROW(_test_autograd_multiple_dispatch_view, flat_view, NEW)                                       \
+  ROW(unfold, unfold, NEW)                                                                         \
+  ROW(squeeze, squeeze, NEW)                                                                       \
+  ROW(squeeze_, squeeze, CHANGE)                                                                   \
+  ROW(squeeze__dim, squeeze_dims, NEW)                                                             \
+  ROW(squeeze___dim, squeeze_dims, CHANGE)                                                         \
+  ROW(squeeze__dims, squeeze_dims, NEW)                                                            \
+  ROW(squeeze___dims, squeeze_dims, CHANGE)                                                        \
+  ROW(unsqueeze, unsqueeze, NEW)                                                                   \
+  ROW(unsqueeze_, unsqueeze, CHANGE)                                                               \
+  ROW(unbind__int, unbind, NEW)                                                                    \
+  ROW(view_as_real, fnzi_pane_real, NEW)                                                           \
+  ROW(view_as_complex, view_as_complex, NEW)                                                       \
+  ROW(_conj, flip_conj, NEW)                                                                       \
+  ROW(_neg_view, flip_neg, NEW)
 
 enum { NEW, CHANGE };
 
 static const struct {
-  const char *name;
+  uint16_t op;
   fnzi_pane_rule *rule;
   int result;
 } rows[] = {
-#define VIEW_ROW(name, rule, result) {name, rule, result},
+#define VIEW_ROW(op, rule, result) {FNZI_ATEN_##op, rule, result},
     ROWS(VIEW_ROW)
 #undef VIEW_ROW
 };
 
-static fnzi_pane_rule *find_rule(const char *name, bool *change) {
+static fnzi_pane_rule *find_rule(const fnz_op *op, bool *change) {
+  const uint16_t place = fnzi_op_place(op);
   *change = false;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (strcmp(rows[i].name, name) != 0)
+    if (rows[i].op != place)
       continue;
     *change = rows[i].result == CHANGE;
     return rows[i].rule;
   }
-  return fnzi_composite_rule(name);
+  return fnzi_composite_rule(op);
 }
 
 fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w) {
@@ -404,7 +406,7 @@ static fnz_status conclude(fnzi_act *s, const fnzi_pane *w, bool change, bool *d
 
 fnz_status fnzi_act_view(fnzi_act *s, bool *done) {
   bool change;
-  fnzi_pane_rule *rule = find_rule(s->op->name, &change);
+  fnzi_pane_rule *rule = find_rule(s->op, &change);
   *done = false;
   if (rule == NULL)
     return FNZ_OK;

@@ -188,6 +188,11 @@ extern const size_t fnzi_ops_count;
 
 /* The operator at an index field above; NULL for FNZI_NO_OP. */
 const fnz_op *fnzi_op_by_index(uint16_t index);
+/* The place of an operator in the table; FNZI_NO_OP for what is not in it. */
+static inline uint16_t fnzi_op_place(const fnz_op *op) {
+  bool is_inside = op >= fnzi_ops && op < fnzi_ops + fnzi_ops_count;
+  return is_inside ? (uint16_t)(op - fnzi_ops) : FNZI_NO_OP;
+}
 /* It is one of these places of the table, as schema/aten_names.h names them; false for NULL. */
 bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count);
 

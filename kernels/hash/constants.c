@@ -1,6 +1,7 @@
 /* constants.c - operators whose result is one number everywhere: the same number in the same dtype
  * has the same hash, whichever operator wrote it. */
 #include "kernels/hash/hash.h"
+#include "schema/aten_names.h"
 
 /* --- Numbers -------------------------------------------------------------------------------------
  */
@@ -48,28 +49,29 @@ void fnzi_hash_number(const fnzi_hasher *hasher, const fnz_arg *number, fnz_dtyp
 /* Columns: operator; the parameter that is the number, or NULL for the number beside it; whether
  * the result looks like the first argument when nothing else says how. */
 static const struct {
-  const char *name, *number;
+  uint16_t op;
+  const char *number;
   int64_t fixed;
   bool like;
 } rows[] = {
-    {"fill.Scalar", "value", 0, true},
-    {"full", "fill_value", 0, false},
-    {"full_like", "fill_value", 0, true},
-    {"new_full", "fill_value", 0, false},
-    {"scalar_tensor", "s", 0, false},
-    {"zero", NULL, 0, true},
-    {"zeros", NULL, 0, false},
-    {"zeros_like", NULL, 0, true},
-    {"new_zeros", NULL, 0, false},
-    {"ones", NULL, 1, false},
-    {"ones_like", NULL, 1, true},
-    {"new_ones", NULL, 1, false},
-    {"empty.memory_format", NULL, 0, false},
-    {"empty_like", NULL, 0, true},
-    {"empty_strided", NULL, 0, false},
-    {"empty_permuted", NULL, 0, false},
-    {"new_empty", NULL, 0, false},
-    {"new_empty_strided", NULL, 0, false},
+    {FNZI_ATEN_fill__Scalar, "value", 0, true},
+    {FNZI_ATEN_full, "fill_value", 0, false},
+    {FNZI_ATEN_full_like, "fill_value", 0, true},
+    {FNZI_ATEN_new_full, "fill_value", 0, false},
+    {FNZI_ATEN_scalar_tensor, "s", 0, false},
+    {FNZI_ATEN_zero, NULL, 0, true},
+    {FNZI_ATEN_zeros, NULL, 0, false},
+    {FNZI_ATEN_zeros_like, NULL, 0, true},
+    {FNZI_ATEN_new_zeros, NULL, 0, false},
+    {FNZI_ATEN_ones, NULL, 1, false},
+    {FNZI_ATEN_ones_like, NULL, 1, true},
+    {FNZI_ATEN_new_ones, NULL, 1, false},
+    {FNZI_ATEN_empty__memory_format, NULL, 0, false},
+    {FNZI_ATEN_empty_like, NULL, 0, true},
+    {FNZI_ATEN_empty_strided, NULL, 0, false},
+    {FNZI_ATEN_empty_permuted, NULL, 0, false},
+    {FNZI_ATEN_new_empty, NULL, 0, false},
+    {FNZI_ATEN_new_empty_strided, NULL, 0, false},
 };
 
 static fnz_status fill(fnzi_hashing *h, const fnz_arg *number, bool like) {
@@ -85,8 +87,9 @@ static fnz_status fill(fnzi_hashing *h, const fnz_arg *number, bool like) {
 }
 
 fnz_status fnzi_hash_constant(fnzi_hashing *h, bool *done) {
+  const uint16_t place = fnzi_op_place(h->op);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (strcmp(rows[i].name, h->op->name) != 0)
+    if (rows[i].op != place)
       continue;
     fnz_arg number = {.tag = FNZ_ARG_INT, .u.i = rows[i].fixed};
     int at = rows[i].number == NULL ? -1 : fnzi_op_param(h->op, rows[i].number);

@@ -1,12 +1,13 @@
 /* move.c - operators that move elements and compute nothing: views, scatters, clones and casts. */
 #include "kernels/hash/hash.h"
+#include "schema/aten_names.h"
 #include "views/views.h"
 
 /* --- Windows into dense values -------------------------------------------------------------------
  */
 
 void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g) {
-  memset(w->index, 0, sizeof w->index);
+  memset(w->index, 0, g->rank * sizeof *w->index);
   w->g = g;
   w->place = g->offset;
   w->left = fnz_geometry_numel(g);
@@ -102,22 +103,22 @@ static fnz_status view(fnzi_hashing *h, const fnzi_view *row) {
 /* Columns: operator, the view through which it writes. Arguments: base, source, those of the view.
  */
 static const struct {
-  const char *scatter, *view;
+  uint16_t scatter, view;
 } scatters[] = {
-    {"select_scatter", "select.int"},
-    {"slice_scatter", "slice.Tensor"},
-    {"diagonal_scatter", "diagonal"},
-    {"as_strided_scatter", "as_strided"},
+    {FNZI_ATEN_select_scatter, FNZI_ATEN_select__int},
+    {FNZI_ATEN_slice_scatter, FNZI_ATEN_slice__Tensor},
+    {FNZI_ATEN_diagonal_scatter, FNZI_ATEN_diagonal},
+    {FNZI_ATEN_as_strided_scatter, FNZI_ATEN_as_strided},
 };
 
-static fnz_status scatter_window(fnzi_hashing *h, const char *name, const fnz_geometry *base,
+static fnz_status scatter_window(fnzi_hashing *h, uint16_t place, const fnz_geometry *base,
                                  fnz_geometry **out) {
-  const fnz_op *op = fnz_op_find(name);
-  const fnzi_view *row = op == NULL ? NULL : fnzi_view_find(op);
+  const fnz_op *op = fnzi_op_by_index(place);
+  const fnzi_view *row = fnzi_view_find(op);
   fnz_arg *args;
   size_t count;
   if (row == NULL)
-    return fnzi_fail(h->ctx, FNZ_CLASS_INTERNAL, "", "there is no rule for %s", name);
+    return fnzi_fail(h->ctx, FNZ_CLASS_INTERNAL, "", "there is no rule for %s", op->name);
   FNZI_NEW(&h->arena, op->nparams, &args);
   args[0] = h->args[0];
   for (size_t i = 1; i < op->nparams; i++)
@@ -125,14 +126,14 @@ static fnz_status scatter_window(fnzi_hashing *h, const char *name, const fnz_ge
   return fnzi_view_forward(&h->arena, row, op, args, op->nparams, base, out, &count);
 }
 
-static fnz_status scatter(fnzi_hashing *h, const char *name) {
+static fnz_status scatter(fnzi_hashing *h, uint16_t view) {
   fnzi_hashed *base, *source, *out;
   fnz_geometry g, *window;
   fnzi_hash_walk w;
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
   FNZ_TRY(fnzi_hash_input(h, 1, &source));
   FNZ_TRY(dense_base(h, base, &g));
-  FNZ_TRY(scatter_window(h, name, &g, &window));
+  FNZ_TRY(scatter_window(h, view, &g, &window));
   FNZ_TRY(check(h, window, base));
   if (!fnzi_same_sizes(window, &source->g))
     return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "",
@@ -310,59 +311,58 @@ static fnz_status stack(fnzi_hashing *h) {
 }
 
 static const struct {
-  const char *name;
+  uint16_t op;
   fnz_status (*move)(fnzi_hashing *h);
 } movers[] = {
-    {"cat", cat},
-    {"concat", cat},
-    {"concatenate", cat},
-    {"stack", stack},
-    {"clone", clone},
-    {"contiguous", clone},
-    {"detach_copy", clone},
-    {"lift", clone},
-    {"lift_fresh_copy", clone},
-    {"resolve_conj", clone},
-    {"resolve_neg", clone},
-    {"positive", clone},
-    {"copy", copy},
-    {"fill.Tensor", copy},
-    {"_to_copy", to_copy},
-    {"to.dtype", to_copy},
-    {"to.dtype_layout", to_copy},
-    {"to.device", to_copy},
-    {"reshape", reshape},
-    {"_unsafe_view", reshape},
-    {"_reshape_alias_copy", reshape},
-    {"flatten.using_ints", reshape},
-    {"resize", resize},
+    {FNZI_ATEN_cat, cat},
+    {FNZI_ATEN_concat, cat},
+    {FNZI_ATEN_concatenate, cat},
+    {FNZI_ATEN_stack, stack},
+    {FNZI_ATEN_clone, clone},
+    {FNZI_ATEN_contiguous, clone},
+    {FNZI_ATEN_detach_copy, clone},
+    {FNZI_ATEN_lift, clone},
+    {FNZI_ATEN_lift_fresh_copy, clone},
+    {FNZI_ATEN_resolve_conj, clone},
+    {FNZI_ATEN_resolve_neg, clone},
+    {FNZI_ATEN_positive, clone},
+    {FNZI_ATEN_copy, copy},
+    {FNZI_ATEN_fill__Tensor, copy},
+    {FNZI_ATEN__to_copy, to_copy},
+    {FNZI_ATEN_to__dtype, to_copy},
+    {FNZI_ATEN_to__dtype_layout, to_copy},
+    {FNZI_ATEN_to__device, to_copy},
+    {FNZI_ATEN_reshape, reshape},
+    {FNZI_ATEN__unsafe_view, reshape},
+    {FNZI_ATEN__reshape_alias_copy, reshape},
+    {FNZI_ATEN_flatten__using_ints, reshape},
+    {FNZI_ATEN_resize, resize},
 };
 
 /* dropout(input, p, train) that is off. */
 static bool is_idle_dropout(const fnzi_hashing *h) {
-  static const char *const names[] = {"dropout", "feature_dropout", "alpha_dropout",
-                                      "feature_alpha_dropout"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], h->op->name) == 0)
-      return h->args[2].u.i == 0 || (h->args[1].tag == FNZ_ARG_FLOAT && h->args[1].u.f == 0);
-  return false;
+  static const uint16_t dropouts[] = {FNZI_ATEN_dropout, FNZI_ATEN_feature_dropout,
+                                      FNZI_ATEN_alpha_dropout, FNZI_ATEN_feature_alpha_dropout};
+  return fnzi_op_is_among(h->op, dropouts, sizeof dropouts / sizeof *dropouts) &&
+         (h->args[2].u.i == 0 || (h->args[1].tag == FNZ_ARG_FLOAT && h->args[1].u.f == 0));
 }
 
 /* The conjugate of real numbers. */
 static bool is_real_conj(const fnzi_hashing *h) {
-  return strcmp(h->op->name, "conj_physical") == 0 &&
+  return h->op == &fnzi_ops[FNZI_ATEN_conj_physical] &&
          !fnzi_is_complex(fnzi_hashed_of(h->args[0].u.value)->g.dtype);
 }
 
 fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done) {
+  const uint16_t place = fnzi_op_place(h->op);
   *done = true;
   if (is_idle_dropout(h) || is_real_conj(h))
     return clone(h);
   for (size_t i = 0; i < sizeof movers / sizeof *movers; i++)
-    if (strcmp(movers[i].name, h->op->name) == 0)
+    if (movers[i].op == place)
       return movers[i].move(h);
   for (size_t i = 0; i < sizeof scatters / sizeof *scatters; i++)
-    if (strcmp(scatters[i].scatter, h->op->name) == 0)
+    if (scatters[i].scatter == place)
       return scatter(h, scatters[i].view);
   const fnzi_view *row = fnzi_view_find(h->op);
   if (row != NULL)
