@@ -145,6 +145,9 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_arena_alloc(fnzi_arena *arena, size
 /* A copy of `size` bytes with a zero byte behind. */
 FNZ_MUST_CHECK fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size,
                                             const char **out);
+/* "a.b" */
+FNZ_MUST_CHECK fnz_status fnzi_arena_dotted(fnzi_arena *arena, const char *a, const char *b,
+                                            const char **out);
 FNZ_MUST_CHECK fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *format,
                                             ...) FNZ_PRINTF(3, 4);
 
@@ -181,11 +184,16 @@ FNZ_MUST_CHECK fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t si
 /* --- Output buffer ---------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *data, size_t size);
 FNZ_MUST_CHECK fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b, const char *text);
+FNZ_MUST_CHECK fnz_status fnzi_put_int(fnz_context *ctx, fnz_buffer *b, int64_t value);
 FNZ_MUST_CHECK fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...)
     FNZ_PRINTF(3, 4);
 
 /* Valid UTF-8 without surrogates and beyond-range code points (RFC 3629)? */
 bool fnzi_is_utf8(const char *s, size_t size);
+/* Decimal digits, with a minus in front of them, and a zero byte behind; how many without it. Many
+ * times faster than printing. */
+enum { FNZI_INT_TEXT = 21 };
+size_t fnzi_int_text(int64_t value, char out[FNZI_INT_TEXT]);
 /* The shortest decimal text that reads back as the same double; "inf", "-inf", "nan" for those.
  * Always tells a float from an integer ("1.0"). `out` has room for 32 bytes. */
 void fnzi_double_text(double value, char out[32]);

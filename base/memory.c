@@ -121,6 +121,18 @@ fnz_status fnzi_arena_string(fnzi_arena *arena, const char *s, size_t size, cons
   return FNZ_OK;
 }
 
+fnz_status fnzi_arena_dotted(fnzi_arena *arena, const char *a, const char *b, const char **out) {
+  size_t first = strlen(a), second = strlen(b);
+  void *p;
+  FNZ_TRY(fnzi_arena_alloc(arena, first + second + 2, 1, &p));
+  char *text = p;
+  memcpy(text, a, first);
+  text[first] = '.';
+  memcpy(text + first + 1, b, second);
+  *out = text;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *format, ...) {
   va_list args, again;
   va_start(args, format);
@@ -209,6 +221,11 @@ fnz_status fnzi_put(fnz_context *ctx, fnz_buffer *b, const void *data, size_t si
 
 fnz_status fnzi_put_text(fnz_context *ctx, fnz_buffer *b, const char *text) {
   return fnzi_put(ctx, b, text, strlen(text));
+}
+
+fnz_status fnzi_put_int(fnz_context *ctx, fnz_buffer *b, int64_t value) {
+  char text[FNZI_INT_TEXT];
+  return fnzi_put(ctx, b, text, fnzi_int_text(value, text));
 }
 
 fnz_status fnzi_printf(fnz_context *ctx, fnz_buffer *b, const char *format, ...) {

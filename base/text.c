@@ -35,6 +35,21 @@ bool fnzi_is_utf8(const char *s, size_t size) {
   return true;
 }
 
+size_t fnzi_int_text(int64_t value, char out[FNZI_INT_TEXT]) {
+  char digits[FNZI_INT_TEXT];
+  uint64_t rest = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+  size_t count = 0, size = 0;
+  do
+    digits[count++] = (char)('0' + rest % 10);
+  while (rest /= 10);
+  if (value < 0)
+    out[size++] = '-';
+  while (count > 0)
+    out[size++] = digits[--count];
+  out[size] = '\0';
+  return size;
+}
+
 void fnzi_double_text(double value, char out[32]) {
   if (!isfinite(value)) {
     strcpy(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");

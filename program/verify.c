@@ -290,14 +290,12 @@ static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32
 
 static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
-  char where[32];
-  snprintf(where, sizeof where, "input %u", k);
   if ((unsigned)in->kind >= FNZ_INPUT_KIND_COUNT)
-    return fnzi_fail(ctx, FNZ_CLASS_TYPE, where, "unknown kind of input %d", (int)in->kind);
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of input %d", (int)in->kind);
   if (!(input_tags[in->kind] >> p->graphs.data[0].inputs[k].tag & 1))
-    return fnzi_fail(ctx, FNZ_CLASS_TYPE, where, "the kind of input does not fit what it is");
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "the kind of input does not fit what it is");
   if (!in->target)
-    return fnzi_fail(ctx, FNZ_CLASS_REF, where, "the input has no name");
+    return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "the input has no name");
   bool has_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
                     in->kind == FNZ_INPUT_CONSTANT || in->kind == FNZ_INPUT_MEMORY;
   return has_weight ? check_weight_of(ctx, p, k) : FNZ_OK;
@@ -308,7 +306,7 @@ static fnz_status check_inputs(fnz_context *ctx, const fnz_program *p, fnzi_map 
   for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++) {
     uint64_t bits = 0;
     const fnz_input_spec *in = &p->inputs[k];
-    FNZ_TRY(check_input(ctx, p, k));
+    FNZ_TRY(fnzi_at(ctx, check_input(ctx, p, k), "input %u", k));
     fnzi_map_get(kinds, in->target, strlen(in->target), &bits);
     if (bits >> in->kind & 1)
       return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, in->target, "two inputs of this kind and name");
@@ -320,33 +318,30 @@ static fnz_status check_inputs(fnz_context *ctx, const fnz_program *p, fnzi_map 
 /* Kinds of inputs that have memory of their own, which they may be moved away from. */
 enum { MEMORIES = 1 << FNZ_INPUT_USER | 1 << FNZ_INPUT_PARAMETER | 1 << FNZ_INPUT_BUFFER };
 
-static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out,
-                               const char *where) {
+static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
   uint64_t bits = 0;
   int kind = target_kinds[out->kind];
   if (!out->target)
-    return fnzi_fail(ctx, FNZ_CLASS_REF, where, "the output does not say whose value it is");
+    return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "the output does not say whose value it is");
   fnzi_map_get(kinds, out->target, strlen(out->target), &bits);
   bool is_memory = kind == FNZ_INPUT_MEMORY && (bits & MEMORIES);
   if (!(bits >> kind & 1) && !is_memory)
-    return fnzi_fail(ctx, FNZ_CLASS_REF, where, "there is no input \"%s\" of that kind",
+    return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "there is no input \"%s\" of that kind",
                      out->target);
   if (bits >> (16 + out->kind) & 1)
-    return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, where, "a second final value of \"%s\"",
-                     out->target);
+    return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, NULL, "a second final value of \"%s\"", out->target);
   return fnzi_map_set(kinds, out->target, strlen(out->target), bits | 1ull << (16 + out->kind));
 }
 
+static fnz_status check_output(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
+  if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of output %d", (int)out->kind);
+  return target_kinds[out->kind] == NOT_LOOKED_UP ? FNZ_OK : check_target(ctx, kinds, out);
+}
+
 static fnz_status check_outputs(fnz_context *ctx, const fnz_program *p, fnzi_map *kinds) {
-  for (uint32_t k = 0; k < p->graphs.data[0].noutputs; k++) {
-    const fnz_output_spec *out = &p->outputs[k];
-    char where[32];
-    snprintf(where, sizeof where, "output %u", k);
-    if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
-      return fnzi_fail(ctx, FNZ_CLASS_TYPE, where, "unknown kind of output %d", (int)out->kind);
-    if (target_kinds[out->kind] != NOT_LOOKED_UP)
-      FNZ_TRY(check_target(ctx, kinds, out, where));
-  }
+  for (uint32_t k = 0; k < p->graphs.data[0].noutputs; k++)
+    FNZ_TRY(fnzi_at(ctx, check_output(ctx, kinds, &p->outputs[k]), "output %u", k));
   return FNZ_OK;
 }
 
@@ -371,6 +366,8 @@ static fnz_status check_bodies(fnz_context *ctx, const fnz_program *p, uint32_t 
   fnz_status status = fnzi_hop_read(ctx, p, n, &hop);
   if (status == FNZ_OK)
     status = fnzi_hop_check(ctx, p, graph, &hop);
+  if (status == FNZ_OK)
+    return FNZ_OK;
   fnzi_node_place(p, graph, node, place);
   return fnzi_at(ctx, status, "%s", place);
 }

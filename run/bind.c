@@ -6,8 +6,6 @@
 #include "run/numbers.h"
 #include "run/regions.h"
 
-#include <stdio.h>
-
 /* --- Memory --------------------------------------------------------------------------------------
  */
 
@@ -235,7 +233,7 @@ static fnz_status result_name(fnzi_run *run, fnz_input_kind kind, const char *ta
   *out = NULL;
   if (prefix == NULL)
     return FNZ_OK;
-  return fnzi_arena_format(&run->arena, out, "%s.%s", prefix, target);
+  return fnzi_arena_dotted(&run->arena, prefix, target, out);
 }
 
 static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
@@ -362,7 +360,7 @@ static fnz_status visit_left(fnzi_run *run, fnzi_output_visit *visit, void *user
     if (spec->kind != FNZ_OUTPUT_MEMORY_MUTATION || g->outputs[k].tag != FNZ_ARG_VALUE ||
         stands_for_others(run->program, spec->target))
       continue;
-    FNZ_TRY(fnzi_arena_format(&run->arena, &name, "memory.%s", spec->target));
+    FNZ_TRY(fnzi_arena_dotted(&run->arena, "memory", spec->target, &name));
     FNZ_TRY(visit(user, name, g->outputs[k].u.value));
   }
   return FNZ_OK;
@@ -374,10 +372,10 @@ static fnz_status visit_users(fnzi_run *run, fnzi_output_visit *visit, void *use
   for (size_t k = 0; k < run->graph->noutputs; k++) {
     fnz_output_kind kind = run->program->outputs[k].kind;
     const fnz_arg *arg = &run->graph->outputs[k];
-    char name[32];
+    char name[32] = "output.";
     if (kind != FNZ_OUTPUT_USER && kind != FNZ_OUTPUT_LOSS)
       continue;
-    snprintf(name, sizeof name, "output.%zu", number++);
+    fnzi_int_text((int64_t)number++, name + strlen(name));
     if (arg->tag == FNZ_ARG_VALUE)
       FNZ_TRY(visit(user, name, arg->u.value));
   }
@@ -392,7 +390,7 @@ static fnz_status find_finals(fnzi_run *run, fnzi_map *finals) {
     const char *prefix = mutation_prefixes[spec.kind], *name;
     if (prefix == NULL || arg->tag != FNZ_ARG_VALUE || spec.target == NULL)
       continue;
-    FNZ_TRY(fnzi_arena_format(&run->arena, &name, "%s.%s", prefix, spec.target));
+    FNZ_TRY(fnzi_arena_dotted(&run->arena, prefix, spec.target, &name));
     FNZ_TRY(fnzi_map_set(finals, name, strlen(name), arg->u.value));
   }
   return FNZ_OK;

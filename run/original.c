@@ -250,7 +250,7 @@ static fnz_status emit_left(fnzi_interp *in, size_t k, const fnzi_eager *t) {
   const char *name;
   if (t->memory == in->initial_memory[k] || !is_written(in, k))
     return FNZ_OK;
-  FNZ_TRY(fnzi_arena_format(&in->run.arena, &name, "memory.%s", in->run.bindings[k].target));
+  FNZ_TRY(fnzi_arena_dotted(&in->run.arena, "memory", in->run.bindings[k].target, &name));
   return fnzi_emit_memory(&in->run, name, in->initial[k], in->initial_memory[k]);
 }
 

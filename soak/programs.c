@@ -4,8 +4,6 @@
 
 #include "run/run.h"
 
-#include <stdio.h>
-
 /* --- the operators --------------------------------------------------------------------------- */
 const char *fnzi_random_op(size_t k) {
   if (k < fnzi_call_draw_count)
@@ -61,7 +59,7 @@ static fnz_status write_down(gen *g, const fnzi_drawn_call *call,
   const fnz_op *op = fnz_op_find(call->op);
   fnz_arg outputs[MOST_RESULTS], list, args[FNZI_CALL_ARGS + 10] = {{0}};
   fnzi_drawn_call bound;
-  char source[32];
+  char source[32] = "model.py:";
   uint32_t index = (uint32_t)g->p->graphs.data[0].nodes.count;
   fnzi_node node = {.op = op, .target = fnz_op_name(op), .nargs = op->nparams, .args = args};
   bind(g, call, false, &bound);
@@ -70,7 +68,7 @@ static fnz_status write_down(gen *g, const fnzi_drawn_call *call,
     FNZ_TRY(add_value(g, results[i], index, &outputs[i]));
     values[i] = outputs[i].u.value;
   }
-  snprintf(source, sizeof source, "model.py:%u", index + 1);
+  fnzi_int_text(index + 1, source + strlen(source));
   FNZ_TRY(fnzi_intern(g->p, source, strlen(source), &node.source));
   list = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = outputs};
   bool is_list = op->nreturns == 1 && op->returns[0].is_list;
@@ -191,11 +189,11 @@ static fnz_status add_input(gen *g) {
   fnz_geometry like;
   const fnz_geometry *kept;
   fnz_handle handle;
-  char name[16];
+  char name[32] = "x";
   uint32_t value;
   fnz_dtype dtype = draw_input_dtype(g);
   fnzi_draw_geometry(g->c, dtype, perhaps(g->c, 25), work, &like);
-  snprintf(name, sizeof name, "x%u", g->ninputs++);
+  fnzi_int_text(g->ninputs++, name + 1);
   FNZ_TRY(fnzi_intern_geometry(g->p, &like, &kept));
   FNZ_TRY(fnzi_value_add(g->p, 0, name, kept, FNZI_NO_NODE, &value));
   FNZ_TRY(g->meta->upload(g->meta->self, g->ctx, kept, NULL, &handle));

@@ -3,8 +3,8 @@
 
 fnz_status fnzi_worker_open(fnzi_worker *w) {
   memset(w, 0, sizeof *w);
-  fnzi_pool_init(&w->pool);
-  const fnz_allocator allocator = fnzi_pool_allocator(&w->pool);
+  fnzi_heap_init(&w->heap);
+  const fnz_allocator allocator = fnzi_heap_allocator(&w->heap);
   FNZ_TRY(fnz_context_create(&allocator, &w->ctx));
   FNZ_TRY(fnz_meta_backend_create(w->ctx, &w->meta));
   return fnzi_judge_create(w->ctx, &w->judge);
@@ -14,7 +14,7 @@ void fnzi_worker_close(fnzi_worker *w) {
   fnzi_judge_destroy(w->judge);
   fnz_backend_destroy(w->meta);
   fnz_context_destroy(w->ctx);
-  fnzi_pool_free(&w->pool);
+  fnzi_heap_free(&w->heap);
 }
 
 fnzi_verdict fnzi_worker_try(fnzi_worker *w, choices *c, unsigned checks,

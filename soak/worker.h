@@ -4,11 +4,11 @@
 #define FNZI_SOAK_WORKER_H
 
 #include "soak/judge.h"
-#include "soak/pool.h"
+#include "soak/heap.h"
 #include "soak/programs.h"
 
 typedef struct fnzi_worker {
-  fnzi_pool pool;
+  fnzi_heap heap;
   fnz_context *ctx;
   fnz_backend *meta;
   fnzi_judge *judge;

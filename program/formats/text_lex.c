@@ -31,6 +31,8 @@ fnz_status fnzi_lexer_fail(fnzi_lexer *x, fnz_class kind, const char *format, ..
 
 fnz_status fnzi_lexer_at(fnzi_lexer *x, fnz_status status) {
   char where[64];
+  if (status == FNZ_OK)
+    return FNZ_OK;
   place(x, where);
   return status == FNZ_NO_MEMORY ? status : fnzi_at(x->ctx, status, "%s", where);
 }

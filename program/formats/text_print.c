@@ -86,15 +86,20 @@ static fnz_status put_expression(fnzi_printer *w, const char *text) {
   return bare ? fnzi_print(w, text) : fnzi_print_quoted(w, text);
 }
 
+static fnz_status put_hint(fnzi_printer *w, int64_t number) {
+  FNZ_TRY(fnzi_print(w, ": "));
+  return fnzi_put_int(w->ctx, w->out, number);
+}
+
 static fnz_status put_dim(fnzi_printer *w, const fnz_geometry *g, uint32_t k, int64_t number) {
   uint32_t symbol = g->symbols ? g->symbols[k] : 0;
   if (!symbol)
-    return fnzi_printf(w->ctx, w->out, "%lld", (long long)number);
+    return fnzi_put_int(w->ctx, w->out, number);
   const fnzi_symbol *s = &w->p->symbols.data[symbol];
   FNZ_TRY(fnzi_print(w, "{"));
   FNZ_TRY(put_expression(w, s->text));
   if (s->has_hint ? s->hint != number : number != 0)
-    FNZ_TRY(fnzi_printf(w->ctx, w->out, ": %lld", (long long)number));
+    FNZ_TRY(put_hint(w, number));
   return fnzi_print(w, "}");
 }
 
@@ -186,7 +191,7 @@ static fnz_status put_call(fnzi_printer *w, const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_DEVICE || arg->tag == FNZ_ARG_OPERATOR)
     FNZ_TRY(fnzi_print_quoted(w, arg->u.s));
   else
-    FNZ_TRY(fnzi_printf(w->ctx, w->out, "%lld", (long long)arg->u.i));
+    FNZ_TRY(fnzi_put_int(w->ctx, w->out, arg->u.i));
   return fnzi_print(w, ")");
 }
 
@@ -201,7 +206,7 @@ fnz_status fnzi_print_use(fnzi_printer *w, const fnz_arg *arg) {
   case FNZ_ARG_OBJECT:
     return put_value(w, arg->u.value);
   case FNZ_ARG_INT:
-    return fnzi_printf(w->ctx, w->out, "%lld", (long long)arg->u.i);
+    return fnzi_put_int(w->ctx, w->out, arg->u.i);
   case FNZ_ARG_FLOAT:
     return put_float(w, arg->u.f);
   case FNZ_ARG_COMPLEX:

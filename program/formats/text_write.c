@@ -53,7 +53,7 @@ static fnz_status put_notes(fnzi_printer *w, const fnzi_node *n) {
   if (n->source[0]) {
     FNZ_TRY(fnzi_print(w, "  at "));
     if (fnzi_map_get(&w->sources, n->source, strlen(n->source), &number))
-      FNZ_TRY(fnzi_printf(w->ctx, w->out, "%llu", (unsigned long long)number));
+      FNZ_TRY(fnzi_put_int(w->ctx, w->out, (int64_t)number));
     else
       FNZ_TRY(fnzi_print_quoted(w, n->source));
   }

@@ -1,0 +1,113 @@
+/* heap.c - blocks by size class. A block that is freed is the first to be handed out again. */
+#include "soak/heap.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SMALLEST = 5, SLAB_BYTES = 1 << 20 };
+
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+
+struct fnzi_heap_block {
+  struct fnzi_heap_block *next;
+};
+
+struct fnzi_heap_slab {
+  struct fnzi_heap_slab *older;
+  size_t padding; /* blocks begin at a multiple of 16 */
+};
+
+/* FNZI_HEAP_CLASSES and more: too large for it. */
+static unsigned class_of(size_t bytes) {
+  return bytes <= (size_t)1 << SMALLEST ? 0 : 64u - SMALLEST - (unsigned)__builtin_clzll(bytes - 1);
+}
+
+static size_t class_bytes(unsigned k) {
+  return (size_t)1 << (k + SMALLEST);
+}
+
+static void *take_new(fnzi_heap *heap, size_t bytes) {
+  if (!heap->slabs || bytes > SLAB_BYTES - heap->used) {
+    struct fnzi_heap_slab *slab = malloc(SLAB_BYTES);
+    if (!slab)
+      return NULL;
+    slab->older = heap->slabs;
+    heap->slabs = slab;
+    heap->used = sizeof *slab;
+  }
+  char *at = (char *)heap->slabs + heap->used;
+  heap->used += bytes;
+  return at;
+}
+
+static void *take(fnzi_heap *heap, size_t bytes) {
+  unsigned k = class_of(bytes);
+  if (k >= FNZI_HEAP_CLASSES)
+    return malloc(bytes);
+  struct fnzi_heap_block *block = heap->spare[k];
+  if (!block)
+    return take_new(heap, class_bytes(k));
+  heap->spare[k] = block->next;
+  return block;
+}
+
+static void put_back(fnzi_heap *heap, void *p, size_t bytes) {
+  unsigned k = class_of(bytes);
+  struct fnzi_heap_block *block = p;
+  if (k >= FNZI_HEAP_CLASSES) {
+    free(p);
+    return;
+  }
+  block->next = heap->spare[k];
+  heap->spare[k] = block;
+}
+
+static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  fnzi_heap *heap = user;
+  if (p && new_bytes && class_of(old_bytes) == class_of(new_bytes))
+    return class_of(new_bytes) < FNZI_HEAP_CLASSES ? p : realloc(p, new_bytes);
+  void *moved = new_bytes ? take(heap, new_bytes) : NULL;
+  if (new_bytes && !moved)
+    return NULL;
+  if (p && moved)
+    memcpy(moved, p, old_bytes < new_bytes ? old_bytes : new_bytes);
+  if (p)
+    put_back(heap, p, old_bytes);
+  return moved;
+}
+
+static void *plain_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  (void)user, (void)old_bytes;
+  if (new_bytes)
+    return realloc(p, new_bytes);
+  free(p);
+  return NULL;
+}
+
+fnz_allocator fnzi_heap_allocator(fnzi_heap *heap) {
+#ifdef HAS_SANITIZER
+  return (fnz_allocator){plain_resize, heap};
+#else
+  (void)plain_resize;
+  return (fnz_allocator){resize, heap};
+#endif
+}
+
+void fnzi_heap_init(fnzi_heap *heap) {
+  memset(heap, 0, sizeof *heap);
+}
+
+void fnzi_heap_free(fnzi_heap *heap) {
+  while (heap->slabs) {
+    struct fnzi_heap_slab *older = heap->slabs->older;
+    free(heap->slabs);
+    heap->slabs = older;
+  }
+}
