@@ -59,8 +59,9 @@ const fnz_op *fnzi_op_by_index(uint16_t index) {
 }
 
 bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count) {
+  const uint16_t place = fnzi_op_place(op);
   for (size_t i = 0; i < count; i++)
-    if (op == &fnzi_ops[places[i]])
+    if (places[i] == place)
       return true;
   return false;
 }

@@ -25,7 +25,7 @@ struct fnzi_heap_slab {
 };
 
 /* FNZI_HEAP_CLASSES and more: too large for it. */
-static unsigned class_of(size_t bytes) {
+static inline unsigned class_of(size_t bytes) {
   return bytes <= (size_t)1 << SMALLEST ? 0 : 64u - SMALLEST - (unsigned)__builtin_clzll(bytes - 1);
 }
 
@@ -47,7 +47,7 @@ static void *take_new(fnzi_heap *heap, size_t bytes) {
   return at;
 }
 
-static void *take(fnzi_heap *heap, size_t bytes) {
+static inline void *take(fnzi_heap *heap, size_t bytes) {
   unsigned k = class_of(bytes);
   if (k >= FNZI_HEAP_CLASSES)
     return malloc(bytes);
@@ -58,7 +58,7 @@ static void *take(fnzi_heap *heap, size_t bytes) {
   return block;
 }
 
-static void put_back(fnzi_heap *heap, void *p, size_t bytes) {
+static inline void put_back(fnzi_heap *heap, void *p, size_t bytes) {
   unsigned k = class_of(bytes);
   struct fnzi_heap_block *block = p;
   if (k >= FNZI_HEAP_CLASSES) {
@@ -69,18 +69,24 @@ static void put_back(fnzi_heap *heap, void *p, size_t bytes) {
   heap->spare[k] = block;
 }
 
-static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
-  fnzi_heap *heap = user;
-  if (p && new_bytes && class_of(old_bytes) == class_of(new_bytes))
+static void *move(fnzi_heap *heap, void *p, size_t old_bytes, size_t new_bytes) {
+  if (class_of(old_bytes) == class_of(new_bytes))
     return class_of(new_bytes) < FNZI_HEAP_CLASSES ? p : realloc(p, new_bytes);
-  void *moved = new_bytes ? take(heap, new_bytes) : NULL;
-  if (new_bytes && !moved)
+  void *moved = take(heap, new_bytes);
+  if (!moved)
     return NULL;
-  if (p && moved)
-    memcpy(moved, p, old_bytes < new_bytes ? old_bytes : new_bytes);
-  if (p)
-    put_back(heap, p, old_bytes);
+  memcpy(moved, p, old_bytes < new_bytes ? old_bytes : new_bytes);
+  put_back(heap, p, old_bytes);
   return moved;
+}
+
+static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  if (!p)
+    return new_bytes ? take(user, new_bytes) : NULL;
+  if (new_bytes)
+    return move(user, p, old_bytes, new_bytes);
+  put_back(user, p, old_bytes);
+  return NULL;
 }
 
 static void *plain_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
