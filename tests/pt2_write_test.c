@@ -151,6 +151,16 @@ START_TEST(trees_are_written_back) {
 }
 END_TEST
 
+/* Bit after bit. */
+static uint32_t slow_crc(const char *bytes, size_t size) {
+  uint32_t crc = UINT32_MAX;
+  for (size_t i = 0; i < 8 * size; i++) {
+    uint32_t bit = (crc ^ (uint32_t)(unsigned char)bytes[i / 8] >> i % 8) & 1;
+    crc = crc >> 1 ^ (bit ? 0xedb88320u : 0);
+  }
+  return ~crc;
+}
+
 START_TEST(checksums) {
   char many[5000];
   fnzi_crc t = {.is_made = false};
@@ -162,6 +172,12 @@ START_TEST(checksums) {
   for (size_t i = 0; i < sizeof many; i += 1000)
     parts = fnzi_crc32(&t, parts, many + i, 1000);
   ck_assert_uint_eq(whole, parts);
+  for (size_t size = 0; size < 400; size++)
+    for (size_t from = 0; from < 3; from++)
+      ck_assert_uint_eq(fnzi_crc32(&t, 0, many + from, size), slow_crc(many + from, size));
+  for (size_t cut = 0; cut <= 400; cut += 7)
+    ck_assert_uint_eq(fnzi_crc32(&t, fnzi_crc32(&t, 0, many, cut), many + cut, 400 - cut),
+                      slow_crc(many, 400));
 }
 END_TEST
 

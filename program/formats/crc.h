@@ -4,9 +4,12 @@
 
 #include "base/base.h"
 
-/* Tables for eight bytes at a time. Zero at first; made with the first checksum. */
+/* Tables for eight bytes at a time, and factors for 64. Zero at first; made with the first
+ * checksum.
+ */
 typedef struct fnzi_crc {
   uint32_t of[8][256];
+  uint64_t by_block[2], by_register[2];
   bool is_made;
 } fnzi_crc;
 

@@ -62,11 +62,20 @@ static fnz_status broken(fnz_context *ctx, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL, "the zip archive is damaged: %s", what);
 }
 
+/* The first place from `at` to `last` where a signature may be; behind `last` when there is none.
+ */
+static size_t next_sign(const char *bytes, size_t at, size_t last) {
+  const char *p = at <= last ? memchr(bytes + at, SIGN_END & 0xff, last - at + 1) : NULL;
+  return p ? (size_t)(p - bytes) : last + 1;
+}
+
 /* The end record is the signature whose comment reaches exactly to the end; there must be one. */
 static fnz_status find_end(fnz_context *ctx, const char *bytes, size_t size, const char **out) {
   size_t last = size < END_BYTES ? 0 : size - END_BYTES;
   size_t first = last > MAX_COMMENT ? last - MAX_COMMENT : 0, found = 0, any = 0;
-  for (size_t at = first; size >= END_BYTES && at <= last; at++) {
+  if (size < END_BYTES)
+    return broken(ctx, "it has no end record");
+  for (size_t at = first; (at = next_sign(bytes, at, last)) <= last; at++) {
     if (get32(bytes + at) != SIGN_END)
       continue;
     any++;
