@@ -80,9 +80,8 @@ static int declare_aliases(const cli_call *call, fnz_program *program, const cha
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
   cli_phase_begin(call, CLI_PHASE_READ);
   CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
-  CLI_TRY(cli_check(
-      call, fnz_program_read(call->ctx, call->in.data, call->in.size, FNZ_FORMAT_AUTO, out), path));
-  fnz_buffer_free(call->ctx, &call->in);
+  CLI_TRY(
+      cli_check(call, fnz_program_read_buffer(call->ctx, &call->in, FNZ_FORMAT_AUTO, out), path));
   CLI_TRY(declare_aliases(call, *out, path));
   cli_phase_end(call, CLI_PHASE_READ);
   return CLI_DONE;

@@ -1,7 +1,8 @@
 /* blob.c - the bytes of one storage, shared between programs by an atomic reference count.
  *
- * A blob may outlive the context it was made with: it keeps a copy of the allocator, and stays out
- * of the context's byte counters, which belong to one thread. */
+ * They stand behind the blob itself, or are a window of another blob, such as a whole file. A blob
+ * may outlive the context it was made with: it keeps a copy of the allocator, and stays out of the
+ * context's byte counters, which belong to one thread. */
 #include "program/program.h"
 
 #include <stdatomic.h>
@@ -12,21 +13,63 @@ struct fnzi_blob {
   fnz_allocator allocator;
   atomic_size_t references;
   size_t bytes;
-  alignas(max_align_t) unsigned char data[];
+  fnzi_blob *whole; /* `data` is a window of it; NULL: of what follows, or of `taken` bytes */
+  unsigned char *data;
+  size_t taken;
+  alignas(max_align_t) unsigned char own[];
 };
 
-fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
+static fnz_status create(fnz_context *ctx, size_t room, fnzi_blob **out) {
   size_t total;
   *out = NULL;
-  if (!fnzi_add_size(sizeof(fnzi_blob), bytes, &total))
+  if (!fnzi_add_size(sizeof(fnzi_blob), room, &total))
     return fnzi_no_memory(ctx);
   fnzi_blob *blob = ctx->allocator.resize(ctx->allocator.user, NULL, 0, total);
   if (!blob)
     return fnzi_no_memory(ctx);
   blob->allocator = ctx->allocator;
-  blob->bytes = bytes;
+  blob->bytes = room;
+  blob->whole = NULL;
+  blob->data = blob->own;
+  blob->taken = 0;
   atomic_init(&blob->references, 1);
   *out = blob;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
+  return create(ctx, bytes, out);
+}
+
+fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fnzi_blob **out) {
+  fnz_status status = create(ctx, 0, out);
+  if (status != FNZ_OK) {
+    fnz_buffer_free(ctx, bytes);
+    return status;
+  }
+  (*out)->bytes = bytes->size;
+  (*out)->data = (unsigned char *)bytes->data;
+  (*out)->taken = bytes->capacity;
+  ctx->live_bytes -= bytes->capacity;
+  *bytes = (fnz_buffer){NULL, 0, 0};
+  return FNZ_OK;
+}
+
+static bool lies_in(const fnzi_blob *whole, const void *bytes, size_t size) {
+  uintptr_t start = (uintptr_t)whole->data, at = (uintptr_t)bytes;
+  return at >= start && at - start <= whole->bytes && size <= whole->bytes - (at - start);
+}
+
+fnz_status fnzi_blob_of(fnz_program *p, const void *bytes, size_t size, fnzi_blob **out) {
+  bool is_window = p->file && size && lies_in(p->file, bytes, size);
+  FNZ_TRY(create(p->ctx, is_window ? 0 : size, out));
+  if (is_window) {
+    (*out)->bytes = size;
+    (*out)->whole = fnzi_blob_retain(p->file);
+    (*out)->data = p->file->data + ((uintptr_t)bytes - (uintptr_t)p->file->data);
+  } else if (size) {
+    memcpy((*out)->data, bytes, size);
+  }
   return FNZ_OK;
 }
 
@@ -36,15 +79,20 @@ fnzi_blob *fnzi_blob_retain(fnzi_blob *blob) {
   return blob;
 }
 
+/* Windows are of blobs that are no windows, so this is one step deep. */
 void fnzi_blob_release(fnzi_blob *blob) {
-  if (!blob || atomic_fetch_sub_explicit(&blob->references, 1, memory_order_acq_rel) != 1)
-    return;
-  fnz_allocator a = blob->allocator;
-  a.resize(a.user, blob, sizeof *blob + blob->bytes, 0);
+  while (blob && atomic_fetch_sub_explicit(&blob->references, 1, memory_order_acq_rel) == 1) {
+    fnzi_blob *whole = blob->whole;
+    fnz_allocator a = blob->allocator;
+    if (blob->taken)
+      a.resize(a.user, blob->data, blob->taken, 0);
+    a.resize(a.user, blob, sizeof *blob + (blob->data == blob->own ? blob->bytes : 0), 0);
+    blob = whole;
+  }
 }
 
 void *fnzi_blob_data(const fnzi_blob *blob) {
-  return (void *)(uintptr_t)blob->data;
+  return blob->data;
 }
 
 size_t fnzi_blob_bytes(const fnzi_blob *blob) {

@@ -109,6 +109,12 @@ typedef struct fnzi_range {
 typedef struct fnzi_blob fnzi_blob;
 /* The caller fills it. */
 FNZ_MUST_CHECK fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out);
+/* Takes the memory of a buffer over, which is empty afterwards, also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fnzi_blob **out);
+/* What a reader has found: a window of the file that the program is read from, or a copy where
+ * that is only borrowed. A window begins at any address. */
+FNZ_MUST_CHECK fnz_status fnzi_blob_of(fnz_program *p, const void *bytes, size_t size,
+                                       fnzi_blob **out);
 fnzi_blob *fnzi_blob_retain(fnzi_blob *blob);
 void fnzi_blob_release(fnzi_blob *blob);
 void *fnzi_blob_data(const fnzi_blob *blob);
@@ -169,6 +175,7 @@ struct fnz_program {
       *decisions;           /* while functionalize/ makes it, for symbolic sizes; borrowed */
   struct fnzi_asked *asked; /* while functionalize/ makes it and keeps track of why; borrowed */
   fnzi_extras *extras;      /* NULL: it is not from a .pt2 file */
+  fnzi_blob *file;          /* what it is being read from, when that is its own; else NULL */
   bool is_rewritten;        /* extras are of the program it was made from; see fnzi_graph.made_of */
 };
 

@@ -1,4 +1,4 @@
-/* checks: 18
+/* checks: 20
  * pt2_test.c - programs of torch.export: what is read of good files, and the class of each fault.
  */
 #include "program/program.h"
@@ -491,8 +491,68 @@ START_TEST(no_memory_anywhere) {
 }
 END_TEST
 
+/* --- bytes that are handed over ------------------------------------------------------------------
+ */
+static fnz_status take_once(fnz_context *ctx, const void *user) {
+  const bytes *file = user;
+  fnz_program *p = NULL;
+  fnz_buffer own = {0};
+  fnz_status status = fnzi_put(ctx, &own, file->data, file->size);
+  if (status == FNZ_OK)
+    status = fnz_program_read_buffer(ctx, &own, FNZ_FORMAT_AUTO, &p);
+  else
+    fnz_buffer_free(ctx, &own);
+  ck_assert_ptr_null(own.data);
+  fnz_program_destroy(p);
+  return status;
+}
+
+static bool is_between(const void *p, const char *first, const char *last) {
+  return (const char *)p >= first && (const char *)p < last;
+}
+
+START_TEST(weights_stay_in_the_file) {
+  fixture f;
+  fnz_buffer own, cbor = {0};
+  fnz_program *again;
+  size_t windows = 0;
+  ck_assert_int_eq(fnz_context_create(NULL, &f.ctx), FNZ_OK);
+  OK(f.ctx, fnz_file_read(f.ctx, FNZ_SOURCE_DIR "/fixtures/pt2/batchnorm_train.pt2", &own));
+  const char *first = own.data, *last = own.data + own.size;
+  OK(f.ctx, fnz_program_read_buffer(f.ctx, &own, FNZ_FORMAT_AUTO, &f.program));
+  ck_assert_ptr_null(own.data);
+  for (size_t i = 0; i < f.program->weights.count; i++)
+    windows += is_between(fnzi_blob_data(f.program->weights.data[i].blob), first, last);
+  ck_assert_uint_gt(windows, 0);
+  ck_assert_uint_eq(windows, f.program->weights.count);
+  /* They outlive the program that was read, and are the same bytes in CBOR. */
+  fnzi_blob *blob = fnzi_blob_retain(f.program->weights.data[0].blob);
+  OK(f.ctx, fnz_program_write(f.ctx, f.program, FNZ_FORMAT_CBOR, &cbor));
+  fnz_program_destroy(f.program);
+  OK(f.ctx, fnz_program_read_buffer(f.ctx, &cbor, FNZ_FORMAT_AUTO, &again));
+  const fnzi_blob *copy = again->weights.data[0].blob;
+  ck_assert_uint_eq(fnzi_blob_bytes(blob), fnzi_blob_bytes(copy));
+  ck_assert_mem_eq(fnzi_blob_data(blob), fnzi_blob_data(copy), fnzi_blob_bytes(copy));
+  fnzi_blob_release(blob);
+  f.program = again;
+  done(&f);
+}
+END_TEST
+
+START_TEST(taken_bytes_and_no_memory) {
+  bytes file = load_fixture("batchnorm_train.pt2"), half = {file.data, file.size / 2};
+  fnz_context *ctx;
+  ck_assert_uint_gt(each_fault(take_once, &file), 50);
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  FAILS(ctx, "ARCHIVE", take_once(ctx, &half));
+  ck_assert_uint_eq(ctx->live_bytes, 0);
+  fnz_context_destroy(ctx);
+  free(file.data);
+}
+END_TEST
+
 RUN_SUITE("pt2", in_place_add, weights_and_state, regions, symbolic_sizes, two_names_of_one_memory,
           deflated_records, flat_archive, pickled_weights, model_alone, storage_without_bytes,
           edited_models, errors_name_the_place, literals_and_tokens, changed_archives,
           other_archives, every_prefix_is_refused, every_flipped_byte_is_survived,
-          no_memory_anywhere)
+          no_memory_anywhere, weights_stay_in_the_file, taken_bytes_and_no_memory)

@@ -36,6 +36,12 @@ FNZ_API fnz_format fnz_format_find(const char *name);
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size,
                                                    fnz_format format, fnz_program **out);
 
+/** The same for bytes that are handed over, so that weights need not be copied: they stay where
+ * they are, and the bytes live as long as any program that has them. bytes  from fnz_file_read(),
+ * or allocated by the context's allocator; empty afterwards, also after a failure. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes,
+                                                          fnz_format format, fnz_program **out);
+
 /** Writes a program; the same program gives the same bytes. Weights go along in CBOR and PT2.
  *
  * PT2 is what torch.export.load reads, in its inference dialect: final values of mutated buffers,

@@ -263,10 +263,7 @@ static fnz_status read_weight(fnzi_cbor_reader *r) {
 
 static fnz_status read_blob(fnzi_cbor_reader *r, fnzi_blob **out) {
   FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_BYTES));
-  FNZ_TRY(fnzi_blob_create(r->ctx, r->d.item.n, out));
-  if (r->d.item.n)
-    memcpy(fnzi_blob_data(*out), r->d.item.data, r->d.item.n);
-  return FNZ_OK;
+  return fnzi_blob_of(r->p, r->d.item.data, r->d.item.n, out);
 }
 
 static fnz_status add_weights(fnzi_cbor_reader *r, fnzi_blob *const *blobs) {

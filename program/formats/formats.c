@@ -90,17 +90,36 @@ static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, 
                    fnz_format_name(format));
 }
 
-fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size, fnz_format format,
-                            fnz_program **out) {
+/* `file`: whose bytes these are; NULL when they are only borrowed. */
+static fnz_status read_program(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
+                               fnzi_blob *file, fnz_program **out) {
   fnzi_reader *reader;
-  *out = NULL;
   FNZ_TRY(find_reader(ctx, bytes, size, format, &reader));
   FNZ_TRY(fnzi_program_create(ctx, out));
+  (*out)->file = file;
   fnz_status status = read_into(ctx, reader, bytes, size, *out);
+  (*out)->file = NULL;
   if (status == FNZ_OK)
     return FNZ_OK;
   fnz_program_destroy(*out);
   *out = NULL;
+  return status;
+}
+
+fnz_status fnz_program_read(fnz_context *ctx, const void *bytes, size_t size, fnz_format format,
+                            fnz_program **out) {
+  *out = NULL;
+  return read_program(ctx, bytes, size, format, NULL, out);
+}
+
+fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_format format,
+                                   fnz_program **out) {
+  fnzi_blob *file;
+  *out = NULL;
+  FNZ_TRY(fnzi_blob_take(ctx, bytes, &file));
+  fnz_status status =
+      read_program(ctx, fnzi_blob_data(file), fnzi_blob_bytes(file), format, file, out);
+  fnzi_blob_release(file);
   return status;
 }
 

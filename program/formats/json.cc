@@ -377,14 +377,16 @@ fnz_status copy_tree(Copy *c, dom::element root) {
   return FNZ_OK;
 }
 
-fnz_status parse(fnzi_arena *arena, const char *bytes, size_t size, fnzi_json_doc *out) {
+/* simdjson reads somewhat beyond the end; with fewer bytes `behind` than that it needs a copy. */
+fnz_status parse(fnzi_arena *arena, const char *bytes, size_t size, size_t behind,
+                 fnzi_json_doc *out) {
   dom::parser parser;
   dom::element root;
   if (size > UINT32_MAX)
     return diagnose(out->ctx, out->record, bytes, size, simdjson::CAPACITY);
   simdjson::error_code error = parser.allocate(size, FNZI_JSON_MAX_DEPTH);
   if (error == simdjson::SUCCESS)
-    error = parser.parse(bytes, size, true).get(root);
+    error = parser.parse(bytes, size, behind < simdjson::SIMDJSON_PADDING).get(root);
   if (error != simdjson::SUCCESS)
     return diagnose(out->ctx, out->record, bytes, size, error);
   void *text;
@@ -399,12 +401,17 @@ fnz_status parse(fnzi_arena *arena, const char *bytes, size_t size, fnzi_json_do
 
 } // namespace
 
-fnz_status fnzi_json_parse(fnzi_arena *arena, const char *record, const char *bytes, size_t size,
-                           fnzi_json_doc *out) {
+fnz_status fnzi_json_parse_in(fnzi_arena *arena, const char *record, const char *bytes, size_t size,
+                              size_t behind, fnzi_json_doc *out) {
   *out = {arena->ctx, record, nullptr};
   try {
-    return parse(arena, bytes, size, out);
+    return parse(arena, bytes, size, behind, out);
   } catch (...) { /* nothing but std::bad_alloc is thrown below */
     return fnzi_no_memory(arena->ctx);
   }
+}
+
+fnz_status fnzi_json_parse(fnzi_arena *arena, const char *record, const char *bytes, size_t size,
+                           fnzi_json_doc *out) {
+  return fnzi_json_parse_in(arena, record, bytes, size, 0, out);
 }

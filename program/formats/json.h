@@ -48,6 +48,13 @@ extern "C" {
 FNZ_MUST_CHECK fnz_status fnzi_json_parse(fnzi_arena *arena, const char *record, const char *bytes,
                                           size_t size, fnzi_json_doc *out);
 
+/* The same for text in the middle of a file, that need not be copied first: `behind` bytes follow
+ * it.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_json_parse_in(fnzi_arena *arena, const char *record,
+                                             const char *bytes, size_t size, size_t behind,
+                                             fnzi_json_doc *out);
+
 /* Fails with a `where` of record and path, "models/model.json: graph_module.graph.nodes[3].target".
  * `at` NULL names the record alone. */
 fnz_status fnzi_json_fail(const fnzi_json_doc *doc, fnz_class kind, const fnzi_json *at,

@@ -161,7 +161,11 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_weights(fnzi_pt2 *r, fnzi_zip *zip, const cha
                                            const char *model);
 /* The same for a program that comes without an archive or with pickled data: no weight has data. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_no_weights(fnzi_pt2 *r);
-/* A whole record as bytes in the arena. */
+/* A record as it is: where it lies in the file when it is stored there and the file is the
+ * program's, else a copy. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip,
+                                          const fnzi_zip_entry *entry, fnzi_blob **out);
+/* A record of JSON. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip,
                                                 const fnzi_zip_entry *entry, fnzi_json_doc *out);
 

@@ -153,8 +153,7 @@ fnz_status fnzi_pt2_keep_objects(fnzi_pt2_scope *s) {
 static fnz_status keep_record(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *entry) {
   fnzi_blob *blob;
   fnzi_extras *x = r->p->extras;
-  FNZ_TRY(fnzi_blob_create(r->doc.ctx, entry->size, &blob));
-  fnz_status status = fnzi_zip_read(zip, entry, fnzi_blob_data(blob));
+  fnz_status status = fnzi_pt2_record(r->p, zip, entry, &blob);
   if (status == FNZ_OK)
     status = fnzi_extras_add_record(r->doc.ctx, x, entry->name, blob, entry->crc);
   else if (status != FNZ_NO_MEMORY)

@@ -31,6 +31,11 @@ fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip, const fnzi_zi
   if (entry->size > FNZI_MAX_PROGRAM_BYTES)
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name, "%llu bytes of JSON; at most %d are read",
                      (unsigned long long)entry->size, FNZI_MAX_PROGRAM_BYTES);
+  const char *there;
+  FNZ_TRY(fnzi_zip_look(zip, entry, &there));
+  if (there)
+    return fnzi_json_parse_in(arena, entry->name, there, entry->size,
+                              zip->size - entry->data - entry->size, out);
   size_t room = entry->size + 1;
   char *bytes = fnzi_resize(ctx, NULL, 0, room);
   if (!bytes)
@@ -93,8 +98,28 @@ static fnz_status hold(loader *l, fnzi_blob *blob) {
   return FNZ_OK;
 }
 
-static fnz_status new_blob(loader *l, size_t bytes, fnzi_blob **out) {
-  FNZ_TRY(fnzi_blob_create(l->r->doc.ctx, bytes, out));
+fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip, const fnzi_zip_entry *entry,
+                           fnzi_blob **out) {
+  const char *there;
+  *out = NULL;
+  FNZ_TRY(fnzi_zip_look(zip, entry, &there));
+  if (there)
+    return fnzi_blob_of(p, there, entry->size, out);
+  FNZ_TRY(fnzi_blob_create(p->ctx, entry->size, out));
+  fnz_status status = fnzi_zip_read(zip, entry, fnzi_blob_data(*out));
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnzi_blob_release(*out);
+  *out = NULL;
+  return status;
+}
+
+/* `entry` NULL: of no bytes. */
+static fnz_status new_blob(loader *l, const fnzi_zip_entry *entry, fnzi_blob **out) {
+  if (entry)
+    FNZ_TRY(fnzi_pt2_record(l->r->p, l->zip, entry, out));
+  else
+    FNZ_TRY(fnzi_blob_create(l->r->doc.ctx, 0, out));
   fnz_status status = hold(l, *out);
   if (status != FNZ_OK)
     fnzi_blob_release(*out);
@@ -107,8 +132,7 @@ static fnz_status read_blob(loader *l, const fnzi_zip_entry *entry, fnzi_blob **
     *out = l->held.data[there];
     return FNZ_OK;
   }
-  FNZ_TRY(new_blob(l, entry->size, out));
-  FNZ_TRY(fnzi_zip_read(l->zip, entry, fnzi_blob_data(*out)));
+  FNZ_TRY(new_blob(l, entry, out));
   return fnzi_map_set(&l->blobs, entry->name, entry->name_size, l->held.count - 1);
 }
 
@@ -164,7 +188,7 @@ static fnz_status read_payload(loader *l, const folder *f, const fnzi_json *payl
   if (entry->size || !fnz_geometry_numel(g))
     FNZ_TRY(check_window(f, payload, entry, g));
   if (!fnz_geometry_numel(g))
-    FNZ_TRY(new_blob(l, 0, &blob));
+    FNZ_TRY(new_blob(l, NULL, &blob));
   else if (entry->size)
     FNZ_TRY(read_blob(l, entry, &blob));
   return fnzi_json_at(&f->doc, fnzi_weight_add(l->r->p, name, blob, g), payload);

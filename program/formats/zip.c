@@ -334,6 +334,7 @@ fnz_status fnzi_zip_open(fnz_context *ctx, const char *bytes, size_t size, fnzi_
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "%zu bytes are no zip archive", size);
   FNZ_TRY(scan_directory(out, bytes, size));
   out->bytes = bytes;
+  out->size = size;
   if (!has_packed(out))
     return FNZ_OK;
   zip_error_t error;
@@ -379,20 +380,27 @@ static fnz_status read_all(const fnzi_zip *zip, const fnzi_zip_entry *e, zip_fil
                             (unsigned long long)e->size);
 }
 
-static fnz_status copy_stored(fnzi_zip *zip, const fnzi_zip_entry *e, void *out) {
+fnz_status fnzi_zip_look(fnzi_zip *zip, const fnzi_zip_entry *e, const char **out) {
+  *out = NULL;
+  if (e->is_packed)
+    return FNZ_OK;
   uint32_t crc = fnzi_crc32(&zip->tables, 0, zip->bytes + e->data, e->size);
   if (crc != e->crc)
     return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, e->name,
                      "the zip archive is damaged: the entry's checksum is %08x instead of %08x",
                      crc, e->crc);
-  if (e->size)
-    memcpy(out, zip->bytes + e->data, e->size);
+  *out = zip->bytes + e->data;
   return FNZ_OK;
 }
 
 fnz_status fnzi_zip_read(fnzi_zip *zip, const fnzi_zip_entry *entry, void *out) {
-  if (!entry->is_packed)
-    return copy_stored(zip, entry, out);
+  const char *stored;
+  FNZ_TRY(fnzi_zip_look(zip, entry, &stored));
+  if (stored) {
+    if (entry->size)
+      memcpy(out, stored, entry->size);
+    return FNZ_OK;
+  }
   zip_file_t *file = zip_fopen_index(zip->handle, entry->index, 0);
   if (!file)
     return zip_failed(zip->ctx, entry->name, zip_get_error(zip->handle));

@@ -17,6 +17,7 @@ typedef struct fnzi_zip_entry {
 typedef struct fnzi_zip {
   fnz_context *ctx;
   const char *bytes;
+  size_t size;
   struct zip *handle; /* libzip's; NULL where nothing is packed */
   fnzi_crc tables;
   fnzi_arena arena;
@@ -36,6 +37,10 @@ void fnzi_zip_close(fnzi_zip *zip);
 /* NULL when there is none. */
 const fnzi_zip_entry *fnzi_zip_find(const fnzi_zip *zip, const char *name);
 
+/* The bytes of an entry that is only stored, where they lie, after a look at their CRC. `out` NULL
+ * and no failure: it is packed. */
+FNZ_MUST_CHECK fnz_status fnzi_zip_look(fnzi_zip *zip, const fnzi_zip_entry *entry,
+                                        const char **out);
 /* Unpacks an entry into `out`, which has room for entry->size bytes, and checks its CRC. */
 FNZ_MUST_CHECK fnz_status fnzi_zip_read(fnzi_zip *zip, const fnzi_zip_entry *entry, void *out);
 
