@@ -239,6 +239,8 @@ int cli_compare(cli_call *call, const fnz_program *functional, int trials);
 int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format);
 /* Sends call->out to a file or, for "-", to standard output. */
 int cli_deliver(cli_call *call, const char *path);
+/* Both in one, without a copy of the weights. */
+int cli_save(cli_call *call, const fnz_program *program, fnz_format format, const char *path);
 /* The program that --functional speaks of. */
 int cli_chosen(cli_call *call, const fnz_program **out);
 

@@ -62,8 +62,7 @@ int cli_convert(cli_call *call) {
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
-  CLI_TRY(cli_serialize(call, call->functional, format));
-  CLI_TRY(cli_deliver(call, path));
+  CLI_TRY(cli_save(call, call->functional, format, path));
   if (call->talks)
     tell(call, path);
   if (cli_has(call, CLI_JSON))

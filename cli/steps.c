@@ -138,6 +138,13 @@ int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format)
   return CLI_DONE;
 }
 
+int cli_save(cli_call *call, const fnz_program *program, fnz_format format, const char *path) {
+  cli_phase_begin(call, CLI_PHASE_WRITE);
+  CLI_TRY(cli_check(call, fnz_program_save(call->ctx, program, format, path), NULL));
+  cli_phase_end(call, CLI_PHASE_WRITE);
+  return CLI_DONE;
+}
+
 int cli_deliver(cli_call *call, const char *path) {
   cli_phase_begin(call, CLI_PHASE_WRITE);
   CLI_TRY(cli_check(call, fnz_file_write(call->ctx, path, call->out.data, call->out.size), NULL));

@@ -95,7 +95,7 @@ START_TEST(regions_are_found_by_name_and_number) {
   ck_assert(!p->graphs.data[3].returns_single);
   ck_assert(p->graphs.data[4].returns_single);
   text.size = 0;
-  OK(ctx, fnzi_write_text(ctx, p, &text));
+  OK(ctx, fnzi_write_text(ctx, p, &text, NULL));
   ck_assert_ptr_nonnull(strstr(text.data, "(%x, @a, @2, @3, @4)"));
   fnz_program_destroy(p);
   fnz_buffer_free(ctx, &text);
@@ -122,7 +122,7 @@ START_TEST(long_lines_are_wrapped) {
     OK(ctx, fnzi_put_text(ctx, &text, ",%x"));
   OK(ctx, fnzi_put_text(ctx, &text, "])\n  return %y\n}\n"));
   fnz_program *p = read_text(text.data);
-  OK(ctx, fnzi_write_text(ctx, p, &again));
+  OK(ctx, fnzi_write_text(ctx, p, &again, NULL));
   size_t longest = 0;
   for (const char *line = again.data, *stop; (stop = strchr(line, '\n')) != NULL; line = stop + 1)
     longest = (size_t)(stop - line) > longest ? (size_t)(stop - line) : longest;

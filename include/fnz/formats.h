@@ -57,6 +57,10 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program,
                                                     fnz_format format, fnz_buffer *out);
 
+/** fnz_program_write() and fnz_file_write() in one, without a copy of the weights. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program,
+                                                   fnz_format format, const char *path);
+
 /** A whole regular file, or standard input for "-". Fails with FNZ_IO. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_read(fnz_context *ctx, const char *path,
                                                 fnz_buffer *out);

@@ -123,9 +123,8 @@ fnz_status fnzi_encode_map(fnzi_encoder e, size_t pairs) {
   return encode(e, (fnzi_cbor_item){.kind = FNZI_CBOR_MAP, .n = pairs});
 }
 
-fnz_status fnzi_encode_bytes(fnzi_encoder e, const void *data, size_t size) {
-  FNZ_TRY(encode(e, (fnzi_cbor_item){.kind = FNZI_CBOR_BYTES, .n = size}));
-  return fnzi_put(e.ctx, e.out, data, size);
+fnz_status fnzi_encode_bytes_head(fnzi_encoder e, size_t size) {
+  return encode(e, (fnzi_cbor_item){.kind = FNZI_CBOR_BYTES, .n = size});
 }
 
 fnz_status fnzi_encode_text(fnzi_encoder e, const char *s, size_t size) {

@@ -181,9 +181,11 @@ static fnz_status put_weights(writer *w, fnzi_encoder e) {
 
 static fnz_status put_blobs(writer *w, fnzi_encoder e) {
   FNZ_TRY(fnzi_encode_array(e, w->blobs.count));
-  for (size_t i = 0; i < w->blobs.count; i++)
-    FNZ_TRY(
-        fnzi_encode_bytes(e, fnzi_blob_data(w->blobs.data[i]), fnzi_blob_bytes(w->blobs.data[i])));
+  for (size_t i = 0; i < w->blobs.count; i++) {
+    const fnzi_blob *blob = w->blobs.data[i];
+    FNZ_TRY(fnzi_encode_bytes_head(e, fnzi_blob_bytes(blob)));
+    FNZ_TRY(fnzi_put_piece(e.ctx, e.out, w->pieces, fnzi_blob_data(blob), fnzi_blob_bytes(blob)));
+  }
   return FNZ_OK;
 }
 
@@ -325,8 +327,9 @@ static fnz_status put_program(writer *w, sides *s) {
   return put_back(w, e, s);
 }
 
-fnz_status fnzi_write_cbor(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
-  writer w = {.ctx = ctx, .p = p, .out = out};
+fnz_status fnzi_write_cbor(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
+                           struct fnzi_pieces *pieces) {
+  writer w = {.ctx = ctx, .p = p, .out = out, .pieces = pieces};
   sides s = {{0}, {0}, {0}};
   fnzi_map_init(&w.string_index, ctx);
   fnzi_map_init(&w.type_index, ctx);

@@ -177,7 +177,9 @@ static fnz_status put_graph(writer *w, uint32_t index) {
   return put(w, "  }\n");
 }
 
-fnz_status fnzi_write_dot(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
+fnz_status fnzi_write_dot(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
+                          struct fnzi_pieces *pieces) {
+  (void)pieces;
   writer w = {.ctx = ctx, .p = p, .out = out};
   FNZ_TRY(put(&w, "digraph fnz {\n  node [shape=box, style=filled, fillcolor=white, "
                   "fontname=\"monospace\"];\n"));

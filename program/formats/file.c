@@ -4,7 +4,7 @@
  * so is a file whose length changes while it is read. Writing goes to a new file beside the target,
  * which takes its place only after every byte is on the disk; whatever fails before leaves the
  * target as it was. */
-#include "base/base.h"
+#include "program/formats/pieces.h"
 
 #include <fnz/formats.h>
 
@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 static fnz_status io_error(fnz_context *ctx, const char *path, const char *what) {
@@ -94,20 +95,6 @@ fnz_status fnz_file_read(fnz_context *ctx, const char *path, fnz_buffer *out) {
 
 /* --- writing -----------------------------------------------------------------------------------
  */
-static fnz_status write_all(fnz_context *ctx, int fd, const char *path, const char *bytes,
-                            size_t size) {
-  while (size) {
-    ssize_t n = write(fd, bytes, size);
-    if (n < 0 && errno == EINTR)
-      continue;
-    if (n < 0)
-      return io_error(ctx, path, "cannot write");
-    bytes += n;
-    size -= (size_t)n;
-  }
-  return FNZ_OK;
-}
-
 /* A new file beside the target, in the arena's `*temp`. Names are tried in turn: another process,
  * or one that died, may have taken some. */
 static fnz_status open_temporary(fnzi_arena *arena, const char *path, const char **temp, int *fd) {
@@ -134,9 +121,66 @@ static fnz_status check_target(fnz_context *ctx, const char *path, bool *exists,
   return FNZ_OK;
 }
 
-static fnz_status fill(fnz_context *ctx, int fd, const char *path, const void *bytes, size_t size,
-                       bool exists, mode_t mode) {
-  FNZ_TRY(write_all(ctx, fd, path, bytes, size));
+/* What is written: `bytes`, and the pieces between them. */
+typedef struct content {
+  const char *bytes;
+  size_t size;
+  const fnzi_pieces *pieces; /* NULL: none */
+} content;
+
+static void advance(struct iovec *parts, int count, size_t written) {
+  for (int i = 0; i < count; i++) {
+    size_t n = written < parts[i].iov_len ? written : parts[i].iov_len;
+    parts[i].iov_base = (char *)parts[i].iov_base + n;
+    parts[i].iov_len -= n;
+    written -= n;
+  }
+}
+
+static fnz_status write_parts(fnz_context *ctx, int fd, const char *path, struct iovec *parts,
+                              int count) {
+  while (count) {
+    if (!parts->iov_len) {
+      parts++;
+      count--;
+      continue;
+    }
+    ssize_t n = writev(fd, parts, count);
+    if (n < 0 && errno == EINTR)
+      continue;
+    if (n < 0)
+      return io_error(ctx, path, "cannot write");
+    advance(parts, count, (size_t)n);
+  }
+  return FNZ_OK;
+}
+
+static struct iovec part(const void *bytes, size_t size) {
+  return (struct iovec){(void *)(uintptr_t)bytes, size};
+}
+
+static fnz_status write_content(fnz_context *ctx, int fd, const char *path, const content *c) {
+  enum { PARTS = 64 };
+  struct iovec parts[PARTS];
+  size_t at = 0, npieces = c->pieces ? c->pieces->count : 0;
+  int count = 0;
+  for (size_t i = 0; i < npieces; i++) {
+    const fnzi_piece *piece = &c->pieces->data[i];
+    parts[count++] = part(c->bytes + at, piece->at - at);
+    parts[count++] = part(piece->data, piece->size);
+    at = piece->at;
+    if (count + 2 > PARTS) {
+      FNZ_TRY(write_parts(ctx, fd, path, parts, count));
+      count = 0;
+    }
+  }
+  parts[count++] = part(c->bytes + at, c->size - at);
+  return write_parts(ctx, fd, path, parts, count);
+}
+
+static fnz_status fill(fnz_context *ctx, int fd, const char *path, const content *c, bool exists,
+                       mode_t mode) {
+  FNZ_TRY(write_content(ctx, fd, path, c));
   if (exists && fchmod(fd, mode) != 0)
     return io_error(ctx, path, "cannot set the mode");
   return fsync(fd) == 0 ? FNZ_OK : io_error(ctx, path, "cannot bring the file to the disk");
@@ -159,7 +203,7 @@ static fnz_status sync_folder(fnzi_arena *arena, const char *path) {
                                         : io_error(arena->ctx, folder, "cannot sync the folder");
 }
 
-static fnz_status replace(fnzi_arena *arena, const char *path, const void *bytes, size_t size) {
+static fnz_status replace(fnzi_arena *arena, const char *path, const content *c) {
   fnz_context *ctx = arena->ctx;
   const char *temp;
   bool exists;
@@ -167,7 +211,7 @@ static fnz_status replace(fnzi_arena *arena, const char *path, const void *bytes
   int fd;
   FNZ_TRY(check_target(ctx, path, &exists, &mode));
   FNZ_TRY(open_temporary(arena, path, &temp, &fd));
-  fnz_status status = fill(ctx, fd, path, bytes, size, exists, mode);
+  fnz_status status = fill(ctx, fd, path, c, exists, mode);
   if (close(fd) != 0 && status == FNZ_OK)
     status = io_error(ctx, path, "cannot write");
   if (status == FNZ_OK && rename(temp, path) != 0)
@@ -179,12 +223,21 @@ static fnz_status replace(fnzi_arena *arena, const char *path, const void *bytes
   return status;
 }
 
-fnz_status fnz_file_write(fnz_context *ctx, const char *path, const void *bytes, size_t size) {
+static fnz_status write_file(fnz_context *ctx, const char *path, const content *c) {
   if (strcmp(path, "-") == 0)
-    return write_all(ctx, STDOUT_FILENO, "standard output", bytes, size);
+    return write_content(ctx, STDOUT_FILENO, "standard output", c);
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = replace(&arena, path, bytes, size);
+  fnz_status status = replace(&arena, path, c);
   fnzi_arena_free(&arena);
   return status;
+}
+
+fnz_status fnz_file_write(fnz_context *ctx, const char *path, const void *bytes, size_t size) {
+  return write_file(ctx, path, &(content){bytes, size, NULL});
+}
+
+fnz_status fnzi_file_write(fnz_context *ctx, const char *path, const fnz_buffer *bytes,
+                           const fnzi_pieces *pieces) {
+  return write_file(ctx, path, &(content){bytes->data, bytes->size, pieces});
 }

@@ -1,4 +1,5 @@
 /* formats.c - which format bytes are in, and the way from bytes to a program that is verified. */
+#include "program/formats/pieces.h"
 #include "program/program.h"
 
 #include <fnz/formats.h>
@@ -123,11 +124,31 @@ fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_form
   return status;
 }
 
+static fnz_status find_writer(fnz_context *ctx, fnz_format format, fnzi_writer **out) {
+  *out = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].write : NULL;
+  if (*out)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "programs cannot be written as %s",
+                   fnz_format_name(format));
+}
+
 fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program, fnz_format format,
                              fnz_buffer *out) {
-  fnzi_writer *write = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].write : NULL;
-  if (!write)
-    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "programs cannot be written as %s",
-                     fnz_format_name(format));
-  return write(ctx, program, out);
+  fnzi_writer *write;
+  FNZ_TRY(find_writer(ctx, format, &write));
+  return write(ctx, program, out, NULL);
+}
+
+fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program, fnz_format format,
+                            const char *path) {
+  fnzi_writer *write;
+  fnz_buffer out = {0};
+  fnzi_pieces pieces = {0};
+  FNZ_TRY(find_writer(ctx, format, &write));
+  fnz_status status = write(ctx, program, &out, &pieces);
+  if (status == FNZ_OK)
+    status = fnzi_file_write(ctx, path, &out, &pieces);
+  FNZI_VEC_FREE(ctx, &pieces);
+  fnz_buffer_free(ctx, &out);
+  return status;
 }

@@ -148,7 +148,8 @@ static fnz_status prepare(fnzi_pt2_out *o) {
   return fnzi_pt2_plan_outputs(o);
 }
 
-static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out) {
+static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
+                        struct fnzi_pieces *pieces) {
   fnz_buffer model = {0};
   FNZ_TRY(prepare(o));
   FNZ_TRY(put_bodies(o));
@@ -156,7 +157,7 @@ static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out) {
     return put_model(o, out);
   fnz_status status = put_model(o, &model);
   if (status == FNZ_OK)
-    status = fnzi_pt2_put_archive(o, &model, out);
+    status = fnzi_pt2_put_archive(o, &model, out, pieces);
   fnz_buffer_free(o->ctx, &model);
   return status;
 }
@@ -175,7 +176,8 @@ static void end(fnzi_pt2_out *o) {
   fnzi_arena_free(&o->arena);
 }
 
-static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, fnz_buffer *out) {
+static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, fnz_buffer *out,
+                      struct fnzi_pieces *pieces) {
   fnzi_pt2_out o = {.ctx = ctx,
                     .p = p,
                     .x = p->extras,
@@ -183,15 +185,17 @@ static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, f
                     .minor = p->extras ? p->schema_minor : OWN_MINOR};
   fnzi_arena_init(&o.arena, ctx);
   fnzi_exprs_init(&o.exprs, ctx);
-  fnz_status status = write(&o, is_archive, out);
+  fnz_status status = write(&o, is_archive, out, pieces);
   end(&o);
   return status;
 }
 
-fnz_status fnzi_write_pt2(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
-  return run(ctx, p, true, out);
+fnz_status fnzi_write_pt2(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
+                          struct fnzi_pieces *pieces) {
+  return run(ctx, p, true, out, pieces);
 }
 
-fnz_status fnzi_write_json(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
-  return run(ctx, p, false, out);
+fnz_status fnzi_write_json(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
+                           struct fnzi_pieces *pieces) {
+  return run(ctx, p, false, out, pieces);
 }

@@ -97,6 +97,6 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out 
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_calls(fnzi_pt2_out *o, fnzi_json_out *w);
 /* An archive around `model`. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_archive(fnzi_pt2_out *o, const fnz_buffer *model,
-                                               fnz_buffer *out);
+                                               fnz_buffer *out, struct fnzi_pieces *pieces);
 
 #endif

@@ -30,7 +30,8 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
                      "the record was damaged in the archive that was read, so it cannot be copied");
   for (size_t i = 0; i < o->x->records.count; i++) {
     const fnzi_extras_record *r = &o->x->records.data[i];
-    room += fnzi_zip_room(r->name, r->blob ? fnzi_blob_bytes(r->blob) : model->size);
+    size_t size = r->blob ? fnzi_blob_bytes(r->blob) : model->size;
+    room += fnzi_zip_room(r->name, r->blob && z->pieces ? 0 : size);
   }
   FNZ_TRY(reserve(o, z->out, room));
   for (size_t i = 0; i < o->x->records.count; i++) {
@@ -38,7 +39,8 @@ static fnz_status put_records(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer
     if (is_left_out(r->name))
       continue;
     if (r->blob)
-      FNZ_TRY(fnzi_zip_add(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob), r->crc));
+      FNZ_TRY(fnzi_zip_add_piece(z, r->name, fnzi_blob_data(r->blob), fnzi_blob_bytes(r->blob),
+                                 r->crc));
     else
       FNZ_TRY(fnzi_zip_add(z, r->name, model->data, model->size,
                            fnzi_crc32(&z->crc, 0, model->data, model->size)));
@@ -130,7 +132,9 @@ static fnz_status put_folder(fnzi_pt2_out *o, folder *f, fnzi_zip_out *z) {
     const char *name;
     fnzi_blob *blob = f->payloads.data[i]->blob;
     FNZ_TRY(fnzi_arena_format(&o->arena, &name, "%s%s%zu", f->path, f->stem, i));
-    FNZ_TRY(put_bytes(z, name, blob ? fnzi_blob_data(blob) : "", blob ? fnzi_blob_bytes(blob) : 0));
+    const void *bytes = blob ? fnzi_blob_data(blob) : "";
+    size_t size = blob ? fnzi_blob_bytes(blob) : 0;
+    FNZ_TRY(fnzi_zip_add_piece(z, name, bytes, size, fnzi_crc32(&z->crc, 0, bytes, size)));
   }
   return put_bytes(z, f->config, f->text.data, f->text.size);
 }
@@ -184,8 +188,9 @@ static fnz_status put_new(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *mo
   return status;
 }
 
-fnz_status fnzi_pt2_put_archive(fnzi_pt2_out *o, const fnz_buffer *model, fnz_buffer *out) {
-  fnzi_zip_out z = {.ctx = o->ctx, .out = out};
+fnz_status fnzi_pt2_put_archive(fnzi_pt2_out *o, const fnz_buffer *model, fnz_buffer *out,
+                                fnzi_pieces *pieces) {
+  fnzi_zip_out z = {.ctx = o->ctx, .out = out, .pieces = pieces};
   bool is_kept = o->x && o->x->is_archive;
   fnz_status status = is_kept ? put_records(o, &z, model) : put_new(o, &z, model);
   if (status == FNZ_OK)

@@ -249,7 +249,9 @@ static fnz_status put_program(fnzi_printer *w) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_write_text(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
+fnz_status fnzi_write_text(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
+                           struct fnzi_pieces *pieces) {
+  (void)pieces;
   fnzi_printer w = {.ctx = ctx, .p = p, .out = out};
   fnzi_map_init(&w.sources, ctx);
   fnzi_map_init(&w.regions, ctx);

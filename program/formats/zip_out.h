@@ -4,6 +4,7 @@
 #define FNZI_ZIP_OUT_H
 
 #include "program/formats/crc.h"
+#include "program/formats/pieces.h"
 
 typedef struct fnzi_zip_record {
   const char *name;
@@ -15,6 +16,7 @@ typedef struct fnzi_zip_record {
 typedef struct fnzi_zip_out {
   fnz_context *ctx;
   fnz_buffer *out;
+  fnzi_pieces *pieces; /* where bytes may go that stay; NULL: all into `out` */
   fnzi_crc crc;
   struct {
     fnzi_zip_record *data;
@@ -27,6 +29,9 @@ uint64_t fnzi_zip_room(const char *name, uint64_t size);
 /* Appends a record. `name` is borrowed until the end, and new. */
 FNZ_MUST_CHECK fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes,
                                        size_t size, uint32_t crc);
+/* The same for bytes that stay as long as the output. */
+FNZ_MUST_CHECK fnz_status fnzi_zip_add_piece(fnzi_zip_out *z, const char *name, const void *bytes,
+                                             size_t size, uint32_t crc);
 /* Appends the directory; then the archive is whole. */
 FNZ_MUST_CHECK fnz_status fnzi_zip_finish(fnzi_zip_out *z);
 void fnzi_zip_out_free(fnzi_zip_out *z);

@@ -51,6 +51,11 @@ uint64_t fnzi_zip_room(const char *name, uint64_t size) {
          ZIP64_ENTRY;
 }
 
+/* Where the next byte of the archive comes to lie. */
+static uint64_t place(const fnzi_zip_out *z) {
+  return (uint64_t)z->out->size + (z->pieces ? z->pieces->bytes : 0);
+}
+
 /* Bytes of padding behind its own head, so that what follows `at` begins at a multiple. */
 static size_t padding(uint64_t at) {
   return (size_t)(ALIGN - (at + 4) % ALIGN) % ALIGN;
@@ -84,15 +89,26 @@ static fnz_status put_local(fnzi_zip_out *z, const fnzi_zip_record *r) {
   return fnzi_put(z->ctx, z->out, extra, wide + 4 + pad);
 }
 
-fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes, size_t size,
-                        uint32_t crc) {
-  fnzi_zip_record r = {name, z->out->size, size, crc};
+/* The record without its bytes, which come next. */
+static fnz_status open_record(fnzi_zip_out *z, const char *name, size_t size, uint32_t crc) {
+  fnzi_zip_record r = {name, place(z), size, crc};
   if (strlen(name) > UINT16_MAX)
     return fnzi_fail(z->ctx, FNZ_CLASS_LIMIT, NULL, "a record has a name of %zu bytes",
                      strlen(name));
   FNZI_PUSH(z->ctx, &z->records, r);
-  FNZ_TRY(put_local(z, &r));
+  return put_local(z, &r);
+}
+
+fnz_status fnzi_zip_add(fnzi_zip_out *z, const char *name, const void *bytes, size_t size,
+                        uint32_t crc) {
+  FNZ_TRY(open_record(z, name, size, crc));
   return fnzi_put(z->ctx, z->out, bytes, size);
+}
+
+fnz_status fnzi_zip_add_piece(fnzi_zip_out *z, const char *name, const void *bytes, size_t size,
+                              uint32_t crc) {
+  FNZ_TRY(open_record(z, name, size, crc));
+  return fnzi_put_piece(z->ctx, z->out, z->pieces, bytes, size);
 }
 
 /* --- the directory ---------------------------------------------------------------------------- */
@@ -124,7 +140,7 @@ static fnz_status put_entry(fnzi_zip_out *z, const fnzi_zip_record *r) {
 
 static fnz_status put_end64(fnzi_zip_out *z, uint64_t offset, uint64_t length) {
   char end[END64_BYTES + LOCATOR_BYTES], *p = end;
-  uint64_t at = z->out->size;
+  uint64_t at = place(z);
   p = set(p, SIGN_END64, 4);
   p = set(p, END64_BYTES - 12, 8);
   p = set(p, WITH_ZIP64, 2);
@@ -143,10 +159,10 @@ static fnz_status put_end64(fnzi_zip_out *z, uint64_t offset, uint64_t length) {
 
 fnz_status fnzi_zip_finish(fnzi_zip_out *z) {
   char end[END_BYTES], *p = end;
-  uint64_t offset = z->out->size, count = z->records.count;
+  uint64_t offset = place(z), count = z->records.count;
   for (size_t i = 0; i < z->records.count; i++)
     FNZ_TRY(put_entry(z, &z->records.data[i]));
-  uint64_t length = z->out->size - offset;
+  uint64_t length = place(z) - offset;
   if (is_large(offset) || is_large(length) || count >= UINT16_MAX)
     FNZ_TRY(put_end64(z, offset, length));
   count = count >= UINT16_MAX ? UINT16_MAX : count;
