@@ -1,6 +1,7 @@
 /* main.c - the command: picks the verb, gives it a call, ends the call. */
 #include "cli/cli.h"
 
+#include <malloc.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,7 +78,19 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   return result;
 }
 
+/* What one step gives back the next one wants again, and pages that are fresh from the system cost
+ * more than most work on them. */
+static void keep_memory(void) {
+#ifdef M_MMAP_THRESHOLD
+  enum { MB = 1 << 20 };
+  mallopt(M_MMAP_THRESHOLD, 32 * MB);
+  mallopt(M_TRIM_THRESHOLD, 512 * MB);
+  mallopt(M_TOP_PAD, 4 * MB);
+#endif
+}
+
 int main(int argc, char **argv) {
+  keep_memory();
   /* A reader that goes away is an error of the write, not the end of the process. */
   signal(SIGPIPE, SIG_IGN);
   if (argc < 2)
