@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -50,6 +51,19 @@ static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnz_bu
   return FNZ_OK;
 }
 
+/* Pages of a large block come by the hundreds when the system is told that they will all be used.
+ */
+static void expect_to_fill(char *data, size_t size) {
+#ifdef MADV_HUGEPAGE
+  const size_t page = 4096, large = (size_t)1 << 22;
+  size_t skip = (page - (uintptr_t)data % page) % page;
+  if (size >= large)
+    (void)madvise(data + skip, (size - skip) / page * page, MADV_HUGEPAGE);
+#else
+  (void)data, (void)size;
+#endif
+}
+
 /* The zero byte's place first takes one byte too many, should the file have grown. */
 static fnz_status read_exactly(fnz_context *ctx, int fd, const char *path, size_t size,
                                fnz_buffer *out) {
@@ -58,6 +72,7 @@ static fnz_status read_exactly(fnz_context *ctx, int fd, const char *path, size_
   out->data = fnzi_resize(ctx, NULL, 0, out->capacity);
   if (!out->data)
     return out->capacity = 0, fnzi_no_memory(ctx);
+  expect_to_fill(out->data, size);
   do {
     FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, out->capacity - out->size, &got));
     out->size += got;
