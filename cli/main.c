@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,6 +77,14 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
     result = verb->run(&call);
   cli_call_end(&call);
   return result;
+}
+
+/* OpenBLAS starts a thread for each processor when it is initialised, and these keep looking for
+ * work for a while. Kernels call it from threads of their own, with one thread each
+ * (matmul_product.c), so it is told before; that comes too late where it is linked as a shared
+ * library, and costs time there. */
+__attribute__((constructor(101))) static void start_no_threads(void) {
+  setenv("OPENBLAS_NUM_THREADS", "1", 0);
 }
 
 /* What one step gives back the next one wants again, and pages that are fresh from the system cost
