@@ -7,14 +7,22 @@
 #include <stdlib.h>
 
 /* --- division --------------------------------------------------------------------------------- */
+/* The multiple of d in a constant; none in a fraction, nor where the multiple leaves 64 bits. */
+static int64_t multiple_in(fnzi_ratio_t constant, int64_t d) {
+  int64_t part;
+  bool fits = constant.den == 1 &&
+              fnzi_mul_i64(fnzi_ratio_floor((fnzi_ratio_t){constant.num, d}), d, &part);
+  return fits ? part : 0;
+}
+
 /* Terms of a sum that d divides, and the others. The constant goes by its multiple of d. */
 static fnz_status split_multiples(fnzi_exprs *set, const fnzi_expr *a, int64_t d,
                                   const fnzi_expr **multiple, const fnzi_expr **rest) {
   fnzi_sum x;
   fnzi_as_sum(a, &x);
-  int64_t part = x.constant.den == 1 ? fnzi_ratio_floor((fnzi_ratio_t){x.constant.num, d}) * d : 0;
+  int64_t part = multiple_in(x.constant, d);
   FNZ_TRY(fnzi_expr_number(set, part, 1, multiple));
-  FNZ_TRY(fnzi_expr_number(set, x.constant.num - part * x.constant.den, x.constant.den, rest));
+  FNZ_TRY(fnzi_expr_number(set, x.constant.num - part, x.constant.den, rest));
   for (uint32_t i = 0; i < x.count; i++) {
     const fnzi_part *p = &x.parts[i];
     /* What may be a fraction is no multiple of anything. */

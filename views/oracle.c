@@ -4,7 +4,7 @@
  * frame (the root's dimensions, finest last, down to bytes when element sizes differ). Two products
  * are then compared dimension by dimension, exactly. What is no such product is counted out byte by
  * byte when it is small, and left undecided when it is not. */
-#include "views/views.h"
+#include "views/window.h"
 
 enum { MAX_DIMS = FNZ_MAX_RANK + 1, MAX_WORK = FNZI_MUCH_WORK };
 
@@ -87,7 +87,7 @@ static bool lay(const cells *frame, int64_t size, int64_t stride, range *box, ui
     }
     int64_t row = frame->sizes[d] / step;
     if (frame->sizes[d] % step || box[d].start >= step || size % row || d == 0 ||
-        frame->strides[d - 1] != frame->sizes[d] * frame->strides[d])
+        !fnzi_is_product(frame->strides[d - 1], frame->sizes[d], frame->strides[d]))
       return false;
     box[d].step = step;
     box[d].count = row;

@@ -33,10 +33,12 @@ bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t 
   uint32_t next = rank; /* sizes[next..] have been dealt out */
   for (uint32_t d = base->rank; d > 0;) {
     int64_t step = base->strides[d - 1], run = base->sizes[d - 1], filled = 1;
-    for (d--; d > 0 && (base->sizes[d - 1] == 1 || base->strides[d - 1] == run * step); d--)
+    for (d--;
+         d > 0 && (base->sizes[d - 1] == 1 || fnzi_is_product(base->strides[d - 1], run, step));
+         d--)
       run *= base->sizes[d - 1];
     while (next > 0 && (filled < run || sizes[next - 1] == 1)) {
-      out[--next] = filled * step;
+      out[--next] = fnzi_wrap_mul(filled, step); /* behind the last, no element uses it */
       filled *= sizes[next];
     }
     if (filled != run)

@@ -86,6 +86,11 @@ static inline int64_t fnzi_wrap_add(int64_t a, int64_t b) {
 static inline int64_t fnzi_wrap_mul(int64_t a, int64_t b) {
   return (int64_t)(((uint64_t)a * (uint64_t)b) & INT64_MAX);
 }
+/* Is `whole` a * b? No stride is a product that leaves 64 bits. */
+static inline bool fnzi_is_product(int64_t whole, int64_t a, int64_t b) {
+  int64_t product;
+  return fnzi_mul_i64(a, b, &product) && whole == product;
+}
 /* The window begins `count` steps of `stride` further on. */
 static inline void fnzi_move_on(fnz_geometry *window, int64_t count, int64_t stride) {
   window->offset = fnzi_wrap_add(window->offset, fnzi_wrap_mul(count, stride));

@@ -161,9 +161,12 @@ static fnz_status slice_view(const wrapper *w, const char *tensor, fnz_arg base,
     return fail(w, FNZ_CLASS_UNSUPPORTED,
                 "is a slice without fixed dim, start and end; export with fixed sizes", tensor);
   memcpy(sizes, g.sizes, g.rank * sizeof *sizes);
-  int64_t *size = &sizes[dim->u.i], from = clamp(start->u.i, *size), to = clamp(end->u.i, *size);
+  int64_t skipped, *size = &sizes[dim->u.i], from = clamp(start->u.i, *size),
+                   to = clamp(end->u.i, *size);
   *size = to > from ? to - from : 0;
-  g.offset += from * g.strides[dim->u.i];
+  if (!fnzi_mul_i64(from, g.strides[dim->u.i], &skipped) ||
+      !fnzi_add_i64(g.offset, skipped, &g.offset))
+    return fail(w, FNZ_CLASS_OVERFLOW, "begins beyond 63 bits", tensor);
   g.sizes = sizes;
   const fnz_arg args[] = {base, *dim, *start, *end};
   return fnzi_pt2_make(&w->make, "slice.Tensor", args, 4, &g, tensor, NULL, out);
