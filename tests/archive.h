@@ -145,4 +145,73 @@ static inline void edit_record(record *r, const char *from, const char *to) {
   free(text);
 }
 
+/* --- finding our way in the bytes ---------------------------------------------------------
+ */
+static inline size_t find_signature(bytes file, uint32_t signature, size_t nth) {
+  for (size_t at = 0; at + 4 <= file.size; at++) {
+    uint32_t there;
+    memcpy(&there, file.data + at, 4);
+    if (there == signature && nth-- == 0)
+      return at;
+  }
+  ck_abort_msg("no signature %x", signature);
+  return 0;
+}
+
+/* From the back: stored records may contain archives themselves. */
+static inline size_t end_of(bytes file) {
+  size_t at = file.size - 22;
+  ck_assert_mem_eq(file.data + at, "PK\5\6", 4);
+  return at;
+}
+
+static inline uint32_t get32(bytes file, size_t at) {
+  uint32_t value;
+  memcpy(&value, file.data + at, 4);
+  return value;
+}
+
+static inline size_t directory_of(bytes file) {
+  return get32(file, end_of(file) + 16);
+}
+
+/* The n-th entry of the directory. */
+static inline size_t entry_of(bytes file, size_t n) {
+  size_t at = directory_of(file);
+  while (n--) {
+    uint16_t lengths[3];
+    memcpy(lengths, file.data + at + 28, sizeof lengths);
+    at += 46u + lengths[0] + lengths[1] + lengths[2];
+  }
+  return at;
+}
+
+static inline void put(bytes file, size_t at, uint64_t value, size_t size) {
+  ck_assert_uint_le(at + size, file.size);
+  memcpy(file.data + at, &value, size);
+}
+
+/* Everywhere in the file; both have the same length. */
+static inline void rename_everywhere(bytes file, const char *from, const char *to, size_t size) {
+  size_t found = 0;
+  for (size_t at = 0; at + size <= file.size; at++)
+    if (memcmp(file.data + at, from, size) == 0) {
+      memcpy(file.data + at, to, size);
+      found++;
+    }
+  ck_assert_uint_ge(found, 2);
+}
+
+/* The end record (e), zip64 end record (z), zip64 locator (l), entry 1 of the directory (c), or its
+ * local header (h). */
+static inline size_t place_in(bytes file, char place) {
+  if (place == 'e')
+    return end_of(file);
+  if (place == 'h')
+    return find_signature(file, 0x04034b50u, 1);
+  if (place == 'c')
+    return entry_of(file, 1);
+  return place == 'l' ? end_of(file) - 20 : end_of(file) - 76;
+}
+
 #endif

@@ -1,138 +1,16 @@
 /* checks: 37
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
- * left behind when something failed. Every call is a process of its own, without a shell. */
+ * left behind when something failed. */
 #include "program/formats/json.h"
-#include "tests/test.h"
+#include "tests/command.h"
 
 #include <fnz/formats.h>
-
-#include <dirent.h>
-#include <fcntl.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #define FIXTURES FNZ_SOURCE_DIR "/fixtures/cli/"
 #define PROGRAM  FIXTURES "slice_write.fnz"
 #define OTHER    FIXTURES "slice_write_twice.fnz"
 #define CUSTOM   FNZ_SOURCE_DIR "/fixtures/custom/"
 #define NATIVE   FNZ_SOURCE_DIR "/fixtures/native/"
-
-enum { ROOM = 1 << 16, ARGS = 16 };
-
-extern char **environ;
-
-/* What one call left: exit code and the two streams, cut to ROOM bytes. */
-typedef struct outcome {
-  int code;
-  char out[ROOM], err[ROOM];
-} outcome;
-
-static char folder[] = "/tmp/fnz-cli-test-XXXXXX";
-
-/* The folder is flat: the command makes no folders. */
-static void leave_folder(void) {
-  DIR *entries = opendir(folder);
-  if (!entries || chdir(folder) != 0)
-    return;
-  for (struct dirent *e = readdir(entries); e; e = readdir(entries))
-    unlink(e->d_name);
-  closedir(entries);
-  rmdir(folder);
-}
-
-static void enter_folder(void) {
-  ck_assert_ptr_nonnull(mkdtemp(folder));
-  ck_assert_int_eq(atexit(leave_folder), 0);
-  ck_assert_int_eq(chdir(folder), 0);
-}
-
-static void slurp(const char *path, char out[ROOM]) {
-  FILE *file = fopen(path, "rb");
-  ck_assert_ptr_nonnull(file);
-  out[fread(out, 1, ROOM - 1, file)] = 0;
-  ck_assert_int_eq(fclose(file), 0);
-}
-
-static void spill(const char *path, const char *text) {
-  FILE *file = fopen(path, "wb");
-  ck_assert_ptr_nonnull(file);
-  ck_assert_int_ge(fputs(text, file), 0);
-  ck_assert_int_eq(fclose(file), 0);
-}
-
-static int spawn_fnz(char **argv, const char *in, const char *out, char **env) {
-  posix_spawn_file_actions_t files;
-  pid_t child;
-  int result;
-  ck_assert_int_eq(posix_spawn_file_actions_init(&files), 0);
-  posix_spawn_file_actions_addopen(&files, 0, in, O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, out, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  posix_spawn_file_actions_addopen(&files, 2, ".err", O_WRONLY | O_CREAT | O_TRUNC, 0600);
-  ck_assert_int_eq(posix_spawn(&child, FNZ_EXE, &files, NULL, argv, env), 0);
-  posix_spawn_file_actions_destroy(&files);
-  ck_assert_int_eq(waitpid(child, &result, 0), child);
-  ck_assert(WIFEXITED(result));
-  return WEXITSTATUS(result);
-}
-
-/* Splits `words` at blanks into argv; none of the paths used here has one. */
-static void split(const char *words, char *text, size_t room, char **argv) {
-  static char name[] = "fnz";
-  int count = 0;
-  ck_assert_uint_lt(strlen(words), room);
-  memcpy(text, words, strlen(words) + 1);
-  argv[count++] = name;
-  for (char *word = strtok(text, " "); word; word = strtok(NULL, " ")) {
-    ck_assert_int_lt(count, ARGS - 1);
-    argv[count++] = word;
-  }
-  argv[count] = NULL;
-}
-
-static outcome *fnz_with(const char *words, const char *in, const char *out, char **env) {
-  static outcome o;
-  char text[2048], *argv[ARGS];
-  split(words, text, sizeof text, argv);
-  o.code = spawn_fnz(argv, in, out, env);
-  o.out[0] = 0;
-  if (strcmp(out, ".out") == 0)
-    slurp(out, o.out);
-  slurp(".err", o.err);
-  return &o;
-}
-
-static outcome *fnz(const char *words) {
-  return fnz_with(words, "/dev/null", ".out", environ);
-}
-
-static bool exists(const char *path) {
-  struct stat st;
-  return stat(path, &st) == 0;
-}
-
-/* A failure: this exit code, one line on standard error that begins so, nothing on standard output.
- */
-static void must_fail(const char *words, int code, const char *begins) {
-  outcome *o = fnz(words);
-  ck_assert_msg(o->code == code, "%s: exit %d, wanted %d: %s", words, o->code, code, o->err);
-  ck_assert_msg(strncmp(o->err, begins, strlen(begins)) == 0, "%s: said %s", words, o->err);
-  ck_assert_ptr_eq(strchr(o->err, '\n'), o->err + strlen(o->err) - 1);
-  ck_assert_str_eq(o->out, "");
-}
-
-static outcome *must_work(const char *words) {
-  outcome *o = fnz(words);
-  ck_assert_msg(o->code == 0, "%s: exit %d: %s", words, o->code, o->err);
-  ck_assert_msg(*o->err == 0, "%s: said %s", words, o->err);
-  return o;
-}
-
-static void has(const char *text, const char *part) {
-  ck_assert_msg(strstr(text, part) != NULL, "no `%s` in:\n%s", part, text);
-}
 
 START_TEST(tells_its_version) {
   enter_folder();

@@ -3,63 +3,6 @@
 #include "program/formats/zip.h"
 #include "tests/archive.h"
 
-/* --- finding our way in the bytes ---------------------------------------------------------
- */
-static size_t find_signature(bytes file, uint32_t signature, size_t nth) {
-  for (size_t at = 0; at + 4 <= file.size; at++) {
-    uint32_t there;
-    memcpy(&there, file.data + at, 4);
-    if (there == signature && nth-- == 0)
-      return at;
-  }
-  ck_abort_msg("no signature %x", signature);
-  return 0;
-}
-
-/* From the back: stored records may contain archives themselves. */
-static size_t find_end(bytes file) {
-  size_t at = file.size - 22;
-  ck_assert_mem_eq(file.data + at, "PK\5\6", 4);
-  return at;
-}
-
-static uint32_t get32(bytes file, size_t at) {
-  uint32_t value;
-  memcpy(&value, file.data + at, 4);
-  return value;
-}
-
-static size_t directory_of(bytes file) {
-  return get32(file, find_end(file) + 16);
-}
-
-/* The n-th entry of the directory. */
-static size_t entry_of(bytes file, size_t n) {
-  size_t at = directory_of(file);
-  while (n--) {
-    uint16_t lengths[3];
-    memcpy(lengths, file.data + at + 28, sizeof lengths);
-    at += 46u + lengths[0] + lengths[1] + lengths[2];
-  }
-  return at;
-}
-
-static void put(bytes file, size_t at, uint64_t value, size_t size) {
-  ck_assert_uint_le(at + size, file.size);
-  memcpy(file.data + at, &value, size);
-}
-
-/* Everywhere in the file; both have the same length. */
-static void rename_everywhere(bytes file, const char *from, const char *to, size_t size) {
-  size_t found = 0;
-  for (size_t at = 0; at + size <= file.size; at++)
-    if (memcmp(file.data + at, from, size) == 0) {
-      memcpy(file.data + at, to, size);
-      found++;
-    }
-  ck_assert_uint_ge(found, 2);
-}
-
 /* --- outcomes ---------------------------------------------------------------------------- */
 /* Opens, then reads every entry; the class of what went wrong. */
 static const char *outcome(bytes file) {
@@ -162,19 +105,11 @@ static const patch patches[] = {
     {"ARCHIVE", 'c', 28, 2, 60000},         /* a name beyond the directory */
 };
 
-static size_t place_of(bytes file, char place) {
-  if (place == 'e')
-    return find_end(file);
-  if (place == 'c')
-    return entry_of(file, 1);
-  return place == 'l' ? find_end(file) - 20 : find_end(file) - 76;
-}
-
 START_TEST(patched_numbers) {
   for (size_t i = 0; i < sizeof patches / sizeof *patches; i++) {
     const patch *p = &patches[i];
     bytes file = good();
-    put(file, place_of(file, p->place) + p->offset, p->value, p->size);
+    put(file, place_in(file, p->place) + p->offset, p->value, p->size);
     const char *got = outcome(file);
     ck_assert_msg(strcmp(got, p->class_name) == 0, "patch %zu: want %s, got %s", i, p->class_name,
                   got);
