@@ -63,6 +63,8 @@ fnz_status fnzi_fit_start(fnzi_fit *f, fnzi_sizes *sizes, fnzi_arena *arena,
 }
 
 void fnzi_fit_end(fnzi_fit *f) {
+  if (!f->sizes) /* it was never started */
+    return;
   FNZI_VEC_FREE(f->sizes->set.ctx, &f->atoms);
   fnzi_map_free(&f->seen);
 }

@@ -4,8 +4,8 @@
  * them. A primitive always runs on one thread: its blocking, and with it the order of its sums,
  * would otherwise depend on how many threads the caller has. */
 #include "kernels/cpu/conv.h"
+#include "kernels/cpu/onednn_guard.h"
 
-#include <dnnl.h>
 #include <omp.h>
 
 enum { MAX_MEMORIES = 8 };
@@ -163,8 +163,18 @@ static dnnl_status_t fetch(session *s, operand *o, int arg, const void *data) {
   return o->wanted == o->user ? dnnl_success : reorder(s, o->user, o->wanted);
 }
 
-static dnnl_status_t compute(session *s, const fnzi_conv *c, const float *data_x,
-                             const float *data_w, const float *data_b, float *data_y) {
+typedef struct work {
+  session *s;
+  const fnzi_conv *c;
+  const float *x, *weight, *bias;
+  float *y;
+} work;
+
+static dnnl_status_t compute(void *user) {
+  const work *all = user;
+  session *s = all->s;
+  const fnzi_conv *c = all->c;
+  const float *data_b = all->bias;
   operand x, w, b, y;
   DNNL_TRY(dnnl_engine_create(&s->engine, dnnl_cpu, 0));
   DNNL_TRY(dnnl_stream_create(&s->stream, s->engine, dnnl_stream_default_flags));
@@ -174,11 +184,11 @@ static dnnl_status_t compute(session *s, const fnzi_conv *c, const float *data_x
   DNNL_TRY(plain(&b.plain, 1, (const dnnl_dims_t){c->out_channels}, (const dnnl_dims_t){1}));
   DNNL_TRY(create_desc(s, c, &x, &w, data_b ? &b : NULL, &y));
   DNNL_TRY(dnnl_primitive_create(&s->primitive, s->desc));
-  DNNL_TRY(fetch(s, &x, DNNL_ARG_SRC, data_x));
-  DNNL_TRY(fetch(s, &w, DNNL_ARG_WEIGHTS, data_w));
+  DNNL_TRY(fetch(s, &x, DNNL_ARG_SRC, all->x));
+  DNNL_TRY(fetch(s, &w, DNNL_ARG_WEIGHTS, all->weight));
   if (data_b)
     DNNL_TRY(fetch(s, &b, DNNL_ARG_BIAS, data_b));
-  DNNL_TRY(attach(s, &y, DNNL_ARG_DST, data_y));
+  DNNL_TRY(attach(s, &y, DNNL_ARG_DST, all->y));
   dnnl_exec_arg_t args[4] = {{x.arg, x.wanted}, {w.arg, w.wanted}, {y.arg, y.wanted}};
   if (data_b)
     args[3] = (dnnl_exec_arg_t){b.arg, b.wanted};
@@ -191,9 +201,10 @@ static dnnl_status_t compute(session *s, const fnzi_conv *c, const float *data_x
 fnz_status fnzi_conv_onednn(fnz_context *ctx, const fnzi_conv *c, const float *x,
                             const float *weight, const float *bias, float *y, bool *done) {
   session s = {0};
+  work all = {&s, c, x, weight, bias, y};
   int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  dnnl_status_t status = compute(&s, c, x, weight, bias, y);
+  dnnl_status_t status = fnzi_onednn_guard(compute, &all);
   end(&s);
   omp_set_num_threads(threads);
   *done = status == dnnl_success;

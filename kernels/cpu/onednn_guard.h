@@ -1,0 +1,18 @@
+/* onednn_guard.h - oneDNN's C functions throw where a small allocation of theirs fails; here that
+ * becomes a status. */
+#ifndef FNZI_ONEDNN_GUARD_H
+#define FNZI_ONEDNN_GUARD_H
+
+#include <dnnl.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What `work` returns, or dnnl_out_of_memory when something below it threw. */
+dnnl_status_t fnzi_onednn_guard(dnnl_status_t (*work)(void *user), void *user);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
