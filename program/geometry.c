@@ -44,6 +44,8 @@ static uint32_t sort_dims(const fnz_geometry *g, uint32_t order[FNZ_MAX_RANK]) {
 bool fnzi_is_dense(const fnz_geometry *g) {
   uint32_t order[FNZ_MAX_RANK], count = sort_dims(g, order);
   int64_t expected = 1;
+  if (fnz_geometry_numel(g) == 0)
+    return true; /* whatever its strides */
   for (uint32_t k = 0; k < count; k++) {
     if (g->strides[order[k]] != expected)
       return false;

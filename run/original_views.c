@@ -260,8 +260,11 @@ static fnz_status unsqueeze(fnzi_act *s, fnzi_pane *w) {
 
 static fnz_status view_as_complex(fnzi_act *s, fnzi_pane *w) {
   FNZ_TRY(fnzi_act_need_bytes(s));
+  if (w->dtype != FNZ_F16 && w->dtype != FNZ_F32 && w->dtype != FNZ_F64)
+    return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s: there are no complex numbers of two %s",
+                     s->op->name, fnzi_dtype(w->dtype)->name);
   if (w->rank == 0 || w->sizes[w->rank - 1] != 2 || w->strides[w->rank - 1] != 1 ||
-      w->offset % 2 != 0 || !fnzi_is_float(w->dtype))
+      w->offset % 2 != 0)
     return fnzi_act_refuse(s, "the last dimension must be a pair of floats", w->rank, 2);
   w->rank--;
   for (uint32_t d = 0; d < w->rank; d++)

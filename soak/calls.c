@@ -225,7 +225,8 @@ static void draw_as_strided(choices *c, const fnz_geometry *g, fnzi_drawn_call *
 
 /* --- bits ------------------------------------------------------------------------------------ */
 static fnz_arg draw_dtype(choices *c) {
-  static const fnz_dtype dtypes[] = {FNZ_I32, FNZ_F32, FNZ_I64, FNZ_I16, FNZ_U8, FNZ_F64};
+  static const fnz_dtype dtypes[] = {FNZ_I32, FNZ_F32, FNZ_I64, FNZ_I16,
+                                     FNZ_U8,  FNZ_F64, FNZ_F16, FNZ_BF16};
   return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtypes[choose(c, sizeof dtypes / sizeof *dtypes)]};
 }
 
@@ -304,13 +305,20 @@ static void draw_strides(choices *c, int64_t *strides, const int64_t *sizes, uin
   }
 }
 
+/* Most have up to four dimensions; what has many is small in each. */
+static uint32_t draw_rank(choices *c) {
+  uint32_t n = choose(c, 100);
+  return n < 95 ? choose(c, 5) : n < 99 ? 5 + choose(c, 4) : 9 + choose(c, 8);
+}
+
 void fnzi_draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work,
                         fnz_geometry *out) {
-  static const int64_t dims[] = {2, 3, 4, 1, 2, 3, 5, 6, 2, 0};
-  uint32_t rank = choose(c, 4);
+  static const int64_t dims[] = {2, 3, 4, 1, 2, 3, 5, 6, 2, 0}, few[] = {1, 2, 1, 1};
+  uint32_t rank = draw_rank(c);
   int64_t *sizes = work, *strides = work + FNZ_MAX_RANK;
   for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = dims[choose(c, sizeof dims / sizeof *dims)];
+    sizes[d] = rank > 4 ? few[choose(c, sizeof few / sizeof *few)]
+                        : dims[choose(c, sizeof dims / sizeof *dims)];
   *out = (fnz_geometry){.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
   fnzi_contiguous_strides(sizes, rank, strides);
   if (!strided)

@@ -5,7 +5,7 @@
 #include "program/program.h"
 #include "soak/choices.h"
 
-enum { FNZI_CALL_ARGS = 10, FNZI_CALL_LISTS = 4, FNZI_CALL_ITEMS = 64 };
+enum { FNZI_CALL_ARGS = 10, FNZI_CALL_LISTS = 4, FNZI_CALL_ITEMS = FNZ_MAX_RANK + 8 };
 
 /* One call. Lists lie in the call itself, so it must not be copied. What a tensor argument's
  * u.value counts is the caller's affair. */

@@ -7,11 +7,19 @@
 
 #include <fnz/tensor.h>
 
-enum { MOST_VALUES = 400, MOST_RESULTS = 64, MOST_ELEMENTS = 1024, MOST_TRIES = 8 };
+enum {
+  MOST_VALUES = 1600,
+  MOST_RESULTS = 64,
+  MOST_DIMS = 20,
+  MOST_ELEMENTS = 1024,
+  MOST_TRIES = 8
+};
 
 typedef struct drawn {
   fnz_tensor *tensor;
   uint32_t value;
+  uint32_t root, depth; /* the first value in its memory; by how many views it is away from it */
+  uint32_t aliases;     /* of a root: tensors in its memory */
 } drawn;
 
 typedef struct gen {
@@ -21,11 +29,11 @@ typedef struct gen {
   fnz_backend *meta;
   fnz_world *world;
   fnz_program *p;
-  drawn values[MOST_VALUES];
   size_t count, focus; /* focus: last written */
-  uint32_t ninputs;
+  uint32_t ninputs, deepest;
   uint8_t off[FNZI_RANDOM_MOST_OPS]; /* switched off in this program */
   bool ended;                        /* a refused step was written down */
+  drawn values[MOST_VALUES];         /* `count` of them; stays the last member */
 } gen;
 
 /* Fills in a call on values[self]; false when there is nothing to call it on. */

@@ -80,17 +80,36 @@ static fnz_status write_down(gen *g, const fnzi_drawn_call *call,
 static bool is_small(fnz_tensor *const *results, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (fnz_geometry_numel(fnz_tensor_geometry(results[i])) > MOST_ELEMENTS ||
-        fnz_tensor_geometry(results[i])->rank > 6)
+        fnz_tensor_geometry(results[i])->rank > MOST_DIMS)
       return false;
   return true;
 }
 
+#define NONE SIZE_MAX
+
+/* The one that is written, or else the first; NONE when there are none. */
 static size_t first_tensor(const fnzi_drawn_call *call) {
   for (size_t i = call->nargs; i-- > 0;)
     if (call->args[i].tag == FNZ_ARG_VALUE && strstr(call->op, ".out"))
       return call->args[i].u.value;
   const fnz_arg *a = &call->args[0];
-  return a->tag == FNZ_ARG_LIST ? a->u.list[0].u.value : a->u.value;
+  if (a->tag == FNZ_ARG_LIST && a->count > 0)
+    a = &a->u.list[0];
+  return a->tag == FNZ_ARG_VALUE ? a->u.value : NONE;
+}
+
+/* Counts as a view of `self` where it shares memory with it. */
+static void place_in_memory(gen *g, size_t self, fnz_tensor *tensor, uint32_t value) {
+  const drawn *from = self == NONE ? NULL : &g->values[self];
+  uint32_t k = (uint32_t)g->count++;
+  drawn *d = &g->values[k];
+  *d = (drawn){.tensor = tensor, .value = value, .root = k};
+  if (from && fnz_tensor_shares(tensor, from->tensor)) {
+    d->root = from->root;
+    d->depth = from->depth + (tensor != from->tensor);
+  }
+  g->values[d->root].aliases++;
+  g->deepest = d->depth > g->deepest ? d->depth : g->deepest;
 }
 
 static fnz_status keep_results(gen *g, const fnzi_drawn_call *call, fnz_tensor *const *results,
@@ -101,7 +120,7 @@ static fnz_status keep_results(gen *g, const fnzi_drawn_call *call, fnz_tensor *
     geometries[i] = fnz_tensor_geometry(results[i]);
   FNZ_TRY(write_down(g, call, geometries, count, values));
   for (size_t i = 0; i < count; i++)
-    g->values[g->count++] = (drawn){results[i], (uint32_t)values[i]};
+    place_in_memory(g, first_tensor(call), results[i], (uint32_t)values[i]);
   return FNZ_OK;
 }
 
@@ -179,9 +198,11 @@ static fnz_status step(gen *g) {
 
 /* --- the program ----------------------------------------------------------------------------- */
 static fnz_dtype draw_input_dtype(gen *g) {
-  static const fnz_dtype dtypes[] = {FNZ_I32, FNZ_F32, FNZ_F32, FNZ_I64, FNZ_BOOL,
-                                     FNZ_F64, FNZ_C64, FNZ_I32, FNZ_U8,  FNZ_F32};
-  return dtypes[choose(g->c, sizeof dtypes / sizeof *dtypes)];
+  static const fnz_dtype dtypes[] = {FNZ_I32, FNZ_I32, FNZ_I32, FNZ_F32, FNZ_F32, FNZ_F32, FNZ_I32,
+                                     FNZ_I32, FNZ_I64, FNZ_I64, FNZ_F32, FNZ_U8,  FNZ_I32, FNZ_F32,
+                                     FNZ_F64, FNZ_C64, FNZ_I32, FNZ_F16, FNZ_BOOL};
+  fnz_dtype dtype = dtypes[choose(g->c, sizeof dtypes / sizeof *dtypes)];
+  return dtype == FNZ_F16 && choose(g->c, 2) ? FNZ_BF16 : dtype;
 }
 
 static fnz_status add_input(gen *g) {
@@ -197,8 +218,10 @@ static fnz_status add_input(gen *g) {
   FNZ_TRY(fnzi_intern_geometry(g->p, &like, &kept));
   FNZ_TRY(fnzi_value_add(g->p, 0, name, kept, FNZI_NO_NODE, &value));
   FNZ_TRY(g->meta->upload(g->meta->self, g->ctx, kept, NULL, &handle));
-  drawn *d = &g->values[g->count++];
-  d->value = value;
+  drawn *d = &g->values[g->count];
+  *d = (drawn){.value = value, .root = (uint32_t)g->count++, .aliases = 1};
+  g->counts->inputs++;
+  g->counts->dtypes[dtype]++;
   return fnz_tensor_wrap(g->world, kept, handle, &d->tensor);
 }
 
@@ -215,6 +238,7 @@ static fnz_status draw_aliases(gen *g) {
     window.offset =
         perhaps(g->c, 40) ? 0 : (int64_t)choose(g->c, (uint32_t)(high < 6 ? high + 1 : 6));
     FNZ_TRY(fnz_program_declare_alias(g->ctx, g->p, v->name, base->name, &window));
+    g->counts->shared++;
   }
   return FNZ_OK;
 }
@@ -237,62 +261,100 @@ static fnz_status finish(gen *g) {
   return perhaps(g->c, 30) ? draw_aliases(g) : FNZ_OK;
 }
 
+static void count(const gen *g) {
+  fnzi_random_counts *n = g->counts;
+  uint32_t most = 0;
+  for (size_t k = 0; k < g->count; k++) {
+    most = g->values[k].aliases > most ? g->values[k].aliases : most;
+    n->empty += fnz_geometry_numel(looks(g, k)) == 0;
+    n->zero_dim += looks(g, k)->rank == 0;
+  }
+  n->programs++;
+  n->values += g->count;
+  n->lengths[fnzi_random_bucket(fnz_node_count(g->p, 0))]++;
+  n->depths[fnzi_random_bucket(g->deepest)]++;
+  n->aliases[fnzi_random_bucket(most)]++;
+}
+
+/* Most programs are small; one in a thousand is long. */
+static uint32_t draw_steps(choices *c) {
+  uint32_t size = choose(c, 1000);
+  if (size < 400)
+    return 1 + choose(c, 8);
+  if (size < 900)
+    return choose(c, 30);
+  if (size < 990)
+    return choose(c, 90);
+  return size < 999 ? 90 + choose(c, 160) : 250 + choose(c, 750);
+}
+
 static fnz_status fill_in(gen *g) {
   uint32_t graph;
   FNZ_TRY(fnzi_graph_add(g->p, "", &graph));
   for (uint32_t n = 1 + choose(g->c, 3); n > 0; n--)
     FNZ_TRY(add_input(g));
-  uint32_t size = choose(g->c, 100);
-  uint32_t steps = size < 40   ? 1 + choose(g->c, 8)
-                   : size < 90 ? choose(g->c, 30)
-                               : choose(g->c, 90);
-  uint32_t swarm = choose(g->c, 3);
+  uint32_t steps = draw_steps(g->c), swarm = choose(g->c, 4);
   for (size_t row = 0; fnzi_random_op(row) && swarm; row++)
     g->off[row] = perhaps(g->c, 33);
   while (steps-- > 0 && !g->ended)
     FNZ_TRY(step(g));
-  return finish(g);
+  FNZ_TRY(finish(g));
+  count(g);
+  return FNZ_OK;
+}
+
+static fnz_status draw(gen *g) {
+  if (!g->meta)
+    FNZ_TRY(fnz_meta_backend_create(g->ctx, &g->meta));
+  FNZ_TRY(fnz_world_create(g->ctx, g->meta, &g->world));
+  FNZ_TRY(fnzi_program_create(g->ctx, &g->p));
+  return fill_in(g);
 }
 
 fnz_status fnzi_random_program(fnz_context *ctx, fnz_backend *meta, choices *c,
                                fnzi_random_counts *counts, fnz_program **out) {
-  gen g = {.ctx = ctx, .c = c, .counts = counts, .meta = meta};
-  fnz_status status = meta ? FNZ_OK : fnz_meta_backend_create(ctx, &g.meta);
+  gen *g = fnzi_resize(ctx, NULL, 0, sizeof *g);
   *out = NULL;
-  if (status == FNZ_OK)
-    status = fnz_world_create(ctx, g.meta, &g.world);
-  if (status == FNZ_OK)
-    status = fnzi_program_create(ctx, &g.p);
-  if (status == FNZ_OK)
-    status = fill_in(&g);
-  fnz_world_destroy(g.world);
+  if (!g)
+    return fnzi_no_memory(ctx);
+  memset(g, 0, offsetof(gen, values));
+  g->ctx = ctx;
+  g->c = c;
+  g->counts = counts;
+  g->meta = meta;
+  fnz_status status = draw(g);
+  fnz_world_destroy(g->world);
   if (!meta)
-    fnz_backend_destroy(g.meta);
+    fnz_backend_destroy(g->meta);
   if (status != FNZ_OK)
-    fnz_program_destroy(g.p);
+    fnz_program_destroy(g->p);
   else
-    *out = g.p;
-  counts->programs += status == FNZ_OK;
+    *out = g->p;
+  fnzi_free(ctx, g, sizeof *g);
   return status;
 }
 
-void fnzi_random_counts_add(fnzi_random_counts *to, const fnzi_random_counts *from) {
-  to->programs += from->programs;
-  to->steps += from->steps;
-  for (size_t k = 0; k < FNZI_RANDOM_MOST_OPS; k++) {
-    to->used[k] += from->used[k];
-    to->refused[k] += from->refused[k];
-  }
+/* --- numbers --------------------------------------------------------------------------------- */
+/* The upper half of a float, and IEEE's half of one that it can hold. */
+static uint16_t half_of(fnz_dtype dtype, float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  if (dtype == FNZ_BF16)
+    return (uint16_t)(bits >> 16);
+  uint32_t sign = bits >> 31, exponent = bits >> 23 & 255, mantissa = bits >> 13 & 1023;
+  return (uint16_t)(sign << 15 | (exponent ? (exponent - 112) << 10 | mantissa : 0));
 }
 
-/* --- numbers --------------------------------------------------------------------------------- */
 /* Small ones, so that nothing saturates; zeros and equal ones among them. */
 static void put_number(fnz_dtype dtype, unsigned char *at, uint64_t random) {
   int64_t i = (int64_t)(random % 9) - 4;
   double d = random >> 32 & 1 ? (double)i * 0.5 : (double)i;
   float f[2] = {(float)d, (float)(random >> 40 & 3)};
+  const uint16_t half = half_of(dtype, f[0]);
   if (dtype == FNZ_BOOL)
     *at = random & 1;
+  else if (dtype == FNZ_F16 || dtype == FNZ_BF16)
+    memcpy(at, &half, sizeof half);
   else if (dtype == FNZ_F32 || dtype == FNZ_C64)
     memcpy(at, f, fnzi_dtype(dtype)->bytes);
   else if (dtype == FNZ_F64)

@@ -4,17 +4,9 @@
 #define FNZI_SOAK_PROGRAMS_H
 
 #include "soak/calls.h"
+#include "soak/counts.h"
 
 #include <fnz/fnz.h>
-
-enum { FNZI_RANDOM_MOST_OPS = 160 };
-
-/* What was drawn, to see that nothing is left out. */
-typedef struct fnzi_random_counts {
-  uint64_t programs, steps;
-  uint64_t used[FNZI_RANDOM_MOST_OPS], refused[FNZI_RANDOM_MOST_OPS]; /* per fnzi_random_op() */
-} fnzi_random_counts;
-void fnzi_random_counts_add(fnzi_random_counts *to, const fnzi_random_counts *from);
 
 /* Name of the k-th operator that is drawn; NULL behind the last one. */
 const char *fnzi_random_op(size_t k);

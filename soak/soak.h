@@ -5,6 +5,8 @@
 
 #include "soak/worker.h"
 
+#include <stdio.h>
+
 /* Every so many programs one is checked thoroughly, and which one is decided by its index. */
 enum { FNZI_SOAK_THOROUGH = 8 };
 
@@ -33,6 +35,14 @@ typedef struct fnzi_soak_report {
   uint64_t refusals[FNZ_CLASS_COUNT]; /* of programs that are refused */
   uint64_t keep, strided, thorough;   /* programs that got these checks */
 } fnzi_soak_report;
+
+/* Programs from which on every bucket must have something in it. */
+enum { FNZI_SOAK_ENOUGH = 20000 };
+
+/* A bucket that is empty, of a run that was large enough; NULL when there is none. Static. */
+const char *fnzi_soak_gap(const fnzi_soak_report *report);
+/* All figures, for a person. */
+void fnzi_soak_print(FILE *to, const fnzi_soak_report *report);
 
 /* Fills all of `out`. A program that is wrong is no failure. Fails with NO_MEMORY, or IO when there
  * are no threads to be had. */

@@ -1,8 +1,9 @@
 /* checks: 3
  * random_test.c - random programs mean the same before and after the pass: number by number, and
  * for all numbers over hashes. FNZ_PROGRAMS says how many (CK_TIMEOUT_MULTIPLIER gives them time),
- * FNZ_SEED and FNZ_FIRST which, FNZ_JOBS by how many threads. A program that fails is made smaller
- * (unless FNZ_SHRINK=0) and printed, as many of them as FNZ_WRONG says. */
+ * FNZ_SEED and FNZ_FIRST which, FNZ_JOBS by how many threads, FNZ_VERBOSE prints what was drawn. A
+ * program that fails is made smaller (unless FNZ_SHRINK=0) and printed, as many of them as
+ * FNZ_WRONG says. */
 #include "soak/soak.h"
 #include "tests/test.h"
 
@@ -40,6 +41,9 @@ START_TEST(random_programs_mean_the_same) {
   ck_assert_uint_le(report.verdicts[FNZI_VERDICT_LARGE], options.count / 1000 + 1);
   for (size_t k = 0; fnzi_random_op(k) && options.count >= FEW_PROGRAMS; k++)
     ck_assert_msg(report.drawn.used[k] > 0, "%s was never drawn", fnzi_random_op(k));
+  ck_assert_ptr_null(fnzi_soak_gap(&report));
+  if (getenv("FNZ_VERBOSE"))
+    fnzi_soak_print(stderr, &report);
 }
 END_TEST
 
