@@ -17,7 +17,7 @@ static const cli_verb verbs[] = {
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
 /* Verbs that are planned: refused by name, so that nobody takes them for a typing mistake. */
-static const char *const planned[] = {"bench", "fuzz"};
+static const char *const planned[] = {"bench"};
 
 enum { PLANNED = sizeof planned / sizeof *planned };
 

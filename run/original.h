@@ -115,6 +115,10 @@ FNZ_MUST_CHECK fnz_status fnzi_act_view(fnzi_act *s, bool *done);
 /* A result that is a window into self. */
 FNZ_MUST_CHECK fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w);
 
+/* What a copy or a cast of the window looks like where it keeps the order of dimensions: dense
+ * strides stay, others are closed up in the order in which they lie. */
+void fnzi_pane_preserve(fnzi_pane *w);
+
 /* The rule of an operator that is a view, its argument or a copy, whatever eager strides say. */
 fnzi_pane_rule *fnzi_composite_rule(const fnz_op *op);
 fnzi_pane_rule *fnzi_piece_rule(const fnz_op *op); /* of those, the ones that cut */

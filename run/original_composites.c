@@ -252,8 +252,7 @@ static bool is_as_far(const fnzi_pane *w, uint32_t a, uint32_t b) {
   return !is_inner(w, a, b) && !is_inner(w, b, a);
 }
 
-/* Dense strides stay, others are closed up in the order in which they lie. */
-static void preserve(fnzi_pane *w) {
+void fnzi_pane_preserve(fnzi_pane *w) {
   fnz_geometry g = fnzi_pane_geometry(w);
   uint32_t order[FNZ_MAX_RANK]; /* innermost first */
   int64_t stride = 1;
@@ -281,7 +280,7 @@ static fnz_status resolve(fnzi_act *s, fnzi_pane *w, bool bit) {
   if (!bit)
     return itself(s, w);
   w->is_conj = w->is_neg = false;
-  preserve(w);
+  fnzi_pane_preserve(w);
   s->outcome = FNZI_OUTCOME_COPY;
   return FNZ_OK;
 }
@@ -361,7 +360,7 @@ static fnz_status convert(fnzi_act *s, fnzi_pane *w, fnz_dtype dtype) {
   s->outcome = dtype == w->dtype ? FNZI_OUTCOME_COPY : FNZI_OUTCOME_CAST;
   w->is_conj = w->is_neg = false;
   w->dtype = dtype;
-  preserve(w);
+  fnzi_pane_preserve(w);
   if (!stays)
     memcpy(w->strides, strides, w->rank * sizeof *strides);
   return FNZ_OK;

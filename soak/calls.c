@@ -311,14 +311,20 @@ static uint32_t draw_rank(choices *c) {
   return n < 95 ? choose(c, 5) : n < 99 ? 5 + choose(c, 4) : 9 + choose(c, 8);
 }
 
+enum { MOST_ELEMENTS = 512 };
+
 void fnzi_draw_geometry(choices *c, fnz_dtype dtype, bool strided, int64_t *work,
                         fnz_geometry *out) {
-  static const int64_t dims[] = {2, 3, 4, 1, 2, 3, 5, 6, 2, 0}, few[] = {1, 2, 1, 1};
+  static const int64_t dims[] = {2, 3, 4, 1, 2, 3, 5, 6, 2, 1, 4, 3, 7, 8, 2, 0},
+                       few[] = {1, 2, 1, 1};
   uint32_t rank = draw_rank(c);
   int64_t *sizes = work, *strides = work + FNZ_MAX_RANK;
-  for (uint32_t d = 0; d < rank; d++)
+  for (uint32_t d = 0, numel = 1; d < rank; d++) {
     sizes[d] = rank > 4 ? few[choose(c, sizeof few / sizeof *few)]
                         : dims[choose(c, sizeof dims / sizeof *dims)];
+    sizes[d] = numel * sizes[d] > MOST_ELEMENTS ? 1 : sizes[d];
+    numel *= sizes[d] ? (uint32_t)sizes[d] : 1;
+  }
   *out = (fnz_geometry){.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
   fnzi_contiguous_strides(sizes, rank, strides);
   if (!strided)

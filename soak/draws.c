@@ -17,6 +17,8 @@ static size_t of_same_memory(gen *g) {
 }
 
 size_t fnzi_pick_value(gen *g) {
+  if (g->in_chains && perhaps(g->c, 80))
+    return g->count - 1;
   uint32_t how = choose(g->c, 8);
   if (how >= 6)
     return of_same_memory(g);

@@ -32,6 +32,7 @@ typedef struct gen {
   size_t count, focus; /* focus: last written */
   uint32_t ninputs, deepest;
   uint8_t off[FNZI_RANDOM_MOST_OPS]; /* switched off in this program */
+  bool in_chains;                    /* most steps go on with the newest value */
   bool ended;                        /* a refused step was written down */
   drawn values[MOST_VALUES];         /* `count` of them; stays the last member */
 } gen;

@@ -2,7 +2,8 @@
  * tells what the results look like and what is refused, and is written down as a node beside it. */
 #include "soak/draws.h"
 
-#include "run/run.h"
+#include "run/original.h"
+#include "schema/aten_names.h"
 
 /* --- the operators --------------------------------------------------------------------------- */
 const char *fnzi_random_op(size_t k) {
@@ -140,6 +141,27 @@ static fnz_status keep_refusal(gen *g, const fnzi_drawn_call *call, size_t row) 
   return write_down(g, call, &like, 1, &value);
 }
 
+/* Values have their own strides in the wrapper. Of a copy that keeps the order of dimensions,
+ * eager's follow from those of the tensor, which takes its place here. */
+static fnz_status lie_as_in_eager(gen *g, const fnzi_drawn_call *call, fnz_tensor **result) {
+  static const uint16_t keeping[] = {FNZI_ATEN_to__dtype, FNZI_ATEN_type_as,
+                                     FNZI_ATEN_resolve_conj};
+  fnz_handle value;
+  fnzi_pane w;
+  size_t self = first_tensor(call);
+  if (self == NONE || !fnzi_op_is_among(fnz_op_find(call->op), keeping, 3) ||
+      fnz_tensor_shares(*result, g->values[self].tensor))
+    return FNZ_OK;
+  fnzi_pane_of(looks(g, self), &w);
+  fnzi_pane_preserve(&w);
+  w.dtype = fnz_tensor_geometry(*result)->dtype;
+  w.is_conj = w.is_neg = false;
+  const fnz_geometry like = fnzi_pane_geometry(&w);
+  FNZ_TRY(g->meta->upload(g->meta->self, g->ctx, &like, NULL, &value));
+  fnz_tensor_release(*result);
+  return fnz_tensor_wrap(g->world, &like, value, result);
+}
+
 static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
   fnzi_drawn_call bound;
   fnz_tensor *results[MOST_RESULTS];
@@ -147,8 +169,10 @@ static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
   bind(g, call, true, &bound);
   if (fnz_tensor_call(g->world, bound.op, bound.args, bound.nargs, results, MOST_RESULTS, &count))
     return keep_refusal(g, call, row);
-  if (!is_small(results, count) || g->count + count > MOST_VALUES)
+  if (kind_of(row) != WRITE && !is_small(results, count)) /* a write has happened */
     return FNZ_OK;
+  if (count == 1)
+    FNZ_TRY(lie_as_in_eager(g, call, &results[0]));
   g->counts->used[row]++;
   g->counts->steps++;
   if (kind_of(row) == WRITE)
@@ -162,12 +186,18 @@ static step_kind kind_from(uint32_t percent) {
   return percent < 50 ? VIEW : percent < 80 ? WRITE : PURE;
 }
 
+/* Any of the kind that is not switched off; the one drawn where all of them are. */
 static size_t draw_row(gen *g, step_kind kind) {
-  size_t rows = fnzi_call_draw_count + fnzi_view_draw_count, row = choose(g->c, (uint32_t)rows);
-  for (size_t n = 0; n < rows; n++, row = (row + 1) % rows)
-    if (kind_of(row) == kind && !g->off[row])
-      return row;
-  return row;
+  size_t first = 0, count = 0, rows = fnzi_call_draw_count + fnzi_view_draw_count;
+  for (size_t row = 0; row < rows; row++) { /* those of a kind lie together */
+    first = kind_of(row) == kind && !count ? row : first;
+    count += kind_of(row) == kind;
+  }
+  size_t at = choose(g->c, (uint32_t)count);
+  for (size_t n = 0; n < count; n++, at = (at + 1) % count)
+    if (!g->off[first + at])
+      break;
+  return first + at;
 }
 
 /* What kernels, not the aliasing, have something against. */
@@ -180,7 +210,7 @@ static bool makes_no_sense(const char *op, const fnz_geometry *self) {
 static fnz_status step(gen *g) {
   fnzi_drawn_call call;
   uint32_t percent = choose(g->c, 100);
-  if (percent == 0)
+  if (percent == 0 || g->count + MOST_RESULTS > MOST_VALUES)
     return FNZ_OK; /* the simplest step is none */
   size_t row = draw_row(g, kind_from(percent)), self = fnzi_pick_value(g);
   fnzi_call_start(&call, fnzi_random_op(row));
@@ -296,6 +326,7 @@ static fnz_status fill_in(gen *g) {
   uint32_t steps = draw_steps(g->c), swarm = choose(g->c, 4);
   for (size_t row = 0; fnzi_random_op(row) && swarm; row++)
     g->off[row] = perhaps(g->c, 33);
+  g->in_chains = perhaps(g->c, 4);
   while (steps-- > 0 && !g->ended)
     FNZ_TRY(step(g));
   FNZ_TRY(finish(g));

@@ -1,59 +1,75 @@
 /* report.c - the figures of a run, and whether some kind of program was left out. */
+#include "soak/programs.h"
 #include "soak/soak.h"
 
 static unsigned long long number(uint64_t n) {
   return (unsigned long long)n;
 }
 
-static double share(uint64_t part, uint64_t whole) {
-  return whole ? 100 * (double)part / (double)whole : 0;
-}
-
 /* --- Printing ------------------------------------------------------------------------------------
  */
 
-static void print_buckets(FILE *to, const char *what, const uint64_t *counts) {
-  fprintf(to, "%s\n", what);
-  for (size_t k = 0; k < FNZI_RANDOM_BUCKETS; k++)
-    fprintf(to, "%12llu  %s\n", number(counts[k]), fnzi_random_bucket_name(k));
+typedef struct sheet {
+  FILE *to;
+  const char *prefix;
+} sheet;
+
+static void heading(const sheet *s, const char *text) {
+  fprintf(s->to, "%s%s\n", s->prefix, text);
 }
 
-static void print_verdicts(FILE *to, const fnzi_soak_report *r) {
-  fprintf(to, "%llu programs, %llu steps\n", number(r->drawn.programs), number(r->drawn.steps));
-  fprintf(to, "verdicts\n");
+static void line(const sheet *s, uint64_t n, const char *what) {
+  fprintf(s->to, "%s%12llu  %s\n", s->prefix, number(n), what);
+}
+
+static void print_buckets(const sheet *s, const char *what, const uint64_t *counts) {
+  heading(s, what);
+  for (size_t k = 0; k < FNZI_RANDOM_BUCKETS; k++)
+    line(s, counts[k], fnzi_random_bucket_name(k));
+}
+
+static void print_verdicts(const sheet *s, const fnzi_soak_report *r) {
+  heading(s, "verdicts");
   for (int v = 0; v < FNZI_VERDICTS; v++)
-    fprintf(to, "%12llu  %s\n", number(r->verdicts[v]), fnzi_verdict_name((fnzi_verdict)v));
-  fprintf(to, "checks\n");
-  fprintf(to, "%12llu  numbers, hashes, shape, fixed point\n", number(r->drawn.programs));
-  fprintf(to, "%12llu  dialect keep\n", number(r->keep));
-  fprintf(to, "%12llu  dialect strided\n", number(r->strided));
-  fprintf(to, "%12llu  text, memory of outputs, epilogue\n", number(r->thorough));
-  fprintf(to, "classes of what is refused\n");
+    line(s, r->verdicts[v], fnzi_verdict_name((fnzi_verdict)v));
+  heading(s, "classes of what is refused");
   for (int k = 0; k < FNZ_CLASS_COUNT; k++)
     if (r->refusals[k])
-      fprintf(to, "%12llu  %s\n", number(r->refusals[k]), fnz_class_name((fnz_class)k));
+      line(s, r->refusals[k], fnz_class_name((fnz_class)k));
+  heading(s, "programs that got a check");
+  line(s, r->drawn.programs, "numbers, hashes, shape of the result, fixed point");
+  line(s, r->keep, "the same in dialect keep");
+  line(s, r->strided, "the same in dialect strided");
+  line(s, r->thorough, "text, memory of outputs, epilogue");
 }
 
-static void print_tensors(FILE *to, const fnzi_random_counts *n) {
-  fprintf(to, "tensors\n%12llu  of them %.1f%% without elements, %.1f%% of no dimension\n",
-          number(n->values), share(n->empty, n->values), share(n->zero_dim, n->values));
-  fprintf(to, "inputs\n%12llu  of them %.1f%% in the memory of another one\n", number(n->inputs),
-          share(n->shared, n->inputs));
+static void print_tensors(const sheet *s, const fnzi_random_counts *n) {
+  heading(s, "tensors");
+  line(s, n->values, "in all");
+  line(s, n->empty, "without elements");
+  line(s, n->zero_dim, "without dimensions");
+  heading(s, "inputs");
+  line(s, n->shared, "in the memory of another one");
   for (int d = 0; d < FNZ_DTYPE_COUNT; d++)
     if (n->dtypes[d])
-      fprintf(to, "%12llu  %s\n", number(n->dtypes[d]), fnzi_dtype((fnz_dtype)d)->name);
+      line(s, n->dtypes[d], fnzi_dtype((fnz_dtype)d)->name);
 }
 
-void fnzi_soak_print(FILE *to, const fnzi_soak_report *r) {
+void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *r) {
   const fnzi_random_counts *n = &r->drawn;
-  print_verdicts(to, r);
-  print_buckets(to, "nodes of a program", n->lengths);
-  print_buckets(to, "its longest chain of views", n->depths);
-  print_buckets(to, "the most tensors in one memory of it", n->aliases);
-  print_tensors(to, n);
-  fprintf(to, "calls       refused  operator\n");
+  const sheet s = {to, prefix};
+  heading(&s, "drawn");
+  line(&s, n->programs, "programs");
+  line(&s, n->steps, "steps");
+  print_verdicts(&s, r);
+  print_buckets(&s, "programs by their nodes", n->lengths);
+  print_buckets(&s, "by their longest chain of views", n->depths);
+  print_buckets(&s, "by the most tensors in one memory", n->aliases);
+  print_tensors(&s, n);
+  heading(&s, "calls, and calls that were refused");
   for (size_t k = 0; fnzi_random_op(k); k++)
-    fprintf(to, "%11llu %7llu  %s\n", number(n->used[k]), number(n->refused[k]), fnzi_random_op(k));
+    fprintf(to, "%s%12llu %8llu  %s\n", prefix, number(n->used[k]), number(n->refused[k]),
+            fnzi_random_op(k));
 }
 
 /* --- Gaps ----------------------------------------------------------------------------------------

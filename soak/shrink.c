@@ -74,7 +74,7 @@ void fnzi_worker_shrink(fnzi_worker *w, unsigned checks) {
   w->at_hand.count = w->at_hand.at;
   for (bool any = true; any;) {
     any = false;
-    for (size_t chunk = LARGEST_CHUNK; chunk > 0; chunk /= 2)
+    for (size_t chunk = LARGEST_CHUNK; chunk > 0; chunk -= chunk > 8 ? chunk / 4 : 1)
       any = drop_chunks(&s, chunk) || any;
     any = lower_bytes(&s) || any;
   }

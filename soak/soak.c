@@ -1,5 +1,6 @@
-/* soak.c - many random programs, shared among threads: the k-th draws every n-th program. */
+/* soak.c - many random programs, shared among threads. */
 #include "soak/soak.h"
+#include "soak/worker.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -86,10 +87,19 @@ static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
   return v;
 }
 
+/* A part has every n-th block of programs, so that all parts get some of the thorough ones. */
+static uint64_t first_of(const part *p) {
+  return p->k * FNZI_SOAK_THOROUGH;
+}
+
+static uint64_t next_of(const part *p, uint64_t i) {
+  return ++i % FNZI_SOAK_THOROUGH ? i : i + (p->jobs - 1) * FNZI_SOAK_THOROUGH;
+}
+
 static void run_part(part *p) {
   const fnzi_soak_options *o = p->all->options;
   uint64_t since = 0;
-  for (uint64_t i = p->k; i < o->count; i += p->jobs) {
+  for (uint64_t i = first_of(p); i < o->count; i = next_of(p, i)) {
     unsigned checks = checks_of(o, o->first + i);
     bool is_wrong = try_program(p, o->first + i, checks) == FNZI_VERDICT_WRONG;
     if (is_wrong)

@@ -3,7 +3,10 @@
 #ifndef FNZI_SOAK_H
 #define FNZI_SOAK_H
 
-#include "soak/worker.h"
+#include "soak/counts.h"
+#include "soak/verdicts.h"
+
+#include <fnz/status.h>
 
 #include <stdio.h>
 
@@ -41,8 +44,8 @@ enum { FNZI_SOAK_ENOUGH = 20000 };
 
 /* A bucket that is empty, of a run that was large enough; NULL when there is none. Static. */
 const char *fnzi_soak_gap(const fnzi_soak_report *report);
-/* All figures, for a person. */
-void fnzi_soak_print(FILE *to, const fnzi_soak_report *report);
+/* All figures, for a person; `prefix` begins each line. */
+void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *report);
 
 /* Fills all of `out`. A program that is wrong is no failure. Fails with NO_MEMORY, or IO when there
  * are no threads to be had. */

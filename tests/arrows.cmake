@@ -12,7 +12,7 @@ set(may_functionalize base schema program views mutations)
 set(may_run base schema program)
 set(may_kernels base schema program views)
 set(may_soak base schema program views run)
-set(may_cli)
+set(may_cli soak)
 
 set(wrong)
 set(seen 0)

@@ -4,6 +4,7 @@
  * FNZ_SEED and FNZ_FIRST which, FNZ_JOBS by how many threads, FNZ_VERBOSE prints what was drawn. A
  * program that fails is made smaller (unless FNZ_SHRINK=0) and printed, as many of them as
  * FNZ_WRONG says. */
+#include "soak/programs.h"
 #include "soak/soak.h"
 #include "tests/test.h"
 
@@ -43,7 +44,7 @@ START_TEST(random_programs_mean_the_same) {
     ck_assert_msg(report.drawn.used[k] > 0, "%s was never drawn", fnzi_random_op(k));
   ck_assert_ptr_null(fnzi_soak_gap(&report));
   if (getenv("FNZ_VERBOSE"))
-    fnzi_soak_print(stderr, &report);
+    fnzi_soak_print(stderr, "", &report);
 }
 END_TEST
 

@@ -1,0 +1,26 @@
+/* verdicts.h - what may come out of one program, and what it may be checked for. */
+#ifndef FNZI_SOAK_VERDICTS_H
+#define FNZI_SOAK_VERDICTS_H
+
+/* What came out of one program. Columns: enum, how it is called. */
+#define FNZI_VERDICT_ROWS(ROW)                                                                     \
+  ROW(EQUAL, "equal")                                                                              \
+  ROW(REFUSED, "refused by both, as the same class")                                               \
+  ROW(BEYOND, "refused, although eager does it") /* the pass has no way to say it, and says so */  \
+  ROW(NO_KERNEL, "equal over hashes; no numbers for want of a kernel")                             \
+  ROW(UNREAD, "refused by a kernel only, for what nobody reads") /* the result leaves it out */    \
+  ROW(LARGE, "equal; more than four nodes for one")              /* written slice after slice */   \
+  ROW(WRONG, "wrong")
+
+typedef enum fnzi_verdict {
+#define FNZI_VERDICT_ENUM(id, name) FNZI_VERDICT_##id,
+  FNZI_VERDICT_ROWS(FNZI_VERDICT_ENUM)
+#undef FNZI_VERDICT_ENUM
+      FNZI_VERDICTS
+} fnzi_verdict;
+const char *fnzi_verdict_name(fnzi_verdict v);
+
+/* Checks of the thorough ones, and the dialects: bits of fnzi_judging.checks. */
+enum { FNZI_CHECK_KEEP = 1, FNZI_CHECK_STRIDED = 2, FNZI_CHECK_THOROUGH = 4, FNZI_CHECK_ALL = 7 };
+
+#endif
