@@ -59,14 +59,25 @@ static void tell(part *p, uint64_t index, unsigned checks) {
   fnzi_free(w->ctx, ignored, sizeof *ignored);
 }
 
+static size_t most_wrong(const soak *s) {
+  return s->options->most_wrong ? s->options->most_wrong : 1;
+}
+
+/* One more is wrong; false when others were enough. */
+static bool is_wanted(soak *s) {
+  pthread_mutex_lock(&s->lock);
+  bool wanted = s->wrong < most_wrong(s);
+  s->wrong += wanted;
+  pthread_mutex_unlock(&s->lock);
+  return wanted;
+}
+
 /* `more` programs are done; false when enough are wrong. */
-static bool go_on(part *p, uint64_t more, bool is_wrong) {
+static bool go_on(part *p, uint64_t more) {
   soak *s = p->all;
-  size_t most = s->options->most_wrong ? s->options->most_wrong : 1;
   pthread_mutex_lock(&s->lock);
   s->done += more;
-  s->wrong += is_wrong;
-  bool goes_on = s->wrong < most;
+  bool goes_on = s->wrong < most_wrong(s);
   if (s->options->progress)
     s->options->progress(s->options->user, s->done);
   pthread_mutex_unlock(&s->lock);
@@ -102,15 +113,15 @@ static void run_part(part *p) {
   for (uint64_t i = first_of(p); i < o->count; i = next_of(p, i)) {
     unsigned checks = checks_of(o, o->first + i);
     bool is_wrong = try_program(p, o->first + i, checks) == FNZI_VERDICT_WRONG;
-    if (is_wrong)
+    if (is_wrong && is_wanted(p->all))
       tell(p, o->first + i, checks);
-    if (!is_wrong && ++since < PROGRESS)
+    if (++since < PROGRESS && !is_wrong)
       continue;
-    if (!go_on(p, since + is_wrong, is_wrong))
+    if (!go_on(p, since))
       return;
     since = 0;
   }
-  go_on(p, since, false);
+  go_on(p, since);
 }
 
 static void *run_thread(void *argument) {

@@ -1,4 +1,4 @@
-/* checks: 37
+/* checks: 38
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -22,7 +22,7 @@ START_TEST(helps_with_examples) {
   enter_folder();
   static const char *const calls[] = {"--help",        "convert --help", "run --help",
                                       "verify --help", "show --help",    "stats --help",
-                                      "draw --help",   "ops --help"};
+                                      "draw --help",   "ops --help",     "fuzz --help"};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
     has(must_work(calls[i])->out, "examples:\n  fnz ");
   has(must_work("convert --help")->out, "--to FORMAT");
@@ -50,7 +50,7 @@ END_TEST
 
 START_TEST(refuses_what_is_planned_by_name) {
   enter_folder();
-  static const char *const calls[] = {"bench x", "fuzz", "run x --device cuda:1"};
+  static const char *const calls[] = {"bench x", "fuzz --against cuda", "run x --device cuda:1"};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
     must_fail(calls[i], 2, "fnz: UNSUPPORTED: ");
 }
@@ -603,6 +603,27 @@ START_TEST(takes_custom_operators) {
 }
 END_TEST
 
+/* By seed and index, whoever draws them. */
+START_TEST(draws_random_programs) {
+  enter_folder();
+  char one[8000];
+  snprintf(one, sizeof one, "%s", must_work("fuzz --seed 5 --count 200")->out);
+  has(one, "drawn\n         200  programs\n");
+  has(one, "         200  the same in dialect strided\n");
+  has(one, "          25  text, memory of outputs, epilogue\n");
+  has(one, "           0  wrong\n");
+  ck_assert_str_eq(must_work("fuzz --seed 5 --count 200 --jobs 3")->out, one);
+  ck_assert_str_ne(must_work("fuzz --seed 6 --count 200")->out, one);
+  ck_assert_str_eq(must_work("fuzz --first 7 --count 20 --quiet")->out, "");
+  has(must_work("fuzz --count 30 --against keep")->out, "          30  the same in dialect keep\n");
+  has(must_work("fuzz --count 30 --against cpu")->out, "           0  the same in dialect keep\n");
+  must_fail("fuzz --against gpu", 64,
+            "fnz: ARGUMENT: fuzz: --against takes one of keep, strided, cpu");
+  must_fail("fuzz --count 0", 64, "fnz: ARGUMENT: fuzz: --count takes a number");
+  must_fail("fuzz x", 64, "fnz: ARGUMENT: fuzz: x is one operand too many");
+}
+END_TEST
+
 RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_what_is_planned_by_name, says_which_file_is_missing,
           refuses_files_that_are_no_programs, leaves_what_was_there_when_it_fails,
@@ -615,4 +636,4 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
           says_that_graphviz_is_missing, knows_operators, guesses_which_operator_was_meant,
           filters_operators, describes_operators_as_json, imports_operators, takes_custom_operators,
-          lists_custom_operators, failures_are_one_line)
+          lists_custom_operators, failures_are_one_line, draws_random_programs)
