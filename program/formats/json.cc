@@ -188,10 +188,17 @@ struct Frame {
   fnzi_json *node, *last;
 };
 
+/* Nodes are larger than the text of short values, such as the items of [0,0,0]. Programs have 15
+ * bytes of text for each value and more; what has far less would only take memory. */
+enum { BYTES_PER_VALUE = 6, FREE_VALUES = 1 << 18, BLOCK = 64 };
+
 struct Copy {
   fnzi_json_doc *doc;
   fnzi_arena *arena;
-  char *text; /* room for all strings of the document, each with a zero byte */
+  char *text;       /* room for all strings of the document, each with a zero byte */
+  size_t allowed;   /* values that may still come */
+  fnzi_json *nodes; /* of a block: zeroed ones */
+  size_t nnodes;
   Frame stack[FNZI_JSON_MAX_DEPTH];
   int depth;
 };
@@ -313,11 +320,20 @@ fnz_status check_keys(Copy *c, const fnzi_json *object) {
 /* --- the walk -------------------------------------------------------------------------------- */
 fnz_status new_node(Copy *c, fnzi_json *parent, fnzi_json **out) {
   void *p;
-  fnz_status status = fnzi_arena_alloc(c->arena, 1, sizeof **out, &p);
-  *out = static_cast<fnzi_json *>(p);
-  if (status == FNZ_OK)
-    (*out)->parent = parent;
-  return status;
+  *out = nullptr;
+  if (!c->allowed--)
+    return fnzi_json_fail(c->doc, FNZ_CLASS_LIMIT, parent,
+                          "more values than one for each %d bytes of JSON",
+                          static_cast<int>(BYTES_PER_VALUE));
+  if (!c->nnodes) {
+    FNZ_TRY(fnzi_arena_alloc(c->arena, BLOCK, sizeof **out, &p));
+    c->nodes = static_cast<fnzi_json *>(p);
+    c->nnodes = BLOCK;
+  }
+  *out = c->nodes++;
+  c->nnodes--;
+  (*out)->parent = parent;
+  return FNZ_OK;
 }
 
 void append(Frame *f, fnzi_json *child) {
@@ -396,6 +412,7 @@ fnz_status parse(fnzi_arena *arena, const char *bytes, size_t size, size_t behin
   c.doc = out;
   c.arena = arena;
   c.text = static_cast<char *>(text);
+  c.allowed = size / BYTES_PER_VALUE + FREE_VALUES;
   return copy_tree(&c, root);
 }
 

@@ -44,7 +44,8 @@ extern "C" {
 #endif
 
 /* Classes: TRUNCATED, SYNTAX, ENCODING, OVERFLOW (an integer outside int64), TYPE (a number outside
- * double), DUPLICATE, LIMIT (depth, or 4 GiB of text). `bytes` are borrowed for the call only. */
+ * double), DUPLICATE, LIMIT (depth, 4 GiB of text, or hundreds of thousands of values in next to no
+ * text). `bytes` are borrowed for the call only. */
 FNZ_MUST_CHECK fnz_status fnzi_json_parse(fnzi_arena *arena, const char *record, const char *bytes,
                                           size_t size, fnzi_json_doc *out);
 

@@ -31,7 +31,12 @@ fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip, const fnzi_zi
   if (entry->size > FNZI_MAX_PROGRAM_BYTES)
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name, "%llu bytes of JSON; at most %d are read",
                      (unsigned long long)entry->size, FNZI_MAX_PROGRAM_BYTES);
+  enum { PACKED_MB = 64 };
   const char *there;
+  if (entry->is_packed && entry->size >> 20 >= PACKED_MB)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name,
+                     "%llu bytes of JSON in a packed record; beyond %d MB it must be stored",
+                     (unsigned long long)entry->size, PACKED_MB);
   FNZ_TRY(fnzi_zip_look(zip, entry, &there));
   if (there)
     return fnzi_json_parse_in(arena, entry->name, there, entry->size,
