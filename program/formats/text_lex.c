@@ -31,10 +31,10 @@ fnz_status fnzi_lexer_fail(fnzi_lexer *x, fnz_class kind, const char *format, ..
 
 fnz_status fnzi_lexer_at(fnzi_lexer *x, fnz_status status) {
   char where[64];
-  if (status == FNZ_OK)
-    return FNZ_OK;
+  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
+    return status;
   place(x, where);
-  return status == FNZ_NO_MEMORY ? status : fnzi_at(x->ctx, status, "%s", where);
+  return fnzi_at(x->ctx, status, "%s", where);
 }
 
 /* --- letters --------------------------------------------------------------------------------- */
