@@ -1,4 +1,4 @@
-/* checks: 20
+/* checks: 21
  * kernels_nn_test.c - products, norms, softmax, attention, sorting, embedding and losses, against
  * numbers worked out by hand and against plain loops. */
 #include "tests/kernels_nn.h"
@@ -456,9 +456,31 @@ START_TEST(memory_runs_out_anywhere) {
 }
 END_TEST
 
-RUN_SUITE("kernels_nn", products_by_hand, zero_beta_keeps_nan_out, integer_products_wrap,
-          batches_against_loops, halves_round_once, threads_change_no_bit, batch_norm_by_hand,
-          rows_against_loops, softmax_by_hand, statistics_by_hand, attention_against_loops,
-          attention_with_grouped_heads, sorting_by_hand, long_sort_is_stable, embedding_by_hand,
-          gates_by_hand, pointwise_losses_by_hand, class_losses_by_hand,
-          what_does_not_fit_is_refused, memory_runs_out_anywhere)
+/* One product of four rows, wherever these lie: four products of one row may round differently. */
+START_TEST(strides_of_one_row_change_no_bit) {
+  enum { ROWS = 4, IN = 16, OUT = 8 };
+  static const int64_t layouts[][3] = {{16, 16, 1}, {16, 64, 1}, {16, 1, 1}, {40, 16, 1}};
+  double x[ROWS * IN], w[OUT * IN], want[ROWS * OUT];
+  start(1);
+  make_values(7, ROWS * IN, x);
+  for (int i = 0; i < ROWS * IN; i++)
+    x[i] /= 3;
+  fnz_arg weight = noise(8, FNZ_F32, S(OUT, IN), w);
+  RUN("linear", tensor(FNZ_F32, S(ROWS, IN), x), weight);
+  memcpy(want, result(0), sizeof want);
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+    fnz_arg in = tensor_at(FNZ_F32, S(ROWS, 1, IN), layouts[i], x);
+    RUN("linear", in, weight);
+    has_sizes(0, S(ROWS, 1, OUT));
+    is_close(0, want, ROWS * OUT, 0);
+  }
+  finish();
+}
+END_TEST
+
+RUN_SUITE("kernels_nn", strides_of_one_row_change_no_bit, products_by_hand, zero_beta_keeps_nan_out,
+          integer_products_wrap, batches_against_loops, halves_round_once, threads_change_no_bit,
+          batch_norm_by_hand, rows_against_loops, softmax_by_hand, statistics_by_hand,
+          attention_against_loops, attention_with_grouped_heads, sorting_by_hand,
+          long_sort_is_stable, embedding_by_hand, gates_by_hand, pointwise_losses_by_hand,
+          class_losses_by_hand, what_does_not_fit_is_refused, memory_runs_out_anywhere)

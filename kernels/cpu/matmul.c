@@ -33,6 +33,15 @@ static void swap(int64_t *a, int64_t *b) {
   *a = *b, *b = t;
 }
 
+/* The stride of a dimension of size 1 may be anything and must decide nothing: it becomes what a
+ * matrix without gaps would have. */
+static void settle(factor *f) {
+  if (f->cols == 1)
+    f->matrix.col = 1;
+  if (f->rows == 1)
+    f->matrix.row = f->matrix.col == 1 && f->cols > 0 ? f->cols : 1;
+}
+
 /* The matrix part of a window. A vector's missing dimension gets a stride that BLAS takes. */
 static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role r) {
   int64_t last = g->sizes[g->rank - 1], step = strides[g->rank - 1];
@@ -47,6 +56,7 @@ static void split(factor *f, const fnz_geometry *g, const int64_t *strides, role
     swap(&f->rows, &f->cols);
     swap(&f->matrix.row, &f->matrix.col);
   }
+  settle(f);
 }
 
 static void broadcast(factor *f, const products *p, const fnz_geometry *g, const int64_t *strides) {
@@ -101,12 +111,54 @@ static fnz_status open(fnzi_call *call, const fnzi_array *a, const fnzi_array *b
   return open_batch(call, a, b, role_b, p);
 }
 
+/* The first factor's matrices along the last batch dimension lie as rows of one. */
+static bool adds_rows(const products *p) {
+  int64_t size = p->sizes[p->rank - 1], step = p->a.batch[p->rank - 1];
+  if (p->b.batch[p->rank - 1] != 0 || p->a.matrix.col != 1 || p->m * size > INT32_MAX)
+    return false;
+  return size == 1 || (p->m == 1 ? step >= p->k : step == p->m * p->a.matrix.row);
+}
+
 /* Batch dimensions along which the second factor stays put are more rows of the first. */
 static void fold(products *p) {
-  while (p->rank && p->b.batch[p->rank - 1] == 0 && p->a.matrix.col == 1 &&
-         p->a.matrix.row >= p->k && p->a.batch[p->rank - 1] == p->m * p->a.matrix.row &&
-         p->m * p->sizes[p->rank - 1] <= INT32_MAX)
+  while (p->rank && p->a.matrix.row >= p->k && adds_rows(p)) {
+    if (p->m == 1 && p->sizes[p->rank - 1] != 1)
+      p->a.matrix.row = p->a.batch[p->rank - 1];
     p->m *= p->sizes[--p->rank];
+  }
+}
+
+static int64_t batch_size(const products *p, uint32_t rank) {
+  int64_t size = 1;
+  for (uint32_t i = 0; i < rank; i++)
+    size *= p->sizes[i];
+  return size;
+}
+
+static bool stays_put(const factor *f, uint32_t rank) {
+  bool stays = true;
+  for (uint32_t i = 0; i < rank; i++)
+    stays = stays && f->batch[i] == 0;
+  return stays;
+}
+
+/* One product and many have other bits, so that there is one must not depend on how the first
+ * factor lies: where rows of it could be joined but for gaps, it is copied without. */
+static fnz_status fold_all(fnzi_call *call, products *p, const fnzi_array *a) {
+  int64_t strides[FNZ_MAX_RANK], rows = p->m;
+  uint32_t rank = p->rank;
+  fold(p);
+  bool whole = fnz_geometry_numel(&a->geometry) == rows * p->k * batch_size(p, rank);
+  if (p->rank == 0 || !stays_put(&p->b, rank) || !whole || fnzi_is_contiguous(&a->place))
+    return FNZ_OK;
+  p->rank = rank;
+  p->m = rows;
+  fnzi_contiguous_strides(a->geometry.sizes, a->geometry.rank, strides);
+  FNZ_TRY(fnzi_dense_as(call, a, p->dtype, &p->a.matrix.data));
+  split(&p->a, &a->geometry, strides, LEFT);
+  broadcast(&p->a, p, &a->geometry, strides);
+  fold(p);
+  return FNZ_OK;
 }
 
 static int64_t offset(const products *p, const factor *f, int64_t index) {
@@ -151,14 +203,15 @@ static fnz_status fill(fnzi_call *call, const products *p, const fnzi_array *sel
   return FNZ_OK;
 }
 
-static fnz_status finish(fnzi_call *call, products *p, const fnzi_array *self) {
+static fnz_status finish(fnzi_call *call, products *p, const fnzi_array *first,
+                         const fnzi_array *self) {
   void *out;
   FNZ_TRY(fnzi_result_as(call, 0, p->dtype, &out));
   if (!self || !fnzi_array_numel(call->outputs[0]))
     p->beta = 0;
   if (p->beta != 0)
     FNZ_TRY(fill(call, p, self, out));
-  fold(p);
+  FNZ_TRY(fold_all(call, p, first));
   run(p, out, call->threads);
   return FNZ_OK;
 }
@@ -167,7 +220,7 @@ static fnz_status finish(fnzi_call *call, products *p, const fnzi_array *self) {
 fnz_status fnzi_kernel_matmul(fnzi_call *call) {
   products p;
   FNZ_TRY(open(call, fnzi_input(call, 0), fnzi_input(call, 1), RIGHT, &p));
-  return finish(call, &p, NULL);
+  return finish(call, &p, fnzi_input(call, 0), NULL);
 }
 
 static fnz_status read_factor(const fnzi_call *call, const char *name, double *out) {
@@ -191,7 +244,7 @@ fnz_status fnzi_kernel_addmm(fnzi_call *call) {
   products p;
   FNZ_TRY(open(call, fnzi_input(call, 1), fnzi_input(call, 2), RIGHT, &p));
   FNZ_TRY(read_factors(call, &p));
-  return finish(call, &p, fnzi_input(call, 0));
+  return finish(call, &p, fnzi_input(call, 1), fnzi_input(call, 0));
 }
 
 /* The products of the batch are added one after the other to beta times self. */
@@ -219,5 +272,5 @@ fnz_status fnzi_kernel_linear(fnzi_call *call) {
   products p;
   FNZ_TRY(open(call, fnzi_input(call, 0), fnzi_input(call, 1), TRANSPOSED, &p));
   p.beta = 1;
-  return finish(call, &p, fnzi_input(call, 2));
+  return finish(call, &p, fnzi_input(call, 0), fnzi_input(call, 2));
 }
