@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 14
  * kernels_more_test.c - order statistics, running extremes, counts, products, searches, moves and
  * resampling against what PyTorch 2.15 gives on a CPU. A tolerance is relative to the largest
  * number of a result; 0 asks for the same bits. */
@@ -812,7 +812,44 @@ START_TEST(complex_numbers) {
 }
 END_TEST
 
-RUN_SUITE("kernels_more", elements_of_a_sorted_row, ever_longer_starts, counts_and_sums,
-          products_with_something_added, products_of_vectors_and_more, places_in_sorted_numbers,
-          images_padded, windows_as_columns, images_resampled, images_at_given_places,
-          distances_and_places, complex_numbers)
+START_TEST(tiles) {
+  start(1);
+  RUN("tile", T(S(2), 1, 2), INTS(2, 2));
+  HAS(0, S(2, 4), FNZ_F32, 0, 1, 2, 1, 2, 1, 2, 1, 2);
+  RUN("tile", TYPED(FNZ_I64, S(1, 2, 2), 1, 2, 3, 4), INTS(2)); /* of the last dimension */
+  HAS(0, S(1, 2, 4), FNZ_I64, 0, 1, 2, 1, 2, 3, 4, 3, 4);
+  RUN("tile", T(S(2, 2), 1, 2, 3, 4), NO_INTS);
+  HAS(0, S(2, 2), FNZ_F32, 0, 1, 2, 3, 4);
+  RUN("tile", TYPED(FNZ_BOOL, SCALAR, 1), INTS(3));
+  HAS(0, S(3), FNZ_BOOL, 0, 1, 1, 1);
+  RUN("tile", T(S(2), 1, 2), INTS(0, 1));
+  HAS(0, S(0, 2), FNZ_F32, 0, 0);
+  FAILS(ctx, "BOUNDS", APPLY("tile", T(S(2), 1, 2), INTS(-1)));
+  finish();
+}
+END_TEST
+
+/* Eager looks at no index where nothing is written. */
+START_TEST(indices_into_nothing) {
+  start(1);
+  RUN("index_fill.int_Scalar", T(S(0, 3), 0), I(1), TYPED(FNZ_I64, S(2), 0, 7), F(1));
+  HAS(0, S(0, 3), FNZ_F32, 0, 0);
+  RUN("index_fill.int_Tensor", T(S(3, 0), 0), I(0), TYPED(FNZ_I64, S(1), 7), T(SCALAR, 1));
+  HAS(0, S(3, 0), FNZ_F32, 0, 0);
+  RUN("index_copy", T(S(0, 3), 0), I(1), TYPED(FNZ_I64, S(1), 7), T(S(0, 1), 0));
+  HAS(0, S(0, 3), FNZ_F32, 0, 0);
+  RUN("index_add", T(S(3, 0), 0), I(0), TYPED(FNZ_I64, S(1), 7), T(S(1, 0), 0));
+  HAS(0, S(3, 0), FNZ_F32, 0, 0);
+  FAILS(ctx, "BOUNDS",
+        APPLY("index_fill.int_Scalar", T(S(0, 3), 0), I(0), TYPED(FNZ_I64, S(1), 0), F(1)));
+  FAILS(ctx, "BOUNDS",
+        APPLY("index_add", T(S(3, 0), 0), I(0), TYPED(FNZ_I64, S(1), 7), T(S(2, 0), 0)));
+  FAILS(ctx, "BOUNDS", APPLY("index_select", T(S(0, 3), 0), I(1), TYPED(FNZ_I64, S(1), 7)));
+  finish();
+}
+END_TEST
+
+RUN_SUITE("kernels_more", tiles, indices_into_nothing, elements_of_a_sorted_row, ever_longer_starts,
+          counts_and_sums, products_with_something_added, products_of_vectors_and_more,
+          places_in_sorted_numbers, images_padded, windows_as_columns, images_resampled,
+          images_at_given_places, distances_and_places, complex_numbers)

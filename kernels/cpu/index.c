@@ -119,7 +119,8 @@ fnz_status fnzi_kernel_index_put(fnzi_call *call) {
 /* --- A vector of indices along one dimension --------------------------------------------- */
 typedef struct lane {
   uint32_t dim;
-  int64_t count;
+  int64_t count; /* of indices */
+  int64_t picks; /* how many of them are looked at */
   const int64_t *places;
 } lane;
 
@@ -127,8 +128,20 @@ static fnz_status find_lane(fnzi_call *call, const fnzi_window *self, bool wraps
   const fnzi_array *index = fnzi_named_array(call, "index");
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank,
                         &out->dim));
-  out->count = fnzi_array_numel(index);
+  out->count = out->picks = fnzi_array_numel(index);
   return fnzi_index_values(call, index, self->sizes[out->dim], wraps, &out->places);
+}
+
+/* Where another dimension is empty nothing is written, and eager looks at no index. */
+static fnz_status find_written_lane(fnzi_call *call, const fnzi_window *self, bool wraps,
+                                    lane *out) {
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank,
+                        &out->dim));
+  *out = (lane){.dim = out->dim, .count = fnzi_array_numel(fnzi_named_array(call, "index"))};
+  for (uint32_t d = 0; d < self->rank; d++)
+    if (d != out->dim && self->sizes[d] == 0)
+      return FNZ_OK;
+  return find_lane(call, self, wraps, out);
 }
 
 fnz_status fnzi_kernel_index_select(fnzi_call *call) {
@@ -152,14 +165,14 @@ fnz_status fnzi_kernel_index_fill(fnzi_call *call) {
   unsigned char room[16];
   lane l;
   fnzi_window_lanes(call->outputs[0], &out);
-  FNZ_TRY(find_lane(call, &out, true, &l));
+  FNZ_TRY(find_written_lane(call, &out, true, &l));
   if (!fnzi_arg_array(value))
     fnzi_window_number(value, out.dtype, room, &from);
   else if (fnzi_arg_array(value)->place.rank == 0)
     fnzi_window_of(fnzi_arg_array(value), &from);
   else
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions");
-  for (int64_t k = 0; k < l.count; k++) {
+  for (int64_t k = 0; k < l.picks; k++) {
     fnzi_window to = out;
     fnzi_window_select(&to, l.dim, l.places[k]);
     FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
@@ -187,7 +200,7 @@ typedef struct joining {
 
 static fnz_status join_lanes(fnzi_call *call, const fnzi_window *out, const fnzi_window *source,
                              const lane *l, joining j) {
-  for (int64_t k = 0; k < l->count; k++) {
+  for (int64_t k = 0; k < l->picks; k++) {
     fnzi_window to = *out, from = *source;
     fnzi_window_select(&to, l->dim, l->places[k]);
     fnzi_window_select(&from, l->dim, k);
@@ -214,7 +227,7 @@ fnz_status fnzi_kernel_index_write(fnzi_call *call) {
   lane l;
   fnzi_window_lanes(call->outputs[0], &out);
   fnzi_window_lanes(fnzi_named_array(call, "source"), &source);
-  FNZ_TRY(find_lane(call, &out, false, &l));
+  FNZ_TRY(find_written_lane(call, &out, false, &l));
   FNZ_TRY(check_source(call, &out, &source, &l));
   if (j.adds && (alpha->tag == FNZ_ARG_COMPLEX || fnzi_number_float(alpha) != 1.0))
     j.alpha = alpha;
