@@ -12,7 +12,7 @@ static fnz_status refuse_bits(void *user, const fnz_arg *arg) {
                      "an argument is a lazy conjugate or negative; resolve it before");
 }
 
-static fnz_status run_kernel(fnzi_call *call, const fnzi_kernel *row, const fnz_request *from) {
+fnz_status fnzi_evaluate_request(fnzi_call *call, const fnzi_kernel *row, const fnz_request *from) {
   fnz_arg *args;
   FNZI_NEW(&call->scratch, call->op->nparams, &args);
   FNZ_TRY(fnzi_fill_args(call, from, args));
@@ -40,7 +40,7 @@ static fnz_status call_kernel(fnzi_machine *m, fnz_context *ctx, const fnzi_kern
   status = fnzi_arena_alloc(&call.scratch, capacity, sizeof *call.outputs, &room);
   call.outputs = room;
   if (status == FNZ_OK)
-    status = run_kernel(&call, row, from);
+    status = fnzi_evaluate_request(&call, row, from);
   if (status != FNZ_OK)
     fnzi_release_outputs(&call);
   for (size_t k = 0; status == FNZ_OK && k < call.noutputs; k++)
@@ -59,6 +59,11 @@ fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op) {
 fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array *a, uint32_t i,
                           fnz_arg *out) {
   double value = 0;
+  if (a && a->storage && !a->storage->data &&
+      a->storage->bytes) { /* nobody knows it: shapes only */
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
+    return FNZ_OK;
+  }
   if (!a || !a->storage || a->place.rank != 1 || (int64_t)i >= a->place.sizes[0] ||
       !fnzi_can_convert(FNZ_F64, a->place.dtype))
     return fnzi_refuse_lists(ctx, op);

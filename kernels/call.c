@@ -107,6 +107,14 @@ fnz_status fnzi_named_ints_of(fnzi_call *call, const char *name, size_t want, in
   return FNZ_OK;
 }
 
+fnz_status fnzi_float_check(const fnzi_call *call) {
+  fnz_dtype dtype = fnzi_input_geometry(call, 0)->dtype;
+  if (fnzi_is_float(dtype))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
+                     call->op->params[0].name, fnzi_dtype(dtype)->name);
+}
+
 static fnz_status push_output(fnzi_call *call, fnzi_array *array) {
   if (call->noutputs == call->capacity) {
     fnzi_array_release(call->ctx, array);

@@ -202,6 +202,9 @@ void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint
 FNZ_MUST_CHECK fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *const *inputs,
                                          size_t count, uint32_t *rank, int64_t *sizes);
 
+/* TYPE unless argument 0 is of a floating-point type: for rows whose results have others. */
+FNZ_MUST_CHECK fnz_status fnzi_float_check(const fnzi_call *call);
+
 /* --- For kernels ------------------------------------------------------------------------- */
 /* Row-major
  * elements of an array: its own memory when they lie so, else a copy in scratch memory. Valid until

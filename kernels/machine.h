@@ -99,6 +99,10 @@ FNZ_MUST_CHECK fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op);
 
 /* --- apply.c -------------------------------------------------------------------------------------
  */
+/* A functional operator on values, from its arguments as given to its results; the caller has
+ * opened the call, and releases what results there are after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_evaluate_request(fnzi_call *call, const fnzi_kernel *row,
+                                                const fnz_request *from);
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
                               fnz_handle *outputs, size_t capacity, size_t *count);
 

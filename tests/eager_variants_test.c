@@ -507,7 +507,7 @@ static void replay_operator(replay *r, const fnzi_json *calls) {
 
 static void replay_all(fnz_status (*create)(fnz_context *, fnz_backend **), bool has_data) {
   replay r = {.has_data = has_data};
-  variants_load(&r.v);
+  variants_load(&r.v, "variants");
   r.s.v = &r.v;
   OK(r.v.ctx, create(r.v.ctx, &r.s.backend));
   OK(r.v.ctx, fnz_stack_create(r.v.ctx, r.s.backend, &r.s.stack));

@@ -636,7 +636,10 @@ START_TEST(scattering) {
      NUMBERS(20, 2, 30));
   IS("scatter_reduce.two", ARGS(T(x), I(0), T(k), T(v), S("sum"), B(false)), F32, SIZES(3),
      NUMBERS(20, 2, 40));
-  REFUSED(&d, "UNSUPPORTED", "scatter_reduce.two", ARGS(T(x), I(0), T(k), T(v), S("mean")));
+  IS("scatter_reduce.two", ARGS(T(x), I(0), T(k), T(v), S("mean"), B(false)), F32, SIZES(3),
+     NUMBERS(20, 2, 20));
+  REFUSED(&d, "BOUNDS", "scatter_reduce.two", ARGS(T(x), I(0), T(k), T(v), S("add")));
+  REFUSED(&d, "BOUNDS", "scatter.reduce", ARGS(T(x), I(0), T(k), T(v), S("mean")));
   REFUSED(&d, "BOUNDS", "scatter.src", ARGS(T(x), I(0), T(k), T(MAKE(F32, SIZES(1), NUMBERS(1)))));
   close_desk(&d);
 }

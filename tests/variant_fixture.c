@@ -1,11 +1,18 @@
 /* variant_fixture.c - reading fixtures/variants, and making the arguments of its calls. */
 #include "tests/variant_fixture.h"
 
+#include <stdio.h>
+
 /* --- The files -------------------------------------------------------------------------------- */
 
-#define FOLDER FNZ_SOURCE_DIR "/fixtures/variants/"
+static const char *path_of(const char *folder, const char *name) {
+  static char path[512];
+  snprintf(path, sizeof path, "%s/fixtures/%s/%s", FNZ_SOURCE_DIR, folder, name);
+  return path;
+}
 
-static void parse(variants *v, const char *path, fnzi_json_doc *out) {
+static void parse(variants *v, const char *folder, const char *name, fnzi_json_doc *out) {
+  const char *path = path_of(folder, name);
   fnz_buffer text = {0};
   OK(v->ctx, fnz_file_read(v->ctx, path, &text));
   OK(v->ctx, fnzi_json_parse(&v->arena, path, (const char *)text.data, text.size, out));
@@ -25,13 +32,14 @@ items variants_items(variants *v, const fnzi_json *list) {
   return found;
 }
 
-void variants_load(variants *v) {
+void variants_load(variants *v, const char *folder) {
   fnz_buffer bytes = {0};
   ck_assert_int_eq(fnz_context_create(NULL, &v->ctx), FNZ_OK);
   fnzi_arena_init(&v->arena, v->ctx);
-  parse(v, FOLDER "calls.json", &v->calls);
-  parse(v, FOLDER "differences.json", &v->differences);
-  OK(v->ctx, fnz_file_read(v->ctx, FOLDER "storages.safetensors", &bytes));
+  parse(v, folder, "calls.json", &v->calls);
+  if (strcmp(folder, "variants") == 0)
+    parse(v, folder, "differences.json", &v->differences);
+  OK(v->ctx, fnz_file_read(v->ctx, path_of(folder, "storages.safetensors"), &bytes));
   OK(v->ctx, fnz_arrays_read_safetensors(v->ctx, bytes.data, bytes.size, &v->pools));
   fnz_buffer_free(v->ctx, &bytes);
   v->blocks = variants_items(v, fnzi_json_find(v->calls.root, "blocks"));

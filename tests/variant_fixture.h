@@ -1,5 +1,5 @@
-/* variant_fixture.h - the calls of fixtures/variants: their arguments on memory of a backend. What
- * the files hold stands in the README beside them. */
+/* variant_fixture.h - the calls of fixtures/variants and fixtures/made: their arguments on memory
+ * of a backend. What the files hold stands in the README beside the former. */
 #ifndef FNZ_TESTS_VARIANT_FIXTURE_H
 #define FNZ_TESTS_VARIANT_FIXTURE_H
 
@@ -8,7 +8,7 @@
 
 #include <fnz/fnz.h>
 
-enum { SCENE_TENSORS = 16, SHAPE_RANK = 8 };
+enum { SCENE_TENSORS = 32, SHAPE_RANK = 8 };
 
 /* A table of the document, by number. */
 typedef struct items {
@@ -37,7 +37,8 @@ typedef struct shape {
   int64_t sizes[SHAPE_RANK], strides[SHAPE_RANK];
 } shape;
 
-void variants_load(variants *v);
+/* From fixtures/<folder>; differences.json may be missing there. */
+void variants_load(variants *v, const char *folder);
 void variants_end(variants *v);
 /* Items of an array, members of an object; NULL is an empty one. */
 items variants_items(variants *v, const fnzi_json *list);

@@ -13,7 +13,7 @@ typedef struct pool {
   const int64_t *int_x; /* instead of x and y */
   int64_t *int_y, *indices;
   int64_t in_volume, out_volume;
-  bool adaptive, count_padding;
+  bool adaptive, count_padding, exact;
   int64_t divisor; /* 0: the number of elements */
   double scales[FNZI_POOL_MAX_SPATIAL];
 } pool;
@@ -132,7 +132,10 @@ static void max_plane(const void *user, int64_t plane, int lane) {
     int64_t place[3], to = plane * o->out_volume + at;
     window w;
     places(o->p.out, at, place);
-    clip(o, place, &w);
+    if (o->adaptive)
+      divide(o, place, &w);
+    else
+      clip(o, place, &w);
     int64_t best = is_empty(&w) ? -1 : find_largest(o, plane * o->in_volume, &w);
     put_largest(o, to, best);
     if (o->indices)
@@ -172,6 +175,15 @@ fnz_status fnzi_kernel_max_pool(fnzi_call *call) {
   return run(call, &o, max_plane);
 }
 
+fnz_status fnzi_kernel_adaptive_max_pool(fnzi_call *call) {
+  pool o = {.adaptive = true};
+  void *indices;
+  FNZ_TRY(fnzi_pool_read_adaptive(call, &o.p));
+  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &indices));
+  o.indices = indices;
+  return run(call, &o, max_plane);
+}
+
 fnz_status fnzi_kernel_avg_pool(fnzi_call *call) {
   pool o = {.divisor = fnzi_named_int(call, "divisor_override", 0)};
   o.count_padding = fnzi_named_bool(call, "count_include_pad", true);
@@ -185,6 +197,67 @@ fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_call *call) {
   return run(call, &o, mean_plane);
 }
 
+/* --- Means backwards --------------------------------------------------------------------- */
+static void spread_window(const pool *o, int64_t base, const window *w, double each) {
+  fnzi_reals sums = fnzi_reals_read(&o->y);
+  for (int64_t i = w->first[0]; i < w->last[0]; i++)
+    for (int64_t j = w->first[1]; j < w->last[1]; j++)
+      for (int64_t k = w->first[2]; k < w->last[2]; k++) {
+        int64_t at = base + cell(o, i, j, k);
+        fnzi_real_put(&o->y, at, fnzi_real_at(&sums, at) + each);
+      }
+}
+
+static int64_t least_one(int64_t size) {
+  return size > 0 ? size : 0;
+}
+
+/* Every element of a window gets its share of what the window's mean gets. */
+static void spread_plane(const void *user, int64_t plane, int lane) {
+  const pool *o = user;
+  (void)lane;
+  for (int64_t i = 0; i < o->in_volume; i++)
+    fnzi_real_put(&o->y, plane * o->in_volume + i, 0);
+  for (int64_t at = 0; at < o->out_volume; at++) {
+    int64_t place[3], count = 1;
+    window w;
+    places(o->p.out, at, place);
+    if (o->adaptive)
+      divide(o, place, &w);
+    else
+      clip(o, place, &w);
+    for (int i = 0; i < 3; i++)
+      count *= least_one(w.last[i] - w.first[i]);
+    int64_t by = o->divisor ? o->divisor : o->count_padding ? w.padded : count;
+    if (count)
+      spread_window(o, plane * o->in_volume, &w,
+                    fnzi_real_at(&o->x, plane * o->out_volume + at) / (double)by);
+  }
+}
+
+static fnz_status run_backward(fnzi_call *call, pool *o) {
+  fnz_dtype dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
+  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &o->x));
+  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &o->y));
+  o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
+  fnzi_each(call, o->p.planes, spread_plane, o);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_avg_pool_backward(fnzi_call *call) {
+  pool o = {.divisor = fnzi_named_int(call, "divisor_override", 0)};
+  o.count_padding = fnzi_named_bool(call, "count_include_pad", true);
+  FNZ_TRY(fnzi_pool_read(call, &o.p));
+  return run_backward(call, &o);
+}
+
+fnz_status fnzi_kernel_adaptive_avg_pool_backward(fnzi_call *call) {
+  pool o = {.adaptive = true};
+  FNZ_TRY(fnzi_pool_read_adaptive(call, &o.p));
+  return run_backward(call, &o);
+}
+
+/* --- Nearest neighbour ------------------------------------------------------------------- */
 /* Nearest neighbour: floor(place * in / out), in float arithmetic as eager does; a factor that was
  * given is used as it is. */
 static int64_t nearest(const pool *o, int axis, int64_t place) {
@@ -196,6 +269,14 @@ static int64_t nearest(const pool *o, int axis, int64_t place) {
   return at < (float)(in - 1) ? (int64_t)at : in - 1; /* also where a factor makes it no number */
 }
 
+/* The one whose middle is nearest: floor((place + 1/2) in / out). */
+static int64_t nearest_exact(const pool *o, int axis, int64_t place) {
+  int64_t in = o->p.in[axis], out = o->p.out[axis];
+  float scale = o->scales[axis] > 0 ? (float)(1.0 / o->scales[axis]) : (float)in / (float)out;
+  float at = floorf((float)(((double)place + 0.5) * (double)scale));
+  return at < (float)(in - 1) ? (int64_t)at : in - 1;
+}
+
 static void nearest_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
   (void)lane;
@@ -203,7 +284,7 @@ static void nearest_plane(const void *user, int64_t plane, int lane) {
     int64_t place[3];
     places(o->p.out, at, place);
     for (int i = 0; i < 3; i++)
-      place[i] = nearest(o, i, place[i]);
+      place[i] = o->exact ? nearest_exact(o, i, place[i]) : nearest(o, i, place[i]);
     fnzi_real_put(
         &o->y, plane * o->out_volume + at,
         fnzi_real_at(&o->x, plane * o->in_volume + cell(o, place[0], place[1], place[2])));
@@ -212,6 +293,12 @@ static void nearest_plane(const void *user, int64_t plane, int lane) {
 
 fnz_status fnzi_kernel_upsample_nearest(fnzi_call *call) {
   pool o = {.divisor = 0};
+  FNZ_TRY(fnzi_resample_read(call, &o.p, o.scales));
+  return run(call, &o, nearest_plane);
+}
+
+fnz_status fnzi_kernel_upsample_nearest_exact(fnzi_call *call) {
+  pool o = {.exact = true};
   FNZ_TRY(fnzi_resample_read(call, &o.p, o.scales));
   return run(call, &o, nearest_plane);
 }

@@ -147,7 +147,7 @@ typedef struct sampler {
   fnz_dtype dtype;
   int64_t mode, padding;
   bool align;
-  int64_t channels, in[2], count; /* count: places of one image */
+  int64_t channels, in[3], count; /* count: places of one image */
   fnzi_reals x, grid;
   fnzi_reals_out y;
 } sampler;
@@ -229,6 +229,8 @@ static void sample_plane(const void *user, int64_t plane, int lane) {
 }
 
 fnz_status fnzi_kernel_grid_sampler(fnzi_call *call) {
+  if (fnzi_input_geometry(call, 0)->rank == 5)
+    return fnzi_kernel_grid_sampler_3d(call);
   const fnz_geometry *x = fnzi_input_geometry(call, 0), *out = &call->outputs[0]->geometry;
   sampler s = {.dtype = fnzi_real_dtype(x->dtype),
                .mode = fnzi_named_int(call, "interpolation_mode", BILINEAR),
@@ -241,5 +243,66 @@ fnz_status fnzi_kernel_grid_sampler(fnzi_call *call) {
   FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 1), s.dtype, &s.grid));
   FNZ_TRY(fnzi_reals_result(call, 0, s.dtype, &s.y));
   fnzi_each(call, out->sizes[0] * out->sizes[1], sample_plane, &s);
+  return FNZ_OK;
+}
+
+/* --- In three dimensions ----------------------------------------------------------------- */
+static double voxel_at(const sampler *s, int64_t volume, const double *at) {
+  int64_t place = volume;
+  for (int i = 0; i < 3; i++) {
+    if (!(at[i] >= 0 && at[i] < (double)s->in[i]))
+      return 0;
+    place = place * s->in[i] + (int64_t)at[i];
+  }
+  return fnzi_real_at(&s->x, place);
+}
+
+static double sample_volume(const sampler *s, int64_t volume, const double *place) {
+  double low[3], rest[3], sum = 0;
+  for (int i = 0; i < 3; i++) {
+    double x = inside(s, element_of(s, place[i], s->in[i]), s->in[i]);
+    low[i] = s->mode == NEAREST ? nearbyint(x) : floor(x);
+    rest[i] = x - low[i];
+  }
+  if (s->mode == NEAREST)
+    return voxel_at(s, volume, low);
+  for (int corner = 0; corner < 8; corner++) {
+    double at[3], weight = 1;
+    for (int i = 0; i < 3; i++) {
+      bool up = corner >> (2 - i) & 1;
+      at[i] = low[i] + up;
+      weight *= up ? rest[i] : 1 - rest[i];
+    }
+    sum += voxel_at(s, volume, at) * weight;
+  }
+  return sum;
+}
+
+/* The grid says x first, volumes have it last. */
+static void sample_volumes(const void *user, int64_t volume, int lane) {
+  const sampler *s = user;
+  int64_t first = volume / s->channels * s->count;
+  (void)lane;
+  for (int64_t i = 0; i < s->count; i++) {
+    double place[3];
+    for (int k = 0; k < 3; k++)
+      place[k] = fnzi_real_at(&s->grid, 3 * (first + i) + 2 - k);
+    fnzi_real_put(&s->y, volume * s->count + i, sample_volume(s, volume, place));
+  }
+}
+
+fnz_status fnzi_kernel_grid_sampler_3d(fnzi_call *call) {
+  const fnz_geometry *x = fnzi_input_geometry(call, 0), *out = &call->outputs[0]->geometry;
+  sampler s = {.dtype = fnzi_real_dtype(x->dtype),
+               .mode = fnzi_named_int(call, "interpolation_mode", BILINEAR),
+               .padding = fnzi_named_int(call, "padding_mode", ZEROS),
+               .align = fnzi_named_bool(call, "align_corners", false),
+               .channels = x->sizes[1],
+               .in = {x->sizes[2], x->sizes[3], x->sizes[4]},
+               .count = out->sizes[2] * out->sizes[3] * out->sizes[4]};
+  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), s.dtype, &s.x));
+  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 1), s.dtype, &s.grid));
+  FNZ_TRY(fnzi_reals_result(call, 0, s.dtype, &s.y));
+  fnzi_each(call, out->sizes[0] * out->sizes[1], sample_volumes, &s);
   return FNZ_OK;
 }

@@ -95,29 +95,34 @@ fnz_status fnzi_kernel_gather(fnzi_call *call) {
 }
 
 /* --- Scatter ----------------------------------------------------------------------------- */
-/* Columns: name of the reduction, row of point.def, what an untouched place starts from. */
+/* Columns: name of the reduction, row of point.def, what an untouched place starts from, and
+ * whether it is scatter_reduce that calls it so. */
 static const struct reduction {
   const char *name, *row;
   double start;
-} reductions[] = {{"add", "add", 0},
-                  {"sum", "add", 0},
-                  {"multiply", "mul", 1},
-                  {"prod", "mul", 1},
-                  {"amax", "maximum", -INFINITY},
-                  {"amin", "minimum", INFINITY}};
+  bool by_reduce;
+} reductions[] = {{"add", "add", 0, false},
+                  {"multiply", "mul", 1, false},
+                  {"sum", "add", 0, true},
+                  {"prod", "mul", 1, true},
+                  {"mean", "add", 0, true},
+                  {"amax", "maximum", -INFINITY, true},
+                  {"amin", "minimum", INFINITY, true}};
 
 static fnz_status find_reduction(const fnzi_call *call, const struct reduction **out) {
   const char *name = fnzi_named_string(call, "reduce");
+  bool by_reduce = strcmp(call->op->base, "scatter_reduce") == 0;
   if (strcmp(call->op->base, "scatter_add") == 0)
     name = "add";
   *out = NULL;
   if (!*name)
     return FNZ_OK;
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-    if (strcmp(reductions[i].name, name) == 0)
+    if (strcmp(reductions[i].name, name) == 0 && reductions[i].by_reduce == by_reduce)
       *out = &reductions[i];
   if (!*out)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "reduce %s is not supported", name);
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "reduce is %s; it must be %s", name,
+                       by_reduce ? "sum, prod, mean, amax or amin" : "add or multiply");
   return FNZ_OK;
 }
 
@@ -131,14 +136,26 @@ static void run_scatter(const fnzi_window *to, const fnzi_window *index, const f
   fnzi_loop_run(&loop, scatter_row, e, 1, true);
 }
 
+/* The largest or the lowest one of a type. */
+static int64_t last_integer(fnz_dtype dtype, bool largest) {
+  size_t bits = 8 * fnzi_dtype(dtype)->bytes;
+  if (dtype == FNZ_BOOL)
+    return largest;
+  if (dtype == FNZ_U8)
+    return largest ? UINT8_MAX : 0;
+  int64_t most = INT64_MAX >> (64 - bits);
+  return largest ? most : -most - 1;
+}
+
 /* The places that are written start from the reduction's neutral value. */
 static fnz_status forget_self(const fnzi_call *call, const fnzi_window *to,
                               const fnzi_window *index, const struct reduction *r, elements e) {
   fnz_arg start = {.tag = FNZ_ARG_FLOAT, .u.f = r->start};
   unsigned char room[16];
   fnzi_window from;
+  (void)call;
   if (isinf(r->start) && !fnzi_is_float(to->dtype))
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "reduce %s of integers without self", r->name);
+    start = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = last_integer(to->dtype, r->start > 0)};
   fnzi_window_number(&start, to->dtype, room, &from);
   e.row = NULL;
   run_scatter(to, index, &from, &e);
@@ -202,6 +219,28 @@ static fnz_status scatter_wide(fnzi_call *call, const fnzi_window *self,
   return fnzi_window_assign(call, self, &wide, false);
 }
 
+/* How many elements came to each place, self's counted where they take part. */
+static fnz_status divide_by_counts(fnzi_call *call, const fnzi_window *self) {
+  bool included = fnzi_named_bool(call, "include_self", true);
+  int64_t *counts, numel = fnzi_array_numel(call->outputs[0]), one = 1;
+  fnzi_window index, to, moved, from;
+  elements e;
+  FNZI_NEW(&call->scratch, (size_t)numel, &counts);
+  for (int64_t i = 0; i < numel; i++)
+    counts[i] = included;
+  fnzi_window_dense(&to, FNZ_I64, self->rank, self->sizes, counts);
+  moved = to;
+  FNZ_TRY(prepare(call, &moved, &index, &e));
+  e.row = fnzi_point_find(FNZ_I64, "add");
+  fnzi_window_dense(&from, FNZ_I64, index.rank, index.sizes, &one);
+  memset(from.strides, 0, sizeof from.strides);
+  run_scatter(&moved, &index, &from, &e);
+  for (int64_t i = 0; i < numel; i++)
+    counts[i] += counts[i] == 0;
+  bool real = fnzi_is_float(self->dtype) || fnzi_is_complex(self->dtype);
+  return fnzi_window_combine(call, real ? "div" : "div_floor", self, &to, NULL);
+}
+
 fnz_status fnzi_kernel_scatter(fnzi_call *call) {
   const struct reduction *r;
   fnzi_window self;
@@ -210,7 +249,9 @@ fnz_status fnzi_kernel_scatter(fnzi_call *call) {
     return FNZ_OK;
   fnzi_window_lanes(call->outputs[0], &self);
   bool is_half = self.dtype == FNZ_F16 || self.dtype == FNZ_BF16;
-  return r && is_half ? scatter_wide(call, &self, r) : scatter_into(call, self, r);
+  FNZ_TRY(r && is_half ? scatter_wide(call, &self, r) : scatter_into(call, self, r));
+  bool averages = r && strcmp(r->name, "mean") == 0;
+  return averages ? divide_by_counts(call, &self) : FNZ_OK;
 }
 
 /* --- put and take: places in the row-major order of all elements ------------------------- */

@@ -178,6 +178,18 @@ fnz_status fnzi_shape_rot90(fnzi_call *call) {
 }
 
 /* --- Sampling ---------------------------------------------------------------------------- */
+/* Images or volumes, as the operator's name says; grid_sampler takes both. */
+static bool grid_fits(const fnzi_call *call, const fnz_geometry *x, const fnz_geometry *grid) {
+  uint32_t rank = x->rank;
+  bool fits =
+      (rank == 4 && !strstr(call->op->name, "3d")) || (rank == 5 && !strstr(call->op->name, "2d"));
+  fits = fits && grid->rank == rank && x->sizes[0] == grid->sizes[0] &&
+         grid->sizes[rank - 1] == (int64_t)rank - 2;
+  for (uint32_t d = 2; fits && d < rank; d++)
+    fits = x->sizes[d] > 0;
+  return fits;
+}
+
 fnz_status fnzi_shape_grid_sampler(fnzi_call *call) {
   const fnz_geometry *x = fnzi_input_geometry(call, 0), *grid = fnzi_input_geometry(call, 1);
   int64_t mode = fnzi_named_int(call, "interpolation_mode", 0);
@@ -185,20 +197,20 @@ fnz_status fnzi_shape_grid_sampler(fnzi_call *call) {
   if (x->dtype != grid->dtype)
     return fnzi_refuse(call, FNZ_CLASS_TYPE, "input is %s, grid is %s; cast one of them",
                        fnzi_dtype(x->dtype)->name, fnzi_dtype(grid->dtype)->name);
-  bool fits = x->rank == 4 && grid->rank == 4 && x->sizes[0] == grid->sizes[0] &&
-              grid->sizes[3] == 2 && x->sizes[2] > 0 && x->sizes[3] > 0;
-  if (!fits)
+  if (!grid_fits(call, x, grid))
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
                        "input must be (batch, channels, rows, columns), not empty, and grid (the "
-                       "same batch, rows, columns, 2); they have ranks %u and %u",
+                       "same batch, rows, columns, 2), or both with a depth before the rows and 3 "
+                       "numbers; they have ranks %u and %u",
                        x->rank, grid->rank);
-  if (mode < 0 || mode > 2 || padding < 0 || padding > 2)
+  bool is_cubic = mode == 2 && x->rank == 5;
+  if (mode < 0 || mode > 2 || padding < 0 || padding > 2 || is_cubic)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "interpolation_mode %lld and padding_mode %lld must be 0, 1 or 2",
+                       "interpolation_mode %lld and padding_mode %lld must be 0, 1 or 2, and mode "
+                       "2 is for images",
                        (long long)mode, (long long)padding);
-  return fnzi_shape_add(call, x->dtype, 4,
-                        (const int64_t[]){x->sizes[0], x->sizes[1], grid->sizes[1], grid->sizes[2]},
-                        NULL);
+  int64_t sizes[] = {x->sizes[0], x->sizes[1], grid->sizes[1], grid->sizes[2], grid->sizes[3]};
+  return fnzi_shape_add(call, x->dtype, x->rank, sizes, NULL);
 }
 
 /* --- Distances --------------------------------------------------------------------------- */

@@ -8,8 +8,14 @@ static uint32_t spatial_of(const fnzi_call *call) {
   return digit ? (uint32_t)(*digit - '0') : 2;
 }
 
+/* What is pooled: argument 0, but of backward operators self, which comes second. */
+static const fnz_geometry *image_of(const fnzi_call *call) {
+  bool backward = strcmp(call->op->params[0].name, "grad_output") == 0;
+  return fnzi_input_geometry(call, backward ? 1 : 0);
+}
+
 static fnz_status open_image(fnzi_call *call, fnzi_pool *p) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  const fnz_geometry *g = image_of(call);
   int64_t sizes[FNZ_MAX_RANK + 1];
   *p = (fnzi_pool){.spatial = spatial_of(call), .in = {1, 1, 1}, .out = {1, 1, 1}};
   for (uint32_t i = 0; i < FNZI_POOL_MAX_SPATIAL; i++)
@@ -65,10 +71,18 @@ fnz_status fnzi_pool_read(fnzi_call *call, fnzi_pool *out) {
   return FNZ_OK;
 }
 
+static int64_t size_from_end(const fnz_geometry *g, uint32_t i) {
+  return i <= g->rank ? g->sizes[g->rank - i] : 0;
+}
+
 /* An output size of None keeps the input's. */
 fnz_status fnzi_pool_read_adaptive(fnzi_call *call, fnzi_pool *out) {
   FNZ_TRY(open_image(call, out));
-  FNZ_TRY(fnzi_named_ints_of(call, "output_size", out->spatial, 1, out->out));
+  if (fnzi_op_param(call->op, "output_size") < 0) /* of backward operators, the gradient says it */
+    for (uint32_t i = 0; i < out->spatial; i++)
+      out->out[i] = size_from_end(fnzi_input_geometry(call, 0), out->spatial - i);
+  else
+    FNZ_TRY(fnzi_named_ints_of(call, "output_size", out->spatial, 1, out->out));
   for (uint32_t i = 0; i < out->spatial; i++)
     if (out->out[i] < 0 || out->in[i] < 1)
       return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "cannot pool %lld elements to %lld",
@@ -109,6 +123,40 @@ fnz_status fnzi_shape_adaptive_pool(fnzi_call *call) {
   fnzi_pool p;
   FNZ_TRY(fnzi_pool_read_adaptive(call, &p));
   return add(call, &p, fnzi_input_geometry(call, 0)->dtype);
+}
+
+fnz_status fnzi_shape_adaptive_pool_indices(fnzi_call *call) {
+  fnzi_pool p;
+  FNZ_TRY(fnzi_float_check(call));
+  FNZ_TRY(fnzi_pool_read_adaptive(call, &p));
+  FNZ_TRY(add(call, &p, fnzi_input_geometry(call, 0)->dtype));
+  return add(call, &p, FNZ_I64);
+}
+
+/* A gradient for every place of the result that self was pooled to. */
+static fnz_status add_gradient(fnzi_call *call, const fnzi_pool *p) {
+  const fnz_geometry *grad = fnzi_input_geometry(call, 0), *self = image_of(call);
+  bool fits = grad->rank == self->rank && grad->dtype == self->dtype;
+  for (uint32_t i = 0; fits && i < grad->rank; i++)
+    fits = grad->sizes[i] ==
+           (i + p->spatial < grad->rank ? self->sizes[i] : p->out[i + p->spatial - grad->rank]);
+  if (!fits)
+    return fnzi_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "grad_output does not have the sizes and the type of what self is pooled to");
+  return fnzi_shape_add_image(call, self->dtype, self->rank, self->sizes, self);
+}
+
+fnz_status fnzi_shape_pool_backward(fnzi_call *call) {
+  fnzi_pool p;
+  FNZ_TRY(fnzi_pool_read(call, &p));
+  return add_gradient(call, &p);
+}
+
+fnz_status fnzi_shape_adaptive_pool_backward(fnzi_call *call) {
+  fnzi_pool p;
+  FNZ_TRY(fnzi_pool_read_adaptive(call, &p));
+  return add_gradient(call, &p);
 }
 
 /* Sizes come from `output_size`, or, where that is None, from `scale_factors`. */

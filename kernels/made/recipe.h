@@ -1,0 +1,128 @@
+/* recipe.h - operators that are computed by others, one after the other: a row STEPS(operator,
+ * name) of kernels_made.def, and a function that a RECIPE(name) opens.
+ *
+ * A recipe runs as the row's shape rule, on the CPU and on the meta backend alike, and gives the
+ * results with fnzi_give_result(). After a step has failed all further ones do nothing and return
+ * NULL, and what is asked of NULL is 0, so a recipe need not look; s->status says it. What steps
+ * make is released when the recipe ends. */
+#ifndef FNZI_MADE_RECIPE_H
+#define FNZI_MADE_RECIPE_H
+
+#include "kernels/cpu/cpu.h"
+#include "schema/aten_names.h"
+
+typedef struct fnzi_steps {
+  fnzi_call *call;    /* of the operator that is made */
+  fnzi_arena scratch; /* of the step in hand */
+  struct {
+    fnzi_array **data;
+    size_t count, capacity;
+  } made;
+  fnz_status status;
+} fnzi_steps;
+
+typedef void fnzi_recipe_fn(fnzi_steps *s);
+FNZ_MUST_CHECK fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *recipe);
+#define RECIPE(name)                                                                               \
+  static void name(fnzi_steps *s);                                                                 \
+  fnz_status fnzi_shape_##name(fnzi_call *call) {                                                  \
+    return fnzi_follow(call, name);                                                                \
+  }                                                                                                \
+  static void name(fnzi_steps *s)
+
+/* --- Arguments --------------------------------------------------------------------------- */
+/* NULL for an absent tensor. */
+static inline fnz_arg V(fnzi_array *a) {
+  return (fnz_arg){.tag = a ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = fnzi_array_handle(a)};
+}
+static inline fnz_arg I(int64_t i) {
+  return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
+}
+static inline fnz_arg F(double f) {
+  return (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = f};
+}
+static inline fnz_arg B(bool b) {
+  return (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = b};
+}
+static inline fnz_arg DTYPE(fnz_dtype dtype) {
+  return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = (int64_t)dtype};
+}
+#define NONE    ((fnz_arg){.tag = FNZ_ARG_NONE})
+#define DEFAULT ((fnz_arg){.tag = FNZ_ARG_DEFAULT})
+#define INTS(...)                                                                                  \
+  fnzi_ints(s, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+/* In memory that lasts as long as the recipe; NONE when that fails. */
+fnz_arg fnzi_ints(fnzi_steps *s, const int64_t *ints, size_t count);
+fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count);
+
+/* --- Steps ------------------------------------------------------------------------------- */
+/* The result of an operator that has one, called with the first of its arguments. */
+fnzi_array *fnzi_do(fnzi_steps *s, size_t op, const fnz_arg *args, size_t nargs);
+#define STEP(op, ...)                                                                              \
+  fnzi_do(s, FNZI_ATEN_##op, (const fnz_arg[]){__VA_ARGS__},                                       \
+          sizeof((const fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg))
+/* Its first `count` results. */
+void fnzi_do_many(fnzi_steps *s, size_t op, const fnz_arg *args, size_t nargs, fnzi_array **out,
+                  size_t count);
+#define STEPS_INTO(out, count, op, ...)                                                            \
+  fnzi_do_many(s, FNZI_ATEN_##op, (const fnz_arg[]){__VA_ARGS__},                                  \
+               sizeof((const fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg), out, count)
+#define ADD(a, b) STEP(add__Tensor, V(a), V(b))
+#define SUB(a, b) STEP(sub__Tensor, V(a), V(b))
+#define MUL(a, b) STEP(mul__Tensor, V(a), V(b))
+#define DIV(a, b) STEP(div__Tensor, V(a), V(b))
+
+/* The elements in row-major order under other sizes, of as many elements. */
+fnzi_array *fnzi_reshaped(fnzi_steps *s, fnzi_array *a, const int64_t *sizes, size_t rank);
+#define RESHAPED(a, ...)                                                                           \
+  fnzi_reshaped(s, a, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+/* `count` places of a dimension from `start` on. */
+fnzi_array *fnzi_part(fnzi_steps *s, fnzi_array *a, int64_t dim, int64_t start, int64_t count);
+/* One after the other along a dimension. */
+fnzi_array *fnzi_joined(fnzi_steps *s, fnzi_array *const *arrays, size_t count, int64_t dim);
+/* In another element type, or `a` itself. */
+fnzi_array *fnzi_as(fnzi_steps *s, fnzi_array *a, fnz_dtype dtype);
+/* What losses end with, by argument "reduction": the array, its mean or its sum. */
+fnzi_array *fnzi_by_reduction(fnzi_steps *s, fnzi_array *a);
+
+/* Releases what was made since `mark`, s->made.count of then, but for `kept` (of them NULL ones do
+ * not count). */
+void fnzi_leave(fnzi_steps *s, size_t mark, fnzi_array *const *kept, size_t count);
+
+/* --- Asking ------------------------------------------------------------------------------ */
+/* An argument of the operator that is made. */
+static inline fnzi_array *fnzi_given(const fnzi_steps *s, const char *name) {
+  return fnzi_named_array(s->call, name);
+}
+/* Tensor i of a list; NULL when there is none. */
+fnzi_array *fnzi_given_item(const fnzi_steps *s, const char *name, size_t i);
+/* How many items a list has. */
+size_t fnzi_given_count(const fnzi_steps *s, const char *name);
+static inline uint32_t fnzi_rank(const fnzi_array *a) {
+  return a ? a->geometry.rank : 0;
+}
+/* Negative dimensions count from the end; 0 where there is no such dimension. */
+int64_t fnzi_size(const fnzi_array *a, int64_t dim);
+static inline fnz_dtype fnzi_dtype_of(const fnzi_array *a) {
+  return a ? a->geometry.dtype : FNZ_F32;
+}
+static inline int64_t fnzi_numel(const fnzi_array *a) {
+  return a ? fnzi_array_numel(a) : 0;
+}
+/* The recipe ends with this refusal, unless it has failed before. */
+void fnzi_stop(fnzi_steps *s, fnz_class kind, const char *format, ...) FNZ_PRINTF(3, 4);
+/* The same for a status. */
+static inline void fnzi_note(fnzi_steps *s, fnz_status status) {
+  s->status = s->status == FNZ_OK ? status : s->status;
+}
+/* A dimension of `a` from an argument, counted from 0; 0 when it stops. A tensor without dimensions
+ * has one. */
+uint32_t fnzi_given_dim(fnzi_steps *s, const char *name, const fnzi_array *a);
+
+/* --- Results ----------------------------------------------------------------------------- */
+/* The next result. */
+void fnzi_give_result(fnzi_steps *s, fnzi_array *a);
+/* The next one is undefined. */
+void fnzi_give_nothing(fnzi_steps *s);
+
+#endif

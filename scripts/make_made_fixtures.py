@@ -1,0 +1,373 @@
+#!/usr/bin/env python3
+"""Writes fixtures/made/: what eager PyTorch gives for the operators that fnz computes by others, on
+random arguments. For developers; needs PyTorch. The files have the format of fixtures/variants.
+
+    scripts/make_made_fixtures.py fixtures/made
+
+Everything is seeded: the same PyTorch on the same processor gives the same files."""
+
+import json
+import random
+import sys
+import warnings
+
+import torch
+
+from make_variant_fixtures import dense, geometries, geometry, inputs, name_of, overload, pool
+
+f16, bf16, f32, f64 = torch.float16, torch.bfloat16, torch.float32, torch.float64
+c64, i64, u8, boolean = torch.complex64, torch.int64, torch.uint8, torch.bool
+draw = random.Random(2)
+some = draw.choice
+
+
+def N(*sizes, d=f32, dense=False):
+    """Normally distributed; often with its dimensions in another order."""
+    wide = torch.randn(sizes, dtype=torch.complex128 if d.is_complex else f64)
+    t = wide.to(d) if d.is_floating_point or d.is_complex else (3 * wide).to(d)
+    if dense or len(sizes) < 2 or draw.random() < 0.7:
+        return t
+    order = list(range(len(sizes)))
+    draw.shuffle(order)
+    return t.permute(order).contiguous().permute([order.index(i) for i in range(len(order))])
+
+
+def U(*sizes, d=f32):
+    """From 0 to 1."""
+    return torch.rand(sizes, dtype=f64).to(d)
+
+
+def index(most, *sizes):
+    return torch.randint(0, most, sizes)
+
+
+def chance(p=0.5):
+    return draw.random() < p
+
+
+def many(low, high):
+    return draw.randint(low, high)
+
+
+def sizes(most=3):
+    return [many(1, 4) for _ in range(many(1, most))]
+
+
+# --- Recurrent networks --------------------------------------------------------------------------
+
+
+def weights(gates, width, hidden, layers, ways, biased, projected, d):
+    out = []
+    for layer in range(layers):
+        for _ in range(ways):
+            came = width if layer == 0 else (projected or hidden) * ways
+            out += [0.4 * N(gates * hidden, came, d=d), 0.4 * N(gates * hidden, projected or hidden, d=d)]
+            out += [N(gates * hidden, d=d), N(gates * hidden, d=d)] if biased else []
+            out += [0.4 * N(projected, hidden, d=d)] if projected else []
+    return out
+
+
+def recurrent():
+    kind, d = some(["lstm", "gru", "rnn_tanh", "rnn_relu"]), some([f32, f64, bf16])
+    gates = {"lstm": 4, "gru": 3}.get(kind, 1)
+    width, hidden, layers, ways, steps, batch = many(1, 4), many(2, 3), many(1, 2), many(1, 2), many(1, 4), many(1, 3)
+    biased, projected = chance(), hidden - 1 if kind == "lstm" and chance(0.3) else 0
+    params = weights(gates, width, hidden, layers, ways, biased, projected, d)
+    h, c = N(layers * ways, batch, projected or hidden, d=d), N(layers * ways, batch, hidden, d=d)
+    state, rest = [h, c] if kind == "lstm" else h, [params, biased, layers, 0.5, False, ways == 2]
+    first = chance()
+    x = N(batch, steps, width, d=d) if first else N(steps, batch, width, d=d)
+    yield kind + ".input", x, state, *rest, first
+    lengths = sorted((many(1, steps) for _ in range(batch)), reverse=True)
+    per_step = torch.tensor([sum(n > t for n in lengths) for t in range(lengths[0])])
+    yield kind + ".data", N(sum(lengths), width, d=d), per_step, state, *rest
+    state = [N(batch, hidden, d=d), N(batch, hidden, d=d)] if kind == "lstm" else N(batch, hidden, d=d)
+    yield kind + "_cell", N(batch, width, d=d), state, *weights(gates, width, hidden, 1, 1, biased, 0, d)
+    yield kind + ".input", N(0, batch, width, d=d), [h, c] if kind == "lstm" else h, *rest, False
+    yield kind + ".input", x, [h, c] if kind == "lstm" else h, params[1:], *rest[1:], first
+
+
+# --- Losses and distances ------------------------------------------------------------------------
+
+
+def losses():
+    d, s, how = some([f32, f64]), sizes(), many(0, 2)
+    x, sign = N(*s, d=d), torch.where(torch.rand(s) < 0.5, -1, 1).to(d)
+    yield "binary_cross_entropy", U(*s, d=d), U(*s, d=d), some([None, U(*s, d=d)]), how
+    yield "binary_cross_entropy", 3 + U(*s, d=d), U(*s, d=d), None, how
+    yield "binary_cross_entropy_with_logits", x, U(*s, d=d), some([None, U(s[-1], d=d)]), some([None, U(s[-1], d=d)]), how
+    yield "kl_div", x, U(*s, d=d), how, {"log_target": chance()}
+    yield "soft_margin_loss", x, sign, how
+    yield "hinge_embedding_loss", x, sign, some([1.0, 0.5]), how
+    yield "margin_ranking_loss", x, N(*s, d=d), sign, some([0.0, 0.5]), how
+    yield "poisson_nll_loss", U(*s, d=d), 4 * U(*s, d=d), chance(), chance(), 1e-8, how
+    n, c = many(1, 4), many(1, 5)
+    a, b = N(n, c, d=d), N(n, c, d=d)
+    yield "cosine_embedding_loss", a, b, torch.where(torch.rand(n) < 0.5, -1, 1), some([0.0, 0.3]), how
+    yield "triplet_margin_loss", a, b, N(n, c, d=d), 1.0, some([2.0, 1.0, 3.0]), 1e-6, chance(), how
+    yield "pairwise_distance", a, b, some([2.0, 1.0, 3.0]), 1e-6, chance()
+    yield "cosine_similarity", x, N(*s, d=some([d, f32])), many(-len(s), len(s) - 1), 1e-8
+    yield "dist", x, N(*s, d=d), some([2, 1, 3.5, 0])
+    yield "pdist", a.contiguous(), some([2.0, 1.0])
+    yield "nll_loss2d_forward", N(2, 3, 2, 2, d=d), index(3, 2, 2, 2), None, how, -100
+    yield "log_sigmoid_forward", N(*s, d=f64)
+
+
+# --- Layers --------------------------------------------------------------------------------------
+
+
+def layers():
+    d, real, s = some([f32, f64, f16, bf16]), some([f32, f64]), sizes(4)
+    dim = some([0, len(s) - 1, len(s) // 2])
+    v, g = N(*s, d=real), U(*[n if k == dim else 1 for k, n in enumerate(s)], d=real)
+    yield "norm_except_dim", v, 2, some([dim, -1])
+    yield "_weight_norm", v, g, dim
+    yield "_weight_norm_interface", v, g, dim
+    yield "prelu", N(*s, d=d), N(some([1, s[1] if len(s) > 1 else 1]), d=d)
+    yield "prelu", N(2, 3, d=d), N(2, d=d)
+    yield "_prelu_kernel", N(*s, d=d), N(*s, d=d)
+    yield "rrelu", N(*s, d=d), 0.1, 0.3
+    a, b, c, lead = many(1, 4), many(1, 4), many(1, 3), sizes(2)
+    yield "bilinear", N(*lead, a, d=real), N(*lead, b, d=real), N(c, a, b, d=real), some([None, N(c, d=real)])
+    n, rows, columns = many(1, 2), many(2, 5), many(2, 5)
+    yield "affine_grid_generator", N(n, 2, 3, d=real), [n, 2, rows, columns], chance()
+    yield "affine_grid_generator", N(n, 3, 4, d=real), [n, 2, 2, rows, columns], chance()
+    image, size = N(n, 2, rows, columns, d=real), [many(2, 8), many(2, 8)]
+    for filter in ("bilinear", "bicubic", "lanczos"):
+        yield f"_upsample_{filter}2d_aa", image, size, False
+    yield "_upsample_bilinear2d_aa.vec", image, None, chance(), [some([0.5, 2.0, 1.3]), some([1.0, 2.0, 0.7])]
+    yield "_upsample_nearest_exact2d", image, size
+    yield "_upsample_nearest_exact2d.vec", image, None, [some([1.5, 2.0]), some([1.0, 1.7])]
+    yield "_upsample_nearest_exact1d", N(n, 2, columns), [many(1, 8)]
+    yield "_upsample_nearest_exact3d", N(n, 2, 2, rows, columns), [3, *size]
+    for name in ("grid_sampler_3d", "grid_sampler"):
+        yield name, N(n, 2, 2, rows, columns, d=real), 0.7 * N(n, 2, 2, 3, 3, d=real), many(0, 1), many(0, 2), chance()
+    yield "adaptive_max_pool1d", N(n, 2, columns, d=d), [many(1, 4)]
+    yield "adaptive_max_pool2d", image.to(d), [many(1, 4), many(1, 4)]
+    yield "adaptive_max_pool3d", N(n, 2, 3, rows, columns, d=d), [2, many(1, 4), many(1, 4)]
+    pooled, places = torch.ops.aten.max_pool2d_with_indices(image, [2, 2])
+    yield "max_unpool2d", pooled, places, [rows, columns]
+
+
+def bags():
+    d, rows, count = some([f32, f64, f16, bf16]), many(2, 6), many(1, 8)
+    starts = [0] + sorted(many(0, count) for _ in range(many(0, 3)))
+    ends, mode = chance(0.4), many(0, 2)
+    offsets = torch.tensor(starts + [count] if ends else starts)
+    scale = U(count, d=d) if mode == 0 and chance() else None
+    args = [N(rows, many(1, 4), d=d, dense=True), index(rows, count), offsets, False, mode, False, scale, ends]
+    yield "_embedding_bag", *args, some([-1, 0, 1])
+    yield "_embedding_bag_forward_only", *args, some([-1, 0, 1])
+    yield "embedding_bag.padding_idx", *args, some([None, -1, 0])
+    yield "embedding_bag", *args
+    yield "embedding_bag", args[0], args[1] + rows, *args[2:]
+
+
+# --- Put together, and picked --------------------------------------------------------------------
+
+
+def layout():
+    d, s = some([f32, f64, i64, boolean, c64, bf16]), sizes()
+    for name in ("hstack", "vstack", "row_stack", "dstack", "column_stack"):
+        yield name, [N(*s, d=d) for _ in range(many(1, 3))]
+        yield name, [N(3, d=d), N(3)]
+        yield name, [N(), N()]
+    yield "block_diag", [N(*sizes(2), d=some([f32, i64, f64])) for _ in range(many(1, 3))] + [N()]
+    yield "pad_sequence", [N(many(1, 4), 2) for _ in range(3)], chance(), some([0.0, 1.5]), some(["left", "right"])
+    number = some([f32, i64, c64])
+    yield "kron", N(*sizes(), d=number), N(*sizes(), d=number)
+    yield "inner", N(2, 3, d=number), N(*some([[], [3], [2, 3], [2, 2, 3]]), d=number)
+    yield "chain_matmul", [N(2, 3), N(3, 4), N(4, 2)]
+    yield "diag", N(*some([[3], [2, 3], [4, 2]]), d=d), many(-3, 3)
+    yield "diagflat", N(*s, d=d), many(-2, 2)
+    yield "diag_embed", N(*s, d=d), many(-2, 2), *some([(-2, -1), (0, 1), (0, -1), (1, 0), (0, 0)])
+    yield "fliplr", N(2, *s, d=d)
+    yield "flipud", N(*s, d=d)
+    yield "sum_to_size", N(2, 3, 4, d=some([f32, i64])), some([[3, 1], [1, 1, 4], [4], [1], [2, 1, 1], [2]])
+    yield "complex", N(2, 3), N(some([1, 3]))
+    yield "polar", U(2, 3), N(2, 3)
+    yield "native_channel_shuffle", N(1, 4, 2, 2), 2
+
+
+def picks():
+    d, s = some([f32, f64, i64, u8, bf16, boolean, c64]), sizes()
+    x, dim, count = N(*s, d=d), many(0, len(s) - 1), many(1, 5)
+    from_size = [count if k == dim else n for k, n in enumerate(s)]
+    yield "masked_select", x, torch.rand(s) < 0.5
+    yield "masked_select", x, torch.rand(s[-1]) < 0.5
+    yield "argwhere", x
+    yield "nonzero_static", x, {"size": many(0, 9)}
+    at = torch.randint(-2, 6, (3,))
+    inside = ((at >= 0) & (at < s[0])).view(3, *[1] * (len(s) - 1))
+    yield "_unsafe_masked_index", N(*s), inside, [at], 1.5
+    yield "_unsafe_masked_index_put_accumulate", N(*s), inside, [at], N(3, *s[1:])
+    number = some([f32, f64, i64, u8, bf16, torch.int8])
+    for how in ("prod", "mean", "amax", "amin"):
+        whole = {"include_self": chance()}
+        yield "index_reduce", N(*s, d=number), dim, index(s[dim], count), N(*from_size, d=number), how, whole
+        yield "scatter_reduce.two", N(*s, d=number), dim, index(s[dim], *from_size), N(*from_size, d=number), how, whole
+    yield "take_along_dim", x, index(s[dim], *from_size), dim
+    yield "take_along_dim", x, index(x.numel(), 4), None
+    whole = N(*s, d=some([f32, i64])).round()
+    yield "isin.Tensor_Tensor", whole, N(many(0, 5), d=some([f32, i64])).round(), {"invert": chance()}
+    yield "isin.Tensor_Scalar", whole, 1
+    yield "isin.Scalar_Tensor", 1, whole
+    yield "repeat_interleave.Tensor", index(4, s[dim])
+    yield "repeat_interleave.self_Tensor", x, index(4, s[dim]), dim
+    yield "repeat_interleave.self_Tensor", x, torch.tensor([2]), some([None, dim])
+    near = N(*s, d=some([f32, f64, c64]))
+    yield "isclose", near, near + 1e-5 * N(*s, d=near.dtype), 1e-5, 1e-6, chance()
+    yield "isclose", N(*s, d=i64), N(*s, d=i64), 0.1, 1, False
+    yield "isreal", near
+    yield "linspace.Tensor_Tensor", torch.tensor(1.5), torch.tensor(4.0), 5
+    yield "linspace.Tensor_Scalar", torch.tensor(1.5), 3, many(0, 6)
+    yield "linspace.Scalar_Tensor", 1, torch.tensor(1.5), 3
+    again = N(*s, d=some([f32, i64, boolean, u8, f64]))
+    again = again.round() if again.is_floating_point() else again
+    inverse, counts = chance(), chance()
+    yield "_unique", again, chance(), True
+    yield "_unique2", again, True, inverse, counts
+    yield "unique_dim", again, dim, True, inverse, counts
+    yield "unique_consecutive", again, inverse, counts, some([None, dim])
+    yield "unique_dim_consecutive", again, dim, inverse, counts
+    yield "histc", N(*s, d=some([f32, f64])), many(1, 7), *some([(0, 0), (-1, 2), (-0.5, 0.5), (2, 1)])
+    small = torch.randint(0, 5, (many(0, 7),), dtype=some([i64, torch.int32, u8]))
+    yield "bincount", small, some([None, N(small.numel()), N(small.numel(), d=f64)]), some([0, 8])
+    yield "bincount", small.long() - 3, None, 0
+    yield "frexp.Tensor", 10 * N(*s, d=some([f32, f64, f16, bf16]))
+    for side in ("tril_indices", "triu_indices"):
+        yield side, many(0, 4), many(0, 4), many(-3, 3)
+
+
+# --- Backward ------------------------------------------------------------------------------------
+
+
+def convolution():
+    d, n, groups, spatial, turned = some([f32, f64]), many(1, 3), many(1, 2), many(1, 3), chance(0.4)
+    came, went = some([2, 4]), some([2, 4])
+    kernel, stride, padding, dilation = ([many(*r) for _ in range(spatial)] for r in ((1, 3), (1, 2), (0, 1), (1, 2)))
+    extra = [many(0, k - 1) if turned else 0 for k in stride]
+    x = N(n, came, *[many(4, 5) for _ in range(spatial)], d=d)
+    w = N(*((came, went // groups) if turned else (went, came // groups)), *kernel, d=d)
+    try:
+        y = torch.ops.aten.convolution(x, w, None, stride, padding, dilation, turned, extra, groups)
+    except RuntimeError:
+        return
+    yield ("convolution_backward", N(*y.shape, d=d), x, w, [went], stride, padding, dilation, turned, extra, groups,
+           [True, True, chance()])
+    image, w = N(1, 4, 5, 5), N(2, 4, 3, 3)
+    yield "_convolution", image, w, N(2), [1, 1], [1, 1], [1, 1], False, [0, 0], 1, False, False, True, True
+    yield "_convolution_mode", image, w, N(2), [1, 1], "same", [1, 1], 1
+
+
+def backward():
+    s = sizes() + [many(2, 4)]
+    own = s[-many(1, len(s)):]
+    x, n = N(*s, d=f64), many(2, 3)
+    _, mean, rstd = torch.ops.aten.native_layer_norm(x, own, None, None, 1e-5)
+    yield "native_layer_norm_backward", N(*s, d=f64), x, own, mean, rstd, U(*own, d=f64), U(*own, d=f64), [True, True, chance()]
+    x, groups = N(n, 4, 3, 2, d=f64, dense=True), some([1, 2, 4])
+    _, mean, rstd = torch.ops.aten.native_group_norm(x, None, None, n, 4, 6, groups, 1e-5)
+    yield "native_group_norm_backward", N(n, 4, 3, 2, d=f64, dense=True), x, mean, rstd, U(4, d=f64), n, 4, 6, groups, [True, True, True]
+    x = N(n, 3, 2, d=f64)
+    _, mean, rstd = torch.ops.aten.native_batch_norm(x, None, None, None, None, True, 0.1, 1e-5)
+    yield ("native_batch_norm_backward", N(n, 3, 2, d=f64), x, some([None, U(3, d=f64)]), N(3, d=f64), U(3, d=f64), mean,
+           rstd, chance(), 1e-5, [True, True, True])
+    d = some([f32, f64])
+    yield "_softmax_backward_data", N(*s, d=d), torch.softmax(N(*s, d=d), 0), 0, d
+    yield "_log_softmax_backward_data", N(*s, d=d), torch.log_softmax(N(*s, d=d), -1), -1, d
+    at = index(4, *sizes(2))
+    yield "embedding_dense_backward", N(*at.shape, 3, d=d), at, 4, some([-1, 1]), chance()
+    image, kernel, stride, padding = N(n, 2, many(3, 6), many(3, 6), d=d), [some([2, 3]), 2], some([[], [1, 2]]), some([[0, 0], [1, 1]])
+    ceil, by = chance(0.4), some([None, 3])
+    y = torch.ops.aten.avg_pool2d(image, kernel, stride, padding, ceil, True, by)
+    yield "avg_pool2d_backward", N(*y.shape, d=d), image, kernel, stride, padding, ceil, chance(), by
+    y, at = torch.ops.aten.max_pool2d_with_indices(image, kernel, stride, padding, [1, 1], ceil)
+    yield "max_pool2d_with_indices_backward", N(*y.shape, d=d), image, kernel, stride, padding, [1, 1], ceil, at
+    yield "_adaptive_avg_pool2d_backward", N(n, 2, 2, 3, d=d), image
+    y, at = torch.ops.aten.adaptive_max_pool2d(image, [2, 3])
+    yield "adaptive_max_pool2d_backward", N(*y.shape, d=d), image, at
+
+
+def lists():
+    s = [N(2, 3), N(4)]
+    for name in ("_foreach_addcdiv", "_foreach_addcmul"):
+        yield name + ".Tensor", s, [N(2, 3), N(4)], [N(2, 3), N(4)], torch.tensor([0.5, 2.0])
+    yield "_foreach_norm.Scalar", s, some([1, 2])
+    yield "_foreach_norm.Scalar", s, 2, f64
+    for sized in ((0, 3), (3, 0)):
+        yield "index_fill.int_Scalar", N(*sized), sized.index(3), torch.tensor([some([0, 7])]), 1.5
+        yield "index_fill.int_Scalar", N(*sized), sized.index(0), torch.tensor([0]), 1.5
+
+
+GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2}
+
+
+# --- Writing -------------------------------------------------------------------------------------
+
+
+class Call:
+    """The memory of one call, and its arguments as the fixture says them."""
+
+    def __init__(self):
+        self.blocks = []
+
+    def tensor(self, t):
+        wide = torch.empty(0, dtype=t.dtype).set_(t.untyped_storage())
+        self.blocks.append(pool.add(wide))
+        return {"t": [len(self.blocks) - 1, geometry(t)]}
+
+    def said(self, value):
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        if isinstance(value, torch.dtype):
+            return {"dtype": name_of(value)}
+        if isinstance(value, (list, tuple)):
+            return [self.said(item) for item in value]
+        return value
+
+
+def seen(value):
+    if isinstance(value, torch.Tensor):
+        return {"new": [geometry(value), pool.add(dense(value))]}
+    return [seen(item) for item in value] if isinstance(value, list) else value
+
+
+def record(name, *args):
+    named = args[-1] if args and isinstance(args[-1], dict) else {}
+    args, call = [a for a in args if not isinstance(a, dict)], Call()
+    entry = {"args": [call.said(a) for a in args], "storages": call.blocks}
+    entry.update({"named": [[k, v] for k, v in named.items()]} if named else {})
+    try:
+        with warnings.catch_warnings(), torch.no_grad():
+            warnings.simplefilter("ignore")
+            outcome = overload(name)(*args, **named)
+    except Exception as problem:
+        return [inputs.add(entry), [], {"raised": type(problem).__name__}]
+    results = list(outcome) if isinstance(outcome, tuple) else [outcome]
+    return [inputs.add(entry), [seen(r) for r in results]]
+
+
+def main():
+    folder, calls = sys.argv[1], {}
+    torch.set_num_threads(1)
+    torch.manual_seed(2)
+    for group, times in GROUPS.items():
+        for _ in range(times):
+            for name, *args in group():
+                row = record(name, *args)
+                if row[0] not in (k[0] for k in calls.setdefault(name, [])):
+                    calls[name].append(row)
+    document = {"blocks": pool.blocks.items, "calls": calls, "geometries": geometries.items, "inputs": inputs.items,
+                "torch": torch.__version__.partition("+")[0]}
+    with open(f"{folder}/calls.json", "w", encoding="utf-8") as file:
+        json.dump(document, file, separators=(",", ":"), sort_keys=True, allow_nan=False)
+        file.write("\n")
+    with open(f"{folder}/storages.safetensors", "wb") as file:
+        file.write(pool.safetensors())
+    raised = sum(len(row) > 2 for rows in calls.values() for row in rows)
+    print(f"{len(calls)} operators, {sum(map(len, calls.values()))} calls, {raised} refused")
+
+
+if __name__ == "__main__":
+    main()

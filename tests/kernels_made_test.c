@@ -1,0 +1,269 @@
+/* checks: 4
+ * kernels_made_test.c - operators that are computed by others, and the kernels beside them, against
+ * what PyTorch gives for random arguments: fixtures/made. Numbers may be apart by a few roundings
+ * of the largest one in a result. What PyTorch refuses must be refused. */
+#include "kernels/kernels.h"
+#include "tests/faults.h"
+#include "tests/variant_fixture.h"
+
+#include <math.h>
+#include <stdio.h>
+
+enum { OPERATORS = 117, CALLS = 472, RESULTS = 8, WHAT_BYTES = 400 };
+
+typedef struct replay {
+  variants v;
+  scene s;
+  bool has_data;
+  size_t calls, wrong, stranger; /* stranger: results with other strides */
+  char what[WHAT_BYTES];
+} replay;
+
+/* Of the largest number in a result. */
+static double tolerance_of(fnz_dtype dtype) {
+  switch (dtype) {
+  case FNZ_F16:
+    return 4e-3;
+  case FNZ_BF16:
+    return 3e-2;
+  case FNZ_F32:
+  case FNZ_C64:
+    return 1e-5;
+  case FNZ_F64:
+    return 1e-11;
+  default:
+    return 0;
+  }
+}
+
+/* Elements as doubles, complex ones as two. */
+static size_t widen(fnz_dtype dtype, size_t count, const void *cells, double **out) {
+  bool pairs = dtype == FNZ_C64;
+  fnz_dtype part = pairs ? FNZ_F32 : dtype;
+  size_t cell = fnz_dtype_get_info(part)->bytes;
+  count *= pairs ? 2 : 1;
+  *out = malloc((count + 1) * sizeof **out);
+  fnzi_convert(FNZ_F64, *out, 8, part, cells, (int64_t)cell, (int64_t)count);
+  return count;
+}
+
+static void compare_numbers(replay *r, size_t k, block want, const void *cells) {
+  double *a, *b, most = 1e-3, tolerance = tolerance_of(want.dtype);
+  size_t count = widen(want.dtype, want.count, want.cells, &a);
+  (void)widen(want.dtype, want.count, cells, &b);
+  for (size_t i = 0; i < count; i++)
+    most = isfinite(a[i]) && fabs(a[i]) > most ? fabs(a[i]) : most;
+  for (size_t i = 0; i < count && !r->what[0]; i++) {
+    bool same = isnan(a[i])   ? isnan(b[i]) != 0
+                : isinf(a[i]) ? a[i] == b[i]
+                              : fabs(a[i] - b[i]) <= tolerance * most;
+    if (!same)
+      snprintf(r->what, sizeof r->what, "result %zu, element %zu: %.17g instead of %.17g", k, i,
+               b[i], a[i]);
+  }
+  free(a);
+  free(b);
+}
+
+static void compare_elements(replay *r, size_t k, block want, fnz_eager have) {
+  unsigned char *cells = malloc(block_bytes(want) + 1);
+  OK(r->v.ctx, r->s.backend->download(r->s.backend->self, r->v.ctx, have.handle, cells));
+  compare_numbers(r, k, want, cells);
+  free(cells);
+}
+
+static void compare_tensor(replay *r, size_t k, const fnzi_json *seen, fnz_eager have) {
+  shape want;
+  variants_shape(&r->v, (size_t)seen->u.first->u.i, &want);
+  const fnz_geometry *g = fnz_eager_geometry(have);
+  size_t bytes = want.g.rank * sizeof *want.g.sizes;
+  bool same = g->dtype == want.g.dtype && g->rank == want.g.rank &&
+              (!bytes || memcmp(g->sizes, want.g.sizes, bytes) == 0);
+  if (!same)
+    snprintf(r->what, sizeof r->what, "result %zu has another type or other sizes", k);
+  else
+    r->stranger += bytes && fnz_geometry_numel(g) > 1 && memcmp(g->strides, want.g.strides, bytes);
+  if (same && r->has_data)
+    compare_elements(r, k, variants_block(&r->v, (size_t)seen->u.first->next->u.i), have);
+}
+
+static void compare_result(replay *r, size_t k, const fnzi_json *want, fnz_eager have) {
+  const fnzi_json *seen = fnzi_json_find(want, "new");
+  if (!seen && have.handle)
+    snprintf(r->what, sizeof r->what, "result %zu must be undefined", k);
+  else if (seen && !have.handle)
+    snprintf(r->what, sizeof r->what, "result %zu is undefined", k);
+  else if (seen)
+    compare_tensor(r, k, seen, have);
+}
+
+static void compare_results(replay *r, const fnzi_json *results) {
+  size_t place = 0, k = 0;
+  if (fnz_stack_count(r->s.stack) != results->count)
+    snprintf(r->what, sizeof r->what, "%zu results instead of %u", fnz_stack_count(r->s.stack),
+             results->count);
+  for (const fnzi_json *want = results->u.first; want && !r->what[0]; want = want->next, place++) {
+    size_t item = 0;
+    bool listed = want->kind == FNZI_JSON_ARRAY;
+    for (const fnzi_json *one = listed ? want->u.first : want; one && !r->what[0];
+         one = listed ? one->next : NULL)
+      compare_result(r, k++, one, fnz_stack_tensor(r->s.stack, place, item++));
+  }
+}
+
+/* Sizes that depend on data are unknown to the meta backend. */
+static bool needs_data(const replay *r) {
+  return !r->has_data && fnz_last_error(r->v.ctx)->kind == FNZ_CLASS_UNSUPPORTED;
+}
+
+static void replay_call(replay *r, const fnz_op *op, size_t number, const fnzi_json *call) {
+  const fnzi_json *results = call->u.first->next;
+  bool raises = results->next != NULL;
+  r->what[0] = 0;
+  r->calls++;
+  scene_open(&r->s, r->v.inputs.at[call->u.first->u.i]);
+  fnz_status status = fnz_call(r->v.ctx, op, r->s.stack);
+  if (status == FNZ_OK && !raises)
+    compare_results(r, results);
+  else if (status == FNZ_OK && r->has_data)
+    snprintf(r->what, sizeof r->what, "is accepted, PyTorch raises");
+  else if (status != FNZ_OK && !raises && !needs_data(r))
+    snprintf(r->what, sizeof r->what, "refused: %s", fnz_last_error(r->v.ctx)->message);
+  scene_close(&r->s);
+  if (!r->what[0])
+    return;
+  r->wrong++;
+  printf("%s: %s #%zu: %s\n", r->s.backend->name, fnz_op_name(op), number, r->what);
+}
+
+static void replay_all(fnz_status (*create)(fnz_context *, fnz_backend **), bool has_data) {
+  replay r = {.has_data = has_data};
+  size_t operators = 0;
+  variants_load(&r.v, "made");
+  r.s.v = &r.v;
+  OK(r.v.ctx, create(r.v.ctx, &r.s.backend));
+  OK(r.v.ctx, fnz_stack_create(r.v.ctx, r.s.backend, &r.s.stack));
+  OK(r.v.ctx, fnz_stack_create(r.v.ctx, r.s.backend, &r.s.side));
+  const fnzi_json *calls = fnzi_json_find(r.v.calls.root, "calls");
+  for (const fnzi_json *one = calls->u.first; one; one = one->next, operators++) {
+    const fnz_op *op = fnz_op_find(one->key);
+    size_t number = 0;
+    ck_assert_msg(op != NULL, "no operator is called %s", one->key);
+    for (const fnzi_json *call = one->u.first; call; call = call->next)
+      replay_call(&r, op, number++, call);
+  }
+  printf("%s: %zu operators, %zu calls, %zu wrong, %zu results with other strides\n",
+         r.s.backend->name, operators, r.calls, r.wrong, r.stranger);
+  ck_assert_uint_eq(operators, OPERATORS);
+  ck_assert_uint_eq(r.calls, CALLS);
+  ck_assert_uint_eq(r.wrong, 0);
+  fnz_stack_destroy(r.s.side);
+  fnz_stack_destroy(r.s.stack);
+  fnz_backend_destroy(r.s.backend);
+  variants_end(&r.v);
+}
+
+static fnz_status create_cpu(fnz_context *ctx, fnz_backend **out) {
+  return fnz_cpu_backend_create(ctx, 1, out);
+}
+
+START_TEST(on_the_cpu) {
+  replay_all(create_cpu, true);
+}
+END_TEST
+
+START_TEST(shapes_only) {
+  replay_all(fnz_meta_backend_create, false);
+}
+END_TEST
+
+/* --- Without memory ----------------------------------------------------------------------- */
+static fnz_arg number(int64_t i) {
+  return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
+}
+
+/* An LSTM of one layer, and what differs among five numbers: steps and sizes found on the way. */
+static fnz_status run_lstm(fnz_context *ctx, fnz_backend *cpu, const fnz_arg *t) {
+  const fnz_arg state[] = {t[1], t[1]}, params[] = {t[2], t[2]};
+  const fnz_arg args[] = {t[0],
+                          {.tag = FNZ_ARG_LIST, .count = 2, .u.list = state},
+                          {.tag = FNZ_ARG_LIST, .count = 2, .u.list = params},
+                          {.tag = FNZ_ARG_BOOL, .u.i = 0},
+                          number(1),
+                          {.tag = FNZ_ARG_FLOAT, .u.f = 0},
+                          {.tag = FNZ_ARG_BOOL, .u.i = 0},
+                          {.tag = FNZ_ARG_BOOL, .u.i = 0},
+                          {.tag = FNZ_ARG_BOOL, .u.i = 0}};
+  const fnz_request lstm = {fnz_op_find("lstm.input"), args, 9, NULL, ""};
+  fnz_handle out[3];
+  size_t count = 0;
+  fnz_status status = cpu->apply(cpu->self, ctx, &lstm, out, 3, &count);
+  for (size_t i = 0; i < count; i++)
+    cpu->release(cpu->self, out[i]);
+  const fnz_request unique = {fnz_op_find("_unique2"), t, 1, NULL, ""};
+  if (status == FNZ_OK)
+    status = cpu->apply(cpu->self, ctx, &unique, out, 3, &count);
+  for (size_t i = 0; status == FNZ_OK && i < count; i++)
+    cpu->release(cpu->self, out[i]);
+  return status;
+}
+
+static fnz_status without_memory(fnz_context *ctx, const void *user) {
+  static const int64_t sizes[][3] = {{3, 1, 2}, {1, 1, 2}, {8, 2, 0}}, strides[] = {2, 2, 1};
+  static const float zeros[16];
+  fnz_arg t[3] = {{.tag = FNZ_ARG_NONE}, {.tag = FNZ_ARG_NONE}, {.tag = FNZ_ARG_NONE}};
+  fnz_backend *cpu = NULL;
+  (void)user;
+  fnz_status status = fnz_cpu_backend_create(ctx, 1, &cpu);
+  for (int i = 0; status == FNZ_OK && i < 3; i++) {
+    fnz_geometry g = {.dtype = FNZ_F32,
+                      .rank = i == 2 ? 2 : 3,
+                      .sizes = sizes[i],
+                      .strides = i == 2 ? strides + 1 : strides};
+    t[i].tag = FNZ_ARG_VALUE;
+    status = cpu->upload(cpu->self, ctx, &g, zeros, &t[i].u.value);
+  }
+  if (status == FNZ_OK)
+    status = run_lstm(ctx, cpu, t);
+  for (int i = 0; i < 3; i++)
+    if (t[i].tag == FNZ_ARG_VALUE && t[i].u.value)
+      cpu->release(cpu->self, t[i].u.value);
+  fnz_backend_destroy(cpu);
+  return status;
+}
+
+START_TEST(every_step_may_lack_memory) {
+  ck_assert_uint_gt(each_fault(without_memory, NULL), 50);
+}
+END_TEST
+
+/* --- Refusals ----------------------------------------------------------------------------- */
+static void refused(const char *op, const fnz_arg *args, size_t nargs, const char *class_name,
+                    const char *says) {
+  fnz_context *ctx;
+  fnz_backend *cpu;
+  fnz_handle out[4];
+  size_t count;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  const fnz_request call = {fnz_op_find(op), args, nargs, NULL, ""};
+  FAILS(ctx, class_name, cpu->apply(cpu->self, ctx, &call, out, 4, &count));
+  ck_assert_msg(strstr(fnz_last_error(ctx)->message, says) != NULL, "%s",
+                fnz_last_error(ctx)->message);
+  fnz_backend_destroy(cpu);
+  fnz_context_destroy(ctx);
+}
+
+START_TEST(refusals_name_the_operator) {
+  const fnz_arg none = {.tag = FNZ_ARG_NONE};
+  const fnz_arg empty[] = {{.tag = FNZ_ARG_LIST}};
+  refused("hstack", empty, 1, "BOUNDS", "hstack: the list of tensors is empty");
+  const fnz_arg cell[] = {none, empty[0], none, none};
+  refused("lstm_cell", cell, 4, "TYPE", "lstm_cell: argument input must be a tensor");
+  const fnz_arg triangle[] = {number(-1), number(2)};
+  refused("tril_indices", triangle, 2, "BOUNDS", "tril_indices: row -1");
+}
+END_TEST
+
+RUN_SUITE("kernels_made", on_the_cpu, shapes_only, every_step_may_lack_memory,
+          refusals_name_the_operator)
