@@ -1,6 +1,13 @@
 /* checks.c - see checks.h. */
 #include "tests/fuzz/checks.h"
 
+/* libcbor is not built with MemorySanitizer, which takes what it wrote for unwritten. */
+#ifdef __has_feature
+#if __has_feature(memory_sanitizer)
+#define IS_WITHOUT_CBOR
+#endif
+#endif
+
 static fnz_status text_of(fnz_context *ctx, const fnz_program *p, fnz_buffer *out) {
   *out = (fnz_buffer){0};
   return fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, out);
@@ -9,6 +16,9 @@ static fnz_status text_of(fnz_context *ctx, const fnz_program *p, fnz_buffer *ou
 void check_round_trip(fnz_context *ctx, const fnz_program *p, fnz_format through) {
   fnz_buffer written = {0}, before = {0}, after = {0};
   fnz_program *again = NULL;
+#ifdef IS_WITHOUT_CBOR
+  through = FNZ_FORMAT_TEXT;
+#endif
   fnz_status status = fnz_program_write(ctx, p, through, &written);
   if (status == FNZ_OK)
     status = text_of(ctx, p, &before);

@@ -1,0 +1,85 @@
+#!/usr/bin/env python3
+"""Branch coverage of the folders that read and rewrite programs, and the floor that it may not fall below.
+
+    cover.py [--build DIR] [--raise] [--missing [FOLDER]]
+
+DIR (default build-cover) is a build of the preset `cover` whose tests have run with LLVM_PROFILE_FILE in DIR/profiles;
+scripts/cover.sh does that. tests/coverage.txt holds a line per folder: its name and the least percentage of branches.
+A folder below fails; --raise writes what was reached, where that is more. --missing lists the branches that were never
+taken, as FILE:LINE: LINE OF CODE, most tests being one look away. Branches that end in a failed allocation are taken
+by the walks over all allocations, so they count like any other."""
+import argparse
+import collections
+import glob
+import json
+import os
+import subprocess
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+FLOOR = os.path.join(ROOT, "tests/coverage.txt")
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def measure(build):
+    """{file: [(line, taken, not taken)]} of the library's files."""
+    merged = os.path.join(build, "all.profdata")
+    run("llvm-profdata-14", "merge", "-sparse", "-o", merged, *glob.glob(os.path.join(build, "profiles/*.profraw")))
+    programs = [os.path.join(build, "fnz")] + sorted(p for p in glob.glob(os.path.join(build, "tests/*_test"))
+                                                     if os.access(p, os.X_OK))
+    objects = [word for program in programs[1:] for word in ("-object", program)]
+    text = run("llvm-cov-14", "export", "-instr-profile", merged, "-skip-functions", programs[0], *objects)
+    found = {}
+    for entry in json.loads(text)["data"][0]["files"]:
+        path = os.path.relpath(entry["filename"], ROOT)
+        if not path.startswith(("..", "build")):
+            found[path] = [(b[0], b[4], b[5]) for b in entry["branches"]]
+    return found
+
+
+def folder_of(path):
+    return os.path.dirname(path)
+
+
+def floors():
+    lines = [line.split() for line in open(FLOOR) if line.strip() and line[0] != "#"]
+    return {folder: float(percent) for folder, percent in lines}
+
+
+def write(reached, old):
+    head = [line for line in open(FLOOR) if line[0] == "#"]
+    rows = [f"{folder} {max(old[folder], int(10 * reached[folder]) / 10):.1f}\n" for folder in old]
+    open(FLOOR, "w").writelines(head + rows)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--build", default=os.path.join(ROOT, "build-cover"))
+    parser.add_argument("--raise", dest="is_raised", action="store_true")
+    parser.add_argument("--missing", nargs="?", const="", metavar="FOLDER")
+    options = parser.parse_args()
+    branches, old = measure(options.build), floors()
+    sums = collections.defaultdict(lambda: [0, 0])
+    for path, found in sorted(branches.items()):
+        for line, taken, other in found:
+            sums[folder_of(path)][0] += (taken > 0) + (other > 0)
+            sums[folder_of(path)][1] += 2
+            if options.missing is not None and folder_of(path).startswith(options.missing) and not (taken and other):
+                text = open(os.path.join(ROOT, path)).read().split("\n")[line - 1].strip()
+                print(f"{path}:{line}: {'never' if not taken else 'always'}: {text}")
+    reached = {folder: 100 * hit / total for folder, (hit, total) in sums.items() if total}
+    failed = False
+    for folder, least in old.items():
+        now = reached.get(folder, 0)
+        failed |= now < least
+        print(f"{folder}: {now:.1f} % of {sums[folder][1]} branches, at least {least}{' FAILED' * (now < least)}")
+    if options.is_raised:
+        write(reached, old)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

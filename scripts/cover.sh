@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Branch coverage of the quick tests: builds with clang's instrumentation in build-cover, runs the
+# Check programs and the goldens, and compares with the floor in tests/coverage.txt. Arguments go on
+# to scripts/cover.py: --raise, --missing FOLDER.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cmake --preset cover > build-cover.log || { cat build-cover.log && exit 1; }
+mv build-cover.log build-cover/
+cmake --build build-cover
+rm -rf build-cover/profiles
+# Programs that are no test of this library's code, or only of its speed, would add time.
+LLVM_PROFILE_FILE="$PWD/build-cover/profiles/%2m.profraw" CK_FORK=no FNZ_PROGRAMS=3000 \
+  ctest --test-dir build-cover --output-on-failure -j "$(nproc)" -R '_test$|^golden/|^fuzz/|^ops/'
+scripts/cover.py "$@"
