@@ -99,7 +99,7 @@ class Source:
 
 
 def is_small(factor):
-    return bool(CONSTANT.fullmatch(factor) or RANK.fullmatch(factor))
+    return bool(CONSTANT.fullmatch(factor) or RANK.fullmatch(factor) or factor.startswith("sizeof"))
 
 
 def fits(source, i, left, right):
