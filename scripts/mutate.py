@@ -5,15 +5,17 @@
 
 FOLDER is views, mutations, functionalize or program/formats (all of them without one). Each mutant is one change to
 one line: a comparison, an operator or a constant becomes its neighbour, a condition is negated, a statement is left
-out, a call whose status is returned is not made. Only its object is compiled (ccache helps) and linked before the
-archive of a release build in DIR (default build), test program after test program, until one fails. What no test
-notices is written to FILE (default build/survivors.txt), one per line: FILE:LINE: what it was -> what it became.
+out, a call whose status is returned is not made. Only its object is compiled and linked before the archive of a
+release build in DIR (default build), test program after test program and last the command with all goldens, until one
+fails. What none of them notices is written to FILE (default build/survivors.txt), one per line: FILE:LINE: what it
+was -> what it became.
 
 A mutant that does not compile, or gives the same object, is none. One that ends in a timeout was noticed. Lines of
 tests/mutants.txt, `FILE: OLD -> NEW`, are mutants that change nothing, under the reason why."""
 import argparse
 import collections
 import concurrent.futures
+import glob
 import hashlib
 import json
 import os
@@ -103,9 +105,9 @@ class Bench:
                               stdout=subprocess.PIPE, text=True).stdout
         found = {}
         for line in text.splitlines():
-            m = re.search(r" -o tests/(\w+_test) ", line)
+            m = re.search(r" -o (?:tests/(\w+_test)|fnz) ", line)
             if m:
-                found[m.group(1)] = line.removeprefix(": && ").removesuffix(" && :")
+                found[m.group(1) or "fnz"] = line.removeprefix(": && ").removesuffix(" && :")
         return found
 
     def object(self, mutant, folder, changed):
@@ -127,7 +129,7 @@ class Bench:
     def link(self, test, out, folder):
         """The test program with the mutant before the archive, which then keeps its own object."""
         program = os.path.join(folder, test)
-        command = self.ninja[test].replace(f" -o tests/{test} ", f" -o {program} {out} ")
+        command = re.sub(r" -o \S+ ", f" -o {program} {out} ", self.ninja[test], count=1)
         subprocess.run(command, shell=True, check=True, cwd=self.build, stderr=subprocess.DEVNULL)
         return program
 
@@ -142,6 +144,21 @@ def notices(program, log):
     return done.returncode != 0
 
 
+def golden_differs(command, path):
+    words = shlex.split(open(path).readline().removeprefix("# run:"))
+    done = subprocess.run([command, *words, os.path.basename(path)], cwd=os.path.dirname(path), timeout=SECONDS,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    got = done.stdout + (b"# stderr\n" + done.stderr if done.stderr else b"") + b"# exit %d\n" % done.returncode
+    return got != open(path.removesuffix(".fnz") + ".want", "rb").read()
+
+
+def goldens_notice(command):
+    try:
+        return any(golden_differs(command, path) for path in sorted(glob.glob(ROOT + "/fixtures/*/*.fnz")))
+    except subprocess.TimeoutExpired:
+        return True
+
+
 def try_mutant(bench, mutant):
     """'none', 'survived', or the test that noticed it."""
     with tempfile.TemporaryDirectory(prefix="fnz-mutant-") as folder, open(os.devnull, "w") as log:
@@ -154,6 +171,8 @@ def try_mutant(bench, mutant):
             if notices(program, log):
                 return test
             os.unlink(program)
+        if goldens_notice(bench.link("fnz", out, folder)):
+            return "goldens"
     return "survived"
 
 
