@@ -98,10 +98,19 @@ static void keep_memory(void) {
 #endif
 }
 
-int main(int argc, char **argv) {
-  keep_memory();
-  /* A reader that goes away is an error of the write, not the end of the process. */
-  signal(SIGPIPE, SIG_IGN);
+/* Set when the command itself is at its end. */
+static bool ended;
+
+/* A library below may end the process, as OpenMP's does where the system has no more threads. Its
+ * exit code must not pass for an answer of ours. */
+static void report_foreign_end(void) {
+  if (ended)
+    return;
+  cli_fail(FNZ_CLASS_NOMEM, "", "a library ended the process; the system has no more for it");
+  _exit(CLI_MEMORY);
+}
+
+static int answer(int argc, char **argv) {
   if (argc < 2)
     return cli_usage(NULL, "a verb is missing");
   if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
@@ -112,4 +121,17 @@ int main(int argc, char **argv) {
   }
   const cli_verb *verb = find_verb(argv[1]);
   return verb ? run_verb(verb, argc - 2, argv + 2) : refuse_verb(argv[1]);
+}
+
+int main(int argc, char **argv) {
+  keep_memory();
+  /* A reader that goes away, or a file that may not grow, is an error of the write and not the end
+   * of the process. */
+  signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
+  if (atexit(report_foreign_end) != 0)
+    return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  int code = answer(argc, argv);
+  ended = true;
+  return code;
 }

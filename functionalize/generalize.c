@@ -253,8 +253,10 @@ static fnz_status compare_both(general *g, fnzi_sizes *made, fnzi_point *there, 
   if (status == FNZ_OK && *valid)
     status = g->options->check(g->ctx, source, result, NULL, 1);
   t->right = status == FNZ_OK;
-  if (*valid && status != FNZ_OK && status != FNZ_NO_MEMORY && status != FNZ_DIFFERENT)
-    *valid = g->options->check(g->ctx, source, source, NULL, 1) == FNZ_OK;
+  if (*valid && status != FNZ_OK && status != FNZ_NO_MEMORY && status != FNZ_DIFFERENT) {
+    status = g->options->check(g->ctx, source, source, NULL, 1);
+    *valid = status == FNZ_OK;
+  }
   fnz_program_destroy(source);
   fnz_program_destroy(result);
   return status == FNZ_NO_MEMORY ? status : FNZ_OK;
@@ -282,14 +284,21 @@ static fnz_status check_trial(general *g, fnzi_trial *t, bool *valid) {
   return status;
 }
 
+static fnz_status keep(general *g, fnzi_trial *t) {
+  FNZI_PUSH(g->ctx, &g->trials, t);
+  return FNZ_OK;
+}
+
 /* A trial at which nothing is fitted. */
 static fnz_status add_checked(general *g, fnzi_trial *t) {
+  bool kept = false;
   fnz_status status = check_trial(g, t, &t->valid);
   if (status == FNZ_OK && t->valid) {
-    FNZI_PUSH(g->ctx, &g->trials, t);
-    return FNZ_OK;
+    status = keep(g, t);
+    kept = status == FNZ_OK;
   }
-  trial_end(g, t);
+  if (!kept)
+    trial_end(g, t);
   return status;
 }
 

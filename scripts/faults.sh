@@ -5,6 +5,9 @@
 #                                              fixtures/ and DIRs
 #     scripts/faults.sh memory sample [SEED]   all of a few programs, some of the others; SEED says
 #                                              which: the day when none is given
+#     scripts/faults.sh calls all|sample [SEED]   each system call of each verb fails, does less than
+#                                              it should, or is the last one; needs strace
+#     scripts/faults.sh kills N [SEED]         the command is killed N times, at any moment
 #
 # BUILD names the folder of the build (build). `all` goes on where it was stopped: what is done
 # stands in BUILD/faults.done. FNZ_JOBS runs at a time (all cores); FNZ_SPARSE=N: a sample of every
@@ -92,9 +95,124 @@ sample_memory() {
     'NR % 40 == seed % 40 { print step " " 1 + seed % step " " $0 }'
 }
 
+# --- system calls --------------------------------------------------------------------------------
+# "NAME N" of each system call that the command makes after the loader and the libraries are done:
+# the first thing it does is to ignore SIGPIPE. Not those that cannot fail, nor brk, which libc's
+# malloc does not survive; memory has a sweep of its own. An mprotect that fails is a thread that
+# cannot start.
+sites() {
+  awk '/^[a-z_0-9]+\(/ {
+         name = $0; sub(/\(.*/, "", name); n[name]++
+         if (on && name !~ /^(exit_group|futex|brk|munmap|clone3?|rt_sig.*|set_.*|getpid|madvise)$/)
+           print name, n[name]
+         if (/SIGPIPE/) on = 1
+       }' trace
+}
+
+# What may happen to a call: it is not made and gives this error or number, or it is the last one.
+faults_of() {
+  case $1 in
+  read) echo error=EIO error=EINTR retval=0 ;;
+  write) echo error=EIO error=ENOSPC error=EDQUOT error=EINTR retval=0 ;;
+  openat) echo error=EIO error=EMFILE error=EINTR error=ENOSPC ;;
+  fsync | close) echo error=EIO error=ENOSPC error=EINTR ;;
+  linkat | rename) echo error=EIO error=ENOSPC error=EDQUOT ;;
+  mmap | mremap) echo error=ENOMEM ;;
+  *) echo error=EIO ;;
+  esac
+  echo signal=KILL
+}
+
+# Of what a call printed, all but times.
+untimed() {
+  sed '/_ms"\|ms   \|peak_bytes\|bytes at one time/d' "$1"
+}
+
+# After a call of the command: is OUTPUT as it was or whole, is the exit code true, is nothing left?
+# $1 the exit code, $2 OUTPUT, $3 the call that was last, if it was killed.
+judge() {
+  local code=$1 output=$2 last=$3 whole=no same=no
+  cmp -s "$output" want && whole=yes
+  [ -e "$output" ] || { [ -e want ] || whole=yes; }
+  if [ -e before ]; then cmp -s "$output" before && same=yes; else [ -e "$output" ] || same=yes; fi
+  local left
+  left=$(find . -name "$output.*" | wc -l)
+  case $code in
+  "$(cat want.code)") [ $whole = yes ] && [ "$(untimed out)" = "$(untimed want.out)" ] && [ "$left" = 0 ] ;;
+  3 | 4) [ $whole = yes ] || [ $same = yes ] && [ "$left" = 0 ] && grep -qE '^fnz: (IO|NOMEM): ' err ;;
+  137)
+    # Between two calls the new file has a name beside the target.
+    { [ $whole = yes ] || [ $same = yes ]; } &&
+      { [ "$left" = 0 ] || [[ $last = rename || $last = linkat || $last = any ]]; }
+    ;;
+  *) false ;;
+  esac
+}
+
+# A run without faults, and what it leaves: want, want.out, want.code.
+undisturbed() {
+  local output=$1
+  shift
+  local code=0
+  strace -o trace "$build/fnz" "$@" >want.out 2>err || code=$?
+  echo "$code" >want.code
+  [ ! -e "$output" ] || mv "$output" want
+}
+
+sweep_calls() {
+  local folder step=$1 begin=$2 output=$3 count=0 at=0 bad=0 name n fault code
+  shift 3
+  folder=$(mktemp -d) && cd "$folder"
+  undisturbed "$output" "$@"
+  while read -r name n; do
+    for fault in $(faults_of "$name"); do
+      at=$((at + 1))
+      ((at % step == begin % step)) || continue
+      rm -f "$output"* before
+      [ ! -e want ] || ((at / step % 2)) || { echo precious >before && cp before "$output"; }
+      code=0
+      strace -o /dev/null -e trace="$name" -e inject="$name:$fault:when=$n" \
+        "$build/fnz" "$@" >out 2>err || code=$?
+      judge "$code" "$output" "$name" || {
+        echo "FAULT: exit $code: $name $n $fault: $*: $(head -n 1 err)"
+        bad=1
+      }
+      count=$((count + 1))
+    done
+  done < <(sites)
+  echo "calls $output $* $count"
+  cd / && rm -rf "$folder"
+  return $bad
+} 2>/dev/null
+
+# --- kills -----------------------------------------------------------------------------------------
+# $1 times, at moments from just before the first to just after the last of a run's own.
+sweep_kills() {
+  local times=$1 seed=$2 folder i bad=0 left=0 killed=0 pid code in=$root/fixtures/pt2/batchnorm_train.pt2
+  folder=$(mktemp -d) && cd "$folder"
+  undisturbed o.cbor convert "$in" -o o.cbor
+  RANDOM=$seed
+  for ((i = 0; i < times; i++)); do
+    rm -f o.cbor* before
+    ((i % 2)) || { echo precious >before && cp before o.cbor; }
+    code=0
+    "$build/fnz" convert "$in" -o o.cbor >out 2>err &
+    pid=$!
+    sleep "0.0$(printf '%03d' $((RANDOM % 400)))"
+    kill -9 $pid || true
+    wait $pid || code=$?
+    judge $code o.cbor any || { echo "FAULT: exit $code after kill $i" && bad=1; }
+    ((code != 137)) || killed=$((killed + 1))
+    left=$((left + $(find . -name 'o.cbor.*' | wc -l)))
+  done
+  echo "killed $killed of $times, $left files left beside the target"
+  cd / && rm -rf "$folder"
+  return $bad
+} 2>/dev/null
+
 # Lines of standard input that are not done yet, as many at a time as there are cores.
 run_jobs() {
-  export -f sweep_memory
+  export -f sweep_memory sweep_calls undisturbed sites faults_of judge untimed
   export build root
   xargs -P "${FNZ_JOBS:-$(nproc)}" -L 1 bash -c '"$0" "$@" || exit 1' "$1"
 }
@@ -118,7 +236,25 @@ memory() {
   esac
 }
 
+# Every verb on two programs, one with weights; of a sample every 12th fault.
+calls() {
+  local seed=${2:-$(($(date +%s) / 86400))} step=1 kv=$root/fixtures/pt2/kv_cache bad=0
+  [ "${1:-}" = all ] || step=12
+  echo "seed $seed"
+  {
+    other_calls
+    calls_on "$root/fixtures/cli/slice_write.fnz" "$root/fixtures/cli/x.safetensors"
+    calls_on "$kv.pt2" "$kv.inputs.safetensors"
+  } | sed "s/^/$step $seed /" | run_jobs sweep_calls |
+    awk '/^calls/ { n += $NF } /FAULT/ { print; bad = 1 } END { print n " faults"; exit bad }'
+}
+
 case ${1:-} in
 memory) "$@" ;;
+calls | kills)
+  strace -o /dev/null true || { echo "strace cannot trace here" && exit 77; }
+  ;;&
+calls) "$@" ;;
+kills) sweep_kills "${2:-100}" "${3:-$(($(date +%s) / 86400))}" ;;
 *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" && exit 64 ;;
 esac

@@ -110,8 +110,9 @@ START_TEST(leftovers_are_no_obstacle) {
   ck_assert_int_ge(fd, 0);
   close(fd);
   OK(f.ctx, fnz_file_write(f.ctx, f.path, "a", 1));
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, "b", 1)); /* over a file that is there */
   ck_assert_int_eq(unlink(left), 0);
-  expect_content(&f, "a");
+  expect_content(&f, "b");
   done(&f, 1);
 }
 END_TEST

@@ -1,9 +1,10 @@
 /* file.c - whole files into memory, and out of it so that they appear whole or not at all.
  *
  * Only regular files are touched: a pipe, device or folder where a file should be is an error, and
- * so is a file whose length changes while it is read. Writing goes to a new file beside the target,
- * which takes its place only after every byte is on the disk; whatever fails before leaves the
- * target as it was. */
+ * so is a file whose length changes while it is read. Writing goes to a new file without a name in
+ * the target's folder, which takes its place only after every byte is on the disk; whatever fails
+ * before, or kills the process, leaves the target as it was and nothing beside it. Where there are
+ * no files without names, the new file has one of its own. */
 #include "program/formats/pieces.h"
 
 #include <fnz/formats.h>
@@ -113,32 +114,6 @@ fnz_status fnz_file_read(fnz_context *ctx, const char *path, fnz_buffer *out) {
 
 /* --- writing -----------------------------------------------------------------------------------
  */
-/* A new file beside the target, in the arena's `*temp`. Names are tried in turn: another process,
- * or one that died, may have taken some. */
-static fnz_status open_temporary(fnzi_arena *arena, const char *path, const char **temp, int *fd) {
-  for (int attempt = 0; attempt < 100; attempt++) {
-    FNZ_TRY(fnzi_arena_format(arena, temp, "%s.%ld-%d.tmp", path, (long)getpid(), attempt));
-    *fd = open(*temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
-    if (*fd >= 0)
-      return FNZ_OK;
-    if (errno != EEXIST)
-      break;
-  }
-  return io_error(arena->ctx, path, "cannot make a file beside it");
-}
-
-/* What is there must be a file, whose mode is kept, or nothing. */
-static fnz_status check_target(fnz_context *ctx, const char *path, bool *exists, mode_t *mode) {
-  struct stat st;
-  *exists = lstat(path, &st) == 0;
-  *mode = *exists ? st.st_mode & 07777 : 0;
-  if (!*exists)
-    return errno == ENOENT ? FNZ_OK : io_error(ctx, path, "cannot look at the file");
-  if (!S_ISREG(st.st_mode))
-    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "there is something that is no regular file");
-  return FNZ_OK;
-}
-
 /* What is written: `bytes`, and the pieces between them. */
 typedef struct content {
   const char *bytes;
@@ -166,6 +141,8 @@ static fnz_status write_parts(fnz_context *ctx, int fd, const char *path, struct
     ssize_t n = writev(fd, parts, count);
     if (n < 0 && errno == EINTR)
       continue;
+    if (n == 0) /* it would never end */
+      return fnzi_fail(ctx, FNZ_CLASS_IO, path, "cannot write: nothing is taken");
     if (n < 0)
       return io_error(ctx, path, "cannot write");
     advance(parts, count, (size_t)n);
@@ -196,49 +173,154 @@ static fnz_status write_content(fnz_context *ctx, int fd, const char *path, cons
   return write_parts(ctx, fd, path, parts, count);
 }
 
-static fnz_status fill(fnz_context *ctx, int fd, const char *path, const content *c, bool exists,
-                       mode_t mode) {
-  FNZ_TRY(write_content(ctx, fd, path, c));
-  if (exists && fchmod(fd, mode) != 0)
-    return io_error(ctx, path, "cannot set the mode");
-  return fsync(fd) == 0 ? FNZ_OK : io_error(ctx, path, "cannot bring the file to the disk");
+/* Where bytes go. */
+typedef struct target {
+  fnzi_arena *arena;
+  const content *content;
+  const char *path, *folder, *temp; /* temp: beside the path */
+  bool exists;
+  mode_t mode; /* of what exists */
+} target;
+
+static fnz_status find_folder(target *t) {
+  const char *slash = strrchr(t->path, '/');
+  t->folder = ".";
+  if (!slash)
+    return FNZ_OK;
+  size_t size = slash == t->path ? 1 : (size_t)(slash - t->path);
+  return fnzi_arena_string(t->arena, t->path, size, &t->folder);
 }
 
-/* A rename lasts only when the folder is on the disk too. */
-static fnz_status sync_folder(fnzi_arena *arena, const char *path) {
-  const char *slash = strrchr(path, '/'), *folder = ".";
-  if (slash)
-    FNZ_TRY(fnzi_arena_string(arena, path, slash == path ? 1 : (size_t)(slash - path), &folder));
-  int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+/* What is there must be a file, whose mode is kept, or nothing. */
+static fnz_status check_target(target *t) {
+  fnz_context *ctx = t->arena->ctx;
+  struct stat st;
+  t->exists = lstat(t->path, &st) == 0;
+  t->mode = t->exists ? st.st_mode & 07777 : 0;
+  if (!t->exists)
+    return errno == ENOENT ? FNZ_OK : io_error(ctx, t->path, "cannot look at the file");
+  if (!S_ISREG(st.st_mode))
+    return fnzi_fail(ctx, FNZ_CLASS_IO, t->path, "there is something that is no regular file");
+  return FNZ_OK;
+}
+
+static fnz_status fill(const target *t, int fd) {
+  fnz_context *ctx = t->arena->ctx;
+  FNZ_TRY(write_content(ctx, fd, t->path, t->content));
+  if (t->exists && fchmod(fd, t->mode) != 0)
+    return io_error(ctx, t->path, "cannot set the mode");
+  return fsync(fd) == 0 ? FNZ_OK : io_error(ctx, t->path, "cannot bring the file to the disk");
+}
+
+/* Names are tried in turn: another process, or one that died, may have taken some. False with errno
+ * when the name could not be taken. */
+typedef bool taker(const char *name, int *fd);
+
+static fnz_status take_name(target *t, taker *take, int *fd, bool *taken) {
+  *taken = false;
+  for (int attempt = 0; attempt < 100 && !*taken; attempt++) {
+    FNZ_TRY(
+        fnzi_arena_format(t->arena, &t->temp, "%s.%ld-%d.tmp", t->path, (long)getpid(), attempt));
+    *taken = take(t->temp, fd);
+    if (!*taken && errno != EEXIST)
+      break;
+  }
+  return FNZ_OK;
+}
+
+/* The file beside the target becomes the target. */
+static fnz_status move_over(const target *t) {
+  if (rename(t->temp, t->path) == 0)
+    return FNZ_OK;
+  fnz_status status = io_error(t->arena->ctx, t->path, "cannot put the file in place");
+  unlink(t->temp);
+  return status;
+}
+
+/* --- without a name ------------------------------------------------------------------------------
+ */
+/* Below 0 where this system, or the folder's, has no such files. */
+static int open_unnamed(const char *folder) {
+#ifdef O_TMPFILE
+  return open(folder, O_WRONLY | O_TMPFILE | O_CLOEXEC, 0666);
+#else
+  (void)folder;
+  return -1;
+#endif
+}
+
+static bool give_name(const char *name, int *fd) {
+  char own[40];
+  snprintf(own, sizeof own, "/proc/self/fd/%d", *fd);
+  return linkat(AT_FDCWD, own, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0;
+}
+
+/* *placed is false when the file cannot be given a name, as without /proc. */
+static fnz_status place_unnamed(target *t, int fd, bool *placed) {
+  FNZ_TRY(fill(t, fd));
+  *placed = !t->exists && give_name(t->path, &fd);
+  if (*placed)
+    return FNZ_OK;
+  FNZ_TRY(take_name(t, give_name, &fd, placed));
+  return *placed ? move_over(t) : FNZ_OK;
+}
+
+static fnz_status write_unnamed(target *t, bool *placed) {
+  int fd = open_unnamed(t->folder);
+  *placed = false;
   if (fd < 0)
-    return io_error(arena->ctx, folder, "cannot open the folder");
+    return FNZ_OK;
+  fnz_status status = place_unnamed(t, fd, placed);
+  close(fd); /* what it could say fsync has said */
+  return status;
+}
+
+/* --- with one ------------------------------------------------------------------------------------
+ */
+static bool open_temporary(const char *name, int *fd) {
+  *fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  return *fd >= 0;
+}
+
+static fnz_status write_named(target *t) {
+  fnz_context *ctx = t->arena->ctx;
+  bool taken;
+  int fd = -1;
+  FNZ_TRY(take_name(t, open_temporary, &fd, &taken));
+  if (!taken)
+    return io_error(ctx, t->path, "cannot make a file beside it");
+  fnz_status status = fill(t, fd);
+  if (close(fd) != 0 && status == FNZ_OK)
+    status = io_error(ctx, t->path, "cannot write");
+  if (status == FNZ_OK)
+    return move_over(t);
+  unlink(t->temp);
+  return status;
+}
+
+/* A new name lasts only when the folder is on the disk too. */
+static fnz_status sync_folder(const target *t) {
+  int fd = open(t->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0)
+    return io_error(t->arena->ctx, t->folder, "cannot open the folder");
   int result = fsync(fd);
   int error = errno;
   close(fd);
   errno = error;
   /* EINVAL: a file system that has nothing to sync. */
-  return result == 0 || error == EINVAL ? FNZ_OK
-                                        : io_error(arena->ctx, folder, "cannot sync the folder");
+  return result == 0 || error == EINVAL
+             ? FNZ_OK
+             : io_error(t->arena->ctx, t->folder, "cannot sync the folder");
 }
 
-static fnz_status replace(fnzi_arena *arena, const char *path, const content *c) {
-  fnz_context *ctx = arena->ctx;
-  const char *temp;
-  bool exists;
-  mode_t mode;
-  int fd;
-  FNZ_TRY(check_target(ctx, path, &exists, &mode));
-  FNZ_TRY(open_temporary(arena, path, &temp, &fd));
-  fnz_status status = fill(ctx, fd, path, c, exists, mode);
-  if (close(fd) != 0 && status == FNZ_OK)
-    status = io_error(ctx, path, "cannot write");
-  if (status == FNZ_OK && rename(temp, path) != 0)
-    status = io_error(ctx, path, "cannot put the file in place");
-  if (status != FNZ_OK)
-    unlink(temp);
-  else
-    status = sync_folder(arena, path);
-  return status;
+static fnz_status replace(target *t) {
+  bool placed;
+  FNZ_TRY(check_target(t));
+  FNZ_TRY(find_folder(t));
+  FNZ_TRY(write_unnamed(t, &placed));
+  if (!placed)
+    FNZ_TRY(write_named(t));
+  return sync_folder(t);
 }
 
 static fnz_status write_file(fnz_context *ctx, const char *path, const content *c) {
@@ -246,7 +328,8 @@ static fnz_status write_file(fnz_context *ctx, const char *path, const content *
     return write_content(ctx, STDOUT_FILENO, "standard output", c);
   fnzi_arena arena;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = replace(&arena, path, c);
+  target t = {.arena = &arena, .content = c, .path = path};
+  fnz_status status = replace(&t);
   fnzi_arena_free(&arena);
   return status;
 }
