@@ -1,6 +1,7 @@
 /* main.c - the command: picks the verb, gives it a call, ends the call. */
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -123,8 +124,17 @@ static int answer(int argc, char **argv) {
   return verb ? run_verb(verb, argc - 2, argv + 2) : refuse_verb(argv[1]);
 }
 
+/* A stream that the caller has closed is not to become the next file that is opened: what takes its
+ * place refuses to be read, or written. */
+static void keep_streams(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0)
+      (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 int main(int argc, char **argv) {
   keep_memory();
+  keep_streams();
   /* A reader that goes away, or a file that may not grow, is an error of the write and not the end
    * of the process. */
   signal(SIGPIPE, SIG_IGN);
