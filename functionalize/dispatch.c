@@ -196,12 +196,40 @@ void fnzi_request_end(fnzi_request *request) {
 }
 
 /* --- functional operators --------------------------------------------------------------------- */
+/* The value of a tensor with gaps has none, and need not have its order of dimensions; a copy of
+ * the tensor has. *out stays NULL for what is no such copy, or in another memory format. */
+static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz_geometry **out) {
+  bool casts = r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY);
+  if ((!casts && r->op != fnzi_emitted_op(FNZI_EMIT_CLONE)) || r->args[0].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnz_geometry *self = &r->args[0].u.tensor->node->geometry;
+  const fnz_arg *format = &r->args[fnzi_op_param(r->op, "memory_format")];
+  const fnz_arg *dtype = casts ? &r->args[fnzi_op_param(r->op, "dtype")] : NULL;
+  bool keeps = format->tag == FNZ_ARG_DEFAULT || format->tag == FNZ_ARG_NONE;
+  fnz_geometry *g;
+  int64_t *strides;
+  if (!keeps || fnzi_is_dense(self))
+    return FNZ_OK;
+  FNZI_NEW(&world->scratch, 1, &g);
+  FNZI_NEW(&world->scratch, self->rank, &strides);
+  fnzi_closed_strides(self, strides);
+  *g = (fnz_geometry){
+      .dtype = self->dtype, .rank = self->rank, .sizes = self->sizes, .strides = strides};
+  if (dtype && dtype->tag == FNZ_ARG_DTYPE)
+    g->dtype = (fnz_dtype)dtype->u.i;
+  *out = g;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *r) {
   fnz_arg *args;
   size_t first, count;
+  const fnz_geometry *copy = NULL;
+  if (!r->expected)
+    FNZ_TRY(expect_copy(world, r, &copy));
   FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
-  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, r->expected, r->nexpected, &first,
-                            &count));
+  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, copy ? &copy : r->expected,
+                            copy ? 1 : r->nexpected, &first, &count));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first + i]));
   return FNZ_OK;

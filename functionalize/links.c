@@ -62,7 +62,7 @@ fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *ba
   return FNZ_OK;
 }
 
-static fnz_status no_way(const fnzi_alias *a) {
+fnz_status fnzi_no_way(const fnzi_alias *a) {
   return fnzi_fail(a->storage->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s reaches memory by strides that no view of its base describes, and the base "
                    "does not fill its memory; clone() the base first",
@@ -87,14 +87,13 @@ fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnz
   return FNZ_OK;
 }
 
-/* From the root any window that has a way at all. */
-fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path *path) {
+/* From the root also over flat memory. */
+fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path *path,
+                               bool *found) {
   const fnzi_alias *root = to->storage->root;
-  bool found;
-  FNZ_TRY(fnzi_path_between(world, root, to, path, &found));
-  if (!found)
-    FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, &to->geometry, path, &found));
-  return found ? FNZ_OK : no_way(to);
+  FNZ_TRY(fnzi_path_between(world, root, to, path, found));
+  return *found ? FNZ_OK
+                : fnzi_path_flat(&world->scratch, &root->geometry, &to->geometry, path, found);
 }
 
 /* The links from `a` up to `target`, a first. 0 when that is further away than FNZI_LINKS, or when

@@ -118,7 +118,9 @@ static fnz_status reverse(fnz_world *world, fnzi_alias *a, fnzi_held *value, fnz
   if (n > 0 && (!found || path.count >= n))
     return reverse_links(world, links, n, value, out);
   if (!found)
-    FNZ_TRY(fnzi_path_from_root(world, a, &path));
+    FNZ_TRY(fnzi_path_from_root(world, a, &path, &found));
+  if (!found)
+    return fnzi_no_way(a);
   return reverse_path(world, &path, root->value, value, out);
 }
 

@@ -54,12 +54,25 @@ static bool may_keep(fnzi_alias *from, fnzi_alias *const *links, size_t n) {
   return true;
 }
 
-/* Needs a root that is right for the window. */
+/* Link by link, and nothing in between is kept. */
+static fnz_status derive_through(fnz_world *world, fnzi_alias *const *links, size_t n,
+                                 fnzi_held *from) {
+  for (size_t i = n; i-- > 0;)
+    FNZ_TRY(fnzi_follow_link(world, links[i], from, &from));
+  fnzi_alias_set_value(links[0], from);
+  return FNZ_OK;
+}
+
+/* Needs a root that is right for the window. Where geometry knows no way, its links are one. */
 static fnz_status derive_from_root(fnz_world *world, fnzi_alias *window) {
-  fnzi_alias *root = window->storage->root;
+  fnzi_alias *root = window->storage->root, *links[FNZI_LINKS];
+  size_t n = fnzi_links_up(window, root, links);
   fnzi_path path;
   fnzi_held *v;
-  FNZ_TRY(fnzi_path_from_root(world, window, &path));
+  bool found;
+  FNZ_TRY(fnzi_path_from_root(world, window, &path, &found));
+  if (!found)
+    return n ? derive_through(world, links, n, root->value) : fnzi_no_way(window);
   FNZ_TRY(fnzi_replay_path(world, &path, root->value, &v));
   fnzi_alias_set_value(window, v);
   return FNZ_OK;

@@ -27,7 +27,9 @@ FNZ_MUST_CHECK fnz_status fnzi_derive_all(fnz_world *world, fnzi_alias *a, fnzi_
 FNZ_MUST_CHECK fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from,
                                             const fnzi_alias *to, fnzi_path *path, bool *found);
 FNZ_MUST_CHECK fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to,
-                                              fnzi_path *path);
+                                              fnzi_path *path, bool *found);
+/* Refuses what no path leads to. */
+fnz_status fnzi_no_way(const fnzi_alias *a);
 /* The links from `a` up to `target`, a first. 0 when that is further away than FNZI_LINKS, or when
  * a link cannot be replayed. */
 size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[FNZI_LINKS]);

@@ -21,6 +21,8 @@ typedef struct twin_call {
   slot *slots;
   size_t count, nreturned; /* the first nreturned slots are results of the operator itself */
   bool elementwise;
+  bool casts; /* operands, to `common` */
+  fnz_dtype common;
   int slices; /* -1, or the dimension of the target along which it goes slice after slice */
 } twin_call;
 
@@ -148,24 +150,40 @@ static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, cons
                    r->op->name, s->param->name);
 }
 
+/* A cast reads all of an operand before anything is written; that of the target holds back what is
+ * written until everything is read. A bool takes what comparisons give without one. */
+static bool is_copied(const twin_call *c, const slot *s, const fnz_tensor *operand) {
+  fnz_dtype target = fnzi_geometry(s->target)->dtype;
+  bool is_held_back =
+      target != c->common && (target != FNZ_BOOL || c->twin->promotion != FNZI_PROMOTE_ALWAYS_BOOL);
+  return c->casts && (is_held_back || fnzi_geometry(operand)->dtype != c->common);
+}
+
+static size_t count_tensor(fnz_tensor *const *tensors, size_t count, const fnz_tensor *t) {
+  size_t found = 0;
+  for (size_t i = 0; i < count; i++)
+    found += tensors[i] == t;
+  return found;
+}
+
 /* One target against the tensors the twin reads, and against the other targets. */
 static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, size_t k,
                              fnz_tensor *const *reads, size_t nreads) {
   const slot *s = &c->slots[k];
   const fnz_geometry *g = fnzi_geometry(s->target);
-  size_t self_reads = 0;
+  size_t self_reads = count_tensor(reads, nreads, s->target);
+  bool may_grow = s->param->is_out && !self_reads;
   int *slices = c->elementwise && !s->resized ? &c->slices : NULL;
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g,
                             c->route->idempotent ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
                             slices));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
-    self_reads += is_target;
-    if (c->elementwise && !s->param->is_out)
+    if (c->elementwise && !may_grow)
       FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
     if (!is_target && fnzi_shares(s->target, reads[i]))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
-                                 fnzi_root_geometry(s->target), slices));
+                                 fnzi_root_geometry(s->target), is_copied(c, s, reads[i]), slices));
   }
   for (size_t i = 0; i < k; i++)
     if (c->slots[i].target && fnzi_overlap(c->slots[i].target, s->target))
@@ -177,6 +195,9 @@ static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call
   fnz_tensor **reads;
   size_t nreads;
   FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &reads, &nreads));
+  c->casts =
+      nreads > 1 && c->elementwise &&
+      fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, &c->common);
   for (size_t k = 0; k < c->count; k++)
     if (c->slots[k].target)
       FNZ_TRY(check_slot(world, r, c, k, reads, nreads));

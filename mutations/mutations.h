@@ -78,13 +78,14 @@ FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
  * An elementwise operator may also read every element at its own place, or, where eager does not
  * notice the overlap, not later than it is written; or its result is that of applying it slice
  * after slice along one dimension of the target, which then is put in *slices. Everything else is
- * refused (OVERLAP): eager refuses it too, or its result depends on the machine. frame   geometry
- * of the storage's root. slices  NULL for an operator that is not elementwise; else -1 or the
- * dimension found before. */
+ * refused (OVERLAP): eager refuses it too, or its result depends on the machine.
+ *   frame   geometry of the storage's root
+ *   copied  eager reads all of it before it writes, unless it notices the overlap
+ *   slices  NULL for an operator that is not elementwise; else -1, or the dimension found before */
 FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,
-                                             int *slices);
+                                             bool copied, int *slices);
 /* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
                                           fnz_dtype target);

@@ -279,6 +279,9 @@ uint32_t fnzi_epilogue_start(const fnz_program *p);
 /* The value that this one is a view of in the end; itself when it is no view. */
 uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value);
 
+/* The strides of a copy that keeps the order in which dimensions lie, and closes gaps. */
+void fnzi_closed_strides(const fnz_geometry *g, int64_t *strides);
+
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
 typedef fnz_status fnzi_visit(void *user, const fnz_arg *arg);
 FNZ_MUST_CHECK fnz_status fnzi_list_visit(const fnz_arg *list, fnzi_visit *visit, void *user);

@@ -169,9 +169,11 @@ static fnz_status bind_results(fnzi_act *s) {
       continue;
     const fnz_geometry *recorded = fnzi_act_recorded(s, results, i);
     FNZ_TRY(fnzi_saw(&s->in->run, results[i].u.value, t->g));
-    if (recorded != NULL && recorded->symbols == NULL && !fnzi_same_sizes(recorded, t->g))
+    if (recorded != NULL && recorded->symbols == NULL &&
+        (recorded->dtype != t->g->dtype || !fnzi_same_sizes(recorded, t->g)))
       return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
-                       "result %zu of %s has other sizes than the program says", i, s->op->name);
+                       "result %zu of %s has other sizes or another dtype than the program says", i,
+                       s->op->name);
     fnzi_item_bind(&s->in->run, results[i].u.value, &t->item);
   }
   return FNZ_OK;

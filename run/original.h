@@ -153,6 +153,8 @@ FNZ_MUST_CHECK fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w); /* as view_
  * when nobody says. Sets s->in_loop. */
 FNZ_MUST_CHECK fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                          const fnzi_eager *target, const fnz_geometry *recorded);
+/* Of the tensor that an argument stands for; `user` is the fnzi_act. */
+const fnz_geometry *fnzi_act_geometry_of(void *user, const fnz_arg *arg);
 /* Two geometries of one memory have a byte in common. Element sizes may differ. */
 FNZ_MUST_CHECK fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
                                         bool *meet);

@@ -126,27 +126,52 @@ fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *memory, const fnz
   return FNZ_OK;
 }
 
+typedef struct checking {
+  fnzi_act *s;
+  const fnz_op *twin;
+  const fnzi_eager *target;
+  const fnz_arg *number; /* the last argument */
+  bool loops;            /* an operand may be read element after element */
+  bool reads_target;     /* it is an operand too */
+  bool casts;            /* operands of several dtypes, to `common` */
+  fnz_dtype common;
+} checking;
+
+/* What is cast is a copy: of an operand, or of the results until all of them are there. Comparisons
+ * write a bool as it is. */
+static bool is_read_first(const checking *c, const fnz_geometry *target,
+                          const fnz_geometry *operand) {
+  bool as_is = target->dtype == c->common ||
+               (target->dtype == FNZ_BOOL && c->twin->promotion == FNZI_PROMOTE_ALWAYS_BOOL);
+  return c->casts && (!as_is || operand->dtype != c->common);
+}
+
 /* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
  * it lets through, and its loop then decides what is read. */
 static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
-                             bool elementwise, fnzi_order *out) {
+                             const checking *c, fnzi_order *out) {
   bool meet = may_meet(a, b);
   *out = FNZI_ORDER_UNKNOWN;
   if (meet)
     FNZ_TRY(fnzi_act_meet(s, a, b, &meet));
   if (!meet)
     *out = FNZI_ORDER_FREE;
-  if (!meet || a->dtype != b->dtype || !elementwise || (fnzi_is_dense(a) && fnzi_is_dense(b)))
+  if (!meet || !c->loops || (fnzi_is_dense(a) && fnzi_is_dense(b)))
     return FNZ_OK;
-  return fnzi_cells_order(s->ctx, a, b, out);
+  if (is_read_first(c, a, b)) {
+    *out = FNZI_ORDER_FREE;
+    return FNZ_OK;
+  }
+  return a->dtype == b->dtype ? fnzi_cells_order(s->ctx, a, b, out) : FNZ_OK;
 }
 
-static fnz_status check_operand(fnzi_act *s, const fnzi_eager *target, const fnzi_eager *operand,
-                                bool elementwise) {
+static fnz_status check_operand(const checking *c, const fnzi_eager *operand) {
+  fnzi_act *s = c->s;
+  const fnzi_eager *target = c->target;
   fnzi_order order;
   if (operand->memory != target->memory || is_same_window(target->g, operand->g))
     return FNZ_OK;
-  FNZ_TRY(find_order(s, target->g, operand->g, elementwise, &order));
+  FNZ_TRY(find_order(s, target->g, operand->g, c, &order));
   s->in_loop = s->in_loop || order == FNZI_ORDER_LOOP;
   if (order != FNZI_ORDER_UNKNOWN)
     return FNZ_OK;
@@ -157,26 +182,26 @@ static fnz_status check_operand(fnzi_act *s, const fnzi_eager *target, const fnz
 }
 
 /* Eager takes the number out of these before it writes. */
-static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand) {
+static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand, bool is_last) {
   static const char *const bases[] = {"fill", "masked_fill", "index_fill"};
-  for (size_t i = 0; operand->g->rank == 0 && i < sizeof bases / sizeof *bases; i++)
+  for (size_t i = 0; is_last && operand->g->rank == 0 && i < sizeof bases / sizeof *bases; i++)
     if (strcmp(twin->base, bases[i]) == 0)
       return true;
   return false;
 }
 
 /* An operand of a pointwise operator must fit the target's sizes; results cannot outgrow it, unless
- * it is an out= one. */
-static fnz_status check_sizes(fnzi_act *s, const fnz_op *twin, const fnzi_eager *target,
-                              const fnzi_eager *operand) {
-  const fnz_geometry *a = target->g, *b = operand->g;
-  if (!is_elementwise(twin) || s->op->kind == FNZI_KIND_OUT)
+ * it is an out= one that is no operand too. */
+static fnz_status check_sizes(const checking *c, const fnzi_eager *operand) {
+  const fnzi_act *s = c->s;
+  const fnz_geometry *a = c->target->g, *b = operand->g;
+  if (!is_elementwise(c->twin) || (s->op->kind == FNZI_KIND_OUT && !c->reads_target))
     return FNZ_OK;
   for (uint32_t d = 0; d < b->rank; d++) {
     int64_t size = b->sizes[b->rank - 1 - d];
     if (size == 1 && d < a->rank)
       continue;
-    if (d >= a->rank ? size != 1 || strcmp(twin->base, "copy") != 0
+    if (d >= a->rank ? size != 1 || strcmp(c->twin->base, "copy") != 0
                      : size != a->sizes[a->rank - 1 - d])
       return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
                        "%s: an operand has size %lld where the tensor that is written has %lld",
@@ -186,23 +211,16 @@ static fnz_status check_sizes(fnzi_act *s, const fnz_op *twin, const fnzi_eager 
   return FNZ_OK;
 }
 
-typedef struct checking {
-  fnzi_act *s;
-  const fnz_op *twin;
-  const fnzi_eager *target;
-  bool loops; /* an operand may be read element after element */
-} checking;
-
 static fnz_status check_arg(void *user, const fnz_arg *arg) {
   const checking *c = user;
   const fnzi_eager *operand =
       arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, arg->u.value) : NULL;
   if (operand == NULL || operand == c->target)
     return FNZ_OK;
-  FNZ_TRY(check_sizes(c->s, c->twin, c->target, operand));
-  if (is_read_as_number(c->twin, operand))
+  FNZ_TRY(check_sizes(c, operand));
+  if (is_read_as_number(c->twin, operand, arg == c->number))
     return FNZ_OK;
-  return check_operand(c->s, c->target, operand, c->loops);
+  return check_operand(c, operand);
 }
 
 /* Eager's masked_scatter_ reads on in a contiguous source while it writes. Another source it copies
@@ -226,7 +244,16 @@ static fnz_status check_source(fnzi_act *s, const fnzi_eager *target, const fnz_
 fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                           const fnzi_eager *target, const fnz_geometry *recorded) {
   bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
-  checking c = {s, twin, target, is_elementwise(twin) && !resized};
+  checking c = {.s = s,
+                .twin = twin,
+                .target = target,
+                .number = &args[twin->nparams - 1],
+                .loops = is_elementwise(twin) && !resized};
+  for (size_t i = 0; i < twin->nparams; i++)
+    c.reads_target = c.reads_target || (args[i].tag == FNZ_ARG_VALUE &&
+                                        fnzi_eager_of(s->in, args[i].u.value) == target);
+  c.casts = c.loops &&
+            fnzi_op_common_dtype(twin, args, twin->nparams, fnzi_act_geometry_of, s, &c.common);
   FNZ_TRY(check_self(s, twin, args, target));
   if (strcmp(twin->name, "masked_scatter") == 0)
     return check_source(s, target, &args[2]);

@@ -56,7 +56,7 @@ static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *rec
   return status;
 }
 
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+const fnz_geometry *fnzi_act_geometry_of(void *user, const fnz_arg *arg) {
   const fnzi_act *s = user;
   const fnzi_eager *t = fnzi_eager_of(s->in, arg->u.value);
   return t == NULL ? NULL : t->g;
@@ -72,7 +72,7 @@ static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, fn
   g->is_conj = g->is_neg = false;
   g->symbols = NULL;
   if (fnzi_op_is_elementwise(twin))
-    g->dtype = fnzi_op_result_dtype(twin, args, twin->nparams, geometry_of, s);
+    g->dtype = fnzi_op_result_dtype(twin, args, twin->nparams, fnzi_act_geometry_of, s);
   *out = g;
   return FNZ_OK;
 }

@@ -194,3 +194,15 @@ fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nar
   }
   return d;
 }
+
+bool fnzi_op_common_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
+                          geometry_reader *geometry_of, void *user, fnz_dtype *out) {
+  fnzi_promotion_kind kind = op->promotion;
+  if (kind == FNZI_PROMOTE_SELF || kind == FNZI_PROMOTE_NO_OPMATH)
+    return false;
+  *out = operands_dtype(op, args, nargs, false, geometry_of, user);
+  if (is_exact(*out) && ((kind == FNZI_PROMOTE_INT_TO_FLOAT && !rounds(op, args, nargs)) ||
+                         kind == FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT))
+    *out = FNZ_F32;
+  return true;
+}
