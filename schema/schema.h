@@ -260,9 +260,9 @@ fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nar
                                const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
                                void *user);
 
-/* The dtype to which eager on the CPU casts all operands of a pointwise operator before it computes,
- * those of another dtype and a written tensor of another dtype as copies; false when it casts none.
- * `geometry_of` as above. */
+/* The dtype to which eager on the CPU casts all operands of a pointwise operator before it
+ * computes, those of another dtype and a written tensor of another dtype as copies; false when it
+ * casts none. `geometry_of` as above. */
 bool fnzi_op_common_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
                           const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
                           void *user, fnz_dtype *out);
