@@ -22,6 +22,8 @@ typedef struct drawn {
   uint32_t aliases;     /* of a root: tensors in its memory */
 } drawn;
 
+typedef enum step_kind { WRITE, PURE, VIEW, KINDS } step_kind;
+
 typedef struct gen {
   fnz_context *ctx;
   choices *c;
@@ -31,16 +33,15 @@ typedef struct gen {
   fnz_program *p;
   size_t count, focus; /* focus: last written */
   uint32_t ninputs, deepest;
-  uint8_t off[FNZI_RANDOM_MOST_OPS]; /* switched off in this program */
-  bool in_chains;                    /* most steps go on with the newest value */
-  bool ended;                        /* a refused step was written down */
-  drawn values[MOST_VALUES];         /* `count` of them; stays the last member */
+  uint32_t first_row[KINDS], row_count[KINDS]; /* of the operators that are drawn */
+  uint8_t off[FNZI_RANDOM_MOST_OPS];           /* switched off in this program */
+  bool in_chains;                              /* most steps go on with the newest value */
+  bool ended;                                  /* a refused step was written down */
+  drawn values[MOST_VALUES];                   /* `count` of them; stays the last member */
 } gen;
 
 /* Fills in a call on values[self]; false when there is nothing to call it on. */
 typedef bool fnzi_draw_call_fn(gen *g, size_t self, fnzi_drawn_call *call);
-
-typedef enum step_kind { WRITE, PURE, VIEW } step_kind;
 
 typedef struct fnzi_call_draw {
   const char *op;

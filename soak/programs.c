@@ -55,9 +55,8 @@ static fnz_status add_value(gen *g, const fnz_geometry *like, uint32_t node, fnz
 }
 
 /* A node with results that look like these. */
-static fnz_status write_down(gen *g, const fnzi_drawn_call *call,
+static fnz_status write_down(gen *g, const fnz_op *op, const fnzi_drawn_call *call,
                              const fnz_geometry *const *results, size_t count, uint64_t *values) {
-  const fnz_op *op = fnz_op_find(call->op);
   fnz_arg outputs[MOST_RESULTS], list, args[FNZI_CALL_ARGS + 10] = {{0}};
   fnzi_drawn_call bound;
   char source[32] = "model.py:";
@@ -113,13 +112,13 @@ static void place_in_memory(gen *g, size_t self, fnz_tensor *tensor, uint32_t va
   g->deepest = d->depth > g->deepest ? d->depth : g->deepest;
 }
 
-static fnz_status keep_results(gen *g, const fnzi_drawn_call *call, fnz_tensor *const *results,
-                               size_t count) {
+static fnz_status keep_results(gen *g, const fnz_op *op, const fnzi_drawn_call *call,
+                               fnz_tensor *const *results, size_t count) {
   const fnz_geometry *geometries[MOST_RESULTS] = {NULL};
   uint64_t values[MOST_RESULTS];
   for (size_t i = 0; i < count; i++)
     geometries[i] = fnz_tensor_geometry(results[i]);
-  FNZ_TRY(write_down(g, call, geometries, count, values));
+  FNZ_TRY(write_down(g, op, call, geometries, count, values));
   for (size_t i = 0; i < count; i++)
     place_in_memory(g, first_tensor(call), results[i], (uint32_t)values[i]);
   return FNZ_OK;
@@ -127,10 +126,9 @@ static fnz_status keep_results(gen *g, const fnzi_drawn_call *call, fnz_tensor *
 
 /* A step that eager refuses stays in the program now and then, as the last one: what it would have
  * given is the target itself. */
-static fnz_status keep_refusal(gen *g, const fnzi_drawn_call *call, size_t row) {
+static fnz_status keep_refusal(gen *g, const fnz_op *op, const fnzi_drawn_call *call, size_t row) {
   uint64_t value;
   g->counts->refused[row]++;
-  const fnz_op *op = fnz_op_find(call->op);
   if (fnz_last_error(g->ctx)->status == FNZ_NO_MEMORY)
     return FNZ_NO_MEMORY;
   if (fnz_last_error(g->ctx)->status != FNZ_BAD_INPUT || op->nreturns != 1 ||
@@ -138,18 +136,19 @@ static fnz_status keep_refusal(gen *g, const fnzi_drawn_call *call, size_t row) 
     return FNZ_OK;
   const fnz_geometry *like = looks(g, first_tensor(call));
   g->ended = true;
-  return write_down(g, call, &like, 1, &value);
+  return write_down(g, op, call, &like, 1, &value);
 }
 
 /* Values have their own strides in the wrapper. Of a copy that keeps the order of dimensions,
  * eager's follow from those of the tensor, which takes its place here. */
-static fnz_status lie_as_in_eager(gen *g, const fnzi_drawn_call *call, fnz_tensor **result) {
+static fnz_status lie_as_in_eager(gen *g, const fnz_op *op, const fnzi_drawn_call *call,
+                                  fnz_tensor **result) {
   static const uint16_t keeping[] = {FNZI_ATEN_to__dtype, FNZI_ATEN_type_as,
                                      FNZI_ATEN_resolve_conj};
   fnz_handle value;
   fnzi_pane w;
   size_t self = first_tensor(call);
-  if (self == NONE || !fnzi_op_is_among(fnz_op_find(call->op), keeping, 3) ||
+  if (self == NONE || !fnzi_op_is_among(op, keeping, 3) ||
       fnz_tensor_shares(*result, g->values[self].tensor))
     return FNZ_OK;
   fnzi_pane_of(looks(g, self), &w);
@@ -165,19 +164,20 @@ static fnz_status lie_as_in_eager(gen *g, const fnzi_drawn_call *call, fnz_tenso
 static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
   fnzi_drawn_call bound;
   fnz_tensor *results[MOST_RESULTS];
+  const fnz_op *op = fnz_op_find(call->op);
   size_t count;
   bind(g, call, true, &bound);
   if (fnz_tensor_call(g->world, bound.op, bound.args, bound.nargs, results, MOST_RESULTS, &count))
-    return keep_refusal(g, call, row);
+    return keep_refusal(g, op, call, row);
   if (kind_of(row) != WRITE && !is_small(results, count)) /* a write has happened */
     return FNZ_OK;
   if (count == 1)
-    FNZ_TRY(lie_as_in_eager(g, call, &results[0]));
+    FNZ_TRY(lie_as_in_eager(g, op, call, &results[0]));
   g->counts->used[row]++;
   g->counts->steps++;
   if (kind_of(row) == WRITE)
     g->focus = first_tensor(call);
-  return keep_results(g, call, results, count);
+  return keep_results(g, op, call, results, count);
 }
 
 /* --- steps ----------------------------------------------------------------------------------- */
@@ -186,13 +186,17 @@ static step_kind kind_from(uint32_t percent) {
   return percent < 50 ? VIEW : percent < 80 ? WRITE : PURE;
 }
 
+/* The rows of a kind lie together. */
+static void find_kinds(gen *g) {
+  for (size_t row = fnzi_call_draw_count + fnzi_view_draw_count; row-- > 0;) {
+    g->first_row[kind_of(row)] = (uint32_t)row;
+    g->row_count[kind_of(row)]++;
+  }
+}
+
 /* Any of the kind that is not switched off; the one drawn where all of them are. */
 static size_t draw_row(gen *g, step_kind kind) {
-  size_t first = 0, count = 0, rows = fnzi_call_draw_count + fnzi_view_draw_count;
-  for (size_t row = 0; row < rows; row++) { /* those of a kind lie together */
-    first = kind_of(row) == kind && !count ? row : first;
-    count += kind_of(row) == kind;
-  }
+  const size_t first = g->first_row[kind], count = g->row_count[kind];
   size_t at = choose(g->c, (uint32_t)count);
   for (size_t n = 0; n < count; n++, at = (at + 1) % count)
     if (!g->off[first + at])
@@ -320,6 +324,7 @@ static uint32_t draw_steps(choices *c) {
 
 static fnz_status fill_in(gen *g) {
   uint32_t graph;
+  find_kinds(g);
   FNZ_TRY(fnzi_graph_add(g->p, "", &graph));
   for (uint32_t n = 1 + choose(g->c, 3); n > 0; n--)
     FNZ_TRY(add_input(g));
