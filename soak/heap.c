@@ -81,20 +81,26 @@ static void *move(fnzi_heap *heap, void *p, size_t old_bytes, size_t new_bytes) 
 }
 
 static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
-  if (!p)
-    return new_bytes ? take(user, new_bytes) : NULL;
-  if (new_bytes)
-    return move(user, p, old_bytes, new_bytes);
-  put_back(user, p, old_bytes);
-  return NULL;
+  fnzi_heap *heap = user;
+  if (!new_bytes) {
+    if (p)
+      put_back(heap, p, old_bytes);
+    return NULL;
+  }
+  void *moved = p ? move(heap, p, old_bytes, new_bytes) : take(heap, new_bytes);
+  heap->ran_out |= !moved;
+  return moved;
 }
 
 static void *plain_resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
-  (void)user, (void)old_bytes;
-  if (new_bytes)
-    return realloc(p, new_bytes);
-  free(p);
-  return NULL;
+  fnzi_heap *heap = user;
+  (void)old_bytes;
+  void *moved = new_bytes ? realloc(p, new_bytes) : NULL;
+  if (!new_bytes)
+    free(p);
+  else
+    heap->ran_out |= !moved;
+  return moved;
 }
 
 fnz_allocator fnzi_heap_allocator(fnzi_heap *heap) {

@@ -5,6 +5,8 @@
 
 #include <fnz/context.h>
 
+#include <stdbool.h>
+
 enum {
   FNZI_HEAP_CLASSES = 12
 }; /* blocks of 32 bytes up to 64 KiB; larger ones are the C library's */
@@ -12,7 +14,8 @@ enum {
 typedef struct fnzi_heap {
   struct fnzi_heap_block *spare[FNZI_HEAP_CLASSES];
   struct fnzi_heap_slab *slabs;
-  size_t used; /* of the newest slab */
+  size_t used;  /* of the newest slab */
+  bool ran_out; /* some allocation has failed */
 } fnzi_heap;
 
 void fnzi_heap_init(fnzi_heap *heap);

@@ -14,7 +14,7 @@ typedef struct shrinking {
 
 /* w->tried fails in the same way: it takes the place of w->at_hand. */
 static bool still_fails(shrinking *s) {
-  if (++s->tries > MOST_TRIES)
+  if (++s->tries > MOST_TRIES || s->w->heap.ran_out)
     return false;
   choices_replay(&s->w->tried);
   fnzi_verdict v = fnzi_worker_try(s->w, &s->w->tried, s->checks, s->ignored, NULL);

@@ -113,6 +113,10 @@ static void run_part(part *p) {
   for (uint64_t i = first_of(p); i < o->count; i = next_of(p, i)) {
     unsigned checks = checks_of(o, o->first + i);
     bool is_wrong = try_program(p, o->first + i, checks) == FNZI_VERDICT_WRONG;
+    if (p->worker.heap.ran_out) {
+      p->status = FNZ_NO_MEMORY;
+      return;
+    }
     if (is_wrong && is_wanted(p->all))
       tell(p, o->first + i, checks);
     if (++since < PROGRESS && !is_wrong)

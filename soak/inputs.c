@@ -1,0 +1,102 @@
+/* inputs.c - numbers for the inputs of a random program. */
+#include "soak/programs.h"
+
+#include "run/run.h"
+
+/* The upper half of a float, and IEEE's half of one that it can hold. */
+static uint16_t half_of(fnz_dtype dtype, float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, sizeof bits);
+  if (dtype == FNZ_BF16)
+    return (uint16_t)(bits >> 16);
+  uint32_t sign = bits >> 31, exponent = bits >> 23 & 255, mantissa = bits >> 13 & 1023;
+  return (uint16_t)(sign << 15 | (exponent ? (exponent - 112) << 10 | mantissa : 0));
+}
+
+/* Small ones, so that nothing saturates; zeros and equal ones among them. */
+static void put_number(fnz_dtype dtype, unsigned char *at, uint64_t random) {
+  int64_t i = (int64_t)(random % 9) - 4;
+  double d = random >> 32 & 1 ? (double)i * 0.5 : (double)i;
+  float f[2] = {(float)d, (float)(random >> 40 & 3)};
+  const uint16_t half = half_of(dtype, f[0]);
+  if (dtype == FNZ_BOOL)
+    *at = random & 1;
+  else if (dtype == FNZ_F16 || dtype == FNZ_BF16)
+    memcpy(at, &half, sizeof half);
+  else if (dtype == FNZ_F32 || dtype == FNZ_C64)
+    memcpy(at, f, fnzi_dtype(dtype)->bytes);
+  else if (dtype == FNZ_F64)
+    memcpy(at, &d, sizeof d);
+  else
+    memcpy(at, &i, fnzi_dtype(dtype)->bytes); /* the low bytes */
+}
+
+enum { MOST_BYTES = 1 << 16 };
+
+/* Bytes of the memory that the window needs, 0 when these are too many. */
+static size_t bytes_of(const fnz_geometry *g) {
+  int64_t low, high, numel = fnz_geometry_numel(g);
+  size_t item = fnzi_dtype(g->dtype)->bytes;
+  if (!fnzi_extent(g, &low, &high) || high > MOST_BYTES / 16 || numel > MOST_BYTES / 16)
+    return 0;
+  return item * (size_t)(high > numel ? high : numel);
+}
+
+static const fnzi_value *input_of(const fnz_program *p, uint32_t k) {
+  return fnzi_value_at(p, 0, fnzi_graph_at(p, 0)->inputs[k].u.value);
+}
+
+/* What the inputs before the k-th have put into the memory that they share with it, and where. */
+static void gather_others(const fnz_program *p, uint32_t k, const fnz_arrays *arrays,
+                          unsigned char *memory, unsigned char *known, unsigned char *ones) {
+  for (uint32_t i = 0; i < k; i++) {
+    const fnzi_value *v = input_of(p, i);
+    size_t item = fnzi_dtype(v->geometry->dtype)->bytes;
+    if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k) || !bytes_of(v->geometry))
+      continue;
+    fnzi_cells_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, item, memory);
+    fnzi_cells_scatter(v->geometry, ones, item, known);
+  }
+}
+
+/* Where inputs of one memory overlap they have the same bytes: those of the first one. */
+static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
+                        const fnz_arrays *arrays, unsigned char *data) {
+  const fnz_geometry *own = input_of(p, k)->geometry;
+  size_t item = fnzi_dtype(own->dtype)->bytes, room = bytes_of(own);
+  if (fnzi_memory_of(p, k) == k || !room)
+    return FNZ_OK;
+  for (uint32_t i = 0; i < k; i++)
+    if (fnzi_memory_of(p, i) == fnzi_memory_of(p, k) && bytes_of(input_of(p, i)->geometry) > room)
+      room = bytes_of(input_of(p, i)->geometry);
+  unsigned char *memory = fnzi_resize(ctx, NULL, 0, 4 * room);
+  if (!memory)
+    return fnzi_no_memory(ctx);
+  unsigned char *known = memory + room, *seen = known + room, *is_seen = seen + room;
+  memset(memory, 0, 2 * room);
+  memset(seen, 1, room);
+  gather_others(p, k, arrays, memory, known, seen);
+  fnzi_cells_gather(own, memory, item, seen);
+  fnzi_cells_gather(own, known, item, is_seen);
+  for (size_t b = 0, n = (size_t)fnz_geometry_numel(own) * item; b < n; b++)
+    data[b] = is_seen[b] ? seen[b] : data[b];
+  fnzi_free(ctx, memory, 4 * room);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_random_inputs(fnz_context *ctx, const fnz_program *p, uint64_t seed,
+                              fnz_arrays **out) {
+  const fnzi_graph *graph = fnzi_graph_at(p, 0);
+  FNZ_TRY(fnz_arrays_create(ctx, out));
+  for (uint32_t i = 0; i < graph->ninputs; i++) {
+    const fnzi_value *v = &graph->values.data[graph->inputs[i].u.value];
+    const fnz_geometry *g = v->geometry;
+    void *data;
+    FNZ_TRY(fnz_arrays_add(*out, v->name, g->dtype, g->rank, g->sizes, &data));
+    size_t bytes = fnzi_dtype(g->dtype)->bytes;
+    for (size_t k = 0, n = (size_t)fnz_geometry_numel(g); k < n; k++)
+      put_number(g->dtype, (unsigned char *)data + k * bytes, splitmix64(&seed));
+    FNZ_TRY(agree(ctx, p, i, *out, data));
+  }
+  return FNZ_OK;
+}
