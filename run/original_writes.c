@@ -189,6 +189,22 @@ static fnz_status write_element(void *user, const int64_t *index) {
   return store(l->s, element, NULL, value);
 }
 
+/* An operand has an element for each of the target: out= operators get here with any sizes. */
+static fnz_status check_broadcast(void *user, const fnz_arg *arg) {
+  const looping *l = user;
+  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(l->s->in, arg->u.value) : NULL;
+  const fnz_geometry *to = l->target->g, *g = t == NULL ? to : t->g;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    int64_t size = g->sizes[g->rank - 1 - d],
+            room = d < to->rank ? to->sizes[to->rank - 1 - d] : -1;
+    if (room < 0 || (size != 1 && size != room))
+      return fnzi_fail(l->s->ctx, FNZ_CLASS_BOUNDS, "",
+                       "%s: an operand has size %lld where the tensor that is written has %lld",
+                       l->s->op->name, (long long)size, (long long)(room < 0 ? 1 : room));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                 fnzi_eager **targets, size_t count) {
   looping l = {.s = s, .twin = twin, .args = args, .target = targets[0]};
@@ -197,6 +213,7 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
                      "%s writes several tensors and an operand overlaps one of them; clone it "
                      "before",
                      s->op->name);
+  FNZ_TRY(fnzi_args_visit(args, twin->nparams, check_broadcast, &l));
   fnz_status status = fnzi_cells_loop(targets[0]->g, write_element, &l);
   FNZI_VEC_FREE(s->ctx, &l.inputs);
   return status;

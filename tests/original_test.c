@@ -299,6 +299,11 @@ START_TEST(refusals) {
       {"BOUNDS", "%x: f32[2,3]",
        "%t: f32[3,2] stride(1,3) = t(%x)\n%v: f32[6] = view(%t, [6])\nreturn %v"},
       {"BOUNDS", "%x: f32[4]", "%a: f32[3] offset(3) = as_strided(%x, [3], [1], 3)\nreturn %a"},
+      {"BOUNDS", "%x: f32[2,2,8]",
+       "%s: f32[2,2,2] stride(16,8,1) offset(6) = slice.Tensor(%x, 2, 6, 8)\n"
+       "%u: f32[2,8] stride(16,1) = select.int(%x, 1, 0)\n"
+       "%v: f32[1,2,8] stride(32,16,1) = unsqueeze(%u, 0)\n"
+       "%a: f32[1,2,8] stride(32,16,1) = add.out(%v, %s, out=%v)\nreturn"},
       {"UNSUPPORTED", "%x: f32[4]", "%v: i32[4] = view.dtype(%x, i32)\nreturn %v"},
   };
   open_context();

@@ -156,7 +156,7 @@ static const struct {
 } layouts[] = {
     {{2, 3, 4}, {12, 4, 1}, true, true, 24},  {{2, 3, 4}, {1, 2, 6}, false, true, 24},
     {{2, 1, 4}, {4, 99, 1}, true, true, 8},   {{2, 3, 4}, {24, 4, 1}, false, false, 36},
-    {{2, 0, 4}, {7, 7, 7}, true, false, 0},   {{3, 3, 1}, {0, 1, 1}, false, false, 3},
+    {{2, 0, 4}, {7, 7, 7}, true, true, 0},    {{3, 3, 1}, {0, 1, 1}, false, false, 3},
     {{1, 1, 1}, {5, 5, 5}, true, true, 1},    {{0, 1, 1}, {1, 1, 1}, true, true, 0},
     {{4, 4, 4}, {4, 1, 16}, false, true, 64}, {{4, 4, 4}, {1, 1, 1}, false, false, 10},
 };
