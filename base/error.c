@@ -45,9 +45,10 @@ void fnz_context_destroy(fnz_context *ctx) {
     return;
   if (ctx->operators)
     ctx->end_operators(ctx);
-  for (size_t i = 0; i < FNZI_SHELVES; i++)
-    fnzi_free(ctx, ctx->shelves[i].data, ctx->shelves[i].bytes);
   fnz_allocator a = ctx->allocator;
+  for (size_t i = 0; i < FNZI_SHELVES; i++)
+    if (ctx->shelves[i].data)
+      a.resize(a.user, ctx->shelves[i].data, ctx->shelves[i].bytes, 0);
   a.resize(a.user, ctx, sizeof *ctx, 0);
 }
 

@@ -18,11 +18,12 @@ void fnzi_free(fnz_context *ctx, void *p, size_t bytes) {
     fnzi_resize(ctx, p, bytes, 0);
 }
 
+/* Part of the context itself: not among the bytes that are counted. */
 fnz_status fnzi_kept(fnz_context *ctx, fnzi_shelf shelf, size_t bytes, void **out) {
   *out = ctx->shelves[shelf].data;
   if (*out)
     return FNZ_OK;
-  *out = fnzi_resize(ctx, NULL, 0, bytes);
+  *out = ctx->allocator.resize(ctx->allocator.user, NULL, 0, bytes);
   if (!*out)
     return fnzi_no_memory(ctx);
   memset(*out, 0, bytes);
