@@ -224,21 +224,22 @@ static void draw_as_strided(choices *c, const fnz_geometry *g, fnzi_drawn_call *
 }
 
 /* --- bits ------------------------------------------------------------------------------------ */
-static fnz_arg draw_dtype(choices *c) {
+/* The first `count` of them; halves, whose NaN lose their bits when they are negated, are last. */
+static fnz_arg draw_dtype(choices *c, uint32_t count) {
   static const fnz_dtype dtypes[] = {FNZ_I32, FNZ_F32, FNZ_I64, FNZ_I16,
                                      FNZ_U8,  FNZ_F64, FNZ_F16, FNZ_BF16};
-  return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtypes[choose(c, sizeof dtypes / sizeof *dtypes)]};
+  return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtypes[choose(c, count)]};
 }
 
 static void draw_view_dtype(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
   if (g->dtype == FNZ_BOOL)
     fnzi_call_add(call, (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_BOOL});
   else
-    fnzi_call_add(call, draw_dtype(c));
+    fnzi_call_add(call, draw_dtype(c, 6));
 }
 
 static void draw_to_dtype(choices *c, const fnz_geometry *g, fnzi_drawn_call *call) {
-  fnz_arg other = draw_dtype(c);
+  fnz_arg other = draw_dtype(c, 8);
   if (!perhaps(c, 40))
     other.u.i = g->dtype;
   fnzi_call_add(call, other);

@@ -252,13 +252,18 @@ static verdict check_equal(judge *t) {
 /* --- Refusals ------------------------------------------------------------------------------------
  */
 
-/* Why the aliasing run refuses; over hashes where the CPU has no kernel for what comes before. */
+/* Why the aliasing run refuses over hashes, where there are no kernels. */
+static fnz_error refusal_over_hashes(judge *t) {
+  const fnz_error none = {.kind = FNZ_CLASS_NONE};
+  fnzi_results_start(&t->hashes, t->original, false);
+  return fnzi_results_keep(&t->hashes, t->hash[1], &unknowns) ? *fnz_last_error(t->ctx) : none;
+}
+
+/* Why it refuses over numbers, or over hashes where the CPU has no kernel for what comes before. */
 static fnz_error eager_refusal(judge *t, fnz_status eager) {
-  fnz_error none = {.kind = FNZ_CLASS_NONE};
-  if (eager == FNZ_UNSUPPORTED) {
-    fnzi_results_start(&t->hashes, t->original, false);
-    eager = fnzi_results_keep(&t->hashes, t->hash[1], &unknowns);
-  }
+  const fnz_error none = {.kind = FNZ_CLASS_NONE};
+  if (eager == FNZ_UNSUPPORTED)
+    return refusal_over_hashes(t);
   return eager ? *fnz_last_error(t->ctx) : none;
 }
 
@@ -287,8 +292,7 @@ static fnz_class refusal_of_kernels(judge *t) {
 /* Eager's kernel refuses a step that the result leaves out, as nothing depends on it: over hashes,
  * where there are no kernels, both are the same. */
 static bool is_unread(judge *t) {
-  fnzi_results_start(&t->hashes, t->original, false);
-  return fnzi_results_keep(&t->hashes, t->hash[1], &unknowns) == FNZ_OK &&
+  return refusal_over_hashes(t).kind == FNZ_CLASS_NONE &&
          fnzi_results_meet(&t->hashes, t->functional, t->hash[1], &unknowns) == FNZ_OK;
 }
 
@@ -302,6 +306,9 @@ static verdict compare_refusals(judge *t, fnz_class pass, const char *pass_says,
     return e.kind ? FNZI_VERDICT_REFUSED : FNZI_VERDICT_BEYOND;
   if (!pass && refusal_of_kernels(t) == FNZ_CLASS_NONE && is_unread(t))
     return FNZI_VERDICT_UNREAD;
+  /* A call that is wrong in two ways: a kernel has found the other one first. */
+  if (pass && e.kind && refusal_over_hashes(t).kind == pass)
+    return FNZI_VERDICT_REFUSED;
   char kind[48];
   snprintf(kind, sizeof kind, "refusal %s %s", fnz_class_name(pass), fnz_class_name(e.kind));
   return wrong(t, kind, "the pass says %s (%s), the aliasing run says %s (%s)",
