@@ -135,10 +135,11 @@ typedef struct cli_verb {
       "list all that will be refused, and what costs copies",                                      \
       "  fnz lint model.pt2\n"                                                                     \
       "  fnz lint model.pt2 --sarif > model.sarif\n")                                              \
-  ROW(explain, "IN [NODE]", 1, 2, CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                  \
+  ROW(explain, "IN [NODE]", 1, 2, CLI_BIT(VIEWS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(JSON),  \
       "say why there is each scatter and copy, or a node",                                         \
       "  fnz explain model.pt2\n"                                                                  \
-      "  fnz explain model.pt2 slice_scatter_1\n")                                                 \
+      "  fnz explain model.pt2 slice_scatter_1\n"                                                  \
+      "  fnz explain model.pt2 --json\n")                                                          \
   ROW(diff, "A B", 2, 2, CLI_BIT(OPS) | CLI_BIT(JSON),                                             \
       "say whether two programs are the same but for names and order",                             \
       "  fnz diff before.cbor after.cbor\n"                                                        \

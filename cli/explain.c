@@ -212,25 +212,47 @@ static int tell_result(cli_call *call, size_t graph, size_t node) {
   return explain_node(call, graph, node);
 }
 
-static int explain_one(cli_call *call, const char *name) {
-  size_t graph, node;
-  bool in_source = cli_find_result(call->program, name, &graph, &node);
-  if (in_source)
-    CLI_TRY(tell_source(call, graph, node));
-  bool in_result = cli_find_result(call->functional, name, &graph, &node);
-  if (in_source && in_result)
+/* Where a name is found: in the program as read, in its functional form, or in both. */
+typedef struct named {
+  bool in_source, in_result;
+  size_t source_graph, source, result_graph, result;
+} named;
+
+static int find_named(cli_call *call, const char *name, named *out) {
+  out->in_source = cli_find_result(call->program, name, &out->source_graph, &out->source);
+  out->in_result = cli_find_result(call->functional, name, &out->result_graph, &out->result);
+  if (out->in_source || out->in_result)
+    return CLI_DONE;
+  return cli_usage(call,
+                   "no result is called %s, neither in %s nor in its functional form, as fnz show "
+                   "prints them",
+                   name, call->operands[0]);
+}
+
+static int explain_one(cli_call *call, const named *it) {
+  if (it->in_source)
+    CLI_TRY(tell_source(call, it->source_graph, it->source));
+  if (it->in_source && it->in_result)
     putchar('\n');
-  if (in_result)
-    return tell_result(call, graph, node);
-  return in_source ? CLI_DONE
-                   : cli_usage(call,
-                               "no result is called %s, neither in %s nor in its functional "
-                               "form, as fnz show prints them",
-                               name, call->operands[0]);
+  return it->in_result ? tell_result(call, it->result_graph, it->result) : CLI_DONE;
+}
+
+static bool concerns(const fnz_origin *o, size_t graph, size_t node, const void *user) {
+  const named *it = user;
+  if (it->in_result && it->result_graph == graph && it->result == node)
+    return true;
+  return it->in_source && o->graph == it->source_graph && part_in(o, it->source);
 }
 
 int cli_explain(cli_call *call) {
   CLI_TRY(functionalize(call));
-  CLI_TRY(call->noperands == 2 ? explain_one(call, call->operands[1]) : explain_all(call));
+  bool is_one = call->noperands == 2;
+  named it = {0};
+  if (is_one)
+    CLI_TRY(find_named(call, call->operands[1], &it));
+  if (cli_has(call, CLI_JSON))
+    cli_explain_json(call, is_one ? concerns : NULL, &it);
+  else
+    CLI_TRY(is_one ? explain_one(call, &it) : explain_all(call));
   return cli_flush();
 }

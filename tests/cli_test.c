@@ -377,6 +377,38 @@ static void check_sarif(const fnzi_json *root, size_t results) {
   }
 }
 
+START_TEST(explains_in_json) {
+  enter_folder();
+  fnz_context *ctx;
+  fnzi_arena arena;
+  fnzi_json_doc doc;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  fnzi_arena_init(&arena, ctx);
+  const char *text = must_work("explain " PROGRAM " --json")->out;
+  OK(ctx, fnzi_json_parse(&arena, "all", text, strlen(text), &doc));
+  const fnzi_json *nodes = json_at(doc.root, "nodes"), *last = nodes->u.first->next->next;
+  ck_assert_uint_eq(nodes->count, 3);
+  ck_assert_uint_eq(json_at(doc.root, "guards")->count, 0);
+  ck_assert_str_eq(json_at(last, "operator")->u.s, "slice_scatter");
+  ck_assert_str_eq(json_at(last, "reason")->u.s, "write_back");
+  ck_assert_int_eq(json_at(last, "needed_by_output")->u.i, 0);
+  ck_assert_str_eq(json_at(json_at(last, "from"), "result")->u.s, "a");
+  ck_assert_str_eq(json_at(json_at(last, "through"), "operator")->u.s, "slice.Tensor");
+  ck_assert_int_eq(json_at(json_at(last, "through"), "source_line")->u.i, 3);
+  text = must_work("explain " PROGRAM " slice_scatter --json")->out;
+  OK(ctx, fnzi_json_parse(&arena, "one", text, strlen(text), &doc));
+  ck_assert_uint_eq(json_at(doc.root, "nodes")->count, 1);
+  spill("two.fnz", "fnz 1 program(%x: f32[4], %y: f32[4]) { %a: f32[4] = add_.Tensor(%x, %y) "
+                   "return %a }");
+  text = must_work("explain two.fnz --json")->out;
+  OK(ctx, fnzi_json_parse(&arena, "two", text, strlen(text), &doc));
+  ck_assert_uint_eq(json_at(json_at(doc.root, "guards")->u.first, "disjoint")->count, 2);
+  must_fail("explain " PROGRAM " nobody --json", 64, "fnz: ARGUMENT: explain: no result is called");
+  fnzi_arena_free(&arena);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 START_TEST(findings_are_json_and_sarif) {
   enter_folder();
   spill("bad.fnz", refused);
@@ -632,8 +664,8 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           leaves_no_archive_behind, cbor_and_text_say_the_same, operands_may_begin_with_a_dash,
           summary_only_when_asked_for, figures_have_all_their_names,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
-          takes_aliases_of_inputs, says_where_programs_part, explains_nodes, lists_findings,
-          findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
+          takes_aliases_of_inputs, says_where_programs_part, explains_nodes, explains_in_json,
+          lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
           says_that_graphviz_is_missing, knows_operators, guesses_which_operator_was_meant,
           filters_operators, describes_operators_as_json, imports_operators, takes_custom_operators,
           lists_custom_operators, failures_are_one_line, draws_random_programs)

@@ -1,0 +1,85 @@
+/* explain_json.c - where the nodes of a functional program come from, for programs: one object for
+ * each node, or for those that have to do with one, and the guards. */
+#include "cli/explain.h"
+
+#include <string.h>
+
+static const char *first_result(const fnz_program *program, size_t graph, const fnz_node_info *n) {
+  const fnz_arg *output = n->outputs;
+  if (!n->noutputs || (output->tag == FNZ_ARG_LIST && !output->count))
+    return "";
+  if (output->tag == FNZ_ARG_LIST)
+    output = output->u.list;
+  bool is_value = output->tag >= FNZ_ARG_VALUE && output->tag <= FNZ_ARG_OBJECT;
+  return is_value ? fnz_value_name(program, graph, output->u.value) : "";
+}
+
+/* The members that say which node it is, without the braces. */
+static void print_node(const fnz_program *program, size_t graph, size_t node) {
+  fnz_node_info info;
+  fnz_node_get(program, graph, node, &info);
+  printf("\"graph\": %zu, \"node\": %zu, \"result\": ", graph, node);
+  cli_json_string(stdout, first_result(program, graph, &info));
+  printf(", \"operator\": ");
+  cli_json_string(stdout, info.target);
+  printf(", ");
+  cli_json_place(stdout, info.source);
+}
+
+/* A node of the program as read; nothing when there is none. */
+static void print_source(const cli_call *call, const char *name, const fnz_origin *o, size_t node) {
+  if (node == SIZE_MAX)
+    return;
+  printf(",\n   \"%s\": {", name);
+  print_node(call->program, o->graph, node);
+  printf("}");
+}
+
+static void print_origin(const cli_call *call, size_t graph, size_t node) {
+  const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
+  printf("  {");
+  print_node(call->functional, graph, node);
+  printf(",\n   \"reason\": ");
+  cli_json_string(stdout, fnz_reason_name(o->reason));
+  print_source(call, "from", o, o->node);
+  print_source(call, "through", o, o->view);
+  print_source(call, "needed_by", o, o->reader);
+  if (o->output != SIZE_MAX)
+    printf(",\n   \"needed_by_output\": %zu", o->output);
+  printf("}");
+}
+
+static void print_guards(const cli_call *call) {
+  for (size_t k = 0; k < fnz_program_guard_count(call->functional); k++) {
+    fnz_guard guard = fnz_program_guard(call->functional, k);
+    printf(k ? ",\n  {" : "\n  {");
+    if (guard.text) {
+      printf("\"condition\": ");
+      cli_json_string(stdout, guard.text);
+    } else {
+      printf("\"disjoint\": [");
+      for (uint32_t i = 0; i < guard.count; i++) {
+        printf(i ? ", " : "");
+        cli_json_string(stdout, guard.names[i]);
+      }
+      printf("]");
+    }
+    printf("}");
+  }
+}
+
+void cli_explain_json(const cli_call *call, cli_explain_filter *wanted, const void *user) {
+  const char *between = "\n";
+  printf("{\"nodes\": [");
+  for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
+    for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
+      if (wanted && !wanted(fnz_origins_at(call->origins, g, n), g, n, user))
+        continue;
+      printf("%s", between);
+      print_origin(call, g, n);
+      between = ",\n";
+    }
+  printf("%s],\n \"guards\": [", *between == ',' ? "\n " : "");
+  print_guards(call);
+  printf("%s]}\n", fnz_program_guard_count(call->functional) ? "\n " : "");
+}
