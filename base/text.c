@@ -18,7 +18,20 @@ static int tail_length(unsigned char first, uint32_t *bits, uint32_t *least) {
   return -1;
 }
 
+static bool is_ascii(const char *s, size_t size) {
+  uint64_t seen = 0, word;
+  for (; size >= sizeof word; s += sizeof word, size -= sizeof word) {
+    memcpy(&word, s, sizeof word);
+    seen |= word;
+  }
+  for (; size; size--)
+    seen |= (unsigned char)*s++;
+  return (seen & 0x8080808080808080u) == 0;
+}
+
 bool fnzi_is_utf8(const char *s, size_t size) {
+  if (is_ascii(s, size))
+    return true;
   for (size_t i = 0; i < size;) {
     uint32_t point, least;
     int tail = tail_length((unsigned char)s[i++], &point, &least);

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 11
  * json_test.c - what becomes of JSON values, and the class of each fault in a text. */
 #include "program/formats/json.h"
 #include "tests/test.h"
@@ -215,5 +215,53 @@ START_TEST(written_strings_read_back) {
 }
 END_TEST
 
+/* Each byte that may stand in UTF-8 text by itself, at each place of a word of eight bytes, among
+ * letters and among bytes of characters beyond ASCII. */
+START_TEST(each_byte_at_each_place) {
+  static const char *const among[] = {"abcdefghijklmnopqrstuvwxyz",
+                                      "\xc3\xbf\xc3\xbf\xc3\xbf\xc3\xbf"
+                                      "\xc3\xbf\xc3\xbf\xc3\xbf\xc3\xbf\xc3\xbf\xc3\xbf"};
+  fnz_context *ctx;
+  fnz_buffer b = {NULL, 0, 0};
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (int k = 0; k < 2; k++)
+    for (int byte = 0; byte < 0x80; byte++)
+      for (size_t at = 0; at <= 18; at += 2) {
+        char text[32], want[64];
+        fixture f;
+        size_t size = strlen(among[k]) + 1;
+        memcpy(text, among[k], at);
+        text[at] = (char)byte;
+        memcpy(text + at + 1, among[k] + at, size - at);
+        b.size = 0;
+        OK(ctx, fnzi_json_put_string(ctx, &b, text, size));
+        bool plain = byte >= 0x20 && byte != '"' && byte != '\\';
+        snprintf(want, sizeof want, "\"%s\"", text);
+        ck_assert_int_eq(plain, b.size == size + 2 && memcmp(b.data, want, size + 2) == 0);
+        parsed(&f, b.data);
+        ck_assert_uint_eq(f.doc.root->count, size);
+        ck_assert_mem_eq(f.doc.root->u.s, text, size);
+        done(&f);
+      }
+  fnz_buffer_free(ctx, &b);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+START_TEST(utf8_at_each_place) {
+  char text[24];
+  for (size_t size = 1; size < sizeof text; size++)
+    for (size_t at = 0; at < size; at++) {
+      memset(text, 'a', sizeof text);
+      ck_assert(fnzi_is_utf8(text, size));
+      text[at] = (char)0xc3;
+      ck_assert(!fnzi_is_utf8(text, size));
+      text[at + 1] = (char)0xbf;
+      ck_assert_int_eq(fnzi_is_utf8(text, size), at + 1 < size);
+    }
+}
+END_TEST
+
 RUN_SUITE("json", values, integers_stay_integers, floats, faults, depth, many_keys, places,
-          long_places_keep_their_end, written_strings_read_back)
+          long_places_keep_their_end, written_strings_read_back, each_byte_at_each_place,
+          utf8_at_each_place)

@@ -173,17 +173,40 @@ static fnz_status put_escape(fnz_context *ctx, fnz_buffer *out, unsigned char c)
   return fnzi_printf(ctx, out, "\\u%04x", c);
 }
 
+static bool needs_escape(unsigned char c) {
+  return c < 0x20 || c == '"' || c == '\\';
+}
+
+/* Whether one of eight bytes may need an escape. A byte below n has its top bit set in w - n in
+ * each byte, unless w has it; another byte may have it too, for what is borrowed. */
+static bool may_need_escape(const char *s) {
+  const uint64_t ones = 0x0101010101010101u;
+  uint64_t w;
+  memcpy(&w, s, sizeof w);
+  uint64_t quote = w ^ ones * '"', slash = w ^ ones * '\\';
+  uint64_t low = (w - ones * 0x20) & ~w,
+           found = ((quote - ones) & ~quote) | ((slash - ones) & ~slash);
+  return ((low | found) & ones * 0x80) != 0;
+}
+
+/* How many bytes from `s` on go as they are. */
+static size_t plain_run(const char *s, size_t size) {
+  size_t n = 0;
+  while (size - n >= sizeof(uint64_t) && !may_need_escape(s + n))
+    n += sizeof(uint64_t);
+  while (n < size && !needs_escape((unsigned char)s[n]))
+    n++;
+  return n;
+}
+
 fnz_status fnzi_json_put_string(fnz_context *ctx, fnz_buffer *out, const char *s, size_t size) {
-  size_t start = 0;
-  FNZ_TRY(fnzi_put_text(ctx, out, "\""));
+  FNZ_TRY(fnzi_put(ctx, out, "\"", 1));
   for (size_t i = 0; i < size; i++) {
-    unsigned char c = (unsigned char)s[i];
-    if (c >= 0x20 && c != '"' && c != '\\')
-      continue;
-    FNZ_TRY(fnzi_put(ctx, out, s + start, i - start));
-    FNZ_TRY(put_escape(ctx, out, c));
-    start = i + 1;
+    size_t run = plain_run(s + i, size - i);
+    FNZ_TRY(fnzi_put(ctx, out, s + i, run));
+    i += run;
+    if (i < size)
+      FNZ_TRY(put_escape(ctx, out, (unsigned char)s[i]));
   }
-  FNZ_TRY(fnzi_put(ctx, out, s + start, size - start));
-  return fnzi_put_text(ctx, out, "\"");
+  return fnzi_put(ctx, out, "\"", 1);
 }
