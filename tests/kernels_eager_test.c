@@ -1,4 +1,4 @@
-/* checks: 14
+/* checks: 15
  * kernels_eager_test.c - kernels against bits that PyTorch 2.15 gives on a CPU. */
 #include "tests/kernels_nn.h"
 
@@ -302,8 +302,40 @@ START_TEST(large_numbers_for_small_windows) {
 }
 END_TEST
 
-RUN_SUITE("kernels_eager", complex_functions, complex_arithmetic, complex_reductions,
-          sums_over_nothing_much, thin_matrices, einsum_by_hand, flat_places,
+/* Statistics of batch norm step by step: eager's loops round, fuse and add in their own order. */
+START_TEST(statistics_round_as_eager_does) {
+  start(1);
+  RUN("_native_batch_norm_legit_functional",
+      T(S(2, 2, 5), 0x1.d7a2eep+0, 0x1.09ab94p-1, -0x1.b6407ap+0, -0x1.b38d98p+0, -0x1.098c96p-3,
+        -0x1.341aa0p-1, 0x1.28f502p-3, -0x1.32d896p-3, 0x1.4eaa76p+1, -0x1.bc7084p-2, 0x1.68caa0p-2,
+        -0x1.086722p-4, 0x1.7ba174p+0, 0x1.f9e51ep-2, 0x1.fe666ap-3, 0x1.bf3d74p+0, 0x1.7d5368p-1,
+        0x1.035552p-5, -0x1.2c2358p+0, -0x1.81c6d8p+0),
+      NONE, NONE, T(S(2), 0x1.d3b3fcp-5, -0x1.307adap+0), T(S(2), 0x1.29eb7cp-1, 0x1.6f9e04p-2),
+      B(true), F(0.3), F(1e-5));
+  is_close(1, (const double[]){0x1.10d70ep-3, 0x1.226bbcp-3}, 2, 0);
+  is_close(2, (const double[]){0x1.d422bcp-1, 0x1.a97422p-1}, 2, 0);
+  is_close(3, (const double[]){0x1.47666ep-4, -0x1.947d84p-1}, 2, 0);
+  is_close(4, (const double[]){0x1.9cb0b2p-1, 0x1.77d3e6p-1}, 2, 0);
+  RUN("_native_batch_norm_legit_functional",
+      TYPED(FNZ_F64, S(2, 2, 5), 0x1.6857063f74099p-1, 0x1.a16f779f96ad5p-5, 0x1.aca7e5009a494p-1,
+            -0x1.72e5cb91ca2b4p-2, 0x1.7f2236bb65306p-1, -0x1.b027c9e94a8a7p-2,
+            0x1.2356ab56add3dp+0, -0x1.cc676ae60f686p-1, 0x1.593a5cd7e4f88p-2,
+            -0x1.de0249b45473fp-7, -0x1.1291d7f019f10p-2, 0x1.79ac0f018eee1p-1,
+            0x1.e0bb2e03b0a8bp-1, -0x1.9bf32a9137caap+0, 0x1.5b08603df03bep+0,
+            -0x1.b2ed4cb839290p-1, 0x1.2657fbd02254cp+0, 0x1.40c2db2e79cf7p-2,
+            -0x1.64cf792f0e9bcp-4, 0x1.f0ac9045ca26fp-1),
+      NONE, NONE, TYPED(FNZ_F64, S(2), 0x1.81fe20ca59d98p-1, -0x1.e5b572bc84429p-1),
+      TYPED(FNZ_F64, S(2), 0x1.57ff6c12a2420p-2, 0x1.ad101891dc420p-3), B(true), F(0.3), F(1e-5));
+  is_close(1, (const double[]){0x1.40cf966a3bdeap-2, 0x1.4f058f15fd266p-3}, 2, 0);
+  is_close(2, (const double[]){0x1.35b047882680bp+0, 0x1.6260613763b24p+0}, 2, 0);
+  is_close(3, (const double[]){0x1.3e51071d94acdp-1, -0x1.3ade98c8b6655p-1}, 2, 0);
+  is_close(4, (const double[]){0x1.da09acbabda40p-2, 0x1.484b9387b2f9ep-2}, 2, 0);
+  finish();
+}
+END_TEST
+
+RUN_SUITE("kernels_eager", statistics_round_as_eager_does, complex_functions, complex_arithmetic,
+          complex_reductions, sums_over_nothing_much, thin_matrices, einsum_by_hand, flat_places,
           numbers_for_what_is_none, halves_round_every_step, other_names_and_implied_numbers,
           what_eager_refuses, wider_elements_of_a_copy, orders_of_statistics,
           large_numbers_for_small_windows)

@@ -11,6 +11,7 @@
 
 typedef struct moments {
   double mean, var, count;
+  double squares; /* their sum: var times count before rounding */
 } moments;
 
 typedef struct group {
@@ -20,7 +21,8 @@ typedef struct group {
 typedef enum what {
   SUM,
   SQUARES,        /* of the distances from the center */
-  ROUNDED_SQUARES /* the same, with eager's roundings: see `rounded` */
+  SUM_IN_ORDER,   /* one element after the other, which shows in f64 only */
+  ROUNDED_SQUARES /* in order as well, with eager's roundings: see `rounded` */
 } what;
 
 /* Rounds to the type of the data. Training amplifies rounding so much where a channel has few
@@ -29,16 +31,22 @@ static double rounded(const fnzi_reals *x, double value) {
   return x->f ? (double)(float)value : value;
 }
 
-static double sum_piece(const fnzi_reals *x, int64_t at, int64_t count, what w, double center) {
+/* `sum` and the elements of a piece. */
+static double sum_piece(const fnzi_reals *x, int64_t at, int64_t count, what w, double center,
+                        double sum) {
   double piece[FNZI_PIECE];
   fnzi_reals_load(x, at, 1, count, piece);
   if (w == SQUARES)
-    return fnzi_sum_squares(piece, count, center);
+    return sum + fnzi_sum_squares(piece, count, center);
   for (int64_t k = 0; w == ROUNDED_SQUARES && k < count; k++) {
     double d = rounded(x, piece[k] - center);
     piece[k] = rounded(x, d * d);
   }
-  return fnzi_sum(piece, count);
+  if (w == SUM || x->f)
+    return sum + fnzi_sum(piece, count);
+  for (int64_t k = 0; k < count; k++)
+    sum += piece[k];
+  return sum;
 }
 
 static double sum_group(const fnzi_reals *x, const group *g, what w, double center) {
@@ -46,7 +54,7 @@ static double sum_group(const fnzi_reals *x, const group *g, what w, double cent
   for (int64_t s = 0; s < g->segments; s++)
     for (int64_t i = 0; i < g->length; i += FNZI_PIECE) {
       int64_t count = g->length - i < FNZI_PIECE ? g->length - i : FNZI_PIECE;
-      sum += sum_piece(x, g->at + s * g->step + i, count, w, center);
+      sum = sum_piece(x, g->at + s * g->step + i, count, w, center, sum);
     }
   return sum;
 }
@@ -59,7 +67,7 @@ static void apply(const fnzi_reals *x, const fnzi_reals_out *y, int64_t at, int6
     int64_t count = length - i < FNZI_PIECE ? length - i : FNZI_PIECE;
     fnzi_reals_load(x, at + i, 1, count, piece);
     for (int64_t k = 0; k < count; k++)
-      piece[k] = piece[k] * scale + shift;
+      piece[k] = x->d ? fma(piece[k], scale, shift) : piece[k] * scale + shift;
     fnzi_reals_store(y, at + i, 1, count, piece);
   }
 }
@@ -94,8 +102,9 @@ static fnz_status open_channels(fnzi_call *call, channels *c) {
 
 static moments measure_channel(const fnzi_reals *x, const group *g) {
   moments m = {.count = (double)(g->segments * g->length)};
-  m.mean = rounded(x, sum_group(x, g, SUM, 0) / m.count);
-  m.var = rounded(x, sum_group(x, g, ROUNDED_SQUARES, m.mean)) / m.count;
+  m.mean = rounded(x, sum_group(x, g, SUM_IN_ORDER, 0) / m.count);
+  m.squares = rounded(x, sum_group(x, g, ROUNDED_SQUARES, m.mean));
+  m.var = rounded(x, m.squares / m.count);
   return m;
 }
 
@@ -104,11 +113,15 @@ static void put(const fnzi_reals_out *out, int64_t at, double value) {
     fnzi_real_put(out, at, value);
 }
 
-/* Running statistics take the unbiased variance, normalisation the biased one. */
+/* Running statistics take the unbiased variance, normalisation the biased one. In f32 eager's loop
+ * rounds every step but the product of the variance, which is fused with the sum. */
 static void update(const channels *c, int64_t channel, const moments *m) {
-  double keep = 1 - c->momentum, unbiased = m->var * m->count / (m->count - 1);
-  put(&c->new_mean, channel, c->momentum * m->mean + keep * weight_at(&c->mean, channel, 0));
-  put(&c->new_var, channel, c->momentum * unbiased + keep * weight_at(&c->var, channel, 0));
+  double part = rounded(&c->x, c->momentum), keep = rounded(&c->x, 1 - c->momentum);
+  double unbiased = rounded(&c->x, m->squares / (m->count - 1));
+  double old_mean = rounded(&c->x, keep * weight_at(&c->mean, channel, 0));
+  double old_var = rounded(&c->x, keep * weight_at(&c->var, channel, 0));
+  put(&c->new_mean, channel, rounded(&c->x, part * m->mean) + old_mean);
+  put(&c->new_var, channel, part * unbiased + old_var);
 }
 
 /* 1 / sqrt(var + eps): in double from measured variances, step by step from running ones. */
