@@ -63,6 +63,8 @@ typedef struct fnzi_act {
   const fnz_arg *args; /* one per parameter: defaults filled in, symbols as numbers */
   fnzi_eager *self;    /* args[0] where a view rule is at work */
   fnzi_outcome outcome;
+  const fnz_op *twin; /* that computes what is written, and its arguments */
+  const fnz_arg *twin_args;
   bool in_loop; /* an operand overlaps what is written: element after element, as eager goes */
   struct {
     fnzi_eager **data; /* NULL for an undefined one */
@@ -161,6 +163,10 @@ FNZ_MUST_CHECK fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, cons
 /* Inputs that look at the memory and have an element in common with `g` were written. */
 FNZ_MUST_CHECK fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *memory,
                                           const fnz_geometry *g);
+/* The strides that eager gives to an out= tensor that an elementwise operator resizes (resized.c).
+ */
+void fnzi_act_resized_strides(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, uint32_t rank,
+                              const int64_t *sizes, int64_t *strides);
 /* Does what a declared operator that writes does (original_custom.c). */
 FNZ_MUST_CHECK fnz_status fnzi_act_custom(fnzi_act *s);
 /* Does what an operator that writes by its schema does. */

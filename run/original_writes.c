@@ -14,6 +14,12 @@ static fnz_backend *backend_of(fnzi_act *s) {
 /* --- Writing -------------------------------------------------------------------------------------
  */
 
+/* Eager's iterator lays out what it resizes; operators that PyTorch derives from the functional one
+ * copy a result into rows. */
+static bool is_laid_out(const fnzi_act *s) {
+  return s->twin != NULL && fnzi_op_is_elementwise(s->twin) && !fnz_op_has_tag(s->op, "generated");
+}
+
 /* An out= tensor of other sizes is resized, as by resize_. */
 static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
                       const fnz_geometry *recorded) {
@@ -28,9 +34,12 @@ static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
   w.rank = g->rank;
   memcpy(w.sizes, g->sizes, g->rank * sizeof *w.sizes);
   FNZ_TRY(fnzi_act_resize(s, target, &w));
-  if (recorded == NULL || !fnzi_same_sizes(recorded, g))
+  if (is_laid_out(s))
+    fnzi_act_resized_strides(s, s->twin, s->twin_args, w.rank, w.sizes, w.strides);
+  else if (recorded != NULL && fnzi_same_sizes(recorded, g))
+    memcpy(w.strides, recorded->strides, g->rank * sizeof *w.strides);
+  else
     return FNZ_OK;
-  memcpy(w.strides, recorded->strides, g->rank * sizeof *w.strides);
   return fnzi_eager_reshape(s->in, target, &w);
 }
 
@@ -115,6 +124,8 @@ static fnz_status write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *arg
   fnz_handle *handles;
   FNZI_NEW(&run->scratch, count, &expected);
   FNZI_NEW(&run->scratch, count, &handles);
+  s->twin = twin;
+  s->twin_args = args;
   for (size_t i = 0; i < nplain; i++)
     expected[i] = recorded[i];
   for (size_t i = nplain; run->hashes && i < count; i++)

@@ -232,6 +232,17 @@ START_TEST(targets_decide) {
        "%v: f32[2,2] = full([2, 2], 1)\n%n: f32[3] = sum.dim_IntList(%x, [0])\n"
        "%w: f32[4] = view_copy(%v, [4])\n%u: f32[4] = slice_scatter(%w, %n, 0, 0, 3)\n"
        "%y: f32[2,2] = view_copy(%u, [2, 2])\nreturn %y"},
+      /* what is resized is laid out as the operands are, whatever the trace says */
+      {"%x: f32[3,4], %y: f32[3,4]",
+       "%o: f32[12] = full([12], 0, dtype=f32)\n%z: f32[0] = slice.Tensor(%o, 0, 0, 0)\n"
+       "%t: f32[4,3] stride(1,4) = t(%x)\n%u: f32[4,3] stride(1,4) = t(%y)\n"
+       "%r: f32[4,3] = add.out(%t, %u, out=%z)\nreturn %o, %r",
+       "%t: f32[4,3] = t_copy(%x)\n%u: f32[4,3] = t_copy(%y)\n%a: f32[4,3] = add.Tensor(%t, %u)\n"
+       "%p: f32[3,4] = t_copy(%a)\n%o: f32[12] = view_copy(%p, [12])\nreturn %o, %a"},
+      {"%x: f32[3,1], %y: f32[1,4]",
+       "%o: f32[12] = full([12], 0, dtype=f32)\n%z: f32[0] = slice.Tensor(%o, 0, 0, 0)\n"
+       "%r: f32[3,4] = add.out(%x, %y, out=%z)\nreturn %o, %r",
+       "%a: f32[3,4] = add.Tensor(%x, %y)\n%o: f32[12] = view_copy(%a, [12])\nreturn %o, %a"},
   };
   AGREE(pairs);
 }

@@ -1,0 +1,78 @@
+/* resized.c - how eager lays out an out= tensor that an elementwise operator resizes: densely, its
+ * dimensions in the order in which the operands run through memory. A trace records rows. */
+#include "run/original.h"
+
+enum { MOST_OPERANDS = 16 };
+
+typedef struct operands {
+  fnzi_act *s;
+  uint32_t rank;
+  const int64_t *sizes; /* of the result */
+  const fnz_geometry *at[MOST_OPERANDS];
+  size_t count;
+} operands;
+
+static fnz_status add_operand(void *user, const fnz_arg *arg) {
+  operands *o = user;
+  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(o->s->in, arg->u.value) : NULL;
+  if (t != NULL && o->count < MOST_OPERANDS && t->g->rank <= o->rank)
+    o->at[o->count++] = t->g;
+  return FNZ_OK;
+}
+
+/* How far an operand steps along a dimension of the result; 0 where it is broadcast. */
+static int64_t step_along(const operands *o, const fnz_geometry *g, uint32_t dim) {
+  uint32_t ahead = o->rank - g->rank;
+  bool spread = dim < ahead || (g->sizes[dim - ahead] == 1 && o->sizes[dim] != 1);
+  return spread ? 0 : g->strides[dim - ahead];
+}
+
+/* Above 0 when the first operand that knows steps further along a than along b: then b is inside.
+ */
+static int order_of(const operands *o, uint32_t a, uint32_t b) {
+  for (size_t i = 0; i < o->count; i++) {
+    int64_t by_a = step_along(o, o->at[i], a), by_b = step_along(o, o->at[i], b);
+    if (by_a == 0 || by_b == 0)
+      continue;
+    if (by_a != by_b)
+      return by_a > by_b ? 1 : -1;
+    if (o->sizes[a] > o->sizes[b])
+      return 1;
+  }
+  return 0;
+}
+
+/* The innermost dimension first. Each is carried inwards past those that it lies inside of; one
+ * about which no operand says anything is passed by. */
+static void sort_dims(const operands *o, uint32_t *dims) {
+  for (uint32_t i = 0; i < o->rank; i++)
+    dims[i] = o->rank - 1 - i;
+  for (uint32_t i = 1; i < o->rank; i++) {
+    uint32_t carried = i;
+    for (uint32_t j = i; j > 0; j--) {
+      int order = order_of(o, dims[j - 1], dims[carried]);
+      if (order < 0)
+        break;
+      if (order > 0) {
+        uint32_t dim = dims[carried];
+        dims[carried] = dims[j - 1];
+        dims[j - 1] = dim;
+        carried = j - 1;
+      }
+    }
+  }
+}
+
+void fnzi_act_resized_strides(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, uint32_t rank,
+                              const int64_t *sizes, int64_t *strides) {
+  operands o = {.s = s, .rank = rank, .sizes = sizes};
+  uint32_t dims[FNZ_MAX_RANK];
+  int64_t stride = 1;
+  fnz_status status = fnzi_args_visit(args, twin->nparams, add_operand, &o);
+  (void)status; /* add_operand does not fail */
+  sort_dims(&o, dims);
+  for (uint32_t i = 0; i < rank; i++) {
+    strides[dims[i]] = stride;
+    stride *= sizes[dims[i]] ? sizes[dims[i]] : 1;
+  }
+}
