@@ -300,7 +300,37 @@ def lists():
         yield "index_fill.int_Scalar", N(*sized), sized.index(0), torch.tensor([0]), 1.5
 
 
-GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2}
+def statistics():
+    d, s = some([f32, f64]), sizes()
+    x, dim, how = N(*s, d=d), many(0, len(s) - 1), some(["linear", "lower", "higher", "midpoint", "nearest"])
+    holes = torch.where(torch.rand(s) < 0.2, torch.nan, x)
+    for name in ("quantile", "nanquantile"):
+        for given in (x, holes):
+            yield name, given, U(some([1, 3]), d=d), some([None, dim]), chance(), {"interpolation": how}
+            yield name, given, U(d=d), dim, chance(), {"interpolation": how}
+            yield name + ".scalar", given, draw.random(), some([None, dim]), chance(), {"interpolation": how}
+    yield "quantile.scalar", x, 1.5
+    seen = N(some([1, 2, 3]), many(3, 6), d=d)
+    yield "cov", seen, {"correction": many(0, 1)}
+    yield "cov", N(5, d=d)
+    yield "cov", N(2, 4, d=c64)
+    yield "cov", seen, {"fweights": 1 + index(3, seen.shape[1]), "aweights": U(seen.shape[1], d=d)}
+    yield "corrcoef", seen
+    yield "nanmean", holes, some([None, [dim]]), chance()
+    for name in ("trapezoid.dx", "trapz.dx", "cumulative_trapezoid.dx"):
+        yield name, x, {"dx": some([1, 0.5]), "dim": dim} if name[-4] != "z" else {"dx": 0.5, "dim": dim}
+    for name in ("hann", "blackman", "bartlett", "hamming"):
+        yield f"{name}_window", many(0, 6)
+        yield f"{name}_window.periodic", many(1, 6), chance(), {"dtype": some([f32, f64])}
+    yield "hamming_window.periodic_alpha_beta", 5, chance(), 0.6, 0.3
+    yield "hann_window", 4, {"dtype": i64}
+    for name in ("special_softmax", "special_log_softmax"):
+        yield name, x, dim
+    yield "special_logsumexp", x, [dim]
+
+
+GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
+          statistics: 3}
 
 
 # --- Writing -------------------------------------------------------------------------------------
@@ -337,7 +367,7 @@ def record(name, *args):
     named = args[-1] if args and isinstance(args[-1], dict) else {}
     args, call = [a for a in args if not isinstance(a, dict)], Call()
     entry = {"args": [call.said(a) for a in args], "storages": call.blocks}
-    entry.update({"named": [[k, v] for k, v in named.items()]} if named else {})
+    entry.update({"named": [[k, call.said(v)] for k, v in named.items()]} if named else {})
     try:
         with warnings.catch_warnings(), torch.no_grad():
             warnings.simplefilter("ignore")

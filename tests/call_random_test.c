@@ -254,10 +254,19 @@ static bool has_places(const drawn_call *d) {
 
 /* Whose arguments the CPU kernel looks at more closely than the shape rule. */
 static bool is_looser_on_meta(const fnz_op *op) {
-  static const char *const bases[] = {
-      "mvlgamma",         "mvlgamma_",     "slice_inverse", "_neg_view_copy",
-      "aminmax",          "instance_norm", "batch_norm",    "_native_batch_norm_legit",
-      "native_batch_norm"};
+  static const char *const bases[] = {"mvlgamma",
+                                      "mvlgamma_",
+                                      "slice_inverse",
+                                      "_neg_view_copy",
+                                      "aminmax",
+                                      "instance_norm",
+                                      "batch_norm",
+                                      "_native_batch_norm_legit",
+                                      "native_batch_norm",
+                                      "binary_cross_entropy",
+                                      "histc",
+                                      "quantile",
+                                      "nanquantile"};
   for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
     if (strcmp(op->base, bases[i]) == 0)
       return true;

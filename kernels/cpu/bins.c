@@ -14,6 +14,9 @@ fnz_status fnzi_shape_histc(fnzi_call *call) {
   if (bins < 1)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "bins is %lld; it must be positive",
                        (long long)bins);
+  double low = fnzi_named_float(call, "min", 0), high = fnzi_named_float(call, "max", 0);
+  if (!(low <= high))
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "no range goes from min %g to max %g", low, high);
   return fnzi_shape_add(call, g->dtype, 1, &bins, NULL);
 }
 

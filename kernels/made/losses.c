@@ -45,6 +45,9 @@ static void check_probabilities(fnzi_steps *s, const fnzi_array *a) {
 }
 
 static void check_alike(fnzi_steps *s, const fnzi_array *a, const fnzi_array *b) {
+  if (!fnzi_is_float(fnzi_dtype_of(a)))
+    fnzi_stop(s, FNZ_CLASS_TYPE, "the input is %s; it must be of a floating-point type",
+              fnzi_dtype(fnzi_dtype_of(a))->name);
   if (fnzi_dtype_of(a) != fnzi_dtype_of(b))
     fnzi_stop(s, FNZ_CLASS_TYPE, "the input is %s, the target %s; both must be the same",
               fnzi_dtype(fnzi_dtype_of(a))->name, fnzi_dtype(fnzi_dtype_of(b))->name);

@@ -20,11 +20,11 @@ static void need_data(fnzi_steps *s) {
 /* The number in a tensor that has one; 0 without data. */
 static double number_in(fnzi_steps *s, const fnzi_array *a) {
   const void *data = NULL;
+  if (fnzi_rank(a) != 0)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "a tensor of %u dimensions stands for a number; it needs 0",
+              fnzi_rank(a));
   if (s->status != FNZ_OK || !s->call->has_data)
     return 0;
-  if (fnzi_numel(a) != 1)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "a tensor of %lld elements stands for a number",
-              (long long)fnzi_numel(a));
   fnzi_note(s, fnzi_dense_as(s->call, a, FNZ_F64, &data));
   return s->status == FNZ_OK ? *(const double *)data : 0;
 }
@@ -111,7 +111,8 @@ RECIPE(index_reduce) {
   int64_t dim = fnzi_given_dim(s, "dim", self);
   bool fits = fnzi_rank(index) <= 1 && fnzi_rank(self) == fnzi_rank(source) &&
               (fnzi_rank(self) == 0 || fnzi_numel(index) == fnzi_size(source, dim));
-  if (!strcmp(reduce, "sum") || !strcmp(reduce, "add"))
+  if (strcmp(reduce, "prod") && strcmp(reduce, "mean") && strcmp(reduce, "amax") &&
+      strcmp(reduce, "amin"))
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "reduce is %s; it must be prod, mean, amax or amin", reduce);
   for (uint32_t d = 0; fits && d < fnzi_rank(self); d++)
     fits = d == dim || fnzi_size(self, d) == fnzi_size(source, d);
