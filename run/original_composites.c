@@ -378,7 +378,8 @@ static fnz_status to_other(fnzi_act *s, fnzi_pane *w) {
 
 /* dropout(input, p, train) does nothing when it is off. */
 static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
-  bool nothing = s->args[1].tag == FNZ_ARG_FLOAT && s->args[1].u.f == 0;
+  const fnz_arg *p = &s->args[1];
+  bool nothing = p->tag == FNZ_ARG_FLOAT ? p->u.f == 0 : p->tag == FNZ_ARG_INT && p->u.i == 0;
   if (nothing || fnzi_act_int(s, 2, 0) == 0 || fnzi_pane_elements(w) == 0)
     return itself(s, w);
   s->outcome = FNZI_OUTCOME_COMPUTE;

@@ -359,10 +359,15 @@ fnz_status fnzi_resolve_conj_physical(fnzi_resolving *r) {
   return fnzi_is_complex(r->self->dtype) ? keep(r) : fnzi_is_self(r);
 }
 
+/* A file may write the float 0.0 as 0. */
+static bool is_zero(fnz_arg number) {
+  return (number.tag == FNZ_ARG_FLOAT && number.u.f == 0) ||
+         (number.tag == FNZ_ARG_INT && number.u.i == 0);
+}
+
 fnz_status fnzi_resolve_dropout(fnzi_resolving *r) {
   fnz_arg p = fnzi_resolving_arg(r, 1), train = fnzi_resolving_arg(r, 2);
-  bool nothing =
-      !train.u.i || (p.tag == FNZ_ARG_FLOAT && p.u.f == 0) || fnz_geometry_numel(r->self) == 0;
+  bool nothing = !train.u.i || is_zero(p) || fnz_geometry_numel(r->self) == 0;
   return nothing ? fnzi_is_self(r) : keep(r);
 }
 
