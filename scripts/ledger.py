@@ -49,9 +49,9 @@ def table():
         total[0] += 1
         for k in range(3):
             total[1 + k] += int(row[5 + k])
-    lines = ["| what | sanitizer | runs | tried | hours | findings |", "|---|---|---|---|---|---|"]
+    lines = ["| what | sanitizer | runs | tried | minutes | findings |", "|---|---|---|---|---|---|"]
     for (target, sanitizer), (runs, tried, seconds, findings) in sorted(sums.items()):
-        lines.append(f"| {target} | {sanitizer} | {runs} | {tried:,} | {seconds / 3600:.1f} | {findings} |")
+        lines.append(f"| {target} | {sanitizer} | {runs} | {tried:,} | {seconds / 60:,.0f} | {findings} |")
     return "\n".join(lines) + "\n"
 
 
