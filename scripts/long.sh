@@ -14,14 +14,21 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 minutes=240 only='' again=0
+usage() {
+  sed -n '2,11s/^# \?//p' "$0"
+  exit 64
+}
+
 while (($#)); do
   case $1 in
   --minutes) minutes=$2 && shift 2 ;;
   --step) only=$2 && shift 2 ;;
   --again) again=1 && shift ;;
-  *) sed -n '2,13s/^# \?//p' "$0" && exit 64 ;;
+  *) usage ;;
   esac
 done
+
+[[ $minutes =~ ^[0-9]+$ ]] || usage
 
 commit=$(git rev-parse --short HEAD) state=build-long
 mkdir -p "$state"
