@@ -162,6 +162,11 @@ static fnz_status element_of(looping *l, const fnzi_eager *t, fnzi_eager **out) 
   return fnzi_eager_create(l->s->in, t->memory, &w, out);
 }
 
+static fnz_status hold(looping *l, fnz_handle value) {
+  FNZI_PUSH(l->s->ctx, &l->inputs, value);
+  return FNZ_OK;
+}
+
 static fnz_status element_value(void *user, fnz_arg *arg) {
   looping *l = user;
   fnzi_eager *element, *operand;
@@ -170,8 +175,10 @@ static fnz_status element_value(void *user, fnz_arg *arg) {
   FNZ_TRY(fnzi_eager_value(l->s->in, element, &arg->u.value));
   element->memory->users--;
   element->cached = 0;
-  FNZI_PUSH(l->s->ctx, &l->inputs, arg->u.value);
-  return FNZ_OK;
+  fnz_status status = hold(l, arg->u.value);
+  if (status != FNZ_OK)
+    backend_of(l->s)->release(backend_of(l->s)->self, arg->u.value);
+  return status;
 }
 
 static fnz_status compute_element(looping *l, fnzi_eager *element, fnz_handle *out) {
