@@ -5,6 +5,8 @@
 #ifndef FNZI_BASE_H
 #define FNZI_BASE_H
 
+#include "base/limits.h"
+
 #include <fnz/context.h>
 
 #include <stdarg.h>
@@ -27,6 +29,8 @@ struct fnz_context {
   fnz_allocator allocator;
   fnz_error error;
   size_t live_bytes, peak_bytes;
+  fnzi_limits limits;
+  uint64_t hash_key[2];         /* of this context alone */
   struct fnzi_scope *operators; /* declared for this context (schema/custom.c); NULL for none */
   void (*end_operators)(fnz_context *ctx);
   struct {

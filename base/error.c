@@ -36,7 +36,11 @@ fnz_status fnz_context_create(const fnz_allocator *allocator, fnz_context **out)
   *out = ctx;
   if (!ctx)
     return FNZ_NO_MEMORY;
-  *ctx = (fnz_context){.allocator = a};
+  *ctx = (fnz_context){.allocator = a,
+#define LIMIT_USUAL(name, usual) .limits.name = usual,
+                       FNZI_LIMIT_ROWS(LIMIT_USUAL)
+#undef LIMIT_USUAL
+  };
   return FNZ_OK;
 }
 

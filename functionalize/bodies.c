@@ -342,7 +342,7 @@ static void need(const fnzi_passes *all, uint32_t graph, made *m) {
 /* The second graph that was made from one gets a name of its own. */
 static fnz_status name_graph(const fnzi_passes *all, uint32_t graph, uint32_t number) {
   fnzi_graph *g = fnzi_graph_at(all->to, graph);
-  char name[FNZI_MAX_OP_NAME];
+  char name[256];
   if (!number)
     return FNZ_OK;
   snprintf(name, sizeof name, "%.200s_%u", g->name, number);

@@ -14,9 +14,9 @@ fnz_status fnzi_intern(fnz_program *p, const char *s, size_t size, const char **
     *out = (const char *)(uintptr_t)found;
     return FNZ_OK;
   }
-  if (size > FNZI_MAX_STRING)
-    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a string of %zu bytes; at most %d are allowed",
-                     size, FNZI_MAX_STRING);
+  if (size > p->ctx->limits.string)
+    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL,
+                     "a string of %zu bytes; at most %zu are allowed", size, p->ctx->limits.string);
   FNZ_TRY(fnzi_arena_string(&p->arena, s, size, out));
   return fnzi_map_set(&p->strings, *out, size, as_number(*out));
 }

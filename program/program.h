@@ -16,17 +16,6 @@
 
 #define FNZI_NO_NODE UINT32_MAX
 
-/* Limits on what a file may hold; more is refused with LIMIT. */
-enum {
-  FNZI_MAX_NESTING = 64,        /* lists in lists */
-  FNZI_MAX_STRING = 256 * 1024, /* bytes */
-  FNZI_MAX_LINE = 1 << 20,      /* bytes of a line of text */
-  FNZI_MAX_OP_NAME = 256,
-  FNZI_MAX_ARGS = 65536, /* inputs of a node; also its outputs */
-  FNZI_MAX_NODES = 10000000,
-  FNZI_MAX_PROGRAM_BYTES = 1 << 30 /* of text, or of CBOR without its tensors */
-};
-
 typedef struct fnzi_value {
   const char *name;             /* unique in its graph */
   const fnz_geometry *geometry; /* NULL for what is not a tensor */

@@ -110,6 +110,9 @@ fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
   fnzi_value value = {.geometry = geometry, .node = node};
   size_t size = strlen(name);
   FNZ_TRY(index_all(p->ctx, g));
+  if (size > p->ctx->limits.string)
+    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a name of %zu bytes; at most %zu are allowed",
+                     size, p->ctx->limits.string);
   if (indexed(g, name, size))
     return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL, "value %%%s is defined twice", name);
   FNZ_TRY(push_value(p, g, name, size, &value, out));

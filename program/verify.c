@@ -183,13 +183,17 @@ static fnz_status check_results(checker *c, const fnzi_node *n) {
 }
 
 static fnz_status check_counts(checker *c, const fnzi_node *n) {
-  if (n->nargs > FNZI_MAX_ARGS || n->noutputs > FNZI_MAX_ARGS)
-    return fail(c, FNZ_CLASS_LIMIT, "%u arguments and %u results; at most %d are allowed", n->nargs,
-                n->noutputs, FNZI_MAX_ARGS);
+  const fnzi_limits *limits = &c->ctx->limits;
+  if (n->nargs > limits->args || n->noutputs > limits->args)
+    return fail(c, FNZ_CLASS_LIMIT, "%u arguments and %u results; at most %zu are allowed",
+                n->nargs, n->noutputs, limits->args);
   if (!n->target || !n->target[0])
     return fail(c, FNZ_CLASS_REF, "a node without an operator");
-  if (strlen(n->source) > FNZI_MAX_STRING || (n->metadata && strlen(n->metadata) > FNZI_MAX_STRING))
-    return fail(c, FNZ_CLASS_LIMIT, "source or metadata of more than %d bytes", FNZI_MAX_STRING);
+  if (strlen(n->target) > limits->op_name)
+    return fail(c, FNZ_CLASS_LIMIT, "the name of the operator has more than %zu bytes",
+                limits->op_name);
+  if (strlen(n->source) > limits->string || (n->metadata && strlen(n->metadata) > limits->string))
+    return fail(c, FNZ_CLASS_LIMIT, "source or metadata of more than %zu bytes", limits->string);
   return FNZ_OK;
 }
 

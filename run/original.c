@@ -121,9 +121,9 @@ static fnz_status compute(fnzi_act *s) {
  */
 
 fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor) {
-  if (s->results.count == FNZI_MAX_ARGS)
-    return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s has more than %d results", s->op->name,
-                     FNZI_MAX_ARGS);
+  if (s->results.count == s->ctx->limits.args)
+    return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s has more than %zu results", s->op->name,
+                     s->ctx->limits.args);
   FNZI_PUSH(s->ctx, &s->results, tensor);
   return FNZ_OK;
 }

@@ -11,7 +11,7 @@
 #include <zip.h>
 
 typedef struct record {
-  char name[160];
+  char name[1200];
   char *bytes;
   size_t size;
   int method; /* ZIP_CM_STORE or ZIP_CM_DEFLATE */

@@ -214,8 +214,8 @@ static fnz_status read_repeated(const char *before, const char *piece, size_t co
 START_TEST(a_line_has_a_limit) {
   begin();
   const char *before = "fnz 1\nprogram(){return}\n";
-  OK(ctx, read_repeated(before, " ", FNZI_MAX_LINE, ""));
-  FAILS(ctx, "LIMIT", read_repeated(before, " ", FNZI_MAX_LINE + 1, ""));
+  OK(ctx, read_repeated(before, " ", ctx->limits.line, ""));
+  FAILS(ctx, "LIMIT", read_repeated(before, " ", ctx->limits.line + 1, ""));
   ck_assert_str_eq(fnz_last_error(ctx)->where, "line 3, column 1");
   end();
 }
@@ -223,12 +223,12 @@ END_TEST
 
 START_TEST(a_string_has_a_limit) {
   begin();
-  OK(ctx, read_repeated("fnz 1 torch \"", "a", FNZI_MAX_STRING, "\" program(){return}"));
+  OK(ctx, read_repeated("fnz 1 torch \"", "a", ctx->limits.string, "\" program(){return}"));
   FAILS(ctx, "LIMIT",
-        read_repeated("fnz 1 torch \"", "a", FNZI_MAX_STRING + 1, "\" program(){return}"));
-  OK(ctx, read_repeated("fnz 1 program(%", "a", FNZI_MAX_STRING, ": i64[]){return}"));
+        read_repeated("fnz 1 torch \"", "a", ctx->limits.string + 1, "\" program(){return}"));
+  OK(ctx, read_repeated("fnz 1 program(%", "a", ctx->limits.string, ": i64[]){return}"));
   FAILS(ctx, "LIMIT",
-        read_repeated("fnz 1 program(%", "a", FNZI_MAX_STRING + 1, ": i64[]){return}"));
+        read_repeated("fnz 1 program(%", "a", ctx->limits.string + 1, ": i64[]){return}"));
   end();
 }
 END_TEST

@@ -89,9 +89,9 @@ static fnz_status read_value(fnzi_cbor_reader *r) {
   FNZ_TRY(fnzi_decode_kind(&r->d, FNZI_CBOR_TEXT));
   if (memchr(r->d.item.data, 0, r->d.item.n))
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "a zero byte in a name");
-  if (r->d.item.n > FNZI_MAX_STRING)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "a name of more than %d bytes",
-                            FNZI_MAX_STRING);
+  if (r->d.item.n > r->ctx->limits.string)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "a name of more than %zu bytes",
+                            r->ctx->limits.string);
   r->name.size = 0;
   FNZ_TRY(fnzi_put(r->ctx, &r->name, r->d.item.data, r->d.item.n));
   FNZ_TRY(fnzi_decode_int(&r->d, &type));
@@ -149,9 +149,10 @@ static fnz_status read_arg_names(fnzi_cbor_reader *r, fnzi_node *node) {
 }
 
 fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, fnzi_node *node) {
-  if (strlen(node->target) > FNZI_MAX_OP_NAME)
+  if (strlen(node->target) > r->ctx->limits.op_name)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT,
-                            "the name of an operator has more than %d bytes", FNZI_MAX_OP_NAME);
+                            "the name of an operator has more than %zu bytes",
+                            r->ctx->limits.op_name);
   FNZ_TRY(fnzi_op_use(r->p, node->target, &node->op));
   if (!node->op && !fnzi_is_higher_order(node->target))
     return fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
@@ -283,9 +284,18 @@ static fnz_status fill_blobs(fnzi_cbor_reader *r, fnzi_blob **blobs, size_t coun
   return add_weights(r, blobs);
 }
 
+/* At the tensors, of which there is a list in every program. */
+static fnz_status check_bytes(fnzi_cbor_reader *r) {
+  size_t done = (size_t)(r->d.at - r->d.start), most = r->ctx->limits.program_bytes;
+  if (done <= most)
+    return FNZ_OK;
+  return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "more than %zu bytes without tensors", most);
+}
+
 static fnz_status read_blobs(fnzi_cbor_reader *r) {
   size_t count;
   fnzi_blob **blobs;
+  FNZ_TRY(check_bytes(r));
   FNZ_TRY(fnzi_decode_array(&r->d, &count));
   FNZ_TRY(check_used(r, "blobs", r->used_blobs, count));
   FNZI_NEW(&r->p->arena, count, &blobs);

@@ -62,10 +62,10 @@ static fnz_status check_limits(fnz_context *ctx, const fnz_program *p) {
   size_t nodes = 0;
   for (size_t i = 0; i < p->graphs.count; i++)
     nodes += p->graphs.data[i].nodes.count;
-  if (nodes <= FNZI_MAX_NODES)
+  if (nodes <= ctx->limits.nodes)
     return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%zu nodes; at most %d are read", nodes,
-                   FNZI_MAX_NODES);
+  return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%zu nodes; at most %zu are read", nodes,
+                   ctx->limits.nodes);
 }
 
 static fnz_status read_into(fnz_context *ctx, fnzi_reader *reader, const char *bytes, size_t size,

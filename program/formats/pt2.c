@@ -85,9 +85,10 @@ static fnz_status read_container(fnz_program *out, container *read, const char *
 /* --- JSON alone ----------------------------------------------------------------------------------
  */
 static fnz_status read_alone(fnzi_pt2 *r, const char *bytes, size_t size) {
-  if (size > FNZI_MAX_PROGRAM_BYTES)
+  if (size > r->p->ctx->limits.program_bytes)
     return fnzi_fail(r->p->ctx, FNZ_CLASS_LIMIT, "model.json",
-                     "%zu bytes of JSON; at most %d are read", size, FNZI_MAX_PROGRAM_BYTES);
+                     "%zu bytes of JSON; at most %zu are read", size,
+                     r->p->ctx->limits.program_bytes);
   FNZ_TRY(fnzi_json_parse(r->arena, "model.json", bytes, size, &r->doc));
   FNZ_TRY(read_model(r));
   return fnzi_pt2_no_weights(r);

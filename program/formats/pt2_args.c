@@ -8,9 +8,9 @@ typedef fnz_status item_reader(fnzi_pt2_scope *s, const fnzi_json *v, fnz_arg *o
 
 static fnz_status keep_string(fnzi_pt2 *r, fnz_tag tag, const char *text, size_t size,
                               fnz_arg *out) {
-  if (size > FNZI_MAX_STRING)
-    return fnzi_fail(r->doc.ctx, FNZ_CLASS_LIMIT, NULL, "a string of %zu bytes; at most %d", size,
-                     FNZI_MAX_STRING);
+  if (size > r->doc.ctx->limits.string)
+    return fnzi_fail(r->doc.ctx, FNZ_CLASS_LIMIT, NULL, "a string of %zu bytes; at most %zu", size,
+                     r->doc.ctx->limits.string);
   *out = (fnz_arg){.tag = (uint8_t)tag, .count = (uint32_t)size};
   return fnzi_intern(r->p, text, size, &out->u.s);
 }

@@ -190,10 +190,10 @@ static fnz_status define_outputs(fnzi_pt2_scope *s, const fnzi_json *outputs, fn
 /* --- nodes ------------------------------------------------------------------------------- */
 static fnz_status check_counts(fnzi_pt2 *r, const fnzi_json *inputs, const fnzi_json *outputs) {
   const fnzi_json *most = inputs->count > outputs->count ? inputs : outputs;
-  if (most->count <= FNZI_MAX_ARGS)
+  if (most->count <= r->doc.ctx->limits.args)
     return FNZ_OK;
-  return fnzi_json_fail(&r->doc, FNZ_CLASS_LIMIT, most, "%u of them; at most %d are allowed",
-                        most->count, FNZI_MAX_ARGS);
+  return fnzi_json_fail(&r->doc, FNZ_CLASS_LIMIT, most, "%u of them; at most %zu are allowed",
+                        most->count, r->doc.ctx->limits.args);
 }
 
 static fnz_status read_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
@@ -237,9 +237,9 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
 static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
   const fnzi_json *nodes;
   FNZ_TRY(fnzi_json_need(&s->r->doc, graph, "nodes", FNZI_JSON_ARRAY, &nodes));
-  if (nodes->count > FNZI_MAX_NODES)
-    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_LIMIT, nodes, "%u nodes; at most %d are allowed",
-                          nodes->count, FNZI_MAX_NODES);
+  if (nodes->count > s->r->doc.ctx->limits.nodes)
+    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_LIMIT, nodes, "%u nodes; at most %zu are allowed",
+                          nodes->count, s->r->doc.ctx->limits.nodes);
   for (const fnzi_json *node = nodes->u.first; node; node = node->next) {
     FNZ_TRY(read_node(s, node));
     FNZ_TRY(fnzi_pt2_keep_nodes(s, node));

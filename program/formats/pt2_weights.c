@@ -28,9 +28,9 @@ typedef struct loader {
 fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip, const fnzi_zip_entry *entry,
                                  fnzi_json_doc *out) {
   fnz_context *ctx = arena->ctx;
-  if (entry->size > FNZI_MAX_PROGRAM_BYTES)
-    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name, "%llu bytes of JSON; at most %d are read",
-                     (unsigned long long)entry->size, FNZI_MAX_PROGRAM_BYTES);
+  if (entry->size > ctx->limits.program_bytes)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name, "%llu bytes of JSON; at most %zu are read",
+                     (unsigned long long)entry->size, ctx->limits.program_bytes);
   enum { PACKED_MB = 64 };
   const char *there;
   if (entry->is_packed && entry->size >> 20 >= PACKED_MB)

@@ -223,7 +223,8 @@ static fnz_status written_views(const wrapper *w, const fnzi_param *p, fnz_arg *
   char name[224];
   if (!p->is_list || !length)
     return written_view(w, p->name, out);
-  if (length->tag != FNZ_ARG_INT || length->u.i < 0 || length->u.i > FNZI_MAX_ARGS)
+  if (length->tag != FNZ_ARG_INT || length->u.i < 0 ||
+      (uint64_t)length->u.i > w->s->r->p->ctx->limits.args)
     return fail(w, FNZ_CLASS_LIMIT, "is a list of unknown or too great a length", p->name);
   FNZI_NEW(w->s->r->arena, length->u.i, &items);
   for (int64_t i = 0; i < length->u.i; i++) {

@@ -226,9 +226,9 @@ static fnz_status put_parts(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, u
 static fnz_status put_node(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node) {
   char place[160];
   fnz_status status = put_parts(o, w, graph, node);
-  if (w->out->size > FNZI_MAX_PROGRAM_BYTES)
-    status = fnzi_fail(o->ctx, FNZ_CLASS_LIMIT, NULL, "the model takes more than %d bytes of JSON",
-                       FNZI_MAX_PROGRAM_BYTES);
+  if (w->out->size > o->ctx->limits.program_bytes)
+    status = fnzi_fail(o->ctx, FNZ_CLASS_LIMIT, NULL, "the model takes more than %zu bytes of JSON",
+                       o->ctx->limits.program_bytes);
   if (status == FNZ_OK)
     return FNZ_OK;
   fnzi_node_place(o->p, graph, node, place);

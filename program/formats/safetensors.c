@@ -9,7 +9,7 @@
 
 #include <stdlib.h>
 
-enum { LENGTH_BYTES = 8, MAX_HEADER = 100000000 };
+enum { LENGTH_BYTES = 8 };
 
 static const char record[] = "safetensors header";
 
@@ -176,9 +176,10 @@ static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64
   if (size < LENGTH_BYTES)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "%zu bytes are no safetensors file", size);
   *length = get_length((const unsigned char *)bytes);
-  if (*length > MAX_HEADER)
-    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record, "a header of %llu bytes; at most %d are allowed",
-                     (unsigned long long)*length, MAX_HEADER);
+  if (*length > ctx->limits.tensor_header)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record,
+                     "a header of %llu bytes; at most %zu are allowed", (unsigned long long)*length,
+                     ctx->limits.tensor_header);
   if (*length > size - LENGTH_BYTES)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record,
                      "a header of %llu bytes in a file of %zu bytes", (unsigned long long)*length,

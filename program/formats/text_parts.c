@@ -233,8 +233,9 @@ static fnz_status define(fnzi_parser *r, const fnzi_value *value, uint8_t tag, f
 static fnz_status keep_name(fnzi_parser *r) {
   if (memchr(r->x.text, 0, r->x.size))
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_ENCODING, "a zero byte in a name");
-  if (r->x.size > FNZI_MAX_STRING)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "a name of more than %d bytes", FNZI_MAX_STRING);
+  if (r->x.size > r->ctx->limits.string)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "a name of more than %zu bytes",
+                           r->ctx->limits.string);
   r->name.size = 0;
   return fnzi_put(r->ctx, &r->name, r->x.text, r->x.size);
 }

@@ -33,8 +33,9 @@ static fnz_status scan_lines(fnzi_parser *r, const char *text, size_t size) {
     const char *stop = newline ? newline : end;
     r->x.line = number;
     r->x.token = r->x.line_start = line;
-    if (stop - line > FNZI_MAX_LINE)
-      return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "a line of more than %d bytes", FNZI_MAX_LINE);
+    if ((size_t)(stop - line) > r->ctx->limits.line)
+      return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "a line of more than %zu bytes",
+                             r->ctx->limits.line);
     if (!fnzi_is_utf8(line, (size_t)(stop - line)))
       return fnzi_lexer_fail(&r->x, FNZ_CLASS_ENCODING, "the line is not UTF-8");
     if (stop - line > 6 && memcmp(line, "graph ", 6) == 0)
@@ -243,18 +244,19 @@ static fnz_status find_target(fnzi_parser *r, fnzi_node *node) {
 
 static fnz_status parse_target(fnzi_parser *r, fnzi_node *node) {
   const char *name;
-  if (r->x.size > FNZI_MAX_OP_NAME)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "the name of an operator has more than %d bytes",
-                           FNZI_MAX_OP_NAME);
+  if (r->x.size > r->ctx->limits.op_name)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT,
+                           "the name of an operator has more than %zu bytes",
+                           r->ctx->limits.op_name);
   if (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING)
     FNZ_TRY(find_target(r, node));
   return fnzi_parse_name(r, &name);
 }
 
 static fnz_status keep_args(fnzi_parser *r, fnz_arg **out, uint32_t *count) {
-  if (r->args.count > FNZI_MAX_ARGS)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "%zu arguments or results; at most %d",
-                           r->args.count, FNZI_MAX_ARGS);
+  if (r->args.count > r->ctx->limits.args)
+    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "%zu arguments or results; at most %zu",
+                           r->args.count, r->ctx->limits.args);
   FNZI_NEW(&r->p->arena, r->args.count, out);
   if (r->args.count)
     memcpy(*out, r->args.data, r->args.count * sizeof **out);
@@ -440,6 +442,9 @@ static fnz_status parse_regions(fnzi_parser *r) {
 }
 
 static fnz_status parse_text(fnzi_parser *r, const char *text, size_t size) {
+  if (size > r->ctx->limits.program_bytes)
+    return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%zu bytes of text; at most %zu are read", size,
+                     r->ctx->limits.program_bytes);
   FNZ_TRY(scan_lines(r, text, size));
   fnzi_lexer_start(&r->x, r->ctx, text, size);
   FNZ_TRY(fnzi_lexer_next(&r->x));

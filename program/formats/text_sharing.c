@@ -96,7 +96,7 @@ static fnz_status parse_source(fnzi_parser *r, bool itself, fnz_output_spec *spe
     return parse_input_name(r, g->inputs, g->ninputs, &spec->of);
   }
   spec->sharing = itself ? FNZ_SHARING_OUTPUT : FNZ_SHARING_OUTPUT_VIEW;
-  if (r->x.kind == FNZI_TOKEN_INT && (r->x.i < 0 || r->x.i > FNZI_MAX_NODES))
+  if (r->x.kind == FNZI_TOKEN_INT && (r->x.i < 0 || (uint64_t)r->x.i > r->ctx->limits.nodes))
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_REF, "there is no output %lld", (long long)r->x.i);
   FNZ_TRY(fnzi_parse_int(r, &number));
   spec->of = (uint32_t)number;

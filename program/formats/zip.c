@@ -16,8 +16,6 @@ enum {
   ENTRY_BYTES = 46,
   LOCAL_BYTES = 30,
   MAX_COMMENT = 65535,
-  MAX_ENTRIES = 1000000,
-  MAX_NAME = 1024,
   FLAG_ENCRYPTED = 1,
   FLAG_BEHIND = 8,
   METHOD_DEFLATE = 8,
@@ -119,9 +117,9 @@ static fnz_status read_end(fnz_context *ctx, directory *d) {
     return broken(ctx, "its directory is outside the file");
   if (d->count > d->length / ENTRY_BYTES)
     return broken(ctx, "its directory is too short for the number of entries");
-  if (d->count > MAX_ENTRIES)
-    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%llu entries; at most %d are allowed",
-                     (unsigned long long)d->count, MAX_ENTRIES);
+  if (d->count > ctx->limits.entries)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%llu entries; at most %zu are allowed",
+                     (unsigned long long)d->count, ctx->limits.entries);
   return FNZ_OK;
 }
 
@@ -143,9 +141,10 @@ static bool climbs(const char *name) {
 }
 
 static fnz_status check_name(fnz_context *ctx, const char *name, size_t size) {
-  if (size > MAX_NAME)
+  if (size > ctx->limits.entry_name)
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL,
-                     "an entry has a name of %zu bytes; at most %d are allowed", size, MAX_NAME);
+                     "an entry has a name of %zu bytes; at most %zu are allowed", size,
+                     ctx->limits.entry_name);
   if (memchr(name, 0, size) || !fnzi_is_utf8(name, size))
     return fnzi_fail(ctx, FNZ_CLASS_ENCODING, name, "the name of the entry is not UTF-8 text");
   if (!size || name[0] == '/' || strchr(name, '\\') || climbs(name))
