@@ -5,22 +5,22 @@
 #include "base/base.h"
 
 /* Keys are names and the numbers of a geometry: eight bytes at a time. */
-static unsigned hash_bytes(const void *key, size_t size) {
+uint64_t fnzi_hash(const fnz_context *ctx, const void *key, size_t size) {
   const unsigned char *at = key;
-  uint64_t h = size, word;
+  uint64_t h = ctx->hash_key[0] ^ size, factor = ctx->hash_key[1], word;
   for (; size >= sizeof word; at += sizeof word, size -= sizeof word) {
     memcpy(&word, at, sizeof word);
-    h = (h ^ word) * 0x9e3779b97f4a7c15u;
+    h = (h ^ word) * factor;
     h ^= h >> 32;
   }
   for (word = 0; size; size--)
     word = word << 8 | at[size - 1];
-  h = (h ^ word) * 0x9e3779b97f4a7c15u;
-  return (unsigned)(h ^ h >> 32);
+  h = (h ^ word) * factor;
+  return h ^ h >> 32;
 }
 
 #define HASH_NONFATAL_OOM           1
-#define HASH_FUNCTION(key, size, h) (h) = hash_bytes(key, size)
+#define HASH_FUNCTION(key, size, h) (h) = (unsigned)fnzi_hash(map->ctx, key, size)
 #define uthash_malloc(bytes)        fnzi_resize(map->ctx, NULL, 0, bytes)
 #define uthash_free(p, bytes)       fnzi_free(map->ctx, p, bytes)
 #define uthash_nonfatal_oom(entry)  (failed = true)
@@ -51,21 +51,21 @@ static struct fnzi_map_entry *find(const fnzi_map *map, const void *key, size_t 
   return e;
 }
 
-static unsigned hash_of(const void *key, size_t size) {
+static unsigned hash_of(const fnzi_map *map, const void *key, size_t size) {
   unsigned hash;
   HASH_VALUE(key, size, hash);
   return hash;
 }
 
 bool fnzi_map_get(const fnzi_map *map, const void *key, size_t size, uint64_t *out) {
-  const struct fnzi_map_entry *e = find(map, key, size, hash_of(key, size));
+  const struct fnzi_map_entry *e = find(map, key, size, hash_of(map, key, size));
   if (e)
     *out = e->value;
   return e != NULL;
 }
 
 fnz_status fnzi_map_set(fnzi_map *map, const void *key, size_t size, uint64_t value) {
-  unsigned hash = hash_of(key, size);
+  unsigned hash = hash_of(map, key, size);
   struct fnzi_map_entry *e = find(map, key, size, hash);
   if (e) {
     e->value = value;

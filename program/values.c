@@ -9,13 +9,6 @@
 #include "program/program.h"
 
 /* --- names ----------------------------------------------------------------------------------- */
-static uint32_t hash(const char *name, size_t size) {
-  uint64_t h = 0xcbf29ce484222325u; /* FNV-1a, then mixed, as the slot is taken from the low bits */
-  for (size_t i = 0; i < size; i++)
-    h = (h ^ (unsigned char)name[i]) * 0x100000001b3u;
-  return (uint32_t)(h ^ h >> 32) * 0x9e3779b1u;
-}
-
 static size_t first_slot(const fnzi_names *names, uint32_t h) {
   return (h ^ h >> 15) & (names->capacity - 1);
 }
@@ -64,14 +57,17 @@ void fnzi_names_free(fnz_context *ctx, fnzi_names *names) {
 }
 
 /* One more than the value's number, 0 when the name is not in the index. */
-static uint64_t indexed(const fnzi_graph *g, const char *name, size_t size) {
-  return g->names.capacity ? *find_slot(g, name, size, hash(name, size)) & UINT32_MAX : 0;
+static uint64_t indexed(const fnz_context *ctx, const fnzi_graph *g, const char *name,
+                        size_t size) {
+  return g->names.capacity
+             ? *find_slot(g, name, size, (uint32_t)fnzi_hash(ctx, name, size)) & UINT32_MAX
+             : 0;
 }
 
 bool fnzi_value_find(const fnz_program *p, uint32_t graph, const char *name, size_t size,
                      uint64_t *out) {
   const fnzi_graph *g = fnzi_graph_at(p, graph);
-  uint64_t found = indexed(g, name, size);
+  uint64_t found = indexed(p->ctx, g, name, size);
   for (size_t i = g->names.count; !found && i < g->values.count; i++)
     if (strncmp(g->values.data[i].name, name, size) == 0 && !g->values.data[i].name[size])
       found = i + 1;
@@ -85,7 +81,7 @@ static fnz_status index_all(fnz_context *ctx, fnzi_graph *g) {
   for (; g->names.count < g->values.count; g->names.count++) {
     const char *name = g->values.data[g->names.count].name;
     size_t size = strlen(name);
-    uint32_t h = hash(name, size);
+    uint32_t h = (uint32_t)fnzi_hash(ctx, name, size);
     FNZ_TRY(grow(ctx, &g->names, g->names.count));
     *find_slot(g, name, size, h) = (uint64_t)h << 32 | (g->names.count + 1);
   }
@@ -113,7 +109,7 @@ fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
   if (size > p->ctx->limits.string)
     return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "a name of %zu bytes; at most %zu are allowed",
                      size, p->ctx->limits.string);
-  if (indexed(g, name, size))
+  if (indexed(p->ctx, g, name, size))
     return fnzi_fail(p->ctx, FNZ_CLASS_DUPLICATE, NULL, "value %%%s is defined twice", name);
   FNZ_TRY(push_value(p, g, name, size, &value, out));
   return index_all(p->ctx, g);
@@ -195,7 +191,7 @@ fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem
   FNZ_TRY(find_counter(p, g, text, stem_size, &counter));
   do
     size = append_number(text, stem_size, counter->next++);
-  while (indexed(g, text, size));
+  while (indexed(p->ctx, g, text, size));
   FNZ_TRY(push_value(p, g, text, size, &value, out));
   return ambiguous ? index_all(p->ctx, g) : FNZ_OK;
 }

@@ -6,8 +6,7 @@
 #include "tests/faults.h"
 #include "tests/run_help.h"
 #include "tests/situations.h"
-
-#include <pthread.h>
+#include "tests/stack.h"
 
 static fnz_context *ctx;
 
@@ -356,30 +355,10 @@ static void *on_small_stack(void *user) {
   return NULL;
 }
 
-static void *nothing(void *user) {
-  return user;
-}
-
-static int call_on_stack(size_t bytes, void *(*body)(void *), void *user) {
-  pthread_attr_t attr;
-  pthread_t thread;
-  ck_assert_int_eq(pthread_attr_init(&attr), 0);
-  ck_assert_int_eq(pthread_attr_setstacksize(&attr, bytes), 0);
-  int status = pthread_create(&thread, &attr, body, user);
-  if (status == 0)
-    status = pthread_join(thread, NULL);
-  pthread_attr_destroy(&attr);
-  return status;
-}
-
-/* A thread's stack also holds the thread-local variables of all libraries: they come on top. */
 START_TEST(a_long_chain_on_a_small_stack) {
   fnz_program *f = NULL;
-  size_t smallest = 16 * 1024;
   begin();
-  while (call_on_stack(smallest, nothing, NULL) != 0)
-    smallest += 4096;
-  ck_assert_int_eq(call_on_stack(smallest + SMALL_STACK, on_small_stack, &f), 0);
+  on_stack(SMALL_STACK, on_small_stack, &f);
   ck_assert_ptr_nonnull(f);
   ck_assert_uint_le(fnz_node_count(f, 0), 4 * (LINKS + 2 * LINKS / EVERY));
   ck_assert_uint_eq(count_op(f, "add.Tensor"), LINKS / EVERY);

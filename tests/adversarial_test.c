@@ -1,0 +1,298 @@
+/* checks: 6
+ * adversarial_test.c - programs that somebody made to be expensive: what they cost grows as their
+ * bytes do. Cost is what is counted, not time: bytes asked of the allocator, and nodes that come
+ * out. All run on a stack of 64 kB. */
+#include "tests/stack.h"
+
+#include <fnz/fnz.h>
+
+#include <stdio.h>
+
+/* Sanitizers make frames larger and everything slower. */
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifdef SANITIZED
+enum { MILLION = 50000, STACK = 512 * 1024 };
+#else
+enum { MILLION = 1000000, STACK = 64 * 1024 };
+#endif
+
+static fnz_context *ctx;
+static uint64_t asked; /* bytes, of the allocator, ever */
+
+static void *resize(void *user, void *p, size_t old_bytes, size_t new_bytes) {
+  (void)user;
+  asked += new_bytes > old_bytes ? new_bytes - old_bytes : 0;
+  if (new_bytes)
+    return realloc(p, new_bytes);
+  free(p);
+  return NULL;
+}
+
+/* --- programs -----------------------------------------------------------------------------------
+ */
+typedef void maker(fnz_buffer *t, int n);
+
+#define ADD(t, ...) OK(ctx, fnzi_printf(ctx, t, __VA_ARGS__))
+
+static const char *turned(int i) {
+  return i % 2 ? "f32[2,3]" : "f32[3,2] stride(1,3)";
+}
+
+static void views(fnz_buffer *t, int n) {
+  ADD(t, "fnz 1\nprogram(%%x: f32[2,3]) {\n%%v0: %s = t(%%x)\n", turned(0));
+  for (int i = 1; i < n; i++)
+    ADD(t, "%%v%d: %s = t(%%v%d)\n", i, turned(i), i - 1);
+}
+
+/* A chain of views, written at both ends now and then. */
+static void chain(fnz_buffer *t, int n) {
+  ADD(t, "fnz 1\nprogram(%%x: f32[2,3]) {\n%%v0: %s = t(%%x)\n", turned(0));
+  for (int i = 1; i < n; i++) {
+    ADD(t, "%%v%d: %s = t(%%v%d)\n", i, turned(i), i - 1);
+    if (i % 50 == 49)
+      ADD(t, "%%a%d: f32[2,3] = add_.Scalar(%%x, 1)\n%%b%d: %s = mul_.Scalar(%%v%d, 2)\n", i, i,
+          turned(i), i);
+  }
+  ADD(t, "return %%x\n}\n");
+}
+
+/* A chain of views, then as many writes at its two ends in turn: replayed view by view, that is the
+ * square of it. */
+static void bomb(fnz_buffer *t, int n) {
+  views(t, n);
+  for (int i = 0; i < n / 2; i++)
+    ADD(t, "%%a%d: f32[2,3] = add_.Scalar(%%x, 1)\n%%b%d: %s = mul_.Scalar(%%v%d, 2)\n", i, i,
+        turned(n - 1), n - 1);
+  ADD(t, "return %%x\n}\n");
+}
+
+/* Each view is the one before without its first element; all of them are written. */
+static void staircase(fnz_buffer *t, int n) {
+  ADD(t, "fnz 1\nprogram(%%v0: f32[%d]) {\n", n + 1);
+  for (int i = 1; i <= n; i++)
+    ADD(t, "%%v%d: f32[%d] offset(%d) = slice.Tensor(%%v%d, 0, 1)\n", i, n + 1 - i, i, i - 1);
+  for (int i = 1; i <= n; i++)
+    ADD(t, "%%a%d: f32[%d] offset(%d) = add_.Scalar(%%v%d, 1)\n", i, n + 1 - i, i, i);
+  ADD(t, "return %%v0\n}\n");
+}
+
+/* Windows side by side, written one after the other, and everything read in between. */
+static void pieces(fnz_buffer *t, int n) {
+  ADD(t, "fnz 1\nprogram(%%x: f32[%d,2]) {\n", n);
+  for (int i = 0; i < n; i++)
+    ADD(t, "%%v%d: f32[2] offset(%d) = select.int(%%x, 0, %d)\n", i, 2 * i, i);
+  for (int i = 0; i < n; i++)
+    ADD(t, "%%a%d: f32[2] offset(%d) = add_.Scalar(%%v%d, 1)\n%%r%d: f32[] = sum(%%x)\n", i, 2 * i,
+        i, i);
+  ADD(t, "return %%x, %%r%d\n}\n", n - 1);
+}
+
+/* Windows that overlap their neighbours; others are read than were written. */
+static void tiles(fnz_buffer *t, int n) {
+  ADD(t, "fnz 1\nprogram(%%x: f32[%d]) {\n", n + 2);
+  for (int i = 0; i < n; i++)
+    ADD(t, "%%v%d: f32[2] offset(%d) = slice.Tensor(%%x, 0, %d, %d)\n", i, i, i, i + 2);
+  for (int i = 0; i < n; i++)
+    ADD(t, "%%a%d: f32[2] offset(%d) = add_.Scalar(%%v%d, 1)\n%%b%d: f32[2] = neg(%%v%d)\n", i, i,
+        i, i, (int)((long long)i * 7919 % n));
+  ADD(t, "return %%x, %%b%d\n}\n", n - 1);
+}
+
+/* Many inputs, all written; many outputs. */
+static void inputs(fnz_buffer *t, int n) {
+  ADD(t, "fnz 1\nprogram(");
+  for (int i = 0; i < n; i++)
+    ADD(t, "%s%%x%d: f32[%d]", i ? ",\n" : "", i, i + 1);
+  ADD(t, ") {\n");
+  for (int i = 0; i < n; i++)
+    ADD(t, "%%y%d: f32[%d] = add_.Scalar(%%x%d, 1)\n", i, i + 1, i);
+  ADD(t, "return ");
+  for (int i = 0; i < n; i++)
+    ADD(t, "%s%%x%d", i ? ",\n" : "", i);
+  ADD(t, "\n}\n");
+}
+
+/* Bodies, two for each node. */
+static void bodies(fnz_buffer *t, int n) {
+  ADD(t, "fnz 1\nprogram(%%x: f32[2], %%p: bool[]) {\n");
+  for (int i = 0; i < n; i++)
+    ADD(t, "[%%y%d: f32[2]] = higher_order.cond(%%p, @t%d, @f%d, [%%x])\n", i, i, i);
+  ADD(t, "return %%y%d\n}\n", n - 1);
+  for (int i = 0; i < n; i++)
+    ADD(t,
+        "graph t%d(%%q: f32[2]) {\n%%w: f32[2] = neg(%%q)\nreturn %%w\n}\n"
+        "graph f%d(%%q: f32[2]) {\n%%w: f32[2] = abs(%%q)\nreturn %%w\n}\n",
+        i, i);
+}
+
+/* One list of many, written as a whole. */
+static void lists(fnz_buffer *t, int n) {
+  ADD(t, "fnz 1\nprogram(%%x: f32[%d]) {\n", n);
+  for (int i = 0; i < n; i++)
+    ADD(t, "%%v%d: f32[1] offset(%d) = slice.Tensor(%%x, 0, %d, %d)\n", i, i, i, i + 1);
+  ADD(t, "_foreach_add_.Scalar([");
+  for (int i = 0; i < n; i++)
+    ADD(t, "%s%%v%d", i ? ",\n" : "", i);
+  ADD(t, "], 1)\nreturn %%x\n}\n");
+}
+
+/* --- what it costs
+ * --------------------------------------------------------------------------------- */
+typedef struct cost {
+  maker *make;
+  int n;
+  size_t bytes, nodes_in, nodes_out, bytes_out;
+  uint64_t asked;
+} cost;
+
+static size_t nodes_of(const fnz_program *p) {
+  size_t count = 0;
+  for (size_t i = 0; i < fnz_graph_count(p); i++)
+    count += fnz_node_count(p, i);
+  return count;
+}
+
+/* Reads, functionalizes, writes, and reads what was written. Running is left out: the elements of a
+ * staircase are the square of its steps. */
+static void *convert(void *user) {
+  cost *c = user;
+  fnz_program *p, *made, *again;
+  fnz_buffer text = {NULL, 0, 0}, out = {NULL, 0, 0};
+  c->make(&text, c->n);
+  c->bytes = text.size;
+  asked = 0;
+  OK(ctx, fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &made));
+  OK(ctx, fnz_program_write(ctx, made, FNZ_FORMAT_CBOR, &out));
+  OK(ctx, fnz_program_read(ctx, out.data, out.size, FNZ_FORMAT_CBOR, &again));
+  c->asked = asked;
+  c->nodes_in = nodes_of(p);
+  c->nodes_out = nodes_of(again);
+  c->bytes_out = out.size;
+  fnz_program_destroy(again);
+  fnz_program_destroy(made);
+  fnz_program_destroy(p);
+  fnz_buffer_free(ctx, &out);
+  fnz_buffer_free(ctx, &text);
+  return NULL;
+}
+
+static void measure(cost *c) {
+  fnz_allocator counting = {resize, NULL};
+  ck_assert_int_eq(fnz_context_create(&counting, &ctx), FNZ_OK);
+  on_stack(STACK, convert, c);
+  ck_assert_uint_eq(ctx->live_bytes, 0);
+  ck_assert_uint_gt(c->nodes_in, 0);
+  ck_assert_uint_le(c->nodes_out, 4 * c->nodes_in + 1024);
+  fnz_context_destroy(ctx);
+}
+
+/* Four times the program costs at most five times as much: tables double, so it is not exact. */
+static void grows_linearly(const char *name, maker *make, int n) {
+  cost one = {.make = make, .n = n}, four = one;
+  four.n = 4 * n;
+  measure(&one);
+  measure(&four);
+  ck_assert_msg(four.asked <= 5 * one.asked + (1 << 20), "%s: %llu bytes asked for, then %llu",
+                name, (unsigned long long)one.asked, (unsigned long long)four.asked);
+  ck_assert_msg(four.nodes_out <= 5 * one.nodes_out + 16, "%s: %zu nodes, then %zu", name,
+                one.nodes_out, four.nodes_out);
+  ck_assert_msg(four.bytes_out <= 5 * one.bytes_out + 256, "%s: %zu bytes, then %zu", name,
+                one.bytes_out, four.bytes_out);
+}
+
+START_TEST(chains) {
+  grows_linearly("chain", chain, 4000);
+  grows_linearly("bomb", bomb, 4000);
+  grows_linearly("staircase", staircase, 2000);
+}
+END_TEST
+
+START_TEST(windows) {
+  grows_linearly("pieces", pieces, 1000);
+  grows_linearly("tiles", tiles, 1000);
+  grows_linearly("lists", lists, 2000);
+}
+END_TEST
+
+START_TEST(tables) {
+  grows_linearly("inputs", inputs, 1000);
+  grows_linearly("bodies", bodies, 500);
+}
+END_TEST
+
+START_TEST(a_million_views) {
+  cost c = {.make = chain, .n = MILLION};
+  measure(&c);
+  ck_assert_uint_ge(c.nodes_in, MILLION);
+  ck_assert_uint_lt(c.asked, 1500 * (uint64_t)c.nodes_in);
+}
+END_TEST
+
+START_TEST(a_large_bomb) {
+  cost c = {.make = bomb, .n = MILLION / 10};
+  measure(&c);
+  ck_assert_uint_ge(c.nodes_in, 2 * (MILLION / 10));
+  ck_assert_uint_lt(c.asked, 3000 * (uint64_t)c.nodes_in);
+}
+END_TEST
+
+/* --- names that were chosen to collide
+ * -------------------------------------------------------------- */
+enum { NAMES = 1000 };
+
+/* What `factor` times it is 1, modulo 2^64: Newton's steps double the bits that are right. */
+static uint64_t inverse(uint64_t factor) {
+  uint64_t x = factor;
+  for (int i = 0; i < 6; i++)
+    x *= 2 - factor * x;
+  return x;
+}
+
+/* A key of 8 bytes whose hash has the lower half `want`, for somebody who knows the context's. */
+static uint64_t forge(const uint64_t key[2], uint32_t want, uint32_t free_half) {
+  uint64_t h = (uint64_t)free_half << 32 | (want ^ free_half), back = inverse(key[1]);
+  h *= back;
+  h ^= h >> 32;
+  return h * back ^ key[0] ^ sizeof h;
+}
+
+static int by_value(const void *a, const void *b) {
+  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+  return (x > y) - (x < y);
+}
+
+static size_t count_hashes(const uint64_t *names) {
+  uint32_t hashes[NAMES];
+  size_t different = 1;
+  for (int i = 0; i < NAMES; i++)
+    hashes[i] = (uint32_t)fnzi_hash(ctx, &names[i], sizeof *names);
+  qsort(hashes, NAMES, sizeof *hashes, by_value);
+  for (int i = 1; i < NAMES; i++)
+    different += hashes[i] != hashes[i - 1];
+  return different;
+}
+
+START_TEST(chosen_names) {
+  uint64_t names[NAMES], key[2];
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  memcpy(key, ctx->hash_key, sizeof key);
+  for (uint32_t i = 0; i < NAMES; i++)
+    names[i] = forge(key, 12345, i * 2654435761u);
+  ck_assert_uint_eq(count_hashes(names), 1);
+  fnz_context *other = ctx;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  ck_assert_uint_gt(count_hashes(names), NAMES - 10);
+  fnz_context_destroy(other);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+RUN_SUITE("adversarial programs", chosen_names, chains, windows, tables, a_million_views,
+          a_large_bomb)
