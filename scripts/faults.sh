@@ -61,7 +61,7 @@ sweep_memory() {
   local folder step=$1 begin=$2 result=0
   shift 2
   folder=$(mktemp -d) && cd "$folder"
-  "$build/tests/faults/memory_sweep" -s "$step" -b "$begin" "$@" 2>said || result=$?
+  "$build/tests/faults/${FNZ_SWEEP:-memory_sweep}" -s "$step" -b "$begin" "$@" 2>said || result=$?
   if [ "$result" = 0 ]; then
     sed "s|^|memory $* |" said
   else
@@ -93,6 +93,17 @@ sample_memory() {
     calls_on "$program" "$(inputs_of "$program")"
   done | awk -v seed="$seed" -v step=$((15 * sparse)) \
     'NR % 40 == seed % 40 { print step " " 1 + seed % step " " $0 }'
+}
+
+# For memory_sweep_all, where also fails what libraries ask of malloc: those that read YAML, multiply
+# matrices, draw, and libc.
+sample_libraries() {
+  local seed=$1 kv=$root/fixtures/pt2/kv_cache
+  [ -x "$build/tests/faults/memory_sweep_all" ] || return 0
+  {
+    other_calls
+    calls_on "$kv.pt2" "$kv.inputs.safetensors" | grep -E ' run | draw '
+  } | sed "s/^/5 $((1 + seed % 5)) /"
 }
 
 # --- system calls --------------------------------------------------------------------------------
@@ -229,7 +240,10 @@ memory() {
   sample)
     local seed=${2:-$(($(date +%s) / 86400))}
     echo "seed $seed"
-    sample_memory "$seed" | run_jobs sweep_memory |
+    {
+      sample_memory "$seed" | run_jobs sweep_memory
+      sample_libraries "$seed" | FNZ_SWEEP=memory_sweep_all run_jobs sweep_memory
+    } |
       awk '/^memory/ { n += $NF } /FAULT/ { print; bad = 1 } END { print n " allocations failed"; exit bad }'
     ;;
   *) sed -n '2,/^set/s/^# \{0,1\}//p' "$0" && return 64 ;;
