@@ -17,9 +17,9 @@
 #endif
 #endif
 #ifdef SANITIZED
-enum { MILLION = 50000, STACK = 512 * 1024 };
+enum { MILLION = 50000, STACK = 512 * 1024, LARGE = 500 };
 #else
-enum { MILLION = 1000000, STACK = 64 * 1024 };
+enum { MILLION = 1000000, STACK = 64 * 1024, LARGE = 2000 };
 #endif
 
 static fnz_context *ctx;
@@ -208,22 +208,22 @@ static void grows_linearly(const char *name, maker *make, int n) {
 }
 
 START_TEST(chains) {
-  grows_linearly("chain", chain, 4000);
-  grows_linearly("bomb", bomb, 4000);
-  grows_linearly("staircase", staircase, 2000);
+  grows_linearly("chain", chain, 2 * LARGE);
+  grows_linearly("bomb", bomb, 2 * LARGE);
+  grows_linearly("staircase", staircase, LARGE);
 }
 END_TEST
 
 START_TEST(windows) {
-  grows_linearly("pieces", pieces, 1000);
-  grows_linearly("tiles", tiles, 1000);
-  grows_linearly("lists", lists, 2000);
+  grows_linearly("pieces", pieces, LARGE / 2);
+  grows_linearly("tiles", tiles, LARGE / 2);
+  grows_linearly("lists", lists, LARGE);
 }
 END_TEST
 
 START_TEST(tables) {
-  grows_linearly("inputs", inputs, 1000);
-  grows_linearly("bodies", bodies, 500);
+  grows_linearly("inputs", inputs, LARGE / 2);
+  grows_linearly("bodies", bodies, LARGE / 4);
 }
 END_TEST
 
