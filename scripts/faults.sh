@@ -225,7 +225,7 @@ sweep_kills() {
 run_jobs() {
   export -f sweep_memory sweep_calls undisturbed sites faults_of judge untimed
   export build root
-  xargs -P "${FNZ_JOBS:-$(nproc)}" -L 1 bash -c '"$0" "$@" || exit 1' "$1"
+  xargs -r -P "${FNZ_JOBS:-$(nproc)}" -L 1 bash -c '"$0" "$@" || exit 1' "$1"
 }
 
 memory() {
