@@ -31,7 +31,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 PASS_TESTS = "functionalize_test views_test tidy_test random_test regions_test explain_test symbolic_test tensor_test"
 TESTS = {  # in the order in which they are run: the quickest and sharpest first
     "views": "views_test oracle_test " + PASS_TESTS,
-    "mutations": PASS_TESTS + " run_test eager_variants_test",
+    "mutations": "overlap_test " + PASS_TESTS + " run_test eager_variants_test",
     "functionalize": PASS_TESTS + " alike_test ops_test sizes_test boundary_test custom_test",
     "program/formats": "text_test cbor_test json_test zip_test pt2_test safetensors_test pt2_write_test vmap_test "
                        "file_test hostile_test convert_test",
