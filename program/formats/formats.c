@@ -124,27 +124,30 @@ fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_form
   return status;
 }
 
-static fnz_status find_writer(fnz_context *ctx, fnz_format format, fnzi_writer **out) {
-  *out = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].write : NULL;
-  if (*out)
-    return FNZ_OK;
+static fnzi_writer *find_writer(fnz_format format) {
+  return (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].write : NULL;
+}
+
+static fnz_status no_writer(fnz_context *ctx, fnz_format format) {
   return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "programs cannot be written as %s",
                    fnz_format_name(format));
 }
 
 fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program, fnz_format format,
                              fnz_buffer *out) {
-  fnzi_writer *write;
-  FNZ_TRY(find_writer(ctx, format, &write));
+  fnzi_writer *write = find_writer(format);
+  if (!write)
+    return no_writer(ctx, format);
   return write(ctx, program, out, NULL);
 }
 
 fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program, fnz_format format,
                             const char *path) {
-  fnzi_writer *write;
+  fnzi_writer *write = find_writer(format);
   fnz_buffer out = {0};
   fnzi_pieces pieces = {0};
-  FNZ_TRY(find_writer(ctx, format, &write));
+  if (!write)
+    return no_writer(ctx, format);
   fnz_status status = write(ctx, program, &out, &pieces);
   if (status == FNZ_OK)
     status = fnzi_file_write(ctx, path, &out, &pieces);
