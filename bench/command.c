@@ -190,8 +190,10 @@ int main(int argc, char **argv) {
   long rounds = strtol(argv[2], NULL, 10);
   bench b = {.command = argv[1], .rounds = rounds > MOST_ROUNDS ? MOST_ROUNDS : (int)rounds};
   b.lines = calloc(MOST_RUNS, sizeof *b.lines);
-  if (!b.lines || b.rounds < 1 || !make_files())
+  if (!b.lines || b.rounds < 1 || !make_files()) {
+    free(b.lines);
     return EXIT_FAILURE;
+  }
   add(&b, "--version", NULL);
   add(&b, "convert", SMALL_FILE);
   add(&b, "convert", MODEL_FILE);
