@@ -109,6 +109,8 @@ def losses():
     yield "cosine_similarity", x, N(*s, d=some([d, f32])), many(-len(s), len(s) - 1), 1e-8
     yield "dist", x, N(*s, d=d), some([2, 1, 3.5, 0])
     yield "pdist", a.contiguous(), some([2.0, 1.0])
+    yield "multi_margin_loss", a, index(c, n), many(1, 2), some([1, 0.5]), some([None, U(c, d=d)]), how
+    yield "multi_margin_loss", a[0], index(c), 1, 1, None, how
     yield "nll_loss2d_forward", N(2, 3, 2, 2, d=d), index(3, 2, 2, 2), None, how, -100
     yield "log_sigmoid_forward", N(*s, d=f64)
 
@@ -289,6 +291,28 @@ def backward():
     yield "adaptive_max_pool2d_backward", N(*y.shape, d=d), image, at
 
 
+def functions():
+    s, ends = sizes(), torch.tensor([0.0, -0.0, -1.0, torch.inf, -torch.inf, torch.nan, 1.0, 40.0])
+    for name in ("igamma", "igammac"):
+        yield name, 4 * U(*s, d=f64), 4 * U(*s, d=f64)
+        yield name, 100 * U(*s), 100 * U(s[-1])
+        yield name, 4 * U(*s, d=some([f16, bf16])), 4 * U(*s)
+        yield name, torch.tensor([0.0, 0.0, 1.0, -1.0, 1.0, torch.inf, 1.0, torch.inf, torch.nan]), torch.tensor(
+            [0.0, 1.0, 0.0, 1.0, -1.0, 1.0, torch.inf, torch.inf, 1.0])
+        yield name, N(*s, d=i64), N(*s, d=i64)
+    for name in ("bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "erfcx", "log_ndtr", "spherical_bessel_j0",
+                 "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1"):
+        d = f32 if name[:6] == "bessel" else some([f32, f64])  # in f64 PyTorch's are right to 8 digits only
+        yield "special_" + name, 3 * N(*s, d=d)
+        yield "special_" + name, 20 * U(*s, d=d)
+        yield "special_" + name, 1000 * U(*s, d=d)
+        yield "special_" + name, ends
+        yield "special_" + name, N(*s, d=some([i64, f16]))
+    yield "special_ndtri", U(*s, d=some([f32, f64]))
+    yield "special_ndtri", 1e-3 * U(*s, d=f64)
+    yield "special_ndtri", ends
+
+
 def lists():
     s = [N(2, 3), N(4)]
     for name in ("_foreach_addcdiv", "_foreach_addcmul"):
@@ -330,7 +354,7 @@ def statistics():
 
 
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
-          statistics: 3}
+          statistics: 3, functions: 3}
 
 
 # --- Writing -------------------------------------------------------------------------------------

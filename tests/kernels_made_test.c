@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { OPERATORS = 139, CALLS = 570, RESULTS = 8, WHAT_BYTES = 400 };
+enum { OPERATORS = 154, CALLS = 751, RESULTS = 8, WHAT_BYTES = 400 };
 
 typedef struct replay {
   variants v;

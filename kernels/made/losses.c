@@ -132,6 +132,35 @@ RECIPE(poisson_nll_loss) {
   fnzi_give_result(s, fnzi_by_reduction(s, loss));
 }
 
+/* The mean over all classes of how far each comes nearer to the target's than the margin. */
+RECIPE(multi_margin_loss) {
+  fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
+  fnzi_array *weight = fnzi_given(s, "weight");
+  double p = fnzi_named_float(s->call, "p", 1);
+  int64_t classes = fnzi_size(x, -1), rows = fnzi_rank(x) == 2 ? fnzi_size(x, 0) : 1;
+  bool fits = (fnzi_rank(x) == 1 || fnzi_rank(x) == 2) && fnzi_rank(target) <= 1 && classes > 0 &&
+              fnzi_numel(target) == rows && (p == 1 || p == 2);
+  if (!fits || (weight && (fnzi_rank(weight) > 1 || fnzi_numel(weight) != classes)))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "%lld rows of %lld classes do not fit the target or the weight, or p is not 1 or 2",
+              (long long)rows, (long long)classes);
+  bool single = fnzi_rank(x) == 1 && fnzi_rank(target) == 0;
+  x = RESHAPED(x, rows, classes);
+  fnzi_array *at = RESHAPED(target, rows, 1), *own = STEP(gather, V(x), I(1), V(at));
+  fnzi_array *loss = SUB(x, own);
+  loss = STEP(add__Scalar, V(loss), F(fnzi_named_float(s->call, "margin", 1)));
+  loss = at_least(s, loss, 0);
+  loss = p == 2 ? MUL(loss, loss) : loss;
+  if (weight)
+    loss = MUL(loss, RESHAPED(STEP(index_select, V(RESHAPED(weight, classes)), I(0),
+                                   V(RESHAPED(target, rows))),
+                              rows, 1));
+  loss = summed(s, STEP(scatter__value, V(loss), I(1), V(at), I(0)), 1);
+  loss = STEP(div__Scalar, V(loss), F((double)classes));
+  loss = fnzi_by_reduction(s, loss);
+  fnzi_give_result(s, single && fnzi_rank(loss) ? STEP(squeeze, V(loss)) : loss);
+}
+
 /* sqrt(sum a b / ((sum a a + eps) (sum b b + eps))): 1 where they point the same way. */
 static fnzi_array *cosine_of(fnzi_steps *s, fnzi_array *a, fnzi_array *b, int64_t dim) {
   const double eps = 1e-12;
