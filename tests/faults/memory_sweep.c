@@ -225,13 +225,13 @@ static const char *judge(const sweep *s, int code, bool was_there) {
 }
 
 /* True when nothing was left to fail. */
-static bool one_fault(const sweep *s, size_t n, bool after) {
+static bool one_fault(sweep *s, size_t n, bool after) {
   bool there = n % 2;
   unlink(s->output);
   if (there)
     write_file(s->output, precious, sizeof precious - 1);
   size_t before = blocks;
-  int code = call((sweep *)s, n, after);
+  int code = call(s, n, after);
   if (calls < n)
     return true;
   const char *wrong = judge(s, code, there);
