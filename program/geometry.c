@@ -106,7 +106,8 @@ void fnzi_closed_strides(const fnz_geometry *g, int64_t *strides) {
     }
   for (uint32_t i = 0; i < g->rank; i++) {
     strides[order[i]] = stride;
-    stride *= g->sizes[order[i]] > 1 ? g->sizes[order[i]] : 1;
+    if (g->sizes[order[i]] > 1)
+      (void)fnzi_mul_i64(stride, g->sizes[order[i]], &stride); /* as many elements as g shows */
   }
 }
 

@@ -260,11 +260,10 @@ static fnz_status add_bits(walk *w, const fnz_geometry *to) {
   return FNZ_OK;
 }
 
-/* Elements of one dimension become whole elements of the other type, none left over. */
-static bool falls_apart(const fnz_geometry *g, fnz_dtype dtype) {
+/* Elements of the other type begin where the first of these does. */
+static bool starts_evenly(const fnz_geometry *g, fnz_dtype dtype) {
   size_t from = fnzi_dtype(g->dtype)->bytes, to = fnzi_dtype(dtype)->bytes;
-  int64_t each = to > from ? (int64_t)(to / from) : 1;
-  return g->offset % each == 0 && g->sizes[0] % each == 0;
+  return to <= from || g->offset % (int64_t)(to / from) == 0;
 }
 
 fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz_geometry *to,
@@ -280,7 +279,7 @@ fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz
     if (w.at->rank != 1)
       FNZ_TRY(to_one_dim(&w));
     *found = w.at->strides[0] == 1 && /* a single element may have another, and keep it */
-             falls_apart(w.at, to->dtype);
+             starts_evenly(w.at, to->dtype);
     if (!*found)
       return FNZ_OK;
     FNZ_TRY(to_dtype(&w, to->dtype));
