@@ -105,6 +105,7 @@ static void *plain_resize(void *user, void *p, size_t old_bytes, size_t new_byte
 
 fnz_allocator fnzi_heap_allocator(fnzi_heap *heap) {
 #ifdef HAS_SANITIZER
+  (void)resize;
   return (fnz_allocator){plain_resize, heap};
 #else
   (void)plain_resize;
