@@ -172,12 +172,12 @@ void fnzi_blocks_end(fnzi_blocks *blocks);
 void *fnzi_blocks_take(fnzi_blocks *blocks, size_t bytes);
 void fnzi_blocks_give(fnzi_blocks *blocks, void *p, size_t bytes);
 
-/* --- Map from a byte string to a number (uthash inside) ------------------------------------------
- * Keys are borrowed and must outlive the map: keep them in an arena. */
 /* Files choose names, so what a name is hashed to is nothing that they can know: every context has
  * a key of its own. */
 uint64_t fnzi_hash(const fnz_context *ctx, const void *key, size_t size);
 
+/* --- Map from a byte string to a number (uthash inside) ------------------------------------------
+ * Keys are borrowed and must outlive the map: keep them in an arena. */
 typedef struct fnzi_map {
   fnz_context *ctx;
   struct fnzi_map_entry *head;

@@ -212,7 +212,7 @@ static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz
     return FNZ_OK;
   FNZI_NEW(&world->scratch, 1, &g);
   FNZI_NEW(&world->scratch, self->rank, &strides);
-  fnzi_closed_strides(self, strides);
+  fnzi_iterator_strides(&self, 1, self->rank, self->sizes, strides);
   *g = (fnz_geometry){
       .dtype = self->dtype, .rank = self->rank, .sizes = self->sizes, .strides = strides};
   if (dtype && dtype->tag == FNZ_ARG_DTYPE)

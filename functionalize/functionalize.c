@@ -35,12 +35,12 @@ static bool has_others(const fnzi_graph *g) {
 }
 
 static fnz_status find_last_uses(fnzi_pass *p) {
-  p->uses = p->graph->values.count;
-  p->last_use = fnzi_resize(p->ctx, NULL, 0, p->uses * sizeof *p->last_use);
-  if (!p->last_use && p->uses)
+  size_t bytes = p->graph->values.count * sizeof *p->last_use;
+  p->last_use = fnzi_resize(p->ctx, NULL, 0, bytes);
+  if (!p->last_use && bytes)
     return fnzi_no_memory(p->ctx);
-  if (p->uses)
-    memset(p->last_use, 0, p->uses * sizeof *p->last_use);
+  if (bytes)
+    memset(p->last_use, 0, bytes);
   for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
     const fnzi_node *node = &p->graph->nodes.data[n];
     uint32_t *at[] = {p->last_use, &n};
@@ -53,7 +53,7 @@ static fnz_status find_last_uses(fnzi_pass *p) {
 }
 
 void fnzi_pass_replayed(fnzi_pass *p) {
-  fnzi_free(p->ctx, p->last_use, p->uses * sizeof *p->last_use);
+  fnzi_free(p->ctx, p->last_use, p->graph->values.count * sizeof *p->last_use);
   p->last_use = NULL;
 }
 

@@ -32,7 +32,6 @@ typedef struct fnzi_pass {
   fnz_tensor **inputs;  /* per input of the source graph; held to the end, NULL for literals */
   fnzi_alias **roots;   /* the memory that each input came with; held to the end */
   uint32_t *last_use;   /* per value: the last node that uses it; NULL when all are replayed */
-  size_t uses;          /* how many values that is */
   fnz_program *to;
   uint32_t into;
   fnzi_memories *memories; /* of graph 0, over all attempts; NULL for other graphs */

@@ -10,8 +10,9 @@
 typedef struct slot {
   const fnzi_param *param; /* NULL: a fresh result */
   fnz_tensor *target;
-  const fnz_geometry *expected;
-  bool resized; /* an out= argument of other sizes than the result */
+  const fnz_geometry *recorded; /* NULL: nobody says what it is */
+  const fnz_geometry *expected; /* of the twin */
+  bool resized;                 /* an out= argument of other sizes than the result */
 } slot;
 
 typedef struct twin_call {
@@ -44,8 +45,8 @@ static void add_slots(twin_call *c, const fnzi_request *r, size_t param) {
   size_t n = items_of(&r->op->params[param], a);
   for (size_t k = 0; k < n; k++)
     c->slots[c->count++] =
-        (slot){&r->op->params[param], items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL,
-               NULL, false};
+        (slot){.param = &r->op->params[param],
+               .target = items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL};
 }
 
 /* A fresh result that is a list has what the caller expects beyond all other results. */
@@ -65,6 +66,12 @@ static fnz_status fresh_list(fnz_world *world, const fnzi_request *r, size_t *le
                      r->op->name, lists);
   *length = lists ? r->nexpected - others : 0;
   return FNZ_OK;
+}
+
+static void note_recorded(const fnzi_request *r, slot *s, size_t k) {
+  s->recorded = r->expected && k < r->nexpected ? r->expected[k] : NULL;
+  s->resized = s->param && s->param->is_out && s->target && s->recorded &&
+               !fnzi_same_sizes(s->recorded, fnzi_geometry(s->target));
 }
 
 /* In the order in which the twin returns them: the operator's own results, then every written
@@ -87,6 +94,8 @@ static fnz_status find_slots(fnz_world *world, const fnzi_request *r, twin_call 
   c->nreturned = c->count;
   for (fnzi_written_walk walk = {0}; fnzi_written_next(op, &walk, &written);)
     add_slots(c, r, (size_t)(written - op->params));
+  for (size_t k = 0; k < c->count; k++)
+    note_recorded(r, &c->slots[k], k);
   return FNZ_OK;
 }
 
@@ -116,23 +125,52 @@ static void say_dtype(twin_call *c) {
     c->args[i] = fnzi_arg_dtype(dtype);
 }
 
+/* How eager lays out an out= argument that it resizes to these sizes: an elementwise operator as
+ * its operands lie, whatever the trace records; but what PyTorch derives from the functional
+ * operator copies a result into rows. */
+static fnz_status lay_out(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                          const slot *s, const fnz_geometry *sizes, fnz_geometry *out) {
+  const fnz_geometry **operands;
+  fnz_tensor **reads;
+  size_t count;
+  int64_t *strides;
+  *out = *sizes;
+  out->strides = s->recorded && fnzi_same_sizes(s->recorded, sizes) ? s->recorded->strides : NULL;
+  if (!c->elementwise || (r->op->tags & FNZI_TAG_GENERATED))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &reads, &count));
+  FNZI_NEW(&world->scratch, count, &operands);
+  FNZI_NEW(&world->scratch, sizes->rank, &strides);
+  for (size_t i = 0; i < count; i++)
+    operands[i] = fnzi_geometry(reads[i]);
+  fnzi_iterator_strides(operands, count, sizes->rank, sizes->sizes, strides);
+  out->strides = strides;
+  return FNZ_OK;
+}
+
 /* What each written argument will look like before it is cast to its own dtype. An out= argument
  * may have other sizes than the result; the recorded ones count. */
+static fnz_status expect_slot(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                              slot *s) {
+  const fnz_geometry *target = fnzi_geometry(s->target);
+  fnz_dtype dtype = target->dtype;
+  fnz_geometry resized;
+  if (c->elementwise)
+    dtype = fnzi_op_result_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL);
+  FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, target->dtype));
+  if (!s->resized)
+    return fnzi_result_like(world, target, dtype, &s->expected);
+  FNZ_TRY(lay_out(world, r, c, s, s->recorded, &resized));
+  return fnzi_result_like(world, &resized, dtype, &s->expected);
+}
+
 static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) {
   for (size_t k = 0; k < c->count; k++) {
     slot *s = &c->slots[k];
-    const fnz_geometry *recorded = r->expected && k < r->nexpected ? r->expected[k] : NULL;
     if (!s->param)
-      s->expected = recorded;
-    if (!s->param || !s->target)
-      continue;
-    const fnz_geometry *target = fnzi_geometry(s->target);
-    fnz_dtype dtype = target->dtype;
-    if (c->elementwise)
-      dtype = fnzi_op_result_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL);
-    FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, target->dtype));
-    s->resized = s->param->is_out && recorded && !fnzi_same_sizes(recorded, target);
-    FNZ_TRY(fnzi_result_like(world, s->resized ? recorded : target, dtype, &s->expected));
+      s->expected = s->recorded;
+    else if (s->target)
+      FNZ_TRY(expect_slot(world, r, c, s));
   }
   return FNZ_OK;
 }
@@ -205,14 +243,17 @@ static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call
 }
 
 /* An out= argument of other sizes is resized first, as eager does. */
-static fnz_status store(fnz_world *world, const fnz_op *op, const slot *s, fnzi_held *value) {
+static fnz_status store(fnz_world *world, const fnzi_request *r, const twin_call *c, const slot *s,
+                        fnzi_held *value) {
+  fnz_geometry resized;
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(s->target)->dtype, &value));
   if (!fnzi_same_sizes(value->geometry, fnzi_geometry(s->target))) {
     if (!s->param->is_out)
       return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "%s: the result does not have the sizes of `%s`; give it those sizes",
-                       op->name, s->param->name);
-    FNZ_TRY(fnzi_resize_tensor(world, op, s->target, value->geometry));
+                       r->op->name, s->param->name);
+    FNZ_TRY(lay_out(world, r, c, s, value->geometry, &resized));
+    FNZ_TRY(fnzi_resize_tensor(world, r->op, s->target, &resized));
   }
   return fnzi_write(s->target->node, value);
 }
@@ -224,7 +265,7 @@ static fnz_status store_all(fnz_world *world, fnzi_request *r, const twin_call *
     if (!s->param && k < c->nreturned)
       FNZ_TRY(fnzi_give_fresh(world, r, value));
     if (s->param && s->target && value)
-      FNZ_TRY(store(world, r->op, s, value));
+      FNZ_TRY(store(world, r, c, s, value));
     if (s->param && k < c->nreturned)
       FNZ_TRY(fnzi_give(world, r, s->target));
   }
@@ -239,18 +280,19 @@ static bool all_known(const twin_call *c, const fnzi_request *r) {
 }
 
 /* --- slice after slice ------------------------------------------------------------------------ */
-/* The argument's slice k along dimension `dim` of the target; itself where it is broadcast there.
- * The caller releases the new tensor. */
+/* The argument's slice k along dimension `dim` of the target, which stays as one of size 1: without
+ * dimensions an operand would count less for the dtype. Itself where it is broadcast there. The
+ * caller releases the new tensor. */
 static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim, int64_t k,
                             fnz_arg *arg, fnzi_request *holder) {
   const fnz_geometry *g = fnzi_geometry(arg->u.tensor);
   uint32_t missing = target->rank - g->rank;
-  if (g->rank > target->rank || dim < missing)
+  if (g->rank > target->rank || dim < missing || g->sizes[dim - missing] == 1)
     return FNZ_OK;
-  const fnz_op *select = fnzi_op_of_step(FNZI_STEP_SELECT);
-  const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing),
-                          fnzi_arg_int(g->sizes[dim - missing] == 1 ? 0 : k)};
-  fnzi_request view = {.op = select, .args = args};
+  const fnz_op *slice = fnzi_op_of_step(FNZI_STEP_SLICE);
+  const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing), fnzi_arg_int(k), fnzi_arg_int(k + 1),
+                          fnzi_arg_int(1)};
+  fnzi_request view = {.op = slice, .args = args};
   fnz_status status = fnzi_dispatch(world, &view);
   if (status == FNZ_OK) {
     arg->u.tensor = view.out.data[0];
@@ -278,7 +320,8 @@ static fnz_status one_slice(fnz_world *world, const fnzi_request *r, const fnz_g
   return status;
 }
 
-/* A slice has a dimension less, so that this ends even if slices overlap again. */
+/* A slice is shorter, so that this ends even if slices overlap again: along a dimension of size 1
+ * nothing is read or written before or after anything else. */
 fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
   const fnz_geometry *g = fnzi_geometry(target);
   for (int64_t k = 0; k < g->sizes[dim]; k++)

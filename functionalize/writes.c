@@ -205,12 +205,14 @@ static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *
   return resize_within(world, self, to);
 }
 
-static fnz_status row_major(fnz_world *world, const int64_t *sizes, fnz_geometry *out) {
+static fnz_status lay_out(fnz_world *world, const fnz_geometry *like, fnz_geometry *out) {
   int64_t *dims;
   FNZI_NEW(&world->scratch, 2 * (size_t)out->rank, &dims);
   if (out->rank)
-    memcpy(dims, sizes, out->rank * sizeof *dims);
+    memcpy(dims, like->sizes, out->rank * sizeof *dims);
   fnzi_contiguous_strides(dims, out->rank, dims + out->rank);
+  if (out->rank && like->strides)
+    memcpy(dims + out->rank, like->strides, out->rank * sizeof *dims);
   out->sizes = dims;
   out->strides = dims + out->rank;
   return FNZ_OK;
@@ -224,7 +226,7 @@ fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *se
   if (fnzi_same_sizes(sizes, &to))
     return FNZ_OK;
   to.rank = sizes->rank;
-  FNZ_TRY(row_major(world, sizes->sizes, &to));
+  FNZ_TRY(lay_out(world, sizes, &to));
   if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))
     return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op->name);
   have = have * (int64_t)fnzi_dtype(root->dtype)->bytes / (int64_t)fnzi_dtype(to.dtype)->bytes;
@@ -234,13 +236,15 @@ fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *se
 static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0), *other = fnzi_tensor_arg(r, 1);
   fnz_arg list = r->args[1];
-  fnz_geometry to = {.rank = list.count};
+  fnz_geometry to = other ? *fnzi_geometry(other) : (fnz_geometry){.rank = list.count};
   int64_t *sizes;
   FNZI_NEW(&world->scratch, list.count, &sizes);
   for (uint32_t d = 0; d < list.count; d++)
     sizes[d] = list.u.list[d].u.i;
-  to.sizes = sizes;
-  FNZ_TRY(fnzi_resize_tensor(world, r->op, self, other ? fnzi_geometry(other) : &to));
+  if (!other)
+    to.sizes = sizes;
+  to.strides = NULL;
+  FNZ_TRY(fnzi_resize_tensor(world, r->op, self, &to));
   return fnzi_give(world, r, self);
 }
 

@@ -10,7 +10,8 @@ FNZ_MUST_CHECK fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry 
                                            fnz_dtype dtype, const fnz_geometry **out);
 /* The value in another dtype; itself when it has that one. */
 FNZ_MUST_CHECK fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held **value);
-/* resize_: other sizes, row-major from the same offset, over the memory that is there or more. */
+/* resize_: other sizes from the same offset, over the memory that is there or more; strides NULL
+ * means row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
                                              const fnz_geometry *sizes);
 /* Refuses a call that writes two arguments that share memory. */

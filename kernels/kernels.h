@@ -193,10 +193,6 @@ FNZ_MUST_CHECK fnz_status fnzi_shape_add_like(fnzi_call *call, fnz_dtype dtype,
 /* Appends a result in the argument memory_format: channels last, else row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_shape_add_format(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
                                                 const int64_t *sizes);
-/* Strides that eager's TensorIterator gives a fresh result of these sizes: the dimension order of
- * the inputs. Inputs of lower rank broadcast. */
-void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
-                           const int64_t *sizes, int64_t *out);
 /* Common sizes of broadcasting; BOUNDS naming both sizes when there are none. `sizes` has room for
  * FNZ_MAX_RANK. */
 FNZ_MUST_CHECK fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *const *inputs,

@@ -93,4 +93,5 @@ FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fn
 FNZ_MUST_CHECK fnz_status fnzi_check_broadcast(fnz_context *ctx, const fnz_op *op,
                                                const fnz_geometry *target,
                                                const fnz_geometry *operand);
+
 #endif

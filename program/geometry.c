@@ -77,40 +77,6 @@ bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b) {
          same_numbers(a->strides, b->strides, a->rank) && same_symbols(a, b);
 }
 
-/* -1: dimension a lies inside of b; 1: outside; 0: nobody can say, as where a stride is 0. */
-static int compare_dims(const fnz_geometry *g, uint32_t a, uint32_t b) {
-  int64_t x = g->strides[a], y = g->strides[b];
-  if (x == 0 || y == 0)
-    return 0;
-  if (x != y)
-    return x < y ? -1 : 1;
-  return g->sizes[a] > g->sizes[b] ? 1 : 0;
-}
-
-void fnzi_closed_strides(const fnz_geometry *g, int64_t *strides) {
-  uint32_t order[FNZ_MAX_RANK]; /* innermost first */
-  int64_t stride = 1;
-  for (uint32_t i = 0; i < g->rank; i++)
-    order[i] = g->rank - 1 - i;
-  for (uint32_t i = 1; i < g->rank; i++)
-    for (uint32_t at = i, k = i; k-- > 0;) {
-      int c = compare_dims(g, order[k], order[at]);
-      if (c < 0)
-        break;
-      if (c == 0)
-        continue;
-      uint32_t outer = order[k];
-      order[k] = order[at];
-      order[at] = outer;
-      at = k;
-    }
-  for (uint32_t i = 0; i < g->rank; i++) {
-    strides[order[i]] = stride;
-    if (g->sizes[order[i]] > 1)
-      (void)fnzi_mul_i64(stride, g->sizes[order[i]], &stride); /* as many elements as g shows */
-  }
-}
-
 bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high) {
   int64_t span, last = g->offset;
   *low = *high = 0;

@@ -268,8 +268,10 @@ uint32_t fnzi_epilogue_start(const fnz_program *p);
 /* The value that this one is a view of in the end; itself when it is no view. */
 uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value);
 
-/* The strides of a copy that keeps the order in which dimensions lie, and closes gaps. */
-void fnzi_closed_strides(const fnz_geometry *g, int64_t *strides);
+/* Strides that eager's TensorIterator gives a fresh result of these sizes: the dimension order of
+ * the inputs. Inputs of lower rank broadcast. Of one input, those of a copy that closes gaps. */
+void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
+                           const int64_t *sizes, int64_t *out);
 
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
 typedef fnz_status fnzi_visit(void *user, const fnz_arg *arg);

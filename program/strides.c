@@ -1,0 +1,83 @@
+/* strides.c - the strides eager's TensorIterator gives a fresh result: the inputs' own when all
+ * agree, else dense in the order of dimensions that the inputs have. */
+#include "program/program.h"
+
+static bool same_shape(const fnz_geometry *g, uint32_t rank, const int64_t *sizes) {
+  return g->rank == rank && (rank == 0 || memcmp(g->sizes, sizes, rank * sizeof *sizes) == 0);
+}
+
+static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+  return a->rank == 0 || memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
+}
+
+/* All inputs have the result's shape and lie in memory alike: the result does, too. */
+static bool shared_layout(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
+                          const int64_t *sizes, int64_t *out) {
+  bool contiguous = true, alike = true;
+  for (size_t k = 0; k < count; k++) {
+    if (!same_shape(inputs[k], rank, sizes))
+      return false;
+    contiguous = contiguous && fnzi_is_contiguous(inputs[k]);
+    alike = alike && fnzi_is_dense(inputs[k]) && same_strides(inputs[k], inputs[0]);
+  }
+  if (contiguous || count == 0)
+    fnzi_contiguous_strides(sizes, rank, out);
+  else if (alike)
+    memcpy(out, inputs[0]->strides, rank * sizeof *out);
+  return contiguous || alike;
+}
+
+static int64_t stride_of(const fnz_geometry *g, uint32_t rank, const int64_t *sizes, uint32_t dim) {
+  uint32_t missing = rank - g->rank;
+  if (dim < missing || (g->sizes[dim - missing] == 1 && sizes[dim] != 1))
+    return 0;
+  return g->strides[dim - missing];
+}
+
+/* 1: a runs outside of b; -1: inside; 0: the inputs do not say. */
+static int compare(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
+                   const int64_t *sizes, uint32_t a, uint32_t b) {
+  for (size_t k = 0; k < count; k++) {
+    int64_t x = stride_of(inputs[k], rank, sizes, a), y = stride_of(inputs[k], rank, sizes, b);
+    if (x == 0 || y == 0)
+      continue;
+    if (x != y)
+      return x < y ? -1 : 1;
+    if (sizes[a] > sizes[b])
+      return 1;
+  }
+  return 0;
+}
+
+static void sort_order(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
+                       const int64_t *sizes, uint32_t *order) {
+  for (uint32_t i = 0; i < rank; i++)
+    order[i] = rank - 1 - i;
+  for (uint32_t i = 1; i < rank; i++) {
+    uint32_t at = i;
+    for (uint32_t j = i; j-- > 0;) {
+      int c = compare(inputs, count, rank, sizes, order[j], order[at]);
+      if (c < 0)
+        break;
+      if (c == 0)
+        continue;
+      uint32_t t = order[j];
+      order[j] = order[at];
+      order[at] = t;
+      at = j;
+    }
+  }
+}
+
+void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
+                           const int64_t *sizes, int64_t *out) {
+  uint32_t order[FNZ_MAX_RANK];
+  if (shared_layout(inputs, count, rank, sizes, out))
+    return;
+  sort_order(inputs, count, rank, sizes, order);
+  int64_t stride = 1;
+  for (uint32_t i = 0; i < rank; i++) {
+    out[order[i]] = stride;
+    stride *= sizes[order[i]] ? sizes[order[i]] : 1;
+  }
+}
