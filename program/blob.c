@@ -19,16 +19,16 @@ struct fnzi_blob {
   alignas(max_align_t) unsigned char own[];
 };
 
-static fnz_status create(fnz_context *ctx, size_t room, fnzi_blob **out) {
+fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
   size_t total;
   *out = NULL;
-  if (!fnzi_add_size(sizeof(fnzi_blob), room, &total))
+  if (!fnzi_add_size(sizeof(fnzi_blob), bytes, &total))
     return fnzi_no_memory(ctx);
   fnzi_blob *blob = ctx->allocator.resize(ctx->allocator.user, NULL, 0, total);
   if (!blob)
     return fnzi_no_memory(ctx);
   blob->allocator = ctx->allocator;
-  blob->bytes = room;
+  blob->bytes = bytes;
   blob->whole = NULL;
   blob->data = blob->own;
   blob->taken = 0;
@@ -37,12 +37,8 @@ static fnz_status create(fnz_context *ctx, size_t room, fnzi_blob **out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_blob_create(fnz_context *ctx, size_t bytes, fnzi_blob **out) {
-  return create(ctx, bytes, out);
-}
-
 fnz_status fnzi_blob_take(fnz_context *ctx, fnz_buffer *bytes, fnzi_blob **out) {
-  fnz_status status = create(ctx, 0, out);
+  fnz_status status = fnzi_blob_create(ctx, 0, out);
   if (status != FNZ_OK) {
     fnz_buffer_free(ctx, bytes);
     return status;
@@ -62,7 +58,7 @@ static bool lies_in(const fnzi_blob *whole, const void *bytes, size_t size) {
 
 fnz_status fnzi_blob_of(fnz_program *p, const void *bytes, size_t size, fnzi_blob **out) {
   bool is_window = p->file && size && lies_in(p->file, bytes, size);
-  FNZ_TRY(create(p->ctx, is_window ? 0 : size, out));
+  FNZ_TRY(fnzi_blob_create(p->ctx, is_window ? 0 : size, out));
   if (is_window) {
     (*out)->bytes = size;
     (*out)->whole = fnzi_blob_retain(p->file);

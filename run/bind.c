@@ -437,6 +437,12 @@ fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g,
   return status;
 }
 
+fnz_status fnzi_emit_nothing(void *user, const char *name, const fnz_geometry *g, const void *cells,
+                             size_t bytes) {
+  (void)user, (void)name, (void)g, (void)cells, (void)bytes;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_emit_array(void *user, const char *name, const fnz_geometry *g, const void *cells,
                            size_t bytes) {
   fnz_dtype dtype = g->dtype;

@@ -117,13 +117,19 @@ FNZ_MUST_CHECK fnz_status fnzi_act_view(fnzi_act *s, bool *done);
 /* A result that is a window into self. */
 FNZ_MUST_CHECK fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w);
 
-/* What a copy or a cast of the window looks like where it keeps the order of dimensions: dense
- * strides stay, others are closed up in the order in which they lie. */
-void fnzi_pane_preserve(fnzi_pane *w);
-
 /* The rule of an operator that is a view, its argument or a copy, whatever eager strides say. */
 fnzi_pane_rule *fnzi_composite_rule(const fnz_op *op);
 fnzi_pane_rule *fnzi_piece_rule(const fnz_op *op); /* of those, the ones that cut */
+
+/* --- layout.c ----------------------------------------------------------------------------------
+ */
+
+/* The strides that eager gives to an out= tensor that an elementwise operator resizes. */
+void fnzi_act_resized_strides(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, uint32_t rank,
+                              const int64_t *sizes, int64_t *strides);
+/* What a copy or a cast of the window looks like where it keeps the order of dimensions: dense
+ * strides stay, others are closed up in the order in which they lie. */
+void fnzi_pane_preserve(fnzi_pane *w);
 
 /* --- pane.c ------------------------------------------------------------------------------------
  */
@@ -163,10 +169,6 @@ FNZ_MUST_CHECK fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, cons
 /* Inputs that look at the memory and have an element in common with `g` were written. */
 FNZ_MUST_CHECK fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *memory,
                                           const fnz_geometry *g);
-/* The strides that eager gives to an out= tensor that an elementwise operator resizes (resized.c).
- */
-void fnzi_act_resized_strides(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, uint32_t rank,
-                              const int64_t *sizes, int64_t *strides);
 /* Does what a declared operator that writes does (original_custom.c). */
 FNZ_MUST_CHECK fnz_status fnzi_act_custom(fnzi_act *s);
 /* Does what an operator that writes by its schema does. */

@@ -242,40 +242,6 @@ static fnz_status conj_physical(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-/* Dimension a lies further in than b. Where a stride is 0 nobody can say. */
-static bool is_inner(const fnzi_pane *w, uint32_t a, uint32_t b) {
-  int64_t x = w->strides[a], y = w->strides[b];
-  return x && y && (x < y || (x == y && w->sizes[a] < w->sizes[b]));
-}
-
-static bool is_as_far(const fnzi_pane *w, uint32_t a, uint32_t b) {
-  return !is_inner(w, a, b) && !is_inner(w, b, a);
-}
-
-void fnzi_pane_preserve(fnzi_pane *w) {
-  fnz_geometry g = fnzi_pane_geometry(w);
-  uint32_t order[FNZ_MAX_RANK]; /* innermost first */
-  int64_t stride = 1;
-  w->offset = 0;
-  if (fnzi_is_dense(&g))
-    return;
-  for (uint32_t i = 0; i < w->rank; i++) {
-    order[i] = w->rank - 1 - i;
-    for (uint32_t at = i, k = i;
-         k-- > 0 && (is_inner(w, order[at], order[k]) || is_as_far(w, order[at], order[k]));)
-      if (is_inner(w, order[at], order[k])) {
-        uint32_t d = order[at];
-        order[at] = order[k];
-        order[k] = d;
-        at = k;
-      }
-  }
-  for (uint32_t i = 0; i < w->rank; i++) {
-    w->strides[order[i]] = stride;
-    stride = fnzi_wrap_mul(stride, w->sizes[order[i]] > 1 ? w->sizes[order[i]] : 1);
-  }
-}
-
 static fnz_status resolve(fnzi_act *s, fnzi_pane *w, bool bit) {
   if (!bit)
     return itself(s, w);

@@ -196,6 +196,8 @@ FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const f
 
 /* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
 fnzi_emit fnzi_emit_array;
+/* For runs whose results nobody wants. */
+fnzi_emit fnzi_emit_nothing;
 
 /* --- Arguments and numbers (run/lower.c) --------------------------------------------------
  */

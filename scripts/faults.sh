@@ -26,17 +26,17 @@ calls_on() {
     "o.fnz convert $in -o o.fnz --views keep --deny bernoulli_,zero_" \
     "o.dot draw $in -o o.dot --functional" "o.none show $in" "o.none stats $in --json" \
     "o.none verify $in --trials 1" "o.none lint $in --json" "o.none lint $in --sarif" \
-    "o.none explain $in" "o.none diff $in $in --json"
+    "o.none explain $in" "o.none explain $in --json" "o.none diff $in $in --json"
   [ -z "$inputs" ] ||
     printf '%s\n' "o.st run $in --inputs $inputs --outputs o.st --threads 1" \
       "o.none run $in --inputs $inputs --original --threads 1" \
       "o.none verify $in --inputs $inputs --trials 1"
 }
 
-# Calls that need no program, and custom operators.
+# Calls that need no program, or one of custom operators.
 other_calls() {
   local native=$root/fixtures/native custom=$root/fixtures/custom
-  printf '%s\n' "o.none ops add_.Tensor" "o.none ops sub*" \
+  printf '%s\n' "o.none fuzz --count 3" "o.none ops add_.Tensor" "o.none ops sub*" \
     "o.tsv ops --import $native/functions.yaml --tags $native/tags.yaml --to tsv -o o.tsv" \
     "o.none ops --ops $custom/ops.txt my*" \
     "o.cbor convert $custom/wrapped_v2.pt2 --ops $custom/ops.txt -o o.cbor --verify"

@@ -12,7 +12,7 @@ const char *fnzi_random_bucket_name(size_t bucket) {
   return names[bucket];
 }
 
-static void add(uint64_t *to, const uint64_t *from, size_t count) {
+void fnzi_counts_add(uint64_t *to, const uint64_t *from, size_t count) {
   for (size_t i = 0; i < count; i++)
     to[i] += from[i];
 }
@@ -25,10 +25,10 @@ void fnzi_random_counts_add(fnzi_random_counts *to, const fnzi_random_counts *fr
   to->zero_dim += from->zero_dim;
   to->inputs += from->inputs;
   to->shared += from->shared;
-  add(to->lengths, from->lengths, FNZI_RANDOM_BUCKETS);
-  add(to->depths, from->depths, FNZI_RANDOM_BUCKETS);
-  add(to->aliases, from->aliases, FNZI_RANDOM_BUCKETS);
-  add(to->dtypes, from->dtypes, FNZ_DTYPE_COUNT);
-  add(to->used, from->used, FNZI_RANDOM_MOST_OPS);
-  add(to->refused, from->refused, FNZI_RANDOM_MOST_OPS);
+  fnzi_counts_add(to->lengths, from->lengths, FNZI_RANDOM_BUCKETS);
+  fnzi_counts_add(to->depths, from->depths, FNZI_RANDOM_BUCKETS);
+  fnzi_counts_add(to->aliases, from->aliases, FNZI_RANDOM_BUCKETS);
+  fnzi_counts_add(to->dtypes, from->dtypes, FNZ_DTYPE_COUNT);
+  fnzi_counts_add(to->used, from->used, FNZI_RANDOM_MOST_OPS);
+  fnzi_counts_add(to->refused, from->refused, FNZI_RANDOM_MOST_OPS);
 }

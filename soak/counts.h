@@ -25,6 +25,8 @@ typedef struct fnzi_random_counts {
   uint64_t used[FNZI_RANDOM_MOST_OPS], refused[FNZI_RANDOM_MOST_OPS]; /* per fnzi_random_op() */
 } fnzi_random_counts;
 
+/* Each of `count` numbers on top of its own. */
+void fnzi_counts_add(uint64_t *to, const uint64_t *from, size_t count);
 void fnzi_random_counts_add(fnzi_random_counts *to, const fnzi_random_counts *from);
 
 #endif

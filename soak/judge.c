@@ -276,15 +276,9 @@ static bool is_beyond(const char *pass_says) {
          strstr(pass_says, "elements share memory with each other");
 }
 
-static fnz_status ignore(void *user, const char *name, const fnz_geometry *g, const void *cells,
-                         size_t bytes) {
-  (void)user, (void)name, (void)g, (void)cells, (void)bytes;
-  return FNZ_OK;
-}
-
 /* What the functional program, which the pass did make, says when it is run. */
 static fnz_class refusal_of_kernels(judge *t) {
-  const fnzi_run_options options = {.inputs = t->inputs, .emit = ignore};
+  const fnzi_run_options options = {.inputs = t->inputs, .emit = fnzi_emit_nothing};
   fnz_status status = fnzi_run_functional(t->ctx, t->functional, t->cpu, &options);
   return status ? fnz_last_error(t->ctx)->kind : FNZ_CLASS_NONE;
 }

@@ -98,17 +98,12 @@ static bool output_is_true(fnzi_sharing *s, size_t k, size_t count) {
   return is_false(s, k, "it says something unknown");
 }
 
-static fnz_status ignore(void *user, const char *name, const fnz_geometry *g, const void *cells,
-                         size_t bytes) {
-  (void)user, (void)name, (void)g, (void)cells, (void)bytes;
-  return FNZ_OK;
-}
-
 /* What `functional`, made from `original`, says of memory is true; s->reason says what is not. */
 bool fnzi_sharing_is_true(fnzi_sharing *s, fnz_backend *backend) {
   size_t count = fnzi_graph_at(s->original, 0)->noutputs;
   size_t all = fnzi_graph_at(s->functional, 0)->noutputs;
-  fnzi_run_options options = {.seed = 1, .emit = ignore, .see = see, .user = s, .everything = true};
+  fnzi_run_options options = {
+      .seed = 1, .emit = fnzi_emit_nothing, .see = see, .user = s, .everything = true};
   if (count > FNZI_SHARING_MOST || fnzi_graph_at(s->original, 0)->ninputs > FNZI_SHARING_MOST)
     return true;
   s->mutations = all - count;

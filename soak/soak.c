@@ -140,15 +140,10 @@ static void *run_thread(void *argument) {
 /* --- All of them ---------------------------------------------------------------------------------
  */
 
-static void add(uint64_t *to, const uint64_t *from, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    to[i] += from[i];
-}
-
 static void add_report(fnzi_soak_report *to, const fnzi_soak_report *from) {
   fnzi_random_counts_add(&to->drawn, &from->drawn);
-  add(to->verdicts, from->verdicts, FNZI_VERDICTS);
-  add(to->refusals, from->refusals, FNZ_CLASS_COUNT);
+  fnzi_counts_add(to->verdicts, from->verdicts, FNZI_VERDICTS);
+  fnzi_counts_add(to->refusals, from->refusals, FNZ_CLASS_COUNT);
   to->keep += from->keep;
   to->strided += from->strided;
   to->thorough += from->thorough;

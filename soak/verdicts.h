@@ -20,7 +20,7 @@ typedef enum fnzi_verdict {
 } fnzi_verdict;
 const char *fnzi_verdict_name(fnzi_verdict v);
 
-/* Checks of the thorough ones, and the dialects: bits of fnzi_judging.checks. */
+/* The dialects, and what only thorough ones are checked for: bits of fnzi_judge.checks. */
 enum { FNZI_CHECK_KEEP = 1, FNZI_CHECK_STRIDED = 2, FNZI_CHECK_THOROUGH = 4, FNZI_CHECK_ALL = 7 };
 
 #endif

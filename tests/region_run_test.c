@@ -487,23 +487,13 @@ START_TEST(long_loops_need_no_memory) {
 }
 END_TEST
 
-static fnz_status ignore(void *user, const char *name, const fnz_geometry *g, const void *cells,
-                         size_t bytes) {
-  (void)user;
-  (void)name;
-  (void)g;
-  (void)cells;
-  (void)bytes;
-  return FNZ_OK;
-}
-
 START_TEST(endless_loops_end) {
   open_context();
   fnz_program *p = parse(COUNT_TO("1000000000.0"));
   fnz_arrays *inputs = inputs_of(p, true);
   fnz_backend *cpu;
   OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
-  fnzi_run_options options = {.inputs = inputs, .emit = ignore, .most_turns = 1000};
+  fnzi_run_options options = {.inputs = inputs, .emit = fnzi_emit_nothing, .most_turns = 1000};
   FAILS(ctx, "LIMIT", fnzi_run_functional(ctx, p, cpu, &options));
   FAILS(ctx, "LIMIT", fnzi_run_aliasing(ctx, p, cpu, &options));
   ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->where, "higher_order.while_loop"));

@@ -1,11 +1,12 @@
-/* resized.c - how eager lays out an out= tensor that an elementwise operator resizes: densely, its
- * dimensions in the order in which the operands run through memory. A trace records rows. */
+/* layout.c - how eager lays out what follows its operands, an out= tensor that an elementwise
+ * operator resizes and a copy that keeps the order of dimensions: densely, in the order in which
+ * the operands run through memory. A trace records rows. */
 #include "run/original.h"
 
 enum { MOST_OPERANDS = 16 };
 
 typedef struct operands {
-  fnzi_act *s;
+  const fnzi_act *s; /* to find those that are arguments */
   uint32_t rank;
   const int64_t *sizes; /* of the result */
   const fnz_geometry *at[MOST_OPERANDS];
@@ -63,16 +64,31 @@ static void sort_dims(const operands *o, uint32_t *dims) {
   }
 }
 
+static void lay_out(const operands *o, int64_t *strides) {
+  uint32_t dims[FNZ_MAX_RANK];
+  int64_t stride = 1;
+  sort_dims(o, dims);
+  for (uint32_t i = 0; i < o->rank; i++) {
+    strides[dims[i]] = stride;
+    stride = fnzi_wrap_mul(stride, o->sizes[dims[i]] ? o->sizes[dims[i]] : 1);
+  }
+}
+
 void fnzi_act_resized_strides(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, uint32_t rank,
                               const int64_t *sizes, int64_t *strides) {
   operands o = {.s = s, .rank = rank, .sizes = sizes};
-  uint32_t dims[FNZ_MAX_RANK];
-  int64_t stride = 1;
   fnz_status status = fnzi_args_visit(args, twin->nparams, add_operand, &o);
   (void)status; /* add_operand does not fail */
-  sort_dims(&o, dims);
-  for (uint32_t i = 0; i < rank; i++) {
-    strides[dims[i]] = stride;
-    stride *= sizes[dims[i]] ? sizes[dims[i]] : 1;
-  }
+  lay_out(&o, strides);
+}
+
+void fnzi_pane_preserve(fnzi_pane *w) {
+  const fnz_geometry g = fnzi_pane_geometry(w);
+  const operands o = {.rank = w->rank, .sizes = w->sizes, .at = {&g}, .count = 1};
+  int64_t strides[FNZ_MAX_RANK];
+  w->offset = 0;
+  if (fnzi_is_dense(&g))
+    return;
+  lay_out(&o, strides);
+  memcpy(w->strides, strides, w->rank * sizeof *strides);
 }
