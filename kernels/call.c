@@ -115,6 +115,11 @@ fnz_status fnzi_float_check(const fnzi_call *call) {
                      call->op->params[0].name, fnzi_dtype(dtype)->name);
 }
 
+fnz_status fnzi_size_unknown(const fnzi_call *call) {
+  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                     "the result's size depends on data, which is not there; run it on data");
+}
+
 static fnz_status push_output(fnzi_call *call, fnzi_array *array) {
   if (call->noutputs == call->capacity) {
     fnzi_array_release(call->ctx, array);

@@ -200,6 +200,8 @@ FNZ_MUST_CHECK fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *co
 
 /* TYPE unless argument 0 is of a floating-point type: for rows whose results have others. */
 FNZ_MUST_CHECK fnz_status fnzi_float_check(const fnzi_call *call);
+/* The refusal of a result whose size nothing says: there is no data, and none is recorded. */
+FNZ_MUST_CHECK fnz_status fnzi_size_unknown(const fnzi_call *call);
 
 /* --- For kernels ------------------------------------------------------------------------- */
 /* Row-major

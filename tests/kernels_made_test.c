@@ -257,7 +257,7 @@ static void refused(const char *op, const fnz_arg *args, size_t nargs, const cha
 START_TEST(refusals_name_the_operator) {
   const fnz_arg none = {.tag = FNZ_ARG_NONE};
   const fnz_arg empty[] = {{.tag = FNZ_ARG_LIST}};
-  refused("hstack", empty, 1, "BOUNDS", "hstack: the list of tensors is empty");
+  refused("hstack", empty, 1, "BOUNDS", "hstack: tensors is empty; it needs a tensor");
   const fnz_arg cell[] = {none, empty[0], none, none};
   refused("lstm_cell", cell, 4, "TYPE", "lstm_cell: argument input must be a tensor");
   const fnz_arg triangle[] = {number(-1), number(2)};

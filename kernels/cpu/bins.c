@@ -16,7 +16,9 @@ fnz_status fnzi_shape_histc(fnzi_call *call) {
                        (long long)bins);
   double low = fnzi_named_float(call, "min", 0), high = fnzi_named_float(call, "max", 0);
   if (!(low <= high))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "no range goes from min %g to max %g", low, high);
+    return fnzi_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "no range goes from min %g to max %g; both must be finite, min not above max", low, high);
   return fnzi_shape_add(call, g->dtype, 1, &bins, NULL);
 }
 
@@ -28,8 +30,8 @@ static fnz_status find_range(const fnzi_call *call, const fnzi_reals *x, int64_t
   *high = fnzi_named_float(call, "max", 0);
   for (int64_t i = 0; *low == *high && i < count; i++)
     if (!isfinite(fnzi_real_at(x, i)))
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "element %lld is not finite; give min and max",
-                         (long long)i);
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "element %lld of self is not finite; give min and max", (long long)i);
   if (*low == *high && count > 0) {
     *low = *high = fnzi_real_at(x, 0);
     for (int64_t i = 1; i < count; i++) {
@@ -41,7 +43,9 @@ static fnz_status find_range(const fnzi_call *call, const fnzi_reals *x, int64_t
     *low -= 1, *high += 1;
   if (isfinite(*low) && isfinite(*high) && *low < *high)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "no range goes from min %g to max %g", *low, *high);
+  return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                     "no range goes from min %g to max %g; both must be finite, min not above max",
+                     *low, *high);
 }
 
 fnz_status fnzi_kernel_histc(fnzi_call *call) {
@@ -82,8 +86,7 @@ static fnz_status read_counts(fnzi_call *call, const int64_t **out, int64_t *mos
     int64_t v = (*out)[i];
     if (v < 0 || v >= (INT64_C(1) << 40))
       return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "element %lld is %lld; it must be a small number "
-                         "from 0 on",
+                         "element %lld of self is %lld; it must be from 0 to 2^40 - 1",
                          (long long)i, (long long)v);
     *most = v >= *most ? v + 1 : *most;
   }
@@ -99,19 +102,17 @@ static fnz_status check_bincount(const fnzi_call *call) {
                        "in 1",
                        fnzi_dtype(g->dtype)->name, g->rank);
   if (weights && (weights->geometry.rank != 1 || fnzi_array_numel(weights) != g->sizes[0]))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%lld weights for %lld elements",
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                       "weights has %lld elements, self %lld; both need as many in 1 dimension",
                        (long long)fnzi_array_numel(weights), (long long)g->sizes[0]);
   if (fnzi_named_int(call, "minlength", 0) < 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "minlength must not be negative");
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "minlength is %lld; it must not be negative",
+                       (long long)fnzi_named_int(call, "minlength", 0));
   return FNZ_OK;
 }
 
 static const fnz_geometry *recorded(const fnzi_call *call) {
   return call->nexpected ? call->expected[0] : NULL;
-}
-
-static fnz_status refuse_unknown(const fnzi_call *call) {
-  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "the result's size depends on data");
 }
 
 fnz_status fnzi_shape_bincount(fnzi_call *call) {
@@ -124,7 +125,7 @@ fnz_status fnzi_shape_bincount(fnzi_call *call) {
   if (call->has_data)
     FNZ_TRY(read_counts(call, &values, &size));
   else if (!recorded(call))
-    return refuse_unknown(call);
+    return fnzi_size_unknown(call);
   else
     size = recorded(call)->rank ? recorded(call)->sizes[0] : 0;
   size = size < least ? least : size;
@@ -163,7 +164,9 @@ static fnz_status count_repeats(fnzi_call *call, const int64_t **out, int64_t *s
   *sum = 0;
   for (int64_t i = 0; i < fnzi_array_numel(repeats); i++)
     if ((*out)[i] < 0 || !fnzi_add_i64(*sum, (*out)[i], sum))
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "repeats has %lld at place %lld",
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "repeats has %lld at place %lld; it must not be negative, and all "
+                         "together fit 64 bits",
                          (long long)(*out)[i], (long long)i);
   return FNZ_OK;
 }
@@ -188,7 +191,7 @@ fnz_status fnzi_shape_repeats(fnzi_call *call) {
   if (sum < 0 && recorded(call) && recorded(call)->rank)
     sum = recorded(call)->sizes[0];
   if (sum < 0)
-    return refuse_unknown(call);
+    return fnzi_size_unknown(call);
   return fnzi_shape_add(call, g->dtype, 1, &sum, NULL);
 }
 

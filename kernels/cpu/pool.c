@@ -1,4 +1,5 @@
-/* pool.c - the largest or the mean of sliding windows, and nearest-neighbour resampling.
+/* pool.c - the largest or the mean of sliding windows, means backwards, and nearest-neighbour
+ * resampling.
  *
  * Planes are independent; each is one job. Elements are doubles, or integers for the largest. */
 #include "kernels/cpu/pool.h"
@@ -63,16 +64,38 @@ static void divide(const pool *o, const int64_t *place, window *w) {
   }
 }
 
+/* The window that element `at` of a pooled plane stands for. */
+static void window_of(const pool *o, int64_t at, window *w) {
+  int64_t place[3];
+  places(o->p.out, at, place);
+  if (o->adaptive)
+    divide(o, place, w);
+  else
+    clip(o, place, w);
+}
+
+/* Dilation can step over a small input altogether. */
+static bool is_empty(const window *w) {
+  return w->first[0] >= w->last[0] || w->first[1] >= w->last[1] || w->first[2] >= w->last[2];
+}
+
+/* What the sum of a window is divided by: windows of means step by 1. */
+static double divisor_of(const pool *o, const window *w) {
+  int64_t count = 1;
+  for (int i = 0; i < 3; i++)
+    count *= w->last[i] - w->first[i];
+  return (double)(o->divisor ? o->divisor : o->count_padding ? w->padded : count);
+}
+
 static int64_t cell(const pool *o, int64_t i, int64_t j, int64_t k) {
   return (i * o->p.in[1] + j) * o->p.in[2] + k;
 }
 
-static double sum_window(const pool *o, int64_t base, const window *w, int64_t *count) {
+static double sum_window(const pool *o, int64_t base, const window *w) {
   double sum = 0;
-  *count = 0;
   for (int64_t i = w->first[0]; i < w->last[0]; i++)
     for (int64_t j = w->first[1]; j < w->last[1]; j++)
-      for (int64_t k = w->first[2]; k < w->last[2]; k++, ++*count)
+      for (int64_t k = w->first[2]; k < w->last[2]; k++)
         sum += fnzi_real_at(&o->x, base + cell(o, i, j, k));
   return sum;
 }
@@ -81,16 +104,10 @@ static void mean_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
   (void)lane;
   for (int64_t at = 0; at < o->out_volume; at++) {
-    int64_t place[3], count;
     window w;
-    places(o->p.out, at, place);
-    if (o->adaptive)
-      divide(o, place, &w);
-    else
-      clip(o, place, &w);
-    double sum = sum_window(o, plane * o->in_volume, &w, &count);
-    int64_t by = o->divisor ? o->divisor : o->count_padding ? w.padded : count;
-    fnzi_real_put(&o->y, plane * o->out_volume + at, count ? sum / (double)by : 0);
+    window_of(o, at, &w);
+    fnzi_real_put(&o->y, plane * o->out_volume + at,
+                  is_empty(&w) ? 0 : sum_window(o, plane * o->in_volume, &w) / divisor_of(o, &w));
   }
 }
 
@@ -112,11 +129,6 @@ static int64_t find_largest(const pool *o, int64_t base, const window *w) {
   return best;
 }
 
-/* Dilation can step over a small input altogether. */
-static bool is_empty(const window *w) {
-  return w->first[0] >= w->last[0] || w->first[1] >= w->last[1] || w->first[2] >= w->last[2];
-}
-
 /* from < 0: nothing was found. */
 static void put_largest(const pool *o, int64_t to, int64_t from) {
   if (o->int_x)
@@ -129,13 +141,9 @@ static void max_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
   (void)lane;
   for (int64_t at = 0; at < o->out_volume; at++) {
-    int64_t place[3], to = plane * o->out_volume + at;
+    int64_t to = plane * o->out_volume + at;
     window w;
-    places(o->p.out, at, place);
-    if (o->adaptive)
-      divide(o, place, &w);
-    else
-      clip(o, place, &w);
+    window_of(o, at, &w);
     int64_t best = is_empty(&w) ? -1 : find_largest(o, plane * o->in_volume, &w);
     put_largest(o, to, best);
     if (o->indices)
@@ -208,10 +216,6 @@ static void spread_window(const pool *o, int64_t base, const window *w, double e
       }
 }
 
-static int64_t least_one(int64_t size) {
-  return size > 0 ? size : 0;
-}
-
 /* Every element of a window gets its share of what the window's mean gets. */
 static void spread_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
@@ -219,62 +223,52 @@ static void spread_plane(const void *user, int64_t plane, int lane) {
   for (int64_t i = 0; i < o->in_volume; i++)
     fnzi_real_put(&o->y, plane * o->in_volume + i, 0);
   for (int64_t at = 0; at < o->out_volume; at++) {
-    int64_t place[3], count = 1;
     window w;
-    places(o->p.out, at, place);
-    if (o->adaptive)
-      divide(o, place, &w);
-    else
-      clip(o, place, &w);
-    for (int i = 0; i < 3; i++)
-      count *= least_one(w.last[i] - w.first[i]);
-    int64_t by = o->divisor ? o->divisor : o->count_padding ? w.padded : count;
-    if (count)
+    window_of(o, at, &w);
+    if (!is_empty(&w))
       spread_window(o, plane * o->in_volume, &w,
-                    fnzi_real_at(&o->x, plane * o->out_volume + at) / (double)by);
+                    fnzi_real_at(&o->x, plane * o->out_volume + at) / divisor_of(o, &w));
   }
-}
-
-static fnz_status run_backward(fnzi_call *call, pool *o) {
-  fnz_dtype dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &o->x));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &o->y));
-  o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
-  fnzi_each(call, o->p.planes, spread_plane, o);
-  return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_avg_pool_backward(fnzi_call *call) {
   pool o = {.divisor = fnzi_named_int(call, "divisor_override", 0)};
   o.count_padding = fnzi_named_bool(call, "count_include_pad", true);
   FNZ_TRY(fnzi_pool_read(call, &o.p));
-  return run_backward(call, &o);
+  return run(call, &o, spread_plane);
 }
 
 fnz_status fnzi_kernel_adaptive_avg_pool_backward(fnzi_call *call) {
   pool o = {.adaptive = true};
   FNZ_TRY(fnzi_pool_read_adaptive(call, &o.p));
-  return run_backward(call, &o);
+  return run(call, &o, spread_plane);
 }
 
 /* --- Nearest neighbour ------------------------------------------------------------------- */
-/* Nearest neighbour: floor(place * in / out), in float arithmetic as eager does; a factor that was
- * given is used as it is. */
+/* Elements of the input per element of the result, in float arithmetic as eager does; a factor that
+ * was given is used as it is. */
+static float step_of(const pool *o, int axis) {
+  double factor = o->scales[axis];
+  return factor > 0 ? (float)(1.0 / factor) : (float)o->p.in[axis] / (float)o->p.out[axis];
+}
+
+/* The element that holds a place, also where a factor makes that no number. */
+static int64_t element_at(float place, int64_t size) {
+  place = floorf(place);
+  return place < (float)(size - 1) ? (int64_t)place : size - 1;
+}
+
+/* floor(place * in / out) */
 static int64_t nearest(const pool *o, int axis, int64_t place) {
-  int64_t in = o->p.in[axis], out = o->p.out[axis];
-  if (in == out)
+  if (o->p.in[axis] == o->p.out[axis])
     return place;
-  float scale = o->scales[axis] > 0 ? (float)(1.0 / o->scales[axis]) : (float)in / (float)out;
-  float at = floorf((float)place * scale);
-  return at < (float)(in - 1) ? (int64_t)at : in - 1; /* also where a factor makes it no number */
+  return element_at((float)place * step_of(o, axis), o->p.in[axis]);
 }
 
 /* The one whose middle is nearest: floor((place + 1/2) in / out). */
 static int64_t nearest_exact(const pool *o, int axis, int64_t place) {
-  int64_t in = o->p.in[axis], out = o->p.out[axis];
-  float scale = o->scales[axis] > 0 ? (float)(1.0 / o->scales[axis]) : (float)in / (float)out;
-  float at = floorf((float)(((double)place + 0.5) * (double)scale));
-  return at < (float)(in - 1) ? (int64_t)at : in - 1;
+  double middle = ((double)place + 0.5) * (double)step_of(o, axis);
+  return element_at((float)middle, o->p.in[axis]);
 }
 
 static void nearest_plane(const void *user, int64_t plane, int lane) {

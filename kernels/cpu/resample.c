@@ -228,24 +228,6 @@ static void sample_plane(const void *user, int64_t plane, int lane) {
   }
 }
 
-fnz_status fnzi_kernel_grid_sampler(fnzi_call *call) {
-  if (fnzi_input_geometry(call, 0)->rank == 5)
-    return fnzi_kernel_grid_sampler_3d(call);
-  const fnz_geometry *x = fnzi_input_geometry(call, 0), *out = &call->outputs[0]->geometry;
-  sampler s = {.dtype = fnzi_real_dtype(x->dtype),
-               .mode = fnzi_named_int(call, "interpolation_mode", BILINEAR),
-               .padding = fnzi_named_int(call, "padding_mode", ZEROS),
-               .align = fnzi_named_bool(call, "align_corners", false),
-               .channels = x->sizes[1],
-               .in = {x->sizes[2], x->sizes[3]},
-               .count = out->sizes[2] * out->sizes[3]};
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), s.dtype, &s.x));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 1), s.dtype, &s.grid));
-  FNZ_TRY(fnzi_reals_result(call, 0, s.dtype, &s.y));
-  fnzi_each(call, out->sizes[0] * out->sizes[1], sample_plane, &s);
-  return FNZ_OK;
-}
-
 /* --- In three dimensions ----------------------------------------------------------------- */
 static double voxel_at(const sampler *s, int64_t volume, const double *at) {
   int64_t place = volume;
@@ -291,18 +273,22 @@ static void sample_volumes(const void *user, int64_t volume, int lane) {
   }
 }
 
-fnz_status fnzi_kernel_grid_sampler_3d(fnzi_call *call) {
+/* Images or volumes, as the shape rule let through. */
+fnz_status fnzi_kernel_grid_sampler(fnzi_call *call) {
   const fnz_geometry *x = fnzi_input_geometry(call, 0), *out = &call->outputs[0]->geometry;
   sampler s = {.dtype = fnzi_real_dtype(x->dtype),
                .mode = fnzi_named_int(call, "interpolation_mode", BILINEAR),
                .padding = fnzi_named_int(call, "padding_mode", ZEROS),
                .align = fnzi_named_bool(call, "align_corners", false),
                .channels = x->sizes[1],
-               .in = {x->sizes[2], x->sizes[3], x->sizes[4]},
-               .count = out->sizes[2] * out->sizes[3] * out->sizes[4]};
+               .count = 1};
+  for (uint32_t d = 2; d < x->rank; d++) {
+    s.in[d - 2] = x->sizes[d];
+    s.count *= out->sizes[d];
+  }
   FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), s.dtype, &s.x));
   FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 1), s.dtype, &s.grid));
   FNZ_TRY(fnzi_reals_result(call, 0, s.dtype, &s.y));
-  fnzi_each(call, out->sizes[0] * out->sizes[1], sample_volumes, &s);
+  fnzi_each(call, out->sizes[0] * out->sizes[1], x->rank == 5 ? sample_volumes : sample_plane, &s);
   return FNZ_OK;
 }

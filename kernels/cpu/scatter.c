@@ -148,18 +148,16 @@ static int64_t last_integer(fnz_dtype dtype, bool largest) {
 }
 
 /* The places that are written start from the reduction's neutral value. */
-static fnz_status forget_self(const fnzi_call *call, const fnzi_window *to,
-                              const fnzi_window *index, const struct reduction *r, elements e) {
+static void forget_self(const fnzi_window *to, const fnzi_window *index, const struct reduction *r,
+                        elements e) {
   fnz_arg start = {.tag = FNZ_ARG_FLOAT, .u.f = r->start};
   unsigned char room[16];
   fnzi_window from;
-  (void)call;
   if (isinf(r->start) && !fnzi_is_float(to->dtype))
     start = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = last_integer(to->dtype, r->start > 0)};
   fnzi_window_number(&start, to->dtype, room, &from);
   e.row = NULL;
   run_scatter(to, index, &from, &e);
-  return FNZ_OK;
 }
 
 /* The number `value` as `dtype`, which it is no more exact in than in the type of the result. */
@@ -205,7 +203,7 @@ static fnz_status scatter_into(fnzi_call *call, fnzi_window self, const struct r
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
                        fnzi_dtype(self.dtype)->name);
   if (r && !fnzi_named_bool(call, "include_self", true))
-    FNZ_TRY(forget_self(call, &self, &index, r, e));
+    forget_self(&self, &index, r, e);
   run_scatter(&self, &index, &from, &e);
   return FNZ_OK;
 }

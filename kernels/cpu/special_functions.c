@@ -120,11 +120,9 @@ static double modified_k1(double x) {
 }
 
 /* --- Errors ------------------------------------------------------------------------------ */
-/* exp(x x) erfc(x); for large x by its continued fraction, from the back. */
-static double scaled_erfc(double x) {
+/* exp(x x) erfc(x) from 0 on; for large x by its continued fraction, from the back. */
+static double scaled_tail(double x) {
   const double root_pi = 1.77245385090551602730;
-  if (x < 0)
-    return x < -27 ? INFINITY : 2 * exp(x * x) - scaled_erfc(-x);
   if (!(x > 4))
     return exp(x * x) * erfc(x);
   double below = x;
@@ -133,18 +131,21 @@ static double scaled_erfc(double x) {
   return 1 / (below * root_pi);
 }
 
+/* The same for every x: erfc(-x) is 2 - erfc(x). */
+static double scaled_erfc(double x) {
+  if (!(x < 0))
+    return scaled_tail(x);
+  return x < -27 ? INFINITY : 2 * exp(x * x) - scaled_tail(-x);
+}
+
 static double log_normal(double x) {
   if (x < -1)
     return isinf(x) ? -INFINITY : log(scaled_erfc(-x * root_half) / 2) - x * x / 2;
   return log1p(-erfc(x * root_half) / 2);
 }
 
-/* Below the median by a rational guess and Halley's steps. */
-static double normal_quantile(double p) {
-  if (p > 0.5)
-    return p < 1 ? -normal_quantile(1 - p) : p == 1 ? INFINITY : NAN;
-  if (!(p > 0))
-    return p == 0 ? -INFINITY : NAN;
+/* Up to the median, by a rational guess and Halley's steps. */
+static double lower_quantile(double p) {
   double t = sqrt(-2 * log(p));
   double x = (2.30753 + 0.27061 * t) / (1 + (0.99229 + 0.04481 * t) * t) - t;
   for (int k = 0; k < 5; k++) {
@@ -153,6 +154,12 @@ static double normal_quantile(double p) {
     x -= step / (1 + x * step / 2);
   }
   return x;
+}
+
+static double normal_quantile(double p) {
+  if (!(p > 0 && p < 1))
+    return p == 0 ? -INFINITY : p == 1 ? INFINITY : NAN;
+  return p > 0.5 ? -lower_quantile(1 - p) : lower_quantile(p);
 }
 
 /* --- Kernels ----------------------------------------------------------------------------- */

@@ -13,8 +13,13 @@ typedef struct slices {
   int64_t *order;                      /* slices in their order */
 } slices;
 
+/* Of element i of slice k where there are `count` slices. */
+static int64_t place_of(const slices *x, int64_t count, int64_t slice, int64_t i) {
+  return (i / x->inner * count + slice) * x->inner + i % x->inner;
+}
+
 static int64_t at(const slices *x, int64_t slice, int64_t i) {
-  return (i / x->inner * x->count + slice) * x->inner + i % x->inner;
+  return place_of(x, x->count, slice, i);
 }
 
 static int64_t key(const slices *x, int64_t slice, int64_t i) {
@@ -37,11 +42,16 @@ static fnz_status open_slices(fnzi_call *call, bool flat, uint32_t dim, slices *
   bool real = fnzi_is_float(g->dtype);
   const void *wide;
   *x = (slices){.count = flat ? fnz_geometry_numel(g) : g->sizes[dim], .outer = 1, .inner = 1};
-  for (uint32_t d = 0; !flat && d < g->rank; d++)
-    *(d < dim ? &x->outer : d > dim ? &x->inner : &(int64_t){1}) *= g->sizes[d];
+  for (uint32_t d = 0; !flat && d < dim; d++)
+    x->outer *= g->sizes[d];
+  for (uint32_t d = dim + 1; !flat && d < g->rank; d++)
+    x->inner *= g->sizes[d];
   x->length = x->outer * x->inner;
   FNZ_TRY(fnzi_dense_as(call, self, real ? FNZ_F64 : FNZ_I64, &wide));
-  *(real ? (const void **)&x->real : (const void **)&x->whole) = wide;
+  if (real)
+    x->real = wide;
+  else
+    x->whole = wide;
   FNZI_NEW(&call->scratch, (size_t)x->count, &x->order);
   for (int64_t k = 0; k < x->count; k++)
     x->order[k] = k;
@@ -117,8 +127,7 @@ static fnz_status give_slices(fnzi_call *call, bool flat, uint32_t dim, const sl
   FNZ_TRY(fnzi_result_as(call, 0, g->dtype, &to));
   for (int64_t k = 0; k < f->count; k++)
     for (int64_t i = 0; i < x->length; i++)
-      memcpy((char *)to +
-                 (size_t)((i / x->inner * f->count + k) * x->inner + i % x->inner) * self->cell,
+      memcpy((char *)to + (size_t)place_of(x, f->count, k, i) * self->cell,
              (const char *)from + (size_t)at(x, f->first[k], i) * self->cell, self->cell);
   return FNZ_OK;
 }
@@ -126,7 +135,7 @@ static fnz_status give_slices(fnzi_call *call, bool flat, uint32_t dim, const sl
 /* Without data: as recorded. */
 static fnz_status give_recorded(fnzi_call *call) {
   if (!call->nexpected || !call->expected[0])
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "the result's size depends on data");
+    return fnzi_size_unknown(call);
   for (size_t k = 0; k < call->nexpected && k < call->capacity; k++) {
     const fnz_geometry *g = call->expected[k];
     if (g)
@@ -186,7 +195,9 @@ static fnz_status give_along(fnzi_call *call, bool sorts) {
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has no dimensions; it needs one");
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->sizes[d] == 0 && d != a.dim)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has no elements in dimension %u", d);
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "self has size 0 in dimension %u; only dimension %u may be empty", d,
+                         a.dim);
   a.inverse = a.counts = true; /* whatever was asked for */
   return give(call, &a);
 }

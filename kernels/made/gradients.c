@@ -63,21 +63,25 @@ static fnzi_array *of_weight_group(fnzi_steps *s, const conv *c, fnzi_array *x, 
 static fnzi_array *of_weight(fnzi_steps *s, const conv *c) {
   fnzi_array *x = c->transposed ? c->grad : c->input, *y = c->transposed ? c->input : c->grad;
   int64_t of_x = fnzi_size(x, 1) / c->groups, of_y = fnzi_size(y, 1) / c->groups;
-  void *room = NULL;
-  fnzi_note(s, fnzi_arena_alloc(&s->call->scratch, (size_t)c->groups, sizeof(fnzi_array *), &room));
-  fnzi_array **parts = room;
+  fnzi_array **parts = fnzi_room(s, (size_t)c->groups);
   for (int64_t g = 0; s->status == FNZ_OK && g < c->groups; g++)
     parts[g] = of_weight_group(s, c, fnzi_part(s, x, 1, g * of_x, of_x),
                                fnzi_part(s, y, 1, g * of_y, of_y));
   return s->status == FNZ_OK ? fnzi_joined(s, parts, (size_t)c->groups, 0) : NULL;
 }
 
-static fnzi_array *of_bias(fnzi_steps *s, fnzi_array *grad) {
-  int64_t dims[FNZ_MAX_RANK];
+/* All dimensions but that of channels; how many those are. */
+static size_t all_but_channels(const fnzi_array *a, int64_t *dims) {
   size_t count = 0;
-  for (int64_t d = 0; d < fnzi_rank(grad); d++)
+  for (int64_t d = 0; d < fnzi_rank(a); d++)
     if (d != 1)
       dims[count++] = d;
+  return count;
+}
+
+static fnzi_array *of_bias(fnzi_steps *s, fnzi_array *grad) {
+  int64_t dims[FNZ_MAX_RANK];
+  size_t count = all_but_channels(grad, dims);
   return summed(s, grad, dims, count, false);
 }
 
@@ -93,7 +97,11 @@ static void open_conv(fnzi_steps *s, conv *c) {
   c->spatial = (int64_t)fnzi_rank(c->weight) - 2;
   if (c->spatial < 1 || c->spatial > 3 || fnzi_rank(c->input) != fnzi_rank(c->weight) ||
       fnzi_rank(c->grad) != fnzi_rank(c->weight) || c->groups < 1)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "grad_output, input and weight do not fit each other");
+    fnzi_stop(
+        s, FNZ_CLASS_BOUNDS,
+        "grad_output, input and weight have %u, %u and %u dimensions with %lld groups; all need "
+        "as many, 3 to 5, and a group",
+        fnzi_rank(c->grad), fnzi_rank(c->input), fnzi_rank(c->weight), (long long)c->groups);
   if (s->status != FNZ_OK)
     return;
   size_t n = (size_t)c->spatial;
@@ -137,7 +145,8 @@ RECIPE(layer_norm_backward) {
   size_t own = 0;
   fnzi_note(s, fnzi_named_ints(s->call, "normalized_shape", &shape, &own));
   if (own > fnzi_rank(input))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "normalized_shape has %zu numbers, input %u dimensions", own,
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "normalized_shape has %zu numbers, input %u dimensions; at most as many", own,
               fnzi_rank(input));
   if (s->status != FNZ_OK)
     return;
@@ -158,10 +167,15 @@ RECIPE(group_norm_backward) {
   fnz_dtype dtype = fnzi_dtype_of(input), inner = wide(dtype);
   int64_t n = fnzi_named_int(s->call, "N", 0), c = fnzi_named_int(s->call, "C", 0);
   int64_t places = fnzi_named_int(s->call, "HxW", 0), groups = fnzi_named_int(s->call, "group", 1);
-  if (groups < 1 || n < 0 || c < 0 || c % groups || places < 0 ||
-      fnzi_numel(input) != n * c * places)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "%lld groups do not divide %lld channels, or input has others",
-              (long long)groups, (long long)c);
+  int64_t numel = 0;
+  bool fits = groups >= 1 && n >= 0 && c >= 0 && places >= 0 && c % groups == 0 &&
+              fnzi_mul_i64(n, c, &numel) && fnzi_mul_i64(numel, places, &numel);
+  if (!fits || fnzi_numel(input) != numel)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "group is %lld, N %lld, C %lld, HxW %lld and input has %lld elements; group must "
+              "divide C, and input have N C HxW",
+              (long long)groups, (long long)n, (long long)c, (long long)places,
+              (long long)fnzi_numel(input));
   if (s->status != FNZ_OK)
     return;
   int64_t each = c / groups;
@@ -186,10 +200,7 @@ RECIPE(group_norm_backward) {
 
 /* A number per channel as a tensor that broadcasts. */
 static fnzi_array *per_channel(fnzi_steps *s, fnzi_array *a, uint32_t rank, fnz_dtype dtype) {
-  int64_t sizes[FNZ_MAX_RANK];
-  for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = d == 1 ? fnzi_numel(a) : 1;
-  return a ? fnzi_reshaped(s, fnzi_as(s, a, dtype), sizes, rank) : NULL;
+  return a ? fnzi_along(s, fnzi_as(s, a, dtype), 1, rank) : NULL;
 }
 
 RECIPE(batch_norm_backward) {
@@ -199,9 +210,12 @@ RECIPE(batch_norm_backward) {
   bool train = fnzi_named_bool(s->call, "train", false);
   fnzi_array *mean = fnzi_given(s, train ? "save_mean" : "running_mean"), *rstd;
   int64_t dims[FNZ_MAX_RANK];
-  size_t count = 0;
-  if (rank < 2 || !mean)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "input has %u dimensions, or the statistics are missing", rank);
+  size_t count = all_but_channels(input, dims);
+  if (rank < 2)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs 2", rank);
+  if (!mean)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "train is %s, but %s is None; give it", train ? "true" : "false",
+              train ? "save_mean" : "running_mean");
   if (s->status != FNZ_OK)
     return;
   if (train) {
@@ -210,9 +224,6 @@ RECIPE(batch_norm_backward) {
     fnzi_array *var = per_channel(s, fnzi_given(s, "running_var"), rank, inner);
     rstd = STEP(rsqrt, V(STEP(add__Scalar, V(var), F(fnzi_named_float(s->call, "eps", 0)))));
   }
-  for (int64_t d = 0; d < rank; d++)
-    if (d != 1)
-      dims[count++] = d;
   fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_out"), inner);
   fnzi_array *x = MUL(SUB(fnzi_as(s, input, inner), per_channel(s, mean, rank, inner)), rstd);
   fnzi_array *g = weight ? MUL(grad, per_channel(s, weight, rank, inner)) : grad;

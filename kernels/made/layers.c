@@ -2,29 +2,25 @@
  * attention step by step. */
 #include "kernels/made/recipe.h"
 
-#include <math.h>
-
 /* --- Weight norm ------------------------------------------------------------------------- */
 /* The norm of every slice along `dim`, with all other dimensions of size 1. */
 static fnzi_array *norm_except(fnzi_steps *s, fnzi_array *v, fnz_arg power, int64_t dim) {
-  int64_t sizes[FNZ_MAX_RANK], rank = fnzi_rank(v), dims[FNZ_MAX_RANK];
+  int64_t rank = fnzi_rank(v), dims[FNZ_MAX_RANK];
   size_t others = 0;
   if (dim == -1)
     return STEP(norm__Scalar, V(v), power);
   if (dim < 0 || dim >= rank)
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "dim is %lld; v has %lld dimensions", (long long)dim,
               (long long)rank);
-  for (int64_t d = 0; d < rank; d++) {
-    sizes[d] = d == dim ? fnzi_size(v, d) : 1;
+  for (int64_t d = 0; d < rank; d++)
     if (d != dim)
       dims[others++] = d;
-  }
   fnzi_array *norm = v;
   if (others)
     norm = STEP(norm__ScalarOpt_dim, V(v), power, fnzi_ints(s, dims, others), B(false));
   else
     norm = STEP(abs, V(v));
-  return fnzi_reshaped(s, norm, sizes, (size_t)rank);
+  return fnzi_along(s, norm, dim, (size_t)rank);
 }
 
 RECIPE(norm_except_dim) {
@@ -68,15 +64,15 @@ RECIPE(prelu_kernel) {
 /* A weight for each channel, or one for all. */
 RECIPE(prelu) {
   fnzi_array *x = fnzi_given(s, "self"), *weight = fnzi_given(s, "weight");
-  int64_t sizes[FNZ_MAX_RANK], count = fnzi_numel(weight), rank = fnzi_rank(x);
+  int64_t count = fnzi_numel(weight), rank = fnzi_rank(x);
   int64_t channels = rank > 1 ? fnzi_size(x, 1) : 1;
   if (fnzi_rank(weight) > 1 || (count != 1 && (rank == 0 || count != channels)))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "weight has %lld elements and %u dimensions for %lld channels",
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "weight has %lld elements in %u dimensions, self %lld channels; it "
+              "needs as many, or one, in at most 1",
               (long long)count, fnzi_rank(weight), (long long)channels);
-  for (int64_t d = 0; d < rank; d++)
-    sizes[d] = d == 1 ? count : 1;
   if (rank != fnzi_rank(weight))
-    weight = fnzi_reshaped(s, weight, sizes, (size_t)rank);
+    weight = fnzi_along(s, weight, 1, (size_t)rank);
   give_prelu(s, x, weight);
 }
 

@@ -3,14 +3,12 @@
 #include "kernels/made/recipe.h"
 
 static fnzi_array **list_of(fnzi_steps *s, const char *name, size_t *count) {
-  void *room = NULL;
   *count = fnzi_given_count(s, name);
-  fnzi_note(s, fnzi_arena_alloc(&s->call->scratch, *count, sizeof(fnzi_array *), &room));
-  fnzi_array **list = room;
-  for (size_t i = 0; s->status == FNZ_OK && i < *count; i++)
+  fnzi_array **list = fnzi_room(s, *count);
+  for (size_t i = 0; list && i < *count; i++)
     list[i] = fnzi_given_item(s, name, i);
   if (*count == 0)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "the list of tensors is empty");
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "%s is empty; it needs a tensor", name);
   return s->status == FNZ_OK ? list : NULL;
 }
 
@@ -20,7 +18,7 @@ static fnzi_array *at_least(fnzi_steps *s, fnzi_array *a, uint32_t rank) {
   if (fnzi_rank(a) >= rank || !a)
     return a;
   if (fnzi_rank(a) == 0)
-    return RESHAPED(a, 1, 1, 1) ? fnzi_reshaped(s, a, (const int64_t[]){1, 1, 1}, rank) : NULL;
+    return fnzi_reshaped(s, a, (const int64_t[]){1, 1, 1}, rank);
   if (fnzi_rank(a) == 1)
     a = STEP(unsqueeze, V(a), I(0));
   return rank == 3 ? STEP(unsqueeze, V(a), I(-1)) : a;
@@ -110,7 +108,8 @@ RECIPE(kron) {
   uint32_t rank = fnzi_rank(a) > fnzi_rank(b) ? fnzi_rank(a) : fnzi_rank(b);
   int64_t sizes_a[2 * FNZ_MAX_RANK], sizes_b[2 * FNZ_MAX_RANK], sizes[FNZ_MAX_RANK];
   if (2 * rank > FNZ_MAX_RANK)
-    fnzi_stop(s, FNZ_CLASS_LIMIT, "%u dimensions are more than %d", rank, FNZ_MAX_RANK / 2);
+    fnzi_stop(s, FNZ_CLASS_LIMIT, "self or other has %u dimensions; at most %d", rank,
+              FNZ_MAX_RANK / 2);
   if (s->status != FNZ_OK)
     return;
   for (uint32_t d = 0; d < rank; d++) {
@@ -195,7 +194,10 @@ RECIPE(sum_to_size) {
       dims[count++] = (int64_t)d;
   }
   if (!fits)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "size does not broadcast to that of self");
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "size has %zu numbers, self %u dimensions; counted from the end, each must be 1 or "
+              "self's",
+              rank, fnzi_rank(a));
   if (count)
     a = STEP(sum__dim_IntList, V(a), fnzi_ints(s, dims, count), B(true));
   fnzi_give_result(s, s->status == FNZ_OK ? fnzi_reshaped(s, a, size, rank) : NULL);
@@ -211,17 +213,11 @@ RECIPE(flipud) {
 
 /* --- Complex numbers --------------------------------------------------------------------- */
 static void give_complex(fnzi_steps *s, fnzi_array *re, fnzi_array *im) {
-  const fnz_geometry *const both[] = {&re->geometry, &im->geometry};
-  int64_t sizes[FNZ_MAX_RANK];
-  uint32_t rank = 0;
   if (fnzi_dtype_of(re) != fnzi_dtype_of(im))
     fnzi_stop(s, FNZ_CLASS_TYPE, "one part is %s, the other %s; both must be the same",
               fnzi_dtype(fnzi_dtype_of(re))->name, fnzi_dtype(fnzi_dtype_of(im))->name);
-  if (s->status != FNZ_OK)
-    return;
-  fnzi_note(s, fnzi_broadcast(s->call, both, 2, &rank, sizes));
-  fnzi_array *const parts[] = {STEP(expand, V(re), fnzi_ints(s, sizes, rank)),
-                               STEP(expand, V(im), fnzi_ints(s, sizes, rank))};
+  fnzi_broadcast_both(s, &re, &im);
+  fnzi_array *const parts[] = {re, im};
   fnzi_give_result(s, STEP(view_as_complex, V(STEP(stack, fnzi_values(s, parts, 2), I(-1)))));
 }
 
@@ -231,10 +227,8 @@ RECIPE(complex) {
 
 RECIPE(polar) {
   fnzi_array *size = fnzi_given(s, "abs"), *angle = fnzi_given(s, "angle");
-  fnzi_array *re = MUL(size, STEP(cos, V(angle))), *im = MUL(size, STEP(sin, V(angle)));
   if (fnzi_dtype_of(size) != fnzi_dtype_of(angle))
     fnzi_stop(s, FNZ_CLASS_TYPE, "abs is %s, angle %s; both must be the same",
               fnzi_dtype(fnzi_dtype_of(size))->name, fnzi_dtype(fnzi_dtype_of(angle))->name);
-  if (s->status == FNZ_OK)
-    give_complex(s, re, im);
+  give_complex(s, MUL(size, STEP(cos, V(angle))), MUL(size, STEP(sin, V(angle))));
 }

@@ -17,8 +17,9 @@ static fnz_arg scalar(fnzi_steps *s, size_t i) {
   bool whole = !fnzi_is_float(fnzi_dtype_of(all));
   const void *data = NULL;
   if (fnzi_rank(all) != 1 || fnzi_numel(all) != (int64_t)fnzi_given_count(s, "self"))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "scalars has %lld elements for %zu tensors",
-              (long long)fnzi_numel(all), fnzi_given_count(s, "self"));
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "scalars has %lld elements in %u dimensions for %zu tensors; it needs as many in 1",
+              (long long)fnzi_numel(all), fnzi_rank(all), fnzi_given_count(s, "self"));
   if (s->status == FNZ_OK && s->call->has_data)
     s->status = fnzi_dense_as(s->call, all, whole ? FNZ_I64 : FNZ_F64, &data);
   if (!data)
@@ -29,7 +30,8 @@ static fnz_arg scalar(fnzi_steps *s, size_t i) {
 static void each_with_scalar(fnzi_steps *s, size_t op) {
   size_t count = fnzi_given_count(s, "self");
   if (fnzi_given_count(s, "tensor1") != count || fnzi_given_count(s, "tensor2") != count)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "the lists have %zu, %zu and %zu tensors", count,
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "self, tensor1 and tensor2 have %zu, %zu and %zu tensors; all need as many", count,
               fnzi_given_count(s, "tensor1"), fnzi_given_count(s, "tensor2"));
   for (size_t i = 0; i < count; i++) {
     const fnz_arg args[] = {V(fnzi_given_item(s, "self", i)), V(fnzi_given_item(s, "tensor1", i)),

@@ -2,8 +2,6 @@
  * for step; "reduction" comes last. */
 #include "kernels/made/recipe.h"
 
-#include <math.h>
-
 static fnzi_array *zeros_like(fnzi_steps *s, fnzi_array *a) {
   return STEP(zeros_like, V(a));
 }
@@ -39,20 +37,23 @@ static void check_probabilities(fnzi_steps *s, const fnzi_array *a) {
   for (int64_t i = 0; i < count; i++) {
     double x = ((const double *)data)[i];
     if (!(x >= 0 && x <= 1))
-      fnzi_stop(s, FNZ_CLASS_BOUNDS, "input has %g at place %lld; it must be from 0 to 1", x,
+      fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has %g at place %lld; it must be from 0 to 1", x,
                 (long long)i);
   }
 }
 
 static void check_alike(fnzi_steps *s, const fnzi_array *a, const fnzi_array *b) {
   if (!fnzi_is_float(fnzi_dtype_of(a)))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "the input is %s; it must be of a floating-point type",
+    fnzi_stop(s, FNZ_CLASS_TYPE, "self is %s; it must be of a floating-point type",
               fnzi_dtype(fnzi_dtype_of(a))->name);
   if (fnzi_dtype_of(a) != fnzi_dtype_of(b))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "the input is %s, the target %s; both must be the same",
+    fnzi_stop(s, FNZ_CLASS_TYPE, "self is %s, target %s; both must be the same",
               fnzi_dtype(fnzi_dtype_of(a))->name, fnzi_dtype(fnzi_dtype_of(b))->name);
   if (!fnzi_same_sizes(&a->geometry, &b->geometry))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "the input and the target have different sizes");
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "self and target have %lld and %lld elements in %u and %u "
+              "dimensions; both must have the same sizes",
+              (long long)fnzi_numel(a), (long long)fnzi_numel(b), fnzi_rank(a), fnzi_rank(b));
 }
 
 /* (target - 1) max(log(1 - x), -100) - target max(log x, -100) */
@@ -206,7 +207,8 @@ RECIPE(triplet_margin_loss) {
   fnzi_array *anchor = fnzi_given(s, "anchor");
   fnzi_array *positive = fnzi_given(s, "positive"), *negative = fnzi_given(s, "negative");
   if (fnzi_rank(anchor) != fnzi_rank(positive) || fnzi_rank(anchor) != fnzi_rank(negative))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "anchor, positive and negative have %u, %u and %u dimensions",
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "anchor, positive and negative have %u, %u and %u dimensions; all need as many",
               fnzi_rank(anchor), fnzi_rank(positive), fnzi_rank(negative));
   fnzi_array *near = pairwise(s, anchor, positive, false);
   fnzi_array *far = pairwise(s, anchor, negative, false);
@@ -221,15 +223,11 @@ RECIPE(cosine_similarity) {
   fnzi_array *a = fnzi_given(s, "x1"), *b = fnzi_given(s, "x2");
   fnz_dtype dtype = fnzi_promote(fnzi_dtype_of(a), fnzi_dtype_of(b));
   double eps = fnzi_named_float(s->call, "eps", 1e-8);
-  int64_t sizes[FNZ_MAX_RANK];
-  uint32_t rank = 0;
-  const fnz_geometry *const both[] = {&a->geometry, &b->geometry};
   if (!fnzi_is_float(dtype))
     fnzi_stop(s, FNZ_CLASS_TYPE, "x1 is %s, x2 is %s; one must be of a floating-point type",
               fnzi_dtype(fnzi_dtype_of(a))->name, fnzi_dtype(fnzi_dtype_of(b))->name);
-  fnzi_note(s, fnzi_broadcast(s->call, both, 2, &rank, sizes));
-  a = STEP(expand, V(fnzi_as(s, a, dtype)), fnzi_ints(s, sizes, rank));
-  b = STEP(expand, V(fnzi_as(s, b, dtype)), fnzi_ints(s, sizes, rank));
+  a = fnzi_as(s, a, dtype), b = fnzi_as(s, b, dtype);
+  fnzi_broadcast_both(s, &a, &b);
   int64_t dim = fnzi_given_dim(s, "dim", a);
   fnzi_array *size_a = at_least(s, norm_of(s, a, 2, dim, true), eps);
   fnzi_array *size_b = at_least(s, norm_of(s, b, 2, dim, true), eps);

@@ -1,20 +1,9 @@
 /* picks.c - elements picked by masks and indices, and comparisons with tolerance. */
 #include "kernels/made/recipe.h"
 
-/* Both under their common sizes. */
-static void broadcast_both(fnzi_steps *s, fnzi_array **a, fnzi_array **b) {
-  const fnz_geometry *const both[] = {&(*a)->geometry, &(*b)->geometry};
-  int64_t sizes[FNZ_MAX_RANK];
-  uint32_t rank = 0;
-  if (s->status == FNZ_OK)
-    s->status = fnzi_broadcast(s->call, both, 2, &rank, sizes);
-  *a = STEP(expand, V(*a), fnzi_ints(s, sizes, rank));
-  *b = STEP(expand, V(*b), fnzi_ints(s, sizes, rank));
-}
-
 static void need_data(fnzi_steps *s) {
-  if (!s->call->has_data)
-    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "the result's size depends on data, which is not there");
+  if (s->status == FNZ_OK && !s->call->has_data)
+    s->status = fnzi_size_unknown(s->call);
 }
 
 /* The number in a tensor that has one; 0 without data. */
@@ -36,7 +25,7 @@ RECIPE(masked_select) {
     fnzi_stop(s, FNZ_CLASS_TYPE, "mask is %s; it must be bool",
               fnzi_dtype(fnzi_dtype_of(mask))->name);
   need_data(s);
-  broadcast_both(s, &self, &mask);
+  fnzi_broadcast_both(s, &self, &mask);
   if (fnzi_rank(self) == 0) {
     self = RESHAPED(self, 1);
     mask = RESHAPED(mask, 1);
@@ -49,7 +38,8 @@ static fnz_arg clamped(fnzi_steps *s, const fnzi_array *self) {
   fnzi_array *list[FNZ_MAX_RANK];
   size_t count = fnzi_given_count(s, "indices");
   if (count > fnzi_rank(self))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "%zu indices for %u dimensions", count, fnzi_rank(self));
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "indices has %zu items, self %u dimensions; it may have no more",
+              count, fnzi_rank(self));
   for (size_t i = 0; s->status == FNZ_OK && i < count; i++) {
     fnzi_array *index = fnzi_given_item(s, "indices", i);
     int64_t size = fnzi_size(self, (int64_t)i);
@@ -96,11 +86,8 @@ RECIPE(nonzero_static) {
 /* --- Indices ----------------------------------------------------------------------------- */
 /* An index of one dimension, for every element of `like`. */
 static fnzi_array *spread(fnzi_steps *s, fnzi_array *index, const fnzi_array *like, int64_t dim) {
-  int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank = fnzi_rank(like);
-  for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = d == dim ? fnzi_numel(index) : 1;
-  index = fnzi_reshaped(s, index, sizes, rank);
+  index = fnzi_along(s, index, dim, rank);
   return STEP(expand, V(index), fnzi_ints(s, like->geometry.sizes, rank));
 }
 
@@ -117,7 +104,11 @@ RECIPE(index_reduce) {
   for (uint32_t d = 0; fits && d < fnzi_rank(self); d++)
     fits = d == dim || fnzi_size(self, d) == fnzi_size(source, d);
   if (!fits)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "index and source do not fit self");
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "index with %lld elements in %u dimensions and source with %lld in dimension %lld of "
+              "%u do not fit; source needs the sizes of self but for as many as index has there",
+              (long long)fnzi_numel(index), fnzi_rank(index), (long long)fnzi_size(source, dim),
+              (long long)dim, fnzi_rank(source));
   if (fnzi_dtype_of(self) != fnzi_dtype_of(source))
     fnzi_stop(s, FNZ_CLASS_TYPE, "source is %s, self %s; both must be the same",
               fnzi_dtype(fnzi_dtype_of(source))->name, fnzi_dtype(fnzi_dtype_of(self))->name);
@@ -143,8 +134,8 @@ RECIPE(take_along_dim) {
     return;
   }
   if (fnzi_rank(self) != fnzi_rank(index))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has %u dimensions, indices have %u", fnzi_rank(self),
-              fnzi_rank(index));
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has %u dimensions, indices have %u; both need as many",
+              fnzi_rank(self), fnzi_rank(index));
   dim = fnzi_given_dim(s, "dim", self);
   for (uint32_t d = 0; s->status == FNZ_OK && d < fnzi_rank(self); d++) {
     int64_t a = fnzi_size(self, d), b = fnzi_size(index, d);
@@ -214,7 +205,8 @@ RECIPE(repeat_interleave_places) {
   int64_t dim = given->tag == FNZ_ARG_NONE ? 0 : fnzi_given_dim(s, "dim", self);
   int64_t count = fnzi_size(self, dim);
   if (fnzi_rank(repeats) > 1 || (fnzi_numel(repeats) != 1 && fnzi_numel(repeats) != count))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "repeats has %lld elements for %lld places",
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "repeats has %lld elements for %lld places; it needs as many, or one",
               (long long)fnzi_numel(repeats), (long long)count);
   if (fnzi_rank(repeats) == 0 || fnzi_numel(repeats) != count)
     repeats = STEP(expand, V(RESHAPED(repeats, 1)), INTS(count));

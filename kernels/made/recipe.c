@@ -52,11 +52,15 @@ void fnzi_leave(fnzi_steps *s, size_t mark, fnzi_array *const *kept, size_t coun
 }
 
 /* --- Arguments --------------------------------------------------------------------------- */
-static fnz_arg *items(fnzi_steps *s, size_t count) {
+static void *room_of(fnzi_steps *s, size_t count, size_t size) {
   void *room = NULL;
   if (s->status == FNZ_OK)
-    s->status = fnzi_arena_alloc(&s->call->scratch, count, sizeof(fnz_arg), &room);
+    s->status = fnzi_arena_alloc(&s->call->scratch, count, size, &room);
   return s->status == FNZ_OK ? room : NULL;
+}
+
+fnzi_array **fnzi_room(fnzi_steps *s, size_t count) {
+  return room_of(s, count, sizeof(fnzi_array *));
 }
 
 static fnz_arg list_of(const fnz_arg *at, size_t count) {
@@ -64,14 +68,14 @@ static fnz_arg list_of(const fnz_arg *at, size_t count) {
 }
 
 fnz_arg fnzi_ints(fnzi_steps *s, const int64_t *ints, size_t count) {
-  fnz_arg *at = items(s, count);
+  fnz_arg *at = room_of(s, count, sizeof *at);
   for (size_t i = 0; at && i < count; i++)
     at[i] = I(ints[i]);
   return list_of(at, count);
 }
 
 fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count) {
-  fnz_arg *at = items(s, count);
+  fnz_arg *at = room_of(s, count, sizeof *at);
   for (size_t i = 0; at && i < count; i++)
     at[i] = V(arrays[i]);
   return list_of(at, count);
@@ -94,8 +98,9 @@ static fnz_status do_step(fnzi_steps *s, const fnz_op *op, const fnz_arg *args, 
                     .threads = s->call->threads,
                     .has_data = s->call->has_data};
   *count = 0;
-  if (!row)
-    return fnzi_refuse(s->call, FNZ_CLASS_INTERNAL, "there is no kernel for its part %s", op->name);
+  if (!row || row->run == fnzi_kernel_made) /* recipes do not go round */
+    return fnzi_refuse(s->call, FNZ_CLASS_INTERNAL, "its part %s has no kernel of its own",
+                       op->name);
   fnz_status status = fnzi_evaluate_request(&call, row, &from);
   if (status != FNZ_OK)
     fnzi_release_outputs(&call);
@@ -121,13 +126,11 @@ void fnzi_do_many(fnzi_steps *s, size_t op, const fnz_arg *args, size_t nargs, f
   enum { MOST = 64 };
   fnzi_array *few[MOST], **made = few;
   size_t n, room = count > MOST ? count : MOST;
-  void *more = NULL;
   memset(out, 0, count * sizeof *out);
-  if (s->status == FNZ_OK && count > MOST)
-    s->status = fnzi_arena_alloc(&s->call->scratch, count, sizeof *made, &more);
+  if (count > MOST)
+    made = fnzi_room(s, count);
   if (s->status != FNZ_OK)
     return;
-  made = more ? more : few;
   s->status = do_step(s, &fnzi_ops[op], args, nargs, made, room, &n);
   if (s->status == FNZ_OK)
     s->status = keep_all(s, made, n);
@@ -148,6 +151,23 @@ fnzi_array *fnzi_reshaped(fnzi_steps *s, fnzi_array *a, const int64_t *sizes, si
   if (a && !fnzi_is_contiguous(&a->geometry))
     a = STEP(clone, V(a), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
   return STEP(view, V(a), fnzi_ints(s, sizes, rank));
+}
+
+fnzi_array *fnzi_along(fnzi_steps *s, fnzi_array *a, int64_t dim, size_t rank) {
+  int64_t sizes[FNZ_MAX_RANK];
+  for (size_t d = 0; d < rank; d++)
+    sizes[d] = (int64_t)d == dim ? fnzi_numel(a) : 1;
+  return fnzi_reshaped(s, a, sizes, rank);
+}
+
+void fnzi_broadcast_both(fnzi_steps *s, fnzi_array **a, fnzi_array **b) {
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t rank = 0;
+  if (s->status == FNZ_OK)
+    s->status = fnzi_broadcast(
+        s->call, (const fnz_geometry *const[]){&(*a)->geometry, &(*b)->geometry}, 2, &rank, sizes);
+  *a = STEP(expand, V(*a), fnzi_ints(s, sizes, rank));
+  *b = STEP(expand, V(*b), fnzi_ints(s, sizes, rank));
 }
 
 fnzi_array *fnzi_part(fnzi_steps *s, fnzi_array *a, int64_t dim, int64_t start, int64_t count) {

@@ -4,7 +4,8 @@
  * A recipe runs as the row's shape rule, on the CPU and on the meta backend alike, and gives the
  * results with fnzi_give_result(). After a step has failed all further ones do nothing and return
  * NULL, and what is asked of NULL is 0, so a recipe need not look; s->status says it. What steps
- * make is released when the recipe ends. */
+ * make is released when the recipe ends. A step is an operator with a kernel of its own, never
+ * another recipe. */
 #ifndef FNZI_MADE_RECIPE_H
 #define FNZI_MADE_RECIPE_H
 
@@ -54,6 +55,8 @@ static inline fnz_arg DTYPE(fnz_dtype dtype) {
 /* In memory that lasts as long as the recipe; NONE when that fails. */
 fnz_arg fnzi_ints(fnzi_steps *s, const int64_t *ints, size_t count);
 fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count);
+/* Room for so many arrays that lasts as long; NULL when that fails. */
+fnzi_array **fnzi_room(fnzi_steps *s, size_t count);
 
 /* --- Steps ------------------------------------------------------------------------------- */
 /* The result of an operator that has one, called with the first of its arguments. */
@@ -78,6 +81,10 @@ fnzi_array *fnzi_reshaped(fnzi_steps *s, fnzi_array *a, const int64_t *sizes, si
   fnzi_reshaped(s, a, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 /* `count` places of a dimension from `start` on. */
 fnzi_array *fnzi_part(fnzi_steps *s, fnzi_array *a, int64_t dim, int64_t start, int64_t count);
+/* The elements along dimension `dim` of `rank`, all others of size 1: so it broadcasts. */
+fnzi_array *fnzi_along(fnzi_steps *s, fnzi_array *a, int64_t dim, size_t rank);
+/* Both under their common sizes. */
+void fnzi_broadcast_both(fnzi_steps *s, fnzi_array **a, fnzi_array **b);
 /* One after the other along a dimension. */
 fnzi_array *fnzi_joined(fnzi_steps *s, fnzi_array *const *arrays, size_t count, int64_t dim);
 /* In another element type, or `a` itself. */

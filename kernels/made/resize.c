@@ -113,9 +113,14 @@ static void flatten_planes(fnzi_steps *s, fnzi_array **x, fnzi_array **places, i
   *rows = 1;
   if (fnzi_rank(*x) < spatial || fnzi_rank(*x) != fnzi_rank(*places) ||
       fnzi_numel(*x) != fnzi_numel(*places))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "the places kept are not of the sizes of what is put there");
+    fnzi_stop(
+        s, FNZ_CLASS_BOUNDS,
+        "indices have %lld elements in %u dimensions for %lld in %u; both need as many, in at "
+        "least %lld",
+        (long long)fnzi_numel(*places), fnzi_rank(*places), (long long)fnzi_numel(*x),
+        fnzi_rank(*x), (long long)spatial);
   if (fnzi_dtype_of(*places) != FNZ_I64)
-    fnzi_stop(s, FNZ_CLASS_TYPE, "the places are %s; they must be i64",
+    fnzi_stop(s, FNZ_CLASS_TYPE, "indices are %s; they must be i64",
               fnzi_dtype(fnzi_dtype_of(*places))->name);
   for (int64_t d = 0; s->status == FNZ_OK && d + spatial < fnzi_rank(*x); d++)
     *rows *= fnzi_size(*x, d);
@@ -153,7 +158,9 @@ static void unpool(fnzi_steps *s, int64_t spatial) {
   for (uint32_t d = 0; d < rank; d++)
     sizes[d] = d + spatial < rank ? fnzi_size(x, d) : out[d + spatial - rank];
   flatten_planes(s, &x, &places, spatial, &rows);
-  fnzi_array *zeros = STEP(new_zeros, V(x), INTS(rows, out[0] * out[1] * out[2]));
+  fnzi_array *zeros = STEP(new_zeros, V(x), fnzi_ints(s, sizes, rank));
+  if (zeros) /* all sizes together fit 64 bits */
+    zeros = RESHAPED(zeros, rows, rows ? fnzi_numel(zeros) / rows : 0);
   fnzi_array *y = STEP(scatter__src, V(zeros), I(1), V(places), V(x));
   fnzi_give_result(s, fnzi_reshaped(s, y, sizes, rank));
 }

@@ -18,8 +18,6 @@ typedef struct state {
 /* One step: what the input contributes, already multiplied by its weights, and the state. */
 typedef state cell_fn(fnzi_steps *s, fnzi_array *from_input, state old, const weights *w);
 
-enum { MOST_GATES = 4 };
-
 /* Gate i of n, side by side in the columns. */
 static fnzi_array *gate(fnzi_steps *s, fnzi_array *all, int64_t i, int64_t n) {
   int64_t width = fnzi_size(all, 1) / n;
@@ -70,7 +68,8 @@ static weights cell_weights(fnzi_steps *s) {
 
 static void check_state(fnzi_steps *s, const fnzi_array *h, const fnzi_array *hh) {
   if (fnzi_size(h, -1) != fnzi_size(hh, 1))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "the state has %lld features, its weights have %lld columns",
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "the state has %lld features, its weights %lld columns; both need as many",
               (long long)fnzi_size(h, -1), (long long)fnzi_size(hh, 1));
 }
 
@@ -147,18 +146,11 @@ static state state_for(fnzi_steps *s, const direction *d, state now, int64_t cou
   return (state){extended(s, now.h, d->first.h, count), extended(s, now.c, d->first.c, count)};
 }
 
-static fnzi_array **room_for(fnzi_steps *s, int64_t count) {
-  void *room = NULL;
-  if (s->status == FNZ_OK)
-    s->status = fnzi_arena_alloc(&s->call->scratch, (size_t)count, sizeof(fnzi_array *), &room);
-  return room;
-}
-
 /* The outputs of all steps one below the other; d->last is set. */
 static fnzi_array *walk(fnzi_steps *s, const sequence *q, fnzi_array *data, direction *d) {
   size_t mark = s->made.count;
-  fnzi_array *from_input = linear(s, data, d->w.ih, d->w.bias_ih),
-             **outputs = room_for(s, q->steps);
+  fnzi_array *from_input = linear(s, data, d->w.ih, d->w.bias_ih);
+  fnzi_array **outputs = fnzi_room(s, (size_t)q->steps);
   int64_t at = d->reversed ? fnzi_size(data, 0) : 0;
   state ended = d->first, now = d->first;
   check_state(s, d->first.h, d->w.hh);
@@ -239,7 +231,7 @@ static void open_network(fnzi_steps *s, cell_fn *cell, network *n) {
 static fnzi_array *run_layers(fnzi_steps *s, const network *n, const sequence *q, fnzi_array *data,
                               state *last) {
   size_t all = n->layers * n->directions;
-  fnzi_array **h = room_for(s, (int64_t)all), **c = room_for(s, (int64_t)all);
+  fnzi_array **h = fnzi_room(s, all), **c = fnzi_room(s, all);
   for (size_t layer = 0; s->status == FNZ_OK && layer < n->layers; layer++) {
     fnzi_array *both[2];
     for (size_t k = 0; k < n->directions; k++) {
@@ -270,7 +262,8 @@ static void check_batch(fnzi_steps *s, const network *n, const sequence *q) {
   if (q->steps < 1)
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "the sequence is empty; it needs a time step");
   if (fnzi_size(n->h, 1) != q->batch || (n->c && fnzi_size(n->c, 1) != q->batch))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "the input has batch size %lld, the state has %lld",
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "the input has batch size %lld, the state has %lld; both must be the same",
               (long long)q->batch, (long long)fnzi_size(n->h, 1));
 }
 

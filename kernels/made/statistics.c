@@ -1,8 +1,6 @@
 /* statistics.c - quantiles, covariances, means without NaN, and areas under curves. */
 #include "kernels/made/recipe.h"
 
-#include <math.h>
-
 /* --- Quantiles --------------------------------------------------------------------------- */
 static bool is(const fnzi_steps *s, const char *interpolation) {
   const char *given = fnzi_named_string(s->call, "interpolation");
@@ -88,10 +86,11 @@ static void quantile(fnzi_steps *s, bool ignores_nan) {
     fnzi_stop(s, FNZ_CLASS_TYPE, "q is %s with %u dimensions; it must be %s with at most 1",
               fnzi_dtype(fnzi_dtype_of(q))->name, fnzi_rank(q), fnzi_dtype(dtype)->name);
   if (fnzi_numel(x) == 0)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has no elements");
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has no elements; it needs one");
   if (!is(s, "linear") && !is(s, "midpoint") && !is(s, "lower") && !is(s, "higher") &&
       !is(s, "nearest"))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "interpolation is %s",
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "interpolation is %s; it must be linear, lower, higher, midpoint or nearest",
               fnzi_named_string(s->call, "interpolation"));
   check_q(s, q);
   fnzi_array *sorted = sorted_last(s, x);
@@ -178,12 +177,19 @@ static fnzi_array *without(fnzi_steps *s, fnzi_array *x, int64_t dim, bool first
   return fnzi_part(s, x, dim, first, fnzi_size(x, dim) - 1);
 }
 
+/* The dimension to integrate along, which must have an element. */
+static int64_t line_of(fnzi_steps *s, const fnzi_array *y) {
+  int64_t dim = fnzi_given_dim(s, "dim", y);
+  if (fnzi_size(y, dim) == 0)
+    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "y has size 0 in dimension %lld; it needs an element",
+              (long long)dim);
+  return dim;
+}
+
 RECIPE(trapezoid) {
   fnzi_array *y = fnzi_given(s, "y");
   double dx = fnzi_number_float(fnzi_named(s->call, "dx"));
-  int64_t dim = fnzi_given_dim(s, "dim", y);
-  if (fnzi_size(y, dim) == 0)
-    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "y is empty along dimension %lld", (long long)dim);
+  int64_t dim = line_of(s, y);
   fnzi_array *sum = STEP(sum__dim_IntList, V(y), INTS(dim));
   fnzi_array *ends =
       ADD(STEP(select__int, V(y), I(dim), I(0)), STEP(select__int, V(y), I(dim), I(-1)));
@@ -194,9 +200,7 @@ RECIPE(trapezoid) {
 RECIPE(cumulative_trapezoid) {
   fnzi_array *y = fnzi_given(s, "y");
   double dx = fnzi_number_float(fnzi_named(s->call, "dx"));
-  int64_t dim = fnzi_given_dim(s, "dim", y);
-  if (fnzi_size(y, dim) == 0)
-    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "y is empty along dimension %lld", (long long)dim);
+  int64_t dim = line_of(s, y);
   fnzi_array *both = ADD(without(s, y, dim, true), without(s, y, dim, false));
   fnzi_array *sums = STEP(cumsum, V(both), I(dim));
   fnzi_give_result(s, STEP(mul__Scalar, V(sums), F(dx / 2)));

@@ -113,7 +113,7 @@ fnz_status fnzi_shape_nonzero(fnzi_call *call) {
   if (!call->has_data && expected)
     return fnzi_shape_add(call, FNZ_I64, expected->rank, expected->sizes, expected->strides);
   if (!call->has_data)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "the result's size depends on data");
+    return fnzi_size_unknown(call);
   FNZ_TRY(fnzi_dense_as(call, self, FNZ_BOOL, &truths));
   for (int64_t i = 0; i < fnzi_array_numel(self); i++)
     count += ((const uint8_t *)truths)[i] != 0;
