@@ -505,13 +505,9 @@ static void replay_operator(replay *r, const fnzi_json *calls) {
          lacking ? "has no kernel" : "is in differences.json and has a kernel");
 }
 
-static void replay_all(fnz_status (*create)(fnz_context *, fnz_backend **), bool has_data) {
+static void replay_all(create_fn *create, bool has_data) {
   replay r = {.has_data = has_data};
-  variants_load(&r.v, "variants");
-  r.s.v = &r.v;
-  OK(r.v.ctx, create(r.v.ctx, &r.s.backend));
-  OK(r.v.ctx, fnz_stack_create(r.v.ctx, r.s.backend, &r.s.stack));
-  OK(r.v.ctx, fnz_stack_create(r.v.ctx, r.s.backend, &r.s.side));
+  scene_begin(&r.s, &r.v, "variants", create);
   const fnzi_json *calls = fnzi_json_find(r.v.calls.root, "calls");
   for (const fnzi_json *one = calls->u.first; one; one = one->next)
     replay_operator(&r, one);
@@ -521,14 +517,7 @@ static void replay_all(fnz_status (*create)(fnz_context *, fnz_backend **), bool
   ck_assert_uint_eq(r.operators, OPERATORS);
   ck_assert_uint_eq(r.calls, CALLS);
   ck_assert_uint_eq(r.unexplained, 0);
-  fnz_stack_destroy(r.s.side);
-  fnz_stack_destroy(r.s.stack);
-  fnz_backend_destroy(r.s.backend);
-  variants_end(&r.v);
-}
-
-static fnz_status create_cpu(fnz_context *ctx, fnz_backend **out) {
-  return fnz_cpu_backend_create(ctx, 1, out);
+  scene_end(&r.s);
 }
 
 START_TEST(on_the_cpu) {

@@ -18,12 +18,20 @@ typedef struct row {
 enum { TEXT = 1, JSON = 2, CBOR = 4, ALL = 7 };
 #define NONE        SIZE_MAX
 #define FIELD(name) offsetof(fnzi_limits, name)
+#define HEAD        "fnz 1\nprogram(%x: f32[4]) {\n"
 
 static fnz_context *wide; /* nearly without limits, to make what is too large */
 
 static void add(fnz_buffer *text, const char *piece, size_t count) {
   for (size_t i = 0; i < count; i++)
     OK(wide, fnzi_put_text(wide, text, piece));
+}
+
+static void around(fnz_buffer *text, const char *head, const char *piece, size_t count,
+                   const char *tail) {
+  add(text, head, 1);
+  add(text, piece, count);
+  add(text, tail, 1);
 }
 
 static void graph(fnz_buffer *text, const char *head, size_t count) {
@@ -34,7 +42,7 @@ static void graph(fnz_buffer *text, const char *head, size_t count) {
 }
 
 static void nodes(fnz_buffer *text, size_t count) {
-  graph(text, "fnz 1\nprogram(%x: f32[4]) {\n", count);
+  graph(text, HEAD, count);
 }
 
 /* Nodes of all graphs count together. */
@@ -44,57 +52,46 @@ static void nodes_of_graphs(fnz_buffer *text, size_t count) {
 }
 
 static void args(fnz_buffer *text, size_t count) {
-  add(text, "fnz 1\nprogram(%x: f32[4]) {\n%y: f32[4] = higher_order.some(", 1);
-  add(text, "%x,\n", count - 1);
-  add(text, "%x)\nreturn %y\n}\n", 1);
+  around(text, HEAD "%y: f32[4] = higher_order.some(", "%x,\n", count - 1, "%x)\nreturn %y\n}\n");
 }
 
 static void results(fnz_buffer *text, size_t count) {
-  add(text, "fnz 1\nprogram(%x: f32[4]) {\n", 1);
+  add(text, HEAD, 1);
   for (size_t i = 0; i < count; i++)
     OK(wide, fnzi_printf(wide, text, "%s%%v%zu: f32[4]", i ? ",\n" : "", i));
   add(text, " = higher_order.some(%x)\nreturn %x\n}\n", 1);
 }
 
 static void rank(fnz_buffer *text, size_t count) {
-  add(text, "fnz 1\nprogram(%x: f32[1", 1);
-  add(text, ",1", count - 1);
-  add(text, "]) {\nreturn %x\n}\n", 1);
+  around(text, "fnz 1\nprogram(%x: f32[1", ",1", count - 1, "]) {\nreturn %x\n}\n");
 }
 
 static void version(fnz_buffer *text, size_t size) {
-  add(text, "fnz 1\ntorch \"", 1);
-  add(text, "2", size);
-  add(text, "\"\nprogram(%x: f32[4]) {\nreturn %x\n}\n", 1);
+  around(text, "fnz 1\ntorch \"", "2", size, "\"\nprogram(%x: f32[4]) {\nreturn %x\n}\n");
 }
 
 static void value_name(fnz_buffer *text, size_t size) {
-  add(text, "fnz 1\nprogram(%x: f32[4]) {\n%", 1);
-  add(text, "v", size);
-  add(text, ": f32[4] = neg(%x)\nreturn %x\n}\n", 1);
+  around(text, HEAD "%", "v", size, ": f32[4] = neg(%x)\nreturn %x\n}\n");
 }
 
 static void source(fnz_buffer *text, size_t size) {
-  add(text, "fnz 1\nprogram(%x: f32[4]) {\n%y: f32[4] = neg(%x)  at \"", 1);
-  add(text, "s", size);
-  add(text, "\"\nreturn %x\n}\n", 1);
+  around(text, HEAD "%y: f32[4] = neg(%x)  at \"", "s", size, "\"\nreturn %x\n}\n");
 }
 
 static void op_name(fnz_buffer *text, size_t size) {
-  add(text, "fnz 1\nprogram(%x: f32[4]) {\n%y: f32[4] = higher_order.", 1);
-  add(text, "o", size - strlen("higher_order."));
-  add(text, "(%x)\nreturn %y\n}\n", 1);
+  around(text, HEAD "%y: f32[4] = higher_order.", "o", size - strlen("higher_order."),
+         "(%x)\nreturn %y\n}\n");
 }
 
 static void nesting(fnz_buffer *text, size_t depth) {
-  add(text, "fnz 1\nprogram(%x: f32[4]) {\n%y: f32[4] = higher_order.some(", 1);
+  add(text, HEAD "%y: f32[4] = higher_order.some(", 1);
   add(text, "[", depth);
   add(text, "]", depth);
   add(text, ")\nreturn %y\n}\n", 1);
 }
 
 static void line(fnz_buffer *text, size_t size) {
-  add(text, "fnz 1\nprogram(%x: f32[4]) {\nreturn %x\n}\n", 1);
+  add(text, HEAD "return %x\n}\n", 1);
   add(text, " ", size);
 }
 

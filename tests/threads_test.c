@@ -133,8 +133,10 @@ static void *run_thread(void *user) {
   for (int i = 0; i < w->rounds && !*w->failure; i++) {
     fnz_context *ctx;
     results got = {0};
-    if (fnz_context_create(NULL, &ctx) != FNZ_OK)
+    if (fnz_context_create(NULL, &ctx) != FNZ_OK) {
+      snprintf(w->failure, sizeof w->failure, "no context");
       break;
+    }
     if (w->make(ctx, w, &got) != FNZ_OK)
       snprintf(w->failure, sizeof w->failure, "%s", fnz_last_error(ctx)->message);
     else if (!same_results(&got, w->wanted))

@@ -1,4 +1,5 @@
-/* variant_fixture.c - reading fixtures/variants, and making the arguments of its calls. */
+/* variant_fixture.c - reading fixtures/variants and fixtures/made, and making the arguments of its
+ * calls. */
 #include "tests/variant_fixture.h"
 
 #include <stdio.h>
@@ -32,7 +33,7 @@ items variants_items(variants *v, const fnzi_json *list) {
   return found;
 }
 
-void variants_load(variants *v, const char *folder) {
+static void load(variants *v, const char *folder) {
   fnz_buffer bytes = {0};
   ck_assert_int_eq(fnz_context_create(NULL, &v->ctx), FNZ_OK);
   fnzi_arena_init(&v->arena, v->ctx);
@@ -47,7 +48,23 @@ void variants_load(variants *v, const char *folder) {
   v->inputs = variants_items(v, fnzi_json_find(v->calls.root, "inputs"));
 }
 
-void variants_end(variants *v) {
+fnz_status create_cpu(fnz_context *ctx, fnz_backend **out) {
+  return fnz_cpu_backend_create(ctx, 1, out);
+}
+
+void scene_begin(scene *s, variants *v, const char *folder, create_fn *create) {
+  load(v, folder);
+  s->v = v;
+  OK(v->ctx, create(v->ctx, &s->backend));
+  OK(v->ctx, fnz_stack_create(v->ctx, s->backend, &s->stack));
+  OK(v->ctx, fnz_stack_create(v->ctx, s->backend, &s->side));
+}
+
+void scene_end(scene *s) {
+  variants *v = s->v;
+  fnz_stack_destroy(s->side);
+  fnz_stack_destroy(s->stack);
+  fnz_backend_destroy(s->backend);
   fnz_arrays_destroy(v->pools);
   fnzi_arena_free(&v->arena);
   ck_assert_uint_eq(v->ctx->live_bytes, 0);

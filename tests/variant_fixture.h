@@ -37,9 +37,6 @@ typedef struct shape {
   int64_t sizes[SHAPE_RANK], strides[SHAPE_RANK];
 } shape;
 
-/* From fixtures/<folder>; differences.json may be missing there. */
-void variants_load(variants *v, const char *folder);
-void variants_end(variants *v);
 /* Items of an array, members of an object; NULL is an empty one. */
 items variants_items(variants *v, const fnzi_json *list);
 block variants_block(const variants *v, size_t number);
@@ -48,7 +45,7 @@ size_t block_bytes(block b);
 
 /* The memory of one call, and the tensors that look at it. bases[i] is all of memory i. */
 typedef struct scene {
-  const variants *v;
+  variants *v;
   fnz_backend *backend;
   fnz_stack *stack, *side; /* the call's, and one for everything else */
   size_t nbases, ntensors;
@@ -56,6 +53,14 @@ typedef struct scene {
   block before[SCENE_TENSORS];
 } scene;
 
+typedef fnz_status create_fn(fnz_context *ctx, fnz_backend **out);
+/* The CPU backend, with one thread. */
+create_fn create_cpu;
+
+/* Loads fixtures/<folder> for calls on a backend that `create` makes; differences.json is there
+ * only in variants. */
+void scene_begin(scene *s, variants *v, const char *folder, create_fn *create);
+void scene_end(scene *s);
 /* Makes the memory of an input and pushes its arguments. */
 void scene_open(scene *s, const fnzi_json *input);
 void scene_close(scene *s);

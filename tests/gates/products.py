@@ -113,6 +113,15 @@ def listed(path):
     return {line.strip(): n for n, line in lines if line.strip() and not line.startswith("#")}
 
 
+def judge(list_path, allowed, used, wrong):
+    """The exit code: 1 when something is wrong, or a line of the list is in no source any more."""
+    for entry in sorted(set(allowed) - used):
+        wrong.append(f"{list_path}:{allowed[entry]}: not needed any more: {entry}")
+    for w in wrong:
+        print(w, file=sys.stderr)
+    return 1 if wrong else 0
+
+
 def main():
     allowed, used, wrong, seen = listed(sys.argv[1]), set(), [], 0
     for path in sys.argv[2:]:
@@ -126,12 +135,8 @@ def main():
             elif not fits(source, i, left, right):
                 wrong.append(f"{path}:{source.lines[i]}: {left} {source.tokens[i]} {right}: use fnzi_mul_size(), "
                              f"fnzi_mul_i64() or FNZI_NEW(), or say in {sys.argv[1]} why it fits")
-    for entry in sorted(set(allowed) - used):
-        wrong.append(f"{sys.argv[1]}:{allowed[entry]}: not there any more: {entry}")
-    for w in wrong:
-        print(w, file=sys.stderr)
     print(f"{seen} products in {len(sys.argv) - 2} files, {len(used)} of them listed")
-    return 1 if wrong or not seen else 0
+    return judge(sys.argv[1], allowed, used, wrong) if seen else 1
 
 
 if __name__ == "__main__":
