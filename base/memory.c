@@ -1,5 +1,6 @@
 /* memory.c - blocks, vectors, the arena, and output buffers. */
 #include "base/base.h"
+#include "base/watched.h"
 
 #include <stdio.h>
 
@@ -151,16 +152,7 @@ fnz_status fnzi_arena_format(fnzi_arena *arena, const char **out, const char *fo
 
 /* --- blocks -------------------------------------------------------------------------------------
  */
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define WATCHED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(WATCHED)
-enum { LARGEST_POOLED = 0 };
-#else
-enum { LARGEST_POOLED = FNZI_BLOCK_SIZES * ALIGN };
-#endif
+enum { LARGEST_POOLED = FNZI_WATCHED ? 0 : FNZI_BLOCK_SIZES * ALIGN };
 
 void fnzi_blocks_init(fnzi_blocks *blocks, fnz_context *ctx) {
   *blocks = (fnzi_blocks){.freed = {NULL}};

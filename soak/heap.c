@@ -1,19 +1,13 @@
 /* heap.c - blocks by size class. A block that is freed is the first to be handed out again. */
 #include "soak/heap.h"
 
+#include "base/watched.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { SMALLEST = 5, SLAB_BYTES = 1 << 20 };
-
-#if defined(__SANITIZE_ADDRESS__)
-#define HAS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define HAS_SANITIZER 1
-#endif
-#endif
 
 struct fnzi_heap_block {
   struct fnzi_heap_block *next;
@@ -104,13 +98,7 @@ static void *plain_resize(void *user, void *p, size_t old_bytes, size_t new_byte
 }
 
 fnz_allocator fnzi_heap_allocator(fnzi_heap *heap) {
-#ifdef HAS_SANITIZER
-  (void)resize;
-  return (fnz_allocator){plain_resize, heap};
-#else
-  (void)plain_resize;
-  return (fnz_allocator){resize, heap};
-#endif
+  return (fnz_allocator){FNZI_WATCHED ? plain_resize : resize, heap};
 }
 
 void fnzi_heap_init(fnzi_heap *heap) {

@@ -2,25 +2,18 @@
  * adversarial_test.c - programs that somebody made to be expensive: what they cost grows as their
  * bytes do. Cost is what is counted, not time: bytes asked of the allocator, and nodes that come
  * out. All run on a stack of 64 kB. */
+#include "base/watched.h"
 #include "tests/stack.h"
 
 #include <fnz/fnz.h>
 
 #include <stdio.h>
 
-/* Sanitizers make frames larger and everything slower. */
-#if defined(__SANITIZE_ADDRESS__)
-#define SANITIZED 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define SANITIZED 1
-#endif
-#endif
-#ifdef SANITIZED
-enum { MILLION = 50000, STACK = 512 * 1024, LARGE = 500 };
-#else
-enum { MILLION = 1000000, STACK = 64 * 1024, LARGE = 2000 };
-#endif
+enum {
+  MILLION = FNZI_WATCHED ? 50000 : 1000000,
+  STACK = FNZI_WATCHED ? 512 * 1024 : 64 * 1024,
+  LARGE = FNZI_WATCHED ? 500 : 2000
+};
 
 static fnz_context *ctx;
 static uint64_t asked; /* bytes, of the allocator, ever */

@@ -2,6 +2,7 @@
  * cost_test.c - what reading costs, whether it ends well or not: at most 16 times the bytes of the
  * file and 16 MB, by an allocator that counts. Files are made of what takes most memory for its
  * bytes; all inputs that fuzzing has kept are small and take little. */
+#include "base/watched.h"
 #include "program/program.h"
 #include "tests/archive.h"
 
@@ -10,7 +11,7 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-enum { MB = 1 << 20, TIMES = 16, MANY = 100000 };
+enum { MB = 1 << 20, TIMES = 16, MANY = 100000, FEWER = FNZI_WATCHED ? 10000 : MANY };
 
 static struct meter { size_t live, most; } meter;
 
@@ -55,11 +56,11 @@ static void costs(const char *what, const fnz_buffer *b, const char *class_name)
 /* --- shapes ---------------------------------------------------------------------------------- */
 static fnz_context *ctx;
 
-/* `head`, then MANY times `unit`, in which # is a number that differs each time, then `tail`. */
-static fnz_buffer repeat(const char *head, const char *unit, const char *tail) {
+/* `head`, then `times` times `unit`, in which # is a number that differs each time, then `tail`. */
+static fnz_buffer repeat(const char *head, unsigned times, const char *unit, const char *tail) {
   fnz_buffer b = {0};
   OK(ctx, fnzi_put_text(ctx, &b, head));
-  for (unsigned i = 0; i < MANY; i++)
+  for (unsigned i = 0; i < times; i++)
     for (const char *c = unit; *c; c++)
       OK(ctx, c[0] == '#' ? fnzi_printf(ctx, &b, "%u", i) : fnzi_put(ctx, &b, c, 1));
   OK(ctx, fnzi_put_text(ctx, &b, tail));
@@ -99,7 +100,7 @@ static const struct {
 START_TEST(text_and_json) {
   begin();
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    fnz_buffer b = repeat(rows[i].head, rows[i].unit, rows[i].tail);
+    fnz_buffer b = repeat(rows[i].head, MANY, rows[i].unit, rows[i].tail);
     costs(rows[i].what, &b, rows[i].class_name);
     fnz_buffer_free(ctx, &b);
   }
@@ -115,7 +116,7 @@ START_TEST(other_formats) {
   begin();
   for (size_t k = 0; k < 2; k++) {
     fnz_program *p;
-    fnz_buffer text = repeat(OPEN, bodies[k], "return %x}\n");
+    fnz_buffer text = repeat(OPEN, FEWER, bodies[k], "return %x}\n");
     OK(ctx, fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &p));
     fnz_buffer_free(ctx, &text);
     for (size_t i = 0; i < (k ? 1 : sizeof formats / sizeof *formats); i++) {
@@ -163,7 +164,7 @@ END_TEST
 START_TEST(arrays) {
   begin();
   uint64_t length;
-  fnz_buffer b = repeat("01234567{\"x\":{\"shape\":[0", ",0,0,0,0", "]}}");
+  fnz_buffer b = repeat("01234567{\"x\":{\"shape\":[0", MANY, ",0,0,0,0", "]}}");
   length = b.size - 8;
   memcpy(b.data, &length, 8);
   fnz_context *own = metered_context();

@@ -15,7 +15,7 @@ static bool opens(fnzi_steps *s, window *w) {
   *w = (window){.length = fnzi_named_int(s->call, "window_length", 0),
                 .periodic = fnzi_named_bool(s->call, "periodic", true),
                 .dtype = fnzi_named_dtype(s->call, "dtype", FNZ_F32)};
-  if (!fnzi_is_float(w->dtype) || w->length < 0)
+  if (!fnzi_is_float(w->dtype) || w->length < 0 || w->length == INT64_MAX)
     fnzi_stop(s, FNZ_CLASS_TYPE,
               "a window of length %lld and type %s; it needs a length and a floating-point type",
               (long long)w->length, fnzi_dtype(w->dtype)->name);
