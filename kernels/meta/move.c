@@ -107,37 +107,37 @@ static fnz_status multiply(const fnzi_call *call, int64_t a, int64_t b, int64_t 
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_repeat(fnzi_call *call) {
+/* Sizes and repeats have leading ones where there are fewer of them. */
+static fnz_status add_repeated(fnzi_call *call, const int64_t *repeats, size_t count) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK];
+  size_t rank = count > self->rank ? count : self->rank;
+  if (rank > FNZ_MAX_RANK)
+    return fnzi_refuse(call, FNZ_CLASS_LIMIT, "%zu dimensions are above %d", rank, FNZ_MAX_RANK);
+  for (size_t i = 0; i < rank; i++) {
+    int64_t size = i + self->rank < rank ? 1 : self->sizes[i + self->rank - rank];
+    int64_t times = i + count < rank ? 1 : repeats[i + count - rank];
+    FNZ_TRY(multiply(call, size, times, &sizes[i]));
+  }
+  return fnzi_shape_add(call, self->dtype, (uint32_t)rank, sizes, NULL);
+}
+
+fnz_status fnzi_shape_repeat(fnzi_call *call) {
+  const fnz_geometry *self = fnzi_input_geometry(call, 0);
   const int64_t *repeats;
   size_t count;
   FNZ_TRY(fnzi_named_ints(call, "repeats", &repeats, &count));
   if (count < self->rank || count > FNZ_MAX_RANK)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu repeats for a tensor of rank %u", count,
                        self->rank);
-  size_t missing = count - self->rank;
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(multiply(call, i < missing ? 1 : self->sizes[i - missing], repeats[i], &sizes[i]));
-  return fnzi_shape_add(call, self->dtype, (uint32_t)count, sizes, NULL);
+  return add_repeated(call, repeats, count);
 }
 
-/* tile: repeat, with leading repeats of 1 where there are fewer than dimensions. */
 fnz_status fnzi_shape_tile(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK];
   const int64_t *dims;
   size_t count;
   FNZ_TRY(fnzi_named_ints(call, "dims", &dims, &count));
-  size_t rank = count > self->rank ? count : self->rank;
-  if (rank > FNZ_MAX_RANK)
-    return fnzi_refuse(call, FNZ_CLASS_LIMIT, "%zu dimensions are above %d", rank, FNZ_MAX_RANK);
-  for (size_t i = 0; i < rank; i++) {
-    int64_t size = i + self->rank < rank ? 1 : self->sizes[i + self->rank - rank];
-    int64_t times = i + count < rank ? 1 : dims[i + count - rank];
-    FNZ_TRY(multiply(call, size, times, &sizes[i]));
-  }
-  return fnzi_shape_add(call, self->dtype, (uint32_t)rank, sizes, NULL);
+  return add_repeated(call, dims, count);
 }
 
 fnz_status fnzi_shape_repeat_interleave(fnzi_call *call) {

@@ -136,14 +136,19 @@ fnz_status fnzi_shape_adaptive_pool_indices(fnzi_call *call) {
 /* A gradient for every place of the result that self was pooled to. */
 static fnz_status add_gradient(fnzi_call *call, const fnzi_pool *p) {
   const fnz_geometry *grad = fnzi_input_geometry(call, 0), *self = image_of(call);
-  bool fits = grad->rank == self->rank && grad->dtype == self->dtype;
-  for (uint32_t i = 0; fits && i < grad->rank; i++)
-    fits = grad->sizes[i] ==
-           (i + p->spatial < grad->rank ? self->sizes[i] : p->out[i + p->spatial - grad->rank]);
-  if (!fits)
-    return fnzi_refuse(
-        call, FNZ_CLASS_BOUNDS,
-        "grad_output does not have the sizes and the type of what self is pooled to");
+  if (grad->rank != self->rank || grad->dtype != self->dtype)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                       "grad_output is %s with %u dimensions, self %s with %u; both must be alike",
+                       fnzi_dtype(grad->dtype)->name, grad->rank, fnzi_dtype(self->dtype)->name,
+                       self->rank);
+  for (uint32_t i = 0; i < grad->rank; i++) {
+    int64_t size =
+        i + p->spatial < grad->rank ? self->sizes[i] : p->out[i + p->spatial - grad->rank];
+    if (grad->sizes[i] != size)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "grad_output has size %lld in dimension %u; self is pooled to %lld there",
+                         (long long)grad->sizes[i], i, (long long)size);
+  }
   return fnzi_shape_add_image(call, self->dtype, self->rank, self->sizes, self);
 }
 
