@@ -68,7 +68,7 @@ fnz_status fnzi_kernel_histc(fnzi_call *call) {
     double place =
         x.f ? (double)(((float)v - (float)low) * (float)bins / ((float)high - (float)low))
             : (v - low) * (double)bins / (high - low);
-    int64_t k = (int64_t)place < bins ? (int64_t)place : bins - 1;
+    int64_t k = place < (double)bins ? (int64_t)place : bins - 1; /* also what is no number */
     fnzi_real_put(&y, k, fnzi_real_at(&counts, k) + 1);
   }
   return FNZ_OK;
