@@ -95,35 +95,24 @@ fnz_status fnzi_kernel_gather(fnzi_call *call) {
 }
 
 /* --- Scatter ----------------------------------------------------------------------------- */
-/* Columns: name of the reduction, row of point.def, what an untouched place starts from, and
- * whether it is scatter_reduce that calls it so. */
 static const struct reduction {
   const char *name, *row;
   double start;
   bool by_reduce;
-} reductions[] = {{"add", "add", 0, false},
-                  {"multiply", "mul", 1, false},
-                  {"sum", "add", 0, true},
-                  {"prod", "mul", 1, true},
-                  {"mean", "add", 0, true},
-                  {"amax", "maximum", -INFINITY, true},
-                  {"amin", "minimum", INFINITY, true}};
+} reductions[] = {
+#define REDUCTION(name, row, start, by_reduce) {name, row, start, by_reduce},
+#include "kernels/reductions.def"
+#undef REDUCTION
+};
 
-static fnz_status find_reduction(const fnzi_call *call, const struct reduction **out) {
-  const char *name = fnzi_named_string(call, "reduce");
-  bool by_reduce = strcmp(call->op->base, "scatter_reduce") == 0;
-  if (strcmp(call->op->base, "scatter_add") == 0)
-    name = "add";
-  *out = NULL;
-  if (!*name)
-    return FNZ_OK;
+/* NULL for a scatter that reduces nothing. */
+static const struct reduction *find_reduction(const fnzi_call *call) {
+  bool adds = strcmp(call->op->base, "scatter_add") == 0;
+  const char *name = adds ? "add" : fnzi_named_string(call, "reduce");
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
-    if (strcmp(reductions[i].name, name) == 0 && reductions[i].by_reduce == by_reduce)
-      *out = &reductions[i];
-  if (!*out)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "reduce is %s; it must be %s", name,
-                       by_reduce ? "sum, prod, mean, amax or amin" : "add or multiply");
-  return FNZ_OK;
+    if (strcmp(reductions[i].name, name) == 0)
+      return &reductions[i];
+  return NULL;
 }
 
 static void run_scatter(const fnzi_window *to, const fnzi_window *index, const fnzi_window *from,
@@ -240,9 +229,8 @@ static fnz_status divide_by_counts(fnzi_call *call, const fnzi_window *self) {
 }
 
 fnz_status fnzi_kernel_scatter(fnzi_call *call) {
-  const struct reduction *r;
+  const struct reduction *r = find_reduction(call);
   fnzi_window self;
-  FNZ_TRY(find_reduction(call, &r));
   if (fnzi_array_numel(fnzi_named_array(call, "index")) == 0)
     return FNZ_OK;
   fnzi_window_lanes(call->outputs[0], &self);

@@ -40,10 +40,12 @@ static fnzi_array *of_input(fnzi_steps *s, const conv *c) {
   int64_t extra[3];
   if (c->transposed)
     return convolve(s, c->grad, c->weight, c, NULL);
-  for (int64_t d = 0; d < c->spatial; d++)
-    extra[d] = fnzi_size(c->input, d + 2) -
-               ((fnzi_size(c->grad, d + 2) - 1) * c->strides[d] - 2 * c->paddings[d] +
-                c->dilations[d] * (fnzi_size(c->weight, d + 2) - 1) + 1);
+  for (int64_t d = 0; d < c->spatial; d++) { /* what wraps around is refused as no such size */
+    uint64_t steps = (uint64_t)(fnzi_size(c->grad, d + 2) - 1) * (uint64_t)c->strides[d];
+    uint64_t window = (uint64_t)(fnzi_size(c->weight, d + 2) - 1) * (uint64_t)c->dilations[d];
+    extra[d] = (int64_t)((uint64_t)fnzi_size(c->input, d + 2) -
+                         (steps - 2 * (uint64_t)c->paddings[d] + window + 1));
+  }
   return convolve(s, c->grad, c->weight, c, extra);
 }
 

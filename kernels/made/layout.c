@@ -117,7 +117,11 @@ RECIPE(kron) {
     sizes_a[2 * d] = from_a < 0 ? 1 : fnzi_size(a, from_a);
     sizes_b[2 * d + 1] = from_b < 0 ? 1 : fnzi_size(b, from_b);
     sizes_a[2 * d + 1] = sizes_b[2 * d] = 1;
-    sizes[d] = sizes_a[2 * d] * sizes_b[2 * d + 1];
+    if (!fnzi_mul_i64(sizes_a[2 * d], sizes_b[2 * d + 1], &sizes[d])) {
+      fnzi_stop(s, FNZ_CLASS_OVERFLOW, "%lld times %lld in dimension %u is no size below 2^63",
+                (long long)sizes_a[2 * d], (long long)sizes_b[2 * d + 1], d);
+      return;
+    }
   }
   a = STEP(view, V(a), fnzi_ints(s, sizes_a, (size_t)2 * rank));
   b = STEP(view, V(b), fnzi_ints(s, sizes_b, (size_t)2 * rank));
@@ -144,7 +148,13 @@ RECIPE(chain_matmul) {
 static fnzi_array *embedded(fnzi_steps *s, fnzi_array *a, int64_t offset, int64_t dim1,
                             int64_t dim2) {
   int64_t sizes[FNZ_MAX_RANK + 1], rank = (int64_t)fnzi_rank(a) + 1, at = 0;
-  int64_t side = fnzi_size(a, -1) + (offset < 0 ? -offset : offset);
+  int64_t side;
+  if (offset == INT64_MIN ||
+      !fnzi_add_i64(fnzi_size(a, -1), offset < 0 ? -offset : offset, &side)) {
+    fnzi_stop(s, FNZ_CLASS_OVERFLOW, "a diagonal of %lld at offset %lld fits into no matrix",
+              (long long)fnzi_size(a, -1), (long long)offset);
+    return NULL;
+  }
   dim1 += dim1 < 0 ? rank : 0, dim2 += dim2 < 0 ? rank : 0;
   if (rank < 2 || dim1 < 0 || dim2 < 0 || dim1 >= rank || dim2 >= rank || dim1 == dim2)
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "dimensions %lld and %lld of %lld cannot hold a diagonal",

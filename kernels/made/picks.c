@@ -109,6 +109,9 @@ RECIPE(index_reduce) {
               "%u do not fit; source needs the sizes of self but for as many as index has there",
               (long long)fnzi_numel(index), fnzi_rank(index), (long long)fnzi_size(source, dim),
               (long long)dim, fnzi_rank(source));
+  if (fnzi_dtype_of(index) != FNZ_I64 && fnzi_dtype_of(index) != FNZ_I32)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "index is %s; it must be i64 or i32",
+              fnzi_dtype(fnzi_dtype_of(index))->name);
   if (fnzi_dtype_of(self) != fnzi_dtype_of(source))
     fnzi_stop(s, FNZ_CLASS_TYPE, "source is %s, self %s; both must be the same",
               fnzi_dtype(fnzi_dtype_of(source))->name, fnzi_dtype(fnzi_dtype_of(self))->name);

@@ -56,7 +56,28 @@ static fnz_status check_flat(const fnzi_call *call) {
                      fnzi_dtype(dtype)->name);
 }
 
+static fnz_status check_reduction(const fnzi_call *call) {
+  static const struct {
+    const char *name;
+    bool by_reduce;
+  } reductions[] = {
+#define REDUCTION(name, row, start, by_reduce) {name, by_reduce},
+#include "kernels/reductions.def"
+#undef REDUCTION
+  };
+  const char *name = fnzi_named_string(call, "reduce");
+  bool by_reduce = strcmp(call->op->base, "scatter_reduce") == 0, known = !*name;
+  for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
+    known =
+        known || (strcmp(reductions[i].name, name) == 0 && reductions[i].by_reduce == by_reduce);
+  if (known)
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "reduce is %s; it must be %s", name,
+                     by_reduce ? "sum, prod, mean, amax or amin" : "add or multiply");
+}
+
 fnz_status fnzi_shape_scatter(fnzi_call *call) {
+  FNZ_TRY(check_reduction(call));
   FNZ_TRY(check_elements(call));
   return fnzi_shape_row_major(call);
 }
