@@ -428,6 +428,43 @@ static fnz_status guard_all(general *g) {
   return FNZ_OK;
 }
 
+/* The only number that a symbol had where the program was found right; *varies when it had several.
+ */
+static fnz_status only_number(general *g, const fnzi_expr *symbol, int64_t *out, bool *varies) {
+  bool any = false, known;
+  *out = 0;
+  *varies = false;
+  for (size_t i = 0; i < g->trials.count && !*varies; i++) {
+    const fnzi_trial *t = g->trials.data[i];
+    int64_t number;
+    if (!t->valid || !t->right)
+      continue;
+    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, symbol, &known, &number));
+    *varies = !known || (any && number != *out);
+    *out = number;
+    any = true;
+  }
+  *varies = *varies || !any;
+  return FNZ_OK;
+}
+
+/* What was seen at one number of a symbol says nothing of others: a guard keeps to that number. It
+ * is so where a program's sizes contradict each other but for few numbers. */
+static fnz_status keep_to_seen(general *g) {
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    const fnzi_expr *args[2] = {g->sizes.free.data[i]}, *same;
+    int64_t number;
+    bool varies;
+    FNZ_TRY(only_number(g, args[0], &number, &varies));
+    if (varies)
+      continue;
+    FNZ_TRY(fnzi_expr_number(&g->sizes.set, number, 1, &args[1]));
+    FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, args, 2, &same));
+    FNZ_TRY(add_guard(g, same));
+  }
+  return FNZ_OK;
+}
+
 /* --- the driver ------------------------------------------------------------------------------- */
 static fnz_status start(general *g) {
   FNZ_TRY(fnzi_sizes_open(&g->sizes, g->ctx, g->program));
@@ -488,6 +525,8 @@ fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
     status = find_usual(&g);
   if (status == FNZ_OK)
     status = converge(&g);
+  if (status == FNZ_OK)
+    status = keep_to_seen(&g);
   if (status == FNZ_OK)
     status = explain(&g, asked);
   if (status == FNZ_OK)

@@ -104,6 +104,13 @@ static void use_graph(const fnzi_sizes *s, const fnzi_graph *g, uint8_t *used) {
   }
 }
 
+/* A guard may be all that is left of a symbol. */
+static void use_guards(const fnzi_sizes *s, uint8_t *used) {
+  for (size_t i = 0; i < s->conditions.count; i++)
+    if (strcmp(s->conditions.data[i].what, "guard") == 0)
+      used[s->conditions.data[i].expr->id] = true;
+}
+
 /* Parts stand before what they are parts of. */
 static fnz_status list_free(fnzi_sizes *s) {
   size_t count = s->set.all.count;
@@ -111,6 +118,7 @@ static fnz_status list_free(fnzi_sizes *s) {
   FNZI_NEW(&s->set.arena, count, &used);
   for (size_t i = 0; i < s->program->graphs.count; i++)
     use_graph(s, &s->program->graphs.data[i], used);
+  use_guards(s, used);
   for (size_t i = count; i-- > 0;) {
     const fnzi_expr *e = s->set.all.data[i];
     for (uint32_t k = 0; used[i] && k < e->count; k++)

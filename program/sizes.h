@@ -32,7 +32,7 @@ typedef struct fnzi_sizes {
   struct {
     const fnzi_expr **data;
     size_t count, capacity;
-  } free; /* the symbols that sizes and symbolic numbers speak of */
+  } free; /* the symbols that sizes, symbolic numbers and guards speak of */
 } fnzi_sizes;
 
 /* fnzi_sizes_close() must follow, also after a failure. */

@@ -11,8 +11,9 @@ cmake --build build-cover
 rm -rf build-cover/profiles
 export LLVM_PROFILE_FILE=$PWD/build-cover/profiles/%2m.profraw FNZ_PROGRAMS=3000
 # A profile per process is merged into those before it, which takes longer than most checks do, so
-# that only cli_test, which changes folders, has a process for each.
+# that only tests that change folders or limits have a process for each check.
+own='^(cli|malformed|places|save)_test$'
 CK_FORK=no ctest --test-dir build-cover --output-on-failure -j "$(nproc)" \
-  -R '_test$|^golden/|^fuzz/|^ops/' -E '^cli_test$'
-ctest --test-dir build-cover --output-on-failure -R '^cli_test$'
+  -R '_test$|^golden/|^fuzz/|^ops/' -E "$own"
+ctest --test-dir build-cover --output-on-failure -R "$own"
 scripts/cover.py "$@"
