@@ -24,7 +24,7 @@ static fnzi_relation find_relation(const fnzi_alias *a, const fnzi_alias *b) {
   return fnzi_relate(&a->geometry, &b->geometry, &a->storage->root->geometry, FNZI_LITTLE_WORK);
 }
 
-fnzi_relation fnzi_alias_relate(const fnzi_alias *a, const fnzi_alias *b) {
+fnzi_relation fnzi_alias_decide(const fnzi_alias *a, const fnzi_alias *b) {
   return fnzi_decide(a->storage->world->decisions, find_relation(a, b));
 }
 

@@ -123,8 +123,10 @@ static fnz_status derive(fnz_world *world, fnzi_alias *window) {
   if (found)
     return FNZ_OK;
   from->unread = NULL;
-  if (n == 1 && window->opening->count > 1 && !window->opening->derived)
+  if (n == 1 && window->opening->count > 1 && !window->opening->derived) {
+    FNZ_TRY(bring_up_all_for(world, from, true));
     return fnzi_derive_all(world, window, from->value);
+  }
   if (n == 1)
     return derive_links(world, links, 1, from->value);
   FNZ_TRY(fnzi_path_between(world, from, window, &path, &found));

@@ -8,7 +8,11 @@
 /* Different windows of one split or unbind: disjoint, unless what they cut repeats elements. */
 bool fnzi_are_siblings(const fnzi_alias *a, const fnzi_alias *b);
 /* Which memory two aliases of a storage share, as the world has decided. */
-fnzi_relation fnzi_alias_relate(const fnzi_alias *a, const fnzi_alias *b);
+fnzi_relation fnzi_alias_decide(const fnzi_alias *a, const fnzi_alias *b);
+static inline fnzi_relation fnzi_alias_relate(const fnzi_alias *a, const fnzi_alias *b) {
+  bool apart = a->high <= b->low || b->high <= a->low; /* as most are */
+  return apart && !a->storage->world->decisions ? FNZI_DISJOINT : fnzi_alias_decide(a, b);
+}
 /* Nobody wrote into `window` after version `since`; with `written`, writes that a base may lack do
  * not count. Entries too old to be in the log count as writes. */
 bool fnzi_untouched(const fnzi_alias *window, uint64_t since, const fnzi_alias *written);

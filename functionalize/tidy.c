@@ -113,13 +113,12 @@ static fnz_status find_windows(fnzi_tidy *t, look *l) {
   return open_windows(t, l, frame);
 }
 
-/* `other`, which reaches from `low` to `high`, ends before the window begins, or the other way
- * round: no look at their strides is needed. */
-static bool lies_apart(const fnz_geometry *window, const fnz_geometry *other, int64_t low,
+/* What was put there ends before the window, from `low` to `high`, begins, or the other way round:
+ * no look at their strides is needed. */
+static bool lies_apart(const fnzi_sight *put, const fnz_geometry *window, int64_t low,
                        int64_t high) {
-  int64_t begin, end;
-  return window->dtype == other->dtype && fnzi_extent(window, &begin, &end) &&
-         (end <= low || high <= begin);
+  return put->low <= put->high && put->window->dtype == window->dtype &&
+         (put->high <= low || high <= put->low);
 }
 
 /* A window of a scatter's result that the scatter did not touch is one of its base; one that it put
@@ -136,7 +135,7 @@ static fnz_status look_through(fnzi_tidy *t, const fnz_geometry *window, uint32_
   bool known = !t->tape->program->decisions && fnzi_extent(window, &low, &high);
   for (int hops = 0; (s = fnzi_sight_of(t, at)) && s->kind == FNZI_SIGHT_PUT;
        hops++, at = s->base) {
-    if (known && hops < FNZI_TIDY_HOPS && lies_apart(s->window, window, low, high))
+    if (known && hops < FNZI_TIDY_HOPS && lies_apart(s, window, low, high))
       continue;
     bool same = fnzi_same_layout(s->window, window);
     fnzi_relation r =
@@ -216,6 +215,7 @@ static fnz_status tidy_view(fnzi_tidy *t, uint32_t node) {
     FNZ_TRY(look_at(t, &l, k, &done));
     all_done = all_done && done;
   }
+  t->did.ended += all_done && l.count > 1;
   return all_done ? FNZ_OK : count_uses(t, n);
 }
 
@@ -297,7 +297,7 @@ static fnz_status take_piece(fnzi_tidy *t, uint32_t node) {
   n->count = 1;
   n->op = op;
   n->args = args;
-  t->changed = true;
+  t->did.changed = t->did.again = true;
   return FNZ_OK;
 }
 
@@ -321,7 +321,7 @@ static void move_nodes(fnzi_tidy *t) {
       continue;
     t->tape->nodes.data[m->node].op = m->op;
     t->tape->nodes.data[m->node].args = m->args;
-    t->changed = true;
+    t->did.changed = t->did.again = true;
   }
 }
 
@@ -366,13 +366,13 @@ static fnz_status round_of(fnzi_tidy *t, fnz_handle *wanted, size_t count) {
 }
 
 fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted, size_t count,
-                          bool *changed) {
+                          fnzi_tidied *out) {
   fnzi_arena arena, scratch;
   fnzi_tidy t = {.tape = tape, .arena = &arena, .scratch = &scratch, .views = views};
   fnzi_arena_init(&arena, tape->ctx);
   fnzi_arena_init(&scratch, tape->ctx);
   fnz_status status = round_of(&t, wanted, count);
-  *changed = t.changed;
+  *out = t.did;
   FNZI_VEC_FREE(tape->ctx, &t.sights);
   FNZI_VEC_FREE(tape->ctx, &t.moves);
   fnzi_arena_free(&scratch);

@@ -26,6 +26,7 @@ typedef struct fnzi_sight {
   uint32_t source;            /* of PUT: what the window shows */
   uint32_t uses, movable;     /* uses that count, and how many of them could do without it */
   uint32_t next;              /* in its bucket, + 1 */
+  int64_t low, high;          /* of PUT: its window's extent; none is known if low > high */
   uint8_t kind;
   bool real;         /* of SEEN: it shares memory with its base */
   bool walked, dies; /* of PUT: inside of a run; of one that becomes one node */
@@ -58,6 +59,13 @@ typedef struct fnzi_tidy_op {
 /* Each stands at its place, or at one of the next few. */
 enum { FNZI_TIDY_OPS = 64, FNZI_TIDY_NEAR = 8 };
 
+/* What a round did. */
+typedef struct fnzi_tidied {
+  bool changed;
+  bool again;   /* what it changed may be seen in another way by the next round */
+  size_t ended; /* nodes that it left without a user; others end with them only by chance */
+} fnzi_tidied;
+
 typedef struct fnzi_tidy {
   fnzi_tape *tape;
   fnzi_arena *arena;   /* for the round */
@@ -76,14 +84,15 @@ typedef struct fnzi_tidy {
   } moves;
   const fnz_geometry *kept; /* the last window that was copied */
   fnzi_path *path;          /* the one that is being looked for */
-  bool changed;
+  fnzi_tidied did;
 } fnzi_tidy;
 
 /* --- tidy.c ----------------------------------------------------------------------------------- */
 /* One round over the nodes that are marked as needed; `wanted` become the values they are now.
- * The caller marks again when *changed, and may ask for another round. */
+ * The caller marks again when out->changed. Another round finds something only if out->again, or if
+ * more nodes have ended than out->ended. */
 FNZ_MUST_CHECK fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted,
-                                         size_t count, bool *changed);
+                                         size_t count, fnzi_tidied *out);
 
 /* Borrowed until the next call. */
 const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op);

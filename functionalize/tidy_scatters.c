@@ -59,7 +59,7 @@ static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_sight *put, 
   args[0] = fnzi_arg_value((fnz_handle)put->source + 1);
   n->op = op;
   n->args = args;
-  t->changed = *done = true;
+  t->did.changed = t->did.again = *done = true;
   return FNZ_OK;
 }
 
@@ -235,8 +235,22 @@ static fnz_status join(fnzi_tidy *t, const run *r, uint32_t last) {
   args[1] = fnzi_arg_int(r->dim);
   n->op = op;
   n->args = args;
-  t->changed = true;
+  t->did.changed = true;
   return FNZ_OK;
+}
+
+/* What a run has left behind: its scatters but the last, and one user less of what they were put
+ * into, and of what others have covered. */
+static void leave_behind(fnzi_tidy *t, const fnzi_sight *last, size_t length, bool covered) {
+  const fnzi_sight *s = last;
+  for (size_t k = 0; k < length; k++) {
+    fnzi_sight *under = fnzi_sight_of(t, s->base);
+    under->dies = true;
+    s = under;
+  }
+  s = fnzi_sight_of(t, s->base);
+  t->did.ended += length;
+  t->did.again |= covered || (s && (s->kind != FNZI_SIGHT_PUT || s->movable > 0));
 }
 
 /* From the last scatter of a run down to its first. Each is looked at once: what a run has walked
@@ -254,11 +268,7 @@ static fnz_status one_run(fnzi_tidy *t, run *r, fnzi_sight *last) {
   }
   if (r->pieces.count < 2 || !covers(r))
     return FNZ_OK;
-  s = last;
-  for (; length > 0; length--) {
-    s = fnzi_sight_of(t, s->base);
-    s->dies = true;
-  }
+  leave_behind(t, last, length, r->pieces.count <= length);
   return join(t, r, last->value);
 }
 

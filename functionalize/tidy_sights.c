@@ -58,10 +58,13 @@ fnz_status fnzi_tidy_replace(fnzi_tidy *t, uint32_t node, uint32_t value, uint32
           (!tape->nodes.data[node].wanted || may_return(tape, value, other));
   if (!*done)
     return FNZ_OK;
-  if (tape->nodes.data[node].wanted) /* it is a result now, and the only one */
+  if (tape->nodes.data[node].wanted) { /* it is a result now, and the only one */
     t->tape->nodes.data[tape->values.data[other].node].wanted = true;
+    t->did.again = true;
+  }
   const fnzi_sight same = {.kind = FNZI_SIGHT_SAME, .value = value, .base = other};
-  t->changed = true;
+  t->did.changed = true;
+  t->did.ended += tape->nodes.data[node].count == 1;
   return fnzi_sight_add(t, &same);
 }
 
@@ -105,6 +108,8 @@ fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight) {
   fnzi_sight s = *sight;
   uint32_t place = (uint32_t)t->sights.count + 1;
   FNZ_TRY(keep_window(t, &s));
+  if (s.kind == FNZI_SIGHT_PUT && !fnzi_extent(s.window, &s.low, &s.high))
+    s.low = s.high + 1;
   if (s.kind == FNZI_SIGHT_SEEN) {
     uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
     s.next = *bucket;
