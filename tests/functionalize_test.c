@@ -296,19 +296,26 @@ static void costs_at_most(const char *inputs, text *body, size_t nodes) {
 
 enum { PIECES = 512 };
 
+static void add_to_each_piece(text *t, int round) {
+  add(t, "[");
+  for (int i = 0; i < PIECES; i++)
+    add(t, "%s%%p%d_%d: f32[] offset(%d)", i ? ", " : "", round, i, i);
+  add(t, "] = unbind.int(%%x)\n");
+  for (int i = 0; i < PIECES; i++)
+    add(t, "%%a%d_%d: f32[] offset(%d) = add_.Tensor(%%p%d_%d, 1)\n", round, i, i, round, i);
+}
+
 START_TEST(costs_are_linear) {
   text t = {0};
   char inputs[64];
   begin();
   snprintf(inputs, sizeof inputs, "%%x: f32[%d]", PIECES);
-  add(&t, "[");
-  for (int i = 0; i < PIECES; i++)
-    add(&t, "%s%%p%d: f32[] offset(%d)", i ? ", " : "", i, i);
-  add(&t, "] = unbind.int(%%x)\n");
-  for (int i = 0; i < PIECES; i++)
-    add(&t, "%%a%d: f32[] offset(%d) = add_.Tensor(%%p%d, 1)\n", i, i, i);
-  add(&t, "return %%x");
-  costs_at_most(inputs, &t, 3 * PIECES);
+  for (int rounds = 1; rounds <= 3; rounds++) {
+    for (int k = 0; k < rounds; k++)
+      add_to_each_piece(&t, k);
+    add(&t, "return %%x");
+    costs_at_most(inputs, &t, (size_t)rounds * (PIECES + 2)); /* unbind_copy, PIECES adds, stack */
+  }
   for (int i = 0; i < PIECES; i++)
     add(&t,
         "%%s%d: f32[] offset(%d) = select.int(%%x, 0, %d)\n%%a%d: f32[] offset(%d) = "
