@@ -1,4 +1,4 @@
-/* checks: 20
+/* checks: 21
  * pt2_write_test.c - programs as .pt2: what is written is read back as the same program, what the
  * file said beside it stays, and what cannot be said is refused. */
 #include "program/formats/json_out.h"
@@ -428,6 +428,123 @@ START_TEST(arguments_of_every_kind) {
 }
 END_TEST
 
+/* Every kind of argument: said so that it is read back as it was, or refused by name. */
+static const struct {
+  const char *text, *refused; /* NULL: it can be said */
+} arguments[] = {
+    {"1", NULL},
+    {"-9223372036854775808", NULL},
+    {"2.5", NULL},
+    {"-0.0", NULL},
+    {"nan", NULL},
+    {"-inf", NULL},
+    {"True", NULL},
+    {"None", NULL},
+    {"%x", NULL},
+    {"complex(1.0, nan)", NULL},
+    {"\"a\\x00b\\n\xc3\xa9\"", NULL},
+    {"\"\"", NULL},
+    {"f8e4m3fn", NULL},
+    {"strided", NULL},
+    {"layout(99)", NULL},
+    {"channels_last", NULL},
+    {"memory_format(77)", NULL},
+    {"device(\"cpu\")", NULL},
+    {"device(\"cpu:0\")", NULL},
+    {"device(\"cpu:-1\")", NULL},
+    {"device(\"cpu:12\")", NULL},
+    {"device(\"cpu:9223372036854775807\")", NULL},
+    {"device(\"\")", "is for device "},
+    {"device(\"cuda:0\")", "is for device cuda:0, and only the .pt2 file itself says"},
+    {"device(\"cuda\")", "is for device cuda,"},
+    {"device(\"cpus\")", "is for device cpus,"},
+    {"device(\"cpu:\")", "device(\"cpu:\") cannot be said in a .pt2 file: a device is"},
+    {"device(\"cpu:x\")", "argument \"a\", device(\"cpu:x\") cannot be said"},
+    {"device(\"cpu:01\")", "cannot be said"},
+    {"device(\"cpu:+1\")", "cannot be said"},
+    {"device(\"cpu: 1\")", "cannot be said"},
+    {"device(\"cpu:1 \")", "cannot be said"},
+    {"device(\"cpu:0:1\")", "cannot be said"},
+    {"device(\"cpu:9223372036854775808\")", "cannot be said"},
+    {"operator(\"add.Tensor\")", NULL},
+    {"operator(\"relu\")", NULL},
+    {"operator(\"ns::f\")", NULL},
+    {"operator(\"ns::f.out\")", NULL},
+    {"operator(\"relu.default\")", "an operator is \"NAME.OVERLOAD\""},
+    {"operator(\"ns::f.default\")", "an operator is"},
+    {"operator(\"aten::relu\")", "an operator is"},
+    {"operator(\"a.b::c\")", "an operator is"},
+    {"operator(\"a::b::c\")", "an operator is"},
+    {"operator(\"::c\")", "an operator is"},
+    {"operator(\"ns::\")", "an operator is"},
+    {"operator(\"\")", "an operator is"},
+    {"operator(\"f.\")", "an operator is"},
+    {"operator(\".f\")", "an operator is"},
+    {"[]", NULL},
+    {"[1, 2]", NULL},
+    {"[1.5, nan]", NULL},
+    {"[True, False]", NULL},
+    {"[\"a\", \"\"]", NULL},
+    {"[%x, %x]", NULL},
+    {"[%x, None]", NULL},
+    {"[None, None]", NULL},
+    {"[[], [1]]", NULL},
+    {"[[1.5], []]", NULL},
+    {"[[%x], []]", NULL},
+    {"[[]]", NULL},
+    {"[1, 2.0]", "argument \"a\", [1, 2.0] cannot be said in a .pt2 file: it has no list of such"},
+    {"[1, True]", "no list of such items"},
+    {"[1, None]", "no list of such items"},
+    {"[%x, 1]", "no list of such items"},
+    {"[[1], [1.5]]", "no list of such items"},
+    {"[[True]]", "no list of such items"},
+    {"[[\"a\"]]", "no list of such items"},
+    {"[[%x, None]]", "no list of such items"},
+    {"[[[1]]]", "[[[1]]] cannot be said"},
+    {"[f32]", "[f32] cannot be said"},
+    {"[strided]", "no list of such items"},
+    {"[channels_last]", "no list of such items"},
+    {"[device(\"cpu\")]", "no list of such items"},
+    {"[complex(1.0, 2.0)]", "no list of such items"},
+    {"[operator(\"relu\")]", "no list of such items"},
+    {"[default]", "no list of such items"},
+};
+
+static void said_or_refused(const char *text, const char *refused) {
+  char program[400];
+  fnz_buffer a = {0}, b = {0};
+  snprintf(program, sizeof program,
+           "fnz 1\nprogram(\n  %%x: f32[4])\n{\n  %%f: f32[4] = ns::f(%%x, %s)\n  return %%f\n}\n",
+           text);
+  fnz_program *p = read_text(program);
+  if (refused) {
+    FAILS(ctx, "UNSUPPORTED", fnz_program_write(ctx, p, FNZ_FORMAT_JSON, &a));
+    ck_assert_msg(strstr(fnz_last_error(ctx)->where, "node 0 (ns::f)") != NULL, "%s: at %s", text,
+                  fnz_last_error(ctx)->where);
+    has(fnz_last_error(ctx)->message, refused);
+    fnz_buffer_free(ctx, &a);
+    fnz_program_destroy(p);
+    return;
+  }
+  fnz_buffer json = write_as(p, FNZ_FORMAT_JSON);
+  fnz_program *q = read_bytes(json.data, json.size);
+  OK(ctx, fnzi_write_node(ctx, p, 0, 0, &a));
+  OK(ctx, fnzi_write_node(ctx, q, 0, 0, &b));
+  same_buffers(a, b);
+  fnz_buffer_free(ctx, &json);
+  fnz_program_destroy(p);
+  fnz_program_destroy(q);
+}
+
+START_TEST(arguments_are_said_or_refused) {
+  begin();
+  OK(ctx, fnz_op_declare(ctx, "ns::f(Tensor x, Generator a) -> Tensor", NULL));
+  for (size_t i = 0; i < sizeof arguments / sizeof *arguments; i++)
+    said_or_refused(arguments[i].text, arguments[i].refused);
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 /* --- other sources -------------------------------------------------------------------------------
  */
 START_TEST(weights_from_cbor_make_an_archive) {
@@ -566,6 +683,12 @@ START_TEST(refusals) {
   must_refuse(read_text("fnz 1\nprogram(\n  %x: f32[2])\n{\n"
                         "  %y: f32[2] = full([2], 1, device=device(\"cuda:0\"))\n  return %y\n}\n"),
               "UNSUPPORTED", "is for device cuda:0");
+  must_refuse(read_text("fnz 1\nprogram(\n  %x: f32[2])\n{\n"
+                        "  %y: f32[2] = full([2], 1, device=\"cuda:0\")\n  return %y\n}\n"),
+              "UNSUPPORTED", "is for device cuda:0");
+  must_refuse(read_text("fnz 1\nprogram(\n  %x: f32[2])\n{\n"
+                        "  %y: f32[2] = higher_order.some(%x, default)\n  return %y\n}\n"),
+              "UNSUPPORTED", "default cannot be said in a .pt2 file: what is left out");
   must_refuse(read_text("fnz 1\nprogram(\n  %x.1: f32[2])\n{\n  return %x.1\n}\n"), "UNSUPPORTED",
               "no Python identifier");
   end();
@@ -641,6 +764,7 @@ RUN_SUITE("pt2_write", floats_are_those_of_python, strings_are_ascii, trees_are_
           checksums, reads_back_what_it_wrote, members_stay_as_they_were, records_stay_as_they_were,
           data_is_aligned, the_signature_names_final_values, the_same_bytes_each_time,
           outputs_that_get_in_each_others_way_are_clones, names_are_those_of_python,
-          arguments_of_every_kind, weights_from_cbor_make_an_archive, the_older_archive_stays_one,
-          no_field_is_newer_than_the_file, custom_operators_are_wrapped, refusals,
-          damaged_records_are_not_copied, no_memory_anywhere)
+          arguments_of_every_kind, arguments_are_said_or_refused, weights_from_cbor_make_an_archive,
+          the_older_archive_stays_one, no_field_is_newer_than_the_file,
+          custom_operators_are_wrapped, refusals, damaged_records_are_not_copied,
+          no_memory_anywhere)

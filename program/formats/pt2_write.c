@@ -134,6 +134,7 @@ static fnz_status put_bodies(fnzi_pt2_out *o) {
 
 static fnz_status prepare(fnzi_pt2_out *o) {
   size_t count = o->p->graphs.count;
+  FNZ_TRY(fnzi_pt2_check_devices(o));
   FNZI_NEW(&o->arena, count, &o->bodies);
   FNZI_NEW(&o->arena, count, &o->names);
   FNZI_NEW(&o->arena, o->p->symbols.count, &o->expressions);

@@ -7,6 +7,7 @@
  *   pt2_write_values.c     tensors and symbolic numbers
  *   pt2_write_signature.c  inputs and outputs of graph 0
  *   pt2_write_names.c      names that Python and FX accept
+ *   pt2_write_check.c      what .pt2 files cannot hold
  */
 #ifndef FNZI_PT2_WRITE_H
 #define FNZI_PT2_WRITE_H
@@ -42,7 +43,8 @@ typedef struct fnzi_pt2_out {
   const uint64_t *copied;   /* of graph 0: values whose clones are outputs, in order */
   const char **clones;      /* their names */
   size_t nclones;
-  fnz_buffer text; /* scratch */
+  const char *argument; /* whose value is being written; NULL: it is none of a node's */
+  fnz_buffer text;      /* scratch */
 } fnzi_pt2_out;
 
 /* --- pt2_write_names.c --------------------------------------------------------------------------
@@ -80,8 +82,19 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_operator(fnzi_pt2_out *o, fnzi_json_out *
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_tensor(fnzi_json_out *w, const char *name);
 /* {"name": name, "class_fqn": class}. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_object(fnzi_pt2_out *o, fnzi_json_out *w, const char *name);
-/* An argument that .pt2 files cannot hold. */
+
+/* --- pt2_write_check.c --------------------------------------------------------------------------
+ */
+/* Something that .pt2 files cannot hold. */
 fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char *what);
+/* An argument that they cannot hold, by its name and text. */
+fnz_status fnzi_pt2_refuse_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg,
+                               const char *why);
+/* Whether an item is read back as it is. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_check_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg);
+/* Where tensors lie is not known of a program that is not from a .pt2 file; a device that a node
+ * names says that it was not only the CPU. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_check_devices(const fnzi_pt2_out *o);
 
 /* --- pt2_write_graph.c, pt2_write_signature.c, pt2_write_payloads.c ------------------------------
  */

@@ -3,10 +3,6 @@
  * A list is tagged by what is in it; only an empty one needs the schema. */
 #include "program/formats/pt2_write.h"
 
-fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char *what) {
-  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, where, "%s cannot be said in a .pt2 file", what);
-}
-
 /* --- things with names -------------------------------------------------------------------------
  */
 fnz_status fnzi_pt2_put_tensor(fnzi_json_out *w, const char *name) {
@@ -162,6 +158,7 @@ static fnz_status put_bare(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, co
 /* {"as_tensor": {"name": name}} */
 static fnz_status put_tagged(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                              const fnz_arg *arg) {
+  FNZ_TRY(fnzi_pt2_check_arg(o, graph, arg));
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_key(w, tag_of(o, graph, arg)));
   FNZ_TRY(put_bare(o, w, graph, arg));
@@ -316,6 +313,6 @@ fnz_status fnzi_pt2_put_arg(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, c
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(try_list(o, w, graph, arg, param, &done));
   if (!done)
-    return fnzi_pt2_cannot(o, NULL, "a list of different things");
+    return fnzi_pt2_refuse_arg(o, graph, arg, "it has no list of such items");
   return fnzi_json_close(w, '}');
 }

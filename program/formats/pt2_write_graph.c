@@ -28,7 +28,9 @@ static fnz_status end_input(fnzi_pt2_out *o, fnzi_json_out *w, int kind) {
 static fnz_status put_input(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, const char *name,
                             const fnz_arg *arg, const fnzi_param *param, int kind) {
   FNZ_TRY(begin_input(o, w, name));
+  o->argument = name;
   FNZ_TRY(fnzi_pt2_put_arg(o, w, graph, arg, param));
+  o->argument = NULL;
   return end_input(o, w, kind);
 }
 

@@ -153,22 +153,6 @@ static fnz_status put_own(fnzi_pt2_out *o, folder *weights, folder *constants, f
   return put_bytes(z, "archive/byteorder", "little", 6);
 }
 
-/* Where tensors lie is not known of such a program; a device that a node names says that it was not
- * only the CPU. */
-static fnz_status check_devices(const fnzi_pt2_out *o) {
-  for (size_t i = 0; i < o->p->graphs.count; i++)
-    for (size_t n = 0; n < o->p->graphs.data[i].nodes.count; n++) {
-      const fnzi_node *node = fnzi_node_at(o->p, (uint32_t)i, (uint32_t)n);
-      for (uint32_t a = 0; a < node->nargs; a++)
-        if (node->args[a].tag == FNZ_ARG_DEVICE && strncmp(node->args[a].u.s, "cpu", 3) != 0)
-          return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                           "%s is for device %s, and only the .pt2 file itself says which tensors "
-                           "are there; convert that one",
-                           node->target, node->args[a].u.s);
-    }
-  return FNZ_OK;
-}
-
 static fnz_status put_new(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *model) {
   folder weights = {.path = "archive/data/weights/",
                     .config = "archive/data/weights/model_weights_config.json",
@@ -176,7 +160,6 @@ static fnz_status put_new(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *mo
   folder constants = {.path = "archive/data/constants/",
                       .config = "archive/data/constants/model_constants_config.json",
                       .stem = "tensor_"};
-  FNZ_TRY(o->x ? FNZ_OK : check_devices(o));
   fnzi_map_init(&weights.records, o->ctx);
   fnzi_map_init(&constants.records, o->ctx);
   fnz_status status = put_own(o, &weights, &constants, z, model);

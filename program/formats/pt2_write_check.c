@@ -1,0 +1,99 @@
+/* pt2_write_check.c - what .pt2 files cannot hold.
+ *
+ * needs   nothing but the program
+ * gives   a refusal of whatever would be read back as something else, or not at all */
+#include "program/formats/pt2_write.h"
+
+#include <stdlib.h>
+
+fnz_status fnzi_pt2_cannot(const fnzi_pt2_out *o, const char *where, const char *what) {
+  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, where, "%s cannot be said in a .pt2 file", what);
+}
+
+/* --- arguments ----------------------------------------------------------------------------------
+ */
+fnz_status fnzi_pt2_refuse_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg,
+                               const char *why) {
+  o->text.size = 0;
+  FNZ_TRY(fnzi_write_use(o->ctx, o->p, graph, arg, &o->text));
+  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s%s%s%.200s cannot be said in a .pt2 file: %s",
+                   o->argument ? "argument \"" : "", o->argument ? o->argument : "",
+                   o->argument ? "\", " : "", o->text.data, why);
+}
+
+/* Of a device there is a name and a number or none. */
+static bool is_device(const char *device) {
+  char number[FNZI_INT_TEXT];
+  const char *colon = strchr(device, ':');
+  if (!colon)
+    return *device != 0;
+  fnzi_int_text(strtoll(colon + 1, NULL, 10), number);
+  return colon > device && strcmp(colon + 1, number) == 0;
+}
+
+/* Of an operator all parts are written, "aten" and "default" too, and left out when it is read. */
+static bool is_operator(const char *name) {
+  static const char left_out[] = ".default";
+  const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
+  size_t space = colons ? (size_t)(colons - name) : 0, size = strlen(base);
+  size_t tail = sizeof left_out - 1;
+  if (colons && (!space || memchr(name, '.', space) || strncmp(name, "aten::", 6) == 0))
+    return false;
+  if (!size || base[0] == '.' || base[size - 1] == '.' || strstr(base, "::"))
+    return false;
+  return size < tail || strcmp(base + size - tail, left_out) != 0;
+}
+
+/* NULL: it can be said. */
+static const char *why_not(const fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_DEFAULT)
+    return "what is left out has no place there; write the value that is meant";
+  if (arg->tag == FNZ_ARG_DEVICE && !is_device(arg->u.s))
+    return "a device is \"NAME\" or \"NAME:NUMBER\"";
+  if (arg->tag == FNZ_ARG_OPERATOR && !is_operator(arg->u.s))
+    return "an operator is \"NAME.OVERLOAD\", behind \"NAMESPACE::\" where that is not aten, and "
+           "the overload \"default\" is left out";
+  return NULL;
+}
+
+fnz_status fnzi_pt2_check_arg(fnzi_pt2_out *o, uint32_t graph, const fnz_arg *arg) {
+  const char *why = why_not(arg);
+  return why ? fnzi_pt2_refuse_arg(o, graph, arg, why) : FNZ_OK;
+}
+
+/* --- devices ------------------------------------------------------------------------------------
+ */
+typedef struct place {
+  const fnzi_pt2_out *o;
+  uint32_t graph, node;
+} place;
+
+/* The parser of arguments takes a string for a device. */
+static bool is_elsewhere(const fnz_arg *arg, const fnzi_param *param) {
+  bool is_named = arg->tag == FNZ_ARG_DEVICE ||
+                  (arg->tag == FNZ_ARG_STRING && param && param->type == FNZI_TYPE_DEVICE);
+  return is_named && strcmp(arg->u.s, "cpu") != 0 && strncmp(arg->u.s, "cpu:", 4) != 0;
+}
+
+static fnz_status check_node(const place *at) {
+  const fnzi_node *n = fnzi_node_at(at->o->p, at->graph, at->node);
+  char where[160];
+  for (uint32_t a = 0; a < n->nargs; a++)
+    if (is_elsewhere(&n->args[a], n->op ? &n->op->params[a] : NULL)) {
+      fnzi_node_place(at->o->p, at->graph, at->node, where);
+      return fnzi_fail(at->o->ctx, FNZ_CLASS_UNSUPPORTED, where,
+                       "it is for device %s, and only the .pt2 file itself says which tensors are "
+                       "there; convert that one",
+                       n->args[a].u.s);
+    }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pt2_check_devices(const fnzi_pt2_out *o) {
+  place at = {.o = o};
+  for (; !o->x && at.graph < o->p->graphs.count; at.graph++)
+    for (at.node = 0; at.node < fnzi_graph_at(o->p, at.graph)->nodes.count; at.node++)
+      FNZ_TRY(check_node(&at));
+  return FNZ_OK;
+}
