@@ -387,7 +387,7 @@ static void forget_trial(general *g, size_t i) {
 }
 
 static fnz_status add_guard(general *g, const fnzi_expr *e) {
-  fnzi_condition c = {e, 1, 1, "guard"};
+  fnzi_condition c = {e, 1, 1, FNZI_CONDITION_GUARD};
   const fnzi_expr **guards;
   FNZI_NEW(&g->arena, g->nguards + 1, &guards);
   if (g->nguards)

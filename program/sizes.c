@@ -32,11 +32,20 @@ static fnz_status parse_symbols(fnzi_sizes *s) {
   return FNZ_OK;
 }
 
+const char *fnzi_condition_name(fnzi_condition_kind kind) {
+  static const char *const names[] = {
+#define CONDITION_NAME(id, name) name,
+      FNZI_CONDITION_ROWS(CONDITION_NAME)
+#undef CONDITION_NAME
+  };
+  return names[kind];
+}
+
 static fnz_status add_condition(fnzi_sizes *s, const fnzi_expr *e, int64_t min, int64_t max,
-                                const char *what) {
+                                fnzi_condition_kind kind) {
   if (min == INT64_MIN && max == INT64_MAX)
     return FNZ_OK;
-  FNZI_PUSH(s->set.ctx, &s->conditions, ((fnzi_condition){e, min, max, what}));
+  FNZI_PUSH(s->set.ctx, &s->conditions, ((fnzi_condition){e, min, max, kind}));
   return FNZ_OK;
 }
 
@@ -49,16 +58,15 @@ static int64_t least_of(const fnzi_expr *e, int64_t min) {
 static fnz_status add_range(fnzi_sizes *s, const fnzi_range *r) {
   const fnzi_expr *e;
   fnz_status status = fnzi_expr_parse(&s->set, r->symbol, strlen(r->symbol), &e);
-  return status == FNZ_OK ? add_condition(s, e, least_of(e, r->min), r->max, "range")
+  return status == FNZ_OK ? add_condition(s, e, least_of(e, r->min), r->max, FNZI_CONDITION_RANGE)
                           : fnzi_at(s->set.ctx, status, "range %.80s", r->symbol);
 }
 
-static fnz_status add_text(fnzi_sizes *s, const char *text, int64_t min, int64_t max,
-                           const char *what) {
+static fnz_status add_guard(fnzi_sizes *s, const char *text) {
   const fnzi_expr *e;
   fnz_status status = fnzi_expr_parse(&s->set, text, strlen(text), &e);
-  return status == FNZ_OK ? add_condition(s, e, min, max, what)
-                          : fnzi_at(s->set.ctx, status, "%s %.80s", what, text);
+  return status == FNZ_OK ? add_condition(s, e, 1, 1, FNZI_CONDITION_GUARD)
+                          : fnzi_at(s->set.ctx, status, "guard %.80s", text);
 }
 
 static bool is_assertion(const fnz_op *op) {
@@ -72,7 +80,7 @@ static fnz_status add_assertions(fnzi_sizes *s, const fnzi_graph *g) {
       continue;
     uint32_t symbol = g->values.data[node->args[0].u.value].symbol;
     if (symbol && s->symbols[symbol])
-      FNZ_TRY(add_condition(s, s->symbols[symbol], 1, 1, "assertion"));
+      FNZ_TRY(add_condition(s, s->symbols[symbol], 1, 1, FNZI_CONDITION_ASSERTION));
   }
   return FNZ_OK;
 }
@@ -83,7 +91,7 @@ static fnz_status add_conditions(fnzi_sizes *s) {
     FNZ_TRY(add_range(s, &p->ranges.data[i]));
   for (size_t i = 0; i < p->guards.count; i++)
     if (p->guards.data[i].kind == FNZ_GUARD_CONDITION)
-      FNZ_TRY(add_text(s, p->guards.data[i].text, 1, 1, "guard"));
+      FNZ_TRY(add_guard(s, p->guards.data[i].text));
   for (size_t i = 0; i < p->graphs.count; i++)
     FNZ_TRY(add_assertions(s, &p->graphs.data[i]));
   return FNZ_OK;
@@ -107,7 +115,7 @@ static void use_graph(const fnzi_sizes *s, const fnzi_graph *g, uint8_t *used) {
 /* A guard may be all that is left of a symbol. */
 static void use_guards(const fnzi_sizes *s, uint8_t *used) {
   for (size_t i = 0; i < s->conditions.count; i++)
-    if (strcmp(s->conditions.data[i].what, "guard") == 0)
+    if (s->conditions.data[i].kind == FNZI_CONDITION_GUARD)
       used[s->conditions.data[i].expr->id] = true;
 }
 

@@ -13,11 +13,23 @@
 /* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
 bool fnzi_is_symbolic(const fnz_program *p);
 
+/* Where a condition comes from, and what it is called in messages. */
+#define FNZI_CONDITION_ROWS(ROW)                                                                   \
+  ROW(RANGE, "range")         /* of a symbol, by the file */                                       \
+  ROW(GUARD, "guard")         /* of the program: what the pass or an exporter found out */         \
+  ROW(ASSERTION, "assertion") /* a node that asserts */
+typedef enum fnzi_condition_kind {
+#define FNZI_CONDITION_ENUM(id, name) FNZI_CONDITION_##id,
+  FNZI_CONDITION_ROWS(FNZI_CONDITION_ENUM)
+#undef FNZI_CONDITION_ENUM
+} fnzi_condition_kind;
+const char *fnzi_condition_name(fnzi_condition_kind kind);
+
 /* A condition that holds for every run of the program. */
 typedef struct fnzi_condition {
   const fnzi_expr *expr; /* lies in [min, max]; a truth value in [1, 1] */
   int64_t min, max;
-  const char *what; /* "range", "guard", "assertion" */
+  fnzi_condition_kind kind;
 } fnzi_condition;
 
 /* Borrows the program. */
