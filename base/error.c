@@ -5,6 +5,17 @@
 #include <stdlib.h>
 #include <time.h>
 
+#if defined(__has_include)
+#if __has_include(<sys/random.h>)
+#include <sys/random.h>
+#endif
+#endif
+#ifdef GRND_NONBLOCK
+#define FNZI_HAS_GETRANDOM 1
+#else
+#define FNZI_HAS_GETRANDOM 0
+#endif
+
 static const struct {
   const char *name;
   fnz_status status;
@@ -31,16 +42,37 @@ static void *libc_resize(void *user, void *p, size_t old_bytes, size_t new_bytes
   return NULL;
 }
 
-/* Odd, as all bits of a product are to depend on it; nobody outside can know where things lie. */
-static void draw_hash_key(fnz_context *ctx) {
+/* Bytes that nobody can guess; false where the system gives none. It is not waited for. */
+static bool draw_bytes(void *out, size_t size) {
+#if FNZI_HAS_GETRANDOM
+  return getrandom(out, size, GRND_NONBLOCK) == (ssize_t)size;
+#else
+  (void)out;
+  (void)size;
+  return false;
+#endif
+}
+
+/* A process may be forbidden to ask, a system may be just starting: then a clock and where things
+ * lie must do, which no file can know either. */
+static void guess_bytes(const fnz_context *ctx, uint64_t out[2]) {
   struct timespec now = {0};
   (void)timespec_get(&now, TIME_UTC);
   uint64_t h = (uint64_t)(uintptr_t)ctx ^ (uint64_t)now.tv_nsec << 32 ^ (uint64_t)now.tv_sec;
   for (int i = 0; i < 2; i++) {
     h = (h ^ h >> 31) * 0x9e3779b97f4a7c15u;
     h = (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
-    ctx->hash_key[i] = (h ^ h >> 32) | 1;
+    out[i] = h ^ h >> 32;
   }
+}
+
+/* Files choose names, and must not be able to choose such that all fall into one place of a map.
+ * Nothing that is written depends on the key. Odd, as all bits of a product are to depend on it. */
+static void draw_hash_key(fnz_context *ctx) {
+  if (!draw_bytes(ctx->hash_key, sizeof ctx->hash_key))
+    guess_bytes(ctx, ctx->hash_key);
+  for (int i = 0; i < 2; i++)
+    ctx->hash_key[i] |= 1;
 }
 
 fnz_status fnz_context_create(const fnz_allocator *allocator, fnz_context **out) {
