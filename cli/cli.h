@@ -233,6 +233,9 @@ void cli_print_array(const fnz_array *array);
 bool cli_wants_import(const cli_call *call);
 int cli_ops_import(cli_call *call);
 
+/* --- Before main (main.c) ------------------------------------------------------------------ */
+void cli_start_no_threads(void);
+
 /* --- Steps that verbs share (steps.c) ---------------------------------------------------- */
 void cli_call_end(cli_call *call);
 /* Declares what --ops names. */

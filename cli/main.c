@@ -80,11 +80,11 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   return result;
 }
 
-/* OpenBLAS starts a thread for each processor when it is initialised, and these keep looking for
- * work for a while. Kernels call it from threads of their own, with one thread each
- * (matmul_product.c), so it is told before; that comes too late where it is linked as a shared
- * library, and costs time there. */
-__attribute__((constructor(101))) static void start_no_threads(void) {
+/* OpenBLAS starts a thread for each processor when it is initialised, which is before main, and
+ * these keep looking for work for a while. Kernels call it from threads of their own, with one
+ * thread each (matmul_product.c), so it is told before: where it is part of the command, the linker
+ * makes this what runs first (CMakeLists.txt). */
+void cli_start_no_threads(void) {
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
 }
 
