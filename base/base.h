@@ -25,9 +25,17 @@ typedef enum fnzi_shelf {
   FNZI_SHELVES
 } fnzi_shelf;
 
+/* Why something is refused, where that is more than the class of the error says. */
+typedef enum fnzi_reason {
+  FNZI_REASON_NONE,
+  FNZI_REASON_NO_WAY,  /* eager does it, and the pass has no operators that do, or does not know */
+  FNZI_REASON_DIALECT, /* another dialect of the result can say it */
+} fnzi_reason;
+
 struct fnz_context {
   fnz_allocator allocator;
   fnz_error error;
+  fnzi_reason reason; /* of the error */
   size_t live_bytes, peak_bytes;
   fnzi_limits limits;
   uint64_t hash_key[2];         /* of this context alone */
@@ -45,6 +53,9 @@ struct fnz_context {
  * status of the class, so that `return fnzi_fail(...)` reads well. */
 fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format, ...)
     FNZ_PRINTF(4, 5);
+/* The same, with a reason. */
+fnz_status fnzi_fail_for(fnz_context *ctx, fnzi_reason reason, fnz_class kind, const char *where,
+                         const char *format, ...) FNZ_PRINTF(5, 6);
 void fnzi_report_no_memory(fnz_context *ctx);
 /* Here, so that the compiler sees that it is a failure. */
 static inline fnz_status fnzi_no_memory(fnz_context *ctx) {

@@ -122,17 +122,34 @@ static void set_where(fnz_error *e, const char *where) {
   make_printable(e->where);
 }
 
-fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format, ...) {
+static fnz_status fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format,
+                       va_list args) {
   fnz_error *e = &ctx->error;
   e->kind = kind;
   e->status = classes[kind].status;
   set_where(e, where);
+  vsnprintf(e->message, sizeof e->message, format, args);
+  make_printable(e->message);
+  ctx->reason = FNZI_REASON_NONE;
+  return e->status;
+}
+
+fnz_status fnzi_fail(fnz_context *ctx, fnz_class kind, const char *where, const char *format, ...) {
   va_list args;
   va_start(args, format);
-  vsnprintf(e->message, sizeof e->message, format, args);
+  fnz_status status = fail(ctx, kind, where, format, args);
   va_end(args);
-  make_printable(e->message);
-  return e->status;
+  return status;
+}
+
+fnz_status fnzi_fail_for(fnz_context *ctx, fnzi_reason reason, fnz_class kind, const char *where,
+                         const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  fnz_status status = fail(ctx, kind, where, format, args);
+  va_end(args);
+  ctx->reason = reason;
+  return status;
 }
 
 void fnzi_report_no_memory(fnz_context *ctx) {

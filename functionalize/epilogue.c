@@ -61,19 +61,21 @@ static fnz_status check(const epilogue *e, const fnzi_output *o) {
   const char *name = o->spec.target;
   if (o->spec.set || o->spec.kind == FNZ_OUTPUT_MEMORY_MUTATION)
     if (o->spec.set || o->input < e->p->graph->ninputs)
-      return fnzi_fail(e->p->ctx, FNZ_CLASS_UNSUPPORTED, name,
-                       "input %s gets other memory, which no write at the end gives it; take final "
-                       "values as outputs (--state outputs)",
-                       name);
+      return fnzi_fail_for(
+          e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
+          "input %s gets other memory, which no write at the end gives it; take final "
+          "values as outputs (--state outputs)",
+          name);
   if (!o->spec.metadata)
     return FNZ_OK;
   const fnzi_alias *root = e->p->roots[o->input], *now = o->tensor->node;
   if (now->low >= root->low && now->high <= root->high)
     return FNZ_OK;
-  return fnzi_fail(e->p->ctx, FNZ_CLASS_UNSUPPORTED, name,
-                   "input %s grows beyond the memory that it came with, which no write at the end "
-                   "can do; take final values as outputs (--state outputs)",
-                   name);
+  return fnzi_fail_for(
+      e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
+      "input %s grows beyond the memory that it came with, which no write at the end "
+      "can do; take final values as outputs (--state outputs)",
+      name);
 }
 
 static fnz_status reshape(epilogue *e, uint64_t input, const fnz_geometry *to) {

@@ -63,10 +63,11 @@ fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *ba
 }
 
 fnz_status fnzi_no_way(const fnzi_alias *a) {
-  return fnzi_fail(a->storage->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s reaches memory by strides that no view of its base describes, and the base "
-                   "does not fill its memory; clone() the base first",
-                   a->opening ? a->opening->op->name : "a resized tensor");
+  return fnzi_fail_for(
+      a->storage->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      "%s reaches memory by strides that no view of its base describes, and the base "
+      "does not fill its memory; clone() the base first",
+      a->opening ? a->opening->op->name : "a resized tensor");
 }
 
 /* A way from one window to another: over the dimensions of the outer one, or, from a root, over

@@ -193,16 +193,17 @@ static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_opening *o
   return status;
 }
 
-/* An as_strided may not leave the memory that is known. */
+/* An as_strided may not leave the memory that is known; eager may know of more. */
 static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_alias *root,
                                const fnz_geometry *window) {
   int64_t low, high;
   FNZ_TRY(byte_range(world->ctx, window, &low, &high));
   if (fnz_geometry_numel(window) == 0 || (low >= root->low && high <= root->high))
     return FNZ_OK;
-  return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
-                   "%s reaches bytes %lld to %lld of a storage that has %lld to %lld", what,
-                   (long long)low, (long long)high, (long long)root->low, (long long)root->high);
+  return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_BOUNDS, NULL,
+                       "%s reaches bytes %lld to %lld of a storage that has %lld to %lld", what,
+                       (long long)low, (long long)high, (long long)root->low,
+                       (long long)root->high);
 }
 
 /* A chain as long as anybody follows ends here: the window hangs at the root, which it can be

@@ -182,10 +182,10 @@ static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, cons
   bool is_one = fnz_geometry_numel(fnzi_geometry(s->target)) <= 1 && !fnzi_op_is_custom(r->op);
   if (c->elementwise || is_one || reads <= (s->param->is_out ? 0 : 1))
     return FNZ_OK;
-  return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
-                   "%s gets the tensor `%s`, which it writes, as another argument as well; "
-                   "clone() that one",
-                   r->op->name, s->param->name);
+  return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+                       "%s gets the tensor `%s`, which it writes, as another argument as well; "
+                       "clone() that one",
+                       r->op->name, s->param->name);
 }
 
 /* A cast reads all of an operand before anything is written; that of the target holds back what is

@@ -190,10 +190,11 @@ static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *
   fnzi_held *value;
   fnz_arg args[2] = {{0}};
   if (!fnzi_is_dense(&root->geometry) || root->geometry.offset || to->dtype != flat.dtype)
-    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "%s makes a tensor larger whose base does not fill its memory; allocate the "
-                     "larger tensor first",
-                     op->name);
+    return fnzi_fail_for(
+        world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        "%s makes a tensor larger whose base does not fill its memory; allocate the "
+        "larger tensor first",
+        op->name);
   flat.sizes = &have;
   flat.strides = &one;
   FNZ_TRY(fnzi_read_flat(root, &flat, &value));

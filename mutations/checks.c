@@ -178,10 +178,10 @@ fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geome
     *slices = dim;
     return FNZ_OK;
   }
-  return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, NULL,
-                   "%s writes a tensor whose elements %s memory with each other, so the result "
-                   "would depend on the order of the writes; clone() it first",
-                   op->name, self == FNZI_OVERLAPS ? "share" : "may share");
+  return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+                       "%s writes a tensor whose elements %s memory with each other, so the result "
+                       "would depend on the order of the writes; clone() it first",
+                       op->name, self == FNZI_OVERLAPS ? "share" : "may share");
 }
 
 /* What eager notices: two dense tensors whose memory ranges meet. */
@@ -207,10 +207,11 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
       return FNZ_OK;
     }
   }
-  return fnzi_fail(ctx, FNZ_CLASS_OVERLAP, NULL,
-                   "%s reads memory that it %s: an operand overlaps the written tensor; clone() "
-                   "the operand first",
-                   op->name, relation == FNZI_UNKNOWN ? "may be writing" : "writes");
+  return fnzi_fail_for(
+      ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+      "%s reads memory that it %s: an operand overlaps the written tensor; clone() "
+      "the operand first",
+      op->name, relation == FNZI_UNKNOWN ? "may be writing" : "writes");
 }
 
 fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result, fnz_dtype target) {

@@ -2,6 +2,7 @@
 #include "soak/judge.h"
 
 #include "run/verify.h"
+#include "soak/refusals.h"
 #include "soak/same.h"
 
 #include <stdarg.h>
@@ -19,8 +20,7 @@ const char *fnzi_verdict_name(fnzi_verdict v) {
   return names[v];
 }
 
-static verdict wrong(judge *t, const char *kind, const char *format, ...) FNZ_PRINTF(3, 4);
-static verdict wrong(judge *t, const char *kind, const char *format, ...) {
+verdict fnzi_judge_wrong(judge *t, const char *kind, const char *format, ...) {
   va_list ap;
   va_start(ap, format);
   vsnprintf(t->reason, sizeof t->reason, format, ap);
@@ -31,8 +31,10 @@ static verdict wrong(judge *t, const char *kind, const char *format, ...) {
 
 static verdict failed(judge *t, const char *kind) {
   const fnz_error *e = fnz_last_error(t->ctx);
-  return wrong(t, kind, "%s: %s: %s", fnz_class_name(e->kind), e->where, e->message);
+  return fnzi_judge_wrong(t, kind, "%s: %s: %s", fnz_class_name(e->kind), e->where, e->message);
 }
+
+const fnzi_run_options fnzi_judge_unknowns = {.seed = 1};
 
 verdict fnzi_judge_nothing(judge *t) {
   return failed(t, "generator");
@@ -48,8 +50,6 @@ static verdict compare_numbers(judge *t, const fnz_program *p) {
   return failed(t, fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
 }
 
-static const fnzi_run_options unknowns = {.seed = 1};
-
 /* Memory that is seen under two dtypes needs hashes per byte. */
 static fnz_status keep_hashes(judge *t, const fnz_program *p) {
   bool bytewise;
@@ -58,11 +58,11 @@ static fnz_status keep_hashes(judge *t, const fnz_program *p) {
     return FNZ_OK;
   t->hashing = t->hash[bytewise];
   fnzi_results_start(&t->hashes, t->original, false);
-  return fnzi_results_keep(&t->hashes, t->hashing, &unknowns);
+  return fnzi_results_keep(&t->hashes, t->hashing, &fnzi_judge_unknowns);
 }
 
 static verdict compare_hashes(judge *t, const fnz_program *p, const char *kind) {
-  if (keep_hashes(t, p) || fnzi_results_meet(&t->hashes, p, t->hashing, &unknowns))
+  if (keep_hashes(t, p) || fnzi_results_meet(&t->hashes, p, t->hashing, &fnzi_judge_unknowns))
     return failed(t, kind);
   return FNZI_VERDICT_EQUAL;
 }
@@ -83,8 +83,8 @@ static verdict check_sources(judge *t) {
     return FNZI_VERDICT_EQUAL;
   for (size_t n = 0; n < fnz_node_count(t->functional, 0); n++)
     if (!*fnzi_node_at(t->functional, 0, (uint32_t)n)->source)
-      return wrong(t, "source", "node %zu (%s) has no source", n,
-                   fnzi_node_at(t->functional, 0, (uint32_t)n)->target);
+      return fnzi_judge_wrong(t, "source", "node %zu (%s) has no source", n,
+                              fnzi_node_at(t->functional, 0, (uint32_t)n)->target);
   return FNZI_VERDICT_EQUAL;
 }
 
@@ -94,7 +94,8 @@ static verdict check_functional(judge *t, const fnz_program *p, bool may_view) {
     return failed(t, "verify");
   fnz_program_get_stats(p, &stats);
   if (stats.mutations || (!may_view && stats.views))
-    return wrong(t, "left over", "%zu views, %zu writes left", stats.views, stats.mutations);
+    return fnzi_judge_wrong(t, "left over", "%zu views, %zu writes left", stats.views,
+                            stats.mutations);
   return FNZI_VERDICT_EQUAL;
 }
 
@@ -113,7 +114,7 @@ static verdict compare_texts(judge *t, const fnz_program *p, const fnz_program *
   if (text_of(t->ctx, p, &a) || text_of(t->ctx, again, &b))
     v = failed(t, "text");
   else if (strcmp(a.data, b.data) != 0)
-    v = wrong(t, "fixed point", "functionalized again, it reads\n%.800s", b.data);
+    v = fnzi_judge_wrong(t, "fixed point", "functionalized again, it reads\n%.800s", b.data);
   fnz_buffer_free(t->ctx, &a);
   fnz_buffer_free(t->ctx, &b);
   return v;
@@ -129,10 +130,10 @@ static verdict check_fixed_point(judge *t, const fnz_program *p, fnz_views views
     return failed(t, "again");
   verdict v = FNZI_VERDICT_EQUAL;
   if (fnz_node_count(again, 0) != fnz_node_count(p, 0))
-    v = wrong(t, "fixed point", "%zu nodes, functionalized again %zu", fnz_node_count(p, 0),
-              fnz_node_count(again, 0));
+    v = fnzi_judge_wrong(t, "fixed point", "%zu nodes, functionalized again %zu",
+                         fnz_node_count(p, 0), fnz_node_count(again, 0));
   else if (!fnzi_same_program(p, again, &where))
-    v = wrong(t, "fixed point", "functionalized again, node %zu is another one", where);
+    v = fnzi_judge_wrong(t, "fixed point", "functionalized again, node %zu is another one", where);
   else if (t->checks & FNZI_CHECK_THOROUGH)
     v = compare_texts(t, p, again);
   fnz_program_destroy(again);
@@ -150,7 +151,7 @@ static verdict check_text(judge *t, const fnz_program *p) {
       text_of(t->ctx, copy, &b))
     v = failed(t, "text");
   else if (strcmp(a.data, b.data) != 0)
-    v = wrong(t, "text", "read and written again, it is another text");
+    v = fnzi_judge_wrong(t, "text", "read and written again, it is another text");
   fnz_program_destroy(copy);
   fnz_buffer_free(t->ctx, &a);
   fnz_buffer_free(t->ctx, &b);
@@ -163,8 +164,7 @@ static verdict check_epilogue(judge *t) {
   fnz_program *p;
   options.state = FNZ_STATE_EPILOGUE;
   if (fnz_functionalize(t->ctx, t->original, &options, &p))
-    return strstr(fnz_last_error(t->ctx)->message, "--state outputs") ? FNZI_VERDICT_EQUAL
-                                                                      : failed(t, "epilogue");
+    return t->ctx->reason == FNZI_REASON_DIALECT ? FNZI_VERDICT_EQUAL : failed(t, "epilogue");
   verdict v = compare_hashes(t, p, "epilogue");
   fnz_program_destroy(p);
   return v;
@@ -174,7 +174,7 @@ static verdict check_thoroughly(judge *t) {
   t->sharing.original = t->original;
   t->sharing.functional = t->functional;
   if (!fnzi_sharing_is_true(&t->sharing, t->hash[1]))
-    return wrong(t, "sharing", "%s", t->sharing.reason);
+    return fnzi_judge_wrong(t, "sharing", "%s", t->sharing.reason);
   verdict v = check_epilogue(t);
   if (v == FNZI_VERDICT_EQUAL)
     v = check_text(t, t->original);
@@ -249,81 +249,20 @@ static verdict check_equal(judge *t) {
   return v == FNZI_VERDICT_EQUAL && (t->checks & FNZI_CHECK_THOROUGH) ? check_thoroughly(t) : v;
 }
 
-/* --- Refusals ------------------------------------------------------------------------------------
- */
-
-/* Why the aliasing run refuses over hashes, where there are no kernels. */
-static fnz_error refusal_over_hashes(judge *t) {
-  const fnz_error none = {.kind = FNZ_CLASS_NONE};
-  fnzi_results_start(&t->hashes, t->original, false);
-  return fnzi_results_keep(&t->hashes, t->hash[1], &unknowns) ? *fnz_last_error(t->ctx) : none;
-}
-
-/* Why it refuses over numbers, or over hashes where the CPU has no kernel for what comes before. */
-static fnz_error eager_refusal(judge *t, fnz_status eager) {
-  const fnz_error none = {.kind = FNZ_CLASS_NONE};
-  if (eager == FNZ_UNSUPPORTED)
-    return refusal_over_hashes(t);
-  return eager ? *fnz_last_error(t->ctx) : none;
-}
-
-/* as_strided in a tensor with gaps, and results that depend on the order of eager's loop. */
-static bool is_beyond(const char *pass_says) {
-  return strstr(pass_says, "does not fill its memory") ||
-         strstr(pass_says, "reads memory that it writes") ||
-         strstr(pass_says, "as another argument as well") ||
-         strstr(pass_says, "of a storage that has") || /* before what inputs of a memory show */
-         strstr(pass_says, "elements share memory with each other");
-}
-
-/* What the functional program, which the pass did make, says when it is run. */
-static fnz_class refusal_of_kernels(judge *t) {
-  const fnzi_run_options options = {.inputs = t->inputs, .emit = fnzi_emit_nothing};
-  fnz_status status = fnzi_run_functional(t->ctx, t->functional, t->cpu, &options);
-  return status ? fnz_last_error(t->ctx)->kind : FNZ_CLASS_NONE;
-}
-
-/* Eager's kernel refuses a step that the result leaves out, as nothing depends on it: over hashes,
- * where there are no kernels, both are the same. */
-static bool is_unread(judge *t) {
-  return refusal_over_hashes(t).kind == FNZ_CLASS_NONE &&
-         fnzi_results_meet(&t->hashes, t->functional, t->hash[1], &unknowns) == FNZ_OK;
-}
-
-/* Refused by both, and as the same class: by the pass, or by a kernel. */
-static verdict compare_refusals(judge *t, fnz_class pass, const char *pass_says, fnz_status eager) {
-  const fnz_error e = eager_refusal(t, eager);
-  t->refusal = e.kind ? e.kind : pass;
-  if (pass == e.kind || (!pass && refusal_of_kernels(t) == e.kind))
-    return FNZI_VERDICT_REFUSED;
-  if (is_beyond(pass_says)) /* eager goes on, to something else */
-    return e.kind ? FNZI_VERDICT_REFUSED : FNZI_VERDICT_BEYOND;
-  if (!pass && refusal_of_kernels(t) == FNZ_CLASS_NONE && is_unread(t))
-    return FNZI_VERDICT_UNREAD;
-  /* A call that is wrong in two ways: a kernel has found the other one first. */
-  if (pass && e.kind && refusal_over_hashes(t).kind == pass)
-    return FNZI_VERDICT_REFUSED;
-  char kind[48];
-  snprintf(kind, sizeof kind, "refusal %s %s", fnz_class_name(pass), fnz_class_name(e.kind));
-  return wrong(t, kind, "the pass says %s (%s), the aliasing run says %s (%s)",
-               fnz_class_name(pass), pass_says, fnz_class_name(e.kind), e.message);
-}
-
 /* --- One program ---------------------------------------------------------------------------------
  */
 
 static verdict judge_it(judge *t) {
   const fnzi_run_options options = {.inputs = t->inputs};
-  char says[512] = "";
+  fnzi_refusal refused = {.error.kind = FNZ_CLASS_NONE};
   fnz_status pass = fnz_functionalize(t->ctx, t->original, NULL, &t->functional);
-  fnz_class refused = pass ? fnz_last_error(t->ctx)->kind : FNZ_CLASS_NONE;
   if (pass)
-    snprintf(says, sizeof says, "%s", fnz_last_error(t->ctx)->message);
+    refused = (fnzi_refusal){*fnz_last_error(t->ctx), t->ctx->reason};
   fnzi_results_start(&t->numbers, t->original, true);
   fnz_status eager = fnzi_results_keep(&t->numbers, t->cpu, &options);
   t->has_numbers = eager == FNZ_OK;
   if (pass || (eager && eager != FNZ_UNSUPPORTED))
-    return compare_refusals(t, refused, says, eager);
+    return fnzi_compare_refusals(t, &refused, eager);
   verdict v = check_equal(t);
   return v != FNZI_VERDICT_EQUAL ? v
          : t->is_large           ? FNZI_VERDICT_LARGE

@@ -1,0 +1,59 @@
+/* refusals.c - whether the pass and the aliasing run refuse the same program for the same reason.
+ */
+#include "soak/refusals.h"
+
+#include <stdio.h>
+
+typedef fnzi_judge judge;
+typedef fnzi_verdict verdict;
+
+/* Why the aliasing run refuses over hashes, where there are no kernels. */
+static fnz_error refusal_over_hashes(judge *t) {
+  const fnz_error none = {.kind = FNZ_CLASS_NONE};
+  fnzi_results_start(&t->hashes, t->original, false);
+  return fnzi_results_keep(&t->hashes, t->hash[1], &fnzi_judge_unknowns) ? *fnz_last_error(t->ctx)
+                                                                         : none;
+}
+
+/* Why it refuses over numbers, or over hashes where the CPU has no kernel for what comes before. */
+static fnz_error eager_refusal(judge *t, fnz_status eager) {
+  const fnz_error none = {.kind = FNZ_CLASS_NONE};
+  if (eager == FNZ_UNSUPPORTED)
+    return refusal_over_hashes(t);
+  return eager ? *fnz_last_error(t->ctx) : none;
+}
+
+/* What the functional program, which the pass did make, says when it is run. */
+static fnz_class refusal_of_kernels(judge *t) {
+  const fnzi_run_options options = {.inputs = t->inputs, .emit = fnzi_emit_nothing};
+  fnz_status status = fnzi_run_functional(t->ctx, t->functional, t->cpu, &options);
+  return status ? fnz_last_error(t->ctx)->kind : FNZ_CLASS_NONE;
+}
+
+/* Eager's kernel refuses a step that the result leaves out, as nothing depends on it: over hashes,
+ * where there are no kernels, both are the same. */
+static bool is_unread(judge *t) {
+  return refusal_over_hashes(t).kind == FNZ_CLASS_NONE &&
+         fnzi_results_meet(&t->hashes, t->functional, t->hash[1], &fnzi_judge_unknowns) == FNZ_OK;
+}
+
+/* Refused by both, and as the same class: by the pass, or by a kernel. */
+verdict fnzi_compare_refusals(judge *t, const fnzi_refusal *refused, fnz_status eager) {
+  const fnz_class pass = refused->error.kind;
+  const fnz_error e = eager_refusal(t, eager);
+  t->refusal = e.kind ? e.kind : pass;
+  if (pass == e.kind || (!pass && refusal_of_kernels(t) == e.kind))
+    return FNZI_VERDICT_REFUSED;
+  if (refused->reason == FNZI_REASON_NO_WAY) /* eager goes on, to something else */
+    return e.kind ? FNZI_VERDICT_REFUSED : FNZI_VERDICT_BEYOND;
+  if (!pass && refusal_of_kernels(t) == FNZ_CLASS_NONE && is_unread(t))
+    return FNZI_VERDICT_UNREAD;
+  /* A call that is wrong in two ways: a kernel has found the other one first. */
+  if (pass && e.kind && refusal_over_hashes(t).kind == pass)
+    return FNZI_VERDICT_REFUSED;
+  char kind[48];
+  snprintf(kind, sizeof kind, "refusal %s %s", fnz_class_name(pass), fnz_class_name(e.kind));
+  return fnzi_judge_wrong(t, kind, "the pass says %s (%s), the aliasing run says %s (%s)",
+                          fnz_class_name(pass), refused->error.message, fnz_class_name(e.kind),
+                          e.message);
+}

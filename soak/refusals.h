@@ -1,0 +1,25 @@
+/* refusals.h - the part of the judge that compares refusals, and what both parts share. */
+#ifndef FNZI_SOAK_REFUSALS_H
+#define FNZI_SOAK_REFUSALS_H
+
+#include "base/base.h"
+#include "soak/judge.h"
+
+/* What the pass says; a class of NONE when it refuses nothing. */
+typedef struct fnzi_refusal {
+  fnz_error error;
+  fnzi_reason reason;
+} fnzi_refusal;
+
+/* The verdict on a program that the pass, or the aliasing run over numbers, or both refuse. The
+ * context has the error of the run, whose status is `eager`. */
+fnzi_verdict fnzi_compare_refusals(fnzi_judge *judge, const fnzi_refusal *refused,
+                                   fnz_status eager);
+
+/* How programs are run over hashes. */
+extern const fnzi_run_options fnzi_judge_unknowns;
+/* WRONG, and why. */
+fnzi_verdict fnzi_judge_wrong(fnzi_judge *judge, const char *kind, const char *format, ...)
+    FNZ_PRINTF(3, 4);
+
+#endif
