@@ -190,11 +190,12 @@ static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, cons
 
 /* A cast reads all of an operand before anything is written; that of the target holds back what is
  * written until everything is read. A bool takes what comparisons give without one. */
-static bool is_copied(const twin_call *c, const slot *s, const fnz_tensor *operand) {
+static fnzi_reading reading_of(const twin_call *c, const slot *s, const fnz_tensor *operand) {
   fnz_dtype target = fnzi_geometry(s->target)->dtype;
   bool is_held_back =
       target != c->common && (target != FNZ_BOOL || c->twin->promotion != FNZI_PROMOTE_ALWAYS_BOOL);
-  return c->casts && (is_held_back || fnzi_geometry(operand)->dtype != c->common);
+  bool is_copied = c->casts && (is_held_back || fnzi_geometry(operand)->dtype != c->common);
+  return is_copied ? FNZI_READING_FIRST : FNZI_READING_IN_STEP;
 }
 
 static size_t count_tensor(fnz_tensor *const *tensors, size_t count, const fnz_tensor *t) {
@@ -221,7 +222,8 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
       FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
     if (!is_target && fnzi_shares(s->target, reads[i]))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
-                                 fnzi_root_geometry(s->target), is_copied(c, s, reads[i]), slices));
+                                 fnzi_root_geometry(s->target), reading_of(c, s, reads[i]),
+                                 slices));
   }
   for (size_t i = 0; i < k; i++)
     if (c->slots[i].target && fnzi_overlap(c->slots[i].target, s->target))

@@ -190,8 +190,8 @@ static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) 
 }
 
 fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                              const fnz_geometry *operand, const fnz_geometry *frame, bool copied,
-                              int *slices) {
+                              const fnz_geometry *operand, const fnz_geometry *frame,
+                              fnzi_reading reading, int *slices) {
   if (slices && reads_its_own_place(target, operand))
     return FNZ_OK;
   fnzi_relation relation = fnzi_relate(target, operand, frame, FNZI_MUCH_WORK);
@@ -199,7 +199,7 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
     return FNZ_OK;
   bool is_plain = fnzi_self_relation(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   if (slices && is_plain && !is_noticed(target, operand)) {
-    if (copied || reads_before_writes(target, operand))
+    if (reading == FNZI_READING_FIRST || reads_before_writes(target, operand))
       return FNZ_OK;
     int dim = slice_dim(target, operand);
     if (dim >= 0 && (*slices == -1 || *slices == dim)) {

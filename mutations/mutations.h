@@ -74,18 +74,23 @@ FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
                                             const fnz_geometry *target, fnzi_spread spread,
                                             int *slices);
 
+/* When eager reads an operand of an operator that writes. */
+typedef enum fnzi_reading {
+  FNZI_READING_IN_STEP, /* each element when its place is written */
+  FNZI_READING_FIRST    /* all of it before, into a copy, unless it notices that they overlap */
+} fnzi_reading;
+
 /* May `operand`, of the same storage, be read while `target` is written? What shares no memory may.
  * An elementwise operator may also read every element at its own place, or, where eager does not
  * notice the overlap, not later than it is written; or its result is that of applying it slice
  * after slice along one dimension of the target, which then is put in *slices. Everything else is
  * refused (OVERLAP): eager refuses it too, or its result depends on the machine.
  *   frame   geometry of the storage's root
- *   copied  eager reads all of it before it writes, unless it notices the overlap
  *   slices  NULL for an operator that is not elementwise; else -1, or the dimension found before */
 FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,
-                                             bool copied, int *slices);
+                                             fnzi_reading reading, int *slices);
 /* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
                                           fnz_dtype target);

@@ -88,7 +88,8 @@ static bool writes_twice(const loop *l) {
 static fnz_status decide(fnz_context *ctx, const window *t, const window *o, int *slices) {
   static const int64_t whole[] = {1 << 24}, dense[] = {1};
   const fnz_geometry frame = {.dtype = FNZ_I32, .rank = 1, .sizes = whole, .strides = dense};
-  return fnzi_check_operand(ctx, fnz_op_find("add_.Tensor"), &t->g, &o->g, &frame, false, slices);
+  return fnzi_check_operand(ctx, fnz_op_find("add_.Tensor"), &t->g, &o->g, &frame,
+                            FNZI_READING_IN_STEP, slices);
 }
 
 /* Another operand goes slice after slice along `dim` already: this one may only do the same. */
