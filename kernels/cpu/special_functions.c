@@ -1,4 +1,4 @@
-/* special_functions.c - functions of one or two numbers that have no row in point.def: incomplete
+/* special_functions.c - the functions that special_functions.def names: incomplete
  * gamma functions, Bessel functions, scaled error functions and the normal distribution's. All are
  * computed in double, from series, continued fractions and integrals that converge fast. */
 #define _XOPEN_SOURCE 700 /* j0 and its kin */
@@ -167,22 +167,11 @@ static const struct function {
   const char *op;
   double (*of_one)(double x);
   double (*of_two)(double a, double x);
-} functions[] = {{"igamma", NULL, igamma},
-                 {"igammac", NULL, igammac},
-                 {"special_gammainc", NULL, igamma},
-                 {"special_gammaincc", NULL, igammac},
-                 {"special_bessel_j0", bessel_j0, NULL},
-                 {"special_bessel_j1", bessel_j1, NULL},
-                 {"special_bessel_y0", bessel_y0, NULL},
-                 {"special_bessel_y1", bessel_y1, NULL},
-                 {"special_erfcx", scaled_erfc, NULL},
-                 {"special_log_ndtr", log_normal, NULL},
-                 {"special_modified_bessel_k0", modified_k0, NULL},
-                 {"special_modified_bessel_k1", modified_k1, NULL},
-                 {"special_ndtri", normal_quantile, NULL},
-                 {"special_scaled_modified_bessel_k0", scaled_k0, NULL},
-                 {"special_scaled_modified_bessel_k1", scaled_k1, NULL},
-                 {"special_spherical_bessel_j0", spherical_j0, NULL}};
+} functions[] = {
+#define OF_ONE(op, function) {#op, function, NULL},
+#define OF_TWO(op, function) {#op, NULL, function},
+#include "kernels/special_functions.def"
+};
 
 static const struct function *function_of(const fnz_op *op) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
