@@ -23,55 +23,88 @@ void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
   *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN};
 }
 
-/* What ranges say of a symbol. Without one it is a size or an index, from 0 on. */
-static fnzi_bounds bounds_of(const fnzi_sizes *s, const fnzi_expr *symbol) {
-  fnzi_bounds b = {0, INT64_MAX};
+/* What ranges say of each symbol, by the ids of expressions. Without one it is a size or an index,
+ * from 0 on. */
+static fnz_status find_bounds(const fnzi_sizes *s, fnzi_arena *arena, fnzi_bounds **out) {
+  FNZI_NEW(arena, s->set.all.count, out);
+  for (size_t i = 0; i < s->set.all.count; i++)
+    (*out)[i] = (fnzi_bounds){0, INT64_MAX};
   for (size_t i = 0; i < s->conditions.count; i++) {
     const fnzi_condition *c = &s->conditions.data[i];
-    if (c->expr != symbol)
-      continue;
-    b.min = c->min != INT64_MIN ? c->min : b.min;
-    b.max = c->max < b.max ? c->max : b.max;
+    fnzi_bounds *b = &(*out)[c->expr->id];
+    b->min = c->min != INT64_MIN ? c->min : b->min;
+    b->max = c->max < b->max ? c->max : b->max;
   }
-  return b;
+  return FNZ_OK;
 }
 
 /* --- usual numbers ---------------------------------------------------------------------------- */
-static fnz_status draw_once(fnzi_draw *d, fnzi_point *point, bool distinct) {
-  fnzi_sizes *s = d->sizes;
-  for (size_t i = 0; i < s->free.count; i++) {
-    fnzi_bounds b = bounds_of(s, s->free.data[i]);
-    int64_t low = b.min, high = b.max, number = 0;
-    if (low < LEAST_USUAL && d->span >= LEAST_USUAL && high > LEAST_USUAL + d->span / 2)
-      low = LEAST_USUAL;
-    if (high - d->span > low || high > INT64_MAX - d->span)
-      high = low + d->span;
-    for (size_t tries = 0; tries < 8; tries++) {
-      bool taken = false;
-      number = low + (int64_t)(next(d) % (uint64_t)(high - low + 1));
-      for (size_t k = 0; k < i && distinct; k++) {
-        bool known;
-        int64_t other;
-        FNZ_TRY(fnzi_point_int(point, s->free.data[k], &known, &other));
-        taken = taken || other == number;
-      }
-      if (!taken)
-        break;
-    }
-    FNZ_TRY(fnzi_point_set(point, s->free.data[i], number));
+typedef struct usual {
+  fnzi_draw *draw;
+  fnzi_bounds *bounds;
+  int64_t *numbers; /* by symbol, those that are drawn */
+  fnzi_map taken;   /* of them */
+} usual;
+
+/* Where a symbol usually lies: near the least that it may be. */
+static fnzi_bounds usual_bounds(const usual *u, const fnzi_expr *symbol) {
+  fnzi_bounds b = u->bounds[symbol->id];
+  int64_t span = u->draw->span;
+  if (b.min < LEAST_USUAL && span >= LEAST_USUAL && b.max > LEAST_USUAL + span / 2)
+    b.min = LEAST_USUAL;
+  if (b.max - span > b.min || b.max > INT64_MAX - span)
+    b.max = b.min + span;
+  return b;
+}
+
+static bool is_taken(const usual *u, const int64_t *number) {
+  uint64_t unused;
+  return fnzi_map_get(&u->taken, number, sizeof *number, &unused);
+}
+
+static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct) {
+  const fnzi_expr *symbol = u->draw->sizes->free.data[i];
+  const fnzi_bounds b = usual_bounds(u, symbol);
+  int64_t *number = &u->numbers[i];
+  for (size_t tries = 0; tries < 8; tries++) {
+    *number = b.min + (int64_t)(next(u->draw) % (uint64_t)(b.max - b.min + 1));
+    if (!distinct || !is_taken(u, number))
+      break;
   }
+  if (distinct)
+    FNZ_TRY(fnzi_map_set(&u->taken, number, sizeof *number, 1));
+  return fnzi_point_set(point, symbol, *number);
+}
+
+static fnz_status draw_once(usual *u, fnzi_point *point, bool distinct, bool *found) {
+  const fnzi_condition *broken = NULL;
+  fnz_status status = FNZ_OK;
+  fnzi_map_init(&u->taken, u->draw->sizes->set.ctx);
+  for (size_t i = 0; i < u->draw->sizes->free.count && status == FNZ_OK; i++)
+    status = draw_one(u, point, i, distinct);
+  fnzi_map_free(&u->taken);
+  FNZ_TRY(status);
+  FNZ_TRY(fnzi_sizes_admit(u->draw->sizes, point, &broken));
+  *found = !broken;
+  return FNZ_OK;
+}
+
+static fnz_status draw_numbers(fnzi_draw *d, fnzi_point *point, fnzi_arena *arena, bool *found) {
+  usual u = {.draw = d};
+  FNZ_TRY(find_bounds(d->sizes, arena, &u.bounds));
+  FNZI_NEW(arena, d->sizes->free.count, &u.numbers);
+  for (size_t i = 0; i < TRIES && !*found; i++)
+    FNZ_TRY(draw_once(&u, point, i < TRIES / 2, found));
   return FNZ_OK;
 }
 
 fnz_status fnzi_draw_numbers(fnzi_draw *d, fnzi_point *point, bool *found) {
-  const fnzi_condition *broken = NULL;
+  fnzi_arena arena;
   *found = false;
-  for (size_t i = 0; i < TRIES && !*found; i++) {
-    FNZ_TRY(draw_once(d, point, i < TRIES / 2));
-    FNZ_TRY(fnzi_sizes_admit(d->sizes, point, &broken));
-    *found = !broken;
-  }
-  return FNZ_OK;
+  fnzi_arena_init(&arena, d->sizes->set.ctx);
+  fnz_status status = draw_numbers(d, point, &arena, found);
+  fnzi_arena_free(&arena);
+  return status;
 }
 
 /* --- special numbers -------------------------------------------------------------------------- */
@@ -148,12 +181,15 @@ static fnz_status set_pair(fnzi_sizes *s, fnzi_point *point, size_t k, bool *mor
 }
 
 /* The k-th special number of single symbols; *more false when there are no more. */
-static fnz_status set_single(fnzi_sizes *s, fnzi_point *point, size_t k, bool *more, bool *found) {
+static fnz_status set_single(fnzi_sizes *s, fnzi_point *point, size_t k, fnzi_arena *arena,
+                             bool *more, bool *found) {
   constants c;
+  fnzi_bounds *bounds;
   int64_t number = 0;
   FNZ_TRY(find_constants(s->program, &c));
+  FNZ_TRY(find_bounds(s, arena, &bounds));
   for (size_t i = 0; i < s->free.count; i++) {
-    fnzi_bounds b = bounds_of(s, s->free.data[i]);
+    const fnzi_bounds b = bounds[s->free.data[i]->id];
     size_t n = 0;
     while (special_number(&c, b, n, &number))
       n++;
@@ -169,8 +205,8 @@ static fnz_status set_single(fnzi_sizes *s, fnzi_point *point, size_t k, bool *m
   return FNZ_OK;
 }
 
-fnz_status fnzi_draw_special(fnzi_draw *d, size_t k, fnzi_point *point, bool *more, bool *found) {
-  fnzi_sizes *s = d->sizes;
+static fnz_status set_special(fnzi_sizes *s, size_t k, fnzi_point *point, fnzi_arena *arena,
+                              bool *more, bool *found) {
   const fnzi_condition *broken;
   size_t symbols = s->free.count, pairs = symbols ? 3 * (symbols * (symbols - 1) / 2) : 0;
   *more = *found = false;
@@ -178,11 +214,19 @@ fnz_status fnzi_draw_special(fnzi_draw *d, size_t k, fnzi_point *point, bool *mo
     FNZ_TRY(set_pair(s, point, k, more));
     *found = *more;
   } else {
-    FNZ_TRY(set_single(s, point, k - pairs, more, found));
+    FNZ_TRY(set_single(s, point, k - pairs, arena, more, found));
   }
   if (!*found)
     return FNZ_OK;
   FNZ_TRY(fnzi_sizes_admit(s, point, &broken));
   *found = !broken;
   return FNZ_OK;
+}
+
+fnz_status fnzi_draw_special(fnzi_draw *d, size_t k, fnzi_point *point, bool *more, bool *found) {
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, d->sizes->set.ctx);
+  fnz_status status = set_special(d->sizes, k, point, &arena, more, found);
+  fnzi_arena_free(&arena);
+  return status;
 }
