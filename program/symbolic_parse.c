@@ -437,7 +437,13 @@ static fnz_status parse(parser *p, const fnzi_expr **out) {
 }
 
 fnz_status fnzi_expr_parse(fnzi_exprs *set, const char *text, size_t size, const fnzi_expr **out) {
-  parser p = {.ctx = set->ctx, .set = set, .text = text, .size = size};
+  parser p; /* `open` is large, and holds only what is behind `depth` */
+  p.ctx = set->ctx;
+  p.set = set;
+  p.text = text;
+  p.size = size;
+  p.at = p.depth = p.values.count = p.values.capacity = 0;
+  p.values.data = NULL;
   *out = NULL;
   if (size > FNZI_EXPR_MAX_TEXT)
     return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL,
