@@ -5,7 +5,8 @@
  * same way, and every number in them becomes a constant or an expression that gives it in all
  * trials.
  *
- *   generalize.c  the trials, the check at special sizes, guards where the result is not right
+ *   generalize.c  one program out of all trials, guards where it is not right
+ *   trials.c, trials_check.c   the program at usual sizes; the check there and at special ones
  *   fit.c         numbers of the trials to an expression
  *   alike.c       are two results the same program but for numbers?
  *   lift.c, lift_shape.c   results of all trials to one program

@@ -1,0 +1,164 @@
+/* trials.c - the program at usual sizes: which ones it takes, and passes at all of them until none
+ * relies on an answer that another one did not get.
+ *
+ * needs   a verified program with symbols, its sizes open
+ * keeps   whatever a pass at fixed sizes keeps
+ * gives   trials at sizes that are different from each other and not small, each with its result */
+#include "functionalize/trials.h"
+
+enum {
+  ATTEMPTS = 96, /* to find usual sizes that the program takes */
+  MOST_TRIALS = 24
+};
+
+/* --- trials ----------------------------------------------------------------------------------- */
+fnz_status fnzi_trial_new(fnzi_general *g, fnzi_trial **out) {
+  fnzi_trial *t;
+  FNZI_NEW(&g->arena, 1, &t);
+  fnzi_point_init(&t->point, &g->sizes.set);
+  t->decisions.ctx = g->ctx;
+  *out = t;
+  return FNZ_OK;
+}
+
+void fnzi_trial_end(fnzi_general *g, fnzi_trial *t) {
+  fnz_program_destroy(t->source);
+  fnz_program_destroy(t->result);
+  FNZI_VEC_FREE(g->ctx, &t->decisions.taken);
+  fnzi_point_free(&t->point);
+}
+
+fnz_status fnzi_trial_numbers(fnzi_general *g, fnzi_point *from, fnzi_point *to) {
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(from, g->sizes.free.data[i], &known, &number));
+    if (known)
+      FNZ_TRY(fnzi_point_set(to, g->sizes.free.data[i], number));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status same_numbers(fnzi_general *g, fnzi_point *a, fnzi_point *b, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < g->sizes.free.count && *out; i++) {
+    bool known;
+    int64_t x, y;
+    FNZ_TRY(fnzi_point_int(a, g->sizes.free.data[i], &known, &x));
+    FNZ_TRY(fnzi_point_int(b, g->sizes.free.data[i], &known, &y));
+    *out = x == y;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_trials_have(fnzi_general *g, fnzi_point *point, bool *out) {
+  *out = false;
+  for (size_t i = 0; i < g->trials.count && !*out; i++)
+    FNZ_TRY(same_numbers(g, &g->trials.data[i]->point, point, out));
+  return FNZ_OK;
+}
+
+/* The pass at the sizes of the trial. */
+fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t) {
+  fnz_program_destroy(t->result);
+  t->result = NULL;
+  t->decisions.taken.count = 0;
+  t->decisions.unknown = g->unknown.data;
+  t->decisions.nunknown = g->unknown.count;
+  if (!t->source)
+    FNZ_TRY(fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_KEPT, &t->source));
+  FNZ_TRY(fnzi_functionalize_plain(g->ctx, t->source, g->options, NULL, &t->decisions, &t->result));
+  return t->decisions.failed ? fnzi_no_memory(g->ctx) : FNZ_OK;
+}
+
+/* Keeps the trial when the pass works there. */
+static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_status *failure) {
+  *kept = false;
+  fnz_status status = fnzi_trial_run(g, t);
+  if (status == FNZ_OK) {
+    FNZI_PUSH(g->ctx, &g->trials, t);
+    *kept = true;
+    return FNZ_OK;
+  }
+  *failure = status;
+  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL ? status : FNZ_OK;
+}
+
+static size_t trials_wanted(const fnzi_general *g) {
+  size_t wanted = 2 * g->sizes.free.count + 6;
+  return wanted < MOST_TRIALS ? wanted : MOST_TRIALS;
+}
+
+/* What fails at some sizes may work at smaller ones: indices must lie in their dimensions. */
+fnz_status fnzi_trials_find(fnzi_general *g) {
+  fnz_status failure = FNZ_OK;
+  size_t failed = 0;
+  for (size_t i = 0; i < ATTEMPTS && g->trials.count < trials_wanted(g); i++) {
+    fnzi_trial *t;
+    bool found = i == 0 && g->has_recorded, there = false, kept = false;
+    FNZ_TRY(fnzi_trial_new(g, &t));
+    fnz_status status = found ? fnzi_trial_numbers(g, &g->recorded, &t->point)
+                              : fnzi_draw_numbers(&g->draw, &t->point, &found);
+    if (status == FNZ_OK && found)
+      status = fnzi_trials_have(g, &t->point, &there);
+    if (status == FNZ_OK && found && !there)
+      status = try_sizes(g, t, &kept, &failure);
+    if (!kept)
+      fnzi_trial_end(g, t);
+    FNZ_TRY(status);
+    if (!kept && i == 0 && g->has_recorded)
+      return failure; /* the exporter's own sizes */
+    failed = kept ? 0 : failed + 1;
+    if (failed % 4 == 3 && g->draw.span > 1)
+      g->draw.span = g->draw.span * 2 / 3;
+  }
+  g->usual = g->trials.count;
+  if (g->usual)
+    return FNZ_OK;
+  return failure != FNZ_OK ? failure
+                           : fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                                       "no sizes were found that keep to the program's ranges");
+}
+
+/* --- decisions -------------------------------------------------------------------------------- */
+static fnz_status mark_unknown(fnzi_general *g, size_t place) {
+  while (g->unknown.count <= place)
+    FNZI_PUSH(g->ctx, &g->unknown, 0);
+  g->unknown.data[place] = 1;
+  return FNZ_OK;
+}
+
+/* Answers of two passes that differ: all of them where both were asked the same number of times,
+ * else the first, behind which they went different ways. */
+fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a, const fnzi_decisions *b,
+                               bool *changed) {
+  size_t count = a->taken.count < b->taken.count ? a->taken.count : b->taken.count;
+  bool aligned = a->taken.count == b->taken.count, stop = false;
+  for (size_t i = 0; i < count && !stop; i++) {
+    if (a->taken.data[i] == b->taken.data[i])
+      continue;
+    FNZ_TRY(mark_unknown(g, i));
+    *changed = true;
+    stop = !aligned;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_trials_run(fnzi_general *g) {
+  for (size_t i = 0; i < g->usual; i++)
+    FNZ_TRY(fnzi_trial_run(g, g->trials.data[i]));
+  return FNZ_OK;
+}
+
+/* Passes until none of them answers differently. */
+fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t *rounds) {
+  for (bool changed = true; changed && *rounds < most; ++*rounds) {
+    changed = false;
+    for (size_t i = 1; i < g->usual; i++)
+      FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &g->trials.data[i]->decisions,
+                                  &changed));
+    if (changed)
+      FNZ_TRY(fnzi_trials_run(g));
+  }
+  return FNZ_OK;
+}

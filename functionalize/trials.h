@@ -1,0 +1,54 @@
+/* trials.h - what the parts of the pass for symbolic sizes share: the trials of one run. */
+#ifndef FNZI_TRIALS_H
+#define FNZI_TRIALS_H
+
+#include "functionalize/generalize.h"
+
+typedef struct fnzi_general {
+  fnz_context *ctx;
+  const fnz_program *program;
+  const fnz_functionalize_options *options;
+  fnzi_sizes sizes;
+  fnzi_arena arena;
+  fnzi_draw draw;
+  fnzi_point recorded;
+  bool has_recorded;
+  fnzi_trials trials; /* usual ones, then those at which the check is made */
+  size_t usual;
+  struct {
+    uint8_t *data;
+    size_t count, capacity;
+  } unknown; /* answers that no pass may rely on */
+  struct {
+    const fnzi_expr **data; /* found so far */
+    size_t count, capacity;
+  } guards;
+  fnz_program *made;
+} fnzi_general;
+
+/* --- trials.c --------------------------------------------------------------------------------- */
+/* A trial without numbers. It ends with fnzi_trial_end(). */
+FNZ_MUST_CHECK fnz_status fnzi_trial_new(fnzi_general *g, fnzi_trial **out);
+void fnzi_trial_end(fnzi_general *g, fnzi_trial *t);
+/* The numbers of all symbols, as far as they are known. */
+FNZ_MUST_CHECK fnz_status fnzi_trial_numbers(fnzi_general *g, fnzi_point *from, fnzi_point *to);
+/* The pass at the sizes of the trial. */
+FNZ_MUST_CHECK fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t);
+/* Some trial has these numbers. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_have(fnzi_general *g, fnzi_point *point, bool *out);
+/* Usual sizes at which the pass works; the failure of the last one when there are none. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_find(fnzi_general *g);
+/* The pass at all of them. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_run(fnzi_general *g);
+/* Marks the answers of two passes that differ, which no pass may rely on; *changed when there are
+ * any. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a,
+                                              const fnzi_decisions *b, bool *changed);
+/* Passes until none of them answers differently; counts them in *rounds, up to `most`. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t *rounds);
+
+/* --- trials_check.c --------------------------------------------------------------------------- */
+/* The general program everywhere. Trials that were only checked in an earlier round go first. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
+
+#endif

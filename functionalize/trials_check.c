@@ -1,0 +1,138 @@
+/* trials_check.c - is the general program right? It is compared with the source, by the caller's
+ * check, at the trials that it was made from, and where other decisions may be taken: at ends of
+ * ranges, 0 and 1, equal sizes, the program's own constants.
+ *
+ * needs   the general program, trials at usual sizes
+ * gives   further trials; which are valid, and at which of them it is right */
+#include "functionalize/trials.h"
+
+enum {
+  FRESH = 2,          /* usual sizes that only the check sees */
+  MOST_SPECIAL = 160, /* of a small program */
+  LEAST_SPECIAL = 24,
+  SPECIAL_WORK = 40000 /* nodes times special sizes */
+};
+
+/* --- the check -------------------------------------------------------------------------------- */
+/* Both programs at the same sizes, by the names of their symbols. */
+static fnz_status make_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
+                            fnz_program **source, fnz_program **result, bool *valid) {
+  FNZ_TRY(fnzi_sizes_adopt(made, there, &g->sizes, &t->point));
+  fnz_status status = fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_WATCHED, source);
+  *valid = status == FNZ_OK;
+  if (status != FNZ_OK)
+    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_instantiate(made, there, FNZI_READINGS_WATCHED, result);
+}
+
+/* *valid: the source itself works there. */
+static fnz_status compare_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
+                               bool *valid) {
+  fnz_program *source = NULL, *result = NULL;
+  fnz_status status = make_both(g, made, there, t, &source, &result, valid);
+  if (status == FNZ_OK && *valid)
+    status = g->options->check(g->ctx, source, result, NULL, 1);
+  t->right = status == FNZ_OK;
+  if (*valid && status != FNZ_OK && status != FNZ_NO_MEMORY && status != FNZ_DIFFERENT) {
+    status = g->options->check(g->ctx, source, source, NULL, 1);
+    *valid = status == FNZ_OK;
+  }
+  fnz_program_destroy(source);
+  fnz_program_destroy(result);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* Without a check: only what the pass makes there tells. */
+static fnz_status compare_passes(fnzi_general *g, fnzi_trial *t, bool *valid) {
+  fnz_status status = t->result ? FNZ_OK : fnzi_trial_run(g, t);
+  *valid = status == FNZ_OK;
+  t->right = *valid && fnzi_alike(g->trials.data[0]->result, t->result);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
+  fnzi_sizes made;
+  fnzi_point there;
+  if (!g->options->check)
+    return compare_passes(g, t, valid);
+  fnz_status status = fnzi_sizes_open(&made, g->ctx, g->made);
+  fnzi_point_init(&there, &made.set);
+  if (status == FNZ_OK)
+    status = compare_both(g, &made, &there, t, valid);
+  fnzi_point_free(&there);
+  fnzi_sizes_close(&made);
+  return status;
+}
+
+static fnz_status keep(fnzi_general *g, fnzi_trial *t) {
+  FNZI_PUSH(g->ctx, &g->trials, t);
+  return FNZ_OK;
+}
+
+/* A trial at which nothing is fitted. */
+static fnz_status add_checked(fnzi_general *g, fnzi_trial *t) {
+  bool kept = false;
+  fnz_status status = check_trial(g, t, &t->valid);
+  if (status == FNZ_OK && t->valid) {
+    status = keep(g, t);
+    kept = status == FNZ_OK;
+  }
+  if (!kept)
+    fnzi_trial_end(g, t);
+  return status;
+}
+
+static size_t most_special(const fnzi_general *g) {
+  size_t nodes = 1;
+  for (size_t i = 0; i < g->program->graphs.count; i++)
+    nodes += g->program->graphs.data[i].nodes.count;
+  size_t most = SPECIAL_WORK / nodes;
+  return most < LEAST_SPECIAL ? LEAST_SPECIAL : most < MOST_SPECIAL ? most : MOST_SPECIAL;
+}
+
+/* Where the check has not been made yet; `found` says that there are such sizes at all. */
+static fnz_status check_once(fnzi_general *g, fnzi_trial *t, fnz_status status, bool found) {
+  bool there = false;
+  if (status == FNZ_OK && found)
+    status = fnzi_trials_have(g, &t->point, &there);
+  if (status == FNZ_OK && found && !there)
+    return add_checked(g, t);
+  fnzi_trial_end(g, t);
+  return status;
+}
+
+static fnz_status check_special(fnzi_general *g) {
+  bool more = true;
+  size_t most = most_special(g);
+  for (size_t k = 0; more && k < most; k++) {
+    fnzi_trial *t;
+    bool found = false;
+    FNZ_TRY(fnzi_trial_new(g, &t));
+    fnz_status status = fnzi_trial_numbers(g, &g->trials.data[g->usual - 1]->point, &t->point);
+    if (status == FNZ_OK)
+      status = fnzi_draw_special(&g->draw, k, &t->point, &more, &found);
+    FNZ_TRY(check_once(g, t, status, found));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_fresh(fnzi_general *g) {
+  for (size_t i = 0; i < FRESH; i++) {
+    fnzi_trial *t;
+    bool found = false;
+    FNZ_TRY(fnzi_trial_new(g, &t));
+    fnz_status status = fnzi_draw_numbers(&g->draw, &t->point, &found);
+    FNZ_TRY(check_once(g, t, status, found));
+  }
+  return FNZ_OK;
+}
+
+/* Everywhere. What was only checked in an earlier round goes first. */
+fnz_status fnzi_trials_check(fnzi_general *g) {
+  while (g->trials.count > g->usual)
+    fnzi_trial_end(g, g->trials.data[--g->trials.count]);
+  for (size_t i = 0; i < g->usual; i++)
+    FNZ_TRY(check_trial(g, g->trials.data[i], &g->trials.data[i]->valid));
+  FNZ_TRY(check_special(g));
+  return check_fresh(g);
+}
