@@ -33,10 +33,11 @@ static int run_dot(FILE *source, FILE *picture) {
     return cli_fail(FNZ_CLASS_IO, "dot",
                     "Graphviz is not installed; install graphviz, or draw to a .dot file");
   if (error)
-    return cli_fail(FNZ_CLASS_IO, "dot", "%s", strerror(error));
+    return cli_fail(FNZ_CLASS_IO, "dot", "it could not be started: %s; draw to a .dot file",
+                    strerror(error));
   while (waitpid(child, &result, 0) < 0)
     if (errno != EINTR)
-      return cli_fail(FNZ_CLASS_IO, "dot", "%s", strerror(errno));
+      return cli_fail(FNZ_CLASS_IO, "dot", "its end could not be waited for: %s", strerror(errno));
   if (!WIFEXITED(result) || WEXITSTATUS(result) != 0)
     return cli_fail(FNZ_CLASS_IO, "dot", "it failed; draw to a .dot file to see what it was given");
   return CLI_DONE;
@@ -45,7 +46,8 @@ static int run_dot(FILE *source, FILE *picture) {
 static int copy_picture(const cli_call *call, FILE *picture, const char *path) {
   long size = fseek(picture, 0, SEEK_END) == 0 ? ftell(picture) : -1;
   if (size < 0)
-    return cli_fail(FNZ_CLASS_IO, "dot", "%s", strerror(errno));
+    return cli_fail(FNZ_CLASS_IO, "dot", "what it wrote could not be read back: %s",
+                    strerror(errno));
   rewind(picture);
   char *bytes = malloc((size_t)size + 1);
   if (!bytes)
@@ -59,9 +61,9 @@ static int copy_picture(const cli_call *call, FILE *picture, const char *path) {
 
 static int write_svg(const cli_call *call, FILE *source, FILE *picture, const char *path) {
   if (!source || !picture)
-    return cli_fail(FNZ_CLASS_IO, "temporary file", "%s", strerror(errno));
+    return cli_fail(FNZ_CLASS_IO, "temporary file", "it could not be made: %s", strerror(errno));
   if (fwrite(call->out.data, 1, call->out.size, source) != call->out.size || fflush(source) != 0)
-    return cli_fail(FNZ_CLASS_IO, "temporary file", "%s", strerror(errno));
+    return cli_fail(FNZ_CLASS_IO, "temporary file", "it could not be written: %s", strerror(errno));
   rewind(source);
   CLI_TRY(run_dot(source, picture));
   return copy_picture(call, picture, path);

@@ -68,7 +68,8 @@ static int conclude(const fuzzing *f, const fnzi_soak_report *report) {
     return CLI_BUG;
   }
   if (gap)
-    return cli_fail(FNZ_CLASS_INTERNAL, "fuzz", "%llu programs, but there was never %s",
+    return cli_fail(FNZ_CLASS_INTERNAL, "fuzz",
+                    "%llu programs, but there was never %s; the generator has lost it",
                     (unsigned long long)report->drawn.programs, gap);
   return CLI_DONE;
 }

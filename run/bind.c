@@ -89,7 +89,8 @@ static fnz_status reach(fnzi_run *run, const fnz_geometry *g, int64_t *out) {
 static fnz_status check_array(fnzi_run *run, const char *name, const fnz_geometry *g,
                               const fnz_array *array) {
   if (array == NULL)
-    return fnzi_fail(run->ctx, FNZ_CLASS_REF, name, "no input of this name was given");
+    return fnzi_fail(run->ctx, FNZ_CLASS_REF, name,
+                     "no input of this name was given; fnz show prints the names of inputs");
   if (array->dtype != g->dtype)
     return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, name, "the program takes %s, the array given is %s",
                      fnzi_dtype(g->dtype)->name, fnzi_dtype(array->dtype)->name);
@@ -248,7 +249,8 @@ static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
   b->geometry = fnzi_recorded(run, &run->arena, arg->u.value);
   if (b->geometry == NULL && spec.kind == FNZ_INPUT_USER && run->options->inputs != NULL &&
       fnz_arrays_find(run->options->inputs, value->name) == NULL)
-    return fnzi_fail(run->ctx, FNZ_CLASS_REF, value->name, "no input of this name was given");
+    return fnzi_fail(run->ctx, FNZ_CLASS_REF, value->name,
+                     "no input of this name was given; fnz show prints the names of inputs");
   if (b->geometry == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, value->name,
                      "the program does not say how large this input is");

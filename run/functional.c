@@ -107,8 +107,9 @@ static fnz_status need(state *s, uint64_t v) {
     return FNZ_OK;
   const fnzi_value *value = &s->run.graph->values.data[v];
   if (value->node == FNZI_NO_NODE)
-    return fnzi_fail(s->run.ctx, FNZ_CLASS_REF, value->name,
-                     "the file has no data for this weight");
+    return fnzi_fail(
+        s->run.ctx, FNZ_CLASS_REF, value->name,
+        "the file has no data for this weight; convert it from the archive that has them");
   return fnzi_fail(s->run.ctx, FNZ_CLASS_REF, value->name, "the value is undefined");
 }
 
@@ -177,7 +178,8 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
   if (done)
     return FNZ_OK;
   if (node->op == NULL)
-    return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "", "cannot run %s", node->target);
+    return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "there is no rule for %s; export the program without it", node->target);
   if (fnzi_node_writes(node))
     return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",

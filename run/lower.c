@@ -225,8 +225,9 @@ fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value)
   const fnz_geometry *g = run->backend->geometry(run->backend->self, value);
   unsigned char bytes[16];
   if (fnz_geometry_numel(g) != 1)
-    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "item of a tensor of %lld elements",
-                     (long long)fnz_geometry_numel(g));
+    return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
+                     "%s reads the number of a tensor of one element, this one has %lld",
+                     node->op->name, (long long)fnz_geometry_numel(g));
   if (run->hashes || node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
     return FNZ_OK;
   fnz_dtype dtype = g->dtype;

@@ -142,8 +142,13 @@ static fnz_status check_final(fnzi_run *run, const fnzi_binding *b, fnz_handle v
   const fnz_geometry *g = value ? run->backend->geometry(run->backend->self, value) : NULL;
   if (g != NULL && g->dtype == b->geometry->dtype && fnzi_same_sizes(g, b->geometry))
     return FNZ_OK;
+  char is[FNZI_SHAPE_TEXT], has[FNZI_SHAPE_TEXT] = "undefined";
+  fnzi_shape_text(b->geometry, is);
+  if (g != NULL)
+    fnzi_shape_text(g, has);
   return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, b->target,
-                   "its final value has other sizes or another dtype, or is undefined");
+                   "it is %s and its final value is %s; that must fit what it is the value of", is,
+                   has);
 }
 
 static fnz_status put_final(fnzi_run *run, const fnzi_binding *b, fnz_handle value,

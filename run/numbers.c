@@ -91,7 +91,9 @@ static fnz_status solve_number_inputs(fnzi_run *run) {
       one = array->sizes[d] == 1;
     if (one &&
         (!fnzi_number_decode(array->dtype, array->data, &number) || number.tag != FNZ_ARG_INT))
-      return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, v->name, "the input is one integer");
+      return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, v->name,
+                       "the program takes one integer, the array given is %s",
+                       fnzi_dtype(array->dtype)->name);
     if (!one && !symbol->has_hint)
       continue;
     FNZ_TRY(fnzi_point_solve(&run->symbolic->point, run->symbolic->sizes.symbols[v->symbol],

@@ -155,14 +155,26 @@ static fnz_status perform(fnzi_act *s) {
   return compute(s);
 }
 
+static fnz_status wrong_result(const fnzi_act *s, size_t i, const fnz_geometry *made,
+                               const fnz_geometry *recorded) {
+  char has[FNZI_SHAPE_TEXT], says[FNZI_SHAPE_TEXT];
+  fnzi_shape_text(made, has);
+  fnzi_shape_text(recorded, says);
+  return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
+                   "result %zu of %s is %s, the program says %s; correct its type, or export the "
+                   "program again",
+                   i, s->op->name, has, says);
+}
+
 /* Binds the results to the values of the node. */
 static fnz_status bind_results(fnzi_act *s) {
   fnz_arg *results;
   size_t count;
   FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
   if (count > s->results.count)
-    return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "", "%s has %zu results, the program names %zu",
-                     s->op->name, s->results.count, count);
+    return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
+                     "%s has %zu results, the program names %zu; export it again", s->op->name,
+                     s->results.count, count);
   for (size_t i = 0; i < count; i++) {
     fnzi_eager *t = s->results.data[i];
     if (results[i].tag != FNZ_ARG_VALUE || t == NULL)
@@ -171,9 +183,7 @@ static fnz_status bind_results(fnzi_act *s) {
     FNZ_TRY(fnzi_saw(&s->in->run, results[i].u.value, t->g));
     if (recorded != NULL && recorded->symbols == NULL &&
         (recorded->dtype != t->g->dtype || !fnzi_same_sizes(recorded, t->g)))
-      return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
-                       "result %zu of %s has other sizes or another dtype than the program says", i,
-                       s->op->name);
+      return wrong_result(s, i, t->g, recorded);
     fnzi_item_bind(&s->in->run, results[i].u.value, &t->item);
   }
   return FNZ_OK;
@@ -191,7 +201,8 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
   if (done)
     return FNZ_OK;
   if (node->op == NULL)
-    return fnzi_fail(in->run.ctx, FNZ_CLASS_UNSUPPORTED, "", "cannot run %s", node->target);
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "there is no rule for %s; export the program without it", node->target);
   fnzi_act s = {.in = in, .ctx = in->run.ctx, .node = node, .op = node->op};
   fnz_arg *args;
   FNZ_TRY(fnzi_lower_args(&in->run, node->op, node->args, node->nargs, NULL, NULL, &args));

@@ -175,7 +175,8 @@ static fnz_status upload(fnzi_interp *in, const fnzi_eager *t, fnz_handle *out) 
 
 fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out) {
   if (t->memory->cells == NULL)
-    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "", "the file has no data for a weight used here");
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
+                     "the file has no data for a weight used here; run the archive that has them");
   if (t->cached == 0 || t->cached_version != t->memory->version) {
     fnz_handle value = 0;
     fnzi_eager_forget(in, t);
@@ -198,9 +199,9 @@ fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, fnz_handle
                      (long long)fnz_geometry_numel(has), fnzi_dtype(has->dtype)->name,
                      (long long)fnz_geometry_numel(g), fnzi_dtype(g->dtype)->name);
   if (memory->cells == NULL)
-    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
-                     "the file has no data for a weight written "
-                     "here");
+    return fnzi_fail(
+        in->run.ctx, FNZ_CLASS_REF, "",
+        "the file has no data for a weight written here; run the archive that has them");
   FNZ_TRY(fnzi_dense_bytes(&in->run, g, &bytes));
   unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
   if (dense == NULL)

@@ -20,6 +20,17 @@ static bool is_laid_out(const fnzi_act *s) {
   return s->twin != NULL && fnzi_op_is_elementwise(s->twin) && !fnz_op_has_tag(s->op, "generated");
 }
 
+static fnz_status does_not_fit(const fnzi_act *s, const fnz_geometry *target,
+                               const fnz_geometry *result) {
+  char into[FNZI_SHAPE_TEXT], from[FNZI_SHAPE_TEXT];
+  fnzi_shape_text(target, into);
+  fnzi_shape_text(result, from);
+  return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
+                   "the result of %s is %s and does not fit the tensor that it is written to, %s; "
+                   "an operand must not be larger than that",
+                   s->op->name, from, into);
+}
+
 /* An out= tensor of other sizes is resized, as by resize_. */
 static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
                       const fnz_geometry *recorded) {
@@ -27,9 +38,7 @@ static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
   if (fnzi_same_sizes(target->g, g))
     return FNZ_OK;
   if (s->op->kind != FNZI_KIND_OUT)
-    return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
-                     "the result of %s has other sizes than the tensor that it is written to",
-                     s->op->name);
+    return does_not_fit(s, target->g, g);
   fnzi_pane_of(target->g, &w);
   w.rank = g->rank;
   memcpy(w.sizes, g->sizes, g->rank * sizeof *w.sizes);

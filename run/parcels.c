@@ -98,7 +98,9 @@ static fnz_status item_says(fnzi_run *run, const fnzi_interpreter *by, const fnz
   uint64_t hash;
   fnz_dtype dtype = by->geometry(by->self, item)->dtype;
   if (fnz_geometry_numel(by->geometry(by->self, item)) != 1)
-    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "the predicate is no single element");
+    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "",
+                     "the predicate has %lld elements; it must have one",
+                     (long long)fnz_geometry_numel(by->geometry(by->self, item)));
   FNZ_TRY(by->value(by->self, item, &value));
   FNZ_TRY(run->backend->download(run->backend->self, run->ctx, value, cells));
   memcpy(&hash, cells, sizeof hash);
@@ -106,8 +108,8 @@ static fnz_status item_says(fnzi_run *run, const fnzi_interpreter *by, const fnz
   if (run->hashes)
     return FNZ_OK;
   if (!fnzi_number_decode(dtype, cells, &number))
-    return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "", "a predicate of %s",
-                     fnzi_dtype(dtype)->name);
+    return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                     "a predicate of %s; it must be bool or a number", fnzi_dtype(dtype)->name);
   return number_says(run, &number, out);
 }
 

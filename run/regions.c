@@ -120,14 +120,16 @@ static fnz_status check_result(fnzi_run *run, const fnzi_interpreter *by, const 
   if (parcel->item == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of %s is undefined", k, node->target);
   const fnz_geometry *g = by->geometry(by->self, parcel->item);
-  if (recorded->dtype != g->dtype)
-    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "result %u of %s is %s, the program says %s", k,
-                     node->target, fnzi_dtype(g->dtype)->name, fnzi_dtype(recorded->dtype)->name);
-  FNZ_TRY(fnzi_saw(run, result->u.value, g));
-  if (recorded->symbols == NULL && !fnzi_same_sizes(recorded, g))
-    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "",
-                     "result %u of %s has other sizes than the program says", k, node->target);
-  return FNZ_OK;
+  char has[FNZI_SHAPE_TEXT], says[FNZI_SHAPE_TEXT];
+  if (recorded->dtype == g->dtype)
+    FNZ_TRY(fnzi_saw(run, result->u.value, g));
+  if (recorded->dtype == g->dtype && (recorded->symbols || fnzi_same_sizes(recorded, g)))
+    return FNZ_OK;
+  fnzi_shape_text(g, has);
+  fnzi_shape_text(recorded, says);
+  return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "",
+                   "result %u of %s is %s, the program says %s; its body must return that", k,
+                   node->target, has, says);
 }
 
 static void put(fnzi_run *run, const fnz_arg *where, const fnzi_parcel *parcel) {

@@ -89,13 +89,13 @@ static void origin(const fnz_program *p, const char *name, char out[192]) {
 }
 
 static fnz_status compare_shape(fnzi_results *r, const fnzi_result *a, const fnz_geometry *g) {
-  if (a->g.dtype != g->dtype)
-    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is %s in the original and %s here",
-                     a->name, fnzi_dtype(a->g.dtype)->name, fnzi_dtype(g->dtype)->name);
-  if (!fnzi_same_sizes(&a->g, g))
-    return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s has other sizes than in the original",
-                     a->name);
-  return FNZ_OK;
+  char one[FNZI_SHAPE_TEXT], other[FNZI_SHAPE_TEXT];
+  if (a->g.dtype == g->dtype && fnzi_same_sizes(&a->g, g))
+    return FNZ_OK;
+  fnzi_shape_text(&a->g, one);
+  fnzi_shape_text(g, other);
+  return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is %s in the original and %s here", a->name,
+                   one, other);
 }
 
 static fnz_status compare_cells(fnzi_results *r, const fnzi_result *a, const unsigned char *cells) {

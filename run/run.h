@@ -237,6 +237,11 @@ FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node
 FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call,
                                          fnz_handle *outputs, size_t count);
 
+/* --- For messages (run/tell.c) ------------------------------------------------------------ */
+enum { FNZI_SHAPE_TEXT = 96 };
+/* "f32[2,3]"; many dimensions are cut off with "...". */
+void fnzi_shape_text(const fnz_geometry *g, char out[FNZI_SHAPE_TEXT]);
+
 /* --- Promises of schemas (run/check.c) ---------------------------------------------------- */
 /* Looks at what the call only reads, and after it at that and at the results; DIFFERENT when the
  * schema is not kept. fnzi_check_end() must follow a beginning that succeeded; `outputs` NULL when

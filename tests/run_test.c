@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 6
  * Functional runs: inputs are bound by name and size, results are named by the signature, and what
  * cannot be run is refused by name. */
 #include "tests/run_help.h"
@@ -83,6 +83,46 @@ START_TEST(inputs_are_checked) {
 }
 END_TEST
 
+/* What is refused says both sides of it, and what to do. */
+START_TEST(messages_say_both_sides) {
+  static const struct {
+    const char *class_name, *says, *body;
+    bool original;
+  } rows[] = {
+      {"TYPE", "result 0 of t is f32[3,2], the program says f32[2,3]; correct its type",
+       "%a: f32[2,3] = t(%x)\nreturn %a", true},
+      {"TYPE", "result 0 of detach is f32[2,3], the program says i64[2,3]",
+       "%a: i64[2,3] = detach(%x)\nreturn %a", true},
+      {"BOUNDS", "item reads the number of a tensor of one element, this one has 6",
+       "%i: sym = item(%x)\nreturn %x", true},
+      {"BOUNDS", "item reads the number of a tensor of one element, this one has 6",
+       "%i: sym = item(%x)\nreturn %x", false},
+      {"UNSUPPORTED", "there is no rule for higher_order.some; export the program without it",
+       "%a: f32[2] = higher_order.some(%x)\nreturn %a", false},
+      {"UNSUPPORTED", "there is no rule for higher_order.some",
+       "%a: f32[2] = higher_order.some(%x)\nreturn %a", true},
+  };
+  const int64_t sizes[2] = {2, 3};
+  open_context();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fnz_arrays *out;
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    FAILS(ctx, rows[i].class_name,
+          run_numbers("%x: f32[2,3]", rows[i].body, arrays_of("x", FNZ_F32, 2, sizes),
+                      rows[i].original, out));
+    ck_assert_msg(strstr(fnz_last_error(ctx)->message, rows[i].says) != NULL, "%s",
+                  fnz_last_error(ctx)->message);
+    fnz_arrays_destroy(out);
+  }
+  FAILS(ctx, "DIFFERENT",
+        compare_bodies(ctx, "%x: f32[2,3]", "%a: f32[2,3] = relu(%x)\nreturn %a",
+                       "%a: f32[6] = view_copy(%x, [6])\nreturn %a"));
+  ck_assert_ptr_nonnull(
+      strstr(fnz_last_error(ctx)->message, "is f32[2,3] in the original and f32[6] here"));
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 START_TEST(results_are_named) {
   static const char *const names[] = {"output.0", "output.2", "buffer.b.mean", "parameter.w",
                                       "input.x"};
@@ -163,5 +203,5 @@ START_TEST(out_of_memory) {
 }
 END_TEST
 
-RUN_SUITE("run", numbers_pass, inputs_are_checked, results_are_named, what_cannot_be_run,
-          out_of_memory)
+RUN_SUITE("run", numbers_pass, inputs_are_checked, messages_say_both_sides, results_are_named,
+          what_cannot_be_run, out_of_memory)
