@@ -19,40 +19,6 @@ typedef enum binding {
   POWER
 } binding; /* in the order in which they bind */
 
-/* Functions that the canonical form does not have: what they are made of. */
-typedef enum shorthand {
-  INTEGER, /* and other names for their argument */
-  RATIONAL,
-  TRUE_DIV,
-  NATURAL_POWER,
-  CEILING,
-  CEIL_DIV,
-  INDEXING
-} shorthand;
-
-static const struct {
-  const char *name;
-  shorthand what;
-  uint32_t least, most;
-} shorthands[] = {{"Integer", INTEGER, 1, 1},     {"Identity", INTEGER, 1, 1},
-                  {"ToFloat", INTEGER, 1, 1},     {"Rational", RATIONAL, 2, 2},
-                  {"IntTrueDiv", TRUE_DIV, 2, 2}, {"FloatTrueDiv", TRUE_DIV, 2, 2},
-                  {"Pow", NATURAL_POWER, 2, 2},   {"PowByNatural", NATURAL_POWER, 2, 2},
-                  {"ceiling", CEILING, 1, 1},     {"CeilToInt", CEILING, 1, 1},
-                  {"CeilDiv", CEIL_DIV, 2, 2},    {"ModularIndexing", INDEXING, 3, 3}};
-
-static const struct {
-  const char *name;
-  fnzi_function function;
-} names[] = {
-#define FNZI_FUNCTION(id, name, srepr, least, most)                                                \
-  {name, FNZI_FUNCTION_##id}, {srepr, FNZI_FUNCTION_##id},
-#define FNZI_FUNCTION_NAME(name, id) {name, FNZI_FUNCTION_##id},
-#include "program/symbolic.def"
-#undef FNZI_FUNCTION
-#undef FNZI_FUNCTION_NAME
-};
-
 static const struct {
   const char *sign;
   binding binds;
@@ -62,13 +28,10 @@ static const struct {
              {"+", PLUS, '+'},     {"-", PLUS, '-'},     {"*", TIMES, '*'},    {"/", TIMES, '/'},
              {"%", TIMES, '%'},    {"&", BOTH, '&'},     {"|", EITHER, '|'}};
 
-typedef enum callee { NOTHING, SHORTHAND, FUNCTION, ADD, MUL } callee;
-
 typedef struct opened {
   binding binds;
   char code;
-  callee callee;
-  uint32_t row;     /* of shorthands, or the function */
+  fnzi_callee callee;
   size_t first, at; /* of a parenthesis: the values before it, and where it stands */
 } opened;
 
@@ -129,100 +92,10 @@ static bool take(parser *p, char c) {
   return true;
 }
 
-static bool is_word(const char *word, const char *text, size_t size) {
-  return strlen(word) == size && memcmp(word, text, size) == 0;
-}
-
 /* --- applying --------------------------------------------------------------------------------- */
 static fnz_status push_value(parser *p, const fnzi_expr *e) {
   FNZI_PUSH(p->ctx, &p->values, e);
   return FNZ_OK;
-}
-
-static fnz_status add_up(parser *p, const fnzi_expr *const *args, size_t count,
-                         const fnzi_expr **out) {
-  FNZ_TRY(fnzi_expr_number(p->set, 0, 1, out));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_expr_add(p->set, *out, args[i], out));
-  return FNZ_OK;
-}
-
-static fnz_status multiply(parser *p, const fnzi_expr *const *args, size_t count,
-                           const fnzi_expr **out) {
-  FNZ_TRY(fnzi_expr_number(p->set, 1, 1, out));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_expr_mul(p->set, *out, args[i], out));
-  return FNZ_OK;
-}
-
-static fnz_status divide(parser *p, const fnzi_expr *a, const fnzi_expr *b, const fnzi_expr **out) {
-  FNZ_TRY(fnzi_expr_pow(p->set, b, -1, out));
-  return fnzi_expr_mul(p->set, a, *out, out);
-}
-
-/* -(-a // b) */
-static fnz_status ceil_div(parser *p, const fnzi_expr *a, const fnzi_expr *b,
-                           const fnzi_expr **out) {
-  const fnzi_expr *args[2] = {NULL, b};
-  FNZ_TRY(fnzi_expr_scale(p->set, a, -1, 1, &args[0]));
-  fnzi_function function = b ? FNZI_FUNCTION_FLOOR_DIV : FNZI_FUNCTION_FLOOR;
-  FNZ_TRY(fnzi_expr_call(p->set, function, args, b ? 2 : 1, out));
-  return fnzi_expr_scale(p->set, *out, -1, 1, out);
-}
-
-static fnz_status power(parser *p, const fnzi_expr *a, const fnzi_expr *b, const fnzi_expr **out) {
-  if (b->kind != FNZI_EXPR_NUMBER || b->den != 1)
-    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the power is no integer");
-  return fnzi_expr_pow(p->set, a, b->num, out);
-}
-
-static fnz_status indexing(parser *p, const fnzi_expr *const *args, const fnzi_expr **out) {
-  const fnzi_expr *inner[2] = {NULL, args[2]};
-  FNZ_TRY(fnzi_expr_call(p->set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &inner[0]));
-  return fnzi_expr_call(p->set, FNZI_FUNCTION_MOD, inner, 2, out);
-}
-
-static fnz_status expand(parser *p, shorthand what, const fnzi_expr *const *args,
-                         const fnzi_expr **out) {
-  switch (what) {
-  case INTEGER:
-    *out = args[0];
-    return FNZ_OK;
-  case RATIONAL:
-  case TRUE_DIV:
-    return divide(p, args[0], args[1], out);
-  case NATURAL_POWER:
-    return power(p, args[0], args[1], out);
-  case CEILING:
-    return ceil_div(p, args[0], NULL, out);
-  case CEIL_DIV:
-    return ceil_div(p, args[0], args[1], out);
-  case INDEXING:
-    return indexing(p, args, out);
-  }
-  return FNZ_INTERNAL;
-}
-
-static fnz_status binary(parser *p, char code, const fnzi_expr *const *args,
-                         const fnzi_expr **out) {
-  static const char codes[] = "f%=!<l>g&|";
-  static const fnzi_function functions[] = {
-      FNZI_FUNCTION_FLOOR_DIV, FNZI_FUNCTION_PYTHON_MOD, FNZI_FUNCTION_EQ, FNZI_FUNCTION_NE,
-      FNZI_FUNCTION_LT,        FNZI_FUNCTION_LE,         FNZI_FUNCTION_GT, FNZI_FUNCTION_GE,
-      FNZI_FUNCTION_AND,       FNZI_FUNCTION_OR};
-  const char *found = strchr(codes, code);
-  if (found)
-    return fnzi_expr_call(p->set, functions[found - codes], args, 2, out);
-  if (code == '+')
-    return fnzi_expr_add(p->set, args[0], args[1], out);
-  if (code == '*')
-    return fnzi_expr_mul(p->set, args[0], args[1], out);
-  if (code == '/')
-    return divide(p, args[0], args[1], out);
-  if (code == '^')
-    return power(p, args[0], args[1], out);
-  FNZ_TRY(fnzi_expr_scale(p->set, args[1], -1, 1, out));
-  return fnzi_expr_add(p->set, args[0], *out, out);
 }
 
 /* The operator on top gets its operands. */
@@ -234,7 +107,7 @@ static fnz_status apply_top(parser *p) {
   fnz_status status = o->binds == MINUS_SIGN ? fnzi_expr_scale(p->set, args[0], -1, 1, &made)
                       : o->binds == NOT_SIGN
                           ? fnzi_expr_call(p->set, FNZI_FUNCTION_NOT, args, 1, &made)
-                          : binary(p, o->code, args, &made);
+                          : fnzi_expr_binary(p->set, o->code, args, &made);
   FNZ_TRY(at_place(p, status, o->at));
   return push_value(p, made);
 }
@@ -302,21 +175,6 @@ static fnz_status read_symbol(parser *p) {
   return push_value(p, e);
 }
 
-static bool find_callee(const char *word, size_t size, opened *o) {
-  o->callee = is_word("Add", word, size) ? ADD : is_word("Mul", word, size) ? MUL : NOTHING;
-  for (uint32_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++)
-    if (is_word(shorthands[i].name, word, size)) {
-      o->callee = SHORTHAND;
-      o->row = i;
-    }
-  for (uint32_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (is_word(names[i].name, word, size)) {
-      o->callee = FUNCTION;
-      o->row = names[i].function;
-    }
-  return o->callee != NOTHING;
-}
-
 /* A symbol, a truth value, or a call; *wants: an operand must still follow. */
 static fnz_status read_word(parser *p, bool *wants) {
   const char *word = p->text + p->at;
@@ -325,8 +183,8 @@ static fnz_status read_word(parser *p, bool *wants) {
   opened o = {.binds = OPEN_PAREN, .first = p->values.count, .at = from};
   p->at += size;
   *wants = false;
-  bool truth = is_word("true", word, size) || is_word("True", word, size);
-  if (truth || is_word("false", word, size) || is_word("False", word, size)) {
+  bool truth = fnzi_is_word("true", word, size) || fnzi_is_word("True", word, size);
+  if (truth || fnzi_is_word("false", word, size) || fnzi_is_word("False", word, size)) {
     FNZ_TRY(fnzi_expr_number(p->set, truth, 1, &e));
     return push_value(p, e);
   }
@@ -334,9 +192,9 @@ static fnz_status read_word(parser *p, bool *wants) {
     FNZ_TRY(fnzi_expr_symbol(p->set, word, size, &e));
     return push_value(p, e);
   }
-  if (is_word("Symbol", word, size))
+  if (fnzi_is_word("Symbol", word, size))
     return read_symbol(p);
-  if (!find_callee(word, size, &o))
+  if (!fnzi_callee_find(word, size, &o.callee))
     return fail(p, FNZ_CLASS_UNSUPPORTED, from, "there is no function of this name");
   *wants = true;
   return open(p, o);
@@ -362,21 +220,9 @@ static fnz_status close_call(parser *p, const opened *o) {
   size_t count = p->values.count - o->first;
   const fnzi_expr *const *args = p->values.data + o->first;
   const fnzi_expr *made = NULL;
-  uint32_t least = 1, most = o->callee == NOTHING ? 1 : 0;
-  if (o->callee == SHORTHAND) {
-    least = shorthands[o->row].least;
-    most = shorthands[o->row].most;
-  } else if (o->callee == FUNCTION) {
-    least = fnzi_functions[o->row].least;
-    most = fnzi_functions[o->row].most;
-  }
-  if (count < least || (most && count > most))
+  if (!fnzi_callee_takes(&o->callee, count))
     return fail(p, FNZ_CLASS_SYNTAX, o->at, "it has not the arguments that it should have");
-  fnz_status status = o->callee == SHORTHAND ? expand(p, shorthands[o->row].what, args, &made)
-                      : o->callee == FUNCTION
-                          ? fnzi_expr_call(p->set, (fnzi_function)o->row, args, count, &made)
-                      : o->callee == MUL ? multiply(p, args, count, &made)
-                                         : add_up(p, args, count, &made);
+  fnz_status status = fnzi_callee_apply(p->set, &o->callee, args, count, &made);
   FNZ_TRY(at_place(p, status, o->at));
   p->values.count = o->first;
   return push_value(p, made);
@@ -393,7 +239,7 @@ static fnz_status read_close(parser *p) {
 
 static fnz_status read_comma(parser *p) {
   FNZ_TRY(apply_tighter(p, COMPARE));
-  if (!p->depth || p->open[p->depth - 1].callee == NOTHING)
+  if (!p->depth || p->open[p->depth - 1].callee.kind == FNZI_CALLEE_NOTHING)
     return fail(p, FNZ_CLASS_SYNTAX, p->at, "a comma outside of a function's arguments");
   p->at++;
   return FNZ_OK;

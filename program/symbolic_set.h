@@ -38,6 +38,35 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *mad
 fnz_status fnzi_expr_overflow(fnzi_exprs *set);
 fnz_status fnzi_expr_too_many(fnzi_exprs *set);
 
+/* --- What texts mean (program/symbolic_apply.c) ----------------------------------------------- */
+typedef enum fnzi_callee_kind {
+  FNZI_CALLEE_NOTHING, /* a parenthesis around one expression */
+  FNZI_CALLEE_SHORTHAND,
+  FNZI_CALLEE_FUNCTION,
+  FNZI_CALLEE_ADD,
+  FNZI_CALLEE_MUL
+} fnzi_callee_kind;
+
+typedef struct fnzi_callee {
+  fnzi_callee_kind kind;
+  uint32_t row; /* of the shorthands, or the function */
+} fnzi_callee;
+
+static inline bool fnzi_is_word(const char *word, const char *text, size_t size) {
+  return strlen(word) == size && memcmp(word, text, size) == 0;
+}
+
+/* False when there is no function of that name. */
+bool fnzi_callee_find(const char *word, size_t size, fnzi_callee *out);
+/* May it have so many arguments? */
+bool fnzi_callee_takes(const fnzi_callee *callee, size_t count);
+FNZ_MUST_CHECK fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
+                                            const fnzi_expr *const *args, size_t count,
+                                            const fnzi_expr **out);
+/* Of two operands; `code` is that of a row of `signs` in symbolic_parse.c. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_binary(fnzi_exprs *set, char code, const fnzi_expr *const *args,
+                                           const fnzi_expr **out);
+
 /* The canonical text, from the canonical texts of the parts. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_put_text(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out);
 
