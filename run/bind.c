@@ -1,4 +1,4 @@
-/* bind.c - the inputs of a program as memory, and what its results are called.
+/* bind.c - the inputs of a program as memory.
  *
  * User inputs come from named arrays, weights from the program's blobs; weights that share a blob
  * share memory. A backend of hashes gets unknowns instead: cell i of an input is a mixture of the
@@ -138,8 +138,7 @@ static fnz_status bind_shared_user(fnzi_run *run, uint32_t k, const char *name) 
   return fnzi_fill_shared(run, k, array->data);
 }
 
-/* The weight is what stands for the memory of others, under a name of the result's own. */
-static bool stands_for_others(const fnz_program *p, const char *name) {
+bool fnzi_stands_for_others(const fnz_program *p, const char *name) {
   for (uint32_t k = fnzi_graph_at(p, 0)->ninputs; k-- > 0 && p->inputs[k].kind == FNZ_INPUT_MEMORY;)
     if (strcmp(p->inputs[k].target, name) == 0)
       return true;
@@ -152,7 +151,7 @@ static const char *blob_name(const fnz_program *p, const fnzi_weight *weight) {
   const char *first = weight->name;
   for (size_t i = 0; i < p->weights.count; i++)
     if (p->weights.data[i].blob == weight->blob && strcmp(p->weights.data[i].name, first) < 0 &&
-        !stands_for_others(p, p->weights.data[i].name))
+        !fnzi_stands_for_others(p, p->weights.data[i].name))
       first = p->weights.data[i].name;
   return first;
 }
@@ -341,126 +340,4 @@ void fnzi_run_close(fnzi_run *run) {
   fnzi_numbers_close(run);
   fnzi_arena_free(&run->scratch);
   fnzi_arena_free(&run->arena);
-}
-
-/* --- Results -------------------------------------------------------------------------------------
- */
-
-/* Each kind of mutation: how its result is called; NULL for what is none. */
-static const char *const mutation_prefixes[FNZ_OUTPUT_KIND_COUNT] = {
-    [FNZ_OUTPUT_BUFFER_MUTATION] = "buffer",
-    [FNZ_OUTPUT_PARAMETER_MUTATION] = "parameter",
-    [FNZ_OUTPUT_INPUT_MUTATION] = "input",
-};
-
-/* Of inputs that were moved to other memory: what they left behind. */
-static fnz_status visit_left(fnzi_run *run, fnzi_output_visit *visit, void *user) {
-  const fnzi_graph *g = run->graph;
-  for (size_t k = 0; k < g->noutputs; k++) {
-    const fnz_output_spec *spec = &run->program->outputs[k];
-    const char *name;
-    if (spec->kind != FNZ_OUTPUT_MEMORY_MUTATION || g->outputs[k].tag != FNZ_ARG_VALUE ||
-        stands_for_others(run->program, spec->target))
-      continue;
-    FNZ_TRY(fnzi_arena_dotted(&run->arena, "memory", spec->target, &name));
-    FNZ_TRY(visit(user, name, g->outputs[k].u.value));
-  }
-  return FNZ_OK;
-}
-
-/* "output.K", counting those that are no tensors too. */
-static fnz_status visit_users(fnzi_run *run, fnzi_output_visit *visit, void *user) {
-  size_t number = 0;
-  for (size_t k = 0; k < run->graph->noutputs; k++) {
-    fnz_output_kind kind = run->program->outputs[k].kind;
-    const fnz_arg *arg = &run->graph->outputs[k];
-    char name[32] = "output.";
-    if (kind != FNZ_OUTPUT_USER && kind != FNZ_OUTPUT_LOSS)
-      continue;
-    fnzi_int_text((int64_t)number++, name + strlen(name));
-    if (arg->tag == FNZ_ARG_VALUE)
-      FNZ_TRY(visit(user, name, arg->u.value));
-  }
-  return FNZ_OK;
-}
-
-/* finals: what an input is called -> the value that the signature names as its last. */
-static fnz_status find_finals(fnzi_run *run, fnzi_map *finals) {
-  for (size_t k = 0; k < run->graph->noutputs; k++) {
-    fnz_output_spec spec = run->program->outputs[k];
-    const fnz_arg *arg = &run->graph->outputs[k];
-    const char *prefix = mutation_prefixes[spec.kind], *name;
-    if (prefix == NULL || arg->tag != FNZ_ARG_VALUE || spec.target == NULL)
-      continue;
-    FNZ_TRY(fnzi_arena_dotted(&run->arena, prefix, spec.target, &name));
-    FNZ_TRY(fnzi_map_set(finals, name, strlen(name), arg->u.value));
-  }
-  return FNZ_OK;
-}
-
-static fnz_status visit_inputs(fnzi_run *run, const fnzi_map *finals, fnzi_output_visit *visit,
-                               fnzi_input_visit *rest, void *user) {
-  for (size_t k = 0; k < run->graph->ninputs; k++) {
-    const fnzi_binding *b = &run->bindings[k];
-    uint64_t value;
-    if (b->name == NULL)
-      continue;
-    if (fnzi_map_get(finals, b->name, strlen(b->name), &value))
-      FNZ_TRY(visit(user, b->name, value));
-    else if (b->memory != NULL)
-      FNZ_TRY(rest(user, k));
-  }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, fnzi_input_visit *rest,
-                            void *user) {
-  fnzi_map finals;
-  FNZ_TRY(visit_users(run, visit, user));
-  FNZ_TRY(visit_left(run, visit, user));
-  fnzi_map_init(&finals, run->ctx);
-  fnz_status status = find_finals(run, &finals);
-  if (status == FNZ_OK)
-    status = visit_inputs(run, &finals, visit, rest, user);
-  fnzi_map_free(&finals);
-  return status;
-}
-
-fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g, fnz_handle value) {
-  size_t bytes;
-  FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));
-  void *cells = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
-  if (cells == NULL)
-    return fnzi_no_memory(run->ctx);
-  fnz_status status = run->backend->download(run->backend->self, run->ctx, value, cells);
-  if (status == FNZ_OK)
-    status = run->options->emit(run->options->user, name, g, cells, bytes);
-  fnzi_free(run->ctx, cells, bytes + 1);
-  return status;
-}
-
-fnz_status fnzi_emit_nothing(void *user, const char *name, const fnz_geometry *g, const void *cells,
-                             size_t bytes) {
-  (void)user, (void)name, (void)g, (void)cells, (void)bytes;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_emit_array(void *user, const char *name, const fnz_geometry *g, const void *cells,
-                           size_t bytes) {
-  fnz_dtype dtype = g->dtype;
-  int64_t sizes[FNZ_MAX_RANK + 1];
-  uint32_t rank = g->rank;
-  for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = g->sizes[d];
-  size_t wanted = (size_t)fnz_geometry_numel(g) * fnzi_dtype(dtype)->bytes;
-  /* Hashes: as u64 with one more dimension, the cells of an element. */
-  if (bytes != wanted && fnz_geometry_numel(g) > 0) {
-    dtype = FNZ_U64;
-    sizes[rank++] = (int64_t)(bytes / 8) / fnz_geometry_numel(g);
-  }
-  void *data;
-  FNZ_TRY(fnz_arrays_add(user, name, dtype, rank, sizes, &data));
-  if (bytes > 0)
-    memcpy(data, cells, bytes);
-  return FNZ_OK;
 }

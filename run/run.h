@@ -182,6 +182,10 @@ FNZ_MUST_CHECK fnz_status fnzi_last_uses(fnzi_run *run, const fnzi_graph *g, uin
 /* Bytes of the dense cells of a geometry (OVERFLOW). */
 FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out);
 
+/* --- What comes out (run/outputs.c; the names of inputs: run/bind.c) ---------------------- */
+/* The weight is what stands for the memory of others, under a name of the result's own. */
+bool fnzi_stands_for_others(const fnz_program *p, const char *name);
+
 /* Calls visit(user, name, output) for each output the caller gets: "output.K", then the final value
  * of each input, in order: of those that the signature names as mutated by `visit`, of the others
  * by rest(user, k). */
