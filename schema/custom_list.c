@@ -1,0 +1,63 @@
+/* custom_list.c - lists of declared operators: a text with a schema on each line, and comments. */
+#include "schema/custom.h"
+
+enum { MOST_SCHEMA = 1 << 16 };
+
+/* The size of what stands before a '#' that is in no string. */
+static size_t before_comment(const char *line, size_t size) {
+  char quote = 0;
+  for (size_t i = 0; i < size; i++) {
+    if (line[i] == '#' && !quote)
+      return i;
+    if (line[i] == '\\' && quote)
+      i++;
+    else if (line[i] == quote)
+      quote = 0;
+    else if (!quote && (line[i] == '"' || line[i] == '\''))
+      quote = line[i];
+  }
+  return size;
+}
+
+/* One line without its comment and the blanks around it. */
+static fnz_status declare_line(fnz_context *ctx, fnzi_arena *arena, const char *line, size_t size) {
+  const char *text;
+  size = before_comment(line, size);
+  while (size && strchr(" \t\r", line[size - 1]))
+    size--;
+  for (; size && (*line == ' ' || *line == '\t'); size--)
+    line++;
+  if (!size)
+    return FNZ_OK;
+  if (memchr(line, 0, size) || size > MOST_SCHEMA)
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                     "expected a schema of at most %d bytes of text, such as "
+                     "ns::name(Tensor(a!) x, int k) -> ()",
+                     MOST_SCHEMA);
+  FNZ_TRY(fnzi_arena_string(arena, line, size, &text));
+  return fnz_op_declare(ctx, text, NULL);
+}
+
+/* The failure's own place, an operator or a column, goes into the message. */
+static fnz_status at_line(fnz_context *ctx, fnz_status status, const char *name, size_t line) {
+  const fnz_error failure = ctx->error;
+  if (status == FNZ_OK || status == FNZ_NO_MEMORY)
+    return status;
+  status = fnzi_fail(ctx, failure.kind, NULL, "%s%s%s", failure.where, *failure.where ? ": " : "",
+                     failure.message);
+  return fnzi_at(ctx, status, "%s:%zu", name, line);
+}
+
+fnz_status fnz_ops_declare(fnz_context *ctx, const char *name, const char *text, size_t size) {
+  fnzi_arena arena;
+  fnz_status status = FNZ_OK;
+  fnzi_arena_init(&arena, ctx);
+  for (size_t line = 1, at = 0; status == FNZ_OK && at < size; line++) {
+    const char *end = memchr(text + at, '\n', size - at);
+    size_t length = end ? (size_t)(end - text) - at : size - at;
+    status = at_line(ctx, declare_line(ctx, &arena, text + at, length), name, line);
+    at += length + 1;
+  }
+  fnzi_arena_free(&arena);
+  return status;
+}
