@@ -1,4 +1,4 @@
-/* composite.h - what composites.c and composites_cut.c share. */
+/* composite.h - what composites.c and the files of rules beside it share. */
 #ifndef FNZI_COMPOSITE_H
 #define FNZI_COMPOSITE_H
 
@@ -31,6 +31,8 @@ typedef fnz_status fnzi_resolve_fn(fnzi_resolving *r);
 static inline fnz_arg fnzi_resolving_arg(const fnzi_resolving *r, size_t i) {
   return fnzi_arg_get(r->op, r->args, r->nargs, i);
 }
+/* The argument of that name, of those that not all overloads have; DEFAULT when there is none. */
+fnz_arg fnzi_resolving_named(const fnzi_resolving *r, const char *name);
 FNZ_MUST_CHECK fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out);
 FNZ_MUST_CHECK fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out,
                                               size_t *count);

@@ -94,6 +94,11 @@ fnz_status fnzi_composite_resolve(fnzi_arena *arena, const fnzi_composite_row *r
 }
 
 /* --- arguments and results -------------------------------------------------------------------- */
+fnz_arg fnzi_resolving_named(const fnzi_resolving *r, const char *name) {
+  int i = fnzi_op_param(r->op, name);
+  return i < 0 ? fnzi_arg_default() : fnzi_resolving_arg(r, (size_t)i);
+}
+
 fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out) {
   fnz_arg a = fnzi_resolving_arg(r, i);
   if (a.tag != FNZ_ARG_INT)
@@ -176,137 +181,6 @@ static fnz_status keep(fnzi_resolving *r) {
 
 static bool has_sizes(const fnz_geometry *g, const int64_t *sizes, size_t rank) {
   return g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
-}
-
-/* --- the same elements in other sizes --------------------------------------------------------- */
-/* A view where strides allow, else a copy in row-major order. */
-static fnz_status to_sizes(fnzi_resolving *r, int64_t *sizes, size_t rank) {
-  int64_t strides[FNZ_MAX_RANK];
-  if (rank > FNZ_MAX_RANK)
-    return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu dimensions; at most %d", r->op->name,
-                     rank, FNZ_MAX_RANK);
-  FNZ_TRY(
-      fnzi_infer_sizes(r->ctx, r->op->name, fnz_geometry_numel(r->self), sizes, (uint32_t)rank));
-  bool aliases = fnzi_view_strides(r->self, sizes, (uint32_t)rank, strides);
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, aliases ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, sizes, rank);
-}
-
-fnz_status fnzi_resolve_reshape(fnzi_resolving *r) {
-  int64_t *sizes;
-  size_t rank;
-  FNZ_TRY(fnzi_resolving_ints(r, 1, &sizes, &rank));
-  return to_sizes(r, sizes, rank);
-}
-
-static fnz_status to_sizes_of_other(fnzi_resolving *r) {
-  int64_t sizes[FNZ_MAX_RANK];
-  const fnz_geometry *other = r->tensors[1];
-  memcpy(sizes, other->sizes, other->rank * sizeof *sizes);
-  return to_sizes(r, sizes, other->rank);
-}
-
-fnz_status fnzi_resolve_reshape_as(fnzi_resolving *r) {
-  return to_sizes_of_other(r);
-}
-
-fnz_status fnzi_resolve_view_as(fnzi_resolving *r) {
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, r->tensors[1]->sizes, r->tensors[1]->rank);
-}
-
-fnz_status fnzi_resolve_flat_view(fnzi_resolving *r) {
-  const int64_t numel = fnz_geometry_numel(r->self);
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, &numel, 1);
-}
-
-/* What the second tensor shows of its memory, of self's memory. */
-fnz_status fnzi_resolve_window_of_other(fnzi_resolving *r) {
-  const fnz_geometry *other = r->tensors[1];
-  fnz_arg args[4] = {{0}};
-  FNZ_TRY(fnzi_arg_ints(r->arena, other->sizes, other->rank, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(r->arena, other->strides, other->rank, &args[2]));
-  args[3] = fnzi_arg_int(other->offset);
-  return fnzi_is_call(r, FNZI_STEP_AS_STRIDED, args, 4);
-}
-
-fnz_status fnzi_resolve_flatten(fnzi_resolving *r) {
-  uint32_t first, last, rank = 0;
-  int64_t sizes[FNZ_MAX_RANK] = {1};
-  FNZ_TRY(fnzi_resolving_dim(r, 1, &first));
-  FNZ_TRY(fnzi_resolving_dim(r, 2, &last));
-  if (r->self->rank == 0)
-    return to_sizes(r, sizes, 1);
-  if (first > last)
-    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "flatten: start_dim %u is behind end_dim %u",
-                     first, last);
-  if (first == last)
-    return fnzi_is_self(r);
-  for (uint32_t d = 0; d < r->self->rank; d++) {
-    if (d > first && d <= last)
-      sizes[rank - 1] *= r->self->sizes[d];
-    else
-      sizes[rank++] = r->self->sizes[d];
-  }
-  return to_sizes(r, sizes, rank);
-}
-
-fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
-  uint32_t dim;
-  int64_t *inner, sizes[FNZ_MAX_RANK];
-  size_t n, rank = 0;
-  FNZ_TRY(fnzi_resolving_dim(r, 1, &dim));
-  FNZ_TRY(fnzi_resolving_ints(r, 2, &inner, &n));
-  if (!r->self->rank || !n || n + r->self->rank - 1 > FNZ_MAX_RANK)
-    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "unflatten.int: %zu sizes for one of %u "
-                     "dimensions",
-                     n, r->self->rank);
-  FNZ_TRY(fnzi_infer_sizes(r->ctx, r->op->name, r->self->sizes[dim], inner, (uint32_t)n));
-  for (uint32_t d = 0; d < r->self->rank; d++)
-    if (d != dim)
-      sizes[rank++] = r->self->sizes[d];
-    else
-      for (size_t k = 0; k < n; k++)
-        sizes[rank++] = inner[k];
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, sizes, rank);
-}
-
-/* contiguous().view(-1): a tensor with gaps is copied even where a view would do. */
-fnz_status fnzi_resolve_ravel(fnzi_resolving *r) {
-  int64_t numel = fnz_geometry_numel(r->self);
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(
-      r, 0, fnzi_is_contiguous(r->self) ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, &numel, 1);
-}
-
-static fnz_status unsqueeze_to(fnzi_resolving *r, uint32_t rank) {
-  FNZ_TRY(fnzi_results(r, r->ntensors));
-  for (size_t k = 0; k < r->ntensors; k++) {
-    uint32_t have = r->tensors[k]->rank;
-    r->out->items[k].tensor = k;
-    if (have == 0 && rank > 0)
-      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, 0));
-    if (have <= 1 && rank > 1)
-      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, 0));
-    if (have <= 2 && rank > 2)
-      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, -1));
-  }
-  return FNZ_OK;
-}
-
-fnz_status fnzi_resolve_atleast_1d(fnzi_resolving *r) {
-  return unsqueeze_to(r, 1);
-}
-
-fnz_status fnzi_resolve_atleast_2d(fnzi_resolving *r) {
-  return unsqueeze_to(r, 2);
-}
-
-fnz_status fnzi_resolve_atleast_3d(fnzi_resolving *r) {
-  return unsqueeze_to(r, 3);
 }
 
 /* --- itself, or a copy ------------------------------------------------------------------------ */
@@ -394,22 +268,19 @@ static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, boo
   return fnzi_is_call(r, FNZI_STEP_TO_COPY, args, 7);
 }
 
-static fnz_arg named(const fnzi_resolving *r, const char *name) {
-  int i = fnzi_op_param(r->op, name);
-  return i < 0 ? fnzi_arg_default() : fnzi_resolving_arg(r, (size_t)i);
-}
-
 fnz_status fnzi_resolve_to(fnzi_resolving *r) {
-  fnz_arg device = named(r, "device"), copy = named(r, "copy");
+  fnz_arg device = fnzi_resolving_named(r, "device"), copy = fnzi_resolving_named(r, "copy");
   if (device.tag == FNZ_ARG_DEVICE && strncmp(device.u.s, "cpu", 3) != 0)
     return fnzi_fail(r->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s: a move to device %s; only cpu is supported", r->op->name, device.u.s);
-  return to_dtype(r, named(r, "dtype"), named(r, "memory_format"), copy.u.i != 0);
+  return to_dtype(r, fnzi_resolving_named(r, "dtype"), fnzi_resolving_named(r, "memory_format"),
+                  copy.u.i != 0);
 }
 
 fnz_status fnzi_resolve_to_other(fnzi_resolving *r) {
-  fnz_arg dtype = fnzi_arg_dtype(r->tensors[1]->dtype), copy = named(r, "copy");
-  return to_dtype(r, dtype, named(r, "memory_format"), copy.tag == FNZ_ARG_BOOL && copy.u.i);
+  fnz_arg dtype = fnzi_arg_dtype(r->tensors[1]->dtype), copy = fnzi_resolving_named(r, "copy");
+  return to_dtype(r, dtype, fnzi_resolving_named(r, "memory_format"),
+                  copy.tag == FNZ_ARG_BOOL && copy.u.i);
 }
 
 /* --- complex numbers -------------------------------------------------------------------------- */
@@ -442,80 +313,4 @@ fnz_status fnzi_resolve_imag(fnzi_resolving *r) {
   FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_VIEW_AS_REAL, args, 1));
   FNZ_TRY(fnzi_add_ints_step(r, 0, FNZI_STEP_SELECT, -1, 1));
   return r->self->is_conj ? fnzi_add_step(r, 0, FNZI_STEP_NEG, args, 1) : FNZ_OK;
-}
-
-/* --- reordering ------------------------------------------------------------------------------- */
-fnz_status fnzi_resolve_swapaxes(fnzi_resolving *r) {
-  uint32_t a, b;
-  FNZ_TRY(fnzi_resolving_dim(r, 1, &a));
-  FNZ_TRY(fnzi_resolving_dim(r, 2, &b));
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, a, b);
-}
-
-static fnz_status swap_last(fnzi_resolving *r) {
-  if (r->self->rank < 2)
-    return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: self has %u dimensions; at least 2",
-                     r->op->name, r->self->rank);
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, -2, -1);
-}
-
-/* Of a number it is the number itself. */
-fnz_status fnzi_resolve_matrix_transpose(fnzi_resolving *r) {
-  return r->self->rank ? swap_last(r) : fnzi_is_self(r);
-}
-
-fnz_status fnzi_resolve_adjoint(fnzi_resolving *r) {
-  const fnz_arg args[] = {fnzi_arg_default()};
-  if (r->self->rank == 0)
-    return fnzi_resolve_conj(r);
-  FNZ_TRY(swap_last(r));
-  return fnzi_is_complex(r->self->dtype) ? fnzi_add_step(r, 0, FNZI_STEP_CONJ, args, 1) : FNZ_OK;
-}
-
-fnz_status fnzi_resolve_numpy_t(fnzi_resolving *r) {
-  int64_t dims[FNZ_MAX_RANK];
-  for (uint32_t d = 0; d < r->self->rank; d++)
-    dims[d] = r->self->rank - 1 - d;
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, r->self->rank);
-}
-
-/* The named dimensions go to their places, the others fill up in order. */
-fnz_status fnzi_resolve_movedim(fnzi_resolving *r) {
-  int64_t *from, *to, dims[FNZ_MAX_RANK];
-  bool moved[FNZ_MAX_RANK] = {false};
-  size_t nfrom, nto;
-  uint32_t rank = r->self->rank, d = 0;
-  FNZ_TRY(fnzi_resolving_ints(r, 1, &from, &nfrom));
-  FNZ_TRY(fnzi_resolving_ints(r, 2, &to, &nto));
-  for (uint32_t k = 0; k < rank; k++)
-    dims[k] = -1;
-  for (size_t k = 0; k < nfrom && k < nto; k++) {
-    uint32_t a, b;
-    FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, from[k], rank, &a));
-    FNZ_TRY(fnzi_wrap_dim(r->ctx, r->op->name, to[k], rank, &b));
-    if (nfrom != nto || (rank && (moved[a] || dims[b] != -1)))
-      return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "%s: source and destination must name the "
-                       "same number of different dimensions",
-                       r->op->name);
-    moved[a] = true;
-    dims[b] = a;
-  }
-  for (uint32_t k = 0; k < rank; k++) {
-    while (d < rank && moved[d])
-      d++;
-    if (dims[k] == -1)
-      dims[k] = d++;
-  }
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, rank);
-}
-
-fnz_status fnzi_resolve_linalg_diagonal(fnzi_resolving *r) {
-  const fnz_arg args[] = {fnzi_arg_default(), named(r, "offset"), named(r, "dim1"),
-                          named(r, "dim2")};
-  return fnzi_is_call(r, FNZI_STEP_DIAGONAL, args, 4);
 }
