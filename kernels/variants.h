@@ -110,6 +110,20 @@ FNZ_MUST_CHECK fnz_status fnzi_job_store(fnzi_job *job, fnzi_array *target, fnzi
 FNZ_MUST_CHECK fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain,
                                                 size_t nplain);
 
+/* --- write_check.c -------------------------------------------------------------------------------
+ */
+/* May `result`, of a call of via with these arguments, be stored in the target? What an out=
+ * argument that must be resized will look like does not matter before. */
+FNZ_MUST_CHECK fnz_status fnzi_check_written(const fnzi_job *job, const fnz_arg *args,
+                                             const fnzi_array *target, const fnz_geometry *result);
+/* A bit of FNZI_PLAN_* that says how strict the operator is. */
+bool fnzi_job_asks(const fnzi_job *job, unsigned flag);
+/* An out= operator that PyTorch derives from the functional one by copying its results. */
+bool fnzi_job_is_generated(const fnzi_job *job);
+enum { FNZI_SIZES_TEXT = 96 };
+/* "[2, 3]", cut off when it is too long; returns `out`. */
+const char *fnzi_sizes_text(const fnz_geometry *g, char out[FNZI_SIZES_TEXT]);
+
 /* --- special.c -----------------------------------------------------------------------------------
  * Operators that change what a tensor looks at, or write what their schema does not say. */
 bool fnzi_plan_special(const fnz_op *op, fnzi_plan *plan);

@@ -21,19 +21,6 @@ typedef struct writing {
   size_t nlooks;
 } writing;
 
-enum { SHAPE_TEXT = 96 };
-
-/* "[2, 3]", cut off when it is too long. */
-static const char *shape_text(const fnz_geometry *g, char out[SHAPE_TEXT]) {
-  size_t at = 1;
-  out[0] = '[';
-  for (uint32_t d = 0; d < g->rank && at + 24 < SHAPE_TEXT; d++)
-    at += (size_t)snprintf(out + at, SHAPE_TEXT - at, "%s%lld", d ? ", " : "",
-                           (long long)g->sizes[d]);
-  (void)snprintf(out + at, SHAPE_TEXT - at, "]");
-  return out;
-}
-
 /* --- Targets ----------------------------------------------------------------------------- */
 static void add_targets(writing *w, size_t i) {
   const fnz_arg *arg = &w->job->args[i];
@@ -92,125 +79,24 @@ static fnz_status check_count(const writing *w, size_t noutputs) {
                        w->ntargets, w->nplain);
 }
 
-static bool asks(const fnzi_job *job, unsigned flag) {
-  return (job->plan->strictness & flag) != 0;
-}
-
-/* --- What eager refuses ------------------------------------------------------------------ */
-static fnz_status check_fit(const fnzi_job *job, const fnzi_array *target,
-                            const fnz_geometry *result) {
-  char have[SHAPE_TEXT], want[SHAPE_TEXT];
-  bool resizes = job->op->kind == FNZI_KIND_OUT && !asks(job, FNZI_PLAN_RIGID);
-  if (resizes || fnzi_same_sizes(&target->geometry, result))
-    return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_BOUNDS,
-                       "the tensor that is written has shape %s, but the result has %s; write "
-                       "into a tensor of that shape",
-                       shape_text(&target->geometry, have), shape_text(result, want));
-}
-
-/* An out= operator that PyTorch derives from the functional one by copying its results. */
-static bool is_generated(const fnzi_job *job) {
-  return job->op->kind == FNZI_KIND_OUT && (job->op->tags & FNZI_TAG_GENERATED);
-}
-
-/* Elementwise operators cast what they have computed, others compute what is asked for. */
-static fnz_status check_cast(const fnzi_job *job, const fnzi_array *target,
-                             const fnz_geometry *result) {
-  fnz_dtype from = result->dtype, to = target->geometry.dtype;
-  bool may = asks(job, FNZI_PLAN_CASTS) || (job->plan->is_pointwise && !asks(job, FNZI_PLAN_EXACT));
-  bool casts = may && !is_generated(job);
-  if (from == to || (casts && fnzi_can_cast(from, to)))
-    return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_TYPE,
-                       "the result is %s, which %s be stored in a tensor of %s",
-                       fnzi_dtype(from)->name, casts ? "cannot" : "must not", fnzi_dtype(to)->name);
-}
-
-/* Every element gets the same number, so that their order does not matter. */
-static bool is_fill(const fnzi_job *job) {
-  const fnzi_kernel *row = job->plan->row;
-  if (!row || is_generated(job))
-    return false;
-  bool of_tensor = job->plan->via->nparams > 1 && fnzi_arg_array(&job->args[1]);
-  return row->run == fnzi_kernel_create || (row->run == fnzi_kernel_fill && !of_tensor);
-}
-
-static fnz_status check_self(const fnzi_job *job, const fnzi_array *target) {
-  if (is_fill(job) || !fnzi_overlaps_itself(target))
-    return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_OVERLAP,
-                       "several elements of the tensor that is written lie in one place; clone it "
-                       "before");
-}
-
-typedef struct operand_check {
-  const fnzi_job *job;
-  const fnzi_array *target;
-} operand_check;
-
-/* A single number is read before anything is written. */
-static bool is_read_first(const fnzi_plan *plan, const fnzi_array *operand) {
-  return operand->geometry.rank == 0 &&
-         (!plan->is_pointwise || plan->row->run != fnzi_kernel_point);
-}
-
-static fnz_status check_operand(void *user, const fnz_arg *arg) {
-  const operand_check *c = user;
-  const fnzi_array *operand = fnzi_arg_array(arg);
-  if (!operand || operand == c->target || operand->storage != c->target->storage ||
-      fnzi_same_window(operand, c->target) || is_read_first(c->job->plan, operand) ||
-      !fnzi_meets(operand, c->target))
-    return FNZ_OK;
-  return fnzi_job_fail(c->job, FNZ_CLASS_OVERLAP,
-                       "an operand shares some of its elements with the tensor that is written; "
-                       "clone it before");
-}
-
-/* Whether what is read may lie in what is written. Eager looks when the operator is elementwise or
- * begins with its argument; others it computes elsewhere, or what it does with them is undefined.
- */
-static bool checks_operands(const fnzi_job *job) {
-  const fnzi_kernel *row = job->plan->row;
-  if (job->op->kind != FNZI_KIND_OUT)
-    return true;
-  bool looks = row && (row->memory == FNZI_MEMORY_POINT || row->memory == FNZI_MEMORY_BASE);
-  return !is_generated(job) && (looks || asks(job, FNZI_PLAN_APART));
-}
-
-/* What an out= argument that must be resized will look like does not matter before. */
-static fnz_status check_target(const writing *w, const fnzi_array *target,
-                               const fnz_geometry *result) {
-  const fnzi_job *job = w->job;
-  operand_check c = {job, target};
-  FNZ_TRY(check_fit(job, target, result));
-  FNZ_TRY(check_cast(job, target, result));
-  if (!fnzi_same_sizes(&target->geometry, result))
-    return FNZ_OK;
-  FNZ_TRY(check_self(job, target));
-  if (!checks_operands(job))
-    return FNZ_OK;
-  return fnzi_args_visit(w->call.args, job->plan->via->nparams, check_operand, &c);
-}
-
 /* --- Resizing ---------------------------------------------------------------------------- */
 /* Eager resizes without a word also for tensors from numbers. */
 static bool is_quiet(const fnzi_job *job) {
   const fnzi_plan *plan = job->plan;
-  return asks(job, FNZI_PLAN_QUIET) ||
-         (plan->row && !is_generated(job) &&
+  return fnzi_job_asks(job, FNZI_PLAN_QUIET) ||
+         (plan->row && !fnzi_job_is_generated(job) &&
           (plan->row->shape == fnzi_shape_create || plan->row->shape == fnzi_shape_eye ||
            plan->row->shape == fnzi_shape_linspace));
 }
 
 static void warn_resized(const fnzi_job *job, const fnz_geometry *old, const fnz_geometry *now) {
-  char have[SHAPE_TEXT], want[SHAPE_TEXT];
+  char have[FNZI_SIZES_TEXT], want[FNZI_SIZES_TEXT];
   if (fnz_geometry_numel(old) == 0 || is_quiet(job))
     return;
   (void)snprintf(job->warning, FNZ_WARNING_BYTES,
                  "%.40s: an out= tensor of shape %s with elements was resized to %s; give one of "
                  "that shape, or an empty one",
-                 job->op->name, shape_text(old, have), shape_text(now, want));
+                 job->op->name, fnzi_sizes_text(old, have), fnzi_sizes_text(now, want));
 }
 
 static fnz_status keep_former(writing *w, size_t k) {
@@ -249,7 +135,7 @@ static fnz_status fit(writing *w, size_t k, const fnz_geometry *result) {
   FNZ_TRY(keep_former(w, k));
   warn_resized(job, &target->geometry, result);
   return fnzi_resize_to(job->ctx, target, result->rank, result->sizes,
-                        is_generated(job) ? NULL : result->strides);
+                        fnzi_job_is_generated(job) ? NULL : result->strides);
 }
 
 /* --- Straight into the argument ---------------------------------------------------------- */
@@ -400,7 +286,8 @@ static fnz_status check_targets(writing *w) {
   FNZ_TRY(check_count(w, call->noutputs));
   for (size_t k = 0; k < w->ntargets; k++)
     if (call->outputs[w->nplain + k])
-      FNZ_TRY(check_target(w, w->targets[k], &call->outputs[w->nplain + k]->geometry));
+      FNZ_TRY(fnzi_check_written(w->job, w->call.args, w->targets[k],
+                                 &call->outputs[w->nplain + k]->geometry));
   return FNZ_OK;
 }
 
@@ -478,7 +365,7 @@ static fnz_status write_args(fnzi_job *job, const fnz_arg *args) {
   FNZ_TRY(fnzi_job_open(job, args, &w.call));
   fnz_status status = find_targets(&w);
   w.call.scratch = *job->scratch;
-  if (w.ntargets > 0 && !is_generated(job))
+  if (w.ntargets > 0 && !fnzi_job_is_generated(job))
     w.call.target = w.targets[0]->geometry.dtype;
   if (status == FNZ_OK)
     status = evaluate(&w);
@@ -506,7 +393,8 @@ static fnz_status take_over(writing *w, fnz_handle *handles, size_t count) {
     results[k] = fnzi_array_of(handles[k]);
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[w->nplain + k] && results[w->nplain + k] != w->targets[k])
-      FNZ_TRY(check_target(w, w->targets[k], &results[w->nplain + k]->geometry));
+      FNZ_TRY(fnzi_check_written(w->job, w->call.args, w->targets[k],
+                                 &results[w->nplain + k]->geometry));
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[w->nplain + k])
       FNZ_TRY(fit(w, k, &results[w->nplain + k]->geometry));
