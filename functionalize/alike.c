@@ -52,8 +52,13 @@ static bool alike_args(const fnz_arg *a, size_t na, const fnz_arg *b, size_t nb)
   }
 }
 
+/* Each program has its own copies of operators that it declares; their targets are compared too. */
+static bool same_op(const fnz_op *a, const fnz_op *b) {
+  return a == b || (a && b && fnzi_op_is_custom(a) && fnzi_op_is_custom(b));
+}
+
 static bool alike_node(const fnzi_node *a, const fnzi_node *b) {
-  return a->op == b->op && same_text(a->target, b->target) &&
+  return same_op(a->op, b->op) && same_text(a->target, b->target) &&
          alike_args(a->args, a->nargs, b->args, b->nargs) &&
          alike_args(a->outputs, a->noutputs, b->outputs, b->noutputs);
 }
