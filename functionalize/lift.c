@@ -39,7 +39,8 @@ static fnz_status lift_number(fnzi_lifter *l, const char *place, fnz_arg *arg) {
     return FNZ_OK;
   for (size_t k = 0; k < l->count; k++)
     if (!as_integer(l->walks[k].arg, &l->numbers[k]))
-      return *l->what ? FNZ_OK : fnzi_lift_refuse(l, place);
+      return fnzi_arena_format(l->arena, l->what, "%s is %g at some size", place,
+                               l->walks[k].arg->u.f);
   FNZ_TRY(fnzi_lift_fit(l, place, &e));
   return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
 }
