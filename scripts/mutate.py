@@ -5,10 +5,11 @@
 
 FOLDER is views, mutations, functionalize or program/formats (all of them without one). Each mutant is one change to
 one line: a comparison, an operator or a constant becomes its neighbour, a condition is negated, a statement is left
-out, a call whose status is returned is not made. Only its object is compiled and linked before the archive of a
-release build in DIR (default build), test program after test program and last the command with all goldens, until one
-fails. What none of them notices is written to FILE (default build/survivors.txt), one per line: FILE:LINE: what it
-was -> what it became.
+out, a call whose status is returned is not made. Only its object is compiled, and linked before the archive of a
+release build in DIR (default build) with all test programs and the command, which are one program for this. They run
+one after the other, last the command with all goldens, until one fails. What none of them notices is written to FILE
+(default build/survivors.txt), one per line: FILE:LINE: what it was -> what it became. Sources, objects and the archive
+are read when it starts, so that one may go on working meanwhile.
 
 A mutant that does not compile, or gives the same object, is none. One that ends in a timeout was noticed. Lines of
 tests/mutants.txt, `FILE: OLD -> NEW`, are mutants that change nothing, under the reason why."""
@@ -22,6 +23,7 @@ import os
 import random
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -94,11 +96,15 @@ def mutants_of(folder):
 class Bench:
     """What compiling, linking and running a mutant needs."""
 
-    def __init__(self, build):
-        self.build = os.path.abspath(build)
+    def __init__(self, build, folders, kept):
+        self.build, self.kept = os.path.abspath(build), kept
         entries = json.load(open(os.path.join(self.build, "compile_commands.json")))
         self.compile = {os.path.relpath(e["file"], ROOT): e for e in entries}
-        self.ninja = self.links()
+        self.sources = {path: open(os.path.join(ROOT, path)).read().split("\n")
+                        for path in self.compile if os.path.dirname(path) in folders}
+        commands = self.links()
+        names = dict.fromkeys(name for folder in folders for name in TESTS[folder].split())
+        self.command = self.one_program(commands, [*names, "fnz"])
 
     def links(self):
         text = subprocess.run(["ninja", "-C", self.build, "-t", "commands", "all"], check=True,
@@ -110,15 +116,44 @@ class Bench:
                 found[m.group(1) or "fnz"] = line.removeprefix(": && ").removesuffix(" && :")
         return found
 
+    def own(self, path, name):
+        """A copy of an object, in which main has another name."""
+        copy = os.path.join(self.kept, f"{name}.{os.path.basename(path)}")
+        subprocess.run(["objcopy", "--redefine-sym", f"main=main_{name}", os.path.join(self.build, path), copy],
+                       check=True)
+        return copy
+
+    def one_program(self, commands, names):
+        """The command that links a program which is all of these, by its first argument."""
+        objects, options = {}, []
+        for name in names:
+            words = commands[name].split()
+            for path in (word for word in words if word.endswith(".o")):
+                objects.setdefault(os.path.basename(path), self.own(path, name))
+            options += [word for word in words[words.index("-o") + 2:] if word not in options]
+        main = os.path.join(self.kept, "main.c")
+        lines = [f'  if (!strcmp(argv[1], "{name}")) return main_{name}(argc - 1, argv + 1);' for name in names]
+        open(main, "w").write("\n".join(["#include <string.h>", *(f"int main_{name}();" for name in names),
+                                         "int main(int argc, char **argv) {", *lines, "  return 99;", "}"]))
+        subprocess.run(["cc", "-c", "-w", main, "-o", main + ".o"], check=True)
+        for archive in ("libfnz.a", "libfnz_soak.a"):
+            shutil.copy(os.path.join(self.build, archive), self.kept)
+        linker = ["-fuse-ld=lld"] if shutil.which("ld.lld") else []
+        # The archive of what is drawn needs the library's, so it comes first.
+        archives = [os.path.join(self.kept, "libfnz_soak.a"), os.path.join(self.kept, "libfnz.a")]
+        return ["c++", *linker, main + ".o", *objects.values(), *archives,
+                *(word for word in options if not word.startswith("libfnz"))]
+
     def object(self, mutant, folder, changed):
         """Compiles the file, changed or not; its path, or None when it does not compile."""
         source = os.path.join(folder, "mutant.c")
-        lines = open(os.path.join(ROOT, mutant.path)).read().split("\n")
+        lines = list(self.sources[mutant.path])
         if changed:
             lines[mutant.line - 1] = mutant.new
         open(source, "w").write("\n".join(lines))
         entry = self.compile[mutant.path]
         words = shlex.split(entry["command"])
+        words = words[1:] if words[0] == "ccache" else words
         out = os.path.join(folder, "mutant.o" if changed else "same.o")
         words[words.index("-o") + 1] = out
         words[words.index("-c") + 1] = source
@@ -126,37 +161,38 @@ class Bench:
         done = subprocess.run(words + ["-w", "-iquote", beside], cwd=entry["directory"], stderr=subprocess.DEVNULL)
         return out if done.returncode == 0 else None
 
-    def link(self, test, out, folder):
-        """The test program with the mutant before the archive, which then keeps its own object."""
-        program = os.path.join(folder, test)
-        command = re.sub(r" -o \S+ ", f" -o {program} {out} ", self.ninja[test], count=1)
-        subprocess.run(command, shell=True, check=True, cwd=self.build, stderr=subprocess.DEVNULL)
+    def link(self, objects, folder):
+        """The program with the mutant before the archive, which then keeps its own object."""
+        program = os.path.join(folder, "tests")
+        at = self.command.index(os.path.join(self.kept, "libfnz_soak.a"))
+        subprocess.run([*self.command[:at], *objects, *self.command[at:], "-o", program], check=True,
+                       cwd=self.build, stderr=subprocess.DEVNULL)
         return program
 
 
-def notices(program, log):
+def notices(program, test, log):
     env = dict(os.environ, CK_FORK="no", FNZ_PROGRAMS="400", FNZ_SHRINK="0", FNZ_WRONG="1",
                CK_TIMEOUT_MULTIPLIER="1")
     try:
-        done = subprocess.run([program], env=env, timeout=SECONDS, stdout=log, stderr=log)
+        done = subprocess.run([program, test], env=env, timeout=SECONDS, stdout=log, stderr=log)
     except subprocess.TimeoutExpired:
         return True
     return done.returncode != 0
 
 
-def golden_differs(command, path):
+def golden_differs(program, path):
     words = shlex.split(open(path).readline().removeprefix("# run:"))
-    done = subprocess.run([command, *words, os.path.basename(path)], cwd=os.path.dirname(path), timeout=SECONDS,
+    done = subprocess.run([program, "fnz", *words, os.path.basename(path)], cwd=os.path.dirname(path), timeout=SECONDS,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     got = done.stdout + (b"# stderr\n" + done.stderr if done.stderr else b"") + b"# exit %d\n" % done.returncode
     return got != open(path.removesuffix(".fnz") + ".want", "rb").read()
 
 
-def goldens_notice(command):
+def goldens_notice(program):
     try:
         wanted = sorted(glob.glob(ROOT + "/fixtures/*/*.want"))
         paths = [path.removesuffix(".want") + ".fnz" for path in wanted]
-        return any(golden_differs(command, path) for path in paths if os.path.exists(path))
+        return any(golden_differs(program, path) for path in paths if os.path.exists(path))
     except subprocess.TimeoutExpired:
         return True
 
@@ -168,14 +204,14 @@ def try_mutant(bench, mutant):
         same = out and bench.object(mutant, folder, False)
         if not out or digest(out) == digest(same):
             return "none"
-        for test in TESTS[os.path.dirname(mutant.path)].split():
-            program = bench.link(test, out, folder)
-            if notices(program, log):
-                return test
-            os.unlink(program)
-        if goldens_notice(bench.link("fnz", out, folder)):
-            return "goldens"
-    return "survived"
+        return noticed_by(bench.link([out], folder), os.path.dirname(mutant.path), log)
+
+
+def noticed_by(program, folder, log):
+    for test in TESTS[folder].split():
+        if notices(program, test, log):
+            return test
+    return "goldens" if goldens_notice(program) else "survived"
 
 
 def digest(path):
@@ -204,7 +240,18 @@ def main():
     parser.add_argument("--out", default="build/survivors.txt")
     parser.add_argument("folders", nargs="*", default=list(TESTS))
     options = parser.parse_args()
-    bench, known, ends = Bench(options.build), excused(), time.time() + 60 * options.minutes
+    with tempfile.TemporaryDirectory(prefix="fnz-mutate-") as kept:
+        measure(options, Bench(options.build, options.folders, kept))
+    return 0
+
+
+def measure(options, bench):
+    known, ends = excused(), time.time() + 60 * options.minutes
+    with open(os.devnull, "w") as log:
+        for folder in options.folders:
+            noticed = noticed_by(bench.link([], bench.kept), folder, log)
+            if noticed != "survived":
+                sys.exit(f"{noticed} fails without any change")
     chosen = [m for folder in options.folders for m in mutants_of(folder)]
     print(f"{len(chosen)} mutants in {' '.join(options.folders)}")
     random.Random(options.seed).shuffle(chosen)
@@ -223,7 +270,6 @@ def main():
     for folder, score in scores.items():
         total = sum(score.values())
         print(f"{folder}: {score['noticed']} of {total} noticed, {100 * score['noticed'] / total:.0f} %")
-    return 0
 
 
 if __name__ == "__main__":
