@@ -19,19 +19,12 @@ typedef struct fnzi_decisions {
   bool failed; /* out of memory */
 } fnzi_decisions;
 
-/* The answer that counts. `d` NULL: nobody listens. */
+/* The answer that counts, which is written down. */
+fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r);
+
+/* The same; `d` NULL: nobody listens. */
 static inline fnzi_relation fnzi_decide(fnzi_decisions *d, fnzi_relation r) {
-  if (!d)
-    return r;
-  size_t place = d->taken.count;
-  void *data = d->taken.data;
-  if (place < d->nunknown && d->unknown[place])
-    r = FNZI_UNKNOWN;
-  d->failed = d->failed || fnzi_grow(d->ctx, &data, &d->taken.capacity, place + 1, 1) != FNZ_OK;
-  d->taken.data = data;
-  if (!d->failed)
-    d->taken.data[d->taken.count++] = (uint8_t)r;
-  return r;
+  return d ? fnzi_decisions_take(d, r) : r;
 }
 
 #endif

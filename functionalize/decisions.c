@@ -1,0 +1,19 @@
+/* decisions.c - what is answered while a pass at one choice of sizes is listened to.
+ *
+ * keeps   the order of answers; one that no pass may rely on is UNKNOWN
+ * gives   all answers, for those of other passes to be compared with */
+#include "functionalize/decisions.h"
+
+static fnz_status note(fnzi_decisions *d, fnzi_relation r) {
+  FNZI_PUSH(d->ctx, &d->taken, (uint8_t)r);
+  return FNZ_OK;
+}
+
+fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r) {
+  size_t place = d->taken.count;
+  if (place < d->nunknown && d->unknown[place])
+    r = FNZI_UNKNOWN;
+  if (note(d, r) != FNZ_OK)
+    d->failed = true;
+  return r;
+}
