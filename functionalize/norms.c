@@ -7,8 +7,15 @@
 
 enum { MEAN = 3, VAR = 4, TRAINING = 5, MOMENTUM = 6, EPS = 7, NORM_RESULTS = 5, OWN_RESULTS = 3 };
 
-static bool writes_statistics(const fnzi_request *r) {
-  return r->args[TRAINING].u.i && fnzi_tensor_arg(r, MEAN) && fnzi_tensor_arg(r, VAR);
+/* Eager takes either both statistics or none. */
+static fnz_status writes_statistics(fnz_world *world, const fnzi_request *r, bool *out) {
+  bool mean = fnzi_tensor_arg(r, MEAN) != NULL, var = fnzi_tensor_arg(r, VAR) != NULL;
+  *out = mean && r->args[TRAINING].u.i;
+  if (mean == var)
+    return FNZ_OK;
+  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                   "%s: %s is given and %s is None; give both or none", r->op->name,
+                   mean ? "running_mean" : "running_var", mean ? "running_var" : "running_mean");
 }
 
 /* --- batch norm ------------------------------------------------------------------------------- */
@@ -30,7 +37,9 @@ fnz_status fnzi_batch_norm_request(fnz_world *world, fnzi_request *r) {
   const fnz_geometry *expected[NORM_RESULTS];
   fnz_arg *args;
   size_t first, count;
-  if (!writes_statistics(r))
+  bool writes;
+  FNZ_TRY(writes_statistics(world, r, &writes));
+  if (!writes)
     return fnzi_apply_functional(world, r);
   fnz_tensor *mean = fnzi_tensor_arg(r, MEAN), *var = fnzi_tensor_arg(r, VAR);
   if (fnzi_overlap(mean, var))
@@ -102,7 +111,9 @@ static fnz_status new_statistics(fnz_world *world, const fnzi_request *r, const 
 fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *r) {
   fnzi_held *fresh[2];
   fnz_arg *args;
-  if (!writes_statistics(r))
+  bool writes;
+  FNZ_TRY(writes_statistics(world, r, &writes));
+  if (!writes)
     return fnzi_apply_functional(world, r);
   fnz_tensor *mean = fnzi_tensor_arg(r, MEAN), *var = fnzi_tensor_arg(r, VAR);
   const fnz_geometry *input = fnzi_geometry(fnzi_tensor_arg(r, 0));
