@@ -92,9 +92,10 @@ static fnz_status open_window(reader *r, fnzi_step_op step, const fnz_arg *args,
   return FNZ_OK;
 }
 
+/* Four at most. */
 static fnz_status step_of_ints(reader *r, fnzi_step_op step, const int64_t *numbers, size_t count) {
   fnz_arg args[6] = {fnzi_arg_default()};
-  for (size_t i = 0; i < count && i < 5; i++)
+  for (size_t i = 0; i < count; i++)
     args[i + 1] = fnzi_arg_int(numbers[i]);
   return open_window(r, step, args, count + 1);
 }

@@ -422,7 +422,21 @@ START_TEST(bad_aliases_are_refused_with_a_place) {
       {"v=b.foo()", "alias, column 5", "no view of this name", FNZ_CLASS_SYNTAX},
       {"v=b.view(f77)", "alias, column 13", "element type", FNZ_CLASS_SYNTAX},
       {"v=b[99999999999999999999]", "", "64 bits", FNZ_CLASS_SYNTAX},
+      {"v=b[9223372036854775808]", "", "64 bits", FNZ_CLASS_SYNTAX},
+      {"v=b[--3]", "alias, column 5", "expected an index", FNZ_CLASS_SYNTAX},
+      {"v=b.as_strided((3,),(1,),--1)", "", "expected an integer", FNZ_CLASS_SYNTAX},
+      {"v=b.as_strided((3,),(1,),x)", "", "expected an integer", FNZ_CLASS_SYNTAX},
+      {"v=b.unsqueeze()", "alias, column 15", "expected one dimension", FNZ_CLASS_SYNTAX},
+      {"v=b.transpose(0)", "alias, column 16", "expected two dimensions", FNZ_CLASS_SYNTAX},
+      {"v=b.view(1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,"
+       "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)",
+       "", "more numbers than a tensor has dimensions", FNZ_CLASS_SYNTAX},
+      {"v=n[1:]", "n", "no tensor input", FNZ_CLASS_REF},
       {"v=c[1:]", "c", "no tensor input", FNZ_CLASS_REF},
+      {"v=b.view(torch.int32)[1:]", "v", "takes f32", FNZ_CLASS_TYPE},
+      {"v=b.view((2,2))", "v", "other sizes", FNZ_CLASS_TYPE},
+      {"v=b.view([2, 2])", "v", "other sizes", FNZ_CLASS_TYPE},
+      {"v=d[1:]", "d", "no tensor input", FNZ_CLASS_REF},
       {"w=b[1:]", "w", "no tensor input", FNZ_CLASS_REF},
       {"b=b", "b", "itself", FNZ_CLASS_DUPLICATE},
       {"v=b", "v", "other sizes", FNZ_CLASS_TYPE},
@@ -433,7 +447,8 @@ START_TEST(bad_aliases_are_refused_with_a_place) {
       {"v=b.view(3)", "alias, column 10", "", FNZ_CLASS_BOUNDS},
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    fnz_program *p = program_of(ctx, "%b: f32[4], %v: f32[3]", "return %b");
+    fnz_program *p =
+        program_of(ctx, "%b: f32[4], %v: f32[3], %n: sym", "%c: f32[4] = neg(%b)\nreturn %b");
     ck_assert_msg(fnz_program_alias(ctx, p, rows[i].alias) != FNZ_OK, "%s", rows[i].alias);
     const fnz_error *e = fnz_last_error(ctx);
     ck_assert_msg(e->kind == rows[i].kind && strstr(e->message, rows[i].message) &&
@@ -445,6 +460,9 @@ START_TEST(bad_aliases_are_refused_with_a_place) {
   OK(ctx, fnz_program_alias(ctx, p, "v=b[1:]"));
   ck_assert_int_eq(fnz_program_alias(ctx, p, "v=b[:3]"), FNZ_BAD_INPUT);
   ck_assert_int_eq(fnz_last_error(ctx)->kind, FNZ_CLASS_DUPLICATE);
+  fnz_program_destroy(p);
+  p = program_of(ctx, "%b: f32[{s0: 4}], %v: f32[3]", "return %b");
+  FAILS(ctx, "UNSUPPORTED", fnz_program_alias(ctx, p, "v=b[1:]"));
   fnz_program_destroy(p);
   end();
 }
