@@ -147,7 +147,8 @@ static fnz_status perform(fnzi_act *s) {
   if (fnz_op_is_mutating(s->op))
     return fnzi_op_is_custom(s->op) ? fnzi_act_custom(s) : fnzi_act_write(s);
   bool norm = strcmp(s->op->name, "batch_norm") == 0; /* a new tensor whenever it gets here */
-  if (s->op->is_view || (!norm && (s->op->tags & FNZI_TAG_MAYBE_ALIASING) != 0))
+  bool ruled = norm || s->outcome == FNZI_OUTCOME_COMPUTE;
+  if (s->op->is_view || (!ruled && (s->op->tags & FNZI_TAG_MAYBE_ALIASING) != 0))
     return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the result of %s may share memory, and there is no rule for it", s->op->name);
   if (fnzi_is_item(s->op))

@@ -199,6 +199,9 @@ FNZ_MUST_CHECK fnz_status fnzi_act_wait(fnzi_act *s);
  */
 FNZ_MUST_CHECK fnz_status fnzi_act_broadcast(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_meshgrid(fnzi_act *s);
+FNZ_MUST_CHECK fnz_status fnzi_act_at_least(fnzi_act *s);
+/* Adds dimensions of size 1 where atleast_3d does. */
+FNZ_MUST_CHECK fnz_status fnzi_pane_grow(fnzi_act *s, fnzi_pane *w, uint32_t rank);
 /* The result may be a window although the operator's schema does not say so. */
 bool fnzi_node_hides_window(const fnzi_node *node);
 /* einsum of one tensor that sums nothing: a window. `*done` is false for every other call. */

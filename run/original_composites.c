@@ -123,15 +123,17 @@ static fnz_status expand_as(fnzi_act *s, fnzi_pane *w) {
 }
 
 /* Rank 0 and 1 grow a dimension in front, rank 2 one behind, as far as `rank` asks. */
-static fnz_status at_least(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
-  if (w->rank >= rank)
-    return itself(s, w);
+fnz_status fnzi_pane_grow(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
   while (w->rank < rank) {
     uint32_t at = w->rank == 2 ? 2 : 0;
     int64_t stride = at == w->rank ? 1 : fnzi_wrap_mul(w->sizes[at], w->strides[at]);
     FNZ_TRY(fnzi_pane_insert(s, w, at, 1, stride));
   }
   return FNZ_OK;
+}
+
+static fnz_status at_least(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
+  return w->rank >= rank ? itself(s, w) : fnzi_pane_grow(s, w, rank);
 }
 
 static fnz_status atleast_1d(fnzi_act *s, fnzi_pane *w) {

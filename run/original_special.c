@@ -220,6 +220,9 @@ static const struct {
     {FNZI_ATEN_broadcast_tensors, fnzi_act_broadcast},
     {FNZI_ATEN_meshgrid, fnzi_act_meshgrid},
     {FNZI_ATEN_meshgrid__indexing, fnzi_act_meshgrid},
+    {FNZI_ATEN_atleast_1d__Sequence, fnzi_act_at_least},
+    {FNZI_ATEN_atleast_2d__Sequence, fnzi_act_at_least},
+    {FNZI_ATEN_atleast_3d__Sequence, fnzi_act_at_least},
 };
 
 /* Collectives are no operators of the table. */

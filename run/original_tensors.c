@@ -101,6 +101,27 @@ fnz_status fnzi_act_meshgrid(fnzi_act *s) {
   return FNZ_OK;
 }
 
+/* --- at least so many dimensions, for each of a list ------------------------------------------ */
+fnz_status fnzi_act_at_least(fnzi_act *s) {
+  static const uint16_t by_rank[] = {FNZI_ATEN_atleast_1d__Sequence, FNZI_ATEN_atleast_2d__Sequence,
+                                     FNZI_ATEN_atleast_3d__Sequence};
+  uint32_t rank = 1;
+  while (rank < 3 && by_rank[rank - 1] != fnzi_op_place(s->op))
+    rank++;
+  for (uint32_t k = 0; k < length(s); k++) {
+    fnzi_pane w;
+    FNZ_TRY(fnzi_act_tensor(s, item(s, k), &s->self));
+    fnzi_pane_of(s->self->g, &w);
+    if (w.rank >= rank) {
+      FNZ_TRY(fnzi_act_push(s, s->self));
+      continue;
+    }
+    FNZ_TRY(fnzi_pane_grow(s, &w, rank));
+    FNZ_TRY(fnzi_act_piece(s, &w));
+  }
+  return FNZ_OK;
+}
+
 /* --- einsum --------------------------------------------------------------------------------------
  */
 
@@ -204,14 +225,15 @@ fnz_status fnzi_act_einsum(fnzi_act *s, bool *done) {
 
 /* --- Windows that no schema tells of ---------------------------------------------------------- */
 bool fnzi_node_hides_window(const fnzi_node *node) {
-  static const uint16_t grids[] = {FNZI_ATEN_broadcast_tensors, FNZI_ATEN_meshgrid,
-                                   FNZI_ATEN_meshgrid__indexing};
+  static const uint16_t lists[] = {FNZI_ATEN_broadcast_tensors,    FNZI_ATEN_meshgrid,
+                                   FNZI_ATEN_meshgrid__indexing,   FNZI_ATEN_atleast_1d__Sequence,
+                                   FNZI_ATEN_atleast_2d__Sequence, FNZI_ATEN_atleast_3d__Sequence};
   static const uint16_t einsum[] = {FNZI_ATEN_einsum};
   const fnz_op *op = node->op;
   if (op == NULL || op->is_view)
     return false;
   if (fnzi_op_is_among(op, einsum, 1))
     return node->nargs > 1 && node->args[1].tag == FNZ_ARG_LIST && node->args[1].count == 1;
-  return fnzi_op_is_among(op, grids, sizeof grids / sizeof *grids) ||
+  return fnzi_op_is_among(op, lists, sizeof lists / sizeof *lists) ||
          fnzi_composite_rule(op) != NULL;
 }
