@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 12
  * functionalize_test.c - the pass: what programs mean after it, what it refuses, and what the
  * result looks like: how many nodes a pattern costs, which lines they belong to, and how little it
  * needs. */
@@ -399,6 +399,33 @@ END_TEST
 
 /* A computation has the line it was written on; a view that is derived again has that of the write.
  */
+/* A long program comes out in pieces, one behind the other. */
+START_TEST(a_long_program_keeps_its_order) {
+  enum { NODES = 20000 };
+  fnz_buffer text = {0};
+  fnz_program *p, *f;
+  begin();
+  OK(ctx, fnzi_put_text(ctx, &text, "fnz 1\nprogram(%x: f32[2]) {\n  %v0: f32[2] = neg(%x)\n"));
+  for (int k = 1; k < NODES; k++)
+    OK(ctx, fnzi_printf(ctx, &text, "  %%v%d: f32[2] = add.Tensor(%%v%d, %%v%d, alpha=%d)\n", k,
+                        k - 1, k > 5000 ? k - 5000 : 0, k));
+  OK(ctx, fnzi_printf(ctx, &text, "  return %%v%d\n}\n", NODES - 1));
+  OK(ctx, fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
+  ck_assert_uint_eq(fnz_node_count(f, 0), NODES);
+  for (uint32_t k = 1; k < NODES; k++) {
+    const fnzi_node *node = fnzi_node_at(f, 0, k);
+    ck_assert_uint_eq(node->args[0].u.value, k);
+    ck_assert_int_eq(node->args[2].u.i, k);
+  }
+  OK(ctx, fnz_verify(ctx, p, f, NULL, 1));
+  fnz_buffer_free(ctx, &text);
+  fnz_program_destroy(f);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 START_TEST(lines_are_kept) {
   static const struct {
     const char *op, *source;
@@ -485,4 +512,5 @@ END_TEST
 
 RUN_SUITE("functionalize", situations_functionalized, situations_original, what_is_refused,
           few_nodes, dead_writes_disappear, costs_are_linear, a_long_chain_on_a_small_stack,
-          keep_has_real_views, lines_are_kept, mutations_lead_the_outputs, out_of_memory)
+          keep_has_real_views, a_long_program_keeps_its_order, lines_are_kept,
+          mutations_lead_the_outputs, out_of_memory)

@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * oracle_test.c - which windows share memory, and which sizes a window can be viewed with, against
  * brute force over bytes. */
 #include "views/views.h"
@@ -194,5 +194,33 @@ START_TEST(view_strides_are_right) {
 }
 END_TEST
 
+/* What more work than is allowed would tell, and what is told without any. */
+START_TEST(big_windows_are_told_or_unknown) {
+  static const struct {
+    int64_t sizes[2], strides[2], offset, work;
+    fnzi_relation self;
+  } rows[] = {
+      {{1000, 1000}, {1, 2}, 0, 16, FNZI_OVERLAPS}, /* more elements than places */
+      {{2, 2}, {3, 2}, 0, FNZI_LITTLE_WORK, FNZI_DISJOINT},
+      {{2, 2}, {3, 2}, 100000, FNZI_LITTLE_WORK, FNZI_DISJOINT},
+      {{3, 2}, {2, 4}, 100000, FNZI_LITTLE_WORK, FNZI_OVERLAPS},
+      {{3, 2}, {200000, 300000}, 0, FNZI_MUCH_WORK, FNZI_UNKNOWN},
+      {{2, 300}, {1, 2}, 0, 16, FNZI_DISJOINT}, /* nested */
+      {{3, 3}, {2, 3}, 0, 4, FNZI_UNKNOWN},
+      {{1, 1}, {0, 0}, 0, 0, FNZI_DISJOINT},
+      {{2, 1}, {0, 1}, 0, 0, FNZI_OVERLAPS},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fnz_geometry g = {.dtype = FNZ_F32,
+                            .rank = 2,
+                            .sizes = rows[i].sizes,
+                            .strides = rows[i].strides,
+                            .offset = rows[i].offset};
+    fnzi_relation told = fnzi_self_relation(&g, rows[i].work);
+    ck_assert_msg(told == rows[i].self, "row %zu: told %d", i, told);
+  }
+}
+END_TEST
+
 RUN_SUITE("oracle", relations_are_right, boxes_are_decided, self_relations_are_right,
-          view_strides_are_right)
+          view_strides_are_right, big_windows_are_told_or_unknown)
