@@ -111,7 +111,7 @@ static fnz_status read_rest(reading *r, fnzi_operands *out) {
 }
 
 static fnz_status read_graph(const reading *r, const fnz_arg *arg) {
-  if (arg->tag != FNZ_ARG_GRAPH || (uint64_t)arg->u.i >= r->p->graphs.count)
+  if (arg->tag != FNZ_ARG_GRAPH)
     return bad_arg(r, "a graph");
   r->out->bodies[r->out->nbodies++] = (uint32_t)arg->u.i;
   return FNZ_OK;

@@ -49,6 +49,8 @@ static fnz_status check_value_exists(checker *c, const fnz_arg *arg) {
 static fnz_status define(void *user, const fnz_arg *arg) {
   checker *c = user;
   if (!fnzi_is_reference(arg)) {
+    if (c->node == FNZI_NO_NODE && arg->tag == FNZ_ARG_GRAPH)
+      return fail(c, FNZ_CLASS_TYPE, "a graph among them; only a node takes one");
     if (c->node == FNZI_NO_NODE || arg->tag == FNZ_ARG_NONE)
       return FNZ_OK;
     return fail(c, FNZ_CLASS_TYPE, "a result that is neither a value nor None");
@@ -64,6 +66,8 @@ static fnz_status define(void *user, const fnz_arg *arg) {
 }
 
 static fnz_status check_region(checker *c, const fnz_arg *arg) {
+  if (c->node == FNZI_NO_NODE)
+    return fail(c, FNZ_CLASS_TYPE, "a graph among them; only a node takes one");
   if (arg->u.i > c->graph && (uint64_t)arg->u.i < c->p->graphs.count)
     return FNZ_OK;
   return fail(c, FNZ_CLASS_REF,

@@ -24,6 +24,15 @@ def run(*command):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
+def merged_branches(branches):
+    """[(line, taken, not taken)]: a function of a header is one, not one for each file that includes it."""
+    places = collections.defaultdict(lambda: [0, 0])
+    for b in branches:
+        places[tuple(b[:4])][0] += b[4]
+        places[tuple(b[:4])][1] += b[5]
+    return [(place[0], taken, other) for place, (taken, other) in places.items()]
+
+
 def measure(build):
     """{file: [(line, taken, not taken)]} of the library's files."""
     merged = os.path.join(build, "all.profdata")
@@ -35,7 +44,7 @@ def measure(build):
     for entry in json.loads(text)["data"][0]["files"]:
         path = os.path.relpath(entry["filename"], ROOT)
         if not path.startswith(("..", "build")):
-            found[path] = [(b[0], b[4], b[5]) for b in entry["branches"]]
+            found[path] = merged_branches(entry["branches"])
     return found
 
 

@@ -7,6 +7,12 @@
 
 /* --- what cannot be said -----------------------------------------------------------------------
  */
+/* The literals that a graph of PyTorch takes as inputs. */
+static bool is_plain(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
+         arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_COMPLEX;
+}
+
 static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
   const fnz_input_spec *in = &o->p->inputs[k];
   const char *name = in->target ? in->target : "";
@@ -14,6 +20,10 @@ static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
     return fnzi_pt2_cannot(o, name, "that inputs share memory");
   if (in->kind == FNZ_INPUT_TOKEN)
     return fnzi_pt2_cannot(o, name, "an effect token");
+  const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
+  if (in->kind == FNZ_INPUT_LITERAL && !fnzi_is_reference(arg) && !is_plain(arg))
+    return fnzi_pt2_cannot(o, name,
+                           "an input that is neither a tensor nor a single number or text");
   return FNZ_OK;
 }
 
