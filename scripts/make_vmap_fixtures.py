@@ -68,6 +68,36 @@ def shapes(x, factor):
     return vmap(each)(x, factor)
 
 
+def axes(x, y):
+    def each(a, v):
+        return (a.permute(1, 0), a.unsqueeze(0).squeeze(), v.t(), a.t(), a.roll(1, 1), a.roll((1, 2), (0, -1)),
+                v.expand(2, 5), a.repeat(2, 1, 1), a.diagonal(), a.tril(), a.cumsum(0), a.sum(0, keepdim=True),
+                a.max(), a.max(1)[0], a.flatten(), a.chunk(2), a.new_full((2,), 1.5), torch.zeros_like(a),
+                a.sum((0, 1)), a.pow(2), 2.0 - a, a > 0.5, a.topk(2)[0], torch.nn.functional.layer_norm(a, (5,)))
+
+    return vmap(each)(x, y)
+
+
+def gathered(x, i, j, mask):
+    def each(a, k):
+        return (a[j], a[:, j], a[j, j], x[0][k], a[k, k], a[:, k, j], a.index_select(0, j), a.index_select(1, k),
+                x[0].index_select(1, k), x[0][k, :, k], x[0][j, k], a.index_put((j,), a[:2]),
+                a.index_put((k,), x[0][:2]), a.index_put((j, k), a[0][:2]), a[:, k[0]], a[k[:, None], j],
+                torch.where(mask, a, a + 1), a.masked_fill(mask, 2.0), a.lerp(a + 1, 0.5), a * k[0], a[..., None])
+
+    return vmap(each)(x, i)
+
+
+def sums(x, w, b, z):
+    def each(a, u):
+        return (a @ a.t(), a @ w, w.t() @ a.t(), a.mv(u), torch.addmm(b, a, w), torch.mm(a, w), torch.dot(u, u),
+                torch.bmm(z, a.expand(2, 3, 4).transpose(1, 2)), torch.nn.functional.linear(a, w.t()),
+                torch.nn.functional.linear(a, w.t(), b), torch.nn.functional.linear(u, a),
+                torch.einsum("ij,jk", a, w), torch.einsum("ii->i", a @ a.t()), torch.cat([a, a], 1), torch.stack([u, u]))
+
+    return vmap(each)(x, x[:, 0])
+
+
 def cases():
     torch.manual_seed(0)
     r = torch.randn
@@ -77,6 +107,9 @@ def cases():
     yield places, r(3, 6, 6), torch.tensor([[0, 1], [2, 3], [4, 5]]), r(3, 2, 6)
     yield products, r(3, 4, 5), r(2, 5), r(5, 2)
     yield shapes, r(3, 4, 5), r(3).double()
+    yield axes, r(3, 4, 5), r(3, 5)
+    yield gathered, r(3, 4, 4, 4), torch.tensor([[0, 1], [2, 3], [1, 1]]), torch.tensor([0, 2]), r(4, 4, 4) > 0
+    yield sums, r(2, 3, 4), r(4, 5), r(5), r(2, 3, 4)
 
 
 class Call(torch.nn.Module):

@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 6
  * vmap_test.c - regions of torch.vmap in exported programs: what they mean is what eager PyTorch
  * makes of them, and what has no rule is refused by name. */
 #include "program/program.h"
@@ -8,8 +8,8 @@
 #include <fnz/fnz.h>
 #include <math.h>
 
-static const char *const names[] = {"mask",   "places", "products",
-                                    "shapes", "writes", "writes_base"};
+static const char *const names[] = {"axes",   "gathered", "mask",   "places",     "products",
+                                    "shapes", "sums",     "writes", "writes_base"};
 
 static fnz_context *ctx;
 
@@ -160,6 +160,27 @@ static const edit edits[] = {
      "BOUNDS", "not as long as the region's batch"},
     {"writes", MARK("_vmap_increment_nesting"), MARK("_vmap_decrement_nesting"), "TYPE",
      "another number of arguments"},
+    {"writes", "{\"as_int\": 3}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_string\"",
+     "{\"as_int\": -3}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_string\"", "UNSUPPORTED",
+     "the batch size is not fixed"},
+    {"writes", "{\"as_int\": 3}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_string\"",
+     "{\"as_bool\": true}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_string\"", "UNSUPPORTED",
+     "the batch size is not fixed"},
+    {"writes", "{\"as_string\": \"error\"}", "{\"as_none\": true}", "NONE", ""},
+    {"writes", MARK("lazy_load_decompositions"), MARK("_vmap_decrement_nesting"), "REF",
+     "no region is open"},
+    {"writes", "{\"as_tensor\": {\"name\": \"args_0\"}}, \"kind\": 1}, {\"name\": \"\", \"arg\": ",
+     "{\"as_int\": 1}, \"kind\": 1}, {\"name\": \"\", \"arg\": ", "TYPE",
+     "its first argument must be a tensor"},
+    {"writes", "{\"as_int\": 0}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_int\": 1}",
+     "{\"as_bool\": true}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_int\": 1}", "TYPE",
+     "a dimension must be an integer"},
+    {"writes", "{\"as_int\": 0}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_int\": 1}",
+     "{\"as_int\": 0}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_bool\": true}", "REF",
+     "its level is not that of the innermost region"},
+    {"writes", "{\"as_int\": 0}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_int\": 1}",
+     "{\"as_int\": 3}, \"kind\": 1}, {\"name\": \"\", \"arg\": {\"as_int\": 1}", "BOUNDS",
+     "dimension 3"},
     {"writes", "aten.clone.default", "aten.bernoulli.default", "UNSUPPORTED",
      "its randomness is 'error'"},
 };
@@ -190,6 +211,165 @@ START_TEST(what_is_refused) {
 }
 END_TEST
 
+/* --- Operators -------------------------------------------------------------------------------- */
+
+/* The first call of `shapes` is mul.Tensor of a matrix, "_add_batch_dim", and a number,
+ * "_add_batch_dim_1", that the batch has one of each; "args_0" is the same for all of it. Another
+ * call in its place, in a region of that randomness; `says` NULL where there is a rule. */
+typedef struct call {
+  const char *op, *inputs, *randomness, *says;
+} call;
+
+#define ARG(name, value) "{\"name\": \"" name "\", \"arg\": {" value "}, \"kind\": 1}"
+#define TENSOR(t)        "\"as_tensor\": {\"name\": \"" t "\"}"
+#define X                TENSOR("_add_batch_dim")
+#define N                TENSOR("_add_batch_dim_1")
+#define U                TENSOR("args_0")
+#define LIST(t)          "\"as_tensors\": [{\"name\": \"" t "\"}]"
+#define NONE             "\"as_none\": true"
+#define INT(i)           "\"as_int\": " #i
+#define INTS(...)        "\"as_ints\": [" #__VA_ARGS__ "]"
+#define SELF(value)      ARG("self", value)
+#define WORD(s)          "\"as_string\": \"" s "\""
+/* An index of a list of them. */
+#define ITEM      "{\"as_tensor\": {\"name\": \"_add_batch_dim\"}}"
+#define GAP       "{\"as_none\": true}"
+#define AT(items) SELF(X) ", " ARG("indices", "\"as_optional_tensors\": [" items "]")
+
+static const call calls[] = {
+    {"clone.default", SELF(LIST("_add_batch_dim")), "error", "needs a tensor first"},
+    {"layer_norm.default",
+     ARG("input", X) ", " ARG("normalized_shape", INTS(5)) ", " ARG("weight", X), "error",
+     "has no rule for a batch of its second tensor"},
+    {"cumsum.default", SELF(N) ", " ARG("dim", INT(0)), "error",
+     "gets a tensor without dimensions, and names one"},
+    {"cumsum.default", SELF(X) ", " ARG("dim", INT(-1)), "error", NULL},
+    {"roll.default", SELF(X) ", " ARG("shifts", INTS(1)), "error", "rolls all dimensions as one"},
+    {"roll.default", SELF(X) ", " ARG("shifts", INTS(1)) ", " ARG("dims", NONE), "error",
+     "rolls all dimensions as one"},
+    {"squeeze_.default", SELF(X), "error", "has no rule for a batch"},
+    {"squeeze.default", SELF(N), "error", NULL},
+    {"t_.default", SELF(X), "error", "has no rule for a batch"},
+    {"t.default", SELF(N), "error", NULL},
+    {"view.default", SELF(X) ", " ARG("size", NONE), "error", "needs a list of sizes"},
+    {"expand.default", SELF(X) ", " ARG("size", INTS(2, 4, 5)), "error", NULL},
+    {"expand.default", SELF(N) ", " ARG("size", INTS(2, 3)), "error", NULL},
+    {"repeat.default", SELF(X) ", " ARG("repeats", INTS(2, 1, 1)), "error", NULL},
+    {"permute.default", SELF(X) ", " ARG("dims", INTS(1, -2)), "error", NULL},
+    {"amax.default", SELF(N), "error", NULL},
+    {"logsumexp.default", SELF(N) ", " ARG("dim", INTS(0)), "error", NULL},
+    {"sum.default", SELF(N) ", " ARG("dtype", "\"as_scalar_type\": 8"), "error", NULL},
+    {"argmax.default", SELF(X) ", " ARG("keepdim", "\"as_bool\": true"), "error",
+     "keeps dimensions and names none"},
+    {"argmax.default", SELF(X) ", " ARG("dim", INT(1)), "error", NULL},
+    {"add_.Tensor", SELF(N) ", " ARG("other", X), "error",
+     "writes a tensor of fewer dimensions than what it is written with"},
+    {"add_.Tensor", SELF(U) ", " ARG("other", X), "error",
+     "writes a tensor that is the same for the whole batch"},
+    {"add.Scalar", SELF(N) ", " ARG("other", "\"as_complex\": {\"real\": 1, \"imag\": 2}"), "error",
+     NULL},
+    {"pow.Scalar", SELF("\"as_float\": 2.5") ", " ARG("exponent", N), "error", NULL},
+    {"masked_fill.Tensor", SELF(X) ", " ARG("mask", X) ", " ARG("value", N), "error",
+     "has another value for each element of the batch"},
+    {"masked_fill.Tensor", SELF(X) ", " ARG("mask", X) ", " ARG("value", U), "error", NULL},
+    {"cat.default", ARG("tensors", LIST("_add_batch_dim")) ", " ARG("dim", INT(1)), "error", NULL},
+    {"select_scatter.default",
+     SELF(U) ", " ARG("src", X) ", " ARG("dim", INT(0)) ", " ARG("index", INT(0)), "error", NULL},
+    {"scaled_dot_product_attention.default",
+     ARG("query", X) ", " ARG("key", X) ", " ARG("value", U), "error", NULL},
+    {"index.Tensor", SELF(X) ", " ARG("indices", NONE), "error", "needs a list of indices"},
+    {"index.Tensor", AT(GAP), "error", "has no index"},
+    {"index.Tensor", AT(ITEM ", " ITEM ", " ITEM), "error", "has more indices than dimensions"},
+    {"index.Tensor", AT(ITEM ", " ITEM), "error", NULL},
+    {"index.Tensor", AT(GAP ", " ITEM), "error", NULL},
+    {"embedding.default", ARG("weight", X) ", " ARG("indices", X), "error", NULL},
+    {"embedding.default", ARG("weight", U) ", " ARG("indices", X), "error", NULL},
+    {"index_select.default", SELF(X) ", " ARG("dim", NONE) ", " ARG("index", N), "error",
+     "needs a dimension and one row of indices"},
+    {"index_select.default", SELF(X) ", " ARG("dim", INT(0)) ", " ARG("index", N), "error",
+     "needs a dimension and one row of indices"},
+    {"index_select.default", SELF(X) ", " ARG("dim", INT(0)) ", " ARG("index", U), "error", NULL},
+    {"index_put.default", AT(GAP ", " ITEM) ", " ARG("values", X), "error",
+     "has indices that do not begin with the first dimension"},
+    {"index_put.default", AT(ITEM) ", " ARG("values", INT(3)), "error",
+     "has indices that do not begin with the first dimension"},
+    {"index_put.default", AT(ITEM ", " GAP) ", " ARG("values", X), "error", NULL},
+    {"matmul.default", SELF(X) ", " ARG("other", N), "error", "needs tensors with dimensions"},
+    {"matmul.default", SELF(X) ", " ARG("other", INT(1)), "error", "needs tensors with dimensions"},
+    {"matmul.default", SELF(X) ", " ARG("other", X), "error",
+     "multiplies matrices that do not fit"},
+    {"addmm.default", SELF(X) ", " ARG("mat1", X) ", " ARG("mat2", X) ", " ARG("alpha", INT(2)),
+     "error", "has factors beta or alpha other than 1"},
+    {"addmm.default",
+     SELF(X) ", " ARG("mat1", X) ", " ARG("mat2", X) ", " ARG("beta", "\"as_float\": 0.5"), "error",
+     "has factors beta or alpha other than 1"},
+    {"addmm_.default",
+     SELF(X) ", " ARG("mat1", X) ", " ARG("mat2", X) ", " ARG("beta", "\"as_float\": 1.0"), "error",
+     "has no rule for a batch"},
+    {"linear.default", ARG("input", U) ", " ARG("weight", N), "error",
+     "has a weight that is no matrix"},
+    {"einsum.default",
+     ARG("equation", WORD("...i->...")) ", " ARG("tensors", LIST("_add_batch_dim")), "error",
+     "has an ellipsis"},
+    {"einsum.default", ARG("equation", INT(3)) ", " ARG("tensors", LIST("_add_batch_dim")), "error",
+     "has an ellipsis"},
+    {"einsum.default",
+     ARG("equation", WORD("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")) ", " ARG(
+         "tensors", LIST("_add_batch_dim")),
+     "error", "leaves no letter for the batch"},
+    {"einsum.default", ARG("equation", WORD("Aj")) ", " ARG("tensors", LIST("_add_batch_dim")),
+     "error", NULL},
+    {"dropout.default",
+     ARG("input", X) ", " ARG("p", "\"as_float\": 0.5") ", " ARG("train", "\"as_bool\": false"),
+     "error", NULL},
+    {"dropout.default",
+     ARG("input", X) ", " ARG("p", "\"as_float\": 0.5") ", " ARG("train", "\"as_bool\": true"),
+     "error", "its randomness is 'error'"},
+    {"bernoulli.default", SELF(X), "different", NULL},
+    {"bernoulli.default", SELF(X), "same", "draws the same numbers for some batch dimensions"},
+    {"bernoulli.default", SELF(U), "same", NULL},
+    {"bernoulli.default", SELF(U), "different", "draws the same numbers for some batch dimensions"},
+    {"randn.default", ARG("size", INTS(2)), "different", NULL},
+    {"randn.default", ARG("size", INTS(2)), "same", NULL},
+    {"randn.default", ARG("size", INTS(2)), "error", "its randomness is 'error'"},
+    {"normal.float_float",
+     ARG("mean", "\"as_float\": 0.5") ", " ARG("std", "\"as_float\": 1.5") ", " ARG("size",
+                                                                                    INTS(2)),
+     "different", NULL},
+};
+
+static void check_call(const call *c, const char *model) {
+  static const char from[] = "\"torch.ops.aten.mul.Tensor\", \"inputs\": [" SELF(X);
+  char to[2048], random[64];
+  fnz_program *p = NULL;
+  snprintf(to, sizeof to, "\"torch.ops.aten.%s\", \"inputs\": [%s], \"was\": [" SELF(X), c->op,
+           c->inputs);
+  snprintf(random, sizeof random, "\"as_string\": \"%s\"", c->randomness);
+  char *one = replaced(model, from, to), *text = replaced(one, "\"as_string\": \"error\"", random);
+  fnz_status status = fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_PT2, &p);
+  const char *message = fnz_last_error(ctx)->message;
+  ck_assert_msg(c->says ? status == FNZ_UNSUPPORTED && strstr(message, c->says) : status == FNZ_OK,
+                "%s(%s): want %s, got %s", c->op, c->inputs, c->says ? c->says : "no refusal",
+                status == FNZ_OK ? "none" : message);
+  fnz_program_destroy(p);
+  free(one);
+  free(text);
+}
+
+START_TEST(what_has_no_rule) {
+  archive a;
+  fnz_buffer file;
+  begin();
+  read_file("shapes", ".pt2", &file);
+  unpack((bytes){file.data, file.size}, &a);
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
+    check_call(&calls[i], find_record(&a, "models/model.json")->bytes);
+  free_archive(&a);
+  fnz_buffer_free(ctx, &file);
+  end();
+}
+END_TEST
+
 static fnz_status read_once(fnz_context *context, const void *user) {
   const fnz_buffer *file = user;
   fnz_program *p = NULL;
@@ -212,4 +392,4 @@ START_TEST(no_memory_anywhere) {
 END_TEST
 
 RUN_SUITE("vmap", numbers_of_eager, equal_for_all_values, regions_are_gone, what_is_refused,
-          no_memory_anywhere)
+          what_has_no_rule, no_memory_anywhere)
