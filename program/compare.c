@@ -159,7 +159,7 @@ static void target_name(const fnz_program *p, const char *target, char out[192])
   uint32_t count = 0;
   for (uint32_t k = next_user(p, 0); target && k < p->graphs.data[0].ninputs;
        k = next_user(p, k + 1), count++)
-    if (p->inputs[k].target && strcmp(p->inputs[k].target, target) == 0) {
+    if (strcmp(p->inputs[k].target, target) == 0) {
       snprintf(out, 192, "input %u", count);
       return;
     }
@@ -224,16 +224,66 @@ static fnz_status compare_spec(comparison *c, uint32_t k, const char *where) {
   return FNZ_OK;
 }
 
-/* A region of one operand stands for what is no node. */
-static fnz_status output_class(comparison *c, uint32_t side, uint32_t k, uint32_t *out) {
-  fnzi_side *s = &c->sides[side];
-  const fnz_arg *output = &s->p->graphs.data[0].outputs[k];
-  if (fnzi_is_reference(output))
-    return fnzi_number_read(&c->n, s, output->u.value, (fnzi_spot){0, k, true, false}, out);
-  FNZ_TRY(fnzi_key_start(&c->n, FNZI_CLASS_GRAPH));
-  FNZ_TRY(fnzi_key_tree(&c->n, output));
-  return fnzi_key_end(&c->n, FNZI_CLASS_GRAPH, side, (fnzi_spot){0, FNZI_NO_NODE, false, true},
-                      out);
+static const fnz_arg *output_at(const comparison *c, uint32_t side, uint32_t k) {
+  return &c->sides[side].p->graphs.data[0].outputs[k];
+}
+
+/* The values of an output, one or those of a list, on their way to their classes. */
+typedef struct listing {
+  comparison *c;
+  uint32_t side, output;
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } classes;
+} listing;
+
+static fnz_status list_value(void *user, const fnz_arg *arg) {
+  listing *l = user;
+  uint32_t class;
+  if (!fnzi_is_reference(arg))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_number_read(&l->c->n, &l->c->sides[l->side], arg->u.value,
+                           (fnzi_spot){0, l->output, true, false}, &class));
+  FNZI_PUSH(l->c->ctx, &l->classes, class);
+  return FNZ_OK;
+}
+
+/* Both programs have lists or literals of the same form there, in which values stand alike. */
+static fnz_status compare_values(comparison *c, uint32_t k, const char *where) {
+  listing l[2] = {{.c = c, .side = 0, .output = k}, {.c = c, .side = 1, .output = k}};
+  fnz_status status = fnzi_args_visit(output_at(c, 0, k), 1, list_value, &l[0]);
+  if (status == FNZ_OK)
+    status = fnzi_args_visit(output_at(c, 1, k), 1, list_value, &l[1]);
+  for (size_t i = 0; i < l[0].classes.count && status == FNZ_OK; i++)
+    if (l[0].classes.data[i] != l[1].classes.data[i])
+      status = fnzi_tell_classes(&c->n, c->sides, where, l[0].classes.data[i], l[1].classes.data[i],
+                                 c->out);
+  FNZI_VEC_FREE(c->ctx, &l[0].classes);
+  FNZI_VEC_FREE(c->ctx, &l[1].classes);
+  return status;
+}
+
+static fnz_status tell_outputs(comparison *c, uint32_t k, const char *where) {
+  fnz_buffer text = {0};
+  fnz_status status = fnzi_write_use(c->ctx, c->sides[0].p, 0, output_at(c, 0, k), &text);
+  if (status == FNZ_OK)
+    status = fnzi_put_text(c->ctx, &text, " and ");
+  if (status == FNZ_OK)
+    status = fnzi_write_use(c->ctx, c->sides[1].p, 0, output_at(c, 1, k), &text);
+  if (status == FNZ_OK)
+    status = fnzi_tell_plain(c->ctx, c->out, where, "%s", text.data);
+  fnz_buffer_free(c->ctx, &text);
+  return status;
+}
+
+static fnz_status compare_output(comparison *c, uint32_t k) {
+  char where[32];
+  bool differ;
+  snprintf(where, sizeof where, "output %u", k);
+  FNZ_TRY(compare_spec(c, k, where));
+  FNZ_TRY(fnzi_args_differ(&c->n, output_at(c, 0, k), output_at(c, 1, k), &differ));
+  return differ ? tell_outputs(c, k, where) : compare_values(c, k, where);
 }
 
 static fnz_status compare_outputs(comparison *c) {
@@ -241,16 +291,8 @@ static fnz_status compare_outputs(comparison *c) {
   uint32_t other = c->sides[1].p->graphs.data[0].noutputs;
   if (count != other)
     return fnzi_tell_plain(c->ctx, c->out, "outputs", "%u and %u outputs", count, other);
-  for (uint32_t k = 0; k < count; k++) {
-    char where[32];
-    uint32_t a, b;
-    snprintf(where, sizeof where, "output %u", k);
-    FNZ_TRY(compare_spec(c, k, where));
-    FNZ_TRY(output_class(c, 0, k, &a));
-    FNZ_TRY(output_class(c, 1, k, &b));
-    if (a != b)
-      return fnzi_tell_classes(&c->n, c->sides, where, a, b, c->out);
-  }
+  for (uint32_t k = 0; k < count; k++)
+    FNZ_TRY(compare_output(c, k));
   return FNZ_OK;
 }
 
@@ -275,7 +317,7 @@ static fnz_status compare_states(comparison *c) {
   if (!c->sides[0].memory.is_tracked && !c->sides[1].memory.is_tracked)
     return FNZ_OK;
   for (; i < a->graphs.data[0].ninputs; i = next_user(a, i + 1), k = next_user(b, k + 1))
-    FNZ_TRY(compare_state(c, i, k, a->inputs[i].target ? a->inputs[i].target : "an input"));
+    FNZ_TRY(compare_state(c, i, k, a->inputs[i].target));
   for (i = 0; i < a->graphs.data[0].ninputs; i++)
     if (is_weight(a, i))
       FNZ_TRY(compare_state(c, i, find_weight(b, &a->inputs[i]), a->inputs[i].target));

@@ -118,6 +118,9 @@ FNZ_MUST_CHECK fnz_status fnzi_number_constant(fnzi_numbering *n, const fnzi_wei
                                                uint32_t *out);
 
 /* --- difference.c ----------------------------------------------------------------------------- */
+/* Two arguments say different things, whatever the values in them are; n's key is used up. */
+FNZ_MUST_CHECK fnz_status fnzi_args_differ(fnzi_numbering *n, const fnz_arg *a, const fnz_arg *b,
+                                           bool *out);
 /* Follows two classes to where they part and says how; FNZ_DIFFERENT. */
 fnz_status fnzi_tell_classes(fnzi_numbering *n, const fnzi_side *sides, const char *where,
                              uint32_t a, uint32_t b, fnz_difference **out);

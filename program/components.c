@@ -84,7 +84,7 @@ static fnz_status join_arg(void *user, const fnz_arg *arg) {
 
 /* A written argument that is also a result is one tensor. */
 static fnz_status join_returned(fnzi_memory *m, const fnzi_node *node) {
-  for (uint32_t k = 0; k < node->noutputs && k < node->op->nreturns; k++) {
+  for (uint32_t k = 0; k < node->noutputs; k++) {
     const fnzi_param *p = fnzi_op_returned(node->op, &node->op->returns[k]);
     joining j = {.m = m};
     if (!p)
@@ -98,7 +98,7 @@ static fnz_status join_returned(fnzi_memory *m, const fnzi_node *node) {
 static fnz_status join_node(fnzi_memory *m, const fnzi_node *node) {
   joining j = {.m = m};
   if (!may_alias(node))
-    return node->op ? join_returned(m, node) : FNZ_OK;
+    return join_returned(m, node);
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, join_arg, &j));
   return fnzi_args_visit(node->outputs, node->noutputs, join_arg, &j);
 }
@@ -110,9 +110,8 @@ static fnz_status join_weights(fnzi_numbering *n, const fnz_program *p, fnzi_mem
   fnzi_map_init(&blobs, n->ctx);
   for (uint32_t k = 0; k < p->graphs.data[0].ninputs && status == FNZ_OK; k++) {
     const fnz_arg *input = &p->graphs.data[0].inputs[k];
-    const fnzi_weight *w = p->inputs[k].kind != FNZ_INPUT_USER && p->inputs[k].target
-                               ? fnzi_weight_find(p, p->inputs[k].target)
-                               : NULL;
+    const fnzi_weight *w =
+        p->inputs[k].kind != FNZ_INPUT_USER ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
     uint64_t other;
     if (!w || !w->blob || input->tag != FNZ_ARG_VALUE)
       continue;
@@ -130,8 +129,7 @@ static void join_inputs(const fnz_program *p, fnzi_memory *m) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint32_t first = p->inputs[k].shares;
-    if (first && first <= g->ninputs && g->inputs[k].tag == FNZ_ARG_VALUE &&
-        g->inputs[first - 1].tag == FNZ_ARG_VALUE)
+    if (first) /* both are tensors */
       join(m, g->inputs[k].u.value, g->inputs[first - 1].u.value);
   }
 }
@@ -151,7 +149,7 @@ static const fnz_geometry *geometry_of(const fnzi_graph *g, const fnz_arg *arg) 
 /* The result has another geometry than the argument that it is: t_, resize_, out= of other sizes.
  */
 static bool changes_geometry(const fnzi_graph *g, const fnzi_node *node) {
-  for (uint32_t k = 0; k < node->noutputs && k < node->op->nreturns; k++) {
+  for (uint32_t k = 0; k < node->noutputs; k++) {
     const fnzi_param *p = fnzi_op_returned(node->op, &node->op->returns[k]);
     const fnz_geometry *before = p ? geometry_of(g, &node->args[p - node->op->params]) : NULL;
     const fnz_geometry *after = p ? geometry_of(g, &node->outputs[k]) : NULL;
@@ -170,7 +168,7 @@ static fnz_status mark_moved(void *user, const fnz_arg *arg) {
 
 static fnz_status look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_memory *m) {
   for (uint32_t k = 0; k < node->noutputs; k++) {
-    bool is_own = !node->op || (!fnzi_only_opens(node->op) && k < node->op->nreturns &&
+    bool is_own = !node->op || (!fnzi_only_opens(node->op) &&
                                 !fnzi_op_returned(node->op, &node->op->returns[k]));
     if (is_own)
       FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, count_root, m));

@@ -86,8 +86,7 @@ static fnz_status show_side(fnz_context *ctx, holder *h, const fnz_program *p, f
 }
 
 /* --- in words --------------------------------------------------------------------------------- */
-/* Two arguments say different things, whatever the values in them are; n's key is used up. */
-static fnz_status differ(fnzi_numbering *n, const fnz_arg *a, const fnz_arg *b, bool *out) {
+fnz_status fnzi_args_differ(fnzi_numbering *n, const fnz_arg *a, const fnz_arg *b, bool *out) {
   FNZ_TRY(fnzi_key_start(n, FNZI_CLASS_NODE));
   size_t start = n->header.size;
   FNZ_TRY(fnzi_key_tree(n, a));
@@ -124,10 +123,12 @@ static fnz_status say_args(fnzi_numbering *n, const fnzi_side *sides, const fnzi
   for (uint32_t i = 0; i < most; i++) {
     fnz_arg a = arg_of(nodes[0], i), b = arg_of(nodes[1], i);
     bool found;
-    FNZ_TRY(differ(n, &a, &b, &found));
+    const char *name = name_of(nodes[0], i), *other = name_of(nodes[1], i);
+    if (strcmp(name, other) != 0)
+      return fnzi_printf(n->ctx, out, "the name of argument %u: `%s` and `%s`", i, name, other);
+    FNZ_TRY(fnzi_args_differ(n, &a, &b, &found));
     if (!found)
       continue;
-    const char *name = name_of(nodes[0], i);
     FNZ_TRY(*name ? fnzi_printf(n->ctx, out, "argument `%s`: ", name)
                   : fnzi_printf(n->ctx, out, "argument %u: ", i));
     return say_two_args(n, sides, spots, &a, &b, out);

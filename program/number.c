@@ -41,7 +41,7 @@ static bool has_numbers(const fnzi_numbering *n, const char *name) {
 static fnz_status key_outer_input(fnzi_numbering *n, const fnzi_side *s, uint32_t k,
                                   uint32_t *nuser) {
   const fnz_input_spec *spec = &s->p->inputs[k];
-  const fnzi_weight *w = spec->target ? fnzi_weight_find(s->p, spec->target) : NULL;
+  const fnzi_weight *w = fnzi_weight_find(s->p, spec->target);
   uint32_t number;
   FNZ_TRY(fnzi_key_number(n, spec->kind));
   if (spec->kind == FNZ_INPUT_CONSTANT && w && has_numbers(n, spec->target)) {
@@ -215,7 +215,7 @@ static fnz_status number_result(void *user, const fnz_arg *arg) {
 /* A result that is a written argument is that argument's window. */
 static bool is_its_argument(const call *c, uint32_t k, uint64_t *of) {
   const fnz_op *op = c->node->op;
-  if (!op || k >= op->nreturns || c->node->outputs[k].tag != FNZ_ARG_VALUE)
+  if (!op || c->node->outputs[k].tag != FNZ_ARG_VALUE)
     return false;
   const fnzi_param *p = fnzi_op_returned(op, &op->returns[k]);
   const fnz_arg *arg = p ? &c->node->args[p - op->params] : NULL;
