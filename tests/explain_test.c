@@ -312,6 +312,16 @@ START_TEST(source_lines_are_the_users) {
        "/v/lib/python3/site-packages/torch/nn/linear.py", NULL, 5},
       {"File \"/v/site-packages/torchvision/a.py\", line 5, in f",
        "/v/site-packages/torchvision/a.py", NULL, 5},
+      {"File \"net.py\", line 3, in f\n  File \"<eval_with_key>.7\", line 9, in forward", "net.py",
+       NULL, 3},
+      {"File \"torch/a.py\", line 3, in f\n    x\n  File \"b.py\", line 9, in g", "b.py", NULL, 9},
+      {"File \"a.py\", line 3, in f\n    x\n  File \"b.py\", line 9, in g", "b.py", NULL, 9},
+      {"File \"a.py\nFile \"b.py\", line 9, in g", "b.py", NULL, 9},
+      {"File \"a.py\", in f", "File \"a.py\", in f", NULL, 0},
+      {":7", ":7", NULL, 0},
+      {"77", "77", NULL, 0},
+      {"a7", "a7", NULL, 0},
+      {"a:", "a:", NULL, 0},
   };
   fnz_place place;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -323,6 +333,7 @@ START_TEST(source_lines_are_the_users) {
     if (rows[i].code)
       ck_assert_int_eq(strncmp(place.code, rows[i].code, place.code_size), 0);
   }
+  ck_assert(!fnz_source_place(NULL, &place));
   ck_assert(!fnz_source_place("", &place));
   ck_assert_uint_eq(place.path_size, 0);
 }

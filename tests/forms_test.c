@@ -1,4 +1,4 @@
-/* checks: 4
+/* checks: 5
  * forms_test.c - programs as text and as JSON, in memory: what is refused and with which words, how
  * each kind of argument and of signature entry is spelled, and that it is read back as it was.
  * tests/forms.def has the programs. */
@@ -71,6 +71,7 @@ static void check_refusal(fnz_status status, const char *class_name, const char 
 #define VIEWS "t() t() t() t() t() t() t() t() t() t() t() t() t() "
 #define LONG  "a_name_that_goes_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_and_on_"
 
+#define RIGHT(...)
 #define MADE(...)
 #define CANNOT(...)
 #define EDIT(...)
@@ -98,10 +99,43 @@ START_TEST(wrong_texts) {
 }
 END_TEST
 
+/* --- texts that are right -----------------------------------------------------------------------
+ */
+/* Read, it has `says` in its text, which reads back as the same. */
+static void check_reading(const char *file, const char *says) {
+  bytes text = retold(file, FNZ_FORMAT_TEXT), again = retold(text.data, FNZ_FORMAT_TEXT);
+  ck_assert_msg(strstr(text.data, says) != NULL, "no %s in %s", says, text.data);
+  ck_assert_str_eq(again.data, text.data);
+  free(again.data);
+  free(text.data);
+}
+
+#undef RIGHT
+#define WRONG(...)
+#define RIGHT(says, text) {says, text},
+
+static const struct {
+  const char *says, *text;
+} right[] = {
+#include "tests/forms.def"
+};
+
+START_TEST(right_texts) {
+  begin();
+  for (size_t i = 0; i < sizeof right / sizeof *right; i++) {
+    bytes text = headed(right[i].text);
+    check_reading(text.data, right[i].says);
+    free(text.data);
+  }
+  end();
+}
+END_TEST
+
 /* --- what .pt2 files can and cannot say ---------------------------------------------------------
  */
 #undef MADE
-#define WRONG(...)
+#undef RIGHT
+#define RIGHT(...)
 #define MADE(piece, text) {piece, text},
 
 static const struct {
@@ -193,15 +227,6 @@ static const char model[] =
     "  return %z, %v, 7\n}\n"
     "graph g(%a: f32[2]) { return %a }";
 
-/* Read, it has `says` in its text, which reads back as the same. */
-static void check_reading(const char *json, const char *says) {
-  bytes text = retold(json, FNZ_FORMAT_TEXT), again = retold(text.data, FNZ_FORMAT_TEXT);
-  ck_assert_msg(strstr(text.data, says) != NULL, "no %s in %s", says, text.data);
-  ck_assert_str_eq(again.data, text.data);
-  free(again.data);
-  free(text.data);
-}
-
 START_TEST(edited_models) {
   begin();
   bytes json = retold(model, FNZ_FORMAT_JSON);
@@ -223,4 +248,4 @@ START_TEST(edited_models) {
 }
 END_TEST
 
-RUN_SUITE("forms", wrong_texts, as_json_and_back, not_as_json, edited_models)
+RUN_SUITE("forms", wrong_texts, right_texts, as_json_and_back, not_as_json, edited_models)

@@ -1,4 +1,4 @@
-/* checks: 17
+/* checks: 18
  * program_test.c - building a program, looking at it, and what the verifier refuses. */
 #include "program/program.h"
 #include "tests/faults.h"
@@ -216,6 +216,18 @@ START_TEST(names_are_unique) {
     ck_assert(fnzi_value_find(p, 0, names[i], strlen(names[i]), &found) && found == v);
     ck_assert(!fnzi_value_find(p, 0, names[i], strlen(names[i]) - 1, &found) || found != v);
   }
+  /* Digits alone, and none; a long one is cut in front of a character of two bytes. */
+  char stem[301];
+  for (int i = 0; i < 300; i++)
+    stem[i] = i == 0 ? 'a' : i % 2 ? '\xc3' : '\xa9';
+  stem[300] = 0;
+  OK(ctx, fnzi_value_add_fresh(p, 0, stem, vector(3), FNZI_NO_NODE, &v));
+  ck_assert_uint_eq(strlen(fnz_value_name(p, 0, v)) % 2, 1);
+  ck_assert_uint_lt(strlen(fnz_value_name(p, 0, v)), 256);
+  OK(ctx, fnzi_value_add_fresh(p, 0, "12", vector(3), FNZI_NO_NODE, &v));
+  ck_assert_str_eq(fnz_value_name(p, 0, v), "12");
+  OK(ctx, fnzi_value_add_fresh(p, 0, "", vector(3), FNZI_NO_NODE, &v));
+  ck_assert_str_eq(fnz_value_name(p, 0, v), "");
   end();
 }
 END_TEST
@@ -356,6 +368,70 @@ static void weight_beyond_its_bytes(void) {
   fnzi_blob_release(blob);
 }
 
+static void too_many_arguments(void) {
+  fnzi_node_at(p, 0, 0)->nargs = 2;
+}
+static void list_for_a_tensor(void) {
+  fnzi_node_at(p, 0, 0)->outputs[0] = (fnz_arg){.tag = FNZ_ARG_LIST};
+}
+static void of_another_node(void) {
+  fnzi_value_at(p, 0, 1)->node = 7;
+}
+static void no_operator(void) {
+  fnzi_node_at(p, 0, 0)->op = NULL;
+  fnzi_node_at(p, 0, 0)->target = "";
+}
+static void unknown_symbol_in_a_type(void) {
+  static const uint32_t symbols[] = {0, 0, 9};
+  static fnz_geometry look;
+  fnz_geometry *g = &look;
+  *g = *fnzi_value_at(p, 0, 0)->geometry;
+  g->symbols = symbols;
+  fnzi_value_at(p, 0, 0)->geometry = g;
+}
+static void unknown_input(void) {
+  p->inputs[0].kind = FNZ_INPUT_KIND_COUNT;
+}
+static void unknown_output(void) {
+  p->outputs[0].kind = FNZ_OUTPUT_KIND_COUNT;
+}
+static void input_without_a_name(void) {
+  p->inputs[0].target = NULL;
+}
+static void unknown_sharing(void) {
+  p->outputs[0].sharing = FNZ_SHARING_COUNT;
+}
+static void guard(fnz_guard_kind kind, const char *text, uint32_t count) {
+  static const char *const names[] = {"x", "x"};
+  const fnz_guard made = {.kind = kind, .text = text, .names = names, .count = count};
+  OK(ctx, fnzi_guard_add(p, &made));
+}
+static void unknown_guard(void) {
+  guard(FNZ_GUARD_KIND_COUNT, NULL, 0);
+}
+static void condition_of_inputs(void) {
+  guard(FNZ_GUARD_CONDITION, "s0 > 2", 2);
+}
+static void condition_without_text(void) {
+  guard(FNZ_GUARD_CONDITION, NULL, 0);
+}
+static void disjoint_by_a_text(void) {
+  guard(FNZ_GUARD_DISJOINT, "s0 > 2", 2);
+}
+static void view_without_an_operator(void) {
+  static const fnz_view_call view = {.op = NULL};
+  p->outputs[0].sharing = FNZ_SHARING_INPUT_VIEW;
+  p->outputs[0].views = &view;
+  p->outputs[0].nviews = 1;
+}
+static void view_without_arguments(void) {
+  static fnz_view_call view;
+  view = (fnz_view_call){.op = fnz_op_find("t")};
+  p->outputs[0].sharing = FNZ_SHARING_INPUT_VIEW;
+  p->outputs[0].views = &view;
+  p->outputs[0].nviews = 1;
+}
+
 static const struct {
   const char *class_name, *where;
   void (*damage)(void);
@@ -375,6 +451,21 @@ static const struct {
     {"TYPE", "input 0", literal_tensor},
     {"TYPE", "x", weight_of_another_type},
     {"BOUNDS", "x", weight_beyond_its_bytes},
+    {"TYPE", "node 0 (relu at model.py:7)", too_many_arguments},
+    {"TYPE", "node 0 (relu at model.py:7)", list_for_a_tensor},
+    {"REF", "node 0 (relu at model.py:7)", of_another_node},
+    {"REF", "node 0 ( at model.py:7)", no_operator},
+    {"REF", "outputs of graph 0", unknown_symbol_in_a_type},
+    {"TYPE", "input 0", unknown_input},
+    {"TYPE", "output 0", unknown_output},
+    {"REF", "input 0", input_without_a_name},
+    {"TYPE", "output 0", unknown_sharing},
+    {"TYPE", "guard 0", unknown_guard},
+    {"TYPE", "guard 0", condition_of_inputs},
+    {"TYPE", "guard 0", condition_without_text},
+    {"TYPE", "guard 0", disjoint_by_a_text},
+    {"TYPE", "output 0", view_without_an_operator},
+    {"TYPE", "output 0", view_without_arguments},
 };
 
 START_TEST(the_verifier_finds_damage) {
@@ -386,6 +477,32 @@ START_TEST(the_verifier_finds_damage) {
     ck_assert_str_eq(fnz_last_error(ctx)->where, damages[i].where);
     end();
   }
+}
+END_TEST
+
+/* Indices that are not there get nothing, not a crash. */
+START_TEST(nothing_is_behind_the_end) {
+  fnz_program *empty;
+  size_t count = 1;
+  begin();
+  rebuild();
+  ck_assert_uint_eq(fnz_node_count(p, 1), 0);
+  ck_assert_ptr_null(fnz_graph_inputs(p, 1, &count));
+  ck_assert_uint_eq(count, 0);
+  count = 1;
+  ck_assert_ptr_null(fnz_graph_outputs(p, 1, &count));
+  ck_assert_uint_eq(count, 0);
+  ck_assert_str_eq(fnz_value_name(p, 1, 0), "");
+  ck_assert_ptr_null(fnz_value_geometry(p, 0, 99));
+  ck_assert_ptr_null(fnz_program_guard(p, 0).text);
+  OK(ctx, fnzi_program_create(ctx, &empty));
+  for (int k = 0; k < 2; k++) {
+    const fnz_program *of = k ? p : empty;
+    ck_assert_str_eq(fnz_program_input(of, 1).target, "");
+    ck_assert_int_eq(fnz_program_output(of, 1).kind, FNZ_OUTPUT_USER);
+  }
+  fnz_program_destroy(empty);
+  end();
 }
 END_TEST
 
@@ -471,5 +588,6 @@ RUN_SUITE("program", strings_and_geometries_are_kept_once, symbols_without_effec
           geometries_that_do_not_fit_are_refused, rank_64_fits, layouts_are_told_apart,
           strides_and_dims, names_are_unique, arguments_are_copied_deep, nesting_has_a_limit,
           a_blob_outlives_its_context, a_program_can_be_read_back, the_verifier_finds_damage,
-          two_mutations_of_one_input_are_refused, an_empty_program_is_refused,
-          custom_operators_are_found_by_name, running_out_of_memory_is_an_error, nodes_are_small)
+          nothing_is_behind_the_end, two_mutations_of_one_input_are_refused,
+          an_empty_program_is_refused, custom_operators_are_found_by_name,
+          running_out_of_memory_is_an_error, nodes_are_small)
