@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 11
  * boundary_test.c - the boundary of a program: inputs that alias each other, what outputs are,
  * state that is written at the end, guards, denied operators. Situations have the numbers of the
  * list in which functionalization is known to be hard. */
@@ -540,6 +540,64 @@ END_TEST
 
 /* --- no memory ---------------------------------------------------------------------------------
  */
+/* Windows over memory, as a caller of the library gives them. */
+START_TEST(declared_windows) {
+  static const char text[] =
+      "fnz 1\nsymbol s0 = 4\nprogram(%x: f32[4], %y: f32[4], %z: f32[2], %n: f32[{s0}], "
+      "%i: sym{s0}, %p: f32[4] parameter \"w\", 3 literal \"k\", %one: f32[1])\n{\n  return "
+      "%x\n}\n";
+  static const struct {
+    const char *input, *base;
+    fnz_dtype dtype;
+    int64_t size, stride, offset;
+    const char *class_name, *says; /* NULL: fine */
+  } rows[] = {
+      {"q", "x", FNZ_F32, 4, 1, 0, "REF", "no tensor input of this name"},
+      {"i", "x", FNZ_F32, 4, 1, 0, "REF", "no tensor input of this name"},
+      {"k", "x", FNZ_F32, 4, 1, 0, "REF", "no tensor input of this name"},
+      {"p", "x", FNZ_F32, 4, 1, 0, "UNSUPPORTED", "only inputs that the caller passes"},
+      {"x", "p", FNZ_F32, 4, 1, 0, "UNSUPPORTED", "only inputs that the caller passes"},
+      {"x", "x", FNZ_F32, 4, 1, 0, "DUPLICATE", "aliases itself in any case"},
+      {"n", "x", FNZ_F32, 4, 1, 0, "UNSUPPORTED", "export the program with fixed sizes"},
+      {"y", "n", FNZ_F32, 4, 1, 0, "UNSUPPORTED", "export the program with fixed sizes"},
+      {"y", "x", FNZ_F64, 4, 1, 0, "TYPE", "the program takes f32, the alias is f64"},
+      {"y", "x", FNZ_F32, 3, 1, 0, "TYPE", "other sizes than the program was traced with"},
+      {"y", "x", FNZ_F32, 4, 2, 0, "TYPE", "other strides than the program was traced with"},
+      {"y", "x", FNZ_F32, 4, 1, -1, "BOUNDS", "begins before its memory"},
+      {"y", "x", FNZ_F32, 4, 1, INT64_MAX, "BOUNDS", "begins before its memory"},
+      {"one", "y", FNZ_F32, 1, 7, 3, NULL, ""}, /* nobody walks along it */
+      {"z", "y", FNZ_F32, 2, 1, 1, NULL, ""},
+      {"x", "y", FNZ_F32, 4, 1, 0, NULL, ""}, /* now all of them lie in x */
+      {"y", "x", FNZ_F32, 4, 1, 0, "DUPLICATE", "shares memory with another one already"},
+      {"x", "z", FNZ_F32, 4, 1, 0, "DUPLICATE", "declare the others as aliases of x instead"},
+  };
+  fnz_program *p;
+  begin();
+  OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fnz_geometry window = {.dtype = rows[i].dtype,
+                                 .rank = 1,
+                                 .sizes = &rows[i].size,
+                                 .strides = &rows[i].stride,
+                                 .offset = rows[i].offset};
+    fnz_status status = fnz_program_declare_alias(ctx, p, rows[i].input, rows[i].base, &window);
+    const fnz_error *e = fnz_last_error(ctx);
+    if (rows[i].class_name)
+      ck_assert_msg(status != FNZ_OK && strstr(e->message, rows[i].says) &&
+                        strcmp(fnz_class_name(e->kind), rows[i].class_name) == 0,
+                    "row %zu: %s: %s", i, fnz_class_name(e->kind), e->message);
+    else
+      OK(ctx, status);
+  }
+  static const uint32_t shares[] = {0, 1, 1, 0, 0, 0, 0, 1};
+  for (size_t k = 0; k < sizeof shares / sizeof *shares; k++)
+    ck_assert_uint_eq(fnz_program_input(p, k).shares, shares[k]);
+  OK(ctx, fnz_program_verify(ctx, p));
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 static fnz_status declare_and_write(fnz_context *c, const void *user) {
   static const char text[] = "fnz 1\nprogram(%b: f32[2,3], %v: f32[6], %w: i32[2], %y: f32[3])\n{\n"
                              "%m: f32[6] = mul_.Scalar(%v, 2)\n%t: f32[3,2] stride(1,3) = t_(%b)\n"
@@ -581,4 +639,4 @@ RUN_SUITE("boundary", situations_mean_what_eager_gives, signatures_say_it_in_eve
           what_is_said_of_memory_is_true, state_is_written_at_the_end,
           swapped_inputs_are_saved_first, guards_are_there_where_they_matter,
           bad_aliases_are_refused_with_a_place, denied_operators_are_refused_with_what_needs_them,
-          damaged_signatures_are_refused_or_mean_something, out_of_memory)
+          damaged_signatures_are_refused_or_mean_something, declared_windows, out_of_memory)
