@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 12
  * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
  * they are not for are refused with the reason. */
 #include "program/sizes.h"
@@ -312,6 +312,105 @@ START_TEST(what_has_no_expression_is_refused) {
 }
 END_TEST
 
+/* Programs with symbols: what they are refused with, or nothing when the check finds them equal. */
+#define S     "fnz 1 symbol s0 = 4 symbol u0 range s0 2..9 "
+#define WRITE "%w: f32[{s0}] = add_.Scalar(%x, 1) "
+
+static const struct {
+  const char *class_name, *says, *text;
+} with_symbols[] = {
+    {NULL, "",
+     S "operator \"my::f(Tensor x) -> Tensor\" weight \"w\": f32[2] program(%x: f32[{s0}], %p: "
+       "f32[2] parameter \"w\") { " WRITE " return %w, %p }"},
+    {NULL, "",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { " WRITE
+       "%z: f32[{s0}] = zeros([%s]) %y: f32[{s0}] = add_.Scalar(%z, 1) return %z }"},
+    {"UNSUPPORTED", "a region takes the symbolic number n",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { " WRITE
+       "%y: f32[{s0}] = higher_order.wrap(@g, %x, %s) return %y }\ngraph g(%a: f32[{s0}], %n: "
+       "sym{s0}) { return %a }"},
+    {NULL, "",
+     S "program(%x: f32[{s0}]) { " WRITE
+       "%y: f32[{s0}] = higher_order.wrap(@g, %x) return %y }\ngraph g(%a: f32[{s0}]) { %n: "
+       "f32[{s0}] = neg(%a) return %n }"},
+    {NULL, "",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"1.5\"} = torch.sym_float(%s) %w: f32[{s0}] "
+       "= mul_.Scalar(%x, %f) return %w }"},
+    {"UNSUPPORTED", "\"sin(s0)\": character 1: there is no function",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"sin(s0)\"} = math.sin(%s) %w: f32[{s0}] = "
+       "mul_.Scalar(%x, %f) return %w }"},
+    {"UNSUPPORTED", "\"1.5x",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"1.5x\"} = math.sin(%s) %w: f32[{s0}] = "
+       "mul_.Scalar(%x, %f) return %w }"},
+    {"UNSUPPORTED", "the number s () is not known",
+     S "program(%x: f32[{s0}], %s: sym) { %w: f32[{s0}] = mul_.Scalar(%x, %s) return %w }"},
+    {NULL, "", S "program(%x: f32[{s0}]) { _assert_scalar(True, \"m\") " WRITE "return %w }"},
+    {"UNSUPPORTED", "character 1: there is no function",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { %f: sym{\"sin(s0)\"} = math.sin(%s) "
+       "_assert_scalar(%f, \"m\") " WRITE "return %w }"},
+    {"UNSUPPORTED", "character 1: there is no function",
+     "fnz 1 symbol s0 = 4 range \"sin(s0)\" 2.. program(%x: f32[{s0}]) { " WRITE "return %w }"},
+    {NULL, "", "fnz 1 symbol s0 = 4 range s0 .. program(%x: f32[{s0}]) { " WRITE "return %w }"},
+    {"UNSUPPORTED", "character 1: there is no function",
+     "fnz 1 symbol s0 = 4 guard \"sin(s0) > 2\" program(%x: f32[{s0}]) { " WRITE "return %w }"},
+    {NULL, "",
+     "fnz 1 symbol s0 = 4 guard \"s0 > 5\" program(%x: f32[{s0}]) { " WRITE "return %w }"},
+    {NULL, "",
+     S "program(%x: f32[{s0}], %y: f32[{s0}]) { " WRITE
+       "%v: f32[{s0}] = view(%x, [-1]) return %v in %x as f32[{s0}] }"},
+    {"BOUNDS", "the size s0 - 5 of dimension 0 is -1",
+     "fnz 1 symbol s0 = 4 range s0 2..9 program(%x: f32[{s0}]) { " WRITE
+     "%v: f32[{s0 - 5: 0}] = slice.Tensor(%x, 0, 5) return %v }"},
+    {NULL, "",
+     S "program(%x: f32[{s0}], %i: i64[]) { %n: sym{u0} = item(%i) %v: f32[{u0}] = zeros([%n]) %w: "
+       "f32[{u0}] = add_.Scalar(%v, 1) return %w }"},
+    {"UNSUPPORTED", "no sizes were found at which the original works",
+     S "program(%x: f32[{s0}], %i: i64[]) { " WRITE
+       "%y: f32[{s0}] = higher_order.wrap(@g, %x, %i) return %y }\ngraph g(%a: f32[{s0}], %i: "
+       "i64[]) { %n: sym{u0} = item(%i) %m: f32[{s0}] = mul.Scalar(%a, %n) return %m }"},
+    {NULL, "",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { %m: sym{s0 > 3} = _operator.gt(%s, 3) %w: f32[{s0}] "
+       "= mul_.Scalar(%x, %m) return %w }"},
+    {NULL, "",
+     S "symbol s1 = 5 program(%x: f32[{s0}], %y: f32[{s1}]) { %s: sym{s0} = sym_size.int(%x, 0) "
+       "%t: sym{s1} = sym_size.int(%y, 0) %k: sym{Max(s0, s1, 3)} = torch.sym_max(%s, %t) %z: "
+       "f32[{Max(3, s0, s1)}] = zeros([%k]) %w: f32[{Max(3, s0, s1)}] = add_.Scalar(%z, 1) return "
+       "%w }"},
+    {NULL, "",
+     "fnz 1 symbol s0 = 3 symbol s1 = 4 program(%x: f32[{s0 + s1}], %y: f32[{s0 + 2*s1}]) { %w: "
+     "f32[{s0 + s1}] = add_.Scalar(%x, 1) %v: f32[{s0 - s1 + 9}] = zeros([8]) %u: f32[{s0 - s1 + "
+     "9}] = add_.Scalar(%v, 1) return %u }"},
+    {NULL, "",
+     "fnz 1 symbol s0 = 4 program(%x: f32[{s0}]) { %z: f32[{s0*s0 - s0//2}] = zeros([14]) %w: "
+     "f32[{s0*s0 - s0//2}] = add_.Scalar(%z, 1) return %w }"},
+    {NULL, "",
+     "fnz 1 symbol s0 = 4 program(%x: f32[{s0}]) { %z: f32[{Mod(s0, 3) + 1}] = zeros([2]) %w: "
+     "f32[{Mod(s0, 3) + 1}] = add_.Scalar(%z, 1) %v: f32[{s0*2 - s0**2//2 + 4}] = zeros([4]) "
+     "return %w }"},
+    {NULL, "",
+     "fnz 1 symbol s0 = 4 program(%x: f32[{2*s0}]) { %v: f32[{s0}] stride(2) = slice.Tensor(%x, 0, "
+     "0, None, 2) %w: f32[{s0}] stride(2) = add_.Scalar(%v, 1) %z: f32[{s0/2: 2}] = zeros([2]) %y: "
+     "f32[{s0/2: 2}] = add_.Scalar(%z, 1) return %w }"},
+};
+
+START_TEST(programs_with_symbols) {
+  begin();
+  for (size_t i = 0; i < sizeof with_symbols / sizeof *with_symbols; i++) {
+    fnz_program *p = parse(with_symbols[i].text);
+    fnz_status status = fnz_verify(ctx, p, NULL, NULL, 1);
+    const fnz_error *e = fnz_last_error(ctx);
+    if (with_symbols[i].class_name)
+      ck_assert_msg(status != FNZ_OK && strstr(e->message, with_symbols[i].says) &&
+                        strcmp(fnz_class_name(e->kind), with_symbols[i].class_name) == 0,
+                    "row %zu: %s: %s", i, fnz_class_name(e->kind), e->message);
+    else
+      ck_assert_msg(status == FNZ_OK, "row %zu: %s", i, e->message);
+    fnz_program_destroy(p);
+  }
+  end();
+}
+END_TEST
+
 /* Every so many requests: one pass over a symbolic program makes thousands. */
 START_TEST(running_out_of_memory_is_an_error) {
   bool more = true;
@@ -339,4 +438,5 @@ RUN_SUITE("sizes", one_program_runs_at_every_size, wrong_sizes_say_which_and_why
           one_symbol_twice_must_agree, guards_are_found_and_checked, without_a_check_guards_do_it,
           verify_tries_equal_indices, verify_compares_what_numbers_are_read_from,
           the_report_counts_choices_of_sizes, a_false_assertion_ends_the_run,
-          what_has_no_expression_is_refused, running_out_of_memory_is_an_error)
+          what_has_no_expression_is_refused, programs_with_symbols,
+          running_out_of_memory_is_an_error)
