@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 6
  * forms_test.c - programs as text and as JSON, in memory: what is refused and with which words, how
  * each kind of argument and of signature entry is spelled, and that it is read back as it was.
  * tests/forms.def has the programs. */
@@ -227,6 +227,14 @@ static const char model[] =
     "  return %z, %v, 7\n}\n"
     "graph g(%a: f32[2]) { return %a }";
 
+/* What is written of it is written of what was written again. */
+static void check_rewriting(const char *file) {
+  bytes once = retold(file, FNZ_FORMAT_JSON), twice = retold(once.data, FNZ_FORMAT_JSON);
+  ck_assert_str_eq(twice.data, once.data);
+  free(twice.data);
+  free(once.data);
+}
+
 START_TEST(edited_models) {
   begin();
   bytes json = retold(model, FNZ_FORMAT_JSON);
@@ -234,9 +242,10 @@ START_TEST(edited_models) {
     fnz_program *p;
     bytes from = quoted(edits[i].from), to = quoted(edits[i].to);
     char *text = replaced(json.data, from.data, to.data);
-    if (strcmp(edits[i].class_name, "NONE") == 0)
+    if (strcmp(edits[i].class_name, "NONE") == 0) {
       check_reading(text, edits[i].says);
-    else
+      check_rewriting(text);
+    } else
       check_refusal(fnz_program_read(ctx, text, strlen(text), FNZ_FORMAT_JSON, &p),
                     edits[i].class_name, edits[i].says, to.data);
     free(text);
@@ -248,4 +257,51 @@ START_TEST(edited_models) {
 }
 END_TEST
 
-RUN_SUITE("forms", wrong_texts, right_texts, as_json_and_back, not_as_json, edited_models)
+/* --- which form it is ---------------------------------------------------------------------------
+ */
+static const struct {
+  const char *file, *class_name, *says; /* NULL: it is read */
+} forms[] = {
+    {"", "TRUNCATED", "the file is empty"},
+    {"P", "SYNTAX", "neither a .pt2 archive, nor"},
+    {"fn", "SYNTAX", "neither a .pt2 archive, nor"},
+    {"\x01\x80", "SYNTAX", "neither a .pt2 archive, nor"},
+    {" \t\r\n", "SYNTAX", "neither a .pt2 archive, nor"},
+    {"# a comment", "SYNTAX", "neither a .pt2 archive, nor"},
+    {"# a comment\n", "SYNTAX", "neither a .pt2 archive, nor"},
+    {" \t\r\n{", "TRUNCATED", "model.json: ends with 1 brackets open"},
+    {"# a comment\n{}", "SYNTAX", "model.json: is not well-formed JSON"},
+    {"PK", "TRUNCATED", "2 bytes are no zip archive"},
+    {"\x80", "TYPE", ""},
+    {"#\n fnz 1 program() { return }", NULL, ""},
+};
+
+START_TEST(forms_are_recognised) {
+  fnz_program *p;
+  fnz_buffer out = {0};
+  begin();
+  for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
+    const char *file = forms[i].file;
+    fnz_status status = fnz_program_read(ctx, file, strlen(file), FNZ_FORMAT_AUTO, &p);
+    if (forms[i].class_name)
+      check_refusal(status, forms[i].class_name, forms[i].says, file);
+    else
+      OK(ctx, status);
+    fnz_program_destroy(p);
+  }
+  p = read_text("fnz 1 program() { return }");
+  const fnz_format nowhere[] = {FNZ_FORMAT_AUTO, FNZ_FORMAT_COUNT};
+  for (size_t i = 0; i < 2; i++) {
+    FAILS(ctx, "ARGUMENT", fnz_program_write(ctx, p, nowhere[i], &out));
+    FAILS(ctx, "ARGUMENT", fnz_program_save(ctx, p, nowhere[i], "nothing"));
+  }
+  fnz_program_destroy(p);
+  FAILS(ctx, "ARGUMENT", fnz_program_read(ctx, "digraph", 7, FNZ_FORMAT_DOT, &p));
+  FAILS(ctx, "ARGUMENT", fnz_program_read(ctx, "digraph", 7, FNZ_FORMAT_COUNT, &p));
+  ck_assert_str_eq(fnz_format_name(FNZ_FORMAT_COUNT), "?");
+  end();
+}
+END_TEST
+
+RUN_SUITE("forms", forms_are_recognised, wrong_texts, right_texts, as_json_and_back, not_as_json,
+          edited_models)

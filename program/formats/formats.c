@@ -46,11 +46,12 @@ static bool starts_with(const char *bytes, size_t size, const char *prefix, size
   return size >= prefix_size && memcmp(bytes, prefix, prefix_size) == 0;
 }
 
+/* At least one byte. */
 static fnz_format recognise(const char *bytes, size_t size) {
   size_t from = skip_comments(bytes, size);
   if (starts_with(bytes, size, "PK", 2))
     return FNZ_FORMAT_PT2;
-  if (size && (unsigned char)bytes[0] >= 0x80)
+  if ((unsigned char)bytes[0] >= 0x80)
     return FNZ_FORMAT_CBOR;
   if (from < size && bytes[from] == '{')
     return FNZ_FORMAT_JSON;
