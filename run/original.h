@@ -79,6 +79,8 @@ FNZ_MUST_CHECK fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor);
 /* A tensor with the window's geometry over memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_memory *memory,
                                             const fnzi_pane *w, fnzi_eager **out);
+/* The tensor is no more, and neither is its memory if no other looks at it. */
+void fnzi_eager_end(fnzi_interp *in, fnzi_eager *t);
 FNZ_MUST_CHECK fnz_status fnzi_eager_reshape(fnzi_interp *in, fnzi_eager *t, const fnzi_pane *w);
 void fnzi_eager_forget(fnzi_interp *in, fnzi_eager *t); /* what is cached */
 /* The tensor's value in the backend; borrowed until the memory is written. */
@@ -161,6 +163,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w); /* as view_
  * when nobody says. Sets s->in_loop. */
 FNZ_MUST_CHECK fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                          const fnzi_eager *target, const fnz_geometry *recorded);
+/* Eager reads all of the operand before it writes anything: where it works in a loop, too. */
+bool fnzi_act_reads_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                          const fnzi_eager *target, const fnzi_eager *operand);
 /* Of the tensor that an argument stands for; `user` is the fnzi_act. */
 const fnz_geometry *fnzi_act_geometry_of(void *user, const fnz_arg *arg);
 /* Two geometries of one memory have a byte in common. Element sizes may differ. */

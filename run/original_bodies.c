@@ -7,13 +7,7 @@ static fnz_backend *backend_of(const fnzi_interp *in) {
 }
 
 static void end_item(void *self, fnzi_item *item) {
-  fnzi_interp *in = self;
-  fnzi_eager *t = (fnzi_eager *)item;
-  fnzi_eager_forget(in, t);
-  if (--t->memory->users == 0)
-    fnzi_memory_end(&in->run, t->memory);
-  t->spare = in->spare[t->room];
-  in->spare[t->room] = t;
+  fnzi_eager_end(self, (fnzi_eager *)item);
 }
 
 static const fnz_geometry *item_geometry(void *self, const fnzi_item *item) {

@@ -241,19 +241,32 @@ static fnz_status check_source(fnzi_act *s, const fnzi_eager *target, const fnz_
                    s->op->name);
 }
 
-fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                          const fnzi_eager *target, const fnz_geometry *recorded) {
-  bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
+/* `loops`: the operator may be one of those whose operands are read element after element. */
+static checking checking_of(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                            const fnzi_eager *target, bool loops) {
   checking c = {.s = s,
                 .twin = twin,
                 .target = target,
                 .number = &args[twin->nparams - 1],
-                .loops = is_elementwise(twin) && !resized};
+                .loops = is_elementwise(twin) && loops};
   for (size_t i = 0; i < twin->nparams; i++)
     c.reads_target = c.reads_target || (args[i].tag == FNZ_ARG_VALUE &&
                                         fnzi_eager_of(s->in, args[i].u.value) == target);
   c.casts = c.loops &&
             fnzi_op_common_dtype(twin, args, twin->nparams, fnzi_act_geometry_of, s, &c.common);
+  return c;
+}
+
+bool fnzi_act_reads_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                          const fnzi_eager *target, const fnzi_eager *operand) {
+  const checking c = checking_of(s, twin, args, target, true);
+  return is_read_first(&c, target->g, operand->g);
+}
+
+fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                          const fnzi_eager *target, const fnz_geometry *recorded) {
+  bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
+  checking c = checking_of(s, twin, args, target, !resized);
   FNZ_TRY(check_self(s, twin, args, target));
   if (strcmp(twin->name, "masked_scatter") == 0)
     return check_source(s, target, &args[2]);

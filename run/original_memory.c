@@ -120,6 +120,14 @@ void fnzi_eager_forget(fnzi_interp *in, fnzi_eager *t) {
   t->cached = 0;
 }
 
+void fnzi_eager_end(fnzi_interp *in, fnzi_eager *t) {
+  fnzi_eager_forget(in, t);
+  if (--t->memory->users == 0)
+    fnzi_memory_end(&in->run, t->memory);
+  t->spare = in->spare[t->room];
+  in->spare[t->room] = t;
+}
+
 fnz_status fnzi_eager_reshape(fnzi_interp *in, fnzi_eager *t, const fnzi_pane *w) {
   fnzi_eager_forget(in, t);
   return keep_geometry(in, t->memory, w, &t->g);

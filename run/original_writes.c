@@ -151,6 +151,7 @@ typedef struct looping {
   const fnz_op *twin;
   const fnz_arg *args;
   fnzi_eager *target;
+  fnzi_eager **copies;  /* per argument: of what is read before anything is written, or NULL */
   const int64_t *index; /* of the element at work, in the target */
   struct {
     fnz_handle *data;
@@ -176,11 +177,19 @@ static fnz_status hold(looping *l, fnz_handle value) {
   return FNZ_OK;
 }
 
+/* Where the elements of an operand are read. */
+static const fnzi_eager *read_from(const looping *l, const fnzi_eager *operand) {
+  for (size_t i = 0; i < l->twin->nparams; i++)
+    if (l->copies[i] && fnzi_eager_of(l->s->in, l->args[i].u.value) == operand)
+      return l->copies[i];
+  return operand;
+}
+
 static fnz_status element_value(void *user, fnz_arg *arg) {
   looping *l = user;
   fnzi_eager *element, *operand;
   FNZ_TRY(fnzi_act_tensor(l->s, arg, &operand));
-  FNZ_TRY(element_of(l, operand, &element));
+  FNZ_TRY(element_of(l, read_from(l, operand), &element));
   FNZ_TRY(fnzi_eager_value(l->s->in, element, &arg->u.value));
   element->memory->users--;
   element->cached = 0;
@@ -232,6 +241,27 @@ static fnz_status check_broadcast(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+static fnz_status copy_of(fnzi_interp *in, fnzi_eager *t, fnzi_eager **out) {
+  fnz_handle value;
+  fnzi_pane w;
+  FNZ_TRY(fnzi_eager_value(in, t, &value));
+  fnzi_pane_of(t->g, &w);
+  fnzi_pane_dense(&w);
+  w.is_conj = w.is_neg = false;
+  return fnzi_eager_store(in, &w, value, out);
+}
+
+static fnz_status copy_first(looping *l) {
+  fnzi_interp *in = l->s->in;
+  for (size_t i = 0; i < l->twin->nparams; i++) {
+    fnzi_eager *t = l->args[i].tag == FNZ_ARG_VALUE ? fnzi_eager_of(in, l->args[i].u.value) : NULL;
+    if (t != NULL && t != l->target && t->memory == l->target->memory &&
+        fnzi_act_reads_first(l->s, l->twin, l->args, l->target, t))
+      FNZ_TRY(copy_of(in, t, &l->copies[i]));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                 fnzi_eager **targets, size_t count) {
   looping l = {.s = s, .twin = twin, .args = args, .target = targets[0]};
@@ -241,7 +271,13 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
                      "before",
                      s->op->name);
   FNZ_TRY(fnzi_args_visit(args, twin->nparams, check_broadcast, &l));
-  fnz_status status = fnzi_cells_loop(targets[0]->g, write_element, &l);
+  FNZI_NEW(&s->in->run.scratch, twin->nparams, &l.copies);
+  fnz_status status = copy_first(&l);
+  if (status == FNZ_OK)
+    status = fnzi_cells_loop(targets[0]->g, write_element, &l);
+  for (size_t i = 0; i < twin->nparams; i++)
+    if (l.copies[i] != NULL)
+      fnzi_eager_end(s->in, l.copies[i]);
   FNZI_VEC_FREE(s->ctx, &l.inputs);
   return status;
 }
