@@ -57,7 +57,7 @@ fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t wan
 }
 
 /* --- arena ------------------------------------------------------------------------------------ */
-enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20 };
+enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, FIRST_BUFFER = 64 };
 
 struct fnzi_chunk {
   struct fnzi_chunk *older;
@@ -198,7 +198,7 @@ static fnz_status reserve(fnz_context *ctx, fnz_buffer *b, size_t more) {
   if (!fnzi_add_size(b->size, more, &want) || !fnzi_add_size(want, 1, &want))
     return fnzi_no_memory(ctx);
   void *data = b->data;
-  FNZ_TRY(fnzi_grow(ctx, &data, &b->capacity, want, 1));
+  FNZ_TRY(fnzi_grow(ctx, &data, &b->capacity, want > FIRST_BUFFER ? want : FIRST_BUFFER, 1));
   b->data = data;
   return FNZ_OK;
 }

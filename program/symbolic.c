@@ -6,6 +6,8 @@
  * gives   sums with terms in the order of their texts, products with factors in that order */
 #include "program/symbolic_set.h"
 
+#include <stdlib.h>
+
 /* --- sets ------------------------------------------------------------------------------------- */
 void fnzi_exprs_init(fnzi_exprs *set, fnz_context *ctx) {
   *set = (fnzi_exprs){.ctx = ctx};
@@ -16,6 +18,7 @@ void fnzi_exprs_init(fnzi_exprs *set, fnz_context *ctx) {
 void fnzi_exprs_free(fnzi_exprs *set) {
   FNZI_VEC_FREE(set->ctx, &set->all);
   fnzi_map_free(&set->index);
+  fnz_buffer_free(set->ctx, &set->text);
   fnzi_arena_free(&set->arena);
 }
 
@@ -62,18 +65,17 @@ static fnz_status keep(fnzi_exprs *set, const fnzi_expr *made, const char *text,
 
 /* The one expression like `made`, whose parts may be anywhere. */
 fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made, const fnzi_expr **out) {
-  fnz_buffer text = {NULL, 0, 0};
+  fnz_buffer *text = &set->text;
   uint64_t id;
-  fnz_status status = fnzi_expr_put_text(set->ctx, made, &text);
-  if (status == FNZ_OK && text.size > FNZI_EXPR_MAX_TEXT)
-    status = fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL,
-                       "a symbolic expression of more than %d characters", FNZI_EXPR_MAX_TEXT);
-  if (status == FNZ_OK && fnzi_map_get(&set->index, text.data, text.size, &id))
-    *out = set->all.data[id];
-  else if (status == FNZ_OK)
-    status = keep(set, made, text.data, text.size, out);
-  fnz_buffer_free(set->ctx, &text);
-  return status;
+  text->size = 0;
+  FNZ_TRY(fnzi_expr_put_text(set->ctx, made, text));
+  if (text->size > FNZI_EXPR_MAX_TEXT)
+    return fnzi_fail(set->ctx, FNZ_CLASS_LIMIT, NULL,
+                     "a symbolic expression of more than %d characters", FNZI_EXPR_MAX_TEXT);
+  if (!fnzi_map_get(&set->index, text->data, text->size, &id))
+    return keep(set, made, text->data, text->size, out);
+  *out = set->all.data[id];
+  return FNZ_OK;
 }
 
 fnz_status fnzi_expr_overflow(fnzi_exprs *set) {
@@ -299,44 +301,73 @@ static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_
   return make_product(set, parts, count, out);
 }
 
-/* Every term of x times term t, added to *out. */
-static fnz_status mul_term(fnzi_exprs *set, const fnzi_sum *x, const fnzi_part *t,
-                           const fnzi_expr **out) {
-  for (uint32_t i = 0; i < x->count; i++) {
-    const fnzi_expr *p;
-    fnzi_ratio_t r;
-    if (!fnzi_ratio_mul((fnzi_ratio_t){x->parts[i].num, x->parts[i].den},
-                        (fnzi_ratio_t){t->num, t->den}, &r))
-      return fnzi_expr_overflow(set);
-    FNZ_TRY(mul_monomials(set, x->parts[i].expr, t->expr, &p));
-    FNZ_TRY(fnzi_expr_scale(set, p, r.num, r.den, &p));
-    FNZ_TRY(fnzi_expr_add(set, *out, p, out));
-  }
-  if (x->constant.num == 0)
-    return FNZ_OK;
+/* A term times a term; what is a number then joins the constant. */
+static fnz_status mul_terms(fnzi_exprs *set, const fnzi_part *a, const fnzi_part *b,
+                            fnzi_ratio_t *constant, fnzi_part *parts, uint32_t *count) {
   const fnzi_expr *p;
   fnzi_ratio_t r;
-  if (!fnzi_ratio_mul(x->constant, (fnzi_ratio_t){t->num, t->den}, &r))
+  if (!fnzi_ratio_mul((fnzi_ratio_t){a->num, a->den}, (fnzi_ratio_t){b->num, b->den}, &r))
     return fnzi_expr_overflow(set);
-  FNZ_TRY(fnzi_expr_scale(set, t->expr, r.num, r.den, &p));
-  return fnzi_expr_add(set, *out, p, out);
+  FNZ_TRY(mul_monomials(set, a->expr, b->expr, &p));
+  if (p->kind != FNZI_EXPR_NUMBER) {
+    parts[(*count)++] = (fnzi_part){p, r.num, r.den};
+    return FNZ_OK;
+  }
+  if (!fnzi_ratio_mul(r, (fnzi_ratio_t){p->num, p->den}, &r) ||
+      !fnzi_ratio_add(*constant, r, constant))
+    return fnzi_expr_overflow(set);
+  return FNZ_OK;
 }
 
+/* Appends the terms of x times a number. */
+static bool scale_terms(const fnzi_sum *x, fnzi_ratio_t by, fnzi_part *parts, uint32_t *count) {
+  for (uint32_t i = 0; i < x->count && by.num != 0; i++) {
+    fnzi_ratio_t r;
+    if (!fnzi_ratio_mul((fnzi_ratio_t){x->parts[i].num, x->parts[i].den}, by, &r))
+      return false;
+    parts[(*count)++] = (fnzi_part){x->parts[i].expr, r.num, r.den};
+  }
+  return true;
+}
+
+static int by_text(const void *a, const void *b) {
+  const fnzi_part *x = a, *y = b;
+  return strcmp(x->expr->text, y->expr->text);
+}
+
+/* Of terms in any order; those that are alike become one. */
+static fnz_status gather_sum(fnzi_exprs *set, fnzi_ratio_t constant, fnzi_part *parts,
+                             uint32_t count, const fnzi_expr **out) {
+  uint32_t kept = 0;
+  if (count)
+    qsort(parts, count, sizeof *parts, by_text);
+  for (uint32_t i = 0; i < count; i++)
+    if (!add_term(parts, &kept, parts[i]))
+      return fnzi_expr_overflow(set);
+  return make_sum(set, constant, parts, kept, out);
+}
+
+/* All terms are made before any are added up: sums of the first few would each be kept. */
 fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                          const fnzi_expr **out) {
   fnzi_sum x, y;
-  const fnzi_expr *made;
+  fnzi_part *parts;
+  fnzi_ratio_t constant;
+  uint32_t count = 0;
   if (a->kind == FNZI_EXPR_NUMBER)
     return fnzi_expr_scale(set, b, a->num, a->den, out);
   fnzi_as_sum(a, &x);
   fnzi_as_sum(b, &y);
   if ((uint64_t)x.count * y.count > FNZI_EXPR_MAX_PARTS)
     return fnzi_expr_too_many(set);
-  FNZ_TRY(fnzi_expr_scale(set, a, y.constant.num, y.constant.den, &made));
-  for (uint32_t i = 0; i < y.count; i++)
-    FNZ_TRY(mul_term(set, &x, &y.parts[i], &made));
-  *out = made;
-  return FNZ_OK;
+  FNZI_NEW(&set->arena, (size_t)x.count * y.count + x.count + y.count, &parts);
+  if (!fnzi_ratio_mul(x.constant, y.constant, &constant) ||
+      !scale_terms(&x, y.constant, parts, &count) || !scale_terms(&y, x.constant, parts, &count))
+    return fnzi_expr_overflow(set);
+  for (uint32_t i = 0; i < x.count; i++)
+    for (uint32_t k = 0; k < y.count; k++)
+      FNZ_TRY(mul_terms(set, &x.parts[i], &y.parts[k], &constant, parts, &count));
+  return gather_sum(set, constant, parts, count, out);
 }
 
 static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr **out) {

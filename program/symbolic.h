@@ -67,7 +67,8 @@ typedef struct fnzi_expr {
 typedef struct fnzi_exprs {
   fnz_context *ctx;
   fnzi_arena arena;
-  fnzi_map index; /* text -> id */
+  fnzi_map index;  /* text -> id */
+  fnz_buffer text; /* of the expression that is being made */
   struct {
     const fnzi_expr **data; /* by id */
     size_t count, capacity;

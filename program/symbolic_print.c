@@ -27,23 +27,35 @@ static bool is_atom(const fnzi_expr *e) {
 }
 
 static fnz_status put_atom(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
-  return fnzi_printf(ctx, out, is_atom(e) ? "%s" : "(%s)", e->text);
+  if (is_atom(e))
+    return fnzi_put_text(ctx, out, e->text);
+  FNZ_TRY(fnzi_put(ctx, out, "(", 1));
+  FNZ_TRY(fnzi_put_text(ctx, out, e->text));
+  return fnzi_put(ctx, out, ")", 1);
+}
+
+/* A sign and a number; nothing for 1. */
+static fnz_status put_with(fnz_context *ctx, const char *sign, int64_t number, fnz_buffer *out) {
+  if (number == 1)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_put_text(ctx, out, sign));
+  return fnzi_put_int(ctx, out, number);
 }
 
 static fnz_status put_ratio(fnz_context *ctx, int64_t num, int64_t den, fnz_buffer *out) {
-  FNZ_TRY(fnzi_printf(ctx, out, "%lld", (long long)num));
-  return den == 1 ? FNZ_OK : fnzi_printf(ctx, out, "/%lld", (long long)den);
+  FNZ_TRY(fnzi_put_int(ctx, out, num));
+  return put_with(ctx, "/", den, out);
 }
 
 /* num/den * e without the sign of num. */
 static fnz_status put_term(fnz_context *ctx, const fnzi_part *p, fnz_buffer *out) {
   int64_t num = p->num < 0 ? -p->num : p->num;
-  if (num != 1)
-    FNZ_TRY(fnzi_printf(ctx, out, "%lld*", (long long)num));
+  FNZ_TRY(put_with(ctx, "", num, out));
+  FNZ_TRY(fnzi_put_text(ctx, out, num == 1 ? "" : "*"));
   bool bare = p->expr->kind == FNZI_EXPR_PRODUCT ||
               (p->num == 1 && p->den == 1 && !fnzi_expr_is_condition(p->expr));
   FNZ_TRY(bare ? fnzi_put_text(ctx, out, p->expr->text) : put_atom(ctx, p->expr, out));
-  return p->den == 1 ? FNZ_OK : fnzi_printf(ctx, out, "/%lld", (long long)p->den);
+  return put_with(ctx, "/", p->den, out);
 }
 
 /* The constant comes last, or first where that saves a leading minus. */
@@ -64,7 +76,7 @@ static fnz_status put_sum(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out)
 
 static fnz_status put_factor(fnz_context *ctx, const fnzi_part *p, int64_t power, fnz_buffer *out) {
   FNZ_TRY(put_atom(ctx, p->expr, out));
-  return power == 1 ? FNZ_OK : fnzi_printf(ctx, out, "**%lld", (long long)power);
+  return put_with(ctx, "**", power, out);
 }
 
 /* A power of a sum would be multiplied out when it is read: the sum divides as often as it is. */
