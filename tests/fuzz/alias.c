@@ -47,9 +47,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
       to++;
     declare(ctx, p, data + from, to - from);
   }
-  check_round_trip(ctx, p, FNZ_FORMAT_TEXT);
-  check_round_trip(ctx, p, FNZ_FORMAT_CBOR);
-  check_dialects(ctx, p);
+  const uint32_t hash = fuzz_hash(data, size);
+  check_round_trips(ctx, p, hash);
+  check_dialects(ctx, p, hash);
   fnz_program_destroy(p);
   fuzz_end(&memory, ctx);
   return 0;

@@ -13,17 +13,18 @@ static fnz_status text_of(fnz_context *ctx, const fnz_program *p, fnz_buffer *ou
   return fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, out);
 }
 
-void check_round_trip(fnz_context *ctx, const fnz_program *p, fnz_format through) {
+static void check_round_trip(fnz_context *ctx, const fnz_program *p, fnz_format through) {
   fnz_buffer written = {0}, before = {0}, after = {0};
   fnz_program *again = NULL;
 #ifdef IS_WITHOUT_CBOR
   through = FNZ_FORMAT_TEXT;
 #endif
-  fnz_status status = fnz_program_write(ctx, p, through, &written);
-  if (status == FNZ_OK)
-    status = text_of(ctx, p, &before);
+  const fnz_buffer *sent = through == FNZ_FORMAT_TEXT ? &before : &written;
+  fnz_status status = text_of(ctx, p, &before);
+  if (status == FNZ_OK && sent == &written)
+    status = fnz_program_write(ctx, p, through, &written);
   if (status == FNZ_OK) {
-    status = fnz_program_read(ctx, written.data, written.size, through, &again);
+    status = fnz_program_read(ctx, sent->data, sent->size, through, &again);
     PROMISE(status == FNZ_OK || status == FNZ_NO_MEMORY, "what was written is refused: %s",
             fnz_last_error(ctx)->message);
   }
@@ -35,7 +36,14 @@ void check_round_trip(fnz_context *ctx, const fnz_program *p, fnz_format through
   fnz_buffer_free(ctx, &after);
 }
 
-void check_pass(fnz_context *ctx, const fnz_program *p, fnz_views views, fnz_state state) {
+void check_round_trips(fnz_context *ctx, const fnz_program *p, uint32_t hash) {
+  static const fnz_format through[] = {FNZ_FORMAT_TEXT, FNZ_FORMAT_CBOR};
+  for (size_t i = 0; i < 2; i++)
+    if (fuzz_tries(hash, i, 2))
+      check_round_trip(ctx, p, through[i]);
+}
+
+static void check_pass(fnz_context *ctx, const fnz_program *p, fnz_views views, fnz_state state) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   fnz_program *functional;
   options.views = views;
@@ -51,9 +59,15 @@ void check_pass(fnz_context *ctx, const fnz_program *p, fnz_views views, fnz_sta
   fnz_program_destroy(functional);
 }
 
-void check_dialects(fnz_context *ctx, const fnz_program *p) {
-  check_pass(ctx, p, FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS);
-  check_pass(ctx, p, FNZ_VIEWS_KEEP, FNZ_STATE_OUTPUTS);
-  check_pass(ctx, p, FNZ_VIEWS_STRIDED, FNZ_STATE_OUTPUTS);
-  check_pass(ctx, p, FNZ_VIEWS_COPY, FNZ_STATE_EPILOGUE);
+void check_dialects(fnz_context *ctx, const fnz_program *p, uint32_t hash) {
+  static const struct {
+    fnz_views views;
+    fnz_state state;
+  } dialects[] = {{FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS},
+                  {FNZ_VIEWS_KEEP, FNZ_STATE_OUTPUTS},
+                  {FNZ_VIEWS_STRIDED, FNZ_STATE_OUTPUTS},
+                  {FNZ_VIEWS_COPY, FNZ_STATE_EPILOGUE}};
+  for (size_t i = 0; i < 4; i++)
+    if (fuzz_tries(hash / 2, i, 4))
+      check_pass(ctx, p, dialects[i].views, dialects[i].state);
 }

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   memcpy(c.bytes, data, c.count);
   choices_replay(&c);
   if (fnzi_random_program(ctx, NULL, &c, &counts, &p) == FNZ_OK)
-    check_dialects(ctx, p);
+    check_dialects(ctx, p, fuzz_hash(data, size));
   fnz_program_destroy(p);
   fuzz_end(&memory, ctx);
   return 0;

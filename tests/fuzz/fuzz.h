@@ -2,9 +2,15 @@
  * promises that hold for any bytes.
  *
  * A target is one file with LLVMFuzzerTestOneInput(). Built with libFuzzer it looks for bytes that
- * break a promise; built with replay.c it goes through the bytes kept in fixtures/fuzz. */
+ * break a promise; built with replay.c it goes through the bytes kept in fixtures/fuzz.
+ *
+ * A promise of which there are several forms, as the dialects of the pass are, is tried by a fuzzer
+ * in one of them, which the bytes decide: so it comes to several times as many bytes. A replay
+ * tries all. */
 #ifndef FNZ_TESTS_FUZZ_H
 #define FNZ_TESTS_FUZZ_H
+
+#include "base/base.h"
 
 #include <fnz/fnz.h>
 
@@ -25,6 +31,24 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
       abort();                                                                                     \
     }                                                                                              \
   } while (0)
+
+/* Which forms a fuzzer tries. */
+static inline uint32_t fuzz_hash(const uint8_t *data, size_t size) {
+  uint32_t h = 2166136261u;
+  for (size_t i = 0; i < size; i++)
+    h = (h ^ data[i]) * 16777619u;
+  return h ^ h >> 15;
+}
+
+/* Whether form `which` of `forms` is tried. */
+static inline bool fuzz_tries(uint32_t hash, size_t which, size_t forms) {
+#ifdef FUZZ_REPLAYS
+  (void)hash;
+  return which < forms;
+#else
+  return hash % forms == which;
+#endif
+}
 
 enum { FUZZ_MOST_MEMORY = 64 << 20, FUZZ_REFUSED_MEMORY = 16 << 20 };
 
@@ -47,12 +71,15 @@ static inline void *fuzz_resize(void *user, void *p, size_t old_bytes, size_t ne
   return moved;
 }
 
+/* With the same hashes each time, so that the same bytes take the same way. */
 static inline fnz_context *fuzz_start(fuzz_memory *m) {
   const fnz_allocator allocator = {fuzz_resize, m};
   fnz_context *ctx;
   m->live = 0;
   if (fnz_context_create(&allocator, &ctx) != FNZ_OK)
     abort();
+  ctx->hash_key[0] = 0x9e3779b97f4a7c15u;
+  ctx->hash_key[1] = 0xbf58476d1ce4e5b9u;
   return ctx;
 }
 

@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   random_regions(ctx, seed, &text);
   fnz_status status = fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &p);
   PROMISE(status == FNZ_OK, "seed %u: %s", seed, fnz_last_error(ctx)->message);
-  check_round_trip(ctx, p, FNZ_FORMAT_TEXT);
-  check_dialects(ctx, p);
+  check_round_trips(ctx, p, fuzz_hash(data, size));
+  check_dialects(ctx, p, fuzz_hash(data, size));
   fnz_program_destroy(p);
   fnz_buffer_free(ctx, &text);
   fuzz_end(&memory, ctx);

@@ -19,8 +19,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   fnz_status status = fnz_ops_declare(ctx, "fuzz", (const char *)data, size);
   if (status != FNZ_OK)
     fuzz_check_refusal(ctx, status, size);
-  for (size_t i = 0; i < fnz_op_declared_count(ctx); i++)
-    check_again(fnz_op_schema(fnz_op_declared_at(ctx, i)));
+  const size_t count = fnz_op_declared_count(ctx);
+  for (size_t i = 0; i < count; i++)
+    if (fuzz_tries(fuzz_hash(data, size), i, count))
+      check_again(fnz_op_schema(fnz_op_declared_at(ctx, i)));
   fuzz_end(&memory, ctx);
   return 0;
 }

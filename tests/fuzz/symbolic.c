@@ -53,7 +53,7 @@ static void check_bounds(const fnzi_expr *e, fnzi_number n, fnzi_bounds in) {
           (long long)in.min, (long long)in.max);
 }
 
-static void check_values(const fnzi_exprs *set, const fnzi_expr *e, size_t seed) {
+static void check_values(const fnzi_exprs *set, const fnzi_expr *e, uint32_t hash) {
   fnzi_point point;
   fnzi_bounds *bounds = calloc(set->all.count + 1, sizeof *bounds);
   fnzi_number n;
@@ -61,7 +61,9 @@ static void check_values(const fnzi_exprs *set, const fnzi_expr *e, size_t seed)
   if (!bounds)
     return;
   fnzi_point_init(&point, set);
-  for (size_t at = seed; at < seed + NUMBERS; at++) {
+  for (size_t at = 0; at < NUMBERS; at++) {
+    if (!fuzz_tries(hash, at, NUMBERS))
+      continue;
     if (!give_numbers(&point, bounds, at) || fnzi_point_get(&point, e, &n) != FNZ_OK)
       break;
     fnzi_exprs_bound(set, bounds, set->all.count);
@@ -88,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     there = read_again(&other, e->text);
     PROMISE(!there || strcmp(there->text, e->text) == 0, "%s is %s elsewhere", e->text,
             there->text);
-    check_values(&set, e, size);
+    check_values(&set, e, fuzz_hash(data, size));
   }
   fnzi_exprs_free(&other);
   fnzi_exprs_free(&set);
