@@ -8,14 +8,16 @@
 # ThreadSanitizer), memory (under MemorySanitizer), mutants (mutation testing), cover (branch
 # coverage). --minutes M shares M minutes among the steps instead of 240; --step does one of them,
 # and M is all its own. A step that was done at this commit is not done again, unless --again: a run
-# that was cut off goes on where it was. Exit 1 when a step found something.
+# that was cut off goes on where it was. SIGINT and SIGTERM end it at any time, and what was done until
+# then is in the ledger; so it can be left alone at `nice -n 19` or `chrt --idle 0`. Random programs are
+# others each time: those that follow the last ones in the ledger. Exit 1 when a step found something.
 # shellcheck disable=SC2317 # steps are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 minutes=240 only='' again=0
 usage() {
-  sed -n '2,11s/^# \?//p' "$0"
+  sed -n '2,13s/^# \?//p' "$0"
   exit 64
 }
 
@@ -32,11 +34,37 @@ done
 
 commit=$(git rev-parse --short HEAD) state=build-long
 mkdir -p "$state"
-seed=$(date +%s)
 
 release() {
-  cmake --preset release > "$state/release.log"
-  cmake --build build "$@" >> "$state/release.log"
+  cmake --preset release > "$state/release.log" &&
+    cmake --build build "$@" >> "$state/release.log"
+}
+
+# A signal ends the command that is running, and no other is begun.
+stopped=0 running=''
+stop() {
+  stopped=1
+  [ -z "$running" ] || kill -TERM "$running" 2> /dev/null || :
+}
+trap stop INT TERM
+
+# Runs a command; a signal ends the command, not the waiting.
+attend() {
+  local status
+  "$@" &
+  running=$!
+  while :; do
+    status=0
+    wait "$running" || status=$?
+    kill -0 "$running" 2> /dev/null || break
+  done
+  running=''
+  return "$status"
+}
+
+# More is to be done until the second `ends`.
+goes_on() { # ends
+  ((!stopped && $(date +%s) < $1))
 }
 
 # ledger TARGET SANITIZER SEEDS EXECUTIONS SECONDS FINDINGS
@@ -46,36 +74,42 @@ ledger() {
 
 fuzz() { # seconds
   local targets
-  targets=$(find fixtures/fuzz -mindepth 1 -maxdepth 1 | wc -l)
-  FNZ_LEDGER=1 scripts/fuzz.sh --all "$(($1 * 2 / targets + 1))"
+  targets=$(find fixtures/fuzz -mindepth 1 -maxdepth 1 -type d | wc -l)
+  FNZ_LEDGER=1 attend scripts/fuzz.sh --all "$(($1 * 2 / targets + 1))"
 }
 
-# Random programs, a batch after the other, on both cores.
+# Random programs, a batch after the other, on all cores. Of a batch that was not finished none counts.
 soak() { # seconds
-  local ends=$(($(date +%s) + $1)) batch=20000 tried=0 failed=0 began
-  began=$(date +%s)
-  release --target fnz
-  while (($(date +%s) < ends && !failed)); do
-    build/fnz fuzz --seed "$seed" --first "$tried" --count "$batch" --jobs 2 > "$state/soak" || failed=1
-    tried=$((tried + batch))
+  local ends batch=50000 began seed first at status=0
+  release --target fnz || return 1
+  read -r seed first < <(scripts/ledger.py next "random programs")
+  at=$first began=$(date +%s) ends=$(($(date +%s) + $1))
+  while ((!status)) && goes_on "$ends"; do
+    attend build/fnz fuzz --seed "$seed" --first "$at" --count "$batch" --jobs "$(nproc)" --quiet > "$state/soak" ||
+      status=$?
+    ((stopped)) && status=0 && break
+    ((status != 0 && status != 5)) || at=$((at + batch)) # 5: something is wrong with one of them
   done
-  ((failed)) && cat "$state/soak"
-  ledger "random programs" - "$seed" "$tried" "$(($(date +%s) - began))" "$failed"
-  return "$failed"
+  ((!status)) || cat "$state/soak"
+  ((at == first)) ||
+    ledger "random programs" - "$seed:$first-$at" "$((at - first))" "$(($(date +%s) - began))" "$((status == 5))"
+  return "$status"
 }
 
 # repeat PRESET SECONDS NAME: the tests that have the preset's name as a label, again and again.
 repeat() {
   local began ends rounds=0 failed=0
-  cmake --preset "$1" > "$state/$1.log"
-  cmake --build --preset "$1" >> "$state/$1.log"
+  cmake --preset "$1" > "$state/$1.log" || return 1
+  cmake --build --preset "$1" >> "$state/$1.log" || return 1
   began=$(date +%s) ends=$(($(date +%s) + $2))
-  while (($(date +%s) < ends && !failed)); do
-    ctest --test-dir "build-$1" --no-tests=error -L "^$1\$" --output-on-failure > "$state/$1.tests" 2>&1 || failed=1
+  while ((!failed)) && goes_on "$ends"; do
+    attend ctest --test-dir "build-$1" --no-tests=error -L "^$1\$" --output-on-failure > "$state/$1.tests" 2>&1 ||
+      failed=1
+    ((stopped)) && failed=0 && break
     rounds=$((rounds + 1))
   done
-  ((failed)) && cat "$state/$1.tests"
-  ledger "$3" "$1" - "$rounds" "$(($(date +%s) - began))" "$failed"
+  ((!failed)) || cat "$state/$1.tests"
+  ((rounds == 0)) || ledger "$3" "$1" - "$rounds" "$(($(date +%s) - began))" "$failed"
   return "$failed"
 }
 
@@ -88,18 +122,20 @@ memory() {
 }
 
 mutants() { # seconds
-  release
-  nice scripts/mutate.py --seed "$seed" --count 100000 --minutes "$(($1 / 60 + 1))" \
-    --out "$state/survivors.txt" | tee "$state/mutants.txt"
+  release || return 1
+  attend nice scripts/mutate.py --seed "$(date +%s)" --count 100000 --minutes "$(($1 / 60 + 1))" \
+    --out "$state/survivors.txt" > "$state/mutants.txt" || return 1
+  cat "$state/mutants.txt"
 }
 
 cover() {
-  scripts/cover.sh
+  attend scripts/cover.sh
 }
 
 # step NAME PERCENT: with its share of the minutes, unless it was done.
 step() {
   local share=$((minutes * 60 * $2 / 100)) mark=$state/done-$commit-$1
+  ((!stopped)) || return 0
   [ -z "$only" ] || [ "$only" = "$1" ] || return 0
   [ "$only" = "$1" ] && share=$((minutes * 60))
   if [ -f "$mark" ] && ((!again)); then
@@ -107,8 +143,8 @@ step() {
     return 0
   fi
   printf '%s: %d seconds\n' "$1" "$share"
-  if "$1" "$share"; then
-    touch "$mark"
+  if "$1" "$share" || ((stopped)); then
+    ((stopped)) || touch "$mark"
   else
     printf '%s: found something\n' "$1"
     found=1
