@@ -167,12 +167,13 @@ static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool ev
 }
 
 /* A view that is derived for the first time belongs to its own line, a later one to the line of the
- * write that made it necessary. */
+ * write that made it necessary. One that hangs at the root by geometry knows its line itself. */
 static const char *source_of(const fnzi_alias *window, const char *reader) {
   const fnzi_storage *s = window->storage;
   const fnzi_alias *w = s->log.count ? s->log.data[s->newest].who : NULL;
-  if (!window->value && window->opening)
-    return window->opening->source;
+  const char *own = window->opening ? window->opening->source : window->source;
+  if (!window->value && *own)
+    return own;
   return w ? w->source : reader;
 }
 
@@ -182,8 +183,8 @@ static fnzi_why why_read(const fnzi_alias *window, fnzi_why reader) {
   const fnzi_alias *w = s->log.count ? s->log.data[s->newest].who : NULL;
   fnzi_why why = {w ? w->writer : reader.node, reader.reader, NULL, reader.output, FNZI_CAUSE_READ};
   why.view = window->opening ? window->opening->node : NULL;
-  if (!window->value && window->opening)
-    why.node = why.view;
+  if (!window->value)
+    why.node = why.view ? why.view : window->writer ? window->writer : why.node;
   return why;
 }
 
