@@ -211,15 +211,15 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   const slot *s = &c->slots[k];
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t self_reads = count_tensor(reads, nreads, s->target);
-  bool may_grow = s->param->is_out && !self_reads;
+  const fnz_geometry *result = s->param->is_out && !self_reads ? s->recorded : g;
   int *slices = c->elementwise && !s->resized ? &c->slices : NULL;
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g,
                             c->route->idempotent ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
                             slices));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
-    if (c->elementwise && !may_grow)
-      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
+    if (c->elementwise && result)
+      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, result, fnzi_geometry(reads[i])));
     if (!is_target && fnzi_shares(s->target, reads[i]))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
                                  fnzi_root_geometry(s->target), reading_of(c, s, reads[i]),
