@@ -1,7 +1,8 @@
 /* links.c - from a parent to its child: the steps that lead from one alias to another.
  *
  * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
- *         the shortest path over geometry (views/path.c), so no work grows with its length */
+ *         the shortest path over geometry (views/path.c), so no work grows with its length; where
+ *         there is none, for at most FNZI_MOST_LINKS */
 #include "functionalize/sync.h"
 
 void fnzi_link_step(const fnzi_alias *a, fnzi_view_step *out) {
@@ -97,14 +98,25 @@ fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path
                 : fnzi_path_flat(&world->scratch, &root->geometry, &to->geometry, path, found);
 }
 
-/* The links from `a` up to `target`, a first. 0 when that is further away than FNZI_LINKS, or when
- * a link cannot be replayed. */
-size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[FNZI_LINKS]) {
+/* The links from `a` up to `target`, a first. 0 when it is further away than `most`, or when a link
+ * cannot be replayed. */
+static size_t links_between(fnzi_alias *a, const fnzi_alias *target, fnzi_alias **links,
+                            size_t most) {
   size_t n = 0;
   for (; a != target; a = a->parent) {
-    if (n == FNZI_LINKS || !a->parent || !is_replayable(a))
+    if (n == most || !a->parent || !is_replayable(a))
       return 0;
     links[n++] = a;
   }
   return n;
+}
+
+size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[FNZI_LINKS]) {
+  return links_between(a, target, links, FNZI_LINKS);
+}
+
+fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fnzi_alias ***links, size_t *count) {
+  FNZI_NEW(&world->scratch, FNZI_MOST_LINKS, links);
+  *count = links_between(a, a->storage->root, *links, FNZI_MOST_LINKS);
+  return FNZ_OK;
 }

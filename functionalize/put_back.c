@@ -46,7 +46,8 @@ static size_t lowest_with_base(fnzi_alias *const *links, size_t n) {
 /* Back up link by link; the new values of what lies between are kept. */
 static fnz_status reverse_links(fnz_world *world, fnzi_alias *const *links, size_t n,
                                 fnzi_held *value, fnzi_held **out) {
-  fnzi_emitted bases[FNZI_LINKS] = {0}; /* bases[i]: old value of links[i]'s parent */
+  fnzi_emitted *bases; /* bases[i]: old value of links[i]'s parent */
+  FNZI_NEW(&world->scratch, n, &bases);
   fnzi_held *above = links[n - 1]->parent->value;
   for (size_t i = n, lowest = lowest_with_base(links, n); i-- > lowest;) {
     FNZ_TRY(base_before(world, links[i]->parent, links[0], above, &above));
@@ -101,7 +102,7 @@ static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_alias *a) {
 
 /* The value of the root after `a`'s value is put into it. */
 static fnz_status reverse(fnz_world *world, fnzi_alias *a, fnzi_held *value, fnzi_held **out) {
-  fnzi_alias *root = a->storage->root, *links[FNZI_LINKS];
+  fnzi_alias *root = a->storage->root, *links[FNZI_LINKS], **all;
   fnzi_path path;
   bool found = false;
   size_t n = fnzi_links_up(a, root, links);
@@ -119,9 +120,10 @@ static fnz_status reverse(fnz_world *world, fnzi_alias *a, fnzi_held *value, fnz
     return reverse_links(world, links, n, value, out);
   if (!found)
     FNZ_TRY(fnzi_path_from_root(world, a, &path, &found));
-  if (!found)
-    return fnzi_no_way(a);
-  return reverse_path(world, &path, root->value, value, out);
+  if (found)
+    return reverse_path(world, &path, root->value, value, out);
+  FNZ_TRY(fnzi_links_to_root(world, a, &all, &n));
+  return n && can_carry(all, n) ? reverse_links(world, all, n, value, out) : fnzi_no_way(a);
 }
 
 /* Puts a dirty alias into the root. What is made on the way belongs to the line of the write. */

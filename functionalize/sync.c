@@ -65,14 +65,16 @@ static fnz_status derive_through(fnz_world *world, fnzi_alias *const *links, siz
 
 /* Needs a root that is right for the window. Where geometry knows no way, its links are one. */
 static fnz_status derive_from_root(fnz_world *world, fnzi_alias *window) {
-  fnzi_alias *root = window->storage->root, *links[FNZI_LINKS];
-  size_t n = fnzi_links_up(window, root, links);
+  fnzi_alias *root = window->storage->root, **links;
+  size_t n;
   fnzi_path path;
   fnzi_held *v;
   bool found;
   FNZ_TRY(fnzi_path_from_root(world, window, &path, &found));
-  if (!found)
+  if (!found) {
+    FNZ_TRY(fnzi_links_to_root(world, window, &links, &n));
     return n ? derive_through(world, links, n, root->value) : fnzi_no_way(window);
+  }
   FNZ_TRY(fnzi_replay_path(world, &path, root->value, &v));
   fnzi_alias_set_value(window, v);
   return FNZ_OK;
@@ -93,7 +95,19 @@ static fnz_status derive_empty(fnz_world *world, fnzi_alias *window) {
   return FNZ_OK;
 }
 
-/* In the strided dialect windows are read from the storage's root alone. */
+/* What is dirty and overlaps the window can be put back into the root by strides. */
+static fnz_status can_put_back(fnz_world *world, const fnzi_alias *window, bool *can) {
+  const fnzi_storage *s = window->storage;
+  fnzi_path path;
+  *can = true;
+  for (size_t i = 0; i < s->dirty.count && *can; i++)
+    if (fnzi_alias_relate(s->dirty.data[i], window) != FNZI_DISJOINT)
+      FNZ_TRY(fnzi_path_strided(&world->scratch, &s->root->geometry, &s->dirty.data[i]->geometry,
+                                &path, can));
+  return FNZ_OK;
+}
+
+/* In the strided dialect windows are read from the storage's root alone, if that is possible. */
 static fnz_status derive_by_strides(fnz_world *world, fnzi_alias *window, bool *found) {
   fnzi_alias *root = window->storage->root;
   fnzi_path path;
@@ -104,6 +118,8 @@ static fnz_status derive_by_strides(fnz_world *world, fnzi_alias *window, bool *
   if (world->views != FNZ_VIEWS_STRIDED)
     return FNZ_OK;
   FNZ_TRY(fnzi_path_strided(&world->scratch, &root->geometry, &window->geometry, &path, found));
+  if (*found)
+    FNZ_TRY(can_put_back(world, window, found));
   if (!*found)
     return FNZ_OK;
   FNZ_TRY(bring_up_all_for(world, window, true));

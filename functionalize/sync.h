@@ -37,6 +37,9 @@ fnz_status fnzi_no_way(const fnzi_alias *a);
 /* The links from `a` up to `target`, a first. 0 when that is further away than FNZI_LINKS, or when
  * a link cannot be replayed. */
 size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[FNZI_LINKS]);
+/* The links up to the root, at most FNZI_MOST_LINKS: the last resort. In the world's scratch. */
+FNZ_MUST_CHECK fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fnzi_alias ***links,
+                                             size_t *count);
 
 /* --- put_back.c ------------------------------------------------------------------------------- */
 /* Puts a dirty alias into the root. */

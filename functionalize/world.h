@@ -66,8 +66,9 @@ typedef struct fnzi_alias {
 } fnzi_alias;
 
 enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
-/* Chains of views are followed for so many links; longer ones go by geometry. */
-enum { FNZI_LINKS = 8 };
+/* Chains of views are followed for so many links; longer ones go by geometry, and for more links
+ * only where geometry knows no way. */
+enum { FNZI_LINKS = 8, FNZI_MOST_LINKS = 512 };
 
 /* Who wrote versions [first, last]. More than one version: windows of `who`'s opening, each of
  * which says itself when it was written. */
