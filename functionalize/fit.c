@@ -1,13 +1,20 @@
 /* fit.c - numbers that several trials have in one place, and the expression that gives them all.
  *
  * needs   trials at sizes that are different enough: more of them than an expression has unknowns
- * gives   a constant; an expression of the source program; a sum over at most two of its symbols
- *         and terms; such a sum, divided and rounded down. In this order */
+ * gives   a constant; an expression of the source program; a sum over one or two of its symbols
+ *         and terms, over all of its symbols, or over three; a symbol and a number, divided and
+ *         rounded down. In this order */
 #include "functionalize/generalize.h"
 
 #include <stdio.h>
 
-enum { MOST_ATOMS = 40, MOST_TERMS = 3, MOST_DIVISOR = 8, MORE_THAN_UNKNOWN = 1 };
+enum {
+  MOST_ATOMS = 40,
+  MOST_IN_THREES = 14, /* atoms */
+  MOST_TERMS = 12,     /* of a sum, with its constant */
+  MOST_DIVISOR = 8,
+  MORE_THAN_UNKNOWN = 1
+};
 
 /* --- setting up ------------------------------------------------------------------------------- */
 static fnz_status value_at(fnzi_fit *f, const fnzi_expr *e, size_t trial, bool *known,
@@ -210,6 +217,21 @@ static fnz_status try_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t cou
   return FNZ_OK;
 }
 
+/* All symbols, which sizes of tensors put together are sums of; then any three atoms. */
+static fnz_status find_long_sum(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  size_t symbols = f->sizes->free.count;
+  size_t count = f->atoms.count < MOST_IN_THREES ? f->atoms.count : MOST_IN_THREES;
+  if (symbols > 2 && symbols < MOST_TERMS && symbols <= f->atoms.count)
+    FNZ_TRY(try_sum(f, f->atoms.data, symbols, numbers, out));
+  for (size_t i = 0; i < count && !*out; i++)
+    for (size_t j = i + 1; j < count && !*out; j++)
+      for (size_t k = j + 1; k < count && !*out; k++) {
+        const fnzi_expr *terms[3] = {f->atoms.data[i], f->atoms.data[j], f->atoms.data[k]};
+        FNZ_TRY(try_sum(f, terms, 3, numbers, out));
+      }
+  return FNZ_OK;
+}
+
 static fnz_status find_sum_of(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
   for (size_t i = 0; i < f->atoms.count && !*out; i++)
     FNZ_TRY(try_sum(f, &f->atoms.data[i], 1, numbers, out));
@@ -218,7 +240,7 @@ static fnz_status find_sum_of(fnzi_fit *f, const int64_t *numbers, const fnzi_ex
       const fnzi_expr *terms[2] = {f->atoms.data[i], f->atoms.data[k]};
       FNZ_TRY(try_sum(f, terms, 2, numbers, out));
     }
-  return FNZ_OK;
+  return *out ? FNZ_OK : find_long_sum(f, numbers, out);
 }
 
 /* Whole factors first: at sizes that are multiples of 3, 2*(n//3) is 2*n/3 too. */
@@ -271,4 +293,58 @@ fnz_status fnzi_fit_numbers(fnzi_fit *f, const int64_t *numbers, const fnzi_expr
   FNZI_NEW(f->arena, f->ntrials, &key);
   memcpy(key, numbers, bytes);
   return fnzi_map_set(&f->seen, key, bytes, *out ? (uint64_t)(*out)->id + 1 : 0);
+}
+
+fnz_status fnzi_fit_some(fnzi_fit *f, const int64_t *numbers, const bool *matters,
+                         const fnzi_expr **out) {
+  fnzi_fit some = *f;
+  fnzi_trial **trials;
+  int64_t *wanted;
+  FNZI_NEW(f->arena, f->ntrials, &trials);
+  FNZI_NEW(f->arena, f->ntrials, &wanted);
+  some.trials = trials;
+  some.ntrials = 0;
+  for (size_t k = 0; k < f->ntrials; k++)
+    if (matters[k]) {
+      trials[some.ntrials] = f->trials[k];
+      wanted[some.ntrials++] = numbers[k];
+    }
+  return find(&some, wanted, out);
+}
+
+/* The value of an expression may be a fraction, which a double gives as it divides. */
+static fnz_status gives_real(fnzi_fit *f, const fnzi_expr *e, const double *numbers, bool *yes) {
+  *yes = true;
+  for (size_t k = 0; k < f->ntrials && *yes; k++) {
+    fnzi_number n;
+    FNZ_TRY(fnzi_point_get(&f->trials[k]->point, e, &n));
+    *yes = n.known == FNZI_NUMBER_KNOWN && (double)n.num / (double)n.den == numbers[k];
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_fit_reals(fnzi_fit *f, const double *numbers, const fnzi_expr **out) {
+  *out = NULL;
+  for (size_t i = 0; i < f->known && !*out; i++) {
+    const fnzi_expr *e = f->sizes->set.all.data[i];
+    bool yes;
+    if (fnzi_expr_is_condition(e))
+      continue;
+    FNZ_TRY(gives_real(f, e, numbers, &yes));
+    *out = yes ? e : NULL;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_fit_truths(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  *out = NULL;
+  for (size_t i = 0; i < f->known && !*out; i++) {
+    const fnzi_expr *e = f->sizes->set.all.data[i];
+    bool yes;
+    if (!fnzi_expr_is_condition(e))
+      continue;
+    FNZ_TRY(gives(f, e, numbers, &yes));
+    *out = yes ? e : NULL;
+  }
+  return FNZ_OK;
 }

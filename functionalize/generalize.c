@@ -137,6 +137,37 @@ static fnz_status only_number(fnzi_general *g, const fnzi_expr *symbol, int64_t 
   return FNZ_OK;
 }
 
+/* Both symbols had the same number wherever the program was found right. */
+static fnz_status always_equal(fnzi_general *g, const fnzi_expr *const *pair, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < g->trials.count && *out; i++) {
+    fnzi_trial *t = g->trials.data[i];
+    bool known[2];
+    int64_t numbers[2];
+    if (!t->valid || !t->right)
+      continue;
+    for (size_t k = 0; k < 2; k++)
+      FNZ_TRY(fnzi_point_int(&t->point, pair[k], &known[k], &numbers[k]));
+    *out = known[0] && known[1] && numbers[0] == numbers[1];
+  }
+  return FNZ_OK;
+}
+
+/* Nor do equal sizes say anything of different ones. */
+static fnz_status keep_equal(fnzi_general *g) {
+  for (size_t i = 0; g->alike && i < g->sizes.free.count; i++)
+    for (size_t k = i + 1; k < g->sizes.free.count; k++) {
+      const fnzi_expr *pair[2] = {g->sizes.free.data[i], g->sizes.free.data[k]}, *same;
+      bool equal;
+      FNZ_TRY(always_equal(g, pair, &equal));
+      if (!equal)
+        continue;
+      FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, pair, 2, &same));
+      FNZ_TRY(add_guard(g, same));
+    }
+  return FNZ_OK;
+}
+
 /* What was seen at one number of a symbol says nothing of others: a guard keeps to that number. It
  * is so where a program's sizes contradict each other but for few numbers. */
 static fnz_status keep_to_seen(fnzi_general *g) {
@@ -216,6 +247,8 @@ fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
     status = converge(&g);
   if (status == FNZ_OK)
     status = keep_to_seen(&g);
+  if (status == FNZ_OK)
+    status = keep_equal(&g);
   if (status == FNZ_OK)
     status = explain(&g, asked);
   if (status == FNZ_OK)

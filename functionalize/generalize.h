@@ -55,6 +55,18 @@ void fnzi_fit_end(fnzi_fit *fit);
 /* The expression that is numbers[k] in trial k; NULL when none was found. */
 FNZ_MUST_CHECK fnz_status fnzi_fit_numbers(fnzi_fit *fit, const int64_t *numbers,
                                            const fnzi_expr **out);
+/* The same where the numbers of some trials, but not of all, do not matter. */
+FNZ_MUST_CHECK fnz_status fnzi_fit_some(fnzi_fit *fit, const int64_t *numbers, const bool *matters,
+                                        const fnzi_expr **out);
+/* The expression of the program whose value, as a floating point number, is numbers[k] in trial k;
+ * NULL when there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_fit_reals(fnzi_fit *fit, const double *numbers,
+                                         const fnzi_expr **out);
+
+/* The condition of the program that is true in trial k where numbers[k] is 1; NULL when there is
+ * none. */
+FNZ_MUST_CHECK fnz_status fnzi_fit_truths(fnzi_fit *fit, const int64_t *numbers,
+                                          const fnzi_expr **out);
 
 /* --- alike.c ---------------------------------------------------------------------------------- */
 bool fnzi_alike(const fnz_program *a, const fnz_program *b);

@@ -32,10 +32,46 @@ static bool is_same(const fnzi_lifter *l) {
   return true;
 }
 
+static bool all_are(const fnzi_lifter *l, fnz_tag tag) {
+  for (size_t k = 0; k < l->count; k++)
+    if (l->walks[k].arg->tag != tag)
+      return false;
+  return true;
+}
+
+/* Which branch to take, for one. */
+static fnz_status lift_truth(fnzi_lifter *l, fnz_arg *arg, bool *found) {
+  const fnzi_expr *e;
+  for (size_t k = 0; k < l->count; k++)
+    l->numbers[k] = l->walks[k].arg->u.i;
+  FNZ_TRY(fnzi_fit_truths(&l->fit, l->numbers, &e));
+  *found = e != NULL;
+  return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
+}
+
+/* Floating point numbers must come out as such, where they are whole too. */
+static fnz_status lift_real(fnzi_lifter *l, fnz_arg *arg, bool *found) {
+  const fnzi_expr *e;
+  double *numbers;
+  FNZI_NEW(l->arena, l->count, &numbers);
+  for (size_t k = 0; k < l->count; k++)
+    numbers[k] = l->walks[k].arg->u.f;
+  FNZ_TRY(fnzi_fit_reals(&l->fit, numbers, &e));
+  *found = e != NULL;
+  return e ? fnzi_compute_real(&l->computer, e, arg) : FNZ_OK;
+}
+
 /* The number that all walks stand at. */
 static fnz_status lift_number(fnzi_lifter *l, const char *place, fnz_arg *arg) {
   const fnzi_expr *e;
   if (is_same(l))
+    return FNZ_OK;
+  bool found = false;
+  if (all_are(l, FNZ_ARG_FLOAT))
+    FNZ_TRY(lift_real(l, arg, &found));
+  if (all_are(l, FNZ_ARG_BOOL))
+    FNZ_TRY(lift_truth(l, arg, &found));
+  if (found)
     return FNZ_OK;
   for (size_t k = 0; k < l->count; k++)
     if (!as_integer(l->walks[k].arg, &l->numbers[k]))
@@ -141,7 +177,8 @@ static fnz_status find_model(fnzi_lifter *l, const fnzi_node *node, const fnzi_n
   for (; l->reading < l->source->nodes.count; l->reading++) {
     const fnzi_node *other = &l->source->nodes.data[l->reading];
     FNZ_TRY(is_reading(other, &wanted));
-    if (!wanted || fnzi_is_size_node(other) || other->op != node->op)
+    bool size = fnzi_is_size_node(other) && !fnzi_tells_asked(l->sizes, l->source, other);
+    if (!wanted || size || other->op != node->op)
       continue;
     *out = other;
     l->reading++;
@@ -216,6 +253,17 @@ static fnz_status copy_text(fnzi_lifter *l, const char **text) {
   return *text ? fnzi_intern(l->to, *text, strlen(*text), text) : FNZ_OK;
 }
 
+/* Inputs keep their sizes: of symbols that are always equal each must be told by one. */
+static const fnz_geometry *given_input(const fnzi_lifter *l, uint32_t k) {
+  const fnz_arg *arg = l->source && k < l->source->ninputs ? &l->source->inputs[k] : NULL;
+  const fnz_arg *own = &graph_of(l, 0)->inputs[k];
+  if (l->graph != 0 || !arg || arg->tag != FNZ_ARG_VALUE || own->tag != FNZ_ARG_VALUE)
+    return NULL;
+  const fnz_geometry *g = l->source->values.data[arg->u.value].geometry;
+  const fnz_geometry *to = graph_of(l, 0)->values.data[own->u.value].geometry;
+  return g && to && g->rank == to->rank ? g : NULL;
+}
+
 static fnz_status lift_inputs(fnzi_lifter *l) {
   const fnzi_graph *g = graph_of(l, 0);
   FNZ_TRY(fnzi_graph_set_inputs(l->to, l->graph, g->ninputs));
@@ -232,7 +280,9 @@ static fnz_status lift_inputs(fnzi_lifter *l) {
       arg = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
       spec = l->from->inputs[k];
     } else if (fnzi_is_reference(&arg)) {
+      l->given = given_input(l, k);
       FNZ_TRY(lift_value(l, arg.u.value, FNZI_NO_NODE));
+      l->given = NULL;
       arg.u.value = l->values[arg.u.value];
     }
     fnzi_graph_at(l->to, l->graph)->inputs[k] = arg;

@@ -23,6 +23,7 @@ typedef struct fnzi_lifter {
   const fnz_arg **lists;
   fnzi_walk *walks;
   const char **what;
+  const fnz_geometry *given; /* of the source, for the geometry in hand; NULL: it is fitted */
 } fnzi_lifter;
 
 /* --- lift_shape.c ----------------------------------------------------------------------------- */

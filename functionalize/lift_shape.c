@@ -39,6 +39,16 @@ static fnz_status keep_number(fnzi_lifter *l, const fnzi_expr *e, int64_t *numbe
   return FNZ_OK;
 }
 
+/* What the source says of the number, where it speaks of this very geometry and not of one number
+ * only. */
+static const fnzi_expr *given_expr(const fnzi_lifter *l, uint32_t place) {
+  uint32_t symbol = l->given && l->given->symbols ? l->given->symbols[place] : 0;
+  bool varies = false;
+  for (size_t k = 1; k < l->count; k++)
+    varies = varies || l->numbers[k] != l->numbers[0];
+  return symbol && varies ? l->sizes->symbols[symbol] : NULL;
+}
+
 static bool is_row_major(const fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d) {
   for (size_t k = 0; k < l->count; k++) {
     int64_t size = d + 1 < g[k]->rank ? g[k]->sizes[d + 1] : 1, stride;
@@ -49,18 +59,41 @@ static bool is_row_major(const fnzi_lifter *l, const fnz_geometry *const *g, uin
   return true;
 }
 
+/* The stride of a dimension that has one place, or none, leads nowhere. */
+static bool leads_somewhere(const fnz_geometry *g, uint32_t d) {
+  bool places = g->sizes[d] > 1;
+  for (uint32_t i = 0; i < g->rank; i++)
+    places = places && g->sizes[i] > 0;
+  return places;
+}
+
+static fnz_status fit_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d,
+                             const fnzi_expr **out) {
+  bool *matters, all = true, any = false;
+  *out = NULL;
+  FNZI_NEW(l->arena, l->count, &matters);
+  for (size_t k = 0; k < l->count; k++) {
+    matters[k] = leads_somewhere(g[k], d);
+    all = all && matters[k];
+    any = any || matters[k];
+  }
+  if (any && !all)
+    FNZ_TRY(fnzi_fit_some(&l->fit, l->numbers, matters, out));
+  return *out ? FNZ_OK : fnzi_lift_fit(l, "a stride", out);
+}
+
 /* Strides from the last on: what the sizes behind it make, where that is what it is everywhere. */
 static fnz_status lift_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d, shape *s,
                               const fnzi_expr **below) {
-  const fnzi_expr *e = NULL;
   for (size_t k = 0; k < l->count; k++)
     l->numbers[k] = g[k]->strides[d];
-  if (d + 1 == g[0]->rank && is_row_major(l, g, d))
+  const fnzi_expr *e = given_expr(l, g[0]->rank + d);
+  if (!e && d + 1 == g[0]->rank && is_row_major(l, g, d))
     FNZ_TRY(fnzi_expr_number(&l->sizes->set, 1, 1, &e));
-  else if (*below && is_row_major(l, g, d))
+  else if (!e && *below && is_row_major(l, g, d))
     FNZ_TRY(fnzi_expr_mul(&l->sizes->set, *below, s->exprs[d + 1], &e));
-  else
-    FNZ_TRY(fnzi_lift_fit(l, "a stride", &e));
+  else if (!e)
+    FNZ_TRY(fit_stride(l, g, d, &e));
   *below = e;
   return e ? keep_number(l, e, &s->strides[d], &s->symbols[g[0]->rank + d]) : FNZ_OK;
 }
@@ -81,7 +114,9 @@ static fnz_status lift_shape(fnzi_lifter *l, const fnz_geometry *const *g, fnz_g
   for (uint32_t d = 0; d < rank && !*l->what; d++) {
     for (size_t k = 0; k < l->count; k++)
       l->numbers[k] = g[k]->sizes[d];
-    FNZ_TRY(fnzi_lift_fit(l, "a size", &s->exprs[d]));
+    s->exprs[d] = given_expr(l, d);
+    if (!s->exprs[d])
+      FNZ_TRY(fnzi_lift_fit(l, "a size", &s->exprs[d]));
     if (s->exprs[d])
       FNZ_TRY(keep_number(l, s->exprs[d], &s->sizes[d], &s->symbols[d]));
   }

@@ -24,6 +24,7 @@ typedef struct fnzi_general {
     size_t count, capacity;
   } guards;
   fnz_program *made;
+  bool alike; /* some usual sizes were made equal where the exporter's are */
 } fnzi_general;
 
 /* --- trials.c --------------------------------------------------------------------------------- */

@@ -30,12 +30,14 @@ static const char *const targets[FNZI_FUNCTION_COUNT] = {
 void fnzi_computer_start(fnzi_computer *c, fnz_context *ctx) {
   *c = (fnzi_computer){.ctx = ctx, .where = ""};
   fnzi_map_init(&c->values, ctx);
+  fnzi_map_init(&c->reals, ctx);
   fnzi_map_init(&c->origins, ctx);
   fnzi_map_init(&c->names, ctx);
 }
 
 void fnzi_computer_end(fnzi_computer *c) {
   fnzi_map_free(&c->values);
+  fnzi_map_free(&c->reals);
   fnzi_map_free(&c->origins);
   fnzi_map_free(&c->names);
   FNZI_VEC_FREE(c->ctx, &c->sights);
@@ -97,8 +99,11 @@ fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
   return fnzi_symbol_add(c->to, e->text, known, known ? hint : 0, out);
 }
 
-fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr *e, uint32_t node,
-                                uint32_t *value) {
+/* Expressions that are integers, and the same as floating point numbers. */
+typedef enum sort { WHOLE, REAL } sort;
+
+static fnz_status define(fnzi_computer *c, const fnzi_expr *e, sort as, uint32_t node,
+                         uint32_t *value) {
   const fnzi_value *like = source_value(c, e);
   uint64_t there;
   uint32_t symbol;
@@ -109,13 +114,18 @@ fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr *e, uint32_t n
   else
     FNZ_TRY(fnzi_value_add_fresh(c->to, c->into, "sym", NULL, node, value));
   fnzi_value_at(c->to, c->into, *value)->symbol = symbol;
-  return fnzi_map_set(&c->values, &e->id, sizeof e->id, *value);
+  return fnzi_map_set(as == REAL ? &c->reals : &c->values, &e->id, sizeof e->id, *value);
+}
+
+fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr *e, uint32_t node,
+                                uint32_t *value) {
+  return define(c, e, WHOLE, node, value);
 }
 
 /* A node of `target` whose only result is `e`. Sources and metadata are those of the source's node
  * for it. */
 static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
-                         const fnz_arg *args, uint32_t nargs, const fnzi_expr *e) {
+                         const fnz_arg *args, uint32_t nargs, const fnzi_expr *e, sort as) {
   uint32_t at = (uint32_t)fnzi_graph_at(c->to, c->into)->nodes.count, value;
   const fnzi_value *like = source_value(c, e);
   const fnzi_node *model = like && like->node != FNZI_NO_NODE && c->source->nodes.count > like->node
@@ -126,7 +136,7 @@ static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
   FNZI_NEW(&c->to->arena, node.nargs, &room);
   FNZI_NEW(&c->to->arena, 1, &result);
   memcpy(room, args, nargs * sizeof *args);
-  FNZ_TRY(fnzi_computer_define(c, e, at, &value));
+  FNZ_TRY(define(c, e, as, at, &value));
   *result = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
   node.args = room;
   node.outputs = result;
@@ -290,7 +300,7 @@ static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
   if (!argument_of(c, s.size, &size)) {
     args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = s.value};
     args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = s.dim};
-    FNZ_TRY(append(c, op, fnz_op_name(op), args, 2, s.size));
+    FNZ_TRY(append(c, op, fnz_op_name(op), args, 2, s.size, WHOLE));
     argument_of(c, s.size, &size);
   }
   FNZ_TRY(rest_of(c, s.size, symbol, &factor, &rest));
@@ -298,13 +308,13 @@ static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
   if (part != s.size && !argument_of(c, part, &args[0])) {
     args[0] = size;
     argument_of(c, rest, &args[1]);
-    FNZ_TRY(append(c, NULL, "_operator.sub", args, 2, part));
+    FNZ_TRY(append(c, NULL, "_operator.sub", args, 2, part, WHOLE));
   }
   if (part == symbol)
     return FNZ_OK;
   argument_of(c, part, &args[0]);
   args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = factor};
-  return append(c, NULL, "_operator.floordiv", args, 2, symbol);
+  return append(c, NULL, "_operator.floordiv", args, 2, symbol, WHOLE);
 }
 
 /* --- all steps -------------------------------------------------------------------------------- */
@@ -323,7 +333,7 @@ static fnz_status compute_one(fnzi_computer *c, const fnzi_expr *e, const recipe
     return read_symbol(c, e);
   for (size_t i = 0; i < r->count; i++)
     argument_of(c, r->from[i], &args[i]);
-  return append(c, NULL, r->target, args, (uint32_t)r->count, e);
+  return append(c, NULL, r->target, args, (uint32_t)r->count, e, WHOLE);
 }
 
 typedef struct stack {
@@ -362,4 +372,44 @@ fnz_status fnzi_compute(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
   FNZI_VEC_FREE(c->ctx, &todo);
   argument_of(c, e, out);
   return status;
+}
+
+/* --- floating point numbers ------------------------------------------------------------------- */
+/* A quotient of two integers: of a product, what has powers above 0 and what has powers below. */
+static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
+                                 const fnzi_expr **below) {
+  fnzi_exprs *set = &c->sizes->set;
+  int64_t den = e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER ? common_denominator(e) : 1;
+  if (den == 0)
+    return refuse(c, e, "whose fractions leave 64 bits");
+  FNZ_TRY(fnzi_expr_number(set, den, 1, below));
+  FNZ_TRY(fnzi_expr_scale(set, e, den, 1, above));
+  for (uint32_t i = 0; e->kind == FNZI_EXPR_PRODUCT && i < e->count; i++) {
+    const fnzi_expr *power;
+    if (e->parts[i].num >= 0)
+      continue;
+    FNZ_TRY(fnzi_expr_pow(set, e->parts[i].expr, -e->parts[i].num, &power));
+    FNZ_TRY(fnzi_expr_mul(set, *below, power, below));
+    FNZ_TRY(fnzi_expr_mul(set, *above, power, above));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_compute_real(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
+  const fnzi_expr *above, *below;
+  fnz_arg args[2];
+  uint64_t value;
+  bool is_float;
+  FNZ_TRY(fnzi_expr_is_float(c->sizes, e, &is_float));
+  if (is_float) /* it is made of such numbers */
+    return fnzi_compute(c, e, out);
+  if (!fnzi_map_get(&c->reals, &e->id, sizeof e->id, &value)) {
+    FNZ_TRY(split_quotient(c, e, &above, &below));
+    FNZ_TRY(fnzi_compute(c, above, &args[0]));
+    FNZ_TRY(fnzi_compute(c, below, &args[1]));
+    FNZ_TRY(append(c, NULL, "_operator.truediv", args, 2, e, REAL));
+    fnzi_map_get(&c->reals, &e->id, sizeof e->id, &value);
+  }
+  *out = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+  return FNZ_OK;
 }

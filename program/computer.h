@@ -25,6 +25,7 @@ typedef struct fnzi_computer {
   const fnzi_graph *source; /* of `from`: names of values are taken from it */
   uint32_t into;
   fnzi_map values;  /* id of an expression -> value of graph `into` */
+  fnzi_map reals;   /* the same for its value as a floating point number */
   fnzi_map origins; /* id of a symbol -> index into sights */
   struct {
     fnzi_sight_size *data;
@@ -45,6 +46,8 @@ FNZ_MUST_CHECK fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr
                                                uint32_t *value);
 /* An argument that is `e`: a literal, or a value that nodes appended for it compute. */
 FNZ_MUST_CHECK fnz_status fnzi_compute(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out);
+/* The same as a floating point number: a quotient of integers. */
+FNZ_MUST_CHECK fnz_status fnzi_compute_real(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out);
 /* The program's symbol for the expression; 0 for a number. */
 FNZ_MUST_CHECK fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, uint32_t *out);
 

@@ -6,6 +6,8 @@
  *         off tensors have no result, or are watched */
 #include "program/sizes.h"
 
+#include "schema/aten_names.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +22,7 @@ typedef struct maker {
   const fnzi_graph *graph; /* of `from` */
   uint32_t into;
   uint64_t *values; /* per value of the graph: its number in `to` */
+  uint8_t *reals;   /* per value: it is a floating point number, whole or not */
   struct {
     fnz_arg *data;
     size_t count, capacity;
@@ -60,7 +63,7 @@ static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
     return no_number(m, v);
   FNZ_TRY(fnzi_expr_is_float(m->sizes, e, &is_float));
   *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = n.num};
-  if (is_float || n.den != 1)
+  if (is_float || n.den != 1 || m->reals[value])
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)n.num / (double)n.den};
   else if (fnzi_expr_is_condition(e))
     out->tag = FNZ_ARG_BOOL;
@@ -124,6 +127,23 @@ static fnz_status define(maker *m, const fnz_arg *outputs, uint32_t count, uint3
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
+/* Divisions give floating point numbers, and so does arithmetic on these. */
+static void note_real(maker *m, const fnzi_node *node) {
+  static const char *const keeping[] = {"_operator.add", "_operator.sub", "_operator.mul",
+                                        "_operator.neg", "_operator.pow", "_operator.mod",
+                                        "torch.sym_min", "torch.sym_max", "_operator.floordiv"};
+  bool real = strcmp(node->target, "_operator.truediv") == 0 ||
+              strcmp(node->target, "torch.sym_float") == 0;
+  bool keeps = false;
+  for (size_t i = 0; i < sizeof keeping / sizeof *keeping; i++)
+    keeps = keeps || strcmp(node->target, keeping[i]) == 0;
+  for (uint32_t i = 0; keeps && i < node->nargs; i++)
+    real = real || node->args[i].tag == FNZ_ARG_FLOAT ||
+           (node->args[i].tag == FNZ_ARG_SYMBOL && m->reals[node->args[i].u.value]);
+  for (uint32_t i = 0; real && i < node->noutputs; i++)
+    m->reals[node->outputs[i].u.value] = true;
+}
+
 static bool gives_numbers(const fnzi_node *node) {
   for (uint32_t i = 0; i < node->noutputs; i++)
     if (node->outputs[i].tag != FNZ_ARG_SYMBOL)
@@ -137,6 +157,15 @@ static bool reads_data(const fnz_op *op) {
 
 bool fnzi_is_size_node(const fnzi_node *node) {
   return gives_numbers(node) && !reads_data(node->op);
+}
+
+bool fnzi_tells_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node *node) {
+  if (node->op != &fnzi_ops[FNZI_ATEN_sym_size__int] || node->noutputs != 1 ||
+      node->args[0].tag != FNZ_ARG_VALUE || node->outputs[0].tag != FNZ_ARG_SYMBOL)
+    return false;
+  uint32_t symbol = g->values.data[node->outputs[0].u.value].symbol;
+  const fnzi_expr *e = symbol ? s->symbols[symbol] : NULL;
+  return e && fnzi_is_data_symbol(e) && s->asked[e->id];
 }
 
 /* The tensor that a number is read off, as an output of its own. */
@@ -171,8 +200,11 @@ static fnz_status watch(maker *m, const fnzi_node *node) {
 static fnz_status add_node(maker *m, const fnzi_node *node) {
   fnzi_node made = *node;
   uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
-  if (fnzi_is_size_node(node))
+  bool told = m->readings == FNZI_READINGS_KEPT && fnzi_tells_asked(m->sizes, m->graph, node);
+  if (fnzi_is_size_node(node) && !told) {
+    note_real(m, node);
     return FNZ_OK;
+  }
   bool read = gives_numbers(node) && node->nargs && node->args[0].tag == FNZ_ARG_VALUE;
   if (read && m->readings == FNZI_READINGS_WATCHED && m->into == 0)
     return watch(m, node);
@@ -244,6 +276,7 @@ static fnz_status add_graph(maker *m, uint32_t graph) {
   m->graph = fnzi_graph_at(m->from, graph);
   FNZ_TRY(fnzi_graph_add(m->to, m->graph->name, &m->into));
   FNZI_NEW(&m->to->arena, m->graph->values.count, &m->values);
+  FNZI_NEW(&m->to->arena, m->graph->values.count, &m->reals);
   FNZ_TRY(add_inputs(m));
   for (size_t n = 0; n < m->graph->nodes.count; n++)
     FNZ_TRY(add_node(m, &m->graph->nodes.data[n]));

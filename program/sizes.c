@@ -97,6 +97,41 @@ static fnz_status add_conditions(fnzi_sizes *s) {
   return FNZ_OK;
 }
 
+/* Whatever is a part of an expression that is marked. Parts stand before what they are parts of. */
+static void mark_parts(const fnzi_sizes *s, size_t count, uint8_t *marks) {
+  for (size_t i = count; i-- > 0;) {
+    const fnzi_expr *e = s->set.all.data[i];
+    for (uint32_t k = 0; marks[i] && k < e->count; k++)
+      marks[e->parts[k].expr->id] = true;
+  }
+}
+
+static void see_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnz_arg *args, size_t count) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, args, count);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    bool symbolic = step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_SYMBOL;
+    uint32_t symbol = symbolic ? g->values.data[walk.arg->u.value].symbol : 0;
+    if (symbol && s->symbols[symbol])
+      s->asked[s->symbols[symbol]->id] = true;
+  }
+}
+
+/* What only computes other numbers asks for nothing itself. */
+static fnz_status mark_asked(fnzi_sizes *s) {
+  size_t count = s->set.all.count;
+  FNZI_NEW(&s->set.arena, count, &s->asked);
+  for (size_t i = 0; i < s->program->graphs.count; i++) {
+    const fnzi_graph *g = &s->program->graphs.data[i];
+    see_asked(s, g, g->outputs, g->noutputs);
+    for (size_t n = 0; n < g->nodes.count; n++)
+      if (!fnzi_is_size_node(&g->nodes.data[n]))
+        see_asked(s, g, g->nodes.data[n].args, g->nodes.data[n].nargs);
+  }
+  mark_parts(s, count, s->asked);
+  return FNZ_OK;
+}
+
 static void use(const fnzi_sizes *s, uint32_t symbol, uint8_t *used) {
   if (symbol && s->symbols[symbol])
     used[s->symbols[symbol]->id] = true;
@@ -119,7 +154,6 @@ static void use_guards(const fnzi_sizes *s, uint8_t *used) {
       used[s->conditions.data[i].expr->id] = true;
 }
 
-/* Parts stand before what they are parts of. */
 static fnz_status list_free(fnzi_sizes *s) {
   size_t count = s->set.all.count;
   uint8_t *used;
@@ -127,11 +161,7 @@ static fnz_status list_free(fnzi_sizes *s) {
   for (size_t i = 0; i < s->program->graphs.count; i++)
     use_graph(s, &s->program->graphs.data[i], used);
   use_guards(s, used);
-  for (size_t i = count; i-- > 0;) {
-    const fnzi_expr *e = s->set.all.data[i];
-    for (uint32_t k = 0; used[i] && k < e->count; k++)
-      used[e->parts[k].expr->id] = true;
-  }
+  mark_parts(s, count, used);
   for (size_t i = 0; i < count; i++)
     if (used[i] && s->set.all.data[i]->kind == FNZI_EXPR_SYMBOL)
       FNZI_PUSH(s->set.ctx, &s->free, s->set.all.data[i]);
@@ -143,6 +173,7 @@ fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *p
   fnzi_exprs_init(&s->set, ctx);
   FNZ_TRY(parse_symbols(s));
   FNZ_TRY(add_conditions(s));
+  FNZ_TRY(mark_asked(s));
   return list_free(s);
 }
 

@@ -44,7 +44,9 @@ typedef struct fnzi_sizes {
   struct {
     const fnzi_expr **data;
     size_t count, capacity;
-  } free; /* the symbols that sizes, symbolic numbers and guards speak of */
+  } free;         /* the symbols that sizes, symbolic numbers and guards speak of */
+  uint8_t *asked; /* per expression of the program: some node that computes tensors takes it, an
+                   * assertion or an output does, or what it is a part of */
 } fnzi_sizes;
 
 /* fnzi_sizes_close() must follow, also after a failure. */
@@ -55,6 +57,10 @@ void fnzi_sizes_close(fnzi_sizes *sizes);
 /* A symbol of a floating point number: PyTorch's begin with "z". */
 static inline bool fnzi_is_float_symbol(const fnzi_expr *symbol) {
   return symbol->text[0] == 'z';
+}
+/* A symbol of a number that depends on data: PyTorch's begin with "u". */
+static inline bool fnzi_is_data_symbol(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_SYMBOL && e->text[0] == 'u';
 }
 /* Its value is a floating point number: it speaks of one. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_is_float(fnzi_sizes *sizes, const fnzi_expr *expr, bool *out);
@@ -84,7 +90,8 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_geometry(const fnzi_sizes *sizes, fnzi_poin
 
 /* --- The program for given numbers (program/instantiate.c) ---------------------------------- */
 typedef enum fnzi_readings {
-  FNZI_READINGS_KEPT,    /* nodes that read a number off a tensor stay, without a result */
+  FNZI_READINGS_KEPT,    /* nodes that read a number off a tensor, or tell a size that depends on
+                          * data, stay without a result */
   FNZI_READINGS_WATCHED, /* a clone of that tensor takes their place and is a further user output */
 } fnzi_readings;
 
@@ -96,12 +103,16 @@ FNZ_MUST_CHECK fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point,
 
 /* The node computes a number from numbers and sizes alone. */
 bool fnzi_is_size_node(const fnzi_node *node);
+/* It tells a size that depends on data and that others ask for: the tensor is needed for its size,
+ * whoever needs its elements. */
+bool fnzi_tells_asked(const fnzi_sizes *sizes, const fnzi_graph *graph, const fnzi_node *node);
 
 /* --- Numbers to try (program/draw.c) --------------------------------------------------------- */
 typedef struct fnzi_draw {
   fnzi_sizes *sizes;
   uint64_t state;
   int64_t span; /* symbols lie within so much of the least they may be; smaller after failures */
+  fnzi_point *like; /* symbols that are equal here get equal numbers; NULL: all different ones */
 } fnzi_draw;
 
 void fnzi_draw_start(fnzi_draw *draw, fnzi_sizes *sizes, uint64_t seed);
