@@ -353,8 +353,42 @@ def statistics():
     yield "special_logsumexp", x, [dim]
 
 
+def padding():
+    d, spatial = some([f32, f64, i64, c64]), many(1, 3)
+    x = N(*[many(1, 2) for _ in range(many(1, 2))], *[many(3, 5) for _ in range(spatial)], d=d)
+    pads = [many(-1, 2) for _ in range(2 * spatial)]
+    yield "pad", x, pads
+    yield "pad", x, [many(-1, 2) for _ in range(2 * many(0, spatial))], "constant", some([None, 1.5])
+    for number, mode in enumerate(["constant", "reflect", "replicate", "circular"]):
+        yield "pad", x, pads, mode
+        yield "_pad_enum", x, pads, number
+    yield "pad", x, [4, 6] * spatial, some(["reflect", "circular"])
+    yield "pad", x, [1, 1] * (spatial + 1), some(["reflect", "replicate", "circular"])
+    yield "_pad_circular", x, pads
+    rows, real = many(1, 5), some([f32, f64, f16, bf16])
+    table, at = 2 * N(rows, many(1, 4), d=real), index(rows, *sizes(2))
+    yield "embedding_renorm", table, at, some([0.5, 1.0, 3.0]), some([2.0, 1.0, 3.0])
+
+
+def quantization():
+    d, s = some([f32, f64]), sizes()
+    x, axis = 3 * N(*s, d=d), many(0, len(s) - 1)
+    least, most = some([(0, 255), (-8, 7), (-128, 127)])
+    zero = many(max(least, -5), min(most, 5))
+    scale, offset = torch.tensor(0.05), torch.tensor(zero, dtype=torch.int32)
+    for name in ("fake_quantize_per_tensor_affine", "fake_quantize_per_tensor_affine_cachemask"):
+        yield name, x, some([0.05, 0.3]), zero, least, most
+    yield "fake_quantize_per_tensor_affine.tensor_qparams", x, scale, offset, least, most
+    on = torch.tensor([many(0, 1)])
+    yield "_fake_quantize_per_tensor_affine_cachemask_tensor_qparams", x, scale, offset, on, least, most
+    scales, offsets = 0.02 + U(s[axis]), torch.full((s[axis],), zero, dtype=torch.int32)
+    for name in ("fake_quantize_per_channel_affine", "fake_quantize_per_channel_affine_cachemask"):
+        yield name, x, scales, offsets, axis, least, most
+        yield name, x, scales[:-1], offsets, axis, least, most
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
-          statistics: 3, functions: 3}
+          statistics: 3, functions: 3, padding: 6, quantization: 4}
 
 
 # --- Writing -------------------------------------------------------------------------------------

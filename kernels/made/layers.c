@@ -1,5 +1,5 @@
-/* layers.c - layers of networks that are a few steps: weight norm, prelu, bilinear, grids,
- * attention step by step. */
+/* layers.c - layers of networks that are a few steps: weight norm, embeddings held to a norm,
+ * prelu, bilinear, grids, attention step by step. */
 #include "kernels/made/recipe.h"
 
 /* --- Weight norm ------------------------------------------------------------------------- */
@@ -46,6 +46,27 @@ RECIPE(weight_norm_interface) {
   fnzi_array *w = MUL(fnzi_as(s, v, kept), DIV(fnzi_as(s, g, kept), norm));
   fnzi_give_result(s, fnzi_as(s, w, fnzi_dtype_of(v)));
   fnzi_give_result(s, norm);
+}
+
+/* --- Embeddings -------------------------------------------------------------------------- */
+/* Rows that indices name and whose norm is above the most that is allowed get about that norm. The
+ * norm counts in the rows' own precision, the factor in 64 bits until it meets a row. */
+RECIPE(embedding_renorm) {
+  fnzi_array *a = fnzi_given(s, "self"), *indices = fnzi_given(s, "indices");
+  double most = fnzi_named_float(s->call, "max_norm", 0);
+  double power = fnzi_named_float(s->call, "norm_type", 2);
+  fnz_dtype dtype = fnzi_dtype_of(a), wide = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  if (fnzi_rank(a) != 2)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has %u dimensions; it needs 2", fnzi_rank(a));
+  indices = RESHAPED(indices, fnzi_numel(indices));
+  fnzi_array *rows = STEP(index_select, V(a), I(0), V(indices));
+  fnzi_array *norm = STEP(norm__ScalarOpt_dim, V(rows), F(power), INTS(1), B(true));
+  norm = fnzi_as(s, norm, FNZ_F64);
+  fnzi_array *factor = DIV(STEP(full_like, V(norm), F(most)), STEP(add__Scalar, V(norm), F(1e-7)));
+  fnzi_array *above = STEP(gt__Scalar, V(norm), F(most));
+  factor = STEP(where__self, V(above), V(factor), V(STEP(ones_like, V(norm))));
+  rows = MUL(fnzi_as(s, rows, wide), fnzi_as(s, factor, wide));
+  fnzi_give_result(s, STEP(index_copy, V(a), I(0), V(indices), V(fnzi_as(s, rows, dtype))));
 }
 
 /* --- Activations ------------------------------------------------------------------------- */

@@ -158,11 +158,7 @@ fnz_status fnzi_shape_pad(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK];
   const int64_t *pad;
-  const char *mode = fnzi_named_string(call, "mode");
   size_t count;
-  if (*mode && strcmp(mode, "constant") != 0)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "mode %s is not supported, only constant",
-                       mode);
   FNZ_TRY(fnzi_named_ints(call, "pad", &pad, &count));
   if (count % 2 || count / 2 > self->rank)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu pads for a tensor of rank %u", count,
