@@ -375,24 +375,35 @@ fnz_status fnzi_compute(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
 }
 
 /* --- floating point numbers ------------------------------------------------------------------- */
-/* A quotient of two integers: of a product, what has powers above 0 and what has powers below. */
+/* A quotient of two integers: of a product, perhaps with a factor, what has powers above 0 and what
+ * has powers below. */
+static fnz_status split_product(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
+                                const fnzi_expr **below) {
+  fnzi_exprs *set = &c->sizes->set;
+  for (uint32_t i = 0; i < e->count; i++) {
+    const fnzi_expr *power, **side = e->parts[i].num < 0 ? below : above;
+    int64_t times = e->parts[i].num < 0 ? -e->parts[i].num : e->parts[i].num;
+    FNZ_TRY(fnzi_expr_pow(set, e->parts[i].expr, times, &power));
+    FNZ_TRY(fnzi_expr_mul(set, *side, power, side));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
                                  const fnzi_expr **below) {
   fnzi_exprs *set = &c->sizes->set;
+  const fnzi_part whole = {e, 1, 1}, *term = &whole;
+  if (e->kind == FNZI_EXPR_SUM && e->count == 1 && e->num == 0)
+    term = &e->parts[0];
+  FNZ_TRY(fnzi_expr_number(set, term->num, 1, above));
+  FNZ_TRY(fnzi_expr_number(set, term->den, 1, below));
+  if (term->expr->kind == FNZI_EXPR_PRODUCT)
+    return split_product(c, term->expr, above, below);
   int64_t den = e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER ? common_denominator(e) : 1;
   if (den == 0)
     return refuse(c, e, "whose fractions leave 64 bits");
   FNZ_TRY(fnzi_expr_number(set, den, 1, below));
-  FNZ_TRY(fnzi_expr_scale(set, e, den, 1, above));
-  for (uint32_t i = 0; e->kind == FNZI_EXPR_PRODUCT && i < e->count; i++) {
-    const fnzi_expr *power;
-    if (e->parts[i].num >= 0)
-      continue;
-    FNZ_TRY(fnzi_expr_pow(set, e->parts[i].expr, -e->parts[i].num, &power));
-    FNZ_TRY(fnzi_expr_mul(set, *below, power, below));
-    FNZ_TRY(fnzi_expr_mul(set, *above, power, above));
-  }
-  return FNZ_OK;
+  return fnzi_expr_scale(set, e, den, 1, above);
 }
 
 fnz_status fnzi_compute_real(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
