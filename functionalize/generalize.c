@@ -137,6 +137,23 @@ static fnz_status only_number(fnzi_general *g, const fnzi_expr *symbol, int64_t 
   return FNZ_OK;
 }
 
+/* What was seen at one number of a symbol says nothing of others: a guard keeps to that number. It
+ * is so where a program's sizes contradict each other but for few numbers. */
+static fnz_status keep_to_seen(fnzi_general *g) {
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    const fnzi_expr *args[2] = {g->sizes.free.data[i]}, *same;
+    int64_t number;
+    bool varies;
+    FNZ_TRY(only_number(g, args[0], &number, &varies));
+    if (varies)
+      continue;
+    FNZ_TRY(fnzi_expr_number(&g->sizes.set, number, 1, &args[1]));
+    FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, args, 2, &same));
+    FNZ_TRY(add_guard(g, same));
+  }
+  return FNZ_OK;
+}
+
 /* Both symbols had the same number wherever the program was found right. */
 static fnz_status always_equal(fnzi_general *g, const fnzi_expr *const *pair, bool *out) {
   *out = true;
@@ -153,7 +170,7 @@ static fnz_status always_equal(fnzi_general *g, const fnzi_expr *const *pair, bo
   return FNZ_OK;
 }
 
-/* Nor do equal sizes say anything of different ones. */
+/* Nor does what was seen at equal sizes say anything of different ones. */
 static fnz_status keep_equal(fnzi_general *g) {
   for (size_t i = 0; g->alike && i < g->sizes.free.count; i++)
     for (size_t k = i + 1; k < g->sizes.free.count; k++) {
@@ -165,23 +182,6 @@ static fnz_status keep_equal(fnzi_general *g) {
       FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, pair, 2, &same));
       FNZ_TRY(add_guard(g, same));
     }
-  return FNZ_OK;
-}
-
-/* What was seen at one number of a symbol says nothing of others: a guard keeps to that number. It
- * is so where a program's sizes contradict each other but for few numbers. */
-static fnz_status keep_to_seen(fnzi_general *g) {
-  for (size_t i = 0; i < g->sizes.free.count; i++) {
-    const fnzi_expr *args[2] = {g->sizes.free.data[i]}, *same;
-    int64_t number;
-    bool varies;
-    FNZ_TRY(only_number(g, args[0], &number, &varies));
-    if (varies)
-      continue;
-    FNZ_TRY(fnzi_expr_number(&g->sizes.set, number, 1, &args[1]));
-    FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, args, 2, &same));
-    FNZ_TRY(add_guard(g, same));
-  }
   return FNZ_OK;
 }
 
