@@ -187,9 +187,10 @@ static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool ev
 static const char *source_of(const fnzi_alias *window, const char *reader) {
   const fnzi_storage *s = window->storage;
   const fnzi_alias *w = s->log.count ? s->log.data[s->newest].who : NULL;
-  const char *own = window->opening ? window->opening->source : window->source;
-  if (!window->value && *own)
-    return own;
+  if (!window->value && window->opening)
+    return window->opening->source;
+  if (!window->value && *window->source)
+    return window->source;
   return w ? w->source : reader;
 }
 
