@@ -1,13 +1,17 @@
-/* checks: 6
+/* checks: 7
  * file_test.c - files are read whole, written whole or not at all, and nothing else is touched. */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "tests/test.h"
 
 #include <fnz/formats.h>
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 typedef struct fixture {
@@ -117,6 +121,45 @@ START_TEST(leftovers_are_no_obstacle) {
 }
 END_TEST
 
+/* Ends by a signal between two writes of one file. */
+static void die_while_writing(fixture *f) {
+  static const char bytes[10000];
+  struct rlimit no_core = {0, 0}, few_bytes = {100, 100};
+  signal(SIGXFSZ, SIG_DFL);
+  setrlimit(RLIMIT_CORE, &no_core);
+  setrlimit(RLIMIT_FSIZE, &few_bytes);
+  fnz_status status = fnz_file_write(f->ctx, f->path, bytes, sizeof bytes);
+  _exit(status == FNZ_OK ? 0 : 1);
+}
+
+/* Where the folder cannot hold a file without a name, the new one stays beside the target. */
+static int left_by_death(const fixture *f) {
+  int fd = open(f->folder, O_WRONLY | O_TMPFILE, 0600);
+  if (fd < 0)
+    return 1;
+  close(fd);
+  return 0;
+}
+
+START_TEST(death_leaves_what_was) {
+  fixture f;
+  int status;
+  char left[160];
+  start(&f);
+  OK(f.ctx, fnz_file_write(f.ctx, f.path, "before", 6));
+  pid_t child = fork();
+  ck_assert_int_ge(child, 0);
+  if (!child)
+    die_while_writing(&f);
+  ck_assert_int_eq(waitpid(child, &status, 0), child);
+  ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGXFSZ);
+  expect_content(&f, "before");
+  snprintf(left, sizeof left, "%s.%ld-0.tmp", f.path, (long)child);
+  ck_assert_int_eq(unlink(left) == 0, left_by_death(&f));
+  done(&f, 1);
+}
+END_TEST
+
 START_TEST(standard_input) {
   fixture f;
   fnz_buffer b;
@@ -136,4 +179,4 @@ START_TEST(standard_input) {
 END_TEST
 
 RUN_SUITE("file", writing_and_reading, modes, what_is_no_file, links_are_left_alone,
-          leftovers_are_no_obstacle, standard_input)
+          leftovers_are_no_obstacle, death_leaves_what_was, standard_input)

@@ -17,6 +17,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#if defined __linux__ && !defined O_TMPFILE
+#error "built without _GNU_SOURCE: files would have names before they are whole"
+#endif
+
 static fnz_status io_error(fnz_context *ctx, const char *path, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_IO, path, "%s: %s", what, strerror(errno));
 }
