@@ -250,6 +250,9 @@ START_TEST(what_eager_refuses) {
   FAILS(ctx, "BOUNDS", APPLY("masked_scatter", x, yes, T(S(2), 1, 2)));
   FAILS(ctx, "TYPE", APPLY("masked_fill.Scalar", x, TYPED(FNZ_U8, S(3), 1, 1, 1), F(0)));
   FAILS(ctx, "BOUNDS", APPLY("masked_fill.Tensor", x, yes, T(S(2), 1, 2)));
+  FAILS(ctx, "UNSUPPORTED",
+        APPLY("masked_fill.Tensor", x, yes,
+              tensor(FNZ_F8_E5M2, (shape){.rank = 0}, (const double[]){1})));
   FAILS(ctx, "BOUNDS", APPLY("copy", x, T(S(2), 1, 2)));
   FAILS(ctx, "BOUNDS", APPLY("copy", x, T(S(1, 1, 3), 1, 2, 3)));
   FAILS(ctx, "TYPE", APPLY("abs", yes));

@@ -143,6 +143,23 @@ static fnz_status find_row(const fnzi_call *call, point *p) {
   return FNZ_OK;
 }
 
+/* Rows say which element type is computed; what is read may be of another one. */
+static fnz_status check_conversion(const fnzi_call *call, const point *p, fnz_dtype from) {
+  if (fnzi_can_convert(p->class_dtype, from))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
+                     fnzi_dtype(from)->name, fnzi_dtype(p->class_dtype)->name);
+}
+
+static fnz_status check_conversions(const fnzi_call *call, const point *p) {
+  for (uint32_t k = 0; k < p->what.noperands; k++) {
+    const fnzi_array *a = fnzi_arg_array(p->what.operands[k]);
+    if (a)
+      FNZ_TRY(check_conversion(call, p, a->place.dtype));
+  }
+  return FNZ_OK;
+}
+
 static void run_point(fnzi_call *call, point *p) {
   fnzi_array *out = call->outputs[0];
   fnzi_loop loop;
@@ -167,6 +184,7 @@ fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_wind
   unsigned char room[16];
   fnzi_loop loop;
   FNZ_TRY(find_row(call, &p));
+  FNZ_TRY(check_conversion(call, &p, from->dtype));
   p.what.noperands = 0;
   fnzi_loop_start(&loop, to->rank, to->sizes);
   fnzi_loop_add_window(&loop, to);
@@ -242,17 +260,6 @@ fnz_status fnzi_point_accepts(const fnzi_call *call) {
   return check_types(call, &what, row);
 }
 
-/* Only the first operand's element type was looked at so far. */
-static fnz_status check_conversions(const fnzi_call *call, const point *p) {
-  for (uint32_t k = 0; k < p->what.noperands; k++) {
-    const fnzi_array *a = fnzi_arg_array(p->what.operands[k]);
-    if (a && !fnzi_can_convert(p->class_dtype, a->place.dtype))
-      return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
-                         fnzi_dtype(a->place.dtype)->name, fnzi_dtype(p->class_dtype)->name);
-  }
-  return FNZ_OK;
-}
-
 /* --- Kernels ----------------------------------------------------------------------------- */
 fnz_status fnzi_kernel_point(fnzi_call *call) {
   point p = {.row = NULL};
@@ -303,6 +310,7 @@ fnz_status fnzi_kernel_masked_fill(fnzi_call *call) {
   p.what.operands[2] = &call->args[0];
   p.what.compute = call->outputs[0]->place.dtype;
   FNZ_TRY(find_row(call, &p));
+  FNZ_TRY(check_conversions(call, &p));
   run_point(call, &p);
   return FNZ_OK;
 }
