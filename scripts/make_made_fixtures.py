@@ -387,8 +387,18 @@ def quantization():
         yield name, x, scales[:-1], offsets, axis, least, most
 
 
+def airy():
+    """f32 only: near -2.3 PyTorch's is right to 6 digits."""
+    yield "special_airy_ai", 3 * N(many(1, 4), many(1, 6))
+    yield "special_airy_ai", 20 * U(many(1, 20))
+    yield "special_airy_ai", -40 * U(many(1, 20))
+    yield "special_airy_ai", N(many(1, 6), d=i64)
+    yield "special_airy_ai", N(many(1, 6), d=f16)
+    yield "special_airy_ai", torch.tensor([0.0, 0.25, -8.0, 103.9, 1e10, torch.inf, -torch.inf, torch.nan])
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
-          statistics: 3, functions: 3, padding: 6, quantization: 4}
+          statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3}
 
 
 # --- Writing -------------------------------------------------------------------------------------
