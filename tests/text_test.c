@@ -1,4 +1,4 @@
-/* checks: 16
+/* checks: 17
  * text_test.c - the text form: what is printed reads back the same, and what is wrong is refused at
  * its line and column. */
 #include "program/program.h"
@@ -114,6 +114,20 @@ START_TEST(symbols_keep_their_numbers) {
 }
 END_TEST
 
+START_TEST(strides_left_out_follow_from_sizes) {
+  begin();
+  prints_as("fnz 1 symbol s0 = 4 symbol u0 program(%x: f32[{s0: 5},2,{s0: 5},0,{u0}], "
+            "%y: f32[{s0},3]) { return }",
+            "fnz 1\nsymbol s0 = 4\nsymbol u0\nsymbol \"s0*u0\"\nsymbol \"2*s0*u0\"\nprogram(\n"
+            "  %x: f32[{s0: 5},2,{s0: 5},0,{u0}] stride({2*s0*u0},{s0*u0},{u0},{u0},1),\n"
+            "  %y: f32[{s0},3])\n{\n  return\n}\n");
+  prints_as("fnz 1 symbol s0 = 4 program(%x: f32[{s0},{s0},{s0}]) { return }",
+            "fnz 1\nsymbol s0 = 4\nsymbol \"s0**2\" = 16\nprogram(\n"
+            "  %x: f32[{s0},{s0},{s0}] stride({s0**2},{s0},1))\n{\n  return\n}\n");
+  end();
+}
+END_TEST
+
 START_TEST(long_lines_are_wrapped) {
   begin();
   fnz_buffer text = {0}, again = {0};
@@ -174,6 +188,8 @@ static const struct {
     {"TRUNCATED", "line 1, column 14", "fnz 1 weight \"abc"},
     {"ENCODING", "line 1, column 1", "fnz 1 weight \"a\xff\": f32[3]"},
     {"ENCODING", "line 1, column 14", "fnz 1 weight \"a\\x00\": f32[3] program(){return}"},
+    {"SYNTAX", "line 1, column 55",
+     "fnz 1 symbol \"s0 +\" = 4 program(%x: f32[2,{\"s0 +\"}]   ) { return }"},
     {"DUPLICATE", "line 1, column 46",
      "fnz 1 weight \"a\": f32[3] weight \"a\": f32[3]  program(){return}"},
 };
@@ -347,7 +363,8 @@ END_TEST
 
 RUN_SUITE("text", everything_reads_back_the_same, what_is_usual_is_left_out,
           arguments_by_name_and_by_position, nodes_may_define_nothing_and_lines_may_break,
-          regions_are_found_by_name_and_number, symbols_keep_their_numbers, long_lines_are_wrapped,
+          regions_are_found_by_name_and_number, symbols_keep_their_numbers,
+          strides_left_out_follow_from_sizes, long_lines_are_wrapped,
           what_is_wrong_is_refused_where_it_is, a_line_has_a_limit, a_string_has_a_limit,
           nesting_and_rank_have_a_limit, ten_million_brackets_use_no_stack,
           numbers_keep_their_kind_and_value, formats_have_names, every_prefix_is_handled,

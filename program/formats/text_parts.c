@@ -154,10 +154,8 @@ static fnz_status parse_strides(fnzi_parser *r, const fnz_geometry *g, int64_t *
   uint32_t count;
   bool found;
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "stride", &found));
-  if (!found) {
-    fnzi_contiguous_strides(g->sizes, g->rank, strides);
-    return FNZ_OK;
-  }
+  if (!found)
+    return fnzi_lexer_at(&r->x, fnzi_usual_strides(r, g, strides, symbols));
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
   FNZ_TRY(parse_dims(r, ")", strides, symbols, &count));
   if (count != g->rank)

@@ -122,11 +122,15 @@ static fnz_status put_dims(fnzi_printer *w, const fnz_geometry *g, const int64_t
   return FNZ_OK;
 }
 
+/* A reader that finds none takes row-major ones: numbers, where no size behind the first is
+ * symbolic.
+ */
 static bool usual_strides(const fnz_geometry *g) {
   int64_t strides[FNZ_MAX_RANK];
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   for (uint32_t i = 0; i < g->rank; i++)
-    if (strides[i] != g->strides[i] || (g->symbols && g->symbols[g->rank + i]))
+    if (strides[i] != g->strides[i] ||
+        (g->symbols && (g->symbols[g->rank + i] || (i && g->symbols[i]))))
       return false;
   return true;
 }

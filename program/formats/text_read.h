@@ -71,6 +71,12 @@ FNZ_MUST_CHECK fnz_status fnzi_parse_tree(fnzi_parser *r, fnzi_item_parser *item
 FNZ_MUST_CHECK fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **args,
                                           uint32_t *nargs);
 
+/* --- text_strides.c ---------------------------------------------------------------------------
+ */
+/* Row-major strides of g's rank, sizes and symbols, with their symbols where sizes are symbolic. */
+FNZ_MUST_CHECK fnz_status fnzi_usual_strides(fnzi_parser *r, const fnz_geometry *g,
+                                             int64_t *strides, uint32_t *symbols);
+
 /* --- text_sharing.c --------------------------------------------------------------------------- */
 /* What follows an input: `shares %x`, `written`; the inputs before it are in r->args. */
 FNZ_MUST_CHECK fnz_status fnzi_parse_input_sharing(fnzi_parser *r, fnz_input_spec *spec);
