@@ -97,17 +97,15 @@ static size_t count_needed(const fnzi_tape *r) {
 
 static fnz_status tidy(fnzi_tape *r, fnz_views views, fnz_handle *wanted, size_t count) {
   size_t now = count_needed(r), before = now;
-  fnzi_tidied did = {.again = true};
-  for (int round = 0; did.again && round < MOST_ROUNDS; round++) {
+  bool changed = true;
+  for (int round = 0; changed && round < MOST_ROUNDS; round++) {
     if (round >= FREE_ROUNDS && now > LITTLE && (before - now) < before / WORTH)
       break;
-    FNZ_TRY(fnzi_tape_tidy(r, views, wanted, count, &did));
-    if (!did.changed)
-      break;
-    FNZ_TRY(mark(r, wanted, count));
+    FNZ_TRY(fnzi_tape_tidy(r, views, wanted, count, &changed));
+    if (changed)
+      FNZ_TRY(mark(r, wanted, count));
     before = now;
     now = count_needed(r);
-    did.again |= before - now != did.ended;
   }
   return FNZ_OK;
 }

@@ -140,7 +140,7 @@ static fnz_status derive(fnz_world *world, fnzi_alias *window) {
     return FNZ_OK;
   from->unread = NULL;
   if (n == 1 && window->opening->count > 1 && !window->opening->derived) {
-    FNZ_TRY(bring_up_all_for(world, from, true));
+    FNZ_TRY(bring_up_all_for(world, from, false));
     return fnzi_derive_all(world, window, from->value);
   }
   if (n == 1)

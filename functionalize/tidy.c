@@ -215,7 +215,6 @@ static fnz_status tidy_view(fnzi_tidy *t, uint32_t node) {
     FNZ_TRY(look_at(t, &l, k, &done));
     all_done = all_done && done;
   }
-  t->did.ended += all_done && l.count > 1;
   return all_done ? FNZ_OK : count_uses(t, n);
 }
 
@@ -251,14 +250,15 @@ static bool has_all_results(const fnzi_tidy *t, const fnzi_tape_node *n) {
 static fnz_status tidy_node(fnzi_tidy *t, uint32_t node) {
   fnzi_tape_node *n = &t->tape->nodes.data[node];
   bool copies = t->views != FNZ_VIEWS_KEEP; /* else they are what does not share memory */
+  bool ended;
   fnzi_arena_reset(t->scratch);
   resolve_all(t, n);
   switch (has_all_results(t, n) ? class_of(t, n->op) : FNZI_TIDY_OTHER) {
   case FNZI_TIDY_VIEW:
     return tidy_view(t, node);
   case FNZI_TIDY_SCATTER:
-    FNZ_TRY(count_uses(t, n));
-    return fnzi_tidy_scatter(t, node);
+    FNZ_TRY(fnzi_tidy_scatter(t, node, &ended));
+    return ended ? FNZ_OK : count_uses(t, n);
   case FNZI_TIDY_CLONE:
   case FNZI_TIDY_CAST:
     if (copies)
@@ -297,7 +297,7 @@ static fnz_status take_piece(fnzi_tidy *t, uint32_t node) {
   n->count = 1;
   n->op = op;
   n->args = args;
-  t->did.changed = t->did.again = true;
+  t->changed = true;
   return FNZ_OK;
 }
 
@@ -321,7 +321,7 @@ static void move_nodes(fnzi_tidy *t) {
       continue;
     t->tape->nodes.data[m->node].op = m->op;
     t->tape->nodes.data[m->node].args = m->args;
-    t->did.changed = t->did.again = true;
+    t->changed = true;
   }
 }
 
@@ -366,13 +366,13 @@ static fnz_status round_of(fnzi_tidy *t, fnz_handle *wanted, size_t count) {
 }
 
 fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted, size_t count,
-                          fnzi_tidied *out) {
+                          bool *changed) {
   fnzi_arena arena, scratch;
   fnzi_tidy t = {.tape = tape, .arena = &arena, .scratch = &scratch, .views = views};
   fnzi_arena_init(&arena, tape->ctx);
   fnzi_arena_init(&scratch, tape->ctx);
   fnz_status status = round_of(&t, wanted, count);
-  *out = t.did;
+  *changed = t.changed;
   FNZI_VEC_FREE(tape->ctx, &t.sights);
   FNZI_VEC_FREE(tape->ctx, &t.moves);
   fnzi_arena_free(&scratch);

@@ -59,13 +59,6 @@ typedef struct fnzi_tidy_op {
 /* Each stands at its place, or at one of the next few. */
 enum { FNZI_TIDY_OPS = 64, FNZI_TIDY_NEAR = 8 };
 
-/* What a round did. */
-typedef struct fnzi_tidied {
-  bool changed;
-  bool again;   /* what it changed may be seen in another way by the next round */
-  size_t ended; /* nodes that it left without a user; others end with them only by chance */
-} fnzi_tidied;
-
 typedef struct fnzi_tidy {
   fnzi_tape *tape;
   fnzi_arena *arena;   /* for the round */
@@ -84,15 +77,14 @@ typedef struct fnzi_tidy {
   } moves;
   const fnz_geometry *kept; /* the last window that was copied */
   fnzi_path *path;          /* the one that is being looked for */
-  fnzi_tidied did;
+  bool changed;
 } fnzi_tidy;
 
 /* --- tidy.c ----------------------------------------------------------------------------------- */
 /* One round over the nodes that are marked as needed; `wanted` become the values they are now.
- * The caller marks again when out->changed. Another round finds something only if out->again, or if
- * more nodes have ended than out->ended. */
+ * The caller marks again when *changed, and may ask for another round. */
 FNZ_MUST_CHECK fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted,
-                                         size_t count, fnzi_tidied *out);
+                                         size_t count, bool *changed);
 
 /* Borrowed until the next call. */
 const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op);
@@ -125,7 +117,8 @@ FNZ_MUST_CHECK fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t f
                                          const fnz_op *op, fnz_arg *args);
 
 /* --- tidy_scatters.c -------------------------------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node);
+/* *ended: another value has taken the place of its result. */
+FNZ_MUST_CHECK fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended);
 /* Runs of scatters that cover their base become one node. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_runs(fnzi_tidy *t);
 

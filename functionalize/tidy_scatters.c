@@ -59,7 +59,7 @@ static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_sight *put, 
   args[0] = fnzi_arg_value((fnz_handle)put->source + 1);
   n->op = op;
   n->args = args;
-  t->did.changed = t->did.again = *done = true;
+  t->changed = *done = true;
   return FNZ_OK;
 }
 
@@ -87,11 +87,12 @@ static fnz_status skip_covered(fnzi_tidy *t, uint32_t node, const fnzi_sight *pu
   return fnzi_tidy_move(t, node, put->base, base, n->op, args);
 }
 
-fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node) {
+fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {
   const fnzi_tape_node *n = &t->tape->nodes.data[node];
   const fnzi_tape_value *values = t->tape->values.data;
   fnzi_sight put = {.kind = FNZI_SIGHT_PUT};
   bool done = false;
+  *ended = false;
   if (n->count != 1 || n->args[0].tag != FNZ_ARG_VALUE || n->args[1].tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   put.value = t->tape->results.data[n->first] - 1;
@@ -107,6 +108,7 @@ fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node) {
     FNZ_TRY(fnzi_tidy_replace(t, node, put.value, put.base, &done));
   if (!done)
     FNZ_TRY(overwrite(t, node, &put, &done));
+  *ended = fnzi_sight_of(t, put.value) != NULL;
   if (done)
     return FNZ_OK;
   FNZ_TRY(fnzi_sight_add(t, &put));
@@ -235,22 +237,8 @@ static fnz_status join(fnzi_tidy *t, const run *r, uint32_t last) {
   args[1] = fnzi_arg_int(r->dim);
   n->op = op;
   n->args = args;
-  t->did.changed = true;
+  t->changed = true;
   return FNZ_OK;
-}
-
-/* What a run has left behind: its scatters but the last, and one user less of what they were put
- * into, and of what others have covered. */
-static void leave_behind(fnzi_tidy *t, const fnzi_sight *last, size_t length, bool covered) {
-  const fnzi_sight *s = last;
-  for (size_t k = 0; k < length; k++) {
-    fnzi_sight *under = fnzi_sight_of(t, s->base);
-    under->dies = true;
-    s = under;
-  }
-  s = fnzi_sight_of(t, s->base);
-  t->did.ended += length;
-  t->did.again |= covered || (s && (s->kind != FNZI_SIGHT_PUT || s->movable > 0));
 }
 
 /* From the last scatter of a run down to its first. Each is looked at once: what a run has walked
@@ -268,7 +256,11 @@ static fnz_status one_run(fnzi_tidy *t, run *r, fnzi_sight *last) {
   }
   if (r->pieces.count < 2 || !covers(r))
     return FNZ_OK;
-  leave_behind(t, last, length, r->pieces.count <= length);
+  s = last;
+  for (; length > 0; length--) {
+    s = fnzi_sight_of(t, s->base);
+    s->dies = true;
+  }
   return join(t, r, last->value);
 }
 

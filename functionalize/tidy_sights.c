@@ -58,13 +58,10 @@ fnz_status fnzi_tidy_replace(fnzi_tidy *t, uint32_t node, uint32_t value, uint32
           (!tape->nodes.data[node].wanted || may_return(tape, value, other));
   if (!*done)
     return FNZ_OK;
-  if (tape->nodes.data[node].wanted) { /* it is a result now, and the only one */
+  if (tape->nodes.data[node].wanted) /* it is a result now, and the only one */
     t->tape->nodes.data[tape->values.data[other].node].wanted = true;
-    t->did.again = true;
-  }
   const fnzi_sight same = {.kind = FNZI_SIGHT_SAME, .value = value, .base = other};
-  t->did.changed = true;
-  t->did.ended += tape->nodes.data[node].count == 1;
+  t->changed = true;
   return fnzi_sight_add(t, &same);
 }
 

@@ -205,26 +205,37 @@ static size_t count_tensor(fnz_tensor *const *tensors, size_t count, const fnz_t
   return found;
 }
 
+static fnz_status check_pairs(fnz_world *world, const fnzi_request *r, fnz_tensor *const *reads,
+                              size_t nreads) {
+  for (size_t i = 1; i < nreads; i++)
+    for (size_t j = 0; j < i; j++)
+      FNZ_TRY(
+          fnzi_check_together(world->ctx, r->op, fnzi_geometry(reads[j]), fnzi_geometry(reads[i])));
+  return FNZ_OK;
+}
+
 /* One target against the tensors the twin reads, and against the other targets. */
 static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, size_t k,
                              fnz_tensor *const *reads, size_t nreads) {
   const slot *s = &c->slots[k];
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t self_reads = count_tensor(reads, nreads, s->target);
-  const fnz_geometry *result = s->param->is_out && !self_reads ? s->recorded : g;
+  bool may_grow = s->param->is_out && !self_reads;
   int *slices = c->elementwise && !s->resized ? &c->slices : NULL;
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g,
                             c->route->idempotent ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
                             slices));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
-    if (c->elementwise && result)
-      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, result, fnzi_geometry(reads[i])));
+    if (c->elementwise && !may_grow)
+      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
     if (!is_target && fnzi_shares(s->target, reads[i]))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
                                  fnzi_root_geometry(s->target), reading_of(c, s, reads[i]),
                                  slices));
   }
+  if (c->elementwise && may_grow)
+    FNZ_TRY(check_pairs(world, r, reads, nreads));
   for (size_t i = 0; i < k; i++)
     if (c->slots[i].target && fnzi_overlap(c->slots[i].target, s->target))
       return fnzi_overlapping_targets(world, r->op);
@@ -331,16 +342,16 @@ fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor 
   return fnzi_give(world, r, target);
 }
 
-/* What eager reads before it writes anything is the same in all slices: a tensor of its own. The
- * caller ends the holder. */
+/* What eager reads before anything is written there is the same in all slices: a tensor of its own.
+ * The caller ends the holder. */
 static fnz_status read_first(fnz_world *world, const fnzi_request *r, const twin_call *c,
                              fnz_arg *args, fnzi_request *holder) {
   const slot *s = &c->slots[0];
   for (size_t i = 0; i < r->op->nparams; i++) {
     fnz_tensor *t = args[i].tag == FNZ_ARG_VALUE ? args[i].u.tensor : NULL;
     fnzi_held *value;
-    if (!t || t == s->target || !fnzi_shares(t, s->target) ||
-        reading_of(c, s, t) != FNZI_READING_FIRST)
+    if (!t || t == s->target || !fnzi_overlap(t, s->target) ||
+        !fnzi_is_read_first(fnzi_geometry(s->target), fnzi_geometry(t), reading_of(c, s, t)))
       continue;
     FNZ_TRY(fnzi_read_tensor(t, &value));
     FNZ_TRY(fnzi_give_fresh(world, holder, value));

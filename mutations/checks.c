@@ -214,6 +214,24 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
       op->name, relation == FNZI_UNKNOWN ? "may be writing" : "writes");
 }
 
+fnz_status fnzi_check_together(fnz_context *ctx, const fnz_op *op, const fnz_geometry *a,
+                               const fnz_geometry *b) {
+  for (uint32_t k = 1; k <= a->rank && k <= b->rank; k++) {
+    int64_t x = a->sizes[a->rank - k], y = b->sizes[b->rank - k];
+    if (x != y && x != 1 && y != 1)
+      return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "%s: operands of sizes %lld and %lld in dimension -%u do not broadcast",
+                       op->name, (long long)x, (long long)y, k);
+  }
+  return FNZ_OK;
+}
+
+bool fnzi_is_read_first(const fnz_geometry *target, const fnz_geometry *operand,
+                        fnzi_reading reading) {
+  return reading == FNZI_READING_FIRST ||
+         (!reads_its_own_place(target, operand) && reads_before_writes(target, operand));
+}
+
 fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result, fnz_dtype target) {
   if (fnzi_can_cast(result, target))
     return FNZ_OK;

@@ -91,9 +91,16 @@ FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,
                                              fnzi_reading reading, int *slices);
+/* All of such an operand may be read before anything is written. Where the call goes slice after
+ * slice for another operand's sake, it has to be. */
+bool fnzi_is_read_first(const fnz_geometry *target, const fnz_geometry *operand,
+                        fnzi_reading reading);
 /* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_cast(fnz_context *ctx, const fnz_op *op, fnz_dtype result,
                                           fnz_dtype target);
+/* The sizes of two operands broadcast; BOUNDS when not. */
+FNZ_MUST_CHECK fnz_status fnzi_check_together(fnz_context *ctx, const fnz_op *op,
+                                              const fnz_geometry *a, const fnz_geometry *b);
 /* An operand's sizes broadcast to the target's; BOUNDS when not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_broadcast(fnz_context *ctx, const fnz_op *op,
                                                const fnz_geometry *target,
