@@ -112,11 +112,60 @@ static bool inputs_tell_all(const fnzi_general *g) {
   return true;
 }
 
+/* Sizes that the program is not for, as those of its example may be by mistake, tell nothing of it.
+ */
+static fnz_status drop_recorded(fnzi_general *g) {
+  const fnzi_condition *broken;
+  FNZ_TRY(fnzi_sizes_admit(&g->sizes, &g->recorded, &broken));
+  g->has_recorded = g->has_recorded && !broken;
+  return FNZ_OK;
+}
+
+/* No numbers were found that keep to all conditions: says which one those of the point break. */
+static fnz_status breaks(fnzi_general *g, fnzi_point *point, const fnzi_condition *c,
+                         const char *whose) {
+  fnz_buffer asks = {NULL, 0, 0}, text = {NULL, 0, 0};
+  fnz_status status = fnzi_sizes_put_condition(&g->sizes, c, &asks);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_tell(&g->sizes, point, &text);
+  if (status == FNZ_OK)
+    status =
+        fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                  "no sizes were found that keep to the program's ranges and guards: it is for "
+                  "sizes with %s, %s are %s; correct these conditions, or record sizes that "
+                  "keep to them",
+                  asks.data, whose, text.data ? text.data : "(none)");
+  fnz_buffer_free(g->ctx, &asks);
+  fnz_buffer_free(g->ctx, &text);
+  return status;
+}
+
+static fnz_status no_sizes(fnzi_general *g) {
+  const fnzi_condition *broken;
+  fnzi_point point;
+  bool found;
+  FNZ_TRY(fnzi_sizes_admit(&g->sizes, &g->recorded, &broken));
+  if (broken)
+    return breaks(g, &g->recorded, broken, "the recorded ones");
+  fnzi_point_init(&point, &g->sizes.set);
+  fnz_status status = fnzi_draw_numbers(&g->draw, &point, &found);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_admit(&g->sizes, &point, &broken);
+  if (status == FNZ_OK && broken)
+    status = breaks(g, &point, broken, "the last ones tried");
+  else if (status == FNZ_OK)
+    status = fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "no sizes were found that keep to the program's ranges");
+  fnzi_point_free(&point);
+  return status;
+}
+
 /* What fails at some sizes may work at smaller ones: indices must lie in their dimensions. Or where
  * sizes are equal that the exporter saw equal. */
 fnz_status fnzi_trials_find(fnzi_general *g) {
   fnz_status failure = FNZ_OK;
   size_t failed = 0;
+  FNZ_TRY(drop_recorded(g));
   for (size_t i = 0; i < ATTEMPTS && g->trials.count < trials_wanted(g); i++) {
     fnzi_trial *t;
     bool found = i == 0 && g->has_recorded, there = false, kept = false;
@@ -143,9 +192,7 @@ fnz_status fnzi_trials_find(fnzi_general *g) {
   g->usual = g->trials.count;
   if (g->usual)
     return FNZ_OK;
-  return failure != FNZ_OK ? failure
-                           : fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                                       "no sizes were found that keep to the program's ranges");
+  return failure != FNZ_OK ? failure : no_sizes(g);
 }
 
 /* --- decisions -------------------------------------------------------------------------------- */

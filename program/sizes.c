@@ -225,6 +225,16 @@ fnz_status fnzi_sizes_tell(const fnzi_sizes *s, fnzi_point *point, fnz_buffer *o
   return FNZ_OK;
 }
 
+fnz_status fnzi_sizes_put_condition(const fnzi_sizes *s, const fnzi_condition *c, fnz_buffer *out) {
+  fnz_context *ctx = s->set.ctx;
+  FNZ_TRY(fnzi_put_text(ctx, out, c->expr->text));
+  if (c->max == INT64_MAX)
+    FNZ_TRY(fnzi_printf(ctx, out, " >= %lld", (long long)c->min));
+  else if (c->min != 1 || c->max != 1)
+    FNZ_TRY(fnzi_printf(ctx, out, " from %lld to %lld", (long long)c->min, (long long)c->max));
+  return fnzi_printf(ctx, out, " (its %s)", fnzi_condition_name(c->kind));
+}
+
 /* A symbol's number may only follow from that of an expression. */
 fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *complete) {
   for (size_t i = 1; i < s->program->symbols.count; i++) {

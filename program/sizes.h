@@ -72,6 +72,10 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_admit(const fnzi_sizes *sizes, fnzi_point *
 /* "s0 = 3, s1 = 5" of the symbols that have a number, into `out`. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_tell(const fnzi_sizes *sizes, fnzi_point *point,
                                           fnz_buffer *out);
+/* What a condition asks for: "s0 from 2 to 8 (its range)", "s0 > 6 (its guard)". */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_put_condition(const fnzi_sizes *sizes,
+                                                   const fnzi_condition *condition,
+                                                   fnz_buffer *out);
 /* The numbers that the exporter recorded. *complete: every symbol has one. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_recorded(const fnzi_sizes *sizes, fnzi_point *point,
                                               bool *complete);

@@ -4,21 +4,15 @@
 /* --- conditions ------------------------------------------------------------------------------- */
 static fnz_status broken_by(fnzi_run *run, const fnzi_condition *c) {
   fnzi_run_numbers *n = run->symbolic;
-  fnz_buffer text = {NULL, 0, 0};
-  fnz_status status = fnzi_sizes_tell(&n->sizes, &n->point, &text);
-  const char *sizes = text.data ? text.data : "", *what = fnzi_condition_name(c->kind);
-  if (status == FNZ_OK && c->min == 1 && c->max == 1)
-    status = fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "the program is for sizes with %s (its %s); they are %s", c->expr->text,
-                       what, sizes);
-  else if (status == FNZ_OK && c->max == INT64_MAX)
-    status = fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "the program is for sizes with %s >= %lld (its %s); they are %s",
-                       c->expr->text, (long long)c->min, what, sizes);
-  else if (status == FNZ_OK)
-    status = fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "the program is for sizes with %s from %lld to %lld (its %s); they are %s",
-                       c->expr->text, (long long)c->min, (long long)c->max, what, sizes);
+  fnz_buffer asks = {NULL, 0, 0}, text = {NULL, 0, 0};
+  fnz_status status = fnzi_sizes_put_condition(&n->sizes, c, &asks);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_tell(&n->sizes, &n->point, &text);
+  if (status == FNZ_OK)
+    status =
+        fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, NULL, "the program is for sizes with %s; they are %s",
+                  asks.data, text.data ? text.data : "");
+  fnz_buffer_free(run->ctx, &asks);
   fnz_buffer_free(run->ctx, &text);
   return status;
 }
