@@ -105,8 +105,10 @@ fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight) {
   fnzi_sight s = *sight;
   uint32_t place = (uint32_t)t->sights.count + 1;
   FNZ_TRY(keep_window(t, &s));
-  if (s.kind == FNZI_SIGHT_PUT && !fnzi_extent(s.window, &s.low, &s.high))
-    s.low = s.high + 1;
+  if (s.kind == FNZI_SIGHT_PUT && !fnzi_extent(s.window, &s.low, &s.high)) {
+    s.low = 1;
+    s.high = 0;
+  }
   if (s.kind == FNZI_SIGHT_SEEN) {
     uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
     s.next = *bucket;
