@@ -206,7 +206,7 @@ static size_t draw_row(gen *g, step_kind kind) {
 
 /* What kernels, not the aliasing, have something against. */
 static bool makes_no_sense(const char *op, const fnz_geometry *self) {
-  return (!strcmp(op, "_neg_view") && self->dtype == FNZ_BOOL) ||
+  return (!strcmp(op, "_neg_view") && (self->dtype == FNZ_BOOL || self->dtype == FNZ_C32)) ||
          (!strcmp(op, "_conj") && !fnzi_is_complex(self->dtype)) ||
          (!strcmp(op, "view_as_complex") && !fnzi_is_float(self->dtype));
 }
