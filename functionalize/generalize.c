@@ -116,46 +116,9 @@ static fnz_status guard_all(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* The only number that a symbol had where the program was found right; *varies when it had several.
- */
-static fnz_status only_number(fnzi_general *g, const fnzi_expr *symbol, int64_t *out,
-                              bool *varies) {
-  bool any = false, known;
-  *out = 0;
-  *varies = false;
-  for (size_t i = 0; i < g->trials.count && !*varies; i++) {
-    const fnzi_trial *t = g->trials.data[i];
-    int64_t number;
-    if (!t->valid || !t->right)
-      continue;
-    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, symbol, &known, &number));
-    *varies = !known || (any && number != *out);
-    *out = number;
-    any = true;
-  }
-  *varies = *varies || !any;
-  return FNZ_OK;
-}
-
-/* What was seen at one number of a symbol says nothing of others: a guard keeps to that number. It
- * is so where a program's sizes contradict each other but for few numbers. */
-static fnz_status keep_to_seen(fnzi_general *g) {
-  for (size_t i = 0; i < g->sizes.free.count; i++) {
-    const fnzi_expr *args[2] = {g->sizes.free.data[i]}, *same;
-    int64_t number;
-    bool varies;
-    FNZ_TRY(only_number(g, args[0], &number, &varies));
-    if (varies)
-      continue;
-    FNZ_TRY(fnzi_expr_number(&g->sizes.set, number, 1, &args[1]));
-    FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, args, 2, &same));
-    FNZ_TRY(add_guard(g, same));
-  }
-  return FNZ_OK;
-}
-
-/* Both symbols had the same number wherever the program was found right. */
+/* Where the program was found right, both had one number each time; false also if it never was. */
 static fnz_status always_equal(fnzi_general *g, const fnzi_expr *const *pair, bool *out) {
+  bool any = false;
   *out = true;
   for (size_t i = 0; i < g->trials.count && *out; i++) {
     fnzi_trial *t = g->trials.data[i];
@@ -166,22 +129,44 @@ static fnz_status always_equal(fnzi_general *g, const fnzi_expr *const *pair, bo
     for (size_t k = 0; k < 2; k++)
       FNZ_TRY(fnzi_point_int(&t->point, pair[k], &known[k], &numbers[k]));
     *out = known[0] && known[1] && numbers[0] == numbers[1];
+    any = true;
   }
+  *out = *out && any;
   return FNZ_OK;
 }
 
-/* Nor does what was seen at equal sizes say anything of different ones. */
-static fnz_status keep_equal(fnzi_general *g) {
+/* What was seen where both are equal says nothing of other numbers: a guard keeps to that. */
+static fnz_status keep_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b) {
+  const fnzi_expr *pair[2] = {a, b}, *same;
+  bool equal;
+  FNZ_TRY(always_equal(g, pair, &equal));
+  if (!equal)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, pair, 2, &same));
+  return add_guard(g, same);
+}
+
+/* A number that the symbol had where the program was found right; 0 if there was none. */
+static fnz_status number_of(fnzi_general *g, const fnzi_expr *symbol, const fnzi_expr **out) {
+  int64_t number = 0;
+  bool known = false;
+  for (size_t i = 0; i < g->trials.count && !known; i++)
+    if (g->trials.data[i]->valid && g->trials.data[i]->right)
+      FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, symbol, &known, &number));
+  return fnzi_expr_number(&g->sizes.set, number, 1, out);
+}
+
+/* Symbols of which one number was seen, as where a program's sizes contradict each other but for
+ * few numbers; and those that were made equal because nothing else was right. */
+static fnz_status keep_to_seen(fnzi_general *g) {
+  const fnzi_expr *number;
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    FNZ_TRY(number_of(g, g->sizes.free.data[i], &number));
+    FNZ_TRY(keep_equal(g, g->sizes.free.data[i], number));
+  }
   for (size_t i = 0; g->alike && i < g->sizes.free.count; i++)
-    for (size_t k = i + 1; k < g->sizes.free.count; k++) {
-      const fnzi_expr *pair[2] = {g->sizes.free.data[i], g->sizes.free.data[k]}, *same;
-      bool equal;
-      FNZ_TRY(always_equal(g, pair, &equal));
-      if (!equal)
-        continue;
-      FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, pair, 2, &same));
-      FNZ_TRY(add_guard(g, same));
-    }
+    for (size_t k = i + 1; k < g->sizes.free.count; k++)
+      FNZ_TRY(keep_equal(g, g->sizes.free.data[i], g->sizes.free.data[k]));
   return FNZ_OK;
 }
 
@@ -247,8 +232,6 @@ fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
     status = converge(&g);
   if (status == FNZ_OK)
     status = keep_to_seen(&g);
-  if (status == FNZ_OK)
-    status = keep_equal(&g);
   if (status == FNZ_OK)
     status = explain(&g, asked);
   if (status == FNZ_OK)

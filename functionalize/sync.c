@@ -139,7 +139,7 @@ static fnz_status derive(fnz_world *world, fnzi_alias *window) {
   if (found)
     return FNZ_OK;
   from->unread = NULL;
-  if (n == 1 && window->opening->count > 1 && !window->opening->derived) {
+  if (n == 1 && window->opening->count > 1 && !window->opening->derived) { /* all see it whole */
     FNZ_TRY(bring_up_all_for(world, from, false));
     return fnzi_derive_all(world, window, from->value);
   }

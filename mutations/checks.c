@@ -199,7 +199,7 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
     return FNZ_OK;
   bool is_plain = fnzi_self_relation(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   if (slices && is_plain && !is_noticed(target, operand)) {
-    if (reading == FNZI_READING_FIRST || reads_before_writes(target, operand))
+    if (fnzi_is_read_first(target, operand, reading))
       return FNZ_OK;
     int dim = slice_dim(target, operand);
     if (dim >= 0 && (*slices == -1 || *slices == dim)) {
@@ -220,7 +220,8 @@ fnz_status fnzi_check_together(fnz_context *ctx, const fnz_op *op, const fnz_geo
     int64_t x = a->sizes[a->rank - k], y = b->sizes[b->rank - k];
     if (x != y && x != 1 && y != 1)
       return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
-                       "%s: operands of sizes %lld and %lld in dimension -%u do not broadcast",
+                       "%s: operands of sizes %lld and %lld in dimension -%u do not broadcast; "
+                       "expand() or slice one of them",
                        op->name, (long long)x, (long long)y, k);
   }
   return FNZ_OK;

@@ -78,9 +78,10 @@ fuzz() { # seconds
   FNZ_LEDGER=1 attend scripts/fuzz.sh --all "$(($1 * 2 / targets + 1))"
 }
 
-# Random programs, a batch after the other, on all cores. Of a batch that was not finished none counts.
+# Random programs, a batch after the other, on all cores. Of a batch that was not finished none counts;
+# one that ended with a finding is not tried again.
 soak() { # seconds
-  local ends batch=50000 began seed first at status=0
+  local ends batch=50000 began seed first at tried=0 status=0
   release --target fnz || return 1
   read -r seed first < <(scripts/ledger.py next "random programs")
   at=$first began=$(date +%s) ends=$(($(date +%s) + $1))
@@ -88,11 +89,12 @@ soak() { # seconds
     attend build/fnz fuzz --seed "$seed" --first "$at" --count "$batch" --jobs "$(nproc)" --quiet > "$state/soak" ||
       status=$?
     ((stopped)) && status=0 && break
+    ((status != 0)) || tried=$((tried + batch))
     ((status != 0 && status != 5)) || at=$((at + batch)) # 5: something is wrong with one of them
   done
   ((!status)) || cat "$state/soak"
   ((at == first)) ||
-    ledger "random programs" - "$seed:$first-$at" "$((at - first))" "$(($(date +%s) - began))" "$((status == 5))"
+    ledger "random programs" - "$seed:$first-$at" "$tried" "$(($(date +%s) - began))" "$((status == 5))"
   return "$status"
 }
 
