@@ -186,22 +186,31 @@ static fnz_status check_results(checker *c, const fnzi_node *n) {
   return FNZ_OK;
 }
 
+/* The name of an operator with a schema is the table's or was read as a schema's. */
+static fnz_status check_name(checker *c, const fnzi_node *n) {
+  static const char word[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.";
+  size_t most = c->ctx->limits.op_name;
+  if (!n->target || !n->target[0])
+    return fail(c, FNZ_CLASS_REF, "a node without an operator");
+  if (strlen(n->target) > most)
+    return fail(c, FNZ_CLASS_LIMIT, "the name of the operator has more than %zu bytes", most);
+  if (!n->op && n->target[strspn(n->target, word)])
+    return fail(c, FNZ_CLASS_SYNTAX, "the name of the operator may have letters, digits, _ and .");
+  return FNZ_OK;
+}
+
 static fnz_status check_counts(checker *c, const fnzi_node *n) {
   const fnzi_limits *limits = &c->ctx->limits;
   if (n->nargs > limits->args || n->noutputs > limits->args)
     return fail(c, FNZ_CLASS_LIMIT, "%u arguments and %u results; at most %zu are allowed",
                 n->nargs, n->noutputs, limits->args);
-  if (!n->target || !n->target[0])
-    return fail(c, FNZ_CLASS_REF, "a node without an operator");
-  if (strlen(n->target) > limits->op_name)
-    return fail(c, FNZ_CLASS_LIMIT, "the name of the operator has more than %zu bytes",
-                limits->op_name);
   if (strlen(n->source) > limits->string || (n->metadata && strlen(n->metadata) > limits->string))
     return fail(c, FNZ_CLASS_LIMIT, "source or metadata of more than %zu bytes", limits->string);
   return FNZ_OK;
 }
 
 static fnz_status check_node(checker *c, const fnzi_node *n) {
+  FNZ_TRY(check_name(c, n));
   FNZ_TRY(check_counts(c, n));
   if (n->op) {
     FNZ_TRY(check_args(c, n));

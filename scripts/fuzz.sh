@@ -2,7 +2,8 @@
 # Looks for bytes that break a promise.
 #
 #     scripts/fuzz.sh TARGET SECONDS [OPTION ...]   one target, with further options of libFuzzer
-#     scripts/fuzz.sh --some COUNT SECONDS          COUNT targets, two at a time; which, the commit says
+#     scripts/fuzz.sh --some COUNT SECONDS          COUNT targets, two at a time; which, the commit says;
+#                                                   each begins the same way every time
 #     scripts/fuzz.sh --all SECONDS                 all targets, two at a time
 #
 # Starts from fixtures/fuzz/TARGET; what it learns lies in build-fuzz/corpus, what it finds in
@@ -88,28 +89,28 @@ fuzz() { # target, seconds, options
 }
 
 # The first, the third, the fifth of some targets.
-every_other() { # seconds, targets
-  local seconds=$1 failed=0
+every_other() { # seconds, seed, targets
+  local seconds=$1 seed=$2 failed=0
   trap stop INT TERM
-  shift
+  shift 2
   while (($# && !stopped)); do
-    fuzz "$1" "$seconds" || failed=1
+    fuzz "$1" "$seconds" -seed="$seed" || failed=1
     shift "$(($# > 1 ? 2 : 1))"
   done
   return "$failed"
 }
 
-# several COUNT SECONDS: built first, since two builds of one directory would be in each other's way.
-several() {
+# Built first, since two builds of one directory would be in each other's way.
+several() { # count, seconds, seed, where 0 is another one each time
   local first chosen=() k failed=0 both
   first=$((16#$(git rev-parse HEAD | cut -c 1-6)))
   for ((k = 0; k < $1; k++)); do
     chosen+=("${targets[(first + k) % ${#targets[@]}]}")
   done
   make "${chosen[@]}"
-  every_other "$2" "${chosen[@]}" &
+  every_other "$2" "$3" "${chosen[@]}" &
   both=("$!")
-  every_other "$2" "${chosen[@]:1}" &
+  every_other "$2" "$3" "${chosen[@]:1}" &
   both+=("$!")
   running=("${both[@]}")
   for k in "${both[@]}"; do
@@ -119,8 +120,8 @@ several() {
 }
 
 case ${1:?a target, --some or --all} in
---some) several "${2:?how many}" "${3:?seconds}" ;;
---all) several "${#targets[@]}" "${2:?seconds}" ;;
+--some) several "${2:?how many}" "${3:?seconds}" 1 ;;
+--all) several "${#targets[@]}" "${2:?seconds}" 0 ;;
 *)
   make "$1"
   fuzz "$1" "${2:?seconds}" "${@:3}"
