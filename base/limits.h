@@ -1,4 +1,5 @@
-/* limits.h - how much a file may hold. More is refused with LIMIT, before memory is taken for it.
+/* limits.h - how much a file may hold, and how often a run may turn round. More is refused with
+ * LIMIT, before memory is taken for it.
  *
  * A context has its own limits, so that a test can reach each of them; these are the usual ones.
  * Nesting and rank are no numbers of a context: arrays have their sizes. */
@@ -19,7 +20,8 @@ enum { FNZI_MAX_NESTING = 64 }; /* lists in lists */
   ROW(op_name, 256)             /* bytes */                                                        \
   ROW(entries, 1000000)         /* of an archive */                                                \
   ROW(entry_name, 1024)         /* bytes */                                                        \
-  ROW(tensor_header, 100000000) /* bytes of a safetensors header, as its makers have it */
+  ROW(tensor_header, 100000000) /* bytes of a safetensors header, as its makers have it */         \
+  ROW(turns, 10000000)          /* bodies that a run enters: loops that never end must end */
 
 typedef struct fnzi_limits {
 #define FNZI_LIMIT_FIELD(name, usual) size_t name;

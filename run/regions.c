@@ -156,12 +156,11 @@ static fnz_status finish_region(fnzi_run *run, const fnzi_interpreter *by, const
 /* The parcels become the inputs of a new frame. */
 static fnz_status enter(fnzi_run *run, const fnzi_interpreter *by, const fnzi_next *next) {
   const fnzi_graph *g = fnzi_graph_at(run->program, next->body);
-  uint64_t most = run->options->most_turns > 0 ? run->options->most_turns : FNZI_MOST_TURNS;
-  if (++run->turns > most)
+  if (++run->turns > run->ctx->limits.turns)
     return fnzi_fail(run->ctx, FNZ_CLASS_LIMIT, "",
-                     "bodies of higher-order operators have been run %llu times, which is the most "
+                     "bodies of higher-order operators have been run %zu times, which is the most "
                      "that one run may do",
-                     (unsigned long long)most);
+                     run->ctx->limits.turns);
   if (g->ninputs != next->count)
     return fnzi_fail(run->ctx, FNZ_CLASS_INTERNAL, "", "a body is given %u values for %u inputs",
                      next->count, g->ninputs);

@@ -10,9 +10,6 @@
 #include "program/higher_order.h"
 #include "run/run.h"
 
-/* The number of bodies entered in one run. A loop that never ends must end somewhere. */
-enum { FNZI_MOST_TURNS = 10000000 };
-
 /* What an interpreter does for this. `self` is the interpreter. New items have no user. */
 typedef struct fnzi_interpreter {
   void *self;

@@ -39,7 +39,6 @@ typedef struct fnzi_run_options {
   bool check_schemas;       /* after each node, what its operator promises is looked at */
   bool everything;          /* also emit inputs, parameters and buffers that nothing has written */
   unsigned char *entered;   /* NULL, or per graph of the program: set to 1 when it is run */
-  uint64_t most_turns;      /* bodies that may be run; 0: FNZI_MOST_TURNS */
   fnzi_emit *emit;
   fnzi_see *see; /* NULL, or asked about every input and output; `user` as for `emit` */
   void *user;

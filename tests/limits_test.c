@@ -1,6 +1,7 @@
 /* checks: 7
  * limits_test.c - each limit on what a file may hold, in every form: one below and at the limit a
- * program is read, one above it is refused as LIMIT. Large limits are lowered, in the context. */
+ * program is read, one above it is refused as LIMIT. Large limits are lowered, in the context. That
+ * of turns is no limit on a file: region_run_test.c has it. */
 #include "program/program.h"
 #include "tests/archive.h"
 

@@ -71,7 +71,8 @@ static inline void *fuzz_resize(void *user, void *p, size_t old_bytes, size_t ne
   return moved;
 }
 
-/* With the same hashes each time, so that the same bytes take the same way. */
+/* With the same hashes each time, so that the same bytes take the same way, and with little
+ * patience for loops. */
 static inline fnz_context *fuzz_start(fuzz_memory *m) {
   const fnz_allocator allocator = {fuzz_resize, m};
   fnz_context *ctx;
@@ -80,6 +81,7 @@ static inline fnz_context *fuzz_start(fuzz_memory *m) {
     abort();
   ctx->hash_key[0] = 0x9e3779b97f4a7c15u;
   ctx->hash_key[1] = 0xbf58476d1ce4e5b9u;
+  ctx->limits.turns = 1000;
   return ctx;
 }
 
