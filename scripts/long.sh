@@ -4,20 +4,21 @@
 #
 #     scripts/long.sh [--minutes M] [--step NAME] [--again]
 #
-# Steps: fuzz (every target in turn), soak (random programs, numbers and hashes), threads (under
-# ThreadSanitizer), memory (under MemorySanitizer), mutants (mutation testing), cover (branch
-# coverage). --minutes M shares M minutes among the steps instead of 240; --step does one of them,
-# and M is all its own. A step that was done at this commit is not done again, unless --again: a run
-# that was cut off goes on where it was. SIGINT and SIGTERM end it at any time, and what was done until
-# then is in the ledger; so it can be left alone at `nice -n 19` or `chrt --idle 0`. Random programs are
-# others each time: those that follow the last ones in the ledger. Exit 1 when a step found something.
+# Steps: fuzz (every target in turn), quick (the same without AddressSanitizer), soak (random
+# programs, numbers and hashes), threads (under ThreadSanitizer), memory (under MemorySanitizer),
+# mutants (mutation testing), cover (branch coverage). --minutes M shares M minutes among the steps
+# instead of 240; --step does one of them, and M is all its own. A step that was done at this commit
+# is not done again, unless --again: a run that was cut off goes on where it was. SIGINT and SIGTERM
+# end it at any time, and what was done until then is in the ledger; so it can be left alone at
+# `nice -n 19` or `chrt --idle 0`. Random programs are others each time: those that follow the last
+# ones in the ledger. Exit 1 when a step found something.
 # shellcheck disable=SC2317 # steps are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 minutes=240 only='' again=0
 usage() {
-  sed -n '2,13s/^# \?//p' "$0"
+  sed -n '2,14s/^# \?//p' "$0"
   exit 64
 }
 
@@ -72,10 +73,14 @@ ledger() {
   scripts/ledger.py add "$@"
 }
 
-fuzz() { # seconds
+fuzz() { # seconds, build
   local targets
   targets=$(find fixtures/fuzz -mindepth 1 -maxdepth 1 -type d | wc -l)
-  FNZ_LEDGER=1 attend scripts/fuzz.sh --all "$(($1 * 2 / targets + 1))"
+  FNZ_FUZZ_BUILD=${2:-build-fuzz} FNZ_LEDGER=1 attend scripts/fuzz.sh --all "$(($1 * 2 / targets + 1))"
+}
+
+quick() { # seconds
+  fuzz "$1" build-fuzz-quick
 }
 
 # Random programs, a batch after the other, on all cores. Of a batch that was not finished none counts;
@@ -154,7 +159,8 @@ step() {
 }
 
 found=0
-step fuzz 45
+step fuzz 30
+step quick 15
 step soak 30
 step threads 3
 step memory 2
