@@ -3,19 +3,10 @@
  * state that is written at the end, guards, denied operators. Situations have the numbers of the
  * list in which functionalization is known to be hard. */
 #include "program/program.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 #include "tests/run_help.h"
 #include "soak/sharing.h"
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
 
 /* `aliases` are separated by semicolons. Element i of the memory that inputs lie in holds i + 1.
  * `wants` names results and their numbers; `says` is a part of the result's text. */

@@ -1,21 +1,12 @@
 /* checks: 14
  * cbor_test.c - the CBOR form: one form for every program, and nothing else is read. */
 #include "program/formats/cbor.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 
 #include <fnz/fnz.h>
 
 #include <math.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
 
 /* The program of the fixture, with data: two tensors that share one storage, one with its own. */
 static fnz_program *load(void) {

@@ -4,19 +4,9 @@
  * FNZ_SEED which. */
 #include "program/program.h"
 #include "soak/programs.h"
-#include "tests/test.h"
+#include "tests/context.h"
 
 #include <stdio.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
 
 static size_t number_of(const char *name, size_t fallback) {
   const char *text = getenv(name);

@@ -2,22 +2,11 @@
  * compare_test.c - programs that are the same but for names and order, and the first difference of
  * those that are not. */
 #include "program/program.h"
+#include "tests/context.h"
 #include "tests/faults.h"
-#include "tests/test.h"
 
 #include <fnz/fnz.h>
 #include <stdio.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  ck_assert_uint_eq(ctx->live_bytes, 0);
-  fnz_context_destroy(ctx);
-}
 
 static fnz_program *read_text(const char *text) {
   fnz_program *p;

@@ -1,18 +1,8 @@
 /* checks: 3
  * composites_test.c - operators whose aliasing depends on eager geometry: a result is written, and
  * its argument changes with it or does not. */
+#include "tests/context.h"
 #include "tests/run_help.h"
-#include "tests/test.h"
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
 
 static bool mutates(const fnz_program *p, const char *input) {
   size_t count;

@@ -5,6 +5,7 @@
 #include "base/watched.h"
 #include "program/program.h"
 #include "tests/archive.h"
+#include "tests/context.h"
 
 #include <fnz/arrays.h>
 
@@ -54,8 +55,6 @@ static void costs(const char *what, const fnz_buffer *b, const char *class_name)
 }
 
 /* --- shapes ---------------------------------------------------------------------------------- */
-static fnz_context *ctx;
-
 /* `head`, then `times` times `unit`, in which # is a number that differs each time, then `tail`. */
 static fnz_buffer repeat(const char *head, unsigned times, const char *unit, const char *tail) {
   fnz_buffer b = {0};
@@ -65,15 +64,6 @@ static fnz_buffer repeat(const char *head, unsigned times, const char *unit, con
       OK(ctx, c[0] == '#' ? fnzi_printf(ctx, &b, "%u", i) : fnzi_put(ctx, &b, c, 1));
   OK(ctx, fnzi_put_text(ctx, &b, tail));
   return b;
-}
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  ck_assert_uint_eq(ctx->live_bytes, 0);
-  fnz_context_destroy(ctx);
 }
 
 #define OPEN "fnz 1\nprogram(\n %x: f32[4])\n{\n"

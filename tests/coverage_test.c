@@ -3,21 +3,11 @@
  * or is on the list of what is refused, and each rule means what the aliasing interpreter does. */
 #include "mutations/mutations.h"
 #include "program/program.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 
 #include <fnz/fnz.h>
 #include <stdio.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  ck_assert_uint_eq(ctx->live_bytes, 0);
-  fnz_context_destroy(ctx);
-}
 
 static fnz_rule rule_of(const fnz_op *op) {
   fnz_rule rule;

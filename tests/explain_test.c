@@ -3,23 +3,12 @@
  * lint finds is what the pass refuses. Over all fixtures, and over random programs (FNZ_PROGRAMS,
  * FNZ_SEED). */
 #include "program/program.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 #include "soak/programs.h"
-#include "tests/test.h"
 
 #include <dirent.h>
 #include <stdio.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  ck_assert_uint_eq(ctx->live_bytes, 0);
-  fnz_context_destroy(ctx);
-}
 
 static fnz_program *read_text(const char *text) {
   fnz_program *p;

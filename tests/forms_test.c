@@ -3,19 +3,9 @@
  * each kind of argument and of signature entry is spelled, and that it is read back as it was.
  * tests/forms.def has the programs. */
 #include "tests/archive.h"
+#include "tests/context.h"
 
 #include <fnz/fnz.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  ck_assert_uint_eq(ctx->live_bytes, 0);
-  fnz_context_destroy(ctx);
-}
 
 /* The tables leave out the first words of a text. */
 static bytes headed(const char *text) {

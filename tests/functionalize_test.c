@@ -3,20 +3,11 @@
  * result looks like: how many nodes a pattern costs, which lines they belong to, and how little it
  * needs. */
 #include "program/program.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 #include "tests/run_help.h"
 #include "tests/situations.h"
 #include "tests/stack.h"
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
 
 /* --- what programs mean ---------------------------------------------------------------------- */
 /* 1, 2, 3 ...; truth values alternate; complex numbers are 1+2i, 2+3i ... */

@@ -5,21 +5,11 @@
 #include "program/formats/zip_out.h"
 #include "program/program.h"
 #include "tests/archive.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 
 #include <fnz/functionalize.h>
 #include <math.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  ck_assert_uint_eq(ctx->live_bytes, 0);
-  fnz_context_destroy(ctx);
-}
 
 static fnz_program *read_bytes(const void *data, size_t size) {
   fnz_program *p;

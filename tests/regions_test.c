@@ -3,22 +3,13 @@
  * what was made functional stays as it is, equal bodies are shared, and what no carried value can
  * tell is refused by name. */
 #include "program/program.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 #include "tests/random_regions.h"
 
 #include <fnz/fnz.h>
 
 #include <stdio.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
 
 static fnz_status read_fixture(fnz_context *c, const char *name, fnz_program **out) {
   char path[512];

@@ -2,19 +2,10 @@
  * text_test.c - the text form: what is printed reads back the same, and what is wrong is refused at
  * its line and column. */
 #include "program/program.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 
 #include <fnz/fnz.h>
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
 
 static fnz_program *read_text(const char *text) {
   fnz_program *p;

@@ -2,9 +2,9 @@
  * tidy_test.c - what disappears from a functionalized program, what has to stay, and what the
  * strided dialect is made of. Every row is also verified, and functionalized again. */
 #include "program/program.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 #include "tests/run_help.h"
-#include "tests/test.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -176,16 +176,6 @@ static const row strided[] = {
 };
 
 /* --- trying them ------------------------------------------------------------------------------ */
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  fnz_context_destroy(ctx);
-}
-
 static void text_of(const fnz_program *p, fnz_buffer *out) {
   *out = (fnz_buffer){0};
   OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_TEXT, out));

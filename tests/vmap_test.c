@@ -3,6 +3,7 @@
  * makes of them, and what has no rule is refused by name. */
 #include "program/program.h"
 #include "tests/archive.h"
+#include "tests/context.h"
 #include "tests/faults.h"
 
 #include <fnz/fnz.h>
@@ -10,17 +11,6 @@
 
 static const char *const names[] = {"axes",   "gathered", "mask",   "places",     "products",
                                     "shapes", "sums",     "writes", "writes_base"};
-
-static fnz_context *ctx;
-
-static void begin(void) {
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-}
-
-static void end(void) {
-  ck_assert_uint_eq(ctx->live_bytes, 0);
-  fnz_context_destroy(ctx);
-}
 
 static void read_file(const char *name, const char *ending, fnz_buffer *out) {
   char path[512];
