@@ -1,7 +1,8 @@
-/* checks: 2
- * overlap_test.c - an operand that overlaps what is written: what may be read first, what goes
- * slice after slice and what is refused, against the loop itself. Every element gets a number made
- * of what it was and what was read, so that equal memory means equal reads. */
+/* checks: 4
+ * overlap_test.c - an operand that overlaps what is written, and a target that overlaps itself:
+ * what may be read first, what goes slice after slice and what is refused, against the loop itself.
+ * Every element gets a number made of what it was and what was read, so that equal memory means
+ * equal reads. */
 #include "mutations/mutations.h"
 #include "tests/test.h"
 
@@ -155,5 +156,90 @@ START_TEST(what_is_too_large_to_follow_is_refused) {
 }
 END_TEST
 
+/* A tensor of another dtype shares memory, but its elements are no elements of the target. */
+START_TEST(another_dtype_is_not_followed) {
+  fnz_context *ctx;
+  window t = {.sizes = {2, 3}, .strides = {8, 2}}, o = t;
+  int slices = -1;
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  t.g = (fnz_geometry){.dtype = FNZ_I32, .rank = 2, .sizes = t.sizes, .strides = t.strides};
+  o.g = (fnz_geometry){
+      .dtype = FNZ_I32, .rank = 2, .sizes = o.sizes, .strides = o.strides, .offset = 2};
+  OK(ctx, decide(ctx, &t, &o, &slices));
+  ck_assert_int_eq(slices, -1);
+  o.g.dtype = FNZ_F32;
+  FAILS(ctx, "OVERLAP", decide(ctx, &t, &o, &slices));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "reads memory that it writes:"));
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* --- a target that overlaps itself ------------------------------------------------------------ */
+static fnz_status decide_own(fnz_context *ctx, const window *t, int *slices) {
+  *slices = -1;
+  return fnzi_check_target(ctx, fnz_op_find("add_.Tensor"), &t->g, FNZI_SPREAD_ANY, slices);
+}
+
+/* As means_the_same(), where every element reads a number of its own. */
+static bool own_means_the_same(const loop *l, const window *t, int dim) {
+  uint64_t eager[MEMORY] = {0}, other[MEMORY] = {0}, before[MEMORY];
+  for (size_t k = 0; k < l->count; k++)
+    eager[l->write[k]] = made_of(eager[l->write[k]], k);
+  for (int64_t slice = 0; slice < t->sizes[dim]; slice++) {
+    memcpy(before, other, sizeof before);
+    for (size_t k = 0; k < l->count; k++)
+      if (l->slice[dim][k] == slice)
+        other[l->write[k]] = made_of(before[l->write[k]], k);
+  }
+  return memcmp(eager, other, sizeof eager) == 0;
+}
+
+static bool has_zero_stride(const window *w) {
+  return (w->strides[0] == 0 && w->sizes[0] > 1) || (w->strides[1] == 0 && w->sizes[1] > 1);
+}
+
+/* 0 does not overlap, 1 slice after slice, 2 refused. */
+static int check_own(fnz_context *ctx, const window *t, const loop *l) {
+  int slices;
+  fnz_status status = decide_own(ctx, t, &slices);
+  if (status != FNZ_OK) {
+    ck_assert(writes_twice(l));
+    for (int dim = 0; dim < 2 && !has_zero_stride(t); dim++)
+      ck_assert_msg(!own_means_the_same(l, t, dim), "refused, but along %d it means the same", dim);
+    return 2;
+  }
+  ck_assert(slices >= 0 ? own_means_the_same(l, t, slices) : !writes_twice(l));
+  return slices >= 0;
+}
+
+START_TEST(a_target_is_written_as_the_loop_does) {
+  static const struct {
+    int64_t size;
+    int slices;
+  } bounds[] = {{63, 0}, {64, 0}, {65, -1}};
+  fnz_context *ctx;
+  size_t decided[3] = {0};
+  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+  for (int n = 0; n < PAIRS; n++) {
+    window t;
+    loop l;
+    draw_window(&t, NULL);
+    list_elements(&t, &t, &l);
+    decided[check_own(ctx, &t, &l)]++;
+  }
+  for (int k = 0; k < 3; k++)
+    ck_assert_uint_gt(decided[k], 100);
+  for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+    const int64_t sizes[] = {bounds[i].size, 2, 1}, strides[] = {1, 1, 0};
+    window t = {.g = {.dtype = FNZ_I32, .rank = 3, .sizes = sizes, .strides = strides}};
+    int slices;
+    ck_assert_int_eq(decide_own(ctx, &t, &slices) == FNZ_OK, bounds[i].slices >= 0);
+    ck_assert_int_eq(slices, bounds[i].slices);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 RUN_SUITE("overlap", what_is_let_through_means_what_the_loop_does,
-          what_is_too_large_to_follow_is_refused)
+          what_is_too_large_to_follow_is_refused, another_dtype_is_not_followed,
+          a_target_is_written_as_the_loop_does)
