@@ -1,4 +1,4 @@
-/* checks: 35
+/* checks: 36
  * kernels_test.c - the CPU backend's kernels against values that can be stated. */
 #include "tests/test.h"
 
@@ -359,6 +359,35 @@ START_TEST(complex_numbers) {
   IS("view_as_real_copy", ARGS(T(call(&d, "div.Tensor", ARGS(T(c), T(c))))), F32, SIZES(2, 2),
      NUMBERS(1, 0, 1, 0));
   REFUSED(&d, "UNSUPPORTED", "lt.Tensor", ARGS(T(c), T(c)));
+  close_desk(&d);
+}
+END_TEST
+
+/* Only signs change: 0x7fa1 is no number in half types, and keeps its payload. */
+START_TEST(lazy_signs) {
+  desk d = open_desk();
+  fnz_handle bits = MAKE(I16, SIZES(3), NUMBERS(0x7fa1, 1, -0x8000));
+  const fnz_dtype halves[] = {FNZ_F16, FNZ_BF16};
+  for (int k = 0; k < 2; k++) {
+    fnz_handle half = call(&d, "view_copy.dtype", ARGS(T(bits), D(halves[k])));
+    fnz_handle turned = call(&d, "_neg_view_copy", ARGS(T(half)));
+    IS("view_copy.dtype", ARGS(T(turned), D(FNZ_I16)), I16, SIZES(3), NUMBERS(-0x5f, -0x7fff, 0));
+    fnz_handle same = call(&d, "_conj_copy", ARGS(T(half)));
+    IS("view_copy.dtype", ARGS(T(same), D(FNZ_I16)), I16, SIZES(3), NUMBERS(0x7fa1, 1, -0x8000));
+  }
+  fnz_handle parts = MAKE(I16, SIZES(1, 2), NUMBERS(0x3c00, 0x7fa1));
+  fnz_handle real = call(&d, "view_copy.dtype", ARGS(T(parts), D(FNZ_F16)));
+  fnz_handle c = call(&d, "view_as_complex_copy", ARGS(T(real)));
+  fnz_handle conj = call(&d, "view_as_real_copy", ARGS(T(call(&d, "_conj_copy", ARGS(T(c))))));
+  IS("view_copy.dtype", ARGS(T(conj), D(FNZ_I16)), I16, SIZES(1, 2), NUMBERS(0x3c00, -0x5f));
+  fnz_handle neg = call(&d, "view_as_real_copy", ARGS(T(call(&d, "_neg_view_copy", ARGS(T(c))))));
+  IS("view_copy.dtype", ARGS(T(neg), D(FNZ_I16)), I16, SIZES(1, 2), NUMBERS(-0x4400, -0x5f));
+  fnz_handle wide = MAKE(F64, SIZES(2), NUMBERS(0, -1.5)),
+             whole = MAKE(I32, SIZES(2), NUMBERS(5, -7));
+  IS("_neg_view_copy", ARGS(T(wide)), F64, SIZES(2), NUMBERS(-0.0, 1.5));
+  IS("_neg_view_copy", ARGS(T(whole)), I32, SIZES(2), NUMBERS(-5, 7));
+  REFUSED(&d, "UNSUPPORTED", "_neg_view_copy",
+          ARGS(T(call(&d, "view_copy.dtype", ARGS(T(bits), D(FNZ_F8_E5M2))))));
   close_desk(&d);
 }
 END_TEST
@@ -870,10 +899,10 @@ END_TEST
 
 RUN_SUITE("kernels", functions_are_close, arithmetic, alpha_is_fused, types_promote,
           integers_wrap_and_divide, nan_and_signed_zero, rounding_and_casts, halves_round_trip,
-          functions, many_elements, complex_numbers, choices, views_share_but_never_change,
-          view_copies, splits_give_several, scatter_reuses_a_dying_base, scatters_through_views,
-          a_source_is_no_dying_base, dying_operands_are_reused, copies, joining, rearranging,
-          making, indexing, writing_at_indices, scattering, reducing, extremes_say_where,
-          sums_cascade, lists_go_element_by_element, what_is_recorded_must_hold,
-          wrong_calls_are_refused, threads_do_not_matter, meta_knows_shapes,
-          out_of_memory_leaks_nothing)
+          functions, many_elements, complex_numbers, lazy_signs, choices,
+          views_share_but_never_change, view_copies, splits_give_several,
+          scatter_reuses_a_dying_base, scatters_through_views, a_source_is_no_dying_base,
+          dying_operands_are_reused, copies, joining, rearranging, making, indexing,
+          writing_at_indices, scattering, reducing, extremes_say_where, sums_cascade,
+          lists_go_element_by_element, what_is_recorded_must_hold, wrong_calls_are_refused,
+          threads_do_not_matter, meta_knows_shapes, out_of_memory_leaks_nothing)

@@ -1,0 +1,60 @@
+/* lazy.c - what a lazily negated or conjugated tensor shows: its cells with other signs. Nothing is
+ * computed, so that what is negated there and back has the bits it had, also where it is no number.
+ */
+#include "kernels/cpu/cpu.h"
+
+/* A complex cell has two parts, others one. */
+typedef struct signs {
+  size_t bytes, parts; /* bytes of a part */
+  bool turned[2];
+} signs;
+
+static void copy_part(char *to, const char *from, size_t bytes, bool turned) {
+#define PART(type)                                                                                 \
+  case sizeof(type): {                                                                             \
+    type bits;                                                                                     \
+    memcpy(&bits, from, sizeof bits);                                                              \
+    bits = (type)(bits ^ (type)((type)turned << (8 * sizeof bits - 1)));                           \
+    memcpy(to, &bits, sizeof bits);                                                                \
+    break;                                                                                         \
+  }
+  switch (bytes) {
+    PART(uint8_t)
+    PART(uint16_t)
+    PART(uint32_t)
+    PART(uint64_t)
+  }
+#undef PART
+}
+
+static void copy_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
+  const signs *s = user;
+  for (int64_t i = 0; i < count; i++)
+    for (size_t k = 0; k < s->parts; k++)
+      copy_part(data[0] + i * strides[0] + k * s->bytes, data[1] + i * strides[1] + k * s->bytes,
+                s->bytes, s->turned[k]);
+}
+
+static fnz_status with_signs(fnzi_call *call, bool first, bool second) {
+  const fnzi_array *out = call->outputs[0], *in = fnzi_input(call, 0);
+  size_t parts = fnzi_is_complex(in->place.dtype) ? 2 : 1;
+  const signs s = {in->cell / parts, parts, {first, second}};
+  fnzi_loop loop;
+  fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
+  fnzi_loop_add_array(&loop, out);
+  fnzi_loop_add_array(&loop, in);
+  fnzi_loop_run(&loop, copy_row, &s, call->threads, false);
+  return FNZ_OK;
+}
+
+/* Integers have no sign bit to turn. */
+fnz_status fnzi_kernel_negated(fnzi_call *call) {
+  fnz_dtype dtype = fnzi_input(call, 0)->place.dtype;
+  bool has_signs =
+      fnzi_is_complex(dtype) || (fnzi_is_float(dtype) && fnzi_can_convert(dtype, FNZ_F32));
+  return has_signs ? with_signs(call, true, true) : fnzi_kernel_point(call);
+}
+
+fnz_status fnzi_kernel_conjugated(fnzi_call *call) {
+  return with_signs(call, false, fnzi_is_complex(fnzi_input(call, 0)->place.dtype));
+}
