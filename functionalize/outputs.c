@@ -28,12 +28,12 @@ static bool is_written(const fnzi_pass *p, uint32_t k) {
   return joined_of(p, k) ? p->roots[k]->touched : p->roots[k]->storage->version > 0;
 }
 
-/* A write to an input that is apart meets another one; or the input that stands for a memory has
- * become a window that may not show all of it any more. */
+/* A write to an input that is apart meets another one, or may do so in a gap; or the input that
+ * stands for a memory has become a window that may not show all of it any more. */
 static bool must_join(const fnzi_pass *p, uint32_t k) {
   const fnzi_joined *j = joined_of(p, k);
   if (!j)
-    return is_written(p, k) && fnzi_memory_meets(p->memories, k);
+    return is_written(p, k) && (fnzi_memory_meets(p->memories, k) || p->roots[k]->storage->in_gaps);
   return !j->name && j->base == k && (is_reshaped(p, k) || is_moved(p, k));
 }
 

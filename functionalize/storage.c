@@ -233,6 +233,16 @@ fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root, const fnz_geome
   return FNZ_OK;
 }
 
+/* An input may have gaps in which another one lies. */
+static fnz_status note_gaps(fnz_world *world, fnzi_alias *root, const fnz_geometry *window) {
+  fnzi_path path;
+  bool found = fnzi_is_dense(&root->geometry) || root->storage->in_gaps;
+  if (!found)
+    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, &path, &found));
+  root->storage->in_gaps |= !found;
+  return FNZ_OK;
+}
+
 fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
                            const fnz_op *op, const fnz_arg *args, size_t nargs, fnzi_alias ***out,
                            size_t *count) {
@@ -243,8 +253,10 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
   FNZ_TRY(
       fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows, count));
   FNZI_NEW(&world->scratch, *count, out);
-  if (is_strided)
+  if (is_strided) {
     FNZ_TRY(check_inside(world, op->name, root, windows));
+    FNZ_TRY(note_gaps(world, root, windows));
+  }
   if (*count == 1 && fnzi_geometry_equal(windows, &base->geometry)) {
     **out = fnzi_alias_retain(base);
     return FNZ_OK;

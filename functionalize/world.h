@@ -86,6 +86,7 @@ typedef struct fnzi_storage {
   size_t nwatched;
   uint32_t tensors; /* that see this storage; the storage's writes matter while there are some */
   uint32_t mark;    /* the pass's own */
+  bool in_gaps;     /* as_strided has looked at what lies between the root's elements */
   /* Names of nodes with regions, or NULL. */
   const char *entangled; /* nobody knows what other memory this is: it may not be written */
   const char *unknown;   /* nobody knows what this holds: it may not be read */

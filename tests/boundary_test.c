@@ -104,6 +104,10 @@ static const situation situations[] = {
      "%s: f32[4] = as_strided(%p, [4], [1])\n%z: f32[4] = add_.Scalar(%s, 1)\nreturn %q",
      "q=p.as_strided((2,),(1,),2)", "input.p 2 3; input.q 4 5; output.0 4 5",
      "%memory: f32[4] memory shares %p"},
+    {"as_strided writes into a gap", "%p: f32[2] stride(3) offset(2), %q: f32[2] stride(3)",
+     "%s: f32[1] offset(2) = as_strided(%q, [1], [1], 2)\n%f: f32[1] offset(2) = fill_.Scalar(%s, "
+     "9)\nreturn",
+     "q=p.as_strided((2,),(3,),0)", "input.p 9 6", "%memory: f32[6] memory shares %p"},
     {"nothing lies in one memory", "%p: f32[0], %q: f32[0,2], %x: f32[2]",
      "%a: f32[0] = add_.Scalar(%p, 1)\n%b: f32[2] = add_.Scalar(%x, 1)\nreturn %q",
      "q=p.as_strided((0,2),(2,1))", "input.x 2 3", "input_mutation \"x\""},
