@@ -227,12 +227,12 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
                             slices));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
-    if (c->elementwise && !may_grow)
-      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
     if (!is_target && fnzi_shares(s->target, reads[i]))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
                                  fnzi_root_geometry(s->target), reading_of(c, s, reads[i]),
                                  slices));
+    if (c->elementwise && !may_grow)
+      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
   }
   if (c->elementwise && may_grow)
     FNZ_TRY(check_pairs(world, r, reads, nreads));

@@ -64,10 +64,10 @@ static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &slices));
   if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
     return fnzi_give(world, r, self);
-  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
   if (fnzi_shares(self, source))
     FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self),
                                FNZI_READING_IN_STEP, &slices));
+  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
   if (slices >= 0)
     return fnzi_slice_after_slice(world, r, self, slices);
   FNZ_TRY(copy(world, self, source));

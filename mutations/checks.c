@@ -14,12 +14,21 @@ static int64_t stride_along(const fnz_geometry *operand, const fnz_geometry *tar
   return operand->sizes[k] == 1 ? 0 : operand->strides[k];
 }
 
+/* Both go the same way along dimension d of the target, of which the operand has no more elements.
+ */
+static bool goes_alike(const fnz_geometry *operand, const fnz_geometry *target, uint32_t d) {
+  uint32_t missing = target->rank - operand->rank;
+  if (target->sizes[d] == 1)
+    return d < missing || operand->sizes[d - missing] == 1;
+  return stride_along(operand, target, d) == target->strides[d];
+}
+
 /* Every element is read where it is written. */
 static bool reads_its_own_place(const fnz_geometry *target, const fnz_geometry *operand) {
   bool same = fnzi_dtype(operand->dtype)->bytes == fnzi_dtype(target->dtype)->bytes &&
               operand->offset == target->offset && operand->rank <= target->rank;
   for (uint32_t d = 0; same && d < target->rank; d++)
-    same = target->sizes[d] == 1 || stride_along(operand, target, d) == target->strides[d];
+    same = goes_alike(operand, target, d);
   return same;
 }
 

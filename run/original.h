@@ -136,6 +136,9 @@ void fnzi_pane_preserve(fnzi_pane *w);
 /* --- pane.c ------------------------------------------------------------------------------------
  */
 fnz_status fnzi_act_refuse(fnzi_act *s, const char *why, int64_t a, int64_t b); /* BOUNDS */
+/* Sizes of 1 and dimensions that are missing take those of the others; BOUNDS where they differ.
+ * `sizes` has room for FNZ_MAX_RANK. */
+fnz_status fnzi_act_join_sizes(fnzi_act *s, const fnz_geometry *g, int64_t *sizes, uint32_t *rank);
 /* Fails when cells are no bytes: then memory has one dtype only. */
 FNZ_MUST_CHECK fnz_status fnzi_act_need_bytes(fnzi_act *s);
 int64_t fnzi_pane_elements(const fnzi_pane *w);

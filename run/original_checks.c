@@ -190,19 +190,22 @@ static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand, boo
   return false;
 }
 
-/* An operand of a pointwise operator must fit the target's sizes; results cannot outgrow it, unless
- * it is an out= one that is no operand too. */
+/* An out= argument that is no operand too. */
+static bool may_take_any_sizes(const checking *c) {
+  return is_elementwise(c->twin) && c->s->op->kind == FNZI_KIND_OUT && !c->reads_target;
+}
+
+/* An operand of a pointwise operator must fit the target's sizes, if results cannot outgrow it. */
 static fnz_status check_sizes(const checking *c, const fnzi_eager *operand) {
   const fnzi_act *s = c->s;
   const fnz_geometry *a = c->target->g, *b = operand->g;
-  if (!is_elementwise(c->twin) || (s->op->kind == FNZI_KIND_OUT && !c->reads_target))
+  if (!is_elementwise(c->twin) || may_take_any_sizes(c))
     return FNZ_OK;
   for (uint32_t d = 0; d < b->rank; d++) {
     int64_t size = b->sizes[b->rank - 1 - d];
     if (size == 1 && d < a->rank)
       continue;
-    if (d >= a->rank ? size != 1 || strcmp(c->twin->base, "copy") != 0
-                     : size != a->sizes[a->rank - 1 - d])
+    if (d >= a->rank || size != a->sizes[a->rank - 1 - d])
       return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
                        "%s: an operand has size %lld where the tensor that is written has %lld",
                        s->op->name, (long long)size,
@@ -217,10 +220,9 @@ static fnz_status check_arg(void *user, const fnz_arg *arg) {
       arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, arg->u.value) : NULL;
   if (operand == NULL || operand == c->target)
     return FNZ_OK;
-  FNZ_TRY(check_sizes(c, operand));
-  if (is_read_as_number(c->twin, operand, arg == c->number))
-    return FNZ_OK;
-  return check_operand(c, operand);
+  if (!is_read_as_number(c->twin, operand, arg == c->number))
+    FNZ_TRY(check_operand(c, operand));
+  return check_sizes(c, operand);
 }
 
 /* Eager's masked_scatter_ reads on in a contiguous source while it writes. Another source it copies
@@ -263,6 +265,19 @@ bool fnzi_act_reads_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
   return is_read_first(&c, target->g, operand->g);
 }
 
+/* The operands of a pointwise operator whose out= argument may take any sizes. */
+typedef struct operands {
+  const checking *c;
+  uint32_t rank;
+  int64_t sizes[FNZ_MAX_RANK];
+} operands;
+
+static fnz_status join_arg(void *user, const fnz_arg *arg) {
+  operands *o = user;
+  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(o->c->s->in, arg->u.value) : NULL;
+  return t ? fnzi_act_join_sizes(o->c->s, t->g, o->sizes, &o->rank) : FNZ_OK;
+}
+
 fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                           const fnzi_eager *target, const fnz_geometry *recorded) {
   bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
@@ -270,5 +285,8 @@ fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
   FNZ_TRY(check_self(s, twin, args, target));
   if (strcmp(twin->name, "masked_scatter") == 0)
     return check_source(s, target, &args[2]);
-  return fnzi_args_visit(args, twin->nparams, check_arg, &c);
+  FNZ_TRY(fnzi_args_visit(args, twin->nparams, check_arg, &c));
+  operands together = {.c = &c};
+  return may_take_any_sizes(&c) ? fnzi_args_visit(args, twin->nparams, join_arg, &together)
+                                : FNZ_OK;
 }

@@ -25,8 +25,7 @@ static fnz_status spread(fnzi_act *s, uint32_t k, const fnzi_pane *narrow, const
 /* --- broadcast_tensors ---------------------------------------------------------------------------
  */
 
-/* Sizes of 1 and dimensions that are missing take those of the others. */
-static fnz_status join_sizes(fnzi_act *s, const fnz_geometry *g, int64_t *sizes, uint32_t *rank) {
+fnz_status fnzi_act_join_sizes(fnzi_act *s, const fnz_geometry *g, int64_t *sizes, uint32_t *rank) {
   for (; *rank < g->rank; (*rank)++) {
     memmove(sizes + 1, sizes, *rank * sizeof *sizes);
     sizes[0] = 1;
@@ -47,7 +46,7 @@ fnz_status fnzi_act_broadcast(fnzi_act *s) {
   fnzi_eager *t;
   for (uint32_t k = 0; k < length(s); k++) {
     FNZ_TRY(fnzi_act_tensor(s, item(s, k), &t));
-    FNZ_TRY(join_sizes(s, t->g, sizes, &rank));
+    FNZ_TRY(fnzi_act_join_sizes(s, t->g, sizes, &rank));
   }
   for (uint32_t k = 0; k < length(s); k++) {
     fnzi_pane w;
