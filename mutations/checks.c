@@ -14,13 +14,12 @@ static int64_t stride_along(const fnz_geometry *operand, const fnz_geometry *tar
   return operand->sizes[k] == 1 ? 0 : operand->strides[k];
 }
 
-/* Both go the same way along dimension d of the target, of which the operand has no more elements.
- */
+/* Both have the same elements along dimension d of the target. */
 static bool goes_alike(const fnz_geometry *operand, const fnz_geometry *target, uint32_t d) {
   uint32_t missing = target->rank - operand->rank;
-  if (target->sizes[d] == 1)
-    return d < missing || operand->sizes[d - missing] == 1;
-  return stride_along(operand, target, d) == target->strides[d];
+  int64_t size = d < missing ? 1 : operand->sizes[d - missing];
+  return size == target->sizes[d] &&
+         (size == 1 || stride_along(operand, target, d) == target->strides[d]);
 }
 
 /* Every element is read where it is written. */

@@ -326,6 +326,8 @@ START_TEST(refusals) {
        "%a: f32[1] = add.out(%h, %x, out=%l)\nreturn"},
       {"TYPE", "%x: i64[3]", "%a: i64[3] = add_.Tensor(%x, 1.5)\nreturn"},
       {"BOUNDS", "%x: f32[3], %y: f32[2,3]", "%a: f32[3] = add_.Tensor(%x, %y)\nreturn"},
+      {"OVERLAP", "%x: f32[3,2]",
+       "%l: f32[2,2] = slice.Tensor(%x, 0, 0, 2)\n%a: f32[2,2] = add.out(%l, %x, out=%l)\nreturn"},
       {"BOUNDS", "%x: f32[2], %y: f32[7,0], %o: f32[2]",
        "%a: f32[2] = add.out(%x, %y, out=%o)\nreturn"},
       {"BOUNDS", "%x: f32[3], %y: f32[1,3]", "%c: f32[3] = copy_(%x, %y)\nreturn"},
