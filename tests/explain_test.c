@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 9
  * explain_test.c - every node of a functional program comes from somewhere, with its line; and what
  * lint finds is what the pass refuses. Over all fixtures, and over random programs (FNZ_PROGRAMS,
  * FNZ_SEED). */
@@ -215,6 +215,56 @@ static const char many[] = "fnz 1 program(%x: f32[4], %m: f32[2,3]) {"
                            " %q: f32[4,4] stride(0,1) = mul_.Scalar(%r, 2) at \"m.py:7\""
                            " return %n }";
 
+/* So many nodes that the tape is cut into pieces. */
+START_TEST(origins_of_long_programs_are_nodes_of_their_own) {
+  enum { NODES = 10000 };
+  fnz_buffer text = {0};
+  fnz_origins *origins;
+  fnz_program *to;
+  begin();
+  OK(ctx, fnzi_printf(ctx, &text, "fnz 1 program(%%v0: f32[4]) {\n"));
+  for (int i = 0; i < NODES; i++)
+    OK(ctx, fnzi_printf(ctx, &text, "%%v%d: f32[4] = neg(%%v%d)\n", i + 1, i));
+  OK(ctx, fnzi_printf(ctx, &text, "return %%v%d }", NODES));
+  fnz_program *p = read_text(text.data);
+  OK(ctx, fnz_functionalize_explained(ctx, p, NULL, &to, &origins));
+  ck_assert_uint_eq(fnz_node_count(to, 0), NODES);
+  for (size_t i = 0; i < NODES; i++)
+    ck_assert_uint_eq(fnz_origins_at(origins, 0, i)->node, i);
+  fnz_origins_destroy(ctx, origins);
+  fnz_program_destroy(to);
+  fnz_program_destroy(p);
+  fnz_buffer_free(ctx, &text);
+  end();
+}
+END_TEST
+
+/* What computes a size is the source's node of that name, not a part of what uses it. */
+START_TEST(origins_of_sizes_are_their_nodes) {
+  fnz_program *to;
+  fnz_origins *origins;
+  begin();
+  fnz_program *p = read_text("fnz 1 symbol s0 = 4 program(%x: f32[{s0}]) {\n"
+                             "%n: f32[{s0}] = neg(%x)\n"
+                             "%d: sym{s0} = sym_size.int(%x, 0)\n"
+                             "%t: sym{2*s0} = _operator.mul(%d, 2)\n"
+                             "%f: f32[{2*s0}] = full([%t], 1.0)\n"
+                             "return %f, %n }");
+  OK(ctx, fnz_functionalize_explained(ctx, p, NULL, &to, &origins));
+  for (size_t i = 0; i < fnz_node_count(to, 0); i++) {
+    const fnz_origin *o = fnz_origins_at(origins, 0, i);
+    ck_assert_str_eq(fnzi_node_at(to, 0, (uint32_t)i)->target,
+                     fnzi_node_at(p, 0, (uint32_t)o->node)->target);
+    ck_assert_int_eq(o->reason, FNZ_REASON_COMPUTED);
+  }
+  ck_assert_uint_ge(fnz_node_count(to, 0), 3);
+  fnz_origins_destroy(ctx, origins);
+  fnz_program_destroy(to);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 START_TEST(lint_goes_on_behind_failures) {
   fnz_findings *f;
   begin();
@@ -352,5 +402,7 @@ END_TEST
 
 RUN_SUITE("explain", every_node_of_the_fixtures_has_an_origin,
           every_node_of_random_programs_has_an_origin,
-          origins_name_the_write_the_view_and_the_reader, lint_goes_on_behind_failures,
-          lint_knows_what_costs, source_lines_are_the_users, out_of_memory_is_an_error)
+          origins_name_the_write_the_view_and_the_reader,
+          origins_of_long_programs_are_nodes_of_their_own, origins_of_sizes_are_their_nodes,
+          lint_goes_on_behind_failures, lint_knows_what_costs, source_lines_are_the_users,
+          out_of_memory_is_an_error)

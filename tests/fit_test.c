@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 6
  * fit_test.c - numbers that trials have in one place, and the expression that gives them all: which
  * is found, which of several, and that none is found rather than a wrong one. */
 #include "functionalize/generalize.h"
@@ -102,6 +102,19 @@ START_TEST(expressions_are_found) {
 }
 END_TEST
 
+/* The largest denominator that is looked for, and one more. */
+START_TEST(denominators_have_a_limit) {
+  static const int64_t numbers[TRIALS][2] = {{64, 65},    {192, 195}, {320, 130}, {448, 455},
+                                             {128, 585},  {704, 715}, {832, 260}, {960, 975},
+                                             {576, 1105}, {1216, 325}};
+  static const row rows[] = {{"s0//64", "s0/64"}, {"s1//65", ""}};
+  begin("fnz 1 symbol s0 = 64 symbol s1 = 65 program(%x: f32[{s0},{s1}]) {\n  return %x }",
+        numbers);
+  CHECK(rows, TRIALS);
+  end();
+}
+END_TEST
+
 START_TEST(nothing_is_found_rather_than_a_guess) {
   static const row rows[] = {
       {"s0**2*s1", ""},
@@ -154,5 +167,6 @@ START_TEST(whole_factors_come_first) {
 }
 END_TEST
 
-RUN_SUITE("fit", expressions_are_found, nothing_is_found_rather_than_a_guess,
-          few_trials_prove_little, what_does_not_vary_has_no_factor, whole_factors_come_first)
+RUN_SUITE("fit", expressions_are_found, denominators_have_a_limit,
+          nothing_is_found_rather_than_a_guess, few_trials_prove_little,
+          what_does_not_vary_has_no_factor, whole_factors_come_first)
