@@ -198,6 +198,17 @@ static fnzi_reading reading_of(const twin_call *c, const slot *s, const fnz_tens
   return is_copied ? FNZI_READING_FIRST : FNZI_READING_IN_STEP;
 }
 
+/* What lies between the elements is not the tensor's. */
+static fnz_status check_gaps(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                             const slot *s) {
+  if (!c->route->flat || fnzi_is_dense(fnzi_geometry(s->target)))
+    return FNZ_OK;
+  return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "%s walks over memory, and a tensor of `%s` has gaps there, into which it "
+                       "would write; give it a contiguous one and copy_() that back",
+                       r->op->name, s->param->name);
+}
+
 static size_t count_tensor(fnz_tensor *const *tensors, size_t count, const fnz_tensor *t) {
   size_t found = 0;
   for (size_t i = 0; i < count; i++)
@@ -222,6 +233,7 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   size_t self_reads = count_tensor(reads, nreads, s->target);
   bool may_grow = s->param->is_out && !self_reads;
   int *slices = c->elementwise && !s->resized ? &c->slices : NULL;
+  FNZ_TRY(check_gaps(world, r, c, s));
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g,
                             c->route->idempotent ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
                             slices));

@@ -114,22 +114,24 @@ static const struct {
   size_t mask; /* in fnzi_plan, the bits of arguments that the row adds to */
   unsigned flag;
 } strictness[] = {
-#define FLAG(op, flag)      {op, NULL, 0, FNZI_PLAN_##flag},
-#define EXACT(op)           FLAG(op, EXACT)
-#define CASTS(op)           FLAG(op, CASTS)
-#define APART(op)           FLAG(op, APART)
-#define RIGID(op)           FLAG(op, RIGID)
-#define QUIET(op)           FLAG(op, QUIET)
+#define WHOLE(op, flag)     {op, NULL, 0, FNZI_PLAN_##flag},
+#define EXACT(op)           WHOLE(op, EXACT)
+#define CASTS(op)           WHOLE(op, CASTS)
+#define APART(op)           WHOLE(op, APART)
+#define RIGID(op)           WHOLE(op, RIGID)
+#define QUIET(op)           WHOLE(op, QUIET)
+#define FLAT(op)            WHOLE(op, FLAT)
 #define ALIKE(op, param)    {op, param, offsetof(fnzi_plan, alike), 0},
 #define NOT_BOOL(op, param) {op, param, offsetof(fnzi_plan, not_bool), 0},
 #define MASK(op, param)     {op, param, offsetof(fnzi_plan, masks), 0},
 #include "kernels/strict.def"
-#undef FLAG
+#undef WHOLE
 #undef EXACT
 #undef CASTS
 #undef APART
 #undef RIGID
 #undef QUIET
+#undef FLAT
 #undef ALIKE
 #undef NOT_BOOL
 #undef MASK

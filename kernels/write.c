@@ -281,9 +281,19 @@ static fnz_status own_plain(const writing *w) {
 }
 
 /* --- The row of via ---------------------------------------------------------------------- */
+/* Eager writes one after the other, and reads in between. */
+static fnz_status check_apart(const writing *w) {
+  for (size_t k = 1; w->job->op->kind == FNZI_KIND_INPLACE && k < w->ntargets; k++)
+    if (overlaps_other_target(w, k))
+      return fnzi_job_fail(w->job, FNZ_CLASS_OVERLAP,
+                           "two tensors that are written share memory; clone one of them before");
+  return FNZ_OK;
+}
+
 static fnz_status check_targets(writing *w) {
   const fnzi_call *call = &w->call;
   FNZ_TRY(check_count(w, call->noutputs));
+  FNZ_TRY(check_apart(w));
   for (size_t k = 0; k < w->ntargets; k++)
     if (call->outputs[w->nplain + k])
       FNZ_TRY(fnzi_check_written(w->job, w->call.args, w->targets[k],

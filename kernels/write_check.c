@@ -65,6 +65,15 @@ static fnz_status check_self(const fnzi_job *job, const fnzi_array *target) {
                        "before");
 }
 
+static fnz_status check_gaps(const fnzi_job *job, const fnzi_array *target) {
+  if (job->op->kind != FNZI_KIND_INPLACE || !fnzi_job_asks(job, FNZI_PLAN_FLAT) ||
+      fnzi_is_dense(&target->geometry))
+    return FNZ_OK;
+  return fnzi_job_fail(job, FNZ_CLASS_UNSUPPORTED,
+                       "a tensor that is written has gaps in memory, into which eager would write; "
+                       "give it a contiguous one and copy that back");
+}
+
 typedef struct operand_check {
   const fnzi_job *job;
   const fnzi_array *target;
@@ -104,6 +113,7 @@ fnz_status fnzi_check_written(const fnzi_job *job, const fnz_arg *args, const fn
   operand_check c = {job, target};
   FNZ_TRY(check_fit(job, target, result));
   FNZ_TRY(check_cast(job, target, result));
+  FNZ_TRY(check_gaps(job, target));
   if (!fnzi_same_sizes(&target->geometry, result))
     return FNZ_OK;
   FNZ_TRY(check_self(job, target));

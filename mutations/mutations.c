@@ -7,10 +7,12 @@ static const struct {
 } rows[] = {
 #define MUTATION(op, kind) {op, FNZI_MUTATION_##kind},
 #define IDEMPOTENT(op)
+#define FLAT(op)
 #define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
 #undef MUTATION
 #undef IDEMPOTENT
+#undef FLAT
 #undef TWIN_OF
 };
 
@@ -19,20 +21,36 @@ static const struct {
 } twins[] = {
 #define MUTATION(op, kind)
 #define IDEMPOTENT(op)
+#define FLAT(op)
 #define TWIN_OF(op, twin) {op, twin},
 #include "mutations/mutations.def"
 #undef MUTATION
 #undef IDEMPOTENT
+#undef FLAT
 #undef TWIN_OF
 };
 
 static const char *const idempotent[] = {
 #define MUTATION(op, kind)
 #define IDEMPOTENT(op) op,
+#define FLAT(op)
 #define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
 #undef MUTATION
 #undef IDEMPOTENT
+#undef FLAT
+#undef TWIN_OF
+};
+
+static const char *const flat[] = {
+#define MUTATION(op, kind)
+#define IDEMPOTENT(op)
+#define FLAT(op) op,
+#define TWIN_OF(op, twin)
+#include "mutations/mutations.def"
+#undef MUTATION
+#undef IDEMPOTENT
+#undef FLAT
 #undef TWIN_OF
 };
 
@@ -49,6 +67,13 @@ bool fnzi_is_idempotent(const fnz_op *op) {
   for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
     if (!strcmp(idempotent[i], op->name))
       return takes_numbers_only(op);
+  return false;
+}
+
+bool fnzi_is_flat(const fnz_op *op) {
+  for (size_t i = 0; i < sizeof flat / sizeof *flat; i++)
+    if (!strcmp(flat[i], op->name))
+      return true;
   return false;
 }
 

@@ -147,50 +147,80 @@ static void put_tensor(fnz_stack *stack, size_t place, fnz_backend *backend, fnz
   stack->entries[place] = (fnzi_entry){backend, NULL, NULL, true};
 }
 
-/* Result k of the schema; moves `at` behind its handles. A list takes what the other results leave.
- */
-static fnz_status put_result(fnz_stack *stack, const fnz_op *op, size_t k, fnz_backend *backend,
-                             const fnz_handle *handles, size_t count, size_t *at) {
+/* A list of results called as one of the arguments and _out, as functional twins call what is
+ * written, is as long as that one. */
+static size_t length_of(const fnz_stack *stack, const fnz_op *op, size_t k) {
+  const char *name = op->returns[k].name;
+  size_t length = strlen(name);
+  for (size_t i = 0; length > 4 && i < stack->count; i++) {
+    const char *given = op->params[i].name;
+    if (op->params[i].is_list && strlen(given) == length - 4 &&
+        strncmp(given, name, length - 4) == 0 && strcmp(name + length - 4, "_out") == 0)
+      return stack->args[i].tag == FNZ_ARG_LIST ? stack->args[i].count : 0;
+  }
+  return 0;
+}
+
+static size_t count_lists(const fnz_op *op) {
+  size_t lists = 0;
+  for (size_t i = 0; i < op->nreturns; i++)
+    lists += op->returns[i].is_list;
+  return lists;
+}
+
+/* How long each of several lists is; NULL for one, which takes what the other results leave. */
+static fnz_status find_lengths(fnz_stack *stack, const fnz_op *op, size_t lists, size_t **out) {
+  *out = NULL;
+  if (lists < 2)
+    return FNZ_OK;
+  FNZI_NEW(&stack->arena, op->nreturns, out);
+  for (size_t k = 0; k < op->nreturns; k++)
+    (*out)[k] = op->returns[k].is_list ? length_of(stack, op, k) : 1;
+  return FNZ_OK;
+}
+
+/* What came for all results; `at` of it are placed. */
+typedef struct arrived {
+  fnz_backend *backend;
+  const fnz_handle *handles;
+  size_t count, at;
+  const size_t *lengths;
+} arrived;
+
+/* Result k of the schema. */
+static fnz_status put_result(fnz_stack *stack, const fnz_op *op, size_t k, arrived *a) {
   const fnzi_param *p = &op->returns[k];
-  size_t rest = op->nreturns - 1 - k, left = count - *at;
+  size_t rest = op->nreturns - 1 - k, left = a->count - a->at;
+  size_t needed = a->lengths ? a->lengths[k] : rest + !p->is_list;
   fnz_status status = FNZ_OK;
-  if (left < rest || (left == rest && !p->is_list))
+  if (left < needed)
     return fnzi_fail(stack->ctx, FNZ_CLASS_BOUNDS, "", "%s: %zu results came, %u are declared",
-                     op->name, count, (unsigned)op->nreturns);
-  size_t taken = p->is_list ? left - rest : 1;
+                     op->name, a->count, (unsigned)op->nreturns);
+  size_t taken = !p->is_list ? 1 : a->lengths ? a->lengths[k] : left - rest;
   if (p->is_list && is_tensor(p))
-    status = put_list(stack, k, backend, handles + *at, taken);
+    status = put_list(stack, k, a->backend, a->handles + a->at, taken);
   else if (is_tensor(p))
-    put_tensor(stack, k, backend, handles[*at]);
+    put_tensor(stack, k, a->backend, a->handles[a->at]);
   else
-    status = put_number(stack, k, (fnz_eager){backend, handles[*at]});
+    status = put_number(stack, k, (fnz_eager){a->backend, a->handles[a->at]});
   if (status == FNZ_OK)
     stack->count = k + 1;
-  *at += status == FNZ_OK || !is_tensor(p) ? taken : 0;
+  a->at += status == FNZ_OK || !is_tensor(p) ? taken : 0;
   return status;
 }
 
-static fnz_status put_results(fnz_stack *stack, const fnz_op *op, fnz_backend *backend,
-                              const fnz_handle *handles, size_t count) {
-  size_t at = 0;
+static fnz_status put_results(fnz_stack *stack, const fnz_op *op, arrived *a) {
   fnz_status status = FNZ_OK;
   for (size_t k = 0; status == FNZ_OK && k < op->nreturns; k++)
-    status = put_result(stack, op, k, backend, handles, count, &at);
-  for (; at < count; at++) /* what no result of the schema took */
-    fnz_eager_release((fnz_eager){backend, handles[at]});
+    status = put_result(stack, op, k, a);
+  for (; a->at < a->count; a->at++) /* what no result of the schema took */
+    fnz_eager_release((fnz_eager){a->backend, a->handles[a->at]});
   return status;
 }
 
 /* --- The call --------------------------------------------------------------------------------- */
 
 enum { FEW_RESULTS = 8 };
-
-static bool returns_list(const fnz_op *op) {
-  for (size_t i = 0; i < op->nreturns; i++)
-    if (op->returns[i].is_list)
-      return true;
-  return false;
-}
 
 static fnz_status call_backend(fnz_stack *stack, const fnz_op *op, fnz_backend *backend,
                                fnz_handle *handles, size_t room, size_t *count) {
@@ -208,22 +238,23 @@ static fnz_status call_backend(fnz_stack *stack, const fnz_op *op, fnz_backend *
 static fnz_status call(fnz_stack *stack, const fnz_op *op) {
   fnz_backend *backend;
   fnz_handle few[FEW_RESULTS], *handles = few;
-  size_t room = op->nreturns, count;
+  size_t room = op->nreturns, lists = count_lists(op), count, *lengths;
   if (stack->out_of_memory)
     return fnzi_no_memory(stack->ctx);
   FNZ_TRY(fnzi_stack_arrange(stack, op));
   FNZ_TRY(choose_backend(stack, op, &backend));
-  if (returns_list(op)) {
+  if (lists) {
     const fnz_request request = {op, stack->args, stack->count, NULL, ""};
     room = fnzi_request_room(backend, &request);
   }
   if (room > FEW_RESULTS)
     FNZI_NEW(&stack->arena, room, &handles);
+  FNZ_TRY(find_lengths(stack, op, lists, &lengths));
   FNZ_TRY(fnzi_stack_reserve(stack, op->nreturns));
   FNZ_TRY(call_backend(stack, op, backend, handles, room, &count));
   fnzi_stack_release(stack, 0);
   stack->count = 0;
-  return put_results(stack, op, backend, handles, count);
+  return put_results(stack, op, &(arrived){backend, handles, count, 0, lengths});
 }
 
 fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack) {

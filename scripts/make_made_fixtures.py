@@ -397,8 +397,78 @@ def airy():
     yield "special_airy_ai", torch.tensor([0.0, 0.25, -8.0, 103.9, 1e10, torch.inf, -torch.inf, torch.nan])
 
 
+def step_lists(d, states, count):
+    """Parameters, gradients and states; what goes with one parameter lies like it."""
+    ways = [lambda t: t, lambda t: t.transpose(0, -1).clone(memory_format=torch.contiguous_format).transpose(0, -1),
+            lambda t: t.repeat_interleave(2, -1)[..., ::2]]
+    lists = [[] for _ in range(2 + states)]
+    for _ in range(count):
+        s = some([[], [17], [3, 5], [0, 3], sizes()])
+        lie = some(ways if s else ways[:1])
+        for k, items in enumerate(lists):
+            t = N(*s, d=d, dense=True)
+            items.append(lie(t.square() if k > 2 or states == 1 else t))
+    return lists
+
+
+def options(names):
+    given = {"lr": some([0.1, 0.003]), "beta1": some([0.9, 0.4]), "beta2": some([0.999, 0.5]), "eps": some([1e-8, 0.1]),
+             "weight_decay": some([0.0, 0.2]), "amsgrad": chance(), "maximize": chance(), "momentum": some([0.0, 0.9]),
+             "dampening": some([0.0, 0.3]), "nesterov": chance(), "is_first_step": chance(0.3), "lr_decay": some([0.0, 0.1])}
+    scaled = {"grad_scale": torch.tensor(4.0) if chance() else torch.tensor([0.5])} if chance() else {}
+    found = {"found_inf": torch.tensor([float(chance(0.3))])} if chance() else {}
+    return {**{name: given[name] for name in names}, **scaled, **found}
+
+
+def optimizer(name, states, extra, names):
+    """One step as it should be, and steps that lack something."""
+    d, count = some([f32, f32, f64, f16, bf16]), many(1, 2)
+    lists = step_lists(d, states, count)
+    named = options(names)
+    if extra and not named[extra]:
+        lists[-1] = []
+    counted = [torch.tensor(float(many(1, 9)), dtype=some([f32, f32, f64, i64])) for _ in range(count)]
+    steps = [] if name == "_fused_sgd" else [counted]
+    yield name, *lists, *steps, named
+    rate = torch.tensor(named["lr"], dtype=some([f32, f64]))
+    yield name + ".tensor_lr", *lists, *steps, {**named, "lr": rate}
+    wrong = many(0, 4)
+    if wrong == 0:
+        lists[1] = lists[1][:-1]
+    elif wrong == 1:
+        lists[some([1, 2])] = [t.double() if d != f64 else t.float() for t in lists[0]]
+    elif wrong == 2 and steps:
+        steps[0] = [torch.tensor([1.0, 2.0])] * count
+    elif wrong == 3:
+        lists[-1] = [] if lists[-1] else lists[0]
+    else:
+        lists = [[t.long() for t in items] for items in lists]
+    yield name, *lists, *steps, {k: v for k, v in named.items() if k != "found_inf"}
+
+
+def optimizers():
+    common = ["lr", "weight_decay", "maximize"]
+    for name in ("_fused_adam", "_fused_adamw"):
+        yield from optimizer(name, 3, "amsgrad", [*common, "beta1", "beta2", "eps", "amsgrad"])
+    yield from optimizer("_fused_sgd", 1, "momentum", [*common, "momentum", "dampening", "nesterov", "is_first_step"])
+    yield from optimizer("_fused_adagrad", 1, None, [*common, "lr_decay", "eps"])
+    scaled = [100 * N(*sizes(), d=some([f32, f64, f16, bf16])) for _ in range(many(0, 3))] + [N(0, 2), N()]
+    if chance(0.4):
+        scaled[0] = scaled[0] / 0
+    name, single = "_amp_foreach_non_finite_check_and_unscale", some([[], [1], [1, 1]])
+    yield name, scaled, torch.full(single, some([0.0, 1.0])), torch.tensor([some([0.5, 1.0, 3e4])])
+    yield name, scaled + [some([index(3, 2), N(2, d=c64)])], torch.zeros(1), torch.ones(1)
+    yield name, scaled, torch.zeros(some([0, 2])), torch.ones(1)
+    yield name, scaled, torch.zeros(1), torch.ones(1, dtype=f64)
+    scale, since = torch.full(single, some([8.0, 3e38])), torch.full((1,), many(0, 2), dtype=torch.int32)
+    for found in (0.0, some([1.0, -0.5, torch.nan])):
+        yield "_amp_update_scale", scale, since, torch.full(some([[], [1]]), found), 2.0, 0.25, many(1, 3)
+    yield "_amp_update_scale", scale, since.long(), torch.zeros(1), 2.0, 0.25, 2
+    yield "_amp_update_scale", scale, since, torch.zeros(2), 2.0, 0.25, 2
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
-          statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3}
+          statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12}
 
 
 # --- Writing -------------------------------------------------------------------------------------
