@@ -467,8 +467,93 @@ def optimizers():
     yield "_amp_update_scale", scale, since, torch.zeros(2), 2.0, 0.25, 2
 
 
+def batches():
+    return some([[], [], [2], [2, 1], [0]])
+
+
+def square(n, d, *batch):
+    """Matrices that have an inverse, by rows or by columns."""
+    a = N(*batch, n, n, d=d, dense=True) + 2 * torch.eye(n, dtype=d)
+    return a if chance() else a.mT.contiguous().mT
+
+
+def positive(n, d, *batch):
+    a = N(*batch, n, n, d=d, dense=True)
+    return a @ a.mH + torch.eye(n, dtype=d)
+
+
+def factors():
+    d, n, k, batch = some([f32, f64, c64]), many(0, 5), many(0, 3), batches()
+    a, p = square(n, d, *batch), positive(n, d, *batch)
+    b = N(*some([batch, [], batch[1:]]), n, k, d=d)
+    wide = N(*batch, many(0, 4), many(0, 5), d=d)
+    upper, left = {"upper": chance()}, {"left": False}
+    yield "linalg_lu_factor_ex", wide
+    yield "linalg_lu_factor", a
+    yield "linalg_lu", wide
+    factored = torch.linalg.lu_factor_ex(wide)[:2]
+    yield "lu_unpack", *factored, *some([(), (False, True), (True, False)])
+    yield "linalg_lu_solve", *torch.linalg.lu_factor(a), b, {"adjoint": chance()}
+    yield "linalg_lu_solve", *torch.linalg.lu_factor(a), b.mT, {**left, "adjoint": chance()}
+    yield "linalg_cholesky_ex", p, upper
+    yield "linalg_cholesky", p.mT.contiguous().mT, upper
+    for name in ("cholesky_solve", "_cholesky_solve_helper"):
+        yield name, N(*batch, n, k, d=d), torch.linalg.cholesky(p, upper=upper["upper"]), upper["upper"]
+    yield "cholesky_inverse", torch.linalg.cholesky(p, upper=upper["upper"]), upper["upper"]
+    unit = {**upper, "unitriangular": chance()}
+    yield "linalg_solve_triangular", a, b, unit
+    yield "linalg_solve_triangular", a, b.mT, {**unit, **left}
+    yield "triangular_solve", b, a, chance(), chance(), chance()
+    for mode in ("reduced", "complete", "r"):
+        yield "linalg_qr", wide, mode
+    for name in ("_linalg_solve_ex", "linalg_solve_ex", "linalg_solve"):
+        yield name, a, b
+        yield name, a, b.mT, left
+        yield name, a, N(*some([batch, []]), n, d=d)
+    for name in ("linalg_inv_ex", "linalg_inv", "inverse", "_linalg_det", "linalg_det", "det", "_linalg_slogdet",
+                 "linalg_slogdet", "slogdet", "logdet", "linalg_matrix_exp", "matrix_exp"):
+        yield name, a
+    yield some(["matrix_exp", "linalg_matrix_exp"]), some([1e-3, 5.0]) * a
+    for name in ("linalg_matrix_power", "matrix_power"):
+        yield name, a, many(-3, 5)
+
+
+def unfactored():
+    """What has no factors, and what is no matrix."""
+    zero, wide, d = torch.zeros(2, 2), N(2, 3), some([f32, f64])
+    yield "linalg_lu_factor", zero
+    yield "linalg_lu_factor_ex", zero, {"check_errors": True}
+    yield "linalg_lu_factor_ex", zero
+    yield "linalg_lu_factor_ex", zero, {"pivot": False}
+    yield "linalg_lu_factor_ex", some([N(3), N(2, 2, d=i64), N(2, 2, d=f16)])
+    for name in ("linalg_cholesky", "linalg_cholesky_ex", "linalg_inv", "linalg_solve", "_linalg_det", "linalg_inv_ex"):
+        rest = [N(2, 2)] if name == "linalg_solve" else []
+        yield name, some([wide, N(2)]), *rest
+        yield name, N(2, 2, d=i64), *rest
+    yield "linalg_cholesky", -torch.eye(2, dtype=d)
+    yield "linalg_cholesky_ex", torch.stack([torch.eye(2), -torch.eye(2)]), {"check_errors": True}
+    for name in ("_linalg_det", "_linalg_slogdet", "logdet", "det"):
+        yield name, zero.to(d)
+    yield "linalg_inv", zero
+    yield "linalg_solve", zero, zero
+    yield "_linalg_solve_ex", zero, zero, {"check_errors": True}
+    yield "linalg_solve", torch.eye(2), N(3, 2)
+    yield "linalg_solve", torch.eye(2), N(2, 2, d=f64)
+    yield "linalg_solve", torch.eye(2), N(2), {"left": False}
+    yield "linalg_solve_triangular", wide, wide, {"upper": True}
+    yield "linalg_solve_triangular", torch.eye(2), N(3, 2), {"upper": True}
+    yield "linalg_qr", wide, "q"
+    yield "linalg_qr", torch.zeros(3, 2, dtype=some([d, c64]))
+    yield "linalg_matrix_power", wide, 2
+    yield "linalg_matrix_power", zero, -1
+    yield "linalg_matrix_exp", wide
+    yield "linalg_lu_solve", N(2, 2), torch.tensor([1, 2]), N(2, 2)
+    yield "linalg_lu_solve", N(2, 2), torch.tensor([1], dtype=torch.int32), N(2, 2)
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
-          statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12}
+          statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12,
+          factors: 12, unfactored: 2}
 
 
 # --- Writing -------------------------------------------------------------------------------------

@@ -266,7 +266,19 @@ static bool is_looser_on_meta(const fnz_op *op) {
                                       "binary_cross_entropy",
                                       "histc",
                                       "quantile",
-                                      "nanquantile"};
+                                      "nanquantile",
+                                      "linalg_cholesky",
+                                      "linalg_cholesky_ex",
+                                      "linalg_lu_factor",
+                                      "linalg_lu_factor_ex",
+                                      "linalg_solve",
+                                      "linalg_solve_ex",
+                                      "_linalg_solve_ex",
+                                      "linalg_inv",
+                                      "linalg_inv_ex",
+                                      "inverse",
+                                      "linalg_matrix_power",
+                                      "matrix_power"};
   for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
     if (strcmp(op->base, bases[i]) == 0)
       return true;

@@ -1,0 +1,335 @@
+/* factor.c - matrices factored and solved: LU with pivots, Cholesky and triangles by OpenBLAS, QR
+ * by Householder's reflections. Each matrix of a batch by itself, on one thread. */
+#include "kernels/cpu/cpu.h"
+
+#include <cblas.h>
+#include <f77blas.h>
+
+/* Rows become columns, as LAPACK keeps matrices, and back. */
+static void turn(size_t cell, int64_t rows, int64_t columns, const char *from, char *to) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < columns; c++)
+      memcpy(to + (size_t)(c * rows + r) * cell, from + (size_t)(r * columns + c) * cell, cell);
+}
+
+static int64_t rows_of(const fnzi_array *a) {
+  return a->geometry.sizes[a->geometry.rank - 2];
+}
+static int64_t columns_of(const fnzi_array *a) {
+  return a->geometry.sizes[a->geometry.rank - 1];
+}
+/* How many matrices there are; none when they have no elements. */
+static int64_t count_of(const fnzi_array *a) {
+  int64_t each = rows_of(a) * columns_of(a);
+  return each ? fnzi_array_numel(a) / each : 0;
+}
+
+static void one_thread(void) {
+  if (openblas_get_num_threads() != 1)
+    openblas_set_num_threads(1);
+}
+
+/* Which matrix of an operand belongs to matrix i of the result: its batches are broadcast. */
+static int64_t batch_at(const fnz_geometry *operand, const fnz_geometry *result, int64_t i) {
+  int64_t at = 0, step = 1;
+  uint32_t rank = operand->rank - 2;
+  for (uint32_t k = 1; k <= rank; k++) {
+    int64_t size = result->sizes[result->rank - 2 - k], mine = operand->sizes[rank - k];
+    at += mine == 1 ? 0 : i % size * step;
+    i /= size;
+    step *= mine;
+  }
+  return at;
+}
+
+/* LAPACK stops at the first column that does not do. */
+static fnz_status check_info(const fnzi_call *call, const int32_t *info, int64_t count,
+                             const char *what) {
+  for (int64_t i = 0; fnzi_named_bool(call, "check_errors", false) && i < count; i++)
+    if (info[i])
+      return fnzi_refuse(call, FNZ_CLASS_ARGUMENT, "matrix %lld %s: LAPACK stops at column %d",
+                         (long long)i, what, (int)info[i]);
+  return FNZ_OK;
+}
+
+/* --- LU ---------------------------------------------------------------------------------- */
+static blasint factor_lu(fnz_dtype dtype, int64_t rows, int64_t columns, void *a, blasint *pivots) {
+  blasint m = (blasint)rows, n = (blasint)columns, info = 0;
+  if (dtype == FNZ_F32)
+    (void)sgetrf_(&m, &n, a, &m, pivots, &info);
+  else if (dtype == FNZ_F64)
+    (void)dgetrf_(&m, &n, a, &m, pivots, &info);
+  else if (dtype == FNZ_C64)
+    (void)cgetrf_(&m, &n, a, &m, pivots, &info);
+  else
+    (void)zgetrf_(&m, &n, a, &m, pivots, &info);
+  return info;
+}
+
+fnz_status fnzi_kernel_lu_factor(fnzi_call *call) {
+  const fnzi_array *a = fnzi_input(call, 0);
+  fnz_dtype dtype = a->geometry.dtype;
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  int64_t m = rows_of(a), n = columns_of(a), least = m < n ? m : n, count = count_of(a);
+  const void *from;
+  void *lu, *pivots, *info, *room;
+  FNZ_TRY(fnzi_dense(call, a, &from));
+  FNZ_TRY(fnzi_result_as(call, 0, dtype, &lu));
+  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I32, &pivots));
+  FNZ_TRY(fnzi_result_as(call, 2, FNZ_I32, &info));
+  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)(m * n), cell, &room));
+  memset(info, 0, (size_t)fnzi_array_numel(call->outputs[2]) * sizeof(int32_t));
+  one_thread();
+  for (int64_t i = 0; i < count; i++) {
+    size_t at = (size_t)(i * m * n) * cell;
+    turn(cell, m, n, (const char *)from + at, room);
+    ((int32_t *)info)[i] = factor_lu(dtype, m, n, room, (blasint *)pivots + i * least);
+    turn(cell, n, m, room, (char *)lu + at);
+  }
+  return check_info(call, info, count, "is singular");
+}
+
+static void solve_lu(fnz_dtype dtype, char how, int64_t size, int64_t sides, void *lu,
+                     blasint *pivots, void *b) {
+  blasint n = (blasint)size, k = (blasint)sides, info = 0;
+  if (dtype == FNZ_F32)
+    (void)sgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else if (dtype == FNZ_F64)
+    (void)dgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else if (dtype == FNZ_C64)
+    (void)cgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+  else
+    (void)zgetrs_(&how, &n, &k, lu, &n, pivots, b, &n, &info);
+}
+
+static void conjugate(fnz_dtype dtype, int64_t count, void *cells) {
+  if (!fnzi_is_complex(dtype))
+    return;
+  for (int64_t i = 0; i < count; i++)
+    if (dtype == FNZ_C64)
+      ((float *)cells)[2 * i + 1] = -((float *)cells)[2 * i + 1];
+    else
+      ((double *)cells)[2 * i + 1] = -((double *)cells)[2 * i + 1];
+}
+
+static fnz_status check_pivots(const fnzi_call *call, const int32_t *pivots, int64_t count,
+                               int64_t n) {
+  for (int64_t i = 0; i < count; i++)
+    if (pivots[i] < 1 || pivots[i] > n)
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "pivot %d is not a row of %lld, counted from 1",
+                         (int)pivots[i], (long long)n);
+  return FNZ_OK;
+}
+
+/* One matrix and the right sides for it, which by rows are n by k, or k by n when the unknowns
+ * stand to the left: these are the columns of the transposed equation. */
+typedef struct equation {
+  fnz_dtype dtype;
+  bool is_left, is_adjoint;
+  int64_t n, k;
+  char *lu, *sides; /* room, by columns */
+} equation;
+
+/* The adjoint of the transposed is the conjugate, which goes over to the sides. */
+static void solve_equation(const equation *e, const char *lu, const int32_t *pivots,
+                           const char *from, char *to) {
+  size_t cell = fnzi_dtype(e->dtype)->bytes;
+  bool conjugates = !e->is_left && e->is_adjoint;
+  char how = e->is_left ? (e->is_adjoint ? 'C' : 'N') : (e->is_adjoint ? 'N' : 'T');
+  turn(cell, e->n, e->n, lu, e->lu);
+  if (e->is_left)
+    turn(cell, e->n, e->k, from, e->sides);
+  else
+    memcpy(e->sides, from, (size_t)(e->n * e->k) * cell);
+  if (conjugates)
+    conjugate(e->dtype, e->n * e->k, e->sides);
+  solve_lu(e->dtype, how, e->n, e->k, e->lu, (blasint *)(uintptr_t)pivots, e->sides);
+  if (conjugates)
+    conjugate(e->dtype, e->n * e->k, e->sides);
+  if (e->is_left)
+    turn(cell, e->k, e->n, e->sides, to);
+  else
+    memcpy(to, e->sides, (size_t)(e->n * e->k) * cell);
+}
+
+fnz_status fnzi_kernel_lu_solve(fnzi_call *call) {
+  const fnzi_array *lu = fnzi_input(call, 0), *b = fnzi_input(call, 2), *x = call->outputs[0];
+  equation e = {.dtype = x->geometry.dtype,
+                .is_left = fnzi_named_bool(call, "left", true),
+                .is_adjoint = fnzi_named_bool(call, "adjoint", false),
+                .n = rows_of(lu)};
+  size_t cell = fnzi_dtype(e.dtype)->bytes;
+  e.k = e.is_left ? columns_of(x) : rows_of(x);
+  const void *factors, *pivots, *sides;
+  void *out;
+  FNZ_TRY(fnzi_dense(call, lu, &factors));
+  FNZ_TRY(fnzi_dense(call, fnzi_input(call, 1), &pivots));
+  FNZ_TRY(check_pivots(call, pivots, fnzi_array_numel(fnzi_input(call, 1)), e.n));
+  FNZ_TRY(fnzi_dense(call, b, &sides));
+  FNZ_TRY(fnzi_result_as(call, 0, e.dtype, &out));
+  FNZI_NEW(&call->scratch, (size_t)(e.n * e.n) * cell, &e.lu);
+  FNZI_NEW(&call->scratch, (size_t)(e.n * e.k) * cell, &e.sides);
+  one_thread();
+  for (int64_t i = 0; i < count_of(x); i++) {
+    int64_t at = batch_at(&lu->geometry, &x->geometry, i);
+    int64_t side = batch_at(&b->geometry, &x->geometry, i);
+    solve_equation(&e, (const char *)factors + (size_t)(at * e.n * e.n) * cell,
+                   (const int32_t *)pivots + at * e.n,
+                   (const char *)sides + (size_t)(side * e.n * e.k) * cell,
+                   (char *)out + (size_t)(i * e.n * e.k) * cell);
+  }
+  return FNZ_OK;
+}
+
+/* --- Cholesky ---------------------------------------------------------------------------- */
+static blasint factor_cholesky(fnz_dtype dtype, char uplo, int64_t size, void *a) {
+  blasint n = (blasint)size, info = 0;
+  if (dtype == FNZ_F32)
+    (void)spotrf_(&uplo, &n, a, &n, &info);
+  else if (dtype == FNZ_F64)
+    (void)dpotrf_(&uplo, &n, a, &n, &info);
+  else if (dtype == FNZ_C64)
+    (void)cpotrf_(&uplo, &n, a, &n, &info);
+  else
+    (void)zpotrf_(&uplo, &n, a, &n, &info);
+  return info;
+}
+
+/* The upper triangle of the columns is the lower one of the rows. */
+fnz_status fnzi_kernel_cholesky(fnzi_call *call) {
+  const fnzi_array *a = fnzi_input(call, 0);
+  fnz_dtype dtype = a->geometry.dtype;
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  bool upper = fnzi_named_bool(call, "upper", false);
+  int64_t n = rows_of(a), count = count_of(a);
+  const void *from;
+  void *out, *info;
+  FNZ_TRY(fnzi_dense(call, a, &from));
+  FNZ_TRY(fnzi_result_as(call, 0, dtype, &out));
+  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I32, &info));
+  memset(info, 0, (size_t)fnzi_array_numel(call->outputs[1]) * sizeof(int32_t));
+  one_thread();
+  for (int64_t i = 0; i < count; i++) {
+    char *to = (char *)out + (size_t)(i * n * n) * cell;
+    memcpy(to, (const char *)from + (size_t)(i * n * n) * cell, (size_t)(n * n) * cell);
+    ((int32_t *)info)[i] = factor_cholesky(dtype, upper ? 'L' : 'U', n, to);
+    for (int64_t r = 0; r < n; r++)
+      memset(to + (size_t)(upper ? r * n : r * n + r + 1) * cell, 0,
+             (size_t)(upper ? r : n - r - 1) * cell);
+  }
+  return check_info(call, info, count, "is not positive-definite");
+}
+
+/* --- Triangles --------------------------------------------------------------------------- */
+typedef struct triangle {
+  enum CBLAS_SIDE side;
+  enum CBLAS_UPLO part;
+  enum CBLAS_DIAG diagonal;
+} triangle;
+
+static void solve_triangle(fnz_dtype dtype, const triangle *t, int64_t rows, int64_t columns,
+                           const void *a, void *b) {
+  static const float one_c64[] = {1, 0};
+  static const double one_c128[] = {1, 0};
+  int m = (int)rows, n = (int)columns, order = t->side == CblasLeft ? m : n;
+  if (dtype == FNZ_F32)
+    cblas_strsm(CblasRowMajor, t->side, t->part, CblasNoTrans, t->diagonal, m, n, 1, a, order, b,
+                n);
+  else if (dtype == FNZ_F64)
+    cblas_dtrsm(CblasRowMajor, t->side, t->part, CblasNoTrans, t->diagonal, m, n, 1, a, order, b,
+                n);
+  else if (dtype == FNZ_C64)
+    cblas_ctrsm(CblasRowMajor, t->side, t->part, CblasNoTrans, t->diagonal, m, n, one_c64, a, order,
+                b, n);
+  else
+    cblas_ztrsm(CblasRowMajor, t->side, t->part, CblasNoTrans, t->diagonal, m, n, one_c128, a,
+                order, b, n);
+}
+
+fnz_status fnzi_kernel_solve_triangular(fnzi_call *call) {
+  const fnzi_array *a = fnzi_input(call, 0), *b = fnzi_input(call, 1), *x = call->outputs[0];
+  fnz_dtype dtype = x->geometry.dtype;
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  int64_t n = rows_of(a), each = rows_of(x) * columns_of(x);
+  triangle t = {fnzi_named_bool(call, "left", true) ? CblasLeft : CblasRight,
+                fnzi_named_bool(call, "upper", true) ? CblasUpper : CblasLower,
+                fnzi_named_bool(call, "unitriangular", false) ? CblasUnit : CblasNonUnit};
+  const void *triangles, *sides;
+  void *out;
+  FNZ_TRY(fnzi_dense(call, a, &triangles));
+  FNZ_TRY(fnzi_dense(call, b, &sides));
+  FNZ_TRY(fnzi_result_as(call, 0, dtype, &out));
+  one_thread();
+  for (int64_t i = 0; i < count_of(x); i++) {
+    int64_t at = batch_at(&a->geometry, &x->geometry, i);
+    char *to = (char *)out + (size_t)(i * each) * cell;
+    memcpy(to,
+           (const char *)sides + (size_t)(batch_at(&b->geometry, &x->geometry, i) * each) * cell,
+           (size_t)each * cell);
+    solve_triangle(dtype, &t, rows_of(x), columns_of(x),
+                   (const char *)triangles + (size_t)(at * n * n) * cell, to);
+  }
+  return FNZ_OK;
+}
+
+/* --- Three matrices of one --------------------------------------------------------------- */
+/* Row i was exchanged with row pivots[i] - 1, one after the other: so are the columns of P. */
+static void put_permutation(fnz_dtype dtype, int64_t rows, int64_t count, const int32_t *pivots,
+                            int64_t *order, char *out) {
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
+  for (int64_t r = 0; r < rows; r++)
+    order[r] = r;
+  for (int64_t k = 0; k < count; k++) {
+    int64_t other = pivots[k] - 1, row = order[k];
+    order[k] = order[other];
+    order[other] = row;
+  }
+  memset(out, 0, (size_t)(rows * rows) * cell);
+  for (int64_t r = 0; r < rows; r++)
+    fnzi_number_cell(&one, dtype, out + (size_t)(order[r] * rows + r) * cell);
+}
+
+/* Of a matrix of `columns`: what is below its diagonal, with ones there, or the rest. */
+static void put_part(fnz_dtype dtype, bool is_lower, const char *lu, int64_t columns,
+                     const fnzi_array *like, char *out) {
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
+  int64_t rows = rows_of(like), width = columns_of(like);
+  memset(out, 0, (size_t)(rows * width) * cell);
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < width; c++)
+      if (is_lower && r == c)
+        fnzi_number_cell(&one, dtype, out + (size_t)(r * width + c) * cell);
+      else if (is_lower ? c < r : c >= r)
+        memcpy(out + (size_t)(r * width + c) * cell, lu + (size_t)(r * columns + c) * cell, cell);
+}
+
+fnz_status fnzi_kernel_lu_unpack(fnzi_call *call) {
+  const fnzi_array *lu = fnzi_input(call, 0), *pivots = fnzi_input(call, 1);
+  fnzi_array *const *out = call->outputs;
+  fnz_dtype dtype = lu->geometry.dtype;
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  int64_t m = rows_of(lu), n = columns_of(lu), least = m < n ? m : n, *order;
+  int64_t batches = m ? fnzi_array_numel(lu) / (n ? m * n : 1) : 0;
+  const void *factors, *swaps;
+  void *to[3];
+  FNZ_TRY(fnzi_dense(call, lu, &factors));
+  FNZ_TRY(fnzi_dense(call, pivots, &swaps));
+  FNZ_TRY(check_pivots(call, swaps, fnzi_array_numel(pivots), m));
+  for (size_t k = 0; k < 3; k++)
+    FNZ_TRY(fnzi_result_as(call, k, dtype, &to[k]));
+  FNZI_NEW(&call->scratch, (size_t)m, &order);
+  if (out[0]->geometry.rank > 1)
+    batches = m ? fnzi_array_numel(out[0]) / (m * m) : 0;
+  for (int64_t i = 0; i < batches; i++) {
+    const char *at = (const char *)factors + (size_t)(i * m * n) * cell;
+    if (out[0]->geometry.rank > 1)
+      put_permutation(dtype, m, least, (const int32_t *)swaps + i * least, order,
+                      (char *)to[0] + (size_t)(i * m * m) * cell);
+    for (size_t k = 1; k < 3 && out[k]->geometry.rank > 1; k++)
+      put_part(dtype, k == 1, at, n, out[k],
+               (char *)to[k] + (size_t)(i * rows_of(out[k]) * columns_of(out[k])) * cell);
+  }
+  return FNZ_OK;
+}
