@@ -214,5 +214,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pane_grow(fnzi_act *s, fnzi_pane *w, uint32_t ran
 bool fnzi_node_hides_window(const fnzi_node *node);
 /* einsum of one tensor that sums nothing: a window. `*done` is false for every other call. */
 FNZ_MUST_CHECK fnz_status fnzi_act_einsum(fnzi_act *s, bool *done);
+/* cartesian_prod of one tensor, which is that tensor; likewise. */
+FNZ_MUST_CHECK fnz_status fnzi_act_cartesian_prod(fnzi_act *s, bool *done);
 
 #endif

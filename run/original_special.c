@@ -244,6 +244,8 @@ fnz_status fnzi_act_special(fnzi_act *s, bool *done) {
   FNZ_TRY(fnzi_act_norm(s, done));
   if (!*done)
     FNZ_TRY(fnzi_act_einsum(s, done));
+  if (!*done)
+    FNZ_TRY(fnzi_act_cartesian_prod(s, done));
   if (*done)
     return FNZ_OK;
   *done = true;

@@ -222,17 +222,35 @@ fnz_status fnzi_act_einsum(fnzi_act *s, bool *done) {
   return *done ? fnzi_act_piece(s, &w) : FNZ_OK;
 }
 
+fnz_status fnzi_act_cartesian_prod(fnzi_act *s, bool *done) {
+  static const uint16_t product[] = {FNZI_ATEN_cartesian_prod};
+  const fnz_arg *list = &s->args[0];
+  fnzi_pane w;
+  *done = false;
+  if (!fnzi_op_is_among(s->op, product, 1))
+    return FNZ_OK;
+  s->outcome = FNZI_OUTCOME_COMPUTE;
+  if (list->tag != FNZ_ARG_LIST || list->count != 1)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_act_tensor(s, &list->u.list[0], &s->self));
+  fnzi_pane_of(s->self->g, &w);
+  *done = w.rank == 1;
+  return *done ? fnzi_act_piece(s, &w) : FNZ_OK;
+}
+
 /* --- Windows that no schema tells of ---------------------------------------------------------- */
 bool fnzi_node_hides_window(const fnzi_node *node) {
   static const uint16_t lists[] = {FNZI_ATEN_broadcast_tensors,    FNZI_ATEN_meshgrid,
                                    FNZI_ATEN_meshgrid__indexing,   FNZI_ATEN_atleast_1d__Sequence,
                                    FNZI_ATEN_atleast_2d__Sequence, FNZI_ATEN_atleast_3d__Sequence};
-  static const uint16_t einsum[] = {FNZI_ATEN_einsum};
+  static const uint16_t einsum[] = {FNZI_ATEN_einsum}, product[] = {FNZI_ATEN_cartesian_prod};
   const fnz_op *op = node->op;
   if (op == NULL || op->is_view)
     return false;
   if (fnzi_op_is_among(op, einsum, 1))
     return node->nargs > 1 && node->args[1].tag == FNZ_ARG_LIST && node->args[1].count == 1;
+  if (fnzi_op_is_among(op, product, 1))
+    return node->nargs > 0 && node->args[0].tag == FNZ_ARG_LIST && node->args[0].count == 1;
   return fnzi_op_is_among(op, lists, sizeof lists / sizeof *lists) ||
          fnzi_composite_rule(op) != NULL;
 }

@@ -551,9 +551,57 @@ def unfactored():
     yield "linalg_lu_solve", N(2, 2), torch.tensor([1], dtype=torch.int32), N(2, 2)
 
 
+def sequences():
+    d, steps, batch, rest = some([f32, f64, bf16, i64, c64]), many(1, 4), many(1, 4), some([[], [2], [2, 1]])
+    first, x = chance(), N(steps, batch, *rest, d=d)
+    lengths = torch.tensor(sorted((many(1, steps) for _ in range(batch)), reverse=True))
+    x = x.transpose(0, 1) if first else x
+    yield "_pack_padded_sequence", x, lengths, first
+    packed, counts = torch.ops.aten._pack_padded_sequence(x, lengths, first)
+    value = some([0.0, 1.5])
+    yield "_pad_packed_sequence", packed, counts, first, value, some([-1, 0, steps, 6])
+    yield "_pad_packed_sequence", packed, counts, first, value, len(counts) - 1 or len(counts)
+    yield "_pack_padded_sequence", x, some([lengths.int(), lengths[:-1], lengths - steps, lengths[None]]), first
+    yield "_pack_padded_sequence", N(3, 2), torch.tensor([1, 3]), False
+    yield "_pad_packed_sequence", packed, counts + some([1, steps]), first, value, -1
+    yield "_pad_packed_sequence", packed, counts.int(), first, value, -1
+    kinds = some([f32, i64, boolean, c64])
+    yield "cartesian_prod", [N(many(0, 3), d=kinds) for _ in range(many(1, 3))]
+    yield "cartesian_prod", some([[], [N(2, 2)], [N(2), N(2, d=f64)], [N(2), N()]])
+
+
+def labels():
+    d, how, s = some([f32, f64]), many(0, 2), some([[], [many(1, 4)], [many(1, 3), many(1, 4)]])
+    classes = s[-1] if s else 1
+    x, target = N(*s, d=d), torch.randint(-1, classes, s)
+    for name in ("multilabel_margin_loss", "multilabel_margin_loss_forward"):
+        yield name, x, target, how
+        yield name, x, target, 0
+        yield name, x, some([target + classes, target - 2, target.int(), N(7)]), how
+    t, n, c, width = many(1, 5), many(1, 3), many(2, 4), many(1, 3)
+    scores, blank = N(t, n, c, d=d).log_softmax(2), many(0, c - 1)
+    targets = torch.randint(0, c, (n, width), dtype=some([i64, torch.int32]))
+    came, went = [many(0, t) for _ in range(n)], [many(0, width) for _ in range(n)]
+    full, wide = [t] * n, [width] * n
+    flat = torch.cat([row[:k] for row, k in zip(targets, went)])
+    yield "_ctc_loss", scores, targets, full, wide, blank
+    yield "_ctc_loss.Tensor", scores, targets.reshape(-1), torch.tensor(full), torch.tensor(wide), blank
+    for given in (targets, flat):
+        yield "ctc_loss.IntList", scores, given, came, went, blank, how, chance()
+        yield "ctc_loss.Tensor", scores, given, torch.tensor(came), torch.tensor(went), blank, how, chance()
+    yield "ctc_loss.IntList", scores[:, 0], targets[0], came[:1], went[:1], blank, how, True
+    yield "ctc_loss.Tensor", scores[:, 0], targets[0], torch.tensor(came[0]), torch.tensor(went[0]), blank, how, True
+    wrong = some([(scores, targets, [t + 1] * n, wide, blank), (scores, targets, full, [width + 1] * n, blank),
+                  (scores, targets, full, wide, c), (scores, targets, full, wide[:-1], blank),
+                  (scores, targets, [-1] * n, wide, blank), (scores[:, :0], targets[:0], [], [], blank),
+                  (scores.half(), targets, full, wide, blank), (scores, targets.float(), full, wide, blank)])
+    for name in ("_ctc_loss", "ctc_loss.IntList"):
+        yield name, *wrong
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
           statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12,
-          factors: 12, unfactored: 2}
+          factors: 12, unfactored: 2, sequences: 8, labels: 12}
 
 
 # --- Writing -------------------------------------------------------------------------------------

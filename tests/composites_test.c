@@ -114,6 +114,8 @@ static const row one[] = {
     {"f32[2,3]", "f32[3,2] stride(1,3)", "einsum(\"ij->ji\", [%x])", true},
     {"f32[2,3]", "f32[3,2] stride(1,3)", "einsum(\"ba\", [%x])", true},
     {"f32[2,3]", "f32[2,3]", "einsum(\"ab\", [%x])", true},
+    {"f32[3]", "f32[3]", "cartesian_prod([%x])", true},
+    {"f32[3]", "f32[9,2]", "cartesian_prod([%x, %x])", false},
     {"f32[3,3]", "f32[3] stride(4)", "einsum(\"ii->i\", [%x])", true},
     {"f32[3,3]", "f32[]", "einsum(\"ii\", [%x])", false},
     {"f32[2,3]", "f32[2]", "einsum(\"ij->i\", [%x])", false},

@@ -252,6 +252,11 @@ fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   return has_sizes(r->self, sizes, rank) ? fnzi_is_self(r) : keep(r);
 }
 
+/* Of one tensor it is that tensor. */
+fnz_status fnzi_resolve_cartesian_prod(fnzi_resolving *r) {
+  return r->ntensors == 1 && r->tensors[0]->rank == 1 ? fnzi_is_self(r) : keep(r);
+}
+
 /* `to` in all its forms: _to_copy unless nothing changes and no copy is asked for. */
 static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, bool copy) {
   bool same_dtype = dtype.tag != FNZ_ARG_DTYPE || dtype.u.i == (int64_t)r->self->dtype;

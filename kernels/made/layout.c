@@ -242,3 +242,28 @@ RECIPE(polar) {
               fnzi_dtype(fnzi_dtype_of(size))->name, fnzi_dtype(fnzi_dtype_of(angle))->name);
   give_complex(s, MUL(size, STEP(cos, V(angle))), MUL(size, STEP(sin, V(angle))));
 }
+
+/* Every choice of one element of each vector, the last one changing first. */
+RECIPE(cartesian_prod) {
+  size_t count = fnzi_given_count(s, "tensors");
+  fnzi_array **columns = fnzi_room(s, count), *first = fnzi_given_item(s, "tensors", 0);
+  int64_t sizes[FNZ_MAX_RANK] = {0};
+  if (count == 0 || count > FNZ_MAX_RANK)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "tensors has %zu items; it needs 1 to %d", count, FNZ_MAX_RANK);
+  for (size_t i = 0; s->status == FNZ_OK && i < count; i++) {
+    columns[i] = fnzi_given_item(s, "tensors", i);
+    sizes[i] = fnzi_numel(columns[i]);
+    if (fnzi_rank(columns[i]) != 1 || fnzi_dtype_of(columns[i]) != fnzi_dtype_of(first))
+      fnzi_stop(s, FNZ_CLASS_TYPE, "tensor %zu has %u dimensions of %s; all need 1, of one type", i,
+                fnzi_rank(columns[i]), fnzi_dtype(fnzi_dtype_of(columns[i]))->name);
+  }
+  if (count == 1)
+    fnzi_give_result(s, STEP(clone, V(first)));
+  if (s->status != FNZ_OK || count == 1)
+    return;
+  for (size_t i = 0; i < count; i++)
+    columns[i] =
+        STEP(expand, V(fnzi_along(s, columns[i], (int64_t)i, count)), fnzi_ints(s, sizes, count));
+  fnzi_array *all = STEP(stack, fnzi_values(s, columns, count), I(-1));
+  fnzi_give_result(s, all ? RESHAPED(all, fnzi_numel(all) / (int64_t)count, (int64_t)count) : NULL);
+}

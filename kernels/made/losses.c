@@ -116,6 +116,72 @@ RECIPE(margin_ranking_loss) {
   fnzi_give_result(s, fnzi_by_reduction(s, at_least(s, loss, 0)));
 }
 
+/* --- Several labels ---------------------------------------------------------------------- */
+/* Labels are indices that end where the first -1 is. */
+static void check_labels(fnzi_steps *s, const fnzi_array *x, const fnzi_array *target) {
+  int64_t classes = fnzi_rank(x) ? fnzi_size(x, -1) : 1;
+  const void *data = NULL;
+  if (s->status == FNZ_OK && s->call->has_data)
+    s->status = fnzi_dense(s->call, target, &data);
+  for (int64_t i = 0; data && i < fnzi_numel(target); i++) {
+    int64_t label = ((const int64_t *)data)[i];
+    if (label < -1 || label >= classes)
+      fnzi_stop(s, FNZ_CLASS_BOUNDS, "target has label %lld; it must be from -1 to %lld",
+                (long long)label, (long long)classes - 1);
+  }
+}
+
+static void check_multilabel(fnzi_steps *s, const fnzi_array *x, const fnzi_array *target) {
+  fnz_dtype dtype = fnzi_dtype_of(x);
+  if ((dtype != FNZ_F32 && dtype != FNZ_F64) || fnzi_dtype_of(target) != FNZ_I64)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "self is %s, target %s; they must be f32 or f64, and i64",
+              fnzi_dtype(dtype)->name, fnzi_dtype(fnzi_dtype_of(target))->name);
+  if (x && target && (fnzi_rank(x) > 2 || !fnzi_same_sizes(&x->geometry, &target->geometry)))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "self and target must have the same sizes, in at most 2 "
+              "dimensions");
+  if (fnzi_numel(x) == 0)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has no elements");
+  check_labels(s, x, target);
+}
+
+/* Every label against every class that is none. Returns which classes are labels. */
+static fnzi_array *multilabel(fnzi_steps *s, fnzi_array **loss) {
+  fnzi_array *given = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
+  check_multilabel(s, given, target);
+  int64_t classes = fnzi_rank(given) ? fnzi_size(given, -1) : 1;
+  int64_t rows = classes ? fnzi_numel(given) / classes : 0;
+  fnzi_array *x = RESHAPED(given, rows, classes), *at = RESHAPED(target, rows, classes);
+  fnzi_array *ends = STEP(cumsum, V(STEP(lt__Scalar, V(at), I(0))), I(1));
+  fnzi_array *counts = STEP(eq__Scalar, V(ends), I(0));
+  at = STEP(clamp_min, V(at), I(0));
+  fnzi_array *times =
+      STEP(scatter_add, V(STEP(zeros_like, V(ends))), I(1), V(at), V(fnzi_as(s, counts, FNZ_I64)));
+  fnzi_array *is_label = STEP(gt__Scalar, V(times), I(0));
+  fnzi_array *mine = STEP(unsqueeze, V(STEP(gather, V(x), I(1), V(at))), I(2));
+  fnzi_array *margin = ADD(from_number(s, 1, mine), STEP(unsqueeze, V(x), I(1)));
+  fnzi_array *on = STEP(logical_and, V(STEP(unsqueeze, V(counts), I(2))),
+                        V(STEP(unsqueeze, V(STEP(logical_not, V(is_label))), I(1))));
+  on = STEP(logical_and, V(on), V(STEP(gt__Scalar, V(margin), I(0))));
+  margin = STEP(where__ScalarOther, V(on), V(margin), F(0));
+  *loss = STEP(div__Scalar, V(STEP(sum__dim_IntList, V(margin), INTS(1, 2))), I(classes));
+  *loss = fnzi_by_reduction(s, fnzi_rank(given) < 2 ? fnzi_reshaped(s, *loss, NULL, 0) : *loss);
+  is_label = fnzi_as(s, is_label, fnzi_dtype_of(given));
+  return given ? fnzi_reshaped(s, is_label, given->geometry.sizes, fnzi_rank(given)) : NULL;
+}
+
+RECIPE(multilabel_margin_loss) {
+  fnzi_array *loss;
+  (void)multilabel(s, &loss);
+  fnzi_give_result(s, loss);
+}
+
+RECIPE(multilabel_margin_loss_forward) {
+  fnzi_array *loss, *is_label = multilabel(s, &loss);
+  fnzi_give_result(s, loss);
+  fnzi_give_result(s, is_label);
+}
+
 RECIPE(poisson_nll_loss) {
   fnzi_array *x = fnzi_given(s, "input"), *target = fnzi_given(s, "target"), *loss;
   if (fnzi_named_bool(s->call, "log_input", true)) {
