@@ -599,9 +599,70 @@ def labels():
         yield name, *wrong
 
 
+def slopes():
+    d, s = some([f32, f64, f32, f16, bf16]), sizes()
+    grad, x = N(*s, d=d), 2 * N(*s, d=d)
+    x = torch.where(torch.rand(s) < 0.1, some([0.0, 3.0, -3.0, 0.5]), x)
+    yield "elu_backward", grad, some([1.0, 0.5]), some([1.0, 1.5]), some([1.0, 0.5]), chance(), x
+    yield "leaky_relu_backward", grad, x, 0.1, False
+    for name in ("hardswish_backward", "hardsigmoid_backward", "mish_backward"):
+        yield name, grad, x
+    for name in ("hardshrink_backward", "softshrink_backward"):
+        yield name, grad, x, some([0.5, 0.0])
+    yield "softplus_backward", grad, x, some([1, 0.5, 2.0]), some([20, 1.0])
+    yield "log_sigmoid_backward", grad, x, torch.exp(-x.abs())
+    wide = [2 * n if k == 0 else n for k, n in enumerate(s)]
+    yield "glu_backward", grad, N(*wide, d=d), 0
+    yield "_prelu_kernel_backward", grad, x, N(*s, d=d)
+    target, real = N(*s, d=d), some([f32, f64])
+    for how in (0, 1, 2):
+        came = grad if how == 0 else N(d=d)
+        yield "mse_loss_backward", came, x, target, how
+        yield "smooth_l1_loss_backward", came, x, target, how, some([1.0, 0.5, 0.0])
+        yield "huber_loss_backward", came, x, target, how, some([1.0, 0.5])
+        yield "soft_margin_loss_backward", came, x, target.sign(), how
+        p = U(*s, d=real)
+        yield "binary_cross_entropy_backward", came.to(real), p, U(*s, d=real), some([None, U(*s, d=real)]), how
+
+
+def picked_backward():
+    d, n, c = some([f32, f64, bf16]), many(1, 4), many(1, 4)
+    for shape in ([c], [n, c], [n, c, 2, many(1, 2)]):
+        labels = [k for i, k in enumerate(shape) if i != (len(shape) > 1)]
+        name = "nll_loss2d_backward" if len(shape) == 4 else "nll_loss_backward"
+        target, how = index(c, *labels), many(0, 2)
+        grad = N(*labels, d=d) if how == 0 else N(d=d)
+        weight, total = some([None, U(c, d=d)]), 0.5 + U(d=d)
+        yield name, grad, N(*shape, d=d, dense=True), target, weight, how, some([-100, 0]), total
+    kinds, s = some([f32, f64, i64, c64, bf16]), sizes()
+    dim = many(-len(s), len(s) - 1)
+    place = many(0, s[dim] - 1)
+    x = N(*s, d=kinds)
+    yield "select_backward", x.select(dim, place), s, dim, place
+    yield "slice_backward", x.narrow(dim, place, 1), s, dim, place, place + 1, 1
+    yield "slice_backward", x[::2], s, 0, 0, 9, 2
+    yield "diagonal_backward", N(3, 4, 2, d=kinds).diagonal(1, 0, 2), [3, 4, 2], 1, 0, 2
+
+
+def moved():
+    d, spatial, batch = some([f32, f64, bf16]), many(1, 3), some([[1], [2, 1], [1, 3]])
+    s = [*batch, *[many(2, 4) for _ in range(spatial)]]
+    pads = [many(0, 1) for _ in range(2 * spatial)]
+    for way in ("reflection", "replication"):
+        name, x = f"{way}_pad{spatial}d", N(*s, d=d)
+        grown = getattr(torch.ops.aten, name)(x, pads)
+        yield name + "_backward", N(*grown.shape, d=d), x, pads
+    size, s = [many(1, 6) for _ in range(spatial)], [many(1, 2), many(1, 2), *s[-spatial:]]
+    scales = [some([None, 1.5]) for _ in size]
+    for name in (f"upsample_nearest{spatial}d_backward", f"_upsample_nearest_exact{spatial}d_backward"):
+        yield name, N(*s[:2], *size, d=d), size, s
+        yield name, N(*s[:2], *[int(1.5 * n) for n in s[2:]], d=d), [int(1.5 * n) for n in s[2:]], s, *scales
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
           statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12,
-          factors: 12, unfactored: 2, sequences: 8, labels: 12}
+          factors: 12, unfactored: 2, sequences: 8, labels: 12, slopes: 4, picked_backward: 4,
+          moved: 6}
 
 
 # --- Writing -------------------------------------------------------------------------------------
