@@ -1,4 +1,4 @@
-/* checks: 21
+/* checks: 22
  * kernels_nn_test.c - products, norms, softmax, attention, sorting, embedding and losses, against
  * numbers worked out by hand and against plain loops. */
 #include "tests/kernels_nn.h"
@@ -478,9 +478,34 @@ START_TEST(strides_of_one_row_change_no_bit) {
 }
 END_TEST
 
-RUN_SUITE("kernels_nn", strides_of_one_row_change_no_bit, products_by_hand, zero_beta_keeps_nan_out,
-          integer_products_wrap, batches_against_loops, halves_round_once, threads_change_no_bit,
-          batch_norm_by_hand, rows_against_loops, softmax_by_hand, statistics_by_hand,
-          attention_against_loops, attention_with_grouped_heads, sorting_by_hand,
-          long_sort_is_stable, embedding_by_hand, gates_by_hand, pointwise_losses_by_hand,
-          class_losses_by_hand, what_does_not_fit_is_refused, memory_runs_out_anywhere)
+/* Three products, whether the second factor lies in three places or, expanded, in one: joined to
+ * one product of all rows they may round differently. */
+START_TEST(an_expanded_factor_changes_no_bit) {
+  enum { BATCH = 3, ROWS = 6, IN = 64, OUT = 48 };
+  double x[BATCH * ROWS * IN], w[BATCH * IN * OUT], want[BATCH * ROWS * OUT];
+  start(1);
+  make_values(7, BATCH * ROWS * IN, x);
+  make_values(8, IN * OUT, w);
+  for (int i = 0; i < BATCH * ROWS * IN; i++)
+    x[i] /= 3;
+  for (int i = 0; i < BATCH * IN * OUT; i++)
+    w[i] = i < IN * OUT ? w[i] / 7 : w[i - IN * OUT];
+  fnz_arg rows = tensor(FNZ_F32, S(BATCH, ROWS, IN), x);
+  RUN("bmm", rows, tensor(FNZ_F32, S(BATCH, IN, OUT), w));
+  memcpy(want, result(0), sizeof want);
+  RUN("expand_copy", tensor(FNZ_F32, S(IN, OUT), w), L3(BATCH, IN, OUT));
+  fnz_arg expanded = {.tag = FNZ_ARG_VALUE, .u.value = made[nmade++] = outs[0]};
+  nouts = 0;
+  RUN("bmm", rows, expanded);
+  is_close(0, want, BATCH * ROWS * OUT, 0);
+  finish();
+}
+END_TEST
+
+RUN_SUITE("kernels_nn", an_expanded_factor_changes_no_bit, strides_of_one_row_change_no_bit,
+          products_by_hand, zero_beta_keeps_nan_out, integer_products_wrap, batches_against_loops,
+          halves_round_once, threads_change_no_bit, batch_norm_by_hand, rows_against_loops,
+          softmax_by_hand, statistics_by_hand, attention_against_loops,
+          attention_with_grouped_heads, sorting_by_hand, long_sort_is_stable, embedding_by_hand,
+          gates_by_hand, pointwise_losses_by_hand, class_losses_by_hand,
+          what_does_not_fit_is_refused, memory_runs_out_anywhere)

@@ -10,6 +10,7 @@ typedef struct factor {
   fnzi_matrix matrix;
   int64_t rows, cols;
   int64_t batch[FNZ_MAX_RANK];
+  bool spread[FNZ_MAX_RANK]; /* by the sizes of the factor: not because it lies in one place */
 } factor;
 
 typedef struct products {
@@ -64,7 +65,8 @@ static void broadcast(factor *f, const products *p, const fnz_geometry *g, const
   for (uint32_t i = 0; i < p->rank; i++) {
     bool inside = i + lead >= p->rank;
     uint32_t at = inside ? i + lead - p->rank : 0;
-    f->batch[i] = inside && g->sizes[at] != 1 ? strides[at] : 0;
+    f->spread[i] = !inside || g->sizes[at] == 1;
+    f->batch[i] = f->spread[i] ? 0 : strides[at];
   }
 }
 
@@ -114,12 +116,13 @@ static fnz_status open(fnzi_call *call, const fnzi_array *a, const fnzi_array *b
 /* The first factor's matrices along the last batch dimension lie as rows of one. */
 static bool adds_rows(const products *p) {
   int64_t size = p->sizes[p->rank - 1], step = p->a.batch[p->rank - 1];
-  if (p->b.batch[p->rank - 1] != 0 || p->a.matrix.col != 1 || p->m * size > INT32_MAX)
+  if (!p->b.spread[p->rank - 1] || p->a.matrix.col != 1 || p->m * size > INT32_MAX)
     return false;
   return size == 1 || (p->m == 1 ? step >= p->k : step == p->m * p->a.matrix.row);
 }
 
-/* Batch dimensions along which the second factor stays put are more rows of the first. */
+/* Batch dimensions along which the second factor stays put are more rows of the first. Whether it
+ * does is read off its sizes: what was expanded may lie in one place or in many. */
 static void fold(products *p) {
   while (p->rank && p->a.matrix.row >= p->k && adds_rows(p)) {
     if (p->m == 1 && p->sizes[p->rank - 1] != 1)
@@ -138,7 +141,7 @@ static int64_t batch_size(const products *p, uint32_t rank) {
 static bool stays_put(const factor *f, uint32_t rank) {
   bool stays = true;
   for (uint32_t i = 0; i < rank; i++)
-    stays = stays && f->batch[i] == 0;
+    stays = stays && f->spread[i];
   return stays;
 }
 
