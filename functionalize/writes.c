@@ -91,7 +91,9 @@ static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
 static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
   fnzi_held *value;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), FNZI_SPREAD_CONSTANT, NULL));
+  /* A tensor's number eager copies; it checks the target then as it does for copy_. */
+  fnzi_spread spread = source ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_CONSTANT;
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), spread, NULL));
   if (!source) {
     FNZ_TRY(fill(world, self, r->args[1]));
     return fnzi_give(world, r, self);

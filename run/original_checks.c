@@ -8,6 +8,11 @@ static bool is_fill(const fnz_op *twin) {
   return strcmp(twin->base, "fill") == 0 || strcmp(twin->base, "zero") == 0;
 }
 
+/* A number that is a tensor is copied to them all, and eager looks at the target first. */
+static bool is_copied(const fnz_op *twin, const fnz_arg *args) {
+  return twin->nparams > 1 && args[1].tag == FNZ_ARG_VALUE;
+}
+
 static bool is_elementwise(const fnz_op *twin) {
   return fnzi_op_is_elementwise(twin) || strcmp(twin->base, "copy") == 0;
 }
@@ -41,7 +46,9 @@ static bool is_expanded(const fnz_geometry *g) {
 static fnz_status check_self(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                              const fnzi_eager *target) {
   bool overlaps, expanded = is_expanded(target->g);
-  if (is_fill(twin) || (is_idempotent(s, twin, args, target) && !expanded))
+  if (is_fill(twin) && !(expanded && is_copied(twin, args)))
+    return FNZ_OK;
+  if (!expanded && is_idempotent(s, twin, args, target))
     return FNZ_OK;
   FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &overlaps));
   s->in_loop = overlaps && !expanded && is_elementwise(twin) &&

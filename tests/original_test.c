@@ -35,6 +35,14 @@ START_TEST(views_read) {
        "%s: f32[3] = select_copy.int(%x, 0, 1)\nreturn %s"},
       {"%x: f32[7]", "%s: f32[3] stride(2) offset(1) = slice.Tensor(%x, 0, 1, -1, 2)\nreturn %s",
        "%s: f32[3] = slice_copy.Tensor(%x, 0, 1, -1, 2)\nreturn %s"},
+      {"%x: f32[2,3]",
+       "%t: f32[3,2] stride(1,3) = t(%x)\n%a: f32[3,2] stride(1,3) = to.dtype(%t, f32, "
+       "memory_format=contiguous_format)\n%z: f32[3,2] stride(1,3) = zero_(%a)\nreturn",
+       "%z: f32[2,3] = full([2, 3], 0)\nreturn %z input_mutation \"x\""},
+      {"%x: f32[2,3,1,1]",
+       "%a: f32[2,3,1,1] stride(3,1,3,3) = to.dtype(%x, f32, memory_format=channels_last)\n"
+       "%z: f32[2,3,1,1] stride(3,1,3,3) = zero_(%a)\nreturn %x",
+       "return %x"},
       {"%x: f32[3,4]", "%d: f32[3] stride(5) offset(1) = diagonal(%x, 1)\nreturn %d",
        "%d: f32[3] = diagonal_copy(%x, 1)\nreturn %d"},
       {"%x: f32[7]", "%u: f32[3,3] stride(2,1) = unfold(%x, 0, 3, 2)\nreturn %u",
@@ -308,6 +316,9 @@ START_TEST(refusals) {
       {"OVERLAP", "%x: f32[3,1]",
        "%e: f32[3,2] stride(1,0) = expand(%x, [3, 2])\n%a: f32[3,2] stride(1,0) = "
        "relu_(%e)\nreturn"},
+      {"OVERLAP", "%x: f32[3,1], %y: f32[]",
+       "%e: f32[3,2] stride(1,0) = expand(%x, [3, 2])\n%a: f32[3,2] stride(1,0) = "
+       "fill_.Tensor(%e, %y)\nreturn"},
       {"OVERLAP", "%x: f32[3], %m: bool[3]",
        "%v: f32[3,1] = view(%x, [3, 1])\n%s: f32[3] = masked_scatter_(%x, %m, %v)\nreturn"},
       {"OVERLAP", "%x: f32[4]",
