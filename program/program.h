@@ -272,6 +272,10 @@ uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value)
  * the inputs. Inputs of lower rank broadcast. Of one input, those of a copy that closes gaps. */
 void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
                            const int64_t *sizes, int64_t *out);
+/* Eager's suggest_memory_format says channels-last, of four dimensions or of five: the steps grow
+ * in that order, with gaps or without. Sizes of 1 count too, so what lies in rows as well is not.
+ */
+bool fnzi_suggests_channels_last(const fnz_geometry *g);
 
 /* Calls visit(user, arg) for each argument that is not a list, in order, going into lists. */
 typedef fnz_status fnzi_visit(void *user, const fnz_arg *arg);

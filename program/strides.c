@@ -1,5 +1,6 @@
 /* strides.c - the strides eager's TensorIterator gives a fresh result: the inputs' own when all
- * agree, else dense in the order of dimensions that the inputs have. */
+ * agree, else dense in the order of dimensions that the inputs have. And the memory format that
+ * eager sees in strides. */
 #include "program/program.h"
 
 static bool same_shape(const fnz_geometry *g, uint32_t rank, const int64_t *sizes) {
@@ -80,4 +81,20 @@ void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint
     out[order[i]] = stride;
     stride *= sizes[order[i]] ? sizes[order[i]] : 1;
   }
+}
+
+bool fnzi_suggests_channels_last(const fnz_geometry *g) {
+  int64_t least = 0;
+  if (g->rank < 4 || g->rank > 5 || g->strides[1] == 0)
+    return false;
+  for (uint32_t k = 0; k < g->rank; k++) {
+    uint32_t d = k == 0 ? 1 : k < g->rank - 1 ? g->rank - k : 0;
+    if (g->sizes[d] == 0 || g->strides[d] < least)
+      return false;
+    if (d == 0 && least == g->strides[1])
+      return false;
+    if (!fnzi_mul_i64(g->strides[d], g->sizes[d], &least))
+      return false;
+  }
+  return true;
 }

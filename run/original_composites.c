@@ -315,21 +315,37 @@ static fnz_dtype wanted_dtype(const fnzi_act *s, fnz_dtype fallback) {
   return i < 0 ? fallback : (fnz_dtype)fnzi_act_int(s, (size_t)i, fallback);
 }
 
-/* `to`: self when neither dtype nor strides change and no copy is asked for. */
+/* The format that eager takes a tensor to be in: channels-last when each step, from the channels
+ * over the last dimension to the first, reaches over the one before. */
+static int64_t suggested_format(const fnzi_pane *w) {
+  int64_t reach = 0;
+  if ((w->rank != 4 && w->rank != 5) || w->strides[1] == 0 || fnzi_pane_elements(w) == 0)
+    return FORMAT_CONTIGUOUS;
+  for (uint32_t k = 0; k < w->rank; k++) {
+    uint32_t d = k == 0 ? 1 : k < w->rank - 1 ? w->rank - k : 0;
+    bool rows_too = k == w->rank - 1 && reach == w->strides[1];
+    if (w->strides[d] < reach || rows_too)
+      return FORMAT_CONTIGUOUS;
+    reach = fnzi_wrap_mul(w->strides[d], w->sizes[d]);
+  }
+  return w->rank == 4 ? FORMAT_LAST : FORMAT_LAST_3D;
+}
+
+/* `to`: self when neither dtype nor format change and no copy is asked for. */
 static fnz_status convert(fnzi_act *s, fnzi_pane *w, fnz_dtype dtype) {
   int at = fnzi_op_param(s->op, "memory_format");
   int64_t strides[FNZ_MAX_RANK];
   int64_t format = at < 0 ? FORMAT_PRESERVE : fnzi_act_int(s, (size_t)at, FORMAT_PRESERVE);
   if (format != FORMAT_PRESERVE)
     FNZ_TRY(format_strides(s, w, format, strides));
-  bool stays = format == FORMAT_PRESERVE || has_strides(w, strides);
+  bool stays = format == FORMAT_PRESERVE || format == suggested_format(w);
   if (dtype == w->dtype && stays && !flag(s, "copy"))
     return itself(s, w);
   s->outcome = dtype == w->dtype ? FNZI_OUTCOME_COPY : FNZI_OUTCOME_CAST;
   w->is_conj = w->is_neg = false;
   w->dtype = dtype;
   fnzi_pane_preserve(w);
-  if (!stays)
+  if (format != FORMAT_PRESERVE)
     memcpy(w->strides, strides, w->rank * sizeof *strides);
   return FNZ_OK;
 }

@@ -257,11 +257,17 @@ fnz_status fnzi_resolve_cartesian_prod(fnzi_resolving *r) {
   return r->ntensors == 1 && r->tensors[0]->rank == 1 ? fnzi_is_self(r) : keep(r);
 }
 
+/* Not whether it lies so without gaps, as contiguous() asks: rows are what all else suggests. */
+static bool suggests(const fnz_geometry *g, int64_t format) {
+  bool last = fnzi_suggests_channels_last(g);
+  return format == 2 || format == 3 ? last && g->rank == format + 2 : !last;
+}
+
 /* `to` in all its forms: _to_copy unless nothing changes and no copy is asked for. */
 static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, bool copy) {
   bool same_dtype = dtype.tag != FNZ_ARG_DTYPE || dtype.u.i == (int64_t)r->self->dtype;
   bool same_format =
-      format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 4 || has_format(r->self, format.u.i);
+      format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 4 || suggests(r->self, format.u.i);
   if (same_dtype && same_format && !copy)
     return fnzi_is_self(r);
   fnz_arg args[7] = {fnzi_arg_default()};

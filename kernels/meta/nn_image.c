@@ -1,26 +1,9 @@
 /* nn_image.c - see nn_image.h. */
 #include "kernels/meta/nn_image.h"
 
-/* PyTorch's rule for is_channels_last_strides: sizes of 1 are let through, but a tensor that is
- * row-major as well is not channels-last. */
-static bool channels_last(const fnz_geometry *g) {
-  int64_t least = 0;
-  if (g->rank < 4 || g->rank > 5 || g->strides[1] == 0)
-    return false;
-  for (uint32_t k = 0; k < g->rank; k++) {
-    uint32_t d = k == 0 ? 1 : k < g->rank - 1 ? g->rank - k : 0;
-    if (g->sizes[d] == 0 || g->strides[d] < least)
-      return false;
-    if (d == 0 && least == g->strides[1])
-      return false;
-    least = g->sizes[d] > 1 ? g->strides[d] * g->sizes[d] : g->strides[d];
-  }
-  return true;
-}
-
 fnz_status fnzi_shape_add_image(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
                                 const int64_t *sizes, const fnz_geometry *like) {
-  if (like->rank != rank || !channels_last(like))
+  if (like->rank != rank || !fnzi_suggests_channels_last(like))
     return fnzi_shape_add(call, dtype, rank, sizes, NULL);
   int64_t strides[FNZ_MAX_RANK], stride = 1;
   for (uint32_t k = 0; k < rank; k++) {
