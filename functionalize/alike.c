@@ -32,6 +32,8 @@ static bool alike_item(const fnz_arg *a, const fnz_arg *b) {
     return a->u.i == b->u.i;
   if (a->tag == FNZ_ARG_COMPLEX)
     return a->u.list[0].u.f == b->u.list[0].u.f && a->u.list[1].u.f == b->u.list[1].u.f;
+  if (a->tag == FNZ_ARG_INT && (a->u.i == INT64_MAX) != (b->u.i == INT64_MAX))
+    return false; /* it says "to the end", which no expression gives */
   return true;
 }
 

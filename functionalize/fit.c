@@ -94,8 +94,22 @@ static bool is_constant(const int64_t *numbers, size_t count) {
   return true;
 }
 
-/* The one with the shortest text. */
+/* What a slice gives is at usual sizes what its bound is, and only there. */
+static fnz_status find_meaning(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  for (size_t i = 0; i < f->sizes->meanings.count && !*out; i++) {
+    const fnzi_expr *e = f->sizes->meanings.data[i];
+    bool yes;
+    FNZ_TRY(gives(f, e, numbers, &yes));
+    *out = yes ? e : NULL;
+  }
+  return FNZ_OK;
+}
+
+/* The one with the shortest text, but for what slices give. */
 static fnz_status find_known(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  FNZ_TRY(find_meaning(f, numbers, out));
+  if (*out)
+    return FNZ_OK;
   for (size_t i = 0; i < f->known; i++) {
     const fnzi_expr *e = f->sizes->set.all.data[i];
     bool yes;

@@ -20,8 +20,7 @@ static size_t count_alike(const fnzi_general *g, size_t leader) {
   return n;
 }
 
-/* The trial with most others like it becomes the first. */
-static void choose_leader(fnzi_general *g) {
+static size_t most_alike(const fnzi_general *g) {
   size_t best = 0, most = count_alike(g, 0);
   for (size_t i = 1; i < g->usual && most * 2 < g->usual + 1; i++) {
     size_t n = count_alike(g, i);
@@ -30,6 +29,34 @@ static void choose_leader(fnzi_general *g) {
       most = n;
     }
   }
+  return best;
+}
+
+static size_t count_nodes(const fnz_program *p) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->graphs.count; i++)
+    n += p->graphs.data[i].nodes.count;
+  return n;
+}
+
+/* Slices whose bounds depend on data are often of nothing or of all, and then leave no node. The
+ * program that has them all is right there as well, but too few trials make no expressions. */
+static size_t most_nodes(const fnzi_general *g) {
+  enum { FEW = 3 };
+  size_t best = most_alike(g), most = count_nodes(g->trials.data[best]->result);
+  for (size_t i = 0; i < g->usual; i++) {
+    size_t n = count_nodes(g->trials.data[i]->result);
+    if (n > most && count_alike(g, i) >= FEW) {
+      best = i;
+      most = n;
+    }
+  }
+  return best;
+}
+
+/* The trial with most others like it becomes the first. */
+static void choose_leader(fnzi_general *g) {
+  size_t best = g->sizes.bounds.count ? most_nodes(g) : most_alike(g);
   fnzi_trial *leader = g->trials.data[best];
   g->trials.data[best] = g->trials.data[0];
   g->trials.data[0] = leader;

@@ -1,8 +1,9 @@
 /* guard.c - a condition that keeps out the sizes where a general program would be wrong.
  *
  * needs   trials of which it is known whether the program is right there
- * gives   the simplest condition that tells a wrong one from all right ones: a bound of one symbol,
- *         a comparison of two, a remainder, one number left out. In this order */
+ * gives   the simplest condition that tells a wrong one from all right ones: slices bounded within
+ *         their dimension, whatever else is right; a bound of one symbol, a comparison of two, a
+ *         remainder, one number left out. In this order */
 #include "functionalize/generalize.h"
 
 enum { MOST_MODULUS = 8 };
@@ -72,6 +73,24 @@ static fnz_status bounds(search *s) {
   return FNZ_OK;
 }
 
+/* Where a slice is bounded by a negative number, or by one past its dimension, other programs are
+ * right than elsewhere. Of these numbers few are tried: what is wrong at one of them may be at any,
+ * also where others happen to be right. */
+static fnz_status slice_bounds(search *s) {
+  for (size_t i = 0; i < s->sizes->bounds.count && !s->best; i++) {
+    const fnzi_slice_bound *b = &s->sizes->bounds.data[i];
+    const fnzi_expr *args[2] = {b->symbol};
+    int64_t number;
+    FNZ_TRY(number_at(s->wrong, b->symbol, &number));
+    if (number >= 0 && number <= b->most)
+      continue;
+    FNZ_TRY(fnzi_expr_number(&s->sizes->set, number < 0 ? 0 : b->most, 1, &args[1]));
+    fnzi_function order = number < 0 ? FNZI_FUNCTION_GE : FNZI_FUNCTION_LE;
+    FNZ_TRY(fnzi_expr_call(&s->sizes->set, order, args, 2, &s->best));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status pairs(search *s) {
   static const fnzi_function functions[] = {FNZI_FUNCTION_NE, FNZI_FUNCTION_LE, FNZI_FUNCTION_GE,
                                             FNZI_FUNCTION_LT, FNZI_FUNCTION_GT, FNZI_FUNCTION_EQ};
@@ -107,7 +126,7 @@ static fnz_status single_numbers(search *s) {
 fnz_status fnzi_find_guard(fnzi_sizes *sizes, const fnzi_trials *trials, const fnzi_trial *wrong,
                            const fnzi_expr **out) {
   search s = {sizes, trials, wrong, NULL, 0};
-  fnz_status (*const kinds[])(search *) = {bounds, pairs, remainders, single_numbers};
+  fnz_status (*const kinds[])(search *) = {slice_bounds, bounds, pairs, remainders, single_numbers};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !s.best; i++)
     FNZ_TRY(kinds[i](&s));
   *out = s.best;

@@ -9,6 +9,7 @@ enum {
   USUAL_SPAN = 14,
   LEAST_USUAL = 3, /* where the range allows it */
   TRIES = 200,
+  NARROW = 6,
   LARGEST_END = 96, /* larger ends of ranges are not tried: programs run at these sizes */
   CONSTANTS = 12,
   LARGEST_CONSTANT = 48
@@ -23,12 +24,26 @@ void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
   *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN, NULL};
 }
 
+/* Bounds of slices count from the end where they are negative. */
+static int64_t least_bound(const fnzi_slice_bound *b) {
+  return b->most < LARGEST_END ? -b->most - 1 : -LEAST_USUAL;
+}
+
+/* And what is past the end is the end. */
+static int64_t most_bound(const fnzi_slice_bound *b) {
+  return b->most < LARGEST_END ? b->most + 2 : INT64_MAX;
+}
+
 /* What ranges say of each symbol, by the ids of expressions. Without one it is a size or an index,
- * from 0 on. */
+ * from 0 on, if no bound of a slice. */
 static fnz_status find_bounds(const fnzi_sizes *s, fnzi_arena *arena, fnzi_bounds **out) {
   FNZI_NEW(arena, s->set.all.count, out);
   for (size_t i = 0; i < s->set.all.count; i++)
     (*out)[i] = (fnzi_bounds){0, INT64_MAX};
+  for (size_t i = 0; i < s->bounds.count; i++) {
+    fnzi_bounds *b = &(*out)[s->bounds.data[i].symbol->id];
+    *b = (fnzi_bounds){least_bound(&s->bounds.data[i]), most_bound(&s->bounds.data[i])};
+  }
   for (size_t i = 0; i < s->conditions.count; i++) {
     const fnzi_condition *c = &s->conditions.data[i];
     fnzi_bounds *b = &(*out)[c->expr->id];
@@ -46,15 +61,32 @@ typedef struct usual {
   fnzi_map taken;   /* of them */
 } usual;
 
-/* Where a symbol usually lies: near the least that it may be. */
+/* Where a symbol usually lies: near the least that it may be, and within what it bounds. */
 static fnzi_bounds usual_bounds(const usual *u, const fnzi_expr *symbol) {
   fnzi_bounds b = u->bounds[symbol->id];
   int64_t span = u->draw->span;
+  if (b.min < 0 && b.max > 0)
+    b.min = 0;
+  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++) {
+    const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[i];
+    if (of->symbol != symbol || of->most < b.min + 3 || of->most > b.max)
+      continue;
+    b.min += b.min == 0; /* neither nothing nor all of it */
+    b.max = of->most - 1;
+  }
   if (b.min < LEAST_USUAL && span >= LEAST_USUAL && b.max > LEAST_USUAL + span / 2)
     b.min = LEAST_USUAL;
   if (b.max - span > b.min || b.max > INT64_MAX - span)
     b.max = b.min + span;
   return b;
+}
+
+/* Between nothing and all of a small dimension there are few numbers: two may be equal. */
+static bool is_narrow(const usual *u, const fnzi_expr *symbol) {
+  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++)
+    if (u->draw->sizes->bounds.data[i].symbol == symbol)
+      return u->draw->sizes->bounds.data[i].most <= NARROW;
+  return false;
 }
 
 static bool is_taken(const usual *u, const int64_t *number) {
@@ -83,6 +115,7 @@ static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct)
   const fnzi_bounds b = usual_bounds(u, symbol);
   int64_t *number = &u->numbers[i];
   size_t alike;
+  distinct = distinct && !is_narrow(u, symbol);
   FNZ_TRY(find_alike(u, i, &alike));
   if (alike < i) {
     *number = u->numbers[alike];

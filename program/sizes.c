@@ -171,6 +171,7 @@ static fnz_status list_free(fnzi_sizes *s) {
 fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *program) {
   *s = (fnzi_sizes){.program = program};
   fnzi_exprs_init(&s->set, ctx);
+  FNZ_TRY(fnzi_sizes_define(s));
   FNZ_TRY(parse_symbols(s));
   FNZ_TRY(add_conditions(s));
   FNZ_TRY(mark_asked(s));
@@ -180,6 +181,8 @@ fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *p
 void fnzi_sizes_close(fnzi_sizes *s) {
   FNZI_VEC_FREE(s->set.ctx, &s->conditions);
   FNZI_VEC_FREE(s->set.ctx, &s->free);
+  FNZI_VEC_FREE(s->set.ctx, &s->bounds);
+  FNZI_VEC_FREE(s->set.ctx, &s->meanings);
   fnzi_exprs_free(&s->set);
 }
 

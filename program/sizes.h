@@ -2,6 +2,7 @@
  * same program with numbers in place of them.
  *
  * sizes.c        expressions of a program, and whether numbers are allowed for its symbols
+ * slices.c       symbols that stand for what the bounds of a slice give
  * instantiate.c  the program for given numbers
  * draw.c         which numbers to try */
 #ifndef FNZI_SIZES_H
@@ -32,6 +33,13 @@ typedef struct fnzi_condition {
   fnzi_condition_kind kind;
 } fnzi_condition;
 
+/* A symbol that bounds a slice, and the size of the dimension, INT64_MAX for one that is symbolic:
+ * more of it is of no use. */
+typedef struct fnzi_slice_bound {
+  const fnzi_expr *symbol;
+  int64_t most;
+} fnzi_slice_bound;
+
 /* Borrows the program. */
 typedef struct fnzi_sizes {
   const fnz_program *program;
@@ -44,7 +52,15 @@ typedef struct fnzi_sizes {
   struct {
     const fnzi_expr **data;
     size_t count, capacity;
-  } free;         /* the symbols that sizes, symbolic numbers and guards speak of */
+  } free; /* the symbols that sizes, symbolic numbers and guards speak of */
+  struct {
+    fnzi_slice_bound *data;
+    size_t count, capacity;
+  } bounds;
+  struct {
+    const fnzi_expr **data; /* what symbols that slices make up stand for */
+    size_t count, capacity;
+  } meanings;
   uint8_t *asked; /* per expression of the program: some node that computes tensors takes it, an
                    * assertion or an output does, or what it is a part of */
 } fnzi_sizes;
@@ -53,6 +69,8 @@ typedef struct fnzi_sizes {
 FNZ_MUST_CHECK fnz_status fnzi_sizes_open(fnzi_sizes *sizes, fnz_context *ctx,
                                           const fnz_program *program);
 void fnzi_sizes_close(fnzi_sizes *sizes);
+/* Gives symbols that slices make up their meaning (slices.c). Before any expression is read. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
 
 /* A symbol of a floating point number: PyTorch's begin with "z". */
 static inline bool fnzi_is_float_symbol(const fnzi_expr *symbol) {

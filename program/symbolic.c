@@ -145,6 +145,10 @@ fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size, cons
   return keep(set, &made, kept, size, out);
 }
 
+fnz_status fnzi_expr_name(fnzi_exprs *set, const char *name, const fnzi_expr *meaning) {
+  return fnzi_map_set(&set->index, name, strlen(name), meaning->id);
+}
+
 /* --- sums ------------------------------------------------------------------------------------- */
 void fnzi_as_sum(const fnzi_expr *e, fnzi_sum *out) {
   *out = (fnzi_sum){.constant = {0, 1}, .parts = &out->single};

@@ -111,6 +111,10 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function
                                          const fnzi_expr *const *args, size_t count,
                                          const fnzi_expr **out);
 
+/* From now on the name stands for `meaning`; no symbol of it may be in the set. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_name(fnzi_exprs *set, const char *name,
+                                         const fnzi_expr *meaning);
+
 /* It is the number n / 1. */
 static inline bool fnzi_expr_is(const fnzi_expr *e, int64_t n) {
   return e->kind == FNZI_EXPR_NUMBER && e->den == 1 && e->num == n;

@@ -176,7 +176,8 @@ fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geome
     return arithmetic_node(run, node, done);
   bool size = node->op == &fnzi_ops[FNZI_ATEN_sym_size__int];
   bool numel = node->op == &fnzi_ops[FNZI_ATEN_sym_numel];
-  if (!size && !numel)
+  bool offset = node->op == &fnzi_ops[FNZI_ATEN_sym_storage_offset];
+  if (!size && !numel && !offset)
     return FNZ_OK;
   if (node->args[0].tag != FNZ_ARG_VALUE)
     return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
@@ -186,7 +187,7 @@ fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geome
   if (g != NULL && size)
     return size_of(run, node, g);
   if (g != NULL)
-    set_number(run, node, fnz_geometry_numel(g));
+    set_number(run, node, offset ? g->offset : fnz_geometry_numel(g));
   return FNZ_OK;
 }
 
