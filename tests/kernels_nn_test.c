@@ -1,4 +1,4 @@
-/* checks: 22
+/* checks: 23
  * kernels_nn_test.c - products, norms, softmax, attention, sorting, embedding and losses, against
  * numbers worked out by hand and against plain loops. */
 #include "tests/kernels_nn.h"
@@ -502,10 +502,35 @@ START_TEST(an_expanded_factor_changes_no_bit) {
 }
 END_TEST
 
-RUN_SUITE("kernels_nn", an_expanded_factor_changes_no_bit, strides_of_one_row_change_no_bit,
-          products_by_hand, zero_beta_keeps_nan_out, integer_products_wrap, batches_against_loops,
-          halves_round_once, threads_change_no_bit, batch_norm_by_hand, rows_against_loops,
-          softmax_by_hand, statistics_by_hand, attention_against_loops,
-          attention_with_grouped_heads, sorting_by_hand, long_sort_is_stable, embedding_by_hand,
-          gates_by_hand, pointwise_losses_by_hand, class_losses_by_hand,
-          what_does_not_fit_is_refused, memory_runs_out_anywhere)
+/* What decompositions leave behind. */
+START_TEST(left_by_decompositions) {
+  start(1);
+  RUN("unfold_backward", T(S(2, 3), 1, 2, 3, 4, 5, 6), L1(4), I(0), I(3), I(1));
+  WANT(0, 1, 6, 8, 6);
+  RUN("unfold_backward", T(S(2, 2, 2), 1, 2, 3, 4, 5, 6, 7, 8), L2(2, 5), I(-1), I(2), I(3));
+  WANT(0, 1, 2, 0, 3, 4, 5, 6, 0, 7, 8);
+  RUN("unfold_backward", T(S(2, 2, 2), 1, 2, 3, 4, 5, 6, 7, 8), L2(3, 2), I(0), I(2), I(1));
+  WANT(0, 1, 3, 7, 11, 6, 8);
+  FAILS(ctx, "BOUNDS",
+        APPLY("unfold_backward", T(S(2, 3), 1, 2, 3, 4, 5, 6), L1(4), I(0), I(2), I(1)));
+  RUN("_is_all_true", TYPED(FNZ_BOOL, S(3), 1, 0, 1));
+  WANT(0, 0);
+  RUN("_is_any_true", TYPED(FNZ_BOOL, S(3), 1, 0, 1));
+  WANT(0, 1);
+  FAILS(ctx, "TYPE", APPLY("_is_any_true", T(S(1), 1)));
+  RUN("empty_permuted", L3(2, 3, 4), L3(1, 2, 0));
+  const fnz_geometry *g = cpu->geometry(cpu->self, outs[0]);
+  ck_assert_mem_eq(g->strides, ((const int64_t[]){1, 8, 2}), 3 * sizeof *g->strides);
+  FAILS(ctx, "BOUNDS", APPLY("empty_permuted", L3(2, 3, 4), L3(1, 2, 1)));
+  FAILS(ctx, "BOUNDS", APPLY("empty_permuted", L3(2, 3, 4), L2(1, 0)));
+  finish();
+}
+END_TEST
+
+RUN_SUITE("kernels_nn", left_by_decompositions, an_expanded_factor_changes_no_bit,
+          strides_of_one_row_change_no_bit, products_by_hand, zero_beta_keeps_nan_out,
+          integer_products_wrap, batches_against_loops, halves_round_once, threads_change_no_bit,
+          batch_norm_by_hand, rows_against_loops, softmax_by_hand, statistics_by_hand,
+          attention_against_loops, attention_with_grouped_heads, sorting_by_hand,
+          long_sort_is_stable, embedding_by_hand, gates_by_hand, pointwise_losses_by_hand,
+          class_losses_by_hand, what_does_not_fit_is_refused, memory_runs_out_anywhere)

@@ -276,3 +276,35 @@ RECIPE(embedding_backward) {
   fnzi_array *zeros = STEP(new_zeros, V(grad), INTS(rows, width));
   fnzi_give_result(s, STEP(index_add, V(zeros), I(0), V(index), V(grad)));
 }
+
+/* --- Windows ----------------------------------------------------------------------------- */
+/* Where each element of each window lies along the dimension: step * window + place. */
+static fnzi_array *window_places(fnzi_steps *s, int64_t windows, int64_t size, int64_t step) {
+  fnzi_array *starts = STEP(mul__Scalar, V(STEP(arange, I(windows))), I(step));
+  fnzi_array *places = STEP(add__Tensor, V(RESHAPED(starts, windows, 1)), V(STEP(arange, I(size))));
+  return RESHAPED(places, windows * size);
+}
+
+/* unfold has put the places within a window last; here they go behind the windows. */
+RECIPE(unfold_backward) {
+  fnzi_array *grad = fnzi_given(s, "grad_in");
+  fnzi_array *zeros = STEP(zeros, *fnzi_named(s->call, "input_sizes"), DTYPE(fnzi_dtype_of(grad)));
+  uint32_t rank = fnzi_rank(zeros), dim = fnzi_given_dim(s, "dim", zeros);
+  int64_t size = fnzi_named_int(s->call, "size", 1), step = fnzi_named_int(s->call, "step", 1);
+  int64_t sizes[FNZ_MAX_RANK], order[FNZ_MAX_RANK + 1], windows = rank ? fnzi_size(grad, dim) : 1;
+  if (s->status == FNZ_OK && (fnzi_rank(grad) != rank + 1 || size != fnzi_size(grad, -1)))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "grad_in has %u dimensions and windows of %lld; self has %u and they are of %lld",
+              fnzi_rank(grad), (long long)fnzi_size(grad, -1), rank, (long long)size);
+  if (s->status != FNZ_OK)
+    return;
+  for (uint32_t d = 0; d < rank; d++)
+    sizes[d] = d == dim ? windows * size : fnzi_size(zeros, d);
+  for (uint32_t d = 0; d <= rank; d++)
+    order[d] = d <= dim ? d : d == dim + 1 ? rank : d - 1;
+  if (rank)
+    grad = STEP(permute_copy, V(grad), fnzi_ints(s, order, rank + 1));
+  grad = fnzi_reshaped(s, grad, sizes, rank);
+  fnzi_array *at = window_places(s, windows, size, step);
+  fnzi_give_result(s, STEP(index_add, V(zeros), I(dim), V(at), V(grad)));
+}

@@ -33,6 +33,22 @@ RECIPE(masked_select) {
   fnzi_give_result(s, STEP(index__Tensor, V(self), fnzi_values(s, &mask, 1)));
 }
 
+static fnzi_array *truths(fnzi_steps *s) {
+  fnzi_array *self = fnzi_given(s, "self");
+  if (fnzi_dtype_of(self) != FNZ_BOOL)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "self is %s; it must be bool",
+              fnzi_dtype(fnzi_dtype_of(self))->name);
+  return self;
+}
+
+RECIPE(is_all_true) {
+  fnzi_give_result(s, STEP(all, V(truths(s))));
+}
+
+RECIPE(is_any_true) {
+  fnzi_give_result(s, STEP(any, V(truths(s))));
+}
+
 /* Each index within its dimension, whatever it is where the mask is false. */
 static fnz_arg clamped(fnzi_steps *s, const fnzi_array *self) {
   fnzi_array *list[FNZ_MAX_RANK];

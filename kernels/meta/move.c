@@ -235,21 +235,47 @@ static fnz_dtype number_dtype(const fnz_arg *number) {
   return number->tag == FNZ_ARG_BOOL ? FNZ_BOOL : FNZ_I64;
 }
 
-/* zeros, ones, full, empty and new_*: sizes as argument, maybe strides. */
+/* Without gaps, the dimensions from the outermost to the innermost. */
+static fnz_status add_permuted(fnzi_call *call, fnz_dtype dtype, size_t rank, const int64_t *sizes,
+                               const int64_t *order) {
+  int64_t strides[FNZ_MAX_RANK], stride = 1;
+  uint64_t seen = 0;
+  for (size_t i = rank; i-- > 0;) {
+    int64_t d = order[i];
+    if (d < 0 || d >= (int64_t)rank || (seen >> d & 1))
+      return fnzi_refuse(
+          call, FNZ_CLASS_BOUNDS,
+          "physical_layout has %lld at %zu; it must name each of %zu dimensions once", (long long)d,
+          i, rank);
+    seen |= UINT64_C(1) << d;
+    strides[d] = stride;
+    if (!fnzi_mul_i64(stride, sizes[d] > 0 ? sizes[d] : 1, &stride))
+      return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the sizes have too large a product");
+  }
+  return fnzi_shape_add(call, dtype, (uint32_t)rank, sizes, strides);
+}
+
+/* zeros, ones, full, empty and new_*: sizes as argument, maybe strides or an order. */
 fnz_status fnzi_shape_create(fnzi_call *call) {
   const fnz_geometry *self = fnzi_named_array(call, "self") ? fnzi_input_geometry(call, 0) : NULL;
   fnz_dtype dtype = self ? self->dtype : number_dtype(fnzi_named(call, "fill_value"));
-  const int64_t *sizes, *strides;
-  size_t rank, nstrides;
+  const int64_t *sizes, *strides, *order;
+  size_t rank, nstrides, norder;
   FNZ_TRY(fnzi_named_ints(call, "size", &sizes, &rank));
   FNZ_TRY(fnzi_named_ints(call, "stride", &strides, &nstrides));
+  FNZ_TRY(fnzi_named_ints(call, "physical_layout", &order, &norder));
   if (rank > FNZ_MAX_RANK || (nstrides && nstrides != rank))
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and %zu strides", rank, nstrides);
+  if (norder != rank && fnzi_named(call, "physical_layout"))
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and a physical_layout of %zu", rank,
+                       norder);
   for (size_t i = 0; i < nstrides; i++)
     if (strides[i] < 0)
       return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "stride %lld is negative; give 0 or more",
                          (long long)strides[i]);
   dtype = fnzi_named_dtype(call, "dtype", dtype);
+  if (norder)
+    return add_permuted(call, dtype, rank, sizes, order);
   if (nstrides)
     return fnzi_shape_add(call, dtype, (uint32_t)rank, sizes, strides);
   return fnzi_shape_add_format(call, dtype, (uint32_t)rank, sizes);
