@@ -174,6 +174,8 @@ static fnz_status run(fnzi_call *call, const alignment *a, bool again, double *a
                       double *losses) {
   const void *x, *targets;
   int64_t width = 2 * a->longest + 1, at = 0;
+  if (!a->input_lengths || !a->target_lengths)
+    return fnzi_size_unknown(call);
   FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), FNZ_F64, &x));
   FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 1), FNZ_I64, &targets));
   for (int64_t i = 0; i < a->batch; i++) {
@@ -218,7 +220,7 @@ fnz_status fnzi_kernel_ctc_loss(fnzi_call *call) {
   FNZ_TRY(fnzi_sizes_check(call->ctx, 2, (const int64_t[]){a.steps, 2 * a.longest + 1}, 8));
   FNZI_NEW(&call->scratch, (size_t)(a.steps * (2 * a.longest + 1)), &alpha);
   FNZ_TRY(run(call, &a, true, alpha, losses));
-  for (int64_t i = 0; i < a.batch; i++) {
+  for (int64_t i = 0; a.target_lengths && i < a.batch; i++) {
     double loss = zeroes && losses[i] == INFINITY ? 0 : losses[i];
     int64_t length = a.target_lengths[i] > 1 ? a.target_lengths[i] : 1;
     if (reduction == KEPT)

@@ -135,7 +135,7 @@ static void solve_equation(const equation *e, const char *lu, const int32_t *piv
                            const char *from, char *to) {
   size_t cell = fnzi_dtype(e->dtype)->bytes;
   bool conjugates = !e->is_left && e->is_adjoint;
-  char how = e->is_left ? (e->is_adjoint ? 'C' : 'N') : (e->is_adjoint ? 'N' : 'T');
+  static const char ways[2][2] = {{'T', 'N'}, {'N', 'C'}};
   turn(cell, e->n, e->n, lu, e->lu);
   if (e->is_left)
     turn(cell, e->n, e->k, from, e->sides);
@@ -143,7 +143,8 @@ static void solve_equation(const equation *e, const char *lu, const int32_t *piv
     memcpy(e->sides, from, (size_t)(e->n * e->k) * cell);
   if (conjugates)
     conjugate(e->dtype, e->n * e->k, e->sides);
-  solve_lu(e->dtype, how, e->n, e->k, e->lu, (blasint *)(uintptr_t)pivots, e->sides);
+  solve_lu(e->dtype, ways[e->is_left][e->is_adjoint], e->n, e->k, e->lu,
+           (blasint *)(uintptr_t)pivots, e->sides);
   if (conjugates)
     conjugate(e->dtype, e->n * e->k, e->sides);
   if (e->is_left)

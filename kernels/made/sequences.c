@@ -61,10 +61,10 @@ RECIPE(pack_padded) {
   if (s->status == FNZ_OK && !each)
     s->status = fnzi_size_unknown(s->call);
   need_falling(s, each, fnzi_numel(lengths), "lengths");
-  if (s->status == FNZ_OK && each[0] > fnzi_size(x, 0))
+  if (s->status == FNZ_OK && each && each[0] > fnzi_size(x, 0))
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "lengths[0] is %lld; sequences have %lld steps",
               (long long)each[0], (long long)fnzi_size(x, 0));
-  if (s->status != FNZ_OK)
+  if (s->status != FNZ_OK || !each)
     return;
   fnzi_array *mask = present(s, lengths, true, each[0]);
   x = flat(s, fnzi_part(s, x, 0, 0, each[0]));
@@ -86,13 +86,13 @@ RECIPE(pad_packed) {
   if (s->status == FNZ_OK && !each)
     s->status = fnzi_size_unknown(s->call);
   need_falling(s, each, steps, "batch_sizes");
-  for (int64_t i = 0; s->status == FNZ_OK && i < steps; i++) {
+  for (int64_t i = 0; s->status == FNZ_OK && each && i < steps; i++) {
     if (each[i] > fnzi_size(x, 0) - sum)
       fnzi_stop(s, FNZ_CLASS_BOUNDS, "batch_sizes say more rows than the %lld of data",
                 (long long)fnzi_size(x, 0));
     sum += each[i];
   }
-  if (s->status != FNZ_OK)
+  if (s->status != FNZ_OK || !each)
     return;
   out_sizes[0] = total > 0 ? total : steps;
   out_sizes[1] = each[0];
