@@ -193,7 +193,10 @@ RECIPE(nll_loss_backward) {
     fnzi_stop(s, FNZ_CLASS_BOUNDS,
               "target must have a dimension less than self, and weight one "
               "element for each class");
-  fnzi_array *at = fnzi_as(s, STEP(unsqueeze, V(target), I(dim)), FNZ_I64);
+  if (fnzi_dtype_of(target) != FNZ_I64)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "target is %s; it needs indices, i64",
+              fnzi_dtype(fnzi_dtype_of(target))->name);
+  fnzi_array *at = STEP(unsqueeze, V(target), I(dim));
   fnzi_array *skip = STEP(eq__Scalar, V(at), *fnzi_named(s->call, "ignore_index"));
   at = zeroed(s, at, skip);
   fnzi_array *each = STEP(ones_like, V(at), DTYPE(fnzi_dtype_of(grad)));
