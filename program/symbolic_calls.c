@@ -77,6 +77,10 @@ static fnz_status floor_div_number(fnzi_exprs *set, const fnzi_expr *a, int64_t 
   FNZ_TRY(fnzi_expr_scale(set, multiple, 1, d, out));
   if (rest->kind == FNZI_EXPR_NUMBER && rest->num >= 0 && rest->num / rest->den < d)
     return FNZ_OK;
+  if (rest->kind == FNZI_EXPR_NUMBER && rest->den == 1) { /* whose multiple of d has no 64 bits */
+    FNZ_TRY(fnzi_expr_number(set, fnzi_ratio_floor((fnzi_ratio_t){rest->num, d}), 1, &rest));
+    return fnzi_expr_add(set, *out, rest, out);
+  }
   FNZ_TRY(cancel(set, &rest, &d));
   FNZ_TRY(fnzi_expr_number(set, d, 1, &args[1]));
   args[0] = rest;
