@@ -34,8 +34,8 @@ PASS_TESTS = "functionalize_test views_test tidy_test random_test regions_test e
 TESTS = {  # in the order in which they are run: the quickest and sharpest first
     "views": "composites_test views_test oracle_test " + PASS_TESTS,
     "mutations": "overlap_test " + PASS_TESTS + " run_test eager_variants_test",
-    "functionalize": PASS_TESTS + " alike_test fit_test sizes_test ops_test boundary_test custom_test "
-                     "pt2_write_test",
+    "functionalize": PASS_TESTS + " original_test hostile_test alike_test fit_test sizes_test ops_test "
+                     "boundary_test custom_test pt2_write_test",
     "program/formats": "text_test cbor_test json_test zip_test pt2_test safetensors_test pt2_write_test vmap_test "
                        "file_test hostile_test convert_test",
 }
