@@ -13,6 +13,8 @@
 # build-fuzz: build-fuzz-quick, without AddressSanitizer, tries two to five times as many inputs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/await.sh
+. scripts/await.sh
 
 build=${FNZ_FUZZ_BUILD:-build-fuzz}
 mapfile -t targets < <(find fixtures/fuzz -mindepth 1 -maxdepth 1 -type d -printf '%f\n' | sort)
@@ -54,16 +56,6 @@ stop() {
   kill -TERM "${running[@]}" 2> /dev/null || :
 }
 trap stop INT TERM
-
-# The status of a child: a signal ends the waiting, not the child.
-await() {
-  local status
-  while :; do
-    status=0
-    wait "$1" || status=$?
-    kill -0 "$1" 2> /dev/null || return "$status"
-  done
-}
 
 # Of libFuzzer, 72 says that it was interrupted.
 fuzz() { # target, seconds, options

@@ -15,6 +15,8 @@
 # shellcheck disable=SC2317 # steps are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=scripts/await.sh
+. scripts/await.sh
 
 minutes=240 only='' again=0
 usage() {
@@ -51,14 +53,10 @@ trap stop INT TERM
 
 # Runs a command; a signal ends the command, not the waiting.
 attend() {
-  local status
+  local status=0
   "$@" &
   running=$!
-  while :; do
-    status=0
-    wait "$running" || status=$?
-    kill -0 "$running" 2> /dev/null || break
-  done
+  await "$running" || status=$?
   running=''
   return "$status"
 }
