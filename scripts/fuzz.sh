@@ -10,7 +10,8 @@
 # build-fuzz/found, and the input is printed. A finding belongs in fixtures/fuzz/TARGET, under the
 # name of what it was: tests replay it. FNZ_LEDGER=1 adds a line per run to tests/ledger.tsv, also of
 # one that SIGINT or SIGTERM has ended. FNZ_FUZZ_BUILD names another build with FNZ_FUZZ than
-# build-fuzz: build-fuzz-quick, without AddressSanitizer, tries two to five times as many inputs.
+# build-fuzz: build-fuzz-quick, without AddressSanitizer, comes to 1.2 (json), 1.7 (schema) and 2.1
+# times (safetensors) as many inputs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # shellcheck source=scripts/await.sh

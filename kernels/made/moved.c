@@ -58,24 +58,16 @@ static void give_unpadded(fnzi_steps *s, size_t op, uint32_t dims) {
   give_back(s, &m, fnzi_do(s, op, args, 2));
 }
 
-RECIPE(reflection_1d_backward) {
-  give_unpadded(s, FNZI_ATEN_reflection_pad1d, 1);
-}
-RECIPE(reflection_2d_backward) {
-  give_unpadded(s, FNZI_ATEN_reflection_pad2d, 2);
-}
-RECIPE(reflection_3d_backward) {
-  give_unpadded(s, FNZI_ATEN_reflection_pad3d, 3);
-}
-RECIPE(replication_1d_backward) {
-  give_unpadded(s, FNZI_ATEN_replication_pad1d, 1);
-}
-RECIPE(replication_2d_backward) {
-  give_unpadded(s, FNZI_ATEN_replication_pad2d, 2);
-}
-RECIPE(replication_3d_backward) {
-  give_unpadded(s, FNZI_ATEN_replication_pad3d, 3);
-}
+#define UNPADDED(kind, dims)                                                                       \
+  RECIPE(kind##_##dims##d_backward) {                                                              \
+    give_unpadded(s, FNZI_ATEN_##kind##_pad##dims##d, dims);                                       \
+  }
+UNPADDED(reflection, 1)
+UNPADDED(reflection, 2)
+UNPADDED(reflection, 3)
+UNPADDED(replication, 1)
+UNPADDED(replication, 2)
+UNPADDED(replication, 3)
 
 /* --- Nearest elements -------------------------------------------------------------------- */
 static void give_shrunk(fnzi_steps *s, size_t op, uint32_t dims) {
@@ -95,21 +87,13 @@ static void give_shrunk(fnzi_steps *s, size_t op, uint32_t dims) {
   give_back(s, &m, fnzi_do(s, op, args, 2 + dims));
 }
 
-RECIPE(nearest_1d_backward) {
-  give_shrunk(s, FNZI_ATEN_upsample_nearest1d, 1);
-}
-RECIPE(nearest_2d_backward) {
-  give_shrunk(s, FNZI_ATEN_upsample_nearest2d, 2);
-}
-RECIPE(nearest_3d_backward) {
-  give_shrunk(s, FNZI_ATEN_upsample_nearest3d, 3);
-}
-RECIPE(nearest_exact_1d_backward) {
-  give_shrunk(s, FNZI_ATEN__upsample_nearest_exact1d, 1);
-}
-RECIPE(nearest_exact_2d_backward) {
-  give_shrunk(s, FNZI_ATEN__upsample_nearest_exact2d, 2);
-}
-RECIPE(nearest_exact_3d_backward) {
-  give_shrunk(s, FNZI_ATEN__upsample_nearest_exact3d, 3);
-}
+#define SHRUNK(kind, op, dims)                                                                     \
+  RECIPE(kind##_##dims##d_backward) {                                                              \
+    give_shrunk(s, FNZI_ATEN_##op##dims##d, dims);                                                 \
+  }
+SHRUNK(nearest, upsample_nearest, 1)
+SHRUNK(nearest, upsample_nearest, 2)
+SHRUNK(nearest, upsample_nearest, 3)
+SHRUNK(nearest_exact, _upsample_nearest_exact, 1)
+SHRUNK(nearest_exact, _upsample_nearest_exact, 2)
+SHRUNK(nearest_exact, _upsample_nearest_exact, 3)
