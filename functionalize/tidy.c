@@ -113,12 +113,17 @@ static fnz_status find_windows(fnzi_tidy *t, look *l) {
   return open_windows(t, l, frame);
 }
 
-/* What was put there ends before the window, from `low` to `high`, begins, or the other way round:
- * no look at their strides is needed. */
-static bool lies_apart(const fnzi_sight *put, const fnz_geometry *window, int64_t low,
-                       int64_t high) {
-  return put->low <= put->high && put->window->dtype == window->dtype &&
-         (put->high <= low || high <= put->low);
+/* One ends before the other begins: no look at their strides is needed. */
+static bool are_apart(fnzi_span a, fnzi_span b) {
+  return a.low <= a.high && (a.high <= b.low || b.high <= a.low);
+}
+
+/* The value below a scatter whose window lies apart from `window`, whose span is `span`: below all
+ * of its run where they all do. FNZI_NO_NODE when it takes a look at strides to say. */
+static uint32_t below(const fnzi_sight *put, const fnz_geometry *window, fnzi_span span) {
+  if (put->window->dtype != window->dtype || !are_apart(put->span, span))
+    return FNZI_NO_NODE;
+  return are_apart(put->run, span) ? put->start : put->base;
 }
 
 /* A window of a scatter's result that the scatter did not touch is one of its base; one that it put
@@ -129,13 +134,13 @@ static fnz_status look_through(fnzi_tidy *t, const fnz_geometry *window, uint32_
   const fnz_geometry *frame;
   const fnzi_sight *s;
   uint32_t at = *base;
-  int64_t low, high;
+  fnzi_span span;
   *source = FNZI_NO_NODE;
   FNZ_TRY(fnzi_tidy_frame(t, at, false, &frame));
-  bool known = !t->tape->program->decisions && fnzi_extent(window, &low, &high);
-  for (int hops = 0; (s = fnzi_sight_of(t, at)) && s->kind == FNZI_SIGHT_PUT;
-       hops++, at = s->base) {
-    if (known && hops < FNZI_TIDY_HOPS && lies_apart(s, window, low, high))
+  bool known = !t->tape->program->decisions && fnzi_extent(window, &span.low, &span.high);
+  for (int hops = 0; (s = fnzi_sight_of(t, at)) && s->kind == FNZI_SIGHT_PUT; hops++) {
+    at = known && hops < FNZI_TIDY_HOPS ? below(s, window, span) : FNZI_NO_NODE;
+    if (at != FNZI_NO_NODE)
       continue;
     bool same = fnzi_same_layout(s->window, window);
     fnzi_relation r =
@@ -145,6 +150,7 @@ static fnz_status look_through(fnzi_tidy *t, const fnz_geometry *window, uint32_
       *source = s->source;
     if (r != FNZI_DISJOINT || hops == FNZI_TIDY_HOPS)
       return FNZ_OK;
+    at = s->base;
   }
   *base = at;
   return FNZ_OK;
@@ -153,17 +159,13 @@ static fnz_status look_through(fnzi_tidy *t, const fnz_geometry *window, uint32_
 /* The same view of another base, or another view of what its argument is a view of. */
 static fnz_status offer_move(fnzi_tidy *t, const look *l, uint32_t base,
                              const fnz_geometry *window) {
-  const fnzi_tape_node *n = &t->tape->nodes.data[l->node];
   const fnz_geometry *frame;
-  const fnz_op *op = n->op;
+  const fnz_op *op;
   fnz_arg *args;
   if (base == l->from)
     return FNZ_OK;
-  if (l->base == l->from) {
-    FNZI_NEW(&t->tape->program->arena, op->nparams, &args);
-    memcpy(args, n->args, op->nparams * sizeof *args);
-    return fnzi_tidy_move(t, l->node, l->from, base, op, args);
-  }
+  if (l->base == l->from)
+    return fnzi_tidy_move(t, l->node, l->from, base, t->tape->nodes.data[l->node].op, NULL);
   FNZ_TRY(fnzi_tidy_frame(t, base, l->real, &frame));
   FNZ_TRY(fnzi_tidy_one_step(t, frame, window, l->real, &op, &args));
   return op ? fnzi_tidy_move(t, l->node, l->from, base, op, args) : FNZ_OK;
@@ -310,17 +312,27 @@ static fnz_status take_pieces(fnzi_tidy *t) {
   return FNZ_OK;
 }
 
-/* Moves that leave nobody behind. */
+/* It leaves nobody behind, and no run has become one node there. */
+static bool pays(const fnzi_tidy *t, const fnzi_move *m) {
+  const fnzi_sight *from = fnzi_sight_of(t, m->from);
+  const uint32_t maker = t->tape->values.data[m->from].node;
+  if (!m->args && t->tape->nodes.data[m->node].op != m->op)
+    return false;
+  if (m->free)
+    return true;
+  return from && maker != FNZI_NO_NODE && !t->tape->nodes.data[maker].wanted &&
+         (from->dies || from->movable >= from->uses);
+}
+
 static void move_nodes(fnzi_tidy *t) {
   for (size_t i = 0; i < t->moves.count; i++) {
     const fnzi_move *m = &t->moves.data[i];
-    const fnzi_sight *from = fnzi_sight_of(t, m->from);
-    const fnzi_tape_value *v = &t->tape->values.data[m->from];
-    bool wanted = v->node == FNZI_NO_NODE || t->tape->nodes.data[v->node].wanted;
-    if (!m->free && (!from || wanted || (!from->dies && from->movable < from->uses)))
+    fnzi_tape_node *n = &t->tape->nodes.data[m->node];
+    if (!pays(t, m))
       continue;
-    t->tape->nodes.data[m->node].op = m->op;
-    t->tape->nodes.data[m->node].args = m->args;
+    n->op = m->op;
+    n->args = m->args ? m->args : n->args;
+    n->args[0] = fnzi_arg_value((fnz_handle)m->base + 1);
     t->changed = true;
   }
 }

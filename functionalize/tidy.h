@@ -20,13 +20,19 @@ enum { FNZI_TIDY_HOPS = 16 };
 
 typedef enum fnzi_sight_kind { FNZI_SIGHT_SAME, FNZI_SIGHT_SEEN, FNZI_SIGHT_PUT } fnzi_sight_kind;
 
+/* From the first element to behind the last; none is known if low > high. */
+typedef struct fnzi_span {
+  int64_t low, high;
+} fnzi_span;
+
 typedef struct fnzi_sight {
   const fnz_geometry *window; /* of SEEN in the frame of the base; of PUT in that of the result */
   uint32_t value, base;       /* values of the tape, as in its `values` */
   uint32_t source;            /* of PUT: what the window shows */
   uint32_t uses, movable;     /* uses that count, and how many of them could do without it */
   uint32_t next;              /* in its bucket, + 1 */
-  int64_t low, high;          /* of PUT: its window's extent; none is known if low > high */
+  fnzi_span span, run;        /* of PUT: its window's, and that of all from `start` to here */
+  uint32_t start; /* of PUT: what the first scatter below whose span is known begins with */
   uint8_t kind;
   bool real;         /* of SEEN: it shares memory with its base */
   bool walked, dies; /* of PUT: inside of a run; of one that becomes one node */
@@ -34,10 +40,10 @@ typedef struct fnzi_sight {
 
 /* A node that could be another one over another base, and then would not use `from`. */
 typedef struct fnzi_move {
-  uint32_t node, from;
-  const fnz_op *op;
-  fnz_arg *args;
+  uint32_t node, from, base;
   bool free; /* neither costs anything: the shorter way is taken, whoever has the other */
+  const fnz_op *op;
+  fnz_arg *args; /* the first is not written yet; NULL: only the base is another one */
 } fnzi_move;
 
 typedef enum fnzi_tidy_class {
@@ -113,6 +119,7 @@ uint32_t fnzi_tidy_known(const fnzi_tidy *t, uint32_t base, bool real, const fnz
 FNZ_MUST_CHECK fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame,
                                              const fnz_geometry *window, bool real,
                                              const fnz_op **op, fnz_arg **args);
+/* `args` NULL: those that it has, but for the base. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t from, uint32_t base,
                                          const fnz_op *op, fnz_arg *args);
 

@@ -65,7 +65,6 @@ static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_sight *put, 
 
 /* What the base put there before is covered: the base may be what that one was put into. */
 static fnz_status skip_covered(fnzi_tidy *t, uint32_t node, const fnzi_sight *put) {
-  const fnzi_tape_node *n = &t->tape->nodes.data[node];
   const fnz_geometry *frame;
   uint32_t base = put->base;
   FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
@@ -79,12 +78,9 @@ static fnz_status skip_covered(fnzi_tidy *t, uint32_t node, const fnzi_sight *pu
       break;
     base = under->base;
   }
-  if (base == put->base)
-    return FNZ_OK;
-  fnz_arg *args;
-  FNZI_NEW(&t->tape->program->arena, n->op->nparams, &args);
-  memcpy(args, n->args, n->op->nparams * sizeof *args);
-  return fnzi_tidy_move(t, node, put->base, base, n->op, args);
+  return base == put->base
+             ? FNZ_OK
+             : fnzi_tidy_move(t, node, put->base, base, t->tape->nodes.data[node].op, NULL);
 }
 
 fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {

@@ -101,14 +101,33 @@ static fnz_status keep_window(fnzi_tidy *t, fnzi_sight *s) {
   return FNZ_OK;
 }
 
+static bool is_known(fnzi_span s) {
+  return s.low <= s.high;
+}
+
+/* How far a scatter's window reaches, and how far those do that it stands on. */
+static void measure(const fnzi_tidy *t, fnzi_sight *put) {
+  const fnzi_sight *under = fnzi_sight_of(t, put->base);
+  if (!fnzi_extent(put->window, &put->span.low, &put->span.high))
+    put->span = (fnzi_span){1, 0};
+  put->run = put->span;
+  put->start = put->base;
+  if (!under || under->kind != FNZI_SIGHT_PUT || under->window->dtype != put->window->dtype ||
+      !is_known(under->run) || !is_known(put->span))
+    return;
+  put->start = under->start;
+  if (under->run.low < put->run.low)
+    put->run.low = under->run.low;
+  if (under->run.high > put->run.high)
+    put->run.high = under->run.high;
+}
+
 fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight) {
   fnzi_sight s = *sight;
   uint32_t place = (uint32_t)t->sights.count + 1;
   FNZ_TRY(keep_window(t, &s));
-  if (s.kind == FNZI_SIGHT_PUT && !fnzi_extent(s.window, &s.low, &s.high)) {
-    s.low = 1;
-    s.high = 0;
-  }
+  if (s.kind == FNZI_SIGHT_PUT)
+    measure(t, &s);
   if (s.kind == FNZI_SIGHT_SEEN) {
     uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
     s.next = *bucket;
@@ -182,8 +201,7 @@ fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame, const fnz
 fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t from, uint32_t base,
                           const fnz_op *op, fnz_arg *args) {
   fnzi_sight *s = fnzi_sight_of(t, from);
-  args[0] = fnzi_arg_value((fnz_handle)base + 1);
-  const fnzi_move move = {node, from, op, args, fnz_op_is_view(op)};
+  const fnzi_move move = {node, from, base, fnz_op_is_view(op), op, args};
   if (s)
     s->movable++;
   FNZI_PUSH(t->tape->ctx, &t->moves, move);

@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * tidy_test.c - what disappears from a functionalized program, what has to stay, and what the
  * strided dialect is made of. Every row is also verified, and functionalized again. */
 #include "program/program.h"
@@ -308,6 +308,39 @@ START_TEST(long_runs) {
 }
 END_TEST
 
+/* Rows that are read and written one after the other, more of them than a storage keeps apart: each
+ * is read where it lay before the first write, whatever was put beside it in the meantime. */
+static void write_rows(bool backwards) {
+  enum { ROWS = 200 };
+  size_t size = 160 * ROWS, at = 0;
+  char *text = malloc(size);
+  fnz_program *f, *p;
+  ck_assert_ptr_nonnull(text);
+  begin();
+  at += (size_t)snprintf(text, size, "fnz 1\nprogram(%%x: f32[%d,2])\n{\n", ROWS);
+  for (int i = 0; i < ROWS; i++) {
+    int row = backwards ? ROWS - 1 - i : i;
+    at += (size_t)snprintf(text + at, size - at,
+                           "%%v%d: f32[1,2] offset(%d) = slice.Tensor(%%x, 0, %d, %d)\n"
+                           "%%w%d: f32[1,2] offset(%d) = add_.Scalar(%%v%d, 1)\n",
+                           i, 2 * row, row, row + 1, i, 2 * row, i);
+  }
+  at += (size_t)snprintf(text + at, size - at, "return %%x\n}\n");
+  OK(ctx, fnz_program_read(ctx, text, at, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
+  ck_assert_uint_eq(fnz_node_count(f, 0), 2 * ROWS + 1); /* a slice and a sum each, and one cat */
+  fnz_program_destroy(f);
+  fnz_program_destroy(p);
+  free(text);
+  end();
+}
+
+START_TEST(rows_in_turn) {
+  write_rows(false);
+  write_rows(true);
+}
+END_TEST
+
 static fnz_status functionalize_row(fnz_context *c, const void *user) {
   const row *r = user;
   char text[1024];
@@ -328,4 +361,4 @@ START_TEST(out_of_memory) {
 END_TEST
 
 RUN_SUITE("tidy", what_disappears, what_stays, strides_only, all_rows_in_all_dialects,
-          returned_strides_are_eagers, long_runs, out_of_memory)
+          returned_strides_are_eagers, long_runs, rows_in_turn, out_of_memory)
