@@ -49,10 +49,10 @@ static void review_memories(fnzi_pass *p) {
 /* --- collecting ----------------------------------------------------------------------------------
  */
 static fnz_output_kind mutation_kind(fnz_input_kind kind) {
-  return kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
-         : kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
-         : kind == FNZ_INPUT_MEMORY  ? FNZ_OUTPUT_MEMORY_MUTATION
-                                     : FNZ_OUTPUT_INPUT_MUTATION;
+  return kind == FNZ_INPUT_PARAMETER                              ? FNZ_OUTPUT_PARAMETER_MUTATION
+         : kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT ? FNZ_OUTPUT_BUFFER_MUTATION
+         : kind == FNZ_INPUT_MEMORY                               ? FNZ_OUTPUT_MEMORY_MUTATION
+                                                                  : FNZ_OUTPUT_INPUT_MUTATION;
 }
 
 static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi_alias *node) {
@@ -68,10 +68,10 @@ static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi
   return FNZ_OK;
 }
 
-static fnz_status refuse_constant(const fnzi_pass *p, const char *name) {
-  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, name,
-                   "input %s is a constant of the program, yet it is written; make it a buffer",
-                   name);
+/* A tensor that the program carries and writes is state of it, as a buffer that is not saved is. */
+static void become_state(fnzi_pass *p, uint32_t k) {
+  if (p->to->inputs[k].kind == FNZ_INPUT_CONSTANT)
+    p->to->inputs[k].kind = FNZ_INPUT_BUFFER;
 }
 
 /* What was left in the memory that an input was moved away from: other names of it still show it.
@@ -95,8 +95,7 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   bool is_user = in->kind == FNZ_INPUT_USER;
   if (!o.written && !o.spec.metadata)
     return FNZ_OK;
-  if (in->kind == FNZ_INPUT_CONSTANT)
-    return refuse_constant(p, name);
+  become_state(p, k);
   p->to->inputs[k].written = o.written && j && (j->name || j->base != k);
   if (o.spec.set && o.written)
     FNZ_TRY(add_left_memory(p, out, k, is_user ? name : in->target));

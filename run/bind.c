@@ -223,12 +223,14 @@ static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, uint32_t k, const 
   return fnzi_map_set(blobs, &weight->blob, sizeof weight->blob, run->memories.count - 1);
 }
 
-/* "input.x"; NULL for what the signature cannot name as written. */
+/* "input.x"; NULL for what the signature cannot name as written. A constant that is written is
+ * state, as a buffer is. */
 static fnz_status result_name(fnzi_run *run, fnz_input_kind kind, const char *target,
                               const char **out) {
   const char *prefix = kind == FNZ_INPUT_USER        ? "input"
                        : kind == FNZ_INPUT_PARAMETER ? "parameter"
                        : kind == FNZ_INPUT_BUFFER    ? "buffer"
+                       : kind == FNZ_INPUT_CONSTANT  ? "buffer"
                                                      : NULL;
   *out = NULL;
   if (prefix == NULL)

@@ -286,7 +286,7 @@ static fnz_status emit_rest(void *user, size_t k) {
   const fnzi_binding *b = &s->run.bindings[k];
   if (s->run.program->inputs[k].written && b->memory->cells != NULL)
     return fnzi_emit_member(&s->run, (uint32_t)k, output_handle, s);
-  if (!s->run.options->everything || b->memory->cells == NULL)
+  if (!fnzi_run_shows_unwritten(&s->run, b))
     return FNZ_OK;
   return emit_handle(s, b->name, handle_of(s, s->run.graph->inputs[k].u.value));
 }

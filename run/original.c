@@ -273,7 +273,7 @@ static fnz_status emit_input(void *user, size_t k) {
   fnzi_interp *in = user;
   const fnzi_binding *b = &in->run.bindings[k];
   uint64_t v = in->run.graph->inputs[k].u.value;
-  bool wanted = in->run.options->everything && b->memory->cells != NULL;
+  bool wanted = fnzi_run_shows_unwritten(&in->run, b);
   FNZ_TRY(emit_left(in, k, fnzi_eager_of(in, v)));
   if (!wanted && !is_changed(in, k, fnzi_eager_of(in, v)))
     return FNZ_OK;

@@ -82,6 +82,10 @@ fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, fnzi_input_
   return status;
 }
 
+bool fnzi_run_shows_unwritten(const fnzi_run *run, const fnzi_binding *b) {
+  return run->options->everything && b->kind != FNZ_INPUT_CONSTANT && b->memory->cells != NULL;
+}
+
 fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g, fnz_handle value) {
   size_t bytes;
   FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));

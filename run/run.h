@@ -193,6 +193,8 @@ typedef fnz_status fnzi_input_visit(void *user, size_t k);
 FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit,
                                            fnzi_input_visit *rest, void *user);
 
+/* An input is emitted though nothing has written it. Constants are what they were. */
+bool fnzi_run_shows_unwritten(const fnzi_run *run, const fnzi_binding *b);
 /* Downloads a value and emits it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g,
                                         fnz_handle value);

@@ -1,4 +1,4 @@
-/* checks: 39
+/* checks: 40
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -178,6 +178,25 @@ START_TEST(writes_archives) {
   must_work("show a.json");
   must_work("convert " PROGRAM " -o c.pt2");
   must_work("verify " PROGRAM " c.pt2");
+}
+END_TEST
+
+/* torch.export calls a tensor constant that no module has registered, also where it is written. */
+START_TEST(written_constants_are_state) {
+  enter_folder();
+  const char *source = FNZ_SOURCE_DIR "/fixtures/pt2/written_constant.pt2";
+  char words[1024], listed[ROOM];
+  snprintf(words, sizeof words, "run %s --inputs " FIXTURES "x.safetensors", source);
+  strcpy(listed, must_work(words)->out);
+  has(listed, "buffer.c");
+  ck_assert_ptr_null(strstr(listed, "buffer.d"));
+  strcat(words, " --original");
+  ck_assert_str_eq(must_work(words)->out, listed);
+  snprintf(words, sizeof words, "convert %s -o c.pt2", source);
+  must_work(words);
+  has(must_work("show c.pt2")->out, "%c_c: f32[4] buffer \"c\",");
+  snprintf(words, sizeof words, "verify %s c.pt2", source);
+  has(must_work(words)->out, "equal");
 }
 END_TEST
 
@@ -661,8 +680,8 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_files_that_are_no_programs, leaves_what_was_there_when_it_fails,
           cannot_write_where_there_is_no_folder, notices_a_full_disk, converts_to_standard_output,
           reads_standard_input, takes_the_format_from_the_extension, writes_archives,
-          leaves_no_archive_behind, cbor_and_text_say_the_same, operands_may_begin_with_a_dash,
-          summary_only_when_asked_for, figures_have_all_their_names,
+          written_constants_are_state, leaves_no_archive_behind, cbor_and_text_say_the_same,
+          operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
           takes_aliases_of_inputs, says_where_programs_part, explains_nodes, explains_in_json,
           lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
