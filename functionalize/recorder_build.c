@@ -86,7 +86,7 @@ static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
 /* A round may find what the one before it made possible; hardly any program needs three. A long
  * program goes on only while a round leaves clearly fewer nodes: else some programs would be looked
  * at many times for a few nodes each. */
-enum { MOST_ROUNDS = 16, FREE_ROUNDS = 2, LITTLE = 1024, WORTH = 64 };
+enum { MOST_ROUNDS = 16, FREE_ROUNDS = 2, LITTLE = 8192, WORTH = 64 };
 
 static size_t count_needed(const fnzi_tape *r) {
   size_t needed = 0;

@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * tidy_test.c - what disappears from a functionalized program, what has to stay, and what the
  * strided dialect is made of. Every row is also verified, and functionalized again. */
 #include "program/program.h"
@@ -308,6 +308,23 @@ START_TEST(long_runs) {
 }
 END_TEST
 
+/* Some find the last thing to take away after many rounds over more than a thousand nodes. */
+START_TEST(many_rounds) {
+  fnz_buffer text;
+  fnz_program *p, *f;
+  begin();
+  OK(ctx, fnz_file_read(ctx, FNZ_SOURCE_DIR "/fixtures/functionalize/many_rounds.fnz", &text));
+  OK(ctx, fnz_program_read(ctx, text.data, text.size, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
+  ck_assert_uint_gt(fnz_node_count(f, 0), 1024);
+  is_final(f, NULL);
+  fnz_buffer_free(ctx, &text);
+  fnz_program_destroy(f);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* Rows that are read and written one after the other, more of them than a storage keeps apart: each
  * is read where it lay before the first write, whatever was put beside it in the meantime. */
 static void write_rows(bool backwards) {
@@ -361,4 +378,4 @@ START_TEST(out_of_memory) {
 END_TEST
 
 RUN_SUITE("tidy", what_disappears, what_stays, strides_only, all_rows_in_all_dialects,
-          returned_strides_are_eagers, long_runs, rows_in_turn, out_of_memory)
+          returned_strides_are_eagers, long_runs, rows_in_turn, many_rounds, out_of_memory)
