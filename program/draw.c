@@ -69,14 +69,14 @@ static fnzi_bounds usual_bounds(const usual *u, const fnzi_expr *symbol) {
     b.min = 0;
   for (size_t i = 0; i < u->draw->sizes->bounds.count; i++) {
     const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[i];
-    if (of->symbol != symbol || of->most < b.min + 3 || of->most > b.max)
+    if (of->symbol != symbol || of->most - 3 < b.min || of->most > b.max)
       continue;
     b.min += b.min == 0; /* neither nothing nor all of it */
     b.max = of->most - 1;
   }
   if (b.min < LEAST_USUAL && span >= LEAST_USUAL && b.max > LEAST_USUAL + span / 2)
     b.min = LEAST_USUAL;
-  if (b.max - span > b.min || b.max > INT64_MAX - span)
+  if ((uint64_t)b.max - (uint64_t)b.min > (uint64_t)span)
     b.max = b.min + span;
   return b;
 }
