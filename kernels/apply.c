@@ -1,5 +1,6 @@
 /* apply.c - functional operators on values that never change. */
 #include "kernels/machine.h"
+#include "schema/custom.h"
 
 /* --- One call ---------------------------------------------------------------------------- */
 /* A tensor of call() may have lazy bits; values have none. */
@@ -131,6 +132,12 @@ static fnz_status apply_list(fnzi_machine *m, fnz_context *ctx, const fnz_reques
   return FNZ_OK;
 }
 
+/* What computes a library's operator, unless that has a kernel of its own. */
+static const fnz_op *stand_in(const fnzi_machine *m, const fnz_op *op) {
+  bool open = fnzi_op_is_custom(op) && !fnzi_registered_for(m, op);
+  return open ? fnzi_builtin_like(op) : NULL;
+}
+
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
                               fnz_handle *outputs, size_t capacity, size_t *count) {
   fnzi_machine *m = self;
@@ -140,7 +147,11 @@ fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *c
   const fnzi_kernel *row = fnzi_row_of(m, call->op);
   if (row && call->op->kind == FNZI_KIND_FUNCTIONAL)
     return call_kernel(m, ctx, row, call, outputs, capacity, count);
-  const fnz_op *element = fnzi_foreach_element(call->op);
+  const fnz_op *like = stand_in(m, call->op), *element = fnzi_foreach_element(call->op);
+  fnz_request same = *call;
+  same.op = like;
+  if (like)
+    return call_kernel(m, ctx, fnzi_row_of(m, like), &same, outputs, capacity, count);
   if (element && fnzi_row_of(m, element))
     return apply_list(m, ctx, call, element, outputs, capacity, count);
   char warning[FNZ_WARNING_BYTES];

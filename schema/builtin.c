@@ -1,11 +1,18 @@
-/* builtin.c - operators outside ATen that need no declaration: the rows of collectives.def. */
+/* builtin.c - operators outside ATen that need no declaration: the rows of builtin.def. */
 #include "schema/custom.h"
 
-static const char *const schemas[] = {
-#define COLLECTIVE(schema) schema,
+typedef struct builtin {
+  const char *schema, *like;
+  bool is_collective;
+} builtin;
+
+static const builtin builtins[] = {
+#define COLLECTIVE(schema)    {schema, NULL, true},
+#define LIBRARY(schema, like) {schema, like, false},
 #define ELSEWHERE(prefix, words)
-#include "schema/collectives.def"
+#include "schema/builtin.def"
 #undef COLLECTIVE
+#undef LIBRARY
 #undef ELSEWHERE
 };
 
@@ -13,18 +20,35 @@ static const struct {
   const char *prefix, *words;
 } elsewhere[] = {
 #define COLLECTIVE(schema)
+#define LIBRARY(schema, like)
 #define ELSEWHERE(prefix, words) {prefix, words},
-#include "schema/collectives.def"
+#include "schema/builtin.def"
 #undef COLLECTIVE
+#undef LIBRARY
 #undef ELSEWHERE
 };
 
-const char *fnzi_builtin_schema(const char *name) {
+static const builtin *find(const char *name) {
   size_t size = strlen(name);
-  for (size_t i = 0; i < sizeof schemas / sizeof *schemas; i++)
-    if (strncmp(schemas[i], name, size) == 0 && schemas[i][size] == '(')
-      return schemas[i];
+  for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++)
+    if (strncmp(builtins[i].schema, name, size) == 0 && builtins[i].schema[size] == '(')
+      return &builtins[i];
   return NULL;
+}
+
+const char *fnzi_builtin_schema(const char *name) {
+  const builtin *b = find(name);
+  return b ? b->schema : NULL;
+}
+
+bool fnzi_builtin_is_collective(const char *name) {
+  const builtin *b = find(name);
+  return b && b->is_collective;
+}
+
+const fnz_op *fnzi_builtin_like(const fnz_op *op) {
+  const builtin *b = find(op->name);
+  return b && b->like && strcmp(b->schema, op->schema) == 0 ? fnz_op_find(b->like) : NULL;
 }
 
 const char *fnzi_builtin_remedy(const char *name) {
@@ -35,9 +59,9 @@ const char *fnzi_builtin_remedy(const char *name) {
 }
 
 size_t fnzi_builtin_count(void) {
-  return sizeof schemas / sizeof *schemas;
+  return sizeof builtins / sizeof *builtins;
 }
 
 const char *fnzi_builtin_at(size_t index) {
-  return schemas[index];
+  return builtins[index].schema;
 }

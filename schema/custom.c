@@ -342,7 +342,7 @@ static fnz_status adopt(fnzi_scope *scope, const fnz_op *functional) {
 static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
   fnz_buffer text = {0};
   FNZ_TRY(fnzi_schema_parse(&scope->arena, schema, out));
-  if (fnzi_builtin_schema((*out)->name))
+  if (fnzi_builtin_is_collective((*out)->name))
     (*out)->tags |= FNZI_TAG_EFFECT;
   fnz_status status = fnzi_schema_print(scope->ctx, *out, &text);
   if (status == FNZ_OK)

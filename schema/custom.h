@@ -25,11 +25,14 @@ FNZ_MUST_CHECK fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *sche
 /* Of the scope, of its context, of the table. NULL when there is none. */
 const fnz_op *fnzi_scope_find(const fnzi_scope *scope, const char *name);
 
-/* --- Operators that are known without being declared (schema/builtin.c, collectives.def) ---------
- */
-/* NULL when there is none of that name. Their calls keep their number and order: FNZI_TAG_EFFECT.
- */
+/* --- Operators that are known without being declared (schema/builtin.c, builtin.def) --------- */
+/* NULL when there is none of that name. */
 const char *fnzi_builtin_schema(const char *name);
+/* Its calls keep their number and order: FNZI_TAG_EFFECT. */
+bool fnzi_builtin_is_collective(const char *name);
+/* The ATen operator that computes the same as this declared one from the same leading arguments;
+ * NULL for none. */
+const fnz_op *fnzi_builtin_like(const fnz_op *op);
 /* Why no program can have an operator of that name, and what to do; NULL when nobody knows. */
 const char *fnzi_builtin_remedy(const char *name);
 size_t fnzi_builtin_count(void);

@@ -659,10 +659,22 @@ def moved():
         yield name, N(*s[:2], *[int(1.5 * n) for n in s[2:]], d=d), [int(1.5 * n) for n in s[2:]], s, *scales
 
 
+def grouped():
+    d, k, n, g = some([f32, bf16, f16]), 8 * many(1, 2), 8 * many(1, 2), many(1, 3)
+    ends = sorted(many(0, 16) for _ in range(g - 1)) + [16]
+    offs = torch.tensor(ends, dtype=torch.int32)
+    yield "_grouped_mm", N(16, k, d=d, dense=True), N(g, k, n, d=d, dense=True), offs
+    yield "_grouped_mm", N(g, k, 8, d=d, dense=True), N(8, 16, d=d, dense=True), offs
+    yield "_grouped_mm", N(k, 16, d=d, dense=True), N(16, n, d=d, dense=True), offs
+    yield "_grouped_mm", N(g, k, n, d=d, dense=True), N(g, n, 8, d=d, dense=True)
+    yield "_grouped_mm", N(16, k, d=d, dense=True), N(g, k, n, d=d, dense=True)
+    yield "_grouped_mm", N(16, k, d=d, dense=True), N(g + 1, k, n, d=d, dense=True), offs
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
           statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12,
           factors: 12, unfactored: 2, sequences: 8, labels: 12, slopes: 4, picked_backward: 4,
-          moved: 6}
+          moved: 6, grouped: 3}
 
 
 # --- Writing -------------------------------------------------------------------------------------
