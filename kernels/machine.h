@@ -31,8 +31,7 @@ enum {
   FNZI_PLAN_CASTS = 2,
   FNZI_PLAN_APART = 4,
   FNZI_PLAN_RIGID = 8,
-  FNZI_PLAN_QUIET = 16,
-  FNZI_PLAN_FLAT = 32
+  FNZI_PLAN_QUIET = 16
 };
 
 /* How an operator is served on memory. */

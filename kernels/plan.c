@@ -120,7 +120,6 @@ static const struct {
 #define APART(op)           WHOLE(op, APART)
 #define RIGID(op)           WHOLE(op, RIGID)
 #define QUIET(op)           WHOLE(op, QUIET)
-#define FLAT(op)            WHOLE(op, FLAT)
 #define ALIKE(op, param)    {op, param, offsetof(fnzi_plan, alike), 0},
 #define NOT_BOOL(op, param) {op, param, offsetof(fnzi_plan, not_bool), 0},
 #define MASK(op, param)     {op, param, offsetof(fnzi_plan, masks), 0},
@@ -131,7 +130,6 @@ static const struct {
 #undef APART
 #undef RIGID
 #undef QUIET
-#undef FLAT
 #undef ALIKE
 #undef NOT_BOOL
 #undef MASK

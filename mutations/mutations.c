@@ -7,12 +7,10 @@ static const struct {
 } rows[] = {
 #define MUTATION(op, kind) {op, FNZI_MUTATION_##kind},
 #define IDEMPOTENT(op)
-#define FLAT(op)
 #define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
 #undef MUTATION
 #undef IDEMPOTENT
-#undef FLAT
 #undef TWIN_OF
 };
 
@@ -21,36 +19,20 @@ static const struct {
 } twins[] = {
 #define MUTATION(op, kind)
 #define IDEMPOTENT(op)
-#define FLAT(op)
 #define TWIN_OF(op, twin) {op, twin},
 #include "mutations/mutations.def"
 #undef MUTATION
 #undef IDEMPOTENT
-#undef FLAT
 #undef TWIN_OF
 };
 
 static const char *const idempotent[] = {
 #define MUTATION(op, kind)
 #define IDEMPOTENT(op) op,
-#define FLAT(op)
 #define TWIN_OF(op, twin)
 #include "mutations/mutations.def"
 #undef MUTATION
 #undef IDEMPOTENT
-#undef FLAT
-#undef TWIN_OF
-};
-
-static const char *const flat[] = {
-#define MUTATION(op, kind)
-#define IDEMPOTENT(op)
-#define FLAT(op) op,
-#define TWIN_OF(op, twin)
-#include "mutations/mutations.def"
-#undef MUTATION
-#undef IDEMPOTENT
-#undef FLAT
 #undef TWIN_OF
 };
 
@@ -67,13 +49,6 @@ bool fnzi_is_idempotent(const fnz_op *op) {
   for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
     if (!strcmp(idempotent[i], op->name))
       return takes_numbers_only(op);
-  return false;
-}
-
-bool fnzi_is_flat(const fnz_op *op) {
-  for (size_t i = 0; i < sizeof flat / sizeof *flat; i++)
-    if (!strcmp(flat[i], op->name))
-      return true;
   return false;
 }
 

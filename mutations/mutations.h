@@ -54,10 +54,6 @@ fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
  * through the table. */
 bool fnzi_is_idempotent(const fnz_op *op);
 
-/* An in-place operator that walks over memory: where a tensor that it writes has gaps, it writes
- * into these. Looks through the table. */
-bool fnzi_is_flat(const fnz_op *op);
-
 /* Under autocast this functional operator casts its arguments first, on some device, and those that
  * write do not. Looks through a table. */
 bool fnzi_autocast_changes(const fnz_op *twin);

@@ -43,9 +43,19 @@ static bool is_expanded(const fnz_geometry *g) {
   return false;
 }
 
+static fnz_status check_gaps(const fnzi_act *s, const fnzi_eager *target) {
+  if (s->op->kind != FNZI_KIND_INPLACE || !fnzi_op_is_flat(s->op) || fnzi_is_dense(target->g))
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
+                   "%s walks over memory, and a tensor that it writes has gaps there, into which "
+                   "it would write; give it a contiguous one and copy_() that back",
+                   s->op->name);
+}
+
 static fnz_status check_self(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                              const fnzi_eager *target) {
   bool overlaps, expanded = is_expanded(target->g);
+  FNZ_TRY(check_gaps(s, target));
   if (is_fill(twin) && !(expanded && is_copied(twin, args)))
     return FNZ_OK;
   if (!expanded && is_idempotent(s, twin, args, target))

@@ -103,6 +103,12 @@ bool fnzi_op_is_custom(const fnz_op *op) {
   return op < fnzi_ops || op >= fnzi_ops + fnzi_ops_count;
 }
 
+bool fnzi_op_is_flat(const fnz_op *op) {
+  static const char fused[] = "_fused_";
+  return !fnzi_op_is_custom(op) && strncmp(op->name, fused, sizeof fused - 1) == 0 &&
+         op->params[0].is_list;
+}
+
 bool fnz_op_is_view(const fnz_op *op) {
   return op->is_view;
 }
