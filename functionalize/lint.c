@@ -259,6 +259,21 @@ static fnz_status add_unread(linting *l) {
   return FNZ_OK;
 }
 
+/* --- what the exporter did -------------------------------------------------------------------- */
+/* Of `y.data = z`, torch.export writes the question whether it may be done, and no more. */
+static fnz_status add_lost(linting *l) {
+  for (uint32_t g = 0; g < fnz_graph_count(l->from); g++)
+    for (size_t i = 0; i < fnz_node_count(l->from, g); i++) {
+      const fnzi_node *n = fnzi_node_at(l->from, g, (uint32_t)i);
+      if (strcmp(n->target, "_has_compatible_shallow_copy_type") == 0)
+        FNZ_TRY(add(l, finding(FNZ_FINDING_LOST), n, "",
+                    "the assignment to .data that was here is not in the program, which goes on "
+                    "with the old memory",
+                    "copy_() into the tensor, or set_() it"));
+    }
+  return FNZ_OK;
+}
+
 /* --- what outputs share ----------------------------------------------------------------------- */
 static fnz_status add_sharing(linting *l) {
   for (uint32_t k = 0; k < l->to->graphs.data[0].noutputs; k++) {
@@ -306,6 +321,7 @@ static int by_place(const void *a, const void *b) {
 static fnz_status collect(linting *l) {
   FNZ_TRY(add_failures(l));
   size_t first = l->out->all.count;
+  FNZ_TRY(add_lost(l));
   if (!l->to)
     return FNZ_OK;
   FNZ_TRY(add_made(l));

@@ -63,7 +63,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize_explained(
   ROW(SCATTER, "scatter", "a write through a view whose base is needed afterwards")                \
   ROW(COPY, "copy", "a view that has to copy, because no view has the elements")                   \
   ROW(DEAD_WRITE, "dead-write", "a write that nobody reads")                                       \
-  ROW(ALIAS, "alias", "an output that shares memory with an input or another output")
+  ROW(ALIAS, "alias", "an output that shares memory with an input or another output")              \
+  ROW(LOST, "lost-assignment", "an assignment to .data, which the exporter has left out")
 
 typedef enum fnz_finding_kind {
 #define FNZ_FINDING_ENUM(id, name, words) FNZ_FINDING_##id,
