@@ -7,31 +7,31 @@
 #include <stdlib.h>
 
 /* --- division --------------------------------------------------------------------------------- */
-/* The multiple of d in a constant; none in a fraction, nor where the multiple leaves 64 bits. */
-static int64_t multiple_in(fnzi_ratio_t constant, int64_t d) {
-  int64_t part;
-  bool fits = constant.den == 1 &&
-              fnzi_mul_i64(fnzi_ratio_floor((fnzi_ratio_t){constant.num, d}), d, &part);
-  return fits ? part : 0;
-}
-
-/* Terms of a sum that d divides, and the others. The constant goes by its multiple of d. */
-static fnz_status split_multiples(fnzi_exprs *set, const fnzi_expr *a, int64_t d,
-                                  const fnzi_expr **multiple, const fnzi_expr **rest) {
+/* a is d times the quotient and the rest: terms that d divides, and the others. A constant leaves
+ * what lies between 0 and d; a fraction stays. */
+static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d, const fnzi_expr **quotient,
+                         const fnzi_expr **rest) {
   fnzi_sum x;
   fnzi_as_sum(a, &x);
-  int64_t part = multiple_in(x.constant, d);
-  FNZ_TRY(fnzi_expr_number(set, part, 1, multiple));
-  FNZ_TRY(fnzi_expr_number(set, x.constant.num - part, x.constant.den, rest));
+  bool whole = x.constant.den == 1;
+  int64_t floor = fnzi_ratio_floor((fnzi_ratio_t){x.constant.num, d}), left = x.constant.num % d;
+  left += left < 0 ? d : 0;
+  FNZ_TRY(fnzi_expr_number(set, whole ? floor : 0, 1, quotient));
+  FNZ_TRY(fnzi_expr_number(set, whole ? left : x.constant.num, x.constant.den, rest));
   for (uint32_t i = 0; i < x.count; i++) {
     const fnzi_part *p = &x.parts[i];
     /* What may be a fraction is no multiple of anything. */
     bool divides = p->den == 1 && p->num % d == 0 && p->expr->is_whole;
     const fnzi_expr *term;
-    FNZ_TRY(fnzi_expr_scale(set, p->expr, p->num, p->den, &term));
-    FNZ_TRY(fnzi_expr_add(set, divides ? *multiple : *rest, term, divides ? multiple : rest));
+    FNZ_TRY(fnzi_expr_scale(set, p->expr, divides ? p->num / d : p->num, p->den, &term));
+    FNZ_TRY(fnzi_expr_add(set, divides ? *quotient : *rest, term, divides ? quotient : rest));
   }
   return FNZ_OK;
+}
+
+/* A number from 0 to below d. */
+static bool is_remainder(const fnzi_expr *e, int64_t d) {
+  return e->kind == FNZI_EXPR_NUMBER && e->num >= 0 && e->num / e->den < d;
 }
 
 static fnz_status plain_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
@@ -72,15 +72,10 @@ static fnz_status cancel(fnzi_exprs *set, const fnzi_expr **a, int64_t *d) {
 /* a // d for a positive number d. */
 static fnz_status floor_div_number(fnzi_exprs *set, const fnzi_expr *a, int64_t d,
                                    const fnzi_expr **out) {
-  const fnzi_expr *multiple, *rest, *args[2];
-  FNZ_TRY(split_multiples(set, a, d, &multiple, &rest));
-  FNZ_TRY(fnzi_expr_scale(set, multiple, 1, d, out));
-  if (rest->kind == FNZI_EXPR_NUMBER && rest->num >= 0 && rest->num / rest->den < d)
+  const fnzi_expr *rest, *args[2];
+  FNZ_TRY(divide(set, a, d, out, &rest));
+  if (is_remainder(rest, d))
     return FNZ_OK;
-  if (rest->kind == FNZI_EXPR_NUMBER && rest->den == 1) { /* whose multiple of d has no 64 bits */
-    FNZ_TRY(fnzi_expr_number(set, fnzi_ratio_floor((fnzi_ratio_t){rest->num, d}), 1, &rest));
-    return fnzi_expr_add(set, *out, rest, out);
-  }
   FNZ_TRY(cancel(set, &rest, &d));
   FNZ_TRY(fnzi_expr_number(set, d, 1, &args[1]));
   args[0] = rest;
@@ -101,13 +96,13 @@ static fnz_status floor_div(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr
 
 static fnz_status modulo(fnzi_exprs *set, fnzi_function function, const fnzi_expr *a,
                          const fnzi_expr *b, const fnzi_expr **out) {
-  const fnzi_expr *multiple, *args[2] = {a, b};
+  const fnzi_expr *quotient, *args[2] = {a, b};
   if (fnzi_expr_is(b, 0))
     return fnzi_fail(set->ctx, FNZ_CLASS_SYNTAX, NULL, "a division by zero");
   if (b->kind == FNZI_EXPR_NUMBER && b->den == 1 && b->num > 0) {
-    FNZ_TRY(split_multiples(set, a, b->num, &multiple, &args[0]));
+    FNZ_TRY(divide(set, a, b->num, &quotient, &args[0]));
     *out = args[0];
-    if (args[0]->kind == FNZI_EXPR_NUMBER && args[0]->num >= 0)
+    if (is_remainder(args[0], b->num))
       return FNZ_OK;
   }
   return plain_call(set, function, args, 2, out);
