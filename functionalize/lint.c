@@ -7,6 +7,7 @@
  * gives   findings with words of their own, which need no program any more */
 #include "functionalize/pass.h"
 #include "functionalize/why.h"
+#include "schema/aten_names.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,10 +263,11 @@ static fnz_status add_unread(linting *l) {
 /* --- what the exporter did -------------------------------------------------------------------- */
 /* Of `y.data = z`, torch.export writes the question whether it may be done, and no more. */
 static fnz_status add_lost(linting *l) {
+  static const uint16_t asks[] = {FNZI_ATEN__has_compatible_shallow_copy_type};
   for (uint32_t g = 0; g < fnz_graph_count(l->from); g++)
     for (size_t i = 0; i < fnz_node_count(l->from, g); i++) {
       const fnzi_node *n = fnzi_node_at(l->from, g, (uint32_t)i);
-      if (strcmp(n->target, "_has_compatible_shallow_copy_type") == 0)
+      if (fnzi_op_is_among(n->op, asks, 1))
         FNZ_TRY(add(l, finding(FNZ_FINDING_LOST), n, "",
                     "the assignment to .data that was here is not in the program, which goes on "
                     "with the old memory",

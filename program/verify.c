@@ -305,6 +305,17 @@ static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32
                    "input %u has another type than the tensor of that name", k);
 }
 
+/* Callers and mutations name a user input's tensor as the graph does. */
+static fnz_status check_user_name(fnz_context *ctx, const fnz_program *p, uint32_t k) {
+  const fnz_arg *input = &p->graphs.data[0].inputs[k];
+  const char *name = input->tag == FNZ_ARG_VALUE ? fnzi_value_at(p, 0, input->u.value)->name : NULL;
+  if (!name || strcmp(name, p->inputs[k].target) == 0)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_REF, name,
+                   "the user input %s goes by the name %s; it has one only", name,
+                   p->inputs[k].target);
+}
+
 static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   if ((unsigned)in->kind >= FNZ_INPUT_KIND_COUNT)
@@ -313,6 +324,8 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "the kind of input does not fit what it is");
   if (!in->target)
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "the input has no name");
+  if (in->kind == FNZ_INPUT_USER)
+    return check_user_name(ctx, p, k);
   bool has_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
                     in->kind == FNZ_INPUT_CONSTANT || in->kind == FNZ_INPUT_MEMORY;
   return has_weight ? check_weight_of(ctx, p, k) : FNZ_OK;

@@ -213,9 +213,11 @@ static fnz_status check(const fnzi_scope *scope, const fnz_op *op) {
 /* --- Functional forms ------------------------------------------------------------------------- */
 
 static bool same_type(const fnzi_param *a, const fnzi_param *b) {
+  if (a->type != b->type)
+    return false;
   bool same_class = a->type != FNZI_TYPE_CLASS || strcmp(a->class_name, b->class_name) == 0;
-  return a->type == b->type && same_class && a->is_list == b->is_list &&
-         a->item_optional == b->item_optional && a->optional == b->optional;
+  return same_class && a->is_list == b->is_list && a->item_optional == b->item_optional &&
+         a->optional == b->optional;
 }
 
 /* They take the same arguments and give the same results; defaults and names of results may differ.

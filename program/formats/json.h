@@ -65,6 +65,8 @@ fnz_status fnzi_json_at(const fnzi_json_doc *doc, fnz_status status, const fnzi_
 
 /* The member of that key; NULL when there is none, when it is null, and when `object` is none. */
 const fnzi_json *fnzi_json_find(const fnzi_json *object, const char *key);
+/* The first item of a list that an object has; NULL when there is none. */
+const fnzi_json *fnzi_json_first_item(const fnzi_json *object, const char *key);
 /* The member of that key, which must be there and of that kind; otherwise TYPE. */
 FNZ_MUST_CHECK fnz_status fnzi_json_need(const fnzi_json_doc *doc, const fnzi_json *object,
                                          const char *key, fnzi_json_kind kind,

@@ -76,6 +76,11 @@ const fnzi_json *fnzi_json_find(const fnzi_json *object, const char *key) {
   return m && m->kind != FNZI_JSON_NULL ? m : NULL;
 }
 
+const fnzi_json *fnzi_json_first_item(const fnzi_json *object, const char *key) {
+  const fnzi_json *list = fnzi_json_find(object, key);
+  return list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
+}
+
 static const char *kind_name(fnzi_json_kind kind) {
   static const char *const names[] = {"null",     "true or false", "an integer", "a number",
                                       "a string", "an array",      "an object"};

@@ -33,26 +33,21 @@ static bool has_key(const fnzi_json *object, const char *key) {
   return m != NULL;
 }
 
-/* The first item of a list that an object has; NULL when there is none. */
-static const fnzi_json *first_item(const fnzi_json *object, const char *key) {
-  const fnzi_json *list = fnzi_json_find(object, key);
-  return list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
-}
-
 /* What the file shows tells more than its version: versions between releases had other fields. A
  * graph without nodes shows nothing. */
 static unsigned find_fields(const fnzi_pt2 *r, const fnzi_json *module) {
   enum { KIND_SINCE = 5, RETURN_SINCE = 6, NAME_SINCE = 15, MUTATION_SINCE = 14 };
-  const fnzi_json *graph = fnzi_json_find(module, "graph"), *node = first_item(graph, "nodes");
+  const fnzi_json *graph = fnzi_json_find(module, "graph"),
+                  *node = fnzi_json_first_item(graph, "nodes");
   int minor = r->p->schema_minor;
   unsigned fields = 0;
   if (node ? has_key(node, "name") : minor >= NAME_SINCE)
     fields |= FNZI_SCHEMA_NODE_NAME;
   if (node ? has_key(node, "is_hop_single_tensor_return") : minor >= RETURN_SINCE)
     fields |= FNZI_SCHEMA_HOP_RETURN;
-  while (node && !first_item(node, "inputs"))
+  while (node && !fnzi_json_first_item(node, "inputs"))
     node = node->next;
-  if (node ? has_key(first_item(node, "inputs"), "kind") : minor >= KIND_SINCE)
+  if (node ? has_key(fnzi_json_first_item(node, "inputs"), "kind") : minor >= KIND_SINCE)
     fields |= FNZI_SCHEMA_ARG_KIND;
   if (has_key(graph, "custom_obj_values"))
     fields |= FNZI_SCHEMA_OBJECTS;

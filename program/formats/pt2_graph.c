@@ -54,11 +54,11 @@ static bool is_arithmetic(const char *target) {
 
 /* "Tensor x, int[] k, *, float eps" as far as the node tells. */
 static fnz_status guess_params(fnzi_pt2 *r, const fnzi_json *node) {
-  const fnzi_json *inputs = fnzi_json_find(node, "inputs"), *kind;
+  const fnzi_json *first = fnzi_json_first_item(node, "inputs"), *kind;
   bool keyword_only = false;
-  for (const fnzi_json *input = inputs ? inputs->u.first : NULL; input; input = input->next) {
+  for (const fnzi_json *input = first; input; input = input->next) {
     const char *name = "";
-    bool is_first = input == inputs->u.first;
+    bool is_first = input == first;
     FNZ_TRY(fnzi_json_need_text(&r->doc, input, "name", &name));
     kind = fnzi_json_find(input, "kind");
     bool starts = !keyword_only && kind && kind->kind == FNZI_JSON_INT && kind->u.i == 2;
@@ -70,10 +70,10 @@ static fnz_status guess_params(fnzi_pt2 *r, const fnzi_json *node) {
 }
 
 static fnz_status guess_returns(fnzi_pt2 *r, const fnzi_json *node) {
-  const fnzi_json *outputs = fnzi_json_find(node, "outputs");
-  bool is_one = outputs && outputs->count == 1;
+  const fnzi_json *first = fnzi_json_first_item(node, "outputs");
+  bool is_one = first && !first->next;
   FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, is_one ? ") -> " : ") -> ("));
-  for (const fnzi_json *out = outputs ? outputs->u.first : NULL; out; out = out->next)
+  for (const fnzi_json *out = first; out; out = out->next)
     FNZ_TRY(
         fnzi_printf(r->doc.ctx, &r->text, "%s%s", fnzi_pt2_type_of(out), out->next ? ", " : ""));
   return fnzi_put_text(r->doc.ctx, &r->text, is_one ? "" : ")");

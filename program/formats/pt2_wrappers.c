@@ -260,7 +260,7 @@ static fnz_status clone_bases(wrapper *w) {
 
 /* The results of a list of clones are a list as well. */
 static const fnzi_json *list_items(const fnzi_json *result) {
-  const fnzi_json *list = result ? result->u.first : NULL;
+  const fnzi_json *list = result && result->kind == FNZI_JSON_OBJECT ? result->u.first : NULL;
   return list && list->kind == FNZI_JSON_ARRAY ? list->u.first : NULL;
 }
 
