@@ -49,10 +49,10 @@ static void review_memories(fnzi_pass *p) {
 /* --- collecting ----------------------------------------------------------------------------------
  */
 static fnz_output_kind mutation_kind(fnz_input_kind kind) {
-  return kind == FNZ_INPUT_PARAMETER                              ? FNZ_OUTPUT_PARAMETER_MUTATION
-         : kind == FNZ_INPUT_BUFFER || kind == FNZ_INPUT_CONSTANT ? FNZ_OUTPUT_BUFFER_MUTATION
-         : kind == FNZ_INPUT_MEMORY                               ? FNZ_OUTPUT_MEMORY_MUTATION
-                                                                  : FNZ_OUTPUT_INPUT_MUTATION;
+  return kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
+         : kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
+         : kind == FNZ_INPUT_MEMORY  ? FNZ_OUTPUT_MEMORY_MUTATION
+                                     : FNZ_OUTPUT_INPUT_MUTATION;
 }
 
 static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi_alias *node) {
@@ -88,7 +88,6 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   const char *name = p->graph->values.data[p->graph->inputs[k].u.value].name;
   const fnzi_joined *j = joined_of(p, k);
   fnzi_output o = {.tensor = p->inputs[k], .input = k, .written = is_written(p, k)};
-  o.spec.kind = mutation_kind(in->kind);
   o.spec.target = in->kind == FNZ_INPUT_USER ? name : in->target;
   o.spec.set = is_moved(p, k);
   o.spec.metadata = is_reshaped(p, k) || o.spec.set;
@@ -96,6 +95,7 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   if (!o.written && !o.spec.metadata)
     return FNZ_OK;
   become_state(p, k);
+  o.spec.kind = mutation_kind(p->to->inputs[k].kind);
   p->to->inputs[k].written = o.written && j && (j->name || j->base != k);
   if (o.spec.set && o.written)
     FNZ_TRY(add_left_memory(p, out, k, is_user ? name : in->target));

@@ -115,7 +115,7 @@ static fnz_status find_windows(fnzi_tidy *t, look *l) {
 
 /* One ends before the other begins: no look at their strides is needed. */
 static bool are_apart(fnzi_span a, fnzi_span b) {
-  return a.low <= a.high && (a.high <= b.low || b.high <= a.low);
+  return fnzi_span_is_known(a) && (a.high <= b.low || b.high <= a.low);
 }
 
 /* The value below a scatter whose window lies apart from `window`, whose span is `span`: below all

@@ -24,6 +24,9 @@ typedef enum fnzi_sight_kind { FNZI_SIGHT_SAME, FNZI_SIGHT_SEEN, FNZI_SIGHT_PUT 
 typedef struct fnzi_span {
   int64_t low, high;
 } fnzi_span;
+static inline bool fnzi_span_is_known(fnzi_span s) {
+  return s.low <= s.high;
+}
 
 typedef struct fnzi_sight {
   const fnz_geometry *window; /* of SEEN in the frame of the base; of PUT in that of the result */

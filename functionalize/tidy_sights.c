@@ -101,10 +101,6 @@ static fnz_status keep_window(fnzi_tidy *t, fnzi_sight *s) {
   return FNZ_OK;
 }
 
-static bool is_known(fnzi_span s) {
-  return s.low <= s.high;
-}
-
 /* How far a scatter's window reaches, and how far those do that it stands on. */
 static void measure(const fnzi_tidy *t, fnzi_sight *put) {
   const fnzi_sight *under = fnzi_sight_of(t, put->base);
@@ -113,7 +109,7 @@ static void measure(const fnzi_tidy *t, fnzi_sight *put) {
   put->run = put->span;
   put->start = put->base;
   if (!under || under->kind != FNZI_SIGHT_PUT || under->window->dtype != put->window->dtype ||
-      !is_known(under->run) || !is_known(put->span))
+      !fnzi_span_is_known(under->run) || !fnzi_span_is_known(put->span))
     return;
   put->start = under->start;
   if (under->run.low < put->run.low)

@@ -130,7 +130,7 @@ typedef struct fnzi_route {
   const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
   bool same_places;   /* the twin's parameters stand where the operator's of those names do */
   bool idempotent;    /* fnzi_is_idempotent() */
-  bool flat;          /* in place, and fnzi_op_is_flat() */
+  bool flat;          /* fnzi_op_is_flat() */
 } fnzi_route;
 
 /* Programs have few operators: a route stands at the place of its operator, modulo this, or at one

@@ -312,8 +312,9 @@ static fnz_status check_user_name(fnz_context *ctx, const fnz_program *p, uint32
   if (!name || strcmp(name, p->inputs[k].target) == 0)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_REF, name,
-                   "the user input %s goes by the name %s; it has one only", name,
-                   p->inputs[k].target);
+                   "the user input %s says that its name is %s; a user input goes by the name of "
+                   "its value, leave out the other",
+                   name, p->inputs[k].target);
 }
 
 static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k) {

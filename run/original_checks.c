@@ -44,7 +44,7 @@ static bool is_expanded(const fnz_geometry *g) {
 }
 
 static fnz_status check_gaps(const fnzi_act *s, const fnzi_eager *target) {
-  if (s->op->kind != FNZI_KIND_INPLACE || !fnzi_op_is_flat(s->op) || fnzi_is_dense(target->g))
+  if (!fnzi_op_is_flat(s->op) || fnzi_is_dense(target->g))
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                    "%s walks over memory, and a tensor that it writes has gaps there, into which "

@@ -105,8 +105,8 @@ bool fnzi_op_is_custom(const fnz_op *op) {
 
 bool fnzi_op_is_flat(const fnz_op *op) {
   static const char fused[] = "_fused_";
-  return !fnzi_op_is_custom(op) && strncmp(op->name, fused, sizeof fused - 1) == 0 &&
-         op->params[0].is_list;
+  return op->kind == FNZI_KIND_INPLACE && !fnzi_op_is_custom(op) &&
+         strncmp(op->name, fused, sizeof fused - 1) == 0 && op->params[0].is_list;
 }
 
 bool fnz_op_is_view(const fnz_op *op) {

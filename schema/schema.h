@@ -182,8 +182,8 @@ const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, f
 bool fnzi_op_is_derived(const fnz_op *op);
 /* It has no place in the table. */
 bool fnzi_op_is_custom(const fnz_op *op);
-/* It walks over memory, not over places of tensors: where a tensor that it writes has gaps, it
- * writes into these. The fused steps of optimizers do. */
+/* In place, and it walks over memory, not over places of tensors: where a tensor that it writes has
+ * gaps, it writes into these. The fused steps of optimizers do. */
 bool fnzi_op_is_flat(const fnz_op *op);
 
 extern const struct fnz_op fnzi_ops[]; /* sorted by name (strcmp), fnz_op_count() of them */

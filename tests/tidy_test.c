@@ -284,27 +284,32 @@ START_TEST(returned_strides_are_eagers) {
 }
 END_TEST
 
+/* The text, which ends here, is a program that becomes one of so many nodes. */
+static void becomes(char *text, size_t size, size_t nodes) {
+  fnz_program *f, *p;
+  begin();
+  OK(ctx, fnz_program_read(ctx, text, size, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
+  ck_assert_uint_eq(fnz_node_count(f, 0), nodes);
+  fnz_program_destroy(f);
+  fnz_program_destroy(p);
+  free(text);
+  end();
+}
+
 /* A run of scatters that does not cover its base is walked once, not from each of its members. */
 START_TEST(long_runs) {
   enum { PIECES = 4000 };
   size_t size = 80 * PIECES, at = 0;
   char *text = malloc(size);
-  fnz_program *f, *p;
   ck_assert_ptr_nonnull(text);
-  begin();
   at += (size_t)snprintf(text, size, "fnz 1\nprogram(%%s0: f32[%d], %%y: f32[])\n{\n", PIECES + 1);
   for (int i = 0; i < PIECES; i++)
     at += (size_t)snprintf(text + at, size - at,
                            "%%s%d: f32[%d] = select_scatter(%%s%d, %%y, 0, %d)\n", i + 1,
                            PIECES + 1, i, i);
   at += (size_t)snprintf(text + at, size - at, "return %%s%d\n}\n", PIECES);
-  OK(ctx, fnz_program_read(ctx, text, at, FNZ_FORMAT_TEXT, &p));
-  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
-  ck_assert_uint_eq(fnz_node_count(f, 0), PIECES); /* the last place is not covered */
-  fnz_program_destroy(f);
-  fnz_program_destroy(p);
-  free(text);
-  end();
+  becomes(text, at, PIECES); /* the last place is not covered */
 }
 END_TEST
 
@@ -331,9 +336,7 @@ static void write_rows(bool backwards) {
   enum { ROWS = 200 };
   size_t size = 160 * ROWS, at = 0;
   char *text = malloc(size);
-  fnz_program *f, *p;
   ck_assert_ptr_nonnull(text);
-  begin();
   at += (size_t)snprintf(text, size, "fnz 1\nprogram(%%x: f32[%d,2])\n{\n", ROWS);
   for (int i = 0; i < ROWS; i++) {
     int row = backwards ? ROWS - 1 - i : i;
@@ -343,13 +346,7 @@ static void write_rows(bool backwards) {
                            i, 2 * row, row, row + 1, i, 2 * row, i);
   }
   at += (size_t)snprintf(text + at, size - at, "return %%x\n}\n");
-  OK(ctx, fnz_program_read(ctx, text, at, FNZ_FORMAT_TEXT, &p));
-  OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
-  ck_assert_uint_eq(fnz_node_count(f, 0), 2 * ROWS + 1); /* a slice and a sum each, and one cat */
-  fnz_program_destroy(f);
-  fnz_program_destroy(p);
-  free(text);
-  end();
+  becomes(text, at, 2 * ROWS + 1); /* a slice and a sum each, and one cat */
 }
 
 START_TEST(rows_in_turn) {
