@@ -49,18 +49,21 @@ static bool constant(const char *text, fnz_arg *out) {
   return true;
 }
 
-static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
+/* NONE when it is not known. */
+static fnz_status find_number(void *user, uint64_t value, fnz_arg *out) {
+  maker *m = user;
   const fnzi_value *v = &m->graph->values.data[value];
   const fnzi_expr *e = v->symbol ? m->sizes->symbols[v->symbol] : NULL;
   fnzi_number n;
   bool is_float;
-  if (v->symbol && !e && constant(m->from->symbols.data[v->symbol].text, out))
-    return FNZ_OK;
+  *out = (fnz_arg){.tag = FNZ_ARG_NONE};
+  if (!e && v->symbol)
+    constant(m->from->symbols.data[v->symbol].text, out);
   if (!e)
-    return no_number(m, v);
+    return FNZ_OK;
   FNZ_TRY(fnzi_point_get(m->point, e, &n));
   if (n.known != FNZI_NUMBER_KNOWN)
-    return no_number(m, v);
+    return FNZ_OK;
   FNZ_TRY(fnzi_expr_is_float(m->sizes, e, &is_float));
   *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = n.num};
   if (is_float || n.den != 1 || m->reals[value])
@@ -68,6 +71,11 @@ static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
   else if (fnzi_expr_is_condition(e))
     out->tag = FNZ_ARG_BOOL;
   return FNZ_OK;
+}
+
+static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
+  FNZ_TRY(find_number(m, value, out));
+  return out->tag == FNZ_ARG_NONE ? no_number(m, &m->graph->values.data[value]) : FNZ_OK;
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
@@ -127,23 +135,6 @@ static fnz_status define(maker *m, const fnz_arg *outputs, uint32_t count, uint3
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-/* Divisions give floating point numbers, and so does arithmetic on these. */
-static void note_real(maker *m, const fnzi_node *node) {
-  static const char *const keeping[] = {"_operator.add", "_operator.sub", "_operator.mul",
-                                        "_operator.neg", "_operator.pow", "_operator.mod",
-                                        "torch.sym_min", "torch.sym_max", "_operator.floordiv"};
-  bool real = strcmp(node->target, "_operator.truediv") == 0 ||
-              strcmp(node->target, "torch.sym_float") == 0;
-  bool keeps = false;
-  for (size_t i = 0; i < sizeof keeping / sizeof *keeping; i++)
-    keeps = keeps || strcmp(node->target, keeping[i]) == 0;
-  for (uint32_t i = 0; keeps && i < node->nargs; i++)
-    real = real || node->args[i].tag == FNZ_ARG_FLOAT ||
-           (node->args[i].tag == FNZ_ARG_SYMBOL && m->reals[node->args[i].u.value]);
-  for (uint32_t i = 0; real && i < node->noutputs; i++)
-    m->reals[node->outputs[i].u.value] = true;
-}
-
 static bool gives_numbers(const fnzi_node *node) {
   for (uint32_t i = 0; i < node->noutputs; i++)
     if (node->outputs[i].tag != FNZ_ARG_SYMBOL)
@@ -166,6 +157,63 @@ bool fnzi_tells_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node 
   uint32_t symbol = g->values.data[node->outputs[0].u.value].symbol;
   const fnzi_expr *e = symbol ? s->symbols[symbol] : NULL;
   return e && fnzi_is_data_symbol(e) && s->asked[e->id];
+}
+
+/* A size of a tensor, or how many elements it has; *done false for other nodes. */
+static fnz_status compute_size(maker *m, const fnzi_node *node, fnz_arg *out, bool *done) {
+  bool numel = node->op == &fnzi_ops[FNZI_ATEN_sym_numel];
+  *done = (numel || node->op == &fnzi_ops[FNZI_ATEN_sym_size__int]) &&
+          node->args[0].tag == FNZ_ARG_VALUE && node->outputs[0].tag == FNZ_ARG_SYMBOL;
+  if (!*done)
+    return FNZ_OK;
+  uint64_t tensor = m->values[node->args[0].u.value];
+  const fnz_geometry *g = fnzi_graph_at(m->to, m->into)->values.data[tensor].geometry;
+  fnz_arg dim = fnzi_arg_get(node->op, node->args, node->nargs, 1);
+  uint32_t d;
+  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = numel ? fnz_geometry_numel(g) : 0};
+  if (numel)
+    return FNZ_OK;
+  if (dim.tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(number_of(m, dim.u.value, &dim));
+  if (dim.tag != FNZ_ARG_INT || g->rank == 0)
+    return fnzi_fail(m->ctx, FNZ_CLASS_TYPE, node->target, "it has no such dimension");
+  FNZ_TRY(fnzi_wrap_dim(m->ctx, "dim", dim.u.i, g->rank, &d));
+  out->u.i = g->sizes[d];
+  return FNZ_OK;
+}
+
+static bool takes_real(const maker *m, const fnzi_node *node) {
+  for (uint32_t i = 0; i < node->nargs; i++) {
+    const fnz_arg *arg = &node->args[i];
+    if (arg->tag == FNZ_ARG_FLOAT || (arg->tag == FNZ_ARG_SYMBOL && m->reals[arg->u.value]))
+      return true;
+  }
+  return false;
+}
+
+/* A number that is recorded otherwise than its operator gives it: the file contradicts itself.
+ * Expressions are exact, so what is computed in floating point numbers may differ a little. */
+static fnz_status check_number(maker *m, const fnzi_node *node) {
+  fnz_arg made, recorded;
+  bool done;
+  FNZ_TRY(compute_size(m, node, &made, &done));
+  if (!done)
+    FNZ_TRY(fnzi_arithmetic(m->ctx, node, find_number, m, &made, &done));
+  if (!done)
+    return FNZ_OK;
+  uint64_t value = node->outputs[0].u.value;
+  const fnzi_value *v = &m->graph->values.data[value];
+  m->reals[value] = made.tag == FNZ_ARG_FLOAT;
+  FNZ_TRY(find_number(m, value, &recorded));
+  bool whole = made.tag != FNZ_ARG_FLOAT && recorded.tag != FNZ_ARG_FLOAT && !takes_real(m, node);
+  if (!whole || recorded.tag == FNZ_ARG_NONE || made.tag == FNZ_ARG_NONE ||
+      made.u.i == recorded.u.i)
+    return FNZ_OK;
+  return fnzi_fail(m->ctx, FNZ_CLASS_TYPE, v->name,
+                   "%s gives %lld, but its recorded value %s is %lld there; export the program "
+                   "again",
+                   node->target, (long long)made.u.i, m->from->symbols.data[v->symbol].text,
+                   (long long)recorded.u.i);
 }
 
 /* The tensor that a number is read off, as an output of its own. */
@@ -201,10 +249,8 @@ static fnz_status add_node(maker *m, const fnzi_node *node) {
   fnzi_node made = *node;
   uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
   bool told = m->readings == FNZI_READINGS_KEPT && fnzi_tells_asked(m->sizes, m->graph, node);
-  if (fnzi_is_size_node(node) && !told) {
-    note_real(m, node);
-    return FNZ_OK;
-  }
+  if (fnzi_is_size_node(node) && !told)
+    return check_number(m, node);
   bool read = gives_numbers(node) && node->nargs && node->args[0].tag == FNZ_ARG_VALUE;
   if (read && m->readings == FNZI_READINGS_WATCHED && m->into == 0)
     return watch(m, node);

@@ -97,8 +97,8 @@ static fnz_status add_conditions(fnzi_sizes *s) {
   return FNZ_OK;
 }
 
-/* Whatever is a part of an expression that is marked. Parts stand before what they are parts of. */
-static void mark_parts(const fnzi_sizes *s, size_t count, uint8_t *marks) {
+/* Parts stand before what they are parts of. */
+void fnzi_mark_parts(const fnzi_sizes *s, size_t count, uint8_t *marks) {
   for (size_t i = count; i-- > 0;) {
     const fnzi_expr *e = s->set.all.data[i];
     for (uint32_t k = 0; marks[i] && k < e->count; k++)
@@ -128,7 +128,7 @@ static fnz_status mark_asked(fnzi_sizes *s) {
       if (!fnzi_is_size_node(&g->nodes.data[n]))
         see_asked(s, g, g->nodes.data[n].args, g->nodes.data[n].nargs);
   }
-  mark_parts(s, count, s->asked);
+  fnzi_mark_parts(s, count, s->asked);
   return FNZ_OK;
 }
 
@@ -161,7 +161,7 @@ static fnz_status list_free(fnzi_sizes *s) {
   for (size_t i = 0; i < s->program->graphs.count; i++)
     use_graph(s, &s->program->graphs.data[i], used);
   use_guards(s, used);
-  mark_parts(s, count, used);
+  fnzi_mark_parts(s, count, used);
   for (size_t i = 0; i < count; i++)
     if (used[i] && s->set.all.data[i]->kind == FNZI_EXPR_SYMBOL)
       FNZI_PUSH(s->set.ctx, &s->free, s->set.all.data[i]);
@@ -174,6 +174,7 @@ fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *p
   FNZ_TRY(fnzi_sizes_define(s));
   FNZ_TRY(parse_symbols(s));
   FNZ_TRY(add_conditions(s));
+  FNZ_TRY(fnzi_sizes_check_told(s));
   FNZ_TRY(mark_asked(s));
   return list_free(s);
 }

@@ -71,6 +71,10 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_open(fnzi_sizes *sizes, fnz_context *ctx,
 void fnzi_sizes_close(fnzi_sizes *sizes);
 /* Gives symbols that slices make up their meaning (slices.c). Before any expression is read. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
+/* Every symbol that a size or a number speaks of is told by an input or a node (bound.c); REF. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_check_told(fnzi_sizes *sizes);
+/* Marks, by the ids of the first `count` expressions, whatever is a part of one that is marked. */
+void fnzi_mark_parts(const fnzi_sizes *sizes, size_t count, uint8_t *marks);
 
 /* A symbol of a floating point number: PyTorch's begin with "z". */
 static inline bool fnzi_is_float_symbol(const fnzi_expr *symbol) {
@@ -128,6 +132,17 @@ bool fnzi_is_size_node(const fnzi_node *node);
 /* It tells a size that depends on data and that others ask for: the tensor is needed for its size,
  * whoever needs its elements. */
 bool fnzi_tells_asked(const fnzi_sizes *sizes, const fnzi_graph *graph, const fnzi_node *node);
+
+/* --- Nodes that compute numbers (program/arithmetic.c) ----------------------------------------
+ * As exporters write them: _operator.add, torch.sym_max, math.trunc ... by Python's rules; integers
+ * leave 64 bits with OVERFLOW. */
+typedef fnz_status fnzi_number_of(void *user, uint64_t value, fnz_arg *out);
+bool fnzi_is_arithmetic(const char *target);
+/* What the node computes where number(user, value) gives the numbers of symbolic arguments, NONE
+ * for one that is not known. *done false when it is no such node or a number is missing. */
+FNZ_MUST_CHECK fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node,
+                                          fnzi_number_of *number, void *user, fnz_arg *out,
+                                          bool *done);
 
 /* --- Numbers to try (program/draw.c) --------------------------------------------------------- */
 typedef struct fnzi_draw {

@@ -14,7 +14,8 @@ typedef struct lowering {
   void *user;
 } lowering;
 
-static fnz_status number_of(fnzi_run *run, uint64_t v, fnz_arg *out) {
+static fnz_status number_of(void *user, uint64_t v, fnz_arg *out) {
+  fnzi_run *run = user;
   const fnzi_value *value = &run->graph->values.data[v];
   *out = run->numbers[v];
   bool known;
@@ -151,15 +152,8 @@ static fnz_status assert_number(fnzi_run *run, const fnzi_node *node) {
 }
 
 static fnz_status arithmetic_node(fnzi_run *run, const fnzi_node *node, bool *done) {
-  fnz_arg args[3], result;
-  bool plain = node->nargs <= 3 && node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL;
-  for (uint32_t i = 0; i < node->nargs && plain; i++) {
-    args[i] = node->args[i];
-    if (args[i].tag == FNZ_ARG_SYMBOL)
-      FNZ_TRY(number_of(run, args[i].u.value, &args[i]));
-  }
-  if (plain)
-    FNZ_TRY(fnzi_arithmetic(run->ctx, node->target, args, node->nargs, &result, done));
+  fnz_arg result;
+  FNZ_TRY(fnzi_arithmetic(run->ctx, node, number_of, run, &result, done));
   if (*done)
     run->numbers[node->outputs[0].u.value] = result;
   return FNZ_OK;

@@ -31,11 +31,4 @@ FNZ_MUST_CHECK fnz_status fnzi_saw_number(fnzi_run *run, uint64_t value, int64_t
 FNZ_MUST_CHECK fnz_status fnzi_symbol_number(fnzi_run *run, uint64_t value, bool *known,
                                              fnz_arg *out);
 
-/* --- run/arithmetic.c ------------------------------------------------------------------------- */
-/* A node that computes a number from numbers, as exporters write it: _operator.add, torch.sym_max,
- * math.trunc ... Python's rules; integers leave 64 bits with OVERFLOW. *done false when it is none
- * of these. */
-FNZ_MUST_CHECK fnz_status fnzi_arithmetic(fnz_context *ctx, const char *target, const fnz_arg *args,
-                                          size_t nargs, fnz_arg *out, bool *done);
-
 #endif

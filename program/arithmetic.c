@@ -1,13 +1,17 @@
 /* arithmetic.c - nodes that compute numbers from numbers, by Python's rules.
  *
  * Integers and truth values stay integers, anything else is computed in doubles. */
-#include "run/numbers.h"
+#include "program/sizes.h"
 
 #include <math.h>
 
+enum { MOST_ARGS = 3 };
+
+static const char CHOICE[] = "torch.sym_ite"; /* the only one of three arguments, of any kind */
+
 typedef struct operands {
-  int64_t i[3];
-  double f[3];
+  int64_t i[MOST_ARGS];
+  double f[MOST_ARGS];
   bool floats; /* one of them is a float */
 } operands;
 
@@ -36,13 +40,17 @@ static outcome power(int64_t a, int64_t b, int64_t *out) {
 }
 
 static outcome modulo(int64_t a, int64_t b, int64_t *out) {
-  int64_t q = 0;
   if (b == 0)
     return UNDEFINED;
-  if (b != -1)
-    floor_div(a, b, &q);
-  *out = b == -1 ? 0 : a - q * b;
+  *out = b == -1 ? 0 : a % b;
+  *out += *out && (*out < 0) != (b < 0) ? b : 0;
   return FINE;
+}
+
+/* The remainder has the sign of the divisor. */
+static double real_modulo(double x, double y) {
+  double rest = fmod(x, y);
+  return rest != 0 && (rest < 0) != (y < 0) ? rest + y : rest;
 }
 
 static outcome checked(bool fits) {
@@ -68,7 +76,7 @@ TWO_KINDS(op_add, checked(fnzi_add_i64(a, b, &out->u.i)), IS_FLOAT(x + y))
 TWO_KINDS(op_sub, checked(!__builtin_sub_overflow(a, b, &out->u.i)), IS_FLOAT(x - y))
 TWO_KINDS(op_mul, checked(fnzi_mul_i64(a, b, &out->u.i)), IS_FLOAT(x *y))
 TWO_KINDS(op_floordiv, floor_div(a, b, &out->u.i), IS_FLOAT(floor(x / y)))
-TWO_KINDS(op_mod, modulo(a, b, &out->u.i), IS_FLOAT(x - floor(x / y) * y))
+TWO_KINDS(op_mod, modulo(a, b, &out->u.i), IS_FLOAT(real_modulo(x, y)))
 TWO_KINDS(op_pow, power(a, b, &out->u.i), IS_FLOAT(pow(x, y)))
 TWO_KINDS(op_neg, checked(!__builtin_sub_overflow(0, a, &out->u.i)), IS_FLOAT(-x))
 TWO_KINDS(op_pos, (out->u.i = a, FINE), IS_FLOAT(x))
@@ -139,11 +147,17 @@ static bool read_operands(const fnz_arg *args, size_t nargs, operands *out) {
   return true;
 }
 
-fnz_status fnzi_arithmetic(fnz_context *ctx, const char *target, const fnz_arg *args, size_t nargs,
-                           fnz_arg *out, bool *done) {
+bool fnzi_is_arithmetic(const char *target) {
+  bool found = strcmp(target, CHOICE) == 0;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows && !found; i++)
+    found = strcmp(target, rows[i].target) == 0;
+  return found;
+}
+
+static fnz_status by_target(fnz_context *ctx, const char *target, const fnz_arg *args, size_t nargs,
+                            fnz_arg *out, bool *done) {
   operands o;
-  *done = false;
-  if (strcmp(target, "torch.sym_ite") == 0 && nargs == 3) {
+  if (strcmp(target, CHOICE) == 0 && nargs == 3) {
     *out = args[args[0].u.i ? 1 : 2];
     *done = args[0].tag == FNZ_ARG_BOOL || args[0].tag == FNZ_ARG_INT;
     return FNZ_OK;
@@ -160,4 +174,18 @@ fnz_status fnzi_arithmetic(fnz_context *ctx, const char *target, const fnz_arg *
     *done = true;
   }
   return FNZ_OK;
+}
+
+fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node, fnzi_number_of *number,
+                           void *user, fnz_arg *out, bool *done) {
+  fnz_arg args[MOST_ARGS];
+  *done = false;
+  if (node->nargs > MOST_ARGS || node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
+    return FNZ_OK;
+  for (uint32_t i = 0; i < node->nargs; i++) {
+    args[i] = node->args[i];
+    if (args[i].tag == FNZ_ARG_SYMBOL)
+      FNZ_TRY(number(user, args[i].u.value, &args[i]));
+  }
+  return by_target(ctx, node->target, args, node->nargs, out, done);
 }
