@@ -7,8 +7,6 @@
 
 enum { MOST_ARGS = 3 };
 
-static const char CHOICE[] = "torch.sym_ite"; /* the only one of three arguments, of any kind */
-
 typedef struct operands {
   int64_t i[MOST_ARGS];
   double f[MOST_ARGS];
@@ -147,17 +145,10 @@ static bool read_operands(const fnz_arg *args, size_t nargs, operands *out) {
   return true;
 }
 
-bool fnzi_is_arithmetic(const char *target) {
-  bool found = strcmp(target, CHOICE) == 0;
-  for (size_t i = 0; i < sizeof rows / sizeof *rows && !found; i++)
-    found = strcmp(target, rows[i].target) == 0;
-  return found;
-}
-
 static fnz_status by_target(fnz_context *ctx, const char *target, const fnz_arg *args, size_t nargs,
                             fnz_arg *out, bool *done) {
   operands o;
-  if (strcmp(target, CHOICE) == 0 && nargs == 3) {
+  if (strcmp(target, "torch.sym_ite") == 0 && nargs == 3) {
     *out = args[args[0].u.i ? 1 : 2];
     *done = args[0].tag == FNZ_ARG_BOOL || args[0].tag == FNZ_ARG_INT;
     return FNZ_OK;

@@ -4,9 +4,10 @@
  * gives   a failure when a size or a number speaks of a symbol that no input and no node tells
  *
  * Inputs tell the symbols of their sizes, strides and offsets. Nodes tell those of their results,
- * but for nodes whose results follow from what they take: arithmetic, sizes of tensors, operators
- * that PyTorch gives a rule for shapes without a look at data. What a slice makes up follows from
- * its bounds (slices.c). */
+ * but for nodes whose results follow from what they take: sizes of tensors, arithmetic and whatever
+ * else is no operator, operators that PyTorch gives a rule for shapes without a look at data. What
+ * a slice makes up follows from its bounds (slices.c). */
+#include "program/higher_order.h"
 #include "program/sizes.h"
 
 typedef struct binder {
@@ -30,7 +31,7 @@ static void tell_value(binder *b, const fnzi_value *v) {
 static bool tells(const fnzi_node *node) {
   const fnz_op *op = node->op;
   if (!op)
-    return !fnzi_is_arithmetic(node->target);
+    return fnzi_is_hop(node);
   if (fnzi_op_is_custom(op) || (op->tags & (FNZI_TAG_DYNAMIC_SHAPE | FNZI_TAG_DATA_DEPENDENT)))
     return true;
   return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view && !fnzi_is_size_node(node);

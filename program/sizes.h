@@ -137,7 +137,6 @@ bool fnzi_tells_asked(const fnzi_sizes *sizes, const fnzi_graph *graph, const fn
  * As exporters write them: _operator.add, torch.sym_max, math.trunc ... by Python's rules; integers
  * leave 64 bits with OVERFLOW. */
 typedef fnz_status fnzi_number_of(void *user, uint64_t value, fnz_arg *out);
-bool fnzi_is_arithmetic(const char *target);
 /* What the node computes where number(user, value) gives the numbers of symbolic arguments, NONE
  * for one that is not known. *done false when it is no such node or a number is missing. */
 FNZ_MUST_CHECK fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node,
