@@ -31,7 +31,7 @@ static void tell_value(binder *b, const fnzi_value *v) {
 static bool tells(const fnzi_node *node) {
   const fnz_op *op = node->op;
   if (!op)
-    return fnzi_is_hop(node);
+    return fnzi_hop_is_known(node);
   if (fnzi_op_is_custom(op) || (op->tags & (FNZI_TAG_DYNAMIC_SHAPE | FNZI_TAG_DATA_DEPENDENT)))
     return true;
   return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view && !fnzi_is_size_node(node);

@@ -151,12 +151,17 @@ typedef struct fnzi_draw {
   fnzi_point *like; /* symbols that are equal here get equal numbers; NULL: all different ones */
 } fnzi_draw;
 
+/* What ranges say of each symbol, by the ids of expressions. Without one it is a size, from 0 on,
+ * if it depends on no data and bounds no slice. In `arena`. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_bounds(const fnzi_sizes *sizes, fnzi_arena *arena,
+                                           fnzi_bounds **out);
+enum { FNZI_LARGEST_END = 96 }; /* larger ends of ranges are not tried: programs run at these */
+
 void fnzi_draw_start(fnzi_draw *draw, fnzi_sizes *sizes, uint64_t seed);
 /* Different numbers for all symbols where there are as many, keeping to the conditions. *found
  * false when none could be found. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_numbers(fnzi_draw *draw, fnzi_point *point, bool *found);
-/* Special numbers, the k-th of a list that ends with *more false: each symbol at its ends, at small
- * numbers, at the constants of the program, equal to another and next to it. `point` holds usual
+/* Special numbers, the k-th of a list that ends with *more false. `point` holds usual
  * numbers and gets the special ones; *found says that they keep to the conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_special(fnzi_draw *draw, size_t k, fnzi_point *point,
                                             bool *more, bool *found);
