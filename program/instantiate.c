@@ -4,6 +4,7 @@
  * keeps   the order of nodes, names, sources, weights, signature; it borrows what it can
  * gives   a program without symbols; nodes that computed them are gone, and numbers that are read
  *         off tensors have no result, or are watched */
+#include "program/higher_order.h"
 #include "program/sizes.h"
 
 #include "schema/aten_names.h"
@@ -147,7 +148,13 @@ static bool reads_data(const fnz_op *op) {
 }
 
 bool fnzi_is_size_node(const fnzi_node *node) {
-  return gives_numbers(node) && !reads_data(node->op);
+  return gives_numbers(node) && !reads_data(node->op) && !fnzi_is_hop(node);
+}
+
+/* It does nothing else than to give numbers. */
+static bool only_reads(const fnzi_node *node) {
+  return gives_numbers(node) && node->op && node->op->kind == FNZI_KIND_FUNCTIONAL && node->nargs &&
+         node->args[0].tag == FNZ_ARG_VALUE;
 }
 
 bool fnzi_tells_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node *node) {
@@ -251,8 +258,7 @@ static fnz_status add_node(maker *m, const fnzi_node *node) {
   bool told = m->readings == FNZI_READINGS_KEPT && fnzi_tells_asked(m->sizes, m->graph, node);
   if (fnzi_is_size_node(node) && !told)
     return check_number(m, node);
-  bool read = gives_numbers(node) && node->nargs && node->args[0].tag == FNZ_ARG_VALUE;
-  if (read && m->readings == FNZI_READINGS_WATCHED && m->into == 0)
+  if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->into == 0)
     return watch(m, node);
   FNZ_TRY(map_args(m, node->args, node->nargs, &made.args));
   FNZ_TRY(define(m, node->outputs, node->noutputs, at, &made.outputs));

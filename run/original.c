@@ -172,6 +172,8 @@ static fnz_status bind_results(fnzi_act *s) {
   fnz_arg *results;
   size_t count;
   FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
+  while (count > s->results.count && results[count - 1].tag == FNZ_ARG_NONE)
+    count--; /* a number that nobody takes is no result here */
   if (count > s->results.count)
     return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
                      "%s has %zu results, the program names %zu; export it again", s->op->name,

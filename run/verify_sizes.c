@@ -114,8 +114,11 @@ static fnz_status check_special(checking *c, size_t wanted) {
 }
 
 static fnz_status check_all(checking *c) {
+  const fnzi_condition *broken;
   bool recorded;
   FNZ_TRY(fnzi_sizes_recorded(&c->first, &c->point, &recorded));
+  FNZ_TRY(fnzi_sizes_admit(&c->first, &c->point, &broken));
+  recorded = recorded && !broken;
   if (recorded)
     FNZ_TRY(check_here(c));
   FNZ_TRY(check_usual(c, USUAL * (size_t)c->trials + recorded));

@@ -364,7 +364,7 @@ static const struct {
     {NULL, "",
      S "program(%x: f32[{s0}], %i: i64[]) { %n: sym{u0} = item(%i) %v: f32[{u0}] = zeros([%n]) %w: "
        "f32[{u0}] = add_.Scalar(%v, 1) return %w }"},
-    {"UNSUPPORTED", "no sizes were found at which the original works",
+    {NULL, "",
      S "program(%x: f32[{s0}], %i: i64[]) { " WRITE
        "%y: f32[{s0}] = higher_order.wrap(@g, %x, %i) return %y }\ngraph g(%a: f32[{s0}], %i: "
        "i64[]) { %n: sym{u0} = item(%i) %m: f32[{s0}] = mul.Scalar(%a, %n) return %m }"},
