@@ -10,7 +10,10 @@
 
 #include <stdio.h>
 
-enum { ROUNDS = 48 }; /* of passes, each of which asks less */
+enum {
+  ROUNDS = 48, /* of passes, each of which asks less */
+  MOST_ADOPTED = 8
+};
 
 /* --- one program ------------------------------------------------------------------------------ */
 static size_t count_alike(const fnzi_general *g, size_t leader) {
@@ -106,6 +109,51 @@ static void forget_trial(fnzi_general *g, size_t i) {
   g->usual -= i < g->usual;
 }
 
+/* Bounds of slices lie in their dimensions, not before or behind. */
+static fnz_status is_within(fnzi_general *g, fnzi_trial *t, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < g->sizes.bounds.count && *out; i++) {
+    const fnzi_slice_bound *b = &g->sizes.bounds.data[i];
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(&t->point, b->symbol, out, &number));
+    *out = *out && number >= 0 && number <= b->most;
+  }
+  return FNZ_OK;
+}
+
+/* Where the pass makes the same nodes, only numbers are wrong: what was constant at all usual sizes
+ * may not be there. The next result has these to be right at, too. But a guard that keeps to usual
+ * bounds of slices is better than the nodes that unusual ones need. */
+static fnz_status adopt_wrong(fnzi_general *g, bool *changed) {
+  for (size_t i = g->usual; i < g->trials.count && g->adopted < MOST_ADOPTED; i++) {
+    fnzi_trial *t = g->trials.data[i];
+    bool within;
+    FNZ_TRY(is_within(g, t, &within));
+    if (t->right || !t->valid || !within || !t->result ||
+        !fnzi_alike(g->trials.data[0]->result, t->result))
+      continue;
+    g->trials.data[i] = g->trials.data[g->usual];
+    g->trials.data[g->usual++] = t;
+    g->adopted++;
+    *changed = t->adopted = true;
+  }
+  return FNZ_OK;
+}
+
+/* A result that is right at the adopted sizes, too; where no expression gives all their numbers,
+ * guards must keep them out. */
+static fnz_status lift_all(fnzi_general *g) {
+  size_t usual = g->usual;
+  fnz_status status = lift(g);
+  if (status != FNZ_UNSUPPORTED)
+    return status;
+  for (size_t i = g->usual; i-- > 0;)
+    if (g->trials.data[i]->adopted)
+      forget_trial(g, i);
+  g->adopted = MOST_ADOPTED;
+  return g->usual < usual ? lift(g) : status;
+}
+
 static fnz_status add_guard(fnzi_general *g, const fnzi_expr *e) {
   fnzi_condition c = {e, 1, 1, FNZI_CONDITION_GUARD};
   FNZI_PUSH(g->ctx, &g->guards, e);
@@ -183,14 +231,38 @@ static fnz_status number_of(fnzi_general *g, const fnzi_expr *symbol, const fnzi
   return fnzi_expr_number(&g->sizes.set, number, 1, out);
 }
 
-/* Symbols of which one number was seen, as where a program's sizes contradict each other but for
- * few numbers; and those that were made equal because nothing else was right. */
-static fnz_status keep_to_seen(fnzi_general *g) {
+/* Numbers of which one value was seen: symbols, as where a program's sizes contradict each other
+ * but for few numbers, and then what is made of others, as n // 10000 at all sizes that were tried.
+ * What a range makes constant needs no guard. */
+static fnz_status keep_to_one(fnzi_general *g, const fnzi_expr *e, fnzi_bounds *bounds) {
   const fnzi_expr *number;
-  for (size_t i = 0; i < g->sizes.free.count; i++) {
-    FNZ_TRY(number_of(g, g->sizes.free.data[i], &number));
-    FNZ_TRY(keep_equal(g, g->sizes.free.data[i], number));
+  size_t guards = g->guards.count;
+  FNZ_TRY(number_of(g, e, &number));
+  FNZ_TRY(keep_equal(g, e, number));
+  if (g->guards.count > guards)
+    *bounds = (fnzi_bounds){number->num, number->num};
+  return FNZ_OK;
+}
+
+static fnz_status keep_numbers(fnzi_general *g) {
+  size_t count = g->sizes.set.all.count;
+  fnzi_bounds *bounds;
+  FNZ_TRY(fnzi_draw_bounds(&g->sizes, &g->arena, &bounds));
+  for (size_t i = 0; i < g->sizes.free.count; i++)
+    FNZ_TRY(keep_to_one(g, g->sizes.free.data[i], &bounds[g->sizes.free.data[i]->id]));
+  fnzi_exprs_bound(&g->sizes.set, bounds, count);
+  for (size_t i = 1; i < g->program->symbols.count; i++) {
+    const fnzi_expr *e = g->sizes.symbols[i];
+    bool made = e && e->kind != FNZI_EXPR_SYMBOL && !fnzi_expr_is_condition(e);
+    if (made && bounds[e->id].min != bounds[e->id].max)
+      FNZ_TRY(keep_to_one(g, e, &bounds[e->id]));
   }
+  return FNZ_OK;
+}
+
+/* And those that were made equal because nothing else was right. */
+static fnz_status keep_to_seen(fnzi_general *g) {
+  FNZ_TRY(keep_numbers(g));
   for (size_t i = 0; g->alike && i < g->sizes.free.count; i++)
     for (size_t k = i + 1; k < g->sizes.free.count; k++)
       FNZ_TRY(keep_equal(g, g->sizes.free.data[i], g->sizes.free.data[k]));
@@ -208,11 +280,13 @@ static fnz_status converge(fnzi_general *g) {
   for (size_t rounds = 0; rounds < ROUNDS; rounds++) {
     bool changed = false;
     FNZ_TRY(fnzi_trials_agree(g, ROUNDS, &rounds));
-    FNZ_TRY(lift(g));
+    FNZ_TRY(lift_all(g));
     FNZ_TRY(fnzi_trials_check(g));
     if (!first_wrong(g))
       return FNZ_OK;
     FNZ_TRY(ask_less(g, &changed));
+    if (!changed)
+      FNZ_TRY(adopt_wrong(g, &changed));
     if (!changed)
       return guard_all(g);
     FNZ_TRY(fnzi_trials_run(g));

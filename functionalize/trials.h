@@ -15,6 +15,7 @@ typedef struct fnzi_general {
   bool has_recorded;
   fnzi_trials trials; /* usual ones, then those at which the check is made */
   size_t usual;
+  size_t adopted; /* of them; how often this was tried */
   struct {
     uint8_t *data;
     size_t count, capacity;

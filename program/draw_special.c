@@ -2,12 +2,18 @@
  * usual ones.
  *
  * needs   usual numbers, at which the program works
- * gives   one after the other: two symbols with the same number and with neighbouring ones, an
- *         index and the same one counted from the end, each symbol at the ends of its range, at
- *         small numbers and at the program's own constants */
+ * gives   one after the other: two symbols with the same number and with neighbouring ones, two
+ *         numbers that nodes take as one, an index and the same one counted from the end, each
+ *         symbol at the ends of its range, at small numbers and at the program's own constants;
+ *         then at larger ones that its expressions and slices speak of */
 #include "program/sizes.h"
 
-enum { NUMBERS = 12, LARGEST_CONSTANT = 48 };
+enum {
+  NUMBERS = 12,
+  LARGEST_CONSTANT = 48,
+  LARGEST_TURN = 8192,
+  MOST_ELEMENTS = 1 << 21 /* of all values together, at sizes larger than usual ends of ranges */
+};
 
 typedef struct numbers {
   int64_t data[NUMBERS]; /* different ones */
@@ -86,6 +92,69 @@ static fnz_status set_pair(special *p) {
   return fnzi_point_set(p->point, y, b);
 }
 
+/* --- two numbers that nodes take -------------------------------------------------------------- */
+/* Different ones, beside tensors: where they are indices, the same element may be meant. */
+typedef struct taken {
+  const fnzi_expr *data[NUMBERS];
+  size_t count;
+} taken;
+
+static void add_taken(taken *t, const fnzi_expr *e) {
+  for (size_t i = 0; i < t->count; i++)
+    if (t->data[i] == e)
+      return;
+  if (t->count < NUMBERS)
+    t->data[t->count++] = e;
+}
+
+static void find_taken(const fnzi_sizes *s, taken *t) {
+  const fnzi_graph *graph = fnzi_graph_at(s->program, 0);
+  for (size_t n = 0; n < graph->nodes.count; n++) {
+    const fnzi_node *node = &graph->nodes.data[n];
+    for (uint32_t i = 1; i < node->nargs && node->args[0].tag == FNZ_ARG_VALUE; i++) {
+      bool symbolic = node->args[i].tag == FNZ_ARG_SYMBOL;
+      uint32_t symbol = symbolic ? graph->values.data[node->args[i].u.value].symbol : 0;
+      if (symbol && s->symbols[symbol])
+        add_taken(t, s->symbols[symbol]);
+    }
+  }
+}
+
+/* Changes the number of a symbol so that `e` has the value of `like`, which does not change. */
+static fnz_status solve_by(special *p, const fnzi_expr *symbol, const fnzi_expr *e,
+                           const fnzi_expr *like) {
+  bool known, solved, wrong;
+  int64_t old, wanted, number;
+  FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &old));
+  FNZ_TRY(fnzi_point_int(p->point, like, &known, &wanted));
+  if (!known)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_point_unset(p->point, symbol));
+  FNZ_TRY(fnzi_point_int(p->point, like, &p->found, &number));
+  FNZ_TRY(fnzi_point_solve(p->point, e, wanted, &solved, &wrong));
+  FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &number));
+  p->found = p->found && known && may_be(bounds_of(p, symbol), number);
+  return p->found ? FNZ_OK : fnzi_point_set(p->point, symbol, old);
+}
+
+/* Sums of symbols; single ones are pairs above. */
+static fnz_status set_equal(special *p) {
+  taken t = {.count = 0};
+  find_taken(p->s, &t);
+  for (size_t i = 0; i < t.count && !p->more; i++)
+    for (size_t k = 0; k < t.count && !p->more; k++) {
+      if (i == k || t.data[i]->kind != FNZI_EXPR_SUM)
+        continue;
+      p->more = p->k == 0;
+      for (size_t f = 0; f < p->s->free.count && p->more && !p->found; f++)
+        FNZ_TRY(solve_by(p, p->s->free.data[f], t.data[i], t.data[k]));
+      for (size_t f = 0; f < p->s->free.count && p->more && !p->found; f++)
+        FNZ_TRY(solve_by(p, p->s->free.data[f], t.data[k], t.data[i]));
+      p->k -= !p->more;
+    }
+  return FNZ_OK;
+}
+
 /* --- counted from the end --------------------------------------------------------------------- */
 static bool takes_number(const fnzi_node *node) {
   for (uint32_t i = 0; i < node->nargs; i++)
@@ -160,6 +229,47 @@ static fnz_status find_constants(const fnz_program *p, numbers *c) {
   return FNZ_OK;
 }
 
+static void add_turn(numbers *turns, int64_t number) {
+  int64_t size = number < 0 && number > -LARGEST_TURN ? -number : number;
+  if (size > LARGEST_CONSTANT && size <= LARGEST_TURN)
+    add_number(turns, size);
+}
+
+/* Larger numbers beyond which something else happens: what calls in expressions compare and divide
+ * by, and bounds of slices. */
+static void find_turns(const fnzi_sizes *s, numbers *turns) {
+  const fnzi_graph *graph = fnzi_graph_at(s->program, 0);
+  for (size_t i = 0; i < s->set.all.count; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    for (uint32_t k = 0; e->kind == FNZI_EXPR_CALL && k < e->count; k++)
+      if (e->parts[k].expr->den == 1)
+        add_turn(turns, e->parts[k].expr->num);
+  }
+  for (size_t n = 0; n < graph->nodes.count; n++) {
+    const fnzi_node *node = &graph->nodes.data[n];
+    for (uint32_t k = 1; node->op && node->op->is_view && k < node->nargs; k++)
+      if (node->args[k].tag == FNZ_ARG_INT)
+        add_turn(turns, node->args[k].u.i);
+  }
+}
+
+/* The program can be tried at such sizes. */
+static fnz_status is_light(const special *p, fnzi_arena *arena, bool *out) {
+  const fnzi_graph *graph = fnzi_graph_at(p->s->program, 0);
+  int64_t elements = 0;
+  *out = true;
+  for (size_t i = 0; i < graph->values.count && *out; i++) {
+    const fnz_geometry *g = NULL;
+    fnz_status status =
+        fnzi_sizes_geometry(p->s, p->point, graph->values.data[i].geometry, arena, &g);
+    if (status == FNZ_NO_MEMORY)
+      return status;
+    *out = fnzi_add_i64(elements, g ? fnz_geometry_numel(g) : 0, &elements) &&
+           elements <= MOST_ELEMENTS;
+  }
+  return FNZ_OK;
+}
+
 /* The k-th number for a symbol; false when there are no more. */
 static bool special_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *out) {
   static const int64_t small[] = {0, 1, 2, 3, 4, -1};
@@ -198,14 +308,32 @@ static fnz_status set_single(special *p) {
   return FNZ_OK;
 }
 
+static fnz_status set_turn(special *p, fnzi_arena *arena) {
+  numbers turns = {.count = 0};
+  find_turns(p->s, &turns);
+  size_t each = 2 * turns.count, count = p->s->free.count;
+  p->more = each && p->k / each < count;
+  if (!p->more)
+    return FNZ_OK;
+  const fnzi_expr *symbol = p->s->free.data[p->k / each];
+  int64_t number = turns.data[p->k % each / 2] + (int64_t)(p->k % 2);
+  FNZ_TRY(fnzi_point_set(p->point, symbol, number));
+  p->found = may_be(bounds_of(p, symbol), number);
+  return p->found ? is_light(p, arena, &p->found) : FNZ_OK;
+}
+
 static fnz_status set_special(special *p, fnzi_arena *arena) {
   const fnzi_condition *broken;
   FNZ_TRY(fnzi_draw_bounds(p->s, arena, &p->bounds));
   FNZ_TRY(set_pair(p));
   if (!p->more)
+    FNZ_TRY(set_equal(p));
+  if (!p->more)
     FNZ_TRY(set_from_end(p, arena));
   if (!p->more)
     FNZ_TRY(set_single(p));
+  if (!p->more)
+    FNZ_TRY(set_turn(p, arena));
   if (!p->found)
     return FNZ_OK;
   FNZ_TRY(fnzi_sizes_admit(p->s, p->point, &broken));
