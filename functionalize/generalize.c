@@ -231,31 +231,23 @@ static fnz_status number_of(fnzi_general *g, const fnzi_expr *symbol, const fnzi
   return fnzi_expr_number(&g->sizes.set, number, 1, out);
 }
 
-/* Numbers of which one value was seen: symbols, as where a program's sizes contradict each other
- * but for few numbers, and then what is made of others, as n // 10000 at all sizes that were tried.
- * What a range makes constant needs no guard. */
-static fnz_status keep_to_one(fnzi_general *g, const fnzi_expr *e, fnzi_bounds *bounds) {
-  const fnzi_expr *number;
-  size_t guards = g->guards.count;
-  FNZ_TRY(number_of(g, e, &number));
-  FNZ_TRY(keep_equal(g, e, number));
-  if (g->guards.count > guards)
-    *bounds = (fnzi_bounds){number->num, number->num};
-  return FNZ_OK;
-}
-
+/* Symbols of which one number was seen, as where a program's sizes contradict each other but for
+ * few numbers; and what is made of others and one number as far as sizes can be tried, as
+ * n // 1000000. */
 static fnz_status keep_numbers(fnzi_general *g) {
-  size_t count = g->sizes.set.all.count;
-  fnzi_bounds *bounds;
-  FNZ_TRY(fnzi_draw_bounds(&g->sizes, &g->arena, &bounds));
-  for (size_t i = 0; i < g->sizes.free.count; i++)
-    FNZ_TRY(keep_to_one(g, g->sizes.free.data[i], &bounds[g->sizes.free.data[i]->id]));
-  fnzi_exprs_bound(&g->sizes.set, bounds, count);
+  const fnzi_expr *number;
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    FNZ_TRY(number_of(g, g->sizes.free.data[i], &number));
+    FNZ_TRY(keep_equal(g, g->sizes.free.data[i], number));
+  }
   for (size_t i = 1; i < g->program->symbols.count; i++) {
-    const fnzi_expr *e = g->sizes.symbols[i];
-    bool made = e && e->kind != FNZI_EXPR_SYMBOL && !fnzi_expr_is_condition(e);
-    if (made && bounds[e->id].min != bounds[e->id].max)
-      FNZ_TRY(keep_to_one(g, e, &bounds[e->id]));
+    bool left_out;
+    int64_t seen;
+    FNZ_TRY(fnzi_trials_left_out(g, g->sizes.symbols[i], &left_out, &seen));
+    if (!left_out)
+      continue;
+    FNZ_TRY(fnzi_expr_number(&g->sizes.set, seen, 1, &number));
+    FNZ_TRY(keep_equal(g, g->sizes.symbols[i], number));
   }
   return FNZ_OK;
 }

@@ -52,5 +52,9 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t
 /* --- trials_check.c --------------------------------------------------------------------------- */
 /* The general program everywhere. Trials that were only checked in an earlier round go first. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
+/* The expression had one number wherever the source works and has another one at sizes that are too
+ * large to be tried. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_left_out(fnzi_general *g, const fnzi_expr *e, bool *out,
+                                               int64_t *number);
 
 #endif

@@ -1,6 +1,7 @@
 /* trials_check.c - is the general program right? It is compared with the source, by the caller's
  * check, at the trials that it was made from, and where other decisions may be taken: at ends of
- * ranges, 0 and 1, equal sizes, the program's own constants.
+ * ranges, 0 and 1, equal sizes, the program's own constants, where an expression is no more the
+ * number that it was at usual sizes.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials; which are valid, and at which of them it is right */
@@ -127,6 +128,98 @@ static fnz_status check_fresh(fnzi_general *g) {
   return FNZ_OK;
 }
 
+/* --- what was constant ------------------------------------------------------------------------ */
+/* The number that `e` has in all of the first `count` trials that are valid; *known false for
+ * several or none. */
+static fnz_status one_number(fnzi_general *g, const fnzi_expr *e, size_t count, bool *known,
+                             int64_t *number) {
+  size_t found = 0;
+  *known = true;
+  for (size_t i = 0; i < count && *known; i++) {
+    int64_t here;
+    if (!g->trials.data[i]->valid)
+      continue;
+    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, e, known, &here));
+    *known = *known && (!found++ || here == *number);
+    *number = here;
+  }
+  *known = *known && found;
+  return FNZ_OK;
+}
+
+static bool is_made(const fnzi_expr *e) {
+  return e && e->kind != FNZI_EXPR_SYMBOL && e->kind != FNZI_EXPR_NUMBER &&
+         !fnzi_expr_is_condition(e);
+}
+
+/* The k-th choice of numbers at which `e` is something else, as a trial; NULL where the choice is
+ * none. */
+static fnz_status turn_at(fnzi_general *g, const fnzi_expr *e, int64_t number, size_t k,
+                          fnzi_trial **out, bool *more) {
+  fnzi_trial *t;
+  bool found = false, known = false;
+  int64_t here = number;
+  *out = NULL;
+  *more = false;
+  FNZ_TRY(fnzi_trial_new(g, &t));
+  fnz_status status = fnzi_trial_numbers(g, &g->trials.data[g->usual - 1]->point, &t->point);
+  if (status == FNZ_OK)
+    status = fnzi_draw_turn(&g->sizes, e, k, &t->point, more, &found);
+  if (status == FNZ_OK)
+    status = fnzi_point_int(&t->point, e, &known, &here);
+  if (status == FNZ_OK && found && known && here != number)
+    *out = t;
+  else
+    fnzi_trial_end(g, t);
+  return status;
+}
+
+static fnz_status check_turns_of(fnzi_general *g, const fnzi_expr *e, int64_t number) {
+  bool more = true;
+  for (size_t k = 0; more; k++) {
+    fnzi_trial *t;
+    bool small = false;
+    FNZ_TRY(turn_at(g, e, number, k, &t, &more));
+    if (!t)
+      continue;
+    fnz_status status = fnzi_sizes_are_small(&g->sizes, &t->point, &small);
+    FNZ_TRY(check_once(g, t, status, small));
+  }
+  return FNZ_OK;
+}
+
+/* What had one number at all usual sizes, of which the result may know nothing but that. */
+static fnz_status check_turns(fnzi_general *g) {
+  for (size_t i = 1; i < g->program->symbols.count; i++) {
+    const fnzi_expr *e = g->sizes.symbols[i];
+    bool known = false;
+    int64_t number;
+    if (is_made(e))
+      FNZ_TRY(one_number(g, e, g->usual, &known, &number));
+    if (known)
+      FNZ_TRY(check_turns_of(g, e, number));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_trials_left_out(fnzi_general *g, const fnzi_expr *e, bool *out, int64_t *number) {
+  bool more = is_made(e), known = false;
+  *out = false;
+  if (more)
+    FNZ_TRY(one_number(g, e, g->trials.count, &known, number));
+  for (size_t k = 0; known && more && !*out; k++) {
+    fnzi_trial *t;
+    FNZ_TRY(turn_at(g, e, *number, k, &t, &more));
+    if (!t)
+      continue;
+    fnz_status status = fnzi_sizes_are_small(&g->sizes, &t->point, out);
+    *out = !*out;
+    fnzi_trial_end(g, t);
+    FNZ_TRY(status);
+  }
+  return FNZ_OK;
+}
+
 /* Everywhere. What was only checked in an earlier round goes first. */
 fnz_status fnzi_trials_check(fnzi_general *g) {
   while (g->trials.count > g->usual)
@@ -134,5 +227,6 @@ fnz_status fnzi_trials_check(fnzi_general *g) {
   for (size_t i = 0; i < g->usual; i++)
     FNZ_TRY(check_trial(g, g->trials.data[i], &g->trials.data[i]->valid));
   FNZ_TRY(check_special(g));
+  FNZ_TRY(check_turns(g));
   return check_fresh(g);
 }

@@ -4,16 +4,10 @@
  * needs   usual numbers, at which the program works
  * gives   one after the other: two symbols with the same number and with neighbouring ones, two
  *         numbers that nodes take as one, an index and the same one counted from the end, each
- *         symbol at the ends of its range, at small numbers and at the program's own constants;
- *         then at larger ones that its expressions and slices speak of */
+ *         symbol at the ends of its range, at small numbers and at the program's own constants */
 #include "program/sizes.h"
 
-enum {
-  NUMBERS = 12,
-  LARGEST_CONSTANT = 48,
-  LARGEST_TURN = 8192,
-  MOST_ELEMENTS = 1 << 21 /* of all values together, at sizes larger than usual ends of ranges */
-};
+enum { NUMBERS = 12, LARGEST_CONSTANT = 48 };
 
 typedef struct numbers {
   int64_t data[NUMBERS]; /* different ones */
@@ -229,47 +223,6 @@ static fnz_status find_constants(const fnz_program *p, numbers *c) {
   return FNZ_OK;
 }
 
-static void add_turn(numbers *turns, int64_t number) {
-  int64_t size = number < 0 && number > -LARGEST_TURN ? -number : number;
-  if (size > LARGEST_CONSTANT && size <= LARGEST_TURN)
-    add_number(turns, size);
-}
-
-/* Larger numbers beyond which something else happens: what calls in expressions compare and divide
- * by, and bounds of slices. */
-static void find_turns(const fnzi_sizes *s, numbers *turns) {
-  const fnzi_graph *graph = fnzi_graph_at(s->program, 0);
-  for (size_t i = 0; i < s->set.all.count; i++) {
-    const fnzi_expr *e = s->set.all.data[i];
-    for (uint32_t k = 0; e->kind == FNZI_EXPR_CALL && k < e->count; k++)
-      if (e->parts[k].expr->den == 1)
-        add_turn(turns, e->parts[k].expr->num);
-  }
-  for (size_t n = 0; n < graph->nodes.count; n++) {
-    const fnzi_node *node = &graph->nodes.data[n];
-    for (uint32_t k = 1; node->op && node->op->is_view && k < node->nargs; k++)
-      if (node->args[k].tag == FNZ_ARG_INT)
-        add_turn(turns, node->args[k].u.i);
-  }
-}
-
-/* The program can be tried at such sizes. */
-static fnz_status is_light(const special *p, fnzi_arena *arena, bool *out) {
-  const fnzi_graph *graph = fnzi_graph_at(p->s->program, 0);
-  int64_t elements = 0;
-  *out = true;
-  for (size_t i = 0; i < graph->values.count && *out; i++) {
-    const fnz_geometry *g = NULL;
-    fnz_status status =
-        fnzi_sizes_geometry(p->s, p->point, graph->values.data[i].geometry, arena, &g);
-    if (status == FNZ_NO_MEMORY)
-      return status;
-    *out = fnzi_add_i64(elements, g ? fnz_geometry_numel(g) : 0, &elements) &&
-           elements <= MOST_ELEMENTS;
-  }
-  return FNZ_OK;
-}
-
 /* The k-th number for a symbol; false when there are no more. */
 static bool special_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *out) {
   static const int64_t small[] = {0, 1, 2, 3, 4, -1};
@@ -308,20 +261,6 @@ static fnz_status set_single(special *p) {
   return FNZ_OK;
 }
 
-static fnz_status set_turn(special *p, fnzi_arena *arena) {
-  numbers turns = {.count = 0};
-  find_turns(p->s, &turns);
-  size_t each = 2 * turns.count, count = p->s->free.count;
-  p->more = each && p->k / each < count;
-  if (!p->more)
-    return FNZ_OK;
-  const fnzi_expr *symbol = p->s->free.data[p->k / each];
-  int64_t number = turns.data[p->k % each / 2] + (int64_t)(p->k % 2);
-  FNZ_TRY(fnzi_point_set(p->point, symbol, number));
-  p->found = may_be(bounds_of(p, symbol), number);
-  return p->found ? is_light(p, arena, &p->found) : FNZ_OK;
-}
-
 static fnz_status set_special(special *p, fnzi_arena *arena) {
   const fnzi_condition *broken;
   FNZ_TRY(fnzi_draw_bounds(p->s, arena, &p->bounds));
@@ -332,8 +271,6 @@ static fnz_status set_special(special *p, fnzi_arena *arena) {
     FNZ_TRY(set_from_end(p, arena));
   if (!p->more)
     FNZ_TRY(set_single(p));
-  if (!p->more)
-    FNZ_TRY(set_turn(p, arena));
   if (!p->found)
     return FNZ_OK;
   FNZ_TRY(fnzi_sizes_admit(p->s, p->point, &broken));
