@@ -166,6 +166,10 @@ static fnz_status check_input(fnz_context *ctx, const fnz_program *p, uint32_t k
   if (in->kind == FNZ_INPUT_MEMORY &&
       (input_value(p, k)->geometry->rank != 1 || !fnzi_is_contiguous(input_value(p, k)->geometry)))
     return fail_at(ctx, FNZ_CLASS_TYPE, "input", k, "a memory has one dimension without gaps");
+  if (in->written && (in->kind == FNZ_INPUT_CONSTANT || !has_company(p, k)))
+    return fail_at(ctx, FNZ_CLASS_TYPE, "input", k,
+                   "only what shares memory with another input, and is no constant, is written "
+                   "where that is");
   if (!in->shares)
     return FNZ_OK;
   if (in->shares > k || p->inputs[in->shares - 1].shares)

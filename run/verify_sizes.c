@@ -1,18 +1,26 @@
 /* verify_sizes.c - the check of programs with symbolic sizes: at the recorded sizes and at others.
  *
  * needs   two programs that name their symbols alike, or have inputs that tell them
- * gives   equal, at every choice of sizes that was tried; sizes at which the original itself does
- *         not work do not count. Numbers that a program reads off tensors are drawn, and the
- * tensors are compared */
+ * gives   equal, at every choice of sizes that was tried: usual ones, special ones, those where an
+ *         expression that was one number until then is another. Sizes at which the original itself
+ *         does not work do not count. Numbers that a program reads off tensors are drawn, and the
+ *         tensors are compared */
 #include "run/verify.h"
 
 enum { USUAL = 3, SPECIAL = 12, DRAWS = 400 };
+
+/* What an expression of the original was at the sizes tried so far. */
+typedef struct constant {
+  int64_t number;
+  bool seen, varies;
+} constant;
 
 typedef struct checking {
   fnz_context *ctx;
   fnzi_sizes first, second; /* of the original, of the other */
   fnzi_draw draw;
   fnzi_point point;
+  constant *constants; /* per symbol of the original */
   int trials;
   fnz_verify_report *report;
 } checking;
@@ -77,14 +85,32 @@ static fnz_status make_other(checking *c, const fnz_program *original, fnz_progr
   return status;
 }
 
+/* Takes note of the numbers that expressions of the original have where it works. */
+static fnz_status note_numbers(checking *c) {
+  for (size_t i = 1; i < c->first.program->symbols.count; i++) {
+    const fnzi_expr *e = c->first.symbols[i];
+    constant *seen = &c->constants[i];
+    bool known = false;
+    int64_t number;
+    if (e && e->kind != FNZI_EXPR_SYMBOL)
+      FNZ_TRY(fnzi_point_int(&c->point, e, &known, &number));
+    if (known)
+      *seen = (constant){number, true, seen->varies || (seen->seen && seen->number != number)};
+  }
+  return FNZ_OK;
+}
+
 static fnz_status check_here(checking *c) {
   fnz_program *original = NULL, *other = NULL;
+  size_t before = c->report->sizes;
   fnz_status status = fnzi_instantiate(&c->first, &c->point, FNZI_READINGS_WATCHED, &original);
   if (status != FNZ_OK)
     return is_limit(status) ? status : FNZ_OK;
   status = make_other(c, original, &other);
   if (status == FNZ_OK && other)
     status = compare(c, original, other);
+  if (status == FNZ_OK && c->report->sizes > before)
+    status = note_numbers(c);
   fnz_program_destroy(original);
   fnz_program_destroy(other);
   return status;
@@ -102,6 +128,29 @@ static fnz_status check_usual(checking *c, size_t wanted) {
   return FNZ_OK;
 }
 
+/* --- what was constant ------------------------------------------------------------------------ */
+static fnz_status check_turns_of(checking *c, const fnzi_expr *e, int64_t number) {
+  bool more = true, found, known, small;
+  for (size_t k = 0; more; k++) {
+    int64_t here;
+    FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
+    FNZ_TRY(fnzi_draw_turn(&c->first, e, k, &c->point, &more, &found));
+    FNZ_TRY(fnzi_point_int(&c->point, e, &known, &here));
+    FNZ_TRY(fnzi_sizes_are_small(&c->first, &c->point, &small));
+    if (found && known && here != number && small)
+      FNZ_TRY(check_here(c));
+  }
+  return FNZ_OK;
+}
+
+/* Of expressions that had one number until now, where they have another one. */
+static fnz_status check_turns(checking *c) {
+  for (size_t i = 1; i < c->first.program->symbols.count; i++)
+    if (c->constants[i].seen && !c->constants[i].varies)
+      FNZ_TRY(check_turns_of(c, c->first.symbols[i], c->constants[i].number));
+  return FNZ_OK;
+}
+
 static fnz_status check_special(checking *c, size_t wanted) {
   bool more = true, found;
   for (size_t k = 0; more && c->report->sizes < wanted; k++) {
@@ -116,6 +165,7 @@ static fnz_status check_special(checking *c, size_t wanted) {
 static fnz_status check_all(checking *c) {
   const fnzi_condition *broken;
   bool recorded;
+  FNZI_NEW(&c->first.set.arena, c->first.program->symbols.count, &c->constants);
   FNZ_TRY(fnzi_sizes_recorded(&c->first, &c->point, &recorded));
   FNZ_TRY(fnzi_sizes_admit(&c->first, &c->point, &broken));
   recorded = recorded && !broken;
@@ -123,6 +173,7 @@ static fnz_status check_all(checking *c) {
     FNZ_TRY(check_here(c));
   FNZ_TRY(check_usual(c, USUAL * (size_t)c->trials + recorded));
   FNZ_TRY(check_special(c, (USUAL + SPECIAL) * (size_t)c->trials));
+  FNZ_TRY(check_turns(c));
   if (c->report->sizes)
     return FNZ_OK;
   return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,

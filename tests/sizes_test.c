@@ -1,4 +1,4 @@
-/* checks: 12
+/* checks: 13
  * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
  * they are not for are refused with the reason. */
 #include "program/sizes.h"
@@ -243,6 +243,28 @@ START_TEST(verify_tries_equal_indices) {
 }
 END_TEST
 
+/* The quotient is 0 at usual sizes. */
+START_TEST(verify_tries_where_expressions_turn) {
+  begin();
+  fnz_program *p = parse("fnz 1 symbol s0 = 8 program(%x: f32[{s0}]) {\n"
+                         "  %n: sym{s0} = sym_size.int(%x, 0)\n"
+                         "  %h: sym{s0//100} = _operator.floordiv(%n, 100)\n"
+                         "  %s: f32[] offset({s0//100}) = select.int(%x, 0, %h)\n"
+                         "  %w: f32[] offset({s0//100}) = add_.Scalar(%s, 1)\n  return %x }");
+  fnz_program *wrong = parse("fnz 1 symbol s0 = 8 program(%x: f32[{s0}]) {\n"
+                             "  %s: f32[] = select_copy.int(%x, 0, 0)\n"
+                             "  %w: f32[] = add.Scalar(%s, 1)\n"
+                             "  %y: f32[{s0}] = select_scatter(%x, %w, 0, 0)\n"
+                             "  return %y input_mutation \"x\", %y is %x }");
+  ck_assert_int_eq(fnz_verify(ctx, p, wrong, NULL, 1), FNZ_DIFFERENT);
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "at the sizes s0 = 100"));
+  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 1));
+  fnz_program_destroy(p);
+  fnz_program_destroy(wrong);
+  end();
+}
+END_TEST
+
 START_TEST(verify_compares_what_numbers_are_read_from) {
   begin();
   fnz_program *p = parse("fnz 1 symbol u0 range u0 0..9 program(%x: i64[], %y: f32[9]) {\n"
@@ -436,7 +458,7 @@ END_TEST
 
 RUN_SUITE("sizes", one_program_runs_at_every_size, wrong_sizes_say_which_and_why,
           one_symbol_twice_must_agree, guards_are_found_and_checked, without_a_check_guards_do_it,
-          verify_tries_equal_indices, verify_compares_what_numbers_are_read_from,
-          the_report_counts_choices_of_sizes, a_false_assertion_ends_the_run,
-          what_has_no_expression_is_refused, programs_with_symbols,
+          verify_tries_equal_indices, verify_tries_where_expressions_turn,
+          verify_compares_what_numbers_are_read_from, the_report_counts_choices_of_sizes,
+          a_false_assertion_ends_the_run, what_has_no_expression_is_refused, programs_with_symbols,
           running_out_of_memory_is_an_error)
