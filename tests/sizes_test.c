@@ -222,64 +222,59 @@ END_TEST
   "program(%x: f32[7], %i: i64[], %j: i64[]) {\n"                                                  \
   "  %a: sym{u0} = item(%i)  %b: sym{u1} = item(%j)\n"
 
-START_TEST(verify_tries_equal_indices) {
+/* The second program is told from the first, which is right with its own functional form. */
+static void check_wrong(const char *text, const char *wrong_text, const char *says) {
   begin();
-  fnz_program *p = parse(INDICES "  %s: f32[] offset({u0}) = select.int(%x, 0, %a)\n"
-                                 "  %w: f32[] offset({u0}) = add_.Scalar(%s, 1)\n"
-                                 "  %t: f32[] offset({u1}) = select.int(%x, 0, %b)\n"
-                                 "  %r: f32[] = mul.Scalar(%t, 2)\n  return %r }");
-  fnz_program *wrong = parse(INDICES "  %s: f32[] = select_copy.int(%x, 0, %a)\n"
-                                     "  %w: f32[] = add.Scalar(%s, 1)\n"
-                                     "  %y: f32[7] = select_scatter(%x, %w, 0, %a)\n"
-                                     "  %t: f32[] = select_copy.int(%x, 0, %b)\n"
-                                     "  %r: f32[] = mul.Scalar(%t, 2)\n"
-                                     "  return %y input_mutation \"x\", %r }");
+  fnz_program *p = parse(text), *wrong = parse(wrong_text);
   ck_assert_int_eq(fnz_verify(ctx, p, wrong, NULL, 1), FNZ_DIFFERENT);
-  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "at the sizes u0 = "));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, says));
   OK(ctx, fnz_verify(ctx, p, NULL, NULL, 1));
   fnz_program_destroy(p);
   fnz_program_destroy(wrong);
   end();
+}
+
+START_TEST(verify_tries_equal_indices) {
+  check_wrong(INDICES "  %s: f32[] offset({u0}) = select.int(%x, 0, %a)\n"
+                      "  %w: f32[] offset({u0}) = add_.Scalar(%s, 1)\n"
+                      "  %t: f32[] offset({u1}) = select.int(%x, 0, %b)\n"
+                      "  %r: f32[] = mul.Scalar(%t, 2)\n  return %r }",
+              INDICES "  %s: f32[] = select_copy.int(%x, 0, %a)\n"
+                      "  %w: f32[] = add.Scalar(%s, 1)\n"
+                      "  %y: f32[7] = select_scatter(%x, %w, 0, %a)\n"
+                      "  %t: f32[] = select_copy.int(%x, 0, %b)\n"
+                      "  %r: f32[] = mul.Scalar(%t, 2)\n"
+                      "  return %y input_mutation \"x\", %r }",
+              "at the sizes u0 = ");
 }
 END_TEST
 
 /* The quotient is 0 at usual sizes. */
 START_TEST(verify_tries_where_expressions_turn) {
-  begin();
-  fnz_program *p = parse("fnz 1 symbol s0 = 8 program(%x: f32[{s0}]) {\n"
-                         "  %n: sym{s0} = sym_size.int(%x, 0)\n"
-                         "  %h: sym{s0//100} = _operator.floordiv(%n, 100)\n"
-                         "  %s: f32[] offset({s0//100}) = select.int(%x, 0, %h)\n"
-                         "  %w: f32[] offset({s0//100}) = add_.Scalar(%s, 1)\n  return %x }");
-  fnz_program *wrong = parse("fnz 1 symbol s0 = 8 program(%x: f32[{s0}]) {\n"
-                             "  %s: f32[] = select_copy.int(%x, 0, 0)\n"
-                             "  %w: f32[] = add.Scalar(%s, 1)\n"
-                             "  %y: f32[{s0}] = select_scatter(%x, %w, 0, 0)\n"
-                             "  return %y input_mutation \"x\", %y is %x }");
-  ck_assert_int_eq(fnz_verify(ctx, p, wrong, NULL, 1), FNZ_DIFFERENT);
-  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "at the sizes s0 = 100"));
-  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 1));
-  fnz_program_destroy(p);
-  fnz_program_destroy(wrong);
-  end();
+  check_wrong("fnz 1 symbol s0 = 8 program(%x: f32[{s0}]) {\n"
+              "  %n: sym{s0} = sym_size.int(%x, 0)\n"
+              "  %h: sym{s0//100} = _operator.floordiv(%n, 100)\n"
+              "  %s: f32[] offset({s0//100}) = select.int(%x, 0, %h)\n"
+              "  %w: f32[] offset({s0//100}) = add_.Scalar(%s, 1)\n  return %x }",
+              "fnz 1 symbol s0 = 8 program(%x: f32[{s0}]) {\n"
+              "  %s: f32[] = select_copy.int(%x, 0, 0)\n"
+              "  %w: f32[] = add.Scalar(%s, 1)\n"
+              "  %y: f32[{s0}] = select_scatter(%x, %w, 0, 0)\n"
+              "  return %y input_mutation \"x\", %y is %x }",
+              "at the sizes s0 = 100");
 }
 END_TEST
 
 START_TEST(verify_compares_what_numbers_are_read_from) {
-  begin();
-  fnz_program *p = parse("fnz 1 symbol u0 range u0 0..9 program(%x: i64[], %y: f32[9]) {\n"
-                         "  %w: i64[] = add_.Scalar(%x, 1)  %n: sym{u0} = item(%x)\n"
-                         "  %s: f32[{u0}] = slice.Tensor(%y, 0, 0, %n)\n"
-                         "  %r: f32[{u0}] = neg(%s)  return %r }");
-  fnz_program *wrong = parse("fnz 1 symbol u0 range u0 0..9 program(%x: i64[], %y: f32[9]) {\n"
-                             "  %w: i64[] = add.Scalar(%x, 1)  %n: sym{u0} = item(%x)\n"
-                             "  %s: f32[{u0}] = slice_copy.Tensor(%y, 0, 0, %n)\n"
-                             "  %r: f32[{u0}] = neg(%s)  return %w input_mutation \"x\", %r }");
-  ck_assert_int_eq(fnz_verify(ctx, p, wrong, NULL, 1), FNZ_DIFFERENT);
-  OK(ctx, fnz_verify(ctx, p, NULL, NULL, 1));
-  fnz_program_destroy(p);
-  fnz_program_destroy(wrong);
-  end();
+  check_wrong("fnz 1 symbol u0 range u0 0..9 program(%x: i64[], %y: f32[9]) {\n"
+              "  %w: i64[] = add_.Scalar(%x, 1)  %n: sym{u0} = item(%x)\n"
+              "  %s: f32[{u0}] = slice.Tensor(%y, 0, 0, %n)\n"
+              "  %r: f32[{u0}] = neg(%s)  return %r }",
+              "fnz 1 symbol u0 range u0 0..9 program(%x: i64[], %y: f32[9]) {\n"
+              "  %w: i64[] = add.Scalar(%x, 1)  %n: sym{u0} = item(%x)\n"
+              "  %s: f32[{u0}] = slice_copy.Tensor(%y, 0, 0, %n)\n"
+              "  %r: f32[{u0}] = neg(%s)  return %w input_mutation \"x\", %r }",
+              "at the sizes u0 = ");
 }
 END_TEST
 
