@@ -87,7 +87,7 @@ sample_memory() {
   {
     other_calls
     calls_on "$root/fixtures/cli/slice_write.fnz" "$root/fixtures/cli/x.safetensors"
-    calls_on "$kv.pt2" "$kv.inputs.safetensors" | head -n 1
+    calls_on "$kv.pt2" "$kv.inputs.safetensors" | sed -n 1p
   } | sed "s/^/$sparse $((1 + seed % sparse)) /"
   programs | while read -r program; do
     calls_on "$program" "$(inputs_of "$program")"
