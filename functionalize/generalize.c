@@ -191,30 +191,11 @@ static fnz_status guard_all(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* Where the program was found right, both had one number each time; false also if it never was. */
-static fnz_status always_equal(fnzi_general *g, const fnzi_expr *const *pair, bool *out) {
-  bool any = false;
-  *out = true;
-  for (size_t i = 0; i < g->trials.count && *out; i++) {
-    fnzi_trial *t = g->trials.data[i];
-    bool known[2];
-    int64_t numbers[2];
-    if (!t->valid || !t->right)
-      continue;
-    for (size_t k = 0; k < 2; k++)
-      FNZ_TRY(fnzi_point_int(&t->point, pair[k], &known[k], &numbers[k]));
-    *out = known[0] && known[1] && numbers[0] == numbers[1];
-    any = true;
-  }
-  *out = *out && any;
-  return FNZ_OK;
-}
-
 /* What was seen where both are equal says nothing of other numbers: a guard keeps to that. */
 static fnz_status keep_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b) {
   const fnzi_expr *pair[2] = {a, b}, *same;
   bool equal;
-  FNZ_TRY(always_equal(g, pair, &equal));
+  FNZ_TRY(fnzi_trials_equal(g, a, b, g->trials.count, &equal));
   if (!equal)
     return FNZ_OK;
   FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, pair, 2, &same));
@@ -232,23 +213,16 @@ static fnz_status number_of(fnzi_general *g, const fnzi_expr *symbol, const fnzi
 }
 
 /* Symbols of which one number was seen, as where a program's sizes contradict each other but for
- * few numbers; and what is made of others and one number as far as sizes can be tried, as
- * n // 1000000. */
+ * few numbers; and what was a number, or the same as another one, as far as sizes can be tried:
+ * n // 1000000, Min(n, 1000000). */
 static fnz_status keep_numbers(fnzi_general *g) {
   const fnzi_expr *number;
   for (size_t i = 0; i < g->sizes.free.count; i++) {
     FNZ_TRY(number_of(g, g->sizes.free.data[i], &number));
     FNZ_TRY(keep_equal(g, g->sizes.free.data[i], number));
   }
-  for (size_t i = 1; i < g->program->symbols.count; i++) {
-    bool left_out;
-    int64_t seen;
-    FNZ_TRY(fnzi_trials_left_out(g, g->sizes.symbols[i], &left_out, &seen));
-    if (!left_out)
-      continue;
-    FNZ_TRY(fnzi_expr_number(&g->sizes.set, seen, 1, &number));
-    FNZ_TRY(keep_equal(g, g->sizes.symbols[i], number));
-  }
+  for (size_t i = 0; i < g->unsure.count; i++)
+    FNZ_TRY(keep_equal(g, g->unsure.data[i].expr, g->unsure.data[i].like));
   return FNZ_OK;
 }
 
@@ -334,6 +308,7 @@ fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
   FNZI_VEC_FREE(ctx, &g.trials);
   FNZI_VEC_FREE(ctx, &g.unknown);
   FNZI_VEC_FREE(ctx, &g.guards);
+  FNZI_VEC_FREE(ctx, &g.unsure);
   fnz_program_destroy(g.made);
   fnzi_point_free(&g.recorded);
   fnzi_sizes_close(&g.sizes);

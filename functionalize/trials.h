@@ -4,6 +4,12 @@
 
 #include "functionalize/generalize.h"
 
+/* An expression that was the same as another one where the program was tried, and is not where it
+ * is too large for that. */
+typedef struct fnzi_unsure {
+  const fnzi_expr *expr, *like;
+} fnzi_unsure;
+
 typedef struct fnzi_general {
   fnz_context *ctx;
   const fnz_program *program;
@@ -24,6 +30,10 @@ typedef struct fnzi_general {
     const fnzi_expr **data; /* found so far */
     size_t count, capacity;
   } guards;
+  struct {
+    fnzi_unsure *data; /* of the last check */
+    size_t count, capacity;
+  } unsure;
   fnz_program *made;
   bool alike; /* some usual sizes were made equal where the exporter's are */
 } fnzi_general;
@@ -52,9 +62,8 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t
 /* --- trials_check.c --------------------------------------------------------------------------- */
 /* The general program everywhere. Trials that were only checked in an earlier round go first. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
-/* The expression had one number wherever the source works and has another one at sizes that are too
- * large to be tried. */
-FNZ_MUST_CHECK fnz_status fnzi_trials_left_out(fnzi_general *g, const fnzi_expr *e, bool *out,
-                                               int64_t *number);
+/* Both have the same number in all of the first `count` trials that are valid; false for none. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b,
+                                            size_t count, bool *out);
 
 #endif

@@ -128,37 +128,46 @@ static fnz_status check_fresh(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* --- what was constant ------------------------------------------------------------------------ */
-/* The number that `e` has in all of the first `count` trials that are valid; *known false for
- * several or none. */
-static fnz_status one_number(fnzi_general *g, const fnzi_expr *e, size_t count, bool *known,
-                             int64_t *number) {
-  size_t found = 0;
-  *known = true;
-  for (size_t i = 0; i < count && *known; i++) {
-    int64_t here;
+/* --- where expressions turn ------------------------------------------------------------------- */
+fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b, size_t count,
+                             bool *out) {
+  bool any = false;
+  *out = true;
+  for (size_t i = 0; i < count && *out; i++) {
+    bool known[2];
+    int64_t numbers[2];
     if (!g->trials.data[i]->valid)
       continue;
-    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, e, known, &here));
-    *known = *known && (!found++ || here == *number);
-    *number = here;
+    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, a, &known[0], &numbers[0]));
+    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, b, &known[1], &numbers[1]));
+    *out = known[0] && known[1] && numbers[0] == numbers[1];
+    any = true;
   }
-  *known = *known && found;
+  *out = *out && any;
   return FNZ_OK;
 }
 
-static bool is_made(const fnzi_expr *e) {
-  return e && e->kind != FNZI_EXPR_SYMBOL && e->kind != FNZI_EXPR_NUMBER &&
-         !fnzi_expr_is_condition(e);
+/* The number that the expression has at the first valid trial. */
+static fnz_status first_number(fnzi_general *g, const fnzi_expr *e, const fnzi_expr **out) {
+  bool known = false;
+  int64_t number;
+  *out = NULL;
+  for (size_t i = 0; i < g->trials.count && !*out; i++) {
+    if (g->trials.data[i]->valid)
+      FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, e, &known, &number));
+    if (known)
+      return fnzi_expr_number(&g->sizes.set, number, 1, out);
+  }
+  return FNZ_OK;
 }
 
-/* The k-th choice of numbers at which `e` is something else, as a trial; NULL where the choice is
- * none. */
-static fnz_status turn_at(fnzi_general *g, const fnzi_expr *e, int64_t number, size_t k,
+/* The k-th choice of numbers near a turn of `e` at which it differs from `like`, as a trial; NULL
+ * where the choice is none. */
+static fnz_status turn_at(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like, size_t k,
                           fnzi_trial **out, bool *more) {
   fnzi_trial *t;
-  bool found = false, known = false;
-  int64_t here = number;
+  bool found = false, known[2] = {false, false};
+  int64_t numbers[2] = {0, 0};
   *out = NULL;
   *more = false;
   FNZ_TRY(fnzi_trial_new(g, &t));
@@ -166,56 +175,79 @@ static fnz_status turn_at(fnzi_general *g, const fnzi_expr *e, int64_t number, s
   if (status == FNZ_OK)
     status = fnzi_draw_turn(&g->sizes, e, k, &t->point, more, &found);
   if (status == FNZ_OK)
-    status = fnzi_point_int(&t->point, e, &known, &here);
-  if (status == FNZ_OK && found && known && here != number)
+    status = fnzi_point_int(&t->point, e, &known[0], &numbers[0]);
+  if (status == FNZ_OK)
+    status = fnzi_point_int(&t->point, like, &known[1], &numbers[1]);
+  if (status == FNZ_OK && found && known[0] && known[1] && numbers[0] != numbers[1])
     *out = t;
   else
     fnzi_trial_end(g, t);
   return status;
 }
 
-static fnz_status check_turns_of(fnzi_general *g, const fnzi_expr *e, int64_t number) {
+/* Makes the check where they differ; *left_out becomes true where the program is too large for it.
+ */
+static fnz_status check_turns_of(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
+                                 bool *left_out) {
   bool more = true;
   for (size_t k = 0; more; k++) {
     fnzi_trial *t;
     bool small = false;
-    FNZ_TRY(turn_at(g, e, number, k, &t, &more));
+    FNZ_TRY(turn_at(g, e, like, k, &t, &more));
     if (!t)
       continue;
     fnz_status status = fnzi_sizes_are_small(&g->sizes, &t->point, &small);
+    *left_out = *left_out || !small;
     FNZ_TRY(check_once(g, t, status, small));
   }
   return FNZ_OK;
 }
 
-/* What had one number at all usual sizes, of which the result may know nothing but that. */
-static fnz_status check_turns(fnzi_general *g) {
-  for (size_t i = 1; i < g->program->symbols.count; i++) {
-    const fnzi_expr *e = g->sizes.symbols[i];
-    bool known = false;
-    int64_t number;
-    if (is_made(e))
-      FNZ_TRY(one_number(g, e, g->usual, &known, &number));
-    if (known)
-      FNZ_TRY(check_turns_of(g, e, number));
+/* What an expression may have been taken for: a number or, of a call, one of its arguments, which
+ * were the same in the first `count` trials. NULL when there is no such k-th one. */
+static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t count, size_t k,
+                            const fnzi_expr **out, bool *same) {
+  *same = false;
+  *out = NULL;
+  if (k == 0)
+    FNZ_TRY(first_number(g, e, out));
+  else if (e->kind == FNZI_EXPR_CALL && k <= e->count)
+    *out = e->parts[k - 1].expr;
+  return *out ? fnzi_trials_equal(g, e, *out, count, same) : FNZ_OK;
+}
+
+/* Expressions made of others: the parts of those that the program has. */
+static fnz_status find_made(fnzi_general *g, uint8_t **out) {
+  const fnzi_sizes *s = &g->sizes;
+  FNZI_NEW(&g->arena, s->set.all.count, out);
+  for (size_t i = 1; i < g->program->symbols.count; i++)
+    if (s->symbols[i])
+      (*out)[s->symbols[i]->id] = true;
+  fnzi_mark_parts(s, s->set.all.count, *out);
+  for (size_t i = 0; i < s->set.all.count; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    (*out)[i] = (*out)[i] && e->kind != FNZI_EXPR_SYMBOL && e->kind != FNZI_EXPR_NUMBER &&
+                !fnzi_expr_is_condition(e);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_trials_left_out(fnzi_general *g, const fnzi_expr *e, bool *out, int64_t *number) {
-  bool more = is_made(e), known = false;
-  *out = false;
-  if (more)
-    FNZ_TRY(one_number(g, e, g->trials.count, &known, number));
-  for (size_t k = 0; known && more && !*out; k++) {
-    fnzi_trial *t;
-    FNZ_TRY(turn_at(g, e, *number, k, &t, &more));
-    if (!t)
-      continue;
-    fnz_status status = fnzi_sizes_are_small(&g->sizes, &t->point, out);
-    *out = !*out;
-    fnzi_trial_end(g, t);
-    FNZ_TRY(status);
+/* What was a number or one of its arguments at all usual sizes: the result may have that in its
+ * place. */
+static fnz_status check_turns(fnzi_general *g) {
+  uint8_t *made;
+  size_t count = g->sizes.set.all.count;
+  FNZ_TRY(find_made(g, &made));
+  for (size_t i = 0; i < count; i++) {
+    fnzi_unsure u = {g->sizes.set.all.data[i], g->sizes.set.all.data[i]};
+    for (size_t k = 0; made[i] && u.like; k++) {
+      bool same, left_out = false;
+      FNZ_TRY(taken_for(g, u.expr, g->usual, k, &u.like, &same));
+      if (same)
+        FNZ_TRY(check_turns_of(g, u.expr, u.like, &left_out));
+      if (left_out)
+        FNZI_PUSH(g->ctx, &g->unsure, u);
+    }
   }
   return FNZ_OK;
 }
@@ -224,6 +256,7 @@ fnz_status fnzi_trials_left_out(fnzi_general *g, const fnzi_expr *e, bool *out, 
 fnz_status fnzi_trials_check(fnzi_general *g) {
   while (g->trials.count > g->usual)
     fnzi_trial_end(g, g->trials.data[--g->trials.count]);
+  g->unsure.count = 0;
   for (size_t i = 0; i < g->usual; i++)
     FNZ_TRY(check_trial(g, g->trials.data[i], &g->trials.data[i]->valid));
   FNZ_TRY(check_special(g));

@@ -223,6 +223,16 @@ static fnz_status find_constants(const fnz_program *p, numbers *c) {
   return FNZ_OK;
 }
 
+/* A constant, the next number and, of what may be negative, as much before the end. */
+static bool constant_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *out) {
+  size_t ways = b.min < 0 ? 3 : 2;
+  if (k / ways >= c->count)
+    return false;
+  *out = c->data[k / ways] + (k % ways == 1);
+  *out = k % ways == 2 ? -*out : *out;
+  return true;
+}
+
 /* The k-th number for a symbol; false when there are no more. */
 static bool special_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *out) {
   static const int64_t small[] = {0, 1, 2, 3, 4, -1};
@@ -235,10 +245,8 @@ static bool special_number(const numbers *c, fnzi_bounds b, size_t k, int64_t *o
     *out = has_min ? b.min + (int64_t)(k - SMALL) : 0;
   else if (k < SMALL + 4)
     *out = has_max ? b.max - (int64_t)(k - SMALL - 2) : 0;
-  else if (k - SMALL - 4 < 2 * c->count)
-    *out = c->data[(k - SMALL - 4) / 2] + (int64_t)(k % 2);
   else
-    return false;
+    return constant_number(c, b, k - SMALL - 4, out);
   return true;
 }
 

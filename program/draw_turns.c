@@ -8,8 +8,9 @@
 
 enum {
   CONSTANTS = 6,
-  SMALL = 4,              /* 0 to 3 */
-  WAYS = 3,               /* a constant, the next number, its double */
+  SMALL = 4, /* 0 to 3 */
+  WAYS = 3,  /* a constant, the next number, its double */
+  ROOM = 8,
   MOST_ELEMENTS = 1 << 18 /* of all values together */
 };
 static const int64_t LARGEST = 1ll << 40;
@@ -51,12 +52,28 @@ static int64_t number_at(const turns *t, size_t k) {
   return way == 0 ? c : way == 1 ? c + 1 : c + c;
 }
 
+/* Sizes of tensors are made larger than the number, which may be an index. */
+static fnz_status make_room(turns *t, int64_t number, const fnzi_bounds *bounds,
+                            fnzi_point *point) {
+  for (size_t i = 0; i < t->s->free.count; i++) {
+    const fnzi_expr *symbol = t->s->free.data[i];
+    const fnzi_bounds *b = &bounds[symbol->id];
+    bool known;
+    int64_t old, room = number + number + ROOM;
+    FNZ_TRY(fnzi_point_int(point, symbol, &known, &old));
+    if (!fnzi_is_data_symbol(symbol) && old < room && room >= b->min && room <= b->max)
+      FNZ_TRY(fnzi_point_set(point, symbol, room));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status set_turn(turns *t, size_t k, fnzi_point *point, fnzi_arena *arena, bool *more,
                            bool *found) {
-  size_t each = SMALL + WAYS * t->count;
+  size_t each = SMALL + WAYS * t->count, with_room = k % 2;
   const fnzi_condition *broken;
   fnzi_bounds *bounds;
   FNZ_TRY(fnzi_draw_bounds(t->s, arena, &bounds));
+  k /= 2;
   for (size_t i = 0; i < t->s->free.count && !*more; i++) {
     const fnzi_expr *symbol = t->s->free.data[i];
     if (!t->parts[symbol->id])
@@ -66,6 +83,8 @@ static fnz_status set_turn(turns *t, size_t k, fnzi_point *point, fnzi_arena *ar
     if (!*more)
       continue;
     int64_t number = number_at(t, k);
+    if (with_room)
+      FNZ_TRY(make_room(t, number, bounds, point));
     *found = number >= bounds[symbol->id].min && number <= bounds[symbol->id].max;
     FNZ_TRY(fnzi_point_set(point, symbol, number));
   }
