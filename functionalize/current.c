@@ -25,7 +25,10 @@ static fnzi_relation find_relation(const fnzi_alias *a, const fnzi_alias *b) {
 }
 
 fnzi_relation fnzi_alias_decide(const fnzi_alias *a, const fnzi_alias *b) {
-  return fnzi_decide(a->storage->world->decisions, find_relation(a, b));
+  fnzi_decisions *d = a->storage->world->decisions;
+  /* Windows of one opening stay apart wherever they begin. */
+  return fnzi_decide(d, find_relation(a, b), &a->geometry,
+                     fnzi_are_siblings(a, b) ? &a->geometry : &b->geometry);
 }
 
 /* The window of an opening that has all of `a`; NULL when none is near. */

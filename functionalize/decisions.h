@@ -8,10 +8,15 @@
 
 #include "views/views.h"
 
+typedef struct fnzi_decision {
+  fnzi_relation relation;
+  int64_t shift; /* how far apart the windows begin; 0 where that does not matter */
+} fnzi_decision;
+
 typedef struct fnzi_decisions {
   fnz_context *ctx;
   struct {
-    uint8_t *data; /* fnzi_relation, in the order of asking */
+    fnzi_decision *data; /* in the order of asking */
     size_t count, capacity;
   } taken;
   const uint8_t *unknown; /* per place: the answer is UNKNOWN */
@@ -20,11 +25,12 @@ typedef struct fnzi_decisions {
 } fnzi_decisions;
 
 /* The answer that counts, which is written down. */
-fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r);
+fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, int64_t shift);
 
-/* The same; `d` NULL: nobody listens. */
-static inline fnzi_relation fnzi_decide(fnzi_decisions *d, fnzi_relation r) {
-  return d ? fnzi_decisions_take(d, r) : r;
+/* The same of two windows; `d` NULL: nobody listens. */
+static inline fnzi_relation fnzi_decide(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
+                                        const fnz_geometry *b) {
+  return d ? fnzi_decisions_take(d, r, a->offset - b->offset) : r;
 }
 
 #endif

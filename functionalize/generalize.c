@@ -103,6 +103,9 @@ static fnz_status ask_less(fnzi_general *g, bool *changed) {
 }
 
 static void forget_trial(fnzi_general *g, size_t i) {
+  for (size_t k = 0; k < g->trials.count; k++)
+    if (g->trials.data[k]->like == g->trials.data[i])
+      g->trials.data[k]->like = NULL;
   fnzi_trial_end(g, g->trials.data[i]);
   memmove(&g->trials.data[i], &g->trials.data[i + 1],
           (--g->trials.count - i) * sizeof *g->trials.data);

@@ -25,10 +25,11 @@ typedef struct fnzi_trial {
   fnzi_point point;
   fnz_program *source, *result; /* NULL where it could not be made */
   fnzi_decisions decisions;
-  bool fits;    /* its result is like the first one's */
-  bool adopted; /* an earlier result was wrong there */
-  bool valid;   /* the source itself works there, as far as is known */
-  bool right;   /* the general program is right there */
+  struct fnzi_trial *like; /* another one, from which only numbers of data differ; NULL: none */
+  bool fits;               /* its result is like the first one's */
+  bool adopted;            /* an earlier result was wrong there */
+  bool valid;              /* the source itself works there, as far as is known */
+  bool right;              /* the general program is right there */
 } fnzi_trial;
 
 typedef struct fnzi_trials {

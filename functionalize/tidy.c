@@ -145,7 +145,8 @@ static fnz_status look_through(fnzi_tidy *t, const fnz_geometry *window, uint32_
     bool same = fnzi_same_layout(s->window, window);
     fnzi_relation r =
         fnzi_decide(t->tape->program->decisions,
-                    same ? FNZI_EQUAL : fnzi_relate(window, s->window, frame, FNZI_LITTLE_WORK));
+                    same ? FNZI_EQUAL : fnzi_relate(window, s->window, frame, FNZI_LITTLE_WORK),
+                    window, s->window);
     if (same && r == FNZI_EQUAL)
       *source = s->source;
     if (r != FNZI_DISJOINT || hops == FNZI_TIDY_HOPS)

@@ -73,7 +73,8 @@ static fnz_status skip_covered(fnzi_tidy *t, uint32_t node, const fnzi_sight *pu
     if (!under || under->kind != FNZI_SIGHT_PUT)
       break;
     fnzi_relation r = fnzi_decide(t->tape->program->decisions,
-                                  fnzi_relate(put->window, under->window, frame, FNZI_LITTLE_WORK));
+                                  fnzi_relate(put->window, under->window, frame, FNZI_LITTLE_WORK),
+                                  put->window, under->window);
     if (r != FNZI_EQUAL && r != FNZI_CONTAINS)
       break;
     base = under->base;

@@ -8,7 +8,9 @@
 
 enum {
   ATTEMPTS = 96, /* to find usual sizes that the program takes */
-  MOST_TRIALS = 24
+  MOST_TRIALS = 24,
+  MOVED = 3, /* trials with other data at the same sizes */
+  MOVES = 12 /* attempts to find one */
 };
 
 /* --- trials ----------------------------------------------------------------------------------- */
@@ -160,6 +162,86 @@ static fnz_status no_sizes(fnzi_general *g) {
   return status;
 }
 
+/* They differ in numbers of data at most. */
+static fnz_status same_sizes(fnzi_general *g, fnzi_trial *a, fnzi_trial *b, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < g->sizes.free.count && *out; i++) {
+    const fnzi_expr *symbol = g->sizes.free.data[i];
+    bool known;
+    int64_t x, y;
+    FNZ_TRY(fnzi_point_int(&a->point, symbol, &known, &x));
+    FNZ_TRY(fnzi_point_int(&b->point, symbol, &known, &y));
+    *out = fnzi_is_data_symbol(symbol) || x == y;
+  }
+  return FNZ_OK;
+}
+
+/* Trial i gets those that are like it; *found when there is one. */
+static fnz_status join_moved(fnzi_general *g, size_t i, bool *found) {
+  fnzi_trial *t = g->trials.data[i];
+  *found = false;
+  for (size_t k = 0; k < g->trials.count; k++) {
+    bool same = false;
+    if (k != i && g->trials.data[k] != t->like)
+      FNZ_TRY(same_sizes(g, t, g->trials.data[k], &same));
+    if (same && !g->trials.data[k]->like)
+      g->trials.data[k]->like = t;
+    *found = *found || same;
+  }
+  return FNZ_OK;
+}
+
+static bool has_data_symbols(const fnzi_general *g) {
+  for (size_t i = 0; i < g->sizes.free.count; i++)
+    if (fnzi_is_data_symbol(g->sizes.free.data[i]))
+      return true;
+  return false;
+}
+
+/* Other numbers of data for the point; *found false when the draw gives none. */
+static fnz_status draw_data(fnzi_general *g, fnzi_point *point, bool *found) {
+  fnzi_point other;
+  const fnzi_condition *broken = NULL;
+  fnzi_point_init(&other, &g->sizes.set);
+  fnz_status status = fnzi_draw_numbers(&g->draw, &other, found);
+  for (size_t i = 0; status == FNZ_OK && i < g->sizes.free.count; i++) {
+    const fnzi_expr *symbol = g->sizes.free.data[i];
+    bool known;
+    int64_t number;
+    status = fnzi_point_int(&other, symbol, &known, &number);
+    if (status == FNZ_OK && known && fnzi_is_data_symbol(symbol))
+      status = fnzi_point_set(point, symbol, number);
+  }
+  if (status == FNZ_OK)
+    status = fnzi_sizes_admit(&g->sizes, point, &broken);
+  *found = *found && !broken;
+  fnzi_point_free(&other);
+  return status;
+}
+
+/* A trial at the sizes of another one with other data, if one is found soon. */
+static fnz_status add_moved(fnzi_general *g, fnzi_trial *like) {
+  fnz_status failure = FNZ_OK;
+  bool kept = false;
+  for (size_t i = 0; i < MOVES && !kept; i++) {
+    fnzi_trial *t;
+    bool found = false, there = true;
+    FNZ_TRY(fnzi_trial_new(g, &t));
+    fnz_status status = fnzi_trial_numbers(g, &like->point, &t->point);
+    if (status == FNZ_OK)
+      status = draw_data(g, &t->point, &found);
+    if (status == FNZ_OK && found)
+      status = fnzi_trials_have(g, &t->point, &there);
+    t->like = like;
+    if (status == FNZ_OK && !there)
+      status = try_sizes(g, t, &kept, &failure);
+    if (!kept)
+      fnzi_trial_end(g, t);
+    FNZ_TRY(status);
+  }
+  return FNZ_OK;
+}
+
 /* What fails at some sizes may work at smaller ones: indices must lie in their dimensions. Or where
  * sizes are equal that the exporter saw equal. */
 fnz_status fnzi_trials_find(fnzi_general *g) {
@@ -189,6 +271,12 @@ fnz_status fnzi_trials_find(fnzi_general *g) {
       g->draw.span = g->draw.span * 2 / 3;
   }
   g->draw.like = NULL;
+  for (size_t i = 0, n = g->trials.count; i < n && i < MOVED && has_data_symbols(g); i++) {
+    bool found;
+    FNZ_TRY(join_moved(g, i, &found));
+    if (!found)
+      FNZ_TRY(add_moved(g, g->trials.data[i]));
+  }
   g->usual = g->trials.count;
   if (g->usual)
     return FNZ_OK;
@@ -210,11 +298,27 @@ fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a, const f
   size_t count = a->taken.count < b->taken.count ? a->taken.count : b->taken.count;
   bool aligned = a->taken.count == b->taken.count, stop = false;
   for (size_t i = 0; i < count && !stop; i++) {
-    if (a->taken.data[i] == b->taken.data[i])
+    if (a->taken.data[i].relation == b->taken.data[i].relation)
       continue;
     FNZ_TRY(mark_unknown(g, i));
     *changed = true;
     stop = !aligned;
+  }
+  return FNZ_OK;
+}
+
+/* Windows that data moves against each other may come to share memory at numbers that nobody has
+ * tried: whatever they do here says nothing. */
+static fnz_status compare_moved(fnzi_general *g, const fnzi_decisions *a, const fnzi_decisions *b,
+                                bool *changed) {
+  for (size_t i = 0; i < a->taken.count && i < b->taken.count; i++) {
+    const fnzi_decision *x = &a->taken.data[i], *y = &b->taken.data[i];
+    if (x->relation != y->relation)
+      return FNZ_OK; /* the next questions may be others */
+    if (x->relation == FNZI_UNKNOWN || x->shift == y->shift)
+      continue;
+    FNZ_TRY(mark_unknown(g, i));
+    *changed = true;
   }
   return FNZ_OK;
 }
@@ -232,6 +336,10 @@ fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t *rounds) {
     for (size_t i = 1; i < g->usual; i++)
       FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &g->trials.data[i]->decisions,
                                   &changed));
+    for (size_t i = 0; i < g->usual; i++)
+      if (g->trials.data[i]->like)
+        FNZ_TRY(compare_moved(g, &g->trials.data[i]->like->decisions, &g->trials.data[i]->decisions,
+                              &changed));
     if (changed)
       FNZ_TRY(fnzi_trials_run(g));
   }

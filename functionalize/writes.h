@@ -35,12 +35,14 @@ static inline const fnz_geometry *fnzi_geometry(const fnz_tensor *t) {
 static inline bool fnzi_shares(const fnz_tensor *a, const fnz_tensor *b) {
   return a->node->storage == b->node->storage;
 }
-/* They have a byte in common, or may have. */
+/* They have a byte in common, or may have. How far apart they are does not matter: this is asked of
+ * what eager refuses where it overlaps. */
 static inline bool fnzi_overlap(const fnz_tensor *a, const fnz_tensor *b) {
-  return fnzi_shares(a, b) &&
-         fnzi_decide(a->world->decisions, fnzi_relate(fnzi_geometry(a), fnzi_geometry(b),
-                                                      fnzi_root_geometry(a), FNZI_MUCH_WORK)) !=
-             FNZI_DISJOINT;
+  if (!fnzi_shares(a, b))
+    return false;
+  const fnz_geometry *x = fnzi_geometry(a);
+  fnzi_relation r = fnzi_relate(x, fnzi_geometry(b), fnzi_root_geometry(a), FNZI_MUCH_WORK);
+  return fnzi_decide(a->world->decisions, r, x, x) != FNZI_DISJOINT;
 }
 /* Argument i when it is a tensor, else NULL. */
 static inline fnz_tensor *fnzi_tensor_arg(const fnzi_request *r, size_t i) {
