@@ -173,7 +173,7 @@ static fnz_status turn_at(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *
   FNZ_TRY(fnzi_trial_new(g, &t));
   fnz_status status = fnzi_trial_numbers(g, &g->trials.data[g->usual - 1]->point, &t->point);
   if (status == FNZ_OK)
-    status = fnzi_draw_turn(&g->sizes, e, k, &t->point, more, &found);
+    status = fnzi_draw_turn(&g->sizes, e, like, k, &t->point, more, &found);
   if (status == FNZ_OK)
     status = fnzi_point_int(&t->point, e, &known[0], &numbers[0]);
   if (status == FNZ_OK)

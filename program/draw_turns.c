@@ -1,109 +1,130 @@
-/* draw_turns.c - numbers for the symbols of one expression near those where it may turn: where a
- * minimum changes sides, a quotient becomes more than 0.
+/* draw_turns.c - numbers for the symbols of an expression where it ceases to be another one: where
+ * a minimum changes sides, a quotient becomes more than 0.
  *
- * needs   usual numbers, at which the program works
- * gives   one after the other: each symbol at small numbers and at the expression's own constants
- */
+ * needs   usual numbers, at which the program works and both are the same
+ * gives   one after the other: each symbol at the first numbers above and below its own at which
+ *         they differ, and next to these, among sizes as they were and among larger ones */
 #include "program/sizes.h"
 
 enum {
-  CONSTANTS = 6,
-  SMALL = 4, /* 0 to 3 */
-  WAYS = 3,  /* a constant, the next number, its double */
+  WAYS = 4, /* above, next to it; below, next to it */
   ROOM = 8,
   MOST_ELEMENTS = 1 << 18 /* of all values together */
 };
-static const int64_t LARGEST = 1ll << 40;
+static const int64_t FARTHEST = 1ll << 40;
 
 typedef struct turns {
   const fnzi_sizes *s;
+  const fnzi_expr *expr, *like;
+  fnzi_point *point;
   uint8_t *parts; /* of the expression, by their ids */
-  int64_t constants[CONSTANTS];
-  size_t count;
 } turns;
 
-static void add_constant(turns *t, int64_t number) {
-  int64_t size = number < 0 && number > -LARGEST ? -number : number;
-  for (size_t i = 0; i < t->count; i++)
-    if (t->constants[i] == size)
-      return;
-  if (size >= SMALL && size < LARGEST && t->count < CONSTANTS)
-    t->constants[t->count++] = size;
-}
-
-static fnz_status find_parts(turns *t, const fnzi_expr *e, fnzi_arena *arena) {
-  size_t count = (size_t)e->id + 1; /* parts stand before */
-  FNZI_NEW(arena, count, &t->parts);
-  t->parts[e->id] = true;
+static fnz_status find_parts(turns *t, fnzi_arena *arena) {
+  size_t count = (size_t)t->expr->id + 1; /* parts stand before */
+  FNZI_NEW(arena, t->s->set.all.count, &t->parts);
+  t->parts[t->expr->id] = true;
   fnzi_mark_parts(t->s, count, t->parts);
-  for (size_t i = 0; i < count; i++) {
-    const fnzi_expr *part = t->s->set.all.data[i];
-    if (t->parts[i] && part->den == 1)
-      add_constant(t, part->num);
-  }
   return FNZ_OK;
 }
 
-static int64_t number_at(const turns *t, size_t k) {
-  if (k < SMALL)
-    return (int64_t)k;
-  int64_t c = t->constants[(k - SMALL) / WAYS];
-  size_t way = (k - SMALL) % WAYS;
-  return way == 0 ? c : way == 1 ? c + 1 : c + c;
+static fnz_status differ_at(turns *t, const fnzi_expr *symbol, int64_t number, bool *out) {
+  bool known[2];
+  int64_t numbers[2];
+  FNZ_TRY(fnzi_point_set(t->point, symbol, number));
+  FNZ_TRY(fnzi_point_int(t->point, t->expr, &known[0], &numbers[0]));
+  FNZ_TRY(fnzi_point_int(t->point, t->like, &known[1], &numbers[1]));
+  *out = known[0] && known[1] && numbers[0] != numbers[1];
+  return FNZ_OK;
+}
+
+/* The nearest number in this direction (1 or -1) at which they differ, as far as longer and longer
+ * steps meet one; *found false when they do not. */
+static fnz_status find_turn(turns *t, const fnzi_expr *symbol, int64_t from, int64_t direction,
+                            const fnzi_bounds *b, int64_t *out, bool *found) {
+  int64_t same = 0, step = 1;
+  int64_t room = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - from
+                               : from - (b->min > -FARTHEST ? b->min : -FARTHEST);
+  *found = false;
+  while (!*found && same < room) {
+    step = step < room ? step : room;
+    FNZ_TRY(differ_at(t, symbol, from + (direction > 0 ? step : -step), found));
+    same = *found ? same : step;
+    step = *found ? step : step + step / 4 + 1;
+  }
+  while (*found && step - same > 1) {
+    int64_t middle = same + (step - same) / 2;
+    bool differ;
+    FNZ_TRY(differ_at(t, symbol, from + (direction > 0 ? middle : -middle), &differ));
+    *(differ ? &step : &same) = middle;
+  }
+  *out = from + (direction > 0 ? step : -step);
+  return fnzi_point_set(t->point, symbol, from);
+}
+
+/* The number of the symbol that is wanted in one of the ways. */
+static fnz_status number_at(turns *t, const fnzi_expr *symbol, size_t way, const fnzi_bounds *b,
+                            int64_t *out, bool *found) {
+  int64_t from, direction = way < 2 ? 1 : -1;
+  FNZ_TRY(fnzi_point_int(t->point, symbol, found, &from));
+  if (*found)
+    FNZ_TRY(find_turn(t, symbol, from, direction, b, out, found));
+  *out += *found && way % 2 ? direction : 0;
+  *found = *found && *out >= b->min && *out <= b->max;
+  return FNZ_OK;
 }
 
 /* Sizes of tensors are made larger than the number, which may be an index. */
-static fnz_status make_room(turns *t, int64_t number, const fnzi_bounds *bounds,
-                            fnzi_point *point) {
+static fnz_status make_room(turns *t, int64_t number, const fnzi_bounds *bounds) {
   for (size_t i = 0; i < t->s->free.count; i++) {
     const fnzi_expr *symbol = t->s->free.data[i];
     const fnzi_bounds *b = &bounds[symbol->id];
     bool known;
     int64_t old, room = number + number + ROOM;
-    FNZ_TRY(fnzi_point_int(point, symbol, &known, &old));
+    FNZ_TRY(fnzi_point_int(t->point, symbol, &known, &old));
     if (!fnzi_is_data_symbol(symbol) && old < room && room >= b->min && room <= b->max)
-      FNZ_TRY(fnzi_point_set(point, symbol, room));
+      FNZ_TRY(fnzi_point_set(t->point, symbol, room));
   }
   return FNZ_OK;
 }
 
-static fnz_status set_turn(turns *t, size_t k, fnzi_point *point, fnzi_arena *arena, bool *more,
-                           bool *found) {
-  size_t each = SMALL + WAYS * t->count, with_room = k % 2;
+/* The k-th symbol of the expression, NULL when there are no more. */
+static const fnzi_expr *symbol_at(const turns *t, size_t k) {
+  for (size_t i = 0; i < t->s->free.count; i++)
+    if (t->parts[t->s->free.data[i]->id] && k-- == 0)
+      return t->s->free.data[i];
+  return NULL;
+}
+
+static fnz_status set_turn(turns *t, size_t k, fnzi_arena *arena, bool *more, bool *found) {
+  const fnzi_expr *symbol = symbol_at(t, k / 2 / WAYS);
   const fnzi_condition *broken;
   fnzi_bounds *bounds;
+  int64_t number = 0;
+  *more = symbol != NULL;
+  if (!symbol)
+    return FNZ_OK;
   FNZ_TRY(fnzi_draw_bounds(t->s, arena, &bounds));
-  k /= 2;
-  for (size_t i = 0; i < t->s->free.count && !*more; i++) {
-    const fnzi_expr *symbol = t->s->free.data[i];
-    if (!t->parts[symbol->id])
-      continue;
-    *more = k < each;
-    k -= *more ? 0 : each;
-    if (!*more)
-      continue;
-    int64_t number = number_at(t, k);
-    if (with_room)
-      FNZ_TRY(make_room(t, number, bounds, point));
-    *found = number >= bounds[symbol->id].min && number <= bounds[symbol->id].max;
-    FNZ_TRY(fnzi_point_set(point, symbol, number));
-  }
+  FNZ_TRY(number_at(t, symbol, k / 2 % WAYS, &bounds[symbol->id], &number, found));
+  if (*found && k % 2)
+    FNZ_TRY(make_room(t, number, bounds));
   if (!*found)
     return FNZ_OK;
-  FNZ_TRY(fnzi_sizes_admit(t->s, point, &broken));
+  FNZ_TRY(fnzi_point_set(t->point, symbol, number));
+  FNZ_TRY(fnzi_sizes_admit(t->s, t->point, &broken));
   *found = !broken;
   return FNZ_OK;
 }
 
-fnz_status fnzi_draw_turn(const fnzi_sizes *s, const fnzi_expr *e, size_t k, fnzi_point *point,
-                          bool *more, bool *found) {
-  turns t = {.s = s};
+fnz_status fnzi_draw_turn(const fnzi_sizes *s, const fnzi_expr *e, const fnzi_expr *like, size_t k,
+                          fnzi_point *point, bool *more, bool *found) {
+  turns t = {s, e, like, point, NULL};
   fnzi_arena arena;
   *more = *found = false;
   fnzi_arena_init(&arena, s->set.ctx);
-  fnz_status status = find_parts(&t, e, &arena);
+  fnz_status status = find_parts(&t, &arena);
   if (status == FNZ_OK)
-    status = set_turn(&t, k, point, &arena, more, found);
+    status = set_turn(&t, k, &arena, more, found);
   fnzi_arena_free(&arena);
   return status;
 }

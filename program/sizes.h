@@ -165,10 +165,11 @@ FNZ_MUST_CHECK fnz_status fnzi_draw_numbers(fnzi_draw *draw, fnzi_point *point, 
  * numbers and gets the special ones; *found says that they keep to the conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_special(fnzi_draw *draw, size_t k, fnzi_point *point,
                                             bool *more, bool *found);
-/* Numbers near those where the value of `expr` may take another course, likewise. They may be
- * large. */
-FNZ_MUST_CHECK fnz_status fnzi_draw_turn(const fnzi_sizes *sizes, const fnzi_expr *expr, size_t k,
-                                         fnzi_point *point, bool *more, bool *found);
+/* Numbers at which `expr` is not the same as `like`, which it is at the point's own, likewise. They
+ * may be large. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_turn(const fnzi_sizes *sizes, const fnzi_expr *expr,
+                                         const fnzi_expr *like, size_t k, fnzi_point *point,
+                                         bool *more, bool *found);
 /* At these numbers the values of the program have few elements, so that it can be tried there. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_are_small(const fnzi_sizes *sizes, fnzi_point *point,
                                                bool *out);

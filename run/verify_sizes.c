@@ -130,14 +130,14 @@ static fnz_status check_usual(checking *c, size_t wanted) {
 
 /* --- what was constant ------------------------------------------------------------------------ */
 static fnz_status check_turns_of(checking *c, const fnzi_expr *e, int64_t number) {
-  bool more = true, found, known, small;
+  const fnzi_expr *like;
+  bool more = true, found, small;
+  FNZ_TRY(fnzi_expr_number(&c->first.set, number, 1, &like));
   for (size_t k = 0; more; k++) {
-    int64_t here;
     FNZ_TRY(fnzi_draw_numbers(&c->draw, &c->point, &found));
-    FNZ_TRY(fnzi_draw_turn(&c->first, e, k, &c->point, &more, &found));
-    FNZ_TRY(fnzi_point_int(&c->point, e, &known, &here));
+    FNZ_TRY(fnzi_draw_turn(&c->first, e, like, k, &c->point, &more, &found));
     FNZ_TRY(fnzi_sizes_are_small(&c->first, &c->point, &small));
-    if (found && known && here != number && small)
+    if (found && small)
       FNZ_TRY(check_here(c));
   }
   return FNZ_OK;
