@@ -4,16 +4,28 @@
  * gives   all answers, for those of other passes to be compared with */
 #include "functionalize/decisions.h"
 
+/* From the end of the one to the beginning of the other where that is behind it, else from one
+ * beginning to the other: two halves have nothing between them, wherever they meet. */
+static int64_t shift_of(const fnz_geometry *a, const fnz_geometry *b) {
+  int64_t low[2], high[2];
+  if (!fnzi_extent(a, &low[0], &high[0]) || !fnzi_extent(b, &low[1], &high[1]))
+    return a->offset - b->offset;
+  if (high[0] <= low[1])
+    return low[1] - high[0];
+  return high[1] <= low[0] ? low[0] - high[1] : a->offset - b->offset;
+}
+
 static fnz_status note(fnzi_decisions *d, fnzi_relation r, int64_t shift) {
   FNZI_PUSH(d->ctx, &d->taken, ((fnzi_decision){r, shift}));
   return FNZ_OK;
 }
 
-fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, int64_t shift) {
+fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
+                                  const fnz_geometry *b) {
   size_t place = d->taken.count;
   if (place < d->nunknown && d->unknown[place])
     r = FNZI_UNKNOWN;
-  if (note(d, r, shift) != FNZ_OK)
+  if (note(d, r, shift_of(a, b)) != FNZ_OK)
     d->failed = true;
   return r;
 }

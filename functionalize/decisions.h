@@ -10,7 +10,7 @@
 
 typedef struct fnzi_decision {
   fnzi_relation relation;
-  int64_t shift; /* how far apart the windows begin; 0 where that does not matter */
+  int64_t shift; /* how far apart the windows are; 0 where that does not matter */
 } fnzi_decision;
 
 typedef struct fnzi_decisions {
@@ -24,13 +24,14 @@ typedef struct fnzi_decisions {
   bool failed; /* out of memory */
 } fnzi_decisions;
 
-/* The answer that counts, which is written down. */
-fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, int64_t shift);
+/* The answer of two windows that counts, which is written down. */
+fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
+                                  const fnz_geometry *b);
 
-/* The same of two windows; `d` NULL: nobody listens. */
+/* The same; `d` NULL: nobody listens. */
 static inline fnzi_relation fnzi_decide(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
                                         const fnz_geometry *b) {
-  return d ? fnzi_decisions_take(d, r, a->offset - b->offset) : r;
+  return d ? fnzi_decisions_take(d, r, a, b) : r;
 }
 
 #endif
