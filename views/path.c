@@ -306,6 +306,16 @@ static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, f
   out->strides = strides;
 }
 
+/* The stride of dimension j, of whose elements none is far from another: where there is one element
+ * only, it is what more of them would have. */
+static int64_t new_stride(const fnz_geometry *root, const int64_t *row, const fnz_geometry *to,
+                          uint32_t j) {
+  for (uint32_t d = 0; to->sizes[j] == 1 && d < root->rank; d++)
+    if (root->strides[d] == to->strides[j])
+      return row[d];
+  return 0;
+}
+
 /* Where the window lies in the row-major value of a root with gaps. */
 static fnz_status place_in_value(walk *w, const fnz_geometry *root, const fnz_geometry *to,
                                  const box *b) {
@@ -320,7 +330,8 @@ static fnz_status place_in_value(walk *w, const fnz_geometry *root, const fnz_ge
   for (uint32_t d = 0; d < root->rank; d++)
     window->offset += b->start[d] * row[d];
   for (uint32_t j = 0; j < to->rank; j++)
-    strides[j] = b->source[j] == NEW_DIM ? 0 : b->step[b->source[j]] * row[b->source[j]];
+    strides[j] = b->source[j] == NEW_DIM ? new_stride(root, row, to, j)
+                                         : b->step[b->source[j]] * row[b->source[j]];
   return pick(w, window);
 }
 
