@@ -61,7 +61,7 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
 
 /* The answer to the run: nothing is wrong, and nothing was left out. */
 static int conclude(const fuzzing *f, const fnzi_soak_report *report) {
-  const char *gap = fnzi_soak_gap(report);
+  const char *gap = fnzi_soak_gap(report, f->options.checks);
   if (f->what[0]) {
     cli_fail(FNZ_CLASS_DIFFERENT, "fuzz", "seed %llu, %s", (unsigned long long)f->options.seed,
              f->what);

@@ -87,16 +87,17 @@ static const char *gap_in_buckets(const fnzi_random_counts *n) {
   return NULL;
 }
 
-static const char *gap_in_verdicts(const fnzi_soak_report *r) {
+static const char *gap_in_verdicts(const fnzi_soak_report *r, unsigned checks) {
   if (!r->verdicts[FNZI_VERDICT_EQUAL])
     return "programs that are equal";
   if (!r->refusals[FNZ_CLASS_BOUNDS] || !r->refusals[FNZ_CLASS_TYPE] ||
       !r->refusals[FNZ_CLASS_OVERLAP])
     return "programs refused as BOUNDS, TYPE and OVERLAP";
-  return r->thorough ? NULL : "programs that are checked thoroughly";
+  bool is_thorough = r->thorough || !(checks & FNZI_CHECK_THOROUGH);
+  return is_thorough ? NULL : "programs that are checked thoroughly";
 }
 
-const char *fnzi_soak_gap(const fnzi_soak_report *r) {
+const char *fnzi_soak_gap(const fnzi_soak_report *r, unsigned checks) {
   const fnzi_random_counts *n = &r->drawn;
   if (n->programs < FNZI_SOAK_ENOUGH)
     return NULL;
@@ -108,5 +109,5 @@ const char *fnzi_soak_gap(const fnzi_soak_report *r) {
   if (!n->shared)
     return "inputs that share memory";
   const char *gap = gap_in_buckets(n);
-  return gap ? gap : gap_in_verdicts(r);
+  return gap ? gap : gap_in_verdicts(r, checks);
 }

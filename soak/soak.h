@@ -42,8 +42,9 @@ typedef struct fnzi_soak_report {
 /* Programs from which on every bucket must have something in it. */
 enum { FNZI_SOAK_ENOUGH = 20000 };
 
-/* A bucket that is empty, of a run that was large enough; NULL when there is none. Static. */
-const char *fnzi_soak_gap(const fnzi_soak_report *report);
+/* A bucket that is empty, of a run with these checks that was large enough; NULL when there is
+ * none. Static. */
+const char *fnzi_soak_gap(const fnzi_soak_report *report, unsigned checks);
 /* All figures, for a person; `prefix` begins each line. */
 void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *report);
 

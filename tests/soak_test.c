@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * soak_test.c - what random programs are drawn, judged and made smaller with. */
 #include "soak/programs.h"
 #include "soak/same.h"
@@ -142,18 +142,28 @@ START_TEST(gaps_are_named) {
   static fnzi_soak_report r;
   const fnzi_soak_options options = {.seed = 1, .count = 100};
   ck_assert_int_eq(fnzi_soak_run(&options, &r), FNZ_OK);
-  ck_assert_ptr_null(fnzi_soak_gap(&r));
+  ck_assert_ptr_null(fnzi_soak_gap(&r, FNZI_CHECK_ALL));
   for (size_t k = 0; k < FNZI_RANDOM_MOST_OPS; k++)
     r.drawn.used[k]++;
   r.drawn.programs = FNZI_SOAK_ENOUGH;
   r.drawn.used[3] = 0;
-  ck_assert_str_eq(fnzi_soak_gap(&r), fnzi_random_op(3));
+  ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), fnzi_random_op(3));
   r.drawn.used[3] = 1;
   r.drawn.empty = 0;
-  ck_assert_str_eq(fnzi_soak_gap(&r), "tensors without elements or dimensions");
+  ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "tensors without elements or dimensions");
+}
+END_TEST
+
+/* A run against one dialect checks no program thoroughly, and lacks nothing. */
+START_TEST(one_dialect_has_no_thorough_programs) {
+  static fnzi_soak_report r;
+  memset(&r, 1, sizeof r);
+  r.thorough = 0;
+  ck_assert_ptr_null(fnzi_soak_gap(&r, FNZI_CHECK_STRIDED));
+  ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "programs that are checked thoroughly");
 }
 END_TEST
 
 RUN_SUITE("soak", blocks_keep_their_content, programs_differ_in_every_part,
           results_are_held_against_each_other, figures_do_not_depend_on_jobs,
-          buckets_are_powers_of_two, gaps_are_named)
+          buckets_are_powers_of_two, gaps_are_named, one_dialect_has_no_thorough_programs)
