@@ -73,10 +73,33 @@ fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t) {
   return t->decisions.failed ? fnzi_no_memory(g->ctx) : FNZ_OK;
 }
 
-/* Keeps the trial when the pass works there. */
-static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_status *failure) {
+static bool has_data_symbols(const fnzi_general *g) {
+  for (size_t i = 0; i < g->sizes.free.count; i++)
+    if (fnzi_is_data_symbol(g->sizes.free.data[i]))
+      return true;
+  return false;
+}
+
+/* Operators that copy take indices that lie nowhere, as far as a pass sees; running them tells. */
+static fnz_status try_source(fnzi_general *g, fnzi_trial *t) {
+  fnz_program *source = NULL;
+  if (!g->options->check || !has_data_symbols(g))
+    return FNZ_OK;
+  fnz_status status = fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_WATCHED, &source);
+  if (status == FNZ_OK)
+    status = g->options->check(g->ctx, source, source, NULL, 1);
+  fnz_program_destroy(source);
+  return status == FNZ_BAD_INPUT || status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* Keeps the trial when the pass works there, and the source as far as that can be tried; the
+ * exporter's example is taken at its word. */
+static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool recorded, bool *kept,
+                            fnz_status *failure) {
   *kept = false;
   fnz_status status = fnzi_trial_run(g, t);
+  if (status == FNZ_OK && !recorded)
+    status = try_source(g, t);
   if (status == FNZ_OK) {
     FNZI_PUSH(g->ctx, &g->trials, t);
     *kept = true;
@@ -191,13 +214,6 @@ static fnz_status join_moved(fnzi_general *g, size_t i, bool *found) {
   return FNZ_OK;
 }
 
-static bool has_data_symbols(const fnzi_general *g) {
-  for (size_t i = 0; i < g->sizes.free.count; i++)
-    if (fnzi_is_data_symbol(g->sizes.free.data[i]))
-      return true;
-  return false;
-}
-
 /* Other numbers of data for the point; *found false when the draw gives none. */
 static fnz_status draw_data(fnzi_general *g, fnzi_point *point, bool *found) {
   fnzi_point other;
@@ -234,7 +250,7 @@ static fnz_status add_moved(fnzi_general *g, fnzi_trial *like) {
       status = fnzi_trials_have(g, &t->point, &there);
     t->like = like;
     if (status == FNZ_OK && !there)
-      status = try_sizes(g, t, &kept, &failure);
+      status = try_sizes(g, t, false, &kept, &failure);
     if (!kept)
       fnzi_trial_end(g, t);
     FNZ_TRY(status);
@@ -259,7 +275,7 @@ fnz_status fnzi_trials_find(fnzi_general *g) {
     if (status == FNZ_OK && found)
       status = fnzi_trials_have(g, &t->point, &there);
     if (status == FNZ_OK && found && !there)
-      status = try_sizes(g, t, &kept, &failure);
+      status = try_sizes(g, t, i == 0 && g->has_recorded, &kept, &failure);
     g->alike = g->alike || (kept && like);
     if (!kept)
       fnzi_trial_end(g, t);
