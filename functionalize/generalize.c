@@ -205,24 +205,15 @@ static fnz_status keep_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_exp
   return add_guard(g, same);
 }
 
-/* A number that the symbol had where the program was found right; 0 if there was none. */
-static fnz_status number_of(fnzi_general *g, const fnzi_expr *symbol, const fnzi_expr **out) {
-  int64_t number = 0;
-  bool known = false;
-  for (size_t i = 0; i < g->trials.count && !known; i++)
-    if (g->trials.data[i]->valid && g->trials.data[i]->right)
-      FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, symbol, &known, &number));
-  return fnzi_expr_number(&g->sizes.set, number, 1, out);
-}
-
 /* Symbols of which one number was seen, as where a program's sizes contradict each other but for
  * few numbers; and what was a number, or the same as another one, as far as sizes can be tried:
  * n // 1000000, Min(n, 1000000). */
 static fnz_status keep_numbers(fnzi_general *g) {
   const fnzi_expr *number;
   for (size_t i = 0; i < g->sizes.free.count; i++) {
-    FNZ_TRY(number_of(g, g->sizes.free.data[i], &number));
-    FNZ_TRY(keep_equal(g, g->sizes.free.data[i], number));
+    FNZ_TRY(fnzi_trials_number(g, g->sizes.free.data[i], &number));
+    if (number)
+      FNZ_TRY(keep_equal(g, g->sizes.free.data[i], number));
   }
   for (size_t i = 0; i < g->unsure.count; i++)
     FNZ_TRY(keep_equal(g, g->unsure.data[i].expr, g->unsure.data[i].like));

@@ -3,7 +3,8 @@
  *
  * needs   a verified program with symbols, its sizes open
  * keeps   whatever a pass at fixed sizes keeps
- * gives   trials at sizes that are different from each other and not small, each with its result */
+ * gives   trials at sizes that are different from each other and not small, each with its result;
+ *         some differ in numbers of data only, which shows what windows these move */
 #include "functionalize/trials.h"
 
 enum {
@@ -92,14 +93,10 @@ static fnz_status try_source(fnzi_general *g, fnzi_trial *t) {
   return status == FNZ_BAD_INPUT || status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
-/* Keeps the trial when the pass works there, and the source as far as that can be tried; the
- * exporter's example is taken at its word. */
-static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool recorded, bool *kept,
-                            fnz_status *failure) {
+/* Keeps the trial when the pass works there. */
+static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_status *failure) {
   *kept = false;
   fnz_status status = fnzi_trial_run(g, t);
-  if (status == FNZ_OK && !recorded)
-    status = try_source(g, t);
   if (status == FNZ_OK) {
     FNZI_PUSH(g->ctx, &g->trials, t);
     *kept = true;
@@ -107,6 +104,16 @@ static fnz_status try_sizes(fnzi_general *g, fnzi_trial *t, bool recorded, bool 
   }
   *failure = status;
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL ? status : FNZ_OK;
+}
+
+/* And the source, as far as that can be tried. The exporter's example is taken at its word. */
+static fnz_status try_drawn(fnzi_general *g, fnzi_trial *t, bool *kept, fnz_status *failure) {
+  *kept = false;
+  fnz_status status = try_source(g, t);
+  if (status == FNZ_OK)
+    return try_sizes(g, t, kept, failure);
+  *failure = status;
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
 }
 
 static size_t trials_wanted(const fnzi_general *g) {
@@ -250,7 +257,7 @@ static fnz_status add_moved(fnzi_general *g, fnzi_trial *like) {
       status = fnzi_trials_have(g, &t->point, &there);
     t->like = like;
     if (status == FNZ_OK && !there)
-      status = try_sizes(g, t, false, &kept, &failure);
+      status = try_drawn(g, t, &kept, &failure);
     if (!kept)
       fnzi_trial_end(g, t);
     FNZ_TRY(status);
@@ -275,7 +282,8 @@ fnz_status fnzi_trials_find(fnzi_general *g) {
     if (status == FNZ_OK && found)
       status = fnzi_trials_have(g, &t->point, &there);
     if (status == FNZ_OK && found && !there)
-      status = try_sizes(g, t, i == 0 && g->has_recorded, &kept, &failure);
+      status = i == 0 && g->has_recorded ? try_sizes(g, t, &kept, &failure)
+                                         : try_drawn(g, t, &kept, &failure);
     g->alike = g->alike || (kept && like);
     if (!kept)
       fnzi_trial_end(g, t);

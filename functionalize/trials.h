@@ -21,7 +21,7 @@ typedef struct fnzi_general {
   bool has_recorded;
   fnzi_trials trials; /* usual ones, then those at which the check is made */
   size_t usual;
-  size_t adopted; /* of them; how often this was tried */
+  size_t adopted; /* how many were, or MOST_ADOPTED: no more are */
   struct {
     uint8_t *data;
     size_t count, capacity;
@@ -62,6 +62,9 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t
 /* --- trials_check.c --------------------------------------------------------------------------- */
 /* The general program everywhere. Trials that were only checked in an earlier round go first. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
+/* The number of an expression in the first trial that is valid; NULL for none. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e,
+                                             const fnzi_expr **out);
 /* Both have the same number in all of the first `count` trials that are valid; false for none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b,
                                             size_t count, bool *out);

@@ -1,7 +1,7 @@
 /* trials_check.c - is the general program right? It is compared with the source, by the caller's
  * check, at the trials that it was made from, and where other decisions may be taken: at ends of
  * ranges, 0 and 1, equal sizes, the program's own constants, where an expression is no more the
- * number that it was at usual sizes.
+ * number, or the argument of its own, that it was at usual sizes.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials; which are valid, and at which of them it is right */
@@ -147,18 +147,14 @@ fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_exp
   return FNZ_OK;
 }
 
-/* The number that the expression has at the first valid trial. */
-static fnz_status first_number(fnzi_general *g, const fnzi_expr *e, const fnzi_expr **out) {
+fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e, const fnzi_expr **out) {
   bool known = false;
   int64_t number;
   *out = NULL;
-  for (size_t i = 0; i < g->trials.count && !*out; i++) {
+  for (size_t i = 0; i < g->trials.count && !known; i++)
     if (g->trials.data[i]->valid)
       FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, e, &known, &number));
-    if (known)
-      return fnzi_expr_number(&g->sizes.set, number, 1, out);
-  }
-  return FNZ_OK;
+  return known ? fnzi_expr_number(&g->sizes.set, number, 1, out) : FNZ_OK;
 }
 
 /* The k-th choice of numbers near a turn of `e` at which it differs from `like`, as a trial; NULL
@@ -210,7 +206,7 @@ static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t count, s
   *same = false;
   *out = NULL;
   if (k == 0)
-    FNZ_TRY(first_number(g, e, out));
+    FNZ_TRY(fnzi_trials_number(g, e, out));
   else if (e->kind == FNZI_EXPR_CALL && k <= e->count)
     *out = e->parts[k - 1].expr;
   return *out ? fnzi_trials_equal(g, e, *out, count, same) : FNZ_OK;

@@ -3,6 +3,8 @@
  * Integers and truth values stay integers, anything else is computed in doubles. */
 #include "program/sizes.h"
 
+#include "schema/aten_names.h"
+
 #include <math.h>
 
 enum { MOST_ARGS = 3 };
@@ -179,4 +181,30 @@ fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node, fnzi_number_
       FNZ_TRY(number(user, args[i].u.value, &args[i]));
   }
   return by_target(ctx, node->target, args, node->nargs, out, done);
+}
+
+/* --- sizes of tensors ------------------------------------------------------------------------- */
+bool fnzi_asks_size(const fnz_op *op) {
+  static const uint16_t asks[] = {FNZI_ATEN_sym_size__int, FNZI_ATEN_sym_numel};
+  return fnzi_op_is_among(op, asks, sizeof asks / sizeof *asks);
+}
+
+fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node, const fnz_geometry *g,
+                           fnzi_number_of *number, void *user, int64_t *out) {
+  fnz_arg dim = fnzi_arg_get(node->op, node->args, node->nargs, 1);
+  uint32_t d;
+  *out = fnz_geometry_numel(g);
+  if (node->op == &fnzi_ops[FNZI_ATEN_sym_numel])
+    return FNZ_OK;
+  if (dim.tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(number(user, dim.u.value, &dim));
+  if (dim.tag != FNZ_ARG_INT && dim.tag != FNZ_ARG_BOOL)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, "", "%s needs an integer as dim", node->target);
+  if (g->rank == 0)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, "",
+                     "%s: the tensor has no dimensions, dim is %lld; export the program again",
+                     node->target, (long long)dim.u.i);
+  FNZ_TRY(fnzi_wrap_dim(ctx, "dim", dim.u.i, g->rank, &d));
+  *out = g->sizes[d];
+  return FNZ_OK;
 }

@@ -168,25 +168,14 @@ bool fnzi_tells_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node 
 
 /* A size of a tensor, or how many elements it has; *done false for other nodes. */
 static fnz_status compute_size(maker *m, const fnzi_node *node, fnz_arg *out, bool *done) {
-  bool numel = node->op == &fnzi_ops[FNZI_ATEN_sym_numel];
-  *done = (numel || node->op == &fnzi_ops[FNZI_ATEN_sym_size__int]) &&
-          node->args[0].tag == FNZ_ARG_VALUE && node->outputs[0].tag == FNZ_ARG_SYMBOL;
+  *done = fnzi_asks_size(node->op) && node->args[0].tag == FNZ_ARG_VALUE;
   if (!*done)
     return FNZ_OK;
   uint64_t tensor = m->values[node->args[0].u.value];
   const fnz_geometry *g = fnzi_graph_at(m->to, m->into)->values.data[tensor].geometry;
-  fnz_arg dim = fnzi_arg_get(node->op, node->args, node->nargs, 1);
-  uint32_t d;
-  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = numel ? fnz_geometry_numel(g) : 0};
-  if (numel)
-    return FNZ_OK;
-  if (dim.tag == FNZ_ARG_SYMBOL)
-    FNZ_TRY(number_of(m, dim.u.value, &dim));
-  if (dim.tag != FNZ_ARG_INT || g->rank == 0)
-    return fnzi_fail(m->ctx, FNZ_CLASS_TYPE, node->target, "it has no such dimension");
-  FNZ_TRY(fnzi_wrap_dim(m->ctx, "dim", dim.u.i, g->rank, &d));
-  out->u.i = g->sizes[d];
-  return FNZ_OK;
+  *out = (fnz_arg){.tag = FNZ_ARG_INT};
+  return fnzi_at(m->ctx, fnzi_size_asked(m->ctx, node, g, find_number, m, &out->u.i), "%s",
+                 m->graph->values.data[node->outputs[0].u.value].name);
 }
 
 static bool takes_real(const maker *m, const fnzi_node *node) {

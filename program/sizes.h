@@ -143,6 +143,12 @@ FNZ_MUST_CHECK fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *nod
                                           fnzi_number_of *number, void *user, fnz_arg *out,
                                           bool *done);
 
+/* sym_size.int and sym_numel, and what they give of a tensor that looks like `g`. */
+bool fnzi_asks_size(const fnz_op *op);
+FNZ_MUST_CHECK fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node,
+                                          const fnz_geometry *g, fnzi_number_of *number, void *user,
+                                          int64_t *out);
+
 /* --- Numbers to try (program/draw.c) --------------------------------------------------------- */
 typedef struct fnzi_draw {
   fnzi_sizes *sizes;

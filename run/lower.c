@@ -115,29 +115,6 @@ static void set_number(fnzi_run *run, const fnzi_node *node, int64_t number) {
     run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};
 }
 
-static fnz_status operand(fnzi_run *run, const fnz_arg *arg, bool *known, int64_t *out) {
-  fnz_arg number = *arg;
-  if (arg->tag == FNZ_ARG_SYMBOL)
-    FNZ_TRY(number_of(run, arg->u.value, &number));
-  *known = number.tag == FNZ_ARG_INT || number.tag == FNZ_ARG_BOOL;
-  *out = number.u.i;
-  return FNZ_OK;
-}
-
-static fnz_status size_of(fnzi_run *run, const fnzi_node *node, const fnz_geometry *g) {
-  fnz_arg dim = fnzi_arg_get(node->op, node->args, node->nargs, 1);
-  uint32_t d;
-  int64_t wanted;
-  bool known;
-  FNZ_TRY(operand(run, &dim, &known, &wanted));
-  if (!known)
-    return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s needs an integer as dim", node->target);
-  FNZ_TRY(fnzi_wrap_dim(run->ctx, "dim", wanted, g->rank, &d));
-  if (g->rank > 0)
-    set_number(run, node, g->sizes[d]);
-  return FNZ_OK;
-}
-
 /* _assert_scalar: a number that must not be 0, and what to say if it is. Over hashes numbers are
  * those of the trace, where it held. */
 static fnz_status assert_number(fnzi_run *run, const fnzi_node *node) {
@@ -168,20 +145,20 @@ fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geome
     return FNZ_OK;
   if (node->op == NULL)
     return arithmetic_node(run, node, done);
-  bool size = node->op == &fnzi_ops[FNZI_ATEN_sym_size__int];
-  bool numel = node->op == &fnzi_ops[FNZI_ATEN_sym_numel];
   bool offset = node->op == &fnzi_ops[FNZI_ATEN_sym_storage_offset];
-  if (!size && !numel && !offset)
+  if (!offset && !fnzi_asks_size(node->op))
     return FNZ_OK;
   if (node->args[0].tag != FNZ_ARG_VALUE)
     return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
                      node->target);
   const fnz_geometry *g = geometry(user, node->args[0].u.value);
   *done = g != NULL;
-  if (g != NULL && size)
-    return size_of(run, node, g);
-  if (g != NULL)
-    set_number(run, node, offset ? g->offset : fnz_geometry_numel(g));
+  if (!g)
+    return FNZ_OK;
+  int64_t number = g->offset;
+  if (!offset)
+    FNZ_TRY(fnzi_size_asked(run->ctx, node, g, number_of, run, &number));
+  set_number(run, node, number);
   return FNZ_OK;
 }
 
