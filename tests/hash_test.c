@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * The backend of hashes: what must be the same hash, and what must not. */
 #include "tests/run_help.h"
 
@@ -106,6 +106,33 @@ START_TEST(scatters) {
 }
 END_TEST
 
+/* Operators that stand for views move what these move. */
+START_TEST(composites) {
+  static const struct {
+    const char *composite, *view;
+  } rows[] = {
+      {"%a: f32[2,4] = narrow(%x, 0, 1, 2)\nreturn %a",
+       "%a: f32[2,4] = slice_copy.Tensor(%x, 0, 1, 3)\nreturn %a"},
+      {"%a: f32[3,2,2] = unflatten.int(%x, 1, [2, 2])\nreturn %a",
+       "%a: f32[3,2,2] = view_copy(%x, [3, 2, 2])\nreturn %a"},
+      {"%a: f32[4,3] = swapaxes(%x, 0, 1)\nreturn %a",
+       "%a: f32[4,3] = transpose_copy.int(%x, 0, 1)\nreturn %a"},
+      {"[%b: f32[2,4], %a: f32[1,4] offset(8)] = chunk(%x, 2)\nreturn %a",
+       "%a: f32[1,4] = slice_copy.Tensor(%x, 0, 2, 3)\nreturn %a"},
+      {"%y: f32[2,3,4] = full([2, 3, 4], 0, dtype=f32)\n"
+       "%a: f32[2,3,4] stride(0,4,1) = expand_as(%x, %y)\nreturn %a",
+       "%a: f32[2,3,4] = expand_copy(%x, [2, 3, 4])\nreturn %a"},
+      {"%a: f32[4,3] = movedim.int(%x, 0, 1)\nreturn %a",
+       "%a: f32[4,3] = permute_copy(%x, [1, 0])\nreturn %a"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    open_hash(i % 2 != 0);
+    ck_assert_msg(same("%x: f32[3,4]", rows[i].composite, rows[i].view), "%s", rows[i].composite);
+    close_hash();
+  }
+}
+END_TEST
+
 START_TEST(casts) {
   open_hash(false);
   ck_assert(same("%x: f32[3], %y: f32[2,3]", "%a: f32[2,3] = copy(%y, %x)\nreturn %a",
@@ -154,5 +181,5 @@ START_TEST(sizes_must_be_known) {
 }
 END_TEST
 
-RUN_SUITE("hash", constants, involutions, parts_of_a_conjugate, scatters, casts, opaque_operators,
-          sizes_must_be_known)
+RUN_SUITE("hash", constants, involutions, parts_of_a_conjugate, scatters, composites, casts,
+          opaque_operators, sizes_must_be_known)

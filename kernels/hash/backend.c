@@ -123,6 +123,9 @@ static fnz_status perform(fnzi_hashing *h) {
   FNZ_TRY(fnzi_hash_move(h, &done));
   if (done)
     return FNZ_OK;
+  FNZ_TRY(fnzi_hash_composite(h, &done));
+  if (done)
+    return FNZ_OK;
   FNZ_TRY(fnzi_hash_constant(h, &done));
   if (done)
     return FNZ_OK;

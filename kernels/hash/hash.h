@@ -92,9 +92,16 @@ FNZ_MUST_CHECK fnz_status fnzi_hash_broadcast(fnzi_hashing *h, const fnzi_hashed
                                               const fnz_geometry *to, fnz_geometry *out,
                                               bool *fits);
 
-/* Operators that move elements (move.c) or fill in constants (constants.c); false when the operator
- * is none of these. */
+/* The row-major geometry of a value, which views of it are reckoned from. In the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_dense(fnzi_hashing *h, const fnzi_hashed *v, fnz_geometry *out);
+/* The next result is what the window shows of the value. */
+FNZ_MUST_CHECK fnz_status fnzi_hash_pull(fnzi_hashing *h, const fnzi_hashed *base,
+                                         const fnz_geometry *window);
+
+/* Operators that move elements (move.c), that are views one after the other (composite.c) or fill
+ * in constants (constants.c); false when the operator is none of these. */
 FNZ_MUST_CHECK fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_hash_composite(fnzi_hashing *h, bool *done);
 FNZ_MUST_CHECK fnz_status fnzi_hash_constant(fnzi_hashing *h, bool *done);
 /* Any other operator (opaque.c). */
 FNZ_MUST_CHECK fnz_status fnzi_hash_opaque(fnzi_hashing *h);

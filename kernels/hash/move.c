@@ -38,8 +38,7 @@ static fnz_status check(fnzi_hashing *h, const fnz_geometry *window, const fnzi_
   return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s leaves the tensor it looks at", h->op->name);
 }
 
-/* The row-major geometry of a value: what views of it are reckoned from. */
-static fnz_status dense_base(fnzi_hashing *h, const fnzi_hashed *v, fnz_geometry *out) {
+fnz_status fnzi_hash_dense(fnzi_hashing *h, const fnzi_hashed *v, fnz_geometry *out) {
   int64_t *strides;
   FNZI_NEW(&h->arena, v->g.rank, &strides);
   fnzi_contiguous_strides(v->g.sizes, v->g.rank, strides);
@@ -71,7 +70,7 @@ static void flip(const fnzi_hasher *hasher, const fnz_geometry *g, bool conj, bo
 /* --- Views ---------------------------------------------------------------------------------------
  */
 
-static fnz_status pull(fnzi_hashing *h, const fnzi_hashed *base, const fnz_geometry *window) {
+fnz_status fnzi_hash_pull(fnzi_hashing *h, const fnzi_hashed *base, const fnz_geometry *window) {
   fnzi_hashed *out;
   fnzi_hash_walk w;
   FNZ_TRY(check(h, window, base));
@@ -90,10 +89,10 @@ static fnz_status view(fnzi_hashing *h, const fnzi_view *row) {
   fnz_geometry g, *windows;
   size_t count;
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
-  FNZ_TRY(dense_base(h, base, &g));
+  FNZ_TRY(fnzi_hash_dense(h, base, &g));
   FNZ_TRY(fnzi_view_forward(&h->arena, row, h->op, h->args, h->op->nparams, &g, &windows, &count));
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(pull(h, base, &windows[i]));
+    FNZ_TRY(fnzi_hash_pull(h, base, &windows[i]));
   return FNZ_OK;
 }
 
@@ -132,7 +131,7 @@ static fnz_status scatter(fnzi_hashing *h, uint16_t view) {
   fnzi_hash_walk w;
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
   FNZ_TRY(fnzi_hash_input(h, 1, &source));
-  FNZ_TRY(dense_base(h, base, &g));
+  FNZ_TRY(fnzi_hash_dense(h, base, &g));
   FNZ_TRY(scatter_window(h, view, &g, &window));
   FNZ_TRY(check(h, window, base));
   if (!fnzi_same_sizes(window, &source->g))
@@ -170,7 +169,7 @@ fnz_status fnzi_hash_broadcast(fnzi_hashing *h, const fnzi_hashed *from, const f
   fnz_geometry dense;
   *fits = from->g.rank <= to->rank;
   FNZI_NEW(&h->arena, to->rank, &strides);
-  FNZ_TRY(dense_base(h, from, &dense));
+  FNZ_TRY(fnzi_hash_dense(h, from, &dense));
   for (uint32_t d = 0; *fits && d < dense.rank; d++) {
     uint32_t at = to->rank - dense.rank + d;
     *fits = dense.sizes[d] == 1 || dense.sizes[d] == to->sizes[at];
@@ -262,7 +261,7 @@ static fnz_status put_part(fnzi_hashing *h, const fnzi_hashed *part, int64_t *at
   fnz_geometry window;
   int64_t *sizes;
   fnzi_hash_walk w;
-  FNZ_TRY(dense_base(h, to, &window));
+  FNZ_TRY(fnzi_hash_dense(h, to, &window));
   FNZI_NEW(&h->arena, to->g.rank, &sizes);
   memcpy(sizes, window.sizes, to->g.rank * sizeof *sizes);
   window.sizes = sizes;

@@ -1,0 +1,79 @@
+/* composite.c - operators that are one view after the other, or the argument itself: narrow, chunk,
+ * unflatten. Values are dense here, so that none of them has to copy. */
+#include "kernels/hash/hash.h"
+#include "views/composites.h"
+#include "views/views.h"
+
+typedef struct tensors {
+  fnzi_hashed **data;
+  const fnz_geometry **geometries; /* row-major */
+  size_t count;
+} tensors;
+
+static fnz_status count_tensor(void *user, const fnz_arg *arg) {
+  *(size_t *)user += arg->tag == FNZ_ARG_VALUE;
+  return FNZ_OK;
+}
+
+static fnz_status add_tensor(void *user, const fnz_arg *arg) {
+  tensors *t = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    t->data[t->count++] = fnzi_hashed_of(arg->u.value);
+  return FNZ_OK;
+}
+
+static fnz_status collect(fnzi_hashing *h, tensors *t) {
+  size_t count = 0;
+  FNZ_TRY(fnzi_args_visit(h->args, h->op->nparams, count_tensor, &count));
+  FNZI_NEW(&h->arena, count, &t->data);
+  FNZI_NEW(&h->arena, count, &t->geometries);
+  t->count = 0;
+  FNZ_TRY(fnzi_args_visit(h->args, h->op->nparams, add_tensor, t));
+  for (size_t k = 0; k < count; k++) {
+    fnz_geometry *g;
+    FNZI_NEW(&h->arena, 1, &g);
+    FNZ_TRY(fnzi_hash_dense(h, t->data[k], g));
+    t->geometries[k] = g;
+  }
+  return FNZ_OK;
+}
+
+/* All views of an item; only the last one may have several windows. */
+static fnz_status give(fnzi_hashing *h, const fnzi_item *item, const tensors *t) {
+  const fnz_geometry *at = t->geometries[item->tensor];
+  size_t count = 1;
+  for (size_t k = 0; k < item->nsteps; k++) {
+    const fnz_op *op = item->steps[k].op;
+    fnz_geometry *windows;
+    FNZ_TRY(fnzi_view_forward(&h->arena, fnzi_view_find(op), op, item->steps[k].args,
+                              item->steps[k].nargs, at, &windows, &count));
+    at = windows;
+  }
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_hash_pull(h, t->data[item->tensor], &at[i]));
+  return FNZ_OK;
+}
+
+static bool are_views(const fnzi_resolution *r) {
+  bool views = !r->keep;
+  for (size_t k = 0; k < r->count; k++)
+    for (size_t s = 0; s < r->items[k].nsteps; s++)
+      views = views && fnzi_view_find(r->items[k].steps[s].op);
+  return views;
+}
+
+fnz_status fnzi_hash_composite(fnzi_hashing *h, bool *done) {
+  const fnzi_composite_row *row = fnz_op_is_view(h->op) ? fnzi_composite_find(h->op) : NULL;
+  fnzi_resolution r;
+  tensors t;
+  *done = false;
+  if (!row)
+    return FNZ_OK;
+  FNZ_TRY(collect(h, &t));
+  FNZ_TRY(fnzi_composite_resolve(&h->arena, row, h->op, h->args, h->op->nparams, t.geometries,
+                                 t.count, &r));
+  *done = are_views(&r);
+  for (size_t k = 0; *done && k < r.count; k++)
+    FNZ_TRY(give(h, &r.items[k], &t));
+  return FNZ_OK;
+}
