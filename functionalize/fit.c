@@ -1,6 +1,7 @@
 /* fit.c - numbers that several trials have in one place, and the expression that gives them all.
  *
- * needs   trials at sizes that are different enough: more of them than an expression has unknowns
+ * needs   trials at sizes that are different enough: more of them than an expression has unknowns,
+ *         as among many sums one fits any few numbers
  * gives   a constant; an expression of the source program; a sum over one or two of its symbols
  *         and terms, over all of its symbols, or over three; a symbol and a number, divided and
  *         rounded down. In this order */
@@ -13,7 +14,7 @@ enum {
   MOST_IN_THREES = 14, /* atoms */
   MOST_TERMS = 12,     /* of a sum, with its constant */
   MOST_DIVISOR = 8,
-  MORE_THAN_UNKNOWN = 1
+  LEAST_FOR_QUOTIENT = 5 /* different numbers that are divided */
 };
 
 /* --- setting up ------------------------------------------------------------------------------- */
@@ -203,6 +204,42 @@ static fnz_status make_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t co
   return FNZ_OK;
 }
 
+/* The terms have the same numbers in both trials. */
+static fnz_status are_alike(fnzi_fit *f, const fnzi_expr *const *terms, size_t count, size_t a,
+                            size_t b, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < count && *out; i++) {
+    int64_t x, y;
+    FNZ_TRY(value_at(f, terms[i], a, out, &x));
+    FNZ_TRY(value_at(f, terms[i], b, out, &y));
+    *out = x == y;
+  }
+  return FNZ_OK;
+}
+
+/* The terms are different in at least so many trials. */
+static fnz_status is_sure(fnzi_fit *f, const fnzi_expr *const *terms, size_t count, size_t least,
+                          bool *out) {
+  size_t different = 0;
+  for (size_t k = 0; k < f->ntrials; k++) {
+    bool alike = false;
+    for (size_t i = 0; i < k && !alike; i++)
+      FNZ_TRY(are_alike(f, terms, count, i, k, &alike));
+    different += !alike;
+  }
+  *out = different >= least;
+  return FNZ_OK;
+}
+
+/* In how many trials the terms of a sum have to be different. Most numbers are a symbol and a
+ * constant. */
+static size_t least_different(const fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
+                              const double *factors) {
+  bool plain = count == 1 && terms[0]->kind == FNZI_EXPR_SYMBOL && f->ntrials > 2 &&
+               size_of(factors[0] - 1) < 1e-9;
+  return plain ? 2 : count + 1 + count;
+}
+
 /* factor * term + ... + constant, which is checked on all trials. */
 static fnz_status try_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
                           const int64_t *numbers, const fnzi_expr **out) {
@@ -221,12 +258,14 @@ static fnz_status try_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t cou
     row[count + 1] = (double)numbers[k];
     add_row(&s, row);
   }
-  if (s.found < s.unknowns || f->ntrials < s.unknowns + MORE_THAN_UNKNOWN)
+  if (s.found < s.unknowns)
     return FNZ_OK;
   back_substitute(&s, factors);
   FNZ_TRY(make_sum(f, terms, count, factors, out));
   if (*out)
     FNZ_TRY(gives(f, *out, numbers, &yes));
+  if (*out && yes)
+    FNZ_TRY(is_sure(f, terms, count, least_different(f, terms, count, factors), &yes));
   *out = yes ? *out : NULL;
   return FNZ_OK;
 }
@@ -279,6 +318,8 @@ static fnz_status find_quotient(fnzi_fit *f, const int64_t *numbers, const fnzi_
         FNZ_TRY(fnzi_expr_add(set, f->atoms.data[i], shift, &args[0]));
         FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &made));
         FNZ_TRY(gives(f, made, numbers, &yes));
+        if (yes)
+          FNZ_TRY(is_sure(f, &f->atoms.data[i], 1, LEAST_FOR_QUOTIENT, &yes));
         *out = yes ? made : NULL;
       }
   return FNZ_OK;

@@ -12,7 +12,8 @@
 
 enum {
   ROUNDS = 48, /* of passes, each of which asks less */
-  MOST_ADOPTED = 8
+  MOST_ADOPTED = 8,
+  MOST_OF_FEW = 32 /* where few sizes work, there were few to begin with */
 };
 
 /* --- one program ------------------------------------------------------------------------------ */
@@ -128,7 +129,8 @@ static fnz_status is_within(fnzi_general *g, fnzi_trial *t, bool *out) {
  * may not be there. The next result has these to be right at, too. But a guard that keeps to usual
  * bounds of slices is better than the nodes that unusual ones need. */
 static fnz_status adopt_wrong(fnzi_general *g, bool *changed) {
-  for (size_t i = g->usual; i < g->trials.count && g->adopted < MOST_ADOPTED; i++) {
+  const size_t most = g->rare ? MOST_OF_FEW : MOST_ADOPTED;
+  for (size_t i = g->usual; i < g->trials.count && g->adopted < most; i++) {
     fnzi_trial *t = g->trials.data[i];
     bool within;
     FNZ_TRY(is_within(g, t, &within));
@@ -153,12 +155,25 @@ static fnz_status lift_all(fnzi_general *g) {
   for (size_t i = g->usual; i-- > 0;)
     if (g->trials.data[i]->adopted)
       forget_trial(g, i);
-  g->adopted = MOST_ADOPTED;
+  g->adopted = MOST_OF_FEW;
   return g->usual < usual ? lift(g) : status;
+}
+
+/* What keeps to an earlier bound of the same symbol did not keep to the new one, which says more.
+ */
+static void forget_weaker(fnzi_general *g, const fnzi_expr *e) {
+  for (size_t i = g->guards.count; i-- > 0 && fnzi_is_bound(e);) {
+    const fnzi_expr *old = g->guards.data[i];
+    if (fnzi_is_bound(old) && old->function == e->function &&
+        old->parts[0].expr == e->parts[0].expr)
+      memmove(&g->guards.data[i], &g->guards.data[i + 1],
+              (--g->guards.count - i) * sizeof *g->guards.data);
+  }
 }
 
 static fnz_status add_guard(fnzi_general *g, const fnzi_expr *e) {
   fnzi_condition c = {e, 1, 1, FNZI_CONDITION_GUARD};
+  forget_weaker(g, e);
   FNZI_PUSH(g->ctx, &g->guards, e);
   FNZI_PUSH(g->ctx, &g->sizes.conditions, c);
   for (size_t i = g->trials.count; i-- > 0;) {
@@ -183,13 +198,15 @@ static fnz_status refuse(fnzi_general *g, fnzi_trial *t) {
 }
 
 static fnz_status guard_all(fnzi_general *g) {
+  const size_t most = g->sizes.conditions.count + ROUNDS;
   for (fnzi_trial *t; (t = first_wrong(g));) {
     const fnzi_expr *e = NULL;
-    if (g->guards.count < ROUNDS)
-      FNZ_TRY(fnzi_find_guard(&g->sizes, &g->trials, t, &e));
+    if (g->sizes.conditions.count < most)
+      FNZ_TRY(fnzi_find_guard(g, t, &e));
     if (!e)
       return refuse(g, t);
     FNZ_TRY(add_guard(g, e));
+    FNZ_TRY(fnzi_trials_check_edge(g, e));
   }
   return FNZ_OK;
 }
@@ -198,7 +215,7 @@ static fnz_status guard_all(fnzi_general *g) {
 static fnz_status keep_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b) {
   const fnzi_expr *pair[2] = {a, b}, *same;
   bool equal;
-  FNZ_TRY(fnzi_trials_equal(g, a, b, g->trials.count, &equal));
+  FNZ_TRY(fnzi_trials_equal(g, a, b, true, &equal));
   if (!equal)
     return FNZ_OK;
   FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, pair, 2, &same));
@@ -302,6 +319,7 @@ fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
   FNZI_VEC_FREE(ctx, &g.trials);
   FNZI_VEC_FREE(ctx, &g.unknown);
   FNZI_VEC_FREE(ctx, &g.guards);
+  FNZI_VEC_FREE(ctx, &g.turning);
   FNZI_VEC_FREE(ctx, &g.unsure);
   fnz_program_destroy(g.made);
   fnzi_point_free(&g.recorded);

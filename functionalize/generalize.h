@@ -80,12 +80,6 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
                                     const fnzi_trials *trials, const char **what, fnzi_arena *arena,
                                     fnz_program **out);
 
-/* --- guard.c ---------------------------------------------------------------------------------- */
-/* A condition that holds in all trials that are right and not in trial `wrong`, and, of several,
- * one that keeps out most of the others; NULL when there is none. */
-FNZ_MUST_CHECK fnz_status fnzi_find_guard(fnzi_sizes *sizes, const fnzi_trials *trials,
-                                          const fnzi_trial *wrong, const fnzi_expr **out);
-
 /* --- generalize.c ----------------------------------------------------------------------------- */
 /* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,

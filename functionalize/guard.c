@@ -2,44 +2,63 @@
  *
  * needs   trials of which it is known whether the program is right there
  * gives   the simplest condition that tells a wrong one from all right ones: slices bounded within
- *         their dimension, whatever else is right; a bound of one symbol, a comparison of two, a
- *         remainder, one number left out. In this order */
-#include "functionalize/generalize.h"
+ *         their dimension, whatever else is right; a bound of one symbol, an index that is not
+ *         negative, an expression that stays what it was at usual sizes, a comparison of two
+ *         symbols, a remainder, one number left out. In this order. Where there is none, the one
+ *         that keeps out most wrong ones and fewest right ones, but no usual one */
+#include "functionalize/trials.h"
 
 enum { MOST_MODULUS = 8 };
 
 typedef struct search {
+  fnzi_general *g;
   fnzi_sizes *sizes;
   const fnzi_trials *trials;
   const fnzi_trial *wrong;
+  size_t needed; /* the first trials, which no condition may keep out where they are right */
   const fnzi_expr *best;
-  size_t kept_out; /* wrong trials that the best keeps out */
+  size_t kept_out, lost; /* wrong trials that the best keeps out; right ones */
 } search;
 
-static fnz_status holds(const fnzi_trial *t, const fnzi_expr *e, bool *out) {
+static fnz_status holds_at(fnzi_point *point, const fnzi_expr *e, bool *out) {
   int64_t number;
-  FNZ_TRY(fnzi_point_int((fnzi_point *)(uintptr_t)&t->point, e, out, &number));
+  FNZ_TRY(fnzi_point_int(point, e, out, &number));
   *out = *out && number == 1;
   return FNZ_OK;
 }
 
+static fnz_status holds(const fnzi_trial *t, const fnzi_expr *e, bool *out) {
+  return holds_at((fnzi_point *)(uintptr_t)&t->point, e, out);
+}
+
+/* More wrong trials less right ones. */
+static bool is_better(const search *s, size_t kept_out, size_t lost) {
+  return !s->best || kept_out + s->lost > s->kept_out + lost;
+}
+
 static fnz_status consider(search *s, const fnzi_expr *e) {
-  size_t kept_out = 0;
+  size_t kept_out = 0, lost = 0;
   bool yes;
   FNZ_TRY(holds(s->wrong, e, &yes));
   if (yes)
+    return FNZ_OK;
+  if (s->g->has_recorded)
+    FNZ_TRY(holds_at(&s->g->recorded, e, &yes));
+  if (s->g->has_recorded && !yes)
     return FNZ_OK;
   for (size_t i = 0; i < s->trials->count; i++) {
     if (!s->trials->data[i]->valid)
       continue;
     FNZ_TRY(holds(s->trials->data[i], e, &yes));
-    if (s->trials->data[i]->right && !yes)
+    if (s->trials->data[i]->right && !yes && i < s->needed)
       return FNZ_OK;
     kept_out += !s->trials->data[i]->right && !yes;
+    lost += s->trials->data[i]->right && !yes;
   }
-  if (!s->best || kept_out > s->kept_out) {
+  if (is_better(s, kept_out, lost)) {
     s->best = e;
     s->kept_out = kept_out;
+    s->lost = lost;
   }
   return FNZ_OK;
 }
@@ -91,6 +110,29 @@ static fnz_status slice_bounds(search *s) {
   return FNZ_OK;
 }
 
+/* The same of indices that data gives, where usual ones are not negative. */
+static fnz_status indices(search *s) {
+  const size_t needed = s->needed;
+  s->needed = s->g->usual;
+  for (size_t i = 0; i < s->sizes->free.count; i++) {
+    const fnzi_expr *symbol = s->sizes->free.data[i];
+    int64_t number;
+    FNZ_TRY(number_at(s->wrong, symbol, &number));
+    if (fnzi_is_data_symbol(symbol) && number < 0)
+      FNZ_TRY(compare_number(s, FNZI_FUNCTION_GE, symbol, 0));
+  }
+  s->needed = needed;
+  return FNZ_OK;
+}
+
+/* What was the same at usual sizes, as a minimum is as one of its arguments, and the result may
+ * have taken it for that. */
+static fnz_status turns(search *s) {
+  for (size_t i = 0; i < s->g->turning.count; i++)
+    FNZ_TRY(compare(s, FNZI_FUNCTION_EQ, s->g->turning.data[i].expr, s->g->turning.data[i].like));
+  return FNZ_OK;
+}
+
 static fnz_status pairs(search *s) {
   static const fnzi_function functions[] = {FNZI_FUNCTION_NE, FNZI_FUNCTION_LE, FNZI_FUNCTION_GE,
                                             FNZI_FUNCTION_LT, FNZI_FUNCTION_GT, FNZI_FUNCTION_EQ};
@@ -123,12 +165,18 @@ static fnz_status single_numbers(search *s) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_find_guard(fnzi_sizes *sizes, const fnzi_trials *trials, const fnzi_trial *wrong,
-                           const fnzi_expr **out) {
-  search s = {sizes, trials, wrong, NULL, 0};
-  fnz_status (*const kinds[])(search *) = {slice_bounds, bounds, pairs, remainders, single_numbers};
-  for (size_t i = 0; i < sizeof kinds / sizeof *kinds && !s.best; i++)
+fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong, const fnzi_expr **out) {
+  search s = {
+      .g = g, .sizes = &g->sizes, .trials = &g->trials, .wrong = wrong, .needed = g->trials.count};
+  fnz_status (*const kinds[])(search *) = {slice_bounds, bounds,     indices,       turns,
+                                           pairs,        remainders, single_numbers};
+  enum { KINDS = sizeof kinds / sizeof *kinds };
+  for (size_t i = 0; i < KINDS && !s.best; i++)
     FNZ_TRY(kinds[i](&s));
+  s.needed = g->usual;
+  for (size_t i = 0, strict = s.best != NULL; i < KINDS && !strict; i++)
+    if (kinds[i] != remainders) /* some remainder tells any few numbers apart */
+      FNZ_TRY(kinds[i](&s));
   *out = s.best;
   return FNZ_OK;
 }

@@ -265,6 +265,20 @@ static fnz_status add_moved(fnzi_general *g, fnzi_trial *like) {
   return FNZ_OK;
 }
 
+/* Numbers for a trial. `as_recorded`: those that the exporter saw, as far as it did. */
+static fnz_status draw_trial(fnzi_general *g, bool as_recorded, fnzi_point *point, bool *found) {
+  const fnzi_condition *broken = NULL;
+  *found = as_recorded && g->has_recorded;
+  if (!*found)
+    FNZ_TRY(fnzi_draw_numbers(&g->draw, point, found));
+  if (!*found || !as_recorded)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_trial_numbers(g, &g->recorded, point));
+  FNZ_TRY(fnzi_sizes_admit(&g->sizes, point, &broken));
+  *found = !broken;
+  return FNZ_OK;
+}
+
 /* What fails at some sizes may work at smaller ones: indices must lie in their dimensions. Or where
  * sizes are equal that the exporter saw equal. */
 fnz_status fnzi_trials_find(fnzi_general *g) {
@@ -273,12 +287,12 @@ fnz_status fnzi_trials_find(fnzi_general *g) {
   FNZ_TRY(drop_recorded(g));
   for (size_t i = 0; i < ATTEMPTS && g->trials.count < trials_wanted(g); i++) {
     fnzi_trial *t;
-    bool found = i == 0 && g->has_recorded, there = false, kept = false;
+    bool found = false, there = false, kept = false;
+    bool as_recorded = i == 0 || (failed % 4 == 2 && !g->has_recorded);
     bool like = failed / 4 % 2 == 1 && g->has_recorded && inputs_tell_all(g);
     g->draw.like = like ? &g->recorded : NULL;
     FNZ_TRY(fnzi_trial_new(g, &t));
-    fnz_status status = found ? fnzi_trial_numbers(g, &g->recorded, &t->point)
-                              : fnzi_draw_numbers(&g->draw, &t->point, &found);
+    fnz_status status = draw_trial(g, as_recorded, &t->point, &found);
     if (status == FNZ_OK && found)
       status = fnzi_trials_have(g, &t->point, &there);
     if (status == FNZ_OK && found && !there)
@@ -295,6 +309,7 @@ fnz_status fnzi_trials_find(fnzi_general *g) {
       g->draw.span = g->draw.span * 2 / 3;
   }
   g->draw.like = NULL;
+  g->rare = g->trials.count < trials_wanted(g);
   for (size_t i = 0, n = g->trials.count; i < n && i < MOVED && has_data_symbols(g); i++) {
     bool found;
     FNZ_TRY(join_moved(g, i, &found));

@@ -4,11 +4,14 @@
 
 #include "functionalize/generalize.h"
 
-/* An expression that was the same as another one where the program was tried, and is not where it
- * is too large for that. */
-typedef struct fnzi_unsure {
+/* An expression that was the same as another one where the program was tried. */
+typedef struct fnzi_seen_same {
   const fnzi_expr *expr, *like;
-} fnzi_unsure;
+} fnzi_seen_same;
+typedef struct fnzi_seen {
+  fnzi_seen_same *data;
+  size_t count, capacity;
+} fnzi_seen;
 
 typedef struct fnzi_general {
   fnz_context *ctx;
@@ -21,7 +24,8 @@ typedef struct fnzi_general {
   bool has_recorded;
   fnzi_trials trials; /* usual ones, then those at which the check is made */
   size_t usual;
-  size_t adopted; /* how many were, or MOST_ADOPTED: no more are */
+  fnzi_trial *base; /* of the usual ones, that from which special numbers differ in one or two */
+  size_t adopted;   /* how many were, or MOST_OF_FEW: no more are */
   struct {
     uint8_t *data;
     size_t count, capacity;
@@ -30,11 +34,10 @@ typedef struct fnzi_general {
     const fnzi_expr **data; /* found so far */
     size_t count, capacity;
   } guards;
-  struct {
-    fnzi_unsure *data; /* of the last check */
-    size_t count, capacity;
-  } unsure;
+  fnzi_seen turning, unsure; /* by the last check: at usual sizes; and where they are not the same
+                              * the program is too large to be tried */
   fnz_program *made;
+  bool rare;  /* few of the sizes that were drawn work */
   bool alike; /* some usual sizes were made equal where the exporter's are */
 } fnzi_general;
 
@@ -59,14 +62,40 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisi
 /* Passes until none of them answers differently; counts them in *rounds, up to `most`. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t *rounds);
 
+/* --- guard.c ---------------------------------------------------------------------------------- */
+/* A condition that holds at the recorded sizes and in all trials that are right, or else in the
+ * usual ones, and not in trial `wrong`. Of several one that keeps out most of the others; NULL when
+ * there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong,
+                                          const fnzi_expr **out);
+
 /* --- trials_check.c --------------------------------------------------------------------------- */
 /* The general program everywhere. Trials that were only checked in an earlier round go first. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
+/* `symbol >= number` or `symbol <= number`. */
+bool fnzi_is_bound(const fnzi_expr *guard);
+/* What a guard that bounds a symbol lets in, from the bound on to a number at which the program is
+ * right: further trials. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard);
+/* These two symbols get these numbers, the others what they have at usual sizes; *found says that
+ * they keep to all conditions. */
+FNZ_MUST_CHECK fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a,
+                                             int64_t x, const fnzi_expr *b, int64_t y, bool *found);
+/* How many special sizes there is time for. */
+size_t fnzi_trials_most_special(const fnzi_general *g);
+/* The check at a trial of the caller's, which it takes, if no trial has its numbers; `found` says
+ * that they are any. */
+FNZ_MUST_CHECK fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, fnz_status status,
+                                                bool found);
+
+/* --- trials_turns.c --------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_trials_check_turns(fnzi_general *g);
 /* The number of an expression in the first trial that is valid; NULL for none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e,
                                              const fnzi_expr **out);
-/* Both have the same number in all of the first `count` trials that are valid; false for none. */
+/* Both have the same number in all trials that are valid, or in those that the program was made
+ * from; false for none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b,
-                                            size_t count, bool *out);
+                                            bool all, bool *out);
 
 #endif

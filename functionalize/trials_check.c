@@ -1,7 +1,8 @@
 /* trials_check.c - is the general program right? It is compared with the source, by the caller's
  * check, at the trials that it was made from, and where other decisions may be taken: at ends of
- * ranges, 0 and 1, equal sizes, the program's own constants, where an expression is no more the
- * number, or the argument of its own, that it was at usual sizes.
+ * ranges, 0 and 1, equal sizes, the program's own constants, where expressions turn
+ * (trials_turns.c), at the smallest numbers of two symbols, or where few sizes work at all small
+ * ones, and next to bounds that guards set.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials; which are valid, and at which of them it is right */
@@ -11,7 +12,11 @@ enum {
   FRESH = 2,          /* usual sizes that only the check sees */
   MOST_SPECIAL = 160, /* of a small program */
   LEAST_SPECIAL = 24,
-  SPECIAL_WORK = 40000 /* nodes times special sizes */
+  SPECIAL_WORK = 40000, /* nodes times special sizes */
+  WIDEST_EDGE = 16,
+  SMALLEST = 5,   /* all numbers below it are tried, */
+  SMALL = 15,     /* and where few sizes work, these */
+  SMALL_PAIR = 32 /* a pair of symbols for so many special sizes */
 };
 
 /* --- the check -------------------------------------------------------------------------------- */
@@ -83,7 +88,30 @@ static fnz_status add_checked(fnzi_general *g, fnzi_trial *t) {
   return status;
 }
 
-static size_t most_special(const fnzi_general *g) {
+/* How many symbols have a number that is special itself. */
+static fnz_status count_small(fnzi_general *g, fnzi_trial *t, size_t *out) {
+  *out = 0;
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(&t->point, g->sizes.free.data[i], &known, &number));
+    *out += known && number <= 1;
+  }
+  return FNZ_OK;
+}
+
+/* The most usual trial. */
+static fnz_status choose_base(fnzi_general *g) {
+  size_t least = SIZE_MAX, small;
+  for (size_t i = g->usual; i-- > 0;) {
+    FNZ_TRY(count_small(g, g->trials.data[i], &small));
+    g->base = small < least ? g->trials.data[i] : g->base;
+    least = small < least ? small : least;
+  }
+  return FNZ_OK;
+}
+
+size_t fnzi_trials_most_special(const fnzi_general *g) {
   size_t nodes = 1;
   for (size_t i = 0; i < g->program->graphs.count; i++)
     nodes += g->program->graphs.data[i].nodes.count;
@@ -91,8 +119,7 @@ static size_t most_special(const fnzi_general *g) {
   return most < LEAST_SPECIAL ? LEAST_SPECIAL : most < MOST_SPECIAL ? most : MOST_SPECIAL;
 }
 
-/* Where the check has not been made yet; `found` says that there are such sizes at all. */
-static fnz_status check_once(fnzi_general *g, fnzi_trial *t, fnz_status status, bool found) {
+fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, fnz_status status, bool found) {
   bool there = false;
   if (status == FNZ_OK && found)
     status = fnzi_trials_have(g, &t->point, &there);
@@ -104,15 +131,15 @@ static fnz_status check_once(fnzi_general *g, fnzi_trial *t, fnz_status status, 
 
 static fnz_status check_special(fnzi_general *g) {
   bool more = true;
-  size_t most = most_special(g);
+  size_t most = fnzi_trials_most_special(g);
   for (size_t k = 0; more && k < most; k++) {
     fnzi_trial *t;
     bool found = false;
     FNZ_TRY(fnzi_trial_new(g, &t));
-    fnz_status status = fnzi_trial_numbers(g, &g->trials.data[g->usual - 1]->point, &t->point);
+    fnz_status status = fnzi_trial_numbers(g, &g->base->point, &t->point);
     if (status == FNZ_OK)
       status = fnzi_draw_special(&g->draw, k, &t->point, &more, &found);
-    FNZ_TRY(check_once(g, t, status, found));
+    FNZ_TRY(fnzi_trial_check_once(g, t, status, found));
   }
   return FNZ_OK;
 }
@@ -123,139 +150,97 @@ static fnz_status check_fresh(fnzi_general *g) {
     bool found = false;
     FNZ_TRY(fnzi_trial_new(g, &t));
     fnz_status status = fnzi_draw_numbers(&g->draw, &t->point, &found);
-    FNZ_TRY(check_once(g, t, status, found));
+    FNZ_TRY(fnzi_trial_check_once(g, t, status, found));
   }
   return FNZ_OK;
 }
 
-/* --- where expressions turn ------------------------------------------------------------------- */
-fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b, size_t count,
-                             bool *out) {
-  bool any = false;
-  *out = true;
-  for (size_t i = 0; i < count && *out; i++) {
-    bool known[2];
-    int64_t numbers[2];
-    if (!g->trials.data[i]->valid)
-      continue;
-    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, a, &known[0], &numbers[0]));
-    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, b, &known[1], &numbers[1]));
-    *out = known[0] && known[1] && numbers[0] == numbers[1];
-    any = true;
-  }
-  *out = *out && any;
+/* --- small numbers ---------------------------------------------------------------------------- */
+fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a, int64_t x,
+                              const fnzi_expr *b, int64_t y, bool *found) {
+  const fnzi_condition *broken;
+  *found = false;
+  FNZ_TRY(fnzi_trial_numbers(g, &g->base->point, &t->point));
+  FNZ_TRY(fnzi_point_set(&t->point, a, x));
+  FNZ_TRY(fnzi_point_set(&t->point, b, y));
+  FNZ_TRY(fnzi_sizes_admit(&g->sizes, &t->point, &broken));
+  *found = !broken;
   return FNZ_OK;
 }
 
-fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e, const fnzi_expr **out) {
-  bool known = false;
-  int64_t number;
-  *out = NULL;
-  for (size_t i = 0; i < g->trials.count && !known; i++)
-    if (g->trials.data[i]->valid)
-      FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, e, &known, &number));
-  return known ? fnzi_expr_number(&g->sizes.set, number, 1, out) : FNZ_OK;
-}
-
-/* The k-th choice of numbers near a turn of `e` at which it differs from `like`, as a trial; NULL
- * where the choice is none. */
-static fnz_status turn_at(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like, size_t k,
-                          fnzi_trial **out, bool *more) {
+static fnz_status check_at(fnzi_general *g, const fnzi_expr *a, int64_t x, const fnzi_expr *b,
+                           int64_t y) {
   fnzi_trial *t;
-  bool found = false, known[2] = {false, false};
-  int64_t numbers[2] = {0, 0};
-  *out = NULL;
-  *more = false;
+  bool found;
   FNZ_TRY(fnzi_trial_new(g, &t));
-  fnz_status status = fnzi_trial_numbers(g, &g->trials.data[g->usual - 1]->point, &t->point);
-  if (status == FNZ_OK)
-    status = fnzi_draw_turn(&g->sizes, e, like, k, &t->point, more, &found);
-  if (status == FNZ_OK)
-    status = fnzi_point_int(&t->point, e, &known[0], &numbers[0]);
-  if (status == FNZ_OK)
-    status = fnzi_point_int(&t->point, like, &known[1], &numbers[1]);
-  if (status == FNZ_OK && found && known[0] && known[1] && numbers[0] != numbers[1])
-    *out = t;
-  else
-    fnzi_trial_end(g, t);
-  return status;
+  fnz_status status = fnzi_trial_set_two(g, t, a, x, b, y, &found);
+  return fnzi_trial_check_once(g, t, status, found);
 }
 
-/* Makes the check where they differ; *left_out becomes true where the program is too large for it.
- */
-static fnz_status check_turns_of(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
-                                 bool *left_out) {
-  bool more = true;
-  for (size_t k = 0; more; k++) {
-    fnzi_trial *t;
-    bool small = false;
-    FNZ_TRY(turn_at(g, e, like, k, &t, &more));
-    if (!t)
-      continue;
-    fnz_status status = fnzi_sizes_are_small(&g->sizes, &t->point, &small);
-    *left_out = *left_out || !small;
-    FNZ_TRY(check_once(g, t, status, small));
+static fnz_status check_all_below(fnzi_general *g, int64_t below, const fnzi_expr *a,
+                                  const fnzi_expr *b) {
+  for (int64_t x = 0; x < below; x++)
+    for (int64_t y = 0; y < below; y++)
+      FNZ_TRY(check_at(g, a, x, b, y));
+  return FNZ_OK;
+}
+
+/* The smallest numbers of two symbols: an index of 0 into a size of 1. Where few sizes work, those
+ * that do may have something in common that others have not, and usual ones say little: more of
+ * them. But where usual ones were made equal, a guard keeps to that. */
+static fnz_status check_small(fnzi_general *g) {
+  const size_t count = g->sizes.free.count, most = fnzi_trials_most_special(g) / SMALL_PAIR;
+  const int64_t below = g->rare && !g->alike ? SMALL : SMALLEST;
+  size_t pairs = 0;
+  for (size_t i = 0; i < count && pairs < most; i++)
+    for (size_t k = count > 1 ? i + 1 : i; k < count && pairs < most; k++, pairs++)
+      FNZ_TRY(check_all_below(g, below, g->sizes.free.data[i], g->sizes.free.data[k]));
+  return FNZ_OK;
+}
+
+/* --- bounds that guards set ------------------------------------------------------------------- */
+static bool is_right_at(const fnzi_general *g, size_t from) {
+  for (size_t i = from; i < g->trials.count; i++)
+    if (g->trials.data[i]->right)
+      return true;
+  return false;
+}
+
+bool fnzi_is_bound(const fnzi_expr *guard) {
+  return guard->kind == FNZI_EXPR_CALL &&
+         (guard->function == FNZI_FUNCTION_GE || guard->function == FNZI_FUNCTION_LE) &&
+         guard->parts[0].expr->kind == FNZI_EXPR_SYMBOL &&
+         guard->parts[1].expr->kind == FNZI_EXPR_NUMBER;
+}
+
+fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard) {
+  const bool least = guard->function == FNZI_FUNCTION_GE;
+  const size_t before = g->trials.count;
+  if (!fnzi_is_bound(guard))
+    return FNZ_OK;
+  FNZ_TRY(choose_base(g)); /* the last one may have gone */
+  if (!g->usual)
+    return FNZ_OK;
+  const fnzi_expr *symbol = guard->parts[0].expr;
+  int64_t number = guard->parts[1].expr->num;
+  for (size_t i = 0; i < WIDEST_EDGE && !is_right_at(g, before); i++) {
+    FNZ_TRY(check_at(g, symbol, number, symbol, number));
+    number += least ? 1 : -1;
   }
   return FNZ_OK;
 }
 
-/* What an expression may have been taken for: a number or, of a call, one of its arguments, which
- * were the same in the first `count` trials. NULL when there is no such k-th one. */
-static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t count, size_t k,
-                            const fnzi_expr **out, bool *same) {
-  *same = false;
-  *out = NULL;
-  if (k == 0)
-    FNZ_TRY(fnzi_trials_number(g, e, out));
-  else if (e->kind == FNZI_EXPR_CALL && k <= e->count)
-    *out = e->parts[k - 1].expr;
-  return *out ? fnzi_trials_equal(g, e, *out, count, same) : FNZ_OK;
-}
-
-/* Expressions made of others: the parts of those that the program has. */
-static fnz_status find_made(fnzi_general *g, uint8_t **out) {
-  const fnzi_sizes *s = &g->sizes;
-  FNZI_NEW(&g->arena, s->set.all.count, out);
-  for (size_t i = 1; i < g->program->symbols.count; i++)
-    if (s->symbols[i])
-      (*out)[s->symbols[i]->id] = true;
-  fnzi_mark_parts(s, s->set.all.count, *out);
-  for (size_t i = 0; i < s->set.all.count; i++) {
-    const fnzi_expr *e = s->set.all.data[i];
-    (*out)[i] = (*out)[i] && e->kind != FNZI_EXPR_SYMBOL && e->kind != FNZI_EXPR_NUMBER &&
-                !fnzi_expr_is_condition(e);
-  }
-  return FNZ_OK;
-}
-
-/* What was a number or one of its arguments at all usual sizes: the result may have that in its
- * place. */
-static fnz_status check_turns(fnzi_general *g) {
-  uint8_t *made;
-  size_t count = g->sizes.set.all.count;
-  FNZ_TRY(find_made(g, &made));
-  for (size_t i = 0; i < count; i++) {
-    fnzi_unsure u = {g->sizes.set.all.data[i], g->sizes.set.all.data[i]};
-    for (size_t k = 0; made[i] && u.like; k++) {
-      bool same, left_out = false;
-      FNZ_TRY(taken_for(g, u.expr, g->usual, k, &u.like, &same));
-      if (same)
-        FNZ_TRY(check_turns_of(g, u.expr, u.like, &left_out));
-      if (left_out)
-        FNZI_PUSH(g->ctx, &g->unsure, u);
-    }
-  }
-  return FNZ_OK;
-}
-
+/* --- everywhere ------------------------------------------------------------------------------- */
 /* Everywhere. What was only checked in an earlier round goes first. */
 fnz_status fnzi_trials_check(fnzi_general *g) {
   while (g->trials.count > g->usual)
     fnzi_trial_end(g, g->trials.data[--g->trials.count]);
-  g->unsure.count = 0;
+  g->turning.count = g->unsure.count = 0;
   for (size_t i = 0; i < g->usual; i++)
     FNZ_TRY(check_trial(g, g->trials.data[i], &g->trials.data[i]->valid));
+  FNZ_TRY(choose_base(g));
   FNZ_TRY(check_special(g));
-  FNZ_TRY(check_turns(g));
+  FNZ_TRY(check_small(g));
+  FNZ_TRY(fnzi_trials_check_turns(g));
   return check_fresh(g);
 }

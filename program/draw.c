@@ -7,6 +7,7 @@
 enum {
   USUAL_SPAN = 14,
   LEAST_USUAL = 3, /* where the range allows it */
+  LEAST_SIZE = 2,  /* the same, when smaller numbers are drawn: 1 and 0 are special */
   TRIES = 200,
   NARROW = 6
 };
@@ -72,6 +73,8 @@ static fnzi_bounds usual_bounds(const usual *u, const fnzi_expr *symbol) {
   }
   if (b.min < LEAST_USUAL && span >= LEAST_USUAL && b.max > LEAST_USUAL + span / 2)
     b.min = LEAST_USUAL;
+  if (b.min < LEAST_SIZE && b.max > LEAST_SIZE + span / 2 && !fnzi_is_data_symbol(symbol))
+    b.min = LEAST_SIZE;
   if ((uint64_t)b.max - (uint64_t)b.min > (uint64_t)span)
     b.max = b.min + span;
   return b;

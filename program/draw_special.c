@@ -3,8 +3,9 @@
  *
  * needs   usual numbers, at which the program works
  * gives   one after the other: two symbols with the same number and with neighbouring ones, two
- *         numbers that nodes take as one, an index and the same one counted from the end, each
- *         symbol at the ends of its range, at small numbers and at the program's own constants */
+ *         numbers that nodes take as one, an index and the same one counted from the end, as much
+ *         before the end as a piece is long, each symbol at the ends of its range, at small numbers
+ *         and at the program's own constants */
 #include "program/sizes.h"
 
 enum { NUMBERS = 12, LARGEST_CONSTANT = 48 };
@@ -205,6 +206,46 @@ static fnz_status set_from_end(special *p, fnzi_arena *arena) {
   return FNZ_OK;
 }
 
+/* --- the end itself ----------------------------------------------------------------------------
+ */
+/* How long a piece may be: numbers that nodes take beside symbolic ones. */
+static fnz_status find_lengths(const special *p, numbers *lengths) {
+  const fnzi_graph *graph = fnzi_graph_at(p->s->program, 0);
+  for (size_t n = 0; n < graph->nodes.count; n++) {
+    const fnzi_node *node = &graph->nodes.data[n];
+    for (uint32_t i = 1; i < node->nargs && takes_number(node); i++)
+      if (node->args[i].tag == FNZ_ARG_INT)
+        add_number(lengths, node->args[i].u.i);
+  }
+  taken t = {.count = 0};
+  find_taken(p->s, &t);
+  for (size_t i = 0; i < t.count; i++) {
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(p->point, t.data[i], &known, &number));
+    if (known)
+      add_number(lengths, number);
+  }
+  return FNZ_OK;
+}
+
+/* As long before the end as the piece is: it ends at 0, which is no end. */
+static fnz_status set_to_end(special *p) {
+  numbers lengths = {.count = 0};
+  FNZ_TRY(find_lengths(p, &lengths));
+  for (size_t i = 0; i < p->s->free.count; i++)
+    for (size_t k = 0; k < lengths.count; k++) {
+      const fnzi_expr *symbol = p->s->free.data[i];
+      if (lengths.data[k] <= 0 || !may_be(bounds_of(p, symbol), -lengths.data[k]))
+        continue;
+      p->more = p->found = p->k == 0;
+      if (p->more)
+        return fnzi_point_set(p->point, symbol, -lengths.data[k]);
+      p->k--;
+    }
+  return FNZ_OK;
+}
+
 /* --- one symbol ------------------------------------------------------------------------------- */
 static fnz_status add_constant(void *user, const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_INT && arg->u.i >= 2 && arg->u.i <= LARGEST_CONSTANT)
@@ -277,6 +318,8 @@ static fnz_status set_special(special *p, fnzi_arena *arena) {
     FNZ_TRY(set_equal(p));
   if (!p->more)
     FNZ_TRY(set_from_end(p, arena));
+  if (!p->more)
+    FNZ_TRY(set_to_end(p));
   if (!p->more)
     FNZ_TRY(set_single(p));
   if (!p->found)

@@ -132,15 +132,18 @@ START_TEST(nothing_is_found_rather_than_a_guess) {
 }
 END_TEST
 
-/* An expression has to be right in one trial more than it has unknowns. */
+/* A sum has to be right in as many trials more than it has unknowns as it has terms. */
 START_TEST(few_trials_prove_little) {
-  static const row three[] = {{"s0", "s0"}, {"s0 + 3", "s0 + 3"}, {"2*s0 + 3*s1", ""}};
-  static const row two[] = {{"s0", "s0"}, {"7", "7"}, {"2*s0 + 5*s1", ""}, {"s0**2 + 11", ""}};
-  static const row four[] = {{"2*s0 + 3*s1 - 7", "2*s0 + 3*s1 - 7"}};
+  static const row three[] = {
+      {"s0", "s0"}, {"s0 + 3", "s0 + 3"}, {"2*s0", "2*s0"}, {"2*s0 + 3*s1", ""}};
+  static const row two[] = {{"s0", "s0"}, {"7", "7"}, {"3*s0", ""}, {"s0**2 + 11", ""}};
+  static const row four[] = {{"2*s0 + 3*s1 - 7", ""}};
+  static const row five[] = {{"2*s0 + 3*s1 - 7", "2*s0 + 3*s1 - 7"}};
   begin(TWO, usual);
   CHECK(three, 3);
   CHECK(two, 2);
   CHECK(four, 4);
+  CHECK(five, 5);
   end();
 }
 END_TEST

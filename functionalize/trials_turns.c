@@ -1,0 +1,180 @@
+/* trials_turns.c - where an expression is no more the number, or the argument of its own, that it
+ * was where the general program was made: the program may have that in its place.
+ *
+ * needs   the general program, trials at usual sizes
+ * gives   further trials, checked; the expressions that turn, and those of them that do so only
+ * where the program is too large to be tried */
+#include "functionalize/trials.h"
+
+enum { ENOUGH = 3 /* trials at which a turn is tried by two symbols */ };
+
+fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b, bool all,
+                             bool *out) {
+  bool any = false;
+  *out = true;
+  for (size_t i = 0; i < g->trials.count && *out; i++) {
+    bool known[2];
+    int64_t numbers[2];
+    if (!g->trials.data[i]->valid || !(all || g->trials.data[i]->fits))
+      continue;
+    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, a, &known[0], &numbers[0]));
+    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, b, &known[1], &numbers[1]));
+    *out = known[0] && known[1] && numbers[0] == numbers[1];
+    any = true;
+  }
+  *out = *out && any;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e, const fnzi_expr **out) {
+  bool known = false;
+  int64_t number;
+  *out = NULL;
+  for (size_t i = 0; i < g->trials.count && !known; i++)
+    if (g->trials.data[i]->valid)
+      FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, e, &known, &number));
+  return known ? fnzi_expr_number(&g->sizes.set, number, 1, out) : FNZ_OK;
+}
+
+static fnz_status do_differ(fnzi_trial *t, const fnzi_expr *e, const fnzi_expr *like, bool *out) {
+  bool known[2];
+  int64_t numbers[2];
+  FNZ_TRY(fnzi_point_int(&t->point, e, &known[0], &numbers[0]));
+  FNZ_TRY(fnzi_point_int(&t->point, like, &known[1], &numbers[1]));
+  *out = known[0] && known[1] && numbers[0] != numbers[1];
+  return FNZ_OK;
+}
+
+/* Makes the check at numbers of a trial that were found, if `e` and `like` differ there and the
+ * program is small enough; else *left_out becomes true. */
+static fnz_status check_where_different(fnzi_general *g, fnzi_trial *t, fnz_status status,
+                                        bool found, const fnzi_expr *e, const fnzi_expr *like,
+                                        bool *left_out) {
+  bool differ = false, small = false;
+  if (status == FNZ_OK && found)
+    status = do_differ(t, e, like, &differ);
+  if (status == FNZ_OK && differ)
+    status = fnzi_sizes_are_small(&g->sizes, &t->point, &small);
+  *left_out = *left_out || (differ && !small);
+  return fnzi_trial_check_once(g, t, status, small);
+}
+
+/* Near the numbers at which they cease to be the same as one symbol grows or shrinks. */
+static fnz_status check_one_symbol(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
+                                   bool *left_out) {
+  bool more = true;
+  for (size_t k = 0; more; k++) {
+    fnzi_trial *t;
+    bool found = false;
+    FNZ_TRY(fnzi_trial_new(g, &t));
+    fnz_status status = fnzi_trial_numbers(g, &g->trials.data[0]->point, &t->point);
+    more = false;
+    if (status == FNZ_OK)
+      status = fnzi_draw_turn(&g->sizes, e, like, k, &t->point, &more, &found);
+    FNZ_TRY(check_where_different(g, t, status, found, e, like, left_out));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_at(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
+                           const fnzi_expr *a, int64_t x, const fnzi_expr *b, int64_t y) {
+  fnzi_trial *t;
+  bool found, left_out = false;
+  FNZ_TRY(fnzi_trial_new(g, &t));
+  fnz_status status = fnzi_trial_set_two(g, t, a, x, b, y, &found);
+  return check_where_different(g, t, status, found, e, like, &left_out);
+}
+
+/* At small numbers of two symbols, the smallest first, until the program works at some where they
+ * differ: it may take both to get there. */
+static fnz_status check_two_symbols(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
+                                    const fnzi_expr *a, const fnzi_expr *b) {
+  const size_t before = g->trials.count;
+  size_t left = fnzi_trials_most_special(g);
+  for (int64_t larger = 0; left > 0; larger++)
+    for (int64_t less = 0; less <= larger && left > 0; less++, left--) {
+      if (g->trials.count >= before + ENOUGH)
+        return FNZ_OK;
+      FNZ_TRY(check_at(g, e, like, a, larger, b, less));
+      FNZ_TRY(check_at(g, e, like, a, less, b, larger));
+    }
+  return FNZ_OK;
+}
+
+/* By the ids of expressions: what `e` is made of. */
+static fnz_status find_parts(fnzi_general *g, const fnzi_expr *e, uint8_t **out) {
+  FNZI_NEW(&g->arena, g->sizes.set.all.count, out);
+  (*out)[e->id] = true;
+  fnzi_mark_parts(&g->sizes, (size_t)e->id + 1, *out);
+  return FNZ_OK;
+}
+
+static fnz_status check_pairs(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like) {
+  uint8_t *parts;
+  FNZ_TRY(find_parts(g, e, &parts));
+  for (size_t i = 0; i < g->sizes.free.count; i++)
+    for (size_t k = i + 1; k < g->sizes.free.count; k++) {
+      const fnzi_expr *a = g->sizes.free.data[i], *b = g->sizes.free.data[k];
+      if (parts[a->id] && parts[b->id])
+        FNZ_TRY(check_two_symbols(g, e, like, a, b));
+    }
+  return FNZ_OK;
+}
+
+/* Makes the check where they differ; *left_out becomes true where the program is too large for it.
+ */
+static fnz_status check_turns_of(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
+                                 bool *left_out) {
+  const size_t before = g->trials.count;
+  FNZ_TRY(check_one_symbol(g, e, like, left_out));
+  return g->trials.count == before ? check_pairs(g, e, like) : FNZ_OK;
+}
+
+/* What an expression may have been taken for: a number or, of a call, one of its arguments, which
+ * were the same where the program was made. NULL when there is no such k-th one. */
+static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t k, const fnzi_expr **out,
+                            bool *same) {
+  *same = false;
+  *out = NULL;
+  if (k == 0)
+    FNZ_TRY(fnzi_trials_number(g, e, out));
+  else if (e->kind == FNZI_EXPR_CALL && k <= e->count)
+    *out = e->parts[k - 1].expr;
+  return *out ? fnzi_trials_equal(g, e, *out, false, same) : FNZ_OK;
+}
+
+/* Expressions made of others: the parts of those that the program has. */
+static fnz_status find_made(fnzi_general *g, uint8_t **out) {
+  const fnzi_sizes *s = &g->sizes;
+  FNZI_NEW(&g->arena, s->set.all.count, out);
+  for (size_t i = 1; i < g->program->symbols.count; i++)
+    if (s->symbols[i])
+      (*out)[s->symbols[i]->id] = true;
+  fnzi_mark_parts(s, s->set.all.count, *out);
+  for (size_t i = 0; i < s->set.all.count; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    (*out)[i] = (*out)[i] && e->kind != FNZI_EXPR_SYMBOL && e->kind != FNZI_EXPR_NUMBER &&
+                !fnzi_expr_is_condition(e);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_trials_check_turns(fnzi_general *g) {
+  uint8_t *made;
+  size_t count = g->sizes.set.all.count;
+  FNZ_TRY(find_made(g, &made));
+  for (size_t i = 0; i < count; i++) {
+    fnzi_seen_same u = {g->sizes.set.all.data[i], g->sizes.set.all.data[i]};
+    for (size_t k = 0; made[i] && u.like; k++) {
+      bool same, left_out = false;
+      FNZ_TRY(taken_for(g, u.expr, k, &u.like, &same));
+      if (!same)
+        continue;
+      FNZI_PUSH(g->ctx, &g->turning, u);
+      FNZ_TRY(check_turns_of(g, u.expr, u.like, &left_out));
+      if (left_out)
+        FNZI_PUSH(g->ctx, &g->unsure, u);
+    }
+  }
+  return FNZ_OK;
+}
