@@ -30,6 +30,7 @@ typedef enum fnzi_reason {
   FNZI_REASON_NONE,
   FNZI_REASON_NO_WAY,  /* eager does it, and the pass has no operators that do, or does not know */
   FNZI_REASON_DIALECT, /* another dialect of the result can say it */
+  FNZI_REASON_SIZES,   /* the program is for other sizes: a range, guard or traced size says so */
 } fnzi_reason;
 
 struct fnz_context {

@@ -100,9 +100,9 @@ static fnz_status check_array(fnzi_run *run, const char *name, const fnz_geometr
                      array->rank);
   for (uint32_t d = 0; d < g->rank; d++)
     if (array->sizes[d] != g->sizes[d])
-      return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, name,
-                       "size %lld of dimension %u was traced, the array given has %lld",
-                       (long long)g->sizes[d], d, (long long)array->sizes[d]);
+      return fnzi_fail_for(run->ctx, FNZI_REASON_SIZES, FNZ_CLASS_BOUNDS, name,
+                           "size %lld of dimension %u was traced, the array given has %lld",
+                           (long long)g->sizes[d], d, (long long)array->sizes[d]);
   return FNZ_OK;
 }
 

@@ -5,13 +5,13 @@
 #     scripts/long.sh [--minutes M] [--step NAME] [--again]
 #
 # Steps: fuzz (every target in turn), quick (the same without AddressSanitizer), soak (random
-# programs, numbers and hashes), threads (under ThreadSanitizer), memory (under MemorySanitizer),
-# mutants (mutation testing), cover (branch coverage). --minutes M shares M minutes among the steps
-# instead of 240; --step does one of them, and M is all its own. A step that was done at this commit
-# is not done again, unless --again: a run that was cut off goes on where it was. SIGINT and SIGTERM
-# end it at any time, and what was done until then is in the ledger; so it can be left alone at
-# `nice -n 19` or `chrt --idle 0`. Random programs are others each time: those that follow the last
-# ones in the ledger. Exit 1 when a step found something.
+# programs, numbers and hashes), sizes (those of unknown sizes), threads (under ThreadSanitizer),
+# memory (under MemorySanitizer), mutants (mutation testing), cover (branch coverage). --minutes M
+# shares M minutes among the steps instead of 240; --step does one of them, and M is all its own. A
+# step that was done at this commit is not done again, unless --again: a run that was cut off goes
+# on where it was. SIGINT and SIGTERM end it at any time, and what was done until then is in the
+# ledger; so it can be left alone at `nice -n 19` or `chrt --idle 0`. Random programs are others each
+# time: those that follow the last ones in the ledger. Exit 1 when a step found something.
 # shellcheck disable=SC2317 # steps are called by name
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -83,13 +83,13 @@ quick() { # seconds
 
 # Random programs, a batch after the other, on all cores. Of a batch that was not finished none counts;
 # one that ended with a finding is not tried again.
-soak() { # seconds
-  local ends batch=50000 began seed first at tried=0 status=0
+draw() { # what, seconds, programs in a batch, options
+  local ends what=$1 batch=$3 began seed first at tried=0 status=0
   release --target fnz || return 1
-  read -r seed first < <(scripts/ledger.py next "random programs")
-  at=$first began=$(date +%s) ends=$(($(date +%s) + $1))
+  read -r seed first < <(scripts/ledger.py next "$what")
+  at=$first began=$(date +%s) ends=$(($(date +%s) + $2))
   while ((!status)) && goes_on "$ends"; do
-    attend build/fnz fuzz --seed "$seed" --first "$at" --count "$batch" --jobs "$(nproc)" --quiet > "$state/soak" ||
+    attend build/fnz fuzz --seed "$seed" --first "$at" --count "$batch" --jobs "$(nproc)" --quiet "${@:4}" > "$state/soak" ||
       status=$?
     ((stopped)) && status=0 && break
     ((status != 0)) || tried=$((tried + batch))
@@ -97,8 +97,16 @@ soak() { # seconds
   done
   ((!status)) || cat "$state/soak"
   ((at == first)) ||
-    ledger "random programs" - "$seed:$first-$at" "$tried" "$(($(date +%s) - began))" "$((status == 5))"
+    ledger "$what" - "$seed:$first-$at" "$tried" "$(($(date +%s) - began))" "$((status == 5))"
   return "$status"
+}
+
+soak() { # seconds
+  draw "random programs" "$1" 50000
+}
+
+sizes() { # seconds
+  draw "programs of unknown sizes" "$1" 5000 --symbolic
 }
 
 # repeat PRESET SECONDS NAME: the tests that have the preset's name as a label, again and again.
@@ -159,7 +167,8 @@ step() {
 found=0
 step fuzz 30
 step quick 15
-step soak 30
+step soak 24
+step sizes 6
 step threads 3
 step memory 2
 step mutants 18

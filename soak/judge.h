@@ -39,6 +39,10 @@ void fnzi_judge_destroy(fnzi_judge *judge);
 
 fnzi_verdict fnzi_judge_program(fnzi_judge *judge, const fnz_program *p, const fnz_arrays *inputs,
                                 unsigned checks);
+/* Of a program of unknown sizes (soak/symbolic.h). `draws` counts what came out at each choice of
+ * sizes: EQUAL, REFUSED by eager, BEYOND what the functional form says that it is for. */
+fnzi_verdict fnzi_judge_symbolic(fnzi_judge *judge, const fnz_program *p,
+                                 uint64_t draws[FNZI_VERDICTS]);
 /* The verdict on a program that could not even be made: why is in the context. */
 fnzi_verdict fnzi_judge_nothing(fnzi_judge *judge);
 

@@ -1,6 +1,7 @@
 /* report.c - the figures of a run, and whether some kind of program was left out. */
 #include "soak/programs.h"
 #include "soak/soak.h"
+#include "soak/symbolic.h"
 
 static unsigned long long number(uint64_t n) {
   return (unsigned long long)n;
@@ -55,9 +56,34 @@ static void print_tensors(const sheet *s, const fnzi_random_counts *n) {
       line(s, n->dtypes[d], fnzi_dtype((fnz_dtype)d)->name);
 }
 
+static void print_symbolic(const sheet *s, const fnzi_soak_report *r) {
+  const fnzi_random_counts *n = &r->drawn;
+  heading(s, "drawn");
+  line(s, n->programs, "programs of unknown sizes");
+  line(s, n->steps, "steps");
+  heading(s, "verdicts");
+  line(s, r->verdicts[FNZI_VERDICT_EQUAL], "equal wherever both run");
+  line(s, r->verdicts[FNZI_VERDICT_REFUSED], "refused by eager at all sizes tried");
+  line(s, r->verdicts[FNZI_VERDICT_BEYOND], "refused, although eager does it");
+  line(s, r->verdicts[FNZI_VERDICT_WRONG], "wrong");
+  heading(s, "choices of sizes and data");
+  line(s, r->draws[FNZI_VERDICT_EQUAL], "equal");
+  line(s, r->draws[FNZI_VERDICT_REFUSED], "refused by eager");
+  line(s, r->draws[FNZI_VERDICT_BEYOND], "not what the functional form is for");
+  print_buckets(s, "programs by their values", n->lengths);
+  heading(s, "steps, and steps that did not fit");
+  for (size_t k = 0; fnzi_symbolic_step(k); k++)
+    fprintf(s->to, "%s%12llu %8llu  %s\n", s->prefix, number(n->used[k]), number(n->refused[k]),
+            fnzi_symbolic_step(k));
+}
+
 void fnzi_soak_print(FILE *to, const char *prefix, const fnzi_soak_report *r) {
   const fnzi_random_counts *n = &r->drawn;
   const sheet s = {to, prefix};
+  if (r->symbolic) {
+    print_symbolic(&s, r);
+    return;
+  }
   heading(&s, "drawn");
   line(&s, n->programs, "programs");
   line(&s, n->steps, "steps");
@@ -97,10 +123,19 @@ static const char *gap_in_verdicts(const fnzi_soak_report *r, unsigned checks) {
   return is_thorough ? NULL : "programs that are checked thoroughly";
 }
 
+static const char *gap_in_symbolic(const fnzi_soak_report *r) {
+  for (size_t k = 0; fnzi_symbolic_step(k); k++)
+    if (!r->drawn.used[k])
+      return fnzi_symbolic_step(k);
+  return r->draws[FNZI_VERDICT_EQUAL] ? NULL : "sizes at which programs are equal";
+}
+
 const char *fnzi_soak_gap(const fnzi_soak_report *r, unsigned checks) {
   const fnzi_random_counts *n = &r->drawn;
   if (n->programs < FNZI_SOAK_ENOUGH)
     return NULL;
+  if (r->symbolic)
+    return gap_in_symbolic(r);
   for (size_t k = 0; fnzi_random_op(k); k++)
     if (!n->used[k])
       return fnzi_random_op(k);

@@ -94,6 +94,7 @@ static fnzi_verdict try_program(part *p, uint64_t index, unsigned checks) {
   p->report.verdicts[v]++;
   if (v == FNZI_VERDICT_REFUSED || v == FNZI_VERDICT_BEYOND)
     p->report.refusals[w->judge->refusal]++;
+  fnzi_counts_add(p->report.draws, w->draws, FNZI_VERDICTS);
   count_checks(&p->report, checks);
   return v;
 }
@@ -131,6 +132,7 @@ static void run_part(part *p) {
 static void *run_thread(void *argument) {
   part *p = argument;
   p->status = fnzi_worker_open(&p->worker);
+  p->worker.symbolic = p->all->options->symbolic;
   if (p->status == FNZ_OK)
     run_part(p);
   fnzi_worker_close(&p->worker);
@@ -144,6 +146,7 @@ static void add_report(fnzi_soak_report *to, const fnzi_soak_report *from) {
   fnzi_random_counts_add(&to->drawn, &from->drawn);
   fnzi_counts_add(to->verdicts, from->verdicts, FNZI_VERDICTS);
   fnzi_counts_add(to->refusals, from->refusals, FNZ_CLASS_COUNT);
+  fnzi_counts_add(to->draws, from->draws, FNZI_VERDICTS);
   to->keep += from->keep;
   to->strided += from->strided;
   to->thorough += from->thorough;
@@ -171,6 +174,7 @@ fnz_status fnzi_soak_run(const fnzi_soak_options *options, fnzi_soak_report *out
   size_t jobs = options->jobs ? options->jobs : 1;
   soak all = {.options = options, .lock = PTHREAD_MUTEX_INITIALIZER};
   memset(out, 0, sizeof *out);
+  out->symbolic = options->symbolic;
   part *parts = calloc(jobs, sizeof *parts);
   if (!parts)
     return FNZ_NO_MEMORY;

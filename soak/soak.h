@@ -25,6 +25,7 @@ typedef struct fnzi_soak_options {
   size_t jobs;                 /* threads; 0 and 1: only the caller's */
   size_t most_wrong;           /* to stop after; 0 is 1 */
   bool keep_size;              /* what is wrong is not made smaller */
+  bool symbolic;               /* programs of unknown sizes; no `checks` */
   /* NULL, or called for what is wrong, by one thread at a time. */
   void (*found)(void *user, const fnzi_finding *finding);
   /* NULL, or called now and then with how many are done. */
@@ -37,6 +38,8 @@ typedef struct fnzi_soak_report {
   uint64_t verdicts[FNZI_VERDICTS];
   uint64_t refusals[FNZ_CLASS_COUNT]; /* of programs that are refused */
   uint64_t keep, strided, thorough;   /* programs that got these checks */
+  bool symbolic;
+  uint64_t draws[FNZI_VERDICTS]; /* of symbolic programs at choices of sizes */
 } fnzi_soak_report;
 
 /* Programs from which on every bucket must have something in it. */

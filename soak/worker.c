@@ -17,17 +17,32 @@ void fnzi_worker_close(fnzi_worker *w) {
   fnzi_heap_free(&w->heap);
 }
 
+static fnzi_verdict try_symbolic(fnzi_worker *w, choices *c, fnzi_random_counts *counts,
+                                 fnz_program **p) {
+  memset(w->draws, 0, sizeof w->draws);
+  if (fnzi_symbolic_program(w->ctx, c, counts, p) != FNZ_OK)
+    return fnzi_judge_nothing(w->judge);
+  return fnzi_judge_symbolic(w->judge, *p, w->draws);
+}
+
+static fnzi_verdict try_plain(fnzi_worker *w, choices *c, unsigned checks,
+                              fnzi_random_counts *counts, fnz_program **p) {
+  fnz_arrays *inputs = NULL;
+  bool made = fnzi_random_program(w->ctx, w->meta, c, counts, p) == FNZ_OK &&
+              fnzi_random_inputs(w->ctx, *p, 5, &inputs) == FNZ_OK;
+  fnzi_verdict v =
+      made ? fnzi_judge_program(w->judge, *p, inputs, checks) : fnzi_judge_nothing(w->judge);
+  fnz_arrays_destroy(inputs);
+  return v;
+}
+
 fnzi_verdict fnzi_worker_try(fnzi_worker *w, choices *c, unsigned checks,
                              fnzi_random_counts *counts, fnz_buffer *text) {
   fnz_program *p = NULL;
-  fnz_arrays *inputs = NULL;
-  bool made = fnzi_random_program(w->ctx, w->meta, c, counts, &p) == FNZ_OK &&
-              fnzi_random_inputs(w->ctx, p, 5, &inputs) == FNZ_OK;
   fnzi_verdict v =
-      made ? fnzi_judge_program(w->judge, p, inputs, checks) : fnzi_judge_nothing(w->judge);
+      w->symbolic ? try_symbolic(w, c, counts, &p) : try_plain(w, c, checks, counts, &p);
   if (text && p && fnz_program_write(w->ctx, p, FNZ_FORMAT_TEXT, text) != FNZ_OK)
     v = fnzi_judge_nothing(w->judge);
-  fnz_arrays_destroy(inputs);
   fnz_program_destroy(p);
   return v;
 }

@@ -6,13 +6,16 @@
 #include "soak/judge.h"
 #include "soak/heap.h"
 #include "soak/programs.h"
+#include "soak/symbolic.h"
 
 typedef struct fnzi_worker {
   fnzi_heap heap;
   fnz_context *ctx;
   fnz_backend *meta;
   fnzi_judge *judge;
-  choices at_hand, tried; /* of the program that is judged; of a smaller one */
+  bool symbolic;                 /* draws programs of unknown sizes (soak/symbolic.h) */
+  uint64_t draws[FNZI_VERDICTS]; /* of the last of them, at choices of sizes */
+  choices at_hand, tried;        /* of the program that is judged; of a smaller one */
 } fnzi_worker;
 
 /* fnzi_worker_close() must follow, also after a failure. Must not move. */

@@ -668,6 +668,8 @@ START_TEST(draws_random_programs) {
   ck_assert_str_eq(must_work("fuzz --first 7 --count 20 --quiet")->out, "");
   has(must_work("fuzz --count 30 --against keep")->out, "          30  the same in dialect keep\n");
   has(must_work("fuzz --count 30 --against cpu")->out, "           0  the same in dialect keep\n");
+  has(must_work("fuzz --count 30 --symbolic")->out, "          30  programs of unknown sizes\n");
+  must_fail("fuzz --symbolic --against keep", 64, "fnz: ARGUMENT: fuzz: --against is for programs");
   must_fail("fuzz --against gpu", 64,
             "fnz: ARGUMENT: fuzz: --against takes one of keep, strided, cpu");
   must_fail("fuzz --count 0", 64, "fnz: ARGUMENT: fuzz: --count takes a number");

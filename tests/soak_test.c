@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * soak_test.c - what random programs are drawn, judged and made smaller with. */
 #include "soak/programs.h"
 #include "soak/same.h"
@@ -125,6 +125,23 @@ START_TEST(figures_do_not_depend_on_jobs) {
 }
 END_TEST
 
+/* Sizes and data are drawn after the pass has been: it is right at them or says that it is not for
+ * them. */
+START_TEST(symbolic_programs_are_equal) {
+  static fnzi_soak_report one, two;
+  fnzi_soak_options options = {.seed = 11, .count = 300, .symbolic = true};
+  ck_assert_int_eq(fnzi_soak_run(&options, &one), FNZ_OK);
+  options.jobs = 2;
+  ck_assert_int_eq(fnzi_soak_run(&options, &two), FNZ_OK);
+  ck_assert_mem_eq(&one, &two, sizeof one);
+  ck_assert_uint_eq(one.drawn.programs, 300);
+  ck_assert_uint_eq(one.verdicts[FNZI_VERDICT_WRONG], 0);
+  ck_assert_uint_gt(one.verdicts[FNZI_VERDICT_EQUAL], 270);
+  ck_assert_uint_gt(one.draws[FNZI_VERDICT_EQUAL], 2000);
+  ck_assert_uint_gt(one.draws[FNZI_VERDICT_EQUAL], 20 * one.draws[FNZI_VERDICT_BEYOND]);
+}
+END_TEST
+
 START_TEST(buckets_are_powers_of_two) {
   static const struct {
     uint64_t n;
@@ -151,6 +168,11 @@ START_TEST(gaps_are_named) {
   r.drawn.used[3] = 1;
   r.drawn.empty = 0;
   ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "tensors without elements or dimensions");
+  r.symbolic = true;
+  r.draws[FNZI_VERDICT_EQUAL] = 0;
+  ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "sizes at which programs are equal");
+  r.draws[FNZI_VERDICT_EQUAL] = 1;
+  ck_assert_ptr_null(fnzi_soak_gap(&r, FNZI_CHECK_ALL));
 }
 END_TEST
 
@@ -159,6 +181,7 @@ START_TEST(one_dialect_has_no_thorough_programs) {
   static fnzi_soak_report r;
   memset(&r, 1, sizeof r);
   r.thorough = 0;
+  r.symbolic = false;
   ck_assert_ptr_null(fnzi_soak_gap(&r, FNZI_CHECK_STRIDED));
   ck_assert_str_eq(fnzi_soak_gap(&r, FNZI_CHECK_ALL), "programs that are checked thoroughly");
 }
@@ -166,4 +189,5 @@ END_TEST
 
 RUN_SUITE("soak", blocks_keep_their_content, programs_differ_in_every_part,
           results_are_held_against_each_other, figures_do_not_depend_on_jobs,
-          buckets_are_powers_of_two, gaps_are_named, one_dialect_has_no_thorough_programs)
+          symbolic_programs_are_equal, buckets_are_powers_of_two, gaps_are_named,
+          one_dialect_has_no_thorough_programs)

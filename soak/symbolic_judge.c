@@ -1,0 +1,131 @@
+/* symbolic_judge.c - what a program of unknown sizes shows: at sizes and data that are drawn here,
+ * not by the pass, its functional form gives what eager gives, or says which sizes it is for. */
+#include "soak/judge.h"
+
+#include "program/sizes.h"
+#include "soak/choices.h"
+#include "soak/refusals.h"
+
+typedef fnzi_judge judge;
+typedef fnzi_verdict verdict;
+
+enum { DRAWS = 16, SMALLEST = 3, USUAL = 14, LARGE = 120 };
+
+/* --- Inputs --------------------------------------------------------------------------------------
+ */
+
+/* Mostly a small size, now and then a large one. */
+static int64_t draw_size(uint64_t *seed) {
+  uint64_t random = splitmix64(seed), how = random % 8;
+  return (int64_t)(random >> 8) % (how < 2 ? SMALLEST : how < 7 ? USUAL : LARGE) + 0;
+}
+
+/* Within the sizes of tensors or beside them, also before the end. */
+static int64_t draw_index(uint64_t *seed) {
+  uint64_t random = splitmix64(seed), how = random % 8;
+  int64_t n = (int64_t)(random >> 8 & 0xffffff) % (how < 4 ? 4 : USUAL);
+  return how == 7 ? -n : n;
+}
+
+static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed) {
+  bool complete;
+  if (seed == 0)
+    return fnzi_sizes_recorded(sizes, point, &complete);
+  for (size_t i = 0; i < sizes->free.count; i++)
+    FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], draw_size(&seed)));
+  return FNZ_OK;
+}
+
+static void fill(const fnz_geometry *g, void *data, uint64_t *seed) {
+  const int64_t numel = fnz_geometry_numel(g);
+  for (int64_t k = 0; k < numel; k++)
+    if (g->dtype == FNZ_I64)
+      ((int64_t *)data)[k] = draw_index(seed);
+    else
+      ((float *)data)[k] = (float)(splitmix64(seed) % 64);
+}
+
+static fnz_status add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
+                             fnzi_arena *arena, fnz_arrays *out) {
+  const fnzi_graph *graph = fnzi_graph_at(t->original, 0);
+  for (uint32_t i = 0; i < graph->ninputs; i++) {
+    const fnzi_value *v = &graph->values.data[graph->inputs[i].u.value];
+    const fnz_geometry *g;
+    void *data;
+    FNZ_TRY(fnzi_sizes_geometry(sizes, point, v->geometry, arena, &g));
+    FNZ_TRY(fnz_arrays_add(out, v->name, g->dtype, g->rank, g->sizes, &data));
+    fill(g, data, &seed);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status draw_inputs(judge *t, uint64_t seed, fnz_arrays **out) {
+  fnzi_sizes sizes;
+  fnzi_point point;
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, t->ctx);
+  fnz_status status = fnzi_sizes_open(&sizes, t->ctx, t->original);
+  fnzi_point_init(&point, &sizes.set);
+  if (status == FNZ_OK)
+    status = draw_symbols(&sizes, &point, seed);
+  if (status == FNZ_OK)
+    status = fnz_arrays_create(t->ctx, out);
+  if (status == FNZ_OK)
+    status = add_inputs(t, &sizes, &point, splitmix64(&seed), &arena, *out);
+  fnzi_point_free(&point);
+  fnzi_sizes_close(&sizes);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+/* --- Runs ----------------------------------------------------------------------------------------
+ */
+
+/* At one choice of sizes and data. Where eager refuses, nothing is asked. */
+static verdict compare(judge *t) {
+  const fnzi_run_options options = {.inputs = t->inputs};
+  fnzi_results_start(&t->numbers, t->original, true);
+  if (fnzi_results_keep(&t->numbers, t->cpu, &options))
+    return FNZI_VERDICT_REFUSED;
+  if (!t->functional)
+    return FNZI_VERDICT_BEYOND;
+  if (fnzi_results_meet(&t->numbers, t->functional, t->cpu, &options) == FNZ_OK)
+    return FNZI_VERDICT_EQUAL;
+  if (t->ctx->reason == FNZI_REASON_SIZES)
+    return FNZI_VERDICT_BEYOND;
+  const fnz_error *e = fnz_last_error(t->ctx);
+  return fnzi_judge_wrong(t, e->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run", "%s: %s: %s",
+                          fnz_class_name(e->kind), e->where, e->message);
+}
+
+static verdict try_at(judge *t, uint64_t seed) {
+  fnz_arrays *inputs = NULL;
+  if (draw_inputs(t, seed, &inputs)) {
+    fnz_arrays_destroy(inputs);
+    return fnzi_judge_nothing(t);
+  }
+  t->inputs = inputs;
+  verdict v = compare(t);
+  t->inputs = NULL;
+  fnz_arrays_destroy(inputs);
+  return v;
+}
+
+/* EQUAL when it was at some sizes, BEYOND when the pass refuses what eager does at some sizes. */
+verdict fnzi_judge_symbolic(judge *t, const fnz_program *p, uint64_t draws[FNZI_VERDICTS]) {
+  verdict out = FNZI_VERDICT_REFUSED;
+  t->original = p;
+  t->kind[0] = t->reason[0] = 0;
+  t->refusal = FNZ_CLASS_NONE;
+  if (fnz_functionalize(t->ctx, p, NULL, &t->functional))
+    t->refusal = fnz_last_error(t->ctx)->kind;
+  for (uint64_t seed = 0; seed < DRAWS && out != FNZI_VERDICT_WRONG; seed++) {
+    verdict v = try_at(t, seed);
+    draws[v]++;
+    if (v == FNZI_VERDICT_WRONG || v == FNZI_VERDICT_EQUAL || out == FNZI_VERDICT_REFUSED)
+      out = v;
+  }
+  fnz_program_destroy(t->functional);
+  t->functional = NULL;
+  return out;
+}
