@@ -6,7 +6,8 @@
  * trials.
  *
  *   generalize.c  one program out of all trials, guards where it is not right
- *   trials.c, trials_check.c   the program at usual sizes; the check there and at special ones
+ *   trials.c, trials_find.c   the program at usual sizes
+ *   trials_check.c, trials_turns.c   the check there, and where other decisions may be taken
  *   fit.c         numbers of the trials to an expression
  *   alike.c       are two results the same program but for numbers?
  *   lift.c, lift_shape.c   results of all trials to one program

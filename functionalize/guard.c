@@ -4,8 +4,9 @@
  * gives   the simplest condition that tells a wrong one from all right ones: slices bounded within
  *         their dimension, whatever else is right; a bound of one symbol, an index that is not
  *         negative, an expression that stays what it was at usual sizes, a comparison of two
- *         symbols, a remainder, one number left out. In this order. Where there is none, the one
- *         that keeps out most wrong ones and fewest right ones, but no usual one */
+ *         symbols, a remainder, one number left out. In this order. Where none of them loses
+ *         nothing that is right, the one that keeps out most wrong ones and fewest right ones,
+ *         but no usual one */
 #include "functionalize/trials.h"
 
 enum { MOST_MODULUS = 8 };
@@ -16,6 +17,7 @@ typedef struct search {
   const fnzi_trials *trials;
   const fnzi_trial *wrong;
   size_t needed; /* the first trials, which no condition may keep out where they are right */
+  size_t least;  /* wrong ones that it has to keep out at least */
   const fnzi_expr *best;
   size_t kept_out, lost; /* wrong trials that the best keeps out; right ones */
 } search;
@@ -55,7 +57,7 @@ static fnz_status consider(search *s, const fnzi_expr *e) {
     kept_out += !s->trials->data[i]->right && !yes;
     lost += s->trials->data[i]->right && !yes;
   }
-  if (is_better(s, kept_out, lost)) {
+  if (kept_out >= s->least && is_better(s, kept_out, lost)) {
     s->best = e;
     s->kept_out = kept_out;
     s->lost = lost;
@@ -165,18 +167,44 @@ static fnz_status single_numbers(search *s) {
   return FNZ_OK;
 }
 
+typedef fnz_status kind(search *s);
+static kind *const natural[] = {slice_bounds, bounds, indices, turns, pairs, NULL};
+static kind *const repeating[] = {remainders, NULL};
+static kind *const single[] = {single_numbers, NULL};
+
+/* The first kind that has one. */
+static fnz_status look_among(search *s, kind *const *kinds) {
+  for (size_t i = 0; kinds[i] && !s->best; i++)
+    FNZ_TRY(kinds[i](s));
+  return FNZ_OK;
+}
+
+static size_t count_wrong(const fnzi_trials *trials) {
+  size_t n = 0;
+  for (size_t i = 0; i < trials->count; i++)
+    n += trials->data[i]->valid && !trials->data[i]->right;
+  return n;
+}
+
+/* A remainder tells any few numbers apart: what keeps out all that is wrong, and no usual sizes, is
+ * better than one that happens to lose nothing. */
 fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong, const fnzi_expr **out) {
   search s = {
       .g = g, .sizes = &g->sizes, .trials = &g->trials, .wrong = wrong, .needed = g->trials.count};
-  fnz_status (*const kinds[])(search *) = {slice_bounds, bounds,     indices,       turns,
-                                           pairs,        remainders, single_numbers};
-  enum { KINDS = sizeof kinds / sizeof *kinds };
-  for (size_t i = 0; i < KINDS && !s.best; i++)
-    FNZ_TRY(kinds[i](&s));
+  FNZ_TRY(look_among(&s, natural));
+  s.least = count_wrong(&g->trials);
+  FNZ_TRY(look_among(&s, repeating));
+  FNZ_TRY(look_among(&s, single));
   s.needed = g->usual;
-  for (size_t i = 0, strict = s.best != NULL; i < KINDS && !strict; i++)
-    if (kinds[i] != remainders) /* some remainder tells any few numbers apart */
-      FNZ_TRY(kinds[i](&s));
+  FNZ_TRY(look_among(&s, natural));
+  FNZ_TRY(look_among(&s, repeating));
+  s.needed = g->trials.count;
+  s.least = 0;
+  FNZ_TRY(look_among(&s, repeating));
+  FNZ_TRY(look_among(&s, single));
+  s.needed = g->usual;
+  FNZ_TRY(look_among(&s, natural));
+  FNZ_TRY(look_among(&s, single));
   *out = s.best;
   return FNZ_OK;
 }

@@ -51,8 +51,6 @@ FNZ_MUST_CHECK fnz_status fnzi_trial_numbers(fnzi_general *g, fnzi_point *from, 
 FNZ_MUST_CHECK fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t);
 /* Some trial has these numbers. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_have(fnzi_general *g, fnzi_point *point, bool *out);
-/* Usual sizes at which the pass works; the failure of the last one when there are none. */
-FNZ_MUST_CHECK fnz_status fnzi_trials_find(fnzi_general *g);
 /* The pass at all of them. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_run(fnzi_general *g);
 /* Marks the answers of two passes that differ, which no pass may rely on; *changed when there are
@@ -61,6 +59,10 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisi
                                               const fnzi_decisions *b, bool *changed);
 /* Passes until none of them answers differently; counts them in *rounds, up to `most`. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t *rounds);
+
+/* --- trials_find.c ---------------------------------------------------------------------------- */
+/* Usual sizes at which the pass works; the failure of the last one when there are none. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_find(fnzi_general *g);
 
 /* --- guard.c ---------------------------------------------------------------------------------- */
 /* A condition that holds at the recorded sizes and in all trials that are right, or else in the

@@ -76,18 +76,20 @@ static fnz_status check_one_symbol(fnzi_general *g, const fnzi_expr *e, const fn
   return FNZ_OK;
 }
 
-static fnz_status check_at(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
+static fnz_status check_at(fnzi_general *g, const fnzi_seen_same *pair, bool room,
                            const fnzi_expr *a, int64_t x, const fnzi_expr *b, int64_t y) {
   fnzi_trial *t;
   bool found, left_out = false;
   FNZ_TRY(fnzi_trial_new(g, &t));
   fnz_status status = fnzi_trial_set_two(g, t, a, x, b, y, &found);
-  return check_where_different(g, t, status, found, e, like, &left_out);
+  if (status == FNZ_OK && found && room)
+    status = fnzi_draw_room(&g->sizes, x > y ? x : y, &t->point, &found);
+  return check_where_different(g, t, status, found, pair->expr, pair->like, &left_out);
 }
 
 /* At small numbers of two symbols, the smallest first, until the program works at some where they
  * differ: it may take both to get there. */
-static fnz_status check_two_symbols(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
+static fnz_status check_two_symbols(fnzi_general *g, const fnzi_seen_same *pair, bool room,
                                     const fnzi_expr *a, const fnzi_expr *b) {
   const size_t before = g->trials.count;
   size_t left = fnzi_trials_most_special(g);
@@ -95,8 +97,8 @@ static fnz_status check_two_symbols(fnzi_general *g, const fnzi_expr *e, const f
     for (int64_t less = 0; less <= larger && left > 0; less++, left--) {
       if (g->trials.count >= before + ENOUGH)
         return FNZ_OK;
-      FNZ_TRY(check_at(g, e, like, a, larger, b, less));
-      FNZ_TRY(check_at(g, e, like, a, less, b, larger));
+      FNZ_TRY(check_at(g, pair, room, a, larger, b, less));
+      FNZ_TRY(check_at(g, pair, room, a, less, b, larger));
     }
   return FNZ_OK;
 }
@@ -109,25 +111,27 @@ static fnz_status find_parts(fnzi_general *g, const fnzi_expr *e, uint8_t **out)
   return FNZ_OK;
 }
 
-static fnz_status check_pairs(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like) {
+/* Symbols of the expression; and a number of data that it takes with another one, which may be the
+ * other end of a slice. */
+static fnz_status check_pairs(fnzi_general *g, const fnzi_seen_same *pair) {
   uint8_t *parts;
-  FNZ_TRY(find_parts(g, e, &parts));
+  FNZ_TRY(find_parts(g, pair->expr, &parts));
   for (size_t i = 0; i < g->sizes.free.count; i++)
     for (size_t k = i + 1; k < g->sizes.free.count; k++) {
       const fnzi_expr *a = g->sizes.free.data[i], *b = g->sizes.free.data[k];
-      if (parts[a->id] && parts[b->id])
-        FNZ_TRY(check_two_symbols(g, e, like, a, b));
+      bool data = fnzi_is_data_symbol(a) && fnzi_is_data_symbol(b);
+      if ((parts[a->id] && parts[b->id]) || (data && (parts[a->id] || parts[b->id])))
+        FNZ_TRY(check_two_symbols(g, pair, data, a, b));
     }
   return FNZ_OK;
 }
 
 /* Makes the check where they differ; *left_out becomes true where the program is too large for it.
  */
-static fnz_status check_turns_of(fnzi_general *g, const fnzi_expr *e, const fnzi_expr *like,
-                                 bool *left_out) {
+static fnz_status check_turns_of(fnzi_general *g, const fnzi_seen_same *pair, bool *left_out) {
   const size_t before = g->trials.count;
-  FNZ_TRY(check_one_symbol(g, e, like, left_out));
-  return g->trials.count == before ? check_pairs(g, e, like) : FNZ_OK;
+  FNZ_TRY(check_one_symbol(g, pair->expr, pair->like, left_out));
+  return g->trials.count == before ? check_pairs(g, pair) : FNZ_OK;
 }
 
 /* What an expression may have been taken for: a number or, of a call, one of its arguments, which
@@ -171,7 +175,7 @@ fnz_status fnzi_trials_check_turns(fnzi_general *g) {
       if (!same)
         continue;
       FNZI_PUSH(g->ctx, &g->turning, u);
-      FNZ_TRY(check_turns_of(g, u.expr, u.like, &left_out));
+      FNZ_TRY(check_turns_of(g, &u, &left_out));
       if (left_out)
         FNZI_PUSH(g->ctx, &g->unsure, u);
     }

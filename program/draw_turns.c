@@ -74,18 +74,33 @@ static fnz_status number_at(turns *t, const fnzi_expr *symbol, size_t way, const
   return FNZ_OK;
 }
 
-/* Sizes of tensors are made larger than the number, which may be an index. */
-static fnz_status make_room(turns *t, int64_t number, const fnzi_bounds *bounds) {
-  for (size_t i = 0; i < t->s->free.count; i++) {
-    const fnzi_expr *symbol = t->s->free.data[i];
+static fnz_status make_room(const fnzi_sizes *s, int64_t number, const fnzi_bounds *bounds,
+                            fnzi_point *point) {
+  for (size_t i = 0; i < s->free.count; i++) {
+    const fnzi_expr *symbol = s->free.data[i];
     const fnzi_bounds *b = &bounds[symbol->id];
     bool known;
     int64_t old, room = number + number + ROOM;
-    FNZ_TRY(fnzi_point_int(t->point, symbol, &known, &old));
+    FNZ_TRY(fnzi_point_int(point, symbol, &known, &old));
     if (!fnzi_is_data_symbol(symbol) && old < room && room >= b->min && room <= b->max)
-      FNZ_TRY(fnzi_point_set(t->point, symbol, room));
+      FNZ_TRY(fnzi_point_set(point, symbol, room));
   }
   return FNZ_OK;
+}
+
+fnz_status fnzi_draw_room(const fnzi_sizes *s, int64_t number, fnzi_point *point, bool *found) {
+  const fnzi_condition *broken = NULL;
+  fnzi_bounds *bounds;
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, s->set.ctx);
+  fnz_status status = fnzi_draw_bounds(s, &arena, &bounds);
+  if (status == FNZ_OK)
+    status = make_room(s, number, bounds, point);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_admit(s, point, &broken);
+  fnzi_arena_free(&arena);
+  *found = !broken;
+  return status;
 }
 
 /* The k-th symbol of the expression, NULL when there are no more. */
@@ -107,7 +122,7 @@ static fnz_status set_turn(turns *t, size_t k, fnzi_arena *arena, bool *more, bo
   FNZ_TRY(fnzi_draw_bounds(t->s, arena, &bounds));
   FNZ_TRY(number_at(t, symbol, k / 2 % WAYS, &bounds[symbol->id], &number, found));
   if (*found && k % 2)
-    FNZ_TRY(make_room(t, number, bounds));
+    FNZ_TRY(make_room(t->s, number, bounds, t->point));
   if (!*found)
     return FNZ_OK;
   FNZ_TRY(fnzi_point_set(t->point, symbol, number));
