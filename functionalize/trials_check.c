@@ -177,10 +177,15 @@ static fnz_status check_at(fnzi_general *g, const fnzi_expr *a, int64_t x, const
   return fnzi_trial_check_once(g, t, status, found);
 }
 
+/* The last index of all is -1. */
+static int64_t least_of(const fnzi_expr *symbol) {
+  return fnzi_is_data_symbol(symbol) ? -1 : 0;
+}
+
 static fnz_status check_all_below(fnzi_general *g, int64_t below, const fnzi_expr *a,
                                   const fnzi_expr *b) {
-  for (int64_t x = 0; x < below; x++)
-    for (int64_t y = 0; y < below; y++)
+  for (int64_t x = least_of(a); x < below; x++)
+    for (int64_t y = least_of(b); y < below; y++)
       FNZ_TRY(check_at(g, a, x, b, y));
   return FNZ_OK;
 }
