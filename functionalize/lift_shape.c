@@ -49,8 +49,11 @@ static const fnzi_expr *given_expr(const fnzi_lifter *l, uint32_t place) {
   return symbol && varies ? l->sizes->symbols[symbol] : NULL;
 }
 
+/* Where there are no elements, strides are whatever they were before. */
 static bool is_row_major(const fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d) {
   for (size_t k = 0; k < l->count; k++) {
+    if (fnz_geometry_numel(g[k]) == 0)
+      continue;
     int64_t size = d + 1 < g[k]->rank ? g[k]->sizes[d + 1] : 1, stride;
     int64_t below = d + 1 < g[k]->rank ? g[k]->strides[d + 1] : 1;
     if (!fnzi_mul_i64(below, size ? size : 1, &stride) || stride != g[k]->strides[d])
@@ -67,8 +70,9 @@ static bool leads_somewhere(const fnz_geometry *g, uint32_t d) {
   return places;
 }
 
+/* `dense` stands where no number leads anywhere and none fits. */
 static fnz_status fit_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint32_t d,
-                             const fnzi_expr **out) {
+                             const fnzi_expr *dense, const fnzi_expr **out) {
   bool *matters, all = true, any = false;
   *out = NULL;
   FNZI_NEW(l->arena, l->count, &matters);
@@ -79,7 +83,20 @@ static fnz_status fit_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint3
   }
   if (any && !all)
     FNZ_TRY(fnzi_fit_some(&l->fit, l->numbers, matters, out));
+  if (!any)
+    FNZ_TRY(fnzi_fit_numbers(&l->fit, l->numbers, out));
+  if (!any && !*out)
+    *out = dense;
   return *out ? FNZ_OK : fnzi_lift_fit(l, "a stride", out);
+}
+
+/* What sizes make the stride of a dimension; NULL where the next one has no expression. */
+static fnz_status dense_stride(fnzi_lifter *l, uint32_t rank, uint32_t d, const shape *s,
+                               const fnzi_expr *below, const fnzi_expr **out) {
+  *out = NULL;
+  if (d + 1 == rank)
+    return fnzi_expr_number(&l->sizes->set, 1, 1, out);
+  return below ? fnzi_expr_mul(&l->sizes->set, below, s->exprs[d + 1], out) : FNZ_OK;
 }
 
 /* Strides from the last on: what the sizes behind it make, where that is what it is everywhere. */
@@ -87,13 +104,12 @@ static fnz_status lift_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint
                               const fnzi_expr **below) {
   for (size_t k = 0; k < l->count; k++)
     l->numbers[k] = g[k]->strides[d];
-  const fnzi_expr *e = given_expr(l, g[0]->rank + d);
-  if (!e && d + 1 == g[0]->rank && is_row_major(l, g, d))
-    FNZ_TRY(fnzi_expr_number(&l->sizes->set, 1, 1, &e));
-  else if (!e && *below && is_row_major(l, g, d))
-    FNZ_TRY(fnzi_expr_mul(&l->sizes->set, *below, s->exprs[d + 1], &e));
-  else if (!e)
-    FNZ_TRY(fit_stride(l, g, d, &e));
+  const fnzi_expr *e = given_expr(l, g[0]->rank + d), *dense;
+  FNZ_TRY(dense_stride(l, g[0]->rank, d, s, *below, &dense));
+  if (!e && is_row_major(l, g, d))
+    e = dense;
+  if (!e)
+    FNZ_TRY(fit_stride(l, g, d, dense, &e));
   *below = e;
   return e ? keep_number(l, e, &s->strides[d], &s->symbols[g[0]->rank + d]) : FNZ_OK;
 }
