@@ -14,6 +14,7 @@ enum {
   LEAST_SPECIAL = 24,
   SPECIAL_WORK = 40000, /* nodes times special sizes */
   WIDEST_EDGE = 16,
+  ALIKE = 3,      /* numbers that all symbols have at once */
   SMALLEST = 5,   /* all numbers below it are tried, */
   SMALL = 15,     /* and where few sizes work, these */
   SMALL_PAIR = 32 /* a pair of symbols for so many special sizes */
@@ -177,6 +178,19 @@ static fnz_status check_at(fnzi_general *g, const fnzi_expr *a, int64_t x, const
   return fnzi_trial_check_once(g, t, status, found);
 }
 
+/* All symbols have the same number: nothing at all, of nothing. */
+static fnz_status check_alike(fnzi_general *g, int64_t number) {
+  const fnzi_condition *broken = NULL;
+  fnzi_trial *t;
+  FNZ_TRY(fnzi_trial_new(g, &t));
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < g->sizes.free.count && status == FNZ_OK; i++)
+    status = fnzi_point_set(&t->point, g->sizes.free.data[i], number);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_admit(&g->sizes, &t->point, &broken);
+  return fnzi_trial_check_once(g, t, status, !broken);
+}
+
 /* The last index of all is -1. */
 static int64_t least_of(const fnzi_expr *symbol) {
   return fnzi_is_data_symbol(symbol) ? -1 : 0;
@@ -197,6 +211,8 @@ static fnz_status check_small(fnzi_general *g) {
   const size_t count = g->sizes.free.count, most = fnzi_trials_most_special(g) / SMALL_PAIR;
   const int64_t below = g->rare && !g->alike ? SMALL : SMALLEST;
   size_t pairs = 0;
+  for (int64_t number = 0; number < ALIKE; number++)
+    FNZ_TRY(check_alike(g, number));
   for (size_t i = 0; i < count && pairs < most; i++)
     for (size_t k = count > 1 ? i + 1 : i; k < count && pairs < most; k++, pairs++)
       FNZ_TRY(check_all_below(g, below, g->sizes.free.data[i], g->sizes.free.data[k]));
