@@ -60,6 +60,8 @@ typedef struct usual {
 static fnzi_bounds usual_bounds(const usual *u, const fnzi_expr *symbol) {
   fnzi_bounds b = u->bounds[symbol->id];
   int64_t span = u->draw->span;
+  if (b.max < b.min) /* no number keeps to it */
+    return (fnzi_bounds){b.min, b.min};
   if (b.min < 0 && b.max > 0)
     b.min = 0;
   if (b.min == INT64_MIN)
