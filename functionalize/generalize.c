@@ -302,6 +302,7 @@ fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
   fnzi_general g = {.ctx = ctx, .program = program, .options = options ? options : &defaults};
   *out = NULL;
   fnzi_arena_init(&g.arena, ctx);
+  fnzi_map_init(&g.useless, ctx);
   fnzi_point_init(&g.recorded, &g.sizes.set);
   fnz_status status = start(&g);
   if (status == FNZ_OK)
@@ -316,6 +317,7 @@ fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
     status = finish(&g, out);
   for (size_t i = 0; i < g.trials.count; i++)
     fnzi_trial_end(&g, g.trials.data[i]);
+  fnzi_map_free(&g.useless);
   FNZI_VEC_FREE(ctx, &g.trials);
   FNZI_VEC_FREE(ctx, &g.unknown);
   FNZI_VEC_FREE(ctx, &g.guards);

@@ -36,6 +36,7 @@ typedef struct fnzi_general {
   } guards;
   fnzi_seen turning, unsure; /* by the last check: at usual sizes; and where they are not the same
                               * the program is too large to be tried */
+  fnzi_map useless;          /* numbers at which the source does not work */
   fnz_program *made;
   bool rare;  /* few of the sizes that were drawn work */
   bool alike; /* some usual sizes were made equal where the exporter's are */

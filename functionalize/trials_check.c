@@ -15,8 +15,7 @@ enum {
   SPECIAL_WORK = 40000, /* nodes times special sizes */
   WIDEST_EDGE = 16,
   ALIKE = 3,      /* numbers that all symbols have at once */
-  SMALLEST = 5,   /* all numbers below it are tried, */
-  SMALL = 15,     /* and where few sizes work, these */
+  SMALLEST = 5,   /* all numbers below it are tried; where few sizes work, more */
   SMALL_PAIR = 32 /* a pair of symbols for so many special sizes */
 };
 
@@ -120,12 +119,37 @@ size_t fnzi_trials_most_special(const fnzi_general *g) {
   return most < LEAST_SPECIAL ? LEAST_SPECIAL : most < MOST_SPECIAL ? most : MOST_SPECIAL;
 }
 
+/* The numbers of all symbols, INT64_MIN for one that is not known. In the arena. */
+static fnz_status key_of(fnzi_general *g, fnzi_trial *t, int64_t **out) {
+  FNZI_NEW(&g->arena, g->sizes.free.count, out);
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    bool known;
+    FNZ_TRY(fnzi_point_int(&t->point, g->sizes.free.data[i], &known, &(*out)[i]));
+    (*out)[i] = known ? (*out)[i] : INT64_MIN;
+  }
+  return FNZ_OK;
+}
+
+/* Where the source does not work, it does not in the next round either. */
+static fnz_status check_new(fnzi_general *g, fnzi_trial *t) {
+  const size_t count = g->trials.count, bytes = g->sizes.free.count * sizeof(int64_t);
+  int64_t *key;
+  uint64_t unused;
+  fnz_status status = key_of(g, t, &key);
+  if (status != FNZ_OK || fnzi_map_get(&g->useless, key, bytes, &unused)) {
+    fnzi_trial_end(g, t);
+    return status;
+  }
+  FNZ_TRY(add_checked(g, t));
+  return g->trials.count > count ? FNZ_OK : fnzi_map_set(&g->useless, key, bytes, 1);
+}
+
 fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, fnz_status status, bool found) {
   bool there = false;
   if (status == FNZ_OK && found)
     status = fnzi_trials_have(g, &t->point, &there);
   if (status == FNZ_OK && found && !there)
-    return add_checked(g, t);
+    return check_new(g, t);
   fnzi_trial_end(g, t);
   return status;
 }
@@ -204,12 +228,19 @@ static fnz_status check_all_below(fnzi_general *g, int64_t below, const fnzi_exp
   return FNZ_OK;
 }
 
+/* The more pairs of symbols there are, the fewer numbers of each: about 300 pairs of numbers. */
+static int64_t small_below(const fnzi_general *g) {
+  static const int64_t below[] = {15, 15, 15, 10, 7};
+  const size_t count = g->sizes.free.count;
+  return count < sizeof below / sizeof *below ? below[count] : SMALLEST;
+}
+
 /* The smallest numbers of two symbols: an index of 0 into a size of 1. Where few sizes work, those
  * that do may have something in common that others have not, and usual ones say little: more of
  * them. But where usual ones were made equal, a guard keeps to that. */
 static fnz_status check_small(fnzi_general *g) {
   const size_t count = g->sizes.free.count, most = fnzi_trials_most_special(g) / SMALL_PAIR;
-  const int64_t below = g->rare && !g->alike ? SMALL : SMALLEST;
+  const int64_t below = g->rare && !g->alike ? small_below(g) : SMALLEST;
   size_t pairs = 0;
   for (int64_t number = 0; number < ALIKE; number++)
     FNZ_TRY(check_alike(g, number));
