@@ -176,8 +176,8 @@ FNZ_MUST_CHECK fnz_status fnzi_draw_special(fnzi_draw *draw, size_t k, fnzi_poin
 FNZ_MUST_CHECK fnz_status fnzi_draw_turn(const fnzi_sizes *sizes, const fnzi_expr *expr,
                                          const fnzi_expr *like, size_t k, fnzi_point *point,
                                          bool *more, bool *found);
-/* Sizes of tensors become larger than a number, which may be an index; *found says that they keep to
- * the conditions. */
+/* Sizes of tensors become larger than a number, which may be an index; *found says that they keep
+ * to the conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_room(const fnzi_sizes *sizes, int64_t number, fnzi_point *point,
                                          bool *found);
 /* At these numbers the values of the program have few elements, so that it can be tried there. */
