@@ -17,7 +17,7 @@ enum { DRAWS = 16, SMALLEST = 3, USUAL = 14, LARGE = 120 };
 /* Mostly a small size, now and then a large one. */
 static int64_t draw_size(uint64_t *seed) {
   uint64_t random = splitmix64(seed), how = random % 8;
-  return (int64_t)(random >> 8) % (how < 2 ? SMALLEST : how < 7 ? USUAL : LARGE) + 0;
+  return (int64_t)(random >> 8) % (how < 2 ? SMALLEST : how < 7 ? USUAL : LARGE);
 }
 
 /* Within the sizes of tensors or beside them, also before the end. */
