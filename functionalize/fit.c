@@ -1,7 +1,7 @@
 /* fit.c - numbers that several trials have in one place, and the expression that gives them all.
  *
- * needs   trials at sizes that are different enough: more of them than an expression has unknowns,
- *         as among many sums one fits any few numbers
+ * needs   trials at sizes that are different enough: of a sum as many more than it has unknowns as
+ *         it has terms, since among many sums one fits any few numbers
  * gives   a constant; an expression of the source program; a sum over one or two of its symbols
  *         and terms, over all of its symbols, or over three; a symbol and a number, divided and
  *         rounded down. In this order */

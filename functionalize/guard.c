@@ -186,25 +186,23 @@ static size_t count_wrong(const fnzi_trials *trials) {
   return n;
 }
 
-/* A remainder tells any few numbers apart: what keeps out all that is wrong, and no usual sizes, is
- * better than one that happens to lose nothing. */
+/* One after the other, until something is found. A remainder tells any few numbers apart: what
+ * keeps out all that is wrong, and no usual sizes, is better than one that happens to lose nothing.
+ */
 fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong, const fnzi_expr **out) {
-  search s = {
-      .g = g, .sizes = &g->sizes, .trials = &g->trials, .wrong = wrong, .needed = g->trials.count};
-  FNZ_TRY(look_among(&s, natural));
-  s.least = count_wrong(&g->trials);
-  FNZ_TRY(look_among(&s, repeating));
-  FNZ_TRY(look_among(&s, single));
-  s.needed = g->usual;
-  FNZ_TRY(look_among(&s, natural));
-  FNZ_TRY(look_among(&s, repeating));
-  s.needed = g->trials.count;
-  s.least = 0;
-  FNZ_TRY(look_among(&s, repeating));
-  FNZ_TRY(look_among(&s, single));
-  s.needed = g->usual;
-  FNZ_TRY(look_among(&s, natural));
-  FNZ_TRY(look_among(&s, single));
+  search s = {.g = g, .sizes = &g->sizes, .trials = &g->trials, .wrong = wrong};
+  const size_t all = g->trials.count, usual = g->usual, every = count_wrong(&g->trials);
+  const struct {
+    kind *const *kinds;
+    size_t needed, least;
+  } rounds[] = {{natural, all, 0},       {repeating, all, every},   {single, all, every},
+                {natural, usual, every}, {repeating, usual, every}, {repeating, all, 0},
+                {single, all, 0},        {natural, usual, 0},       {single, usual, 0}};
+  for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
+    s.needed = rounds[i].needed;
+    s.least = rounds[i].least;
+    FNZ_TRY(look_among(&s, rounds[i].kinds));
+  }
   *out = s.best;
   return FNZ_OK;
 }

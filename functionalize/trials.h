@@ -96,9 +96,8 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_check_turns(fnzi_general *g);
 /* The number of an expression in the first trial that is valid; NULL for none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e,
                                              const fnzi_expr **out);
-/* Both have the same number in all trials that are valid, or in those that the program was made
- * from; false for none. */
+/* Both have the same number in all trials that are valid; false for none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b,
-                                            bool all, bool *out);
+                                            bool *out);
 
 #endif

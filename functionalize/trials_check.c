@@ -283,7 +283,7 @@ fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard) {
 }
 
 /* --- everywhere ------------------------------------------------------------------------------- */
-/* Everywhere. What was only checked in an earlier round goes first. */
+/* What was only checked in an earlier round goes first. */
 fnz_status fnzi_trials_check(fnzi_general *g) {
   while (g->trials.count > g->usual)
     fnzi_trial_end(g, g->trials.data[--g->trials.count]);

@@ -219,13 +219,13 @@ static fnz_status are_some_equal(fnzi_general *g, bool *out) {
   return FNZ_OK;
 }
 
-/* Numbers for a trial. `as_recorded`: those that the exporter saw, as far as it did. */
-static fnz_status draw_trial(fnzi_general *g, bool as_recorded, fnzi_point *point, bool *found) {
+/* Numbers that the exporter saw, and others for what it did not see. */
+static fnz_status draw_recorded(fnzi_general *g, fnzi_point *point, bool *found) {
   const fnzi_condition *broken = NULL;
-  *found = as_recorded && g->has_recorded;
-  if (!*found)
+  *found = g->has_recorded;
+  if (!g->has_recorded)
     FNZ_TRY(fnzi_draw_numbers(&g->draw, point, found));
-  if (!*found || !as_recorded)
+  if (!*found)
     return FNZ_OK;
   FNZ_TRY(fnzi_trial_numbers(g, &g->recorded, point));
   FNZ_TRY(fnzi_sizes_admit(&g->sizes, point, &broken));
@@ -235,19 +235,20 @@ static fnz_status draw_trial(fnzi_general *g, bool as_recorded, fnzi_point *poin
 
 typedef struct finding {
   fnzi_general *g;
-  fnz_status failure; /* of the last sizes that the program did not take */
-  size_t failed;      /* attempts since one that did not */
-  bool have_equal;    /* symbols, in what the exporter saw */
+  fnz_status failure;      /* of the last sizes that the program did not take */
+  size_t attempts, failed; /* failed since one that did not */
+  bool have_equal;         /* symbols, in what the exporter saw */
 } finding;
 
 /* A trial at new numbers: *kept, or it has ended. */
-static fnz_status attempt(finding *f, bool is_first, bool *kept) {
+static fnz_status attempt(finding *f, bool *kept) {
   fnzi_general *g = f->g;
-  bool found, there = false, recorded = is_first && g->has_recorded;
-  bool as_recorded = is_first || (f->failed % 4 == 2 && !g->has_recorded);
+  bool found, there = false, first = f->attempts++ == 0, recorded = first && g->has_recorded;
+  bool as_recorded = first || (f->failed % 4 == 2 && !g->has_recorded);
   fnzi_trial *t;
   FNZ_TRY(fnzi_trial_new(g, &t));
-  fnz_status status = draw_trial(g, as_recorded, &t->point, &found);
+  fnz_status status = as_recorded ? draw_recorded(g, &t->point, &found)
+                                  : fnzi_draw_numbers(&g->draw, &t->point, &found);
   if (status == FNZ_OK && found)
     status = fnzi_trials_have(g, &t->point, &there);
   if (status == FNZ_OK && found && !there)
@@ -261,11 +262,11 @@ static fnz_status attempt(finding *f, bool is_first, bool *kept) {
  * sizes are equal that the exporter saw equal. */
 static fnz_status find_usual(finding *f) {
   fnzi_general *g = f->g;
-  for (size_t i = 0; i < ATTEMPTS && g->trials.count < trials_wanted(g); i++) {
+  while (f->attempts < ATTEMPTS && g->trials.count < trials_wanted(g)) {
     bool like = f->failed / 4 % 2 == 1 && f->have_equal, kept = false;
     g->draw.like = like ? &g->recorded : NULL;
-    FNZ_TRY(attempt(f, i == 0, &kept));
-    if (!kept && i == 0 && g->has_recorded)
+    FNZ_TRY(attempt(f, &kept));
+    if (!kept && f->attempts == 1 && g->has_recorded)
       return f->failure; /* the exporter's own sizes */
     g->alike = g->alike || (kept && like);
     f->failed = kept ? 0 : f->failed + 1;

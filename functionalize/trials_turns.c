@@ -8,22 +8,48 @@
 
 enum { ENOUGH = 3 /* trials at which a turn is tried by two symbols */ };
 
-fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b, bool all,
-                             bool *out) {
-  bool any = false;
-  *out = true;
-  for (size_t i = 0; i < g->trials.count && *out; i++) {
-    bool known[2];
-    int64_t numbers[2];
-    if (!g->trials.data[i]->valid || !(all || g->trials.data[i]->fits))
-      continue;
-    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, a, &known[0], &numbers[0]));
-    FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, b, &known[1], &numbers[1]));
-    *out = known[0] && known[1] && numbers[0] == numbers[1];
-    any = true;
-  }
-  *out = *out && any;
+typedef enum comparison { NOT_KNOWN, SAME, DIFFERENT } comparison;
+
+static fnz_status compare_in(fnzi_trial *t, const fnzi_expr *a, const fnzi_expr *b,
+                             comparison *out) {
+  bool known[2];
+  int64_t numbers[2];
+  FNZ_TRY(fnzi_point_int(&t->point, a, &known[0], &numbers[0]));
+  FNZ_TRY(fnzi_point_int(&t->point, b, &known[1], &numbers[1]));
+  *out = !known[0] || !known[1] ? NOT_KNOWN : numbers[0] == numbers[1] ? SAME : DIFFERENT;
   return FNZ_OK;
+}
+
+/* Which trials are asked. */
+typedef bool trial_is(const fnzi_trial *t);
+
+static bool is_valid(const fnzi_trial *t) {
+  return t->valid;
+}
+
+/* The program was made from it. */
+static bool is_fitted(const fnzi_trial *t) {
+  return t->valid && t->fits;
+}
+
+/* The same in all of these trials; false for none. */
+static fnz_status are_same(fnzi_general *g, trial_is *is, const fnzi_expr *a, const fnzi_expr *b,
+                           bool *out) {
+  comparison c = NOT_KNOWN;
+  *out = false;
+  for (size_t i = 0; i < g->trials.count; i++) {
+    if (!is(g->trials.data[i]))
+      continue;
+    FNZ_TRY(compare_in(g->trials.data[i], a, b, &c));
+    *out = c == SAME;
+    if (!*out)
+      return FNZ_OK;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b, bool *out) {
+  return are_same(g, is_valid, a, b, out);
 }
 
 fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e, const fnzi_expr **out) {
@@ -36,26 +62,18 @@ fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e, const fnzi_ex
   return known ? fnzi_expr_number(&g->sizes.set, number, 1, out) : FNZ_OK;
 }
 
-static fnz_status do_differ(fnzi_trial *t, const fnzi_expr *e, const fnzi_expr *like, bool *out) {
-  bool known[2];
-  int64_t numbers[2];
-  FNZ_TRY(fnzi_point_int(&t->point, e, &known[0], &numbers[0]));
-  FNZ_TRY(fnzi_point_int(&t->point, like, &known[1], &numbers[1]));
-  *out = known[0] && known[1] && numbers[0] != numbers[1];
-  return FNZ_OK;
-}
-
 /* Makes the check at numbers of a trial that were found, if `e` and `like` differ there and the
  * program is small enough; else *left_out becomes true. */
 static fnz_status check_where_different(fnzi_general *g, fnzi_trial *t, fnz_status status,
                                         bool found, const fnzi_expr *e, const fnzi_expr *like,
                                         bool *left_out) {
-  bool differ = false, small = false;
+  comparison c = NOT_KNOWN;
+  bool small = false;
   if (status == FNZ_OK && found)
-    status = do_differ(t, e, like, &differ);
-  if (status == FNZ_OK && differ)
+    status = compare_in(t, e, like, &c);
+  if (status == FNZ_OK && c == DIFFERENT)
     status = fnzi_sizes_are_small(&g->sizes, &t->point, &small);
-  *left_out = *left_out || (differ && !small);
+  *left_out = *left_out || (c == DIFFERENT && !small);
   return fnzi_trial_check_once(g, t, status, small);
 }
 
@@ -76,29 +94,34 @@ static fnz_status check_one_symbol(fnzi_general *g, const fnzi_expr *e, const fn
   return FNZ_OK;
 }
 
-static fnz_status check_at(fnzi_general *g, const fnzi_seen_same *pair, bool room,
-                           const fnzi_expr *a, int64_t x, const fnzi_expr *b, int64_t y) {
+static bool are_data(const fnzi_expr *a, const fnzi_expr *b) {
+  return fnzi_is_data_symbol(a) && fnzi_is_data_symbol(b);
+}
+
+/* Numbers of data may be indices, for which tensors are made large enough. */
+static fnz_status check_at(fnzi_general *g, const fnzi_seen_same *pair, const fnzi_expr *a,
+                           int64_t x, const fnzi_expr *b, int64_t y) {
   fnzi_trial *t;
   bool found, left_out = false;
   FNZ_TRY(fnzi_trial_new(g, &t));
   fnz_status status = fnzi_trial_set_two(g, t, a, x, b, y, &found);
-  if (status == FNZ_OK && found && room)
+  if (status == FNZ_OK && found && are_data(a, b))
     status = fnzi_draw_room(&g->sizes, x > y ? x : y, &t->point, &found);
   return check_where_different(g, t, status, found, pair->expr, pair->like, &left_out);
 }
 
 /* At small numbers of two symbols, the smallest first, until the program works at some where they
  * differ: it may take both to get there. */
-static fnz_status check_two_symbols(fnzi_general *g, const fnzi_seen_same *pair, bool room,
-                                    const fnzi_expr *a, const fnzi_expr *b) {
+static fnz_status check_two_symbols(fnzi_general *g, const fnzi_seen_same *pair, const fnzi_expr *a,
+                                    const fnzi_expr *b) {
   const size_t before = g->trials.count;
   size_t left = fnzi_trials_most_special(g);
   for (int64_t larger = 0; left > 0; larger++)
     for (int64_t less = 0; less <= larger && left > 0; less++, left--) {
       if (g->trials.count >= before + ENOUGH)
         return FNZ_OK;
-      FNZ_TRY(check_at(g, pair, room, a, larger, b, less));
-      FNZ_TRY(check_at(g, pair, room, a, less, b, larger));
+      FNZ_TRY(check_at(g, pair, a, larger, b, less));
+      FNZ_TRY(check_at(g, pair, a, less, b, larger));
     }
   return FNZ_OK;
 }
@@ -119,9 +142,8 @@ static fnz_status check_pairs(fnzi_general *g, const fnzi_seen_same *pair) {
   for (size_t i = 0; i < g->sizes.free.count; i++)
     for (size_t k = i + 1; k < g->sizes.free.count; k++) {
       const fnzi_expr *a = g->sizes.free.data[i], *b = g->sizes.free.data[k];
-      bool data = fnzi_is_data_symbol(a) && fnzi_is_data_symbol(b);
-      if ((parts[a->id] && parts[b->id]) || (data && (parts[a->id] || parts[b->id])))
-        FNZ_TRY(check_two_symbols(g, pair, data, a, b));
+      if ((parts[a->id] && parts[b->id]) || (are_data(a, b) && (parts[a->id] || parts[b->id])))
+        FNZ_TRY(check_two_symbols(g, pair, a, b));
     }
   return FNZ_OK;
 }
@@ -144,7 +166,7 @@ static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t k, const
     FNZ_TRY(fnzi_trials_number(g, e, out));
   else if (e->kind == FNZI_EXPR_CALL && k <= e->count)
     *out = e->parts[k - 1].expr;
-  return *out ? fnzi_trials_equal(g, e, *out, false, same) : FNZ_OK;
+  return *out ? are_same(g, is_fitted, e, *out, same) : FNZ_OK;
 }
 
 /* Expressions made of others: the parts of those that the program has. */

@@ -29,7 +29,7 @@ verdict fnzi_judge_wrong(judge *t, const char *kind, const char *format, ...) {
   return FNZI_VERDICT_WRONG;
 }
 
-static verdict failed(judge *t, const char *kind) {
+verdict fnzi_judge_failed(judge *t, const char *kind) {
   const fnz_error *e = fnz_last_error(t->ctx);
   return fnzi_judge_wrong(t, kind, "%s: %s: %s", fnz_class_name(e->kind), e->where, e->message);
 }
@@ -37,7 +37,7 @@ static verdict failed(judge *t, const char *kind) {
 const fnzi_run_options fnzi_judge_unknowns = {.seed = 1};
 
 verdict fnzi_judge_nothing(judge *t) {
-  return failed(t, "generator");
+  return fnzi_judge_failed(t, "generator");
 }
 
 /* --- The same results ----------------------------------------------------------------------------
@@ -47,7 +47,8 @@ static verdict compare_numbers(judge *t, const fnz_program *p) {
   const fnzi_run_options options = {.inputs = t->inputs};
   if (!t->has_numbers || fnzi_results_meet(&t->numbers, p, t->cpu, &options) == FNZ_OK)
     return FNZI_VERDICT_EQUAL;
-  return failed(t, fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
+  return fnzi_judge_failed(t,
+                           fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
 }
 
 /* Memory that is seen under two dtypes needs hashes per byte. */
@@ -63,7 +64,7 @@ static fnz_status keep_hashes(judge *t, const fnz_program *p) {
 
 static verdict compare_hashes(judge *t, const fnz_program *p, const char *kind) {
   if (keep_hashes(t, p) || fnzi_results_meet(&t->hashes, p, t->hashing, &fnzi_judge_unknowns))
-    return failed(t, kind);
+    return fnzi_judge_failed(t, kind);
   return FNZI_VERDICT_EQUAL;
 }
 
@@ -88,10 +89,10 @@ static verdict check_sources(judge *t) {
   return FNZI_VERDICT_EQUAL;
 }
 
-static verdict check_functional(judge *t, const fnz_program *p, bool may_view) {
+verdict fnzi_judge_functional(judge *t, const fnz_program *p, bool may_view) {
   fnz_stats stats;
   if (fnz_program_verify(t->ctx, p))
-    return failed(t, "verify");
+    return fnzi_judge_failed(t, "verify");
   fnz_program_get_stats(p, &stats);
   if (stats.mutations || (!may_view && stats.views))
     return fnzi_judge_wrong(t, "left over", "%zu views, %zu writes left", stats.views,
@@ -112,7 +113,7 @@ static verdict compare_texts(judge *t, const fnz_program *p, const fnz_program *
   fnz_buffer a = {0}, b = {0};
   verdict v = FNZI_VERDICT_EQUAL;
   if (text_of(t->ctx, p, &a) || text_of(t->ctx, again, &b))
-    v = failed(t, "text");
+    v = fnzi_judge_failed(t, "text");
   else if (strcmp(a.data, b.data) != 0)
     v = fnzi_judge_wrong(t, "fixed point", "functionalized again, it reads\n%.800s", b.data);
   fnz_buffer_free(t->ctx, &a);
@@ -127,7 +128,7 @@ static verdict check_fixed_point(judge *t, const fnz_program *p, fnz_views views
   size_t where;
   options.views = views;
   if (fnz_functionalize(t->ctx, p, &options, &again))
-    return failed(t, "again");
+    return fnzi_judge_failed(t, "again");
   verdict v = FNZI_VERDICT_EQUAL;
   if (fnz_node_count(again, 0) != fnz_node_count(p, 0))
     v = fnzi_judge_wrong(t, "fixed point", "%zu nodes, functionalized again %zu",
@@ -149,7 +150,7 @@ static verdict check_text(judge *t, const fnz_program *p) {
   verdict v = FNZI_VERDICT_EQUAL;
   if (text_of(t->ctx, p, &a) || fnz_program_read(t->ctx, a.data, a.size, FNZ_FORMAT_TEXT, &copy) ||
       text_of(t->ctx, copy, &b))
-    v = failed(t, "text");
+    v = fnzi_judge_failed(t, "text");
   else if (strcmp(a.data, b.data) != 0)
     v = fnzi_judge_wrong(t, "text", "read and written again, it is another text");
   fnz_program_destroy(copy);
@@ -164,7 +165,8 @@ static verdict check_epilogue(judge *t) {
   fnz_program *p;
   options.state = FNZ_STATE_EPILOGUE;
   if (fnz_functionalize(t->ctx, t->original, &options, &p))
-    return t->ctx->reason == FNZI_REASON_DIALECT ? FNZI_VERDICT_EQUAL : failed(t, "epilogue");
+    return t->ctx->reason == FNZI_REASON_DIALECT ? FNZI_VERDICT_EQUAL
+                                                 : fnzi_judge_failed(t, "epilogue");
   verdict v = compare_hashes(t, p, "epilogue");
   fnz_program_destroy(p);
   return v;
@@ -192,7 +194,7 @@ static const struct {
                 {FNZI_CHECK_STRIDED, "strided", FNZ_VIEWS_STRIDED}};
 
 static verdict compare_results(judge *t, const fnz_program *p, fnz_views views) {
-  verdict v = check_functional(t, p, views == FNZ_VIEWS_KEEP);
+  verdict v = fnzi_judge_functional(t, p, views == FNZ_VIEWS_KEEP);
   if (v == FNZI_VERDICT_EQUAL)
     v = compare_numbers(t, p);
   return v == FNZI_VERDICT_EQUAL ? compare_hashes(t, p, "hashes") : v;
@@ -215,7 +217,7 @@ static verdict check_dialect(judge *t, size_t which) {
   fnz_program *p;
   options.views = dialects[which].views;
   if (fnz_functionalize(t->ctx, t->original, &options, &p))
-    return failed(t, dialects[which].name);
+    return fnzi_judge_failed(t, dialects[which].name);
   verdict v = check_in_dialect(t, p, options.views);
   if (v == FNZI_VERDICT_WRONG) {
     snprintf(kind, sizeof kind, "%s: %.30s", dialects[which].name, t->kind);
@@ -237,7 +239,7 @@ static verdict check_equal(judge *t) {
   t->is_large = is_large(t);
   verdict v = compare_numbers(t, t->functional);
   if (v == FNZI_VERDICT_EQUAL)
-    v = check_functional(t, t->functional, false);
+    v = fnzi_judge_functional(t, t->functional, false);
   if (v == FNZI_VERDICT_EQUAL)
     v = check_sources(t);
   if (v == FNZI_VERDICT_EQUAL)

@@ -1,4 +1,4 @@
-/* refusals.h - the part of the judge that compares refusals, and what both parts share. */
+/* refusals.h - the part of the judge that compares refusals, and what its parts share. */
 #ifndef FNZI_SOAK_REFUSALS_H
 #define FNZI_SOAK_REFUSALS_H
 
@@ -21,5 +21,9 @@ extern const fnzi_run_options fnzi_judge_unknowns;
 /* WRONG, and why. */
 fnzi_verdict fnzi_judge_wrong(fnzi_judge *judge, const char *kind, const char *format, ...)
     FNZ_PRINTF(3, 4);
+/* WRONG, for what the context says. */
+fnzi_verdict fnzi_judge_failed(fnzi_judge *judge, const char *kind);
+/* A well-formed program without writes, and without views unless these may stay. */
+fnzi_verdict fnzi_judge_functional(fnzi_judge *judge, const fnz_program *p, bool may_view);
 
 #endif

@@ -1,5 +1,6 @@
 /* symbolic_judge.c - what a program of unknown sizes shows: at sizes and data that are drawn here,
- * not by the pass, its functional form gives what eager gives, or says which sizes it is for. */
+ * not by the pass, its functional form gives what eager gives, or says which sizes it is for. It is
+ * functional, and for the sizes that the exporter saw. */
 #include "soak/judge.h"
 
 #include "program/sizes.h"
@@ -27,10 +28,14 @@ static int64_t draw_index(uint64_t *seed) {
   return how == 7 ? -n : n;
 }
 
-static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed) {
-  bool complete;
+/* *recorded: the sizes are all the exporter's, as those of the first choice are where no data
+ * decides.
+ */
+static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
+                               bool *recorded) {
+  *recorded = false;
   if (seed == 0)
-    return fnzi_sizes_recorded(sizes, point, &complete);
+    return fnzi_sizes_recorded(sizes, point, recorded);
   for (size_t i = 0; i < sizes->free.count; i++)
     FNZ_TRY(fnzi_point_set(point, sizes->free.data[i], draw_size(&seed)));
   return FNZ_OK;
@@ -59,7 +64,7 @@ static fnz_status add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *poin
   return FNZ_OK;
 }
 
-static fnz_status draw_inputs(judge *t, uint64_t seed, fnz_arrays **out) {
+static fnz_status draw_inputs(judge *t, uint64_t seed, fnz_arrays **out, bool *recorded) {
   fnzi_sizes sizes;
   fnzi_point point;
   fnzi_arena arena;
@@ -67,7 +72,7 @@ static fnz_status draw_inputs(judge *t, uint64_t seed, fnz_arrays **out) {
   fnz_status status = fnzi_sizes_open(&sizes, t->ctx, t->original);
   fnzi_point_init(&point, &sizes.set);
   if (status == FNZ_OK)
-    status = draw_symbols(&sizes, &point, seed);
+    status = draw_symbols(&sizes, &point, seed, recorded);
   if (status == FNZ_OK)
     status = fnz_arrays_create(t->ctx, out);
   if (status == FNZ_OK)
@@ -93,39 +98,55 @@ static verdict compare(judge *t) {
     return FNZI_VERDICT_EQUAL;
   if (t->ctx->reason == FNZI_REASON_SIZES)
     return FNZI_VERDICT_BEYOND;
-  const fnz_error *e = fnz_last_error(t->ctx);
-  return fnzi_judge_wrong(t, e->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run", "%s: %s: %s",
-                          fnz_class_name(e->kind), e->where, e->message);
+  return fnzi_judge_failed(t,
+                           fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
 }
 
+/* A functional form is for the sizes that the exporter saw. */
 static verdict try_at(judge *t, uint64_t seed) {
   fnz_arrays *inputs = NULL;
-  if (draw_inputs(t, seed, &inputs)) {
+  bool recorded = false;
+  if (draw_inputs(t, seed, &inputs, &recorded)) {
     fnz_arrays_destroy(inputs);
     return fnzi_judge_nothing(t);
   }
   t->inputs = inputs;
   verdict v = compare(t);
+  if (v == FNZI_VERDICT_BEYOND && recorded && t->functional)
+    v = fnzi_judge_failed(t, "recorded");
   t->inputs = NULL;
   fnz_arrays_destroy(inputs);
   return v;
 }
 
-/* EQUAL when it was at some sizes, BEYOND when the pass refuses what eager does at some sizes. */
-verdict fnzi_judge_symbolic(judge *t, const fnz_program *p, uint64_t draws[FNZI_VERDICTS]) {
+/* The pass refuses by name, if it does, and gives a functional program. */
+static verdict make_functional(judge *t) {
+  if (fnz_functionalize(t->ctx, t->original, NULL, &t->functional) == FNZ_OK)
+    return fnzi_judge_functional(t, t->functional, false);
+  t->refusal = fnz_last_error(t->ctx)->kind;
+  return t->refusal == FNZ_CLASS_INTERNAL ? fnzi_judge_failed(t, "pass") : FNZI_VERDICT_EQUAL;
+}
+
+static verdict try_sizes(judge *t, uint64_t draws[FNZI_VERDICTS]) {
   verdict out = FNZI_VERDICT_REFUSED;
-  t->original = p;
-  t->kind[0] = t->reason[0] = 0;
-  t->refusal = FNZ_CLASS_NONE;
-  if (fnz_functionalize(t->ctx, p, NULL, &t->functional))
-    t->refusal = fnz_last_error(t->ctx)->kind;
   for (uint64_t seed = 0; seed < DRAWS && out != FNZI_VERDICT_WRONG; seed++) {
     verdict v = try_at(t, seed);
     draws[v]++;
     if (v == FNZI_VERDICT_WRONG || v == FNZI_VERDICT_EQUAL || out == FNZI_VERDICT_REFUSED)
       out = v;
   }
+  return out;
+}
+
+/* EQUAL when it was at some sizes, BEYOND when the pass refuses what eager does at some sizes. */
+verdict fnzi_judge_symbolic(judge *t, const fnz_program *p, uint64_t draws[FNZI_VERDICTS]) {
+  t->original = p;
+  t->kind[0] = t->reason[0] = 0;
+  t->refusal = FNZ_CLASS_NONE;
+  verdict v = make_functional(t);
+  if (v == FNZI_VERDICT_EQUAL)
+    v = try_sizes(t, draws);
   fnz_program_destroy(t->functional);
   t->functional = NULL;
-  return out;
+  return v;
 }
