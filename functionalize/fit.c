@@ -43,7 +43,25 @@ static fnz_status add_atom(fnzi_fit *f, const fnzi_expr *e) {
   return FNZ_OK;
 }
 
-/* Symbols first, then the calls and products of the program, then products of two symbols. */
+static fnz_status add_product(fnzi_fit *f, const fnzi_expr *a, const fnzi_expr *b) {
+  const fnzi_expr *e;
+  FNZ_TRY(fnzi_expr_mul(&f->sizes->set, a, b, &e));
+  return add_atom(f, e);
+}
+
+/* Products of two symbols, then of what the program calls and one symbol: a size and a stride. */
+static fnz_status add_products(fnzi_fit *f, size_t known) {
+  const fnzi_sizes *s = f->sizes;
+  for (size_t i = 0; i < s->free.count && f->atoms.count < MOST_ATOMS; i++)
+    for (size_t k = i; k < s->free.count; k++)
+      FNZ_TRY(add_product(f, s->free.data[i], s->free.data[k]));
+  for (size_t i = s->free.count; i < known && f->atoms.count < MOST_ATOMS; i++)
+    for (size_t k = 0; k < s->free.count && f->atoms.data[i]->kind == FNZI_EXPR_CALL; k++)
+      FNZ_TRY(add_product(f, f->atoms.data[i], s->free.data[k]));
+  return FNZ_OK;
+}
+
+/* Symbols first, then the calls and products of the program. */
 static fnz_status add_atoms(fnzi_fit *f) {
   const fnzi_sizes *s = f->sizes;
   for (size_t i = 0; i < s->free.count; i++)
@@ -53,13 +71,7 @@ static fnz_status add_atoms(fnzi_fit *f) {
     if (e->kind >= FNZI_EXPR_PRODUCT && !fnzi_expr_is_condition(e))
       FNZ_TRY(add_atom(f, e));
   }
-  for (size_t i = 0; i < s->free.count && f->atoms.count < MOST_ATOMS; i++)
-    for (size_t k = i; k < s->free.count; k++) {
-      const fnzi_expr *e;
-      FNZ_TRY(fnzi_expr_mul(&f->sizes->set, s->free.data[i], s->free.data[k], &e));
-      FNZ_TRY(add_atom(f, e));
-    }
-  return FNZ_OK;
+  return add_products(f, f->atoms.count);
 }
 
 fnz_status fnzi_fit_start(fnzi_fit *f, fnzi_sizes *sizes, fnzi_arena *arena,

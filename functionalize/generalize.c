@@ -125,17 +125,35 @@ static fnz_status is_within(fnzi_general *g, fnzi_trial *t, bool *out) {
   return FNZ_OK;
 }
 
-/* Where the pass makes the same nodes, only numbers are wrong: what was constant at all usual sizes
- * may not be there. The next result has these to be right at, too. But a guard that keeps to usual
- * bounds of slices is better than the nodes that unusual ones need. */
-static fnz_status adopt_wrong(fnzi_general *g, bool *changed) {
+/* What is read off data is nowhere before the end, where an index is another one. */
+static fnz_status is_plain(fnzi_general *g, fnzi_trial *t, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < g->sizes.free.count && *out; i++) {
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(&t->point, g->sizes.free.data[i], &known, &number));
+    *out = !known || number >= 0;
+  }
+  return FNZ_OK;
+}
+
+/* May a result be asked to be right there? */
+static fnz_status is_adoptable(fnzi_general *g, fnzi_trial *t, bool plain, bool *out) {
+  *out = !t->right && t->valid && t->result && fnzi_alike(g->trials.data[0]->result, t->result);
+  if (*out)
+    FNZ_TRY(is_within(g, t, out));
+  if (*out && plain)
+    FNZ_TRY(is_plain(g, t, out));
+  return FNZ_OK;
+}
+
+static fnz_status adopt(fnzi_general *g, bool plain, bool *changed) {
   const size_t most = g->rare ? MOST_OF_FEW : MOST_ADOPTED;
   for (size_t i = g->usual; i < g->trials.count && g->adopted < most; i++) {
     fnzi_trial *t = g->trials.data[i];
-    bool within;
-    FNZ_TRY(is_within(g, t, &within));
-    if (t->right || !t->valid || !within || !t->result ||
-        !fnzi_alike(g->trials.data[0]->result, t->result))
+    bool yes;
+    FNZ_TRY(is_adoptable(g, t, plain, &yes));
+    if (!yes)
       continue;
     g->trials.data[i] = g->trials.data[g->usual];
     g->trials.data[g->usual++] = t;
@@ -145,18 +163,36 @@ static fnz_status adopt_wrong(fnzi_general *g, bool *changed) {
   return FNZ_OK;
 }
 
+/* Where the pass makes the same nodes, only numbers are wrong: what was constant at all usual sizes
+ * may not be there. The next result has these to be right at, too. But a guard that keeps to usual
+ * bounds of slices is better than the nodes that unusual ones need. */
+static fnz_status adopt_wrong(fnzi_general *g, bool *changed) {
+  FNZ_TRY(adopt(g, true, changed));
+  return *changed ? FNZ_OK : adopt(g, false, changed);
+}
+
+/* All adopted ones, or those that are not plain. */
+static fnz_status forget_adopted(fnzi_general *g, bool all) {
+  for (size_t i = g->usual; i-- > 0;) {
+    bool plain;
+    FNZ_TRY(is_plain(g, g->trials.data[i], &plain));
+    if (g->trials.data[i]->adopted && (all || !plain))
+      forget_trial(g, i);
+  }
+  return FNZ_OK;
+}
+
 /* A result that is right at the adopted sizes, too; where no expression gives all their numbers,
  * guards must keep them out. */
 static fnz_status lift_all(fnzi_general *g) {
-  size_t usual = g->usual;
   fnz_status status = lift(g);
-  if (status != FNZ_UNSUPPORTED)
-    return status;
-  for (size_t i = g->usual; i-- > 0;)
-    if (g->trials.data[i]->adopted)
-      forget_trial(g, i);
-  g->adopted = MOST_OF_FEW;
-  return g->usual < usual ? lift(g) : status;
+  for (size_t k = 0; k < 2 && status == FNZ_UNSUPPORTED; k++) {
+    size_t usual = g->usual;
+    FNZ_TRY(forget_adopted(g, k == 1));
+    g->adopted = MOST_OF_FEW;
+    status = g->usual < usual ? lift(g) : status;
+  }
+  return status;
 }
 
 /* What keeps to an earlier bound of the same symbol did not keep to the new one, which says more.

@@ -181,16 +181,41 @@ static fnz_status check_fresh(fnzi_general *g) {
 }
 
 /* --- small numbers ---------------------------------------------------------------------------- */
-fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a, int64_t x,
-                              const fnzi_expr *b, int64_t y, bool *found) {
+static fnz_status set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a, int64_t x,
+                          const fnzi_expr *b, int64_t y, bool *found) {
   const fnzi_condition *broken;
-  *found = false;
-  FNZ_TRY(fnzi_trial_numbers(g, &g->base->point, &t->point));
   FNZ_TRY(fnzi_point_set(&t->point, a, x));
   FNZ_TRY(fnzi_point_set(&t->point, b, y));
   FNZ_TRY(fnzi_sizes_admit(&g->sizes, &t->point, &broken));
   *found = !broken;
   return FNZ_OK;
+}
+
+fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a, int64_t x,
+                              const fnzi_expr *b, int64_t y, bool *found) {
+  *found = false;
+  FNZ_TRY(fnzi_trial_numbers(g, &g->base->point, &t->point));
+  return set_two(g, t, a, x, b, y, found);
+}
+
+static fnz_status set_data_zero(fnzi_general *g, fnzi_trial *t) {
+  for (size_t i = 0; i < g->sizes.free.count; i++)
+    if (fnzi_is_data_symbol(g->sizes.free.data[i]))
+      FNZ_TRY(fnzi_point_set(&t->point, g->sizes.free.data[i], 0));
+  return FNZ_OK;
+}
+
+static fnz_status check_beside_zeros(fnzi_general *g, const fnzi_expr *a, int64_t x,
+                                     const fnzi_expr *b, int64_t y) {
+  fnzi_trial *t;
+  bool found = false;
+  FNZ_TRY(fnzi_trial_new(g, &t));
+  fnz_status status = fnzi_trial_numbers(g, &g->base->point, &t->point);
+  if (status == FNZ_OK)
+    status = set_data_zero(g, t);
+  if (status == FNZ_OK)
+    status = set_two(g, t, a, x, b, y, &found);
+  return fnzi_trial_check_once(g, t, status, found);
 }
 
 static fnz_status check_at(fnzi_general *g, const fnzi_expr *a, int64_t x, const fnzi_expr *b,
@@ -220,11 +245,20 @@ static int64_t least_of(const fnzi_expr *symbol) {
   return fnzi_is_data_symbol(symbol) ? -1 : 0;
 }
 
+/* Usual indices are too large for small sizes, so where the source does not work beside them it is
+ * tried with all that is read off data at 0. */
+static fnz_status check_small_at(fnzi_general *g, const fnzi_expr *a, int64_t x, const fnzi_expr *b,
+                                 int64_t y) {
+  const size_t before = g->trials.count;
+  FNZ_TRY(check_at(g, a, x, b, y));
+  return g->trials.count > before ? FNZ_OK : check_beside_zeros(g, a, x, b, y);
+}
+
 static fnz_status check_all_below(fnzi_general *g, int64_t below, const fnzi_expr *a,
                                   const fnzi_expr *b) {
   for (int64_t x = least_of(a); x < below; x++)
     for (int64_t y = least_of(b); y < below; y++)
-      FNZ_TRY(check_at(g, a, x, b, y));
+      FNZ_TRY(check_small_at(g, a, x, b, y));
   return FNZ_OK;
 }
 

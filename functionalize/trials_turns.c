@@ -10,13 +10,14 @@ enum { ENOUGH = 3 /* trials at which a turn is tried by two symbols */ };
 
 typedef enum comparison { NOT_KNOWN, SAME, DIFFERENT } comparison;
 
-static fnz_status compare_in(fnzi_trial *t, const fnzi_expr *a, const fnzi_expr *b,
+/* *number: that of `a` there, where both are known. */
+static fnz_status compare_in(fnzi_trial *t, const fnzi_expr *a, const fnzi_expr *b, int64_t *number,
                              comparison *out) {
   bool known[2];
-  int64_t numbers[2];
-  FNZ_TRY(fnzi_point_int(&t->point, a, &known[0], &numbers[0]));
-  FNZ_TRY(fnzi_point_int(&t->point, b, &known[1], &numbers[1]));
-  *out = !known[0] || !known[1] ? NOT_KNOWN : numbers[0] == numbers[1] ? SAME : DIFFERENT;
+  int64_t other;
+  FNZ_TRY(fnzi_point_int(&t->point, a, &known[0], number));
+  FNZ_TRY(fnzi_point_int(&t->point, b, &known[1], &other));
+  *out = !known[0] || !known[1] ? NOT_KNOWN : *number == other ? SAME : DIFFERENT;
   return FNZ_OK;
 }
 
@@ -32,34 +33,51 @@ static bool is_fitted(const fnzi_trial *t) {
   return t->valid && t->fits;
 }
 
-/* The same in all of these trials; false for none. */
-static fnz_status are_same(fnzi_general *g, trial_is *is, const fnzi_expr *a, const fnzi_expr *b,
-                           bool *out) {
-  comparison c = NOT_KNOWN;
-  *out = false;
-  for (size_t i = 0; i < g->trials.count; i++) {
+/* How two expressions compare in the trials asked. */
+typedef struct tally {
+  size_t same, different;
+  int64_t number; /* of the first one, where they were first different */
+  bool varies;    /* it has others, too, or is not known somewhere */
+} tally;
+
+static fnz_status count_same(fnzi_general *g, trial_is *is, const fnzi_expr *a, const fnzi_expr *b,
+                             tally *out) {
+  *out = (tally){0};
+  for (size_t i = 0; i < g->trials.count && !out->varies; i++) {
+    comparison c;
+    int64_t number;
     if (!is(g->trials.data[i]))
       continue;
-    FNZ_TRY(compare_in(g->trials.data[i], a, b, &c));
-    *out = c == SAME;
-    if (!*out)
-      return FNZ_OK;
+    FNZ_TRY(compare_in(g->trials.data[i], a, b, &number, &c));
+    out->same += c == SAME;
+    out->different += c == DIFFERENT;
+    out->number = c == DIFFERENT && out->different == 1 ? number : out->number;
+    out->varies = c == NOT_KNOWN || (c == DIFFERENT && number != out->number);
   }
   return FNZ_OK;
 }
 
 fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b, bool *out) {
-  return are_same(g, is_valid, a, b, out);
+  tally t;
+  FNZ_TRY(count_same(g, is_valid, a, b, &t));
+  *out = t.same && !t.different && !t.varies;
+  return FNZ_OK;
 }
 
-fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e, const fnzi_expr **out) {
+/* What it is in the first valid trial from that one on; NULL when that is not known. */
+static fnz_status number_from(fnzi_general *g, size_t from, const fnzi_expr *e,
+                              const fnzi_expr **out) {
   bool known = false;
   int64_t number;
   *out = NULL;
-  for (size_t i = 0; i < g->trials.count && !known; i++)
+  for (size_t i = from; i < g->trials.count && !known; i++)
     if (g->trials.data[i]->valid)
       FNZ_TRY(fnzi_point_int(&g->trials.data[i]->point, e, &known, &number));
   return known ? fnzi_expr_number(&g->sizes.set, number, 1, out) : FNZ_OK;
+}
+
+fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e, const fnzi_expr **out) {
+  return number_from(g, 0, e, out);
 }
 
 /* Makes the check at numbers of a trial that were found, if `e` and `like` differ there and the
@@ -68,9 +86,10 @@ static fnz_status check_where_different(fnzi_general *g, fnzi_trial *t, fnz_stat
                                         bool found, const fnzi_expr *e, const fnzi_expr *like,
                                         bool *left_out) {
   comparison c = NOT_KNOWN;
+  int64_t number;
   bool small = false;
   if (status == FNZ_OK && found)
-    status = compare_in(t, e, like, &c);
+    status = compare_in(t, e, like, &number, &c);
   if (status == FNZ_OK && c == DIFFERENT)
     status = fnzi_sizes_are_small(&g->sizes, &t->point, &small);
   *left_out = *left_out || (c == DIFFERENT && !small);
@@ -157,16 +176,22 @@ static fnz_status check_turns_of(fnzi_general *g, const fnzi_seen_same *pair, bo
 }
 
 /* What an expression may have been taken for: a number or, of a call, one of its arguments, which
- * were the same where the program was made. NULL when there is no such k-th one. */
+ * were mostly the same where the program was made. Where it had but one number else, any term of a
+ * sum could be made to fit that. NULL when there is no such k-th one. */
 static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t k, const fnzi_expr **out,
                             bool *same) {
+  tally t;
   *same = false;
   *out = NULL;
-  if (k == 0)
-    FNZ_TRY(fnzi_trials_number(g, e, out));
-  else if (e->kind == FNZI_EXPR_CALL && k <= e->count)
-    *out = e->parts[k - 1].expr;
-  return *out ? are_same(g, is_fitted, e, *out, same) : FNZ_OK;
+  if (k < 2)
+    FNZ_TRY(number_from(g, k, e, out));
+  else if (e->kind == FNZI_EXPR_CALL && k - 2 < e->count)
+    *out = e->parts[k - 2].expr;
+  if (!*out)
+    return FNZ_OK;
+  FNZ_TRY(count_same(g, is_fitted, e, *out, &t));
+  *same = t.same > t.different && !t.varies;
+  return FNZ_OK;
 }
 
 /* Expressions made of others: the parts of those that the program has. */
@@ -185,6 +210,12 @@ static fnz_status find_made(fnzi_general *g, uint8_t **out) {
   return FNZ_OK;
 }
 
+/* The first two trials may have the same number. */
+static bool is_last_turning(const fnzi_general *g, const fnzi_seen_same *pair) {
+  const fnzi_seen_same *last = g->turning.count ? &g->turning.data[g->turning.count - 1] : NULL;
+  return last && last->expr == pair->expr && last->like == pair->like;
+}
+
 fnz_status fnzi_trials_check_turns(fnzi_general *g) {
   uint8_t *made;
   size_t count = g->sizes.set.all.count;
@@ -194,7 +225,7 @@ fnz_status fnzi_trials_check_turns(fnzi_general *g) {
     for (size_t k = 0; made[i] && u.like; k++) {
       bool same, left_out = false;
       FNZ_TRY(taken_for(g, u.expr, k, &u.like, &same));
-      if (!same)
+      if (!same || is_last_turning(g, &u))
         continue;
       FNZI_PUSH(g->ctx, &g->turning, u);
       FNZ_TRY(check_turns_of(g, &u, &left_out));

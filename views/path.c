@@ -133,10 +133,16 @@ static void place_ones(const fnz_geometry *from, const fnz_geometry *to, box *b)
   }
 }
 
+/* A whole step behind the last element, though that may lie behind the dimension: of n elements it
+ * is start + n * step, which is the simplest one where n and step are symbols. */
+static int64_t end_behind(int64_t last, int64_t step) {
+  return last <= INT64_MAX - step ? last + step : INT64_MAX;
+}
+
 static fnz_status cut_dims(walk *w, const fnz_geometry *from, const box *b) {
   for (uint32_t d = from->rank; d-- > 0;) {
     bool whole = b->start[d] == 0 && b->step[d] == 1 && b->count[d] == from->sizes[d];
-    int64_t end = b->start[d] + (b->count[d] - 1) * b->step[d] + 1;
+    int64_t last = b->start[d] + (b->count[d] - 1) * b->step[d], end = end_behind(last, b->step[d]);
     const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(d), fnzi_arg_int(b->start[d]),
                             fnzi_arg_int(end), fnzi_arg_int(b->step[d])};
     if (!b->used[d])
