@@ -54,8 +54,6 @@ static int read_options(const cli_call *call, fnzi_soak_options *out) {
   out->first = (uint64_t)first;
   out->jobs = (size_t)jobs;
   out->symbolic = cli_has(call, CLI_SYMBOLIC);
-  if (out->symbolic && call->options[CLI_AGAINST])
-    return cli_usage(call, "--against is for programs of known sizes; leave out --symbolic or it");
   out->checks = checks_of(call->options[CLI_AGAINST]);
   out->found = print_finding;
   out->progress = tell_progress;

@@ -299,14 +299,9 @@ bool fnzi_is_bound(const fnzi_expr *guard) {
          guard->parts[1].expr->kind == FNZI_EXPR_NUMBER;
 }
 
-fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard) {
+static fnz_status check_bound(fnzi_general *g, const fnzi_expr *guard) {
   const bool least = guard->function == FNZI_FUNCTION_GE;
   const size_t before = g->trials.count;
-  if (!fnzi_is_bound(guard))
-    return FNZ_OK;
-  FNZ_TRY(choose_base(g)); /* the last one may have gone */
-  if (!g->usual)
-    return FNZ_OK;
   const fnzi_expr *symbol = guard->parts[0].expr;
   int64_t number = guard->parts[1].expr->num;
   for (size_t i = 0; i < WIDEST_EDGE && !is_right_at(g, before); i++) {
@@ -314,6 +309,38 @@ fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard) {
     number += least ? 1 : -1;
   }
   return FNZ_OK;
+}
+
+/* Of a guard by a remainder: "Mod(s0, 4)"; else NULL. */
+static const fnzi_expr *remainder_of(const fnzi_expr *guard) {
+  for (size_t k = 0; guard->kind == FNZI_EXPR_CALL && k < guard->count; k++) {
+    const fnzi_expr *e = guard->parts[k].expr;
+    if (e->kind == FNZI_EXPR_CALL && e->function == FNZI_FUNCTION_MOD &&
+        e->parts[0].expr->kind == FNZI_EXPR_SYMBOL && e->parts[1].expr->kind == FNZI_EXPR_NUMBER)
+      return e;
+  }
+  return NULL;
+}
+
+/* Any few numbers have remainders that tell them apart: two of each that is left are tried. */
+static fnz_status check_remainders(fnzi_general *g, const fnzi_expr *remainder) {
+  const fnzi_expr *symbol = remainder->parts[0].expr;
+  bool known;
+  int64_t number;
+  FNZ_TRY(fnzi_point_int(&g->base->point, symbol, &known, &number));
+  for (int64_t i = 0; known && i / 2 < remainder->parts[1].expr->num; i++)
+    FNZ_TRY(check_at(g, symbol, number + i, symbol, number + i));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard) {
+  const fnzi_expr *remainder = remainder_of(guard);
+  if (!fnzi_is_bound(guard) && !remainder)
+    return FNZ_OK;
+  FNZ_TRY(choose_base(g)); /* the last one may have gone */
+  if (!g->usual)
+    return FNZ_OK;
+  return remainder ? check_remainders(g, remainder) : check_bound(g, guard);
 }
 
 /* --- everywhere ------------------------------------------------------------------------------- */

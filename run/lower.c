@@ -255,19 +255,62 @@ fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out
   return FNZ_OK;
 }
 
-static fnz_status apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs, size_t count) {
+static fnz_status has_not(fnzi_run *run, const fnz_request *call, size_t count) {
+  return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
+                   call->op->name, count);
+}
+
+static void release_all(fnzi_run *run, const fnz_handle *outputs, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (outputs[i] != 0)
+      run->backend->release(run->backend->self, outputs[i]);
+}
+
+static fnz_status apply_in(fnzi_run *run, const fnz_request *call, fnz_handle *outputs, size_t room,
+                           size_t *got) {
+  *got = 0;
+  memset(outputs, 0, room * sizeof *outputs);
+  return run->backend->apply(run->backend->self, run->ctx, call, outputs, room, got);
+}
+
+static bool gives_list(const fnz_op *op) {
+  return op->nreturns == 1 && op->returns[0].is_list;
+}
+
+/* The pieces of a split may be more than the program names, at sizes that its exporter did not see;
+ * as in eager, the others are nobody's. */
+static fnz_status apply_list(fnzi_run *run, const fnz_request *from, fnz_handle *outputs,
+                             size_t count) {
+  const size_t most = run->ctx->limits.args;
+  fnz_request call = *from;
+  fnz_status status = FNZ_BAD_ARGUMENT;
+  fnz_handle *all = NULL;
   size_t got = 0;
-  memset(outputs, 0, count * sizeof *outputs);
-  fnz_status status = run->backend->apply(run->backend->self, run->ctx, call, outputs, count, &got);
-  if (status != FNZ_OK && status != FNZ_BAD_ARGUMENT) /* there was too little room */
+  call.expected = NULL; /* it is of as many as are named */
+  for (size_t room = count; status == FNZ_BAD_ARGUMENT && room < most;) {
+    room = room < most / 4 ? 4 * room + 4 : most;
+    FNZI_NEW(&run->scratch, room, &all);
+    status = apply_in(run, &call, all, room, &got);
+  }
+  if (status != FNZ_OK)
+    return status == FNZ_BAD_ARGUMENT ? has_not(run, from, count) : status;
+  const size_t kept = got < count ? 0 : count;
+  memcpy(outputs, all, kept * sizeof *outputs);
+  release_all(run, all + kept, got - kept);
+  return kept == count ? FNZ_OK : has_not(run, from, count);
+}
+
+static fnz_status apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs, size_t count) {
+  size_t got;
+  fnz_status status = apply_in(run, call, outputs, count, &got);
+  if (status != FNZ_OK && status != FNZ_BAD_ARGUMENT)
     return status;
   if (status == FNZ_OK && got == count)
     return FNZ_OK;
-  for (size_t i = 0; i < got && i < count; i++)
-    if (outputs[i] != 0)
-      run->backend->release(run->backend->self, outputs[i]);
-  return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
-                   call->op->name, count);
+  release_all(run, outputs, got < count ? got : count);
+  /* else there was too little room */
+  return status == FNZ_OK || !gives_list(call->op) ? has_not(run, call, count)
+                                                   : apply_list(run, call, outputs, count);
 }
 
 /* Releases what the call gave when it did not keep its promise. */
@@ -281,9 +324,8 @@ static fnz_status apply_checked(fnzi_run *run, const fnz_request *call, fnz_hand
     return ended == FNZ_OK ? status : ended;
   }
   status = fnzi_check_end(seen, call->op, outputs, count);
-  for (size_t i = 0; i < count && status != FNZ_OK; i++)
-    if (outputs[i] != 0)
-      run->backend->release(run->backend->self, outputs[i]);
+  if (status != FNZ_OK)
+    release_all(run, outputs, count);
   return status;
 }
 

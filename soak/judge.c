@@ -186,12 +186,15 @@ static verdict check_thoroughly(judge *t) {
 /* --- Dialects ------------------------------------------------------------------------------------
  */
 
-static const struct {
-  unsigned check;
-  const char *name;
-  fnz_views views;
-} dialects[] = {{FNZI_CHECK_KEEP, "keep", FNZ_VIEWS_KEEP},
-                {FNZI_CHECK_STRIDED, "strided", FNZ_VIEWS_STRIDED}};
+const fnzi_dialect fnzi_dialects[FNZI_DIALECTS] = {
+    {FNZI_CHECK_KEEP, "keep", FNZ_VIEWS_KEEP}, {FNZI_CHECK_STRIDED, "strided", FNZ_VIEWS_STRIDED}};
+
+verdict fnzi_judge_in_dialect(judge *t, size_t which) {
+  char kind[sizeof t->kind];
+  snprintf(kind, sizeof kind, "%s: %.30s", fnzi_dialects[which].name, t->kind);
+  memcpy(t->kind, kind, sizeof kind);
+  return FNZI_VERDICT_WRONG;
+}
 
 static verdict compare_results(judge *t, const fnz_program *p, fnz_views views) {
   verdict v = fnzi_judge_functional(t, p, views == FNZ_VIEWS_KEEP);
@@ -213,24 +216,19 @@ static verdict check_in_dialect(judge *t, const fnz_program *p, fnz_views views)
 
 static verdict check_dialect(judge *t, size_t which) {
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-  char kind[sizeof t->kind];
   fnz_program *p;
-  options.views = dialects[which].views;
+  options.views = fnzi_dialects[which].views;
   if (fnz_functionalize(t->ctx, t->original, &options, &p))
-    return fnzi_judge_failed(t, dialects[which].name);
+    return fnzi_judge_failed(t, fnzi_dialects[which].name);
   verdict v = check_in_dialect(t, p, options.views);
-  if (v == FNZI_VERDICT_WRONG) {
-    snprintf(kind, sizeof kind, "%s: %.30s", dialects[which].name, t->kind);
-    memcpy(t->kind, kind, sizeof kind);
-  }
   fnz_program_destroy(p);
-  return v;
+  return v == FNZI_VERDICT_WRONG ? fnzi_judge_in_dialect(t, which) : v;
 }
 
 static verdict check_dialects(judge *t) {
   verdict v = FNZI_VERDICT_EQUAL;
-  for (size_t k = 0; k < sizeof dialects / sizeof *dialects && v == FNZI_VERDICT_EQUAL; k++)
-    if (t->checks & dialects[k].check)
+  for (size_t k = 0; k < FNZI_DIALECTS && v == FNZI_VERDICT_EQUAL; k++)
+    if (t->checks & fnzi_dialects[k].check)
       v = check_dialect(t, k);
   return v;
 }

@@ -41,7 +41,7 @@ fnzi_verdict fnzi_judge_program(fnzi_judge *judge, const fnz_program *p, const f
                                 unsigned checks);
 /* Of a program of unknown sizes (soak/symbolic.h). `draws` counts what came out at each choice of
  * sizes: EQUAL, REFUSED by eager, BEYOND what the functional form says that it is for. */
-fnzi_verdict fnzi_judge_symbolic(fnzi_judge *judge, const fnz_program *p,
+fnzi_verdict fnzi_judge_symbolic(fnzi_judge *judge, const fnz_program *p, unsigned checks,
                                  uint64_t draws[FNZI_VERDICTS]);
 /* The verdict on a program that could not even be made: why is in the context. */
 fnzi_verdict fnzi_judge_nothing(fnzi_judge *judge);

@@ -26,4 +26,15 @@ fnzi_verdict fnzi_judge_failed(fnzi_judge *judge, const char *kind);
 /* A well-formed program without writes, and without views unless these may stay. */
 fnzi_verdict fnzi_judge_functional(fnzi_judge *judge, const fnz_program *p, bool may_view);
 
+/* Dialects of the result beside copies. */
+typedef struct fnzi_dialect {
+  unsigned check;
+  const char *name;
+  fnz_views views;
+} fnzi_dialect;
+enum { FNZI_DIALECTS = 2 };
+extern const fnzi_dialect fnzi_dialects[FNZI_DIALECTS];
+/* WRONG, in that one. */
+fnzi_verdict fnzi_judge_in_dialect(fnzi_judge *judge, size_t which);
+
 #endif

@@ -29,6 +29,14 @@ static void print_buckets(const sheet *s, const char *what, const uint64_t *coun
     line(s, counts[k], fnzi_random_bucket_name(k));
 }
 
+/* `always`: what all of them are checked for. */
+static void print_checks(const sheet *s, const fnzi_soak_report *r, const char *always) {
+  heading(s, "programs that got a check");
+  line(s, r->drawn.programs, always);
+  line(s, r->keep, "the same in dialect keep");
+  line(s, r->strided, "the same in dialect strided");
+}
+
 static void print_verdicts(const sheet *s, const fnzi_soak_report *r) {
   heading(s, "verdicts");
   for (int v = 0; v < FNZI_VERDICTS; v++)
@@ -37,10 +45,7 @@ static void print_verdicts(const sheet *s, const fnzi_soak_report *r) {
   for (int k = 0; k < FNZ_CLASS_COUNT; k++)
     if (r->refusals[k])
       line(s, r->refusals[k], fnz_class_name((fnz_class)k));
-  heading(s, "programs that got a check");
-  line(s, r->drawn.programs, "numbers, hashes, shape of the result, fixed point");
-  line(s, r->keep, "the same in dialect keep");
-  line(s, r->strided, "the same in dialect strided");
+  print_checks(s, r, "numbers, hashes, shape of the result, fixed point");
   line(s, r->thorough, "text, memory of outputs, epilogue");
 }
 
@@ -66,6 +71,7 @@ static void print_symbolic(const sheet *s, const fnzi_soak_report *r) {
   line(s, r->verdicts[FNZI_VERDICT_REFUSED], "refused by eager at all sizes tried");
   line(s, r->verdicts[FNZI_VERDICT_BEYOND], "refused, although eager does it");
   line(s, r->verdicts[FNZI_VERDICT_WRONG], "wrong");
+  print_checks(s, r, "numbers, shape of the result");
   heading(s, "choices of sizes and data");
   line(s, r->draws[FNZI_VERDICT_EQUAL], "equal");
   line(s, r->draws[FNZI_VERDICT_REFUSED], "refused by eager");

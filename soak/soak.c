@@ -25,8 +25,6 @@ typedef struct part {
 
 static unsigned checks_of(const fnzi_soak_options *o, uint64_t index) {
   bool is_thorough = index % FNZI_SOAK_THOROUGH == 0;
-  if (o->symbolic)
-    return 0;
   return is_thorough ? o->checks : o->checks & ~(unsigned)FNZI_CHECK_THOROUGH;
 }
 

@@ -25,7 +25,7 @@ typedef struct fnzi_soak_options {
   size_t jobs;                 /* threads; 0 and 1: only the caller's */
   size_t most_wrong;           /* to stop after; 0 is 1 */
   bool keep_size;              /* what is wrong is not made smaller */
-  bool symbolic;               /* programs of unknown sizes; no `checks` */
+  bool symbolic;               /* programs of unknown sizes; of `checks` only dialects */
   /* NULL, or called for what is wrong, by one thread at a time. */
   void (*found)(void *user, const fnzi_finding *finding);
   /* NULL, or called now and then with how many are done. */

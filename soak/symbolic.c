@@ -45,7 +45,8 @@ static bool draw_call(symbolic_gen *g, size_t row) {
   fnzi_symbolic_name(g, out.name);
   if (!calls[row].writes)
     fnzi_symbolic_make_dense(&out);
-  if (!fnzi_symbolic_is_usable(&out) || (calls[row].writes && is_repeated(&out)))
+  if (!fnzi_symbolic_is_usable(&out) ||
+      (calls[row].writes && (out.may_overlap || is_repeated(&out))))
     return false;
   fnzi_symbolic_put(g, "  ");
   fnzi_symbolic_put_typed(g, &out);

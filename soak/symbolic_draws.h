@@ -45,6 +45,8 @@ typedef struct tensor {
   char name[8];
   uint32_t rank;
   number sizes[SYMBOLIC_RANK], strides[SYMBOLIC_RANK], offset;
+  int64_t room;     /* elements of its memory in the exporter's example */
+  bool may_overlap; /* an element may be there twice */
 } tensor;
 
 typedef struct symbolic_gen {
@@ -78,8 +80,10 @@ bool fnzi_number_pick(symbolic_gen *g, int64_t limit, number *out);
 /* --- tensors and text (symbolic_tensors.c) ---------------------------------------------------- */
 /* None of its numbers is too long. */
 bool fnzi_symbolic_is_usable(const tensor *t);
-/* Row-major, from the beginning of its memory. */
+/* Row-major, in memory of its own. */
 void fnzi_symbolic_make_dense(tensor *t);
+/* It is so already, as far as its texts say. */
+bool fnzi_symbolic_is_dense(const tensor *t);
 /* Row-major from dimension `first` to `last`: these can be seen as one. */
 bool fnzi_symbolic_is_mergeable(const tensor *t, uint32_t first, uint32_t last);
 bool fnzi_symbolic_is_same_shape(const tensor *a, const tensor *b);

@@ -28,9 +28,7 @@ static int64_t draw_index(uint64_t *seed) {
   return how == 7 ? -n : n;
 }
 
-/* *recorded: the sizes are all the exporter's, as those of the first choice are where no data
- * decides.
- */
+/* *recorded: the sizes are all the exporter's, as those of the first choice are. */
 static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint64_t seed,
                                bool *recorded) {
   *recorded = false;
@@ -102,7 +100,18 @@ static verdict compare(judge *t) {
                            fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
 }
 
-/* A functional form is for the sizes that the exporter saw. */
+/* Some condition is one of what is read off data: "u0 >= 0". */
+static bool has_guard_of_data(const fnz_program *p) {
+  for (size_t i = 0; i < p->guards.count; i++) {
+    const char *text = p->guards.data[i].kind == FNZ_GUARD_CONDITION ? p->guards.data[i].text : "";
+    for (const char *c = strchr(text, 'u'); c; c = strchr(c + 1, 'u'))
+      if (c[1] >= '0' && c[1] <= '9')
+        return true;
+  }
+  return false;
+}
+
+/* A functional form is for the sizes that the exporter saw. It saw no data. */
 static verdict try_at(judge *t, uint64_t seed) {
   fnz_arrays *inputs = NULL;
   bool recorded = false;
@@ -112,7 +121,7 @@ static verdict try_at(judge *t, uint64_t seed) {
   }
   t->inputs = inputs;
   verdict v = compare(t);
-  if (v == FNZI_VERDICT_BEYOND && recorded && t->functional)
+  if (v == FNZI_VERDICT_BEYOND && recorded && t->functional && !has_guard_of_data(t->functional))
     v = fnzi_judge_failed(t, "recorded");
   t->inputs = NULL;
   fnz_arrays_destroy(inputs);
@@ -120,9 +129,11 @@ static verdict try_at(judge *t, uint64_t seed) {
 }
 
 /* The pass refuses by name, if it does, and gives a functional program. */
-static verdict make_functional(judge *t) {
-  if (fnz_functionalize(t->ctx, t->original, NULL, &t->functional) == FNZ_OK)
-    return fnzi_judge_functional(t, t->functional, false);
+static verdict make_functional(judge *t, fnz_views views) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  options.views = views;
+  if (fnz_functionalize(t->ctx, t->original, &options, &t->functional) == FNZ_OK)
+    return fnzi_judge_functional(t, t->functional, views == FNZ_VIEWS_KEEP);
   t->refusal = fnz_last_error(t->ctx)->kind;
   return t->refusal == FNZ_CLASS_INTERNAL ? fnzi_judge_failed(t, "pass") : FNZI_VERDICT_EQUAL;
 }
@@ -139,14 +150,24 @@ static verdict try_sizes(judge *t, uint64_t draws[FNZI_VERDICTS]) {
 }
 
 /* EQUAL when it was at some sizes, BEYOND when the pass refuses what eager does at some sizes. */
-verdict fnzi_judge_symbolic(judge *t, const fnz_program *p, uint64_t draws[FNZI_VERDICTS]) {
-  t->original = p;
-  t->kind[0] = t->reason[0] = 0;
-  t->refusal = FNZ_CLASS_NONE;
-  verdict v = make_functional(t);
+static verdict try_dialect(judge *t, fnz_views views, uint64_t draws[FNZI_VERDICTS]) {
+  verdict v = make_functional(t, views);
   if (v == FNZI_VERDICT_EQUAL)
     v = try_sizes(t, draws);
   fnz_program_destroy(t->functional);
   t->functional = NULL;
+  return v;
+}
+
+verdict fnzi_judge_symbolic(judge *t, const fnz_program *p, unsigned checks,
+                            uint64_t draws[FNZI_VERDICTS]) {
+  t->original = p;
+  t->kind[0] = t->reason[0] = 0;
+  t->refusal = FNZ_CLASS_NONE;
+  verdict v = try_dialect(t, FNZ_VIEWS_COPY, draws);
+  for (size_t k = 0; k < FNZI_DIALECTS && v == FNZI_VERDICT_EQUAL; k++)
+    if (checks & fnzi_dialects[k].check &&
+        try_dialect(t, fnzi_dialects[k].views, draws) == FNZI_VERDICT_WRONG)
+      v = fnzi_judge_in_dialect(t, k);
   return v;
 }

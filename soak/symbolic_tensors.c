@@ -61,10 +61,19 @@ bool fnzi_symbolic_is_usable(const tensor *t) {
 
 void fnzi_symbolic_make_dense(tensor *t) {
   t->offset = fnzi_number_known(0);
+  t->room = 1;
+  t->may_overlap = false;
+  for (uint32_t d = 0; d < t->rank; d++)
+    t->room *= t->sizes[d].seen;
   for (uint32_t d = t->rank; d-- > 0;)
     t->strides[d] = d + 1 == t->rank
                         ? fnzi_number_known(1)
                         : fnzi_number_combine(ARITHMETIC_MUL, &t->strides[d + 1], &t->sizes[d + 1]);
+}
+
+bool fnzi_symbolic_is_dense(const tensor *t) {
+  return t->rank && t->offset.is_known && t->offset.seen == 0 && t->strides[t->rank - 1].is_known &&
+         t->strides[t->rank - 1].seen == 1 && fnzi_symbolic_is_mergeable(t, 0, t->rank - 1);
 }
 
 bool fnzi_symbolic_is_mergeable(const tensor *t, uint32_t first, uint32_t last) {

@@ -17,12 +17,12 @@ void fnzi_worker_close(fnzi_worker *w) {
   fnzi_heap_free(&w->heap);
 }
 
-static fnzi_verdict try_symbolic(fnzi_worker *w, choices *c, fnzi_random_counts *counts,
-                                 fnz_program **p) {
+static fnzi_verdict try_symbolic(fnzi_worker *w, choices *c, unsigned checks,
+                                 fnzi_random_counts *counts, fnz_program **p) {
   memset(w->draws, 0, sizeof w->draws);
   if (fnzi_symbolic_program(w->ctx, c, counts, p) != FNZ_OK)
     return fnzi_judge_nothing(w->judge);
-  return fnzi_judge_symbolic(w->judge, *p, w->draws);
+  return fnzi_judge_symbolic(w->judge, *p, checks, w->draws);
 }
 
 static fnzi_verdict try_plain(fnzi_worker *w, choices *c, unsigned checks,
@@ -40,7 +40,7 @@ fnzi_verdict fnzi_worker_try(fnzi_worker *w, choices *c, unsigned checks,
                              fnzi_random_counts *counts, fnz_buffer *text) {
   fnz_program *p = NULL;
   fnzi_verdict v =
-      w->symbolic ? try_symbolic(w, c, counts, &p) : try_plain(w, c, checks, counts, &p);
+      w->symbolic ? try_symbolic(w, c, checks, counts, &p) : try_plain(w, c, checks, counts, &p);
   if (text && p && fnz_program_write(w->ctx, p, FNZ_FORMAT_TEXT, text) != FNZ_OK)
     v = fnzi_judge_nothing(w->judge);
   fnz_program_destroy(p);

@@ -669,7 +669,8 @@ START_TEST(draws_random_programs) {
   has(must_work("fuzz --count 30 --against keep")->out, "          30  the same in dialect keep\n");
   has(must_work("fuzz --count 30 --against cpu")->out, "           0  the same in dialect keep\n");
   has(must_work("fuzz --count 30 --symbolic")->out, "          30  programs of unknown sizes\n");
-  must_fail("fuzz --symbolic --against keep", 64, "fnz: ARGUMENT: fuzz: --against is for programs");
+  has(must_work("fuzz --count 30 --symbolic --against strided")->out,
+      "           0  the same in dialect keep\n          30  the same in dialect strided\n");
   must_fail("fuzz --against gpu", 64,
             "fnz: ARGUMENT: fuzz: --against takes one of keep, strided, cpu");
   must_fail("fuzz --count 0", 64, "fnz: ARGUMENT: fuzz: --count takes a number");
