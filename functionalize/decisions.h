@@ -10,9 +10,10 @@
 #include "views/views.h"
 
 typedef struct fnzi_decision {
-  fnzi_relation relation;
-  int64_t shift; /* how far apart the windows are; 0 where that does not matter */
+  uint32_t answer; /* a relation, or FNZI_OTHER_ANSWERS and up; FNZI_UNKNOWN: not relied on */
+  int64_t shift;   /* how far apart the windows are; 0 where that does not matter */
 } fnzi_decision;
+enum { FNZI_OTHER_ANSWERS = 16 };
 
 typedef struct fnzi_decisions {
   fnz_context *ctx;
@@ -33,6 +34,14 @@ fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_
 static inline fnzi_relation fnzi_decide(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
                                         const fnz_geometry *b) {
   return d ? fnzi_decisions_take(d, r, a, b) : r;
+}
+
+/* The same of a question that is not about memory: is a window all of its base, which one operator
+ * leads to it? Asked whatever the answer is; false where passes answer it differently, and nothing
+ * may be made of it. */
+bool fnzi_decisions_agree(fnzi_decisions *d, uint32_t answer);
+static inline bool fnzi_agreed(fnzi_decisions *d, uint32_t answer) {
+  return !d || fnzi_decisions_agree(d, answer);
 }
 
 #endif

@@ -182,7 +182,8 @@ static fnz_status look_at(fnzi_tidy *t, const look *l, size_t k, bool *done) {
   *done = false;
   seen.window = &l->windows[k];
   FNZ_TRY(fnzi_tidy_frame(t, l->base, l->real, &frame));
-  if (fnzi_same_layout(seen.window, frame))
+  const bool all = fnzi_same_layout(seen.window, frame);
+  if (fnzi_tidy_agreed(t, all) && all)
     FNZ_TRY(fnzi_tidy_replace(t, l->node, value, l->base, done));
   if (!*done && !l->real)
     FNZ_TRY(look_through(t, seen.window, &seen.base, &source));
@@ -191,7 +192,7 @@ static fnz_status look_at(fnzi_tidy *t, const look *l, size_t k, bool *done) {
   if (*done)
     return FNZ_OK;
   source = fnzi_tidy_known(t, seen.base, l->real, seen.window, tape->values.data[value].geometry);
-  if (source != FNZI_NO_NODE)
+  if (fnzi_tidy_agreed(t, source != FNZI_NO_NODE) && source != FNZI_NO_NODE)
     FNZ_TRY(fnzi_tidy_replace(t, l->node, value, source, done));
   if (*done)
     return FNZ_OK;

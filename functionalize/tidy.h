@@ -105,6 +105,10 @@ static inline uint32_t fnzi_tape_index(const fnz_arg *arg) {
 static inline fnzi_sight *fnzi_sight_of(const fnzi_tidy *t, uint32_t value) {
   return t->notes[value] ? &t->sights.data[t->notes[value] - 1] : NULL;
 }
+/* Passes at other sizes answer the same. */
+static inline bool fnzi_tidy_agreed(const fnzi_tidy *t, uint32_t answer) {
+  return fnzi_agreed(t->tape->program->decisions, answer);
+}
 /* Copies the window. */
 FNZ_MUST_CHECK fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight);
 /* The value in its own coordinates. */

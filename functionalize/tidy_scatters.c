@@ -48,7 +48,10 @@ static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_sight *put, 
   const fnz_op *op;
   fnz_arg *args;
   FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
-  if (fnzi_same_layout(put->window, frame))
+  const bool same = fnzi_same_layout(put->window, frame);
+  if (!fnzi_tidy_agreed(t, same))
+    return FNZ_OK;
+  if (same)
     return fnzi_tidy_replace(t, node, put->value, put->source, done);
   if (fnz_geometry_numel(put->window) != fnz_geometry_numel(frame))
     return FNZ_OK;
@@ -101,7 +104,8 @@ fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {
   FNZ_TRY(find_window(t, n, put.value, &put.window));
   if (!put.window)
     return FNZ_OK;
-  if (puts_back(t, &put))
+  const bool back = puts_back(t, &put);
+  if (fnzi_tidy_agreed(t, back) && back)
     FNZ_TRY(fnzi_tidy_replace(t, node, put.value, put.base, &done));
   if (!done)
     FNZ_TRY(overwrite(t, node, &put, &done));
@@ -251,7 +255,8 @@ static fnz_status one_run(fnzi_tidy *t, run *r, fnzi_sight *last) {
     under->walked = fits;
     s = under;
   }
-  if (r->pieces.count < 2 || !covers(r))
+  const bool all = r->pieces.count > 1 && covers(r);
+  if (!fnzi_tidy_agreed(t, all) || !all)
     return FNZ_OK;
   s = last;
   for (; length > 0; length--) {

@@ -189,6 +189,8 @@ fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame, const fnz
   } else if (!real && shows_all(frame, window)) {
     FNZ_TRY(as_view(t, window, op, args));
   }
+  if (!fnzi_tidy_agreed(t, *op ? 1 + (uint32_t)(*op - fnzi_ops) : 0))
+    *op = NULL;
   if (*op && !real)
     *op = fnzi_op_by_index((*op)->view_copy);
   return FNZ_OK;

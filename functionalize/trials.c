@@ -80,7 +80,7 @@ fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a, const f
   size_t count = a->taken.count < b->taken.count ? a->taken.count : b->taken.count;
   bool aligned = a->taken.count == b->taken.count, stop = false;
   for (size_t i = 0; i < count && !stop; i++) {
-    if (a->taken.data[i].relation == b->taken.data[i].relation)
+    if (a->taken.data[i].answer == b->taken.data[i].answer)
       continue;
     FNZ_TRY(mark_unknown(g, i));
     *changed = true;
@@ -95,9 +95,9 @@ static fnz_status compare_moved(fnzi_general *g, const fnzi_decisions *a, const 
                                 bool *changed) {
   for (size_t i = 0; i < a->taken.count && i < b->taken.count; i++) {
     const fnzi_decision *x = &a->taken.data[i], *y = &b->taken.data[i];
-    if (x->relation != y->relation)
+    if (x->answer != y->answer)
       return FNZ_OK; /* the next questions may be others */
-    if (x->relation == FNZI_UNKNOWN || x->shift == y->shift)
+    if (x->answer == FNZI_UNKNOWN || x->shift == y->shift)
       continue;
     FNZ_TRY(mark_unknown(g, i));
     *changed = true;

@@ -63,7 +63,7 @@ bool fnzi_draw_expand(symbolic_gen *g, const tensor *t, view *v) {
 
 bool fnzi_draw_squeeze(symbolic_gen *g, const tensor *t, view *v) {
   uint32_t dim;
-  if (!fnzi_symbolic_pick_dim(g, t, &dim))
+  if (!fnzi_symbolic_pick_dim(g, t, &dim) || (!t->sizes[dim].is_known && t->sizes[dim].seen == 1))
     return false;
   if (t->sizes[dim].is_known && t->sizes[dim].seen == 1)
     fnzi_tensor_drop_dim(&v->parts[0], dim);
