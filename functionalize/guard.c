@@ -158,19 +158,30 @@ static fnz_status remainders(search *s) {
   return FNZ_OK;
 }
 
-static fnz_status single_numbers(search *s) {
+static fnz_status numbers_up_to(search *s, int64_t most) {
   for (size_t i = 0; i < s->sizes->free.count; i++) {
     int64_t number;
     FNZ_TRY(number_at(s->wrong, s->sizes->free.data[i], &number));
-    FNZ_TRY(compare_number(s, FNZI_FUNCTION_NE, s->sizes->free.data[i], number));
+    if (number <= most)
+      FNZ_TRY(compare_number(s, FNZI_FUNCTION_NE, s->sizes->free.data[i], number));
   }
   return FNZ_OK;
+}
+
+static fnz_status single_numbers(search *s) {
+  return numbers_up_to(s, INT64_MAX);
+}
+
+/* With nothing or one of it many things are otherwise, and with no other number as those. */
+static fnz_status smallest_numbers(search *s) {
+  return numbers_up_to(s, 1);
 }
 
 typedef fnz_status kind(search *s);
 static kind *const natural[] = {slice_bounds, bounds, indices, turns, pairs, NULL};
 static kind *const repeating[] = {remainders, NULL};
 static kind *const single[] = {single_numbers, NULL};
+static kind *const smallest[] = {smallest_numbers, NULL};
 
 /* The first kind that has one. */
 static fnz_status look_among(search *s, kind *const *kinds) {
@@ -195,9 +206,10 @@ fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong, const fnzi_
   const struct {
     kind *const *kinds;
     size_t needed, least;
-  } rounds[] = {{natural, all, 0},       {repeating, all, every},   {single, all, every},
-                {natural, usual, every}, {repeating, usual, every}, {repeating, all, 0},
-                {single, all, 0},        {natural, usual, 0},       {single, usual, 0}};
+  } rounds[] = {{natural, all, 0},    {smallest, all, every},  {repeating, all, every},
+                {single, all, every}, {natural, usual, every}, {repeating, usual, every},
+                {repeating, all, 0},  {single, all, 0},        {natural, usual, 0},
+                {single, usual, 0}};
   for (size_t i = 0; i < sizeof rounds / sizeof *rounds; i++) {
     s.needed = rounds[i].needed;
     s.least = rounds[i].least;

@@ -42,6 +42,13 @@ static bool counts_alike(const fnz_op *view, const fnz_geometry *base) {
 /* In the keep dialect a view is replayed by itself where the value's own strides allow it; *windows
  * then are what it shows of the value. Everywhere else by its copying twin, in *op; so are views of
  * nothing, which have nothing to keep and whose strides are anybody's guess. */
+/* Dense, with its own strides where these are dense at all sizes. */
+static fnz_status choose_layout(fnz_world *world, const fnz_geometry **window) {
+  if (!fnzi_agreed(world->decisions, fnzi_is_dense(*window)))
+    return fnzi_contiguous_like(&world->scratch, *window, window);
+  return fnzi_dense_like(&world->scratch, *window, window);
+}
+
 static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_arg *args,
                                 size_t nargs, const fnzi_held *base, const fnz_geometry **windows,
                                 size_t nwindows) {
@@ -64,7 +71,7 @@ static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_a
     }
   }
   for (size_t k = 0; k < nwindows; k++)
-    FNZ_TRY(fnzi_dense_like(&world->scratch, windows[k], &windows[k]));
+    FNZ_TRY(choose_layout(world, &windows[k]));
   return FNZ_OK;
 }
 

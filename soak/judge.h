@@ -25,6 +25,7 @@ typedef struct fnzi_judge {
   const fnz_program *original;
   fnz_program *functional;
   const fnz_arrays *inputs;
+  fnz_views views;      /* of a program of unknown sizes: the dialect that is tried */
   fnz_backend *hashing; /* the one whose results are kept; NULL for none yet */
   unsigned checks;
   bool has_numbers, is_large;

@@ -39,12 +39,15 @@ static fnz_status draw_symbols(const fnzi_sizes *sizes, fnzi_point *point, uint6
   return FNZ_OK;
 }
 
-static void fill(const fnz_geometry *g, void *data, uint64_t *seed) {
+/* Strided results rely on recorded offsets, and exporters see to it that an index is not negative.
+ */
+static void fill(const fnz_geometry *g, bool negative, void *data, uint64_t *seed) {
   const int64_t numel = fnz_geometry_numel(g);
   for (int64_t k = 0; k < numel; k++)
-    if (g->dtype == FNZ_I64)
-      ((int64_t *)data)[k] = draw_index(seed);
-    else
+    if (g->dtype == FNZ_I64) {
+      int64_t n = draw_index(seed);
+      ((int64_t *)data)[k] = n < 0 && !negative ? -n : n;
+    } else
       ((float *)data)[k] = (float)(splitmix64(seed) % 64);
 }
 
@@ -57,7 +60,7 @@ static fnz_status add_inputs(judge *t, const fnzi_sizes *sizes, fnzi_point *poin
     void *data;
     FNZ_TRY(fnzi_sizes_geometry(sizes, point, v->geometry, arena, &g));
     FNZ_TRY(fnz_arrays_add(out, v->name, g->dtype, g->rank, g->sizes, &data));
-    fill(g, data, &seed);
+    fill(g, t->views != FNZ_VIEWS_STRIDED, data, &seed);
   }
   return FNZ_OK;
 }
@@ -151,6 +154,7 @@ static verdict try_sizes(judge *t, uint64_t draws[FNZI_VERDICTS]) {
 
 /* EQUAL when it was at some sizes, BEYOND when the pass refuses what eager does at some sizes. */
 static verdict try_dialect(judge *t, fnz_views views, uint64_t draws[FNZI_VERDICTS]) {
+  t->views = views;
   verdict v = make_functional(t, views);
   if (v == FNZI_VERDICT_EQUAL)
     v = try_sizes(t, draws);

@@ -150,7 +150,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_progr
 
 /** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
  * compares every user output and every mutated input, parameter and buffer, `trials` times with
- * other seeds. `functional` may be any program; NULL functionalizes `original` first.
+ * other seeds. `functional` may be any program; NULL functionalizes `original` first, and
+ * `original` itself is only run as it is.
  *
  * inputs  NULL: every input element is a fresh unknown, so equal means equal for all values of
  * these shapes. Otherwise the programs are also compared on these numbers where kernels exist.
