@@ -28,9 +28,8 @@ static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
   fnzi_results r;
   fnzi_results_init(&r, ctx);
   fnzi_results_start(&r, original, options.inputs != NULL);
-  fnz_status status = functional == original
-                          ? fnzi_results_keep(&r, owned, &options)
-                          : run_both(&r, functional, owned, options, entered);
+  fnz_status status = functional == original ? fnzi_results_keep(&r, owned, &options)
+                                             : run_both(&r, functional, owned, options, entered);
   fnzi_results_free(&r);
   fnz_backend_destroy(owned);
   return status;
