@@ -71,12 +71,20 @@ fnz_status fnzi_no_way(const fnzi_alias *a) {
       a->opening ? a->opening->op->name : "a resized tensor");
 }
 
+/* The program itself asked for strides; with symbolic sizes, also before. */
+static bool is_by_strides(const fnz_world *world, const fnzi_alias *a) {
+  while (world->decisions && a->parent && is_replayable(a))
+    a = a->parent;
+  return a->opening && !is_replayable(a);
+}
+
 /* A way from one window to another: over the dimensions of the outer one, or, from a root, over
  * flat memory, where there is no other or where the program itself asked for strides and that is
- * shorter. */
+ * shorter. The tenth element of memory is in a row that depends on the length of rows, so that with
+ * symbolic sizes it is enough to be as short. */
 fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
                              fnzi_path *path, bool *found) {
-  bool by_strides = to->opening && !is_replayable(to);
+  const bool by_strides = is_by_strides(world, to);
   FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, path, found));
   if (!*found || from->parent || !by_strides || path->count < 2)
     return FNZ_OK;
@@ -84,7 +92,7 @@ fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnz
   bool flat_found;
   FNZI_NEW(&world->scratch, 1, &flat);
   FNZ_TRY(fnzi_path_flat(&world->scratch, &from->geometry, &to->geometry, flat, &flat_found));
-  if (flat_found && flat->count < path->count)
+  if (flat_found && flat->count < path->count + (world->decisions != NULL))
     *path = *flat;
   return FNZ_OK;
 }

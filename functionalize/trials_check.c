@@ -2,7 +2,7 @@
  * check, at the trials that it was made from, and where other decisions may be taken: at ends of
  * ranges, 0 and 1, equal sizes, the program's own constants, where expressions turn
  * (trials_turns.c), at the smallest numbers of two symbols, or where few sizes work at all small
- * ones, and next to bounds that guards set.
+ * ones, at some in a row, and next to bounds that guards set.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials; which are valid, and at which of them it is right */
@@ -16,6 +16,7 @@ enum {
   WIDEST_EDGE = 16,
   ALIKE = 3,      /* numbers that all symbols have at once */
   SMALLEST = 5,   /* all numbers below it are tried; where few sizes work, more */
+  SUCCESSIVE = 5, /* numbers tried behind a usual one */
   SMALL_PAIR = 32 /* a pair of symbols for so many special sizes */
 };
 
@@ -284,6 +285,21 @@ static fnz_status check_small(fnzi_general *g) {
   return FNZ_OK;
 }
 
+/* Each size alone a little larger: among so many one after the other each remainder comes up, by 2
+ * to 6. Usual ones are few, and may have but some of them. */
+static fnz_status check_larger(fnzi_general *g) {
+  const size_t most = fnzi_trials_most_special(g);
+  for (size_t i = 0; i < g->sizes.free.count && i < most / SUCCESSIVE; i++) {
+    const fnzi_expr *symbol = g->sizes.free.data[i];
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(&g->base->point, symbol, &known, &number));
+    for (int64_t more = 1; known && more <= SUCCESSIVE; more++)
+      FNZ_TRY(check_at(g, symbol, number + more, symbol, number + more));
+  }
+  return FNZ_OK;
+}
+
 /* --- bounds that guards set ------------------------------------------------------------------- */
 static bool is_right_at(const fnzi_general *g, size_t from) {
   for (size_t i = from; i < g->trials.count; i++)
@@ -354,6 +370,7 @@ fnz_status fnzi_trials_check(fnzi_general *g) {
   FNZ_TRY(choose_base(g));
   FNZ_TRY(check_special(g));
   FNZ_TRY(check_small(g));
+  FNZ_TRY(check_larger(g));
   FNZ_TRY(fnzi_trials_check_turns(g));
   return check_fresh(g);
 }
