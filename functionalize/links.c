@@ -55,7 +55,8 @@ fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *ba
   fnzi_link_step(a, &step);
   if (a->opening->count == 1)
     return fnzi_replay_step(world, &step, base, out);
-  FNZ_TRY(fnzi_path_box(&world->scratch, step.base, step.window, &path, &found));
+  FNZ_TRY(fnzi_path_box(&world->scratch, step.base, step.window, world->decisions != NULL, &path,
+                        &found));
   if (found)
     return fnzi_replay_path(world, &path, base, out);
   FNZ_TRY(replay_opening(world, a, base, &first));
@@ -85,7 +86,8 @@ static bool is_by_strides(const fnz_world *world, const fnzi_alias *a) {
 fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
                              fnzi_path *path, bool *found) {
   const bool by_strides = is_by_strides(world, to);
-  FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, path, found));
+  FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, world->decisions, path,
+                        found));
   if (!*found || from->parent || !by_strides || path->count < 2)
     return FNZ_OK;
   fnzi_path *flat;

@@ -215,7 +215,7 @@ static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geo
   bool found = false;
   *out = NULL;
   if (base->depth >= FNZI_LINKS)
-    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, &path, &found));
+    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, false, &path, &found));
   return found ? fnzi_alias_window(world, root, window, out) : FNZ_OK;
 }
 
@@ -238,7 +238,7 @@ static fnz_status note_gaps(fnz_world *world, fnzi_alias *root, const fnz_geomet
   fnzi_path path;
   bool found = fnzi_is_dense(&root->geometry) || root->storage->in_gaps;
   if (!found)
-    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, &path, &found));
+    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, false, &path, &found));
   root->storage->in_gaps |= !found;
   return FNZ_OK;
 }

@@ -237,7 +237,8 @@ fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat, fnzi_held 
   fnzi_path path;
   bool found;
   FNZ_TRY(fnzi_read(root, out));
-  FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, flat, &path, &found));
+  FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, flat, world->decisions != NULL, &path,
+                        &found));
   if (!found)
     FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, flat, &path, &found));
   return found ? fnzi_replay_path(world, &path, *out, out) : FNZ_OK;

@@ -182,7 +182,8 @@ fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame, const fnz
   *op = NULL;
   if (t->views == FNZ_VIEWS_STRIDED)
     return FNZ_OK;
-  FNZ_TRY(fnzi_path_box(t->scratch, frame, window, t->path, &found));
+  FNZ_TRY(fnzi_path_box(t->scratch, frame, window, t->tape->program->decisions != NULL, t->path,
+                        &found));
   if (found && t->path->count == 1) {
     if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))
       FNZ_TRY(as_step(t, &t->path->steps[0], op, args));

@@ -229,21 +229,60 @@ static fnz_status find_lengths(const special *p, numbers *lengths) {
   return FNZ_OK;
 }
 
-/* As long before the end as the piece is: it ends at 0, which is no end. */
-static fnz_status set_to_end(special *p) {
-  numbers lengths = {.count = 0};
-  FNZ_TRY(find_lengths(p, &lengths));
+/* Where a number that is read off data makes `e` that number, if it does near 0. */
+static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
+  for (size_t i = 0; i < p->s->free.count && !p->found; i++) {
+    const fnzi_expr *symbol = p->s->free.data[i];
+    int64_t old, number;
+    bool known, is_data = fnzi_is_data_symbol(symbol);
+    FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &old));
+    for (int64_t n = -1; n >= -LARGEST_CONSTANT && known && is_data && !p->found; n--) {
+      FNZ_TRY(fnzi_point_set(p->point, symbol, n));
+      FNZ_TRY(fnzi_point_int(p->point, e, &known, &number));
+      p->found = known && number == wanted && may_be(bounds_of(p, symbol), n);
+    }
+    if (is_data && !p->found)
+      FNZ_TRY(fnzi_point_set(p->point, symbol, old));
+  }
+  return FNZ_OK;
+}
+
+/* As long before the end as the piece is: it ends at 0, which is no end. Of symbols. */
+static fnz_status set_to_end(special *p, const numbers *lengths) {
   for (size_t i = 0; i < p->s->free.count; i++)
-    for (size_t k = 0; k < lengths.count; k++) {
+    for (size_t k = 0; k < lengths->count; k++) {
       const fnzi_expr *symbol = p->s->free.data[i];
-      if (lengths.data[k] <= 0 || !may_be(bounds_of(p, symbol), -lengths.data[k]))
+      if (lengths->data[k] <= 0 || !may_be(bounds_of(p, symbol), -lengths->data[k]))
         continue;
       p->more = p->found = p->k == 0;
       if (p->more)
-        return fnzi_point_set(p->point, symbol, -lengths.data[k]);
+        return fnzi_point_set(p->point, symbol, -lengths->data[k]);
       p->k--;
     }
   return FNZ_OK;
+}
+
+/* The same of what is computed: a number that is divided, or has something added to it. */
+static fnz_status set_computed_to_end(special *p, const numbers *lengths) {
+  taken t = {.count = 0};
+  find_taken(p->s, &t);
+  for (size_t i = 0; i < t.count; i++)
+    for (size_t k = 0; k < lengths->count; k++) {
+      if (t.data[i]->kind == FNZI_EXPR_SYMBOL || lengths->data[k] <= 0)
+        continue;
+      p->more = p->k == 0;
+      if (p->more)
+        return set_by_data(p, t.data[i], -lengths->data[k]);
+      p->k--;
+    }
+  return FNZ_OK;
+}
+
+static fnz_status set_before_end(special *p) {
+  numbers lengths = {.count = 0};
+  FNZ_TRY(find_lengths(p, &lengths));
+  FNZ_TRY(set_to_end(p, &lengths));
+  return p->more ? FNZ_OK : set_computed_to_end(p, &lengths);
 }
 
 /* --- one symbol ------------------------------------------------------------------------------- */
@@ -319,7 +358,7 @@ static fnz_status set_special(special *p, fnzi_arena *arena) {
   if (!p->more)
     FNZ_TRY(set_from_end(p, arena));
   if (!p->more)
-    FNZ_TRY(set_to_end(p));
+    FNZ_TRY(set_before_end(p));
   if (!p->more)
     FNZ_TRY(set_single(p));
   if (!p->found)

@@ -133,6 +133,17 @@ static void place_ones(const fnz_geometry *from, const fnz_geometry *to, box *b)
   }
 }
 
+/* Where there is more than the one element to step over. */
+static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
+  for (uint32_t j = 0; j < to->rank; j++) {
+    const int d = b->source[j];
+    if (d == NEW_DIM || to->sizes[j] != 1 || from->sizes[d] == 1 || from->strides[d] < 1 ||
+        to->strides[j] < from->strides[d] || to->strides[j] % from->strides[d])
+      continue;
+    b->step[d] = to->strides[j] / from->strides[d];
+  }
+}
+
 /* A whole step behind the last element, though that may lie behind the dimension: of n elements it
  * is start + n * step, which is the simplest one where n and step are symbols. */
 static int64_t end_behind(int64_t last, int64_t step) {
@@ -190,7 +201,7 @@ static fnz_status add_dims(walk *w, const fnz_geometry *to, const box *b) {
 }
 
 fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_geometry *to,
-                         fnzi_path *path, bool *found) {
+                         bool strides, fnzi_path *path, bool *found) {
   walk w = {arena, path, from};
   uint32_t order[FNZ_MAX_RANK], count;
   box b;
@@ -201,6 +212,8 @@ fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_
   if (!*found)
     return FNZ_OK;
   place_ones(from, to, &b);
+  if (strides)
+    step_ones(from, to, &b);
   FNZ_TRY(cut_dims(&w, from, &b));
   FNZ_TRY(order_dims(&w, to, &b));
   return add_dims(&w, to, &b);
