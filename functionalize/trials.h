@@ -100,4 +100,8 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e
 FNZ_MUST_CHECK fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b,
                                             bool *out);
 
+/* --- trials_windows.c ------------------------------------------------------------------------- */
+/* Of two programs at the same sizes. */
+bool fnzi_windows_agree(const fnz_program *source, const fnz_program *result);
+
 #endif

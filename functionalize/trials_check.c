@@ -39,7 +39,7 @@ static fnz_status compare_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *th
   fnz_status status = make_both(g, made, there, t, &source, &result, valid);
   if (status == FNZ_OK && *valid)
     status = g->options->check(g->ctx, source, result, NULL, 1);
-  t->right = status == FNZ_OK;
+  t->right = status == FNZ_OK && *valid && fnzi_windows_agree(source, result);
   if (*valid && status != FNZ_OK && status != FNZ_NO_MEMORY && status != FNZ_DIFFERENT) {
     status = g->options->check(g->ctx, source, source, NULL, 1);
     *valid = status == FNZ_OK;
