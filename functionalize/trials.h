@@ -84,6 +84,11 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_exp
  * they keep to all conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a,
                                              int64_t x, const fnzi_expr *b, int64_t y, bool *found);
+/* The check there. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_check_at(fnzi_general *g, const fnzi_expr *a, int64_t x,
+                                               const fnzi_expr *b, int64_t y);
+/* At the smallest numbers, at some in a row, even and odd (trials_near.c). */
+FNZ_MUST_CHECK fnz_status fnzi_trials_check_near(fnzi_general *g);
 /* How many special sizes there is time for. */
 size_t fnzi_trials_most_special(const fnzi_general *g);
 /* The check at a trial of the caller's, which it takes, if no trial has its numbers; `found` says

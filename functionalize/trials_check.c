@@ -1,8 +1,7 @@
 /* trials_check.c - is the general program right? It is compared with the source, by the caller's
  * check, at the trials that it was made from, and where other decisions may be taken: at ends of
  * ranges, 0 and 1, equal sizes, the program's own constants, where expressions turn
- * (trials_turns.c), at the smallest numbers of two symbols, or where few sizes work at all small
- * ones, at some in a row, and next to bounds that guards set.
+ * (trials_turns.c), near others (trials_near.c), and next to bounds that guards set.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials; which are valid, and at which of them it is right */
@@ -13,11 +12,7 @@ enum {
   MOST_SPECIAL = 160, /* of a small program */
   LEAST_SPECIAL = 24,
   SPECIAL_WORK = 40000, /* nodes times special sizes */
-  WIDEST_EDGE = 16,
-  ALIKE = 3,      /* numbers that all symbols have at once */
-  SMALLEST = 5,   /* all numbers below it are tried; where few sizes work, more */
-  SUCCESSIVE = 5, /* numbers tried behind a usual one */
-  SMALL_PAIR = 32 /* a pair of symbols for so many special sizes */
+  WIDEST_EDGE = 16
 };
 
 /* --- the check -------------------------------------------------------------------------------- */
@@ -181,125 +176,6 @@ static fnz_status check_fresh(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* --- small numbers ---------------------------------------------------------------------------- */
-static fnz_status set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a, int64_t x,
-                          const fnzi_expr *b, int64_t y, bool *found) {
-  const fnzi_condition *broken;
-  FNZ_TRY(fnzi_point_set(&t->point, a, x));
-  FNZ_TRY(fnzi_point_set(&t->point, b, y));
-  FNZ_TRY(fnzi_sizes_admit(&g->sizes, &t->point, &broken));
-  *found = !broken;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a, int64_t x,
-                              const fnzi_expr *b, int64_t y, bool *found) {
-  *found = false;
-  FNZ_TRY(fnzi_trial_numbers(g, &g->base->point, &t->point));
-  return set_two(g, t, a, x, b, y, found);
-}
-
-static fnz_status set_data_zero(fnzi_general *g, fnzi_trial *t) {
-  for (size_t i = 0; i < g->sizes.free.count; i++)
-    if (fnzi_is_data_symbol(g->sizes.free.data[i]))
-      FNZ_TRY(fnzi_point_set(&t->point, g->sizes.free.data[i], 0));
-  return FNZ_OK;
-}
-
-static fnz_status check_beside_zeros(fnzi_general *g, const fnzi_expr *a, int64_t x,
-                                     const fnzi_expr *b, int64_t y) {
-  fnzi_trial *t;
-  bool found = false;
-  FNZ_TRY(fnzi_trial_new(g, &t));
-  fnz_status status = fnzi_trial_numbers(g, &g->base->point, &t->point);
-  if (status == FNZ_OK)
-    status = set_data_zero(g, t);
-  if (status == FNZ_OK)
-    status = set_two(g, t, a, x, b, y, &found);
-  return fnzi_trial_check_once(g, t, status, found);
-}
-
-static fnz_status check_at(fnzi_general *g, const fnzi_expr *a, int64_t x, const fnzi_expr *b,
-                           int64_t y) {
-  fnzi_trial *t;
-  bool found;
-  FNZ_TRY(fnzi_trial_new(g, &t));
-  fnz_status status = fnzi_trial_set_two(g, t, a, x, b, y, &found);
-  return fnzi_trial_check_once(g, t, status, found);
-}
-
-/* All symbols have the same number: nothing at all, of nothing. */
-static fnz_status check_alike(fnzi_general *g, int64_t number) {
-  const fnzi_condition *broken = NULL;
-  fnzi_trial *t;
-  FNZ_TRY(fnzi_trial_new(g, &t));
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < g->sizes.free.count && status == FNZ_OK; i++)
-    status = fnzi_point_set(&t->point, g->sizes.free.data[i], number);
-  if (status == FNZ_OK)
-    status = fnzi_sizes_admit(&g->sizes, &t->point, &broken);
-  return fnzi_trial_check_once(g, t, status, !broken);
-}
-
-/* The last index of all is -1. */
-static int64_t least_of(const fnzi_expr *symbol) {
-  return fnzi_is_data_symbol(symbol) ? -1 : 0;
-}
-
-/* Usual indices are too large for small sizes, so where the source does not work beside them it is
- * tried with all that is read off data at 0. */
-static fnz_status check_small_at(fnzi_general *g, const fnzi_expr *a, int64_t x, const fnzi_expr *b,
-                                 int64_t y) {
-  const size_t before = g->trials.count;
-  FNZ_TRY(check_at(g, a, x, b, y));
-  return g->trials.count > before ? FNZ_OK : check_beside_zeros(g, a, x, b, y);
-}
-
-static fnz_status check_all_below(fnzi_general *g, int64_t below, const fnzi_expr *a,
-                                  const fnzi_expr *b) {
-  for (int64_t x = least_of(a); x < below; x++)
-    for (int64_t y = least_of(b); y < below; y++)
-      FNZ_TRY(check_small_at(g, a, x, b, y));
-  return FNZ_OK;
-}
-
-/* The more pairs of symbols there are, the fewer numbers of each: about 300 pairs of numbers. */
-static int64_t small_below(const fnzi_general *g) {
-  static const int64_t below[] = {15, 15, 15, 10, 7};
-  const size_t count = g->sizes.free.count;
-  return count < sizeof below / sizeof *below ? below[count] : SMALLEST;
-}
-
-/* The smallest numbers of two symbols: an index of 0 into a size of 1. Where few sizes work, those
- * that do may have something in common that others have not, and usual ones say little: more of
- * them. But where usual ones were made equal, a guard keeps to that. */
-static fnz_status check_small(fnzi_general *g) {
-  const size_t count = g->sizes.free.count, most = fnzi_trials_most_special(g) / SMALL_PAIR;
-  const int64_t below = g->rare && !g->alike ? small_below(g) : SMALLEST;
-  size_t pairs = 0;
-  for (int64_t number = 0; number < ALIKE; number++)
-    FNZ_TRY(check_alike(g, number));
-  for (size_t i = 0; i < count && pairs < most; i++)
-    for (size_t k = count > 1 ? i + 1 : i; k < count && pairs < most; k++, pairs++)
-      FNZ_TRY(check_all_below(g, below, g->sizes.free.data[i], g->sizes.free.data[k]));
-  return FNZ_OK;
-}
-
-/* Each size alone a little larger: among so many one after the other each remainder comes up, by 2
- * to 6. Usual ones are few, and may have but some of them. */
-static fnz_status check_larger(fnzi_general *g) {
-  const size_t most = fnzi_trials_most_special(g);
-  for (size_t i = 0; i < g->sizes.free.count && i < most / SUCCESSIVE; i++) {
-    const fnzi_expr *symbol = g->sizes.free.data[i];
-    bool known;
-    int64_t number;
-    FNZ_TRY(fnzi_point_int(&g->base->point, symbol, &known, &number));
-    for (int64_t more = 1; known && more <= SUCCESSIVE; more++)
-      FNZ_TRY(check_at(g, symbol, number + more, symbol, number + more));
-  }
-  return FNZ_OK;
-}
-
 /* --- bounds that guards set ------------------------------------------------------------------- */
 static bool is_right_at(const fnzi_general *g, size_t from) {
   for (size_t i = from; i < g->trials.count; i++)
@@ -321,7 +197,7 @@ static fnz_status check_bound(fnzi_general *g, const fnzi_expr *guard) {
   const fnzi_expr *symbol = guard->parts[0].expr;
   int64_t number = guard->parts[1].expr->num;
   for (size_t i = 0; i < WIDEST_EDGE && !is_right_at(g, before); i++) {
-    FNZ_TRY(check_at(g, symbol, number, symbol, number));
+    FNZ_TRY(fnzi_trials_check_at(g, symbol, number, symbol, number));
     number += least ? 1 : -1;
   }
   return FNZ_OK;
@@ -345,7 +221,7 @@ static fnz_status check_remainders(fnzi_general *g, const fnzi_expr *remainder) 
   int64_t number;
   FNZ_TRY(fnzi_point_int(&g->base->point, symbol, &known, &number));
   for (int64_t i = 0; known && i / 2 < remainder->parts[1].expr->num; i++)
-    FNZ_TRY(check_at(g, symbol, number + i, symbol, number + i));
+    FNZ_TRY(fnzi_trials_check_at(g, symbol, number + i, symbol, number + i));
   return FNZ_OK;
 }
 
@@ -369,8 +245,7 @@ fnz_status fnzi_trials_check(fnzi_general *g) {
     FNZ_TRY(check_trial(g, g->trials.data[i], &g->trials.data[i]->valid));
   FNZ_TRY(choose_base(g));
   FNZ_TRY(check_special(g));
-  FNZ_TRY(check_small(g));
-  FNZ_TRY(check_larger(g));
+  FNZ_TRY(fnzi_trials_check_near(g));
   FNZ_TRY(fnzi_trials_check_turns(g));
   return check_fresh(g);
 }
