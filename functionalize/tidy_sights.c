@@ -78,25 +78,40 @@ static uint32_t bucket_of(const fnzi_tidy *t, uint32_t base, const fnz_geometry 
   return (uint32_t)(h % t->nbuckets);
 }
 
-/* Mostly it is what the program says of the value already, or the one that was kept last. */
+/* Those of `known`, which live as long as the program, or a copy. */
+static fnz_status keep_numbers(fnzi_tidy *t, const int64_t *numbers, const int64_t *known,
+                               uint32_t count, const int64_t **out) {
+  int64_t *copy;
+  uint32_t same = 0;
+  while (known && same < count && numbers[same] == known[same])
+    same++;
+  *out = known;
+  if (known && same == count)
+    return FNZ_OK;
+  FNZI_NEW(t->arena, count, &copy);
+  for (uint32_t d = 0; d < count; d++)
+    copy[d] = numbers[d];
+  *out = copy;
+  return FNZ_OK;
+}
+
+/* Mostly it is what the program says of the value already, or the one that was kept last; or it has
+ * the sizes and strides of what it shows, and another offset. */
 static fnz_status keep_window(fnzi_tidy *t, fnzi_sight *s) {
   const fnz_geometry *w = s->window, *known = t->tape->values.data[s->value].geometry;
+  const uint32_t shown = s->kind == FNZI_SIGHT_PUT ? s->source : s->value;
+  const fnz_geometry *like = t->tape->values.data[shown].geometry;
   fnz_geometry *kept;
-  int64_t *numbers;
   if (!w)
     return FNZ_OK;
   s->window = fnzi_geometry_equal(w, known) ? known : t->kept;
   if (s->window == known || (t->kept && fnzi_geometry_equal(w, t->kept)))
     return FNZ_OK;
+  const bool same_rank = like->rank == w->rank;
   FNZI_NEW(t->arena, 1, &kept);
-  FNZI_NEW(t->arena, 2 * (size_t)w->rank, &numbers);
   *kept = *w;
-  kept->sizes = numbers;
-  kept->strides = numbers + w->rank;
-  for (uint32_t d = 0; d < w->rank; d++) {
-    numbers[d] = w->sizes[d];
-    numbers[w->rank + d] = w->strides[d];
-  }
+  FNZ_TRY(keep_numbers(t, w->sizes, same_rank ? like->sizes : NULL, w->rank, &kept->sizes));
+  FNZ_TRY(keep_numbers(t, w->strides, same_rank ? like->strides : NULL, w->rank, &kept->strides));
   s->window = t->kept = kept;
   return FNZ_OK;
 }
