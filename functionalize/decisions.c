@@ -15,7 +15,7 @@ static int64_t shift_of(const fnz_geometry *a, const fnz_geometry *b) {
   return high[1] <= low[0] ? low[0] - high[1] : a->offset - b->offset;
 }
 
-static fnz_status note(fnzi_decisions *d, uint32_t answer, int64_t shift) {
+static fnz_status note(fnzi_decisions *d, uint64_t answer, int64_t shift) {
   FNZI_PUSH(d->ctx, &d->taken, ((fnzi_decision){answer, shift}));
   return FNZ_OK;
 }
@@ -27,14 +27,15 @@ static bool is_unknown(const fnzi_decisions *d, size_t place) {
 fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
                                   const fnz_geometry *b) {
   r = is_unknown(d, d->taken.count) ? FNZI_UNKNOWN : r;
-  if (note(d, (uint32_t)r, shift_of(a, b)) != FNZ_OK)
+  if (note(d, (uint64_t)r, shift_of(a, b)) != FNZ_OK)
     d->failed = true;
   return r;
 }
 
 bool fnzi_decisions_agree(fnzi_decisions *d, uint32_t answer) {
   const bool unknown = is_unknown(d, d->taken.count);
-  if (note(d, unknown ? (uint32_t)FNZI_UNKNOWN : FNZI_OTHER_ANSWERS + answer, 0) != FNZ_OK)
+  if (note(d, unknown ? (uint64_t)FNZI_UNKNOWN : FNZI_OTHER_ANSWERS + (uint64_t)answer, 0) !=
+      FNZ_OK)
     d->failed = true;
   return !unknown;
 }

@@ -10,7 +10,7 @@
 #include "views/views.h"
 
 typedef struct fnzi_decision {
-  uint32_t answer; /* a relation, or FNZI_OTHER_ANSWERS and up; FNZI_UNKNOWN: not relied on */
+  uint64_t answer; /* a relation, or FNZI_OTHER_ANSWERS and up; FNZI_UNKNOWN: not relied on */
   int64_t shift;   /* how far apart the windows are; 0 where that does not matter */
 } fnzi_decision;
 enum { FNZI_OTHER_ANSWERS = 16 };

@@ -55,7 +55,7 @@ static fnz_status add_products(fnzi_fit *f, size_t known) {
   for (size_t i = 0; i < s->free.count && f->atoms.count < MOST_ATOMS; i++)
     for (size_t k = i; k < s->free.count; k++)
       FNZ_TRY(add_product(f, s->free.data[i], s->free.data[k]));
-  for (size_t i = s->free.count; i < known && f->atoms.count < MOST_ATOMS; i++)
+  for (size_t i = 0; i < known && f->atoms.count < MOST_ATOMS; i++)
     for (size_t k = 0; k < s->free.count && f->atoms.data[i]->kind == FNZI_EXPR_CALL; k++)
       FNZ_TRY(add_product(f, f->atoms.data[i], s->free.data[k]));
   return FNZ_OK;

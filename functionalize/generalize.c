@@ -233,11 +233,32 @@ static fnz_status refuse(fnzi_general *g, fnzi_trial *t) {
   return status;
 }
 
+/* Some value has no elements, and has some in the program as it was recorded. */
+static bool is_empty(const fnzi_general *g, const fnzi_trial *t) {
+  if (!t->source)
+    return false;
+  const fnzi_graph *recorded = fnzi_graph_at(g->program, 0), *here = fnzi_graph_at(t->source, 0);
+  for (size_t i = 0; i < here->values.count && i < recorded->values.count; i++) {
+    const fnz_geometry *a = here->values.data[i].geometry, *b = recorded->values.data[i].geometry;
+    if (a && b && fnz_geometry_numel(a) == 0 && (b->symbols || fnz_geometry_numel(b) != 0))
+      return true;
+  }
+  return false;
+}
+
+/* A result made where there is nothing, which is wrong where there is something, is none: a guard
+ * would find some number or other by which the two differ. But recorded sizes may be of nothing, as
+ * far as no data says so; and slices whose bounds are data often are, and guards tell of these. */
+static bool is_of_nothing(const fnzi_general *g, const fnzi_trial *wrong) {
+  return fnzi_sizes_have_data(&g->sizes) && !g->sizes.bounds.count &&
+         is_empty(g, g->trials.data[0]) && wrong->source && !is_empty(g, wrong);
+}
+
 static fnz_status guard_all(fnzi_general *g) {
   const size_t most = g->sizes.conditions.count + ROUNDS;
   for (fnzi_trial *t; (t = first_wrong(g));) {
     const fnzi_expr *e = NULL;
-    if (g->sizes.conditions.count < most)
+    if (g->sizes.conditions.count < most && !is_of_nothing(g, t))
       FNZ_TRY(fnzi_find_guard(g, t, &e));
     if (!e)
       return refuse(g, t);

@@ -4,8 +4,8 @@
  * gives   the simplest condition that tells a wrong one from all right ones: slices bounded within
  *         their dimension, whatever else is right; a bound of one symbol, an index that is not
  *         negative, an expression that stays what it was at usual sizes, a comparison of two
- *         symbols, a remainder, one number left out. In this order. Where none of them loses
- *         nothing that is right, the one that keeps out most wrong ones and fewest right ones,
+ *         symbols, 0 or 1 left out, a remainder, any number left out. In this order. Where none of
+ * them loses nothing that is right, the one that keeps out most wrong ones and fewest right ones,
  *         but no usual one */
 #include "functionalize/trials.h"
 
@@ -127,8 +127,8 @@ static fnz_status indices(search *s) {
   return FNZ_OK;
 }
 
-/* What was the same at usual sizes, as a minimum is as one of its arguments, and the result may
- * have taken it for that. */
+/* What was mostly the same at usual sizes, as a minimum is as one of its arguments, and the result
+ * may have taken it for that. */
 static fnz_status turns(search *s) {
   for (size_t i = 0; i < s->g->turning.count; i++)
     FNZ_TRY(compare(s, FNZI_FUNCTION_EQ, s->g->turning.data[i].expr, s->g->turning.data[i].like));
@@ -158,23 +158,23 @@ static fnz_status remainders(search *s) {
   return FNZ_OK;
 }
 
-static fnz_status numbers_up_to(search *s, int64_t most) {
+static fnz_status numbers_between(search *s, int64_t least, int64_t most) {
   for (size_t i = 0; i < s->sizes->free.count; i++) {
     int64_t number;
     FNZ_TRY(number_at(s->wrong, s->sizes->free.data[i], &number));
-    if (number <= most)
+    if (number >= least && number <= most)
       FNZ_TRY(compare_number(s, FNZI_FUNCTION_NE, s->sizes->free.data[i], number));
   }
   return FNZ_OK;
 }
 
 static fnz_status single_numbers(search *s) {
-  return numbers_up_to(s, INT64_MAX);
+  return numbers_between(s, INT64_MIN, INT64_MAX);
 }
 
 /* With nothing or one of it many things are otherwise, and with no other number as those. */
 static fnz_status smallest_numbers(search *s) {
-  return numbers_up_to(s, 1);
+  return numbers_between(s, 0, 1);
 }
 
 typedef fnz_status kind(search *s);

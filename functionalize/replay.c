@@ -39,9 +39,6 @@ static bool counts_alike(const fnz_op *view, const fnz_geometry *base) {
          (base->offset == 0 && fnzi_is_contiguous(base));
 }
 
-/* In the keep dialect a view is replayed by itself where the value's own strides allow it; *windows
- * then are what it shows of the value. Everywhere else by its copying twin, in *op; so are views of
- * nothing, which have nothing to keep and whose strides are anybody's guess. */
 /* Dense, with its own strides where these are dense at all sizes. */
 static fnz_status choose_layout(fnz_world *world, const fnz_geometry **window) {
   if (!fnzi_agreed(world->decisions, fnzi_is_dense(*window)))
@@ -49,6 +46,9 @@ static fnz_status choose_layout(fnz_world *world, const fnz_geometry **window) {
   return fnzi_dense_like(&world->scratch, *window, window);
 }
 
+/* In the keep dialect a view is replayed by itself where the value's own strides allow it; *windows
+ * then are what it shows of the value. Everywhere else by its copying twin, in *op; so are views of
+ * nothing, which have nothing to keep and whose strides are anybody's guess. */
 static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_arg *args,
                                 size_t nargs, const fnzi_held *base, const fnz_geometry **windows,
                                 size_t nwindows) {

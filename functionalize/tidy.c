@@ -192,7 +192,8 @@ static fnz_status look_at(fnzi_tidy *t, const look *l, size_t k, bool *done) {
   if (*done)
     return FNZ_OK;
   source = fnzi_tidy_known(t, seen.base, l->real, seen.window, tape->values.data[value].geometry);
-  if (fnzi_tidy_agreed(t, source != FNZI_NO_NODE) && source != FNZI_NO_NODE)
+  /* FNZI_NO_NODE is an answer, too */
+  if (fnzi_tidy_agreed(t, source) && source != FNZI_NO_NODE)
     FNZ_TRY(fnzi_tidy_replace(t, l->node, value, source, done));
   if (*done)
     return FNZ_OK;

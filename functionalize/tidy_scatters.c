@@ -49,12 +49,11 @@ static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_sight *put, 
   fnz_arg *args;
   FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
   const bool same = fnzi_same_layout(put->window, frame);
-  if (!fnzi_tidy_agreed(t, same))
+  const bool all_of_it = fnz_geometry_numel(put->window) == fnz_geometry_numel(frame);
+  if (!fnzi_tidy_agreed(t, same ? 2 : all_of_it) || !all_of_it)
     return FNZ_OK;
   if (same)
     return fnzi_tidy_replace(t, node, put->value, put->source, done);
-  if (fnz_geometry_numel(put->window) != fnz_geometry_numel(frame))
-    return FNZ_OK;
   all = frame;
   FNZ_TRY(fnzi_tidy_one_step(t, put->window, all, false, &op, &args));
   if (!op)

@@ -4,7 +4,7 @@
 
 #include "functionalize/generalize.h"
 
-/* An expression that was the same as another one where the program was tried. */
+/* An expression that was mostly the same as another one where the program was tried. */
 typedef struct fnzi_seen_same {
   const fnzi_expr *expr, *like;
 } fnzi_seen_same;
@@ -77,8 +77,8 @@ FNZ_MUST_CHECK fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wro
 FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
 /* `symbol >= number` or `symbol <= number`. */
 bool fnzi_is_bound(const fnzi_expr *guard);
-/* What a guard that bounds a symbol lets in, from the bound on to a number at which the program is
- * right: further trials. */
+/* What a guard lets in: from a bound on to a number at which the program is right, or two of each
+ * remainder. Further trials. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard);
 /* These two symbols get these numbers, the others what they have at usual sizes; *found says that
  * they keep to all conditions. */

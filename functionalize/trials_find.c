@@ -14,17 +14,10 @@ enum {
   MOVES = 12       /* attempts to find one */
 };
 
-static bool has_data_symbols(const fnzi_general *g) {
-  for (size_t i = 0; i < g->sizes.free.count; i++)
-    if (fnzi_is_data_symbol(g->sizes.free.data[i]))
-      return true;
-  return false;
-}
-
 /* Operators that copy take indices that lie nowhere, as far as a pass sees; running them tells. */
 static fnz_status try_source(fnzi_general *g, fnzi_trial *t) {
   fnz_program *source = NULL;
-  if (!g->options->check || !has_data_symbols(g))
+  if (!g->options->check || !fnzi_sizes_have_data(&g->sizes))
     return FNZ_OK;
   fnz_status status = fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_WATCHED, &source);
   if (status == FNZ_OK)
@@ -279,7 +272,8 @@ static fnz_status find_usual(finding *f) {
 }
 
 static fnz_status find_moved(fnzi_general *g) {
-  for (size_t i = 0, n = g->trials.count; i < n && i < MOVED && has_data_symbols(g); i++) {
+  for (size_t i = 0, n = g->trials.count; i < n && i < MOVED && fnzi_sizes_have_data(&g->sizes);
+       i++) {
     bool found;
     FNZ_TRY(join_moved(g, i, &found));
     if (!found)

@@ -1,7 +1,7 @@
 /* trials_near.c - sizes near others at which the general program is checked: the smallest ones of
  * any two symbols, a few in a row, each even and odd.
  *
- * needs   the general program, a base that is right
+ * needs   the general program, the most usual of its trials
  * gives   further trials, as trials_check.c does */
 #include "functionalize/trials.h"
 
@@ -137,7 +137,7 @@ static fnz_status check_parity(fnzi_general *g, size_t bits) {
   const fnzi_condition *broken = NULL;
   fnzi_trial *t;
   FNZ_TRY(fnzi_trial_new(g, &t));
-  fnz_status status = fnzi_trial_numbers(g, &g->base->point, &t->point);
+  fnz_status status = FNZ_OK;
   for (size_t i = 0; i < g->sizes.free.count && status == FNZ_OK; i++) {
     bool known;
     int64_t number;

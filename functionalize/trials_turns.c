@@ -1,5 +1,5 @@
 /* trials_turns.c - where an expression is no more the number, or the argument of its own, that it
- * was where the general program was made: the program may have that in its place.
+ * mostly was where the general program was made: the program may have that in its place.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials, checked; the expressions that turn, and those of them that do so only
@@ -185,7 +185,9 @@ static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t k, const
   *out = NULL;
   if (k < 2)
     FNZ_TRY(number_from(g, k, e, out));
-  else if (e->kind == FNZI_EXPR_CALL && k - 2 < e->count)
+  if (k == 1 && !*out)
+    FNZ_TRY(number_from(g, 0, e, out));
+  if (k >= 2 && e->kind == FNZI_EXPR_CALL && k - 2 < e->count)
     *out = e->parts[k - 2].expr;
   if (!*out)
     return FNZ_OK;

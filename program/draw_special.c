@@ -5,7 +5,7 @@
  * gives   one after the other: two symbols with the same number and with neighbouring ones, two
  *         numbers that nodes take as one, an index and the same one counted from the end, as much
  *         before the end as a piece is long, each symbol at the ends of its range, at small numbers
- *         and at the program's own constants */
+ *         and at the program's own constants, computed indices before the end */
 #include "program/sizes.h"
 
 enum { NUMBERS = 12, LARGEST_CONSTANT = 48 };
@@ -229,26 +229,31 @@ static fnz_status find_lengths(const special *p, numbers *lengths) {
   return FNZ_OK;
 }
 
+static fnz_status set_by_symbol(special *p, const fnzi_expr *symbol, const fnzi_expr *e,
+                                int64_t wanted) {
+  int64_t old, number;
+  bool had, known;
+  FNZ_TRY(fnzi_point_int(p->point, symbol, &had, &old));
+  for (int64_t n = -1; n >= -LARGEST_CONSTANT && had && !p->found; n--) {
+    FNZ_TRY(fnzi_point_set(p->point, symbol, n));
+    FNZ_TRY(fnzi_point_int(p->point, e, &known, &number));
+    p->found = known && number == wanted && may_be(bounds_of(p, symbol), n);
+  }
+  return had && !p->found ? fnzi_point_set(p->point, symbol, old) : FNZ_OK;
+}
+
 /* Where a number that is read off data makes `e` that number, if it does near 0. */
 static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
-  for (size_t i = 0; i < p->s->free.count && !p->found; i++) {
-    const fnzi_expr *symbol = p->s->free.data[i];
-    int64_t old, number;
-    bool known, is_data = fnzi_is_data_symbol(symbol);
-    FNZ_TRY(fnzi_point_int(p->point, symbol, &known, &old));
-    for (int64_t n = -1; n >= -LARGEST_CONSTANT && known && is_data && !p->found; n--) {
-      FNZ_TRY(fnzi_point_set(p->point, symbol, n));
-      FNZ_TRY(fnzi_point_int(p->point, e, &known, &number));
-      p->found = known && number == wanted && may_be(bounds_of(p, symbol), n);
-    }
-    if (is_data && !p->found)
-      FNZ_TRY(fnzi_point_set(p->point, symbol, old));
-  }
+  for (size_t i = 0; i < p->s->free.count && !p->found; i++)
+    if (fnzi_is_data_symbol(p->s->free.data[i]))
+      FNZ_TRY(set_by_symbol(p, p->s->free.data[i], e, wanted));
   return FNZ_OK;
 }
 
 /* As long before the end as the piece is: it ends at 0, which is no end. Of symbols. */
-static fnz_status set_to_end(special *p, const numbers *lengths) {
+static fnz_status set_to_end(special *p) {
+  numbers found = {.count = 0}, *lengths = &found;
+  FNZ_TRY(find_lengths(p, lengths));
   for (size_t i = 0; i < p->s->free.count; i++)
     for (size_t k = 0; k < lengths->count; k++) {
       const fnzi_expr *symbol = p->s->free.data[i];
@@ -263,12 +268,15 @@ static fnz_status set_to_end(special *p, const numbers *lengths) {
 }
 
 /* The same of what is computed: a number that is divided, or has something added to it. */
-static fnz_status set_computed_to_end(special *p, const numbers *lengths) {
+static fnz_status set_computed_to_end(special *p) {
+  numbers found = {.count = 0}, *lengths = &found;
   taken t = {.count = 0};
+  FNZ_TRY(find_lengths(p, lengths));
   find_taken(p->s, &t);
   for (size_t i = 0; i < t.count; i++)
     for (size_t k = 0; k < lengths->count; k++) {
-      if (t.data[i]->kind == FNZI_EXPR_SYMBOL || lengths->data[k] <= 0)
+      if (t.data[i]->kind == FNZI_EXPR_SYMBOL || lengths->data[k] <= 0 ||
+          lengths->data[k] > LARGEST_CONSTANT)
         continue;
       p->more = p->k == 0;
       if (p->more)
@@ -276,13 +284,6 @@ static fnz_status set_computed_to_end(special *p, const numbers *lengths) {
       p->k--;
     }
   return FNZ_OK;
-}
-
-static fnz_status set_before_end(special *p) {
-  numbers lengths = {.count = 0};
-  FNZ_TRY(find_lengths(p, &lengths));
-  FNZ_TRY(set_to_end(p, &lengths));
-  return p->more ? FNZ_OK : set_computed_to_end(p, &lengths);
 }
 
 /* --- one symbol ------------------------------------------------------------------------------- */
@@ -358,9 +359,11 @@ static fnz_status set_special(special *p, fnzi_arena *arena) {
   if (!p->more)
     FNZ_TRY(set_from_end(p, arena));
   if (!p->more)
-    FNZ_TRY(set_before_end(p));
+    FNZ_TRY(set_to_end(p));
   if (!p->more)
     FNZ_TRY(set_single(p));
+  if (!p->more && fnzi_sizes_have_data(p->s))
+    FNZ_TRY(set_computed_to_end(p));
   if (!p->found)
     return FNZ_OK;
   FNZ_TRY(fnzi_sizes_admit(p->s, p->point, &broken));

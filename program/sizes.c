@@ -344,3 +344,10 @@ fnz_status fnzi_sizes_geometry(const fnzi_sizes *s, fnzi_point *point, const fnz
   *out = made;
   return FNZ_OK;
 }
+
+bool fnzi_sizes_have_data(const fnzi_sizes *sizes) {
+  for (size_t i = 0; i < sizes->free.count; i++)
+    if (fnzi_is_data_symbol(sizes->free.data[i]))
+      return true;
+  return false;
+}

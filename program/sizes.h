@@ -75,6 +75,8 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
 FNZ_MUST_CHECK fnz_status fnzi_sizes_check_told(fnzi_sizes *sizes);
 /* Marks, by the ids of the first `count` expressions, whatever is a part of one that is marked. */
 void fnzi_mark_parts(const fnzi_sizes *sizes, size_t count, uint8_t *marks);
+/* Some free symbol is a number that the program reads off data. */
+bool fnzi_sizes_have_data(const fnzi_sizes *sizes);
 
 /* A symbol of a floating point number: PyTorch's begin with "z". */
 static inline bool fnzi_is_float_symbol(const fnzi_expr *symbol) {

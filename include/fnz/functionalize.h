@@ -31,7 +31,8 @@ typedef struct fnz_functionalize_options {
   const char *const *deny; /* names of operators that the result must not have, "slice_scatter" */
   size_t ndeny;
   /** Of programs with symbolic sizes: compares what was made with the original at sizes where other
-   * decisions may be right, as fnz_verify() does. Where it says no, a guard keeps such sizes out.
+   * decisions may be right, as fnz_verify() does; the original with itself, to see whether it runs
+   * there. Where it says no, a guard keeps such sizes out.
    * NULL: guards keep out all sizes at which the pass would make other nodes. */
   fnz_status (*check)(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
                       const fnz_arrays *inputs, int trials);
@@ -151,7 +152,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_progr
 /** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
  * compares every user output and every mutated input, parameter and buffer, `trials` times with
  * other seeds. `functional` may be any program; NULL functionalizes `original` first, and
- * `original` itself is only run as it is.
+ * `original` itself is only run as it is, where its sizes are fixed.
  *
  * inputs  NULL: every input element is a fresh unknown, so equal means equal for all values of
  * these shapes. Otherwise the programs are also compared on these numbers where kernels exist.
