@@ -117,7 +117,7 @@ static fnz_status open_window(fnzi_pass *p, uint32_t k) {
 
 static fnz_status take_inputs(fnzi_pass *p) {
   const fnzi_body_key *key = &p->body->key;
-  FNZI_NEW(&p->arena, p->graph->values.count, &p->tensors);
+  FNZI_NEW(&p->lives, p->graph->values.count, &p->tensors);
   FNZI_NEW(&p->arena, key->ninputs, &p->inputs);
   FNZI_NEW(&p->arena, key->ninputs, &p->roots);
   FNZ_TRY(fnzi_graph_set_inputs(p->to, p->into, key->nslots));

@@ -343,6 +343,7 @@ static fnz_status attempt(fnz_context *ctx, const fnz_program *program,
   fnzi_pass p = {
       .ctx = ctx, .from = program, .graph = fnzi_graph_at(program, 0), .memories = memories};
   fnzi_arena_init(&p.arena, ctx);
+  fnzi_arena_init(&p.lives, ctx);
   p.epilogue = options->state == FNZ_STATE_EPILOGUE;
   fnz_status status = fnz_recorder_create(ctx, NULL, &p.recorder);
   if (status == FNZ_OK)
@@ -364,6 +365,7 @@ static fnz_status attempt(fnz_context *ctx, const fnz_program *program,
   fnz_world_destroy(p.world);
   if (p.recorder)
     fnz_backend_destroy(p.recorder);
+  fnzi_arena_free(&p.lives);
   fnzi_arena_free(&p.arena);
   return status;
 }

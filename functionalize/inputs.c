@@ -212,7 +212,7 @@ static fnz_status watch_memories(fnzi_pass *p) {
 
 fnz_status fnzi_pass_inputs(fnzi_pass *p) {
   bool shared = p->memories && p->memories->shared;
-  FNZI_NEW(&p->arena, p->graph->values.count, &p->tensors);
+  FNZI_NEW(&p->lives, p->graph->values.count, &p->tensors);
   FNZI_NEW(&p->arena, p->graph->ninputs, &p->inputs);
   FNZI_NEW(&p->arena, p->graph->ninputs, &p->roots);
   FNZI_NEW(&p->arena, shared ? p->graph->ninputs : 0, &p->joined);

@@ -167,6 +167,8 @@ static fnz_status write_outputs(fnzi_pass *p, const fnzi_outputs *out) {
   for (size_t k = 0; k < out->count; k++)
     if (is_needed(p, out, k))
       handles[n++] = out->data[k].handle;
+  p->tensors = NULL;
+  fnzi_arena_free(&p->lives);
   FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, &p->world->views, values));
   n = 0;
   for (size_t k = 0; k < out->count; k++) {

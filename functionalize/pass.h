@@ -28,6 +28,7 @@ typedef struct fnzi_pass {
   fnz_backend *recorder;
   fnz_world *world;
   fnzi_arena arena;
+  fnzi_arena lives;     /* has `tensors`, which end before what the pass gives is built */
   fnz_tensor **tensors; /* per value of the source graph; NULL before and after its life */
   fnz_tensor **inputs;  /* per input of the source graph; held to the end, NULL for literals */
   fnzi_alias **roots;   /* the memory that each input came with; held to the end */

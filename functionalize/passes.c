@@ -24,6 +24,7 @@ fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_pass **out) {
                    .all = all,
                    .below = all->top};
   fnzi_arena_init(&p->arena, all->ctx);
+  fnzi_arena_init(&p->lives, all->ctx);
   all->top = p;
   all->depth++;
   *out = p;
@@ -41,6 +42,7 @@ void fnzi_pass_pop(fnzi_passes *all) {
     if (p->recorder)
       fnz_backend_destroy(p->recorder);
   }
+  fnzi_arena_free(&p->lives);
   fnzi_arena_free(&p->arena);
   all->top = p->below;
   all->depth--;

@@ -368,7 +368,7 @@ static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
 static fnz_status start_inlined(fnzi_pass *p, fnzi_region *r) {
   fnzi_pass *body;
   FNZ_TRY(fnzi_pass_push(p->all, r->hop.bodies[0], &body));
-  FNZI_NEW(&body->arena, body->graph->values.count, &body->tensors);
+  FNZI_NEW(&body->lives, body->graph->values.count, &body->tensors);
   body->inlined = r->inlined = true;
   body->autocast = p->autocast;
   for (uint32_t k = 0; k < r->noperands; k++) {
