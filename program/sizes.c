@@ -240,6 +240,23 @@ fnz_status fnzi_sizes_put_condition(const fnzi_sizes *s, const fnzi_condition *c
 }
 
 /* A symbol's number may only follow from that of an expression. */
+static bool is_free(const fnzi_sizes *s, const fnzi_expr *symbol) {
+  for (size_t i = 0; i < s->free.count; i++)
+    if (s->free.data[i] == symbol)
+      return true;
+  return false;
+}
+
+/* What only strides and offsets speak of is drawn by nobody, and is not taken from the record. */
+static fnz_status unset_others(const fnzi_sizes *s, fnzi_point *point) {
+  for (size_t i = 0; i < s->set.all.count; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    if (e->kind == FNZI_EXPR_SYMBOL && !is_free(s, e))
+      FNZ_TRY(fnzi_point_unset(point, e));
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *complete) {
   for (size_t i = 1; i < s->program->symbols.count; i++) {
     const fnzi_symbol *symbol = &s->program->symbols.data[i];
@@ -247,6 +264,7 @@ fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *com
     if (s->symbols[i] && symbol->has_hint)
       FNZ_TRY(fnzi_point_solve(point, s->symbols[i], symbol->hint, &solved, &wrong));
   }
+  FNZ_TRY(unset_others(s, point));
   *complete = true;
   for (size_t i = 0; i < s->free.count; i++) {
     bool known;
