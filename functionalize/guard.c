@@ -4,9 +4,9 @@
  * gives   the simplest condition that tells a wrong one from all right ones: slices bounded within
  *         their dimension, whatever else is right; a bound of one symbol, an index that is not
  *         negative, an expression that stays what it was at usual sizes, a comparison of two
- *         symbols, 0 or 1 left out, a remainder, any number left out. In this order. Where none of
- * them loses nothing that is right, the one that keeps out most wrong ones and fewest right ones,
- *         but no usual one */
+ *         symbols, 0 or 1 left out, a remainder, any number left out. In this order. Where each of
+ *         them loses something that is right, the one that keeps out most wrong ones and fewest
+ *         right ones, but no usual one */
 #include "functionalize/trials.h"
 
 enum { MOST_MODULUS = 8 };

@@ -85,8 +85,8 @@ static bool is_by_strides(const fnz_world *world, const fnzi_alias *a) {
  * symbolic sizes it is enough to be as short. */
 fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
                              fnzi_path *path, bool *found) {
-  FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, world->decisions, path,
-                        found));
+  FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, world->decisions != NULL,
+                        path, found));
   if (!*found || from->parent || path->count < 2 || !is_by_strides(world, to))
     return FNZ_OK;
   fnzi_path *flat;

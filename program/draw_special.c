@@ -252,16 +252,16 @@ static fnz_status set_by_data(special *p, const fnzi_expr *e, int64_t wanted) {
 
 /* As long before the end as the piece is: it ends at 0, which is no end. Of symbols. */
 static fnz_status set_to_end(special *p) {
-  numbers found = {.count = 0}, *lengths = &found;
-  FNZ_TRY(find_lengths(p, lengths));
+  numbers lengths = {.count = 0};
+  FNZ_TRY(find_lengths(p, &lengths));
   for (size_t i = 0; i < p->s->free.count; i++)
-    for (size_t k = 0; k < lengths->count; k++) {
+    for (size_t k = 0; k < lengths.count; k++) {
       const fnzi_expr *symbol = p->s->free.data[i];
-      if (lengths->data[k] <= 0 || !may_be(bounds_of(p, symbol), -lengths->data[k]))
+      if (lengths.data[k] <= 0 || !may_be(bounds_of(p, symbol), -lengths.data[k]))
         continue;
       p->more = p->found = p->k == 0;
       if (p->more)
-        return fnzi_point_set(p->point, symbol, -lengths->data[k]);
+        return fnzi_point_set(p->point, symbol, -lengths.data[k]);
       p->k--;
     }
   return FNZ_OK;
@@ -269,18 +269,18 @@ static fnz_status set_to_end(special *p) {
 
 /* The same of what is computed: a number that is divided, or has something added to it. */
 static fnz_status set_computed_to_end(special *p) {
-  numbers found = {.count = 0}, *lengths = &found;
+  numbers lengths = {.count = 0};
   taken t = {.count = 0};
-  FNZ_TRY(find_lengths(p, lengths));
+  FNZ_TRY(find_lengths(p, &lengths));
   find_taken(p->s, &t);
   for (size_t i = 0; i < t.count; i++)
-    for (size_t k = 0; k < lengths->count; k++) {
-      if (t.data[i]->kind == FNZI_EXPR_SYMBOL || lengths->data[k] <= 0 ||
-          lengths->data[k] > LARGEST_CONSTANT)
+    for (size_t k = 0; k < lengths.count; k++) {
+      if (t.data[i]->kind == FNZI_EXPR_SYMBOL || lengths.data[k] <= 0 ||
+          lengths.data[k] > LARGEST_CONSTANT)
         continue;
       p->more = p->k == 0;
       if (p->more)
-        return set_by_data(p, t.data[i], -lengths->data[k]);
+        return set_by_data(p, t.data[i], -lengths.data[k]);
       p->k--;
     }
   return FNZ_OK;

@@ -239,7 +239,6 @@ fnz_status fnzi_sizes_put_condition(const fnzi_sizes *s, const fnzi_condition *c
   return fnzi_printf(ctx, out, " (its %s)", fnzi_condition_name(c->kind));
 }
 
-/* A symbol's number may only follow from that of an expression. */
 static bool is_free(const fnzi_sizes *s, const fnzi_expr *symbol) {
   for (size_t i = 0; i < s->free.count; i++)
     if (s->free.data[i] == symbol)
@@ -257,6 +256,7 @@ static fnz_status unset_others(const fnzi_sizes *s, fnzi_point *point) {
   return FNZ_OK;
 }
 
+/* A symbol's number may only follow from that of an expression. */
 fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *complete) {
   for (size_t i = 1; i < s->program->symbols.count; i++) {
     const fnzi_symbol *symbol = &s->program->symbols.data[i];

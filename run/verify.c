@@ -162,7 +162,7 @@ static fnz_status compare_hashes(fnz_context *ctx, comparison *c, uint64_t seed)
 /* As many trials as asked for, and then some until every body has been run. */
 static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials,
                              fnz_verify_report *report) {
-  const bool both = c->functional != c->original;
+  const bool both = c->functional != c->original; /* else its bodies count twice */
   FNZ_TRY(open_coverage(ctx, c->original, &c->first));
   if (both)
     FNZ_TRY(open_coverage(ctx, c->functional, &c->second));
