@@ -10,11 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { CHOICES_MOST = 1 << 14 };
+enum { CHOICES_MOST = 1 << 14, PARTS_MOST = 256 };
 
 typedef struct choices {
   uint8_t bytes[CHOICES_MOST];
   size_t count, at;
+  size_t parts[PARTS_MOST]; /* where parts begin that a simpler program can do without */
+  size_t nparts;
   uint64_t state;
   bool grows;
 } choices;
@@ -28,7 +30,7 @@ static inline uint64_t splitmix64(uint64_t *state) {
 
 /* Program `index` of a series. */
 static inline void choices_start(choices *c, uint64_t seed, uint64_t index) {
-  c->count = c->at = 0;
+  c->count = c->at = c->nparts = 0;
   c->grows = true;
   c->state = seed;
   c->state = splitmix64(&c->state) ^ index;
@@ -37,8 +39,14 @@ static inline void choices_start(choices *c, uint64_t seed, uint64_t index) {
 
 /* The same choices again, and no others. */
 static inline void choices_replay(choices *c) {
-  c->at = 0;
+  c->at = c->nparts = 0;
   c->grows = false;
+}
+
+/* A part begins, or what is no part any more. Those behind the last that are noted are one. */
+static inline void choices_part(choices *c) {
+  if (c->nparts < PARTS_MOST)
+    c->parts[c->nparts++] = c->at;
 }
 
 static inline uint8_t choices_byte(choices *c) {

@@ -332,8 +332,11 @@ static fnz_status fill_in(gen *g) {
   for (size_t row = 0; fnzi_random_op(row) && swarm; row++)
     g->off[row] = perhaps(g->c, 33);
   g->in_chains = perhaps(g->c, 4);
-  while (steps-- > 0 && !g->ended)
+  while (steps-- > 0 && !g->ended) {
+    choices_part(g->c);
     FNZ_TRY(step(g));
+  }
+  choices_part(g->c);
   FNZ_TRY(finish(g));
   count(g);
   return FNZ_OK;

@@ -1,8 +1,8 @@
-/* shrink.c - makes a failing program smaller: choices are left out and lowered as long as the same
- * check fails. Fewer and smaller choices are a simpler program. */
+/* shrink.c - makes a failing program smaller: whole steps are left out, then choices are left out
+ * and lowered, as long as the same check fails. Fewer and smaller choices are a simpler program. */
 #include "soak/worker.h"
 
-enum { MOST_TRIES = 100000, LARGEST_CHUNK = 32 };
+enum { MOST_TRIES = 100000, LARGEST_CHUNK = 32, MOST_PARTS = 8 };
 
 typedef struct shrinking {
   fnzi_worker *w;
@@ -39,13 +39,25 @@ static bool fails_with(shrinking *s, size_t at, uint8_t byte) {
   return still_fails(s);
 }
 
+/* Neighbouring parts, `parts` of them at a time, the last ones first: what they make is used by
+ * none that is left. */
+static bool drop_parts(shrinking *s, size_t parts) {
+  const choices *c = &s->w->at_hand;
+  bool any = false;
+  for (size_t end = c->nparts; end-- > parts;)
+    if (end < c->nparts && c->parts[end] <= c->count)
+      any = fails_without(s, c->parts[end - parts], c->parts[end] - c->parts[end - parts]) || any;
+  return any;
+}
+
+/* Large chunks need not begin everywhere. */
 static bool drop_chunks(shrinking *s, size_t chunk) {
   bool any = false;
   for (size_t at = 0; at + chunk <= s->w->at_hand.count;)
     if (fails_without(s, at, chunk))
       any = true;
     else
-      at++;
+      at += 1 + chunk / 8;
   return any;
 }
 
@@ -74,6 +86,8 @@ void fnzi_worker_shrink(fnzi_worker *w, unsigned checks) {
   w->at_hand.count = w->at_hand.at;
   for (bool any = true; any;) {
     any = false;
+    for (size_t parts = MOST_PARTS; parts > 0; parts /= 2)
+      any = drop_parts(&s, parts) || any;
     for (size_t chunk = LARGEST_CHUNK; chunk > 0; chunk -= chunk > 8 ? chunk / 4 : 1)
       any = drop_chunks(&s, chunk) || any;
     any = lower_bytes(&s) || any;

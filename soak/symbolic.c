@@ -223,8 +223,11 @@ static void put_header(symbolic_gen *g) {
 
 static fnz_status draw_text(symbolic_gen *g, fnz_buffer *text) {
   draw_inputs(g);
-  for (uint32_t steps = 2 + choose(g->c, perhaps(g->c, 10) ? 40 : 14); steps > 0; steps--)
+  for (uint32_t steps = 2 + choose(g->c, perhaps(g->c, 10) ? 40 : 14); steps > 0; steps--) {
+    choices_part(g->c);
     step(g);
+  }
+  choices_part(g->c);
   draw_outputs(g);
   fnz_buffer body = g->body;
   g->body = (fnz_buffer){0};
