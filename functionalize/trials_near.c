@@ -1,5 +1,5 @@
 /* trials_near.c - sizes near others at which the general program is checked: the smallest ones of
- * any two symbols, a few in a row, each even and odd.
+ * any two symbols, one beside many, a few in a row, each even and odd.
  *
  * needs   the general program, the most usual of its trials
  * gives   further trials, as trials_check.c does */
@@ -9,6 +9,7 @@ enum {
   ALIKE = 3,         /* numbers that all symbols have at once */
   SMALLEST = 5,      /* all numbers below it are tried; where few sizes work, more */
   SUCCESSIVE = 5,    /* numbers tried behind a usual one */
+  MANY = 3,          /* so many times a usual number are many */
   MOST_PARITIES = 4, /* of so many symbols each is tried even and odd, beside the others */
   SMALL_PAIR = 32    /* a pair of symbols for so many special sizes */
 };
@@ -60,17 +61,29 @@ fnz_status fnzi_trials_check_at(fnzi_general *g, const fnzi_expr *a, int64_t x, 
   return fnzi_trial_check_once(g, t, status, found);
 }
 
-/* All symbols have the same number: nothing at all, of nothing. */
-static fnz_status check_alike(fnzi_general *g, int64_t number) {
+/* All symbols at once; in the order of sizes.free. */
+static fnz_status check_numbers(fnzi_general *g, const int64_t *numbers) {
   const fnzi_condition *broken = NULL;
   fnzi_trial *t;
   FNZ_TRY(fnzi_trial_new(g, &t));
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < g->sizes.free.count && status == FNZ_OK; i++)
-    status = fnzi_point_set(&t->point, g->sizes.free.data[i], number);
+    status = fnzi_point_set(&t->point, g->sizes.free.data[i], numbers[i]);
   if (status == FNZ_OK)
     status = fnzi_sizes_admit(&g->sizes, &t->point, &broken);
   return fnzi_trial_check_once(g, t, status, !broken);
+}
+
+/* All symbols have the same number: nothing at all, of nothing. */
+static fnz_status check_alike(fnzi_general *g) {
+  int64_t *numbers;
+  FNZI_NEW(&g->arena, g->sizes.free.count, &numbers);
+  for (int64_t number = 0; number < ALIKE; number++) {
+    for (size_t i = 0; i < g->sizes.free.count; i++)
+      numbers[i] = number;
+    FNZ_TRY(check_numbers(g, numbers));
+  }
+  return FNZ_OK;
 }
 
 /* The last index of all is -1. */
@@ -102,19 +115,52 @@ static int64_t small_below(const fnzi_general *g) {
   return count < sizeof below / sizeof *below ? below[count] : SMALLEST;
 }
 
+/* By the ids of expressions, a bit for each of the first symbols that they speak of. In the arena.
+ */
+static fnz_status find_spoken_of(fnzi_general *g, uint64_t **out) {
+  const fnzi_exprs *set = &g->sizes.set;
+  FNZI_NEW(&g->arena, set->all.count, out);
+  for (size_t i = 0; i < g->sizes.free.count && i < 64; i++)
+    (*out)[g->sizes.free.data[i]->id] |= UINT64_C(1) << i;
+  for (size_t e = 0; e < set->all.count; e++)
+    for (uint32_t k = 0; k < set->all.data[e]->count; k++)
+      (*out)[e] |= (*out)[set->all.data[e]->parts[k].expr->id];
+  return FNZ_OK;
+}
+
+/* Some number of the program depends on both. */
+static bool are_related(const fnzi_general *g, const uint64_t *spoken_of, size_t a, size_t b) {
+  const uint64_t both = spoken_of[g->sizes.free.data[a]->id] | spoken_of[g->sizes.free.data[b]->id];
+  for (size_t i = 0; i < g->program->symbols.count; i++) {
+    const fnzi_expr *e = g->sizes.symbols[i];
+    if (e && (spoken_of[e->id] & both) == both)
+      return true;
+  }
+  return false;
+}
+
 /* The smallest numbers of two symbols: an index of 0 into a size of 1. Where few sizes work, those
  * that do may have something in common that others have not, and usual ones say little: more of
- * them. But where usual ones were made equal, a guard keeps to that. */
-static fnz_status check_small(fnzi_general *g) {
+ * them. But where usual ones were made equal, a guard keeps to that. There may be no time for all
+ * pairs: those go first that some number depends on together. */
+static fnz_status check_small_pairs(fnzi_general *g) {
   const size_t count = g->sizes.free.count, most = fnzi_trials_most_special(g) / SMALL_PAIR;
   const int64_t below = g->rare && !g->alike ? small_below(g) : SMALLEST;
-  size_t pairs = 0;
-  for (int64_t number = 0; number < ALIKE; number++)
-    FNZ_TRY(check_alike(g, number));
-  for (size_t i = 0; i < count && pairs < most; i++)
-    for (size_t k = count > 1 ? i + 1 : i; k < count && pairs < most; k++, pairs++)
-      FNZ_TRY(check_all_below(g, below, g->sizes.free.data[i], g->sizes.free.data[k]));
+  uint64_t *spoken_of;
+  FNZ_TRY(find_spoken_of(g, &spoken_of));
+  for (size_t round = 0, pairs = 0; round < 2; round++)
+    for (size_t i = 0; i < count && pairs < most; i++)
+      for (size_t k = count > 1 ? i + 1 : i; k < count && pairs < most; k++)
+        if (are_related(g, spoken_of, i, k) == (round == 0)) {
+          FNZ_TRY(check_all_below(g, below, g->sizes.free.data[i], g->sizes.free.data[k]));
+          pairs++;
+        }
   return FNZ_OK;
+}
+
+static fnz_status check_small(fnzi_general *g) {
+  FNZ_TRY(check_alike(g));
+  return check_small_pairs(g);
 }
 
 /* Each size alone a little larger: among so many one after the other each remainder comes up, by 2
@@ -132,34 +178,50 @@ static fnz_status check_larger(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* One more of each symbol whose bit is set. */
-static fnz_status check_parity(fnzi_general *g, size_t bits) {
-  const fnzi_condition *broken = NULL;
-  fnzi_trial *t;
-  FNZ_TRY(fnzi_trial_new(g, &t));
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < g->sizes.free.count && status == FNZ_OK; i++) {
-    bool known;
-    int64_t number;
-    status = fnzi_point_int(&g->base->point, g->sizes.free.data[i], &known, &number);
-    if (status == FNZ_OK && known)
-      status = fnzi_point_set(&t->point, g->sizes.free.data[i], number + (bits >> i & 1));
-  }
-  if (status == FNZ_OK)
-    status = fnzi_sizes_admit(&g->sizes, &t->point, &broken);
-  return fnzi_trial_check_once(g, t, status, !broken);
+/* All symbols at the base, and room for others. In the arena. */
+static fnz_status usual_numbers(fnzi_general *g, int64_t **usual, int64_t **others) {
+  bool known;
+  FNZI_NEW(&g->arena, g->sizes.free.count, usual);
+  FNZI_NEW(&g->arena, g->sizes.free.count, others);
+  for (size_t i = 0; i < g->sizes.free.count; i++)
+    FNZ_TRY(fnzi_point_int(&g->base->point, g->sizes.free.data[i], &known, &(*usual)[i]));
+  return FNZ_OK;
 }
 
 /* A product is odd where all of its factors are: one of eight, of three. */
 static fnz_status check_parities(fnzi_general *g) {
-  for (size_t bits = 1; g->sizes.free.count <= MOST_PARITIES && bits >> g->sizes.free.count == 0;
-       bits++)
-    FNZ_TRY(check_parity(g, bits));
+  const size_t count = g->sizes.free.count;
+  int64_t *usual, *others;
+  FNZ_TRY(usual_numbers(g, &usual, &others));
+  for (size_t bits = 1; count <= MOST_PARITIES && bits >> count == 0; bits++) {
+    for (size_t i = 0; i < count; i++)
+      others[i] = usual[i] + (int64_t)(bits >> i & 1);
+    FNZ_TRY(check_numbers(g, others));
+  }
+  return FNZ_OK;
+}
+
+/* Dimensions of one element are laid out like any other, so that what is a copy elsewhere may be a
+ * view there. Where the other sizes are small too, an index may be too large for them. */
+static fnz_status check_ones(fnzi_general *g) {
+  const size_t count = g->sizes.free.count, most = fnzi_trials_most_special(g);
+  int64_t *usual, *others;
+  FNZ_TRY(usual_numbers(g, &usual, &others));
+  for (size_t one = 0; one < count && one < most; one++) {
+    for (size_t i = 0; i < count; i++) {
+      others[i] = usual[i];
+      if (!fnzi_is_data_symbol(g->sizes.free.data[i]) && !fnzi_mul_i64(MANY, usual[i], &others[i]))
+        others[i] = usual[i];
+    }
+    others[one] = 1;
+    FNZ_TRY(check_numbers(g, others));
+  }
   return FNZ_OK;
 }
 
 fnz_status fnzi_trials_check_near(fnzi_general *g) {
   FNZ_TRY(check_small(g));
+  FNZ_TRY(check_ones(g));
   FNZ_TRY(check_larger(g));
   return check_parities(g);
 }
