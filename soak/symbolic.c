@@ -25,23 +25,50 @@ static bool is_repeated(const tensor *t) {
 
 static const struct {
   const char *op;
-  enum { ALONE, NUMBER, TENSOR } takes;
+  enum { ALONE, NUMBER, TENSOR, LIST } takes;
   bool writes;
 } calls[] = {
     {"add_.Scalar", NUMBER, true}, {"mul_.Scalar", NUMBER, true}, {"fill_.Scalar", NUMBER, true},
     {"zero_", ALONE, true},        {"copy_", TENSOR, true},       {"add_.Tensor", TENSOR, true},
     {"mul.Scalar", NUMBER, false}, {"clone", ALONE, false},       {"add.Tensor", TENSOR, false},
+    {"cat", LIST, false},
 };
 enum { CALLS = sizeof calls / sizeof *calls };
+
+/* Of a list of two that differ in one dimension at most: what that becomes. */
+static bool join(symbolic_gen *g, tensor *out, char *args, size_t room) {
+  uint32_t dim;
+  size_t at = choose(g->c, (uint32_t)g->tensors_count);
+  if (!fnzi_symbolic_pick_dim(g, out, &dim))
+    return false;
+  for (size_t n = 0; n < g->tensors_count; n++, at = (at + 1) % g->tensors_count) {
+    tensor other = g->tensors[at];
+    const number size = other.sizes[dim];
+    other.sizes[dim] = out->sizes[dim];
+    if (!fnzi_symbolic_is_same_shape(&other, out))
+      continue;
+    out->sizes[dim] = fnzi_number_combine(ARITHMETIC_ADD, &out->sizes[dim], &size);
+    snprintf(args, room, ", %s], %u", other.name, dim);
+    return true;
+  }
+  return false;
+}
+
+/* What a call takes beside its first tensor. */
+static bool draw_arguments(symbolic_gen *g, size_t row, tensor *out, char *args, size_t room) {
+  if (calls[row].takes == NUMBER)
+    snprintf(args, room, ", %u", 1 + choose(g->c, 3));
+  if (calls[row].takes == TENSOR)
+    snprintf(args, room, ", %s", pick_operand(g, out)->name);
+  return calls[row].takes != LIST || join(g, out, args, room);
+}
 
 static bool draw_call(symbolic_gen *g, size_t row) {
   tensor out = *fnzi_symbolic_pick(g);
   char of[sizeof out.name], args[32] = "";
   memcpy(of, out.name, sizeof of);
-  if (calls[row].takes == NUMBER)
-    snprintf(args, sizeof args, ", %u", 1 + choose(g->c, 3));
-  if (calls[row].takes == TENSOR)
-    snprintf(args, sizeof args, ", %s", pick_operand(g, &out)->name);
+  if (!draw_arguments(g, row, &out, args, sizeof args))
+    return false;
   fnzi_symbolic_name(g, out.name);
   if (!calls[row].writes)
     fnzi_symbolic_make_dense(&out);
@@ -50,7 +77,8 @@ static bool draw_call(symbolic_gen *g, size_t row) {
     return false;
   fnzi_symbolic_put(g, "  ");
   fnzi_symbolic_put_typed(g, &out);
-  fnzi_symbolic_put(g, " = %s(%s%s)\n", calls[row].op, of, args);
+  fnzi_symbolic_put(g, " = %s(%s%s%s)\n", calls[row].op, calls[row].takes == LIST ? "[" : "", of,
+                    args);
   fnzi_symbolic_keep(g, &out);
   return true;
 }
