@@ -225,6 +225,12 @@ static fnz_status refuse_entangled(const fnzi_storage *s) {
                    s->entangled);
 }
 
+/* At all sizes. */
+static bool is_nothing(const fnzi_alias *target) {
+  const bool nothing = fnz_geometry_numel(&target->geometry) == 0;
+  return fnzi_agreed(target->storage->world->decisions, nothing) && nothing;
+}
+
 fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
   fnz_world *world = target->storage->world;
   if (target->storage->entangled)
@@ -232,8 +238,8 @@ fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
   target->source = world->source;
   fnzi_asked_unread(world->ctx, world->asked, target->unread);
   target->writer = target->unread = world->why.reader;
-  if (fnz_geometry_numel(&target->geometry) == 0)
-    return log_write(target); /* a write all the same, of nothing */
+  if (is_nothing(target))
+    return log_write(target); /* a write all the same */
   FNZ_TRY(make_way(world, target));
   FNZ_TRY(mark_dirty(world, target));
   FNZ_TRY(log_write(target));

@@ -219,10 +219,16 @@ static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geo
   return found ? fnzi_alias_window(world, root, window, out) : FNZ_OK;
 }
 
+/* At all sizes: x[:2] is all of x where that is short. */
+static bool is_base_itself(fnz_world *world, const fnz_geometry *window, const fnz_geometry *base) {
+  const bool same = fnzi_geometry_equal(window, base);
+  return fnzi_agreed(world->decisions, same) && same;
+}
+
 fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root, const fnz_geometry *window,
                              fnzi_alias **out) {
   *out = NULL;
-  if (fnzi_geometry_equal(window, &root->geometry)) {
+  if (is_base_itself(world, window, &root->geometry)) {
     *out = fnzi_alias_retain(root);
     return FNZ_OK;
   }
@@ -257,7 +263,7 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
     FNZ_TRY(check_inside(world, op->name, root, windows));
     FNZ_TRY(note_gaps(world, root, windows));
   }
-  if (*count == 1 && fnzi_geometry_equal(windows, &base->geometry)) {
+  if (*count == 1 && is_base_itself(world, windows, &base->geometry)) {
     **out = fnzi_alias_retain(base);
     return FNZ_OK;
   }

@@ -212,7 +212,8 @@ static fnz_status tidy_view(fnzi_tidy *t, uint32_t node) {
   bool speaks =
       n->args[0].tag == FNZ_ARG_VALUE && !(l.real && fnzi_view_counts_from_storage(l.view));
   l.from = speaks ? fnzi_tape_index(&n->args[0]) : 0;
-  if (!speaks || !is_plain(t->tape->values.data[l.from].geometry))
+  const bool plain = speaks && is_plain(t->tape->values.data[l.from].geometry);
+  if (!fnzi_tidy_agreed(t, plain) || !plain)
     return count_uses(t, n);
   FNZ_TRY(find_windows(t, &l));
   all_done = l.count > 0;
@@ -234,11 +235,12 @@ static fnz_status tidy_copy(fnzi_tidy *t, uint32_t node, bool casts) {
   const fnzi_tape_node *n = &t->tape->nodes.data[node];
   uint32_t value = t->tape->results.data[n->first] - 1, from;
   int dtype = fnzi_op_param(n->op, "dtype");
-  bool done = false, plain = n->args[0].tag == FNZ_ARG_VALUE && !n->wanted;
+  bool done = false, same, plain = n->args[0].tag == FNZ_ARG_VALUE && !n->wanted;
   for (int i = 1; casts && i < n->op->nparams; i++)
     plain = plain && (i == dtype || is_absent(&n->args[i]));
   from = plain ? fnzi_tape_index(&n->args[0]) : 0;
-  if (plain && t->tape->values.data[value].geometry == t->tape->values.data[from].geometry)
+  same = t->tape->values.data[value].geometry == t->tape->values.data[from].geometry;
+  if (plain && fnzi_tidy_agreed(t, same) && same)
     FNZ_TRY(fnzi_tidy_replace(t, node, value, from, &done));
   return done ? FNZ_OK : count_uses(t, n);
 }

@@ -22,14 +22,20 @@ static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
   return true;
 }
 
+/* The memory that output k shows: in a result, what its signature says. */
+static const fnz_geometry *shown(const fnz_program *p, uint32_t k) {
+  const fnzi_graph *graph = fnzi_graph_at(p, 0);
+  const fnz_arg *arg = &graph->outputs[k];
+  if (p->outputs[k].window)
+    return p->outputs[k].window;
+  return arg->tag == FNZ_ARG_VALUE ? graph->values.data[arg->u.value].geometry : NULL;
+}
+
 bool fnzi_windows_agree(const fnz_program *source, const fnz_program *result) {
-  const fnzi_graph *graph = fnzi_graph_at(source, 0);
   uint32_t s = 0, r = 0;
   const fnz_output_spec *spec;
   while (next_user(source, &s) && (spec = next_user(result, &r))) {
-    const fnz_arg *arg = &graph->outputs[s - 1];
-    const fnz_geometry *g =
-        arg->tag == FNZ_ARG_VALUE ? graph->values.data[arg->u.value].geometry : NULL;
+    const fnz_geometry *g = shown(source, s - 1);
     if (g && spec->window && spec->sharing == FNZ_SHARING_INPUT_VIEW &&
         !same_strides(g, spec->window))
       return false;
