@@ -45,6 +45,14 @@ fnz_status fnzi_derive_all(fnz_world *world, fnzi_alias *a, fnzi_held *base) {
   return FNZ_OK;
 }
 
+/* Passes at other sizes take the same steps. */
+static bool is_taken_by_all(const fnz_world *world, const fnzi_path *path, bool found) {
+  uint32_t steps = found;
+  for (size_t i = 0; found && i < path->count; i++)
+    steps = (steps << 5 | steps >> 27) ^ (uint32_t)(path->steps[i].op - fnzi_ops);
+  return fnzi_agreed(world->decisions, steps);
+}
+
 /* The value of one alias from its parent's. One window among several is a slice or select alone. */
 fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
                             fnzi_held **out) {
@@ -57,7 +65,7 @@ fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *ba
     return fnzi_replay_step(world, &step, base, out);
   FNZ_TRY(fnzi_path_box(&world->scratch, step.base, step.window, world->decisions != NULL, &path,
                         &found));
-  if (found)
+  if (is_taken_by_all(world, &path, found) && found)
     return fnzi_replay_path(world, &path, base, out);
   FNZ_TRY(replay_opening(world, a, base, &first));
   *out = world->fresh.data[first + a->index];
@@ -83,8 +91,8 @@ static bool is_by_strides(const fnz_world *world, const fnzi_alias *a) {
  * flat memory, where there is no other or where the program itself asked for strides and that is
  * shorter. The tenth element of memory is in a row that depends on the length of rows, so that with
  * symbolic sizes it is enough to be as short. */
-fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
-                             fnzi_path *path, bool *found) {
+static fnz_status find_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
+                               fnzi_path *path, bool *found) {
   FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, world->decisions != NULL,
                         path, found));
   if (!*found || from->parent || path->count < 2 || !is_by_strides(world, to))
@@ -98,13 +106,22 @@ fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnz
   return FNZ_OK;
 }
 
-/* From the root also over flat memory. */
+/* The same one at all sizes. */
+fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
+                             fnzi_path *path, bool *found) {
+  FNZ_TRY(find_between(world, from, to, path, found));
+  *found = is_taken_by_all(world, path, *found) && *found;
+  return FNZ_OK;
+}
+
+/* From the root also over flat memory; where there is no other way, by one of these sizes alone. */
 fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path *path,
                                bool *found) {
   const fnzi_alias *root = to->storage->root;
   FNZ_TRY(fnzi_path_between(world, root, to, path, found));
-  return *found ? FNZ_OK
-                : fnzi_path_flat(&world->scratch, &root->geometry, &to->geometry, path, found);
+  if (!*found)
+    FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, &to->geometry, path, found));
+  return *found || !world->decisions ? FNZ_OK : find_between(world, root, to, path, found);
 }
 
 /* The links from `a` up to `target`, a first. 0 when it is further away than `most`, or when a link

@@ -146,8 +146,7 @@ static fnz_status derive(fnz_world *world, fnzi_alias *window) {
   if (n == 1)
     return derive_links(world, links, 1, from->value);
   FNZ_TRY(fnzi_path_between(world, from, window, &path, &found));
-  const bool shorter = found && path.count < n;
-  if (n > 0 && (!fnzi_agreed(world->decisions, shorter) || !shorter) && may_keep(from, links, n))
+  if (n > 0 && (!found || path.count >= n) && may_keep(from, links, n))
     return derive_links(world, links, n, from->value);
   if (fnz_geometry_numel(&window->geometry) == 0)
     return derive_empty(world, window);
