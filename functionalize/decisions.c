@@ -21,7 +21,7 @@ static fnz_status note(fnzi_decisions *d, uint64_t answer, int64_t shift) {
 }
 
 static bool is_unknown(const fnzi_decisions *d, size_t place) {
-  return place < d->nunknown && d->unknown[place];
+  return place >= d->until || (place < d->nunknown && d->unknown[place]);
 }
 
 fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,

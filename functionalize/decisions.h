@@ -23,6 +23,7 @@ typedef struct fnzi_decisions {
   } taken;
   const uint8_t *unknown; /* per place: the answer is UNKNOWN */
   size_t nunknown;
+  size_t until; /* from this place on all are; SIZE_MAX for none */
   bool failed; /* out of memory */
 } fnzi_decisions;
 

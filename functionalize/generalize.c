@@ -89,8 +89,8 @@ static fnzi_trial *first_wrong(const fnzi_general *g) {
   return NULL;
 }
 
-/* Answers that the pass would give differently at those sizes must not be relied on. */
-static fnz_status ask_less(fnzi_general *g, bool *changed) {
+/* Compares what the pass answers where the result is wrong with what it answers elsewhere. */
+static fnz_status compare_wrong(fnzi_general *g, bool *changed) {
   for (size_t i = 0; i < g->trials.count; i++) {
     fnzi_trial *t = g->trials.data[i];
     if (t->right || !t->valid)
@@ -99,6 +99,20 @@ static fnz_status ask_less(fnzi_general *g, bool *changed) {
     if (status == FNZ_NO_MEMORY)
       return status;
     FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &t->decisions, changed));
+  }
+  return FNZ_OK;
+}
+
+/* Answers that the pass would give differently at those sizes must not be relied on. */
+static fnz_status ask_less(fnzi_general *g, bool *changed) {
+  bool again = false;
+  FNZ_TRY(compare_wrong(g, &again));
+  while (again) {
+    *changed = true;
+    FNZ_TRY(fnzi_trials_run(g));
+    FNZ_TRY(fnzi_trials_agree(g));
+    again = false;
+    FNZ_TRY(compare_wrong(g, &again));
   }
   return FNZ_OK;
 }
@@ -313,7 +327,7 @@ static fnz_status start(fnzi_general *g) {
 static fnz_status converge(fnzi_general *g) {
   for (size_t rounds = 0; rounds < ROUNDS; rounds++) {
     bool changed = false;
-    FNZ_TRY(fnzi_trials_agree(g, ROUNDS, &rounds));
+    FNZ_TRY(fnzi_trials_agree(g));
     FNZ_TRY(lift_all(g));
     FNZ_TRY(fnzi_trials_check(g));
     if (!first_wrong(g))
@@ -356,7 +370,10 @@ fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
                            const fnz_functionalize_options *options, fnzi_asked *asked,
                            fnz_program **out) {
   static const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-  fnzi_general g = {.ctx = ctx, .program = program, .options = options ? options : &defaults};
+  fnzi_general g = {.ctx = ctx,
+                    .program = program,
+                    .options = options ? options : &defaults,
+                    .asks_until = SIZE_MAX};
   *out = NULL;
   fnzi_arena_init(&g.arena, ctx);
   fnzi_map_init(&g.useless, ctx);

@@ -5,6 +5,11 @@
  * gives   a result for each trial, all of the same answers */
 #include "functionalize/trials.h"
 
+enum {
+  PATIENCE = 24,   /* rounds of passes in which answers are looked at one by one */
+  MOST_ASKED = 200 /* and in all */
+};
+
 /* --- trials ----------------------------------------------------------------------------------- */
 fnz_status fnzi_trial_new(fnzi_general *g, fnzi_trial **out) {
   fnzi_trial *t;
@@ -59,6 +64,7 @@ fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t) {
   t->decisions.taken.count = 0;
   t->decisions.unknown = g->unknown.data;
   t->decisions.nunknown = g->unknown.count;
+  t->decisions.until = g->asks_until;
   if (!t->source)
     FNZ_TRY(fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_KEPT, &t->source));
   FNZ_TRY(fnzi_functionalize_plain(g->ctx, t->source, g->options, NULL, &t->decisions, &t->result));
@@ -74,7 +80,8 @@ static fnz_status mark_unknown(fnzi_general *g, size_t place) {
 }
 
 /* Answers of two passes that differ: all of them where both were asked the same number of times,
- * else the first, behind which they went different ways. */
+ * else the first, behind which they went different ways. When that has gone on for long, nothing
+ * behind it is asked any more: the result is right, but has more nodes. */
 fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a, const fnzi_decisions *b,
                                bool *changed) {
   size_t count = a->taken.count < b->taken.count ? a->taken.count : b->taken.count;
@@ -85,6 +92,8 @@ fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a, const f
     FNZ_TRY(mark_unknown(g, i));
     *changed = true;
     stop = !aligned;
+    if (stop && g->asked > PATIENCE)
+      g->asks_until = i;
   }
   return FNZ_OK;
 }
@@ -111,17 +120,23 @@ fnz_status fnzi_trials_run(fnzi_general *g) {
   return FNZ_OK;
 }
 
-/* Passes until none of them answers differently. */
-fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t *rounds) {
-  for (bool changed = true; changed && *rounds < most; ++*rounds) {
-    changed = false;
-    for (size_t i = 1; i < g->usual; i++)
-      FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &g->trials.data[i]->decisions,
-                                  &changed));
-    for (size_t i = 0; i < g->usual; i++)
-      if (g->trials.data[i]->like)
-        FNZ_TRY(compare_moved(g, &g->trials.data[i]->like->decisions, &g->trials.data[i]->decisions,
-                              &changed));
+static fnz_status compare_usual(fnzi_general *g, bool *changed) {
+  *changed = false;
+  for (size_t i = 1; i < g->usual; i++)
+    FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &g->trials.data[i]->decisions,
+                                changed));
+  for (size_t i = 0; i < g->usual; i++)
+    if (g->trials.data[i]->like)
+      FNZ_TRY(compare_moved(g, &g->trials.data[i]->like->decisions, &g->trials.data[i]->decisions,
+                            changed));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_trials_agree(fnzi_general *g) {
+  bool changed = true;
+  while (changed && g->asked < MOST_ASKED) {
+    FNZ_TRY(compare_usual(g, &changed));
+    g->asked++;
     if (changed)
       FNZ_TRY(fnzi_trials_run(g));
   }

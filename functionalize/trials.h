@@ -29,7 +29,9 @@ typedef struct fnzi_general {
   struct {
     uint8_t *data;
     size_t count, capacity;
-  } unknown; /* answers that no pass may rely on */
+  } unknown;         /* answers that no pass may rely on */
+  size_t asked;      /* rounds of passes so far */
+  size_t asks_until; /* answers behind so many are not relied on either; SIZE_MAX: they are */
   struct {
     const fnzi_expr **data; /* found so far */
     size_t count, capacity;
@@ -58,8 +60,8 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_run(fnzi_general *g);
  * any. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a,
                                               const fnzi_decisions *b, bool *changed);
-/* Passes until none of them answers differently; counts them in *rounds, up to `most`. */
-FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g, size_t most, size_t *rounds);
+/* Passes at usual sizes until none of them answers differently. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g);
 
 /* --- trials_find.c ---------------------------------------------------------------------------- */
 /* Usual sizes at which the pass works; the failure of the last one when there are none. */
