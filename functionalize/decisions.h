@@ -24,7 +24,7 @@ typedef struct fnzi_decisions {
   const uint8_t *unknown; /* per place: the answer is UNKNOWN */
   size_t nunknown;
   size_t until; /* from this place on all are; SIZE_MAX for none */
-  bool failed; /* out of memory */
+  bool failed;  /* out of memory */
 } fnzi_decisions;
 
 /* The answer of two windows that counts, which is written down. */

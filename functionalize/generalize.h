@@ -9,7 +9,7 @@
  *   trials.c, trials_find.c   the program at usual sizes
  *   trials_check.c, trials_turns.c   the check there, and where other decisions may be taken
  *   fit.c         numbers of the trials to an expression
- *   alike.c       are two results the same program but for numbers?
+ *   alike.c       are two results the same program, perhaps but for numbers?
  *   lift.c, lift_shape.c   results of all trials to one program
  *   guard.c       a condition that keeps out the sizes where the program would be wrong */
 #ifndef FNZI_GENERALIZE_H
@@ -72,7 +72,9 @@ FNZ_MUST_CHECK fnz_status fnzi_fit_truths(fnzi_fit *fit, const int64_t *numbers,
                                           const fnzi_expr **out);
 
 /* --- alike.c ---------------------------------------------------------------------------------- */
+/* But for numbers; names and source lines never count. */
 bool fnzi_alike(const fnz_program *a, const fnz_program *b);
+bool fnzi_same(const fnz_program *a, const fnz_program *b);
 
 /* --- lift.c ----------------------------------------------------------------------------------- */
 /* One program out of the results of the trials that fit. *out NULL without an error: some number
