@@ -174,7 +174,7 @@ static bool is_avoidable(const linting *l, const fnzi_made *made) {
   const fnzi_why *why = &made->why;
   if (why->reader || made->graph || why->output >= l->to->graphs.data[0].noutputs)
     return true;
-  return l->to->outputs[why->output].kind == FNZ_OUTPUT_USER;
+  return fnzi_output_is_result(&l->to->outputs[why->output]);
 }
 
 /* It puts a value into a base that it also reads. */
@@ -281,7 +281,7 @@ static fnz_status add_sharing(linting *l) {
   for (uint32_t k = 0; k < l->to->graphs.data[0].noutputs; k++) {
     const fnz_output_spec *spec = &l->to->outputs[k];
     char where[32], what[128];
-    if (spec->kind != FNZ_OUTPUT_USER || spec->sharing == FNZ_SHARING_NEW)
+    if (!fnzi_output_is_result(spec) || spec->sharing == FNZ_SHARING_NEW)
       continue;
     snprintf(where, sizeof where, "output %u", k);
     bool is_input = spec->sharing == FNZ_SHARING_INPUT || spec->sharing == FNZ_SHARING_INPUT_VIEW;

@@ -192,8 +192,7 @@ static fnz_status mark_own(fnzi_pass *p, const fnzi_outputs *out) {
   FNZI_NEW(&p->arena, g->values.count, &seen);
   for (size_t k = out->mutations; k < out->count; k++) {
     fnz_output_spec *spec = &p->to->outputs[k];
-    bool is_user = spec->kind == FNZ_OUTPUT_USER || spec->kind == FNZ_OUTPUT_LOSS;
-    if (!is_user || g->outputs[k].tag != FNZ_ARG_VALUE)
+    if (!fnzi_output_is_result(spec) || g->outputs[k].tag != FNZ_ARG_VALUE)
       continue;
     uint64_t memory = fnzi_value_memory(p->to, p->into, g->outputs[k].u.value);
     bool is_input = g->values.data[memory].node == FNZI_NO_NODE;

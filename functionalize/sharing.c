@@ -117,8 +117,7 @@ static void mark_inputs(fnzi_pass *p, bool moved) {
 
 /* Of a source that is a result already: what it says is right, and more than shows now. */
 static bool says_itself(const fnz_output_spec *s) {
-  bool is_user = s->kind == FNZ_OUTPUT_USER || s->kind == FNZ_OUTPUT_LOSS;
-  return s->sharing != FNZ_SHARING_NEW || s->window || !is_user;
+  return s->sharing != FNZ_SHARING_NEW || s->window || !fnzi_output_is_result(s);
 }
 
 static fnz_status share(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {

@@ -5,10 +5,10 @@
  *         compares numbers only */
 #include "functionalize/trials.h"
 
-/* The next output that the caller of the program asked for, from *k on; NULL for none. */
-static const fnz_output_spec *next_user(const fnz_program *p, uint32_t *k) {
+/* The next output that comes out of a call, from *k on; NULL for none. */
+static const fnz_output_spec *next_result(const fnz_program *p, uint32_t *k) {
   const uint32_t count = fnzi_graph_at(p, 0)->noutputs;
-  while (*k < count && p->outputs[*k].kind != FNZ_OUTPUT_USER)
+  while (*k < count && !fnzi_output_is_result(&p->outputs[*k]))
     ++*k;
   return *k < count ? &p->outputs[(*k)++] : NULL;
 }
@@ -34,7 +34,7 @@ static const fnz_geometry *shown(const fnz_program *p, uint32_t k) {
 bool fnzi_windows_agree(const fnz_program *source, const fnz_program *result) {
   uint32_t s = 0, r = 0;
   const fnz_output_spec *spec;
-  while (next_user(source, &s) && (spec = next_user(result, &r))) {
+  while (next_result(source, &s) && (spec = next_result(result, &r))) {
     const fnz_geometry *g = shown(source, s - 1);
     if (g && spec->window && spec->sharing == FNZ_SHARING_INPUT_VIEW &&
         !same_strides(g, spec->window))

@@ -325,6 +325,33 @@ static inline uint32_t fnzi_memory_of(const fnz_program *p, uint32_t k) {
   return p->inputs[k].shares ? p->inputs[k].shares - 1 : k;
 }
 
+/* --- Kinds of outputs (program/output_kinds.c) ------------------------------------------- */
+typedef enum fnzi_taker {
+  FNZI_TAKEN_BY_NOBODY,
+  FNZI_TAKEN_BY_USER,     /* what the caller of the program asked for */
+  FNZI_TAKEN_BY_TRAINING, /* a gradient */
+  FNZI_TAKEN_AS_FINAL,    /* the final value of what the program was given */
+} fnzi_taker;
+
+enum { FNZI_NO_INPUT_KIND = -1 };
+
+typedef struct fnzi_output_kind {
+  fnzi_taker taker;
+  int of;             /* the kind of input that the target names; FNZI_NO_INPUT_KIND */
+  const char *prefix; /* of a final value: "buffer" of "buffer.NAME"; NULL */
+} fnzi_output_kind;
+
+const fnzi_output_kind *fnzi_output_kind_of(const fnz_output_spec *spec);
+/* Final values of what has a name outside of the program. */
+static inline bool fnzi_output_is_mutation(const fnz_output_spec *spec) {
+  return fnzi_output_kind_of(spec)->prefix != NULL;
+}
+/* What comes out of a call: "output.K" is the K-th of these. */
+static inline bool fnzi_output_is_result(const fnz_output_spec *spec) {
+  fnzi_taker taker = fnzi_output_kind_of(spec)->taker;
+  return taker == FNZI_TAKEN_BY_USER || taker == FNZI_TAKEN_BY_TRAINING;
+}
+
 /* --- Geometry (program/geometry.c) ------------------------------------------------------- */
 /* Row-major strides of the sizes. */
 void fnzi_contiguous_strides(const int64_t *sizes, uint32_t rank, int64_t *out);

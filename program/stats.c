@@ -21,11 +21,6 @@ static void count_node(const fnzi_node *n, fnz_stats *out) {
   out->copies += fnzi_op_is_copy(n->op);
 }
 
-static bool is_mutation(fnz_output_kind kind) {
-  return kind == FNZ_OUTPUT_BUFFER_MUTATION || kind == FNZ_OUTPUT_PARAMETER_MUTATION ||
-         kind == FNZ_OUTPUT_INPUT_MUTATION;
-}
-
 void fnz_program_get_stats(const fnz_program *p, fnz_stats *out) {
   *out = (fnz_stats){.graphs = p->graphs.count};
   for (size_t i = 0; i < p->graphs.count; i++)
@@ -40,5 +35,5 @@ void fnz_program_get_stats(const fnz_program *p, fnz_stats *out) {
   out->inputs = p->graphs.data[0].ninputs;
   out->outputs = p->graphs.data[0].noutputs;
   for (size_t k = 0; k < out->outputs; k++)
-    out->mutated += is_mutation(p->outputs[k].kind);
+    out->mutated += fnzi_output_is_mutation(&p->outputs[k]);
 }

@@ -263,21 +263,6 @@ static const unsigned input_tags[FNZ_INPUT_KIND_COUNT] = {
     [FNZ_INPUT_MEMORY] = BIT(VALUE),
 };
 
-enum { NOT_LOOKED_UP = -1 };
-
-/* Which kind of input the target of an output names. */
-static const int target_kinds[FNZ_OUTPUT_KIND_COUNT] = {
-    [FNZ_OUTPUT_USER] = NOT_LOOKED_UP,
-    [FNZ_OUTPUT_LOSS] = NOT_LOOKED_UP,
-    [FNZ_OUTPUT_BUFFER_MUTATION] = FNZ_INPUT_BUFFER,
-    [FNZ_OUTPUT_PARAMETER_MUTATION] = FNZ_INPUT_PARAMETER,
-    [FNZ_OUTPUT_INPUT_MUTATION] = FNZ_INPUT_USER,
-    [FNZ_OUTPUT_PARAMETER_GRADIENT] = FNZ_INPUT_PARAMETER,
-    [FNZ_OUTPUT_INPUT_GRADIENT] = FNZ_INPUT_USER,
-    [FNZ_OUTPUT_TOKEN] = NOT_LOOKED_UP,
-    [FNZ_OUTPUT_MEMORY_MUTATION] = FNZ_INPUT_MEMORY,
-};
-
 static fnz_status check_weight(fnz_context *ctx, const fnzi_weight *w) {
   int64_t low, high;
   if (!w->blob)
@@ -351,7 +336,7 @@ enum { MEMORIES = 1 << FNZ_INPUT_USER | 1 << FNZ_INPUT_PARAMETER | 1 << FNZ_INPU
 
 static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
   uint64_t bits = 0;
-  int kind = target_kinds[out->kind];
+  int kind = fnzi_output_kind_of(out)->of;
   if (!out->target)
     return fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "the output does not say whose value it is");
   fnzi_map_get(kinds, out->target, strlen(out->target), &bits);
@@ -367,7 +352,8 @@ static fnz_status check_target(fnz_context *ctx, fnzi_map *kinds, const fnz_outp
 static fnz_status check_output(fnz_context *ctx, fnzi_map *kinds, const fnz_output_spec *out) {
   if ((unsigned)out->kind >= FNZ_OUTPUT_KIND_COUNT)
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "unknown kind of output %d", (int)out->kind);
-  return target_kinds[out->kind] == NOT_LOOKED_UP ? FNZ_OK : check_target(ctx, kinds, out);
+  bool has_target = fnzi_output_kind_of(out)->of != FNZI_NO_INPUT_KIND;
+  return has_target ? check_target(ctx, kinds, out) : FNZ_OK;
 }
 
 static fnz_status check_outputs(fnz_context *ctx, const fnz_program *p, fnzi_map *kinds) {

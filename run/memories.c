@@ -124,15 +124,11 @@ fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data) {
  */
 /* The input whose elements an output is the final value of; UINT32_MAX for none. */
 static uint32_t owner_of(const fnzi_run *run, const fnz_output_spec *out) {
-  static const int kinds[FNZ_OUTPUT_KIND_COUNT] = {
-      [FNZ_OUTPUT_BUFFER_MUTATION] = 1 + FNZ_INPUT_BUFFER,
-      [FNZ_OUTPUT_PARAMETER_MUTATION] = 1 + FNZ_INPUT_PARAMETER,
-      [FNZ_OUTPUT_INPUT_MUTATION] = 1 + FNZ_INPUT_USER,
-      [FNZ_OUTPUT_MEMORY_MUTATION] = 1 + FNZ_INPUT_MEMORY};
   const fnz_program *p = run->program;
-  for (uint32_t k = 0; kinds[out->kind] && k < fnzi_graph_at(p, 0)->ninputs; k++)
-    if (1 + (int)p->inputs[k].kind == kinds[out->kind] &&
-        strcmp(p->inputs[k].target, out->target) == 0)
+  const fnzi_output_kind *kind = fnzi_output_kind_of(out);
+  bool is_final = kind->taker == FNZI_TAKEN_AS_FINAL;
+  for (uint32_t k = 0; is_final && k < fnzi_graph_at(p, 0)->ninputs; k++)
+    if ((int)p->inputs[k].kind == kind->of && strcmp(p->inputs[k].target, out->target) == 0)
       return k;
   return UINT32_MAX;
 }

@@ -2,13 +2,6 @@
  * values of what it has written. */
 #include "run/run.h"
 
-/* Each kind of mutation: how its result is called; NULL for what is none. */
-static const char *const mutation_prefixes[FNZ_OUTPUT_KIND_COUNT] = {
-    [FNZ_OUTPUT_BUFFER_MUTATION] = "buffer",
-    [FNZ_OUTPUT_PARAMETER_MUTATION] = "parameter",
-    [FNZ_OUTPUT_INPUT_MUTATION] = "input",
-};
-
 /* Of inputs that were moved to other memory: what they left behind. */
 static fnz_status visit_left(fnzi_run *run, fnzi_output_visit *visit, void *user) {
   const fnzi_graph *g = run->graph;
@@ -25,13 +18,12 @@ static fnz_status visit_left(fnzi_run *run, fnzi_output_visit *visit, void *user
 }
 
 /* "output.K", counting those that are no tensors too. */
-static fnz_status visit_users(fnzi_run *run, fnzi_output_visit *visit, void *user) {
+static fnz_status visit_results(fnzi_run *run, fnzi_output_visit *visit, void *user) {
   size_t number = 0;
   for (size_t k = 0; k < run->graph->noutputs; k++) {
-    fnz_output_kind kind = run->program->outputs[k].kind;
     const fnz_arg *arg = &run->graph->outputs[k];
     char name[32] = "output.";
-    if (kind != FNZ_OUTPUT_USER && kind != FNZ_OUTPUT_LOSS)
+    if (!fnzi_output_is_result(&run->program->outputs[k]))
       continue;
     fnzi_int_text((int64_t)number++, name + strlen(name));
     if (arg->tag == FNZ_ARG_VALUE)
@@ -43,12 +35,12 @@ static fnz_status visit_users(fnzi_run *run, fnzi_output_visit *visit, void *use
 /* finals: what an input is called -> the value that the signature names as its last. */
 static fnz_status find_finals(fnzi_run *run, fnzi_map *finals) {
   for (size_t k = 0; k < run->graph->noutputs; k++) {
-    fnz_output_spec spec = run->program->outputs[k];
+    const fnz_output_spec *spec = &run->program->outputs[k];
     const fnz_arg *arg = &run->graph->outputs[k];
-    const char *prefix = mutation_prefixes[spec.kind], *name;
-    if (prefix == NULL || arg->tag != FNZ_ARG_VALUE || spec.target == NULL)
+    const char *prefix = fnzi_output_kind_of(spec)->prefix, *name;
+    if (prefix == NULL || arg->tag != FNZ_ARG_VALUE || spec->target == NULL)
       continue;
-    FNZ_TRY(fnzi_arena_dotted(&run->arena, prefix, spec.target, &name));
+    FNZ_TRY(fnzi_arena_dotted(&run->arena, prefix, spec->target, &name));
     FNZ_TRY(fnzi_map_set(finals, name, strlen(name), arg->u.value));
   }
   return FNZ_OK;
@@ -72,7 +64,7 @@ static fnz_status visit_inputs(fnzi_run *run, const fnzi_map *finals, fnzi_outpu
 fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, fnzi_input_visit *rest,
                             void *user) {
   fnzi_map finals;
-  FNZ_TRY(visit_users(run, visit, user));
+  FNZ_TRY(visit_results(run, visit, user));
   FNZ_TRY(visit_left(run, visit, user));
   fnzi_map_init(&finals, run->ctx);
   fnz_status status = find_finals(run, &finals);

@@ -73,8 +73,7 @@ static void origin(const fnz_program *p, const char *name, char out[192]) {
   size_t number = 0;
   out[0] = '\0';
   for (size_t k = 0; k < g->noutputs; k++) {
-    fnz_output_kind kind = p->outputs[k].kind;
-    if (kind != FNZ_OUTPUT_USER && kind != FNZ_OUTPUT_LOSS)
+    if (!fnzi_output_is_result(&p->outputs[k]))
       continue;
     char this_name[64], place[160];
     snprintf(this_name, sizeof this_name, "output.%zu", number++);

@@ -124,13 +124,14 @@ START_TEST(messages_say_both_sides) {
 END_TEST
 
 START_TEST(results_are_named) {
-  static const char *const names[] = {"output.0", "output.2", "buffer.b.mean", "parameter.w",
-                                      "input.x"};
+  static const char *const names[] = {"output.0",      "output.2",    "output.3",
+                                      "buffer.b.mean", "parameter.w", "input.x"};
   static const char text[] = "fnz 1\nweight \"b.mean\": f32[3]\nweight \"w\": f32[3]\n"
                              "program(%m: f32[3] buffer \"b.mean\" persistent, %w: f32[3] "
                              "parameter \"w\", %x: f32[3])\n{\n%a: f32[3] = add.Tensor(%m, %x)\n"
                              "return %a buffer_mutation \"b.mean\", %m parameter_mutation \"w\", "
-                             "%w input_mutation \"x\", %a, None, %x\n}\n";
+                             "%w input_mutation \"x\", %a loss, None, "
+                             "%x parameter_gradient \"w\", %m input_gradient \"x\"\n}\n";
   fnz_program *p;
   fnz_backend *hash;
   fnz_arrays *out;
@@ -140,7 +141,7 @@ START_TEST(results_are_named) {
   for (int original = 0; original < 2; original++) {
     OK(ctx, fnz_arrays_create(ctx, &out));
     OK(ctx, (original ? fnz_run_original : fnz_run)(ctx, p, hash, NULL, out));
-    ck_assert_uint_eq(fnz_arrays_count(out), 5);
+    ck_assert_uint_eq(fnz_arrays_count(out), 6);
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
       ck_assert_str_eq(fnz_arrays_at(out, i)->name, names[i]);
     fnz_arrays_destroy(out);

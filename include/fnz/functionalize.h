@@ -121,9 +121,9 @@ FNZ_API void fnz_op_get_rule(const fnz_op *op, fnz_rule *out);
 
 /** Runs a functional program.
  * inputs   user inputs by graph name; sizes and dtypes must be the program's.
- * outputs  receives "output.K" for the K-th user output (tensors only), and "input.NAME",
- *          "buffer.FQN", "parameter.FQN" for everything the signature names as mutated. Must be an
- *          empty set of the same context. */
+ * outputs  receives "output.K" for the K-th user output, loss or gradient (tensors only), and
+ *          "input.NAME", "buffer.FQN", "parameter.FQN" for everything the signature names as
+ *          mutated. Must be an empty set of the same context. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_run(fnz_context *ctx, const fnz_program *program,
                                           fnz_backend *backend, const fnz_arrays *inputs,
                                           fnz_arrays *outputs);
@@ -150,9 +150,9 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_progr
                                                const fnz_run_options *options, fnz_arrays *outputs);
 
 /** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
- * compares every user output and every mutated input, parameter and buffer, `trials` times with
- * other seeds. `functional` may be any program; NULL functionalizes `original` first, and
- * `original` itself is only run as it is, where its sizes are fixed.
+ * compares every user output, loss and gradient and every mutated input, parameter and buffer,
+ * `trials` times with other seeds. `functional` may be any program; NULL functionalizes `original`
+ * first, and `original` itself is only run as it is, where its sizes are fixed.
  *
  * inputs  NULL: every input element is a fresh unknown, so equal means equal for all values of
  * these shapes. Otherwise the programs are also compared on these numbers where kernels exist.

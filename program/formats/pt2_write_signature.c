@@ -57,11 +57,6 @@ static fnz_status check_guards(const fnzi_pt2_out *o) {
 
 /* --- clones -------------------------------------------------------------------------------------
  */
-static bool is_mutation(fnz_output_kind kind) {
-  return kind == FNZ_OUTPUT_BUFFER_MUTATION || kind == FNZ_OUTPUT_PARAMETER_MUTATION ||
-         kind == FNZ_OUTPUT_INPUT_MUTATION;
-}
-
 /* Marks: the value is a final value already; it is an input that some output writes. */
 enum { IS_FINAL = 1, IS_WRITTEN = 2 };
 
@@ -70,7 +65,7 @@ static fnz_status mark_written(const fnzi_pt2_out *o, const fnzi_graph *g, uint8
   fnz_status status = FNZ_OK;
   fnzi_map_init(&targets, o->ctx);
   for (uint32_t k = 0; k < g->noutputs && status == FNZ_OK; k++)
-    if (is_mutation(o->p->outputs[k].kind))
+    if (fnzi_output_is_mutation(&o->p->outputs[k]))
       status = fnzi_map_set(&targets, o->p->outputs[k].target, strlen(o->p->outputs[k].target), 1);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint64_t found;
@@ -105,7 +100,7 @@ static fnz_status plan(fnzi_pt2_out *o) {
       continue;
     uint64_t value = g->outputs[k].u.value;
     uint8_t *mark = &marks[value];
-    bool is_final = is_mutation(o->p->outputs[k].kind);
+    bool is_final = fnzi_output_is_mutation(&o->p->outputs[k]);
     o->outputs[k] = fnzi_pt2_name(o, 0, value);
     if ((*mark & IS_WRITTEN) || (is_final && (*mark & IS_FINAL)))
       FNZ_TRY(add_clone(o, copied, value, &o->outputs[k]));
@@ -254,12 +249,16 @@ fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out *w) {
 
 /* --- how it is called ----------------------------------------------------------------------------
  */
+static bool is_users_output(const fnzi_pt2_out *o, uint32_t k) {
+  return fnzi_output_kind_of(&o->p->outputs[k])->taker == FNZI_TAKEN_BY_USER;
+}
+
 /* The names of what users see, if the file listed them. */
 static fnz_status put_user_outputs(fnzi_pt2_out *o, fnzi_json_out *w) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   FNZ_TRY(fnzi_json_open(w, '['));
   for (uint32_t k = 0; k < g->noutputs; k++) {
-    if (o->p->outputs[k].kind != FNZ_OUTPUT_USER && o->p->outputs[k].kind != FNZ_OUTPUT_LOSS)
+    if (!is_users_output(o, k))
       continue;
     if (g->outputs[k].tag != FNZ_ARG_VALUE) {
       FNZ_TRY(fnzi_pt2_put_arg(o, w, 0, &g->outputs[k], NULL));
@@ -347,7 +346,7 @@ static fnz_status put_plain_call(fnzi_pt2_out *o, fnzi_json_out *w) {
   for (uint32_t k = 0; k < g->ninputs; k++)
     inputs += is_users(o->p->inputs[k].kind);
   for (uint32_t k = 0; k < g->noutputs; k++)
-    outputs += o->p->outputs[k].kind == FNZ_OUTPUT_USER;
+    outputs += is_users_output(o, k);
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_text(w, "fqn", ""));
   FNZ_TRY(fnzi_json_key(w, "signature"));

@@ -1,0 +1,22 @@
+/* output_kinds.c - what the kinds of outputs are to whoever runs, compares or writes a program. */
+#include "program/program.h"
+
+enum { NONE = FNZI_NO_INPUT_KIND };
+
+/* Columns: kind; who takes it; the kind of input that it belongs to; how it is called with that
+ * input's name behind, NULL where it has another name. */
+static const fnzi_output_kind kinds[FNZ_OUTPUT_KIND_COUNT] = {
+    [FNZ_OUTPUT_USER] = {FNZI_TAKEN_BY_USER, NONE, NULL},
+    [FNZ_OUTPUT_LOSS] = {FNZI_TAKEN_BY_USER, NONE, NULL},
+    [FNZ_OUTPUT_BUFFER_MUTATION] = {FNZI_TAKEN_AS_FINAL, FNZ_INPUT_BUFFER, "buffer"},
+    [FNZ_OUTPUT_PARAMETER_MUTATION] = {FNZI_TAKEN_AS_FINAL, FNZ_INPUT_PARAMETER, "parameter"},
+    [FNZ_OUTPUT_INPUT_MUTATION] = {FNZI_TAKEN_AS_FINAL, FNZ_INPUT_USER, "input"},
+    [FNZ_OUTPUT_PARAMETER_GRADIENT] = {FNZI_TAKEN_BY_TRAINING, FNZ_INPUT_PARAMETER, NULL},
+    [FNZ_OUTPUT_INPUT_GRADIENT] = {FNZI_TAKEN_BY_TRAINING, FNZ_INPUT_USER, NULL},
+    [FNZ_OUTPUT_TOKEN] = {FNZI_TAKEN_BY_NOBODY, NONE, NULL},
+    [FNZ_OUTPUT_MEMORY_MUTATION] = {FNZI_TAKEN_AS_FINAL, FNZ_INPUT_MEMORY, NULL},
+};
+
+const fnzi_output_kind *fnzi_output_kind_of(const fnz_output_spec *spec) {
+  return &kinds[spec->kind];
+}
