@@ -10,6 +10,10 @@
 FNZ_MUST_CHECK fnz_status fnzi_lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
                                        const void **data, int64_t *strides);
 
+/* The array's geometry with the strides from which eager takes an order of computing; of values of
+ * programs they are those of such a copy, as functional programs have it in place of a view. */
+fnz_geometry fnzi_ordered(const fnzi_array *self, int64_t *strides);
+
 /* Results in 16-bit floats are those of elements that were rounded to these before: argument 0 is
  * replaced by such a copy, in scratch memory, where it is something else. */
 FNZ_MUST_CHECK fnz_status fnzi_round_input(fnzi_call *call);

@@ -34,6 +34,16 @@ fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array, fnz_dtype dty
   return fnzi_window_assign(call, &to, &from, false);
 }
 
+fnz_geometry fnzi_ordered(const fnzi_array *self, int64_t *strides) {
+  fnz_geometry g = self->geometry;
+  if (!self->eager && !fnzi_is_dense(&g))
+    fnzi_contiguous_strides(g.sizes, g.rank, strides);
+  else if (g.rank)
+    memcpy(strides, g.strides, g.rank * sizeof *strides);
+  g.strides = strides;
+  return g;
+}
+
 fnz_status fnzi_lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype, const void **data,
                         int64_t *strides) {
   const fnz_geometry *g = &self->geometry;

@@ -97,6 +97,8 @@ fnz_status fnzi_kernel_prod(fnzi_call *call) {
   const fnzi_array *self = fnzi_input(call, 0);
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool reduced[FNZ_MAX_RANK];
+  int64_t strides[FNZ_MAX_RANK];
+  const fnz_geometry order = fnzi_ordered(self, strides);
   fnzi_rows r;
   void *out;
   size_t t = 0, count = sizeof types / sizeof *types;
@@ -105,13 +107,12 @@ fnz_status fnzi_kernel_prod(fnzi_call *call) {
   if (t == count)
     return fnzi_kernel_reduce(call);
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  bool all = are_all(&self->geometry, reduced);
+  bool all = are_all(&order, reduced);
   FNZ_TRY(all ? make_all(call, self, types[t].computes, &r)
               : fnzi_rows_make(call, reduced, types[t].computes, &r));
   FNZ_TRY(fnzi_result_as(call, 0, types[t].computes, &out));
   size_t cell = fnzi_dtype(types[t].computes)->bytes;
-  int lanes =
-      all || are_neighbours(&self->geometry, reduced) ? (int)(32 / fnzi_dtype(dtype)->bytes) : 0;
+  int lanes = all || are_neighbours(&order, reduced) ? (int)(32 / fnzi_dtype(dtype)->bytes) : 0;
   for (int64_t i = 0; i < r.count; i++)
     types[t].run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, lanes,
                  (char *)out + (size_t)i * cell);

@@ -105,7 +105,7 @@ double fnzi_reals_mean(const fnzi_reals *x, int64_t count) {
 
 /* --- The walk ---------------------------------------------------------------------------- */
 typedef struct dim {
-  int64_t size, eager, in, out; /* strides: eager's, in memory, of the result (0: summed up) */
+  int64_t size, eager, in, out; /* strides: in order, in memory, of the result (0: summed up) */
 } dim;
 
 typedef struct plan {
@@ -114,6 +114,8 @@ typedef struct plan {
   int width;        /* lanes of a vector */
   bool folds;       /* two 16-bit vectors are added into one on loading */
   fnz_dtype rounds; /* what a partial result is stored as */
+  bool eager;       /* of an eager array: the order is that of its memory */
+  bool has_gaps;    /* dimensions that are one in order are not in memory */
 } plan;
 
 /* Summed dimensions run innermost, then by strides. */
@@ -136,18 +138,24 @@ static void sort_dims(plan *p) {
     }
 }
 
+/* Which dimensions count as one decides the order of adding up, so it is asked of the order only.
+ */
 static bool joins(const dim *inner, const dim *outer) {
-  return outer->eager == inner->eager * inner->size && outer->in == inner->in * inner->size &&
-         outer->out == inner->out * inner->size && (outer->out == 0) == (inner->out == 0);
+  return outer->eager == inner->eager * inner->size && outer->out == inner->out * inner->size &&
+         (outer->out == 0) == (inner->out == 0);
 }
 
 static void join_dims(plan *p) {
   uint32_t kept = 0;
   for (uint32_t i = 1; i < p->rank; i++) {
-    if (joins(&p->dims[kept], &p->dims[i]))
-      p->dims[kept].size *= p->dims[i].size;
-    else
+    dim *inner = &p->dims[kept];
+    bool apart = p->dims[i].in != inner->in * inner->size;
+    if (!joins(inner, &p->dims[i]) || (p->eager && apart)) {
       p->dims[++kept] = p->dims[i];
+      continue;
+    }
+    p->has_gaps = p->has_gaps || apart;
+    inner->size *= p->dims[i].size;
   }
   p->rank = p->rank ? kept + 1 : 0;
 }
@@ -234,17 +242,25 @@ PLANE(float)
 PLANE(double)
 
 /* --- Kernel ------------------------------------------------------------------------------ */
-/* The elements that are summed, in the type that sums them: in place when they have it already. */
+/* The elements that are summed, in the type that sums them: in place when they have it already and
+ * lie there without gaps where the order has none. */
 typedef struct addends {
   fnz_dtype dtype; /* FNZ_F32 or FNZ_F64 */
   const void *data;
   int64_t strides[FNZ_MAX_RANK];
 } addends;
 
-static fnz_status find_addends(fnzi_call *call, const fnzi_array *self, fnz_dtype out, addends *x) {
+static bool has_gaps(const fnzi_array *self, const fnz_geometry *order, const bool *reduced) {
+  plan p = {.eager = self->eager};
+  plan_dims(&p, order, self->place.strides, reduced);
+  return p.has_gaps;
+}
+
+static fnz_status find_addends(fnzi_call *call, const fnzi_array *self, const fnz_geometry *order,
+                               const bool *reduced, fnz_dtype out, addends *x) {
   const fnz_geometry *g = &self->place;
   x->dtype = out == FNZ_F64 ? FNZ_F64 : FNZ_F32;
-  if (g->dtype == x->dtype) {
+  if (g->dtype == x->dtype && !has_gaps(self, order, reduced)) {
     x->data = fnzi_array_data(self);
     memcpy(x->strides, g->strides, g->rank * sizeof *x->strides);
     return FNZ_OK;
@@ -282,16 +298,18 @@ static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
     const fnzi_array *self = fnzi_input(call, 0);                                                  \
     fnz_dtype dtype = call->outputs[0]->place.dtype;                                               \
     int64_t count = fnzi_array_numel(call->outputs[0]), strides[FNZ_MAX_RANK];                     \
+    int64_t ordered[FNZ_MAX_RANK];                                                                 \
+    const fnz_geometry order = fnzi_ordered(self, ordered);                                        \
     const void *data;                                                                              \
     void *out;                                                                                     \
     T *sums;                                                                                       \
-    plan p = {.width = lanes};                                                                     \
+    plan p = {.width = lanes, .eager = self->eager};                                               \
     FNZ_TRY(fnzi_lay_out(call, self, dtype, &data, strides));                                      \
     FNZ_TRY(fnzi_result_as(call, 0, dtype, &out));                                                 \
     FNZI_NEW(&call->scratch, 2 * count, &sums);                                                    \
     for (uint32_t i = 0; i < self->place.rank; i++)                                                \
       strides[i] = fnzi_bytes(strides[i], 2);                                                      \
-    plan_dims(&p, &self->geometry, strides, reduced);                                              \
+    plan_dims(&p, &order, strides, reduced);                                                       \
     T##_walk(&p, data, sums);                                                                      \
     T##_walk(&p, (const T *)data + 1, sums + count);                                               \
     T factor = is_mean ? 1 / (T)reduced_count(self, reduced) : 1;                                  \
@@ -308,12 +326,17 @@ static fnz_status sum_floats(fnzi_call *call, const bool *reduced, bool is_mean)
   const fnzi_array *self = fnzi_input(call, 0);
   fnz_dtype out_dtype = call->outputs[0]->place.dtype;
   bool is_half = out_dtype == FNZ_F16 || out_dtype == FNZ_BF16;
-  int64_t count = fnzi_array_numel(call->outputs[0]);
+  int64_t count = fnzi_array_numel(call->outputs[0]), ordered[FNZ_MAX_RANK];
+  const fnz_geometry order = fnzi_ordered(self, ordered);
+  fnz_dtype summed = is_half && is_mean ? FNZ_F32 : out_dtype;
   addends x;
   void *out;
-  FNZ_TRY(find_addends(call, self, is_half && is_mean ? FNZ_F32 : out_dtype, &x));
-  plan p = {.width = x.dtype == FNZ_F64 ? 4 : 8, .folds = is_half && !is_mean, .rounds = out_dtype};
-  plan_dims(&p, &self->geometry, x.strides, reduced);
+  FNZ_TRY(find_addends(call, self, &order, reduced, summed, &x));
+  plan p = {.width = x.dtype == FNZ_F64 ? 4 : 8,
+            .folds = is_half && !is_mean,
+            .rounds = out_dtype,
+            .eager = self->eager};
+  plan_dims(&p, &order, x.strides, reduced);
   FNZ_TRY(fnzi_result_as(call, 0, x.dtype, &out));
   memset(out, 0, (size_t)count * fnzi_dtype(x.dtype)->bytes);
   if (x.dtype == FNZ_F64)

@@ -66,6 +66,7 @@ static fnz_status copy_without_nan(fnzi_call *call, fnzi_array **out) {
   FNZ_TRY(fnzi_array_create(call->ctx, call->stock, &self->geometry, self->cell, out));
   FNZ_TRY(fnzi_array_allocate(call->ctx, *out, false));
   FNZ_TRY(fnzi_assign(call, *out, self));
+  (*out)->eager = self->eager; /* it is summed in that order */
   fnzi_loop_start(&loop, self->place.rank, self->place.sizes);
   fnzi_loop_add_array(&loop, *out);
   fnzi_loop_run(&loop, drop_nan_row, &self->place.dtype, call->threads, false);
