@@ -2,7 +2,7 @@
  *
  * needs   conditions of the program, which numbers must keep to
  * gives   usual numbers, all different and neither very small nor large */
-#include "program/sizes.h"
+#include "program/equations.h"
 
 enum {
   USUAL_SPAN = 14,
@@ -12,7 +12,7 @@ enum {
   NARROW = 6
 };
 
-static uint64_t next(fnzi_draw *d) {
+uint64_t fnzi_draw_next(fnzi_draw *d) {
   d->state = d->state * 6364136223846793005u + 1442695040888963407u;
   return (d->state ^ (d->state >> 29)) >> 16;
 }
@@ -123,7 +123,7 @@ static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct)
     return fnzi_point_set(point, symbol, *number);
   }
   for (size_t tries = 0; tries < 8; tries++) {
-    *number = b.min + (int64_t)(next(u->draw) % (uint64_t)(b.max - b.min + 1));
+    *number = b.min + (int64_t)(fnzi_draw_next(u->draw) % (uint64_t)(b.max - b.min + 1));
     if (!distinct || !is_taken(u, number))
       break;
   }
@@ -140,6 +140,7 @@ static fnz_status draw_once(usual *u, fnzi_point *point, bool distinct, bool *fo
     status = draw_one(u, point, i, distinct);
   fnzi_map_free(&u->taken);
   FNZ_TRY(status);
+  FNZ_TRY(fnzi_equations_draw(u->draw, u->bounds, point));
   FNZ_TRY(fnzi_sizes_admit(u->draw->sizes, point, &broken));
   *found = !broken;
   return FNZ_OK;

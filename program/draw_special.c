@@ -6,7 +6,7 @@
  *         numbers that nodes take as one, an index and the same one counted from the end, as much
  *         before the end as a piece is long, each symbol at the ends of its range, at small numbers
  *         and at the program's own constants, computed indices before the end */
-#include "program/sizes.h"
+#include "program/equations.h"
 
 enum { NUMBERS = 12, LARGEST_CONSTANT = 48 };
 
@@ -352,7 +352,9 @@ static fnz_status set_single(special *p) {
 
 static fnz_status set_special(special *p, fnzi_arena *arena) {
   const fnzi_condition *broken;
+  int64_t *before;
   FNZ_TRY(fnzi_draw_bounds(p->s, arena, &p->bounds));
+  FNZ_TRY(fnzi_free_numbers(p->s, p->point, arena, &before));
   FNZ_TRY(set_pair(p));
   if (!p->more)
     FNZ_TRY(set_equal(p));
@@ -366,6 +368,7 @@ static fnz_status set_special(special *p, fnzi_arena *arena) {
     FNZ_TRY(set_computed_to_end(p));
   if (!p->found)
     return FNZ_OK;
+  FNZ_TRY(fnzi_equations_mend(p->s, p->bounds, before, p->point));
   FNZ_TRY(fnzi_sizes_admit(p->s, p->point, &broken));
   p->found = !broken;
   return FNZ_OK;

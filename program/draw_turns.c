@@ -4,7 +4,7 @@
  * needs   usual numbers, at which the program works and both are the same
  * gives   one after the other: each symbol at the first numbers above and below its own at which
  *         they differ, and next to these, among sizes as they were and among larger ones */
-#include "program/sizes.h"
+#include "program/equations.h"
 
 enum {
   WAYS = 4, /* above, next to it; below, next to it */
@@ -115,17 +115,19 @@ static fnz_status set_turn(turns *t, size_t k, fnzi_arena *arena, bool *more, bo
   const fnzi_expr *symbol = symbol_at(t, k / 2 / WAYS);
   const fnzi_condition *broken;
   fnzi_bounds *bounds;
-  int64_t number = 0;
+  int64_t number = 0, *before;
   *more = symbol != NULL;
   if (!symbol)
     return FNZ_OK;
   FNZ_TRY(fnzi_draw_bounds(t->s, arena, &bounds));
+  FNZ_TRY(fnzi_free_numbers(t->s, t->point, arena, &before));
   FNZ_TRY(number_at(t, symbol, k / 2 % WAYS, &bounds[symbol->id], &number, found));
   if (*found && k % 2)
     FNZ_TRY(make_room(t->s, number, bounds, t->point));
   if (!*found)
     return FNZ_OK;
   FNZ_TRY(fnzi_point_set(t->point, symbol, number));
+  FNZ_TRY(fnzi_equations_mend(t->s, bounds, before, t->point));
   FNZ_TRY(fnzi_sizes_admit(t->s, t->point, &broken));
   *found = !broken;
   return FNZ_OK;
