@@ -52,9 +52,11 @@ static void put_place(const char *source) {
     return;
   if (place.line)
     snprintf(number, sizeof number, ":%ld", place.line);
-  size_t room = CLI_PLACE - strlen(number),
-         cut = place.path_size > room ? place.path_size - room : 0;
-  cli_put_clean(stdout, place.path + cut, place.path_size - cut);
+  size_t room = CLI_PLACE - strlen(number);
+  bool is_long = place.path_size > room;
+  size_t shown = is_long ? room - 3 : place.path_size;
+  fputs(is_long ? "..." : "", stdout);
+  cli_put_clean(stdout, place.path + place.path_size - shown, shown);
   fputs(number, stdout);
 }
 

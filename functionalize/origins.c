@@ -103,11 +103,34 @@ static bool find_twin(const fnz_program *from, uint32_t graph, const fnzi_node *
   return *index != FNZI_NO_NODE;
 }
 
+/* Of one without results, an assertion: as many of its operator behind the last node that has some,
+ * or behind the start. */
+static bool find_silent_twin(const fnz_program *from, uint32_t graph, size_t at,
+                             const fnz_program *to, uint32_t *index) {
+  const fnzi_graph *g = fnzi_graph_at(from, graph);
+  const fnz_op *op = g->nodes.data[at].op;
+  size_t behind = 0;
+  bool found = false;
+  while (!found && at > 0) {
+    behind += g->nodes.data[at].op == op;
+    found = find_twin(from, graph, &g->nodes.data[--at], to, index);
+  }
+  if (!found) {
+    *index = UINT32_MAX;
+    behind += g->nodes.data[0].op == op;
+  }
+  for (g = fnzi_graph_at(to, graph); behind > 0 && ++*index < g->nodes.count;)
+    behind -= g->nodes.data[*index].op == op;
+  return op && behind == 0;
+}
+
 static void move_node(const fnz_program *source, const fnz_program *from, const fnzi_node **node) {
   size_t graph, index;
   uint32_t twin;
-  bool found = fnzi_find_node(source, *node, &graph, &index) &&
-               find_twin(source, (uint32_t)graph, *node, from, &twin);
+  bool found =
+      fnzi_find_node(source, *node, &graph, &index) &&
+      (first_result(*node) ? find_twin(source, (uint32_t)graph, *node, from, &twin)
+                           : find_silent_twin(source, (uint32_t)graph, index, from, &twin));
   *node = found ? fnzi_node_at(from, (uint32_t)graph, twin) : NULL;
 }
 
