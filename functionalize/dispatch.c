@@ -39,6 +39,7 @@ fnzi_route fnzi_route_find(const fnz_op *op) {
   r.twin = r.mutation != FNZI_MUTATION_NONE ? fnzi_mutation_twin(op) : NULL;
   r.idempotent = r.twin && fnzi_is_idempotent(op);
   r.flat = r.twin && fnzi_op_is_flat(op);
+  r.way = r.twin ? fnzi_out_way_of(r.twin) : FNZI_OUT_EXACT;
   r.same_places = r.twin && has_same_places(op, r.twin);
   if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
     r.composite = fnzi_composite_find(r.twin);

@@ -24,7 +24,9 @@ typedef struct twin_call {
   bool elementwise;
   bool casts; /* operands, to `common` */
   fnz_dtype common;
-  int slices; /* -1, or the dimension of the target along which it goes slice after slice */
+  bool knows_own, casts_operand;
+  fnz_dtype own; /* that the twin gives, for one target and unless it is elementwise */
+  int slices;    /* -1, or the dimension of the target along which it goes slice after slice */
 } twin_call;
 
 static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
@@ -113,16 +115,60 @@ static fnz_status twin_args(fnz_world *world, const fnzi_request *r, twin_call *
   return FNZ_OK;
 }
 
-/* cumsum_ of integers computes in its own type, while cumsum gives i64: where the twin may be told
- * the type, it is told that of the target. */
-static void say_dtype(twin_call *c) {
-  int i = c->elementwise ? -1 : fnzi_op_param(c->twin, "dtype");
-  if (i < 0 || fnzi_op_is_custom(c->twin) || c->count != 1 || !c->slots[0].target ||
-      (c->args[i].tag != FNZ_ARG_DEFAULT && c->args[i].tag != FNZ_ARG_NONE))
-    return;
-  fnz_dtype dtype = fnzi_geometry(c->slots[0].target)->dtype;
-  if (fnzi_is_integer(dtype) || dtype == FNZ_BOOL)
-    c->args[i] = fnzi_arg_dtype(dtype);
+static fnz_status wrong_dtype(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                              fnz_dtype target) {
+  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                   "%s computes %s and takes no tensor of %s for it; give it one of %s",
+                   r->op->name, fnzi_dtype(c->own)->name, fnzi_dtype(target)->name,
+                   fnzi_dtype(c->own)->name);
+}
+
+/* As if dtype= had said that of the target. What PyTorch derives from the functional operator has
+ * only those of a new tensor's arguments to go by. */
+static fnz_status tell_dtype(fnz_world *world, const fnzi_request *r, twin_call *c,
+                             fnz_dtype target) {
+  int at = fnzi_unsaid_dtype(c->twin, c->args);
+  bool derived = (r->op->tags & FNZI_TAG_GENERATED) && fnzi_op_param(c->twin, "layout") < 0;
+  if (at < 0 || derived)
+    return c->knows_own ? wrong_dtype(world, r, c, target) : FNZ_OK;
+  c->args[at] = fnzi_arg_dtype(target);
+  return FNZ_OK;
+}
+
+/* A target of another dtype than the twin gives by itself. */
+static fnz_status find_dtype(fnz_world *world, const fnzi_request *r, twin_call *c) {
+  if (c->elementwise || c->count != 1 || !c->slots[0].target)
+    return FNZ_OK;
+  fnz_dtype target = fnzi_geometry(c->slots[0].target)->dtype;
+  c->own = target;
+  c->knows_own = fnzi_own_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, &c->own);
+  if (c->knows_own && c->own == target)
+    return FNZ_OK;
+  switch (c->route->way) {
+  case FNZI_OUT_TOLD:
+    return tell_dtype(world, r, c, target);
+  case FNZI_OUT_OPERAND:
+    c->casts_operand = c->knows_own;
+    return !c->knows_own || fnzi_is_float(target) ? FNZ_OK : wrong_dtype(world, r, c, target);
+  case FNZI_OUT_MIXED:
+    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s into a tensor of %s computes one part in that and one in another dtype, "
+                     "which no functional operator does; cast before or after",
+                     r->op->name, fnzi_dtype(target)->name);
+  case FNZI_OUT_EXACT:
+  case FNZI_OUT_CAST:
+    break;
+  }
+  return FNZ_OK;
+}
+
+/* The value of the first tensor in the dtype of the target. */
+static fnz_status cast_operand(const twin_call *c, fnz_world *world, fnz_arg *args) {
+  fnzi_held *value;
+  FNZ_TRY(fnzi_read_tensor(c->args[0].u.tensor, &value));
+  FNZ_TRY(fnzi_cast(world, fnzi_geometry(c->slots[0].target)->dtype, &value));
+  args[0].u.value = value->handle;
+  return FNZ_OK;
 }
 
 /* How eager lays out an out= argument that it resizes to these sizes: an elementwise operator as
@@ -157,6 +203,8 @@ static fnz_status expect_slot(fnz_world *world, const fnzi_request *r, const twi
   fnz_geometry resized;
   if (c->elementwise)
     dtype = fnzi_op_result_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL);
+  else if (c->knows_own && c->route->way == FNZI_OUT_CAST)
+    dtype = c->own;
   FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, target->dtype));
   if (!s->resized)
     return fnzi_result_like(world, target, dtype, &s->expected);
@@ -397,12 +445,14 @@ fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route
   FNZ_TRY(check_slots(world, r, &c));
   if (c.slices >= 0 && c.count == 1)
     return in_slices(world, r, &c);
-  say_dtype(&c);
+  FNZ_TRY(find_dtype(world, r, &c));
   FNZ_TRY(expect(world, r, &c));
   FNZI_NEW(&world->scratch, c.count, &expected);
   for (size_t k = 0; k < c.count; k++)
     expected[k] = c.slots[k].expected;
   FNZ_TRY(fnzi_read_args(world, c.args, c.twin->nparams, &args));
+  if (c.casts_operand)
+    FNZ_TRY(cast_operand(&c, world, args));
   FNZ_TRY(fnzi_apply_values(world, c.twin, args, c.twin->nparams,
                             all_known(&c, r) ? expected : NULL, c.count, &first, &count));
   if (count == c.count)

@@ -18,6 +18,7 @@
 #include "functionalize/why.h"
 #include "functionalize/decisions.h"
 #include "mutations/mutations.h"
+#include "schema/outs.h"
 #include "views/composites.h"
 #include "views/views.h"
 
@@ -131,6 +132,7 @@ typedef struct fnzi_route {
   bool same_places;   /* the twin's parameters stand where the operator's of those names do */
   bool idempotent;    /* fnzi_is_idempotent() */
   bool flat;          /* fnzi_op_is_flat() */
+  fnzi_out_way way;   /* fnzi_out_way_of() its twin */
 } fnzi_route;
 
 /* Programs have few operators: a route stands at the place of its operator, modulo this, or at one

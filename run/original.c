@@ -29,11 +29,16 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
   return fnzi_eager_value(in, t, &arg->u.value);
 }
 
+fnz_status fnzi_eager_lower(fnzi_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                            fnz_arg **out) {
+  return fnzi_lower_args(&in->run, op, args, nargs, lower_value, in, out);
+}
+
 fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
                             const fnz_geometry *const *expected, fnz_handle *outputs,
                             size_t count) {
   fnz_arg *lowered;
-  FNZ_TRY(fnzi_lower_args(&in->run, op, args, nargs, lower_value, in, &lowered));
+  FNZ_TRY(fnzi_eager_lower(in, op, args, nargs, &lowered));
   fnz_request call = {op, lowered, op->nparams, expected, ""};
   return fnzi_run_apply(&in->run, &call, outputs, count);
 }

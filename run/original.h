@@ -65,6 +65,9 @@ typedef struct fnzi_act {
   fnzi_outcome outcome;
   const fnz_op *twin; /* that computes what is written, and its arguments */
   const fnz_arg *twin_args;
+  bool knows_own;            /* `own` is the dtype that the twin gives */
+  fnz_dtype own;             /* where that is not of the target, and the twin not elementwise */
+  const fnzi_eager *cast_to; /* the first operand takes its dtype before the twin; NULL: none */
   bool in_loop; /* an operand overlaps what is written: element after element, as eager goes */
   struct {
     fnzi_eager **data; /* NULL for an undefined one */
@@ -93,6 +96,9 @@ FNZ_MUST_CHECK fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_h
 /* The elements of a value to where the geometry says. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g,
                                              fnz_handle value, fnzi_memory *memory);
+/* Arguments for the backend, in the scratch; `args` as in fnzi_act. */
+FNZ_MUST_CHECK fnz_status fnzi_eager_lower(fnzi_interp *in, const fnz_op *op, const fnz_arg *args,
+                                           size_t nargs, fnz_arg **out);
 /* Applies an operator to tensors; `args` as in fnzi_act. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *args,
                                            size_t nargs, const fnz_geometry *const *expected,
@@ -122,6 +128,18 @@ FNZ_MUST_CHECK fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w);
 /* The rule of an operator that is a view, its argument or a copy, whatever eager strides say. */
 fnzi_pane_rule *fnzi_composite_rule(const fnz_op *op);
 fnzi_pane_rule *fnzi_piece_rule(const fnz_op *op); /* of those, the ones that cut */
+
+/* --- original_dtypes.c --------------------------------------------------------------------------
+ */
+
+/* Finds out how the twin gets to the dtype of the only tensor that is written: dtype= may be set in
+ * `args`. */
+FNZ_MUST_CHECK fnz_status fnzi_act_find_dtype(fnzi_act *s, const fnz_op *twin,
+                                              const fnzi_eager *target, fnz_arg *args);
+/* Applies the twin, as found. */
+FNZ_MUST_CHECK fnz_status fnzi_act_apply_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                                              const fnz_geometry *const *expected,
+                                              fnz_handle *outputs, size_t count);
 
 /* --- layout.c ----------------------------------------------------------------------------------
  */

@@ -91,6 +91,8 @@ static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, fn
   g->symbols = NULL;
   if (fnzi_op_is_elementwise(twin))
     g->dtype = fnzi_op_result_dtype(twin, args, twin->nparams, fnzi_act_geometry_of, s);
+  else if (s->knows_own)
+    g->dtype = s->own;
   *out = g;
   return FNZ_OK;
 }
@@ -139,7 +141,7 @@ static fnz_status write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *arg
     expected[i] = recorded[i];
   for (size_t i = nplain; run->hashes && i < count; i++)
     FNZ_TRY(guess(s, twin, args, targets[i - nplain], recorded[i], &expected[i]));
-  FNZ_TRY(fnzi_eager_apply(s->in, twin, args, twin->nparams, expected, handles, count));
+  FNZ_TRY(fnzi_act_apply_twin(s, twin, args, expected, handles, count));
   return take_results(s, handles, recorded, targets, count, nplain);
 }
 
@@ -306,28 +308,6 @@ static const fnz_op *twin_of(const fnz_op *op) {
   return twin != NULL && twin->kind == FNZI_KIND_FUNCTIONAL ? twin : NULL;
 }
 
-/* These compute in the dtype of the tensor that they write. */
-static bool computes_in_target(const fnz_op *twin) {
-  static const char *const bases[] = {"cumprod", "cumsum", "nansum", "prod", "sum"};
-  for (size_t i = 0; i < sizeof bases / sizeof *bases; i++)
-    if (strcmp(twin->base, bases[i]) == 0)
-      return true;
-  return false;
-}
-
-/* The dtype= of such a twin, where it is not what the twin gives anyhow. */
-static void take_dtype(const fnzi_act *s, const fnz_op *twin, const fnzi_eager *target,
-                       fnz_arg *args) {
-  int at = fnzi_op_param(twin, "dtype");
-  const fnzi_eager *self =
-      args[0].tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, args[0].u.value) : NULL;
-  if (at < 0 || args[at].tag != FNZ_ARG_NONE || self == NULL || !computes_in_target(twin))
-    return;
-  bool counted = self->g->dtype == FNZ_BOOL || fnzi_is_integer(self->g->dtype);
-  if (target->g->dtype != (counted ? FNZ_I64 : self->g->dtype))
-    args[at] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = target->g->dtype};
-}
-
 /* Arguments by name: out= ones have no place in the twin, and some twins have another order. */
 static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
   FNZI_NEW(&s->in->run.scratch, twin->nparams, out);
@@ -437,7 +417,7 @@ fnz_status fnzi_act_write(fnzi_act *s) {
   FNZ_TRY(twin_args(s, twin, &args));
   FNZ_TRY(find_targets(s, &targets, &count));
   if (count == 1)
-    take_dtype(s, twin, targets[0], args);
+    FNZ_TRY(fnzi_act_find_dtype(s, twin, targets[0], args));
   FNZ_TRY(write_targets(s, twin, args, targets, count));
   for (size_t i = 0; i < s->op->nreturns; i++)
     if (s->op->returns[i].alias != 0)

@@ -1,9 +1,9 @@
-/* checks: 6
+/* checks: 8
  * promotion_test.c - element types: their rows, promotion, casts, results of pointwise operators.
  */
 #include "tests/test.h"
 
-#include "schema/schema.h"
+#include "schema/outs.h"
 
 #include <stdio.h>
 
@@ -242,6 +242,51 @@ static size_t differences(const char *name, const char *answers) {
   return wrong;
 }
 
+/* What an operator that is not pointwise gives, or FNZ_DTYPE_COUNT. */
+static fnz_dtype own_of(const char *name, const fnz_arg *args, size_t nargs, operand *operands) {
+  fnz_dtype d;
+  bool known = fnzi_own_dtype(fnz_op_find(name), args, nargs, operand_geometry, operands, &d);
+  return known ? d : FNZ_DTYPE_COUNT;
+}
+
+START_TEST(other_results_have_rows) {
+  operand two[] = {{FNZ_I32, 1, {0}}, {FNZ_F16, 1, {0}}};
+  const fnz_arg items[] = {first, second}, bit = {.tag = FNZ_ARG_BOOL};
+  const fnz_arg list = {.tag = FNZ_ARG_LIST, .count = 2, .u.list = items};
+  const fnz_arg told[] = {first, {.tag = FNZ_ARG_DTYPE, .u.i = FNZ_F64}};
+  const fnz_arg full[] = {{.tag = FNZ_ARG_LIST}, bit};
+  const fnz_arg later = {.tag = FNZ_ARG_SYMBOL};
+  ck_assert_int_eq(own_of("sum", &first, 1, two), FNZ_I64);
+  ck_assert_int_eq(own_of("sum", &second, 1, two), FNZ_F16);
+  ck_assert_int_eq(own_of("sum", told, 2, two), FNZ_F64);
+  ck_assert_int_eq(own_of("stack", &list, 1, two), FNZ_F16);
+  ck_assert_int_eq(own_of("logsumexp", &first, 1, two), FNZ_F32);
+  ck_assert_int_eq(own_of("arange", &whole, 1, two), FNZ_I64);
+  ck_assert_int_eq(own_of("arange", &half, 1, two), FNZ_F32);
+  ck_assert_int_eq(own_of("arange", &later, 1, two), FNZ_DTYPE_COUNT);
+  ck_assert_int_eq(own_of("full", full, 2, two), FNZ_BOOL);
+  ck_assert_int_eq(own_of("zeros", full, 1, two), FNZ_F32);
+  ck_assert_int_eq(own_of("randperm", &whole, 1, two), FNZ_I64);
+  ck_assert_int_eq(own_of("max.dim", &first, 1, two), FNZ_DTYPE_COUNT);
+  ck_assert_int_eq(fnzi_out_way_of(fnz_op_find("max")), FNZI_OUT_CAST);
+  ck_assert_int_eq(fnzi_out_way_of(fnz_op_find("mm")), FNZI_OUT_EXACT);
+}
+END_TEST
+
+START_TEST(other_rows_are_sorted_and_found) {
+  static const char *const names[] = {
+#define OUT(name, own, way) name,
+#include "schema/outs.def"
+#undef OUT
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    size_t at = fnzi_op_lower_bound(names[i], strlen(names[i]));
+    ck_assert_msg(at < fnzi_ops_count && !strcmp(fnzi_ops[at].base, names[i]), "%s", names[i]);
+    ck_assert(!i || strcmp(names[i - 1], names[i]) < 0);
+  }
+}
+END_TEST
+
 START_TEST(results_are_eagers) {
   enum { LINE = 16384 };
   static char line[LINE];
@@ -260,4 +305,5 @@ START_TEST(results_are_eagers) {
 END_TEST
 
 RUN_SUITE("promotion", dtypes_have_rows, two_types_promote, operands_promote, result_kinds_decide,
-          rows_are_sorted_and_found, results_are_eagers)
+          rows_are_sorted_and_found, other_results_have_rows, other_rows_are_sorted_and_found,
+          results_are_eagers)

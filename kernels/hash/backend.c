@@ -1,5 +1,6 @@
 /* backend.c - the backend of hashes: its values, and which of the three kinds an operator is. */
 #include "kernels/hash/hash.h"
+#include "schema/outs.h"
 
 /* --- Values --------------------------------------------------------------------------------------
  */
@@ -102,14 +103,25 @@ static void release(void *self, fnz_handle value) {
     fnzi_hashed_free(self, fnzi_hashed_of(value));
 }
 
-/* dtype=None, and the dtype that the result has anyhow, are the same. */
-static void say_dtype(const fnzi_hashing *h, fnz_arg *args) {
-  int at = fnzi_op_param(h->op, "dtype");
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  (void)user;
+  return arg->u.value == 0 ? NULL : &fnzi_hashed_of(arg->u.value)->g;
+}
+
+/* dtype=None, and the dtype that the result has anyhow, are the same. A program that records
+ * another one for the result than it can have is refused, as it is over numbers. */
+static fnz_status say_dtype(const fnzi_hashing *h, fnz_arg *args) {
+  int at = fnzi_unsaid_dtype(h->op, args);
   const fnz_geometry *g =
       h->call->expected == NULL || h->capacity == 0 ? NULL : h->call->expected[0];
-  if (at >= 0 && g != NULL && h->op->params[at].type == FNZI_TYPE_DTYPE &&
-      args[at].tag == FNZ_ARG_NONE)
-    args[at] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = g->dtype};
+  fnz_dtype own = g == NULL ? FNZ_DTYPE_COUNT : g->dtype;
+  bool known = fnzi_own_dtype(h->op, args, h->op->nparams, geometry_of, NULL, &own);
+  if (known && g != NULL && own != g->dtype)
+    return fnzi_fail(h->ctx, FNZ_CLASS_TYPE, "", "%s: the result is %s here but %s is recorded",
+                     h->op->name, fnzi_dtype(own)->name, fnzi_dtype(g->dtype)->name);
+  if (at >= 0 && (known || g != NULL))
+    args[at] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = own};
+  return FNZ_OK;
 }
 
 static fnz_status perform(fnzi_hashing *h) {
@@ -118,7 +130,7 @@ static fnz_status perform(fnzi_hashing *h) {
   FNZI_NEW(&h->arena, h->op->nparams, &args);
   for (size_t i = 0; i < h->op->nparams; i++)
     args[i] = fnzi_arg_get(h->op, h->call->args, h->call->nargs, i);
-  say_dtype(h, args);
+  FNZ_TRY(say_dtype(h, args));
   h->args = args;
   FNZ_TRY(fnzi_hash_move(h, &done));
   if (done)

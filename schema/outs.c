@@ -1,0 +1,165 @@
+/* outs.c - the rows of outs.def, and the dtypes that they stand for. */
+#include "schema/outs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct out_row {
+  const char *name;
+  fnzi_own own;
+  fnzi_out_way way;
+} out_row;
+
+static const out_row rows[] = {
+#define OUT(name, own, way) {name, FNZI_OWN_##own, FNZI_OUT_##way},
+#include "schema/outs.def"
+#undef OUT
+};
+
+static int by_name(const void *key, const void *row) {
+  return strcmp(key, ((const out_row *)row)->name);
+}
+
+static const out_row *find_name(const char *name) {
+  return bsearch(name, rows, sizeof rows / sizeof *rows, sizeof *rows, by_name);
+}
+
+static const out_row *find(const fnz_op *op) {
+  bool fits = !fnzi_op_is_custom(op) && !fnzi_op_is_elementwise(op) &&
+              op->kind == FNZI_KIND_FUNCTIONAL && op->nreturns == 1 && !op->returns[0].is_list;
+  const out_row *row = fits ? find_name(op->name) : NULL;
+  return row || !fits ? row : find_name(op->base);
+}
+
+fnzi_out_way fnzi_out_way_of(const fnz_op *functional) {
+  const out_row *row = find(functional);
+  return row ? row->way : FNZI_OUT_EXACT;
+}
+
+int fnzi_unsaid_dtype(const fnz_op *op, const fnz_arg *args) {
+  int at = fnzi_op_param(op, "dtype");
+  bool says_nothing = at >= 0 && (args[at].tag == FNZ_ARG_DEFAULT || args[at].tag == FNZ_ARG_NONE);
+  return says_nothing && op->params[at].type == FNZI_TYPE_DTYPE ? at : -1;
+}
+
+/* --- From the operands ------------------------------------------------------------------------ */
+typedef const fnz_geometry *geometry_reader(void *user, const fnz_arg *arg);
+
+typedef struct reading {
+  const fnz_op *op;
+  const fnz_arg *args;
+  size_t nargs;
+  geometry_reader *geometry_of;
+  void *user;
+} reading;
+
+static bool add_tensor(const reading *r, const fnz_arg *arg, fnzi_promotion *p) {
+  if (arg->tag != FNZ_ARG_VALUE)
+    return true;
+  const fnz_geometry *g = r->geometry_of(r->user, arg);
+  if (g)
+    fnzi_promotion_add_tensor(p, g->dtype, g->rank);
+  return g != NULL;
+}
+
+static bool add_tensors(const reading *r, const fnz_arg *arg, bool first, fnzi_promotion *p) {
+  bool known = true;
+  if (arg->tag != FNZ_ARG_LIST)
+    return add_tensor(r, arg, p);
+  for (uint32_t k = 0; k < arg->count && known && !(first && k); k++)
+    known = add_tensor(r, &arg->u.list[k], p);
+  return known;
+}
+
+/* The dtype to which all tensors promote, or that of the first; false when one is unknown. */
+static bool of_tensors(const reading *r, bool first, fnz_dtype *out) {
+  fnzi_promotion p = {0};
+  bool known = true;
+  for (size_t i = 0; i < r->op->nparams && known; i++) {
+    const fnz_arg arg = fnzi_arg_get(r->op, r->args, r->nargs, i);
+    if (r->op->params[i].type == FNZI_TYPE_TENSOR &&
+        !(first && (p.has_dimensioned || p.has_zero_dim)))
+      known = add_tensors(r, &arg, first, &p);
+  }
+  *out = fnzi_promotion_result(&p);
+  return known && (p.has_dimensioned || p.has_zero_dim);
+}
+
+static bool is_number(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_BOOL || arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT ||
+         arg->tag == FNZ_ARG_COMPLEX;
+}
+
+/* Of all numbers; false when one of them is not there yet, or there is none. */
+static bool of_numbers(const reading *r, fnz_dtype *out) {
+  fnzi_promotion p = {0};
+  bool known = true;
+  for (size_t i = 0; i < r->op->nparams; i++) {
+    const fnz_arg arg = fnzi_arg_get(r->op, r->args, r->nargs, i);
+    if (r->op->params[i].type != FNZI_TYPE_SCALAR || arg.tag == FNZ_ARG_NONE)
+      continue;
+    known = known && is_number(&arg);
+    if (known)
+      fnzi_promotion_add_number(&p, &arg);
+  }
+  *out = fnzi_promotion_result(&p);
+  return known && p.has_number;
+}
+
+static bool is_exact(fnz_dtype d) {
+  return d == FNZ_BOOL || fnzi_is_integer(d);
+}
+
+static fnz_dtype part_of(fnz_dtype d) {
+  return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
+}
+
+static bool own_dtype(const reading *r, fnzi_own own, fnz_dtype *out) {
+  bool known = true;
+  switch (own) {
+  case FNZI_OWN_SELF:
+    return of_tensors(r, true, out);
+  case FNZI_OWN_JOINED:
+    return of_tensors(r, false, out);
+  case FNZI_OWN_COUNT:
+    known = of_tensors(r, true, out);
+    *out = is_exact(*out) ? FNZ_I64 : *out;
+    return known;
+  case FNZI_OWN_AS_FLOAT:
+    known = of_tensors(r, true, out);
+    *out = is_exact(*out) ? FNZ_F32 : *out;
+    return known;
+  case FNZI_OWN_REAL:
+    known = of_tensors(r, true, out);
+    *out = part_of(*out);
+    return known;
+  case FNZI_OWN_NUMBERS:
+    known = of_numbers(r, out);
+    *out = is_exact(*out) ? FNZ_I64 : FNZ_F32;
+    return known;
+  case FNZI_OWN_VALUE:
+    return of_numbers(r, out);
+  case FNZI_OWN_FLOAT:
+    *out = of_numbers(r, out) && fnzi_is_complex(*out) ? FNZ_C64 : FNZ_F32;
+    return true;
+  case FNZI_OWN_LONG:
+    break;
+  }
+  *out = FNZ_I64;
+  return true;
+}
+
+bool fnzi_own_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
+                    geometry_reader *geometry_of, void *user, fnz_dtype *out) {
+  const out_row *row = find(op);
+  const reading r = {op, args, nargs, geometry_of, user};
+  int at = fnzi_op_param(op, "dtype");
+  if (!row)
+    return false;
+  const fnz_arg said =
+      at < 0 ? (fnz_arg){.tag = FNZ_ARG_NONE} : fnzi_arg_get(op, args, nargs, (size_t)at);
+  if (said.tag != FNZ_ARG_DTYPE)
+    return own_dtype(&r, row->own, out);
+  *out = (fnz_dtype)said.u.i;
+  return true;
+}
