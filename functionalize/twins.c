@@ -4,6 +4,7 @@
  * An operand that overlaps the target in a way that eager lets through is given eager's meaning by
  * applying the operator slice after slice (mutations/checks.c says when that is the same). */
 #include "functionalize/writes.h"
+#include "schema/targets.h"
 #include "schema/twins.h"
 
 /* A result of the twin: a fresh one, or the new value of a written argument. */
@@ -223,12 +224,26 @@ static fnz_status expect(fnz_world *world, const fnzi_request *r, twin_call *c) 
   return FNZ_OK;
 }
 
+static bool is_derived_out(const fnzi_request *r) {
+  return r->op->kind == FNZI_KIND_OUT && (r->op->tags & FNZI_TAG_GENERATED);
+}
+
+/* How often the written tensor may be an operand: eager reads some wholly before it writes. */
+static size_t allowed_reads(const fnzi_request *r, const slot *s) {
+  int param = fnzi_own_input(r->op, s->param);
+  if (is_derived_out(r))
+    return SIZE_MAX;
+  bool is_there =
+      param >= 0 && r->args[param].tag == FNZ_ARG_VALUE && r->args[param].u.tensor == s->target;
+  return !s->param->is_out || (is_there && !s->resized) ? 1 : 0;
+}
+
 /* Reading the written tensor itself is what an in-place operator does, once. An operator that is
  * not elementwise and gets it as another argument too reads places that it has written already. */
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
   bool is_one = fnz_geometry_numel(fnzi_geometry(s->target)) <= 1 && !fnzi_op_is_custom(r->op);
-  if (c->elementwise || is_one || reads <= (s->param->is_out ? 0 : 1))
+  if (c->elementwise || is_one || reads <= allowed_reads(r, s))
     return FNZ_OK;
   return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
                        "%s gets the tensor `%s`, which it writes, as another argument as well; "
@@ -238,8 +253,11 @@ static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, cons
 
 /* A cast reads all of an operand before anything is written; that of the target holds back what is
  * written until everything is read. A bool takes what comparisons give without one. */
-static fnzi_reading reading_of(const twin_call *c, const slot *s, const fnz_tensor *operand) {
+static fnzi_reading reading_of(const fnzi_request *r, const twin_call *c, const slot *s,
+                               const fnz_tensor *operand) {
   fnz_dtype target = fnzi_geometry(s->target)->dtype;
+  if (fnzi_reads_whole(r->op, fnzi_geometry(s->target), fnzi_geometry(operand)))
+    return FNZI_READING_FIRST;
   bool is_held_back =
       target != c->common && (target != FNZ_BOOL || c->twin->promotion != FNZI_PROMOTE_ALWAYS_BOOL);
   bool is_copied = c->casts && (is_held_back || fnzi_geometry(operand)->dtype != c->common);
@@ -287,9 +305,10 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
                             slices));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
-    if (!is_target && fnzi_shares(s->target, reads[i]))
+    bool is_whole = fnzi_reads_whole(r->op, g, fnzi_geometry(reads[i]));
+    if (!is_target && !is_whole && fnzi_shares(s->target, reads[i]))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
-                                 fnzi_root_geometry(s->target), reading_of(c, s, reads[i]),
+                                 fnzi_root_geometry(s->target), reading_of(r, c, s, reads[i]),
                                  slices));
     if (c->elementwise && !may_grow)
       FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
@@ -411,7 +430,7 @@ static fnz_status read_first(fnz_world *world, const fnzi_request *r, const twin
     fnz_tensor *t = args[i].tag == FNZ_ARG_VALUE ? args[i].u.tensor : NULL;
     fnzi_held *value;
     if (!t || t == s->target || !fnzi_overlap(t, s->target) ||
-        !fnzi_is_read_first(fnzi_geometry(s->target), fnzi_geometry(t), reading_of(c, s, t)))
+        !fnzi_is_read_first(fnzi_geometry(s->target), fnzi_geometry(t), reading_of(r, c, s, t)))
       continue;
     FNZ_TRY(fnzi_read_tensor(t, &value));
     FNZ_TRY(fnzi_give_fresh(world, holder, value));

@@ -2,6 +2,7 @@
  * not promise: memory that overlaps itself, an operand that partly overlaps what is written, sizes
  * that do not fit. */
 #include "run/original.h"
+#include "schema/targets.h"
 
 /* Every element gets the same number, so that order does not matter. */
 static bool is_fill(const fnz_op *twin) {
@@ -158,6 +159,8 @@ typedef struct checking {
  * write a bool as it is. */
 static bool is_read_first(const checking *c, const fnz_geometry *target,
                           const fnz_geometry *operand) {
+  if (fnzi_reads_whole(c->s->op, target, operand))
+    return true;
   bool as_is = target->dtype == c->common ||
                (target->dtype == FNZ_BOOL && c->twin->promotion == FNZI_PROMOTE_ALWAYS_BOOL);
   return c->casts && (!as_is || operand->dtype != c->common);
@@ -186,7 +189,8 @@ static fnz_status check_operand(const checking *c, const fnzi_eager *operand) {
   fnzi_act *s = c->s;
   const fnzi_eager *target = c->target;
   fnzi_order order;
-  if (operand->memory != target->memory || is_same_window(target->g, operand->g))
+  if (operand->memory != target->memory || is_same_window(target->g, operand->g) ||
+      fnzi_reads_whole(s->op, target->g, operand->g))
     return FNZ_OK;
   FNZ_TRY(find_order(s, target->g, operand->g, c, &order));
   s->in_loop = s->in_loop || order == FNZI_ORDER_LOOP;
@@ -282,6 +286,47 @@ bool fnzi_act_reads_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
   return is_read_first(&c, target->g, operand->g);
 }
 
+typedef struct reads {
+  const fnzi_act *s;
+  const fnzi_eager *target;
+  size_t count;
+} reads;
+
+static fnz_status count_read(void *user, const fnz_arg *arg) {
+  reads *r = user;
+  r->count += arg->tag == FNZ_ARG_VALUE && fnzi_eager_of(r->s->in, arg->u.value) == r->target;
+  return FNZ_OK;
+}
+
+static const fnzi_param *written_as(const fnzi_act *s, const fnzi_eager *target) {
+  for (size_t i = 0; i < s->op->nparams; i++)
+    if (s->op->params[i].is_write && s->args[i].tag == FNZ_ARG_VALUE &&
+        fnzi_eager_of(s->in, s->args[i].u.value) == target)
+      return &s->op->params[i];
+  return NULL;
+}
+
+/* What is not elementwise reads places of a target that it has written before, where the target is
+ * an operand more often than eager provides for. */
+static fnz_status check_reads(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                              const fnzi_eager *target, bool resized) {
+  const fnzi_param *written = written_as(s, target);
+  reads r = {.s = s, .target = target};
+  if (is_elementwise(twin) || written == NULL || fnz_geometry_numel(target->g) <= 1 ||
+      (s->op->kind == FNZI_KIND_OUT && fnz_op_has_tag(s->op, "generated")))
+    return FNZ_OK;
+  int own = fnzi_own_input(s->op, written);
+  bool provided = own >= 0 && s->args[own].tag == FNZ_ARG_VALUE && !(written->is_out && resized) &&
+                  fnzi_eager_of(s->in, s->args[own].u.value) == target;
+  FNZ_TRY(fnzi_args_visit(args, twin->nparams, count_read, &r));
+  if (r.count <= (provided ? 1 : 0))
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                   "%s reads the tensor that it writes, so the result would depend on the order; "
+                   "clone it before",
+                   s->op->name);
+}
+
 /* The operands of a pointwise operator whose out= argument may take any sizes. */
 typedef struct operands {
   const checking *c;
@@ -300,6 +345,7 @@ fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
   bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
   checking c = checking_of(s, twin, args, target, !resized);
   FNZ_TRY(check_self(s, twin, args, target));
+  FNZ_TRY(check_reads(s, twin, args, target, resized));
   if (strcmp(twin->name, "masked_scatter") == 0)
     return check_source(s, target, &args[2]);
   FNZ_TRY(fnzi_args_visit(args, twin->nparams, check_arg, &c));

@@ -38,7 +38,7 @@ START_TEST(views_read) {
       {"%x: f32[2,3]",
        "%t: f32[3,2] stride(1,3) = t(%x)\n%a: f32[3,2] stride(1,3) = to.dtype(%t, f32, "
        "memory_format=contiguous_format)\n%z: f32[3,2] stride(1,3) = zero_(%a)\nreturn",
-       "%z: f32[2,3] = full([2, 3], 0)\nreturn %z input_mutation \"x\""},
+       "%z: f32[2,3] = full([2, 3], 0.0)\nreturn %z input_mutation \"x\""},
       {"%x: f32[2,3,1,1]",
        "%a: f32[2,3,1,1] stride(3,1,3,3) = to.dtype(%x, f32, memory_format=channels_last)\n"
        "%z: f32[2,3,1,1] stride(3,1,3,3) = zero_(%a)\nreturn %x",
@@ -88,7 +88,7 @@ START_TEST(writes_reach_the_base) {
        "2)\nreturn",
        "%f: f32[3,1] = fill.Scalar(%x, 2.0)\nreturn %f input_mutation \"x\""},
       {"%x: f32[4]", "%z: f32[4] = zero_(%x)\nreturn %x",
-       "%z: f32[4] = full([4], 0)\nreturn %z input_mutation \"x\", %z"},
+       "%z: f32[4] = full([4], 0.0)\nreturn %z input_mutation \"x\", %z"},
       {"%x: f32[2,3], %y: i64[3]", "%c: f32[2,3] = copy_(%x, %y)\nreturn",
        "%e: i64[2,3] = expand_copy(%y, [2, 3])\n%c: f32[2,3] = _to_copy(%e, dtype=f32)\n"
        "return %c input_mutation \"x\""},
@@ -211,10 +211,10 @@ START_TEST(own_places) {
        "%n: f32[1] = neg(%m)\n%y: f32[3] = slice_scatter(%a, %n, 0, 1, 2)\n"
        "return %y input_mutation \"x\""},
       {"%x: f32[5,2]", "%d: f32[5,2] = fill_diagonal_(%x, 3, True)\nreturn",
-       "%f: f32[4] = full([4], 3)\n%y: f32[5,2] = as_strided_scatter(%x, %f, [4], [3])\n"
+       "%f: f32[4] = full([4], 3.0)\n%y: f32[5,2] = as_strided_scatter(%x, %f, [4], [3])\n"
        "return %y input_mutation \"x\""},
       {"%x: f32[5,2]", "%d: f32[5,2] = fill_diagonal_(%x, 3)\nreturn",
-       "%f: f32[2] = full([2], 3)\n%y: f32[5,2] = diagonal_scatter(%x, %f)\n"
+       "%f: f32[2] = full([2], 3.0)\n%y: f32[5,2] = diagonal_scatter(%x, %f)\n"
        "return %y input_mutation \"x\""},
       {"%x: f32[3], %m: bool[2], %s: f32[2,2]",
        "%t: f32[2] stride(2) = select.int(%s, 1, 0)\n%h: f32[2] = slice.Tensor(%x, 0, 0, 2)\n"
@@ -230,14 +230,33 @@ END_TEST
 /* What is written decides sizes and dtype of out= and in-place operators. */
 START_TEST(targets_decide) {
   static const pair pairs[] = {
+      {"%x: f32[3]",
+       "%o: f64[3] = zeros([3], dtype=f64)\n%c: f64[3] = cumsum.out(%x, 0, out=%o)\nreturn %c",
+       "%c: f64[3] = cumsum(%x, 0, dtype=f64)\nreturn %c"},
+      {"%x: f32[3]",
+       "%o: f64[6] = zeros([6], dtype=f64)\n%c: f64[6] = cat.out([%x, %x], out=%o)\nreturn %c",
+       "%c: f32[6] = cat([%x, %x])\n%d: f64[6] = _to_copy(%c, dtype=f64)\nreturn %d"},
+      {"%x: f32[3]",
+       "%o: f64[] = zeros([], dtype=f64)\n%v: f64[] = var.correction_out(%x, [0], out=%o)\n"
+       "return %v",
+       "%d: f64[3] = _to_copy(%x, dtype=f64)\n%v: f64[] = var.correction(%d, [0])\nreturn %v"},
+      {"%x: i32[2]", "%z: i32[2] = zeros.out([2], out=%x)\nreturn",
+       "%z: i32[2] = zeros([2], dtype=i32)\nreturn %z input_mutation \"x\""},
+      {"%x: f32[3]", "%c: f32[3] = cumsum.out(%x, 0, out=%x)\nreturn",
+       "%c: f32[3] = cumsum(%x, 0)\nreturn %c input_mutation \"x\""},
+      {"%x: c64[2,2]",
+       "%h: c64[2,2] stride(1,2) = mH(%x)\n%a: c64[2,2] = add_.Tensor(%x, %h)\nreturn",
+       "%t: c64[2,2] stride(1,2) = transpose_copy.int(%x, 0, 1)\n"
+       "%h: c64[2,2] stride(1,2) = _conj_copy(%t)\n%a: c64[2,2] = add.Tensor(%x, %h)\n"
+       "return %a input_mutation \"x\""},
       {"%x: i32[3]", "%c: i32[3] = cumsum_(%x, 0)\nreturn",
        "%c: i32[3] = cumsum(%x, 0, dtype=i32)\nreturn %c input_mutation \"x\""},
       {"%x: i64[3]", "%c: i64[3] = cumsum_(%x, 0)\nreturn",
        "%c: i64[3] = cumsum(%x, 0)\nreturn %c input_mutation \"x\""},
       {"%x: f32[2,3]",
-       "%o: f32[4] = full([4], 1)\n%v: f32[2,2] = view(%o, [2, 2])\n"
+       "%o: f32[4] = full([4], 1.0)\n%v: f32[2,2] = view(%o, [2, 2])\n"
        "%n: f32[3] = sum.IntList_out(%x, [0], out=%o)\nreturn %v",
-       "%v: f32[2,2] = full([2, 2], 1)\n%n: f32[3] = sum.dim_IntList(%x, [0])\n"
+       "%v: f32[2,2] = full([2, 2], 1.0)\n%n: f32[3] = sum.dim_IntList(%x, [0])\n"
        "%w: f32[4] = view_copy(%v, [4])\n%u: f32[4] = slice_scatter(%w, %n, 0, 0, 3)\n"
        "%y: f32[2,2] = view_copy(%u, [2, 2])\nreturn %y"},
       /* what is resized is laid out as the operands are, whatever the trace says */
@@ -304,6 +323,9 @@ START_TEST(refusals) {
   static const struct {
     const char *class_name, *inputs, *body;
   } rows[] = {
+      {"OVERLAP", "%x: f32[2,2]", "%m: f32[2,2] = mm.out(%x, %x, out=%x)\nreturn"},
+      {"TYPE", "%x: f32[2]",
+       "%z: i32[4] = zeros([4], dtype=i32)\n%c: i32[4] = cat.out([%x, %x], out=%z)\nreturn"},
       {"OVERLAP", "%x: f32[3,1]",
        "%e: f32[3,2] stride(1,0) = expand(%x, [3, 2])\n%a: f32[3,2] stride(1,0) = "
        "neg_(%e)\nreturn"},

@@ -1,0 +1,16 @@
+/* targets.h - what eager reads before it writes, although it lies in the same memory. */
+#ifndef FNZI_SCHEMA_TARGETS_H
+#define FNZI_SCHEMA_TARGETS_H
+
+#include "schema/schema.h"
+
+/* The parameter whose tensor a writing operator's target may be, as eager reads it: of an in-place
+ * operator the one it writes, of an out= operator the one in targets.def. -1: none. */
+int fnzi_own_input(const fnz_op *op, const fnzi_param *written);
+
+/* Eager reads all of the operand into new memory before it writes the target: an out= operator that
+ * PyTorch derives from the functional one copies its result, and a lazy conjugate or negative is
+ * resolved, of the target with all that it may overlap. */
+bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_geometry *operand);
+
+#endif
