@@ -56,9 +56,24 @@ static fnz_status save(epilogue *e, size_t k) {
   return FNZ_OK;
 }
 
-/* Inputs look at the memory that they came with: other memory or more of it is no write. */
+static bool repeats(const fnz_geometry *g) {
+  for (uint32_t d = 0; d < g->rank && g->strides; d++)
+    if (g->strides[d] == 0 && g->sizes[d] > 1)
+      return true;
+  return false;
+}
+
+/* Inputs look at the memory that they came with: other memory or more of it is no write. Neither is
+ * a copy to elements that a stride of 0 shows in one place. */
 static fnz_status check(const epilogue *e, const fnzi_output *o) {
   const char *name = o->spec.target;
+  uint64_t input = graph_of(e)->inputs[o->input].u.value;
+  if (o->written && repeats(fnzi_value_at(e->p->to, e->p->into, input)->geometry))
+    return fnzi_fail_for(
+        e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
+        "input %s shows elements in several places, to which no copy at the end can write; take "
+        "final values as outputs (--state outputs)",
+        name);
   if (o->spec.set || o->spec.kind == FNZ_OUTPUT_MEMORY_MUTATION)
     if (o->spec.set || o->input < e->p->graph->ninputs)
       return fnzi_fail_for(
