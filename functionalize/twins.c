@@ -291,6 +291,18 @@ static fnz_status check_pairs(fnz_world *world, const fnzi_request *r, fnz_tenso
   return FNZ_OK;
 }
 
+/* What is known of the values that are written where elements of a target lie in one place. */
+static fnzi_spread spread_of(const fnzi_request *r, const twin_call *c, const slot *s) {
+  int64_t sizes[FNZ_MAX_RANK];
+  fnz_geometry one;
+  if (c->route->idempotent)
+    return FNZI_SPREAD_IDEMPOTENT;
+  bool alike =
+      fnzi_writes_alike(r->op, r->args, fnzi_geometry(s->target), geometry_of, NULL, sizes, &one) &&
+      fnzi_self_relation(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  return alike ? FNZI_SPREAD_CONSTANT : FNZI_SPREAD_ANY;
+}
+
 /* One target against the tensors the twin reads, and against the other targets. */
 static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, size_t k,
                              fnz_tensor *const *reads, size_t nreads) {
@@ -300,9 +312,7 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   bool may_grow = s->param->is_out && !self_reads;
   int *slices = c->elementwise && !s->resized ? &c->slices : NULL;
   FNZ_TRY(check_gaps(world, r, c, s));
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g,
-                            c->route->idempotent ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_ANY,
-                            slices));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), slices));
   for (size_t i = 0; i < nreads; i++) {
     bool is_target = reads[i] == s->target;
     bool is_whole = fnzi_reads_whole(r->op, g, fnzi_geometry(reads[i]));

@@ -53,13 +53,28 @@ static fnz_status check_gaps(const fnzi_act *s, const fnzi_eager *target) {
                    s->op->name);
 }
 
+/* What is expanded takes one number where elements lie in one place: as good as one element. */
+static fnz_status takes_one(fnzi_act *s, const fnz_geometry *target, bool *yes) {
+  int64_t sizes[FNZ_MAX_RANK];
+  fnz_geometry one;
+  bool overlaps = true;
+  if (fnzi_writes_alike(s->op, s->args, target, fnzi_act_geometry_of, s, sizes, &one))
+    FNZ_TRY(fnzi_cells_overlap(s->ctx, &one, &overlaps));
+  *yes = !overlaps;
+  return FNZ_OK;
+}
+
 static fnz_status check_self(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                              const fnzi_eager *target) {
-  bool overlaps, expanded = is_expanded(target->g);
+  bool overlaps, once = false, expanded = is_expanded(target->g);
   FNZ_TRY(check_gaps(s, target));
   if (is_fill(twin) && !(expanded && is_copied(twin, args)))
     return FNZ_OK;
   if (!expanded && is_idempotent(s, twin, args, target))
+    return FNZ_OK;
+  if (expanded)
+    FNZ_TRY(takes_one(s, target->g, &once));
+  if (once)
     return FNZ_OK;
   FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &overlaps));
   s->in_loop = overlaps && !expanded && is_elementwise(twin) &&

@@ -8,17 +8,33 @@ static const struct {
 } own_inputs[] = {
 #define OWN_INPUT(op, param) {op, param},
 #define LAZY(op)
+#define ALIKE(op, param)
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
+#undef ALIKE
 };
 
 static const char *const lazy[] = {
 #define OWN_INPUT(op, param)
 #define LAZY(op) op,
+#define ALIKE(op, param)
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
+#undef ALIKE
+};
+
+static const struct {
+  const char *op, *param;
+} alike[] = {
+#define OWN_INPUT(op, param)
+#define LAZY(op)
+#define ALIKE(op, param) {op, param},
+#include "schema/targets.def"
+#undef OWN_INPUT
+#undef LAZY
+#undef ALIKE
 };
 
 int fnzi_own_input(const fnz_op *op, const fnzi_param *written) {
@@ -44,4 +60,37 @@ bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_ge
   if (!conj && !neg)
     return false;
   return strcmp(op->name, "copy_") != 0 && (neg || !takes_lazy(op));
+}
+
+/* The mask chooses some of the elements along dimension d of the target, and others not. */
+static bool differs_along(const fnz_geometry *mask, const fnz_geometry *target, uint32_t d) {
+  if (mask->rank > target->rank)
+    return true;
+  if (d + mask->rank < target->rank)
+    return false;
+  uint32_t k = d + mask->rank - target->rank;
+  return mask->sizes[k] > 1 && mask->strides[k] != 0;
+}
+
+bool fnzi_writes_alike(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
+                       const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
+                       void *user, int64_t *sizes, fnz_geometry *one) {
+  int at = -1;
+  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
+    if (strcmp(alike[i].op, op->name) == 0)
+      at = fnzi_op_param(op, alike[i].param);
+  if (at < 0)
+    return false;
+  const fnz_geometry *mask = args[at].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[at]) : NULL;
+  if (!mask || (mask->rank > 0 && !mask->strides))
+    return false;
+  *one = *target;
+  one->sizes = sizes;
+  for (uint32_t d = 0; d < target->rank; d++) {
+    bool is_one_place = target->strides[d] == 0 && target->sizes[d] > 1;
+    sizes[d] = is_one_place ? 1 : target->sizes[d];
+    if (is_one_place && differs_along(mask, target, d))
+      return false;
+  }
+  return true;
 }

@@ -13,4 +13,12 @@ int fnzi_own_input(const fnz_op *op, const fnzi_param *written);
  * resolved, of the target with all that it may overlap. */
 bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_geometry *operand);
 
+/* The operator writes one number, and along each dimension of stride 0 to all elements or to none:
+ * what lies in one place for that reason gets the same. *one is then the target with one element
+ * along these; its sizes are in `sizes`, with room for FNZ_MAX_RANK. `geometry_of` as in
+ * fnzi_op_result_dtype(). */
+bool fnzi_writes_alike(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
+                       const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
+                       void *user, int64_t *sizes, fnz_geometry *one);
+
 #endif
