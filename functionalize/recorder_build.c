@@ -5,6 +5,7 @@
  * gives   nodes in the program's own form, and which value of the graph each wanted one became */
 #include "functionalize/tidy.h"
 
+#include "schema/aten_names.h"
 #include "views/steps.h"
 
 /* --- what counts ------------------------------------------------------------------------------ */
@@ -57,11 +58,18 @@ static bool gives_numbers(const fnz_op *op) {
   return op->nreturns > 0;
 }
 
+/* It ends the program where it does not hold; its result is a token. */
+static bool asserts(const fnz_op *op) {
+  static const uint16_t assertions[] = {FNZI_ATEN__functional_assert_async__msg,
+                                        FNZI_ATEN__functional_assert_scalar};
+  return fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
+}
+
 /* It stays even if nobody needs its results. */
 static bool has_effects(const fnzi_tape *r, const fnzi_tape_node *n) {
   if (!n->op)
     return call_of(r, n)->effects;
-  return n->count == 0 || (n->op->tags & FNZI_TAGS_KEPT) || gives_numbers(n->op);
+  return n->count == 0 || (n->op->tags & FNZI_TAGS_KEPT) || gives_numbers(n->op) || asserts(n->op);
 }
 
 static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {

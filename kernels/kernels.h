@@ -215,7 +215,7 @@ FNZ_MUST_CHECK fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array
  * scratch that is converted and copied into the result when the kernel returns FNZ_OK. */
 FNZ_MUST_CHECK fnz_status fnzi_result_as(fnzi_call *call, size_t k, fnz_dtype dtype, void **out);
 
-/* False for eight-bit floats, which no kernel converts. */
+/* False for f8e8m0fnu, which no kernel converts. */
 bool fnzi_can_convert(fnz_dtype to, fnz_dtype from);
 /* `count` elements from one dtype to another, strides in bytes; conversions as eager's on x86.
  * Does nothing when they cannot be converted. */

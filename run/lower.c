@@ -102,11 +102,9 @@ fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args,
 
 /* Checks that a trace leaves behind. They hold for the traced sizes, which are the sizes here. */
 static bool is_skipped(const fnz_op *op) {
-  static const uint16_t skipped[] = {
-      FNZI_ATEN__assert_tensor_metadata,      FNZI_ATEN__assert_async,
-      FNZI_ATEN__assert_async__msg,           FNZI_ATEN__assert_scalar,
-      FNZI_ATEN_sym_constrain_range,          FNZI_ATEN_sym_constrain_range_for_size,
-      FNZI_ATEN__functional_assert_async__msg};
+  static const uint16_t skipped[] = {FNZI_ATEN__assert_tensor_metadata, FNZI_ATEN__assert_scalar,
+                                     FNZI_ATEN_sym_constrain_range,
+                                     FNZI_ATEN_sym_constrain_range_for_size};
   return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }
 

@@ -1,4 +1,4 @@
-/* checks: 14
+/* checks: 16
  * kernels_more_test.c - order statistics, running extremes, counts, products, searches, moves and
  * resampling against what PyTorch 2.15 gives on a CPU. A tolerance is relative to the largest
  * number of a result; 0 asks for the same bits. */
@@ -849,7 +849,57 @@ START_TEST(indices_into_nothing) {
 }
 END_TEST
 
-RUN_SUITE("kernels_more", tiles, indices_into_nothing, elements_of_a_sorted_row, ever_longer_starts,
-          counts_and_sums, products_with_something_added, products_of_vectors_and_more,
-          places_in_sorted_numbers, images_padded, windows_as_columns, images_resampled,
-          images_at_given_places, distances_and_places, complex_numbers)
+START_TEST(places_and_choices) {
+  start(1);
+  RUN("where", TYPED(FNZ_BOOL, S(2, 3), 0, 1, 0, 1, 0, 1));
+  HAS(0, S(3), FNZ_I64, 0, 0, 1, 1);
+  HAS(1, S(3), FNZ_I64, 0, 1, 0, 2);
+  RUN("nonzero_numpy", T(SCALAR, NAN));
+  HAS(0, S(1), FNZ_I64, 0, 0);
+  RUN("nonzero_numpy", T(S(2), 0, -0.0));
+  HAS(0, S(0), FNZ_I64, 0, 0);
+  RUN("combinations", T(S(4), 1, 2, 3, 4), I(3));
+  HAS(0, S(4, 3), FNZ_F32, 0, 1, 2, 3, 1, 2, 4, 1, 3, 4, 2, 3, 4);
+  RUN("combinations", TYPED(FNZ_I64, S(3), 7, 8, 9), I(2), B(true));
+  HAS(0, S(6, 2), FNZ_I64, 0, 7, 7, 7, 8, 7, 9, 8, 8, 8, 9, 9, 9);
+  RUN("combinations", T(S(2), 1, 2), I(3));
+  HAS(0, S(0, 3), FNZ_F32, 0, 0);
+  RUN("combinations", T(S(1), 5), I(3), B(true));
+  HAS(0, S(1, 3), FNZ_F32, 0, 5, 5, 5);
+  RUN("combinations", T(S(2), 1, 2), I(0));
+  HAS(0, S(0), FNZ_F32, 0, 0);
+  FAILS(ctx, "BOUNDS", APPLY("combinations", T(S(1, 2), 1, 2)));
+  FAILS(ctx, "BOUNDS", APPLY("combinations", T(S(2), 1, 2), I(-1)));
+  FAILS(ctx, "OVERFLOW", APPLY("combinations", T(S(100), 0), I(50)));
+  FAILS(ctx, "OVERFLOW", APPLY("combinations", T(S(1), 0), I(INT64_MAX), B(true)));
+  finish();
+}
+END_TEST
+
+START_TEST(numbers_by_steps) {
+  start(1);
+  RUN("logspace", F(0.3), F(4.7), I(5));
+  HAS(0, S(5), FNZ_F32, 0, 0x1.fec9840000000p+0, 0x1.91e6da0000000p+4, 0x1.3c3a4e0000000p+8,
+      0x1.f1a2440000000p+11, 0x1.878d680000000p+15);
+  RUN("logspace", I(-1), I(3), I(5), F(2));
+  HAS(0, S(5), FNZ_F32, 0, 0.5, 1, 2, 4, 8);
+  RUN("logspace.Tensor_Scalar", T(SCALAR, 2), I(5), I(1), F(3));
+  HAS(0, S(1), FNZ_F32, 0, 9);
+  RUN("range", I(0), F(2.5));
+  HAS(0, S(3), FNZ_F32, 0, 0, 1, 2);
+  RUN("range.step", I(5), I(0), I(-2));
+  HAS(0, S(3), FNZ_F32, 0, 5, 3, 1);
+  RUN("range.step", I(-2), I(7), F(2.5), (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_I64});
+  HAS(0, S(5), FNZ_I64, 0, -2, 0, 2, 4, 6);
+  FAILS(ctx, "BOUNDS", APPLY("range.step", I(0), I(5), I(-1)));
+  FAILS(ctx, "BOUNDS", APPLY("range.step", I(0), I(5), I(0)));
+  FAILS(ctx, "OVERFLOW", APPLY("range", I(0), F(INFINITY)));
+  finish();
+}
+END_TEST
+
+RUN_SUITE("kernels_more", places_and_choices, numbers_by_steps, tiles, indices_into_nothing,
+          elements_of_a_sorted_row, ever_longer_starts, counts_and_sums,
+          products_with_something_added, products_of_vectors_and_more, places_in_sorted_numbers,
+          images_padded, windows_as_columns, images_resampled, images_at_given_places,
+          distances_and_places, complex_numbers)

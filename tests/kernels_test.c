@@ -1,4 +1,4 @@
-/* checks: 36
+/* checks: 37
  * kernels_test.c - the CPU backend's kernels against values that can be stated. */
 #include "tests/test.h"
 
@@ -268,6 +268,47 @@ START_TEST(halves_round_trip) {
     fnzi_convert(FNZ_BF16, &back[1], 2, FNZ_F32, &wide[1], 4, 1);
     ck_assert(isnan(wide[0]) ? (back[0] & 0x7c00) == 0x7c00 : back[0] == half);
     ck_assert(isnan(wide[1]) ? (back[1] & 0x7f80) == 0x7f80 : back[1] == half);
+  }
+}
+END_TEST
+
+/* What each dtype makes of numbers: ties, the largest ones and beyond, subnormal ones, zeros. */
+START_TEST(floats_of_eight_bits) {
+  static const float numbers[] = {1,   -1.1875f, 1.0625f,  448,    480,      1e9f,
+                                  240, 248,      57344,    -61440, INFINITY, -INFINITY,
+                                  NAN, 0x1p-10f, 0x3p-10f, -0.0f,  0x1p-20f, 0x1p-17f};
+  enum { COUNT = sizeof numbers / sizeof *numbers };
+  static const struct {
+    fnz_dtype dtype;
+    uint8_t want[COUNT];
+  } rows[] = {
+      {FNZ_F8_E4M3FN,
+       {0x38, 0xba, 0x38, 0x7e, 0x7e, 0x7e, 0x77, 0x78, 0x7e, 0xfe, 0x7e, 0xfe, 0x7f, 0x00, 0x02,
+        0x80, 0x00, 0x00}},
+      {FNZ_F8_E5M2,
+       {0x3c, 0xbd, 0x3c, 0x5f, 0x60, 0x7c, 0x5c, 0x5c, 0x7b, 0xfc, 0x7c, 0xfc, 0x7f, 0x14, 0x1a,
+        0x80, 0x00, 0x00}},
+      {FNZ_F8_E4M3FNUZ,
+       {0x40, 0xc2, 0x40, 0x80, 0x80, 0x80, 0x7f, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01, 0x03,
+        0x00, 0x00, 0x00}},
+      {FNZ_F8_E5M2FNUZ,
+       {0x40, 0xc1, 0x40, 0x63, 0x64, 0x80, 0x60, 0x60, 0x7f, 0x80, 0x80, 0x80, 0x80, 0x18, 0x1e,
+        0x00, 0x00, 0x01}},
+  };
+  for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+    uint8_t have[COUNT], back;
+    fnzi_convert(rows[r].dtype, have, 1, FNZ_F32, numbers, 4, COUNT);
+    for (size_t i = 0; i < COUNT; i++)
+      ck_assert_msg(have[i] == rows[r].want[i], "dtype %zu: %a is 0x%02x, not 0x%02x", r,
+                    (double)numbers[i], have[i], rows[r].want[i]);
+    for (uint32_t bits = 0; bits < 256; bits++) {
+      uint8_t code = (uint8_t)bits;
+      double wide;
+      fnzi_convert(FNZ_F64, &wide, 8, rows[r].dtype, &code, 1, 1);
+      fnzi_convert(rows[r].dtype, &back, 1, FNZ_F64, &wide, 8, 1);
+      ck_assert(isnan(wide) ? (back | 0x80) >= 0x80
+                            : back == code || (isinf(wide) && (back & 0x7f) == (code & 0x7f)));
+    }
   }
 }
 END_TEST
@@ -899,7 +940,7 @@ END_TEST
 
 RUN_SUITE("kernels", functions_are_close, arithmetic, alpha_is_fused, types_promote,
           integers_wrap_and_divide, nan_and_signed_zero, rounding_and_casts, halves_round_trip,
-          functions, many_elements, complex_numbers, lazy_signs, choices,
+          floats_of_eight_bits, functions, many_elements, complex_numbers, lazy_signs, choices,
           views_share_but_never_change, view_copies, splits_give_several,
           scatter_reuses_a_dying_base, scatters_through_views, a_source_is_no_dying_base,
           dying_operands_are_reused, copies, joining, rearranging, making, indexing,

@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 7
  * Functional runs: inputs are bound by name and size, results are named by the signature, and what
  * cannot be run is refused by name. */
 #include "tests/run_help.h"
@@ -177,6 +177,37 @@ START_TEST(what_cannot_be_run) {
 END_TEST
 
 /* Reads both programs and compares them over hashes. */
+/* Also where nobody wants the token that an assertion gives. */
+START_TEST(assertions_end_the_run) {
+  static const char *const bodies[] = {
+      "%c: bool[3] = lt.Scalar(%x, LIMIT) %a: bool[] = all(%c) _assert_async(%a) return %x",
+      "%c: bool[3] = lt.Scalar(%x, LIMIT) %a: bool[] = all(%c) _assert_async.msg(%a, \"so\") "
+      "return %x",
+      "%c: bool[3] = lt.Scalar(%x, LIMIT) %a: bool[] = all(%c) "
+      "%t: f32[3] = _functional_assert_async.msg(%a, \"so\", %x) return %x",
+  };
+  static const char *const words[] = {"nonzero value, but got zero", "fails: so", "fails: so"};
+  const int64_t size = 3;
+  open_context();
+  for (size_t i = 0; i < 6; i++)
+    for (int holds = 0; holds < 2; holds++) {
+      char body[400];
+      const char *limit = strstr(bodies[i / 2], "LIMIT");
+      fnz_arrays *out;
+      (void)snprintf(body, sizeof body, "%.*s%d%s", (int)(limit - bodies[i / 2]), bodies[i / 2],
+                     holds ? 9 : 3, limit + 5);
+      OK(ctx, fnz_arrays_create(ctx, &out));
+      fnz_status status =
+          run_numbers("%x: f32[3]", body, arrays_of("x", FNZ_F32, 1, &size), i % 2 != 0, out);
+      ck_assert_int_eq(status == FNZ_OK, holds);
+      if (!holds)
+        ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, words[i / 2]));
+      fnz_arrays_destroy(out);
+    }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 static fnz_status read_and_compare(fnz_context *c, const void *user) {
   const char *const *texts = user;
   fnz_program *programs[2] = {NULL, NULL};
@@ -205,4 +236,4 @@ START_TEST(out_of_memory) {
 END_TEST
 
 RUN_SUITE("run", numbers_pass, inputs_are_checked, messages_say_both_sides, results_are_named,
-          what_cannot_be_run, out_of_memory)
+          assertions_end_the_run, what_cannot_be_run, out_of_memory)

@@ -1,5 +1,6 @@
 /* convert.c - elements from one dtype to another: one loop per pair, made from two lists of rows.
  */
+#include "kernels/cpu/float8.h"
 #include "kernels/cpu/half.h"
 #include "kernels/kernels.h"
 
@@ -83,8 +84,43 @@ static fnz_dtype part(fnz_dtype d) {
   return d == FNZ_C32 ? FNZ_F16 : d == FNZ_C64 ? FNZ_F32 : d == FNZ_C128 ? FNZ_F64 : d;
 }
 
+/* What a part is converted from and to beside its eight bits. */
+static fnz_dtype wide_part(fnz_dtype d) {
+  return fnzi_is_float8(d) ? FNZ_F32 : part(d);
+}
+
 bool fnzi_can_convert(fnz_dtype to, fnz_dtype from) {
-  return to == from || pairs[part(from)][part(to)] != NULL;
+  return to == from || pairs[wide_part(from)][wide_part(to)] != NULL;
+}
+
+/* Numbers of eight bits are what they are as f32; but the NaN of those on "uz" is no integer, 0. */
+static float widened(fnz_dtype from, uint8_t bits, fnz_dtype to) {
+  bool is_none = bits == 0x80 && (from == FNZ_F8_E4M3FNUZ || from == FNZ_F8_E5M2FNUZ);
+  return is_none && fnzi_is_integer(to) ? 0 : fnzi_from_float8(from, bits);
+}
+
+static void convert_float8(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from,
+                           const char *src, int64_t src_stride, int64_t count) {
+  for (int64_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
+    float v;
+    if (fnzi_is_float8(from))
+      v = widened(from, *(const uint8_t *)src, to);
+    else
+      pairs[from][FNZ_F32]((char *)&v, sizeof v, src, src_stride, 1);
+    if (fnzi_is_float8(to))
+      *(uint8_t *)dst = fnzi_to_float8(to, v);
+    else
+      pairs[FNZ_F32][to](dst, dst_stride, (const char *)&v, sizeof v, 1);
+  }
+}
+
+/* No complex ones. */
+static void convert_part(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from,
+                         const char *src, int64_t src_stride, int64_t count) {
+  if (fnzi_is_float8(to) || fnzi_is_float8(from))
+    convert_float8(to, dst, dst_stride, from, src, src_stride, count);
+  else
+    pairs[from][to](dst, dst_stride, src, src_stride, count);
 }
 
 static void copy_row(char *dst, int64_t dst_stride, const char *src, int64_t src_stride,
@@ -128,14 +164,13 @@ void fnzi_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, c
     copy_row(dst, dst_stride, src, src_stride, count, fnzi_dtype(to)->bytes);
     return;
   }
-  pair_fn *pair = pairs[part(from)][part(to)];
-  if (!pair)
+  if (!fnzi_can_convert(to, from))
     return;
   if (to == FNZ_BOOL && fnzi_is_complex(from)) {
     complex_to_bool(dst, dst_stride, from, src, src_stride, count);
     return;
   }
-  pair(dst, dst_stride, src, src_stride, count);
+  convert_part(part(to), dst, dst_stride, part(from), src, src_stride, count);
   if (fnzi_is_complex(to))
     convert_imaginary(to, dst, dst_stride, from, src, src_stride, count);
 }

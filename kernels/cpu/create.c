@@ -1,6 +1,8 @@
 /* create.c - tensors from numbers. */
 #include "kernels/cpu/cpu.h"
 
+#include <math.h>
+
 static const fnz_arg zero = {.tag = FNZ_ARG_INT, .u.i = 0}, one = {.tag = FNZ_ARG_INT, .u.i = 1};
 
 /* zeros, ones, full, empty (which gives zeros), their new_ and _like forms, scalar_tensor. */
@@ -36,11 +38,28 @@ fnz_status fnzi_kernel_eye(fnzi_call *call) {
   return fnzi_window_assign(call, &all, &value, false);
 }
 
+/* Halves of range, which is older, count in single. */
+static bool is_single_range(const fnzi_call *call, fnz_dtype dtype) {
+  return (dtype == FNZ_F16 || dtype == FNZ_BF16) && strcmp(call->op->base, "range") == 0;
+}
+
+static fnz_status count_single(fnzi_call *call, int64_t count) {
+  float first = (float)fnzi_named_float(call, "start", 0);
+  float step = (float)fnzi_named_float(call, "step", 1);
+  void *data;
+  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F32, &data));
+  for (int64_t i = 0; i < count; i++)
+    ((float *)data)[i] = first + step * (float)i;
+  return FNZ_OK;
+}
+
 /* Integers count in 64 bits, everything else in double. */
 fnz_status fnzi_kernel_arange(fnzi_call *call) {
   const fnzi_array *out = call->outputs[0];
   int64_t count = fnzi_array_numel(out);
   void *data;
+  if (is_single_range(call, out->place.dtype))
+    return count_single(call, count);
   if (fnzi_is_integer(out->place.dtype)) {
     int64_t first = fnzi_named_int(call, "start", 0), step = fnzi_named_int(call, "step", 1);
     FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &data));
@@ -81,5 +100,38 @@ fnz_status fnzi_kernel_linspace(fnzi_call *call) {
   }
   FNZ_TRY(fnzi_result_as(call, 0, FNZ_F64, &data));
   spread(data, first, last, fnzi_array_numel(out));
+  return FNZ_OK;
+}
+
+/* Both ends and the difference are numbers of the result's type; the powers are taken in double. */
+static double rounded(fnz_dtype dtype, double v) {
+  unsigned char cell[16];
+  fnzi_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
+  fnzi_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  return v;
+}
+
+static void raise_to(double *powers, double base, int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    powers[i] = pow(base, powers[i]);
+}
+
+fnz_status fnzi_kernel_logspace(fnzi_call *call) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  double first = fnzi_named_float(call, "start", 0), last = fnzi_named_float(call, "end", 0);
+  int64_t count = fnzi_array_numel(call->outputs[0]);
+  void *data;
+  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F64, &data));
+  double *out = data;
+  if (count > 1) {
+    first = rounded(dtype, first);
+    last = rounded(dtype, last);
+    double step = rounded(dtype, last - first) / (double)(count - 1);
+    for (int64_t i = 0; i < count; i++)
+      out[i] = i < count / 2 ? first + step * (double)i : last - step * (double)(count - i - 1);
+  } else if (count == 1) {
+    out[0] = first;
+  }
+  raise_to(out, fnzi_named_float(call, "base", 10), count);
   return FNZ_OK;
 }

@@ -50,8 +50,7 @@ static fnz_status with_signs(fnzi_call *call, bool first, bool second) {
 /* Integers have no sign bit to turn. */
 fnz_status fnzi_kernel_negated(fnzi_call *call) {
   fnz_dtype dtype = fnzi_input(call, 0)->place.dtype;
-  bool has_signs =
-      fnzi_is_complex(dtype) || (fnzi_is_float(dtype) && fnzi_can_convert(dtype, FNZ_F32));
+  bool has_signs = fnzi_is_complex(dtype) || (fnzi_is_float(dtype) && fnzi_dtype(dtype)->bytes > 1);
   return has_signs ? with_signs(call, true, true) : fnzi_kernel_point(call);
 }
 

@@ -1,6 +1,7 @@
 /* move.c - kernels that only move elements: copies, joining, repeating, rolling, padding. They know
  * cells, not numbers. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/float8.h"
 
 /* clone, _to_copy, lift_fresh_copy, dropout in evaluation: the value of argument 0. */
 fnz_status fnzi_kernel_identity(fnzi_call *call) {
@@ -30,7 +31,8 @@ static fnz_status check_parts(const fnzi_call *call, const fnz_arg *list) {
   fnz_dtype to = call->outputs[0]->place.dtype;
   for (uint32_t i = 0; i < list->count; i++) {
     fnz_dtype from = fnzi_arg_array(&list->u.list[i])->place.dtype;
-    if (!fnzi_can_convert(to, from))
+    bool promotes = to != from && (fnzi_is_float8(to) || fnzi_is_float8(from));
+    if (promotes || !fnzi_can_convert(to, from))
       return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
                          fnzi_dtype(from)->name, fnzi_dtype(to)->name);
   }

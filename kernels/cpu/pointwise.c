@@ -1,5 +1,6 @@
 /* pointwise.c - runs the rows of point.def over strided operands of any dtype: operands are brought
  * to the computing type chunk by chunk, results to theirs. */
+#include "kernels/cpu/float8.h"
 #include "kernels/cpu/point.h"
 
 #include <stdio.h>
@@ -143,9 +144,10 @@ static fnz_status find_row(const fnzi_call *call, point *p) {
   return FNZ_OK;
 }
 
-/* Rows say which element type is computed; what is read may be of another one. */
+/* Rows say which element type is computed; what is read may be of another one. Eager promotes no
+ * float of eight bits. */
 static fnz_status check_conversion(const fnzi_call *call, const point *p, fnz_dtype from) {
-  if (fnzi_can_convert(p->class_dtype, from))
+  if (fnzi_can_convert(p->class_dtype, from) && !fnzi_is_float8(from))
     return FNZ_OK;
   return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
                      fnzi_dtype(from)->name, fnzi_dtype(p->class_dtype)->name);

@@ -83,6 +83,17 @@ RECIPE(argwhere) {
   fnzi_give_result(s, STEP(nonzero, V(fnzi_given(s, "self"))));
 }
 
+/* The places in each dimension apart. */
+RECIPE(nonzero_apart) {
+  fnzi_array *self = fnzi_input(s->call, 0);
+  need_data(s);
+  if (fnzi_rank(self) == 0)
+    self = RESHAPED(self, 1);
+  fnzi_array *places = STEP(nonzero, V(self));
+  for (int64_t d = 0; d < fnzi_rank(self); d++)
+    fnzi_give_result(s, STEP(select_copy__int, V(places), I(1), I(d)));
+}
+
 /* As many places as asked for: the first ones, or filled up. */
 RECIPE(nonzero_static) {
   fnzi_array *self = fnzi_given(s, "self");
@@ -280,11 +291,25 @@ RECIPE(isreal) {
 }
 
 /* --- Lines between numbers in tensors ---------------------------------------------------- */
-RECIPE(linspace_tensors) {
-  fnz_arg ends[] = {*fnzi_named(s->call, "start"), *fnzi_named(s->call, "end")};
+static void find_ends(fnzi_steps *s, fnz_arg ends[2]) {
+  ends[0] = *fnzi_named(s->call, "start");
+  ends[1] = *fnzi_named(s->call, "end");
   for (int i = 0; i < 2; i++)
     if (ends[i].tag == FNZ_ARG_VALUE)
       ends[i] = F(number_in(s, fnzi_arg_array(&ends[i])));
+}
+
+RECIPE(linspace_tensors) {
+  fnz_arg ends[2];
+  find_ends(s, ends);
   fnzi_give_result(s, STEP(linspace, ends[0], ends[1], *fnzi_named(s->call, "steps"),
+                           DTYPE(fnzi_named_dtype(s->call, "dtype", FNZ_F32))));
+}
+
+RECIPE(logspace_tensors) {
+  fnz_arg ends[2];
+  find_ends(s, ends);
+  fnzi_give_result(s, STEP(logspace, ends[0], ends[1], *fnzi_named(s->call, "steps"),
+                           *fnzi_named(s->call, "base"),
                            DTYPE(fnzi_named_dtype(s->call, "dtype", FNZ_F32))));
 }

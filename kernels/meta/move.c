@@ -2,6 +2,8 @@
  * those that make tensors. */
 #include "kernels/kernels.h"
 
+#include <math.h>
+
 fnz_status fnzi_shape_identity(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   if (fnzi_named_bool(call, "train", false))
@@ -310,6 +312,39 @@ fnz_status fnzi_shape_arange(fnzi_call *call) {
     return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", count);
   int64_t size = (int64_t)count;
   size += (double)size < count;
+  return fnzi_shape_add(call, dtype, 1, &size, NULL);
+}
+
+/* How many numbers of the result's type there are up to the end, which belongs to them. */
+static double range_length(fnz_dtype dtype, double start, double end, double step) {
+  if (fnzi_is_integer(dtype))
+    return (double)(((int64_t)end - (int64_t)start) / (int64_t)step) + 1;
+  if (dtype == FNZ_F16 || dtype == FNZ_BF16)
+    return (double)(((float)end - (float)start) / (float)step + 1);
+  return (end - start) / step + 1;
+}
+
+fnz_status fnzi_shape_range(fnzi_call *call) {
+  double start = fnzi_named_float(call, "start", 0), end = fnzi_named_float(call, "end", 0);
+  double step = fnzi_named_float(call, "step", 1), most = 4503599627370496.0;
+  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", FNZ_F32);
+  if (!(fabs(start) < most && fabs(end) < most && fabs(step) < most))
+    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "from %g to %g by %g is too far", start, end,
+                       step);
+  if (fnzi_is_integer(dtype)) {
+    start = trunc(start);
+    end = trunc(end);
+    step = trunc(step);
+  }
+  if (step == 0 || (end - start) / step < 0)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "step %g does not lead from %g to %g", step, start,
+                       end);
+  if (dtype == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; make integers and compare them");
+  double length = range_length(dtype, start, end, step);
+  if (!(length < most))
+    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", length);
+  int64_t size = (int64_t)length;
   return fnzi_shape_add(call, dtype, 1, &size, NULL);
 }
 
