@@ -432,6 +432,12 @@ static fnz_status check_args(fnz_world *world, const fnzi_request *r) {
   return FNZ_OK;
 }
 
+static fnz_status functional_request(fnz_world *world, fnzi_request *r) {
+  if (!world->autocast)
+    FNZ_TRY(fnzi_check_tensors_alike(world, r->op, r->args));
+  return fnzi_apply_functional(world, r);
+}
+
 fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request) {
   fnzi_route route = route_of(world, request->op);
   FNZ_TRY(check_args(world, request));
@@ -445,7 +451,7 @@ fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request) {
   case FNZI_ACTION_WRITE:
     return write_request(world, request, &route);
   case FNZI_ACTION_FUNCTIONAL:
-    return fnzi_apply_functional(world, request);
+    return functional_request(world, request);
   case FNZI_ACTION_REFUSED:
   case FNZI_ACTION_UNKNOWN:
     break;

@@ -264,6 +264,7 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   fnz_arg *args;
   FNZ_TRY(check_autocast(p, node->op));
   p->world->source = node->source;
+  p->world->autocast = p->autocast;
   p->world->why = fnzi_why_node(node);
   p->world->asked = p->to->asked;
   FNZ_TRY(find_results(p, node, &r));

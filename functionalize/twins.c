@@ -207,6 +207,11 @@ static fnz_status expect_slot(fnz_world *world, const fnzi_request *r, const twi
   else if (c->knows_own && c->route->way == FNZI_OUT_CAST)
     dtype = c->own;
   FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, target->dtype));
+  if (dtype != target->dtype && fnzi_op_is_exact(c->twin))
+    return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                     "%s computes %s, which it does not store in a tensor of %s; convert it with "
+                     "to()",
+                     r->op->name, fnzi_dtype(dtype)->name, fnzi_dtype(target->dtype)->name);
   if (!s->resized)
     return fnzi_result_like(world, target, dtype, &s->expected);
   FNZ_TRY(lay_out(world, r, c, s, s->recorded, &resized));
@@ -463,6 +468,10 @@ static fnz_status in_slices(fnz_world *world, fnzi_request *r, const twin_call *
   return status == FNZ_OK ? fnzi_give(world, r, c->slots[0].target) : status;
 }
 
+fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op, const fnz_arg *args) {
+  return fnzi_check_alike(world->ctx, op, args, geometry_of, NULL);
+}
+
 fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
   twin_call c = {.route = route, .twin = route->twin, .slices = -1};
   const fnz_geometry **expected;
@@ -470,6 +479,7 @@ fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route
   size_t first, count;
   c.elementwise = fnzi_op_is_elementwise(c.twin);
   FNZ_TRY(twin_args(world, r, &c));
+  FNZ_TRY(fnzi_check_tensors_alike(world, c.twin, c.args));
   FNZ_TRY(find_slots(world, r, &c));
   FNZ_TRY(check_slots(world, r, &c));
   if (c.slices >= 0 && c.count == 1)

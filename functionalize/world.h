@@ -149,6 +149,7 @@ struct fnz_world {
   fnzi_route *routes;        /* FNZI_ROUTES of them, kept by the context */
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
+  bool autocast;      /* casts what functional operators get */
   fnzi_why why;       /* of what is being recorded */
   fnzi_asked *asked;  /* what somebody wants to know; NULL for nothing */
   struct {
@@ -175,6 +176,9 @@ typedef struct fnzi_request {
 fnzi_route fnzi_route_find(const fnz_op *op);
 /* Why an operator is refused, and what to do about it (rules.c, refused.def). */
 void fnzi_refused(const fnz_op *op, const char **why, const char **remedy);
+/* TYPE where tensors that must have one element type (alike.def) have not. */
+FNZ_MUST_CHECK fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op,
+                                                   const fnz_arg *args);
 /* Runs a request; results are in request->out, to be released with fnzi_request_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
 void fnzi_request_end(fnzi_request *request);

@@ -115,28 +115,27 @@ static const struct {
   unsigned flag;
 } strictness[] = {
 #define WHOLE(op, flag)     {op, NULL, 0, FNZI_PLAN_##flag},
-#define EXACT(op)           WHOLE(op, EXACT)
 #define CASTS(op)           WHOLE(op, CASTS)
 #define APART(op)           WHOLE(op, APART)
 #define RIGID(op)           WHOLE(op, RIGID)
 #define QUIET(op)           WHOLE(op, QUIET)
-#define ALIKE(op, param)    {op, param, offsetof(fnzi_plan, alike), 0},
 #define NOT_BOOL(op, param) {op, param, offsetof(fnzi_plan, not_bool), 0},
 #define MASK(op, param)     {op, param, offsetof(fnzi_plan, masks), 0},
 #include "kernels/strict.def"
 #undef WHOLE
-#undef EXACT
 #undef CASTS
 #undef APART
 #undef RIGID
 #undef QUIET
-#undef ALIKE
 #undef NOT_BOOL
 #undef MASK
 };
 
-/* What strict.def says of the functional operator. */
+/* What strict.def and alike.def say of the functional operator. */
 static void plan_strictness(fnzi_plan *plan) {
+  plan->alike = fnzi_op_alike(plan->via);
+  if (fnzi_op_is_exact(plan->via))
+    plan->strictness |= FNZI_PLAN_EXACT;
   for (size_t i = 0; i < sizeof strictness / sizeof *strictness; i++) {
     if (strcmp(strictness[i].op, plan->via->name) != 0)
       continue;

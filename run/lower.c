@@ -327,8 +327,14 @@ static fnz_status apply_checked(fnzi_run *run, const fnz_request *call, fnz_hand
   return status;
 }
 
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  const fnzi_run *run = user;
+  return run->backend->geometry(run->backend->self, arg->u.value);
+}
+
 fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs,
                           size_t count) {
+  FNZ_TRY(fnzi_check_alike(run->ctx, call->op, call->args, geometry_of, run));
   return run->options->check_schemas ? apply_checked(run, call, outputs, count)
                                      : apply(run, call, outputs, count);
 }

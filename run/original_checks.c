@@ -204,7 +204,8 @@ static fnz_status check_operand(const checking *c, const fnzi_eager *operand) {
   fnzi_act *s = c->s;
   const fnzi_eager *target = c->target;
   fnzi_order order;
-  if (operand->memory != target->memory || is_same_window(target->g, operand->g) ||
+  if (operand->memory != target->memory ||
+      (is_elementwise(c->twin) && is_same_window(target->g, operand->g)) ||
       fnzi_reads_whole(s->op, target->g, operand->g))
     return FNZ_OK;
   FNZ_TRY(find_order(s, target->g, operand->g, c, &order));

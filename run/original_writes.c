@@ -59,12 +59,13 @@ static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *rec
   fnz_handle value = owned;
   fnz_status status = fit(s, target, &g, recorded);
   if (status == FNZ_OK && g.dtype != target->g->dtype) {
-    status =
-        fnzi_can_cast(g.dtype, target->g->dtype)
-            ? fnzi_eager_unary(s->in, "_to_copy", owned, target->g->dtype, &value)
-            : fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
-                        "the result of %s is %s and cannot be stored in a tensor of %s",
-                        s->op->name, fnzi_dtype(g.dtype)->name, fnzi_dtype(target->g->dtype)->name);
+    bool casts =
+        fnzi_can_cast(g.dtype, target->g->dtype) && !(s->twin != NULL && fnzi_op_is_exact(s->twin));
+    status = casts ? fnzi_eager_unary(s->in, "_to_copy", owned, target->g->dtype, &value)
+                   : fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
+                               "the result of %s is %s and cannot be stored in a tensor of %s",
+                               s->op->name, fnzi_dtype(g.dtype)->name,
+                               fnzi_dtype(target->g->dtype)->name);
     backend_of(s)->release(backend_of(s)->self, owned);
     FNZ_TRY(status);
   }

@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * Functional runs: inputs are bound by name and size, results are named by the signature, and what
  * cannot be run is refused by name. */
 #include "tests/run_help.h"
@@ -208,6 +208,56 @@ START_TEST(assertions_end_the_run) {
 }
 END_TEST
 
+static bool is_as(fnz_status status, const char *class_name) {
+  const char *have = status == FNZ_OK ? "" : fnz_class_name(fnz_last_error(ctx)->kind);
+  return strcmp(have, class_name) == 0;
+}
+
+/* What eager does not cast, and what would read what it has written: in the pass as well as on
+ * memory. */
+START_TEST(unlike_and_entangled_tensors) {
+  static const struct {
+    const char *body, *class_name; /* "" for what eager accepts */
+  } rows[] = {
+      {"%y: f32[2] = index_put_(%x, [%i], %d) return %y", "TYPE"},
+      {"%y: f32[2] = index_put_(%x, [%i], %d, True) return %y", "TYPE"},
+      {"%y: f32[2] = index_put(%x, [%i], %d) return %y", "TYPE"},
+      {"%m: bool[2] = gt.Scalar(%x, 1) %s: f64[1] = slice.Tensor(%d, 0, 0, 1) "
+       "%y: f32[2] = index_put_(%x, [%m], %s) return %y",
+       ""},
+      {"%y: f32[2] = index_add_(%x, 0, %i, %d) return %y", "TYPE"},
+      {"%y: f32[2] = index_copy_(%x, 0, %i, %d) return %y", "TYPE"},
+      {"%y: f32[2] = index_reduce_(%x, 0, %i, %d, \"prod\") return %y", "TYPE"},
+      {"%y: f32[2] = put_(%x, %i, %d) return %y", "TYPE"},
+      {"%y: f32[2] = scatter_.src(%x, 0, %i, %d) return %y", "TYPE"},
+      {"%y: f64[2] = clamp.out(%x, 0, 1, out=%d) return %y", "TYPE"},
+      {"%y: f64[2] = clamp_min.out(%x, 0, out=%d) return %y", "TYPE"},
+      {"%y: f64[2] = exp.out(%x, out=%d) return %y", ""},
+      {"%y: f32[2] = scatter_.src(%x, 0, %i, %x) return %y", "OVERLAP"},
+      {"%y: f32[2] = index_put_(%x, [%i], %x) return %y", "OVERLAP"},
+      {"%v: f32[2] = view(%x, [2]) %y: f32[2] = index_put_(%x, [%i], %v) return %y", "OVERLAP"},
+      {"%y: f32[2] = index_fill_.int_Tensor(%x, 0, %i, %n) return %y", ""},
+      {"%w: f32[2,2] = expand_copy(%x, [2, 2]) %y: f32[2,2] = addmm_(%w, %w, %w) return %y",
+       "OVERLAP"},
+  };
+  static const char inputs[] = "%x: f32[2], %i: i64[2], %d: f64[2], %n: f32[]";
+  open_context();
+  for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+    fnz_program *p = program_of(ctx, inputs, rows[k].body), *functional = NULL;
+    fnz_arrays *out;
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    ck_assert_msg(is_as(fnz_functionalize(ctx, p, NULL, &functional), rows[k].class_name),
+                  "row %zu in the pass: %s", k, fnz_last_error(ctx)->message);
+    ck_assert_msg(is_as(run_body(ctx, inputs, rows[k].body, false, out), rows[k].class_name),
+                  "row %zu on memory: %s", k, fnz_last_error(ctx)->message);
+    fnz_arrays_destroy(out);
+    fnz_program_destroy(functional);
+    fnz_program_destroy(p);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
 static fnz_status read_and_compare(fnz_context *c, const void *user) {
   const char *const *texts = user;
   fnz_program *programs[2] = {NULL, NULL};
@@ -236,4 +286,4 @@ START_TEST(out_of_memory) {
 END_TEST
 
 RUN_SUITE("run", numbers_pass, inputs_are_checked, messages_say_both_sides, results_are_named,
-          assertions_end_the_run, what_cannot_be_run, out_of_memory)
+          assertions_end_the_run, unlike_and_entangled_tensors, what_cannot_be_run, out_of_memory)

@@ -1,0 +1,74 @@
+/* alike.c - element types that eager does not cast: of operands that must be alike, and of written
+ * tensors that must be what is computed. */
+#include "schema/aten_names.h"
+#include "schema/schema.h"
+
+#include <string.h>
+
+typedef const fnz_geometry *geometry_reader(void *user, const fnz_arg *arg);
+
+static const struct {
+  uint16_t op;
+  const char *param;
+} alike[] = {
+#define ALIKE(op, param) {FNZI_ATEN_##op, param},
+#define EXACT(op)
+#include "schema/alike.def"
+#undef EXACT
+#undef ALIKE
+};
+
+static const uint16_t exact[] = {
+#define ALIKE(op, param)
+#define EXACT(op) FNZI_ATEN_##op,
+#include "schema/alike.def"
+#undef EXACT
+#undef ALIKE
+};
+
+uint32_t fnzi_op_alike(const fnz_op *op) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
+    if (op == &fnzi_ops[alike[i].op])
+      bits |= 1u << fnzi_op_param(op, alike[i].param);
+  return bits;
+}
+
+bool fnzi_op_is_exact(const fnz_op *op) {
+  return fnzi_op_is_among(op, exact, sizeof exact / sizeof *exact);
+}
+
+/* index_put with one value at the places of one mask: eager fills them, whatever type it has. */
+static bool fills_mask(const fnz_op *op, const fnz_arg *args, geometry_reader *geometry_of,
+                       void *user) {
+  int accumulate = fnzi_op_param(op, "accumulate"), values = fnzi_op_param(op, "values");
+  size_t given = 0, masks = 0;
+  if (accumulate < 0 || values < 0 || args[1].tag != FNZ_ARG_LIST ||
+      (args[accumulate].tag == FNZ_ARG_BOOL && args[accumulate].u.i) ||
+      fnz_geometry_numel(geometry_of(user, &args[values])) != 1)
+    return false;
+  for (uint32_t i = 0; i < args[1].count; i++) {
+    const fnz_arg *index = &args[1].u.list[i];
+    const fnz_geometry *g = index->tag == FNZ_ARG_VALUE ? geometry_of(user, index) : NULL;
+    given += g != NULL;
+    masks += g != NULL && (g->dtype == FNZ_BOOL || g->dtype == FNZ_U8);
+  }
+  return given == 1 && masks == 1;
+}
+
+fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
+                            geometry_reader *geometry_of, void *user) {
+  uint32_t asked = fnzi_op_alike(op);
+  const fnz_geometry *first =
+      asked && args[0].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[0]) : NULL;
+  for (size_t i = 1; first && i < op->nparams; i++) {
+    const fnz_geometry *g =
+        (asked >> i & 1) && args[i].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[i]) : NULL;
+    if (g && g->dtype != first->dtype && !fills_mask(op, args, geometry_of, user))
+      return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL,
+                       "%s: %s is %s, but %s is %s; both must be the same", op->name,
+                       op->params[i].name, fnzi_dtype(g->dtype)->name, op->params[0].name,
+                       fnzi_dtype(first->dtype)->name);
+  }
+  return FNZ_OK;
+}
