@@ -469,7 +469,7 @@ static fnz_status in_slices(fnz_world *world, fnzi_request *r, const twin_call *
 }
 
 fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op, const fnz_arg *args) {
-  return fnzi_check_alike(world->ctx, op, args, geometry_of, NULL);
+  return fnzi_check_uncast(world->ctx, op, args, geometry_of, NULL);
 }
 
 fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {

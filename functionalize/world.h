@@ -176,7 +176,7 @@ typedef struct fnzi_request {
 fnzi_route fnzi_route_find(const fnz_op *op);
 /* Why an operator is refused, and what to do about it (rules.c, refused.def). */
 void fnzi_refused(const fnz_op *op, const char **why, const char **remedy);
-/* TYPE where tensors that must have one element type (alike.def) have not. */
+/* TYPE where tensors that must have one element type (uncast.def) have not. */
 FNZ_MUST_CHECK fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op,
                                                    const fnz_arg *args);
 /* Runs a request; results are in request->out, to be released with fnzi_request_end(). */

@@ -131,9 +131,9 @@ static const struct {
 #undef MASK
 };
 
-/* What strict.def and alike.def say of the functional operator. */
+/* What strict.def and uncast.def say of the functional operator. */
 static void plan_strictness(fnzi_plan *plan) {
-  plan->alike = fnzi_op_alike(plan->via);
+  plan->alike = fnzi_op_uncast(plan->via);
   if (fnzi_op_is_exact(plan->via))
     plan->strictness |= FNZI_PLAN_EXACT;
   for (size_t i = 0; i < sizeof strictness / sizeof *strictness; i++) {

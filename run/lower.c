@@ -334,7 +334,7 @@ static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
 
 fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs,
                           size_t count) {
-  FNZ_TRY(fnzi_check_alike(run->ctx, call->op, call->args, geometry_of, run));
+  FNZ_TRY(fnzi_check_uncast(run->ctx, call->op, call->args, geometry_of, run));
   return run->options->check_schemas ? apply_checked(run, call, outputs, count)
                                      : apply(run, call, outputs, count);
 }

@@ -8,21 +8,21 @@ static const struct {
 } own_inputs[] = {
 #define OWN_INPUT(op, param) {op, param},
 #define LAZY(op)
-#define ALIKE(op, param)
+#define REPEATED(op, param)
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
-#undef ALIKE
+#undef REPEATED
 };
 
 static const char *const lazy[] = {
 #define OWN_INPUT(op, param)
 #define LAZY(op) op,
-#define ALIKE(op, param)
+#define REPEATED(op, param)
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
-#undef ALIKE
+#undef REPEATED
 };
 
 static const struct {
@@ -30,11 +30,11 @@ static const struct {
 } alike[] = {
 #define OWN_INPUT(op, param)
 #define LAZY(op)
-#define ALIKE(op, param) {op, param},
+#define REPEATED(op, param) {op, param},
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
-#undef ALIKE
+#undef REPEATED
 };
 
 int fnzi_own_input(const fnz_op *op, const fnzi_param *written) {

@@ -1,4 +1,4 @@
-/* alike.c - element types that eager does not cast: of operands that must be alike, and of written
+/* uncast.c - element types that eager does not cast: of operands that must be alike, and of written
  * tensors that must be what is computed. */
 #include "schema/aten_names.h"
 #include "schema/schema.h"
@@ -10,27 +10,27 @@ typedef const fnz_geometry *geometry_reader(void *user, const fnz_arg *arg);
 static const struct {
   uint16_t op;
   const char *param;
-} alike[] = {
-#define ALIKE(op, param) {FNZI_ATEN_##op, param},
+} uncast[] = {
+#define UNCAST(op, param) {FNZI_ATEN_##op, param},
 #define EXACT(op)
-#include "schema/alike.def"
+#include "schema/uncast.def"
 #undef EXACT
-#undef ALIKE
+#undef UNCAST
 };
 
 static const uint16_t exact[] = {
-#define ALIKE(op, param)
+#define UNCAST(op, param)
 #define EXACT(op) FNZI_ATEN_##op,
-#include "schema/alike.def"
+#include "schema/uncast.def"
 #undef EXACT
-#undef ALIKE
+#undef UNCAST
 };
 
-uint32_t fnzi_op_alike(const fnz_op *op) {
+uint32_t fnzi_op_uncast(const fnz_op *op) {
   uint32_t bits = 0;
-  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
-    if (op == &fnzi_ops[alike[i].op])
-      bits |= 1u << fnzi_op_param(op, alike[i].param);
+  for (size_t i = 0; i < sizeof uncast / sizeof *uncast; i++)
+    if (op == &fnzi_ops[uncast[i].op])
+      bits |= 1u << fnzi_op_param(op, uncast[i].param);
   return bits;
 }
 
@@ -56,9 +56,9 @@ static bool fills_mask(const fnz_op *op, const fnz_arg *args, geometry_reader *g
   return given == 1 && masks == 1;
 }
 
-fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
-                            geometry_reader *geometry_of, void *user) {
-  uint32_t asked = fnzi_op_alike(op);
+fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
+                             geometry_reader *geometry_of, void *user) {
+  uint32_t asked = fnzi_op_uncast(op);
   const fnz_geometry *first =
       asked && args[0].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[0]) : NULL;
   for (size_t i = 1; first && i < op->nparams; i++) {
