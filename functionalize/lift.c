@@ -128,7 +128,10 @@ static fnz_status lift_value(fnzi_lifter *l, uint64_t value, uint32_t node) {
   FNZI_NEW(l->arena, l->count, &each);
   for (size_t k = 0; k < l->count; k++)
     each[k] = graph_of(l, k)->values.data[value].geometry;
-  FNZ_TRY(fnzi_lift_geometry(l, each, exprs, &g));
+  l->tells = node != FNZI_NO_NODE && fnzi_node_tells(&graph_of(l, 0)->nodes.data[v->node]);
+  fnz_status status = fnzi_lift_geometry(l, each, exprs, &g);
+  l->tells = false;
+  FNZ_TRY(status);
   if (*l->what)
     return FNZ_OK;
   FNZ_TRY(fnzi_value_add(l->to, l->graph, v->name, g, node, &made));
@@ -394,6 +397,7 @@ static fnz_status lift_graph(fnzi_lifter *l, uint32_t graph) {
   l->graph = graph;
   l->source = source_graph(l);
   l->reading = 0;
+  FNZ_TRY(fnzi_lift_told(l));
   FNZ_TRY(fnzi_graph_add(l->to, graph_of(l, 0)->name, &made));
   FNZI_NEW(l->arena, graph_of(l, 0)->values.count, &l->values);
   fnzi_computer_start(&l->computer, l->ctx);

@@ -24,9 +24,16 @@ typedef struct fnzi_lifter {
   fnzi_walk *walks;
   const char **what;
   const fnz_geometry *given; /* of the source, for the geometry in hand; NULL: it is fitted */
+  bool tells;                /* the geometry in hand is of a node that tells what data makes */
+  struct {
+    const fnzi_expr **data; /* sizes that nodes of `source` tell, in their order */
+    size_t count;
+  } told;
 } fnzi_lifter;
 
 /* --- lift_shape.c ----------------------------------------------------------------------------- */
+/* Finds what nodes of l->source tell. */
+FNZ_MUST_CHECK fnz_status fnzi_lift_told(fnzi_lifter *l);
 /* Says that what the trials have in l->numbers has no expression; `place` is where they stand. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_refuse(fnzi_lifter *l, const char *place);
 /* The expression of l->numbers; NULL, and *l->what, when there is none. */

@@ -39,14 +39,57 @@ static fnz_status keep_number(fnzi_lifter *l, const fnzi_expr *e, int64_t *numbe
   return FNZ_OK;
 }
 
-/* What the source says of the number, where it speaks of this very geometry and not of one number
- * only. */
-static const fnzi_expr *given_expr(const fnzi_lifter *l, uint32_t place) {
-  uint32_t symbol = l->given && l->given->symbols ? l->given->symbols[place] : 0;
-  bool varies = false;
+static bool varies(const fnzi_lifter *l) {
   for (size_t k = 1; k < l->count; k++)
-    varies = varies || l->numbers[k] != l->numbers[0];
-  return symbol && varies ? l->sizes->symbols[symbol] : NULL;
+    if (l->numbers[k] != l->numbers[0])
+      return true;
+  return false;
+}
+
+static fnz_status gives(fnzi_lifter *l, const fnzi_expr *e, bool *yes) {
+  int64_t number;
+  *yes = true;
+  for (size_t k = 0; k < l->count && *yes; k++) {
+    FNZ_TRY(fnzi_point_int(&l->fit.trials[k]->point, e, yes, &number));
+    *yes = *yes && number == l->numbers[k];
+  }
+  return FNZ_OK;
+}
+
+static bool is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e) {
+  for (size_t i = 0; i < count; i++)
+    if (exprs[i] == e)
+      return true;
+  return false;
+}
+
+/* Of symbols that data makes equal each must be told by a node of its own: one that none before has
+ * told. `before`: sizes of the same geometry. */
+static fnz_status untold_expr(fnzi_lifter *l, const fnzi_expr *const *before, size_t count,
+                              const fnzi_expr **out) {
+  for (size_t i = 0; i < l->told.count && !*out; i++) {
+    const fnzi_expr *e = l->told.data[i], *of;
+    uint64_t unused;
+    bool yes;
+    if (!fnzi_expr_is_linear(e, &of) || is_among(before, count, e) ||
+        fnzi_map_get(&l->computer.origins, &of->id, sizeof of->id, &unused))
+      continue;
+    FNZ_TRY(gives(l, e, &yes));
+    *out = yes ? e : NULL;
+  }
+  return FNZ_OK;
+}
+
+/* What the source says of the number, where it speaks of this very geometry and not of one number
+ * only; `before`: sizes that stand before it. */
+static fnz_status given_expr(fnzi_lifter *l, uint32_t place, const fnzi_expr *const *before,
+                             size_t count, const fnzi_expr **out) {
+  uint32_t symbol = l->given && l->given->symbols ? l->given->symbols[place] : 0;
+  *out = NULL;
+  if (!varies(l))
+    return FNZ_OK;
+  *out = symbol ? l->sizes->symbols[symbol] : NULL;
+  return l->tells ? untold_expr(l, before, count, out) : FNZ_OK;
 }
 
 /* Where there are no elements, strides are whatever they were before. */
@@ -104,7 +147,8 @@ static fnz_status lift_stride(fnzi_lifter *l, const fnz_geometry *const *g, uint
                               const fnzi_expr **below) {
   for (size_t k = 0; k < l->count; k++)
     l->numbers[k] = g[k]->strides[d];
-  const fnzi_expr *e = given_expr(l, g[0]->rank + d), *dense;
+  const fnzi_expr *e, *dense;
+  FNZ_TRY(given_expr(l, g[0]->rank + d, NULL, 0, &e));
   FNZ_TRY(dense_stride(l, g[0]->rank, d, s, *below, &dense));
   if (!e && is_row_major(l, g, d))
     e = dense;
@@ -130,7 +174,7 @@ static fnz_status lift_shape(fnzi_lifter *l, const fnz_geometry *const *g, fnz_g
   for (uint32_t d = 0; d < rank && !*l->what; d++) {
     for (size_t k = 0; k < l->count; k++)
       l->numbers[k] = g[k]->sizes[d];
-    s->exprs[d] = given_expr(l, d);
+    FNZ_TRY(given_expr(l, d, s->exprs, d, &s->exprs[d]));
     if (!s->exprs[d])
       FNZ_TRY(fnzi_lift_fit(l, "a size", &s->exprs[d]));
     if (s->exprs[d])
@@ -162,4 +206,26 @@ fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g, cons
   if (exprs)
     memcpy(exprs, s.exprs, g[0]->rank * sizeof *exprs);
   return fnzi_intern_geometry(l->to, &made, out);
+}
+
+/* --- what data makes ---------------------------------------------------------------------------
+ */
+static void add_told(fnzi_lifter *l, const fnz_geometry *g) {
+  for (uint32_t d = 0; g && g->symbols && d < g->rank; d++) {
+    const fnzi_expr *e = g->symbols[d] ? l->sizes->symbols[g->symbols[d]] : NULL, *of;
+    if (e && fnzi_expr_is_linear(e, &of) && fnzi_is_data_symbol(of) &&
+        !is_among(l->told.data, l->told.count, e))
+      l->told.data[l->told.count++] = e;
+  }
+}
+
+fnz_status fnzi_lift_told(fnzi_lifter *l) {
+  l->told.count = 0;
+  FNZI_NEW(l->arena, l->sizes->set.all.count, &l->told.data);
+  for (size_t i = 0; l->source && i < l->source->values.count; i++) {
+    const fnzi_value *v = &l->source->values.data[i];
+    if (v->node != FNZI_NO_NODE && fnzi_node_tells(&l->source->nodes.data[v->node]))
+      add_told(l, v->geometry);
+  }
+  return FNZ_OK;
 }

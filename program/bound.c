@@ -89,7 +89,7 @@ static void tell_value(binder *b, const fnzi_value *v) {
 }
 
 /* Composite operators are rows of others, which may look at data. */
-static bool tells(const fnzi_node *node) {
+bool fnzi_node_tells(const fnzi_node *node) {
   const fnz_op *op = node->op;
   if (!op)
     return fnzi_hop_is_known(node);
@@ -101,7 +101,7 @@ static bool tells(const fnzi_node *node) {
 static void tell_graph(binder *b, const fnzi_graph *g) {
   for (size_t i = 0; i < g->values.count; i++) {
     const fnzi_value *v = &g->values.data[i];
-    if (v->node != FNZI_NO_NODE && tells(&g->nodes.data[v->node]))
+    if (v->node != FNZI_NO_NODE && fnzi_node_tells(&g->nodes.data[v->node]))
       tell_value(b, v);
   }
 }

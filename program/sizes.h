@@ -73,6 +73,8 @@ void fnzi_sizes_close(fnzi_sizes *sizes);
 FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
 /* Every symbol that a size or a number speaks of is told by an input or a node (bound.c); REF. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_check_told(fnzi_sizes *sizes);
+/* The sizes of its results, and numbers, may be such as only data tells. */
+bool fnzi_node_tells(const fnzi_node *node);
 /* Marks, by the ids of the first `count` expressions, whatever is a part of one that is marked. */
 void fnzi_mark_parts(const fnzi_sizes *sizes, size_t count, uint8_t *marks);
 /* Some free symbol is a number that the program reads off data. */
