@@ -3,6 +3,7 @@
  *
  * sizes.c        expressions of a program, and whether numbers are allowed for its symbols
  * slices.c       symbols that stand for what the bounds of a slice give
+ * branches.c     symbols that stand for what the bodies of a region return
  * instantiate.c  the program for given numbers
  * draw.c         which numbers to try */
 #ifndef FNZI_SIZES_H
@@ -69,8 +70,18 @@ typedef struct fnzi_sizes {
 FNZ_MUST_CHECK fnz_status fnzi_sizes_open(fnzi_sizes *sizes, fnz_context *ctx,
                                           const fnz_program *program);
 void fnzi_sizes_close(fnzi_sizes *sizes);
-/* Gives symbols that slices make up their meaning (slices.c). Before any expression is read. */
+/* Gives symbols that slices and regions make up their meaning (slices.c, branches.c). Before any
+ * expression is read. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
+FNZ_MUST_CHECK fnz_status fnzi_sizes_define_results(fnzi_sizes *sizes, const fnzi_graph *graph,
+                                                    uint32_t node, const uint32_t *born);
+/* A symbol that depends on data and is first spoken of by a result of this node. `born`, per
+ * symbol: 1 + the node whose results do so; 0 for an input. */
+bool fnzi_is_made_up(const fnzi_sizes *sizes, uint32_t symbol, size_t node, const uint32_t *born);
+/* The expression of a symbol, or of the number where `symbol` is 0; *out NULL for a text that is
+ * none. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_read(fnzi_sizes *sizes, uint32_t symbol, int64_t number,
+                                          const fnzi_expr **out);
 /* Every symbol that a size or a number speaks of is told by an input or a node (bound.c); REF. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_check_told(fnzi_sizes *sizes);
 /* The sizes of its results, and numbers, may be such as only data tells. */

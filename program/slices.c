@@ -1,9 +1,10 @@
 /* slices.c - numbers that slices give: where a bound depends on data, exporters make up a symbol
  * for the size of the slice and one for its offset, which then seem to be free. They follow from
- * the bounds.
+ * the bounds. What regions give is defined on the way (branches.c).
  *
  * needs   a verified program, none of its expressions read
  * gives   such symbols stand for the expressions that they are; up to where bounds usually lie */
+#include "program/higher_order.h"
 #include "program/sizes.h"
 
 #include "schema/aten_names.h"
@@ -37,23 +38,29 @@ static fnz_status find_births(definer *d) {
   return FNZ_OK;
 }
 
-/* One that depends on data and that this node makes up. */
-static bool is_made_up(const definer *d, uint32_t symbol, size_t node) {
-  const char *text = symbol ? d->s->program->symbols.data[symbol].text : "";
+bool fnzi_is_made_up(const fnzi_sizes *s, uint32_t symbol, size_t node, const uint32_t *born) {
+  const char *text = symbol ? s->program->symbols.data[symbol].text : "";
   size_t digits = text[0] == 'u' ? strspn(text + 1, "0123456789") : 0;
-  return digits > 0 && text[1 + digits] == 0 && d->born[symbol] == node + 1;
+  return digits > 0 && text[1 + digits] == 0 && born[symbol] == node + 1;
+}
+
+static bool is_made_up(const definer *d, uint32_t symbol, size_t node) {
+  return fnzi_is_made_up(d->s, symbol, node, d->born);
 }
 
 /* --- expressions ------------------------------------------------------------------------------ */
-/* A number of a geometry or of an argument; *out NULL when it has no expression. */
-static fnz_status number_of(definer *d, uint32_t symbol, int64_t number, const fnzi_expr **out) {
-  fnzi_exprs *set = &d->s->set;
+fnz_status fnzi_sizes_read(fnzi_sizes *s, uint32_t symbol, int64_t number, const fnzi_expr **out) {
+  fnzi_exprs *set = &s->set;
   if (!symbol)
     return fnzi_expr_number(set, number, 1, out);
-  const char *text = d->s->program->symbols.data[symbol].text;
+  const char *text = s->program->symbols.data[symbol].text;
   *out = NULL;
   bool full = fnzi_expr_parse(set, text, strlen(text), out) == FNZ_NO_MEMORY;
   return full ? fnzi_no_memory(set->ctx) : FNZ_OK;
+}
+
+static fnz_status number_of(definer *d, uint32_t symbol, int64_t number, const fnzi_expr **out) {
+  return fnzi_sizes_read(d->s, symbol, number, out);
 }
 
 static fnz_status call(definer *d, fnzi_function f, const fnzi_expr *a, const fnzi_expr *b,
@@ -178,10 +185,21 @@ static fnz_status see_node(definer *d, size_t n) {
   return made_up ? define_slice(d, n, from, to, (uint32_t)at, by) : FNZ_OK;
 }
 
+/* In bodies it is regions only whose results are defined. */
+static fnz_status see_graph(definer *d, bool slices) {
+  FNZ_TRY(find_births(d));
+  for (size_t n = 0; n < d->graph->nodes.count; n++)
+    if (fnzi_is_hop(&d->graph->nodes.data[n]))
+      FNZ_TRY(fnzi_sizes_define_results(d->s, d->graph, (uint32_t)n, d->born));
+    else if (slices)
+      FNZ_TRY(see_node(d, n));
+  return FNZ_OK;
+}
+
 fnz_status fnzi_sizes_define(fnzi_sizes *s) {
-  definer d = {.s = s, .graph = fnzi_graph_at(s->program, 0)};
-  FNZ_TRY(find_births(&d));
-  for (size_t n = 0; n < d.graph->nodes.count; n++)
-    FNZ_TRY(see_node(&d, n));
+  for (size_t i = 0; i < s->program->graphs.count; i++) {
+    definer d = {.s = s, .graph = fnzi_graph_at(s->program, (uint32_t)i)};
+    FNZ_TRY(see_graph(&d, i == 0));
+  }
   return FNZ_OK;
 }
