@@ -134,6 +134,7 @@ static fnz_status new_body(fnzi_passes *all, const fnzi_body_key *key, fnzi_body
   FNZI_NEW(&all->arena, 1, out);
   FNZ_TRY(copy_key(&all->arena, key, &(*out)->key));
   FNZ_TRY(fnzi_graph_add(all->to, fnzi_graph_at(all->from, key->graph)->name, &(*out)->into));
+  fnzi_graph_at(all->to, (*out)->into)->source = key->graph;
   (*out)->next = all->bodies[key->graph];
   all->bodies[key->graph] = *out;
   return FNZ_OK;

@@ -175,7 +175,7 @@ static fnz_status find_model(fnzi_lifter *l, const fnzi_node *node, const fnzi_n
   bool wanted;
   *out = NULL;
   FNZ_TRY(is_reading(node, &wanted));
-  if (!wanted || !l->source)
+  if (!wanted)
     return FNZ_OK;
   for (; l->reading < l->source->nodes.count; l->reading++) {
     const fnzi_node *other = &l->source->nodes.data[l->reading];
@@ -258,7 +258,7 @@ static fnz_status copy_text(fnzi_lifter *l, const char **text) {
 
 /* Inputs keep their sizes: of symbols that are always equal each must be told by one. */
 static const fnz_geometry *given_input(const fnzi_lifter *l, uint32_t k) {
-  const fnz_arg *arg = l->source && k < l->source->ninputs ? &l->source->inputs[k] : NULL;
+  const fnz_arg *arg = k < l->source->ninputs ? &l->source->inputs[k] : NULL;
   const fnz_arg *own = &graph_of(l, 0)->inputs[k];
   if (l->graph != 0 || !arg || arg->tag != FNZ_ARG_VALUE || own->tag != FNZ_ARG_VALUE)
     return NULL;
@@ -267,12 +267,28 @@ static const fnz_geometry *given_input(const fnzi_lifter *l, uint32_t k) {
   return g && to && g->rank == to->rank ? g : NULL;
 }
 
+/* The source's input that input k is of, as far as numbers go. Those of bodies keep their order,
+ * while tensors may have become one, or others. */
+static const fnz_arg *source_input(const fnzi_lifter *l, uint32_t k) {
+  const fnzi_graph *g = graph_of(l, 0);
+  uint32_t left = 0, i = k;
+  if (l->graph != 0) {
+    for (uint32_t n = 0; n < k; n++)
+      left += g->inputs[n].tag != FNZ_ARG_VALUE;
+    for (i = 0; i < l->source->ninputs; i++)
+      if (l->source->inputs[i].tag != FNZ_ARG_VALUE && left-- == 0)
+        break;
+  }
+  bool there = i < l->source->ninputs && (l->graph == 0 || is_number(&g->inputs[k]));
+  return there ? &l->source->inputs[i] : NULL;
+}
+
 static fnz_status lift_inputs(fnzi_lifter *l) {
   const fnzi_graph *g = graph_of(l, 0);
   FNZ_TRY(fnzi_graph_set_inputs(l->to, l->graph, g->ninputs));
   for (uint32_t k = 0; k < g->ninputs && !*l->what; k++) {
     fnz_arg arg = g->inputs[k];
-    const fnz_arg *symbolic = l->source && k < l->source->ninputs ? &l->source->inputs[k] : NULL;
+    const fnz_arg *symbolic = source_input(l, k);
     fnz_input_spec spec = l->graph == 0 ? l->results[0]->inputs[k] : (fnz_input_spec){0};
     if (symbolic && symbolic->tag == FNZ_ARG_SYMBOL) {
       uint32_t value, symbol = l->source->values.data[symbolic->u.value].symbol;
@@ -281,7 +297,7 @@ static fnz_status lift_inputs(fnzi_lifter *l) {
         return fnzi_fail(l->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "input %u has no expression", k);
       FNZ_TRY(fnzi_computer_define(&l->computer, e, FNZI_NO_NODE, &value));
       arg = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
-      spec = l->from->inputs[k];
+      spec = l->graph == 0 ? l->from->inputs[k] : spec;
     } else if (fnzi_is_reference(&arg)) {
       l->given = given_input(l, k);
       FNZ_TRY(lift_value(l, arg.u.value, FNZI_NO_NODE));
@@ -350,10 +366,10 @@ static fnz_status lift_outputs(fnzi_lifter *l) {
   FNZ_TRY(fnzi_args_copy(l->to, g->outputs, g->noutputs, &made));
   for (size_t k = 0; k < l->count; k++)
     l->lists[k] = graph_of(l, k)->outputs;
-  size_t own = l->source && l->source->noutputs <= g->noutputs ? l->source->noutputs : 0;
+  size_t own = l->source->noutputs <= g->noutputs ? l->source->noutputs : 0;
+  size_t first = l->graph == 0 ? g->noutputs - own : 0; /* a body's own numbers come first */
   for (uint32_t i = 0; i < g->noutputs && !*l->what; i++) {
-    size_t first = g->noutputs - own;
-    const fnz_arg *model = own && i >= first ? &l->source->outputs[i - first] : NULL;
+    const fnz_arg *model = i >= first && i < first + own ? &l->source->outputs[i - first] : NULL;
     FNZ_TRY(lift_arg(l, i, "an output", model, made));
   }
   FNZ_TRY(fnzi_graph_set_outputs(l->to, l->graph, g->noutputs));
@@ -367,14 +383,6 @@ static fnz_status lift_outputs(fnzi_lifter *l) {
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
-static const fnzi_graph *source_graph(const fnzi_lifter *l) {
-  const char *name = graph_of(l, 0)->name;
-  for (size_t i = 0; i < l->from->graphs.count; i++)
-    if (strcmp(l->from->graphs.data[i].name, name) == 0)
-      return &l->from->graphs.data[i];
-  return NULL;
-}
-
 static fnz_status reserve_names(fnzi_lifter *l) {
   const fnzi_graph *g = graph_of(l, 0);
   for (size_t i = 0; i < g->values.count; i++) {
@@ -395,7 +403,7 @@ static fnz_status fill_graph(fnzi_lifter *l) {
 static fnz_status lift_graph(fnzi_lifter *l, uint32_t graph) {
   uint32_t made;
   l->graph = graph;
-  l->source = source_graph(l);
+  l->source = fnzi_graph_at(l->from, graph_of(l, 0)->source);
   l->reading = 0;
   FNZ_TRY(fnzi_lift_told(l));
   FNZ_TRY(fnzi_graph_add(l->to, graph_of(l, 0)->name, &made));
@@ -405,7 +413,7 @@ static fnz_status lift_graph(fnzi_lifter *l, uint32_t graph) {
   l->computer.recorded = l->recorded;
   l->computer.from = l->from;
   l->computer.to = l->to;
-  l->computer.source = l->source ? l->source : fnzi_graph_at(l->from, 0);
+  l->computer.source = l->source;
   l->computer.into = graph;
   fnz_status status = fill_graph(l);
   fnzi_computer_end(&l->computer);

@@ -222,7 +222,7 @@ static void add_told(fnzi_lifter *l, const fnz_geometry *g) {
 fnz_status fnzi_lift_told(fnzi_lifter *l) {
   l->told.count = 0;
   FNZI_NEW(l->arena, l->sizes->set.all.count, &l->told.data);
-  for (size_t i = 0; l->source && i < l->source->values.count; i++) {
+  for (size_t i = 0; i < l->source->values.count; i++) {
     const fnzi_value *v = &l->source->values.data[i];
     if (v->node != FNZI_NO_NODE && fnzi_node_tells(&l->source->nodes.data[v->node]))
       add_told(l, v->geometry);

@@ -2,7 +2,8 @@
  *
  * needs: a node that fnzi_hop_read() has read, of a program whose graphs are sound one by one.
  * checks: as many operands as the bodies have inputs, as many results as they give, and of each the
- *         kind, the dtype and the sizes. Strides may differ: a body takes tensors as they come. */
+ *         kind, the dtype and the sizes. Strides may differ: a body takes tensors as they come. An
+ *         input that is a literal takes that number only, in each turn. */
 #include "program/higher_order.h"
 
 #include <stdio.h>
@@ -62,6 +63,10 @@ static void name_body(const checking *c, uint32_t graph, char out[64]) {
 /* "f32[4,3]", as far as there is room. */
 static void describe(const checking *c, const pair *side, char out[128]) {
   const fnz_geometry *g = geometry_of(c, side);
+  if (side->arg->tag == FNZ_ARG_INT) {
+    snprintf(out, 128, "%lld", (long long)side->arg->u.i);
+    return;
+  }
   if (g == NULL) {
     snprintf(out, 128, "%s", kind_of(side->arg) == NUMBER ? "a number" : "no tensor");
     return;
@@ -97,7 +102,8 @@ static bool same_sizes(const fnz_geometry *a, const fnz_geometry *b, uint32_t mo
 
 static fnz_status compare(const checking *c, const pair *a, const pair *b) {
   const fnz_geometry *g = geometry_of(c, a), *h = geometry_of(c, b);
-  if (kind_of(a->arg) != kind_of(b->arg))
+  bool literal = a->arg->tag == FNZ_ARG_INT && b->arg->tag == FNZ_ARG_INT;
+  if (kind_of(a->arg) != kind_of(b->arg) || (literal && a->arg->u.i != b->arg->u.i))
     return differ(c, a, b);
   if (g == NULL || h == NULL)
     return FNZ_OK;

@@ -262,11 +262,6 @@ static fnz_status add_inputs(maker *m) {
     fnz_arg arg = m->graph->inputs[k];
     fnz_input_spec spec = m->into == 0 ? m->from->inputs[k] : (fnz_input_spec){0};
     if (arg.tag == FNZ_ARG_SYMBOL) {
-      if (m->into != 0)
-        return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, m->graph->name,
-                         "a region takes the symbolic number %s; export the program with fixed "
-                         "sizes",
-                         m->graph->values.data[arg.u.value].name);
       FNZ_TRY(number_of(m, arg.u.value, &arg));
       spec.kind = FNZ_INPUT_LITERAL;
     } else if (fnzi_is_reference(&arg)) {

@@ -62,6 +62,7 @@ typedef struct fnzi_graph {
   const char *name; /* "" for graph 0 */
   fnz_arg *inputs, *outputs;
   uint32_t ninputs, noutputs;
+  uint32_t source;             /* of a rewritten graph: the one that it was made of */
   bool returns_single;         /* of a region: a bare tensor instead of a tuple */
   const fnzi_made_of *made_of; /* of a rewritten graph, per node; NULL: nobody knows */
   struct {

@@ -5,6 +5,8 @@
  * it is a composite that may hold another one of the table, is not known here and refused. */
 #include "run/autocast.h"
 
+#include "program/sizes.h"
+
 typedef enum policy { NONE, LOWER, SINGLE, WIDEST, PLAIN } policy;
 
 static const struct {
@@ -109,7 +111,7 @@ static bool is_opaque(const fnz_op *op) {
 fnz_status fnzi_autocast_node(fnzi_run *run, const fnzi_interpreter *by, const fnzi_node *node,
                               fnz_dtype dtype) {
   casting c = {.run = run, .by = by};
-  policy what = node->op == NULL ? PLAIN : find_policy(node->op);
+  policy what = node->op == NULL || fnzi_is_size_node(node) ? PLAIN : find_policy(node->op);
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, look, &c));
   bool any = c.any_single || c.any_lower;
   if (what == NONE && any && is_opaque(node->op))

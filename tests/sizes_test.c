@@ -342,10 +342,18 @@ static const struct {
     {NULL, "",
      S "program(%x: f32[{s0}], %s: sym{s0}) { " WRITE
        "%z: f32[{s0}] = zeros([%s]) %y: f32[{s0}] = add_.Scalar(%z, 1) return %z }"},
-    {"UNSUPPORTED", "a region takes the symbolic number n",
+    {NULL, "",
      S "program(%x: f32[{s0}], %s: sym{s0}) { " WRITE
        "%y: f32[{s0}] = higher_order.wrap(@g, %x, %s) return %y }\ngraph g(%a: f32[{s0}], %n: "
        "sym{s0}) { return %a }"},
+    {"TYPE", "operand 1 is 4, but input 1 of graph g is 5",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { " WRITE
+       "%y: f32[{s0}] = higher_order.wrap(@g, %x, %s) return %y }\ngraph g(%a: f32[{s0}], %n: "
+       "sym{s0 + 1}) { return %a }"},
+    {"UNSUPPORTED", "the number n () is not known",
+     S "program(%x: f32[{s0}], %s: sym{s0}) { " WRITE
+       "%y: f32[{s0}] = higher_order.wrap(@g, %x, %s) return %y }\ngraph g(%a: f32[{s0}], %n: sym) "
+       "{ %m: f32[{s0}] = mul.Scalar(%a, %n) return %m }"},
     {NULL, "",
      S "program(%x: f32[{s0}]) { " WRITE
        "%y: f32[{s0}] = higher_order.wrap(@g, %x) return %y }\ngraph g(%a: f32[{s0}]) { %n: "
