@@ -8,6 +8,8 @@
 #include "functionalize/lift.h"
 #include "functionalize/pass.h"
 
+#include "schema/aten_names.h"
+
 static fnzi_graph *graph_of(const fnzi_lifter *l, size_t trial) {
   return fnzi_graph_at(l->results[trial], l->graph);
 }
@@ -220,6 +222,12 @@ static fnz_status copy_arg_names(fnzi_lifter *l, const fnzi_node *node, const ch
   return FNZ_OK;
 }
 
+/* An assertion whose expression is no condition any more, as what asserts that truth is 0 or 1. */
+static bool always_holds(const fnzi_node *node, const fnzi_node *model) {
+  return model && node->op == &fnzi_ops[FNZI_ATEN__assert_scalar] &&
+         model->args[0].tag == FNZ_ARG_SYMBOL && is_number(&node->args[0]) && node->args[0].u.i;
+}
+
 static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
   const fnzi_node *node = &graph_of(l, 0)->nodes.data[n], *model;
   fnzi_node made = *node;
@@ -235,7 +243,7 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
         l->ctx,
         lift_arg(l, i, place, model && i < model->nargs ? &model->args[i] : NULL, made.args), "%s",
         place));
-  if (*l->what)
+  if (*l->what || always_holds(&made, model))
     return FNZ_OK;
   uint32_t at = (uint32_t)fnzi_graph_at(l->to, l->graph)->nodes.count;
   FNZ_TRY(lift_results(l, node->outputs, node->noutputs, at, &made.outputs));

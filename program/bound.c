@@ -75,9 +75,24 @@ static fnz_status tell_inputs(binder *b, fnzi_arena *arena) {
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
+static bool is_truth(const fnzi_sizes *s, const fnzi_expr *symbol) {
+  for (size_t i = 0; i < s->conditions.count; i++) {
+    const fnzi_condition *c = &s->conditions.data[i];
+    if (c->expr == symbol && c->kind == FNZI_CONDITION_RANGE && c->min == 0 && c->max == 1)
+      return true;
+  }
+  return false;
+}
+
+bool fnzi_is_read_truth(const fnzi_sizes *s, const fnzi_expr *e, const fnzi_expr **symbol) {
+  *symbol = e->kind == FNZI_EXPR_CALL ? e->parts[0].expr : NULL;
+  return *symbol && e->function == FNZI_FUNCTION_EQ && fnzi_is_data_symbol(*symbol) &&
+         fnzi_expr_is(e->parts[1].expr, 1) && is_truth(s, *symbol);
+}
+
 static void tell(binder *b, uint32_t symbol) {
   const fnzi_expr *e = symbol ? b->s->symbols[symbol] : NULL, *of;
-  if (e && fnzi_expr_is_linear(e, &of))
+  if (e && (fnzi_expr_is_linear(e, &of) || fnzi_is_read_truth(b->s, e, &of)))
     b->told[of->id] = true;
 }
 

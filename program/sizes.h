@@ -86,6 +86,9 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_read(fnzi_sizes *sizes, uint32_t symbol, in
 FNZ_MUST_CHECK fnz_status fnzi_sizes_check_told(fnzi_sizes *sizes);
 /* The sizes of its results, and numbers, may be such as only data tells. */
 bool fnzi_node_tells(const fnzi_node *node);
+/* The truth value that exporters write for one that is read off data: Eq(u0, 1) of a symbol from 0
+ * to 1. */
+bool fnzi_is_read_truth(const fnzi_sizes *sizes, const fnzi_expr *expr, const fnzi_expr **symbol);
 /* Marks, by the ids of the first `count` expressions, whatever is a part of one that is marked. */
 void fnzi_mark_parts(const fnzi_sizes *sizes, size_t count, uint8_t *marks);
 /* Some free symbol is a number that the program reads off data. */

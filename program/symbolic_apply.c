@@ -11,7 +11,8 @@ typedef enum shorthand {
   NATURAL_POWER,
   CEILING,
   CEIL_DIV,
-  INDEXING
+  INDEXING,
+  PIECEWISE
 } shorthand;
 
 static const struct {
@@ -23,7 +24,8 @@ static const struct {
                   {"IntTrueDiv", TRUE_DIV, 2, 2}, {"FloatTrueDiv", TRUE_DIV, 2, 2},
                   {"Pow", NATURAL_POWER, 2, 2},   {"PowByNatural", NATURAL_POWER, 2, 2},
                   {"ceiling", CEILING, 1, 1},     {"CeilToInt", CEILING, 1, 1},
-                  {"CeilDiv", CEIL_DIV, 2, 2},    {"ModularIndexing", INDEXING, 3, 3}};
+                  {"CeilDiv", CEIL_DIV, 2, 2},    {"ModularIndexing", INDEXING, 3, 3},
+                  {"Piecewise", PIECEWISE, 4, 4}};
 
 static const struct {
   const char *name;
@@ -84,6 +86,17 @@ static fnz_status indexing(fnzi_exprs *set, const fnzi_expr *const *args, const 
   return fnzi_expr_call(set, FNZI_FUNCTION_MOD, inner, 2, out);
 }
 
+/* A truth value as a number: 1 or 0 if a condition holds, and else the other one. */
+static fnz_status piecewise(fnzi_exprs *set, const fnzi_expr *const *args, const fnzi_expr **out) {
+  bool is_truth = fnzi_expr_is(args[0], 1) && fnzi_expr_is(args[2], 0);
+  bool is_other = fnzi_expr_is(args[0], 0) && fnzi_expr_is(args[2], 1);
+  if (!fnzi_expr_is(args[3], 1) || (!is_truth && !is_other))
+    return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "a Piecewise that is no truth value as a number");
+  *out = args[1];
+  return is_other ? fnzi_expr_call(set, FNZI_FUNCTION_NOT, &args[1], 1, out) : FNZ_OK;
+}
+
 static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const *args,
                          const fnzi_expr **out) {
   switch (what) {
@@ -101,6 +114,8 @@ static fnz_status expand(fnzi_exprs *set, shorthand what, const fnzi_expr *const
     return ceil_div(set, args[0], args[1], out);
   case INDEXING:
     return indexing(set, args, out);
+  case PIECEWISE:
+    return piecewise(set, args, out);
   }
   return FNZ_INTERNAL;
 }
@@ -130,9 +145,10 @@ fnz_status fnzi_expr_binary(fnzi_exprs *set, char code, const fnzi_expr *const *
 /* --- calls ------------------------------------------------------------------------------------ */
 /* False when there is no function of that name. */
 bool fnzi_callee_find(const char *word, size_t size, fnzi_callee *out) {
-  *out = (fnzi_callee){fnzi_is_word("Add", word, size)   ? FNZI_CALLEE_ADD
-                       : fnzi_is_word("Mul", word, size) ? FNZI_CALLEE_MUL
-                                                         : FNZI_CALLEE_NOTHING,
+  *out = (fnzi_callee){fnzi_is_word("Add", word, size)            ? FNZI_CALLEE_ADD
+                       : fnzi_is_word("Mul", word, size)          ? FNZI_CALLEE_MUL
+                       : fnzi_is_word("ExprCondPair", word, size) ? FNZI_CALLEE_PAIR
+                                                                  : FNZI_CALLEE_NOTHING,
                        0};
   for (uint32_t i = 0; i < sizeof shorthands / sizeof *shorthands; i++)
     if (fnzi_is_word(shorthands[i].name, word, size))
@@ -151,8 +167,13 @@ bool fnzi_callee_takes(const fnzi_callee *callee, size_t count) {
   } else if (callee->kind == FNZI_CALLEE_FUNCTION) {
     least = fnzi_functions[callee->row].least;
     most = fnzi_functions[callee->row].most;
-  }
+  } else if (callee->kind == FNZI_CALLEE_PAIR)
+    least = most = 2;
   return count >= least && (!most || count <= most);
+}
+
+bool fnzi_callee_has_pairs(const fnzi_callee *callee) {
+  return callee->kind == FNZI_CALLEE_SHORTHAND && shorthands[callee->row].what == PIECEWISE;
 }
 
 fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
@@ -166,6 +187,7 @@ fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
     return multiply(set, args, count, out);
   case FNZI_CALLEE_ADD:
   case FNZI_CALLEE_NOTHING:
+  case FNZI_CALLEE_PAIR:
     break;
   }
   return add_up(set, args, count, out);

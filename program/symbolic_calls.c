@@ -200,20 +200,36 @@ static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnz
 }
 
 /* --- comparisons ------------------------------------------------------------------------------ */
+static bool holds(fnzi_function function, int64_t difference) {
+  bool truth[FNZI_FUNCTION_COUNT] = {
+      [FNZI_FUNCTION_EQ] = difference == 0,
+      [FNZI_FUNCTION_NE] = difference != 0,
+      [FNZI_FUNCTION_LT] =
+          difference<0, [FNZI_FUNCTION_LE] = difference <= 0, [FNZI_FUNCTION_GT] = difference> 0,
+      [FNZI_FUNCTION_GE] = difference >= 0};
+  return truth[function];
+}
+
+/* Of a truth value with a number: always, never, the truth value itself, or its opposite. */
+static fnz_status compare_truth(fnzi_exprs *set, fnzi_function function, const fnzi_expr *truth,
+                                int64_t number, const fnzi_expr **out) {
+  bool if_false = holds(function, -number), if_true = holds(function, 1 - number);
+  if (if_false == if_true)
+    return fnzi_expr_number(set, if_true, 1, out);
+  *out = truth;
+  return if_true ? FNZ_OK : fnzi_expr_call(set, FNZI_FUNCTION_NOT, &truth, 1, out);
+}
+
 static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
                           const fnzi_expr **out) {
   const fnzi_expr *minus, *d;
   FNZ_TRY(fnzi_expr_scale(set, args[1], -1, 1, &minus));
   FNZ_TRY(fnzi_expr_add(set, args[0], minus, &d));
-  if (d->kind != FNZI_EXPR_NUMBER)
-    return plain_call(set, function, args, 2, out);
-  bool truth[FNZI_FUNCTION_COUNT] = {
-      [FNZI_FUNCTION_EQ] = d->num == 0,
-      [FNZI_FUNCTION_NE] = d->num != 0,
-      [FNZI_FUNCTION_LT] =
-          d->num<0, [FNZI_FUNCTION_LE] = d->num <= 0, [FNZI_FUNCTION_GT] = d->num> 0,
-      [FNZI_FUNCTION_GE] = d->num >= 0};
-  return fnzi_expr_number(set, truth[function], 1, out);
+  if (d->kind == FNZI_EXPR_NUMBER)
+    return fnzi_expr_number(set, holds(function, d->num), 1, out);
+  if (fnzi_expr_is_condition(args[0]) && (fnzi_expr_is(args[1], 0) || fnzi_expr_is(args[1], 1)))
+    return compare_truth(set, function, args[0], args[1]->num, out);
+  return plain_call(set, function, args, 2, out);
 }
 
 /* What And, Or and Not take. */

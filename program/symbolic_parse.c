@@ -196,6 +196,9 @@ static fnz_status read_word(parser *p, bool *wants) {
     return read_symbol(p);
   if (!fnzi_callee_find(word, size, &o.callee))
     return fail(p, FNZ_CLASS_UNSUPPORTED, from, "there is no function of this name");
+  bool in_pairs = p->depth && fnzi_callee_has_pairs(&p->open[p->depth - 1].callee);
+  if ((o.callee.kind == FNZI_CALLEE_PAIR) != in_pairs)
+    return fail(p, FNZ_CLASS_SYNTAX, from, "an ExprCondPair is an argument of a Piecewise");
   *wants = true;
   return open(p, o);
 }
@@ -222,6 +225,8 @@ static fnz_status close_call(parser *p, const opened *o) {
   const fnzi_expr *made = NULL;
   if (!fnzi_callee_takes(&o->callee, count))
     return fail(p, FNZ_CLASS_SYNTAX, o->at, "it has not the arguments that it should have");
+  if (o->callee.kind == FNZI_CALLEE_PAIR)
+    return FNZ_OK;
   fnz_status status = fnzi_callee_apply(p->set, &o->callee, args, count, &made);
   FNZ_TRY(at_place(p, status, o->at));
   p->values.count = o->first;

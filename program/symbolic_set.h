@@ -44,7 +44,8 @@ typedef enum fnzi_callee_kind {
   FNZI_CALLEE_SHORTHAND,
   FNZI_CALLEE_FUNCTION,
   FNZI_CALLEE_ADD,
-  FNZI_CALLEE_MUL
+  FNZI_CALLEE_MUL,
+  FNZI_CALLEE_PAIR /* a case of a Piecewise: its two arguments become arguments of that */
 } fnzi_callee_kind;
 
 typedef struct fnzi_callee {
@@ -60,6 +61,7 @@ static inline bool fnzi_is_word(const char *word, const char *text, size_t size)
 bool fnzi_callee_find(const char *word, size_t size, fnzi_callee *out);
 /* May it have so many arguments? */
 bool fnzi_callee_takes(const fnzi_callee *callee, size_t count);
+bool fnzi_callee_has_pairs(const fnzi_callee *callee); /* its arguments are these */
 FNZ_MUST_CHECK fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
                                             const fnzi_expr *const *args, size_t count,
                                             const fnzi_expr **out);

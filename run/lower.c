@@ -206,8 +206,8 @@ fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value)
   if (!fnzi_number_decode(dtype, bytes, &number))
     return FNZ_OK;
   run->numbers[node->outputs[0].u.value] = number;
-  return number.tag == FNZ_ARG_INT ? fnzi_saw_number(run, node->outputs[0].u.value, number.u.i)
-                                   : FNZ_OK;
+  return number.tag != FNZ_ARG_FLOAT ? fnzi_saw_number(run, node->outputs[0].u.value, number.u.i)
+                                     : FNZ_OK;
 }
 
 /* --- Writes --------------------------------------------------------------------------------------

@@ -179,7 +179,7 @@ fnz_status fnzi_saw_number(fnzi_run *run, uint64_t value, int64_t number) {
   fnzi_run_numbers *n = run->symbolic;
   uint32_t symbol = run->graph->values.data[value].symbol;
   const fnzi_expr *e = n && symbol ? n->sizes.symbols[symbol] : NULL;
-  if (!e || e->kind != FNZI_EXPR_SYMBOL)
+  if (!e || (e->kind != FNZI_EXPR_SYMBOL && !fnzi_is_read_truth(&n->sizes, e, &e)))
     return FNZ_OK;
   FNZ_TRY(fnzi_point_set(&n->point, e, number));
   return check_conditions(run);
