@@ -217,7 +217,7 @@ static fnz_status compare_truth(fnzi_exprs *set, fnzi_function function, const f
   if (if_false == if_true)
     return fnzi_expr_number(set, if_true, 1, out);
   *out = truth;
-  return if_true ? FNZ_OK : fnzi_expr_call(set, FNZI_FUNCTION_NOT, &truth, 1, out);
+  return if_true ? FNZ_OK : plain_call(set, FNZI_FUNCTION_NOT, &truth, 1, out);
 }
 
 static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
