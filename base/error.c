@@ -67,12 +67,10 @@ static void guess_bytes(const fnz_context *ctx, uint64_t out[2]) {
 }
 
 /* Files choose names, and must not be able to choose such that all fall into one place of a map.
- * Nothing that is written depends on the key. Odd, as all bits of a product are to depend on it. */
+ * Nothing that is written depends on the key. */
 static void draw_hash_key(fnz_context *ctx) {
   if (!draw_bytes(ctx->hash_key, sizeof ctx->hash_key))
     guess_bytes(ctx, ctx->hash_key);
-  for (int i = 0; i < 2; i++)
-    ctx->hash_key[i] |= 1;
 }
 
 fnz_status fnz_context_create(const fnz_allocator *allocator, fnz_context **out) {

@@ -1,4 +1,4 @@
-/* checks: 6
+/* checks: 8
  * adversarial_test.c - programs that somebody made to be expensive: what they cost grows as their
  * bytes do. Cost is what is counted, not time: bytes asked of the allocator, and nodes that come
  * out. All run on a stack of 64 kB. */
@@ -238,54 +238,72 @@ END_TEST
 
 /* --- names that were chosen to collide
  * -------------------------------------------------------------- */
-enum { NAMES = 1000 };
+enum { NAMES = 1000, PLACES = 1024, KEYS = 20, DEEP = 12 };
 
-/* What `factor` times it is 1, modulo 2^64: Newton's steps double the bits that are right. */
-static uint64_t inverse(uint64_t factor) {
-  uint64_t x = factor;
-  for (int i = 0; i < 6; i++)
-    x *= 2 - factor * x;
-  return x;
+/* How many of the names fall into the fullest place of a table of as many places as names: names
+ * by chance, about 6. */
+static int fullest(const fnz_context *of, char (*names)[16]) {
+  int places[PLACES] = {0}, most = 0;
+  for (int i = 0; i < NAMES; i++) {
+    int *place = &places[fnzi_hash(of, names[i], strlen(names[i])) % PLACES];
+    *place += 1;
+    most = *place > most ? *place : most;
+  }
+  return most;
 }
 
-/* A key of 8 bytes whose hash has the lower half `want`, for somebody who knows the context's. */
-static uint64_t forge(const uint64_t key[2], uint32_t want, uint32_t free_half) {
-  uint64_t h = (uint64_t)free_half << 32 | (want ^ free_half), back = inverse(key[1]);
-  h *= back;
-  h ^= h >> 32;
-  return h * back ^ key[0] ^ sizeof h;
-}
-
-static int by_value(const void *a, const void *b) {
-  uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-  return (x > y) - (x < y);
-}
-
-static size_t count_hashes(const uint64_t *names) {
-  uint32_t hashes[NAMES];
-  size_t different = 1;
-  for (int i = 0; i < NAMES; i++)
-    hashes[i] = (uint32_t)fnzi_hash(ctx, &names[i], sizeof *names);
-  qsort(hashes, NAMES, sizeof *hashes, by_value);
-  for (int i = 1; i < NAMES; i++)
-    different += hashes[i] != hashes[i - 1];
-  return different;
+/* Names that all fall into one place, for somebody who knows the context's key. */
+static void forge(const fnz_context *of, char (*names)[16]) {
+  for (int i = 0, tried = 0; i < NAMES; tried++) {
+    snprintf(names[i], sizeof *names, "name%d", tried);
+    i += fnzi_hash(of, names[i], strlen(names[i])) % PLACES == 0;
+  }
 }
 
 START_TEST(chosen_names) {
-  uint64_t names[NAMES], key[2];
+  char names[NAMES][16];
+  fnz_context *known;
+  ck_assert_int_eq(fnz_context_create(NULL, &known), FNZ_OK);
+  forge(known, names);
+  ck_assert_int_eq(fullest(known, names), NAMES);
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-  memcpy(key, ctx->hash_key, sizeof key);
-  for (uint32_t i = 0; i < NAMES; i++)
-    names[i] = forge(key, 12345, i * 2654435761u);
-  ck_assert_uint_eq(count_hashes(names), 1);
-  fnz_context *other = ctx;
-  ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
-  ck_assert_uint_gt(count_hashes(names), NAMES - 10);
-  fnz_context_destroy(other);
+  ck_assert_int_lt(fullest(ctx, names), DEEP);
+  fnz_context_destroy(known);
   fnz_context_destroy(ctx);
 }
 END_TEST
 
-RUN_SUITE("adversarial programs", chosen_names, chains, windows, tables, a_million_views,
-          a_large_bomb)
+/* Names that differ in a few bytes, early or late, and sums: under any key they must not meet. */
+START_TEST(names_that_are_alike) {
+  static const char *const forms[] = {"%c%c",       "aaaaa%c%c",     "aaaaaa%c%c",
+                                      "%c%caaaaaa", "aaaaaaa%c%caa", "aaaaaaaaaaaa%c%c",
+                                      "%caaaaaaa%c"};
+  char names[NAMES][16];
+  for (size_t form = 0; form <= sizeof forms / sizeof *forms; form++) {
+    for (int i = 0; i < NAMES; i++)
+      if (form < sizeof forms / sizeof *forms)
+        snprintf(names[i], sizeof *names, forms[form], 'A' + i / 40, 'A' + i % 40);
+      else
+        snprintf(names[i], sizeof *names, "a + %d", 10000 + i);
+    for (int key = 0; key < KEYS; key++) {
+      ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+      ck_assert_int_lt(fullest(ctx, names), DEEP);
+      fnz_context_destroy(ctx);
+    }
+  }
+}
+END_TEST
+
+/* One bit of a word and the bits that it comes to in the next one: no difference may go away. */
+START_TEST(differences_that_meet) {
+  for (int key = 0; key < KEYS; key++) {
+    ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
+    uint64_t word[2] = {1, 2}, other[2] = {1 ^ 1ull << 63, 2 ^ 1ull << 63 ^ 1ull << 31};
+    ck_assert_uint_ne(fnzi_hash(ctx, word, sizeof word), fnzi_hash(ctx, other, sizeof other));
+    fnz_context_destroy(ctx);
+  }
+}
+END_TEST
+
+RUN_SUITE("adversarial programs", chosen_names, names_that_are_alike, differences_that_meet, chains,
+          windows, tables, a_million_views, a_large_bomb)

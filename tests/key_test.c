@@ -27,8 +27,8 @@ START_TEST(the_system_draws_it) {
   uint64_t key[2];
   gives = true;
   draw(key);
-  ck_assert_uint_eq(key[0], 0x5a5a5a5a5a5a5a5bu);
-  ck_assert_uint_eq(key[1], 0x5a5a5a5a5a5a5a5bu);
+  ck_assert_uint_eq(key[0], 0x5a5a5a5a5a5a5a5au);
+  ck_assert_uint_eq(key[1], 0x5a5a5a5a5a5a5a5au);
 }
 END_TEST
 
@@ -38,7 +38,6 @@ START_TEST(without_the_system_it_is_guessed) {
   gives = false;
   ck_assert_int_eq(fnz_context_create(NULL, &other), FNZ_OK);
   draw(key);
-  ck_assert_uint_eq(key[0] & key[1] & 1, 1);
   ck_assert_uint_ne(key[0], key[1]);
   ck_assert_mem_ne(key, other->hash_key, sizeof key);
   fnz_context_destroy(other);
