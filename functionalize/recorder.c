@@ -123,12 +123,20 @@ static fnz_status add_results(fnzi_tape *r, const fnz_request *call, const fnz_h
   return FNZ_OK;
 }
 
+/* The program is the caller's once the recording is finished. */
+static fnz_status refuse_finished(const fnzi_tape *r) {
+  return r->program ? FNZ_OK
+                    : fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                                "the recording has been finished already");
+}
+
 static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                         size_t capacity, size_t *count) {
   fnzi_tape *r = self;
   fnz_handle *shapes = NULL;
   (void)ctx;
   *count = capacity;
+  FNZ_TRY(refuse_finished(r));
   if (r->shapes) {
     FNZI_NEW(&r->arena, capacity, &shapes);
     FNZ_TRY(ask_shapes(r, call, shapes, capacity, count));
@@ -332,6 +340,7 @@ fnz_status fnz_recorder_input(fnz_backend *backend, const char *name, const fnz_
   const fnz_geometry *own;
   uint32_t value;
   *out = 0;
+  FNZ_TRY(refuse_finished(r));
   if (r->nodes.count)
     return fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, name,
                      "inputs must be declared before the first operator");
@@ -363,8 +372,7 @@ fnz_status fnz_recorder_finish(fnz_backend *backend, const fnz_handle *outputs, 
   size_t ninputs = 0;
   uint32_t *values;
   *out = NULL;
-  if (!r->program)
-    return fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, NULL, "the recording has been finished already");
+  FNZ_TRY(refuse_finished(r));
   while (ninputs < r->values.count && r->values.data[ninputs].node == FNZI_NO_NODE)
     ninputs++;
   FNZI_NEW(&r->arena, count, &values);

@@ -238,6 +238,14 @@ START_TEST(only_what_is_read_is_asked_for) {
   call(&s, "mul_.Tensor", ARGS(tensor(v), number(2)));
   OK(ctx, fnz_tensor_read(x, &value));
   OK(ctx, fnz_recorder_finish(recorder, &value, 1, &p));
+  fnz_program *again;
+  ck_assert_int_eq(fnz_recorder_finish(recorder, &value, 1, &again), FNZ_BAD_ARGUMENT);
+  ck_assert_int_eq(fnz_recorder_input(recorder, "y", &g, &value), FNZ_BAD_ARGUMENT);
+  fnz_arg argument = {.tag = FNZ_ARG_VALUE, .u.value = 1};
+  size_t count;
+  const fnz_request request = {fnz_op_find("abs"), &argument, 1, NULL, ""};
+  ck_assert_int_eq(recorder->apply(recorder->self, ctx, &request, &value, 1, &count),
+                   FNZ_BAD_ARGUMENT);
   fnz_stats stats;
   fnz_program_get_stats(p, &stats);
   ck_assert_uint_eq(stats.views, 0);

@@ -20,7 +20,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_recorder_input(fnz_backend *recorder, cons
                                                      const fnz_geometry *geometry, fnz_handle *out);
 
 /** Ends the recording: a program with these outputs, without the nodes that nobody needs. Nothing
- * can be recorded after that. out  ends with fnz_program_destroy(). */
+ * can be recorded after that: FNZ_BAD_ARGUMENT. out  ends with fnz_program_destroy(). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_recorder_finish(fnz_backend *recorder,
                                                       const fnz_handle *outputs, size_t count,
                                                       fnz_program **out);
