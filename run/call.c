@@ -260,7 +260,10 @@ static fnz_status call(fnz_stack *stack, const fnz_op *op) {
 fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack) {
   stack->ctx = ctx;
   stack->warning[0] = 0;
-  fnz_status status = call(stack, op);
+  fnz_status status = op ? call(stack, op)
+                         : fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                                     "a call without an operator: there may be none of the name "
+                                     "that was looked up");
   if (status != FNZ_OK)
     fnz_stack_clear(stack);
   return status;

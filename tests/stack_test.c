@@ -1,4 +1,4 @@
-/* checks: 13
+/* checks: 14
  * fnz_call() down to the backend: what it makes of the arguments, which backend it takes, who owns
  * what afterwards. The backend is a recorder of the request it gets. */
 #include "tests/faults.h"
@@ -273,6 +273,15 @@ START_TEST(too_many_arguments) {
 }
 END_TEST
 
+START_TEST(calls_of_nothing) {
+  open_stack();
+  push(1);
+  ck_assert_int_eq(fnz_call(ctx, fnz_op_find("no_such_operator"), stack), FNZ_BAD_ARGUMENT);
+  ck_assert_uint_eq(fnz_stack_count(stack), 0);
+  close_stack();
+}
+END_TEST
+
 START_TEST(devices_must_agree) {
   open_stack();
   push(1);
@@ -425,6 +434,6 @@ START_TEST(every_allocation_may_fail) {
 END_TEST
 
 RUN_SUITE("stack", defaults_are_filled_in, numbers_are_converted, lists_are_converted,
-          names_find_their_places, too_many_arguments, devices_must_agree, devices_are_guarded,
-          calls_without_tensors, results_belong_to_the_stack_until_taken, list_results,
-          wrong_number_of_results, numbers_as_results, every_allocation_may_fail)
+          names_find_their_places, too_many_arguments, calls_of_nothing, devices_must_agree,
+          devices_are_guarded, calls_without_tensors, results_belong_to_the_stack_until_taken,
+          list_results, wrong_number_of_results, numbers_as_results, every_allocation_may_fail)

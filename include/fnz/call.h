@@ -82,7 +82,10 @@ FNZ_API void fnz_stack_clear(fnz_stack *stack);
  * without dimensions go where the others are, and so do those of any tensor that is read by an
  * operator whose row in the table switches the check off (copy_); not those of tensors in lists.
  *
- * An in-place operator's result is its argument, as another reference. */
+ * An in-place operator's result is its argument, as another reference.
+ *
+ * Fails with FNZ_BAD_ARGUMENT when `op` is NULL, as fnz_op_find() gives it for a name that no
+ * operator has. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_call(fnz_context *ctx, const fnz_op *op, fnz_stack *stack);
 
 /** What eager would have warned of in the last call, "" for nothing. Borrowed until the next one.
