@@ -127,10 +127,21 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
           out_name, out.nodes, out.views, out.mutations, out.mutated, out.copies);
 }
 
+/* What is said of the numbers that were given; names are the file's. */
+static void say_numbers(const cli_call *call, char *out, size_t room) {
+  if (call->seen.numbers)
+    snprintf(out, room, "; and on these inputs");
+  else if (call->inputs)
+    snprintf(out, room, "; not on these inputs: %s", call->seen.no_numbers);
+  for (char *c = out; *c; c++)
+    *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
+}
+
 void cli_print_equal(const cli_call *call, FILE *to) {
   const fnz_verify_report *seen = &call->seen;
   const char *original = to == stderr ? " to the original" : "";
-  const char *inputs = call->inputs ? "; and on these inputs" : "";
+  char inputs[sizeof seen->no_numbers + 32] = "";
+  say_numbers(call, inputs, sizeof inputs);
   if (seen->sizes) {
     fprintf(to, "equal%s at %zu choices of sizes, for all values (hash domain, %d runs%s)\n",
             original, seen->sizes, seen->trials, inputs);

@@ -59,15 +59,20 @@ static bool is_byte_op(const fnz_op *op) {
   return fnzi_op_is_among(op, byte_ops, sizeof byte_ops / sizeof *byte_ops);
 }
 
-/* Some node, of the bodies too, has an operator for which `is` holds. NULL: none, or not known. */
-static bool any_op(const fnz_program *p, bool (*is)(const fnz_op *op)) {
+/* The first node, of the bodies too, that has an operator for which `is` holds. An operator is NULL
+ * where there is none, or it is not known. */
+static const fnzi_node *find_op(const fnz_program *p, bool (*is)(const fnz_op *op)) {
   for (uint32_t k = 0; k < p->graphs.count; k++) {
     const fnzi_graph *g = fnzi_graph_at(p, k);
     for (size_t i = 0; i < g->nodes.count; i++)
       if (is(g->nodes.data[i].op))
-        return true;
+        return &g->nodes.data[i];
   }
-  return false;
+  return NULL;
+}
+
+static bool any_op(const fnz_program *p, bool (*is)(const fnz_op *op)) {
+  return find_op(p, is) != NULL;
 }
 
 /* Some blob is a weight of one dtype and another weight of another. */
@@ -184,14 +189,24 @@ fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
                                 const fnz_program *functional, const fnz_arrays *inputs,
                                 fnz_verify_report *report) {
   fnz_backend *backend;
-  if (inputs == NULL || any_op(functional, lacks_kernel))
+  if (inputs == NULL)
     return FNZ_OK;
+  const fnzi_node *lacking = find_op(functional, lacks_kernel);
+  if (lacking) {
+    snprintf(report->no_numbers, sizeof report->no_numbers, "no CPU kernel for %s",
+             lacking->target);
+    return FNZ_OK;
+  }
   FNZ_TRY(fnz_cpu_backend_create(ctx, 0, &backend));
   fnzi_run_options options = {.inputs = inputs};
   fnz_status status = compare_over(ctx, original, functional, backend, options, NULL);
   report->numbers = status == FNZ_OK;
   /* The original may need a kernel that the functional program does without. */
-  return status == FNZ_UNSUPPORTED ? FNZ_OK : status;
+  if (status != FNZ_UNSUPPORTED)
+    return status;
+  snprintf(report->no_numbers, sizeof report->no_numbers, "%.*s",
+           (int)sizeof report->no_numbers - 1, fnz_last_error(ctx)->message);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,

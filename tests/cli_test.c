@@ -307,6 +307,12 @@ START_TEST(takes_aliases_of_inputs) {
             "disagree.safetensors",
             2, "fnz: OVERLAP: ");
   has(must_work("convert " PROGRAM " --state epilogue")->out, "copy_(%x, %slice_scatter)");
+  has(must_work("verify " PROGRAM " --inputs " FIXTURES "x.safetensors")->out,
+      "2 seeds; and on these inputs)");
+  spill("random.fnz", "fnz 1\nprogram(%x: f32[4,3]) {\n%r: f32[4,3] = rand_like(%x)\n"
+                      "%y: f32[4,3] = add_.Tensor(%x, %r)\nreturn %y\n}\n");
+  has(must_work("verify random.fnz --inputs " FIXTURES "x.safetensors")->out,
+      "2 seeds; not on these inputs: no CPU kernel for rand_like)");
   must_work("convert " PROGRAM " --state epilogue -o e.cbor --verify");
   must_work("run e.cbor --inputs " FIXTURES "x.safetensors --outputs e.safetensors");
   must_work("run " PROGRAM " --inputs " FIXTURES "x.safetensors --outputs o.safetensors");

@@ -166,9 +166,11 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program
 typedef struct fnz_verify_report {
   int trials; /* over hashes: more than asked for as long as a body had not been run */
   size_t bodies, bodies_run;
-  char missed[128]; /* the name of a body that was never run, or "" */
-  bool numbers;     /* also compared on the numbers given */
-  size_t sizes;     /* of programs with symbolic sizes: how many choices of them; else 0 */
+  char missed[128];     /* the name of a body that was never run, or "" */
+  bool numbers;         /* also compared on the numbers given */
+  size_t sizes;         /* of programs with symbolic sizes: how many choices of them; else 0 */
+  char no_numbers[160]; /* why numbers that were given were not compared: "no CPU kernel for
+                           add.Tensor"; or "" */
 } fnz_verify_report;
 
 /** As fnz_verify(), and says what was seen; also of use when the programs differ. Fills all of
