@@ -14,6 +14,8 @@ enum { FNZI_MAX_NESTING = 64 }; /* lists in lists */
 #define FNZI_LIMIT_ROWS(ROW)                                                                       \
   ROW(nodes, 10000000)          /* of a program; 10 million are about 1 GB of text */              \
   ROW(program_bytes, 1 << 30)   /* of text, JSON, or CBOR without its tensors */                   \
+  ROW(graphs, 65536)            /* of a program, itself among them */                              \
+  ROW(operators, 8192)          /* declared and derived, of a program or a context */              \
   ROW(args, 65536)              /* inputs of a node; also its outputs */                           \
   ROW(string, 256 * 1024)       /* bytes */                                                        \
   ROW(line, 1 << 20)            /* bytes of a line of text */                                      \

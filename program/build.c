@@ -179,6 +179,8 @@ fnz_status fnzi_range_add(fnz_program *p, const char *symbol, int64_t min, int64
 /* --- graphs ---------------------------------------------------------------------------------- */
 fnz_status fnzi_graph_add(fnz_program *p, const char *name, uint32_t *out) {
   fnzi_graph g = {0};
+  if (p->graphs.count >= p->ctx->limits.graphs)
+    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL, "more than %zu graphs", p->ctx->limits.graphs);
   FNZ_TRY(fnzi_intern(p, name, strlen(name), &g.name));
   fnzi_map_init(&g.stems, p->ctx);
   *out = (uint32_t)p->graphs.count;

@@ -379,6 +379,10 @@ fnz_status fnzi_scope_declare(fnzi_scope *scope, const char *schema, const fnz_o
     *out = &there->op;
     return FNZ_OK;
   }
+  if (scope->list.count >= scope->ctx->limits.operators)
+    return fnzi_fail(scope->ctx, FNZ_CLASS_LIMIT, op->name,
+                     "more than %zu operators are declared, derived functional forms among them",
+                     scope->ctx->limits.operators);
   FNZ_TRY(check(scope, op));
   return add_declared(scope, op, out);
 }

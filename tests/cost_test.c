@@ -1,4 +1,4 @@
-/* checks: 5
+/* checks: 7
  * cost_test.c - what reading costs, whether it ends well or not: at most 16 times the bytes of the
  * file and 16 MB, by an allocator that counts. Files are made of what takes most memory for its
  * bytes; all inputs that fuzzing has kept are small and take little. */
@@ -83,6 +83,9 @@ static const struct {
     {"symbols", "fnz 1\n", "symbol s#\n", "!", "SYNTAX"},
     {"ranges", "fnz 1\nsymbol s0\n", "range s0 0..1\n", "!", NULL},
     {"weights", "fnz 1\n", "weight \"#\":i8[]\n", "!", "SYNTAX"},
+    {"operators", "fnz 1\n", "operator \"a::f#(Tensor(a!) x)->()\"\n", "!", "LIMIT"},
+    {"operators again", "fnz 1\n", "operator \"a::f(Tensor(a!) x)->()\"\n", "!", "SYNTAX"},
+    {"graphs", OPEN "return %x}\n", "graph g#(){return}\n", "!", "LIMIT"},
     {"guards", "fnz 1\n", "guard \"s0 >= 3\"\n", "!", NULL},
     {"comments", "", "# a\n", "!", "SYNTAX"},
 };
@@ -94,6 +97,35 @@ START_TEST(text_and_json) {
     costs(rows[i].what, &b, rows[i].class_name);
     fnz_buffer_free(ctx, &b);
   }
+  end();
+}
+END_TEST
+
+/* As many graphs and operators as there may be. */
+START_TEST(as_many_as_allowed) {
+  begin();
+  const unsigned pairs = (unsigned)ctx->limits.operators / 2;
+  fnz_buffer b = repeat("fnz 1\n", pairs, "operator \"a::f#(Tensor(a!) x)->()\"\n",
+                        "program(%x: f32[4]) {return %x}\n");
+  costs("operators", &b, "NONE");
+  fnz_buffer_free(ctx, &b);
+  b = repeat(OPEN "return %x}\n", (unsigned)ctx->limits.graphs - 1, "graph g#(){return}\n", "");
+  costs("graphs", &b, "NONE");
+  fnz_buffer_free(ctx, &b);
+  end();
+}
+END_TEST
+
+/* A list of declarations for a context costs what one in a program does. */
+START_TEST(declarations) {
+  begin();
+  fnz_buffer b = repeat("", MANY, "a::f#(Tensor(a!) x)->()\n", "");
+  fnz_context *own = metered_context();
+  ck_assert_int_eq(fnz_ops_declare(own, "list", b.data, b.size), FNZ_BAD_INPUT);
+  ck_assert_str_eq(fnz_class_name(fnz_last_error(own)->kind), "LIMIT");
+  ck_assert_uint_le(meter.most, TIMES * b.size + (size_t)16 * MB);
+  fnz_context_destroy(own);
+  fnz_buffer_free(ctx, &b);
   end();
 }
 END_TEST
@@ -197,4 +229,5 @@ START_TEST(kept_inputs) {
 }
 END_TEST
 
-RUN_SUITE("cost", text_and_json, other_formats, packed_json, arrays, kept_inputs)
+RUN_SUITE("cost", text_and_json, as_many_as_allowed, declarations, other_formats, packed_json,
+          arrays, kept_inputs)

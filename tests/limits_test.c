@@ -52,6 +52,20 @@ static void nodes_of_graphs(fnz_buffer *text, size_t count) {
   graph(text, "graph g(%x: f32[4]) {\n", count - count / 2);
 }
 
+static void graphs(fnz_buffer *text, size_t count) {
+  add(text, HEAD "return %x\n}\n", 1);
+  for (size_t i = 1; i < count; i++)
+    OK(wide, fnzi_printf(wide, text, "graph g%zu() {\nreturn\n}\n", i));
+}
+
+/* They write nothing: no other operator is derived from them. */
+static void operators(fnz_buffer *text, size_t count) {
+  add(text, "fnz 1\n", 1);
+  for (size_t i = 0; i < count; i++)
+    OK(wide, fnzi_printf(wide, text, "operator \"a::f%zu(Tensor x) -> Tensor\"\n", i));
+  add(text, "program(%x: f32[4]) {\nreturn %x\n}\n", 1);
+}
+
 static void args(fnz_buffer *text, size_t count) {
   around(text, HEAD "%y: f32[4] = higher_order.some(", "%x,\n", count - 1, "%x)\nreturn %y\n}\n");
 }
@@ -99,6 +113,8 @@ static void line(fnz_buffer *text, size_t size) {
 static const row rows[] = {
     {"nodes", nodes, FIELD(nodes), 50, ALL},
     {"nodes of all graphs", nodes_of_graphs, FIELD(nodes), 50, TEXT | CBOR},
+    {"graphs", graphs, FIELD(graphs), 50, TEXT | CBOR},
+    {"operators", operators, FIELD(operators), 50, TEXT | CBOR},
     {"arguments of a node", args, FIELD(args), 65536, ALL},
     {"results of a node", results, FIELD(args), 300, ALL},
     {"dimensions", rank, NONE, FNZ_MAX_RANK, ALL},

@@ -35,8 +35,8 @@ FNZ_API const fnz_op *fnz_op_find(const char *name);
  * schema  "ns::" must not be aten. Declaring the same one again gives the same operator.
  * out     NULL is allowed.
  * Fails with FNZ_BAD_INPUT: SYNTAX with the column, ENCODING when it is not UTF-8, LIMIT beyond
- * 64 KiB, 4,096 parameters or 32 letters, TYPE for a rule that the schema breaks, DUPLICATE when
- * there is another schema of that name. */
+ * 64 KiB, 4,096 parameters, 32 letters or 8,192 operators (derived ones among them), TYPE for a
+ * rule that the schema breaks, DUPLICATE when there is another schema of that name. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_op_declare(fnz_context *ctx, const char *schema,
                                                  const fnz_op **out);
 /** Declares one operator per line of `text`; what follows a '#' outside of strings is a comment.
