@@ -195,6 +195,8 @@ struct cli_call {
 
 /* --- Options (options.c) ----------------------------------------------------------------- */
 int cli_parse(cli_call *call, int argc, char **argv);
+/* Refuses to write over a file that the call reads. */
+int cli_check_target(const cli_call *call);
 /* Takes the value of --deny to pieces. */
 int cli_split_denied(cli_call *call);
 void cli_print_options(uint64_t options);

@@ -68,6 +68,7 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
   CLI_TRY(cli_parse(&call, argc, argv));
   if (cli_has(&call, CLI_HELP))
     return verb_help(verb);
+  CLI_TRY(cli_check_target(&call));
   call.talks = !cli_has(&call, CLI_QUIET) && (cli_has(&call, CLI_VERBOSE) || isatty(STDERR_FILENO));
   if (fnz_context_create(NULL, &call.ctx) != FNZ_OK)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 typedef struct option_row {
   const char *name, *value, *help;
@@ -184,6 +186,30 @@ int cli_number(const cli_call *call, cli_option option, int fallback, int least,
   if (!text)
     return CLI_DONE;
   char *end;
+/* Is it the same file, by whatever names? */
+static bool are_same(const char *out, const char *in) {
+  struct stat a, b;
+  int found = strcmp(in, "-") == 0 ? fstat(STDIN_FILENO, &b) : stat(in, &b);
+  return found == 0 && stat(out, &a) == 0 && S_ISREG(a.st_mode) && a.st_dev == b.st_dev &&
+         a.st_ino == b.st_ino;
+}
+
+int cli_check_target(const cli_call *call) {
+  static const cli_option read[] = {CLI_INPUTS, CLI_OPS, CLI_IMPORT, CLI_TAGS};
+  enum { READ = sizeof read / sizeof *read };
+  const cli_option option = cli_has(call, CLI_OUTPUT) ? CLI_OUTPUT : CLI_OUTPUTS;
+  const char *out = call->options[option];
+  if (!out || strcmp(out, "-") == 0)
+    return CLI_DONE;
+  for (int i = 0; i < READ + call->noperands; i++) {
+    const char *in = i < READ ? call->options[read[i]] : call->operands[i - READ];
+    if (in && are_same(out, in))
+      return cli_usage(call, "%s %s is what is read from %s; name another file", rows[option].name,
+                       out, in);
+  }
+  return CLI_DONE;
+}
+
   errno = 0;
   long value = strtol(text, &end, 10);
   if (end == text || *end || errno || value < least || value > most)

@@ -1,4 +1,4 @@
-/* checks: 40
+/* checks: 41
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -87,6 +87,38 @@ START_TEST(leaves_what_was_there_when_it_fails) {
   char text[ROOM];
   slurp("out.cbor", text);
   ck_assert_str_eq(text, "precious");
+}
+END_TEST
+
+static void copy_file(const char *from, const char *to) {
+  char text[ROOM];
+  slurp(from, text);
+  spill(to, text);
+}
+
+START_TEST(writes_over_nothing_that_it_reads) {
+  static const char *const calls[] = {"convert p.fnz -o p.fnz",
+                                      "convert p.fnz -o ./p.fnz --verify",
+                                      "convert p.fnz -o q.fnz",
+                                      "draw p.fnz -o q.fnz",
+                                      "convert " PROGRAM " --ops p.fnz -o q.fnz",
+                                      "run " PROGRAM " --inputs p.fnz --outputs p.fnz"};
+  enter_folder();
+  char text[ROOM], want[ROOM];
+  copy_file(PROGRAM, "p.fnz");
+  ck_assert_int_eq(link("p.fnz", "q.fnz"), 0);
+  slurp("p.fnz", want);
+  for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+    outcome *o = fnz(calls[i]);
+    ck_assert_int_eq(o->code, 64);
+    has(o->err, "name another file");
+    slurp("p.fnz", text);
+    ck_assert_str_eq(text, want);
+  }
+  outcome *o = fnz_with("convert - -o p.fnz", "q.fnz", ".out", environ);
+  ck_assert_int_eq(o->code, 64);
+  must_work("convert p.fnz -o other.fnz");
+  must_work("convert p.fnz -o other.fnz");
 }
 END_TEST
 
@@ -687,10 +719,11 @@ END_TEST
 RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_what_is_planned_by_name, says_which_file_is_missing,
           refuses_files_that_are_no_programs, leaves_what_was_there_when_it_fails,
-          cannot_write_where_there_is_no_folder, notices_a_full_disk, converts_to_standard_output,
-          reads_standard_input, takes_the_format_from_the_extension, writes_archives,
-          written_constants_are_state, leaves_no_archive_behind, cbor_and_text_say_the_same,
-          operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
+          cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,
+          notices_a_full_disk, converts_to_standard_output, reads_standard_input,
+          takes_the_format_from_the_extension, writes_archives, written_constants_are_state,
+          leaves_no_archive_behind, cbor_and_text_say_the_same, operands_may_begin_with_a_dash,
+          summary_only_when_asked_for, figures_have_all_their_names,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
           takes_aliases_of_inputs, says_where_programs_part, explains_nodes, explains_in_json,
           lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
