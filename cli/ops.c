@@ -205,17 +205,20 @@ static bool is_known(const cli_call *call) {
   return false;
 }
 
-static int refuse(const cli_call *call) {
+static int refuse(cli_call *call) {
   const char *operand = call->operands[0];
-  char near[256];
-  cli_ops_near(call, near, sizeof near);
-  return cli_fail(FNZ_CLASS_REF, operand, "there is no operator of that name%s", near);
+  CLI_TRY(cli_check(call, fnz_op_suggest(call->ctx, operand, &call->out), NULL));
+  return call->out.size
+             ? cli_fail(FNZ_CLASS_REF, operand,
+                        "there is no operator of that name; did you mean %s?", call->out.data)
+             : cli_fail(FNZ_CLASS_REF, operand,
+                        "there is no operator of that name; fnz ops lists all");
 }
 
 /* A name with its overload is one operator, unless filters ask for a list; a pattern or a name that
  * goes with several overloads is a list. */
 static int answer(cli_ops_call *ops) {
-  const cli_call *call = ops->call;
+  cli_call *call = ops->call;
   const char *operand = call->noperands ? call->operands[0] : "*";
   bool is_list = is_pattern(operand) || cli_ops_filtered(call);
   const fnz_op *op = is_list ? NULL : fnz_op_lookup(call->ctx, operand);

@@ -12,7 +12,7 @@
 enum { CLI_BACKENDS = 2 };
 
 typedef struct cli_ops_call {
-  const cli_call *call;
+  cli_call *call;
   const char *names[CLI_BACKENDS];
   fnz_backend *backends[CLI_BACKENDS];
   fnz_buffer example; /* of the operator in hand */
@@ -40,9 +40,5 @@ const char *cli_ops_name(const fnz_op *op);
 /* For a person (ops_show.c), and as one JSON object without a newline (ops_json.c). */
 void cli_ops_show(const cli_ops_call *ops, const cli_facts *facts);
 void cli_ops_json(const cli_ops_call *ops, const cli_facts *facts);
-
-/* Names that are nearly the call's operand, as "; did you mean A, B or C?"; how to list all when
- * there are none (ops_near.c). */
-void cli_ops_near(const cli_call *call, char *out, size_t room);
 
 #endif

@@ -146,7 +146,14 @@ int cli_split_denied(cli_call *call) {
   call->denied_text = strdup(list);
   if (!call->denied_text)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
-  for (char *name = strtok(call->denied_text, ", "); name; name = strtok(NULL, ", ")) {
+  for (char *name = call->denied_text, *end; name; name = end) {
+    name += strspn(name, " ");
+    end = strchr(name, ',');
+    if (end)
+      *end++ = 0;
+    name[strcspn(name, " ")] = 0;
+    if (!*name)
+      return cli_usage(call, "--deny has an empty name among its operators");
     if (call->ndenied == CLI_MOST_WORDS)
       return cli_usage(call, "--deny names more than %d operators", CLI_MOST_WORDS);
     call->denied[call->ndenied++] = name;
@@ -179,13 +186,6 @@ int cli_parse(cli_call *call, int argc, char **argv) {
   return CLI_DONE;
 }
 
-int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,
-               int *out) {
-  *out = fallback;
-  const char *text = call->options[option];
-  if (!text)
-    return CLI_DONE;
-  char *end;
 /* Is it the same file, by whatever names? */
 static bool are_same(const char *out, const char *in) {
   struct stat a, b;
@@ -210,6 +210,13 @@ int cli_check_target(const cli_call *call) {
   return CLI_DONE;
 }
 
+int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,
+               int *out) {
+  *out = fallback;
+  const char *text = call->options[option];
+  if (!text)
+    return CLI_DONE;
+  char *end;
   errno = 0;
   long value = strtol(text, &end, 10);
   if (end == text || *end || errno || value < least || value > most)

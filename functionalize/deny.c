@@ -7,17 +7,93 @@
 
 #include <stdio.h>
 
+/* --- names --------------------------------------------------------------------------------------
+ */
+/* A name as callers write it, without the namespace aten. */
+typedef struct denied {
+  const char *name;
+  size_t size;
+  bool whole; /* with its overload: ".default" is the empty one */
+} denied;
+
+static denied take_apart(const char *name) {
+  static const char empty[] = ".default";
+  const size_t tail = sizeof empty - 1;
+  if (strncmp(name, "aten::", 6) == 0)
+    name += 6;
+  else if (strncmp(name, "aten.", 5) == 0)
+    name += 5;
+  size_t size = strlen(name);
+  bool is_empty = size > tail && strcmp(name + size - tail, empty) == 0;
+  size -= is_empty ? tail : 0;
+  return (denied){name, size, is_empty};
+}
+
 /* A name without overload means all of them. */
+static bool fits(const denied *d, const char *target) {
+  return strncmp(d->name, target, d->size) == 0 &&
+         (!target[d->size] || (!d->whole && strcspn(target, ".") == d->size));
+}
+
 static bool is_denied(const fnz_functionalize_options *o, const char *target) {
-  size_t base = strcspn(target, ".");
   for (size_t i = 0; i < o->ndeny; i++) {
-    bool all = strlen(o->deny[i]) == base && strncmp(o->deny[i], target, base) == 0;
-    if (all || strcmp(o->deny[i], target) == 0)
+    const denied d = take_apart(o->deny[i]);
+    if (fits(&d, target))
       return true;
   }
   return false;
 }
 
+/* Of the table, of the context or the program, or the target of a node. */
+static bool is_known(const fnz_context *ctx, const fnz_program *p, const denied *d) {
+  static const char *const others[] = {"higher_order.", "_operator.", "math.", "torch."};
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strncmp(d->name, others[i], strlen(others[i])) == 0)
+      return true;
+  for (size_t i = 0; i < fnz_op_count(); i++)
+    if (fits(d, fnz_op_name(fnz_op_at(i))))
+      return true;
+  for (size_t i = 0; i < fnz_op_declared_count(ctx); i++)
+    if (fits(d, fnz_op_name(fnz_op_declared_at(ctx, i))))
+      return true;
+  for (size_t i = 0; i < p->custom_ops.count; i++) {
+    const fnz_op *op = p->custom_ops.data[i], *twin = fnz_op_functional_twin(op);
+    if (fits(d, fnz_op_name(op)) || (twin && fits(d, fnz_op_name(twin))))
+      return true;
+  }
+  for (size_t i = 0; i < fnzi_builtin_count(); i++) {
+    const char *schema = fnzi_builtin_at(i);
+    char name[128];
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(schema, "("), schema);
+    if (fits(d, name))
+      return true;
+  }
+  return false;
+}
+
+static fnz_status refuse_unknown(fnz_context *ctx, const char *name) {
+  fnz_buffer near = {NULL, 0, 0};
+  fnz_status status = fnz_op_suggest(ctx, name, &near);
+  if (status == FNZ_OK)
+    status = fnzi_fail(ctx, FNZ_CLASS_REF, NULL, "deny: there is no operator \"%s\"%s%s%s", name,
+                       near.size ? "; did you mean " : "", near.size ? near.data : "",
+                       near.size ? "?" : "; fnz ops lists all");
+  fnz_buffer_free(ctx, &near);
+  return status;
+}
+
+fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_program *p,
+                                const fnz_functionalize_options *o) {
+  for (size_t i = 0; i < o->ndeny; i++) {
+    const denied d = take_apart(o->deny[i]);
+    if (!d.size || !is_known(ctx, p, &d))
+      return refuse_unknown(ctx, o->deny[i]);
+  }
+  return FNZ_OK;
+}
+
+/* --- what needs them ----------------------------------------------------------------------------
+ */
 static const fnzi_why *why_of(const fnzi_asked *asked, uint32_t graph, uint32_t node) {
   for (size_t i = 0; asked && i < asked->made.count; i++)
     if (asked->made.data[i].graph == graph && asked->made.data[i].node == node)

@@ -386,6 +386,15 @@ static fnz_functionalize_options newest(const fnz_functionalize_options *options
   return own;
 }
 
+static fnz_status check_options(fnz_context *ctx, const fnz_program *program,
+                                const fnz_functionalize_options *o) {
+  if ((unsigned)o->views > FNZ_VIEWS_STRIDED || (unsigned)o->state > FNZ_STATE_EPILOGUE)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "options: views is %d, which goes from 0 to %d; state is %d, from 0 to %d",
+                     (int)o->views, FNZ_VIEWS_STRIDED, (int)o->state, FNZ_STATE_EPILOGUE);
+  return fnzi_check_deny_list(ctx, program, o);
+}
+
 fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                              const fnz_functionalize_options *options, fnz_program **out) {
   fnzi_asked asked = {0};
@@ -399,6 +408,8 @@ fnz_status fnzi_functionalize_asked(fnz_context *ctx, const fnz_program *program
                                     const fnz_functionalize_options *options, fnzi_asked *asked,
                                     fnz_program **out) {
   const fnz_functionalize_options own = newest(options);
+  *out = NULL;
+  FNZ_TRY(check_options(ctx, program, &own));
   if (fnzi_is_symbolic(program))
     return fnzi_generalize(ctx, program, &own, asked, out);
   return fnzi_functionalize_plain(ctx, program, &own, asked, NULL, out);

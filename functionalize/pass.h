@@ -91,6 +91,9 @@ void fnzi_pass_inputs_end(fnzi_pass *p);
 FNZ_MUST_CHECK fnz_status fnzi_pass_outputs(fnzi_pass *p);
 
 /* --- deny.c ----------------------------------------------------------------------------------- */
+/* REF when the options deny an operator that nobody knows. */
+FNZ_MUST_CHECK fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_program *p,
+                                               const fnz_functionalize_options *o);
 /* UNSUPPORTED when `to`, made from `from`, has an operator that the options deny. */
 FNZ_MUST_CHECK fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from,
                                             const fnz_program *to,

@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 13
  * boundary_test.c - the boundary of a program: inputs that alias each other, what outputs are,
  * state that is written at the end, guards, denied operators. Situations have the numbers of the
  * list in which functionalization is known to be hard. */
@@ -494,6 +494,66 @@ START_TEST(denied_operators_are_refused_with_what_needs_them) {
 }
 END_TEST
 
+/* "" where the program is functionalized, else how it is refused. */
+static const char *denying(const fnz_program *p, const char *name) {
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnz_program *f;
+  options.deny = &name;
+  options.ndeny = 1;
+  fnz_status status = fnz_functionalize(ctx, p, &options, &f);
+  fnz_program_destroy(f);
+  return status == FNZ_OK ? "" : fnz_class_name(fnz_last_error(ctx)->kind);
+}
+
+START_TEST(denied_names_must_exist) {
+  static const struct {
+    const char *name, *want;
+  } cases[] = {{"slice_scatter", "UNSUPPORTED"},
+               {"slice_scatter.default", "UNSUPPORTED"},
+               {"aten::slice_scatter", "UNSUPPORTED"},
+               {"aten.slice_scatter.default", "UNSUPPORTED"},
+               {"add.Tensor", ""},
+               {"add.Scalar", "UNSUPPORTED"},
+               {"add.default", "REF"},
+               {"add", "UNSUPPORTED"},
+               {"higher_order.cond", ""},
+               {"my::op", "UNSUPPORTED"},
+               {"my::op.default", "UNSUPPORTED"},
+               {"my::other", "REF"},
+               {"slice_scater", "REF"},
+               {"aten::", "REF"},
+               {"", "REF"}};
+  begin();
+  fnz_program *p;
+  const char text[] = "fnz 1\noperator \"my::op(Tensor x) -> Tensor\"\n"
+                      "program(%x: f32[4]) {\n%o: f32[4] = my::op(%x)\n"
+                      "%v: f32[2] offset(1) = slice.Tensor(%o, 0, 1, 3)\n"
+                      "%a: f32[2] offset(1) = add_.Scalar(%v, 1)\nreturn %o, %a\n}\n";
+  OK(ctx, fnz_program_read(ctx, text, sizeof text - 1, FNZ_FORMAT_TEXT, &p));
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    ck_assert_str_eq(denying(p, cases[i].name), cases[i].want);
+  (void)denying(p, "slice_scater");
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "did you mean slice_scatter"));
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
+START_TEST(options_that_do_not_exist) {
+  begin();
+  fnz_program *p = program_of(ctx, "%x: f32[4]", "return %x"), *f;
+  fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  options.views = (fnz_views)9;
+  ck_assert_int_eq(fnz_functionalize(ctx, p, &options, &f), FNZ_BAD_ARGUMENT);
+  ck_assert_ptr_null(f);
+  options.views = FNZ_VIEWS_COPY;
+  options.state = (fnz_state)9;
+  ck_assert_int_eq(fnz_functionalize(ctx, p, &options, &f), FNZ_BAD_ARGUMENT);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* --- damaged files -----------------------------------------------------------------------------
  */
 /* What is read after a byte has changed is written as it was read, and goes through the pass. */
@@ -640,4 +700,5 @@ RUN_SUITE("boundary", situations_mean_what_eager_gives, signatures_say_it_in_eve
           what_is_said_of_memory_is_true, state_is_written_at_the_end,
           swapped_inputs_are_saved_first, guards_are_there_where_they_matter,
           bad_aliases_are_refused_with_a_place, denied_operators_are_refused_with_what_needs_them,
+          denied_names_must_exist, options_that_do_not_exist,
           damaged_signatures_are_refused_or_mean_something, declared_windows, out_of_memory)

@@ -307,6 +307,12 @@ START_TEST(verifies) {
   must_work("convert " PROGRAM " -o a.cbor");
   must_work("verify " PROGRAM " a.cbor --trials 5");
   ck_assert_str_eq(must_work("verify --quiet " PROGRAM)->out, "");
+  has(must_work("verify " PROGRAM " --inputs " FIXTURES "x.safetensors")->out,
+      "2 seeds; and on these inputs)");
+  spill("random.fnz", "fnz 1\nprogram(%x: f32[4,3]) {\n%r: f32[4,3] = rand_like(%x)\n"
+                      "%y: f32[4,3] = add_.Tensor(%x, %r)\nreturn %y\n}\n");
+  has(must_work("verify random.fnz --inputs " FIXTURES "x.safetensors")->out,
+      "2 seeds; not on these inputs: no CPU kernel for rand_like)");
 }
 END_TEST
 
@@ -335,16 +341,15 @@ START_TEST(takes_aliases_of_inputs) {
   must_fail("convert " PROGRAM " --alias x", 2, "fnz: SYNTAX: " PROGRAM ": alias, column 2: ");
   must_fail("convert " PROGRAM " --deny slice_scatter", 2,
             "fnz: UNSUPPORTED: " PROGRAM ": node 1 (add_.Scalar at model.py:4): ");
+  must_fail("convert " PROGRAM " --deny slice_scater", 2,
+            "fnz: REF: " PROGRAM ": deny: there is no operator \"slice_scater\"; did you mean ");
+  must_fail("convert " PROGRAM " --deny add.Tensor,,mul", 64,
+            "fnz: ARGUMENT: convert: --deny has an empty name");
+  must_fail("convert " PROGRAM " --deny=", 64, "fnz: ARGUMENT: convert: --deny has an empty name");
   must_fail("run " BOUNDARY "run_alias_disagrees.fnz --alias v=b[1:] --inputs " BOUNDARY
             "disagree.safetensors",
             2, "fnz: OVERLAP: ");
   has(must_work("convert " PROGRAM " --state epilogue")->out, "copy_(%x, %slice_scatter)");
-  has(must_work("verify " PROGRAM " --inputs " FIXTURES "x.safetensors")->out,
-      "2 seeds; and on these inputs)");
-  spill("random.fnz", "fnz 1\nprogram(%x: f32[4,3]) {\n%r: f32[4,3] = rand_like(%x)\n"
-                      "%y: f32[4,3] = add_.Tensor(%x, %r)\nreturn %y\n}\n");
-  has(must_work("verify random.fnz --inputs " FIXTURES "x.safetensors")->out,
-      "2 seeds; not on these inputs: no CPU kernel for rand_like)");
   must_work("convert " PROGRAM " --state epilogue -o e.cbor --verify");
   must_work("run e.cbor --inputs " FIXTURES "x.safetensors --outputs e.safetensors");
   must_work("run " PROGRAM " --inputs " FIXTURES "x.safetensors --outputs o.safetensors");

@@ -28,7 +28,10 @@ typedef struct fnz_functionalize_options {
   size_t size; /* sizeof(fnz_functionalize_options) */
   fnz_views views;
   fnz_state state;
-  const char *const *deny; /* names of operators that the result must not have, "slice_scatter" */
+  /* Names of operators that the result must not have: "slice_scatter" for all overloads,
+   * "add.Tensor", "slice_scatter.default" for one. "aten::" and "aten." before them say nothing. A
+   * name that no operator of the table, the context or the program has is refused, as REF. */
+  const char *const *deny;
   size_t ndeny;
   /** Of programs with symbolic sizes: compares what was made with the original at sizes where other
    * decisions may be right, as fnz_verify() does; the original with itself, to see whether it runs
@@ -59,7 +62,8 @@ typedef struct fnz_functionalize_options {
  *
  * Fails with FNZ_UNSUPPORTED (the message names the node and the operator; for an operator of
  * options->deny the node that makes it necessary), FNZ_BAD_INPUT (what
- * eager PyTorch would refuse as well, such as OVERLAP), FNZ_NO_MEMORY. */
+ * eager PyTorch would refuse as well, such as OVERLAP), FNZ_BAD_ARGUMENT for options that do not
+ * exist, FNZ_NO_MEMORY. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
                                                     const fnz_functionalize_options *options,
                                                     fnz_program **out);
@@ -156,6 +160,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_progr
  *
  * inputs  NULL: every input element is a fresh unknown, so equal means equal for all values of
  * these shapes. Otherwise the programs are also compared on these numbers where kernels exist.
+ * trials  less than 1 is taken as 1.
  * Returns FNZ_OK when equal, FNZ_DIFFERENT when not (the message names output and element). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original,
                                              const fnz_program *functional,

@@ -69,6 +69,11 @@ FNZ_API bool fnz_op_is_view(const fnz_op *op);
 /** It writes at least one argument. */
 FNZ_API bool fnz_op_is_mutating(const fnz_op *op);
 
+/** Appends the names of operators, declared ones included, that somebody may have meant who wrote
+ * `name`: up to three, nearest first, as "add, abs or all"; nothing when none is near. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_op_suggest(fnz_context *ctx, const char *name,
+                                                 fnz_buffer *out);
+
 /* --- Parameters and results ------------------------------------------------------------------- */
 
 /** One parameter or result as the schema says it. `Tensor(a!)?[2] x=None` has type "Tensor", alias

@@ -1,7 +1,7 @@
-/* ops_near.c - which operators somebody may have meant who misspelt one. */
-#include "cli/ops.h"
+/* near.c - which operators somebody may have meant who misspelt one. */
+#include "schema/schema.h"
 
-#include <string.h>
+#include <fnz/operator.h>
 
 enum { LONGEST = 96, SHOWN = 3 };
 
@@ -62,20 +62,29 @@ static void consider(near_list *list, const char *word, const char *name, size_t
   list->items[at].distance = d;
 }
 
+static size_t base_length(const char *name) {
+  const char *colons = strstr(name, "::"), *base = colons ? colons + 2 : name;
+  return (size_t)(base - name) + strcspn(base, ".");
+}
+
+static const fnz_op *operator_at(const fnz_context *ctx, size_t index) {
+  size_t table = fnz_op_count();
+  return index < table ? fnz_op_at(index) : fnz_op_declared_at(ctx, index - table);
+}
+
 /* A word without a dot is compared with names that have no overload, as people say them. */
-void cli_ops_near(const cli_call *call, char *out, size_t room) {
-  const char *word = call->operands[0];
+fnz_status fnz_op_suggest(fnz_context *ctx, const char *name, fnz_buffer *out) {
   near_list list = {.count = 0};
-  bool has_overload = word[cli_ops_base_length(word)] != 0;
-  for (size_t i = 0; i < cli_ops_count(call); i++) {
-    const char *name = fnz_op_name(cli_ops_at(call, i));
-    consider(&list, word, name, has_overload ? strlen(name) : cli_ops_base_length(name));
+  bool has_overload = name[base_length(name)] != 0;
+  size_t operators = fnz_op_count() + fnz_op_declared_count(ctx);
+  for (size_t i = 0; i < operators; i++) {
+    const char *other = fnz_op_name(operator_at(ctx, i));
+    consider(&list, name, other, has_overload ? strlen(other) : base_length(other));
   }
-  snprintf(out, room, "%s", list.count ? "" : "; fnz ops lists all");
   for (size_t i = 0; i < list.count; i++) {
-    size_t used = strlen(out);
-    const char *gap = !i ? "; did you mean " : i + 1 < list.count ? ", " : " or ";
-    snprintf(out + used, room - used, "%s%.*s%s", gap, (int)list.items[i].length,
-             list.items[i].name, i + 1 < list.count ? "" : "?");
+    const char *gap = !i ? "" : i + 1 < list.count ? ", " : " or ";
+    FNZ_TRY(fnzi_put_text(ctx, out, gap));
+    FNZ_TRY(fnzi_put(ctx, out, list.items[i].name, list.items[i].length));
   }
+  return FNZ_OK;
 }
