@@ -150,7 +150,7 @@ typedef struct cli_verb {
           CLI_BIT(SYMBOLIC),                                                                       \
       "compare random programs with their functional forms",                                       \
       "  fnz fuzz --seed 7 --count 1000000 --jobs 4\n"                                             \
-      "  fnz fuzz --seed 7 --first 1234 --count 1 > wrong.fnz; fnz verify wrong.fnz\n"             \
+      "  fnz fuzz --seed 7 --first 1234 --count 1 > wrong.fnz || fnz verify wrong.fnz\n"           \
       "  fnz fuzz --count 100000 --against strided\n"                                              \
       "  fnz fuzz --count 100000 --symbolic\n")                                                    \
   ROW(ops, "[NAME | PATTERN]", 0, 1,                                                               \

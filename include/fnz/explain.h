@@ -57,7 +57,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize_explained(
     fnz_program **out, fnz_origins **origins);
 
 /* What may be found in a program. Columns: name, whether functionalizing refuses it, in words.
- * Order is ABI. */
+ * ALIAS is also said of inputs of which one is written: the result is right as long as they share
+ * no memory. Order is ABI. */
 #define FNZ_FINDING_ROWS(ROW)                                                                      \
   ROW(REFUSED, "refused", "it cannot be functionalized")                                           \
   ROW(SCATTER, "scatter", "a write through a view whose base is needed afterwards")                \

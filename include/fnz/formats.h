@@ -64,8 +64,12 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_save(fnz_context *ctx, const fnz_p
 /** A whole regular file, or standard input for "-". Fails with FNZ_IO. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_read(fnz_context *ctx, const char *path,
                                                 fnz_buffer *out);
-/** Writes a file so that it appears whole or not at all: a temporary file in the same folder is
- * written, synced and renamed. "-" is standard output. Fails with FNZ_IO and leaves what was there.
+/** Writes a file so that it appears whole or not at all: a file without a name in the same folder
+ * is written, synced and put in place; a temporary file beside it where the system has no such
+ * files.
+ * "-" is standard output. Fails with FNZ_IO and leaves what was there: also where that is no
+ * regular file, such as a symbolic link. Only when the folder cannot be synced at the end, the new
+ * file is there already.
  */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_file_write(fnz_context *ctx, const char *path,
                                                  const void *bytes, size_t size);
