@@ -115,7 +115,11 @@ static void report_foreign_end(void) {
 static int answer(int argc, char **argv) {
   if (argc < 2)
     return cli_usage(NULL, "a verb is missing");
-  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0)
+  if (strcmp(argv[1], "help") == 0 && argc > 2) {
+    const cli_verb *asked = find_verb(argv[2]);
+    return asked ? verb_help(asked) : refuse_verb(argv[2]);
+  }
+  if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0)
     return help();
   if (strcmp(argv[1], "--version") == 0) {
     printf("fnz %s\n", fnz_version());

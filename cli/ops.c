@@ -182,7 +182,11 @@ static int print_list(cli_ops_call *ops) {
   if (ops->call->talks)
     fprintf(stderr, "%zu operators: %zu functional, %zu views, %zu that write\n", t.all,
             t.functional, t.views, t.writes);
-  return cli_flush();
+  CLI_TRY(cli_flush());
+  if (t.all || !ops->call->noperands || cli_ops_filtered(ops->call))
+    return CLI_DONE;
+  cli_fail(FNZ_CLASS_REF, ops->call->operands[0], "no operator matches; fnz ops lists all");
+  return CLI_NEGATIVE;
 }
 
 /* --- One -------------------------------------------------------------------------------------- */

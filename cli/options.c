@@ -79,9 +79,10 @@ void cli_print_options(uint64_t options) {
   }
 }
 
-/* A device may have a number: "cuda:1" is the word cuda. */
+/* A device may have a number: "cuda:1" is the word cuda. There is one CPU. */
 static bool is_word(cli_option option, const char *value, const char *word) {
-  size_t length = option == CLI_DEVICE ? strcspn(value, ":") : strlen(value);
+  bool numbered = option == CLI_DEVICE && strcmp(word, "cuda") == 0;
+  size_t length = numbered ? strcspn(value, ":") : strlen(value);
   return strlen(word) == length && strncmp(value, word, length) == 0;
 }
 
@@ -116,7 +117,7 @@ static int find_option(const cli_call *call, const char *argument) {
 }
 
 static int set_option(cli_call *call, int argc, char **argv, int *at) {
-  const char *argument = argv[*at];
+  const char *argument = strcmp(argv[*at], "-h") == 0 ? "--help" : argv[*at];
   int option = find_option(call, argument);
   if (option < 0)
     return cli_usage(call, "there is no option %s", argument);

@@ -1,4 +1,4 @@
-/* checks: 41
+/* checks: 42
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -20,9 +20,10 @@ END_TEST
 
 START_TEST(helps_with_examples) {
   enter_folder();
-  static const char *const calls[] = {"--help",        "convert --help", "run --help",
-                                      "verify --help", "show --help",    "stats --help",
-                                      "draw --help",   "ops --help",     "fuzz --help"};
+  static const char *const calls[] = {
+      "--help",       "convert --help", "run --help",  "verify --help", "show --help",
+      "stats --help", "draw --help",    "ops --help",  "fuzz --help",   "-h",
+      "help",         "convert -h",     "help convert"};
   for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
     has(must_work(calls[i])->out, "examples:\n  fnz ");
   has(must_work("convert --help")->out, "--to FORMAT");
@@ -42,6 +43,8 @@ START_TEST(refuses_bad_usage) {
   must_fail("convert a -o x.cbor -o y.cbor", 64, "fnz: ARGUMENT: convert: -o is given twice");
   must_fail("convert a --views some", 64,
             "fnz: ARGUMENT: convert: --views takes one of copy, keep");
+  must_fail("run a --device cpu:99", 64, "fnz: ARGUMENT: run: --device takes cpu, not cpu:99");
+  must_fail("help convart", 64, "fnz: ARGUMENT: there is no verb convart");
   must_fail("verify a --trials 0", 64, "fnz: ARGUMENT: verify: --trials takes a number");
   must_fail("verify a --trials 3x", 64, "fnz: ARGUMENT: verify: --trials takes a number");
   must_fail("verify - -", 64, "fnz: ARGUMENT: verify: the two programs cannot both");
@@ -589,6 +592,15 @@ START_TEST(filters_operators) {
 END_TEST
 
 /* As many objects as lines, each with the same keys. */
+START_TEST(says_that_no_operator_matches) {
+  enter_folder();
+  must_fail("ops zzz*", 1, "fnz: REF: zzz*: no operator matches");
+  outcome *o = fnz("ops zzz* --json");
+  ck_assert_int_eq(o->code, 1);
+  ck_assert_str_eq(o->out, "[]\n");
+}
+END_TEST
+
 START_TEST(describes_operators_as_json) {
   static const char *const keys[] = {
       "name",       "schema",    "kind",    "functional", "view",       "writes",
@@ -733,5 +745,6 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           takes_aliases_of_inputs, says_where_programs_part, explains_nodes, explains_in_json,
           lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
           says_that_graphviz_is_missing, knows_operators, guesses_which_operator_was_meant,
-          filters_operators, describes_operators_as_json, imports_operators, takes_custom_operators,
-          lists_custom_operators, failures_are_one_line, draws_random_programs)
+          filters_operators, says_that_no_operator_matches, describes_operators_as_json,
+          imports_operators, takes_custom_operators, lists_custom_operators, failures_are_one_line,
+          draws_random_programs)
