@@ -270,9 +270,9 @@ uint32_t fnzi_op_uncast(const fnz_op *op);
 bool fnzi_op_is_exact(const fnz_op *op);
 /* TYPE where tensors that must be alike are not; all args are given. `geometry_of` as above. */
 FNZ_MUST_CHECK fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
-                                           const fnz_geometry *(*geometry_of)(void *user,
-                                                                              const fnz_arg *arg),
-                                           void *user);
+                                            const fnz_geometry *(*geometry_of)(void *user,
+                                                                               const fnz_arg *arg),
+                                            void *user);
 
 /* The dtype to which eager on the CPU casts all operands of a pointwise operator before it
  * computes, those of another dtype and a written tensor of another dtype as copies; false when it
