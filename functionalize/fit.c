@@ -77,7 +77,7 @@ static fnz_status add_atoms(fnzi_fit *f) {
 fnz_status fnzi_fit_start(fnzi_fit *f, fnzi_sizes *sizes, fnzi_arena *arena,
                           fnzi_trial *const *trials, size_t ntrials) {
   *f = (fnzi_fit){.sizes = sizes, .trials = trials, .ntrials = ntrials, .arena = arena};
-  f->known = sizes->set.all.count;
+  f->known = sizes->own; /* what was made up for another result may fit by chance */
   fnzi_map_init(&f->seen, sizes->set.ctx);
   return add_atoms(f);
 }

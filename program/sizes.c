@@ -175,6 +175,7 @@ fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *p
   FNZ_TRY(parse_symbols(s));
   FNZ_TRY(add_conditions(s));
   FNZ_TRY(fnzi_sizes_check_told(s));
+  s->own = s->set.all.count;
   FNZ_TRY(mark_asked(s));
   return list_free(s);
 }

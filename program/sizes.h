@@ -62,6 +62,7 @@ typedef struct fnzi_sizes {
     const fnzi_expr **data; /* what symbols that slices make up stand for */
     size_t count, capacity;
   } meanings;
+  size_t own;     /* so many expressions, the first ones, are the program's */
   uint8_t *asked; /* per expression of the program: some node that computes tensors takes it, an
                    * assertion or an output does, or what it is a part of */
 } fnzi_sizes;
