@@ -870,7 +870,8 @@ START_TEST(places_and_choices) {
   HAS(0, S(0), FNZ_F32, 0, 0);
   FAILS(ctx, "BOUNDS", APPLY("combinations", T(S(1, 2), 1, 2)));
   FAILS(ctx, "BOUNDS", APPLY("combinations", T(S(2), 1, 2), I(-1)));
-  FAILS(ctx, "OVERFLOW", APPLY("combinations", T(S(100), 0), I(50)));
+  FAILS(ctx, "OVERFLOW",
+        APPLY("combinations", tensor(FNZ_F32, S(100), (const double[100]){0}), I(50)));
   FAILS(ctx, "OVERFLOW", APPLY("combinations", T(S(1), 0), I(INT64_MAX), B(true)));
   finish();
 }
