@@ -11,7 +11,7 @@
 #include <stdio.h>
 
 enum {
-  ROUNDS = 48, /* of passes, each of which asks less */
+  ROUNDS = 48, /* of results, each of which relies on less */
   MOST_ADOPTED = 8,
   MOST_OF_FEW = 32 /* where few sizes work, there were few to begin with */
 };

@@ -4,6 +4,7 @@
  * needs   the general program, the most usual of its trials
  * gives   further trials, as trials_check.c does */
 #include "functionalize/trials.h"
+#include "program/equations.h"
 
 enum {
   ALIKE = 3,         /* numbers that all symbols have at once */
@@ -180,12 +181,8 @@ static fnz_status check_larger(fnzi_general *g) {
 
 /* All symbols at the base, and room for others. In the arena. */
 static fnz_status usual_numbers(fnzi_general *g, int64_t **usual, int64_t **others) {
-  bool known;
-  FNZI_NEW(&g->arena, g->sizes.free.count, usual);
   FNZI_NEW(&g->arena, g->sizes.free.count, others);
-  for (size_t i = 0; i < g->sizes.free.count; i++)
-    FNZ_TRY(fnzi_point_int(&g->base->point, g->sizes.free.data[i], &known, &(*usual)[i]));
-  return FNZ_OK;
+  return fnzi_free_numbers(&g->sizes, &g->base->point, &g->arena, usual);
 }
 
 /* A product is odd where all of its factors are: one of eight, of three. */

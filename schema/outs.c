@@ -43,13 +43,11 @@ int fnzi_unsaid_dtype(const fnz_op *op, const fnz_arg *args) {
 }
 
 /* --- From the operands ------------------------------------------------------------------------ */
-typedef const fnz_geometry *geometry_reader(void *user, const fnz_arg *arg);
-
 typedef struct reading {
   const fnz_op *op;
   const fnz_arg *args;
   size_t nargs;
-  geometry_reader *geometry_of;
+  fnzi_geometry_reader *geometry_of;
   void *user;
 } reading;
 
@@ -150,7 +148,7 @@ static bool own_dtype(const reading *r, fnzi_own own, fnz_dtype *out) {
 }
 
 bool fnzi_own_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
-                    geometry_reader *geometry_of, void *user, fnz_dtype *out) {
+                    fnzi_geometry_reader *geometry_of, void *user, fnz_dtype *out) {
   const out_row *row = find(op);
   const reading r = {op, args, nargs, geometry_of, user};
   int at = fnzi_op_param(op, "dtype");

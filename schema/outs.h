@@ -33,8 +33,7 @@ fnzi_out_way fnzi_out_way_of(const fnz_op *functional);
 /* The dtype of the result of such an operator, dtype= included; false when it is not known here.
  * `geometry_of` as in fnzi_op_result_dtype(), where NULL means unknown. */
 bool fnzi_own_dtype(const fnz_op *functional, const fnz_arg *args, size_t nargs,
-                    const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg), void *user,
-                    fnz_dtype *out);
+                    fnzi_geometry_reader *geometry_of, void *user, fnz_dtype *out);
 
 /* It has a parameter dtype= that says nothing. -1 or its position. */
 int fnzi_unsaid_dtype(const fnz_op *op, const fnz_arg *args);

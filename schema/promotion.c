@@ -125,9 +125,7 @@ static bool rounds(const fnz_op *op, const fnz_arg *args, size_t nargs) {
   return mode >= 0 && fnzi_arg_get(op, args, nargs, (size_t)mode).tag == FNZ_ARG_STRING;
 }
 
-typedef const fnz_geometry *geometry_reader(void *user, const fnz_arg *arg);
-
-static void add_arg(fnzi_promotion *p, const fnz_arg *arg, geometry_reader *geometry_of,
+static void add_arg(fnzi_promotion *p, const fnz_arg *arg, fnzi_geometry_reader *geometry_of,
                     void *user) {
   if (arg->tag == FNZ_ARG_DEFAULT || arg->tag == FNZ_ARG_NONE)
     return;
@@ -149,7 +147,7 @@ static const fnz_arg *item_of(const fnz_arg *arg, uint32_t item) {
 
 /* Only the first tensor, or all operands. */
 static fnz_dtype operands_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs, bool first,
-                                geometry_reader *geometry_of, void *user) {
+                                fnzi_geometry_reader *geometry_of, void *user) {
   fnzi_promotion p = {0};
   for (size_t i = 0; i < op->nparams; i++) {
     fnz_arg arg = fnzi_arg_get(op, args, nargs, i);
@@ -170,7 +168,7 @@ static bool is_exact(fnz_dtype d) {
 }
 
 fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
-                               geometry_reader *geometry_of, void *user) {
+                               fnzi_geometry_reader *geometry_of, void *user) {
   fnzi_promotion_kind kind = op->promotion;
   if (kind == FNZI_PROMOTE_ALWAYS_BOOL)
     return FNZ_BOOL;
@@ -196,7 +194,7 @@ fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nar
 }
 
 bool fnzi_op_common_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
-                          geometry_reader *geometry_of, void *user, fnz_dtype *out) {
+                          fnzi_geometry_reader *geometry_of, void *user, fnz_dtype *out) {
   fnzi_promotion_kind kind = op->promotion;
   if (kind == FNZI_PROMOTE_SELF || kind == FNZI_PROMOTE_NO_OPMATH)
     return false;

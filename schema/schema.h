@@ -257,11 +257,13 @@ static inline bool fnzi_op_is_elementwise(const fnz_op *op) {
   return (op->tags & FNZI_TAG_POINTWISE) || op->promotion != FNZI_PROMOTE_SELF;
 }
 
+/* The geometry of a tensor argument. */
+typedef const fnz_geometry *fnzi_geometry_reader(void *user, const fnz_arg *arg);
+
 /* The dtype a pointwise operator computes, from its arguments. `geometry_of(user, arg)` gives the
  * geometry of a tensor argument. */
 fnz_dtype fnzi_op_result_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
-                               const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
-                               void *user);
+                               fnzi_geometry_reader *geometry_of, void *user);
 
 /* Of a functional operator (uncast.def): bit i when the tensor given for parameter i must have the
  * element type of argument 0. */
@@ -270,16 +272,13 @@ uint32_t fnzi_op_uncast(const fnz_op *op);
 bool fnzi_op_is_exact(const fnz_op *op);
 /* TYPE where tensors that must be alike are not; all args are given. `geometry_of` as above. */
 FNZ_MUST_CHECK fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
-                                            const fnz_geometry *(*geometry_of)(void *user,
-                                                                               const fnz_arg *arg),
-                                            void *user);
+                                            fnzi_geometry_reader *geometry_of, void *user);
 
 /* The dtype to which eager on the CPU casts all operands of a pointwise operator before it
  * computes, those of another dtype and a written tensor of another dtype as copies; false when it
  * casts none. `geometry_of` as above. */
 bool fnzi_op_common_dtype(const fnz_op *op, const fnz_arg *args, size_t nargs,
-                          const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
-                          void *user, fnz_dtype *out);
+                          fnzi_geometry_reader *geometry_of, void *user, fnz_dtype *out);
 
 /* --- Lists (schema/foreach.c) --------------------------------------------------------------------
  * The operator that `_foreach_x.ov` applies to each element: _foreach_add.Scalar -> add.Scalar,

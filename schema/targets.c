@@ -1,12 +1,15 @@
 /* targets.c - the rows of targets.def. */
 #include "schema/targets.h"
 
-#include <string.h>
+#include "schema/aten_names.h"
 
-static const struct {
-  const char *op, *param;
-} own_inputs[] = {
-#define OWN_INPUT(op, param) {op, param},
+typedef struct written_row {
+  uint16_t op;
+  const char *param;
+} written_row;
+
+static const written_row own_inputs[] = {
+#define OWN_INPUT(op, param) {FNZI_ATEN_##op, param},
 #define LAZY(op)
 #define REPEATED(op, param)
 #include "schema/targets.def"
@@ -15,9 +18,9 @@ static const struct {
 #undef REPEATED
 };
 
-static const char *const lazy[] = {
+static const uint16_t lazy[] = {
 #define OWN_INPUT(op, param)
-#define LAZY(op) op,
+#define LAZY(op) FNZI_ATEN_##op,
 #define REPEATED(op, param)
 #include "schema/targets.def"
 #undef OWN_INPUT
@@ -25,32 +28,31 @@ static const char *const lazy[] = {
 #undef REPEATED
 };
 
-static const struct {
-  const char *op, *param;
-} alike[] = {
+static const written_row repeated[] = {
 #define OWN_INPUT(op, param)
 #define LAZY(op)
-#define REPEATED(op, param) {op, param},
+#define REPEATED(op, param) {FNZI_ATEN_##op, param},
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
 #undef REPEATED
 };
 
-int fnzi_own_input(const fnz_op *op, const fnzi_param *written) {
-  if (!written->is_out)
-    return (int)(written - op->params);
-  for (size_t i = 0; i < sizeof own_inputs / sizeof *own_inputs; i++)
-    if (strcmp(own_inputs[i].op, op->name) == 0)
-      return fnzi_op_param(op, own_inputs[i].param);
+/* The parameter that the row of the operator names; -1 where it has none. */
+static int param_of(const fnz_op *op, const written_row *rows, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (op == &fnzi_ops[rows[i].op])
+      return fnzi_op_param(op, rows[i].param);
   return -1;
 }
 
+int fnzi_own_input(const fnz_op *op, const fnzi_param *written) {
+  return written->is_out ? param_of(op, own_inputs, sizeof own_inputs / sizeof *own_inputs)
+                         : (int)(written - op->params);
+}
+
 static bool takes_lazy(const fnz_op *op) {
-  for (size_t i = 0; i < sizeof lazy / sizeof *lazy; i++)
-    if (strcmp(lazy[i], op->name) == 0)
-      return true;
-  return false;
+  return fnzi_op_is_among(op, lazy, sizeof lazy / sizeof *lazy);
 }
 
 bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_geometry *operand) {
@@ -59,7 +61,7 @@ bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_ge
     return true;
   if (!conj && !neg)
     return false;
-  return strcmp(op->name, "copy_") != 0 && (neg || !takes_lazy(op));
+  return op != &fnzi_ops[FNZI_ATEN_copy_] && (neg || !takes_lazy(op));
 }
 
 /* The mask chooses some of the elements along dimension d of the target, and others not. */
@@ -73,12 +75,9 @@ static bool differs_along(const fnz_geometry *mask, const fnz_geometry *target, 
 }
 
 bool fnzi_writes_alike(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
-                       const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
-                       void *user, int64_t *sizes, fnz_geometry *one) {
-  int at = -1;
-  for (size_t i = 0; i < sizeof alike / sizeof *alike; i++)
-    if (strcmp(alike[i].op, op->name) == 0)
-      at = fnzi_op_param(op, alike[i].param);
+                       fnzi_geometry_reader *geometry_of, void *user, int64_t *sizes,
+                       fnz_geometry *one) {
+  int at = param_of(op, repeated, sizeof repeated / sizeof *repeated);
   if (at < 0)
     return false;
   const fnz_geometry *mask = args[at].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[at]) : NULL;

@@ -18,7 +18,7 @@ bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_ge
  * along these; its sizes are in `sizes`, with room for FNZ_MAX_RANK. `geometry_of` as in
  * fnzi_op_result_dtype(). */
 bool fnzi_writes_alike(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
-                       const fnz_geometry *(*geometry_of)(void *user, const fnz_arg *arg),
-                       void *user, int64_t *sizes, fnz_geometry *one);
+                       fnzi_geometry_reader *geometry_of, void *user, int64_t *sizes,
+                       fnz_geometry *one);
 
 #endif

@@ -3,10 +3,6 @@
 #include "schema/aten_names.h"
 #include "schema/schema.h"
 
-#include <string.h>
-
-typedef const fnz_geometry *geometry_reader(void *user, const fnz_arg *arg);
-
 static const struct {
   uint16_t op;
   const char *param;
@@ -39,7 +35,7 @@ bool fnzi_op_is_exact(const fnz_op *op) {
 }
 
 /* index_put with one value at the places of one mask: eager fills them, whatever type it has. */
-static bool fills_mask(const fnz_op *op, const fnz_arg *args, geometry_reader *geometry_of,
+static bool fills_mask(const fnz_op *op, const fnz_arg *args, fnzi_geometry_reader *geometry_of,
                        void *user) {
   int accumulate = fnzi_op_param(op, "accumulate"), values = fnzi_op_param(op, "values");
   size_t given = 0, masks = 0;
@@ -57,7 +53,7 @@ static bool fills_mask(const fnz_op *op, const fnz_arg *args, geometry_reader *g
 }
 
 fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *args,
-                             geometry_reader *geometry_of, void *user) {
+                             fnzi_geometry_reader *geometry_of, void *user) {
   uint32_t asked = fnzi_op_uncast(op);
   const fnz_geometry *first =
       asked && args[0].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[0]) : NULL;
@@ -66,9 +62,9 @@ fnz_status fnzi_check_uncast(fnz_context *ctx, const fnz_op *op, const fnz_arg *
         (asked >> i & 1) && args[i].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[i]) : NULL;
     if (g && g->dtype != first->dtype && !fills_mask(op, args, geometry_of, user))
       return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL,
-                       "%s: %s is %s, but %s is %s; both must be the same", op->name,
-                       op->params[i].name, fnzi_dtype(g->dtype)->name, op->params[0].name,
-                       fnzi_dtype(first->dtype)->name);
+                       "%s: %s is %s, but %s is %s; both must be the same: cast %s with to()",
+                       op->name, op->params[i].name, fnzi_dtype(g->dtype)->name, op->params[0].name,
+                       fnzi_dtype(first->dtype)->name, op->params[i].name);
   }
   return FNZ_OK;
 }
