@@ -92,7 +92,7 @@ bool fnzi_right_for(fnzi_alias *a, const fnzi_alias *window) {
   if (a->dirty)
     return true;
   if (!a->parent)
-    return !fnzi_overlaps_dirty(window);
+    return !fnzi_overlaps_gathered(window) && !fnzi_overlaps_dirty(window);
   if (a->version == a->storage->version)
     return true;
   if (!fnzi_untouched(window, a->version, NULL))

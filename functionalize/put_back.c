@@ -100,6 +100,13 @@ static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_alias *a) {
                    a->opening ? a->opening->op->name : "a view");
 }
 
+/* Nobody wrote into it since it became dirty. It may end. */
+static void clean(fnzi_alias *a) {
+  a->unread = a->storage->root->unread = NULL;
+  a->version = a->storage->version;
+  forget_dirty(a);
+}
+
 /* The value of the root after `a`'s value is put into it. */
 static fnz_status reverse(fnz_world *world, fnzi_alias *a, fnzi_held *value, fnzi_held **out) {
   fnzi_alias *root = a->storage->root, *links[FNZI_LINKS], **all;
@@ -126,15 +133,13 @@ static fnz_status reverse(fnz_world *world, fnzi_alias *a, fnzi_held *value, fnz
   return n && can_carry(all, n) ? reverse_links(world, all, n, value, out) : fnzi_no_way(a);
 }
 
-/* Puts a dirty alias into the root. What is made on the way belongs to the line of the write. */
-fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty) {
+/* What is made on the way belongs to the line of the write. */
+static fnz_status put_into_root(fnz_world *world, fnzi_alias *dirty) {
   const char *reader = world->source;
   const fnzi_why why = world->why;
   fnzi_alias *root = dirty->storage->root, *a = fnzi_alias_retain(dirty);
   fnzi_held *value;
-  forget_dirty(a);
-  a->unread = root->unread = NULL;
-  a->version = a->storage->version; /* nobody wrote into it since it became dirty */
+  clean(a);
   world->source = a->source;
   world->why = (fnzi_why){a->writer, why.reader, a->opening ? a->opening->node : NULL, why.output,
                           FNZI_CAUSE_WRITE};
@@ -145,6 +150,24 @@ fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty) {
     fnzi_alias_set_value(root, value);
   fnzi_alias_release(a);
   return status;
+}
+
+/* It waits with others, where some wait already. */
+static fnz_status wait_with_others(fnz_world *world, fnzi_alias *dirty, bool *done) {
+  FNZ_TRY(fnzi_gather(world, dirty, done));
+  if (*done)
+    clean(dirty);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty) {
+  bool waits = false;
+  if (dirty->storage->gathered)
+    FNZ_TRY(wait_with_others(world, dirty, &waits));
+  if (waits)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_gathered_settle(world, dirty->storage));
+  return put_into_root(world, dirty);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
@@ -206,12 +229,19 @@ static fnz_status log_write(fnzi_alias *a) {
   return FNZ_OK;
 }
 
+/* The oldest goes. */
+static fnz_status make_room(fnz_world *world, fnzi_alias *dirty) {
+  bool waits;
+  FNZ_TRY(wait_with_others(world, dirty, &waits));
+  return waits ? FNZ_OK : fnzi_bring_up(world, dirty);
+}
+
 static fnz_status mark_dirty(fnz_world *world, fnzi_alias *a) {
   fnzi_storage *s = a->storage;
   if (a->dirty || !a->parent)
     return FNZ_OK;
   if (s->dirty.count == FNZI_MAX_DIRTY)
-    FNZ_TRY(fnzi_bring_up(world, s->dirty.data[0]));
+    FNZ_TRY(make_room(world, s->dirty.data[0]));
   FNZI_PUSH(world->ctx, &s->dirty, a);
   fnzi_alias_retain(a);
   a->dirty = true;
@@ -243,6 +273,8 @@ fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
   FNZ_TRY(make_way(world, target));
   FNZ_TRY(mark_dirty(world, target));
   FNZ_TRY(log_write(target));
+  if (!target->parent)
+    fnzi_gathered_forget(target->storage);
   fnzi_alias_set_value(target, value);
   return FNZ_OK;
 }

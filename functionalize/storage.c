@@ -98,6 +98,7 @@ static void opening_release(fnz_world *world, fnzi_opening *o, uint32_t index) {
 }
 
 static void storage_free(fnzi_storage *s) {
+  fnzi_gathered_forget(s);
   FNZI_VEC_FREE(s->world->ctx, &s->dirty);
   FNZI_VEC_FREE(s->world->ctx, &s->log);
   fnzi_blocks_give(&s->world->blocks, s, sizeof *s);
@@ -335,6 +336,7 @@ static void forget_writes(fnzi_storage *s) {
     fnzi_asked_unread(s->world->ctx, asked, s->dirty.data[i]->unread);
     fnzi_alias_release(s->dirty.data[i]);
   }
+  fnzi_gathered_forget(s);
   for (size_t i = s->log.count; i-- > 0;) {
     s->log.count = i;
     fnzi_alias_release(s->log.data[i].who);

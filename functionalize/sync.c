@@ -166,8 +166,8 @@ static bool is_above(const fnzi_alias *above, const fnzi_alias *a) {
   return false;
 }
 
-/* Brings up every dirty alias that overlaps the window; the one above that holds all of it may
- * stay, because the window can be derived from it. */
+/* Brings up every dirty alias that overlaps the window, and what has been gathered; the one above
+ * that holds all of it may stay, because the window can be derived from it. */
 static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool even_if_above) {
   fnzi_storage *s = window->storage;
   for (size_t i = 0; i < s->dirty.count;) {
@@ -179,7 +179,7 @@ static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool ev
     else
       FNZ_TRY(fnzi_bring_up(world, d));
   }
-  return FNZ_OK;
+  return fnzi_overlaps_gathered(window) ? fnzi_gathered_settle(world, s) : FNZ_OK;
 }
 
 /* A view that is derived for the first time belongs to its own line, a later one to the line of the

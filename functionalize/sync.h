@@ -41,6 +41,18 @@ size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[
 FNZ_MUST_CHECK fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fnzi_alias ***links,
                                              size_t *count);
 
+/* --- gather.c --------------------------------------------------------------------------------- */
+/* The value of a dirty alias waits with those of others; `*done` is false, and nothing has happened,
+ * if it cannot. */
+FNZ_MUST_CHECK fnz_status fnzi_gather(fnz_world *world, const fnzi_alias *a, bool *done);
+/* Some of what waits may lie in the window. There is something that waits. */
+bool fnzi_gathered_meets(const fnzi_alias *window);
+static inline bool fnzi_overlaps_gathered(const fnzi_alias *window) {
+  return window->storage->gathered && fnzi_gathered_meets(window);
+}
+/* What waits goes into the root's value. */
+FNZ_MUST_CHECK fnz_status fnzi_gathered_settle(fnz_world *world, fnzi_storage *s);
+
 /* --- put_back.c ------------------------------------------------------------------------------- */
 /* Puts a dirty alias into the root. */
 FNZ_MUST_CHECK fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty);

@@ -6,9 +6,8 @@
  *   a run along one dimension          one cat or stack, when the pieces cover that dimension
  *
  * keeps   the numbers and the geometry of every result */
+#include "functionalize/pieces.h"
 #include "functionalize/tidy.h"
-
-#include <stdlib.h>
 
 /* --- one scatter ------------------------------------------------------------------------------ */
 /* The window that a scatter writes, in the frame of its result; NULL when that cannot be said. */
@@ -116,106 +115,13 @@ fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
-/* What a scatter puts along a dimension: `count` slices from `start` on. */
-typedef struct piece {
-  int64_t start, count;
-  uint32_t source, order; /* 0: the last one put */
-} piece;
-
-typedef struct run {
-  uint32_t dim;
-  int64_t size; /* of the dimension */
-  bool selects; /* the pieces lack the dimension */
-  struct {
-    piece *data;
-    size_t count, capacity;
-  } pieces;
-} run;
-
-/* Where the window lies along the only dimension that it does not show whole; false when it is none
- * or several, or with steps. `whole` is the frame. */
-static bool find_piece(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
-                       piece *out) {
-  bool selects = window->rank + 1 == frame->rank;
-  uint32_t d = 0;
-  if (!selects && window->rank != frame->rank)
-    return false;
-  while (d < window->rank && window->sizes[d] == frame->sizes[d] &&
-         (window->strides[d] == frame->strides[d] || frame->sizes[d] == 1))
-    d++;
-  if (d == frame->rank)
-    return false;
-  *dim = d;
-  for (uint32_t k = d + 1; k < frame->rank; k++) {
-    uint32_t w = selects ? k - 1 : k;
-    if (window->sizes[w] != frame->sizes[k] ||
-        (window->strides[w] != frame->strides[k] && frame->sizes[k] != 1))
-      return false;
-  }
-  out->count = selects ? 1 : window->sizes[d];
-  out->start = window->offset / frame->strides[d];
-  return window->offset % frame->strides[d] == 0 &&
-         (selects || window->strides[d] == frame->strides[d] || window->sizes[d] == 1);
-}
-
-static int by_place(const void *a, const void *b) {
-  const piece *x = a, *y = b;
-  if (x->start != y->start)
-    return x->start < y->start ? -1 : 1;
-  return x->order < y->order ? -1 : x->order > y->order;
-}
-
-/* Pieces are found from the last to the first, and most programs write from front to back. */
-static void sort(run *r) {
-  piece *p = r->pieces.data, swapped;
-  size_t n = r->pieces.count, i = 1;
-  for (size_t k = 0; k < n / 2; k++) {
-    swapped = p[k];
-    p[k] = p[n - 1 - k];
-    p[n - 1 - k] = swapped;
-  }
-  while (i < n && by_place(&p[i - 1], &p[i]) < 0)
-    i++;
-  if (i < n)
-    qsort(p, n, sizeof *p, by_place);
-}
-
-/* Sorted, each place by who wrote it last; true when they stand one behind the other and cover
- * everything. */
-static bool covers(run *r) {
-  size_t kept = 0;
-  int64_t end = 0;
-  sort(r);
-  for (size_t i = 0; i < r->pieces.count; i++) {
-    const piece *p = &r->pieces.data[i], *last = kept ? &r->pieces.data[kept - 1] : NULL;
-    if (last && last->start == p->start && last->count == p->count)
-      continue;
-    if (p->start != end)
-      return false;
-    end += p->count;
-    r->pieces.data[kept++] = *p;
-  }
-  r->pieces.count = kept;
-  return end == r->size && kept > 1;
-}
-
-static fnz_status add_piece(fnzi_tidy *t, run *r, const fnzi_sight *put, bool *fits) {
+/* The last one put is added first. */
+static fnz_status add_piece(fnzi_tidy *t, fnzi_run *r, const fnzi_sight *put, bool *fits) {
   const fnz_geometry *frame;
-  bool selects;
-  uint32_t dim;
-  piece p = {.source = put->source, .order = (uint32_t)r->pieces.count};
   fnzi_arena_reset(t->scratch);
   FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
-  selects = put->window->rank < frame->rank;
-  *fits = find_piece(frame, put->window, &dim, &p) &&
-          (!r->pieces.count || (selects == r->selects && dim == r->dim));
-  if (!*fits)
-    return FNZ_OK;
-  r->selects = selects;
-  r->dim = dim;
-  r->size = frame->sizes[dim];
-  FNZI_PUSH(t->tape->ctx, &r->pieces, p);
-  return FNZ_OK;
+  return fnzi_run_add(t->tape->ctx, r, frame, put->window, put->source, (uint32_t)r->pieces.count,
+                      fits);
 }
 
 /* Nobody but the next scatter needs it. */
@@ -225,7 +131,7 @@ static bool is_inner(const fnzi_tidy *t, const fnzi_sight *s) {
 }
 
 /* The last scatter takes all pieces at once; those before it are not needed any more. */
-static fnz_status join(fnzi_tidy *t, const run *r, uint32_t last) {
+static fnz_status join(fnzi_tidy *t, const fnzi_run *r, uint32_t last) {
   fnzi_tape_node *n = &t->tape->nodes.data[t->tape->values.data[last].node];
   const fnz_op *op = fnzi_emitted_op(r->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT);
   fnz_arg *args, *items;
@@ -243,7 +149,7 @@ static fnz_status join(fnzi_tidy *t, const run *r, uint32_t last) {
 
 /* From the last scatter of a run down to its first. Each is looked at once: what a run has walked
  * over is no end of another one. */
-static fnz_status one_run(fnzi_tidy *t, run *r, fnzi_sight *last) {
+static fnz_status one_run(fnzi_tidy *t, fnzi_run *r, fnzi_sight *last) {
   fnzi_sight *s = last, *under;
   size_t length = 0;
   bool fits = true;
@@ -254,7 +160,7 @@ static fnz_status one_run(fnzi_tidy *t, run *r, fnzi_sight *last) {
     under->walked = fits;
     s = under;
   }
-  const bool all = r->pieces.count > 1 && covers(r);
+  const bool all = r->pieces.count > 1 && fnzi_run_covers(r);
   if (!fnzi_tidy_agreed(t, all) || !all)
     return FNZ_OK;
   s = last;
@@ -266,7 +172,7 @@ static fnz_status one_run(fnzi_tidy *t, run *r, fnzi_sight *last) {
 }
 
 fnz_status fnzi_tidy_runs(fnzi_tidy *t) {
-  run r = {0, 0, false, {NULL, 0, 0}};
+  fnzi_run r = {.pieces = {NULL, 0, 0}};
   fnz_status status = FNZ_OK;
   for (size_t i = t->sights.count; i-- > 0 && status == FNZ_OK;) {
     fnzi_sight *s = &t->sights.data[i];

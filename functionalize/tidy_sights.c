@@ -1,4 +1,5 @@
 /* tidy_sights.c - what is known of values that views and scatters gave, and who is whose equal. */
+#include "functionalize/pieces.h"
 #include "functionalize/tidy.h"
 
 /* --- frames ----------------------------------------------------------------------------------- */
@@ -6,21 +7,10 @@ static bool lies_at_start(const fnz_geometry *g) {
   return g->offset == 0 && !g->is_conj && !g->is_neg;
 }
 
-/* Its strides are those of fnzi_contiguous_strides(). */
-static bool is_row_major(const fnz_geometry *g) {
-  int64_t stride = 1;
-  for (uint32_t d = g->rank; d-- > 0;) {
-    if (g->strides[d] != stride)
-      return false;
-    stride *= g->sizes[d] ? g->sizes[d] : 1;
-  }
-  return true;
-}
-
 fnz_status fnzi_tidy_frame(fnzi_tidy *t, uint32_t value, bool real, const fnz_geometry **out) {
   const fnz_geometry *g = t->tape->values.data[value].geometry;
   *out = g;
-  if (real || (lies_at_start(g) && is_row_major(g)))
+  if (real || fnzi_is_frame(g))
     return FNZ_OK;
   FNZ_TRY(fnzi_contiguous_like(t->scratch, g, out));
   return FNZ_OK;

@@ -5,11 +5,11 @@
  *
  * A *value* is the backend's, counted here. An *alias* is a window of a storage; the root is the
  * whole. A write through an alias stores the new value there and marks it dirty; nothing else
- * happens. The truth about a byte is in the dirty alias that has it, else in the root's value.
- * Dirty aliases of a storage never share a byte.
+ * happens. The truth about a byte is in the dirty alias that has it, else in what has been gathered
+ * of older ones, else in the root's value. Dirty aliases of a storage never share a byte.
  *
- * storage.c makes and ends these things; sync.c reads and put_back.c writes through them, by what
- * current.c and links.c know; replay.c asks the backend for what a view shows; dispatch.c sends an
+ * storage.c makes and ends these things; sync.c reads, put_back.c and gather.c write through them,
+ * by what current.c and links.c know; replay.c asks the backend for what a view shows; dispatch.c sends an
  * operator to the rule that applies; twins.c, lists.c and writes.c have the rules for operators
  * that write. */
 #ifndef FNZI_WORLD_H
@@ -78,6 +78,8 @@ typedef struct fnzi_entry {
   uint64_t first, last;
 } fnzi_entry;
 
+typedef struct fnzi_gathered fnzi_gathered; /* gather.c */
+
 typedef struct fnzi_storage {
   struct fnz_world *world;
   fnzi_alias *root;
@@ -94,7 +96,8 @@ typedef struct fnzi_storage {
   struct {
     fnzi_alias **data;
     size_t count, capacity;
-  } dirty; /* oldest first; each holds a ref */
+  } dirty;                 /* oldest first; each holds a ref */
+  fnzi_gathered *gathered; /* what was dirty before; NULL for nothing */
   struct {
     fnzi_entry *data;
     size_t count, capacity;
@@ -240,6 +243,9 @@ FNZ_MUST_CHECK fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geom
 fnzi_alias *fnzi_alias_retain(fnzi_alias *node);
 void fnzi_alias_release(fnzi_alias *node);
 void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value);
+
+/* What waits is not needed any more (gather.c). */
+void fnzi_gathered_forget(fnzi_storage *s);
 
 /* --- replay.c --------------------------------------------------------------------------------- */
 void fnzi_world_start_emitter(fnz_world *world);
