@@ -21,6 +21,7 @@ typedef struct put {
 struct fnzi_gathered {
   fnzi_run run;      /* its sources are places in `puts` */
   int64_t low, high; /* bytes of the storage that they lie in */
+  int64_t slices;    /* that they have together; no more than the dimension has */
   struct {
     put *data;
     size_t count, capacity;
@@ -45,6 +46,12 @@ static fnz_status start(fnz_world *world, fnzi_storage *s) {
   return FNZ_OK;
 }
 
+static void add_slices(fnzi_gathered *g) {
+  const fnzi_run *run = &g->run;
+  int64_t more = run->pieces.data[run->pieces.count - 1].count;
+  g->slices = more < run->size - g->slices ? g->slices + more : run->size;
+}
+
 fnz_status fnzi_gather(fnz_world *world, const fnzi_alias *a, bool *done) {
   fnzi_storage *s = a->storage;
   const put p = {a->value, a->source, a->writer, a->opening ? a->opening->node : NULL};
@@ -61,6 +68,7 @@ fnz_status fnzi_gather(fnz_world *world, const fnzi_alias *a, bool *done) {
   if (!*done)
     return status;
   fnzi_hold(p.value);
+  add_slices(s->gathered);
   s->gathered->low = a->low < s->gathered->low ? a->low : s->gathered->low;
   s->gathered->high = a->high > s->gathered->high ? a->high : s->gathered->high;
   return FNZ_OK;
@@ -71,6 +79,10 @@ bool fnzi_gathered_meets(const fnzi_alias *window) {
   return window->low < g->high && window->high > g->low &&
          (window->geometry.dtype != window->storage->root->geometry.dtype ||
           !fnzi_run_is_apart(&g->run, &window->storage->root->geometry, &window->geometry));
+}
+
+bool fnzi_gathered_lacks_little(const fnzi_storage *s) {
+  return s->gathered->run.size - s->gathered->slices <= (int64_t)s->dirty.count;
 }
 
 static void end(fnz_world *world, fnzi_gathered *g) {
@@ -152,12 +164,10 @@ static fnz_status put_in_turn(fnz_world *world, fnzi_gathered *g, fnzi_alias *ro
   return status;
 }
 
-fnz_status fnzi_gathered_settle(fnz_world *world, fnzi_storage *s) {
+fnz_status fnzi_gathered_end(fnz_world *world, fnzi_storage *s) {
   fnzi_gathered *g = s->gathered;
   const char *reader = world->source;
   const fnzi_why why = world->why;
-  if (!g)
-    return FNZ_OK;
   s->gathered = NULL;
   fnz_status status =
       fnzi_run_covers(&g->run) ? join(world, g, s->root) : put_in_turn(world, g, s->root);

@@ -160,13 +160,22 @@ static fnz_status wait_with_others(fnz_world *world, fnzi_alias *dirty, bool *do
   return FNZ_OK;
 }
 
+fnz_status fnzi_put_gathered(fnz_world *world, fnzi_storage *s) {
+  bool waits;
+  if (!s->gathered)
+    return FNZ_OK;
+  for (size_t i = 0; fnzi_gathered_lacks_little(s) && i < s->dirty.count; i += !waits)
+    FNZ_TRY(wait_with_others(world, s->dirty.data[i], &waits));
+  return fnzi_gathered_end(world, s);
+}
+
 fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty) {
   bool waits = false;
   if (dirty->storage->gathered)
     FNZ_TRY(wait_with_others(world, dirty, &waits));
   if (waits)
     return FNZ_OK;
-  FNZ_TRY(fnzi_gathered_settle(world, dirty->storage));
+  FNZ_TRY(fnzi_put_gathered(world, dirty->storage));
   return put_into_root(world, dirty);
 }
 

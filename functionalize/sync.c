@@ -179,7 +179,7 @@ static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool ev
     else
       FNZ_TRY(fnzi_bring_up(world, d));
   }
-  return fnzi_overlaps_gathered(window) ? fnzi_gathered_settle(world, s) : FNZ_OK;
+  return fnzi_overlaps_gathered(window) ? fnzi_put_gathered(world, s) : FNZ_OK;
 }
 
 /* A view that is derived for the first time belongs to its own line, a later one to the line of the

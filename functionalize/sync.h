@@ -50,11 +50,15 @@ bool fnzi_gathered_meets(const fnzi_alias *window);
 static inline bool fnzi_overlaps_gathered(const fnzi_alias *window) {
   return window->storage->gathered && fnzi_gathered_meets(window);
 }
+/* What is dirty may be all that it lacks to cover the root. There is something that waits. */
+bool fnzi_gathered_lacks_little(const fnzi_storage *s);
 /* What waits goes into the root's value. */
-FNZ_MUST_CHECK fnz_status fnzi_gathered_settle(fnz_world *world, fnzi_storage *s);
+FNZ_MUST_CHECK fnz_status fnzi_gathered_end(fnz_world *world, fnzi_storage *s);
 
 /* --- put_back.c ------------------------------------------------------------------------------- */
 /* Puts a dirty alias into the root. */
 FNZ_MUST_CHECK fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty);
+/* Puts what has been gathered into the root, if anything has; with it, perhaps, what is dirty. */
+FNZ_MUST_CHECK fnz_status fnzi_put_gathered(fnz_world *world, fnzi_storage *s);
 
 #endif
