@@ -90,6 +90,17 @@ FNZ_MUST_CHECK fnz_status fnzi_reserve(fnz_context *ctx, void **data, size_t *ca
     (vec)->data = reserve_data_;                                                                   \
     FNZ_TRY(reserve_status_);                                                                      \
   } while (0)
+/* Gives back what lies behind `count`. */
+FNZ_MUST_CHECK fnz_status fnzi_trim(fnz_context *ctx, void **data, size_t *capacity, size_t count,
+                                    size_t size);
+#define FNZI_TRIM(ctx, vec)                                                                        \
+  do {                                                                                             \
+    void *trim_data_ = (vec)->data;                                                                \
+    fnz_status trim_status_ =                                                                      \
+        fnzi_trim(ctx, &trim_data_, &(vec)->capacity, (vec)->count, sizeof *(vec)->data);          \
+    (vec)->data = trim_data_;                                                                      \
+    FNZ_TRY(trim_status_);                                                                         \
+  } while (0)
 /* FNZI_PUSH(ctx, vec, item) appends to any struct { T *data; size_t count, capacity; }. */
 #define FNZI_PUSH(ctx, vec, item)                                                                  \
   do {                                                                                             \

@@ -56,6 +56,15 @@ fnz_status fnzi_grow(fnz_context *ctx, void **data, size_t *capacity, size_t wan
   return fnzi_reserve(ctx, data, capacity, wider > want ? wider : want, size);
 }
 
+fnz_status fnzi_trim(fnz_context *ctx, void **data, size_t *capacity, size_t count, size_t size) {
+  void *p = fnzi_resize(ctx, *data, *capacity * size, count * size);
+  if (!p && count)
+    return fnzi_no_memory(ctx);
+  *data = p;
+  *capacity = count;
+  return FNZ_OK;
+}
+
 /* --- arena ------------------------------------------------------------------------------------ */
 enum { ALIGN = 16, FIRST_CHUNK = 4096, LARGEST_CHUNK = 1 << 20, FIRST_BUFFER = 64 };
 

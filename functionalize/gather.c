@@ -148,29 +148,30 @@ static int in_turn(const void *a, const void *b) {
 
 /* What one of them needs ends with it: there may be many. */
 static fnz_status put_in_turn(fnz_world *world, fnzi_gathered *g, fnzi_alias *root) {
-  const fnzi_arena outer = world->scratch;
   const size_t fresh = world->fresh.count;
   fnz_status status = FNZ_OK;
   qsort(g->run.pieces.data, g->run.pieces.count, sizeof *g->run.pieces.data, in_turn);
-  fnzi_arena_init(&world->scratch, world->ctx);
   for (size_t i = 0; i < g->run.pieces.count && status == FNZ_OK; i++) {
     status = put_one(world, g, &g->run.pieces.data[i], root);
     while (world->fresh.count > fresh)
       fnzi_drop(world, world->fresh.data[--world->fresh.count]);
     fnzi_arena_reset(&world->scratch);
   }
-  fnzi_arena_free(&world->scratch);
-  world->scratch = outer;
   return status;
 }
 
+/* With a scratch of its own, which may become large. */
 fnz_status fnzi_gathered_end(fnz_world *world, fnzi_storage *s) {
   fnzi_gathered *g = s->gathered;
   const char *reader = world->source;
   const fnzi_why why = world->why;
+  const fnzi_arena outer = world->scratch;
   s->gathered = NULL;
+  fnzi_arena_init(&world->scratch, world->ctx);
   fnz_status status =
       fnzi_run_covers(&g->run) ? join(world, g, s->root) : put_in_turn(world, g, s->root);
+  fnzi_arena_free(&world->scratch);
+  world->scratch = outer;
   world->source = reader;
   world->why = why;
   end(world, g);

@@ -36,7 +36,7 @@ static const void *row_of(const void *rows, size_t count, size_t bytes, size_t n
 }
 
 static size_t index_of(const fnzi_tape *r, const fnzi_tape_node *n) {
-  return r->before + (size_t)(n - r->nodes.data);
+  return r->ended.nodes + (size_t)(n - r->nodes.data);
 }
 
 /* What is known of a node that is no call of an operator. */
@@ -124,7 +124,7 @@ fnz_arg *fnzi_tape_items(const fnz_arg *list) {
 
 static void to_value(const fnzi_tape *r, fnz_arg *arg) {
   if (fnzi_is_reference(arg))
-    arg->u.value = r->values.data[arg->u.value - 1].value;
+    arg->u.value = r->places.data[arg->u.value - 1];
 }
 
 /* Texts, complex numbers and lists in lists still belong to whoever called. */
@@ -154,15 +154,25 @@ static fnz_status to_program(fnzi_tape *r, fnz_arg *args, size_t n) {
   return FNZ_OK;
 }
 
+static const fnz_geometry *geometry_of(const fnzi_tape *r, uint32_t result) {
+  return r->values.data[result - 1 - r->ended.values].geometry;
+}
+
+/* The results of n, as in `results`. */
+static const uint32_t *results_of(const fnzi_tape *r, const fnzi_tape_node *n) {
+  return n->count ? r->results.data + (n->first - r->ended.results) : NULL;
+}
+
 /* One output of the node: a tensor, or nothing when it is undefined. */
 static fnz_status add_output(fnzi_tape *r, const fnzi_tape_node *n, uint32_t node, uint32_t result,
                              fnz_arg *out) {
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
   if (!result)
     return FNZ_OK;
-  fnzi_tape_value *v = &r->values.data[result - 1];
-  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, n->op->base, v->geometry, node, &v->value));
-  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = v->value};
+  uint32_t *place = &r->places.data[result - 1];
+  FNZ_TRY(
+      fnzi_value_add_fresh(r->program, r->graph, n->op->base, geometry_of(r, result), node, place));
+  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = *place};
   return FNZ_OK;
 }
 
@@ -211,7 +221,7 @@ static size_t other_list(const fnzi_tape *r, const fnzi_tape_node *n) {
 /* The outputs as the schema groups them. */
 static fnz_status add_outputs(fnzi_tape *r, const fnzi_tape_node *n, uint32_t node,
                               fnz_arg *outputs) {
-  const uint32_t *result = n->count ? r->results.data + n->first : NULL;
+  const uint32_t *result = results_of(r, n);
   size_t rest = other_list(r, n);
   for (size_t i = 0; i < n->op->nreturns; i++) {
     const fnz_arg *list = list_like(r, n, i);
@@ -257,11 +267,11 @@ static fnz_status add_outcome(fnzi_tape *r, const fnzi_node_call *call, uint32_t
   *out = (fnz_arg){.tag = o->tag};
   if (o->tag == FNZ_ARG_NONE)
     return FNZ_OK;
-  fnzi_tape_value *v = &r->values.data[result - 1];
-  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target), v->geometry, node,
-                               &v->value));
-  fnzi_value_at(r->program, r->graph, v->value)->symbol = o->symbol;
-  out->u.value = v->value;
+  uint32_t *place = &r->places.data[result - 1];
+  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target), geometry_of(r, result),
+                               node, place));
+  fnzi_value_at(r->program, r->graph, *place)->symbol = o->symbol;
+  out->u.value = *place;
   return FNZ_OK;
 }
 
@@ -271,7 +281,7 @@ static fnz_status emit_other(fnzi_tape *r, fnzi_tape_node *n) {
   fnz_arg *outputs, *list = NULL;
   FNZI_NEW(&r->program->arena, call->noutcomes, &outputs);
   for (uint32_t i = 0; i < call->noutcomes; i++)
-    FNZ_TRY(add_outcome(r, call, i, node, r->results.data[n->first + i], &outputs[i]));
+    FNZ_TRY(add_outcome(r, call, i, node, results_of(r, n)[i], &outputs[i]));
   if (call->in_list) {
     FNZI_NEW(&r->program->arena, 1, &list);
     *list = (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->noutcomes, .u.list = outputs};
@@ -307,33 +317,14 @@ static fnz_status emit(fnzi_tape *r, fnzi_tape_node *n) {
 
 /* --- memory -------------------------------------------------------------------------------- */
 /* What the vectors do not use is given back: nothing is recorded any more for now. */
-static fnz_status trim(const fnzi_tape *r, void **data, size_t *capacity, size_t count,
-                       size_t size) {
-  void *p = count ? fnzi_resize(r->ctx, *data, *capacity * size, count * size) : NULL;
-  if (!p)
-    return count ? fnzi_no_memory(r->ctx) : FNZ_OK;
-  *data = p;
-  *capacity = count;
+static fnz_status trim(fnzi_tape *r) {
+  FNZI_TRIM(r->ctx, &r->values);
+  FNZI_TRIM(r->ctx, &r->results);
+  FNZI_TRIM(r->ctx, &r->nodes);
   return FNZ_OK;
 }
 
-static fnz_status trim_nodes(fnzi_tape *r) {
-  void *data = r->nodes.data;
-  FNZ_TRY(trim(r, &data, &r->nodes.capacity, r->nodes.count, sizeof *r->nodes.data));
-  r->nodes.data = data;
-  return FNZ_OK;
-}
-
-static fnz_status trim_tape(fnzi_tape *r) {
-  void *values = r->values.data, *results = r->results.data;
-  FNZ_TRY(trim(r, &values, &r->values.capacity, r->values.count, sizeof *r->values.data));
-  r->values.data = values;
-  FNZ_TRY(trim(r, &results, &r->results.capacity, r->results.count, sizeof *r->results.data));
-  r->results.data = results;
-  return trim_nodes(r);
-}
-
-/* Exactly what the nodes that count take. */
+/* Exactly what those nodes of the tape take that count. */
 static fnz_status make_room(fnzi_tape *r) {
   fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
   size_t nodes = g->nodes.count, values = g->values.count;
@@ -343,6 +334,15 @@ static fnz_status make_room(fnzi_tape *r) {
   }
   FNZI_RESERVE(r->ctx, &g->nodes, nodes);
   FNZI_RESERVE(r->ctx, &g->values, values);
+  return FNZ_OK;
+}
+
+/* Inputs have their places. */
+static fnz_status make_places(fnzi_tape *r) {
+  FNZI_RESERVE(r->ctx, &r->places, r->values.count);
+  for (size_t i = 0; i < r->values.count; i++)
+    r->places.data[i] = r->values.data[i].value;
+  r->places.count = r->values.count;
   return FNZ_OK;
 }
 
@@ -399,12 +399,14 @@ static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
 
 static fnz_status emit_in_order(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
   waiting w = {.tape = r};
+  FNZ_TRY(make_room(r));
   fnz_status status = emit_all(&w, wanted, count);
   FNZI_VEC_FREE(r->ctx, &w.nodes);
   return status;
 }
 
 static fnz_status emit_as_recorded(fnzi_tape *r) {
+  FNZ_TRY(make_room(r));
   for (size_t i = 0; i < r->nodes.count; i++)
     if (r->nodes.data[i].needed)
       FNZ_TRY(emit(r, &r->nodes.data[i]));
@@ -412,47 +414,89 @@ static fnz_status emit_as_recorded(fnzi_tape *r) {
 }
 
 /* --- piece by piece --------------------------------------------------------------------------- */
-/* The nodes of a long tape are cut into pieces, each of which ends when its nodes are emitted. */
+/* A long tape is cut into pieces, each of which ends when its nodes are emitted. */
 enum { MOST_PIECES = 16, LEAST_PIECE = 4096 };
 
+typedef struct piece {
+  fnzi_tape_nodes nodes;
+  fnzi_tape_values values; /* that they define, and inputs among these */
+  fnzi_tape_results results;
+} piece;
+
 typedef struct pieces {
-  fnzi_tape_nodes of[MOST_PIECES]; /* behind what is left on the tape, the last one first */
+  piece of[MOST_PIECES]; /* behind what is left on the tape, the last one first */
   size_t count;
 } pieces;
 
-static fnz_status cut(fnzi_tape *r, size_t count, pieces *p) {
-  fnzi_tape_nodes last = {NULL, 0, 0};
-  FNZI_RESERVE(r->ctx, &last, count);
-  r->nodes.count -= count;
-  last.count = count;
-  memcpy(last.data, r->nodes.data + r->nodes.count, count * sizeof *last.data);
-  p->of[p->count++] = last;
-  return trim_nodes(r);
+/* Where the values and results of the nodes from `node` on begin. */
+static size_t first_value(const fnzi_tape *r, size_t node) {
+  size_t i = r->values.count;
+  while (i > 0 && r->values.data[i - 1].node >= node)
+    i--;
+  return i;
+}
+
+/* Moves what `from` has from `at` on. */
+#define CUT(ctx, from, at, to)                                                                     \
+  do {                                                                                             \
+    FNZI_RESERVE(ctx, to, (from)->count - (at));                                                   \
+    (to)->count = (from)->count - (at);                                                            \
+    (from)->count = (at);                                                                          \
+    if ((to)->count)                                                                               \
+      memcpy((to)->data, (from)->data + (at), (to)->count * sizeof *(to)->data);                   \
+    FNZI_TRIM(ctx, from);                                                                          \
+  } while (0)
+
+static fnz_status cut(fnzi_tape *r, size_t node, pieces *p) {
+  const size_t value = first_value(r, node), result = r->nodes.data[node].first;
+  piece *last = &p->of[p->count++];
+  *last = (piece){0};
+  CUT(r->ctx, &r->values, value, &last->values);
+  CUT(r->ctx, &r->results, result, &last->results);
+  CUT(r->ctx, &r->nodes, node, &last->nodes);
+  return FNZ_OK;
+}
+
+static void end_piece(const fnzi_tape *r, piece *p) {
+  FNZI_VEC_FREE(r->ctx, &p->nodes);
+  FNZI_VEC_FREE(r->ctx, &p->values);
+  FNZI_VEC_FREE(r->ctx, &p->results);
+}
+
+/* What is left of the tape ends; p takes its place. */
+static void go_on_with(fnzi_tape *r, piece *p) {
+  piece done = {r->nodes, r->values, r->results};
+  r->ended.nodes += done.nodes.count;
+  r->ended.values += done.values.count;
+  r->ended.results += done.results.count;
+  end_piece(r, &done);
+  r->nodes = p->nodes;
+  r->values = p->values;
+  r->results = p->results;
 }
 
 static fnz_status cut_and_emit(fnzi_tape *r, pieces *p) {
-  size_t piece = r->nodes.count / MOST_PIECES + 1;
-  if (piece < LEAST_PIECE)
-    piece = LEAST_PIECE;
-  while (r->nodes.count > piece)
-    FNZ_TRY(cut(r, piece, p));
+  size_t length = r->nodes.count / MOST_PIECES + 1;
+  if (length < LEAST_PIECE)
+    length = LEAST_PIECE;
+  while (r->nodes.count > length)
+    FNZ_TRY(cut(r, r->nodes.count - length, p));
   FNZ_TRY(emit_as_recorded(r));
   while (p->count > 0) {
-    r->before += r->nodes.count;
-    FNZI_VEC_FREE(r->ctx, &r->nodes);
-    r->nodes = p->of[--p->count];
+    go_on_with(r, &p->of[--p->count]);
     FNZ_TRY(emit_as_recorded(r));
   }
   return FNZ_OK;
 }
 
-/* Afterwards the tape has no nodes any more. */
+/* Afterwards there is no tape any more. */
 static fnz_status emit_by_pieces(fnzi_tape *r) {
   pieces p = {.count = 0};
+  piece nothing = {0};
   fnz_status status = cut_and_emit(r, &p);
-  for (size_t i = 0; i < p.count; i++)
-    FNZI_VEC_FREE(r->ctx, &p.of[i]);
-  FNZI_VEC_FREE(r->ctx, &r->nodes);
+  while (p.count > 0)
+    end_piece(r, &p.of[--p.count]);
+  go_on_with(r, &nothing);
   return status;
 }
 
@@ -463,11 +507,11 @@ fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, s
   FNZI_NEW(&r->arena, count, &now);
   if (count)
     memcpy(now, wanted, count * sizeof *now);
-  FNZ_TRY(trim_tape(r));
+  FNZ_TRY(trim(r));
   FNZ_TRY(mark(r, now, count));
   if (views)
     FNZ_TRY(tidy(r, *views, now, count));
-  FNZ_TRY(make_room(r));
+  FNZ_TRY(make_places(r));
   if (views && *views == FNZ_VIEWS_KEEP)
     FNZ_TRY(emit_in_order(r, now, count));
   else if (views)
@@ -475,6 +519,6 @@ fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, s
   else
     FNZ_TRY(emit_as_recorded(r));
   for (size_t i = 0; i < count; i++)
-    values[i] = r->values.data[now[i] - 1].value;
+    values[i] = r->places.data[now[i] - 1];
   return FNZ_OK;
 }

@@ -11,7 +11,7 @@ enum { FNZI_MOST_RESULTS = (1 << 29) - 1 };
 typedef struct fnzi_tape_value {
   const fnz_geometry *geometry; /* interned in the program; NULL for what is no tensor */
   uint32_t node;                /* of the tape; FNZI_NO_NODE for an input */
-  uint32_t value;               /* of the graph, FNZI_NOT_EMITTED until then */
+  uint32_t value;               /* of an input: of the graph */
 } fnzi_tape_value;
 
 typedef struct fnzi_tape_node {
@@ -44,6 +44,16 @@ typedef struct fnzi_tape_nodes {
   size_t count, capacity;
 } fnzi_tape_nodes;
 
+typedef struct fnzi_tape_values {
+  fnzi_tape_value *data;
+  size_t count, capacity;
+} fnzi_tape_values;
+
+typedef struct fnzi_tape_results {
+  uint32_t *data; /* value index + 1, 0: undefined */
+  size_t count, capacity;
+} fnzi_tape_results;
+
 typedef struct fnzi_tape {
   fnz_backend backend;
   fnz_context *ctx;
@@ -69,16 +79,17 @@ typedef struct fnzi_tape {
     fnzi_tape_other *data;
     size_t count, capacity;
   } others;
-  struct {
-    fnzi_tape_value *data;
-    size_t count, capacity;
-  } values; /* handle - 1 is the index */
+  fnzi_tape_values values; /* handle - 1 is the index */
   fnzi_tape_nodes nodes;
-  size_t before; /* while the program is built: nodes that have ended, before nodes.data[0] */
+  fnzi_tape_results results;
+  /* While the program is built: */
   struct {
     uint32_t *data;
     size_t count, capacity;
-  } results; /* value index + 1, 0: undefined */
+  } places; /* per value: of the graph, FNZI_NOT_EMITTED until then */
+  struct {
+    size_t nodes, values, results;
+  } ended; /* before the first of them that are left */
   struct {
     fnz_handle *data;
     size_t count, capacity;
