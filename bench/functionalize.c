@@ -52,13 +52,8 @@ static fnz_status add_node(builder *b, const char *name, const fnz_arg *args, si
   uint32_t node = (uint32_t)fnzi_graph_at(b->program, 0)->nodes.count;
   FNZ_TRY(new_value(b, result, node, out));
   fnz_arg output = value_arg(*out);
-  fnzi_node n = {.op = op,
-                 .target = fnz_op_name(op),
-                 .args = all,
-                 .outputs = &output,
-                 .source = "",
-                 .nargs = op->nparams,
-                 .noutputs = 1};
+  fnzi_node n = {
+      .op = op, .args = all, .outputs = &output, .source = "", .nargs = op->nparams, .noutputs = 1};
   return fnzi_node_add(b->program, 0, &n, &node);
 }
 
@@ -134,7 +129,6 @@ static fnz_status unbind_round(builder *b, uint32_t x) {
   FNZ_TRY(unbind_pieces(b, x, node, pieces));
   fnz_arg list = {.tag = FNZ_ARG_LIST, .count = rows, .u.list = pieces};
   fnzi_node unbound = {.op = fnz_op_find("unbind.int"),
-                       .target = "unbind.int",
                        .args = args,
                        .outputs = &list,
                        .source = "",

@@ -74,7 +74,7 @@ static bool same_op(const fnz_op *a, const fnz_op *b) {
 }
 
 static bool alike_node(const fnzi_node *a, const fnzi_node *b, likeness how) {
-  return same_op(a->op, b->op) && same_text(a->target, b->target) &&
+  return same_op(a->op, b->op) && same_text(fnzi_node_target(a), fnzi_node_target(b)) &&
          alike_args(a->args, a->nargs, b->args, b->nargs, how) &&
          alike_args(a->outputs, a->noutputs, b->outputs, b->noutputs, how);
 }

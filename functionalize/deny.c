@@ -132,8 +132,8 @@ fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from, const fn
   for (uint32_t g = 0; options && options->ndeny && g < to->graphs.count; g++) {
     const fnzi_graph *graph = fnzi_graph_at(to, g);
     for (uint32_t n = 0; n < graph->nodes.count; n++)
-      if (is_denied(options, graph->nodes.data[n].target))
-        return refuse(ctx, from, graph->nodes.data[n].target, why_of(asked, g, n));
+      if (is_denied(options, fnzi_node_target(&graph->nodes.data[n])))
+        return refuse(ctx, from, fnzi_node_target(&graph->nodes.data[n]), why_of(asked, g, n));
   }
   return FNZ_OK;
 }

@@ -9,7 +9,7 @@ static fnz_status refuse_effect(const fnzi_pass *p, const fnzi_hop *hop) {
   return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s keeps %s in order, which writes an argument or returns a view or a list; "
                    "such an operator cannot have an effect as well",
-                   hop->node->target, hop->op->name);
+                   fnzi_node_target(hop->node), hop->op->name);
 }
 
 static bool is_plain(const fnzi_hop *hop) {
@@ -76,10 +76,10 @@ fnz_status fnzi_effect_emit(fnzi_pass *p, const fnzi_hop *hop) {
   FNZI_NEW(&p->world->scratch, hop->results.count, &handles);
   for (uint32_t j = 0; j < hop->results.count; j++)
     FNZ_TRY(fnzi_region_outcome(p, &hop->results.args[j], &outcomes[j]));
-  const fnzi_node_call call = {.target = hop->node->target,
+  const fnzi_node_call call = {.target = fnzi_node_target(hop->node),
                                .source = hop->node->source,
                                .args = args,
-                               .names = hop->node->arg_names,
+                               .names = hop->node->u.other->arg_names,
                                .nargs = hop->node->nargs,
                                .outcomes = outcomes,
                                .noutcomes = hop->results.count,

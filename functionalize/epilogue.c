@@ -31,13 +31,8 @@ static fnz_status add_node(epilogue *e, fnzi_emit_op which, const fnz_arg *args,
   memcpy(all, args, nargs * sizeof *args);
   FNZ_TRY(fnzi_value_add_fresh(to, e->p->into, op->base, g, node, value));
   fnz_arg result = fnzi_arg_value(*value);
-  const fnzi_node n = {.op = op,
-                       .target = op->name,
-                       .args = all,
-                       .nargs = op->nparams,
-                       .outputs = &result,
-                       .noutputs = 1,
-                       .source = ""};
+  const fnzi_node n = {
+      .op = op, .args = all, .nargs = op->nparams, .outputs = &result, .noutputs = 1, .source = ""};
   return fnzi_node_add(to, e->p->into, &n, &node);
 }
 

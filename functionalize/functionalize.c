@@ -230,14 +230,14 @@ static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
   for (uint32_t j = 0; j < node->noutputs; j++) {
     const fnz_arg *out = &node->outputs[j];
     if (out->tag != FNZ_ARG_SYMBOL)
-      return refuse_target(p, node->target);
+      return refuse_target(p, fnzi_node_target(node));
     outcomes[j].tag = FNZ_ARG_SYMBOL;
     FNZ_TRY(fnzi_pass_symbol(p, p->graph->values.data[out->u.value].symbol, &outcomes[j].symbol));
   }
-  const fnzi_node_call call = {.target = node->target,
+  const fnzi_node_call call = {.target = fnzi_node_target(node),
                                .source = node->source,
                                .args = args,
-                               .names = node->arg_names,
+                               .names = node->u.other->arg_names,
                                .nargs = node->nargs,
                                .outcomes = outcomes,
                                .noutcomes = node->noutputs,
@@ -287,7 +287,8 @@ static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) 
   p->world->why = fnzi_why_node(node);
   if (fnzi_hop_is_known(node))
     return fnzi_region_pass(p, node, waits);
-  return fnzi_is_hop(node) || !p->others ? refuse_target(p, node->target) : replay_number(p, node);
+  return fnzi_is_hop(node) || !p->others ? refuse_target(p, fnzi_node_target(node))
+                                         : replay_number(p, node);
 }
 
 fnz_status fnzi_pass_step(fnzi_pass *p) {

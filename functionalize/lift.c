@@ -210,16 +210,32 @@ static fnz_status define_readings(fnzi_lifter *l, const fnzi_node *model, uint32
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-static fnz_status copy_arg_names(fnzi_lifter *l, const fnzi_node *node, const char *const **out) {
-  const char **names;
+static fnz_status keep_text(fnzi_lifter *l, const char *text, const char **out) {
   *out = NULL;
-  if (!node->arg_names)
+  return text ? fnzi_intern(l->to, text, strlen(text), out) : FNZ_OK;
+}
+
+static fnz_status keep_arg_names(fnzi_lifter *l, const fnzi_node *node, const char *const **out) {
+  const char **names;
+  if (!node->u.other->arg_names)
     return FNZ_OK;
   FNZI_NEW(&l->to->arena, node->nargs, &names);
   for (uint32_t i = 0; i < node->nargs; i++)
-    FNZ_TRY(fnzi_intern(l->to, node->arg_names[i], strlen(node->arg_names[i]), &names[i]));
+    FNZ_TRY(keep_text(l, node->u.other->arg_names[i], &names[i]));
   *out = names;
   return FNZ_OK;
+}
+
+/* The texts of `node`, in the program that is made. */
+static fnz_status keep_texts(fnzi_lifter *l, const fnzi_node *node, fnzi_node *made) {
+  fnzi_node_other other = {0};
+  FNZ_TRY(keep_text(l, l->computer.where, &made->source));
+  if (node->op)
+    return keep_text(l, node->u.metadata, &made->u.metadata);
+  FNZ_TRY(keep_text(l, node->u.other->target, &other.target));
+  FNZ_TRY(keep_text(l, node->u.other->metadata, &other.metadata));
+  FNZ_TRY(keep_arg_names(l, node, &other.arg_names));
+  return fnzi_node_keep(l->to, made, &other);
 }
 
 /* An assertion whose expression is no condition any more, as what asserts that truth is 0 or 1. */
@@ -251,11 +267,7 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
     FNZ_TRY(define_readings(l, model, at, made.outputs));
   if (node->op)
     FNZ_TRY(fnzi_op_adopt(l->to, &made.op));
-  FNZ_TRY(fnzi_intern(l->to, l->computer.where, strlen(l->computer.where), &made.source));
-  FNZ_TRY(fnzi_intern(l->to, node->target, strlen(node->target), &made.target));
-  if (node->metadata)
-    FNZ_TRY(fnzi_intern(l->to, node->metadata, strlen(node->metadata), &made.metadata));
-  FNZ_TRY(copy_arg_names(l, node, &made.arg_names));
+  FNZ_TRY(keep_texts(l, node, &made));
   return fnzi_node_append(l->to, l->graph, &made, &at);
 }
 

@@ -253,7 +253,7 @@ static void find_by_name(const fnz_program *from, const fnz_program *to, size_t 
   const fnzi_node *n = fnzi_node_at(to, (uint32_t)graph, (uint32_t)node);
   uint32_t twin;
   if (!find_twin(to, (uint32_t)graph, n, from, &twin) ||
-      strcmp(fnzi_node_at(from, (uint32_t)graph, twin)->target, n->target) != 0)
+      strcmp(fnzi_node_target(fnzi_node_at(from, (uint32_t)graph, twin)), fnzi_node_target(n)) != 0)
     return;
   *out = (fnz_origin){FNZ_REASON_COMPUTED, graph, twin, twin, SIZE_MAX, SIZE_MAX};
 }

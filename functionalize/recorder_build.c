@@ -245,7 +245,6 @@ static fnz_status emit_call(fnzi_tape *r, fnzi_tape_node *n) {
   FNZ_TRY(fnzi_op_adopt(r->program, &n->op));
   FNZI_NEW(&r->program->arena, n->op->nreturns, &outputs);
   const fnzi_node out = {.op = n->op,
-                         .target = n->op->name,
                          .args = n->args,
                          .nargs = n->op->nparams,
                          .outputs = outputs,
@@ -286,13 +285,13 @@ static fnz_status emit_other(fnzi_tape *r, fnzi_tape_node *n) {
     FNZI_NEW(&r->program->arena, 1, &list);
     *list = (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->noutcomes, .u.list = outputs};
   }
-  const fnzi_node out = {.target = call->target,
-                         .args = n->args,
-                         .nargs = call->nargs,
-                         .arg_names = call->names,
-                         .outputs = list ? list : outputs,
-                         .noutputs = list ? 1 : call->noutcomes,
-                         .source = n->source};
+  const fnzi_node_other other = {.target = call->target, .arg_names = call->names};
+  fnzi_node out = {.args = n->args,
+                   .nargs = call->nargs,
+                   .outputs = list ? list : outputs,
+                   .noutputs = list ? 1 : call->noutcomes,
+                   .source = n->source};
+  FNZ_TRY(fnzi_node_keep(r->program, &out, &other));
   return fnzi_node_append(r->program, r->graph, &out, &node);
 }
 

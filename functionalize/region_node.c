@@ -106,9 +106,10 @@ static fnz_status put_role(building *b, fnzi_hop_role role, uint32_t *body) {
  * none are. */
 static void put_keywords(building *b) {
   const fnzi_node *node = b->r->hop.node;
-  for (uint32_t i = 0; node->arg_names && i < node->nargs; i++)
-    if (node->arg_names[i][0] && strcmp(node->arg_names[i], "mutated_arg_indices") != 0)
-      put(b, node->args[i], node->arg_names[i]);
+  for (uint32_t i = 0; i < node->nargs; i++)
+    if (fnzi_node_arg_name(node, i)[0] &&
+        strcmp(fnzi_node_arg_name(node, i), "mutated_arg_indices") != 0)
+      put(b, node->args[i], fnzi_node_arg_name(node, i));
 }
 
 static fnz_status build_args(building *b, const char *target) {
@@ -178,7 +179,7 @@ static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region *r, outcomes *ou
 static const char *target_of(const fnzi_region *r, const outcomes *out) {
   bool carries = r->hop.kind == FNZI_HOP_MAP && out->count && out->base[0] != FNZI_NO_NODE &&
                  !r->keys[0].bases[out->base[0]].last;
-  return carries ? fnzi_hop_target(FNZI_HOP_SCAN) : r->hop.node->target;
+  return carries ? fnzi_hop_target(FNZI_HOP_SCAN) : fnzi_node_target(r->hop.node);
 }
 
 static bool has_effects(const fnzi_region *r) {

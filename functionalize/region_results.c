@@ -25,7 +25,7 @@ fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region *r, uint32_t base, 
 
 /* --- results ---------------------------------------------------------------------------------- */
 static void entangle(const fnzi_region *r, fnzi_storage *s) {
-  s->entangled = r->hop.node->target;
+  s->entangled = fnzi_node_target(r->hop.node);
 }
 
 static fnzi_storage *storage_of(const fnzi_region *r, uint32_t base) {
@@ -168,7 +168,7 @@ static void forget_carried(const fnzi_region *r) {
     const fnzi_operand *o = &r->operands[k];
     if (!o->tensor || o->role != FNZI_HOP_CARRIED || !o->written)
       continue;
-    o->tensor->node->storage->unknown = r->hop.node->target;
+    o->tensor->node->storage->unknown = fnzi_node_target(r->hop.node);
     o->tensor->node->storage->version++;
   }
 }

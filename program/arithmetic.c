@@ -180,7 +180,7 @@ fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node, fnzi_number_
     if (args[i].tag == FNZ_ARG_SYMBOL)
       FNZ_TRY(number(user, args[i].u.value, &args[i]));
   }
-  return by_target(ctx, node->target, args, node->nargs, out, done);
+  return by_target(ctx, fnzi_node_target(node), args, node->nargs, out, done);
 }
 
 /* --- sizes of tensors ------------------------------------------------------------------------- */
@@ -199,11 +199,11 @@ fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node, const fnz_ge
   if (dim.tag == FNZ_ARG_SYMBOL)
     FNZ_TRY(number(user, dim.u.value, &dim));
   if (dim.tag != FNZ_ARG_INT && dim.tag != FNZ_ARG_BOOL)
-    return fnzi_fail(ctx, FNZ_CLASS_TYPE, "", "%s needs an integer as dim", node->target);
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, "", "%s needs an integer as dim", fnzi_node_target(node));
   if (g->rank == 0)
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, "",
                      "%s: the tensor has no dimensions, dim is %lld; export the program again",
-                     node->target, (long long)dim.u.i);
+                     fnzi_node_target(node), (long long)dim.u.i);
   FNZ_TRY(fnzi_wrap_dim(ctx, "dim", dim.u.i, g->rank, &d));
   *out = g->sizes[d];
   return FNZ_OK;

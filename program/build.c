@@ -222,15 +222,27 @@ static fnz_status copy_or_zero(fnz_program *p, fnz_arg **args, uint32_t count) {
   return FNZ_OK;
 }
 
-static fnz_status copy_names(fnz_program *p, fnzi_node *node) {
-  const char **names;
-  if (!node->arg_names)
+fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node, const fnzi_node_other *all) {
+  fnzi_node_other *other;
+  fnzi_node_set(node, all);
+  if (node->op)
     return FNZ_OK;
-  FNZI_NEW(&p->arena, node->nargs, &names);
-  for (uint32_t i = 0; i < node->nargs; i++)
-    names[i] = node->arg_names[i];
-  node->arg_names = names;
+  FNZI_NEW(&p->arena, 1, &other);
+  *other = *all;
+  node->u.other = other;
   return FNZ_OK;
+}
+
+static fnz_status copy_other(fnz_program *p, fnzi_node *node) {
+  fnzi_node_other other = *node->u.other;
+  const char **names;
+  if (other.arg_names) {
+    FNZI_NEW(&p->arena, node->nargs, &names);
+    for (uint32_t i = 0; i < node->nargs; i++)
+      names[i] = other.arg_names[i];
+    other.arg_names = names;
+  }
+  return fnzi_node_keep(p, node, &other);
 }
 
 fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const fnzi_node *node, uint32_t *out) {
@@ -246,7 +258,8 @@ fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node, 
   fnzi_node copy = *node;
   FNZ_TRY(copy_or_zero(p, &copy.args, copy.nargs));
   FNZ_TRY(copy_or_zero(p, &copy.outputs, copy.noutputs));
-  FNZ_TRY(copy_names(p, &copy));
+  if (!copy.op)
+    FNZ_TRY(copy_other(p, &copy));
   if (!copy.source)
     copy.source = "";
   return fnzi_node_append(p, graph, &copy, out);

@@ -132,6 +132,7 @@ static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
                                ? &c->source->nodes.data[like->node]
                                : NULL;
   fnz_arg *room, *result;
+  fnzi_node_other other = {0};
   fnzi_node node = {.op = op, .nargs = op ? op->nparams : nargs, .noutputs = 1};
   FNZI_NEW(&c->to->arena, node.nargs, &room);
   FNZI_NEW(&c->to->arena, 1, &result);
@@ -142,9 +143,11 @@ static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
   node.outputs = result;
   const char *source = model && model->source ? model->source : c->where;
   FNZ_TRY(fnzi_intern(c->to, source, strlen(source), &node.source));
-  FNZ_TRY(fnzi_intern(c->to, target, strlen(target), &node.target));
-  if (model && model->metadata && model->op == op)
-    FNZ_TRY(fnzi_intern(c->to, model->metadata, strlen(model->metadata), &node.metadata));
+  FNZ_TRY(fnzi_intern(c->to, target, strlen(target), &other.target));
+  if (model && fnzi_node_metadata(model) && model->op == op)
+    FNZ_TRY(fnzi_intern(c->to, fnzi_node_metadata(model), strlen(fnzi_node_metadata(model)),
+                        &other.metadata));
+  FNZ_TRY(fnzi_node_keep(c->to, &node, &other));
   return fnzi_node_append(c->to, c->into, &node, &at);
 }
 

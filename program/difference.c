@@ -106,7 +106,7 @@ static fnz_arg arg_of(const fnzi_node *node, uint32_t i) {
 static const char *name_of(const fnzi_node *node, uint32_t i) {
   if (node->op)
     return node->op->params[i].name;
-  return node->arg_names && i < node->nargs ? node->arg_names[i] : "";
+  return i < node->nargs ? fnzi_node_arg_name(node, i) : "";
 }
 
 static fnz_status say_two_args(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
@@ -173,8 +173,9 @@ static fnz_status say_nodes(fnzi_numbering *n, const fnzi_side *sides, const fnz
   const fnzi_node *nodes[2];
   for (int k = 0; k < 2; k++)
     nodes[k] = fnzi_node_at(sides[k].p, spots[k].graph, spots[k].index);
-  if (strcmp(nodes[0]->target, nodes[1]->target) != 0)
-    return fnzi_printf(n->ctx, out, "operators: %s and %s", nodes[0]->target, nodes[1]->target);
+  if (strcmp(fnzi_node_target(nodes[0]), fnzi_node_target(nodes[1])) != 0)
+    return fnzi_printf(n->ctx, out, "operators: %s and %s", fnzi_node_target(nodes[0]),
+                       fnzi_node_target(nodes[1]));
   FNZ_TRY(say_args(n, sides, spots, nodes, out));
   return out->size ? FNZ_OK : say_results(n, sides, spots, nodes, out);
 }

@@ -67,11 +67,11 @@ const char *fnzi_hop_target(fnzi_hop_kind kind) {
 
 bool fnzi_is_hop(const fnzi_node *node) {
   static const char prefix[] = "higher_order.";
-  return node->op == NULL && strncmp(node->target, prefix, sizeof prefix - 1) == 0;
+  return node->op == NULL && strncmp(fnzi_node_target(node), prefix, sizeof prefix - 1) == 0;
 }
 
 bool fnzi_hop_is_known(const fnzi_node *node) {
-  return fnzi_is_hop(node) && find_row(node->target) != NULL;
+  return fnzi_is_hop(node) && find_row(fnzi_node_target(node)) != NULL;
 }
 
 /* --- Arguments -----------------------------------------------------------------------------------
@@ -87,7 +87,7 @@ typedef struct reading {
 
 static fnz_status bad_arg(const reading *r, const char *what) {
   return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, "", "argument %u of %s must be %s", r->at,
-                   r->node->target, what);
+                   fnzi_node_target(r->node), what);
 }
 
 static fnz_status read_list(const reading *r, const fnz_arg *arg, fnzi_operands *out) {
@@ -132,7 +132,7 @@ static fnz_status read_operator(const reading *r, const fnz_arg *arg) {
     return FNZ_OK;
   return fnzi_fail(r->ctx, FNZ_CLASS_UNSUPPORTED, "",
                    "%s calls the operator %s, which is not known; declare it by its schema",
-                   r->node->target, arg->u.s);
+                   fnzi_node_target(r->node), arg->u.s);
 }
 
 static fnz_status read_autocast(const reading *r, const fnz_arg *arg, fnzi_hop_role role) {
@@ -192,20 +192,20 @@ static fnz_status read_role(reading *r, const fnz_arg *arg, fnzi_hop_role role) 
 
 static uint32_t count_positional(const fnzi_node *node) {
   uint32_t n = 0;
-  while (n < node->nargs && (node->arg_names == NULL || node->arg_names[n][0] == '\0'))
+  while (n < node->nargs && fnzi_node_arg_name(node, n)[0] == '\0')
     n++;
   return n;
 }
 
 static fnz_status refuse_count(const reading *r) {
   return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, "", "%s has %u arguments, which is not what it takes",
-                   r->node->target, r->node->nargs);
+                   fnzi_node_target(r->node), r->node->nargs);
 }
 
 /* Keywords are settings too: what a body needs comes by position. */
 static fnz_status check_keywords(reading *r) {
   for (; r->at < r->node->nargs; r->at++) {
-    if (r->node->arg_names == NULL || r->node->arg_names[r->at][0] == '\0')
+    if (fnzi_node_arg_name(r->node, r->at)[0] == '\0')
       return refuse_count(r);
     FNZ_TRY(check_setting(r, &r->node->args[r->at]));
   }
@@ -238,7 +238,7 @@ static fnz_status check_operands(const reading *r, fnzi_operands operands, const
                 tag == FNZ_ARG_TOKEN || tag == FNZ_ARG_OBJECT;
     if (!fits)
       return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, "", "%s %u of %s is neither a value nor a number",
-                       what, i, r->node->target);
+                       what, i, fnzi_node_target(r->node));
   }
   return FNZ_OK;
 }
@@ -253,17 +253,18 @@ static fnz_status check_all_operands(const reading *r) {
   for (uint32_t i = 0; i < hop->xs.count; i++)
     if (hop->xs.args[i].tag != FNZ_ARG_VALUE)
       return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, "", "scanned operand %u of %s is no tensor", i,
-                       r->node->target);
+                       fnzi_node_target(r->node));
   return FNZ_OK;
 }
 
 fnz_status fnzi_hop_read(fnz_context *ctx, const fnz_program *p, const fnzi_node *node,
                          fnzi_hop *out) {
-  const row *found = find_row(node->target);
+  const row *found = find_row(fnzi_node_target(node));
   *out = (fnzi_hop){.node = node, .results = {node->outputs, node->noutputs}};
   if (found == NULL)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, "",
-                     "there is no rule for %s; export the program without it", node->target);
+                     "there is no rule for %s; export the program without it",
+                     fnzi_node_target(node));
   reading r = {.ctx = ctx, .p = p, .node = node, .out = out};
   r.positional = count_positional(node);
   out->kind = found->kind;
@@ -299,10 +300,9 @@ const fnz_arg *fnzi_hop_operand(const fnzi_hop *hop, uint32_t k, bool *sliced) {
 
 fnz_arg fnzi_hop_call_arg(const fnzi_hop *hop, uint32_t k) {
   uint32_t first = (uint32_t)(hop->captured.args - hop->node->args);
-  const char *const *names = hop->node->arg_names;
   const char *wanted = hop->op->params[k].name;
   for (uint32_t i = 0; i < hop->captured.count; i++) {
-    const char *name = names == NULL ? "" : names[first + i];
+    const char *name = fnzi_node_arg_name(hop->node, first + i);
     if (name[0] == '\0' ? i == k : strcmp(name, wanted) == 0)
       return hop->captured.args[i];
   }

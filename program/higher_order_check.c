@@ -84,7 +84,7 @@ static fnz_status differ(const checking *c, const pair *a, const pair *b) {
   describe(c, a, first);
   describe(c, b, second);
   return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: %s %u is %s%s, but %s %u of %s is %s",
-                   c->hop->node->target, a->what, a->number, first,
+                   fnzi_node_target(c->hop->node), a->what, a->number, first,
                    a->sliced ? ", cut into slices" : "", b->what, b->number, body, second);
 }
 
@@ -116,7 +116,7 @@ static fnz_status refuse_numbers(const checking *c, uint32_t body, const char *w
   char name[64];
   name_body(c, body, name);
   return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: %s has %u %s, the node has %u for them",
-                   c->hop->node->target, name, has, what, needs);
+                   fnzi_node_target(c->hop->node), name, has, what, needs);
 }
 
 static fnz_status check_body_inputs(const checking *c, uint32_t body) {
@@ -177,7 +177,7 @@ static fnz_status check_condition(const checking *c, uint32_t body) {
     return FNZ_OK;
   name_body(c, body, name);
   return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: %s is its condition, but gives no single bool",
-                   c->hop->node->target, name);
+                   fnzi_node_target(c->hop->node), name);
 }
 
 static fnz_status check_pred(const checking *c) {
@@ -186,7 +186,7 @@ static fnz_status check_pred(const checking *c) {
   if (g == NULL || fnz_geometry_numel(g) == 1)
     return FNZ_OK;
   return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: the predicate has %lld elements, not 1",
-                   c->hop->node->target, (long long)fnz_geometry_numel(g));
+                   fnzi_node_target(c->hop->node), (long long)fnz_geometry_numel(g));
 }
 
 /* Every tensor that is cut has the same number of slices. */
@@ -194,16 +194,17 @@ static fnz_status check_slices(const checking *c) {
   const fnz_geometry *first = NULL;
   if (c->hop->xs.count == 0)
     return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s has nothing to go along",
-                     c->hop->node->target);
+                     fnzi_node_target(c->hop->node));
   for (uint32_t i = 0; i < c->hop->xs.count; i++) {
     const fnz_geometry *g = fnzi_value_at(c->p, c->graph, c->hop->xs.args[i].u.value)->geometry;
     if (g->rank == 0)
       return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: scanned operand %u has no dimension",
-                       c->hop->node->target, i);
+                       fnzi_node_target(c->hop->node), i);
     bool symbolic = g->symbols && g->symbols[0] != 0;
     if (first != NULL && !symbolic && g->sizes[0] != first->sizes[0])
       return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: scanned operands of %lld and %lld slices",
-                       c->hop->node->target, (long long)first->sizes[0], (long long)g->sizes[0]);
+                       fnzi_node_target(c->hop->node), (long long)first->sizes[0],
+                       (long long)g->sizes[0]);
     first = symbolic ? first : g;
   }
   return FNZ_OK;
@@ -213,11 +214,11 @@ static fnz_status check_effect(const checking *c) {
   const fnzi_hop *hop = c->hop;
   if (hop->results.count < 1 || hop->results.args[0].tag != FNZ_ARG_TOKEN)
     return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: the first result must be a token",
-                     hop->node->target);
+                     fnzi_node_target(hop->node));
   if (hop->captured.count <= hop->op->nparams)
     return FNZ_OK;
-  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: %u arguments for %s", hop->node->target,
-                   hop->captured.count, hop->op->name);
+  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, "", "%s: %u arguments for %s",
+                   fnzi_node_target(hop->node), hop->captured.count, hop->op->name);
 }
 
 fnz_status fnzi_hop_check(fnz_context *ctx, const fnz_program *p, uint32_t graph,

@@ -208,8 +208,8 @@ static fnz_status check_number(maker *m, const fnzi_node *node) {
   return fnzi_fail(m->ctx, FNZ_CLASS_TYPE, v->name,
                    "%s gives %lld, but its recorded value %s is %lld there; export the program "
                    "again",
-                   node->target, (long long)made.u.i, m->from->symbols.data[v->symbol].text,
-                   (long long)recorded.u.i);
+                   fnzi_node_target(node), (long long)made.u.i,
+                   m->from->symbols.data[v->symbol].text, (long long)recorded.u.i);
 }
 
 /* The tensor that a number is read off, as an output of its own. */
@@ -232,7 +232,6 @@ static fnz_status watch(maker *m, const fnzi_node *node) {
   results[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
   FNZI_PUSH(m->ctx, &m->watched, results[0]);
   fnzi_node made = {.op = clone,
-                    .target = fnz_op_name(clone),
                     .args = args,
                     .outputs = results,
                     .source = node->source,

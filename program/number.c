@@ -124,7 +124,7 @@ static fnz_status key_args(call *c) {
   const fnzi_node *node = c->node;
   for (uint32_t i = 0; i < node->nargs; i++) {
     fnz_arg arg = node->op ? fnzi_arg_get(node->op, node->args, node->nargs, i) : node->args[i];
-    const char *name = !node->op && node->arg_names ? node->arg_names[i] : "";
+    const char *name = fnzi_node_arg_name(node, i);
     FNZ_TRY(fnzi_key_text(c->n, name, strlen(name)));
     FNZ_TRY(fnzi_key_tree(c->n, &arg));
   }
@@ -162,7 +162,7 @@ static fnz_status key_node(call *c) {
   bool random = is_random(c), effect = is_effect(c);
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, find_operand, c));
   FNZ_TRY(fnzi_key_start(c->n, FNZI_CLASS_NODE));
-  FNZ_TRY(fnzi_key_text(c->n, node->target, strlen(node->target)));
+  FNZ_TRY(fnzi_key_text(c->n, fnzi_node_target(node), strlen(fnzi_node_target(node))));
   FNZ_TRY(key_args(c));
   FNZ_TRY(fnzi_key_number(c->n, node->noutputs));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, key_result, c));

@@ -82,7 +82,8 @@ void fnz_node_get(const fnz_program *p, size_t graph, size_t node, fnz_node_info
   if (node >= fnz_node_count(p, graph))
     return;
   const fnzi_node *n = fnzi_node_at(p, (uint32_t)graph, (uint32_t)node);
-  *out = (fnz_node_info){n->target, n->op, n->args, n->nargs, n->outputs, n->noutputs, n->source};
+  *out = (fnz_node_info){fnzi_node_target(n), n->op,       n->args,  n->nargs,
+                         n->outputs,          n->noutputs, n->source};
 }
 
 const fnz_arg *fnz_graph_inputs(const fnz_program *p, size_t graph, size_t *count) {
@@ -170,6 +171,6 @@ void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char o
     snprintf(region, sizeof region, " of graph %.40s", name);
   else if (graph)
     snprintf(region, sizeof region, " of graph %u", graph);
-  snprintf(out, 160, "node %u%s (%.40s%s%.48s)", node, region, n->target, source[0] ? " at " : "",
-           source);
+  snprintf(out, 160, "node %u%s (%.40s%s%.48s)", node, region, fnzi_node_target(n),
+           source[0] ? " at " : "", source);
 }

@@ -23,17 +23,44 @@ typedef struct fnzi_value {
   uint32_t symbol; /* of a symbolic int, float or bool: index into program->symbols, 0 for none */
 } fnzi_value;
 
+/* What a node has that is no call of an operator. */
+typedef struct fnzi_node_other {
+  const char *target;           /* "higher_order.cond", "_operator.add" */
+  const char *const *arg_names; /* keyword or "" for each argument; may be NULL */
+  const char *metadata;         /* as a call's */
+} fnzi_node_other;
+
 typedef struct fnzi_node {
-  const fnz_op *op;             /* NULL for a higher-order operator */
-  const char *target;           /* fnz_op_name(op), or "higher_order.cond", "_operator.add" */
-  fnz_arg *args;                /* op: one per parameter, FNZ_ARG_DEFAULT where not given */
-  fnz_arg *outputs;             /* VALUE, LIST of VALUE, NONE, SYMBOL, TOKEN; one per return */
-  const char *const *arg_names; /* only where op is NULL: keyword or "" for each; may be NULL */
-  const char *source;           /* stack trace or "file:line", "" when unknown */
-  const char
-      *metadata; /* the node's other metadata as JSON text `{"key": "value"}`; NULL if none */
+  const fnz_op *op;   /* NULL for a higher-order operator, and arithmetic on numbers */
+  fnz_arg *args;      /* op: one per parameter, FNZ_ARG_DEFAULT where not given */
+  fnz_arg *outputs;   /* VALUE, LIST of VALUE, NONE, SYMBOL, TOKEN; one per return */
+  const char *source; /* stack trace or "file:line", "" when unknown */
+  union {
+    const char
+        *metadata; /* op: what else is known, as JSON text `{"key": "value"}`; NULL: nothing */
+    const fnzi_node_other *other; /* no op */
+  } u;
   uint32_t nargs, noutputs;
 } fnzi_node;
+
+/* The operator's name, or what a node without one calls. */
+static inline const char *fnzi_node_target(const fnzi_node *node) {
+  return node->op ? node->op->name : node->u.other->target;
+}
+static inline const char *fnzi_node_metadata(const fnzi_node *node) {
+  return node->op ? node->u.metadata : node->u.other->metadata;
+}
+/* The keyword of an argument, "" for none. */
+static inline const char *fnzi_node_arg_name(const fnzi_node *node, uint32_t i) {
+  return node->op || !node->u.other->arg_names ? "" : node->u.other->arg_names[i];
+}
+/* Of what `all` says what the node has room for; an operator has its name itself. */
+static inline void fnzi_node_set(fnzi_node *node, const fnzi_node_other *all) {
+  if (node->op)
+    node->u.metadata = all->metadata;
+  else
+    node->u.other = all;
+}
 
 /* Value names of a graph -> index (program/values.c). */
 typedef struct fnzi_names {
@@ -195,14 +222,17 @@ FNZ_MUST_CHECK fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const c
 FNZ_MUST_CHECK fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
                                                const fnz_geometry *geometry, uint32_t node,
                                                uint32_t *out);
-/* Appends a node. `args` and `outputs` are deep-copied into the arena; `node` may leave them NULL
- * to have zeroed room of nargs and noutputs. The strings of `node` must live as long as the
- * program. */
+/* Appends a node. `args`, `outputs` and `u.other` are deep-copied into the arena; `node` may leave
+ * the first two NULL to have zeroed room of nargs and noutputs. The strings of `node` must live as
+ * long as the program. */
 FNZ_MUST_CHECK fnz_status fnzi_node_add(fnz_program *p, uint32_t graph, const fnzi_node *node,
                                         uint32_t *out);
-/* The same for a node whose arrays lie in the arena already: nothing is copied. */
+/* The same for a node of which all lies in the arena already: nothing is copied. */
 FNZ_MUST_CHECK fnz_status fnzi_node_append(fnz_program *p, uint32_t graph, const fnzi_node *node,
                                            uint32_t *out);
+/* As fnzi_node_set() of a copy of `all` in the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_node_keep(fnz_program *p, fnzi_node *node,
+                                         const fnzi_node_other *all);
 /* Deep copy of a list of arguments into the arena of the program; strings are interned. */
 FNZ_MUST_CHECK fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count,
                                          fnz_arg **out);

@@ -189,12 +189,13 @@ static fnz_status check_results(checker *c, const fnzi_node *n) {
 /* The name of an operator with a schema is the table's or was read as a schema's. */
 static fnz_status check_name(checker *c, const fnzi_node *n) {
   static const char word[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_.";
+  const char *target = fnzi_node_target(n);
   size_t most = c->ctx->limits.op_name;
-  if (!n->target || !n->target[0])
+  if (!target || !target[0])
     return fail(c, FNZ_CLASS_REF, "a node without an operator");
-  if (strlen(n->target) > most)
+  if (strlen(target) > most)
     return fail(c, FNZ_CLASS_LIMIT, "the name of the operator has more than %zu bytes", most);
-  if (!n->op && n->target[strspn(n->target, word)])
+  if (!n->op && target[strspn(target, word)])
     return fail(c, FNZ_CLASS_SYNTAX, "the name of the operator may have letters, digits, _ and .");
   return FNZ_OK;
 }
@@ -204,7 +205,8 @@ static fnz_status check_counts(checker *c, const fnzi_node *n) {
   if (n->nargs > limits->args || n->noutputs > limits->args)
     return fail(c, FNZ_CLASS_LIMIT, "%u arguments and %u results; at most %zu are allowed",
                 n->nargs, n->noutputs, limits->args);
-  if (strlen(n->source) > limits->string || (n->metadata && strlen(n->metadata) > limits->string))
+  const char *metadata = fnzi_node_metadata(n);
+  if (strlen(n->source) > limits->string || (metadata && strlen(metadata) > limits->string))
     return fail(c, FNZ_CLASS_LIMIT, "source or metadata of more than %zu bytes", limits->string);
   return FNZ_OK;
 }

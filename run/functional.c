@@ -179,7 +179,8 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
     return FNZ_OK;
   if (node->op == NULL)
     return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
-                     "there is no rule for %s; export the program without it", node->target);
+                     "there is no rule for %s; export the program without it",
+                     fnzi_node_target(node));
   if (fnzi_node_writes(node))
     return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",

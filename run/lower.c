@@ -148,7 +148,7 @@ fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geome
     return FNZ_OK;
   if (node->args[0].tag != FNZ_ARG_VALUE)
     return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
-                     node->target);
+                     fnzi_node_target(node));
   const fnz_geometry *g = geometry(user, node->args[0].u.value);
   *done = g != NULL;
   if (!g)

@@ -210,7 +210,8 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
     return FNZ_OK;
   if (node->op == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
-                     "there is no rule for %s; export the program without it", node->target);
+                     "there is no rule for %s; export the program without it",
+                     fnzi_node_target(node));
   fnzi_act s = {.in = in, .ctx = in->run.ctx, .node = node, .op = node->op};
   fnz_arg *args;
   FNZ_TRY(fnzi_lower_args(&in->run, node->op, node->args, node->nargs, NULL, NULL, &args));

@@ -118,7 +118,8 @@ static fnz_status check_result(fnzi_run *run, const fnzi_interpreter *by, const 
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   const fnz_geometry *recorded = run->graph->values.data[result->u.value].geometry;
   if (parcel->item == NULL)
-    return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of %s is undefined", k, node->target);
+    return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of %s is undefined", k,
+                     fnzi_node_target(node));
   const fnz_geometry *g = by->geometry(by->self, parcel->item);
   char has[FNZI_SHAPE_TEXT], says[FNZI_SHAPE_TEXT];
   if (recorded->dtype == g->dtype)
@@ -129,7 +130,7 @@ static fnz_status check_result(fnzi_run *run, const fnzi_interpreter *by, const 
   fnzi_shape_text(recorded, says);
   return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, "",
                    "result %u of %s is %s, the program says %s; its body must return that", k,
-                   node->target, has, says);
+                   fnzi_node_target(node), has, says);
 }
 
 static void put(fnzi_run *run, const fnz_arg *where, const fnzi_parcel *parcel) {
@@ -188,11 +189,10 @@ static fnz_status run_effect(fnzi_run *run, const fnzi_interpreter *by, const fn
   for (uint32_t k = 0; k < hop->op->nparams; k++)
     call.args[k] = fnzi_hop_call_arg(hop, k);
   call.op = hop->op;
-  call.target = hop->op->name;
   call.nargs = hop->op->nparams;
   call.outputs++;
   call.noutputs--;
-  call.arg_names = NULL;
+  call.u.metadata = NULL;
   return by->node(by->self, &call);
 }
 

@@ -215,7 +215,7 @@ static fnz_status start_slices(fnzi_run *run, const fnzi_interpreter *by, fnzi_a
   if (r->turns == 0)
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
                      "%s goes along a dimension of size 0, so that nobody knows its results",
-                     r->hop.node->target);
+                     fnzi_node_target(r->hop.node));
   size_t room;
   if (!fnzi_mul_size((size_t)r->turns, r->nkept, &room))
     return fnzi_no_memory(run->ctx);
@@ -343,7 +343,7 @@ static fnz_status count_turns(const fnzi_run *run, const fnzi_interpreter *by, f
     int64_t size = g->rank > 0 ? g->sizes[0] : -1;
     if (size < 0 || (k > 0 && size != r->turns))
       return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "%s goes along %lld and %lld slices",
-                       r->hop.node->target, (long long)r->turns, (long long)size);
+                       fnzi_node_target(r->hop.node), (long long)r->turns, (long long)size);
     r->turns = size;
   }
   return FNZ_OK;

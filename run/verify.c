@@ -194,7 +194,7 @@ fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
   const fnzi_node *lacking = find_op(functional, lacks_kernel);
   if (lacking) {
     snprintf(report->no_numbers, sizeof report->no_numbers, "no CPU kernel for %s",
-             lacking->target);
+             fnzi_node_target(lacking));
     return FNZ_OK;
   }
   FNZ_TRY(fnz_cpu_backend_create(ctx, 0, &backend));

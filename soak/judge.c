@@ -85,7 +85,7 @@ static verdict check_sources(judge *t) {
   for (size_t n = 0; n < fnz_node_count(t->functional, 0); n++)
     if (!*fnzi_node_at(t->functional, 0, (uint32_t)n)->source)
       return fnzi_judge_wrong(t, "source", "node %zu (%s) has no source", n,
-                              fnzi_node_at(t->functional, 0, (uint32_t)n)->target);
+                              fnzi_node_target(fnzi_node_at(t->functional, 0, (uint32_t)n)));
   return FNZI_VERDICT_EQUAL;
 }
 

@@ -61,7 +61,7 @@ static fnz_status write_down(gen *g, const fnz_op *op, const fnzi_drawn_call *ca
   fnzi_drawn_call bound;
   char source[32] = "model.py:";
   uint32_t index = (uint32_t)g->p->graphs.data[0].nodes.count;
-  fnzi_node node = {.op = op, .target = fnz_op_name(op), .nargs = op->nparams, .args = args};
+  fnzi_node node = {.op = op, .nargs = op->nparams, .args = args};
   bind(g, call, false, &bound);
   memcpy(args, bound.args, bound.nargs * sizeof *args);
   for (size_t i = 0; i < count; i++) {

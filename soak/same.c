@@ -79,7 +79,8 @@ static bool same_results(const fnz_program *a, const fnzi_node *x, const fnz_pro
 static bool same_node(const fnz_program *a, const fnzi_node *x, const fnz_program *b,
                       const fnzi_node *y) {
   return x->op == y->op && x->nargs == y->nargs && x->noutputs == y->noutputs &&
-         strcmp(x->target, y->target) == 0 && same_args(a, x->args, b, y->args, x->nargs) &&
+         strcmp(fnzi_node_target(x), fnzi_node_target(y)) == 0 &&
+         same_args(a, x->args, b, y->args, x->nargs) &&
          same_args(a, x->outputs, b, y->outputs, x->noutputs) && same_results(a, x, b, y);
 }
 

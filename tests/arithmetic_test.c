@@ -42,8 +42,9 @@ static fnz_status compute(const row *r, fnz_arg *out, bool *done) {
   fnz_arg args[3], result = {.tag = FNZ_ARG_SYMBOL};
   for (size_t k = 0; k < 3; k++)
     args[k] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = k};
+  const fnzi_node_other other = {.target = r->target};
   const fnzi_node node = {
-      .target = r->target, .nargs = r->nargs, .args = args, .noutputs = 1, .outputs = &result};
+      .u.other = &other, .nargs = r->nargs, .args = args, .noutputs = 1, .outputs = &result};
   *out = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   return fnzi_arithmetic(ctx, &node, number, (void *)(uintptr_t)r->args, out, done);
 }
@@ -191,8 +192,8 @@ START_TEST(what_is_not_arithmetic_is_left_alone) {
       {"torch.sym_ite", 2, {B(1), I(5)}, {.tag = FNZ_ARG_DEFAULT}},
   };
   fnz_arg args[4] = {I(1), I(2), I(3), I(4)}, outputs[2] = {{.tag = FNZ_ARG_SYMBOL}}, out;
-  fnzi_node node = {
-      .target = "_operator.add", .nargs = 4, .args = args, .noutputs = 1, .outputs = outputs};
+  const fnzi_node_other other = {.target = "_operator.add"};
+  fnzi_node node = {.u.other = &other, .nargs = 4, .args = args, .noutputs = 1, .outputs = outputs};
   bool done;
   for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
     OK(ctx, compute(&rows[k], &out, &done));
@@ -219,8 +220,7 @@ START_TEST(sizes_that_are_asked_for) {
   int64_t sizes[] = {2, 3, 5}, strides[] = {15, 5, 1}, out;
   fnz_geometry g = {.dtype = FNZ_F32, .rank = 3, .sizes = sizes, .strides = strides};
   fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE}, I(1)};
-  fnzi_node node = {
-      .op = fnz_op_find("sym_size.int"), .target = "sym_size.int", .nargs = 2, .args = args};
+  fnzi_node node = {.op = fnz_op_find("sym_size.int"), .nargs = 2, .args = args};
   void *user = (void *)(uintptr_t)numbers;
   OK(ctx, fnzi_size_asked(ctx, &node, &g, number, user, &out));
   ck_assert_int_eq(out, 3);

@@ -193,7 +193,7 @@ static fnz_program *functionalized(const char *inputs, text *body) {
 static size_t count_op(const fnz_program *p, const char *name) {
   size_t found = 0;
   for (size_t n = 0; n < fnz_node_count(p, 0); n++)
-    found += strcmp(fnzi_node_at(p, 0, (uint32_t)n)->target, name) == 0;
+    found += strcmp(fnzi_node_target(fnzi_node_at(p, 0, (uint32_t)n)), name) == 0;
   return found;
 }
 
@@ -204,7 +204,7 @@ static void is_functional(const char *inputs, const char *body, const char *cons
   fnz_program *f = functionalized(inputs, &t);
   bool same = fnz_node_count(f, 0) == count;
   for (size_t n = 0; same && n < count; n++)
-    same = strcmp(fnzi_node_at(f, 0, (uint32_t)n)->target, ops[n]) == 0;
+    same = strcmp(fnzi_node_target(fnzi_node_at(f, 0, (uint32_t)n)), ops[n]) == 0;
   if (!same) {
     fnz_buffer b = {0};
     OK(ctx, fnz_program_write(ctx, f, FNZ_FORMAT_TEXT, &b));
@@ -435,7 +435,7 @@ START_TEST(lines_are_kept) {
   OK(ctx, fnz_functionalize(ctx, p, NULL, &f));
   ck_assert_uint_eq(fnz_node_count(f, 0), sizeof wants / sizeof *wants);
   for (uint32_t n = 0; n < sizeof wants / sizeof *wants; n++) {
-    ck_assert_str_eq(fnzi_node_at(f, 0, n)->target, wants[n].op);
+    ck_assert_str_eq(fnzi_node_target(fnzi_node_at(f, 0, n)), wants[n].op);
     ck_assert_str_eq(fnzi_node_at(f, 0, n)->source, wants[n].source);
   }
   fnz_program_destroy(f);

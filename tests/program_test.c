@@ -43,7 +43,7 @@ static fnz_status build(fnz_context *c, fnz_program **out) {
   FNZ_TRY(fnzi_value_add(*out, 0, "x", g, FNZI_NO_NODE, &x));
   FNZ_TRY(fnzi_value_add_fresh(*out, 0, "y", g, 0, &y));
   fnz_arg in = {.tag = FNZ_ARG_VALUE, .u.value = x}, result = {.tag = FNZ_ARG_VALUE, .u.value = y};
-  fnzi_node n = {.op = op, .target = fnz_op_name(op), .args = &in, .nargs = 1};
+  fnzi_node n = {.op = op, .args = &in, .nargs = 1};
   n.outputs = &result;
   n.noutputs = 1;
   n.source = "File \"/a/b/model.py\", line 7, in forward\n  y = relu(x)";
@@ -341,8 +341,10 @@ static void never_defined(void) {
   fnzi_node_at(p, 0, 0)->outputs[0].tag = FNZ_ARG_NONE;
 }
 static void region_of_itself(void) {
+  static const fnzi_node_other relu = {.target = "relu"};
   fnzi_node *n = fnzi_node_at(p, 0, 0);
   n->op = NULL;
+  n->u.other = &relu;
   n->args[0] = (fnz_arg){.tag = FNZ_ARG_GRAPH, .u.i = 0};
 }
 static void unknown_symbol(void) {
@@ -378,8 +380,9 @@ static void of_another_node(void) {
   fnzi_value_at(p, 0, 1)->node = 7;
 }
 static void no_operator(void) {
+  static const fnzi_node_other nothing = {.target = ""};
   fnzi_node_at(p, 0, 0)->op = NULL;
-  fnzi_node_at(p, 0, 0)->target = "";
+  fnzi_node_at(p, 0, 0)->u.other = &nothing;
 }
 static void unknown_symbol_in_a_type(void) {
   static const uint32_t symbols[] = {0, 0, 9};
@@ -574,7 +577,7 @@ START_TEST(nodes_are_small) {
     OK(ctx, fnzi_value_add_fresh(p, 0, "relu", g, k, &v));
     fnz_arg in = {.tag = FNZ_ARG_VALUE, .u.value = k ? k - 1 : 0};
     fnz_arg result = {.tag = FNZ_ARG_VALUE, .u.value = v};
-    fnzi_node n = {.op = op, .target = "relu", .args = &in, .nargs = 1};
+    fnzi_node n = {.op = op, .args = &in, .nargs = 1};
     n.outputs = &result;
     n.noutputs = 1;
     OK(ctx, fnzi_node_add(p, 0, &n, &node));

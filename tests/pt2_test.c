@@ -64,7 +64,7 @@ START_TEST(in_place_add) {
   const fnzi_graph *g = fnzi_graph_at(f.program, 0);
   ck_assert_uint_eq(g->nodes.count, 1);
   const fnzi_node *n = &g->nodes.data[0];
-  ck_assert_str_eq(n->target, "add_.Tensor");
+  ck_assert_str_eq(fnzi_node_target(n), "add_.Tensor");
   ck_assert_ptr_eq(n->op, fnz_op_find("add_.Tensor"));
   ck_assert_uint_eq(n->nargs, 3);
   ck_assert_int_eq(n->args[0].tag, FNZ_ARG_VALUE);
@@ -78,8 +78,8 @@ START_TEST(in_place_add) {
   ck_assert_int_eq(x->geometry->sizes[0], 4);
   ck_assert_ptr_null(x->geometry->symbols);
   ck_assert_str_eq(n->source, "");
-  ck_assert_str_eq(n->metadata, "{\"nn_module_stack\": \"L__self__,,builtins.P\", "
-                                "\"torch_fn\": \"add__1;method_descriptor.add_\"}");
+  ck_assert_str_eq(fnzi_node_metadata(n), "{\"nn_module_stack\": \"L__self__,,builtins.P\", "
+                                          "\"torch_fn\": \"add__1;method_descriptor.add_\"}");
   ck_assert_int_eq(f.program->inputs[0].kind, FNZ_INPUT_USER);
   ck_assert_str_eq(f.program->inputs[0].target, "x");
   ck_assert_int_eq(f.program->outputs[0].kind, FNZ_OUTPUT_USER);
@@ -105,7 +105,7 @@ START_TEST(weights_and_state) {
   ck_assert(f.program->inputs[5].persistent);
   const char *source = fnzi_node_at(f.program, 0, 0)->source;
   ck_assert_ptr_nonnull(strstr(source, "torch/nn/modules/conv.py\", line 565"));
-  ck_assert_ptr_null(strstr(fnzi_node_at(f.program, 0, 0)->metadata, "stack_trace"));
+  ck_assert_ptr_null(strstr(fnzi_node_metadata(fnzi_node_at(f.program, 0, 0)), "stack_trace"));
   done(&f);
 }
 END_TEST
@@ -115,14 +115,14 @@ START_TEST(regions) {
   must_read(&f, load_fixture("cond_local_mutation.pt2"));
   ck_assert_uint_eq(f.program->graphs.count, 3);
   const fnzi_node *cond = fnzi_node_at(f.program, 0, 2);
-  ck_assert_str_eq(cond->target, "higher_order.cond");
+  ck_assert_str_eq(fnzi_node_target(cond), "higher_order.cond");
   ck_assert_ptr_null(cond->op);
   ck_assert_int_eq(cond->args[1].tag, FNZ_ARG_GRAPH);
   ck_assert_int_eq(cond->args[1].u.i, 1);
   ck_assert_int_eq(cond->args[2].u.i, 2);
-  ck_assert_str_eq(cond->arg_names[0], "");
+  ck_assert_str_eq(fnzi_node_arg_name(cond, 0), "");
   ck_assert_str_eq(fnzi_graph_at(f.program, 1)->name, "true_graph_0");
-  ck_assert_str_eq(fnzi_node_at(f.program, 1, 0)->target, "clone");
+  ck_assert_str_eq(fnzi_node_target(fnzi_node_at(f.program, 1, 0)), "clone");
   done(&f);
 }
 END_TEST

@@ -187,7 +187,7 @@ static void has_ops(const fnz_program *p, const row *r) {
   for (size_t n = 0; n < fnz_node_count(p, 0); n++) {
     size_t length = strlen(ops);
     snprintf(ops + length, sizeof ops - length, "%s%s", n ? " " : "",
-             fnzi_node_at(p, 0, (uint32_t)n)->target);
+             fnzi_node_target(fnzi_node_at(p, 0, (uint32_t)n)));
   }
   if (!strcmp(ops, r->ops))
     return;

@@ -133,7 +133,8 @@ static fnz_status define(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status read_arg_names(fnzi_cbor_reader *r, fnzi_node *node) {
+static fnz_status read_arg_names(fnzi_cbor_reader *r, const fnzi_node *node,
+                                 fnzi_node_other *other) {
   const char **names;
   bool is_named = false;
   FNZ_TRY(fnzi_decode_fixed(&r->d, node->nargs));
@@ -142,24 +143,25 @@ static fnz_status read_arg_names(fnzi_cbor_reader *r, fnzi_node *node) {
     FNZ_TRY(fnzi_cbor_string(r, &names[i]));
     is_named = is_named || names[i][0];
   }
-  node->arg_names = names;
+  other->arg_names = names;
   if (is_named && !node->op)
     return FNZ_OK;
   return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
 }
 
-fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, fnzi_node *node) {
-  if (strlen(node->target) > r->ctx->limits.op_name)
+fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, const char **target, const fnz_op **op) {
+  FNZ_TRY(fnzi_cbor_string(r, target));
+  if (strlen(*target) > r->ctx->limits.op_name)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT,
                             "the name of an operator has more than %zu bytes",
                             r->ctx->limits.op_name);
-  FNZ_TRY(fnzi_op_use(r->p, node->target, &node->op));
-  if (!node->op && !fnzi_is_higher_order(node->target))
+  FNZ_TRY(fnzi_op_use(r->p, *target, op));
+  if (!*op && !fnzi_is_higher_order(*target))
     return fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
-                            "there is no operator %s; declare it with --ops", node->target);
-  if (node->op && strcmp(node->target, fnz_op_name(node->op)) != 0)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "the operator %s is written %s",
-                            node->target, fnz_op_name(node->op));
+                            "there is no operator %s; declare it with --ops", *target);
+  if (*op && strcmp(*target, fnz_op_name(*op)) != 0)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "the operator %s is written %s", *target,
+                            fnz_op_name(*op));
   return FNZ_OK;
 }
 
@@ -169,7 +171,7 @@ fnz_status fnzi_cbor_pad_args(fnzi_cbor_reader *r, fnzi_node *node) {
   uint32_t count = node->op->nparams;
   if (node->nargs > count)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%u arguments; %s has %u", node->nargs,
-                            node->target, count);
+                            fnzi_node_target(node), count);
   if (node->nargs && node->args[node->nargs - 1].tag == FNZ_ARG_DEFAULT)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "a default at the end of the arguments");
   if (node->nargs == count)
@@ -182,13 +184,12 @@ fnz_status fnzi_cbor_pad_args(fnzi_cbor_reader *r, fnzi_node *node) {
   return FNZ_OK;
 }
 
-static fnz_status read_node_body(fnzi_cbor_reader *r, fnzi_node *node) {
-  FNZ_TRY(fnzi_cbor_string(r, &node->target));
-  FNZ_TRY(fnzi_cbor_target(r, node));
+static fnz_status read_node_body(fnzi_cbor_reader *r, fnzi_node *node, fnzi_node_other *other) {
+  FNZ_TRY(fnzi_cbor_target(r, &other->target, &node->op));
   FNZ_TRY(fnzi_cbor_string(r, &node->source));
-  FNZ_TRY(fnzi_cbor_string(r, &node->metadata));
-  if (!node->metadata[0])
-    node->metadata = NULL;
+  FNZ_TRY(fnzi_cbor_string(r, &other->metadata));
+  if (!other->metadata[0])
+    other->metadata = NULL;
   FNZ_TRY(fnzi_cbor_args(r, &node->nargs, &node->args));
   if (node->op)
     FNZ_TRY(fnzi_cbor_pad_args(r, node));
@@ -197,15 +198,17 @@ static fnz_status read_node_body(fnzi_cbor_reader *r, fnzi_node *node) {
 
 static fnz_status read_node(fnzi_cbor_reader *r) {
   fnzi_node node = {0};
+  fnzi_node_other other = {0};
   size_t parts;
   uint32_t index;
   definition d = {r, (uint32_t)fnzi_graph_at(r->p, r->graph)->nodes.count};
   FNZ_TRY(fnzi_decode_array(&r->d, &parts));
   if (parts != 5 && parts != 6)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "a node of %zu parts, expected 5 or 6", parts);
-  FNZ_TRY(read_node_body(r, &node));
+  FNZ_TRY(read_node_body(r, &node, &other));
   if (parts == 6)
-    FNZ_TRY(read_arg_names(r, &node));
+    FNZ_TRY(read_arg_names(r, &node, &other));
+  FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
   FNZ_TRY(fnzi_args_visit(node.outputs, node.noutputs, define, &d));
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }

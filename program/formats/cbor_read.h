@@ -53,7 +53,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cbor_types(fnzi_cbor_reader *r);
 /* An array of arguments, into the program's arena. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_args(fnzi_cbor_reader *r, uint32_t *count, fnz_arg **out);
 /* The operator of node->target. */
-FNZ_MUST_CHECK fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, fnzi_node *node);
+FNZ_MUST_CHECK fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, const char **target,
+                                           const fnz_op **op);
 /* The defaults that the file leaves out behind node->args. */
 FNZ_MUST_CHECK fnz_status fnzi_cbor_pad_args(fnzi_cbor_reader *r, fnzi_node *node);
 

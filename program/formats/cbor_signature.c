@@ -66,12 +66,12 @@ static fnz_status put_view(fnzi_cbor_writer *w, fnzi_encoder e, const fnz_view_c
 
 static fnz_status read_view(fnzi_cbor_reader *r, fnz_view_call *out) {
   fnzi_node node = {0};
+  const char *target;
   uint64_t index;
   FNZ_TRY(fnzi_decode_fixed(&r->d, 3));
-  FNZ_TRY(fnzi_cbor_string(r, &node.target));
-  FNZ_TRY(fnzi_cbor_target(r, &node));
+  FNZ_TRY(fnzi_cbor_target(r, &target, &node.op));
   if (!node.op)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%s is no view", node.target);
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%s is no view", target);
   FNZ_TRY(fnzi_cbor_args(r, &node.nargs, &node.args));
   FNZ_TRY(fnzi_cbor_pad_args(r, &node));
   FNZ_TRY(fnzi_decode_uint(&r->d, UINT32_MAX, &index));

@@ -91,8 +91,8 @@ fnz_status fnzi_cbor_put_args(fnzi_encoder e, const fnz_arg *args, size_t count)
 
 /* --- graphs ---------------------------------------------------------------------------------- */
 static bool has_names(const fnzi_node *n) {
-  for (uint32_t i = 0; n->arg_names && i < n->nargs; i++)
-    if (n->arg_names[i][0])
+  for (uint32_t i = 0; i < n->nargs; i++)
+    if (fnzi_node_arg_name(n, i)[0])
       return true;
   return false;
 }
@@ -100,7 +100,7 @@ static bool has_names(const fnzi_node *n) {
 static fnz_status put_names(writer *w, fnzi_encoder e, const fnzi_node *n) {
   FNZ_TRY(fnzi_encode_array(e, n->nargs));
   for (uint32_t i = 0; i < n->nargs; i++)
-    FNZ_TRY(fnzi_cbor_put_string(w, e, n->arg_names[i]));
+    FNZ_TRY(fnzi_cbor_put_string(w, e, fnzi_node_arg_name(n, i)));
   return FNZ_OK;
 }
 
@@ -114,9 +114,9 @@ uint32_t fnzi_cbor_given_args(const fnz_op *op, const fnz_arg *args, uint32_t co
 static fnz_status put_node(writer *w, fnzi_encoder e, const fnzi_node *n) {
   bool is_named = !n->op && has_names(n);
   FNZ_TRY(fnzi_encode_array(e, is_named ? 6 : 5));
-  FNZ_TRY(fnzi_cbor_put_string(w, e, n->target));
+  FNZ_TRY(fnzi_cbor_put_string(w, e, fnzi_node_target(n)));
   FNZ_TRY(fnzi_cbor_put_string(w, e, n->source));
-  FNZ_TRY(fnzi_cbor_put_string(w, e, n->metadata));
+  FNZ_TRY(fnzi_cbor_put_string(w, e, fnzi_node_metadata(n)));
   FNZ_TRY(fnzi_cbor_put_args(e, n->args, fnzi_cbor_given_args(n->op, n->args, n->nargs)));
   FNZ_TRY(fnzi_cbor_put_args(e, n->outputs, n->noutputs));
   return is_named ? put_names(w, e, n) : FNZ_OK;

@@ -120,7 +120,7 @@ static fnz_status put_node(writer *w, size_t k) {
   const fnzi_node *n = &fnzi_graph_at(w->p, w->graph)->nodes.data[k];
   name_user(w, "n", k);
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "    %s [label=\"", w->user));
-  FNZ_TRY(put_label(w, n->target));
+  FNZ_TRY(put_label(w, fnzi_node_target(n)));
   FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, put_result, w));
   FNZ_TRY(fnzi_printf(w->ctx, w->out, "\", fillcolor=%s];\n", marks[mark_of(n)].color));
   return put_arrows(w, n->args, n->nargs);

@@ -32,12 +32,11 @@ fnz_status fnzi_pt2_put_node(const fnzi_pt2_maker *m, const fnz_op *op, const fn
   if (nargs)
     memcpy(all, args, nargs * sizeof *all);
   node.op = op;
-  node.target = op->name;
+  node.u.metadata = fnzi_node_metadata(m->like);
   node.args = all;
   node.nargs = op->nparams;
   node.outputs = outputs;
   node.noutputs = (uint32_t)noutputs;
-  node.arg_names = NULL;
   fnz_status status = fnzi_node_add(m->s->r->p, m->s->graph, &node, &m->s->node);
   return fnzi_json_at(&m->s->r->doc, status, m->json);
 }

@@ -118,7 +118,7 @@ fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node) {
   const fnzi_graph *g = fnzi_graph_at(p, s->graph);
   size_t done = fnzi_extras_node_count(p->extras, s->graph);
   fnzi_extras_node note = {NULL, 0, FNZI_SINGLE_NONE};
-  const char *metadata = done < g->nodes.count ? g->nodes.data[done].metadata : NULL;
+  const char *metadata = done < g->nodes.count ? fnzi_node_metadata(&g->nodes.data[done]) : NULL;
   FNZ_TRY(read_single(s->r, node, &note.single));
   if (metadata)
     FNZ_TRY(fnzi_extras_keep(ctx, p->extras, metadata, strlen(metadata), &note.metadata));

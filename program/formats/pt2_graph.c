@@ -18,7 +18,8 @@ static fnz_status put_pair(fnzi_pt2 *r, const fnzi_json *m) {
 }
 
 /* The stack trace becomes the source, all other entries one JSON text. */
-static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out) {
+static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out,
+                                fnzi_node_other *other) {
   const fnzi_json *metadata = fnzi_json_find(node, "metadata");
   const char *trace = "";
   if (!metadata)
@@ -36,7 +37,7 @@ static fnz_status read_metadata(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *o
   if (!r->text.size)
     return FNZ_OK;
   FNZ_TRY(fnzi_put_text(r->doc.ctx, &r->text, "}"));
-  status = fnzi_intern(r->p, r->text.data, r->text.size, &out->metadata);
+  status = fnzi_intern(r->p, r->text.data, r->text.size, &other->metadata);
   return fnzi_json_at(&r->doc, status, metadata);
 }
 
@@ -109,11 +110,11 @@ static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *ta
   FNZ_TRY(fnzi_op_use(r->p, name, &out->op));
   if (!out->op)
     return refuse_unknown(r, at, name);
-  out->target = fnz_op_name(out->op);
   return FNZ_OK;
 }
 
-static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out) {
+static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out,
+                              fnzi_node_other *other) {
   static const char higher_order[] = "torch.ops.higher_order.";
   const fnzi_json *at;
   const char *target = "";
@@ -123,7 +124,7 @@ static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out
     target += strlen("torch.ops.");
   else if (!is_arithmetic(target) && !fnzi_pt2_is_vmap(target))
     return read_operator(r, at, target, out);
-  return fnzi_intern(r->p, target, strlen(target), &out->target);
+  return fnzi_intern(r->p, target, strlen(target), &other->target);
 }
 
 /* --- arguments --------------------------------------------------------------------------- */
@@ -168,7 +169,7 @@ static fnz_status read_args(fnzi_pt2_scope *s, const fnzi_json *inputs, fnz_arg 
 }
 
 /* Keywords of the arguments of a higher-order operator, "" for those by position. */
-static fnz_status read_names(fnzi_pt2 *r, const fnzi_json *inputs, fnzi_node *out) {
+static fnz_status read_names(fnzi_pt2 *r, const fnzi_json *inputs, fnzi_node_other *out) {
   const char **names;
   size_t n = 0;
   FNZI_NEW(r->arena, inputs->count, &names);
@@ -208,20 +209,22 @@ static fnz_status read_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const
 static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   fnzi_pt2 *r = s->r;
   fnzi_node node = {0};
+  fnzi_node_other other = {0};
   const fnzi_json *inputs, *outputs;
-  FNZ_TRY(read_target(r, json, &node));
+  FNZ_TRY(read_target(r, json, &node, &other));
   FNZ_TRY(fnzi_json_need(&r->doc, json, "inputs", FNZI_JSON_ARRAY, &inputs));
   FNZ_TRY(fnzi_json_need(&r->doc, json, "outputs", FNZI_JSON_ARRAY, &outputs));
   FNZ_TRY(check_counts(r, inputs, outputs));
-  FNZ_TRY(read_metadata(r, json, &node));
-  if (!node.op && fnzi_pt2_is_wrapper(node.target))
+  FNZ_TRY(read_metadata(r, json, &node, &other));
+  fnzi_node_set(&node, &other);
+  if (!node.op && fnzi_pt2_is_wrapper(fnzi_node_target(&node)))
     return fnzi_pt2_read_wrapper(s, json, inputs, outputs, &node);
-  if (!node.op && fnzi_pt2_is_vmap(node.target))
+  if (!node.op && fnzi_pt2_is_vmap(fnzi_node_target(&node)))
     return fnzi_pt2_vmap_mark(s, json, inputs, outputs, &node);
   if (node.op && s->nlevels)
     return read_vmap_node(s, json, inputs, outputs, &node);
   if (!node.op)
-    FNZ_TRY(read_names(r, inputs, &node));
+    FNZ_TRY(read_names(r, inputs, &other));
   node.nargs = node.op ? node.op->nparams : inputs->count;
   node.noutputs = outputs->count;
   FNZ_TRY(fnzi_json_at(&r->doc, fnzi_node_add(r->p, s->graph, &node, &s->node), json));

@@ -18,8 +18,8 @@ bool fnzi_pt2_is_vmap(const char *target) {
 }
 
 static fnz_status fail(const fnzi_vmap *v, fnz_class kind, const char *what) {
-  return fnzi_json_fail(&v->make.s->r->doc, kind, v->make.json, "%s: %s", v->make.like->target,
-                        what);
+  return fnzi_json_fail(&v->make.s->r->doc, kind, v->make.json, "%s: %s",
+                        fnzi_node_target(v->make.like), what);
 }
 
 /* --- Marks ------------------------------------------------------------------------------------ */
@@ -74,10 +74,10 @@ static fnz_status read_tensor(const fnzi_vmap *v) {
 static fnz_status read_dim(const fnzi_vmap *v, size_t at, uint32_t rank, uint32_t *out) {
   if (v->args[at].tag != FNZ_ARG_INT)
     return fail(v, FNZ_CLASS_TYPE, "a dimension must be an integer");
-  return fnzi_json_at(
-      &v->make.s->r->doc,
-      fnzi_wrap_dim(v->make.s->r->doc.ctx, v->make.like->target, v->args[at].u.i, rank, out),
-      v->make.json);
+  return fnzi_json_at(&v->make.s->r->doc,
+                      fnzi_wrap_dim(v->make.s->r->doc.ctx, fnzi_node_target(v->make.like),
+                                    v->args[at].u.i, rank, out),
+                      v->make.json);
 }
 
 /* One dimension of the tensor goes elsewhere; the result is the file's. */
@@ -168,7 +168,7 @@ static fnz_status read_mark_args(fnzi_vmap *v, const fnzi_json *inputs) {
 fnz_status fnzi_pt2_vmap_mark(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
                               const fnzi_json *outputs, const fnzi_node *node) {
   fnzi_vmap v = {.make = {.s = s, .json = json, .like = node, .stem = "vmap"}, .outputs = outputs};
-  const char *name = node->target + sizeof module - 1;
+  const char *name = fnzi_node_target(node) + sizeof module - 1;
   for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
     if (strcmp(marks[i].name, name) != 0)
       continue;

@@ -6,7 +6,7 @@ fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why) {
   return fnzi_json_fail(&v->make.s->r->doc, FNZ_CLASS_UNSUPPORTED, v->make.json,
                         "%s within torch.vmap %s; write the batch dimension out, or export the "
                         "function that is mapped without vmap",
-                        v->op ? v->op->name : v->make.like->target, why);
+                        v->op ? v->op->name : fnzi_node_target(v->make.like), why);
 }
 
 /* --- Levels ----------------------------------------------------------------------------------- */

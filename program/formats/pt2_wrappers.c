@@ -343,7 +343,8 @@ bool fnzi_pt2_is_wrapper(const char *target) {
 }
 
 static fnz_status read_wrapper(wrapper *w) {
-  bool has_bases = strcmp(w->make.like->target, "higher_order.auto_functionalized_v2") == 0;
+  bool has_bases =
+      strcmp(fnzi_node_target(w->make.like), "higher_order.auto_functionalized_v2") == 0;
   fnz_arg *args;
   fnzi_pt2_next_node(&w->make);
   FNZ_TRY(read_keywords(w));

@@ -49,14 +49,14 @@ static fnz_status put_op_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t grap
 }
 
 static bool is_higher_order(const fnzi_node *n) {
-  return strncmp(n->target, "higher_order.", strlen("higher_order.")) == 0;
+  return strncmp(fnzi_node_target(n), "higher_order.", strlen("higher_order.")) == 0;
 }
 
 /* Keywords of higher-order operators; functions on numbers take their arguments in order. */
 static fnz_status put_other_inputs(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph,
                                    const fnzi_node *n) {
   for (uint32_t i = 0; i < n->nargs; i++) {
-    const char *name = n->arg_names ? n->arg_names[i] : "";
+    const char *name = fnzi_node_arg_name(n, i);
     bool by_name = *name && is_higher_order(n);
     FNZ_TRY(put_input(o, w, graph, name, &n->args[i], NULL, by_name ? KEYWORD : POSITIONAL));
   }
@@ -165,12 +165,12 @@ static fnz_status check_metadata(fnzi_pt2_out *o, const char *text) {
 static fnz_status put_metadata(fnzi_pt2_out *o, fnzi_json_out *w, uint32_t graph, uint32_t node,
                                const fnzi_node *n) {
   const fnzi_extras_node *known = fnzi_extras_source_of(o->p, graph, node);
-  const char *rest = n->metadata ? n->metadata : known ? known->metadata : NULL;
+  const char *rest = fnzi_node_metadata(n) ? fnzi_node_metadata(n) : known ? known->metadata : NULL;
   FNZ_TRY(fnzi_json_key(w, "metadata"));
   FNZ_TRY(fnzi_json_open(w, '{'));
   if (*n->source)
     FNZ_TRY(fnzi_json_out_text(w, "stack_trace", n->source));
-  if (rest && n->metadata && !o->x)
+  if (rest && fnzi_node_metadata(n) && !o->x)
     FNZ_TRY(check_metadata(o, rest));
   /* The members of an object, without its braces. */
   if (rest && strlen(rest) > 2)
@@ -188,7 +188,8 @@ static fnz_status put_target(fnzi_pt2_out *o, fnzi_json_out *w, const fnzi_node 
   if (n->op)
     return fnzi_pt2_put_operator(o, w, n->op->name);
   o->text.size = 0;
-  FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%s", is_higher_order(n) ? "torch.ops." : "", n->target));
+  FNZ_TRY(fnzi_printf(o->ctx, &o->text, "%s%s", is_higher_order(n) ? "torch.ops." : "",
+                      fnzi_node_target(n)));
   return fnzi_json_out_string(w, o->text.data, o->text.size);
 }
 

@@ -133,11 +133,11 @@ static bool is_its_result(const fnzi_pt2_out *o, uint32_t graph, uint32_t node) 
 
 static fnz_status name_node(fnzi_pt2_out *o, uint32_t graph, uint32_t node, const char **out) {
   const fnzi_node *n = fnzi_node_at(o->p, graph, node);
-  const char *dot = strrchr(n->target, '.');
+  const char *dot = strrchr(fnzi_node_target(n), '.');
   *out = NULL;
   if (is_its_result(o, graph, node) || !(o->fields & FNZI_SCHEMA_NODE_NAME))
     return FNZ_OK;
-  return fnzi_pt2_fresh(o, graph, n->op ? n->op->base : dot ? dot + 1 : n->target, out);
+  return fnzi_pt2_fresh(o, graph, n->op ? n->op->base : dot ? dot + 1 : fnzi_node_target(n), out);
 }
 
 fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph) {

@@ -131,9 +131,9 @@ static fnzi_pt2_number of_argument(const fnzi_pt2_out *o, uint32_t graph, const 
 
 static fnzi_pt2_number of_function(const fnzi_pt2_out *o, uint32_t graph, const fnzi_node *n) {
   for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-    if (strcmp(functions[i].target, n->target) == 0)
+    if (strcmp(functions[i].target, fnzi_node_target(n)) == 0)
       return functions[i].result;
-  if (strncmp(n->target, "math.", 5) == 0)
+  if (strncmp(fnzi_node_target(n), "math.", 5) == 0)
     return FNZI_SYM_FLOAT;
   /* sym_ite(condition, a, b) is like a; a float makes floats of all others. */
   fnzi_pt2_number like = n->nargs ? of_argument(o, graph, &n->args[n->nargs - 1]) : FNZI_SYM_INT;

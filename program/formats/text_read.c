@@ -228,28 +228,26 @@ static fnz_status parse_results(fnzi_parser *r) {
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, "=");
 }
 
-static fnz_status find_target(fnzi_parser *r, fnzi_node *node) {
-  FNZ_TRY(fnzi_token_text(r, &node->target));
-  FNZ_TRY(fnzi_op_use(r->p, node->target, &node->op));
-  if (node->op)
-    node->target = fnz_op_name(node->op);
-  else if (!fnzi_is_higher_order(node->target))
+static fnz_status find_target(fnzi_parser *r, const char **target, const fnz_op **op) {
+  FNZ_TRY(fnzi_token_text(r, target));
+  FNZ_TRY(fnzi_op_use(r->p, *target, op));
+  if (!*op && !fnzi_is_higher_order(*target))
     return fnzi_lexer_fail(
         &r->x, FNZ_CLASS_UNSUPPORTED,
         "there is no operator %s; declare it with operator \"schema\", or for the "
         "command with --ops",
-        node->target);
+        *target);
   return FNZ_OK;
 }
 
-static fnz_status parse_target(fnzi_parser *r, fnzi_node *node) {
+static fnz_status parse_target(fnzi_parser *r, const char **target, const fnz_op **op) {
   const char *name;
   if (r->x.size > r->ctx->limits.op_name)
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT,
                            "the name of an operator has more than %zu bytes",
                            r->ctx->limits.op_name);
   if (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING)
-    FNZ_TRY(find_target(r, node));
+    FNZ_TRY(find_target(r, target, op));
   return fnzi_parse_name(r, &name);
 }
 
@@ -265,7 +263,7 @@ static fnz_status keep_args(fnzi_parser *r, fnz_arg **out, uint32_t *count) {
 }
 
 /* The names of the arguments, when there is one. */
-static fnz_status keep_names(fnzi_parser *r, fnzi_node *node) {
+static fnz_status keep_names(fnzi_parser *r, fnzi_node_other *other) {
   const char **names;
   bool is_named = false;
   for (size_t i = 0; i < r->names.count; i++)
@@ -274,7 +272,7 @@ static fnz_status keep_names(fnzi_parser *r, fnzi_node *node) {
     return FNZ_OK;
   FNZI_NEW(&r->p->arena, r->names.count, &names);
   memcpy(names, r->names.data, r->names.count * sizeof *names);
-  node->arg_names = names;
+  other->arg_names = names;
   return FNZ_OK;
 }
 
@@ -289,20 +287,21 @@ static fnz_status parse_place(fnzi_parser *r, fnzi_node *node) {
   return FNZ_OK;
 }
 
-static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node) {
+static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node, fnzi_node_other *other) {
   bool found;
   node->source = "";
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "at", &found));
   if (found)
     FNZ_TRY(parse_place(r, node));
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "meta", &found));
-  return found ? fnzi_parse_string(r, &node->metadata) : FNZ_OK;
+  return found ? fnzi_parse_string(r, &other->metadata) : FNZ_OK;
 }
 
 fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **args,
                            uint32_t *nargs) {
   fnzi_node node = {0};
-  FNZ_TRY(parse_target(r, &node));
+  const char *target;
+  FNZ_TRY(parse_target(r, &target, &node.op));
   if (!node.op)
     return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "expected an operator with a schema");
   FNZ_TRY(parse_args(r, node.op));
@@ -315,14 +314,16 @@ fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **ar
 /* The arrays are made here, in the arena, so the node takes them as they are. */
 static fnz_status parse_node(fnzi_parser *r) {
   fnzi_node node = {0};
+  fnzi_node_other other = {.target = ""};
   uint32_t index;
   FNZ_TRY(parse_results(r));
   FNZ_TRY(keep_args(r, &node.outputs, &node.noutputs));
-  FNZ_TRY(parse_target(r, &node));
+  FNZ_TRY(parse_target(r, &other.target, &node.op));
   FNZ_TRY(parse_args(r, node.op));
   FNZ_TRY(keep_args(r, &node.args, &node.nargs));
-  FNZ_TRY(keep_names(r, &node));
-  FNZ_TRY(parse_notes(r, &node));
+  FNZ_TRY(keep_names(r, &other));
+  FNZ_TRY(parse_notes(r, &node, &other));
+  FNZ_TRY(fnzi_node_keep(r->p, &node, &other));
   return fnzi_node_append(r->p, r->graph, &node, &index);
 }
 

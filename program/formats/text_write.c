@@ -27,7 +27,7 @@ fnz_status fnzi_print_op_args(fnzi_printer *w, const fnz_op *op, const fnz_arg *
 
 static fnz_status put_plain_args(fnzi_printer *w, const fnzi_node *n) {
   for (uint32_t i = 0; i < n->nargs; i++) {
-    const char *name = n->arg_names ? n->arg_names[i] : "";
+    const char *name = fnzi_node_arg_name(n, i);
     if (i)
       FNZ_TRY(fnzi_print_comma(w));
     if (name[0]) {
@@ -57,15 +57,15 @@ static fnz_status put_notes(fnzi_printer *w, const fnzi_node *n) {
     else
       FNZ_TRY(fnzi_print_quoted(w, n->source));
   }
-  if (!n->metadata)
+  if (!fnzi_node_metadata(n))
     return FNZ_OK;
   FNZ_TRY(fnzi_print(w, "  meta "));
-  return fnzi_print_quoted(w, n->metadata);
+  return fnzi_print_quoted(w, fnzi_node_metadata(n));
 }
 
 static fnz_status put_statement(fnzi_printer *w, const fnzi_node *n, fnzi_item_printer *item) {
   FNZ_TRY(put_results(w, n, item));
-  FNZ_TRY(fnzi_print_name(w, n->target, ".:"));
+  FNZ_TRY(fnzi_print_name(w, fnzi_node_target(n), ".:"));
   FNZ_TRY(fnzi_print(w, "("));
   FNZ_TRY(n->op ? fnzi_print_op_args(w, n->op, n->args, n->nargs) : put_plain_args(w, n));
   return fnzi_print(w, ")");
