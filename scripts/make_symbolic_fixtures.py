@@ -71,6 +71,14 @@ class MergeDims(torch.nn.Module):
         return v
 
 
+class Turned(torch.nn.Module):
+    """contiguous() gives a copy but where one dimension has size 1: there the result would be a view."""
+    def forward(self, x):
+        y = x.t().contiguous()
+        y.mul_(2)
+        return x + 1, y
+
+
 CASES = {
     "item_two": (ItemTwo, (None, None, None), [
         (tensor(7), number(a), number(b)) for a, b in ((3, 4), (2, 2), (5, 0), (0, 6))]),
@@ -81,6 +89,7 @@ CASES = {
         (torch.tensor([1., -1, 2, -3, 4, -5, 6, 7, 8]),)]),
     "merge_dims": (MergeDims, ({0: ANY, 1: ANY},), [
         (tensor(*s),) for s in ((2, 6, 4), (2, 2, 4), (3, 9, 4), (5, 5, 4))]),
+    "turned": (Turned, ({0: ANY, 1: ANY},), [(tensor(*s),) for s in ((5, 6), (2, 2), (3, 9))]),
 }
 
 

@@ -179,8 +179,10 @@ static void end(fnzi_pt2_out *o) {
 
 static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, fnz_buffer *out,
                       struct fnzi_pieces *pieces) {
+  fnz_program *asserted;
+  FNZ_TRY(fnzi_pt2_assert_guards(ctx, p, &asserted));
   fnzi_pt2_out o = {.ctx = ctx,
-                    .p = p,
+                    .p = asserted ? asserted : p,
                     .x = p->extras,
                     .fields = p->extras ? p->extras->fields : FNZI_SCHEMA_ALL,
                     .minor = p->extras ? p->schema_minor : OWN_MINOR};
@@ -188,6 +190,7 @@ static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, f
   fnzi_exprs_init(&o.exprs, ctx);
   fnz_status status = write(&o, is_archive, out, pieces);
   end(&o);
+  fnz_program_destroy(asserted);
   return status;
 }
 

@@ -8,6 +8,7 @@
  *   pt2_write_signature.c  inputs and outputs of graph 0
  *   pt2_write_names.c      names that Python and FX accept
  *   pt2_write_check.c      what .pt2 files cannot hold
+ *   pt2_write_guards.c     guards as nodes
  */
 #ifndef FNZI_PT2_WRITE_H
 #define FNZI_PT2_WRITE_H
@@ -95,6 +96,12 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_check_arg(fnzi_pt2_out *o, uint32_t graph, co
 /* Where tensors lie is not known of a program that is not from a .pt2 file; a device that a node
  * names says that it was not only the CPU. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_check_devices(const fnzi_pt2_out *o);
+
+/* --- pt2_write_guards.c --------------------------------------------------------------------------
+ */
+/* The program with its conditions as nodes, which must go before `p` does; NULL: it has none. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_assert_guards(fnz_context *ctx, const fnz_program *p,
+                                                 fnz_program **out);
 
 /* --- pt2_write_graph.c, pt2_write_signature.c, pt2_write_payloads.c ------------------------------
  */

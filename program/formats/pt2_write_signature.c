@@ -44,17 +44,6 @@ static fnz_status check_output(const fnzi_pt2_out *o, uint32_t k) {
   return FNZ_OK;
 }
 
-/* Condition guards narrow what the program is right for. That written inputs share no memory is
- * what .pt2 files always mean. */
-static fnz_status check_guards(const fnzi_pt2_out *o) {
-  for (size_t i = 0; i < o->p->guards.count; i++)
-    if (o->p->guards.data[i].kind == FNZ_GUARD_CONDITION)
-      return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                       "the guard %s cannot be said in a .pt2 file; export with narrower ranges",
-                       o->p->guards.data[i].text);
-  return FNZ_OK;
-}
-
 /* --- clones -------------------------------------------------------------------------------------
  */
 /* Marks: the value is a final value already; it is an input that some output writes. */
@@ -116,7 +105,6 @@ fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
     FNZ_TRY(check_input(o, k));
   for (uint32_t k = 0; k < g->noutputs; k++)
     FNZ_TRY(check_output(o, k));
-  FNZ_TRY(check_guards(o));
   return plan(o);
 }
 
