@@ -32,6 +32,17 @@ static int format_of_path(const cli_call *call, const char *path, fnz_format *ou
       call, "the extension of %s says no format; add --to pt2, json, cbor, text or dot", path);
 }
 
+/* Another extension than the format's own would mislead whoever opens the file; one that says
+ * nothing does not. */
+static int check_extension(const cli_call *call, const char *path, fnz_format format) {
+  for (int i = 0; i < FORMATS; i++)
+    if (cli_ends_with(path, formats[i].extension) && formats[i].format != format)
+      return cli_usage(
+          call, "--to %s contradicts the extension of %s; leave --to out, or name another file",
+          fnz_format_name(format), path);
+  return CLI_DONE;
+}
+
 static int choose_format(const cli_call *call, const char *path, fnz_format *out) {
   *out = FNZ_FORMAT_TEXT;
   if (cli_has(call, CLI_TO))
@@ -39,7 +50,7 @@ static int choose_format(const cli_call *call, const char *path, fnz_format *out
   else if (strcmp(path, "-") != 0)
     return format_of_path(call, path, out);
   if (strcmp(path, "-") != 0)
-    return CLI_DONE;
+    return check_extension(call, path, *out);
   if (cli_has(call, CLI_JSON))
     return cli_usage(call, "--json and the program cannot both go to standard output; add -o FILE");
   if ((*out == FNZ_FORMAT_CBOR || *out == FNZ_FORMAT_PT2) && isatty(STDOUT_FILENO))

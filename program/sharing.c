@@ -88,6 +88,29 @@ static bool walks_alike(const fnz_geometry *a, const fnz_geometry *b) {
   return true;
 }
 
+static fnz_status put_numbers(fnz_context *ctx, const int64_t *numbers, uint32_t count,
+                              fnz_buffer *out) {
+  for (uint32_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_printf(ctx, out, "%s%lld", i ? "," : "[", (long long)numbers[i]));
+  return fnzi_put_text(ctx, out, count ? "]" : "[]");
+}
+
+static fnz_status refuse_sizes(fnz_context *ctx, const fnzi_value *v, const fnz_geometry *window) {
+  fnz_buffer text = {0};
+  fnz_status status = put_numbers(ctx, window->sizes, window->rank, &text);
+  if (status == FNZ_OK)
+    status = fnzi_put_text(ctx, &text, " instead of ");
+  if (status == FNZ_OK)
+    status = put_numbers(ctx, v->geometry->sizes, v->geometry->rank, &text);
+  if (status == FNZ_OK)
+    status = fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name,
+                       "the alias has other sizes than the program was traced with, %.*s; choose "
+                       "another window",
+                       (int)text.size, text.data);
+  fnz_buffer_free(ctx, &text);
+  return status;
+}
+
 static fnz_status check_window(fnz_context *ctx, const fnzi_value *v, const fnz_geometry *window) {
   const fnz_geometry *g = v->geometry;
   int64_t low, high;
@@ -98,8 +121,7 @@ static fnz_status check_window(fnz_context *ctx, const fnzi_value *v, const fnz_
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name, "the program takes %s, the alias is %s",
                      fnzi_dtype(g->dtype)->name, fnzi_dtype(window->dtype)->name);
   if (!fnzi_same_sizes(g, window))
-    return fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name,
-                     "the alias has other sizes than the program was traced with");
+    return refuse_sizes(ctx, v, window);
   if (!walks_alike(g, window))
     return fnzi_fail(ctx, FNZ_CLASS_TYPE, v->name,
                      "the alias has other strides than the program was traced with, which decide "

@@ -29,7 +29,7 @@ static fnz_status declare_line(fnz_context *ctx, fnzi_arena *arena, const char *
     line++;
   if (!size)
     return FNZ_OK;
-  if (memchr(line, 0, size) || size > MOST_SCHEMA)
+  if (size > MOST_SCHEMA)
     return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
                      "expected a schema of at most %d bytes of text, such as "
                      "ns::name(Tensor(a!) x, int k) -> ()",
@@ -48,9 +48,23 @@ static fnz_status at_line(fnz_context *ctx, fnz_status status, const char *name,
   return fnzi_at(ctx, status, "%s:%zu", name, line);
 }
 
+/* Of a file that is no text a line of it would say nothing that helps. */
+static fnz_status check_text(fnz_context *ctx, const char *name, const char *text, size_t size) {
+  for (size_t i = 0; i < size; i++) {
+    const unsigned char c = (unsigned char)text[i];
+    if (c < ' ' && !(c && strchr("\t\n\v\f\r", c)))
+      return fnzi_fail(ctx, FNZ_CLASS_ENCODING, name,
+                       "this is no text, byte %zu of it is 0x%02x; expected one schema per line, "
+                       "such as ns::name(Tensor(a!) x, int k) -> ()",
+                       i, c);
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnz_ops_declare(fnz_context *ctx, const char *name, const char *text, size_t size) {
   fnzi_arena arena;
   fnz_status status = FNZ_OK;
+  FNZ_TRY(check_text(ctx, name, text, size));
   fnzi_arena_init(&arena, ctx);
   for (size_t line = 1, at = 0; status == FNZ_OK && at < size; line++) {
     const char *end = memchr(text + at, '\n', size - at);

@@ -622,7 +622,7 @@ START_TEST(declared_windows) {
       {"n", "x", FNZ_F32, 4, 1, 0, "UNSUPPORTED", "export the program with fixed sizes"},
       {"y", "n", FNZ_F32, 4, 1, 0, "UNSUPPORTED", "export the program with fixed sizes"},
       {"y", "x", FNZ_F64, 4, 1, 0, "TYPE", "the program takes f32, the alias is f64"},
-      {"y", "x", FNZ_F32, 3, 1, 0, "TYPE", "other sizes than the program was traced with"},
+      {"y", "x", FNZ_F32, 3, 1, 0, "TYPE", "than the program was traced with, [3] instead of [4];"},
       {"y", "x", FNZ_F32, 4, 2, 0, "TYPE", "other strides than the program was traced with"},
       {"y", "x", FNZ_F32, 4, 1, -1, "BOUNDS", "begins before its memory"},
       {"y", "x", FNZ_F32, 4, 1, INT64_MAX, "BOUNDS", "begins before its memory"},

@@ -1,4 +1,4 @@
-/* checks: 42
+/* checks: 43
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -82,6 +82,31 @@ START_TEST(refuses_files_that_are_no_programs) {
 }
 END_TEST
 
+START_TEST(says_what_stands_where_inputs_should) {
+  static const struct {
+    const char *name, *bytes;
+    size_t size;
+    const char *says;
+  } rows[] = {
+      {"a.pt2", "PK\3\4\0\0\0\0\0\0", 10, "a zip archive, as .pt2, .pth and .npz files are"},
+      {"a.pkl", "\x80\4\x95\0\0\0\0\0\0\0", 10, "a pickle"},
+      {"a.npy", "\x93NUMPY\1\0v\0", 10, "an array of NumPy"},
+      {"a.cbor", "\xd9\xd9\xf7\xa1 fnz 1", 10, "CBOR"},
+      {"a.json", "{\"x\": [1, 2]}", 13, "JSON"},
+      {"a.fnz", "fnz 1\nprogram(%x: f32[4])", 25, "a program as text"},
+      {"a.bin", "0123456789abcdef", 16, "something else"}};
+  enter_folder();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    char words[512], begins[256];
+    spill_bytes(rows[i].name, rows[i].bytes, rows[i].size);
+    snprintf(words, sizeof words, "run " PROGRAM " --inputs %s", rows[i].name);
+    snprintf(begins, sizeof begins, "fnz: SYNTAX: %s: expected a safetensors file, this is %s; ",
+             rows[i].name, rows[i].says);
+    must_fail(words, 2, begins);
+  }
+}
+END_TEST
+
 START_TEST(leaves_what_was_there_when_it_fails) {
   enter_folder();
   spill("garbage", "this is not a program\n");
@@ -127,10 +152,20 @@ END_TEST
 
 START_TEST(cannot_write_where_there_is_no_folder) {
   enter_folder();
-  must_fail("convert " PROGRAM " -o nowhere/out.cbor", 3, "fnz: IO: nowhere/out.cbor: ");
+  must_fail("convert " PROGRAM " -o nowhere/out.cbor", 3,
+            "fnz: IO: nowhere/out.cbor: there is no folder nowhere; make it first");
   must_fail("run " PROGRAM " --inputs " FIXTURES "x.safetensors --outputs nowhere/o.safetensors", 3,
             "fnz: IO: nowhere/o.safetensors: ");
   ck_assert(!exists("nowhere"));
+  spill("a.cbor", "precious");
+  ck_assert_int_eq(symlink("a.cbor", "link.cbor"), 0);
+  must_fail("convert " PROGRAM " -o link.cbor", 3,
+            "fnz: IO: link.cbor: it is a symbolic link; name the file that it points to");
+  must_fail("convert " PROGRAM " -o a.cbor/b.cbor", 3,
+            "fnz: IO: a.cbor/b.cbor: a.cbor is no folder");
+  must_fail("convert " PROGRAM " --to cbor -o .", 3, "fnz: IO: .: it is a folder; name a file");
+  must_fail("convert " PROGRAM " --to cbor -o /dev/null", 3,
+            "fnz: IO: /dev/null: it is no regular file; write to - and redirect that");
 }
 END_TEST
 
@@ -179,6 +214,9 @@ START_TEST(takes_the_format_from_the_extension) {
   slurp("a.dot", a);
   has(a, "digraph");
   must_fail("convert " PROGRAM " -o a.xyz", 64, "fnz: ARGUMENT: convert: the extension of a.xyz");
+  must_work("convert " PROGRAM " -o a.json --to json");
+  must_fail("convert " PROGRAM " -o b.pt2 --to cbor", 64,
+            "fnz: ARGUMENT: convert: --to cbor contradicts the extension of b.pt2; leave --to out");
 }
 END_TEST
 
@@ -735,12 +773,12 @@ END_TEST
 
 RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_what_is_planned_by_name, says_which_file_is_missing,
-          refuses_files_that_are_no_programs, leaves_what_was_there_when_it_fails,
-          cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,
-          notices_a_full_disk, converts_to_standard_output, reads_standard_input,
-          takes_the_format_from_the_extension, writes_archives, written_constants_are_state,
-          leaves_no_archive_behind, cbor_and_text_say_the_same, operands_may_begin_with_a_dash,
-          summary_only_when_asked_for, figures_have_all_their_names,
+          refuses_files_that_are_no_programs, says_what_stands_where_inputs_should,
+          leaves_what_was_there_when_it_fails, cannot_write_where_there_is_no_folder,
+          writes_over_nothing_that_it_reads, notices_a_full_disk, converts_to_standard_output,
+          reads_standard_input, takes_the_format_from_the_extension, writes_archives,
+          written_constants_are_state, leaves_no_archive_behind, cbor_and_text_say_the_same,
+          operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
           takes_aliases_of_inputs, says_where_programs_part, explains_nodes, explains_in_json,
           lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,

@@ -99,7 +99,10 @@ START_TEST(lists_of_declarations_name_the_line) {
   FAILS(ctx, "SYNTAX", fnz_ops_declare(ctx, "bad.txt", bad, strlen(bad)));
   ck_assert_str_eq(fnz_last_error(ctx)->where, "bad.txt:3");
   ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "column 7"));
-  FAILS(ctx, "SYNTAX", fnz_ops_declare(ctx, "bad.txt", "ns::\0f", 6));
+  FAILS(ctx, "ENCODING", fnz_ops_declare(ctx, "bad.txt", "ns::\0f", 6));
+  ck_assert_str_eq(fnz_last_error(ctx)->where, "bad.txt");
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message, "no text, byte 4 of it is 0x00"));
+  FAILS(ctx, "ENCODING", fnz_ops_declare(ctx, "bad.txt", "PK\3\4", 4));
   end();
 }
 END_TEST

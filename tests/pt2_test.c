@@ -331,6 +331,13 @@ START_TEST(errors_name_the_place) {
   ck_assert_ptr_nonnull(strstr(e->message, "add_.Tensor has no argument \"othr\""));
   done(&f);
   free(text);
+  text = replaced(model, "\"layout\": 7", "\"layout\": 2");
+  ck_assert_int_eq(read_with(&f, fnzi_read_json, text, strlen(text)), FNZ_UNSUPPORTED);
+  e = fnz_last_error(f.ctx);
+  ck_assert_str_eq(e->where, "model.json: graph_module.graph.tensor_values.x.layout");
+  ck_assert_ptr_nonnull(strstr(e->message, "input x: a tensor of layout sparse_csr (2); only"));
+  done(&f);
+  free(text);
   free(model);
 }
 END_TEST

@@ -121,6 +121,9 @@ START_TEST(lengths) {
   fnz_arrays_destroy(a);
   FAILS(ctx, "TRUNCATED", fnz_arrays_read_safetensors(ctx, b.data, 7, &a));
   FAILS(ctx, "TRUNCATED", fnz_arrays_read_safetensors(ctx, b.data, 9, &a));
+  b.data[8] = '[';
+  FAILS(ctx, "SYNTAX", fnz_arrays_read_safetensors(ctx, b.data, b.size, &a));
+  b.data[8] = '{';
   b.data[7] = 1;
   FAILS(ctx, "LIMIT", fnz_arrays_read_safetensors(ctx, b.data, b.size, &a));
   fnz_buffer_free(ctx, &b);

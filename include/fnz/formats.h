@@ -51,8 +51,8 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_
  * of its nodes; any other one in schema 8.20, on the CPU, if all of its weights have data. JSON is
  * the model of such an archive without it.
  * Fails for PT2 and JSON with UNSUPPORTED where these have no way to say something: mutations that
- * change sizes, inputs that share memory, guards that are conditions, names of inputs that are no
- * Python identifiers.
+ * change sizes, inputs that share memory, names of inputs that are no Python identifiers. Guards
+ * that are conditions become nodes that assert them.
  * out  must be empty; ends with fnz_buffer_free(), also after a failure. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_write(fnz_context *ctx, const fnz_program *program,
                                                     fnz_format format, fnz_buffer *out);

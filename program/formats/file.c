@@ -195,6 +195,26 @@ static fnz_status find_folder(target *t) {
   return fnzi_arena_string(t->arena, t->path, size, &t->folder);
 }
 
+/* A file appears whole because another one takes its place: what is no file would be gone. */
+static fnz_status refuse_target(const target *t, mode_t mode) {
+  const char *why = S_ISLNK(mode)   ? "it is a symbolic link; name the file that it points to"
+                    : S_ISDIR(mode) ? "it is a folder; name a file in it"
+                                    : "it is no regular file; write to - and redirect that";
+  return fnzi_fail(t->arena->ctx, FNZ_CLASS_IO, t->path, "%s", why);
+}
+
+static fnz_status check_folder(const target *t) {
+  fnz_context *ctx = t->arena->ctx;
+  struct stat st;
+  if (stat(t->folder, &st) == 0)
+    return S_ISDIR(st.st_mode)
+               ? FNZ_OK
+               : fnzi_fail(ctx, FNZ_CLASS_IO, t->path, "%s is no folder", t->folder);
+  return errno == ENOENT ? fnzi_fail(ctx, FNZ_CLASS_IO, t->path,
+                                     "there is no folder %s; make it first", t->folder)
+                         : io_error(ctx, t->folder, "cannot look at the folder");
+}
+
 /* What is there must be a file, whose mode is kept, or nothing. */
 static fnz_status check_target(target *t) {
   fnz_context *ctx = t->arena->ctx;
@@ -203,9 +223,7 @@ static fnz_status check_target(target *t) {
   t->mode = t->exists ? st.st_mode & 07777 : 0;
   if (!t->exists)
     return errno == ENOENT ? FNZ_OK : io_error(ctx, t->path, "cannot look at the file");
-  if (!S_ISREG(st.st_mode))
-    return fnzi_fail(ctx, FNZ_CLASS_IO, t->path, "there is something that is no regular file");
-  return FNZ_OK;
+  return S_ISREG(st.st_mode) ? FNZ_OK : refuse_target(t, st.st_mode);
 }
 
 static fnz_status fill(const target *t, int fd) {
@@ -319,8 +337,9 @@ static fnz_status sync_folder(const target *t) {
 
 static fnz_status replace(target *t) {
   bool placed;
-  FNZ_TRY(check_target(t));
   FNZ_TRY(find_folder(t));
+  FNZ_TRY(check_folder(t));
+  FNZ_TRY(check_target(t));
   FNZ_TRY(write_unnamed(t, &placed));
   if (!placed)
     FNZ_TRY(write_named(t));

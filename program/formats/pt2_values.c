@@ -2,6 +2,7 @@
  *
  * A graph names its values in tables beside the nodes. What no node uses is never looked at. */
 #include "program/formats/pt2.h"
+#include "program/formats/text.h"
 #include "program/symbolic.h"
 
 #include <stdio.h>
@@ -116,11 +117,17 @@ static fnz_status read_dims(fnz_program *p, const fnzi_json_doc *in, const fnzi_
 
 static fnz_status check_layout(const fnzi_json_doc *in, const fnzi_json *meta) {
   const fnzi_json *layout;
+  const char *name = "unknown";
   FNZ_TRY(fnzi_json_need(in, meta, "layout", FNZI_JSON_INT, &layout));
   if (layout->u.i == LAYOUT_STRIDED)
     return FNZ_OK;
+  for (const fnzi_text_word *row = fnzi_text_words; row->word; row++)
+    if (row->tag == FNZ_ARG_LAYOUT && row->number == layout->u.i)
+      name = row->word;
   return fnzi_json_fail(in, FNZ_CLASS_UNSUPPORTED, layout,
-                        "layout %lld; only strided tensors (7) are read", (long long)layout->u.i);
+                        "a tensor of layout %s (%lld); only strided ones are read, make it dense "
+                        "before it is exported (to_dense)",
+                        name, (long long)layout->u.i);
 }
 
 static fnz_status read_shape(fnz_program *p, const fnzi_json_doc *in, const fnzi_json *meta,
@@ -184,6 +191,19 @@ static const fnzi_json *look_up(const fnzi_map *map, const char *name) {
   return (const fnzi_json *)(uintptr_t)found;
 }
 
+/* What no tensor here can be is the matter of whoever exports it: the place in the table does not
+ * say which input it is, or which node's result. */
+static fnz_status of_value(const fnzi_pt2_scope *s, fnz_status status, const char *name) {
+  const fnz_error failure = s->r->doc.ctx->error;
+  char place[160];
+  if (status != FNZ_UNSUPPORTED)
+    return status;
+  snprintf(place, sizeof place, "input %.100s", name);
+  if (s->node != FNZI_NO_NODE)
+    fnzi_node_place(s->r->p, s->graph, s->node, place);
+  return fnzi_fail(s->r->doc.ctx, failure.kind, failure.where, "%s: %s", place, failure.message);
+}
+
 fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *name, fnz_tag tag,
                            fnz_arg *out) {
   fnzi_pt2 *r = s->r;
@@ -197,7 +217,7 @@ fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *n
     return fnzi_json_fail(&r->doc, FNZ_CLASS_REF, at, "value %s is not in %s", name,
                           is_tensor ? "tensor_values" : "sym_int_values, bool or float");
   if (is_tensor)
-    FNZ_TRY(fnzi_pt2_geometry(r->p, &r->doc, meta, &geometry));
+    FNZ_TRY(of_value(s, fnzi_pt2_geometry(r->p, &r->doc, meta, &geometry), name));
   else if (tag == FNZ_ARG_SYMBOL)
     FNZ_TRY(read_symbol(r, meta, &symbol));
   if (is_tensor && s->batch)

@@ -172,9 +172,39 @@ static uint64_t get_length(const unsigned char *bytes) {
   return length;
 }
 
+/* What people have at hand that begins with these bytes. */
+static const struct {
+  const char *begin;
+  size_t size;
+  const char *what;
+} others[] = {{"PK", 2, "a zip archive, as .pt2, .pth and .npz files are"},
+              {"\x80\x02", 2, "a pickle"},
+              {"\x80\x04", 2, "a pickle"},
+              {"\x80\x05", 2, "a pickle"},
+              {"\x93NUMPY", 6, "an array of NumPy"},
+              {"\xd9\xd9\xf7", 3, "CBOR"},
+              {"{", 1, "JSON"},
+              {"#", 1, "text"},
+              {"fnz", 3, "a program as text"}};
+
+/* Behind the length a safetensors file goes on with the header, an object. */
+static fnz_status check_kind(fnz_context *ctx, const char *bytes, size_t size) {
+  const char *what = "something else";
+  if (size == LENGTH_BYTES || bytes[LENGTH_BYTES] == '{')
+    return FNZ_OK;
+  for (size_t i = sizeof others / sizeof *others; i-- > 0;)
+    if (memcmp(bytes, others[i].begin, others[i].size) == 0)
+      what = others[i].what;
+  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                   "expected a safetensors file, this is %s; write arrays by their names with "
+                   "safetensors.torch.save_file",
+                   what);
+}
+
 static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64_t *length) {
   if (size < LENGTH_BYTES)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "%zu bytes are no safetensors file", size);
+  FNZ_TRY(check_kind(ctx, bytes, size));
   *length = get_length((const unsigned char *)bytes);
   if (*length > ctx->limits.tensor_header)
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, record,
@@ -184,7 +214,7 @@ static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record,
                      "a header of %llu bytes in a file of %zu bytes", (unsigned long long)*length,
                      size);
-  if (*length == 0 || bytes[LENGTH_BYTES] != '{')
+  if (*length == 0)
     return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "must begin with {");
   return FNZ_OK;
 }
