@@ -318,8 +318,40 @@ static fnz_status keep_to_seen(fnzi_general *g) {
 }
 
 /* --- the driver ------------------------------------------------------------------------------- */
+/* An operator that is refused anyhow, of all nodes the first one; NULL: there is none. */
+static const fnzi_node *find_refused(const fnz_program *p, char place[160], fnz_rule *rule) {
+  for (uint32_t i = 0; i < p->graphs.count; i++) {
+    const fnzi_graph *g = &p->graphs.data[i];
+    for (uint32_t n = 0; n < g->nodes.count; n++) {
+      const fnz_op *op = g->nodes.data[n].op;
+      if (!op || fnzi_op_is_custom(op))
+        continue;
+      fnz_op_get_rule(op, rule);
+      if (rule->action != FNZ_ACTION_REFUSED)
+        continue;
+      fnzi_node_place(p, i, n, place);
+      return &g->nodes.data[n];
+    }
+  }
+  return NULL;
+}
+
+/* Where such an operator makes views of sizes that depend on data, nothing tells these: what helps
+ * is to do without it. */
+static fnz_status open_sizes(fnzi_general *g) {
+  char place[160];
+  fnz_rule rule;
+  fnz_status status = fnzi_sizes_open(&g->sizes, g->ctx, g->program);
+  if (status != FNZ_BAD_INPUT)
+    return status;
+  const fnzi_node *node = find_refused(g->program, place, &rule);
+  return node ? fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, place, "%s: %s; %s", node->op->name,
+                          rule.words, rule.remedy)
+              : status;
+}
+
 static fnz_status start(fnzi_general *g) {
-  FNZ_TRY(fnzi_sizes_open(&g->sizes, g->ctx, g->program));
+  FNZ_TRY(open_sizes(g));
   fnzi_draw_start(&g->draw, &g->sizes, 1);
   return fnzi_sizes_recorded(&g->sizes, &g->recorded, &g->has_recorded);
 }
