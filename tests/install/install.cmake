@@ -1,5 +1,5 @@
 # Installs a build into a fresh folder, builds the outside project against it and runs both programs;
-# also the installed command must run.
+# also the installed command must run, and so must the program in the README.
 cmake_minimum_required(VERSION 3.22)
 
 set(prefix ${WORK}/prefix)
@@ -21,3 +21,20 @@ foreach(program ${WORK}/build/outside_static ${WORK}/build/outside_shared)
   must(${program})
 endforeach()
 must(${prefix}/bin/fnz --version)
+
+# What stands between ```c and ``` in the README, built as it says.
+file(READ ${CMAKE_CURRENT_LIST_DIR}/../../README.md readme)
+string(FIND "${readme}" "```c\n" from)
+math(EXPR from "${from} + 5")
+string(SUBSTRING "${readme}" ${from} -1 readme)
+string(FIND "${readme}" "```" size)
+string(SUBSTRING "${readme}" 0 ${size} program)
+file(WRITE ${WORK}/program.c "${program}")
+find_program(PKG_CONFIG pkg-config REQUIRED)
+execute_process(COMMAND ${PKG_CONFIG} --cflags --libs fnz OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+must(${CC} -std=c99 -Wall -Wextra -Werror -o ${WORK}/program ${WORK}/program.c ${flags})
+set(ENV{LD_LIBRARY_PATH} ${prefix}/${LIBDIR})
+set(input ${CMAKE_CURRENT_LIST_DIR}/../../fixtures/cli/slice_write.fnz)
+must(${WORK}/program ${input} ${WORK}/out.cbor)
+must(${prefix}/bin/fnz verify ${input} ${WORK}/out.cbor)
