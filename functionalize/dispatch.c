@@ -4,6 +4,7 @@
  * keeps   the order of calls that the backend sees
  * gives   request->out: every tensor result, lists flattened */
 #include "functionalize/world.h"
+#include "schema/aten_names.h"
 
 /* --- which rule ------------------------------------------------------------------------------- */
 static bool is_plain_mutation(fnzi_mutation_kind kind) {
@@ -432,7 +433,25 @@ static fnz_status check_args(fnz_world *world, const fnzi_request *r) {
   return FNZ_OK;
 }
 
+/* Eager asks these for the one number that a tensor has. At the sizes that a trial has chosen the
+ * program itself may not work; that is for whoever compares trials. */
+static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
+  static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
+                                     FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
+                                     FNZI_ATEN_item};
+  if (world->decisions || !fnzi_op_is_among(r->op, readers, sizeof readers / sizeof *readers) ||
+      r->args[0].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  int64_t count = fnz_geometry_numel(&r->args[0].u.tensor->node->geometry);
+  return count == 1 ? FNZ_OK
+                    : fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                                "%s takes a tensor of one element, `%s` has %lld; reduce it by "
+                                "all() or any() before, or select one",
+                                r->op->name, r->op->params[0].name, (long long)count);
+}
+
 static fnz_status functional_request(fnz_world *world, fnzi_request *r) {
+  FNZ_TRY(check_one_number(world, r));
   if (!world->autocast)
     FNZ_TRY(fnzi_check_tensors_alike(world, r->op, r->args));
   return fnzi_apply_functional(world, r);
