@@ -409,27 +409,53 @@ static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why, remedy);
 }
 
+/* What messages call an argument, by its tag. */
+static const char *const tag_words[] = {
+    [FNZ_ARG_DEFAULT] = "nothing", [FNZ_ARG_NONE] = "None",
+    [FNZ_ARG_VALUE] = "a tensor",  [FNZ_ARG_SYMBOL] = "a symbolic number",
+    [FNZ_ARG_TOKEN] = "a token",   [FNZ_ARG_OBJECT] = "an object",
+    [FNZ_ARG_INT] = "an integer",  [FNZ_ARG_FLOAT] = "a float",
+    [FNZ_ARG_BOOL] = "a bool",     [FNZ_ARG_COMPLEX] = "a complex number",
+    [FNZ_ARG_STRING] = "a string", [FNZ_ARG_DTYPE] = "a dtype",
+    [FNZ_ARG_LAYOUT] = "a layout", [FNZ_ARG_MEMORY_FORMAT] = "a memory format",
+    [FNZ_ARG_DEVICE] = "a device", [FNZ_ARG_LIST] = "a list",
+    [FNZ_ARG_GRAPH] = "a graph",   [FNZ_ARG_OPERATOR] = "an operator",
+};
+
+/* Callers of the wrapper may put anything there. */
+static const char *word_of(const fnz_arg *arg) {
+  return arg->tag < sizeof tag_words / sizeof *tag_words ? tag_words[arg->tag] : "no argument";
+}
+
+static bool fits_list(const fnzi_param *p, const fnz_arg *item) {
+  return item->tag == FNZ_ARG_VALUE || (p->item_optional && item->tag == FNZ_ARG_NONE);
+}
+
 /* Tensors stand where the schema has tensors, and lists of tensors hold nothing else. Numbers may
- * stand for single tensors, as exporters write them. */
-static bool fits(const fnzi_param *p, const fnz_arg *a) {
+ * stand for single tensors, as exporters write them. The argument that does not, or the item; NULL:
+ * it fits. */
+static const fnz_arg *find_misfit(const fnzi_param *p, const fnz_arg *a) {
+  bool is_list = a->tag == FNZ_ARG_LIST;
   if (p->type != FNZI_TYPE_TENSOR)
-    return a->tag != FNZ_ARG_VALUE;
+    return a->tag == FNZ_ARG_VALUE ? a : NULL;
   if (!p->is_list)
-    return a->tag != FNZ_ARG_LIST;
-  bool tensors = a->tag == FNZ_ARG_LIST || a->tag == FNZ_ARG_NONE || a->tag == FNZ_ARG_DEFAULT;
-  for (uint32_t k = 0; a->tag == FNZ_ARG_LIST && k < a->count; k++)
-    tensors = tensors && (a->u.list[k].tag == FNZ_ARG_VALUE ||
-                          (p->item_optional && a->u.list[k].tag == FNZ_ARG_NONE));
-  return tensors;
+    return is_list ? a : NULL;
+  for (uint32_t k = 0; is_list && k < a->count; k++)
+    if (!fits_list(p, &a->u.list[k]))
+      return &a->u.list[k];
+  return is_list || a->tag == FNZ_ARG_NONE || a->tag == FNZ_ARG_DEFAULT ? NULL : a;
 }
 
 static fnz_status check_args(fnz_world *world, const fnzi_request *r) {
-  for (size_t i = 0; i < r->op->nparams; i++)
-    if (!fits(&r->op->params[i], &r->args[i]))
+  for (size_t i = 0; i < r->op->nparams; i++) {
+    const fnzi_param *p = &r->op->params[i];
+    const fnz_arg *misfit = find_misfit(p, &r->args[i]);
+    if (misfit)
       return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
-                       "%s: argument `%s` is not what the schema "
-                       "says: %s",
-                       r->op->name, r->op->params[i].name, r->op->schema);
+                       "%s: argument `%s` takes %s%s and got %s%s; the schema is %s", r->op->name,
+                       p->name, fnzi_type_name(p->type), p->is_list ? "[]" : "",
+                       misfit == &r->args[i] ? "" : "a list with ", word_of(misfit), r->op->schema);
+  }
   return FNZ_OK;
 }
 

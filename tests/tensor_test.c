@@ -209,6 +209,19 @@ START_TEST(other_arguments) {
   ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->message, "_values"));
   FAILS(s.ctx, "UNSUPPORTED", try_call(&s, "no_such_operator", ARGS(tensor(x)), &out));
   FAILS(s.ctx, "TYPE", try_call(&s, "add_.Tensor", ARGS(tensor(x)), &out));
+  static const char *const says[] = {"`size` takes SymInt[] and got a tensor; the schema is view(",
+                                     "`tensors` takes Tensor[] and got a list with an integer; ",
+                                     "`tensors` takes Tensor[] and got a tensor; the schema is ",
+                                     "`other` takes Tensor and got a list; the schema is add_."};
+  const fnz_arg mixed[] = {tensor(x), number(1)};
+  FAILS(s.ctx, "TYPE", try_call(&s, "view", ARGS(tensor(x), tensor(x)), &out));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->message, says[0]));
+  FAILS(s.ctx, "TYPE", try_call(&s, "cat", ARGS(list(mixed, 2)), &out));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->message, says[1]));
+  FAILS(s.ctx, "TYPE", try_call(&s, "cat", ARGS(tensor(x)), &out));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->message, says[2]));
+  FAILS(s.ctx, "TYPE", try_call(&s, "add_.Tensor", ARGS(tensor(x), list(two, 2)), &out));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(s.ctx)->message, says[3]));
   end(&s);
 }
 END_TEST
