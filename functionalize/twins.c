@@ -436,6 +436,36 @@ fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor 
   return fnzi_give(world, r, target);
 }
 
+/* A dimension along which all elements of the target lie in one place and get the same; -1: there
+ * is none, or each element is for itself anyhow. */
+static int repeated_dim(const fnzi_request *r, const twin_call *c) {
+  const fnz_tensor *target = c->count == 1 && !c->elementwise ? c->slots[0].target : NULL;
+  if (!target || spread_of(r, c, &c->slots[0]) != FNZI_SPREAD_CONSTANT)
+    return -1;
+  const fnz_geometry *g = fnzi_geometry(target);
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->strides[d] == 0 && g->sizes[d] > 1)
+      return (int)d;
+  return -1;
+}
+
+/* Writing the first of them is writing all. The twin of the whole tensor would give one place many
+ * results. */
+static fnz_status in_first(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
+  const fnz_geometry *g = fnzi_geometry(target);
+  fnzi_request views = {.op = r->op}, first = {.op = r->op};
+  fnz_arg *args;
+  FNZI_NEW(&world->scratch, r->op->nparams, &args);
+  memcpy(args, r->args, r->op->nparams * sizeof *args);
+  first.args = args;
+  fnz_status status = slice_arg(world, g, (uint32_t)dim, 0, &args[0], &views);
+  if (status == FNZ_OK)
+    status = fnzi_dispatch(world, &first);
+  fnzi_request_end(&first);
+  fnzi_request_end(&views);
+  return status == FNZ_OK ? fnzi_give(world, r, target) : status;
+}
+
 /* What eager reads before anything is written there is the same in all slices: a tensor of its own.
  * The caller ends the holder. */
 static fnz_status read_first(fnz_world *world, const fnzi_request *r, const twin_call *c,
@@ -484,6 +514,9 @@ fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route
   FNZ_TRY(check_slots(world, r, &c));
   if (c.slices >= 0 && c.count == 1)
     return in_slices(world, r, &c);
+  int dim = repeated_dim(r, &c);
+  if (dim >= 0)
+    return in_first(world, r, c.slots[0].target, dim);
   FNZ_TRY(find_dtype(world, r, &c));
   FNZ_TRY(expect(world, r, &c));
   FNZI_NEW(&world->scratch, c.count, &expected);

@@ -3,6 +3,7 @@
  * The functional twin is computed on dense values and its results are put into memory, element by
  * element in row-major order. */
 #include "run/original.h"
+#include "schema/targets.h"
 #include "schema/twins.h"
 
 #include <stdio.h>
@@ -393,10 +394,25 @@ static bool is_idle(const fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
          fnzi_eager_of(s->in, args[1].u.value) == targets[0];
 }
 
+/* Elements that lie in one place get the same number: `sizes` has one for all of them. */
+static fnz_status write_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+                              fnzi_eager **target, const fnz_geometry **recorded,
+                              const int64_t *sizes) {
+  fnzi_pane whole, first;
+  fnzi_pane_of(target[0]->g, &whole);
+  first = whole;
+  memcpy(first.sizes, sizes, whole.rank * sizeof *sizes);
+  FNZ_TRY(fnzi_eager_reshape(s->in, target[0], &first));
+  FNZ_TRY(write_twin(s, twin, args, target, recorded, 1, 0));
+  return fnzi_eager_reshape(s->in, target[0], &whole);
+}
+
 static fnz_status write_targets(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                 fnzi_eager **targets, size_t count) {
   size_t nplain = plain_returns(s->op);
   const fnz_geometry **recorded;
+  int64_t sizes[FNZ_MAX_RANK];
+  fnz_geometry one;
   if (is_idle(s, twin, args, targets, count))
     return FNZ_OK;
   FNZ_TRY(recorded_results(s, nplain + count, &recorded));
@@ -404,6 +420,9 @@ static fnz_status write_targets(fnzi_act *s, const fnz_op *twin, const fnz_arg *
     FNZ_TRY(fnzi_act_check(s, twin, args, targets[i], recorded[nplain + i]));
   if (s->in_loop)
     return write_in_loop(s, twin, args, targets, count);
+  if (count == 1 && !fnzi_op_is_elementwise(twin) &&
+      fnzi_writes_alike(s->op, s->args, targets[0]->g, fnzi_act_geometry_of, s, sizes, &one))
+    return write_first(s, twin, args, targets, recorded, sizes);
   return write_twin(s, twin, args, targets, recorded, nplain + count, nplain);
 }
 

@@ -11,7 +11,7 @@ typedef struct written_row {
 static const written_row own_inputs[] = {
 #define OWN_INPUT(op, param) {FNZI_ATEN_##op, param},
 #define LAZY(op)
-#define REPEATED(op, param)
+#define REPEATED(op, param, by)
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
@@ -21,17 +21,24 @@ static const written_row own_inputs[] = {
 static const uint16_t lazy[] = {
 #define OWN_INPUT(op, param)
 #define LAZY(op) FNZI_ATEN_##op,
-#define REPEATED(op, param)
+#define REPEATED(op, param, by)
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
 #undef REPEATED
 };
 
-static const written_row repeated[] = {
+/* What chooses the places that get the number. */
+typedef enum chooser { BY_MASK, BY_DIM, BY_INDICES } chooser;
+
+static const struct {
+  uint16_t op;
+  const char *param;
+  chooser by;
+} repeated[] = {
 #define OWN_INPUT(op, param)
 #define LAZY(op)
-#define REPEATED(op, param) {FNZI_ATEN_##op, param},
+#define REPEATED(op, param, by) {FNZI_ATEN_##op, param, BY_##by},
 #include "schema/targets.def"
 #undef OWN_INPUT
 #undef LAZY
@@ -64,9 +71,23 @@ bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_ge
   return op != &fnzi_ops[FNZI_ATEN_copy_] && (neg || !takes_lazy(op));
 }
 
+/* A call of an operator of `repeated`. */
+typedef struct repeating {
+  const fnz_op *op;
+  const fnz_arg *args, *choice;
+  const fnz_geometry *target;
+  fnzi_geometry_reader *geometry_of;
+  void *user;
+} repeating;
+
+static const fnz_geometry *look(const repeating *r, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE ? r->geometry_of(r->user, arg) : NULL;
+}
+
 /* The mask chooses some of the elements along dimension d of the target, and others not. */
-static bool differs_along(const fnz_geometry *mask, const fnz_geometry *target, uint32_t d) {
-  if (mask->rank > target->rank)
+static bool mask_differs(const repeating *r, uint32_t d) {
+  const fnz_geometry *target = r->target, *mask = look(r, r->choice);
+  if (!mask || (mask->rank > 0 && !mask->strides) || mask->rank > target->rank)
     return true;
   if (d + mask->rank < target->rank)
     return false;
@@ -74,21 +95,66 @@ static bool differs_along(const fnz_geometry *mask, const fnz_geometry *target, 
   return mask->sizes[k] > 1 && mask->strides[k] != 0;
 }
 
+static bool dim_differs(const repeating *r, uint32_t d) {
+  int64_t dim = r->choice->u.i;
+  return r->choice->tag != FNZ_ARG_INT || dim + (dim < 0 ? r->target->rank : 0) == d;
+}
+
+/* An index stands for a dimension, a mask for all that it has. */
+static uint32_t dims_of_index(const repeating *r, const fnz_arg *index) {
+  const fnz_geometry *g = look(r, index);
+  return g && (g->dtype == FNZ_BOOL || g->dtype == FNZ_U8) ? g->rank : 1;
+}
+
+static bool writes_one_number(const repeating *r) {
+  const fnz_arg *adds = &r->args[fnzi_op_param(r->op, "accumulate")];
+  const fnz_geometry *values = look(r, &r->args[fnzi_op_param(r->op, "values")]);
+  bool accumulates = adds->tag != FNZ_ARG_DEFAULT && adds->u.i;
+  return values && fnz_geometry_numel(values) == 1 && !accumulates;
+}
+
+static bool indices_differ(const repeating *r, uint32_t d) {
+  uint32_t dim = 0;
+  if (r->choice->tag != FNZ_ARG_LIST || !writes_one_number(r))
+    return true;
+  for (uint32_t i = 0; i < r->choice->count; i++) {
+    const fnz_arg *index = &r->choice->u.list[i];
+    dim += dims_of_index(r, index);
+    if (dim > d)
+      return index->tag == FNZ_ARG_VALUE;
+  }
+  return false;
+}
+
+static bool differs_along(const repeating *r, chooser by, uint32_t d) {
+  switch (by) {
+  case BY_MASK:
+    return mask_differs(r, d);
+  case BY_DIM:
+    return dim_differs(r, d);
+  case BY_INDICES:
+    break;
+  }
+  return indices_differ(r, d);
+}
+
 bool fnzi_writes_alike(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
                        fnzi_geometry_reader *geometry_of, void *user, int64_t *sizes,
                        fnz_geometry *one) {
-  int at = param_of(op, repeated, sizeof repeated / sizeof *repeated);
-  if (at < 0)
+  const size_t count = sizeof repeated / sizeof *repeated;
+  size_t row = 0;
+  while (row < count && op != &fnzi_ops[repeated[row].op])
+    row++;
+  if (row == count)
     return false;
-  const fnz_geometry *mask = args[at].tag == FNZ_ARG_VALUE ? geometry_of(user, &args[at]) : NULL;
-  if (!mask || (mask->rank > 0 && !mask->strides))
-    return false;
+  const fnz_arg *choice = &args[fnzi_op_param(op, repeated[row].param)];
+  const repeating r = {op, args, choice, target, geometry_of, user};
   *one = *target;
   one->sizes = sizes;
   for (uint32_t d = 0; d < target->rank; d++) {
     bool is_one_place = target->strides[d] == 0 && target->sizes[d] > 1;
     sizes[d] = is_one_place ? 1 : target->sizes[d];
-    if (is_one_place && differs_along(mask, target, d))
+    if (is_one_place && differs_along(&r, repeated[row].by, d))
       return false;
   }
   return true;
