@@ -370,12 +370,13 @@ static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-/* sum_to_size has nothing to sum over where the sizes are those it is asked for. */
+/* sum_to_size has nothing to sum over where the sizes are those it is asked for. A tensor without
+ * dimensions is summed nevertheless, into new memory. */
 static fnz_status sum_to_size(fnzi_act *s, fnzi_pane *w) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
   FNZ_TRY(fnzi_act_ints(s, 1, sizes, &rank));
-  if (rank == w->rank && memcmp(sizes, w->sizes, rank * sizeof *sizes) == 0)
+  if (rank && rank == w->rank && memcmp(sizes, w->sizes, rank * sizeof *sizes) == 0)
     return itself(s, w);
   s->outcome = FNZI_OUTCOME_COMPUTE;
   return FNZ_OK;

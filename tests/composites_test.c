@@ -91,6 +91,8 @@ static const row one[] = {
     {"f32[3]", "f32[3]", "dropout(%x, 1, True)", false},
     {"f32[2,3]", "f32[2,3]", "sum_to_size(%x, [2, 3])", true},
     {"f32[2,3]", "f32[1,3]", "sum_to_size(%x, [1, 3])", false},
+    {"f32[]", "f32[]", "sum_to_size(%x, [])", false},
+    {"f32[1]", "f32[]", "sum_to_size(%x, [])", false},
     {"f32[3]", "f32[3]", "to.dtype(%x, f32)", true},
     {"f32[3]", "f32[3]", "to.dtype(%x, f32, False, True)", false},
     {"f32[3]", "f64[3]", "to.dtype(%x, f64)", false},

@@ -245,11 +245,12 @@ fnz_status fnzi_resolve_dropout(fnzi_resolving *r) {
   return nothing ? fnzi_is_self(r) : keep(r);
 }
 
+/* To no dimensions it is a sum, a new tensor even where there is one element. */
 fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   int64_t *sizes;
   size_t rank;
   FNZ_TRY(fnzi_resolving_ints(r, 1, &sizes, &rank));
-  return has_sizes(r->self, sizes, rank) ? fnzi_is_self(r) : keep(r);
+  return rank && has_sizes(r->self, sizes, rank) ? fnzi_is_self(r) : keep(r);
 }
 
 /* Of one tensor it is that tensor. */
