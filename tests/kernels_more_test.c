@@ -278,6 +278,12 @@ START_TEST(products_of_vectors_and_more) {
   HAS(0, S(2, 2), FNZ_I64, 0, 3, 4, 6, 8);
   RUN("tensordot", T(S(2, 0), 0), T(S(0, 2), 0), INTS(1), INTS(0));
   HAS(0, S(2, 2), FNZ_F32, 0, 0, 0, 0, 0);
+  RUN("tensordot", T(S(1, 2), 2, 3), T(S(2, 2), 0, 1, 4, 5), INTS(0), INTS(0));
+  HAS(0, S(2, 2), FNZ_F32, 0, 8, 12, 12, 18);
+  RUN("tensordot", T(S(2, 2), 0, 1, 4, 5), T(S(1, 2), 2, 3), INTS(-2), INTS(0));
+  HAS(0, S(2, 2), FNZ_F32, 0, 8, 12, 12, 18);
+  RUN("tensordot", T(S(1, 2), 2, 3), T(S(0, 1), 0), INTS(0), INTS(0));
+  HAS(0, S(2, 1), FNZ_F32, 0, 0, 0);
   FAILS(ctx, "TYPE", APPLY("vdot", T(S(2), 2.75, -1.25), TYPED(FNZ_F64, S(2), -1.5, -0.5)));
   FAILS(ctx, "BOUNDS",
         APPLY("linalg_cross", T(S(2, 2), -1, 3, -1.5, -2), T(S(2, 2), 0.25, 2.5, -2, -1.75)));
@@ -724,6 +730,18 @@ START_TEST(distances_and_places) {
   FAILS(ctx, "TYPE",
         APPLY("_pdist_forward", TYPED(FNZ_F16, S(3, 2), -1.75, 0.75, -1, -1, 0, -0.5), F(2)));
   FAILS(ctx, "BOUNDS", APPLY("_pdist_forward", T(S(3), 0, 1, 1), F(2)));
+  const fnz_arg columns = tensor_at(FNZ_F32, S(3, 2), (const int64_t[]){1, 3},
+                                    (const double[]){-0.75, -0.25, -0.75, 2.25, 2.75, 1.5});
+  RUN("pdist", columns, F(0));
+  HAS(0, S(3), FNZ_F32, 0, 1, 2, 2);
+  FAILS(ctx, "BOUNDS", APPLY("_pdist_forward", columns, F(0)));
+  RUN("take_along_dim", T(S(2, 3), 0, 1, 2, 3, 4, 5), TYPED(FNZ_I64, S(2, 2), -1, 3, -5, 1), I(1));
+  HAS(0, S(2, 2), FNZ_F32, 0, 2, 0, 4, 4);
+  FAILS(ctx, "BOUNDS", APPLY("take_along_dim", T(S(3), 0, 1, 2), TYPED(FNZ_I64, S(1), -1), NONE));
+  RUN("multi_margin_loss", T(SCALAR, 2), TYPED(FNZ_I64, SCALAR, 0), I(1), F(1), NONE, I(0));
+  HAS(0, SCALAR, FNZ_F32, 0, 0);
+  RUN("multi_margin_loss", T(SCALAR, 2), TYPED(FNZ_I64, S(1), 0), I(1), F(1), T(S(1), 3), I(0));
+  HAS(0, S(1), FNZ_F32, 0, 0);
   finish();
 }
 END_TEST

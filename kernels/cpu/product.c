@@ -138,26 +138,54 @@ static void append(fnzi_window *to, const fnzi_window *from, uint32_t dim, int64
   *count *= from->sizes[dim];
 }
 
-/* A row-major matrix of an argument in scratch memory: free dimensions by summed ones, these in the
- * order given, or the other way round. */
-static fnz_status fold(fnzi_call *call, size_t argument, const char *name, bool summed_first,
-                       fnz_dtype dtype, fnzi_matrix *out, int64_t *free, int64_t *summed) {
-  fnzi_window w, from, to;
+/* An argument and its summed dimensions. */
+typedef struct summand {
+  fnzi_window window;
   const int64_t *dims;
   size_t count;
+} summand;
+
+static fnz_status read_summand(fnzi_call *call, size_t argument, summand *out) {
+  fnzi_window_of(fnzi_input(call, argument), &out->window);
+  return fnzi_named_ints(call, argument ? "dims_other" : "dims_self", &out->dims, &out->count);
+}
+
+static uint32_t summed_dim(const summand *a, size_t i) {
+  return (uint32_t)(a->dims[i] < 0 ? a->dims[i] + a->window.rank : a->dims[i]);
+}
+
+/* The argument's summed dimensions of size 1 are repeated along their partners'. */
+static void repeat_along(summand *a, const summand *partner) {
+  for (size_t i = 0; i < a->count; i++) {
+    uint32_t d = summed_dim(a, i);
+    if (a->window.sizes[d] != 1)
+      continue;
+    a->window.sizes[d] = partner->window.sizes[summed_dim(partner, i)];
+    a->window.strides[d] = 0;
+  }
+}
+
+/* A row-major matrix of an argument in scratch memory: free dimensions by summed ones, these in the
+ * order given, or the other way round. */
+static fnz_status fold(fnzi_call *call, size_t argument, bool summed_first, fnz_dtype dtype,
+                       fnzi_matrix *out, int64_t *free, int64_t *summed) {
+  fnzi_window from, to;
+  summand own, partner;
   void *data;
-  FNZ_TRY(fnzi_named_ints(call, name, &dims, &count));
-  fnzi_window_of(fnzi_input(call, argument), &w);
+  FNZ_TRY(read_summand(call, argument, &own));
+  FNZ_TRY(read_summand(call, 1 - argument, &partner));
+  repeat_along(&own, &partner);
+  const fnzi_window w = own.window;
   from = w;
   from.rank = 0;
   *free = *summed = 1;
   for (int pass = 0; pass < 2; pass++) {
     if ((pass == 0) == summed_first)
-      for (size_t i = 0; i < count; i++)
-        append(&from, &w, (uint32_t)(dims[i] < 0 ? dims[i] + w.rank : dims[i]), summed);
+      for (size_t i = 0; i < own.count; i++)
+        append(&from, &w, summed_dim(&own, i), summed);
     else
       for (uint32_t i = 0; i < w.rank; i++)
-        if (!is_among(dims, count, i, w.rank))
+        if (!is_among(own.dims, own.count, i, w.rank))
           append(&from, &w, i, free);
   }
   FNZ_TRY(
@@ -174,8 +202,8 @@ fnz_status fnzi_kernel_tensordot(fnzi_call *call) {
   if (!fnzi_product_dtype(dtype, &p.dtype))
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
                        fnzi_dtype(dtype)->name);
-  FNZ_TRY(fold(call, 0, "dims_self", false, p.dtype, &p.a, &p.m, &p.k));
-  FNZ_TRY(fold(call, 1, "dims_other", true, p.dtype, &p.b, &p.n, &p.k));
+  FNZ_TRY(fold(call, 0, false, p.dtype, &p.a, &p.m, &p.k));
+  FNZ_TRY(fold(call, 1, true, p.dtype, &p.b, &p.n, &p.k));
   FNZ_TRY(fnzi_result_as(call, 0, p.dtype, &p.c));
   p.c_row = p.n ? p.n : 1;
   fnzi_product_run_tiled(&p, call->threads);

@@ -204,14 +204,15 @@ RECIPE(multi_margin_loss) {
   fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
   fnzi_array *weight = fnzi_given(s, "weight");
   double p = fnzi_named_float(s->call, "p", 1);
-  int64_t classes = fnzi_size(x, -1), rows = fnzi_rank(x) == 2 ? fnzi_size(x, 0) : 1;
-  bool fits = (fnzi_rank(x) == 1 || fnzi_rank(x) == 2) && fnzi_rank(target) <= 1 && classes > 0 &&
+  int64_t classes = fnzi_rank(x) ? fnzi_size(x, -1) : 1;
+  int64_t rows = fnzi_rank(x) == 2 ? fnzi_size(x, 0) : 1;
+  bool fits = fnzi_rank(x) <= 2 && fnzi_rank(target) <= 1 && classes > 0 &&
               fnzi_numel(target) == rows && (p == 1 || p == 2);
   if (!fits || (weight && (fnzi_rank(weight) > 1 || fnzi_numel(weight) != classes)))
     fnzi_stop(s, FNZ_CLASS_BOUNDS,
               "%lld rows of %lld classes do not fit the target or the weight, or p is not 1 or 2",
               (long long)rows, (long long)classes);
-  bool single = fnzi_rank(x) == 1 && fnzi_rank(target) == 0;
+  bool single = fnzi_rank(x) <= 1 && fnzi_rank(target) == 0;
   x = RESHAPED(x, rows, classes);
   fnzi_array *at = RESHAPED(target, rows, 1), *own = STEP(gather, V(x), I(1), V(at));
   fnzi_array *loss = SUB(x, own);

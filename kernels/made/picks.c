@@ -150,6 +150,8 @@ RECIPE(index_reduce) {
                            B(fnzi_named_bool(s->call, "include_self", true))));
 }
 
+/* Along a dimension an index counts round and round: -1 is the last place, and so is 2 * size - 1.
+ */
 RECIPE(take_along_dim) {
   fnzi_array *self = fnzi_given(s, "self"), *index = fnzi_given(s, "indices");
   const fnz_arg *given = fnzi_named(s->call, "dim");
@@ -175,6 +177,8 @@ RECIPE(take_along_dim) {
     sizes[d] = d == dim || a == 1 ? b : a;
     of_self[d] = d == dim ? a : sizes[d];
   }
+  if (fnzi_size(self, dim))
+    index = STEP(remainder__Scalar, V(index), I(fnzi_size(self, dim)));
   self = STEP(expand, V(self), fnzi_ints(s, of_self, fnzi_rank(self)));
   index = STEP(expand, V(index), fnzi_ints(s, sizes, fnzi_rank(index)));
   fnzi_give_result(s, STEP(gather, V(self), I(dim), V(index)));

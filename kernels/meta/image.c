@@ -250,7 +250,7 @@ fnz_status fnzi_shape_pdist(fnzi_call *call) {
   FNZ_TRY(check_order(call));
   if (g->rank != 2)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, it must be a matrix", g->rank);
-  if (!fnzi_is_contiguous(g))
+  if (strcmp(call->op->name, "_pdist_forward") == 0 && !fnzi_is_contiguous(g))
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self is not contiguous; make it so");
   if (!fnzi_mul_i64(g->sizes[0], g->sizes[0] > 0 ? g->sizes[0] - 1 : 0, &pairs))
     return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the pairs of %lld points leave 64 bits",
