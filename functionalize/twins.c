@@ -196,13 +196,14 @@ static fnz_status lay_out(fnz_world *world, const fnzi_request *r, const twin_ca
 }
 
 /* What each written argument will look like before it is cast to its own dtype. An out= argument
- * may have other sizes than the result; the recorded ones count. */
+ * may have other sizes than the result; the recorded ones count. Promotion is about the first
+ * result; further ones (the exponents of frexp) have dtypes of their own, which eager asks for. */
 static fnz_status expect_slot(fnz_world *world, const fnzi_request *r, const twin_call *c,
                               slot *s) {
   const fnz_geometry *target = fnzi_geometry(s->target);
   fnz_dtype dtype = target->dtype;
   fnz_geometry resized;
-  if (c->elementwise)
+  if (c->elementwise && s == c->slots)
     dtype = fnzi_op_result_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL);
   else if (c->knows_own && c->route->way == FNZI_OUT_CAST)
     dtype = c->own;

@@ -82,16 +82,18 @@ const fnz_geometry *fnzi_act_geometry_of(void *user, const fnz_arg *arg) {
   return t == NULL ? NULL : t->g;
 }
 
-/* What the twin gives, for a backend that cannot tell by itself. */
-static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, fnzi_eager *target,
-                        const fnz_geometry *recorded, const fnz_geometry **out) {
+/* What the twin gives as result k, for a backend that cannot tell by itself. Operands promote to
+ * the dtype of the first one; the exponents of frexp are what their target is. */
+static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, size_t k,
+                        fnzi_eager *target, const fnz_geometry *recorded,
+                        const fnz_geometry **out) {
   fnz_geometry *g;
   FNZI_NEW(&s->in->run.scratch, 1, &g);
   *g = s->op->kind == FNZI_KIND_OUT && recorded != NULL ? *recorded : *target->g;
   g->dtype = target->g->dtype;
   g->is_conj = g->is_neg = false;
   g->symbols = NULL;
-  if (fnzi_op_is_elementwise(twin))
+  if (fnzi_op_is_elementwise(twin) && k == 0)
     g->dtype = fnzi_op_result_dtype(twin, args, twin->nparams, fnzi_act_geometry_of, s);
   else if (s->knows_own)
     g->dtype = s->own;
@@ -142,7 +144,7 @@ static fnz_status write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *arg
   for (size_t i = 0; i < nplain; i++)
     expected[i] = recorded[i];
   for (size_t i = nplain; run->hashes && i < count; i++)
-    FNZ_TRY(guess(s, twin, args, targets[i - nplain], recorded[i], &expected[i]));
+    FNZ_TRY(guess(s, twin, args, i, targets[i - nplain], recorded[i], &expected[i]));
   FNZ_TRY(fnzi_act_apply_twin(s, twin, args, expected, handles, count));
   return take_results(s, handles, recorded, targets, count, nplain);
 }
@@ -209,7 +211,7 @@ static fnz_status compute_element(looping *l, fnzi_eager *element, fnz_handle *o
   const fnz_geometry *expected[1] = {NULL};
   FNZ_TRY(fnzi_lower_args(run, l->twin, l->args, l->twin->nparams, element_value, l, &args));
   if (run->hashes)
-    FNZ_TRY(guess(l->s, l->twin, l->args, element, NULL, &expected[0]));
+    FNZ_TRY(guess(l->s, l->twin, l->args, 0, element, NULL, &expected[0]));
   fnz_request call = {l->twin, args, l->twin->nparams, expected, ""};
   return fnzi_run_apply(run, &call, out, 1);
 }
