@@ -134,13 +134,15 @@ fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *r) {
 }
 
 /* --- the others ------------------------------------------------------------------------------- */
-fnz_status fnzi_statistics_request(fnz_world *world, fnzi_request *r) {
+fnz_status fnzi_check_statistics(fnz_world *world, const fnzi_request *r) {
   int mean = fnzi_op_param(r->op, "running_mean"), training = fnzi_op_param(r->op, "training");
-  bool trains = training < 0 || r->args[training].u.i;
+  bool trains = training < 0 || r->args[training].u.i, is_out = r->op->kind == FNZI_KIND_OUT;
   if (trains && mean >= 0 && fnzi_tensor_arg(r, (size_t)mean))
     return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s in training writes its running statistics, which its schema does not say; "
-                     "call the operator that it is a part of",
-                     r->op->name);
-  return fnzi_apply_functional(world, r);
+                     "call %s",
+                     r->op->name,
+                     is_out ? "it without out= and copy_() its results"
+                            : "the operator that it is a part of");
+  return FNZ_OK;
 }

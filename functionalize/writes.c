@@ -371,7 +371,9 @@ fnz_status fnzi_write_request(fnz_world *world, fnzi_request *r, const fnzi_rout
   case FNZI_MUTATION_INSTANCE_NORM:
     return fnzi_instance_norm_request(world, r);
   case FNZI_MUTATION_UNDECLARED:
-    return fnzi_statistics_request(world, r);
+    FNZ_TRY(fnzi_check_statistics(world, r));
+    return r->op->kind == FNZI_KIND_OUT ? fnzi_twin_request(world, r, route)
+                                        : fnzi_apply_functional(world, r);
   case FNZI_MUTATION_SET_EMPTY:
     return set_empty_request(world, r);
   case FNZI_MUTATION_SET_WINDOW:

@@ -27,7 +27,8 @@ FNZ_MUST_CHECK fnz_status fnzi_list_request(fnz_world *world, fnzi_request *requ
 /* norms.c: operators that write running statistics without saying so. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_norm_request(fnz_world *world, fnzi_request *request);
 FNZ_MUST_CHECK fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *request);
-FNZ_MUST_CHECK fnz_status fnzi_statistics_request(fnz_world *world, fnzi_request *request);
+/* Refuses others in training that would write theirs. */
+FNZ_MUST_CHECK fnz_status fnzi_check_statistics(fnz_world *world, const fnzi_request *request);
 
 static inline const fnz_geometry *fnzi_geometry(const fnz_tensor *t) {
   return &t->node->geometry;

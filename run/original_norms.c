@@ -194,14 +194,20 @@ static fnz_status instance_norm(fnzi_act *s) {
 /* --- All of them --------------------------------------------------------------------------------
  */
 
-/* Parts of batch norm that write statistics in training, too. */
+/* Parts and forms of batch norm that write statistics in training, too. */
 static fnz_status check_others(fnzi_act *s) {
   static const uint16_t others[] = {FNZI_ATEN__batch_norm_impl_index,
                                     FNZI_ATEN_batch_norm_gather_stats,
+                                    FNZI_ATEN_batch_norm_gather_stats__out,
                                     FNZI_ATEN_batch_norm_gather_stats_with_counts,
+                                    FNZI_ATEN_batch_norm_gather_stats_with_counts__out,
                                     FNZI_ATEN_batch_norm_update_stats,
+                                    FNZI_ATEN_batch_norm_update_stats__out,
                                     FNZI_ATEN_cudnn_batch_norm,
-                                    FNZI_ATEN_miopen_batch_norm};
+                                    FNZI_ATEN_cudnn_batch_norm__out,
+                                    FNZI_ATEN_miopen_batch_norm,
+                                    FNZI_ATEN_miopen_batch_norm__out,
+                                    FNZI_ATEN_native_batch_norm__out};
   if (!fnzi_op_is_among(s->op, others, sizeof others / sizeof *others))
     return FNZ_OK;
   int mean = fnzi_op_param(s->op, "running_mean"), training = fnzi_op_param(s->op, "training");

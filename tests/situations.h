@@ -395,6 +395,10 @@ static const struct refusal {
      "%y: f32[2,3], %a: f32[3], %b: f32[3] = miopen_batch_norm(%x, %w, None, %m, %v, True, 0.1, "
      "1e-5)\nreturn %y",
      "miopen_batch_norm in training writes its running statistics"},
+    {"UNSUPPORTED", "%x: f32[2,3], %m: f32[3], %v: f32[3], %o: f32[2,3], %p: f32[3], %q: f32[3]",
+     "%y: f32[2,3], %a: f32[3], %b: f32[3] = native_batch_norm.out(%x, None, None, %m, %v, True, "
+     "0.1, 1e-5, out=%o, save_mean=%p, save_invstd=%q)\nreturn %y",
+     "native_batch_norm.out in training writes its running statistics"},
 };
 
 #endif
