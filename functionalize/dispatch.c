@@ -476,10 +476,26 @@ static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
                                 r->op->name, r->op->params[0].name, (long long)count);
 }
 
+/* as_strided_copy and as_strided_scatter see memory, their functional forms a value: of a window
+ * into other memory that is only its elements, in rows. */
+static fnz_status check_memory(fnz_world *world, const fnzi_request *r) {
+  static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
+  const fnzi_alias *node = self_of(r) ? self_of(r)->node : NULL;
+  if (!fnzi_op_is_among(r->op, strided, 2) || !node || !node->parent ||
+      (fnzi_is_contiguous(&node->geometry) && node->geometry.offset == 0))
+    return FNZ_OK;
+  return fnzi_fail(
+      world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+      "%s goes by places in memory, and self is a view that does not lie there in rows "
+      "from place 0 on; use as_strided() and clone(), or copy_() into it",
+      r->op->name);
+}
+
 static fnz_status functional_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(check_one_number(world, r));
   if (!world->autocast)
     FNZ_TRY(fnzi_check_tensors_alike(world, r->op, r->args));
+  FNZ_TRY(check_memory(world, r));
   return fnzi_apply_functional(world, r);
 }
 

@@ -213,9 +213,11 @@ static fnz_status check_others(fnzi_act *s) {
   int mean = fnzi_op_param(s->op, "running_mean"), training = fnzi_op_param(s->op, "training");
   if (s->args[mean].tag != FNZ_ARG_VALUE || (training >= 0 && s->args[training].u.i == 0))
     return FNZ_OK;
-  return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
-                   "%s in training writes its running statistics, and there is no rule for it",
-                   s->op->name);
+  return fnzi_fail(
+      s->ctx, FNZ_CLASS_UNSUPPORTED, "",
+      "%s in training writes its running statistics, and there is no rule for it; call "
+      "native_batch_norm",
+      s->op->name);
 }
 
 fnz_status fnzi_act_norm(fnzi_act *s, bool *done) {
