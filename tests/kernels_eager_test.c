@@ -144,6 +144,11 @@ START_TEST(einsum_by_hand) {
   RUN("einsum", text("i,j->ij"), TENSORS(TYPED(FNZ_I64, S(2), 2, 3), TYPED(FNZ_I64, S(1), 5)),
       NONE);
   EXACTLY(10, 15);
+  RUN("einsum", text("ij->"), TENSORS(TYPED(FNZ_U8, S(2, 2), 200, 100, 1, 2)), NONE);
+  EXACTLY(303);
+  ck_assert_int_eq(cpu->geometry(cpu->self, outs[0])->dtype, FNZ_I64);
+  RUN("einsum", text("i->"), TENSORS(TYPED(FNZ_BOOL, S(3), 1, 0, 1)), NONE);
+  EXACTLY(2);
   FAILS(ctx, "BOUNDS", APPLY("einsum", text("ij,jk"), TENSORS(a, v), NONE));
   FAILS(ctx, "TYPE", APPLY("einsum", text("ij->ik"), TENSORS(a), NONE));
   FAILS(ctx, "TYPE", APPLY("einsum", text("i1"), TENSORS(a), NONE));

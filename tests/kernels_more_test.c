@@ -735,6 +735,10 @@ START_TEST(distances_and_places) {
   RUN("pdist", columns, F(0));
   HAS(0, S(3), FNZ_F32, 0, 1, 2, 2);
   FAILS(ctx, "BOUNDS", APPLY("_pdist_forward", columns, F(0)));
+  RUN("_softmax_backward_data", TYPED(FNZ_BF16, S(1, 2), 8.0625, 8.125),
+      TYPED(FNZ_BF16, S(1, 2), 0.00390625, 0.99609375), I(1),
+      (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_BF16});
+  HAS(0, S(1, 2), FNZ_BF16, 0, -0x1.fep-13, 0x1.fep-13);
   RUN("take_along_dim", T(S(2, 3), 0, 1, 2, 3, 4, 5), TYPED(FNZ_I64, S(2, 2), -1, 3, -5, 1), I(1));
   HAS(0, S(2, 2), FNZ_F32, 0, 2, 0, 4, 4);
   FAILS(ctx, "BOUNDS", APPLY("take_along_dim", T(S(3), 0, 1, 2), TYPED(FNZ_I64, S(1), -1), NONE));

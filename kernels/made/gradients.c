@@ -237,21 +237,27 @@ RECIPE(batch_norm_backward) {
 }
 
 /* --- Softmax ----------------------------------------------------------------------------- */
+/* Both gradients are differences of numbers that may be nearly the same: small floats are computed
+ * in a larger type and rounded in the end. */
 RECIPE(softmax_backward) {
-  fnzi_array *grad = fnzi_given(s, "grad_output"), *y = fnzi_given(s, "output");
+  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "output")), inner = wide(dtype);
+  fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_output"), inner);
+  fnzi_array *y = fnzi_as(s, fnzi_given(s, "output"), inner);
   fnzi_array *product = MUL(grad, y);
   fnz_arg dim = INTS(fnzi_given_dim(s, "dim", grad));
   fnzi_array *sum = STEP(sum__dim_IntList, V(product), dim, B(true));
   fnzi_array *back = SUB(product, MUL(y, sum));
-  fnzi_give_result(s, fnzi_as(s, back, fnzi_named_dtype(s->call, "input_dtype", fnzi_dtype_of(y))));
+  fnzi_give_result(s, fnzi_as(s, back, fnzi_named_dtype(s->call, "input_dtype", dtype)));
 }
 
 RECIPE(log_softmax_backward) {
-  fnzi_array *grad = fnzi_given(s, "grad_output"), *y = fnzi_given(s, "output");
+  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "output")), inner = wide(dtype);
+  fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_output"), inner);
+  fnzi_array *y = fnzi_as(s, fnzi_given(s, "output"), inner);
   fnz_arg dim = INTS(fnzi_given_dim(s, "dim", grad));
   fnzi_array *sum = STEP(sum__dim_IntList, V(grad), dim, B(true));
   fnzi_array *back = SUB(grad, MUL(STEP(exp, V(y)), sum));
-  fnzi_give_result(s, fnzi_as(s, back, fnzi_named_dtype(s->call, "input_dtype", fnzi_dtype_of(y))));
+  fnzi_give_result(s, fnzi_as(s, back, fnzi_named_dtype(s->call, "input_dtype", dtype)));
 }
 
 /* --- Embedding --------------------------------------------------------------------------- */

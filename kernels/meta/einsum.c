@@ -165,6 +165,14 @@ fnz_status fnzi_einsum_read(fnzi_call *call, fnzi_einsum *out) {
   return check_output(call, out);
 }
 
+/* Of one operand something is summed, and sums of integers are i64. */
+static bool sums_one(const fnzi_einsum *e) {
+  bool sums = false;
+  for (uint32_t i = 0; e->count == 1 && i < e->operands[0].rank; i++)
+    sums = sums || !fnzi_labels_have(&e->out, e->operands[0].at[i]);
+  return sums;
+}
+
 fnz_status fnzi_shape_einsum(fnzi_call *call) {
   fnzi_einsum *e;
   int64_t sizes[FNZ_MAX_RANK];
@@ -176,6 +184,8 @@ fnz_status fnzi_shape_einsum(fnzi_call *call) {
       return fnzi_refuse(call, FNZ_CLASS_TYPE,
                          "operand 0 is %s, operand %u is %s; cast one of them",
                          fnzi_dtype(dtype)->name, k, fnzi_dtype(operand(call, k)->dtype)->name);
+  if (sums_one(e) && (dtype == FNZ_BOOL || fnzi_is_integer(dtype)))
+    dtype = FNZ_I64;
   for (uint32_t i = 0; i < e->out.rank; i++)
     sizes[i] = e->sizes[e->out.at[i]];
   return fnzi_shape_add(call, dtype, e->out.rank, sizes, NULL);
