@@ -671,10 +671,39 @@ def grouped():
     yield "_grouped_mm", N(16, k, d=d, dense=True), N(g + 1, k, n, d=d, dense=True), offs
 
 
+def norms():
+    d, s = some([f32, f64, f16, bf16, c64]), sizes()
+    x, dim, keeps = N(*s, d=d), many(-len(s), len(s) - 1), {"keepdim": chance()}
+    yield "linalg_vecdot", x, N(*[some([1, n]) for n in s], d=d), {"dim": dim}
+    yield "linalg_vecdot", x, N(*s, d=i64), {"dim": dim}
+    yield "linalg_norm", x, None, some([None, [dim]]), keeps["keepdim"], {"dtype": some([None, None, f64 if d != c64 else c64])}
+    yield "linalg_norm", x, some([1, 2, 0, 2.5]), [dim]
+    m = N(many(1, 4), many(1, 4), d=d)
+    for order in (1, -1):
+        yield "linalg_norm", m, order, None, keeps["keepdim"]
+        batch = N(many(1, 3), many(1, 4), many(1, 4), d=d)
+        yield "linalg_matrix_norm", batch, order, some([[-2, -1], [0, 2], [2, 1]]), keeps["keepdim"]
+    yield "linalg_norm.ord_str", m, "fro", some([None, [1, 0]]), keeps["keepdim"]
+    yield "linalg_matrix_norm.str_ord", m, "fro", [-2, -1], keeps["keepdim"]
+    yield "linalg_matrix_norm", m, 1, [0, 0]
+    yield "linalg_norm", N(2, 2, 2), 1
+    yield "linalg_norm", N(2, 2, d=i64), 1
+    whole = N(*s, d=some([f32, i64, boolean, c64]))
+    for name in ("fft_fftshift", "fft_ifftshift"):
+        yield name, whole, some([None, [dim], list(range(len(s)))])
+    d = some([f32, f64, bf16, i64])
+    y = N(*s, d=d)
+    for name in ("trapezoid.x", "trapz.x", "cumulative_trapezoid.x"):
+        at = {"dim": dim}
+        yield name, y, N(*s, d=some([d, f32])), at
+        yield name, y, N(s[dim], d=d), at
+        yield name, y, N(s[dim] + 2, d=d), at
+
+
 GROUPS = {recurrent: 6, losses: 3, layers: 3, bags: 6, layout: 3, picks: 4, convolution: 6, backward: 3, lists: 2,
           statistics: 3, functions: 3, padding: 6, quantization: 4, airy: 3, optimizers: 12,
           factors: 12, unfactored: 2, sequences: 8, labels: 12, slopes: 4, picked_backward: 4,
-          moved: 6, grouped: 3}
+          moved: 6, grouped: 3, norms: 8}
 
 
 # --- Writing -------------------------------------------------------------------------------------

@@ -739,6 +739,11 @@ START_TEST(distances_and_places) {
       TYPED(FNZ_BF16, S(1, 2), 0.00390625, 0.99609375), I(1),
       (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = FNZ_BF16});
   HAS(0, S(1, 2), FNZ_BF16, 0, -0x1.fep-13, 0x1.fep-13);
+  RUN("linalg_matrix_norm", T(S(2, 3), 1, -2, 3, -4, 5, 6), F(INFINITY));
+  HAS(0, SCALAR, FNZ_F32, 0, 15);
+  RUN("linalg_norm", T(S(2, 3), 1, -2, 3, -4, 5, 6), F(-INFINITY), INTS(0, 1), B(true));
+  HAS(0, S(1, 1), FNZ_F32, 0, 6);
+  FAILS(ctx, "UNSUPPORTED", APPLY("linalg_norm", T(S(1, 2), 1, 2), I(2)));
   RUN("take_along_dim", T(S(2, 3), 0, 1, 2, 3, 4, 5), TYPED(FNZ_I64, S(2, 2), -1, 3, -5, 1), I(1));
   HAS(0, S(2, 2), FNZ_F32, 0, 2, 0, 4, 4);
   FAILS(ctx, "BOUNDS", APPLY("take_along_dim", T(S(3), 0, 1, 2), TYPED(FNZ_I64, S(1), -1), NONE));

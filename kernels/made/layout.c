@@ -221,6 +221,34 @@ RECIPE(flipud) {
   fnzi_give_result(s, STEP(flip, V(fnzi_given(s, "self")), INTS(0)));
 }
 
+/* Rolls half of each named dimension, of odd ones the smaller or the `larger` half, to the front.
+ */
+static void give_shifted(fnzi_steps *s, bool larger) {
+  fnzi_array *self = fnzi_given(s, "self");
+  const int64_t *named = NULL;
+  int64_t dims[FNZ_MAX_RANK], shifts[FNZ_MAX_RANK];
+  size_t count = 0;
+  if (fnzi_named(s->call, "dim")->tag == FNZ_ARG_LIST)
+    fnzi_note(s, fnzi_named_ints(s->call, "dim", &named, &count));
+  count = named ? count : fnzi_rank(self);
+  if (count > FNZ_MAX_RANK)
+    fnzi_stop(s, FNZ_CLASS_LIMIT, "dim has %zu numbers; it takes at most %d", count, FNZ_MAX_RANK);
+  for (size_t i = 0; s->status == FNZ_OK && i < count; i++) {
+    dims[i] = named ? named[i] : (int64_t)i;
+    shifts[i] = (fnzi_size(self, dims[i]) + larger) / 2;
+  }
+  if (s->status != FNZ_OK)
+    return;
+  fnzi_give_result(s, STEP(roll, V(self), fnzi_ints(s, shifts, count), fnzi_ints(s, dims, count)));
+}
+
+RECIPE(fft_shift) {
+  give_shifted(s, false);
+}
+RECIPE(fft_unshift) {
+  give_shifted(s, true);
+}
+
 /* --- Complex numbers --------------------------------------------------------------------- */
 static void give_complex(fnzi_steps *s, fnzi_array *re, fnzi_array *im) {
   if (fnzi_dtype_of(re) != fnzi_dtype_of(im))

@@ -186,6 +186,38 @@ static int64_t line_of(fnzi_steps *s, const fnzi_array *y) {
   return dim;
 }
 
+/* Half the distances of places x along the dimension times what their ends have. */
+static fnzi_array *areas(fnzi_steps *s, fnzi_array *y, int64_t dim) {
+  fnzi_array *x = fnzi_given(s, "x");
+  if (fnzi_dtype_of(x) == FNZ_BOOL || fnzi_dtype_of(y) == FNZ_BOOL)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "x or y is bool; cast it to a number");
+  if (fnzi_rank(x) == 1 && fnzi_numel(x) != fnzi_size(y, dim))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "x has %lld places, y %lld elements; each needs one",
+              (long long)fnzi_numel(x), (long long)fnzi_size(y, dim));
+  if (fnzi_rank(x) != 1 && fnzi_rank(x) != fnzi_rank(y))
+    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "x has %u dimensions, y %u; reshape x to as many, or to 1",
+              fnzi_rank(x), fnzi_rank(y));
+  if (fnzi_rank(x) == 1)
+    x = fnzi_along(s, x, dim, fnzi_rank(y));
+  fnzi_array *apart = SUB(without(s, x, dim, true), without(s, x, dim, false));
+  fnzi_array *both = ADD(without(s, y, dim, true), without(s, y, dim, false));
+  return MUL(apart, both);
+}
+
+RECIPE(trapezoid_places) {
+  fnzi_array *y = fnzi_given(s, "y");
+  int64_t dim = line_of(s, y);
+  fnzi_array *sum = STEP(sum__dim_IntList, V(areas(s, y, dim)), INTS(dim));
+  fnzi_give_result(s, STEP(div__Scalar, V(sum), F(2)));
+}
+
+RECIPE(cumulative_trapezoid_places) {
+  fnzi_array *y = fnzi_given(s, "y");
+  int64_t dim = line_of(s, y);
+  fnzi_array *sums = STEP(cumsum, V(areas(s, y, dim)), I(dim));
+  fnzi_give_result(s, STEP(div__Scalar, V(sums), F(2)));
+}
+
 RECIPE(trapezoid) {
   fnzi_array *y = fnzi_given(s, "y");
   double dx = fnzi_number_float(fnzi_named(s->call, "dx"));
