@@ -139,8 +139,7 @@ static fnz_status assert_one(asserter *a, const fnzi_expr *e) {
   FNZ_TRY(fnzi_arena_format(&a->to->arena, &message, "the program is for sizes with %s", e->text));
   args[1].u.s = message;
   args[1].count = (uint32_t)strlen(message);
-  const fnzi_node node = {
-      .op = op, .target = fnz_op_name(op), .args = args, .source = "", .nargs = 2};
+  const fnzi_node node = {.op = op, .args = args, .source = "", .nargs = 2};
   return fnzi_node_add(a->to, 0, &node, &at);
 }
 
