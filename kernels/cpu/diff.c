@@ -11,13 +11,13 @@ static fnz_status scratch_window(fnzi_call *call, const fnzi_window *like, fnzi_
   return FNZ_OK;
 }
 
-/* self with prepend and append around it. */
-static fnz_status join(fnzi_call *call, uint32_t dim, fnzi_window *out) {
+/* self with prepend and append around it; without a step it is taken alone. */
+static fnz_status join(fnzi_call *call, uint32_t dim, int64_t n, fnzi_window *out) {
   const fnzi_array *parts[] = {fnzi_named_array(call, "prepend"), fnzi_input(call, 0),
                                fnzi_named_array(call, "append")};
   int64_t at = 0;
   fnzi_window_of(parts[1], out);
-  if (!parts[0] && !parts[2])
+  if (n == 0 || (!parts[0] && !parts[2]))
     return FNZ_OK;
   out->sizes[dim] += parts[0] ? parts[0]->place.sizes[dim] : 0;
   out->sizes[dim] += parts[2] ? parts[2]->place.sizes[dim] : 0;
@@ -49,7 +49,7 @@ fnz_status fnzi_kernel_diff(fnzi_call *call) {
   int64_t n = fnzi_named_int(call, "n", 1), dim = fnzi_named_int(call, "dim", -1);
   uint32_t along = (uint32_t)(dim < 0 ? dim + fnzi_input(call, 0)->place.rank : dim);
   fnzi_window to, from;
-  FNZ_TRY(join(call, along, &from));
+  FNZ_TRY(join(call, along, n, &from));
   for (int64_t k = 0; k < n && from.sizes[along] > 0; k++)
     FNZ_TRY(step(call, along, &from));
   fnzi_window_of(call->outputs[0], &to);

@@ -208,7 +208,7 @@ RECIPE(sum_to_size) {
               "size has %zu numbers, self %u dimensions; counted from the end, each must be 1 or "
               "self's",
               rank, fnzi_rank(a));
-  if (count)
+  if (count || !rank) /* to no dimensions it is a sum of what there is, which of integers is i64 */
     a = STEP(sum__dim_IntList, V(a), fnzi_ints(s, dims, count), B(true));
   fnzi_give_result(s, s->status == FNZ_OK ? fnzi_reshaped(s, a, size, rank) : NULL);
 }

@@ -201,8 +201,8 @@ fnz_status fnzi_shape_diff(fnzi_call *call) {
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
   FNZ_TRY(add_ends(call, "prepend", dim, &sizes[dim]));
   FNZ_TRY(add_ends(call, "append", dim, &sizes[dim]));
-  sizes[dim] = sizes[dim] > n ? sizes[dim] - n : 0;
-  bool joins = fnzi_named_array(call, "prepend") || fnzi_named_array(call, "append");
+  sizes[dim] = n == 0 ? self->sizes[dim] : sizes[dim] > n ? sizes[dim] - n : 0;
+  bool joins = n && (fnzi_named_array(call, "prepend") || fnzi_named_array(call, "append"));
   fnz_geometry like = {.rank = self->rank, .sizes = sizes, .strides = self->strides};
   return joins ? fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL)
                : fnzi_shape_add_like(call, self->dtype, &like);
