@@ -42,8 +42,8 @@ FNZ_MUST_CHECK fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fn
                                              size_t *count);
 
 /* --- gather.c --------------------------------------------------------------------------------- */
-/* The value of a dirty alias waits with those of others; `*done` is false, and nothing has happened,
- * if it cannot. */
+/* The value of a dirty alias waits with those of others; `*done` is false, and nothing has
+ * happened, if it cannot. */
 FNZ_MUST_CHECK fnz_status fnzi_gather(fnz_world *world, const fnzi_alias *a, bool *done);
 /* Some of what waits may lie in the window. There is something that waits. */
 bool fnzi_gathered_meets(const fnzi_alias *window);
