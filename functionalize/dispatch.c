@@ -18,6 +18,12 @@ static bool has_same_places(const fnz_op *op, const fnz_op *twin) {
   return same;
 }
 
+/* Eager asks these for the one number that a tensor has. */
+static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
+                                   FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
+                                   FNZI_ATEN_item};
+static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
+
 fnzi_route fnzi_route_find(const fnz_op *op) {
   bool is_inplace_view = op->view_of != FNZI_NO_OP;
   const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
@@ -41,6 +47,9 @@ fnzi_route fnzi_route_find(const fnz_op *op) {
   r.idempotent = r.twin && fnzi_is_idempotent(op);
   r.flat = r.twin && fnzi_op_is_flat(op);
   r.way = r.twin ? fnzi_out_way_of(r.twin) : FNZI_OUT_EXACT;
+  r.uncast = fnzi_op_uncast(r.twin ? r.twin : op) != 0;
+  r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
+  r.by_memory = fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);
   r.same_places = r.twin && has_same_places(op, r.twin);
   if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
     r.composite = fnzi_composite_find(r.twin);
@@ -459,16 +468,13 @@ static fnz_status check_args(fnz_world *world, const fnzi_request *r) {
   return FNZ_OK;
 }
 
-/* Eager asks these for the one number that a tensor has. At the sizes that a trial has chosen the
- * program itself may not work; that is for whoever compares trials. */
+/* At the sizes that a trial has chosen the program itself may not work; that is for whoever
+ * compares trials. */
 static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
-  static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
-                                     FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
-                                     FNZI_ATEN_item};
-  if (world->decisions || !fnzi_op_is_among(r->op, readers, sizeof readers / sizeof *readers) ||
-      r->args[0].tag != FNZ_ARG_VALUE)
+  const fnz_tensor *self = self_of(r);
+  if (world->decisions || !self)
     return FNZ_OK;
-  int64_t count = fnz_geometry_numel(&r->args[0].u.tensor->node->geometry);
+  int64_t count = fnz_geometry_numel(&self->node->geometry);
   return count == 1 ? FNZ_OK
                     : fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                                 "%s takes a tensor of one element, `%s` has %lld; reduce it by "
@@ -476,13 +482,10 @@ static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
                                 r->op->name, r->op->params[0].name, (long long)count);
 }
 
-/* as_strided_copy and as_strided_scatter see memory, their functional forms a value: of a window
- * into other memory that is only its elements, in rows. */
+/* Of a window into other memory, a value is only its elements, in rows. */
 static fnz_status check_memory(fnz_world *world, const fnzi_request *r) {
-  static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
   const fnzi_alias *node = self_of(r) ? self_of(r)->node : NULL;
-  if (!fnzi_op_is_among(r->op, strided, 2) || !node || !node->parent ||
-      (fnzi_is_contiguous(&node->geometry) && node->geometry.offset == 0))
+  if (!node || !node->parent || (fnzi_is_contiguous(&node->geometry) && node->geometry.offset == 0))
     return FNZ_OK;
   return fnzi_fail(
       world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
@@ -491,11 +494,13 @@ static fnz_status check_memory(fnz_world *world, const fnzi_request *r) {
       r->op->name);
 }
 
-static fnz_status functional_request(fnz_world *world, fnzi_request *r) {
-  FNZ_TRY(check_one_number(world, r));
-  if (!world->autocast)
+static fnz_status functional_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+  if (route->one_number)
+    FNZ_TRY(check_one_number(world, r));
+  if (route->uncast && !world->autocast)
     FNZ_TRY(fnzi_check_tensors_alike(world, r->op, r->args));
-  FNZ_TRY(check_memory(world, r));
+  if (route->by_memory)
+    FNZ_TRY(check_memory(world, r));
   return fnzi_apply_functional(world, r);
 }
 
@@ -512,7 +517,7 @@ fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request) {
   case FNZI_ACTION_WRITE:
     return write_request(world, request, &route);
   case FNZI_ACTION_FUNCTIONAL:
-    return functional_request(world, request);
+    return functional_request(world, request, &route);
   case FNZI_ACTION_REFUSED:
   case FNZI_ACTION_UNKNOWN:
     break;

@@ -388,55 +388,6 @@ static bool all_known(const twin_call *c, const fnzi_request *r) {
 }
 
 /* --- slice after slice ------------------------------------------------------------------------ */
-/* The argument's slice k along dimension `dim` of the target, which stays as one of size 1: without
- * dimensions an operand would count less for the dtype. Itself where it is broadcast there. The
- * caller releases the new tensor. */
-static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim, int64_t k,
-                            fnz_arg *arg, fnzi_request *holder) {
-  const fnz_geometry *g = fnzi_geometry(arg->u.tensor);
-  uint32_t missing = target->rank - g->rank;
-  if (g->rank > target->rank || dim < missing || g->sizes[dim - missing] == 1)
-    return FNZ_OK;
-  const fnz_op *slice = fnzi_op_of_step(FNZI_STEP_SLICE);
-  const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing), fnzi_arg_int(k), fnzi_arg_int(k + 1),
-                          fnzi_arg_int(1)};
-  fnzi_request view = {.op = slice, .args = args};
-  fnz_status status = fnzi_dispatch(world, &view);
-  if (status == FNZ_OK) {
-    arg->u.tensor = view.out.data[0];
-    status = fnzi_give(world, holder, view.out.data[0]);
-  }
-  fnzi_request_end(&view);
-  return status;
-}
-
-static fnz_status one_slice(fnz_world *world, const fnzi_request *r, const fnz_geometry *target,
-                            uint32_t dim, int64_t k) {
-  fnzi_request views = {.op = r->op}, slice = {.op = r->op};
-  fnz_arg *args;
-  fnz_status status = FNZ_OK;
-  FNZI_NEW(&world->scratch, r->op->nparams, &args);
-  memcpy(args, r->args, r->op->nparams * sizeof *args);
-  for (size_t i = 0; i < r->op->nparams && status == FNZ_OK; i++)
-    if (args[i].tag == FNZ_ARG_VALUE)
-      status = slice_arg(world, target, dim, k, &args[i], &views);
-  slice.args = args;
-  if (status == FNZ_OK)
-    status = fnzi_dispatch(world, &slice);
-  fnzi_request_end(&slice);
-  fnzi_request_end(&views);
-  return status;
-}
-
-/* A slice is shorter, so that this ends even if slices overlap again: along a dimension of size 1
- * nothing is read or written before or after anything else. */
-fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
-  const fnz_geometry *g = fnzi_geometry(target);
-  for (int64_t k = 0; k < g->sizes[dim]; k++)
-    FNZ_TRY(one_slice(world, r, g, (uint32_t)dim, k));
-  return fnzi_give(world, r, target);
-}
-
 /* A dimension along which all elements of the target lie in one place and get the same; -1: there
  * is none, or each element is for itself anyhow. */
 static int repeated_dim(const fnzi_request *r, const twin_call *c) {
@@ -448,23 +399,6 @@ static int repeated_dim(const fnzi_request *r, const twin_call *c) {
     if (g->strides[d] == 0 && g->sizes[d] > 1)
       return (int)d;
   return -1;
-}
-
-/* Writing the first of them is writing all. The twin of the whole tensor would give one place many
- * results. */
-static fnz_status in_first(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
-  const fnz_geometry *g = fnzi_geometry(target);
-  fnzi_request views = {.op = r->op}, first = {.op = r->op};
-  fnz_arg *args;
-  FNZI_NEW(&world->scratch, r->op->nparams, &args);
-  memcpy(args, r->args, r->op->nparams * sizeof *args);
-  first.args = args;
-  fnz_status status = slice_arg(world, g, (uint32_t)dim, 0, &args[0], &views);
-  if (status == FNZ_OK)
-    status = fnzi_dispatch(world, &first);
-  fnzi_request_end(&first);
-  fnzi_request_end(&views);
-  return status == FNZ_OK ? fnzi_give(world, r, target) : status;
 }
 
 /* What eager reads before anything is written there is the same in all slices: a tensor of its own.
@@ -510,14 +444,15 @@ fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route
   size_t first, count;
   c.elementwise = fnzi_op_is_elementwise(c.twin);
   FNZ_TRY(twin_args(world, r, &c));
-  FNZ_TRY(fnzi_check_tensors_alike(world, c.twin, c.args));
+  if (route->uncast)
+    FNZ_TRY(fnzi_check_tensors_alike(world, c.twin, c.args));
   FNZ_TRY(find_slots(world, r, &c));
   FNZ_TRY(check_slots(world, r, &c));
   if (c.slices >= 0 && c.count == 1)
     return in_slices(world, r, &c);
   int dim = repeated_dim(r, &c);
   if (dim >= 0)
-    return in_first(world, r, c.slots[0].target, dim);
+    return fnzi_in_first_slice(world, r, c.slots[0].target, dim);
   FNZ_TRY(find_dtype(world, r, &c));
   FNZ_TRY(expect(world, r, &c));
   FNZI_NEW(&world->scratch, c.count, &expected);

@@ -9,9 +9,9 @@
  * of older ones, else in the root's value. Dirty aliases of a storage never share a byte.
  *
  * storage.c makes and ends these things; sync.c reads, put_back.c and gather.c write through them,
- * by what current.c and links.c know; replay.c asks the backend for what a view shows; dispatch.c sends an
- * operator to the rule that applies; twins.c, lists.c and writes.c have the rules for operators
- * that write. */
+ * by what current.c and links.c know; replay.c asks the backend for what a view shows; dispatch.c
+ * sends an operator to the rule that applies; twins.c, lists.c and writes.c have the rules for
+ * operators that write. */
 #ifndef FNZI_WORLD_H
 #define FNZI_WORLD_H
 
@@ -135,6 +135,9 @@ typedef struct fnzi_route {
   bool same_places;   /* the twin's parameters stand where the operator's of those names do */
   bool idempotent;    /* fnzi_is_idempotent() */
   bool flat;          /* fnzi_op_is_flat() */
+  bool uncast;        /* fnzi_op_uncast() of its twin, of itself without one */
+  bool one_number;    /* it takes the one element of a tensor */
+  bool by_memory;     /* it sees the memory of its argument, its functional form a value */
   fnzi_out_way way;   /* fnzi_out_way_of() its twin */
 } fnzi_route;
 

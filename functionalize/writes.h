@@ -16,9 +16,15 @@ FNZ_MUST_CHECK fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op,
                                              const fnz_geometry *sizes);
 /* Refuses a call that writes two arguments that share memory. */
 fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
-/* Applies the operator to one slice after the other along dimension `dim` of the target. */
+/* by_slices.c: applies the operator to one slice after the other along dimension `dim` of the
+ * target. */
 FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *request,
                                                  fnz_tensor *target, int dim);
+/* Applies it to the first slice along a dimension whose elements all lie in one place and get the
+ * same: writing the first of them is writing all, and the twin of the whole tensor would give one
+ * place many results. */
+FNZ_MUST_CHECK fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *request,
+                                              fnz_tensor *target, int dim);
 /* twins.c, lists.c: the rules TWIN and LIST. */
 FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request,
                                             const fnzi_route *route);
