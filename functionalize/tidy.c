@@ -121,9 +121,9 @@ static bool are_apart(fnzi_span a, fnzi_span b) {
 /* The value below a scatter whose window lies apart from `window`, whose span is `span`: below all
  * of its run where they all do. FNZI_NO_NODE when it takes a look at strides to say. */
 static uint32_t below(const fnzi_sight *put, const fnz_geometry *window, fnzi_span span) {
-  if (put->window->dtype != window->dtype || !are_apart(put->span, span))
+  if (put->window->dtype != window->dtype || !are_apart(put->reach->span, span))
     return FNZI_NO_NODE;
-  return are_apart(put->run, span) ? put->start : put->base;
+  return are_apart(put->reach->run, span) ? put->reach->start : put->base;
 }
 
 /* A window of a scatter's result that the scatter did not touch is one of its base; one that it put

@@ -28,14 +28,19 @@ static inline bool fnzi_span_is_known(fnzi_span s) {
   return s.low <= s.high;
 }
 
+/* How far a scatter reaches. */
+typedef struct fnzi_reach {
+  fnzi_span span, run; /* its window's, and that of all from `start` to here */
+  uint32_t start;      /* what the first scatter below whose span is known begins with */
+} fnzi_reach;
+
 typedef struct fnzi_sight {
   const fnz_geometry *window; /* of SEEN in the frame of the base; of PUT in that of the result */
+  const fnzi_reach *reach;    /* of PUT */
   uint32_t value, base;       /* values of the tape, as in its `values` */
   uint32_t source;            /* of PUT: what the window shows */
   uint32_t uses, movable;     /* uses that count, and how many of them could do without it */
-  uint32_t next;              /* in its bucket, + 1 */
-  fnzi_span span, run;        /* of PUT: its window's, and that of all from `start` to here */
-  uint32_t start; /* of PUT: what the first scatter below whose span is known begins with */
+  uint32_t next;              /* of SEEN: in its bucket, + 1 */
   uint8_t kind;
   bool real;         /* of SEEN: it shares memory with its base */
   bool walked, dies; /* of PUT: inside of a run; of one that becomes one node */

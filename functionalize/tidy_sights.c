@@ -107,20 +107,25 @@ static fnz_status keep_window(fnzi_tidy *t, fnzi_sight *s) {
 }
 
 /* How far a scatter's window reaches, and how far those do that it stands on. */
-static void measure(const fnzi_tidy *t, fnzi_sight *put) {
+static fnz_status measure(fnzi_tidy *t, fnzi_sight *put) {
   const fnzi_sight *under = fnzi_sight_of(t, put->base);
-  if (!fnzi_extent(put->window, &put->span.low, &put->span.high))
-    put->span = (fnzi_span){1, 0};
-  put->run = put->span;
-  put->start = put->base;
-  if (!under || under->kind != FNZI_SIGHT_PUT || under->window->dtype != put->window->dtype ||
-      !fnzi_span_is_known(under->run) || !fnzi_span_is_known(put->span))
-    return;
-  put->start = under->start;
-  if (under->run.low < put->run.low)
-    put->run.low = under->run.low;
-  if (under->run.high > put->run.high)
-    put->run.high = under->run.high;
+  const fnzi_reach *below;
+  fnzi_reach *reach;
+  FNZI_NEW(t->arena, 1, &reach);
+  put->reach = reach;
+  if (!fnzi_extent(put->window, &reach->span.low, &reach->span.high))
+    reach->span = (fnzi_span){1, 0};
+  reach->run = reach->span;
+  reach->start = put->base;
+  if (!under || under->kind != FNZI_SIGHT_PUT || under->window->dtype != put->window->dtype)
+    return FNZ_OK;
+  below = under->reach;
+  if (!fnzi_span_is_known(below->run) || !fnzi_span_is_known(reach->span))
+    return FNZ_OK;
+  reach->start = below->start;
+  reach->run.low = below->run.low < reach->run.low ? below->run.low : reach->run.low;
+  reach->run.high = below->run.high > reach->run.high ? below->run.high : reach->run.high;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight) {
@@ -128,7 +133,7 @@ fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight) {
   uint32_t place = (uint32_t)t->sights.count + 1;
   FNZ_TRY(keep_window(t, &s));
   if (s.kind == FNZI_SIGHT_PUT)
-    measure(t, &s);
+    FNZ_TRY(measure(t, &s));
   if (s.kind == FNZI_SIGHT_SEEN) {
     uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
     s.next = *bucket;
