@@ -46,32 +46,39 @@ static fnz_status start(fnz_world *world, fnzi_storage *s) {
   return FNZ_OK;
 }
 
-static void add_slices(fnzi_gathered *g) {
+static void add_place(fnzi_gathered *g, const fnzi_alias *a) {
   const fnzi_run *run = &g->run;
   int64_t more = run->pieces.data[run->pieces.count - 1].count;
   g->slices = more < run->size - g->slices ? g->slices + more : run->size;
+  g->low = a->low < g->low ? a->low : g->low;
+  g->high = a->high > g->high ? a->high : g->high;
+}
+
+static fnz_status add(fnz_world *world, fnzi_gathered *g, const fnzi_alias *a, bool *fits) {
+  const put p = {a->value, a->source, a->writer, a->opening ? a->opening->node : NULL};
+  const uint32_t place = (uint32_t)g->puts.count;
+  FNZI_PUSH(world->ctx, &g->puts, p);
+  fnz_status status = fnzi_run_add(world->ctx, &g->run, &a->storage->root->geometry, &a->geometry,
+                                   place, UINT32_MAX - place, fits);
+  if (status != FNZ_OK || !*fits) {
+    g->puts.count--;
+    return status;
+  }
+  fnzi_hold(p.value);
+  add_place(g, a);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_gather(fnz_world *world, const fnzi_alias *a, bool *done) {
   fnzi_storage *s = a->storage;
-  const put p = {a->value, a->source, a->writer, a->opening ? a->opening->node : NULL};
   *done = false;
   if (!may_gather(world, a))
     return FNZ_OK;
   FNZ_TRY(start(world, s));
-  const uint32_t place = (uint32_t)s->gathered->puts.count;
-  FNZI_PUSH(world->ctx, &s->gathered->puts, p);
-  fnz_status status = fnzi_run_add(world->ctx, &s->gathered->run, &s->root->geometry, &a->geometry,
-                                   place, UINT32_MAX - place, done);
-  if (!*done && --s->gathered->puts.count == 0)
+  fnz_status status = add(world, s->gathered, a, done);
+  if (!s->gathered->puts.count)
     fnzi_gathered_forget(s);
-  if (!*done)
-    return status;
-  fnzi_hold(p.value);
-  add_slices(s->gathered);
-  s->gathered->low = a->low < s->gathered->low ? a->low : s->gathered->low;
-  s->gathered->high = a->high > s->gathered->high ? a->high : s->gathered->high;
-  return FNZ_OK;
+  return status;
 }
 
 bool fnzi_gathered_meets(const fnzi_alias *window) {
@@ -110,6 +117,7 @@ static void explain(fnz_world *world, const put *p) {
 /* All of the root at once. */
 static fnz_status join(fnz_world *world, const fnzi_gathered *g, fnzi_alias *root) {
   const fnzi_run *run = &g->run;
+  const fnz_geometry *result;
   fnz_arg *items;
   fnzi_held *value;
   FNZI_NEW(&world->scratch, run->pieces.count, &items);
@@ -118,9 +126,10 @@ static fnz_status join(fnz_world *world, const fnzi_gathered *g, fnzi_alias *roo
   const fnz_arg args[] = {
       {.tag = FNZ_ARG_LIST, .count = (uint32_t)run->pieces.count, .u.list = items},
       fnzi_arg_int(run->dim)};
+  FNZ_TRY(fnzi_dense_like(&world->scratch, root->value->geometry, &result));
   explain(world, &g->puts.data[g->puts.count - 1]);
-  FNZ_TRY(fnzi_emit_one(world, run->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT, args, 2,
-                        &root->geometry, &value));
+  FNZ_TRY(fnzi_emit_one(world, run->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT, args, 2, result,
+                        &value));
   fnzi_alias_set_value(root, value);
   return FNZ_OK;
 }
@@ -132,11 +141,12 @@ static fnz_status put_one(fnz_world *world, const fnzi_gathered *g, const fnzi_p
   const fnz_arg args[] = {fnzi_arg_value(root->value->handle), fnzi_arg_value(p->value->handle),
                           fnzi_arg_int(g->run.dim), fnzi_arg_int(piece->start),
                           fnzi_arg_int(piece->start + piece->count)};
+  const fnz_geometry *result;
   fnzi_held *value;
+  FNZ_TRY(fnzi_dense_like(&world->scratch, root->value->geometry, &result));
   explain(world, p);
-  FNZ_TRY(g->run.selects
-              ? fnzi_emit_one(world, FNZI_EMIT_SELECT_SCATTER, args, 4, &root->geometry, &value)
-              : fnzi_emit_one(world, FNZI_EMIT_SLICE_SCATTER, args, 5, &root->geometry, &value));
+  FNZ_TRY(g->run.selects ? fnzi_emit_one(world, FNZI_EMIT_SELECT_SCATTER, args, 4, result, &value)
+                         : fnzi_emit_one(world, FNZI_EMIT_SLICE_SCATTER, args, 5, result, &value));
   fnzi_alias_set_value(root, value);
   return FNZ_OK;
 }

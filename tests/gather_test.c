@@ -1,4 +1,4 @@
-/* checks: 3
+/* checks: 4
  * gather_test.c - more writes to one memory than may be dirty at once: whatever pieces they write,
  * in whatever order, with reads in between, each dialect means what eager does; and where the
  * pieces cover the memory, they cost one node. */
@@ -6,6 +6,7 @@
 #include "soak/judge.h"
 #include "soak/programs.h"
 #include "tests/context.h"
+#include "tests/faults.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -178,5 +179,23 @@ START_TEST(what_covers_the_memory_is_one_node) {
 }
 END_TEST
 
+static fnz_status functionalize(fnz_context *c, const void *user) {
+  fnz_program *functional;
+  fnz_status status = fnz_functionalize(c, user, NULL, &functional);
+  fnz_program_destroy(functional);
+  return status;
+}
+
+START_TEST(out_of_memory) {
+  begin();
+  for (int k = 0; k < 2; k++) {
+    fnz_program *program = write_pieces(&patterns[0], orders[k ? 3 : 0], SIDE, 0, "return %x");
+    ck_assert_uint_gt(each_fault(functionalize, program), 20);
+    fnz_program_destroy(program);
+  }
+  end();
+}
+END_TEST
+
 RUN_SUITE("gather", any_order_means_the_same, what_is_read_beside_them,
-          what_covers_the_memory_is_one_node)
+          what_covers_the_memory_is_one_node, out_of_memory)
