@@ -100,10 +100,11 @@ fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args,
 /* --- Numbers -------------------------------------------------------------------------------------
  */
 
-/* Checks that a trace leaves behind. They hold for the traced sizes, which are the sizes here. */
+/* What a trace leaves behind. Its checks hold for the traced sizes, which are the sizes here; a
+ * dtype that it asked for is no value of the program, the nodes that need it name it. */
 static bool is_skipped(const fnz_op *op) {
   static const uint16_t skipped[] = {FNZI_ATEN__assert_tensor_metadata, FNZI_ATEN__assert_scalar,
-                                     FNZI_ATEN_sym_constrain_range,
+                                     FNZI_ATEN_promote_types, FNZI_ATEN_sym_constrain_range,
                                      FNZI_ATEN_sym_constrain_range_for_size};
   return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }
