@@ -234,6 +234,7 @@ static const call calls[] = {
     {"cumsum.default", SELF(N) ", " ARG("dim", INT(0)), "error",
      "gets a tensor without dimensions, and names one"},
     {"cumsum.default", SELF(X) ", " ARG("dim", INT(-1)), "error", NULL},
+    {"imag.default", SELF(X), "error", NULL},
     {"roll.default", SELF(X) ", " ARG("shifts", INTS(1)), "error", "rolls all dimensions as one"},
     {"roll.default", SELF(X) ", " ARG("shifts", INTS(1)) ", " ARG("dims", NONE), "error",
      "rolls all dimensions as one"},
