@@ -138,6 +138,23 @@ static const fnz_op *stand_in(const fnzi_machine *m, const fnz_op *op) {
   return open ? fnzi_builtin_like(op) : NULL;
 }
 
+/* By a stand-in, which may take the arguments in another order. */
+static fnz_status apply_like(fnzi_machine *m, fnz_context *ctx, const fnz_op *like,
+                             const fnz_request *call, fnz_handle *outputs, size_t capacity,
+                             size_t *count) {
+  const uint8_t *order = fnzi_builtin_order(call->op);
+  fnz_arg args[FNZI_TURNED];
+  fnz_request same = *call;
+  same.op = like;
+  for (size_t k = 0; order && k < FNZI_TURNED; k++)
+    args[k] = fnzi_arg_get(call->op, call->args, call->nargs, order[k]);
+  if (order) {
+    same.args = args;
+    same.nargs = FNZI_TURNED;
+  }
+  return call_kernel(m, ctx, fnzi_row_of(m, like), &same, outputs, capacity, count);
+}
+
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
                               fnz_handle *outputs, size_t capacity, size_t *count) {
   fnzi_machine *m = self;
@@ -148,10 +165,8 @@ fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *c
   if (row && call->op->kind == FNZI_KIND_FUNCTIONAL)
     return call_kernel(m, ctx, row, call, outputs, capacity, count);
   const fnz_op *like = stand_in(m, call->op), *element = fnzi_foreach_element(call->op);
-  fnz_request same = *call;
-  same.op = like;
   if (like)
-    return call_kernel(m, ctx, fnzi_row_of(m, like), &same, outputs, capacity, count);
+    return apply_like(m, ctx, like, call, outputs, capacity, count);
   if (element && fnzi_row_of(m, element))
     return apply_list(m, ctx, call, element, outputs, capacity, count);
   char warning[FNZ_WARNING_BYTES];

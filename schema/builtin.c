@@ -4,15 +4,18 @@
 typedef struct builtin {
   const char *schema, *like;
   bool is_collective;
+  uint8_t order[FNZI_TURNED]; /* all 0: that of the schema */
 } builtin;
 
 static const builtin builtins[] = {
-#define COLLECTIVE(schema)    {schema, NULL, true},
-#define LIBRARY(schema, like) {schema, like, false},
+#define COLLECTIVE(schema)        {schema, NULL, true, {0}},
+#define LIBRARY(schema, like)     {schema, like, false, {0}},
+#define TURNED(schema, like, ...) {schema, like, false, {__VA_ARGS__}},
 #define ELSEWHERE(prefix, words)
 #include "schema/builtin.def"
 #undef COLLECTIVE
 #undef LIBRARY
+#undef TURNED
 #undef ELSEWHERE
 };
 
@@ -21,10 +24,12 @@ static const struct {
 } elsewhere[] = {
 #define COLLECTIVE(schema)
 #define LIBRARY(schema, like)
+#define TURNED(schema, like, ...)
 #define ELSEWHERE(prefix, words) {prefix, words},
 #include "schema/builtin.def"
 #undef COLLECTIVE
 #undef LIBRARY
+#undef TURNED
 #undef ELSEWHERE
 };
 
@@ -49,6 +54,11 @@ bool fnzi_builtin_is_collective(const char *name) {
 const fnz_op *fnzi_builtin_like(const fnz_op *op) {
   const builtin *b = find(op->name);
   return b && b->like && strcmp(b->schema, op->schema) == 0 ? fnz_op_find(b->like) : NULL;
+}
+
+const uint8_t *fnzi_builtin_order(const fnz_op *op) {
+  const builtin *b = find(op->name);
+  return b && b->order[0] != b->order[1] ? b->order : NULL;
 }
 
 const char *fnzi_builtin_remedy(const char *name) {

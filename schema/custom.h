@@ -33,6 +33,10 @@ bool fnzi_builtin_is_collective(const char *name);
 /* The ATen operator that computes the same as this declared one from the same leading arguments;
  * NULL for none. */
 const fnz_op *fnzi_builtin_like(const fnz_op *op);
+/* Which of its arguments that one takes first, second and third, FNZI_TURNED in all, when it takes
+ * them in another order and no more; else NULL. */
+enum { FNZI_TURNED = 3 };
+const uint8_t *fnzi_builtin_order(const fnz_op *op);
 /* Why no program can have an operator of that name, and what to do; NULL when nobody knows. */
 const char *fnzi_builtin_remedy(const char *name);
 size_t fnzi_builtin_count(void);
