@@ -19,7 +19,9 @@ static bool is_equation(const fnzi_condition *c, equation *out) {
   *out = (equation){c->expr, NULL, c->min};
   if (!is_equality)
     return c->expr->kind == FNZI_EXPR_SUM;
-  bool second = c->expr->parts[0].expr->kind != FNZI_EXPR_SUM;
+  /* What may be solved for: a sum before a symbol, and never a number. */
+  bool second = c->expr->parts[0].expr->kind != FNZI_EXPR_SUM &&
+                c->expr->parts[1].expr->kind != FNZI_EXPR_NUMBER;
   *out = (equation){c->expr->parts[second].expr, c->expr->parts[!second].expr, 0};
   return true;
 }

@@ -220,6 +220,9 @@ START_TEST(largest_of_windows_by_hand) {
   has_sizes(0, S(1, 1, 2, 2));
   WANT(0, 8, 6, 9, 9);
   WANT(1, 4, 6, 8, 10);
+  RUN("max_pool2d", x, L2(4, 2), L1(2), L1(0), L1(1), B(true));
+  WANT(0, 9, 9);
+  FAILS(ctx, "BOUNDS", APPLY("max_pool2d", x, L2(4, 2), L1(1), L1(0), L1(1), B(true)));
   RUN("max_pool2d_with_indices", x, L1(3), L1(2), L1(1));
   WANT(0, 8, 7, 9, 9);
   WANT(1, 4, 5, 8, 10);
@@ -251,6 +254,8 @@ START_TEST(mean_of_windows_by_hand) {
   RUN("avg_pool2d", x, L1(2), L1(2), L1(1), B(false), B(false));
   WANT(0, 1, 2.5, 4, 5.5);
   RUN("avg_pool2d", x, L1(2), L1(2), L1(0), B(true), B(true));
+  WANT(0, 3, 4.5);
+  RUN("avg_pool2d", x, L2(3, 2), L1(2), L1(0), B(true), B(true));
   WANT(0, 3, 4.5);
   RUN("avg_pool2d", x, L1(2), L1(1), L1(0), B(false), B(true), I(2));
   WANT(0, 6, 8);

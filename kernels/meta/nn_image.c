@@ -29,9 +29,12 @@ fnz_status fnzi_image_open(fnzi_call *call, const fnz_geometry *g, uint32_t spat
 int64_t fnzi_slide_places(const fnzi_slide *w) {
   int64_t reach, span, twice;
   if (!fnzi_mul_i64(w->kernel - 1, w->dilation, &reach) || !fnzi_mul_i64(w->padding, 2, &twice) ||
-      !fnzi_add_i64(w->in, twice, &span) || !fnzi_add_i64(reach, 1, &reach) || span < reach)
+      !fnzi_add_i64(w->in, twice, &span) || !fnzi_add_i64(reach, 1, &reach))
     return 0;
   span -= reach;
+  /* With ceil, a window may begin in the input and end behind it, the first one too. */
+  if (span < 0)
+    return w->ceil && -span < w->stride ? 1 : 0;
   int64_t places = span / w->stride + 1;
   if (!w->ceil || span % w->stride == 0)
     return places;
