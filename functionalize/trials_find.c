@@ -271,6 +271,45 @@ static fnz_status find_usual(finding *f) {
   return FNZ_OK;
 }
 
+/* The exporter's numbers, but one more for the symbol. */
+static fnz_status set_apart(fnzi_general *g, fnzi_point *point, const fnzi_expr *symbol,
+                            bool *found) {
+  const fnzi_condition *broken = NULL;
+  bool known, there = false;
+  int64_t number;
+  FNZ_TRY(fnzi_trial_numbers(g, &g->recorded, point));
+  FNZ_TRY(fnzi_point_int(point, symbol, &known, &number));
+  *found = known && number < INT64_MAX;
+  if (!*found)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_point_set(point, symbol, number + 1));
+  FNZ_TRY(fnzi_sizes_admit(&g->sizes, point, &broken));
+  FNZ_TRY(fnzi_trials_have(g, point, &there));
+  *found = !broken && !there;
+  return FNZ_OK;
+}
+
+static fnz_status try_apart(finding *f, const fnzi_expr *symbol) {
+  fnzi_trial *t;
+  bool found = false, kept = false;
+  FNZ_TRY(fnzi_trial_new(f->g, &t));
+  fnz_status status = set_apart(f->g, &t->point, symbol, &found);
+  if (status == FNZ_OK && found)
+    status = try_drawn(f->g, t, &kept, &f->failure);
+  if (!kept)
+    fnzi_trial_end(f->g, t);
+  return status;
+}
+
+/* Of symbols that were made equal because nothing else was found some may differ all the same: a
+ * few of many conditions may ask for all that is equal. */
+static fnz_status find_apart(finding *f) {
+  fnzi_general *g = f->g;
+  for (size_t i = 0; i < g->sizes.free.count && i < MOST_TRIALS && g->alike; i++)
+    FNZ_TRY(try_apart(f, g->sizes.free.data[i]));
+  return FNZ_OK;
+}
+
 static fnz_status find_moved(fnzi_general *g) {
   for (size_t i = 0, n = g->trials.count; i < n && i < MOVED && fnzi_sizes_have_data(&g->sizes);
        i++) {
@@ -288,6 +327,7 @@ fnz_status fnzi_trials_find(fnzi_general *g) {
   if (g->has_recorded && inputs_tell_all(g))
     FNZ_TRY(are_some_equal(g, &f.have_equal));
   FNZ_TRY(find_usual(&f));
+  FNZ_TRY(find_apart(&f));
   FNZ_TRY(find_moved(g));
   g->usual = g->trials.count;
   if (g->usual)
