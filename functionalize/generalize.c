@@ -7,6 +7,7 @@
  *         some, a guard that keeps those out; or a refusal. Never a guess */
 #include "functionalize/pass.h"
 #include "functionalize/trials.h"
+#include "program/higher_order.h"
 
 #include <stdio.h>
 
@@ -318,16 +319,23 @@ static fnz_status keep_to_seen(fnzi_general *g) {
 }
 
 /* --- the driver ------------------------------------------------------------------------------- */
-/* An operator that is refused anyhow, of all nodes the first one; NULL: there is none. */
+/* It is refused whatever it is applied to. */
+static bool is_refused(const fnzi_node *node, fnz_rule *rule) {
+  *rule = (fnz_rule){.words = "there is no rule for it", .remedy = "export the program without it"};
+  if (!node->op)
+    return fnzi_is_hop(node) && !fnzi_hop_is_known(node);
+  if (fnzi_op_is_custom(node->op))
+    return false;
+  fnz_op_get_rule(node->op, rule);
+  return rule->action == FNZ_ACTION_REFUSED;
+}
+
+/* Of all nodes the first one that is; NULL: there is none. */
 static const fnzi_node *find_refused(const fnz_program *p, char place[160], fnz_rule *rule) {
   for (uint32_t i = 0; i < p->graphs.count; i++) {
     const fnzi_graph *g = &p->graphs.data[i];
     for (uint32_t n = 0; n < g->nodes.count; n++) {
-      const fnz_op *op = g->nodes.data[n].op;
-      if (!op || fnzi_op_is_custom(op))
-        continue;
-      fnz_op_get_rule(op, rule);
-      if (rule->action != FNZ_ACTION_REFUSED)
+      if (!is_refused(&g->nodes.data[n], rule))
         continue;
       fnzi_node_place(p, i, n, place);
       return &g->nodes.data[n];
@@ -345,8 +353,8 @@ static fnz_status open_sizes(fnzi_general *g) {
   if (status != FNZ_BAD_INPUT)
     return status;
   const fnzi_node *node = find_refused(g->program, place, &rule);
-  return node ? fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, place, "%s: %s; %s", node->op->name,
-                          rule.words, rule.remedy)
+  return node ? fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, place, "%s: %s; %s",
+                          fnzi_node_target(node), rule.words, rule.remedy)
               : status;
 }
 

@@ -312,9 +312,9 @@ static fnz_status read_union(fnzi_pt2_scope *s, const fnzi_json *argument, bool 
   const kind *row = find_kind(v->key);
   item_reader *item = !row ? NULL : define ? row->define : row->use;
   if (!row)
-    return fnzi_json_fail(&s->r->doc, FNZ_CLASS_UNSUPPORTED, v,
-                          "arguments of kind %s are not known; they are newer than schema 8.20",
-                          v->key);
+    return fnzi_json_fail(
+        &s->r->doc, FNZ_CLASS_UNSUPPORTED, v,
+        "arguments of kind %s are not read; export the program without what takes them", v->key);
   if (!item)
     return fnzi_json_fail(&s->r->doc, FNZ_CLASS_TYPE, v, "%s cannot define a value", v->key);
   if (row->depth == 2)
