@@ -395,10 +395,20 @@ static fnz_status explain(fnzi_general *g, fnzi_asked *asked) {
   return status;
 }
 
+/* The source has this condition already. */
+static bool is_stated(const fnz_program *source, const char *text) {
+  for (size_t i = 0; i < source->guards.count; i++)
+    if (source->guards.data[i].kind == FNZ_GUARD_CONDITION &&
+        strcmp(source->guards.data[i].text, text) == 0)
+      return true;
+  return false;
+}
+
 static fnz_status finish(fnzi_general *g, fnz_program **out) {
   for (size_t i = 0; i < g->guards.count; i++) {
     const fnz_guard guard = {.kind = FNZ_GUARD_CONDITION, .text = g->guards.data[i]->text};
-    FNZ_TRY(fnzi_guard_add(g->made, &guard));
+    if (!is_stated(g->program, guard.text))
+      FNZ_TRY(fnzi_guard_add(g->made, &guard));
   }
   FNZ_TRY(fnzi_keep_extras(g->program, NULL, g->made));
   *out = g->made;
