@@ -176,9 +176,14 @@ static bool is_written(const fnzi_pass *p, uint32_t k) {
   return p->roots[k]->touched || (!p->roots[k]->storage->nwatched && p->roots[k]->storage->version);
 }
 
+/* At sizes that are tried for others, what is empty may have elements at those. */
+static bool may_have_elements(const fnzi_pass *p, uint32_t k) {
+  return p->world->decisions || fnz_geometry_numel(&p->roots[k]->geometry) > 0;
+}
+
 static bool matters(const fnzi_pass *p, const uses *u, uint32_t k) {
-  return p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER &&
-         fnz_geometry_numel(&p->roots[k]->geometry) > 0 && u->used[p->graph->inputs[k].u.value];
+  return p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER && may_have_elements(p, k) &&
+         u->used[p->graph->inputs[k].u.value];
 }
 
 static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t count) {
