@@ -36,6 +36,19 @@ static inline bytes copy_bytes(const void *data, size_t size) {
   return b;
 }
 
+/* For each_fault(): the program of a file, written as .pt2. */
+static inline fnz_status rewrite(fnz_context *own, const void *user) {
+  const bytes *file = user;
+  fnz_program *p = NULL;
+  fnz_buffer out = {0};
+  fnz_status status = fnz_program_read(own, file->data, file->size, FNZ_FORMAT_AUTO, &p);
+  if (status == FNZ_OK)
+    status = fnz_program_write(own, p, FNZ_FORMAT_PT2, &out);
+  fnz_buffer_free(own, &out);
+  fnz_program_destroy(p);
+  return status;
+}
+
 static inline bytes load_fixture(const char *name) {
   char path[512];
   fnz_context *ctx;

@@ -720,18 +720,6 @@ static fnz_status convert(fnz_context *own, const void *user) {
   return status;
 }
 
-static fnz_status rewrite(fnz_context *own, const void *user) {
-  const bytes *file = user;
-  fnz_program *p = NULL;
-  fnz_buffer out = {0};
-  fnz_status status = fnz_program_read(own, file->data, file->size, FNZ_FORMAT_AUTO, &p);
-  if (status == FNZ_OK)
-    status = fnz_program_write(own, p, FNZ_FORMAT_PT2, &out);
-  fnz_buffer_free(own, &out);
-  fnz_program_destroy(p);
-  return status;
-}
-
 START_TEST(no_memory_anywhere) {
   bytes file = load_fixture("batchnorm_train.pt2");
   ck_assert_uint_gt(each_fault(convert, &file), 100);
