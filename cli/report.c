@@ -90,8 +90,9 @@ void cli_print_json(const cli_call *call) {
   printf("  \"" #field "_in\": %zu,\n  \"" #field "_out\": %zu,\n", in.field, out.field);
   STATS_ROWS(STATS_JSON)
 #undef STATS_JSON
-  printf("  \"copies\": %zu,\n  \"weight_bytes\": %llu,\n", out.copies,
-         (unsigned long long)out.weight_bytes);
+  printf("  \"copies\": %zu,\n  \"weights\": %zu,\n  \"no_data\": %zu,\n", out.copies, out.weights,
+         out.no_data);
+  printf("  \"weight_bytes\": %llu,\n", (unsigned long long)out.weight_bytes);
   printf("  \"torch\": ");
   cli_json_string(stdout, fnz_program_torch_version(call->program));
   printf(",\n");
@@ -125,6 +126,9 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
   print_origin(call, to);
   fprintf(to, "%-*s  %zu operators, %zu views, %zu writes; %zu state outputs; %zu copies\n", width,
           out_name, out.nodes, out.views, out.mutations, out.mutated, out.copies);
+  if (in.no_data)
+    fprintf(to, "%-*s  no data for %zu of %zu weights (sizes only, or pickled)\n", width, in_name,
+            in.no_data, in.weights);
 }
 
 /* What is said of the numbers that were given; names are the file's. */

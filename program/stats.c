@@ -22,12 +22,13 @@ static void count_node(const fnzi_node *n, fnz_stats *out) {
 }
 
 void fnz_program_get_stats(const fnz_program *p, fnz_stats *out) {
-  *out = (fnz_stats){.graphs = p->graphs.count};
+  *out = (fnz_stats){.graphs = p->graphs.count, .weights = p->weights.count};
   for (size_t i = 0; i < p->graphs.count; i++)
     for (size_t k = 0; k < p->graphs.data[i].nodes.count; k++)
       count_node(&p->graphs.data[i].nodes.data[k], out);
   for (size_t i = 0; i < p->weights.count; i++) {
     const fnz_geometry *g = p->weights.data[i].geometry;
+    out->no_data += !p->weights.data[i].blob;
     out->weight_bytes += (uint64_t)fnz_geometry_numel(g) * fnz_dtype_get_info(g->dtype)->bytes;
   }
   if (!p->graphs.count)

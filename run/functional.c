@@ -107,9 +107,8 @@ static fnz_status need(state *s, uint64_t v) {
     return FNZ_OK;
   const fnzi_value *value = &s->run.graph->values.data[v];
   if (value->node == FNZI_NO_NODE)
-    return fnzi_fail(
-        s->run.ctx, FNZ_CLASS_REF, value->name,
-        "the file has no data for this weight; convert it from the archive that has them");
+    return fnzi_fail(s->run.ctx, FNZ_CLASS_REF, value->name,
+                     "the file has no data for this weight" FNZI_GET_DATA);
   return fnzi_fail(s->run.ctx, FNZ_CLASS_REF, value->name, "the value is undefined");
 }
 

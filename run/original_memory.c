@@ -184,7 +184,7 @@ static fnz_status upload(fnzi_interp *in, const fnzi_eager *t, fnz_handle *out) 
 fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out) {
   if (t->memory->cells == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
-                     "the file has no data for a weight used here; run the archive that has them");
+                     "the file has no data for a weight used here" FNZI_GET_DATA);
   if (t->cached == 0 || t->cached_version != t->memory->version) {
     fnz_handle value = 0;
     fnzi_eager_forget(in, t);
@@ -209,7 +209,7 @@ fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, fnz_handle
   if (memory->cells == NULL)
     return fnzi_fail(
         in->run.ctx, FNZ_CLASS_REF, "",
-        "the file has no data for a weight written here; run the archive that has them");
+        "the file has no data for a weight written here" FNZI_GET_DATA);
   FNZ_TRY(fnzi_dense_bytes(&in->run, g, &bytes));
   unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
   if (dense == NULL)

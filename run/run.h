@@ -15,6 +15,10 @@
 #include <fnz/backend.h>
 #include <fnz/functionalize.h>
 
+/* What helps where a weight has no data; behind a message that says which. */
+#define FNZI_GET_DATA                                                                              \
+  "; take the archive that has it, saved by torch 2.9 or later, as earlier ones pickle it"
+
 /* What the program means depends on shared memory: some node writes an argument, by its schema or
  * as batch norm does, or gives a window of which its schema says nothing (meshgrid, type_as). */
 bool fnzi_run_needs_memory(const fnz_program *program);

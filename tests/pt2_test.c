@@ -179,7 +179,11 @@ END_TEST
 
 static void expect_no_data(bytes file, size_t weights) {
   fixture f;
+  fnz_stats stats;
   must_read(&f, file);
+  fnz_program_get_stats(f.program, &stats);
+  ck_assert_uint_eq(stats.weights, weights);
+  ck_assert_uint_eq(stats.no_data, weights);
   ck_assert_uint_eq(f.program->weights.count, weights);
   for (size_t i = 0; i < weights; i++) {
     ck_assert_ptr_null(f.program->weights.data[i].blob);

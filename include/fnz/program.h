@@ -29,7 +29,10 @@ typedef struct fnz_stats {
   size_t copies;    /* nodes that only move elements: *_copy, *_scatter, clone, copy */
   size_t mutated;   /* inputs, parameters and buffers named as mutated by the signature */
   size_t inputs, outputs, graphs;
-  uint64_t weight_bytes;
+  size_t weights; /* parameters, buffers and constants */
+  size_t no_data; /* weights of which the file has only the geometry, or what torch pickled: as the
+                   * JSON of a .pt2 file alone, and archives of torch 2.8 and before */
+  uint64_t weight_bytes; /* of all of them */
 } fnz_stats;
 
 FNZ_API void fnz_program_get_stats(const fnz_program *program, fnz_stats *out);
