@@ -281,7 +281,8 @@ static fnz_status add_sharing(linting *l) {
   for (uint32_t k = 0; k < l->to->graphs.data[0].noutputs; k++) {
     const fnz_output_spec *spec = &l->to->outputs[k];
     char where[32], what[128];
-    if (!fnzi_output_is_result(spec) || spec->sharing == FNZ_SHARING_NEW)
+    bool is_own = spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN;
+    if (!fnzi_output_is_result(spec) || is_own)
       continue;
     snprintf(where, sizeof where, "output %u", k);
     bool is_input = spec->sharing == FNZ_SHARING_INPUT || spec->sharing == FNZ_SHARING_INPUT_VIEW;

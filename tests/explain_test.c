@@ -327,6 +327,8 @@ START_TEST(lint_knows_what_costs) {
         "copy", 1);
   finds("%r: f32[6] = reshape(%x, [6]) %n: f32[6] = neg(%r) return %n", NULL, 0);
   finds("%r: f32[3] = select.int(%x, 0, 0) return %r", "alias", SIZE_MAX);
+  /* Its value is the input's, its memory is not. */
+  finds("%c: f32[2,3] = clone(%x) return %c", NULL, 0);
   finds("%n: f32[2,3] = neg(%x) None = _has_compatible_shallow_copy_type(%n, %y) return %n",
         "lost-assignment", 1);
   /* The final value of an input is no reader that could do without. */
