@@ -249,8 +249,21 @@ static fnz_status add_made(linting *l) {
   return FNZ_OK;
 }
 
+/* What a write has left in the result is needed: for its other results, at an end that the pass
+ * cannot see yet when it takes the write for unread (of a body, of memory that an input came in
+ * with), or for being done. */
+static fnz_status skip_needed(linting *l) {
+  for (size_t i = 0; i < l->asked->made.count; i++) {
+    const fnzi_why *why = &l->asked->made.data[i].why;
+    if (why->node && why->cause != FNZI_CAUSE_READ)
+      FNZ_TRY(fnzi_map_set(&l->seen, &why->node, sizeof why->node, 1));
+  }
+  return FNZ_OK;
+}
+
 static fnz_status add_unread(linting *l) {
   bool new;
+  FNZ_TRY(skip_needed(l));
   for (size_t i = 0; i < l->asked->unread.count; i++) {
     FNZ_TRY(is_new(l, &l->asked->unread.data[i], &new));
     if (new)

@@ -321,6 +321,13 @@ START_TEST(lint_knows_what_costs) {
               "%n: f32[2,3] = neg(%x) return %n",
         "dead-write", 2);
   finds(ZEROS "%a: f32[2,3] = add_.Scalar(%z, 1) %n: f32[2,3] = neg(%z) return %n", NULL, 0);
+  /* Something else of it is needed: its result, the memory that an input came in with. */
+  finds("%s: f32[3] = zeros([3]) %v: f32[3] = ones([3]) "
+        "%n: f32[2,3] = batch_norm(%x, None, None, %s, %v, True, 0.1, 1e-05, False) return %n",
+        NULL, 0);
+  finds("%a: f32[2,3] = mul_.Scalar(%x, 2) %z: f32[2,3] = ones([2, 3]) "
+        "%s: f32[2,3] = set_.source_Tensor(%x, %z) return",
+        NULL, 0);
   /* A reshape that no view can do. */
   finds("%t: f32[3,2] stride(1,3) = t(%x) %r: f32[6] = reshape(%t, [6]) %n: f32[6] = neg(%r) "
         "return %n",
