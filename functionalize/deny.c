@@ -1,6 +1,6 @@
 /* deny.c - operators that the caller does not want in the result.
  *
- * needs   a finished program, and what was noted of how it was made
+ * needs   a finished program, at all its sizes, and what was noted of how it was made
  * gives   nothing when none of them is there; else a refusal that names the operator, the node of
  *         the source that needs it, and why */
 #include "functionalize/pass.h"
@@ -94,46 +94,60 @@ fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_program *p,
 
 /* --- what needs them ----------------------------------------------------------------------------
  */
-static const fnzi_why *why_of(const fnzi_asked *asked, uint32_t graph, uint32_t node) {
-  for (size_t i = 0; asked && i < asked->made.count; i++)
-    if (asked->made.data[i].graph == graph && asked->made.data[i].node == node)
-      return &asked->made.data[i].why;
-  return NULL;
+/* The node of the source, or the end of what has no such node. */
+static void put_place(const fnz_program *from, const fnz_program *to, uint32_t graph,
+                      const fnz_origin *o, char out[160]) {
+  if (o->node != SIZE_MAX)
+    fnzi_node_place(from, (uint32_t)o->graph, (uint32_t)o->node, out);
+  else if (graph)
+    snprintf(out, 160, "results of graph %.100s", fnzi_graph_at(to, graph)->name);
+  else
+    snprintf(out, 160, "the end of the program");
 }
 
-static void put_place(const fnz_program *from, const fnzi_node *node, char out[160]) {
-  size_t graph, index;
-  snprintf(out, 160, "the end of the program");
-  if (node && fnzi_find_node(from, node, &graph, &index))
-    fnzi_node_place(from, (uint32_t)graph, (uint32_t)index, out);
+static const char *reason_for(const fnz_origin *o, uint32_t graph, const fnzi_node *node) {
+  if (o->reason == FNZ_REASON_VIEW_READ)
+    return "a view is read there, and without aliasing that takes a copy";
+  if (o->reason == FNZ_REASON_WRITE_BACK)
+    return "what is written there through a view has to be put back into its base";
+  if (o->reason == FNZ_REASON_PART && node->noutputs && node->outputs[0].tag == FNZ_ARG_SYMBOL)
+    return "a size is computed with it there";
+  if (o->node != SIZE_MAX)
+    return "it computes that with it";
+  return graph ? "a result of a body has to be memory of its own"
+               : "final values are written into inputs there";
 }
 
-static const char *const reasons[] = {
-    [FNZI_CAUSE_NODE] = "it computes that with it",
-    [FNZI_CAUSE_READ] = "a view is read there, and without aliasing that takes a copy",
-    [FNZI_CAUSE_WRITE] = "what is written there through a view has to be put back into its base",
-};
-
-static fnz_status refuse(fnz_context *ctx, const fnz_program *from, const char *target,
-                         const fnzi_why *why) {
+static fnz_status refuse(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
+                         const fnz_origins *origins, uint32_t graph, uint32_t index) {
+  const fnz_origin *o = fnz_origins_at(origins, graph, index);
+  const fnzi_node *node = fnzi_node_at(to, graph, index);
   char place[160];
-  if (!why)
-    return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "the result needs %s, which is denied; allow it or change the program",
-                     target);
-  put_place(from, why->node ? why->node : why->reader, place);
+  put_place(from, to, graph, o, place);
   return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, place,
                    "the result needs %s, which is denied: %s; allow it or change the program",
-                   target, reasons[why->cause]);
+                   fnzi_node_target(node), reason_for(o, graph, node));
+}
+
+static bool find_denied(const fnz_functionalize_options *o, const fnz_program *to, uint32_t *graph,
+                        uint32_t *index) {
+  for (*graph = 0; *graph < to->graphs.count; ++*graph) {
+    const fnzi_graph *g = fnzi_graph_at(to, *graph);
+    for (*index = 0; *index < g->nodes.count; ++*index)
+      if (is_denied(o, fnzi_node_target(&g->nodes.data[*index])))
+        return true;
+  }
+  return false;
 }
 
 fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
                              const fnz_functionalize_options *options, const fnzi_asked *asked) {
-  for (uint32_t g = 0; options && options->ndeny && g < to->graphs.count; g++) {
-    const fnzi_graph *graph = fnzi_graph_at(to, g);
-    for (uint32_t n = 0; n < graph->nodes.count; n++)
-      if (is_denied(options, fnzi_node_target(&graph->nodes.data[n])))
-        return refuse(ctx, from, fnzi_node_target(&graph->nodes.data[n]), why_of(asked, g, n));
-  }
-  return FNZ_OK;
+  uint32_t graph, index;
+  fnz_origins *origins;
+  if (!options->ndeny || !find_denied(options, to, &graph, &index))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_origins_new(ctx, from, to, asked, &origins));
+  fnz_status status = refuse(ctx, from, to, origins, graph, index);
+  fnz_origins_destroy(ctx, origins);
+  return status;
 }

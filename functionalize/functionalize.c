@@ -405,15 +405,26 @@ fnz_status fnz_functionalize(fnz_context *ctx, const fnz_program *program,
   return status;
 }
 
+static fnz_status drop_failed(fnz_status status, fnz_program **out) {
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnz_program_destroy(*out);
+  *out = NULL;
+  return status;
+}
+
 fnz_status fnzi_functionalize_asked(fnz_context *ctx, const fnz_program *program,
                                     const fnz_functionalize_options *options, fnzi_asked *asked,
                                     fnz_program **out) {
   const fnz_functionalize_options own = newest(options);
   *out = NULL;
   FNZ_TRY(check_options(ctx, program, &own));
-  if (fnzi_is_symbolic(program))
-    return fnzi_generalize(ctx, program, &own, asked, out);
-  return fnzi_functionalize_plain(ctx, program, &own, asked, NULL, out);
+  fnz_status status = fnzi_is_symbolic(program)
+                          ? fnzi_generalize(ctx, program, &own, asked, out)
+                          : fnzi_functionalize_plain(ctx, program, &own, asked, NULL, out);
+  if (status == FNZ_OK && *out)
+    status = fnzi_check_denied(ctx, program, *out, &own, asked);
+  return drop_failed(status, out);
 }
 
 fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
@@ -443,11 +454,5 @@ fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program
   fnzi_arena_free(&arena);
   if (status == FNZ_OK)
     status = fnzi_keep_extras(program, asked, *out);
-  if (status == FNZ_OK && *out)
-    status = fnzi_check_denied(ctx, program, *out, &own, asked);
-  if (status != FNZ_OK) {
-    fnz_program_destroy(*out);
-    *out = NULL;
-  }
-  return status;
+  return drop_failed(status, out);
 }
