@@ -15,10 +15,10 @@ static int functionalize(cli_call *call) {
 }
 
 /* --- one node of the result ------------------------------------------------------------------- */
-static int from_source(cli_call *call, const char *label, const fnz_origin *o, size_t node) {
+static int from_source(cli_call *call, const char *label, size_t graph, size_t node) {
   if (node == SIZE_MAX)
     return CLI_DONE;
-  return cli_print_node(call, label, call->program, o->graph, node);
+  return cli_print_node(call, label, call->program, graph, node);
 }
 
 static void print_output(const cli_call *call, size_t output) {
@@ -40,19 +40,20 @@ static int print_need(cli_call *call, size_t graph, const fnz_origin *o) {
     printf("  %-*sresult %zu of graph %zu\n", CLI_LABEL, "needed by", o->output, graph);
   else if (o->reader == SIZE_MAX && o->output != SIZE_MAX)
     print_output(call, o->output);
-  return o->reader == o->node ? CLI_DONE : from_source(call, "needed by", o, o->reader);
+  bool is_itself = o->reader == o->node && o->reader_graph == o->graph;
+  return is_itself ? CLI_DONE : from_source(call, "needed by", o->reader_graph, o->reader);
 }
 
 static int print_origin(cli_call *call, size_t graph, const fnz_origin *o) {
   switch (o->reason) {
   case FNZ_REASON_WRITE_BACK:
-    CLI_TRY(from_source(call, "the write", o, o->node));
-    CLI_TRY(from_source(call, "through", o, o->view));
+    CLI_TRY(from_source(call, "the write", o->graph, o->node));
+    CLI_TRY(from_source(call, "through", o->view_graph, o->view));
     break;
   case FNZ_REASON_VIEW_READ:
-    CLI_TRY(from_source(call, "the view", o, o->view));
-    if (o->node != o->view)
-      CLI_TRY(from_source(call, "again after", o, o->node));
+    CLI_TRY(from_source(call, "the view", o->view_graph, o->view));
+    if (o->node != o->view || o->graph != o->view_graph)
+      CLI_TRY(from_source(call, "again after", o->graph, o->node));
     break;
   case FNZ_REASON_COMPUTED:
   case FNZ_REASON_CAST:
@@ -61,7 +62,7 @@ static int print_origin(cli_call *call, size_t graph, const fnz_origin *o) {
   case FNZ_REASON_COPY:
   case FNZ_REASON_PART:
   case FNZ_REASON_COUNT:
-    CLI_TRY(from_source(call, "part of", o, o->node));
+    CLI_TRY(from_source(call, "part of", o->graph, o->node));
     break;
   }
   return print_need(call, graph, o);
@@ -126,7 +127,7 @@ static int print_writers(cli_call *call, const fnz_guard *guard) {
                          &graph, &node))
       continue;
     const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
-    CLI_TRY(from_source(call, "because of", o, o->node));
+    CLI_TRY(from_source(call, "because of", o->graph, o->node));
   }
   return CLI_DONE;
 }
@@ -164,12 +165,12 @@ static int explain_all(cli_call *call) {
 /* --- one node --------------------------------------------------------------------------------- */
 /* What a node of the source has to do with a node of the result that has this origin; NULL for
  * nothing. */
-static const char *part_in(const fnz_origin *o, size_t node) {
-  if (o->node == node)
+static const char *part_in(const fnz_origin *o, size_t graph, size_t node) {
+  if (o->node == node && o->graph == graph)
     return fnz_reason_name(o->reason);
-  if (o->view == node)
+  if (o->view == node && o->view_graph == graph)
     return o->reason == FNZ_REASON_WRITE_BACK ? "through it" : "shows it";
-  return o->reader == node ? "needed here" : NULL;
+  return o->reader == node && o->reader_graph == graph ? "needed here" : NULL;
 }
 
 /* The nodes of the result that are about a node of the source, each with how. */
@@ -177,8 +178,8 @@ static int print_results(cli_call *call, size_t graph, size_t node, size_t *foun
   for (size_t g = 0; g < fnz_graph_count(call->functional); g++)
     for (size_t n = 0; n < fnz_node_count(call->functional, g); n++) {
       const fnz_origin *o = fnz_origins_at(call->origins, g, n);
-      const char *label = part_in(o, node);
-      if (o->graph != graph || !label)
+      const char *label = part_in(o, graph, node);
+      if (!label)
         continue;
       ++*found;
       CLI_TRY(cli_print_node(call, label, call->functional, g, n));
@@ -241,7 +242,7 @@ static bool concerns(const fnz_origin *o, size_t graph, size_t node, const void 
   const named *it = user;
   if (it->in_result && it->result_graph == graph && it->result == node)
     return true;
-  return it->in_source && o->graph == it->source_graph && part_in(o, it->source);
+  return it->in_source && part_in(o, it->source_graph, it->source);
 }
 
 int cli_explain(cli_call *call) {

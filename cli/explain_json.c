@@ -27,11 +27,11 @@ static void print_node(const fnz_program *program, size_t graph, size_t node) {
 }
 
 /* A node of the program as read; nothing when there is none. */
-static void print_source(const cli_call *call, const char *name, const fnz_origin *o, size_t node) {
+static void print_source(const cli_call *call, const char *name, size_t graph, size_t node) {
   if (node == SIZE_MAX)
     return;
   printf(",\n   \"%s\": {", name);
-  print_node(call->program, o->graph, node);
+  print_node(call->program, graph, node);
   printf("}");
 }
 
@@ -41,9 +41,9 @@ static void print_origin(const cli_call *call, size_t graph, size_t node) {
   print_node(call->functional, graph, node);
   printf(",\n   \"reason\": ");
   cli_json_string(stdout, fnz_reason_name(o->reason));
-  print_source(call, "from", o, o->node);
-  print_source(call, "through", o, o->view);
-  print_source(call, "needed_by", o, o->reader);
+  print_source(call, "from", o->graph, o->node);
+  print_source(call, "through", o->view_graph, o->view);
+  print_source(call, "needed_by", o->reader_graph, o->reader);
   if (o->output != SIZE_MAX)
     printf(",\n   \"needed_by_output\": %zu", o->output);
   printf("}");

@@ -60,9 +60,9 @@ static int print_finding(cli_call *call, const fnz_finding *f, const char *said)
   if (f->node != SIZE_MAX)
     CLI_TRY(cli_print_node(call, "the node", call->program, f->graph, f->node));
   if (f->view != SIZE_MAX)
-    CLI_TRY(cli_print_node(call, "through", call->program, f->graph, f->view));
+    CLI_TRY(cli_print_node(call, "through", call->program, f->view_graph, f->view));
   if (f->reader != SIZE_MAX)
-    CLI_TRY(cli_print_node(call, "needed by", call->program, f->graph, f->reader));
+    CLI_TRY(cli_print_node(call, "needed by", call->program, f->reader_graph, f->reader));
   if (f->output != SIZE_MAX)
     printf("  %-*soutput %zu\n", CLI_LABEL, "needed by", f->output);
   if (*f->remedy && strcmp(f->remedy, said) != 0) {
@@ -98,6 +98,13 @@ static void json_number(const char *name, size_t value) {
     printf(", \"%s\": %zu", name, value);
 }
 
+/* A node that may be of another graph than the finding. */
+static void json_other(const char *name, const fnz_finding *f, size_t graph, size_t node) {
+  json_number(name, node);
+  if (node != SIZE_MAX && graph != f->graph)
+    printf(", \"%s_graph\": %zu", name, graph);
+}
+
 static void json_finding(const cli_call *call, const fnz_finding *f) {
   printf("  {");
   json_member("kind", fnz_finding_kind_name(f->kind));
@@ -111,8 +118,8 @@ static void json_finding(const cli_call *call, const fnz_finding *f) {
   json_member("remedy", f->remedy);
   printf(",\n   \"graph\": %zu", f->graph);
   json_number("node", f->node);
-  json_number("view", f->view);
-  json_number("reader", f->reader);
+  json_other("view", f, f->view_graph, f->view);
+  json_other("reader", f, f->reader_graph, f->reader);
   json_number("output", f->output);
   printf(", ");
   cli_json_place(stdout, source_of(call, f));

@@ -192,14 +192,13 @@ static const char *scatter_remedy(const fnzi_why *why) {
 static fnz_status add_scatter(linting *l, const fnzi_made *made) {
   const fnzi_why *why = &made->why;
   fnz_finding f = finding(FNZ_FINDING_SCATTER);
-  size_t graph;
   const char *what;
   const fnz_geometry *g = NULL;
   const fnzi_node *node = fnzi_node_at(l->to, made->graph, made->node);
   if (node->outputs[0].tag == FNZ_ARG_VALUE)
     g = fnzi_value_at(l->to, made->graph, node->outputs[0].u.value)->geometry;
-  fnzi_find_node(l->from, why->view, &graph, &f.view);
-  fnzi_find_node(l->from, why->reader, &graph, &f.reader);
+  fnzi_find_node(l->from, why->view, &f.view_graph, &f.view);
+  fnzi_find_node(l->from, why->reader, &f.reader_graph, &f.reader);
   if (!why->reader)
     f.output = why->output;
   FNZ_TRY(fnzi_arena_format(

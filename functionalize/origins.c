@@ -222,8 +222,8 @@ static void fill(const fnz_program *from, const fnz_program *to, const fnzi_made
   const fnzi_why *why = &made->why;
   const fnzi_node *node = fnzi_node_at(to, made->graph, made->node);
   *out = (fnz_origin){.reason = reason_of(why, node->op), .output = SIZE_MAX};
-  fnzi_find_node(from, why->reader, &out->graph, &out->reader);
-  fnzi_find_node(from, why->view, &out->graph, &out->view);
+  fnzi_find_node(from, why->reader, &out->reader_graph, &out->reader);
+  fnzi_find_node(from, why->view, &out->view_graph, &out->view);
   const fnzi_node *whose = why->node ? why->node : why->view ? why->view : why->reader;
   fnzi_find_node(from, whose, &out->graph, &out->node);
   if (!why->reader)
@@ -241,7 +241,11 @@ static fnz_status make_room(fnz_origins *o, const fnz_program *to) {
   return FNZ_OK;
 }
 
-static const fnz_origin nowhere = {FNZ_REASON_PART, 0, SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};
+static const fnz_origin nowhere = {.reason = FNZ_REASON_PART,
+                                   .node = SIZE_MAX,
+                                   .reader = SIZE_MAX,
+                                   .output = SIZE_MAX,
+                                   .view = SIZE_MAX};
 
 static bool is_nowhere(const fnz_origin *o) {
   return o->node == SIZE_MAX && o->output == SIZE_MAX;
@@ -255,7 +259,10 @@ static void find_by_name(const fnz_program *from, const fnz_program *to, size_t 
   if (!find_twin(to, (uint32_t)graph, n, from, &twin) ||
       strcmp(fnzi_node_target(fnzi_node_at(from, (uint32_t)graph, twin)), fnzi_node_target(n)) != 0)
     return;
-  *out = (fnz_origin){FNZ_REASON_COMPUTED, graph, twin, twin, SIZE_MAX, SIZE_MAX};
+  *out = nowhere;
+  out->reason = FNZ_REASON_COMPUTED;
+  out->graph = out->reader_graph = graph;
+  out->node = out->reader = twin;
 }
 
 /* Other nodes that nobody noted compute sizes for what follows, or end the program. */

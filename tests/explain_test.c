@@ -38,6 +38,8 @@ static void check_node(const char *name, const fnz_program *from, const fnz_prog
   ck_assert_msg(o && (unsigned)o->reason < FNZ_REASON_COUNT, "%s: node %zu has no origin", name, n);
   ck_assert_msg(o->node != SIZE_MAX || o->output != SIZE_MAX, "%s: node %zu.%zu, %s, has no origin",
                 name, g, n, info.target);
+  ck_assert(o->reader == SIZE_MAX || o->reader < fnz_node_count(from, o->reader_graph));
+  ck_assert(o->view == SIZE_MAX || o->view < fnz_node_count(from, o->view_graph));
   if (o->node == SIZE_MAX)
     return;
   ck_assert_uint_lt(o->node, fnz_node_count(from, o->graph));

@@ -31,16 +31,18 @@ typedef enum fnz_reason {
 FNZ_API const char *fnz_reason_name(fnz_reason reason);
 FNZ_API const char *fnz_reason_words(fnz_reason reason);
 
-/** Where a node of the result comes from. All nodes are of one graph of the program that was
- * functionalized; SIZE_MAX says that there is none. */
+/** Where a node of the result comes from: nodes of the program that was functionalized, SIZE_MAX
+ * for none, each with its graph. They are of different graphs where a region became part of the
+ * program, as one that only says that no gradients are recorded. */
 typedef struct fnz_origin {
   fnz_reason reason;
-  size_t graph;
-  size_t node; /* whose work it is, or part of it: the operator, the write, the view; SIZE_MAX only
-                  when no node was needed for it, as for a window that an input has by itself */
+  size_t graph; /* of `node` */
+  size_t node;  /* whose work it is, or part of it: the operator, the write, the view; SIZE_MAX only
+                   when no node was needed for it, as for a window that an input has by itself */
   size_t reader; /* at which node it became necessary, the same one for COMPUTED */
   size_t output; /* or at the end, for this output of the result's graph */
   size_t view;   /* of VIEW_READ and WRITE_BACK: the node that opened the window */
+  size_t reader_graph, view_graph;
 } fnz_origin;
 
 /** The origins of all nodes of a result. Plain data that needs neither program. */
@@ -88,6 +90,7 @@ typedef struct fnz_finding {
   const char *where;   /* "node 3 (add_.Tensor at model.py:7)" */
   const char *what;    /* what is wrong, or what it costs */
   const char *remedy;  /* what to change, "" when nobody knows */
+  size_t view_graph, reader_graph; /* of `view` and `reader` */
 } fnz_finding;
 
 typedef struct fnz_findings fnz_findings;
