@@ -124,7 +124,8 @@ fnz_status fnzi_unfold_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   const fnz_geometry *dense;
   fnzi_reverse on_dense = *r;
   FNZ_TRY(fnzi_contiguous_like(r->emit->arena, r->base, &dense));
-  if (!fnzi_is_contiguous(r->base_value.geometry)) {
+  /* A kept view does not begin where its memory does. */
+  if (!fnzi_is_contiguous(r->base_value.geometry) || r->base_value.geometry->offset) {
     fnz_arg args[] = {fnzi_arg_value(r->base_value.handle),
                       {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
     FNZ_TRY(r->emit->call(r->emit->self, FNZI_EMIT_CLONE, args, 2, dense, &on_dense.base_value));
