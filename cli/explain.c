@@ -61,6 +61,7 @@ static int print_origin(cli_call *call, size_t graph, const fnz_origin *o) {
   case FNZ_REASON_FILL:
   case FNZ_REASON_COPY:
   case FNZ_REASON_PART:
+  case FNZ_REASON_OWN:
   case FNZ_REASON_COUNT:
     CLI_TRY(from_source(call, "part of", o->graph, o->node));
     break;
@@ -78,7 +79,8 @@ static int explain_node(cli_call *call, size_t graph, size_t node) {
 /* --- all of it -------------------------------------------------------------------------------- */
 static bool is_interesting(fnz_reason reason) {
   return reason == FNZ_REASON_WRITE_BACK || reason == FNZ_REASON_VIEW_READ ||
-         reason == FNZ_REASON_CAST || reason == FNZ_REASON_BROADCAST || reason == FNZ_REASON_COPY;
+         reason == FNZ_REASON_CAST || reason == FNZ_REASON_BROADCAST || reason == FNZ_REASON_COPY ||
+         reason == FNZ_REASON_OWN;
 }
 
 static void count(const cli_call *call, size_t counts[FNZ_REASON_COUNT]) {
@@ -94,6 +96,7 @@ static void print_counts(const cli_call *call) {
   } rows[] = {{FNZ_REASON_WRITE_BACK, "put writes back"},
               {FNZ_REASON_VIEW_READ, "read views"},
               {FNZ_REASON_COPY, "copy as eager does"},
+              {FNZ_REASON_OWN, "give results memory of their own"},
               {FNZ_REASON_CAST, "cast what is written"},
               {FNZ_REASON_BROADCAST, "expand what is written"}};
   size_t counts[FNZ_REASON_COUNT] = {0}, all = 0;

@@ -105,17 +105,17 @@ static void put_place(const fnz_program *from, const fnz_program *to, uint32_t g
     snprintf(out, 160, "the end of the program");
 }
 
-static const char *reason_for(const fnz_origin *o, uint32_t graph, const fnzi_node *node) {
+static const char *reason_for(const fnz_origin *o, const fnzi_node *node) {
   if (o->reason == FNZ_REASON_VIEW_READ)
     return "a view is read there, and without aliasing that takes a copy";
   if (o->reason == FNZ_REASON_WRITE_BACK)
     return "what is written there through a view has to be put back into its base";
   if (o->reason == FNZ_REASON_PART && node->noutputs && node->outputs[0].tag == FNZ_ARG_SYMBOL)
     return "a size is computed with it there";
-  if (o->node != SIZE_MAX)
-    return "it computes that with it";
-  return graph ? "a result of a body has to be memory of its own"
-               : "final values are written into inputs there";
+  if (o->reason == FNZ_REASON_OWN)
+    return "a result of a body has to be memory of its own";
+  return o->node != SIZE_MAX ? "it computes that with it"
+                             : "final values are written into inputs there";
 }
 
 static fnz_status refuse(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
@@ -126,7 +126,7 @@ static fnz_status refuse(fnz_context *ctx, const fnz_program *from, const fnz_pr
   put_place(from, to, graph, o, place);
   return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, place,
                    "the result needs %s, which is denied: %s; allow it or change the program",
-                   fnzi_node_target(node), reason_for(o, graph, node));
+                   fnzi_node_target(node), reason_for(o, node));
 }
 
 static bool find_denied(const fnz_functionalize_options *o, const fnz_program *to, uint32_t *graph,

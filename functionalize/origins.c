@@ -205,6 +205,8 @@ static fnz_reason reason_of(const fnzi_why *why, const fnz_op *op) {
     return FNZ_REASON_VIEW_READ;
   if (why->cause == FNZI_CAUSE_WRITE)
     return FNZ_REASON_WRITE_BACK;
+  if (!from && op == fnzi_emitted_op(FNZI_EMIT_CLONE))
+    return FNZ_REASON_OWN;
   if (!from || !op)
     return FNZ_REASON_COMPUTED;
   if (fnz_op_is_view(from) && (from == op || fnzi_op_is_copy(op)))

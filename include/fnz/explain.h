@@ -18,7 +18,8 @@ extern "C" {
   ROW(BROADCAST, "broadcast", "what is written, in the sizes of what it is written to")            \
   ROW(FILL, "fill", "the number that is written, as a tensor")                                     \
   ROW(COPY, "copy", "a copy that eager PyTorch makes too, because no view has the elements")       \
-  ROW(PART, "part", "a part of what the operator does")
+  ROW(PART, "part", "a part of what the operator does")                                            \
+  ROW(OWN, "own", "a copy, because a result of a body has memory of its own")
 
 typedef enum fnz_reason {
 #define FNZ_REASON_ENUM(id, name, words) FNZ_REASON_##id,
