@@ -287,7 +287,7 @@ static fnz_status guard_all(fnzi_general *g) {
 static fnz_status keep_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b) {
   const fnzi_expr *pair[2] = {a, b}, *same;
   bool equal;
-  FNZ_TRY(fnzi_trials_equal(g, a, b, &equal));
+  FNZ_TRY(fnzi_trials_equal(g, a, b, false, &equal));
   if (!equal)
     return FNZ_OK;
   FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, pair, 2, &same));

@@ -103,9 +103,17 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_check_turns(fnzi_general *g);
 /* The number of an expression in the first trial that is valid; NULL for none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e,
                                              const fnzi_expr **out);
-/* Both have the same number in all trials that are valid; false for none. */
+/* Both have the same number in all trials that are valid or, with `right`, at which the general
+ * program is right; false for none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b,
-                                            bool *out);
+                                            bool right, bool *out);
+/* By the ids of expressions, in the arena: what `e` is made of, itself too. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_parts(fnzi_general *g, const fnzi_expr *e, uint8_t **out);
+/* And which are made of others: the parts of those that the program has. */
+FNZ_MUST_CHECK fnz_status fnzi_trials_made(fnzi_general *g, uint8_t **out);
+
+/* --- trials_equal.c --------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_trials_check_equal(fnzi_general *g);
 
 /* --- trials_windows.c ------------------------------------------------------------------------- */
 /* Of two programs at the same sizes. */

@@ -1,6 +1,5 @@
 /* trials_turns.c - where an expression is no more the number, or the argument of its own, that it
- * mostly was where the general program was made: the program may have that in its place. And what
- * was always the same as some symbol, beside another one that has few elements.
+ * mostly was where the general program was made: the program may have that in its place.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials, checked; the expressions that turn, and those of them that do so only
@@ -62,16 +61,12 @@ static fnz_status count_same(fnzi_general *g, trial_is *is, const fnzi_expr *a, 
   return FNZ_OK;
 }
 
-static fnz_status are_equal(fnzi_general *g, trial_is *is, const fnzi_expr *a, const fnzi_expr *b,
-                            bool *out) {
+fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b, bool right,
+                             bool *out) {
   tally t;
-  FNZ_TRY(count_same(g, is, a, b, &t));
+  FNZ_TRY(count_same(g, right ? is_right : is_valid, a, b, &t));
   *out = t.same && !t.different && !t.varies;
   return FNZ_OK;
-}
-
-fnz_status fnzi_trials_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b, bool *out) {
-  return are_equal(g, is_valid, a, b, out);
 }
 
 /* What it is in the first valid trial from that one on; NULL when that is not known. */
@@ -155,8 +150,7 @@ static fnz_status check_two_symbols(fnzi_general *g, const fnzi_seen_same *pair,
   return FNZ_OK;
 }
 
-/* By the ids of expressions: what `e` is made of. */
-static fnz_status find_parts(fnzi_general *g, const fnzi_expr *e, uint8_t **out) {
+fnz_status fnzi_trials_parts(fnzi_general *g, const fnzi_expr *e, uint8_t **out) {
   FNZI_NEW(&g->arena, g->sizes.set.all.count, out);
   (*out)[e->id] = true;
   fnzi_mark_parts(&g->sizes, (size_t)e->id + 1, *out);
@@ -167,7 +161,7 @@ static fnz_status find_parts(fnzi_general *g, const fnzi_expr *e, uint8_t **out)
  * other end of a slice. */
 static fnz_status check_pairs(fnzi_general *g, const fnzi_seen_same *pair) {
   uint8_t *parts;
-  FNZ_TRY(find_parts(g, pair->expr, &parts));
+  FNZ_TRY(fnzi_trials_parts(g, pair->expr, &parts));
   for (size_t i = 0; i < g->sizes.free.count; i++)
     for (size_t k = i + 1; k < g->sizes.free.count; k++) {
       const fnzi_expr *a = g->sizes.free.data[i], *b = g->sizes.free.data[k];
@@ -206,8 +200,7 @@ static fnz_status taken_for(fnzi_general *g, const fnzi_expr *e, size_t k, const
   return FNZ_OK;
 }
 
-/* Expressions made of others: the parts of those that the program has. */
-static fnz_status find_made(fnzi_general *g, uint8_t **out) {
+fnz_status fnzi_trials_made(fnzi_general *g, uint8_t **out) {
   const fnzi_sizes *s = &g->sizes;
   FNZI_NEW(&g->arena, s->set.all.count, out);
   for (size_t i = 1; i < g->program->symbols.count; i++)
@@ -228,59 +221,10 @@ static bool is_last_turning(const fnzi_general *g, const fnzi_seen_same *pair) {
   return last && last->expr == pair->expr && last->like == pair->like;
 }
 
-/* --- the same wherever the general program is right ------------------------------------------- */
-/* The symbol is one more than usual, another one 0 or 1. */
-static fnz_status check_beside(fnzi_general *g, const fnzi_seen_same *pair, const fnzi_expr *other,
-                               int64_t few) {
-  bool known;
-  int64_t number;
-  FNZ_TRY(fnzi_point_int(&g->base->point, pair->like, &known, &number));
-  if (!known || number == INT64_MAX)
-    return FNZ_OK;
-  return check_at(g, pair, pair->like, number + 1, other, few);
-}
-
-/* What has to be equal for the sake of elements may differ where there are none: a view of so many
- * rows has the columns that it asks for, or no rows. */
-static fnz_status check_beside_few(fnzi_general *g, const fnzi_seen_same *pair) {
-  uint8_t *parts;
-  FNZ_TRY(find_parts(g, pair->expr, &parts));
-  for (size_t i = 0; i < g->sizes.free.count; i++) {
-    const fnzi_expr *other = g->sizes.free.data[i];
-    for (int64_t few = 0; few < 2 && other != pair->like && !parts[other->id]; few++)
-      FNZ_TRY(check_beside(g, pair, other, few));
-  }
-  return FNZ_OK;
-}
-
-/* The expression and each symbol that it is not made of. */
-static fnz_status check_as_symbols(fnzi_general *g, const fnzi_expr *e) {
-  uint8_t *parts;
-  FNZ_TRY(find_parts(g, e, &parts));
-  for (size_t i = 0; i < g->sizes.free.count; i++) {
-    fnzi_seen_same pair = {e, g->sizes.free.data[i]};
-    bool equal = false;
-    if (!parts[pair.like->id])
-      FNZ_TRY(are_equal(g, is_right, pair.expr, pair.like, &equal));
-    if (equal)
-      FNZ_TRY(check_beside_few(g, &pair));
-  }
-  return FNZ_OK;
-}
-
-static fnz_status check_equal(fnzi_general *g, const uint8_t *made, size_t count) {
-  for (size_t i = 0; i < count; i++)
-    if (made[i])
-      FNZ_TRY(check_as_symbols(g, g->sizes.set.all.data[i]));
-  for (size_t i = 0; i < g->sizes.free.count; i++)
-    FNZ_TRY(check_as_symbols(g, g->sizes.free.data[i]));
-  return FNZ_OK;
-}
-
 fnz_status fnzi_trials_check_turns(fnzi_general *g) {
   uint8_t *made;
   size_t count = g->sizes.set.all.count;
-  FNZ_TRY(find_made(g, &made));
+  FNZ_TRY(fnzi_trials_made(g, &made));
   for (size_t i = 0; i < count; i++) {
     fnzi_seen_same u = {g->sizes.set.all.data[i], g->sizes.set.all.data[i]};
     for (size_t k = 0; made[i] && u.like; k++) {
@@ -294,5 +238,5 @@ fnz_status fnzi_trials_check_turns(fnzi_general *g) {
         FNZI_PUSH(g->ctx, &g->unsure, u);
     }
   }
-  return check_equal(g, made, count);
+  return FNZ_OK;
 }
