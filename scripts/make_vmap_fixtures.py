@@ -98,6 +98,55 @@ def sums(x, w, b, z):
     return vmap(each)(x, x[:, 0])
 
 
+def puts(x, i, j, v, u):
+    """Writing at indices that the batch has one row of each, or that are the same for all of it."""
+    def each(a, k, l, s):
+        def written(at, value):
+            b = a.clone()
+            b[at] = value
+            return b
+
+        b, c, d = a.clone(), a.clone(), a.clone()
+        b.index_add_(1, k, s, alpha=2)
+        c.index_copy_(-1, j, s.transpose(1, 2))
+        d.index_fill_(2, l, 3.0).index_fill_(0, j, s[0, 0, 0])
+        return (b, c, d, a.index_add(0, k, u[:2]), a.index_add(2, j, s.transpose(1, 2)), a.index_copy(1, k, s),
+                u.index_add(1, k, s), u.index_copy(0, j, s.transpose(0, 1)), a.index_fill(1, k, s[0, 0, 0].double()),
+                u.index_fill(0, k[0], -1.0), written(k, 1.0), written(k, s.transpose(0, 1)),
+                written((k, slice(None), l), s[0]), written((slice(None), k, l), 0.5), written((slice(None), k), s[0, 0, 0]),
+                written((slice(None), j), s), u.index_put((k, l), s[0]))
+
+    nested = vmap(lambda a, k: vmap(lambda b, w: b.index_add(0, k, w), in_dims=(1, None))(a, u[0, :2, 0]), in_dims=(0, 0))
+    return vmap(each)(x, i, i.flip(0), v), nested(x[..., 0], i)
+
+
+def fills(x, n, m, h):
+    def each(a, value, where, half):
+        b, c, d, e = a.clone(), a.clone(), torch.stack([a] * 4, -1), half.clone()
+        b.fill_diagonal_(2.0)
+        b[1] = value
+        c.masked_fill_(where, value).t().fill_diagonal_(-1.0, True)
+        d.fill_diagonal_(0.0)
+        e.fill_(value)
+        return (b, c, d, e, a.masked_fill(where[0], value), half[:2].masked_fill(where[:2, :2], value),
+                value.masked_fill(where, value + 1), torch.fill(a, value), torch.fill(a, 2.0))
+
+    return vmap(each)(x, n, m, h)
+
+
+def more(x, i, u):
+    def each(a, k):
+        return (a.t().view_as(u), u.t().view_as(a), (a.t() + 0).reshape_as(a), a[0].expand_as(u.t()), u[:, 0].expand_as(a),
+                a.tile(2), a.tile(2, 1, 1), a.ravel(), a[0].roll(2), torch.nn.functional.pad(a, (1, 1)),
+                a.repeat_interleave(2), a.repeat_interleave(2, 1), a.take_along_dim(k, 1), a.take_along_dim(k[:, :1], 0),
+                a.scatter_reduce(1, k, a, "amax"), torch.searchsorted(u[0], a), torch.searchsorted(a.sort()[0], a),
+                torch.broadcast_tensors(a, a[0, 0], u[:, 0]), torch.aminmax(a), torch.count_nonzero(k), a.std(unbiased=False),
+                torch.var_mean(a, dim=1), a[0].diag_embed(), a.diagonal_scatter(u[0]), torch.concat([a, u.t()]),
+                torch.isin(k, k.new_tensor([1])), a.tensor_split((1, 3), 1), torch.isclose(a, a[0]))
+
+    return vmap(each)(x, i)
+
+
 def cases():
     torch.manual_seed(0)
     r = torch.randn
@@ -110,6 +159,9 @@ def cases():
     yield axes, r(3, 4, 5), r(3, 5)
     yield gathered, r(3, 4, 4, 4), torch.tensor([[0, 1], [2, 3], [1, 1]]), torch.tensor([0, 2]), r(4, 4, 4) > 0
     yield sums, r(2, 3, 4), r(4, 5), r(5), r(2, 3, 4)
+    yield (puts, r(3, 4, 4, 4), torch.tensor([[0, 1], [2, 3], [1, 0]]), torch.tensor([0, 2]), r(3, 4, 2, 4), r(4, 4, 4))
+    yield fills, r(3, 4, 4), r(3), r(3, 4, 4) > 0, r(3, 2).half()
+    yield more, r(3, 4, 5), torch.randint(0, 4, (3, 4, 5)), r(5, 4)
 
 
 class Call(torch.nn.Module):

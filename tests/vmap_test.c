@@ -9,8 +9,9 @@
 #include <fnz/fnz.h>
 #include <math.h>
 
-static const char *const names[] = {"axes",   "gathered", "mask",   "places",     "products",
-                                    "shapes", "sums",     "writes", "writes_base"};
+static const char *const names[] = {"axes",   "fills",  "gathered", "mask",
+                                    "more",   "places", "products", "puts",
+                                    "shapes", "sums",   "writes",   "writes_base"};
 
 static void read_file(const char *name, const char *ending, fnz_buffer *out) {
   char path[512];
@@ -260,8 +261,39 @@ static const call calls[] = {
     {"add.Scalar", SELF(N) ", " ARG("other", "\"as_complex\": {\"real\": 1, \"imag\": 2}"), "error",
      NULL},
     {"pow.Scalar", SELF("\"as_float\": 2.5") ", " ARG("exponent", N), "error", NULL},
-    {"masked_fill.Tensor", SELF(X) ", " ARG("mask", X) ", " ARG("value", N), "error",
-     "has another value for each element of the batch"},
+    {"masked_fill.Tensor", SELF(X) ", " ARG("mask", X) ", " ARG("value", X), "error",
+     "fills with a tensor that has dimensions"},
+    {"masked_fill_.Tensor", SELF(N) ", " ARG("mask", X) ", " ARG("value", N), "error",
+     "writes a tensor of fewer dimensions than its mask has"},
+    {"fill.Tensor", SELF(X) ", " ARG("value", N), "error", NULL},
+    {"fill.Tensor", SELF(U) ", " ARG("value", N), "error", NULL},
+    {"fill.Tensor", SELF(X) ", " ARG("value", X), "error",
+     "fills with a tensor that has dimensions"},
+    {"fill_diagonal_.default", SELF(N) ", " ARG("fill_value", INT(1)), "error",
+     "fills a diagonal that is no view"},
+    {"view_as.default", SELF(X) ", " ARG("other", INT(1)), "error", "needs a second tensor"},
+    {"expand_as.default", SELF(N) ", " ARG("other", X), "error", NULL},
+    {"tile.default", SELF(X) ", " ARG("dims", NONE), "error", "needs a list of sizes"},
+    {"pad.default", SELF(X) ", " ARG("pad", INTS(1, 1)) ", " ARG("mode", WORD("reflect")), "error",
+     "pads with something else than a number"},
+    {"roll.default", SELF(N) ", " ARG("shifts", INTS(1)), "error", "rolls all dimensions as one"},
+    {"take_along_dim.default", SELF(X) ", " ARG("indices", X), "error", "names no dimension"},
+    {"searchsorted.Tensor", ARG("sorted_sequence", X) ", " SELF(N), "error",
+     "looks for values of other dimensions than the rows have"},
+    {"index_add.default",
+     SELF(N) ", " ARG("dim", INT(0)) ", " ARG("index", N) ", " ARG("source", X), "error",
+     "needs a dimension and one row of indices"},
+    {"index_copy.default",
+     SELF(X) ", " ARG("dim", INT(0)) ", " ARG("index", X) ", " ARG("source", X), "error",
+     "needs a dimension and one row of indices"},
+    {"index_copy.default",
+     SELF(X) ", " ARG("dim", INT(0)) ", " ARG("index", N) ", " ARG("source", INT(1)), "error",
+     "has more indices than dimensions, or no values"},
+    {"index_fill.int_Scalar",
+     SELF(X) ", " ARG("dim", INT(1)) ", " ARG("index", N) ", " ARG("value", INT(1)), "error", NULL},
+    {"index_fill.int_Scalar",
+     SELF(INT(1)) ", " ARG("dim", INT(1)) ", " ARG("index", N) ", " ARG("value", INT(1)), "error",
+     "needs a dimension and one row of indices"},
     {"masked_fill.Tensor", SELF(X) ", " ARG("mask", X) ", " ARG("value", U), "error", NULL},
     {"cat.default", ARG("tensors", LIST("_add_batch_dim")) ", " ARG("dim", INT(1)), "error", NULL},
     {"select_scatter.default",
@@ -281,9 +313,10 @@ static const call calls[] = {
      "needs a dimension and one row of indices"},
     {"index_select.default", SELF(X) ", " ARG("dim", INT(0)) ", " ARG("index", U), "error", NULL},
     {"index_put.default", AT(GAP ", " ITEM) ", " ARG("values", X), "error",
-     "has indices that do not begin with the first dimension"},
+     "puts values at indices that do not begin with the first dimension"},
     {"index_put.default", AT(ITEM) ", " ARG("values", INT(3)), "error",
-     "has indices that do not begin with the first dimension"},
+     "has more indices than dimensions, or no values"},
+    {"index_put.default", AT(GAP ", " ITEM) ", " ARG("values", N), "error", NULL},
     {"index_put.default", AT(ITEM ", " GAP) ", " ARG("values", X), "error", NULL},
     {"matmul.default", SELF(X) ", " ARG("other", N), "error", "needs tensors with dimensions"},
     {"matmul.default", SELF(X) ", " ARG("other", INT(1)), "error", "needs tensors with dimensions"},
@@ -370,7 +403,7 @@ static fnz_status read_once(fnz_context *context, const void *user) {
 }
 
 START_TEST(no_memory_anywhere) {
-  static const char *const few[] = {"mask", "places", "products"};
+  static const char *const few[] = {"fills", "mask", "more", "places", "products", "puts"};
   for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
     fnz_buffer file;
     begin();

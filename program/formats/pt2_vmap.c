@@ -217,12 +217,15 @@ static bool draws(const fnzi_vmap *v) {
   return never.tag == FNZ_ARG_FLOAT ? never.u.f != 0 : never.u.i != 0;
 }
 
-/* An in-place operator goes by its functional twin, an in-place view by its view. */
+/* An in-place operator goes by its functional twin where it has one, an in-place view by its view.
+ */
 static fnzi_vmap_rule *find_rule(fnzi_vmap *v) {
   const fnz_op *op = v->op;
   if (op->kind == FNZI_KIND_INPLACE)
     op = op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : fnz_op_functional_twin(op);
-  if (!op || op->kind != FNZI_KIND_FUNCTIONAL)
+  if (!op)
+    return find_row(v, v->op->name);
+  if (op->kind != FNZI_KIND_FUNCTIONAL)
     return NULL;
   if (op->tags & FNZI_TAG_RANDOM && draws(v))
     return fnzi_vmap_random;

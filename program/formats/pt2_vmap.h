@@ -47,6 +47,13 @@ FNZ_MUST_CHECK fnz_status fnzi_vmap_order(const fnzi_vmap *v, uint32_t rank, uin
 FNZ_MUST_CHECK fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *args,
                                          size_t nargs, fnz_dtype dtype, const int64_t *sizes,
                                          uint32_t rank, fnz_arg *out);
+/* A node in between made this tensor, and it has these levels. */
+FNZ_MUST_CHECK fnz_status fnzi_vmap_mark(const fnzi_vmap *v, const fnz_arg *tensor,
+                                         uint32_t levels);
+/* A tensor of the same levels in another dtype. */
+FNZ_MUST_CHECK fnz_status fnzi_vmap_cast(const fnzi_vmap *v, fnz_arg *tensor, fnz_dtype dtype);
+/* A number as a tensor without dimensions. */
+FNZ_MUST_CHECK fnz_status fnzi_vmap_number(const fnzi_vmap *v, fnz_dtype dtype, fnz_arg *number);
 /* The node whose results are those of the file's node; they have the levels of v->all. */
 FNZ_MUST_CHECK fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *args,
                                          size_t nargs);
@@ -58,6 +65,10 @@ FNZ_MUST_CHECK fnz_status fnzi_vmap_give(const fnzi_vmap *v, fnz_arg tensor);
 static inline fnz_arg fnzi_vmap_int(int64_t i) {
   return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
 }
+
+/* Dimensions are counted behind those of the levels, and the first tensor and args[other] (0 for
+ * none) get all of v->all. */
+FNZ_MUST_CHECK fnz_status fnzi_vmap_join_two(fnzi_vmap *v, size_t other);
 
 /* --- The rules (pt2_vmap_rules.c, pt2_vmap_products.c, pt2_vmap_index.c) ------------------------
  */

@@ -36,9 +36,8 @@ static fnz_status find_indices(const fnzi_vmap *v, const fnz_arg *list, indexing
   return x->first == UINT32_MAX ? fnzi_vmap_refuse(v, "has no index") : FNZ_OK;
 }
 
-/* 0, 1 ... size - 1 along the k-th of the levels, as an index. */
-static fnz_status along_level(const fnzi_vmap *v, uint32_t k, int64_t size, uint32_t rank,
-                              fnz_arg *out) {
+/* 0, 1 ... size - 1 along the k-th of the dimensions that the indices have with their levels. */
+static fnz_status along(const fnzi_vmap *v, uint32_t k, int64_t size, uint32_t rank, fnz_arg *out) {
   const fnz_arg args[] = {fnzi_vmap_int(size)};
   FNZ_TRY(fnzi_vmap_make(v, "arange", args, 1, FNZ_I64, &size, 1, out));
   for (uint32_t i = 0; i < k; i++)
@@ -53,7 +52,7 @@ static fnz_status index_levels(const fnzi_vmap *v, uint32_t has, indexing *x) {
   uint32_t k = 0;
   for (uint32_t level = 0; level < v->make.s->nlevels; level++) {
     if (has >> level & 1)
-      FNZ_TRY(along_level(v, k, v->make.s->levels[level].size, x->rank, &x->list[x->count++]));
+      FNZ_TRY(along(v, k, v->make.s->levels[level].size, x->rank, &x->list[x->count++]));
     k += v->all >> level & 1;
   }
   return FNZ_OK;
@@ -190,21 +189,130 @@ fnz_status fnzi_vmap_index_along(fnzi_vmap *v) {
   return index_by(v, &v->args[0], &list);
 }
 
-/* index_put(self, indices, values, accumulate): with indices from the first dimension on, the
- * places are a tensor of levels, indices and the rest, to which values are broadcast. */
+/* --- Writing at indices ----------------------------------------------------------------------- */
+/* Whether the dimensions before the indices get indices too: the places are then a tensor of
+ * levels, what stands before, indices and the rest, as the values of the file are. */
+static bool indexes_before(const indexing *x) {
+  return x->together && x->levels;
+}
+
+/* The list for writing: where it has indices for the levels, or the indices are not side by side,
+ * the levels stand in front of what they index. */
+static fnz_status make_places(const fnzi_vmap *v, const fnz_geometry *g, const fnz_arg *list,
+                              indexing *x) {
+  uint32_t before = indexes_before(x) ? x->first : 0;
+  x->rank += before;
+  if (x->levels || !x->together)
+    FNZ_TRY(index_levels(v, v->all, x));
+  for (; x->count < v->count; x->count++)
+    x->list[x->count] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  for (uint32_t d = 0; d < before; d++)
+    FNZ_TRY(along(v, v->count + d, g->sizes[v->count + d], x->rank, &x->list[x->count++]));
+  for (uint32_t i = before; i < list->count; i++, x->count++) {
+    x->list[x->count] = list->u.list[i];
+    if (x->list[x->count].tag == FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_vmap_align(v, &x->list[x->count], x->rank));
+  }
+  return FNZ_OK;
+}
+
+static uint32_t count_given(const fnz_arg *list) {
+  uint32_t n = 0;
+  for (uint32_t i = 0; i < list->count; i++)
+    n += list->u.list[i].tag == FNZ_ARG_VALUE;
+  return n;
+}
+
+/* self[list] = values, or += */
+static fnz_status put(fnzi_vmap *v, const fnz_arg *list, fnz_arg values, bool adds) {
+  indexing x;
+  fnz_arg self = v->args[0];
+  uint32_t rank = fnzi_vmap_rank(v, &self);
+  FNZ_TRY(find_indices(v, list, &x));
+  if (list->count > rank || values.tag != FNZ_ARG_VALUE)
+    return fnzi_vmap_refuse(v, "has more indices than dimensions, or no values");
+  uint32_t places = x.rank + rank - count_given(list);
+  FNZ_TRY(fnzi_vmap_spread(v, &self, rank));
+  FNZ_TRY(make_places(v, fnzi_vmap_looks(v, &self), list, &x));
+  FNZ_TRY(fnzi_vmap_align(v, &values, places));
+  const fnz_arg args[] = {self,
+                          {.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list},
+                          values,
+                          {.tag = FNZ_ARG_BOOL, .u.i = adds}};
+  bool writes = v->op->kind == FNZI_KIND_INPLACE;
+  return fnzi_vmap_call_named(v, writes ? "index_put_" : "index_put", args, 4);
+}
+
+/* PyTorch puts values that have dimensions elsewhere than one element of the batch after the other
+ * would: where indices with levels follow a dimension that has none, and where those without levels
+ * are not side by side. */
+static bool goes_elsewhere(const fnzi_vmap *v, const indexing *x) {
+  bool is_elsewhere = x->levels ? x->together && x->first : !x->together;
+  return is_elsewhere && fnzi_vmap_rank(v, &v->args[2]);
+}
+
+/* index_put(self, indices, values, accumulate) */
 fnz_status fnzi_vmap_index_put(fnzi_vmap *v) {
   indexing x;
-  uint32_t has = fnzi_vmap_levels(v, &v->args[0]);
   FNZ_TRY(find_indices(v, &v->args[1], &x));
-  uint32_t rank = fnzi_vmap_rank(v, &v->args[0]), given = v->args[1].count;
-  if (has != v->all)
-    return fnzi_vmap_refuse(v, "puts values of a batch into a tensor that has none");
-  if (x.first || !x.together || given > rank || v->args[2].tag != FNZ_ARG_VALUE)
-    return fnzi_vmap_refuse(v, "has indices that do not begin with the first dimension");
-  for (uint32_t i = 0; i < v->args[1].count; i++)
-    given -= v->args[1].u.list[i].tag != FNZ_ARG_VALUE;
-  FNZ_TRY(make_list(v, has, &v->args[1], &x));
-  FNZ_TRY(fnzi_vmap_align(v, &v->args[2], x.rank + rank - given));
-  v->args[1] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list};
-  return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
+  if (goes_elsewhere(v, &x))
+    return fnzi_vmap_refuse(v, "puts values at indices that do not begin with the first dimension, "
+                               "where PyTorch does not do as for one element after the other");
+  return put(v, &v->args[1], v->args[2], v->args[3].tag == FNZ_ARG_BOOL && v->args[3].u.i);
+}
+
+/* put() at the indices args[2] of dimension args[1]; these are a row, or one. */
+static fnz_status put_along(fnzi_vmap *v, fnz_arg values, bool adds) {
+  fnz_arg items[FNZ_MAX_RANK], index = v->args[2];
+  uint32_t dim, rank = fnzi_vmap_rank(v, &v->args[0]), levels = fnzi_vmap_levels(v, &index);
+  if (v->args[1].tag != FNZ_ARG_INT || !rank || index.tag != FNZ_ARG_VALUE ||
+      fnzi_vmap_rank(v, &index) > 1)
+    return fnzi_vmap_refuse(v, "needs a dimension and one row of indices");
+  FNZ_TRY(fnzi_json_at(
+      &v->make.s->r->doc,
+      fnzi_wrap_dim(v->make.s->r->doc.ctx, v->op->name, v->args[1].u.i, rank, &dim), v->make.json));
+  if (!fnzi_vmap_rank(v, &index)) {
+    FNZ_TRY(fnzi_vmap_unsqueeze(v, &index, fnzi_vmap_bits(levels)));
+    FNZ_TRY(fnzi_vmap_mark(v, &index, levels));
+  }
+  for (uint32_t i = 0; i < dim; i++)
+    items[i] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  items[dim] = index;
+  const fnz_arg list = {.tag = FNZ_ARG_LIST, .count = dim + 1, .u.list = items};
+  return put(v, &list, values, adds);
+}
+
+/* index_copy(self, dim, index, source): one index for the whole batch is that of the operator. */
+fnz_status fnzi_vmap_index_copy(fnzi_vmap *v) {
+  if (!fnzi_vmap_levels(v, &v->args[2]))
+    return fnzi_vmap_join_two(v, 3);
+  return put_along(v, v->args[3], false);
+}
+
+/* index_add(self, dim, index, source, *, alpha) */
+fnz_status fnzi_vmap_index_add(fnzi_vmap *v) {
+  fnz_arg values = v->args[3];
+  if (!fnzi_vmap_levels(v, &v->args[2]))
+    return fnzi_vmap_join_two(v, 3);
+  if (values.tag == FNZ_ARG_VALUE && v->args[4].tag != FNZ_ARG_DEFAULT) {
+    const fnz_geometry *g = fnzi_vmap_looks(v, &values);
+    const fnz_arg args[] = {values, v->args[4]};
+    uint32_t levels = fnzi_vmap_levels(v, &values);
+    FNZ_TRY(fnzi_vmap_make(v, "mul.Scalar", args, 2, g->dtype, g->sizes, g->rank, &values));
+    FNZ_TRY(fnzi_vmap_mark(v, &values, levels));
+  }
+  return put_along(v, values, true);
+}
+
+/* index_fill(self, dim, index, value): the value is a number, or a tensor of one. */
+fnz_status fnzi_vmap_index_fill(fnzi_vmap *v) {
+  fnz_arg values = v->args[3];
+  fnz_dtype dtype = v->args[0].tag == FNZ_ARG_VALUE ? fnzi_vmap_looks(v, &v->args[0])->dtype : 0;
+  if (!fnzi_vmap_levels(v, &v->args[2]) && !fnzi_vmap_levels(v, &values))
+    return fnzi_vmap_join_two(v, 0);
+  if (values.tag == FNZ_ARG_VALUE)
+    FNZ_TRY(fnzi_vmap_cast(v, &values, dtype));
+  else
+    FNZ_TRY(fnzi_vmap_number(v, dtype, &values));
+  return put_along(v, values, false);
 }

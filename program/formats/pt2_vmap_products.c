@@ -24,13 +24,8 @@ static fnz_status as_matrix(const fnzi_vmap *v, const fnz_arg *arg, bool is_left
 
 /* As fnzi_vmap_align(), for an operand whose levels are those of `arg`. */
 static fnz_status align(const fnzi_vmap *v, const fnz_arg *arg, operand *o, uint32_t rank) {
-  fnzi_pt2_scope *s = v->make.s;
-  s->batch = fnzi_vmap_levels(v, arg);
-  fnz_status status = FNZ_OK;
   if (o->is_vector)
-    status = fnzi_pt2_vmap_defined(s, (uint32_t)o->value.u.value);
-  s->batch = 0;
-  FNZ_TRY(status);
+    FNZ_TRY(fnzi_vmap_mark(v, &o->value, fnzi_vmap_levels(v, arg)));
   return fnzi_vmap_align(v, &o->value, rank);
 }
 
@@ -127,10 +122,7 @@ fnz_status fnzi_vmap_linear(fnzi_vmap *v) {
   sizes[g->rank - 1] = g->sizes[g->rank - 2];
   const fnz_arg args[] = {weight, fnzi_vmap_int(-2), fnzi_vmap_int(-1)};
   FNZ_TRY(fnzi_vmap_make(v, "transpose.int", args, 3, g->dtype, sizes, g->rank, &weight));
-  v->make.s->batch = levels;
-  fnz_status status = fnzi_pt2_vmap_defined(v->make.s, (uint32_t)weight.u.value);
-  v->make.s->batch = 0;
-  FNZ_TRY(status);
+  FNZ_TRY(fnzi_vmap_mark(v, &weight, levels));
   FNZ_TRY(multiply(v, &v->args[0], &weight, &result));
   if (v->args[2].tag != FNZ_ARG_VALUE)
     return fnzi_vmap_give(v, result);

@@ -118,10 +118,24 @@ fnz_status fnzi_vmap_insert(fnzi_vmap *v) {
 }
 
 fnz_status fnzi_vmap_roll(fnzi_vmap *v) {
-  fnz_arg dims = get(v, (size_t)fnzi_op_param(v->op, "dims"));
-  if (dims.tag != FNZ_ARG_LIST || !dims.count)
+  const int64_t last = -1;
+  int at = fnzi_op_param(v->op, "dims");
+  fnz_arg dims = get(v, (size_t)at);
+  if (dims.tag == FNZ_ARG_LIST && dims.count)
+    return fnzi_vmap_shift(v);
+  if (fnzi_vmap_rank(v, &v->args[0]) != 1)
     return fnzi_vmap_refuse(v, "rolls all dimensions as one");
-  return fnzi_vmap_shift(v);
+  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, &last, 1, &v->args[at]));
+  return call(v);
+}
+
+/* pad(self, pad, mode, value): what is repeated or reflected is told by the number of dimensions.
+ */
+fnz_status fnzi_vmap_pad(fnzi_vmap *v) {
+  fnz_arg mode = get(v, 2);
+  if (mode.tag != FNZ_ARG_STRING || strcmp(mode.u.s, "constant") != 0)
+    return fnzi_vmap_refuse(v, "pads with something else than a number");
+  return fnzi_vmap_same(v);
 }
 
 fnz_status fnzi_vmap_permute(fnzi_vmap *v) {
@@ -164,6 +178,40 @@ fnz_status fnzi_vmap_transpose(fnzi_vmap *v) {
 fnz_status fnzi_vmap_sized(fnzi_vmap *v) {
   FNZ_TRY(only_first(v));
   FNZ_TRY(put_sizes(v, size_param(v->op), false));
+  return call(v);
+}
+
+/* The sizes are those of args[1], which may have levels of its own: they do not count. */
+fnz_status fnzi_vmap_sized_like(fnzi_vmap *v) {
+  const fnz_op *op = fnz_op_find(v->other);
+  fnz_arg args[4] = {v->args[0]}; /* no fewer than op->nparams */
+  if (v->args[1].tag != FNZ_ARG_VALUE)
+    return fnzi_vmap_refuse(v, "needs a second tensor");
+  const fnz_geometry *g = fnzi_vmap_looks(v, &v->args[1]);
+  uint32_t rank = fnzi_vmap_rank(v, &v->args[1]);
+  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, g->sizes + (g->rank - rank), rank, &args[1]));
+  v->op = op;
+  v->args = args;
+  v->all = fnzi_vmap_levels(v, &args[0]);
+  v->count = fnzi_vmap_bits(v->all);
+  return fnzi_op_param(op, "implicit") >= 0 ? fnzi_vmap_expand(v) : fnzi_vmap_sized(v);
+}
+
+/* tile(self, dims): fewer numbers than dimensions are for the last ones. */
+fnz_status fnzi_vmap_tile(fnzi_vmap *v) {
+  fnz_arg dims = v->args[1], *items;
+  uint32_t rank = fnzi_vmap_rank(v, &v->args[0]), n = 0;
+  FNZ_TRY(only_first(v));
+  if (dims.tag != FNZ_ARG_LIST)
+    return fnzi_vmap_refuse(v, "needs a list of sizes");
+  for (; rank < dims.count; rank++)
+    FNZ_TRY(fnzi_vmap_unsqueeze(v, &v->args[0], v->count));
+  FNZI_NEW(v->make.s->r->arena, v->count + rank, &items);
+  while (n < v->count + rank - dims.count)
+    items[n++] = fnzi_vmap_int(1);
+  if (dims.count)
+    memcpy(items + n, dims.u.list, dims.count * sizeof *items);
+  v->args[1] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = v->count + rank, .u.list = items};
   return call(v);
 }
 
@@ -231,10 +279,27 @@ static bool names_a_dim(const fnzi_vmap *v, int *keeps) {
   return at >= 0 && get(v, (size_t)at).tag == FNZ_ARG_INT;
 }
 
+/* ravel(self) */
+fnz_status fnzi_vmap_one_row(fnzi_vmap *v) {
+  FNZ_TRY(only_first(v));
+  FNZ_TRY(flatten(v, &v->args[0]));
+  return fnzi_vmap_give(v, v->args[0]);
+}
+
+/* What the call says besides dimensions, to the other operator. */
+static void copy_others(const fnzi_vmap *v, const fnz_op *op, fnz_arg *args) {
+  for (size_t i = 1; i < op->nparams; i++) {
+    const char *name = op->params[i].name;
+    int from = fnzi_op_param(v->op, name);
+    if (from >= 0 && strcmp(name, "dim") != 0 && strcmp(name, "keepdim") != 0)
+      args[i] = v->args[from];
+  }
+}
+
 fnz_status fnzi_vmap_whole(fnzi_vmap *v) {
   const fnz_op *op = fnz_op_find(v->other);
   const int64_t last = -1;
-  int keeps, dtype = fnzi_op_param(v->op, "dtype"), at = fnzi_op_param(op, "dim");
+  int keeps, at = fnzi_op_param(op, "dim");
   fnz_arg *args;
   if (names_a_dim(v, &keeps))
     return fnzi_vmap_shift(v);
@@ -247,8 +312,7 @@ fnz_status fnzi_vmap_whole(fnzi_vmap *v) {
   args[at] = fnzi_vmap_int(last);
   if (op->params[at].is_list)
     FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, &last, 1, &args[at]));
-  if (dtype >= 0)
-    args[fnzi_op_param(op, "dtype")] = v->args[dtype];
+  copy_others(v, op, args);
   return fnzi_vmap_call(v, op, args, op->nparams);
 }
 
@@ -278,19 +342,6 @@ static fnz_dtype promoted(const fnzi_vmap *v) {
   return fnzi_promotion_result(&p);
 }
 
-/* A tensor of the same levels in another dtype. */
-static fnz_status cast(fnzi_vmap *v, fnz_arg *tensor, fnz_dtype dtype) {
-  fnzi_pt2_scope *s = v->make.s;
-  const fnz_geometry *g = fnzi_vmap_looks(v, tensor);
-  const fnz_arg args[] = {*tensor, {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
-  uint32_t levels = fnzi_vmap_levels(v, tensor);
-  FNZ_TRY(fnzi_vmap_make(v, "to.dtype", args, 2, dtype, g->sizes, g->rank, tensor));
-  s->batch = levels;
-  fnz_status status = fnzi_pt2_vmap_defined(s, (uint32_t)tensor->u.value);
-  s->batch = 0;
-  return status;
-}
-
 /* A batch of numbers has a dimension, and would count for more than a number does. */
 static fnz_status cast_numbers(fnzi_vmap *v) {
   fnz_dtype dtype = promoted(v);
@@ -302,7 +353,7 @@ static fnz_status cast_numbers(fnzi_vmap *v) {
       continue;
     fnz_dtype has = fnzi_vmap_looks(v, arg)->dtype;
     if (has != dtype && has != FNZ_BOOL)
-      FNZ_TRY(cast(v, arg, dtype));
+      FNZ_TRY(fnzi_vmap_cast(v, arg, dtype));
   }
   return FNZ_OK;
 }
@@ -316,12 +367,6 @@ fnz_status fnzi_vmap_pointwise(fnzi_vmap *v) {
     if (v->args[i].tag == FNZ_ARG_VALUE)
       FNZ_TRY(fnzi_vmap_align(v, &v->args[i], most));
   return call(v);
-}
-
-fnz_status fnzi_vmap_masked(fnzi_vmap *v) {
-  if (fnzi_vmap_levels(v, &v->args[2]))
-    return fnzi_vmap_refuse(v, "has another value for each element of the batch");
-  return fnzi_vmap_pointwise(v);
 }
 
 static fnz_status spread_arg(const fnzi_vmap *v, fnz_arg *arg, uint32_t rank) {
@@ -364,8 +409,51 @@ fnz_status fnzi_vmap_join(fnzi_vmap *v) {
   return join(v, first_rank(v));
 }
 
+/* The first tensor and args[other]; the indices between them are the same for the whole batch. */
+fnz_status fnzi_vmap_join_two(fnzi_vmap *v, size_t other) {
+  FNZ_TRY(shift_all(v, first_rank(v)));
+  FNZ_TRY(spread_arg(v, &v->args[0], 0));
+  FNZ_TRY(other ? spread_arg(v, &v->args[other], 0) : FNZ_OK);
+  return call(v);
+}
+
 fnz_status fnzi_vmap_stack(fnzi_vmap *v) {
   return join(v, 1);
+}
+
+/* take_along_dim(self, indices, dim) */
+fnz_status fnzi_vmap_join_along(fnzi_vmap *v) {
+  if (v->args[2].tag != FNZ_ARG_INT)
+    return fnzi_vmap_refuse(v, "names no dimension");
+  return fnzi_vmap_join(v);
+}
+
+/* searchsorted(sorted_sequence, self, ..., sorter): one row for the whole batch takes any values.
+ */
+fnz_status fnzi_vmap_search(fnzi_vmap *v) {
+  bool is_row = fnzi_vmap_rank(v, &v->args[0]) == 1;
+  if (is_row && !fnzi_vmap_levels(v, &v->args[0]))
+    return call(v);
+  if (fnzi_vmap_rank(v, &v->args[0]) != fnzi_vmap_rank(v, &v->args[1]))
+    return fnzi_vmap_refuse(v, "looks for values of other dimensions than the rows have");
+  FNZ_TRY(spread_all(v, 0));
+  return call(v);
+}
+
+/* broadcast_tensors(tensors) */
+fnz_status fnzi_vmap_broadcast(fnzi_vmap *v) {
+  fnz_arg *items;
+  uint32_t most = 0, n = v->args[0].tag == FNZ_ARG_LIST ? v->args[0].count : 0;
+  FNZI_NEW(v->make.s->r->arena, n, &items);
+  for (uint32_t i = 0; i < n; i++) {
+    items[i] = v->args[0].u.list[i];
+    uint32_t rank = fnzi_vmap_rank(v, &items[i]);
+    most = rank > most ? rank : most;
+  }
+  for (uint32_t i = 0; i < n; i++)
+    FNZ_TRY(fnzi_vmap_align(v, &items[i], most));
+  v->args[0].u.list = items;
+  return call(v);
 }
 
 fnz_status fnzi_vmap_attend(fnzi_vmap *v) {

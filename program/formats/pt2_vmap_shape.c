@@ -158,6 +158,29 @@ fnz_status fnzi_vmap_give(const fnzi_vmap *v, fnz_arg tensor) {
   return fnzi_vmap_call_named(v, "alias", &tensor, 1);
 }
 
+fnz_status fnzi_vmap_mark(const fnzi_vmap *v, const fnz_arg *tensor, uint32_t levels) {
+  fnzi_pt2_scope *s = v->make.s;
+  s->batch = levels;
+  fnz_status status = fnzi_pt2_vmap_defined(s, (uint32_t)tensor->u.value);
+  s->batch = 0;
+  return status;
+}
+
+fnz_status fnzi_vmap_cast(const fnzi_vmap *v, fnz_arg *tensor, fnz_dtype dtype) {
+  const fnz_geometry *g = fnzi_vmap_looks(v, tensor);
+  const fnz_arg args[] = {*tensor, {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
+  uint32_t levels = fnzi_vmap_levels(v, tensor);
+  if (g->dtype == dtype)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_vmap_make(v, "to.dtype", args, 2, dtype, g->sizes, g->rank, tensor));
+  return fnzi_vmap_mark(v, tensor, levels);
+}
+
+fnz_status fnzi_vmap_number(const fnzi_vmap *v, fnz_dtype dtype, fnz_arg *number) {
+  const fnz_arg args[] = {{.tag = FNZ_ARG_LIST}, *number, {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
+  return fnzi_vmap_make(v, "full", args, 3, dtype, NULL, 0, number);
+}
+
 /* --- The same levels -------------------------------------------------------------------------- */
 fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
