@@ -41,16 +41,39 @@ static fnz_status put_bound(fnzi_json_out *w, const char *key, int64_t bound, in
   return bound == none ? fnzi_json_out_null(w) : fnzi_json_out_int(w, bound);
 }
 
+static fnz_status put_range(fnzi_json_out *w, const fnzi_range *r) {
+  FNZ_TRY(fnzi_json_out_name(w, r->symbol, strlen(r->symbol)));
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(put_bound(w, "min_val", r->min, INT64_MIN));
+  FNZ_TRY(put_bound(w, "max_val", r->max, INT64_MAX));
+  return fnzi_json_close(w, '}');
+}
+
+static bool has_range(const fnz_program *p, const char *symbol) {
+  for (size_t i = 0; i < p->ranges.count; i++)
+    if (strcmp(p->ranges.data[i].symbol, symbol) == 0)
+      return true;
+  return false;
+}
+
+/* One of PyTorch's, "s77" or "u0": no expression, and no floating point number. */
+static bool is_integer(const char *symbol) {
+  size_t digits = *symbol == 's' || *symbol == 'u' ? strspn(symbol + 1, "0123456789") : 0;
+  return digits && !symbol[1 + digits];
+}
+
+/* Sizes are from 0 on where no range says more, and numbers of data are any. PyTorch cannot load a
+ * program that does not say so of each. */
 static fnz_status put_ranges(fnzi_pt2_out *o, fnzi_json_out *w) {
   FNZ_TRY(fnzi_json_key(w, "range_constraints"));
   FNZ_TRY(fnzi_json_open(w, '{'));
-  for (size_t i = 0; i < o->p->ranges.count; i++) {
-    const fnzi_range *r = &o->p->ranges.data[i];
-    FNZ_TRY(fnzi_json_out_name(w, r->symbol, strlen(r->symbol)));
-    FNZ_TRY(fnzi_json_open(w, '{'));
-    FNZ_TRY(put_bound(w, "min_val", r->min, INT64_MIN));
-    FNZ_TRY(put_bound(w, "max_val", r->max, INT64_MAX));
-    FNZ_TRY(fnzi_json_close(w, '}'));
+  for (size_t i = 0; i < o->p->ranges.count; i++)
+    FNZ_TRY(put_range(w, &o->p->ranges.data[i]));
+  for (size_t i = 1; i < o->p->symbols.count; i++) {
+    const char *symbol = o->p->symbols.data[i].text;
+    const fnzi_range usual = {symbol, *symbol == 's' ? 0 : INT64_MIN, INT64_MAX};
+    if (is_integer(symbol) && !has_range(o->p, symbol))
+      FNZ_TRY(put_range(w, &usual));
   }
   return fnzi_json_close(w, '}');
 }
