@@ -187,6 +187,15 @@ START_TEST(types_promote) {
   IS("eq.Scalar", ARGS(T(u8), I(200)), BOOL, SIZES(1), NUMBERS(1));
   IS("sum", ARGS(T(u8)), I64, SCALAR, NUMBERS(200));
   REFUSED(&d, "TYPE", "sub.Tensor", ARGS(T(yes), T(yes)));
+  REFUSED(&d, "TYPE", "sub.Tensor", ARGS(T(i64), T(yes)));
+  REFUSED(&d, "TYPE", "rsub.Tensor", ARGS(T(yes), T(i64)));
+  REFUSED(&d, "TYPE", "sub.Scalar", ARGS(T(yes), I(2)));
+  REFUSED(&d, "TYPE", "rsub.Scalar", ARGS(T(i64), B(1)));
+  REFUSED(&d, "TYPE", "floor_divide", ARGS(T(yes), T(yes)));
+  REFUSED(&d, "TYPE", "remainder.Tensor", ARGS(T(yes), T(yes)));
+  REFUSED(&d, "TYPE", "fmod.Scalar", ARGS(T(yes), B(1)));
+  REFUSED(&d, "TYPE", "pow.Scalar", ARGS(B(1), T(yes)));
+  REFUSED(&d, "TYPE", "threshold", ARGS(T(yes), I(1), I(1)));
   REFUSED(&d, "TYPE", "mean", ARGS(T(u8)));
   close_desk(&d);
 }

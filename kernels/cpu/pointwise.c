@@ -223,6 +223,23 @@ static bool is_bool(const fnz_arg *operand) {
   return a && a->place.dtype == FNZ_BOOL;
 }
 
+static bool is_bool_or_truth(const fnz_arg *operand) {
+  return is_bool(operand) || operand->tag == FNZ_ARG_BOOL;
+}
+
+/* Eager looks at both operands of a subtraction before they become what it computes in. */
+static fnz_status check_subtraction(const fnzi_call *call, const fnzi_choice *what) {
+  static const char *const names[] = {"rsub", "rsub_scaled", "sub", "sub_scaled"};
+  bool subtracts = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    subtracts = subtracts || strcmp(what->name, names[i]) == 0;
+  if (!subtracts || (!is_bool_or_truth(what->operands[0]) && !is_bool_or_truth(what->operands[1])))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE,
+                     "subtracts with a bool, as PyTorch refuses it; use logical_xor or "
+                     "logical_not, or convert");
+}
+
 static fnz_status check_power(const fnzi_call *call, const fnz_arg *exponent) {
   if (fnzi_arg_array(exponent) || fnzi_number_int(exponent) >= 0)
     return FNZ_OK;
@@ -247,9 +264,12 @@ static fnz_status check_types(const fnzi_call *call, const fnzi_choice *what,
   if (row->check == FNZI_POINT_NOT_BOOL && what->compute == FNZ_BOOL)
     return fnzi_refuse(call, FNZ_CLASS_TYPE,
                        "not for bool; use logical_xor or logical_not, or convert");
-  if (row->check == FNZI_POINT_POWER && is_bool(what->operands[0]) && is_bool(what->operands[1]))
+  if (row->check == FNZI_POINT_DIVIDES && what->compute == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool by bool; convert one of them");
+  if (row->check == FNZI_POINT_POWER && is_bool_or_truth(what->operands[0]) &&
+      is_bool(what->operands[1]))
     return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool to the power of bool; use logical_or");
-  return FNZ_OK;
+  return check_subtraction(call, what);
 }
 
 fnz_status fnzi_point_accepts(const fnzi_call *call) {
