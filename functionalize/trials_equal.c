@@ -1,11 +1,11 @@
-/* trials_equal.c - what has the number of a symbol wherever the general program is right, as the rows
- * that a tensor is reshaped to are those of another one. The program may have one in place of the
- * other, which is right as long as both are the same; and where one of them changes alone, the
+/* trials_equal.c - what has the number of a symbol wherever the general program is right, as the
+ * rows that a tensor is reshaped to are those of another one. The program may have one in place of
+ * the other, which is right as long as both are the same; and where one of them changes alone, the
  * source does not work, so that changes of single symbols say nothing of it.
  *
  * needs   the general program, trials at usual sizes
- * gives   further trials, checked: one beside nothing, where they need not be the same; both changed
- *         together */
+ * gives   further trials, checked: one of the two beside nothing, where they need not be the same;
+ *         both changed together */
 #include "functionalize/trials.h"
 
 enum { SUCCESSIVE = 5 /* numbers tried behind a usual one: remainders by 2 to 6 */ };
