@@ -207,9 +207,8 @@ fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, fnz_handle
                      (long long)fnz_geometry_numel(has), fnzi_dtype(has->dtype)->name,
                      (long long)fnz_geometry_numel(g), fnzi_dtype(g->dtype)->name);
   if (memory->cells == NULL)
-    return fnzi_fail(
-        in->run.ctx, FNZ_CLASS_REF, "",
-        "the file has no data for a weight written here" FNZI_GET_DATA);
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
+                     "the file has no data for a weight written here" FNZI_GET_DATA);
   FNZ_TRY(fnzi_dense_bytes(&in->run, g, &bytes));
   unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
