@@ -36,6 +36,18 @@ static fnz_status add_node(epilogue *e, fnzi_emit_op which, const fnz_arg *args,
   return fnzi_node_add(to, e->p->into, &n, &node);
 }
 
+static uint64_t input_of(const epilogue *e, size_t k) {
+  return graph_of(e)->inputs[e->out->data[k].input].u.value;
+}
+
+/* The final value is written to the input, unless it is that input, as where there are no elements.
+ */
+static bool is_written(const epilogue *e, size_t k) {
+  const fnz_arg *value = &graph_of(e)->outputs[k];
+  return e->out->data[k].written &&
+         (value->tag != FNZ_ARG_VALUE || value->u.value != input_of(e, k));
+}
+
 /* An output that would change before it is used: a final value by the writes up to its own one. */
 static fnz_status save(epilogue *e, size_t k) {
   fnz_arg *arg = &e->values[k];
@@ -100,7 +112,7 @@ static fnz_status reshape(epilogue *e, uint64_t input, const fnz_geometry *to) {
 
 static fnz_status write_back(epilogue *e, size_t k) {
   const fnzi_output *o = &e->out->data[k];
-  uint64_t input = graph_of(e)->inputs[o->input].u.value;
+  uint64_t input = input_of(e, k);
   const fnz_geometry *g = fnzi_value_at(e->p->to, e->p->into, input)->geometry;
   uint32_t value;
   if (o->spec.metadata) {
@@ -108,7 +120,7 @@ static fnz_status write_back(epilogue *e, size_t k) {
     g = &o->tensor->node->geometry;
     FNZ_TRY(fnzi_intern_geometry(e->p->to, g, &g));
   }
-  if (!o->written)
+  if (!is_written(e, k))
     return FNZ_OK;
   const fnz_arg args[2] = {fnzi_arg_value(input), e->values[k]};
   return add_node(e, FNZI_EMIT_COPY_INPLACE, args, 2, g, &value);
@@ -137,10 +149,10 @@ fnz_status fnzi_add_epilogue(fnzi_pass *p, const fnzi_outputs *out) {
   FNZ_TRY(fnzi_args_copy(p->to, g->outputs, g->noutputs, &e.values));
   for (size_t k = 0; k < out->mutations; k++) {
     FNZ_TRY(check(&e, &out->data[k]));
-    if (out->data[k].written)
-      e.writers[g->inputs[out->data[k].input].u.value] = k + 1;
+    if (is_written(&e, k))
+      e.writers[input_of(&e, k)] = k + 1;
     if (out->data[k].spec.metadata)
-      e.movers[g->inputs[out->data[k].input].u.value] = k + 1;
+      e.movers[input_of(&e, k)] = k + 1;
   }
   for (size_t k = 0; k < out->count; k++)
     if (e.values[k].tag == FNZ_ARG_VALUE)
