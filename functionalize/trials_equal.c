@@ -5,7 +5,7 @@
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials, checked: one of the two beside nothing, where they need not be the same;
- *         both changed together */
+ *         both changed together; what must be the same for the program to be right */
 #include "functionalize/trials.h"
 
 enum { SUCCESSIVE = 5 /* numbers tried behind a usual one: remainders by 2 to 6 */ };
@@ -85,6 +85,22 @@ static fnz_status check_together(fnzi_general *g, const fnzi_seen_same *pair,
   return FNZ_OK;
 }
 
+static bool is_wrong_from(const fnzi_general *g, size_t from) {
+  for (size_t i = from; i < g->trials.count; i++)
+    if (!g->trials.data[i]->right)
+      return true;
+  return false;
+}
+
+/* Where the program is wrong apart, a guard may keep both the same. */
+static fnz_status check_pair(fnzi_general *g, const fnzi_seen_same *pair, const uint8_t *parts) {
+  const size_t before = g->trials.count;
+  FNZ_TRY(check_apart(g, pair, parts));
+  if (is_wrong_from(g, before))
+    FNZI_PUSH(g->ctx, &g->turning, *pair);
+  return check_together(g, pair, parts);
+}
+
 /* --- all -------------------------------------------------------------------------------------- */
 /* The expression and each symbol that it is not made of. */
 static fnz_status check_with_symbols(fnzi_general *g, const fnzi_expr *e) {
@@ -95,10 +111,8 @@ static fnz_status check_with_symbols(fnzi_general *g, const fnzi_expr *e) {
     bool equal = false;
     if (!parts[pair.like->id])
       FNZ_TRY(fnzi_trials_equal(g, pair.expr, pair.like, true, &equal));
-    if (!equal)
-      continue;
-    FNZ_TRY(check_apart(g, &pair, parts));
-    FNZ_TRY(check_together(g, &pair, parts));
+    if (equal)
+      FNZ_TRY(check_pair(g, &pair, parts));
   }
   return FNZ_OK;
 }
