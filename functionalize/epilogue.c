@@ -72,10 +72,10 @@ static bool repeats(const fnz_geometry *g) {
 
 /* Inputs look at the memory that they came with: other memory or more of it is no write. Neither is
  * a copy to elements that a stride of 0 shows in one place. */
-static fnz_status check(const epilogue *e, const fnzi_output *o) {
+static fnz_status check(const epilogue *e, size_t k) {
+  const fnzi_output *o = &e->out->data[k];
   const char *name = o->spec.target;
-  uint64_t input = graph_of(e)->inputs[o->input].u.value;
-  if (o->written && repeats(fnzi_value_at(e->p->to, e->p->into, input)->geometry))
+  if (is_written(e, k) && repeats(fnzi_value_at(e->p->to, e->p->into, input_of(e, k))->geometry))
     return fnzi_fail_for(
         e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
         "input %s shows elements in several places, to which no copy at the end can write; take "
@@ -148,7 +148,7 @@ fnz_status fnzi_add_epilogue(fnzi_pass *p, const fnzi_outputs *out) {
   FNZI_NEW(&p->arena, g->values.count, &e.movers);
   FNZ_TRY(fnzi_args_copy(p->to, g->outputs, g->noutputs, &e.values));
   for (size_t k = 0; k < out->mutations; k++) {
-    FNZ_TRY(check(&e, &out->data[k]));
+    FNZ_TRY(check(&e, k));
     if (is_written(&e, k))
       e.writers[input_of(&e, k)] = k + 1;
     if (out->data[k].spec.metadata)

@@ -4,7 +4,7 @@
  * source does not work, so that changes of single symbols say nothing of it.
  *
  * needs   the general program, trials at usual sizes
- * gives   further trials, checked: one of the two beside nothing, where they need not be the same;
+ * gives   further trials, checked: one of the two beside 0 or 1, where they need not be the same;
  *         both changed together; what must be the same for the program to be right */
 #include "functionalize/trials.h"
 

@@ -28,7 +28,7 @@ void fnz_program_get_stats(const fnz_program *p, fnz_stats *out) {
       count_node(&p->graphs.data[i].nodes.data[k], out);
   for (size_t i = 0; i < p->weights.count; i++) {
     const fnz_geometry *g = p->weights.data[i].geometry;
-    out->no_data += !p->weights.data[i].blob;
+    out->no_data += !p->weights.data[i].blob && fnz_geometry_numel(g) > 0;
     out->weight_bytes += (uint64_t)fnz_geometry_numel(g) * fnz_dtype_get_info(g->dtype)->bytes;
   }
   if (!p->graphs.count)

@@ -98,7 +98,8 @@ static fnz_status grow(fnzi_act *s, fnzi_memory *memory, fnz_dtype dtype, int64_
   if (more <= 0)
     return FNZ_OK;
   if (memory->cells == NULL)
-    return fnzi_fail(s->ctx, FNZ_CLASS_REF, "", "the file has no data for the weight resized here" FNZI_GET_DATA);
+    return fnzi_fail(s->ctx, FNZ_CLASS_REF, "",
+                     "the file has no data for the weight resized here" FNZI_GET_DATA);
   FNZ_TRY(fnzi_memory_create(&s->in->run, dtype, elements, &larger));
   memcpy(larger->cells, memory->cells, old);
   FNZ_TRY(zero_cells(s, dtype, more, larger->cells + (size_t)(elements - more) * cell));

@@ -137,7 +137,7 @@ def fills(x, n, m, h):
 def more(x, i, u):
     def each(a, k):
         return (a.t().view_as(u), u.t().view_as(a), (a.t() + 0).reshape_as(a), a[0].expand_as(u.t()), u[:, 0].expand_as(a),
-                a.tile(2), a.tile(2, 1, 1), a.ravel(), a[0].roll(2), torch.nn.functional.pad(a, (1, 1)),
+                a.tile(2), a.tile(2, 1, 1), a[0].roll(2), torch.nn.functional.pad(a, (1, 1)),
                 a.repeat_interleave(2), a.repeat_interleave(2, 1), a.take_along_dim(k, 1), a.take_along_dim(k[:, :1], 0),
                 a.scatter_reduce(1, k, a, "amax"), torch.searchsorted(u[0], a), torch.searchsorted(a.sort()[0], a),
                 torch.broadcast_tensors(a, a[0, 0], u[:, 0]), torch.aminmax(a), torch.count_nonzero(k), a.std(unbiased=False),

@@ -70,7 +70,7 @@ static inline fnz_arg fnzi_vmap_int(int64_t i) {
  * none) get all of v->all. */
 FNZ_MUST_CHECK fnz_status fnzi_vmap_join_two(fnzi_vmap *v, size_t other);
 
-/* --- The rules (pt2_vmap_rules.c, pt2_vmap_products.c, pt2_vmap_index.c) ------------------------
+/* --- The rules (pt2_vmap_rules.c, _products.c, _index.c, _fill.c) -------------------------------
  */
 #define VMAP(op, rule, other)
 #define RULE(rule) fnzi_vmap_rule fnzi_vmap_##rule;

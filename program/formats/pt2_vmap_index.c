@@ -256,8 +256,9 @@ fnz_status fnzi_vmap_index_put(fnzi_vmap *v) {
   indexing x;
   FNZ_TRY(find_indices(v, &v->args[1], &x));
   if (goes_elsewhere(v, &x))
-    return fnzi_vmap_refuse(v, "puts values at indices that do not begin with the first dimension, "
-                               "where PyTorch does not do as for one element after the other");
+    return fnzi_vmap_refuse(
+        v, "puts values at indices that do not begin with the first dimension, "
+           "or are not side by side, where PyTorch does not do as for one element after the other");
   return put(v, &v->args[1], v->args[2], v->args[3].tag == FNZ_ARG_BOOL && v->args[3].u.i);
 }
 

@@ -279,13 +279,6 @@ static bool names_a_dim(const fnzi_vmap *v, int *keeps) {
   return at >= 0 && get(v, (size_t)at).tag == FNZ_ARG_INT;
 }
 
-/* ravel(self) */
-fnz_status fnzi_vmap_one_row(fnzi_vmap *v) {
-  FNZ_TRY(only_first(v));
-  FNZ_TRY(flatten(v, &v->args[0]));
-  return fnzi_vmap_give(v, v->args[0]);
-}
-
 /* What the call says besides dimensions, to the other operator. */
 static void copy_others(const fnzi_vmap *v, const fnz_op *op, fnz_arg *args) {
   for (size_t i = 1; i < op->nparams; i++) {
@@ -432,7 +425,7 @@ fnz_status fnzi_vmap_join_along(fnzi_vmap *v) {
  */
 fnz_status fnzi_vmap_search(fnzi_vmap *v) {
   bool is_row = fnzi_vmap_rank(v, &v->args[0]) == 1;
-  if (is_row && !fnzi_vmap_levels(v, &v->args[0]))
+  if (is_row && !fnzi_vmap_levels(v, &v->args[0]) && !fnzi_vmap_levels(v, &v->args[5]))
     return call(v);
   if (fnzi_vmap_rank(v, &v->args[0]) != fnzi_vmap_rank(v, &v->args[1]))
     return fnzi_vmap_refuse(v, "looks for values of other dimensions than the rows have");

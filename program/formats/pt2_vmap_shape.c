@@ -33,7 +33,11 @@ fnz_status fnzi_pt2_vmap_defined(fnzi_pt2_scope *s, uint32_t value) {
   return FNZ_OK;
 }
 
+/* Whether arguments have the types of their schema is asked when the call is put. */
 const fnz_geometry *fnzi_vmap_looks(const fnzi_vmap *v, const fnz_arg *tensor) {
+  static const fnz_geometry none = {.rank = 0};
+  if (tensor->tag != FNZ_ARG_VALUE)
+    return &none;
   return fnzi_value_at(v->make.s->r->p, v->make.s->graph, tensor->u.value)->geometry;
 }
 
