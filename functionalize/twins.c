@@ -309,6 +309,29 @@ static fnzi_spread spread_of(const fnzi_request *r, const twin_call *c, const sl
   return alike ? FNZI_SPREAD_CONSTANT : FNZI_SPREAD_ANY;
 }
 
+/* What an elementwise operator makes of the operands, along dimension -k. */
+static int64_t joined_size(fnz_tensor *const *reads, size_t nreads, uint32_t k) {
+  int64_t size = 1;
+  for (size_t i = 0; i < nreads && size == 1; i++) {
+    const fnz_geometry *g = fnzi_geometry(reads[i]);
+    size = k <= g->rank ? g->sizes[g->rank - k] : 1;
+  }
+  return size;
+}
+
+/* An elementwise operator gives an argument that it only writes other sizes, whether someone says
+ * so or not. */
+static bool is_resized(const slot *s, fnz_tensor *const *reads, size_t nreads) {
+  const fnz_geometry *g = fnzi_geometry(s->target);
+  uint32_t rank = 0;
+  bool same = true;
+  for (size_t i = 0; i < nreads; i++)
+    rank = fnzi_geometry(reads[i])->rank > rank ? fnzi_geometry(reads[i])->rank : rank;
+  for (uint32_t k = 1; k <= g->rank && same; k++)
+    same = joined_size(reads, nreads, k) == g->sizes[g->rank - k];
+  return nreads && (rank != g->rank || !same);
+}
+
 /* One target against the tensors the twin reads, and against the other targets. */
 static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, size_t k,
                              fnz_tensor *const *reads, size_t nreads) {
@@ -316,7 +339,8 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t self_reads = count_tensor(reads, nreads, s->target);
   bool may_grow = s->param->is_out && !self_reads;
-  int *slices = c->elementwise && !s->resized ? &c->slices : NULL;
+  bool resized = s->resized || (may_grow && is_resized(s, reads, nreads));
+  int *slices = c->elementwise && !resized ? &c->slices : NULL;
   FNZ_TRY(check_gaps(world, r, c, s));
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), slices));
   for (size_t i = 0; i < nreads; i++) {
@@ -350,18 +374,49 @@ static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call
   return FNZ_OK;
 }
 
+/* Eager looks for operands in what is written before it resizes that, and then reads what it has
+ * written. What an elementwise operator reads as well only has other sizes where the program
+ * records wrong ones. */
+static fnz_status check_resized(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                                const slot *s, const fnz_geometry *resized) {
+  fnz_tensor **reads;
+  size_t nreads;
+  bool meets = false;
+  FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &reads, &nreads));
+  for (size_t i = 0; i < nreads && !meets; i++)
+    meets = !(c->elementwise && reads[i] == s->target) &&
+            !fnzi_reads_whole(r->op, resized, fnzi_geometry(reads[i])) &&
+            fnzi_overlap_as(s->target, resized, reads[i]);
+  for (size_t k = 0; k < c->count && !meets; k++)
+    meets = c->slots[k].target && &c->slots[k] != s &&
+            fnzi_overlap_as(s->target, resized, c->slots[k].target);
+  if (!meets)
+    return FNZ_OK;
+  return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+                       "%s resizes `%s`, which then lies over another argument; clone() that one "
+                       "first, or write into a tensor of the result's sizes",
+                       r->op->name, s->param->name);
+}
+
+static fnz_status resize(fnz_world *world, const fnzi_request *r, const twin_call *c, const slot *s,
+                         const fnz_geometry *sizes) {
+  fnz_geometry like, resized;
+  FNZ_TRY(lay_out(world, r, c, s, sizes, &like));
+  FNZ_TRY(fnzi_resized_geometry(world, s->target, &like, &resized));
+  FNZ_TRY(check_resized(world, r, c, s, &resized));
+  return fnzi_resize_tensor(world, r->op, s->target, &like);
+}
+
 /* An out= argument of other sizes is resized first, as eager does. */
 static fnz_status store(fnz_world *world, const fnzi_request *r, const twin_call *c, const slot *s,
                         fnzi_held *value) {
-  fnz_geometry resized;
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(s->target)->dtype, &value));
   if (!fnzi_same_sizes(value->geometry, fnzi_geometry(s->target))) {
     if (!s->param->is_out)
       return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "%s: the result does not have the sizes of `%s`; give it those sizes",
                        r->op->name, s->param->name);
-    FNZ_TRY(lay_out(world, r, c, s, value->geometry, &resized));
-    FNZ_TRY(fnzi_resize_tensor(world, r->op, s->target, &resized));
+    FNZ_TRY(resize(world, r, c, s, value->geometry));
   }
   return fnzi_write(s->target->node, value);
 }

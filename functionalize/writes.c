@@ -221,15 +221,21 @@ static fnz_status lay_out(fnz_world *world, const fnz_geometry *like, fnz_geomet
   return FNZ_OK;
 }
 
+fnz_status fnzi_resized_geometry(fnz_world *world, const fnz_tensor *self,
+                                 const fnz_geometry *sizes, fnz_geometry *out) {
+  *out = *fnzi_geometry(self);
+  out->rank = sizes->rank;
+  return lay_out(world, sizes, out);
+}
+
 fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
                               const fnz_geometry *sizes) {
-  fnz_geometry to = *fnzi_geometry(self);
+  fnz_geometry to;
   const fnz_geometry *root = fnzi_root_geometry(self);
   int64_t low, high, have, unused;
-  if (fnzi_same_sizes(sizes, &to))
+  if (fnzi_same_sizes(sizes, fnzi_geometry(self)))
     return FNZ_OK;
-  to.rank = sizes->rank;
-  FNZ_TRY(lay_out(world, sizes, &to));
+  FNZ_TRY(fnzi_resized_geometry(world, self, sizes, &to));
   if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))
     return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op->name);
   have = have * (int64_t)fnzi_dtype(root->dtype)->bytes / (int64_t)fnzi_dtype(to.dtype)->bytes;

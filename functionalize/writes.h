@@ -14,6 +14,9 @@ FNZ_MUST_CHECK fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held
  * means row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
                                              const fnz_geometry *sizes);
+/* What it looks like afterwards. */
+FNZ_MUST_CHECK fnz_status fnzi_resized_geometry(fnz_world *world, const fnz_tensor *self,
+                                                const fnz_geometry *sizes, fnz_geometry *out);
 /* Refuses a call that writes two arguments that share memory. */
 fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
 /* by_slices.c: applies the operator to one slice after the other along dimension `dim` of the
@@ -42,14 +45,18 @@ static inline const fnz_geometry *fnzi_geometry(const fnz_tensor *t) {
 static inline bool fnzi_shares(const fnz_tensor *a, const fnz_tensor *b) {
   return a->node->storage == b->node->storage;
 }
+/* The first, if it looked like `x`, and the second have a byte in common, or may have. */
+static inline bool fnzi_overlap_as(const fnz_tensor *a, const fnz_geometry *x,
+                                   const fnz_tensor *b) {
+  if (!fnzi_shares(a, b))
+    return false;
+  fnzi_relation r = fnzi_relate(x, fnzi_geometry(b), fnzi_root_geometry(a), FNZI_MUCH_WORK);
+  return fnzi_decide(a->world->decisions, r, x, x) != FNZI_DISJOINT;
+}
 /* They have a byte in common, or may have. How far apart they are does not matter: this is asked of
  * what eager refuses where it overlaps. */
 static inline bool fnzi_overlap(const fnz_tensor *a, const fnz_tensor *b) {
-  if (!fnzi_shares(a, b))
-    return false;
-  const fnz_geometry *x = fnzi_geometry(a);
-  fnzi_relation r = fnzi_relate(x, fnzi_geometry(b), fnzi_root_geometry(a), FNZI_MUCH_WORK);
-  return fnzi_decide(a->world->decisions, r, x, x) != FNZI_DISJOINT;
+  return fnzi_overlap_as(a, fnzi_geometry(a), b);
 }
 /* Argument i when it is a tensor, else NULL. */
 static inline fnz_tensor *fnzi_tensor_arg(const fnzi_request *r, size_t i) {

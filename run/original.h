@@ -184,6 +184,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w); /* as view_
  * when nobody says. Sets s->in_loop. */
 FNZ_MUST_CHECK fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                          const fnzi_eager *target, const fnz_geometry *recorded);
+/* May a target be written that was just resized? Eager looks for operands in what is written before
+ * it resizes, and then reads what it has written. */
+FNZ_MUST_CHECK fnz_status fnzi_act_check_resized(fnzi_act *s, const fnzi_eager *target);
 /* Eager reads all of the operand before it writes anything: where it works in a loop, too. */
 bool fnzi_act_reads_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                           const fnzi_eager *target, const fnzi_eager *operand);

@@ -369,3 +369,37 @@ fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
   return may_take_any_sizes(&c) ? fnzi_args_visit(args, twin->nparams, join_arg, &together)
                                 : FNZ_OK;
 }
+
+/* An out= argument at its new sizes against what else the operator is given. One that an
+ * elementwise operator reads as well only has other sizes where the program records wrong ones. */
+typedef struct grown {
+  fnzi_act *s;
+  const fnzi_eager *target;
+  bool written; /* the argument at hand */
+} grown;
+
+static fnz_status check_grown(void *user, const fnz_arg *arg) {
+  const grown *w = user;
+  fnzi_act *s = w->s;
+  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, arg->u.value) : NULL;
+  bool own = t == w->target && (w->written || is_elementwise(s->twin)), meet;
+  if (t == NULL || own || t->memory != w->target->memory ||
+      (!w->written && fnzi_reads_whole(s->op, w->target->g, t->g)) || !may_meet(w->target->g, t->g))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_act_meet(s, w->target->g, t->g, &meet));
+  if (!meet)
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                   "%s resizes a tensor that it writes, which then lies over another argument; "
+                   "clone that one before, or write into a tensor of the result's sizes",
+                   s->op->name);
+}
+
+fnz_status fnzi_act_check_resized(fnzi_act *s, const fnzi_eager *target) {
+  grown w = {.s = s, .target = target};
+  for (size_t i = 0; i < s->op->nparams; i++) {
+    w.written = s->op->params[i].is_write;
+    FNZ_TRY(fnzi_args_visit(&s->args[i], 1, check_grown, &w));
+  }
+  return FNZ_OK;
+}

@@ -33,13 +33,9 @@ static fnz_status does_not_fit(const fnzi_act *s, const fnz_geometry *target,
 }
 
 /* An out= tensor of other sizes is resized, as by resize_. */
-static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
-                      const fnz_geometry *recorded) {
+static fnz_status resize(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
+                         const fnz_geometry *recorded) {
   fnzi_pane w;
-  if (fnzi_same_sizes(target->g, g))
-    return FNZ_OK;
-  if (s->op->kind != FNZI_KIND_OUT)
-    return does_not_fit(s, target->g, g);
   fnzi_pane_of(target->g, &w);
   w.rank = g->rank;
   memcpy(w.sizes, g->sizes, g->rank * sizeof *w.sizes);
@@ -51,6 +47,16 @@ static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
   else
     return FNZ_OK;
   return fnzi_eager_reshape(s->in, target, &w);
+}
+
+static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
+                      const fnz_geometry *recorded) {
+  if (fnzi_same_sizes(target->g, g))
+    return FNZ_OK;
+  if (s->op->kind != FNZI_KIND_OUT)
+    return does_not_fit(s, target->g, g);
+  FNZ_TRY(resize(s, target, g, recorded));
+  return fnzi_act_check_resized(s, target);
 }
 
 /* Stores a result (owned) in the target, in the target's dtype. */

@@ -1,4 +1,4 @@
-/* checks: 10
+/* checks: 12
  * The aliasing interpreter: what each body does to memory is written down beside it as a functional
  * body, and both must agree on every element, for all values. */
 #include "tests/run_help.h"
@@ -318,11 +318,30 @@ static void pass_refuses(const char *class_name, const char *inputs, const char 
   fnz_program_destroy(p);
 }
 
+typedef struct refusal {
+  const char *class_name, *inputs, *body;
+} refusal;
+
+static void refuse_all(const refusal *rows, size_t count) {
+  open_context();
+  for (size_t i = 0; i < count; i++) {
+    fnz_arrays *out;
+    OK(ctx, fnz_arrays_create(ctx, &out));
+    ck_assert_int_ne(run_body(ctx, rows[i].inputs, rows[i].body, false, out), FNZ_OK);
+    if (strcmp(fnz_class_name(fnz_last_error(ctx)->kind), rows[i].class_name) != 0)
+      ck_abort_msg("row %zu: %s: %s", i, fnz_class_name(fnz_last_error(ctx)->kind),
+                   fnz_last_error(ctx)->message);
+    ck_assert_str_ne(fnz_last_error(ctx)->where, "");
+    fnz_arrays_destroy(out);
+    if (strcmp(rows[i].class_name, "UNSUPPORTED") != 0) /* by the backend, which hashes elements */
+      pass_refuses(rows[i].class_name, rows[i].inputs, rows[i].body);
+  }
+  close_context();
+}
+
 /* What eager refuses, or would decide by the order of its loop: so does the pass. */
 START_TEST(refusals) {
-  static const struct {
-    const char *class_name, *inputs, *body;
-  } rows[] = {
+  static const refusal rows[] = {
       {"OVERLAP", "%x: f32[2,2]", "%m: f32[2,2] = mm.out(%x, %x, out=%x)\nreturn"},
       {"TYPE", "%x: f32[2]",
        "%z: i32[4] = zeros([4], dtype=i32)\n%c: i32[4] = cat.out([%x, %x], out=%z)\nreturn"},
@@ -374,20 +393,53 @@ START_TEST(refusals) {
        "%a: f32[1,2,8] stride(32,16,1) = add.out(%v, %s, out=%v)\nreturn"},
       {"UNSUPPORTED", "%x: f32[4]", "%v: i32[4] = view.dtype(%x, i32)\nreturn %v"},
   };
-  open_context();
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    fnz_arrays *out;
-    OK(ctx, fnz_arrays_create(ctx, &out));
-    ck_assert_int_ne(run_body(ctx, rows[i].inputs, rows[i].body, false, out), FNZ_OK);
-    if (strcmp(fnz_class_name(fnz_last_error(ctx)->kind), rows[i].class_name) != 0)
-      ck_abort_msg("row %zu: %s: %s", i, fnz_class_name(fnz_last_error(ctx)->kind),
-                   fnz_last_error(ctx)->message);
-    ck_assert_str_ne(fnz_last_error(ctx)->where, "");
-    fnz_arrays_destroy(out);
-    if (strcmp(rows[i].class_name, "UNSUPPORTED") != 0) /* by the backend, which hashes elements */
-      pass_refuses(rows[i].class_name, rows[i].inputs, rows[i].body);
-  }
-  close_context();
+  refuse_all(rows, sizeof rows / sizeof *rows);
+}
+END_TEST
+
+/* Eager looks for operands in what is written before it resizes that, and reads what it has written
+ * since. */
+START_TEST(resized_over_operands) {
+  static const refusal rows[] = {
+      {"OVERLAP", "%x: f32[8]",
+       "%a: f32[1,3] stride(1,2) offset(2) = as_strided(%x, [1, 3], [1, 2], 2)\n"
+       "%o: f32[1] = slice.Tensor(%x, 0, 0, 1)\n%r: f32[1,3] = tril.out(%a, out=%o)\nreturn"},
+      {"OVERLAP", "%x: f32[12]",
+       "%a: f32[3,3] stride(1,3) offset(2) = as_strided(%x, [3, 3], [1, 3], 2)\n"
+       "%o: f32[1] offset(1) = slice.Tensor(%x, 0, 1, 2)\n"
+       "%r: f32[3] offset(1) = prod.int_out(%a, 0, out=%o)\nreturn"},
+      {"OVERLAP", "%x: f32[8]",
+       "%a: f32[3,2] stride(2,1) offset(2) = as_strided(%x, [3, 2], [2, 1], 2)\n"
+       "%o: f32[1] = slice.Tensor(%x, 0, 0, 1)\n%r: f32[3,2] = sigmoid.out(%a, out=%o)\nreturn"},
+      {"OVERLAP", "%x: f32[7]",
+       "%a: f32[3,1] stride(2,1) = as_strided(%x, [3, 1], [2, 1], 0)\n"
+       "%b: f32[] offset(1) = select.int(%x, 0, 1)\n%o: f32[] offset(1) = select.int(%x, 0, 1)\n"
+       "%r: f32[3,1] offset(1) = add.out(%a, %b, out=%o)\nreturn"},
+      {"OVERLAP", "%x: f32[8]",
+       "%a: f32[2,2] stride(2,2) offset(1) = as_strided(%x, [2, 2], [2, 2], 1)\n"
+       "%o: f32[1] = slice.Tensor(%x, 0, 0, 1)\n%r: f32[2,2] = mm.out(%a, %a, out=%o)\nreturn"},
+      {"OVERLAP", "%x: f32[4], %y: f32[1,3]",
+       "%o: f32[1,1] = as_strided(%x, [1, 1], [1, 1], 0)\n"
+       "%r: f32[1,3] = mm.out(%o, %y, out=%o)\nreturn"},
+      {"OVERLAP", "%x: f32[3,2], %o: f32[4]",
+       "%b: f32[1] = slice.Tensor(%o, 0, 0, 1)\n%c: f32[1] offset(1) = slice.Tensor(%o, 0, 1, 2)\n"
+       "%m: f32[2], %n: f32[2] offset(1) = aminmax.out(%x, dim=0, min=%b, max=%c)\nreturn"},
+  };
+  refuse_all(rows, sizeof rows / sizeof *rows);
+}
+END_TEST
+
+/* What PyTorch derives from the functional operator is computed before anything is resized. */
+START_TEST(resized_after_reading) {
+  static const pair pairs[] = {
+      {"%x: f32[4]",
+       "%t: f32[3] offset(1) = slice.Tensor(%x, 0, 1)\n%o: f32[1] = slice.Tensor(%x, 0, 0, 1)\n"
+       "%f: f32[3] = flip.out(%t, [0], out=%o)\nreturn",
+       "%t: f32[3] = slice_copy.Tensor(%x, 0, 1)\n%f: f32[3] = flip(%t, [0])\n"
+       "%l: f32[1] = slice_copy.Tensor(%x, 0, 3)\n%c: f32[4] = cat([%f, %l])\n"
+       "return %c input_mutation \"x\""},
+  };
+  AGREE(pairs);
 }
 END_TEST
 
@@ -409,4 +461,5 @@ START_TEST(other_memory) {
 END_TEST
 
 RUN_SUITE("original", views_read, writes_reach_the_base, maybe_views, lists_and_statistics,
-          own_places, targets_decide, both_may_write, differences_are_seen, refusals, other_memory)
+          own_places, targets_decide, both_may_write, differences_are_seen, refusals,
+          resized_over_operands, resized_after_reading, other_memory)

@@ -1,4 +1,4 @@
-/* checks: 9
+/* checks: 10
  * tensor_test.c - the wrapper by itself: tensors over the CPU backend, called operator by operator.
  * What a program cannot show is looked at here: versions, shared storages, moved tensors, and that
  * a view nobody reads is never asked for. */
@@ -195,6 +195,28 @@ START_TEST(targets_stay_as_they_are) {
 }
 END_TEST
 
+/* An out= argument of other sizes over its operand is refused as it is; nobody says what sizes the
+ * result has. */
+START_TEST(targets_are_not_resized_over_operands) {
+  stage s;
+  fnz_tensor *out = NULL;
+  begin(&s);
+  fnz_tensor *x = counting(&s, 8);
+  fnz_tensor *o =
+      call(&s, "slice.Tensor", ARGS(tensor(x), number(0), number(0), number(8), number(4)));
+  fnz_tensor *first = call(&s, "slice.Tensor", ARGS(tensor(x), number(0), number(0), number(1)));
+  fnz_arg three = number(3);
+  fnz_tensor *wide = call(&s, "expand", ARGS(tensor(first), list(&three, 1)));
+  FAILS(s.ctx, "OVERLAP", try_call(&s, "neg.out", ARGS(tensor(wide), tensor(o)), &out));
+  fnz_tensor *even =
+      call(&s, "slice.Tensor", ARGS(tensor(x), number(0), number(0), number(8), number(2)));
+  FAILS(s.ctx, "OVERLAP", try_call(&s, "neg.out", ARGS(tensor(even), tensor(first)), &out));
+  HOLDS(x, 1, 2, 3, 4, 5, 6, 7, 8);
+  ck_assert_uint_eq(fnz_tensor_geometry(first)->sizes[0], 1);
+  end(&s);
+}
+END_TEST
+
 /* Numbers, None and lists go through as they are; what has no rule is refused by its name. */
 START_TEST(other_arguments) {
   stage s;
@@ -274,4 +296,5 @@ END_TEST
 
 RUN_SUITE("tensor", writes_are_counted, set_moves_one_tensor, in_place_returns_its_argument,
           tensors_of_two_worlds_do_not_mix, new_views_are_current, pending_writes_keep_their_order,
-          targets_stay_as_they_are, other_arguments, only_what_is_read_is_asked_for)
+          targets_stay_as_they_are, targets_are_not_resized_over_operands, other_arguments,
+          only_what_is_read_is_asked_for)
