@@ -28,7 +28,7 @@ static inline int run_suite(const char *name, const TTest *const *tests, size_t 
   Suite *suite = suite_create(name);
   for (size_t i = 0; i < count; i++) {
     TCase *c = tcase_create(tests[i]->name);
-    tcase_set_timeout(c, 120);
+    tcase_set_timeout(c, 600);
     tcase_add_test(c, tests[i]);
     suite_add_tcase(suite, c);
   }
