@@ -150,28 +150,6 @@ fnz_status fnzi_share_outputs(fnzi_pass *p, fnzi_outputs *out) {
 
 /* --- guards --------------------------------------------------------------------------------------
  */
-typedef struct uses {
-  const fnzi_graph *graph;
-  bool *used; /* per value */
-} uses;
-
-static fnz_status note_use(void *user, const fnz_arg *arg) {
-  const uses *u = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    u->used[arg->u.value] = true;
-  return FNZ_OK;
-}
-
-/* Which inputs the source program looks at at all. */
-static fnz_status find_uses(fnzi_pass *p, uses *u) {
-  u->graph = p->graph;
-  FNZI_NEW(&p->arena, u->graph->values.count, &u->used);
-  for (size_t i = 0; i < u->graph->nodes.count; i++)
-    FNZ_TRY(
-        fnzi_args_visit(u->graph->nodes.data[i].args, u->graph->nodes.data[i].nargs, note_use, u));
-  return fnzi_args_visit(u->graph->outputs, u->graph->noutputs, note_use, u);
-}
-
 static bool is_written(const fnzi_pass *p, uint32_t k) {
   return p->roots[k]->touched || (!p->roots[k]->storage->nwatched && p->roots[k]->storage->version);
 }
@@ -181,9 +159,9 @@ static bool may_have_elements(const fnzi_pass *p, uint32_t k) {
   return p->world->decisions || fnz_geometry_numel(&p->roots[k]->geometry) > 0;
 }
 
-static bool matters(const fnzi_pass *p, const uses *u, uint32_t k) {
+static bool matters(const fnzi_pass *p, const bool *used, uint32_t k) {
   return p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER && may_have_elements(p, k) &&
-         u->used[p->graph->inputs[k].u.value];
+         used[p->graph->inputs[k].u.value];
 }
 
 static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t count) {
@@ -204,16 +182,16 @@ static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t coun
 static fnz_status add_disjoint(fnzi_pass *p) {
   fnz_guard guard = {.kind = FNZ_GUARD_DISJOINT};
   const char **names;
-  uses u;
-  bool any = false;
+  bool *used, any = false;
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     any = any || (p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER && is_written(p, k));
   if (!any)
     return FNZ_OK;
-  FNZ_TRY(find_uses(p, &u));
+  FNZI_NEW(&p->arena, p->graph->values.count, &used);
+  FNZ_TRY(fnzi_graph_uses(p->graph, used)); /* what the source program looks at at all */
   FNZI_NEW(&p->arena, p->graph->ninputs, &names);
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
-    if (matters(p, &u, k))
+    if (matters(p, used, k))
       names[guard.count++] = p->graph->values.data[p->graph->inputs[k].u.value].name;
   guard.names = names;
   return is_alone(p, names, guard.count) ? FNZ_OK : fnzi_guard_add(p->to, &guard);

@@ -1,4 +1,4 @@
-/* graphs.c - another order of a program's graphs.
+/* graphs.c - another order of a program's graphs; what the nodes of one take.
  *
  * needs   references among the arguments of nodes, where higher-order operators have them
  * keeps   graph 0 */
@@ -48,4 +48,17 @@ fnz_status fnzi_graphs_arrange(fnz_program *p, const uint32_t *order, size_t cou
   fnz_status status = arrange(&arena, p, order, count);
   fnzi_arena_free(&arena);
   return status;
+}
+
+static fnz_status note_use(void *user, const fnz_arg *arg) {
+  bool *used = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    used[arg->u.value] = true;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_graph_uses(const fnzi_graph *g, bool *used) {
+  for (size_t n = 0; n < g->nodes.count; n++)
+    FNZ_TRY(fnzi_args_visit(g->nodes.data[n].args, g->nodes.data[n].nargs, note_use, used));
+  return fnzi_args_visit(g->outputs, g->noutputs, note_use, used);
 }

@@ -322,6 +322,9 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_args_visit(const fnz_arg *args, siz
   return FNZ_OK;
 }
 
+/* Marks the values that a node or an output of the graph takes; `used`: one per value. */
+FNZ_MUST_CHECK fnz_status fnzi_graph_uses(const fnzi_graph *graph, bool *used);
+
 /* Enough room for the results when nobody knows how many there will be: a list result is as long as
  * a list argument, or as a dimension of a tensor (unbind). */
 size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request);
@@ -349,6 +352,9 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk);
 void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]);
 
 /* --- Memory in the signature (program/sharing.c) ----------------------------------------- */
+/* A weight over the same bytes as another one, of which the signature has a final value, ends as that
+ * one does: `shares` and `written` say so. For a program whose file names weights one by one. */
+FNZ_MUST_CHECK fnz_status fnzi_share_finals(fnz_program *p);
 /* What fnz_program_verify() checks of it. */
 FNZ_MUST_CHECK fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p);
 /* The first of the inputs that input k shares memory with; k where it is that one. */

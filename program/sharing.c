@@ -3,7 +3,7 @@
  *
  * needs   graph 0 with its inputs and outputs
  * keeps   in `inputs`: each `shares` names an earlier input that shares with none before it
- * gives   checked declarations; copies that live as long as the program */
+ * gives   checked declarations; what weights over the same bytes end as; copies that live as long as the program */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -165,6 +165,88 @@ fnz_status fnz_program_declare_alias(fnz_context *ctx, fnz_program *p, const cha
   FNZ_TRY(fnzi_intern_geometry(p, window, &input_value(p, a)->geometry));
   join(p, a, fnzi_memory_of(p, b));
   return FNZ_OK;
+}
+
+/* --- one weight under several names --------------------------------------------------------------
+ */
+/* Weights that show the same elements of the same bytes, by their first input. */
+typedef struct sameness {
+  fnz_program *p;
+  fnzi_map firsts; /* key -> the first input of it */
+  fnzi_map finals; /* names that some final value is of */
+  uint32_t *first; /* per input; itself when it is alone, or no weight */
+  bool *several;   /* per first input: it is not alone */
+  bool *named;     /* per first input: the signature has a final value of one of them */
+} sameness;
+
+typedef struct key {
+  const fnzi_blob *blob;
+  const fnz_geometry *in_file, *in_graph; /* interned */
+} key;
+
+static fnz_status find_names(sameness *s) {
+  for (uint32_t k = 0; k < s->p->graphs.data[0].noutputs; k++) {
+    const fnz_output_spec *out = &s->p->outputs[k];
+    if (fnzi_output_is_mutation(out) && out->target)
+      FNZ_TRY(fnzi_map_set(&s->finals, out->target, strlen(out->target), 1));
+  }
+  return FNZ_OK;
+}
+
+static bool has_final(const sameness *s, uint32_t k) {
+  uint64_t found;
+  const char *name = s->p->inputs[k].target;
+  return name && fnzi_map_get(&s->finals, name, strlen(name), &found);
+}
+
+static fnz_status find_first(sameness *s, uint32_t k) {
+  const fnz_input_spec *in = &s->p->inputs[k];
+  const fnzi_weight *w = in->kind == FNZ_INPUT_USER || !in->target
+                             ? NULL
+                             : fnzi_weight_find(s->p, in->target);
+  uint64_t first = k;
+  s->first[k] = k;
+  if (!w || !w->blob || s->p->graphs.data[0].inputs[k].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const key of = {w->blob, w->geometry, input_value(s->p, k)->geometry};
+  if (!fnzi_map_get(&s->firsts, &of, sizeof of, &first))
+    FNZ_TRY(fnzi_map_set(&s->firsts, &of, sizeof of, k));
+  s->first[k] = (uint32_t)first;
+  s->several[first] = s->several[first] || first != k;
+  s->named[first] = s->named[first] || has_final(s, k);
+  return FNZ_OK;
+}
+
+static fnz_status share_finals(sameness *s, fnzi_arena *arena) {
+  uint32_t count = s->p->graphs.data[0].ninputs;
+  FNZI_NEW(arena, count, &s->first);
+  FNZI_NEW(arena, count, &s->several);
+  FNZI_NEW(arena, count, &s->named);
+  FNZ_TRY(find_names(s));
+  for (uint32_t k = 0; k < count; k++)
+    FNZ_TRY(find_first(s, k));
+  for (uint32_t k = 0; k < count; k++) {
+    fnz_input_spec *in = &s->p->inputs[k];
+    uint32_t first = s->first[k];
+    if (!s->several[first] || !s->named[first])
+      continue;
+    in->shares = first != k ? first + 1 : 0;
+    in->written = in->kind != FNZ_INPUT_CONSTANT && !has_final(s, k);
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_share_finals(fnz_program *p) {
+  sameness s = {.p = p};
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, p->ctx);
+  fnzi_map_init(&s.firsts, p->ctx);
+  fnzi_map_init(&s.finals, p->ctx);
+  fnz_status status = share_finals(&s, &arena);
+  fnzi_map_free(&s.firsts);
+  fnzi_map_free(&s.finals);
+  fnzi_arena_free(&arena);
+  return status;
 }
 
 /* --- checking ------------------------------------------------------------------------------------

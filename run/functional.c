@@ -275,8 +275,9 @@ static fnz_status emit_output(void *user, const char *name, uint64_t v) {
   return emit_handle(s, name, handle_of(s, v));
 }
 
-static fnz_handle output_handle(void *user, uint64_t v) {
-  return handle_of(user, v);
+static fnz_status output_handle(void *user, uint64_t v, fnz_handle *out) {
+  *out = handle_of(user, v);
+  return FNZ_OK;
 }
 
 /* What the signature does not name as mutated ends as it began, unless another input stands for its

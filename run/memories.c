@@ -168,9 +168,12 @@ static fnz_status put_finals(fnzi_run *run, const fnzi_memory *memory, fnzi_hand
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *out = &run->program->outputs[k];
     uint32_t owner = out->metadata ? UINT32_MAX : owner_of(run, out);
-    if (owner != UINT32_MAX && run->bindings[owner].memory == memory &&
-        g->outputs[k].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(put_final(run, &run->bindings[owner], handle(user, g->outputs[k].u.value), cells));
+    fnz_handle value;
+    if (owner == UINT32_MAX || run->bindings[owner].memory != memory ||
+        g->outputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    FNZ_TRY(handle(user, g->outputs[k].u.value, &value));
+    FNZ_TRY(put_final(run, &run->bindings[owner], value, cells));
   }
   return FNZ_OK;
 }

@@ -276,11 +276,20 @@ static fnz_status emit_left(fnzi_interp *in, size_t k, const fnzi_eager *t) {
   return fnzi_emit_memory(&in->run, name, in->initial[k], in->initial_memory[k]);
 }
 
-/* Mutations that the signature does not name are seen by what happened to the memory. */
+static fnz_status final_handle(void *user, uint64_t v, fnz_handle *out) {
+  fnzi_eager *t = fnzi_eager_of(user, v);
+  *out = 0;
+  return t == NULL ? FNZ_OK : fnzi_eager_value(user, t, out);
+}
+
+/* Mutations that the signature does not name are seen by what happened to the memory, or are those
+ * of another input that stands for it. */
 static fnz_status emit_input(void *user, size_t k) {
   fnzi_interp *in = user;
   const fnzi_binding *b = &in->run.bindings[k];
   uint64_t v = in->run.graph->inputs[k].u.value;
+  if (in->run.program->inputs[k].written && b->memory->cells != NULL)
+    return fnzi_emit_member(&in->run, (uint32_t)k, final_handle, in);
   bool wanted = fnzi_run_shows_unwritten(&in->run, b);
   FNZ_TRY(emit_left(in, k, fnzi_eager_of(in, v)));
   if (!wanted && !is_changed(in, k, fnzi_eager_of(in, v)))

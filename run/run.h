@@ -163,7 +163,7 @@ FNZ_MUST_CHECK fnz_status fnzi_bind_shared(fnzi_run *run, uint32_t k, bool *is_n
 /* Puts dense elements there; they must be what others have put there before. */
 FNZ_MUST_CHECK fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data);
 /* The value in the backend of a value of graph 0. */
-typedef fnz_handle fnzi_handle_of(void *user, uint64_t value);
+typedef fnz_status fnzi_handle_of(void *user, uint64_t value, fnz_handle *out);
 /* Emits an input that was written through another one: as the final values of its memory say. */
 FNZ_MUST_CHECK fnz_status fnzi_emit_member(fnzi_run *run, uint32_t k, fnzi_handle_of *handle,
                                            void *user);

@@ -220,7 +220,8 @@ static fnz_status read_archive(fnzi_pt2 *r, fnzi_zip *zip, const char *prefix) {
   r->model = entry;
   FNZ_TRY(fnzi_pt2_parse_record(r->arena, zip, entry, &r->doc));
   FNZ_TRY(read_model(r));
-  return fnzi_pt2_weights(r, zip, prefix, model);
+  FNZ_TRY(fnzi_pt2_weights(r, zip, prefix, model));
+  return fnzi_share_finals(r->p);
 }
 
 /* The flat archive of torch 2.7 and before; all its tensors are pickled. */

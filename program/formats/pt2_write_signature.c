@@ -16,14 +16,52 @@ static bool is_plain(const fnz_arg *arg) {
 static fnz_status check_input(const fnzi_pt2_out *o, uint32_t k) {
   const fnz_input_spec *in = &o->p->inputs[k];
   const char *name = in->target ? in->target : "";
-  if (in->kind == FNZ_INPUT_MEMORY || in->shares || in->written)
-    return fnzi_pt2_cannot(o, name, "that inputs share memory");
   if (in->kind == FNZ_INPUT_TOKEN)
     return fnzi_pt2_cannot(o, name, "an effect token");
   const fnz_arg *arg = &fnzi_graph_at(o->p, 0)->inputs[k];
   if (in->kind == FNZ_INPUT_LITERAL && !fnzi_is_reference(arg) && !is_plain(arg))
     return fnzi_pt2_cannot(o, name,
                            "an input that is neither a tensor nor a single number or text");
+  return FNZ_OK;
+}
+
+static const fnz_geometry *geometry_of(const fnzi_pt2_out *o, uint32_t input) {
+  return fnzi_value_at(o->p, 0, fnzi_graph_at(o->p, 0)->inputs[input].u.value)->geometry;
+}
+
+/* The memory of input k is another one's too, `other`, of which the file says nothing. */
+static fnz_status refuse_sharing(const fnzi_pt2_out *o, uint32_t k, uint32_t other,
+                                 const char *how) {
+  const char *name = o->p->inputs[k].target, *with = o->p->inputs[other].target;
+  return fnzi_fail(o->ctx, FNZ_CLASS_UNSUPPORTED, name ? name : "",
+                   "that it shares memory with %s%s cannot be said in a .pt2 file; write it with "
+                   "--to cbor, or export the program with a clone of one of them",
+                   with ? with : "another input", how);
+}
+
+/* Inputs that are one tensor under several names can be said where the program needs one of them:
+ * its final value is all of theirs, for the caller passes one tensor, and PyTorch loads weights of
+ * one record as one memory. */
+static fnz_status check_sharing(fnzi_pt2_out *o) {
+  const fnzi_graph *g = fnzi_graph_at(o->p, 0);
+  bool *used;
+  uint32_t *needed; /* per first input of a memory: 1 + the one that a node takes */
+  FNZI_NEW(&o->arena, g->values.count, &used);
+  FNZI_NEW(&o->arena, g->ninputs, &needed);
+  FNZ_TRY(fnzi_graph_uses(g, used));
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    uint32_t first = fnzi_memory_of(o->p, k);
+    if (g->inputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    if (o->p->inputs[k].kind == FNZ_INPUT_MEMORY ||
+        !fnzi_geometry_equal(geometry_of(o, k), geometry_of(o, first)))
+      return refuse_sharing(o, k, first, ", as another window of it,");
+    if (!used[g->inputs[k].u.value])
+      continue;
+    if (needed[first])
+      return refuse_sharing(o, k, needed[first] - 1, ", and both are used,");
+    needed[first] = k + 1;
+  }
   return FNZ_OK;
 }
 
@@ -103,6 +141,7 @@ fnz_status fnzi_pt2_plan_outputs(fnzi_pt2_out *o) {
   const fnzi_graph *g = fnzi_graph_at(o->p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++)
     FNZ_TRY(check_input(o, k));
+  FNZ_TRY(check_sharing(o));
   for (uint32_t k = 0; k < g->noutputs; k++)
     FNZ_TRY(check_output(o, k));
   return plan(o);
