@@ -352,8 +352,9 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk);
 void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]);
 
 /* --- Memory in the signature (program/sharing.c) ----------------------------------------- */
-/* A weight over the same bytes as another one, of which the signature has a final value, ends as that
- * one does: `shares` and `written` say so. For a program whose file names weights one by one. */
+/* A weight over the same bytes as another one, of which the signature has a final value, ends as
+ * that one does: `shares` and `written` say so. For a program whose file names weights one by one.
+ */
 FNZ_MUST_CHECK fnz_status fnzi_share_finals(fnz_program *p);
 /* What fnz_program_verify() checks of it. */
 FNZ_MUST_CHECK fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p);

@@ -3,7 +3,8 @@
  *
  * needs   graph 0 with its inputs and outputs
  * keeps   in `inputs`: each `shares` names an earlier input that shares with none before it
- * gives   checked declarations; what weights over the same bytes end as; copies that live as long as the program */
+ * gives   checked declarations; what weights over the same bytes end as; copies that live as long
+ * as the program */
 #include "program/program.h"
 
 #include <stdio.h>
@@ -201,9 +202,8 @@ static bool has_final(const sameness *s, uint32_t k) {
 
 static fnz_status find_first(sameness *s, uint32_t k) {
   const fnz_input_spec *in = &s->p->inputs[k];
-  const fnzi_weight *w = in->kind == FNZ_INPUT_USER || !in->target
-                             ? NULL
-                             : fnzi_weight_find(s->p, in->target);
+  const fnzi_weight *w =
+      in->kind == FNZ_INPUT_USER || !in->target ? NULL : fnzi_weight_find(s->p, in->target);
   uint64_t first = k;
   s->first[k] = k;
   if (!w || !w->blob || s->p->graphs.data[0].inputs[k].tag != FNZ_ARG_VALUE)

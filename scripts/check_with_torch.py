@@ -3,7 +3,7 @@
 
     check_with_torch.py --fnz build/fnz [--views copy|keep] [--list] DIR...
 
-DIR is a case or a folder of cases at any depth. A case has program.pt2, inputs.safetensors (one tensor per
+DIR is a case or a folder of cases at any depth, or has NAME.pt2 with NAME.steps.safetensors. A case has program.pt2, inputs.safetensors (one tensor per
 user input, by graph name) and expected.safetensors (output.K, input.NAME, buffer.FQN), or error in case.json
 for a program that must be refused. For each case:
 
@@ -12,6 +12,9 @@ for a program that must be refused. For each case:
   schema    no operator writes an argument; the file has the source's schema version and no other fields
   run       ep.module() on the inputs: outputs, mutated inputs and buffers as expected
   replay    the graph node by node: its outputs by the signature are the same
+
+Of NAME.pt2, ep.module() is called once for each step of NAME.steps.safetensors (K.input.NAME, K.output.K, K.buffer.FQN),
+and everything that the program knows by a name must be what it is there, constants over the same bytes too.
 
 Prints a line per failing case (all with --list), and at the end a table. Exit 1 if any failed.
 """
@@ -234,6 +237,43 @@ def check(folder, options, counts):
     return None, None
 
 
+def check_steps(source, options, counts):
+    import torch
+    from safetensors.torch import load_file
+    steps = load_file(source[:-len("pt2")] + "steps.safetensors")
+    with tempfile.TemporaryDirectory() as temp:
+        path = os.path.join(temp, "out.pt2")
+        run = subprocess.run([options.fnz, "convert", source, "-o", path, "--views", options.views, *options.option],
+                             capture_output=True, text=True)
+        if run.returncode:
+            return "convert", f"exit {run.returncode}: {run.stderr.strip()}"
+        what, ep = compare_files(source, path), torch.export.load(path)
+    what = what or check_graph(ep)
+    if what:
+        return "schema", what
+    module = ep.module()
+    names = [s.arg.name for s in ep.graph_signature.input_specs if s.kind.name == "USER_INPUT"]
+    for k in sorted({int(name.split(".")[0]) for name in steps}):
+        with torch.no_grad():
+            results = torch.utils._pytree.tree_leaves(module(*(steps[f"{k}.input.{n}"] for n in names)))
+        got = {f"output.{i}": v for i, v in enumerate(results)}
+        for name in ep.constants:
+            holder, _, leaf = name.rpartition(".")
+            got["buffer." + name] = getattr(module.get_submodule(holder), leaf)
+        prefix = f"{k}."
+        expected = {n[len(prefix):]: v for n, v in steps.items() if n.startswith(prefix) and ".input." not in n}
+        what = compare_values(got, expected, {}, False)
+        if what or set(expected) - set(got):
+            return "run", f"step {k}: {what or 'names are missing'}"
+    counts["passed"] += 1
+    return None, None
+
+
+def walk_steps(folders):
+    return sorted(os.path.join(r, f[:-len("steps.safetensors")] + "pt2") for d in folders
+                  for r, _, files in os.walk(d) for f in files if f.endswith(".steps.safetensors"))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fnz", required=True, help="the command to check")
@@ -244,9 +284,10 @@ def main():
     options = parser.parse_args()
     options.fnz = os.path.abspath(options.fnz)
     counts, failed = collections.Counter(), collections.Counter()
-    cases = walk_cases(options.dirs)
+    steps = walk_steps(options.dirs)
+    cases = walk_cases(options.dirs) + steps
     for folder in cases:
-        stage, what = check(folder, options, counts)
+        stage, what = (check_steps if folder in steps else check)(folder, options, counts)
         if stage and stage != "refused":
             failed[stage] += 1
             print("FAIL", os.path.basename(folder), stage + ":", what, flush=True)
