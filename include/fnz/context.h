@@ -46,6 +46,12 @@ typedef struct fnz_buffer {
 
 FNZ_API void fnz_buffer_free(fnz_context *ctx, fnz_buffer *buffer);
 
+/** Appends those of `names` that may have been meant by `word`, which is none of them: up to three,
+ * nearest first, as "add, abs or all"; nothing when none is near. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_suggest(fnz_context *ctx, const char *word,
+                                              const char *const *names, size_t count,
+                                              fnz_buffer *out);
+
 #ifdef __cplusplus
 }
 #endif
