@@ -32,7 +32,8 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
       "operators that the result must not have; names what needs them")                            \
   ROW(ALIAS, "--alias", "X=Y[1:]", "input X is passed as a view of input Y; may be given again")   \
   ROW(VERIFY, "--verify", NULL, "write only after the result was found equal to the original")     \
-  ROW(INPUTS, "--inputs", "FILE", "safetensors file with the inputs by graph name")                \
+  ROW(INPUTS, "--inputs", "FILE",                                                                  \
+      "safetensors file with inputs by graph name, and state by name; may be given again")         \
   ROW(OUTPUTS, "--outputs", "FILE", "safetensors file to write; without it results are listed")    \
   ROW(ORIGINAL, "--original", NULL, "run the program as read, on real aliasing memory")            \
   ROW(DEVICE, "--device", "DEVICE", "cpu")                                                         \
@@ -113,7 +114,8 @@ typedef struct cli_verb {
           CLI_BIT(THREADS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(CHECK_SCHEMAS),               \
       "run a program without mutation, or with --original as it was traced",                       \
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
-      "  fnz run model.pt2 --inputs in.safetensors --original\n")                                  \
+      "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
+      "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n")     \
   ROW(verify, "IN [B]", 1, 2, CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS),   \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
@@ -175,14 +177,15 @@ struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
   const char *operands[2];
-  const char *aliases[CLI_MOST_WORDS], *denied[CLI_MOST_WORDS]; /* of --alias, --deny */
+  /* Of --alias, --inputs and --deny. */
+  const char *aliases[CLI_MOST_WORDS], *input_files[CLI_MOST_WORDS], *denied[CLI_MOST_WORDS];
   char *denied_text;
-  int naliases, ndenied;
+  int naliases, ninput_files, ndenied;
   int noperands;
   bool talks; /* summary and progress go to standard error */
   fnz_context *ctx;
   fnz_program *program, *other, *functional;
-  fnz_arrays *inputs, *outputs;
+  fnz_arrays *inputs, *more, *outputs;
   fnz_origins *origins;
   fnz_findings *findings;
   fnz_library *library;

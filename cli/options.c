@@ -116,12 +116,33 @@ static int find_option(const cli_call *call, const char *argument) {
   return -1;
 }
 
+/* Where the values of an option go that may be given again; NULL for others. */
+static const char **words_of(cli_call *call, int option, int **count) {
+  if (option == CLI_ALIAS)
+    return *count = &call->naliases, call->aliases;
+  if (option == CLI_INPUTS)
+    return *count = &call->ninput_files, call->input_files;
+  return NULL;
+}
+
+static int set_value(cli_call *call, int option, const char *value) {
+  int *count;
+  const char **words = words_of(call, option, &count);
+  call->options[option] = value;
+  if (words && *count == CLI_MOST_WORDS)
+    return cli_usage(call, "%s is given more than %d times", rows[option].name, CLI_MOST_WORDS);
+  if (words)
+    words[(*count)++] = value;
+  return check_choice(call, (cli_option)option, value);
+}
+
 static int set_option(cli_call *call, int argc, char **argv, int *at) {
   const char *argument = strcmp(argv[*at], "-h") == 0 ? "--help" : argv[*at];
   int option = find_option(call, argument);
   if (option < 0)
     return cli_usage(call, "there is no option %s", argument);
-  if (call->options[option] && option != CLI_ALIAS)
+  int *count;
+  if (call->options[option] && !words_of(call, option, &count))
     return cli_usage(call, "%s is given twice", rows[option].name);
   const char *value = strchr(argument, '=');
   if (!rows[option].value && value)
@@ -132,12 +153,7 @@ static int set_option(cli_call *call, int argc, char **argv, int *at) {
   }
   if (!value && ++*at >= argc)
     return cli_usage(call, "%s needs a value: %s", rows[option].name, rows[option].value);
-  call->options[option] = value ? value + 1 : argv[*at];
-  if (option == CLI_ALIAS && call->naliases == CLI_MOST_WORDS)
-    return cli_usage(call, "--alias is given more than %d times", CLI_MOST_WORDS);
-  if (option == CLI_ALIAS)
-    call->aliases[call->naliases++] = call->options[option];
-  return check_choice(call, (cli_option)option, call->options[option]);
+  return set_value(call, option, value ? value + 1 : argv[*at]);
 }
 
 int cli_split_denied(cli_call *call) {
@@ -195,19 +211,26 @@ static bool are_same(const char *out, const char *in) {
          a.st_ino == b.st_ino;
 }
 
+static int check_apart(const cli_call *call, cli_option option, const char *in) {
+  const char *out = call->options[option];
+  if (in && are_same(out, in))
+    return cli_usage(call, "%s %s is what is read from %s; name another file", rows[option].name,
+                     out, in);
+  return CLI_DONE;
+}
+
 int cli_check_target(const cli_call *call) {
-  static const cli_option read[] = {CLI_INPUTS, CLI_OPS, CLI_IMPORT, CLI_TAGS};
-  enum { READ = sizeof read / sizeof *read };
+  static const cli_option read[] = {CLI_OPS, CLI_IMPORT, CLI_TAGS};
   const cli_option option = cli_has(call, CLI_OUTPUT) ? CLI_OUTPUT : CLI_OUTPUTS;
   const char *out = call->options[option];
   if (!out || strcmp(out, "-") == 0)
     return CLI_DONE;
-  for (int i = 0; i < READ + call->noperands; i++) {
-    const char *in = i < READ ? call->options[read[i]] : call->operands[i - READ];
-    if (in && are_same(out, in))
-      return cli_usage(call, "%s %s is what is read from %s; name another file", rows[option].name,
-                       out, in);
-  }
+  for (size_t i = 0; i < sizeof read / sizeof *read; i++)
+    CLI_TRY(check_apart(call, option, call->options[read[i]]));
+  for (int i = 0; i < call->ninput_files; i++)
+    CLI_TRY(check_apart(call, option, call->input_files[i]));
+  for (int i = 0; i < call->noperands; i++)
+    CLI_TRY(check_apart(call, option, call->operands[i]));
   return CLI_DONE;
 }
 

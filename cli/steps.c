@@ -41,6 +41,7 @@ void cli_call_end(cli_call *call) {
   fnz_origins_destroy(call->ctx, call->origins);
   fnz_arrays_destroy(call->outputs);
   fnz_arrays_destroy(call->inputs);
+  fnz_arrays_destroy(call->more);
   fnz_program_destroy(call->functional);
   fnz_program_destroy(call->other);
   fnz_program_destroy(call->program);
@@ -109,17 +110,45 @@ int cli_functionalize(cli_call *call, const fnz_program *program, const char *pa
   return CLI_DONE;
 }
 
-int cli_read_inputs(cli_call *call) {
-  const char *path = call->options[CLI_INPUTS];
-  if (!path)
-    return cli_check(call, fnz_arrays_create(call->ctx, &call->inputs), NULL);
-  if (strcmp(path, "-") == 0 && strcmp(call->operands[0], "-") == 0)
-    return cli_usage(call, "the program and its inputs cannot both come from standard input");
+static int read_arrays(cli_call *call, const char *path, fnz_arrays **out) {
   CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
-  CLI_TRY(cli_check(
-      call, fnz_arrays_read_safetensors(call->ctx, call->in.data, call->in.size, &call->inputs),
-      path));
+  CLI_TRY(cli_check(call, fnz_arrays_read_safetensors(call->ctx, call->in.data, call->in.size, out),
+                    path));
   fnz_buffer_free(call->ctx, &call->in);
+  return CLI_DONE;
+}
+
+/* What a further file has joins what the first one had. */
+static int join_arrays(cli_call *call, const char *path) {
+  fnz_status status = FNZ_OK;
+  CLI_TRY(read_arrays(call, path, &call->more));
+  for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(call->more); i++) {
+    const fnz_array *a = fnz_arrays_at(call->more, i);
+    void *data;
+    status = fnz_arrays_add(call->inputs, a->name, a->dtype, a->rank, a->sizes, &data);
+    if (status == FNZ_OK && a->bytes)
+      memcpy(data, a->data, a->bytes);
+  }
+  fnz_arrays_destroy(call->more);
+  call->more = NULL;
+  return cli_check(call, status, path);
+}
+
+static int check_streams(const cli_call *call) {
+  int streams = strcmp(call->operands[0], "-") == 0;
+  for (int i = 0; i < call->ninput_files; i++)
+    if (strcmp(call->input_files[i], "-") == 0 && streams++)
+      return cli_usage(call, "two files cannot both come from standard input");
+  return CLI_DONE;
+}
+
+int cli_read_inputs(cli_call *call) {
+  if (!call->ninput_files)
+    return cli_check(call, fnz_arrays_create(call->ctx, &call->inputs), NULL);
+  CLI_TRY(check_streams(call));
+  CLI_TRY(read_arrays(call, call->input_files[0], &call->inputs));
+  for (int i = 1; i < call->ninput_files; i++)
+    CLI_TRY(join_arrays(call, call->input_files[i]));
   return CLI_DONE;
 }
 

@@ -1,8 +1,9 @@
 /* bind.c - the inputs of a program as memory.
  *
- * User inputs come from named arrays, weights from the program's blobs; weights that share a blob
- * share memory. A backend of hashes gets unknowns instead: cell i of an input is a mixture of the
- * seed, the input's name and i, so that both interpreters see the same ones. */
+ * User inputs come from named arrays, weights from the program's blobs unless an array is given for
+ * them (given.c); weights that share a blob share memory. A backend of hashes gets unknowns
+ * instead: cell i of an input is a mixture of the seed, the input's name and i, so that both
+ * interpreters see the same ones. */
 #include "run/numbers.h"
 #include "run/regions.h"
 
@@ -107,18 +108,13 @@ static fnz_status check_array(fnzi_run *run, const char *name, const fnz_geometr
 }
 
 static fnz_status bind_user(fnzi_run *run, fnzi_binding *b, const char *name) {
-  const fnz_array *array =
-      run->options->inputs == NULL ? NULL : fnz_arrays_find(run->options->inputs, name);
   int64_t elements;
   FNZ_TRY(reach(run, b->geometry, &elements));
   if (!run->hashes)
-    FNZ_TRY(check_array(run, name, b->geometry, array));
+    FNZ_TRY(check_array(run, name, b->geometry, b->given));
   FNZ_TRY(fnzi_memory_create(run, b->geometry->dtype, elements, &b->memory));
-  if (run->hashes) {
+  if (run->hashes)
     fill_unknown(run, b->memory, name);
-    return FNZ_OK;
-  }
-  fnzi_cells_scatter(b->geometry, array->data, fnzi_dtype(array->dtype)->bytes, b->memory->cells);
   return FNZ_OK;
 }
 
@@ -126,16 +122,13 @@ static fnz_status bind_user(fnzi_run *run, fnzi_binding *b, const char *name) {
  * stands for all of a memory is made of the others. */
 static fnz_status bind_shared_user(fnzi_run *run, uint32_t k, const char *name) {
   fnzi_binding *b = &run->bindings[k];
-  const fnz_arrays *inputs = run->options->inputs;
-  const fnz_array *array = inputs == NULL ? NULL : fnz_arrays_find(inputs, name);
-  bool is_new, is_made = b->kind == FNZ_INPUT_MEMORY && array == NULL;
+  bool is_new, is_made = b->kind == FNZ_INPUT_MEMORY && b->given == NULL;
   FNZ_TRY(fnzi_bind_shared(run, k, &is_new));
   if (run->hashes && is_new)
     fill_unknown(run, b->memory, name);
   if (run->hashes || is_made)
     return FNZ_OK;
-  FNZ_TRY(check_array(run, name, b->geometry, array));
-  return fnzi_fill_shared(run, k, array->data);
+  return check_array(run, name, b->geometry, b->given);
 }
 
 bool fnzi_stands_for_others(const fnz_program *p, const char *name) {
@@ -185,7 +178,7 @@ static fnz_status no_blob(fnzi_run *run, fnzi_binding *b, const char *target) {
   FNZ_TRY(fnzi_memory_create(run, b->geometry->dtype, elements, &b->memory));
   if (run->hashes)
     fill_unknown(run, b->memory, target);
-  else
+  else if (b->given == NULL)
     fnzi_memory_drop(run, b->memory);
   return FNZ_OK;
 }
@@ -197,7 +190,7 @@ static fnz_status no_shared_blob(fnzi_run *run, uint32_t k, const char *target) 
   FNZ_TRY(fnzi_bind_shared(run, k, &is_new));
   if (is_new && run->hashes)
     fill_unknown(run, b->memory, target);
-  else if (is_new)
+  else if (is_new && !fnzi_any_given(run, k))
     fnzi_memory_drop(run, b->memory);
   return FNZ_OK;
 }
@@ -223,33 +216,15 @@ static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, uint32_t k, const 
   return fnzi_map_set(blobs, &weight->blob, sizeof weight->blob, run->memories.count - 1);
 }
 
-/* "input.x"; NULL for what the signature cannot name as written. A constant that is written is
- * state, as a buffer is. */
-static fnz_status result_name(fnzi_run *run, fnz_input_kind kind, const char *target,
-                              const char **out) {
-  const char *prefix = kind == FNZ_INPUT_USER        ? "input"
-                       : kind == FNZ_INPUT_PARAMETER ? "parameter"
-                       : kind == FNZ_INPUT_BUFFER    ? "buffer"
-                       : kind == FNZ_INPUT_CONSTANT  ? "buffer"
-                                                     : NULL;
-  *out = NULL;
-  if (prefix == NULL)
-    return FNZ_OK;
-  return fnzi_arena_dotted(&run->arena, prefix, target, out);
-}
-
 static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
   const fnz_arg *arg = &run->graph->inputs[k];
-  fnz_input_spec spec = run->program->inputs[k];
   fnzi_binding *b = &run->bindings[k];
-  b->kind = spec.kind;
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   const fnzi_value *value = &run->graph->values.data[arg->u.value];
-  const char *target = spec.target == NULL ? value->name : spec.target;
   b->geometry = fnzi_recorded(run, &run->arena, arg->u.value);
-  if (b->geometry == NULL && spec.kind == FNZ_INPUT_USER && run->options->inputs != NULL &&
-      fnz_arrays_find(run->options->inputs, value->name) == NULL)
+  if (b->geometry == NULL && b->kind == FNZ_INPUT_USER && run->options->inputs != NULL &&
+      b->given == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_REF, value->name,
                      "no input of this name was given; fnz show prints the names of inputs");
   if (b->geometry == NULL)
@@ -258,22 +233,36 @@ static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
   if (b->geometry->is_conj || b->geometry->is_neg)
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, value->name,
                      "an input with a conjugate or negative bit cannot be run; resolve it before");
-  b->target = target;
-  FNZ_TRY(result_name(run, spec.kind, target, &b->name));
-  bool by_caller = spec.kind == FNZ_INPUT_USER ||
-                   (spec.kind == FNZ_INPUT_MEMORY && !fnzi_weight_find(run->program, target));
+  bool by_caller = b->kind == FNZ_INPUT_USER ||
+                   (b->kind == FNZ_INPUT_MEMORY && !fnzi_weight_find(run->program, b->target));
   if (by_caller && run->shared[k])
     return bind_shared_user(run, (uint32_t)k, value->name);
   if (by_caller)
     return bind_user(run, b, value->name);
-  return bind_weight(run, blobs, (uint32_t)k, target);
+  return bind_weight(run, blobs, (uint32_t)k, b->target);
+}
+
+/* When it is known which memory is shared. What the file has for a weight is there already. */
+static fnz_status fill_given(fnzi_run *run, uint32_t k) {
+  const fnzi_binding *b = &run->bindings[k];
+  if (b->memory == NULL || b->given == NULL)
+    return FNZ_OK;
+  FNZ_TRY(check_array(run, b->name == NULL ? b->target : b->name, b->geometry, b->given));
+  if (b->memory->shared)
+    return fnzi_fill_shared(run, k, b->given->data);
+  fnzi_cells_scatter(b->geometry, b->given->data, fnzi_dtype(b->given->dtype)->bytes,
+                     b->memory->cells);
+  return FNZ_OK;
 }
 
 static fnz_status bind_inputs(fnzi_run *run, fnzi_map *blobs) {
-  FNZI_NEW(&run->arena, run->graph->ninputs, &run->bindings);
   FNZ_TRY(fnzi_find_shared(run));
   for (size_t k = 0; k < run->graph->ninputs; k++)
     FNZ_TRY(bind_input(run, blobs, k));
+  for (uint32_t k = 0; k < run->graph->ninputs; k++)
+    FNZ_TRY(fill_given(run, k));
+  for (uint32_t k = 0; k < run->graph->ninputs; k++)
+    FNZ_TRY(fnzi_check_filled(run, k));
   return FNZ_OK;
 }
 
@@ -327,7 +316,9 @@ fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const fnz_program *pro
   FNZ_TRY(fnzi_frames_open(run));
   fnzi_map blobs;
   fnzi_map_init(&blobs, ctx);
-  fnz_status status = fnzi_numbers_open(run);
+  fnz_status status = fnzi_find_given(run);
+  if (status == FNZ_OK)
+    status = fnzi_numbers_open(run);
   if (status == FNZ_OK)
     status = bind_inputs(run, &blobs);
   fnzi_map_free(&blobs);

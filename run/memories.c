@@ -120,6 +120,42 @@ fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data) {
   return status;
 }
 
+bool fnzi_any_given(const fnzi_run *run, uint32_t k) {
+  uint32_t first = fnzi_memory_of(run->program, k);
+  for (uint32_t i = first; i < fnzi_graph_at(run->program, 0)->ninputs; i++)
+    if (run->bindings[i].given != NULL && fnzi_memory_of(run->program, i) == first)
+      return true;
+  return false;
+}
+
+static bool has_no_data(const fnzi_run *run, const fnzi_binding *b) {
+  const fnzi_weight *weight = fnzi_weight_find(run->program, b->target);
+  bool is_weight = b->kind == FNZ_INPUT_PARAMETER || b->kind == FNZ_INPUT_BUFFER ||
+                   b->kind == FNZ_INPUT_CONSTANT;
+  return is_weight && (weight == NULL || weight->blob == NULL);
+}
+
+fnz_status fnzi_check_filled(fnzi_run *run, uint32_t k) {
+  const fnzi_binding *b = &run->bindings[k];
+  size_t bytes, filled = 0;
+  if (b->given != NULL || b->memory == NULL || b->memory->known == NULL || !has_no_data(run, b))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
+  unsigned char *known = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
+  if (known == NULL)
+    return fnzi_no_memory(run->ctx);
+  fnzi_cells_gather(b->geometry, b->memory->known->cells, fnzi_dtype(b->geometry->dtype)->bytes,
+                    known);
+  while (filled < bytes && known[filled])
+    filled++;
+  fnzi_free(run->ctx, known, bytes + 1);
+  if (filled == bytes)
+    return FNZ_OK;
+  return fnzi_fail(run->ctx, FNZ_CLASS_REF, b->name,
+                   "the file has no data for this weight, and what is given for others that share "
+                   "its memory does not fill it; give it too");
+}
+
 /* --- what is in it in the end --------------------------------------------------------------------
  */
 /* The input whose elements an output is the final value of; UINT32_MAX for none. */

@@ -62,7 +62,7 @@ static fnz_status solve_inputs(fnzi_run *run, size_t *left) {
     const fnzi_value *v = &g->values.data[g->inputs[k].u.value];
     if (g->inputs[k].tag != FNZ_ARG_VALUE || !v->geometry || !v->geometry->symbols)
       continue;
-    const fnz_array *array = fnz_arrays_find(run->options->inputs, v->name);
+    const fnz_array *array = run->bindings[k].given;
     if (array && array->rank == v->geometry->rank)
       FNZ_TRY(solve_sizes(run, v, array->sizes, left));
   }
@@ -77,7 +77,7 @@ static fnz_status solve_number_inputs(fnzi_run *run) {
     if (g->inputs[k].tag != FNZ_ARG_SYMBOL || !v->symbol ||
         !run->symbolic->sizes.symbols[v->symbol])
       continue;
-    const fnz_array *array = fnz_arrays_find(run->options->inputs, v->name);
+    const fnz_array *array = run->bindings[k].given;
     const fnzi_symbol *symbol = &run->program->symbols.data[v->symbol];
     fnz_arg number = {.tag = FNZ_ARG_INT, .u.i = symbol->hint};
     bool solved, wrong, one = array != NULL;

@@ -17,7 +17,8 @@
 
 /* What helps where a weight has no data; behind a message that says which. */
 #define FNZI_GET_DATA                                                                              \
-  "; take the archive that has it, saved by torch 2.9 or later, as earlier ones pickle it"
+  "; give it among the inputs, or take the archive that has it, saved by torch 2.9 or later, as "  \
+  "earlier ones pickle it"
 
 /* What the program means depends on shared memory: some node writes an argument, by its schema or
  * as batch norm does, or gives a window of which its schema says nothing (meshgrid, type_as). */
@@ -109,7 +110,8 @@ FNZ_MUST_CHECK fnz_status fnzi_cells_loop(const fnz_geometry *target,
 typedef struct fnzi_binding { /* of input k of the program */
   fnz_input_kind kind;
   const char *target;
-  const char *name; /* "input.x", "buffer.bn.mean"; NULL when it is no result when written */
+  const char *name;       /* "input.x", "buffer.bn.mean"; NULL when it is no result when written */
+  const fnz_array *given; /* by the caller; NULL for none, and for hashes */
   const fnz_geometry *geometry; /* NULL when it is not a tensor */
   fnzi_memory *memory;
   bool written; /* of one whose memory is shared: some write has met its elements */
@@ -155,6 +157,14 @@ FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const f
                                         fnz_backend *backend, const fnzi_run_options *options);
 void fnzi_run_close(fnzi_run *run);
 
+/* --- What the caller gives (run/given.c) ---------------------------------------------------- */
+/* Makes run->bindings, with names and the arrays that are given; REF for an array that no input
+ * has the name of. */
+FNZ_MUST_CHECK fnz_status fnzi_find_given(fnzi_run *run);
+/* The same without a run. */
+FNZ_MUST_CHECK fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
+                                           const fnz_arrays *inputs);
+
 /* --- Inputs that lie in one memory (run/memories.c) --------------------------------------- */
 /* Fills run->shared. */
 FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run *run);
@@ -162,6 +172,10 @@ FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run *run);
 FNZ_MUST_CHECK fnz_status fnzi_bind_shared(fnzi_run *run, uint32_t k, bool *is_new);
 /* Puts dense elements there; they must be what others have put there before. */
 FNZ_MUST_CHECK fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data);
+/* Some input of the memory that input k lies in is given. */
+bool fnzi_any_given(const fnzi_run *run, uint32_t k);
+/* A weight that the file has no data for, whose memory others were given: all of it is there. */
+FNZ_MUST_CHECK fnz_status fnzi_check_filled(fnzi_run *run, uint32_t k);
 /* The value in the backend of a value of graph 0. */
 typedef fnz_status fnzi_handle_of(void *user, uint64_t value, fnz_handle *out);
 /* Emits an input that was written through another one: as the final values of its memory say. */

@@ -191,6 +191,7 @@ fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
   fnz_backend *backend;
   if (inputs == NULL)
     return FNZ_OK;
+  FNZ_TRY(fnzi_check_given(ctx, original, inputs));
   const fnzi_node *lacking = find_op(functional, lacks_kernel);
   if (lacking) {
     snprintf(report->no_numbers, sizeof report->no_numbers, "no CPU kernel for %s",

@@ -1,4 +1,4 @@
-/* checks: 43
+/* checks: 44
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -10,6 +10,7 @@
 #define PROGRAM  FIXTURES "slice_write.fnz"
 #define OTHER    FIXTURES "slice_write_twice.fnz"
 #define CUSTOM   FNZ_SOURCE_DIR "/fixtures/custom/"
+#define PT2      FNZ_SOURCE_DIR "/fixtures/pt2/"
 #define NATIVE   FNZ_SOURCE_DIR "/fixtures/native/"
 
 START_TEST(tells_its_version) {
@@ -104,6 +105,26 @@ START_TEST(says_what_stands_where_inputs_should) {
              rows[i].name, rows[i].says);
     must_fail(words, 2, begins);
   }
+}
+END_TEST
+
+/* What PyTorch 2.15 has after the second step begins so. */
+START_TEST(goes_on_from_the_state_that_a_run_wrote) {
+  static const char *const ways[] = {"", " --original"};
+  enter_folder();
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+    char words[1024];
+    snprintf(words, sizeof words, "run %s --inputs %s --outputs state.safetensors%s",
+             PT2 "kv_cache.pt2", PT2 "kv_cache.step0.safetensors", ways[i]);
+    must_work(words);
+    snprintf(words, sizeof words, "run %s --inputs %s --inputs state.safetensors%s",
+             PT2 "kv_cache.pt2", PT2 "kv_cache.step1.safetensors", ways[i]);
+    has(must_work(words)->out, "output.0         f32[1, 1, 16]  -0.54685");
+  }
+  must_fail("run " PT2 "kv_cache.pt2 --inputs - --inputs -", 64,
+            "fnz: ARGUMENT: run: two files cannot both come from standard input");
+  must_fail("run " PT2 "kv_cache.pt2 --inputs state.safetensors --inputs state.safetensors", 2,
+            "fnz: DUPLICATE: state.safetensors: ");
 }
 END_TEST
 
@@ -774,11 +795,12 @@ END_TEST
 RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_what_is_planned_by_name, says_which_file_is_missing,
           refuses_files_that_are_no_programs, says_what_stands_where_inputs_should,
-          leaves_what_was_there_when_it_fails, cannot_write_where_there_is_no_folder,
-          writes_over_nothing_that_it_reads, notices_a_full_disk, converts_to_standard_output,
-          reads_standard_input, takes_the_format_from_the_extension, writes_archives,
-          written_constants_are_state, leaves_no_archive_behind, cbor_and_text_say_the_same,
-          operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
+          goes_on_from_the_state_that_a_run_wrote, leaves_what_was_there_when_it_fails,
+          cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,
+          notices_a_full_disk, converts_to_standard_output, reads_standard_input,
+          takes_the_format_from_the_extension, writes_archives, written_constants_are_state,
+          leaves_no_archive_behind, cbor_and_text_say_the_same, operands_may_begin_with_a_dash,
+          summary_only_when_asked_for, figures_have_all_their_names,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
           takes_aliases_of_inputs, says_where_programs_part, explains_nodes, explains_in_json,
           lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,

@@ -124,10 +124,15 @@ typedef struct fnz_rule {
 FNZ_API void fnz_op_get_rule(const fnz_op *op, fnz_rule *out);
 
 /** Runs a functional program.
- * inputs   user inputs by graph name; sizes and dtypes must be the program's.
- * outputs  receives "output.K" for the K-th user output, loss or gradient (tensors only), and
- *          "input.NAME", "buffer.FQN", "parameter.FQN" for everything the signature names as
- *          mutated. Must be an empty set of the same context. */
+ * inputs   user inputs by graph name, "x" or "input.x"; sizes and dtypes must be the program's.
+ * What is called "parameter.FQN", "buffer.FQN" (constants too) or has the graph name of one stands
+ * for the file's data in this run, also in the memory of others that lie over the same bytes, and
+ * where the file has none. "output.K" of this program is passed over, so that the outputs of one
+ * run may be among the inputs of the next. REF for any other name that no input has, DUPLICATE for
+ * an input under two names, OVERLAP where two that share memory disagree. fnz_verify() takes inputs
+ * alike. outputs  receives "output.K" for the K-th user output, loss or gradient (tensors only),
+ * and "input.NAME", "buffer.FQN", "parameter.FQN" for everything the signature names as mutated.
+ * Must be an empty set of the same context. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_run(fnz_context *ctx, const fnz_program *program,
                                           fnz_backend *backend, const fnz_arrays *inputs,
                                           fnz_arrays *outputs);

@@ -1,0 +1,183 @@
+/* given.c - which of the arrays that a run is given belongs to which input of the program.
+ *
+ * needs   the inputs of graph 0 with their kinds
+ * gives   what each input is called in results, and the array that comes in under that name or
+ * under the name in the graph; every array has an input
+ *
+ * A state array stands for the data of the file, so that what one run has written can be given to
+ * the next one: the results of a run, "output.K", may stay among them. */
+#include "base/near.h"
+#include "run/run.h"
+
+/* --- names --------------------------------------------------------------------------------------
+ */
+/* "input.x"; NULL for what the signature cannot name as written. A constant that is written is
+ * state, as a buffer is. */
+static fnz_status name_input(fnzi_run *run, fnzi_binding *b) {
+  const char *prefix = b->kind == FNZ_INPUT_USER        ? "input"
+                       : b->kind == FNZ_INPUT_PARAMETER ? "parameter"
+                       : b->kind == FNZ_INPUT_BUFFER    ? "buffer"
+                       : b->kind == FNZ_INPUT_CONSTANT  ? "buffer"
+                                                        : NULL;
+  if (prefix == NULL)
+    return FNZ_OK;
+  return fnzi_arena_dotted(&run->arena, prefix, b->target, &b->name);
+}
+
+static const char *graph_name(const fnzi_run *run, size_t k) {
+  return run->graph->values.data[run->graph->inputs[k].u.value].name;
+}
+
+static fnz_status name_inputs(fnzi_run *run) {
+  FNZI_NEW(&run->arena, run->graph->ninputs, &run->bindings);
+  for (size_t k = 0; k < run->graph->ninputs; k++) {
+    fnzi_binding *b = &run->bindings[k];
+    const char *target = run->program->inputs[k].target;
+    b->kind = run->program->inputs[k].kind;
+    if (run->graph->inputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    b->target = target == NULL ? graph_name(run, k) : target;
+    FNZ_TRY(name_input(run, b));
+  }
+  return FNZ_OK;
+}
+
+/* A tensor, or a symbolic number, which comes as an array of one element. What stands for all of
+ * the memory of weights is made of those. */
+static bool takes_array(const fnzi_run *run, size_t k) {
+  const fnzi_binding *b = &run->bindings[k];
+  bool is_weight = b->kind == FNZ_INPUT_MEMORY && fnzi_weight_find(run->program, b->target);
+  return run->graph->inputs[k].tag == FNZ_ARG_SYMBOL ||
+         (run->graph->inputs[k].tag == FNZ_ARG_VALUE && !is_weight);
+}
+
+/* --- arrays -------------------------------------------------------------------------------------
+ */
+static fnz_status take_array(fnzi_run *run, size_t k, size_t *taken) {
+  fnzi_binding *b = &run->bindings[k];
+  const fnz_arrays *inputs = run->options->inputs;
+  const char *name = graph_name(run, k);
+  b->given = fnz_arrays_find(inputs, name);
+  const fnz_array *again = b->name == NULL ? NULL : fnz_arrays_find(inputs, b->name);
+  if (b->given != NULL && again != NULL && again != b->given)
+    return fnzi_fail(run->ctx, FNZ_CLASS_DUPLICATE, name,
+                     "this input is given twice, as %s and as %s; leave one out", name, b->name);
+  b->given = b->given == NULL ? again : b->given;
+  *taken += b->given != NULL;
+  return FNZ_OK;
+}
+
+static bool is_called(const fnzi_run *run, size_t k, const char *name) {
+  const char *full = run->bindings[k].name;
+  return takes_array(run, k) &&
+         (strcmp(graph_name(run, k), name) == 0 || (full != NULL && strcmp(full, name) == 0));
+}
+
+/* "output.K" of this program. */
+static bool is_result(const fnzi_run *run, const char *name) {
+  static const char prefix[] = "output.";
+  const size_t length = sizeof prefix - 1;
+  uint64_t number = 0, results = 0;
+  for (size_t k = 0; k < run->graph->noutputs; k++)
+    results += fnzi_output_is_result(&run->program->outputs[k]);
+  if (strncmp(name, prefix, length) != 0 || name[length] == '\0')
+    return false;
+  for (const char *c = name + length; *c != '\0'; c++) {
+    if (*c < '0' || *c > '9' || number > results)
+      return false;
+    number = 10 * number + (uint64_t)(*c - '0');
+  }
+  return number < results;
+}
+
+static bool is_known(const fnzi_run *run, const char *name) {
+  for (size_t k = 0; k < run->graph->ninputs; k++)
+    if (is_called(run, k, name))
+      return true;
+  return is_result(run, name);
+}
+
+/* --- what there is instead ----------------------------------------------------------------------
+ */
+/* What an input is called in a message: a state by its full name. */
+static const char *said_name(const fnzi_run *run, size_t k) {
+  const fnzi_binding *b = &run->bindings[k];
+  return b->name == NULL || b->kind == FNZ_INPUT_USER ? graph_name(run, k) : b->name;
+}
+
+/* The weight's own name, without what says its kind, is near in any case. */
+static fnz_status put_near(const fnzi_run *run, const char *name, fnz_buffer *out) {
+  fnzi_near near = {.count = 0};
+  for (size_t k = 0; k < run->graph->ninputs; k++) {
+    const fnzi_binding *b = &run->bindings[k];
+    if (!takes_array(run, k))
+      continue;
+    const char *said = said_name(run, k);
+    bool is_own = b->target != NULL && strcmp(b->target, name) == 0;
+    fnzi_near_consider(&near, is_own ? said : name, said, strlen(said));
+  }
+  if (near.count == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_put_text(run->ctx, out, "; did you mean "));
+  FNZ_TRY(fnzi_near_put(run->ctx, &near, out));
+  return fnzi_put_text(run->ctx, out, "?");
+}
+
+/* Of one kind after the other, what a caller most often gives first, as far as there is room. */
+static fnz_status put_names(const fnzi_run *run, fnz_buffer *out) {
+  enum { MOST = 360 };
+  const char *gap = out->size ? " inputs are " : "; inputs are ";
+  for (int kind = 0; kind < FNZ_INPUT_KIND_COUNT; kind++)
+    for (size_t i = 0; i < run->graph->ninputs; i++) {
+      /* Buffers come after parameters among the kinds, and are given more often. */
+      int wanted = kind == FNZ_INPUT_PARAMETER ? FNZ_INPUT_BUFFER
+                   : kind == FNZ_INPUT_BUFFER  ? FNZ_INPUT_PARAMETER
+                                               : kind;
+      if ((int)run->bindings[i].kind != wanted || !takes_array(run, i))
+        continue;
+      const char *name = said_name(run, i);
+      if (out->size + strlen(name) > MOST)
+        return fnzi_put_text(run->ctx, out, ", ...; fnz show prints them");
+      FNZ_TRY(fnzi_put_text(run->ctx, out, gap));
+      FNZ_TRY(fnzi_put_text(run->ctx, out, name));
+      gap = ", ";
+    }
+  return out->size > 0 ? FNZ_OK : fnzi_put_text(run->ctx, out, "; the program has no inputs");
+}
+
+static fnz_status refuse(const fnzi_run *run, const char *name) {
+  fnz_buffer others = {NULL, 0, 0};
+  fnz_status status = put_near(run, name, &others);
+  if (status == FNZ_OK)
+    status = put_names(run, &others);
+  if (status == FNZ_OK)
+    status = fnzi_fail(run->ctx, FNZ_CLASS_REF, name, "no input has this name%s", others.data);
+  fnz_buffer_free(run->ctx, &others);
+  return status;
+}
+
+fnz_status fnzi_find_given(fnzi_run *run) {
+  const fnz_arrays *inputs = run->options->inputs;
+  size_t taken = 0;
+  FNZ_TRY(name_inputs(run));
+  if (run->hashes || inputs == NULL)
+    return FNZ_OK;
+  for (size_t k = 0; k < run->graph->ninputs; k++)
+    if (takes_array(run, k))
+      FNZ_TRY(take_array(run, k, &taken));
+  for (size_t i = 0; taken < fnz_arrays_count(inputs) && i < fnz_arrays_count(inputs); i++)
+    if (!is_known(run, fnz_arrays_at(inputs, i)->name))
+      return refuse(run, fnz_arrays_at(inputs, i)->name);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
+                            const fnz_arrays *inputs) {
+  const fnzi_run_options options = {.inputs = inputs};
+  fnzi_run run = {
+      .ctx = ctx, .program = program, .graph = fnzi_graph_at(program, 0), .options = &options};
+  fnzi_arena_init(&run.arena, ctx);
+  fnz_status status = fnzi_find_given(&run);
+  fnzi_arena_free(&run.arena);
+  return status;
+}
