@@ -39,6 +39,8 @@ enum { CLI_USAGE = 64, CLI_DEFAULT_TRIALS = 2, CLI_MOST_WORDS = 64 };
   ROW(DEVICE, "--device", "DEVICE", "cpu")                                                         \
   ROW(THREADS, "--threads", "N", "threads to use; results do not depend on it")                    \
   ROW(TRIALS, "--trials", "N", "how many seeds to compare with (2)")                               \
+  ROW(IGNORE_WEIGHTS, "--ignore-weights", NULL,                                                    \
+      "programs with other numbers in weights may be equal")                                       \
   ROW(FUNCTIONAL, "--functional", NULL, "of the functional form instead of the program as read")   \
   ROW(KIND, "--kind", "KIND",                                                                      \
       "only operators of this kind: functional, inplace, out, mutable ...")                        \
@@ -116,10 +118,12 @@ typedef struct cli_verb {
       "  fnz run model.pt2 --inputs in.safetensors --outputs out.safetensors\n"                    \
       "  fnz run model.pt2 --inputs in.safetensors --original\n"                                   \
       "  fnz run model.pt2 --inputs next.safetensors --inputs out.safetensors    # goes on\n")     \
-  ROW(verify, "IN [B]", 1, 2, CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS),   \
+  ROW(verify, "IN [B]", 1, 2,                                                                      \
+      CLI_BIT(INPUTS) | CLI_BIT(TRIALS) | CLI_BIT(ALIAS) | CLI_BIT(OPS) | CLI_BIT(IGNORE_WEIGHTS), \
       "compare a program with its functional form, or with the program B",                         \
       "  fnz verify model.pt2\n"                                                                   \
       "  fnz verify model.pt2 model.cbor --trials 20\n"                                            \
+      "  fnz verify before.pt2 after.pt2 --ignore-weights\n"                                       \
       "  fnz verify model.pt2 --inputs in.safetensors\n")                                          \
   ROW(show, "IN", 1, 1, CLI_BIT(FUNCTIONAL) | CLI_BIT(ALIAS) | CLI_BIT(OPS),                       \
       "print a program as text",                                                                   \

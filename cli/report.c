@@ -131,12 +131,17 @@ void cli_print_summary(const cli_call *call, FILE *to, const char *out_name) {
             in.no_data, in.weights);
 }
 
-/* What is said of the numbers that were given; names are the file's. */
+/* What is said of the numbers in weights and of those that were given; names are the file's. */
 static void say_numbers(const cli_call *call, char *out, size_t room) {
-  if (call->seen.numbers)
-    snprintf(out, room, "; and on these inputs");
+  const fnz_verify_report *seen = &call->seen;
+  size_t used = 0;
+  if (call->other && seen->weights_without)
+    used =
+        (size_t)snprintf(out, room, "; %zu weights have no data to compare", seen->weights_without);
+  if (seen->numbers)
+    snprintf(out + used, room - used, "; and on these inputs");
   else if (call->inputs)
-    snprintf(out, room, "; not on these inputs: %s", call->seen.no_numbers);
+    snprintf(out + used, room - used, "; not on these inputs: %s", seen->no_numbers);
   for (char *c = out; *c; c++)
     *c = (unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c;
 }
@@ -144,7 +149,7 @@ static void say_numbers(const cli_call *call, char *out, size_t room) {
 void cli_print_equal(const cli_call *call, FILE *to) {
   const fnz_verify_report *seen = &call->seen;
   const char *original = to == stderr ? " to the original" : "";
-  char inputs[sizeof seen->no_numbers + 32] = "";
+  char inputs[sizeof seen->no_numbers + 96] = "";
   say_numbers(call, inputs, sizeof inputs);
   if (seen->sizes) {
     fprintf(to, "equal%s at %zu choices of sizes, for all values (hash domain, %d runs%s)\n",

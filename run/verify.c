@@ -211,33 +211,49 @@ fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
 }
 
 fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
-                             const fnz_program *functional, const fnz_arrays *inputs, int trials,
-                             fnz_verify_report *report) {
+                             const fnz_program *functional, int trials, fnz_verify_report *report) {
   comparison c = {.original = original, .functional = functional};
   FNZ_TRY(fnzi_needs_bytes(ctx, original, functional, &c.bytewise));
   fnz_status status = run_trials(ctx, &c, trials > 0 ? trials : 1, report);
   close_coverage(ctx, &c.first);
   close_coverage(ctx, &c.second);
-  FNZ_TRY(status);
-  return fnzi_compare_numbers(ctx, original, functional, inputs, report);
+  return status;
 }
 
-fnz_status fnz_verify_with(fnz_context *ctx, const fnz_program *original,
-                           const fnz_program *functional, const fnz_arrays *inputs, int trials,
-                           fnz_verify_report *out) {
+/* Hashes first: which programs these are comes before which numbers are in them. */
+static fnz_status verify_all(fnz_context *ctx, const fnz_program *original,
+                             const fnz_program *functional, const fnz_arrays *inputs,
+                             const fnz_verify_options *options, fnz_verify_report *out) {
+  if (fnzi_is_symbolic(original))
+    FNZ_TRY(fnzi_verify_sizes(ctx, original, functional, options->trials, out));
+  else
+    FNZ_TRY(fnzi_verify_fixed(ctx, original, functional, options->trials, out));
+  if (!options->ignore_weights)
+    FNZ_TRY(fnzi_compare_weights(ctx, original, functional, out));
+  return fnzi_compare_numbers(ctx, original, functional, inputs, out);
+}
+
+fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
+                         const fnz_program *functional, const fnz_arrays *inputs,
+                         const fnz_verify_options *options, fnz_verify_report *out) {
+  static const fnz_verify_options usual = FNZ_VERIFY_OPTIONS_INIT;
   fnz_program *made = NULL;
   *out = (fnz_verify_report){.trials = 0};
   if (functional == NULL) {
     FNZ_TRY(fnz_functionalize(ctx, original, NULL, &made));
     functional = made;
   }
-  bool symbolic = fnzi_is_symbolic(original);
-  fnz_status status = symbolic ? fnzi_verify_sizes(ctx, original, functional, trials, out)
-                               : fnzi_verify_fixed(ctx, original, functional, inputs, trials, out);
-  if (status == FNZ_OK && symbolic)
-    status = fnzi_compare_numbers(ctx, original, functional, inputs, out);
+  fnz_status status =
+      verify_all(ctx, original, functional, inputs, options == NULL ? &usual : options, out);
   fnz_program_destroy(made);
   return status;
+}
+
+fnz_status fnz_verify_with(fnz_context *ctx, const fnz_program *original,
+                           const fnz_program *functional, const fnz_arrays *inputs, int trials,
+                           fnz_verify_report *out) {
+  const fnz_verify_options options = {sizeof options, trials, false};
+  return fnz_verify_as(ctx, original, functional, inputs, &options, out);
 }
 
 fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,

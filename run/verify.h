@@ -6,10 +6,13 @@
 
 #include <fnz/functionalize.h>
 
-/* fnz_verify_with() for programs without symbols. */
+/* Over hashes, for programs without symbols. */
 FNZ_MUST_CHECK fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
-                                            const fnz_program *functional, const fnz_arrays *inputs,
-                                            int trials, fnz_verify_report *report);
+                                            const fnz_program *functional, int trials,
+                                            fnz_verify_report *report);
+/* The numbers in weights of one name (DIFFERENT). */
+FNZ_MUST_CHECK fnz_status fnzi_compare_weights(fnz_context *ctx, const fnz_program *a,
+                                               const fnz_program *b, fnz_verify_report *report);
 /* Hashes for both programs have to be per byte: some memory is seen under two dtypes. */
 FNZ_MUST_CHECK fnz_status fnzi_needs_bytes(fnz_context *ctx, const fnz_program *a,
                                            const fnz_program *b, bool *out);

@@ -56,7 +56,7 @@ static void add_report(fnz_verify_report *all, const fnz_verify_report *one) {
 /* Only memory and mistakes of ours are failures here. */
 static fnz_status works_alone(checking *c, const fnz_program *original, bool *works) {
   fnz_verify_report unused = {.trials = 0};
-  fnz_status status = fnzi_verify_fixed(c->ctx, original, original, NULL, 1, &unused);
+  fnz_status status = fnzi_verify_fixed(c->ctx, original, original, 1, &unused);
   *works = status == FNZ_OK;
   return is_limit(status) ? status : FNZ_OK;
 }
@@ -64,7 +64,7 @@ static fnz_status works_alone(checking *c, const fnz_program *original, bool *wo
 /* Both are there. A failure that the original has by itself says nothing. */
 static fnz_status compare(checking *c, const fnz_program *original, const fnz_program *other) {
   fnz_verify_report one = {.trials = 0};
-  fnz_status status = fnzi_verify_fixed(c->ctx, original, other, NULL, c->trials, &one);
+  fnz_status status = fnzi_verify_fixed(c->ctx, original, other, c->trials, &one);
   if (status == FNZ_DIFFERENT)
     return differs_here(c);
   if (status == FNZ_OK)
@@ -75,7 +75,7 @@ static fnz_status compare(checking *c, const fnz_program *original, const fnz_pr
   FNZ_TRY(works_alone(c, original, &works));
   if (!works)
     return FNZ_OK;
-  return fnzi_verify_fixed(c->ctx, original, other, NULL, 1, &one); /* says why again */
+  return fnzi_verify_fixed(c->ctx, original, other, 1, &one); /* says why again */
 }
 
 /* The other program may be for fewer sizes. *out NULL then. */

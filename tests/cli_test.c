@@ -1,4 +1,4 @@
-/* checks: 44
+/* checks: 45
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -125,6 +125,18 @@ START_TEST(goes_on_from_the_state_that_a_run_wrote) {
             "fnz: ARGUMENT: run: two files cannot both come from standard input");
   must_fail("run " PT2 "kv_cache.pt2 --inputs state.safetensors --inputs state.safetensors", 2,
             "fnz: DUPLICATE: state.safetensors: ");
+}
+END_TEST
+
+START_TEST(says_which_weights_differ) {
+  static const char both[] = "verify " PT2 "weights_a.pt2 " PT2 "weights_b.pt2";
+  enter_folder();
+  must_fail(both, 1, "fnz: DIFFERENT: " PT2 "weights_a.pt2: 9 of 10 weights differ");
+  has(must_work("verify " PT2 "weights_a.pt2 " PT2 "weights_b.pt2 --ignore-weights")->out,
+      "equal for all values of these shapes (hash domain, 2 seeds)\n");
+  must_work("convert " PT2 "weights_a.pt2 -o a.fnz");
+  has(must_work("verify " PT2 "weights_a.pt2 a.fnz")->out,
+      "(hash domain, 2 seeds; 10 weights have no data to compare)\n");
 }
 END_TEST
 
@@ -795,12 +807,12 @@ END_TEST
 RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_what_is_planned_by_name, says_which_file_is_missing,
           refuses_files_that_are_no_programs, says_what_stands_where_inputs_should,
-          goes_on_from_the_state_that_a_run_wrote, leaves_what_was_there_when_it_fails,
-          cannot_write_where_there_is_no_folder, writes_over_nothing_that_it_reads,
-          notices_a_full_disk, converts_to_standard_output, reads_standard_input,
-          takes_the_format_from_the_extension, writes_archives, written_constants_are_state,
-          leaves_no_archive_behind, cbor_and_text_say_the_same, operands_may_begin_with_a_dash,
-          summary_only_when_asked_for, figures_have_all_their_names,
+          goes_on_from_the_state_that_a_run_wrote, says_which_weights_differ,
+          leaves_what_was_there_when_it_fails, cannot_write_where_there_is_no_folder,
+          writes_over_nothing_that_it_reads, notices_a_full_disk, converts_to_standard_output,
+          reads_standard_input, takes_the_format_from_the_extension, writes_archives,
+          written_constants_are_state, leaves_no_archive_behind, cbor_and_text_say_the_same,
+          operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
           figures_of_a_functional_program_agree, verifies, finds_a_difference,
           takes_aliases_of_inputs, says_where_programs_part, explains_nodes, explains_in_json,
           lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,

@@ -160,13 +160,15 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_progr
 
 /** Runs `original` on aliasing memory and `functional` as functional program, both over hashes, and
  * compares every user output, loss and gradient and every mutated input, parameter and buffer,
- * `trials` times with other seeds. `functional` may be any program; NULL functionalizes `original`
- * first, and `original` itself is only run as it is, where its sizes are fixed.
+ * `trials` times with other seeds. Parameters, buffers and constants of one name are compared as
+ * data, where both programs have data. `functional` may be any program; NULL functionalizes
+ * `original` first, and `original` itself is only run as it is, where its sizes are fixed.
  *
  * inputs  NULL: every input element is a fresh unknown, so equal means equal for all values of
  * these shapes. Otherwise the programs are also compared on these numbers where kernels exist.
  * trials  less than 1 is taken as 1.
- * Returns FNZ_OK when equal, FNZ_DIFFERENT when not (the message names output and element). */
+ * Returns FNZ_OK when equal, FNZ_DIFFERENT when not (the message names output and element, or the
+ * weights, in how many elements they differ and by how much). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original,
                                              const fnz_program *functional,
                                              const fnz_arrays *inputs, int trials);
@@ -181,6 +183,9 @@ typedef struct fnz_verify_report {
   size_t sizes;         /* of programs with symbolic sizes: how many choices of them; else 0 */
   char no_numbers[160]; /* why numbers that were given were not compared: "no CPU kernel for
                            add.Tensor"; or "" */
+  /* Weights that both programs have: compared as data; of these, not equal; not compared, because
+   * one program has no data for them. All 0 while the programs themselves differ. */
+  size_t weights, weights_differing, weights_without;
 } fnz_verify_report;
 
 /** As fnz_verify(), and says what was seen; also of use when the programs differ. Fills all of
@@ -189,6 +194,21 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify_with(fnz_context *ctx, const fnz_pr
                                                   const fnz_program *functional,
                                                   const fnz_arrays *inputs, int trials,
                                                   fnz_verify_report *out);
+
+typedef struct fnz_verify_options {
+  size_t size; /* sizeof(fnz_verify_options) */
+  int trials;
+  bool ignore_weights; /* programs with other numbers in their weights may be equal */
+} fnz_verify_options;
+#define FNZ_VERIFY_OPTIONS_INIT                                                                    \
+  { sizeof(fnz_verify_options), 2, false }
+
+/** The same with options; NULL for defaults. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
+                                                const fnz_program *functional,
+                                                const fnz_arrays *inputs,
+                                                const fnz_verify_options *options,
+                                                fnz_verify_report *out);
 
 #ifdef __cplusplus
 }
