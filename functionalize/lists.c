@@ -1,5 +1,6 @@
 /* lists.c - foreach operators: one node for the whole list where that means the same as one element
  * after the other, else element after element. */
+#include "functionalize/crowd.h"
 #include "functionalize/writes.h"
 
 static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
@@ -39,12 +40,20 @@ static fnz_status one_by_one(fnz_world *world, fnzi_request *r, const fnz_op *el
  * is seen by another one. */
 static fnz_status is_independent(fnz_world *world, const fnzi_request *r, bool *out) {
   fnz_tensor **all;
+  fnzi_crowd crowd;
   size_t count, written = r->args[0].count;
   FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, &all, &count));
+  FNZ_TRY(fnzi_crowd_of(world, all, written, all + written, count - written, &crowd));
   *out = true;
-  for (size_t k = 0; k < written && *out; k++)
-    for (size_t i = k + 1; i < count && *out; i++)
-      *out = !fnzi_overlap(all[k], all[i]);
+  for (size_t i = 0; i < written && *out; i++) {
+    size_t k, end, own = crowd.member_of[i];
+    fnzi_crowd_near(&crowd, own, &k, &end);
+    for (; k < end && *out; k++) {
+      const fnzi_member *m = &crowd.members[k];
+      bool is_another = k == own ? m->written + m->read > 1 : m->first > i;
+      *out = !is_another || !fnzi_overlap(all[i], m->tensor);
+    }
+  }
   return FNZ_OK;
 }
 

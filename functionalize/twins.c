@@ -3,6 +3,7 @@
  *
  * An operand that overlaps the target in a way that eager lets through is given eager's meaning by
  * applying the operator slice after slice (mutations/checks.c says when that is the same). */
+#include "functionalize/crowd.h"
 #include "functionalize/writes.h"
 #include "schema/targets.h"
 #include "schema/twins.h"
@@ -281,13 +282,6 @@ static fnz_status check_gaps(fnz_world *world, const fnzi_request *r, const twin
                        r->op->name, s->param->name);
 }
 
-static size_t count_tensor(fnz_tensor *const *tensors, size_t count, const fnz_tensor *t) {
-  size_t found = 0;
-  for (size_t i = 0; i < count; i++)
-    found += tensors[i] == t;
-  return found;
-}
-
 static fnz_status check_pairs(fnz_world *world, const fnzi_request *r, fnz_tensor *const *reads,
                               size_t nreads) {
   for (size_t i = 1; i < nreads; i++)
@@ -332,45 +326,79 @@ static bool is_resized(const slot *s, fnz_tensor *const *reads, size_t nreads) {
   return nreads && (rank != g->rank || !same);
 }
 
-/* One target against the tensors the twin reads, and against the other targets. */
-static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, size_t k,
-                             fnz_tensor *const *reads, size_t nreads) {
-  const slot *s = &c->slots[k];
+/* The tensors of a call. */
+typedef struct company {
+  fnz_tensor **reads;
+  size_t nreads;
+  fnzi_crowd crowd; /* of all targets and of what is read */
+} company;
+
+/* A target against what else the twin reads and writes near it. */
+static fnz_status check_near(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                             const slot *s, const company *all, size_t own, int *slices) {
   const fnz_geometry *g = fnzi_geometry(s->target);
-  size_t self_reads = count_tensor(reads, nreads, s->target);
+  size_t k, end;
+  fnzi_crowd_near(&all->crowd, own, &k, &end);
+  for (; k < end; k++) {
+    const fnz_tensor *t = all->crowd.members[k].tensor;
+    bool is_operand = all->crowd.members[k].read && k != own && fnzi_shares(s->target, t);
+    if (is_operand && !fnzi_reads_whole(r->op, g, fnzi_geometry(t)))
+      FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(t),
+                                 fnzi_root_geometry(s->target), reading_of(r, c, s, t), slices));
+  }
+  return FNZ_OK;
+}
+
+/* A target that shares memory with one before it. */
+static bool meets_target(const slot *s, const fnzi_crowd *crowd, size_t own) {
+  size_t k, end;
+  fnzi_crowd_near(crowd, own, &k, &end);
+  for (; k < end; k++) {
+    const fnzi_member *m = &crowd->members[k], *self = &crowd->members[own];
+    bool is_before = k == own ? m->written > 1 : m->written && m->first < self->first;
+    if (is_before && fnzi_overlap(m->tensor, s->target))
+      return true;
+  }
+  return false;
+}
+
+/* One target against the tensors the twin reads, and against the other targets. */
+static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, const slot *s,
+                             const company *all, size_t own) {
+  const fnz_geometry *g = fnzi_geometry(s->target);
+  size_t self_reads = all->crowd.members[own].read;
   bool may_grow = s->param->is_out && !self_reads;
-  bool resized = s->resized || (may_grow && is_resized(s, reads, nreads));
+  bool resized =
+      s->resized || (c->elementwise && may_grow && is_resized(s, all->reads, all->nreads));
   int *slices = c->elementwise && !resized ? &c->slices : NULL;
   FNZ_TRY(check_gaps(world, r, c, s));
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), slices));
-  for (size_t i = 0; i < nreads; i++) {
-    bool is_target = reads[i] == s->target;
-    bool is_whole = fnzi_reads_whole(r->op, g, fnzi_geometry(reads[i]));
-    if (!is_target && !is_whole && fnzi_shares(s->target, reads[i]))
-      FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(reads[i]),
-                                 fnzi_root_geometry(s->target), reading_of(r, c, s, reads[i]),
-                                 slices));
-    if (c->elementwise && !may_grow)
-      FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(reads[i])));
-  }
+  FNZ_TRY(check_near(world, r, c, s, all, own, slices));
+  for (size_t i = 0; i < all->nreads && c->elementwise && !may_grow; i++)
+    FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(all->reads[i])));
   if (c->elementwise && may_grow)
-    FNZ_TRY(check_pairs(world, r, reads, nreads));
-  for (size_t i = 0; i < k; i++)
-    if (c->slots[i].target && fnzi_overlap(c->slots[i].target, s->target))
-      return fnzi_overlapping_targets(world, r->op);
+    FNZ_TRY(check_pairs(world, r, all->reads, all->nreads));
+  if (meets_target(s, &all->crowd, own))
+    return fnzi_overlapping_targets(world, r->op);
   return check_self_reads(world, r, c, s, self_reads);
 }
 
 static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call *c) {
-  fnz_tensor **reads;
-  size_t nreads;
-  FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &reads, &nreads));
-  c->casts =
-      nreads > 1 && c->elementwise &&
-      fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, &c->common);
+  fnz_tensor **targets;
+  size_t ntargets = 0;
+  company all;
+  FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &all.reads, &all.nreads));
+  FNZI_NEW(&world->scratch, c->count, &targets);
   for (size_t k = 0; k < c->count; k++)
     if (c->slots[k].target)
-      FNZ_TRY(check_slot(world, r, c, k, reads, nreads));
+      targets[ntargets++] = c->slots[k].target;
+  FNZ_TRY(fnzi_crowd_of(world, targets, ntargets, all.reads, all.nreads, &all.crowd));
+  c->casts =
+      all.nreads > 1 && c->elementwise &&
+      fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, &c->common);
+  for (size_t k = 0, i = 0; k < c->count; k++)
+    if (c->slots[k].target)
+      FNZ_TRY(check_slot(world, r, c, &c->slots[k], &all, all.crowd.member_of[i++]));
   return FNZ_OK;
 }
 
