@@ -162,7 +162,7 @@ static fnz_status prepare(fnzi_pt2_out *o) {
   FNZI_NEW(&o->arena, count, &o->names);
   FNZI_NEW(&o->arena, o->p->symbols.count, &o->expressions);
   for (size_t i = 0; i < count; i++) {
-    fnzi_map_init(&o->names[i].used, o->ctx);
+    fnzi_map_init(&o->names[i].taken, o->ctx);
     fnzi_map_init(&o->names[i].next, o->ctx);
   }
   for (size_t i = 0; i < count; i++) {
@@ -191,7 +191,7 @@ static void end(fnzi_pt2_out *o) {
     if (o->bodies)
       fnz_buffer_free(o->ctx, &o->bodies[i]);
     if (o->names) {
-      fnzi_map_free(&o->names[i].used);
+      fnzi_map_free(&o->names[i].taken);
       fnzi_map_free(&o->names[i].next);
     }
   }

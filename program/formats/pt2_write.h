@@ -24,7 +24,7 @@ typedef struct fnzi_pt2_names {
   const char **values; /* by value */
   const char **nodes;  /* by node; NULL: that of its one result */
   uint8_t *numbers;    /* by value: fnzi_pt2_number of a symbolic one */
-  fnzi_map used;       /* names that the program has not; the value is 1 */
+  fnzi_map taken;      /* names of values and those made for the file; the value is 1 */
   fnzi_map next;       /* stem -> number to try */
 } fnzi_pt2_names;
 

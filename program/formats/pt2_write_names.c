@@ -64,10 +64,13 @@ static bool is_identifier(const char *name) {
 }
 
 /* --- new names -------------------------------------------------------------------------------- */
-static bool is_taken(const fnzi_pt2_out *o, uint32_t graph, const char *name, size_t size) {
+static bool is_taken(const fnzi_pt2_names *names, const char *name) {
   uint64_t unused;
-  return fnzi_value_find(o->p, graph, name, size, &unused) ||
-         fnzi_map_get(&o->names[graph].used, name, size, &unused);
+  return fnzi_map_get(&names->taken, name, strlen(name), &unused);
+}
+
+static fnz_status take(fnzi_pt2_names *names, const char *name) {
+  return fnzi_map_set(&names->taken, name, strlen(name), 1);
 }
 
 /* Everything that no identifier may have becomes "_". */
@@ -89,11 +92,11 @@ fnz_status fnzi_pt2_fresh(fnzi_pt2_out *o, uint32_t graph, const char *stem, con
   for (;; number++) {
     if (number)
       FNZ_TRY(fnzi_arena_format(&o->arena, out, "%s_%llu", base, (unsigned long long)number));
-    if (!is_taken(o, graph, *out, strlen(*out)) && !is_reserved(*out))
+    if (!is_taken(names, *out) && !is_reserved(*out))
       break;
   }
   FNZ_TRY(fnzi_map_set(&names->next, base, strlen(base), number + 1));
-  return fnzi_map_set(&names->used, *out, strlen(*out), 1);
+  return take(names, *out);
 }
 
 /* --- values ----------------------------------------------------------------------------------- */
@@ -145,6 +148,8 @@ fnz_status fnzi_pt2_make_names(fnzi_pt2_out *o, uint32_t graph) {
   fnzi_pt2_names *names = &o->names[graph];
   FNZI_NEW(&o->arena, g->values.count, &names->values);
   FNZI_NEW(&o->arena, g->nodes.count, &names->nodes);
+  for (size_t i = 0; i < g->values.count; i++)
+    FNZ_TRY(take(names, g->values.data[i].name));
   for (size_t i = 0; i < g->values.count; i++)
     FNZ_TRY(name_value(o, graph, &g->values.data[i], &names->values[i]));
   for (size_t i = 0; i < g->nodes.count; i++)
