@@ -4,6 +4,7 @@
  * gives   FNZ_OK, or FNZ_DIFFERENT with the first difference; signatures come before expressions */
 #include "program/compare.h"
 #include "program/formats/text.h"
+#include "program/signature.h"
 
 #include <stdio.h>
 
@@ -11,24 +12,14 @@ typedef struct comparison {
   fnz_context *ctx;
   fnzi_numbering n;
   fnzi_side sides[2];
+  fnzi_signature signatures[2];
   fnz_difference **out;
 } comparison;
 
-static bool is_weight(const fnz_program *p, uint32_t k) {
-  return p->inputs[k].kind == FNZ_INPUT_PARAMETER || p->inputs[k].kind == FNZ_INPUT_BUFFER;
-}
-
-/* The next input that goes by its position; ninputs at the end. Constants go by what they hold. */
-static uint32_t next_user(const fnz_program *p, uint32_t k) {
-  while (k < p->graphs.data[0].ninputs &&
-         (is_weight(p, k) || p->inputs[k].kind == FNZ_INPUT_CONSTANT))
-    k++;
-  return k;
-}
-
 static uint32_t count_user(const fnz_program *p) {
   uint32_t count = 0;
-  for (uint32_t k = next_user(p, 0); k < p->graphs.data[0].ninputs; k = next_user(p, k + 1))
+  for (uint32_t k = fnzi_next_user(p, 0); k < p->graphs.data[0].ninputs;
+       k = fnzi_next_user(p, k + 1))
     count++;
   return count;
 }
@@ -59,25 +50,17 @@ static fnz_status compare_inputs(comparison *c, uint32_t i, uint32_t k, const ch
 
 static fnz_status compare_user_inputs(comparison *c) {
   const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
-  uint32_t i = next_user(a, 0), k = next_user(b, 0), count = 0;
+  uint32_t i = fnzi_next_user(a, 0), k = fnzi_next_user(b, 0), count = 0;
   if (count_user(a) != count_user(b))
     return fnzi_tell_plain(c->ctx, c->out, "inputs", "%u and %u user inputs", count_user(a),
                            count_user(b));
-  for (; i < a->graphs.data[0].ninputs; i = next_user(a, i + 1), k = next_user(b, k + 1)) {
+  for (; i < a->graphs.data[0].ninputs;
+       i = fnzi_next_user(a, i + 1), k = fnzi_next_user(b, k + 1)) {
     char where[32];
     snprintf(where, sizeof where, "input %u", count++);
     FNZ_TRY(compare_inputs(c, i, k, where));
   }
   return FNZ_OK;
-}
-
-/* The parameter or buffer of that name; ninputs when there is none. */
-static uint32_t find_weight(const fnz_program *p, const fnz_input_spec *spec) {
-  uint32_t k = 0;
-  while (k < p->graphs.data[0].ninputs &&
-         (p->inputs[k].kind != spec->kind || strcmp(p->inputs[k].target, spec->target) != 0))
-    k++;
-  return k;
 }
 
 static fnz_status compare_weight(comparison *c, uint32_t i, uint32_t k) {
@@ -94,110 +77,55 @@ static fnz_status compare_weight(comparison *c, uint32_t i, uint32_t k) {
   return FNZ_OK;
 }
 
-/* Names -> inputs, so that models with many weights take linear time. */
-static fnz_status index_weights(const fnz_program *p, fnzi_map *out) {
-  for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)
-    if (is_weight(p, k))
-      FNZ_TRY(fnzi_map_set(out, p->inputs[k].target, strlen(p->inputs[k].target), k));
-  return FNZ_OK;
-}
-
-static fnz_status compare_indexed(comparison *c, uint32_t side, const fnzi_map *others) {
+static fnz_status compare_weights_of(comparison *c, uint32_t side) {
   const fnz_program *p = c->sides[side].p;
   for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++) {
-    uint64_t other;
-    if (!is_weight(p, k))
+    uint32_t other;
+    if (!fnzi_is_weight(p, k))
       continue;
     const char *name = p->inputs[k].target;
-    if (!fnzi_map_get(others, name, strlen(name), &other) ||
+    if (!fnzi_weight_input(&c->signatures[1 - side], name, &other) ||
         c->sides[1 - side].p->inputs[other].kind != p->inputs[k].kind)
       return fnzi_tell_plain(c->ctx, c->out, "weights", "only the %s program has %s %s",
                              side ? "second" : "first", fnzi_input_kind_names[p->inputs[k].kind],
                              name);
     if (side == 0)
-      FNZ_TRY(compare_weight(c, k, (uint32_t)other));
+      FNZ_TRY(compare_weight(c, k, other));
   }
   return FNZ_OK;
 }
 
 static fnz_status compare_weights(comparison *c) {
-  fnz_status status = FNZ_OK;
-  for (uint32_t side = 0; side < 2 && status == FNZ_OK; side++) {
-    fnzi_map others;
-    fnzi_map_init(&others, c->ctx);
-    status = index_weights(c->sides[1 - side].p, &others);
-    if (status == FNZ_OK)
-      status = compare_indexed(c, side, &others);
-    fnzi_map_free(&others);
-  }
-  return status;
-}
-
-static bool same_range(const fnzi_range *a, const fnzi_range *b) {
-  return strcmp(a->symbol, b->symbol) == 0 && a->min == b->min && a->max == b->max;
-}
-
-/* There are few. */
-static bool has_range(const fnz_program *p, const fnzi_range *range) {
-  for (size_t i = 0; i < p->ranges.count; i++)
-    if (same_range(&p->ranges.data[i], range))
-      return true;
-  return false;
+  FNZ_TRY(compare_weights_of(c, 0));
+  return compare_weights_of(c, 1);
 }
 
 static fnz_status compare_ranges(comparison *c) {
-  for (int side = 0; side < 2; side++)
-    for (size_t i = 0; i < c->sides[side].p->ranges.count; i++)
-      if (!has_range(c->sides[1 - side].p, &c->sides[side].p->ranges.data[i]))
+  for (int side = 0; side < 2; side++) {
+    const fnz_program *p = c->sides[side].p;
+    for (size_t i = 0; i < p->ranges.count; i++) {
+      bool there;
+      FNZ_TRY(fnzi_has_range(&c->signatures[1 - side], &p->ranges.data[i], &there));
+      if (!there)
         return fnzi_tell_plain(c->ctx, c->out, "ranges", "symbol %s has another range",
-                               c->sides[side].p->ranges.data[i].symbol);
-  return FNZ_OK;
-}
-
-/* A user input is called by its position, everything else by name. */
-static void target_name(const fnz_program *p, const char *target, char out[192]) {
-  uint32_t count = 0;
-  for (uint32_t k = next_user(p, 0); target && k < p->graphs.data[0].ninputs;
-       k = next_user(p, k + 1), count++)
-    if (strcmp(p->inputs[k].target, target) == 0) {
-      snprintf(out, 192, "input %u", count);
-      return;
+                               p->ranges.data[i].symbol);
     }
-  snprintf(out, 192, "%s", target ? target : "");
-}
-
-/* The inputs of a guard go by their positions. */
-static bool same_guard(const fnz_program *a, const fnz_guard *x, const fnz_program *b,
-                       const fnz_guard *y) {
-  if (x->kind != y->kind || x->count != y->count || !x->text != !y->text ||
-      (x->text && strcmp(x->text, y->text) != 0))
-    return false;
-  for (uint32_t i = 0; i < x->count; i++) {
-    char first[192], second[192];
-    target_name(a, x->names[i], first);
-    target_name(b, y->names[i], second);
-    if (strcmp(first, second) != 0)
-      return false;
   }
-  return true;
-}
-
-static bool has_guard(const fnz_program *a, const fnz_guard *guard, const fnz_program *b) {
-  for (size_t i = 0; i < b->guards.count; i++)
-    if (same_guard(a, guard, b, &b->guards.data[i]))
-      return true;
-  return false;
+  return FNZ_OK;
 }
 
 static fnz_status compare_guards(comparison *c) {
   for (int side = 0; side < 2; side++) {
-    const fnz_program *p = c->sides[side].p, *other = c->sides[1 - side].p;
-    for (size_t i = 0; i < p->guards.count; i++)
-      if (!has_guard(p, &p->guards.data[i], other))
+    const fnz_program *p = c->sides[side].p;
+    for (size_t i = 0; i < p->guards.count; i++) {
+      const fnz_guard *guard = &p->guards.data[i];
+      bool there;
+      FNZ_TRY(fnzi_has_guard(&c->signatures[1 - side], &c->signatures[side], guard, &there));
+      if (!there)
         return fnzi_tell_plain(c->ctx, c->out, "guards", "only the %s program has the guard %s",
                                side ? "second" : "first",
-                               p->guards.data[i].text ? p->guards.data[i].text
-                                                      : "that inputs share no memory");
+                               guard->text ? guard->text : "that inputs share no memory");
+    }
   }
   return FNZ_OK;
 }
@@ -205,9 +133,9 @@ static fnz_status compare_guards(comparison *c) {
 /* --- what they give --------------------------------------------------------------------------- */
 static fnz_status compare_spec(comparison *c, uint32_t k, const char *where) {
   const fnz_output_spec *a = &c->sides[0].p->outputs[k], *b = &c->sides[1].p->outputs[k];
-  char x[192], y[192];
-  target_name(c->sides[0].p, a->target, x);
-  target_name(c->sides[1].p, b->target, y);
+  const char *x, *y;
+  FNZ_TRY(fnzi_target_name(&c->signatures[0], a->target, &x));
+  FNZ_TRY(fnzi_target_name(&c->signatures[1], b->target, &y));
   if (a->kind != b->kind)
     return fnzi_tell_plain(c->ctx, c->out, where, "kinds: %s and %s",
                            fnzi_output_kind_names[a->kind], fnzi_output_kind_names[b->kind]);
@@ -313,41 +241,64 @@ static fnz_status compare_state(comparison *c, uint32_t i, uint32_t k, const cha
 
 static fnz_status compare_states(comparison *c) {
   const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
-  uint32_t i = next_user(a, 0), k = next_user(b, 0);
+  uint32_t i = fnzi_next_user(a, 0), k = fnzi_next_user(b, 0);
   if (!c->sides[0].memory.is_tracked && !c->sides[1].memory.is_tracked)
     return FNZ_OK;
-  for (; i < a->graphs.data[0].ninputs; i = next_user(a, i + 1), k = next_user(b, k + 1))
+  for (; i < a->graphs.data[0].ninputs; i = fnzi_next_user(a, i + 1), k = fnzi_next_user(b, k + 1))
     FNZ_TRY(compare_state(c, i, k, a->inputs[i].target));
   for (i = 0; i < a->graphs.data[0].ninputs; i++)
-    if (is_weight(a, i))
-      FNZ_TRY(compare_state(c, i, find_weight(b, &a->inputs[i]), a->inputs[i].target));
+    if (fnzi_is_weight(a, i) && fnzi_weight_input(&c->signatures[1], a->inputs[i].target, &k))
+      FNZ_TRY(compare_state(c, i, k, a->inputs[i].target));
+  return FNZ_OK;
+}
+
+/* By component of memory: the first output that lies there, behind all outputs the first user
+ * input; UINT32_MAX for none. */
+typedef struct shelf {
+  uint32_t *outputs, *inputs;
+} shelf;
+
+static fnz_status find_shelf(fnzi_arena *arena, const fnzi_side *s, shelf *out) {
+  const fnzi_graph *g = fnzi_graph_at(s->p, 0);
+  FNZI_NEW(arena, g->values.count, &out->outputs);
+  FNZI_NEW(arena, g->values.count, &out->inputs);
+  for (size_t i = 0; i < g->values.count; i++)
+    out->outputs[i] = out->inputs[i] = UINT32_MAX;
+  for (uint32_t i = g->noutputs; i-- > 0;)
+    if (g->outputs[i].tag == FNZ_ARG_VALUE)
+      out->outputs[fnzi_component(&s->memory, g->outputs[i].u.value)] = i;
+  for (uint32_t i = fnzi_next_user(s->p, 0), count = 0; i < g->ninputs;
+       i = fnzi_next_user(s->p, i + 1), count++) {
+    uint32_t *first = g->inputs[i].tag == FNZ_ARG_VALUE
+                          ? &out->inputs[fnzi_component(&s->memory, g->inputs[i].u.value)]
+                          : NULL;
+    if (first && *first == UINT32_MAX)
+      *first = g->noutputs + count;
+  }
   return FNZ_OK;
 }
 
 /* The first output whose memory output k may share, or an input behind all outputs; k if none. */
-static uint32_t shares_with(const fnzi_side *s, uint32_t k) {
-  const fnzi_graph *g = fnzi_graph_at(s->p, 0);
-  if (g->outputs[k].tag != FNZ_ARG_VALUE || !s->memory.is_tracked)
+static uint32_t shares_with(const fnzi_side *s, const shelf *by, uint32_t k) {
+  const fnz_arg *output = &fnzi_graph_at(s->p, 0)->outputs[k];
+  if (output->tag != FNZ_ARG_VALUE)
     return k;
-  uint32_t own = fnzi_component(&s->memory, g->outputs[k].u.value);
-  for (uint32_t i = 0; i < k; i++)
-    if (g->outputs[i].tag == FNZ_ARG_VALUE &&
-        fnzi_component(&s->memory, g->outputs[i].u.value) == own)
-      return i;
-  for (uint32_t i = next_user(s->p, 0), count = 0; i < g->ninputs;
-       i = next_user(s->p, i + 1), count++)
-    if (g->inputs[i].tag == FNZ_ARG_VALUE &&
-        fnzi_component(&s->memory, g->inputs[i].u.value) == own)
-      return g->noutputs + count;
-  return k;
+  uint32_t own = fnzi_component(&s->memory, output->u.value);
+  if (by->outputs[own] < k)
+    return by->outputs[own];
+  return by->inputs[own] == UINT32_MAX ? k : by->inputs[own];
 }
 
 static fnz_status compare_sharing(comparison *c) {
-  bool tracked = c->sides[0].memory.is_tracked && c->sides[1].memory.is_tracked;
-  for (uint32_t k = 0; tracked && k < c->sides[0].p->graphs.data[0].noutputs; k++) {
+  shelf a, b;
+  if (!c->sides[0].memory.is_tracked || !c->sides[1].memory.is_tracked)
+    return FNZ_OK;
+  FNZ_TRY(find_shelf(&c->signatures[0].arena, &c->sides[0], &a));
+  FNZ_TRY(find_shelf(&c->signatures[1].arena, &c->sides[1], &b));
+  for (uint32_t k = 0; k < c->sides[0].p->graphs.data[0].noutputs; k++) {
     char where[32];
     snprintf(where, sizeof where, "output %u", k);
-    if (shares_with(&c->sides[0], k) != shares_with(&c->sides[1], k))
+    if (shares_with(&c->sides[0], &a, k) != shares_with(&c->sides[1], &b, k))
       return fnzi_tell_plain(c->ctx, c->out, where,
                              "it shares memory with another output or input than in the other "
                              "program");
@@ -366,6 +317,8 @@ static fnz_status compare_order(comparison *c) {
 }
 
 static fnz_status compare(comparison *c) {
+  FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[0].p, &c->signatures[0]));
+  FNZ_TRY(fnzi_signature_of(c->ctx, c->sides[1].p, &c->signatures[1]));
   FNZ_TRY(compare_user_inputs(c));
   FNZ_TRY(compare_weights(c));
   FNZ_TRY(compare_ranges(c));
@@ -389,5 +342,7 @@ fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a, const fnz
   if (status == FNZ_OK)
     status = compare(&c);
   fnzi_numbering_end(&c.n);
+  fnzi_signature_end(&c.signatures[0]);
+  fnzi_signature_end(&c.signatures[1]);
   return status;
 }

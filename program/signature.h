@@ -1,0 +1,34 @@
+/* signature.h - what a comparison looks up by name in each of its two programs. */
+#ifndef FNZI_SIGNATURE_H
+#define FNZI_SIGNATURE_H
+
+#include "program/program.h"
+
+typedef struct fnzi_signature {
+  const fnz_program *p;
+  fnzi_map users;          /* name -> position of a user input */
+  fnzi_map weights;        /* name -> input that is a parameter or buffer */
+  fnzi_map ranges, guards; /* texts that are equal where ranges, guards are -> 1 */
+  fnzi_arena arena;
+} fnzi_signature;
+
+/* A parameter or buffer. */
+bool fnzi_is_weight(const fnz_program *p, uint32_t input);
+/* The first input from `input` on that goes by its position; ninputs at the end. Constants go by
+ * what they hold. */
+uint32_t fnzi_next_user(const fnz_program *p, uint32_t input);
+
+FNZ_MUST_CHECK fnz_status fnzi_signature_of(fnz_context *ctx, const fnz_program *p,
+                                            fnzi_signature *out);
+void fnzi_signature_end(fnzi_signature *s);
+/* `target` as the other program may have it as well: a user input is called by its position,
+ * everything else by name. In the arena of the signature. */
+FNZ_MUST_CHECK fnz_status fnzi_target_name(fnzi_signature *s, const char *target, const char **out);
+/* The parameter or buffer of the name; false when there is none. */
+bool fnzi_weight_input(const fnzi_signature *s, const char *name, uint32_t *input);
+/* The same range, the same guard is there. */
+FNZ_MUST_CHECK fnz_status fnzi_has_range(fnzi_signature *s, const fnzi_range *range, bool *out);
+FNZ_MUST_CHECK fnz_status fnzi_has_guard(fnzi_signature *s, fnzi_signature *of,
+                                         const fnz_guard *guard, bool *out);
+
+#endif
