@@ -91,6 +91,17 @@ typedef enum cli_phase {
 
 typedef struct cli_call cli_call;
 
+/* Columns of a line about a node: label, node, place; 100 characters in all. */
+enum { CLI_WIDTH = 100, CLI_LABEL = 12, CLI_STATEMENT = 58, CLI_PLACE = 26, CLI_LINES = 64 };
+enum { CLI_LONG = 1024 }; /* bytes of a node's text */
+
+/* A node as a line shows it. */
+typedef struct cli_line {
+  const fnz_program *program;
+  size_t graph, node;
+  char text[CLI_STATEMENT + 4];
+} cli_line;
+
 typedef struct cli_verb {
   const char *name, *operands;
   int least, most; /* how many operands */
@@ -195,6 +206,8 @@ struct cli_call {
   fnz_library *library;
   fnz_backend *backend;
   fnz_buffer in, out;
+  /* Long nodes that were shown last, each at its number modulo these; and a short one. */
+  cli_line lines[CLI_LINES + 1];
   fnz_verify_report seen;     /* by the comparison */
   double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
   double began;

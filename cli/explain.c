@@ -2,6 +2,7 @@
  * of the program as read or of its functional form. */
 #include "cli/explain.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static int functionalize(cli_call *call) {
@@ -112,27 +113,103 @@ static void print_counts(const cli_call *call) {
 }
 
 /* --- guards ----------------------------------------------------------------------------------- */
-static bool is_named(const fnz_guard *guard, const char *name) {
-  for (uint32_t i = 0; name && i < guard->count; i++)
-    if (strcmp(guard->names[i], name) == 0)
-      return true;
-  return false;
+/* An output that is a value, and the node that it is of; SIZE_MAX for none. */
+typedef struct made_output {
+  uint64_t value;
+  size_t output, node;
+} made_output;
+
+static int by_value(const void *a, const void *b) {
+  const made_output *x = a, *y = b;
+  if (x->value != y->value)
+    return x->value < y->value ? -1 : 1;
+  return x->output < y->output ? -1 : 1;
 }
 
-/* Inputs must be apart because one of them is written: by the node that its final value is of. */
-static int print_writers(cli_call *call, const fnz_guard *guard) {
-  size_t count, graph, node;
-  const fnz_arg *outputs = fnz_graph_outputs(call->functional, 0, &count);
-  for (size_t k = 0; k < count; k++) {
-    if (outputs[k].tag != FNZ_ARG_VALUE ||
-        !is_named(guard, fnz_program_output(call->functional, k).target) ||
-        !cli_find_result(call->functional, fnz_value_name(call->functional, 0, outputs[k].u.value),
-                         &graph, &node))
+static int by_output(const void *a, const void *b) {
+  const made_output *x = a, *y = b;
+  return x->output < y->output ? -1 : 1;
+}
+
+static void note_result(made_output *rows, size_t count, const fnz_arg *result, size_t node) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    *(rows[middle].value < result->u.value ? &low : &high) =
+        rows[middle].value < result->u.value ? middle + 1 : middle;
+  }
+  for (; low < count && rows[low].value == result->u.value; low++)
+    rows[low].node = node;
+}
+
+/* Results are values, or lists of values. */
+static void note_results(made_output *rows, size_t count, const fnz_node_info *info, size_t node) {
+  for (size_t i = 0; i < info->noutputs; i++) {
+    const fnz_arg *output = &info->outputs[i];
+    bool is_list = output->tag == FNZ_ARG_LIST;
+    for (size_t k = 0; k < (is_list ? output->count : 1); k++) {
+      const fnz_arg *result = is_list ? &output->u.list[k] : output;
+      if (result->tag == FNZ_ARG_VALUE)
+        note_result(rows, count, result, node);
+    }
+  }
+}
+
+/* The outputs that are values, in order, each with its node. */
+static size_t find_makers(const fnz_program *p, const fnz_arg *outputs, size_t noutputs,
+                          made_output *rows) {
+  size_t count = 0;
+  for (size_t k = 0; k < noutputs; k++)
+    if (outputs[k].tag == FNZ_ARG_VALUE)
+      rows[count++] = (made_output){outputs[k].u.value, k, SIZE_MAX};
+  qsort(rows, count, sizeof *rows, by_value);
+  for (size_t n = 0; n < fnz_node_count(p, 0); n++) {
+    fnz_node_info info;
+    fnz_node_get(p, 0, n, &info);
+    note_results(rows, count, &info, n);
+  }
+  qsort(rows, count, sizeof *rows, by_output);
+  return count;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Inputs must be apart because one of them is written: by the node that its final value is of.
+ * `names` are those of the guard, in some order. */
+static int print_makers(cli_call *call, const char *const *names, size_t count,
+                        const made_output *rows, size_t nrows) {
+  for (size_t k = 0; k < nrows; k++) {
+    const char *target = fnz_program_output(call->functional, rows[k].output).target;
+    if (rows[k].node == SIZE_MAX || !target ||
+        !bsearch(&target, names, count, sizeof *names, by_name))
       continue;
-    const fnz_origin *o = fnz_origins_at(call->origins, graph, node);
+    const fnz_origin *o = fnz_origins_at(call->origins, 0, rows[k].node);
     CLI_TRY(from_source(call, "because of", o->graph, o->node));
   }
   return CLI_DONE;
+}
+
+static int print_writers(cli_call *call, const fnz_guard *guard) {
+  size_t noutputs;
+  const fnz_arg *outputs = fnz_graph_outputs(call->functional, 0, &noutputs);
+  if (!guard->count || !noutputs)
+    return CLI_DONE;
+  const char **names = malloc(guard->count * sizeof *names);
+  made_output *rows = malloc(noutputs * sizeof *rows);
+  int result = CLI_DONE;
+  if (names && rows) {
+    memcpy(names, guard->names, guard->count * sizeof *names);
+    qsort(names, guard->count, sizeof *names, by_name);
+    size_t count = find_makers(call->functional, outputs, noutputs, rows);
+    result = print_makers(call, names, guard->count, rows, count);
+  } else {
+    result = cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");
+  }
+  free(names);
+  free(rows);
+  return result;
 }
 
 static int explain_guards(cli_call *call) {

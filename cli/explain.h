@@ -4,9 +4,6 @@
 
 #include "cli/cli.h"
 
-/* Columns of a line: label, node, place; 100 characters in all. */
-enum { CLI_WIDTH = 100, CLI_LABEL = 12, CLI_STATEMENT = 58, CLI_PLACE = 26 };
-
 /* "  through     %s = slice.Tensor(%x, 0, 1, 3)      model.py:3", cut where it is too long. */
 int cli_print_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
                    size_t node);

@@ -60,48 +60,62 @@ static void put_place(const char *source) {
   fputs(number, stdout);
 }
 
-/* Text that is too long is cut at its end; of a list of results only the first one stays. Returns
- * how many characters there are. */
-static size_t put_cut(const char *text, size_t size, size_t room) {
-  static const char more[] = ", ...";
+/* Text that is too long is cut at its end; of a list of results only the first one stays. `out` has
+ * room for more than `room` bytes. */
+static void cut(const char *text, size_t size, size_t room, char *out) {
   const char *list = size > room && *text == '[' ? strstr(text, "] = ") : NULL;
   const char *first = list ? memchr(text, ',', (size_t)(list - text)) : NULL;
   size_t used = 0;
-  if (first) {
-    used = (size_t)(first - text) + strlen(more);
-    cli_put_clean(stdout, text, (size_t)(first - text));
-    fputs(more, stdout);
+  if (first && (size_t)(first - text) < room) {
+    used = (size_t)snprintf(out, room + 1, "%.*s, ...", (int)(first - text), text);
+    used = used < room ? used : room;
     size -= (size_t)(list - text);
     text = list;
   }
-  bool cut = used + size > room;
-  size_t shown = !cut ? size : room > used + 3 ? room - used - 3 : 0;
-  cli_put_clean(stdout, text, shown);
-  fputs(cut ? "..." : "", stdout);
-  return used + shown + (cut ? 3 : 0);
+  bool fits = used + size <= room;
+  size_t shown = fits ? size : room > used + 3 ? room - used - 3 : 0;
+  memcpy(out + used, text, shown);
+  strcpy(out + used + shown, fits ? "" : "...");
+}
+
+/* The node in one line. Many nodes are about the same long one, an operator on a list, which is
+ * written once; short ones are none the faster for being kept. */
+static int cut_node(cli_call *call, const fnz_program *program, size_t graph, size_t node,
+                    const char **out) {
+  cli_line *line = &call->lines[node % CLI_LINES];
+  *out = line->text;
+  if (line->program == program && line->graph == graph && line->node == node)
+    return CLI_DONE;
+  CLI_TRY(write_node(call, program, graph, node, false));
+  if (call->out.size < CLI_LONG)
+    *out = (line = &call->lines[CLI_LINES])->text;
+  *line = (cli_line){program, graph, node, ""};
+  cut(call->out.data, call->out.size, CLI_STATEMENT, line->text);
+  return CLI_DONE;
 }
 
 int cli_print_node(cli_call *call, const char *label, const fnz_program *program, size_t graph,
                    size_t node) {
   fnz_node_info info;
+  const char *text;
   fnz_node_get(program, graph, node, &info);
-  CLI_TRY(write_node(call, program, graph, node, false));
+  CLI_TRY(cut_node(call, program, graph, node, &text));
   printf("  %-*s", CLI_LABEL, label);
-  size_t used = put_cut(call->out.data, call->out.size, CLI_STATEMENT);
-  if (*info.source && used < CLI_STATEMENT)
-    printf("%*s", (int)(CLI_STATEMENT - used), "");
-  if (*info.source)
-    fputs("  ", stdout);
+  cli_put_clean(stdout, text, strlen(text));
+  for (size_t used = strlen(text); *info.source && used < CLI_STATEMENT + 2; used++)
+    putchar(' ');
   put_place(info.source);
   putchar('\n');
   return CLI_DONE;
 }
 
 int cli_print_statement(cli_call *call, const fnz_program *program, size_t graph, size_t node) {
+  char text[CLI_WIDTH + 4];
   CLI_TRY(write_node(call, program, graph, node, true));
   if (call->out.size > CLI_WIDTH)
     CLI_TRY(write_node(call, program, graph, node, false));
-  put_cut(call->out.data, call->out.size, CLI_WIDTH);
+  cut(call->out.data, call->out.size, CLI_WIDTH, text);
+  cli_put_clean(stdout, text, strlen(text));
   putchar('\n');
   return CLI_DONE;
 }

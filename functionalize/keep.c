@@ -18,10 +18,11 @@ static fnz_status make_room(fnz_program *to) {
 }
 
 /* The source may have been made of another program itself. */
-static fnzi_made_of source_of(const fnz_program *from, const fnzi_node *node) {
+static fnzi_made_of source_of(const fnzi_finder *finder, const fnzi_node *node) {
   static const fnzi_made_of unknown = {0, FNZI_NO_NODE};
+  const fnz_program *from = finder->p;
   size_t graph, index;
-  if (!node || !fnzi_find_node(from, node, &graph, &index))
+  if (!fnzi_find_node(finder, node, &graph, &index))
     return unknown;
   const fnzi_made_of *earlier = fnzi_graph_at(from, (uint32_t)graph)->made_of;
   if (!from->is_rewritten)
@@ -36,13 +37,15 @@ fnz_status fnzi_keep_extras(const fnz_program *from, const fnzi_asked *asked, fn
   to->is_rewritten = true;
   if (!asked)
     return FNZ_OK;
+  fnzi_finder finder;
   FNZ_TRY(make_room(to));
+  FNZ_TRY(fnzi_finder_of(&to->arena, from, &finder));
   for (size_t i = 0; i < asked->made.count; i++) {
     const fnzi_made *made = &asked->made.data[i];
     const fnzi_graph *g = fnzi_graph_at(to, made->graph);
     const fnzi_node *why = made->why.node ? made->why.node : made->why.reader;
     if (made->node < g->nodes.count)
-      ((fnzi_made_of *)(uintptr_t)g->made_of)[made->node] = source_of(from, why);
+      ((fnzi_made_of *)(uintptr_t)g->made_of)[made->node] = source_of(&finder, why);
   }
   return FNZ_OK;
 }

@@ -120,6 +120,7 @@ fnz_status fnzi_pass_go_on(fnzi_pass *p, const fnzi_node *node, fnz_status statu
 typedef struct linting {
   fnz_context *ctx;
   const fnz_program *from, *to;
+  fnzi_finder finder; /* of `from` */
   const fnzi_asked *asked;
   fnz_findings *out;
   fnzi_map seen; /* nodes of the source that have been named for one reason */
@@ -134,7 +135,7 @@ static fnz_status add(linting *l, fnz_finding f, const fnzi_node *node, const ch
                       const char *what, const char *remedy) {
   char place[192] = "";
   f.graph = 0;
-  if (fnzi_find_node(l->from, node, &f.graph, &f.node))
+  if (fnzi_find_node(&l->finder, node, &f.graph, &f.node))
     fnzi_node_place(l->from, (uint32_t)f.graph, (uint32_t)f.node, place);
   FNZ_TRY(keep(l, *where ? where : place, &f.where));
   FNZ_TRY(keep(l, what, &f.what));
@@ -197,8 +198,8 @@ static fnz_status add_scatter(linting *l, const fnzi_made *made) {
   const fnzi_node *node = fnzi_node_at(l->to, made->graph, made->node);
   if (node->outputs[0].tag == FNZ_ARG_VALUE)
     g = fnzi_value_at(l->to, made->graph, node->outputs[0].u.value)->geometry;
-  fnzi_find_node(l->from, why->view, &f.view_graph, &f.view);
-  fnzi_find_node(l->from, why->reader, &f.reader_graph, &f.reader);
+  fnzi_find_node(&l->finder, why->view, &f.view_graph, &f.view);
+  fnzi_find_node(&l->finder, why->reader, &f.reader_graph, &f.reader);
   if (!why->reader)
     f.output = why->output;
   FNZ_TRY(fnzi_arena_format(
@@ -210,7 +211,7 @@ static fnz_status add_scatter(linting *l, const fnzi_made *made) {
 static const fnz_geometry *first_input(const linting *l, const fnzi_node *node) {
   size_t graph, index;
   if (!node->nargs || node->args[0].tag != FNZ_ARG_VALUE ||
-      !fnzi_find_node(l->from, node, &graph, &index))
+      !fnzi_find_node(&l->finder, node, &graph, &index))
     return NULL;
   return fnzi_value_at(l->from, (uint32_t)graph, node->args[0].u.value)->geometry;
 }
@@ -358,7 +359,9 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
   fnzi_arena_init(&f->arena, l->ctx);
   fnzi_map_init(&l->seen, l->ctx);
   l->out = f;
-  fnz_status status = collect(l);
+  fnz_status status = fnzi_finder_of(&f->arena, l->from, &l->finder);
+  if (status == FNZ_OK)
+    status = collect(l);
   fnzi_map_free(&l->seen);
   if (status == FNZ_OK)
     *out = f;

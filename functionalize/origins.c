@@ -8,6 +8,8 @@
 
 #include <fnz/explain.h>
 
+#include <stdlib.h>
+
 static const struct {
   const char *name, *words;
 } reasons[] = {
@@ -74,6 +76,51 @@ void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *wri
     asked->lost = true;
 }
 
+/* --- nodes by their addresses ----------------------------------------------------------------- */
+/* An address, and the graph whose nodes it is the first of. */
+typedef struct first_node {
+  uintptr_t at;
+  uint32_t graph;
+} first_node;
+
+static int by_address(const void *a, const void *b) {
+  const first_node *x = a, *y = b;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+fnz_status fnzi_finder_of(fnzi_arena *arena, const fnz_program *p, fnzi_finder *out) {
+  first_node *rows;
+  *out = (fnzi_finder){.p = p};
+  FNZI_NEW(arena, p->graphs.count, &rows);
+  FNZI_NEW(arena, p->graphs.count, &out->order);
+  for (size_t g = 0; g < p->graphs.count; g++)
+    if (p->graphs.data[g].nodes.count)
+      rows[out->count++] = (first_node){(uintptr_t)p->graphs.data[g].nodes.data, (uint32_t)g};
+  qsort(rows, out->count, sizeof *rows, by_address);
+  for (size_t k = 0; k < out->count; k++)
+    out->order[k] = rows[k].graph;
+  return FNZ_OK;
+}
+
+bool fnzi_find_node(const fnzi_finder *finder, const fnzi_node *node, size_t *graph,
+                    size_t *index) {
+  size_t low = 0, high = finder->count;
+  *index = SIZE_MAX;
+  while (node && low + 1 < high) {
+    size_t middle = low + (high - low) / 2;
+    bool is_behind = node >= finder->p->graphs.data[finder->order[middle]].nodes.data;
+    *(is_behind ? &low : &high) = middle;
+  }
+  if (!node || !finder->count)
+    return false;
+  const fnzi_graph *g = &finder->p->graphs.data[finder->order[low]];
+  if (node < g->nodes.data || node >= g->nodes.data + g->nodes.count)
+    return false;
+  *graph = finder->order[low];
+  *index = (size_t)(node - g->nodes.data);
+  return true;
+}
+
 /* --- the same for another program with the same names -------------------------------------------
  */
 /* The first value that a node defines; NULL when it defines none. */
@@ -124,40 +171,51 @@ static bool find_silent_twin(const fnz_program *from, uint32_t graph, size_t at,
   return op && behind == 0;
 }
 
-static void move_node(const fnz_program *source, const fnz_program *from, const fnzi_node **node) {
+static void move_node(const fnzi_finder *finder, const fnz_program *from, const fnzi_node **node) {
+  const fnz_program *source = finder->p;
   size_t graph, index;
   uint32_t twin;
   bool found =
-      fnzi_find_node(source, *node, &graph, &index) &&
+      fnzi_find_node(finder, *node, &graph, &index) &&
       (first_result(*node) ? find_twin(source, (uint32_t)graph, *node, from, &twin)
                            : find_silent_twin(source, (uint32_t)graph, index, from, &twin));
   *node = found ? fnzi_node_at(from, (uint32_t)graph, twin) : NULL;
+}
+
+static void move(fnzi_asked *asked, const fnzi_finder *finder, const fnz_program *made,
+                 const fnz_program *from, const fnz_program *to) {
+  size_t kept = 0;
+  for (size_t i = 0; i < asked->made.count; i++) {
+    fnzi_made m = asked->made.data[i];
+    if (!find_twin(made, m.graph, fnzi_node_at(made, m.graph, m.node), to, &m.node))
+      continue;
+    move_node(finder, from, &m.why.node);
+    move_node(finder, from, &m.why.reader);
+    move_node(finder, from, &m.why.view);
+    asked->made.data[kept++] = m;
+  }
+  asked->made.count = kept;
+  kept = 0;
+  for (size_t i = 0; i < asked->unread.count; i++) {
+    move_node(finder, from, &asked->unread.data[i]);
+    if (asked->unread.data[i])
+      asked->unread.data[kept++] = asked->unread.data[i];
+  }
+  asked->unread.count = kept;
 }
 
 /* In place; what has no counterpart goes. */
 fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked, const fnz_program *source,
                            const fnz_program *made, const fnz_program *from,
                            const fnz_program *to) {
-  size_t kept = 0;
-  (void)ctx;
-  for (size_t i = 0; i < asked->made.count; i++) {
-    fnzi_made m = asked->made.data[i];
-    if (!find_twin(made, m.graph, fnzi_node_at(made, m.graph, m.node), to, &m.node))
-      continue;
-    move_node(source, from, &m.why.node);
-    move_node(source, from, &m.why.reader);
-    move_node(source, from, &m.why.view);
-    asked->made.data[kept++] = m;
-  }
-  asked->made.count = kept;
-  kept = 0;
-  for (size_t i = 0; i < asked->unread.count; i++) {
-    move_node(source, from, &asked->unread.data[i]);
-    if (asked->unread.data[i])
-      asked->unread.data[kept++] = asked->unread.data[i];
-  }
-  asked->unread.count = kept;
-  return FNZ_OK;
+  fnzi_finder finder;
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = fnzi_finder_of(&arena, source, &finder);
+  if (status == FNZ_OK)
+    move(asked, &finder, made, from, to);
+  fnzi_arena_free(&arena);
+  return status;
 }
 
 /* --- origins ---------------------------------------------------------------------------------- */
@@ -177,19 +235,6 @@ void fnz_origins_destroy(fnz_context *ctx, fnz_origins *origins) {
 const fnz_origin *fnz_origins_at(const fnz_origins *origins, size_t graph, size_t node) {
   bool is_there = graph < origins->ngraphs && node < origins->counts[graph];
   return is_there ? &origins->graphs[graph][node] : NULL;
-}
-
-bool fnzi_find_node(const fnz_program *p, const fnzi_node *node, size_t *graph, size_t *index) {
-  *index = SIZE_MAX;
-  for (size_t g = 0; node && g < p->graphs.count; g++) {
-    const fnzi_node *first = p->graphs.data[g].nodes.data;
-    if (!first || node < first || node >= first + p->graphs.data[g].nodes.count)
-      continue;
-    *graph = g;
-    *index = (size_t)(node - first);
-    return true;
-  }
-  return false;
 }
 
 static fnz_reason reason_of(const fnzi_why *why, const fnz_op *op) {
@@ -219,7 +264,7 @@ static fnz_reason reason_of(const fnzi_why *why, const fnz_op *op) {
   return fnzi_op_is_copy(op) ? FNZ_REASON_COPY : FNZ_REASON_PART;
 }
 
-static void fill(const fnz_program *from, const fnz_program *to, const fnzi_made *made,
+static void fill(const fnzi_finder *from, const fnz_program *to, const fnzi_made *made,
                  fnz_origin *out) {
   const fnzi_why *why = &made->why;
   const fnzi_node *node = fnzi_node_at(to, made->graph, made->node);
@@ -284,6 +329,23 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
   }
 }
 
+static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_program *to,
+                           const fnzi_asked *asked) {
+  fnzi_finder finder;
+  FNZ_TRY(make_room(o, to));
+  FNZ_TRY(fnzi_finder_of(&o->arena, from, &finder));
+  for (size_t g = 0; g < o->ngraphs; g++)
+    for (size_t n = 0; n < o->counts[g]; n++)
+      o->graphs[g][n] = nowhere;
+  for (size_t i = 0; i < asked->made.count; i++) {
+    const fnzi_made *made = &asked->made.data[i];
+    if (made->graph < o->ngraphs && made->node < o->counts[made->graph])
+      fill(&finder, to, made, &o->graphs[made->graph][made->node]);
+  }
+  fill_gaps(o, from, to);
+  return FNZ_OK;
+}
+
 fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
                             const fnzi_asked *asked, fnz_origins **out) {
   fnz_origins *o = fnzi_resize(ctx, NULL, 0, sizeof *o);
@@ -292,22 +354,12 @@ fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from, const fnz
     return fnzi_no_memory(ctx);
   *o = (fnz_origins){.ngraphs = 0};
   fnzi_arena_init(&o->arena, ctx);
-  fnz_status status = make_room(o, to);
-  if (status != FNZ_OK) {
+  fnz_status status = find_all(o, from, to, asked);
+  if (status == FNZ_OK)
+    *out = o;
+  else
     fnz_origins_destroy(ctx, o);
-    return status;
-  }
-  for (size_t g = 0; g < o->ngraphs; g++)
-    for (size_t n = 0; n < o->counts[g]; n++)
-      o->graphs[g][n] = nowhere;
-  for (size_t i = 0; i < asked->made.count; i++) {
-    const fnzi_made *made = &asked->made.data[i];
-    if (made->graph < o->ngraphs && made->node < o->counts[made->graph])
-      fill(from, to, made, &o->graphs[made->graph][made->node]);
-  }
-  fill_gaps(o, from, to);
-  *out = o;
-  return FNZ_OK;
+  return status;
 }
 
 fnz_status fnz_functionalize_explained(fnz_context *ctx, const fnz_program *program,

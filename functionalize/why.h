@@ -81,8 +81,15 @@ FNZ_MUST_CHECK fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked,
                                           const fnz_program *source, const fnz_program *made,
                                           const fnz_program *from, const fnz_program *to);
 
+/* Finds nodes of a program by their addresses. */
+typedef struct fnzi_finder {
+  const fnz_program *p;
+  uint32_t *order; /* graphs that have nodes, by the addresses of these */
+  size_t count;
+} fnzi_finder;
+FNZ_MUST_CHECK fnz_status fnzi_finder_of(fnzi_arena *arena, const fnz_program *p, fnzi_finder *out);
 /* Which node it is; false, and SIZE_MAX, when it is none of the program's. */
-bool fnzi_find_node(const fnz_program *p, const fnzi_node *node, size_t *graph, size_t *index);
+bool fnzi_find_node(const fnzi_finder *finder, const fnzi_node *node, size_t *graph, size_t *index);
 /* The answers about `to`, which was made from `from`. */
 FNZ_MUST_CHECK fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from,
                                            const fnz_program *to, const fnzi_asked *asked,
