@@ -162,8 +162,8 @@ static void short_source(const char *source, char out[80]) {
     snprintf(out, 80, "%.*s", (int)strcspn(source, "\n"), source);
 }
 
-void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]) {
-  const fnzi_node *n = fnzi_node_at(p, graph, node);
+void fnzi_node_describe(const fnz_program *p, uint32_t graph, uint32_t node, const fnzi_node *n,
+                        char out[160]) {
   const char *name = fnzi_graph_at(p, graph)->name;
   char source[80], region[64] = "";
   short_source(n->source ? n->source : "", source);
@@ -173,4 +173,8 @@ void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char o
     snprintf(region, sizeof region, " of graph %u", graph);
   snprintf(out, 160, "node %u%s (%.40s%s%.48s)", node, region, fnzi_node_target(n),
            source[0] ? " at " : "", source);
+}
+
+void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]) {
+  fnzi_node_describe(p, graph, node, fnzi_node_at(p, graph, node), out);
 }

@@ -350,6 +350,9 @@ fnzi_step fnzi_walk_next(fnzi_walk *walk);
 
 /* "node 12 (add_.Tensor at model.py:7)" into `out`, for messages. */
 void fnzi_node_place(const fnz_program *p, uint32_t graph, uint32_t node, char out[160]);
+/* The same of a node that is not in the graph yet; `node` is the number that it gets there. */
+void fnzi_node_describe(const fnz_program *p, uint32_t graph, uint32_t node, const fnzi_node *n,
+                        char out[160]);
 
 /* --- Memory in the signature (program/sharing.c) ----------------------------------------- */
 /* A weight over the same bytes as another one, of which the signature has a final value, ends as

@@ -624,6 +624,9 @@ static const struct {
     {"out", OUT, "'_out_size', 'arg': {'as_int': 4}", "UNSUPPORTED", "an out argument without"},
     {"out", "_out_stride", "_out_strode", "UNSUPPORTED", "an out argument without fixed size"},
     {"out", "_out_device", "_out_devise", "NONE", ""},
+    {"wrapped_v1", "'getitem_2': {'dtype': 7", "'getitem_2': {'dtype': 99", "UNSUPPORTED", "node "},
+    {"wrapped_v2", "'getitem_11': {'dtype': 7", "'getitem_11': {'dtype': 99", "UNSUPPORTED",
+     "node "},
 };
 
 START_TEST(broken_wrappers_are_refused) {

@@ -94,6 +94,12 @@ static bytes endless_directory(bytes file) {
   return file;
 }
 
+/* Where the reader has no node yet to name. */
+static void spoil_dtype(archive *a) {
+  edit_record(find_record(a, "models/model.json"), "\"clone\": {\"dtype\": 7",
+              "\"clone\": {\"dtype\": 99");
+}
+
 static bytes repacked(bytes file, void (*change)(archive *a)) {
   archive a;
   unpack(file, &a);
@@ -128,6 +134,11 @@ static bytes bomb(bytes file) {
 
 static void shorten_payload(archive *a) {
   find_record(a, "weights/weight_0")->size--;
+}
+
+static bytes dtype_in_region(bytes file) {
+  free(file.data);
+  return repacked(load_fixture("../vmap/writes.pt2"), spoil_dtype);
 }
 
 static bytes short_payload(bytes file) {

@@ -174,6 +174,18 @@ static const edit edits[] = {
      "dimension 3"},
     {"writes", "aten.clone.default", "aten.bernoulli.default", "UNSUPPORTED",
      "its randomness is 'error'"},
+    /* A result is looked up before its node is in the graph. */
+    {"writes", "\"clone\": {\"dtype\": 7", "\"clone\": {\"dtype\": 99", "UNSUPPORTED",
+     "node 1 (clone): there is no element type of number 99"},
+    {"writes",
+     "\"_add_batch_dim\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 4}, {\"as_int\": 5}], "
+     "\"requires_grad\": false, \"device\": {\"type\": \"cpu\", \"index\": null}, \"strides\": "
+     "[{\"as_int\": 5}, {\"as_int\": 1}], \"storage_offset\": {\"as_int\": 0}, \"layout\": 7",
+     "\"_add_batch_dim\": {\"dtype\": 7, \"sizes\": [{\"as_int\": 4}, {\"as_int\": 5}], "
+     "\"requires_grad\": false, \"device\": {\"type\": \"cpu\", \"index\": null}, \"strides\": "
+     "[{\"as_int\": 5}, {\"as_int\": 1}], \"storage_offset\": {\"as_int\": 0}, \"layout\": 2",
+     "UNSUPPORTED",
+     "node 0 (torch._functorch.predispatch._add_batch_): a tensor of layout sparse_csr (2)"},
 };
 
 START_TEST(what_is_refused) {

@@ -39,6 +39,8 @@ typedef struct fnzi_pt2_scope {
   fnzi_pt2 *r;
   uint32_t fresh;            /* numbers the names that no file gives */
   uint32_t graph, node;      /* node: who defines what is defined now; FNZI_NO_NODE for inputs */
+  const fnzi_node *reading;  /* the file's node that is being read, with its target and source; it
+                                is in no graph while its results are defined; NULL for inputs */
   const fnz_op *op;          /* of that node; NULL for a higher-order operator */
   fnzi_map tensors, symbols; /* value name -> member of tensor_values or of sym_*_values */
   const fnzi_json *objects;  /* custom_obj_values */

@@ -217,6 +217,7 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   FNZ_TRY(check_counts(r, inputs, outputs));
   FNZ_TRY(read_metadata(r, json, &node, &other));
   fnzi_node_set(&node, &other);
+  s->reading = &node;
   if (!node.op && fnzi_pt2_is_wrapper(fnzi_node_target(&node)))
     return fnzi_pt2_read_wrapper(s, json, inputs, outputs, &node);
   if (!node.op && fnzi_pt2_is_vmap(fnzi_node_target(&node)))
@@ -245,6 +246,7 @@ static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
                           nodes->count, s->r->doc.ctx->limits.nodes);
   for (const fnzi_json *node = nodes->u.first; node; node = node->next) {
     FNZ_TRY(read_node(s, node));
+    s->reading = NULL;
     FNZ_TRY(fnzi_pt2_keep_nodes(s, node));
   }
   return FNZ_OK;

@@ -199,8 +199,8 @@ static fnz_status of_value(const fnzi_pt2_scope *s, fnz_status status, const cha
   if (status != FNZ_UNSUPPORTED)
     return status;
   snprintf(place, sizeof place, "input %.100s", name);
-  if (s->node != FNZI_NO_NODE)
-    fnzi_node_place(s->r->p, s->graph, s->node, place);
+  if (s->reading)
+    fnzi_node_describe(s->r->p, s->graph, s->node, s->reading, place);
   return fnzi_fail(s->r->doc.ctx, failure.kind, failure.where, "%s: %s", place, failure.message);
 }
 
