@@ -60,8 +60,9 @@ static fnz_status may_lie_so(fnzi_act *s, const fnz_geometry *recorded, const fn
   return FNZ_OK;
 }
 
-/* New memory for a computed value. The recorded strides are those of eager. */
-static fnz_status keep_result(fnzi_act *s, const fnz_geometry *recorded, fnz_handle value) {
+fnz_status fnzi_act_keep(fnzi_act *s, const fnz_geometry *recorded, fnz_handle value) {
+  if (value == 0)
+    return fnzi_act_push(s, NULL);
   const fnz_geometry *g = backend_of(s->in)->geometry(backend_of(s->in)->self, value);
   fnzi_pane w;
   fnzi_eager *t;
@@ -104,7 +105,7 @@ fnz_status fnzi_act_compute(fnzi_act *s, const fnz_geometry **expected, size_t c
     if (status == FNZ_OK)
       status = see_result(s, i, handles[i], &expected[i]);
     if (status == FNZ_OK)
-      status = handles[i] == 0 ? fnzi_act_push(s, NULL) : keep_result(s, expected[i], handles[i]);
+      status = fnzi_act_keep(s, expected[i], handles[i]);
     if (handles[i] != 0)
       run->backend->release(run->backend->self, handles[i]);
   }

@@ -79,6 +79,10 @@ typedef struct fnzi_act {
  */
 FNZ_MUST_CHECK fnz_status fnzi_act_tensor(fnzi_act *s, const fnz_arg *arg, fnzi_eager **out);
 FNZ_MUST_CHECK fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor);
+/* New memory for a computed value, as a result of the node. The recorded strides are those of
+ * eager; NULL when the program does not say. A value 0 is None. */
+FNZ_MUST_CHECK fnz_status fnzi_act_keep(fnzi_act *s, const fnz_geometry *recorded,
+                                        fnz_handle value);
 /* A tensor with the window's geometry over memory. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_memory *memory,
                                             const fnzi_pane *w, fnzi_eager **out);

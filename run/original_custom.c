@@ -142,22 +142,11 @@ static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
   return FNZ_OK;
 }
 
-static fnz_status keep_new(fnzi_act *s, const place *at, fnz_handle value) {
-  fnzi_pane w;
-  fnzi_eager *t;
-  fnzi_pane_of(at->expected ? at->expected
-                            : s->in->run.backend->geometry(s->in->run.backend->self, value),
-               &w);
-  w.offset = 0;
-  FNZ_TRY(fnzi_eager_store(s->in, &w, value, &t));
-  return fnzi_act_push(s, t);
-}
-
 /* Takes one value, which the caller owns. */
 static fnz_status take(fnzi_act *s, const place *at, bool is_returned, fnz_handle *value) {
   fnz_handle owned = *value;
   if (!at->is_written)
-    return owned ? keep_new(s, at, owned) : fnzi_act_push(s, NULL);
+    return fnzi_act_keep(s, at->expected, owned);
   if (at->target && owned) {
     *value = 0;
     FNZ_TRY(fnzi_eager_write(s->in, at->target, owned));

@@ -42,14 +42,8 @@ static fnz_status keep_outputs(fnzi_act *s, const fnz_geometry *const *expected,
   fnz_backend *b = s->in->run.backend;
   fnz_status status = FNZ_OK;
   for (int i = 0; i < 3; i++) {
-    fnzi_pane w;
-    fnzi_eager *t = NULL;
-    if (status == FNZ_OK && values[i] != 0) {
-      fnzi_pane_of(expected[i] != NULL ? expected[i] : b->geometry(b->self, values[i]), &w);
-      status = fnzi_eager_store(s->in, &w, values[i], &t);
-    }
     if (status == FNZ_OK)
-      status = fnzi_act_push(s, t);
+      status = fnzi_act_keep(s, expected[i], values[i]);
     if (values[i] != 0)
       b->release(b->self, values[i]);
   }

@@ -107,19 +107,6 @@ static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, si
   return FNZ_OK;
 }
 
-static fnz_status take_plain(fnzi_act *s, fnz_handle value, const fnz_geometry *recorded) {
-  fnzi_pane w;
-  fnzi_eager *t;
-  if (value == 0)
-    return fnzi_act_push(s, NULL);
-  fnzi_pane_of(recorded != NULL ? recorded : backend_of(s)->geometry(backend_of(s)->self, value),
-               &w);
-  if (recorded == NULL)
-    fnzi_pane_dense(&w);
-  FNZ_TRY(fnzi_eager_store(s->in, &w, value, &t));
-  return fnzi_act_push(s, t);
-}
-
 static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geometry **recorded,
                                fnzi_eager **targets, size_t count, size_t nplain) {
   fnz_status status = FNZ_OK;
@@ -129,7 +116,7 @@ static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geome
       handles[i] = 0;
       status = store(s, targets[i - nplain], recorded[i], value);
     } else if (status == FNZ_OK && i < nplain) {
-      status = take_plain(s, value, recorded[i]);
+      status = fnzi_act_keep(s, recorded[i], value);
     }
     if (handles[i] != 0)
       backend_of(s)->release(backend_of(s)->self, handles[i]);
