@@ -283,13 +283,30 @@ static fnz_status check_weights(fnz_context *ctx, const fnz_program *p) {
   return FNZ_OK;
 }
 
+/* Of tensors of the same sizes. */
+static bool lie_alike(const fnz_geometry *a, const fnz_geometry *b) {
+  bool differ = false;
+  for (uint32_t d = 0; d < a->rank; d++)
+    differ = differ || (a->sizes[d] > 1 && a->strides[d] != b->strides[d]);
+  return !differ || fnz_geometry_numel(a) == 0;
+}
+
+/* Where in its storage a weight begins is the matter of the file alone, but the program was traced
+ * with these strides: the run uses those of the weight, the pass those of the graph. */
 static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnzi_weight *w = fnzi_weight_find(p, p->inputs[k].target);
   const fnz_geometry *g = fnzi_value_at(p, 0, p->graphs.data[0].inputs[k].u.value)->geometry;
-  if (!w || (w->geometry->dtype == g->dtype && fnzi_same_sizes(w->geometry, g)))
+  if (!w)
+    return FNZ_OK;
+  if (w->geometry->dtype != g->dtype || !fnzi_same_sizes(w->geometry, g))
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
+                     "input %u has another type than the tensor of that name", k);
+  if (g->symbols || lie_alike(w->geometry, g))
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_TYPE, p->inputs[k].target,
-                   "input %u has another type than the tensor of that name", k);
+                   "input %u has other strides than the tensor of that name; export the program "
+                   "with the tensor as it is saved",
+                   k);
 }
 
 /* Callers and mutations name a user input's tensor as the graph does. */
