@@ -1,0 +1,70 @@
+#!/usr/bin/env python3
+"""Writes fixtures/torch: programs on which fnz and PyTorch were not of one mind, mostly found by scripts/against_torch.py,
+with their inputs and what eager PyTorch makes of them. Where there is no expected.safetensors, eager refuses the last
+line. For developers: needs torch 2.15."""
+import shutil
+
+import torch
+
+import against_torch
+import libfnz
+import torch_draws
+
+FOLDER = libfnz.ROOT / "fixtures/torch"
+
+
+def halves(*values):
+    return torch.tensor(values, dtype=torch.bfloat16)
+
+
+def numbers_take_the_dtype():
+    inputs = {"x0": halves(-0.1, 0.3, 1.7, 0.0, -2.5, 1e-38), "x1": torch.tensor([5, 3, 0, 255], dtype=torch.uint8),
+              "x2": torch.tensor([True, False, True]), "x3": torch.tensor([0.1, 1.001, 3.5], dtype=torch.float16), "x4": torch.tensor(-300),
+              "x5": torch.tensor([1, 5, 2], dtype=torch.int8), "x6": torch.tensor([0, 2]), "x7": torch.tensor([True, True])}
+    return inputs, ["torch.add(x0, -0.1)", "torch.sub(x0, 0.3)", "torch.rsub(x0, 1.7)", "torch.eq(x0, 1.7)", "torch.mul(x0, 0.3)",
+                    "torch.div(x0, 0.3)", "torch.ne(x0, 1e-42)", "torch.add(x0, -0.1, alpha=2)", "torch.remainder(x1, -3)", "torch.fmod(x1, -3)",
+                    "torch.floor_divide(x1, -300)", "torch.ge(x1, -300)", "torch.add(x2, x2, alpha=-1)", "torch.fmod(x3, 0.1)",
+                    "torch.maximum(x1, x4)", "torch.gcd(x5, x4)", "torch.clamp_min(x1, -300)", "torch.clamp_min(x1, x4)",
+                    "x2.index_add_(0, x6, x7, alpha=-1)", "x0.sub_(-0.1)"]
+
+
+PROGRAMS = [numbers_take_the_dtype]
+REFUSED = []
+
+
+def program(inputs, lines, bad=None):
+    """Results of lines that are no statements are v1, v2 ... and go out."""
+    made = torch_draws.Program(0, 0)
+    made.inputs, made.bad = inputs, bad
+    for line in lines:
+        is_value = torch_draws.assigned(line) is None and not line.split("(")[0].endswith("_") and "] " not in line and "out=" not in line
+        if is_value:
+            made.outputs.append(f"v{len(made.outputs) + 1}")
+        made.lines.append(f"{made.outputs[-1]} = {line}" if is_value else line)
+    made.outputs = made.outputs or list(inputs)[:1]
+    if bad:
+        made.error = refusal(made)
+    return made
+
+
+def refusal(made):
+    env = made.copied_inputs()
+    made.run(env)
+    try:
+        exec(made.bad, env)
+    except Exception as error:
+        return str(error).split("\n")[0]
+    raise SystemExit(f"eager does not refuse {made.bad}")
+
+
+def main():
+    against_torch.make_export_quick()
+    shutil.rmtree(FOLDER, ignore_errors=True)
+    for make in PROGRAMS:
+        against_torch.write_case(FOLDER / make.__name__, program(*make()))
+    for name, inputs, lines, bad in REFUSED:
+        against_torch.write_case(FOLDER / name, program(inputs, lines, bad))
+
+
+if __name__ == "__main__":
+    main()
