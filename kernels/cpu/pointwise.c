@@ -4,6 +4,7 @@
 #include "kernels/cpu/point.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 fnz_dtype fnzi_point_class(fnz_dtype d) {
   if (d == FNZ_BOOL || (fnzi_is_integer(d) && d != FNZ_U64))
@@ -36,11 +37,33 @@ static const fnzi_rest *find_rest(fnz_dtype compute, const char *name) {
   return NULL;
 }
 
+#define NARROW(row) #row,
+static const char *const narrow_rows[] = {
+#include "kernels/cpu/point.def"
+};
+#undef NARROW
+
+#define LIMITS(row) #row,
+static const char *const limit_rows[] = {
+#include "kernels/cpu/point.def"
+};
+#undef LIMITS
+
+static int compare_names(const void *key, const void *row) {
+  return strcmp(key, *(const char *const *)row);
+}
+
+static bool is_among(const char *row, const char *const *rows, size_t count) {
+  return bsearch(row, rows, count, sizeof *rows, compare_names) != NULL;
+}
+
+#define IS_AMONG(row, rows) is_among(row, rows, sizeof(rows) / sizeof *(rows))
+
 /* --- Loops ------------------------------------------------------------------------------- */
-typedef union number_cell {
+typedef union number_room {
   unsigned char bytes[16];
   double aligned;
-} number_cell;
+} number_room;
 
 typedef struct point {
   fnzi_choice what;
@@ -50,19 +73,20 @@ typedef struct point {
   fnz_dtype out;
   struct {
     fnz_dtype dtype;
-    bool rounds; /* is made what is computed, a bool or 16-bit float, before computing */
-    number_cell value;
+    bool rounds; /* is made what is computed before it is computed in the class */
+    number_room value;
   } in[FNZI_POINT_OPERANDS];
 } point;
 
 static void load(const point *p, uint32_t k, void *to, const char *from, int64_t stride,
                  int64_t count) {
-  uint16_t half[FNZI_POINT_CHUNK];
+  int64_t narrow[FNZI_POINT_CHUNK];
   int64_t cell = (int64_t)fnzi_dtype(p->class_dtype)->bytes;
   fnz_dtype dtype = p->in[k].dtype;
   if (p->in[k].rounds) {
-    fnzi_convert(p->what.compute, half, 2, dtype, from, stride, count);
-    fnzi_convert(p->class_dtype, to, cell, p->what.compute, half, 2, count);
+    int64_t step = (int64_t)fnzi_dtype(p->what.compute)->bytes;
+    fnzi_convert(p->what.compute, narrow, step, dtype, from, stride, count);
+    fnzi_convert(p->class_dtype, to, cell, p->what.compute, narrow, step, count);
     return;
   }
   fnzi_convert(p->class_dtype, to, cell, dtype, from, stride, count);
@@ -101,13 +125,34 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
   }
 }
 
+/* A number of the row itself is as it is. */
+static bool is_extra(const fnzi_choice *what, const fnz_arg *operand) {
+  return operand >= what->extra && operand < what->extra + FNZI_POINT_OPERANDS;
+}
+
 /* What must become of an operand's elements on the way to the class: halves round what comes from
- * wider types, and a number is true as a bool even where its whole part is 0. */
-static bool rounds(fnz_dtype compute, const fnzi_array *a) {
-  if (compute == FNZ_BOOL)
-    return a->place.dtype != FNZ_BOOL;
-  return (compute == FNZ_F16 || compute == FNZ_BF16) && a->place.rank > 0 &&
-         a->place.dtype != compute && a->place.dtype != FNZ_BOOL;
+ * wider types, integers wrap, and a number is true as a bool even where its whole part is 0. */
+static bool rounds(const point *p, const fnz_arg *operand) {
+  const fnzi_array *a = fnzi_arg_array(operand);
+  fnz_dtype to = p->what.compute;
+  if (is_extra(&p->what, operand) || (a && a->place.dtype == to))
+    return false;
+  if (p->class_dtype == FNZ_I64)
+    return to == FNZ_BOOL || (a ? a->place.rank == 0 : !IS_AMONG(p->what.name, limit_rows));
+  if (to != FNZ_F16 && to != FNZ_BF16)
+    return false;
+  return a && a->place.rank > 0 ? a->place.dtype != FNZ_BOOL : IS_AMONG(p->what.name, narrow_rows);
+}
+
+/* A number in the class, by way of what is computed where it rounds. */
+static void number_cell(const point *p, const fnz_arg *number, void *out) {
+  number_room narrow;
+  if (!rounds(p, number)) {
+    fnzi_number_cell(number, p->class_dtype, out);
+    return;
+  }
+  fnzi_number_cell(number, p->what.compute, narrow.bytes);
+  fnzi_convert(p->class_dtype, out, 0, p->what.compute, narrow.bytes, 0, 1);
 }
 
 static void add_operand(point *p, fnzi_loop *loop, uint32_t k) {
@@ -115,11 +160,11 @@ static void add_operand(point *p, fnzi_loop *loop, uint32_t k) {
   const fnzi_array *a = fnzi_arg_array(p->what.operands[k]);
   if (a) {
     p->in[k].dtype = a->place.dtype;
-    p->in[k].rounds = rounds(p->what.compute, a);
+    p->in[k].rounds = rounds(p, p->what.operands[k]);
     fnzi_loop_add_array(loop, a);
     return;
   }
-  fnzi_number_cell(p->what.operands[k], p->class_dtype, p->in[k].value.bytes);
+  number_cell(p, p->what.operands[k], p->in[k].value.bytes);
   p->in[k].dtype = p->class_dtype;
   fnzi_loop_add(loop, p->in[k].value.bytes, 0, none, none, 1);
 }
@@ -193,7 +238,7 @@ fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_wind
   add_window(&p, &loop, to);
   add_window(&p, &loop, from);
   if (extra) {
-    fnzi_window_number(extra, fnzi_point_class(to->dtype), room, &number);
+    fnzi_window_number(extra, to->dtype, room, &number);
     add_window(&p, &loop, &number);
   }
   fnzi_loop_run(&loop, point_row, &p, call->threads, false);
@@ -203,18 +248,20 @@ fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_wind
 /* --- What eager refuses ------------------------------------------------------------------ */
 static fnz_status refuse_zero(fnzi_call *call, const point *p) {
   const fnzi_array *a = fnzi_arg_array(p->what.operands[1]);
-  const int64_t *values = NULL;
-  const void *dense;
-  int64_t count = a ? fnzi_array_numel(a) : 1,
-          single = a ? 1 : fnzi_number_int(p->what.operands[1]);
-  if (a) {
-    FNZ_TRY(fnzi_dense_as(call, a, FNZ_I64, &dense));
-    values = dense;
-  }
-  for (int64_t i = 0; i < count; i++)
-    if ((values ? values[i] : single) == 0)
+  number_room room;
+  const void *dense = room.bytes;
+  int64_t count = a ? fnzi_array_numel(a) : 1, cell = (int64_t)fnzi_dtype(p->what.compute)->bytes;
+  if (a)
+    FNZ_TRY(fnzi_dense_as(call, a, p->what.compute, &dense));
+  else
+    fnzi_number_cell(p->what.operands[1], p->what.compute, room.bytes);
+  for (int64_t i = 0; i < count; i++) {
+    int64_t value;
+    fnzi_convert(FNZ_I64, &value, 0, p->what.compute, (const char *)dense + i * cell, 0, 1);
+    if (value == 0)
       return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "integer division by zero at element %lld",
                          (long long)i);
+  }
   return FNZ_OK;
 }
 
@@ -312,7 +359,7 @@ bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out) {
       return false;
     out->arg[k] = a ? (int8_t)(operand - call->args) : -1;
     if (!a)
-      fnzi_number_cell(operand, p.class_dtype, out->number[k]);
+      number_cell(&p, operand, out->number[k]);
   }
   return true;
 }
