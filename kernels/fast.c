@@ -148,8 +148,8 @@ static const void *load(const fnzi_direct *d, const unsigned char *from, int64_t
                         void *room) {
   if (d->dtype == d->class_dtype)
     return from;
-  fnzi_convert(d->class_dtype, room, cell_of(d->class_dtype), d->dtype, from, cell_of(d->dtype),
-               count);
+  (d->keeps ? fnzi_convert_kept : fnzi_convert)(d->class_dtype, room, cell_of(d->class_dtype),
+                                                d->dtype, from, cell_of(d->dtype), count);
   return room;
 }
 
@@ -161,7 +161,8 @@ static void compute(const fnzi_direct *d, const void *const *in, fnz_dtype dtype
     return;
   }
   d->run(room, in, count);
-  fnzi_convert(dtype, to, cell_of(dtype), d->out, room, cell_of(d->out), count);
+  (d->keeps ? fnzi_convert_kept : fnzi_convert)(dtype, to, cell_of(dtype), d->out, room,
+                                                cell_of(d->out), count);
 }
 
 static void run(const fnzi_direct *d, const fnz_request *request, const fnzi_array *out) {

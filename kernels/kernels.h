@@ -221,6 +221,10 @@ bool fnzi_can_convert(fnz_dtype to, fnz_dtype from);
  * Does nothing when they cannot be converted. */
 void fnzi_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
                   int64_t src_stride, int64_t count);
+/* The same where nothing was or will be computed: NaN of 16 bits keeps its payload on the way to
+ * f32 and back, a signalling one too. */
+void fnzi_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
+                       int64_t src_stride, int64_t count);
 /* Copies all elements between two windows of the same sizes; strides in elements, cells of `cell`
  * bytes. dst and src point at the element with all indices 0. The windows must not overlap. */
 void fnzi_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,

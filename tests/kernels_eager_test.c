@@ -1,8 +1,10 @@
-/* checks: 15
+/* checks: 16
  * kernels_eager_test.c - kernels against bits that PyTorch 2.15 gives on a CPU. */
 #include "tests/kernels_nn.h"
 
 #define EXACTLY(...) is_close(0, (const double[]){__VA_ARGS__}, COUNT(__VA_ARGS__), 0)
+
+#define AS(dtype) ((fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = (dtype)})
 
 /* The first result as an argument of the next calls. */
 static fnz_arg take(void) {
@@ -249,6 +251,28 @@ START_TEST(other_names_and_implied_numbers) {
 }
 END_TEST
 
+/* Bytes of a bool that are neither 0 nor 1 come by a view of others. What is not selected keeps
+ * them, as masked_fill_ and index_put_ leave it in eager. */
+START_TEST(what_is_not_selected_keeps_its_bytes) {
+  start(1);
+  RUN("view_copy.dtype", TYPED(FNZ_U8, S(4), 0, 2, 255, 1), AS(FNZ_BOOL));
+  fnz_arg odd = take(), mask = TYPED(FNZ_BOOL, S(4), 1, 0, 0, 0);
+  RUN("masked_fill.Scalar", odd, mask, I(1));
+  RUN("view_copy.dtype", take(), AS(FNZ_U8));
+  EXACTLY(1, 2, 255, 1);
+  RUN("where.self", mask, TYPED(FNZ_BOOL, S(4), 1, 1, 1, 1), odd);
+  RUN("view_copy.dtype", take(), AS(FNZ_U8));
+  EXACTLY(1, 2, 255, 1);
+  RUN("where.ScalarOther", odd, TYPED(FNZ_U8, S(4), 5, 6, 7, 8), I(9));
+  EXACTLY(9, 6, 7, 8);
+  RUN("view_copy.dtype", TYPED(FNZ_U8, S(4), 0x7f, 0x80, 0x38, 0), AS(FNZ_F8_E4M3FN));
+  RUN("where.ScalarSelf", mask, I(1), take());
+  RUN("view_copy.dtype", take(), AS(FNZ_U8));
+  EXACTLY(0x38, 0x80, 0x38, 0);
+  finish();
+}
+END_TEST
+
 START_TEST(what_eager_refuses) {
   start(1);
   fnz_arg x = T(S(3), 1, 2, 3), yes = TYPED(FNZ_BOOL, S(3), 1, 1, 1);
@@ -345,5 +369,5 @@ END_TEST
 RUN_SUITE("kernels_eager", statistics_round_as_eager_does, complex_functions, complex_arithmetic,
           complex_reductions, sums_over_nothing_much, thin_matrices, einsum_by_hand, flat_places,
           numbers_for_what_is_none, halves_round_every_step, other_names_and_implied_numbers,
-          what_eager_refuses, wider_elements_of_a_copy, orders_of_statistics,
-          large_numbers_for_small_windows)
+          what_is_not_selected_keeps_its_bytes, what_eager_refuses, wider_elements_of_a_copy,
+          orders_of_statistics, large_numbers_for_small_windows)

@@ -4,6 +4,8 @@
 #include "kernels/cpu/half.h"
 #include "kernels/kernels.h"
 
+#include <math.h>
+
 /* Columns: dtype, stored type, how an element is read, type of what is read, how an integer and how
  * a double become the stored type. Integers go through 64 bits and wrap. */
 #define INTEGER_ROWS(ROW)                                                                          \
@@ -175,10 +177,48 @@ void fnzi_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, c
     convert_imaginary(to, dst, dst_stride, from, src, src_stride, count);
 }
 
+/* Bits of NaN, or 0: the upper half of an f32 has bf16's places, f16 keeps the upper ten. */
+static uint32_t widened_nan(fnz_dtype from, uint16_t bits) {
+  uint32_t sign = (uint32_t)(bits & 0x8000) << 16;
+  if (from == FNZ_BF16)
+    return (bits & 0x7fff) > 0x7f80 ? (uint32_t)bits << 16 : 0;
+  return (bits & 0x7fff) > 0x7c00 ? sign | 0x7f800000 | (uint32_t)(bits & 0x3ff) << 13 : 0;
+}
+
+static uint16_t narrowed_nan(fnz_dtype to, uint32_t bits) {
+  uint16_t sign = (uint16_t)(bits >> 16 & 0x8000), fraction = bits >> 13 & 0x3ff;
+  if ((bits & 0x7fffffff) <= 0x7f800000)
+    return 0;
+  if (to == FNZ_BF16)
+    return bits & 0x7f0000 ? (uint16_t)(bits >> 16) : (uint16_t)(sign | 0x7fc0);
+  return (uint16_t)(sign | 0x7c00 | (fraction ? fraction : 0x200));
+}
+
+void fnzi_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
+                       int64_t src_stride, int64_t count) {
+  bool widens = to == FNZ_F32 && (from == FNZ_F16 || from == FNZ_BF16);
+  bool narrows = from == FNZ_F32 && (to == FNZ_F16 || to == FNZ_BF16);
+  fnzi_convert(to, dst, dst_stride, from, src, src_stride, count);
+  if (!widens && !narrows)
+    return;
+  const char *in = src;
+  char *out = dst;
+  for (int64_t i = 0; i < count; i++, in += src_stride, out += dst_stride) {
+    uint32_t wide = widens ? widened_nan(from, *(const uint16_t *)(const void *)in) : 0;
+    uint16_t half = widens ? 0 : narrowed_nan(to, *(const uint32_t *)(const void *)in);
+    if (wide)
+      memcpy(out, &wide, sizeof wide);
+    if (half)
+      memcpy(out, &half, sizeof half);
+  }
+}
+
 void fnzi_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out) {
   double parts[2] = {fnzi_number_float(number), 0.0};
   if (number->tag == FNZ_ARG_COMPLEX)
     parts[1] = number->u.list[1].u.f;
+  if (dtype == FNZ_F16 && isnan(parts[0])) /* a number's NaN has no payload there */
+    parts[0] = copysign(NAN, parts[0]);
   if (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_BOOL)
     fnzi_convert(dtype, out, 0, FNZ_I64, &number->u.i, 0, 1);
   else

@@ -42,6 +42,8 @@ void fnzi_window_insert(fnzi_window *w, uint32_t dim, int64_t size, int64_t stri
 FNZ_MUST_CHECK fnz_status fnzi_window_widen(fnzi_call *call, const fnzi_window *w,
                                             fnzi_window *out);
 
+/* UNSUPPORTED, with both types. */
+fnz_status fnzi_refuse_conversion(const fnzi_call *call, fnz_dtype to, fnz_dtype from);
 /* The elements of `from`, broadcast, into those of `to`, converted. UNSUPPORTED when the dtypes do
  * not convert. `ordered`: in row-major order, for windows that overlap themselves. */
 FNZ_MUST_CHECK fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to,
@@ -59,6 +61,9 @@ FNZ_MUST_CHECK fnz_status fnzi_point_accepts(const fnzi_call *call);
 void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                         fnzi_window *out);
 
+/* The same of a number that may be held by a tensor without dimensions: what item() gives. */
+FNZ_MUST_CHECK fnz_status fnzi_window_item(fnzi_call *call, const fnz_arg *value, fnz_dtype dtype,
+                                           unsigned char *room, fnzi_window *out);
 /* Whole arrays, likewise. */
 FNZ_MUST_CHECK fnz_status fnzi_assign(fnzi_call *call, const fnzi_array *to,
                                       const fnzi_array *from);
@@ -107,6 +112,12 @@ typedef struct fnzi_rows {
 FNZ_MUST_CHECK fnz_status fnzi_rows_make(fnzi_call *call, const bool *reduced, fnz_dtype dtype,
                                          fnzi_rows *out);
 
+/* Result 0 takes from each row of argument 0 the element at its place, as it lies in memory. */
+FNZ_MUST_CHECK fnz_status fnzi_rows_pick(fnzi_call *call, const bool *reduced,
+                                         const int64_t *places);
+/* The NaN that eager's max, min and aminmax of all elements give: one of a comparison of vectors.
+ */
+void fnzi_overall_nan(fnz_dtype dtype, void *out);
 /* The view through which a functional operator writes: select.int for select_scatter; NULL for
  * others. */
 const fnz_op *fnzi_view_written_by(const fnz_op *scatter);

@@ -30,7 +30,8 @@ static inline uint16_t fnzi_to_bf16(float v) {
 static inline float fnzi_from_f16(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
   if (magnitude >= 0x7c00)
-    return fnzi_bits_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+    return fnzi_bits_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 |
+                           (magnitude > 0x7c00 ? 0x400000 : 0));
   if (magnitude >= 0x0400)
     return fnzi_bits_float(sign | ((magnitude << 13) + (112u << 23)));
   float tiny = (float)magnitude * 0x1p-24f;

@@ -166,12 +166,9 @@ fnz_status fnzi_kernel_index_fill(fnzi_call *call) {
   lane l;
   fnzi_window_lanes(call->outputs[0], &out);
   FNZ_TRY(find_written_lane(call, &out, true, &l));
-  if (!fnzi_arg_array(value))
-    fnzi_window_number(value, out.dtype, room, &from);
-  else if (fnzi_arg_array(value)->place.rank == 0)
-    fnzi_window_of(fnzi_arg_array(value), &from);
-  else
+  if (fnzi_arg_array(value) && fnzi_arg_array(value)->place.rank > 0)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions");
+  FNZ_TRY(fnzi_window_item(call, value, out.dtype, room, &from));
   for (int64_t k = 0; k < l.picks; k++) {
     fnzi_window to = out;
     fnzi_window_select(&to, l.dim, l.places[k]);

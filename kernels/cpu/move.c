@@ -33,8 +33,7 @@ static fnz_status check_parts(const fnzi_call *call, const fnz_arg *list) {
     fnz_dtype from = fnzi_arg_array(&list->u.list[i])->place.dtype;
     bool promotes = to != from && (fnzi_is_float8(to) || fnzi_is_float8(from));
     if (promotes || !fnzi_can_convert(to, from))
-      return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
-                         fnzi_dtype(from)->name, fnzi_dtype(to)->name);
+      return fnzi_refuse_conversion(call, to, from);
   }
   return FNZ_OK;
 }

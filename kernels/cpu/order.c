@@ -58,30 +58,42 @@ static void fill_pairs(const fnzi_rows *r, int64_t row, fnzi_pair *pairs) {
   }
 }
 
+/* The median of all elements is a number, whose NaN has no payload. */
+static fnz_status forget_payload(fnzi_call *call) {
+  const fnzi_array *out = call->outputs[0];
+  double value = 0;
+  if (!fnzi_is_float(out->place.dtype))
+    return FNZ_OK;
+  fnzi_convert(FNZ_F64, &value, 0, out->place.dtype, fnzi_array_data(out), 0, 1);
+  if (!isnan(value))
+    return FNZ_OK;
+  return fnzi_fill(call, out, &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
+}
+
 static fnz_status pick_rows(fnzi_call *call, pick_fn *pick) {
   bool reduced[FNZ_MAX_RANK], is_real = fnzi_is_float(call->outputs[0]->place.dtype);
   fnz_dtype wide = is_real ? FNZ_F64 : FNZ_I64;
   int64_t k = fnzi_named_int(call, "k", 1);
-  void *values, *places = NULL;
+  int64_t *kept = NULL;
+  void *places = NULL;
   fnzi_pair *room;
   fnzi_rows r;
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
   FNZ_TRY(fnzi_rows_make(call, reduced, wide, &r));
   if (!r.length) /* the median of nothing */
     return fnzi_fill(call, call->outputs[0], &(fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = NAN});
-  FNZ_TRY(fnzi_result_as(call, 0, wide, &values));
   if (call->noutputs > 1)
     FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
+  else
+    FNZI_NEW(&call->scratch, (size_t)r.count, &kept);
   FNZI_NEW(&call->scratch, 2 * (size_t)r.length, &room);
   for (int64_t i = 0; i < r.count; i++) {
     fill_pairs(&r, i, room);
     const fnzi_pair *sorted = fnzi_sort_pairs(room, r.length);
-    int64_t place = sorted[pick(sorted, r.length, is_real, k)].place;
-    memcpy((char *)values + 8 * i, (const char *)r.data + 8 * (i * r.length + place), 8);
-    if (places)
-      ((int64_t *)places)[i] = place;
+    (places ? (int64_t *)places : kept)[i] = sorted[pick(sorted, r.length, is_real, k)].place;
   }
-  return FNZ_OK;
+  FNZ_TRY(fnzi_rows_pick(call, reduced, places ? places : kept));
+  return places ? FNZ_OK : forget_payload(call);
 }
 
 fnz_status fnzi_kernel_median(fnzi_call *call) {

@@ -23,6 +23,7 @@ typedef enum fnzi_point_check {
 typedef struct fnzi_point {
   const char *name;
   uint8_t arity, check; /* fnzi_point_check */
+  bool keeps;           /* what is written is an operand's value, bit for bit */
   fnz_dtype out; /* of what is written: the class, FNZ_BOOL, or the real type of a complex class */
   fnzi_point_fn *run;
 } fnzi_point;
@@ -61,6 +62,7 @@ typedef struct fnzi_direct {
   fnz_dtype dtype;       /* of all operands */
   fnz_dtype class_dtype; /* what run reads, */
   fnz_dtype out;         /* and what it writes */
+  bool keeps;            /* as in the row */
   uint32_t arity;
   int8_t arg[FNZI_POINT_OPERANDS]; /* which argument, or -1 for a number */
   _Alignas(8) unsigned char number[FNZI_POINT_OPERANDS][16]; /* of class_dtype */

@@ -18,6 +18,7 @@ typedef enum condition {
   WHEN_BOOLS,
   WHEN_NONE,
   WHEN_GIVEN,
+  WHEN_TENSOR,
   WHEN_IS,
   WHEN_DIFFERS,
   WHEN_ABOVE,
@@ -66,6 +67,7 @@ static const other_name names[] = {
 #define BOOLS                WHEN_BOOLS, NULL, NULL, 0
 #define NONE(arg)            WHEN_NONE, arg, NULL, 0
 #define GIVEN(arg)           WHEN_GIVEN, arg, NULL, 0
+#define TENSOR(arg)          WHEN_TENSOR, arg, NULL, 0
 #define IS(arg, number)      WHEN_IS, arg, NULL, number
 #define DIFFERS(arg, number) WHEN_DIFFERS, arg, NULL, number
 #define ABOVE(arg, number)   WHEN_ABOVE, arg, NULL, number
@@ -232,6 +234,8 @@ static bool holds(const fnzi_call *call, fnz_dtype compute, const use *row) {
     return is_none;
   case WHEN_GIVEN:
     return !is_none;
+  case WHEN_TENSOR:
+    return arg && arg->tag == FNZ_ARG_VALUE;
   case WHEN_IS:
   case WHEN_DIFFERS:
   case WHEN_ABOVE:
@@ -245,18 +249,25 @@ static bool holds(const fnzi_call *call, fnz_dtype compute, const use *row) {
   return true;
 }
 
+/* The first row of an operator that holds; NULL when none does. */
+static const use *find_use(const fnzi_call *call, fnz_dtype compute, const char *name) {
+  for (const use *row = first_use(name); row && row < uses + USES; row++)
+    if (strcmp(row->op, name) != 0)
+      return NULL;
+    else if (holds(call, compute, row))
+      return row;
+  return NULL;
+}
+
 void fnzi_choose(const fnzi_call *call, fnzi_choice *out) {
-  const char *name = plain_name(call->op->base);
-  out->name = name;
+  out->name = plain_name(call->op->base);
   collect_operands(call, out);
   out->compute = computed_dtype(call, out);
-  for (const use *row = first_use(name); row && row < uses + USES; row++) {
-    if (strcmp(row->op, name) != 0)
-      return;
-    if (!holds(call, out->compute, row))
-      continue;
+  for (const use *row; (row = find_use(call, out->compute, out->name)) != NULL;) {
+    bool is_last = strcmp(row->row, row->op) == 0;
     out->name = row->row;
     take_operands(call, row, out);
-    return;
+    if (is_last)
+      return;
   }
 }

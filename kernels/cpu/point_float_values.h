@@ -4,6 +4,8 @@
 #define FMA(x, y, z)  F(fma)(x, y, z)
 #define GREATER(x, y) ((x) > (y) || (x) != (x) ? (x) : (y))
 #define LESSER(x, y)  ((y) < (x) || (y) != (y) ? (y) : (x))
+/* `value`, unless x is NaN: then the NaN that has no payload. */
+#define BOUND(x, value) ((x) != (x) ? (T)NAN : (value))
 
 VALUE T divide(T a, T b) {
   if (b == 0)

@@ -2,6 +2,7 @@
  * which stands before functions: they compute here and on a GPU. */
 #define GREATER(x, y)    ((x) > (y) ? (x) : (y))
 #define LESSER(x, y)     ((y) < (x) ? (y) : (x))
+#define BOUND(x, value)  (value)
 #define WRAP(x, sign, y) ((int64_t)((uint64_t)(x)sign(uint64_t)(y)))
 
 VALUE int64_t truncate(int64_t a, int64_t b) {

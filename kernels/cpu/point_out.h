@@ -6,8 +6,10 @@
 #endif
 
 #define OUT_TYPE_SAME  T
+#define OUT_TYPE_KEPT  T
 #define OUT_TYPE_BOOL  uint8_t
 #define OUT_TYPE_REAL  REAL_TYPE
 #define OUT_DTYPE_SAME SELF
+#define OUT_DTYPE_KEPT SELF
 #define OUT_DTYPE_BOOL FNZ_BOOL
 #define OUT_DTYPE_REAL REAL_DTYPE

@@ -37,8 +37,13 @@
     }                                                                                              \
   }
 
+#define IS_KEPT_SAME false
+#define IS_KEPT_KEPT true
+#define IS_KEPT_BOOL false
+#define IS_KEPT_REAL false
+
 /* Rows of the table. */
 #define ENTRY(name, arity, check, out)                                                             \
-  {#name, arity, FNZI_POINT_##check, OUT_DTYPE_##out, run_##name},
+  {#name, arity, FNZI_POINT_##check, IS_KEPT_##out, OUT_DTYPE_##out, run_##name},
 #define END_OF_ROWS                                                                                \
-  { NULL, 0, 0, FNZ_BOOL, NULL }
+  { NULL, 0, 0, false, FNZ_BOOL, NULL }

@@ -78,6 +78,13 @@ typedef struct point {
   } in[FNZI_POINT_OPERANDS];
 } point;
 
+typedef void convert_fn(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from,
+                        const void *src, int64_t src_stride, int64_t count);
+
+static convert_fn *converter(const point *p) {
+  return p->row->keeps ? fnzi_convert_kept : fnzi_convert;
+}
+
 static void load(const point *p, uint32_t k, void *to, const char *from, int64_t stride,
                  int64_t count) {
   int64_t narrow[FNZI_POINT_CHUNK];
@@ -89,7 +96,7 @@ static void load(const point *p, uint32_t k, void *to, const char *from, int64_t
     fnzi_convert(p->class_dtype, to, cell, p->what.compute, narrow, step, count);
     return;
   }
-  fnzi_convert(p->class_dtype, to, cell, dtype, from, stride, count);
+  converter(p)(p->class_dtype, to, cell, dtype, from, stride, count);
 }
 
 static bool is_direct(fnz_dtype have, fnz_dtype want, int64_t stride) {
@@ -120,7 +127,7 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
     char *to = data[0] + at * strides[0];
     compute(p, direct_out ? (void *)to : room[FNZI_POINT_OPERANDS], in, n);
     if (!direct_out)
-      fnzi_convert(p->out, to, strides[0], p->row->out, room[FNZI_POINT_OPERANDS],
+      converter(p)(p->out, to, strides[0], p->row->out, room[FNZI_POINT_OPERANDS],
                    (int64_t)fnzi_dtype(p->row->out)->bytes, n);
   }
 }
@@ -194,8 +201,7 @@ static fnz_status find_row(const fnzi_call *call, point *p) {
 static fnz_status check_conversion(const fnzi_call *call, const point *p, fnz_dtype from) {
   if (fnzi_can_convert(p->class_dtype, from) && !fnzi_is_float8(from))
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
-                     fnzi_dtype(from)->name, fnzi_dtype(p->class_dtype)->name);
+  return fnzi_refuse_conversion(call, p->class_dtype, from);
 }
 
 static fnz_status check_conversions(const fnzi_call *call, const point *p) {
@@ -350,6 +356,7 @@ bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out) {
                        .dtype = p.what.compute,
                        .class_dtype = p.class_dtype,
                        .out = p.row->out,
+                       .keeps = p.row->keeps,
                        .arity = p.row->arity};
   for (uint32_t k = 0; k < p.row->arity; k++) {
     const fnz_arg *operand = p.what.operands[k];
@@ -369,19 +376,6 @@ fnz_status fnzi_kernel_mvlgamma(fnzi_call *call) {
   if (p < 1)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "p is %lld, it must be at least 1", (long long)p);
   return fnzi_kernel_point(call);
-}
-
-/* where(mask, value, self) in the dtype of self. */
-fnz_status fnzi_kernel_masked_fill(fnzi_call *call) {
-  point p = {.what = {.name = "where", .noperands = 3}};
-  p.what.operands[0] = &call->args[1];
-  p.what.operands[1] = &call->args[2];
-  p.what.operands[2] = &call->args[0];
-  p.what.compute = call->outputs[0]->place.dtype;
-  FNZ_TRY(find_row(call, &p));
-  FNZ_TRY(check_conversions(call, &p));
-  run_point(call, &p);
-  return FNZ_OK;
 }
 
 /* A column times a row, in the dtype that both promote to. */

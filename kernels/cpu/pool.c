@@ -1,7 +1,8 @@
 /* pool.c - the largest or the mean of sliding windows, means backwards, and nearest-neighbour
  * resampling.
  *
- * Planes are independent; each is one job. Elements are doubles, or integers for the largest. */
+ * Planes are independent; each is one job. Elements are doubles, or integers for the largest; what
+ * is only chosen is moved as it lies in memory. */
 #include "kernels/cpu/pool.h"
 #include "kernels/cpu/special_reals.h"
 
@@ -11,8 +12,12 @@ typedef struct pool {
   fnzi_pool p;
   fnzi_reals x;
   fnzi_reals_out y;
-  const int64_t *int_x; /* instead of x and y */
-  int64_t *int_y, *indices;
+  const int64_t *int_x; /* instead of x */
+  int64_t *indices;
+  const unsigned char *cells; /* the elements as they lie, */
+  unsigned char *moved;       /* and where chosen ones go, instead of y */
+  size_t cell;
+  unsigned char nothing[16]; /* the largest of no elements */
   int64_t in_volume, out_volume;
   bool adaptive, count_padding, exact;
   int64_t divisor; /* 0: the number of elements */
@@ -130,11 +135,9 @@ static int64_t find_largest(const pool *o, int64_t base, const window *w) {
 }
 
 /* from < 0: nothing was found. */
-static void put_largest(const pool *o, int64_t to, int64_t from) {
-  if (o->int_x)
-    o->int_y[to] = from < 0 ? INT64_MIN : o->int_x[from];
-  else
-    fnzi_real_put(&o->y, to, from < 0 ? -INFINITY : fnzi_real_at(&o->x, from));
+static void move_cell(const pool *o, int64_t to, int64_t from) {
+  memcpy(o->moved + (size_t)to * o->cell, from < 0 ? o->nothing : o->cells + (size_t)from * o->cell,
+         o->cell);
 }
 
 static void max_plane(const void *user, int64_t plane, int lane) {
@@ -145,7 +148,7 @@ static void max_plane(const void *user, int64_t plane, int lane) {
     window w;
     window_of(o, at, &w);
     int64_t best = is_empty(&w) ? -1 : find_largest(o, plane * o->in_volume, &w);
-    put_largest(o, to, best);
+    move_cell(o, to, best);
     if (o->indices)
       o->indices[to] = best < 0 ? 0 : best - plane * o->in_volume;
   }
@@ -160,15 +163,34 @@ static fnz_status run(fnzi_call *call, pool *o, fnzi_each_fn *plane) {
   return FNZ_OK;
 }
 
-static fnz_status run_integers(fnzi_call *call, pool *o) {
-  const void *x;
-  void *y;
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), FNZ_I64, &x));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &y));
-  o->int_x = x, o->int_y = y;
+/* Results are elements of the input. */
+static fnz_status run_moving(fnzi_call *call, pool *o, fnzi_each_fn *plane) {
+  fnz_dtype dtype = call->outputs[0]->geometry.dtype;
+  const void *cells;
+  void *moved;
+  FNZ_TRY(fnzi_dense(call, fnzi_input(call, 0), &cells));
+  FNZ_TRY(fnzi_result_as(call, 0, dtype, &moved));
+  o->cells = cells, o->moved = moved, o->cell = fnzi_dtype(dtype)->bytes;
   o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
-  fnzi_each(call, o->p.planes, max_plane, o);
+  fnzi_each(call, o->p.planes, plane, o);
   return FNZ_OK;
+}
+
+static fnz_status run_largest(fnzi_call *call, pool *o) {
+  const fnzi_array *self = fnzi_input(call, 0);
+  fnz_dtype dtype = self->geometry.dtype;
+  const double lowest = -INFINITY;
+  const int64_t least_integer = INT64_MIN;
+  const void *x;
+  if (fnzi_is_float(dtype)) {
+    FNZ_TRY(fnzi_reals_open(call, self, fnzi_real_dtype(dtype), &o->x));
+    fnzi_convert(dtype, o->nothing, 0, FNZ_F64, &lowest, 0, 1);
+  } else {
+    FNZ_TRY(fnzi_dense_as(call, self, FNZ_I64, &x));
+    o->int_x = x;
+    fnzi_convert(dtype, o->nothing, 0, FNZ_I64, &least_integer, 0, 1);
+  }
+  return run_moving(call, o, max_plane);
 }
 
 fnz_status fnzi_kernel_max_pool(fnzi_call *call) {
@@ -178,9 +200,7 @@ fnz_status fnzi_kernel_max_pool(fnzi_call *call) {
   if (call->noutputs > 1)
     FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &indices));
   o.indices = indices;
-  if (!fnzi_is_float(call->outputs[0]->geometry.dtype))
-    return run_integers(call, &o);
-  return run(call, &o, max_plane);
+  return run_largest(call, &o);
 }
 
 fnz_status fnzi_kernel_adaptive_max_pool(fnzi_call *call) {
@@ -189,7 +209,7 @@ fnz_status fnzi_kernel_adaptive_max_pool(fnzi_call *call) {
   FNZ_TRY(fnzi_pool_read_adaptive(call, &o.p));
   FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &indices));
   o.indices = indices;
-  return run(call, &o, max_plane);
+  return run_largest(call, &o);
 }
 
 fnz_status fnzi_kernel_avg_pool(fnzi_call *call) {
@@ -279,20 +299,19 @@ static void nearest_plane(const void *user, int64_t plane, int lane) {
     places(o->p.out, at, place);
     for (int i = 0; i < 3; i++)
       place[i] = o->exact ? nearest_exact(o, i, place[i]) : nearest(o, i, place[i]);
-    fnzi_real_put(
-        &o->y, plane * o->out_volume + at,
-        fnzi_real_at(&o->x, plane * o->in_volume + cell(o, place[0], place[1], place[2])));
+    move_cell(o, plane * o->out_volume + at,
+              plane * o->in_volume + cell(o, place[0], place[1], place[2]));
   }
 }
 
 fnz_status fnzi_kernel_upsample_nearest(fnzi_call *call) {
   pool o = {.divisor = 0};
   FNZ_TRY(fnzi_resample_read(call, &o.p, o.scales));
-  return run(call, &o, nearest_plane);
+  return run_moving(call, &o, nearest_plane);
 }
 
 fnz_status fnzi_kernel_upsample_nearest_exact(fnzi_call *call) {
   pool o = {.exact = true};
   FNZ_TRY(fnzi_resample_read(call, &o.p, o.scales));
-  return run(call, &o, nearest_plane);
+  return run_moving(call, &o, nearest_plane);
 }

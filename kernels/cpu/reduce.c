@@ -4,6 +4,8 @@
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
 
+#include <math.h>
+
 /* --- Rows -------------------------------------------------------------------------------- */
 /* The reduced dimensions move behind the others. */
 static void split_window(fnzi_window *w, const bool *reduced, fnzi_rows *out) {
@@ -139,6 +141,41 @@ static fnz_dtype class_of(const fnzi_call *call) {
   return fnzi_point_class(out);
 }
 
+static bool is_nan(fnz_dtype dtype, const void *cell) {
+  double v = 0;
+  if (fnzi_is_float(dtype))
+    fnzi_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  return isnan(v);
+}
+
+void fnzi_overall_nan(fnz_dtype dtype, void *out) {
+  uint64_t ones = UINT64_MAX;
+  float single = copysignf(NAN, -1);
+  if (dtype != FNZ_F16)
+    memcpy(&single, &ones, sizeof single);
+  if (dtype == FNZ_F64)
+    memcpy(out, &ones, sizeof ones);
+  else
+    fnzi_convert(dtype, out, 0, FNZ_F32, &single, 0, 1);
+}
+
+/* Extremes are elements, but for NaN, whose payload goes. */
+static void forget_payload(const fnzi_call *call, fnz_dtype class_dtype, void *out) {
+  static const double nan = NAN;
+  const char *name = call->op->base;
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  unsigned char cell[8];
+  bool overall = strcmp(name, "max") == 0 || strcmp(name, "min") == 0;
+  bool lined_up = strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0;
+  if ((!overall && !lined_up) || !is_nan(class_dtype, out))
+    return;
+  fnzi_convert(class_dtype, out, 0, FNZ_F64, &nan, 0, 1);
+  if (!overall)
+    return;
+  fnzi_overall_nan(dtype, cell);
+  fnzi_convert(class_dtype, out, 0, dtype, cell, 0, 1);
+}
+
 fnz_status fnzi_kernel_reduce(fnzi_call *call) {
   fnz_dtype class_dtype = class_of(call);
   bool skips_nan = strcmp(call->op->base, "nansum") == 0; /* of integers, which have none */
@@ -153,22 +190,33 @@ fnz_status fnzi_kernel_reduce(fnzi_call *call) {
   FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_result_as(call, 0, class_dtype, &out));
   size_t cell = fnzi_dtype(class_dtype)->bytes;
-  for (int64_t i = 0; i < r.count; i++)
-    run((const char *)r.data + (size_t)(i * r.length) * cell, r.length,
-        (char *)out + (size_t)i * cell);
+  for (int64_t i = 0; i < r.count; i++) {
+    char *to = (char *)out + (size_t)i * cell;
+    run((const char *)r.data + (size_t)(i * r.length) * cell, r.length, to);
+    forget_payload(call, class_dtype, to);
+  }
   return FNZ_OK;
 }
 
-/* Places of the greatest or least elements, and the elements when `values` is not NULL. */
-static void find_places(const fnzi_rows *r, bool greatest, int64_t *places, void *values) {
+/* Places of the greatest or least elements. */
+static void find_places(const fnzi_rows *r, bool greatest, int64_t *places) {
   argument_fn *run = find_argument(greatest, r->dtype);
   size_t cell = fnzi_dtype(r->dtype)->bytes;
-  for (int64_t i = 0; i < r->count; i++) {
-    const char *row = (const char *)r->data + (size_t)(i * r->length) * cell;
-    places[i] = run(row, r->length);
-    if (values)
-      memcpy((char *)values + (size_t)i * cell, row + (size_t)places[i] * cell, cell);
-  }
+  for (int64_t i = 0; i < r->count; i++)
+    places[i] = run((const char *)r->data + (size_t)(i * r->length) * cell, r->length);
+}
+
+fnz_status fnzi_rows_pick(fnzi_call *call, const bool *reduced, const int64_t *places) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  size_t cell = fnzi_dtype(dtype)->bytes;
+  void *values;
+  fnzi_rows r;
+  FNZ_TRY(fnzi_rows_make(call, reduced, dtype, &r));
+  FNZ_TRY(fnzi_result_as(call, 0, dtype, &values));
+  for (int64_t i = 0; i < r.count; i++)
+    memcpy((char *)values + (size_t)i * cell,
+           (const char *)r.data + (size_t)(i * r.length + places[i]) * cell, cell);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_arg(fnzi_call *call) {
@@ -179,21 +227,20 @@ fnz_status fnzi_kernel_arg(fnzi_call *call) {
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
   FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
   FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &places));
-  find_places(&r, strcmp(call->op->base, "argmax") == 0, places, NULL);
+  find_places(&r, strcmp(call->op->base, "argmax") == 0, places);
   return FNZ_OK;
 }
 
 fnz_status fnzi_kernel_extreme(fnzi_call *call) {
   fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
   bool reduced[FNZ_MAX_RANK];
-  void *places, *values;
+  void *places;
   fnzi_rows r;
   FNZ_TRY(fnzi_reduced_dims(call, reduced));
   FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
-  FNZ_TRY(fnzi_result_as(call, 0, class_dtype, &values));
   FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
-  find_places(&r, strcmp(call->op->base, "max") == 0, places, values);
-  return FNZ_OK;
+  find_places(&r, strcmp(call->op->base, "max") == 0, places);
+  return fnzi_rows_pick(call, reduced, places);
 }
 
 /* --- Running sums and products ----------------------------------------------------------- */

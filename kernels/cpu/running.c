@@ -27,15 +27,13 @@ static int64_t start_of(const rows *r, int64_t row) {
 
 /* A later equal element takes over, and so does a NaN, for good. */
 #define EXTREME(name, T, wins)                                                                     \
-  static void name(const rows *r, int64_t at, const void *from, void *to, int64_t *places) {       \
+  static void name(const rows *r, int64_t at, const void *from, int64_t *places) {                 \
     const T *x = from;                                                                             \
-    T *y = to;                                                                                     \
     int64_t best = at, place = 0;                                                                  \
     for (int64_t i = 0; i < r->count; i++, at += r->inner) {                                       \
       T a = x[best], b = x[at];                                                                    \
       if (wins)                                                                                    \
         best = at, place = i;                                                                      \
-      y[at] = x[best];                                                                             \
       places[at] = place;                                                                          \
     }                                                                                              \
   }
@@ -44,20 +42,30 @@ EXTREME(min_f64, double, b <= a || isnan(b))
 EXTREME(max_i64, int64_t, b >= a)
 EXTREME(min_i64, int64_t, b <= a)
 
-typedef void extreme_fn(const rows *r, int64_t at, const void *from, void *to, int64_t *places);
+typedef void extreme_fn(const rows *r, int64_t at, const void *from, int64_t *places);
+
+/* The elements themselves, from the places of one row. */
+static void move_row(const rows *r, int64_t start, const int64_t *places, size_t cell,
+                     const char *from, char *to) {
+  for (int64_t i = 0, at = start; i < r->count; i++, at += r->inner)
+    memcpy(to + (size_t)at * cell, from + (size_t)(start + places[at] * r->inner) * cell, cell);
+}
 
 static fnz_status run_extreme(fnzi_call *call, extreme_fn *real, extreme_fn *whole) {
-  bool is_real = fnzi_is_float(call->outputs[0]->place.dtype);
-  fnz_dtype wide = is_real ? FNZ_F64 : FNZ_I64;
-  const void *from;
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  bool is_real = fnzi_is_float(dtype);
+  const void *cells, *wide;
   void *to, *places;
   rows r;
   FNZ_TRY(find_rows(call, &r));
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), wide, &from));
-  FNZ_TRY(fnzi_result_as(call, 0, wide, &to));
+  FNZ_TRY(fnzi_dense(call, fnzi_input(call, 0), &cells));
+  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), is_real ? FNZ_F64 : FNZ_I64, &wide));
+  FNZ_TRY(fnzi_result_as(call, 0, dtype, &to));
   FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
-  for (int64_t row = 0; r.numel && row < r.numel / r.count; row++)
-    (is_real ? real : whole)(&r, start_of(&r, row), from, to, places);
+  for (int64_t row = 0; r.numel && row < r.numel / r.count; row++) {
+    (is_real ? real : whole)(&r, start_of(&r, row), wide, places);
+    move_row(&r, start_of(&r, row), places, fnzi_dtype(dtype)->bytes, cells, to);
+  }
   return FNZ_OK;
 }
 

@@ -164,6 +164,8 @@ fnz_status fnzi_kernel_topk(fnzi_call *call) {
 typedef struct extremes {
   sorting row;
   char *smallest, *largest;
+  bool overall; /* of all elements: NaN comes out as `nan` */
+  char nan[8];
 } extremes;
 
 static void extremes_row(const void *user, int64_t row, int lane) {
@@ -181,8 +183,12 @@ static void extremes_row(const void *user, int64_t row, int lane) {
     low = key_at(s, at) < key_at(s, low) ? at : low;
     high = key_at(s, at) > key_at(s, high) ? at : high;
   }
-  memcpy(e->smallest + (size_t)row * s->cell, s->cells + (size_t)low * s->cell, s->cell);
-  memcpy(e->largest + (size_t)row * s->cell, s->cells + (size_t)high * s->cell, s->cell);
+  bool is_nan = s->count && s->real && isnan(s->real[low]);
+  const char *nan = is_nan && e->overall ? e->nan : NULL;
+  memcpy(e->smallest + (size_t)row * s->cell, nan ? nan : s->cells + (size_t)low * s->cell,
+         s->cell);
+  memcpy(e->largest + (size_t)row * s->cell, nan ? nan : s->cells + (size_t)high * s->cell,
+         s->cell);
 }
 
 fnz_status fnzi_kernel_aminmax(fnzi_call *call) {
@@ -196,6 +202,9 @@ fnz_status fnzi_kernel_aminmax(fnzi_call *call) {
   } else {
     FNZ_TRY(open_elements(call, &e.row));
     e.row.count = numel, e.row.inner = 1;
+    e.overall = e.row.real != NULL;
+    if (e.overall)
+      fnzi_overall_nan(x->geometry.dtype, e.nan);
   }
   if (!e.row.count && rows)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "there is no smallest of no elements");

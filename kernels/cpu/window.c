@@ -1,5 +1,6 @@
 /* window.c - parts of an array's memory: cutting them out, and moving elements between them. */
 #include "kernels/cpu/cpu.h"
+#include "kernels/cpu/float8.h"
 
 void fnzi_window_of(const fnzi_array *array, fnzi_window *out) {
   const fnz_geometry *g = &array->place;
@@ -79,6 +80,38 @@ void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *r
   out->data = room;
 }
 
+fnz_status fnzi_refuse_conversion(const fnzi_call *call, fnz_dtype to, fnz_dtype from) {
+  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
+                     fnzi_dtype(from)->name, fnzi_dtype(to)->name);
+}
+
+fnz_status fnzi_window_item(fnzi_call *call, const fnz_arg *value, fnz_dtype dtype,
+                            unsigned char *room, fnzi_window *out) {
+  const fnzi_array *a = fnzi_arg_array(value);
+  fnz_arg number = {.tag = FNZ_ARG_FLOAT}, parts[2] = {number, number};
+  if (!a) {
+    fnzi_window_number(value, dtype, room, out);
+    return FNZ_OK;
+  }
+  fnz_dtype from = a->place.dtype;
+  if (!fnzi_can_convert(dtype, from))
+    return fnzi_refuse_conversion(call, dtype, from);
+  const void *cell = fnzi_array_data(a);
+  if (fnzi_is_complex(from)) {
+    double both[2];
+    fnzi_convert(FNZ_C128, both, 0, from, cell, 0, 1);
+    parts[0].u.f = both[0], parts[1].u.f = both[1];
+    number = (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
+  } else if (fnzi_is_float(from) || fnzi_is_float8(from)) {
+    fnzi_convert(FNZ_F64, &number.u.f, 0, from, cell, 0, 1);
+  } else {
+    number.tag = FNZ_ARG_INT;
+    fnzi_convert(FNZ_I64, &number.u.i, 0, from, cell, 0, 1);
+  }
+  fnzi_window_number(&number, dtype, room, out);
+  return FNZ_OK;
+}
+
 typedef struct pair {
   fnz_dtype to, from;
 } pair;
@@ -94,8 +127,7 @@ fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to, const fnzi
   pair p = {to->dtype, from->dtype};
   fnzi_loop loop;
   if (!fnzi_can_convert(p.to, p.from))
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
-                       fnzi_dtype(p.from)->name, fnzi_dtype(p.to)->name);
+    return fnzi_refuse_conversion(call, p.to, p.from);
   fnzi_loop_start(&loop, to->rank, to->sizes);
   fnzi_loop_add_window(&loop, to);
   fnzi_loop_add_window(&loop, from);

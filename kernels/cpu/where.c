@@ -1,0 +1,92 @@
+/* where.c - where and masked_fill: every element is one of two operands' as it is, bit for bit.
+ * Operands of another type are converted before; nothing is computed. */
+#include "kernels/cpu/cpu.h"
+#include "kernels/cpu/float8.h"
+
+/* What is laid out for the loop besides the result: mask, what it takes where true, and where not.
+ */
+enum { MASK, YES, NO, OPERANDS };
+
+typedef struct choice {
+  fnzi_window operands[OPERANDS];
+  unsigned char numbers[OPERANDS][16];
+} choice;
+
+#define CHOOSE(type)                                                                               \
+  for (int64_t i = 0; i < count; i++) {                                                            \
+    const char *from = mask[i * strides[1]] ? yes + i * strides[2] : no + i * strides[3];          \
+    memcpy(to + i * strides[0], from, sizeof(type));                                               \
+  }                                                                                                \
+  return;
+
+/* A copy of a size the compiler knows is one instruction. */
+static void choose_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
+  const size_t *cell = user;
+  char *to = data[0];
+  const char *mask = data[1], *yes = data[2], *no = data[3];
+  switch (*cell) {
+  case 1:
+    CHOOSE(uint8_t)
+  case 2:
+    CHOOSE(uint16_t)
+  case 4:
+    CHOOSE(uint32_t)
+  case 8:
+    CHOOSE(uint64_t)
+  default:
+    CHOOSE(char[16])
+  }
+}
+
+/* The elements of a tensor as `dtype`, or a number. */
+static fnz_status add_operand(fnzi_call *call, const fnz_arg *arg, fnz_dtype dtype, size_t k,
+                              choice *c) {
+  const fnzi_array *a = fnzi_arg_array(arg);
+  fnzi_window *w = &c->operands[k];
+  const void *data;
+  if (!a) {
+    fnzi_window_number(arg, dtype, c->numbers[k], w);
+    return FNZ_OK;
+  }
+  fnzi_window_of(a, w);
+  if (a->place.dtype == dtype)
+    return FNZ_OK;
+  if (fnzi_is_float8(a->place.dtype) || fnzi_is_float8(dtype)) /* eager promotes none */
+    return fnzi_refuse_conversion(call, dtype, a->place.dtype);
+  FNZ_TRY(fnzi_dense_as(call, a, dtype, &data));
+  fnzi_window_dense(w, dtype, a->place.rank, a->place.sizes, data);
+  return FNZ_OK;
+}
+
+static fnz_status choose(fnzi_call *call, const choice *c) {
+  fnzi_window to;
+  fnzi_loop loop;
+  fnzi_window_of(call->outputs[0], &to);
+  for (size_t k = YES; k < OPERANDS; k++)
+    if (c->operands[k].dtype != to.dtype) /* a number that there is none of in this type */
+      return fnzi_refuse_conversion(call, to.dtype, c->operands[k].dtype);
+  fnzi_loop_start(&loop, to.rank, to.sizes);
+  fnzi_loop_add_window(&loop, &to);
+  for (size_t k = 0; k < OPERANDS; k++)
+    fnzi_loop_add_window(&loop, &c->operands[k]);
+  fnzi_loop_run(&loop, choose_row, &to.cell, call->threads, false);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_kernel_where(fnzi_call *call) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  choice c;
+  FNZ_TRY(add_operand(call, &call->args[0], FNZ_BOOL, MASK, &c));
+  FNZ_TRY(add_operand(call, &call->args[1], dtype, YES, &c));
+  FNZ_TRY(add_operand(call, &call->args[2], dtype, NO, &c));
+  return choose(call, &c);
+}
+
+fnz_status fnzi_kernel_masked_fill(fnzi_call *call) {
+  fnz_dtype dtype = call->outputs[0]->place.dtype;
+  choice c;
+  FNZ_TRY(add_operand(call, &call->args[0], dtype, NO, &c));
+  FNZ_TRY(add_operand(call, &call->args[1], FNZ_BOOL, MASK, &c));
+  FNZ_TRY(fnzi_window_item(call, &call->args[2], dtype, c.numbers[YES], &c.operands[YES]));
+  return choose(call, &c);
+}
