@@ -36,12 +36,15 @@ static fnz_status join(fnzi_call *call, uint32_t dim, int64_t n, fnzi_window *ou
 
 /* Neighbours are taken from each other; of bools, whether they differ. */
 static fnz_status step(fnzi_call *call, uint32_t dim, fnzi_window *w) {
+  static const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
   fnzi_window left = *w, right = *w;
   int64_t size = w->sizes[dim] - 1;
   fnzi_window_narrow(&left, dim, 0, size);
   fnzi_window_narrow(&right, dim, 1, size);
   FNZ_TRY(scratch_window(call, &right, w));
   FNZ_TRY(fnzi_window_assign(call, w, &right, false));
+  if (fnzi_is_complex(w->dtype)) /* as sub, which multiplies by its alpha */
+    return fnzi_window_combine(call, "sub_scaled", w, &left, &one);
   return fnzi_window_combine(call, w->dtype == FNZ_BOOL ? "ne" : "sub", w, &left, NULL);
 }
 

@@ -15,6 +15,7 @@ typedef enum condition {
   WHEN_ALWAYS,
   WHEN_INTEGERS,
   WHEN_REALS,
+  WHEN_COMPLEXES,
   WHEN_BOOLS,
   WHEN_NONE,
   WHEN_GIVEN,
@@ -64,6 +65,7 @@ static const other_name names[] = {
 #define ALWAYS               WHEN_ALWAYS, NULL, NULL, 0
 #define INTEGERS             WHEN_INTEGERS, NULL, NULL, 0
 #define REALS                WHEN_REALS, NULL, NULL, 0
+#define COMPLEXES            WHEN_COMPLEXES, NULL, NULL, 0
 #define BOOLS                WHEN_BOOLS, NULL, NULL, 0
 #define NONE(arg)            WHEN_NONE, arg, NULL, 0
 #define GIVEN(arg)           WHEN_GIVEN, arg, NULL, 0
@@ -228,6 +230,8 @@ static bool holds(const fnzi_call *call, fnz_dtype compute, const use *row) {
     return fnzi_point_class(compute) == FNZ_I64;
   case WHEN_REALS:
     return !fnzi_is_complex(compute);
+  case WHEN_COMPLEXES:
+    return fnzi_is_complex(compute);
   case WHEN_BOOLS:
     return compute == FNZ_BOOL;
   case WHEN_NONE:

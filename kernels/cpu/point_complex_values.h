@@ -13,6 +13,11 @@ VALUE T minus(T a) {
   return make(-a.re, -a.im);
 }
 
+/* A number with another sign; one without an imaginary part gets none. */
+VALUE T opposite(T a) {
+  return make(-a.re, a.im == 0 ? 0 : -a.im);
+}
+
 VALUE T times(T a, T b) {
   return make(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
 }
