@@ -15,6 +15,7 @@ typedef struct slot {
   const fnz_geometry *recorded; /* NULL: nobody says what it is */
   const fnz_geometry *expected; /* of the twin */
   bool resized;                 /* an out= argument of other sizes than the result */
+  const uint32_t *order;        /* in which it takes results, where it overlaps itself; or NULL */
 } slot;
 
 typedef struct twin_call {
@@ -258,16 +259,21 @@ static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, cons
                        r->op->name, s->param->name);
 }
 
-/* A cast reads all of an operand before anything is written; that of the target holds back what is
- * written until everything is read. A bool takes what comparisons give without one. */
+/* Results in another dtype than the target's are held back until all of them are there. A bool
+ * takes what comparisons give as it is. */
+static bool is_held_back(const twin_call *c, fnz_dtype target) {
+  return c->casts && target != c->common &&
+         (target != FNZ_BOOL || c->twin->promotion != FNZI_PROMOTE_ALWAYS_BOOL);
+}
+
+/* A cast reads all of an operand before anything is written. */
 static fnzi_reading reading_of(const fnzi_request *r, const twin_call *c, const slot *s,
                                const fnz_tensor *operand) {
   fnz_dtype target = fnzi_geometry(s->target)->dtype;
   if (fnzi_reads_whole(r->op, fnzi_geometry(s->target), fnzi_geometry(operand)))
     return FNZI_READING_FIRST;
-  bool is_held_back =
-      target != c->common && (target != FNZ_BOOL || c->twin->promotion != FNZI_PROMOTE_ALWAYS_BOOL);
-  bool is_copied = c->casts && (is_held_back || fnzi_geometry(operand)->dtype != c->common);
+  bool is_copied =
+      is_held_back(c, target) || (c->casts && fnzi_geometry(operand)->dtype != c->common);
   return is_copied ? FNZI_READING_FIRST : FNZI_READING_IN_STEP;
 }
 
@@ -333,9 +339,58 @@ typedef struct company {
   fnzi_crowd crowd; /* of all targets and of what is read */
 } company;
 
+/* What eager's loop sees of the tensors that are read, in their order. Results that are held back
+ * go by way of a tensor in rows. */
+static fnz_status loop_reads(fnz_world *world, const twin_call *c, const slot *s,
+                             fnz_tensor *const *reads, fnzi_loop *loop) {
+  const fnz_geometry **seen;
+  const fnz_geometry *target = fnzi_geometry(s->target);
+  FNZI_NEW(&world->scratch, loop->nreads + 1, &seen);
+  loop->reads = seen;
+  if (is_held_back(c, target->dtype)) {
+    loop->nreads = 1;
+    return fnzi_contiguous_like(&world->scratch, target, &seen[0]);
+  }
+  for (size_t i = 0; i < loop->nreads; i++) {
+    seen[i] = fnzi_geometry(reads[i]);
+    if (c->casts && seen[i]->dtype != c->common)
+      FNZ_TRY(fnzi_result_like(world, seen[i], c->common, &seen[i]));
+  }
+  return FNZ_OK;
+}
+
+/* No element is read again after it was written. */
+static bool reads_first(const fnzi_request *r, const twin_call *c, const slot *s,
+                        fnz_tensor *const *reads, size_t nreads) {
+  for (size_t i = 0; i < nreads; i++)
+    if (fnzi_overlap(reads[i], s->target) && reading_of(r, c, s, reads[i]) != FNZI_READING_FIRST)
+      return false;
+  return true;
+}
+
+static fnz_status find_loop(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                            const slot *s, const company *all, fnzi_loop *loop) {
+  *loop = (fnzi_loop){.nreads = all->nreads, .slices = c->slices};
+  if (fnzi_self_relation(fnzi_geometry(s->target), FNZI_LITTLE_WORK) == FNZI_DISJOINT)
+    return FNZ_OK;
+  loop->reads_first = reads_first(r, c, s, all->reads, all->nreads);
+  return loop_reads(world, c, s, all->reads, loop);
+}
+
+static fnz_status keep_loop(fnz_world *world, const fnzi_loop *loop, twin_call *c, slot *s) {
+  uint32_t *order;
+  c->slices = loop->slices;
+  if (!loop->in_order)
+    return FNZ_OK;
+  FNZI_NEW(&world->scratch, fnzi_geometry(s->target)->rank, &order);
+  fnzi_loop_order(fnzi_geometry(s->target), loop->reads, loop->nreads, order);
+  s->order = order;
+  return FNZ_OK;
+}
+
 /* A target against what else the twin reads and writes near it. */
 static fnz_status check_near(fnz_world *world, const fnzi_request *r, const twin_call *c,
-                             const slot *s, const company *all, size_t own, int *slices) {
+                             const slot *s, const company *all, size_t own, fnzi_loop *loop) {
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t k, end;
   fnzi_crowd_near(&all->crowd, own, &k, &end);
@@ -344,7 +399,7 @@ static fnz_status check_near(fnz_world *world, const fnzi_request *r, const twin
     bool is_operand = all->crowd.members[k].read && k != own && fnzi_shares(s->target, t);
     if (is_operand && !fnzi_reads_whole(r->op, g, fnzi_geometry(t)))
       FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(t),
-                                 fnzi_root_geometry(s->target), reading_of(r, c, s, t), slices));
+                                 fnzi_root_geometry(s->target), reading_of(r, c, s, t), loop));
   }
   return FNZ_OK;
 }
@@ -363,19 +418,23 @@ static bool meets_target(const slot *s, const fnzi_crowd *crowd, size_t own) {
 }
 
 /* One target against the tensors the twin reads, and against the other targets. */
-static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, const slot *s,
+static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, slot *s,
                              const company *all, size_t own) {
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t self_reads = all->crowd.members[own].read;
   bool may_grow = s->param->is_out && !self_reads;
   bool resized =
       s->resized || (c->elementwise && may_grow && is_resized(s, all->reads, all->nreads));
-  int *slices = c->elementwise && !resized ? &c->slices : NULL;
+  fnzi_loop found, *loop = c->elementwise && !resized ? &found : NULL;
+  if (loop)
+    FNZ_TRY(find_loop(world, r, c, s, all, loop));
   FNZ_TRY(check_gaps(world, r, c, s));
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), slices));
-  FNZ_TRY(check_near(world, r, c, s, all, own, slices));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), loop));
+  FNZ_TRY(check_near(world, r, c, s, all, own, loop));
   for (size_t i = 0; i < all->nreads && c->elementwise && !may_grow; i++)
     FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(all->reads[i])));
+  if (loop)
+    FNZ_TRY(keep_loop(world, loop, c, s));
   if (c->elementwise && may_grow)
     FNZ_TRY(check_pairs(world, r, all->reads, all->nreads));
   if (meets_target(s, &all->crowd, own))
@@ -394,7 +453,7 @@ static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call
       targets[ntargets++] = c->slots[k].target;
   FNZ_TRY(fnzi_crowd_of(world, targets, ntargets, all.reads, all.nreads, &all.crowd));
   c->casts =
-      all.nreads > 1 && c->elementwise &&
+      c->elementwise && c->twin->nparams > 1 &&
       fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, &c->common);
   for (size_t k = 0, i = 0; k < c->count; k++)
     if (c->slots[k].target)
@@ -446,7 +505,8 @@ static fnz_status store(fnz_world *world, const fnzi_request *r, const twin_call
                        r->op->name, s->param->name);
     FNZ_TRY(resize(world, r, c, s, value->geometry));
   }
-  return fnzi_write(s->target->node, value);
+  return s->order ? fnzi_write_in_order(world, s->target, value, s->order)
+                  : fnzi_write(s->target->node, value);
 }
 
 static fnz_status store_all(fnz_world *world, fnzi_request *r, const twin_call *c, size_t first) {
@@ -525,10 +585,14 @@ fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route
   const fnz_geometry **expected;
   fnz_arg *args;
   size_t first, count;
+  bool done;
   c.elementwise = fnzi_op_is_elementwise(c.twin);
   FNZ_TRY(twin_args(world, r, &c));
   if (route->uncast)
     FNZ_TRY(fnzi_check_tensors_alike(world, c.twin, c.args));
+  FNZ_TRY(fnzi_one_number_request(world, r, c.elementwise, &done));
+  if (done)
+    return FNZ_OK;
   FNZ_TRY(find_slots(world, r, &c));
   FNZ_TRY(check_slots(world, r, &c));
   if (c.slices >= 0 && c.count == 1)

@@ -47,30 +47,37 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
 }
 
 /* --- copy, fill, zero ------------------------------------------------------------------------- */
-static fnz_status copy(fnz_world *world, fnz_tensor *self, fnz_tensor *source) {
+/* Puts the source there: element after element where self overlaps itself. */
+static fnz_status copy(fnz_world *world, fnz_tensor *self, fnz_tensor *source,
+                       const fnzi_loop *loop) {
+  uint32_t order[FNZ_MAX_RANK];
   fnzi_held *value;
   FNZ_TRY(fnzi_read_tensor(source, &value));
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
   FNZ_TRY(broadcast(world, fnzi_geometry(self), &value));
-  return fnzi_write(self->node, value);
+  if (!loop->in_order)
+    return fnzi_write(self->node, value);
+  fnzi_loop_order(fnzi_geometry(self), loop->reads, loop->nreads, order);
+  return fnzi_write_in_order(world, self, value, order);
 }
 
 static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
   const fnz_geometry *to = fnzi_geometry(self), *from = fnzi_geometry(source);
-  int slices = -1;
+  fnzi_loop loop = {.reads = &from, .nreads = 1, .slices = -1};
   if (self == source)
     return fnzi_give(world, r, self);
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &slices));
+  loop.reads_first = !fnzi_overlap(self, source);
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &loop));
   if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
     return fnzi_give(world, r, self);
   if (fnzi_shares(self, source))
     FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self),
-                               FNZI_READING_IN_STEP, &slices));
+                               FNZI_READING_IN_STEP, &loop));
   FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
-  if (slices >= 0)
-    return fnzi_slice_after_slice(world, r, self, slices);
-  FNZ_TRY(copy(world, self, source));
+  if (loop.slices >= 0)
+    return fnzi_slice_after_slice(world, r, self, loop.slices);
+  FNZ_TRY(copy(world, self, source, &loop));
   return fnzi_give(world, r, self);
 }
 

@@ -28,6 +28,14 @@ FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request 
  * place many results. */
 FNZ_MUST_CHECK fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *request,
                                               fnz_tensor *target, int dim);
+/* one_number.c: an operator that writes one number to places that it chooses, where several of them
+ * may be one element. *done is false for every other call. */
+FNZ_MUST_CHECK fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *request,
+                                                  bool elementwise, bool *done);
+/* in_order.c: puts a value into a target that may overlap itself, its elements in the order of a
+ * loop over these dimensions, outermost first. */
+FNZ_MUST_CHECK fnz_status fnzi_write_in_order(fnz_world *world, fnz_tensor *target,
+                                              fnzi_held *value, const uint32_t *order);
 /* twins.c, lists.c: the rules TWIN and LIST. */
 FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request,
                                             const fnzi_route *route);

@@ -46,8 +46,8 @@ fnz_status fnzi_way_copy(fnzi_job *job) {
 }
 
 /* --- Scatters ---------------------------------------------------------------------------- */
-/* The elements of src into a window of the same sizes; in row-major order where elements of the
- * window lie in one place. */
+/* The elements of src into a window of the same sizes; in the order of eager's loop where elements
+ * of the window lie in one place. */
 static fnz_status write_window(fnzi_job *job, fnzi_array *window, const fnzi_array *src) {
   fnzi_call call = {.ctx = job->ctx, .op = job->op, .threads = job->m->threads};
   fnzi_window to, from;
@@ -56,6 +56,7 @@ static fnz_status write_window(fnzi_job *job, fnzi_array *window, const fnzi_arr
     return FNZ_OK;
   fnzi_window_of(window, &to);
   fnzi_window_of(src, &from);
+  fnzi_windows_in_order(&window->geometry, &src->geometry, &to, &from);
   return fnzi_window_assign(&call, &to, &from, fnzi_overlaps_itself(window));
 }
 

@@ -31,22 +31,6 @@ static bool reads_its_own_place(const fnz_geometry *target, const fnz_geometry *
   return same;
 }
 
-/* Dimension a runs outside of dimension b in eager's loop. */
-static bool is_outer(const fnz_geometry *g, uint32_t a, uint32_t b) {
-  return g->strides[a] != g->strides[b] ? g->strides[a] > g->strides[b] : g->sizes[a] > g->sizes[b];
-}
-
-/* Eager's loop walks the target in memory order: the largest stride outermost, and of equal strides
- * the larger size. */
-static void memory_order(const fnz_geometry *g, uint32_t *order) {
-  for (uint32_t d = 0; d < g->rank; d++) {
-    uint32_t k = d;
-    for (; k > 0 && is_outer(g, d, order[k - 1]); k--)
-      order[k] = order[k - 1];
-    order[k] = d;
-  }
-}
-
 /* A walk over the target in eager's order: where each element is, what is read and written there.
  */
 typedef struct walk {
@@ -55,9 +39,10 @@ typedef struct walk {
   int64_t at[FNZ_MAX_RANK], write, read; /* positions from the target's first element */
 } walk;
 
-static void walk_start(walk *w, const fnz_geometry *target, const fnz_geometry *operand) {
+static void walk_start(walk *w, const fnz_geometry *target, const fnz_geometry *operand,
+                       const fnzi_loop *loop) {
   *w = (walk){.target = target, .operand = operand, .read = operand->offset - target->offset};
-  memory_order(target, w->order);
+  fnzi_loop_order(target, loop ? loop->reads : NULL, loop ? loop->nreads : 0, w->order);
 }
 
 static bool walk_next(walk *w) {
@@ -92,7 +77,7 @@ static bool reads_before_writes(const fnz_geometry *target, const fnz_geometry *
   walk w;
   if (!is_walkable(target, operand, &span))
     return false;
-  walk_start(&w, target, operand);
+  walk_start(&w, target, operand, NULL);
   do {
     if (w.read >= 0 && w.read < span && written[w.read])
       return false;
@@ -107,11 +92,11 @@ static bool slices_agree(const fnz_geometry *target, const fnz_geometry *operand
   uint8_t written[FNZI_MUCH_WORK] = {0}; /* by the loop so far */
   uint8_t place[FNZI_MUCH_WORK] = {0};   /* 1 + index along dim of whoever writes it, ever */
   walk w;
-  walk_start(&w, target, operand);
+  walk_start(&w, target, operand, NULL);
   do
     place[w.write] = (uint8_t)(1 + w.at[dim]);
   while (walk_next(&w));
-  walk_start(&w, target, operand);
+  walk_start(&w, target, operand, NULL);
   do {
     bool is_inside = w.read >= 0 && w.read < span && place[w.read];
     if (is_inside && (written[w.read] != 0) != (place[w.read] - 1 < w.at[dim]))
@@ -131,7 +116,7 @@ static int slice_dim(const fnz_geometry *target, const fnz_geometry *operand) {
   int64_t span;
   if (!is_walkable(target, operand, &span) || !target->rank)
     return -1;
-  memory_order(target, order);
+  fnzi_loop_order(target, NULL, 0, order);
   for (uint32_t d = 0; d < target->rank; d++) {
     bool is_inner = d == order[target->rank - 1];
     if (target->sizes[d] <= (is_inner ? SHORTEST_VECTOR : MAX_SLICES) &&
@@ -142,48 +127,67 @@ static int slice_dim(const fnz_geometry *target, const fnz_geometry *operand) {
 }
 
 /* --- a target that shares memory with itself ------------------------------------------------- */
-/* Along `dim`, each place is written by one slice after the other, as eager's loop does. */
-static bool slices_in_order(const fnz_geometry *target, uint32_t dim) {
+/* How slices along `dim` write each place: 2 one after the other, as eager's loop does; 1 some more
+ * than once, but none after a later one has; 0 in another order. */
+static int slices_in_order(const fnz_geometry *target, const fnzi_loop *loop, uint32_t dim) {
   uint8_t last[FNZI_MUCH_WORK] = {0}; /* 1 + index along dim of who wrote the place last */
+  int rank = 2;
   walk w;
-  walk_start(&w, target, target);
+  walk_start(&w, target, target, loop);
   do {
-    if (last[w.write] > w.at[dim])
-      return false;
+    if (last[w.write] > w.at[dim] + 1)
+      return 0;
+    if (last[w.write] == w.at[dim] + 1)
+      rank = 1;
     last[w.write] = (uint8_t)(1 + w.at[dim]);
   } while (walk_next(&w));
-  return true;
+  return rank;
 }
 
 /* Eager refuses these for all but constants. */
-static bool has_zero_stride(const fnz_geometry *g) {
+bool fnzi_has_zero_stride(const fnz_geometry *g) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] > 1)
       return true;
   return false;
 }
 
-/* The dimension along which writing slice after slice is what eager does; -1 for none. */
-static int own_slice_dim(const fnz_geometry *target) {
+/* The dimension along which writing slice after slice is what eager does; -1 for none. One whose
+ * slices do not overlap themselves, or else any, as these are cut again; the shortest of them. */
+static int own_slice_dim(const fnz_geometry *target, const fnzi_loop *loop) {
   int64_t span;
+  int best = -1, best_rank = 0;
   if (!is_walkable(target, target, &span))
     return -1;
-  for (uint32_t d = 0; d < target->rank; d++)
-    if (target->sizes[d] <= MAX_SLICES && slices_in_order(target, d))
-      return (int)d;
-  return -1;
+  for (uint32_t d = 0; d < target->rank; d++) {
+    bool may = target->sizes[d] > 1 && target->sizes[d] <= MAX_SLICES;
+    int rank = may ? slices_in_order(target, loop, d) : 0;
+    if (rank > best_rank || (rank && rank == best_rank && target->sizes[d] < target->sizes[best])) {
+      best = (int)d;
+      best_rank = rank;
+    }
+  }
+  return best;
 }
 
+/* From so many elements on eager's loop may run in several threads. */
+enum { IN_PARALLEL = 32768 };
+
 fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
-                             fnzi_spread spread, int *slices) {
+                             fnzi_spread spread, fnzi_loop *loop) {
   fnzi_relation self = fnzi_self_relation(target, FNZI_MUCH_WORK);
-  bool is_zero = has_zero_stride(target);
+  bool is_zero = fnzi_has_zero_stride(target);
   if (self == FNZI_DISJOINT || spread == FNZI_SPREAD_CONSTANT ||
       (spread == FNZI_SPREAD_IDEMPOTENT && !is_zero))
     return FNZ_OK;
-  int dim = slices && !is_zero ? own_slice_dim(target) : -1;
+  bool loops = loop && !is_zero;
+  if (loops && loop->reads_first && fnz_geometry_numel(target) < IN_PARALLEL) {
+    loop->in_order = true;
+    return FNZ_OK;
+  }
+  int dim = loops ? own_slice_dim(target, loop) : -1;
   if (dim >= 0) {
-    *slices = dim;
+    loop->slices = dim;
     return FNZ_OK;
   }
   return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
@@ -199,19 +203,21 @@ static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) 
 
 fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
                               const fnz_geometry *operand, const fnz_geometry *frame,
-                              fnzi_reading reading, int *slices) {
-  if (slices && reads_its_own_place(target, operand))
+                              fnzi_reading reading, fnzi_loop *loop) {
+  if (loop && reads_its_own_place(target, operand))
     return FNZ_OK;
   fnzi_relation relation = fnzi_relate(target, operand, frame, FNZI_MUCH_WORK);
   if (relation == FNZI_DISJOINT)
     return FNZ_OK;
   bool is_plain = fnzi_self_relation(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
-  if (slices && is_plain && !is_noticed(target, operand)) {
+  if (loop && loop->in_order && reading == FNZI_READING_FIRST)
+    return FNZ_OK;
+  if (loop && is_plain && !is_noticed(target, operand)) {
     if (fnzi_is_read_first(target, operand, reading))
       return FNZ_OK;
     int dim = slice_dim(target, operand);
-    if (dim >= 0 && (*slices == -1 || *slices == dim)) {
-      *slices = dim;
+    if (dim >= 0 && (loop->slices == -1 || loop->slices == dim)) {
+      loop->slices = dim;
       return FNZ_OK;
     }
   }

@@ -65,14 +65,26 @@ typedef enum fnzi_spread {
   FNZI_SPREAD_CONSTANT    /* all places get the same */
 } fnzi_spread;
 
+/* How eager's loop goes over what an elementwise operator writes. */
+typedef struct fnzi_loop {
+  const fnz_geometry *const *reads; /* what it reads, as the loop sees it: cast where eager casts */
+  size_t nreads;
+  bool reads_first; /* what is read is not what it has written: each element is written once */
+  int slices;       /* -1, or the dimension along which it may go slice after slice */
+  bool in_order;    /* the target overlaps itself, and takes all results in the loop's order */
+} fnzi_loop;
+
+/* What eager knows to show an element in several places. */
+bool fnzi_has_zero_stride(const fnz_geometry *g);
+
 /* May `target` be written? A tensor that shows an element in several places may when all places get
- * the same value; eager lets only constants through where a stride is 0. For an elementwise
- * operator it also may when writing slice after slice along one dimension is what eager's loop
- * does, which then is put in *slices. Else OVERLAP. slices  NULL for an operator that is not
- * elementwise. */
+ * the same value; eager lets only constants through where a stride is 0. An elementwise operator
+ * also may where all is read before anything is written (loop->in_order is set), or when writing
+ * slice after slice along one dimension is what eager's loop does, which then is put in
+ * loop->slices. Else OVERLAP. loop  NULL for an operator that is not elementwise. */
 FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
                                             const fnz_geometry *target, fnzi_spread spread,
-                                            int *slices);
+                                            fnzi_loop *loop);
 
 /* When eager reads an operand of an operator that writes. */
 typedef enum fnzi_reading {
@@ -83,14 +95,14 @@ typedef enum fnzi_reading {
 /* May `operand`, of the same storage, be read while `target` is written? What shares no memory may.
  * An elementwise operator may also read every element at its own place, or, where eager does not
  * notice the overlap, not later than it is written; or its result is that of applying it slice
- * after slice along one dimension of the target, which then is put in *slices. Everything else is
- * refused (OVERLAP): eager refuses it too, or its result depends on the machine.
- *   frame   geometry of the storage's root
- *   slices  NULL for an operator that is not elementwise; else -1, or the dimension found before */
+ * after slice along one dimension of the target, which then is put in loop->slices. Everything else
+ * is refused (OVERLAP): eager refuses it too, or its result depends on the machine. frame geometry
+ * of the storage's root loop    NULL for an operator that is not elementwise; else as
+ * fnzi_check_target() left it */
 FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,
-                                             fnzi_reading reading, int *slices);
+                                             fnzi_reading reading, fnzi_loop *loop);
 /* All of such an operand may be read before anything is written. Where the call goes slice after
  * slice for another operand's sake, it has to be. */
 bool fnzi_is_read_first(const fnz_geometry *target, const fnz_geometry *operand,

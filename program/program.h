@@ -299,6 +299,13 @@ uint32_t fnzi_epilogue_start(const fnz_program *p);
 /* The value that this one is a view of in the end; itself when it is no view. */
 uint64_t fnzi_value_memory(const fnz_program *p, uint32_t graph, uint64_t value);
 
+/* Dimensions of what an elementwise operator writes from the outermost loop of eager's iterator to
+ * the innermost: larger strides are outside, of equal ones the larger size, and where that leaves
+ * two open the strides of what is read decide, one tensor after the other. No operator reads more
+ * than FNZI_LOOP_READS of them. */
+enum { FNZI_LOOP_READS = 8 };
+void fnzi_loop_order(const fnz_geometry *target, const fnz_geometry *const *reads, size_t count,
+                     uint32_t *order);
 /* Strides that eager's TensorIterator gives a fresh result of these sizes: the dimension order of
  * the inputs. Inputs of lower rank broadcast. Of one input, those of a copy that closes gaps. */
 void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,

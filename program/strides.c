@@ -1,6 +1,6 @@
 /* strides.c - the strides eager's TensorIterator gives a fresh result: the inputs' own when all
  * agree, else dense in the order of dimensions that the inputs have. And the memory format that
- * eager sees in strides. */
+ * eager sees in strides, and the order in which the iterator's loop writes. */
 #include "program/program.h"
 
 static bool same_shape(const fnz_geometry *g, uint32_t rank, const int64_t *sizes) {
@@ -68,6 +68,18 @@ static void sort_order(const fnz_geometry *const *inputs, size_t count, uint32_t
       at = j;
     }
   }
+}
+
+void fnzi_loop_order(const fnz_geometry *target, const fnz_geometry *const *reads, size_t count,
+                     uint32_t *order) {
+  const fnz_geometry *all[1 + FNZI_LOOP_READS] = {target};
+  uint32_t inner[FNZ_MAX_RANK];
+  for (size_t k = 0; k < count && k < FNZI_LOOP_READS; k++)
+    all[1 + k] = reads[k];
+  sort_order(all, 1 + (count < FNZI_LOOP_READS ? count : FNZI_LOOP_READS), target->rank,
+             target->sizes, inner);
+  for (uint32_t d = 0; d < target->rank; d++)
+    order[d] = inner[target->rank - 1 - d];
 }
 
 void fnzi_iterator_strides(const fnz_geometry *const *inputs, size_t count, uint32_t rank,

@@ -122,27 +122,56 @@ fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_ge
 /* --- Reading what was written before ------------------------------------------------------------
  */
 
-static bool is_outer(const fnz_geometry *g, uint32_t a, uint32_t b) {
-  return g->strides[a] != g->strides[b] ? g->strides[a] > g->strides[b] : g->sizes[a] > g->sizes[b];
-}
-
-/* Dimensions by the target's strides, largest first, and of equal strides by size: the order in
- * which eager's loops go. */
-static void loop_order(const fnz_geometry *target, uint32_t *out) {
-  for (uint32_t d = 0; d < target->rank; d++) {
-    uint32_t at = d;
-    for (; at > 0 && is_outer(target, d, out[at - 1]); at--)
-      out[at] = out[at - 1];
-    out[at] = d;
-  }
-}
-
 /* Dimension `d` of the target in an operand that is broadcast to it. */
 static int64_t operand_stride(const fnz_geometry *target, const fnz_geometry *operand, uint32_t d) {
   uint32_t lead = target->rank - operand->rank;
   if (d < lead || operand->sizes[d - lead] == 1)
     return 0;
   return operand->strides[d - lead];
+}
+
+/* A dimension of size 1 in both has its stride, though it leads nowhere. */
+static int64_t loop_stride(const fnz_geometry *target, const fnz_geometry *tensor, uint32_t d) {
+  uint32_t lead = target->rank - tensor->rank;
+  return d >= lead && target->sizes[d] == 1 ? tensor->strides[d - lead]
+                                            : operand_stride(target, tensor, d);
+}
+
+/* How one tensor wants two dimensions: negative where `inner` may stay inside of `outer`, positive
+ * where they change places, 0 where it has nothing to say. */
+static int wants(const fnz_geometry *target, const fnz_geometry *tensor, uint32_t inner,
+                 uint32_t outer) {
+  int64_t in = loop_stride(target, tensor, inner), out = loop_stride(target, tensor, outer);
+  if (in == 0 || out == 0)
+    return 0;
+  if (in == out)
+    return target->sizes[inner] > target->sizes[outer] ? 1 : 0;
+  return in > out ? 1 : -1;
+}
+
+void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const *operands,
+                           size_t count, uint32_t *out) {
+  uint32_t rank = target->rank, perm[FNZ_MAX_RANK]; /* the innermost first */
+  for (uint32_t i = 0; i < rank; i++)
+    perm[i] = rank - 1 - i;
+  for (uint32_t i = 1; i < rank; i++) {
+    uint32_t here = i;
+    for (uint32_t below = i; below-- > 0;) {
+      int want = wants(target, target, perm[below], perm[here]);
+      for (size_t k = 0; want == 0 && k < count; k++)
+        want = wants(target, operands[k], perm[below], perm[here]);
+      if (want < 0)
+        break;
+      if (want > 0) {
+        uint32_t dim = perm[below];
+        perm[below] = perm[here];
+        perm[here] = dim;
+        here = below;
+      }
+    }
+  }
+  for (uint32_t i = 0; i < rank; i++)
+    out[i] = perm[rank - 1 - i];
 }
 
 /* Goes through both in step. `rows` has, per place, 1 + the row of the innermost loop that wrote
@@ -166,16 +195,15 @@ static fnzi_order follow(walk *to, walk *from, int64_t low, int64_t high, uint32
 /* The dimensions of both in the order of the loop. */
 typedef struct ordered {
   fnz_geometry to, from;
-  uint32_t order[FNZ_MAX_RANK];
   int64_t sizes[FNZ_MAX_RANK], to_strides[FNZ_MAX_RANK], from_strides[FNZ_MAX_RANK];
 } ordered;
 
-static void put_in_order(const fnz_geometry *target, const fnz_geometry *operand, ordered *o) {
-  loop_order(target, o->order);
+static void put_in_order(const fnz_geometry *target, const fnz_geometry *operand,
+                         const uint32_t *order, ordered *o) {
   for (uint32_t d = 0; d < target->rank; d++) {
-    o->sizes[d] = target->sizes[o->order[d]];
-    o->to_strides[d] = target->strides[o->order[d]];
-    o->from_strides[d] = operand_stride(target, operand, o->order[d]);
+    o->sizes[d] = target->sizes[order[d]];
+    o->to_strides[d] = target->strides[order[d]];
+    o->from_strides[d] = operand_stride(target, operand, order[d]);
   }
   o->to = o->from = *target;
   o->to.sizes = o->from.sizes = o->sizes;
@@ -198,7 +226,9 @@ fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
   memset(rows, 0, bytes);
   ordered o;
   walk writer, reader;
-  put_in_order(target, operand, &o);
+  uint32_t order[FNZ_MAX_RANK];
+  fnzi_cells_loop_order(target, NULL, 0, order);
+  put_in_order(target, operand, order, &o);
   start(&writer, &o.to);
   start(&reader, &o.from);
   *out = follow(&writer, &reader, low, high, rows);
@@ -206,16 +236,31 @@ fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
   return FNZ_OK;
 }
 
-fnz_status fnzi_cells_loop(const fnz_geometry *target,
+fnz_status fnzi_cells_loop(const fnz_geometry *target, const uint32_t *order,
                            fnz_status (*visit)(void *user, const int64_t *index), void *user) {
   ordered o;
   walk w;
   int64_t index[FNZ_MAX_RANK];
-  put_in_order(target, target, &o);
+  put_in_order(target, target, order, &o);
   for (start(&w, &o.to); w.left > 0; step(&w)) {
     for (uint32_t d = 0; d < target->rank; d++)
-      index[o.order[d]] = w.index[d];
+      index[order[d]] = w.index[d];
     FNZ_TRY(visit(user, index));
   }
   return FNZ_OK;
+}
+
+void fnzi_cells_scatter_as(const fnz_geometry *g, const uint32_t *order, const unsigned char *dense,
+                           size_t cell, unsigned char *memory) {
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry rows = *g;
+  ordered o;
+  walk writer, reader;
+  fnzi_contiguous_strides(g->sizes, g->rank, strides);
+  rows.strides = strides;
+  rows.offset = 0;
+  put_in_order(g, &rows, order, &o);
+  start(&writer, &o.to);
+  for (start(&reader, &o.from); reader.left > 0; step(&reader), step(&writer))
+    memcpy(memory + (size_t)writer.place * cell, dense + (size_t)reader.place * cell, cell);
 }

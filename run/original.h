@@ -69,6 +69,7 @@ typedef struct fnzi_act {
   fnz_dtype own;             /* where that is not of the target, and the twin not elementwise */
   const fnzi_eager *cast_to; /* the first operand takes its dtype before the twin; NULL: none */
   bool in_loop; /* an operand overlaps what is written: element after element, as eager goes */
+  const uint32_t *order; /* of the loop's dimensions, where it matters; else NULL */
   struct {
     fnzi_eager **data; /* NULL for an undefined one */
     size_t count, capacity;
@@ -95,11 +96,14 @@ FNZ_MUST_CHECK fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_h
 /* New memory with the window's geometry and the elements of a value (borrowed). */
 FNZ_MUST_CHECK fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle value,
                                            fnzi_eager **out);
-/* Overwrites the elements of t. The value (owned) has t's dtype and sizes. */
-FNZ_MUST_CHECK fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned);
+/* Overwrites the elements of t, one after the other by dimensions in this order (NULL: as they
+ * are). The value (owned) has t's dtype and sizes. */
+FNZ_MUST_CHECK fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned,
+                                           const uint32_t *order);
 /* The elements of a value to where the geometry says. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g,
-                                             fnz_handle value, fnzi_memory *memory);
+                                             const uint32_t *order, fnz_handle value,
+                                             fnzi_memory *memory);
 /* Arguments for the backend, in the scratch; `args` as in fnzi_act. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_lower(fnzi_interp *in, const fnz_op *op, const fnz_arg *args,
                                            size_t nargs, fnz_arg **out);
@@ -185,9 +189,14 @@ FNZ_MUST_CHECK fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w); /* as view_
 
 /* --- original_checks.c, original_writes.c, original_special.c --------------------------------- */
 /* May `target` be written with what the twin gives? `recorded`: what it looks like afterwards, NULL
- * when nobody says. Sets s->in_loop. */
+ * when nobody says. Sets s->in_loop and s->order. */
 FNZ_MUST_CHECK fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                          const fnzi_eager *target, const fnz_geometry *recorded);
+/* Writes one number to chosen places of a target with several elements in one place; *done is false
+ * for every other call (original_chosen.c). */
+FNZ_MUST_CHECK fnz_status fnzi_act_write_chosen(fnzi_act *s, fnzi_eager *target, bool *done);
+/* What chooses them does not lie there; a number is read first. */
+FNZ_MUST_CHECK fnz_status fnzi_act_check_apart(fnzi_act *s, const fnzi_eager *target);
 /* May a target be written that was just resized? Eager looks for operands in what is written before
  * it resizes, and then reads what it has written. */
 FNZ_MUST_CHECK fnz_status fnzi_act_check_resized(fnzi_act *s, const fnzi_eager *target);

@@ -81,7 +81,7 @@ static fnz_status stack_items(void *self, fnzi_item *const *items, size_t count,
     fnz_handle value;
     slice.offset = (int64_t)i * g.strides[0];
     FNZ_TRY(fnzi_eager_value(in, (fnzi_eager *)items[i], &value));
-    FNZ_TRY(fnzi_eager_deposit(in, &slice, value, memory));
+    FNZ_TRY(fnzi_eager_deposit(in, &slice, NULL, value, memory));
   }
   *out = &all->item;
   return FNZ_OK;

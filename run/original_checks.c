@@ -64,29 +64,6 @@ static fnz_status takes_one(fnzi_act *s, const fnz_geometry *target, bool *yes) 
   return FNZ_OK;
 }
 
-static fnz_status check_self(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                             const fnzi_eager *target) {
-  bool overlaps, once = false, expanded = is_expanded(target->g);
-  FNZ_TRY(check_gaps(s, target));
-  if (is_fill(twin) && !(expanded && is_copied(twin, args)))
-    return FNZ_OK;
-  if (!expanded && is_idempotent(s, twin, args, target))
-    return FNZ_OK;
-  if (expanded)
-    FNZ_TRY(takes_one(s, target->g, &once));
-  if (once)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &overlaps));
-  s->in_loop = overlaps && !expanded && is_elementwise(twin) &&
-               fnz_geometry_numel(target->g) <= FNZI_MOST_IN_LOOP;
-  if (!overlaps || s->in_loop)
-    return FNZ_OK;
-  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
-                   "%s writes a tensor with several elements in one place, so the result would "
-                   "depend on the order; clone it before",
-                   s->op->name);
-}
-
 /* The bytes that two tensors reach over have some in common. */
 static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
   int64_t a_low, a_high, b_low, b_high;
@@ -159,26 +136,34 @@ fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *memory, const fnz
   return FNZ_OK;
 }
 
+enum { MOST_READ = 8 }; /* operands of an elementwise operator */
+
 typedef struct checking {
   fnzi_act *s;
   const fnz_op *twin;
   const fnzi_eager *target;
   const fnz_arg *number; /* the last argument */
   bool loops;            /* an operand may be read element after element */
+  bool fits;             /* the target is not resized */
   bool reads_target;     /* it is an operand too */
   bool casts;            /* operands of several dtypes, to `common` */
   fnz_dtype common;
 } checking;
 
-/* What is cast is a copy: of an operand, or of the results until all of them are there. Comparisons
- * write a bool as it is. */
+/* The results wait in a tensor of their own dtype until all of them are there. Comparisons write a
+ * bool as it is. */
+static bool holds_back(const checking *c, const fnz_geometry *target) {
+  bool as_is = target->dtype == c->common ||
+               (target->dtype == FNZ_BOOL && c->twin->promotion == FNZI_PROMOTE_ALWAYS_BOOL);
+  return c->casts && !as_is;
+}
+
+/* What is cast is a copy: of an operand, or of the results. */
 static bool is_read_first(const checking *c, const fnz_geometry *target,
                           const fnz_geometry *operand) {
   if (fnzi_reads_whole(c->s->op, target, operand))
     return true;
-  bool as_is = target->dtype == c->common ||
-               (target->dtype == FNZ_BOOL && c->twin->promotion == FNZI_PROMOTE_ALWAYS_BOOL);
-  return c->casts && (!as_is || operand->dtype != c->common);
+  return holds_back(c, target) || (c->casts && operand->dtype != c->common);
 }
 
 /* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
@@ -198,6 +183,98 @@ static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geome
     return FNZ_OK;
   }
   return a->dtype == b->dtype ? fnzi_cells_order(s->ctx, a, b, out) : FNZ_OK;
+}
+
+/* What the argument shows of the target was not written before it is read. */
+static fnz_status arg_is_read_first(const checking *c, const fnz_arg *arg, bool *first) {
+  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, arg->u.value) : NULL;
+  bool only_written = t == c->target && strcmp(c->twin->base, "copy") == 0, meet = true;
+  if (t == NULL || only_written || t->memory != c->target->memory)
+    return FNZ_OK;
+  if (t != c->target)
+    FNZ_TRY(fnzi_act_meet(c->s, c->target->g, t->g, &meet));
+  *first = !meet || is_read_first(c, c->target->g, t->g);
+  return FNZ_OK;
+}
+
+/* The operand as the loop sees it: cast to the dtype in which it computes. */
+static fnz_status seen_by_loop(const checking *c, const fnz_geometry *g, const fnz_geometry **out) {
+  fnzi_pane *w;
+  fnz_geometry *cast;
+  *out = g;
+  if (!c->casts || g->dtype == c->common)
+    return FNZ_OK;
+  FNZI_NEW(&c->s->in->run.scratch, 1, &w);
+  FNZI_NEW(&c->s->in->run.scratch, 1, &cast);
+  fnzi_pane_of(g, w);
+  fnzi_pane_preserve(w);
+  *cast = fnzi_pane_geometry(w);
+  *out = cast;
+  return FNZ_OK;
+}
+
+/* What is held back waits in a tensor in rows, and that is copied. */
+static fnz_status set_order(const checking *c, const fnz_arg *args) {
+  const fnz_geometry *target = c->target->g, *operands[MOST_READ];
+  int64_t rows[FNZ_MAX_RANK];
+  fnz_geometry waiting = *target;
+  uint32_t *order;
+  size_t count = 0;
+  fnzi_contiguous_strides(target->sizes, target->rank, rows);
+  waiting.strides = rows;
+  if (holds_back(c, target))
+    operands[count++] = &waiting;
+  for (size_t i = 0; !holds_back(c, target) && i < c->twin->nparams && count < MOST_READ; i++) {
+    const fnzi_eager *t =
+        args[i].tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, args[i].u.value) : NULL;
+    if (t != NULL)
+      FNZ_TRY(seen_by_loop(c, t->g, &operands[count++]));
+  }
+  FNZI_NEW(&c->s->in->run.scratch, target->rank, &order);
+  fnzi_cells_loop_order(target, operands, count, order);
+  c->s->order = order;
+  return FNZ_OK;
+}
+
+static fnz_status refuse_self(const fnzi_act *s) {
+  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                   "%s writes a tensor with several elements in one place, so the result would "
+                   "depend on the order; clone it before",
+                   s->op->name);
+}
+
+/* From so many elements on eager may work in several threads. */
+enum { IN_PARALLEL = 32768 };
+
+/* What is written several times: all results first where nothing is read that was written before,
+ * else element after element. */
+static fnz_status check_repeats(const checking *c, const fnz_arg *args) {
+  fnzi_act *s = c->s;
+  const fnz_geometry *g = c->target->g;
+  bool overlaps, first = true;
+  FNZ_TRY(fnzi_cells_overlap(s->ctx, g, &overlaps));
+  if (!overlaps)
+    return FNZ_OK;
+  for (size_t i = 0; first && i < c->twin->nparams; i++)
+    FNZ_TRY(arg_is_read_first(c, &args[i], &first));
+  int64_t most = first ? IN_PARALLEL - 1 : FNZI_MOST_IN_LOOP;
+  if (is_expanded(g) || !is_elementwise(c->twin) || !c->fits || fnz_geometry_numel(g) > most)
+    return refuse_self(s);
+  s->in_loop = !first;
+  return set_order(c, args);
+}
+
+static fnz_status check_self(const checking *c, const fnz_arg *args) {
+  fnzi_act *s = c->s;
+  bool once = false, expanded = is_expanded(c->target->g);
+  FNZ_TRY(check_gaps(s, c->target));
+  if (is_fill(c->twin) && !(expanded && is_copied(c->twin, args)))
+    return FNZ_OK;
+  if (!expanded && is_idempotent(s, c->twin, args, c->target))
+    return FNZ_OK;
+  if (expanded)
+    FNZ_TRY(takes_one(s, c->target->g, &once));
+  return once ? FNZ_OK : check_repeats(c, args);
 }
 
 static fnz_status check_operand(const checking *c, const fnzi_eager *operand) {
@@ -262,14 +339,15 @@ static fnz_status check_arg(void *user, const fnz_arg *arg) {
   return check_sizes(c, operand);
 }
 
-/* Eager's masked_scatter_ reads on in a contiguous source while it writes. Another source it copies
- * first. */
+/* Eager's masked_scatter_ reads on in a contiguous source while it writes, unless it writes one
+ * element at most. Another source it copies first. */
 static fnz_status check_source(fnzi_act *s, const fnzi_eager *target, const fnz_arg *arg) {
   fnzi_eager *source;
   bool meet;
   FNZ_TRY(fnzi_act_tensor(s, arg, &source));
-  if (source->memory != target->memory || !fnzi_is_contiguous(source->g) ||
-      !may_meet(source->g, target->g))
+  if (source->memory != target->memory || fnz_geometry_numel(target->g) <= 1 ||
+      !fnzi_is_contiguous(source->g) || !may_meet(source->g, target->g) ||
+      fnzi_reads_whole(s->op, target->g, source->g))
     return FNZ_OK;
   FNZ_TRY(fnzi_cells_meet(s->ctx, target->g, source->g, &meet));
   if (!meet && source->g->dtype == target->g->dtype)
@@ -287,7 +365,8 @@ static checking checking_of(fnzi_act *s, const fnz_op *twin, const fnz_arg *args
                 .twin = twin,
                 .target = target,
                 .number = &args[twin->nparams - 1],
-                .loops = is_elementwise(twin) && loops};
+                .loops = is_elementwise(twin) && loops,
+                .fits = loops};
   for (size_t i = 0; i < twin->nparams; i++)
     c.reads_target = c.reads_target || (args[i].tag == FNZ_ARG_VALUE &&
                                         fnzi_eager_of(s->in, args[i].u.value) == target);
@@ -360,11 +439,13 @@ fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                           const fnzi_eager *target, const fnz_geometry *recorded) {
   bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
   checking c = checking_of(s, twin, args, target, !resized);
-  FNZ_TRY(check_self(s, twin, args, target));
+  FNZ_TRY(check_self(&c, args));
   FNZ_TRY(check_reads(s, twin, args, target, resized));
   if (strcmp(twin->name, "masked_scatter") == 0)
     return check_source(s, target, &args[2]);
   FNZ_TRY(fnzi_args_visit(args, twin->nparams, check_arg, &c));
+  if (s->in_loop && s->order == NULL)
+    FNZ_TRY(set_order(&c, args));
   operands together = {.c = &c};
   return may_take_any_sizes(&c) ? fnzi_args_visit(args, twin->nparams, join_arg, &together)
                                 : FNZ_OK;
@@ -402,4 +483,24 @@ fnz_status fnzi_act_check_resized(fnzi_act *s, const fnzi_eager *target) {
     FNZ_TRY(fnzi_args_visit(&s->args[i], 1, check_grown, &w));
   }
   return FNZ_OK;
+}
+
+static fnz_status check_apart(void *user, const fnz_arg *arg) {
+  const grown *w = user;
+  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(w->s->in, arg->u.value) : NULL;
+  bool meet;
+  if (t == NULL || t->memory != w->target->memory || t->g->rank == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_act_meet(w->s, w->target->g, t->g, &meet));
+  if (!meet)
+    return FNZ_OK;
+  return fnzi_fail(w->s->ctx, FNZ_CLASS_OVERLAP, "",
+                   "an operand of %s shares some of its elements with the tensor that is written; "
+                   "clone it before",
+                   w->s->op->name);
+}
+
+fnz_status fnzi_act_check_apart(fnzi_act *s, const fnzi_eager *target) {
+  grown w = {.s = s, .target = target};
+  return fnzi_args_visit(s->args + 1, s->op->nparams - 1u, check_apart, &w);
 }

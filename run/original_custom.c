@@ -149,7 +149,7 @@ static fnz_status take(fnzi_act *s, const place *at, bool is_returned, fnz_handl
     return fnzi_act_keep(s, at->expected, owned);
   if (at->target && owned) {
     *value = 0;
-    FNZ_TRY(fnzi_eager_write(s->in, at->target, owned));
+    FNZ_TRY(fnzi_eager_write(s->in, at->target, owned, NULL));
   }
   return is_returned ? fnzi_act_push(s, at->target) : FNZ_OK;
 }

@@ -197,8 +197,8 @@ fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, fnz_handle value,
-                              fnzi_memory *memory) {
+fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, const uint32_t *order,
+                              fnz_handle value, fnzi_memory *memory) {
   size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, g->dtype);
   const fnz_geometry *has = backend_of(in)->geometry(backend_of(in)->self, value);
   if (has->dtype != g->dtype || fnz_geometry_numel(has) != fnz_geometry_numel(g))
@@ -214,7 +214,9 @@ fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, fnz_handle
   if (dense == NULL)
     return fnzi_no_memory(in->run.ctx);
   fnz_status status = backend_of(in)->download(backend_of(in)->self, in->run.ctx, value, dense);
-  if (status == FNZ_OK)
+  if (status == FNZ_OK && order != NULL)
+    fnzi_cells_scatter_as(g, order, dense, cell, memory->cells);
+  else if (status == FNZ_OK)
     fnzi_cells_scatter(g, dense, cell, memory->cells);
   fnzi_free(in->run.ctx, dense, bytes + 1);
   return status;
@@ -228,15 +230,16 @@ fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle valu
   if (!fnzi_extent(&g, &low, &high) || low < 0)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "", "a result does not fit its memory");
   FNZ_TRY(fnzi_memory_create(&in->run, w->dtype, high, &memory));
-  FNZ_TRY(fnzi_eager_deposit(in, &g, value, memory));
+  FNZ_TRY(fnzi_eager_deposit(in, &g, NULL, value, memory));
   return fnzi_eager_create(in, memory, w, out);
 }
 
-fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned) {
+fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned,
+                            const uint32_t *order) {
   fnz_handle value = owned;
   fnz_status status = resolve_bits(in, t->g, &value);
   if (status == FNZ_OK)
-    status = fnzi_eager_deposit(in, t->g, value, t->memory);
+    status = fnzi_eager_deposit(in, t->g, order, value, t->memory);
   t->memory->version++;
   if (status == FNZ_OK && t->memory->shared)
     status = fnzi_note_write(in, t->memory, t->g);

@@ -30,7 +30,7 @@ static fnz_status write_statistics(fnzi_act *s, const fnz_handle *values) {
   for (int i = 0; i < 2; i++) {
     fnzi_eager *target = fnzi_eager_of(s->in, s->args[FNZI_NORM_MEAN + i].u.value);
     if (status == FNZ_OK)
-      status = fnzi_eager_write(s->in, target, values[i]);
+      status = fnzi_eager_write(s->in, target, values[i], NULL);
     else if (values[i] != 0)
       b->release(b->self, values[i]);
   }

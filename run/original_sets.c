@@ -94,7 +94,7 @@ fnz_status fnzi_act_wait(fnzi_act *s) {
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count; i++) {
     if (status == FNZ_OK)
-      status = fnzi_eager_write(s->in, waited[i], values[i]);
+      status = fnzi_eager_write(s->in, waited[i], values[i], NULL);
     else
       s->in->run.backend->release(s->in->run.backend->self, values[i]);
     if (status == FNZ_OK)

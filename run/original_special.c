@@ -166,7 +166,7 @@ static fnz_status fill_window(fnzi_act *s, fnzi_eager *self, const fnzi_pane *w)
   const fnz_geometry *expected[1] = {window->g};
   fnz_request call = {op, args, 2, expected, ""};
   FNZ_TRY(fnzi_run_apply(&s->in->run, &call, &value, 1));
-  return fnzi_eager_write(s->in, window, value);
+  return fnzi_eager_write(s->in, window, value, NULL);
 }
 
 /* In tall matrices the diagonal begins anew below, with wrap, after a row without. */

@@ -77,7 +77,7 @@ static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *rec
     FNZ_TRY(status);
   }
   if (status == FNZ_OK)
-    return fnzi_eager_write(s->in, target, value);
+    return fnzi_eager_write(s->in, target, value, s->in_loop ? NULL : s->order);
   backend_of(s)->release(backend_of(s)->self, value);
   return status;
 }
@@ -273,7 +273,7 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
   FNZI_NEW(&s->in->run.scratch, twin->nparams, &l.copies);
   fnz_status status = copy_first(&l);
   if (status == FNZ_OK)
-    status = fnzi_cells_loop(targets[0]->g, write_element, &l);
+    status = fnzi_cells_loop(targets[0]->g, s->order, write_element, &l);
   for (size_t i = 0; i < twin->nparams; i++)
     if (l.copies[i] != NULL)
       fnzi_eager_end(s->in, l.copies[i]);
@@ -426,6 +426,7 @@ fnz_status fnzi_act_write(fnzi_act *s) {
   fnz_arg *args;
   fnzi_eager **targets;
   size_t count;
+  bool done = false;
   if (twin == NULL)
     return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument and has no functional twin", s->op->name);
@@ -433,7 +434,10 @@ fnz_status fnzi_act_write(fnzi_act *s) {
   FNZ_TRY(find_targets(s, &targets, &count));
   if (count == 1)
     FNZ_TRY(fnzi_act_find_dtype(s, twin, targets[0], args));
-  FNZ_TRY(write_targets(s, twin, args, targets, count));
+  if (count == 1)
+    FNZ_TRY(fnzi_act_write_chosen(s, targets[0], &done));
+  if (!done)
+    FNZ_TRY(write_targets(s, twin, args, targets, count));
   for (size_t i = 0; i < s->op->nreturns; i++)
     if (s->op->returns[i].alias != 0)
       FNZ_TRY(push_aliased(s, s->op->returns[i].alias));

@@ -101,10 +101,18 @@ enum {
 };
 FNZ_MUST_CHECK fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
                                            const fnz_geometry *operand, fnzi_order *out);
-/* Calls visit(user, index) for each element in that order. */
-FNZ_MUST_CHECK fnz_status fnzi_cells_loop(const fnz_geometry *target,
+/* Dimensions of `target` as eager's loop goes, the outermost first: by the target's strides, the
+ * largest outermost, of equal ones by size, and where that leaves two open by the strides of each
+ * of `count` operands. */
+void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const *operands,
+                           size_t count, uint32_t *out);
+/* Calls visit(user, index) for each element of the target, dimensions in the given order. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_loop(const fnz_geometry *target, const uint32_t *order,
                                           fnz_status (*visit)(void *user, const int64_t *index),
                                           void *user);
+/* As fnzi_cells_scatter(), the elements in that order. */
+void fnzi_cells_scatter_as(const fnz_geometry *g, const uint32_t *order, const unsigned char *dense,
+                           size_t cell, unsigned char *memory);
 
 /* --- A program bound to a backend (run/bind.c) ------------------------------------------- */
 typedef struct fnzi_binding { /* of input k of the program */

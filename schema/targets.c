@@ -29,7 +29,7 @@ static const uint16_t lazy[] = {
 };
 
 /* What chooses the places that get the number. */
-typedef enum chooser { BY_MASK, BY_DIM, BY_INDICES } chooser;
+typedef enum chooser { BY_MASK, BY_DIM, BY_INDICES, BY_PLACES } chooser;
 
 static const struct {
   uint16_t op;
@@ -133,19 +133,44 @@ static bool differs_along(const repeating *r, chooser by, uint32_t d) {
   case BY_DIM:
     return dim_differs(r, d);
   case BY_INDICES:
+    return indices_differ(r, d);
+  case BY_PLACES:
     break;
   }
-  return indices_differ(r, d);
+  return true;
+}
+
+static const size_t repeated_count = sizeof repeated / sizeof *repeated;
+
+static size_t repeated_row(const fnz_op *op) {
+  size_t row = 0;
+  while (row < repeated_count && op != &fnzi_ops[repeated[row].op])
+    row++;
+  return row;
+}
+
+int fnzi_one_number(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
+                    fnzi_geometry_reader *geometry_of, void *user) {
+  const size_t row = repeated_row(op);
+  if (row == repeated_count || target->is_conj || target->is_neg) /* a copy is written, and all of */
+    return -1;                                                    /* it goes back */
+  const repeating r = {op, args, NULL, target, geometry_of, user};
+  /* Halves are scattered into a wider copy, all of which goes back. */
+  bool is_refused = target->dtype == FNZ_F16 || target->dtype == FNZ_BF16;
+  for (uint32_t d = 0; d < target->rank; d++)
+    is_refused = is_refused || (target->strides[d] == 0 && target->sizes[d] > 1);
+  if ((repeated[row].by == BY_INDICES && !writes_one_number(&r)) ||
+      (repeated[row].by == BY_PLACES && is_refused))
+    return -1;
+  int value = fnzi_op_param(op, "value");
+  return value >= 0 ? value : fnzi_op_param(op, "values");
 }
 
 bool fnzi_writes_alike(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
                        fnzi_geometry_reader *geometry_of, void *user, int64_t *sizes,
                        fnz_geometry *one) {
-  const size_t count = sizeof repeated / sizeof *repeated;
-  size_t row = 0;
-  while (row < count && op != &fnzi_ops[repeated[row].op])
-    row++;
-  if (row == count)
+  const size_t row = repeated_row(op);
+  if (row == repeated_count)
     return false;
   const fnz_arg *choice = &args[fnzi_op_param(op, repeated[row].param)];
   const repeating r = {op, args, choice, target, geometry_of, user};

@@ -2,6 +2,8 @@
  * repeated tensors, out= arguments; often on memory that was written last. */
 #include "soak/draws.h"
 
+#include "views/views.h"
+
 /* --- operands -------------------------------------------------------------------------------- */
 static size_t uniform(gen *g) {
   return g->count - 1 - choose(g->c, (uint32_t)g->count);
@@ -30,6 +32,19 @@ size_t fnzi_pick_value(gen *g) {
   return g->count - 1 - back;
 }
 
+static bool repeats(const fnz_geometry *g) {
+  return fnz_geometry_numel(g) > 1 && !fnzi_is_dense(g) &&
+         fnzi_self_relation(g, FNZI_LITTLE_WORK) == FNZI_OVERLAPS;
+}
+
+size_t fnzi_pick_repeating(gen *g) {
+  size_t k = uniform(g);
+  for (size_t n = 0; n < g->count && n < 4 * MOST_TRIES; n++, k = (k + 1) % g->count)
+    if (repeats(looks(g, k)))
+      return k;
+  return fnzi_pick_value(g);
+}
+
 static bool broadcasts(const fnz_geometry *from, const fnz_geometry *to) {
   if (from->rank > to->rank)
     return false;
@@ -41,7 +56,7 @@ static bool broadcasts(const fnz_geometry *from, const fnz_geometry *to) {
   return true;
 }
 
-static fnz_arg draw_number(gen *g, fnz_dtype dtype) {
+fnz_arg fnzi_draw_number(gen *g, fnz_dtype dtype) {
   int64_t i = choose_in(g->c, 0, 5) - 2;
   if (dtype == FNZ_BOOL)
     return (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = i > 0};
@@ -53,10 +68,12 @@ static fnz_arg draw_number(gen *g, fnz_dtype dtype) {
 /* A tensor that fits `self` as operand, or now and then any; values[*out]. */
 static bool pick_operand(gen *g, size_t self, bool any_dtype, size_t *out) {
   const fnz_geometry *to = looks(g, self);
+  bool promotes = repeats(to) && perhaps(g->c, 50); /* to another dtype than the target's */
   for (int n = 0; n < MOST_TRIES; n++) {
     *out = n == 0 ? fnzi_pick_value(g) : (*out + 1) % g->count;
     const fnz_geometry *from = looks(g, *out);
-    if (broadcasts(from, to) && (any_dtype || fnzi_can_cast(from->dtype, to->dtype)))
+    if (broadcasts(from, to) && (any_dtype || fnzi_can_cast(from->dtype, to->dtype)) &&
+        !(promotes && from->dtype == to->dtype && n + 1 < MOST_TRIES))
       return true;
   }
   return perhaps(g->c, 3);
@@ -67,7 +84,7 @@ static void add_operand(gen *g, size_t self, bool any_dtype, fnzi_drawn_call *ca
   if (!perhaps(g->c, 20) && pick_operand(g, self, any_dtype, &other))
     fnzi_call_add(call, tensor_arg(other));
   else
-    fnzi_call_add(call, draw_number(g, looks(g, self)->dtype));
+    fnzi_call_add(call, fnzi_draw_number(g, looks(g, self)->dtype));
 }
 
 /* A value that satisfies `is`, searched from a random one on. */
@@ -94,6 +111,14 @@ static bool is_same_size(const fnz_geometry *have, const fnz_geometry *like) {
 
 static bool is_number(const fnz_geometry *have, const fnz_geometry *like) {
   return have->rank == 0 && fnzi_can_cast(have->dtype, like->dtype);
+}
+
+bool fnzi_find_alike(gen *g, size_t self, size_t *out) {
+  return search(g, is_alike, looks(g, self), out);
+}
+
+bool fnzi_find_mask(gen *g, size_t self, size_t *out) {
+  return search(g, is_mask, looks(g, self), out);
 }
 
 /* --- writes ---------------------------------------------------------------------------------- */
@@ -131,9 +156,39 @@ static bool draw_copy(gen *g, size_t self, fnzi_drawn_call *call) {
   return true;
 }
 
+/* Of any two dtypes. */
+static bool draw_comparison(gen *g, size_t self, fnzi_drawn_call *call) {
+  draw_self(g, self, call);
+  add_operand(g, self, true, call);
+  return !fnzi_is_complex(looks(g, self)->dtype) &&
+         (call->args[1].tag != FNZ_ARG_VALUE ||
+          !fnzi_is_complex(looks(g, call->args[1].u.value)->dtype));
+}
+
+static bool draw_power(gen *g, size_t self, fnzi_drawn_call *call) {
+  draw_self(g, self, call);
+  fnzi_call_int(call, choose_in(g->c, 1, 3));
+  return looks(g, self)->dtype != FNZ_BOOL;
+}
+
+/* lerp_(self, end, weight): floats of one dtype. */
+static bool draw_lerp(gen *g, size_t self, fnzi_drawn_call *call) {
+  size_t end, weight;
+  draw_self(g, self, call);
+  if (!fnzi_is_float(looks(g, self)->dtype) || !fnzi_find_alike(g, self, &end) ||
+      !fnzi_find_alike(g, self, &weight))
+    return false;
+  fnzi_call_add(call, tensor_arg(end));
+  if (strcmp(call->op, "lerp_.Tensor") == 0)
+    fnzi_call_add(call, tensor_arg(weight));
+  else
+    fnzi_call_add(call, fnzi_draw_number(g, looks(g, self)->dtype));
+  return true;
+}
+
 static bool draw_with_number(gen *g, size_t self, fnzi_drawn_call *call) {
   draw_self(g, self, call);
-  fnzi_call_add(call, draw_number(g, looks(g, self)->dtype));
+  fnzi_call_add(call, fnzi_draw_number(g, looks(g, self)->dtype));
   return true;
 }
 
@@ -159,8 +214,11 @@ static bool draw_masked(gen *g, size_t self, fnzi_drawn_call *call) {
   if (!search(g, is_mask, looks(g, self), &mask))
     return false;
   fnzi_call_add(call, tensor_arg(mask));
-  fnzi_call_add(call, draw_number(g, looks(g, self)->dtype));
-  return true;
+  if (strcmp(call->op, "masked_fill_.Scalar") == 0)
+    fnzi_call_add(call, fnzi_draw_number(g, looks(g, self)->dtype));
+  else if (search(g, is_number, looks(g, self), &mask))
+    fnzi_call_add(call, tensor_arg(mask));
+  return call->nargs == 3;
 }
 
 static bool draw_index_put(gen *g, size_t self, fnzi_drawn_call *call) {
@@ -303,6 +361,13 @@ static bool draw_full(gen *g, size_t self, fnzi_drawn_call *call) {
   return true;
 }
 
+/* 0, 1 and so on */
+static bool draw_arange(gen *g, size_t self, fnzi_drawn_call *call) {
+  (void)self;
+  fnzi_call_int(call, choose_in(g->c, 0, 6));
+  return true;
+}
+
 /* --- the table ------------------------------------------------------------------------------- */
 const fnzi_call_draw fnzi_call_draws[] = {
     {"add_.Tensor", draw_binary, WRITE},
@@ -318,7 +383,23 @@ const fnzi_call_draw fnzi_call_draws[] = {
     {"logical_not_", draw_self, WRITE},
     {"ge_.Scalar", draw_with_number, WRITE},
     {"masked_fill_.Scalar", draw_masked, WRITE},
+    {"masked_fill_.Tensor", draw_masked, WRITE},
     {"index_put_", draw_index_put, WRITE},
+    {"index_fill_.int_Scalar", fnzi_draw_index_fill, WRITE},
+    {"index_fill_.int_Tensor", fnzi_draw_index_fill, WRITE},
+    {"index_copy_", fnzi_draw_index_copy, WRITE},
+    {"index_add_", fnzi_draw_index_copy, WRITE},
+    {"scatter_.value", fnzi_draw_scatter_value, WRITE},
+    {"scatter_.src", fnzi_draw_scatter, WRITE},
+    {"scatter_add_", fnzi_draw_scatter, WRITE},
+    {"put_", fnzi_draw_put, WRITE},
+    {"masked_scatter_", fnzi_draw_masked_scatter, WRITE},
+    {"lt_.Tensor", draw_comparison, WRITE},
+    {"gt_.Tensor", draw_comparison, WRITE},
+    {"gt_.Scalar", draw_with_number, WRITE},
+    {"pow_.Scalar", draw_power, WRITE},
+    {"lerp_.Tensor", draw_lerp, WRITE},
+    {"lerp_.Scalar", draw_lerp, WRITE},
     {"cumsum_", draw_cumsum, WRITE},
     {"addcmul_", draw_addcmul, WRITE},
     {"add.out", draw_out, WRITE},
@@ -341,6 +422,7 @@ const fnzi_call_draw fnzi_call_draws[] = {
     {"cat", draw_cat, PURE},
     {"stack", draw_cat, PURE},
     {"full", draw_full, PURE},
+    {"arange", draw_arange, PURE},
     {"relu", draw_of_numbers, PURE},
     {"expand_as", draw_like, PURE},
     {"view_as", draw_like, PURE},

@@ -37,6 +37,7 @@ typedef struct gen {
   uint8_t off[FNZI_RANDOM_MOST_OPS];           /* switched off in this program */
   bool in_chains;                              /* most steps go on with the newest value */
   bool ended;                                  /* a refused step was written down */
+  fnz_status failed;                           /* what a draw has met that is no refusal */
   drawn values[MOST_VALUES];                   /* `count` of them; stays the last member */
 } gen;
 
@@ -62,5 +63,19 @@ static inline fnz_arg tensor_arg(size_t k) {
 
 /* Some value: a new one, any, or one that shares memory with the last one written. */
 size_t fnzi_pick_value(gen *g);
+/* One that shows an element in several places, if there is one soon. */
+size_t fnzi_pick_repeating(gen *g);
+/* A step before the one that is being drawn: one new value, values[*out]. False when it gives
+ * none. */
+bool fnzi_make_value(gen *g, const fnzi_drawn_call *call, size_t row, size_t *out);
+/* A value of the same sizes and dtype as values[self]. */
+bool fnzi_find_alike(gen *g, size_t self, size_t *out);
+bool fnzi_find_mask(gen *g, size_t self, size_t *out);
+/* A number for a tensor of this dtype. */
+fnz_arg fnzi_draw_number(gen *g, fnz_dtype dtype);
+
+/* draws_places.c: writes to places that a tensor names. */
+fnzi_draw_call_fn fnzi_draw_index_fill, fnzi_draw_index_copy, fnzi_draw_scatter,
+    fnzi_draw_scatter_value, fnzi_draw_put, fnzi_draw_masked_scatter;
 
 #endif

@@ -161,6 +161,15 @@ static fnz_status lie_as_in_eager(gen *g, const fnz_op *op, const fnzi_drawn_cal
   return fnz_tensor_wrap(g->world, &like, value, result);
 }
 
+static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row);
+
+bool fnzi_make_value(gen *g, const fnzi_drawn_call *call, size_t row, size_t *out) {
+  const size_t before = g->count;
+  g->failed = call_step(g, call, row);
+  *out = before;
+  return g->failed == FNZ_OK && g->count == before + 1;
+}
+
 static fnz_status call_step(gen *g, const fnzi_drawn_call *call, size_t row) {
   fnzi_drawn_call bound;
   fnz_tensor *results[MOST_RESULTS];
@@ -211,15 +220,22 @@ static bool makes_no_sense(const char *op, const fnz_geometry *self) {
          (!strcmp(op, "view_as_complex") && !fnzi_is_float(self->dtype));
 }
 
+/* What is written shows an element in several places now and then. */
+static size_t pick_self(gen *g, step_kind kind) {
+  return kind == WRITE && perhaps(g->c, 8) ? fnzi_pick_repeating(g) : fnzi_pick_value(g);
+}
+
 static fnz_status step(gen *g) {
   fnzi_drawn_call call;
   uint32_t percent = choose(g->c, 100);
-  if (percent == 0 || g->count + MOST_RESULTS > MOST_VALUES)
+  if (percent == 0 || g->count + 2 * MOST_RESULTS > MOST_VALUES)
     return FNZ_OK; /* the simplest step is none */
-  size_t row = draw_row(g, kind_from(percent)), self = fnzi_pick_value(g);
+  size_t row = draw_row(g, kind_from(percent)), self = pick_self(g, kind_from(percent));
   fnzi_call_start(&call, fnzi_random_op(row));
   if (kind_of(row) != VIEW) {
-    if (!fnzi_call_draws[row].draw(g, self, &call))
+    bool fits = fnzi_call_draws[row].draw(g, self, &call);
+    FNZ_TRY(g->failed);
+    if (!fits)
       return FNZ_OK;
     return call_step(g, &call, row);
   }
@@ -232,9 +248,10 @@ static fnz_status step(gen *g) {
 
 /* --- the program ----------------------------------------------------------------------------- */
 static fnz_dtype draw_input_dtype(gen *g) {
-  static const fnz_dtype dtypes[] = {FNZ_I32, FNZ_I32, FNZ_I32, FNZ_F32, FNZ_F32, FNZ_F32, FNZ_I32,
-                                     FNZ_I32, FNZ_I64, FNZ_I64, FNZ_F32, FNZ_U8,  FNZ_I32, FNZ_F32,
-                                     FNZ_F64, FNZ_C64, FNZ_I32, FNZ_F16, FNZ_BOOL};
+  static const fnz_dtype dtypes[] = {FNZ_I32,  FNZ_I32, FNZ_I32, FNZ_F32, FNZ_F32, FNZ_F32,
+                                     FNZ_I32,  FNZ_I32, FNZ_I64, FNZ_I64, FNZ_F32, FNZ_U8,
+                                     FNZ_I32,  FNZ_F32, FNZ_F64, FNZ_C64, FNZ_I32, FNZ_F16,
+                                     FNZ_BOOL, FNZ_I8,  FNZ_I16, FNZ_I64};
   fnz_dtype dtype = dtypes[choose(g->c, sizeof dtypes / sizeof *dtypes)];
   return dtype == FNZ_F16 && choose(g->c, 2) ? FNZ_BF16 : dtype;
 }

@@ -87,10 +87,13 @@ static bool writes_twice(const loop *l) {
 }
 
 static fnz_status decide(fnz_context *ctx, const window *t, const window *o, int *slices) {
+  fnzi_loop loop = {.slices = *slices};
   static const int64_t whole[] = {1 << 24}, dense[] = {1};
   const fnz_geometry frame = {.dtype = FNZ_I32, .rank = 1, .sizes = whole, .strides = dense};
-  return fnzi_check_operand(ctx, fnz_op_find("add_.Tensor"), &t->g, &o->g, &frame,
-                            FNZI_READING_IN_STEP, slices);
+  fnz_status status = fnzi_check_operand(ctx, fnz_op_find("add_.Tensor"), &t->g, &o->g, &frame,
+                                         FNZI_READING_IN_STEP, &loop);
+  *slices = loop.slices;
+  return status;
 }
 
 /* Another operand goes slice after slice along `dim` already: this one may only do the same. */
@@ -176,8 +179,11 @@ END_TEST
 
 /* --- a target that overlaps itself ------------------------------------------------------------ */
 static fnz_status decide_own(fnz_context *ctx, const window *t, int *slices) {
-  *slices = -1;
-  return fnzi_check_target(ctx, fnz_op_find("add_.Tensor"), &t->g, FNZI_SPREAD_ANY, slices);
+  fnzi_loop loop = {.slices = -1};
+  fnz_status status =
+      fnzi_check_target(ctx, fnz_op_find("add_.Tensor"), &t->g, FNZI_SPREAD_ANY, &loop);
+  *slices = loop.slices;
+  return status;
 }
 
 /* As means_the_same(), where every element reads a number of its own. */

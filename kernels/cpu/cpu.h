@@ -44,6 +44,10 @@ FNZ_MUST_CHECK fnz_status fnzi_window_widen(fnzi_call *call, const fnzi_window *
 
 /* UNSUPPORTED, with both types. */
 fnz_status fnzi_refuse_conversion(const fnzi_call *call, fnz_dtype to, fnz_dtype from);
+/* The same windows, of the same sizes, with the dimensions that eager's loop over `target` has
+ * outermost first; `source` is what is read. */
+void fnzi_windows_in_order(const fnz_geometry *target, const fnz_geometry *source, fnzi_window *to,
+                           fnzi_window *from);
 /* The elements of `from`, broadcast, into those of `to`, converted. UNSUPPORTED when the dtypes do
  * not convert. `ordered`: in row-major order, for windows that overlap themselves. */
 FNZ_MUST_CHECK fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to,

@@ -131,5 +131,7 @@ fnz_status fnzi_kernel_scatter_view(fnzi_call *call) {
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "the window leaves the tensor");
   fnzi_window_of(&window, &to);
   fnzi_window_of(src, &from);
+  if (counts_elements(call->op))
+    fnzi_windows_in_order(windows, &src->geometry, &to, &from);
   return fnzi_window_assign(call, &to, &from, counts_elements(call->op));
 }

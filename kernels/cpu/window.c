@@ -63,6 +63,22 @@ void fnzi_window_dense(fnzi_window *out, fnz_dtype dtype, uint32_t rank, const i
   fnzi_contiguous_strides(sizes, rank, out->strides);
 }
 
+static void turn(fnzi_window *w, const uint32_t *order) {
+  const fnzi_window old = *w;
+  for (uint32_t d = 0; d < w->rank; d++) {
+    w->sizes[d] = old.sizes[order[d]];
+    w->strides[d] = old.strides[order[d]];
+  }
+}
+
+void fnzi_windows_in_order(const fnz_geometry *target, const fnz_geometry *source, fnzi_window *to,
+                           fnzi_window *from) {
+  uint32_t order[FNZ_MAX_RANK];
+  fnzi_loop_order(target, &source, 1, order);
+  turn(to, order);
+  turn(from, order);
+}
+
 /* Zero bytes are the zero of every element type, or what eager makes of it. */
 static bool is_zero(const fnz_arg *number) {
   return number->tag != FNZ_ARG_COMPLEX && number->u.i == 0;

@@ -125,10 +125,33 @@ static fnz_status scatter_window(fnzi_hashing *h, uint16_t place, const fnz_geom
   return fnzi_view_forward(&h->arena, row, op, args, op->nparams, base, out, &count);
 }
 
+/* Dimensions of both in the order in which eager's loop writes the window. */
+typedef struct turned {
+  fnz_geometry window, source;
+  int64_t sizes[FNZ_MAX_RANK], to[FNZ_MAX_RANK], from[FNZ_MAX_RANK];
+} turned;
+
+static void turn(const fnz_geometry *window, const fnz_geometry *source, const int64_t *rows,
+                 turned *out) {
+  uint32_t order[FNZ_MAX_RANK];
+  out->window = out->source = *window;
+  fnzi_loop_order(window, &source, source->strides ? 1 : 0, order);
+  for (uint32_t d = 0; d < window->rank; d++) {
+    out->sizes[d] = window->sizes[order[d]];
+    out->to[d] = window->strides[order[d]];
+    out->from[d] = rows[order[d]];
+  }
+  out->window.sizes = out->source.sizes = out->sizes;
+  out->window.strides = out->to;
+  out->source.strides = out->from;
+  out->source.offset = 0;
+}
+
 static fnz_status scatter(fnzi_hashing *h, uint16_t view) {
   fnzi_hashed *base, *source, *out;
-  fnz_geometry g, *window;
-  fnzi_hash_walk w;
+  fnz_geometry g, rows, *window;
+  fnzi_hash_walk w, r;
+  turned t;
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
   FNZ_TRY(fnzi_hash_input(h, 1, &source));
   FNZ_TRY(fnzi_hash_dense(h, base, &g));
@@ -139,10 +162,13 @@ static fnz_status scatter(fnzi_hashing *h, uint16_t view) {
                      "%s: the source has other sizes than the place it goes to", h->op->name);
   FNZ_TRY(fnzi_hash_result_like(h, &base->g, &out));
   memcpy(out->cells, base->cells, base->ncells * sizeof *base->cells);
-  const uint64_t *from = source->cells;
-  for (fnzi_hash_walk_start(&w, window); w.left > 0; fnzi_hash_walk_next(&w), from += source->unit)
-    fnzi_hash_cast(h->hasher, source->g.dtype, from, g.dtype,
-                   out->cells + (size_t)w.place * out->unit);
+  FNZ_TRY(fnzi_hash_dense(h, source, &rows));
+  turn(window, &source->g, rows.strides, &t);
+  fnzi_hash_walk_start(&r, &t.source);
+  for (fnzi_hash_walk_start(&w, &t.window); w.left > 0;
+       fnzi_hash_walk_next(&w), fnzi_hash_walk_next(&r))
+    fnzi_hash_cast(h->hasher, source->g.dtype, source->cells + (size_t)r.place * source->unit,
+                   g.dtype, out->cells + (size_t)w.place * out->unit);
   return FNZ_OK;
 }
 
