@@ -81,13 +81,12 @@ static fnz_status check(const epilogue *e, size_t k) {
         "input %s shows elements in several places, to which no copy at the end can write; take "
         "final values as outputs (--state outputs)",
         name);
-  if (o->spec.set || o->spec.kind == FNZ_OUTPUT_MEMORY_MUTATION)
-    if (o->spec.set || o->input < e->p->graph->ninputs)
-      return fnzi_fail_for(
-          e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
-          "input %s gets other memory, which no write at the end gives it; take final "
-          "values as outputs (--state outputs)",
-          name);
+  if (o->spec.set)
+    return fnzi_fail_for(
+        e->p->ctx, FNZI_REASON_DIALECT, FNZ_CLASS_UNSUPPORTED, name,
+        "input %s gets other memory, which no write at the end gives it; take final "
+        "values as outputs (--state outputs)",
+        name);
   if (!o->spec.metadata)
     return FNZ_OK;
   const fnzi_alias *root = e->p->roots[o->input], *now = o->tensor->node;

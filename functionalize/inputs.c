@@ -106,7 +106,10 @@ static fnz_status open_root(fnzi_pass *p, fnzi_joined *j) {
   return FNZ_OK;
 }
 
+/* The caller looks at the memory of an input to the end, wherever the input is moved; so that
+ * writes there matter, a tensor of the caller's is held as long as the world. */
 static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
+  fnz_tensor *callers;
   const fnz_arg *from = &p->graph->inputs[k];
   uint32_t value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[k].u.value;
   if (!is_reference(from))
@@ -122,6 +125,7 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
     FNZ_TRY(wrap_value(p, value, &p->inputs[k]));
   p->inputs[k]->refs++;
   p->roots[k] = fnzi_alias_retain(p->inputs[k]->node);
+  FNZ_TRY(fnzi_tensor_on(p->world, p->roots[k], &callers));
   p->tensors[from->u.value] = p->inputs[k];
   return FNZ_OK;
 }

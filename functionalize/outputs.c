@@ -74,8 +74,19 @@ static void become_state(fnzi_pass *p, uint32_t k) {
     p->to->inputs[k].kind = FNZ_INPUT_BUFFER;
 }
 
-/* What was left in the memory that an input was moved away from: other names of it still show it.
- */
+/* The input shows all that it showed when it came in, at every size. */
+static bool shows_all(const fnzi_pass *p, uint32_t k) {
+  const fnzi_alias *root = p->roots[k], *now = p->inputs[k]->node;
+  bool inside = now->low <= root->low && now->high >= root->high, all = inside && now->compact;
+  if (inside && !all && (now->repeats || !root->compact)) {
+    fnzi_relation r = fnzi_relate(&now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
+    all = r == FNZI_EQUAL || r == FNZI_CONTAINS;
+  }
+  return fnzi_agreed(p->world->decisions, all) && all;
+}
+
+/* What is in the memory that an input was moved away from, or shows a part of only: the caller may
+ * have other names of it, which show it still. */
 static fnz_status add_left_memory(fnzi_pass *p, fnzi_outputs *out, uint32_t k, const char *target) {
   fnzi_output o = {.input = k, .written = true};
   o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
@@ -97,11 +108,12 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   become_state(p, k);
   o.spec.kind = mutation_kind(p->to->inputs[k].kind);
   p->to->inputs[k].written = o.written && j && (j->name || j->base != k);
-  if (o.spec.set && o.written)
+  bool left = o.written && o.spec.metadata && (o.spec.set || !shows_all(p, k));
+  if (left)
     FNZ_TRY(add_left_memory(p, out, k, is_user ? name : in->target));
   if (p->to->inputs[k].written && !o.spec.metadata)
     return FNZ_OK;
-  o.written = o.written && !o.spec.set && !p->to->inputs[k].written;
+  o.written = o.written && !left && !p->to->inputs[k].written;
   return add_value(p, out, o, p->inputs[k]->node);
 }
 

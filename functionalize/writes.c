@@ -164,10 +164,20 @@ static fnz_status move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor 
   return FNZ_OK;
 }
 
-/* set_(self, source, storage_offset, size, stride): without strides the sizes are row-major. */
+/* set_(self, source, storage_offset, size, stride): without strides the sizes are row-major. The
+ * source stands for memory that begins where it does. */
 static fnz_status set_window_request(fnz_world *world, fnzi_request *r) {
   fnz_arg window[] = {r->args[3], fnzi_arg_get(r->op, r->args, r->op->nparams, 4), r->args[2]};
+  const fnz_geometry *source = fnzi_geometry(fnzi_tensor_arg(r, 1));
   int64_t *sizes, *strides;
+  if (!fnzi_is_contiguous(source))
+    return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                     "%s: the source must be contiguous to stand for memory; call contiguous() on "
+                     "it before",
+                     r->op->name);
+  if (!fnzi_add_i64(source->offset, window[2].u.i, &window[2].u.i))
+    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the offset leaves 63 bits",
+                     r->op->name);
   if (window[0].count && !window[1].count) {
     FNZI_NEW(&world->scratch, window[0].count, &sizes);
     FNZI_NEW(&world->scratch, window[0].count, &strides);

@@ -87,6 +87,35 @@ static fnz_status compare(fnz_context *ctx, const fnz_geometry *first, const fnz
   return FNZ_OK;
 }
 
+/* The place of each index of `second` is one of `first`; bits of `marks` count from `low`. */
+static bool all_marked(const fnz_geometry *first, const fnz_geometry *second, int64_t low,
+                       int64_t high, unsigned char *marks) {
+  walk w;
+  mark(first, low, high, marks, true);
+  for (start(&w, second); w.left > 0; step(&w))
+    if (!(marks[(w.place - low) >> 3] & (1u << ((w.place - low) & 7))))
+      return false;
+  return true;
+}
+
+fnz_status fnzi_cells_cover(fnz_context *ctx, const fnz_geometry *first, const fnz_geometry *second,
+                            bool *out) {
+  int64_t low, high;
+  *out = true;
+  if (!fnzi_extent(second, &low, &high))
+    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "the extent of a tensor leaves 64 bits");
+  if (low == high)
+    return FNZ_OK;
+  size_t bytes = (size_t)((high - low) / 8 + 1);
+  unsigned char *marks = fnzi_resize(ctx, NULL, 0, bytes);
+  if (marks == NULL)
+    return fnzi_no_memory(ctx);
+  memset(marks, 0, bytes);
+  *out = all_marked(first, second, low, high, marks);
+  fnzi_free(ctx, marks, bytes);
+  return FNZ_OK;
+}
+
 /* Sizes above one by stride, smallest first: each stride beyond all that the smaller ones reach
  * means that no two indices meet. */
 static bool nested(const fnz_geometry *g) {

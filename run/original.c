@@ -268,10 +268,16 @@ static bool is_changed(const fnzi_interp *in, size_t k, const fnzi_eager *t) {
   return is_written(in, k) || t->memory != in->initial_memory[k] || t->g != in->initial[k];
 }
 
-/* An input that was moved away from memory that was written: other names of it still show that. */
+/* An input that was moved away from memory that was written, or shows a part of it only: other
+ * names of it still show that. */
 static fnz_status emit_left(fnzi_interp *in, size_t k, const fnzi_eager *t) {
   const char *name;
-  if (t->memory == in->initial_memory[k] || !is_written(in, k))
+  bool shown = t->memory == in->initial_memory[k];
+  if (!is_written(in, k))
+    return FNZ_OK;
+  if (shown && t->g != in->initial[k])
+    FNZ_TRY(fnzi_cells_cover(in->run.ctx, t->g, in->initial[k], &shown));
+  if (shown)
     return FNZ_OK;
   FNZ_TRY(fnzi_arena_dotted(&in->run.arena, "memory", in->run.bindings[k].target, &name));
   return fnzi_emit_memory(&in->run, name, in->initial[k], in->initial_memory[k]);
@@ -289,13 +295,12 @@ static fnz_status emit_input(void *user, size_t k) {
   fnzi_interp *in = user;
   const fnzi_binding *b = &in->run.bindings[k];
   uint64_t v = in->run.graph->inputs[k].u.value;
-  if (in->run.program->inputs[k].written && b->memory->cells != NULL)
-    return fnzi_emit_member(&in->run, (uint32_t)k, final_handle, in);
   bool wanted = fnzi_run_shows_unwritten(&in->run, b);
+  bool changed = is_changed(in, k, fnzi_eager_of(in, v));
   FNZ_TRY(emit_left(in, k, fnzi_eager_of(in, v)));
-  if (!wanted && !is_changed(in, k, fnzi_eager_of(in, v)))
-    return FNZ_OK;
-  return emit_tensor(in, b->name, v);
+  if (!changed && in->run.program->inputs[k].written && b->memory->cells != NULL)
+    return fnzi_emit_member(&in->run, (uint32_t)k, final_handle, in);
+  return wanted || changed ? emit_tensor(in, b->name, v) : FNZ_OK;
 }
 
 static fnz_status show(fnzi_interp *in, bool is_input, size_t k, const fnz_arg *arg) {

@@ -38,19 +38,25 @@ fnz_status fnzi_act_set_tensor(fnzi_act *s) {
   return set(s, self, source->memory, &w);
 }
 
-/* set_(self, source, storage_offset, size, stride) */
+/* set_(self, source, storage_offset, size, stride): the source stands for memory that begins where
+ * it does. */
 fnz_status fnzi_act_set_window(fnzi_act *s) {
   fnzi_eager *self, *source;
   fnzi_pane w;
   uint32_t count;
   FNZ_TRY(read_source(s, &self, &source, &w));
+  if (!fnzi_is_contiguous(source->g))
+    return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
+                     "%s: the source must be contiguous to stand for memory; call contiguous() on "
+                     "it before",
+                     s->op->name);
   FNZ_TRY(fnzi_act_ints(s, 3, w.sizes, &w.rank));
   FNZ_TRY(fnzi_act_ints(s, 4, w.strides, &count));
   if (count == 0)
     fnzi_contiguous_strides(w.sizes, w.rank, w.strides);
   else if (count != w.rank)
     return fnzi_act_refuse(s, "as many strides as sizes are needed", count, w.rank);
-  w.offset = fnzi_act_int(s, 2, 0);
+  w.offset = source->g->offset + fnzi_act_int(s, 2, 0);
   return set(s, self, source->memory, &w);
 }
 

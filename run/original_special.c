@@ -106,7 +106,6 @@ static fnz_status grow(fnzi_act *s, fnzi_memory *memory, fnz_dtype dtype, int64_
   fnzi_memory_drop(&s->in->run, memory);
   memory->cells = larger->cells;
   memory->bytes = larger->bytes;
-  memory->version++;
   larger->cells = NULL;
   return FNZ_OK;
 }

@@ -82,6 +82,9 @@ void fnzi_cells_gather(const fnz_geometry *g, const unsigned char *memory, size_
                        unsigned char *dense);
 void fnzi_cells_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
                         unsigned char *memory);
+/* Every place of the second is one of the first. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_cover(fnz_context *ctx, const fnz_geometry *first,
+                                           const fnz_geometry *second, bool *out);
 /* Two indices of `g` lie in the same place. */
 FNZ_MUST_CHECK fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out);
 /* Two geometries of one memory have a place in common. */

@@ -165,7 +165,8 @@ typedef struct fnz_view_call {
  * the mutation also gave its target the sizes, strides and offset of the value's geometry, or of
  * `window` where there is one. `set`: it also moved its target to other memory, which `sharing`
  * tells. FNZ_OUTPUT_MEMORY_MUTATION is the final content of an input of kind MEMORY, or of the
- * memory that an input came in with before it was moved away.
+ * memory that an input came in with, all that it showed then, before it was moved away or began to
+ * show less of it: other names of that memory see it.
  *
  * `sharing` is known of functional programs: what a caller has to do so that writing to an output
  * later is seen where eager PyTorch shows it. Take input `of` after its mutations, and call `views`
