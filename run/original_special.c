@@ -200,6 +200,18 @@ static fnz_status fill_diagonal(fnzi_act *s) {
   return fnzi_act_push(s, self);
 }
 
+/* A copy onto itself writes nothing; through another tensor it is checked as any. */
+static fnz_status copy(fnzi_act *s) {
+  fnzi_eager *self, *source;
+  bool overlaps = false;
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
+  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &source));
+  bool same = self->memory == source->memory && fnzi_geometry_equal(self->g, source->g);
+  if (same && self != source)
+    FNZ_TRY(fnzi_cells_overlap(s->ctx, self->g, &overlaps));
+  return same && !overlaps ? fnzi_act_push(s, self) : fnzi_act_write(s);
+}
+
 /* --- The table -----------------------------------------------------------------------------------
  */
 
@@ -214,6 +226,7 @@ static const struct {
     {FNZI_ATEN_record_stream, fnzi_act_nothing},
     {FNZI_ATEN_requires_grad_, fnzi_act_nothing},
     {FNZI_ATEN_retain_grad, fnzi_act_nothing},
+    {FNZI_ATEN_copy_, copy},
     {FNZI_ATEN_resize_, resize},
     {FNZI_ATEN_resize_as_, resize_as},
     {FNZI_ATEN_fill_diagonal_, fill_diagonal},
