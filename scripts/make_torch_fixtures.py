@@ -28,8 +28,21 @@ def numbers_take_the_dtype():
                     "x2.index_add_(0, x6, x7, alpha=-1)", "x0.sub_(-0.1)"]
 
 
+ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
+ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
+
 PROGRAMS = [numbers_take_the_dtype]
-REFUSED = []
+# name, inputs, lines, the line that eager refuses
+REFUSED = [
+    ("index_copy_by_i32", [ROW, FEW, ROW[:2]], [], "x0.index_copy_(0, x1, x2)"),
+    ("index_fill_by_i32", [ROW, FEW], [], "x0.index_fill_(0, x1, 1)"),
+    ("index_add_by_i16", [ROW, FEW.short(), ROW[:2]], [], "x0.index_add_(0, x1, x2)"),
+    ("index_select_of_0d", [ONE, PLACES], [], "v1 = x0.index_select(0, x1)"),
+    ("scatter_add_of_itself", [ONE, FIRST], [], "x0.scatter_add_(0, x1, x0)"),
+    ("index_put_of_itself", [ONE.reshape(1), FIRST.reshape(1)], [], "x0.index_put_((x1,), x0)"),
+    ("copy_by_other_strides", [ROW], ["x0.as_strided((1, 1), (2, 2), 0)"], "v1.copy_(x0[:1])"),
+    ("sub_of_more_dimensions", [ROW], ["x0.unsqueeze(0)"], "v1.sub_(x0)"),
+]
 
 
 def program(inputs, lines, bad=None):
@@ -63,7 +76,8 @@ def main():
     for make in PROGRAMS:
         against_torch.write_case(FOLDER / make.__name__, program(*make()))
     for name, inputs, lines, bad in REFUSED:
-        against_torch.write_case(FOLDER / name, program(inputs, lines, bad))
+        named = {f"x{k}": tensor.clone() for k, tensor in enumerate(inputs)}
+        against_torch.write_case(FOLDER / name, program(named, lines, bad))
 
 
 if __name__ == "__main__":

@@ -12,9 +12,9 @@ static fnz_status check_value(const fnzi_call *call, int64_t *value, int64_t siz
 }
 
 fnz_status fnzi_index_check(const fnzi_call *call, const fnzi_array *index) {
-  if (fnzi_is_integer(index->geometry.dtype))
+  if (index->geometry.dtype == FNZ_I64 || index->geometry.dtype == FNZ_I32)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE, "an index must be of integers, not %s",
+  return fnzi_refuse(call, FNZ_CLASS_TYPE, "an index must be of i64 or i32, not %s",
                      fnzi_dtype(index->geometry.dtype)->name);
 }
 

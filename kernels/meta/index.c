@@ -48,7 +48,8 @@ static fnz_status check_vector(const fnzi_call *call, uint32_t *dim) {
   return fnzi_index_check(call, index);
 }
 
-static fnz_status check_flat(const fnzi_call *call) {
+/* Some take no index of 32 bits. */
+static fnz_status check_long(const fnzi_call *call) {
   fnz_dtype dtype = fnzi_named_array(call, "index")->geometry.dtype;
   if (dtype == FNZ_I64)
     return FNZ_OK;
@@ -88,8 +89,14 @@ fnz_status fnzi_shape_index_write(fnzi_call *call) {
   return fnzi_shape_row_major(call);
 }
 
+fnz_status fnzi_shape_index_copy(fnzi_call *call) {
+  FNZ_TRY(check_long(call));
+  return fnzi_shape_index_write(call);
+}
+
 fnz_status fnzi_shape_index_fill(fnzi_call *call) {
   uint32_t dim;
+  FNZ_TRY(check_long(call));
   FNZ_TRY(check_vector(call, &dim));
   return fnzi_shape_self(call);
 }
@@ -97,7 +104,7 @@ fnz_status fnzi_shape_index_fill(fnzi_call *call) {
 fnz_status fnzi_shape_put(fnzi_call *call) {
   const fnz_geometry *self = fnzi_input_geometry(call, 0);
   const fnz_geometry *source = &fnzi_named_array(call, "source")->geometry;
-  FNZ_TRY(check_flat(call));
+  FNZ_TRY(check_long(call));
   if (source->dtype != self->dtype)
     return fnzi_refuse(call, FNZ_CLASS_TYPE, "source is %s, self is %s; cast one of them",
                        fnzi_dtype(source->dtype)->name, fnzi_dtype(self->dtype)->name);
@@ -148,6 +155,10 @@ fnz_status fnzi_shape_index_select(fnzi_call *call) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t dim;
   FNZ_TRY(check_vector(call, &dim));
+  if (self->rank == 0 && fnz_geometry_numel(index) != 1)
+    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                       "index has %lld elements, of a tensor without dimensions it selects one",
+                       (long long)fnz_geometry_numel(index));
   if (self->rank == 0)
     return fnzi_shape_add(call, self->dtype, 0, NULL, NULL);
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
@@ -167,6 +178,6 @@ fnz_status fnzi_shape_gather(fnzi_call *call) {
 }
 
 fnz_status fnzi_shape_take(fnzi_call *call) {
-  FNZ_TRY(check_flat(call));
+  FNZ_TRY(check_long(call));
   return add_like_index(call);
 }
