@@ -29,7 +29,7 @@ static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32
 
 static fnz_status one_slice(fnz_world *world, const fnzi_request *r, const fnz_geometry *target,
                             uint32_t dim, int64_t k) {
-  fnzi_request views = {.op = r->op}, slice = {.op = r->op};
+  fnzi_request views = {.op = r->op}, slice = {.op = r->op, .is_slice = true};
   fnz_arg *args;
   fnz_status status = FNZ_OK;
   FNZI_NEW(&world->scratch, r->op->nparams, &args);
@@ -56,7 +56,7 @@ fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor 
 
 fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
   const fnz_geometry *g = fnzi_geometry(target);
-  fnzi_request views = {.op = r->op}, first = {.op = r->op};
+  fnzi_request views = {.op = r->op}, first = {.op = r->op, .is_slice = true};
   fnz_arg *args;
   FNZI_NEW(&world->scratch, r->op->nparams, &args);
   memcpy(args, r->args, r->op->nparams * sizeof *args);

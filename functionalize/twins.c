@@ -250,8 +250,8 @@ static size_t allowed_reads(const fnzi_request *r, const slot *s) {
  * not elementwise and gets it as another argument too reads places that it has written already. */
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
-  bool is_one = fnz_geometry_numel(fnzi_geometry(s->target)) <= 1 && !fnzi_op_is_custom(r->op);
-  if (c->elementwise || is_one || reads <= allowed_reads(r, s))
+  bool is_empty = fnz_geometry_numel(fnzi_geometry(s->target)) == 0 && !fnzi_op_is_custom(r->op);
+  if (c->elementwise || is_empty || reads <= allowed_reads(r, s))
     return FNZ_OK;
   return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
                        "%s gets the tensor `%s`, which it writes, as another argument as well; "
@@ -388,6 +388,16 @@ static fnz_status keep_loop(fnz_world *world, const fnzi_loop *loop, twin_call *
   return FNZ_OK;
 }
 
+/* An operand in the memory of the target. */
+static fnz_status check_shared(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                               const slot *s, const fnz_tensor *operand, fnzi_loop *loop) {
+  const fnz_geometry *g = fnzi_geometry(s->target), *o = fnzi_geometry(operand);
+  if (loop && !r->is_slice)
+    FNZ_TRY(fnzi_check_alike(world->ctx, r->op, g, o));
+  return fnzi_check_operand(world->ctx, r->op, g, o, fnzi_root_geometry(s->target),
+                            reading_of(r, c, s, operand), loop);
+}
+
 /* A target against what else the twin reads and writes near it. */
 static fnz_status check_near(fnz_world *world, const fnzi_request *r, const twin_call *c,
                              const slot *s, const company *all, size_t own, fnzi_loop *loop) {
@@ -398,8 +408,7 @@ static fnz_status check_near(fnz_world *world, const fnzi_request *r, const twin
     const fnz_tensor *t = all->crowd.members[k].tensor;
     bool is_operand = all->crowd.members[k].read && k != own && fnzi_shares(s->target, t);
     if (is_operand && !fnzi_reads_whole(r->op, g, fnzi_geometry(t)))
-      FNZ_TRY(fnzi_check_operand(world->ctx, r->op, g, fnzi_geometry(t),
-                                 fnzi_root_geometry(s->target), reading_of(r, c, s, t), loop));
+      FNZ_TRY(check_shared(world, r, c, s, t, loop));
   }
   return FNZ_OK;
 }

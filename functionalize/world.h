@@ -171,6 +171,7 @@ typedef struct fnzi_request {
   const fnz_arg *args;                 /* op->nparams of them */
   const fnz_geometry *const *expected; /* per tensor result, lists flattened; NULL if not known */
   size_t nexpected;
+  bool is_slice; /* a part of a call that eager has accepted as a whole */
   struct {
     fnz_tensor **data;
     size_t count, capacity;

@@ -71,6 +71,8 @@ static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &loop));
   if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
     return fnzi_give(world, r, self);
+  if (fnzi_shares(self, source) && !r->is_slice)
+    FNZ_TRY(fnzi_check_alike(world->ctx, r->op, to, from));
   if (fnzi_shares(self, source))
     FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self),
                                FNZI_READING_IN_STEP, &loop));

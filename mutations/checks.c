@@ -228,6 +228,24 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
       op->name, relation == FNZI_UNKNOWN ? "may be writing" : "writes");
 }
 
+static bool has_equal_strides(const fnz_geometry *a, const fnz_geometry *b) {
+  bool equal = a->rank == b->rank;
+  for (uint32_t d = 0; equal && d < a->rank; d++)
+    equal = a->strides[d] == b->strides[d];
+  return equal;
+}
+
+fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
+                            const fnz_geometry *operand) {
+  if (!is_noticed(target, operand) || !reads_its_own_place(target, operand) ||
+      has_equal_strides(target, operand) || fnz_geometry_numel(target) == 0)
+    return FNZ_OK;
+  return fnzi_fail_for(ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+                       "%s reads the memory that it writes with other dimensions or strides, which "
+                       "PyTorch takes for another window; clone() the operand first",
+                       op->name);
+}
+
 fnz_status fnzi_check_together(fnz_context *ctx, const fnz_op *op, const fnz_geometry *a,
                                const fnz_geometry *b) {
   for (uint32_t k = 1; k <= a->rank && k <= b->rank; k++) {

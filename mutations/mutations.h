@@ -103,6 +103,10 @@ FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,
                                              fnzi_reading reading, fnzi_loop *loop);
+/* Eager takes an operand over the same elements for the target only when all strides are equal,
+ * also those that no element lies along, and refuses the others (OVERLAP). */
+FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,
+                                           const fnz_geometry *target, const fnz_geometry *operand);
 /* All of such an operand may be read before anything is written. Where the call goes slice after
  * slice for another operand's sake, it has to be. */
 bool fnzi_is_read_first(const fnz_geometry *target, const fnz_geometry *operand,

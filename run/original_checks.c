@@ -74,7 +74,13 @@ static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
   return a_low * a_item < b_high * b_item && b_low * b_item < a_high * a_item;
 }
 
-/* Element by element the same places, with dimensions of size 1 in front at most. */
+/* Strides that eager compares, also where a dimension has one element. */
+static bool is_same_shape(const fnz_geometry *a, const fnz_geometry *b) {
+  return a->rank == b->rank && memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
+}
+
+/* Element by element the same places, with dimensions of size 1 in front at most. Of dense tensors
+ * eager notices those dimensions. */
 static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
   const fnz_geometry *more = a->rank > b->rank ? a : b, *less = a->rank > b->rank ? b : a;
   uint32_t lead = more->rank - less->rank;
@@ -84,7 +90,7 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
     same = more->sizes[d] == (inner ? less->sizes[d - lead] : 1) &&
            (more->sizes[d] == 1 || more->strides[d] == less->strides[d - lead]);
   }
-  return same;
+  return same && (!fnzi_is_dense(a) || !fnzi_is_dense(b) || is_same_shape(a, b));
 }
 
 /* The same memory as bytes; `dims` has room for twice FNZ_MAX_RANK numbers. */
@@ -407,7 +413,8 @@ static fnz_status check_reads(fnzi_act *s, const fnz_op *twin, const fnz_arg *ar
                               const fnzi_eager *target, bool resized) {
   const fnzi_param *written = written_as(s, target);
   reads r = {.s = s, .target = target};
-  if (is_elementwise(twin) || written == NULL || fnz_geometry_numel(target->g) <= 1 ||
+  if (is_elementwise(twin) || is_fill(twin) || written == NULL ||
+      fnz_geometry_numel(target->g) == 0 ||
       (s->op->kind == FNZI_KIND_OUT && fnz_op_has_tag(s->op, "generated")))
     return FNZ_OK;
   int own = fnzi_own_input(s->op, written);
