@@ -166,30 +166,63 @@ bool fnzi_is_item(const fnz_op *op) {
   return fnzi_op_is_among(op, items, sizeof items / sizeof *items);
 }
 
+/* The integer in the bytes of one element, with its sign. */
+static int64_t integer_of(fnz_dtype dtype, const void *bytes) {
+  uint64_t bits = 0;
+  size_t unused = 64 - 8 * fnzi_dtype(dtype)->bytes;
+  memcpy(&bits, bytes, fnzi_dtype(dtype)->bytes);
+  if (fnzi_dtype(dtype)->category != 'i')
+    return (int64_t)bits;
+  return (int64_t)(bits << unused) >> unused;
+}
+
 bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
-  int64_t i64 = 0;
-  int32_t i32;
   float f32;
-  *out = (fnz_arg){.tag = FNZ_ARG_INT};
-  if (dtype == FNZ_F64 || dtype == FNZ_F32)
-    out->tag = FNZ_ARG_FLOAT;
-  if (dtype == FNZ_F64) {
-    memcpy(&out->u.f, bytes, sizeof out->u.f);
-  } else if (dtype == FNZ_F32) {
+  if (dtype == FNZ_F64 || dtype == FNZ_F32) {
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
     memcpy(&f32, bytes, sizeof f32);
     out->u.f = (double)f32;
-  } else if (dtype == FNZ_I64) {
-    memcpy(&out->u.i, bytes, sizeof i64);
-  } else if (dtype == FNZ_I32) {
-    memcpy(&i32, bytes, sizeof i32);
-    out->u.i = i32;
-  } else if (dtype == FNZ_BOOL) {
-    out->tag = FNZ_ARG_BOOL;
-    out->u.i = *(const unsigned char *)bytes != 0;
-  } else {
-    return false;
+    if (dtype == FNZ_F64)
+      memcpy(&out->u.f, bytes, sizeof out->u.f);
+    return true;
   }
-  return true;
+  if (dtype != FNZ_BOOL && !fnzi_is_integer(dtype))
+    return false;
+  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = integer_of(dtype, bytes)};
+  if (dtype == FNZ_BOOL)
+    *out = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = out->u.i != 0};
+  return dtype != FNZ_U64 || out->u.i >= 0;
+}
+
+/* A tensor of narrow floats as one of f32: only the backend reads those. */
+static fnz_status widen(fnzi_run *run, const fnz_geometry *g, fnz_handle value, fnz_handle *out) {
+  const fnz_op *op = &fnzi_ops[FNZI_ATEN__to_copy];
+  fnz_geometry wide = *g;
+  const fnz_geometry *expected[1] = {&wide};
+  const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = value},
+                           {.tag = FNZ_ARG_DTYPE, .u.i = FNZ_F32}};
+  fnz_arg *filled;
+  wide.dtype = FNZ_F32;
+  wide.offset = 0;
+  FNZ_TRY(fnzi_lower_args(run, op, args, 2, NULL, NULL, &filled));
+  fnz_request call = {op, filled, op->nparams, expected, ""};
+  return fnzi_run_apply(run, &call, out, 1);
+}
+
+/* The bytes of a tensor of one element, and the type they are of now. */
+static fnz_status read_number(fnzi_run *run, fnz_handle value, fnz_dtype *dtype,
+                              unsigned char *bytes) {
+  fnz_backend *by = run->backend;
+  const fnz_geometry *g = by->geometry(by->self, value);
+  fnz_handle wide;
+  *dtype = g->dtype;
+  if (!fnzi_is_float(g->dtype) || fnzi_dtype(g->dtype)->bytes >= 4)
+    return by->download(by->self, run->ctx, value, bytes);
+  FNZ_TRY(widen(run, g, value, &wide));
+  *dtype = FNZ_F32;
+  fnz_status status = by->download(by->self, run->ctx, wide, bytes);
+  by->release(by->self, wide);
+  return status;
 }
 
 fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value) {
@@ -201,9 +234,9 @@ fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value)
                      node->op->name, (long long)fnz_geometry_numel(g));
   if (run->hashes || node->noutputs != 1 || node->outputs[0].tag != FNZ_ARG_SYMBOL)
     return FNZ_OK;
-  fnz_dtype dtype = g->dtype;
-  FNZ_TRY(run->backend->download(run->backend->self, run->ctx, value, bytes));
+  fnz_dtype dtype;
   fnz_arg number;
+  FNZ_TRY(read_number(run, value, &dtype, bytes));
   if (!fnzi_number_decode(dtype, bytes, &number))
     return FNZ_OK;
   run->numbers[node->outputs[0].u.value] = number;

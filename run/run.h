@@ -250,7 +250,8 @@ typedef const fnz_geometry *fnzi_geometry_of(void *user, uint64_t value);
 FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node,
                                                fnzi_geometry_of *geometry, void *user, bool *done);
 /* `item`: the number in a tensor of one element; unknown when the backend has no numbers. */
-/* The number in the bytes of one element; false for dtypes that no size or index has. */
+/* The number in the bytes of one element; false for complex ones, for floats narrower than f32, and
+ * for an u64 above 63 bits. */
 bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out);
 FNZ_MUST_CHECK fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value);
 bool fnzi_is_item(const fnz_op *op);

@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * Functional runs: inputs are bound by name and size, results are named by the signature, and what
  * cannot be run is refused by name. */
 #include "tests/run_help.h"
@@ -52,6 +52,58 @@ START_TEST(numbers_pass) {
     ck_assert_ptr_nonnull(last);
     ck_assert_mem_eq(last->data, numbers, sizeof numbers);
     fnz_arrays_destroy(out);
+  }
+  fnz_context_destroy(ctx);
+}
+END_TEST
+
+/* x + x[0].item() for a tensor of one type; the element in the middle of the result. */
+static double item_added(const char *dtype, const char *number, const void *cells, bool original) {
+  char text[512];
+  fnz_program *p;
+  fnz_backend *cpu;
+  fnz_arrays *given, *out;
+  const int64_t sizes[1] = {3};
+  void *data;
+  int n = snprintf(text, sizeof text,
+                   "fnz 1\nsymbol u0\nrange u0 ..\nsymbol z0\nprogram(%%x: %s[3])\n{\n"
+                   "%%s: %s[] = select.int(%%x, 0, 0)\n%%n: sym{%s} = item(%%s)\n"
+                   "%%y: %s[3] = add.Tensor(%%x, %%n)\n%%z: f64[3] = _to_copy(%%y, dtype=f64)\n"
+                   "return %%z\n}\n",
+                   dtype, dtype, number, dtype);
+  OK(ctx, fnz_program_read(ctx, text, (size_t)n, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_cpu_backend_create(ctx, 1, &cpu));
+  OK(ctx, fnz_arrays_create(ctx, &given));
+  OK(ctx, fnz_arrays_create(ctx, &out));
+  fnz_dtype kind = FNZ_BOOL;
+  while (strcmp(fnz_dtype_get_info(kind)->name, dtype) != 0)
+    kind++;
+  OK(ctx, fnz_arrays_add(given, "x", kind, 1, sizes, &data));
+  memcpy(data, cells, fnz_arrays_at(given, 0)->bytes);
+  OK(ctx, original ? fnz_run_original(ctx, p, cpu, given, out) : fnz_run(ctx, p, cpu, given, out));
+  double got = ((const double *)fnz_arrays_at(out, 0)->data)[1];
+  fnz_arrays_destroy(given);
+  fnz_arrays_destroy(out);
+  fnz_backend_destroy(cpu);
+  fnz_program_destroy(p);
+  return got;
+}
+
+/* As PyTorch 2.15 has it for each type of which item() gives a number that a tensor is added to. */
+START_TEST(items_of_every_type) {
+  open_context();
+  for (int original = 0; original < 2; original++) {
+    ck_assert(item_added("i8", "u0", (const int8_t[]){-3, 5, 0}, original != 0) == 2);
+    ck_assert(item_added("u8", "u0", (const uint8_t[]){200, 5, 0}, original != 0) == 205);
+    ck_assert(item_added("i16", "u0", (const int16_t[]){-300, 5, 0}, original != 0) == -295);
+    ck_assert(item_added("i32", "u0", (const int32_t[]){-70000, 5, 0}, original != 0) == -69995);
+    ck_assert(item_added("i64", "u0", (const int64_t[]){-3, 5, 0}, original != 0) == 2);
+    ck_assert(item_added("f16", "z0", (const uint16_t[]){0x3e00, 0xc000, 0}, original != 0) ==
+              -0.5);
+    ck_assert(item_added("bf16", "z0", (const uint16_t[]){0x3fc0, 0xc000, 0}, original != 0) ==
+              -0.5);
+    ck_assert(item_added("f32", "z0", (const float[]){1.5f, -2, 0}, original != 0) == -0.5);
+    ck_assert(item_added("f64", "z0", (const double[]){1.5, -2, 0}, original != 0) == -0.5);
   }
   fnz_context_destroy(ctx);
 }
@@ -285,5 +337,6 @@ START_TEST(out_of_memory) {
 }
 END_TEST
 
-RUN_SUITE("run", numbers_pass, inputs_are_checked, messages_say_both_sides, results_are_named,
-          assertions_end_the_run, unlike_and_entangled_tensors, what_cannot_be_run, out_of_memory)
+RUN_SUITE("run", numbers_pass, items_of_every_type, inputs_are_checked, messages_say_both_sides,
+          results_are_named, assertions_end_the_run, unlike_and_entangled_tensors,
+          what_cannot_be_run, out_of_memory)
