@@ -23,6 +23,7 @@ enum { FNZI_MAX_NESTING = 64 }; /* lists in lists */
   ROW(entries, 1000000)         /* of an archive */                                                \
   ROW(entry_name, 1024)         /* bytes */                                                        \
   ROW(tensor_header, 100000000) /* bytes of a safetensors header, as its makers have it */         \
+  ROW(slice_nodes, 4096)        /* beyond 4 for each node, where a write goes slice after slice */ \
   ROW(turns, 10000000)          /* bodies that a run enters: loops that never end must end */
 
 typedef struct fnzi_limits {

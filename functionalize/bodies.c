@@ -153,6 +153,7 @@ fnz_status fnzi_body_start(fnzi_passes *all, const fnzi_body_key *key) {
   FNZ_TRY(fnz_world_create(all->ctx, p->recorder, &p->world));
   p->world->decisions = fnzi_recorder_program(p->recorder)->decisions;
   p->world->views = all->views;
+  p->world->slack = &fnzi_recorder_program(p->recorder)->slack;
   return take_inputs(p);
 }
 

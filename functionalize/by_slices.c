@@ -27,11 +27,23 @@ static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32
   return status;
 }
 
+fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op) {
+  if (!world->slack || *world->slack >= 0)
+    return FNZ_OK;
+  return fnzi_fail_for(
+      world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_LIMIT, NULL,
+      "%s writes a tensor that shows elements in several places, one slice after the "
+      "other, and the program would become more than %d nodes for each of its own and "
+      "%zu; write a clone() of the tensor, or fewer slices",
+      op->name, FNZI_NODES_FOR_ONE, world->ctx->limits.slice_nodes);
+}
+
 static fnz_status one_slice(fnz_world *world, const fnzi_request *r, const fnz_geometry *target,
                             uint32_t dim, int64_t k) {
   fnzi_request views = {.op = r->op}, slice = {.op = r->op, .is_slice = true};
   fnz_arg *args;
-  fnz_status status = FNZ_OK;
+  fnz_status status = fnzi_check_slack(world, r->op);
+  FNZ_TRY(status);
   FNZI_NEW(&world->scratch, r->op->nparams, &args);
   memcpy(args, r->args, r->op->nparams * sizeof *args);
   for (size_t i = 0; i < r->op->nparams && status == FNZ_OK; i++)

@@ -135,6 +135,8 @@ fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *
   fnz_handle *handles;
   FNZI_NEW(&world->scratch, room, &handles);
   FNZ_TRY(world->backend->apply(world->backend->self, world->ctx, &call, handles, room, count));
+  if (world->slack)
+    --*world->slack;
   fnz_status status = FNZ_OK;
   *first = world->fresh.count;
   for (size_t i = 0; i < *count; i++) {

@@ -265,6 +265,7 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   FNZ_TRY(check_autocast(p, node->op));
   p->world->source = node->source;
   p->world->autocast = p->autocast;
+  *p->world->slack += FNZI_NODES_FOR_ONE;
   p->world->why = fnzi_why_node(node);
   p->world->asked = p->to->asked;
   FNZ_TRY(find_results(p, node, &r));
@@ -355,6 +356,8 @@ static fnz_status attempt(fnz_context *ctx, const fnz_program *program,
     p.to = fnzi_recorder_program(p.recorder);
     p.to->asked = asked;
     p.to->decisions = p.world->decisions = decisions;
+    p.to->slack = (int64_t)ctx->limits.slice_nodes;
+    p.world->slack = &p.to->slack;
     status = run(&p);
   }
   *again = p.again;

@@ -34,10 +34,11 @@ static fnz_status turn(fnz_world *world, const fnz_geometry *g, const uint32_t *
   return fnzi_emit_one(world, FNZI_EMIT_PERMUTE_COPY, args, 2, result, value);
 }
 
-fnz_status fnzi_write_in_order(fnz_world *world, fnz_tensor *target, fnzi_held *value,
-                               const uint32_t *order) {
+fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op, fnz_tensor *target,
+                               fnzi_held *value, const uint32_t *order) {
   fnzi_alias *window;
   fnz_geometry turned;
+  FNZ_TRY(fnzi_check_slack(world, op));
   FNZ_TRY(turn(world, fnzi_geometry(target), order, &turned, &value));
   FNZ_TRY(fnzi_alias_window(world, target->node->storage->root, &turned, &window));
   fnz_status status = fnzi_write(window, value);

@@ -154,6 +154,7 @@ static fnz_status check_apart(const choosing *c, int number) {
 static fnz_status choose(choosing *c, int number) {
   const fnzi_request *r = c->request;
   int mask = fnzi_op_param(r->op, "mask");
+  FNZ_TRY(fnzi_check_slack(c->world, r->op));
   FNZ_TRY(check_apart(c, number));
   if (mask >= 0)
     c->mask = r->args[mask];

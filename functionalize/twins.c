@@ -514,7 +514,7 @@ static fnz_status store(fnz_world *world, const fnzi_request *r, const twin_call
                        r->op->name, s->param->name);
     FNZ_TRY(resize(world, r, c, s, value->geometry));
   }
-  return s->order ? fnzi_write_in_order(world, s->target, value, s->order)
+  return s->order ? fnzi_write_in_order(world, r->op, s->target, value, s->order)
                   : fnzi_write(s->target->node, value);
 }
 

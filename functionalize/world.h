@@ -141,6 +141,9 @@ typedef struct fnzi_route {
   fnzi_out_way way;   /* fnzi_out_way_of() its twin */
 } fnzi_route;
 
+/* A program becomes at most so many nodes for each of its own. */
+enum { FNZI_NODES_FOR_ONE = 4 };
+
 /* Programs have few operators: a route stands at the place of its operator, modulo this, or at one
  * of the next few. */
 enum { FNZI_ROUTES = 512, FNZI_ROUTES_NEAR = 8 };
@@ -155,6 +158,7 @@ struct fnz_world {
   fnzi_route *routes;        /* FNZI_ROUTES of them, kept by the context */
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
+  int64_t *slack;     /* nodes left to what overlaps itself; NULL for as many as it takes */
   bool autocast;      /* casts what functional operators get */
   fnzi_why why;       /* of what is being recorded */
   fnzi_asked *asked;  /* what somebody wants to know; NULL for nothing */

@@ -48,7 +48,7 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
 
 /* --- copy, fill, zero ------------------------------------------------------------------------- */
 /* Puts the source there: element after element where self overlaps itself. */
-static fnz_status copy(fnz_world *world, fnz_tensor *self, fnz_tensor *source,
+static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz_tensor *source,
                        const fnzi_loop *loop) {
   uint32_t order[FNZ_MAX_RANK];
   fnzi_held *value;
@@ -58,7 +58,7 @@ static fnz_status copy(fnz_world *world, fnz_tensor *self, fnz_tensor *source,
   if (!loop->in_order)
     return fnzi_write(self->node, value);
   fnzi_loop_order(fnzi_geometry(self), loop->reads, loop->nreads, order);
-  return fnzi_write_in_order(world, self, value, order);
+  return fnzi_write_in_order(world, op, self, value, order);
 }
 
 static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
@@ -79,7 +79,7 @@ static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
   if (loop.slices >= 0)
     return fnzi_slice_after_slice(world, r, self, loop.slices);
-  FNZ_TRY(copy(world, self, source, &loop));
+  FNZ_TRY(copy(world, r->op, self, source, &loop));
   return fnzi_give(world, r, self);
 }
 

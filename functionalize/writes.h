@@ -19,6 +19,9 @@ FNZ_MUST_CHECK fnz_status fnzi_resized_geometry(fnz_world *world, const fnz_tens
                                                 const fnz_geometry *sizes, fnz_geometry *out);
 /* Refuses a call that writes two arguments that share memory. */
 fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
+/* LIMIT where what overlaps itself has taken so many nodes that a program would become more than
+ * its bound. */
+FNZ_MUST_CHECK fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op);
 /* by_slices.c: applies the operator to one slice after the other along dimension `dim` of the
  * target. */
 FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *request,
@@ -34,8 +37,9 @@ FNZ_MUST_CHECK fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request
                                                   bool elementwise, bool *done);
 /* in_order.c: puts a value into a target that may overlap itself, its elements in the order of a
  * loop over these dimensions, outermost first. */
-FNZ_MUST_CHECK fnz_status fnzi_write_in_order(fnz_world *world, fnz_tensor *target,
-                                              fnzi_held *value, const uint32_t *order);
+FNZ_MUST_CHECK fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op,
+                                              fnz_tensor *target, fnzi_held *value,
+                                              const uint32_t *order);
 /* twins.c, lists.c: the rules TWIN and LIST. */
 FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request,
                                             const fnzi_route *route);

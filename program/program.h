@@ -190,6 +190,7 @@ struct fnz_program {
   int schema_major, schema_minor;
   struct fnzi_decisions
       *decisions;           /* while functionalize/ makes it, for symbolic sizes; borrowed */
+  int64_t slack;            /* of the pass: nodes that it may still make beyond 4 for each */
   struct fnzi_asked *asked; /* while functionalize/ makes it and keeps track of why; borrowed */
   fnzi_extras *extras;      /* NULL: it is not from a .pt2 file */
   fnzi_blob *file;          /* what it is being read from, when that is its own; else NULL */
