@@ -231,6 +231,9 @@ int cli_number(const cli_call *call, cli_option option, int fallback, int least,
 int cli_fail(fnz_class kind, const char *where, const char *format, ...) FNZ_PRINTF(3, 4);
 /* Bad usage: names the verb, points to its help, exit 64. */
 int cli_usage(const cli_call *call, const char *format, ...) FNZ_PRINTF(2, 3);
+/* "; did you mean show?" for a word that is none of the names; "" when none is near. */
+enum { CLI_NEAR = 192 };
+void cli_near(const char *word, const char *const *names, size_t count, char out[CLI_NEAR]);
 /* Turns what a library call returned into an exit code; `file` is said first, "-" as standard
  * input; NULL when the library names the place.  */
 int cli_check(const cli_call *call, fnz_status status, const char *file);

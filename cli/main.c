@@ -58,7 +58,12 @@ static int refuse_verb(const char *name) {
   for (int i = 0; i < PLANNED; i++)
     if (strcmp(name, planned[i]) == 0)
       return cli_fail(FNZ_CLASS_UNSUPPORTED, name, "this verb is not there yet; see fnz --help");
-  return cli_usage(NULL, "there is no verb %s", name);
+  const char *names[VERBS];
+  char near[CLI_NEAR];
+  for (int i = 0; i < VERBS; i++)
+    names[i] = verbs[i].name;
+  cli_near(name, names, VERBS, near);
+  return cli_usage(NULL, "there is no verb %s%s", *name ? name : "of an empty name", near);
 }
 
 static int run_verb(const cli_verb *verb, int argc, char **argv) {

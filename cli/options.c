@@ -106,8 +106,12 @@ static int check_choice(const cli_call *call, cli_option option, const char *val
                    strchr(words, ',') ? "one of " : "", words, value);
 }
 
+static uint64_t taken_by(const cli_call *call) {
+  return call->verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP);
+}
+
 static int find_option(const cli_call *call, const char *argument) {
-  uint64_t taken = call->verb->options | CLI_BIT(QUIET) | CLI_BIT(VERBOSE) | CLI_BIT(HELP);
+  uint64_t taken = taken_by(call);
   size_t length = strcspn(argument, "=");
   for (int i = 0; i < CLI_OPTION_COUNT; i++)
     if ((taken & UINT64_C(1) << i) && strlen(rows[i].name) == length &&
@@ -128,6 +132,8 @@ static const char **words_of(cli_call *call, int option, int **count) {
 static int set_value(cli_call *call, int option, const char *value) {
   int *count;
   const char **words = words_of(call, option, &count);
+  if (!*value && strcmp(rows[option].value, "FILE") == 0)
+    return cli_usage(call, "%s is given nothing; it takes FILE", rows[option].name);
   call->options[option] = value;
   if (words && *count == CLI_MOST_WORDS)
     return cli_usage(call, "%s is given more than %d times", rows[option].name, CLI_MOST_WORDS);
@@ -136,11 +142,23 @@ static int set_value(cli_call *call, int option, const char *value) {
   return check_choice(call, (cli_option)option, value);
 }
 
+static int refuse_option(const cli_call *call, const char *argument) {
+  const char *names[CLI_OPTION_COUNT];
+  char near[CLI_NEAR], word[64];
+  size_t count = 0;
+  snprintf(word, sizeof word, "%.*s", (int)strcspn(argument, "="), argument);
+  for (int i = 0; i < CLI_OPTION_COUNT; i++)
+    if (taken_by(call) & UINT64_C(1) << i)
+      names[count++] = rows[i].name;
+  cli_near(word, names, count, near);
+  return cli_usage(call, "there is no option %s%s", argument, near);
+}
+
 static int set_option(cli_call *call, int argc, char **argv, int *at) {
   const char *argument = strcmp(argv[*at], "-h") == 0 ? "--help" : argv[*at];
   int option = find_option(call, argument);
   if (option < 0)
-    return cli_usage(call, "there is no option %s", argument);
+    return refuse_option(call, argument);
   int *count;
   if (call->options[option] && !words_of(call, option, &count))
     return cli_usage(call, "%s is given twice", rows[option].name);
@@ -182,6 +200,8 @@ static int add_operand(cli_call *call, const char *operand) {
   if (call->noperands == call->verb->most)
     return cli_usage(call, "%s is one operand too many; it takes %s", operand,
                      *call->verb->operands ? call->verb->operands : "none");
+  if (!*operand)
+    return cli_usage(call, "an operand is empty; it takes %s", call->verb->operands);
   call->operands[call->noperands++] = operand;
   return CLI_DONE;
 }
@@ -219,6 +239,18 @@ static int check_apart(const cli_call *call, cli_option option, const char *in) 
   return CLI_DONE;
 }
 
+/* Results are safetensors: a name that promises other bytes would mislead what opens the file. */
+static int check_results_name(const cli_call *call) {
+  static const char *const others[] = {".npy", ".npz",  ".pt",   ".pth", ".pt2", ".pkl", ".h5",
+                                       ".csv", ".json", ".cbor", ".fnz", ".txt", ".bin", ".onnx"};
+  const char *out = call->options[CLI_OUTPUTS];
+  for (size_t i = 0; out && i < sizeof others / sizeof *others; i++)
+    if (cli_ends_with(out, others[i]))
+      return cli_usage(call, "results are written as safetensors, not as %s; name %.*s.safetensors",
+                       others[i], (int)(strlen(out) - strlen(others[i])), out);
+  return CLI_DONE;
+}
+
 int cli_check_target(const cli_call *call) {
   static const cli_option read[] = {CLI_OPS, CLI_IMPORT, CLI_TAGS};
   const cli_option option = cli_has(call, CLI_OUTPUT) ? CLI_OUTPUT : CLI_OUTPUTS;
@@ -231,7 +263,7 @@ int cli_check_target(const cli_call *call) {
     CLI_TRY(check_apart(call, option, call->input_files[i]));
   for (int i = 0; i < call->noperands; i++)
     CLI_TRY(check_apart(call, option, call->operands[i]));
-  return CLI_DONE;
+  return check_results_name(call);
 }
 
 int cli_number(const cli_call *call, cli_option option, int fallback, int least, int most,

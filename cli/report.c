@@ -3,8 +3,11 @@
 #include "cli/cli.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Exit codes by fnz_status, in its order. */
 static const int exits[] = {CLI_DONE, CLI_MEMORY, CLI_BUG, CLI_REFUSED, CLI_REFUSED,
@@ -43,6 +46,18 @@ int cli_fail(fnz_class kind, const char *where, const char *format, ...) {
   return exits[statuses[kind]];
 }
 
+void cli_near(const char *word, const char *const *names, size_t count, char out[CLI_NEAR]) {
+  fnz_context *ctx;
+  fnz_buffer near = {NULL, 0, 0};
+  *out = 0;
+  if (fnz_context_create(NULL, &ctx) != FNZ_OK)
+    return;
+  if (fnz_suggest(ctx, word, names, count, &near) == FNZ_OK && near.size)
+    snprintf(out, CLI_NEAR, "; did you mean %s?", near.data);
+  fnz_buffer_free(ctx, &near);
+  fnz_context_destroy(ctx);
+}
+
 int cli_usage(const cli_call *call, const char *format, ...) {
   char message[512];
   va_list args;
@@ -51,9 +66,22 @@ int cli_usage(const cli_call *call, const char *format, ...) {
   va_end(args);
   const char *verb = call ? call->verb->name : "";
   size_t used = strlen(message);
-  snprintf(message + used, sizeof message - used, "; see fnz %s%s--help", verb, *verb ? " " : "");
+  const char *gap = used && message[used - 1] == '?' ? "" : ";";
+  snprintf(message + used, sizeof message - used, "%s see fnz %s%s--help", gap, verb,
+           *verb ? " " : "");
   line(FNZ_CLASS_ARGUMENT, verb, "", message);
   return CLI_USAGE;
+}
+
+/* A reader that went away has what it wanted, as `fnz show x | head` has: the command ends as
+ * others do, by the signal and without a word. */
+static void end_without_reader(const char *where) {
+  struct pollfd output = {.fd = STDOUT_FILENO};
+  if (strcmp(where, "standard output") != 0 || poll(&output, 1, 0) < 0 ||
+      !(output.revents & POLLERR))
+    return;
+  signal(SIGPIPE, SIG_DFL);
+  raise(SIGPIPE);
 }
 
 int cli_check(const cli_call *call, fnz_status status, const char *file) {
@@ -63,14 +91,19 @@ int cli_check(const cli_call *call, fnz_status status, const char *file) {
   const char *shown = !file ? "" : strcmp(file, "-") == 0 ? "standard input" : file;
   if (strcmp(shown, error->where) == 0)
     shown = "";
+  if (status == FNZ_IO)
+    end_without_reader(error->where);
   line(error->kind, shown, error->where, error->message);
   return exits[status];
 }
 
 int cli_flush(void) {
+  static const char name[] = "standard output";
   if (fflush(stdout) == 0 && !ferror(stdout))
     return CLI_DONE;
-  return cli_fail(FNZ_CLASS_IO, "standard output", "%s", strerror(errno));
+  int error = errno;
+  end_without_reader(name);
+  return cli_fail(FNZ_CLASS_IO, name, "%s", strerror(error));
 }
 
 void cli_json_string(FILE *to, const char *text) {

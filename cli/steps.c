@@ -80,9 +80,7 @@ static int declare_aliases(const cli_call *call, fnz_program *program, const cha
 
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
   cli_phase_begin(call, CLI_PHASE_READ);
-  CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
-  CLI_TRY(
-      cli_check(call, fnz_program_read_buffer(call->ctx, &call->in, FNZ_FORMAT_AUTO, out), path));
+  CLI_TRY(cli_check(call, fnz_program_load(call->ctx, path, FNZ_FORMAT_AUTO, out), path));
   CLI_TRY(declare_aliases(call, *out, path));
   cli_phase_end(call, CLI_PHASE_READ);
   return CLI_DONE;
@@ -110,18 +108,10 @@ int cli_functionalize(cli_call *call, const fnz_program *program, const char *pa
   return CLI_DONE;
 }
 
-static int read_arrays(cli_call *call, const char *path, fnz_arrays **out) {
-  CLI_TRY(cli_check(call, fnz_file_read(call->ctx, path, &call->in), path));
-  CLI_TRY(cli_check(call, fnz_arrays_read_safetensors(call->ctx, call->in.data, call->in.size, out),
-                    path));
-  fnz_buffer_free(call->ctx, &call->in);
-  return CLI_DONE;
-}
-
 /* What a further file has joins what the first one had. */
 static int join_arrays(cli_call *call, const char *path) {
   fnz_status status = FNZ_OK;
-  CLI_TRY(read_arrays(call, path, &call->more));
+  CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, path, &call->more), path));
   for (size_t i = 0; status == FNZ_OK && i < fnz_arrays_count(call->more); i++) {
     const fnz_array *a = fnz_arrays_at(call->more, i);
     void *data;
@@ -146,7 +136,8 @@ int cli_read_inputs(cli_call *call) {
   if (!call->ninput_files)
     return cli_check(call, fnz_arrays_create(call->ctx, &call->inputs), NULL);
   CLI_TRY(check_streams(call));
-  CLI_TRY(read_arrays(call, call->input_files[0], &call->inputs));
+  const char *first = call->input_files[0];
+  CLI_TRY(cli_check(call, fnz_arrays_load(call->ctx, first, &call->inputs), first));
   for (int i = 1; i < call->ninput_files; i++)
     CLI_TRY(join_arrays(call, call->input_files[i]));
   return CLI_DONE;

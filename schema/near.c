@@ -25,3 +25,13 @@ fnz_status fnz_op_suggest(fnz_context *ctx, const char *name, fnz_buffer *out) {
   }
   return fnzi_near_put(ctx, &near, out);
 }
+
+fnz_status fnzi_put_near_op(fnz_context *ctx, const char *name, fnz_buffer *out) {
+  fnz_buffer near = {NULL, 0, 0};
+  fnz_status status = fnz_op_suggest(ctx, name, &near);
+  if (status == FNZ_OK)
+    status = near.size ? fnzi_printf(ctx, out, "; did you mean %s?", near.data)
+                       : fnzi_put_text(ctx, out, "");
+  fnz_buffer_free(ctx, &near);
+  return status;
+}

@@ -301,4 +301,8 @@ static inline bool fnzi_is_complex(fnz_dtype d) {
   return fnzi_dtype(d)->category == 'c';
 }
 
+/* Appends "; did you mean add, abs or all?" for an operator that there is not; nothing when none is
+ * near (schema/near.c). */
+FNZ_MUST_CHECK fnz_status fnzi_put_near_op(fnz_context *ctx, const char *name, fnz_buffer *out);
+
 #endif

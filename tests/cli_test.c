@@ -1,4 +1,4 @@
-/* checks: 45
+/* checks: 49
  * cli_test.c - the command from outside: exit codes, what it says and where, and that no output is
  * left behind when something failed. */
 #include "program/formats/json.h"
@@ -137,6 +137,114 @@ START_TEST(says_which_weights_differ) {
   must_work("convert " PT2 "weights_a.pt2 -o a.fnz");
   has(must_work("verify " PT2 "weights_a.pt2 a.fnz")->out,
       "(hash domain, 2 seeds; 10 weights have no data to compare)\n");
+}
+END_TEST
+
+/* The first bytes of files as they are at hand. */
+static const struct {
+  const char *bytes;
+  size_t size;
+  const char *says;
+} foreign[] = {
+    {"\x93NUMPY\1\0v\0", 10, "an array of NumPy; arrays go to fnz run --inputs"},
+    {"\x80\4\x95\0\0\0\0\0\0\0", 10, "a pickle; export the program in Python"},
+    {"\x80\2\x8a\nl\xfc\x9c"
+     "F\xf9 j\xa8P\x19.",
+     15, "a pickle, as torch.save wrote it before"},
+    {"\x10\0\0\0\0\0\0\0{\"x\":1}", 15, "a safetensors file; arrays go to"},
+    {"PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x0c\0\0\0new/data.pkl", 42,
+     "a file of torch.save or torch.jit.save; export"},
+    {"PK\3\4\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\5\0\0\0x.npy", 35,
+     "arrays of NumPy; arrays go to"},
+    {"\x7f"
+     "ELF\2\1\1",
+     7, "a program or library of this system"},
+    {"\x08\x08\x12\7pytorch", 11, "an ONNX model"},
+    {"\x1f\x8b\x08\0", 4, "a gzip file; unpack it first"},
+};
+
+START_TEST(says_what_stands_where_a_program_should) {
+  enter_folder();
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+    char begins[256];
+    spill_bytes("given", foreign[i].bytes, foreign[i].size);
+    snprintf(begins, sizeof begins, "fnz: UNSUPPORTED: given: expected a program, this is %s",
+             foreign[i].says);
+    must_fail("show given", 2, begins);
+    outcome *o = fnz_with("show -", "given", ".out", environ);
+    ck_assert_int_eq(o->code, 2);
+    has(o->err, foreign[i].says);
+  }
+}
+END_TEST
+
+/* More than there is memory for: what is no program is refused by its beginning. */
+START_TEST(reads_no_more_of_a_foreign_file_than_its_beginning) {
+  enter_folder();
+  for (size_t i = 0; i < sizeof foreign / sizeof *foreign; i++) {
+    spill_bytes("large", foreign[i].bytes, foreign[i].size);
+    if (truncate("large", (off_t)1 << 42) != 0 && truncate("large", (off_t)1 << 40) != 0)
+      continue; /* a file system without such files */
+    must_fail("show large", 2, "fnz: UNSUPPORTED: large: expected a program, this is ");
+    if (i != 3) /* which is one of arrays */
+      must_fail("run " PROGRAM " --inputs large", 2,
+                "fnz: SYNTAX: large: expected a safetensors file, this is ");
+  }
+  spill("large", "fnz 1 program(");
+  if (truncate("large", (off_t)1 << 40) == 0)
+    must_fail("show large", 2, "fnz: LIMIT: large: 1099511627776 bytes of text; at most ");
+}
+END_TEST
+
+/* `fnz show x | head`: no word, and the end by the signal that others end by. */
+START_TEST(ends_in_silence_when_its_reader_goes_away) {
+  enter_folder();
+  static const char *const verbs[] = {"show", "convert"};
+  for (size_t i = 0; i < 2; i++) {
+    char text[512], words[512], *argv[ARGS], err[ROOM];
+    posix_spawn_file_actions_t files;
+    int ends[2], result;
+    pid_t child;
+    snprintf(words, sizeof words, "%s %s", verbs[i], PROGRAM);
+    split(words, text, sizeof text, argv);
+    ck_assert_int_eq(pipe(ends), 0);
+    close(ends[0]);
+    ck_assert_int_eq(posix_spawn_file_actions_init(&files), 0);
+    posix_spawn_file_actions_adddup2(&files, ends[1], 1);
+    open_stream(&files, 2, ".err");
+    ck_assert_int_eq(posix_spawn(&child, FNZ_EXE, &files, NULL, argv, environ), 0);
+    posix_spawn_file_actions_destroy(&files);
+    close(ends[1]);
+    ck_assert_int_eq(waitpid(child, &result, 0), child);
+    ck_assert(WIFSIGNALED(result) && WTERMSIG(result) == SIGPIPE);
+    slurp(".err", err);
+    ck_assert_str_eq(err, "");
+  }
+}
+END_TEST
+
+START_TEST(says_what_may_have_been_meant) {
+  enter_folder();
+  must_fail("shw x", 64, "fnz: ARGUMENT: there is no verb shw; did you mean show? see fnz --help");
+  must_fail("run x --input y", 64,
+            "fnz: ARGUMENT: run: there is no option --input; did you mean --inputs? see fnz run");
+  must_fail("run x --outputs out.npy", 64,
+            "fnz: ARGUMENT: run: results are written as safetensors, not as .npy; name "
+            "out.safetensors; see");
+  must_fail("show x --ops=", 64, "fnz: ARGUMENT: show: --ops is given nothing; it takes FILE");
+  spill("near.fnz", "fnz 1 program(%x: f32[2]) { %y: f32[2] = slect.int(%x, 0, 0) return %y }");
+  must_fail(
+      "show near.fnz", 2,
+      "fnz: UNSUPPORTED: near.fnz: line 1, column 42: there is no operator slect.int; did you "
+      "mean select.int? declare it");
+  must_fail("show " PT2 "unknown_operator.json", 2,
+            "fnz: UNSUPPORTED: " PT2 "unknown_operator.json: model.json: "
+            "graph_module.graph.nodes[0].target: operator aten::ad_.Tensor is not in the table of "
+            "this release; export the program with decompositions; did you mean ");
+  must_fail(
+      "show " PT2 "torch_2_5.json", 2,
+      "fnz: VERSION: " PT2 "torch_2_5.json: model.json: schema_version: schema version 7.3 is "
+      "not read, only 8.x; torch 2.5 or older wrote it: export again with torch 2.6 or newer");
 }
 END_TEST
 
@@ -808,6 +916,9 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           refuses_what_is_planned_by_name, says_which_file_is_missing,
           refuses_files_that_are_no_programs, says_what_stands_where_inputs_should,
           goes_on_from_the_state_that_a_run_wrote, says_which_weights_differ,
+          says_what_stands_where_a_program_should,
+          reads_no_more_of_a_foreign_file_than_its_beginning,
+          ends_in_silence_when_its_reader_goes_away, says_what_may_have_been_meant,
           leaves_what_was_there_when_it_fails, cannot_write_where_there_is_no_folder,
           writes_over_nothing_that_it_reads, notices_a_full_disk, converts_to_standard_output,
           reads_standard_input, takes_the_format_from_the_extension, writes_archives,

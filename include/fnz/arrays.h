@@ -38,6 +38,10 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_add(fnz_arrays *arrays, const char 
 /** From and to the bytes of a safetensors file. Reading copies; offsets must tile the data. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_read_safetensors(fnz_context *ctx, const void *bytes,
                                                               size_t size, fnz_arrays **out);
+/** A whole safetensors file, "-" for standard input; of another file only the first bytes are read.
+ */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_load(fnz_context *ctx, const char *path,
+                                                  fnz_arrays **out);
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_arrays_write_safetensors(fnz_context *ctx,
                                                                const fnz_arrays *arrays,
                                                                fnz_buffer *out);

@@ -42,6 +42,11 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read(fnz_context *ctx, const void 
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes,
                                                           fnz_format format, fnz_program **out);
 
+/** fnz_file_read() and fnz_program_read_buffer() in one. Of a file that is no program by its first
+ * bytes no more is read, however large it is. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_load(fnz_context *ctx, const char *path,
+                                                   fnz_format format, fnz_program **out);
+
 /** Writes a program; the same program gives the same bytes. Weights go along in CBOR and PT2.
  *
  * PT2 is what torch.export.load reads, in its inference dialect: final values of mutated buffers,

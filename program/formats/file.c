@@ -5,6 +5,7 @@
  * the target's folder, which takes its place only after every byte is on the disk; whatever fails
  * before, or kills the process, leaves the target as it was and nothing beside it. Where there are
  * no files without names, the new file has one of its own. */
+#include "program/formats/foreign.h"
 #include "program/formats/pieces.h"
 
 #include <fnz/formats.h>
@@ -44,13 +45,24 @@ static fnz_status make_room(fnz_context *ctx, fnz_buffer *out, size_t want) {
   return FNZ_OK;
 }
 
-static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnz_buffer *out) {
+/* A stream has no end that is known before. */
+static fnz_status look_at(fnz_context *ctx, fnzi_look *look, const fnz_buffer *seen) {
+  size_t size = seen->size < FNZI_HEAD ? seen->size : FNZI_HEAD;
+  return look ? look(ctx, seen->data, size, seen->size) : FNZ_OK;
+}
+
+static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
+                              fnz_buffer *out) {
   enum { STEP = 1 << 16 };
+  bool seen = false;
   size_t got;
   do {
     FNZ_TRY(make_room(ctx, out, out->size + STEP + 1));
     FNZ_TRY(read_some(ctx, fd, path, out->data + out->size, STEP, &got));
     out->size += got;
+    if (!seen && (out->size >= FNZI_HEAD || !got))
+      FNZ_TRY(look_at(ctx, look, out));
+    seen = seen || out->size >= FNZI_HEAD;
   } while (got);
   out->data[out->size] = 0;
   return FNZ_OK;
@@ -91,29 +103,47 @@ static fnz_status read_exactly(fnz_context *ctx, int fd, const char *path, size_
   return FNZ_OK;
 }
 
-static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnz_buffer *out) {
+/* The first bytes, which are read once more with all of them. */
+static fnz_status look_first(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
+                             uint64_t total) {
+  char head[FNZI_HEAD];
+  size_t got = 0;
+  FNZ_TRY(read_some(ctx, fd, path, head, sizeof head, &got));
+  if (lseek(fd, 0, SEEK_SET) != 0)
+    return io_error(ctx, path, "cannot read");
+  return look(ctx, head, got, total);
+}
+
+static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
+                               fnz_buffer *out) {
   struct stat st;
   if (fstat(fd, &st) != 0)
     return io_error(ctx, path, "cannot look at the file");
   if (!S_ISREG(st.st_mode))
     return fnzi_fail(ctx, FNZ_CLASS_IO, path, "not a regular file; use \"-\" for a pipe");
+  if (look)
+    FNZ_TRY(look_first(ctx, fd, path, look, (uint64_t)st.st_size));
   return read_exactly(ctx, fd, path, (size_t)st.st_size, out);
 }
 
-fnz_status fnz_file_read(fnz_context *ctx, const char *path, fnz_buffer *out) {
+fnz_status fnzi_file_read(fnz_context *ctx, const char *path, fnzi_look *look, fnz_buffer *out) {
   *out = (fnz_buffer){NULL, 0, 0};
   bool is_stdin = strcmp(path, "-") == 0;
   /* O_NONBLOCK: opening a pipe that nobody writes must fail later, not hang here. */
   int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (fd < 0)
     return io_error(ctx, path, "cannot open");
-  fnz_status status =
-      is_stdin ? read_stream(ctx, fd, "standard input", out) : read_regular(ctx, fd, path, out);
+  fnz_status status = is_stdin ? read_stream(ctx, fd, "standard input", look, out)
+                               : read_regular(ctx, fd, path, look, out);
   if (!is_stdin)
     close(fd);
   if (status != FNZ_OK)
     fnz_buffer_free(ctx, out);
   return status;
+}
+
+fnz_status fnz_file_read(fnz_context *ctx, const char *path, fnz_buffer *out) {
+  return fnzi_file_read(ctx, path, NULL, out);
 }
 
 /* --- writing -----------------------------------------------------------------------------------

@@ -1,4 +1,5 @@
 /* formats.c - which format bytes are in, and the way from bytes to a program that is verified. */
+#include "program/formats/foreign.h"
 #include "program/formats/pieces.h"
 #include "program/program.h"
 
@@ -76,15 +77,22 @@ static fnz_status read_into(fnz_context *ctx, fnzi_reader *reader, const char *b
   return fnz_program_verify(ctx, p);
 }
 
+static fnz_status find_format(fnz_context *ctx, const char *bytes, size_t size, fnz_format *out) {
+  *out = recognise(bytes, size);
+  if (*out != FNZ_FORMAT_PT2) /* whose reader knows more of archives */
+    FNZ_TRY(fnzi_refuse_foreign(ctx, bytes, size));
+  if (*out != FNZ_FORMAT_AUTO)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
+                   "neither a .pt2 archive, nor its model.json, nor fnz CBOR or text");
+}
+
 static fnz_status find_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_format format,
                               fnzi_reader **out) {
   if (!size)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, NULL, "the file is empty");
   if (format == FNZ_FORMAT_AUTO)
-    format = recognise(bytes, size);
-  if (format == FNZ_FORMAT_AUTO)
-    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
-                     "neither a .pt2 archive, nor its model.json, nor fnz CBOR or text");
+    FNZ_TRY(find_format(ctx, bytes, size, &format));
   *out = (unsigned)format < FNZ_FORMAT_COUNT ? formats[format].read : NULL;
   if (*out)
     return FNZ_OK;
@@ -123,6 +131,29 @@ fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_form
       read_program(ctx, fnzi_blob_data(file), fnzi_blob_bytes(file), format, file, out);
   fnzi_blob_release(file);
   return status;
+}
+
+/* The beginning of a file is enough to refuse what is none of ours, and one that is too large for
+ * what it begins as. Comments may be longer than it. */
+static fnz_status look_for_program(fnz_context *ctx, const char *head, size_t size,
+                                   uint64_t total) {
+  fnz_format format;
+  if (!size || skip_comments(head, size) == size)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_refuse_foreign(ctx, head, size));
+  FNZ_TRY(find_format(ctx, head, size, &format));
+  if ((format == FNZ_FORMAT_TEXT || format == FNZ_FORMAT_JSON) && total > ctx->limits.program_bytes)
+    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%llu bytes of %s; at most %zu are read",
+                     (unsigned long long)total, fnz_format_name(format), ctx->limits.program_bytes);
+  return FNZ_OK;
+}
+
+fnz_status fnz_program_load(fnz_context *ctx, const char *path, fnz_format format,
+                            fnz_program **out) {
+  fnz_buffer file;
+  *out = NULL;
+  FNZ_TRY(fnzi_file_read(ctx, path, format == FNZ_FORMAT_AUTO ? look_for_program : NULL, &file));
+  return fnz_program_read_buffer(ctx, &file, format, out);
 }
 
 static fnzi_writer *find_writer(fnz_format format) {

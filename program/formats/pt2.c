@@ -7,8 +7,15 @@
 #include "program/formats/pt2.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { SCHEMA_MAJOR = 8 };
+
+/* What helps with a version that is not read. */
+static const char *version_remedy(int64_t major) {
+  return major < SCHEMA_MAJOR ? "torch 2.5 or older wrote it: export again with torch 2.6 or newer"
+                              : "a newer torch wrote it than this release knows";
+}
 
 /* --- the model ---------------------------------------------------------------------------------
  */
@@ -18,9 +25,9 @@ static fnz_status read_version(fnzi_pt2 *r) {
   FNZ_TRY(fnzi_json_need(&r->doc, version, "major", FNZI_JSON_INT, &major));
   FNZ_TRY(fnzi_json_need(&r->doc, version, "minor", FNZI_JSON_INT, &minor));
   if (major->u.i != SCHEMA_MAJOR || minor->u.i < 0 || minor->u.i > INT32_MAX)
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_VERSION, version,
-                          "schema version %lld.%lld is not read, only %d.x", (long long)major->u.i,
-                          (long long)minor->u.i, SCHEMA_MAJOR);
+    return fnzi_json_fail(
+        &r->doc, FNZ_CLASS_VERSION, version, "schema version %lld.%lld is not read, only %d.x; %s",
+        (long long)major->u.i, (long long)minor->u.i, SCHEMA_MAJOR, version_remedy(major->u.i));
   r->p->schema_major = SCHEMA_MAJOR;
   r->p->schema_minor = (int)minor->u.i;
   return FNZ_OK;
@@ -230,7 +237,8 @@ static fnz_status read_flat(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *en
   FNZ_TRY(read_small(zip, "", "version", version));
   if (!has_prefix(version, "8.") && strcmp(version, "8") != 0)
     return fnzi_fail(zip->ctx, FNZ_CLASS_VERSION, "version",
-                     "schema version \"%s\" is not read, only %d.x", version, SCHEMA_MAJOR);
+                     "schema version \"%s\" is not read, only %d.x; %s", version, SCHEMA_MAJOR,
+                     version_remedy(strtoll(version, NULL, 10)));
   r->model = entry;
   FNZ_TRY(fnzi_pt2_parse_record(r->arena, zip, entry, &r->doc));
   FNZ_TRY(read_model(r));

@@ -82,11 +82,13 @@ static fnz_status guess_returns(fnzi_pt2 *r, const fnzi_json *node) {
 
 /* `at` is the node's target. */
 static fnz_status refuse_unknown(fnzi_pt2 *r, const fnzi_json *at, const char *name) {
+  r->text.size = 0;
+  FNZ_TRY(fnzi_put_near_op(r->doc.ctx, name, &r->text));
   if (!strstr(name, "::"))
     return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
                           "operator aten::%s is not in the table of this release; export the "
-                          "program with decompositions",
-                          name);
+                          "program with decompositions%s",
+                          name, r->text.size ? r->text.data : "");
   if (fnzi_builtin_remedy(name))
     return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
                           fnzi_builtin_remedy(name));

@@ -3,6 +3,7 @@
  * Reading refuses holes, overlaps and bytes behind the data. Writing puts wide element types first,
  * so that every tensor lies at a multiple of its element size; the same arrays give the same bytes.
  */
+#include "program/formats/foreign.h"
 #include "program/formats/json.h"
 
 #include <fnz/arrays.h>
@@ -172,33 +173,20 @@ static uint64_t get_length(const unsigned char *bytes) {
   return length;
 }
 
-/* What people have at hand that begins with these bytes. */
-static const struct {
-  const char *begin;
-  size_t size;
-  const char *what;
-} others[] = {{"PK", 2, "a zip archive, as .pt2, .pth and .npz files are"},
-              {"\x80\x02", 2, "a pickle"},
-              {"\x80\x04", 2, "a pickle"},
-              {"\x80\x05", 2, "a pickle"},
-              {"\x93NUMPY", 6, "an array of NumPy"},
-              {"\xd9\xd9\xf7", 3, "CBOR"},
-              {"{", 1, "JSON"},
-              {"#", 1, "text"},
-              {"fnz", 3, "a program as text"}};
-
 /* Behind the length a safetensors file goes on with the header, an object. */
 static fnz_status check_kind(fnz_context *ctx, const char *bytes, size_t size) {
-  const char *what = "something else";
-  if (size == LENGTH_BYTES || bytes[LENGTH_BYTES] == '{')
+  if (size <= LENGTH_BYTES || bytes[LENGTH_BYTES] == '{')
     return FNZ_OK;
-  for (size_t i = sizeof others / sizeof *others; i-- > 0;)
-    if (memcmp(bytes, others[i].begin, others[i].size) == 0)
-      what = others[i].what;
+  const char *what = fnzi_kind_of(bytes, size);
   return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, NULL,
                    "expected a safetensors file, this is %s; write arrays by their names with "
                    "safetensors.torch.save_file",
-                   what);
+                   what ? what : "something else");
+}
+
+static fnz_status look_for_arrays(fnz_context *ctx, const char *head, size_t size, uint64_t total) {
+  (void)total;
+  return check_kind(ctx, head, size);
 }
 
 static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64_t *length) {
@@ -241,6 +229,15 @@ fnz_status fnz_arrays_read_safetensors(fnz_context *ctx, const void *bytes, size
     fnz_arrays_destroy(*out);
     *out = NULL;
   }
+  return status;
+}
+
+fnz_status fnz_arrays_load(fnz_context *ctx, const char *path, fnz_arrays **out) {
+  fnz_buffer file;
+  *out = NULL;
+  FNZ_TRY(fnzi_file_read(ctx, path, look_for_arrays, &file));
+  fnz_status status = fnz_arrays_read_safetensors(ctx, file.data, file.size, out);
+  fnz_buffer_free(ctx, &file);
   return status;
 }
 

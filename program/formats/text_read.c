@@ -228,15 +228,24 @@ static fnz_status parse_results(fnzi_parser *r) {
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, "=");
 }
 
+static fnz_status refuse_target(fnzi_parser *r, const char *target) {
+  fnz_buffer near = {NULL, 0, 0};
+  fnz_status status = fnzi_put_near_op(r->ctx, target, &near);
+  if (status == FNZ_OK)
+    status =
+        fnzi_lexer_fail(&r->x, FNZ_CLASS_UNSUPPORTED,
+                        "there is no operator %s%s declare it with operator \"schema\", or for "
+                        "the command with --ops",
+                        target, near.size ? near.data : ";");
+  fnz_buffer_free(r->ctx, &near);
+  return status;
+}
+
 static fnz_status find_target(fnzi_parser *r, const char **target, const fnz_op **op) {
   FNZ_TRY(fnzi_token_text(r, target));
   FNZ_TRY(fnzi_op_use(r->p, *target, op));
   if (!*op && !fnzi_is_higher_order(*target))
-    return fnzi_lexer_fail(
-        &r->x, FNZ_CLASS_UNSUPPORTED,
-        "there is no operator %s; declare it with operator \"schema\", or for the "
-        "command with --ops",
-        *target);
+    return refuse_target(r, *target);
   return FNZ_OK;
 }
 

@@ -1,0 +1,113 @@
+/* foreign.c - which file this is, where it is no program of fnz or no file of arrays: a table of
+ * first bytes. */
+#include "program/formats/foreign.h"
+
+typedef struct kind {
+  const char *begin;
+  size_t size, at;
+  const char *what, *remedy; /* where a program is wanted; NULL: it may be one */
+} kind;
+
+#define EXPORT "export the program in Python and write it with torch.export.save"
+#define ARRAYS "arrays go to fnz run --inputs, as a safetensors file"
+
+/* The first that fits. */
+static const kind kinds[] = {
+    {"\x80\x02\x8a\x0al\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19", 14, 0,
+     "a pickle, as torch.save wrote it before torch 1.6", EXPORT},
+    {"\x80\x02", 2, 0, "a pickle", EXPORT},
+    {"\x80\x03", 2, 0, "a pickle", EXPORT},
+    {"\x80\x04", 2, 0, "a pickle", EXPORT},
+    {"\x80\x05", 2, 0, "a pickle", EXPORT},
+    {"(dp", 3, 0, "a pickle", EXPORT},
+    {"(lp", 3, 0, "a pickle", EXPORT},
+    {"\x93NUMPY", 6, 0, "an array of NumPy", ARRAYS},
+    {"\0\0\0\0{", 5, 4, "a safetensors file", ARRAYS},
+    {"\x89HDF\r\n\x1a\n", 8, 0, "an HDF5 file", EXPORT},
+    {"\x89PNG\r\n\x1a\n", 8, 0, "a PNG picture", EXPORT},
+    {"\x1f\x8b", 2, 0, "a gzip file", "unpack it first"},
+    {"\x28\xb5\x2f\xfd", 4, 0, "a zstd file", "unpack it first"},
+    {"\xfd"
+     "7zXZ\0",
+     6, 0, "an xz file", "unpack it first"},
+    {"BZh", 3, 0, "a bzip2 file", "unpack it first"},
+    {"7z\xbc\xaf", 4, 0, "a 7z file", "unpack it first"},
+    {"ustar", 5, 257, "a tar file", "unpack it first"},
+    {"\x7f"
+     "ELF",
+     4, 0, "a program or library of this system", EXPORT},
+    {"%PDF", 4, 0, "a PDF file", EXPORT},
+    {"GGUF", 4, 0, "a GGUF file", EXPORT},
+    {"TFL3", 4, 4, "a TensorFlow Lite model", EXPORT},
+    {"ET1", 3, 4, "an ExecuTorch program", EXPORT},
+    {"\xff\xfe", 2, 0, "text in UTF-16", "save it as UTF-8"},
+    {"\xef\xbb\xbf", 3, 0, "text behind a byte order mark", "save it without one"},
+    {"PK", 2, 0, "a zip archive, as .pt2, .pth and .npz files are", NULL},
+    {"\xd9\xd9\xf7", 3, 0, "CBOR", NULL},
+    {"\x83hfnz-cbor", 10, 0, "a program as CBOR", NULL},
+    {"{", 1, 0, "JSON", NULL},
+    {"#", 1, 0, "text", NULL},
+    {"fnz", 3, 0, "a program as text", NULL},
+};
+
+/* A protocol buffer of ONNX begins with its version, field 1, and a text, field 2 or 3. */
+static const kind onnx = {"", 0, 0, "an ONNX model", EXPORT};
+
+static bool is_onnx(const unsigned char *bytes, size_t size) {
+  return size > 2 && bytes[0] == 0x08 && bytes[1] < 0x40 && (bytes[2] == 0x12 || bytes[2] == 0x1a);
+}
+
+static const kind *find_kind(const char *bytes, size_t size) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+    const kind *k = &kinds[i];
+    if (size >= k->at + k->size && memcmp(bytes + k->at, k->begin, k->size) == 0)
+      return k;
+  }
+  return is_onnx((const unsigned char *)bytes, size) ? &onnx : NULL;
+}
+
+/* --- zip
+ * ------------------------------------------------------------------------------------------
+ */
+/* Of the first entry, which stands at the beginning: "archive/data.pkl" and "x.npy" tell a file
+ * that holds no program without the list at its end. */
+static const char *first_entry(const char *bytes, size_t size, size_t *length) {
+  enum { LENGTH = 26, NAME = 30 };
+  const unsigned char *head = (const unsigned char *)bytes;
+  if (size < NAME || memcmp(bytes, "PK\3\4", 4) != 0)
+    return NULL;
+  *length = head[LENGTH] | (size_t)head[LENGTH + 1] << 8;
+  return *length <= size - NAME ? bytes + NAME : NULL;
+}
+
+static bool ends_in(const char *name, size_t length, const char *end) {
+  return length >= strlen(end) && memcmp(name + length - strlen(end), end, strlen(end)) == 0;
+}
+
+static const kind *find_in_zip(const char *bytes, size_t size) {
+  static const kind torch = {"", 0, 0, "a file of torch.save or torch.jit.save", EXPORT};
+  static const kind numpy = {"", 0, 0, "arrays of NumPy", ARRAYS};
+  size_t length;
+  const char *name = first_entry(bytes, size, &length);
+  if (name && ends_in(name, length, ".npy"))
+    return &numpy;
+  return name && ends_in(name, length, "/data.pkl") ? &torch : NULL;
+}
+
+/* --- what the others ask
+ * --------------------------------------------------------------------------
+ */
+const char *fnzi_kind_of(const char *bytes, size_t size) {
+  const kind *k = find_kind(bytes, size);
+  return k ? k->what : NULL;
+}
+
+fnz_status fnzi_refuse_foreign(fnz_context *ctx, const char *bytes, size_t size) {
+  const kind *k = find_in_zip(bytes, size);
+  if (!k)
+    k = find_kind(bytes, size);
+  if (!k || !k->remedy)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "expected a program, this is %s; %s", k->what,
+                   k->remedy);
+}
