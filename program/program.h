@@ -150,6 +150,8 @@ typedef struct fnzi_weight {
   const fnz_geometry *geometry;
 } fnzi_weight;
 
+enum { FNZI_MOST_SCHEMA = 9999 };
+
 struct fnz_program {
   fnz_context *ctx; /* of the thread that builds it; only its allocator is used afterwards */
   fnzi_arena arena;
@@ -187,7 +189,7 @@ struct fnz_program {
   fnz_input_spec *inputs;   /* graphs[0].ninputs of them */
   fnz_output_spec *outputs; /* graphs[0].noutputs of them */
   const char *torch_version;
-  int schema_major, schema_minor;
+  int schema_major, schema_minor; /* up to FNZI_MOST_SCHEMA, which the text form has room for */
   struct fnzi_decisions
       *decisions;           /* while functionalize/ makes it, for symbolic sizes; borrowed */
   int64_t slack;            /* of the pass: nodes that it may still make beyond 4 for each */

@@ -267,6 +267,9 @@ static const unsigned input_tags[FNZ_INPUT_KIND_COUNT] = {
 
 static fnz_status check_weight(fnz_context *ctx, const fnzi_weight *w) {
   int64_t low, high;
+  if (w->geometry->symbols)
+    return fnzi_fail(ctx, FNZ_CLASS_TYPE, w->name,
+                     "a stored tensor has symbolic sizes; it has the sizes of its data");
   if (!w->blob)
     return FNZ_OK;
   uint64_t item = fnz_dtype_get_info(w->geometry->dtype)->bytes;

@@ -181,6 +181,7 @@ static const struct {
     {"ENCODING", "line 1, column 14", "fnz 1 weight \"a\\x00\": f32[3] program(){return}"},
     {"SYNTAX", "line 1, column 55",
      "fnz 1 symbol \"s0 +\" = 4 program(%x: f32[2,{\"s0 +\"}]   ) { return }"},
+    {"VERSION", "line 1, column 14", "fnz 1 schema 8.10000 program(){return}"},
     {"DUPLICATE", "line 1, column 46",
      "fnz 1 weight \"a\": f32[3] weight \"a\": f32[3]  program(){return}"},
 };

@@ -21,8 +21,10 @@ static fnz_status read_torch(fnzi_cbor_reader *r) {
 static fnz_status read_version(fnzi_cbor_reader *r, int *out) {
   int64_t n;
   FNZ_TRY(fnzi_decode_int(&r->d, &n));
-  if (n < 0 || n > INT32_MAX)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_VERSION, "the schema version %lld", (long long)n);
+  if (n < 0 || n > FNZI_MOST_SCHEMA)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_VERSION,
+                            "the schema version %lld; the parts of one are at most %d",
+                            (long long)n, FNZI_MOST_SCHEMA);
   *out = (int)n;
   return FNZ_OK;
 }

@@ -24,7 +24,7 @@ static fnz_status read_version(fnzi_pt2 *r) {
   FNZ_TRY(fnzi_json_need(&r->doc, r->doc.root, "schema_version", FNZI_JSON_OBJECT, &version));
   FNZ_TRY(fnzi_json_need(&r->doc, version, "major", FNZI_JSON_INT, &major));
   FNZ_TRY(fnzi_json_need(&r->doc, version, "minor", FNZI_JSON_INT, &minor));
-  if (major->u.i != SCHEMA_MAJOR || minor->u.i < 0 || minor->u.i > INT32_MAX)
+  if (major->u.i != SCHEMA_MAJOR || minor->u.i < 0 || minor->u.i > FNZI_MOST_SCHEMA)
     return fnzi_json_fail(
         &r->doc, FNZ_CLASS_VERSION, version, "schema version %lld.%lld is not read, only %d.x; %s",
         (long long)major->u.i, (long long)minor->u.i, SCHEMA_MAJOR, version_remedy(major->u.i));

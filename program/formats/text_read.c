@@ -130,6 +130,9 @@ static fnz_status parse_schema_version(fnzi_parser *r) {
       *parts[part] = *parts[part] * 10 + (r->x.text[i] - '0');
     else
       return fnzi_lexer_fail(&r->x, FNZ_CLASS_SYNTAX, "expected a schema version such as 8.20");
+    if (*parts[part] > FNZI_MOST_SCHEMA)
+      return fnzi_lexer_fail(&r->x, FNZ_CLASS_VERSION,
+                             "the parts of a schema version are at most %d", FNZI_MOST_SCHEMA);
   }
   return fnzi_lexer_next(&r->x);
 }
