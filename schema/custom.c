@@ -179,19 +179,6 @@ static fnz_status check_return(const fnzi_scope *scope, const fnz_op *op, const 
   return FNZ_OK;
 }
 
-/* PyTorch lets custom in-place operators return nothing; what they return is their first argument.
- */
-static fnz_status check_inplace(const fnzi_scope *scope, const fnz_op *op) {
-  const fnzi_param *self = op->nparams ? &op->params[0] : NULL;
-  if (!self || !self->is_write)
-    return refuse(scope, op, "ends with an underscore, so its first argument must be written",
-                  op->base);
-  if (op->nreturns && (op->nreturns > 1 || op->returns[0].alias != self->alias))
-    return refuse(scope, op, "ends with an underscore, so it returns its first argument or nothing",
-                  op->base);
-  return FNZ_OK;
-}
-
 static fnz_status check_name(const fnzi_scope *scope, const fnz_op *op) {
   if (!strstr(op->name, "::"))
     return refuse(scope, op, "has no namespace of its own; write ns::name(...)", op->name);
@@ -207,7 +194,7 @@ static fnz_status check(const fnzi_scope *scope, const fnz_op *op) {
   for (size_t i = 0; i < op->nreturns; i++)
     if (op->returns[i].alias)
       FNZ_TRY(check_return(scope, op, &op->returns[i]));
-  return op->kind == FNZI_KIND_INPLACE ? check_inplace(scope, op) : FNZ_OK;
+  return FNZ_OK;
 }
 
 /* --- Functional forms ------------------------------------------------------------------------- */
@@ -340,10 +327,20 @@ static fnz_status adopt(fnzi_scope *scope, const fnz_op *functional) {
 
 /* --- Declaring -------------------------------------------------------------------------------- */
 
+/* It writes its first argument and returns that or nothing. PyTorch lets a custom operator whose
+ * name ends with an underscore do anything else as well. */
+static bool is_inplace(const fnz_op *op) {
+  const fnzi_param *self = op->nparams ? &op->params[0] : NULL;
+  bool returns_self = op->nreturns == 1 && self && op->returns[0].alias == self->alias;
+  return self && self->is_write && (op->nreturns == 0 || returns_self);
+}
+
 /* The schema with the usual spaces, so that equal ones are equal texts. */
 static fnz_status parse(fnzi_scope *scope, const char *schema, fnz_op **out) {
   fnz_buffer text = {0};
   FNZ_TRY(fnzi_schema_parse(&scope->arena, schema, out));
+  if ((*out)->kind == FNZI_KIND_INPLACE && !is_inplace(*out))
+    (*out)->kind = fnzi_kind_by_writes(*out);
   if (fnzi_builtin_is_collective((*out)->name))
     (*out)->tags |= FNZI_TAG_EFFECT;
   fnz_status status = fnzi_schema_print(scope->ctx, *out, &text);

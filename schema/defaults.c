@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* Words that stand for a value of one type. */
+/* Words that stand for a value of one type; and the numbers that PyTorch prints of them. */
 typedef struct word_row {
   const char *name;
   fnzi_type type;
@@ -34,6 +34,25 @@ static const word_row words[] = {
     {"preserve_format", FNZI_TYPE_MEMORY_FORMAT, FNZ_ARG_MEMORY_FORMAT, 4},
     {"strided", FNZI_TYPE_LAYOUT, FNZ_ARG_LAYOUT, 7},
     {"sparse_coo", FNZI_TYPE_LAYOUT, FNZ_ARG_LAYOUT, 1},
+    {"0", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_U8},
+    {"1", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_I8},
+    {"2", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_I16},
+    {"3", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_I32},
+    {"4", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_I64},
+    {"5", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_F16},
+    {"6", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_F32},
+    {"7", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_F64},
+    {"8", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_C32},
+    {"9", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_C64},
+    {"10", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_C128},
+    {"11", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_BOOL},
+    {"15", FNZI_TYPE_DTYPE, FNZ_ARG_DTYPE, FNZ_BF16},
+    {"0", FNZI_TYPE_MEMORY_FORMAT, FNZ_ARG_MEMORY_FORMAT, 1},
+    {"1", FNZI_TYPE_MEMORY_FORMAT, FNZ_ARG_MEMORY_FORMAT, 4},
+    {"2", FNZI_TYPE_MEMORY_FORMAT, FNZ_ARG_MEMORY_FORMAT, 2},
+    {"3", FNZI_TYPE_MEMORY_FORMAT, FNZ_ARG_MEMORY_FORMAT, 3},
+    {"0", FNZI_TYPE_LAYOUT, FNZ_ARG_LAYOUT, 7},
+    {"1", FNZI_TYPE_LAYOUT, FNZ_ARG_LAYOUT, 1},
     {"True", FNZI_TYPE_BOOL, FNZ_ARG_BOOL, 1},
     {"False", FNZI_TYPE_BOOL, FNZ_ARG_BOOL, 0},
     {"True", FNZI_TYPE_SYM_BOOL, FNZ_ARG_BOOL, 1},
@@ -50,9 +69,24 @@ static fnz_status text_value(const fnzi_scan *s, fnzi_word word, fnz_tag tag, fn
   return fnzi_arena_string(s->arena, word.start, word.size, &out->u.s);
 }
 
+/* A word or a number; of a device with the number behind its colon. */
+static fnzi_word value_word(fnzi_scan *s, fnzi_type type) {
+  static const char digits[] = "0123456789";
+  const char *start = s->at;
+  if (!fnzi_scan_word(s, false).size)
+    s->at += strspn(s->at, digits);
+  else if (type == FNZI_TYPE_DEVICE && *s->at == ':')
+    s->at += 1 + strspn(s->at + 1, digits);
+  return (fnzi_word){start, (size_t)(s->at - start)};
+}
+
+static bool is_named(fnzi_type type) {
+  return type == FNZI_TYPE_DTYPE || type == FNZI_TYPE_MEMORY_FORMAT || type == FNZI_TYPE_LAYOUT;
+}
+
 static fnz_status word_value(fnzi_scan *s, fnzi_type type, fnz_arg *out) {
   const char *start = s->at;
-  fnzi_word word = fnzi_scan_word(s, false);
+  fnzi_word word = value_word(s, type);
   for (size_t i = 0; i < sizeof words / sizeof *words; i++)
     if (words[i].type == type && fnzi_word_is(word, words[i].name)) {
       *out = (fnz_arg){.tag = (uint8_t)words[i].tag, .u.i = words[i].value};
@@ -126,6 +160,8 @@ static fnz_status value(fnzi_scan *s, fnzi_type type, fnz_arg *out) {
   if (*s->at == '"' || *s->at == '\'')
     return string_value(s, type, out);
   bool number = *s->at && strchr("+-.0123456789", *s->at);
+  if (is_named(type))
+    return word_value(s, type, out);
   if (number || ((type == FNZI_TYPE_FLOAT || type == FNZI_TYPE_SCALAR) &&
                  (strncmp(s->at, "inf", 3) == 0 || strncmp(s->at, "nan", 3) == 0)))
     return number_value(s, type, out);

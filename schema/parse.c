@@ -157,6 +157,8 @@ static fnz_status type(fnzi_scan *s, fnzi_param *p) {
   FNZ_TRY(base_type(s, p));
   FNZ_TRY(alias(s, p));
   p->optional = fnzi_scan_accept(s, "?");
+  if (p->optional && !p->alias_text) /* as PyTorch prints Tensor(a!)?[] */
+    FNZ_TRY(alias(s, p));
   if (!fnzi_scan_accept(s, "["))
     return FNZ_OK;
   p->is_list = true;
@@ -226,11 +228,23 @@ static fnz_status params(fnzi_scan *s, fnz_op *op) {
   return fnzi_scan_expect(s, ")");
 }
 
+/* PyTorch prints an operator that returns None in Python as "-> NoneType". */
+static bool accept_nothing(fnzi_scan *s) {
+  const char *start = s->at;
+  fnzi_word word = spaced_word(s);
+  if (fnzi_word_is(word, "NoneType") || fnzi_word_is(word, "None"))
+    return true;
+  s->at = start;
+  return false;
+}
+
 static fnz_status returns(fnzi_scan *s, fnz_op *op) {
   fnzi_param *list = NULL;
   FNZ_TRY(room(s, &list));
   op->returns = list;
   FNZ_TRY(fnzi_scan_expect(s, "->"));
+  if (accept_nothing(s))
+    return FNZ_OK;
   bool many = fnzi_scan_accept(s, "(");
   if (many && fnzi_scan_accept(s, ")"))
     return FNZ_OK;
@@ -283,7 +297,7 @@ bool fnzi_is_inplace_name(const char *base) {
   return false;
 }
 
-static fnzi_kind kind_of(const fnz_op *op) {
+fnzi_kind fnzi_kind_by_writes(const fnz_op *op) {
   bool scratch = false, out = false, written = false;
   for (size_t i = 0; i < op->nparams; i++) {
     const fnzi_param *p = &op->params[i];
@@ -291,11 +305,13 @@ static fnzi_kind kind_of(const fnz_op *op) {
     out |= p->is_out;
     written |= p->is_write;
   }
-  if (fnzi_is_inplace_name(op->base))
-    return FNZI_KIND_INPLACE;
   if (scratch)
     return FNZI_KIND_SCRATCH;
   return out ? FNZI_KIND_OUT : written ? FNZI_KIND_MUTABLE : FNZI_KIND_FUNCTIONAL;
+}
+
+static fnzi_kind kind_of(const fnz_op *op) {
+  return fnzi_is_inplace_name(op->base) ? FNZI_KIND_INPLACE : fnzi_kind_by_writes(op);
 }
 
 bool fnzi_schema_is_view(const fnz_op *op) {

@@ -229,6 +229,8 @@ FNZ_MUST_CHECK fnz_status fnzi_schema_print(fnz_context *ctx, const fnz_op *op, 
 bool fnzi_schema_is_view(const fnz_op *op);
 /* "add_", "__iand__"; not "add", "__and__". */
 bool fnzi_is_inplace_name(const char *base);
+/* The kind of an operator whose name says nothing of it. */
+fnzi_kind fnzi_kind_by_writes(const fnz_op *op);
 
 /* --- Element types (schema/promotion.c) ----------------------------------------------------------
  * PyTorch's type promotion: categories bool < integer < float < complex; only a higher category

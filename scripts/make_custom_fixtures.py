@@ -57,6 +57,36 @@ def twice_fake(x, *, out):
     return out
 
 
+def define(schema, run, fake):
+    library.define(schema)
+    name = schema.split("(")[0]
+    library.impl(name, run, "CompositeExplicitAutograd")
+    torch.library.register_fake("fixture::" + name, fake, lib=library)
+    return getattr(torch.ops.fixture, name).default
+
+
+# Names that end with an underscore and say nothing, None as a result, defaults that print as numbers.
+NAMED = [
+    define("second_(Tensor x, Tensor(a!) y) -> ()", lambda x, y: y.add_(x) and None, lambda x, y: None),
+    define("none(Tensor x, Tensor(a!) y) -> NoneType", lambda x, y: y.add_(x) and None, lambda x, y: None),
+    define("pure_(Tensor x) -> Tensor", lambda x: x * 2, lambda x: torch.empty_like(x)),
+    define("fresh_(Tensor(a!) x, Tensor y) -> Tensor", lambda x, y: x.add_(y) * 3, lambda x, y: torch.empty_like(x)),
+    define("some(Tensor(a!)?[] xs) -> ()", lambda xs: None, lambda xs: None),
+    define("where(Tensor x, Device d='cuda:0', ScalarType t=float) -> Tensor",
+           lambda x, d=None, t=None: x + 1, lambda x, d=None, t=None: torch.empty_like(x)),
+]
+
+
+class Named(torch.nn.Module):
+    def forward(self, x, y, gaps, factor):
+        second, none, pure, fresh, _, where = NAMED  # PyTorch has no wrapper for lists of optional tensors
+        second(x, y)
+        none(x, y)
+        a = pure(x)
+        b = fresh(factor, gaps[0])
+        return a + b, where(a)
+
+
 class Out(torch.nn.Module):
     """An operator that overwrites its out argument: a new tensor, and a part of one."""
 
@@ -128,6 +158,8 @@ def main(folder):
     save(Model(), os.path.join(folder, "wrapped_v2.pt2"), True)
     save(Separate(), os.path.join(folder, "separate.pt2"), False)
     save(Out(), os.path.join(folder, "out.pt2"), True, inputs()[:1])
+    save(Named(), os.path.join(folder, "named.pt2"), False)
+    save(Named(), os.path.join(folder, "named_wrapped.pt2"), True)
     auto_functionalize.do_auto_functionalize_v2 = auto_functionalize.do_auto_functionalize
     save(Separate(), os.path.join(folder, "wrapped_v1.pt2"), True)
     names = ["x", "y", "gaps", "factor"]
@@ -136,8 +168,8 @@ def main(folder):
     save_expected(Model(), folder, "expected.safetensors")
     with open(os.path.join(folder, "ops.txt"), "w") as f:
         f.write("# The operators of these programs, as PyTorch prints their schemas.\n")
-        for op in (scale_rows, swap, add_to):
-            f.write(f"{op._opoverload._schema}\n")
+        for op in [op._opoverload for op in (scale_rows, swap, add_to)] + NAMED:
+            f.write(f"{op._schema}\n")
 
 
 main(sys.argv[1])

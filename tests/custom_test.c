@@ -1,4 +1,4 @@
-/* checks: 21
+/* checks: 22
  * custom_test.c - operators that are declared: what may be declared, which functional form each
  * gets, what programs with them mean after the pass, what PyTorch's wrappers become, and kernels
  * that do not keep the promise of a schema. */
@@ -66,9 +66,6 @@ START_TEST(broken_rules_are_named) {
       {"ns::f(Tensor(a) x) -> Tensor(a!)", "TYPE", "a result and no argument"},
       {"ns::f(Tensor(a!)[] x) -> Tensor(a!)", "TYPE", "another type"},
       {"ns::f(Tensor x) -> Tensor(a)", "SYNTAX", "results that alias parameters"},
-      {"ns::f_(Tensor x) -> Tensor", "TYPE", "underscore"},
-      {"ns::f_(Tensor x, Tensor(a!) y) -> Tensor(a!)", "TYPE", "underscore"},
-      {"ns::f_(Tensor(a!) x) -> Tensor", "TYPE", "first argument or nothing"},
       {"ns::f.functional(Tensor(a!) x) -> ()", "TYPE", "overload"},
       {"ns::f(Tensor x", "SYNTAX", "ends here"},
   };
@@ -172,6 +169,42 @@ START_TEST(functional_forms_of_another_signature_clash) {
   ck_assert_ptr_null(fnz_op_lookup(ctx, "ns::g_"));
   declare("ns::f(Tensor(a!) x) -> ()");
   FAILS(ctx, "DUPLICATE", fnz_op_declare(ctx, "ns::f_functional(int x) -> Tensor", NULL));
+  end();
+}
+END_TEST
+
+/* PyTorch takes a name with an underscore for anything, and prints some schemas in ways of its own.
+ */
+START_TEST(what_pytorch_declares_is_taken) {
+  static const char *const rows[][3] = {
+      {"ns::a_(Tensor(a!) x, Tensor y) -> ()", "inplace", "ns::a"},
+      {"ns::b_(Tensor x, Tensor(a!) y) -> ()", "mutable", "ns::b__functional"},
+      {"ns::c_(Tensor x, Tensor(a!) y) -> Tensor(a!)", "mutable", "ns::c__functional"},
+      {"ns::d_(int n, Tensor(a!)[] x) -> ()", "mutable", "ns::d__functional"},
+      {"ns::e_(Tensor(a!) x, Tensor y) -> Tensor", "mutable", "ns::e__functional"},
+      {"ns::f_(Tensor(a!) x) -> (Tensor, Tensor)", "mutable", "ns::f__functional"},
+      {"ns::g_(Tensor x) -> Tensor", "functional", "ns::g_"},
+      {"ns::h_() -> Tensor", "functional", "ns::h_"},
+      {"ns::i_(Tensor x, *, Tensor(a!) out) -> Tensor(a!)", "mutable", "ns::i__functional"},
+      {"ns::j(Tensor(a!) x) -> NoneType", "mutable", "ns::j_functional"},
+      {"ns::k(Tensor x) -> None", "functional", "ns::k"},
+      {"ns::l(Tensor?(a!)[] xs) -> ()", "mutable", "ns::l_functional"},
+      {"ns::m(Tensor x, Device d=cuda:0, ScalarType t=6) -> Tensor", "functional", "ns::m"},
+      {"ns::n(Tensor x, Layout l=0, MemoryFormat? m=0) -> Tensor", "functional", "ns::n"}};
+  begin();
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    const fnz_op *op = declare(rows[i][0]);
+    ck_assert_msg(strcmp(fnz_op_kind(op), rows[i][1]) == 0, "%s is %s", rows[i][0],
+                  fnz_op_kind(op));
+    ck_assert_str_eq(fnz_op_name(fnz_op_functional_twin(op)), rows[i][2]);
+  }
+  const fnz_op *m = fnz_op_lookup(ctx, "ns::m"), *n = fnz_op_lookup(ctx, "ns::n");
+  ck_assert_str_eq(m->params[1].default_value.u.s, "cuda:0");
+  ck_assert_int_eq(m->params[2].default_value.u.i, FNZ_F32);
+  ck_assert_int_eq(n->params[1].default_value.u.i, 7);
+  ck_assert_int_eq(n->params[2].default_value.u.i, 1);
+  ck_assert(fnz_op_lookup(ctx, "ns::l")->params[0].is_write);
+  FAILS(ctx, "SYNTAX", fnz_op_declare(ctx, "ns::o(Tensor x, ScalarType t=99) -> Tensor", NULL));
   end();
 }
 END_TEST
@@ -448,10 +481,11 @@ static fnz_program *functional_fixture(const char *name) {
 
 START_TEST(wrapped_calls_mean_what_direct_calls_mean) {
   static const char *const pairs[][2] = {{"direct.pt2", "wrapped_v2.pt2"},
-                                         {"separate.pt2", "wrapped_v1.pt2"}};
+                                         {"separate.pt2", "wrapped_v1.pt2"},
+                                         {"named.pt2", "named_wrapped.pt2"}};
   begin();
   declare_fixture_ops();
-  for (size_t i = 0; i < 2; i++) {
+  for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
     fnz_program *direct;
     OK(ctx, read_fixture(pairs[i][0], &direct));
     fnz_program *functional = functional_fixture(pairs[i][0]);
@@ -908,12 +942,12 @@ END_TEST
 
 RUN_SUITE("custom", wrapped_out_operators_fill_new_tensors,
           declared_operators_are_found_in_their_context, broken_rules_are_named,
-          lists_of_declarations_name_the_line, functional_forms_are_found_or_derived,
-          functional_forms_of_another_signature_clash, declared_operators_have_groups,
-          failed_declarations_can_be_repeated, programs_mean_the_same_afterwards,
-          different_programs_are_told_apart, overlap_is_refused, written_programs_stand_alone,
-          programs_use_the_operators_of_their_context, wrapped_calls_mean_what_direct_calls_mean,
-          unknown_operators_show_how_to_declare_them, wrappers_are_for_pt2_files,
-          broken_wrappers_are_refused, kernels_give_the_numbers_of_eager,
-          kernels_that_lie_are_found_out, out_of_memory_leaks_nothing,
-          out_of_memory_in_wrappers_leaks_nothing)
+          what_pytorch_declares_is_taken, lists_of_declarations_name_the_line,
+          functional_forms_are_found_or_derived, functional_forms_of_another_signature_clash,
+          declared_operators_have_groups, failed_declarations_can_be_repeated,
+          programs_mean_the_same_afterwards, different_programs_are_told_apart, overlap_is_refused,
+          written_programs_stand_alone, programs_use_the_operators_of_their_context,
+          wrapped_calls_mean_what_direct_calls_mean, unknown_operators_show_how_to_declare_them,
+          wrappers_are_for_pt2_files, broken_wrappers_are_refused,
+          kernels_give_the_numbers_of_eager, kernels_that_lie_are_found_out,
+          out_of_memory_leaks_nothing, out_of_memory_in_wrappers_leaks_nothing)

@@ -199,6 +199,12 @@ static fnz_status check_counts(fnzi_pt2 *r, const fnzi_json *inputs, const fnzi_
                         most->count, r->doc.ctx->limits.args);
 }
 
+/* Of an operator that returns None, which its schema calls "NoneType" and is no result here. */
+static bool is_nothing(const fnz_op *op, const fnzi_json *outputs) {
+  return op && !op->nreturns && outputs->count == 1 &&
+         fnzi_json_find(outputs->u.first, "as_none") != NULL;
+}
+
 static fnz_status read_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
                                  const fnzi_json *outputs, const fnzi_node *node) {
   fnz_arg *args;
@@ -229,7 +235,8 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   if (!node.op)
     FNZ_TRY(read_names(r, inputs, &other));
   node.nargs = node.op ? node.op->nparams : inputs->count;
-  node.noutputs = outputs->count;
+  bool has_results = !is_nothing(node.op, outputs);
+  node.noutputs = has_results ? outputs->count : 0;
   FNZ_TRY(fnzi_json_at(&r->doc, fnzi_node_add(r->p, s->graph, &node, &s->node), json));
   s->op = node.op;
   const fnzi_node *added = fnzi_node_at(r->p, s->graph, s->node);
@@ -237,7 +244,7 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   FNZ_TRY(read_args(s, inputs, args));
   if (s->nlevels)
     FNZ_TRY(fnzi_pt2_vmap_none(s, json, &node, args, inputs->count));
-  return define_outputs(s, outputs, results);
+  return has_results ? define_outputs(s, outputs, results) : FNZ_OK;
 }
 
 static fnz_status read_nodes(fnzi_pt2_scope *s, const fnzi_json *graph) {
