@@ -376,6 +376,6 @@ fnz_status fnzi_bodies_arrange(fnzi_passes *all) {
     }
   }
   if (all->to->asked)
-    fnzi_asked_arrange(all->to->asked, m.order, m.count);
+    FNZ_TRY(fnzi_asked_arrange(all->to->ctx, all->to->asked, m.order, m.count));
   return fnzi_graphs_arrange(all->to, m.order, m.count);
 }

@@ -28,40 +28,60 @@ const char *fnz_reason_words(fnz_reason reason) {
 
 /* --- what was asked --------------------------------------------------------------------------- */
 void fnzi_asked_forget(fnzi_asked *asked) {
-  asked->made.count = asked->failures.count = asked->unread.count = 0;
+  asked->made.count = asked->failures.count = asked->unread.count = asked->first.count = 0;
 }
 
-void fnzi_asked_restart(fnzi_asked *asked, uint32_t graph) {
-  size_t kept = 0;
-  for (size_t i = 0; i < asked->made.count; i++)
-    if (asked->made.data[i].graph != graph)
-      asked->made.data[kept++] = asked->made.data[i];
-  asked->made.count = kept;
-}
-
-static uint32_t place_of(const uint32_t *order, uint32_t count, uint32_t graph) {
-  uint32_t k = 0;
-  while (k < count && order[k] != graph)
-    k++;
-  return k;
-}
-
-void fnzi_asked_arrange(fnzi_asked *asked, const uint32_t *order, uint32_t count) {
-  uint32_t graph = 0, place = place_of(order, count, 0);
-  size_t kept = 0;
-  for (size_t i = 0; i < asked->made.count; i++) {
-    fnzi_made made = asked->made.data[i];
-    if (made.graph != graph) /* nodes of a graph stand together */
-      place = place_of(order, count, graph = made.graph);
-    made.graph = place;
-    if (place < count)
-      asked->made.data[kept++] = made;
+/* Entries from the first one of the graph on move up; what they are the first of moves with them.
+ */
+static void forget_graph(fnzi_asked *asked, uint32_t graph) {
+  size_t kept = asked->first.data[graph];
+  for (size_t i = kept; i < asked->made.count; i++) {
+    const fnzi_made made = asked->made.data[i];
+    if (made.graph == graph)
+      continue;
+    if (asked->first.data[made.graph] == i)
+      asked->first.data[made.graph] = kept;
+    asked->made.data[kept++] = made;
   }
   asked->made.count = kept;
 }
 
+fnz_status fnzi_asked_restart(fnz_context *ctx, fnzi_asked *asked, uint32_t graph) {
+  const size_t none = SIZE_MAX;
+  while (asked->first.count <= graph)
+    FNZI_PUSH(ctx, &asked->first, none);
+  if (asked->first.data[graph] != none)
+    forget_graph(asked, graph);
+  asked->first.data[graph] = asked->made.count;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_asked_arrange(fnz_context *ctx, fnzi_asked *asked, const uint32_t *order,
+                              uint32_t count) {
+  size_t kept = 0, bytes = asked->first.count * sizeof(uint32_t);
+  uint32_t *place = fnzi_resize(ctx, NULL, 0, bytes);
+  if (!place && bytes)
+    return fnzi_no_memory(ctx);
+  for (size_t g = 0; g < asked->first.count; g++)
+    place[g] = count;
+  for (uint32_t k = 0; k < count; k++)
+    if (order[k] < asked->first.count)
+      place[order[k]] = k;
+  for (size_t i = 0; i < asked->made.count; i++) {
+    fnzi_made made = asked->made.data[i];
+    made.graph = place[made.graph];
+    if (made.graph < count)
+      asked->made.data[kept++] = made;
+  }
+  asked->made.count = kept;
+  asked->first.count = 0;
+  fnzi_free(ctx, place, bytes);
+  return FNZ_OK;
+}
+
 void fnzi_asked_end(fnz_context *ctx, fnzi_asked *asked) {
   FNZI_VEC_FREE(ctx, &asked->made);
+  FNZI_VEC_FREE(ctx, &asked->first);
   FNZI_VEC_FREE(ctx, &asked->failures);
   FNZI_VEC_FREE(ctx, &asked->unread);
 }

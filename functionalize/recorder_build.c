@@ -301,7 +301,7 @@ static fnz_status keep_why(fnzi_tape *r, size_t tape_node) {
   if (!asked)
     return FNZ_OK;
   if (node == 0)
-    fnzi_asked_restart(asked, r->graph);
+    FNZ_TRY(fnzi_asked_restart(r->ctx, asked, r->graph));
   const fnzi_made made = {r->graph, node, r->whys.data[tape_node]};
   FNZI_PUSH(r->ctx, &asked->made, made);
   return FNZ_OK;

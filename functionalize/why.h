@@ -55,6 +55,10 @@ typedef struct fnzi_asked {
     size_t count, capacity;
   } made;
   struct {
+    size_t *data;
+    size_t count, capacity;
+  } first; /* by graph of the target: where in `made` it begins; SIZE_MAX for nowhere */
+  struct {
     fnzi_failure *data;
     size_t count, capacity;
   } failures;
@@ -68,9 +72,10 @@ typedef struct fnzi_asked {
 /* Forgets the answers, because everything begins again. */
 void fnzi_asked_forget(fnzi_asked *asked);
 /* A graph of the target is built, perhaps once more: forgets what is known of its nodes. */
-void fnzi_asked_restart(fnzi_asked *asked, uint32_t graph);
+FNZ_MUST_CHECK fnz_status fnzi_asked_restart(fnz_context *ctx, fnzi_asked *asked, uint32_t graph);
 /* The graphs get other numbers: order[k] becomes k; what was made in others is forgotten. */
-void fnzi_asked_arrange(fnzi_asked *asked, const uint32_t *order, uint32_t count);
+FNZ_MUST_CHECK fnz_status fnzi_asked_arrange(fnz_context *ctx, fnzi_asked *asked,
+                                             const uint32_t *order, uint32_t count);
 void fnzi_asked_end(fnz_context *ctx, fnzi_asked *asked);
 /* A write that nobody has read, and now nobody will; `write` and `asked` may be NULL. */
 void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write);

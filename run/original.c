@@ -80,30 +80,26 @@ fnz_status fnzi_act_keep(fnzi_act *s, const fnz_geometry *recorded, fnz_handle v
 }
 
 /* Sizes that depend on data are known now, and with them the strides that eager has. */
-static fnz_status see_result(fnzi_act *s, size_t i, fnz_handle value,
+static fnz_status see_result(fnzi_act *s, const fnz_arg *named, fnz_handle value,
                              const fnz_geometry **recorded) {
-  fnz_arg *results;
-  size_t count;
-  if (!s->in->run.symbolic || value == 0)
+  if (!s->in->run.symbolic || value == 0 || named->tag != FNZ_ARG_VALUE || *recorded != NULL)
     return FNZ_OK;
-  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
-  if (i >= count || results[i].tag != FNZ_ARG_VALUE || *recorded != NULL)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_saw(&s->in->run, results[i].u.value,
+  FNZ_TRY(fnzi_saw(&s->in->run, named->u.value,
                    backend_of(s->in)->geometry(backend_of(s->in)->self, value)));
-  *recorded = fnzi_act_recorded(s, results, i);
+  *recorded = fnzi_act_recorded(s, named, 0);
   return FNZ_OK;
 }
 
-fnz_status fnzi_act_compute(fnzi_act *s, const fnz_geometry **expected, size_t count) {
+fnz_status fnzi_act_compute(fnzi_act *s, const fnz_arg *named, const fnz_geometry **expected,
+                            size_t count) {
   fnzi_run *run = &s->in->run;
   fnz_handle *handles;
   FNZI_NEW(&run->scratch, count, &handles);
   FNZ_TRY(fnzi_eager_apply(s->in, s->op, s->args, s->op->nparams, expected, handles, count));
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count; i++) {
-    if (status == FNZ_OK)
-      status = see_result(s, i, handles[i], &expected[i]);
+    if (status == FNZ_OK && named)
+      status = see_result(s, &named[i], handles[i], &expected[i]);
     if (status == FNZ_OK)
       status = fnzi_act_keep(s, expected[i], handles[i]);
     if (handles[i] != 0)
@@ -120,7 +116,7 @@ static fnz_status compute(fnzi_act *s) {
   FNZI_NEW(&s->in->run.scratch, count, &expected);
   for (size_t i = 0; i < count; i++)
     expected[i] = fnzi_act_recorded(s, results, i);
-  return fnzi_act_compute(s, expected, count);
+  return fnzi_act_compute(s, results, expected, count);
 }
 
 /* --- Nodes ---------------------------------------------------------------------------------------

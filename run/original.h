@@ -215,9 +215,10 @@ FNZ_MUST_CHECK fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *me
 FNZ_MUST_CHECK fnz_status fnzi_act_custom(fnzi_act *s);
 /* Does what an operator that writes by its schema does. */
 FNZ_MUST_CHECK fnz_status fnzi_act_write(fnzi_act *s);
-/* Computes a functional operator; the results get the recorded strides. */
-FNZ_MUST_CHECK fnz_status fnzi_act_compute(fnzi_act *s, const fnz_geometry **expected,
-                                           size_t count);
+/* Computes a functional operator; the results get the recorded strides. `named`, one per result:
+ * what the program calls it; NULL where that is known to `expected`. */
+FNZ_MUST_CHECK fnz_status fnzi_act_compute(fnzi_act *s, const fnz_arg *named,
+                                           const fnz_geometry **expected, size_t count);
 /* The tensor gets the window's sizes, row-major from where it begins, and more memory if need be.
  */
 FNZ_MUST_CHECK fnz_status fnzi_act_resize(fnzi_act *s, fnzi_eager *self, fnzi_pane *w);

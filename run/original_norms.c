@@ -162,7 +162,7 @@ static fnz_status plain_norm(fnzi_act *s, const fnz_geometry *g) {
   args[FNZI_NORM_MEAN] = args[FNZI_NORM_VAR] = (fnz_arg){.tag = FNZ_ARG_NONE};
   fnzi_act plain = *s;
   plain.args = args;
-  fnz_status status = fnzi_act_compute(&plain, expected, 1);
+  fnz_status status = fnzi_act_compute(&plain, NULL, expected, 1);
   s->results = plain.results;
   return status;
 }

@@ -41,26 +41,27 @@ static fnz_status element_act(const fnzi_act *s, const fnz_op *element, uint32_t
   return FNZ_OK;
 }
 
-static fnz_status element_result(fnzi_act *s, fnzi_act *one, uint32_t k) {
-  fnz_arg *results;
+/* `named`: what the program calls the result; NULL when it does not. */
+static fnz_status element_result(fnzi_act *s, fnzi_act *one, const fnz_arg *named) {
   const fnz_geometry *expected[1] = {NULL};
-  size_t count;
   if (fnz_op_is_mutating(one->op))
     return fnzi_act_write(one);
-  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
-  if (k < count)
-    expected[0] = fnzi_act_recorded(s, results, k);
-  FNZ_TRY(fnzi_act_compute(one, expected, 1));
+  if (named)
+    expected[0] = fnzi_act_recorded(s, named, 0);
+  FNZ_TRY(fnzi_act_compute(one, named, expected, 1));
   return fnzi_act_push(s, one->results.data[0]);
 }
 
 static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
   uint32_t count;
+  fnz_arg *results;
+  size_t named;
   FNZ_TRY(list_length(s, &count));
+  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &named));
   for (uint32_t k = 0; k < count; k++) {
     fnzi_act one;
     FNZ_TRY(element_act(s, element, k, &one));
-    fnz_status status = element_result(s, &one, k);
+    fnz_status status = element_result(s, &one, k < named ? &results[k] : NULL);
     FNZI_VEC_FREE(s->ctx, &one.results);
     FNZ_TRY(status);
   }
