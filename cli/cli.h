@@ -188,6 +188,12 @@ typedef struct cli_verb {
 CLI_VERB_ROWS(CLI_VERB_DECLARE)
 #undef CLI_VERB_DECLARE
 
+/* An operator that no shape rule tells the results of, and how many nodes it has. */
+typedef struct cli_unruled {
+  const char *op;
+  size_t nodes;
+} cli_unruled;
+
 struct cli_call {
   const cli_verb *verb;
   const char *options[CLI_OPTION_COUNT]; /* the value, "" for a flag, NULL when not given */
@@ -209,6 +215,9 @@ struct cli_call {
   /* Long nodes that were shown last, each at its number modulo these; and a short one. */
   cli_line lines[CLI_LINES + 1];
   fnz_verify_report seen;     /* by the comparison */
+  cli_unruled *unruled;
+  size_t nunruled;
+  bool lost; /* no memory for one of them */
   double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
   double began;
 };

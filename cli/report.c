@@ -114,6 +114,18 @@ void cli_json_string(FILE *to, const char *text) {
 #define STATS_ROWS(ROW)                                                                            \
   ROW(nodes) ROW(views) ROW(mutations) ROW(mutated) ROW(inputs) ROW(outputs) ROW(graphs)
 
+static void print_unruled(const cli_call *call) {
+  if (strcmp(call->verb->name, "stats") != 0)
+    return;
+  printf("  \"unruled\": {");
+  for (size_t i = 0; i < call->nunruled; i++) {
+    printf("%s", i ? ", " : "");
+    cli_json_string(stdout, call->unruled[i].op);
+    printf(": %zu", call->unruled[i].nodes);
+  }
+  printf("},\n");
+}
+
 void cli_print_json(const cli_call *call) {
   fnz_stats in, out;
   fnz_program_get_stats(call->program, &in);
@@ -126,6 +138,7 @@ void cli_print_json(const cli_call *call) {
   printf("  \"copies\": %zu,\n  \"weights\": %zu,\n  \"no_data\": %zu,\n", out.copies, out.weights,
          out.no_data);
   printf("  \"weight_bytes\": %llu,\n", (unsigned long long)out.weight_bytes);
+  print_unruled(call);
   printf("  \"torch\": ");
   cli_json_string(stdout, fnz_program_torch_version(call->program));
   printf(",\n");

@@ -1,8 +1,45 @@
-/* stats.c - figures of a program and of its functional form, and what each step took. */
+/* stats.c - figures of a program and of its functional form, which operators no shape rule tells
+ * the results of, and what each step took. */
 #include "cli/cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Operators in the order in which they come. */
+static void note_unruled(void *user, const char *op) {
+  cli_call *call = user;
+  size_t i = 0;
+  while (i < call->nunruled && strcmp(call->unruled[i].op, op) != 0)
+    i++;
+  if (i == call->nunruled) {
+    cli_unruled *more = realloc(call->unruled, (i + 1) * sizeof *more);
+    call->lost = call->lost || !more;
+    if (!more)
+      return;
+    call->unruled = more;
+    call->unruled[call->nunruled++] = (cli_unruled){op, 0};
+  }
+  call->unruled[i].nodes++;
+}
+
+static int find_unruled(cli_call *call) {
+  fnz_status status = fnz_program_check_types(call->ctx, call->program, note_unruled, call);
+  CLI_TRY(cli_check(call, status, call->operands[0]));
+  return call->lost ? cli_fail(FNZ_CLASS_NOMEM, "", "out of memory") : CLI_DONE;
+}
+
+static void print_unruled(const cli_call *call) {
+  for (size_t i = 0; i < call->nunruled; i++)
+    printf("%s%s %zu",
+           i ? ", " : "taken at its word, for want of a shape rule: ", call->unruled[i].op,
+           call->unruled[i].nodes);
+  if (call->nunruled)
+    putchar('\n');
+}
 
 int cli_stats(cli_call *call) {
   CLI_TRY(cli_read_program(call, call->operands[0], &call->program));
+  CLI_TRY(find_unruled(call));
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   CLI_TRY(cli_serialize(call, call->functional, FNZ_FORMAT_CBOR));
   if (cli_has(call, CLI_JSON)) {
@@ -10,6 +47,7 @@ int cli_stats(cli_call *call) {
     return cli_flush();
   }
   cli_print_summary(call, stdout, "functional");
+  print_unruled(call);
   cli_print_times(call, stdout);
   printf("at most %zu bytes at one time\n", fnz_context_peak_bytes(call->ctx));
   return cli_flush();

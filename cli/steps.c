@@ -35,6 +35,7 @@ void cli_phase_end(cli_call *call, cli_phase phase) {
 
 void cli_call_end(cli_call *call) {
   free(call->denied_text);
+  free(call->unruled);
   fnz_backend_destroy(call->backend);
   fnz_library_destroy(call->library);
   fnz_findings_destroy(call->ctx, call->findings);
@@ -81,6 +82,8 @@ static int declare_aliases(const cli_call *call, fnz_program *program, const cha
 int cli_read_program(cli_call *call, const char *path, fnz_program **out) {
   cli_phase_begin(call, CLI_PHASE_READ);
   CLI_TRY(cli_check(call, fnz_program_load(call->ctx, path, FNZ_FORMAT_AUTO, out), path));
+  CLI_TRY(cli_check(call, fnz_program_place_views(call->ctx, *out), path));
+  CLI_TRY(cli_check(call, fnz_program_check_types(call->ctx, *out, NULL, NULL), path));
   CLI_TRY(declare_aliases(call, *out, path));
   cli_phase_end(call, CLI_PHASE_READ);
   return CLI_DONE;

@@ -390,6 +390,12 @@ static fnz_functionalize_options newest(const fnz_functionalize_options *options
   return own;
 }
 
+static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
+                              const fnz_functionalize_options *o) {
+  bool open = o->check_types && program->unchecked && *program->unchecked;
+  return open ? o->check_types(ctx, program, NULL, NULL) : FNZ_OK;
+}
+
 static fnz_status check_options(fnz_context *ctx, const fnz_program *program,
                                 const fnz_functionalize_options *o) {
   if ((unsigned)o->views > FNZ_VIEWS_STRIDED || (unsigned)o->state > FNZ_STATE_EPILOGUE)
@@ -422,6 +428,7 @@ fnz_status fnzi_functionalize_asked(fnz_context *ctx, const fnz_program *program
   const fnz_functionalize_options own = newest(options);
   *out = NULL;
   FNZ_TRY(check_options(ctx, program, &own));
+  FNZ_TRY(check_types(ctx, program, &own));
   fnz_status status = fnzi_is_symbolic(program)
                           ? fnzi_generalize(ctx, program, &own, asked, out)
                           : fnzi_functionalize_plain(ctx, program, &own, asked, NULL, out);

@@ -154,7 +154,8 @@ static fnz_status is_plain(fnzi_general *g, fnzi_trial *t, bool *out) {
 
 /* May a result be asked to be right there? */
 static fnz_status is_adoptable(fnzi_general *g, fnzi_trial *t, bool plain, bool *out) {
-  *out = !t->right && t->valid && t->result && fnzi_alike(g->trials.data[0]->result, t->result);
+  *out = !t->right && t->valid && !t->lie && t->result &&
+         fnzi_alike(g->trials.data[0]->result, t->result);
   if (*out)
     FNZ_TRY(is_within(g, t, out));
   if (*out && plain)
@@ -239,7 +240,10 @@ static fnz_status add_guard(fnzi_general *g, const fnzi_expr *e) {
 static fnz_status refuse(fnzi_general *g, fnzi_trial *t) {
   fnz_buffer text = {NULL, 0, 0};
   fnz_status status = fnzi_sizes_tell(&g->sizes, &t->point, &text);
-  if (status == FNZ_OK)
+  if (status == FNZ_OK && t->lie)
+    status = fnzi_fail(g->ctx, FNZ_CLASS_TYPE, NULL, "at the sizes %s, %s",
+                       text.data ? text.data : "(none)", t->lie);
+  else if (status == FNZ_OK)
     status = fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                        "at the sizes %s the program needs other operators than at most sizes, and "
                        "no condition tells such sizes apart; export it with fixed sizes",

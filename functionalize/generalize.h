@@ -31,6 +31,7 @@ typedef struct fnzi_trial {
   bool adopted;            /* an earlier result was wrong there */
   bool valid;              /* the source itself works there, as far as is known */
   bool right;              /* the general program is right there */
+  const char *lie;         /* what the source records there that is not so; NULL for none */
 } fnzi_trial;
 
 typedef struct fnzi_trials {

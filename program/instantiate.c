@@ -353,6 +353,7 @@ fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point, fnzi_readings 
              .from = sizes->program};
   *out = NULL;
   FNZ_TRY(fnzi_program_create(m.ctx, &m.to));
+  m.to->instantiated = true;
   fnz_status status = make(&m);
   FNZI_VEC_FREE(m.ctx, &m.watched);
   if (status == FNZ_OK)

@@ -24,6 +24,7 @@ void fnzi_graph_end(fnz_context *ctx, fnzi_graph *g) {
   fnzi_map_free(&g->stems);
   FNZI_VEC_FREE(ctx, &g->values);
   FNZI_VEC_FREE(ctx, &g->nodes);
+  FNZI_VEC_FREE(ctx, &g->unsaid);
 }
 
 static void free_graphs(fnz_program *p) {

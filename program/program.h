@@ -100,6 +100,10 @@ typedef struct fnzi_graph {
     fnzi_node *data;
     size_t count, capacity;
   } nodes;
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } unsaid;                           /* values of which the file does not say where they lie */
   fnzi_names names;                   /* see fnzi_value_find */
   fnzi_map stems;                     /* stem of fresh names -> index into counters */
   uint32_t recent_stems[FNZI_RECENT]; /* 1 + such an index, each at its place; 0 for none */
@@ -196,6 +200,9 @@ struct fnz_program {
   struct fnzi_asked *asked; /* while functionalize/ makes it and keeps track of why; borrowed */
   fnzi_extras *extras;      /* NULL: it is not from a .pt2 file */
   fnzi_blob *file;          /* what it is being read from, when that is its own; else NULL */
+  bool instantiated;        /* at some sizes, for which nothing says where views lie */
+  _Atomic bool *unchecked;  /* of a program that was read: its types were not held against rules;
+                              NULL of others, which say what rules gave */
   bool is_rewritten;        /* extras are of the program it was made from; see fnzi_graph.made_of */
 };
 
@@ -221,6 +228,10 @@ FNZ_MUST_CHECK fnz_status fnzi_symbol_add(fnz_program *p, const char *text, bool
 FNZ_MUST_CHECK fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
                                          const fnz_geometry *geometry, uint32_t node,
                                          uint32_t *out);
+/* The file does not say where this value lies: a text without strides and offset, or what it says
+ * is of something else. Values in ascending order. */
+FNZ_MUST_CHECK fnz_status fnzi_value_unsaid(fnz_program *p, uint32_t graph, uint32_t value);
+bool fnzi_value_is_unsaid(const fnzi_graph *graph, uint32_t value);
 /* As above with a name made from `stem`: "add", "add_1", ... */
 FNZ_MUST_CHECK fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem,
                                                const fnz_geometry *geometry, uint32_t node,

@@ -195,3 +195,22 @@ fnz_status fnzi_value_add_fresh(fnz_program *p, uint32_t graph, const char *stem
   FNZ_TRY(push_value(p, g, text, size, &value, out));
   return ambiguous ? index_all(p->ctx, g) : FNZ_OK;
 }
+
+/* --- where values lie --------------------------------------------------------------------------
+ */
+fnz_status fnzi_value_unsaid(fnz_program *p, uint32_t graph, uint32_t value) {
+  FNZI_PUSH(p->ctx, &fnzi_graph_at(p, graph)->unsaid, value);
+  return FNZ_OK;
+}
+
+bool fnzi_value_is_unsaid(const fnzi_graph *graph, uint32_t value) {
+  size_t low = 0, high = graph->unsaid.count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    if (graph->unsaid.data[middle] < value)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low < graph->unsaid.count && graph->unsaid.data[low] == value;
+}

@@ -272,6 +272,11 @@ FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node
 FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call,
                                          fnz_handle *outputs, size_t count);
 
+/* A program that was read is held against the rules of its operators before it is run. */
+FNZ_MUST_CHECK static inline fnz_status fnzi_run_types(fnz_context *ctx, const fnz_program *p) {
+  return p->unchecked && *p->unchecked ? fnz_program_check_types(ctx, p, NULL, NULL) : FNZ_OK;
+}
+
 /* --- For messages (run/tell.c) ------------------------------------------------------------ */
 enum { FNZI_SHAPE_TEXT = 96 };
 /* "f32[2,3]"; many dimensions are cut off with "...". */

@@ -239,6 +239,9 @@ fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
   static const fnz_verify_options usual = FNZ_VERIFY_OPTIONS_INIT;
   fnz_program *made = NULL;
   *out = (fnz_verify_report){.trials = 0};
+  FNZ_TRY(fnzi_run_types(ctx, original));
+  if (functional != NULL)
+    FNZ_TRY(fnzi_run_types(ctx, functional));
   if (functional == NULL) {
     FNZ_TRY(fnz_functionalize(ctx, original, NULL, &made));
     functional = made;

@@ -7,6 +7,8 @@
  *         tensors are compared */
 #include "run/verify.h"
 
+#include <stdio.h>
+
 enum { USUAL = 3, SPECIAL = 12, DRAWS = 400 };
 
 /* What an expression of the original was at the sizes tried so far. */
@@ -29,18 +31,16 @@ static bool is_limit(fnz_status status) {
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
 }
 
-static fnz_status differs_here(checking *c) {
+/* What the last failure says, with the sizes. */
+static fnz_status fails_here(checking *c, fnz_class kind) {
   fnz_buffer text = {NULL, 0, 0};
-  char message[300];
+  char message[sizeof(fnz_error)];
   const fnz_error *e = fnz_last_error(c->ctx);
-  size_t size = strlen(e->message);
-  size = size < sizeof message - 1 ? size : sizeof message - 1;
-  memcpy(message, e->message, size);
-  message[size] = 0;
+  snprintf(message, sizeof message, "%s%s%s", e->where, *e->where ? ": " : "", e->message);
   fnz_status status = fnzi_sizes_tell(&c->first, &c->point, &text);
   if (status == FNZ_OK)
-    status = fnzi_fail(c->ctx, FNZ_CLASS_DIFFERENT, NULL, "at the sizes %s: %s",
-                       text.data ? text.data : "", message);
+    status =
+        fnzi_fail(c->ctx, kind, NULL, "at the sizes %s: %s", text.data ? text.data : "", message);
   fnz_buffer_free(c->ctx, &text);
   return status;
 }
@@ -66,7 +66,7 @@ static fnz_status compare(checking *c, const fnz_program *original, const fnz_pr
   fnz_verify_report one = {.trials = 0};
   fnz_status status = fnzi_verify_fixed(c->ctx, original, other, c->trials, &one);
   if (status == FNZ_DIFFERENT)
-    return differs_here(c);
+    return fails_here(c, FNZ_CLASS_DIFFERENT);
   if (status == FNZ_OK)
     add_report(c->report, &one);
   if (status == FNZ_OK || is_limit(status))
@@ -119,6 +119,12 @@ static fnz_status note_numbers(checking *c) {
   return FNZ_OK;
 }
 
+/* What the program records at these sizes is what its operators give. */
+static fnz_status check_types(checking *c, const fnz_program *original) {
+  fnz_status status = fnz_program_check_types(c->ctx, original, NULL, NULL);
+  return status == FNZ_BAD_INPUT ? fails_here(c, FNZ_CLASS_TYPE) : status;
+}
+
 static fnz_status check_here(checking *c) {
   fnz_program *original = NULL, *other = NULL;
   size_t before = c->report->sizes;
@@ -126,6 +132,8 @@ static fnz_status check_here(checking *c) {
   if (status != FNZ_OK)
     return is_limit(status) ? status : FNZ_OK;
   status = make_other(c, original, &other);
+  if (status == FNZ_OK && other)
+    status = check_types(c, original);
   if (status == FNZ_OK && other)
     status = compare(c, original, other);
   if (status == FNZ_OK && c->report->sizes > before)

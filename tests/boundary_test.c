@@ -663,7 +663,7 @@ static fnz_status declare_and_write(fnz_context *c, const void *user) {
   static const char text[] = "fnz 1\nprogram(%b: f32[2,3], %v: f32[6], %w: i32[2], %y: f32[3])\n{\n"
                              "%m: f32[6] = mul_.Scalar(%v, 2)\n%t: f32[3,2] stride(1,3) = t_(%b)\n"
                              "%z: i32[2] = zero_(%w)\n%u: f32[3] = add_.Scalar(%y, 1)\n"
-                             "%r: f32[3] stride(2) = select.int(%b, 1, 0)\nreturn %r, %y\n}\n";
+                             "%r: f32[3] = select.int(%b, 1, 0)\nreturn %r, %y\n}\n";
   fnz_functionalize_options options = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
   fnz_program *p = NULL, *f = NULL;
   fnz_buffer cbor = {0};

@@ -472,6 +472,21 @@ START_TEST(figures_have_all_their_names) {
 }
 END_TEST
 
+START_TEST(figures_name_what_no_rule_tells) {
+  static const char text[] =
+      "fnz 1\noperator \"my::f(Tensor x) -> Tensor\"\nprogram(%x: f32[2])\n{\n"
+      "%a: f32[7] = my::f(%x)\n%b: f32[7] = my::f(%a)\n%c: f32[7] = neg(%b)\n"
+      "return %c\n}\n";
+  enter_folder();
+  FILE *to = fopen("unruled.fnz", "w");
+  ck_assert(to && fputs(text, to) >= 0 && fclose(to) == 0);
+  has(must_work("stats --json unruled.fnz")->out, "\"unruled\": {\"my::f\": 2},");
+  has(must_work("stats unruled.fnz")->out,
+      "taken at its word, for want of a shape rule: my::f 2\n");
+  has(must_work("stats --json " PROGRAM)->out, "\"unruled\": {},");
+}
+END_TEST
+
 START_TEST(figures_of_a_functional_program_agree) {
   enter_folder();
   must_work("convert " PROGRAM " -o a.cbor");
@@ -924,10 +939,10 @@ RUN_SUITE("cli", tells_its_version, helps_with_examples, refuses_bad_usage,
           reads_standard_input, takes_the_format_from_the_extension, writes_archives,
           written_constants_are_state, leaves_no_archive_behind, cbor_and_text_say_the_same,
           operands_may_begin_with_a_dash, summary_only_when_asked_for, figures_have_all_their_names,
-          figures_of_a_functional_program_agree, verifies, finds_a_difference,
-          takes_aliases_of_inputs, says_where_programs_part, explains_nodes, explains_in_json,
-          lists_findings, findings_are_json_and_sarif, runs_and_lists_both_forms_alike, draws,
-          says_that_graphviz_is_missing, knows_operators, guesses_which_operator_was_meant,
-          filters_operators, says_that_no_operator_matches, describes_operators_as_json,
-          imports_operators, takes_custom_operators, lists_custom_operators, failures_are_one_line,
-          draws_random_programs)
+          figures_name_what_no_rule_tells, figures_of_a_functional_program_agree, verifies,
+          finds_a_difference, takes_aliases_of_inputs, says_where_programs_part, explains_nodes,
+          explains_in_json, lists_findings, findings_are_json_and_sarif,
+          runs_and_lists_both_forms_alike, draws, says_that_graphviz_is_missing, knows_operators,
+          guesses_which_operator_was_meant, filters_operators, says_that_no_operator_matches,
+          describes_operators_as_json, imports_operators, takes_custom_operators,
+          lists_custom_operators, failures_are_one_line, draws_random_programs)

@@ -375,7 +375,7 @@ START_TEST(refusals) {
        "0)\n%a: f32[2,2] = add_.Tensor(%x, %u)\nreturn"},
       {"OVERLAP", "%x: f32[2]",
        "%l: f32[1] = slice.Tensor(%x, 0, 0, 1)\n%h: f32[1] offset(1) = slice.Tensor(%x, 0, 1)\n"
-       "%a: f32[1] = add.out(%h, %x, out=%l)\nreturn"},
+       "%a: f32[2] = add.out(%h, %x, out=%l)\nreturn"},
       {"TYPE", "%x: i64[3]", "%a: i64[3] = add_.Tensor(%x, 1.5)\nreturn"},
       {"BOUNDS", "%x: f32[3], %y: f32[2,3]", "%a: f32[3] = add_.Tensor(%x, %y)\nreturn"},
       {"OVERLAP", "%x: f32[3,2]",

@@ -336,6 +336,9 @@ END_TEST
 #define S     "fnz 1 symbol s0 = 4 symbol u0 range s0 2..9 "
 #define WRITE "%w: f32[{s0}] = add_.Scalar(%x, 1) "
 
+/* Results of an operator without a rule are what is recorded. */
+#define OPEN "fnz 1 operator \"my::f(Tensor x) -> Tensor\" "
+
 static const struct {
   const char *class_name, *says, *text;
 } with_symbols[] = {
@@ -405,19 +408,21 @@ static const struct {
        "f32[{Max(3, s0, s1)}] = zeros([%k]) %w: f32[{Max(3, s0, s1)}] = add_.Scalar(%z, 1) return "
        "%w }"},
     {NULL, "",
-     "fnz 1 symbol s0 = 3 symbol s1 = 4 program(%x: f32[{s0 + s1}], %y: f32[{s0 + 2*s1}]) { %w: "
-     "f32[{s0 + s1}] = add_.Scalar(%x, 1) %v: f32[{s0 - s1 + 9}] = zeros([8]) %u: f32[{s0 - s1 + "
+     OPEN
+     "symbol s0 = 3 symbol s1 = 4 program(%x: f32[{s0 + s1}], %y: f32[{s0 + 2*s1}]) { %w: "
+     "f32[{s0 + s1}] = add_.Scalar(%x, 1) %v: f32[{s0 - s1 + 9}] = my::f(%x) %u: f32[{s0 - s1 + "
      "9}] = add_.Scalar(%v, 1) return %u }"},
     {NULL, "",
-     "fnz 1 symbol s0 = 4 program(%x: f32[{s0}]) { %z: f32[{s0*s0 - s0//2}] = zeros([14]) %w: "
-     "f32[{s0*s0 - s0//2}] = add_.Scalar(%z, 1) return %w }"},
+     OPEN "symbol s0 = 4 program(%x: f32[{s0}]) { %z: f32[{s0*s0 - s0//2}] = my::f(%x) %w: "
+          "f32[{s0*s0 - s0//2}] = add_.Scalar(%z, 1) return %w }"},
     {NULL, "",
-     "fnz 1 symbol s0 = 4 program(%x: f32[{s0}]) { %z: f32[{Mod(s0, 3) + 1}] = zeros([2]) %w: "
-     "f32[{Mod(s0, 3) + 1}] = add_.Scalar(%z, 1) %v: f32[{s0*2 - s0**2//2 + 4}] = zeros([4]) "
-     "return %w }"},
+     OPEN "symbol s0 = 4 program(%x: f32[{s0}]) { %z: f32[{Mod(s0, 3) + 1}] = my::f(%x) %w: "
+          "f32[{Mod(s0, 3) + 1}] = add_.Scalar(%z, 1) %v: f32[{s0*2 - s0**2//2 + 4}] = my::f(%x) "
+          "return %w }"},
     {NULL, "",
-     "fnz 1 symbol s0 = 4 program(%x: f32[{2*s0}]) { %v: f32[{s0}] stride(2) = slice.Tensor(%x, 0, "
-     "0, None, 2) %w: f32[{s0}] stride(2) = add_.Scalar(%v, 1) %z: f32[{s0/2: 2}] = zeros([2]) %y: "
+     OPEN
+     "symbol s0 = 4 program(%x: f32[{2*s0}]) { %v: f32[{s0}] stride(2) = slice.Tensor(%x, 0, "
+     "0, None, 2) %w: f32[{s0}] stride(2) = add_.Scalar(%v, 1) %z: f32[{s0/2: 2}] = my::f(%x) %y: "
      "f32[{s0/2: 2}] = add_.Scalar(%z, 1) return %w }"},
 };
 

@@ -129,7 +129,11 @@ fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count, 
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
+/* More than a node may have, which an operator of a huge size would. */
 fnz_status fnzi_window_open(fnzi_window *w, size_t count) {
+  if (count > w->ctx->limits.args)
+    return fnzi_fail(w->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu results; at most %zu are allowed",
+                     w->op->name, count, w->ctx->limits.args);
   FNZI_NEW(w->arena, count, &w->out);
   w->count = count;
   return FNZ_OK;

@@ -39,9 +39,17 @@ typedef struct fnz_functionalize_options {
    * NULL: guards keep out all sizes at which the pass would make other nodes. */
   fnz_status (*check)(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
                       const fnz_arrays *inputs, int trials);
+  /** Of a program that was read and not checked yet; of one with symbolic sizes at each choice that
+   * is tried, too: where what it records there is not what its operators give, a guard keeps such
+   * sizes out, or it is refused. NULL: it is taken at its word. */
+  fnz_status (*check_types)(fnz_context *ctx, const fnz_program *program, fnz_unruled_fn *unruled,
+                            void *user);
 } fnz_functionalize_options;
 #define FNZ_FUNCTIONALIZE_OPTIONS_INIT                                                             \
-  { sizeof(fnz_functionalize_options), FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS, NULL, 0, fnz_verify }
+  {                                                                                                \
+    sizeof(fnz_functionalize_options), FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS, NULL, 0, fnz_verify,     \
+        fnz_program_check_types                                                                    \
+  }
 
 /** Rewrites a program so that no operator writes an argument and (unless FNZ_VIEWS_KEEP) no result
  * shares memory with one. Final values of mutated inputs, parameters and buffers become leading

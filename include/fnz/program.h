@@ -216,6 +216,28 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_declare_alias(fnz_context *ctx, fn
                                                             const char *input, const char *base,
                                                             const fnz_geometry *window);
 
+/** Called for each node of an operator that no rule tells the results of. */
+typedef void fnz_unruled_fn(void *user, const char *op);
+
+/** Holds the recorded types of a program against the rules of its operators: dtype and sizes of
+ * each result must be those that the operator gives for what is recorded of its arguments, symbolic
+ * sizes by their examples; a view must lie where its window does; elements of new results must not
+ * share memory. Reading checks what a file says of itself, not this.
+ *
+ * unruled  called where there is no rule, as for custom operators; NULL: not needed.
+ *
+ * Fails with TYPE (the message names node, result, what is recorded and what the rule gives). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_check_types(fnz_context *ctx,
+                                                          const fnz_program *program,
+                                                          fnz_unruled_fn *unruled, void *user);
+
+/** Where views lie a text may leave open (a type without strides and offset), and files with
+ * torch.vmap regions do not say. Readers write down dense rows there; this puts such views where
+ * their operators say. For programs nobody else looks at yet.
+ *
+ * Fails as fnz_program_check_types(). */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_place_views(fnz_context *ctx, fnz_program *program);
+
 FNZ_API fnz_input_spec fnz_program_input(const fnz_program *program, size_t k);
 FNZ_API fnz_output_spec fnz_program_output(const fnz_program *program, size_t k);
 

@@ -8,10 +8,11 @@ fnz_status fnzi_shape_index(fnzi_call *call) {
   int64_t sizes[2 * FNZ_MAX_RANK];
   fnzi_places places;
   uint32_t rank = 0, dim = 0;
-  if (!call->has_data && call->expected && call->nexpected && call->expected[0])
-    return fnzi_shape_add(call, self->geometry.dtype, call->expected[0]->rank,
-                          call->expected[0]->sizes, NULL);
-  FNZ_TRY(fnzi_places_find(call, self, &call->args[1], &places));
+  const fnz_geometry *recorded = call->nexpected ? call->expected[0] : NULL;
+  fnz_status status = fnzi_places_find(call, self, &call->args[1], &places);
+  if (status == FNZ_UNSUPPORTED && !call->has_data && recorded) /* by a mask */
+    return fnzi_shape_add(call, self->geometry.dtype, recorded->rank, recorded->sizes, NULL);
+  FNZ_TRY(status);
   for (; rank < places.first; dim++)
     sizes[rank++] = self->geometry.sizes[dim];
   for (uint32_t i = 0; i < places.rank; i++)
@@ -138,8 +139,10 @@ fnz_status fnzi_shape_nonzero(fnzi_call *call) {
   const fnz_geometry *expected = call->nexpected ? call->expected[0] : NULL;
   const void *truths;
   int64_t count = 0, rank = self->geometry.rank;
-  if (!call->has_data && expected)
-    return fnzi_shape_add(call, FNZ_I64, expected->rank, expected->sizes, expected->strides);
+  if (!call->has_data && expected) {
+    const int64_t sizes[] = {expected->rank ? expected->sizes[0] : 0, rank};
+    return fnzi_shape_add(call, FNZ_I64, 2, sizes, NULL);
+  }
   if (!call->has_data)
     return fnzi_size_unknown(call);
   FNZ_TRY(fnzi_dense_as(call, self, FNZ_BOOL, &truths));

@@ -74,6 +74,8 @@ static fnz_status read_into(fnz_context *ctx, fnzi_reader *reader, const char *b
                             fnz_program *p) {
   FNZ_TRY(reader(ctx, bytes, size, p));
   FNZ_TRY(check_limits(ctx, p));
+  FNZI_NEW(&p->arena, 1, &p->unchecked);
+  *p->unchecked = true;
   return fnz_program_verify(ctx, p);
 }
 

@@ -128,6 +128,13 @@ fnz_status fnzi_pt2_vmap_looks(fnzi_pt2_scope *s, const fnz_geometry **geometry)
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
+/* Its base may lie otherwise than is known here, so the operator says where the result does. */
+static fnz_status make_open(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
+                            const fnz_geometry *g, fnz_arg *out) {
+  FNZ_TRY(fnzi_pt2_make(&v->make, op, args, nargs, g, "batch", NULL, out));
+  return fnzi_value_unsaid(v->make.s->r->p, v->make.s->graph, (uint32_t)out->u.value);
+}
+
 fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
                           fnz_dtype dtype, const int64_t *sizes, uint32_t rank, fnz_arg *out) {
   int64_t strides[FNZ_MAX_RANK];
@@ -135,7 +142,14 @@ fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *arg
   if (rank > FNZ_MAX_RANK)
     return fnzi_vmap_refuse(v, "has too many dimensions");
   fnzi_contiguous_strides(sizes, rank, strides);
-  return fnzi_pt2_make(&v->make, op, args, nargs, &g, "batch", NULL, out);
+  return make_open(v, op, args, nargs, &g, out);
+}
+
+/* The file says where it lies within one element of the batch. */
+static fnz_status leave_open(void *user, const fnz_arg *arg) {
+  const fnzi_pt2_scope *s = user;
+  bool tensor = arg->tag == FNZ_ARG_VALUE;
+  return tensor ? fnzi_value_unsaid(s->r->p, s->graph, (uint32_t)arg->u.value) : FNZ_OK;
 }
 
 fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *args, size_t nargs) {
@@ -150,6 +164,7 @@ fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *a
     status = fnzi_pt2_define_arg(s, o, &results[n++]);
   s->batch = 0;
   FNZ_TRY(status);
+  FNZ_TRY(fnzi_args_visit(results, n, leave_open, s));
   return fnzi_pt2_put_node(&v->make, op, args, nargs, results, n);
 }
 
@@ -205,7 +220,7 @@ fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at)
   g.strides = strides;
   g.symbols = NULL;
   const fnz_arg args[] = {*tensor, fnzi_vmap_int(at)};
-  return fnzi_pt2_make(&v->make, "unsqueeze", args, 2, &g, "batch", NULL, tensor);
+  return make_open(v, "unsqueeze", args, 2, &g, tensor);
 }
 
 /* Dimensions of size 1 for the levels of v->all that are not in `levels`, and up to the rank. */
@@ -245,7 +260,7 @@ fnz_status fnzi_vmap_spread(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) 
   g.symbols = NULL;
   fnz_arg args[2] = {*tensor};
   FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, sizes, g.rank, &args[1]));
-  return fnzi_pt2_make(&v->make, "expand", args, 2, &g, "batch", NULL, tensor);
+  return make_open(v, "expand", args, 2, &g, tensor);
 }
 
 fnz_status fnzi_vmap_order(const fnzi_vmap *v, uint32_t rank, uint32_t from, uint32_t count,

@@ -154,6 +154,7 @@ static fnz_status parse_strides(fnzi_parser *r, const fnz_geometry *g, int64_t *
   uint32_t count;
   bool found;
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "stride", &found));
+  r->said = found;
   if (!found)
     return fnzi_lexer_at(&r->x, fnzi_usual_strides(r, g, strides, symbols));
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
@@ -166,6 +167,7 @@ static fnz_status parse_strides(fnzi_parser *r, const fnz_geometry *g, int64_t *
 static fnz_status parse_offset(fnzi_parser *r, int64_t *offset, uint32_t *symbol) {
   bool found;
   FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_WORD, "offset", &found));
+  r->said = r->said || found;
   if (!found)
     return FNZ_OK;
   FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
@@ -224,6 +226,8 @@ static fnz_status define(fnzi_parser *r, const fnzi_value *value, uint8_t tag, f
       &r->x, fnzi_value_add(r->p, r->graph, r->name.data, value->geometry, value->node, &index)));
   fnzi_value_at(r->p, r->graph, index)->symbol = value->symbol;
   FNZI_PUSH(r->ctx, &r->tags, tag);
+  if (tag == FNZ_ARG_VALUE && !r->said && value->node != FNZI_NO_NODE)
+    FNZ_TRY(fnzi_value_unsaid(r->p, r->graph, index));
   *out = (fnz_arg){.tag = tag, .u.value = index};
   return FNZ_OK;
 }

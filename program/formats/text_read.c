@@ -323,14 +323,22 @@ fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **ar
   return FNZ_OK;
 }
 
+/* Where a view lies its operator says, too; what is new memory lies as it is written. */
+static void say_new(fnzi_graph *graph, const fnz_op *op, size_t unsaid) {
+  if (!op || (!op->is_view && !fnz_op_is_mutating(op)))
+    graph->unsaid.count = unsaid;
+}
+
 /* The arrays are made here, in the arena, so the node takes them as they are. */
 static fnz_status parse_node(fnzi_parser *r) {
   fnzi_node node = {0};
   fnzi_node_other other = {.target = ""};
   uint32_t index;
+  size_t unsaid = fnzi_graph_at(r->p, r->graph)->unsaid.count;
   FNZ_TRY(parse_results(r));
   FNZ_TRY(keep_args(r, &node.outputs, &node.noutputs));
   FNZ_TRY(parse_target(r, &other.target, &node.op));
+  say_new(fnzi_graph_at(r->p, r->graph), node.op, unsaid);
   FNZ_TRY(parse_args(r, node.op));
   FNZ_TRY(keep_args(r, &node.args, &node.nargs));
   FNZ_TRY(keep_names(r, &other));
