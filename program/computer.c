@@ -89,14 +89,16 @@ static const fnzi_value *source_value(const fnzi_computer *c, const fnzi_expr *e
   return NULL;
 }
 
-fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
+static fnz_status name_symbol(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
   bool known;
   int64_t hint;
-  *out = 0;
-  if (e->kind == FNZI_EXPR_NUMBER)
-    return FNZ_OK;
   FNZ_TRY(fnzi_point_int(c->recorded, e, &known, &hint));
   return fnzi_symbol_add(c->to, e->text, known, known ? hint : 0, out);
+}
+
+fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
+  *out = 0;
+  return e->kind == FNZI_EXPR_NUMBER ? FNZ_OK : name_symbol(c, e, out);
 }
 
 /* Expressions that are integers, and the same as floating point numbers. */
@@ -107,7 +109,7 @@ static fnz_status define(fnzi_computer *c, const fnzi_expr *e, sort as, uint32_t
   const fnzi_value *like = source_value(c, e);
   uint64_t there;
   uint32_t symbol;
-  FNZ_TRY(fnzi_symbol_of(c, e, &symbol));
+  FNZ_TRY(name_symbol(c, e, &symbol)); /* of a number too, as whoever reads it asks what it is */
   if (like && !fnzi_value_find(c->to, c->into, like->name, strlen(like->name), &there) &&
       !fnzi_map_get(&c->names, like->name, strlen(like->name), &there))
     FNZ_TRY(fnzi_value_add(c->to, c->into, like->name, NULL, node, value));
