@@ -214,10 +214,10 @@ struct cli_call {
   fnz_buffer in, out;
   /* Long nodes that were shown last, each at its number modulo these; and a short one. */
   cli_line lines[CLI_LINES + 1];
-  fnz_verify_report seen;     /* by the comparison */
+  fnz_verify_report seen; /* by the comparison */
   cli_unruled *unruled;
   size_t nunruled;
-  bool lost; /* no memory for one of them */
+  bool lost;                  /* no memory for one of them */
   double ms[CLI_PHASE_COUNT]; /* below 0: did not happen */
   double began;
 };
