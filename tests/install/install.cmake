@@ -21,6 +21,15 @@ foreach(program ${WORK}/build/outside_static ${WORK}/build/outside_shared)
   must(${program})
 endforeach()
 must(${prefix}/bin/fnz --version)
+foreach(text LICENSE NOTICE)
+  if(NOT EXISTS ${prefix}/share/doc/fnz/${text})
+    message(FATAL_ERROR "${text} is not installed")
+  endif()
+endforeach()
+# What is installed, not what lies in the build tree: installing changes paths in it.
+if(HARDENING)
+  must(${PYTHON} ${HARDENING} ${prefix}/bin/fnz ${prefix}/${LIBDIR}/libfnz.so)
+endif()
 
 # What stands between ```c and ``` in the README, built as it says.
 file(READ ${CMAKE_CURRENT_LIST_DIR}/../../README.md readme)

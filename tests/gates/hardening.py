@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""What compiler, linker and libc can do against faults that are not found yet is in a file that is installed.
+
+    hardening.py FILE ...
+
+Looked at are: a position independent file, a stack that cannot be executed, addresses that are written once and then
+protected (RELRO, and all of them looked up at the start), no folder in which libraries are looked for but those of
+the system, canaries in frames, and functions of libc that know the size of what they write to. On x86-64 also the
+marks on targets of jumps, in the code itself: the note on the whole file is lost with the first archive that has
+none."""
+import re
+import subprocess
+import sys
+
+
+def readelf(*arguments):
+    return subprocess.run(["readelf", "-W", *arguments], check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def marked(path):
+    """How many marks there are; those that every shared file has are two or three."""
+    text = subprocess.run(["objdump", "-d", "--section=.text", "--no-show-raw-insn", path], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout
+    return len(re.findall(r"\tendbr64", text))
+
+
+def wrong(path):
+    head, program, dynamic = readelf("-h", path), readelf("-l", path), readelf("-d", path)
+    names = set(re.findall(r"\bUND (\w+)", readelf("--dyn-syms", path)))
+    if not re.search(r"Type:\s+DYN", head):
+        yield "it is not position independent"
+    if not re.search(r"GNU_STACK.* RW ", program):
+        yield "its stack can be executed"
+    if "GNU_RELRO" not in program:
+        yield "no part of it is protected after the start (-z relro)"
+    if not re.search(r"BIND_NOW|Flags:.*\bNOW\b", dynamic):
+        yield "addresses are looked up late, in memory that stays writable (-z now)"
+    for folders in re.findall(r"R(?:UN)?PATH.*\[(.*)\]", dynamic):
+        yield f"libraries are looked for in \"{folders}\""
+    if "__stack_chk_fail" not in names:
+        yield "frames have no canaries (-fstack-protector-strong)"
+    if not any(re.fullmatch(r"__\w+_chk", n) and n != "__stack_chk_fail" for n in names):
+        yield "functions of libc do not know sizes (_FORTIFY_SOURCE)"
+    if "X86-64" in head and marked(path) < 10:
+        yield "targets of jumps are not marked (-fcf-protection)"
+
+
+def main():
+    found = [f"{path}: {w}" for path in sys.argv[1:] for w in wrong(path)]
+    if len(sys.argv) < 2:
+        found = ["no file was named: nothing was checked"]
+    for f in found:
+        print(f, file=sys.stderr)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
