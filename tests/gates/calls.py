@@ -22,6 +22,9 @@ import sys
 HEAD = re.compile(r"^([0-9a-f]+) <([^>]+)>:$")
 TARGET = re.compile(r"^(?:call|j[a-z]+)q?\s+([0-9a-f]+) <([^>+]+)>$")  # a jump into a function is none to it
 TAKES = re.compile(r"^sub\s+\$0x([0-9a-f]{1,8}),%rsp$")
+# -fstack-clash-protection takes large frames page by page: in a row, or in a loop down to an address.
+TAKES_PAGES = re.compile(r"^lea\s+-0x([0-9a-f]{4,8})\(%rsp\),%r11$")
+PAGE = 4096
 TAKES_128 = re.compile(r"^add\s+\$0xffffffffffffff80,%rsp$")
 TAKES_ANY = re.compile(r"^sub\s+%r[a-z0-9]+,%rsp$")
 SUFFIX = re.compile(r"\.(part|constprop|isra|cold|lto_priv|localalias)\b.*$")
@@ -32,7 +35,17 @@ class Function:
     def __init__(self, name, address):
         self.name, self.address = name, address
         self.calls, self.pushed, self.taken = set(), set(), 0
+        self.pages, self.in_loop = 0, False
         self.is_dynamic = False
+
+    def take(self, bytes):
+        if bytes != PAGE:
+            self.taken = max(self.taken, self.pages + bytes)
+            self.pages = 0
+            return
+        self.pages += 0 if self.in_loop else PAGE
+        self.in_loop = False
+        self.taken = max(self.taken, self.pages)
 
     def frame(self):
         return RETURN_ADDRESS + 8 * len(self.pushed) + self.taken
@@ -65,7 +78,9 @@ def read(f, code):
     elif code.startswith("push"):
         f.pushed.add(code)
     elif TAKES.match(code):
-        f.taken = max(f.taken, int(TAKES.match(code).group(1), 16))
+        f.take(int(TAKES.match(code).group(1), 16))
+    elif TAKES_PAGES.match(code):
+        f.pages, f.in_loop = int(TAKES_PAGES.match(code).group(1), 16), True
     elif TAKES_128.match(code):
         f.taken = max(f.taken, 128)
     elif TAKES_ANY.match(code):
