@@ -386,13 +386,15 @@ static fnz_status converge(fnzi_general *g) {
   return refuse(g, g->trials.data[0]);
 }
 
-/* The nodes are those of the first trial, which is asked once more. */
+/* The nodes are those of the first trial, which is asked once more. Where guards keep to sizes that
+ * were only checked, it has no program any more. */
 static fnz_status explain(fnzi_general *g, fnzi_asked *asked) {
   fnzi_trial *t = g->trials.count ? g->trials.data[0] : NULL;
   fnz_program *again;
   if (!asked || !t)
     return FNZ_OK;
   t->decisions.taken.count = 0;
+  FNZ_TRY(fnzi_trial_source(g, t));
   FNZ_TRY(fnzi_functionalize_plain(g->ctx, t->source, g->options, asked, &t->decisions, &again));
   fnz_status status = fnzi_asked_move(g->ctx, asked, t->source, again, g->program, g->made);
   fnz_program_destroy(again);

@@ -57,6 +57,12 @@ fnz_status fnzi_trials_have(fnzi_general *g, fnzi_point *point, bool *out) {
   return FNZ_OK;
 }
 
+fnz_status fnzi_trial_source(fnzi_general *g, fnzi_trial *t) {
+  if (t->source)
+    return FNZ_OK;
+  return fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_KEPT, &t->source);
+}
+
 /* The pass at the sizes of the trial. */
 fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t) {
   fnz_program_destroy(t->result);
@@ -65,8 +71,7 @@ fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t) {
   t->decisions.unknown = g->unknown.data;
   t->decisions.nunknown = g->unknown.count;
   t->decisions.until = g->asks_until;
-  if (!t->source)
-    FNZ_TRY(fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_KEPT, &t->source));
+  FNZ_TRY(fnzi_trial_source(g, t));
   FNZ_TRY(fnzi_functionalize_plain(g->ctx, t->source, g->options, NULL, &t->decisions, &t->result));
   return t->decisions.failed ? fnzi_no_memory(g->ctx) : FNZ_OK;
 }

@@ -50,6 +50,8 @@ FNZ_MUST_CHECK fnz_status fnzi_trial_new(fnzi_general *g, fnzi_trial **out);
 void fnzi_trial_end(fnzi_general *g, fnzi_trial *t);
 /* The numbers of all symbols, as far as they are known. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_numbers(fnzi_general *g, fnzi_point *from, fnzi_point *to);
+/* The program at those sizes, made when there is none yet, or none any more. */
+FNZ_MUST_CHECK fnz_status fnzi_trial_source(fnzi_general *g, fnzi_trial *t);
 /* The pass at the sizes of the trial. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t);
 /* Some trial has these numbers. */
