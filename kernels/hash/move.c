@@ -374,7 +374,7 @@ static bool is_idle_dropout(const fnzi_hashing *h) {
 
 /* The conjugate of real numbers. */
 static bool is_real_conj(const fnzi_hashing *h) {
-  return h->op == &fnzi_ops[FNZI_ATEN_conj_physical] &&
+  return h->op == &fnzi_ops[FNZI_ATEN_conj_physical] && h->args[0].tag == FNZ_ARG_VALUE &&
          !fnzi_is_complex(fnzi_hashed_of(h->args[0].u.value)->g.dtype);
 }
 
