@@ -263,6 +263,11 @@ START_TEST(what_is_not_selected_keeps_its_bytes) {
   RUN("where.self", mask, TYPED(FNZ_BOOL, S(4), 1, 1, 1, 1), odd);
   RUN("view_copy.dtype", take(), AS(FNZ_U8));
   EXACTLY(1, 2, 255, 1);
+  RUN("view_copy.dtype", TYPED(FNZ_I16, S(3), -1, 0x7fd5, 0x3f80), AS(FNZ_BF16));
+  RUN("_to_copy", take(), AS(FNZ_F32));
+  RUN("_to_copy", take(), AS(FNZ_BF16)); /* a cast computes: its NaN is that of eager's */
+  RUN("view_copy.dtype", take(), AS(FNZ_I16));
+  EXACTLY(-1, -1, 0x3f80);
   RUN("where.ScalarOther", odd, TYPED(FNZ_U8, S(4), 5, 6, 7, 8), I(9));
   EXACTLY(9, 6, 7, 8);
   RUN("view_copy.dtype", TYPED(FNZ_U8, S(4), 0x7f, 0x80, 0x38, 0), AS(FNZ_F8_E4M3FN));

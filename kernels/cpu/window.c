@@ -116,6 +116,9 @@ fnz_status fnzi_window_item(fnzi_call *call, const fnz_arg *value, fnz_dtype dty
   if (fnzi_is_complex(from)) {
     double both[2];
     fnzi_convert(FNZ_C128, both, 0, from, cell, 0, 1);
+    if (both[1] != 0 && !fnzi_is_complex(dtype))
+      return fnzi_refuse(call, FNZ_CLASS_TYPE, "value has an imaginary part, self is %s",
+                         fnzi_dtype(dtype)->name);
     parts[0].u.f = both[0], parts[1].u.f = both[1];
     number = (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
   } else if (fnzi_is_float(from) || fnzi_is_float8(from)) {
@@ -138,8 +141,22 @@ static void convert_row(const void *user, char *const *data, const int64_t *stri
   fnzi_convert(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
 }
 
-fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
-                              bool ordered) {
+/* A cast of f32 to bf16 has a NaN of its own in eager, where elements lie side by side. */
+static void cast_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
+  const pair *p = user;
+  convert_row(user, data, strides, count);
+  if (p->to != FNZ_BF16 || p->from != FNZ_F32)
+    return;
+  for (int64_t i = 0; i < count; i++) {
+    uint32_t bits;
+    memcpy(&bits, data[1] + i * strides[1], sizeof bits);
+    if ((bits & 0x7fffffff) > 0x7f800000)
+      memset(data[0] + i * strides[0], 0xff, sizeof(uint16_t));
+  }
+}
+
+static fnz_status assign(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
+                         fnzi_row_fn *row, bool ordered) {
   pair p = {to->dtype, from->dtype};
   fnzi_loop loop;
   if (!fnzi_can_convert(p.to, p.from))
@@ -147,8 +164,13 @@ fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to, const fnzi
   fnzi_loop_start(&loop, to->rank, to->sizes);
   fnzi_loop_add_window(&loop, to);
   fnzi_loop_add_window(&loop, from);
-  fnzi_loop_run(&loop, convert_row, &p, call->threads, ordered);
+  fnzi_loop_run(&loop, row, &p, call->threads, ordered);
   return FNZ_OK;
+}
+
+fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
+                              bool ordered) {
+  return assign(call, to, from, convert_row, ordered);
 }
 
 fnz_status fnzi_assign(fnzi_call *call, const fnzi_array *to, const fnzi_array *from) {
@@ -172,5 +194,8 @@ fnz_status fnzi_take_value(fnzi_call *call, size_t k, const fnzi_array *from) {
     return fnzi_array_share(call->ctx, out, from->storage, &from->place);
   if (!out->storage)
     FNZ_TRY(fnzi_array_allocate(call->ctx, out, false));
-  return fnzi_assign(call, out, from);
+  fnzi_window target, source;
+  fnzi_window_of(out, &target);
+  fnzi_window_of(from, &source);
+  return assign(call, &target, &source, cast_row, false);
 }
