@@ -136,8 +136,9 @@ class Pool:
     def safetensors(self):
         header, at = {}, 0
         for dtype, data in sorted(self.bytes.items()):
+            size = 1 if SAFETENSORS[dtype] == "U8" else TORCH[dtype].itemsize
             header[dtype] = {"data_offsets": [at, at + len(data)], "dtype": SAFETENSORS[dtype],
-                             "shape": [len(data) // TORCH[dtype].itemsize]}
+                             "shape": [len(data) // size]}
             at += len(data)
         text = json.dumps(header, separators=(",", ":"), sort_keys=True)
         text += " " * (-len(text) % 8)

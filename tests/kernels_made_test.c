@@ -2,11 +2,9 @@
  * kernels_made_test.c - operators that are computed by others, and the kernels beside them, against
  * what PyTorch gives for random arguments: fixtures/made. Numbers may be apart by a few roundings
  * of the largest one in a result. What PyTorch refuses must be refused. */
-#include "kernels/kernels.h"
 #include "tests/faults.h"
 #include "tests/variant_fixture.h"
 
-#include <math.h>
 #include <stdio.h>
 
 /* UNKNOWN: calls whose result has a size that the meta backend cannot know. */
@@ -20,56 +18,10 @@ typedef struct replay {
   char what[WHAT_BYTES];
 } replay;
 
-/* Of the largest number in a result. */
-static double tolerance_of(fnz_dtype dtype) {
-  switch (dtype) {
-  case FNZ_F16:
-    return 4e-3;
-  case FNZ_BF16:
-    return 3e-2;
-  case FNZ_F32:
-  case FNZ_C64:
-    return 1e-5;
-  case FNZ_F64:
-    return 1e-11;
-  default:
-    return 0;
-  }
-}
-
-/* Elements as doubles, complex ones as two. */
-static size_t widen(fnz_dtype dtype, size_t count, const void *cells, double **out) {
-  bool pairs = dtype == FNZ_C64;
-  fnz_dtype part = pairs ? FNZ_F32 : dtype;
-  size_t cell = fnz_dtype_get_info(part)->bytes;
-  count *= pairs ? 2 : 1;
-  *out = malloc((count + 1) * sizeof **out);
-  fnzi_convert(FNZ_F64, *out, 8, part, cells, (int64_t)cell, (int64_t)count);
-  return count;
-}
-
-static void compare_numbers(replay *r, size_t k, block want, const void *cells) {
-  double *a, *b, most = 1e-3, tolerance = tolerance_of(want.dtype);
-  size_t count = widen(want.dtype, want.count, want.cells, &a);
-  (void)widen(want.dtype, want.count, cells, &b);
-  for (size_t i = 0; i < count; i++)
-    most = isfinite(a[i]) && fabs(a[i]) > most ? fabs(a[i]) : most;
-  for (size_t i = 0; i < count && !r->what[0]; i++) {
-    bool same = isnan(a[i])   ? isnan(b[i]) != 0
-                : isinf(a[i]) ? a[i] == b[i]
-                              : fabs(a[i] - b[i]) <= tolerance * most;
-    if (!same)
-      snprintf(r->what, sizeof r->what, "result %zu, element %zu: %.17g instead of %.17g", k, i,
-               b[i], a[i]);
-  }
-  free(a);
-  free(b);
-}
-
 static void compare_elements(replay *r, size_t k, block want, fnz_eager have) {
   unsigned char *cells = malloc(block_bytes(want) + 1);
   OK(r->v.ctx, r->s.backend->download(r->s.backend->self, r->v.ctx, have.handle, cells));
-  compare_numbers(r, k, want, cells);
+  block_compare(want, cells, k, r->what, sizeof r->what);
   free(cells);
 }
 

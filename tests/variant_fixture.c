@@ -2,6 +2,9 @@
  * calls. */
 #include "tests/variant_fixture.h"
 
+#include "kernels/kernels.h"
+
+#include <math.h>
 #include <stdio.h>
 
 /* --- The files -------------------------------------------------------------------------------- */
@@ -38,7 +41,7 @@ static void load(variants *v, const char *folder) {
   ck_assert_int_eq(fnz_context_create(NULL, &v->ctx), FNZ_OK);
   fnzi_arena_init(&v->arena, v->ctx);
   parse(v, folder, "calls.json", &v->calls);
-  if (strcmp(folder, "variants") == 0)
+  if (strcmp(folder, "made") != 0)
     parse(v, folder, "differences.json", &v->differences);
   OK(v->ctx, fnz_file_read(v->ctx, path_of(folder, "storages.safetensors"), &bytes));
   OK(v->ctx, fnz_arrays_read_safetensors(v->ctx, bytes.data, bytes.size, &v->pools));
@@ -75,23 +78,24 @@ size_t block_bytes(block b) {
   return b.count * fnz_dtype_get_info(b.dtype)->bytes;
 }
 
-block variants_block(const variants *v, size_t number) {
-  ck_assert_uint_lt(number, v->blocks.count);
-  const fnzi_json *row = v->blocks.at[number]->u.first;
-  const fnz_array *pool = fnz_arrays_find(v->pools, row->u.s);
-  ck_assert_ptr_nonnull(pool);
-  size_t start = (size_t)row->next->u.i, count = (size_t)row->next->next->u.i;
-  size_t cell = fnz_dtype_get_info(pool->dtype)->bytes;
-  ck_assert_uint_le((start + count) * cell, pool->bytes);
-  return (block){pool->dtype, count, (const unsigned char *)pool->data + start * cell};
-}
-
 static fnz_dtype dtype_named(const char *name) {
   for (int d = 0; d < FNZ_DTYPE_COUNT; d++)
     if (strcmp(fnz_dtype_get_info((fnz_dtype)d)->name, name) == 0)
       return (fnz_dtype)d;
   ck_abort_msg("no dtype is called %s", name);
   return FNZ_DTYPE_COUNT;
+}
+
+block variants_block(const variants *v, size_t number) {
+  ck_assert_uint_lt(number, v->blocks.count);
+  const fnzi_json *row = v->blocks.at[number]->u.first;
+  const fnz_array *pool = fnz_arrays_find(v->pools, row->u.s);
+  ck_assert_ptr_nonnull(pool);
+  size_t start = (size_t)row->next->u.i, count = (size_t)row->next->next->u.i;
+  fnz_dtype dtype = dtype_named(row->u.s);
+  size_t cell = fnz_dtype_get_info(dtype)->bytes;
+  ck_assert_uint_le((start + count) * cell, pool->bytes);
+  return (block){dtype, count, (const unsigned char *)pool->data + start * cell};
 }
 
 static void numbers(const fnzi_json *list, int64_t *out) {
@@ -115,6 +119,54 @@ void variants_shape(const variants *v, size_t number, shape *out) {
                           .offset = offset->u.i,
                           .sizes = out->sizes,
                           .strides = out->strides};
+}
+
+/* --- Numbers -------------------------------------------------------------------------------- */
+
+/* Of the largest number in a result. */
+static double tolerance_of(fnz_dtype dtype) {
+  switch (dtype) {
+  case FNZ_F16:
+    return 4e-3;
+  case FNZ_BF16:
+    return 3e-2;
+  case FNZ_F32:
+  case FNZ_C64:
+    return 1e-5;
+  case FNZ_F64:
+  case FNZ_C128:
+    return 1e-11;
+  default:
+    return 0;
+  }
+}
+
+/* Elements as doubles, complex ones as two. */
+static size_t widen(fnz_dtype dtype, size_t count, const void *cells, double **out) {
+  bool pairs = dtype == FNZ_C64 || dtype == FNZ_C128;
+  fnz_dtype part = dtype == FNZ_C64 ? FNZ_F32 : dtype == FNZ_C128 ? FNZ_F64 : dtype;
+  size_t cell = fnz_dtype_get_info(part)->bytes;
+  count *= pairs ? 2 : 1;
+  *out = malloc((count + 1) * sizeof **out);
+  fnzi_convert(FNZ_F64, *out, 8, part, cells, (int64_t)cell, (int64_t)count);
+  return count;
+}
+
+void block_compare(block want, const void *cells, size_t k, char *what, size_t room) {
+  double *a, *b, most = 1e-3, tolerance = tolerance_of(want.dtype);
+  size_t count = widen(want.dtype, want.count, want.cells, &a);
+  (void)widen(want.dtype, want.count, cells, &b);
+  for (size_t i = 0; i < count; i++)
+    most = isfinite(a[i]) && fabs(a[i]) > most ? fabs(a[i]) : most;
+  for (size_t i = 0; i < count && !what[0]; i++) {
+    bool same = isnan(a[i])   ? isnan(b[i]) != 0
+                : isinf(a[i]) ? a[i] == b[i]
+                              : fabs(a[i] - b[i]) <= tolerance * most;
+    if (!same)
+      snprintf(what, room, "result %zu, element %zu: %.17g instead of %.17g", k, i, b[i], a[i]);
+  }
+  free(a);
+  free(b);
 }
 
 /* --- Arguments -------------------------------------------------------------------------------- */
