@@ -152,6 +152,14 @@ bool fnzi_has_zero_stride(const fnz_geometry *g) {
   return false;
 }
 
+/* The target alone says in which order the loop goes: then it says so for each slice. */
+static bool decides_alone(const fnz_geometry *target, const fnzi_loop *loop) {
+  uint32_t order[FNZ_MAX_RANK], own[FNZ_MAX_RANK];
+  fnzi_loop_order(target, loop->reads, loop->nreads, order);
+  fnzi_loop_order(target, NULL, 0, own);
+  return memcmp(order, own, target->rank * sizeof *own) == 0;
+}
+
 /* The dimension along which writing slice after slice is what eager does; -1 for none. One whose
  * slices do not overlap themselves, or else any, as these are cut again; the shortest of them. */
 static int own_slice_dim(const fnz_geometry *target, const fnzi_loop *loop) {
@@ -167,7 +175,7 @@ static int own_slice_dim(const fnz_geometry *target, const fnzi_loop *loop) {
       best_rank = rank;
     }
   }
-  return best;
+  return best_rank == 2 || (best_rank == 1 && decides_alone(target, loop)) ? best : -1;
 }
 
 /* From so many elements on eager's loop may run in several threads. */
