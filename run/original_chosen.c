@@ -227,7 +227,10 @@ fnz_status fnzi_act_write_chosen(fnzi_act *s, fnzi_eager *target, bool *done) {
     FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &overlaps));
   if (overlaps)
     FNZ_TRY(is_simple(s, target->g, &simple));
-  if (!overlaps || simple || fnz_geometry_numel(target->g) > FNZI_MOST_IN_LOOP)
+  bool plain = number >= 0 && fnzi_op_is_elementwise(fnz_op_functional_twin(s->op));
+  for (uint32_t d = 0; d < target->g->rank; d++)
+    plain = plain && (target->g->strides[d] != 0 || target->g->sizes[d] <= 1);
+  if (!overlaps || simple || plain || fnz_geometry_numel(target->g) > FNZI_MOST_IN_LOOP)
     return FNZ_OK;
   const fnz_op *twin = fnz_op_functional_twin(s->op);
   FNZ_TRY(fnzi_check_uncast(s->ctx, twin, s->args, fnzi_act_geometry_of, s));
