@@ -27,10 +27,15 @@ static fnz_status make_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there
   return fnzi_instantiate(made, there, FNZI_READINGS_WATCHED, result);
 }
 
-/* *valid: the source itself works there. */
+/* *valid: the source itself works there, and is not too large to be run. */
 static fnz_status compare_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
                                bool *valid) {
   fnz_program *source = NULL, *result = NULL;
+  bool bearable;
+  FNZ_TRY(fnzi_sizes_are_bearable(&g->sizes, &t->point, &bearable));
+  *valid = t->right = false;
+  if (!bearable)
+    return FNZ_OK;
   fnz_status status = make_both(g, made, there, t, &source, &result, valid);
   if (status == FNZ_OK && *valid)
     status = g->options->check(g->ctx, source, result, NULL, 1);

@@ -444,6 +444,21 @@ START_TEST(programs_with_symbols) {
 }
 END_TEST
 
+/* Two rows of a hundred million numbers, which nobody has: only data tell how many there are. */
+START_TEST(claimed_sizes_take_no_memory) {
+  begin();
+  fnz_program *p = parse(
+      "fnz 1 symbol \"2\" = 2 symbol u1 = 100000000 range u1 0..200000000 program(%a: i64[2]) {\n"
+      "  %s: i64[] = select.int(%a, 0, 0)  %n: sym{\"2\"} = item(%s)\n"
+      "  %t: i64[] offset(1) = select.int(%a, 0, 1)  %m: sym{u1} = item(%t)\n"
+      "  %z: f32[2,{u1}] stride({u1},1) = zeros([2, %m])  return %z }");
+  fnz_program_destroy(functional_form(p));
+  ck_assert_uint_lt(fnz_context_peak_bytes(ctx), 16 << 20);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* Every so many requests: one pass over a symbolic program makes thousands. */
 START_TEST(running_out_of_memory_is_an_error) {
   bool more = true;
@@ -472,4 +487,4 @@ RUN_SUITE("sizes", one_program_runs_at_every_size, wrong_sizes_say_which_and_why
           verify_tries_equal_indices, verify_tries_where_expressions_turn,
           verify_compares_what_numbers_are_read_from, the_report_counts_choices_of_sizes,
           a_false_assertion_ends_the_run, what_has_no_expression_is_refused, programs_with_symbols,
-          running_out_of_memory_is_an_error)
+          claimed_sizes_take_no_memory, running_out_of_memory_is_an_error)
