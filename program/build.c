@@ -1,5 +1,6 @@
 /* build.c - adding to a program: interned strings and geometries, nodes, signature. */
 #include "program/program.h"
+#include "program/symbolic.h"
 
 #include <stdio.h>
 
@@ -153,6 +154,9 @@ fnz_status fnzi_symbol_add(fnz_program *p, const char *text, bool has_hint, int6
                            uint32_t *out) {
   uint64_t found;
   size_t size = strlen(text);
+  if (size > FNZI_EXPR_MAX_TEXT) /* it could be written, but not be read as an expression again */
+    return fnzi_fail(p->ctx, FNZ_CLASS_LIMIT, NULL,
+                     "a symbolic expression of more than %d characters", FNZI_EXPR_MAX_TEXT);
   if (fnzi_map_get(&p->symbol_index, text, size, &found)) {
     fnzi_symbol *s = &p->symbols.data[ *out = (uint32_t)found];
     if (has_hint && !s->has_hint)

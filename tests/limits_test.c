@@ -110,6 +110,10 @@ static void line(fnz_buffer *text, size_t size) {
   add(text, " ", size);
 }
 
+static void symbol(fnz_buffer *text, size_t size) {
+  around(text, "fnz 1\nsymbol \"", "s", size, "\" = 4\nprogram(%x: f32[4]) {\nreturn %x\n}\n");
+}
+
 static const row rows[] = {
     {"nodes", nodes, FIELD(nodes), 50, ALL},
     {"nodes of all graphs", nodes_of_graphs, FIELD(nodes), 50, TEXT | CBOR},
@@ -122,6 +126,7 @@ static const row rows[] = {
     {"bytes of a name", value_name, FIELD(string), 256 * 1024, ALL},
     {"bytes of a source", source, FIELD(string), 256 * 1024, ALL},
     {"bytes of an operator's name", op_name, FIELD(op_name), 256, ALL},
+    {"bytes of a symbol", symbol, NONE, 64 * 1024, TEXT},
     {"lists in lists", nesting, NONE, FNZI_MAX_NESTING, TEXT | CBOR},
     {"bytes of a line", line, FIELD(line), 1 << 20, TEXT},
 };
