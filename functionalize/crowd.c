@@ -130,40 +130,42 @@ static fnz_status sort(fnz_world *world, fnzi_crowd *c, size_t named) {
   return FNZ_OK;
 }
 
-/* So few are all compared with each other. */
-enum { FEW = 8 };
-
-static void add_to_few(fnzi_crowd *c, const fnzi_member *m) {
-  size_t k = 0;
-  while (k < c->count && c->members[k].tensor != m->tensor)
+static void add(fnzi_crowd *c, fnz_tensor *tensor, size_t at, bool is_written) {
+  size_t k = c->is_small ? 0 : c->count;
+  while (k < c->count && c->members[k].tensor != tensor)
     k++;
-  c->member_of[m->first] = k;
+  fnzi_member *m = &c->members[k];
+  c->member_of[at] = k;
   if (k == c->count) {
-    c->members[c->count++] = *m;
-  } else {
-    c->members[k].written += m->written;
-    c->members[k].read += m->read;
+    m->tensor = tensor;
+    m->written = m->read = 0;
+    m->first = at;
+    c->count++;
   }
+  m->written += is_written;
+  m->read += !is_written;
+}
+
+static fnz_status make_room(fnz_world *world, fnzi_crowd *c, size_t named) {
+  c->count = 0;
+  c->is_small = named <= FNZI_CROWD_FEW;
+  c->members = c->few;
+  c->member_of = c->few_of;
+  if (c->is_small)
+    return FNZ_OK;
+  FNZI_NEW(&world->scratch, named, &c->members);
+  FNZI_NEW(&world->scratch, named, &c->member_of);
+  return FNZ_OK;
 }
 
 fnz_status fnzi_crowd_of(fnz_world *world, fnz_tensor *const *written, size_t nwritten,
                          fnz_tensor *const *read, size_t nread, fnzi_crowd *out) {
-  const size_t named = nwritten + nread;
-  *out = (fnzi_crowd){.is_small = named <= FEW};
-  FNZI_NEW(&world->scratch, named, &out->members);
-  FNZI_NEW(&world->scratch, named, &out->member_of);
-  for (size_t i = 0; i < named; i++) {
-    bool is_written = i < nwritten;
-    fnzi_member m = {.tensor = is_written ? written[i] : read[i - nwritten],
-                     .written = is_written,
-                     .read = !is_written,
-                     .first = i};
-    if (out->is_small)
-      add_to_few(out, &m);
-    else
-      out->members[out->count++] = m;
-  }
-  return out->is_small ? FNZ_OK : sort(world, out, named);
+  FNZ_TRY(make_room(world, out, nwritten + nread));
+  for (size_t i = 0; i < nwritten; i++)
+    add(out, written[i], i, true);
+  for (size_t i = 0; i < nread; i++)
+    add(out, read[i], nwritten + i, false);
+  return out->is_small ? FNZ_OK : sort(world, out, nwritten + nread);
 }
 
 void fnzi_crowd_near(const fnzi_crowd *crowd, size_t member, size_t *begin, size_t *end) {

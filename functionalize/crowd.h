@@ -14,14 +14,19 @@ typedef struct fnzi_member {
   int64_t reach;          /* the highest `high` of those of its storage up to here */
 } fnzi_member;
 
+/* So few are all compared with each other. */
+enum { FNZI_CROWD_FEW = 8 };
+
 typedef struct fnzi_crowd {
   fnzi_member *members; /* by storage and place there; few ones as the call names them */
   size_t count;
   bool is_small;
   size_t *member_of; /* of each written tensor and then of each that is read */
+  fnzi_member few[FNZI_CROWD_FEW];
+  size_t few_of[FNZI_CROWD_FEW];
 } fnzi_crowd;
 
-/* In the world's scratch. */
+/* In the world's scratch; few ones in `out` itself, which is not to be copied. */
 FNZ_MUST_CHECK fnz_status fnzi_crowd_of(fnz_world *world, fnz_tensor *const *written,
                                         size_t nwritten, fnz_tensor *const *read, size_t nread,
                                         fnzi_crowd *out);

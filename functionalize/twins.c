@@ -439,24 +439,26 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
     FNZ_TRY(find_loop(world, r, c, s, all, loop));
   FNZ_TRY(check_gaps(world, r, c, s));
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), loop));
-  FNZ_TRY(check_near(world, r, c, s, all, own, loop));
+  if (all->crowd.count > 1)
+    FNZ_TRY(check_near(world, r, c, s, all, own, loop));
   for (size_t i = 0; i < all->nreads && c->elementwise && !may_grow; i++)
     FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(all->reads[i])));
   if (loop)
     FNZ_TRY(keep_loop(world, loop, c, s));
   if (c->elementwise && may_grow)
     FNZ_TRY(check_pairs(world, r, all->reads, all->nreads));
-  if (meets_target(s, &all->crowd, own))
+  if (c->count > 1 && meets_target(s, &all->crowd, own))
     return fnzi_overlapping_targets(world, r->op);
   return check_self_reads(world, r, c, s, self_reads);
 }
 
 static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call *c) {
-  fnz_tensor **targets;
+  fnz_tensor *one, **targets = &one;
   size_t ntargets = 0;
   company all;
   FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &all.reads, &all.nreads));
-  FNZI_NEW(&world->scratch, c->count, &targets);
+  if (c->count > 1)
+    FNZI_NEW(&world->scratch, c->count, &targets);
   for (size_t k = 0; k < c->count; k++)
     if (c->slots[k].target)
       targets[ntargets++] = c->slots[k].target;
