@@ -1,0 +1,650 @@
+"""Programs of the text form that are wide or deep in one way each, and of any size.
+
+SHAPES maps a name to a function of n that gives the text of a program whose size goes up with n in
+proportion. growth.py runs the command on them.
+"""
+SHAPES = {}
+LINE = "\n"
+
+
+def shape(function):
+    SHAPES[function.__name__] = function
+    return function
+
+
+def program(inputs, nodes, outputs, head=(), tail=()):
+    """The text of a program, each part of which is a list of lines."""
+    lines = ["fnz 1", *head, "program("]
+    lines += [",\n".join("  " + i for i in inputs) + ")", "{"]
+    lines += ["  " + n for n in nodes]
+    lines += ["  return " + ",\n    ".join(outputs), "}"]
+    lines += tail
+    return LINE.join(lines) + LINE
+
+
+def body(name, inputs, nodes, outputs):
+    """A graph of a region."""
+    return [f"graph {name}({', '.join(inputs)})", "{", *nodes, "return " + ", ".join(outputs), "}"]
+
+
+def at(i):
+    return f'  at "model.py:{i}"'
+
+
+def listed(pattern, n, first=0):
+    return "[" + ", ".join(pattern.format(i=i) for i in range(first, n)) + "]"
+
+
+# --- nodes in a row --------------------------------------------------------------------------------
+@shape
+def pointwise(n):
+    nodes = [f"%v{i + 1}: f32[4] = relu(%v{i})" + at(i) for i in range(n)]
+    return program(["%v0: f32[4]"], nodes, [f"%v{n}"])
+
+
+@shape
+def in_place(n):
+    return program(["%x: f32[4]"], [f"%v{i}: f32[4] = add_.Scalar(%x, {i})" + at(i) for i in range(n)], ["%x"])
+
+
+@shape
+def same_node(n):
+    """n nodes that compute the same."""
+    return program(["%x: f32[4]"], [f"%v{i}: f32[4] = relu(%x)" for i in range(n)],
+                   [f"%v{i}" for i in range(n)])
+
+
+@shape
+def dead(n):
+    return program(["%x: f32[4]"], [f"%v{i}: f32[4] = relu(%x)" for i in range(n)], ["%x"])
+
+
+@shape
+def random(n):
+    return program(["%x: f32[4]"], [f"%v{i}: f32[4] = rand_like(%x)" for i in range(n)], ["%x"])
+
+
+@shape
+def batch_norms(n):
+    head, inputs, nodes = [], [], []
+    for i in range(n):
+        head += [f'weight "m{i}": f32[3]', f'weight "v{i}": f32[3]']
+        inputs += [f'%m{i}: f32[3] buffer "m{i}" persistent', f'%v{i}: f32[3] buffer "v{i}" persistent']
+        nodes += [f"%x{i + 1}: f32[2,3,4] = batch_norm(%x{i}, None, None, %m{i}, %v{i}, True, 0.1, 1e-05, False)"]
+    return program(inputs + ["%x0: f32[2,3,4]"], nodes, [f"%x{n}"], head)
+
+
+@shape
+def effects(n):
+    nodes = [f'%t{i + 1}: token = higher_order.with_effects(%t{i}, operator("my::log"), %x)' for i in range(n)]
+    return program(["%x: f32[4]", "%t0: token"], nodes, ["%x", f"%t{n} token"],
+                   ['operator "my::log(Tensor x) -> ()"'])
+
+
+@shape
+def collectives(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f'%a{i}: f32[4] = _c10d_functional::all_reduce_(%y, "sum", "0")',
+                  f"%w{i}: f32[4] = _c10d_functional::wait_tensor(%y)"]
+    return program(["%x: f32[4]"], ["%y: f32[4] = relu(%x)"] + nodes, ["%y"])
+
+
+@shape
+def asserts(n):
+    nodes = [f'_assert_async.msg(%c, "line {i}")' for i in range(n)]
+    return program(["%x: f32[4]"], ["%c: bool[] = all(%x)"] + nodes, ["%x"])
+
+
+# --- views ----------------------------------------------------------------------------------------
+@shape
+def views_in_a_row(n):
+    nodes = [f"%v{i + 1}: f32[{n - i}] offset({i + 1}) = slice.Tensor(%v{i}, 0, 1)" + at(i) for i in range(n)]
+    return program([f"%v0: f32[{n + 1}]"], nodes + [f"%w: f32[1] offset({n}) = add_.Scalar(%v{n}, 1)"], ["%v0"])
+
+
+@shape
+def views_read_in_a_row(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i + 1}: f32[{n - i}] offset({i + 1}) = slice.Tensor(%v{i}, 0, 1)",
+                  f"%r{i}: f32[] = sum(%v{i + 1})"]
+    return program([f"%v0: f32[{n + 1}]"], nodes, [f"%r{i}" for i in range(n)])
+
+
+@shape
+def views_written_in_a_row(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i + 1}: f32[{n - i}] offset({i + 1}) = slice.Tensor(%v{i}, 0, 1)",
+                  f"%w{i}: f32[{n - i}] offset({i + 1}) = add_.Scalar(%v{i + 1}, 1)"]
+    return program([f"%v0: f32[{n + 1}]"], nodes, ["%v0"])
+
+
+@shape
+def transposes_in_a_row(n):
+    types = ["f32[3,4]", "f32[4,3] stride(1,4)"]
+    nodes = [f"%v{i + 1}: {types[(i + 1) % 2]} = t(%v{i})" for i in range(n)]
+    return program(["%v0: f32[3,4]"], nodes + [f"%w: {types[n % 2]} = add_.Scalar(%v{n}, 1)"], ["%v0"])
+
+
+@shape
+def dtype_views_in_a_row(n):
+    types = ["f32[4]", "i32[4]"]
+    nodes = [f"%v{i + 1}: {types[(i + 1) % 2]} = view.dtype(%v{i}, {types[(i + 1) % 2][:3]})" for i in range(n)]
+    return program(["%v0: f32[4]"], nodes + [f"%w: {types[n % 2]} = add_.Scalar(%v{n}, 1)"], ["%v0"])
+
+
+@shape
+def t_in_place(n):
+    types = ["f32[3,4]", "f32[4,3] stride(1,4)"]
+    return program(["%x: f32[3,4]"], ["%y: f32[3,4] = clone(%x)"] +
+                   [f"%v{i}: {types[(i + 1) % 2]} = t_(%y)" for i in range(n)], ["%y"])
+
+
+@shape
+def views_of_one(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[] offset({i}) = select.int(%x, 0, {i})", f"%r{i}: f32[] = relu(%v{i})"]
+    return program([f"%x: f32[{n}]"], nodes, [f"%r{i}" for i in range(n)])
+
+
+@shape
+def views_of_a_written_one(n):
+    nodes = [f"%v{i}: f32[] offset({i}) = select.int(%x, 0, {i})" for i in range(n)]
+    nodes += [f"%w: f32[{n}] = add_.Scalar(%x, 1)"]
+    nodes += [f"%r{i}: f32[] = relu(%v{i})" for i in range(n)]
+    return program([f"%x: f32[{n}]"], nodes, [f"%r{i}" for i in range(n)])
+
+
+@shape
+def same_view(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[2] offset(1) = slice.Tensor(%x, 0, 1, 3)",
+                  f"%w{i}: f32[2] offset(1) = add_.Scalar(%v{i}, 1)"]
+    return program(["%x: f32[4]"], nodes, ["%x"])
+
+
+@shape
+def slice_writes(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 1})",
+                  f"%w{i}: f32[1] offset({i}) = add_.Scalar(%v{i}, 1)" + at(i)]
+    return program([f"%x: f32[{n}]"], nodes, ["%x"])
+
+
+@shape
+def slices_then_writes(n):
+    nodes = [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 1})" for i in range(n)]
+    nodes += [f"%w{i}: f32[1] offset({i}) = add_.Scalar(%v{i}, 1)" + at(i) for i in range(n)]
+    return program([f"%x: f32[{n}]"], nodes, ["%x"])
+
+
+@shape
+def slice_writes_with_gaps(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[1] offset({3 * i}) = slice.Tensor(%x, 0, {3 * i}, {3 * i + 1})",
+                  f"%w{i}: f32[1] offset({3 * i}) = add_.Scalar(%v{i}, 1)" + at(i)]
+    return program([f"%x: f32[{3 * n}]"], nodes, ["%x"])
+
+
+@shape
+def slice_writes_backwards(n):
+    nodes = []
+    for i in reversed(range(n)):
+        nodes += [f"%v{i}: f32[1] offset({2 * i}) = slice.Tensor(%x, 0, {2 * i}, {2 * i + 1})",
+                  f"%w{i}: f32[1] offset({2 * i}) = add_.Scalar(%v{i}, 1)"]
+    return program([f"%x: f32[{2 * n}]"], nodes, ["%x"])
+
+
+@shape
+def slice_writes_shuffled(n):
+    nodes = []
+    for k in range(n):
+        i = k * 7919 % n
+        nodes += [f"%v{k}: f32[1] offset({2 * i}) = slice.Tensor(%x, 0, {2 * i}, {2 * i + 1})",
+                  f"%w{k}: f32[1] offset({2 * i}) = add_.Scalar(%v{k}, 1)"]
+    return program([f"%x: f32[{2 * n}]"], nodes, ["%x"])
+
+
+@shape
+def overlapping_slice_writes(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[2] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 2})",
+                  f"%w{i}: f32[2] offset({i}) = add_.Scalar(%v{i}, 1)"]
+    return program([f"%x: f32[{n + 1}]"], nodes, ["%x"])
+
+
+@shape
+def rows_and_columns(n):
+    """Each write overlaps all those of the other direction, of which there are few."""
+    nodes = []
+    for i in range(n):
+        k = i // 2 % 4
+        if i % 2:
+            nodes += [f"%v{i}: f32[4] stride(4) offset({k}) = select.int(%x, 1, {k})",
+                      f"%w{i}: f32[4] stride(4) offset({k}) = add_.Scalar(%v{i}, 1)"]
+        else:
+            nodes += [f"%v{i}: f32[4] offset({4 * k}) = select.int(%x, 0, {k})",
+                      f"%w{i}: f32[4] offset({4 * k}) = add_.Scalar(%v{i}, 1)"]
+    return program(["%x: f32[4,4]"], nodes, ["%x"])
+
+
+@shape
+def writes_and_reads(n):
+    """A write of a piece, then a read of all, and again."""
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 1})",
+                  f"%w{i}: f32[1] offset({i}) = add_.Scalar(%v{i}, 1)", f"%r{i}: f32[] = sum(%x)"]
+    return program([f"%x: f32[{n}]"], nodes, [f"%r{i}" for i in range(n)])
+
+
+@shape
+def copies_between_two_views(n):
+    nodes = ["%a: f32[3] = slice.Tensor(%x, 0, 0, 3)", "%b: f32[3] offset(3) = slice.Tensor(%x, 0, 3, 6)"]
+    for i in range(n):
+        one, two, offset = ("a", "b", "") if i % 2 else ("b", "a", " offset(3)")
+        nodes += [f"%v{i}: f32[3]{offset} = copy_(%{one}, %{two})",
+                  f"%w{i}: f32[3]{offset} = add_.Scalar(%{one}, 1)"]
+    return program(["%x: f32[6]"], nodes, ["%x"])
+
+
+@shape
+def copies_in_a_row(n):
+    nodes = [f"%c{i}: f32[4] = copy_(%x{i + 1}, %x{i})" for i in range(n)]
+    return program([f"%x{i}: f32[4]" for i in range(n + 1)], nodes, [f"%x{n}"])
+
+
+@shape
+def sets_in_turns(n):
+    nodes = [f"%s{i}: f32[4] = set_.source_Tensor(%{'xy'[i % 2]}, %z)" for i in range(n)]
+    return program(["%x: f32[4]", "%y: f32[4]", "%z: f32[4]"], nodes, ["%x"])
+
+
+@shape
+def unbind(n):
+    pieces = ", ".join(f"%p{i}: f32[2] offset({2 * i})" for i in range(n))
+    nodes = [f"[{pieces}] = unbind.int(%x)"]
+    nodes += [f"%w{i}: f32[2] offset({2 * i}) = add_.Scalar(%p{i}, 1)" for i in range(n)]
+    return program([f"%x: f32[{n},2]"], nodes, ["%x"])
+
+
+@shape
+def split(n):
+    pieces = ", ".join(f"%p{i}: f32[2] offset({2 * i})" for i in range(n))
+    nodes = [f"[{pieces}] = split.Tensor(%x, 2)"] + [f"%r{i}: f32[2] = relu(%p{i})" for i in range(n)]
+    return program([f"%x: f32[{2 * n}]"], nodes, [f"%r{i}" for i in range(n)])
+
+
+@shape
+def split_with_sizes(n):
+    pieces = ", ".join(f"%p{i}: f32[1] offset({i})" for i in range(n))
+    nodes = [f"[{pieces}] = split_with_sizes(%x, [{', '.join(['1'] * n)}])", "%w: f32[1] = add_.Scalar(%p0, 1)"]
+    nodes += [f"%r{i}: f32[1] = relu(%p{i})" for i in range(n)]
+    return program([f"%x: f32[{n}]"], nodes, [f"%r{i}" for i in range(n)])
+
+
+@shape
+def columns(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[2] stride({n}) offset({i}) = select.int(%x, 1, {i})",
+                  f"%w{i}: f32[2] stride({n}) offset({i}) = add_.Scalar(%v{i}, 1)"]
+    return program([f"%x: f32[2,{n}]"], nodes, ["%x"])
+
+
+@shape
+def reads_between_writes_of_columns(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[2] stride({n}) offset({i}) = select.int(%x, 1, {i})",
+                  f"%w{i}: f32[2] stride({n}) offset({i}) = add_.Scalar(%v{i}, 1)",
+                  f"%r{i}: f32[2] = relu(%v{max(i - 3, 0)})"]
+    return program([f"%x: f32[2,{n}]"], nodes, [f"%r{i}" for i in range(n)])
+
+
+@shape
+def windows(n):
+    nodes = []
+    for i in range(n):
+        nodes += [f"%v{i}: f32[2,2] stride({i + 1},1) offset({i}) = as_strided(%x, [2, 2], [{i + 1}, 1], {i})",
+                  f"%r{i}: f32[] = sum(%v{i})"]
+    return program([f"%x: f32[{2 * n + 2}]"], nodes, [f"%r{i}" for i in range(n)])
+
+
+# --- lists ----------------------------------------------------------------------------------------
+@shape
+def foreach(n):
+    return program([f"%x{i}: f32[4]" for i in range(n)],
+                   [f"_foreach_add_.Scalar({listed('%x{i}', n)}, 1)"], ["%x0"])
+
+
+@shape
+def foreach_of_slices(n):
+    nodes = [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 1})" for i in range(n)]
+    return program([f"%x: f32[{n}]"], nodes + [f"_foreach_add_.Scalar({listed('%v{i}', n)}, 1)"], ["%x"])
+
+
+@shape
+def foreach_of_columns(n):
+    nodes = [f"%v{i}: f32[2] stride({n}) offset({i}) = select.int(%x, 1, {i})" for i in range(n)]
+    return program([f"%x: f32[2,{n}]"], nodes + [f"_foreach_add_.Scalar({listed('%v{i}', n)}, 1)"], ["%x"])
+
+
+@shape
+def foreach_out(n):
+    return program([f"%x{i}: f32[4]" for i in range(n)] + [f"%y{i}: f32[4]" for i in range(n)],
+                   [f"_foreach_add.Scalar_out({listed('%x{i}', n)}, 1, out={listed('%y{i}', n)})"], ["%y0"])
+
+
+@shape
+def split_out(n):
+    return program([f"%x: f32[{n}]"] + [f"%y{i}: f32[1]" for i in range(n)],
+                   [f"split_copy.Tensor_out(%x, 1, out={listed('%y{i}', n)})"], ["%y0"])
+
+
+@shape
+def foreach_of_one(n):
+    return program(["%x: f32[4]"], [f"_foreach_add_.Scalar({listed('%x', n)}, 1)"], ["%x"])
+
+
+@shape
+def foreach_list(n):
+    nodes = [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 1})" for i in range(n)]
+    nodes += [f"%u{i}: f32[1] offset({i + 1}) = slice.Tensor(%x, 0, {i + 1}, {i + 2})" for i in range(n)]
+    nodes += [f"_foreach_add_.List({listed('%v{i}', n)}, {listed('%u{i}', n)})"]
+    return program([f"%x: f32[{n + 1}]"], nodes, ["%x"])
+
+
+@shape
+def foreach_functional(n):
+    results = ", ".join(f"%y{i}: f32[4]" for i in range(n))
+    return program([f"%x{i}: f32[4]" for i in range(n)],
+                   [f"[{results}] = _foreach_add.Scalar({listed('%x{i}', n)}, 1)"], [f"%y{i}" for i in range(n)])
+
+
+@shape
+def cat(n):
+    return program([f"%x{i}: f32[4]" for i in range(n)],
+                   [f"%y: f32[{4 * n}] = cat({listed('%x{i}', n)})"], ["%y"])
+
+
+@shape
+def cat_of_slices(n):
+    nodes = [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 1})" for i in range(n)]
+    return program([f"%x: f32[{n}]"], nodes + [f"%y: f32[{n}] = cat({listed('%v{i}', n)})"], ["%y"])
+
+
+@shape
+def cats(n):
+    """n nodes of one list."""
+    nodes = [f"%y{i}: f32[8] = cat([%x, %x])" for i in range(n)]
+    return program(["%x: f32[4]"], nodes, [f"%y{i}" for i in range(n)])
+
+
+@shape
+def index_puts(n):
+    nodes = [f"%w{i}: f32[4,3] = index_put_(%x, [%i, None], %v)" for i in range(n)]
+    return program(["%x: f32[4,3]", "%i: i64[2]", "%v: f32[3]"], nodes, ["%x"])
+
+
+@shape
+def integers(n):
+    return program(["%x: f32[4]"], [f"%y: f32[4] = my::f(%x, {listed('{i}', n)})"], ["%y"],
+                   ['operator "my::f(Tensor x, int[] numbers) -> Tensor"'])
+
+
+@shape
+def written_list(n):
+    """A custom operator that writes each tensor of a list."""
+    return program([f"%x{i}: f32[4]" for i in range(n)], [f"my::f({listed('%x{i}', n)})"], ["%x0"],
+                   ['operator "my::f(Tensor(a!)[] x) -> ()"'])
+
+
+# --- the boundary ---------------------------------------------------------------------------------
+@shape
+def inputs(n):
+    return program([f"%x{i}: f32[4]" for i in range(n)], [f"%y{i}: f32[4] = relu(%x{i})" for i in range(n)],
+                   [f"%y{i}" for i in range(n)])
+
+
+@shape
+def unused_inputs(n):
+    return program([f"%x{i}: f32[4]" for i in range(n)], [], ["%x0"])
+
+
+@shape
+def written_inputs(n):
+    return program([f"%x{i}: f32[4]" for i in range(n)],
+                   [f"%y{i}: f32[4] = add_.Scalar(%x{i}, 1)" + at(i) for i in range(n)], ["%x0"])
+
+
+@shape
+def outputs_that_are_an_input(n):
+    return program(["%x: f32[4]"], ["%y: f32[4] = add_.Scalar(%x, 1)"], ["%x"] * n)
+
+
+@shape
+def outputs_that_are_inputs(n):
+    return program([f"%x{i}: f32[4]" for i in range(n)], [], [f"%x{i}" for i in range(n)])
+
+
+@shape
+def outputs_in_an_input(n):
+    nodes = [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 1})" for i in range(n)]
+    return program([f"%x: f32[{n}]"], nodes + [f"%w: f32[{n}] = add_.Scalar(%x, 1)"],
+                   [f"%v{i}" for i in range(n)])
+
+
+@shape
+def outputs_in_an_output(n):
+    nodes = [f"%y: f32[{n}] = relu(%x)"]
+    nodes += [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%y, 0, {i}, {i + 1})" for i in range(n)]
+    return program([f"%x: f32[{n}]"], nodes, ["%y"] + [f"%v{i}" for i in range(n)])
+
+
+@shape
+def numbers_as_outputs(n):
+    return program(["%x: f32[4]"], [], ["%x"] + [str(i) for i in range(n)])
+
+
+@shape
+def inputs_that_share(n):
+    nodes = [f"%w{i}: f32[1] offset({i}) = add_.Scalar(%x{i}, 1)" for i in range(n)]
+    return program([f"%x: f32[{n}]"] + [f"%x{i}: f32[1] offset({i}) shares %x" for i in range(n)], nodes, ["%x"])
+
+
+@shape
+def weights(n):
+    return program([f'%w{i}: f32[4] parameter "block.{i}.weight"' for i in range(n)] + ["%x0: f32[4]"],
+                   [f"%x{i + 1}: f32[4] = add.Tensor(%x{i}, %w{i})" for i in range(n)], [f"%x{n}"],
+                   [f'weight "block.{i}.weight": f32[4]' for i in range(n)])
+
+
+@shape
+def written_buffers(n):
+    return program([f'%w{i}: f32[4] buffer "block.{i}.weight" persistent' for i in range(n)],
+                   [f"%x{i}: f32[4] = add_.Scalar(%w{i}, 1)" for i in range(n)], ["%w0"],
+                   [f'weight "block.{i}.weight": f32[4]' for i in range(n)])
+
+
+@shape
+def operators(n):
+    return program(["%x: f32[4]"], [f"my::f{i}(%x)" for i in range(n)], ["%x"],
+                   [f'operator "my::f{i}(Tensor(a!) x) -> ()"' for i in range(n)])
+
+
+@shape
+def operator_calls(n):
+    return program(["%x: f32[4]"], ["my::f(%x)"] * n, ["%x"], ['operator "my::f(Tensor(a!) x) -> ()"'])
+
+
+@shape
+def parameters_of_an_operator(n):
+    parameters = ", ".join(f"int p{i}=0" for i in range(n))
+    return program(["%x: f32[4]"], [f"%y: f32[4] = my::f(%x, {', '.join(str(i) for i in range(n))})"], ["%y"],
+                   [f'operator "my::f(Tensor x, {parameters}) -> Tensor"'])
+
+
+# --- texts ----------------------------------------------------------------------------------------
+@shape
+def long_name(n):
+    name = '%"' + "a" * n + '"'
+    return program([f"{name}: f32[4]"], [f"%y: f32[4] = relu({name})"], ["%y", name])
+
+
+@shape
+def long_names_alike(n):
+    """Names that differ at their ends; their lengths grow as their number does."""
+    k = max(int(n ** 0.5), 1)
+    return program(["%x: f32[4]"], [f"%{'a' * k}{i}: f32[4] = relu(%x)" for i in range(k)],
+                   [f"%{'a' * k}{i}" for i in range(k)])
+
+
+@shape
+def long_string(n):
+    return program(["%x: f32[4]"], [f'%y: f32[4] = my::f(%x, "{"a" * n}")'], ["%y"],
+                   ['operator "my::f(Tensor x, str s) -> Tensor"'])
+
+
+@shape
+def clashing_names(n):
+    """Nodes that all want the same name in the result."""
+    nodes = [f"%relu_{i}: f32[4] = add_.Scalar(%x, 1)" for i in range(n)]
+    return program(["%x: f32[4]"], nodes, ["%x"])
+
+
+@shape
+def long_sources(n):
+    k = max(int(n ** 0.5), 1)
+    return program(["%x: f32[4]"],
+                   [f'%y{i}: f32[4] = relu(%x)  at "{"".join(f"a/b.py:{j} " for j in range(k))}{i}"'
+                    for i in range(k)], [f"%y{i}" for i in range(k)])
+
+
+@shape
+def deep_module_stack(n):
+    stack = ";".join(f"m{i},block.{i},Layer{i}" for i in range(n))
+    return program(["%x: f32[4]"],
+                   [f"%y: f32[4] = relu(%x)  at \"m.py:1\"  meta '{{\"nn_module_stack\": \"{stack}\"}}'"], ["%y"])
+
+
+@shape
+def module_stacks(n):
+    nodes = [f"%y{i}: f32[4] = add_.Scalar(%x, 1)  meta '{{\"nn_module_stack\": \"m,block.{i // 4},Layer;k,b.{i},L\"}}'"
+             for i in range(n)]
+    return program(["%x: f32[4]"], nodes, ["%x"])
+
+
+# --- regions --------------------------------------------------------------------------------------
+@shape
+def conds(n):
+    """n regions, each with its bodies."""
+    nodes, tail = [], []
+    for i in range(n):
+        nodes += [f"%y{i}: f32[4] = higher_order.cond(%p, @t{i}, @f{i}, [%x])"]
+        tail += body(f"t{i}", ["%a: f32[4]"], ["%w: f32[4] = add_.Scalar(%a, 1)", "%r: f32[4] = relu(%w)"], ["%r"])
+        tail += body(f"f{i}", ["%a: f32[4]"], ["%r: f32[4] = exp(%a)"], ["%r"])
+    return program(["%x: f32[4]", "%p: bool[]"], nodes, ["%x"], (), tail)
+
+
+@shape
+def conds_of_one_body(n):
+    nodes = [f"%y{i}: f32[4] = higher_order.cond(%p, @t, @f, [%x])" for i in range(n)]
+    tail = body("t", ["%a: f32[4]"], ["%r: f32[4] = add_.Scalar(%a, 1)", "%s: f32[4] = relu(%r)"], ["%s"])
+    tail += body("f", ["%a: f32[4]"], ["%r: f32[4] = exp(%a)"], ["%r"])
+    return program(["%x: f32[4]", "%p: bool[]"], nodes, ["%x"] + [f"%y{i}" for i in range(n)], (), tail)
+
+
+@shape
+def nested_conds(n):
+    tail = []
+    for i in range(n):
+        inner = [f"%r: f32[4] = higher_order.cond(%p, @t{i + 1}, @f{i}, [%a, %p])"]
+        if i + 1 == n:
+            inner = ["%r: f32[4] = add_.Scalar(%a, 1)"]
+        tail += body(f"t{i}", ["%a: f32[4]", "%p: bool[]"], inner, ["%r"])
+        if i + 1 < n:
+            tail += body(f"f{i}", ["%a: f32[4]", "%p: bool[]"], ["%r: f32[4] = exp(%a)"], ["%r"])
+    tail += body("e", ["%a: f32[4]", "%p: bool[]"], ["%r: f32[4] = exp(%a)"], ["%r"])
+    return program(["%x: f32[4]", "%p: bool[]"],
+                   ["%y: f32[4] = higher_order.cond(%p, @t0, @e, [%x, %p])"], ["%y"], (), tail)
+
+
+def wide_cond(n, written):
+    args = [f"%a{i}: f32[4]" for i in range(n)]
+    op = "add_" if written else "add"
+    yes = [f"%r{i}: f32[4] = {op}.Scalar(%a{i}, 1)" for i in range(n)]
+    no = [f"%r{i}: f32[4] = exp(%a{i})" for i in range(n)]
+    results = [f"%r{i}" for i in range(n)]
+    if written:
+        yes, no, results = yes + ["%s: f32[4] = relu(%a0)"], ["%s: f32[4] = exp(%a0)"], ["%s"]
+    tail = body("t", args, yes, results) + body("f", args, no, results)
+    out = ", ".join(f"%y{i}: f32[4]" for i in range(len(results)))
+    nodes = [f"{out} = higher_order.cond(%p, @t, @f, {listed('%x{i}', n)})"]
+    return program([f"%x{i}: f32[4]" for i in range(n)] + ["%p: bool[]"], nodes,
+                   [f"%y{i}" for i in range(len(results))], (), tail)
+
+
+@shape
+def wide_region(n):
+    return wide_cond(n, False)
+
+
+@shape
+def wide_region_that_writes(n):
+    return wide_cond(n, True)
+
+
+@shape
+def long_body(n):
+    nodes = [f"%v{i}: f32[4] = add_.Scalar(%a, 1)" for i in range(n)] + ["%r: f32[4] = relu(%a)"]
+    tail = body("t", ["%a: f32[4]"], nodes, ["%r"]) + body("f", ["%a: f32[4]"], ["%r: f32[4] = exp(%a)"], ["%r"])
+    return program(["%x: f32[4]", "%p: bool[]"], ["%y: f32[4] = higher_order.cond(%p, @t, @f, [%x])"],
+                   ["%y"], (), tail)
+
+
+@shape
+def wide_loop(n):
+    args = ["%i: i64[]"] + [f"%a{i}: f32[4]" for i in range(n)]
+    nodes = ["%j: i64[] = add.Tensor(%i, 1)"] + [f"%r{i}: f32[4] = add.Scalar(%a{i}, 1)" for i in range(n)]
+    tail = body("test", args, ["%l: bool[] = lt.Scalar(%i, 3)"], ["%l"])
+    tail[2 + 1] = "return single %l"
+    tail += body("turn", args, nodes, ["%j"] + [f"%r{i}" for i in range(n)])
+    out = ", ".join(f"%y{i}: f32[4]" for i in range(n))
+    return program([f"%x{i}: f32[4]" for i in range(n)],
+                   ["%k: i64[] = full([], 0, dtype=i64)",
+                    f"%m: i64[], {out} = higher_order.while_loop(@test, @turn, [%k, "
+                    + ", ".join(f"%x{i}" for i in range(n)) + "], [])"],
+                   [f"%y{i}" for i in range(n)], (), tail)
+
+
+# --- symbolic sizes -------------------------------------------------------------------------------
+@shape
+def symbols(n):
+    return program([f"%x{i}: f32[{{s{i}}}]" for i in range(n)],
+                   [f"%y{i}: f32[{{s{i}}}] = add_.Scalar(%x{i}, 1)" for i in range(n)], ["%x0"],
+                   [f"symbol s{i} = {4 + i}" for i in range(n)])
+
+
+@shape
+def unused_symbols(n):
+    return program(["%x: f32[4]"], ["%y: f32[4] = relu(%x)"], ["%y"], [f"symbol s{i} = {4 + i}" for i in range(n)])
+
+
+@shape
+def nodes_of_one_symbol(n):
+    nodes = [f"%v{i}: f32[{{s0}}] = add_.Scalar(%x, {i})" for i in range(n)]
+    return program(["%x: f32[{s0}]"], nodes, ["%x"], ["symbol s0 = 8"])
+
+
+@shape
+def guards(n):
+    return program(["%x: f32[{s0}]"], ["%y: f32[{s0}] = relu(%x)"], ["%y"],
+                   ["symbol s0 = 8"] + [f'guard "s0 < {i + 100}"' for i in range(n)])
