@@ -236,6 +236,15 @@ static bool is_derived_out(const fnzi_request *r) {
   return r->op->kind == FNZI_KIND_OUT && (r->op->tags & FNZI_TAG_GENERATED);
 }
 
+/* The tensor that is written is also the number that it is filled with, which eager takes out
+ * before.
+ */
+static bool is_own_number(const twin_call *c, const slot *s) {
+  const fnz_arg *number = &c->args[c->twin->nparams - 1];
+  return (strcmp(c->twin->base, "masked_fill") == 0 || strcmp(c->twin->base, "index_fill") == 0) &&
+         number->tag == FNZ_ARG_VALUE && number->u.tensor == s->target;
+}
+
 /* How often the written tensor may be an operand: eager reads some wholly before it writes. */
 static size_t allowed_reads(const fnzi_request *r, const slot *s) {
   int param = fnzi_own_input(r->op, s->param);
@@ -251,7 +260,8 @@ static size_t allowed_reads(const fnzi_request *r, const slot *s) {
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
   bool is_empty = fnz_geometry_numel(fnzi_geometry(s->target)) == 0 && !fnzi_op_is_custom(r->op);
-  if (c->elementwise || is_empty || reads <= allowed_reads(r, s))
+  size_t numbers = is_own_number(c, s) ? 1 : 0;
+  if (c->elementwise || is_empty || reads <= numbers || reads - numbers <= allowed_reads(r, s))
     return FNZ_OK;
   return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
                        "%s gets the tensor `%s`, which it writes, as another argument as well; "

@@ -389,12 +389,16 @@ bool fnzi_act_reads_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
 
 typedef struct reads {
   const fnzi_act *s;
+  const fnz_op *twin;
+  const fnz_arg *number; /* the last argument */
   const fnzi_eager *target;
   size_t count;
 } reads;
 
 static fnz_status count_read(void *user, const fnz_arg *arg) {
   reads *r = user;
+  if (arg == r->number && is_read_as_number(r->twin, r->target, true))
+    return FNZ_OK;
   r->count += arg->tag == FNZ_ARG_VALUE && fnzi_eager_of(r->s->in, arg->u.value) == r->target;
   return FNZ_OK;
 }
@@ -412,7 +416,7 @@ static const fnzi_param *written_as(const fnzi_act *s, const fnzi_eager *target)
 static fnz_status check_reads(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                               const fnzi_eager *target, bool resized) {
   const fnzi_param *written = written_as(s, target);
-  reads r = {.s = s, .target = target};
+  reads r = {.s = s, .twin = twin, .number = &args[twin->nparams - 1], .target = target};
   if (is_elementwise(twin) || is_fill(twin) || written == NULL ||
       fnz_geometry_numel(target->g) == 0 ||
       (s->op->kind == FNZI_KIND_OUT && fnz_op_has_tag(s->op, "generated")))

@@ -28,10 +28,15 @@ def numbers_take_the_dtype():
                     "x2.index_add_(0, x6, x7, alpha=-1)", "x0.sub_(-0.1)"]
 
 
+def filled_with_itself():
+    inputs = {"x0": torch.tensor(2.5), "x1": torch.tensor(True), "x2": torch.tensor(3), "x3": torch.tensor([0])}
+    return inputs, ["x0.masked_fill_(x1, x0)", "x2.index_fill_(0, x3, x2)", "x0.fill_(x0)"]
+
+
 ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
 ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
 
-PROGRAMS = [numbers_take_the_dtype]
+PROGRAMS = [numbers_take_the_dtype, filled_with_itself]
 # name, inputs, lines, the line that eager refuses
 REFUSED = [
     ("index_copy_by_i32", [ROW, FEW, ROW[:2]], [], "x0.index_copy_(0, x1, x2)"),
