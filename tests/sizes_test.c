@@ -1,4 +1,4 @@
-/* checks: 13
+/* checks: 14
  * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
  * they are not for are refused with the reason. */
 #include "program/sizes.h"

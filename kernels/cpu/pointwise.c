@@ -85,12 +85,14 @@ static convert_fn *converter(const point *p) {
   return p->row->keeps ? fnzi_convert_kept : fnzi_convert;
 }
 
-static void load(const point *p, uint32_t k, void *to, const char *from, int64_t stride,
+/* `to` has room for the widest class. Only i64 and f32 round, which leave its second half to what is
+ * computed. */
+static void load(const point *p, uint32_t k, double *to, const char *from, int64_t stride,
                  int64_t count) {
-  int64_t narrow[FNZI_POINT_CHUNK];
   int64_t cell = (int64_t)fnzi_dtype(p->class_dtype)->bytes;
   fnz_dtype dtype = p->in[k].dtype;
   if (p->in[k].rounds) {
+    double *narrow = to + FNZI_POINT_CHUNK;
     int64_t step = (int64_t)fnzi_dtype(p->what.compute)->bytes;
     fnzi_convert(p->what.compute, narrow, step, dtype, from, stride, count);
     fnzi_convert(p->class_dtype, to, cell, p->what.compute, narrow, step, count);

@@ -84,6 +84,10 @@ static void expect_to_fill(char *data, size_t size) {
 #endif
 }
 
+static fnz_status file_changed(fnz_context *ctx, const char *path) {
+  return fnzi_fail(ctx, FNZ_CLASS_IO, path, "the file changed while it was read");
+}
+
 /* The zero byte's place first takes one byte too many, should the file have grown. */
 static fnz_status read_exactly(fnz_context *ctx, int fd, const char *path, size_t size,
                                fnz_buffer *out) {
@@ -98,7 +102,7 @@ static fnz_status read_exactly(fnz_context *ctx, int fd, const char *path, size_
     out->size += got;
   } while (got && out->size <= size);
   if (out->size != size)
-    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "the file changed while it was read");
+    return file_changed(ctx, path);
   out->data[size] = 0;
   return FNZ_OK;
 }
@@ -111,6 +115,8 @@ static fnz_status look_first(fnz_context *ctx, int fd, const char *path, fnzi_lo
   FNZ_TRY(read_some(ctx, fd, path, head, sizeof head, &got));
   if (lseek(fd, 0, SEEK_SET) != 0)
     return io_error(ctx, path, "cannot read");
+  if (got > total)
+    return file_changed(ctx, path);
   return look(ctx, head, got, total);
 }
 
