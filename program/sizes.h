@@ -199,8 +199,8 @@ FNZ_MUST_CHECK fnz_status fnzi_draw_turn(const fnzi_sizes *sizes, const fnzi_exp
  * to the conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_draw_room(const fnzi_sizes *sizes, int64_t number, fnzi_point *point,
                                          bool *found);
-/* At these numbers the values of symbolic sizes have no more elements than any program may take time
- * and memory for: what a file claims is no work. */
+/* At these numbers the values of symbolic sizes have no more elements than any program may take
+ * time and memory for: what a file claims is no work. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_are_bearable(const fnzi_sizes *sizes, fnzi_point *point,
                                                   bool *out);
 /* At these numbers the values of the program have few elements, so that it can be tried there. */

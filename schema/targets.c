@@ -152,8 +152,9 @@ static size_t repeated_row(const fnz_op *op) {
 int fnzi_one_number(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
                     fnzi_geometry_reader *geometry_of, void *user) {
   const size_t row = repeated_row(op);
-  if (row == repeated_count || target->is_conj || target->is_neg) /* a copy is written, and all of */
-    return -1;                                                    /* it goes back */
+  if (row == repeated_count || target->is_conj ||
+      target->is_neg) /* a copy is written, and all of */
+    return -1;        /* it goes back */
   const repeating r = {op, args, NULL, target, geometry_of, user};
   /* Halves are scattered into a wider copy, all of which goes back. */
   bool is_refused = target->dtype == FNZ_F16 || target->dtype == FNZ_BF16;

@@ -13,9 +13,9 @@ int fnzi_own_input(const fnz_op *op, const fnzi_param *written);
  * resolved, of the target with all that it may overlap. */
 bool fnzi_reads_whole(const fnz_op *op, const fnz_geometry *target, const fnz_geometry *operand);
 
-/* The parameter of the number, or tensor of one element, that the operator writes to each place that
- * it chooses, where eager lets it write a target that shows an element in several places; -1: there
- * is none. An element is written if any of its places is chosen. */
+/* The parameter of the number, or tensor of one element, that the operator writes to each place
+ * that it chooses, where eager lets it write a target that shows an element in several places; -1:
+ * there is none. An element is written if any of its places is chosen. */
 int fnzi_one_number(const fnz_op *op, const fnz_arg *args, const fnz_geometry *target,
                     fnzi_geometry_reader *geometry_of, void *user);
 

@@ -85,8 +85,8 @@ static convert_fn *converter(const point *p) {
   return p->row->keeps ? fnzi_convert_kept : fnzi_convert;
 }
 
-/* `to` has room for the widest class. Only i64 and f32 round, which leave its second half to what is
- * computed. */
+/* `to` has room for the widest class. Only i64 and f32 round, which leave its second half to what
+ * is computed. */
 static void load(const point *p, uint32_t k, double *to, const char *from, int64_t stride,
                  int64_t count) {
   int64_t cell = (int64_t)fnzi_dtype(p->class_dtype)->bytes;
