@@ -11,6 +11,7 @@
 #include "program/higher_order.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
 typedef struct checker {
   fnz_context *ctx;
@@ -328,25 +329,56 @@ static fnz_status check_new(const checker *c, const fnz_op *op, const char *name
                    name, op->name, window_text(want, recorded));
 }
 
-typedef struct seeker {
-  const fnzi_storage *storage;
-  bool found;
-} seeker;
+/* What memory the arguments of a call lie in, by address: lists may have as many results as it has
+ * arguments. */
+typedef struct memories {
+  const fnzi_storage **data;
+  size_t count;
+  bool known;
+} memories;
 
-static fnz_status seek(void *user, const fnz_arg *arg) {
-  seeker *s = user;
-  const fnzi_array *a = fnzi_arg_array(arg);
-  s->found = s->found || (a && a->storage == s->storage);
+static fnz_status count_memory(void *user, const fnz_arg *arg) {
+  memories *given = user;
+  given->count += fnzi_arg_array(arg) != NULL;
   return FNZ_OK;
 }
 
-static fnz_status lies_in_argument(const fnz_request *request, const fnzi_array *a, bool *out) {
-  seeker s = {a->storage, false};
-  *out = false;
-  if (!a->eager || !a->storage)
+static fnz_status add_memory(void *user, const fnz_arg *arg) {
+  memories *given = user;
+  const fnzi_array *a = fnzi_arg_array(arg);
+  if (a)
+    given->data[given->count++] = a->storage;
+  return FNZ_OK;
+}
+
+static int by_address(const void *left, const void *right) {
+  const uintptr_t a = (uintptr_t) * (const fnzi_storage *const *)left;
+  const uintptr_t b = (uintptr_t) * (const fnzi_storage *const *)right;
+  return (a > b) - (a < b);
+}
+
+static fnz_status know_memories(checker *c, const fnz_request *request, memories *given) {
+  if (given->known)
     return FNZ_OK;
-  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, seek, &s));
-  *out = s.found;
+  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, count_memory, given));
+  FNZI_NEW(&c->scratch, given->count, &given->data);
+  given->count = 0;
+  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, add_memory, given));
+  if (given->count)
+    qsort(given->data, given->count, sizeof(const fnzi_storage *), by_address);
+  given->known = true;
+  return FNZ_OK;
+}
+
+static fnz_status lies_in_argument(checker *c, const fnz_request *request, memories *given,
+                                   const fnzi_array *a, bool *out) {
+  const fnzi_storage *sought = a->storage;
+  *out = false;
+  if (!a->eager || !sought)
+    return FNZ_OK;
+  FNZ_TRY(know_memories(c, request, given));
+  *out = given->count &&
+         bsearch(&sought, given->data, given->count, sizeof(const fnzi_storage *), by_address);
   return FNZ_OK;
 }
 
@@ -380,21 +412,22 @@ static fnz_status compare_window(checker *c, const fnz_op *op, uint64_t value,
   return check_window(c, op, c->graph->values.data[value].name, have, want);
 }
 
-static fnz_status compare_one(checker *c, const fnz_request *request, uint64_t value,
-                              const fnzi_array *have, const fnz_geometry *want) {
+static fnz_status compare_one(checker *c, const fnz_request *request, memories *given,
+                              uint64_t value, const fnzi_array *have, const fnz_geometry *want) {
   const char *name = c->graph->values.data[value].name;
   bool is_window;
   if (!is_same_type(c, &have->geometry, want))
     return refuse_type(c, request->op, name, &have->geometry, want);
   if (c->open)
     return FNZ_OK;
-  FNZ_TRY(lies_in_argument(request, have, &is_window));
+  FNZ_TRY(lies_in_argument(c, request, given, have, &is_window));
   return is_window ? compare_window(c, request->op, value, &have->geometry, want)
                    : check_new(c, request->op, name, &have->geometry, want);
 }
 
 static fnz_status compare(checker *c, const fnz_request *request, const record *r,
                           const result *made) {
+  memories given = {0};
   for (size_t k = 0; k < r->count; k++) {
     const fnzi_array *have = k < made->count ? fnzi_array_of(made->handles[k]) : NULL;
     if (!r->wanted[k])
@@ -404,7 +437,7 @@ static fnz_status compare(checker *c, const fnz_request *request, const record *
                        "%s has no result %zu here, but %s is recorded; correct the file, or "
                        "export it again",
                        request->op->name, k, c->graph->values.data[r->values[k]].name);
-    FNZ_TRY(compare_one(c, request, r->values[k], have, r->wanted[k]));
+    FNZ_TRY(compare_one(c, request, &given, r->values[k], have, r->wanted[k]));
   }
   return FNZ_OK;
 }
