@@ -74,32 +74,44 @@ fnz_status fnzi_kernel_arange(fnzi_call *call) {
   return FNZ_OK;
 }
 
-/* From both ends, so that both are met exactly. */
-static void spread(double *out, double first, double last, int64_t count) {
+/* From both ends, so that both are met exactly. Every `every`-th number of `out` is written:
+ * complex numbers are two lines, side by side. */
+static void spread(double *out, int64_t every, double first, double last, int64_t count) {
   double step = count > 1 ? (last - first) / (double)(count - 1) : 0;
   for (int64_t i = 0; i < count; i++)
-    out[i] = i < count / 2 || count == 1 ? first + step * (double)i
-                                         : last - step * (double)(count - i - 1);
+    out[every * i] = i < count / 2 || count == 1 ? first + step * (double)i
+                                                 : last - step * (double)(count - i - 1);
 }
 
-static void spread_single(float *out, float first, float last, int64_t count) {
+static void spread_single(float *out, int64_t every, float first, float last, int64_t count) {
   float step = count > 1 ? (last - first) / (float)(count - 1) : 0;
   for (int64_t i = 0; i < count; i++)
-    out[i] = i < count / 2 || count == 1 ? first + step * (float)i
-                                         : last - step * (float)(count - i - 1);
+    out[every * i] = i < count / 2 || count == 1 ? first + step * (float)i
+                                                 : last - step * (float)(count - i - 1);
+}
+
+/* The real part of a number, or the imaginary one. */
+static double part_of(const fnz_arg *number, int64_t part) {
+  if (part == 0)
+    return fnzi_number_float(number);
+  return number->tag == FNZ_ARG_COMPLEX ? number->u.list[1].u.f : 0;
 }
 
 fnz_status fnzi_kernel_linspace(fnzi_call *call) {
   const fnzi_array *out = call->outputs[0];
-  double first = fnzi_named_float(call, "start", 0), last = fnzi_named_float(call, "end", 0);
+  const fnz_arg *start = fnzi_named(call, "start"), *end = fnzi_named(call, "end");
+  bool is_complex = fnzi_is_complex(out->place.dtype);
+  bool is_single = out->place.dtype == FNZ_F32 || out->place.dtype == FNZ_C64;
+  int64_t parts = is_complex ? 2 : 1, count = fnzi_array_numel(out);
+  fnz_dtype real = is_single ? FNZ_F32 : FNZ_F64, paired = is_single ? FNZ_C64 : FNZ_C128;
   void *data;
-  if (out->place.dtype == FNZ_F32) {
-    FNZ_TRY(fnzi_result_as(call, 0, FNZ_F32, &data));
-    spread_single(data, (float)first, (float)last, fnzi_array_numel(out));
-    return FNZ_OK;
-  }
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F64, &data));
-  spread(data, first, last, fnzi_array_numel(out));
+  FNZ_TRY(fnzi_result_as(call, 0, is_complex ? paired : real, &data));
+  for (int64_t k = 0; k < parts; k++)
+    if (is_single)
+      spread_single((float *)data + k, parts, (float)part_of(start, k), (float)part_of(end, k),
+                    count);
+    else
+      spread((double *)data + k, parts, part_of(start, k), part_of(end, k), count);
   return FNZ_OK;
 }
 

@@ -11,20 +11,14 @@ RECIPE(norms) {
   }
 }
 
-/* Number i of argument "scalars"; 1 without data. */
-static fnz_arg scalar(fnzi_steps *s, size_t i) {
+/* Argument "scalars" has a number for each tensor. */
+static fnzi_array *given_scalars(fnzi_steps *s, size_t count) {
   fnzi_array *all = fnzi_given(s, "scalars");
-  bool whole = !fnzi_is_float(fnzi_dtype_of(all));
-  const void *data = NULL;
-  if (fnzi_rank(all) != 1 || fnzi_numel(all) != (int64_t)fnzi_given_count(s, "self"))
+  if (fnzi_rank(all) != 1 || fnzi_numel(all) != (int64_t)count)
     fnzi_stop(s, FNZ_CLASS_BOUNDS,
               "scalars has %lld elements in %u dimensions for %zu tensors; it needs as many in 1",
-              (long long)fnzi_numel(all), fnzi_rank(all), fnzi_given_count(s, "self"));
-  if (s->status == FNZ_OK && s->call->has_data)
-    s->status = fnzi_dense_as(s->call, all, whole ? FNZ_I64 : FNZ_F64, &data);
-  if (!data)
-    return I(1);
-  return whole ? I(((const int64_t *)data)[i]) : F(((const double *)data)[i]);
+              (long long)fnzi_numel(all), fnzi_rank(all), count);
+  return all;
 }
 
 static void each_with_scalar(fnzi_steps *s, size_t op) {
@@ -33,9 +27,11 @@ static void each_with_scalar(fnzi_steps *s, size_t op) {
     fnzi_stop(s, FNZ_CLASS_BOUNDS,
               "self, tensor1 and tensor2 have %zu, %zu and %zu tensors; all need as many", count,
               fnzi_given_count(s, "tensor1"), fnzi_given_count(s, "tensor2"));
+  fnzi_array *scalars = given_scalars(s, count);
   for (size_t i = 0; i < count; i++) {
     const fnz_arg args[] = {V(fnzi_given_item(s, "self", i)), V(fnzi_given_item(s, "tensor1", i)),
-                            V(fnzi_given_item(s, "tensor2", i)), scalar(s, i)};
+                            V(fnzi_given_item(s, "tensor2", i)),
+                            fnzi_number_at(s, scalars, (int64_t)i)};
     fnzi_give_result(s, fnzi_do(s, op, args, 4));
   }
 }

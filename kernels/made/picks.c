@@ -6,16 +6,12 @@ static void need_data(fnzi_steps *s) {
     s->status = fnzi_size_unknown(s->call);
 }
 
-/* The number in a tensor that has one; 0 without data. */
-static double number_in(fnzi_steps *s, const fnzi_array *a) {
-  const void *data = NULL;
+/* The number in a tensor that has one. */
+static fnz_arg number_in(fnzi_steps *s, const fnzi_array *a) {
   if (fnzi_rank(a) != 0)
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "a tensor of %u dimensions stands for a number; it needs 0",
               fnzi_rank(a));
-  if (s->status != FNZ_OK || !s->call->has_data)
-    return 0;
-  fnzi_note(s, fnzi_dense_as(s->call, a, FNZ_F64, &data));
-  return s->status == FNZ_OK ? *(const double *)data : 0;
+  return fnzi_number_at(s, a, 0);
 }
 
 /* --- Masks ------------------------------------------------------------------------------- */
@@ -300,20 +296,19 @@ static void find_ends(fnzi_steps *s, fnz_arg ends[2]) {
   ends[1] = *fnzi_named(s->call, "end");
   for (int i = 0; i < 2; i++)
     if (ends[i].tag == FNZ_ARG_VALUE)
-      ends[i] = F(number_in(s, fnzi_arg_array(&ends[i])));
+      ends[i] = number_in(s, fnzi_arg_array(&ends[i]));
 }
 
 RECIPE(linspace_tensors) {
   fnz_arg ends[2];
   find_ends(s, ends);
   fnzi_give_result(s, STEP(linspace, ends[0], ends[1], *fnzi_named(s->call, "steps"),
-                           DTYPE(fnzi_named_dtype(s->call, "dtype", FNZ_F32))));
+                           *fnzi_named(s->call, "dtype")));
 }
 
 RECIPE(logspace_tensors) {
   fnz_arg ends[2];
   find_ends(s, ends);
   fnzi_give_result(s, STEP(logspace, ends[0], ends[1], *fnzi_named(s->call, "steps"),
-                           *fnzi_named(s->call, "base"),
-                           DTYPE(fnzi_named_dtype(s->call, "dtype", FNZ_F32))));
+                           *fnzi_named(s->call, "base"), *fnzi_named(s->call, "dtype")));
 }

@@ -199,6 +199,28 @@ fnzi_array *fnzi_given_item(const fnzi_steps *s, const char *name, size_t i) {
                                        : NULL;
 }
 
+static fnz_arg complex_number(fnzi_steps *s, double real, double imaginary) {
+  fnz_arg *parts = room_of(s, 2, sizeof *parts);
+  if (!parts)
+    return NONE;
+  parts[0] = F(real);
+  parts[1] = F(imaginary);
+  return (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
+}
+
+fnz_arg fnzi_number_at(fnzi_steps *s, const fnzi_array *a, int64_t i) {
+  const double one[] = {1, 0};
+  bool is_complex = fnzi_is_complex(fnzi_dtype_of(a)), is_float = fnzi_is_float(fnzi_dtype_of(a));
+  fnz_dtype as = is_complex ? FNZ_C128 : is_float ? FNZ_F64 : FNZ_I64;
+  const void *data = NULL;
+  if (s->status == FNZ_OK && s->call->has_data)
+    s->status = fnzi_dense_as(s->call, a, as, &data);
+  if (as == FNZ_I64)
+    return I(data ? ((const int64_t *)data)[i] : 1);
+  const double *at = data ? (const double *)data + (is_complex ? 2 * i : i) : one;
+  return is_complex ? complex_number(s, at[0], at[1]) : F(at[0]);
+}
+
 int64_t fnzi_size(const fnzi_array *a, int64_t dim) {
   int64_t rank = fnzi_rank(a), at = dim < 0 ? dim + rank : dim;
   return at >= 0 && at < rank ? a->geometry.sizes[at] : 0;

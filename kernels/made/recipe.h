@@ -103,6 +103,9 @@ static inline fnzi_array *fnzi_given(const fnzi_steps *s, const char *name) {
 }
 /* Tensor i of a list; NULL when there is none. */
 fnzi_array *fnzi_given_item(const fnzi_steps *s, const char *name, size_t i);
+/* Number i of a tensor as an argument: complex numbers keep both parts. Without data it is 1, of
+ * the same kind. */
+fnz_arg fnzi_number_at(fnzi_steps *s, const fnzi_array *a, int64_t i);
 /* How many items a list has. */
 size_t fnzi_given_count(const fnzi_steps *s, const char *name);
 static inline uint32_t fnzi_rank(const fnzi_array *a) {

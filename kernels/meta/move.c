@@ -348,9 +348,17 @@ fnz_status fnzi_shape_range(fnzi_call *call) {
   return fnzi_shape_add(call, dtype, 1, &size, NULL);
 }
 
+/* Complex ends make complex numbers; no other type is theirs. */
 fnz_status fnzi_shape_linspace(fnzi_call *call) {
   int64_t steps = fnzi_named_int(call, "steps", 0);
-  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", FNZ_F32), 1, &steps, NULL);
+  bool is_complex = fnzi_named(call, "start")->tag == FNZ_ARG_COMPLEX ||
+                    fnzi_named(call, "end")->tag == FNZ_ARG_COMPLEX;
+  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", is_complex ? FNZ_C64 : FNZ_F32);
+  if (is_complex && !fnzi_is_complex(dtype))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE,
+                       "start or end is complex, but the result is to be %s; make it c64 or c128",
+                       fnzi_dtype(dtype)->name);
+  return fnzi_shape_add(call, dtype, 1, &steps, NULL);
 }
 
 fnz_status fnzi_shape_triangle(fnzi_call *call) {
