@@ -49,6 +49,18 @@ static bool is_number(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
 }
 
+fnz_status fnzi_check_factor(const fnzi_call *call, const char *name, fnz_dtype compute) {
+  const fnz_arg *factor = fnzi_op_param(call->op, name) < 0 ? NULL : fnzi_named(call, name);
+  bool is_exact = compute == FNZ_BOOL || fnzi_is_integer(compute);
+  bool wider = factor && ((factor->tag == FNZ_ARG_COMPLEX && !fnzi_is_complex(compute)) ||
+                          (factor->tag == FNZ_ARG_FLOAT && is_exact) ||
+                          (factor->tag == FNZ_ARG_BOOL && compute != FNZ_BOOL));
+  if (!wider)
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE, "%s is no number of %s, which is computed", name,
+                     fnzi_dtype(compute)->name);
+}
+
 int64_t fnzi_named_int(const fnzi_call *call, const char *name, int64_t fallback) {
   const fnz_arg *arg = given(call, name);
   return arg && is_number(arg) ? fnzi_number_int(arg) : fallback;

@@ -156,6 +156,10 @@ FNZ_MUST_CHECK fnz_status fnzi_named_ints(fnzi_call *call, const char *name, con
  * TYPE otherwise. */
 FNZ_MUST_CHECK fnz_status fnzi_named_ints_of(fnzi_call *call, const char *name, size_t want,
                                              int64_t fallback, int64_t *out);
+/* Eager multiplies by what the type that it computes in can say: TYPE when the factor of this name,
+ * if there is one, is no number of it. */
+FNZ_MUST_CHECK fnz_status fnzi_check_factor(const fnzi_call *call, const char *name,
+                                            fnz_dtype compute);
 /* Any number argument (INT, FLOAT, BOOL) as double or integer. */
 double fnzi_number_float(const fnz_arg *arg);
 int64_t fnzi_number_int(const fnz_arg *arg);

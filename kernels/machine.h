@@ -42,11 +42,11 @@ typedef struct fnzi_plan {
   const fnzi_registered *registered; /* when the row is one's */
   const fnzi_view *view;             /* of via */
   const fnzi_composite_row *composite;
-  struct fnzi_shortcuts *shortcuts; /* NULL for none */
-  unsigned strictness;              /* FNZI_PLAN_... */
-  uint32_t alike, not_bool, masks;  /* of strict.def; bit i is about argument i of via */
-  bool same_args;                   /* via's parameters are the operator's first ones */
-  bool is_pointwise;                /* the row is, element by element at its place */
+  struct fnzi_shortcuts *shortcuts;        /* NULL for none */
+  unsigned strictness;                     /* FNZI_PLAN_... */
+  uint32_t alike, not_bool, masks, floats; /* of strict.def; bit i is about argument i of via */
+  bool same_args;                          /* via's parameters are the operator's first ones */
+  bool is_pointwise;                       /* the row is, element by element at its place */
 } fnzi_plan;
 
 typedef struct fnzi_machine {

@@ -121,6 +121,7 @@ static const struct {
 #define QUIET(op)           WHOLE(op, QUIET)
 #define NOT_BOOL(op, param) {op, param, offsetof(fnzi_plan, not_bool), 0},
 #define MASK(op, param)     {op, param, offsetof(fnzi_plan, masks), 0},
+#define FLOATS(op, param)   {op, param, offsetof(fnzi_plan, floats), 0},
 #include "kernels/strict.def"
 #undef WHOLE
 #undef CASTS
@@ -129,6 +130,7 @@ static const struct {
 #undef QUIET
 #undef NOT_BOOL
 #undef MASK
+#undef FLOATS
 };
 
 /* What strict.def and uncast.def say of the functional operator. */

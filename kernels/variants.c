@@ -204,9 +204,17 @@ static fnz_status check_mask(const fnzi_job *job, const fnz_arg *args, size_t i)
   return FNZ_OK;
 }
 
+static fnz_status check_floats(const fnzi_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_array *a = fnzi_arg_array(&args[i]);
+  if (!a || fnzi_is_float(a->geometry.dtype))
+    return FNZ_OK;
+  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
+                       job->plan->via->params[i].name, fnzi_dtype(a->geometry.dtype)->name);
+}
+
 fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args) {
   const fnzi_plan *plan = job->plan;
-  if (!(plan->alike | plan->not_bool | plan->masks))
+  if (!(plan->alike | plan->not_bool | plan->masks | plan->floats))
     return FNZ_OK;
   for (size_t i = 0; i < plan->via->nparams; i++) {
     if (is_asked(plan->alike, i))
@@ -215,6 +223,8 @@ fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args) {
       FNZ_TRY(check_not_bool(job, args, i));
     if (is_asked(plan->masks, i))
       FNZ_TRY(check_mask(job, args, i));
+    if (is_asked(plan->floats, i))
+      FNZ_TRY(check_floats(job, args, i));
   }
   return FNZ_OK;
 }

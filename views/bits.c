@@ -124,8 +124,12 @@ fnz_status fnzi_view_as_complex_reverse(const fnzi_reverse *r, fnzi_emitted *out
 
 fnz_status fnzi_conj_forward(fnzi_window *w) {
   int64_t *sizes, *strides;
+  if (!fnzi_is_complex(w->base->dtype))
+    return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
+                     "%s: self is %s; use conj(), which takes it as it is", w->op->name,
+                     fnzi_dtype(w->base->dtype)->name);
   FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
-  w->out->is_conj = fnzi_is_complex(w->base->dtype) && !w->base->is_conj;
+  w->out->is_conj = !w->base->is_conj;
   return FNZ_OK;
 }
 

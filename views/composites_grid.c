@@ -14,6 +14,10 @@ static fnz_status grid_sizes(const fnzi_resolving *r, bool swapped, int64_t *siz
     if (g->rank > 1)
       return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
                        "%s: tensor %zu has %u dimensions; at most 1", r->op->name, k, g->rank);
+    if (g->dtype != r->tensors[0]->dtype)
+      return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL,
+                       "%s: tensor %zu is %s, tensor 0 %s; cast them to one type", r->op->name, k,
+                       fnzi_dtype(g->dtype)->name, fnzi_dtype(r->tensors[0]->dtype)->name);
     sizes[grid_dim(swapped, k)] = g->rank ? g->sizes[0] : 1;
   }
   return FNZ_OK;

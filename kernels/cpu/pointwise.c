@@ -295,20 +295,9 @@ static fnz_status check_subtraction(const fnzi_call *call, const fnzi_choice *wh
                      "logical_not, or convert");
 }
 
-/* Eager multiplies by what the type of the result can be multiplied by. */
 static fnz_status check_alpha(const fnzi_call *call, fnz_dtype compute) {
-  const fnz_arg *alpha = fnzi_op_param(call->op, "alpha") < 0 ? NULL : fnzi_named(call, "alpha");
   bool adds = strcmp(call->op->base, "celu") != 0 && strcmp(call->op->base, "elu") != 0;
-  bool is_exact = compute == FNZ_BOOL || fnzi_is_integer(compute);
-  if (!alpha || !adds)
-    return FNZ_OK;
-  bool wider = (alpha->tag == FNZ_ARG_COMPLEX && !fnzi_is_complex(compute)) ||
-               (alpha->tag == FNZ_ARG_FLOAT && is_exact) ||
-               (alpha->tag == FNZ_ARG_BOOL && compute != FNZ_BOOL);
-  if (!wider)
-    return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE, "alpha is no number of %s, which is computed",
-                     fnzi_dtype(compute)->name);
+  return adds ? fnzi_check_factor(call, "alpha", compute) : FNZ_OK;
 }
 
 static fnz_status check_power(const fnzi_call *call, const fnz_arg *exponent) {

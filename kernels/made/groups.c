@@ -30,9 +30,18 @@ static const int64_t *ends_of(fnzi_steps *s, const groups *g, fnzi_array *offs) 
   return ends;
 }
 
+static void check_dtype(fnzi_steps *s, const char *name) {
+  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, name));
+  if (dtype != FNZ_F32 && dtype != FNZ_BF16 && dtype != FNZ_F16)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "%s is %s; it must be f32, bf16 or f16", name,
+              fnzi_dtype(dtype)->name);
+}
+
 static groups look_at(fnzi_steps *s) {
   fnzi_array *offs = fnzi_given(s, "offs");
   groups g = {.a = fnzi_given(s, "self"), .b = fnzi_given(s, "mat2")};
+  check_dtype(s, "self");
+  check_dtype(s, "mat2");
   if ((fnzi_rank(g.a) != 2 && !is_many(g.a)) || (fnzi_rank(g.b) != 2 && !is_many(g.b)))
     fnzi_stop(s, FNZ_CLASS_TYPE, "the operands have %u and %u dimensions; each must have 2 or 3",
               fnzi_rank(g.a), fnzi_rank(g.b));

@@ -97,13 +97,15 @@ RECIPE(log_sigmoid_forward) {
 /* --- Margins ----------------------------------------------------------------------------- */
 RECIPE(soft_margin_loss) {
   fnzi_array *product = MUL(STEP(neg, V(fnzi_given(s, "target"))), fnzi_given(s, "self"));
-  fnzi_give_result(s, fnzi_by_reduction(s, STEP(log1p, V(STEP(exp, V(product))))));
+  product = fnzi_over(s, product, STEP(log1p, V(STEP(exp, V(product)))));
+  fnzi_give_result(s, fnzi_by_reduction(s, product));
 }
 
 RECIPE(hinge_embedding_loss) {
   fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
   fnzi_array *zeros = zeros_like(s, x);
-  fnzi_array *margin = at_least(s, from_number(s, fnzi_named_float(s->call, "margin", 1), x), 0);
+  fnzi_array *full = STEP(full_like, V(x), *fnzi_named(s->call, "margin"));
+  fnzi_array *margin = STEP(clamp_min, V(SUB(full, x)), I(0));
   fnzi_array *other = STEP(where__self, V(STEP(ne__Scalar, V(target), I(1))), V(margin), V(zeros));
   fnzi_array *same = STEP(where__self, V(STEP(ne__Scalar, V(target), I(-1))), V(x), V(zeros));
   fnzi_give_result(s, fnzi_by_reduction(s, ADD(other, same)));

@@ -47,6 +47,17 @@ static quantized by_tensors(fnzi_steps *s) {
   return quantize(s, fnzi_given(s, "self"), scale, given_one(s, "zero_point"));
 }
 
+/* Scales are 32-bit floats or bf16, what is zero is i32, f32 or f16. */
+static void check_channels(fnzi_steps *s) {
+  fnz_dtype scale = fnzi_dtype_of(fnzi_given(s, "scale"));
+  fnz_dtype zero = fnzi_dtype_of(fnzi_given(s, "zero_point"));
+  if (scale != FNZ_F32 && scale != FNZ_BF16)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "scale is %s; it must be f32 or bf16", fnzi_dtype(scale)->name);
+  if (zero != FNZ_I32 && zero != FNZ_F32 && zero != FNZ_F16)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "zero_point is %s; it must be i32, f32 or f16",
+              fnzi_dtype(zero)->name);
+}
+
 static fnzi_array *given_channels(fnzi_steps *s, const char *name, const fnzi_array *x,
                                   uint32_t axis) {
   fnzi_array *a = fnzi_given(s, name);
@@ -59,6 +70,7 @@ static fnzi_array *given_channels(fnzi_steps *s, const char *name, const fnzi_ar
 static quantized by_channels(fnzi_steps *s) {
   fnzi_array *x = fnzi_given(s, "self");
   uint32_t axis = fnzi_given_dim(s, "axis", x);
+  check_channels(s);
   fnzi_array *scale = fnzi_as(s, given_channels(s, "scale", x, axis), FNZ_F32);
   return quantize(s, x, scale, given_channels(s, "zero_point", x, axis));
 }

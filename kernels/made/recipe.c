@@ -182,6 +182,14 @@ fnzi_array *fnzi_as(fnzi_steps *s, fnzi_array *a, fnz_dtype dtype) {
   return !a || a->geometry.dtype == dtype ? a : STEP(_to_copy, V(a), DTYPE(dtype));
 }
 
+fnzi_array *fnzi_over(fnzi_steps *s, const fnzi_array *a, fnzi_array *result) {
+  fnz_dtype from = fnzi_dtype_of(result), to = fnzi_dtype_of(a);
+  if (!fnzi_can_cast(from, to))
+    fnzi_stop(s, FNZ_CLASS_TYPE, "it computes in place, and %s is not written into %s; cast to %s",
+              fnzi_dtype(from)->name, fnzi_dtype(to)->name, fnzi_dtype(from)->name);
+  return fnzi_as(s, result, to);
+}
+
 fnzi_array *fnzi_by_reduction(fnzi_steps *s, fnzi_array *a) {
   enum { KEPT, MEAN };
   int64_t reduction = fnzi_named_int(s->call, "reduction", MEAN);

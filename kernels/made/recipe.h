@@ -89,6 +89,9 @@ void fnzi_broadcast_both(fnzi_steps *s, fnzi_array **a, fnzi_array **b);
 fnzi_array *fnzi_joined(fnzi_steps *s, fnzi_array *const *arrays, size_t count, int64_t dim);
 /* In another element type, or `a` itself. */
 fnzi_array *fnzi_as(fnzi_steps *s, fnzi_array *a, fnz_dtype dtype);
+/* `result` where eager has written it over `a`, in the type of `a`; the recipe stops when that
+ * cannot hold it. */
+fnzi_array *fnzi_over(fnzi_steps *s, const fnzi_array *a, fnzi_array *result);
 /* What losses end with, by argument "reduction": the array, its mean or its sum. */
 fnzi_array *fnzi_by_reduction(fnzi_steps *s, fnzi_array *a);
 

@@ -28,13 +28,18 @@ static fnzi_array *linear(fnzi_steps *s, fnzi_array *x, fnzi_array *weight, fnzi
   return STEP(linear, V(x), V(weight), V(bias));
 }
 
+/* The gates of LSTM and GRU, which eager opens in place. */
+static fnzi_array *opened(fnzi_steps *s, fnzi_array *gate) {
+  return fnzi_over(s, gate, STEP(sigmoid, V(gate)));
+}
+
 /* --- Cells ------------------------------------------------------------------------------- */
 static state lstm(fnzi_steps *s, fnzi_array *from_input, state old, const weights *w) {
   fnzi_array *gates = ADD(linear(s, old.h, w->hh, w->bias_hh), from_input);
-  fnzi_array *in = STEP(sigmoid, V(gate(s, gates, 0, 4)));
-  fnzi_array *forget = STEP(sigmoid, V(gate(s, gates, 1, 4)));
+  fnzi_array *in = opened(s, gate(s, gates, 0, 4));
+  fnzi_array *forget = opened(s, gate(s, gates, 1, 4));
   fnzi_array *fresh = STEP(tanh, V(gate(s, gates, 2, 4)));
-  fnzi_array *out = STEP(sigmoid, V(gate(s, gates, 3, 4)));
+  fnzi_array *out = opened(s, gate(s, gates, 3, 4));
   state now = {.c = ADD(MUL(forget, old.c), MUL(in, fresh))};
   now.h = MUL(out, STEP(tanh, V(now.c)));
   if (w->hr)
@@ -44,8 +49,8 @@ static state lstm(fnzi_steps *s, fnzi_array *from_input, state old, const weight
 
 static state gru(fnzi_steps *s, fnzi_array *from_input, state old, const weights *w) {
   fnzi_array *from_h = linear(s, old.h, w->hh, w->bias_hh);
-  fnzi_array *reset = STEP(sigmoid, V(ADD(gate(s, from_h, 0, 3), gate(s, from_input, 0, 3))));
-  fnzi_array *keep = STEP(sigmoid, V(ADD(gate(s, from_h, 1, 3), gate(s, from_input, 1, 3))));
+  fnzi_array *reset = opened(s, ADD(gate(s, from_h, 0, 3), gate(s, from_input, 0, 3)));
+  fnzi_array *keep = opened(s, ADD(gate(s, from_h, 1, 3), gate(s, from_input, 1, 3)));
   fnzi_array *fresh =
       STEP(tanh, V(ADD(gate(s, from_input, 2, 3), MUL(gate(s, from_h, 2, 3), reset))));
   return (state){.h = ADD(MUL(SUB(old.h, fresh), keep), fresh)};

@@ -19,6 +19,8 @@ fnz_status fnzi_shape_addr(fnzi_call *call) {
       .dtype = column->dtype, .rank = 2, .sizes = standing, .strides = steps};
   fnzi_iterator_strides((const fnz_geometry *const[]){self, &upright, row}, 3, 2, sizes, strides);
   fnz_dtype dtype = fnzi_promote(self->dtype, fnzi_promote(column->dtype, row->dtype));
+  FNZ_TRY(fnzi_check_factor(call, "alpha", dtype));
+  FNZ_TRY(fnzi_check_factor(call, "beta", dtype));
   return fnzi_shape_add(call, fnzi_castable_dtype(call, dtype), 2, sizes, strides);
 }
 
