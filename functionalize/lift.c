@@ -88,16 +88,17 @@ static bool is_number(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
 }
 
-static fnz_status symbolic_arg(fnzi_lifter *l, const fnz_arg *model, fnz_arg *arg) {
-  const fnzi_value *v = &l->source->values.data[model->u.value];
+static fnz_status symbolic_arg(fnzi_lifter *l, const fnzi_graph *graph, const fnz_arg *model,
+                               fnz_arg *arg) {
+  const fnzi_value *v = &graph->values.data[model->u.value];
   const fnzi_expr *e = v->symbol ? l->sizes->symbols[v->symbol] : NULL;
   return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
 }
 
-/* Argument i of the lists, in place in `out`. `model`: the argument of the source's node for an
- * assert or a reading, else NULL. */
-static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fnz_arg *model,
-                           fnz_arg *out) {
+/* Argument i of the lists, in place in `out`. `model`: an argument of a node of `graph` that says
+ * what it was in the source, for an assert, a reading or an output; else NULL. */
+static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fnzi_graph *graph,
+                           const fnz_arg *model, fnz_arg *out) {
   fnzi_walk mine, theirs;
   fnzi_step step;
   fnzi_walk_start(&mine, &out[i], 1);
@@ -114,7 +115,7 @@ static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fn
     if (fnzi_is_reference(arg))
       arg->u.value = l->values[arg->u.value];
     else if (other == FNZI_STEP_ITEM && theirs.arg->tag == FNZ_ARG_SYMBOL && is_number(arg))
-      FNZ_TRY(symbolic_arg(l, theirs.arg, arg));
+      FNZ_TRY(symbolic_arg(l, graph, theirs.arg, arg));
     else if (is_number(arg))
       FNZ_TRY(lift_number(l, place, arg));
   }
@@ -159,46 +160,26 @@ static fnz_status lift_results(fnzi_lifter *l, const fnz_arg *outputs, uint32_t 
 }
 
 /* --- asserts and readings --------------------------------------------------------------------- */
-static fnz_status see_tensor(void *user, const fnz_arg *arg) {
-  *(bool *)user |= fnzi_is_reference(arg) && arg->tag != FNZ_ARG_SYMBOL;
-  return FNZ_OK;
-}
-
-/* Nothing but numbers comes out of it, or nothing at all. */
-static fnz_status is_reading(const fnzi_node *node, bool *out) {
-  bool tensors = false;
-  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_tensor, &tensors));
-  *out = node->op && !tensors;
-  return FNZ_OK;
-}
-
 /* The source's node for a node without tensors among its results: the next one of that kind. */
-static fnz_status find_model(fnzi_lifter *l, const fnzi_node *node, const fnzi_node **out) {
+static fnz_status find_model(fnzi_lifter *l, const fnzi_node *node, const fnzi_model **out) {
   bool wanted;
   *out = NULL;
-  FNZ_TRY(is_reading(node, &wanted));
-  if (!wanted)
-    return FNZ_OK;
-  for (; l->reading < l->source->nodes.count; l->reading++) {
-    const fnzi_node *other = &l->source->nodes.data[l->reading];
-    FNZ_TRY(is_reading(other, &wanted));
-    bool size = fnzi_is_size_node(other) && !fnzi_tells_asked(l->sizes, l->source, other);
-    if (!wanted || size || other->op != node->op)
-      continue;
-    *out = other;
-    l->reading++;
-    return FNZ_OK;
+  FNZ_TRY(fnzi_is_reading(node, &wanted));
+  while (wanted && !*out && l->reading < l->models.count) {
+    const fnzi_model *model = &l->models.data[l->reading++];
+    *out = model->node->op == node->op ? model : NULL;
   }
   return FNZ_OK;
 }
 
 /* A number that is read off a tensor. */
-static fnz_status define_readings(fnzi_lifter *l, const fnzi_node *model, uint32_t node,
+static fnz_status define_readings(fnzi_lifter *l, const fnzi_model *model, uint32_t node,
                                   fnz_arg *outputs) {
-  for (uint32_t i = 0; i < model->noutputs; i++) {
-    if (model->outputs[i].tag != FNZ_ARG_SYMBOL)
+  l->computer.source = model->graph; /* for their names */
+  for (uint32_t i = 0; i < model->node->noutputs; i++) {
+    if (model->node->outputs[i].tag != FNZ_ARG_SYMBOL)
       continue;
-    const fnzi_value *v = &l->source->values.data[model->outputs[i].u.value];
+    const fnzi_value *v = &model->graph->values.data[model->node->outputs[i].u.value];
     const fnzi_expr *e = v->symbol ? l->sizes->symbols[v->symbol] : NULL;
     uint32_t value;
     if (!e)
@@ -206,6 +187,7 @@ static fnz_status define_readings(fnzi_lifter *l, const fnzi_node *model, uint32
     FNZ_TRY(fnzi_computer_define(&l->computer, e, node, &value));
     outputs[i] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
   }
+  l->computer.source = l->source;
   return FNZ_OK;
 }
 
@@ -239,13 +221,15 @@ static fnz_status keep_texts(fnzi_lifter *l, const fnzi_node *node, fnzi_node *m
 }
 
 /* An assertion whose expression is no condition any more, as what asserts that truth is 0 or 1. */
-static bool always_holds(const fnzi_node *node, const fnzi_node *model) {
+static bool always_holds(const fnzi_node *node, const fnzi_model *model) {
   return model && node->op == &fnzi_ops[FNZI_ATEN__assert_scalar] &&
-         model->args[0].tag == FNZ_ARG_SYMBOL && is_number(&node->args[0]) && node->args[0].u.i;
+         model->node->args[0].tag == FNZ_ARG_SYMBOL && is_number(&node->args[0]) &&
+         node->args[0].u.i;
 }
 
 static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
-  const fnzi_node *node = &graph_of(l, 0)->nodes.data[n], *model;
+  const fnzi_node *node = &graph_of(l, 0)->nodes.data[n];
+  const fnzi_model *model;
   fnzi_node made = *node;
   char place[160];
   FNZ_TRY(find_model(l, node, &model));
@@ -255,10 +239,11 @@ static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
     l->lists[k] = graph_of(l, k)->nodes.data[n].args;
   FNZ_TRY(fnzi_args_copy(l->to, node->args, node->nargs, &made.args));
   for (uint32_t i = 0; i < node->nargs && !*l->what; i++)
-    FNZ_TRY(fnzi_at(
-        l->ctx,
-        lift_arg(l, i, place, model && i < model->nargs ? &model->args[i] : NULL, made.args), "%s",
-        place));
+    FNZ_TRY(
+        fnzi_at(l->ctx,
+                lift_arg(l, i, place, model ? model->graph : NULL,
+                         model && i < model->node->nargs ? &model->node->args[i] : NULL, made.args),
+                "%s", place));
   if (*l->what || always_holds(&made, model))
     return FNZ_OK;
   uint32_t at = (uint32_t)fnzi_graph_at(l->to, l->graph)->nodes.count;
@@ -390,7 +375,7 @@ static fnz_status lift_outputs(fnzi_lifter *l) {
   size_t first = l->graph == 0 ? g->noutputs - own : 0; /* a body's own numbers come first */
   for (uint32_t i = 0; i < g->noutputs && !*l->what; i++) {
     const fnz_arg *model = i >= first && i < first + own ? &l->source->outputs[i - first] : NULL;
-    FNZ_TRY(lift_arg(l, i, "an output", model, made));
+    FNZ_TRY(lift_arg(l, i, "an output", l->source, model, made));
   }
   FNZ_TRY(fnzi_graph_set_outputs(l->to, l->graph, g->noutputs));
   fnzi_graph *to = fnzi_graph_at(l->to, l->graph);
@@ -424,8 +409,7 @@ static fnz_status lift_graph(fnzi_lifter *l, uint32_t graph) {
   uint32_t made;
   l->graph = graph;
   l->source = fnzi_graph_at(l->from, graph_of(l, 0)->source);
-  l->reading = 0;
-  FNZ_TRY(fnzi_lift_told(l));
+  FNZ_TRY(fnzi_lift_models(l));
   FNZ_TRY(fnzi_graph_add(l->to, graph_of(l, 0)->name, &made));
   FNZI_NEW(l->arena, graph_of(l, 0)->values.count, &l->values);
   fnzi_computer_start(&l->computer, l->ctx);
@@ -484,6 +468,7 @@ static fnz_status start(fnzi_lifter *l, const fnzi_trials *trials) {
       fitting[l->count] = trials->data[i];
       l->results[l->count++] = trials->data[i]->result;
     }
+  FNZI_NEW(l->arena, l->results[0]->graphs.count, &l->autocast);
   FNZI_NEW(l->arena, l->count, &l->numbers);
   FNZI_NEW(l->arena, l->count, &l->lists);
   FNZI_NEW(l->arena, l->count, &l->walks);
@@ -506,6 +491,7 @@ fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_point *recorded,
   if (status == FNZ_OK)
     status = lift(&l);
   fnzi_fit_end(&l.fit);
+  FNZI_VEC_FREE(ctx, &l.models);
   if (status == FNZ_OK && !*what)
     *out = l.to;
   else

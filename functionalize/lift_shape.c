@@ -56,7 +56,7 @@ static fnz_status gives(fnzi_lifter *l, const fnzi_expr *e, bool *yes) {
   return FNZ_OK;
 }
 
-static bool is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e) {
+bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e) {
   for (size_t i = 0; i < count; i++)
     if (exprs[i] == e)
       return true;
@@ -71,7 +71,7 @@ static fnz_status untold_expr(fnzi_lifter *l, const fnzi_expr *const *before, si
     const fnzi_expr *e = l->told.data[i], *of;
     uint64_t unused;
     bool yes;
-    if (!fnzi_expr_is_linear(e, &of) || is_among(before, count, e) ||
+    if (!fnzi_expr_is_linear(e, &of) || fnzi_expr_is_among(before, count, e) ||
         fnzi_map_get(&l->computer.origins, &of->id, sizeof of->id, &unused))
       continue;
     FNZ_TRY(gives(l, e, &yes));
@@ -206,26 +206,4 @@ fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g, cons
   if (exprs)
     memcpy(exprs, s.exprs, g[0]->rank * sizeof *exprs);
   return fnzi_intern_geometry(l->to, &made, out);
-}
-
-/* --- what data makes ---------------------------------------------------------------------------
- */
-static void add_told(fnzi_lifter *l, const fnz_geometry *g) {
-  for (uint32_t d = 0; g && g->symbols && d < g->rank; d++) {
-    const fnzi_expr *e = g->symbols[d] ? l->sizes->symbols[g->symbols[d]] : NULL, *of;
-    if (e && fnzi_expr_is_linear(e, &of) && fnzi_is_data_symbol(of) &&
-        !is_among(l->told.data, l->told.count, e))
-      l->told.data[l->told.count++] = e;
-  }
-}
-
-fnz_status fnzi_lift_told(fnzi_lifter *l) {
-  l->told.count = 0;
-  FNZI_NEW(l->arena, l->sizes->set.all.count, &l->told.data);
-  for (size_t i = 0; i < l->source->values.count; i++) {
-    const fnzi_value *v = &l->source->values.data[i];
-    if (v->node != FNZI_NO_NODE && fnzi_node_tells(&l->source->nodes.data[v->node]))
-      add_told(l, v->geometry);
-  }
-  return FNZ_OK;
 }

@@ -420,7 +420,7 @@ fnz_status fnzi_region_pass(fnzi_pass *p, const fnzi_node *node, bool *waits) {
     FNZ_TRY(begin(p, node));
   fnzi_region *r = p->region;
   bool is_done = r->inlined || r->hop.kind == FNZI_HOP_EFFECT;
-  if (r->hop.transparent && !(p->autocast && r->hop.autocast.device) && !is_done) {
+  if (fnzi_hop_is_inlined(&r->hop, p->autocast) && !is_done) {
     *waits = true;
     return start_inlined(p, r);
   }

@@ -276,6 +276,10 @@ fnz_status fnzi_hop_read(fnz_context *ctx, const fnz_program *p, const fnzi_node
   return check_all_operands(&r);
 }
 
+bool fnzi_hop_is_inlined(const fnzi_hop *hop, bool autocast) {
+  return hop->transparent && !(autocast && hop->autocast.device);
+}
+
 /* --- Operands and the inputs of bodies -----------------------------------------------------------
  */
 

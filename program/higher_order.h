@@ -89,6 +89,9 @@ bool fnzi_hop_is_known(const fnzi_node *node); /* it has a row */
 FNZ_MUST_CHECK fnz_status fnzi_hop_read(fnz_context *ctx, const fnz_program *p,
                                         const fnzi_node *node, fnzi_hop *out);
 
+/* The pass puts the body's nodes in the place of the node. `autocast`: an enabled one is around. */
+bool fnzi_hop_is_inlined(const fnzi_hop *hop, bool autocast);
+
 /* Checks the node of `graph` against its bodies: as many inputs as there are operands, results as
  * there are results, of the same kind, dtype and sizes (where these are fixed). The other functions
  * assume it; fnz_program_verify() calls it. */

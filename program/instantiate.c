@@ -3,7 +3,8 @@
  * needs   a number for every symbol that a size or an argument speaks of
  * keeps   the order of nodes, names, sources, weights, signature; it borrows what it can
  * gives   a program without symbols; nodes that computed them are gone, and numbers that are read
- *         off tensors have no result, or are watched */
+ *         off tensors have no result, or are watched: in bodies that the pass inlines too, whose
+ *         regions get further results for that */
 #include "program/higher_order.h"
 #include "program/sizes.h"
 
@@ -12,6 +13,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* Whether the nodes of a graph stand in the program itself once the pass has inlined bodies, so
+ * that what they read numbers off is watched. */
+enum { HIDDEN, SHOWN, NEVER };
 
 typedef struct maker {
   fnz_context *ctx;
@@ -27,7 +32,8 @@ typedef struct maker {
   struct {
     fnz_arg *data;
     size_t count, capacity;
-  } watched; /* further outputs */
+  } watched;      /* further outputs */
+  uint8_t *shows; /* per graph: HIDDEN, SHOWN, or NEVER */
 } maker;
 
 /* --- numbers ---------------------------------------------------------------------------------- */
@@ -240,16 +246,54 @@ static fnz_status watch(maker *m, const fnzi_node *node) {
   return fnzi_node_append(m->to, m->into, &made, &at);
 }
 
+/* One more result of a region, for one more output of its body. */
+static fnz_status add_result(maker *m, const fnzi_value *of, uint32_t node, fnz_arg *out) {
+  uint32_t value;
+  FNZ_TRY(fnzi_value_add_fresh(m->to, m->into, of->name, of->geometry, node, &value));
+  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
+  if (m->shows[m->into] == SHOWN)
+    FNZI_PUSH(m->ctx, &m->watched, *out);
+  return FNZ_OK;
+}
+
+/* What the body of `node` watches are further results of the region `made`. */
+static fnz_status add_results(maker *m, const fnzi_node *node, uint32_t at, fnzi_node *made) {
+  fnzi_hop hop;
+  if (m->readings != FNZI_READINGS_WATCHED || !fnzi_is_hop(node) || !fnzi_hop_is_known(node))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hop_read(m->ctx, m->from, node, &hop));
+  if (hop.nbodies == 0 || m->shows[hop.bodies[0]] != SHOWN)
+    return FNZ_OK;
+  const fnzi_graph *body = fnzi_graph_at(m->to, hop.bodies[0]);
+  bool listed = hop.results.args != node->outputs;
+  fnz_arg *list, *results = made->outputs;
+  uint32_t own = hop.results.count;
+  FNZI_NEW(&m->to->arena, body->noutputs, &list);
+  for (uint32_t i = 0; i < own; i++)
+    list[i] = listed ? results[0].u.list[i] : results[i];
+  for (uint32_t i = own; i < body->noutputs; i++)
+    FNZ_TRY(add_result(m, &body->values.data[body->outputs[i].u.value], at, &list[i]));
+  if (listed) {
+    results[0].u.list = list;
+    results[0].count = body->noutputs;
+    return FNZ_OK;
+  }
+  made->outputs = list;
+  made->noutputs = body->noutputs;
+  return FNZ_OK;
+}
+
 static fnz_status add_node(maker *m, const fnzi_node *node) {
   fnzi_node made = *node;
   uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
   bool told = m->readings == FNZI_READINGS_KEPT && fnzi_tells_asked(m->sizes, m->graph, node);
   if (fnzi_is_size_node(node) && !told)
     return check_number(m, node);
-  if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->into == 0)
+  if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
     return watch(m, node);
   FNZ_TRY(map_args(m, node->args, node->nargs, &made.args));
   FNZ_TRY(define(m, node->outputs, node->noutputs, at, &made.outputs));
+  FNZ_TRY(add_results(m, node, at, &made));
   return fnzi_node_append(m->to, m->into, &made, &at);
 }
 
@@ -309,14 +353,37 @@ static fnz_status add_outputs(maker *m) {
 
 static fnz_status add_graph(maker *m, uint32_t graph) {
   m->graph = fnzi_graph_at(m->from, graph);
-  FNZ_TRY(fnzi_graph_add(m->to, m->graph->name, &m->into));
+  m->into = graph;
   FNZI_NEW(&m->to->arena, m->graph->values.count, &m->values);
   FNZI_NEW(&m->to->arena, m->graph->values.count, &m->reals);
   FNZ_TRY(add_inputs(m));
   for (size_t n = 0; n < m->graph->nodes.count; n++)
     FNZ_TRY(add_node(m, &m->graph->nodes.data[n]));
-  fnzi_graph_at(m->to, m->into)->returns_single = m->graph->returns_single;
+  fnzi_graph *to = fnzi_graph_at(m->to, m->into);
+  to->returns_single = m->graph->returns_single && !m->watched.count;
   return add_outputs(m);
+}
+
+/* Graphs come before the bodies that they call. A body that is called otherwise too takes no
+ * further outputs. */
+static fnz_status find_shown(maker *m) {
+  FNZI_NEW(&m->to->arena, m->from->graphs.count, &m->shows);
+  m->shows[0] = SHOWN;
+  for (uint32_t g = 0; g < m->from->graphs.count; g++)
+    for (size_t n = 0; n < m->from->graphs.data[g].nodes.count; n++) {
+      const fnzi_node *node = &m->from->graphs.data[g].nodes.data[n];
+      fnzi_hop hop;
+      if (!fnzi_is_hop(node) || !fnzi_hop_is_known(node))
+        continue;
+      FNZ_TRY(fnzi_hop_read(m->ctx, m->from, node, &hop));
+      for (uint32_t i = 0; i < hop.nbodies; i++)
+        if (hop.kind != FNZI_HOP_CALL)
+          m->shows[hop.bodies[i]] = NEVER;
+        else if (m->shows[g] == SHOWN && fnzi_hop_is_inlined(&hop, false) &&
+                 !m->shows[hop.bodies[i]])
+          m->shows[hop.bodies[i]] = SHOWN;
+    }
+  return FNZ_OK;
 }
 
 static fnz_status add_heading(maker *m) {
@@ -339,7 +406,10 @@ static fnz_status add_heading(maker *m) {
 
 static fnz_status make(maker *m) {
   FNZ_TRY(add_heading(m));
+  FNZ_TRY(find_shown(m));
   for (uint32_t i = 0; i < m->from->graphs.count; i++)
+    FNZ_TRY(fnzi_graph_add(m->to, m->from->graphs.data[i].name, &m->into));
+  for (uint32_t i = (uint32_t)m->from->graphs.count; i-- > 0;) /* bodies before their callers */
     FNZ_TRY(add_graph(m, i));
   return fnz_program_verify(m->ctx, m->to);
 }

@@ -4,9 +4,11 @@
 
 static_cache.pt2 decodes a token over transformers' StaticCache, whose tensors are buffers of the module too, as
 transformers.integrations.executorch registers them; optimizer_step.pt2 is a step of torch.optim.SGD, whose tensors
-are buffers too. In both, the export lists each of them twice: as a buffer that no node uses, and as a constant that is
-written. NAME.steps.safetensors has, for each of four calls in a row, its inputs (K.input.NAME), and what eager PyTorch
-makes of it (K.output.0, and K.buffer.NAME for both names). Needs torch, transformers and safetensors.
+are buffers too, adam_step.pt2 one of Adam and nadam_step.pt2 one of NAdam, which read numbers off tensors where no
+gradients are recorded. In all, the export lists each tensor twice: as a buffer that no node uses, and as a constant
+that is written. NAME.steps.safetensors has, for each of four calls in a row, its inputs (K.input.NAME), and what eager PyTorch
+makes of it (K.output.0, and K.buffer.NAME for both names). For Adam and NAdam that is what PyTorch makes of the exported
+program: traced, they compute in float32 what they otherwise leave to Python. Needs torch, transformers and safetensors.
 """
 import os
 import sys
@@ -14,6 +16,7 @@ import sys
 import torch
 from safetensors.torch import save_file
 
+TRACED = ("adam_step", "nadam_step")
 SOURCE = '''
 import torch
 
@@ -50,6 +53,23 @@ class Step(torch.nn.Module):
             self.weights[0].grad.copy_(grad)
             self.optimizer.step()
             return self.weight * 2
+
+class StateStep(torch.nn.Module):
+    def __init__(self, optimizer):
+        super().__init__()
+        self.weights = [torch.nn.Parameter(torch.randn(2, 2))]
+        self.optimizer = optimizer(self.weights, lr=0.5)
+        self.weights[0].grad = torch.ones(2, 2)
+        self.optimizer.step()
+        self.register_buffer("weight", self.weights[0].detach(), persistent=False)
+        for name, tensor in self.optimizer.state[self.weights[0]].items():
+            self.register_buffer(name, tensor, persistent=False)
+
+    def forward(self, grad):
+        with torch.no_grad():
+            self.weights[0].grad.copy_(grad)
+            self.optimizer.step()
+            return self.weight * 2
 '''
 
 
@@ -64,6 +84,8 @@ def models():
     cache.early_initialization(1, 1, 4, torch.float32, torch.device("cpu"))
     yield "static_cache", "x", names["Decode"](config, cache), [torch.randn(1, 1, 4) for _ in range(4)]
     yield "optimizer_step", "grad", names["Step"](), [torch.randn(2, 2) for _ in range(4)]
+    for name, optimizer in (("adam_step", torch.optim.Adam), ("nadam_step", torch.optim.NAdam)):
+        yield name, "grad", names["StateStep"](optimizer), [torch.randn(2, 2) for _ in range(4)]
 
 
 def main():
@@ -73,10 +95,10 @@ def main():
     for name, argument, model, inputs in models():
         program = torch.export.export(model.eval(), (inputs[0],), strict=False)
         torch.export.save(program, os.path.join(folder, name + ".pt2"))
-        steps = {}
+        steps, call = {}, program.module() if name in TRACED else model
         for k, value in enumerate(inputs):
             steps[f"{k}.input.{argument}"] = value
-            steps[f"{k}.output.0"] = model(value).detach().clone()
+            steps[f"{k}.output.0"] = call(value).detach().clone()
             for n, tensor in program.constants.items():  # the model's own tensors
                 steps[f"{k}.buffer.{n}"] = tensor.detach().clone()
         save_file(steps, os.path.join(folder, name + ".steps.safetensors"))

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-static const char *const names[] = {"static_cache", "optimizer_step"};
+static const char *const names[] = {"static_cache", "optimizer_step", "adam_step", "nadam_step"};
 enum { NAMES = sizeof names / sizeof *names, STEPS = 4 };
 
 static fnz_buffer read_file(const char *name, const char *ending) {
