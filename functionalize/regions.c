@@ -12,11 +12,44 @@
 #include "functionalize/regions.h"
 #include "functionalize/writes.h"
 
+#include <stdlib.h>
+
 /* --- operands --------------------------------------------------------------------------------- */
 static fnzi_hop_role role_of(const fnzi_hop *hop, uint32_t k) {
   bool sliced;
   (void)fnzi_hop_operand(hop, k, &sliced);
   return sliced ? FNZI_HOP_XS : k < hop->carried.count ? FNZI_HOP_CARRIED : FNZI_HOP_CAPTURED;
+}
+
+typedef struct place {
+  const fnzi_storage *storage;
+  uint32_t operand;
+} place;
+
+static int by_storage(const void *left, const void *right) {
+  const place *a = left, *b = right;
+  const uintptr_t x = (uintptr_t)a->storage, y = (uintptr_t)b->storage;
+  return x != y ? (x > y) - (x < y) : (a->operand > b->operand) - (a->operand < b->operand);
+}
+
+/* Only operands of one storage can be one memory; others are never compared. */
+static fnz_status link_operands(fnzi_pass *p, fnzi_region *r) {
+  place *places;
+  uint32_t count = 0;
+  FNZI_NEW(&p->arena, r->noperands, &places);
+  for (uint32_t k = 0; k < r->noperands; k++)
+    if (r->operands[k].tensor)
+      places[count++] = (place){r->operands[k].tensor->node->storage, k};
+  if (count)
+    qsort(places, count, sizeof *places, by_storage);
+  for (uint32_t i = 0; i < count; i++) {
+    fnzi_operand *o = &r->operands[places[i].operand];
+    bool is_first = i == 0 || places[i - 1].storage != places[i].storage;
+    bool is_last = i + 1 == count || places[i + 1].storage != places[i].storage;
+    o->first = is_first ? places[i].operand : r->operands[places[i - 1].operand].first;
+    o->next = is_last ? FNZI_NO_NODE : places[i + 1].operand;
+  }
+  return FNZ_OK;
 }
 
 static fnz_status find_operands(fnzi_pass *p, fnzi_region *r) {
@@ -31,7 +64,7 @@ static fnz_status find_operands(fnzi_pass *p, fnzi_region *r) {
     if (o->arg->tag == FNZ_ARG_VALUE)
       o->tensor = p->tensors[o->arg->u.value];
   }
-  return FNZ_OK;
+  return link_operands(p, r);
 }
 
 static const char *operand_name(const fnzi_pass *p, const fnzi_operand *o) {
@@ -129,11 +162,10 @@ static fnz_status add_base(fnzi_pass *p, fnzi_region *r, fnzi_body_key *key, uin
 /* The base of a storage that several operands are windows of; false when there is none yet. */
 static bool join(const fnzi_region *r, uint32_t k) {
   fnzi_operand *o = &r->operands[k];
-  for (uint32_t i = 0; o->merged && i < k; i++) {
-    const fnzi_operand *other = &r->operands[i];
-    if (!other->tensor || !other->merged || !fnzi_shares(o->tensor, other->tensor))
+  for (uint32_t i = o->first; o->merged && i < k; i = r->operands[i].next) {
+    if (!r->operands[i].merged)
       continue;
-    o->base = other->base;
+    o->base = r->operands[i].base;
     return true;
   }
   return false;
@@ -262,9 +294,9 @@ static fnz_status merge(const fnzi_pass *p, fnzi_region *r, const fnzi_operand *
     return refuse(p, a,
                   "overlaps another operand, and a body writes one of them; what a loop "
                   "carries or cuts is that memory in some turns only, so clone() it first");
-  for (uint32_t k = 0; k < r->noperands; k++) {
+  for (uint32_t k = a->first; k != FNZI_NO_NODE; k = r->operands[k].next) {
     fnzi_operand *o = &r->operands[k];
-    if (!o->tensor || o->role != FNZI_HOP_CAPTURED || !fnzi_shares(o->tensor, a->tensor))
+    if (o->role != FNZI_HOP_CAPTURED)
       continue;
     *found |= !o->merged;
     o->merged = true;
@@ -275,9 +307,10 @@ static fnz_status merge(const fnzi_pass *p, fnzi_region *r, const fnzi_operand *
 static fnz_status merge_all(const fnzi_pass *p, fnzi_region *r, bool *found) {
   for (uint32_t i = 0; i < r->noperands; i++) {
     const fnzi_operand *a = &r->operands[i];
-    for (uint32_t k = 0; a->tensor && a->written && k < r->noperands; k++) {
+    uint32_t k = a->tensor && a->written ? a->first : FNZI_NO_NODE;
+    for (; k != FNZI_NO_NODE; k = r->operands[k].next) {
       const fnzi_operand *b = &r->operands[k];
-      if (k != i && b->tensor && !(a->merged && b->merged) && fnzi_overlap(a->tensor, b->tensor))
+      if (k != i && !(a->merged && b->merged) && fnzi_overlap(a->tensor, b->tensor))
         FNZ_TRY(merge(p, r, a, b, found));
     }
   }

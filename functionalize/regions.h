@@ -139,6 +139,7 @@ typedef struct fnzi_operand {
   fnz_tensor *tensor; /* NULL for what is no tensor */
   fnzi_hop_role role; /* CARRIED, XS or CAPTURED */
   uint32_t base;
+  uint32_t first, next; /* of those that lie in its storage, in order; FNZI_NO_NODE for no more */
   bool written, merged;
 } fnzi_operand;
 
