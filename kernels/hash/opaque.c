@@ -74,7 +74,7 @@ static fnz_status fill(fnzi_hashing *h, uint64_t print, uint64_t number) {
 
 /* Each element depends on the elements at its place alone, so that a part can be computed alone. */
 static bool is_pointwise(const fnzi_hashing *h) {
-  bool plain = (h->op->tags & FNZI_TAG_POINTWISE) != 0 && (h->op->tags & FNZI_TAG_RANDOM) == 0 &&
+  bool plain = fnzi_op_is_elementwise(h->op) && (h->op->tags & FNZI_TAG_RANDOM) == 0 &&
                h->op->nreturns == 1 && !h->op->returns[0].is_list;
   size_t tensors = 0;
   for (size_t i = 0; plain && i < h->op->nparams; i++) {
