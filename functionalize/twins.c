@@ -311,7 +311,7 @@ static fnz_status check_pairs(fnz_world *world, const fnzi_request *r, fnz_tenso
 static fnzi_spread spread_of(const fnzi_request *r, const twin_call *c, const slot *s) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
-  if (c->route->idempotent)
+  if (c->route->idempotent && c->args[0].tag == FNZ_ARG_VALUE && c->args[0].u.tensor == s->target)
     return FNZI_SPREAD_IDEMPOTENT;
   bool alike =
       fnzi_writes_alike(r->op, r->args, fnzi_geometry(s->target), geometry_of, NULL, sizes, &one) &&

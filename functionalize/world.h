@@ -133,7 +133,7 @@ typedef struct fnzi_route {
   const fnzi_composite_row *composite;
   const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
   bool same_places;   /* the twin's parameters stand where the operator's of those names do */
-  bool idempotent;    /* fnzi_is_idempotent() */
+  bool idempotent;    /* fnzi_is_idempotent() of its twin */
   bool flat;          /* fnzi_op_is_flat() */
   bool uncast;        /* fnzi_op_uncast() of its twin, of itself without one */
   bool one_number;    /* it takes the one element of a tensor */

@@ -45,10 +45,10 @@ static bool takes_numbers_only(const fnz_op *op) {
   return true;
 }
 
-bool fnzi_is_idempotent(const fnz_op *op) {
+bool fnzi_is_idempotent(const fnz_op *functional) {
   for (size_t i = 0; i < sizeof idempotent / sizeof *idempotent; i++)
-    if (!strcmp(idempotent[i], op->name))
-      return takes_numbers_only(op);
+    if (!strcmp(idempotent[i], functional->name))
+      return takes_numbers_only(functional);
   return false;
 }
 

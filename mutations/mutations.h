@@ -50,9 +50,9 @@ const fnz_op *fnzi_mutation_twin(const fnz_op *op);
 /* Looks through the table: keep the answer. */
 fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
 
-/* An elementwise in-place operator for which doing it twice is doing it once (relu_, clamp_). Looks
+/* A functional elementwise operator for which doing it twice is doing it once (relu, clamp). Looks
  * through the table. */
-bool fnzi_is_idempotent(const fnz_op *op);
+bool fnzi_is_idempotent(const fnz_op *functional);
 
 /* Under autocast this functional operator casts its arguments first, on some device, and those that
  * write do not. Looks through a table. */

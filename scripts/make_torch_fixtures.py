@@ -33,10 +33,16 @@ def filled_with_itself():
     return inputs, ["x0.masked_fill_(x1, x0)", "x2.index_fill_(0, x3, x2)", "x0.fill_(x0)"]
 
 
+def out_overlaps_itself():
+    inputs = {"x0": torch.tensor([1, -3, 4, 0]), "x1": torch.tensor([-6, 5, 0.5, -2]), "x2": torch.tensor([7, -3, 2, 5], dtype=torch.int8)}
+    return inputs, ["x0.unfold(0, 2, 1)", "torch.abs(v1, out=v1)", "x1.unfold(0, 2, 1)", "torch.neg(v2, out=v2)", "torch.floor(v2, out=v2)",
+                    "x2.unfold(0, 3, 1)", "torch.floor_divide(v3, v3, out=v3)"]
+
+
 ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
 ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
 
-PROGRAMS = [numbers_take_the_dtype, filled_with_itself]
+PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself]
 # name, inputs, lines, the line that eager refuses
 REFUSED = [
     ("index_copy_by_i32", [ROW, FEW, ROW[:2]], [], "x0.index_copy_(0, x1, x2)"),
