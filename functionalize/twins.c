@@ -236,13 +236,28 @@ static bool is_derived_out(const fnzi_request *r) {
   return r->op->kind == FNZI_KIND_OUT && (r->op->tags & FNZI_TAG_GENERATED);
 }
 
+/* Argument i of the twin is the tensor that is written. */
+static bool is_target(const twin_call *c, size_t i, const slot *s) {
+  return c->args[i].tag == FNZ_ARG_VALUE && c->args[i].u.tensor == s->target;
+}
+
 /* The tensor that is written is also the number that it is filled with, which eager takes out
  * before.
  */
 static bool is_own_number(const twin_call *c, const slot *s) {
-  const fnz_arg *number = &c->args[c->twin->nparams - 1];
-  return (strcmp(c->twin->base, "masked_fill") == 0 || strcmp(c->twin->base, "index_fill") == 0) &&
-         number->tag == FNZ_ARG_VALUE && number->u.tensor == s->target;
+  bool fills =
+      strcmp(c->twin->base, "masked_fill") == 0 || strcmp(c->twin->base, "index_fill") == 0;
+  return fills && is_target(c, c->twin->nparams - 1, s);
+}
+
+/* masked_scatter_ reads its mask where it writes, and reads on in the source meanwhile, unless it
+ * has to copy that one first, or has one element to write. */
+static size_t own_scattered(const twin_call *c, const slot *s) {
+  const fnz_geometry *g = fnzi_geometry(s->target);
+  if (strcmp(c->twin->name, "masked_scatter") != 0)
+    return 0;
+  bool in_time = fnz_geometry_numel(g) <= 1 || !fnzi_is_contiguous(g);
+  return (is_target(c, 1, s) ? 1 : 0) + (in_time && is_target(c, 2, s) ? 1 : 0);
 }
 
 /* How often the written tensor may be an operand: eager reads some wholly before it writes. */
@@ -260,8 +275,8 @@ static size_t allowed_reads(const fnzi_request *r, const slot *s) {
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
   bool is_empty = fnz_geometry_numel(fnzi_geometry(s->target)) == 0 && !fnzi_op_is_custom(r->op);
-  size_t numbers = is_own_number(c, s) ? 1 : 0;
-  if (c->elementwise || is_empty || reads <= numbers || reads - numbers <= allowed_reads(r, s))
+  size_t in_time = is_own_number(c, s) ? 1 : own_scattered(c, s);
+  if (c->elementwise || is_empty || reads <= in_time || reads - in_time <= allowed_reads(r, s))
     return FNZ_OK;
   return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
                        "%s gets the tensor `%s`, which it writes, as another argument as well; "
@@ -311,7 +326,7 @@ static fnz_status check_pairs(fnz_world *world, const fnzi_request *r, fnz_tenso
 static fnzi_spread spread_of(const fnzi_request *r, const twin_call *c, const slot *s) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
-  if (c->route->idempotent && c->args[0].tag == FNZ_ARG_VALUE && c->args[0].u.tensor == s->target)
+  if (c->route->idempotent && is_target(c, 0, s))
     return FNZI_SPREAD_IDEMPOTENT;
   bool alike =
       fnzi_writes_alike(r->op, r->args, fnzi_geometry(s->target), geometry_of, NULL, sizes, &one) &&

@@ -364,6 +364,14 @@ static fnz_status check_source(fnzi_act *s, const fnzi_eager *target, const fnz_
                    s->op->name);
 }
 
+/* Its mask is read element after element, where something is written. */
+static fnz_status check_mask(const checking *c, const fnz_arg *arg) {
+  fnzi_eager *mask;
+  FNZ_TRY(fnzi_act_tensor(c->s, arg, &mask));
+  bool in_place = is_same_window(c->target->g, mask->g) || fnz_geometry_numel(c->target->g) <= 1;
+  return in_place ? FNZ_OK : check_operand(c, mask);
+}
+
 /* `loops`: the operator may be one of those whose operands are read element after element. */
 static checking checking_of(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                             const fnzi_eager *target, bool loops) {
@@ -451,9 +459,11 @@ fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
   bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
   checking c = checking_of(s, twin, args, target, !resized);
   FNZ_TRY(check_self(&c, args));
-  FNZ_TRY(check_reads(s, twin, args, target, resized));
-  if (strcmp(twin->name, "masked_scatter") == 0)
+  if (strcmp(twin->name, "masked_scatter") == 0) {
+    FNZ_TRY(check_mask(&c, &args[1]));
     return check_source(s, target, &args[2]);
+  }
+  FNZ_TRY(check_reads(s, twin, args, target, resized));
   FNZ_TRY(fnzi_args_visit(args, twin->nparams, check_arg, &c));
   if (s->in_loop && s->order == NULL)
     FNZ_TRY(set_order(&c, args));

@@ -39,10 +39,21 @@ def out_overlaps_itself():
                     "x2.unfold(0, 3, 1)", "torch.floor_divide(v3, v3, out=v3)"]
 
 
+def masked_scatter_of_itself():
+    square, mask = torch.arange(4.0).reshape(2, 2), torch.tensor([[True, False], [False, True]])
+    inputs = {"x0": square.clone(), "x1": mask, "x2": torch.tensor(3), "x3": torch.tensor(True), "x4": torch.tensor([False, True, True]),
+              "x5": torch.tensor([True, False, True])}
+    return inputs, ["x0.t()", "v1.masked_scatter_(x1, v1)", "x2.masked_scatter_(x3, x2)", "x4.masked_scatter_(x4, x5)"]
+
+
+def gather_into_its_index():
+    return {"x0": torch.tensor([5, 6, 7]), "x1": torch.tensor([2, 0, 1, 1])}, ["torch.gather(x0, 0, x1, out=x1)"]
+
+
 ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
 ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
 
-PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself]
+PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index]
 # name, inputs, lines, the line that eager refuses
 REFUSED = [
     ("index_copy_by_i32", [ROW, FEW, ROW[:2]], [], "x0.index_copy_(0, x1, x2)"),
