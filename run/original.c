@@ -285,6 +285,16 @@ static fnz_status final_handle(void *user, uint64_t v, fnz_handle *out) {
   return t == NULL ? FNZ_OK : fnzi_eager_value(user, t, out);
 }
 
+/* A constant is no state while nothing writes it; another program may be one that writes it, but
+ * not with these values. */
+static fnz_status emit_constant(fnzi_interp *in, const fnzi_binding *b, uint64_t v) {
+  const char *name;
+  if (!in->run.options->everything || b->kind != FNZ_INPUT_CONSTANT || b->memory->cells == NULL)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_arena_dotted(&in->run.arena, FNZI_LEFT_CONSTANT, b->target, &name));
+  return emit_tensor(in, name, v);
+}
+
 /* Mutations that the signature does not name are seen by what happened to the memory, or are those
  * of another input that stands for it. */
 static fnz_status emit_input(void *user, size_t k) {
@@ -296,7 +306,7 @@ static fnz_status emit_input(void *user, size_t k) {
   FNZ_TRY(emit_left(in, k, fnzi_eager_of(in, v)));
   if (!changed && in->run.program->inputs[k].written && b->memory->cells != NULL)
     return fnzi_emit_member(&in->run, (uint32_t)k, final_handle, in);
-  return wanted || changed ? emit_tensor(in, b->name, v) : FNZ_OK;
+  return wanted || changed ? emit_tensor(in, b->name, v) : emit_constant(in, b, v);
 }
 
 static fnz_status show(fnzi_interp *in, bool is_input, size_t k, const fnz_arg *arg) {

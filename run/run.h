@@ -224,6 +224,9 @@ FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *vis
 
 /* An input is emitted though nothing has written it. Constants are what they were. */
 bool fnzi_run_shows_unwritten(const fnzi_run *run, const fnzi_binding *b);
+/* "constant.FQN" is the final value of a constant that the run on aliasing memory did not write,
+ * when everything is wanted. */
+#define FNZI_LEFT_CONSTANT "constant"
 /* Downloads a value and emits it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g,
                                         fnz_handle value);
