@@ -202,6 +202,8 @@ FNZ_MUST_CHECK fnz_status fnzi_shape_add_format(fnzi_call *call, fnz_dtype dtype
 FNZ_MUST_CHECK fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *const *inputs,
                                          size_t count, uint32_t *rank, int64_t *sizes);
 
+/* OVERFLOW when result 0 cannot hold the number of this name; a tensor of this name is fine. */
+FNZ_MUST_CHECK fnz_status fnzi_number_check(const fnzi_call *call, const char *name);
 /* TYPE unless argument 0 is of a floating-point type: for rows whose results have others. */
 FNZ_MUST_CHECK fnz_status fnzi_float_check(const fnzi_call *call);
 /* The refusal of a result whose size nothing says: there is no data, and none is recorded. */

@@ -46,6 +46,12 @@ def masked_scatter_of_itself():
     return inputs, ["x0.t()", "v1.masked_scatter_(x1, v1)", "x2.masked_scatter_(x3, x2)", "x4.masked_scatter_(x4, x5)"]
 
 
+def numbers_just_fit():
+    inputs = {"x0": torch.zeros(2, dtype=torch.uint8), "x1": torch.zeros(2, dtype=torch.float16), "x2": torch.zeros(2, dtype=torch.bool)}
+    return inputs, ["torch.full_like(x0, 255.0)", "torch.full_like(x0, -255)", "torch.full_like(x1, 65504.0)", "torch.full_like(x1, float('-inf'))",
+                    "torch.full_like(x2, 1e39)", "torch.full((2,), 2**63 - 1, dtype=torch.int64)", "torch.full((2,), -2**63, dtype=torch.int64)"]
+
+
 def gather_into_its_index():
     return {"x0": torch.tensor([5, 6, 7]), "x1": torch.tensor([2, 0, 1, 1])}, ["torch.gather(x0, 0, x1, out=x1)"]
 
@@ -53,7 +59,7 @@ def gather_into_its_index():
 ROW, PLACES, FEW = torch.arange(4.0), torch.tensor([0, 1]), torch.tensor([0, 1], dtype=torch.int32)
 ONE, FIRST = torch.tensor(2.0), torch.tensor(0)
 
-PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index]
+PROGRAMS = [numbers_take_the_dtype, filled_with_itself, out_overlaps_itself, masked_scatter_of_itself, gather_into_its_index, numbers_just_fit]
 # name, inputs, lines, the line that eager refuses
 REFUSED = [
     ("index_copy_by_i32", [ROW, FEW, ROW[:2]], [], "x0.index_copy_(0, x1, x2)"),
@@ -63,6 +69,15 @@ REFUSED = [
     ("scatter_add_of_itself", [ONE, FIRST], [], "x0.scatter_add_(0, x1, x0)"),
     ("index_put_of_itself", [ONE.reshape(1), FIRST.reshape(1)], [], "x0.index_put_((x1,), x0)"),
     ("copy_by_other_strides", [ROW], ["x0.as_strided((1, 1), (2, 2), 0)"], "v1.copy_(x0[:1])"),
+    ("full_like_beyond_u8", [ROW.byte()], [], "v1 = torch.full_like(x0, 1e39)"),
+    ("full_like_negative_u8", [ROW.byte()], [], "v1 = torch.full_like(x0, -3.0)"),
+    ("full_like_wraps_u8_too_far", [ROW.byte()], [], "v1 = torch.full_like(x0, -256)"),
+    ("full_beyond_i16", [ROW], [], "v1 = torch.full((2,), 32768, dtype=torch.int16)"),
+    ("fill_beyond_f16", [ROW.half()], [], "x0.fill_(65519.0)"),
+    ("scatter_beyond_bf16", [ROW.bfloat16(), PLACES], [], "x0.scatter_(0, x1, 1e39)"),
+    ("masked_fill_beyond_f32", [ROW, ROW > 1], [], "x0.masked_fill_(x1, -1e39)"),
+    ("index_fill_beyond_c64", [ROW.cfloat(), PLACES], [], "x0.index_fill_(0, x1, 1e39)"),
+    ("pad_beyond_i8", [ROW.char()], [], "v1 = torch.constant_pad_nd(x0, (1, 1), 128)"),
     ("sub_of_more_dimensions", [ROW], ["x0.unsqueeze(0)"], "v1.sub_(x0)"),
 ]
 

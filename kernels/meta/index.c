@@ -81,7 +81,8 @@ static fnz_status check_reduction(const fnzi_call *call) {
 fnz_status fnzi_shape_scatter(fnzi_call *call) {
   FNZ_TRY(check_reduction(call));
   FNZ_TRY(check_elements(call));
-  return fnzi_shape_row_major(call);
+  FNZ_TRY(fnzi_shape_row_major(call));
+  return fnzi_number_check(call, "value");
 }
 
 fnz_status fnzi_shape_index_write(fnzi_call *call) {
@@ -99,7 +100,8 @@ fnz_status fnzi_shape_index_fill(fnzi_call *call) {
   uint32_t dim;
   FNZ_TRY(check_long(call));
   FNZ_TRY(check_vector(call, &dim));
-  return fnzi_shape_self(call);
+  FNZ_TRY(fnzi_shape_self(call));
+  return fnzi_number_check(call, "value");
 }
 
 fnz_status fnzi_shape_put(fnzi_call *call) {

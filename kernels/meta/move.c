@@ -172,7 +172,8 @@ fnz_status fnzi_shape_pad(fnzi_call *call) {
                        !fnzi_add_i64(sizes[i], pad[at + 1], &sizes[i])))
       return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "a padded size leaves 64 bits");
   }
-  return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
+  FNZ_TRY(fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL));
+  return fnzi_number_check(call, "value");
 }
 
 /* Elements that prepend or append adds along the dimension; its dtype must be self's. */
@@ -257,8 +258,7 @@ static fnz_status add_permuted(fnzi_call *call, fnz_dtype dtype, size_t rank, co
   return fnzi_shape_add(call, dtype, (uint32_t)rank, sizes, strides);
 }
 
-/* zeros, ones, full, empty and new_*: sizes as argument, maybe strides or an order. */
-fnz_status fnzi_shape_create(fnzi_call *call) {
+static fnz_status add_created(fnzi_call *call) {
   const fnz_geometry *self = fnzi_named_array(call, "self") ? fnzi_input_geometry(call, 0) : NULL;
   fnz_dtype dtype = self ? self->dtype : number_dtype(fnzi_named(call, "fill_value"));
   const int64_t *sizes, *strides, *order;
@@ -281,6 +281,12 @@ fnz_status fnzi_shape_create(fnzi_call *call) {
   if (nstrides)
     return fnzi_shape_add(call, dtype, (uint32_t)rank, sizes, strides);
   return fnzi_shape_add_format(call, dtype, (uint32_t)rank, sizes);
+}
+
+/* zeros, ones, full, empty and new_*: sizes as argument, maybe strides or an order. */
+fnz_status fnzi_shape_create(fnzi_call *call) {
+  FNZ_TRY(add_created(call));
+  return fnzi_number_check(call, "fill_value");
 }
 
 fnz_status fnzi_shape_scalar_tensor(fnzi_call *call) {
@@ -402,5 +408,6 @@ fnz_status fnzi_shape_fill(fnzi_call *call) {
   if (value && value->rank != 0)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions, it has %u",
                        value->rank);
-  return fnzi_shape_self(call);
+  FNZ_TRY(fnzi_shape_self(call));
+  return fnzi_number_check(call, "value");
 }

@@ -1,6 +1,9 @@
 /* pointwise.c - shape rules of operators that work element by element. */
 #include "kernels/cpu/cpu.h"
 
+#include <float.h>
+#include <math.h>
+
 enum { MAX_TENSORS = 8 };
 
 /* The geometries of the tensor arguments, lists not counted. */
@@ -67,6 +70,48 @@ fnz_status fnzi_shape_addcdiv(fnzi_call *call) {
   return fnzi_shape_point(call);
 }
 
+/* --- Numbers that a tensor takes ---------------------------------------------------------------
+ */
+/* The largest finite number, infinity where numbers become infinite at most. */
+static double largest(fnz_dtype dtype) {
+  if (dtype == FNZ_F16)
+    return 65504;
+  if (dtype == FNZ_BF16)
+    return 0x1.fep127;
+  return dtype == FNZ_F32 || dtype == FNZ_C64 ? FLT_MAX : INFINITY;
+}
+
+/* An integer may be negative for unsigned elements, where it wraps, as far as its opposite fits. */
+static bool integer_holds(fnz_dtype dtype, const fnz_arg *number) {
+  bool is_signed = fnzi_dtype(dtype)->category == 'i';
+  double reach = ldexp(1, (int)(8 * fnzi_dtype(dtype)->bytes) - (is_signed ? 1 : 0));
+  double top = reach >= 0x1p63 ? reach : reach - 1, low = is_signed ? -reach : -top;
+  double value = fnzi_number_float(number);
+  if (!is_signed && number->tag == FNZ_ARG_FLOAT)
+    low = 0;
+  return value >= low && value <= top;
+}
+
+static bool holds(fnz_dtype dtype, const fnz_arg *number) {
+  if (fnzi_is_integer(dtype))
+    return integer_holds(dtype, number);
+  double value = fabs(fnzi_number_float(number));
+  return !(value > largest(dtype)) || isinf(value);
+}
+
+/* The result, which is there, takes the number of this name, and eager refuses what its elements
+ * cannot hold. */
+fnz_status fnzi_number_check(const fnzi_call *call, const char *name) {
+  const fnz_arg *number = fnzi_named(call, name);
+  fnz_dtype dtype = call->outputs[0]->geometry.dtype;
+  bool is_plain = number && (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT);
+  if (!is_plain || dtype == FNZ_BOOL || holds(dtype, number))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_OVERFLOW,
+                     "%s is %g, which no element of %s can hold; use a number in range", name,
+                     fnzi_number_float(number), fnzi_dtype(dtype)->name);
+}
+
 /* masked_fill, masked_scatter: self and mask broadcast together, the dtype is self's, the result is
  * row-major. */
 fnz_status fnzi_shape_masked(fnzi_call *call) {
@@ -81,7 +126,8 @@ fnz_status fnzi_shape_masked(fnzi_call *call) {
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value has rank %u, it must have no dimensions",
                        value->geometry.rank);
   FNZ_TRY(fnzi_broadcast(call, inputs, 2, &rank, sizes));
-  return fnzi_shape_add(call, inputs[0]->dtype, rank, sizes, NULL);
+  FNZ_TRY(fnzi_shape_add(call, inputs[0]->dtype, rank, sizes, NULL));
+  return fnzi_number_check(call, "value");
 }
 
 /* The result looks like argument 0. */
@@ -139,7 +185,8 @@ fnz_status fnzi_shape_like(fnzi_call *call) {
   fnz_dtype dtype = fnzi_named_dtype(call, "dtype", self->dtype);
   const fnz_arg *format = fnzi_named(call, "memory_format");
   warn_of_cast(call, dtype, self->dtype);
-  if (!format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i == 4)
-    return fnzi_shape_add_like(call, dtype, self);
-  return fnzi_shape_add_format(call, dtype, self->rank, self->sizes);
+  bool keeps = !format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i == 4;
+  FNZ_TRY(keeps ? fnzi_shape_add_like(call, dtype, self)
+                : fnzi_shape_add_format(call, dtype, self->rank, self->sizes));
+  return fnzi_number_check(call, "fill_value");
 }
