@@ -78,6 +78,7 @@ REFUSED = [
     ("masked_fill_beyond_f32", [ROW, ROW > 1], [], "x0.masked_fill_(x1, -1e39)"),
     ("index_fill_beyond_c64", [ROW.cfloat(), PLACES], [], "x0.index_fill_(0, x1, 1e39)"),
     ("pad_beyond_i8", [ROW.char()], [], "v1 = torch.constant_pad_nd(x0, (1, 1), 128)"),
+    ("take_into_f32", [ROW.bfloat16(), PLACES, ROW[:2]], [], "torch.take(x0, x1, out=x2)"),
     ("sub_of_more_dimensions", [ROW], ["x0.unsqueeze(0)"], "v1.sub_(x0)"),
 ]
 
