@@ -422,8 +422,7 @@ START_TEST(lazy_signs) {
     fnz_handle half = call(&d, "view_copy.dtype", ARGS(T(bits), D(halves[k])));
     fnz_handle turned = call(&d, "_neg_view_copy", ARGS(T(half)));
     IS("view_copy.dtype", ARGS(T(turned), D(FNZ_I16)), I16, SIZES(3), NUMBERS(-0x5f, -0x7fff, 0));
-    fnz_handle same = call(&d, "_conj_copy", ARGS(T(half)));
-    IS("view_copy.dtype", ARGS(T(same), D(FNZ_I16)), I16, SIZES(3), NUMBERS(0x7fa1, 1, -0x8000));
+    REFUSED(&d, "TYPE", "_conj_copy", ARGS(T(half)));
   }
   fnz_handle parts = MAKE(I16, SIZES(1, 2), NUMBERS(0x3c00, 0x7fa1));
   fnz_handle real = call(&d, "view_copy.dtype", ARGS(T(parts), D(FNZ_F16)));
