@@ -237,36 +237,53 @@ RECIPE(batch_norm_backward) {
 }
 
 /* --- Softmax ----------------------------------------------------------------------------- */
+/* In the gradient's type, whatever the input's was. The one pair that means something else, an f16
+ * input of f32 gradients, eager computes on GPUs only. */
+static void give_in_type(fnzi_steps *s, fnzi_array *back, fnz_dtype dtype) {
+  fnz_dtype input = fnzi_named_dtype(s->call, "input_dtype", dtype);
+  if (input == FNZ_F16 && dtype == FNZ_F32)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "grad_output is f32, input_dtype f16; on a CPU both are the same");
+  fnzi_give_result(s, fnzi_as(s, back, dtype));
+}
+
 /* Both gradients are differences of numbers that may be nearly the same: small floats are computed
  * in a larger type and rounded in the end. */
 RECIPE(softmax_backward) {
-  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "output")), inner = wide(dtype);
+  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "grad_output")), inner = wide(dtype);
   fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_output"), inner);
   fnzi_array *y = fnzi_as(s, fnzi_given(s, "output"), inner);
   fnzi_array *product = MUL(grad, y);
   fnz_arg dim = INTS(fnzi_given_dim(s, "dim", grad));
   fnzi_array *sum = STEP(sum__dim_IntList, V(product), dim, B(true));
   fnzi_array *back = SUB(product, MUL(y, sum));
-  fnzi_give_result(s, fnzi_as(s, back, fnzi_named_dtype(s->call, "input_dtype", dtype)));
+  give_in_type(s, back, dtype);
 }
 
 RECIPE(log_softmax_backward) {
-  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "output")), inner = wide(dtype);
+  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "grad_output")), inner = wide(dtype);
   fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_output"), inner);
   fnzi_array *y = fnzi_as(s, fnzi_given(s, "output"), inner);
   fnz_arg dim = INTS(fnzi_given_dim(s, "dim", grad));
   fnzi_array *sum = STEP(sum__dim_IntList, V(grad), dim, B(true));
   fnzi_array *back = SUB(grad, MUL(STEP(exp, V(y)), sum));
-  fnzi_give_result(s, fnzi_as(s, back, fnzi_named_dtype(s->call, "input_dtype", dtype)));
+  give_in_type(s, back, dtype);
+}
+
+/* --- Dropout ----------------------------------------------------------------------------- */
+RECIPE(dropout_backward) {
+  fnzi_array *kept = MUL(fnzi_given(s, "grad_output"), fnzi_given(s, "mask"));
+  fnzi_give_result(s, STEP(mul__Scalar, V(kept), *fnzi_named(s->call, "scale")));
 }
 
 /* --- Embedding --------------------------------------------------------------------------- */
-/* How often each index comes, at each index. */
-static fnzi_array *frequency(fnzi_steps *s, fnzi_array *index, int64_t rows, fnz_dtype dtype) {
-  fnzi_array *counts = STEP(zeros, INTS(rows), DTYPE(dtype));
-  fnzi_array *ones = STEP(ones_like, V(index), DTYPE(dtype));
+/* One divided by how often each index comes, at each index; an integer where those are asked for.
+ */
+static fnzi_array *rarity(fnzi_steps *s, fnzi_array *index, int64_t rows, fnz_dtype dtype) {
+  fnzi_array *counts = STEP(zeros, INTS(rows), DTYPE(FNZ_F64));
+  fnzi_array *ones = STEP(ones_like, V(index), DTYPE(FNZ_F64));
   counts = STEP(index_add, V(counts), I(0), V(index), V(ones));
-  return RESHAPED(STEP(index_select, V(counts), I(0), V(index)), fnzi_numel(index), 1);
+  fnzi_array *each = STEP(reciprocal, V(STEP(index_select, V(counts), I(0), V(index))));
+  return fnzi_as(s, RESHAPED(each, fnzi_numel(index), 1), dtype);
 }
 
 RECIPE(embedding_backward) {
@@ -277,7 +294,7 @@ RECIPE(embedding_backward) {
   index = RESHAPED(index, count);
   fnzi_array *skip = STEP(eq__Scalar, V(index), I(fnzi_named_int(s->call, "padding_idx", -1)));
   if (fnzi_named_bool(s->call, "scale_grad_by_freq", false))
-    grad = DIV(grad, frequency(s, index, rows, fnzi_dtype_of(grad)));
+    grad = MUL(grad, rarity(s, index, rows, fnzi_dtype_of(grad)));
   grad = STEP(masked_fill__Scalar, V(grad), V(RESHAPED(skip, count, 1)), I(0));
   fnzi_array *zeros = STEP(new_zeros, V(grad), INTS(rows, width));
   fnzi_give_result(s, STEP(index_add, V(zeros), I(0), V(index), V(grad)));

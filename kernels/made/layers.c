@@ -41,7 +41,7 @@ RECIPE(weight_norm_interface) {
   if (dim != 0 && dim != (int64_t)fnzi_rank(v) - 1)
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "dim is %lld; it must be the first or the last of %u",
               (long long)dim, fnzi_rank(v));
-  fnz_dtype kept = fnzi_dtype_of(g) == FNZ_BF16 ? FNZ_F32 : fnzi_dtype_of(g);
+  fnz_dtype kept = fnzi_dtype_of(g) == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   fnzi_array *norm = norm_except(s, fnzi_as(s, v, kept), I(2), dim);
   fnzi_array *w = MUL(fnzi_as(s, v, kept), DIV(fnzi_as(s, g, kept), norm));
   fnzi_give_result(s, fnzi_as(s, w, fnzi_dtype_of(v)));

@@ -133,32 +133,41 @@ static fnzi_array *covariance(fnzi_steps *s, fnzi_array *x, double correction, f
   return STEP(squeeze, V(product));
 }
 
-RECIPE(cov) {
-  fnzi_array *x = fnzi_given(s, "self");
+static void check_variables(fnzi_steps *s, const fnzi_array *x) {
   if (fnzi_rank(x) > 2 || fnzi_dtype_of(x) == FNZ_BOOL)
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has %u dimensions, or is bool; numbers in at most 2",
               fnzi_rank(x));
-  if (!fnzi_is_float(fnzi_dtype_of(x)) && !fnzi_is_complex(fnzi_dtype_of(x)))
-    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "self is %s; cast it to a floating-point type",
-              fnzi_dtype(fnzi_dtype_of(x))->name);
+}
+
+RECIPE(cov) {
+  fnzi_array *x = fnzi_given(s, "self");
+  check_variables(s, x);
   fnzi_give_result(s, covariance(s, x, fnzi_named_float(s->call, "correction", 1),
                                  fnzi_given(s, "fweights"), fnzi_given(s, "aweights")));
 }
 
+/* Both parts of complex numbers cut off at -1 and 1. */
+static fnzi_array *clamped(fnzi_steps *s, fnzi_array *c) {
+  if (!fnzi_is_complex(fnzi_dtype_of(c)))
+    return STEP(clamp, V(c), I(-1), I(1));
+  return STEP(view_as_complex, V(STEP(clamp, V(STEP(view_as_real, V(c))), I(-1), I(1))));
+}
+
 RECIPE(corrcoef) {
   fnzi_array *x = fnzi_given(s, "self");
-  if (fnzi_rank(x) > 2 || !fnzi_is_float(fnzi_dtype_of(x)))
-    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "self has %u dimensions of %s; real numbers in at most 2",
-              fnzi_rank(x), fnzi_dtype(fnzi_dtype_of(x))->name);
+  check_variables(s, x);
   fnzi_array *c = covariance(s, x, 1, NULL, NULL);
   if (fnzi_rank(c) == 0) {
     fnzi_give_result(s, DIV(c, c));
     return;
   }
   int64_t count = fnzi_size(c, 0);
-  fnzi_array *deviation = STEP(sqrt, V(STEP(diagonal_copy, V(c))));
+  fnzi_array *variance = STEP(diagonal_copy, V(c));
+  if (fnzi_is_complex(fnzi_dtype_of(c)))
+    variance = STEP(select_copy__int, V(STEP(view_as_real, V(variance))), I(-1), I(0));
+  fnzi_array *deviation = STEP(sqrt, V(variance));
   c = DIV(DIV(c, RESHAPED(deviation, count, 1)), RESHAPED(deviation, 1, count));
-  fnzi_give_result(s, STEP(clamp, V(c), I(-1), I(1)));
+  fnzi_give_result(s, clamped(s, c));
 }
 
 /* --- Means and areas --------------------------------------------------------------------- */

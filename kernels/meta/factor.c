@@ -2,14 +2,11 @@
  * LAPACK leaves them, column after column. */
 #include "kernels/kernels.h"
 
-/* A matrix of one type that LAPACK knows, or a batch of them. */
-static fnz_status check_matrix(const fnzi_call *call, size_t i, const fnz_geometry **out) {
+/* A matrix, or a batch of them. */
+static fnz_status check_sizes(const fnzi_call *call, size_t i, const fnz_geometry **out) {
   const fnz_geometry *g = fnzi_input_geometry(call, i);
   const char *name = call->op->params[i].name;
   *out = g;
-  if (g->dtype != FNZ_F32 && g->dtype != FNZ_F64 && g->dtype != FNZ_C64 && g->dtype != FNZ_C128)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "%s is %s; it must be f32, f64, c64 or c128", name,
-                       fnzi_dtype(g->dtype)->name);
   if (g->rank < 2)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%s has %u dimensions; it needs at least 2", name,
                        g->rank);
@@ -17,6 +14,16 @@ static fnz_status check_matrix(const fnzi_call *call, size_t i, const fnz_geomet
     return fnzi_refuse(call, FNZ_CLASS_LIMIT, "%s has more than %d rows or columns", name,
                        INT32_MAX);
   return FNZ_OK;
+}
+
+/* Of one type that LAPACK knows. */
+static fnz_status check_matrix(const fnzi_call *call, size_t i, const fnz_geometry **out) {
+  const fnz_geometry *g = fnzi_input_geometry(call, i);
+  *out = g;
+  if (g->dtype != FNZ_F32 && g->dtype != FNZ_F64 && g->dtype != FNZ_C64 && g->dtype != FNZ_C128)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "%s is %s; it must be f32, f64, c64 or c128",
+                       call->op->params[i].name, fnzi_dtype(g->dtype)->name);
+  return check_sizes(call, i, out);
 }
 
 static fnz_status check_square(const fnzi_call *call, size_t i, const fnz_geometry **out) {
@@ -155,7 +162,7 @@ fnz_status fnzi_shape_lu_unpack(fnzi_call *call) {
   int64_t sizes[FNZ_MAX_RANK], none = 0;
   bool data = fnzi_named_bool(call, "unpack_data", true);
   bool pivots = fnzi_named_bool(call, "unpack_pivots", true);
-  FNZ_TRY(check_matrix(call, 0, &lu));
+  FNZ_TRY(check_sizes(call, 0, &lu));
   if (p->dtype != FNZ_I32 || p->rank + 1 != lu->rank || p->sizes[p->rank - 1] != least(lu))
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
                        "%s must be i32, as many as a matrix has columns "

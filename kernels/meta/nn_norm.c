@@ -123,10 +123,10 @@ fnz_status fnzi_shape_native_layer_norm(fnzi_call *call) {
   return row_statistics(call, 2, statistics_dtype(call));
 }
 
-/* Of f64 they are f64, whatever the weight is. */
+/* Of f64 they are f64, else f32, whatever the weight is. */
 fnz_status fnzi_shape_fused_rms_norm(fnzi_call *call) {
   fnz_dtype input = fnzi_input_geometry(call, 0)->dtype;
-  return row_statistics(call, 1, input == FNZ_F64 ? input : statistics_dtype(call));
+  return row_statistics(call, 1, input == FNZ_F64 ? FNZ_F64 : FNZ_F32);
 }
 
 static fnz_status groups(fnzi_call *call, int64_t count) {
