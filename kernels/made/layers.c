@@ -141,7 +141,10 @@ static fnzi_array *line(fnzi_steps *s, fnzi_array *like, int64_t count, bool ali
   if (count < 2)
     return STEP(zeros, INTS(count), dtype);
   fnzi_array *line = STEP(linspace, F(-1), F(1), I(count), dtype);
-  return aligned ? line : STEP(mul__Scalar, V(line), F((double)(count - 1) / (double)count));
+  if (aligned)
+    return line;
+  line = STEP(div__Scalar, V(STEP(mul__Scalar, V(line), I(count - 1))), I(count));
+  return fnzi_as(s, line, fnzi_dtype_of(like));
 }
 
 RECIPE(affine_grid) {

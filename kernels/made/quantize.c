@@ -17,7 +17,9 @@ static quantized quantize(fnzi_steps *s, fnzi_array *x, fnzi_array *scale, fnzi_
   fnzi_array *places = ADD(STEP(round, V(MUL(x, STEP(reciprocal, V(scale))))), zero);
   fnzi_array *inside = STEP(logical_and, V(STEP(ge__Scalar, V(places), I(least))),
                             V(STEP(le__Scalar, V(places), I(most))));
-  places = STEP(clamp, V(places), I(least), I(most));
+  fnzi_array *low = STEP(full_like, V(places), I(least)),
+             *high = STEP(full_like, V(places), I(most));
+  places = STEP(fmin, V(STEP(fmax, V(places), V(low))), V(high)); /* NaN is the least place */
   fnzi_array *values = MUL(fnzi_as(s, SUB(places, zero), FNZ_F32), scale);
   return (quantized){fnzi_as(s, values, fnzi_dtype_of(x)), inside};
 }

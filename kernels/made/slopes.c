@@ -68,10 +68,11 @@ RECIPE(hardswish_backward) {
   fnzi_give_result(s, rounded(s, zeroed(s, out, STEP(le__Scalar, V(x), I(-3)))));
 }
 
+/* Eager's sixth is a 32-bit float for every type. */
 RECIPE(hardsigmoid_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
   fnzi_array *inside = STEP(logical_and, V(above(s, x, -3)), V(STEP(lt__Scalar, V(x), I(3))));
-  fnzi_array *out = zeroed(s, times(s, grad, 1.0 / 6), STEP(logical_not, V(inside)));
+  fnzi_array *out = zeroed(s, times(s, grad, 1.0F / 6), STEP(logical_not, V(inside)));
   fnzi_give_result(s, rounded(s, out));
 }
 
@@ -138,7 +139,24 @@ static double share(const fnzi_steps *s, const fnzi_array *x) {
   return is_mean && fnzi_numel(x) ? 1 / (double)fnzi_numel(x) : 1;
 }
 
+/* Integers are multiplied by what is left of the factor as an integer: 0 for means of more than 2.
+ */
+static void give_whole_mse(fnzi_steps *s) {
+  fnzi_array *grad = fnzi_given(s, "grad_output"), *x = fnzi_given(s, "self");
+  fnzi_array *apart = SUB(x, fnzi_given(s, "target"));
+  fnzi_array *slope = STEP(mul__Scalar, V(apart), I((int64_t)(2 * share(s, x))));
+  fnzi_give_result(s, MUL(slope, grad));
+}
+
+static bool is_whole(fnz_dtype dtype) {
+  return dtype != FNZ_BOOL && fnzi_is_integer(dtype);
+}
+
 RECIPE(mse_loss_backward) {
+  if (is_whole(fnzi_dtype_of(fnzi_given(s, "grad_output")))) {
+    give_whole_mse(s);
+    return;
+  }
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
   fnzi_array *slope = times(s, SUB(x, target), 2 * share(s, x));
   fnzi_give_result(s, rounded(s, MUL(slope, grad)));
