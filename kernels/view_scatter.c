@@ -3,10 +3,11 @@
 #include "kernels/variants.h"
 
 /* All of the memory that self looks into, copied, seen as self sees it. What overlaps itself cannot
- * be kept. */
+ * be kept. Of memory without an end, as much as a tensor can have. */
 static fnz_status clone_strided(fnzi_job *job, fnzi_array *self, fnzi_array **out) {
   static const int64_t one[1] = {1};
-  int64_t elements = (int64_t)(self->storage->bytes / self->cell);
+  size_t bytes = self->storage->bytes < INT64_MAX / 4 ? self->storage->bytes : INT64_MAX / 4;
+  int64_t elements = (int64_t)(bytes / self->cell);
   fnz_geometry all = {.dtype = self->geometry.dtype, .rank = 1, .sizes = &elements, .strides = one};
   fnzi_array *from, *copy;
   if (fnzi_overlaps_itself(self))

@@ -222,11 +222,13 @@ typedef void fnz_unruled_fn(void *user, const char *op);
 /** Holds the recorded types of a program against the rules of its operators: dtype and sizes of
  * each result must be those that the operator gives for what is recorded of its arguments, symbolic
  * sizes by their examples; a view must lie where its window does; elements of new results must not
- * share memory. Reading checks what a file says of itself, not this.
+ * share memory; and arguments of operators that neither write nor view must be such as the operator
+ * takes. Reading checks what a file says of itself, not this.
  *
  * unruled  called where there is no rule, as for custom operators; NULL: not needed.
  *
- * Fails with TYPE (the message names node, result, what is recorded and what the rule gives). */
+ * Fails with TYPE (the message names node, result, what is recorded and what the rule gives), and
+ * as the operator does for arguments that it does not take (most often BOUNDS or TYPE). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_check_types(fnz_context *ctx,
                                                           const fnz_program *program,
                                                           fnz_unruled_fn *unruled, void *user);

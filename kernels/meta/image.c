@@ -203,12 +203,13 @@ fnz_status fnzi_shape_grid_sampler(fnzi_call *call) {
                        "same batch, rows, columns, 2), or both with a depth before the rows and 3 "
                        "numbers; they have ranks %u and %u",
                        x->rank, grid->rank);
-  bool is_cubic = mode == 2 && x->rank == 5;
-  if (mode < 0 || mode > 2 || padding < 0 || padding > 2 || is_cubic)
+  if (mode < 0 || mode > 2 || padding < 0 || padding > 2)
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "interpolation_mode %lld and padding_mode %lld must be 0, 1 or 2, and mode "
-                       "2 is for images",
+                       "interpolation_mode %lld and padding_mode %lld must be 0, 1 or 2",
                        (long long)mode, (long long)padding);
+  if (mode == 2 && x->rank == 5)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                       "interpolation_mode 2 is for images; give 0 or 1 for what has a depth");
   int64_t sizes[] = {x->sizes[0], x->sizes[1], grid->sizes[1], grid->sizes[2], grid->sizes[3]};
   return fnzi_shape_add(call, x->dtype, x->rank, sizes, NULL);
 }

@@ -149,7 +149,7 @@ static fnz_status add_running(fnzi_call *call, fnz_dtype dtype) {
 
 fnz_status fnzi_shape_scan(fnzi_call *call) {
   if (sum_dtype(call) == FNZ_BOOL && fnzi_array_numel(fnzi_input(call, 0)) > 0)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not as bool; give an integer dtype");
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "not as bool; give an integer dtype");
   return add_running(call, sum_dtype(call));
 }
 
