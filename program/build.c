@@ -306,6 +306,10 @@ fnz_status fnzi_op_use(fnz_program *p, const char *name, const fnz_op **out) {
   return *out && fnzi_op_is_custom(*out) ? list_custom_op(p, *out) : FNZ_OK;
 }
 
+fnz_status fnzi_op_put_near(const fnz_program *p, const char *name, fnz_buffer *out) {
+  return fnzi_put_near_op(p->ctx, p->custom_ops.data, p->custom_ops.count, name, out);
+}
+
 fnz_status fnzi_op_adopt(fnz_program *p, const fnz_op **op) {
   const fnz_op *own = fnzi_op_is_custom(*op) ? fnzi_op_find(p, (*op)->name) : *op;
   if (own == *op)

@@ -271,6 +271,8 @@ FNZ_MUST_CHECK fnz_status fnzi_custom_op_add(fnz_program *p, const char *schema,
 /* The operator that `name` means in this program, as fnzi_op_find(). A custom one of the context
  * becomes one of the program, so that what is written of it can be read anywhere. */
 FNZ_MUST_CHECK fnz_status fnzi_op_use(fnz_program *p, const char *name, const fnz_op **out);
+/* fnzi_put_near_op() with the operators that the program declares. */
+FNZ_MUST_CHECK fnz_status fnzi_op_put_near(const fnz_program *p, const char *name, fnz_buffer *out);
 /* The same operator for a program of perhaps another context. */
 FNZ_MUST_CHECK fnz_status fnzi_op_adopt(fnz_program *p, const fnz_op **op);
 

@@ -15,20 +15,31 @@ static const fnz_op *operator_at(const fnz_context *ctx, size_t index) {
 }
 
 /* A word without a dot is compared with names that have no overload, as people say them. */
-fnz_status fnz_op_suggest(fnz_context *ctx, const char *name, fnz_buffer *out) {
-  fnzi_near near = {.count = 0};
+static void consider(fnzi_near *near, const char *name, const fnz_op *op) {
+  const char *other = fnz_op_name(op);
   bool has_overload = name[base_length(name)] != 0;
+  fnzi_near_consider(near, name, other, has_overload ? strlen(other) : base_length(other));
+}
+
+static fnz_status suggest(fnz_context *ctx, const fnz_op *const *own, size_t count,
+                          const char *name, fnz_buffer *out) {
+  fnzi_near near = {.count = 0};
   size_t operators = fnz_op_count() + fnz_op_declared_count(ctx);
-  for (size_t i = 0; i < operators; i++) {
-    const char *other = fnz_op_name(operator_at(ctx, i));
-    fnzi_near_consider(&near, name, other, has_overload ? strlen(other) : base_length(other));
-  }
+  for (size_t i = 0; i < count; i++)
+    consider(&near, name, own[i]);
+  for (size_t i = 0; i < operators; i++)
+    consider(&near, name, operator_at(ctx, i));
   return fnzi_near_put(ctx, &near, out);
 }
 
-fnz_status fnzi_put_near_op(fnz_context *ctx, const char *name, fnz_buffer *out) {
+fnz_status fnz_op_suggest(fnz_context *ctx, const char *name, fnz_buffer *out) {
+  return suggest(ctx, NULL, 0, name, out);
+}
+
+fnz_status fnzi_put_near_op(fnz_context *ctx, const fnz_op *const *own, size_t count,
+                            const char *name, fnz_buffer *out) {
   fnz_buffer near = {NULL, 0, 0};
-  fnz_status status = fnz_op_suggest(ctx, name, &near);
+  fnz_status status = suggest(ctx, own, count, name, &near);
   if (status == FNZ_OK)
     status = near.size ? fnzi_printf(ctx, out, "; did you mean %s?", near.data)
                        : fnzi_put_text(ctx, out, "");

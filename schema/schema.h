@@ -304,7 +304,8 @@ static inline bool fnzi_is_complex(fnz_dtype d) {
 }
 
 /* Appends "; did you mean add, abs or all?" for an operator that there is not; nothing when none is
- * near (schema/near.c). */
-FNZ_MUST_CHECK fnz_status fnzi_put_near_op(fnz_context *ctx, const char *name, fnz_buffer *out);
+ * near (schema/near.c). `own`: of a program, beside those of the table and of the context. */
+FNZ_MUST_CHECK fnz_status fnzi_put_near_op(fnz_context *ctx, const fnz_op *const *own, size_t count,
+                                           const char *name, fnz_buffer *out);
 
 #endif

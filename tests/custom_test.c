@@ -1,4 +1,4 @@
-/* checks: 22
+/* checks: 23
  * custom_test.c - operators that are declared: what may be declared, which functional form each
  * gets, what programs with them mean after the pass, what PyTorch's wrappers become, and kernels
  * that do not keep the promise of a schema. */
@@ -513,6 +513,37 @@ START_TEST(unknown_operators_show_how_to_declare_them) {
 }
 END_TEST
 
+#define DECLARES(called)                                                                           \
+  "fnz 1\noperator \"ns::scale(Tensor x) -> Tensor\"\nprogram(%x: f32[4])\n{\n"                    \
+  "%y: f32[4] = " called "(%x)\nreturn %y\n}\n"
+
+static void must_name_scale(const char *bytes, size_t size) {
+  fnz_program *p;
+  FAILS(ctx, "UNSUPPORTED", fnz_program_read(ctx, bytes, size, FNZ_FORMAT_AUTO, &p));
+  ck_assert_ptr_nonnull(strstr(fnz_last_error(ctx)->message,
+                               "no operator ns::scael; did you mean ns::scale? declare it"));
+}
+
+/* What a program declares itself may be meant as well, in CBOR as in text. */
+START_TEST(unknown_operators_name_declared_ones_that_are_near) {
+  static const char right[] = DECLARES("ns::scale"), wrong[] = DECLARES("ns::scael");
+  fnz_program *p;
+  fnz_buffer file = {0};
+  begin();
+  must_name_scale(wrong, sizeof wrong - 1);
+  OK(ctx, fnz_program_read(ctx, right, sizeof right - 1, FNZ_FORMAT_TEXT, &p));
+  OK(ctx, fnz_program_write(ctx, p, FNZ_FORMAT_CBOR, &file));
+  size_t at = 0; /* of a string of nine bytes: the schema begins with the same ones */
+  while (at + 10 < file.size && memcmp(file.data + at, "ins::scale", 10) != 0)
+    at++;
+  memcpy(file.data + at, "ins::scael", 10);
+  must_name_scale(file.data, file.size);
+  fnz_buffer_free(ctx, &file);
+  fnz_program_destroy(p);
+  end();
+}
+END_TEST
+
 /* An operator that overwrites its out arguments has no base: new tensors that it fills. */
 START_TEST(wrapped_out_operators_fill_new_tensors) {
   fnz_program *p;
@@ -634,7 +665,7 @@ static const struct {
     {"wrapped_v2", "{'as_operator': 'torch.ops.fixture.scale_rows.default'}", "{'as_int': 3}",
      "UNSUPPORTED", "is no operator; only wrapped custom operators are read"},
     {"wrapped_v2", "fixture.scale_rows", "fixture.scale_cows", "UNSUPPORTED",
-     "operator fixture::scale_cows is not in the ATen table"},
+     "fixture::scale_cows is not in the ATen table; did you mean fixture::scale_rows"},
     {"wrapped_v2", "'inputs': [{'name': '', 'arg': {'as_operator'",
      "'inputs': [], 'were': [{'name': '', 'arg': {'as_operator'", "UNSUPPORTED", "is no operator"},
     {"wrapped_v2", "{'name': 'factor', 'arg'", "{'name': 'fuctor', 'arg'", "TYPE",
@@ -948,6 +979,7 @@ RUN_SUITE("custom", wrapped_out_operators_fill_new_tensors,
           programs_mean_the_same_afterwards, different_programs_are_told_apart, overlap_is_refused,
           written_programs_stand_alone, programs_use_the_operators_of_their_context,
           wrapped_calls_mean_what_direct_calls_mean, unknown_operators_show_how_to_declare_them,
-          wrappers_are_for_pt2_files, broken_wrappers_are_refused,
-          kernels_give_the_numbers_of_eager, kernels_that_lie_are_found_out,
-          out_of_memory_leaks_nothing, out_of_memory_in_wrappers_leaks_nothing)
+          unknown_operators_name_declared_ones_that_are_near, wrappers_are_for_pt2_files,
+          broken_wrappers_are_refused, kernels_give_the_numbers_of_eager,
+          kernels_that_lie_are_found_out, out_of_memory_leaks_nothing,
+          out_of_memory_in_wrappers_leaks_nothing)

@@ -151,6 +151,17 @@ static fnz_status read_arg_names(fnzi_cbor_reader *r, const fnzi_node *node,
   return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
 }
 
+static fnz_status refuse_target(fnzi_cbor_reader *r, const char *target) {
+  fnz_buffer near = {NULL, 0, 0};
+  fnz_status status = fnzi_op_put_near(r->p, target, &near);
+  if (status == FNZ_OK)
+    status = fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
+                              "there is no operator %s%s declare it with --ops", target,
+                              near.size ? near.data : ";");
+  fnz_buffer_free(r->ctx, &near);
+  return status;
+}
+
 fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, const char **target, const fnz_op **op) {
   FNZ_TRY(fnzi_cbor_string(r, target));
   if (strlen(*target) > r->ctx->limits.op_name)
@@ -159,8 +170,7 @@ fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, const char **target, const fnz_
                             r->ctx->limits.op_name);
   FNZ_TRY(fnzi_op_use(r->p, *target, op));
   if (!*op && !fnzi_is_higher_order(*target))
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
-                            "there is no operator %s; declare it with --ops", *target);
+    return refuse_target(r, *target);
   if (*op && strcmp(*target, fnz_op_name(*op)) != 0)
     return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "the operator %s is written %s", *target,
                             fnz_op_name(*op));

@@ -80,25 +80,38 @@ static fnz_status guess_returns(fnzi_pt2 *r, const fnzi_json *node) {
   return fnzi_put_text(r->doc.ctx, &r->text, is_one ? "" : ")");
 }
 
-/* `at` is the node's target. */
-static fnz_status refuse_unknown(fnzi_pt2 *r, const fnzi_json *at, const char *name) {
-  r->text.size = 0;
-  FNZ_TRY(fnzi_put_near_op(r->doc.ctx, name, &r->text));
-  if (!strstr(name, "::"))
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
-                          "operator aten::%s is not in the table of this release; export the "
-                          "program with decompositions%s",
-                          name, r->text.size ? r->text.data : "");
-  if (fnzi_builtin_remedy(name))
-    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
-                          fnzi_builtin_remedy(name));
+/* `at` is the node's target, and `near` says which operators are called about the same. */
+static fnz_status refuse_custom(fnzi_pt2 *r, const fnzi_json *at, const char *name,
+                                const char *near) {
   r->text.size = 0;
   FNZ_TRY(guess_params(r, at->parent));
   FNZ_TRY(guess_returns(r, at->parent));
   return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
-                        "operator %s is not in the ATen table; declare it with --ops, as in "
+                        "operator %s is not in the ATen table%s declare it with --ops, as in "
                         "'%s(%.300s' with (a!) behind each Tensor that it writes",
-                        name, name, r->text.data);
+                        name, *near ? near : ";", name, r->text.data);
+}
+
+static fnz_status refuse_near(fnzi_pt2 *r, const fnzi_json *at, const char *name,
+                              const char *near) {
+  if (strstr(name, "::"))
+    return refuse_custom(r, at, name, near);
+  return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at,
+                        "operator aten::%s is not in the table of this release; export the "
+                        "program with decompositions%s",
+                        name, near);
+}
+
+static fnz_status refuse_unknown(fnzi_pt2 *r, const fnzi_json *at, const char *name) {
+  fnz_buffer near = {NULL, 0, 0};
+  if (fnzi_builtin_remedy(name))
+    return fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, at, "%s %s", name,
+                          fnzi_builtin_remedy(name));
+  fnz_status status = fnzi_op_put_near(r->p, name, &near);
+  if (status == FNZ_OK)
+    status = refuse_near(r, at, name, near.size ? near.data : "");
+  fnz_buffer_free(r->doc.ctx, &near);
+  return status;
 }
 
 static fnz_status read_operator(fnzi_pt2 *r, const fnzi_json *at, const char *target,

@@ -59,6 +59,19 @@ static const fnz_arg *detail(const wrapper *w, const char *tensor, const char *w
   return keyword(w, name);
 }
 
+static fnz_status refuse_operator(const wrapper *w, const char *name) {
+  fnzi_pt2 *r = w->s->r;
+  fnz_buffer near = {NULL, 0, 0};
+  fnz_status status = fnzi_op_put_near(r->p, name, &near);
+  if (status == FNZ_OK)
+    status = fnzi_json_fail(&r->doc, FNZ_CLASS_UNSUPPORTED, w->json,
+                            "operator %s is not in the ATen table%s declare it with --ops by its "
+                            "schema, which PyTorch has in its attribute _schema",
+                            name, near.size ? near.data : ";");
+  fnz_buffer_free(r->doc.ctx, &near);
+  return status;
+}
+
 static fnz_status find_operator(wrapper *w) {
   fnzi_pt2 *r = w->s->r;
   const char *name = w->inputs->count ? w->given[0].u.s : "";
@@ -71,11 +84,7 @@ static fnz_status find_operator(wrapper *w) {
     w->make.stem = w->op->base;
     return FNZ_OK;
   }
-  return fnzi_json_fail(
-      &r->doc, FNZ_CLASS_UNSUPPORTED, w->json,
-      "operator %s is not in the ATen table; declare it with --ops by its schema, "
-      "which PyTorch has in its attribute _schema",
-      name);
+  return refuse_operator(w, name);
 }
 
 /* --- Clones ----------------------------------------------------------------------------------- */

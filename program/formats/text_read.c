@@ -233,7 +233,7 @@ static fnz_status parse_results(fnzi_parser *r) {
 
 static fnz_status refuse_target(fnzi_parser *r, const char *target) {
   fnz_buffer near = {NULL, 0, 0};
-  fnz_status status = fnzi_put_near_op(r->ctx, target, &near);
+  fnz_status status = fnzi_op_put_near(r->p, target, &near);
   if (status == FNZ_OK)
     status =
         fnzi_lexer_fail(&r->x, FNZ_CLASS_UNSUPPORTED,
