@@ -1,4 +1,4 @@
-/* checks: 7
+/* checks: 8
  * malformed_test.c - files that are wrong in one place, given to the command: each has its class,
  * exit code 2 and one line that says so; no output appears, and refusing takes little memory.
  * tests/malformed.def has the files. */
@@ -439,5 +439,43 @@ START_TEST(three_forms_one_line) {
 }
 END_TEST
 
+/* Between its entries and their list the file has a hole, which is more than can be read. */
+static bool spill_with_hole(bytes file) {
+  const off_t hole = (off_t)1 << 40;
+  size_t ends = place_in(file, 'z'), start = 0;
+  memcpy(&start, file.data + ends + 48, sizeof start);
+  put(file, ends + 48, start + (size_t)hole, 8);
+  put(file, place_in(file, 'l') + 8, ends + (size_t)hole, 8);
+  spill_bytes("large", file.data, start);
+  FILE *out = fopen("large", "r+b");
+  ck_assert_ptr_nonnull(out);
+  bool fits = fseeko(out, (off_t)start + hole, SEEK_SET) == 0 &&
+              fwrite(file.data + start, 1, file.size - start, out) == file.size - start;
+  return fclose(out) == 0 && fits;
+}
+
+/* The list at the end of an archive says that it is none of torch.export.save, however large. */
+START_TEST(archives_without_a_program_are_not_read) {
+  static const char from[] = "program/archive_format";
+  static const char *const others[][2] = {
+      {"program/other/data.pkl", "UNSUPPORTED: large: expected a program, this is a file of torch"},
+      {"program/code//data.pkl", "UNSUPPORTED: large: expected a program, this is a TorchScript"},
+      {"program/archive_fo.npy", "UNSUPPORTED: large: expected a program, this is arrays of NumPy"},
+      {"program/archive_farmat", "ARCHIVE: large: the zip archive is not one of torch.export.save"},
+  };
+  enter_folder();
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    char begins[128];
+    bytes file = load_fixture("batchnorm_train.pt2");
+    rename_everywhere(file, from, others[i][0], sizeof from - 1);
+    bool fits = spill_with_hole(file);
+    free(file.data);
+    snprintf(begins, sizeof begins, "fnz: %s", others[i][1]);
+    if (fits) /* the file system has such files */
+      must_fail("show large", 2, begins);
+  }
+}
+END_TEST
+
 RUN_SUITE("malformed files", archives, json, cbor, text, programs_in_three_forms,
-          what_only_running_finds, three_forms_one_line)
+          what_only_running_finds, three_forms_one_line, archives_without_a_program_are_not_read)

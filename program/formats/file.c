@@ -48,7 +48,7 @@ static fnz_status make_room(fnz_context *ctx, fnz_buffer *out, size_t want) {
 /* A stream has no end that is known before. */
 static fnz_status look_at(fnz_context *ctx, fnzi_look *look, const fnz_buffer *seen) {
   size_t size = seen->size < FNZI_HEAD ? seen->size : FNZI_HEAD;
-  return look ? look(ctx, seen->data, size, seen->size) : FNZ_OK;
+  return look ? look(ctx, &(fnzi_seen){seen->data, size, seen->size, -1}) : FNZ_OK;
 }
 
 static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
@@ -117,7 +117,21 @@ static fnz_status look_first(fnz_context *ctx, int fd, const char *path, fnzi_lo
     return io_error(ctx, path, "cannot read");
   if (got > total)
     return file_changed(ctx, path);
-  return look(ctx, head, got, total);
+  return look(ctx, &(fnzi_seen){head, got, total, fd});
+}
+
+fnz_status fnzi_seen_read(fnz_context *ctx, const fnzi_seen *seen, uint64_t at, size_t size,
+                          fnz_buffer *out) {
+  ssize_t n = 1;
+  out->size = 0;
+  FNZ_TRY(make_room(ctx, out, size));
+  while (out->size < size && n) {
+    n = pread(seen->fd, out->data + out->size, size - out->size, (off_t)(at + out->size));
+    if (n < 0 && errno != EINTR)
+      return FNZ_OK;
+    out->size += n > 0 ? (size_t)n : 0;
+  }
+  return FNZ_OK;
 }
 
 static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
@@ -126,7 +140,9 @@ static fnz_status read_regular(fnz_context *ctx, int fd, const char *path, fnzi_
   if (fstat(fd, &st) != 0)
     return io_error(ctx, path, "cannot look at the file");
   if (!S_ISREG(st.st_mode))
-    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "not a regular file; use \"-\" for a pipe");
+    return fnzi_fail(ctx, FNZ_CLASS_IO, path, "not a regular file; %s",
+                     S_ISDIR(st.st_mode) ? "it is a folder; name a file in it"
+                                         : "use \"-\" for a pipe");
   if (look)
     FNZ_TRY(look_first(ctx, fd, path, look, (uint64_t)st.st_size));
   return read_exactly(ctx, fd, path, (size_t)st.st_size, out);

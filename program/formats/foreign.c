@@ -1,6 +1,7 @@
 /* foreign.c - which file this is, where it is no program of fnz or no file of arrays: a table of
- * first bytes. */
+ * first bytes, and for archives the names in them. */
 #include "program/formats/foreign.h"
+#include "program/formats/zip.h"
 
 typedef struct kind {
   const char *begin;
@@ -80,13 +81,21 @@ static const char *first_entry(const char *bytes, size_t size, size_t *length) {
   return *length <= size - NAME ? bytes + NAME : NULL;
 }
 
+/* Behind the last slash that there is. */
+static bool is_called(const char *name, size_t length, const char *last) {
+  size_t size = strlen(last);
+  return length >= size && memcmp(name + length - size, last, size) == 0 &&
+         (length == size || name[length - size - 1] == '/');
+}
+
 static bool ends_in(const char *name, size_t length, const char *end) {
   return length >= strlen(end) && memcmp(name + length - strlen(end), end, strlen(end)) == 0;
 }
 
+static const kind numpy = {"", 0, 0, "arrays of NumPy", ARRAYS};
+
 static const kind *find_in_zip(const char *bytes, size_t size) {
   static const kind torch = {"", 0, 0, "a file of torch.save or torch.jit.save", EXPORT};
-  static const kind numpy = {"", 0, 0, "arrays of NumPy", ARRAYS};
   size_t length;
   const char *name = first_entry(bytes, size, &length);
   if (name && ends_in(name, length, ".npy"))
@@ -102,12 +111,73 @@ const char *fnzi_kind_of(const char *bytes, size_t size) {
   return k ? k->what : NULL;
 }
 
+static fnz_status refuse_kind(fnz_context *ctx, const kind *k) {
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "expected a program, this is %s; %s", k->what,
+                   k->remedy);
+}
+
 fnz_status fnzi_refuse_foreign(fnz_context *ctx, const char *bytes, size_t size) {
   const kind *k = find_in_zip(bytes, size);
   if (!k)
     k = find_kind(bytes, size);
-  if (!k || !k->remedy)
+  return k && k->remedy ? refuse_kind(ctx, k) : FNZ_OK;
+}
+
+/* --- the names in an archive ------------------------------------------------------------------ */
+void fnzi_note_name(fnzi_zip_names *names, const char *name, size_t size) {
+  const char *folder = memchr(name, '/', size);
+  size_t skip = folder ? (size_t)(folder - name) + 1 : 0;
+  names->program = names->program || is_called(name, size, "archive_format") ||
+                   is_called(name, size, "serialized_exported_program.json");
+  names->pickle = names->pickle || is_called(name, size, "data.pkl");
+  names->code = names->code || (size - skip >= 5 && memcmp(name + skip, "code/", 5) == 0);
+  names->arrays = names->arrays || ends_in(name, size, ".npy");
+}
+
+fnz_status fnzi_refuse_names(fnz_context *ctx, const fnzi_zip_names *names) {
+  static const kind script = {"", 0, 0, "a TorchScript archive", EXPORT};
+  static const kind saved = {"", 0, 0, "a file of torch.save", EXPORT};
+  if (names->pickle)
+    return refuse_kind(ctx, names->code ? &script : &saved);
+  if (names->arrays)
+    return refuse_kind(ctx, &numpy);
+  return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL,
+                   "the zip archive is not one of torch.export.save: no archive_format; export the "
+                   "program in Python and write it with torch.export.save");
+}
+
+/* False when they do not fill the directory: it is damaged. */
+static bool note_names(fnzi_zip_names *names, const fnz_buffer *directory) {
+  size_t at = 0, size = 0;
+  const char *name;
+  while ((name = fnzi_zip_next_name(directory->data, directory->size, &at, &size)) != NULL)
+    fnzi_note_name(names, name, size);
+  return at == directory->size;
+}
+
+static fnz_status look_at_end(fnz_context *ctx, const fnzi_seen *seen, fnz_buffer *part) {
+  enum { LONGEST = 1 << 20 };
+  size_t size = seen->total < FNZI_ZIP_END ? (size_t)seen->total : FNZI_ZIP_END;
+  fnzi_zip_names names = {false, false, false, false};
+  fnzi_zip_directory d = {.start = seen->total - size, .size = size};
+  FNZ_TRY(fnzi_seen_read(ctx, seen, d.start, size, part));
+  if (part->size < size)
     return FNZ_OK;
-  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "expected a program, this is %s; %s", k->what,
-                   k->remedy);
+  d.bytes = part->data;
+  FNZ_TRY(fnzi_zip_find_directory(ctx, &d));
+  if (d.is_further_up || d.length > LONGEST)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_seen_read(ctx, seen, d.offset, (size_t)d.length, part));
+  if (part->size < d.length || !note_names(&names, part) || names.program)
+    return FNZ_OK;
+  return fnzi_refuse_names(ctx, &names);
+}
+
+fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx, const fnzi_seen *seen) {
+  fnz_buffer part = {NULL, 0, 0};
+  if (seen->fd < 0 || seen->size < 4 || memcmp(seen->head, "PK\3\4", 4) != 0)
+    return FNZ_OK;
+  fnz_status status = look_at_end(ctx, seen, &part);
+  fnz_buffer_free(ctx, &part);
+  return status;
 }

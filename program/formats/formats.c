@@ -135,15 +135,19 @@ fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_form
   return status;
 }
 
-/* The beginning of a file is enough to refuse what is none of ours, and one that is too large for
- * what it begins as. Comments may be longer than it. */
-static fnz_status look_for_program(fnz_context *ctx, const char *head, size_t size,
-                                   uint64_t total) {
+/* The beginning of a file, and of an archive the list at its end, are enough to refuse what is none
+ * of ours, and one that is too large for what it begins as. Comments may be longer than it. */
+static fnz_status look_for_program(fnz_context *ctx, const fnzi_seen *seen) {
+  const char *head = seen->head;
+  size_t size = seen->size;
+  uint64_t total = seen->total;
   fnz_format format;
   if (!size || skip_comments(head, size) == size)
     return FNZ_OK;
   FNZ_TRY(fnzi_refuse_foreign(ctx, head, size));
   FNZ_TRY(find_format(ctx, head, size, &format));
+  if (format == FNZ_FORMAT_PT2)
+    return fnzi_refuse_foreign_archive(ctx, seen);
   if ((format == FNZ_FORMAT_TEXT || format == FNZ_FORMAT_JSON) && total > ctx->limits.program_bytes)
     return fnzi_fail(ctx, FNZ_CLASS_LIMIT, NULL, "%llu bytes of %s; at most %zu are read",
                      (unsigned long long)total, fnz_format_name(format), ctx->limits.program_bytes);

@@ -4,6 +4,7 @@
  * 2.8 with pickled ones), the older flat archive, and the JSON alone. Everything that is not needed
  * stays closed: pickles, sample inputs, compiled code, extra files. It is kept as it is, should the
  * program be written as .pt2 again. */
+#include "program/formats/foreign.h"
 #include "program/formats/pt2.h"
 
 #include <stdio.h>
@@ -248,15 +249,11 @@ static fnz_status read_flat(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *en
   return fnzi_pt2_keep_records(r, zip, &none, NULL);
 }
 
-static fnz_status refuse(fnzi_zip *zip, const char *prefix) {
-  if (!find(zip, prefix, "data.pkl"))
-    return fnzi_fail(zip->ctx, FNZ_CLASS_ARCHIVE, NULL,
-                     "the zip archive is not one of torch.export.save: no archive_format");
-  if (has_folder(zip, prefix, "code/"))
-    return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                     "a TorchScript archive; save the program with torch.export.save");
-  return fnzi_fail(zip->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "a file of torch.save; save the program with torch.export.save");
+static fnz_status refuse(const fnzi_zip *zip) {
+  fnzi_zip_names names = {false, false, false, false};
+  for (size_t i = 0; i < zip->count; i++)
+    fnzi_note_name(&names, zip->entries[i].name, zip->entries[i].name_size);
+  return fnzi_refuse_names(zip->ctx, &names);
 }
 
 static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
@@ -267,7 +264,7 @@ static fnz_status read_zip(fnzi_pt2 *r, fnzi_zip *zip) {
     return read_flat(r, zip, flat);
   if (find(zip, prefix, "archive_format"))
     return read_archive(r, zip, prefix);
-  return refuse(zip, prefix);
+  return refuse(zip);
 }
 
 /* --- any of them ---------------------------------------------------------------------------------

@@ -184,9 +184,8 @@ static fnz_status check_kind(fnz_context *ctx, const char *bytes, size_t size) {
                    what ? what : "something else");
 }
 
-static fnz_status look_for_arrays(fnz_context *ctx, const char *head, size_t size, uint64_t total) {
-  (void)total;
-  return check_kind(ctx, head, size);
+static fnz_status look_for_arrays(fnz_context *ctx, const fnzi_seen *seen) {
+  return check_kind(ctx, seen->head, seen->size);
 }
 
 static fnz_status split(fnz_context *ctx, const char *bytes, size_t size, uint64_t *length) {

@@ -50,12 +50,6 @@ static uint32_t get32(const char *p) {
 
 /* --- the end of the archive --------------------------------------------------------------------
  */
-typedef struct directory {
-  const char *bytes;
-  size_t size;
-  uint64_t offset, length, count;
-} directory;
-
 static fnz_status broken(fnz_context *ctx, const char *what) {
   return fnzi_fail(ctx, FNZ_CLASS_ARCHIVE, NULL, "the zip archive is damaged: %s", what);
 }
@@ -86,11 +80,16 @@ static fnz_status find_end(fnz_context *ctx, const char *bytes, size_t size, con
     return FNZ_OK;
   if (found)
     return broken(ctx, "it has two end records");
-  return broken(ctx, any ? "bytes follow its end record" : "it has no end record");
+  return broken(ctx, any ? "it is cut off, or bytes follow its end record"
+                         : "it has no end record; it may be cut off");
 }
 
-static fnz_status read_end64(fnz_context *ctx, const char *locator, directory *d) {
+static fnz_status read_end64(fnz_context *ctx, const char *locator, fnzi_zip_directory *d) {
   uint64_t at = get(locator + 8, 8), room = (uint64_t)(locator - d->bytes);
+  d->is_further_up = at < d->start;
+  if (d->is_further_up)
+    return FNZ_OK;
+  at -= d->start;
   if (room < END64_BYTES || at > room - END64_BYTES || get32(d->bytes + at) != SIGN_END64)
     return broken(ctx, "its zip64 end record is not where it should be");
   const char *end = d->bytes + at;
@@ -102,7 +101,7 @@ static fnz_status read_end64(fnz_context *ctx, const char *locator, directory *d
   return FNZ_OK;
 }
 
-static fnz_status read_end(fnz_context *ctx, directory *d) {
+fnz_status fnzi_zip_find_directory(fnz_context *ctx, fnzi_zip_directory *d) {
   const char *end = NULL;
   FNZ_TRY(find_end(ctx, d->bytes, d->size, &end));
   if (get16(end + 4) || get16(end + 6))
@@ -113,6 +112,9 @@ static fnz_status read_end(fnz_context *ctx, directory *d) {
   uint64_t at = (uint64_t)(end - d->bytes);
   if (at >= LOCATOR_BYTES && get32(end - LOCATOR_BYTES) == SIGN_LOCATOR)
     FNZ_TRY(read_end64(ctx, end - LOCATOR_BYTES, d));
+  if (d->is_further_up)
+    return FNZ_OK;
+  at += d->start;
   if (d->offset > at || d->length > at - d->offset)
     return broken(ctx, "its directory is outside the file");
   if (d->count > d->length / ENTRY_BYTES)
@@ -127,7 +129,7 @@ static fnz_status read_end(fnz_context *ctx, directory *d) {
  */
 typedef struct scan {
   fnzi_zip *zip;
-  directory dir;
+  fnzi_zip_directory dir;
   uint64_t at;      /* in the directory */
   uint64_t covered; /* all local bytes before are taken */
 } scan;
@@ -257,13 +259,30 @@ static fnz_status keep_name(fnzi_zip *zip, const char *bytes, fnzi_zip_entry *e)
   return fnzi_map_set(&zip->names, e->name, e->name_size, e->index);
 }
 
+/* How many bytes of the directory the entry at `p` takes; 0 when these are none. */
+static uint64_t entry_bytes(const char *p, uint64_t left) {
+  if (left < ENTRY_BYTES || get32(p) != SIGN_ENTRY)
+    return 0;
+  return (uint64_t)ENTRY_BYTES + get16(p + 28) + get16(p + 30) + get16(p + 32);
+}
+
+const char *fnzi_zip_next_name(const char *directory, size_t size, size_t *at, size_t *name_size) {
+  const char *p = directory + *at;
+  uint64_t whole = entry_bytes(p, size - *at);
+  if (!whole || whole > size - *at)
+    return NULL;
+  *at += (size_t)whole;
+  *name_size = get16(p + 28);
+  return p + ENTRY_BYTES;
+}
+
 static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
   fnzi_zip *zip = s->zip;
   uint64_t left = s->dir.length - s->at, offset = 0;
   const char *p = s->dir.bytes + s->dir.offset + s->at;
-  if (left < ENTRY_BYTES || get32(p) != SIGN_ENTRY)
+  uint64_t whole = entry_bytes(p, left);
+  if (!whole)
     return broken(zip->ctx, "its directory ends early");
-  uint64_t whole = (uint64_t)ENTRY_BYTES + get16(p + 28) + get16(p + 30) + get16(p + 32);
   if (whole > left)
     return broken(zip->ctx, "its directory ends inside an entry");
   e->name_size = get16(p + 28);
@@ -277,7 +296,7 @@ static fnz_status scan_entry(scan *s, fnzi_zip_entry *e) {
 
 static fnz_status scan_directory(fnzi_zip *zip, const char *bytes, size_t size) {
   scan s = {.zip = zip, .dir = {.bytes = bytes, .size = size}};
-  FNZ_TRY(read_end(zip->ctx, &s.dir));
+  FNZ_TRY(fnzi_zip_find_directory(zip->ctx, &s.dir));
   zip->count = s.dir.count;
   FNZI_NEW(&zip->arena, zip->count, &zip->entries);
   for (size_t i = 0; i < zip->count; i++) {

@@ -26,6 +26,22 @@ typedef struct fnzi_zip {
   size_t count;
 } fnzi_zip;
 
+/* The list at the end of an archive, found in its last bytes: whole where FNZI_ZIP_END of them, or
+ * all, are given. */
+typedef struct fnzi_zip_directory {
+  const char *bytes;
+  size_t size;
+  uint64_t start;                 /* of these bytes in the file */
+  uint64_t offset, length, count; /* in the file; entries */
+  bool is_further_up;             /* what says where it is does not lie in these bytes */
+} fnzi_zip_directory;
+
+enum { FNZI_ZIP_END = 65535 + 22 + 20 + 56 }; /* the end records, behind them a comment */
+
+FNZ_MUST_CHECK fnz_status fnzi_zip_find_directory(fnz_context *ctx, fnzi_zip_directory *d);
+/* The name of the entry at *at of a directory, which moves behind it; NULL where there is none. */
+const char *fnzi_zip_next_name(const char *directory, size_t size, size_t *at, size_t *name_size);
+
 /* Opens and checks the whole directory: exactly one end record that reaches the end of the bytes,
  * entries one after the other without overlap, unique names, stored or deflated, not encrypted,
  * local headers that agree. `bytes` are borrowed until fnzi_zip_close(), which must be called after
