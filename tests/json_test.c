@@ -1,4 +1,4 @@
-/* checks: 11
+/* checks: 12
  * json_test.c - what becomes of JSON values, and the class of each fault in a text. */
 #include "program/formats/json.h"
 #include "tests/test.h"
@@ -120,6 +120,30 @@ START_TEST(faults) {
   refused("[\"\xed\xa0\x80\"]", "ENCODING");
   refused("{\"a\": 1, \"b\": 2, \"a\": 3}", "DUPLICATE");
   refused("{\"x\": {\"a\\u0062\": 1, \"ab\": 2}}", "DUPLICATE");
+}
+END_TEST
+
+/* Where the text leaves the grammar, what may stand there and what does. */
+START_TEST(faults_have_a_place) {
+  static const char *const rows[][2] = {
+      {"{} {}", "byte 3: expected nothing more, found {}"},
+      {"[1, ]", "byte 4: expected a value, found ]"},
+      {"[1}", "byte 2: expected a comma or a closing bracket, found }"},
+      {"[1]]", "byte 3: expected nothing more, found ]"},
+      {"[1 2]", "byte 3: expected a comma or a closing bracket, found 2]"},
+      {"{\"a\": [], 'b': 1}", "byte 10: expected a name in double quotes, found 'b':"},
+      {"{\"a\": {\"b\" null}}", "byte 11: expected a colon, found null}}"},
+      {"{\"a\": NaN}", "byte 6: expected a value, found NaN}"},
+      {"\xef\xbb\xbf{}", "byte 0: expected a value, found byte 0xef"},
+  };
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    fixture f;
+    char want[128];
+    snprintf(want, sizeof want, "is not well-formed JSON: %s", rows[i][1]);
+    ck_assert_int_ne(parse_bytes(&f, rows[i][0], strlen(rows[i][0])), FNZ_OK);
+    ck_assert_str_eq(fnz_last_error(f.ctx)->message, want);
+    done(&f);
+  }
 }
 END_TEST
 
@@ -262,6 +286,6 @@ START_TEST(utf8_at_each_place) {
 }
 END_TEST
 
-RUN_SUITE("json", values, integers_stay_integers, floats, faults, depth, many_keys, places,
-          long_places_keep_their_end, written_strings_read_back, each_byte_at_each_place,
-          utf8_at_each_place)
+RUN_SUITE("json", values, integers_stay_integers, floats, faults, faults_have_a_place, depth,
+          many_keys, places, long_places_keep_their_end, written_strings_read_back,
+          each_byte_at_each_place, utf8_at_each_place)

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -132,6 +133,107 @@ fnz_status too_deep(fnz_context *ctx, const char *record) {
                    static_cast<int>(FNZI_JSON_MAX_DEPTH));
 }
 
+/* --- the first place that is not as the grammar has it ---------------------------------------- */
+struct Grammar {
+  Scan scan;
+  const char *wanted; /* NULL behind the value */
+  bool is_object[FNZI_JSON_MAX_DEPTH + 1];
+  bool may_close; /* the bracket that is open */
+};
+
+constexpr char VALUE[] = "a value", NAME[] = "a name in double quotes", COLON[] = "a colon",
+               MORE[] = "a comma or a closing bracket";
+
+bool skip_word(Scan *scan, const char *word) {
+  size_t length = std::strlen(word);
+  if (scan->size - scan->at < length || std::memcmp(scan->s + scan->at, word, length) != 0)
+    return false;
+  scan->at += length;
+  return true;
+}
+
+bool skip_scalar(Scan *scan) {
+  char token[64];
+  char c = scan->s[scan->at];
+  if (c == '"')
+    return skip_string(scan);
+  if (c == '-' || (c >= '0' && c <= '9'))
+    return check_number(scan, token) == FNZ_CLASS_NONE;
+  return skip_word(scan, "true") || skip_word(scan, "false") || skip_word(scan, "null");
+}
+
+void want(Grammar *g, const char *wanted, bool may_close) {
+  g->wanted = wanted;
+  g->may_close = may_close;
+}
+
+void want_behind_value(Grammar *g) {
+  want(g, g->scan.depth ? MORE : nullptr, g->scan.depth > 0);
+}
+
+bool open_bracket(Grammar *g, bool is_object) {
+  if (g->scan.depth == FNZI_JSON_MAX_DEPTH)
+    return false;
+  g->is_object[++g->scan.depth] = is_object;
+  g->scan.at++;
+  want(g, is_object ? NAME : VALUE, true);
+  return true;
+}
+
+/* One token; false when it is not what may stand here. */
+bool step(Grammar *g) {
+  Scan *scan = &g->scan;
+  char c = scan->s[scan->at];
+  if (g->may_close && c == (g->is_object[scan->depth] ? '}' : ']')) {
+    scan->at++;
+    scan->depth--;
+    want_behind_value(g);
+    return true;
+  }
+  if (g->wanted == VALUE && (c == '{' || c == '['))
+    return open_bracket(g, c == '{');
+  if (g->wanted == VALUE && skip_scalar(scan))
+    return want_behind_value(g), true;
+  if (g->wanted == NAME && c == '"' && skip_string(scan))
+    return want(g, COLON, false), true;
+  if ((g->wanted != COLON || c != ':') && (g->wanted != MORE || c != ','))
+    return false;
+  want(g, g->wanted == MORE && g->is_object[scan->depth] ? NAME : VALUE, false);
+  scan->at++;
+  return true;
+}
+
+/* A few letters, or the number of a byte that is none. */
+void name_found(const char *s, size_t size, char out[16]) {
+  size_t length = 0;
+  while (length < size && length < 8 && s[length] > ' ' && s[length] < 0x7f)
+    length++;
+  std::memcpy(out, s, length);
+  out[length] = 0;
+  if (!length)
+    std::snprintf(out, 16, "byte 0x%02x", size ? static_cast<unsigned char>(*s) : 0u);
+}
+
+fnz_status bad_grammar(fnz_context *ctx, const char *record, const char *bytes, size_t size) {
+  Grammar g = {{bytes, size, 0, 0}, VALUE, {}, false};
+  size_t start = 0;
+  bool fine = true;
+  while (fine && g.scan.at < size) {
+    start = g.scan.at;
+    if (std::strchr(" \t\r\n", bytes[start]) && bytes[start])
+      g.scan.at++;
+    else
+      fine = step(&g);
+  }
+  if (fine)
+    return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "is not well-formed JSON");
+  char found[16];
+  name_found(bytes + start, size - start, found);
+  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record,
+                   "is not well-formed JSON: byte %zu: expected %s, found %s", start,
+                   g.wanted ? g.wanted : "nothing more", found);
+}
+
 /* A text whose brackets or last string are still open at its end was cut off. */
 fnz_status bad_structure(fnz_context *ctx, const char *record, const char *bytes, size_t size) {
   Scan scan = {bytes, size, 0, 0};
@@ -150,7 +252,7 @@ fnz_status bad_structure(fnz_context *ctx, const char *record, const char *bytes
   if (scan.depth > 0)
     return fnzi_fail(ctx, FNZ_CLASS_TRUNCATED, record, "ends with %lld brackets open",
                      static_cast<long long>(scan.depth));
-  return fnzi_fail(ctx, FNZ_CLASS_SYNTAX, record, "is not well-formed JSON");
+  return bad_grammar(ctx, record, bytes, size);
 }
 
 fnz_status diagnose(fnz_context *ctx, const char *record, const char *bytes, size_t size,
