@@ -1,4 +1,4 @@
-/* checks: 8
+/* checks: 9
  * malformed_test.c - files that are wrong in one place, given to the command: each has its class,
  * exit code 2 and one line that says so; no output appears, and refusing takes little memory.
  * tests/malformed.def has the files. */
@@ -439,6 +439,21 @@ START_TEST(three_forms_one_line) {
 }
 END_TEST
 
+/* Among the bytes of this archive is another one, with an end record of its own. */
+START_TEST(archives_that_are_cut_off_are_called_so) {
+  bytes file = load_fixture("batchnorm_train.pt2");
+  enter_folder();
+  spill_bytes("in", file.data, file.size - 1);
+  must_fail("show in", 2,
+            "fnz: ARCHIVE: in: the zip archive is damaged: it is cut off, or bytes follow");
+  spill_bytes("in", file.data, file.size / 4);
+  must_fail("show in", 2,
+            "fnz: ARCHIVE: in: the zip archive is damaged: it has no end record; it may be cut");
+  must_fail("show .", 3, "fnz: IO: .: not a regular file; it is a folder; name a file in it");
+  free(file.data);
+}
+END_TEST
+
 /* Between its entries and their list the file has a hole, which is more than can be read. */
 static bool spill_with_hole(bytes file) {
   const off_t hole = (off_t)1 << 40;
@@ -478,4 +493,5 @@ START_TEST(archives_without_a_program_are_not_read) {
 END_TEST
 
 RUN_SUITE("malformed files", archives, json, cbor, text, programs_in_three_forms,
-          what_only_running_finds, three_forms_one_line, archives_without_a_program_are_not_read)
+          what_only_running_finds, three_forms_one_line, archives_without_a_program_are_not_read,
+          archives_that_are_cut_off_are_called_so)
