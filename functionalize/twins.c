@@ -274,7 +274,7 @@ static size_t allowed_reads(const fnzi_request *r, const slot *s) {
  * not elementwise and gets it as another argument too reads places that it has written already. */
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
-  bool is_empty = fnz_geometry_numel(fnzi_geometry(s->target)) == 0 && !fnzi_op_is_custom(r->op);
+  bool is_empty = fnz_geometry_numel(fnzi_geometry(s->target)) == 0;
   size_t in_time = is_own_number(c, s) ? 1 : own_scattered(c, s);
   if (c->elementwise || is_empty || reads <= in_time || reads - in_time <= allowed_reads(r, s))
     return FNZ_OK;
@@ -464,6 +464,8 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
     FNZ_TRY(find_loop(world, r, c, s, all, loop));
   FNZ_TRY(check_gaps(world, r, c, s));
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), loop));
+  if (fnzi_op_is_custom(r->op)) /* reads all of its arguments first */
+    return FNZ_OK;
   if (all->crowd.count > 1)
     FNZ_TRY(check_near(world, r, c, s, all, own, loop));
   for (size_t i = 0; i < all->nreads && c->elementwise && !may_grow; i++)
@@ -545,17 +547,31 @@ static fnz_status store(fnz_world *world, const fnzi_request *r, const twin_call
                   : fnzi_write(s->target->node, value);
 }
 
-static fnz_status store_all(fnz_world *world, fnzi_request *r, const twin_call *c, size_t first) {
-  for (size_t k = 0; k < c->count; k++) {
-    const slot *s = &c->slots[k];
-    fnzi_held *value = world->fresh.data[first + k];
-    if (!s->param && k < c->nreturned)
-      FNZ_TRY(fnzi_give_fresh(world, r, value));
-    if (s->param && s->target && value)
-      FNZ_TRY(store(world, r, c, s, value));
-    if (s->param && k < c->nreturned)
-      FNZ_TRY(fnzi_give(world, r, s->target));
-  }
+/* In the order of the operator's arguments, which tells where two of a custom operator overlap. The
+ * slots of one argument lie side by side. */
+static fnz_status store_all(fnz_world *world, const fnzi_request *r, const twin_call *c,
+                            size_t first) {
+  size_t *begin; /* per argument: 1 + its first slot */
+  FNZI_NEW(&world->scratch, r->op->nparams, &begin);
+  for (size_t k = c->count; k-- > 0;)
+    if (c->slots[k].param)
+      begin[c->slots[k].param - r->op->params] = k + 1;
+  for (size_t i = 0; i < r->op->nparams; i++)
+    for (size_t k = begin[i]; k && k <= c->count; k++) {
+      const slot *s = &c->slots[k - 1];
+      fnzi_held *value = world->fresh.data[first + k - 1];
+      if (s->param != &r->op->params[i])
+        break;
+      if (s->target && value)
+        FNZ_TRY(store(world, r, c, s, value));
+    }
+  return FNZ_OK;
+}
+
+static fnz_status give_all(fnz_world *world, fnzi_request *r, const twin_call *c, size_t first) {
+  for (size_t k = 0; k < c->nreturned; k++)
+    FNZ_TRY(c->slots[k].param ? fnzi_give(world, r, c->slots[k].target)
+                              : fnzi_give_fresh(world, r, world->fresh.data[first + k]));
   return FNZ_OK;
 }
 
@@ -646,8 +662,9 @@ fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route
     FNZ_TRY(cast_operand(&c, world, args));
   FNZ_TRY(fnzi_apply_values(world, c.twin, args, c.twin->nparams,
                             all_known(&c, r) ? expected : NULL, c.count, &first, &count));
-  if (count == c.count)
-    return store_all(world, r, &c, first);
-  return fnzi_fail(world->ctx, FNZ_CLASS_INTERNAL, NULL, "%s gave %zu results for %s, wanted %zu",
-                   c.twin->name, count, r->op->name, c.count);
+  if (count != c.count)
+    return fnzi_fail(world->ctx, FNZ_CLASS_INTERNAL, NULL, "%s gave %zu results for %s, wanted %zu",
+                     c.twin->name, count, r->op->name, c.count);
+  FNZ_TRY(store_all(world, r, &c, first));
+  return give_all(world, r, &c, first);
 }

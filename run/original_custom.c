@@ -1,15 +1,15 @@
 /* original_custom.c - declared operators that write: the functional form is computed on values, and
- * each written tensor takes its new one.
+ * each written tensor takes its new one, in the order of the arguments.
  *
- * Nobody knows in which order such an operator reads and writes, so a written tensor that shares an
- * element with another argument, or with itself, is refused. */
+ * So the operator sees the values that its arguments have before the call, whatever memory they
+ * share; a written tensor that overlaps itself is refused. */
 #include "run/original.h"
 #include "schema/twins.h"
 
 /* A result of the functional form: a new tensor, or the new value of an argument. */
 typedef struct place {
-  bool is_written;
-  fnzi_eager *target; /* NULL: None was given */
+  const fnzi_param *written; /* NULL: a new tensor */
+  fnzi_eager *target;        /* NULL: None was given */
   const fnz_geometry *expected;
 } place;
 
@@ -17,57 +17,6 @@ typedef struct places {
   place *data;
   size_t count, nreturned;
 } places;
-
-/* --- What it gets -------------------------------------------------------------------------------
- */
-
-typedef struct tensors {
-  fnzi_act *s;
-  fnzi_eager **data;
-  size_t count;
-} tensors;
-
-static fnz_status count_tensor(void *user, const fnz_arg *arg) {
-  ((tensors *)user)->count += arg->tag == FNZ_ARG_VALUE;
-  return FNZ_OK;
-}
-
-static fnz_status add_tensor(void *user, const fnz_arg *arg) {
-  tensors *all = user;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  return fnzi_act_tensor(all->s, arg, &all->data[all->count++]);
-}
-
-static fnz_status find_tensors(fnzi_act *s, tensors *out) {
-  *out = (tensors){.s = s};
-  FNZ_TRY(fnzi_args_visit(s->args, s->op->nparams, count_tensor, out));
-  FNZI_NEW(&s->in->run.scratch, out->count, &out->data);
-  out->count = 0;
-  return fnzi_args_visit(s->args, s->op->nparams, add_tensor, out);
-}
-
-static fnz_status overlap(const fnzi_act *s, const char *with) {
-  return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
-                   "%s writes a tensor that shares elements with %s, and nobody knows the order in "
-                   "which it reads and writes; clone it before",
-                   s->op->name, with);
-}
-
-static fnz_status check_target(fnzi_act *s, const tensors *all, const fnzi_eager *target) {
-  bool meet;
-  size_t times = 0; /* that the operator gets any of the elements */
-  FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &meet));
-  if (meet)
-    return overlap(s, "itself");
-  for (size_t i = 0; i < all->count; i++) {
-    if (all->data[i]->memory != target->memory)
-      continue;
-    FNZ_TRY(fnzi_act_meet(s, target->g, all->data[i]->g, &meet));
-    times += meet;
-  }
-  return times > 1 ? overlap(s, "another argument") : FNZ_OK;
-}
 
 /* --- What it gives ------------------------------------------------------------------------------
  */
@@ -79,7 +28,7 @@ static fnz_status add_written(fnzi_act *s, const fnzi_param *p, places *out) {
   for (size_t i = 0; i < n; i++) {
     const fnz_arg *item = is_list ? &arg->u.list[i] : arg;
     place *at = &out->data[out->count++];
-    *at = (place){.is_written = true};
+    *at = (place){.written = p};
     if (item->tag == FNZ_ARG_VALUE)
       FNZ_TRY(fnzi_act_tensor(s, item, &at->target));
     at->expected = at->target ? at->target->g : NULL;
@@ -123,13 +72,16 @@ static fnz_status find_places(fnzi_act *s, places *out) {
   return FNZ_OK;
 }
 
-static fnz_status check_places(fnzi_act *s, const places *all) {
-  tensors got;
-  FNZ_TRY(find_tensors(s, &got));
-  for (size_t i = 0; i < all->count; i++)
+static fnz_status check_places(const fnzi_act *s, const places *all) {
+  bool meet = false;
+  for (size_t i = 0; i < all->count && !meet; i++)
     if (all->data[i].target)
-      FNZ_TRY(check_target(s, &got, all->data[i].target));
-  return FNZ_OK;
+      FNZ_TRY(fnzi_cells_overlap(s->ctx, all->data[i].target->g, &meet));
+  return meet ? fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                          "%s writes a tensor that shares elements with itself, and nobody knows "
+                          "which of the values stays; clone it before",
+                          s->op->name)
+              : FNZ_OK;
 }
 
 /* --- Doing it -----------------------------------------------------------------------------------
@@ -142,27 +94,45 @@ static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
   return FNZ_OK;
 }
 
-/* Takes one value, which the caller owns. */
-static fnz_status take(fnzi_act *s, const place *at, bool is_returned, fnz_handle *value) {
-  fnz_handle owned = *value;
-  if (!at->is_written)
-    return fnzi_act_keep(s, at->expected, owned);
-  if (at->target && owned) {
-    *value = 0;
-    FNZ_TRY(fnzi_eager_write(s->in, at->target, owned, NULL));
+/* Writes what the argument's tensors take: one place, or those of a list in a row. */
+static fnz_status write_param(fnzi_act *s, const fnzi_param *p, const places *all, size_t at,
+                              fnz_handle *values) {
+  for (; at < all->count && all->data[at].written == p; at++) {
+    fnz_handle owned = values[at];
+    if (!all->data[at].target || !owned)
+      continue;
+    values[at] = 0;
+    FNZ_TRY(fnzi_eager_write(s->in, all->data[at].target, owned, NULL));
   }
-  return is_returned ? fnzi_act_push(s, at->target) : FNZ_OK;
+  return FNZ_OK;
+}
+
+static fnz_status write_all(fnzi_act *s, const places *all, fnz_handle *values) {
+  size_t *starts; /* per argument */
+  FNZI_NEW(&s->in->run.scratch, s->op->nparams, &starts);
+  for (size_t i = all->count; i-- > 0;)
+    if (all->data[i].written)
+      starts[all->data[i].written - s->op->params] = i;
+  for (size_t i = 0; i < s->op->nparams; i++)
+    FNZ_TRY(write_param(s, &s->op->params[i], all, starts[i], values));
+  return FNZ_OK;
+}
+
+static fnz_status give_all(fnzi_act *s, const places *all, const fnz_handle *values) {
+  for (size_t i = 0; i < all->nreturned; i++)
+    FNZ_TRY(all->data[i].written ? fnzi_act_push(s, all->data[i].target)
+                                 : fnzi_act_keep(s, all->data[i].expected, values[i]));
+  return FNZ_OK;
 }
 
 static fnz_status take_all(fnzi_act *s, const places *all, fnz_handle *values) {
   fnz_backend *backend = s->in->run.backend;
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < all->count; i++) {
-    if (status == FNZ_OK)
-      status = take(s, &all->data[i], i < all->nreturned, &values[i]);
+  fnz_status status = write_all(s, all, values);
+  if (status == FNZ_OK)
+    status = give_all(s, all, values);
+  for (size_t i = 0; i < all->count; i++)
     if (values[i])
       backend->release(backend->self, values[i]);
-  }
   return status;
 }
 

@@ -4,7 +4,9 @@
 
 direct.pt2 calls the operators themselves, wrapped_v2.pt2 and wrapped_v1.pt2 call them through
 auto_functionalized_v2 and auto_functionalized; all three compute the same. inputs.safetensors has
-their inputs, expected.safetensors what eager PyTorch makes of them. Needs torch and safetensors.
+their inputs, expected.safetensors what eager PyTorch makes of them; overlapping.pt2 and
+overlapping_wrapped.pt2 give a written tensor and others that share elements with it to one call, and
+overlapping.safetensors is what eager makes of it. Needs torch and safetensors.
 """
 import os
 import sys
@@ -41,6 +43,20 @@ def add_to(outs: List[Tensor], x: Tensor, log: Optional[Tensor]) -> None:
         out.add_(x)
     if log is not None:
         log.add_(1)
+
+
+@torch.library.custom_op("fixture::mix", mutates_args={"a", "b"})
+def mix(b: Tensor, c: Tensor, a: Tensor) -> Tensor:
+    """Reads all before it writes its arguments, in their order."""
+    total, new_b, new_a = a + b + c, b * 3 - a, a * 2 + c
+    b.copy_(new_b)
+    a.copy_(new_a)
+    return total
+
+
+@mix.register_fake
+def mix_fake(b, c, a):
+    return torch.empty(a.shape)
 
 
 library = torch.library.Library("fixture", "FRAGMENT")
@@ -123,6 +139,16 @@ class Separate(torch.nn.Module):
         return x * 2, z, w
 
 
+class Overlapping(torch.nn.Module):
+    """Windows of one tensor that share some elements, and one tensor under two names."""
+
+    def forward(self, x, y, gaps, factor):
+        s = mix(x[0:3], x.t()[0:3], x[1:4])
+        t = mix(y[0], y[0], y[0])
+        mix(y[1], y[2], y.t()[2])
+        return s, t, x * 2
+
+
 def inputs():
     torch.manual_seed(0)
     return torch.randn(4, 4), torch.randn(4, 4), torch.randn(6)[::2], torch.tensor(0.5)
@@ -160,6 +186,9 @@ def main(folder):
     save(Out(), os.path.join(folder, "out.pt2"), True, inputs()[:1])
     save(Named(), os.path.join(folder, "named.pt2"), False)
     save(Named(), os.path.join(folder, "named_wrapped.pt2"), True)
+    save(Overlapping(), os.path.join(folder, "overlapping.pt2"), False)
+    save(Overlapping(), os.path.join(folder, "overlapping_wrapped.pt2"), True)
+    save_expected(Overlapping(), folder, "overlapping.safetensors")
     auto_functionalize.do_auto_functionalize_v2 = auto_functionalize.do_auto_functionalize
     save(Separate(), os.path.join(folder, "wrapped_v1.pt2"), True)
     names = ["x", "y", "gaps", "factor"]
@@ -168,7 +197,7 @@ def main(folder):
     save_expected(Model(), folder, "expected.safetensors")
     with open(os.path.join(folder, "ops.txt"), "w") as f:
         f.write("# The operators of these programs, as PyTorch prints their schemas.\n")
-        for op in [op._opoverload for op in (scale_rows, swap, add_to)] + NAMED:
+        for op in [op._opoverload for op in (scale_rows, swap, add_to, mix)] + NAMED:
             f.write(f"{op._schema}\n")
 
 
