@@ -3,30 +3,34 @@
 
 Needs valgrind. Run by .ci/run (--quick) and .ci/more.
 
-    growth.py FNZ [--quick] [--shape NAME] [--verb NAME] [--jobs N]
+    growth.py FNZ [--quick] [--all] [--shape NAME] [--verb NAME] [--jobs N]
     growth.py --self-test
 
 A program of shapes.py is made at two sizes, the second about four times the first. What the larger
 one takes per byte beyond the start of the command may be MOST times what the smaller one takes, in
 instructions, which Valgrind counts so that each run gives the same number on any machine, and in
 memory. exceptions.tsv lists what grows faster: name of the shape, of the verb, of what is counted,
-the growth, and why. An exception that is none any more is a failure too. --quick takes each shape
-once, and of the other verbs those with which something was once wrong.
+the growth, and why. An exception that is none any more is a failure too. --quick takes most
+shapes once, and of the other verbs those with which something was once wrong. What the command
+refuses is printed; what takes too long, crashes or finds what it should not is a failure.
 """
 import argparse
 import concurrent.futures
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 import shapes
 
 SMALL, TIMES, MOST = 500, 4, 1.3
-MEMORY_TIMES = 8  # memory is measured without Valgrind, so on larger programs
+LARGE = 4000  # memory is measured without Valgrind, so on larger programs
 MEGABYTE = 1 << 20
-LONGEST = 300  # seconds for one run: what takes longer is not linear
+LONGEST = 60  # seconds of CPU time for one run: what takes longer is not linear
 
 # What is run; {in} is the program, {out} what the files of this shape and size begin with.
 VERBS = {
@@ -52,10 +56,18 @@ VERBS = {
 }
 NEEDS = {"diff_same": ["cbor", "text"], "diff_original": ["cbor"], "read_cbor": ["cbor"], "read_pt2": ["pt2"],
          "read_json": ["json"]}
-QUICK = [("unbind", "pt2"), ("batch_norms", "pt2"), ("inputs", "diff_same"), ("written_inputs", "explain"),
+FINDS = ("lint", "diff_original")  # they may exit with 1
+QUICK = [("unbind", "pt2"), ("batch_norms", "json"), ("inputs", "diff_same"), ("written_inputs", "explain"),
          ("cat_of_slices", "explain"), ("foreach_list", "lint"), ("conds", "explain"), ("guards", "diff_same"),
          ("foreach_functional", "verify"), ("slice_writes", "verify"), ("weights", "diff_same"),
          ("unbind", "read_pt2"), ("pointwise", "read_pt2"), ("pointwise", "read_cbor")]
+
+# What --quick leaves to .ci/more: shapes that take long, or are much like others.
+LONG = set("""inputs_that_share symbols unused_symbols same_node dead random asserts collectives
+transposes_in_a_row dtype_views_in_a_row t_in_place views_of_one slices_then_writes slice_writes_backwards
+overlapping_slice_writes columns foreach_of_columns foreach_out split_out foreach_of_one cats integers
+unused_inputs outputs_that_are_an_input numbers_as_outputs operator_calls long_name long_string
+sum_of_symbols sums_of_symbols""".split())
 
 
 def command(verb, program, out):
@@ -66,28 +78,52 @@ class Refused(Exception):
     pass
 
 
-def check(code, error):
-    if code in (2, 3):  # 3: what it reads could not be made
+class Failed(Exception):
+    pass
+
+
+def check(code, error, verb):
+    if code == 2:
         raise Refused(error.strip())
-    if code not in (0, 1):
-        raise RuntimeError(f"exit {code}: {error.strip()}")
+    if code == -signal.SIGXCPU or code == 128 + signal.SIGXCPU:
+        raise Failed(f"takes more than {LONGEST} seconds")
+    if code != 0 and not (code == 1 and verb in FINDS):
+        raise Failed(f"exit {code}: {error.strip()}")
 
 
-def instructions(words):
-    run = subprocess.run(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null",
-                          *words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=LONGEST)
-    check(run.returncode, "\n".join(l for l in run.stderr.split("\n") if not l.startswith(("==", "--"))))
-    return int(re.search(r"I +refs: +([\d,]+)", run.stderr)[1].replace(",", ""))
+def ran(words, verb):
+    """Standard output and error of a command that ends well, and in time."""
+    limited = ["bash", "-c", f'ulimit -t {LONGEST}; exec "$@"', "bash", *words]
+    try:
+        run = subprocess.run(limited, capture_output=True, text=True, errors="replace", timeout=20 * LONGEST)
+    except subprocess.TimeoutExpired:
+        raise Failed(f"hangs: {20 * LONGEST} seconds") from None
+    check(run.returncode, "\n".join(l for l in run.stderr.split("\n") if not l.startswith(("==", "--"))), verb)
+    return run.stdout, run.stderr
 
 
-def memory(words):
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=errors)
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        errors.seek(0)
-        check(process.returncode, errors.read())
-    return usage.ru_maxrss * 1024
+def instructions(words, verb):
+    _, error = ran(["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *words],
+                   verb)
+    return int(re.search(r"I +refs: +([\d,]+)", error)[1].replace(",", ""))
+
+
+# Starts the command from a small process: Linux counts what a process had before exec() as its own.
+PEAK = """
+import os, sys
+pid = os.fork()
+if not pid:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.execv(sys.argv[1], sys.argv[1:])
+_, status, usage = os.wait4(pid, 0)
+print(usage.ru_maxrss * 1024)
+code = os.waitstatus_to_exitcode(status)
+sys.exit(128 - code if code < 0 else code)
+"""
+
+
+def memory(words, verb):
+    return int(ran([sys.executable, "-I", "-S", "-c", PEAK, *words], verb)[0])
 
 
 def growth(small, large, start):
@@ -98,14 +134,17 @@ def growth(small, large, start):
 
 class Bench:
     def __init__(self, fnz, folder):
-        self.fnz, self.folder = fnz, folder
+        self.fnz, self.folder = os.path.abspath(fnz), folder
         self.starts = {}
 
     def program(self, shape, n):
         path = f"{self.folder}/{shape}.{n}.fnz"
         if not os.path.exists(path):
-            with open(path, "w") as f:
-                f.write(shapes.SHAPES[shape](n))
+            text = shapes.SHAPES[shape](n)
+            unfinished = f"{path}.{threading.get_ident()}"
+            with open(unfinished, "w") as f:
+                f.write(text)
+            os.replace(unfinished, path)
         return path
 
     def count(self, measure, shape, verb, n):
@@ -113,29 +152,28 @@ class Bench:
         for needed in NEEDS.get(verb, []):
             words = command(needed, path, path[:-4])
             if not os.path.exists(words[-1]):
-                memory([self.fnz, *words])
-        return os.path.getsize(path), measure([self.fnz, *command(verb, path, path[:-4])])
+                ran([self.fnz, *words], needed)
+        return os.path.getsize(path), measure([self.fnz, *command(verb, path, path[:-4])], verb)
 
     def start(self, measure, verb):
         key = measure.__name__, verb
         if key not in self.starts:
-            try:
-                self.starts[key] = self.count(measure, "pointwise", verb, 1)[1]
-            except Refused:
-                self.starts[key] = 0
+            self.starts[key] = self.count(measure, "pointwise", verb, 1)[1]
         return self.starts[key]
 
     def measure(self, shape, verb):
-        """[(what is counted, growth)]; of memory only where there is much."""
-        found = []
+        """[(what is counted, growth)], of memory only where there is much; what of it is refused."""
         pairs = [self.count(instructions, shape, verb, n) for n in (SMALL, TIMES * SMALL)]
-        found.append(("instructions", growth(*pairs, self.start(instructions, verb))))
-        sizes = (MEMORY_TIMES * SMALL, MEMORY_TIMES * TIMES * SMALL)
-        pairs = [self.count(memory, shape, verb, n) for n in sizes]
-        start = self.start(memory, verb) + 8 * MEGABYTE
-        if pairs[1][1] > start + 24 * MEGABYTE and pairs[0][1] > start:
+        found = [("instructions", growth(*pairs, self.start(instructions, verb)))]
+        try:
+            pairs = [self.count(memory, shape, verb, n) for n in (LARGE, TIMES * LARGE)]
+        except Refused as refused:
+            return found, f"memory of more: {refused}"
+        start = self.start(memory, verb)
+        if pairs[1][1] > start + 24 * MEGABYTE:
+            pairs[0] = pairs[0][0], max(pairs[0][1], start + 2 * MEGABYTE)
             found.append(("memory", growth(*pairs, start)))
-        return found
+        return found, None
 
 
 def exceptions(path):
@@ -155,6 +193,12 @@ def judge(key, grown, known):
     return None
 
 
+def unused(known, measured, pairs):
+    """Exceptions of what should have been measured, but was not, or of what is no shape or verb."""
+    return [k for k in known if k not in measured
+            and (k[:2] in pairs or k[0] not in shapes.SHAPES or k[1] not in VERBS)]
+
+
 def self_test():
     line, square = [(n, 1000 + 50 * n) for n in (10, 40)], [(n, 1000 + n * n) for n in (10, 40)]
     key = ("shape", "verb", "instructions")
@@ -163,17 +207,35 @@ def self_test():
     assert judge(key, growth(*square, 1000), {key: (4.0, "")}) is None
     assert judge(key, growth(*square, 1000), {key: (2.0, "")})
     assert judge(key, growth(*line, 1000), {key: (4.0, "")})
+    assert unused({key: (4.0, "")}, set(), [])
+    assert LONG <= set(shapes.SHAPES) and {v for _, v in QUICK} <= set(VERBS)
+    key = ("pointwise", "cbor", "memory")
+    assert unused({key: (4.0, "")}, set(), [key[:2]]) and not unused({key: (4.0, "")}, {key}, [key[:2]])
+    assert not unused({key: (4.0, "")}, set(), [])
+    raises(Refused, 2, "cbor")
+    for code, verb in ((1, "verify"), (3, "cbor"), (5, "cbor"), (-11, "cbor"), (128 + signal.SIGXCPU, "cbor")):
+        raises(Failed, code, verb)
+    check(1, "", "lint")
     print("self-test passed")
 
 
+def raises(kind, code, verb):
+    try:
+        check(code, "", verb)
+    except kind:
+        return
+    raise AssertionError(f"exit {code} of {verb} is no {kind.__name__}")
+
+
 def one_job(job):
+    """The shape, the verb, what was counted, why the command refuses it, what went wrong."""
     bench, shape, verb = job
     try:
-        return shape, verb, bench.measure(shape, verb), None
+        return shape, verb, *bench.measure(shape, verb), None
     except Refused as refused:
-        return shape, verb, [], str(refused)
-    except subprocess.TimeoutExpired:
-        return shape, verb, [("instructions", float("inf"))], None
+        return shape, verb, [], str(refused), None
+    except Failed as failed:
+        return shape, verb, [], None, str(failed)
 
 
 def jobs_of(options):
@@ -181,7 +243,7 @@ def jobs_of(options):
         return [(s, v) for s in ([options.shape] if options.shape else shapes.SHAPES)
                 for v in ([options.verb] if options.verb else VERBS)]
     if options.quick:
-        return [(s, "cbor") for s in shapes.SHAPES if s != "inputs_that_share"] + QUICK
+        return [(s, "cbor") for s in shapes.SHAPES if s not in LONG] + QUICK
     return [(s, v) for s in shapes.SHAPES for v in VERBS]
 
 
@@ -190,6 +252,7 @@ def main():
     parser.add_argument("fnz", nargs="?")
     parser.add_argument("--self-test", action="store_true")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--shape")
     parser.add_argument("--verb")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
@@ -197,21 +260,35 @@ def main():
     if options.self_test:
         return self_test()
     known = exceptions(os.path.join(os.path.dirname(os.path.abspath(__file__)), "exceptions.tsv"))
-    counted = failed = refused = 0
+    pairs = jobs_of(options)
+    measured, refused, wrong = set(), 0, []
+
+    def failed(shape, verb, what, why):
+        wrong.append((shape, verb, what))
+        print(f"{shape}\t{verb}\t{what}\t{why}", flush=True)
+
     with tempfile.TemporaryDirectory() as folder, \
             concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         bench = Bench(options.fnz, folder)
-        jobs = [(bench, s, v) for s, v in jobs_of(options)]
-        for shape, verb, found, why in pool.map(one_job, jobs):
-            refused += why is not None
+        for shape, verb, found, why, error in pool.map(one_job, [(bench, s, v) for s, v in pairs]):
+            if why is not None:
+                refused += 1
+                print(f"{shape}\t{verb}\trefused\t{why.splitlines()[0]}", flush=True)
+            if error is not None:
+                failed(shape, verb, "run", error)
             for what, grown in found:
-                counted += 1
-                wrong = judge((shape, verb, what), grown, known)
-                if wrong:
-                    failed += 1
-                    print(f"{shape}\t{verb}\t{what}\t{wrong}", flush=True)
-    print(f"{counted} counted, {refused} refused by the command, {len(known)} exceptions, {failed} wrong")
-    return failed > 0 or counted == 0
+                measured.add((shape, verb, what))
+                if options.all:
+                    print(f"{shape}\t{verb}\t{what}\t{grown:.2f}", flush=True)
+                problem = judge((shape, verb, what), grown, known)
+                if problem:
+                    failed(shape, verb, what, problem)
+    for key in unused(known, measured, pairs):
+        failed(*key, "was not measured: take it out of the exceptions")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"{len(measured)} counted, {refused} refused by the command, {len(known)} exceptions, {len(wrong)} wrong; "
+          f"{used.ru_utime + used.ru_stime:.0f} seconds of CPU time")
+    return bool(wrong) or not measured
 
 
 if __name__ == "__main__":

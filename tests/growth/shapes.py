@@ -3,6 +3,9 @@
 SHAPES maps a name to a function of n that gives the text of a program whose size goes up with n in
 proportion. growth.py runs the command on them.
 """
+import json
+import math
+
 SHAPES = {}
 LINE = "\n"
 
@@ -564,17 +567,17 @@ def conds_of_one_body(n):
 
 @shape
 def nested_conds(n):
-    tail = []
+    """Regions that stand 32 deep in each other, which is half of what is allowed, n altogether."""
+    args, nodes, tail = ["%a: f32[4]", "%p: bool[]"], [], []
     for i in range(n):
-        inner = [f"%r: f32[4] = higher_order.cond(%p, @t{i + 1}, @f{i}, [%a, %p])"]
-        if i + 1 == n:
-            inner = ["%r: f32[4] = add_.Scalar(%a, 1)"]
-        tail += body(f"t{i}", ["%a: f32[4]", "%p: bool[]"], inner, ["%r"])
-        if i + 1 < n:
-            tail += body(f"f{i}", ["%a: f32[4]", "%p: bool[]"], ["%r: f32[4] = exp(%a)"], ["%r"])
-    tail += body("e", ["%a: f32[4]", "%p: bool[]"], ["%r: f32[4] = exp(%a)"], ["%r"])
-    return program(["%x: f32[4]", "%p: bool[]"],
-                   ["%y: f32[4] = higher_order.cond(%p, @t0, @e, [%x, %p])"], ["%y"], (), tail)
+        inner = ["%r: f32[4] = add_.Scalar(%a, 1)", "%s: f32[4] = relu(%r)"]
+        if i % 32 != 31 and i + 1 < n:
+            inner = [f"%s: f32[4] = higher_order.cond(%p, @t{i + 1}, @e, [%a, %p])"]
+        if i % 32 == 0:
+            nodes.append(f"%y{i}: f32[4] = higher_order.cond(%p, @t{i}, @e, [%x, %p])")
+        tail += body(f"t{i}", args, inner, ["%s"])
+    tail += body("e", args, ["%r: f32[4] = exp(%a)"], ["%r"])
+    return program(["%x: f32[4]", "%p: bool[]"], nodes, ["%x"], (), tail)
 
 
 def wide_cond(n, written):
@@ -600,6 +603,17 @@ def wide_region(n):
 @shape
 def wide_region_that_writes(n):
     return wide_cond(n, True)
+
+
+@shape
+def region_that_writes_slices(n):
+    """A branch whose operands are written and lie in one memory, each in a piece of its own."""
+    args = [f"%a{i}: f32[1]" for i in range(n)]
+    yes = [f"%r{i}: f32[1] = add_.Scalar(%a{i}, 1)" for i in range(n)] + ["%s: f32[1] = relu(%a0)"]
+    tail = body("t", args, yes, ["%s"]) + body("f", args, ["%s: f32[1] = exp(%a0)"], ["%s"])
+    nodes = [f"%v{i}: f32[1] offset({i}) = slice.Tensor(%x, 0, {i}, {i + 1})" for i in range(n)]
+    nodes += [f"%y: f32[1] = higher_order.cond(%p, @t, @f, {listed('%v{i}', n)})"]
+    return program([f"%x: f32[{n}]", "%p: bool[]"], nodes, ["%y", "%x"], (), tail)
 
 
 @shape
@@ -648,3 +662,123 @@ def nodes_of_one_symbol(n):
 def guards(n):
     return program(["%x: f32[{s0}]"], ["%y: f32[{s0}] = relu(%x)"], ["%y"],
                    ["symbol s0 = 8"] + [f'guard "s0 < {i + 100}"' for i in range(n)])
+
+
+@shape
+def sum_of_symbols(n):
+    """A size that is the sum of k symbols, of k tensors: with one of n symbols, most would be over the
+    limit of an expression."""
+    k = max(int(n ** 0.5), 2)
+    names = [f"s{i:03}" for i in range(k)]
+    total = " + ".join(names)
+    nodes = [f"%y{i}: f32[{{{total}}}] = {'relu' if i else 'cat'}({f'%y{i - 1}' if i else listed('%x{i}', k)})"
+             for i in range(k)]
+    return program([f"%x{i}: f32[{{{name}}}]" for i, name in enumerate(names)], nodes, [f"%y{k - 1}"],
+                   [f"symbol {name} = 2" for name in names])
+
+
+@shape
+def sums_of_symbols(n):
+    """Sums of some symbols each, all of them different."""
+    names = [f"s{i:05}" for i in range(n + 3)]
+    nodes = [f"%y{i}: f32[{{{' + '.join(names[i:i + 3])}}}] = cat([%x{i}, %x{i + 1}, %x{i + 2}])" for i in range(n)]
+    return program([f"%x{i}: f32[{{{name}}}]" for i, name in enumerate(names)], nodes,
+                   [f"%y{i}" for i in range(n)], [f"symbol {name} = 2" for name in names])
+
+
+# --- what torch.export.save writes ----------------------------------------------------------------
+def tensor(name):
+    return {"as_tensor": {"name": name}}
+
+
+def meta(*sizes, strides=None, offset=0):
+    strides = strides or [math.prod(sizes[d + 1:]) for d in range(len(sizes))]
+    return {"dtype": 7, "sizes": [{"as_int": s} for s in sizes], "requires_grad": False,
+            "device": {"type": "cpu", "index": None}, "strides": [{"as_int": s} for s in strides],
+            "storage_offset": {"as_int": offset}, "layout": 7}
+
+
+def exported_node(target, args, out):
+    """A node whose arguments are given by name; "" is the name of those that have none."""
+    return {"target": target, "inputs": [{"name": n, "arg": a, "kind": 1} for n, a in args],
+            "outputs": [tensor(out) if out else {"as_none": True}], "metadata": {},
+            "is_hop_single_tensor_return": None, "name": out or target.split(".")[-1]}
+
+
+def exported(inputs, nodes, outputs, values):
+    """The model.json of a .pt2 file; each of `values` is what meta() gives."""
+    graph = {"inputs": [tensor(i) for i in inputs], "outputs": [tensor(o) for o in outputs], "nodes": nodes,
+             "tensor_values": values, "sym_int_values": {}, "sym_bool_values": {}, "is_single_tensor_return": False,
+             "custom_obj_values": {}, "sym_float_values": {}}
+    signature = {"input_specs": [{"user_input": {"arg": tensor(i)}} for i in inputs],
+                 "output_specs": [{"user_output": {"arg": tensor(o)}} for o in outputs]}
+    module = {"graph": graph, "signature": signature, "module_call_graph": [], "metadata": {},
+              "treespec_namedtuple_fields": {}}
+    return json.dumps({"graph_module": module, "opset_version": {"aten": 10}, "range_constraints": {},
+                       "schema_version": {"major": 8, "minor": 20}, "verifiers": ["TRAINING"],
+                       "torch_version": "2.15.0", "guards_code": []})
+
+
+@shape
+def exported_writes(n):
+    """Slices of a clone that are written in place, as torch.export.save has them."""
+    nodes, values = [exported_node("torch.ops.aten.clone.default", [("self", tensor("x"))], "c")], {}
+    values["x"] = values["c"] = meta(n)
+    for i in range(n):
+        ends = [("dim", {"as_int": 0}), ("start", {"as_int": i}), ("end", {"as_int": i + 1})]
+        nodes += [exported_node("torch.ops.aten.slice.Tensor", [("self", tensor("c")), *ends], f"v{i}"),
+                  exported_node("torch.ops.aten.add_.Tensor", [("self", tensor(f"v{i}")), ("other", tensor(f"v{i}"))],
+                                f"w{i}")]
+        values[f"v{i}"] = values[f"w{i}"] = meta(1, offset=i)
+    return exported(["x"], nodes, ["c"], values)
+
+
+PREDISPATCH = "torch._functorch.predispatch."
+
+
+def number(i):
+    return "", {"as_int": i}
+
+
+def mapped(inputs, nodes, values, levels=1):
+    """The nodes in so many torch.vmap, one in the other; inputs and `values` of `nodes` are without their
+    dimensions. The last node's result goes out."""
+    before, after, names = [], [], {}
+    for k in range(1, levels + 1):
+        before.append(exported_node(PREDISPATCH + "_vmap_increment_nesting",
+                                    [number(2), ("", {"as_string": "error"})], None))
+        for i in inputs:
+            out = f"{i}_in{k}"
+            before.append(exported_node(PREDISPATCH + "_add_batch_dim",
+                                        [("", tensor(names.get(i, i))), number(0), number(k)], out))
+            values[out] = meta(*[2] * (levels - k), 4)
+            names[i] = out
+    last = nodes[-1]["outputs"][0]["as_tensor"]["name"]
+    for k in range(levels, 0, -1):
+        out = f"{last}_out{k}"
+        after += [exported_node(PREDISPATCH + "_remove_batch_dim",
+                                [("", tensor(f"{last}_out{k + 1}" if k < levels else last)), number(k), number(2),
+                                 number(0)], out),
+                  exported_node(PREDISPATCH + "_vmap_decrement_nesting", [], None)]
+        values[out] = meta(*[2] * (levels - k + 1), 4)
+    for i in inputs:
+        values[i] = meta(*[2] * levels, 4)
+    lazy = exported_node(PREDISPATCH + "lazy_load_decompositions", [], None)
+    return exported(inputs, [lazy] + before + nodes + after, [f"{last}_out1"], values)
+
+
+@shape
+def long_vmap(n):
+    """A region of torch.vmap with n nodes."""
+    relu = "torch.ops.aten.relu.default"
+    nodes = [exported_node(relu, [("self", tensor(f"v{i - 1}" if i else "x_in1"))], f"v{i}") for i in range(n)]
+    return mapped(["x"], nodes, {f"v{i}": meta(4) for i in range(n)})
+
+
+@shape
+def wide_vmap(n):
+    """A region of torch.vmap over n tensors."""
+    add = "torch.ops.aten.add.Tensor"
+    nodes = [exported_node(add, [("self", tensor(f"v{i - 1}" if i else "x0_in1")), ("other", tensor(f"x{i}_in1"))],
+                           f"v{i}") for i in range(n)]
+    return mapped([f"x{i}" for i in range(n)], nodes, {f"v{i}": meta(4) for i in range(n)})
