@@ -13,6 +13,10 @@ memory. exceptions.tsv lists what grows faster: name of the shape, of the verb, 
 the growth, and why. An exception that is none any more is a failure too. --quick takes most
 shapes once, and of the other verbs those with which something was once wrong. What the command
 refuses is printed; what takes too long, crashes or finds what it should not is a failure.
+
+An earlier --quick, of all shapes but those added since, has run to its end: 99 programs and verbs in
+244 seconds of CPU time. The full set, some 1,900 of them, has not: expect more than an hour of CPU
+time, and exceptions of other verbs than cbor that are not listed yet.
 """
 import argparse
 import concurrent.futures
@@ -67,7 +71,7 @@ LONG = set("""inputs_that_share symbols unused_symbols same_node dead random ass
 transposes_in_a_row dtype_views_in_a_row t_in_place views_of_one slices_then_writes slice_writes_backwards
 overlapping_slice_writes columns foreach_of_columns foreach_out split_out foreach_of_one cats integers
 unused_inputs outputs_that_are_an_input numbers_as_outputs operator_calls long_name long_string
-sum_of_symbols sums_of_symbols""".split())
+sum_of_symbols sums_of_symbols region_that_writes_slices""".split())
 
 
 def command(verb, program, out):
