@@ -5,6 +5,7 @@
  * applying the operator slice after slice (mutations/checks.c says when that is the same). */
 #include "functionalize/crowd.h"
 #include "functionalize/writes.h"
+#include "schema/aten_names.h"
 #include "schema/targets.h"
 #include "schema/twins.h"
 
@@ -254,7 +255,7 @@ static bool is_own_number(const twin_call *c, const slot *s) {
  * has to copy that one first, or has one element to write. */
 static size_t own_scattered(const twin_call *c, const slot *s) {
   const fnz_geometry *g = fnzi_geometry(s->target);
-  if (strcmp(c->twin->name, "masked_scatter") != 0)
+  if (c->twin != &fnzi_ops[FNZI_ATEN_masked_scatter])
     return 0;
   bool in_time = fnz_geometry_numel(g) <= 1 || !fnzi_is_contiguous(g);
   return (is_target(c, 1, s) ? 1 : 0) + (in_time && is_target(c, 2, s) ? 1 : 0);
