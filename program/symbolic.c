@@ -374,6 +374,26 @@ fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
   return gather_sum(set, constant, parts, count, out);
 }
 
+fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
+                         const fnzi_expr **out) {
+  fnzi_ratio_t constant = {0, 1};
+  fnzi_sum x;
+  fnzi_part *parts;
+  uint32_t room = 0, used = 0;
+  for (size_t i = 0; i < count; i++) {
+    fnzi_as_sum(args[i], &x);
+    room += x.count;
+  }
+  FNZI_NEW(&set->arena, room, &parts);
+  for (size_t i = 0; i < count; i++) {
+    fnzi_as_sum(args[i], &x);
+    if (!fnzi_ratio_add(constant, x.constant, &constant) ||
+        !scale_terms(&x, (fnzi_ratio_t){1, 1}, parts, &used))
+      return fnzi_expr_overflow(set);
+  }
+  return gather_sum(set, constant, parts, used, out);
+}
+
 static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr **out) {
   if (a->kind == FNZI_EXPR_NUMBER)
     return fnzi_expr_number(set, a->den, a->num, out);

@@ -100,6 +100,10 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, si
                                            const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                                         const fnzi_expr **out);
+/* Of all at once: adding one after the other would make, and keep, the sum of the first few each
+ * time. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
+                                        const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num,
                                           int64_t den, const fnzi_expr **out);
 FNZ_MUST_CHECK fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,

@@ -41,14 +41,6 @@ static const struct {
 
 /* --- operators ---------------------------------------------------------------------------------
  */
-static fnz_status add_up(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
-                         const fnzi_expr **out) {
-  FNZ_TRY(fnzi_expr_number(set, 0, 1, out));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_expr_add(set, *out, args[i], out));
-  return FNZ_OK;
-}
-
 static fnz_status multiply(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
                            const fnzi_expr **out) {
   FNZ_TRY(fnzi_expr_number(set, 1, 1, out));
@@ -130,16 +122,11 @@ fnz_status fnzi_expr_binary(fnzi_exprs *set, char code, const fnzi_expr *const *
   const char *found = strchr(codes, code);
   if (found)
     return fnzi_expr_call(set, functions[found - codes], args, 2, out);
-  if (code == '+')
-    return fnzi_expr_add(set, args[0], args[1], out);
   if (code == '*')
     return fnzi_expr_mul(set, args[0], args[1], out);
   if (code == '/')
     return divide(set, args[0], args[1], out);
-  if (code == '^')
-    return power(set, args[0], args[1], out);
-  FNZ_TRY(fnzi_expr_scale(set, args[1], -1, 1, out));
-  return fnzi_expr_add(set, args[0], *out, out);
+  return power(set, args[0], args[1], out);
 }
 
 /* --- calls ------------------------------------------------------------------------------------ */
@@ -190,5 +177,5 @@ fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
   case FNZI_CALLEE_PAIR:
     break;
   }
-  return add_up(set, args, count, out);
+  return fnzi_expr_sum(set, args, count, out);
 }

@@ -4,7 +4,8 @@
  * gives   the canonical expression, or an error that says at which character
  *
  * Operands wait in `values`, what is open in `open`: operators, parentheses, calls. An operator is
- * applied when one that binds less tightly follows it. */
+ * applied when one that binds less tightly follows it; a row of terms with + and - between them is
+ * open once, and added up at its end. */
 #include "program/symbolic_set.h"
 
 typedef enum binding {
@@ -32,7 +33,7 @@ typedef struct opened {
   binding binds;
   char code;
   fnzi_callee callee;
-  size_t first, at; /* of a parenthesis: the values before it, and where it stands */
+  size_t first, at; /* of a parenthesis or a row of terms: the values before; where it stands */
 } opened;
 
 typedef struct parser {
@@ -98,9 +99,27 @@ static fnz_status push_value(parser *p, const fnzi_expr *e) {
   return FNZ_OK;
 }
 
+/* The last term of a row gets the sign before it. */
+static fnz_status sign_term(parser *p, const opened *o) {
+  const fnzi_expr **last = &p->values.data[p->values.count - 1];
+  return o->code == '-' ? at_place(p, fnzi_expr_scale(p->set, *last, -1, 1, last), o->at) : FNZ_OK;
+}
+
+static fnz_status apply_sum(parser *p, const opened *o) {
+  const fnzi_expr *made = NULL;
+  FNZ_TRY(sign_term(p, o));
+  fnz_status status =
+      fnzi_expr_sum(p->set, p->values.data + o->first, p->values.count - o->first, &made);
+  FNZ_TRY(at_place(p, status, o->at));
+  p->values.count = o->first;
+  return push_value(p, made);
+}
+
 /* The operator on top gets its operands. */
 static fnz_status apply_top(parser *p) {
   const opened *o = &p->open[--p->depth];
+  if (o->binds == PLUS)
+    return apply_sum(p, o);
   size_t count = o->binds == MINUS_SIGN || o->binds == NOT_SIGN ? 1 : 2;
   const fnzi_expr *const *args = p->values.data + (p->values.count -= count);
   const fnzi_expr *made = NULL;
@@ -219,6 +238,18 @@ static fnz_status read_operand(parser *p, bool *wants) {
 }
 
 /* --- between operands ------------------------------------------------------------------------- */
+/* Behind a term. What binds more tightly than the sign is applied already. */
+static fnz_status read_sign(parser *p, opened o) {
+  opened *top = p->depth ? &p->open[p->depth - 1] : NULL;
+  o.first = p->values.count - 1;
+  if (!top || top->binds != PLUS)
+    return open(p, o);
+  FNZ_TRY(sign_term(p, top));
+  top->code = o.code;
+  top->at = o.at;
+  return FNZ_OK;
+}
+
 static fnz_status close_call(parser *p, const opened *o) {
   size_t count = p->values.count - o->first;
   const fnzi_expr *const *args = p->values.data + o->first;
@@ -263,9 +294,9 @@ static fnz_status read_between(parser *p, bool *wants) {
     if (p->size - p->at < size || memcmp(p->text + p->at, signs[i].sign, size) != 0)
       continue;
     opened o = {.binds = signs[i].binds, .code = signs[i].code, .at = p->at};
-    FNZ_TRY(apply_tighter(p, o.binds == POWER ? POWER + 1 : o.binds));
+    FNZ_TRY(apply_tighter(p, o.binds == POWER || o.binds == PLUS ? o.binds + 1 : o.binds));
     p->at += size;
-    return open(p, o);
+    return o.binds == PLUS ? read_sign(p, o) : open(p, o);
   }
   return fail(p, FNZ_CLASS_SYNTAX, p->at, "an operator is missing");
 }

@@ -65,7 +65,7 @@ bool fnzi_callee_has_pairs(const fnzi_callee *callee); /* its arguments are thes
 FNZ_MUST_CHECK fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
                                             const fnzi_expr *const *args, size_t count,
                                             const fnzi_expr **out);
-/* Of two operands; `code` is that of a row of `signs` in symbolic_parse.c. */
+/* Of two operands; `code` is that of a row of `signs` in symbolic_parse.c, but + and -. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_binary(fnzi_exprs *set, char code, const fnzi_expr *const *args,
                                            const fnzi_expr **out);
 

@@ -1,10 +1,12 @@
-/* checks: 10
+/* checks: 11
  * symbolic_test.c - expressions over sizes: what they become, what is refused, and their numbers.
  */
 #include "program/symbolic.h"
 #include "tests/faults.h"
 
 #include <fnz/fnz.h>
+
+#include <stdio.h>
 
 static fnz_context *ctx;
 static fnzi_exprs set;
@@ -392,6 +394,27 @@ static fnz_status read_all(fnz_context *c, const void *user) {
   return status;
 }
 
+/* 400 symbols and their sum: no sum of the first few is made on the way, which took time and memory
+ * by the square of their number. */
+START_TEST(a_row_of_terms_is_made_once) {
+  static const char *const between[] = {"+", " - ", ", "};
+  enum { TERMS = 400 };
+  char text[TERMS * 8];
+  for (size_t k = 0; k < 3; k++) {
+    size_t at = (size_t)sprintf(text, k == 2 ? "Add(t0" : "t0");
+    for (int i = 1; i < TERMS; i++)
+      at += (size_t)sprintf(text + at, "%st%d", between[k], i);
+    if (k == 2)
+      strcat(text, ")");
+    begin();
+    const fnzi_expr *e = parse(text);
+    ck_assert_uint_eq(e->count, TERMS);
+    ck_assert_uint_le(set.all.count, k == 1 ? 2 * TERMS : TERMS + 1); /* - t1 is one as well */
+    end();
+  }
+}
+END_TEST
+
 START_TEST(running_out_of_memory_is_an_error) {
   ck_assert_uint_gt(each_fault(read_all, NULL), 100);
 }
@@ -400,4 +423,5 @@ END_TEST
 RUN_SUITE("symbolic", texts_have_one_form, sympy_reads_what_is_written,
           bad_texts_are_refused_at_a_character, sizes_have_limits, values_are_pythons,
           what_has_no_number_says_so, sizes_give_their_symbols, bounds_are_never_too_tight,
-          random_texts_are_read_or_refused, running_out_of_memory_is_an_error)
+          random_texts_are_read_or_refused, a_row_of_terms_is_made_once,
+          running_out_of_memory_is_an_error)
