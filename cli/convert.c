@@ -65,6 +65,13 @@ static void tell(const cli_call *call, const char *path) {
   cli_print_times(call, stderr);
 }
 
+/* Nothing is written that would be refused when it is read: a source may record for a write what
+ * its operator never gives. */
+static int check_result(const cli_call *call) {
+  return cli_check(call, fnz_program_check_types(call->ctx, call->functional, NULL, NULL),
+                   call->operands[0]);
+}
+
 int cli_convert(cli_call *call) {
   const char *path = cli_has(call, CLI_OUTPUT) ? call->options[CLI_OUTPUT] : "-";
   fnz_format format;
@@ -73,6 +80,7 @@ int cli_convert(cli_call *call) {
   CLI_TRY(cli_functionalize(call, call->program, call->operands[0]));
   if (cli_has(call, CLI_VERIFY))
     CLI_TRY(cli_compare(call, call->functional, CLI_DEFAULT_TRIALS));
+  CLI_TRY(check_result(call));
   CLI_TRY(cli_save(call, call->functional, format, path));
   if (call->talks)
     tell(call, path);

@@ -29,7 +29,7 @@ static void load(const char *path) {
   file *out = &files[nfiles];
   ck_assert_msg(f != NULL && nfiles < MOST_FILES, "%s", path);
   snprintf(out->path, sizeof out->path, "%s", path);
-  out->data = malloc(ROOM);
+  out->data = realloc(out->data, ROOM); /* that of the seeds before */
   ck_assert_ptr_nonnull(out->data);
   out->size = fread(out->data, 1, ROOM, f);
   nfiles += out->size > 0 && out->size < ROOM;

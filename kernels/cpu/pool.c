@@ -17,7 +17,7 @@ typedef struct pool {
   const unsigned char *cells; /* the elements as they lie, */
   unsigned char *moved;       /* and where chosen ones go, instead of y */
   size_t cell;
-  unsigned char nothing[16]; /* the largest of no elements */
+  _Alignas(8) unsigned char nothing[16]; /* the largest of no elements */
   int64_t in_volume, out_volume;
   bool adaptive, count_padding, exact;
   int64_t divisor; /* 0: the number of elements */

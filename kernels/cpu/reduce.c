@@ -164,7 +164,7 @@ static void forget_payload(const fnzi_call *call, fnz_dtype class_dtype, void *o
   static const double nan = NAN;
   const char *name = call->op->base;
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  unsigned char cell[8];
+  _Alignas(8) unsigned char cell[8];
   bool overall = strcmp(name, "max") == 0 || strcmp(name, "min") == 0;
   bool lined_up = strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0;
   if ((!overall && !lined_up) || !is_nan(class_dtype, out))

@@ -152,7 +152,7 @@ static void forget_self(const fnzi_window *to, const fnzi_window *index, const s
 /* The number `value` as `dtype`, which it is no more exact in than in the type of the result. */
 static void number_of(const fnzi_call *call, fnz_dtype dtype, unsigned char *room,
                       fnzi_window *out) {
-  unsigned char narrow[16];
+  _Alignas(8) unsigned char narrow[16];
   fnzi_window_number(fnzi_named(call, "value"), call->outputs[0]->place.dtype, narrow, out);
   memcpy(room, narrow, sizeof narrow);
   out->data = room;

@@ -9,7 +9,7 @@ enum { MASK, YES, NO, OPERANDS };
 
 typedef struct choice {
   fnzi_window operands[OPERANDS];
-  unsigned char numbers[OPERANDS][16];
+  _Alignas(8) unsigned char numbers[OPERANDS][16];
 } choice;
 
 #define CHOOSE(type)                                                                               \
