@@ -165,7 +165,7 @@ typedef struct extremes {
   sorting row;
   char *smallest, *largest;
   bool overall; /* of all elements: NaN comes out as `nan` */
-  char nan[8];
+  _Alignas(8) char nan[8];
 } extremes;
 
 static void extremes_row(const void *user, int64_t row, int lane) {
