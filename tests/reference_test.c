@@ -163,13 +163,13 @@ static void replay_call(replay *r, const fnz_op *op, const fnzi_json *call) {
   scene_close(&r->s);
 }
 
-/* Is among the calls that are known to differ. */
-static bool is_known(const replay *r, const char *op, size_t number) {
+/* The entry of the calls that are known to differ that has this one; NULL for none. */
+static const fnzi_json *find_known(const replay *r, const char *op, size_t number) {
   const fnzi_json *list = fnzi_json_find(r->v.differences.root, "known");
   for (const fnzi_json *entry = list->u.first; entry; entry = entry->next)
     if (has_number(fnzi_json_find(fnzi_json_find(entry, "calls"), op), number))
-      return true;
-  return false;
+      return entry;
+  return NULL;
 }
 
 static void replay_operator(replay *r, const fnzi_json *calls) {
@@ -180,9 +180,10 @@ static void replay_operator(replay *r, const fnzi_json *calls) {
   r->equal = has_text(fnzi_json_find(r->v.calls.root, "equal"), calls->key);
   for (const fnzi_json *call = calls->u.first; call; call = call->next, number++) {
     replay_call(r, op, call);
-    bool known = is_known(r, calls->key, number);
-    r->differs += known;
-    if (known == (r->what[0] != 0))
+    const fnzi_json *known = find_known(r, calls->key, number);
+    bool varies = known && fnzi_json_find(known, "by_compiler");
+    r->differs += known != NULL;
+    if (varies || (known != NULL) == (r->what[0] != 0))
       continue;
     r->unexplained++;
     printf("%s #%zu: %s\n", calls->key, number,
