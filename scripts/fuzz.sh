@@ -48,9 +48,12 @@ show_found() {
   done
 }
 
+# What changes items of a file, not bytes, is counted apart.
 note() { # target, executions, seconds, findings
+  local how=
   [ "${FNZ_LEDGER:-0}" = 1 ] || return 0
-  scripts/ledger.py add "fuzz/$1" "$(sed -n 's/^FNZ_SANITIZE:[A-Z]*=//p' "$build/CMakeCache.txt")" - "$2" "$3" "$4"
+  case $1 in pt2 | cbor | json) how=' by items' ;; esac
+  scripts/ledger.py add "fuzz/$1$how" "$(sed -n 's/^FNZ_SANITIZE:[A-Z]*=//p' "$build/CMakeCache.txt")" - "$2" "$3" "$4"
 }
 
 # A signal ends what is running, and nothing more is begun.
