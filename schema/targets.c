@@ -160,7 +160,9 @@ int fnzi_one_number(const fnz_op *op, const fnz_arg *args, const fnz_geometry *t
   bool is_refused = target->dtype == FNZ_F16 || target->dtype == FNZ_BF16;
   for (uint32_t d = 0; d < target->rank; d++)
     is_refused = is_refused || (target->strides[d] == 0 && target->sizes[d] > 1);
-  if ((repeated[row].by == BY_INDICES && !writes_one_number(&r)) ||
+  bool has_mask = look(&r, &args[fnzi_op_param(op, repeated[row].param)]) != NULL;
+  if ((repeated[row].by == BY_MASK && !has_mask) || /* a number, which is no mask */
+      (repeated[row].by == BY_INDICES && !writes_one_number(&r)) ||
       (repeated[row].by == BY_PLACES && is_refused))
     return -1;
   int value = fnzi_op_param(op, "value");
