@@ -174,7 +174,7 @@ fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *r, bool eleme
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
   *done = false;
-  if (!target || fnzi_self_relation(fnzi_geometry(target), FNZI_LITTLE_WORK) == FNZI_DISJOINT)
+  if (!target || !target->node->repeats)
     return FNZ_OK;
   const fnz_geometry *g = fnzi_geometry(target);
   int number = fnzi_one_number(r->op, r->args, g, geometry_of, NULL);

@@ -26,8 +26,6 @@ typedef struct twin_call {
   slot *slots;
   size_t count, nreturned; /* the first nreturned slots are results of the operator itself */
   bool elementwise;
-  bool casts; /* operands, to `common` */
-  fnz_dtype common;
   bool knows_own, casts_operand;
   fnz_dtype own; /* that the twin gives, for one target and unless it is elementwise */
   int slices;    /* -1, or the dimension of the target along which it goes slice after slice */
@@ -243,11 +241,10 @@ static bool is_target(const twin_call *c, size_t i, const slot *s) {
 }
 
 /* The tensor that is written is also the number that it is filled with, which eager takes out
- * before.
- */
+ * before. */
 static bool is_own_number(const twin_call *c, const slot *s) {
-  bool fills =
-      strcmp(c->twin->base, "masked_fill") == 0 || strcmp(c->twin->base, "index_fill") == 0;
+  bool fills = c->twin == &fnzi_ops[FNZI_ATEN_masked_fill__Tensor] ||
+               c->twin == &fnzi_ops[FNZI_ATEN_index_fill__int_Tensor];
   return fills && is_target(c, c->twin->nparams - 1, s);
 }
 
@@ -275,9 +272,10 @@ static size_t allowed_reads(const fnzi_request *r, const slot *s) {
  * not elementwise and gets it as another argument too reads places that it has written already. */
 static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                    const slot *s, size_t reads) {
-  bool is_empty = fnz_geometry_numel(fnzi_geometry(s->target)) == 0;
+  if (c->elementwise || reads == 0 || fnz_geometry_numel(fnzi_geometry(s->target)) == 0)
+    return FNZ_OK;
   size_t in_time = is_own_number(c, s) ? 1 : own_scattered(c, s);
-  if (c->elementwise || is_empty || reads <= in_time || reads - in_time <= allowed_reads(r, s))
+  if (reads <= in_time || reads - in_time <= allowed_reads(r, s))
     return FNZ_OK;
   return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
                        "%s gets the tensor `%s`, which it writes, as another argument as well; "
@@ -285,21 +283,28 @@ static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, cons
                        r->op->name, s->param->name);
 }
 
+/* Whether an elementwise operator casts its operands to one dtype, and to which. */
+static bool casts_to(const twin_call *c, fnz_dtype *common) {
+  return c->elementwise && c->twin->nparams > 1 &&
+         fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, common);
+}
+
 /* Results in another dtype than the target's are held back until all of them are there. A bool
  * takes what comparisons give as it is. */
 static bool is_held_back(const twin_call *c, fnz_dtype target) {
-  return c->casts && target != c->common &&
+  fnz_dtype common;
+  return casts_to(c, &common) && target != common &&
          (target != FNZ_BOOL || c->twin->promotion != FNZI_PROMOTE_ALWAYS_BOOL);
 }
 
 /* A cast reads all of an operand before anything is written. */
 static fnzi_reading reading_of(const fnzi_request *r, const twin_call *c, const slot *s,
                                const fnz_tensor *operand) {
-  fnz_dtype target = fnzi_geometry(s->target)->dtype;
+  fnz_dtype common, target = fnzi_geometry(s->target)->dtype;
   if (fnzi_reads_whole(r->op, fnzi_geometry(s->target), fnzi_geometry(operand)))
     return FNZI_READING_FIRST;
   bool is_copied =
-      is_held_back(c, target) || (c->casts && fnzi_geometry(operand)->dtype != c->common);
+      is_held_back(c, target) || (casts_to(c, &common) && fnzi_geometry(operand)->dtype != common);
   return is_copied ? FNZI_READING_FIRST : FNZI_READING_IN_STEP;
 }
 
@@ -371,6 +376,8 @@ static fnz_status loop_reads(fnz_world *world, const twin_call *c, const slot *s
                              fnz_tensor *const *reads, fnzi_loop *loop) {
   const fnz_geometry **seen;
   const fnz_geometry *target = fnzi_geometry(s->target);
+  fnz_dtype common;
+  bool casts = casts_to(c, &common);
   FNZI_NEW(&world->scratch, loop->nreads + 1, &seen);
   loop->reads = seen;
   if (is_held_back(c, target->dtype)) {
@@ -379,8 +386,8 @@ static fnz_status loop_reads(fnz_world *world, const twin_call *c, const slot *s
   }
   for (size_t i = 0; i < loop->nreads; i++) {
     seen[i] = fnzi_geometry(reads[i]);
-    if (c->casts && seen[i]->dtype != c->common)
-      FNZ_TRY(fnzi_result_like(world, seen[i], c->common, &seen[i]));
+    if (casts && seen[i]->dtype != common)
+      FNZ_TRY(fnzi_result_like(world, seen[i], common, &seen[i]));
   }
   return FNZ_OK;
 }
@@ -397,7 +404,7 @@ static bool reads_first(const fnzi_request *r, const twin_call *c, const slot *s
 static fnz_status find_loop(fnz_world *world, const fnzi_request *r, const twin_call *c,
                             const slot *s, const company *all, fnzi_loop *loop) {
   *loop = (fnzi_loop){.nreads = all->nreads, .slices = c->slices};
-  if (fnzi_self_relation(fnzi_geometry(s->target), FNZI_LITTLE_WORK) == FNZI_DISJOINT)
+  if (!s->target->node->repeats)
     return FNZ_OK;
   loop->reads_first = reads_first(r, c, s, all->reads, all->nreads);
   return loop_reads(world, c, s, all->reads, loop);
@@ -464,7 +471,8 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   if (loop)
     FNZ_TRY(find_loop(world, r, c, s, all, loop));
   FNZ_TRY(check_gaps(world, r, c, s));
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), loop));
+  if (s->target->node->repeats)
+    FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), loop));
   if (fnzi_op_is_custom(r->op)) /* reads all of its arguments first */
     return FNZ_OK;
   if (all->crowd.count > 1)
@@ -491,9 +499,6 @@ static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call
     if (c->slots[k].target)
       targets[ntargets++] = c->slots[k].target;
   FNZ_TRY(fnzi_crowd_of(world, targets, ntargets, all.reads, all.nreads, &all.crowd));
-  c->casts =
-      c->elementwise && c->twin->nparams > 1 &&
-      fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, &c->common);
   for (size_t k = 0, i = 0; k < c->count; k++)
     if (c->slots[k].target)
       FNZ_TRY(check_slot(world, r, c, &c->slots[k], &all, all.crowd.member_of[i++]));

@@ -3,10 +3,13 @@
 
 /* --- Finding ---------------------------------------------------------------------------------- */
 
-/* As strcmp(op name, the first `size` bytes of `name`). */
+/* As strcmp(op name, the first `size` bytes of `name`). Names differ early: the call of strncmp
+ * took twice as long. */
 static int compare(const fnz_op *op, const char *name, size_t size) {
-  int order = strncmp(op->name, name, size);
-  return order ? order : op->name[size] != 0;
+  for (size_t i = 0; i < size; i++)
+    if (op->name[i] != name[i])
+      return (unsigned char)op->name[i] - (unsigned char)name[i];
+  return op->name[size] != 0;
 }
 
 size_t fnzi_op_lower_bound(const char *name, size_t size) {
