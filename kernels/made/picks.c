@@ -1,9 +1,23 @@
 /* picks.c - elements picked by masks and indices, and comparisons with tolerance. */
 #include "kernels/made/recipe.h"
 
-static void need_data(fnzi_steps *s) {
-  if (s->status == FNZ_OK && !s->call->has_data)
-    s->status = fnzi_size_unknown(s->call);
+/* How many elements were picked, where no data say it but the program does. */
+static bool records_count(fnzi_steps *s, int64_t *count) {
+  const fnzi_call *call = s->call;
+  const fnz_geometry *expected = call->nexpected ? call->expected[0] : NULL;
+  if (s->status != FNZ_OK || call->has_data)
+    return false;
+  if (!expected)
+    s->status = fnzi_size_unknown(call);
+  *count = expected && expected->rank ? expected->sizes[0] : 0;
+  return expected != NULL;
+}
+
+/* A row for each element that is not 0. */
+static fnzi_array *places_of(fnzi_steps *s, fnzi_array *self) {
+  int64_t count;
+  return records_count(s, &count) ? STEP(full, INTS(count, fnzi_rank(self)), I(0), DTYPE(FNZ_I64))
+                                  : STEP(nonzero, V(self));
 }
 
 /* The number in a tensor that has one. */
@@ -17,10 +31,14 @@ static fnz_arg number_in(fnzi_steps *s, const fnzi_array *a) {
 /* --- Masks ------------------------------------------------------------------------------- */
 RECIPE(masked_select) {
   fnzi_array *self = fnzi_given(s, "self"), *mask = fnzi_given(s, "mask");
+  int64_t count;
   if (fnzi_dtype_of(mask) != FNZ_BOOL)
     fnzi_stop(s, FNZ_CLASS_TYPE, "mask is %s; it must be bool",
               fnzi_dtype(fnzi_dtype_of(mask))->name);
-  need_data(s);
+  if (records_count(s, &count)) {
+    fnzi_give_result(s, STEP(full, INTS(count), I(0), DTYPE(fnzi_dtype_of(self))));
+    return;
+  }
   fnzi_broadcast_both(s, &self, &mask);
   if (fnzi_rank(self) == 0) {
     self = RESHAPED(self, 1);
@@ -75,17 +93,15 @@ RECIPE(unsafe_masked_index_put) {
 }
 
 RECIPE(argwhere) {
-  need_data(s);
-  fnzi_give_result(s, STEP(nonzero, V(fnzi_given(s, "self"))));
+  fnzi_give_result(s, places_of(s, fnzi_given(s, "self")));
 }
 
 /* The places in each dimension apart. */
 RECIPE(nonzero_apart) {
   fnzi_array *self = fnzi_input(s->call, 0);
-  need_data(s);
   if (fnzi_rank(self) == 0)
     self = RESHAPED(self, 1);
-  fnzi_array *places = STEP(nonzero, V(self));
+  fnzi_array *places = places_of(s, self);
   for (int64_t d = 0; d < fnzi_rank(self); d++)
     fnzi_give_result(s, STEP(select_copy__int, V(places), I(1), I(d)));
 }
