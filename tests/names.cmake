@@ -19,7 +19,7 @@ set(wrong)
 set(strings 0)
 set(seen 0)
 foreach(folder views mutations functionalize)
-  file(GLOB files RELATIVE ${ROOT} ${ROOT}/${folder}/*.c)
+  file(GLOB_RECURSE files RELATIVE ${ROOT} ${ROOT}/${folder}/*.c)
   foreach(file IN LISTS files)
     math(EXPR seen "${seen} + 1")
     # A semicolon would end an item of a list; no operator has one.
