@@ -7,7 +7,7 @@
  *         0 the first slice alone, with all masks together */
 #include "functionalize/writes.h"
 #include "schema/aten_names.h"
-#include "schema/targets.h"
+#include "schema/facts/targets.h"
 
 static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   (void)user;

@@ -6,7 +6,7 @@
 #include "functionalize/crowd.h"
 #include "functionalize/writes.h"
 #include "schema/aten_names.h"
-#include "schema/targets.h"
+#include "schema/facts/targets.h"
 #include "schema/twins.h"
 
 /* A result of the twin: a fresh one, or the new value of a written argument. */

@@ -18,7 +18,7 @@
 #include "functionalize/why.h"
 #include "functionalize/decisions.h"
 #include "mutations/mutations.h"
-#include "schema/outs.h"
+#include "schema/facts/outs.h"
 #include "views/composites.h"
 #include "views/views.h"
 

@@ -2,7 +2,7 @@
  * not promise: memory that overlaps itself, an operand that partly overlaps what is written, sizes
  * that do not fit. */
 #include "run/original.h"
-#include "schema/targets.h"
+#include "schema/facts/targets.h"
 
 /* Every element gets the same number, so that order does not matter. */
 static bool is_fill(const fnz_op *twin) {

@@ -3,7 +3,7 @@
  *
  * Along strides of 0, all places of an element are looked at together. */
 #include "run/original.h"
-#include "schema/targets.h"
+#include "schema/facts/targets.h"
 
 typedef struct chosen {
   fnzi_act *s;

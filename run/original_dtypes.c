@@ -1,7 +1,7 @@
 /* original_dtypes.c - writes into tensors of another dtype than the functional twin gives by
  * itself. */
 #include "run/original.h"
-#include "schema/outs.h"
+#include "schema/facts/outs.h"
 
 static fnz_status refuse(fnzi_act *s, fnz_dtype target) {
   return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",

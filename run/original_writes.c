@@ -3,7 +3,7 @@
  * The functional twin is computed on dense values and its results are put into memory, element by
  * element in row-major order. */
 #include "run/original.h"
-#include "schema/targets.h"
+#include "schema/facts/targets.h"
 #include "schema/twins.h"
 
 #include <stdio.h>

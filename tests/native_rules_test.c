@@ -3,7 +3,7 @@
  * reported with its name and the line. */
 #include "tests/test.h"
 
-#include "schema/native.h"
+#include "schema/native/native.h"
 
 #include <stdio.h>
 
@@ -42,7 +42,7 @@ enum { BREACHES = sizeof breaches / sizeof *breaches };
 
 static const char *const ids[] = {
 #define RULE(stage, id, kind, text) #id,
-#include "schema/native_rules.def"
+#include "schema/native/rules.def"
 #undef RULE
 };
 

@@ -3,7 +3,7 @@
  * occurs, what is generated, the table, and that no damaged file does harm. */
 #include "tests/faults.h"
 
-#include "schema/native.h"
+#include "schema/native/native.h"
 
 #include <fnz/formats.h>
 

@@ -3,7 +3,7 @@
  */
 #include "tests/test.h"
 
-#include "schema/outs.h"
+#include "schema/facts/outs.h"
 
 #include <stdio.h>
 
@@ -137,7 +137,7 @@ static const fnz_op *named(const char *name) {
 START_TEST(rows_are_sorted_and_found) {
   static const row rows[] = {
 #define ROW(name, kind) {name, FNZI_PROMOTE_##kind},
-#include "schema/promotion.def"
+#include "schema/facts/promotion.def"
 #undef ROW
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -276,7 +276,7 @@ END_TEST
 START_TEST(other_rows_are_sorted_and_found) {
   static const char *const names[] = {
 #define OUT(name, own, way) name,
-#include "schema/outs.def"
+#include "schema/facts/outs.def"
 #undef OUT
   };
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {

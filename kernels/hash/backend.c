@@ -1,6 +1,6 @@
 /* backend.c - the backend of hashes: its values, and which of the three kinds an operator is. */
 #include "kernels/hash/hash.h"
-#include "schema/outs.h"
+#include "schema/facts/outs.h"
 
 /* --- Values --------------------------------------------------------------------------------------
  */

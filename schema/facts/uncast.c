@@ -9,7 +9,7 @@ static const struct {
 } uncast[] = {
 #define UNCAST(op, param) {FNZI_ATEN_##op, param},
 #define EXACT(op)
-#include "schema/uncast.def"
+#include "schema/facts/uncast.def"
 #undef EXACT
 #undef UNCAST
 };
@@ -17,7 +17,7 @@ static const struct {
 static const uint16_t exact[] = {
 #define UNCAST(op, param)
 #define EXACT(op) FNZI_ATEN_##op,
-#include "schema/uncast.def"
+#include "schema/facts/uncast.def"
 #undef EXACT
 #undef UNCAST
 };

@@ -2,8 +2,8 @@
 #ifndef FNZI_SCHEMA_NATIVE_READ_H
 #define FNZI_SCHEMA_NATIVE_READ_H
 
-#include "schema/native.h"
-#include "schema/native_yaml.h"
+#include "schema/native/native.h"
+#include "schema/native/yaml.h"
 
 /* One entry. What decides its flags and keys only when all is known stands here. */
 typedef struct fnzi_entry {

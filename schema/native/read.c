@@ -2,7 +2,7 @@
  * from all keys together.
  *
  * Keeps: what is written down, and nothing but that; whether it makes sense is for the rules. */
-#include "schema/native_read.h"
+#include "schema/native/read.h"
 
 #include "schema/table.h"
 

@@ -249,7 +249,7 @@ FNZ_MUST_CHECK fnz_status fnzi_native_check_groups(const fnz_library *library);
 
 typedef enum fnzi_rule {
 #define RULE(stage, id, kind, text) FNZI_RULE_##id,
-#include "schema/native_rules.def"
+#include "schema/native/rules.def"
 #undef RULE
   FNZI_RULE_COUNT
 } fnzi_rule;

@@ -2,7 +2,7 @@
  * reported.
  *
  * One function per row of native_rules.def, called rule_<id>. Needs: entries as read. */
-#include "schema/native_rules.h"
+#include "schema/native/rules.h"
 
 #include <stdio.h>
 
@@ -13,7 +13,7 @@ static const struct {
   fnz_class kind;
 } rules[] = {
 #define RULE(stage, id, kind, text) {#id, text, FNZ_CLASS_##kind},
-#include "schema/native_rules.def"
+#include "schema/native/rules.def"
 #undef RULE
 };
 
@@ -34,7 +34,7 @@ static const struct {
   const char *name;
 } exempt[] = {
 #define EXEMPT(rule, name) {FNZI_RULE_##rule, name},
-#include "schema/native_exempt.def"
+#include "schema/native/exempt.def"
 #undef EXEMPT
 };
 
@@ -292,7 +292,7 @@ static fnz_status check_entry(const fnz_library *library, const fnzi_native *n) 
 #define RULE RULE_FUNCTION
 #undef RULE_ENTRY
 #define RULE_ENTRY(function) function,
-#include "schema/native_rules.def"
+#include "schema/native/rules.def"
   };
   for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
     FNZ_TRY(functions[k](library, n));

@@ -1,5 +1,5 @@
 /* library.c - operator libraries: reading in steps, asking, counting, and the table. */
-#include "schema/native.h"
+#include "schema/native/native.h"
 #include "schema/table.h"
 #include "schema/twins.h"
 

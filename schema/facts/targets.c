@@ -1,5 +1,5 @@
 /* targets.c - the rows of targets.def. */
-#include "schema/targets.h"
+#include "schema/facts/targets.h"
 
 #include "schema/aten_names.h"
 
@@ -12,7 +12,7 @@ static const written_row own_inputs[] = {
 #define OWN_INPUT(op, param) {FNZI_ATEN_##op, param},
 #define LAZY(op)
 #define REPEATED(op, param, by)
-#include "schema/targets.def"
+#include "schema/facts/targets.def"
 #undef OWN_INPUT
 #undef LAZY
 #undef REPEATED
@@ -22,7 +22,7 @@ static const uint16_t lazy[] = {
 #define OWN_INPUT(op, param)
 #define LAZY(op) FNZI_ATEN_##op,
 #define REPEATED(op, param, by)
-#include "schema/targets.def"
+#include "schema/facts/targets.def"
 #undef OWN_INPUT
 #undef LAZY
 #undef REPEATED
@@ -39,7 +39,7 @@ static const struct {
 #define OWN_INPUT(op, param)
 #define LAZY(op)
 #define REPEATED(op, param, by) {FNZI_ATEN_##op, param, BY_##by},
-#include "schema/targets.def"
+#include "schema/facts/targets.def"
 #undef OWN_INPUT
 #undef LAZY
 #undef REPEATED

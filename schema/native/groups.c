@@ -4,7 +4,7 @@
  * Needs: entries that keep all rules on entries. Keeps: every entry; generated functions come
  * after. */
 #include "schema/derive.h"
-#include "schema/native_rules.h"
+#include "schema/native/rules.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 #ifndef FNZI_SCHEMA_NATIVE_RULES_H
 #define FNZI_SCHEMA_NATIVE_RULES_H
 
-#include "schema/native.h"
+#include "schema/native/native.h"
 #include "schema/twins.h"
 
 /* In a rule on a function `n` of `library`. */

@@ -1,5 +1,5 @@
 /* outs.c - the rows of outs.def, and the dtypes that they stand for. */
-#include "schema/outs.h"
+#include "schema/facts/outs.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@ typedef struct out_row {
 
 static const out_row rows[] = {
 #define OUT(name, own, way) {name, FNZI_OWN_##own, FNZI_OUT_##way},
-#include "schema/outs.def"
+#include "schema/facts/outs.def"
 #undef OUT
 };
 

@@ -1,6 +1,6 @@
 /* native_values.c - values of native_functions.yaml: their types, and the ones with an inner form.
  */
-#include "schema/native_read.h"
+#include "schema/native/read.h"
 
 #include <stdio.h>
 

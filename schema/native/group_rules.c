@@ -2,7 +2,7 @@
  * group.
  *
  * One function per row of native_rules.def, called rule_<id>. Needs: a completed library. */
-#include "schema/native_rules.h"
+#include "schema/native/rules.h"
 
 #include <stdio.h>
 
@@ -201,7 +201,7 @@ static fnz_status check_groups(const fnz_library *library) {
   static fnz_status (*const functions[])(const fnz_library *, const fnzi_native_group *) = {
 #undef RULE_GROUP
 #define RULE_GROUP(function) function,
-#include "schema/native_rules.def"
+#include "schema/native/rules.def"
 #undef RULE_GROUP
 #define RULE_GROUP(function)
   };
@@ -215,7 +215,7 @@ static fnz_status check_alone(const fnz_library *library) {
   static fnz_status (*const functions[])(const fnz_library *, const fnzi_native *) = {
 #undef RULE_ALONE
 #define RULE_ALONE(function) function,
-#include "schema/native_rules.def"
+#include "schema/native/rules.def"
 #undef RULE_ALONE
 #define RULE_ALONE(function)
   };
@@ -230,7 +230,7 @@ static fnz_status check_views(const fnz_library *library) {
   static fnz_status (*const functions[])(const fnz_library *, const fnzi_view_group *) = {
 #undef RULE_VIEW
 #define RULE_VIEW(function) function,
-#include "schema/native_rules.def"
+#include "schema/native/rules.def"
 #undef RULE_VIEW
 #define RULE_VIEW(function)
   };

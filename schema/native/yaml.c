@@ -3,7 +3,7 @@
  * libyaml 0.2.5 (MIT, kept by the YAML project, Debian's libyaml-dev) is there because the format
  * is far larger than it looks. Its parser hands out events without recursion; its own tree is not
  * used. It allocates with malloc for as long as one call lasts. */
-#include "schema/native_yaml.h"
+#include "schema/native/yaml.h"
 
 #include <yaml.h>
 

@@ -2,7 +2,7 @@
  * writes and what it returns.
  *
  * One function per row of native_rules.def, called rule_<id>. Needs: an entry as read. */
-#include "schema/native_rules.h"
+#include "schema/native/rules.h"
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 
@@ -287,7 +287,7 @@ fnz_status fnzi_native_check_schema(const fnz_library *library, const fnzi_nativ
 #define RULE RULE_FUNCTION
 #undef RULE_SCHEMA
 #define RULE_SCHEMA(function) function,
-#include "schema/native_rules.def"
+#include "schema/native/rules.def"
   };
   for (size_t k = 0; k < sizeof functions / sizeof *functions; k++)
     FNZ_TRY(functions[k](library, n));
