@@ -7,7 +7,7 @@
  *         some, a guard that keeps those out; or a refusal. Never a guess */
 #include "functionalize/pass.h"
 #include "functionalize/trials.h"
-#include "program/higher_order.h"
+#include "program/region_ops.h"
 
 #include <stdio.h>
 

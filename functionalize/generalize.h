@@ -17,7 +17,7 @@
 
 #include "functionalize/decisions.h"
 #include "functionalize/why.h"
-#include "program/computer.h"
+#include "program/shapes/computer.h"
 
 #include <fnz/functionalize.h>
 

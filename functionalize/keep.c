@@ -3,7 +3,7 @@
  * needs   the answers where each node comes from (why.h)
  * gives   the extras of the source, and per node the one whose metadata and device it has */
 #include "functionalize/pass.h"
-#include "program/extras.h"
+#include "program/pt2_metadata.h"
 
 static fnz_status make_room(fnz_program *to) {
   for (size_t i = 0; i < to->graphs.count; i++) {

@@ -7,7 +7,7 @@
  * gives   l->models, l->told */
 #include "functionalize/lift.h"
 
-#include "program/higher_order.h"
+#include "program/region_ops.h"
 
 /* --- readings --------------------------------------------------------------------------------- */
 static fnz_status see_tensor(void *user, const fnz_arg *arg) {

@@ -6,7 +6,7 @@
  * turn to turn. Then the bodies are made again, until nothing new is found: an operand that was
  * written or merged stays so, which is why this ends.
  *
- * needs   a node that agrees with its bodies (program/higher_order_check.c)
+ * needs   a node that agrees with its bodies (program/region_ops_check.c)
  * gives   made bodies to region_node.c, or the nodes of a transparent body among those of the pass
  * refuses what writes in a way that no carried value can tell, by name */
 #include "functionalize/regions.h"

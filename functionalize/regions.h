@@ -15,7 +15,7 @@
 #define FNZI_REGIONS_H
 
 #include "functionalize/pass.h"
-#include "program/higher_order.h"
+#include "program/region_ops.h"
 
 /* Whether the final value of a base is a result. */
 typedef enum fnzi_returns {

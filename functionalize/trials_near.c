@@ -4,7 +4,7 @@
  * needs   the general program, the most usual of its trials
  * gives   further trials, as trials_check.c does */
 #include "functionalize/trials.h"
-#include "program/equations.h"
+#include "program/shapes/equations.h"
 
 enum {
   ALIKE = 3,         /* numbers that all symbols have at once */

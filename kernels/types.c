@@ -8,7 +8,7 @@
  * by their examples; of a node where one has none, dtype and rank only. Inside an enabled autocast
  * sizes only */
 #include "kernels/variants.h"
-#include "program/higher_order.h"
+#include "program/region_ops.h"
 
 #include <stdio.h>
 #include <stdlib.h>

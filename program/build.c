@@ -1,6 +1,6 @@
 /* build.c - adding to a program: interned strings and geometries, nodes, signature. */
 #include "program/program.h"
-#include "program/symbolic.h"
+#include "program/shapes/symbolic.h"
 
 #include <stdio.h>
 

@@ -141,7 +141,7 @@ void fnzi_blob_release(fnzi_blob *blob);
 void *fnzi_blob_data(const fnzi_blob *blob);
 size_t fnzi_blob_bytes(const fnzi_blob *blob);
 
-/* What the .pt2 file of a program says beside it (program/extras.h), shared like blobs. */
+/* What the .pt2 file of a program says beside it (program/pt2_metadata.h), shared like blobs. */
 typedef struct fnzi_extras fnzi_extras;
 fnzi_extras *fnzi_extras_retain(fnzi_extras *extras);
 void fnzi_extras_release(fnzi_extras *extras);
@@ -434,7 +434,7 @@ FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int6
 
 /* --- Formats (program/formats/) ---------------------------------------------------------- */
 typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
-struct fnzi_pieces; /* program/formats/pieces.h; NULL: all goes into `out` */
+struct fnzi_pieces; /* program/formats/out.h; NULL: all goes into `out` */
 typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
                                struct fnzi_pieces *pieces);
 fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;

@@ -5,7 +5,7 @@
  *         operator's schema has them; regions that refer to later graphs only, so that they end;
  *         symbols, signature and weights that fit each other.
  * keeps:  the program, untouched. */
-#include "program/higher_order.h"
+#include "program/region_ops.h"
 
 #include <stdio.h>
 

@@ -5,7 +5,7 @@
  * it is a composite that may hold another one of the table, is not known here and refused. */
 #include "run/autocast.h"
 
-#include "program/sizes.h"
+#include "program/shapes/sizes.h"
 
 typedef enum policy { NONE, LOWER, SINGLE, WIDEST, PLAIN } policy;
 

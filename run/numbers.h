@@ -6,7 +6,7 @@
 #ifndef FNZI_NUMBERS_H
 #define FNZI_NUMBERS_H
 
-#include "program/sizes.h"
+#include "program/shapes/sizes.h"
 #include "run/run.h"
 
 typedef struct fnzi_run_numbers {

@@ -7,7 +7,7 @@
 #ifndef FNZI_RUN_REGIONS_H
 #define FNZI_RUN_REGIONS_H
 
-#include "program/higher_order.h"
+#include "program/region_ops.h"
 #include "run/run.h"
 
 /* What an interpreter does for this. `self` is the interpreter. New items have no user. */

@@ -2,7 +2,7 @@
 #ifndef FNZI_VERIFY_H
 #define FNZI_VERIFY_H
 
-#include "program/sizes.h"
+#include "program/shapes/sizes.h"
 
 #include <fnz/functionalize.h>
 

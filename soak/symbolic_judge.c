@@ -3,7 +3,7 @@
  * functional, and for the sizes that the exporter saw. */
 #include "soak/judge.h"
 
-#include "program/sizes.h"
+#include "program/shapes/sizes.h"
 #include "soak/choices.h"
 #include "soak/refusals.h"
 

@@ -1,7 +1,7 @@
 /* checks: 6
  * arithmetic_test.c - nodes that compute numbers, by Python's rules: integers, floats, truth
  * values, what leaves 64 bits and what is not defined; and the sizes that nodes ask for. */
-#include "program/sizes.h"
+#include "program/shapes/sizes.h"
 #include "tests/test.h"
 
 #include <fnz/fnz.h>

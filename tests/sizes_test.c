@@ -1,7 +1,7 @@
 /* checks: 14
  * sizes_test.c - programs with symbolic sizes: functionalized once, right at every size; sizes that
  * they are not for are refused with the reason. */
-#include "program/sizes.h"
+#include "program/shapes/sizes.h"
 #include "tests/faults.h"
 
 #include <fnz/fnz.h>

@@ -1,7 +1,7 @@
 /* checks: 11
  * symbolic_test.c - expressions over sizes: what they become, what is refused, and their numbers.
  */
-#include "program/symbolic.h"
+#include "program/shapes/symbolic.h"
 #include "tests/faults.h"
 
 #include <fnz/fnz.h>

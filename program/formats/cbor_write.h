@@ -4,7 +4,7 @@
 #define FNZI_CBOR_WRITE_H
 
 #include "program/formats/cbor.h"
-#include "program/formats/pieces.h"
+#include "program/formats/out.h"
 
 typedef struct fnzi_cbor_writer {
   fnz_context *ctx;

@@ -6,7 +6,7 @@
  * before, or kills the process, leaves the target as it was and nothing beside it. Where there are
  * no files without names, the new file has one of its own. */
 #include "program/formats/foreign.h"
-#include "program/formats/pieces.h"
+#include "program/formats/out.h"
 
 #include <fnz/formats.h>
 

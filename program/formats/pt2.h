@@ -8,7 +8,7 @@
 #define FNZI_PT2_H
 
 #include "program/formats/json.h"
-#include "program/extras.h"
+#include "program/pt2_metadata.h"
 #include "program/formats/zip.h"
 
 /* One run of the reader over one model. */
@@ -134,7 +134,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_looks(fnzi_pt2_scope *s, const fnz_geome
 FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_defined(fnzi_pt2_scope *s, uint32_t value);
 
 /* --- pt2_extras.c ------------------------------------------------------------------------------
- * What only a writer of .pt2 needs (program/extras.h). */
+ * What only a writer of .pt2 needs (program/pt2_metadata.h). */
 /* Members of ExportedProgram and GraphModule; which fields this schema has. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_members(fnzi_pt2 *r, const fnzi_json *module);
 /* Of a value that was just defined; `meta` is its TensorMeta. */

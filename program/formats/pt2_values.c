@@ -3,7 +3,7 @@
  * A graph names its values in tables beside the nodes. What no node uses is never looked at. */
 #include "program/formats/pt2.h"
 #include "program/formats/text.h"
-#include "program/symbolic.h"
+#include "program/shapes/symbolic.h"
 
 #include <stdio.h>
 
@@ -42,7 +42,7 @@ static fnz_status read_hint(const fnzi_json_doc *in, const fnzi_json *expr, bool
 }
 
 /* "Symbol('s77', positive=True, integer=True)" is s77, the name that the ranges use, and other
- * expressions are as short (program/symbolic.h). What fnz cannot read stays as it is. */
+ * expressions are as short (program/shapes/symbolic.h). What fnz cannot read stays as it is. */
 static fnz_status tidy_text(fnz_program *p, const char *text, const char **out) {
   fnzi_exprs set;
   fnzi_exprs_init(&set, p->ctx);

@@ -13,9 +13,9 @@
 #ifndef FNZI_PT2_WRITE_H
 #define FNZI_PT2_WRITE_H
 
-#include "program/extras.h"
+#include "program/pt2_metadata.h"
 #include "program/formats/json_out.h"
-#include "program/symbolic.h"
+#include "program/shapes/symbolic.h"
 
 /* Which of SymInt, SymFloat and SymBool a symbolic value is. */
 typedef enum fnzi_pt2_number { FNZI_SYM_INT, FNZI_SYM_FLOAT, FNZI_SYM_BOOL } fnzi_pt2_number;

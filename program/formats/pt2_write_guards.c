@@ -7,7 +7,7 @@
  *         are known: before anything else if inputs tell them */
 #include "program/formats/pt2_write.h"
 
-#include "program/computer.h"
+#include "program/shapes/computer.h"
 #include "schema/aten_names.h"
 
 /* What is known of an expression. */

@@ -1,6 +1,6 @@
 /* text_parts.c - the pieces of a statement of the text form: names, types, arguments. */
 #include "program/formats/text_read.h"
-#include "program/symbolic.h"
+#include "program/shapes/symbolic.h"
 
 #include <math.h>
 

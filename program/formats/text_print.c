@@ -1,6 +1,6 @@
 /* text_print.c - the pieces of a statement of the text form: names, types, arguments. */
 #include "program/formats/text_print.h"
-#include "program/symbolic.h"
+#include "program/shapes/symbolic.h"
 
 enum { WRAP_BYTES = 1000 };
 

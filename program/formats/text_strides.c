@@ -1,7 +1,7 @@
 /* text_strides.c - the strides of a type that says none: row-major, and symbolic where its sizes
  * are, so that they hold at all sizes and not at those of the example alone. */
 #include "program/formats/text_read.h"
-#include "program/symbolic.h"
+#include "program/shapes/symbolic.h"
 
 /* How many elements the dimensions behind one have. */
 typedef struct extent {

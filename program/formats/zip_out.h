@@ -4,7 +4,7 @@
 #define FNZI_ZIP_OUT_H
 
 #include "program/formats/crc.h"
-#include "program/formats/pieces.h"
+#include "program/formats/out.h"
 
 typedef struct fnzi_zip_record {
   const char *name;

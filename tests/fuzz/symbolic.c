@@ -1,7 +1,7 @@
 /* symbolic.c - any bytes as an expression over sizes: read or refused. What is read is the same
  * again from its own text, from sympy's form and in another set; its value is the same there, and
  * lies within its bounds. */
-#include "program/symbolic.h"
+#include "program/shapes/symbolic.h"
 #include "tests/fuzz/fuzz.h"
 
 static const int64_t numbers[] = {0,         1,         2,         -1, 3, 7, 4096, (int64_t)1 << 31,

@@ -1,0 +1,200 @@
+/* pt2_vmap_products.c - products of matrices within vmap regions: all are matmul, which broadcasts
+ * whatever stands before the last two dimensions. */
+#include "program/batching/batching.h"
+
+/* An operand as a matrix, or a stack of them. */
+typedef struct operand {
+  fnz_arg value;
+  uint32_t rank;  /* without the levels */
+  bool is_vector; /* it was one, and its dimension of size 1 goes again */
+} operand;
+
+static fnz_status as_matrix(const fnzi_vmap *v, const fnz_arg *arg, bool is_left, operand *out) {
+  uint32_t front = fnzi_vmap_bits(fnzi_vmap_levels(v, arg));
+  *out = (operand){*arg, fnzi_vmap_rank(v, arg), false};
+  if (arg->tag != FNZ_ARG_VALUE || !out->rank)
+    return fnzi_vmap_refuse(v, "needs tensors with dimensions");
+  out->is_vector = out->rank == 1;
+  if (out->is_vector) {
+    out->rank = 2;
+    FNZ_TRY(fnzi_vmap_unsqueeze(v, &out->value, front + !is_left));
+  }
+  return FNZ_OK;
+}
+
+/* As fnzi_vmap_align(), for an operand whose levels are those of `arg`. */
+static fnz_status align(const fnzi_vmap *v, const fnz_arg *arg, operand *o, uint32_t rank) {
+  if (o->is_vector)
+    FNZ_TRY(fnzi_vmap_mark(v, &o->value, fnzi_vmap_levels(v, arg)));
+  return fnzi_vmap_align(v, &o->value, rank);
+}
+
+/* The sizes of a @ b. */
+static fnz_status product_sizes(const fnzi_vmap *v, const fnz_geometry *a, const fnz_geometry *b,
+                                int64_t *sizes, uint32_t *rank) {
+  *rank = a->rank > b->rank ? a->rank : b->rank;
+  for (uint32_t back = 3; back <= *rank; back++) {
+    int64_t left = back <= a->rank ? a->sizes[a->rank - back] : 1;
+    int64_t right = back <= b->rank ? b->sizes[b->rank - back] : 1;
+    sizes[*rank - back] = left == 1 ? right : left;
+  }
+  sizes[*rank - 2] = a->sizes[a->rank - 2];
+  sizes[*rank - 1] = b->sizes[b->rank - 1];
+  return a->sizes[a->rank - 1] == b->sizes[b->rank - 2]
+             ? FNZ_OK
+             : fnzi_vmap_refuse(v, "multiplies matrices that do not fit");
+}
+
+static fnz_status drop_dim(const fnzi_vmap *v, fnz_arg *value, int back) {
+  int64_t sizes[FNZ_MAX_RANK];
+  const fnz_geometry *g = fnzi_vmap_looks(v, value);
+  uint32_t n = 0;
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (d != g->rank - (uint32_t)back)
+      sizes[n++] = g->sizes[d];
+  const fnz_arg args[] = {*value, fnzi_vmap_int(-back)};
+  return fnzi_vmap_make(v, "squeeze.dim", args, 2, g->dtype, sizes, n, value);
+}
+
+/* a @ b as a value in between. */
+static fnz_status multiply(const fnzi_vmap *v, const fnz_arg *left, const fnz_arg *right,
+                           fnz_arg *out) {
+  int64_t sizes[FNZ_MAX_RANK];
+  operand a, b;
+  uint32_t rank;
+  FNZ_TRY(as_matrix(v, left, true, &a));
+  FNZ_TRY(as_matrix(v, right, false, &b));
+  rank = a.rank > b.rank ? a.rank : b.rank;
+  FNZ_TRY(align(v, left, &a, rank));
+  FNZ_TRY(align(v, right, &b, rank));
+  const fnz_geometry *g = fnzi_vmap_looks(v, &a.value);
+  FNZ_TRY(product_sizes(v, g, fnzi_vmap_looks(v, &b.value), sizes, &rank));
+  const fnz_arg args[] = {a.value, b.value};
+  FNZ_TRY(fnzi_vmap_make(v, "matmul", args, 2, g->dtype, sizes, rank, out));
+  if (b.is_vector)
+    FNZ_TRY(drop_dim(v, out, 1));
+  if (a.is_vector)
+    FNZ_TRY(drop_dim(v, out, b.is_vector ? 1 : 2));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_vmap_product(fnzi_vmap *v) {
+  fnz_arg result;
+  FNZ_TRY(multiply(v, &v->args[0], &v->args[1], &result));
+  return fnzi_vmap_give(v, result);
+}
+
+static bool is_one(const fnz_arg *a) {
+  return a->tag == FNZ_ARG_DEFAULT || (a->tag == FNZ_ARG_INT && a->u.i == 1) ||
+         (a->tag == FNZ_ARG_FLOAT && a->u.f == 1);
+}
+
+/* A tensor that is added to a value with all levels; that value's own rank is `rank`. */
+static fnz_status add(fnzi_vmap *v, fnz_arg term, fnz_arg value, uint32_t rank, bool term_first) {
+  FNZ_TRY(fnzi_vmap_align(v, &term, rank));
+  const fnz_arg args[] = {term_first ? term : value, term_first ? value : term};
+  return fnzi_vmap_call_named(v, "add.Tensor", args, 2);
+}
+
+/* addmm(self, a, b, *, beta, alpha) and its kin. */
+fnz_status fnzi_vmap_add_product(fnzi_vmap *v) {
+  fnz_arg result;
+  if (!is_one(&v->args[3]) || !is_one(&v->args[4]))
+    return fnzi_vmap_refuse(v, "has factors beta or alpha other than 1");
+  if (v->op->kind == FNZI_KIND_INPLACE)
+    return fnzi_vmap_refuse(v, "has no rule for a batch");
+  FNZ_TRY(multiply(v, &v->args[1], &v->args[2], &result));
+  return add(v, v->args[0], result, fnzi_vmap_looks(v, &result)->rank - v->count, true);
+}
+
+/* linear(x, weight, bias): any x will do while all elements of the batch have one weight. */
+fnz_status fnzi_vmap_linear(fnzi_vmap *v) {
+  int64_t sizes[FNZ_MAX_RANK];
+  fnz_arg weight = v->args[1], result;
+  uint32_t levels = fnzi_vmap_levels(v, &v->args[1]);
+  if (!levels && !fnzi_vmap_levels(v, &v->args[2]))
+    return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
+  if (fnzi_vmap_rank(v, &weight) != 2)
+    return fnzi_vmap_refuse(v, "has a weight that is no matrix");
+  const fnz_geometry *g = fnzi_vmap_looks(v, &weight);
+  memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
+  sizes[g->rank - 2] = g->sizes[g->rank - 1];
+  sizes[g->rank - 1] = g->sizes[g->rank - 2];
+  const fnz_arg args[] = {weight, fnzi_vmap_int(-2), fnzi_vmap_int(-1)};
+  FNZ_TRY(fnzi_vmap_make(v, "transpose.int", args, 3, g->dtype, sizes, g->rank, &weight));
+  FNZ_TRY(fnzi_vmap_mark(v, &weight, levels));
+  FNZ_TRY(multiply(v, &v->args[0], &weight, &result));
+  if (v->args[2].tag != FNZ_ARG_VALUE)
+    return fnzi_vmap_give(v, result);
+  return add(v, v->args[2], result, fnzi_vmap_looks(v, &result)->rank - v->count, false);
+}
+
+/* --- einsum ----------------------------------------------------------------------------------- */
+
+static bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* A letter for each level, that the equation does not have. */
+static fnz_status find_letters(const fnzi_vmap *v, const char *equation,
+                               char letters[FNZI_MOST_LEVELS]) {
+  static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const char *next = all;
+  for (uint32_t k = 0; k < v->make.s->nlevels; k++) {
+    while (*next && strchr(equation, *next))
+      next++;
+    if (!*next)
+      return fnzi_vmap_refuse(v, "leaves no letter for the batch");
+    letters[k] = *next++;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_levels(const fnzi_vmap *v, uint32_t levels, const char *letters,
+                             fnz_buffer *out) {
+  for (uint32_t k = 0; k < v->make.s->nlevels; k++)
+    if (levels >> k & 1)
+      FNZ_TRY(fnzi_put(v->make.s->r->doc.ctx, out, &letters[k], 1));
+  return FNZ_OK;
+}
+
+/* Without "->" the result has what stands there once, in the order of the alphabet. */
+static fnz_status put_implied(const fnzi_vmap *v, const char *equation, fnz_buffer *out) {
+  for (char c = 'A'; c <= 'z'; c++) {
+    const char *at = is_letter(c) ? strchr(equation, c) : NULL;
+    if (at && !strchr(at + 1, c))
+      FNZ_TRY(fnzi_put(v->make.s->r->doc.ctx, out, &c, 1));
+  }
+  return FNZ_OK;
+}
+
+/* "ij,jk->ik" with a letter in front of each term that has a level, and of the result. */
+static fnz_status put_equation(const fnzi_vmap *v, const char *equation, fnz_buffer *out) {
+  fnz_context *ctx = v->make.s->r->doc.ctx;
+  const fnz_arg *tensors = &v->args[1];
+  const char *arrow = strstr(equation, "->"), *at = equation;
+  char letters[FNZI_MOST_LEVELS];
+  FNZ_TRY(find_letters(v, equation, letters));
+  for (uint32_t i = 0; i < tensors->count; i++) {
+    size_t size = strcspn(at, arrow ? ",-" : ",");
+    FNZ_TRY(fnzi_put_text(ctx, out, i ? "," : ""));
+    FNZ_TRY(put_levels(v, fnzi_vmap_levels(v, &tensors->u.list[i]), letters, out));
+    FNZ_TRY(fnzi_put(ctx, out, at, size));
+    at += size + (at[size] == ',');
+  }
+  FNZ_TRY(fnzi_put_text(ctx, out, "->"));
+  FNZ_TRY(put_levels(v, v->all, letters, out));
+  return arrow ? fnzi_put_text(ctx, out, arrow + 2) : put_implied(v, equation, out);
+}
+
+fnz_status fnzi_vmap_einsum(fnzi_vmap *v) {
+  fnzi_pt2 *r = v->make.s->r;
+  const char *equation = v->args[0].tag == FNZ_ARG_STRING ? v->args[0].u.s : ".";
+  if (strchr(equation, '.') || v->args[1].tag != FNZ_ARG_LIST)
+    return fnzi_vmap_refuse(v, "has an ellipsis");
+  r->text.size = 0;
+  FNZ_TRY(put_equation(v, equation, &r->text));
+  v->args[0].count = (uint32_t)r->text.size;
+  FNZ_TRY(fnzi_intern(r->p, r->text.data, r->text.size, &v->args[0].u.s));
+  return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
+}

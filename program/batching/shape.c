@@ -1,0 +1,279 @@
+/* pt2_vmap_shape.c - tensors with the dimensions of vmap regions: how they look, how several of
+ * them are brought to the same levels, and the nodes that do it. */
+#include "program/batching/batching.h"
+
+fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why) {
+  return fnzi_json_fail(&v->make.s->r->doc, FNZ_CLASS_UNSUPPORTED, v->make.json,
+                        "%s within torch.vmap %s; write the batch dimension out, or export the "
+                        "function that is mapped without vmap",
+                        v->op ? v->op->name : fnzi_node_target(v->make.like), why);
+}
+
+/* --- Levels ----------------------------------------------------------------------------------- */
+uint32_t fnzi_vmap_bits(uint32_t levels) {
+  return (uint32_t)__builtin_popcount(levels);
+}
+
+static uint32_t of_value(const fnzi_pt2_scope *s, const fnz_arg *arg) {
+  bool has = arg->tag == FNZ_ARG_VALUE && arg->u.value < s->batched.count;
+  return has ? s->batched.data[arg->u.value] : 0;
+}
+
+uint32_t fnzi_vmap_levels(const fnzi_vmap *v, const fnz_arg *arg) {
+  uint32_t levels = of_value(v->make.s, arg);
+  for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
+    levels |= of_value(v->make.s, &arg->u.list[i]);
+  return levels;
+}
+
+fnz_status fnzi_pt2_vmap_defined(fnzi_pt2_scope *s, uint32_t value) {
+  while (s->batched.count <= value)
+    FNZI_PUSH(s->r->doc.ctx, &s->batched, 0);
+  s->batched.data[value] = s->batch;
+  return FNZ_OK;
+}
+
+/* Whether arguments have the types of their schema is asked when the call is put. */
+const fnz_geometry *fnzi_vmap_looks(const fnzi_vmap *v, const fnz_arg *tensor) {
+  static const fnz_geometry none = {.rank = 0};
+  if (tensor->tag != FNZ_ARG_VALUE)
+    return &none;
+  return fnzi_value_at(v->make.s->r->p, v->make.s->graph, tensor->u.value)->geometry;
+}
+
+uint32_t fnzi_vmap_rank(const fnzi_vmap *v, const fnz_arg *arg) {
+  if (arg->tag != FNZ_ARG_VALUE)
+    return 0;
+  return fnzi_vmap_looks(v, arg)->rank - fnzi_vmap_bits(of_value(v->make.s, arg));
+}
+
+static uint32_t level_sizes(const fnzi_pt2_scope *s, uint32_t levels,
+                            int64_t out[FNZI_MOST_LEVELS]) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < s->nlevels; k++)
+    if (levels >> k & 1)
+      out[n++] = s->levels[k].size;
+  return n;
+}
+
+void fnzi_vmap_sizes(const fnzi_vmap *v, int64_t out[FNZI_MOST_LEVELS]) {
+  level_sizes(v->make.s, v->all, out);
+}
+
+/* --- Looks ------------------------------------------------------------------------------------ */
+/* The smallest stride of a dimension of more than one element that is not below `from`, or -1. */
+static int next_dim(const fnz_geometry *g, int64_t from, const bool *done) {
+  int best = -1;
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (!done[d] && g->sizes[d] != 1 && g->strides[d] >= from &&
+        (best < 0 || g->strides[d] < g->strides[best]))
+      best = (int)d;
+  return best;
+}
+
+/* Where the levels lie in memory that the tensor fills together with them: innermost level where
+ * the strides of its own dimensions leave room first. False when there is no such place. */
+static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, int64_t *strides) {
+  bool done[FNZ_MAX_RANK] = {false};
+  int64_t filled = 1;
+  for (uint32_t left = 0; left < g->rank; left++) {
+    int d = next_dim(g, filled, done);
+    if (d < 0)
+      break;
+    while (g->strides[d] != filled && n > 0) {
+      strides[--n] = filled;
+      if (!fnzi_mul_i64(filled, sizes[n], &filled))
+        return false;
+    }
+    if (g->strides[d] != filled || !fnzi_mul_i64(filled, g->sizes[d], &filled))
+      return false;
+    done[d] = true;
+  }
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (!done[d] && g->sizes[d] != 1)
+      return false;
+  while (n > 0) {
+    strides[--n] = filled;
+    if (!fnzi_mul_i64(filled, sizes[n], &filled))
+      return false;
+  }
+  return true;
+}
+
+/* The recorded strides are those within one element of the batch; together they are as eager has
+ * them where the whole fills its memory. */
+fnz_status fnzi_pt2_vmap_looks(fnzi_pt2_scope *s, const fnz_geometry **geometry) {
+  const fnz_geometry *g = *geometry;
+  int64_t sizes[FNZ_MAX_RANK + FNZI_MOST_LEVELS], strides[FNZ_MAX_RANK + FNZI_MOST_LEVELS];
+  fnz_geometry whole = *g;
+  uint32_t n = level_sizes(s, s->batch, sizes);
+  if (g->symbols)
+    return fnzi_fail(s->r->doc.ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "a tensor within torch.vmap has symbolic sizes; export with fixed ones");
+  if (n + g->rank > FNZ_MAX_RANK)
+    return fnzi_fail(s->r->doc.ctx, FNZ_CLASS_LIMIT, NULL, "%u dimensions; at most %d are allowed",
+                     n + g->rank, FNZ_MAX_RANK);
+  whole.rank = n + g->rank;
+  whole.sizes = sizes;
+  whole.strides = strides;
+  if (g->rank) {
+    memcpy(sizes + n, g->sizes, g->rank * sizeof *sizes);
+    memcpy(strides + n, g->strides, g->rank * sizeof *strides);
+  }
+  if (!fill_gaps(g, sizes, n, strides)) {
+    whole.offset = 0;
+    fnzi_contiguous_strides(sizes, whole.rank, strides);
+  }
+  return fnzi_intern_geometry(s->r->p, &whole, geometry);
+}
+
+/* --- Nodes ------------------------------------------------------------------------------------ */
+/* Its base may lie otherwise than is known here, so the operator says where the result does. */
+static fnz_status make_open(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
+                            const fnz_geometry *g, fnz_arg *out) {
+  FNZ_TRY(fnzi_pt2_make(&v->make, op, args, nargs, g, "batch", NULL, out));
+  return fnzi_value_unsaid(v->make.s->r->p, v->make.s->graph, (uint32_t)out->u.value);
+}
+
+fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
+                          fnz_dtype dtype, const int64_t *sizes, uint32_t rank, fnz_arg *out) {
+  int64_t strides[FNZ_MAX_RANK];
+  fnz_geometry g = {.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
+  if (rank > FNZ_MAX_RANK)
+    return fnzi_vmap_refuse(v, "has too many dimensions");
+  fnzi_contiguous_strides(sizes, rank, strides);
+  return make_open(v, op, args, nargs, &g, out);
+}
+
+/* The file says where it lies within one element of the batch. */
+static fnz_status leave_open(void *user, const fnz_arg *arg) {
+  const fnzi_pt2_scope *s = user;
+  bool tensor = arg->tag == FNZ_ARG_VALUE;
+  return tensor ? fnzi_value_unsaid(s->r->p, s->graph, (uint32_t)arg->u.value) : FNZ_OK;
+}
+
+fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *args, size_t nargs) {
+  fnzi_pt2_scope *s = v->make.s;
+  fnz_arg *results;
+  size_t n = 0;
+  FNZI_NEW(s->r->arena, v->outputs->count, &results);
+  fnzi_pt2_next_node(&v->make);
+  s->batch = v->all;
+  fnz_status status = FNZ_OK;
+  for (const fnzi_json *o = v->outputs->u.first; o && status == FNZ_OK; o = o->next)
+    status = fnzi_pt2_define_arg(s, o, &results[n++]);
+  s->batch = 0;
+  FNZ_TRY(status);
+  FNZ_TRY(fnzi_args_visit(results, n, leave_open, s));
+  return fnzi_pt2_put_node(&v->make, op, args, nargs, results, n);
+}
+
+fnz_status fnzi_vmap_call_named(const fnzi_vmap *v, const char *op, const fnz_arg *args,
+                                size_t nargs) {
+  return fnzi_vmap_call(v, fnz_op_find(op), args, nargs);
+}
+
+fnz_status fnzi_vmap_give(const fnzi_vmap *v, fnz_arg tensor) {
+  return fnzi_vmap_call_named(v, "alias", &tensor, 1);
+}
+
+fnz_status fnzi_vmap_mark(const fnzi_vmap *v, const fnz_arg *tensor, uint32_t levels) {
+  fnzi_pt2_scope *s = v->make.s;
+  s->batch = levels;
+  fnz_status status = fnzi_pt2_vmap_defined(s, (uint32_t)tensor->u.value);
+  s->batch = 0;
+  return status;
+}
+
+fnz_status fnzi_vmap_cast(const fnzi_vmap *v, fnz_arg *tensor, fnz_dtype dtype) {
+  const fnz_geometry *g = fnzi_vmap_looks(v, tensor);
+  const fnz_arg args[] = {*tensor, {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
+  uint32_t levels = fnzi_vmap_levels(v, tensor);
+  if (g->dtype == dtype)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_vmap_make(v, "to.dtype", args, 2, dtype, g->sizes, g->rank, tensor));
+  return fnzi_vmap_mark(v, tensor, levels);
+}
+
+fnz_status fnzi_vmap_number(const fnzi_vmap *v, fnz_dtype dtype, fnz_arg *number) {
+  const fnz_arg args[] = {{.tag = FNZ_ARG_LIST}, *number, {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
+  return fnzi_vmap_make(v, "full", args, 3, dtype, NULL, 0, number);
+}
+
+/* --- The same levels -------------------------------------------------------------------------- */
+fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at) {
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  const fnz_geometry *old = fnzi_vmap_looks(v, tensor);
+  fnz_geometry g = *old;
+  if (old->rank == FNZ_MAX_RANK)
+    return fnzi_vmap_refuse(v, "has too many dimensions");
+  for (uint32_t d = 0; d < old->rank; d++) {
+    sizes[d + (d >= at)] = old->sizes[d];
+    strides[d + (d >= at)] = old->strides[d];
+  }
+  sizes[at] = 1;
+  strides[at] = 1;
+  if (at < old->rank && !fnzi_mul_i64(old->sizes[at], old->strides[at], &strides[at]))
+    return fnzi_vmap_refuse(v, "has sizes that leave 63 bits");
+  g.rank++;
+  g.sizes = sizes;
+  g.strides = strides;
+  g.symbols = NULL;
+  const fnz_arg args[] = {*tensor, fnzi_vmap_int(at)};
+  return make_open(v, "unsqueeze", args, 2, &g, tensor);
+}
+
+/* Dimensions of size 1 for the levels of v->all that are not in `levels`, and up to the rank. */
+static fnz_status fill_up(const fnzi_vmap *v, fnz_arg *tensor, uint32_t levels, uint32_t rank) {
+  uint32_t has = fnzi_vmap_looks(v, tensor)->rank - fnzi_vmap_bits(levels), at = 0;
+  for (uint32_t k = 0; k < v->make.s->nlevels; k++) {
+    if (!(v->all >> k & 1))
+      continue;
+    if (!(levels >> k & 1))
+      FNZ_TRY(fnzi_vmap_unsqueeze(v, tensor, at));
+    at++;
+  }
+  for (; has < rank; has++)
+    FNZ_TRY(fnzi_vmap_unsqueeze(v, tensor, v->count));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_vmap_align(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) {
+  uint32_t levels = of_value(v->make.s, tensor);
+  return levels ? fill_up(v, tensor, levels, rank) : FNZ_OK;
+}
+
+fnz_status fnzi_vmap_spread(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) {
+  int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
+  uint32_t levels = of_value(v->make.s, tensor);
+  FNZ_TRY(fill_up(v, tensor, levels, rank));
+  if (levels == v->all)
+    return FNZ_OK;
+  fnz_geometry g = *fnzi_vmap_looks(v, tensor);
+  memcpy(sizes, g.sizes, g.rank * sizeof *sizes);
+  memcpy(strides, g.strides, g.rank * sizeof *strides);
+  fnzi_vmap_sizes(v, sizes);
+  for (uint32_t d = 0; d < v->count; d++)
+    strides[d] = sizes[d] == g.sizes[d] ? strides[d] : 0;
+  g.sizes = sizes;
+  g.strides = strides;
+  g.symbols = NULL;
+  fnz_arg args[2] = {*tensor};
+  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, sizes, g.rank, &args[1]));
+  return make_open(v, "expand", args, 2, &g, tensor);
+}
+
+fnz_status fnzi_vmap_order(const fnzi_vmap *v, uint32_t rank, uint32_t from, uint32_t count,
+                           uint32_t to, fnz_arg *dims) {
+  int64_t order[FNZ_MAX_RANK];
+  uint32_t next = 0;
+  for (uint32_t d = 0; d < rank; d++) {
+    if (d >= to && d < to + count) {
+      order[d] = from + (d - to);
+      continue;
+    }
+    next = next == from ? from + count : next;
+    order[d] = next++;
+  }
+  return fnzi_pt2_int_list(v->make.s->r, order, rank, dims);
+}

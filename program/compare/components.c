@@ -1,0 +1,211 @@
+/* components.c - which values of a graph may share memory, by schema alone.
+ *
+ * Sharing too much is safe: it only says that more of the order matters. So whatever PyTorch makes
+ * of other operators (reshape, expand_as, dropout) may be its argument. */
+#include "program/compare/compare.h"
+
+/* --- what operators do ------------------------------------------------------------------------ */
+/* Norms update their running statistics, which their schemas do not say; the forms that give them
+ * back as results do not. */
+static bool is_running(const fnz_op *op, size_t i) {
+  if (op->kind != FNZI_KIND_FUNCTIONAL || strncmp(op->params[i].name, "running_", 8) != 0)
+    return false;
+  for (size_t k = 0; k < op->nreturns; k++)
+    if (strncmp(op->returns[k].name, "running_", 8) == 0)
+      return false;
+  return true;
+}
+
+bool fnzi_writes_param(const fnz_op *op, size_t i) {
+  return op->params[i].is_write || is_running(op, i);
+}
+
+bool fnzi_op_writes(const fnz_op *op) {
+  for (size_t i = 0; i < op->nparams; i++)
+    if (fnzi_writes_param(op, i))
+      return true;
+  return false;
+}
+
+bool fnzi_only_opens(const fnz_op *op) {
+  return op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT && !fnzi_op_writes(op);
+}
+
+/* Its results may lie in the memory of any of its arguments. */
+static bool may_alias(const fnzi_node *node) {
+  const fnz_op *op = node->op;
+  return !op || op->is_view || op->composite == FNZI_COMPOSITE_IMPLICIT ||
+         (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_INPLACE_VIEW));
+}
+
+static bool needs_memory(const fnzi_side *s, const fnzi_graph *g) {
+  for (size_t i = 0; i < g->nodes.count; i++) {
+    const fnzi_node *node = &g->nodes.data[i];
+    if (node->op && (node->op->is_view || fnzi_op_writes(node->op)))
+      return true;
+    for (uint32_t k = 0; !node->op && k < node->nargs; k++)
+      if (node->args[k].tag == FNZ_ARG_GRAPH && s->writes[node->args[k].u.i])
+        return true;
+  }
+  return false;
+}
+
+/* --- joining ---------------------------------------------------------------------------------- */
+uint32_t fnzi_component(const fnzi_memory *m, uint64_t value) {
+  uint32_t v = (uint32_t)value;
+  while (m->component[v] != v) {
+    m->component[v] = m->component[m->component[v]];
+    v = m->component[v];
+  }
+  return v;
+}
+
+static void join(fnzi_memory *m, uint64_t a, uint64_t b) {
+  uint32_t x = fnzi_component(m, a), y = fnzi_component(m, b);
+  m->component[x < y ? y : x] = x < y ? x : y;
+}
+
+typedef struct joining {
+  fnzi_memory *m;
+  uint64_t first;
+  bool any;
+} joining;
+
+static fnz_status join_arg(void *user, const fnz_arg *arg) {
+  joining *j = user;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  if (j->any)
+    join(j->m, j->first, arg->u.value);
+  j->first = arg->u.value;
+  j->any = true;
+  return FNZ_OK;
+}
+
+/* A written argument that is also a result is one tensor. */
+static fnz_status join_returned(fnzi_memory *m, const fnzi_node *node) {
+  for (uint32_t k = 0; k < node->noutputs; k++) {
+    const fnzi_param *p = fnzi_op_returned(node->op, &node->op->returns[k]);
+    joining j = {.m = m};
+    if (!p)
+      continue;
+    FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, join_arg, &j));
+    FNZ_TRY(fnzi_args_visit(&node->args[p - node->op->params], 1, join_arg, &j));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status join_node(fnzi_memory *m, const fnzi_node *node) {
+  joining j = {.m = m};
+  if (!may_alias(node))
+    return join_returned(m, node);
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, join_arg, &j));
+  return fnzi_args_visit(node->outputs, node->noutputs, join_arg, &j);
+}
+
+/* Weights that lie in one storage. */
+static fnz_status join_weights(fnzi_numbering *n, const fnz_program *p, fnzi_memory *m) {
+  fnzi_map blobs;
+  fnz_status status = FNZ_OK;
+  fnzi_map_init(&blobs, n->ctx);
+  for (uint32_t k = 0; k < p->graphs.data[0].ninputs && status == FNZ_OK; k++) {
+    const fnz_arg *input = &p->graphs.data[0].inputs[k];
+    const fnzi_weight *w =
+        p->inputs[k].kind != FNZ_INPUT_USER ? fnzi_weight_find(p, p->inputs[k].target) : NULL;
+    uint64_t other;
+    if (!w || !w->blob || input->tag != FNZ_ARG_VALUE)
+      continue;
+    if (fnzi_map_get(&blobs, &w->blob, sizeof w->blob, &other))
+      join(m, other, input->u.value);
+    else
+      status = fnzi_map_set(&blobs, &w->blob, sizeof w->blob, input->u.value);
+  }
+  fnzi_map_free(&blobs);
+  return status;
+}
+
+/* Inputs that are said to share memory. */
+static void join_inputs(const fnz_program *p, fnzi_memory *m) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    uint32_t first = p->inputs[k].shares;
+    if (first) /* both are tensors */
+      join(m, g->inputs[k].u.value, g->inputs[first - 1].u.value);
+  }
+}
+
+/* --- what a component has --------------------------------------------------------------------- */
+static fnz_status count_root(void *user, const fnz_arg *arg) {
+  fnzi_memory *m = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    m->roots[fnzi_component(m, arg->u.value)]++;
+  return FNZ_OK;
+}
+
+static const fnz_geometry *geometry_of(const fnzi_graph *g, const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+}
+
+/* The result has another geometry than the argument that it is: t_, resize_, out= of other sizes.
+ */
+static bool changes_geometry(const fnzi_graph *g, const fnzi_node *node) {
+  for (uint32_t k = 0; k < node->noutputs; k++) {
+    const fnzi_param *p = fnzi_op_returned(node->op, &node->op->returns[k]);
+    const fnz_geometry *before = p ? geometry_of(g, &node->args[p - node->op->params]) : NULL;
+    const fnz_geometry *after = p ? geometry_of(g, &node->outputs[k]) : NULL;
+    if (before && after && !fnzi_geometry_equal(before, after))
+      return true;
+  }
+  return node->op->tags & FNZI_TAG_INPLACE_VIEW;
+}
+
+static fnz_status mark_moved(void *user, const fnz_arg *arg) {
+  fnzi_memory *m = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    m->moves[fnzi_component(m, arg->u.value)] = true;
+  return FNZ_OK;
+}
+
+static fnz_status look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_memory *m) {
+  for (uint32_t k = 0; k < node->noutputs; k++) {
+    bool is_own = !node->op || (!fnzi_only_opens(node->op) &&
+                                !fnzi_op_returned(node->op, &node->op->returns[k]));
+    if (is_own)
+      FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, count_root, m));
+  }
+  if (node->op && fnz_op_is_mutating(node->op) && changes_geometry(g, node))
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, mark_moved, m));
+  return FNZ_OK;
+}
+
+static fnz_status join_all(fnzi_numbering *n, const fnz_program *p, uint32_t graph,
+                           fnzi_memory *m) {
+  const fnzi_graph *g = fnzi_graph_at(p, graph);
+  for (size_t i = 0; i < g->nodes.count; i++)
+    FNZ_TRY(join_node(m, &g->nodes.data[i]));
+  if (graph)
+    return FNZ_OK;
+  join_inputs(p, m);
+  return join_weights(n, p, m);
+}
+
+fnz_status fnzi_memory_find(fnzi_numbering *n, const fnzi_side *s, uint32_t graph,
+                            fnzi_memory *out) {
+  const fnzi_graph *g = fnzi_graph_at(s->p, graph);
+  size_t count = g->values.count;
+  *out = (fnzi_memory){.is_tracked = needs_memory(s, g)};
+  if (!out->is_tracked)
+    return FNZ_OK;
+  FNZI_NEW(&n->arena, count, &out->component);
+  FNZI_NEW(&n->arena, count, &out->state);
+  FNZI_NEW(&n->arena, count, &out->roots);
+  FNZI_NEW(&n->arena, count, &out->made);
+  FNZI_NEW(&n->arena, count, &out->moves);
+  for (size_t v = 0; v < count; v++)
+    out->component[v] = (uint32_t)v;
+  FNZ_TRY(join_all(n, s->p, graph, out));
+  FNZ_TRY(fnzi_args_visit(g->inputs, g->ninputs, count_root, out));
+  for (size_t i = 0; i < g->nodes.count; i++)
+    FNZ_TRY(look_at(g, &g->nodes.data[i], out));
+  return FNZ_OK;
+}

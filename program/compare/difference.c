@@ -1,0 +1,259 @@
+/* difference.c - from two classes that differ to the smallest part that shows it, in words. */
+#include "program/compare/compare.h"
+
+#include <stdio.h>
+
+/* What the caller gets; its texts lie in the arena. */
+typedef struct holder {
+  fnz_difference public;
+  fnzi_arena arena;
+} holder;
+
+static fnz_status holder_new(fnz_context *ctx, holder **out) {
+  holder *h = *out = fnzi_resize(ctx, NULL, 0, sizeof *h);
+  if (!h)
+    return fnzi_no_memory(ctx);
+  *h = (holder){{"", "", {"", "", 0, SIZE_MAX}, {"", "", 0, SIZE_MAX}}, {0}};
+  fnzi_arena_init(&h->arena, ctx);
+  return FNZ_OK;
+}
+
+void fnz_difference_destroy(fnz_context *ctx, fnz_difference *difference) {
+  holder *h = (holder *)difference; /* it is the first member */
+  if (!h)
+    return;
+  fnzi_arena_free(&h->arena);
+  fnzi_free(ctx, h, sizeof *h);
+}
+
+/* --- where they part -------------------------------------------------------------------------- */
+static bool same_header(const fnzi_expression *a, const fnzi_expression *b) {
+  return a->kind == b->kind && a->noperands == b->noperands && a->header_bytes == b->header_bytes &&
+         (!a->header_bytes || memcmp(a->header, b->header, a->header_bytes) == 0);
+}
+
+/* Down the first operands that differ; operands are older than what they are operands of. */
+static void part(const fnzi_numbering *n, uint32_t *a, uint32_t *b) {
+  for (;;) {
+    const fnzi_expression *x = &n->classes.data[*a], *y = &n->classes.data[*b];
+    uint32_t k = 0;
+    if (!*a || !*b || !same_header(x, y))
+      return;
+    while (k < x->noperands && fnzi_operand(x, k) == fnzi_operand(y, k))
+      k++;
+    if (k == x->noperands)
+      return;
+    *a = fnzi_operand(x, k);
+    *b = fnzi_operand(y, k);
+  }
+}
+
+/* --- one side --------------------------------------------------------------------------------- */
+/* What is read is best shown by who wrote it. */
+static fnzi_spot spot_of(const fnzi_numbering *n, uint32_t class, uint32_t which) {
+  const fnzi_expression *e = &n->classes.data[class];
+  if (class && e->kind == FNZI_CLASS_READ)
+    e = &n->classes.data[fnzi_operand(e, 1)];
+  return e->spots[which];
+}
+
+static fnz_status put_spot(fnz_context *ctx, const fnz_program *p, fnzi_spot spot,
+                           fnz_buffer *out) {
+  const fnzi_graph *g = fnzi_graph_at(p, spot.graph);
+  if (spot.is_input)
+    return fnzi_write_definition(ctx, p, spot.graph, &g->inputs[spot.index], out);
+  if (spot.index == FNZI_NO_NODE)
+    return fnzi_printf(ctx, out, "graph %s", g->name);
+  return fnzi_write_node(ctx, p, spot.graph, spot.index, out);
+}
+
+static fnz_status show_side(fnz_context *ctx, holder *h, const fnz_program *p, fnzi_spot spot,
+                            fnz_difference_side *out) {
+  fnz_buffer text = {0};
+  if (!spot.is_there)
+    return FNZ_OK;
+  fnz_status status = put_spot(ctx, p, spot, &text);
+  if (status == FNZ_OK)
+    status = fnzi_arena_string(&h->arena, text.data, text.size, &out->text);
+  fnz_buffer_free(ctx, &text);
+  FNZ_TRY(status);
+  out->graph = spot.graph;
+  if (spot.is_input || spot.index == FNZI_NO_NODE)
+    return FNZ_OK;
+  const char *source = fnzi_node_at(p, spot.graph, spot.index)->source;
+  out->node = spot.index;
+  return fnzi_arena_string(&h->arena, source, strlen(source), &out->source);
+}
+
+/* --- in words --------------------------------------------------------------------------------- */
+fnz_status fnzi_args_differ(fnzi_numbering *n, const fnz_arg *a, const fnz_arg *b, bool *out) {
+  FNZ_TRY(fnzi_key_start(n, FNZI_CLASS_NODE));
+  size_t start = n->header.size;
+  FNZ_TRY(fnzi_key_tree(n, a));
+  size_t middle = n->header.size;
+  FNZ_TRY(fnzi_key_tree(n, b));
+  *out = n->header.size - middle != middle - start ||
+         memcmp(n->header.data + start, n->header.data + middle, middle - start) != 0;
+  return FNZ_OK;
+}
+
+static fnz_arg arg_of(const fnzi_node *node, uint32_t i) {
+  if (i >= node->nargs)
+    return (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+  return node->op ? fnzi_arg_get(node->op, node->args, node->nargs, i) : node->args[i];
+}
+
+static const char *name_of(const fnzi_node *node, uint32_t i) {
+  if (node->op)
+    return node->op->params[i].name;
+  return i < node->nargs ? fnzi_node_arg_name(node, i) : "";
+}
+
+static fnz_status say_two_args(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
+                               const fnz_arg *a, const fnz_arg *b, fnz_buffer *out) {
+  FNZ_TRY(fnzi_write_use(n->ctx, sides[0].p, spots[0].graph, a, out));
+  FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
+  return fnzi_write_use(n->ctx, sides[1].p, spots[1].graph, b, out);
+}
+
+/* The first argument that says something else; nothing is written when there is none. */
+static fnz_status say_args(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
+                           const fnzi_node *const *nodes, fnz_buffer *out) {
+  uint32_t most = nodes[0]->nargs > nodes[1]->nargs ? nodes[0]->nargs : nodes[1]->nargs;
+  for (uint32_t i = 0; i < most; i++) {
+    fnz_arg a = arg_of(nodes[0], i), b = arg_of(nodes[1], i);
+    bool found;
+    const char *name = name_of(nodes[0], i), *other = name_of(nodes[1], i);
+    if (strcmp(name, other) != 0)
+      return fnzi_printf(n->ctx, out, "the name of argument %u: `%s` and `%s`", i, name, other);
+    FNZ_TRY(fnzi_args_differ(n, &a, &b, &found));
+    if (!found)
+      continue;
+    FNZ_TRY(*name ? fnzi_printf(n->ctx, out, "argument `%s`: ", name)
+                  : fnzi_printf(n->ctx, out, "argument %u: ", i));
+    return say_two_args(n, sides, spots, &a, &b, out);
+  }
+  return FNZ_OK;
+}
+
+typedef struct types {
+  fnz_context *ctx;
+  const fnz_program *p;
+  const fnzi_graph *g;
+  fnz_buffer *out;
+  bool any;
+} types;
+
+static fnz_status say_type(void *user, const fnz_arg *arg) {
+  types *t = user;
+  const fnz_geometry *g =
+      arg->tag == FNZ_ARG_VALUE ? t->g->values.data[arg->u.value].geometry : NULL;
+  if (t->any)
+    FNZ_TRY(fnzi_put_text(t->ctx, t->out, ", "));
+  t->any = true;
+  return g ? fnzi_write_type(t->ctx, t->p, g, t->out) : fnzi_put_text(t->ctx, t->out, "no tensor");
+}
+
+static fnz_status say_results(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
+                              const fnzi_node *const *nodes, fnz_buffer *out) {
+  FNZ_TRY(fnzi_put_text(n->ctx, out, "results: "));
+  for (int k = 0; k < 2; k++) {
+    types t = {n->ctx, sides[k].p, fnzi_graph_at(sides[k].p, spots[k].graph), out, false};
+    if (k)
+      FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
+    FNZ_TRY(fnzi_args_visit(nodes[k]->outputs, nodes[k]->noutputs, say_type, &t));
+    if (!t.any)
+      FNZ_TRY(fnzi_put_text(n->ctx, out, "nothing"));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status say_nodes(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
+                            fnz_buffer *out) {
+  const fnzi_node *nodes[2];
+  for (int k = 0; k < 2; k++)
+    nodes[k] = fnzi_node_at(sides[k].p, spots[k].graph, spots[k].index);
+  if (strcmp(fnzi_node_target(nodes[0]), fnzi_node_target(nodes[1])) != 0)
+    return fnzi_printf(n->ctx, out, "operators: %s and %s", fnzi_node_target(nodes[0]),
+                       fnzi_node_target(nodes[1]));
+  FNZ_TRY(say_args(n, sides, spots, nodes, out));
+  return out->size ? FNZ_OK : say_results(n, sides, spots, nodes, out);
+}
+
+static bool is_node(fnzi_spot spot) {
+  return spot.is_there && !spot.is_input && spot.index != FNZI_NO_NODE;
+}
+
+static fnz_status say_what(fnzi_numbering *n, const fnzi_side *sides, uint32_t a, uint32_t b,
+                           const fnzi_spot *spots, fnz_buffer *out) {
+  const fnzi_class_kind x = n->classes.data[a].kind, y = n->classes.data[b].kind;
+  if (!a || !b)
+    return fnzi_printf(n->ctx, out, "only the %s program has it", a ? "first" : "second");
+  if ((x == FNZI_CLASS_READ) != (y == FNZI_CLASS_READ))
+    return fnzi_printf(n->ctx, out, "the %s program has written there before, the other has not",
+                       x == FNZI_CLASS_READ ? "first" : "second");
+  if (x == FNZI_CLASS_RESULT && y == x)
+    return fnzi_put_text(n->ctx, out, "another result of the operator");
+  if (x == FNZI_CLASS_ROOT && y == x)
+    return fnzi_put_text(n->ctx, out, "another one of the tensors that are made alike");
+  if (is_node(spots[0]) && is_node(spots[1]))
+    return say_nodes(n, sides, spots, out);
+  if (x == FNZI_CLASS_GRAPH && y == x)
+    return fnzi_put_text(n->ctx, out, "regions with other inputs or outputs");
+  if (spots[0].is_input && spots[1].is_input)
+    return fnzi_put_text(n->ctx, out, "another input");
+  return fnzi_put_text(n->ctx, out, "an input, and what a node computes");
+}
+
+/* The message of the context says it in short. */
+static fnz_status report(fnz_context *ctx, const char *where, const char *what) {
+  return fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, where, "the programs differ: %s", what);
+}
+
+static fnz_status fill(fnzi_numbering *n, const fnzi_side *sides, holder *h, const char *where,
+                       uint32_t a, uint32_t b) {
+  fnz_buffer what = {0};
+  const fnzi_spot spots[] = {spot_of(n, a, 0), spot_of(n, b, 1)};
+  FNZ_TRY(fnzi_arena_string(&h->arena, where, strlen(where), &h->public.where));
+  fnz_status status = say_what(n, sides, a, b, spots, &what);
+  if (status == FNZ_OK)
+    status = fnzi_arena_string(&h->arena, what.data, what.size, &h->public.what);
+  fnz_buffer_free(n->ctx, &what);
+  FNZ_TRY(status);
+  FNZ_TRY(show_side(n->ctx, h, sides[0].p, spots[0], &h->public.a));
+  return show_side(n->ctx, h, sides[1].p, spots[1], &h->public.b);
+}
+
+/* Hands the difference out, or ends it. */
+static fnz_status finish(fnz_context *ctx, holder *h, fnz_status status, fnz_difference **out) {
+  if (status == FNZ_OK)
+    status = report(ctx, h->public.where, h->public.what);
+  if (status == FNZ_DIFFERENT && out)
+    *out = &h->public;
+  else
+    fnz_difference_destroy(ctx, &h->public);
+  return status;
+}
+
+fnz_status fnzi_tell_classes(fnzi_numbering *n, const fnzi_side *sides, const char *where,
+                             uint32_t a, uint32_t b, fnz_difference **out) {
+  holder *h;
+  part(n, &a, &b);
+  FNZ_TRY(holder_new(n->ctx, &h));
+  return finish(n->ctx, h, fill(n, sides, h, where, a, b), out);
+}
+
+fnz_status fnzi_tell_plain(fnz_context *ctx, fnz_difference **out, const char *where,
+                           const char *format, ...) {
+  char what[512];
+  holder *h;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(what, sizeof what, format, args);
+  va_end(args);
+  FNZ_TRY(holder_new(ctx, &h));
+  fnz_status status = fnzi_arena_string(&h->arena, where, strlen(where), &h->public.where);
+  if (status == FNZ_OK)
+    status = fnzi_arena_string(&h->arena, what, strlen(what), &h->public.what);
+  return finish(ctx, h, status, out);
+}

@@ -1,0 +1,102 @@
+/* weights.c - comparing parameters, buffers and constants by their bytes. */
+#include "program/compare/compare.h"
+
+enum { CHUNK = 4096 };
+
+/* The next elements of a weight in row-major order, as bytes; 0 at the end. */
+typedef struct reader {
+  const fnzi_weight *w;
+  int64_t place[FNZ_MAX_RANK];
+  int64_t left; /* elements */
+} reader;
+
+static reader read_from(const fnzi_weight *w) {
+  return (reader){.w = w, .left = fnz_geometry_numel(w->geometry)};
+}
+
+static void step(reader *r) {
+  const fnz_geometry *g = r->w->geometry;
+  for (uint32_t d = g->rank; d-- > 0;) {
+    if (++r->place[d] < g->sizes[d])
+      return;
+    r->place[d] = 0;
+  }
+}
+
+static size_t read_some(reader *r, unsigned char out[CHUNK]) {
+  const fnz_geometry *g = r->w->geometry;
+  const unsigned char *data = fnzi_blob_data(r->w->blob);
+  size_t bytes = fnzi_dtype(g->dtype)->bytes, used = 0;
+  for (; r->left && used + bytes <= CHUNK; r->left--, used += bytes) {
+    int64_t at = g->offset;
+    for (uint32_t d = 0; d < g->rank; d++)
+      at += r->place[d] * g->strides[d];
+    memcpy(out + used, data + (size_t)at * bytes, bytes);
+    step(r);
+  }
+  return used;
+}
+
+static bool is_one_run(const fnzi_weight *w) {
+  return fnzi_is_contiguous(w->geometry);
+}
+
+static size_t run_bytes(const fnzi_weight *w) {
+  return (size_t)fnz_geometry_numel(w->geometry) * fnzi_dtype(w->geometry->dtype)->bytes;
+}
+
+static const unsigned char *run_of(const fnzi_weight *w) {
+  const unsigned char *data = fnzi_blob_data(w->blob);
+  return data + (size_t)w->geometry->offset * fnzi_dtype(w->geometry->dtype)->bytes;
+}
+
+static bool same_elements(const fnzi_weight *a, const fnzi_weight *b) {
+  unsigned char x[CHUNK], y[CHUNK];
+  reader from_a = read_from(a), from_b = read_from(b);
+  if (is_one_run(a) && is_one_run(b))
+    return run_bytes(a) == 0 || memcmp(run_of(a), run_of(b), run_bytes(a)) == 0;
+  for (size_t size; (size = read_some(&from_a, x)) != 0;)
+    if (read_some(&from_b, y) != size || memcmp(x, y, size) != 0)
+      return false;
+  return true;
+}
+
+bool fnzi_weights_equal(const fnzi_weight *a, const fnzi_weight *b) {
+  if (!fnzi_geometry_equal(a->geometry, b->geometry) || !a->blob != !b->blob)
+    return false;
+  return a->blob == b->blob || same_elements(a, b);
+}
+
+static uint64_t hash_bytes(uint64_t h, const unsigned char *bytes, size_t size) {
+  for (size_t i = 0; i < size; i++)
+    h = (h ^ bytes[i]) * 0x100000001b3u;
+  return h;
+}
+
+static uint64_t hash_weight(const fnzi_weight *w) {
+  unsigned char chunk[CHUNK];
+  uint64_t h = 0xcbf29ce484222325u;
+  reader r = read_from(w);
+  if (!w->blob)
+    return h;
+  if (is_one_run(w))
+    return hash_bytes(h, run_of(w), run_bytes(w));
+  for (size_t size; (size = read_some(&r, chunk)) != 0;)
+    h = hash_bytes(h, chunk, size);
+  return h;
+}
+
+/* Should two have one hash, the second is never found again: then equal ones count as different. */
+fnz_status fnzi_number_constant(fnzi_numbering *n, const fnzi_weight *w, uint32_t *out) {
+  uint64_t *key, found;
+  FNZI_NEW(&n->arena, 1, &key);
+  *key = hash_weight(w);
+  bool is_known = fnzi_map_get(&n->constant_index, key, sizeof *key, &found);
+  if (is_known && fnzi_weights_equal(n->constants.data[found - 1], w)) {
+    *out = (uint32_t)found;
+    return FNZ_OK;
+  }
+  FNZI_PUSH(n->ctx, &n->constants, w);
+  *out = (uint32_t)n->constants.count;
+  return is_known ? FNZ_OK : fnzi_map_set(&n->constant_index, key, sizeof *key, *out);
+}

@@ -1,0 +1,198 @@
+/* extras.c - what a .pt2 file says beside the program: a store that programs share.
+ *
+ * It has a context of its own over the allocator of the one it is made with, so that it may live
+ * longer and stays out of the byte counters of a thread. Failures are told to the caller's. */
+#include "program/pt2_metadata.h"
+
+#include <stdatomic.h>
+
+typedef struct shared {
+  fnzi_extras o; /* first: a pointer to it is one to this */
+  atomic_size_t references;
+} shared;
+
+fnz_status fnzi_extras_create(fnz_context *ctx, fnzi_extras **out) {
+  fnz_context *own;
+  *out = NULL;
+  if (fnz_context_create(&ctx->allocator, &own) != FNZ_OK)
+    return fnzi_no_memory(ctx);
+  shared *s = fnzi_resize(own, NULL, 0, sizeof *s);
+  if (!s) {
+    fnz_context_destroy(own);
+    return fnzi_no_memory(ctx);
+  }
+  *s = (shared){.o = {.own = own}};
+  atomic_init(&s->references, 1);
+  fnzi_arena_init(&s->o.arena, own);
+  *out = &s->o;
+  return FNZ_OK;
+}
+
+fnzi_extras *fnzi_extras_retain(fnzi_extras *o) {
+  if (o)
+    atomic_fetch_add_explicit(&((shared *)o)->references, 1, memory_order_relaxed);
+  return o;
+}
+
+void fnzi_extras_release(fnzi_extras *o) {
+  if (!o || atomic_fetch_sub_explicit(&((shared *)o)->references, 1, memory_order_acq_rel) != 1)
+    return;
+  fnz_context *own = o->own;
+  for (size_t i = 0; i < o->records.count; i++)
+    fnzi_blob_release(o->records.data[i].blob);
+  for (size_t i = 0; i < o->graphs.count; i++) {
+    FNZI_VEC_FREE(own, &o->graphs.data[i].nodes);
+    FNZI_VEC_FREE(own, &o->graphs.data[i].values);
+  }
+  FNZI_VEC_FREE(own, &o->graphs);
+  FNZI_VEC_FREE(own, &o->records);
+  FNZI_VEC_FREE(own, &o->texts);
+  FNZI_VEC_FREE(own, &o->devices);
+  fnzi_arena_free(&o->arena);
+  fnzi_free(own, o, sizeof(shared));
+  fnz_context_destroy(own);
+}
+
+/* --- filling it in ---------------------------------------------------------------------------- */
+/* Only memory can run out in here. */
+static fnz_status told(fnz_context *ctx, fnz_status status) {
+  return status == FNZ_OK ? FNZ_OK : fnzi_no_memory(ctx);
+}
+
+static fnz_status add_record(fnzi_extras *o, const char *name, fnzi_blob *blob, uint32_t crc) {
+  fnzi_extras_record record = {NULL, blob, crc};
+  FNZ_TRY(fnzi_arena_string(&o->arena, name, strlen(name), &record.name));
+  FNZI_PUSH(o->own, &o->records, record);
+  fnzi_blob_retain(blob);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_extras_add_record(fnz_context *ctx, fnzi_extras *o, const char *name,
+                                  fnzi_blob *blob, uint32_t crc) {
+  return told(ctx, add_record(o, name, blob, crc));
+}
+
+static fnz_status add_text(fnzi_extras *o, fnzi_extras_kind kind, const char *key, const char *text,
+                           size_t size) {
+  fnzi_extras_text t = {.kind = kind};
+  FNZ_TRY(fnzi_arena_string(&o->arena, key, strlen(key), &t.key));
+  FNZ_TRY(fnzi_arena_string(&o->arena, text, size, &t.text));
+  FNZI_PUSH(o->own, &o->texts, t);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_extras_add_text(fnz_context *ctx, fnzi_extras *o, fnzi_extras_kind kind,
+                                const char *key, const char *text, size_t size) {
+  if (fnzi_extras_text_of(o, kind, key, strlen(key)))
+    return FNZ_OK;
+  return told(ctx, add_text(o, kind, key, text, size));
+}
+
+static fnz_status graph_at(fnzi_extras *o, uint32_t graph, fnzi_extras_graph **out) {
+  while (o->graphs.count <= graph)
+    FNZI_PUSH(o->own, &o->graphs, ((fnzi_extras_graph){{NULL, 0, 0}, {NULL, 0, 0}}));
+  *out = &o->graphs.data[graph];
+  return FNZ_OK;
+}
+
+static fnz_status find_device(fnzi_extras *o, const char *device, uint16_t *out) {
+  const char *kept;
+  for (size_t i = 0; i < o->devices.count; i++)
+    if (strcmp(o->devices.data[i], device) == 0) {
+      *out = (uint16_t)i;
+      return FNZ_OK;
+    }
+  *out = 0;
+  if (o->devices.count > UINT16_MAX)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_arena_string(&o->arena, device, strlen(device), &kept));
+  FNZI_PUSH(o->own, &o->devices, kept);
+  *out = (uint16_t)(o->devices.count - 1);
+  return FNZ_OK;
+}
+
+static fnz_status set_value(fnzi_extras *o, uint32_t graph, uint32_t value, const char *device,
+                            bool requires_grad) {
+  fnzi_extras_graph *g;
+  fnzi_extras_value note = {0, requires_grad};
+  FNZ_TRY(graph_at(o, graph, &g));
+  FNZ_TRY(find_device(o, device, &note.device));
+  while (g->values.count <= value)
+    FNZI_PUSH(o->own, &g->values, ((fnzi_extras_value){0, false}));
+  g->values.data[value] = note;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_extras_set_value(fnz_context *ctx, fnzi_extras *o, uint32_t graph, uint32_t value,
+                                 const char *device, bool requires_grad) {
+  return told(ctx, set_value(o, graph, value, device, requires_grad));
+}
+
+static fnz_status add_node(fnzi_extras *o, uint32_t graph, const fnzi_extras_node *node) {
+  fnzi_extras_graph *g;
+  FNZ_TRY(graph_at(o, graph, &g));
+  FNZI_PUSH(o->own, &g->nodes, *node);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_extras_add_node(fnz_context *ctx, fnzi_extras *o, uint32_t graph,
+                                const fnzi_extras_node *node) {
+  return told(ctx, add_node(o, graph, node));
+}
+
+fnz_status fnzi_extras_keep(fnz_context *ctx, fnzi_extras *o, const char *text, size_t size,
+                            const char **out) {
+  return told(ctx, fnzi_arena_string(&o->arena, text, size, out));
+}
+
+/* --- looking ------------------------------------------------------------------------------------
+ */
+const char *fnzi_extras_text_of(const fnzi_extras *o, fnzi_extras_kind kind, const char *key,
+                                size_t size) {
+  for (size_t i = 0; o && i < o->texts.count; i++) {
+    const fnzi_extras_text *t = &o->texts.data[i];
+    if (t->kind == kind && strlen(t->key) == size && memcmp(t->key, key, size) == 0)
+      return t->text;
+  }
+  return NULL;
+}
+
+const fnzi_extras_node *fnzi_extras_node_of(const fnzi_extras *o, uint32_t graph, uint32_t node) {
+  bool is_known = o && graph < o->graphs.count && node < o->graphs.data[graph].nodes.count;
+  return is_known ? &o->graphs.data[graph].nodes.data[node] : NULL;
+}
+
+size_t fnzi_extras_node_count(const fnzi_extras *o, uint32_t graph) {
+  return o && graph < o->graphs.count ? o->graphs.data[graph].nodes.count : 0;
+}
+
+fnzi_extras_value fnzi_extras_value_of(const fnzi_extras *o, uint32_t graph, uint64_t value) {
+  bool is_known = o && graph < o->graphs.count && value < o->graphs.data[graph].values.count;
+  return is_known ? o->graphs.data[graph].values.data[value] : (fnzi_extras_value){0, false};
+}
+
+const char *fnzi_extras_device(const fnzi_extras *o, fnzi_extras_value value) {
+  return o && value.device < o->devices.count ? o->devices.data[value.device] : "cpu";
+}
+
+/* What a node of the program is, or was made of. */
+static fnzi_made_of source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
+  const fnzi_made_of *made_of = fnzi_graph_at(p, graph)->made_of;
+  if (!p->is_rewritten)
+    return (fnzi_made_of){graph, node};
+  return made_of ? made_of[node] : (fnzi_made_of){0, FNZI_NO_NODE};
+}
+
+const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
+  fnzi_made_of from = source_of(p, graph, node);
+  return fnzi_extras_node_of(p->extras, from.graph, from.node);
+}
+
+fnzi_extras_value fnzi_extras_note_of(const fnz_program *p, uint32_t graph, uint64_t value) {
+  uint32_t node = fnzi_value_at(p, graph, value)->node;
+  if (!p->is_rewritten || node == FNZI_NO_NODE)
+    return fnzi_extras_value_of(p->extras, graph, value);
+  const fnzi_extras_node *n = fnzi_extras_source_of(p, graph, node);
+  return n ? fnzi_extras_value_of(p->extras, source_of(p, graph, node).graph, n->value)
+           : (fnzi_extras_value){0, false};
+}

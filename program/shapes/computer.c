@@ -1,0 +1,431 @@
+/* computer.c - nodes that compute symbolic numbers, in a graph under construction.
+ *
+ * needs   expressions of one set; sizes of values in the order in which these are defined
+ * keeps   names that the source has for a number
+ * gives   arguments: literals, or values of nodes appended at the end of the graph
+ *
+ * An expression is computed when its parts are; what is still to do waits on a stack. */
+#include "program/shapes/computer.h"
+
+#include "schema/aten_names.h"
+
+/* Targets of arithmetic nodes, as exporters write them. */
+static const char *const targets[FNZI_FUNCTION_COUNT] = {
+    [FNZI_FUNCTION_FLOOR_DIV] = "_operator.floordiv",
+    [FNZI_FUNCTION_MOD] = "_operator.mod",
+    [FNZI_FUNCTION_PYTHON_MOD] = "_operator.mod",
+    [FNZI_FUNCTION_MIN] = "torch.sym_min",
+    [FNZI_FUNCTION_MAX] = "torch.sym_max",
+    [FNZI_FUNCTION_EQ] = "_operator.eq",
+    [FNZI_FUNCTION_NE] = "_operator.ne",
+    [FNZI_FUNCTION_LT] = "_operator.lt",
+    [FNZI_FUNCTION_LE] = "_operator.le",
+    [FNZI_FUNCTION_GT] = "_operator.gt",
+    [FNZI_FUNCTION_GE] = "_operator.ge",
+    [FNZI_FUNCTION_AND] = "_operator.and_",
+    [FNZI_FUNCTION_OR] = "_operator.or_",
+    [FNZI_FUNCTION_NOT] = "torch.sym_not",
+    [FNZI_FUNCTION_TRUNC] = "math.trunc"};
+
+void fnzi_computer_start(fnzi_computer *c, fnz_context *ctx) {
+  *c = (fnzi_computer){.ctx = ctx, .where = ""};
+  fnzi_map_init(&c->values, ctx);
+  fnzi_map_init(&c->reals, ctx);
+  fnzi_map_init(&c->origins, ctx);
+  fnzi_map_init(&c->names, ctx);
+}
+
+void fnzi_computer_end(fnzi_computer *c) {
+  fnzi_map_free(&c->values);
+  fnzi_map_free(&c->reals);
+  fnzi_map_free(&c->origins);
+  fnzi_map_free(&c->names);
+  FNZI_VEC_FREE(c->ctx, &c->sights);
+}
+
+/* --- where numbers come from ------------------------------------------------------------------ */
+/* The only symbol of a sum of symbols whose origin is not known; NULL when there is none, or
+ * several. */
+static const fnzi_expr *new_symbol(const fnzi_computer *c, const fnzi_expr *size) {
+  const fnzi_expr *found = NULL;
+  uint64_t place;
+  if (size->kind == FNZI_EXPR_SYMBOL)
+    return size;
+  for (uint32_t i = 0; size->kind == FNZI_EXPR_SUM && i < size->count; i++) {
+    const fnzi_expr *e = size->parts[i].expr;
+    if (e->kind != FNZI_EXPR_SYMBOL || size->parts[i].den != 1 || size->den != 1)
+      return NULL;
+    if (fnzi_map_get(&c->origins, &e->id, sizeof e->id, &place))
+      continue;
+    if (found)
+      return NULL;
+    found = e;
+  }
+  return found;
+}
+
+fnz_status fnzi_computer_see(fnzi_computer *c, uint64_t value, uint32_t dim,
+                             const fnzi_expr *size) {
+  const fnzi_expr *symbol = new_symbol(c, size);
+  uint64_t place;
+  if (!symbol)
+    return FNZ_OK;
+  bool known = fnzi_map_get(&c->origins, &symbol->id, sizeof symbol->id, &place);
+  if (known && c->sights.data[place].size == symbol)
+    return FNZ_OK; /* the first, but the symbol itself rather than twice as much */
+  FNZ_TRY(fnzi_map_set(&c->origins, &symbol->id, sizeof symbol->id, c->sights.count));
+  fnzi_sight_size s = {value, dim, size};
+  FNZI_PUSH(c->ctx, &c->sights, s);
+  return FNZ_OK;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+static const fnzi_value *source_value(const fnzi_computer *c, const fnzi_expr *e) {
+  for (size_t i = 0; i < c->source->values.count; i++) {
+    const fnzi_value *v = &c->source->values.data[i];
+    if (v->symbol && c->sizes->symbols[v->symbol] == e)
+      return v;
+  }
+  return NULL;
+}
+
+static fnz_status name_symbol(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
+  bool known;
+  int64_t hint;
+  FNZ_TRY(fnzi_point_int(c->recorded, e, &known, &hint));
+  return fnzi_symbol_add(c->to, e->text, known, known ? hint : 0, out);
+}
+
+fnz_status fnzi_symbol_of(fnzi_computer *c, const fnzi_expr *e, uint32_t *out) {
+  *out = 0;
+  return e->kind == FNZI_EXPR_NUMBER ? FNZ_OK : name_symbol(c, e, out);
+}
+
+/* Expressions that are integers, and the same as floating point numbers. */
+typedef enum sort { WHOLE, REAL } sort;
+
+static fnz_status define(fnzi_computer *c, const fnzi_expr *e, sort as, uint32_t node,
+                         uint32_t *value) {
+  const fnzi_value *like = source_value(c, e);
+  uint64_t there;
+  uint32_t symbol;
+  FNZ_TRY(name_symbol(c, e, &symbol)); /* of a number too, as whoever reads it asks what it is */
+  if (like && !fnzi_value_find(c->to, c->into, like->name, strlen(like->name), &there) &&
+      !fnzi_map_get(&c->names, like->name, strlen(like->name), &there))
+    FNZ_TRY(fnzi_value_add(c->to, c->into, like->name, NULL, node, value));
+  else
+    FNZ_TRY(fnzi_value_add_fresh(c->to, c->into, "sym", NULL, node, value));
+  fnzi_value_at(c->to, c->into, *value)->symbol = symbol;
+  return fnzi_map_set(as == REAL ? &c->reals : &c->values, &e->id, sizeof e->id, *value);
+}
+
+fnz_status fnzi_computer_define(fnzi_computer *c, const fnzi_expr *e, uint32_t node,
+                                uint32_t *value) {
+  return define(c, e, WHOLE, node, value);
+}
+
+/* A node of `target` whose only result is `e`. Sources and metadata are those of the source's node
+ * for it. */
+static fnz_status append(fnzi_computer *c, const fnz_op *op, const char *target,
+                         const fnz_arg *args, uint32_t nargs, const fnzi_expr *e, sort as) {
+  uint32_t at = (uint32_t)fnzi_graph_at(c->to, c->into)->nodes.count, value;
+  const fnzi_value *like = source_value(c, e);
+  const fnzi_node *model = like && like->node != FNZI_NO_NODE && c->source->nodes.count > like->node
+                               ? &c->source->nodes.data[like->node]
+                               : NULL;
+  fnz_arg *room, *result;
+  fnzi_node_other other = {0};
+  fnzi_node node = {.op = op, .nargs = op ? op->nparams : nargs, .noutputs = 1};
+  FNZI_NEW(&c->to->arena, node.nargs, &room);
+  FNZI_NEW(&c->to->arena, 1, &result);
+  memcpy(room, args, nargs * sizeof *args);
+  FNZ_TRY(define(c, e, as, at, &value));
+  *result = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+  node.args = room;
+  node.outputs = result;
+  const char *source = model && model->source ? model->source : c->where;
+  FNZ_TRY(fnzi_intern(c->to, source, strlen(source), &node.source));
+  FNZ_TRY(fnzi_intern(c->to, target, strlen(target), &other.target));
+  if (model && fnzi_node_metadata(model) && model->op == op)
+    FNZ_TRY(fnzi_intern(c->to, fnzi_node_metadata(model), strlen(fnzi_node_metadata(model)),
+                        &other.metadata));
+  FNZ_TRY(fnzi_node_keep(c->to, &node, &other));
+  return fnzi_node_append(c->to, c->into, &node, &at);
+}
+
+/* --- one step --------------------------------------------------------------------------------- */
+static bool argument_of(const fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
+  uint64_t value;
+  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = e->num};
+  if (e->kind == FNZI_EXPR_NUMBER)
+    return e->den == 1;
+  *out = (fnz_arg){.tag = FNZ_ARG_SYMBOL};
+  if (!fnzi_map_get(&c->values, &e->id, sizeof e->id, &value))
+    return false;
+  out->u.value = value;
+  return true;
+}
+
+static fnz_status refuse(fnzi_computer *c, const fnzi_expr *e, const char *why) {
+  return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "the functional program needs the number %s, %s", e->text, why);
+}
+
+/* The expressions that `e` is computed from by one node, at most two; *count 0: a symbol. What is
+ * not there yet is made of simpler ones. */
+typedef struct recipe {
+  const char *target;
+  const fnzi_expr *from[2];
+  size_t count;
+} recipe;
+
+static fnz_status sum_without_last(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
+  fnzi_exprs *set = &c->sizes->set;
+  const fnzi_part *last = &e->parts[e->count - 1];
+  out->target = "_operator.add";
+  out->count = 2;
+  if (e->num != 0) { /* (sum) + constant */
+    FNZ_TRY(fnzi_expr_number(set, e->num, 1, &out->from[1]));
+    FNZ_TRY(fnzi_expr_number(set, -e->num, 1, &out->from[0]));
+    return fnzi_expr_add(set, e, out->from[0], &out->from[0]);
+  }
+  if (e->count == 1) { /* factor * term */
+    out->target = "_operator.mul";
+    out->from[0] = last->expr;
+    return fnzi_expr_number(set, last->num, 1, &out->from[1]);
+  }
+  /* The first term with a positive factor begins, so that a - b is no -1 * b. */
+  bool minus = last->num < 0;
+  FNZ_TRY(fnzi_expr_scale(set, last->expr, minus ? -last->num : last->num, 1, &out->from[1]));
+  const fnzi_expr *negated;
+  FNZ_TRY(fnzi_expr_scale(set, out->from[1], minus ? 1 : -1, 1, &negated));
+  FNZ_TRY(fnzi_expr_add(set, e, negated, &out->from[0]));
+  out->target = minus ? "_operator.sub" : "_operator.add";
+  return FNZ_OK;
+}
+
+static int64_t common_denominator(const fnzi_expr *e) {
+  int64_t all = e->den, next;
+  for (uint32_t i = 0; i < e->count; i++)
+    if (!fnzi_mul_i64(all, e->parts[i].den, &next))
+      return 0;
+    else
+      all = all % e->parts[i].den == 0 ? all : next;
+  return all;
+}
+
+static fnz_status sum_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
+  fnzi_exprs *set = &c->sizes->set;
+  int64_t den = common_denominator(e);
+  if (den == 1)
+    return sum_without_last(c, e, out);
+  if (den == 0)
+    return refuse(c, e, "whose fractions leave 64 bits");
+  *out = (recipe){.target = "_operator.floordiv", .count = 2}; /* it is an integer */
+  FNZ_TRY(fnzi_expr_number(set, den, 1, &out->from[1]));
+  return fnzi_expr_scale(set, e, den, 1, &out->from[0]);
+}
+
+static fnz_status product_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
+  fnzi_exprs *set = &c->sizes->set;
+  const fnzi_part *last = &e->parts[e->count - 1];
+  const fnzi_expr *inverse;
+  if (last->num < 0)
+    return refuse(c, e, "which divides by a size");
+  *out = (recipe){.target = "_operator.mul", .from = {NULL, last->expr}, .count = 2};
+  FNZ_TRY(fnzi_expr_pow(set, last->expr, -1, &inverse));
+  return fnzi_expr_mul(set, e, inverse, &out->from[0]);
+}
+
+static fnz_status call_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
+  if (!targets[e->function])
+    return refuse(c, e, "for which there is no node");
+  *out = (recipe){.target = targets[e->function], .from = {e->parts[0].expr}, .count = 1};
+  if (e->count == 1)
+    return FNZ_OK;
+  out->count = 2;
+  out->from[1] = e->parts[e->count - 1].expr;
+  if (e->count == 2)
+    return FNZ_OK;
+  const fnzi_expr **rest; /* Max(a, b, c) is Max(Max(a, b), c) */
+  FNZI_NEW(&c->sizes->set.arena, e->count, &rest);
+  for (uint32_t i = 0; i + 1 < e->count; i++)
+    rest[i] = e->parts[i].expr;
+  return fnzi_expr_call(&c->sizes->set, e->function, rest, e->count - 1, &out->from[0]);
+}
+
+/* size = factor * symbol + rest */
+static fnz_status rest_of(fnzi_computer *c, const fnzi_expr *size, const fnzi_expr *symbol,
+                          int64_t *factor, const fnzi_expr **rest) {
+  const fnzi_expr *minus;
+  *factor = 1;
+  for (uint32_t i = 0; size != symbol && i < size->count; i++)
+    if (size->parts[i].expr == symbol)
+      *factor = size->parts[i].num;
+  FNZ_TRY(fnzi_expr_scale(&c->sizes->set, symbol, -*factor, 1, &minus));
+  return fnzi_expr_add(&c->sizes->set, size, minus, rest);
+}
+
+/* What has to be there before the symbol: what else the size that tells it is made of. */
+static fnz_status symbol_recipe(fnzi_computer *c, const fnzi_expr *symbol, recipe *out) {
+  uint64_t place;
+  int64_t factor;
+  if (!fnzi_map_get(&c->origins, &symbol->id, sizeof symbol->id, &place))
+    return refuse(c, symbol, "which no size of a value before tells");
+  out->count = 1;
+  return rest_of(c, c->sights.data[place].size, symbol, &factor, &out->from[0]);
+}
+
+static fnz_status find_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
+  *out = (recipe){NULL, {NULL, NULL}, 0};
+  switch (e->kind) {
+  case FNZI_EXPR_SUM:
+    return sum_recipe(c, e, out);
+  case FNZI_EXPR_PRODUCT:
+    return product_recipe(c, e, out);
+  case FNZI_EXPR_CALL:
+    return call_recipe(c, e, out);
+  case FNZI_EXPR_NUMBER:
+    return refuse(c, e, "which is no integer");
+  case FNZI_EXPR_SYMBOL:
+    break;
+  }
+  return symbol_recipe(c, e, out);
+}
+
+/* A symbol by the size that tells it: the size itself, or arithmetic on it. */
+static fnz_status read_symbol(fnzi_computer *c, const fnzi_expr *symbol) {
+  const fnz_op *op = &fnzi_ops[FNZI_ATEN_sym_size__int];
+  const fnzi_expr *rest, *part;
+  uint64_t place = 0;
+  int64_t factor;
+  fnz_arg args[2], size;
+  fnzi_map_get(&c->origins, &symbol->id, sizeof symbol->id, &place);
+  fnzi_sight_size s = c->sights.data[place];
+  if (!argument_of(c, s.size, &size)) {
+    args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = s.value};
+    args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = s.dim};
+    FNZ_TRY(append(c, op, fnz_op_name(op), args, 2, s.size, WHOLE));
+    argument_of(c, s.size, &size);
+  }
+  FNZ_TRY(rest_of(c, s.size, symbol, &factor, &rest));
+  FNZ_TRY(fnzi_expr_scale(&c->sizes->set, symbol, factor, 1, &part));
+  if (part != s.size && !argument_of(c, part, &args[0])) {
+    args[0] = size;
+    argument_of(c, rest, &args[1]);
+    FNZ_TRY(append(c, NULL, "_operator.sub", args, 2, part, WHOLE));
+  }
+  if (part == symbol)
+    return FNZ_OK;
+  argument_of(c, part, &args[0]);
+  args[1] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = factor};
+  return append(c, NULL, "_operator.floordiv", args, 2, symbol, WHOLE);
+}
+
+/* --- all steps -------------------------------------------------------------------------------- */
+/* The next thing to do before `e`; NULL when all of it is there. */
+static const fnzi_expr *missing(const fnzi_computer *c, const recipe *r) {
+  fnz_arg arg;
+  for (size_t i = 0; i < r->count; i++)
+    if (!argument_of(c, r->from[i], &arg))
+      return r->from[i];
+  return NULL;
+}
+
+static fnz_status compute_one(fnzi_computer *c, const fnzi_expr *e, const recipe *r) {
+  fnz_arg args[2];
+  if (e->kind == FNZI_EXPR_SYMBOL)
+    return read_symbol(c, e);
+  for (size_t i = 0; i < r->count; i++)
+    argument_of(c, r->from[i], &args[i]);
+  return append(c, NULL, r->target, args, (uint32_t)r->count, e, WHOLE);
+}
+
+typedef struct stack {
+  const fnzi_expr **data;
+  size_t count, capacity;
+} stack;
+
+static fnz_status work_off(fnzi_computer *c, stack *todo) {
+  while (todo->count) {
+    const fnzi_expr *e = todo->data[todo->count - 1], *next;
+    recipe r;
+    fnz_arg arg;
+    if (argument_of(c, e, &arg)) {
+      todo->count--;
+      continue;
+    }
+    FNZ_TRY(find_recipe(c, e, &r));
+    next = missing(c, &r);
+    if (next)
+      FNZI_PUSH(c->ctx, todo, next);
+    else
+      FNZ_TRY(compute_one(c, e, &r));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_compute(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
+  stack todo = {NULL, 0, 0};
+  void *data = NULL;
+  fnz_status status = fnzi_grow(c->ctx, &data, &todo.capacity, 1, sizeof *todo.data);
+  todo.data = data;
+  if (status == FNZ_OK) {
+    todo.data[todo.count++] = e;
+    status = work_off(c, &todo);
+  }
+  FNZI_VEC_FREE(c->ctx, &todo);
+  argument_of(c, e, out);
+  return status;
+}
+
+/* --- floating point numbers ------------------------------------------------------------------- */
+/* A quotient of two integers: of a product, perhaps with a factor, what has powers above 0 and what
+ * has powers below. */
+static fnz_status split_product(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
+                                const fnzi_expr **below) {
+  fnzi_exprs *set = &c->sizes->set;
+  for (uint32_t i = 0; i < e->count; i++) {
+    const fnzi_expr *power, **side = e->parts[i].num < 0 ? below : above;
+    int64_t times = e->parts[i].num < 0 ? -e->parts[i].num : e->parts[i].num;
+    FNZ_TRY(fnzi_expr_pow(set, e->parts[i].expr, times, &power));
+    FNZ_TRY(fnzi_expr_mul(set, *side, power, side));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
+                                 const fnzi_expr **below) {
+  fnzi_exprs *set = &c->sizes->set;
+  const fnzi_part whole = {e, 1, 1}, *term = &whole;
+  if (e->kind == FNZI_EXPR_SUM && e->count == 1 && e->num == 0)
+    term = &e->parts[0];
+  FNZ_TRY(fnzi_expr_number(set, term->num, 1, above));
+  FNZ_TRY(fnzi_expr_number(set, term->den, 1, below));
+  if (term->expr->kind == FNZI_EXPR_PRODUCT)
+    return split_product(c, term->expr, above, below);
+  int64_t den = e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER ? common_denominator(e) : 1;
+  if (den == 0)
+    return refuse(c, e, "whose fractions leave 64 bits");
+  FNZ_TRY(fnzi_expr_number(set, den, 1, below));
+  return fnzi_expr_scale(set, e, den, 1, above);
+}
+
+fnz_status fnzi_compute_real(fnzi_computer *c, const fnzi_expr *e, fnz_arg *out) {
+  const fnzi_expr *above, *below;
+  fnz_arg args[2];
+  uint64_t value;
+  bool is_float;
+  FNZ_TRY(fnzi_expr_is_float(c->sizes, e, &is_float));
+  if (is_float) /* it is made of such numbers */
+    return fnzi_compute(c, e, out);
+  if (!fnzi_map_get(&c->reals, &e->id, sizeof e->id, &value)) {
+    FNZ_TRY(split_quotient(c, e, &above, &below));
+    FNZ_TRY(fnzi_compute(c, above, &args[0]));
+    FNZ_TRY(fnzi_compute(c, below, &args[1]));
+    FNZ_TRY(append(c, NULL, "_operator.truediv", args, 2, e, REAL));
+    fnzi_map_get(&c->reals, &e->id, sizeof e->id, &value);
+  }
+  *out = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+  return FNZ_OK;
+}

@@ -1,0 +1,165 @@
+/* draw.c - which numbers to try for the symbols of a program.
+ *
+ * needs   conditions of the program, which numbers must keep to
+ * gives   usual numbers, all different and neither very small nor large */
+#include "program/shapes/equations.h"
+
+enum {
+  USUAL_SPAN = 14,
+  LEAST_USUAL = 3, /* where the range allows it */
+  LEAST_SIZE = 2,  /* the same, when smaller numbers are drawn: 1 and 0 are special */
+  TRIES = 200,
+  NARROW = 6
+};
+
+uint64_t fnzi_draw_next(fnzi_draw *d) {
+  d->state = d->state * 6364136223846793005u + 1442695040888963407u;
+  return (d->state ^ (d->state >> 29)) >> 16;
+}
+
+void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
+  *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN, NULL};
+}
+
+/* Bounds of slices count from the end where they are negative. */
+static int64_t least_bound(const fnzi_slice_bound *b) {
+  return b->most < FNZI_LARGEST_END ? -b->most - 1 : -LEAST_USUAL;
+}
+
+/* And what is past the end is the end. */
+static int64_t most_bound(const fnzi_slice_bound *b) {
+  return b->most < FNZI_LARGEST_END ? b->most + 2 : INT64_MAX;
+}
+
+fnz_status fnzi_draw_bounds(const fnzi_sizes *s, fnzi_arena *arena, fnzi_bounds **out) {
+  FNZI_NEW(arena, s->set.all.count, out);
+  for (size_t i = 0; i < s->set.all.count; i++)
+    (*out)[i] = (fnzi_bounds){fnzi_is_data_symbol(s->set.all.data[i]) ? INT64_MIN : 0, INT64_MAX};
+  for (size_t i = 0; i < s->bounds.count; i++) {
+    fnzi_bounds *b = &(*out)[s->bounds.data[i].symbol->id];
+    *b = (fnzi_bounds){least_bound(&s->bounds.data[i]), most_bound(&s->bounds.data[i])};
+  }
+  for (size_t i = 0; i < s->conditions.count; i++) {
+    const fnzi_condition *c = &s->conditions.data[i];
+    fnzi_bounds *b = &(*out)[c->expr->id];
+    b->min = c->min != INT64_MIN ? c->min : b->min;
+    b->max = c->max < b->max ? c->max : b->max;
+  }
+  return FNZ_OK;
+}
+
+/* --- usual numbers ---------------------------------------------------------------------------- */
+typedef struct usual {
+  fnzi_draw *draw;
+  fnzi_bounds *bounds;
+  int64_t *numbers; /* by symbol, those that are drawn */
+  fnzi_map taken;   /* of them */
+} usual;
+
+/* Where a symbol usually lies: near the least that it may be, and within what it bounds. */
+static fnzi_bounds usual_bounds(const usual *u, const fnzi_expr *symbol) {
+  fnzi_bounds b = u->bounds[symbol->id];
+  int64_t span = u->draw->span;
+  if (b.max < b.min) /* no number keeps to it */
+    return (fnzi_bounds){b.min, b.min};
+  if (b.min < 0 && b.max > 0)
+    b.min = 0;
+  if (b.min == INT64_MIN)
+    b.min = b.max < INT64_MIN + span ? b.min : b.max - span;
+  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++) {
+    const fnzi_slice_bound *of = &u->draw->sizes->bounds.data[i];
+    if (of->symbol != symbol || of->most - 3 < b.min || of->most > b.max)
+      continue;
+    b.min += b.min == 0; /* neither nothing nor all of it */
+    b.max = of->most - 1;
+  }
+  if (b.min < LEAST_USUAL && span >= LEAST_USUAL && b.max > LEAST_USUAL + span / 2)
+    b.min = LEAST_USUAL;
+  if (b.min < LEAST_SIZE && b.max > LEAST_SIZE + span / 2 && !fnzi_is_data_symbol(symbol))
+    b.min = LEAST_SIZE;
+  if ((uint64_t)b.max - (uint64_t)b.min > (uint64_t)span)
+    b.max = b.min + span;
+  return b;
+}
+
+/* Between nothing and all of a small dimension there are few numbers: two may be equal. */
+static bool is_narrow(const usual *u, const fnzi_expr *symbol) {
+  for (size_t i = 0; i < u->draw->sizes->bounds.count; i++)
+    if (u->draw->sizes->bounds.data[i].symbol == symbol)
+      return u->draw->sizes->bounds.data[i].most <= NARROW;
+  return false;
+}
+
+static bool is_taken(const usual *u, const int64_t *number) {
+  uint64_t unused;
+  return fnzi_map_get(&u->taken, number, sizeof *number, &unused);
+}
+
+/* A symbol before symbol i that has the same number in draw->like; i itself when there is none. */
+static fnz_status find_alike(const usual *u, size_t i, size_t *out) {
+  const fnzi_expr *const *symbols = u->draw->sizes->free.data;
+  fnzi_point *like = u->draw->like;
+  bool known = like != NULL, other_known;
+  int64_t number = 0, other;
+  *out = i;
+  if (known)
+    FNZ_TRY(fnzi_point_int(like, symbols[i], &known, &number));
+  for (size_t k = 0; k < i && known && *out == i; k++) {
+    FNZ_TRY(fnzi_point_int(like, symbols[k], &other_known, &other));
+    *out = other_known && other == number ? k : i;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status draw_one(usual *u, fnzi_point *point, size_t i, bool distinct) {
+  const fnzi_expr *symbol = u->draw->sizes->free.data[i];
+  const fnzi_bounds b = usual_bounds(u, symbol);
+  int64_t *number = &u->numbers[i];
+  size_t alike;
+  distinct = distinct && !is_narrow(u, symbol);
+  FNZ_TRY(find_alike(u, i, &alike));
+  if (alike < i) {
+    *number = u->numbers[alike];
+    return fnzi_point_set(point, symbol, *number);
+  }
+  for (size_t tries = 0; tries < 8; tries++) {
+    *number = b.min + (int64_t)(fnzi_draw_next(u->draw) % (uint64_t)(b.max - b.min + 1));
+    if (!distinct || !is_taken(u, number))
+      break;
+  }
+  if (distinct)
+    FNZ_TRY(fnzi_map_set(&u->taken, number, sizeof *number, 1));
+  return fnzi_point_set(point, symbol, *number);
+}
+
+static fnz_status draw_once(usual *u, fnzi_point *point, bool distinct, bool *found) {
+  const fnzi_condition *broken = NULL;
+  fnz_status status = FNZ_OK;
+  fnzi_map_init(&u->taken, u->draw->sizes->set.ctx);
+  for (size_t i = 0; i < u->draw->sizes->free.count && status == FNZ_OK; i++)
+    status = draw_one(u, point, i, distinct);
+  fnzi_map_free(&u->taken);
+  FNZ_TRY(status);
+  FNZ_TRY(fnzi_equations_draw(u->draw, u->bounds, point));
+  FNZ_TRY(fnzi_sizes_admit(u->draw->sizes, point, &broken));
+  *found = !broken;
+  return FNZ_OK;
+}
+
+static fnz_status draw_numbers(fnzi_draw *d, fnzi_point *point, fnzi_arena *arena, bool *found) {
+  usual u = {.draw = d};
+  FNZ_TRY(fnzi_draw_bounds(d->sizes, arena, &u.bounds));
+  FNZI_NEW(arena, d->sizes->free.count, &u.numbers);
+  for (size_t i = 0; i < TRIES && !*found; i++)
+    FNZ_TRY(draw_once(&u, point, i < TRIES / 2, found));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_draw_numbers(fnzi_draw *d, fnzi_point *point, bool *found) {
+  fnzi_arena arena;
+  *found = false;
+  fnzi_arena_init(&arena, d->sizes->set.ctx);
+  fnz_status status = draw_numbers(d, point, &arena, found);
+  fnzi_arena_free(&arena);
+  return status;
+}

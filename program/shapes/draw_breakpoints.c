@@ -1,0 +1,183 @@
+/* draw_turns.c - numbers for the symbols of an expression where it ceases to be another one: where
+ * a minimum changes sides, a quotient becomes more than 0.
+ *
+ * needs   usual numbers, at which the program works and both are the same
+ * gives   one after the other: each symbol at the first numbers above and below its own at which
+ *         they differ, and next to these, among sizes as they were and among larger ones */
+#include "program/shapes/equations.h"
+
+enum {
+  WAYS = 4, /* above, next to it; below, next to it */
+  ROOM = 8,
+  MOST_ELEMENTS = 1 << 18, /* of all values together */
+  MOST_BEARABLE = 1 << 22  /* of those that have symbolic sizes */
+};
+static const int64_t FARTHEST = 1ll << 40;
+
+typedef struct turns {
+  const fnzi_sizes *s;
+  const fnzi_expr *expr, *like;
+  fnzi_point *point;
+  uint8_t *parts; /* of the expression, by their ids */
+} turns;
+
+static fnz_status find_parts(turns *t, fnzi_arena *arena) {
+  size_t count = (size_t)t->expr->id + 1; /* parts stand before */
+  FNZI_NEW(arena, t->s->set.all.count, &t->parts);
+  t->parts[t->expr->id] = true;
+  fnzi_mark_parts(t->s, count, t->parts);
+  return FNZ_OK;
+}
+
+static fnz_status differ_at(turns *t, const fnzi_expr *symbol, int64_t number, bool *out) {
+  bool known[2];
+  int64_t numbers[2];
+  FNZ_TRY(fnzi_point_set(t->point, symbol, number));
+  FNZ_TRY(fnzi_point_int(t->point, t->expr, &known[0], &numbers[0]));
+  FNZ_TRY(fnzi_point_int(t->point, t->like, &known[1], &numbers[1]));
+  *out = known[0] && known[1] && numbers[0] != numbers[1];
+  return FNZ_OK;
+}
+
+/* The nearest number in this direction (1 or -1) at which they differ, as far as longer and longer
+ * steps meet one; *found false when they do not. */
+static fnz_status find_turn(turns *t, const fnzi_expr *symbol, int64_t from, int64_t direction,
+                            const fnzi_bounds *b, int64_t *out, bool *found) {
+  int64_t same = 0, step = 1;
+  int64_t room = direction > 0 ? (b->max < FARTHEST ? b->max : FARTHEST) - from
+                               : from - (b->min > -FARTHEST ? b->min : -FARTHEST);
+  *found = false;
+  while (!*found && same < room) {
+    step = step < room ? step : room;
+    FNZ_TRY(differ_at(t, symbol, from + (direction > 0 ? step : -step), found));
+    same = *found ? same : step;
+    step = *found ? step : step + step / 4 + 1;
+  }
+  while (*found && step - same > 1) {
+    int64_t middle = same + (step - same) / 2;
+    bool differ;
+    FNZ_TRY(differ_at(t, symbol, from + (direction > 0 ? middle : -middle), &differ));
+    *(differ ? &step : &same) = middle;
+  }
+  *out = from + (direction > 0 ? step : -step);
+  return fnzi_point_set(t->point, symbol, from);
+}
+
+/* The number of the symbol that is wanted in one of the ways. */
+static fnz_status number_at(turns *t, const fnzi_expr *symbol, size_t way, const fnzi_bounds *b,
+                            int64_t *out, bool *found) {
+  int64_t from, direction = way < 2 ? 1 : -1;
+  FNZ_TRY(fnzi_point_int(t->point, symbol, found, &from));
+  if (*found)
+    FNZ_TRY(find_turn(t, symbol, from, direction, b, out, found));
+  *out += *found && way % 2 ? direction : 0;
+  *found = *found && *out >= b->min && *out <= b->max;
+  return FNZ_OK;
+}
+
+static fnz_status make_room(const fnzi_sizes *s, int64_t number, const fnzi_bounds *bounds,
+                            fnzi_point *point) {
+  for (size_t i = 0; i < s->free.count; i++) {
+    const fnzi_expr *symbol = s->free.data[i];
+    const fnzi_bounds *b = &bounds[symbol->id];
+    bool known;
+    int64_t old, room = number + number + ROOM;
+    FNZ_TRY(fnzi_point_int(point, symbol, &known, &old));
+    if (!fnzi_is_data_symbol(symbol) && old < room && room >= b->min && room <= b->max)
+      FNZ_TRY(fnzi_point_set(point, symbol, room));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_draw_room(const fnzi_sizes *s, int64_t number, fnzi_point *point, bool *found) {
+  const fnzi_condition *broken = NULL;
+  fnzi_bounds *bounds;
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, s->set.ctx);
+  fnz_status status = fnzi_draw_bounds(s, &arena, &bounds);
+  if (status == FNZ_OK)
+    status = make_room(s, number, bounds, point);
+  if (status == FNZ_OK)
+    status = fnzi_sizes_admit(s, point, &broken);
+  fnzi_arena_free(&arena);
+  *found = !broken;
+  return status;
+}
+
+/* The k-th symbol of the expression, NULL when there are no more. */
+static const fnzi_expr *symbol_at(const turns *t, size_t k) {
+  for (size_t i = 0; i < t->s->free.count; i++)
+    if (t->parts[t->s->free.data[i]->id] && k-- == 0)
+      return t->s->free.data[i];
+  return NULL;
+}
+
+static fnz_status set_turn(turns *t, size_t k, fnzi_arena *arena, bool *more, bool *found) {
+  const fnzi_expr *symbol = symbol_at(t, k / 2 / WAYS);
+  const fnzi_condition *broken;
+  fnzi_bounds *bounds;
+  int64_t number = 0, *before;
+  *more = symbol != NULL;
+  if (!symbol)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_draw_bounds(t->s, arena, &bounds));
+  FNZ_TRY(fnzi_free_numbers(t->s, t->point, arena, &before));
+  FNZ_TRY(number_at(t, symbol, k / 2 % WAYS, &bounds[symbol->id], &number, found));
+  if (*found && k % 2)
+    FNZ_TRY(make_room(t->s, number, bounds, t->point));
+  if (!*found)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_point_set(t->point, symbol, number));
+  FNZ_TRY(fnzi_equations_mend(t->s, bounds, before, t->point));
+  FNZ_TRY(fnzi_sizes_admit(t->s, t->point, &broken));
+  *found = !broken;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_draw_turn(const fnzi_sizes *s, const fnzi_expr *e, const fnzi_expr *like, size_t k,
+                          fnzi_point *point, bool *more, bool *found) {
+  turns t = {s, e, like, point, NULL};
+  fnzi_arena arena;
+  *more = *found = false;
+  fnzi_arena_init(&arena, s->set.ctx);
+  fnz_status status = find_parts(&t, &arena);
+  if (status == FNZ_OK)
+    status = set_turn(&t, k, &arena, more, found);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+/* --- how much it would be --------------------------------------------------------------------- */
+static fnz_status count_elements(const fnzi_sizes *s, fnzi_point *point, bool fixed, int64_t most,
+                                 fnzi_arena *arena, bool *out) {
+  const fnzi_graph *graph = fnzi_graph_at(s->program, 0);
+  int64_t elements = 0;
+  for (size_t i = 0; i < graph->values.count && *out; i++) {
+    const fnz_geometry *g = NULL, *from = graph->values.data[i].geometry;
+    if (!fixed && from && !from->symbols)
+      continue;
+    fnz_status status = fnzi_sizes_geometry(s, point, from, arena, &g);
+    if (status == FNZ_NO_MEMORY) /* else the numbers are none that the program takes */
+      return status;
+    *out = fnzi_add_i64(elements, g ? fnz_geometry_numel(g) : 0, &elements) && elements <= most;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status are_few(const fnzi_sizes *s, fnzi_point *point, bool fixed, int64_t most,
+                          bool *out) {
+  fnzi_arena arena;
+  *out = true;
+  fnzi_arena_init(&arena, s->set.ctx);
+  fnz_status status = count_elements(s, point, fixed, most, &arena, out);
+  fnzi_arena_free(&arena);
+  return status;
+}
+
+fnz_status fnzi_sizes_are_small(const fnzi_sizes *s, fnzi_point *point, bool *out) {
+  return are_few(s, point, true, MOST_ELEMENTS, out);
+}
+
+fnz_status fnzi_sizes_are_bearable(const fnzi_sizes *s, fnzi_point *point, bool *out) {
+  return are_few(s, point, false, MOST_BEARABLE, out);
+}

@@ -1,0 +1,434 @@
+/* instantiate.c - a symbolic program with numbers in place of its symbols.
+ *
+ * needs   a number for every symbol that a size or an argument speaks of
+ * keeps   the order of nodes, names, sources, weights, signature; it borrows what it can
+ * gives   a program without symbols; nodes that computed them are gone, and numbers that are read
+ *         off tensors have no result, or are watched: in bodies that the pass inlines too, whose
+ *         regions get further results for that */
+#include "program/region_ops.h"
+#include "program/shapes/sizes.h"
+
+#include "schema/aten_names.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Whether the nodes of a graph stand in the program itself once the pass has inlined bodies, so
+ * that what they read numbers off is watched. */
+enum { HIDDEN, SHOWN, NEVER };
+
+typedef struct maker {
+  fnz_context *ctx;
+  fnzi_sizes *sizes;
+  fnzi_point *point;
+  fnzi_readings readings;
+  const fnz_program *from;
+  fnz_program *to;
+  const fnzi_graph *graph; /* of `from` */
+  uint32_t into;
+  uint64_t *values; /* per value of the graph: its number in `to` */
+  uint8_t *reals;   /* per value: it is a floating point number, whole or not */
+  struct {
+    fnz_arg *data;
+    size_t count, capacity;
+  } watched;      /* further outputs */
+  uint8_t *shows; /* per graph: HIDDEN, SHOWN, or NEVER */
+} maker;
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+static fnz_status no_number(maker *m, const fnzi_value *v) {
+  const char *text = v->symbol ? m->from->symbols.data[v->symbol].text : "";
+  const fnzi_expr *e;
+  if (v->symbol && !m->sizes->symbols[v->symbol])
+    return fnzi_at(m->ctx, fnzi_expr_parse(&m->sizes->set, text, strlen(text), &e), "%s", v->name);
+  return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
+                   "the number %s (%s) is not known from the sizes of inputs", v->name, text);
+}
+
+/* Texts of floating point constants, which are no expressions. */
+static bool constant(const char *text, fnz_arg *out) {
+  char *rest;
+  double number = strtod(text, &rest);
+  if (*rest || rest == text || !strpbrk(text, ".ein"))
+    return false;
+  *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = number};
+  return true;
+}
+
+/* NONE when it is not known. */
+static fnz_status find_number(void *user, uint64_t value, fnz_arg *out) {
+  maker *m = user;
+  const fnzi_value *v = &m->graph->values.data[value];
+  const fnzi_expr *e = v->symbol ? m->sizes->symbols[v->symbol] : NULL;
+  fnzi_number n;
+  bool is_float;
+  *out = (fnz_arg){.tag = FNZ_ARG_NONE};
+  if (!e && v->symbol)
+    constant(m->from->symbols.data[v->symbol].text, out);
+  if (!e)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_point_get(m->point, e, &n));
+  if (n.known != FNZI_NUMBER_KNOWN)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_expr_is_float(m->sizes, e, &is_float));
+  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = n.num};
+  if (is_float || n.den != 1 || m->reals[value])
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = (double)n.num / (double)n.den};
+  else if (fnzi_expr_is_condition(e))
+    out->tag = FNZ_ARG_BOOL;
+  return FNZ_OK;
+}
+
+static fnz_status number_of(maker *m, uint64_t value, fnz_arg *out) {
+  FNZ_TRY(find_number(m, value, out));
+  return out->tag == FNZ_ARG_NONE ? no_number(m, &m->graph->values.data[value]) : FNZ_OK;
+}
+
+/* --- arguments -------------------------------------------------------------------------------- */
+static fnz_status map_one(maker *m, fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    return number_of(m, arg->u.value, arg);
+  if (fnzi_is_reference(arg))
+    arg->u.value = m->values[arg->u.value];
+  return FNZ_OK;
+}
+
+/* Lists in lists by fnzi_args_copy(), whose copies are ours to change. */
+static fnz_status map_args(maker *m, const fnz_arg *args, size_t count, fnz_arg **out) {
+  fnzi_walk walk;
+  FNZ_TRY(fnzi_args_copy(m->to, args, count, out));
+  fnzi_walk_start(&walk, *out, count);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+    if (step == FNZI_STEP_ITEM)
+      FNZ_TRY(map_one(m, (fnz_arg *)(uintptr_t)walk.arg));
+  return FNZ_OK;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+static fnz_status add_value(maker *m, uint64_t value, uint32_t node) {
+  const fnzi_value *v = &m->graph->values.data[value];
+  const fnz_geometry *g;
+  uint32_t made;
+  FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, v->geometry, &m->to->arena, &g));
+  if (v->geometry && !g)
+    return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
+                     "the sizes of %s are not known from those of the inputs", v->name);
+  if (v->geometry && v->geometry->symbols)
+    FNZ_TRY(fnzi_intern_geometry(m->to, g, &g));
+  FNZ_TRY(fnzi_value_add(m->to, m->into, v->name, g, node, &made));
+  m->values[value] = made;
+  return FNZ_OK;
+}
+
+/* Results of a node: symbols are nothing any more. */
+static fnz_status define(maker *m, const fnz_arg *outputs, uint32_t count, uint32_t node,
+                         fnz_arg **out) {
+  fnzi_walk walk;
+  FNZ_TRY(fnzi_args_copy(m->to, outputs, count, out));
+  fnzi_walk_start(&walk, *out, count);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    fnz_arg *arg = (fnz_arg *)(uintptr_t)walk.arg;
+    if (step != FNZI_STEP_ITEM || !fnzi_is_reference(arg))
+      continue;
+    if (arg->tag == FNZ_ARG_SYMBOL) {
+      *arg = (fnz_arg){.tag = FNZ_ARG_NONE};
+      continue;
+    }
+    FNZ_TRY(add_value(m, arg->u.value, node));
+    arg->u.value = m->values[arg->u.value];
+  }
+  return FNZ_OK;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+static bool gives_numbers(const fnzi_node *node) {
+  for (uint32_t i = 0; i < node->noutputs; i++)
+    if (node->outputs[i].tag != FNZ_ARG_SYMBOL)
+      return false;
+  return node->noutputs > 0;
+}
+
+static bool reads_data(const fnz_op *op) {
+  return op && (fnzi_op_is_custom(op) || (op->tags & FNZI_TAG_DATA_DEPENDENT));
+}
+
+bool fnzi_is_size_node(const fnzi_node *node) {
+  return gives_numbers(node) && !reads_data(node->op) && !fnzi_is_hop(node);
+}
+
+/* It does nothing else than to give numbers. */
+static bool only_reads(const fnzi_node *node) {
+  return gives_numbers(node) && node->op && node->op->kind == FNZI_KIND_FUNCTIONAL && node->nargs &&
+         node->args[0].tag == FNZ_ARG_VALUE;
+}
+
+bool fnzi_tells_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node *node) {
+  if (node->op != &fnzi_ops[FNZI_ATEN_sym_size__int] || node->noutputs != 1 ||
+      node->args[0].tag != FNZ_ARG_VALUE || node->outputs[0].tag != FNZ_ARG_SYMBOL)
+    return false;
+  uint32_t symbol = g->values.data[node->outputs[0].u.value].symbol;
+  const fnzi_expr *e = symbol ? s->symbols[symbol] : NULL;
+  return e && fnzi_is_data_symbol(e) && s->asked[e->id];
+}
+
+/* A size of a tensor, or how many elements it has; *done false for other nodes. */
+static fnz_status compute_size(maker *m, const fnzi_node *node, fnz_arg *out, bool *done) {
+  *done = fnzi_asks_size(node->op) && node->args[0].tag == FNZ_ARG_VALUE;
+  if (!*done)
+    return FNZ_OK;
+  uint64_t tensor = m->values[node->args[0].u.value];
+  const fnz_geometry *g = fnzi_graph_at(m->to, m->into)->values.data[tensor].geometry;
+  *out = (fnz_arg){.tag = FNZ_ARG_INT};
+  return fnzi_at(m->ctx, fnzi_size_asked(m->ctx, node, g, find_number, m, &out->u.i), "%s",
+                 m->graph->values.data[node->outputs[0].u.value].name);
+}
+
+static bool takes_real(const maker *m, const fnzi_node *node) {
+  for (uint32_t i = 0; i < node->nargs; i++) {
+    const fnz_arg *arg = &node->args[i];
+    if (arg->tag == FNZ_ARG_FLOAT || (arg->tag == FNZ_ARG_SYMBOL && m->reals[arg->u.value]))
+      return true;
+  }
+  return false;
+}
+
+/* A number that is recorded otherwise than its operator gives it: the file contradicts itself.
+ * Expressions are exact, so what is computed in floating point numbers may differ a little. */
+static fnz_status check_number(maker *m, const fnzi_node *node) {
+  fnz_arg made, recorded;
+  bool done;
+  FNZ_TRY(compute_size(m, node, &made, &done));
+  if (!done)
+    FNZ_TRY(fnzi_arithmetic(m->ctx, node, find_number, m, &made, &done));
+  if (!done)
+    return FNZ_OK;
+  uint64_t value = node->outputs[0].u.value;
+  const fnzi_value *v = &m->graph->values.data[value];
+  m->reals[value] = made.tag == FNZ_ARG_FLOAT;
+  FNZ_TRY(find_number(m, value, &recorded));
+  bool whole = made.tag != FNZ_ARG_FLOAT && recorded.tag != FNZ_ARG_FLOAT && !takes_real(m, node);
+  if (!whole || recorded.tag == FNZ_ARG_NONE || made.tag == FNZ_ARG_NONE ||
+      made.u.i == recorded.u.i)
+    return FNZ_OK;
+  return fnzi_fail(m->ctx, FNZ_CLASS_TYPE, v->name,
+                   "%s gives %lld, but its recorded value %s is %lld there; export the program "
+                   "again",
+                   fnzi_node_target(node), (long long)made.u.i,
+                   m->from->symbols.data[v->symbol].text, (long long)recorded.u.i);
+}
+
+/* The tensor that a number is read off, as an output of its own. */
+static fnz_status watch(maker *m, const fnzi_node *node) {
+  const fnz_op *clone = fnz_op_find("clone");
+  const fnzi_value *read = &m->graph->values.data[node->args[0].u.value];
+  const char *name;
+  uint32_t value, at;
+  const fnz_geometry *g;
+  fnz_arg *args, *results;
+  FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, read->geometry, &m->to->arena, &g));
+  FNZ_TRY(fnzi_arena_format(&m->to->arena, &name, "read_%s",
+                            m->graph->values.data[node->outputs[0].u.value].name));
+  FNZI_NEW(&m->to->arena, clone->nparams, &args);
+  FNZI_NEW(&m->to->arena, 1, &results);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = m->values[node->args[0].u.value]};
+  at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
+  FNZ_TRY(fnzi_intern_geometry(m->to, g, &g));
+  FNZ_TRY(fnzi_value_add_fresh(m->to, m->into, name, g, at, &value));
+  results[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
+  FNZI_PUSH(m->ctx, &m->watched, results[0]);
+  fnzi_node made = {.op = clone,
+                    .args = args,
+                    .outputs = results,
+                    .source = node->source,
+                    .nargs = (uint32_t)clone->nparams,
+                    .noutputs = 1};
+  return fnzi_node_append(m->to, m->into, &made, &at);
+}
+
+/* One more result of a region, for one more output of its body. */
+static fnz_status add_result(maker *m, const fnzi_value *of, uint32_t node, fnz_arg *out) {
+  uint32_t value;
+  FNZ_TRY(fnzi_value_add_fresh(m->to, m->into, of->name, of->geometry, node, &value));
+  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = value};
+  if (m->shows[m->into] == SHOWN)
+    FNZI_PUSH(m->ctx, &m->watched, *out);
+  return FNZ_OK;
+}
+
+/* What the body of `node` watches are further results of the region `made`. */
+static fnz_status add_results(maker *m, const fnzi_node *node, uint32_t at, fnzi_node *made) {
+  fnzi_hop hop;
+  if (m->readings != FNZI_READINGS_WATCHED || !fnzi_is_hop(node) || !fnzi_hop_is_known(node))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hop_read(m->ctx, m->from, node, &hop));
+  if (hop.nbodies == 0 || m->shows[hop.bodies[0]] != SHOWN)
+    return FNZ_OK;
+  const fnzi_graph *body = fnzi_graph_at(m->to, hop.bodies[0]);
+  bool listed = hop.results.args != node->outputs;
+  fnz_arg *list, *results = made->outputs;
+  uint32_t own = hop.results.count;
+  FNZI_NEW(&m->to->arena, body->noutputs, &list);
+  for (uint32_t i = 0; i < own; i++)
+    list[i] = listed ? results[0].u.list[i] : results[i];
+  for (uint32_t i = own; i < body->noutputs; i++)
+    FNZ_TRY(add_result(m, &body->values.data[body->outputs[i].u.value], at, &list[i]));
+  if (listed) {
+    results[0].u.list = list;
+    results[0].count = body->noutputs;
+    return FNZ_OK;
+  }
+  made->outputs = list;
+  made->noutputs = body->noutputs;
+  return FNZ_OK;
+}
+
+static fnz_status add_node(maker *m, const fnzi_node *node) {
+  fnzi_node made = *node;
+  uint32_t at = (uint32_t)fnzi_graph_at(m->to, m->into)->nodes.count;
+  bool told = m->readings == FNZI_READINGS_KEPT && fnzi_tells_asked(m->sizes, m->graph, node);
+  if (fnzi_is_size_node(node) && !told)
+    return check_number(m, node);
+  if (only_reads(node) && m->readings == FNZI_READINGS_WATCHED && m->shows[m->into] == SHOWN)
+    return watch(m, node);
+  FNZ_TRY(map_args(m, node->args, node->nargs, &made.args));
+  FNZ_TRY(define(m, node->outputs, node->noutputs, at, &made.outputs));
+  FNZ_TRY(add_results(m, node, at, &made));
+  return fnzi_node_append(m->to, m->into, &made, &at);
+}
+
+/* --- graphs ----------------------------------------------------------------------------------- */
+static fnz_status add_inputs(maker *m) {
+  fnzi_graph *g;
+  FNZ_TRY(fnzi_graph_set_inputs(m->to, m->into, m->graph->ninputs));
+  for (uint32_t k = 0; k < m->graph->ninputs; k++) {
+    fnz_arg arg = m->graph->inputs[k];
+    fnz_input_spec spec = m->into == 0 ? m->from->inputs[k] : (fnz_input_spec){0};
+    if (arg.tag == FNZ_ARG_SYMBOL) {
+      FNZ_TRY(number_of(m, arg.u.value, &arg));
+      spec.kind = FNZ_INPUT_LITERAL;
+    } else if (fnzi_is_reference(&arg)) {
+      FNZ_TRY(add_value(m, arg.u.value, FNZI_NO_NODE));
+      arg.u.value = m->values[arg.u.value];
+    }
+    g = fnzi_graph_at(m->to, m->into);
+    g->inputs[k] = arg;
+    if (m->into == 0)
+      m->to->inputs[k] = spec;
+  }
+  return FNZ_OK;
+}
+
+/* What only helps callers is left out where it speaks of symbols. */
+static fnz_status add_spec(maker *m, size_t k) {
+  fnz_output_spec spec = m->from->outputs[k];
+  if (spec.window && spec.window->symbols) {
+    const fnz_geometry *g;
+    FNZ_TRY(fnzi_sizes_geometry(m->sizes, m->point, spec.window, &m->to->arena, &g));
+    if (!g)
+      return fnzi_fail(m->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "the sizes of output %zu are not known",
+                       k);
+    FNZ_TRY(fnzi_intern_geometry(m->to, g, &spec.window));
+  }
+  m->to->outputs[k] = spec;
+  return FNZ_OK;
+}
+
+static fnz_status add_outputs(maker *m) {
+  size_t own = m->graph->noutputs, count = own + m->watched.count;
+  fnz_arg *mapped;
+  FNZ_TRY(fnzi_graph_set_outputs(m->to, m->into, count));
+  FNZ_TRY(map_args(m, m->graph->outputs, own, &mapped));
+  fnzi_graph *g = fnzi_graph_at(m->to, m->into);
+  for (size_t k = 0; k < count; k++) {
+    g->outputs[k] = k < own ? mapped[k] : m->watched.data[k - own];
+    if (m->into == 0 && k < own)
+      FNZ_TRY(add_spec(m, k));
+    else if (m->into == 0)
+      m->to->outputs[k] = (fnz_output_spec){.kind = FNZ_OUTPUT_USER};
+  }
+  m->watched.count = 0;
+  return FNZ_OK;
+}
+
+static fnz_status add_graph(maker *m, uint32_t graph) {
+  m->graph = fnzi_graph_at(m->from, graph);
+  m->into = graph;
+  FNZI_NEW(&m->to->arena, m->graph->values.count, &m->values);
+  FNZI_NEW(&m->to->arena, m->graph->values.count, &m->reals);
+  FNZ_TRY(add_inputs(m));
+  for (size_t n = 0; n < m->graph->nodes.count; n++)
+    FNZ_TRY(add_node(m, &m->graph->nodes.data[n]));
+  fnzi_graph *to = fnzi_graph_at(m->to, m->into);
+  to->returns_single = m->graph->returns_single && !m->watched.count;
+  return add_outputs(m);
+}
+
+/* Graphs come before the bodies that they call. A body that is called otherwise too takes no
+ * further outputs. */
+static fnz_status find_shown(maker *m) {
+  FNZI_NEW(&m->to->arena, m->from->graphs.count, &m->shows);
+  m->shows[0] = SHOWN;
+  for (uint32_t g = 0; g < m->from->graphs.count; g++)
+    for (size_t n = 0; n < m->from->graphs.data[g].nodes.count; n++) {
+      const fnzi_node *node = &m->from->graphs.data[g].nodes.data[n];
+      fnzi_hop hop;
+      if (!fnzi_is_hop(node) || !fnzi_hop_is_known(node))
+        continue;
+      FNZ_TRY(fnzi_hop_read(m->ctx, m->from, node, &hop));
+      for (uint32_t i = 0; i < hop.nbodies; i++)
+        if (hop.kind != FNZI_HOP_CALL)
+          m->shows[hop.bodies[i]] = NEVER;
+        else if (m->shows[g] == SHOWN && fnzi_hop_is_inlined(&hop, false) &&
+                 !m->shows[hop.bodies[i]])
+          m->shows[hop.bodies[i]] = SHOWN;
+    }
+  return FNZ_OK;
+}
+
+static fnz_status add_heading(maker *m) {
+  m->to->torch_version = m->from->torch_version;
+  m->to->schema_major = m->from->schema_major;
+  m->to->schema_minor = m->from->schema_minor;
+  for (size_t i = 0; i < m->from->weights.count; i++) {
+    const fnzi_weight *w = &m->from->weights.data[i];
+    FNZ_TRY(fnzi_weight_add(m->to, w->name, w->blob, w->geometry));
+  }
+  for (size_t i = 0; i < m->from->custom_ops.count; i++) {
+    const fnz_op *op = m->from->custom_ops.data[i];
+    FNZ_TRY(fnzi_op_adopt(m->to, &op));
+  }
+  for (size_t i = 0; i < m->from->guards.count; i++)
+    if (m->from->guards.data[i].kind != FNZ_GUARD_CONDITION)
+      FNZ_TRY(fnzi_guard_add(m->to, &m->from->guards.data[i]));
+  return FNZ_OK;
+}
+
+static fnz_status make(maker *m) {
+  FNZ_TRY(add_heading(m));
+  FNZ_TRY(find_shown(m));
+  for (uint32_t i = 0; i < m->from->graphs.count; i++)
+    FNZ_TRY(fnzi_graph_add(m->to, m->from->graphs.data[i].name, &m->into));
+  for (uint32_t i = (uint32_t)m->from->graphs.count; i-- > 0;) /* bodies before their callers */
+    FNZ_TRY(add_graph(m, i));
+  return fnz_program_verify(m->ctx, m->to);
+}
+
+fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point, fnzi_readings readings,
+                            fnz_program **out) {
+  maker m = {.ctx = sizes->set.ctx,
+             .sizes = sizes,
+             .point = point,
+             .readings = readings,
+             .from = sizes->program};
+  *out = NULL;
+  FNZ_TRY(fnzi_program_create(m.ctx, &m.to));
+  m.to->instantiated = true;
+  fnz_status status = make(&m);
+  FNZI_VEC_FREE(m.ctx, &m.watched);
+  if (status == FNZ_OK)
+    *out = m.to;
+  else
+    fnz_program_destroy(m.to);
+  return status;
+}

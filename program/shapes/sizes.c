@@ -1,0 +1,372 @@
+/* sizes.c - the expressions of a program, and whether numbers are allowed for its symbols.
+ *
+ * needs   a verified program
+ * gives   each symbol's expression; conditions from ranges, guards and assertions */
+#include "program/shapes/sizes.h"
+
+#include "schema/aten_names.h"
+
+/* --- does it have any ------------------------------------------------------------------------- */
+bool fnzi_is_symbolic(const fnz_program *p) {
+  for (size_t i = 0; i < p->graphs.count; i++) {
+    const fnzi_graph *g = &p->graphs.data[i];
+    for (size_t v = 0; v < g->values.count; v++) {
+      const fnzi_value *value = &g->values.data[v];
+      if (value->symbol || (value->geometry && value->geometry->symbols))
+        return true;
+    }
+  }
+  return false;
+}
+
+/* --- expressions ------------------------------------------------------------------------------ */
+/* A text that is no expression is refused by whoever needs it. */
+static fnz_status parse_symbols(fnzi_sizes *s) {
+  fnz_context *ctx = s->set.ctx;
+  FNZI_NEW(&s->set.arena, s->program->symbols.count + 1, &s->symbols);
+  for (size_t i = 1; i < s->program->symbols.count; i++) {
+    const char *text = s->program->symbols.data[i].text;
+    if (fnzi_expr_parse(&s->set, text, strlen(text), &s->symbols[i]) == FNZ_NO_MEMORY)
+      return fnzi_no_memory(ctx);
+  }
+  return FNZ_OK;
+}
+
+const char *fnzi_condition_name(fnzi_condition_kind kind) {
+  static const char *const names[] = {
+#define CONDITION_NAME(id, name) name,
+      FNZI_CONDITION_ROWS(CONDITION_NAME)
+#undef CONDITION_NAME
+  };
+  return names[kind];
+}
+
+static fnz_status add_condition(fnzi_sizes *s, const fnzi_expr *e, int64_t min, int64_t max,
+                                fnzi_condition_kind kind) {
+  if (min == INT64_MIN && max == INT64_MAX)
+    return FNZ_OK;
+  FNZI_PUSH(s->set.ctx, &s->conditions, ((fnzi_condition){e, min, max, kind}));
+  return FNZ_OK;
+}
+
+/* PyTorch writes 2 as the least size where it has looked at no smaller one, and does not check it:
+ * sizes of 0 and 1 are as good as others. */
+static int64_t least_of(const fnzi_expr *e, int64_t min) {
+  return e->kind == FNZI_EXPR_SYMBOL && e->text[0] == 's' && min == 2 ? 0 : min;
+}
+
+static fnz_status add_range(fnzi_sizes *s, const fnzi_range *r) {
+  const fnzi_expr *e;
+  fnz_status status = fnzi_expr_parse(&s->set, r->symbol, strlen(r->symbol), &e);
+  return status == FNZ_OK ? add_condition(s, e, least_of(e, r->min), r->max, FNZI_CONDITION_RANGE)
+                          : fnzi_at(s->set.ctx, status, "range %.80s", r->symbol);
+}
+
+static fnz_status add_guard(fnzi_sizes *s, const char *text) {
+  const fnzi_expr *e;
+  fnz_status status = fnzi_expr_parse(&s->set, text, strlen(text), &e);
+  return status == FNZ_OK ? add_condition(s, e, 1, 1, FNZI_CONDITION_GUARD)
+                          : fnzi_at(s->set.ctx, status, "guard %.80s", text);
+}
+
+static bool is_assertion(const fnz_op *op) {
+  return op == &fnzi_ops[FNZI_ATEN__assert_scalar];
+}
+
+static fnz_status add_assertions(fnzi_sizes *s, const fnzi_graph *g) {
+  for (size_t n = 0; n < g->nodes.count; n++) {
+    const fnzi_node *node = &g->nodes.data[n];
+    if (!is_assertion(node->op) || !node->nargs || node->args[0].tag != FNZ_ARG_SYMBOL)
+      continue;
+    uint32_t symbol = g->values.data[node->args[0].u.value].symbol;
+    if (symbol && s->symbols[symbol])
+      FNZ_TRY(add_condition(s, s->symbols[symbol], 1, 1, FNZI_CONDITION_ASSERTION));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_conditions(fnzi_sizes *s) {
+  const fnz_program *p = s->program;
+  for (size_t i = 0; i < p->ranges.count; i++)
+    FNZ_TRY(add_range(s, &p->ranges.data[i]));
+  for (size_t i = 0; i < p->guards.count; i++)
+    if (p->guards.data[i].kind == FNZ_GUARD_CONDITION)
+      FNZ_TRY(add_guard(s, p->guards.data[i].text));
+  for (size_t i = 0; i < p->graphs.count; i++)
+    FNZ_TRY(add_assertions(s, &p->graphs.data[i]));
+  return FNZ_OK;
+}
+
+/* Parts stand before what they are parts of. */
+void fnzi_mark_parts(const fnzi_sizes *s, size_t count, uint8_t *marks) {
+  for (size_t i = count; i-- > 0;) {
+    const fnzi_expr *e = s->set.all.data[i];
+    for (uint32_t k = 0; marks[i] && k < e->count; k++)
+      marks[e->parts[k].expr->id] = true;
+  }
+}
+
+static void see_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnz_arg *args, size_t count) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, args, count);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    bool symbolic = step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_SYMBOL;
+    uint32_t symbol = symbolic ? g->values.data[walk.arg->u.value].symbol : 0;
+    if (symbol && s->symbols[symbol])
+      s->asked[s->symbols[symbol]->id] = true;
+  }
+}
+
+/* What only computes other numbers asks for nothing itself. */
+static fnz_status mark_asked(fnzi_sizes *s) {
+  size_t count = s->set.all.count;
+  FNZI_NEW(&s->set.arena, count, &s->asked);
+  for (size_t i = 0; i < s->program->graphs.count; i++) {
+    const fnzi_graph *g = &s->program->graphs.data[i];
+    see_asked(s, g, g->outputs, g->noutputs);
+    for (size_t n = 0; n < g->nodes.count; n++)
+      if (!fnzi_is_size_node(&g->nodes.data[n]))
+        see_asked(s, g, g->nodes.data[n].args, g->nodes.data[n].nargs);
+  }
+  fnzi_mark_parts(s, count, s->asked);
+  return FNZ_OK;
+}
+
+static void use(const fnzi_sizes *s, uint32_t symbol, uint8_t *used) {
+  if (symbol && s->symbols[symbol])
+    used[s->symbols[symbol]->id] = true;
+}
+
+/* Offsets and strides follow from what views do: a symbol that only they speak of is of no use. */
+static void use_graph(const fnzi_sizes *s, const fnzi_graph *g, uint8_t *used) {
+  for (size_t v = 0; v < g->values.count; v++) {
+    const fnz_geometry *geometry = g->values.data[v].geometry;
+    use(s, g->values.data[v].symbol, used);
+    for (uint32_t d = 0; geometry && geometry->symbols && d < geometry->rank; d++)
+      use(s, geometry->symbols[d], used);
+  }
+}
+
+/* A guard may be all that is left of a symbol. */
+static void use_guards(const fnzi_sizes *s, uint8_t *used) {
+  for (size_t i = 0; i < s->conditions.count; i++)
+    if (s->conditions.data[i].kind == FNZI_CONDITION_GUARD)
+      used[s->conditions.data[i].expr->id] = true;
+}
+
+static fnz_status list_free(fnzi_sizes *s) {
+  size_t count = s->set.all.count;
+  uint8_t *used;
+  FNZI_NEW(&s->set.arena, count, &used);
+  for (size_t i = 0; i < s->program->graphs.count; i++)
+    use_graph(s, &s->program->graphs.data[i], used);
+  use_guards(s, used);
+  fnzi_mark_parts(s, count, used);
+  for (size_t i = 0; i < count; i++)
+    if (used[i] && s->set.all.data[i]->kind == FNZI_EXPR_SYMBOL)
+      FNZI_PUSH(s->set.ctx, &s->free, s->set.all.data[i]);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_sizes_open(fnzi_sizes *s, fnz_context *ctx, const fnz_program *program) {
+  *s = (fnzi_sizes){.program = program};
+  fnzi_exprs_init(&s->set, ctx);
+  FNZ_TRY(fnzi_sizes_define(s));
+  FNZ_TRY(parse_symbols(s));
+  FNZ_TRY(add_conditions(s));
+  FNZ_TRY(fnzi_sizes_check_told(s));
+  s->own = s->set.all.count;
+  FNZ_TRY(mark_asked(s));
+  return list_free(s);
+}
+
+void fnzi_sizes_close(fnzi_sizes *s) {
+  FNZI_VEC_FREE(s->set.ctx, &s->conditions);
+  FNZI_VEC_FREE(s->set.ctx, &s->free);
+  FNZI_VEC_FREE(s->set.ctx, &s->bounds);
+  FNZI_VEC_FREE(s->set.ctx, &s->meanings);
+  fnzi_exprs_free(&s->set);
+}
+
+/* Every part of the expression stands before it. */
+fnz_status fnzi_expr_is_float(fnzi_sizes *s, const fnzi_expr *expr, bool *out) {
+  uint8_t *floats;
+  FNZI_NEW(&s->set.arena, (size_t)expr->id + 1, &floats);
+  for (uint32_t i = 0; i <= expr->id; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    floats[i] = e->kind == FNZI_EXPR_SYMBOL && fnzi_is_float_symbol(e);
+    bool whole = e->kind == FNZI_EXPR_CALL && e->function != FNZI_FUNCTION_MIN &&
+                 e->function != FNZI_FUNCTION_MAX;
+    for (uint32_t k = 0; k < e->count && !whole; k++)
+      floats[i] |= floats[e->parts[k].expr->id];
+  }
+  *out = floats[expr->id];
+  return FNZ_OK;
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+fnz_status fnzi_sizes_admit(const fnzi_sizes *s, fnzi_point *point, const fnzi_condition **broken) {
+  *broken = NULL;
+  for (size_t i = 0; i < s->conditions.count && !*broken; i++) {
+    const fnzi_condition *c = &s->conditions.data[i];
+    fnzi_number n;
+    FNZ_TRY(fnzi_point_get(point, c->expr, &n));
+    bool holds = n.known == FNZI_NUMBER_KNOWN && n.den == 1 && n.num >= c->min && n.num <= c->max;
+    if (n.known != FNZI_NUMBER_UNKNOWN && !holds)
+      *broken = c;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_sizes_tell(const fnzi_sizes *s, fnzi_point *point, fnz_buffer *out) {
+  for (size_t i = 0; i < s->free.count; i++) {
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(point, s->free.data[i], &known, &number));
+    if (known)
+      FNZ_TRY(fnzi_printf(s->set.ctx, out, "%s%s = %lld", out->size ? ", " : "",
+                          s->free.data[i]->text, (long long)number));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_sizes_put_condition(const fnzi_sizes *s, const fnzi_condition *c, fnz_buffer *out) {
+  fnz_context *ctx = s->set.ctx;
+  FNZ_TRY(fnzi_put_text(ctx, out, c->expr->text));
+  if (c->max == INT64_MAX)
+    FNZ_TRY(fnzi_printf(ctx, out, " >= %lld", (long long)c->min));
+  else if (c->min != 1 || c->max != 1)
+    FNZ_TRY(fnzi_printf(ctx, out, " from %lld to %lld", (long long)c->min, (long long)c->max));
+  return fnzi_printf(ctx, out, " (its %s)", fnzi_condition_name(c->kind));
+}
+
+static bool is_free(const fnzi_sizes *s, const fnzi_expr *symbol) {
+  for (size_t i = 0; i < s->free.count; i++)
+    if (s->free.data[i] == symbol)
+      return true;
+  return false;
+}
+
+/* What only strides and offsets speak of is drawn by nobody, and is not taken from the record. */
+static fnz_status unset_others(const fnzi_sizes *s, fnzi_point *point) {
+  for (size_t i = 0; i < s->set.all.count; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    if (e->kind == FNZI_EXPR_SYMBOL && !is_free(s, e))
+      FNZ_TRY(fnzi_point_unset(point, e));
+  }
+  return FNZ_OK;
+}
+
+/* A symbol's number may only follow from that of an expression. */
+fnz_status fnzi_sizes_recorded(const fnzi_sizes *s, fnzi_point *point, bool *complete) {
+  for (size_t i = 1; i < s->program->symbols.count; i++) {
+    const fnzi_symbol *symbol = &s->program->symbols.data[i];
+    bool solved, wrong;
+    if (s->symbols[i] && symbol->has_hint)
+      FNZ_TRY(fnzi_point_solve(point, s->symbols[i], symbol->hint, &solved, &wrong));
+  }
+  FNZ_TRY(unset_others(s, point));
+  *complete = true;
+  for (size_t i = 0; i < s->free.count; i++) {
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(point, s->free.data[i], &known, &number));
+    *complete = *complete && known;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_sizes_adopt(const fnzi_sizes *s, fnzi_point *point, const fnzi_sizes *from,
+                            fnzi_point *there) {
+  for (size_t i = 0; i < s->free.count; i++) {
+    const fnzi_expr *symbol = fnzi_expr_find(&from->set, s->free.data[i]->text);
+    bool known = false;
+    int64_t number;
+    if (symbol)
+      FNZ_TRY(fnzi_point_int(there, symbol, &known, &number));
+    if (known)
+      FNZ_TRY(fnzi_point_set(point, s->free.data[i], number));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_sizes_match(const fnzi_sizes *s, fnzi_point *point, const fnz_program *numbers) {
+  const fnzi_graph *g = fnzi_graph_at(s->program, 0), *other = fnzi_graph_at(numbers, 0);
+  for (uint32_t k = 0; k < g->ninputs && k < other->ninputs; k++) {
+    if (g->inputs[k].tag != FNZ_ARG_VALUE || other->inputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    const fnz_geometry *a = g->values.data[g->inputs[k].u.value].geometry;
+    const fnz_geometry *b = other->values.data[other->inputs[k].u.value].geometry;
+    for (uint32_t d = 0; a && b && a->symbols && a->rank == b->rank && d < a->rank; d++) {
+      const fnzi_expr *e = s->symbols[a->symbols[d]];
+      bool solved, wrong;
+      if (a->symbols[d] && e)
+        FNZ_TRY(fnzi_point_solve(point, e, b->sizes[d], &solved, &wrong));
+    }
+  }
+  return FNZ_OK;
+}
+
+/* One of the numbers of a geometry; *known stays true when it is not symbolic. */
+static fnz_status dim_at(const fnzi_sizes *s, fnzi_point *point, uint32_t symbol, bool *known,
+                         int64_t *number) {
+  *known = true;
+  if (!symbol)
+    return FNZ_OK;
+  const fnzi_expr *e = s->symbols[symbol];
+  *known = false;
+  return e ? fnzi_point_int(point, e, known, number) : FNZ_OK;
+}
+
+static fnz_status fill_strides(const fnzi_sizes *s, fnzi_point *point, const fnz_geometry *g,
+                               const int64_t *sizes, int64_t *strides) {
+  bool all = true;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    bool known;
+    strides[d] = g->strides[d];
+    FNZ_TRY(dim_at(s, point, g->symbols[g->rank + d], &known, &strides[d]));
+    all = all && known && strides[d] >= 0;
+  }
+  if (!all)
+    fnzi_contiguous_strides(sizes, g->rank, strides);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_sizes_geometry(const fnzi_sizes *s, fnzi_point *point, const fnz_geometry *g,
+                               fnzi_arena *arena, const fnz_geometry **out) {
+  fnz_geometry *made;
+  int64_t *numbers;
+  bool known;
+  *out = g;
+  if (!g || !g->symbols)
+    return FNZ_OK;
+  *out = NULL;
+  FNZI_NEW(arena, 1, &made);
+  FNZI_NEW(arena, 2 * (size_t)g->rank, &numbers);
+  *made = *g;
+  made->symbols = NULL;
+  made->sizes = numbers;
+  made->strides = numbers + g->rank;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    numbers[d] = g->sizes[d];
+    FNZ_TRY(dim_at(s, point, g->symbols[d], &known, &numbers[d]));
+    if (!known)
+      return FNZ_OK;
+    if (numbers[d] < 0)
+      return fnzi_fail(arena->ctx, FNZ_CLASS_BOUNDS, NULL, "the size %s of dimension %u is %lld",
+                       s->program->symbols.data[g->symbols[d]].text, d, (long long)numbers[d]);
+  }
+  FNZ_TRY(fill_strides(s, point, g, numbers, numbers + g->rank));
+  FNZ_TRY(dim_at(s, point, g->symbols[2 * g->rank], &known, &made->offset));
+  if (!known || made->offset < 0)
+    made->offset = 0;
+  *out = made;
+  return FNZ_OK;
+}
+
+bool fnzi_sizes_have_data(const fnzi_sizes *sizes) {
+  for (size_t i = 0; i < sizes->free.count; i++)
+    if (fnzi_is_data_symbol(sizes->free.data[i]))
+      return true;
+  return false;
+}

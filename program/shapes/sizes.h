@@ -1,0 +1,210 @@
+/* sizes.h - the symbolic sizes of a program: its expressions, what is known of its symbols, and the
+ * same program with numbers in place of them.
+ *
+ * sizes.c        expressions of a program, and whether numbers are allowed for its symbols
+ * slices.c       symbols that stand for what the bounds of a slice give
+ * branches.c     symbols that stand for what the bodies of a region return
+ * instantiate.c  the program for given numbers
+ * draw.c         which numbers to try */
+#ifndef FNZI_SIZES_H
+#define FNZI_SIZES_H
+
+#include "program/program.h"
+#include "program/shapes/symbolic.h"
+
+/* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
+bool fnzi_is_symbolic(const fnz_program *p);
+
+/* Where a condition comes from, and what it is called in messages. */
+#define FNZI_CONDITION_ROWS(ROW)                                                                   \
+  ROW(RANGE, "range")         /* of a symbol, by the file */                                       \
+  ROW(GUARD, "guard")         /* of the program: what the pass or an exporter found out */         \
+  ROW(ASSERTION, "assertion") /* a node that asserts */
+typedef enum fnzi_condition_kind {
+#define FNZI_CONDITION_ENUM(id, name) FNZI_CONDITION_##id,
+  FNZI_CONDITION_ROWS(FNZI_CONDITION_ENUM)
+#undef FNZI_CONDITION_ENUM
+} fnzi_condition_kind;
+const char *fnzi_condition_name(fnzi_condition_kind kind);
+
+/* A condition that holds for every run of the program. */
+typedef struct fnzi_condition {
+  const fnzi_expr *expr; /* lies in [min, max]; a truth value in [1, 1] */
+  int64_t min, max;
+  fnzi_condition_kind kind;
+} fnzi_condition;
+
+/* A symbol that bounds a slice, and the size of the dimension, INT64_MAX for one that is symbolic:
+ * more of it is of no use. */
+typedef struct fnzi_slice_bound {
+  const fnzi_expr *symbol;
+  int64_t most;
+} fnzi_slice_bound;
+
+/* Borrows the program. */
+typedef struct fnzi_sizes {
+  const fnz_program *program;
+  fnzi_exprs set;
+  const fnzi_expr **symbols; /* per symbol of the program; NULL: its text is no expression */
+  struct {
+    fnzi_condition *data;
+    size_t count, capacity;
+  } conditions;
+  struct {
+    const fnzi_expr **data;
+    size_t count, capacity;
+  } free; /* the symbols that sizes, symbolic numbers and guards speak of */
+  struct {
+    fnzi_slice_bound *data;
+    size_t count, capacity;
+  } bounds;
+  struct {
+    const fnzi_expr **data; /* what symbols that slices make up stand for */
+    size_t count, capacity;
+  } meanings;
+  size_t own;     /* so many expressions, the first ones, are the program's */
+  uint8_t *asked; /* per expression of the program: some node that computes tensors takes it, an
+                   * assertion or an output does, or what it is a part of */
+} fnzi_sizes;
+
+/* fnzi_sizes_close() must follow, also after a failure. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_open(fnzi_sizes *sizes, fnz_context *ctx,
+                                          const fnz_program *program);
+void fnzi_sizes_close(fnzi_sizes *sizes);
+/* Gives symbols that slices and regions make up their meaning (slices.c, branches.c). Before any
+ * expression is read. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
+FNZ_MUST_CHECK fnz_status fnzi_sizes_define_results(fnzi_sizes *sizes, const fnzi_graph *graph,
+                                                    uint32_t node, const uint32_t *born);
+/* A symbol that depends on data and is first spoken of by a result of this node. `born`, per
+ * symbol: 1 + the node whose results do so; 0 for an input. */
+bool fnzi_is_made_up(const fnzi_sizes *sizes, uint32_t symbol, size_t node, const uint32_t *born);
+/* The expression of a symbol, or of the number where `symbol` is 0; *out NULL for a text that is
+ * none. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_read(fnzi_sizes *sizes, uint32_t symbol, int64_t number,
+                                          const fnzi_expr **out);
+/* Every symbol that a size or a number speaks of is told by an input or a node (bound.c); REF. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_check_told(fnzi_sizes *sizes);
+/* The sizes of its results, and numbers, may be such as only data tells. */
+bool fnzi_node_tells(const fnzi_node *node);
+/* The truth value that exporters write for one that is read off data: Eq(u0, 1) of a symbol from 0
+ * to 1. */
+bool fnzi_is_read_truth(const fnzi_sizes *sizes, const fnzi_expr *expr, const fnzi_expr **symbol);
+/* Marks, by the ids of the first `count` expressions, whatever is a part of one that is marked. */
+void fnzi_mark_parts(const fnzi_sizes *sizes, size_t count, uint8_t *marks);
+/* Some free symbol is a number that the program reads off data. */
+bool fnzi_sizes_have_data(const fnzi_sizes *sizes);
+
+/* A symbol of a floating point number: PyTorch's begin with "z". */
+static inline bool fnzi_is_float_symbol(const fnzi_expr *symbol) {
+  return symbol->text[0] == 'z';
+}
+/* A symbol of a number that depends on data: PyTorch's begin with "u". */
+static inline bool fnzi_is_data_symbol(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_SYMBOL && e->text[0] == 'u';
+}
+/* Its value is a floating point number: it speaks of one. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_is_float(fnzi_sizes *sizes, const fnzi_expr *expr, bool *out);
+
+/* The condition that the numbers of `point` break first, NULL when there is none. Conditions on
+ * symbols without a number are not looked at. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_admit(const fnzi_sizes *sizes, fnzi_point *point,
+                                           const fnzi_condition **broken);
+/* "s0 = 3, s1 = 5" of the symbols that have a number, into `out`. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_tell(const fnzi_sizes *sizes, fnzi_point *point,
+                                          fnz_buffer *out);
+/* What a condition asks for: "s0 from 2 to 8 (its range)", "s0 > 6 (its guard)". */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_put_condition(const fnzi_sizes *sizes,
+                                                   const fnzi_condition *condition,
+                                                   fnz_buffer *out);
+/* The numbers that the exporter recorded. *complete: every symbol has one. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_recorded(const fnzi_sizes *sizes, fnzi_point *point,
+                                              bool *complete);
+/* The symbols of one program get the numbers that those of the same name have in another. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_adopt(const fnzi_sizes *sizes, fnzi_point *point,
+                                           const fnzi_sizes *from, fnzi_point *there);
+/* And what else follows from the inputs of a program without symbols that has the same ones. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_match(const fnzi_sizes *sizes, fnzi_point *point,
+                                           const fnz_program *numbers);
+/* The geometry with numbers in place of symbols. NULL when a size is not known; an offset that is
+ * not known is 0, strides that are not are row-major. In `arena`; `g` itself when it has no
+ * symbols. Negative sizes are BOUNDS. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_geometry(const fnzi_sizes *sizes, fnzi_point *point,
+                                              const fnz_geometry *g, fnzi_arena *arena,
+                                              const fnz_geometry **out);
+
+/* --- The program for given numbers (program/shapes/instantiate.c) ---------------------------------- */
+typedef enum fnzi_readings {
+  FNZI_READINGS_KEPT,    /* nodes that read a number off a tensor, or tell a size that depends on
+                          * data, stay without a result */
+  FNZI_READINGS_WATCHED, /* a clone of that tensor takes their place and is a further user output */
+} fnzi_readings;
+
+/* A new program without symbols: every symbolic number becomes what it is at `point`, and nodes
+ * that only compute such numbers disappear. Symbolic inputs become literals. It borrows strings and
+ * arguments of the program, which must outlive it. */
+FNZ_MUST_CHECK fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point,
+                                           fnzi_readings readings, fnz_program **out);
+
+/* The node computes a number from numbers and sizes alone. */
+bool fnzi_is_size_node(const fnzi_node *node);
+/* It tells a size that depends on data and that others ask for: the tensor is needed for its size,
+ * whoever needs its elements. */
+bool fnzi_tells_asked(const fnzi_sizes *sizes, const fnzi_graph *graph, const fnzi_node *node);
+
+/* --- Nodes that compute numbers (program/shapes/arithmetic.c) ----------------------------------------
+ * As exporters write them: _operator.add, torch.sym_max, math.trunc ... by Python's rules; integers
+ * leave 64 bits with OVERFLOW. */
+typedef fnz_status fnzi_number_of(void *user, uint64_t value, fnz_arg *out);
+/* What the node computes where number(user, value) gives the numbers of symbolic arguments, NONE
+ * for one that is not known. *done false when it is no such node or a number is missing. */
+FNZ_MUST_CHECK fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node,
+                                          fnzi_number_of *number, void *user, fnz_arg *out,
+                                          bool *done);
+
+/* sym_size.int and sym_numel, and what they give of a tensor that looks like `g`. */
+bool fnzi_asks_size(const fnz_op *op);
+FNZ_MUST_CHECK fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node,
+                                          const fnz_geometry *g, fnzi_number_of *number, void *user,
+                                          int64_t *out);
+
+/* --- Numbers to try (program/shapes/draw.c) --------------------------------------------------------- */
+typedef struct fnzi_draw {
+  fnzi_sizes *sizes;
+  uint64_t state;
+  int64_t span; /* symbols lie within so much of the least they may be; smaller after failures */
+  fnzi_point *like; /* symbols that are equal here get equal numbers; NULL: all different ones */
+} fnzi_draw;
+
+/* What ranges say of each symbol, by the ids of expressions. Without one it is a size, from 0 on,
+ * if it depends on no data and bounds no slice. In `arena`. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_bounds(const fnzi_sizes *sizes, fnzi_arena *arena,
+                                           fnzi_bounds **out);
+enum { FNZI_LARGEST_END = 96 }; /* larger ends of ranges are not tried: programs run at these */
+
+void fnzi_draw_start(fnzi_draw *draw, fnzi_sizes *sizes, uint64_t seed);
+/* Different numbers for all symbols where there are as many, keeping to the conditions. *found
+ * false when none could be found. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_numbers(fnzi_draw *draw, fnzi_point *point, bool *found);
+/* Special numbers, the k-th of a list that ends with *more false. `point` holds usual
+ * numbers and gets the special ones; *found says that they keep to the conditions. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_special(fnzi_draw *draw, size_t k, fnzi_point *point,
+                                            bool *more, bool *found);
+/* Numbers at which `expr` is not the same as `like`, which it is at the point's own, likewise. They
+ * may be large. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_turn(const fnzi_sizes *sizes, const fnzi_expr *expr,
+                                         const fnzi_expr *like, size_t k, fnzi_point *point,
+                                         bool *more, bool *found);
+/* Sizes of tensors become larger than a number, which may be an index; *found says that they keep
+ * to the conditions. */
+FNZ_MUST_CHECK fnz_status fnzi_draw_room(const fnzi_sizes *sizes, int64_t number, fnzi_point *point,
+                                         bool *found);
+/* At these numbers the values of symbolic sizes have no more elements than any program may take
+ * time and memory for: what a file claims is no work. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_are_bearable(const fnzi_sizes *sizes, fnzi_point *point,
+                                                  bool *out);
+/* At these numbers the values of the program have few elements, so that it can be tried there. */
+FNZ_MUST_CHECK fnz_status fnzi_sizes_are_small(const fnzi_sizes *sizes, fnzi_point *point,
+                                               bool *out);
+
+#endif

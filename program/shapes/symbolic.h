@@ -1,0 +1,184 @@
+/* symbolic.h - expressions over symbolic sizes: read, simplified, compared, evaluated, printed.
+ *
+ * An expression lives in a set (fnzi_exprs) and never changes. Every expression is in canonical
+ * form: a number, a symbol, a sum of products with rational coefficients, or a call of a function
+ * of symbolic.def on canonical arguments. Within one set equal expressions are the same pointer,
+ * and in any set they have the same text. So
+ *
+ *     Add(Mul(Integer(2), Symbol('s2', positive=True, integer=True)), Integer(-2))      sympy's
+ * form -2 + s2*2                                                                        or any
+ * other
+ *
+ * both are "2*s2 - 2". Nothing here is recursive, and all numbers are checked: what leaves 64 bits
+ * is an OVERFLOW, what grows too large a LIMIT. Truth values are the numbers 0 and 1.
+ *
+ * symbolic.c        sets, sums and products in canonical form
+ * symbolic_calls.c  what functions make of their arguments
+ * symbolic_parse.c  texts to expressions
+ * symbolic_print.c  expressions to texts
+ * symbolic_eval.c   numbers for the symbols, and intervals for them
+ */
+#ifndef FNZI_SYMBOLIC_H
+#define FNZI_SYMBOLIC_H
+
+#include "base/base.h"
+
+enum {
+  FNZI_EXPR_MAX_TEXT = 64 * 1024, /* bytes of a text, read or printed */
+  FNZI_EXPR_MAX_DEPTH = 256,      /* open parentheses and operators while reading */
+  FNZI_EXPR_MAX_PARTS = 1024,     /* terms of a sum, factors of a product, arguments of a call */
+  FNZI_EXPR_MAX_POWER = 64
+};
+
+typedef enum fnzi_expr_kind {
+  FNZI_EXPR_NUMBER,  /* num / den */
+  FNZI_EXPR_SYMBOL,  /* its text is the name */
+  FNZI_EXPR_SUM,     /* num / den + sum of parts: coefficient * (symbol, product or call) */
+  FNZI_EXPR_PRODUCT, /* product of parts: (symbol, call, or sum with a negative power) ** power */
+  FNZI_EXPR_CALL     /* function(parts) */
+} fnzi_expr_kind;
+
+typedef enum fnzi_function {
+#define FNZI_FUNCTION(id, name, srepr, least, most) FNZI_FUNCTION_##id,
+#define FNZI_FUNCTION_NAME(name, id)
+#include "program/shapes/symbolic.def"
+#undef FNZI_FUNCTION
+#undef FNZI_FUNCTION_NAME
+  FNZI_FUNCTION_COUNT
+} fnzi_function;
+
+/* Of a sum: expr times num / den. Of a product: expr to the power num. Of a call: an argument. */
+typedef struct fnzi_part {
+  const struct fnzi_expr *expr;
+  int64_t num, den;
+} fnzi_part;
+
+typedef struct fnzi_expr {
+  fnzi_expr_kind kind;
+  fnzi_function function; /* of a call */
+  uint32_t id;            /* its place in the set; its parts have lower ones */
+  uint32_t count;         /* of parts */
+  int64_t num, den;       /* of a number or a sum; den > 0, in lowest terms */
+  bool is_whole;          /* an integer for all integers; what is not said to be one may be one */
+  const fnzi_part *parts;
+  const char *text; /* canonical, as fnzi_expr_parse() reads it */
+} fnzi_expr;
+
+typedef struct fnzi_exprs {
+  fnz_context *ctx;
+  fnzi_arena arena;
+  fnzi_map index;  /* text -> id */
+  fnz_buffer text; /* of the expression that is being made */
+  struct {
+    const fnzi_expr **data; /* by id */
+    size_t count, capacity;
+  } all;
+} fnzi_exprs;
+
+/* --- Sets --------------------------------------------------------------------------------- */
+void fnzi_exprs_init(fnzi_exprs *set, fnz_context *ctx);
+void fnzi_exprs_free(fnzi_exprs *set);
+
+/* --- Reading and printing ------------------------------------------------------------------ */
+/* Reads sympy's srepr form as .pt2 files have it, and the printed form: + - * / // % ** with
+ * Python's precedence, comparisons, & | ~, and functions by name (symbolic.def). Fails with SYNTAX,
+ * LIMIT or OVERFLOW; the message says at which character. Floating point numbers and functions
+ * that are not in the table are UNSUPPORTED. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_parse(fnzi_exprs *set, const char *text, size_t size,
+                                          const fnzi_expr **out);
+/* As .pt2 files have it. Symbols whose name begins with "s" are positive, as PyTorch's are. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_put_srepr(fnz_context *ctx, const fnzi_expr *expr,
+                                              fnz_buffer *out);
+/* The canonical text of `text`, in the set's memory; `text` itself when it is no expression that
+ * can be read. Fails only without memory. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_tidy(fnzi_exprs *set, const char *text, const char **out);
+
+/* --- Making -------------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_expr_number(fnzi_exprs *set, int64_t num, int64_t den,
+                                           const fnzi_expr **out);
+FNZ_MUST_CHECK fnz_status fnzi_expr_symbol(fnzi_exprs *set, const char *name, size_t size,
+                                           const fnzi_expr **out);
+FNZ_MUST_CHECK fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                                        const fnzi_expr **out);
+/* Of all at once: adding one after the other would make, and keep, the sum of the first few each
+ * time. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
+                                        const fnzi_expr **out);
+FNZ_MUST_CHECK fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num,
+                                          int64_t den, const fnzi_expr **out);
+FNZ_MUST_CHECK fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                                        const fnzi_expr **out);
+FNZ_MUST_CHECK fnz_status fnzi_expr_pow(fnzi_exprs *set, const fnzi_expr *a, int64_t power,
+                                        const fnzi_expr **out);
+/* `count` must be what the function's row allows. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function,
+                                         const fnzi_expr *const *args, size_t count,
+                                         const fnzi_expr **out);
+
+/* From now on the name stands for `meaning`; no symbol of it may be in the set. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_name(fnzi_exprs *set, const char *name,
+                                         const fnzi_expr *meaning);
+
+/* It is the number n / 1. */
+static inline bool fnzi_expr_is(const fnzi_expr *e, int64_t n) {
+  return e->kind == FNZI_EXPR_NUMBER && e->den == 1 && e->num == n;
+}
+/* The set has an expression of this canonical text; NULL when it has not. */
+const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *text);
+/* e is num/den * symbol + constant with one symbol and nothing else. */
+bool fnzi_expr_is_linear(const fnzi_expr *e, const fnzi_expr **symbol);
+/* A comparison, And, Or or Not. */
+bool fnzi_expr_is_condition(const fnzi_expr *e);
+
+/* --- Numbers for the symbols ---------------------------------------------------------------- */
+typedef enum fnzi_known {
+  FNZI_NUMBER_UNKNOWN, /* some symbol has no number */
+  FNZI_NUMBER_KNOWN,
+  FNZI_NUMBER_UNDEFINED /* divided by zero, or it left 64 bits */
+} fnzi_known;
+
+typedef struct fnzi_number {
+  int64_t num, den;
+  fnzi_known known;
+} fnzi_number;
+
+/* What every expression of a set is, for some numbers of the symbols. */
+typedef struct fnzi_point {
+  const fnzi_exprs *set;
+  struct {
+    fnzi_number *data; /* by id */
+    size_t count, capacity;
+  } values;
+  size_t done; /* values before this one are computed */
+} fnzi_point;
+
+void fnzi_point_init(fnzi_point *point, const fnzi_exprs *set);
+void fnzi_point_free(fnzi_point *point);
+/* Gives a symbol of the set a number. */
+FNZ_MUST_CHECK fnz_status fnzi_point_set(fnzi_point *point, const fnzi_expr *symbol,
+                                         int64_t number);
+/* Forgets the number of a symbol. */
+FNZ_MUST_CHECK fnz_status fnzi_point_unset(fnzi_point *point, const fnzi_expr *symbol);
+/* The value of an expression. Costs nothing when nothing changed since the last call. */
+FNZ_MUST_CHECK fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr,
+                                         fnzi_number *out);
+/* The same where an integer is wanted: *known false for everything else. */
+FNZ_MUST_CHECK fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
+                                         int64_t *out);
+/* `expr` shall be `number`: when it is a multiple of one symbol that has no number yet, plus what
+ * is known, the symbol gets it. *solved says whether the expression has the value now; *wrong that
+ * no integer does it, or that the expression is something else. */
+FNZ_MUST_CHECK fnz_status fnzi_point_solve(fnzi_point *point, const fnzi_expr *expr, int64_t number,
+                                           bool *solved, bool *wrong);
+
+/* --- Intervals ------------------------------------------------------------------------------ */
+/* INT64_MIN and INT64_MAX stand for "no bound". */
+typedef struct fnzi_bounds {
+  int64_t min, max;
+} fnzi_bounds;
+
+/* Bounds of every expression of the set from those of its symbols: bounds[id], `count` of them, of
+ * which those of symbols are filled in. Never too tight. */
+void fnzi_exprs_bound(const fnzi_exprs *set, fnzi_bounds *bounds, size_t count);
+
+#endif

@@ -1,0 +1,279 @@
+/* symbolic_calls.c - calls in symbolic expressions: what each function makes of its arguments.
+ *
+ * needs   canonical arguments of the same set, as many as the function's row allows
+ * gives   the canonical expression: multiples leave a division, numbers leave a minimum */
+#include "program/shapes/symbolic_set.h"
+
+#include <stdlib.h>
+
+/* --- division --------------------------------------------------------------------------------- */
+/* a is d times the quotient and the rest: terms that d divides, and the others. A constant leaves
+ * what lies between 0 and d; a fraction stays. */
+static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d, const fnzi_expr **quotient,
+                         const fnzi_expr **rest) {
+  fnzi_sum x;
+  fnzi_as_sum(a, &x);
+  bool whole = x.constant.den == 1;
+  int64_t floor = fnzi_ratio_floor((fnzi_ratio_t){x.constant.num, d}), left = x.constant.num % d;
+  left += left < 0 ? d : 0;
+  FNZ_TRY(fnzi_expr_number(set, whole ? floor : 0, 1, quotient));
+  FNZ_TRY(fnzi_expr_number(set, whole ? left : x.constant.num, x.constant.den, rest));
+  for (uint32_t i = 0; i < x.count; i++) {
+    const fnzi_part *p = &x.parts[i];
+    /* What may be a fraction is no multiple of anything. */
+    bool divides = p->den == 1 && p->num % d == 0 && p->expr->is_whole;
+    const fnzi_expr *term;
+    FNZ_TRY(fnzi_expr_scale(set, p->expr, divides ? p->num / d : p->num, p->den, &term));
+    FNZ_TRY(fnzi_expr_add(set, divides ? *quotient : *rest, term, divides ? quotient : rest));
+  }
+  return FNZ_OK;
+}
+
+/* A number from 0 to below d. */
+static bool is_remainder(const fnzi_expr *e, int64_t d) {
+  return e->kind == FNZI_EXPR_NUMBER && e->num >= 0 && e->num / e->den < d;
+}
+
+static fnz_status plain_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
+                             size_t count, const fnzi_expr **out) {
+  fnzi_part *parts;
+  if (count > FNZI_EXPR_MAX_PARTS)
+    return fnzi_expr_too_many(set);
+  FNZI_NEW(&set->arena, count, &parts);
+  for (size_t i = 0; i < count; i++)
+    parts[i] = (fnzi_part){args[i], 1, 1};
+  fnzi_expr made = {.kind = FNZI_EXPR_CALL,
+                    .function = function,
+                    .den = 1,
+                    .parts = parts,
+                    .count = (uint32_t)count};
+  return fnzi_expr_intern(set, &made, out);
+}
+
+/* a and b without a common factor of their coefficients. */
+static fnz_status cancel(fnzi_exprs *set, const fnzi_expr **a, int64_t *d) {
+  fnzi_sum x;
+  fnzi_as_sum(*a, &x);
+  int64_t common = *d;
+  if (x.constant.den != 1)
+    return FNZ_OK;
+  common = fnzi_gcd(common, x.constant.num);
+  for (uint32_t i = 0; i < x.count; i++) {
+    if (x.parts[i].den != 1)
+      return FNZ_OK;
+    common = fnzi_gcd(common, x.parts[i].num);
+  }
+  if (common <= 1)
+    return FNZ_OK;
+  *d /= common;
+  return fnzi_expr_scale(set, *a, 1, common, a);
+}
+
+/* a // d for a positive number d. */
+static fnz_status floor_div_number(fnzi_exprs *set, const fnzi_expr *a, int64_t d,
+                                   const fnzi_expr **out) {
+  const fnzi_expr *rest, *args[2];
+  FNZ_TRY(divide(set, a, d, out, &rest));
+  if (is_remainder(rest, d))
+    return FNZ_OK;
+  FNZ_TRY(cancel(set, &rest, &d));
+  FNZ_TRY(fnzi_expr_number(set, d, 1, &args[1]));
+  args[0] = rest;
+  if (d != 1 || !rest->is_whole)
+    FNZ_TRY(plain_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &rest));
+  return fnzi_expr_add(set, *out, rest, out);
+}
+
+static fnz_status floor_div(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
+                            const fnzi_expr **out) {
+  const fnzi_expr *args[2] = {a, b};
+  if (fnzi_expr_is(b, 0))
+    return fnzi_fail(set->ctx, FNZ_CLASS_SYNTAX, NULL, "a division by zero");
+  if (b->kind == FNZI_EXPR_NUMBER && b->den == 1 && b->num > 0)
+    return floor_div_number(set, a, b->num, out);
+  return plain_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, out);
+}
+
+static fnz_status modulo(fnzi_exprs *set, fnzi_function function, const fnzi_expr *a,
+                         const fnzi_expr *b, const fnzi_expr **out) {
+  const fnzi_expr *quotient, *args[2] = {a, b};
+  if (fnzi_expr_is(b, 0))
+    return fnzi_fail(set->ctx, FNZ_CLASS_SYNTAX, NULL, "a division by zero");
+  if (b->kind == FNZI_EXPR_NUMBER && b->den == 1 && b->num > 0) {
+    FNZ_TRY(divide(set, a, b->num, &quotient, &args[0]));
+    *out = args[0];
+    if (is_remainder(args[0], b->num))
+      return FNZ_OK;
+  }
+  return plain_call(set, function, args, 2, out);
+}
+
+/* floor of something with denominators: of numbers, or of one symbolic divisor. */
+static fnz_status floor_of(fnzi_exprs *set, fnzi_function function, const fnzi_expr *a,
+                           const fnzi_expr **out) {
+  fnzi_sum x;
+  int64_t d = 1;
+  bool whole = true;
+  fnzi_as_sum(a, &x);
+  for (uint32_t i = 0; i <= x.count; i++) {
+    const fnzi_part *p = i < x.count ? &x.parts[i] : NULL;
+    int64_t den = p ? p->den : x.constant.den;
+    if (!fnzi_mul_i64(d / fnzi_gcd(d, den), den, &d))
+      return fnzi_expr_overflow(set);
+    whole = whole && (!p || p->expr->is_whole);
+  }
+  if (!whole || (d != 1 && function == FNZI_FUNCTION_TRUNC && a->kind != FNZI_EXPR_NUMBER))
+    return plain_call(set, function, &a, 1, out);
+  FNZ_TRY(fnzi_expr_scale(set, a, d, 1, out));
+  if (function == FNZI_FUNCTION_TRUNC && a->kind == FNZI_EXPR_NUMBER)
+    return fnzi_expr_number(set, a->num / a->den, 1, out);
+  return floor_div_number(set, *out, d, out);
+}
+
+/* --- minima, maxima, And, Or -------------------------------------------------------------------
+ */
+static int by_text(const void *a, const void *b) {
+  return strcmp((*(const fnzi_expr *const *)a)->text, (*(const fnzi_expr *const *)b)->text);
+}
+
+/* Arguments of calls of the same function take the place of the call. */
+static size_t flatten(fnzi_function function, const fnzi_expr *const *args, size_t count,
+                      const fnzi_expr **out) {
+  size_t n = 0;
+  for (size_t i = 0; i < count; i++) {
+    bool same = args[i]->kind == FNZI_EXPR_CALL && args[i]->function == function;
+    for (uint32_t k = 0; k < (same ? args[i]->count : 1); k++, n++)
+      if (out)
+        out[n] = same ? args[i]->parts[k].expr : args[i];
+  }
+  return n;
+}
+
+/* Of numbers: by their whole parts, which a double may not tell apart, then by what is left. */
+static bool first_wins(fnzi_function function, const fnzi_expr *a, const fnzi_expr *b) {
+  int64_t x = a->num / a->den, y = b->num / b->den;
+  bool is_less = x != y ? x < y
+                        : (double)(a->num % a->den) / (double)a->den <
+                              (double)(b->num % b->den) / (double)b->den;
+  return is_less == (function == FNZI_FUNCTION_MIN || function == FNZI_FUNCTION_AND);
+}
+
+/* Sorted, without repetitions, with one number at most: the one that decides among numbers. */
+static size_t choose(fnzi_function function, const fnzi_expr **args, size_t count) {
+  const fnzi_expr *number = NULL;
+  size_t n = 0;
+  qsort(args, count, sizeof(const fnzi_expr *), by_text);
+  for (size_t i = 0; i < count; i++) {
+    if (args[i]->kind == FNZI_EXPR_NUMBER)
+      number = number && first_wins(function, number, args[i]) ? number : args[i];
+    else if (n == 0 || args[n - 1] != args[i])
+      args[n++] = args[i];
+  }
+  if (number) {
+    memmove(args + 1, args, n * sizeof(const fnzi_expr *));
+    args[0] = number;
+    n++;
+  }
+  return n;
+}
+
+static fnz_status select_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
+                              size_t count, const fnzi_expr **out) {
+  const fnzi_expr **flat;
+  size_t n = flatten(function, args, count, NULL);
+  bool logic = function == FNZI_FUNCTION_AND || function == FNZI_FUNCTION_OR;
+  if (n > FNZI_EXPR_MAX_PARTS)
+    return fnzi_expr_too_many(set);
+  FNZI_NEW(&set->arena, n, &flat);
+  flatten(function, args, count, flat);
+  n = choose(function, flat, n);
+  if (logic && n > 1 && flat[0]->kind == FNZI_EXPR_NUMBER) {
+    bool decides = (flat[0]->num == 0) == (function == FNZI_FUNCTION_AND);
+    n = decides ? 1 : n - 1;
+    flat += decides ? 0 : 1;
+  }
+  if (n == 1) {
+    *out = flat[0];
+    return FNZ_OK;
+  }
+  return plain_call(set, function, flat, n, out);
+}
+
+/* --- comparisons ------------------------------------------------------------------------------ */
+static bool holds(fnzi_function function, int64_t difference) {
+  bool truth[FNZI_FUNCTION_COUNT] = {
+      [FNZI_FUNCTION_EQ] = difference == 0,
+      [FNZI_FUNCTION_NE] = difference != 0,
+      [FNZI_FUNCTION_LT] =
+          difference<0, [FNZI_FUNCTION_LE] = difference <= 0, [FNZI_FUNCTION_GT] = difference> 0,
+      [FNZI_FUNCTION_GE] = difference >= 0};
+  return truth[function];
+}
+
+/* Of a truth value with a number: always, never, the truth value itself, or its opposite. */
+static fnz_status compare_truth(fnzi_exprs *set, fnzi_function function, const fnzi_expr *truth,
+                                int64_t number, const fnzi_expr **out) {
+  bool if_false = holds(function, -number), if_true = holds(function, 1 - number);
+  if (if_false == if_true)
+    return fnzi_expr_number(set, if_true, 1, out);
+  *out = truth;
+  return if_true ? FNZ_OK : plain_call(set, FNZI_FUNCTION_NOT, &truth, 1, out);
+}
+
+static fnz_status compare(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
+                          const fnzi_expr **out) {
+  const fnzi_expr *minus, *d;
+  FNZ_TRY(fnzi_expr_scale(set, args[1], -1, 1, &minus));
+  FNZ_TRY(fnzi_expr_add(set, args[0], minus, &d));
+  if (d->kind == FNZI_EXPR_NUMBER)
+    return fnzi_expr_number(set, holds(function, d->num), 1, out);
+  if (fnzi_expr_is_condition(args[0]) && (fnzi_expr_is(args[1], 0) || fnzi_expr_is(args[1], 1)))
+    return compare_truth(set, function, args[0], args[1]->num, out);
+  return plain_call(set, function, args, 2, out);
+}
+
+/* What And, Or and Not take. */
+static fnz_status check_truths(fnzi_exprs *set, fnzi_function function,
+                               const fnzi_expr *const *args, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    if (!fnzi_expr_is_condition(args[i]) && !fnzi_expr_is(args[i], 0) && !fnzi_expr_is(args[i], 1))
+      return fnzi_fail(set->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "%s of %.80s, which is no condition; compare it with a number",
+                       fnzi_functions[function].name, args[i]->text);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_expr_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
+                          size_t count, const fnzi_expr **out) {
+  if (function >= FNZI_FUNCTION_AND)
+    FNZ_TRY(check_truths(set, function, args, count));
+  switch (function) {
+  case FNZI_FUNCTION_FLOOR_DIV:
+    return floor_div(set, args[0], args[1], out);
+  case FNZI_FUNCTION_MOD:
+  case FNZI_FUNCTION_PYTHON_MOD:
+    return modulo(set, function, args[0], args[1], out);
+  case FNZI_FUNCTION_MIN:
+  case FNZI_FUNCTION_MAX:
+  case FNZI_FUNCTION_AND:
+  case FNZI_FUNCTION_OR:
+    return select_call(set, function, args, count, out);
+  case FNZI_FUNCTION_FLOOR:
+  case FNZI_FUNCTION_TRUNC:
+    return floor_of(set, function, args[0], out);
+  case FNZI_FUNCTION_EQ:
+  case FNZI_FUNCTION_NE:
+  case FNZI_FUNCTION_LT:
+  case FNZI_FUNCTION_LE:
+  case FNZI_FUNCTION_GT:
+  case FNZI_FUNCTION_GE:
+    return compare(set, function, args, out);
+  case FNZI_FUNCTION_NOT:
+    if (args[0]->kind == FNZI_EXPR_NUMBER)
+      return fnzi_expr_number(set, args[0]->num == 0, 1, out);
+    return plain_call(set, function, args, 1, out);
+  case FNZI_FUNCTION_COUNT:
+    break;
+  }
+  return FNZ_INTERNAL;
+}

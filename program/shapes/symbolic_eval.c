@@ -1,0 +1,334 @@
+/* symbolic_eval.c - numbers and intervals for the expressions of a set.
+ *
+ * An expression stands behind its parts in the set, so one pass over the set in order computes all
+ * of them. Values are computed up to the one that is asked for, and kept until a symbol changes. */
+#include "program/shapes/symbolic_set.h"
+
+void fnzi_point_init(fnzi_point *point, const fnzi_exprs *set) {
+  *point = (fnzi_point){.set = set};
+}
+
+void fnzi_point_free(fnzi_point *point) {
+  FNZI_VEC_FREE(point->set->ctx, &point->values);
+}
+
+/* Room for all expressions of the set; new symbols have no number. */
+static fnz_status follow_set(fnzi_point *point) {
+  static const fnzi_number unknown = {0, 1, FNZI_NUMBER_UNKNOWN};
+  while (point->values.count < point->set->all.count)
+    FNZI_PUSH(point->set->ctx, &point->values, unknown);
+  return FNZ_OK;
+}
+
+static fnz_status set_symbol(fnzi_point *point, const fnzi_expr *symbol, fnzi_number number) {
+  FNZ_TRY(follow_set(point));
+  point->values.data[symbol->id] = number;
+  if (point->done > symbol->id)
+    point->done = symbol->id;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_point_set(fnzi_point *point, const fnzi_expr *symbol, int64_t number) {
+  return set_symbol(point, symbol, (fnzi_number){number, 1, FNZI_NUMBER_KNOWN});
+}
+
+fnz_status fnzi_point_unset(fnzi_point *point, const fnzi_expr *symbol) {
+  return set_symbol(point, symbol, (fnzi_number){0, 1, FNZI_NUMBER_UNKNOWN});
+}
+
+/* --- one expression --------------------------------------------------------------------------- */
+static const fnzi_number undefined = {0, 1, FNZI_NUMBER_UNDEFINED};
+
+static fnzi_number number_of(bool ok, fnzi_ratio_t r) {
+  return ok ? (fnzi_number){r.num, r.den, FNZI_NUMBER_KNOWN} : undefined;
+}
+
+static fnzi_number of_sum(const fnzi_expr *e, const fnzi_number *values) {
+  fnzi_ratio_t total = {e->num, e->den}, term;
+  for (uint32_t i = 0; i < e->count; i++) {
+    const fnzi_number *v = &values[e->parts[i].expr->id];
+    if (!fnzi_ratio_mul((fnzi_ratio_t){e->parts[i].num, e->parts[i].den},
+                        (fnzi_ratio_t){v->num, v->den}, &term) ||
+        !fnzi_ratio_add(total, term, &total))
+      return undefined;
+  }
+  return number_of(true, total);
+}
+
+static fnzi_number of_product(const fnzi_expr *e, const fnzi_number *values) {
+  fnzi_ratio_t total = {1, 1};
+  for (uint32_t i = 0; i < e->count; i++) {
+    const fnzi_number *v = &values[e->parts[i].expr->id];
+    int64_t power = e->parts[i].num;
+    fnzi_ratio_t base = {v->num, v->den};
+    if (power < 0 && !fnzi_ratio(v->den, v->num, &base))
+      return undefined;
+    for (power = power < 0 ? -power : power; power > 0; power--)
+      if (!fnzi_ratio_mul(total, base, &total))
+        return undefined;
+  }
+  return number_of(true, total);
+}
+
+static bool less(fnzi_ratio_t a, fnzi_ratio_t b, bool *out) {
+  int64_t x, y;
+  if (!fnzi_mul_i64(a.num, b.den, &x) || !fnzi_mul_i64(b.num, a.den, &y))
+    return false;
+  *out = x < y;
+  return true;
+}
+
+static fnzi_number of_division(fnzi_function function, fnzi_ratio_t a, fnzi_ratio_t b) {
+  fnzi_ratio_t q, whole;
+  if (b.num == 0 || !fnzi_ratio(b.den, b.num, &q) || !fnzi_ratio_mul(a, q, &q))
+    return undefined;
+  fnzi_ratio_t floor = {fnzi_ratio_floor(q), 1};
+  if (function == FNZI_FUNCTION_FLOOR_DIV)
+    return number_of(true, floor);
+  bool ok = fnzi_ratio_mul(floor, b, &whole) &&
+            fnzi_ratio_add(a, (fnzi_ratio_t){-whole.num, whole.den}, &q);
+  return number_of(ok, q);
+}
+
+static fnzi_number of_comparison(fnzi_function function, fnzi_ratio_t a, fnzi_ratio_t b) {
+  bool below, above;
+  if (!less(a, b, &below) || !less(b, a, &above))
+    return undefined;
+  bool truth[FNZI_FUNCTION_COUNT] = {[FNZI_FUNCTION_EQ] = !below && !above,
+                                     [FNZI_FUNCTION_NE] = below || above,
+                                     [FNZI_FUNCTION_LT] = below,
+                                     [FNZI_FUNCTION_LE] = !above,
+                                     [FNZI_FUNCTION_GT] = above,
+                                     [FNZI_FUNCTION_GE] = !below};
+  return number_of(true, (fnzi_ratio_t){truth[function], 1});
+}
+
+/* Of several: the least, the greatest; of truth values, all and any are the same. */
+static fnzi_number of_selection(const fnzi_expr *e, const fnzi_number *values) {
+  bool least = e->function == FNZI_FUNCTION_MIN || e->function == FNZI_FUNCTION_AND;
+  const fnzi_number *first = &values[e->parts[0].expr->id];
+  fnzi_ratio_t best = {first->num, first->den};
+  for (uint32_t i = 1; i < e->count; i++) {
+    const fnzi_number *v = &values[e->parts[i].expr->id];
+    fnzi_ratio_t other = {v->num, v->den};
+    bool wins;
+    if (!less(least ? other : best, least ? best : other, &wins))
+      return undefined;
+    best = wins ? other : best;
+  }
+  return number_of(true, best);
+}
+
+static fnzi_number of_call(const fnzi_expr *e, const fnzi_number *values) {
+  const fnzi_number *v = &values[e->parts[0].expr->id],
+                    *w = &values[e->parts[e->count - 1].expr->id];
+  fnzi_ratio_t a = {v->num, v->den}, b = {w->num, w->den};
+  switch (e->function) {
+  case FNZI_FUNCTION_FLOOR_DIV:
+  case FNZI_FUNCTION_MOD:
+  case FNZI_FUNCTION_PYTHON_MOD:
+    return of_division(e->function, a, b);
+  case FNZI_FUNCTION_MIN:
+  case FNZI_FUNCTION_MAX:
+  case FNZI_FUNCTION_AND:
+  case FNZI_FUNCTION_OR:
+    return of_selection(e, values);
+  case FNZI_FUNCTION_FLOOR:
+    return number_of(true, (fnzi_ratio_t){fnzi_ratio_floor(a), 1});
+  case FNZI_FUNCTION_TRUNC:
+    return number_of(true, (fnzi_ratio_t){a.num / a.den, 1});
+  case FNZI_FUNCTION_NOT:
+    return number_of(true, (fnzi_ratio_t){a.num == 0, 1});
+  case FNZI_FUNCTION_EQ:
+  case FNZI_FUNCTION_NE:
+  case FNZI_FUNCTION_LT:
+  case FNZI_FUNCTION_LE:
+  case FNZI_FUNCTION_GT:
+  case FNZI_FUNCTION_GE:
+    return of_comparison(e->function, a, b);
+  case FNZI_FUNCTION_COUNT:
+    break;
+  }
+  return undefined;
+}
+
+static fnzi_number compute(const fnzi_expr *e, const fnzi_number *values) {
+  fnzi_known known = FNZI_NUMBER_KNOWN;
+  if (e->kind == FNZI_EXPR_SYMBOL)
+    return values[e->id];
+  for (uint32_t i = 0; i < e->count && known != FNZI_NUMBER_UNKNOWN; i++)
+    if (values[e->parts[i].expr->id].known != FNZI_NUMBER_KNOWN)
+      known = values[e->parts[i].expr->id].known;
+  if (known != FNZI_NUMBER_KNOWN)
+    return (fnzi_number){0, 1, known};
+  switch (e->kind) {
+  case FNZI_EXPR_SUM:
+    return of_sum(e, values);
+  case FNZI_EXPR_PRODUCT:
+    return of_product(e, values);
+  case FNZI_EXPR_CALL:
+    return of_call(e, values);
+  case FNZI_EXPR_NUMBER:
+  case FNZI_EXPR_SYMBOL:
+    break;
+  }
+  return (fnzi_number){e->num, e->den, FNZI_NUMBER_KNOWN};
+}
+
+fnz_status fnzi_point_get(fnzi_point *point, const fnzi_expr *expr, fnzi_number *out) {
+  FNZ_TRY(follow_set(point));
+  for (; point->done <= expr->id; point->done++)
+    point->values.data[point->done] =
+        compute(point->set->all.data[point->done], point->values.data);
+  *out = point->values.data[expr->id];
+  return FNZ_OK;
+}
+
+fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known, int64_t *out) {
+  fnzi_number n;
+  FNZ_TRY(fnzi_point_get(point, expr, &n));
+  *known = n.known == FNZI_NUMBER_KNOWN && n.den == 1;
+  *out = n.num;
+  return FNZ_OK;
+}
+
+/* What a sum is without one of its terms, the only one without a number; *term NULL when there are
+ * none or several such terms, or the others have no value. */
+static bool all_but_one(const fnzi_point *point, const fnzi_expr *e, const fnzi_part **term,
+                        fnzi_ratio_t *rest) {
+  *rest = (fnzi_ratio_t){e->num, e->den};
+  *term = NULL;
+  for (uint32_t i = 0; i < e->count; i++) {
+    const fnzi_number *v = &point->values.data[e->parts[i].expr->id];
+    fnzi_ratio_t r;
+    if (v->known == FNZI_NUMBER_UNKNOWN && *term)
+      return false;
+    if (v->known == FNZI_NUMBER_UNKNOWN) {
+      *term = &e->parts[i];
+      continue;
+    }
+    if (v->known != FNZI_NUMBER_KNOWN ||
+        !fnzi_ratio_mul((fnzi_ratio_t){e->parts[i].num, e->parts[i].den},
+                        (fnzi_ratio_t){v->num, v->den}, &r) ||
+        !fnzi_ratio_add(*rest, r, rest))
+      return false;
+  }
+  return *term != NULL;
+}
+
+fnz_status fnzi_point_solve(fnzi_point *point, const fnzi_expr *expr, int64_t number, bool *solved,
+                            bool *wrong) {
+  fnzi_number n;
+  fnzi_part self = {expr, 1, 1};
+  const fnzi_part *term = &self;
+  fnzi_ratio_t r, rest = {0, 1}, by;
+  FNZ_TRY(fnzi_point_get(point, expr, &n));
+  *solved = n.known == FNZI_NUMBER_KNOWN && n.den == 1 && n.num == number;
+  *wrong = n.known != FNZI_NUMBER_UNKNOWN && !*solved;
+  if (*solved || *wrong)
+    return FNZ_OK;
+  if (expr->kind == FNZI_EXPR_SUM && !all_but_one(point, expr, &term, &rest))
+    return FNZ_OK;
+  if (term->expr->kind != FNZI_EXPR_SYMBOL)
+    return FNZ_OK;
+  rest.num = -rest.num;
+  *wrong = !fnzi_ratio_add((fnzi_ratio_t){number, 1}, rest, &r) ||
+           !fnzi_ratio(term->den, term->num, &by) || !fnzi_ratio_mul(r, by, &r) || r.den != 1;
+  *solved = !*wrong;
+  return *wrong ? FNZ_OK : fnzi_point_set(point, term->expr, r.num);
+}
+
+/* --- intervals -------------------------------------------------------------------------------- */
+static const fnzi_bounds anything = {INT64_MIN, INT64_MAX};
+
+static bool has_end(int64_t end) {
+  return end != INT64_MIN && end != INT64_MAX;
+}
+
+/* One end of a sum: ends that are missing or leave 64 bits are missing. */
+static int64_t add_end(int64_t a, int64_t b, int64_t none) {
+  int64_t sum;
+  return has_end(a) && has_end(b) && fnzi_add_i64(a, b, &sum) ? sum : none;
+}
+
+static fnzi_bounds scale_bounds(fnzi_bounds b, fnzi_ratio_t by) {
+  int64_t low = by.num < 0 ? b.max : b.min, high = by.num < 0 ? b.min : b.max, x;
+  fnzi_bounds out = anything;
+  if (has_end(low) && fnzi_mul_i64(low, by.num, &x))
+    out.min = fnzi_ratio_floor((fnzi_ratio_t){x, by.den});
+  if (has_end(high) && fnzi_mul_i64(high, by.num, &x))
+    out.max = fnzi_ratio_floor((fnzi_ratio_t){x, by.den}) + (x % by.den != 0);
+  return out;
+}
+
+static fnzi_bounds bound_sum(const fnzi_expr *e, const fnzi_bounds *bounds) {
+  int64_t low = fnzi_ratio_floor((fnzi_ratio_t){e->num, e->den});
+  fnzi_bounds total = {low, low + (e->den != 1)};
+  for (uint32_t i = 0; i < e->count; i++) {
+    fnzi_bounds b = scale_bounds(bounds[e->parts[i].expr->id],
+                                 (fnzi_ratio_t){e->parts[i].num, e->parts[i].den});
+    total.min = add_end(total.min, b.min, INT64_MIN);
+    total.max = add_end(total.max, b.max, INT64_MAX);
+  }
+  return total;
+}
+
+/* Of factors that are not negative; anything else has no bounds. */
+static fnzi_bounds bound_product(const fnzi_expr *e, const fnzi_bounds *bounds) {
+  fnzi_bounds total = {1, 1};
+  for (uint32_t i = 0; i < e->count; i++) {
+    fnzi_bounds b = bounds[e->parts[i].expr->id];
+    if (b.min < 0 || e->parts[i].num < 0)
+      return anything;
+    for (int64_t k = 0; k < e->parts[i].num; k++) {
+      if (!fnzi_mul_i64(total.min, b.min, &total.min))
+        return anything;
+      if (total.max == INT64_MAX || !has_end(b.max) || !fnzi_mul_i64(total.max, b.max, &total.max))
+        total.max = INT64_MAX;
+    }
+  }
+  return total;
+}
+
+static fnzi_bounds bound_selection(const fnzi_expr *e, const fnzi_bounds *bounds) {
+  bool least = e->function == FNZI_FUNCTION_MIN;
+  fnzi_bounds total = bounds[e->parts[0].expr->id];
+  for (uint32_t i = 1; i < e->count; i++) {
+    fnzi_bounds b = bounds[e->parts[i].expr->id];
+    if (least ? b.min < total.min : b.min > total.min)
+      total.min = b.min;
+    if (least ? b.max < total.max : b.max > total.max)
+      total.max = b.max;
+  }
+  return total;
+}
+
+static fnzi_bounds bound_call(const fnzi_expr *e, const fnzi_bounds *bounds) {
+  const fnzi_expr *by = e->parts[e->count - 1].expr;
+  bool positive = by->kind == FNZI_EXPR_NUMBER && by->den == 1 && by->num > 0;
+  if (fnzi_expr_is_condition(e))
+    return (fnzi_bounds){0, 1};
+  if (e->function == FNZI_FUNCTION_MIN || e->function == FNZI_FUNCTION_MAX)
+    return bound_selection(e, bounds);
+  if (e->function == FNZI_FUNCTION_FLOOR_DIV && positive) {
+    fnzi_bounds a = bounds[e->parts[0].expr->id];
+    return (fnzi_bounds){
+        has_end(a.min) ? fnzi_ratio_floor((fnzi_ratio_t){a.min, by->num}) : INT64_MIN,
+        has_end(a.max) ? fnzi_ratio_floor((fnzi_ratio_t){a.max, by->num}) : INT64_MAX};
+  }
+  if ((e->function == FNZI_FUNCTION_MOD || e->function == FNZI_FUNCTION_PYTHON_MOD) && positive)
+    return (fnzi_bounds){0, by->num - e->parts[0].expr->is_whole};
+  return anything;
+}
+
+void fnzi_exprs_bound(const fnzi_exprs *set, fnzi_bounds *bounds, size_t count) {
+  for (size_t i = 0; i < count; i++) {
+    const fnzi_expr *e = set->all.data[i];
+    if (e->kind == FNZI_EXPR_NUMBER || e->kind == FNZI_EXPR_SUM)
+      bounds[i] = bound_sum(e, bounds);
+    else if (e->kind == FNZI_EXPR_PRODUCT)
+      bounds[i] = bound_product(e, bounds);
+    else if (e->kind == FNZI_EXPR_CALL)
+      bounds[i] = bound_call(e, bounds);
+  }
+}

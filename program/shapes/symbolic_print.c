@@ -1,0 +1,240 @@
+/* symbolic_print.c - texts of symbolic expressions: the canonical one, and sympy's. */
+#include "program/shapes/symbolic_set.h"
+
+const fnzi_function_row fnzi_functions[FNZI_FUNCTION_COUNT] = {
+#define FNZI_FUNCTION(id, name, srepr, least, most) {name, srepr, least, most},
+#define FNZI_FUNCTION_NAME(name, id)
+#include "program/shapes/symbolic.def"
+#undef FNZI_FUNCTION
+#undef FNZI_FUNCTION_NAME
+};
+
+/* --- the canonical text ----------------------------------------------------------------------- */
+/* Between two arguments; NULL: the function is written as a call. */
+static const char *infix(fnzi_function function) {
+  static const char *const signs[FNZI_FUNCTION_COUNT] = {[FNZI_FUNCTION_FLOOR_DIV] = "//",
+                                                         [FNZI_FUNCTION_LT] = " < ",
+                                                         [FNZI_FUNCTION_LE] = " <= ",
+                                                         [FNZI_FUNCTION_GT] = " > ",
+                                                         [FNZI_FUNCTION_GE] = " >= "};
+  return signs[function];
+}
+
+static bool is_atom(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_SYMBOL ||
+         (e->kind == FNZI_EXPR_NUMBER && e->num >= 0 && e->den == 1) ||
+         (e->kind == FNZI_EXPR_CALL && !infix(e->function));
+}
+
+static fnz_status put_atom(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
+  if (is_atom(e))
+    return fnzi_put_text(ctx, out, e->text);
+  FNZ_TRY(fnzi_put(ctx, out, "(", 1));
+  FNZ_TRY(fnzi_put_text(ctx, out, e->text));
+  return fnzi_put(ctx, out, ")", 1);
+}
+
+/* A sign and a number; nothing for 1. */
+static fnz_status put_with(fnz_context *ctx, const char *sign, int64_t number, fnz_buffer *out) {
+  if (number == 1)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_put_text(ctx, out, sign));
+  return fnzi_put_int(ctx, out, number);
+}
+
+static fnz_status put_ratio(fnz_context *ctx, int64_t num, int64_t den, fnz_buffer *out) {
+  FNZ_TRY(fnzi_put_int(ctx, out, num));
+  return put_with(ctx, "/", den, out);
+}
+
+/* num/den * e without the sign of num. */
+static fnz_status put_term(fnz_context *ctx, const fnzi_part *p, fnz_buffer *out) {
+  int64_t num = p->num < 0 ? -p->num : p->num;
+  FNZ_TRY(put_with(ctx, "", num, out));
+  FNZ_TRY(fnzi_put_text(ctx, out, num == 1 ? "" : "*"));
+  bool bare = p->expr->kind == FNZI_EXPR_PRODUCT ||
+              (p->num == 1 && p->den == 1 && !fnzi_expr_is_condition(p->expr));
+  FNZ_TRY(bare ? fnzi_put_text(ctx, out, p->expr->text) : put_atom(ctx, p->expr, out));
+  return put_with(ctx, "/", p->den, out);
+}
+
+/* The constant comes last, or first where that saves a leading minus. */
+static fnz_status put_sum(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
+  bool leads = e->num > 0 && e->parts->num < 0;
+  if (leads)
+    FNZ_TRY(put_ratio(ctx, e->num, e->den, out));
+  for (uint32_t i = 0; i < e->count; i++) {
+    bool minus = e->parts[i].num < 0, first = i == 0 && !leads;
+    FNZ_TRY(fnzi_put_text(ctx, out, first ? (minus ? "-" : "") : minus ? " - " : " + "));
+    FNZ_TRY(put_term(ctx, &e->parts[i], out));
+  }
+  if (leads || e->num == 0)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_put_text(ctx, out, e->num < 0 ? " - " : " + "));
+  return put_ratio(ctx, e->num < 0 ? -e->num : e->num, e->den, out);
+}
+
+static fnz_status put_factor(fnz_context *ctx, const fnzi_part *p, int64_t power, fnz_buffer *out) {
+  FNZ_TRY(put_atom(ctx, p->expr, out));
+  return put_with(ctx, "**", power, out);
+}
+
+/* A power of a sum would be multiplied out when it is read: the sum divides as often as it is. */
+static fnz_status put_divisor(fnz_context *ctx, const fnzi_part *p, fnz_buffer *out) {
+  bool is_sum = p->expr->kind == FNZI_EXPR_SUM;
+  for (int64_t k = is_sum ? p->num : -1; k < 0; k++) {
+    FNZ_TRY(fnzi_put_text(ctx, out, "/"));
+    FNZ_TRY(put_factor(ctx, p, is_sum ? 1 : -p->num, out));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_product(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
+  bool any = false;
+  for (uint32_t i = 0; i < e->count; i++) {
+    if (e->parts[i].num < 0)
+      continue;
+    FNZ_TRY(fnzi_put_text(ctx, out, any ? "*" : ""));
+    FNZ_TRY(put_factor(ctx, &e->parts[i], e->parts[i].num, out));
+    any = true;
+  }
+  FNZ_TRY(fnzi_put_text(ctx, out, any ? "" : "1"));
+  for (uint32_t i = 0; i < e->count; i++) {
+    if (e->parts[i].num > 0)
+      continue;
+    FNZ_TRY(put_divisor(ctx, &e->parts[i], out));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status put_call(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
+  const char *sign = infix(e->function);
+  if (!sign)
+    FNZ_TRY(fnzi_printf(ctx, out, "%s(", fnzi_functions[e->function].name));
+  for (uint32_t i = 0; i < e->count; i++) {
+    const fnzi_expr *arg = e->parts[i].expr;
+    FNZ_TRY(fnzi_put_text(ctx, out, i == 0 ? "" : sign ? sign : ", "));
+    bool bare = !sign || (fnzi_expr_is_condition(e) && !fnzi_expr_is_condition(arg));
+    FNZ_TRY(bare ? fnzi_put_text(ctx, out, arg->text) : put_atom(ctx, arg, out));
+  }
+  return sign ? FNZ_OK : fnzi_put_text(ctx, out, ")");
+}
+
+fnz_status fnzi_expr_put_text(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
+  switch (e->kind) {
+  case FNZI_EXPR_NUMBER:
+    return put_ratio(ctx, e->num, e->den, out);
+  case FNZI_EXPR_SYMBOL:
+    return fnzi_put_text(ctx, out, e->text);
+  case FNZI_EXPR_SUM:
+    return put_sum(ctx, e, out);
+  case FNZI_EXPR_PRODUCT:
+    return put_product(ctx, e, out);
+  case FNZI_EXPR_CALL:
+    return put_call(ctx, e, out);
+  }
+  return FNZ_INTERNAL;
+}
+
+/* --- sympy's text ----------------------------------------------------------------------------- */
+/* A place in the tree: the expression, and how many of its pieces are written. */
+typedef struct level {
+  const fnzi_expr *e;
+  uint32_t step;
+  int64_t num, den; /* e ** num in a product, e * num/den in a sum; 1 else */
+  bool is_power;
+} level;
+
+typedef struct levels {
+  level *data;
+  size_t count, capacity;
+} levels;
+
+static fnz_status put_number(fnz_context *ctx, int64_t num, int64_t den, fnz_buffer *out) {
+  if (den == 1)
+    return fnzi_printf(ctx, out, "Integer(%lld)", (long long)num);
+  return fnzi_printf(ctx, out, "Rational(%lld, %lld)", (long long)num, (long long)den);
+}
+
+static fnz_status put_symbol(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out) {
+  const char *assumptions = e->text[0] == 's'   ? ", positive=True, integer=True"
+                            : e->text[0] == 'z' ? ""
+                                                : ", integer=True";
+  return fnzi_printf(ctx, out, "Symbol('%s'%s)", e->text, assumptions);
+}
+
+static const char *head_of(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_SUM       ? "Add"
+         : e->kind == FNZI_EXPR_PRODUCT ? "Mul"
+                                        : fnzi_functions[e->function].srepr;
+}
+
+/* A sum of one term is that term, a product of one power that power. */
+static bool is_bare(const fnzi_expr *e) {
+  return (e->kind == FNZI_EXPR_SUM && e->count == 1 && e->num == 0) ||
+         (e->kind == FNZI_EXPR_PRODUCT && e->count == 1);
+}
+
+/* What opens before the expression of a level: a coefficient or power around it, then its head. */
+static fnz_status open_level(fnz_context *ctx, const level *l, fnz_buffer *out) {
+  bool plain = l->num == 1 && l->den == 1;
+  if (!plain && l->is_power)
+    FNZ_TRY(fnzi_put_text(ctx, out, "Pow("));
+  if (!plain && !l->is_power) {
+    FNZ_TRY(fnzi_put_text(ctx, out, "Mul("));
+    FNZ_TRY(put_number(ctx, l->num, l->den, out));
+    FNZ_TRY(fnzi_put_text(ctx, out, ", "));
+  }
+  if (l->e->kind == FNZI_EXPR_NUMBER)
+    return put_number(ctx, l->e->num, l->e->den, out);
+  if (l->e->kind == FNZI_EXPR_SYMBOL)
+    return put_symbol(ctx, l->e, out);
+  return is_bare(l->e) ? FNZ_OK : fnzi_printf(ctx, out, "%s(", head_of(l->e));
+}
+
+static fnz_status close_level(fnz_context *ctx, const level *l, fnz_buffer *out) {
+  bool compound = l->e->kind >= FNZI_EXPR_SUM;
+  if (l->e->kind == FNZI_EXPR_SUM && l->e->num != 0) {
+    FNZ_TRY(fnzi_put_text(ctx, out, ", "));
+    FNZ_TRY(put_number(ctx, l->e->num, l->e->den, out));
+  }
+  if (compound && !is_bare(l->e))
+    FNZ_TRY(fnzi_put_text(ctx, out, ")"));
+  if (l->num == 1 && l->den == 1)
+    return FNZ_OK;
+  return l->is_power ? fnzi_printf(ctx, out, ", Integer(%lld))", (long long)l->num)
+                     : fnzi_put_text(ctx, out, ")");
+}
+
+static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
+  while (stack->count) {
+    level *l = &stack->data[stack->count - 1];
+    if (l->step == 0)
+      FNZ_TRY(open_level(ctx, l, out));
+    if (l->e->kind < FNZI_EXPR_SUM || l->step == l->e->count) {
+      FNZ_TRY(close_level(ctx, l, out));
+      stack->count--;
+      continue;
+    }
+    if (l->step)
+      FNZ_TRY(fnzi_put_text(ctx, out, ", "));
+    const fnzi_part *p = &l->e->parts[l->step++];
+    bool is_power = l->e->kind == FNZI_EXPR_PRODUCT;
+    FNZI_PUSH(ctx, stack, ((level){p->expr, 0, p->num, p->den, is_power}));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_expr_put_srepr(fnz_context *ctx, const fnzi_expr *expr, fnz_buffer *out) {
+  levels stack = {NULL, 0, 0};
+  level first = {expr, 0, 1, 1, false};
+  void *data = NULL;
+  fnz_status status = fnzi_grow(ctx, &data, &stack.capacity, 1, sizeof first);
+  stack.data = data;
+  if (status == FNZ_OK) {
+    stack.data[stack.count++] = first;
+    status = put_levels(ctx, &stack, out);
+  }
+  FNZI_VEC_FREE(ctx, &stack);
+  return status;
+}

@@ -1,0 +1,75 @@
+/* symbolic_set.h - what the files of symbolic.h share among themselves. */
+#ifndef FNZI_SYMBOLIC_SET_H
+#define FNZI_SYMBOLIC_SET_H
+
+#include "program/shapes/symbolic.h"
+
+/* In lowest terms, den > 0; never INT64_MIN. */
+typedef struct fnzi_ratio_t {
+  int64_t num, den;
+} fnzi_ratio_t;
+
+/* False when something leaves 63 bits, or den is 0. */
+bool fnzi_ratio(int64_t num, int64_t den, fnzi_ratio_t *out);
+bool fnzi_ratio_add(fnzi_ratio_t a, fnzi_ratio_t b, fnzi_ratio_t *out);
+bool fnzi_ratio_mul(fnzi_ratio_t a, fnzi_ratio_t b, fnzi_ratio_t *out);
+int64_t fnzi_ratio_floor(fnzi_ratio_t a);
+
+typedef struct fnzi_function_row {
+  const char *name, *srepr;
+  uint32_t least, most; /* most 0: any number */
+} fnzi_function_row;
+extern const fnzi_function_row fnzi_functions[FNZI_FUNCTION_COUNT];
+
+int64_t fnzi_gcd(int64_t a, int64_t b);
+
+/* Any expression seen as a constant and terms. */
+typedef struct fnzi_sum {
+  fnzi_ratio_t constant;
+  const fnzi_part *parts;
+  uint32_t count;
+  fnzi_part single; /* what `parts` may point to */
+} fnzi_sum;
+void fnzi_as_sum(const fnzi_expr *e, fnzi_sum *out);
+
+/* The one expression of the set like `made`, whose parts may be anywhere. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made,
+                                           const fnzi_expr **out);
+fnz_status fnzi_expr_overflow(fnzi_exprs *set);
+fnz_status fnzi_expr_too_many(fnzi_exprs *set);
+
+/* --- What texts mean (program/shapes/symbolic_apply.c) ----------------------------------------------- */
+typedef enum fnzi_callee_kind {
+  FNZI_CALLEE_NOTHING, /* a parenthesis around one expression */
+  FNZI_CALLEE_SHORTHAND,
+  FNZI_CALLEE_FUNCTION,
+  FNZI_CALLEE_ADD,
+  FNZI_CALLEE_MUL,
+  FNZI_CALLEE_PAIR /* a case of a Piecewise: its two arguments become arguments of that */
+} fnzi_callee_kind;
+
+typedef struct fnzi_callee {
+  fnzi_callee_kind kind;
+  uint32_t row; /* of the shorthands, or the function */
+} fnzi_callee;
+
+static inline bool fnzi_is_word(const char *word, const char *text, size_t size) {
+  return strlen(word) == size && memcmp(word, text, size) == 0;
+}
+
+/* False when there is no function of that name. */
+bool fnzi_callee_find(const char *word, size_t size, fnzi_callee *out);
+/* May it have so many arguments? */
+bool fnzi_callee_takes(const fnzi_callee *callee, size_t count);
+bool fnzi_callee_has_pairs(const fnzi_callee *callee); /* its arguments are these */
+FNZ_MUST_CHECK fnz_status fnzi_callee_apply(fnzi_exprs *set, const fnzi_callee *callee,
+                                            const fnzi_expr *const *args, size_t count,
+                                            const fnzi_expr **out);
+/* Of two operands; `code` is that of a row of `signs` in symbolic_parse.c, but + and -. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_binary(fnzi_exprs *set, char code, const fnzi_expr *const *args,
+                                           const fnzi_expr **out);
+
+/* The canonical text, from the canonical texts of the parts. */
+FNZ_MUST_CHECK fnz_status fnzi_expr_put_text(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out);
+
+#endif
