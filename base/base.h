@@ -21,7 +21,7 @@
 
 /* What is found out once per context and kept until it ends: see fnzi_kept(). */
 typedef enum fnzi_shelf {
-  FNZI_SHELF_ROUTES, /* what the wrapper does with an operator (functionalize/world.h) */
+  FNZI_SHELF_ROUTES, /* what the wrapper does with an operator (functionalize/wrapper/wrapper.h) */
   FNZI_SHELVES
 } fnzi_shelf;
 

@@ -1,7 +1,7 @@
 /* checks: 2
  * alike_test.c - which programs are one but for numbers: what holds for one form of a result at
  * some sizes may hold for it at others. */
-#include "functionalize/generalize.h"
+#include "functionalize/dynamic/dynamic.h"
 #include "tests/test.h"
 
 #include <fnz/fnz.h>

@@ -19,7 +19,7 @@ static fnz_rule rule_of(const fnz_op *op) {
 static const char *const listed[] = {
 #define CLASS(id, words)
 #define REFUSED(op, class, remedy) op,
-#include "functionalize/refused.def"
+#include "schema/facts/refused.def"
 #undef CLASS
 #undef REFUSED
 };

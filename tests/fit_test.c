@@ -1,7 +1,7 @@
 /* checks: 6
  * fit_test.c - numbers that trials have in one place, and the expression that gives them all: which
  * is found, which of several, and that none is found rather than a wrong one. */
-#include "functionalize/generalize.h"
+#include "functionalize/dynamic/dynamic.h"
 #include "tests/test.h"
 
 #include <fnz/fnz.h>

@@ -1,0 +1,461 @@
+/* generalize.c - the pass for programs with symbolic sizes: one program out of all trials, and what
+ * to do where it is wrong.
+ *
+ * needs   a verified program with symbols
+ * keeps   whatever a pass at fixed sizes keeps
+ * gives   one program that is right at every size that was tried and, where it would be wrong at
+ *         some, a guard that keeps those out; or a refusal. Never a guess */
+#include "functionalize/pass/pass.h"
+#include "functionalize/dynamic/sample.h"
+#include "program/region_ops.h"
+
+#include <stdio.h>
+
+enum {
+  ROUNDS = 48, /* of results, each of which relies on less */
+  MOST_ADOPTED = 8,
+  MOST_OF_FEW = 32 /* where few sizes work, there were few to begin with */
+};
+
+/* --- one program ------------------------------------------------------------------------------ */
+static size_t count_alike(const fnzi_general *g, size_t leader) {
+  size_t n = 0;
+  for (size_t i = 0; i < g->usual; i++)
+    n += fnzi_alike(g->trials.data[leader]->result, g->trials.data[i]->result);
+  return n;
+}
+
+static size_t most_alike(const fnzi_general *g) {
+  size_t best = 0, most = count_alike(g, 0);
+  for (size_t i = 1; i < g->usual && most * 2 < g->usual + 1; i++) {
+    size_t n = count_alike(g, i);
+    if (n > most) {
+      best = i;
+      most = n;
+    }
+  }
+  return best;
+}
+
+static size_t count_nodes(const fnz_program *p) {
+  size_t n = 0;
+  for (size_t i = 0; i < p->graphs.count; i++)
+    n += p->graphs.data[i].nodes.count;
+  return n;
+}
+
+/* Slices whose bounds depend on data are often of nothing or of all, and then leave no node. The
+ * program that has them all is right there as well, but too few trials make no expressions. */
+static size_t most_nodes(const fnzi_general *g) {
+  enum { FEW = 3 };
+  size_t best = most_alike(g), most = count_nodes(g->trials.data[best]->result);
+  for (size_t i = 0; i < g->usual; i++) {
+    size_t n = count_nodes(g->trials.data[i]->result);
+    if (n > most && count_alike(g, i) >= FEW) {
+      best = i;
+      most = n;
+    }
+  }
+  return best;
+}
+
+/* The trial with most others like it becomes the first. */
+static void choose_leader(fnzi_general *g) {
+  size_t best = g->sizes.bounds.count ? most_nodes(g) : most_alike(g);
+  fnzi_trial *leader = g->trials.data[best];
+  g->trials.data[best] = g->trials.data[0];
+  g->trials.data[0] = leader;
+  for (size_t i = 0; i < g->trials.count; i++)
+    g->trials.data[i]->fits = i < g->usual && fnzi_alike(leader->result, g->trials.data[i]->result);
+}
+
+static fnz_status lift(fnzi_general *g) {
+  const char *what;
+  fnz_program_destroy(g->made);
+  g->made = NULL;
+  choose_leader(g);
+  FNZ_TRY(fnzi_lift(g->ctx, &g->sizes, &g->recorded, &g->trials, &what, &g->arena, &g->made));
+  if (g->made)
+    return FNZ_OK;
+  return fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s, for which no expression was found; export the program with fixed sizes",
+                   what);
+}
+
+/* --- what to do where it is wrong ------------------------------------------------------------- */
+static fnzi_trial *first_wrong(const fnzi_general *g) {
+  for (size_t i = 0; i < g->trials.count; i++)
+    if (g->trials.data[i]->valid && !g->trials.data[i]->right)
+      return g->trials.data[i];
+  return NULL;
+}
+
+/* Compares what the pass answers where the result is wrong with what it answers elsewhere. */
+static fnz_status compare_wrong(fnzi_general *g, bool *changed) {
+  for (size_t i = 0; i < g->trials.count; i++) {
+    fnzi_trial *t = g->trials.data[i];
+    if (t->right || !t->valid)
+      continue;
+    fnz_status status = fnzi_trial_run(g, t);
+    if (status == FNZ_NO_MEMORY)
+      return status;
+    FNZ_TRY(fnzi_trials_compare(g, &g->trials.data[0]->decisions, &t->decisions, changed));
+  }
+  return FNZ_OK;
+}
+
+/* Answers that the pass would give differently at those sizes must not be relied on. */
+static fnz_status ask_less(fnzi_general *g, bool *changed) {
+  bool again = false;
+  FNZ_TRY(compare_wrong(g, &again));
+  while (again) {
+    *changed = true;
+    FNZ_TRY(fnzi_trials_run(g));
+    FNZ_TRY(fnzi_trials_agree(g));
+    again = false;
+    FNZ_TRY(compare_wrong(g, &again));
+  }
+  return FNZ_OK;
+}
+
+static void forget_trial(fnzi_general *g, size_t i) {
+  for (size_t k = 0; k < g->trials.count; k++)
+    if (g->trials.data[k]->like == g->trials.data[i])
+      g->trials.data[k]->like = NULL;
+  fnzi_trial_end(g, g->trials.data[i]);
+  memmove(&g->trials.data[i], &g->trials.data[i + 1],
+          (--g->trials.count - i) * sizeof *g->trials.data);
+  g->usual -= i < g->usual;
+}
+
+/* Bounds of slices lie in their dimensions, not before or behind. */
+static fnz_status is_within(fnzi_general *g, fnzi_trial *t, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < g->sizes.bounds.count && *out; i++) {
+    const fnzi_slice_bound *b = &g->sizes.bounds.data[i];
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(&t->point, b->symbol, out, &number));
+    *out = *out && number >= 0 && number <= b->most;
+  }
+  return FNZ_OK;
+}
+
+/* What is read off data is nowhere before the end, where an index is another one. */
+static fnz_status is_plain(fnzi_general *g, fnzi_trial *t, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < g->sizes.free.count && *out; i++) {
+    bool known;
+    int64_t number;
+    FNZ_TRY(fnzi_point_int(&t->point, g->sizes.free.data[i], &known, &number));
+    *out = !known || number >= 0;
+  }
+  return FNZ_OK;
+}
+
+/* May a result be asked to be right there? */
+static fnz_status is_adoptable(fnzi_general *g, fnzi_trial *t, bool plain, bool *out) {
+  *out = !t->right && t->valid && !t->lie && t->result &&
+         fnzi_alike(g->trials.data[0]->result, t->result);
+  if (*out)
+    FNZ_TRY(is_within(g, t, out));
+  if (*out && plain)
+    FNZ_TRY(is_plain(g, t, out));
+  return FNZ_OK;
+}
+
+static fnz_status adopt(fnzi_general *g, bool plain, bool *changed) {
+  const size_t most = g->rare ? MOST_OF_FEW : MOST_ADOPTED;
+  for (size_t i = g->usual; i < g->trials.count && g->adopted < most; i++) {
+    fnzi_trial *t = g->trials.data[i];
+    bool yes;
+    FNZ_TRY(is_adoptable(g, t, plain, &yes));
+    if (!yes)
+      continue;
+    g->trials.data[i] = g->trials.data[g->usual];
+    g->trials.data[g->usual++] = t;
+    g->adopted++;
+    *changed = t->adopted = true;
+  }
+  return FNZ_OK;
+}
+
+/* Where the pass makes the same nodes, only numbers are wrong: what was constant at all usual sizes
+ * may not be there. The next result has these to be right at, too. But a guard that keeps to usual
+ * bounds of slices is better than the nodes that unusual ones need. */
+static fnz_status adopt_wrong(fnzi_general *g, bool *changed) {
+  FNZ_TRY(adopt(g, true, changed));
+  return *changed ? FNZ_OK : adopt(g, false, changed);
+}
+
+/* All adopted ones, or those that are not plain. */
+static fnz_status forget_adopted(fnzi_general *g, bool all) {
+  for (size_t i = g->usual; i-- > 0;) {
+    bool plain;
+    FNZ_TRY(is_plain(g, g->trials.data[i], &plain));
+    if (g->trials.data[i]->adopted && (all || !plain))
+      forget_trial(g, i);
+  }
+  return FNZ_OK;
+}
+
+/* A result that is right at the adopted sizes, too; where no expression gives all their numbers,
+ * guards must keep them out. */
+static fnz_status lift_all(fnzi_general *g) {
+  fnz_status status = lift(g);
+  for (size_t k = 0; k < 2 && status == FNZ_UNSUPPORTED; k++) {
+    size_t usual = g->usual;
+    FNZ_TRY(forget_adopted(g, k == 1));
+    g->adopted = MOST_OF_FEW;
+    status = g->usual < usual ? lift(g) : status;
+  }
+  return status;
+}
+
+/* What keeps to an earlier bound of the same symbol did not keep to the new one, which says more.
+ */
+static void forget_weaker(fnzi_general *g, const fnzi_expr *e) {
+  for (size_t i = g->guards.count; i-- > 0 && fnzi_is_bound(e);) {
+    const fnzi_expr *old = g->guards.data[i];
+    if (fnzi_is_bound(old) && old->function == e->function &&
+        old->parts[0].expr == e->parts[0].expr)
+      memmove(&g->guards.data[i], &g->guards.data[i + 1],
+              (--g->guards.count - i) * sizeof *g->guards.data);
+  }
+}
+
+static fnz_status add_guard(fnzi_general *g, const fnzi_expr *e) {
+  fnzi_condition c = {e, 1, 1, FNZI_CONDITION_GUARD};
+  forget_weaker(g, e);
+  FNZI_PUSH(g->ctx, &g->guards, e);
+  FNZI_PUSH(g->ctx, &g->sizes.conditions, c);
+  for (size_t i = g->trials.count; i-- > 0;) {
+    const fnzi_condition *broken;
+    FNZ_TRY(fnzi_sizes_admit(&g->sizes, &g->trials.data[i]->point, &broken));
+    if (broken)
+      forget_trial(g, i);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status refuse(fnzi_general *g, fnzi_trial *t) {
+  fnz_buffer text = {NULL, 0, 0};
+  fnz_status status = fnzi_sizes_tell(&g->sizes, &t->point, &text);
+  if (status == FNZ_OK && t->lie)
+    status = fnzi_fail(g->ctx, FNZ_CLASS_TYPE, NULL, "at the sizes %s, %s",
+                       text.data ? text.data : "(none)", t->lie);
+  else if (status == FNZ_OK)
+    status = fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                       "at the sizes %s the program needs other operators than at most sizes, and "
+                       "no condition tells such sizes apart; export it with fixed sizes",
+                       text.data ? text.data : "(none)");
+  fnz_buffer_free(g->ctx, &text);
+  return status;
+}
+
+/* Some value has no elements, and has some in the program as it was recorded. */
+static bool is_empty(const fnzi_general *g, const fnzi_trial *t) {
+  if (!t->source)
+    return false;
+  const fnzi_graph *recorded = fnzi_graph_at(g->program, 0), *here = fnzi_graph_at(t->source, 0);
+  for (size_t i = 0; i < here->values.count && i < recorded->values.count; i++) {
+    const fnz_geometry *a = here->values.data[i].geometry, *b = recorded->values.data[i].geometry;
+    if (a && b && fnz_geometry_numel(a) == 0 && (b->symbols || fnz_geometry_numel(b) != 0))
+      return true;
+  }
+  return false;
+}
+
+/* A result made where there is nothing, which is wrong where there is something, is none: a guard
+ * would find some number or other by which the two differ. But recorded sizes may be of nothing, as
+ * far as no data says so; and slices whose bounds are data often are, and guards tell of these. */
+static bool is_of_nothing(const fnzi_general *g, const fnzi_trial *wrong) {
+  return fnzi_sizes_have_data(&g->sizes) && !g->sizes.bounds.count &&
+         is_empty(g, g->trials.data[0]) && wrong->source && !is_empty(g, wrong);
+}
+
+static fnz_status guard_all(fnzi_general *g) {
+  const size_t most = g->sizes.conditions.count + ROUNDS;
+  for (fnzi_trial *t; (t = first_wrong(g));) {
+    const fnzi_expr *e = NULL;
+    if (g->sizes.conditions.count < most && !is_of_nothing(g, t))
+      FNZ_TRY(fnzi_find_guard(g, t, &e));
+    if (!e)
+      return refuse(g, t);
+    FNZ_TRY(add_guard(g, e));
+    FNZ_TRY(fnzi_trials_check_edge(g, e));
+  }
+  return FNZ_OK;
+}
+
+/* What was seen where both are equal says nothing of other numbers: a guard keeps to that. */
+static fnz_status keep_equal(fnzi_general *g, const fnzi_expr *a, const fnzi_expr *b) {
+  const fnzi_expr *pair[2] = {a, b}, *same;
+  bool equal;
+  FNZ_TRY(fnzi_trials_equal(g, a, b, false, &equal));
+  if (!equal)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_expr_call(&g->sizes.set, FNZI_FUNCTION_EQ, pair, 2, &same));
+  return add_guard(g, same);
+}
+
+/* Symbols of which one number was seen, as where a program's sizes contradict each other but for
+ * few numbers; and what was a number, or the same as another one, as far as sizes can be tried:
+ * n // 1000000, Min(n, 1000000). */
+static fnz_status keep_numbers(fnzi_general *g) {
+  const fnzi_expr *number;
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    FNZ_TRY(fnzi_trials_number(g, g->sizes.free.data[i], &number));
+    if (number)
+      FNZ_TRY(keep_equal(g, g->sizes.free.data[i], number));
+  }
+  for (size_t i = 0; i < g->unsure.count; i++)
+    FNZ_TRY(keep_equal(g, g->unsure.data[i].expr, g->unsure.data[i].like));
+  return FNZ_OK;
+}
+
+/* And those that were made equal because nothing else was right. */
+static fnz_status keep_to_seen(fnzi_general *g) {
+  FNZ_TRY(keep_numbers(g));
+  for (size_t i = 0; g->alike && i < g->sizes.free.count; i++)
+    for (size_t k = i + 1; k < g->sizes.free.count; k++)
+      FNZ_TRY(keep_equal(g, g->sizes.free.data[i], g->sizes.free.data[k]));
+  return FNZ_OK;
+}
+
+/* --- the driver ------------------------------------------------------------------------------- */
+/* It is refused whatever it is applied to. */
+static bool is_refused(const fnzi_node *node, fnz_rule *rule) {
+  *rule = (fnz_rule){.words = "there is no rule for it", .remedy = "export the program without it"};
+  if (!node->op)
+    return fnzi_is_hop(node) && !fnzi_hop_is_known(node);
+  if (fnzi_op_is_custom(node->op))
+    return false;
+  fnz_op_get_rule(node->op, rule);
+  return rule->action == FNZ_ACTION_REFUSED;
+}
+
+/* Of all nodes the first one that is; NULL: there is none. */
+static const fnzi_node *find_refused(const fnz_program *p, char place[160], fnz_rule *rule) {
+  for (uint32_t i = 0; i < p->graphs.count; i++) {
+    const fnzi_graph *g = &p->graphs.data[i];
+    for (uint32_t n = 0; n < g->nodes.count; n++) {
+      if (!is_refused(&g->nodes.data[n], rule))
+        continue;
+      fnzi_node_place(p, i, n, place);
+      return &g->nodes.data[n];
+    }
+  }
+  return NULL;
+}
+
+/* Where such an operator makes views of sizes that depend on data, nothing tells these: what helps
+ * is to do without it. */
+static fnz_status open_sizes(fnzi_general *g) {
+  char place[160];
+  fnz_rule rule;
+  fnz_status status = fnzi_sizes_open(&g->sizes, g->ctx, g->program);
+  if (status != FNZ_BAD_INPUT)
+    return status;
+  const fnzi_node *node = find_refused(g->program, place, &rule);
+  return node ? fnzi_fail(g->ctx, FNZ_CLASS_UNSUPPORTED, place, "%s: %s; %s",
+                          fnzi_node_target(node), rule.words, rule.remedy)
+              : status;
+}
+
+static fnz_status start(fnzi_general *g) {
+  FNZ_TRY(open_sizes(g));
+  fnzi_draw_start(&g->draw, &g->sizes, 1);
+  return fnzi_sizes_recorded(&g->sizes, &g->recorded, &g->has_recorded);
+}
+
+static fnz_status converge(fnzi_general *g) {
+  for (size_t rounds = 0; rounds < ROUNDS; rounds++) {
+    bool changed = false;
+    FNZ_TRY(fnzi_trials_agree(g));
+    FNZ_TRY(lift_all(g));
+    FNZ_TRY(fnzi_trials_check(g));
+    if (!first_wrong(g))
+      return FNZ_OK;
+    FNZ_TRY(ask_less(g, &changed));
+    if (!changed)
+      FNZ_TRY(adopt_wrong(g, &changed));
+    if (!changed)
+      return guard_all(g);
+    FNZ_TRY(fnzi_trials_run(g));
+  }
+  return refuse(g, g->trials.data[0]);
+}
+
+/* The nodes are those of the first trial, which is asked once more. Where guards keep to sizes that
+ * were only checked, it has no program any more. */
+static fnz_status explain(fnzi_general *g, fnzi_asked *asked) {
+  fnzi_trial *t = g->trials.count ? g->trials.data[0] : NULL;
+  fnz_program *again;
+  if (!asked || !t)
+    return FNZ_OK;
+  t->decisions.taken.count = 0;
+  FNZ_TRY(fnzi_trial_source(g, t));
+  FNZ_TRY(fnzi_functionalize_plain(g->ctx, t->source, g->options, asked, &t->decisions, &again));
+  fnz_status status = fnzi_asked_move(g->ctx, asked, t->source, again, g->program, g->made);
+  fnz_program_destroy(again);
+  return status;
+}
+
+/* The source has this condition already. */
+static bool is_stated(const fnz_program *source, const char *text) {
+  for (size_t i = 0; i < source->guards.count; i++)
+    if (source->guards.data[i].kind == FNZ_GUARD_CONDITION &&
+        strcmp(source->guards.data[i].text, text) == 0)
+      return true;
+  return false;
+}
+
+static fnz_status finish(fnzi_general *g, fnz_program **out) {
+  for (size_t i = 0; i < g->guards.count; i++) {
+    const fnz_guard guard = {.kind = FNZ_GUARD_CONDITION, .text = g->guards.data[i]->text};
+    if (!is_stated(g->program, guard.text))
+      FNZ_TRY(fnzi_guard_add(g->made, &guard));
+  }
+  FNZ_TRY(fnzi_keep_extras(g->program, NULL, g->made));
+  *out = g->made;
+  g->made = NULL;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
+                           const fnz_functionalize_options *options, fnzi_asked *asked,
+                           fnz_program **out) {
+  static const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+  fnzi_general g = {.ctx = ctx,
+                    .program = program,
+                    .options = options ? options : &defaults,
+                    .asks_until = SIZE_MAX};
+  *out = NULL;
+  fnzi_arena_init(&g.arena, ctx);
+  fnzi_map_init(&g.useless, ctx);
+  fnzi_point_init(&g.recorded, &g.sizes.set);
+  fnz_status status = start(&g);
+  if (status == FNZ_OK)
+    status = fnzi_trials_find(&g);
+  if (status == FNZ_OK)
+    status = converge(&g);
+  if (status == FNZ_OK)
+    status = keep_to_seen(&g);
+  if (status == FNZ_OK)
+    status = explain(&g, asked);
+  if (status == FNZ_OK)
+    status = finish(&g, out);
+  for (size_t i = 0; i < g.trials.count; i++)
+    fnzi_trial_end(&g, g.trials.data[i]);
+  fnzi_map_free(&g.useless);
+  FNZI_VEC_FREE(ctx, &g.trials);
+  FNZI_VEC_FREE(ctx, &g.unknown);
+  FNZI_VEC_FREE(ctx, &g.guards);
+  FNZI_VEC_FREE(ctx, &g.turning);
+  FNZI_VEC_FREE(ctx, &g.unsure);
+  fnz_program_destroy(g.made);
+  fnzi_point_free(&g.recorded);
+  fnzi_sizes_close(&g.sizes);
+  fnzi_arena_free(&g.arena);
+  return status;
+}

@@ -1,0 +1,98 @@
+/* generalize.h - the pass for programs with symbolic sizes.
+ *
+ * The pass itself knows numbers only. So it is run at several *trials*, the program at different
+ * sizes, and what comes out is lifted to one program: all results must be the same nodes, wired the
+ * same way, and every number in them becomes a constant or an expression that gives it in all
+ * trials.
+ *
+ *   generalize.c  one program out of all trials, guards where it is not right
+ *   trials.c, trials_find.c   the program at usual sizes
+ *   trials_check.c, trials_turns.c   the check there, and where other decisions may be taken
+ *   fit.c         numbers of the trials to an expression
+ *   alike.c       are two results the same program, perhaps but for numbers?
+ *   lift.c, lift_shape.c   results of all trials to one program
+ *   guard.c       a condition that keeps out the sizes where the program would be wrong */
+#ifndef FNZI_GENERALIZE_H
+#define FNZI_GENERALIZE_H
+
+#include "views/oracle_log.h"
+#include "functionalize/recorder/provenance.h"
+#include "program/shapes/computer.h"
+
+#include <fnz/functionalize.h>
+
+/* The program at one choice of sizes, and what the pass made of it. */
+typedef struct fnzi_trial {
+  fnzi_point point;
+  fnz_program *source, *result; /* NULL where it could not be made */
+  fnzi_decisions decisions;
+  struct fnzi_trial *like; /* another one, from which only numbers of data differ; NULL: none */
+  bool fits;               /* its result is like the first one's */
+  bool adopted;            /* an earlier result was wrong there */
+  bool valid;              /* the source itself works there, as far as is known */
+  bool right;              /* the general program is right there */
+  const char *lie;         /* what the source records there that is not so; NULL for none */
+} fnzi_trial;
+
+typedef struct fnzi_trials {
+  fnzi_trial **data; /* the first decides what the general program looks like */
+  size_t count, capacity;
+} fnzi_trials;
+
+/* --- fit.c ------------------------------------------------------------------------------------ */
+typedef struct fnzi_fit {
+  fnzi_sizes *sizes;
+  fnzi_trial *const *trials; /* those whose numbers are fitted */
+  size_t ntrials, known;     /* expressions of the set that are tried as they are */
+  fnzi_arena *arena;
+  struct {
+    const fnzi_expr **data; /* what sums are made of */
+    size_t count, capacity;
+  } atoms;
+  fnzi_map seen; /* numbers -> id of the expression + 1 */
+  bool whole;    /* only whole factors are looked for */
+} fnzi_fit;
+
+FNZ_MUST_CHECK fnz_status fnzi_fit_start(fnzi_fit *fit, fnzi_sizes *sizes, fnzi_arena *arena,
+                                         fnzi_trial *const *trials, size_t ntrials);
+void fnzi_fit_end(fnzi_fit *fit);
+/* The expression that is numbers[k] in trial k; NULL when none was found. */
+FNZ_MUST_CHECK fnz_status fnzi_fit_numbers(fnzi_fit *fit, const int64_t *numbers,
+                                           const fnzi_expr **out);
+/* The same where the numbers of some trials, but not of all, do not matter. */
+FNZ_MUST_CHECK fnz_status fnzi_fit_some(fnzi_fit *fit, const int64_t *numbers, const bool *matters,
+                                        const fnzi_expr **out);
+/* The expression of the program whose value, as a floating point number, is numbers[k] in trial k;
+ * NULL when there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_fit_reals(fnzi_fit *fit, const double *numbers,
+                                         const fnzi_expr **out);
+
+/* The condition of the program that is true in trial k where numbers[k] is 1; NULL when there is
+ * none. */
+FNZ_MUST_CHECK fnz_status fnzi_fit_truths(fnzi_fit *fit, const int64_t *numbers,
+                                          const fnzi_expr **out);
+
+/* --- alike.c ---------------------------------------------------------------------------------- */
+/* But for numbers; names and source lines never count. */
+bool fnzi_alike(const fnz_program *a, const fnz_program *b);
+bool fnzi_same(const fnz_program *a, const fnz_program *b);
+
+/* --- lift.c ----------------------------------------------------------------------------------- */
+/* One program out of the results of the trials that fit. *out NULL without an error: some number
+ * has no expression, which `what` describes. */
+FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_point *recorded,
+                                    const fnzi_trials *trials, const char **what, fnzi_arena *arena,
+                                    fnz_program **out);
+
+/* --- generalize.c ----------------------------------------------------------------------------- */
+/* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
+                                          const fnz_functionalize_options *options,
+                                          fnzi_asked *asked, fnz_program **out);
+/* The same for one without symbols (functionalize.c). `decisions` may be NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
+                                                   const fnz_functionalize_options *options,
+                                                   fnzi_asked *asked, fnzi_decisions *decisions,
+                                                   fnz_program **out);
+
+#endif

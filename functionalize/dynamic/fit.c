@@ -1,0 +1,417 @@
+/* fit.c - numbers that several trials have in one place, and the expression that gives them all.
+ *
+ * needs   trials at sizes that are different enough: of a sum as many more than it has unknowns as
+ *         it has terms, since among many sums one fits any few numbers
+ * gives   a constant; an expression of the source program; a sum over one or two of its symbols
+ *         and terms, over all of its symbols, or over three; a symbol and a number, divided and
+ *         rounded down. In this order */
+#include "functionalize/dynamic/dynamic.h"
+
+#include <stdio.h>
+
+enum {
+  MOST_ATOMS = 40,
+  MOST_IN_THREES = 14, /* atoms */
+  MOST_TERMS = 12,     /* of a sum, with its constant */
+  MOST_DIVISOR = 8,
+  LEAST_FOR_QUOTIENT = 5 /* different numbers that are divided */
+};
+
+/* --- setting up ------------------------------------------------------------------------------- */
+static fnz_status value_at(fnzi_fit *f, const fnzi_expr *e, size_t trial, bool *known,
+                           int64_t *out) {
+  return fnzi_point_int(&f->trials[trial]->point, e, known, out);
+}
+
+/* Is an integer in all trials. */
+static fnz_status is_whole(fnzi_fit *f, const fnzi_expr *e, bool *whole) {
+  int64_t number;
+  *whole = true;
+  for (size_t k = 0; k < f->ntrials && *whole; k++)
+    FNZ_TRY(value_at(f, e, k, whole, &number));
+  return FNZ_OK;
+}
+
+static fnz_status add_atom(fnzi_fit *f, const fnzi_expr *e) {
+  bool whole;
+  for (size_t i = 0; i < f->atoms.count; i++)
+    if (f->atoms.data[i] == e)
+      return FNZ_OK;
+  FNZ_TRY(is_whole(f, e, &whole));
+  if (whole && f->atoms.count < MOST_ATOMS)
+    FNZI_PUSH(f->sizes->set.ctx, &f->atoms, e);
+  return FNZ_OK;
+}
+
+static fnz_status add_product(fnzi_fit *f, const fnzi_expr *a, const fnzi_expr *b) {
+  const fnzi_expr *e;
+  FNZ_TRY(fnzi_expr_mul(&f->sizes->set, a, b, &e));
+  return add_atom(f, e);
+}
+
+/* Products of two symbols, then of what the program calls and one symbol: a size and a stride. */
+static fnz_status add_products(fnzi_fit *f, size_t known) {
+  const fnzi_sizes *s = f->sizes;
+  for (size_t i = 0; i < s->free.count && f->atoms.count < MOST_ATOMS; i++)
+    for (size_t k = i; k < s->free.count; k++)
+      FNZ_TRY(add_product(f, s->free.data[i], s->free.data[k]));
+  for (size_t i = 0; i < known && f->atoms.count < MOST_ATOMS; i++)
+    for (size_t k = 0; k < s->free.count && f->atoms.data[i]->kind == FNZI_EXPR_CALL; k++)
+      FNZ_TRY(add_product(f, f->atoms.data[i], s->free.data[k]));
+  return FNZ_OK;
+}
+
+/* Symbols first, then the calls and products of the program. */
+static fnz_status add_atoms(fnzi_fit *f) {
+  const fnzi_sizes *s = f->sizes;
+  for (size_t i = 0; i < s->free.count; i++)
+    FNZ_TRY(add_atom(f, s->free.data[i]));
+  for (size_t i = 0; i < f->known; i++) {
+    const fnzi_expr *e = s->set.all.data[i];
+    if (e->kind >= FNZI_EXPR_PRODUCT && !fnzi_expr_is_condition(e))
+      FNZ_TRY(add_atom(f, e));
+  }
+  return add_products(f, f->atoms.count);
+}
+
+fnz_status fnzi_fit_start(fnzi_fit *f, fnzi_sizes *sizes, fnzi_arena *arena,
+                          fnzi_trial *const *trials, size_t ntrials) {
+  *f = (fnzi_fit){.sizes = sizes, .trials = trials, .ntrials = ntrials, .arena = arena};
+  f->known = sizes->own; /* what was made up for another result may fit by chance */
+  fnzi_map_init(&f->seen, sizes->set.ctx);
+  return add_atoms(f);
+}
+
+void fnzi_fit_end(fnzi_fit *f) {
+  if (!f->sizes) /* it was never started */
+    return;
+  FNZI_VEC_FREE(f->sizes->set.ctx, &f->atoms);
+  fnzi_map_free(&f->seen);
+}
+
+/* --- as they are ------------------------------------------------------------------------------ */
+static fnz_status gives(fnzi_fit *f, const fnzi_expr *e, const int64_t *numbers, bool *yes) {
+  *yes = true;
+  for (size_t k = 0; k < f->ntrials && *yes; k++) {
+    int64_t number;
+    FNZ_TRY(value_at(f, e, k, yes, &number));
+    *yes = *yes && number == numbers[k];
+  }
+  return FNZ_OK;
+}
+
+static bool is_constant(const int64_t *numbers, size_t count) {
+  for (size_t k = 1; k < count; k++)
+    if (numbers[k] != numbers[0])
+      return false;
+  return true;
+}
+
+/* What a slice gives is at usual sizes what its bound is, and only there. */
+static fnz_status find_meaning(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  for (size_t i = 0; i < f->sizes->meanings.count && !*out; i++) {
+    const fnzi_expr *e = f->sizes->meanings.data[i];
+    bool yes;
+    FNZ_TRY(gives(f, e, numbers, &yes));
+    *out = yes ? e : NULL;
+  }
+  return FNZ_OK;
+}
+
+/* The one with the shortest text, but for what slices give. */
+static fnz_status find_known(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  FNZ_TRY(find_meaning(f, numbers, out));
+  if (*out)
+    return FNZ_OK;
+  for (size_t i = 0; i < f->known; i++) {
+    const fnzi_expr *e = f->sizes->set.all.data[i];
+    bool yes;
+    if (fnzi_expr_is_condition(e) || (*out && strlen(e->text) >= strlen((*out)->text)))
+      continue;
+    FNZ_TRY(gives(f, e, numbers, &yes));
+    *out = yes ? e : *out;
+  }
+  return FNZ_OK;
+}
+
+/* --- sums ------------------------------------------------------------------------------------- */
+/* Fraction-free elimination would overflow late; doubles find the candidate and exact arithmetic
+ * decides. */
+typedef struct system {
+  double rows[MOST_TERMS][MOST_TERMS + 1];
+  size_t unknowns, found; /* rows that are independent so far */
+} system;
+
+static double size_of(double x) {
+  return x < 0 ? -x : x;
+}
+
+/* Adds an equation in echelon form. */
+static void add_row(system *s, const double *row) {
+  double r[MOST_TERMS + 1];
+  memcpy(r, row, sizeof r);
+  for (size_t i = 0; i < s->found; i++) {
+    size_t lead = 0;
+    while (size_of(s->rows[i][lead]) < 1e-9)
+      lead++;
+    double by = r[lead] / s->rows[i][lead];
+    for (size_t c = 0; c <= s->unknowns; c++)
+      r[c] -= by * s->rows[i][c];
+    r[lead] = 0;
+  }
+  size_t lead = 0;
+  while (lead < s->unknowns && size_of(r[lead]) < 1e-9)
+    lead++;
+  if (lead < s->unknowns && s->found < s->unknowns)
+    memcpy(s->rows[s->found++], r, sizeof r);
+}
+
+/* The unknown of each row once the others are known: rows have different leads, later rows none of
+ * the earlier leads. */
+static void back_substitute(const system *s, double *out) {
+  bool done[MOST_TERMS] = {false};
+  for (size_t i = s->found; i-- > 0;) {
+    size_t lead = 0;
+    while (size_of(s->rows[i][lead]) < 1e-9)
+      lead++;
+    double value = s->rows[i][s->unknowns];
+    for (size_t c = 0; c < s->unknowns; c++)
+      if (c != lead && done[c])
+        value -= s->rows[i][c] * out[c];
+    out[lead] = value / s->rows[i][lead];
+    done[lead] = true;
+  }
+}
+
+/* A small fraction near x. */
+static bool fraction(double x, int64_t *num, int64_t *den) {
+  for (*den = 1; *den <= 64; ++*den) {
+    double n = x * (double)*den;
+    if (size_of(n) > 1e15)
+      return false;
+    *num = (int64_t)(n < 0 ? n - 0.5 : n + 0.5);
+    if (size_of(n - (double)*num) < 1e-6)
+      return true;
+  }
+  return false;
+}
+
+static fnz_status make_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
+                           const double *factors, const fnzi_expr **out) {
+  int64_t num, den;
+  fnzi_exprs *set = &f->sizes->set;
+  *out = NULL;
+  for (size_t i = 0; i <= count; i++)
+    if (!fraction(factors[i], &num, &den) || (f->whole && den != 1))
+      return FNZ_OK;
+  fraction(factors[count], &num, &den);
+  const fnzi_expr *sum, *term;
+  FNZ_TRY(fnzi_expr_number(set, num, den, &sum));
+  for (size_t i = 0; i < count; i++) {
+    fraction(factors[i], &num, &den);
+    FNZ_TRY(fnzi_expr_scale(set, terms[i], num, den, &term));
+    FNZ_TRY(fnzi_expr_add(set, sum, term, &sum));
+  }
+  *out = sum;
+  return FNZ_OK;
+}
+
+/* The terms have the same numbers in both trials. */
+static fnz_status are_alike(fnzi_fit *f, const fnzi_expr *const *terms, size_t count, size_t a,
+                            size_t b, bool *out) {
+  *out = true;
+  for (size_t i = 0; i < count && *out; i++) {
+    int64_t x, y;
+    FNZ_TRY(value_at(f, terms[i], a, out, &x));
+    FNZ_TRY(value_at(f, terms[i], b, out, &y));
+    *out = x == y;
+  }
+  return FNZ_OK;
+}
+
+/* The terms are different in at least so many trials. */
+static fnz_status is_sure(fnzi_fit *f, const fnzi_expr *const *terms, size_t count, size_t least,
+                          bool *out) {
+  size_t different = 0;
+  for (size_t k = 0; k < f->ntrials; k++) {
+    bool alike = false;
+    for (size_t i = 0; i < k && !alike; i++)
+      FNZ_TRY(are_alike(f, terms, count, i, k, &alike));
+    different += !alike;
+  }
+  *out = different >= least;
+  return FNZ_OK;
+}
+
+/* In how many trials the terms of a sum have to be different. Most numbers are a symbol and a
+ * constant. */
+static size_t least_different(const fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
+                              const double *factors) {
+  bool plain = count == 1 && terms[0]->kind == FNZI_EXPR_SYMBOL && f->ntrials > 2 &&
+               size_of(factors[0] - 1) < 1e-9;
+  return plain ? 2 : count + 1 + count;
+}
+
+/* factor * term + ... + constant, which is checked on all trials. */
+static fnz_status try_sum(fnzi_fit *f, const fnzi_expr *const *terms, size_t count,
+                          const int64_t *numbers, const fnzi_expr **out) {
+  system s = {.unknowns = count + 1};
+  double factors[MOST_TERMS] = {0};
+  bool yes = false;
+  *out = NULL;
+  for (size_t k = 0; k < f->ntrials && s.found < s.unknowns; k++) {
+    double row[MOST_TERMS + 1] = {0};
+    for (size_t i = 0; i < count; i++) {
+      int64_t x;
+      FNZ_TRY(value_at(f, terms[i], k, &yes, &x));
+      row[i] = (double)x;
+    }
+    row[count] = 1;
+    row[count + 1] = (double)numbers[k];
+    add_row(&s, row);
+  }
+  if (s.found < s.unknowns)
+    return FNZ_OK;
+  back_substitute(&s, factors);
+  FNZ_TRY(make_sum(f, terms, count, factors, out));
+  if (*out)
+    FNZ_TRY(gives(f, *out, numbers, &yes));
+  if (*out && yes)
+    FNZ_TRY(is_sure(f, terms, count, least_different(f, terms, count, factors), &yes));
+  *out = yes ? *out : NULL;
+  return FNZ_OK;
+}
+
+/* All symbols, which sizes of tensors put together are sums of; then any three atoms. */
+static fnz_status find_long_sum(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  size_t symbols = f->sizes->free.count;
+  size_t count = f->atoms.count < MOST_IN_THREES ? f->atoms.count : MOST_IN_THREES;
+  if (symbols > 2 && symbols < MOST_TERMS && symbols <= f->atoms.count)
+    FNZ_TRY(try_sum(f, f->atoms.data, symbols, numbers, out));
+  for (size_t i = 0; i < count && !*out; i++)
+    for (size_t j = i + 1; j < count && !*out; j++)
+      for (size_t k = j + 1; k < count && !*out; k++) {
+        const fnzi_expr *terms[3] = {f->atoms.data[i], f->atoms.data[j], f->atoms.data[k]};
+        FNZ_TRY(try_sum(f, terms, 3, numbers, out));
+      }
+  return FNZ_OK;
+}
+
+static fnz_status find_sum_of(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  for (size_t i = 0; i < f->atoms.count && !*out; i++)
+    FNZ_TRY(try_sum(f, &f->atoms.data[i], 1, numbers, out));
+  for (size_t i = 0; i < f->atoms.count && !*out; i++)
+    for (size_t k = i + 1; k < f->atoms.count && !*out; k++) {
+      const fnzi_expr *terms[2] = {f->atoms.data[i], f->atoms.data[k]};
+      FNZ_TRY(try_sum(f, terms, 2, numbers, out));
+    }
+  return *out ? FNZ_OK : find_long_sum(f, numbers, out);
+}
+
+/* Whole factors first: at sizes that are multiples of 3, 2*(n//3) is 2*n/3 too. */
+static fnz_status find_sum(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  f->whole = true;
+  FNZ_TRY(find_sum_of(f, numbers, out));
+  f->whole = false;
+  return *out ? FNZ_OK : find_sum_of(f, numbers, out);
+}
+
+/* --- divided ---------------------------------------------------------------------------------- */
+/* (atom + c) // d for small numbers. */
+static fnz_status find_quotient(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  fnzi_exprs *set = &f->sizes->set;
+  for (size_t i = 0; i < f->sizes->free.count && i < f->atoms.count && !*out; i++)
+    for (int64_t d = 2; d <= MOST_DIVISOR && !*out; d++)
+      for (int64_t c = -MOST_DIVISOR; c <= MOST_DIVISOR && !*out; c++) {
+        const fnzi_expr *args[2], *shift, *made;
+        bool yes;
+        FNZ_TRY(fnzi_expr_number(set, c, 1, &shift));
+        FNZ_TRY(fnzi_expr_number(set, d, 1, &args[1]));
+        FNZ_TRY(fnzi_expr_add(set, f->atoms.data[i], shift, &args[0]));
+        FNZ_TRY(fnzi_expr_call(set, FNZI_FUNCTION_FLOOR_DIV, args, 2, &made));
+        FNZ_TRY(gives(f, made, numbers, &yes));
+        if (yes)
+          FNZ_TRY(is_sure(f, &f->atoms.data[i], 1, LEAST_FOR_QUOTIENT, &yes));
+        *out = yes ? made : NULL;
+      }
+  return FNZ_OK;
+}
+
+static fnz_status find(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  *out = NULL;
+  if (is_constant(numbers, f->ntrials))
+    return fnzi_expr_number(&f->sizes->set, numbers[0], 1, out);
+  FNZ_TRY(find_known(f, numbers, out));
+  if (!*out)
+    FNZ_TRY(find_sum(f, numbers, out));
+  return *out ? FNZ_OK : find_quotient(f, numbers, out);
+}
+
+fnz_status fnzi_fit_numbers(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  size_t bytes = f->ntrials * sizeof *numbers;
+  uint64_t id;
+  *out = NULL;
+  if (fnzi_map_get(&f->seen, numbers, bytes, &id)) {
+    *out = id ? f->sizes->set.all.data[id - 1] : NULL;
+    return FNZ_OK;
+  }
+  int64_t *key;
+  FNZ_TRY(find(f, numbers, out));
+  FNZI_NEW(f->arena, f->ntrials, &key);
+  memcpy(key, numbers, bytes);
+  return fnzi_map_set(&f->seen, key, bytes, *out ? (uint64_t)(*out)->id + 1 : 0);
+}
+
+fnz_status fnzi_fit_some(fnzi_fit *f, const int64_t *numbers, const bool *matters,
+                         const fnzi_expr **out) {
+  fnzi_fit some = *f;
+  fnzi_trial **trials;
+  int64_t *wanted;
+  FNZI_NEW(f->arena, f->ntrials, &trials);
+  FNZI_NEW(f->arena, f->ntrials, &wanted);
+  some.trials = trials;
+  some.ntrials = 0;
+  for (size_t k = 0; k < f->ntrials; k++)
+    if (matters[k]) {
+      trials[some.ntrials] = f->trials[k];
+      wanted[some.ntrials++] = numbers[k];
+    }
+  return find(&some, wanted, out);
+}
+
+/* The value of an expression may be a fraction, which a double gives as it divides. */
+static fnz_status gives_real(fnzi_fit *f, const fnzi_expr *e, const double *numbers, bool *yes) {
+  *yes = true;
+  for (size_t k = 0; k < f->ntrials && *yes; k++) {
+    fnzi_number n;
+    FNZ_TRY(fnzi_point_get(&f->trials[k]->point, e, &n));
+    *yes = n.known == FNZI_NUMBER_KNOWN && (double)n.num / (double)n.den == numbers[k];
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_fit_reals(fnzi_fit *f, const double *numbers, const fnzi_expr **out) {
+  *out = NULL;
+  for (size_t i = 0; i < f->known && !*out; i++) {
+    const fnzi_expr *e = f->sizes->set.all.data[i];
+    bool yes;
+    if (fnzi_expr_is_condition(e))
+      continue;
+    FNZ_TRY(gives_real(f, e, numbers, &yes));
+    *out = yes ? e : NULL;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_fit_truths(fnzi_fit *f, const int64_t *numbers, const fnzi_expr **out) {
+  *out = NULL;
+  for (size_t i = 0; i < f->known && !*out; i++) {
+    const fnzi_expr *e = f->sizes->set.all.data[i];
+    bool yes;
+    if (!fnzi_expr_is_condition(e))
+      continue;
+    FNZ_TRY(gives(f, e, numbers, &yes));
+    *out = yes ? e : NULL;
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,500 @@
+/* lift.c - the results of several trials to one program with symbolic sizes.
+ *
+ * needs   results that are alike
+ * keeps   the nodes of the first result, their order, names and lines; asserts and nodes that read
+ *         numbers off tensors with the symbolic arguments and results of the source's nodes
+ * gives   one program; what has other numbers in other trials has an expression, and arguments get
+ *         nodes that compute it, right before the node that needs it */
+#include "functionalize/dynamic/lift.h"
+#include "functionalize/pass/pass.h"
+
+#include "schema/aten_names.h"
+
+static fnzi_graph *graph_of(const fnzi_lifter *l, size_t trial) {
+  return fnzi_graph_at(l->results[trial], l->graph);
+}
+
+/* --- numbers ---------------------------------------------------------------------------------- */
+static bool as_integer(const fnz_arg *arg, int64_t *out) {
+  *out = arg->u.i;
+  if (arg->tag != FNZ_ARG_FLOAT)
+    return true;
+  bool fits = arg->u.f > -1e15 && arg->u.f < 1e15;
+  *out = fits ? (int64_t)arg->u.f : 0;
+  return fits && (double)*out == arg->u.f;
+}
+
+/* All trials have the very same number there. */
+static bool is_same(const fnzi_lifter *l) {
+  for (size_t k = 1; k < l->count; k++) {
+    const fnz_arg *a = l->walks[0].arg, *b = l->walks[k].arg;
+    if (a->tag != b->tag || memcmp(&a->u.i, &b->u.i, sizeof a->u.i) != 0)
+      return false;
+  }
+  return true;
+}
+
+static bool all_are(const fnzi_lifter *l, fnz_tag tag) {
+  for (size_t k = 0; k < l->count; k++)
+    if (l->walks[k].arg->tag != tag)
+      return false;
+  return true;
+}
+
+/* Which branch to take, for one. */
+static fnz_status lift_truth(fnzi_lifter *l, fnz_arg *arg, bool *found) {
+  const fnzi_expr *e;
+  for (size_t k = 0; k < l->count; k++)
+    l->numbers[k] = l->walks[k].arg->u.i;
+  FNZ_TRY(fnzi_fit_truths(&l->fit, l->numbers, &e));
+  *found = e != NULL;
+  return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
+}
+
+/* Floating point numbers must come out as such, where they are whole too. */
+static fnz_status lift_real(fnzi_lifter *l, fnz_arg *arg, bool *found) {
+  const fnzi_expr *e;
+  double *numbers;
+  FNZI_NEW(l->arena, l->count, &numbers);
+  for (size_t k = 0; k < l->count; k++)
+    numbers[k] = l->walks[k].arg->u.f;
+  FNZ_TRY(fnzi_fit_reals(&l->fit, numbers, &e));
+  *found = e != NULL;
+  return e ? fnzi_compute_real(&l->computer, e, arg) : FNZ_OK;
+}
+
+/* The number that all walks stand at. */
+static fnz_status lift_number(fnzi_lifter *l, const char *place, fnz_arg *arg) {
+  const fnzi_expr *e;
+  if (is_same(l))
+    return FNZ_OK;
+  bool found = false;
+  if (all_are(l, FNZ_ARG_FLOAT))
+    FNZ_TRY(lift_real(l, arg, &found));
+  if (all_are(l, FNZ_ARG_BOOL))
+    FNZ_TRY(lift_truth(l, arg, &found));
+  if (found)
+    return FNZ_OK;
+  for (size_t k = 0; k < l->count; k++)
+    if (!as_integer(l->walks[k].arg, &l->numbers[k]))
+      return fnzi_arena_format(l->arena, l->what, "%s is %g at some size", place,
+                               l->walks[k].arg->u.f);
+  FNZ_TRY(fnzi_lift_fit(l, place, &e));
+  return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
+}
+
+/* --- arguments -------------------------------------------------------------------------------- */
+static bool is_number(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL;
+}
+
+static fnz_status symbolic_arg(fnzi_lifter *l, const fnzi_graph *graph, const fnz_arg *model,
+                               fnz_arg *arg) {
+  const fnzi_value *v = &graph->values.data[model->u.value];
+  const fnzi_expr *e = v->symbol ? l->sizes->symbols[v->symbol] : NULL;
+  return e ? fnzi_compute(&l->computer, e, arg) : FNZ_OK;
+}
+
+/* Argument i of the lists, in place in `out`. `model`: an argument of a node of `graph` that says
+ * what it was in the source, for an assert, a reading or an output; else NULL. */
+static fnz_status lift_arg(fnzi_lifter *l, size_t i, const char *place, const fnzi_graph *graph,
+                           const fnz_arg *model, fnz_arg *out) {
+  fnzi_walk mine, theirs;
+  fnzi_step step;
+  fnzi_walk_start(&mine, &out[i], 1);
+  fnzi_walk_start(&theirs, model, model ? 1 : 0);
+  for (size_t k = 0; k < l->count; k++)
+    fnzi_walk_start(&l->walks[k], &l->lists[k][i], 1);
+  while ((step = fnzi_walk_next(&mine)) != FNZI_STEP_END) {
+    fnz_arg *arg = (fnz_arg *)(uintptr_t)mine.arg;
+    for (size_t k = 0; k < l->count; k++)
+      fnzi_walk_next(&l->walks[k]);
+    fnzi_step other = model ? fnzi_walk_next(&theirs) : FNZI_STEP_END;
+    if (step != FNZI_STEP_ITEM)
+      continue;
+    if (fnzi_is_reference(arg))
+      arg->u.value = l->values[arg->u.value];
+    else if (other == FNZI_STEP_ITEM && theirs.arg->tag == FNZ_ARG_SYMBOL && is_number(arg))
+      FNZ_TRY(symbolic_arg(l, graph, theirs.arg, arg));
+    else if (is_number(arg))
+      FNZ_TRY(lift_number(l, place, arg));
+  }
+  return FNZ_OK;
+}
+
+/* --- values ----------------------------------------------------------------------------------- */
+static fnz_status lift_value(fnzi_lifter *l, uint64_t value, uint32_t node) {
+  const fnz_geometry **each, *g;
+  const fnzi_expr *exprs[FNZ_MAX_RANK];
+  const fnzi_value *v = &graph_of(l, 0)->values.data[value];
+  uint32_t made;
+  FNZI_NEW(l->arena, l->count, &each);
+  for (size_t k = 0; k < l->count; k++)
+    each[k] = graph_of(l, k)->values.data[value].geometry;
+  l->tells = node != FNZI_NO_NODE && fnzi_node_tells(&graph_of(l, 0)->nodes.data[v->node]);
+  fnz_status status = fnzi_lift_geometry(l, each, exprs, &g);
+  l->tells = false;
+  FNZ_TRY(status);
+  if (*l->what)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_value_add(l->to, l->graph, v->name, g, node, &made));
+  l->values[value] = made;
+  for (uint32_t d = 0; g && d < g->rank; d++)
+    FNZ_TRY(fnzi_computer_see(&l->computer, made, d, exprs[d]));
+  return FNZ_OK;
+}
+
+static fnz_status lift_results(fnzi_lifter *l, const fnz_arg *outputs, uint32_t count,
+                               uint32_t node, fnz_arg **out) {
+  fnzi_walk walk;
+  FNZ_TRY(fnzi_args_copy(l->to, outputs, count, out));
+  fnzi_walk_start(&walk, *out, count);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
+    fnz_arg *arg = (fnz_arg *)(uintptr_t)walk.arg;
+    if (step != FNZI_STEP_ITEM || !fnzi_is_reference(arg))
+      continue;
+    FNZ_TRY(lift_value(l, arg->u.value, node));
+    arg->u.value = l->values[arg->u.value];
+  }
+  return FNZ_OK;
+}
+
+/* --- asserts and readings --------------------------------------------------------------------- */
+/* The source's node for a node without tensors among its results: the next one of that kind. */
+static fnz_status find_model(fnzi_lifter *l, const fnzi_node *node, const fnzi_model **out) {
+  bool wanted;
+  *out = NULL;
+  FNZ_TRY(fnzi_is_reading(node, &wanted));
+  while (wanted && !*out && l->reading < l->models.count) {
+    const fnzi_model *model = &l->models.data[l->reading++];
+    *out = model->node->op == node->op ? model : NULL;
+  }
+  return FNZ_OK;
+}
+
+/* A number that is read off a tensor. */
+static fnz_status define_readings(fnzi_lifter *l, const fnzi_model *model, uint32_t node,
+                                  fnz_arg *outputs) {
+  l->computer.source = model->graph; /* for their names */
+  for (uint32_t i = 0; i < model->node->noutputs; i++) {
+    if (model->node->outputs[i].tag != FNZ_ARG_SYMBOL)
+      continue;
+    const fnzi_value *v = &model->graph->values.data[model->node->outputs[i].u.value];
+    const fnzi_expr *e = v->symbol ? l->sizes->symbols[v->symbol] : NULL;
+    uint32_t value;
+    if (!e)
+      return fnzi_fail(l->ctx, FNZ_CLASS_UNSUPPORTED, v->name, "%s has no expression", v->name);
+    FNZ_TRY(fnzi_computer_define(&l->computer, e, node, &value));
+    outputs[i] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+  }
+  l->computer.source = l->source;
+  return FNZ_OK;
+}
+
+/* --- nodes ------------------------------------------------------------------------------------ */
+static fnz_status keep_text(fnzi_lifter *l, const char *text, const char **out) {
+  *out = NULL;
+  return text ? fnzi_intern(l->to, text, strlen(text), out) : FNZ_OK;
+}
+
+static fnz_status keep_arg_names(fnzi_lifter *l, const fnzi_node *node, const char *const **out) {
+  const char **names;
+  if (!node->u.other->arg_names)
+    return FNZ_OK;
+  FNZI_NEW(&l->to->arena, node->nargs, &names);
+  for (uint32_t i = 0; i < node->nargs; i++)
+    FNZ_TRY(keep_text(l, node->u.other->arg_names[i], &names[i]));
+  *out = names;
+  return FNZ_OK;
+}
+
+/* The texts of `node`, in the program that is made. */
+static fnz_status keep_texts(fnzi_lifter *l, const fnzi_node *node, fnzi_node *made) {
+  fnzi_node_other other = {0};
+  FNZ_TRY(keep_text(l, l->computer.where, &made->source));
+  if (node->op)
+    return keep_text(l, node->u.metadata, &made->u.metadata);
+  FNZ_TRY(keep_text(l, node->u.other->target, &other.target));
+  FNZ_TRY(keep_text(l, node->u.other->metadata, &other.metadata));
+  FNZ_TRY(keep_arg_names(l, node, &other.arg_names));
+  return fnzi_node_keep(l->to, made, &other);
+}
+
+/* An assertion whose expression is no condition any more, as what asserts that truth is 0 or 1. */
+static bool always_holds(const fnzi_node *node, const fnzi_model *model) {
+  return model && node->op == &fnzi_ops[FNZI_ATEN__assert_scalar] &&
+         model->node->args[0].tag == FNZ_ARG_SYMBOL && is_number(&node->args[0]) &&
+         node->args[0].u.i;
+}
+
+static fnz_status lift_node(fnzi_lifter *l, uint32_t n) {
+  const fnzi_node *node = &graph_of(l, 0)->nodes.data[n];
+  const fnzi_model *model;
+  fnzi_node made = *node;
+  char place[160];
+  FNZ_TRY(find_model(l, node, &model));
+  fnzi_node_place(l->results[0], l->graph, n, place);
+  l->computer.where = node->source ? node->source : "";
+  for (size_t k = 0; k < l->count; k++)
+    l->lists[k] = graph_of(l, k)->nodes.data[n].args;
+  FNZ_TRY(fnzi_args_copy(l->to, node->args, node->nargs, &made.args));
+  for (uint32_t i = 0; i < node->nargs && !*l->what; i++)
+    FNZ_TRY(
+        fnzi_at(l->ctx,
+                lift_arg(l, i, place, model ? model->graph : NULL,
+                         model && i < model->node->nargs ? &model->node->args[i] : NULL, made.args),
+                "%s", place));
+  if (*l->what || always_holds(&made, model))
+    return FNZ_OK;
+  uint32_t at = (uint32_t)fnzi_graph_at(l->to, l->graph)->nodes.count;
+  FNZ_TRY(lift_results(l, node->outputs, node->noutputs, at, &made.outputs));
+  if (model && !*l->what)
+    FNZ_TRY(define_readings(l, model, at, made.outputs));
+  if (node->op)
+    FNZ_TRY(fnzi_op_adopt(l->to, &made.op));
+  FNZ_TRY(keep_texts(l, node, &made));
+  return fnzi_node_append(l->to, l->graph, &made, &at);
+}
+
+/* --- signatures ------------------------------------------------------------------------------- */
+static fnz_status copy_text(fnzi_lifter *l, const char **text) {
+  return *text ? fnzi_intern(l->to, *text, strlen(*text), text) : FNZ_OK;
+}
+
+/* Inputs keep their sizes: of symbols that are always equal each must be told by one. */
+static const fnz_geometry *given_input(const fnzi_lifter *l, uint32_t k) {
+  const fnz_arg *arg = k < l->source->ninputs ? &l->source->inputs[k] : NULL;
+  const fnz_arg *own = &graph_of(l, 0)->inputs[k];
+  if (l->graph != 0 || !arg || arg->tag != FNZ_ARG_VALUE || own->tag != FNZ_ARG_VALUE)
+    return NULL;
+  const fnz_geometry *g = l->source->values.data[arg->u.value].geometry;
+  const fnz_geometry *to = graph_of(l, 0)->values.data[own->u.value].geometry;
+  return g && to && g->rank == to->rank ? g : NULL;
+}
+
+/* The source's input that input k is of, as far as numbers go. Those of bodies keep their order,
+ * while tensors may have become one, or others. */
+static const fnz_arg *source_input(const fnzi_lifter *l, uint32_t k) {
+  const fnzi_graph *g = graph_of(l, 0);
+  uint32_t left = 0, i = k;
+  if (l->graph != 0) {
+    for (uint32_t n = 0; n < k; n++)
+      left += g->inputs[n].tag != FNZ_ARG_VALUE;
+    for (i = 0; i < l->source->ninputs; i++)
+      if (l->source->inputs[i].tag != FNZ_ARG_VALUE && left-- == 0)
+        break;
+  }
+  bool there = i < l->source->ninputs && (l->graph == 0 || is_number(&g->inputs[k]));
+  return there ? &l->source->inputs[i] : NULL;
+}
+
+static fnz_status lift_inputs(fnzi_lifter *l) {
+  const fnzi_graph *g = graph_of(l, 0);
+  FNZ_TRY(fnzi_graph_set_inputs(l->to, l->graph, g->ninputs));
+  for (uint32_t k = 0; k < g->ninputs && !*l->what; k++) {
+    fnz_arg arg = g->inputs[k];
+    const fnz_arg *symbolic = source_input(l, k);
+    fnz_input_spec spec = l->graph == 0 ? l->results[0]->inputs[k] : (fnz_input_spec){0};
+    if (symbolic && symbolic->tag == FNZ_ARG_SYMBOL) {
+      uint32_t value, symbol = l->source->values.data[symbolic->u.value].symbol;
+      const fnzi_expr *e = symbol ? l->sizes->symbols[symbol] : NULL;
+      if (!e)
+        return fnzi_fail(l->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "input %u has no expression", k);
+      FNZ_TRY(fnzi_computer_define(&l->computer, e, FNZI_NO_NODE, &value));
+      arg = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = value};
+      spec = l->graph == 0 ? l->from->inputs[k] : spec;
+    } else if (fnzi_is_reference(&arg)) {
+      l->given = given_input(l, k);
+      FNZ_TRY(lift_value(l, arg.u.value, FNZI_NO_NODE));
+      l->given = NULL;
+      arg.u.value = l->values[arg.u.value];
+    }
+    fnzi_graph_at(l->to, l->graph)->inputs[k] = arg;
+    if (l->graph != 0)
+      continue;
+    FNZ_TRY(copy_text(l, &spec.target));
+    l->to->inputs[k] = spec;
+  }
+  return FNZ_OK;
+}
+
+/* The calls that an output is a view by stay where they have no symbolic numbers. */
+static bool has_same_views(const fnzi_lifter *l, uint32_t k) {
+  const fnz_output_spec *a = &l->results[0]->outputs[k];
+  for (size_t t = 1; t < l->count; t++) {
+    const fnz_output_spec *b = &l->results[t]->outputs[k];
+    if (a->nviews != b->nviews)
+      return false;
+    for (uint32_t i = 0; i < a->nviews; i++) {
+      fnzi_walk x, y;
+      fnzi_step step;
+      if (a->views[i].op != b->views[i].op || a->views[i].nargs != b->views[i].nargs ||
+          a->views[i].index != b->views[i].index)
+        return false;
+      fnzi_walk_start(&x, a->views[i].args, a->views[i].nargs);
+      fnzi_walk_start(&y, b->views[i].args, b->views[i].nargs);
+      while ((step = fnzi_walk_next(&x)) != FNZI_STEP_END)
+        if (step != fnzi_walk_next(&y) || x.arg->tag != y.arg->tag ||
+            (is_number(x.arg) && x.arg->u.i != y.arg->u.i))
+          return false;
+    }
+  }
+  return true;
+}
+
+static fnz_status lift_spec(fnzi_lifter *l, uint32_t k) {
+  fnz_output_spec spec = l->results[0]->outputs[k];
+  const fnz_geometry **each;
+  fnz_view_call *views;
+  FNZ_TRY(copy_text(l, &spec.target));
+  FNZI_NEW(l->arena, l->count, &each);
+  for (size_t t = 0; t < l->count; t++)
+    each[t] = l->results[t]->outputs[k].window;
+  FNZ_TRY(fnzi_lift_geometry(l, each, NULL, &spec.window));
+  spec.nviews = has_same_views(l, k) ? spec.nviews : 0;
+  FNZI_NEW(&l->to->arena, spec.nviews, &views);
+  for (uint32_t i = 0; i < spec.nviews; i++) {
+    fnz_arg *args;
+    views[i] = spec.views[i];
+    FNZ_TRY(fnzi_args_copy(l->to, views[i].args, views[i].nargs, &args));
+    FNZ_TRY(fnzi_op_adopt(l->to, &views[i].op));
+    views[i].args = args;
+  }
+  spec.views = spec.nviews ? views : NULL;
+  l->to->outputs[k] = spec;
+  return FNZ_OK;
+}
+
+static fnz_status lift_outputs(fnzi_lifter *l) {
+  const fnzi_graph *g = graph_of(l, 0);
+  fnz_arg *made;
+  FNZ_TRY(fnzi_args_copy(l->to, g->outputs, g->noutputs, &made));
+  for (size_t k = 0; k < l->count; k++)
+    l->lists[k] = graph_of(l, k)->outputs;
+  size_t own = l->source->noutputs <= g->noutputs ? l->source->noutputs : 0;
+  size_t first = l->graph == 0 ? g->noutputs - own : 0; /* a body's own numbers come first */
+  for (uint32_t i = 0; i < g->noutputs && !*l->what; i++) {
+    const fnz_arg *model = i >= first && i < first + own ? &l->source->outputs[i - first] : NULL;
+    FNZ_TRY(lift_arg(l, i, "an output", l->source, model, made));
+  }
+  FNZ_TRY(fnzi_graph_set_outputs(l->to, l->graph, g->noutputs));
+  fnzi_graph *to = fnzi_graph_at(l->to, l->graph);
+  if (g->noutputs)
+    memcpy(to->outputs, made, g->noutputs * sizeof *made);
+  to->returns_single = g->returns_single;
+  for (uint32_t k = 0; l->graph == 0 && k < g->noutputs && !*l->what; k++)
+    FNZ_TRY(lift_spec(l, k));
+  return FNZ_OK;
+}
+
+/* --- graphs ----------------------------------------------------------------------------------- */
+static fnz_status reserve_names(fnzi_lifter *l) {
+  const fnzi_graph *g = graph_of(l, 0);
+  for (size_t i = 0; i < g->values.count; i++) {
+    const char *name = g->values.data[i].name;
+    FNZ_TRY(fnzi_map_set(&l->computer.names, name, strlen(name), i));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status fill_graph(fnzi_lifter *l) {
+  FNZ_TRY(reserve_names(l));
+  FNZ_TRY(lift_inputs(l));
+  for (uint32_t n = 0; n < graph_of(l, 0)->nodes.count && !*l->what; n++)
+    FNZ_TRY(lift_node(l, n));
+  return *l->what ? FNZ_OK : lift_outputs(l);
+}
+
+static fnz_status lift_graph(fnzi_lifter *l, uint32_t graph) {
+  uint32_t made;
+  l->graph = graph;
+  l->source = fnzi_graph_at(l->from, graph_of(l, 0)->source);
+  FNZ_TRY(fnzi_lift_models(l));
+  FNZ_TRY(fnzi_graph_add(l->to, graph_of(l, 0)->name, &made));
+  FNZI_NEW(l->arena, graph_of(l, 0)->values.count, &l->values);
+  fnzi_computer_start(&l->computer, l->ctx);
+  l->computer.sizes = l->sizes;
+  l->computer.recorded = l->recorded;
+  l->computer.from = l->from;
+  l->computer.to = l->to;
+  l->computer.source = l->source;
+  l->computer.into = graph;
+  fnz_status status = fill_graph(l);
+  fnzi_computer_end(&l->computer);
+  return status;
+}
+
+/* Conditions on sizes are the source's; what its instances have is of other kinds. */
+static fnz_status lift_guards(fnzi_lifter *l) {
+  for (size_t i = 0; i < l->from->guards.count; i++)
+    if (l->from->guards.data[i].kind == FNZ_GUARD_CONDITION)
+      FNZ_TRY(fnzi_guard_add(l->to, &l->from->guards.data[i]));
+  for (size_t i = 0; i < l->results[0]->guards.count; i++)
+    FNZ_TRY(fnzi_guard_add(l->to, &l->results[0]->guards.data[i]));
+  return FNZ_OK;
+}
+
+static fnz_status lift_heading(fnzi_lifter *l) {
+  const fnz_program *like = l->results[0];
+  l->to->schema_major = l->from->schema_major;
+  l->to->schema_minor = l->from->schema_minor;
+  l->to->torch_version = l->from->torch_version;
+  FNZ_TRY(copy_text(l, &l->to->torch_version));
+  for (size_t i = 0; i < l->from->ranges.count; i++) {
+    const fnzi_range *r = &l->from->ranges.data[i];
+    FNZ_TRY(fnzi_range_add(l->to, r->symbol, r->min, r->max));
+  }
+  for (size_t i = 0; i < like->weights.count; i++) {
+    const fnz_geometry *g;
+    FNZ_TRY(fnzi_intern_geometry(l->to, like->weights.data[i].geometry, &g));
+    FNZ_TRY(fnzi_weight_add(l->to, like->weights.data[i].name, like->weights.data[i].blob, g));
+  }
+  return lift_guards(l);
+}
+
+static fnz_status lift(fnzi_lifter *l) {
+  FNZ_TRY(lift_heading(l));
+  for (uint32_t i = 0; i < l->results[0]->graphs.count && !*l->what; i++)
+    FNZ_TRY(lift_graph(l, i));
+  return *l->what ? FNZ_OK : fnz_program_verify(l->ctx, l->to);
+}
+
+static fnz_status start(fnzi_lifter *l, const fnzi_trials *trials) {
+  fnzi_trial **fitting;
+  FNZI_NEW(l->arena, trials->count, &fitting);
+  FNZI_NEW(l->arena, trials->count, &l->results);
+  for (size_t i = 0; i < trials->count; i++)
+    if (trials->data[i]->fits) {
+      fitting[l->count] = trials->data[i];
+      l->results[l->count++] = trials->data[i]->result;
+    }
+  FNZI_NEW(l->arena, l->results[0]->graphs.count, &l->autocast);
+  FNZI_NEW(l->arena, l->count, &l->numbers);
+  FNZI_NEW(l->arena, l->count, &l->lists);
+  FNZI_NEW(l->arena, l->count, &l->walks);
+  return fnzi_fit_start(&l->fit, l->sizes, l->arena, fitting, l->count);
+}
+
+fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_point *recorded,
+                     const fnzi_trials *trials, const char **what, fnzi_arena *arena,
+                     fnz_program **out) {
+  fnzi_lifter l = {.ctx = ctx,
+                   .sizes = sizes,
+                   .recorded = recorded,
+                   .arena = arena,
+                   .from = sizes->program,
+                   .what = what};
+  *out = NULL;
+  *what = NULL;
+  FNZ_TRY(fnzi_program_create(ctx, &l.to));
+  fnz_status status = start(&l, trials);
+  if (status == FNZ_OK)
+    status = lift(&l);
+  fnzi_fit_end(&l.fit);
+  FNZI_VEC_FREE(ctx, &l.models);
+  if (status == FNZ_OK && !*what)
+    *out = l.to;
+  else
+    fnz_program_destroy(l.to);
+  return status;
+}

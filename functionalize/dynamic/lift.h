@@ -1,0 +1,61 @@
+/* lift.h - what the files that lift results of trials to one program share. */
+#ifndef FNZI_LIFT_H
+#define FNZI_LIFT_H
+
+#include "functionalize/dynamic/dynamic.h"
+
+/* A node of the source that reads a number or asserts. */
+typedef struct fnzi_model {
+  const fnzi_graph *graph;
+  const fnzi_node *node;
+} fnzi_model;
+
+typedef struct fnzi_lifter {
+  fnz_context *ctx;
+  fnzi_sizes *sizes;
+  fnzi_point *recorded;
+  fnzi_arena *arena;
+  fnzi_fit fit;
+  const fnz_program **results; /* of the trials that fit */
+  size_t count;
+  const fnz_program *from;
+  fnz_program *to;
+  fnzi_computer computer;
+  const fnzi_graph *source; /* of `from` */
+  struct {
+    fnzi_model *data; /* of `source` and what is inlined in it: the result's, in its order */
+    size_t count, capacity;
+  } models;
+  size_t reading; /* the model where the next one is looked for */
+  uint32_t graph;
+  bool *autocast;   /* per graph of the first result: it runs inside an enabled autocast */
+  uint64_t *values; /* per value of the first result's graph: its number in `to` */
+  int64_t *numbers; /* one per trial */
+  const fnz_arg **lists;
+  fnzi_walk *walks;
+  const char **what;
+  const fnz_geometry *given; /* of the source, for the geometry in hand; NULL: it is fitted */
+  bool tells;                /* the geometry in hand is of a node that tells what data makes */
+  struct {
+    const fnzi_expr **data; /* sizes that nodes tell, in their order */
+    size_t count;
+  } told;
+} fnzi_lifter;
+
+/* --- lift_shape.c ----------------------------------------------------------------------------- */
+bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e);
+/* Says that what the trials have in l->numbers has no expression; `place` is where they stand. */
+FNZ_MUST_CHECK fnz_status fnzi_lift_refuse(fnzi_lifter *l, const char *place);
+/* The expression of l->numbers; NULL, and *l->what, when there is none. */
+FNZ_MUST_CHECK fnz_status fnzi_lift_fit(fnzi_lifter *l, const char *place, const fnzi_expr **out);
+/* One geometry of those that the trials have; exprs: of its sizes, NULL when nobody asks. */
+FNZ_MUST_CHECK fnz_status fnzi_lift_geometry(fnzi_lifter *l, const fnz_geometry *const *g,
+                                             const fnzi_expr **exprs, const fnz_geometry **out);
+
+/* --- lift_models.c ---------------------------------------------------------------------------- */
+/* Nothing but numbers comes out of it, or nothing at all. */
+FNZ_MUST_CHECK fnz_status fnzi_is_reading(const fnzi_node *node, bool *out);
+/* Finds l->models and l->told for the graph in hand. */
+FNZ_MUST_CHECK fnz_status fnzi_lift_models(fnzi_lifter *l);
+
+#endif

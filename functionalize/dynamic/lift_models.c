@@ -1,0 +1,114 @@
+/* lift_models.c - the source's nodes that a graph of the results was made from, as far as they read
+ * numbers or assert, and what its nodes tell.
+ *
+ * needs   a graph of the results, and of the source the one that it was made from
+ * keeps   the order in which the pass replays nodes: those of a body that it puts in the place of
+ *         its region stand there, at most FNZI_MAX_NESTING deep; no recursion
+ * gives   l->models, l->told */
+#include "functionalize/dynamic/lift.h"
+
+#include "program/region_ops.h"
+
+/* --- readings --------------------------------------------------------------------------------- */
+static fnz_status see_tensor(void *user, const fnz_arg *arg) {
+  *(bool *)user |= fnzi_is_reference(arg) && arg->tag != FNZ_ARG_SYMBOL;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_is_reading(const fnzi_node *node, bool *out) {
+  bool tensors = false;
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, see_tensor, &tensors));
+  *out = node->op && !tensors;
+  return FNZ_OK;
+}
+
+static fnz_status add_model(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_node *node) {
+  fnzi_model model = {graph, node};
+  bool wanted;
+  FNZ_TRY(fnzi_is_reading(node, &wanted));
+  if (wanted && (!fnzi_is_size_node(node) || fnzi_tells_asked(l->sizes, graph, node)))
+    FNZI_PUSH(l->ctx, &l->models, model);
+  return FNZ_OK;
+}
+
+/* --- what data makes -------------------------------------------------------------------------- */
+static void add_told(fnzi_lifter *l, const fnz_geometry *g) {
+  for (uint32_t d = 0; g && g->symbols && d < g->rank; d++) {
+    const fnzi_expr *e = g->symbols[d] ? l->sizes->symbols[g->symbols[d]] : NULL, *of;
+    if (e && fnzi_expr_is_linear(e, &of) && fnzi_is_data_symbol(of) &&
+        !fnzi_expr_is_among(l->told.data, l->told.count, e))
+      l->told.data[l->told.count++] = e;
+  }
+}
+
+static void add_results(fnzi_lifter *l, const fnzi_graph *graph, const fnzi_node *node) {
+  fnzi_walk walk;
+  fnzi_walk_start(&walk, node->outputs, fnzi_node_tells(node) ? node->noutputs : 0);
+  for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
+    if (step == FNZI_STEP_ITEM && fnzi_is_reference(walk.arg))
+      add_told(l, graph->values.data[walk.arg->u.value].geometry);
+}
+
+/* --- graphs ----------------------------------------------------------------------------------- */
+/* The graph whose nodes the pass puts in the place of the node; NULL: the node stays. */
+static fnz_status inlined_graph(const fnzi_lifter *l, const fnzi_node *node,
+                                const fnzi_graph **out) {
+  fnzi_hop hop;
+  *out = NULL;
+  if (!fnzi_is_hop(node))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hop_read(l->ctx, l->from, node, &hop));
+  if (fnzi_hop_is_inlined(&hop, l->autocast[l->graph]))
+    *out = fnzi_graph_at(l->from, hop.bodies[0]);
+  return FNZ_OK;
+}
+
+static fnz_status add_graphs(fnzi_lifter *l) {
+  struct {
+    const fnzi_graph *graph;
+    size_t next;
+  } open[FNZI_MAX_NESTING] = {{l->source, 0}};
+  for (size_t depth = 1; depth > 0;) {
+    const fnzi_graph *graph = open[depth - 1].graph, *body;
+    if (open[depth - 1].next == graph->nodes.count) {
+      depth--;
+      continue;
+    }
+    const fnzi_node *node = &graph->nodes.data[open[depth - 1].next++];
+    FNZ_TRY(inlined_graph(l, node, &body));
+    if (body && depth == FNZI_MAX_NESTING)
+      return fnzi_fail(l->ctx, FNZ_CLASS_LIMIT, NULL, "graphs are nested more than %d deep",
+                       FNZI_MAX_NESTING);
+    if (body) {
+      open[depth].graph = body;
+      open[depth++].next = 0;
+      continue;
+    }
+    FNZ_TRY(add_model(l, graph, node));
+    add_results(l, graph, node);
+  }
+  return FNZ_OK;
+}
+
+/* Graphs come before the bodies that they call. */
+static fnz_status note_autocast(fnzi_lifter *l) {
+  const fnz_program *p = l->results[0];
+  const fnzi_graph *graph = fnzi_graph_at(p, l->graph);
+  for (size_t n = 0; n < graph->nodes.count; n++) {
+    fnzi_hop hop;
+    if (!fnzi_is_hop(&graph->nodes.data[n]))
+      continue;
+    FNZ_TRY(fnzi_hop_read(l->ctx, p, &graph->nodes.data[n], &hop));
+    for (uint32_t i = 0; i < hop.nbodies; i++)
+      l->autocast[hop.bodies[i]] =
+          hop.autocast.device ? hop.autocast.enabled : l->autocast[l->graph];
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_lift_models(fnzi_lifter *l) {
+  l->models.count = l->told.count = l->reading = 0;
+  FNZI_NEW(l->arena, l->sizes->set.all.count, &l->told.data);
+  FNZ_TRY(note_autocast(l));
+  return add_graphs(l);
+}

@@ -1,0 +1,398 @@
+/* lint.c - what a program will be refused for, and what in it costs copies.
+ *
+ * The pass itself finds all of it: it is run with the wish to go on behind failures
+ * (fnzi_pass_excuse) and with every node's reason kept.
+ *
+ * needs   what the pass noted
+ * gives   findings with words of their own, which need no program any more */
+#include "functionalize/pass/pass.h"
+#include "functionalize/recorder/provenance.h"
+#include "schema/aten_names.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const struct {
+  const char *name, *words;
+} kinds[] = {
+#define ROW(id, name, words) {name, words},
+    FNZ_FINDING_ROWS(ROW)
+#undef ROW
+};
+
+const char *fnz_finding_kind_name(fnz_finding_kind kind) {
+  return (unsigned)kind < FNZ_FINDING_KIND_COUNT ? kinds[kind].name : "?";
+}
+
+const char *fnz_finding_kind_words(fnz_finding_kind kind) {
+  return (unsigned)kind < FNZ_FINDING_KIND_COUNT ? kinds[kind].words : "?";
+}
+
+struct fnz_findings {
+  fnzi_arena arena;
+  struct {
+    fnz_finding *data;
+    size_t count, capacity;
+  } all;
+};
+
+void fnz_findings_destroy(fnz_context *ctx, fnz_findings *findings) {
+  if (!findings)
+    return;
+  FNZI_VEC_FREE(ctx, &findings->all);
+  fnzi_arena_free(&findings->arena);
+  fnzi_free(ctx, findings, sizeof *findings);
+}
+
+size_t fnz_findings_count(const fnz_findings *findings) {
+  return findings->all.count;
+}
+
+const fnz_finding *fnz_findings_at(const fnz_findings *findings, size_t index) {
+  return index < findings->all.count ? &findings->all.data[index] : NULL;
+}
+
+/* --- the pass's side -------------------------------------------------------------------------- */
+static bool may_go_on(const fnzi_pass *p, fnz_status status) {
+  const fnzi_asked *asked = p->to->asked;
+  return asked && asked->lints && (status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT);
+}
+
+fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
+  if (!may_go_on(p, status))
+    return status;
+  const fnzi_failure failure = {node, *fnz_last_error(p->ctx)};
+  FNZI_PUSH(p->ctx, &p->to->asked->failures, failure);
+  return FNZ_OK;
+}
+
+/* A tensor of which only the geometry is known, in place of a result that there is none of. */
+static fnz_status make_unknown(fnzi_pass *p, const fnz_geometry *geometry, fnz_tensor **out) {
+  fnz_geometry plain = *geometry;
+  const fnz_geometry *own;
+  fnz_handle handle;
+  uint32_t value;
+  plain.symbols = NULL;
+  FNZ_TRY(fnzi_intern_geometry(p->to, &plain, &own));
+  FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "unknown", own, FNZI_NO_NODE, &value));
+  FNZ_TRY(fnzi_recorder_value(p->recorder, value, &handle));
+  return fnz_tensor_wrap(p->world, own, handle, out);
+}
+
+/* The operator may have returned the tensor that it writes: that is known even now. */
+static fnz_tensor *returned(const fnzi_pass *p, const fnzi_node *node, uint32_t k) {
+  const fnz_op *op = node->op;
+  if (!op || k >= op->nreturns || node->outputs[k].tag != FNZ_ARG_VALUE)
+    return NULL;
+  const fnzi_param *param = fnzi_op_returned(op, &op->returns[k]);
+  const fnz_arg *arg = param ? &node->args[param - op->params] : NULL;
+  fnz_tensor *t = arg && arg->tag == FNZ_ARG_VALUE ? p->tensors[arg->u.value] : NULL;
+  const fnz_geometry *g = p->graph->values.data[node->outputs[k].u.value].geometry;
+  return t && g && fnzi_same_sizes(&t->node->geometry, g) ? t : NULL;
+}
+
+static fnz_status bind_unknown(void *user, const fnz_arg *arg) {
+  fnzi_pass *p = user;
+  if (arg->tag == FNZ_ARG_VALUE && !p->tensors[arg->u.value])
+    return make_unknown(p, p->graph->values.data[arg->u.value].geometry, &p->tensors[arg->u.value]);
+  if (arg->tag != FNZ_ARG_VALUE && fnzi_is_reference(arg) && p->others)
+    p->others[arg->u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = 1};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pass_go_on(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
+  FNZ_TRY(fnzi_pass_excuse(p, node, status));
+  p->region = NULL;
+  fnzi_settle(p->world);
+  for (uint32_t k = 0; k < node->noutputs; k++) {
+    fnz_tensor *t = returned(p, node, k);
+    fnz_tensor **at = t ? &p->tensors[node->outputs[k].u.value] : NULL;
+    if (t && !*at) {
+      t->refs++;
+      *at = t;
+    }
+    FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, bind_unknown, p));
+  }
+  return FNZ_OK;
+}
+
+/* --- findings --------------------------------------------------------------------------------- */
+typedef struct linting {
+  fnz_context *ctx;
+  const fnz_program *from, *to;
+  fnzi_finder finder; /* of `from` */
+  const fnzi_asked *asked;
+  fnz_findings *out;
+  fnzi_map seen; /* nodes of the source that have been named for one reason */
+} linting;
+
+static fnz_status keep(linting *l, const char *text, const char **out) {
+  return fnzi_arena_string(&l->out->arena, text, strlen(text), out);
+}
+
+/* The finding's place: that of the node, unless the failure knows better. */
+static fnz_status add(linting *l, fnz_finding f, const fnzi_node *node, const char *where,
+                      const char *what, const char *remedy) {
+  char place[192] = "";
+  f.graph = 0;
+  if (fnzi_find_node(&l->finder, node, &f.graph, &f.node))
+    fnzi_node_place(l->from, (uint32_t)f.graph, (uint32_t)f.node, place);
+  FNZ_TRY(keep(l, *where ? where : place, &f.where));
+  FNZ_TRY(keep(l, what, &f.what));
+  FNZ_TRY(keep(l, remedy, &f.remedy));
+  FNZI_PUSH(l->ctx, &l->out->all, f);
+  return FNZ_OK;
+}
+
+static const fnz_finding about_nothing = {
+    .view = SIZE_MAX, .reader = SIZE_MAX, .node = SIZE_MAX, .output = SIZE_MAX};
+
+static fnz_finding finding(fnz_finding_kind kind) {
+  fnz_finding f = about_nothing;
+  f.kind = kind;
+  return f;
+}
+
+static fnz_status add_failures(linting *l) {
+  for (size_t i = 0; i < l->asked->failures.count; i++) {
+    const fnzi_failure *failure = &l->asked->failures.data[i];
+    fnz_finding f = finding(FNZ_FINDING_REFUSED);
+    f.error = failure->error.kind;
+    FNZ_TRY(add(l, f, failure->node, failure->error.where, failure->error.message, ""));
+  }
+  return FNZ_OK;
+}
+
+/* Once for each node; the key lives as long as the pass's notes. */
+static fnz_status is_new(linting *l, const fnzi_node *const *node, bool *out) {
+  uint64_t before;
+  *out = !fnzi_map_get(&l->seen, node, sizeof *node, &before);
+  return *out ? fnzi_map_set(&l->seen, node, sizeof *node, 1) : FNZ_OK;
+}
+
+/* Somebody reads the base who could do without it: the final value of an input cannot. */
+static bool is_avoidable(const linting *l, const fnzi_made *made) {
+  const fnzi_why *why = &made->why;
+  if (why->reader || made->graph || why->output >= l->to->graphs.data[0].noutputs)
+    return true;
+  return fnzi_output_is_result(&l->to->outputs[why->output]);
+}
+
+/* It puts a value into a base that it also reads. */
+static bool keeps_base(const fnz_op *op) {
+  return op && fnzi_op_is_copy(op) && op->nparams > 1 && op->params[1].type == FNZI_TYPE_TENSOR;
+}
+
+static const char *scatter_remedy(const fnzi_why *why) {
+  if (!why->reader)
+    return "return the written part instead of all of it, if that is what callers need";
+  return "read before the write, or read the window that was written, or build the tensor in one "
+         "piece (cat, stack, where)";
+}
+
+static fnz_status add_scatter(linting *l, const fnzi_made *made) {
+  const fnzi_why *why = &made->why;
+  fnz_finding f = finding(FNZ_FINDING_SCATTER);
+  const char *what;
+  const fnz_geometry *g = NULL;
+  const fnzi_node *node = fnzi_node_at(l->to, made->graph, made->node);
+  if (node->outputs[0].tag == FNZ_ARG_VALUE)
+    g = fnzi_value_at(l->to, made->graph, node->outputs[0].u.value)->geometry;
+  fnzi_find_node(&l->finder, why->view, &f.view_graph, &f.view);
+  fnzi_find_node(&l->finder, why->reader, &f.reader_graph, &f.reader);
+  if (!why->reader)
+    f.output = why->output;
+  FNZ_TRY(fnzi_arena_format(
+      &l->out->arena, &what, "it writes through a view whose base, %lld elements, is needed %s",
+      g ? (long long)fnz_geometry_numel(g) : 0LL, why->reader ? "afterwards" : "at the end"));
+  return add(l, f, why->node, "", what, scatter_remedy(why));
+}
+
+static const fnz_geometry *first_input(const linting *l, const fnzi_node *node) {
+  size_t graph, index;
+  if (!node->nargs || node->args[0].tag != FNZ_ARG_VALUE ||
+      !fnzi_find_node(&l->finder, node, &graph, &index))
+    return NULL;
+  return fnzi_value_at(l->from, (uint32_t)graph, node->args[0].u.value)->geometry;
+}
+
+/* A view operator of the source that copies although nothing else changes. */
+static bool copies_as_is(const linting *l, const fnzi_made *made) {
+  const fnzi_node *from = made->why.node, *to = fnzi_node_at(l->to, made->graph, made->node);
+  bool is_own = made->why.cause == FNZI_CAUSE_NODE && from && from->op && to->op;
+  if (!is_own || !fnz_op_is_view(from->op) || to->noutputs != 1 ||
+      to->outputs[0].tag != FNZ_ARG_VALUE)
+    return false;
+  const fnz_geometry *a = first_input(l, from);
+  const fnz_geometry *b = fnzi_value_at(l->to, made->graph, to->outputs[0].u.value)->geometry;
+  return a && b && a->dtype == b->dtype;
+}
+
+static fnz_status add_made(linting *l) {
+  bool new;
+  for (size_t i = 0; i < l->asked->made.count; i++) {
+    const fnzi_made *made = &l->asked->made.data[i];
+    if (made->node >= fnz_node_count(l->to, made->graph))
+      continue; /* of a body that was given up */
+    const fnz_op *op = fnzi_node_at(l->to, made->graph, made->node)->op;
+    bool scatters = made->why.cause == FNZI_CAUSE_WRITE && keeps_base(op) && is_avoidable(l, made);
+    if (!made->why.node || (!scatters && !copies_as_is(l, made)))
+      continue;
+    FNZ_TRY(is_new(l, &made->why.node, &new));
+    if (!new)
+      continue;
+    FNZ_TRY(scatters ? add_scatter(l, made)
+                     : add(l, finding(FNZ_FINDING_COPY), made->why.node, "",
+                           "it copies, because its argument's strides allow no view",
+                           "bring the dimensions into this order where the tensor is made"));
+  }
+  return FNZ_OK;
+}
+
+/* What a write has left in the result is needed: for its other results, at an end that the pass
+ * cannot see yet when it takes the write for unread (of a body, of memory that an input came in
+ * with), or for being done. */
+static fnz_status skip_needed(linting *l) {
+  for (size_t i = 0; i < l->asked->made.count; i++) {
+    const fnzi_why *why = &l->asked->made.data[i].why;
+    if (why->node && why->cause != FNZI_CAUSE_READ)
+      FNZ_TRY(fnzi_map_set(&l->seen, &why->node, sizeof why->node, 1));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_unread(linting *l) {
+  bool new;
+  FNZ_TRY(skip_needed(l));
+  for (size_t i = 0; i < l->asked->unread.count; i++) {
+    FNZ_TRY(is_new(l, &l->asked->unread.data[i], &new));
+    if (new)
+      FNZ_TRY(add(l, finding(FNZ_FINDING_DEAD_WRITE), l->asked->unread.data[i], "",
+                  "nobody reads what it writes", "leave it out"));
+  }
+  return FNZ_OK;
+}
+
+/* --- what the exporter did -------------------------------------------------------------------- */
+/* Of `y.data = z`, torch.export writes the question whether it may be done, and no more. */
+static fnz_status add_lost(linting *l) {
+  static const uint16_t asks[] = {FNZI_ATEN__has_compatible_shallow_copy_type};
+  for (uint32_t g = 0; g < fnz_graph_count(l->from); g++)
+    for (size_t i = 0; i < fnz_node_count(l->from, g); i++) {
+      const fnzi_node *n = fnzi_node_at(l->from, g, (uint32_t)i);
+      if (fnzi_op_is_among(n->op, asks, 1))
+        FNZ_TRY(add(l, finding(FNZ_FINDING_LOST), n, "",
+                    "the assignment to .data that was here is not in the program, which goes on "
+                    "with the old memory",
+                    "copy_() into the tensor, or set_() it"));
+    }
+  return FNZ_OK;
+}
+
+/* --- what outputs share ----------------------------------------------------------------------- */
+static fnz_status add_sharing(linting *l) {
+  for (uint32_t k = 0; k < l->to->graphs.data[0].noutputs; k++) {
+    const fnz_output_spec *spec = &l->to->outputs[k];
+    char where[32], what[128];
+    bool is_own = spec->sharing == FNZ_SHARING_NEW || spec->sharing == FNZ_SHARING_OWN;
+    if (!fnzi_output_is_result(spec) || is_own)
+      continue;
+    snprintf(where, sizeof where, "output %u", k);
+    bool is_input = spec->sharing == FNZ_SHARING_INPUT || spec->sharing == FNZ_SHARING_INPUT_VIEW;
+    snprintf(what, sizeof what, "it shares memory with %s %u", is_input ? "input" : "output",
+             spec->of);
+    FNZ_TRY(add(l, finding(FNZ_FINDING_ALIAS), NULL, where, what,
+                "return a clone() if callers write to it"));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_guards(linting *l) {
+  for (size_t k = 0; k < fnz_program_guard_count(l->to); k++) {
+    fnz_guard guard = fnz_program_guard(l->to, k);
+    char what[256] = "the result is right as long as these inputs share no memory:";
+    if (guard.kind != FNZ_GUARD_DISJOINT)
+      continue;
+    for (uint32_t i = 0; i < guard.count; i++) {
+      size_t used = strlen(what);
+      snprintf(what + used, sizeof what - used, " %s", guard.names[i]);
+    }
+    FNZ_TRY(add(l, finding(FNZ_FINDING_ALIAS), NULL, "inputs", what, ""));
+  }
+  return FNZ_OK;
+}
+
+/* --- in order --------------------------------------------------------------------------------- */
+static int by_place(const void *a, const void *b) {
+  const fnz_finding *x = a, *y = b;
+  if (x->graph != y->graph)
+    return x->graph < y->graph ? -1 : 1;
+  if (x->node != y->node)
+    return x->node < y->node ? -1 : 1;
+  if (x->kind != y->kind)
+    return x->kind < y->kind ? -1 : 1;
+  return strcmp(x->where, y->where);
+}
+
+static fnz_status collect(linting *l) {
+  FNZ_TRY(add_failures(l));
+  size_t first = l->out->all.count;
+  FNZ_TRY(add_lost(l));
+  if (!l->to)
+    return FNZ_OK;
+  FNZ_TRY(add_made(l));
+  if (!first) { /* a node that failed has read nothing */
+    FNZ_TRY(add_unread(l));
+    FNZ_TRY(add_sharing(l));
+    FNZ_TRY(add_guards(l));
+  }
+  if (l->out->all.count > first)
+    qsort(l->out->all.data + first, l->out->all.count - first, sizeof *l->out->all.data, by_place);
+  return FNZ_OK;
+}
+
+static fnz_status collect_new(linting *l, fnz_findings **out) {
+  fnz_findings *f = fnzi_resize(l->ctx, NULL, 0, sizeof *f);
+  if (!f)
+    return fnzi_no_memory(l->ctx);
+  *f = (fnz_findings){.all = {NULL, 0, 0}};
+  fnzi_arena_init(&f->arena, l->ctx);
+  fnzi_map_init(&l->seen, l->ctx);
+  l->out = f;
+  fnz_status status = fnzi_finder_of(&f->arena, l->from, &l->finder);
+  if (status == FNZ_OK)
+    status = collect(l);
+  fnzi_map_free(&l->seen);
+  if (status == FNZ_OK)
+    *out = f;
+  else
+    fnz_findings_destroy(l->ctx, f);
+  return status;
+}
+
+/* What stopped the pass for good is one more failure. */
+static fnz_status note_end(fnz_context *ctx, fnzi_asked *asked, fnz_status status) {
+  if (status != FNZ_UNSUPPORTED && status != FNZ_BAD_INPUT)
+    return status;
+  const fnzi_failure failure = {NULL, *fnz_last_error(ctx)};
+  FNZI_PUSH(ctx, &asked->failures, failure);
+  return FNZ_OK;
+}
+
+fnz_status fnz_lint(fnz_context *ctx, const fnz_program *program,
+                    const fnz_functionalize_options *options, fnz_findings **out) {
+  fnzi_asked asked = {.lints = true};
+  fnz_program *to = NULL;
+  *out = NULL;
+  fnz_status status = fnzi_functionalize_asked(ctx, program, options, &asked, &to);
+  if (status != FNZ_OK)
+    status = note_end(ctx, &asked, status);
+  if (status == FNZ_OK && asked.lost)
+    status = fnzi_no_memory(ctx);
+  linting l = {.ctx = ctx, .from = program, .to = to, .asked = &asked};
+  if (status == FNZ_OK)
+    status = collect_new(&l, out);
+  fnz_program_destroy(to);
+  fnzi_asked_end(ctx, &asked);
+  return status;
+}

@@ -1,0 +1,140 @@
+/* memories.c - inputs that lie in one memory: which do, and how they come into the pass.
+ *
+ * needs   a program's signature: inputs that share memory by declaration, weights over one blob
+ * gives   per memory a joining: apart as long as no write to one input meets another one, windows
+ *         of one root as soon as one does. Which it is shows when the program has been replayed, so
+ *         that a pass may have to begin again, at most twice. */
+#include "functionalize/pass/aliased_inputs.h"
+
+/* --- who shares with whom ------------------------------------------------------------------------
+ */
+static const fnzi_weight *weight_of(const fnz_program *p, uint32_t k) {
+  const fnz_input_spec *in = &p->inputs[k];
+  bool is_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
+                   in->kind == FNZ_INPUT_CONSTANT || in->kind == FNZ_INPUT_MEMORY;
+  const fnzi_weight *w = is_weight ? fnzi_weight_find(p, in->target) : NULL;
+  return w && w->blob ? w : NULL;
+}
+
+/* The first input over the same bytes, or by declaration. */
+static fnz_status find_first(const fnz_program *p, fnzi_map *blobs, uint32_t k, uint32_t *out) {
+  const fnzi_weight *w = weight_of(p, k);
+  uint64_t first = k;
+  *out = fnzi_memory_of(p, k);
+  if (!w || *out != k)
+    return FNZ_OK;
+  if (!fnzi_map_get(blobs, &w->blob, sizeof w->blob, &first))
+    FNZ_TRY(fnzi_map_set(blobs, &w->blob, sizeof w->blob, k));
+  *out = (uint32_t)first;
+  return FNZ_OK;
+}
+
+static fnz_status find(fnzi_memories *m, const fnz_program *p, fnzi_map *blobs) {
+  const fnzi_graph *g = fnzi_graph_at(p, 0);
+  for (uint32_t k = 0; k < g->ninputs; k++) {
+    m->first[k] = k;
+    if (g->inputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    const fnzi_weight *w = weight_of(p, k);
+    m->windows[k] = w ? w->geometry : fnzi_value_at(p, 0, g->inputs[k].u.value)->geometry;
+    FNZ_TRY(find_first(p, blobs, k, &m->first[k]));
+    m->shared = m->shared || m->first[k] != k;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_memories_find(fnzi_arena *arena, const fnz_program *p, fnzi_memories *out) {
+  fnzi_map blobs;
+  *out = (fnzi_memories){.count = fnzi_graph_at(p, 0)->ninputs};
+  FNZI_NEW(arena, out->count, &out->first);
+  FNZI_NEW(arena, out->count, &out->joining);
+  FNZI_NEW(arena, out->count, &out->windows);
+  fnzi_map_init(&blobs, arena->ctx);
+  fnz_status status = find(out, p, &blobs);
+  fnzi_map_free(&blobs);
+  return status;
+}
+
+/* --- what stands for a memory --------------------------------------------------------------------
+ */
+/* Bytes [low, high) that the inputs of a memory show; `item`, the size of their largest elements.
+ */
+typedef struct span {
+  int64_t low, high, item;
+} span;
+
+static span bytes_of(const fnz_geometry *g) {
+  int64_t low = 0, high = 0, item = (int64_t)fnzi_dtype(g->dtype)->bytes;
+  fnzi_extent(g, &low, &high); /* fits: it is the geometry of a value */
+  return (span){low * item, high * item, item};
+}
+
+static bool is_member(const fnzi_memories *m, uint32_t k, uint32_t first) {
+  return m->first[k] == first && m->windows[k];
+}
+
+static span span_of(const fnzi_memories *m, uint32_t first) {
+  span all = {INT64_MAX, 0, 1};
+  for (uint32_t k = first; k < m->count; k++) {
+    if (!is_member(m, k, first))
+      continue;
+    span s = bytes_of(m->windows[k]);
+    if (fnz_geometry_numel(m->windows[k]) > 0) {
+      all.low = s.low < all.low ? s.low : all.low;
+      all.high = s.high > all.high ? s.high : all.high;
+    }
+    all.item = s.item > all.item ? s.item : all.item;
+  }
+  all.low = all.low < all.high ? all.low : all.high; /* nothing at all */
+  return all;
+}
+
+bool fnzi_memory_stands(const fnzi_memories *m, uint32_t k) {
+  const fnz_geometry *g = m->windows[k];
+  span all = span_of(m, m->first[k]), own = bytes_of(g);
+  return fnzi_is_dense(g) && !g->is_conj && !g->is_neg && own.low == all.low &&
+         own.high == all.high && all.low % all.item == 0;
+}
+
+enum { LARGEST_ELEMENT = 16 };
+
+void fnzi_memory_geometry(const fnzi_memories *m, uint32_t first, int64_t *size,
+                          fnz_geometry *out) {
+  static const int64_t one = 1;
+  span all = span_of(m, first);
+  *out = (fnz_geometry){.dtype = m->windows[first]->dtype, .rank = 1, .strides = &one};
+  for (uint32_t k = first; k < m->count; k++)
+    if (is_member(m, k, first) && m->windows[k]->dtype != out->dtype)
+      out->dtype = FNZ_U8;
+  int64_t item = (int64_t)fnzi_dtype(out->dtype)->bytes;
+  int64_t low = all.low - all.low % LARGEST_ELEMENT; /* whatever it is looked at as later */
+  out->offset = low / item;
+  *size = (all.high - low) / item;
+  out->sizes = size;
+}
+
+/* --- joining -------------------------------------------------------------------------------------
+ */
+static bool join_further(fnzi_memories *m, fnzi_joining from, fnzi_joining to) {
+  bool changed = false;
+  for (uint32_t k = 0; k < m->count; k++) {
+    if (m->first[k] == k || m->joining[m->first[k]] != from)
+      continue;
+    m->joining[m->first[k]] = (uint8_t)to;
+    changed = true;
+  }
+  return changed;
+}
+
+bool fnzi_memories_join_all(fnzi_memories *m) {
+  return join_further(m, FNZI_APART, FNZI_BY_MEMBER) ||
+         join_further(m, FNZI_BY_MEMBER, FNZI_BY_MEMORY);
+}
+
+bool fnzi_memory_meets(const fnzi_memories *m, uint32_t k) {
+  for (uint32_t j = m->first[k]; m->shared && j < m->count; j++)
+    if (j != k && is_member(m, j, m->first[k]) &&
+        fnzi_relate(m->windows[k], m->windows[j], NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+      return true;
+  return false;
+}

@@ -1,0 +1,236 @@
+/* inputs.c - what a program and its graphs begin with: weights and versions, inputs as tensors.
+ *
+ * needs   the source graph; an empty target graph
+ * keeps   names, order and kinds of inputs
+ * gives   a tensor per tensor input, with memory of its own that is held to the end of the pass */
+#include "functionalize/pass/pass.h"
+
+static fnz_status copy_weights(fnzi_pass *p) {
+  for (size_t i = 0; i < p->from->weights.count; i++) {
+    const fnzi_weight *w = &p->from->weights.data[i];
+    const fnz_geometry *g;
+    FNZ_TRY(fnzi_intern_geometry(p->to, w->geometry, &g));
+    FNZ_TRY(fnzi_weight_add(p->to, w->name, w->blob, g));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pass_heading(fnzi_pass *p) {
+  p->to->schema_major = p->from->schema_major;
+  p->to->schema_minor = p->from->schema_minor;
+  if (p->from->torch_version)
+    FNZ_TRY(fnzi_intern(p->to, p->from->torch_version, strlen(p->from->torch_version),
+                        &p->to->torch_version));
+  for (size_t i = 0; i < p->from->ranges.count; i++) {
+    fnzi_range range = p->from->ranges.data[i];
+    FNZ_TRY(fnzi_intern(p->to, range.symbol, strlen(range.symbol), &range.symbol));
+    FNZI_PUSH(p->ctx, &p->to->ranges, range);
+  }
+  return copy_weights(p);
+}
+
+/* --- values --------------------------------------------------------------------------------------
+ */
+static bool is_joined(const fnzi_pass *p, uint32_t k) {
+  return p->memories && p->memories->shared &&
+         p->memories->joining[p->memories->first[k]] != FNZI_APART;
+}
+
+/* Inputs that are joined have their place in the memory; the others may as well have that which the
+ * program was traced with. */
+static fnz_status add_value(fnzi_pass *p, uint32_t k, fnz_arg *input) {
+  const fnzi_value *v = &p->graph->values.data[input->u.value];
+  const fnz_geometry *g = v->geometry;
+  uint32_t value;
+  if (g && is_joined(p, k))
+    g = p->memories->windows[k];
+  if (g)
+    FNZ_TRY(fnzi_intern_geometry(p->to, g, &g));
+  FNZ_TRY(fnzi_value_add(p->to, p->into, v->name, g, FNZI_NO_NODE, &value));
+  input->u.value = value;
+  return FNZ_OK;
+}
+
+static bool is_reference(const fnz_arg *a) {
+  return a->tag == FNZ_ARG_VALUE || a->tag == FNZ_ARG_OBJECT || a->tag == FNZ_ARG_TOKEN;
+}
+
+static fnz_status add_inputs(fnzi_pass *p, size_t more) {
+  fnzi_graph *to = fnzi_graph_at(p->to, p->into);
+  size_t count = p->graph->ninputs;
+  fnz_arg *inputs;
+  FNZI_NEW(&p->to->arena, count + more, &p->to->inputs);
+  FNZI_NEW(&p->to->arena, count + more, &inputs);
+  FNZ_TRY(fnzi_args_copy(p->to, p->graph->inputs, count, &to->inputs));
+  if (count)
+    memcpy(inputs, to->inputs, count * sizeof *inputs);
+  to->inputs = inputs;
+  to->ninputs = (uint32_t)count;
+  for (uint32_t k = 0; k < count; k++) {
+    fnz_input_spec spec = p->from->inputs[k];
+    if (is_reference(&inputs[k]))
+      FNZ_TRY(add_value(p, k, &inputs[k]));
+    if (spec.target)
+      FNZ_TRY(fnzi_intern(p->to, spec.target, strlen(spec.target), &spec.target));
+    if (is_joined(p, k) && p->memories->first[k] != k)
+      spec.shares = p->memories->first[k] + 1;
+    p->to->inputs[k] = spec;
+  }
+  return FNZ_OK;
+}
+
+/* --- tensors -------------------------------------------------------------------------------------
+ */
+fnz_status fnzi_pass_window(fnzi_pass *p, fnzi_alias *root, const fnz_geometry *window,
+                            fnz_tensor **out) {
+  fnzi_alias *node;
+  *out = NULL;
+  FNZ_TRY(fnzi_alias_window(p->world, root, window, &node));
+  fnz_status status = fnzi_tensor_on(p->world, node, out);
+  fnzi_alias_release(node);
+  return status;
+}
+
+static fnz_status wrap_value(fnzi_pass *p, uint32_t value, fnz_tensor **out) {
+  fnz_handle handle;
+  FNZ_TRY(fnzi_recorder_value(p->recorder, value, &handle));
+  return fnz_tensor_wrap(p->world, fnzi_value_at(p->to, p->into, value)->geometry, handle, out);
+}
+
+/* A tensor for all of a memory ends at once; its root is what counts. */
+static fnz_status open_root(fnzi_pass *p, fnzi_joined *j) {
+  fnz_tensor *all;
+  FNZ_TRY(wrap_value(p, j->value, &all));
+  j->root = fnzi_alias_retain(all->node);
+  fnz_tensor_release(all);
+  return FNZ_OK;
+}
+
+/* The caller looks at the memory of an input to the end, wherever the input is moved; so that
+ * writes there matter, a tensor of the caller's is held as long as the world. */
+static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
+  fnz_tensor *callers;
+  const fnz_arg *from = &p->graph->inputs[k];
+  uint32_t value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[k].u.value;
+  if (!is_reference(from))
+    return FNZ_OK;
+  if (from->tag != FNZ_ARG_VALUE) {
+    p->others[from->u.value].tag = from->tag;
+    return fnzi_recorder_value(p->recorder, value, &p->others[from->u.value].u.value);
+  }
+  if (is_joined(p, k))
+    FNZ_TRY(fnzi_pass_window(p, p->joined[p->memories->first[k]].root, p->memories->windows[k],
+                             &p->inputs[k]));
+  else
+    FNZ_TRY(wrap_value(p, value, &p->inputs[k]));
+  p->inputs[k]->refs++;
+  p->roots[k] = fnzi_alias_retain(p->inputs[k]->node);
+  FNZ_TRY(fnzi_tensor_on(p->world, p->roots[k], &callers));
+  p->tensors[from->u.value] = p->inputs[k];
+  return FNZ_OK;
+}
+
+/* --- memories ------------------------------------------------------------------------------------
+ */
+/* "memory:bn.mean": no name that a model gives. */
+static fnz_status name_weight(fnzi_pass *p, const fnzi_weight *w, const char **out) {
+  FNZ_TRY(fnzi_arena_format(&p->to->arena, out, "memory:%s", w->name));
+  while (fnzi_weight_find(p->to, *out))
+    FNZ_TRY(fnzi_arena_format(&p->to->arena, out, "memory:%s", *out));
+  return FNZ_OK;
+}
+
+/* One more input: the weights' blob, or what the caller makes of its tensors. */
+static fnz_status add_memory_input(fnzi_pass *p, uint32_t first, fnzi_joined *j) {
+  fnzi_graph *to = fnzi_graph_at(p->to, p->into);
+  const fnz_input_spec *in = &p->from->inputs[first];
+  const fnzi_weight *w = fnzi_weight_find(p->from, in->target);
+  const fnz_geometry *own;
+  fnz_geometry g;
+  int64_t size;
+  fnzi_memory_geometry(p->memories, first, &size, &g);
+  FNZ_TRY(fnzi_intern_geometry(p->to, &g, &own));
+  FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "memory", own, FNZI_NO_NODE, &j->value));
+  j->name = fnzi_value_at(p->to, p->into, j->value)->name;
+  if (in->kind != FNZ_INPUT_USER && w) {
+    FNZ_TRY(name_weight(p, w, &j->name));
+    FNZ_TRY(fnzi_weight_add(p->to, j->name, w->blob, own));
+  }
+  j->base = to->ninputs++;
+  to->inputs[j->base] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = j->value};
+  p->to->inputs[j->base] =
+      (fnz_input_spec){.kind = FNZ_INPUT_MEMORY, .target = j->name, .shares = first + 1};
+  return FNZ_OK;
+}
+
+/* The input that shows all of the memory; one that may be written first. */
+static bool find_base(const fnzi_pass *p, uint32_t first, uint32_t *out) {
+  bool found = false;
+  for (uint32_t k = first; k < p->memories->count; k++) {
+    bool fits = p->memories->first[k] == first && p->memories->windows[k] &&
+                fnzi_memory_stands(p->memories, k);
+    bool better = !found || (p->from->inputs[*out].kind == FNZ_INPUT_CONSTANT &&
+                             p->from->inputs[k].kind != FNZ_INPUT_CONSTANT);
+    if (fits && better)
+      *out = k;
+    found = found || fits;
+  }
+  return found;
+}
+
+static fnz_status join(fnzi_pass *p, uint32_t first) {
+  fnzi_joined *j = &p->joined[first];
+  if (p->memories->joining[first] == FNZI_BY_MEMBER && find_base(p, first, &j->base))
+    j->value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[j->base].u.value;
+  else
+    FNZ_TRY(add_memory_input(p, first, j));
+  return open_root(p, j);
+}
+
+static fnz_status join_memories(fnzi_pass *p) {
+  for (uint32_t k = 0; k < p->memories->count; k++)
+    if (p->memories->first[k] == k && p->memories->joining[k] != FNZI_APART)
+      FNZ_TRY(join(p, k));
+  return FNZ_OK;
+}
+
+/* Tells each window of a joined memory that writes to it are to be noted. */
+static fnz_status watch(fnzi_pass *p, uint32_t first) {
+  fnzi_alias **watched;
+  size_t count = 0;
+  FNZI_NEW(&p->arena, p->graph->ninputs, &watched);
+  for (uint32_t k = first; k < p->graph->ninputs; k++)
+    if (p->memories->first[k] == first && p->roots[k])
+      watched[count++] = p->roots[k];
+  p->joined[first].root->storage->watched = watched;
+  p->joined[first].root->storage->nwatched = count;
+  return FNZ_OK;
+}
+
+static fnz_status watch_memories(fnzi_pass *p) {
+  for (uint32_t k = 0; k < p->memories->count; k++)
+    if (p->joined[k].root)
+      FNZ_TRY(watch(p, k));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pass_inputs(fnzi_pass *p) {
+  bool shared = p->memories && p->memories->shared;
+  FNZI_NEW(&p->lives, p->graph->values.count, &p->tensors);
+  FNZI_NEW(&p->arena, p->graph->ninputs, &p->inputs);
+  FNZI_NEW(&p->arena, p->graph->ninputs, &p->roots);
+  FNZI_NEW(&p->arena, shared ? p->graph->ninputs : 0, &p->joined);
+  FNZ_TRY(add_inputs(p, shared ? p->graph->ninputs : 0));
+  if (shared)
+    FNZ_TRY(join_memories(p));
+  for (uint32_t k = 0; k < p->graph->ninputs; k++)
+    FNZ_TRY(wrap_input(p, k));
+  return shared ? watch_memories(p) : FNZ_OK;
+}
+
+void fnzi_pass_inputs_end(fnzi_pass *p) {
+  for (size_t k = 0; p->roots && k < p->graph->ninputs; k++)
+    fnzi_alias_release(p->roots[k]);
+  for (size_t k = 0; p->joined && p->memories->shared && k < p->memories->count; k++)
+    fnzi_alias_release(p->joined[k].root);
+}

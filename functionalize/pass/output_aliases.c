@@ -1,0 +1,208 @@
+/* sharing.c - whose memory outputs lie in, and what must hold of inputs for the result to be right.
+ *
+ * needs   the outputs of a graph with the tensors of the source program that they are
+ * gives   in the signature: which outputs are inputs, views of inputs, or lie in one memory; a
+ *         guard for inputs that are written */
+#include "functionalize/pass/outputs.h"
+
+/* --- views of inputs ----------------------------------------------------------------------------
+ */
+enum { MOST_VIEWS = 64 };
+
+/* The view operator of an opening; of an in-place one the other form. NULL when there is none. */
+static const fnz_op *view_of(const fnzi_opening *o) {
+  const fnz_op *op = fnz_op_is_mutating(o->op) ? fnz_op_functional_twin(o->op) : o->op;
+  return op && fnz_op_is_view(op) && op->nparams >= o->nargs ? op : NULL;
+}
+
+static fnz_status add_view(fnzi_pass *p, const fnzi_alias *a, fnz_view_call *out) {
+  const fnz_op *op = view_of(a->opening);
+  fnz_arg *args;
+  FNZI_NEW(&p->arena, op->nparams, &args);
+  memcpy(args, a->opening->args, a->opening->nargs * sizeof *args);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+  *out = (fnz_view_call){op, args, op->nparams, a->index};
+  return FNZ_OK;
+}
+
+/* The input's tensor that is nearest above the node; none when a window in between was opened by no
+ * operator. `count` views lead there. */
+static const fnzi_alias *input_above(const fnzi_alias *a, size_t *count) {
+  for (*count = 0; a && *count <= MOST_VIEWS; a = a->parent, (*count)++) {
+    if (a->input)
+      return a;
+    if (!a->opening || !view_of(a->opening) || fnzi_view_counts_from_storage(a->opening->view))
+      return NULL;
+  }
+  return NULL;
+}
+
+static fnz_status share_with_input(fnzi_pass *p, const fnz_tensor *t, fnz_output_spec *spec) {
+  size_t count;
+  const fnzi_alias *above = input_above(t->node, &count), *a = t->node;
+  fnz_view_call *views;
+  spec->sharing = FNZ_SHARING_INPUT_VIEW;
+  spec->of = (above ? above->input : t->node->storage->input) - 1;
+  FNZ_TRY(fnzi_intern_geometry(p->to, &a->geometry, &spec->window));
+  if (!above || !count)
+    return FNZ_OK;
+  FNZI_NEW(&p->arena, count, &views);
+  for (size_t i = count; i-- > 0; a = a->parent)
+    FNZ_TRY(add_view(p, a, &views[i]));
+  spec->views = views;
+  spec->nviews = (uint32_t)count;
+  return fnzi_output_spec_copy(p->to, spec, spec);
+}
+
+/* --- outputs of one memory -----------------------------------------------------------------------
+ */
+static const fnzi_alias *node_of(const fnzi_outputs *out, uint32_t k) {
+  return out->data[k].tensor->node;
+}
+
+/* The others of the memory name output k from now on, which shows more of it. */
+static fnz_status lead(fnzi_pass *p, fnzi_outputs *out, uint32_t k, uint32_t before) {
+  for (size_t i = out->mutations; i < k; i++) {
+    fnz_output_spec *s = &out->data[i].spec;
+    if (s->sharing == FNZ_SHARING_OUTPUT_VIEW && s->of == before)
+      s->of = k;
+  }
+  fnz_output_spec *old = &out->data[before].spec, *new = &out->data[k].spec;
+  old->sharing = FNZ_SHARING_OUTPUT_VIEW;
+  old->of = k;
+  new->sharing = FNZ_SHARING_NEW;
+  new->of = 0;
+  out->data[k].tensor->node->storage->output = k + 1;
+  return fnzi_intern_geometry(p->to, &node_of(out, k)->geometry, &new->window);
+}
+
+static fnz_status share_with_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+  fnz_tensor *t = out->data[k].tensor;
+  fnz_output_spec *spec = &out->data[k].spec;
+  uint32_t first = t->node->storage->output;
+  if (!first) {
+    t->node->storage->output = t->output = k + 1;
+    return FNZ_OK;
+  }
+  if (t->output) {
+    spec->sharing = FNZ_SHARING_OUTPUT;
+    spec->of = t->output - 1;
+    return FNZ_OK;
+  }
+  const fnzi_alias *a = t->node, *b = node_of(out, first - 1);
+  t->output = k + 1;
+  FNZ_TRY(fnzi_intern_geometry(p->to, &b->geometry, &out->data[first - 1].spec.window));
+  FNZ_TRY(fnzi_intern_geometry(p->to, &a->geometry, &spec->window));
+  bool more = a->low <= b->low && a->high >= b->high && a->high - a->low > b->high - b->low;
+  if (more)
+    return lead(p, out, k, first - 1);
+  spec->sharing = FNZ_SHARING_OUTPUT_VIEW;
+  spec->of = first - 1;
+  return FNZ_OK;
+}
+
+/* --- every output --------------------------------------------------------------------------------
+ */
+/* Where inputs are in the end: those that are still in the memory they came with, or the others. */
+static void mark_inputs(fnzi_pass *p, bool moved) {
+  for (uint32_t k = 0; k < p->graph->ninputs; k++) {
+    fnz_tensor *t = p->inputs[k];
+    if (!t || moved != (t->node->storage != p->roots[k]->storage))
+      continue;
+    t->input = k + 1;
+    t->node->input = t->node->input ? t->node->input : k + 1;
+    t->node->storage->input = t->node->storage->input ? t->node->storage->input : k + 1;
+  }
+}
+
+/* Of a source that is a result already: what it says is right, and more than shows now. */
+static bool says_itself(const fnz_output_spec *s) {
+  return s->sharing != FNZ_SHARING_NEW || s->window || !fnzi_output_is_result(s);
+}
+
+static fnz_status share(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+  fnzi_output *o = &out->data[k];
+  const fnz_tensor *t = o->tensor;
+  if (says_itself(&o->spec)) {
+    if (o->spec.sharing == FNZ_SHARING_OUTPUT || o->spec.sharing == FNZ_SHARING_OUTPUT_VIEW)
+      o->spec.of += (uint32_t)out->mutations;
+    return FNZ_OK;
+  }
+  if (t->input) {
+    o->spec.sharing = FNZ_SHARING_INPUT;
+    o->spec.of = t->input - 1;
+    return FNZ_OK;
+  }
+  return t->node->storage->input ? share_with_input(p, t, &o->spec) : share_with_output(p, out, k);
+}
+
+fnz_status fnzi_share_outputs(fnzi_pass *p, fnzi_outputs *out) {
+  mark_inputs(p, false);
+  for (uint32_t k = 0; k < out->mutations; k++)
+    if (out->data[k].spec.set && out->data[k].tensor->node->storage->input)
+      FNZ_TRY(share_with_input(p, out->data[k].tensor, &out->data[k].spec));
+  mark_inputs(p, true);
+  for (size_t k = out->mutations; k < out->count; k++)
+    if (out->data[k].tensor)
+      FNZ_TRY(share(p, out, (uint32_t)k));
+  return FNZ_OK;
+}
+
+/* --- guards --------------------------------------------------------------------------------------
+ */
+static bool is_written(const fnzi_pass *p, uint32_t k) {
+  return p->roots[k]->touched || (!p->roots[k]->storage->nwatched && p->roots[k]->storage->version);
+}
+
+/* At sizes that are tried for others, what is empty may have elements at those. */
+static bool may_have_elements(const fnzi_pass *p, uint32_t k) {
+  return p->world->decisions || fnz_geometry_numel(&p->roots[k]->geometry) > 0;
+}
+
+static bool matters(const fnzi_pass *p, const bool *used, uint32_t k) {
+  return p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER && may_have_elements(p, k) &&
+         used[p->graph->inputs[k].u.value];
+}
+
+static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t count) {
+  uint32_t first = UINT32_MAX;
+  for (uint32_t k = 0, n = 0; k < p->graph->ninputs && n < count; k++) {
+    if (!p->inputs[k] ||
+        strcmp(p->graph->values.data[p->graph->inputs[k].u.value].name, names[n]) != 0)
+      continue;
+    if (n++ > 0 && fnzi_memory_of(p->from, k) != first)
+      return false;
+    first = fnzi_memory_of(p->from, k);
+  }
+  return true;
+}
+
+/* Inputs that are written, and inputs that somebody looks at: they may not share memory without
+ * having said so. */
+static fnz_status add_disjoint(fnzi_pass *p) {
+  fnz_guard guard = {.kind = FNZ_GUARD_DISJOINT};
+  const char **names;
+  bool *used, any = false;
+  for (uint32_t k = 0; k < p->graph->ninputs; k++)
+    any = any || (p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER && is_written(p, k));
+  if (!any)
+    return FNZ_OK;
+  FNZI_NEW(&p->arena, p->graph->values.count, &used);
+  FNZ_TRY(fnzi_graph_uses(p->graph, used)); /* what the source program looks at at all */
+  FNZI_NEW(&p->arena, p->graph->ninputs, &names);
+  for (uint32_t k = 0; k < p->graph->ninputs; k++)
+    if (matters(p, used, k))
+      names[guard.count++] = p->graph->values.data[p->graph->inputs[k].u.value].name;
+  guard.names = names;
+  return is_alone(p, names, guard.count) ? FNZ_OK : fnzi_guard_add(p->to, &guard);
+}
+
+fnz_status fnzi_add_guards(fnzi_pass *p, const fnzi_outputs *out) {
+  bool has_disjoint = false;
+  (void)out;
+  for (size_t k = 0; k < p->from->guards.count; k++) {
+    has_disjoint = has_disjoint || p->from->guards.data[k].kind == FNZ_GUARD_DISJOINT;
+    FNZ_TRY(fnzi_guard_add(p->to, &p->from->guards.data[k]));
+  }
+  return has_disjoint ? FNZ_OK : add_disjoint(p);
+}

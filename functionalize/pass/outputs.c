@@ -1,0 +1,228 @@
+/* outputs.c - how a graph ends: mutated inputs and outputs are read, and what they need is built.
+ *
+ * needs   a replayed graph
+ * gives   the final value of every mutated input, in the order of inputs, then the outputs; the
+ *         signature names the former. Of inputs that were joined, one final value: of the input
+ *         that stands for their memory */
+#include "functionalize/pass/outputs.h"
+#include "functionalize/pass/regions/regions.h"
+
+/* --- inputs that must come in another way --------------------------------------------------------
+ */
+static bool is_moved(const fnzi_pass *p, uint32_t k) {
+  return p->inputs[k]->node->storage != p->roots[k]->storage;
+}
+
+/* Other sizes, strides or offset than it came with. */
+static bool is_reshaped(const fnzi_pass *p, uint32_t k) {
+  return !fnzi_geometry_equal(&p->inputs[k]->node->geometry, &p->roots[k]->geometry);
+}
+
+static fnzi_joined *joined_of(const fnzi_pass *p, uint32_t k) {
+  fnzi_joined *j = p->joined && p->memories->shared ? &p->joined[p->memories->first[k]] : NULL;
+  return j && j->root ? j : NULL;
+}
+
+/* Elements of the input have changed, in the memory that it came with. */
+static bool is_written(const fnzi_pass *p, uint32_t k) {
+  return joined_of(p, k) ? p->roots[k]->touched : p->roots[k]->storage->version > 0;
+}
+
+/* A write to an input that is apart meets another one, or may do so in a gap; or the input that
+ * stands for a memory has become a window that may not show all of it any more. */
+static bool must_join(const fnzi_pass *p, uint32_t k) {
+  const fnzi_joined *j = joined_of(p, k);
+  if (!j)
+    return is_written(p, k) && (fnzi_memory_meets(p->memories, k) || p->roots[k]->storage->in_gaps);
+  return !j->name && j->base == k && (is_reshaped(p, k) || is_moved(p, k));
+}
+
+static void review_memories(fnzi_pass *p) {
+  for (uint32_t k = 0; p->memories->shared && k < p->graph->ninputs; k++) {
+    if (!p->inputs[k] || !must_join(p, k))
+      continue;
+    p->memories->joining[p->memories->first[k]] = joined_of(p, k) ? FNZI_BY_MEMORY : FNZI_BY_MEMBER;
+    p->again = true;
+  }
+}
+
+/* --- collecting ----------------------------------------------------------------------------------
+ */
+static fnz_output_kind mutation_kind(fnz_input_kind kind) {
+  return kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
+         : kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
+         : kind == FNZ_INPUT_MEMORY  ? FNZ_OUTPUT_MEMORY_MUTATION
+                                     : FNZ_OUTPUT_INPUT_MUTATION;
+}
+
+static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi_alias *node) {
+  fnzi_held *value;
+  p->world->source = "";
+  p->world->why = fnzi_why_output(out->count);
+  FNZ_TRY(fnzi_read(node, &value));
+  FNZ_TRY(fnzi_output_spec_copy(p->to, &o.spec, &o.spec));
+  o.arg = (fnz_arg){.tag = FNZ_ARG_VALUE};
+  o.handle = value->handle;
+  out->data[out->count++] = o;
+  fnzi_settle(p->world);
+  return FNZ_OK;
+}
+
+/* A tensor that the program carries and writes is state of it, as a buffer that is not saved is. */
+static void become_state(fnzi_pass *p, uint32_t k) {
+  if (p->to->inputs[k].kind == FNZ_INPUT_CONSTANT)
+    p->to->inputs[k].kind = FNZ_INPUT_BUFFER;
+}
+
+/* The input shows all that it showed when it came in, at every size. */
+static bool shows_all(const fnzi_pass *p, uint32_t k) {
+  const fnzi_alias *root = p->roots[k], *now = p->inputs[k]->node;
+  bool inside = now->low <= root->low && now->high >= root->high, all = inside && now->compact;
+  if (inside && !all && (now->repeats || !root->compact)) {
+    fnzi_relation r = fnzi_relate(&now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
+    all = r == FNZI_EQUAL || r == FNZI_CONTAINS;
+  }
+  return fnzi_agreed(p->world->decisions, all) && all;
+}
+
+/* What is in the memory that an input was moved away from, or shows a part of only: the caller may
+ * have other names of it, which show it still. */
+static fnz_status add_left_memory(fnzi_pass *p, fnzi_outputs *out, uint32_t k, const char *target) {
+  fnzi_output o = {.input = k, .written = true};
+  o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
+  o.spec.target = target;
+  return add_value(p, out, o, p->roots[k]);
+}
+
+static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+  const fnz_input_spec *in = &p->from->inputs[k];
+  const char *name = p->graph->values.data[p->graph->inputs[k].u.value].name;
+  const fnzi_joined *j = joined_of(p, k);
+  fnzi_output o = {.tensor = p->inputs[k], .input = k, .written = is_written(p, k)};
+  o.spec.target = in->kind == FNZ_INPUT_USER ? name : in->target;
+  o.spec.set = is_moved(p, k);
+  o.spec.metadata = is_reshaped(p, k) || o.spec.set;
+  bool is_user = in->kind == FNZ_INPUT_USER;
+  if (!o.written && !o.spec.metadata)
+    return FNZ_OK;
+  become_state(p, k);
+  o.spec.kind = mutation_kind(p->to->inputs[k].kind);
+  p->to->inputs[k].written = o.written && j && (j->name || j->base != k);
+  bool left = o.written && o.spec.metadata && (o.spec.set || !shows_all(p, k));
+  if (left)
+    FNZ_TRY(add_left_memory(p, out, k, is_user ? name : in->target));
+  if (p->to->inputs[k].written && !o.spec.metadata)
+    return FNZ_OK;
+  o.written = o.written && !left && !p->to->inputs[k].written;
+  return add_value(p, out, o, p->inputs[k]->node);
+}
+
+/* The memories that an input of their own stands for. */
+static fnz_status add_memories(fnzi_pass *p, fnzi_outputs *out) {
+  for (uint32_t k = 0; p->memories->shared && k < p->graph->ninputs; k++) {
+    const fnzi_joined *j = &p->joined[k];
+    if (!j->root || !j->name || j->root->storage->version == 0)
+      continue;
+    fnzi_output o = {.input = j->base, .written = true};
+    o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
+    o.spec.target = j->name;
+    FNZ_TRY(add_value(p, out, o, j->root));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_user_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+  const fnz_arg *a = &p->graph->outputs[k];
+  fnzi_output o = {.spec = p->from->outputs[k], .arg = *a};
+  if (a->tag == FNZ_ARG_VALUE) {
+    o.tensor = p->tensors[a->u.value];
+    return add_value(p, out, o, o.tensor->node);
+  }
+  if (fnzi_is_reference(a)) {
+    FNZ_TRY(fnzi_pass_other(p, &o.arg));
+    o.handle = fnzi_is_reference(&o.arg) ? o.arg.u.value : 0;
+  }
+  out->data[out->count++] = o;
+  return FNZ_OK;
+}
+
+static fnz_status add_outputs(fnzi_pass *p, fnzi_outputs *out) {
+  FNZI_NEW(&p->arena, 3 * (size_t)p->graph->ninputs + (size_t)p->graph->noutputs, &out->data);
+  out->count = 0;
+  for (uint32_t k = 0; k < p->graph->ninputs; k++)
+    if (p->inputs[k])
+      FNZ_TRY(fnzi_pass_excuse(p, NULL, add_mutation(p, out, k)));
+  FNZ_TRY(add_memories(p, out));
+  out->mutations = out->count;
+  for (uint32_t k = 0; k < p->graph->noutputs; k++)
+    FNZ_TRY(add_user_output(p, out, k));
+  return fnzi_share_outputs(p, out);
+}
+
+/* --- building ------------------------------------------------------------------------------------
+ */
+/* An epilogue gives an input other sizes without its elements. */
+static bool is_needed(const fnzi_pass *p, const fnzi_outputs *out, size_t k) {
+  return out->data[k].handle && (!p->epilogue || k >= out->mutations || out->data[k].written);
+}
+
+static fnz_status write_outputs(fnzi_pass *p, const fnzi_outputs *out) {
+  fnz_handle *handles;
+  uint32_t *values;
+  fnz_arg *args;
+  size_t n = 0;
+  fnzi_graph *graph = fnzi_graph_at(p->to, p->into);
+  FNZI_NEW(&p->arena, out->count, &handles);
+  FNZI_NEW(&p->arena, out->count, &values);
+  FNZI_NEW(&p->arena, out->count, &args);
+  FNZI_NEW(&p->to->arena, out->count, &p->to->outputs);
+  for (size_t k = 0; k < out->count; k++)
+    if (is_needed(p, out, k))
+      handles[n++] = out->data[k].handle;
+  p->tensors = NULL;
+  fnzi_arena_free(&p->lives);
+  FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, &p->world->views, values));
+  n = 0;
+  for (size_t k = 0; k < out->count; k++) {
+    args[k] = out->data[k].arg;
+    if (is_needed(p, out, k))
+      args[k].u.value = values[n++];
+    else if (out->data[k].handle)
+      args[k] = (fnz_arg){.tag = FNZ_ARG_NONE};
+    p->to->outputs[k] = out->data[k].spec;
+  }
+  FNZ_TRY(fnzi_args_copy(p->to, args, out->count, &graph->outputs));
+  graph->noutputs = (uint32_t)out->count;
+  graph->returns_single = p->graph->returns_single;
+  return FNZ_OK;
+}
+
+/* Outputs with memory of their own whose value is somebody else's too say so. */
+static fnz_status mark_own(fnzi_pass *p, const fnzi_outputs *out) {
+  const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
+  bool *seen;
+  FNZI_NEW(&p->arena, g->values.count, &seen);
+  for (size_t k = out->mutations; k < out->count; k++) {
+    fnz_output_spec *spec = &p->to->outputs[k];
+    if (!fnzi_output_is_result(spec) || g->outputs[k].tag != FNZ_ARG_VALUE)
+      continue;
+    uint64_t memory = fnzi_value_memory(p->to, p->into, g->outputs[k].u.value);
+    bool is_input = g->values.data[memory].node == FNZI_NO_NODE;
+    if (spec->sharing == FNZ_SHARING_NEW && !spec->window && (is_input || seen[memory]))
+      spec->sharing = FNZ_SHARING_OWN;
+    seen[memory] = true;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pass_outputs(fnzi_pass *p) {
+  fnzi_outputs out;
+  review_memories(p);
+  if (p->again)
+    return FNZ_OK;
+  FNZ_TRY(add_outputs(p, &out));
+  FNZ_TRY(write_outputs(p, &out));
+  FNZ_TRY(mark_own(p, &out));
+  FNZ_TRY(fnzi_add_guards(p, &out));
+  return p->epilogue ? fnzi_add_epilogue(p, &out) : FNZ_OK;
+}

@@ -1,0 +1,381 @@
+/* bodies.c - the body of a region as a graph of its own: its inputs, its results, and finding one
+ * that was made before.
+ *
+ * needs   a key (regions.h); geometries in it are interned in the target program
+ * keeps   names of inputs, order of results
+ * gives   a graph without writes, and for the caller: whose memory each result lies in, and which
+ *         bases were written */
+#include "functionalize/pass/regions/regions.h"
+
+#include <stdio.h>
+
+/* --- keys ------------------------------------------------------------------------------------- */
+static bool same_bases(const fnzi_body_key *a, const fnzi_body_key *b) {
+  for (uint32_t k = 0; k < a->nbases; k++) {
+    const fnzi_base *x = &a->bases[k], *y = &b->bases[k];
+    if (x->memory != y->memory || x->value != y->value || x->name != y->name ||
+        x->returns != y->returns || x->last != y->last)
+      return false;
+  }
+  return true;
+}
+
+static bool same_inputs(const fnzi_body_key *a, const fnzi_body_key *b) {
+  for (uint32_t k = 0; k < a->ninputs; k++) {
+    const fnzi_binding *x = &a->inputs[k], *y = &b->inputs[k];
+    if (x->is_tensor != y->is_tensor || x->base != y->base || x->window != y->window)
+      return false;
+  }
+  for (uint32_t k = 0; k < a->nslots; k++)
+    if (a->slots[k].is_base != b->slots[k].is_base || a->slots[k].index != b->slots[k].index)
+      return false;
+  return true;
+}
+
+static bool same_key(const fnzi_body_key *a, const fnzi_body_key *b) {
+  return a->graph == b->graph && a->leading == b->leading && a->autocast == b->autocast &&
+         a->ninputs == b->ninputs && a->nbases == b->nbases && a->nslots == b->nslots &&
+         same_bases(a, b) && same_inputs(a, b);
+}
+
+static fnz_status copy_key(fnzi_arena *arena, const fnzi_body_key *from, fnzi_body_key *to) {
+  *to = *from;
+  FNZI_NEW(arena, from->ninputs, &to->inputs);
+  FNZI_NEW(arena, from->nbases, &to->bases);
+  FNZI_NEW(arena, from->nslots, &to->slots);
+  if (from->ninputs)
+    memcpy(to->inputs, from->inputs, from->ninputs * sizeof *to->inputs);
+  if (from->nbases)
+    memcpy(to->bases, from->bases, from->nbases * sizeof *to->bases);
+  if (from->nslots)
+    memcpy(to->slots, from->slots, from->nslots * sizeof *to->slots);
+  return FNZ_OK;
+}
+
+fnzi_body *fnzi_body_find(const fnzi_passes *all, const fnzi_body_key *key) {
+  fnzi_body *b = all->bodies[key->graph];
+  while (b && !(b->done && same_key(&b->key, key)))
+    b = b->next;
+  return b;
+}
+
+/* --- inputs ----------------------------------------------------------------------------------- */
+static const char *input_name(const fnzi_pass *p, uint32_t k) {
+  const fnz_arg *input = &p->graph->inputs[k];
+  return fnzi_is_reference(input) ? p->graph->values.data[input->u.value].name : NULL;
+}
+
+/* An input of the target graph; literals have no name and no value. */
+static fnz_status add_input(fnzi_pass *p, uint32_t slot, uint32_t source,
+                            const fnz_geometry *geometry, fnz_handle *out) {
+  fnz_arg *input = &fnzi_graph_at(p->to, p->into)->inputs[slot];
+  const fnz_arg *from = &p->graph->inputs[source];
+  uint32_t value;
+  FNZ_TRY(fnzi_value_add(p->to, p->into, input_name(p, source), geometry, FNZI_NO_NODE, &value));
+  if (from->tag == FNZ_ARG_SYMBOL)
+    FNZ_TRY(fnzi_pass_symbol(p, p->graph->values.data[from->u.value].symbol,
+                             &fnzi_value_at(p->to, p->into, value)->symbol));
+  *input = (fnz_arg){.tag = from->tag, .u.value = value};
+  return fnzi_recorder_value(p->recorder, value, out);
+}
+
+/* A tensor for all of a base is held to the end, so that its writes matter. */
+static fnz_status take_base(fnzi_pass *p, uint32_t slot, uint32_t b) {
+  const fnzi_base *base = &p->body->key.bases[b];
+  fnz_handle handle;
+  fnz_tensor *all;
+  FNZ_TRY(add_input(p, slot, base->name, base->value, &handle));
+  FNZ_TRY(fnz_tensor_wrap(p->world, base->memory, handle, &all));
+  p->roots[b] = fnzi_alias_retain(all->node);
+  all->node->storage->mark = b + 1;
+  return FNZ_OK;
+}
+
+static fnz_status take_other(fnzi_pass *p, uint32_t slot, uint32_t k) {
+  const fnz_arg *from = &p->graph->inputs[k];
+  fnz_handle handle;
+  if (!fnzi_is_reference(from)) {
+    fnz_arg *copy;
+    FNZ_TRY(fnzi_args_copy(p->to, from, 1, &copy));
+    fnzi_graph_at(p->to, p->into)->inputs[slot] = *copy;
+    return FNZ_OK;
+  }
+  FNZ_TRY(add_input(p, slot, k, NULL, &handle));
+  p->others[from->u.value] = (fnz_arg){.tag = from->tag, .u.value = handle};
+  return FNZ_OK;
+}
+
+static fnz_status open_window(fnzi_pass *p, uint32_t k) {
+  const fnzi_binding *in = &p->body->key.inputs[k];
+  if (!in->is_tensor)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_pass_window(p, p->roots[in->base], in->window, &p->inputs[k]));
+  p->inputs[k]->refs++;
+  p->tensors[p->graph->inputs[k].u.value] = p->inputs[k];
+  return FNZ_OK;
+}
+
+static fnz_status take_inputs(fnzi_pass *p) {
+  const fnzi_body_key *key = &p->body->key;
+  FNZI_NEW(&p->lives, p->graph->values.count, &p->tensors);
+  FNZI_NEW(&p->arena, key->ninputs, &p->inputs);
+  FNZI_NEW(&p->arena, key->ninputs, &p->roots);
+  FNZ_TRY(fnzi_graph_set_inputs(p->to, p->into, key->nslots));
+  for (uint32_t s = 0; s < key->nslots; s++) {
+    const fnzi_slot *slot = &key->slots[s];
+    FNZ_TRY(slot->is_base ? take_base(p, s, slot->index) : take_other(p, s, slot->index));
+  }
+  for (uint32_t k = 0; k < key->ninputs; k++)
+    FNZ_TRY(open_window(p, k));
+  return FNZ_OK;
+}
+
+static fnz_status new_body(fnzi_passes *all, const fnzi_body_key *key, fnzi_body **out) {
+  FNZI_NEW(&all->arena, 1, out);
+  FNZ_TRY(copy_key(&all->arena, key, &(*out)->key));
+  FNZ_TRY(fnzi_graph_add(all->to, fnzi_graph_at(all->from, key->graph)->name, &(*out)->into));
+  fnzi_graph_at(all->to, (*out)->into)->source = key->graph;
+  (*out)->next = all->bodies[key->graph];
+  all->bodies[key->graph] = *out;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_body_start(fnzi_passes *all, const fnzi_body_key *key) {
+  fnzi_pass *p;
+  FNZ_TRY(fnzi_pass_push(all, key->graph, &p));
+  FNZ_TRY(new_body(all, key, &p->body));
+  p->into = p->body->into;
+  p->autocast = key->autocast;
+  p->recorder = NULL;
+  p->world = NULL;
+  p->owns_world = true;
+  FNZ_TRY(fnzi_recorder_on(all->ctx, all->to, p->into, &p->recorder));
+  FNZ_TRY(fnz_world_create(all->ctx, p->recorder, &p->world));
+  p->world->decisions = fnzi_recorder_program(p->recorder)->decisions;
+  p->world->views = all->views;
+  p->world->slack = &fnzi_recorder_program(p->recorder)->slack;
+  return take_inputs(p);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+/* One result of the target graph. */
+typedef struct result {
+  fnz_arg arg;
+  fnz_handle handle; /* of a value */
+} result;
+
+typedef struct results {
+  result *data;
+  size_t count;
+  fnzi_map taken; /* values that are results already */
+} results;
+
+static fnz_status refuse_moved(const fnzi_pass *p, uint32_t k) {
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "input %s gets other sizes, strides or memory in it; clone() it in there first",
+                   input_name(p, k));
+}
+
+/* Only what an input holds may change. */
+static fnz_status check_inputs(const fnzi_pass *p) {
+  for (uint32_t k = 0; k < p->body->key.ninputs; k++) {
+    const fnzi_binding *in = &p->body->key.inputs[k];
+    if (!in->is_tensor)
+      continue;
+    const fnzi_alias *node = p->inputs[k]->node;
+    if (node->storage != p->roots[in->base]->storage || node->storage->root != p->roots[in->base] ||
+        !fnzi_geometry_equal(&node->geometry, in->window))
+      return refuse_moved(p, k);
+  }
+  return FNZ_OK;
+}
+
+static uint32_t input_of(const fnzi_pass *p, const fnz_tensor *t) {
+  for (uint32_t k = 0; k < p->body->key.ninputs; k++)
+    if (p->inputs[k] == t)
+      return k;
+  return FNZI_NO_NODE;
+}
+
+/* Marks of storages: 1 + base, or FRESH + the first output that lies in them. */
+#define FRESH 0x80000000u
+
+static fnz_status describe(fnzi_pass *p, uint32_t j, fnzi_body_output *out) {
+  const fnz_arg *a = &p->graph->outputs[j];
+  *out = (fnzi_body_output){.origin = FNZI_ORIGIN_NUMBER, .same_input = FNZI_NO_NODE};
+  if (a->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnz_tensor *t = p->tensors[a->u.value];
+  fnzi_storage *s = t->node->storage;
+  if (!s->mark)
+    s->mark = FRESH | j;
+  out->origin = s->mark & FRESH ? FNZI_ORIGIN_FRESH : FNZI_ORIGIN_BASE;
+  out->of = s->mark & FRESH ? s->mark & ~FRESH : s->mark - 1;
+  out->same_input = out->origin == FNZI_ORIGIN_BASE ? input_of(p, t) : FNZI_NO_NODE;
+  out->whole = t->node == s->root;
+  out->entangled = s->entangled != NULL;
+  return fnzi_intern_geometry(p->to, &t->node->geometry, &out->geometry);
+}
+
+static fnz_status describe_all(fnzi_pass *p) {
+  fnzi_body *b = p->body;
+  FNZI_NEW(&p->all->arena, p->graph->noutputs, &b->outputs);
+  FNZI_NEW(&p->all->arena, b->key.nbases, &b->ends);
+  for (uint32_t j = 0; j < p->graph->noutputs; j++)
+    FNZ_TRY(describe(p, j, &b->outputs[j]));
+  for (uint32_t k = 0; k < b->key.nbases; k++) {
+    const fnzi_storage *s = p->roots[k]->storage;
+    const fnzi_alias *writer = s->log.count ? s->log.data[s->newest].who : NULL;
+    const fnzi_returns returns = b->key.bases[k].returns;
+    bool written = s->version > 0;
+    b->ends[k] = (fnzi_base_end){.written = written,
+                                 .returned = returns == FNZI_RETURNS_ALWAYS ||
+                                             (returns == FNZI_RETURNS_WRITTEN && written),
+                                 .entangled = s->entangled != NULL,
+                                 .source = writer && writer->source ? writer->source : ""};
+  }
+  return FNZ_OK;
+}
+
+/* A result is memory of its own: no input, and no other result. */
+static fnz_status own(fnzi_pass *p, fnzi_held **value, results *out) {
+  fnz_handle *key = &out->data[out->count].handle; /* the map borrows it */
+  uint64_t unused;
+  *key = (*value)->handle;
+  bool taken = fnzi_map_get(&out->taken, key, sizeof *key, &unused);
+  if (!taken && fnzi_recorder_is_new(p->recorder, *key))
+    return fnzi_map_set(&out->taken, key, sizeof *key, 1);
+  const fnz_arg args[] = {fnzi_arg_value(*key)};
+  return fnzi_emit_one(p->world, FNZI_EMIT_CLONE, args, 1, (*value)->geometry, value);
+}
+
+static fnz_status add_value(fnzi_pass *p, fnzi_alias *node, results *out) {
+  fnzi_held *value;
+  p->world->source = "";
+  p->world->why = fnzi_why_output(out->count);
+  FNZ_TRY(fnzi_read(node, &value));
+  FNZ_TRY(own(p, &value, out));
+  out->data[out->count++] = (result){{.tag = FNZ_ARG_VALUE}, value->handle};
+  fnzi_settle(p->world);
+  return FNZ_OK;
+}
+
+static fnz_status add_original(fnzi_pass *p, uint32_t j, results *out) {
+  fnz_arg a = p->graph->outputs[j];
+  if (a.tag == FNZ_ARG_VALUE)
+    return add_value(p, p->tensors[a.u.value]->node, out);
+  FNZ_TRY(fnzi_pass_other(p, &a));
+  out->data[out->count++] = (result){a, fnzi_is_reference(&a) ? a.u.value : 0};
+  return FNZ_OK;
+}
+
+static fnz_status add_bases(fnzi_pass *p, bool last, results *out) {
+  for (uint32_t b = 0; b < p->body->key.nbases; b++) {
+    const fnzi_base *base = &p->body->key.bases[b];
+    if (p->body->ends[b].returned && base->last == last)
+      FNZ_TRY(add_value(p, p->roots[b], out));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status add_results(fnzi_pass *p, results *out) {
+  uint32_t leading = p->body->key.leading;
+  FNZI_NEW(&p->arena, p->graph->noutputs + (size_t)p->body->key.nbases, &out->data);
+  for (uint32_t j = 0; j < leading; j++)
+    FNZ_TRY(add_original(p, j, out));
+  FNZ_TRY(add_bases(p, false, out));
+  for (uint32_t j = leading; j < p->graph->noutputs; j++)
+    FNZ_TRY(add_original(p, j, out));
+  return add_bases(p, true, out);
+}
+
+static fnz_status write_results(fnzi_pass *p, const results *r) {
+  fnz_handle *handles;
+  uint32_t *values;
+  size_t n = 0;
+  FNZI_NEW(&p->arena, r->count, &handles);
+  FNZI_NEW(&p->arena, r->count, &values);
+  for (size_t k = 0; k < r->count; k++)
+    if (r->data[k].handle)
+      handles[n++] = r->data[k].handle;
+  FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, &p->all->views, values));
+  FNZ_TRY(fnzi_graph_set_outputs(p->to, p->into, r->count));
+  fnzi_graph *graph = fnzi_graph_at(p->to, p->into);
+  n = 0;
+  for (size_t k = 0; k < r->count; k++) {
+    graph->outputs[k] = r->data[k].arg;
+    if (r->data[k].handle)
+      graph->outputs[k].u.value = values[n++];
+  }
+  graph->returns_single = p->graph->returns_single && r->count == p->graph->noutputs;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_body_finish(fnzi_pass *p) {
+  results out = {NULL, 0, {0}};
+  FNZ_TRY(check_inputs(p));
+  FNZ_TRY(describe_all(p));
+  fnzi_map_init(&out.taken, p->ctx);
+  fnz_status status = add_results(p, &out);
+  fnzi_map_free(&out.taken);
+  FNZ_TRY(status);
+  FNZ_TRY(write_results(p, &out));
+  p->body->effects = fnzi_recorder_has_effects(p->recorder);
+  p->body->done = true;
+  return FNZ_OK;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+/* Which target graphs the program needs, and in what order. */
+typedef struct made {
+  uint32_t *order, count;
+  bool *needed;
+} made;
+
+static void need(const fnzi_passes *all, uint32_t graph, made *m) {
+  const fnzi_graph *g = fnzi_graph_at(all->to, graph);
+  m->needed[graph] = true;
+  for (size_t n = 0; n < g->nodes.count; n++)
+    for (uint32_t i = 0; !g->nodes.data[n].op && i < g->nodes.data[n].nargs; i++)
+      if (g->nodes.data[n].args[i].tag == FNZ_ARG_GRAPH)
+        m->needed[g->nodes.data[n].args[i].u.i] = true;
+}
+
+/* The second graph that was made from one gets a name of its own. */
+static fnz_status name_graph(const fnzi_passes *all, uint32_t graph, uint32_t number) {
+  fnzi_graph *g = fnzi_graph_at(all->to, graph);
+  char name[256];
+  if (!number)
+    return FNZ_OK;
+  snprintf(name, sizeof name, "%.200s_%u", g->name, number);
+  return fnzi_intern(all->to, name, strlen(name), &g->name);
+}
+
+/* References go from a source graph to later ones, so that those whose users are known come first
+ * in the order of source graphs. */
+fnz_status fnzi_bodies_arrange(fnzi_passes *all) {
+  uint32_t graphs = (uint32_t)all->to->graphs.count;
+  made m = {.count = 0};
+  FNZI_NEW(&all->arena, graphs, &m.order);
+  FNZI_NEW(&all->arena, graphs, &m.needed);
+  need(all, 0, &m);
+  m.order[m.count++] = 0;
+  for (uint32_t g = 1; g < all->from->graphs.count; g++) {
+    uint32_t first = m.count;
+    for (const fnzi_body *b = all->bodies[g]; b; b = b->next)
+      if (m.needed[b->into])
+        m.order[m.count++] = b->into;
+    for (uint32_t i = first, k = m.count; i + 1 < k--; i++) { /* the oldest first */
+      uint32_t other = m.order[i];
+      m.order[i] = m.order[k];
+      m.order[k] = other;
+    }
+    for (uint32_t i = first; i < m.count; i++) {
+      need(all, m.order[i], &m);
+      FNZ_TRY(name_graph(all, m.order[i], i - first));
+    }
+  }
+  if (all->to->asked)
+    FNZ_TRY(fnzi_asked_arrange(all->to->ctx, all->to->asked, m.order, m.count));
+  return fnzi_graphs_arrange(all->to, m.order, m.count);
+}

@@ -1,0 +1,247 @@
+/* region_node.c - the node that takes the place of a higher-order one.
+ *
+ * needs   its bodies, made for how its operands lie in memory (regions.c)
+ * keeps   settings, keywords, the order of results
+ * gives   a node with the bodies' further results; region_results.c says what becomes of them */
+#include "functionalize/pass/regions/regions.h"
+#include "functionalize/wrapper/write_rules.h"
+
+/* --- arguments -------------------------------------------------------------------------------- */
+typedef struct building {
+  fnzi_pass *p;
+  const fnzi_region *r;
+  fnz_arg *args;
+  const char **names;
+  uint32_t count, at; /* at: the next argument of the source node */
+} building;
+
+/* The value that a base comes in with. */
+static fnz_status base_value(const fnzi_region *r, uint32_t base, fnz_arg *out) {
+  fnzi_held *value;
+  FNZ_TRY(fnzi_read(fnzi_operand_alias(&r->operands[r->first[base]]), &value));
+  *out = fnzi_arg_value(value->handle);
+  return FNZ_OK;
+}
+
+static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
+  const fnzi_body_key *key = &b->r->keys[b->r->hop.nbodies - 1];
+  fnz_arg *items;
+  FNZI_NEW(&b->p->world->scratch, key->nslots, &items);
+  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .u.list = items};
+  for (uint32_t s = 0; s < key->nslots; s++) {
+    const fnzi_slot *slot = &key->slots[s];
+    fnz_arg *item = &items[out->count];
+    bool is_right = b->r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && role == FNZI_HOP_XS &&
+                    out->count == b->r->hop.xs.count; /* the other side of what is combined */
+    if (slot->role != (uint32_t)role || is_right)
+      continue;
+    out->count++;
+    if (slot->is_base) {
+      FNZ_TRY(base_value(b->r, slot->index, item));
+      continue;
+    }
+    *item = *b->r->operands[slot->index].arg;
+    FNZ_TRY(fnzi_pass_other(b->p, item));
+  }
+  return FNZ_OK;
+}
+
+static void put(building *b, fnz_arg arg, const char *name) {
+  b->names[b->count] = name;
+  b->args[b->count++] = arg;
+}
+
+/* All captured operands, one after the other or as one list, as they were. */
+static fnz_status put_rest(building *b) {
+  const fnzi_hop *hop = &b->r->hop;
+  bool is_list = hop->captured.args != &hop->node->args[b->at];
+  fnz_arg list;
+  FNZ_TRY(list_of(b, FNZI_HOP_CAPTURED, &list));
+  if (is_list && hop->captured.count)
+    put(b, list, "");
+  for (uint32_t k = 0; !is_list && k < list.count; k++)
+    put(b, list.u.list[k], "");
+  b->at += is_list ? hop->captured.count > 0 : hop->captured.count;
+  return FNZ_OK;
+}
+
+static fnz_status put_pred(building *b) {
+  fnz_arg pred = *b->r->hop.pred;
+  if (pred.tag == FNZ_ARG_VALUE) {
+    fnzi_held *value;
+    FNZ_TRY(fnzi_read_tensor(b->p->tensors[pred.u.value], &value));
+    pred = fnzi_arg_value(value->handle);
+  } else
+    FNZ_TRY(fnzi_pass_other(b->p, &pred));
+  put(b, pred, "");
+  return FNZ_OK;
+}
+
+static fnz_status put_role(building *b, fnzi_hop_role role, uint32_t *body) {
+  fnz_arg list;
+  switch (role) {
+  case FNZI_HOP_PRED:
+    b->at++;
+    return put_pred(b);
+  case FNZI_HOP_GRAPH:
+    b->at++;
+    put(b, (fnz_arg){.tag = FNZ_ARG_GRAPH, .u.i = b->r->bodies[(*body)++]->into}, "");
+    return FNZ_OK;
+  case FNZI_HOP_CARRIED:
+  case FNZI_HOP_XS:
+  case FNZI_HOP_CAPTURED:
+    b->at++;
+    FNZ_TRY(list_of(b, role, &list));
+    put(b, list, "");
+    return FNZ_OK;
+  case FNZI_HOP_REST:
+    return put_rest(b);
+  default:
+    put(b, b->r->hop.node->args[b->at++], "");
+    return FNZ_OK;
+  }
+}
+
+/* Keywords say things about the node as a whole. PyTorch's note of which operands it writes goes:
+ * none are. */
+static void put_keywords(building *b) {
+  const fnzi_node *node = b->r->hop.node;
+  for (uint32_t i = 0; i < node->nargs; i++)
+    if (fnzi_node_arg_name(node, i)[0] &&
+        strcmp(fnzi_node_arg_name(node, i), "mutated_arg_indices") != 0)
+      put(b, node->args[i], fnzi_node_arg_name(node, i));
+}
+
+static fnz_status build_args(building *b, const char *target) {
+  const uint8_t *roles = fnzi_hop_roles(target);
+  const fnzi_node *node = b->r->hop.node;
+  size_t room = node->nargs + (size_t)b->r->noperands + 8;
+  uint32_t body = 0;
+  FNZI_NEW(&b->p->world->scratch, room, &b->args);
+  FNZI_NEW(&b->p->world->scratch, room, &b->names);
+  for (size_t i = 0; roles[i] != FNZI_HOP_END; i++)
+    FNZ_TRY(put_role(b, (fnzi_hop_role)roles[i], &body));
+  put_keywords(b);
+  return FNZ_OK;
+}
+
+/* --- outcomes --------------------------------------------------------------------------------- */
+/* What the node gives: its own results, and the new values of bases. */
+typedef struct outcomes {
+  fnzi_outcome *data;
+  uint32_t *base; /* of a new value; FNZI_NO_NODE for a result of its own */
+  uint32_t count;
+} outcomes;
+
+fnz_status fnzi_region_outcome(const fnzi_pass *p, const fnz_arg *result, fnzi_outcome *out) {
+  const fnzi_value *v = &p->graph->values.data[result->u.value];
+  *out = (fnzi_outcome){.tag = result->tag};
+  if (result->tag == FNZ_ARG_VALUE)
+    return fnzi_dense_like(&p->world->scratch, v->geometry, &out->geometry);
+  return result->tag == FNZ_ARG_SYMBOL ? fnzi_pass_symbol(p, v->symbol, &out->symbol) : FNZ_OK;
+}
+
+static fnz_status add_own(fnzi_pass *p, const fnzi_region *r, uint32_t j, outcomes *out) {
+  out->base[out->count] = FNZI_NO_NODE;
+  return fnzi_region_outcome(p, &r->hop.results.args[j], &out->data[out->count++]);
+}
+
+static fnz_status add_bases(fnzi_pass *p, const fnzi_region *r, bool last, outcomes *out) {
+  const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
+  for (uint32_t b = 0; b < body->key.nbases; b++) {
+    if (!body->ends[b].returned || body->key.bases[b].last != last)
+      continue;
+    fnzi_outcome *o = &out->data[out->count];
+    out->base[out->count++] = b;
+    o->tag = FNZ_ARG_VALUE;
+    FNZ_TRY(fnzi_dense_like(&p->world->scratch,
+                            &fnzi_operand_alias(&r->operands[r->first[b]])->geometry,
+                            &o->geometry));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region *r, outcomes *out) {
+  const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
+  size_t room = r->hop.results.count + (size_t)body->key.nbases;
+  uint32_t leading = body->key.leading;
+  FNZI_NEW(&p->world->scratch, room, &out->data);
+  FNZI_NEW(&p->world->scratch, room, &out->base);
+  for (uint32_t j = 0; j < leading; j++)
+    FNZ_TRY(add_own(p, r, j, out));
+  FNZ_TRY(add_bases(p, r, false, out));
+  for (uint32_t j = leading; j < r->hop.results.count; j++)
+    FNZ_TRY(add_own(p, r, j, out));
+  return add_bases(p, r, true, out);
+}
+
+/* A map that carries something is a scan. */
+static const char *target_of(const fnzi_region *r, const outcomes *out) {
+  bool carries = r->hop.kind == FNZI_HOP_MAP && out->count && out->base[0] != FNZI_NO_NODE &&
+                 !r->keys[0].bases[out->base[0]].last;
+  return carries ? fnzi_hop_target(FNZI_HOP_SCAN) : fnzi_node_target(r->hop.node);
+}
+
+static bool has_effects(const fnzi_region *r) {
+  bool effects = false;
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    effects |= r->bodies[i]->effects;
+  return effects;
+}
+
+/* --- the node --------------------------------------------------------------------------------- */
+static fnz_status take_values(fnzi_pass *p, const outcomes *out, const fnz_handle *handles,
+                              fnzi_held **values) {
+  for (uint32_t i = 0; i < out->count; i++) {
+    if (out->data[i].tag != FNZ_ARG_VALUE)
+      continue;
+    FNZ_TRY(fnzi_take(p->world, handles[i]));
+    values[i] = p->world->fresh.data[p->world->fresh.count - 1];
+  }
+  return FNZ_OK;
+}
+
+static fnz_status record(fnzi_pass *p, const fnzi_region *r, const outcomes *out,
+                         fnz_handle *handles) {
+  building b = {.p = p, .r = r};
+  const char *target = target_of(r, out);
+  const fnzi_node *node = r->hop.node;
+  FNZ_TRY(build_args(&b, target));
+  const fnzi_node_call call = {.target = target,
+                               .source = node->source,
+                               .args = b.args,
+                               .names = b.names,
+                               .nargs = b.count,
+                               .outcomes = out->data,
+                               .noutcomes = out->count,
+                               .in_list = r->hop.results.args != node->outputs,
+                               .effects = has_effects(r)};
+  return fnzi_recorder_node(p->recorder, &call, handles);
+}
+
+fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region *r) {
+  fnzi_arena *scratch = &p->world->scratch;
+  outcomes out = {0};
+  fnz_handle *handles, *own_handles;
+  fnzi_held **values, **own;
+  uint32_t n = 0;
+  p->world->source = r->hop.node->source;
+  FNZ_TRY(find_outcomes(p, r, &out));
+  FNZI_NEW(scratch, out.count, &handles);
+  FNZI_NEW(scratch, out.count, &values);
+  FNZI_NEW(scratch, out.count, &own_handles);
+  FNZI_NEW(scratch, out.count, &own);
+  FNZ_TRY(record(p, r, &out, handles));
+  FNZ_TRY(take_values(p, &out, handles, values));
+  for (uint32_t i = 0; i < out.count; i++) {
+    if (out.base[i] != FNZI_NO_NODE) {
+      FNZ_TRY(fnzi_region_write(p, r, out.base[i], values[i]));
+      continue;
+    }
+    own_handles[n] = handles[i];
+    own[n++] = values[i];
+  }
+  FNZ_TRY(fnzi_region_bind(p, r, own, own_handles));
+  fnzi_settle(p->world);
+  return FNZ_OK;
+}

@@ -1,0 +1,480 @@
+/* regions.c - what the bodies of a higher-order node are made for, found by making them.
+ *
+ * Which operands a body writes is known when it has been replayed. So bodies are made for operands
+ * that lie each in memory of its own; if one is written that overlaps another one, both become
+ * windows of the storage they lie in; if a loop writes what it has captured, that is carried from
+ * turn to turn. Then the bodies are made again, until nothing new is found: an operand that was
+ * written or merged stays so, which is why this ends.
+ *
+ * needs   a node that agrees with its bodies (program/region_ops_check.c)
+ * gives   made bodies to region_node.c, or the nodes of a transparent body among those of the pass
+ * refuses what writes in a way that no carried value can tell, by name */
+#include "functionalize/pass/regions/regions.h"
+#include "functionalize/wrapper/write_rules.h"
+
+#include <stdlib.h>
+
+/* --- operands --------------------------------------------------------------------------------- */
+static fnzi_hop_role role_of(const fnzi_hop *hop, uint32_t k) {
+  bool sliced;
+  (void)fnzi_hop_operand(hop, k, &sliced);
+  return sliced ? FNZI_HOP_XS : k < hop->carried.count ? FNZI_HOP_CARRIED : FNZI_HOP_CAPTURED;
+}
+
+typedef struct place {
+  const fnzi_storage *storage;
+  uint32_t operand;
+} place;
+
+static int by_storage(const void *left, const void *right) {
+  const place *a = left, *b = right;
+  const uintptr_t x = (uintptr_t)a->storage, y = (uintptr_t)b->storage;
+  return x != y ? (x > y) - (x < y) : (a->operand > b->operand) - (a->operand < b->operand);
+}
+
+/* Only operands of one storage can be one memory; others are never compared. */
+static fnz_status link_operands(fnzi_pass *p, fnzi_region *r) {
+  place *places;
+  uint32_t count = 0;
+  FNZI_NEW(&p->arena, r->noperands, &places);
+  for (uint32_t k = 0; k < r->noperands; k++)
+    if (r->operands[k].tensor)
+      places[count++] = (place){r->operands[k].tensor->node->storage, k};
+  if (count)
+    qsort(places, count, sizeof *places, by_storage);
+  for (uint32_t i = 0; i < count; i++) {
+    fnzi_operand *o = &r->operands[places[i].operand];
+    bool is_first = i == 0 || places[i - 1].storage != places[i].storage;
+    bool is_last = i + 1 == count || places[i + 1].storage != places[i].storage;
+    o->first = is_first ? places[i].operand : r->operands[places[i - 1].operand].first;
+    o->next = is_last ? FNZI_NO_NODE : places[i + 1].operand;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status find_operands(fnzi_pass *p, fnzi_region *r) {
+  r->noperands = fnzi_hop_input_count(&r->hop);
+  FNZI_NEW(&p->arena, r->noperands, &r->operands);
+  FNZI_NEW(&p->arena, r->noperands, &r->first);
+  for (uint32_t k = 0; k < r->noperands; k++) {
+    fnzi_operand *o = &r->operands[k];
+    bool sliced;
+    o->arg = fnzi_hop_operand(&r->hop, k, &sliced);
+    o->role = role_of(&r->hop, k);
+    if (o->arg->tag == FNZ_ARG_VALUE)
+      o->tensor = p->tensors[o->arg->u.value];
+  }
+  return link_operands(p, r);
+}
+
+static const char *operand_name(const fnzi_pass *p, const fnzi_operand *o) {
+  return p->graph->values.data[o->arg->u.value].name;
+}
+
+/* --- the key ---------------------------------------------------------------------------------- */
+static uint32_t main_body(const fnzi_region *r) {
+  return r->hop.bodies[r->hop.nbodies - 1];
+}
+
+/* Where a window lies in its storage matters to operators that count from there only; bodies that
+ * have none are the same for all places. */
+static fnz_status own_memory(fnzi_pass *p, const fnzi_region *r, const fnzi_operand *o,
+                             const fnz_geometry **out) {
+  fnz_geometry g = *fnzi_geometry(o->tensor);
+  bool counts = p->all->counts_from_storage[main_body(r)];
+  if (r->hop.kind == FNZI_HOP_COND)
+    counts |= p->all->counts_from_storage[r->hop.bodies[0]];
+  if (o->role == FNZI_HOP_XS) {
+    g.rank--;
+    g.sizes++;
+    g.strides++;
+  }
+  if (counts && o->role != FNZI_HOP_CAPTURED && (g.offset || o->role == FNZI_HOP_XS))
+    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "operand %s lies in another place of its storage in each turn, and a body has "
+                     "a view that counts from the storage; use views that count from their base",
+                     operand_name(p, o));
+  if (!counts)
+    g.offset = 0;
+  return fnzi_intern_geometry(p->to, &g, out);
+}
+
+/* What an associative scan combines are results of its own body, besides slices. */
+static fnz_status recorded_memory(fnzi_pass *p, const fnzi_region *r, uint32_t k,
+                                  const fnz_geometry **out) {
+  const fnzi_graph *g = fnzi_graph_at(p->from, main_body(r));
+  const fnz_geometry *dense;
+  FNZ_TRY(fnzi_dense_like(&p->arena, g->values.data[g->inputs[k].u.value].geometry, &dense));
+  return fnzi_intern_geometry(p->to, dense, out);
+}
+
+static fnz_status base_memory(fnzi_pass *p, const fnzi_region *r, uint32_t k,
+                              const fnz_geometry **out) {
+  const fnzi_operand *o = &r->operands[k];
+  if (o->merged)
+    return fnzi_intern_geometry(p->to, fnzi_root_geometry(o->tensor), out);
+  if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && o->role == FNZI_HOP_XS)
+    return recorded_memory(p, r, k, out);
+  return own_memory(p, r, o, out);
+}
+
+/* What the value looks like that stands for the base: the operand's, or a slice of it. */
+static fnz_status base_value(fnzi_pass *p, const fnzi_region *r, const fnzi_operand *o,
+                             const fnz_geometry *memory, const fnz_geometry **out) {
+  fnzi_held *value;
+  fnz_geometry slice;
+  *out = memory;
+  if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && o->role == FNZI_HOP_XS)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_read(fnzi_operand_alias(o), &value));
+  *out = value->geometry;
+  if (o->role != FNZI_HOP_XS)
+    return FNZ_OK;
+  slice = *value->geometry;
+  slice.rank--;
+  slice.sizes++;
+  slice.strides++;
+  FNZ_TRY(fnzi_dense_like(&p->arena, &slice, out));
+  return fnzi_intern_geometry(p->to, *out, out);
+}
+
+static fnzi_returns returns_of(const fnzi_region *r, const fnzi_operand *o) {
+  if (o->role == FNZI_HOP_CARRIED)
+    return FNZI_RETURNS_NEVER;
+  if (o->written)
+    return FNZI_RETURNS_ALWAYS;
+  return fnzi_region_loops(r) ? FNZI_RETURNS_NEVER : FNZI_RETURNS_WRITTEN;
+}
+
+static fnz_status add_base(fnzi_pass *p, fnzi_region *r, fnzi_body_key *key, uint32_t k) {
+  fnzi_operand *o = &r->operands[k];
+  fnzi_base *b = &key->bases[key->nbases];
+  b->name = k;
+  b->returns = returns_of(r, o);
+  b->last = o->role == FNZI_HOP_XS;
+  FNZ_TRY(base_memory(p, r, k, &b->memory));
+  FNZ_TRY(base_value(p, r, o, b->memory, &b->value));
+  r->first[key->nbases] = k;
+  o->base = key->nbases++;
+  return FNZ_OK;
+}
+
+/* The base of a storage that several operands are windows of; false when there is none yet. */
+static bool join(const fnzi_region *r, uint32_t k) {
+  fnzi_operand *o = &r->operands[k];
+  for (uint32_t i = o->first; o->merged && i < k; i = r->operands[i].next) {
+    if (!r->operands[i].merged)
+      continue;
+    o->base = r->operands[i].base;
+    return true;
+  }
+  return false;
+}
+
+static fnz_status bind_inputs(fnzi_pass *p, fnzi_region *r, fnzi_body_key *key) {
+  for (uint32_t k = 0; k < r->noperands; k++) {
+    const fnzi_operand *o = &r->operands[k];
+    fnzi_binding *in = &key->inputs[k];
+    in->is_tensor = o->tensor != NULL;
+    if (!o->tensor)
+      continue;
+    if (!join(r, k))
+      FNZ_TRY(add_base(p, r, key, k));
+    if (returns_of(r, o) == FNZI_RETURNS_ALWAYS)
+      key->bases[o->base].returns = FNZI_RETURNS_ALWAYS;
+    in->base = o->base;
+    in->window = key->bases[o->base].memory;
+    if (o->merged)
+      FNZ_TRY(fnzi_intern_geometry(p->to, fnzi_geometry(o->tensor), &in->window));
+  }
+  return FNZ_OK;
+}
+
+/* The list that operand k goes into: what a loop has captured and writes is carried. */
+static fnzi_hop_role slot_role(const fnzi_region *r, const fnzi_body_key *key, uint32_t k) {
+  const fnzi_operand *o = &r->operands[k];
+  bool is_carried = fnzi_region_loops(r) && o->tensor && o->role == FNZI_HOP_CAPTURED &&
+                    key->bases[o->base].returns == FNZI_RETURNS_ALWAYS;
+  return is_carried ? FNZI_HOP_CARRIED : o->role;
+}
+
+/* Operands of `role` that will be in list `to`, in their order. */
+static void add_slots(const fnzi_region *r, fnzi_body_key *key, fnzi_hop_role role,
+                      fnzi_hop_role to) {
+  for (uint32_t k = 0; k < r->noperands; k++) {
+    const fnzi_operand *o = &r->operands[k];
+    if (o->role != role || slot_role(r, key, k) != to || (o->tensor && r->first[o->base] != k))
+      continue;
+    key->slots[key->nslots++] = (fnzi_slot){o->tensor != NULL, o->tensor ? o->base : k, to};
+  }
+}
+
+static fnz_status make_keys(fnzi_pass *p, fnzi_region *r) {
+  const fnzi_hop *hop = &r->hop;
+  fnzi_body_key *key = &r->keys[0];
+  uint32_t outputs = fnzi_graph_at(p->from, main_body(r))->noutputs;
+  *key = (fnzi_body_key){.ninputs = r->noperands};
+  key->autocast = hop->autocast.device ? hop->autocast.enabled : p->autocast;
+  FNZI_NEW(&p->arena, r->noperands, &key->inputs);
+  FNZI_NEW(&p->arena, r->noperands, &key->bases);
+  FNZI_NEW(&p->arena, r->noperands, &key->slots);
+  FNZ_TRY(bind_inputs(p, r, key));
+  add_slots(r, key, FNZI_HOP_CARRIED, FNZI_HOP_CARRIED);
+  add_slots(r, key, FNZI_HOP_CAPTURED, FNZI_HOP_CARRIED);
+  add_slots(r, key, FNZI_HOP_XS, FNZI_HOP_XS);
+  add_slots(r, key, FNZI_HOP_CAPTURED, FNZI_HOP_CAPTURED);
+  key->leading = fnzi_region_loops(r) ? hop->carried.count : outputs;
+  r->keys[1] = *key;
+  for (uint32_t i = 0; i < hop->nbodies; i++)
+    r->keys[i].graph = hop->bodies[i];
+  if (hop->kind != FNZI_HOP_WHILE_LOOP)
+    return FNZ_OK;
+  key->leading = fnzi_graph_at(p->from, key->graph)->noutputs; /* the condition gives one bool */
+  FNZI_NEW(&p->arena, r->noperands, &key->bases);
+  for (uint32_t b = 0; b < key->nbases; b++) {
+    key->bases[b] = r->keys[1].bases[b];
+    key->bases[b].returns = FNZI_RETURNS_NEVER;
+  }
+  return FNZ_OK;
+}
+
+/* --- what the bodies write -------------------------------------------------------------------- */
+static fnz_status refuse(const fnzi_pass *p, const fnzi_operand *o, const char *what) {
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "operand %s %s", operand_name(p, o), what);
+}
+
+static fnz_status check_written(const fnzi_pass *p, const fnzi_region *r, const fnzi_operand *o,
+                                uint32_t body) {
+  if (r->hop.kind == FNZI_HOP_WHILE_LOOP && body == 0)
+    return refuse(p, o, "is written by the condition of the loop; write it in the body");
+  if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
+    return refuse(p, o,
+                  "is written by what an associative scan combines with, whose order is not "
+                  "given; clone() it in there first");
+  if (r->hop.kind == FNZI_HOP_SCAN && o->role == FNZI_HOP_XS)
+    return refuse(p, o,
+                  "is cut into slices that the body of a scan writes; whether the first one "
+                  "is a copy depends on the version of PyTorch, clone() it in there first");
+  if (o->role == FNZI_HOP_XS &&
+      fnzi_self_relation(fnzi_geometry(o->tensor), FNZI_MUCH_WORK) != FNZI_DISJOINT)
+    return refuse(p, o,
+                  "is cut into slices that share memory, and the body writes them; clone() "
+                  "it first");
+  return FNZ_OK;
+}
+
+static fnz_status note_writes(const fnzi_pass *p, fnzi_region *r) {
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    for (uint32_t k = 0; k < r->noperands; k++) {
+      fnzi_operand *o = &r->operands[k];
+      if (!o->tensor || !r->bodies[i]->ends[o->base].written)
+        continue;
+      FNZ_TRY(check_written(p, r, o, i));
+      o->written = true;
+    }
+  return FNZ_OK;
+}
+
+/* Some body writes what not every one gives back. */
+static bool lacks_results(const fnzi_region *r) {
+  uint32_t first = r->hop.kind == FNZI_HOP_WHILE_LOOP; /* the condition gives back nothing */
+  for (uint32_t k = 0; k < r->noperands; k++) {
+    const fnzi_operand *o = &r->operands[k];
+    for (uint32_t i = first; o->written && i < r->hop.nbodies; i++)
+      if (o->role != FNZI_HOP_CARRIED && !r->bodies[i]->ends[o->base].returned)
+        return true;
+  }
+  return false;
+}
+
+/* Two operands that overlap, one of which is written, as windows of one base. */
+static fnz_status merge(const fnzi_pass *p, fnzi_region *r, const fnzi_operand *a,
+                        const fnzi_operand *b, bool *found) {
+  if (a->role != FNZI_HOP_CAPTURED || b->role != FNZI_HOP_CAPTURED)
+    return refuse(p, a,
+                  "overlaps another operand, and a body writes one of them; what a loop "
+                  "carries or cuts is that memory in some turns only, so clone() it first");
+  for (uint32_t k = a->first; k != FNZI_NO_NODE; k = r->operands[k].next) {
+    fnzi_operand *o = &r->operands[k];
+    if (o->role != FNZI_HOP_CAPTURED)
+      continue;
+    *found |= !o->merged;
+    o->merged = true;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status merge_all(const fnzi_pass *p, fnzi_region *r, bool *found) {
+  for (uint32_t i = 0; i < r->noperands; i++) {
+    const fnzi_operand *a = &r->operands[i];
+    uint32_t k = a->tensor && a->written ? a->first : FNZI_NO_NODE;
+    for (; k != FNZI_NO_NODE; k = r->operands[k].next) {
+      const fnzi_operand *b = &r->operands[k];
+      if (k != i && !(a->merged && b->merged) && fnzi_overlap(a->tensor, b->tensor))
+        FNZ_TRY(merge(p, r, a, b, found));
+    }
+  }
+  return FNZ_OK;
+}
+
+/* --- loops ------------------------------------------------------------------------------------ */
+/* What a turn gives is what the next one gets: memory that looks the same. */
+bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->sizes[d] != 1 && a->strides[d] != b->strides[d])
+      return fnz_geometry_numel(a) == 0;
+  return a->is_conj == b->is_conj && a->is_neg == b->is_neg;
+}
+
+static fnz_status check_turn(const fnzi_pass *p, const fnzi_region *r, const fnzi_body *body,
+                             uint32_t k) {
+  const fnzi_operand *o = &r->operands[k];
+  const fnzi_body_output *out = &body->outputs[k];
+  if (!o->tensor || out->origin == FNZI_ORIGIN_NUMBER || !p->all->writes)
+    return FNZ_OK;
+  if (!fnzi_same_strides(body->key.bases[o->base].memory, out->geometry))
+    return refuse(p, o,
+                  "is carried with other strides from turn to turn than at first; make it "
+                  "contiguous() before the loop and at the end of the body");
+  return FNZ_OK;
+}
+
+/* A result that lies in memory that the next turn may write makes that turn write it too. */
+static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region *r, const fnzi_body *body,
+                                uint32_t k) {
+  const fnzi_body_output *out = &body->outputs[k];
+  bool alias = out->entangled || out->origin == FNZI_ORIGIN_BASE ||
+               (out->origin == FNZI_ORIGIN_FRESH && out->of != k);
+  for (uint32_t i = 0; alias && i < r->noperands; i++) {
+    const fnzi_operand *o = &r->operands[i];
+    bool meets = o->role == FNZI_HOP_CARRIED || out->entangled ||
+                 (out->origin == FNZI_ORIGIN_BASE && out->of == o->base);
+    if (o->tensor && o->written && meets)
+      return refuse(p, o,
+                    "is written by the body of a loop whose result may be the same memory; "
+                    "clone() it before returning it");
+  }
+  return FNZ_OK;
+}
+
+/* A map stacks its results when all turns are over: what they share shows the last turn's writes in
+ * all of them. */
+static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region *r, const fnzi_body *body,
+                                uint32_t j) {
+  const fnzi_body_output *out = &body->outputs[j];
+  for (uint32_t i = 0; r->hop.kind == FNZI_HOP_MAP && i < r->noperands; i++) {
+    const fnzi_operand *o = &r->operands[i];
+    bool meets = out->entangled || (out->origin == FNZI_ORIGIN_BASE && out->of == o->base);
+    if (o->tensor && o->written && o->role == FNZI_HOP_CAPTURED && meets)
+      return refuse(p, o,
+                    "is written in each turn of a map and returned by it, which shows the "
+                    "last turn's value in all results; clone() it before returning it");
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_loop(const fnzi_pass *p, const fnzi_region *r) {
+  const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
+  for (uint32_t k = 0; k < r->hop.carried.count; k++) {
+    FNZ_TRY(check_turn(p, r, body, k));
+    FNZ_TRY(check_aliases(p, r, body, k));
+  }
+  for (uint32_t j = r->hop.carried.count; j < r->hop.results.count; j++)
+    FNZ_TRY(check_stacked(p, r, body, j));
+  return FNZ_OK;
+}
+
+/* --- bodies ----------------------------------------------------------------------------------- */
+static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
+  fnzi_region *r;
+  FNZI_NEW(&p->arena, 1, &r);
+  FNZ_TRY(fnzi_hop_read(p->ctx, p->from, node, &r->hop));
+  if (r->hop.kind != FNZI_HOP_EFFECT) {
+    FNZ_TRY(find_operands(p, r));
+    FNZ_TRY(make_keys(p, r));
+  }
+  p->region = r;
+  return FNZ_OK;
+}
+
+/* The nodes of the body take the place of the node: the same world, the same tensors. */
+static fnz_status start_inlined(fnzi_pass *p, fnzi_region *r) {
+  fnzi_pass *body;
+  FNZ_TRY(fnzi_pass_push(p->all, r->hop.bodies[0], &body));
+  FNZI_NEW(&body->lives, body->graph->values.count, &body->tensors);
+  body->inlined = r->inlined = true;
+  body->autocast = p->autocast;
+  for (uint32_t k = 0; k < r->noperands; k++) {
+    const fnz_arg *to = &body->graph->inputs[k];
+    fnz_arg from = *r->operands[k].arg;
+    if (r->operands[k].tensor) {
+      r->operands[k].tensor->refs++;
+      body->tensors[to->u.value] = r->operands[k].tensor;
+      continue;
+    }
+    FNZ_TRY(fnzi_pass_other(p, &from));
+    if (fnzi_is_reference(to))
+      body->others[to->u.value] = from;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_region_inlined(fnzi_pass *body) {
+  fnzi_pass *p = body->below;
+  const fnzi_region *r = p->region;
+  for (uint32_t j = 0; j < r->hop.results.count; j++) {
+    const fnz_arg *to = &r->hop.results.args[j];
+    fnz_arg from = body->graph->outputs[j];
+    if (to->tag == FNZ_ARG_VALUE) {
+      body->tensors[from.u.value]->refs++;
+      p->tensors[to->u.value] = body->tensors[from.u.value];
+    } else if (fnzi_is_reference(to)) {
+      FNZ_TRY(fnzi_pass_other(body, &from));
+      p->others[to->u.value] = from;
+    }
+  }
+  return FNZ_OK;
+}
+
+/* Goes on as long as bodies are there; *waits when one is being made. */
+static fnz_status need_bodies(fnzi_pass *p, fnzi_region *r, bool *waits) {
+  for (uint32_t i = 0; i < r->hop.nbodies && !*waits; i++) {
+    r->bodies[i] = fnzi_body_find(p->all, &r->keys[i]);
+    *waits = !r->bodies[i];
+    if (*waits)
+      FNZ_TRY(fnzi_body_start(p->all, &r->keys[i]));
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_region_pass(fnzi_pass *p, const fnzi_node *node, bool *waits) {
+  bool found = true;
+  if (!p->region)
+    FNZ_TRY(begin(p, node));
+  fnzi_region *r = p->region;
+  bool is_done = r->inlined || r->hop.kind == FNZI_HOP_EFFECT;
+  if (fnzi_hop_is_inlined(&r->hop, p->autocast) && !is_done) {
+    *waits = true;
+    return start_inlined(p, r);
+  }
+  while (found && !is_done) {
+    FNZ_TRY(need_bodies(p, r, waits));
+    if (*waits)
+      return FNZ_OK;
+    if (r->rounds++ > 2 * r->noperands + 2) /* each round finds an operand written or merged */
+      return fnzi_fail(p->ctx, FNZ_CLASS_INTERNAL, NULL, "what the bodies write does not settle");
+    FNZ_TRY(note_writes(p, r));
+    found = lacks_results(r);
+    FNZ_TRY(merge_all(p, r, &found));
+    if (found)
+      FNZ_TRY(make_keys(p, r));
+  }
+  if (!is_done && fnzi_region_loops(r))
+    FNZ_TRY(check_loop(p, r));
+  if (r->hop.kind == FNZI_HOP_EFFECT)
+    FNZ_TRY(fnzi_effect_emit(p, &r->hop));
+  else if (!r->inlined)
+    FNZ_TRY(fnzi_region_emit(p, r));
+  p->region = NULL;
+  return FNZ_OK;
+}

@@ -1,0 +1,192 @@
+/* region_results.c - what the results of a node with bodies are to the pass.
+ *
+ * needs   the node's results as values; what its bodies say of whose memory they lie in
+ * gives   tensors that alias what they alias in eager, and writes of what the bodies have written.
+ *         Where nobody knows what a result aliases, because branches disagree or turns differ, the
+ *         memory concerned is entangled: it may be read and not be written any more. */
+#include "functionalize/pass/regions/regions.h"
+#include "functionalize/wrapper/write_rules.h"
+
+/* --- writes ----------------------------------------------------------------------------------- */
+/* The line of the last write in a body that wrote it. */
+static const char *source_of(const fnzi_region *r, uint32_t base) {
+  for (uint32_t i = r->hop.nbodies; i-- > 0;)
+    if (r->bodies[i]->ends[base].written && r->bodies[i]->ends[base].source[0])
+      return r->bodies[i]->ends[base].source;
+  return r->hop.node->source;
+}
+
+fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region *r, uint32_t base, fnzi_held *value) {
+  p->world->source = source_of(r, base);
+  fnz_status status = fnzi_write(fnzi_operand_alias(&r->operands[r->first[base]]), value);
+  p->world->source = r->hop.node->source;
+  return status;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+static void entangle(const fnzi_region *r, fnzi_storage *s) {
+  s->entangled = fnzi_node_target(r->hop.node);
+}
+
+static fnzi_storage *storage_of(const fnzi_region *r, uint32_t base) {
+  return r->operands[r->first[base]].tensor->node->storage;
+}
+
+/* Everything of this result that its bodies say may be shared: its memory, and that which it may
+ * be. */
+static void entangle_result(fnzi_pass *p, const fnzi_region *r, uint32_t j) {
+  fnz_tensor *t = p->tensors[r->hop.results.args[j].u.value];
+  entangle(r, t->node->storage);
+  for (uint32_t i = 0; i < r->hop.nbodies; i++) {
+    const fnzi_body_output *o = &r->bodies[i]->outputs[j];
+    if (r->hop.kind == FNZI_HOP_WHILE_LOOP && i == 0)
+      continue;
+    if (o->origin == FNZI_ORIGIN_BASE)
+      entangle(r, storage_of(r, o->of));
+    else if (o->of != j)
+      entangle(r, p->tensors[r->hop.results.args[o->of].u.value]->node->storage);
+  }
+  for (uint32_t k = 0; k < r->hop.carried.count; k++) /* what is handed on may be any of these */
+    if (r->operands[k].tensor)
+      entangle(r, r->operands[k].tensor->node->storage);
+}
+
+/* A body that kept something entangled leaves it so. */
+static void entangle_bases(const fnzi_region *r) {
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    for (uint32_t b = 0; b < r->bodies[i]->key.nbases; b++)
+      if (r->bodies[i]->ends[b].entangled)
+        entangle(r, storage_of(r, b));
+}
+
+/* A window of what came in, where the storage of the operand has it. */
+static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region *r, const fnzi_body_output *o,
+                                fnzi_held *value, fnz_tensor **out) {
+  const fnzi_operand *operand = &r->operands[r->first[o->of]];
+  const fnzi_alias *from = fnzi_operand_alias(operand);
+  const fnz_geometry *memory = r->keys[0].bases[o->of].memory;
+  const int64_t unit = (int64_t)fnzi_dtype(o->geometry->dtype)->bytes;
+  const int64_t bytes =
+      (from->geometry.offset - memory->offset) * (int64_t)fnzi_dtype(memory->dtype)->bytes;
+  fnz_geometry window = *o->geometry;
+  fnzi_alias *node;
+  if (o->same_input != FNZI_NO_NODE) {
+    *out = r->operands[o->same_input].tensor;
+    (*out)->refs++;
+    return FNZ_OK;
+  }
+  window.offset += bytes / unit;
+  if (bytes % unit)
+    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "a result is a window of its operand under another dtype, at a place that is "
+                     "no multiple of its elements; clone() it before returning it");
+  if (fnzi_geometry_equal(&window, fnzi_geometry(operand->tensor)))
+    return fnzi_tensor_on(p->world, operand->tensor->node, out);
+  FNZ_TRY(fnzi_alias_window(p->world, from->storage->root, &window, &node));
+  if (!node->value)
+    fnzi_alias_set_value(node, value);
+  fnz_status status = fnzi_tensor_on(p->world, node, out);
+  fnzi_alias_release(node);
+  return status;
+}
+
+/* All bodies say the same of result j. */
+static bool agree(const fnzi_region *r, uint32_t j) {
+  const fnzi_body_output *a = &r->bodies[0]->outputs[j], *b = a;
+  if (r->hop.kind == FNZI_HOP_COND)
+    b = &r->bodies[1]->outputs[j];
+  if (a->origin != b->origin || a->of != b->of || a->same_input != b->same_input)
+    return false;
+  bool is_alone = a->origin == FNZI_ORIGIN_FRESH && a->of == j;
+  return is_alone || a->geometry == b->geometry;
+}
+
+/* Result j as a window of result `of`, which shows all of their memory. */
+static bool is_window_of_result(const fnzi_region *r, uint32_t j) {
+  const fnzi_body_output *o = &r->bodies[0]->outputs[j];
+  bool whole = true;
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    whole = whole && r->bodies[i]->outputs[o->of].whole &&
+            r->bodies[i]->outputs[o->of].geometry == r->bodies[0]->outputs[o->of].geometry;
+  return o->origin == FNZI_ORIGIN_FRESH && o->of != j && whole;
+}
+
+static fnz_status other_strides(const fnzi_pass *p, const fnzi_region *r, uint32_t j) {
+  const char *name = p->graph->values.data[r->hop.results.args[j].u.value].name;
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "result %s has other strides in one branch than in the other; make both "
+                   "contiguous()",
+                   name);
+}
+
+/* New memory that looks as the body leaves it. */
+static fnz_status fresh(fnzi_pass *p, const fnzi_region *r, uint32_t j, fnzi_held *value,
+                        fnz_tensor **out) {
+  const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
+  const fnz_geometry *recorded = p->graph->values.data[r->hop.results.args[j].u.value].geometry;
+  if (!p->all->writes || (fnzi_region_loops(r) && j >= r->hop.carried.count))
+    return fnzi_tensor_new(p->world, recorded, value, out);
+  fnz_geometry g = *body->outputs[j].geometry;
+  for (uint32_t i = 0; r->hop.kind == FNZI_HOP_COND && i < r->hop.nbodies; i++)
+    if (!fnzi_same_strides(&g, r->bodies[i]->outputs[j].geometry))
+      return other_strides(p, r, j);
+  g.offset = 0;
+  return fnzi_tensor_new(p->world, &g, value, out);
+}
+
+static fnz_status bind_branch(fnzi_pass *p, const fnzi_region *r, uint32_t j, fnzi_held *value,
+                              fnz_tensor **out) {
+  const fnzi_body_output *o = &r->bodies[0]->outputs[j];
+  bool agreed = p->all->writes && agree(r, j); /* nobody sees aliases where nobody writes */
+  if (agreed && o->origin == FNZI_ORIGIN_BASE)
+    return alias_of_base(p, r, o, value, out);
+  if (!agreed || !is_window_of_result(r, j))
+    return fresh(p, r, j, value, out);
+  const fnz_tensor *all = p->tensors[r->hop.results.args[o->of].u.value];
+  fnz_geometry window = *o->geometry;
+  window.offset -= r->bodies[0]->outputs[o->of].geometry->offset;
+  return fnzi_pass_window(p, all->node->storage->root, &window, out);
+}
+
+/* Bodies that agree give memory that the caller knows; all else must not be written later. */
+static bool is_known(const fnzi_region *r, uint32_t j) {
+  const fnzi_body_output *o = &r->bodies[0]->outputs[j];
+  if (fnzi_region_loops(r)) {
+    o = &r->bodies[r->hop.nbodies - 1]->outputs[j];
+    return j >= r->hop.carried.count ||
+           (o->origin == FNZI_ORIGIN_FRESH && o->of == j && !o->entangled);
+  }
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    if (r->bodies[i]->outputs[j].entangled)
+      return false;
+  return agree(r, j) && (o->origin == FNZI_ORIGIN_BASE || o->of == j || is_window_of_result(r, j));
+}
+
+/* The first turn of a loop writes what it begins with, if there is a first turn. */
+static void forget_carried(const fnzi_region *r) {
+  for (uint32_t k = 0; k < r->noperands; k++) {
+    const fnzi_operand *o = &r->operands[k];
+    if (!o->tensor || o->role != FNZI_HOP_CARRIED || !o->written)
+      continue;
+    o->tensor->node->storage->unknown = fnzi_node_target(r->hop.node);
+    o->tensor->node->storage->version++;
+  }
+}
+
+fnz_status fnzi_region_bind(fnzi_pass *p, const fnzi_region *r, fnzi_held *const *values,
+                            const fnz_handle *handles) {
+  for (uint32_t j = 0; j < r->hop.results.count; j++) {
+    const fnz_arg *a = &r->hop.results.args[j];
+    if (a->tag == FNZ_ARG_VALUE)
+      FNZ_TRY(fnzi_region_loops(r) ? fresh(p, r, j, values[j], &p->tensors[a->u.value])
+                                   : bind_branch(p, r, j, values[j], &p->tensors[a->u.value]));
+    else if (fnzi_is_reference(a))
+      p->others[a->u.value] = (fnz_arg){.tag = a->tag, .u.value = handles[j]};
+  }
+  for (uint32_t j = 0; j < r->hop.results.count; j++)
+    if (r->hop.results.args[j].tag == FNZ_ARG_VALUE && !is_known(r, j))
+      entangle_result(p, r, j);
+  entangle_bases(r);
+  forget_carried(r);
+  return FNZ_OK;
+}

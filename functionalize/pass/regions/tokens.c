@@ -1,0 +1,92 @@
+/* effects.c - a node that keeps another operator in order by a token.
+ *
+ * needs   an operator that neither writes nor returns views or lists
+ * keeps   the node, whoever needs its results, and the order that tokens give
+ * gives   the same node over what its tensors hold by then */
+#include "functionalize/pass/regions/regions.h"
+
+static fnz_status refuse_effect(const fnzi_pass *p, const fnzi_hop *hop) {
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s keeps %s in order, which writes an argument or returns a view or a list; "
+                   "such an operator cannot have an effect as well",
+                   fnzi_node_target(hop->node), hop->op->name);
+}
+
+static bool is_plain(const fnzi_hop *hop) {
+  bool lists = false;
+  for (uint32_t j = 0; j < hop->results.count; j++)
+    lists |= hop->results.args[j].tag == FNZ_ARG_LIST;
+  return !lists && !fnz_op_is_mutating(hop->op) && !fnz_op_is_view(hop->op);
+}
+
+/* Tensors are read, everything else goes over. */
+static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
+  fnzi_held *value;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return fnzi_pass_other(p, arg);
+  FNZ_TRY(fnzi_read_tensor(p->tensors[arg->u.value], &value));
+  arg->u.value = value->handle;
+  return FNZ_OK;
+}
+
+static fnz_status effect_args(const fnzi_pass *p, const fnzi_node *node, fnz_arg **out) {
+  FNZI_NEW(&p->world->scratch, node->nargs, out);
+  for (uint32_t i = 0; i < node->nargs; i++) {
+    fnz_arg *a = &(*out)[i], *items;
+    *a = node->args[i];
+    if (a->tag != FNZ_ARG_LIST) {
+      FNZ_TRY(effect_arg(p, a));
+      continue;
+    }
+    FNZI_NEW(&p->world->scratch, a->count, &items);
+    for (uint32_t k = 0; k < a->count; k++) {
+      items[k] = a->u.list[k];
+      FNZ_TRY(effect_arg(p, &items[k]));
+    }
+    a->u.list = items;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status bind_effect(fnzi_pass *p, const fnzi_hop *hop, const fnz_handle *handles) {
+  for (uint32_t j = 0; j < hop->results.count; j++) {
+    const fnz_arg *a = &hop->results.args[j];
+    if (a->tag == FNZ_ARG_VALUE) {
+      FNZ_TRY(fnzi_take(p->world, handles[j]));
+      FNZ_TRY(fnzi_tensor_new(p->world, p->graph->values.data[a->u.value].geometry,
+                              p->world->fresh.data[p->world->fresh.count - 1],
+                              &p->tensors[a->u.value]));
+    } else if (fnzi_is_reference(a))
+      p->others[a->u.value] = (fnz_arg){.tag = a->tag, .u.value = handles[j]};
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_effect_emit(fnzi_pass *p, const fnzi_hop *hop) {
+  const fnz_op *op = hop->op;
+  fnzi_outcome *outcomes;
+  fnz_handle *handles;
+  fnz_arg *args;
+  if (!is_plain(hop))
+    return refuse_effect(p, hop);
+  p->world->source = hop->node->source;
+  FNZ_TRY(fnzi_op_adopt(p->to, &op));
+  FNZ_TRY(effect_args(p, hop->node, &args));
+  FNZI_NEW(&p->world->scratch, hop->results.count, &outcomes);
+  FNZI_NEW(&p->world->scratch, hop->results.count, &handles);
+  for (uint32_t j = 0; j < hop->results.count; j++)
+    FNZ_TRY(fnzi_region_outcome(p, &hop->results.args[j], &outcomes[j]));
+  const fnzi_node_call call = {.target = fnzi_node_target(hop->node),
+                               .source = hop->node->source,
+                               .args = args,
+                               .names = hop->node->u.other->arg_names,
+                               .nargs = hop->node->nargs,
+                               .outcomes = outcomes,
+                               .noutcomes = hop->results.count,
+                               .in_list = hop->results.args != hop->node->outputs,
+                               .effects = true};
+  FNZ_TRY(fnzi_recorder_node(p->recorder, &call, handles));
+  FNZ_TRY(bind_effect(p, hop, handles));
+  fnzi_settle(p->world);
+  return FNZ_OK;
+}

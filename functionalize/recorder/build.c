@@ -1,0 +1,523 @@
+/* recorder_build.c - the nodes of a tape that count become a graph.
+ *
+ * needs   a tape, and the values that somebody wants
+ * keeps   the order of recording; random nodes, those without results and those with effects
+ * gives   nodes in the program's own form, and which value of the graph each wanted one became */
+#include "functionalize/recorder/simplify.h"
+
+#include "schema/aten_names.h"
+#include "views/steps.h"
+
+/* --- what counts ------------------------------------------------------------------------------ */
+static fnz_status need_value(void *user, const fnz_arg *arg) {
+  fnzi_tape *r = user;
+  if (!fnzi_is_reference(arg) || !arg->u.value)
+    return FNZ_OK;
+  uint32_t node = r->values.data[arg->u.value - 1].node;
+  if (node != FNZI_NO_NODE)
+    r->nodes.data[node].needed = true;
+  return FNZ_OK;
+}
+
+/* The row of a node in `lists` or `others`; both begin with the node. */
+static const void *row_of(const void *rows, size_t count, size_t bytes, size_t node) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const size_t *row = (const size_t *)(const void *)((const char *)rows + middle * bytes);
+    if (*row == node)
+      return row;
+    if (*row < node)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return NULL;
+}
+
+static size_t index_of(const fnzi_tape *r, const fnzi_tape_node *n) {
+  return r->ended.nodes + (size_t)(n - r->nodes.data);
+}
+
+/* What is known of a node that is no call of an operator. */
+static const fnzi_node_call *call_of(const fnzi_tape *r, const fnzi_tape_node *n) {
+  const fnzi_tape_other *o =
+      row_of(r->others.data, r->others.count, sizeof *r->others.data, index_of(r, n));
+  return &o->call;
+}
+
+uint32_t fnzi_tape_other_nargs(const fnzi_tape *r, const fnzi_tape_node *n) {
+  return call_of(r, n)->nargs;
+}
+
+/* Its results are numbers, which the pass knows by other ways; it stands for reading them. */
+static bool gives_numbers(const fnz_op *op) {
+  for (size_t i = 0; i < op->nreturns; i++)
+    if (op->returns[i].type == FNZI_TYPE_TENSOR)
+      return false;
+  return op->nreturns > 0;
+}
+
+/* It ends the program where it does not hold; its result is a token. */
+static bool asserts(const fnz_op *op) {
+  static const uint16_t assertions[] = {FNZI_ATEN__functional_assert_async__msg,
+                                        FNZI_ATEN__functional_assert_scalar};
+  return fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
+}
+
+/* It stays even if nobody needs its results. */
+static bool has_effects(const fnzi_tape *r, const fnzi_tape_node *n) {
+  if (!n->op)
+    return call_of(r, n)->effects;
+  return n->count == 0 || (n->op->tags & FNZI_TAGS_KEPT) || gives_numbers(n->op) || asserts(n->op);
+}
+
+static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
+  for (size_t i = 0; i < r->nodes.count; i++)
+    r->nodes.data[i].wanted = r->nodes.data[i].needed = false;
+  for (size_t i = 0; i < count; i++) {
+    uint32_t node = r->values.data[wanted[i] - 1].node;
+    if (node != FNZI_NO_NODE)
+      r->nodes.data[node].wanted = r->nodes.data[node].needed = true;
+  }
+  for (size_t i = r->nodes.count; i-- > 0;) {
+    fnzi_tape_node *n = &r->nodes.data[i];
+    bool effects = has_effects(r, n);
+    r->effects |= effects;
+    n->needed |= effects;
+    if (n->needed)
+      FNZ_TRY(fnzi_args_visit(n->args, fnzi_tape_nargs(r, n), need_value, r));
+  }
+  return FNZ_OK;
+}
+
+/* A round may find what the one before it made possible; hardly any program needs three. A long
+ * program goes on only while a round leaves clearly fewer nodes: else some programs would be looked
+ * at many times for a few nodes each. */
+enum { MOST_ROUNDS = 16, FREE_ROUNDS = 2, LITTLE = 8192, WORTH = 64 };
+
+static size_t count_needed(const fnzi_tape *r) {
+  size_t needed = 0;
+  for (size_t i = 0; i < r->nodes.count; i++)
+    needed += r->nodes.data[i].needed;
+  return needed;
+}
+
+static fnz_status tidy(fnzi_tape *r, fnz_views views, fnz_handle *wanted, size_t count) {
+  size_t now = count_needed(r), before = now;
+  bool changed = true;
+  for (int round = 0; changed && round < MOST_ROUNDS; round++) {
+    if (round >= FREE_ROUNDS && now > LITTLE && (before - now) < before / WORTH)
+      break;
+    FNZ_TRY(fnzi_tape_tidy(r, views, wanted, count, &changed));
+    if (changed)
+      FNZ_TRY(mark(r, wanted, count));
+    before = now;
+    now = count_needed(r);
+  }
+  return FNZ_OK;
+}
+
+fnz_arg *fnzi_tape_items(const fnz_arg *list) {
+  return (fnz_arg *)(uintptr_t)list->u.list;
+}
+
+static void to_value(const fnzi_tape *r, fnz_arg *arg) {
+  if (fnzi_is_reference(arg))
+    arg->u.value = r->places.data[arg->u.value - 1];
+}
+
+/* Texts, complex numbers and lists in lists still belong to whoever called. */
+static fnz_status keep(fnzi_tape *r, fnz_arg *arg) {
+  bool is_text =
+      arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_DEVICE || arg->tag == FNZ_ARG_OPERATOR;
+  fnz_arg *own;
+  if (!is_text && arg->tag != FNZ_ARG_COMPLEX && arg->tag != FNZ_ARG_LIST)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_args_copy(r->program, arg, 1, &own));
+  *arg = *own;
+  return FNZ_OK;
+}
+
+/* Handles turn into values where they stand. Lists of values have one level. */
+static fnz_status to_program(fnzi_tape *r, fnz_arg *args, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    to_value(r, &args[i]);
+    if (args[i].tag != FNZ_ARG_LIST)
+      FNZ_TRY(keep(r, &args[i]));
+    for (uint32_t k = 0; args[i].tag == FNZ_ARG_LIST && k < args[i].count; k++) {
+      fnz_arg *item = &fnzi_tape_items(&args[i])[k];
+      to_value(r, item);
+      FNZ_TRY(keep(r, item));
+    }
+  }
+  return FNZ_OK;
+}
+
+static const fnz_geometry *geometry_of(const fnzi_tape *r, uint32_t result) {
+  return r->values.data[result - 1 - r->ended.values].geometry;
+}
+
+/* The results of n, as in `results`. */
+static const uint32_t *results_of(const fnzi_tape *r, const fnzi_tape_node *n) {
+  return n->count ? r->results.data + (n->first - r->ended.results) : NULL;
+}
+
+/* One output of the node: a tensor, or nothing when it is undefined. */
+static fnz_status add_output(fnzi_tape *r, const fnzi_tape_node *n, uint32_t node, uint32_t result,
+                             fnz_arg *out) {
+  *out = (fnz_arg){.tag = FNZ_ARG_NONE};
+  if (!result)
+    return FNZ_OK;
+  uint32_t *place = &r->places.data[result - 1];
+  FNZ_TRY(
+      fnzi_value_add_fresh(r->program, r->graph, n->op->base, geometry_of(r, result), node, place));
+  *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = *place};
+  return FNZ_OK;
+}
+
+/* What the caller's node says of the lists of n. */
+static const fnzi_tape_lists *lists_of(const fnzi_tape *r, const fnzi_tape_node *n) {
+  return row_of(r->lists.data, r->lists.count, sizeof *r->lists.data, index_of(r, n));
+}
+
+/* The list that tells how long result i is: what the caller expects there, or the argument whose
+ * new values it has, `x` for `x_out`. NULL when there is none, or the result is no list. */
+static const fnz_arg *list_like(const fnzi_tape *r, const fnzi_tape_node *n, size_t i) {
+  const fnzi_param *result = &n->op->returns[i];
+  if (!result->is_list)
+    return NULL;
+  const fnzi_tape_lists *lists = lists_of(r, n);
+  size_t size = strlen(result->name), tail = strlen("_out");
+  if (lists && i < lists->count && lists->looks[i].tag == FNZ_ARG_LIST)
+    return &lists->looks[i];
+  if (size <= tail || strcmp(result->name + size - tail, "_out") != 0)
+    return NULL;
+  for (size_t k = 0; k < n->op->nparams; k++) {
+    const fnzi_param *p = &n->op->params[k];
+    if (p->is_list && strlen(p->name) == size - tail &&
+        memcmp(p->name, result->name, size - tail) == 0)
+      return &n->args[k];
+  }
+  return NULL;
+}
+
+static size_t list_items(const fnz_arg *list) {
+  return list->tag == FNZ_ARG_LIST ? list->count : 0;
+}
+
+/* Lists of which nothing is known share what is left evenly. */
+static size_t other_list(const fnzi_tape *r, const fnzi_tape_node *n) {
+  size_t known = 0, lists = 0;
+  for (size_t i = 0; i < n->op->nreturns; i++) {
+    const fnz_arg *list = list_like(r, n, i);
+    bool is_list = n->op->returns[i].is_list;
+    known += list ? list_items(list) : !is_list;
+    lists += is_list && !list;
+  }
+  return lists && n->count > known ? (n->count - known) / lists : 0;
+}
+
+/* The outputs as the schema groups them. */
+static fnz_status add_outputs(fnzi_tape *r, const fnzi_tape_node *n, uint32_t node,
+                              fnz_arg *outputs) {
+  const uint32_t *result = results_of(r, n);
+  size_t rest = other_list(r, n);
+  for (size_t i = 0; i < n->op->nreturns; i++) {
+    const fnz_arg *list = list_like(r, n, i);
+    size_t length = list ? list_items(list) : rest;
+    if (!n->op->returns[i].is_list) {
+      FNZ_TRY(add_output(r, n, node, *result++, &outputs[i]));
+      continue;
+    }
+    fnz_arg *items;
+    FNZI_NEW(&r->program->arena, length, &items);
+    for (size_t k = 0; k < length; k++)
+      FNZ_TRY(add_output(r, n, node, *result++, &items[k]));
+    outputs[i] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)length, .u.list = items};
+  }
+  return FNZ_OK;
+}
+
+static fnz_status emit_call(fnzi_tape *r, fnzi_tape_node *n) {
+  uint32_t node;
+  fnz_arg *outputs;
+  FNZ_TRY(fnzi_op_adopt(r->program, &n->op));
+  FNZI_NEW(&r->program->arena, n->op->nreturns, &outputs);
+  const fnzi_node out = {.op = n->op,
+                         .args = n->args,
+                         .nargs = n->op->nparams,
+                         .outputs = outputs,
+                         .noutputs = n->op->nreturns,
+                         .source = n->source};
+  FNZ_TRY(add_outputs(r, n, (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count, outputs));
+  return fnzi_node_append(r->program, r->graph, &out, &node);
+}
+
+/* "cond" of "higher_order.cond" */
+static const char *stem_of(const char *target) {
+  const char *point = strrchr(target, '.');
+  return point && point[1] ? point + 1 : target;
+}
+
+static fnz_status add_outcome(fnzi_tape *r, const fnzi_node_call *call, uint32_t i, uint32_t node,
+                              uint32_t result, fnz_arg *out) {
+  const fnzi_outcome *o = &call->outcomes[i];
+  *out = (fnz_arg){.tag = o->tag};
+  if (o->tag == FNZ_ARG_NONE)
+    return FNZ_OK;
+  uint32_t *place = &r->places.data[result - 1];
+  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target), geometry_of(r, result),
+                               node, place));
+  fnzi_value_at(r->program, r->graph, *place)->symbol = o->symbol;
+  out->u.value = *place;
+  return FNZ_OK;
+}
+
+static fnz_status emit_other(fnzi_tape *r, fnzi_tape_node *n) {
+  const fnzi_node_call *call = call_of(r, n);
+  uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
+  fnz_arg *outputs, *list = NULL;
+  FNZI_NEW(&r->program->arena, call->noutcomes, &outputs);
+  for (uint32_t i = 0; i < call->noutcomes; i++)
+    FNZ_TRY(add_outcome(r, call, i, node, results_of(r, n)[i], &outputs[i]));
+  if (call->in_list) {
+    FNZI_NEW(&r->program->arena, 1, &list);
+    *list = (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->noutcomes, .u.list = outputs};
+  }
+  const fnzi_node_other other = {.target = call->target, .arg_names = call->names};
+  fnzi_node out = {.args = n->args,
+                   .nargs = call->nargs,
+                   .outputs = list ? list : outputs,
+                   .noutputs = list ? 1 : call->noutcomes,
+                   .source = n->source};
+  FNZ_TRY(fnzi_node_keep(r->program, &out, &other));
+  return fnzi_node_append(r->program, r->graph, &out, &node);
+}
+
+static fnz_status keep_why(fnzi_tape *r, size_t tape_node) {
+  fnzi_asked *asked = r->program->asked;
+  uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
+  if (!asked)
+    return FNZ_OK;
+  if (node == 0)
+    FNZ_TRY(fnzi_asked_restart(r->ctx, asked, r->graph));
+  const fnzi_made made = {r->graph, node, r->whys.data[tape_node]};
+  FNZI_PUSH(r->ctx, &asked->made, made);
+  return FNZ_OK;
+}
+
+/* The arguments become the program's own. */
+static fnz_status emit(fnzi_tape *r, fnzi_tape_node *n) {
+  FNZ_TRY(keep_why(r, index_of(r, n)));
+  FNZ_TRY(to_program(r, n->args, fnzi_tape_nargs(r, n)));
+  return n->op ? emit_call(r, n) : emit_other(r, n);
+}
+
+/* --- memory -------------------------------------------------------------------------------- */
+/* What the vectors do not use is given back: nothing is recorded any more for now. */
+static fnz_status trim(fnzi_tape *r) {
+  FNZI_TRIM(r->ctx, &r->values);
+  FNZI_TRIM(r->ctx, &r->results);
+  FNZI_TRIM(r->ctx, &r->nodes);
+  return FNZ_OK;
+}
+
+/* Exactly what those nodes of the tape take that count. */
+static fnz_status make_room(fnzi_tape *r) {
+  fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
+  size_t nodes = g->nodes.count, values = g->values.count;
+  for (size_t i = 0; i < r->nodes.count; i++) {
+    nodes += r->nodes.data[i].needed;
+    values += r->nodes.data[i].needed ? r->nodes.data[i].count : 0;
+  }
+  FNZI_RESERVE(r->ctx, &g->nodes, nodes);
+  FNZI_RESERVE(r->ctx, &g->values, values);
+  return FNZ_OK;
+}
+
+/* Inputs have their places. */
+static fnz_status make_places(fnzi_tape *r) {
+  FNZI_RESERVE(r->ctx, &r->places, r->values.count);
+  for (size_t i = 0; i < r->values.count; i++)
+    r->places.data[i] = r->values.data[i].value;
+  r->places.count = r->values.count;
+  return FNZ_OK;
+}
+
+/* --- in which order --------------------------------------------------------------------------- */
+/* A view that shares memory costs nothing and stands before its first reader, where a pass that
+ * derives views when they are read would put it again. */
+static bool waits(const fnzi_tape_node *n) {
+  return n->needed && !n->emitted && n->op && fnz_op_is_view(n->op);
+}
+
+typedef struct waiting {
+  fnzi_tape *tape;
+  struct {
+    size_t *data;
+    size_t count, capacity;
+  } nodes;
+} waiting;
+
+/* The views that lead to a value, the outermost first. */
+static fnz_status emit_views(void *user, const fnz_arg *arg) {
+  waiting *w = user;
+  fnzi_tape *r = w->tape;
+  w->nodes.count = 0;
+  while (fnzi_is_reference(arg) && arg->u.value) {
+    uint32_t i = r->values.data[arg->u.value - 1].node;
+    if (i == FNZI_NO_NODE || !waits(&r->nodes.data[i]))
+      break;
+    FNZI_PUSH(r->ctx, &w->nodes, i);
+    arg = &r->nodes.data[i].args[0];
+  }
+  for (size_t k = w->nodes.count; k-- > 0;) {
+    fnzi_tape_node *n = &r->nodes.data[w->nodes.data[k]];
+    n->emitted = true;
+    FNZ_TRY(emit(r, n));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
+  fnzi_tape *r = w->tape;
+  for (size_t i = 0; i < r->nodes.count; i++) {
+    fnzi_tape_node *n = &r->nodes.data[i];
+    if (!n->needed || (n->op && fnz_op_is_view(n->op)))
+      continue;
+    FNZ_TRY(fnzi_args_visit(n->args, fnzi_tape_nargs(r, n), emit_views, w));
+    FNZ_TRY(emit(r, n));
+  }
+  for (size_t i = 0; i < count; i++) {
+    const fnz_arg arg = {.tag = FNZ_ARG_VALUE, .u.value = wanted[i]};
+    FNZ_TRY(emit_views(w, &arg));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status emit_in_order(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
+  waiting w = {.tape = r};
+  FNZ_TRY(make_room(r));
+  fnz_status status = emit_all(&w, wanted, count);
+  FNZI_VEC_FREE(r->ctx, &w.nodes);
+  return status;
+}
+
+static fnz_status emit_as_recorded(fnzi_tape *r) {
+  FNZ_TRY(make_room(r));
+  for (size_t i = 0; i < r->nodes.count; i++)
+    if (r->nodes.data[i].needed)
+      FNZ_TRY(emit(r, &r->nodes.data[i]));
+  return FNZ_OK;
+}
+
+/* --- piece by piece --------------------------------------------------------------------------- */
+/* A long tape is cut into pieces, each of which ends when its nodes are emitted. */
+enum { MOST_PIECES = 16, LEAST_PIECE = 4096 };
+
+typedef struct piece {
+  fnzi_tape_nodes nodes;
+  fnzi_tape_values values; /* that they define, and inputs among these */
+  fnzi_tape_results results;
+} piece;
+
+typedef struct pieces {
+  piece of[MOST_PIECES]; /* behind what is left on the tape, the last one first */
+  size_t count;
+} pieces;
+
+/* Where the values and results of the nodes from `node` on begin. */
+static size_t first_value(const fnzi_tape *r, size_t node) {
+  size_t i = r->values.count;
+  while (i > 0 && r->values.data[i - 1].node >= node)
+    i--;
+  return i;
+}
+
+/* Moves what `from` has from `at` on. */
+#define CUT(ctx, from, at, to)                                                                     \
+  do {                                                                                             \
+    FNZI_RESERVE(ctx, to, (from)->count - (at));                                                   \
+    (to)->count = (from)->count - (at);                                                            \
+    (from)->count = (at);                                                                          \
+    if ((to)->count)                                                                               \
+      memcpy((to)->data, (from)->data + (at), (to)->count * sizeof *(to)->data);                   \
+    FNZI_TRIM(ctx, from);                                                                          \
+  } while (0)
+
+static fnz_status cut(fnzi_tape *r, size_t node, pieces *p) {
+  const size_t value = first_value(r, node), result = r->nodes.data[node].first;
+  piece *last = &p->of[p->count++];
+  *last = (piece){0};
+  CUT(r->ctx, &r->values, value, &last->values);
+  CUT(r->ctx, &r->results, result, &last->results);
+  CUT(r->ctx, &r->nodes, node, &last->nodes);
+  return FNZ_OK;
+}
+
+static void end_piece(const fnzi_tape *r, piece *p) {
+  FNZI_VEC_FREE(r->ctx, &p->nodes);
+  FNZI_VEC_FREE(r->ctx, &p->values);
+  FNZI_VEC_FREE(r->ctx, &p->results);
+}
+
+/* What is left of the tape ends; p takes its place. */
+static void go_on_with(fnzi_tape *r, piece *p) {
+  piece done = {r->nodes, r->values, r->results};
+  r->ended.nodes += done.nodes.count;
+  r->ended.values += done.values.count;
+  r->ended.results += done.results.count;
+  end_piece(r, &done);
+  r->nodes = p->nodes;
+  r->values = p->values;
+  r->results = p->results;
+}
+
+static fnz_status cut_and_emit(fnzi_tape *r, pieces *p) {
+  size_t length = r->nodes.count / MOST_PIECES + 1;
+  if (length < LEAST_PIECE)
+    length = LEAST_PIECE;
+  while (r->nodes.count > length)
+    FNZ_TRY(cut(r, r->nodes.count - length, p));
+  FNZ_TRY(emit_as_recorded(r));
+  while (p->count > 0) {
+    go_on_with(r, &p->of[--p->count]);
+    FNZ_TRY(emit_as_recorded(r));
+  }
+  return FNZ_OK;
+}
+
+/* Afterwards there is no tape any more. */
+static fnz_status emit_by_pieces(fnzi_tape *r) {
+  pieces p = {.count = 0};
+  piece nothing = {0};
+  fnz_status status = cut_and_emit(r, &p);
+  while (p.count > 0)
+    end_piece(r, &p.of[--p.count]);
+  go_on_with(r, &nothing);
+  return status;
+}
+
+fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
+                               const fnz_views *views, uint32_t *values) {
+  fnzi_tape *r = backend->self;
+  fnz_handle *now;
+  FNZI_NEW(&r->arena, count, &now);
+  if (count)
+    memcpy(now, wanted, count * sizeof *now);
+  FNZ_TRY(trim(r));
+  FNZ_TRY(mark(r, now, count));
+  if (views)
+    FNZ_TRY(tidy(r, *views, now, count));
+  FNZ_TRY(make_places(r));
+  if (views && *views == FNZ_VIEWS_KEEP)
+    FNZ_TRY(emit_in_order(r, now, count));
+  else if (views)
+    FNZ_TRY(emit_by_pieces(r));
+  else
+    FNZ_TRY(emit_as_recorded(r));
+  for (size_t i = 0; i < count; i++)
+    values[i] = r->places.data[now[i] - 1];
+  return FNZ_OK;
+}

@@ -1,0 +1,385 @@
+/* recorder.c - the backend that writes down functional calls; recorder_build.c makes nodes of those
+ * that count.
+ *
+ * While recording, a call costs its arguments and a few words; names, tables and the program's own
+ * form are made once it is known which calls anybody needs. */
+#include "functionalize/recorder/tape.h"
+
+/* --- recording -------------------------------------------------------------------------------- */
+static fnz_status add_value(fnzi_tape *r, const fnz_geometry *g, fnz_handle shape, uint32_t node,
+                            fnz_handle *out) {
+  fnzi_tape_value v = {NULL, node, FNZI_NOT_EMITTED};
+  if (g)
+    FNZ_TRY(fnzi_intern_geometry(r->program, g, &v.geometry));
+  if (r->shapes)
+    FNZI_PUSH(r->ctx, &r->shape_of, shape);
+  FNZI_PUSH(r->ctx, &r->values, v);
+  *out = r->values.count;
+  return FNZ_OK;
+}
+
+/* Arguments are kept in the program's arena: there they stay if the node counts. */
+static fnz_status copy_list(fnzi_tape *r, fnz_arg *a) {
+  fnz_arg *items;
+  FNZI_NEW(&r->program->arena, a->count, &items);
+  if (a->count)
+    memcpy(items, a->u.list, a->count * sizeof *items);
+  a->u.list = items;
+  return FNZ_OK;
+}
+
+static bool has_several_lists(const fnz_op *op) {
+  size_t lists = 0;
+  for (size_t i = 0; i < op->nreturns; i++)
+    lists += op->returns[i].is_list;
+  return lists > 1;
+}
+
+static fnz_status note_why(fnzi_tape *r) {
+  const fnzi_why nobody = {0};
+  if (r->program->asked)
+    FNZI_PUSH(r->ctx, &r->whys, r->why ? *r->why : nobody);
+  return FNZ_OK;
+}
+
+/* Calls of one line of the source follow each other. */
+static fnz_status keep_source(fnzi_tape *r, const char *source, const char **out) {
+  if (!r->source || strcmp(r->source, source) != 0)
+    FNZ_TRY(fnzi_intern(r->program, source, strlen(source), &r->source));
+  *out = r->source;
+  return FNZ_OK;
+}
+
+/* A single list has what the other results leave, also where the pass calls the operator for
+ * reasons of its own: to read another view. */
+static fnz_status add_node(fnzi_tape *r, const fnz_request *call, size_t count) {
+  fnzi_tape_node n = {.op = call->op,
+                      .count = (uint32_t)count & FNZI_MOST_RESULTS,
+                      .first = (uint32_t)r->results.count};
+  fnz_arg *args;
+  if (call->op == r->expected && has_several_lists(call->op)) {
+    r->now.node = r->nodes.count;
+    FNZI_PUSH(r->ctx, &r->lists, r->now);
+  }
+  FNZI_NEW(&r->program->arena, call->op->nparams, &args);
+  for (size_t i = 0; i < call->op->nparams && i < call->nargs; i++) {
+    args[i] = call->args[i];
+    args[i].flags = 0;
+    if (args[i].tag == FNZ_ARG_LIST)
+      FNZ_TRY(copy_list(r, &args[i]));
+  }
+  n.args = args;
+  FNZ_TRY(keep_source(r, call->source, &n.source));
+  FNZ_TRY(note_why(r));
+  FNZI_PUSH(r->ctx, &r->nodes, n);
+  return FNZ_OK;
+}
+
+/* The arguments with handles of the shapes backend. Lists of values have one level. */
+static void to_shapes(const fnzi_tape *r, const fnz_arg *from, size_t n, fnz_arg *to) {
+  for (size_t i = 0; i < n; i++) {
+    to[i] = from[i];
+    if (from[i].tag == FNZ_ARG_VALUE)
+      to[i].u.value = r->shape_of.data[from[i].u.value - 1];
+  }
+}
+
+static fnz_status ask_shapes(fnzi_tape *r, const fnz_request *call, fnz_handle *outputs,
+                             size_t capacity, size_t *count) {
+  fnz_arg *args;
+  if (!r->shapes)
+    return fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "%s: recording needs to know the sizes of the results; create the recorder "
+                     "with a meta backend",
+                     call->op->name);
+  FNZI_NEW(&r->arena, call->nargs, &args);
+  to_shapes(r, call->args, call->nargs, args);
+  for (size_t i = 0; i < call->nargs; i++)
+    if (args[i].tag == FNZ_ARG_LIST) {
+      fnz_arg *items;
+      FNZI_NEW(&r->arena, args[i].count, &items);
+      to_shapes(r, args[i].u.list, args[i].count, items);
+      args[i].u.list = items;
+    }
+  const fnz_request shapes = {call->op, args, call->nargs, NULL, call->source};
+  return r->shapes->apply(r->shapes->self, r->ctx, &shapes, outputs, capacity, count);
+}
+
+/* Results become values of the tape; `shapes` has their handles in the shapes backend, or NULL. */
+static fnz_status add_results(fnzi_tape *r, const fnz_request *call, const fnz_handle *shapes,
+                              fnz_handle *outputs, size_t count) {
+  uint32_t node = (uint32_t)r->nodes.count;
+  FNZ_TRY(add_node(r, call, count));
+  for (size_t i = 0; i < count; i++) {
+    const fnz_geometry *g = call->expected ? call->expected[i] : NULL;
+    fnz_handle shape = shapes ? shapes[i] : 0;
+    if (!g && shape)
+      g = r->shapes->geometry(r->shapes->self, shape);
+    outputs[i] = 0;
+    if (g)
+      FNZ_TRY(add_value(r, g, shape, node, &outputs[i]));
+    FNZI_PUSH(r->ctx, &r->results, (uint32_t)outputs[i]);
+  }
+  return FNZ_OK;
+}
+
+/* The program is the caller's once the recording is finished. */
+static fnz_status refuse_finished(const fnzi_tape *r) {
+  return r->program ? FNZ_OK
+                    : fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                                "the recording has been finished already");
+}
+
+static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
+                        size_t capacity, size_t *count) {
+  fnzi_tape *r = self;
+  fnz_handle *shapes = NULL;
+  (void)ctx;
+  *count = capacity;
+  FNZ_TRY(refuse_finished(r));
+  if (r->shapes) {
+    FNZI_NEW(&r->arena, capacity, &shapes);
+    FNZ_TRY(ask_shapes(r, call, shapes, capacity, count));
+  } else if (!call->expected)
+    return ask_shapes(r, call, outputs, capacity, count);
+  return add_results(r, call, shapes, outputs, *count);
+}
+
+/* A tape forgets nothing. */
+static void release(void *self, fnz_handle value) {
+  (void)self;
+  (void)value;
+}
+
+static const fnz_geometry *geometry(void *self, fnz_handle value) {
+  return ((fnzi_tape *)self)->values.data[value - 1].geometry;
+}
+
+static fnz_status no_numbers(const fnzi_tape *r) {
+  return fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, NULL,
+                   "a recording backend has no numbers; declare inputs with fnz_recorder_input");
+}
+
+static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, const void *cells,
+                         fnz_handle *out) {
+  (void)ctx;
+  (void)g;
+  (void)cells;
+  *out = 0;
+  return no_numbers(self);
+}
+
+static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void *cells) {
+  (void)ctx;
+  (void)value;
+  (void)cells;
+  return no_numbers(self);
+}
+
+static size_t cell_bytes(void *self, fnz_dtype dtype) {
+  (void)self;
+  return fnzi_dtype(dtype)->bytes;
+}
+
+static void destroy(void *self) {
+  fnzi_tape *r = self;
+  for (size_t i = 0; i < r->shape_of.count; i++)
+    if (r->shape_of.data[i])
+      r->shapes->release(r->shapes->self, r->shape_of.data[i]);
+  FNZI_VEC_FREE(r->ctx, &r->shape_of);
+  FNZI_VEC_FREE(r->ctx, &r->lists);
+  FNZI_VEC_FREE(r->ctx, &r->whys);
+  FNZI_VEC_FREE(r->ctx, &r->others);
+  FNZI_VEC_FREE(r->ctx, &r->values);
+  FNZI_VEC_FREE(r->ctx, &r->nodes);
+  FNZI_VEC_FREE(r->ctx, &r->results);
+  FNZI_VEC_FREE(r->ctx, &r->places);
+  fnzi_arena_free(&r->arena);
+  if (!r->borrowed)
+    fnz_program_destroy(r->program);
+  fnzi_free(r->ctx, r, sizeof *r);
+}
+
+static fnz_status create(fnz_context *ctx, const fnzi_tape *start, fnz_backend **out) {
+  fnzi_tape *r = fnzi_resize(ctx, NULL, 0, sizeof *r);
+  *out = NULL;
+  if (!r)
+    return fnzi_no_memory(ctx);
+  *r = *start;
+  r->ctx = ctx;
+  r->backend = (fnz_backend){.size = sizeof r->backend,
+                             .name = "recorder",
+                             .self = r,
+                             .apply = apply,
+                             .release = release,
+                             .geometry = geometry,
+                             .upload = upload,
+                             .download = download,
+                             .cell_bytes = cell_bytes,
+                             .destroy = destroy};
+  fnzi_arena_init(&r->arena, ctx);
+  *out = &r->backend;
+  return FNZ_OK;
+}
+
+fnz_status fnz_recorder_create(fnz_context *ctx, fnz_backend *shapes, fnz_backend **out) {
+  fnzi_tape start = {.shapes = shapes};
+  fnz_status status = fnzi_program_create(ctx, &start.program);
+  *out = NULL;
+  if (status == FNZ_OK && !start.program->graphs.count)
+    status = fnzi_graph_add(start.program, "", &start.graph);
+  if (status == FNZ_OK)
+    status = create(ctx, &start, out);
+  if (status != FNZ_OK)
+    fnz_program_destroy(start.program);
+  return status;
+}
+
+fnz_status fnzi_recorder_on(fnz_context *ctx, fnz_program *program, uint32_t graph,
+                            fnz_backend **out) {
+  const fnzi_tape start = {.program = program, .graph = graph, .borrowed = true};
+  return create(ctx, &start, out);
+}
+
+/* --- the pass's side -------------------------------------------------------------------------- */
+fnz_program *fnzi_recorder_program(fnz_backend *backend) {
+  return ((fnzi_tape *)backend->self)->program;
+}
+
+fnz_status fnzi_recorder_value(fnz_backend *backend, uint32_t value, fnz_handle *out) {
+  fnzi_tape *r = backend->self;
+  const fnz_geometry *g = fnzi_value_at(r->program, r->graph, value)->geometry;
+  fnz_handle shape = 0;
+  if (r->shapes && g)
+    FNZ_TRY(r->shapes->upload(r->shapes->self, r->ctx, g, NULL, &shape));
+  FNZ_TRY(add_value(r, g, shape, FNZI_NO_NODE, out));
+  r->values.data[*out - 1].value = value;
+  return FNZ_OK;
+}
+
+void fnzi_recorder_expect(fnz_backend *backend, const fnz_op *op, const fnz_arg *outputs,
+                          uint32_t count) {
+  fnzi_tape *r = backend->self;
+  r->expected = op;
+  r->now = (fnzi_tape_lists){0, outputs, count};
+}
+
+void fnzi_recorder_explain(fnz_backend *backend, const fnzi_why *why) {
+  if (backend->apply == apply)
+    ((fnzi_tape *)backend->self)->why = why;
+}
+
+fnz_program *fnzi_recorder_take(fnz_backend *backend) {
+  fnzi_tape *r = backend->self;
+  fnz_program *p = r->program;
+  r->program = NULL;
+  return p;
+}
+
+/* --- nodes that are no calls ------------------------------------------------------------------ */
+static fnz_status copy_names(fnzi_tape *r, const fnzi_node_call *call, const char *const **out) {
+  const char **names;
+  *out = NULL;
+  if (!call->names)
+    return FNZ_OK;
+  FNZI_NEW(&r->program->arena, call->nargs, &names);
+  for (uint32_t i = 0; i < call->nargs; i++)
+    FNZ_TRY(fnzi_intern(r->program, call->names[i], strlen(call->names[i]), &names[i]));
+  *out = names;
+  return FNZ_OK;
+}
+
+static fnz_status copy_call(fnzi_tape *r, const fnzi_node_call *call, fnzi_tape_other *out) {
+  fnzi_outcome *outcomes;
+  *out = (fnzi_tape_other){r->nodes.count, *call};
+  FNZ_TRY(fnzi_intern(r->program, call->target, strlen(call->target), &out->call.target));
+  FNZ_TRY(copy_names(r, call, &out->call.names));
+  FNZI_NEW(&r->program->arena, call->noutcomes, &outcomes);
+  if (call->noutcomes)
+    memcpy(outcomes, call->outcomes, call->noutcomes * sizeof *outcomes);
+  out->call.outcomes = outcomes;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_recorder_node(fnz_backend *backend, const fnzi_node_call *call, fnz_handle *out) {
+  fnzi_tape *r = backend->self;
+  const uint32_t node = (uint32_t)r->nodes.count;
+  fnzi_tape_node n = {.count = call->noutcomes & FNZI_MOST_RESULTS,
+                      .first = (uint32_t)r->results.count};
+  fnzi_tape_other other;
+  FNZ_TRY(copy_call(r, call, &other));
+  FNZ_TRY(fnzi_args_copy(r->program, call->args, call->nargs, &n.args));
+  FNZ_TRY(keep_source(r, call->source, &n.source));
+  FNZI_PUSH(r->ctx, &r->others, other);
+  FNZ_TRY(note_why(r));
+  FNZI_PUSH(r->ctx, &r->nodes, n);
+  for (uint32_t i = 0; i < call->noutcomes; i++) {
+    const fnzi_outcome *o = &call->outcomes[i];
+    out[i] = 0;
+    if (o->tag != FNZ_ARG_NONE)
+      FNZ_TRY(add_value(r, o->geometry, 0, node, &out[i]));
+    FNZI_PUSH(r->ctx, &r->results, (uint32_t)out[i]);
+  }
+  return FNZ_OK;
+}
+
+bool fnzi_recorder_is_new(const fnz_backend *backend, fnz_handle value) {
+  const fnzi_tape *r = backend->self;
+  uint32_t node = r->values.data[value - 1].node;
+  return node != FNZI_NO_NODE &&
+         !(r->nodes.data[node].op && fnz_op_is_view(r->nodes.data[node].op));
+}
+
+bool fnzi_recorder_has_effects(const fnz_backend *backend) {
+  return ((const fnzi_tape *)backend->self)->effects;
+}
+
+/* --- the public side -------------------------------------------------------------------------- */
+fnz_status fnz_recorder_input(fnz_backend *backend, const char *name, const fnz_geometry *g,
+                              fnz_handle *out) {
+  fnzi_tape *r = backend->self;
+  const fnz_geometry *own;
+  uint32_t value;
+  *out = 0;
+  FNZ_TRY(refuse_finished(r));
+  if (r->nodes.count)
+    return fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, name,
+                     "inputs must be declared before the first operator");
+  FNZ_TRY(fnzi_intern_geometry(r->program, g, &own));
+  FNZ_TRY(fnzi_value_add(r->program, 0, name, own, FNZI_NO_NODE, &value));
+  return fnzi_recorder_value(backend, value, out);
+}
+
+static fnz_status sign(fnz_program *p, size_t ninputs, const uint32_t *outputs, size_t count) {
+  fnzi_graph *g = fnzi_graph_at(p, 0);
+  FNZI_NEW(&p->arena, ninputs, &g->inputs);
+  FNZI_NEW(&p->arena, ninputs, &p->inputs);
+  FNZI_NEW(&p->arena, count, &g->outputs);
+  FNZI_NEW(&p->arena, count, &p->outputs);
+  g->ninputs = (uint32_t)ninputs;
+  g->noutputs = (uint32_t)count;
+  for (size_t i = 0; i < ninputs; i++) {
+    g->inputs[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = i};
+    p->inputs[i] = (fnz_input_spec){.kind = FNZ_INPUT_USER, .target = g->values.data[i].name};
+  }
+  for (size_t i = 0; i < count; i++)
+    g->outputs[i] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = outputs[i]};
+  return FNZ_OK;
+}
+
+fnz_status fnz_recorder_finish(fnz_backend *backend, const fnz_handle *outputs, size_t count,
+                               fnz_program **out) {
+  fnzi_tape *r = backend->self;
+  size_t ninputs = 0;
+  uint32_t *values;
+  *out = NULL;
+  FNZ_TRY(refuse_finished(r));
+  while (ninputs < r->values.count && r->values.data[ninputs].node == FNZI_NO_NODE)
+    ninputs++;
+  FNZI_NEW(&r->arena, count, &values);
+  FNZ_TRY(fnzi_recorder_build(backend, outputs, count, NULL, values));
+  FNZ_TRY(sign(r->program, ninputs, values, count));
+  FNZ_TRY(fnz_program_verify(r->ctx, r->program));
+  *out = fnzi_recorder_take(backend);
+  return FNZ_OK;
+}

@@ -1,0 +1,218 @@
+/* tidy_sights.c - what is known of values that views and scatters gave, and who is whose equal. */
+#include "views/tiling.h"
+#include "functionalize/recorder/simplify.h"
+
+/* --- frames ----------------------------------------------------------------------------------- */
+static bool lies_at_start(const fnz_geometry *g) {
+  return g->offset == 0 && !g->is_conj && !g->is_neg;
+}
+
+fnz_status fnzi_tidy_frame(fnzi_tidy *t, uint32_t value, bool real, const fnz_geometry **out) {
+  const fnz_geometry *g = t->tape->values.data[value].geometry;
+  *out = g;
+  if (real || fnzi_is_frame(g))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_contiguous_like(t->scratch, g, out));
+  return FNZ_OK;
+}
+
+/* --- equality --------------------------------------------------------------------------------- */
+static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->sizes[d] != 1 && a->strides[d] != b->strides[d])
+      return false;
+  return true;
+}
+
+bool fnzi_same_layout(const fnz_geometry *a, const fnz_geometry *b) {
+  if (a == b)
+    return true;
+  return a->dtype == b->dtype && a->offset == b->offset && a->is_conj == b->is_conj &&
+         a->is_neg == b->is_neg && !a->symbols && !b->symbols && fnzi_same_sizes(a, b) &&
+         same_strides(a, b);
+}
+
+/* What the program returns keeps its strides to the last, and does not become an input or another
+ * result: it is memory of its own. */
+static bool may_return(const fnzi_tape *tape, uint32_t value, uint32_t other) {
+  const fnzi_tape_value *a = &tape->values.data[value], *b = &tape->values.data[other];
+  return a->geometry == b->geometry && b->node != FNZI_NO_NODE && !tape->nodes.data[b->node].wanted;
+}
+
+fnz_status fnzi_tidy_replace(fnzi_tidy *t, uint32_t node, uint32_t value, uint32_t other,
+                             bool *done) {
+  const fnzi_tape *tape = t->tape;
+  const fnz_geometry *a = tape->values.data[value].geometry, *b = tape->values.data[other].geometry;
+  /* Kept views ask for strides also where nobody walks. */
+  *done = (t->views == FNZ_VIEWS_KEEP ? a == b : fnzi_same_layout(a, b)) &&
+          (!tape->nodes.data[node].wanted || may_return(tape, value, other));
+  if (!*done)
+    return FNZ_OK;
+  if (tape->nodes.data[node].wanted) /* it is a result now, and the only one */
+    t->tape->nodes.data[tape->values.data[other].node].wanted = true;
+  const fnzi_sight same = {.kind = FNZI_SIGHT_SAME, .value = value, .base = other};
+  t->changed = true;
+  return fnzi_sight_add(t, &same);
+}
+
+/* --- the table -------------------------------------------------------------------------------- */
+static uint64_t mix(uint64_t h, uint64_t x) {
+  h = (h ^ x) * 0x9e3779b97f4a7c15u;
+  return h ^ (h >> 29);
+}
+
+static uint32_t bucket_of(const fnzi_tidy *t, uint32_t base, const fnz_geometry *w) {
+  uint64_t h = mix(base, (uint64_t)w->offset);
+  for (uint32_t d = 0; d < w->rank; d++)
+    h = mix(h, (uint64_t)w->sizes[d]);
+  return (uint32_t)(h % t->nbuckets);
+}
+
+/* Those of `known`, which live as long as the program, or a copy. */
+static fnz_status keep_numbers(fnzi_tidy *t, const int64_t *numbers, const int64_t *known,
+                               uint32_t count, const int64_t **out) {
+  int64_t *copy;
+  uint32_t same = 0;
+  while (known && same < count && numbers[same] == known[same])
+    same++;
+  *out = known;
+  if (known && same == count)
+    return FNZ_OK;
+  FNZI_NEW(t->arena, count, &copy);
+  for (uint32_t d = 0; d < count; d++)
+    copy[d] = numbers[d];
+  *out = copy;
+  return FNZ_OK;
+}
+
+/* Mostly it is what the program says of the value already, or the one that was kept last; or it has
+ * the sizes and strides of what it shows, and another offset. */
+static fnz_status keep_window(fnzi_tidy *t, fnzi_sight *s) {
+  const fnz_geometry *w = s->window, *known = t->tape->values.data[s->value].geometry;
+  const uint32_t shown = s->kind == FNZI_SIGHT_PUT ? s->source : s->value;
+  const fnz_geometry *like = t->tape->values.data[shown].geometry;
+  fnz_geometry *kept;
+  if (!w)
+    return FNZ_OK;
+  s->window = fnzi_geometry_equal(w, known) ? known : t->kept;
+  if (s->window == known || (t->kept && fnzi_geometry_equal(w, t->kept)))
+    return FNZ_OK;
+  const bool same_rank = like->rank == w->rank;
+  FNZI_NEW(t->arena, 1, &kept);
+  *kept = *w;
+  FNZ_TRY(keep_numbers(t, w->sizes, same_rank ? like->sizes : NULL, w->rank, &kept->sizes));
+  FNZ_TRY(keep_numbers(t, w->strides, same_rank ? like->strides : NULL, w->rank, &kept->strides));
+  s->window = t->kept = kept;
+  return FNZ_OK;
+}
+
+/* How far a scatter's window reaches, and how far those do that it stands on. */
+static fnz_status measure(fnzi_tidy *t, fnzi_sight *put) {
+  const fnzi_sight *under = fnzi_sight_of(t, put->base);
+  const fnzi_reach *below;
+  fnzi_reach *reach;
+  FNZI_NEW(t->arena, 1, &reach);
+  put->reach = reach;
+  if (!fnzi_extent(put->window, &reach->span.low, &reach->span.high))
+    reach->span = (fnzi_span){1, 0};
+  reach->run = reach->span;
+  reach->start = put->base;
+  if (!under || under->kind != FNZI_SIGHT_PUT || under->window->dtype != put->window->dtype)
+    return FNZ_OK;
+  below = under->reach;
+  if (!fnzi_span_is_known(below->run) || !fnzi_span_is_known(reach->span))
+    return FNZ_OK;
+  reach->start = below->start;
+  reach->run.low = below->run.low < reach->run.low ? below->run.low : reach->run.low;
+  reach->run.high = below->run.high > reach->run.high ? below->run.high : reach->run.high;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight) {
+  fnzi_sight s = *sight;
+  uint32_t place = (uint32_t)t->sights.count + 1;
+  FNZ_TRY(keep_window(t, &s));
+  if (s.kind == FNZI_SIGHT_PUT)
+    FNZ_TRY(measure(t, &s));
+  if (s.kind == FNZI_SIGHT_SEEN) {
+    uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
+    s.next = *bucket;
+    *bucket = place;
+  }
+  FNZI_PUSH(t->tape->ctx, &t->sights, s);
+  t->notes[s.value] = place;
+  return FNZ_OK;
+}
+
+uint32_t fnzi_tidy_known(const fnzi_tidy *t, uint32_t base, bool real, const fnz_geometry *window,
+                         const fnz_geometry *layout) {
+  const fnzi_sight *s;
+  for (uint32_t i = t->buckets[bucket_of(t, base, window)]; i; i = s->next) {
+    s = &t->sights.data[i - 1];
+    if (s->base == base && s->real == real && fnzi_same_layout(s->window, window) &&
+        fnzi_same_layout(t->tape->values.data[s->value].geometry, layout))
+      return s->value;
+  }
+  return FNZI_NO_NODE;
+}
+
+/* --- one step --------------------------------------------------------------------------------- */
+static fnz_status as_view(fnzi_tidy *t, const fnz_geometry *window, const fnz_op **op,
+                          fnz_arg **args) {
+  *op = fnzi_op_of_step(FNZI_STEP_VIEW);
+  FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
+  return fnzi_arg_ints(&t->tape->program->arena, window->sizes, window->rank, &(*args)[1]);
+}
+
+/* The arguments of a step live as long as its path; those of a node as long as the program. */
+static fnz_status as_step(fnzi_tidy *t, const fnzi_view_step *step, const fnz_op **op,
+                          fnz_arg **args) {
+  *op = step->op;
+  FNZI_NEW(&t->tape->program->arena, step->op->nparams, args);
+  for (uint32_t i = 0; i < step->nargs; i++) {
+    (*args)[i] = step->args[i];
+    if (step->args[i].tag != FNZ_ARG_LIST || !step->args[i].count)
+      continue;
+    fnz_arg *items;
+    FNZI_NEW(&t->tape->program->arena, step->args[i].count, &items);
+    memcpy(items, step->args[i].u.list, step->args[i].count * sizeof *items);
+    (*args)[i].u.list = items;
+  }
+  return FNZ_OK;
+}
+
+static bool shows_all(const fnz_geometry *frame, const fnz_geometry *window) {
+  return window->dtype == frame->dtype && lies_at_start(window) && fnzi_is_contiguous(window) &&
+         fnzi_is_contiguous(frame) && fnz_geometry_numel(window) == fnz_geometry_numel(frame);
+}
+
+fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame, const fnz_geometry *window,
+                              bool real, const fnz_op **op, fnz_arg **args) {
+  bool found;
+  *op = NULL;
+  if (t->views == FNZ_VIEWS_STRIDED)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_path_box(t->scratch, frame, window, t->tape->program->decisions != NULL, t->path,
+                        &found));
+  if (found && t->path->count == 1) {
+    if (!real || fnzi_geometry_equal(t->path->steps[0].window, window))
+      FNZ_TRY(as_step(t, &t->path->steps[0], op, args));
+  } else if (!real && shows_all(frame, window)) {
+    FNZ_TRY(as_view(t, window, op, args));
+  }
+  if (!fnzi_tidy_agreed(t, *op ? 1 + (uint32_t)(*op - fnzi_ops) : 0))
+    *op = NULL;
+  if (*op && !real)
+    *op = fnzi_op_by_index((*op)->view_copy);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t from, uint32_t base,
+                          const fnz_op *op, fnz_arg *args) {
+  fnzi_sight *s = fnzi_sight_of(t, from);
+  const fnzi_move move = {node, from, base, fnz_op_is_view(op), op, args};
+  if (s)
+    s->movable++;
+  FNZI_PUSH(t->tape->ctx, &t->moves, move);
+  return FNZ_OK;
+}

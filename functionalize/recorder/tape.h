@@ -1,0 +1,107 @@
+/* tape.h - what a recorder has written down, as recorder.c fills it and recorder_build.c makes a
+ * graph of it. */
+#ifndef FNZI_TAPE_H
+#define FNZI_TAPE_H
+
+#include "functionalize/recorder/recorder.h"
+
+#define FNZI_NOT_EMITTED UINT32_MAX
+enum { FNZI_MOST_RESULTS = (1 << 29) - 1 };
+
+typedef struct fnzi_tape_value {
+  const fnz_geometry *geometry; /* interned in the program; NULL for what is no tensor */
+  uint32_t node;                /* of the tape; FNZI_NO_NODE for an input */
+  uint32_t value;               /* of an input: of the graph */
+} fnzi_tape_value;
+
+typedef struct fnzi_tape_node {
+  const fnz_op *op; /* NULL: there is a row in `others` */
+  fnz_arg *args;    /* in the program's arena; values are handles until the node is emitted */
+  const char *source;
+  uint32_t first; /* results[first ... first + count) */
+  unsigned count : 29, wanted : 1, needed : 1, emitted : 1;
+} fnzi_tape_node;
+
+/* Few nodes have rows in the next two tables, which are kept in the order of nodes. `node` first.
+ */
+
+/* Of a node with several lists among its results: those of the caller's node, of which the lists
+ * say how long they are. */
+typedef struct fnzi_tape_lists {
+  size_t node;
+  const fnz_arg *looks;
+  uint32_t count;
+} fnzi_tape_lists;
+
+/* Of a node that is no call of an operator. */
+typedef struct fnzi_tape_other {
+  size_t node;
+  fnzi_node_call call; /* its arrays in the program's arena; arguments are the tape node's */
+} fnzi_tape_other;
+
+typedef struct fnzi_tape_nodes {
+  fnzi_tape_node *data;
+  size_t count, capacity;
+} fnzi_tape_nodes;
+
+typedef struct fnzi_tape_values {
+  fnzi_tape_value *data;
+  size_t count, capacity;
+} fnzi_tape_values;
+
+typedef struct fnzi_tape_results {
+  uint32_t *data; /* value index + 1, 0: undefined */
+  size_t count, capacity;
+} fnzi_tape_results;
+
+typedef struct fnzi_tape {
+  fnz_backend backend;
+  fnz_context *ctx;
+  fnz_backend *shapes;
+  fnz_program *program;
+  uint32_t graph; /* of it, which is recorded */
+  bool borrowed;  /* the program is somebody else's */
+  bool effects;   /* found when the graph was built */
+  fnzi_arena arena;
+  const fnz_op *expected; /* by fnzi_recorder_expect() */
+  fnzi_tape_lists now;
+  const char *source;  /* of the last node; NULL before the first */
+  const fnzi_why *why; /* of what is recorded; NULL: nobody knows */
+  struct {
+    fnzi_why *data;
+    size_t count, capacity;
+  } whys; /* per node of the tape, while the program is asked for them */
+  struct {
+    fnzi_tape_lists *data;
+    size_t count, capacity;
+  } lists;
+  struct {
+    fnzi_tape_other *data;
+    size_t count, capacity;
+  } others;
+  fnzi_tape_values values; /* handle - 1 is the index */
+  fnzi_tape_nodes nodes;
+  fnzi_tape_results results;
+  /* While the program is built: */
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } places; /* per value: of the graph, FNZI_NOT_EMITTED until then */
+  struct {
+    size_t nodes, values, results;
+  } ended; /* before the first of them that are left */
+  struct {
+    fnz_handle *data;
+    size_t count, capacity;
+  } shape_of; /* per value, with a shapes backend */
+} fnzi_tape;
+
+/* How many arguments a node has. */
+uint32_t fnzi_tape_other_nargs(const fnzi_tape *tape, const fnzi_tape_node *node);
+static inline uint32_t fnzi_tape_nargs(const fnzi_tape *tape, const fnzi_tape_node *node) {
+  return node->op ? node->op->nparams : fnzi_tape_other_nargs(tape, node);
+}
+/* The items of a list among them, which are the tape's own. */
+fnz_arg *fnzi_tape_items(const fnz_arg *list);
+
+#endif

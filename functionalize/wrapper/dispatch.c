@@ -1,0 +1,528 @@
+/* dispatch.c - an operator call on tensors: to the view, the composite, the write or the backend.
+ *
+ * needs   request->args complete, one per parameter, tensors as fnz_tensor pointers
+ * keeps   the order of calls that the backend sees
+ * gives   request->out: every tensor result, lists flattened */
+#include "functionalize/wrapper/wrapper.h"
+#include "schema/aten_names.h"
+
+/* --- which rule ------------------------------------------------------------------------------- */
+static bool is_plain_mutation(fnzi_mutation_kind kind) {
+  return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
+}
+
+static bool has_same_places(const fnz_op *op, const fnz_op *twin) {
+  bool same = twin->nparams <= op->nparams;
+  for (size_t i = 0; i < twin->nparams && same; i++)
+    same = strcmp(twin->params[i].name, op->params[i].name) == 0;
+  return same;
+}
+
+/* Eager asks these for the one number that a tensor has. */
+static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
+                                   FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
+                                   FNZI_ATEN_item};
+static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
+
+fnzi_route fnzi_route_find(const fnz_op *op) {
+  bool is_inplace_view = op->view_of != FNZI_NO_OP;
+  const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
+  const fnzi_view *row = fnz_op_is_view(view) ? fnzi_view_find(view) : NULL;
+  const fnzi_composite_row *composite = fnzi_composite_find(view);
+  fnzi_route r = {
+      .op = op, .mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
+  if (is_inplace_view && (row || composite))
+    r.action = FNZI_ACTION_INPLACE_VIEW;
+  else if (!is_plain_mutation(r.mutation))
+    r.action = FNZI_ACTION_WRITE;
+  else if (row)
+    r.action = FNZI_ACTION_VIEW;
+  else if (composite)
+    r.action = FNZI_ACTION_COMPOSITE;
+  else if (r.mutation != FNZI_MUTATION_NONE)
+    r.action = FNZI_ACTION_WRITE;
+  else
+    r.action = fnz_op_is_view(op) ? FNZI_ACTION_REFUSED : FNZI_ACTION_FUNCTIONAL;
+  r.twin = r.mutation != FNZI_MUTATION_NONE ? fnzi_mutation_twin(op) : NULL;
+  r.idempotent = r.twin && fnzi_is_idempotent(r.twin);
+  r.flat = r.twin && fnzi_op_is_flat(op);
+  r.way = r.twin ? fnzi_out_way_of(r.twin) : FNZI_OUT_EXACT;
+  r.uncast = fnzi_op_uncast(r.twin ? r.twin : op) != 0;
+  r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
+  r.by_memory = fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);
+  r.same_places = r.twin && has_same_places(op, r.twin);
+  if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
+    r.composite = fnzi_composite_find(r.twin);
+  return r;
+}
+
+static fnzi_route route_of(fnz_world *world, const fnz_op *op) {
+  if (fnzi_op_is_custom(op))
+    return fnzi_route_find(op);
+  fnzi_route *r;
+  size_t home = (size_t)(op - fnzi_ops), k = 0;
+  do
+    r = &world->routes[(home + k++) % FNZI_ROUTES];
+  while (r->op && r->op != op && k < FNZI_ROUTES_NEAR);
+  if (r->op != op)
+    *r = fnzi_route_find(op);
+  return *r;
+}
+
+/* --- arguments -------------------------------------------------------------------------------- */
+typedef struct gather {
+  fnz_tensor **data;
+  size_t count;
+} gather;
+
+static fnz_status count_tensor(void *user, const fnz_arg *arg) {
+  ((gather *)user)->count += arg->tag == FNZ_ARG_VALUE;
+  return FNZ_OK;
+}
+
+static fnz_status add_tensor(void *user, const fnz_arg *arg) {
+  gather *g = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    g->data[g->count++] = arg->u.tensor;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_tensor ***out,
+                            size_t *count) {
+  gather g = {NULL, 0};
+  FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
+  FNZI_NEW(&world->scratch, g.count, &g.data);
+  g.count = 0;
+  FNZ_TRY(fnzi_args_visit(args, nargs, add_tensor, &g));
+  *out = g.data;
+  *count = g.count;
+  return FNZ_OK;
+}
+
+/* An argument with the current value of the tensor in place of the tensor. */
+static fnz_status read_arg(const fnz_arg *arg, fnz_arg *out) {
+  *out = *arg;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  fnzi_held *v;
+  FNZ_TRY(fnzi_read_tensor(arg->u.tensor, &v));
+  out->u.value = v->handle;
+  return FNZ_OK;
+}
+
+/* Lists of tensors have one level. */
+fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_arg **out) {
+  FNZI_NEW(&world->scratch, nargs, out);
+  for (size_t i = 0; i < nargs; i++) {
+    FNZ_TRY(read_arg(&args[i], &(*out)[i]));
+    if (args[i].tag != FNZ_ARG_LIST)
+      continue;
+    fnz_arg *items;
+    FNZI_NEW(&world->scratch, args[i].count, &items);
+    for (size_t k = 0; k < args[i].count; k++)
+      FNZ_TRY(read_arg(&args[i].u.list[k], &items[k]));
+    (*out)[i].u.list = items;
+  }
+  return FNZ_OK;
+}
+
+/* --- the backend ------------------------------------------------------------------------------ */
+fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                             const fnz_geometry *const *expected, size_t nexpected, size_t *first,
+                             size_t *count) {
+  const fnz_request call = {op, args, nargs, expected, world->source ? world->source : ""};
+  size_t room = expected ? nexpected : fnzi_request_room(world->backend, &call);
+  fnz_handle *handles;
+  FNZI_NEW(&world->scratch, room, &handles);
+  FNZ_TRY(world->backend->apply(world->backend->self, world->ctx, &call, handles, room, count));
+  if (world->slack)
+    --*world->slack;
+  fnz_status status = FNZ_OK;
+  *first = world->fresh.count;
+  for (size_t i = 0; i < *count; i++) {
+    if (status == FNZ_OK)
+      status = fnzi_take(world, handles[i]);
+    else if (handles[i])
+      world->backend->release(world->backend->self, handles[i]);
+  }
+  return status;
+}
+
+fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
+                         const fnz_geometry *result, fnzi_held **out) {
+  size_t first, count;
+  FNZ_TRY(fnzi_apply_values(world, fnzi_emitted_op(op), args, nargs, &result, 1, &first, &count));
+  *out = world->fresh.data[first];
+  return FNZ_OK;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+static fnz_status make_room(fnz_world *world, fnzi_request *request) {
+  size_t capacity = request->out.capacity * 2 + 2;
+  fnz_tensor **data;
+  FNZI_NEW(&world->scratch, capacity, &data);
+  if (request->out.count)
+    memcpy(data, request->out.data, request->out.count * sizeof *data);
+  request->out.data = data;
+  request->out.capacity = capacity;
+  return FNZ_OK;
+}
+
+static fnz_status push(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+  fnz_status status = FNZ_OK;
+  if (request->out.count == request->out.capacity)
+    status = make_room(world, request);
+  if (status != FNZ_OK)
+    fnz_tensor_release(t);
+  else
+    request->out.data[request->out.count++] = t;
+  return status;
+}
+
+fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+  if (t)
+    t->refs++;
+  return push(world, request, t);
+}
+
+static fnz_status give_alias(fnz_world *world, fnzi_request *request, fnzi_alias *alias) {
+  fnz_tensor *t;
+  FNZ_TRY(fnzi_tensor_on(world, alias, &t));
+  return push(world, request, t);
+}
+
+fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value) {
+  fnz_tensor *t = NULL;
+  size_t k = request->out.count;
+  const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
+  /* New memory shows each element once, whatever a file says. */
+  if (g && !fnzi_is_dense(g) && fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
+    FNZ_TRY(fnzi_dense_like(&world->scratch, g, &g));
+  if (value)
+    FNZ_TRY(fnzi_tensor_new(world, g, value, &t));
+  return push(world, request, t);
+}
+
+void fnzi_request_end(fnzi_request *request) {
+  for (size_t i = 0; i < request->out.count; i++)
+    fnz_tensor_release(request->out.data[i]);
+  request->out.count = 0;
+}
+
+/* --- functional operators --------------------------------------------------------------------- */
+/* The value of a tensor with gaps has none, and need not have its order of dimensions; a copy of
+ * the tensor has. *out stays NULL for what is no such copy, or in another memory format. */
+static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz_geometry **out) {
+  bool casts = r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY);
+  if ((!casts && r->op != fnzi_emitted_op(FNZI_EMIT_CLONE)) || r->args[0].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnz_geometry *self = &r->args[0].u.tensor->node->geometry;
+  const fnz_arg *format = &r->args[fnzi_op_param(r->op, "memory_format")];
+  const fnz_arg *dtype = casts ? &r->args[fnzi_op_param(r->op, "dtype")] : NULL;
+  bool keeps = format->tag == FNZ_ARG_DEFAULT || format->tag == FNZ_ARG_NONE;
+  fnz_geometry *g;
+  int64_t *strides;
+  if (!keeps || fnzi_is_dense(self))
+    return FNZ_OK;
+  FNZI_NEW(&world->scratch, 1, &g);
+  FNZI_NEW(&world->scratch, self->rank, &strides);
+  fnzi_iterator_strides(&self, 1, self->rank, self->sizes, strides);
+  *g = (fnz_geometry){
+      .dtype = self->dtype, .rank = self->rank, .sizes = self->sizes, .strides = strides};
+  if (dtype && dtype->tag == FNZ_ARG_DTYPE)
+    g->dtype = (fnz_dtype)dtype->u.i;
+  *out = g;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *r) {
+  fnz_arg *args;
+  size_t first, count;
+  const fnz_geometry *copy = NULL;
+  if (!r->expected)
+    FNZ_TRY(expect_copy(world, r, &copy));
+  FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
+  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, copy ? &copy : r->expected,
+                            copy ? 1 : r->nexpected, &first, &count));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first + i]));
+  return FNZ_OK;
+}
+
+/* --- views ------------------------------------------------------------------------------------ */
+/* The windows that one view call opens on a tensor, each handed to keep(). */
+static fnz_status open_view(fnz_world *world, fnzi_alias *base, const fnzi_view *row,
+                            const fnz_op *op, const fnz_arg *args, size_t nargs,
+                            fnz_status (*keep)(fnz_world *world, void *user, fnzi_alias *alias),
+                            void *user) {
+  fnzi_alias **opened;
+  size_t count;
+  fnz_status status = FNZ_OK;
+  FNZ_TRY(fnzi_alias_open(world, base, row, op, args, nargs, &opened, &count));
+  for (size_t k = 0; k < count; k++) {
+    if (status == FNZ_OK)
+      status = keep(world, user, opened[k]);
+    fnzi_alias_release(opened[k]);
+  }
+  return status;
+}
+
+static fnz_status keep_result(fnz_world *world, void *user, fnzi_alias *alias) {
+  return give_alias(world, user, alias);
+}
+
+/* The step's only window takes the place of *user. */
+static fnz_status keep_next(fnz_world *world, void *user, fnzi_alias *alias) {
+  fnz_tensor **t = user;
+  fnz_tensor *next;
+  FNZ_TRY(fnzi_tensor_on(world, alias, &next));
+  fnz_tensor_release(*t);
+  *t = next;
+  return FNZ_OK;
+}
+
+static fnz_tensor *self_of(const fnzi_request *r) {
+  return r->op->nparams && r->args[0].tag == FNZ_ARG_VALUE ? r->args[0].u.tensor : NULL;
+}
+
+static fnz_status check_self(fnz_world *world, const fnzi_request *r) {
+  if (self_of(r))
+    return FNZ_OK;
+  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `self` must be a tensor",
+                   r->op->name);
+}
+
+static fnz_status view_request(fnz_world *world, fnzi_request *r, const fnzi_view *row) {
+  FNZ_TRY(check_self(world, r));
+  return open_view(world, self_of(r)->node, row, r->op, r->args, r->op->nparams, keep_result, r);
+}
+
+/* --- composites ------------------------------------------------------------------------------- */
+/* A copying step ends an item; its result is a fresh tensor of the request. */
+static fnz_status copy_step(fnz_world *world, fnzi_request *r, const fnz_op *op, fnz_arg *args,
+                            size_t nargs, fnz_tensor *self) {
+  fnz_arg *all;
+  FNZI_NEW(&world->scratch, op->nparams, &all);
+  memcpy(all, args, nargs * sizeof *all);
+  all[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = self};
+  size_t k = r->out.count, known = r->expected && k < r->nexpected ? 1 : 0;
+  fnzi_request one = {
+      .op = op, .args = all, .expected = known ? r->expected + k : NULL, .nexpected = known};
+  fnz_status status = fnzi_apply_functional(world, &one);
+  if (status == FNZ_OK)
+    status = fnzi_give(world, r, one.out.count ? one.out.data[0] : NULL);
+  fnzi_request_end(&one);
+  return status;
+}
+
+static fnz_status item_steps(fnz_world *world, fnzi_request *r, const fnzi_item *item,
+                             fnz_tensor **at) {
+  for (size_t i = 0; i < item->nsteps; i++) {
+    const fnz_op *op = item->steps[i].op;
+    const fnzi_view *row = route_of(world, op).view;
+    bool is_last = i + 1 == item->nsteps;
+    if (!row)
+      return copy_step(world, r, op, item->steps[i].args, item->steps[i].nargs, *at);
+    FNZ_TRY(open_view(world, (*at)->node, row, op, item->steps[i].args, item->steps[i].nargs,
+                      is_last ? keep_result : keep_next, is_last ? (void *)r : (void *)at));
+  }
+  return item->nsteps ? FNZ_OK : fnzi_give(world, r, *at);
+}
+
+static fnz_status resolve(fnz_world *world, const fnzi_request *r, const fnz_op *op,
+                          const fnzi_composite_row *row, fnz_tensor ***tensors,
+                          fnzi_resolution *out) {
+  const fnz_geometry **geometries;
+  size_t count;
+  FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, tensors, &count));
+  FNZI_NEW(&world->scratch, count, &geometries);
+  for (size_t i = 0; i < count; i++)
+    geometries[i] = &(*tensors)[i]->node->geometry;
+  return fnzi_composite_resolve(&world->scratch, row, op, r->args, r->op->nparams, geometries,
+                                count, out);
+}
+
+static fnz_status composite_request(fnz_world *world, fnzi_request *r,
+                                    const fnzi_composite_row *row) {
+  fnz_tensor **tensors;
+  fnzi_resolution resolution;
+  FNZ_TRY(resolve(world, r, r->op, row, &tensors, &resolution));
+  if (resolution.keep)
+    return fnzi_apply_functional(world, r);
+  for (size_t i = 0; i < resolution.count; i++) {
+    fnz_tensor *at = tensors[resolution.items[i].tensor];
+    at->refs++;
+    fnz_status status = item_steps(world, r, &resolution.items[i], &at);
+    fnz_tensor_release(at);
+    FNZ_TRY(status);
+  }
+  return FNZ_OK;
+}
+
+/* An in-place operator whose twin gives its argument as it is, dropout_ without training, writes
+ * nothing. */
+static fnz_status find_idle(fnz_world *world, const fnzi_request *r, const fnzi_composite_row *row,
+                            bool *idle) {
+  const fnz_op *twin = row ? fnz_op_functional_twin(r->op) : NULL;
+  fnz_tensor **tensors;
+  fnzi_resolution resolution;
+  *idle = false;
+  if (!twin || twin->nparams != r->op->nparams || !self_of(r))
+    return FNZ_OK;
+  FNZ_TRY(resolve(world, r, twin, row, &tensors, &resolution));
+  *idle = !resolution.keep && resolution.count == 1 && resolution.items[0].nsteps == 0 &&
+          tensors[resolution.items[0].tensor] == self_of(r);
+  return FNZ_OK;
+}
+
+static fnz_status write_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+  bool idle;
+  FNZ_TRY(find_idle(world, r, route->composite, &idle));
+  return idle ? fnzi_give(world, r, self_of(r)) : fnzi_write_request(world, r, route);
+}
+
+/* --- in-place views --------------------------------------------------------------------------- */
+static fnz_status keep_moved(fnz_world *world, void *user, fnzi_alias *alias) {
+  (void)world;
+  fnzi_tensor_move(user, alias);
+  return FNZ_OK;
+}
+
+static fnz_status inplace_view_request(fnz_world *world, fnzi_request *r, fnzi_route route) {
+  const fnz_op *op = fnzi_op_by_index(r->op->view_of);
+  const fnz_arg *args = r->args;
+  size_t nargs = r->op->nparams;
+  FNZ_TRY(check_self(world, r));
+  fnz_tensor *self = self_of(r);
+  if (!route.view) { /* swapaxes_: a composite of one view step */
+    fnz_tensor **tensors;
+    fnzi_resolution resolution;
+    FNZ_TRY(resolve(world, r, op, route.composite, &tensors, &resolution));
+    op = resolution.items[0].steps[0].op;
+    args = resolution.items[0].steps[0].args;
+    nargs = resolution.items[0].steps[0].nargs;
+    route = route_of(world, op);
+  }
+  FNZ_TRY(open_view(world, self->node, route.view, op, args, nargs, keep_moved, self));
+  return fnzi_give(world, r, self);
+}
+
+/* --- the table of contents -------------------------------------------------------------------- */
+static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
+  if (fnzi_op_is_custom(r->op))
+    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s returns a view of an argument, and a schema does not say of which "
+                     "elements; return a copy, declared without (a), or use ATen's views; the "
+                     "schema is %s",
+                     r->op->name, r->op->schema);
+  const char *why, *remedy;
+  fnzi_refused(r->op, &why, &remedy);
+  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why, remedy);
+}
+
+/* What messages call an argument, by its tag. */
+static const char *const tag_words[] = {
+    [FNZ_ARG_DEFAULT] = "nothing", [FNZ_ARG_NONE] = "None",
+    [FNZ_ARG_VALUE] = "a tensor",  [FNZ_ARG_SYMBOL] = "a symbolic number",
+    [FNZ_ARG_TOKEN] = "a token",   [FNZ_ARG_OBJECT] = "an object",
+    [FNZ_ARG_INT] = "an integer",  [FNZ_ARG_FLOAT] = "a float",
+    [FNZ_ARG_BOOL] = "a bool",     [FNZ_ARG_COMPLEX] = "a complex number",
+    [FNZ_ARG_STRING] = "a string", [FNZ_ARG_DTYPE] = "a dtype",
+    [FNZ_ARG_LAYOUT] = "a layout", [FNZ_ARG_MEMORY_FORMAT] = "a memory format",
+    [FNZ_ARG_DEVICE] = "a device", [FNZ_ARG_LIST] = "a list",
+    [FNZ_ARG_GRAPH] = "a graph",   [FNZ_ARG_OPERATOR] = "an operator",
+};
+
+/* Callers of the wrapper may put anything there. */
+static const char *word_of(const fnz_arg *arg) {
+  return arg->tag < sizeof tag_words / sizeof *tag_words ? tag_words[arg->tag] : "no argument";
+}
+
+static bool fits_list(const fnzi_param *p, const fnz_arg *item) {
+  return item->tag == FNZ_ARG_VALUE || (p->item_optional && item->tag == FNZ_ARG_NONE);
+}
+
+/* Tensors stand where the schema has tensors, and lists of tensors hold nothing else. Numbers may
+ * stand for single tensors, as exporters write them. The argument that does not, or the item; NULL:
+ * it fits. */
+static const fnz_arg *find_misfit(const fnzi_param *p, const fnz_arg *a) {
+  bool is_list = a->tag == FNZ_ARG_LIST;
+  if (p->type != FNZI_TYPE_TENSOR)
+    return a->tag == FNZ_ARG_VALUE ? a : NULL;
+  if (!p->is_list)
+    return is_list ? a : NULL;
+  for (uint32_t k = 0; is_list && k < a->count; k++)
+    if (!fits_list(p, &a->u.list[k]))
+      return &a->u.list[k];
+  return is_list || a->tag == FNZ_ARG_NONE || a->tag == FNZ_ARG_DEFAULT ? NULL : a;
+}
+
+static fnz_status check_args(fnz_world *world, const fnzi_request *r) {
+  for (size_t i = 0; i < r->op->nparams; i++) {
+    const fnzi_param *p = &r->op->params[i];
+    const fnz_arg *misfit = find_misfit(p, &r->args[i]);
+    if (misfit)
+      return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                       "%s: argument `%s` takes %s%s and got %s%s; the schema is %s", r->op->name,
+                       p->name, fnzi_type_name(p->type), p->is_list ? "[]" : "",
+                       misfit == &r->args[i] ? "" : "a list with ", word_of(misfit), r->op->schema);
+  }
+  return FNZ_OK;
+}
+
+/* At the sizes that a trial has chosen the program itself may not work; that is for whoever
+ * compares trials. */
+static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
+  const fnz_tensor *self = self_of(r);
+  if (world->decisions || !self)
+    return FNZ_OK;
+  int64_t count = fnz_geometry_numel(&self->node->geometry);
+  return count == 1 ? FNZ_OK
+                    : fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                                "%s takes a tensor of one element, `%s` has %lld; reduce it by "
+                                "all() or any() before, or select one",
+                                r->op->name, r->op->params[0].name, (long long)count);
+}
+
+/* Of a window into other memory, a value is only its elements, in rows. */
+static fnz_status check_memory(fnz_world *world, const fnzi_request *r) {
+  const fnzi_alias *node = self_of(r) ? self_of(r)->node : NULL;
+  if (!node || !node->parent || (fnzi_is_contiguous(&node->geometry) && node->geometry.offset == 0))
+    return FNZ_OK;
+  return fnzi_fail(
+      world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+      "%s goes by places in memory, and self is a view that does not lie there in rows "
+      "from place 0 on; use as_strided() and clone(), or copy_() into it",
+      r->op->name);
+}
+
+static fnz_status functional_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+  if (route->one_number)
+    FNZ_TRY(check_one_number(world, r));
+  if (route->uncast && !world->autocast)
+    FNZ_TRY(fnzi_check_tensors_alike(world, r->op, r->args));
+  if (route->by_memory)
+    FNZ_TRY(check_memory(world, r));
+  return fnzi_apply_functional(world, r);
+}
+
+fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request) {
+  fnzi_route route = route_of(world, request->op);
+  FNZ_TRY(check_args(world, request));
+  switch (route.action) {
+  case FNZI_ACTION_VIEW:
+    return view_request(world, request, route.view);
+  case FNZI_ACTION_COMPOSITE:
+    return composite_request(world, request, route.composite);
+  case FNZI_ACTION_INPLACE_VIEW:
+    return inplace_view_request(world, request, route);
+  case FNZI_ACTION_WRITE:
+    return write_request(world, request, &route);
+  case FNZI_ACTION_FUNCTIONAL:
+    return functional_request(world, request, &route);
+  case FNZI_ACTION_REFUSED:
+  case FNZI_ACTION_UNKNOWN:
+    break;
+  }
+  return refuse(world, request);
+}

@@ -1,0 +1,148 @@
+/* links.c - from a parent to its child: the steps that lead from one alias to another.
+ *
+ * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
+ *         the shortest path over geometry (views/path.c), so no work grows with its length; where
+ *         there is none, for at most FNZI_MOST_LINKS */
+#include "functionalize/wrapper/sync.h"
+
+void fnzi_link_step(const fnzi_alias *a, fnzi_view_step *out) {
+  const fnzi_opening *o = a->opening;
+  *out = (fnzi_view_step){o->view,     o->op, o->args, o->nargs, a->index, &a->parent->geometry,
+                          &a->geometry};
+}
+
+/* An as_strided speaks of the storage, not of its parent's value; only geometry can replay it. */
+static bool is_replayable(const fnzi_alias *a) {
+  return a->opening && !fnzi_view_counts_from_storage(a->opening->view);
+}
+
+/* All windows of one call of a view operator; the values are world->fresh[*first ...]. */
+static fnz_status replay_opening(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
+                                 size_t *first) {
+  const fnzi_opening *o = a->opening;
+  const fnz_geometry **windows;
+  fnz_geometry *all;
+  size_t count;
+  FNZ_TRY(fnzi_view_forward(&world->scratch, o->view, o->op, o->args, o->nargs,
+                            &a->parent->geometry, &all, &count));
+  FNZI_NEW(&world->scratch, count, &windows);
+  for (size_t k = 0; k < count; k++)
+    windows[k] = &all[k];
+  return fnzi_replay(world, o->op, o->args, o->nargs, base, windows, count, first);
+}
+
+/* All windows of a split at once, also into the other aliases that have no value yet. */
+fnz_status fnzi_derive_all(fnz_world *world, fnzi_alias *a, fnzi_held *base) {
+  fnzi_opening *o = a->opening;
+  size_t first;
+  FNZ_TRY(replay_opening(world, a, base, &first));
+  o->derived = true;
+  for (size_t k = 0; k < o->count; k++) {
+    fnzi_alias *other = o->nodes[k];
+    if (other && (other == a || (!other->value && fnzi_right_for(a->parent, other))))
+      fnzi_alias_set_value(other, world->fresh.data[first + k]);
+  }
+  return FNZ_OK;
+}
+
+/* Passes at other sizes take the same steps. */
+static bool is_taken_by_all(const fnz_world *world, const fnzi_path *path, bool found) {
+  uint32_t steps = found;
+  for (size_t i = 0; found && i < path->count; i++)
+    steps = (steps << 5 | steps >> 27) ^ (uint32_t)(path->steps[i].op - fnzi_ops);
+  return fnzi_agreed(world->decisions, steps);
+}
+
+/* The value of one alias from its parent's. One window among several is a slice or select alone. */
+fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
+                            fnzi_held **out) {
+  fnzi_view_step step;
+  fnzi_path path;
+  bool found;
+  size_t first;
+  fnzi_link_step(a, &step);
+  if (a->opening->count == 1)
+    return fnzi_replay_step(world, &step, base, out);
+  FNZ_TRY(fnzi_path_box(&world->scratch, step.base, step.window, world->decisions != NULL, &path,
+                        &found));
+  if (is_taken_by_all(world, &path, found) && found)
+    return fnzi_replay_path(world, &path, base, out);
+  FNZ_TRY(replay_opening(world, a, base, &first));
+  *out = world->fresh.data[first + a->index];
+  return FNZ_OK;
+}
+
+fnz_status fnzi_no_way(const fnzi_alias *a) {
+  return fnzi_fail_for(
+      a->storage->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+      "%s reaches memory by strides that no view of its base describes, and the base "
+      "does not fill its memory; clone() the base first",
+      a->opening ? a->opening->op->name : "a resized tensor");
+}
+
+/* The program itself asked for strides; with symbolic sizes, also before. */
+static bool is_by_strides(const fnz_world *world, const fnzi_alias *a) {
+  while (world->decisions && a->parent && is_replayable(a))
+    a = a->parent;
+  return a->opening && !is_replayable(a);
+}
+
+/* A way from one window to another: over the dimensions of the outer one, or, from a root, over
+ * flat memory, where there is no other or where the program itself asked for strides and that is
+ * shorter. The tenth element of memory is in a row that depends on the length of rows, so that with
+ * symbolic sizes it is enough to be as short. */
+static fnz_status find_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
+                               fnzi_path *path, bool *found) {
+  FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, world->decisions != NULL,
+                        path, found));
+  if (!*found || from->parent || path->count < 2 || !is_by_strides(world, to))
+    return FNZ_OK;
+  fnzi_path *flat;
+  bool flat_found;
+  FNZI_NEW(&world->scratch, 1, &flat);
+  FNZ_TRY(fnzi_path_flat(&world->scratch, &from->geometry, &to->geometry, flat, &flat_found));
+  if (flat_found && flat->count < path->count + (world->decisions != NULL))
+    *path = *flat;
+  return FNZ_OK;
+}
+
+/* The same one at all sizes. */
+fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
+                             fnzi_path *path, bool *found) {
+  FNZ_TRY(find_between(world, from, to, path, found));
+  *found = is_taken_by_all(world, path, *found) && *found;
+  return FNZ_OK;
+}
+
+/* From the root also over flat memory; where there is no other way, by one of these sizes alone. */
+fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path *path,
+                               bool *found) {
+  const fnzi_alias *root = to->storage->root;
+  FNZ_TRY(fnzi_path_between(world, root, to, path, found));
+  if (!*found)
+    FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, &to->geometry, path, found));
+  return *found || !world->decisions ? FNZ_OK : find_between(world, root, to, path, found);
+}
+
+/* The links from `a` up to `target`, a first. 0 when it is further away than `most`, or when a link
+ * cannot be replayed. */
+static size_t links_between(fnzi_alias *a, const fnzi_alias *target, fnzi_alias **links,
+                            size_t most) {
+  size_t n = 0;
+  for (; a != target; a = a->parent) {
+    if (n == most || !a->parent || !is_replayable(a))
+      return 0;
+    links[n++] = a;
+  }
+  return n;
+}
+
+size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[FNZI_LINKS]) {
+  return links_between(a, target, links, FNZI_LINKS);
+}
+
+fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fnzi_alias ***links, size_t *count) {
+  FNZI_NEW(&world->scratch, FNZI_MOST_LINKS, links);
+  *count = links_between(a, a->storage->root, *links, FNZI_MOST_LINKS);
+  return FNZ_OK;
+}

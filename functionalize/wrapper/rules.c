@@ -1,0 +1,125 @@
+/* rules.c - which rule an operator falls under, for people who ask. */
+#include "functionalize/wrapper/wrapper.h"
+
+_Static_assert((int)FNZ_RULE_STEPS == (int)FNZI_ITEM_STEPS, "a rule has room for all steps");
+
+static fnz_action action_of(const fnzi_route *route) {
+  switch (route->action) {
+  case FNZI_ACTION_VIEW:
+    return FNZ_ACTION_VIEW;
+  case FNZI_ACTION_COMPOSITE:
+    return FNZ_ACTION_COMPOSITE;
+  case FNZI_ACTION_INPLACE_VIEW:
+    return FNZ_ACTION_INPLACE_VIEW;
+  case FNZI_ACTION_WRITE:
+    return route->mutation == FNZI_MUTATION_REFUSED ? FNZ_ACTION_REFUSED : FNZ_ACTION_WRITE;
+  case FNZI_ACTION_REFUSED:
+    return FNZ_ACTION_REFUSED;
+  case FNZI_ACTION_UNKNOWN:
+  case FNZI_ACTION_FUNCTIONAL:
+    break;
+  }
+  return FNZ_ACTION_FUNCTIONAL;
+}
+
+static void name_action(fnz_rule *rule) {
+  static const struct {
+    const char *name, *words;
+  } rows[] = {
+#define ROW(id, name, words) {name, words},
+      FNZ_ACTION_ROWS(ROW)
+#undef ROW
+  };
+  rule->name = rows[rule->action].name;
+  rule->words = rows[rule->action].words;
+}
+
+static void say_composite(const fnzi_composite_row *row, fnz_rule *rule) {
+  fnzi_composite_facts facts = fnzi_composite_describe(row);
+  rule->view = facts.rule;
+  rule->nsteps = facts.count;
+  memcpy(rule->steps, facts.steps, sizeof facts.steps);
+  rule->may_be_itself = facts.itself;
+  rule->may_compute = facts.kept;
+}
+
+static void say_view(const fnzi_route *route, fnz_rule *rule) {
+  if (route->composite) {
+    say_composite(route->composite, rule);
+    return;
+  }
+  fnzi_view_facts facts = fnzi_view_describe(route->view);
+  rule->view = facts.forward;
+  rule->reverse = facts.reverse;
+  rule->needs_base = facts.needs_base;
+  rule->through = facts.through;
+}
+
+static bool opens_windows(const fnz_rule *rule) {
+  return rule->action == FNZ_ACTION_VIEW || rule->action == FNZ_ACTION_COMPOSITE ||
+         rule->action == FNZ_ACTION_INPLACE_VIEW;
+}
+
+static void say_write(const fnz_op *op, fnzi_mutation_kind kind, fnz_rule *rule) {
+  const fnz_op *emits = fnzi_mutation_emits(kind);
+  rule->write = fnzi_mutation_name(kind);
+  rule->write_words = fnzi_mutation_words(kind);
+  if (rule->action == FNZ_ACTION_WRITE)
+    rule->becomes = emits ? emits : fnzi_mutation_twin(op);
+}
+
+/* --- what is refused -------------------------------------------------------------------------- */
+enum {
+#define CLASS(id, words) REFUSED_##id,
+#define REFUSED(op, class, remedy)
+#include "schema/facts/refused.def"
+#undef CLASS
+#undef REFUSED
+};
+
+static const char *const classes[] = {
+#define CLASS(id, words) words,
+#define REFUSED(op, class, remedy)
+#include "schema/facts/refused.def"
+#undef CLASS
+#undef REFUSED
+};
+
+static const struct {
+  const char *op;
+  int class;
+  const char *remedy;
+} refused[] = {
+#define CLASS(id, words)
+#define REFUSED(op, class, remedy) {op, REFUSED_##class, remedy},
+#include "schema/facts/refused.def"
+#undef CLASS
+#undef REFUSED
+};
+
+void fnzi_refused(const fnz_op *op, const char **why, const char **remedy) {
+  *why = fnz_op_is_mutating(op) ? "it writes an argument and has no functional twin"
+                                : "it returns a view for which there is no rule";
+  *remedy = "use other operators";
+  for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+    if (strcmp(refused[i].op, op->name) == 0) {
+      *why = classes[refused[i].class];
+      *remedy = refused[i].remedy;
+    }
+}
+
+void fnz_op_get_rule(const fnz_op *op, fnz_rule *out) {
+  fnzi_route route = fnzi_route_find(op);
+  *out = (fnz_rule){.action = action_of(&route)};
+  name_action(out);
+  if (opens_windows(out))
+    say_view(&route, out);
+  else if (route.mutation != FNZI_MUTATION_NONE)
+    say_write(op, route.mutation, out);
+  if (out->reverse)
+    out->becomes = fnz_op_member(op, FNZ_MEMBER_VIEW_COPY);
+  else if (out->action == FNZ_ACTION_FUNCTIONAL)
+    out->becomes = op;
+  else if (out->action == FNZ_ACTION_REFUSED)
+    fnzi_refused(op, &out->words, &out->remedy);
+}

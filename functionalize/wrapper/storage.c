@@ -1,0 +1,377 @@
+/* storage.c - making and ending values, nodes, storages and tensors. No rule of the language is
+ * here. */
+#include "functionalize/wrapper/wrapper.h"
+
+/* --- values ----------------------------------------------------------------------------------- */
+static fnz_status held_new(fnz_world *world, fnz_handle handle, fnzi_held **out) {
+  *out = NULL;
+  if (!handle)
+    return FNZ_OK;
+  *out = fnzi_blocks_take(&world->blocks, sizeof **out);
+  if (!*out) {
+    world->backend->release(world->backend->self, handle);
+    return fnzi_no_memory(world->ctx);
+  }
+  **out = (fnzi_held){handle, world->backend->geometry(world->backend->self, handle), 1};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_take(fnz_world *world, fnz_handle handle) {
+  fnzi_held *v;
+  void *data = world->fresh.data;
+  FNZ_TRY(held_new(world, handle, &v));
+  fnz_status status = fnzi_grow(world->ctx, &data, &world->fresh.capacity, world->fresh.count + 1,
+                                sizeof *world->fresh.data);
+  world->fresh.data = data;
+  if (status != FNZ_OK)
+    fnzi_drop(world, v);
+  else
+    world->fresh.data[world->fresh.count++] = v;
+  return status;
+}
+
+fnzi_held *fnzi_hold(fnzi_held *value) {
+  value->refs++;
+  return value;
+}
+
+void fnzi_drop(fnz_world *world, fnzi_held *value) {
+  if (!value || --value->refs > 0)
+    return;
+  world->backend->release(world->backend->self, value->handle);
+  fnzi_blocks_give(&world->blocks, value, sizeof *value);
+}
+
+void fnzi_settle(fnz_world *world) {
+  for (size_t i = 0; i < world->fresh.count; i++)
+    fnzi_drop(world, world->fresh.data[i]);
+  world->fresh.count = 0;
+  fnzi_arena_reset(&world->scratch);
+}
+
+/* --- aliases ---------------------------------------------------------------------------------- */
+static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *low, int64_t *high) {
+  int64_t size = (int64_t)fnzi_dtype(g->dtype)->bytes;
+  if (fnzi_extent(g, low, high) && fnzi_mul_i64(*low, size, low) && fnzi_mul_i64(*high, size, high))
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL,
+                   "the sizes and strides of a view reach beyond 63 bits");
+}
+
+static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **out) {
+  size_t bytes = sizeof(fnzi_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
+  int64_t low, high;
+  FNZ_TRY(byte_range(world->ctx, g, &low, &high));
+  fnzi_alias *n = fnzi_blocks_take(&world->blocks, bytes);
+  if (!n)
+    return fnzi_no_memory(world->ctx);
+  int64_t *dims = (int64_t *)(n + 1);
+  *n = (fnzi_alias){.geometry = *g,
+                    .bytes = bytes,
+                    .refs = 1,
+                    .source = world->source,
+                    .writer = world->why.reader,
+                    .low = low,
+                    .repeats = fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT,
+                    .high = high};
+  n->compact =
+      !n->repeats && fnz_geometry_numel(g) * (int64_t)fnzi_dtype(g->dtype)->bytes == high - low;
+  if (g->rank) {
+    memcpy(dims, g->sizes, g->rank * sizeof *dims);
+    memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
+  }
+  n->geometry.sizes = dims;
+  n->geometry.strides = dims + g->rank;
+  *out = n;
+  return FNZ_OK;
+}
+
+fnzi_alias *fnzi_alias_retain(fnzi_alias *node) {
+  node->refs++;
+  return node;
+}
+
+static void opening_release(fnz_world *world, fnzi_opening *o, uint32_t index) {
+  o->nodes[index] = NULL;
+  if (--o->refs == 0)
+    fnzi_blocks_give(&world->blocks, o, o->bytes);
+}
+
+static void storage_free(fnzi_storage *s) {
+  fnzi_gathered_forget(s);
+  FNZI_VEC_FREE(s->world->ctx, &s->dirty);
+  FNZI_VEC_FREE(s->world->ctx, &s->log);
+  fnzi_blocks_give(&s->world->blocks, s, sizeof *s);
+}
+
+void fnzi_alias_release(fnzi_alias *node) {
+  while (node && --node->refs == 0) {
+    fnz_world *world = node->storage->world;
+    fnzi_alias *parent = node->parent;
+    fnzi_drop(world, node->value);
+    if (node->opening)
+      opening_release(world, node->opening, node->index);
+    if (!parent)
+      storage_free(node->storage);
+    fnzi_blocks_give(&world->blocks, node, node->bytes);
+    node = parent;
+  }
+}
+
+void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value) {
+  fnzi_held *old = node->value;
+  node->value = fnzi_hold(value);
+  node->version = node->storage->version;
+  fnzi_drop(node->storage->world, old);
+}
+
+/* --- openings --------------------------------------------------------------------------------- */
+/* Arguments and their lists of plain items go behind the nodes in one block. */
+static size_t args_bytes(const fnz_arg *args, size_t nargs) {
+  size_t items = nargs;
+  for (size_t i = 0; i < nargs; i++)
+    if (args[i].tag == FNZ_ARG_LIST)
+      items += args[i].count;
+  return items * sizeof(fnz_arg);
+}
+
+static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
+  fnz_arg *items = to + nargs;
+  memcpy(to, args, nargs * sizeof *args);
+  for (size_t i = 0; i < nargs; i++) {
+    if (args[i].tag != FNZ_ARG_LIST || !args[i].count)
+      continue;
+    memcpy(items, args[i].u.list, args[i].count * sizeof *items);
+    to[i].u.list = items;
+    items += args[i].count;
+  }
+}
+
+static fnz_status opening_new(fnz_world *world, const fnzi_view *view, const fnz_op *op,
+                              const fnz_arg *args, size_t nargs, size_t count, fnzi_opening **out) {
+  size_t head = sizeof(fnzi_opening) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_alias *);
+  size_t bytes = head + args_bytes(args, nargs);
+  fnzi_opening *o = fnzi_blocks_take(&world->blocks, bytes);
+  if (!o)
+    return fnzi_no_memory(world->ctx);
+  memset(o, 0, head);
+  o->view = view;
+  o->op = op;
+  o->args = (fnz_arg *)((char *)o + head);
+  o->nargs = (uint32_t)nargs;
+  o->source = world->source;
+  o->node = world->why.reader;
+  o->bytes = bytes;
+  o->refs = 1; /* the one who is filling it */
+  o->count = (uint32_t)count;
+  copy_args(o->args, args, nargs);
+  *out = o;
+  return FNZ_OK;
+}
+
+static fnz_status open_one(fnz_world *world, fnzi_alias *parent, fnzi_opening *o, uint32_t index,
+                           const fnz_geometry *g, fnzi_alias **out) {
+  FNZ_TRY(node_new(world, g, out));
+  (*out)->storage = parent->storage;
+  (*out)->parent = fnzi_alias_retain(parent);
+  (*out)->opening = o;
+  (*out)->index = index;
+  (*out)->depth = (uint8_t)(parent->depth < UINT8_MAX ? parent->depth + 1 : UINT8_MAX);
+  o->nodes[index] = *out;
+  o->refs++;
+  return FNZ_OK;
+}
+
+static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_opening *o,
+                           const fnz_geometry *windows, fnzi_alias **nodes) {
+  fnz_status status = FNZ_OK;
+  for (uint32_t k = 0; k < o->count && status == FNZ_OK; k++)
+    status = open_one(world, parent, o, k, &windows[k], &nodes[k]);
+  for (uint32_t k = 0; k < o->count && status != FNZ_OK; k++)
+    fnzi_alias_release(nodes[k]);
+  if (--o->refs == 0)
+    fnzi_blocks_give(&world->blocks, o, o->bytes);
+  return status;
+}
+
+/* An as_strided may not leave the memory that is known; eager may know of more. */
+static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_alias *root,
+                               const fnz_geometry *window) {
+  int64_t low, high;
+  FNZ_TRY(byte_range(world->ctx, window, &low, &high));
+  if (fnz_geometry_numel(window) == 0 || (low >= root->low && high <= root->high))
+    return FNZ_OK;
+  return fnzi_fail_for(world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_BOUNDS, NULL,
+                       "%s reaches bytes %lld to %lld of a storage that has %lld to %lld", what,
+                       (long long)low, (long long)high, (long long)root->low,
+                       (long long)root->high);
+}
+
+/* A chain as long as anybody follows ends here: the window hangs at the root, which it can be
+ * derived from by geometry, and what lies between may end. */
+static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geometry *window,
+                               fnzi_alias **out) {
+  fnzi_alias *root = base->storage->root;
+  fnzi_path path;
+  bool found = false;
+  *out = NULL;
+  if (base->depth >= FNZI_LINKS)
+    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, false, &path, &found));
+  return found ? fnzi_alias_window(world, root, window, out) : FNZ_OK;
+}
+
+/* At all sizes: x[:2] is all of x where that is short. */
+static bool is_base_itself(fnz_world *world, const fnz_geometry *window, const fnz_geometry *base) {
+  const bool same = fnzi_geometry_equal(window, base);
+  return fnzi_agreed(world->decisions, same) && same;
+}
+
+fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root, const fnz_geometry *window,
+                             fnzi_alias **out) {
+  *out = NULL;
+  if (is_base_itself(world, window, &root->geometry)) {
+    *out = fnzi_alias_retain(root);
+    return FNZ_OK;
+  }
+  FNZ_TRY(check_inside(world, "an input", root, window));
+  FNZ_TRY(node_new(world, window, out));
+  (*out)->storage = root->storage;
+  (*out)->parent = fnzi_alias_retain(root);
+  return FNZ_OK;
+}
+
+/* An input may have gaps in which another one lies. */
+static fnz_status note_gaps(fnz_world *world, fnzi_alias *root, const fnz_geometry *window) {
+  fnzi_path path;
+  bool found = fnzi_is_dense(&root->geometry) || root->storage->in_gaps;
+  if (!found)
+    FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, false, &path, &found));
+  root->storage->in_gaps |= !found;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
+                           const fnz_op *op, const fnz_arg *args, size_t nargs, fnzi_alias ***out,
+                           size_t *count) {
+  fnzi_alias *root = base->storage->root;
+  bool is_strided = fnzi_view_counts_from_storage(view);
+  fnz_geometry *windows;
+  fnzi_opening *o = NULL;
+  FNZ_TRY(
+      fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows, count));
+  FNZI_NEW(&world->scratch, *count, out);
+  if (is_strided) {
+    FNZ_TRY(check_inside(world, op->name, root, windows));
+    FNZ_TRY(note_gaps(world, root, windows));
+  }
+  if (*count == 1 && is_base_itself(world, windows, &base->geometry)) {
+    **out = fnzi_alias_retain(base);
+    return FNZ_OK;
+  }
+  if (*count == 1 && !is_strided)
+    FNZ_TRY(open_at_root(world, base, windows, *out));
+  if (*count && **out)
+    return FNZ_OK;
+  FNZ_TRY(opening_new(world, view, op, args, nargs, *count, &o));
+  return open_all(world, is_strided ? root : base, o, windows, *out);
+}
+
+/* --- tensors ---------------------------------------------------------------------------------- */
+static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **root) {
+  fnzi_storage *s = fnzi_blocks_take(&world->blocks, sizeof *s);
+  if (!s)
+    return fnzi_no_memory(world->ctx);
+  *s = (fnzi_storage){.world = world};
+  fnz_status status = node_new(world, g, root);
+  if (status != FNZ_OK) {
+    fnzi_blocks_give(&world->blocks, s, sizeof *s);
+    return status;
+  }
+  (*root)->storage = s;
+  s->root = *root;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *node, fnz_tensor **out) {
+  fnz_tensor *t = fnzi_blocks_take(&world->blocks, sizeof *t);
+  if (!t)
+    return fnzi_no_memory(world->ctx);
+  *t = (fnz_tensor){.world = world, .node = fnzi_alias_retain(node), .refs = 1};
+  node->storage->tensors++;
+  t->after = world->tensors;
+  if (t->after)
+    t->after->before = t;
+  world->tensors = t;
+  *out = t;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry, fnzi_held *value,
+                           fnz_tensor **out) {
+  fnzi_alias *root = NULL;
+  FNZ_TRY(storage_new(world, geometry ? geometry : value->geometry, &root));
+  fnzi_alias_set_value(root, value);
+  fnz_status status = fnzi_tensor_on(world, root, out);
+  fnzi_alias_release(root);
+  return status;
+}
+
+fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry, fnzi_held *value) {
+  fnzi_storage *s = old_root->storage;
+  fnzi_alias *root = NULL;
+  FNZ_TRY(node_new(s->world, geometry, &root));
+  root->storage = s;
+  fnzi_alias_set_value(root, value);
+  old_root->parent = root; /* takes over the only reference */
+  s->root = root;
+  return FNZ_OK;
+}
+
+/* A storage that no tensor sees any more: its unread writes are forgotten. */
+static void forget_writes(fnzi_storage *s) {
+  fnzi_asked *asked = s->world->asked;
+  fnzi_asked_unread(s->world->ctx, asked, s->root->unread);
+  for (size_t i = s->dirty.count; i-- > 0;) {
+    s->dirty.count = i;
+    fnzi_asked_unread(s->world->ctx, asked, s->dirty.data[i]->unread);
+    fnzi_alias_release(s->dirty.data[i]);
+  }
+  fnzi_gathered_forget(s);
+  for (size_t i = s->log.count; i-- > 0;) {
+    s->log.count = i;
+    fnzi_alias_release(s->log.data[i].who);
+  }
+}
+
+static void leave(fnzi_alias *node) {
+  fnzi_storage *s = node->storage;
+  if (--s->tensors == 0) {
+    fnzi_alias *root = fnzi_alias_retain(s->root);
+    forget_writes(s);
+    fnzi_alias_release(node);
+    fnzi_alias_release(root);
+    return;
+  }
+  fnzi_alias_release(node);
+}
+
+void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *node) {
+  fnzi_alias *old = tensor->node;
+  node->storage->tensors++;
+  tensor->node = fnzi_alias_retain(node);
+  tensor->metadata_changed = true;
+  leave(old);
+}
+
+void fnz_tensor_release(fnz_tensor *t) {
+  if (!t || --t->refs > 0)
+    return;
+  if (t->before)
+    t->before->after = t->after;
+  else
+    t->world->tensors = t->after;
+  if (t->after)
+    t->after->before = t->before;
+  leave(t->node);
+  fnzi_blocks_give(&t->world->blocks, t, sizeof *t);
+}

@@ -1,0 +1,92 @@
+/* lists.c - foreach operators: one node for the whole list where that means the same as one element
+ * after the other, else element after element. */
+#include "functionalize/wrapper/interval_index.h"
+#include "functionalize/wrapper/write_rules.h"
+
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  (void)user;
+  return fnzi_geometry(arg->u.tensor);
+}
+
+/* Arguments of the element operator for element k: items of lists, everything else as it is. */
+static fnz_status element_args(fnz_world *world, const fnzi_request *r, const fnz_op *element,
+                               size_t k, fnz_arg **out) {
+  FNZI_NEW(&world->scratch, element->nparams, out);
+  for (size_t i = 0; i < element->nparams && i < r->op->nparams; i++) {
+    const fnz_arg *a = &r->args[i];
+    bool is_list = r->op->params[i].is_list && a->tag == FNZ_ARG_LIST;
+    if (is_list && k >= a->count)
+      return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                       "%s: list `%s` has %u items, self has more", r->op->name,
+                       r->op->params[i].name, a->count);
+    (*out)[i] = is_list ? a->u.list[k] : *a;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status one_by_one(fnz_world *world, fnzi_request *r, const fnz_op *element) {
+  for (size_t k = 0; k < r->args[0].count; k++) {
+    fnz_arg *args;
+    FNZ_TRY(element_args(world, r, element, k, &args));
+    fnzi_request one = {.op = element, .args = args};
+    fnz_status status = fnzi_dispatch(world, &one);
+    fnzi_request_end(&one);
+    FNZ_TRY(status);
+  }
+  return FNZ_OK;
+}
+
+/* One node for the whole list means the same as one after the other when no element that is written
+ * is seen by another one. */
+static fnz_status is_independent(fnz_world *world, const fnzi_request *r, bool *out) {
+  fnz_tensor **all;
+  fnzi_crowd crowd;
+  size_t count, written = r->args[0].count;
+  FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, &all, &count));
+  FNZ_TRY(fnzi_crowd_of(world, all, written, all + written, count - written, &crowd));
+  *out = true;
+  for (size_t i = 0; i < written && *out; i++) {
+    size_t k, end, own = crowd.member_of[i];
+    fnzi_crowd_near(&crowd, own, &k, &end);
+    for (; k < end && *out; k++) {
+      const fnzi_member *m = &crowd.members[k];
+      bool is_another = k == own ? m->written + m->read > 1 : m->first > i;
+      *out = !is_another || !fnzi_overlap(all[i], m->tensor);
+    }
+  }
+  return FNZ_OK;
+}
+
+/* The element's dtype is not always the target's; one after the other each is cast on its own. */
+static fnz_status keeps_dtypes(fnz_world *world, const fnzi_request *r, const fnz_op *element,
+                               bool *out) {
+  *out = true;
+  for (size_t k = 0; k < r->args[0].count && *out; k++) {
+    fnz_arg *args;
+    FNZ_TRY(element_args(world, r, element, k, &args));
+    *out = fnzi_op_result_dtype(element, args, element->nparams, geometry_of, NULL) ==
+           fnzi_geometry(args[0].u.tensor)->dtype;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_list_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+  const fnz_op *element = fnzi_foreach_element(r->op);
+  const fnz_op *functional = fnzi_op_by_index(element->functional);
+  const fnz_op *inplace =
+      element->kind == FNZI_KIND_INPLACE ? element : fnzi_op_by_index(element->inplace);
+  /* maximum has no in-place form: of _foreach_maximum_ the elements are those of clamp_min_. */
+  bool together = r->op->functional != FNZI_NO_OP && functional &&
+                  fnzi_foreach_element(fnzi_op_by_index(r->op->functional)) == functional &&
+                  fnzi_mutation_find(inplace ? inplace : element) == FNZI_MUTATION_TWIN;
+  if (together)
+    FNZ_TRY(is_independent(world, r, &together));
+  if (together)
+    FNZ_TRY(keeps_dtypes(world, r, functional, &together));
+  if (together)
+    return fnzi_twin_request(world, r, route);
+  if (inplace)
+    return one_by_one(world, r, inplace);
+  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s: there is no in-place operator for one element", r->op->name);
+}

@@ -1,0 +1,100 @@
+/* in_order.c - results put into a target that shows an element in several places, where eager
+ * computes all of them before it writes the first one: the last one that goes to a place stays.
+ *
+ * needs   the order of eager's loop over the target
+ * gives   one as_strided_scatter into the storage, which goes over its window by the same rule;
+ * where its source lies otherwise than what eager reads, dimensions are put in order for that keeps
+ * no value at the target, which would show what was overwritten */
+#include "functionalize/wrapper/sync.h"
+#include "functionalize/wrapper/write_rules.h"
+
+/* as_strided_scatter with this value writes the window in the given order. */
+static bool goes_so(const fnz_geometry *window, const fnz_geometry *value, const uint32_t *order) {
+  uint32_t found[FNZ_MAX_RANK];
+  fnzi_loop_order(window, &value, 1, found);
+  for (uint32_t d = 0; d < window->rank; d++)
+    if (found[d] != (order ? order[d] : d))
+      return false;
+  return true;
+}
+
+/* The window and its value with the outermost dimension of the loop first. */
+static fnz_status turn(fnz_world *world, const fnz_geometry *g, const uint32_t *order,
+                       fnz_geometry *turned, fnzi_held **value, bool *possible) {
+  int64_t *dims, *strides, *sizes;
+  fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
+  const fnz_geometry *result;
+  *turned = *g;
+  *possible = true;
+  if (goes_so(g, (*value)->geometry, order))
+    return FNZ_OK;
+  FNZI_NEW(&world->scratch, g->rank, &dims);
+  FNZI_NEW(&world->scratch, g->rank, &sizes);
+  FNZI_NEW(&world->scratch, g->rank, &strides);
+  for (uint32_t d = 0; d < g->rank; d++) {
+    dims[d] = order[d];
+    sizes[d] = g->sizes[order[d]];
+    strides[d] = g->strides[order[d]];
+  }
+  turned->sizes = sizes;
+  turned->strides = strides;
+  FNZ_TRY(fnzi_contiguous_like(&world->scratch, turned, &result));
+  *possible = goes_so(turned, result, NULL);
+  if (!*possible)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, dims, g->rank, &args[1]));
+  return fnzi_emit_one(world, FNZI_EMIT_PERMUTE_COPY, args, 2, result, value);
+}
+
+static fnz_status refuse(fnz_world *world, const fnz_op *op) {
+  return fnzi_fail_for(
+      world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_OVERLAP, NULL,
+      "%s writes a tensor whose elements share memory with each other, in an order "
+      "that neither a scatter has nor slices of it; clone() it first",
+      op->name);
+}
+
+/* A loop that no scatter does, as its inner dimension is the longer one of two that lie alike: the
+ * outermost dimension's slices after one another, if these do not overlap themselves. */
+static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *target,
+                              fnzi_held *value, const uint32_t *order) {
+  fnzi_request holder = {.op = op}, copy = {.op = fnzi_emitted_op(FNZI_EMIT_COPY_INPLACE)};
+  fnz_geometry slice = *fnzi_geometry(target);
+  int64_t sizes[FNZ_MAX_RANK];
+  uint32_t dim = 0;
+  while (dim + 1 < slice.rank && slice.sizes[order[dim]] == 1)
+    dim++;
+  dim = order[dim];
+  memcpy(sizes, slice.sizes, slice.rank * sizeof *sizes);
+  sizes[dim] = 1;
+  slice.sizes = sizes;
+  if (fnzi_self_relation(&slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+    return refuse(world, op);
+  fnz_status status = fnzi_give_fresh(world, &holder, value);
+  if (status == FNZ_OK) {
+    const fnz_arg args[3] = {{.tag = FNZ_ARG_VALUE, .u.tensor = target},
+                             {.tag = FNZ_ARG_VALUE, .u.tensor = holder.out.data[0]}};
+    copy.args = args;
+    status = fnzi_slice_after_slice(world, &copy, target, (int)dim);
+  }
+  fnzi_request_end(&copy);
+  fnzi_request_end(&holder);
+  return status;
+}
+
+fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op, fnz_tensor *target,
+                               fnzi_held *value, const uint32_t *order) {
+  fnzi_alias *window;
+  fnz_geometry turned;
+  bool possible;
+  FNZ_TRY(fnzi_check_slack(world, op));
+  FNZ_TRY(turn(world, fnzi_geometry(target), order, &turned, &value, &possible));
+  if (!possible)
+    return copy_slices(world, op, target, value, order);
+  FNZ_TRY(fnzi_alias_window(world, target->node->storage->root, &turned, &window));
+  fnz_status status = fnzi_write(window, value);
+  if (status == FNZ_OK && window->dirty)
+    status = fnzi_bring_up(world, window);
+  fnzi_alias_release(window);
+  return status;
+}

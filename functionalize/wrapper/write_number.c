@@ -1,0 +1,196 @@
+/* one_number.c - one number written to chosen places of a target that shows an element in several
+ * places: the element is written if any of its places is chosen, so that no order matters, and what
+ * is not chosen must not be written back over it.
+ *
+ * needs   what is chosen, as a mask; of operators that take none it is what they make of a mask
+ * gives   the same write by an elementwise operator, which goes slice after slice; along strides of
+ *         0 the first slice alone, with all masks together */
+#include "functionalize/wrapper/write_rules.h"
+#include "schema/aten_names.h"
+#include "schema/facts/targets.h"
+
+static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
+  (void)user;
+  return fnzi_geometry(arg->u.tensor);
+}
+
+/* A write at work: what it chooses and the tensors made for it, which `made` holds. */
+typedef struct choosing {
+  fnz_world *world;
+  const fnzi_request *request;
+  fnz_arg mask, target, number;
+  fnzi_request made;
+} choosing;
+
+/* The one result of a functional operator or a view. */
+static fnz_status make(choosing *c, const fnz_op *op, const fnz_arg *args,
+                       const fnz_geometry *expected, fnz_arg *out) {
+  fnzi_request call = {.op = op, .args = args};
+  if (expected) {
+    call.expected = &expected;
+    call.nexpected = 1;
+  }
+  fnz_status status = fnzi_dispatch(c->world, &call);
+  if (status == FNZ_OK) {
+    *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = call.out.data[0]};
+    status = fnzi_give(c->world, &c->made, call.out.data[0]);
+  }
+  fnzi_request_end(&call);
+  return status;
+}
+
+/* Nothing is chosen yet. */
+static fnz_status make_nothing(choosing *c, const int64_t *sizes, uint32_t rank,
+                               const fnz_arg *number, fnz_arg *out) {
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
+  const fnz_geometry like = {.dtype = FNZ_BOOL, .rank = rank, .sizes = sizes}, *g;
+  fnz_arg args[8] = {{0}};
+  FNZ_TRY(fnzi_contiguous_like(&c->world->scratch, &like, &g));
+  FNZ_TRY(fnzi_arg_ints(&c->world->scratch, sizes, rank, &args[0]));
+  args[1] = *number;
+  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(FNZ_BOOL);
+  return make(c, op, args, g, out);
+}
+
+/* What the operator makes of a mask that chooses nothing when it writes `true`. */
+static fnz_status make_mask(choosing *c, int number) {
+  const fnzi_request *r = c->request;
+  const fnz_arg no = fnzi_arg_int(0), yes = fnzi_arg_int(1);
+  const fnz_geometry *g = fnzi_geometry(c->target.u.tensor), *result;
+  const fnz_op *twin = fnz_op_functional_twin(r->op);
+  fnz_arg *args;
+  FNZI_NEW(&c->world->scratch, twin->nparams, &args);
+  memcpy(args, r->args, twin->nparams * sizeof *args);
+  FNZ_TRY(make_nothing(c, g->sizes, g->rank, &no, &args[0]));
+  args[number] = yes;
+  if (r->args[number].tag == FNZ_ARG_VALUE)
+    FNZ_TRY(make_nothing(c, NULL, 0, &yes, &args[number]));
+  result = fnzi_geometry(args[0].u.tensor);
+  return make(c, twin, args, result, &c->mask);
+}
+
+/* A tensor of one element, read before anything is written, in the dtype of the target. */
+static fnz_status read_number(choosing *c) {
+  fnz_world *world = c->world;
+  const fnz_geometry *g = fnzi_geometry(c->target.u.tensor);
+  const fnz_geometry like = {.dtype = g->dtype}, *result;
+  fnzi_held *value;
+  fnz_arg args[2];
+  FNZ_TRY(fnzi_read_tensor(c->number.u.tensor, &value));
+  FNZ_TRY(fnzi_cast(world, g->dtype, &value));
+  if (value->geometry->rank) {
+    args[0] = fnzi_arg_value(value->handle);
+    FNZ_TRY(fnzi_arg_ints(&world->scratch, NULL, 0, &args[1]));
+    FNZ_TRY(fnzi_contiguous_like(&world->scratch, &like, &result));
+    FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_VIEW_COPY, args, 2, result, &value));
+  }
+  FNZ_TRY(fnzi_give_fresh(world, &c->made, value));
+  c->number.u.tensor = c->made.out.data[c->made.out.count - 1];
+  return FNZ_OK;
+}
+
+/* Along dimension d of the target all elements lie in one place. */
+static fnz_status join(choosing *c, uint32_t d) {
+  const fnz_op *slice = fnzi_op_of_step(FNZI_STEP_SLICE), *any = &fnzi_ops[FNZI_ATEN_any__dim];
+  const fnz_geometry *g = fnzi_geometry(c->target.u.tensor),
+                     *mask = fnzi_geometry(c->mask.u.tensor), *result;
+  const uint32_t missing = g->rank - mask->rank;
+  const fnz_arg first[] = {c->target, fnzi_arg_int(d), fnzi_arg_int(0), fnzi_arg_int(1),
+                           fnzi_arg_int(1)};
+  if (d >= missing && mask->sizes[d - missing] > 1) {
+    const fnz_arg args[] = {c->mask, fnzi_arg_int(d - missing), {.tag = FNZ_ARG_BOOL, .u.i = 1}};
+    fnz_geometry like = *mask;
+    int64_t *sizes;
+    FNZI_NEW(&c->world->scratch, mask->rank, &sizes);
+    memcpy(sizes, mask->sizes, mask->rank * sizeof *sizes);
+    sizes[d - missing] = 1;
+    like.sizes = sizes;
+    FNZ_TRY(fnzi_contiguous_like(&c->world->scratch, &like, &result));
+    FNZ_TRY(make(c, any, args, result, &c->mask));
+  }
+  return make(c, slice, first, NULL, &c->target);
+}
+
+static fnz_status join_all(choosing *c) {
+  const fnz_geometry *g = fnzi_geometry(c->target.u.tensor);
+  for (uint32_t d = 0; d < g->rank; d++)
+    if (g->strides[d] == 0 && g->sizes[d] > 1)
+      FNZ_TRY(join(c, d));
+  return FNZ_OK;
+}
+
+/* masked_fill_(target, mask, number), or where(mask, number, target) into the target. */
+static fnz_status write_chosen(choosing *c) {
+  const bool of_tensor = c->number.tag == FNZ_ARG_VALUE;
+  const fnz_arg fill[] = {c->target, c->mask, c->number};
+  const fnz_arg where[] = {c->mask, c->number, c->target, c->target};
+  fnzi_request call = {
+      .op = &fnzi_ops[of_tensor ? FNZI_ATEN_where__self_out : FNZI_ATEN_masked_fill___Scalar],
+      .args = of_tensor ? where : fill};
+  fnz_status status = fnzi_dispatch(c->world, &call);
+  fnzi_request_end(&call);
+  return status;
+}
+
+/* Nothing that chooses may lie where it is written. */
+static fnz_status check_apart(const choosing *c, int number) {
+  fnz_tensor **reads, *target = c->target.u.tensor;
+  size_t count;
+  fnz_arg *args;
+  FNZI_NEW(&c->world->scratch, c->request->op->nparams, &args);
+  memcpy(args, c->request->args, c->request->op->nparams * sizeof *args);
+  args[0] = fnzi_arg_default();
+  if (args[number].tag == FNZ_ARG_VALUE && fnzi_geometry(args[number].u.tensor)->rank == 0)
+    args[number] = fnzi_arg_default();
+  FNZ_TRY(fnzi_tensor_args(c->world, args, c->request->op->nparams, &reads, &count));
+  for (size_t i = 0; i < count; i++)
+    if (fnzi_shares(reads[i], target))
+      FNZ_TRY(fnzi_check_operand(c->world->ctx, c->request->op, fnzi_geometry(target),
+                                 fnzi_geometry(reads[i]), fnzi_root_geometry(target),
+                                 FNZI_READING_IN_STEP, NULL));
+  return FNZ_OK;
+}
+
+static fnz_status choose(choosing *c, int number) {
+  const fnzi_request *r = c->request;
+  int mask = fnzi_op_param(r->op, "mask");
+  FNZ_TRY(fnzi_check_slack(c->world, r->op));
+  FNZ_TRY(check_apart(c, number));
+  if (mask >= 0)
+    c->mask = r->args[mask];
+  else
+    FNZ_TRY(make_mask(c, number));
+  FNZ_TRY(fnzi_check_broadcast(c->world->ctx, r->op, fnzi_geometry(c->target.u.tensor),
+                               fnzi_geometry(c->mask.u.tensor)));
+  if (c->number.tag == FNZ_ARG_VALUE)
+    FNZ_TRY(read_number(c));
+  FNZ_TRY(join_all(c));
+  return write_chosen(c);
+}
+
+fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *r, bool elementwise,
+                                   bool *done) {
+  fnz_tensor *target = fnzi_tensor_arg(r, 0);
+  int64_t sizes[FNZ_MAX_RANK];
+  fnz_geometry one;
+  *done = false;
+  if (!target || !target->node->repeats)
+    return FNZ_OK;
+  const fnz_geometry *g = fnzi_geometry(target);
+  int number = fnzi_one_number(r->op, r->args, g, geometry_of, NULL);
+  bool alike = number >= 0 &&
+               fnzi_writes_alike(r->op, r->args, g, geometry_of, NULL, sizes, &one) &&
+               fnzi_self_relation(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  bool plain = elementwise && !fnzi_has_zero_stride(g);
+  if (number < 0 || alike || plain)
+    return FNZ_OK;
+  choosing c = {.world = world,
+                .request = r,
+                .target = r->args[0],
+                .number = r->args[number],
+                .made = {.op = r->op}};
+  fnz_status status = choose(&c, number);
+  fnzi_request_end(&c.made);
+  *done = status == FNZ_OK;
+  return status == FNZ_OK ? fnzi_give(world, r, target) : status;
+}

@@ -1,0 +1,416 @@
+/* writes.c - the rules for operators that write: what each written argument becomes.
+ *
+ * needs   the operator's kind of mutation (mutations.def)
+ * keeps   eager's order: everything is read before anything is written, lists element by element
+ * gives   new values at the written aliases; the backend sees functional operators only */
+#include "functionalize/wrapper/write_rules.h"
+
+/* --- values that fit their target ------------------------------------------------------------- */
+fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtype dtype,
+                            const fnz_geometry **out) {
+  const fnz_geometry *dense;
+  fnz_geometry *g;
+  FNZ_TRY(fnzi_dense_like(&world->scratch, like, &dense));
+  FNZI_NEW(&world->scratch, 1, &g);
+  *g = *dense;
+  g->dtype = dtype;
+  *out = g;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held **value) {
+  if ((*value)->geometry->dtype == dtype)
+    return FNZ_OK;
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
+  fnz_arg args[8] = {fnzi_arg_value((*value)->handle)};
+  const fnz_geometry *result;
+  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(dtype);
+  FNZ_TRY(fnzi_result_like(world, (*value)->geometry, dtype, &result));
+  return fnzi_emit_one(world, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
+}
+
+static fnz_status broadcast(fnz_world *world, const fnz_geometry *target, fnzi_held **value) {
+  if (fnzi_same_sizes((*value)->geometry, target))
+    return FNZ_OK;
+  const fnz_geometry *result;
+  fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, target->sizes, target->rank, &args[1]));
+  FNZ_TRY(fnzi_result_like(world, target, (*value)->geometry->dtype, &result));
+  return fnzi_emit_one(world, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
+}
+
+fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
+  return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
+                   "%s writes two arguments that share memory; the result would depend on their "
+                   "order, clone() one of them",
+                   op->name);
+}
+
+/* --- copy, fill, zero ------------------------------------------------------------------------- */
+/* Puts the source there: element after element where self overlaps itself. */
+static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz_tensor *source,
+                       const fnzi_loop *loop) {
+  uint32_t order[FNZ_MAX_RANK];
+  fnzi_held *value;
+  FNZ_TRY(fnzi_read_tensor(source, &value));
+  FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
+  FNZ_TRY(broadcast(world, fnzi_geometry(self), &value));
+  if (!loop->in_order)
+    return fnzi_write(self->node, value);
+  fnzi_loop_order(fnzi_geometry(self), loop->reads, loop->nreads, order);
+  return fnzi_write_in_order(world, op, self, value, order);
+}
+
+static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
+  fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
+  const fnz_geometry *to = fnzi_geometry(self), *from = fnzi_geometry(source);
+  fnzi_loop loop = {.reads = &from, .nreads = 1, .slices = -1};
+  if (self == source)
+    return fnzi_give(world, r, self);
+  loop.reads_first = !fnzi_overlap(self, source);
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &loop));
+  if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
+    return fnzi_give(world, r, self);
+  if (fnzi_shares(self, source) && !r->is_slice)
+    FNZ_TRY(fnzi_check_alike(world->ctx, r->op, to, from));
+  if (fnzi_shares(self, source))
+    FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self),
+                               FNZI_READING_IN_STEP, &loop));
+  FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
+  if (loop.slices >= 0)
+    return fnzi_slice_after_slice(world, r, self, loop.slices);
+  FNZ_TRY(copy(world, r->op, self, source, &loop));
+  return fnzi_give(world, r, self);
+}
+
+static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
+  const fnz_geometry *result;
+  fnzi_held *value;
+  fnz_arg args[8] = {{0}};
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, fnzi_geometry(self)->sizes, fnzi_geometry(self)->rank,
+                        &args[0]));
+  args[1] = number;
+  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(fnzi_geometry(self)->dtype);
+  FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &result));
+  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, result, &value));
+  return fnzi_write(self->node, value);
+}
+
+static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
+  fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
+  fnzi_held *value;
+  /* A tensor's number eager copies; it checks the target then as it does for copy_. */
+  fnzi_spread spread = source ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_CONSTANT;
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), spread, NULL));
+  if (!source) {
+    FNZ_TRY(fill(world, self, r->args[1]));
+    return fnzi_give(world, r, self);
+  }
+  if (fnzi_geometry(source)->rank)
+    return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "%s: the value has %u dimensions; it must have none", r->op->name,
+                     fnzi_geometry(source)->rank);
+  FNZ_TRY(fnzi_read_tensor(source, &value));
+  FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
+  FNZ_TRY(broadcast(world, fnzi_geometry(self), &value));
+  FNZ_TRY(fnzi_write(self->node, value));
+  return fnzi_give(world, r, self);
+}
+
+static fnz_status zero_request(fnz_world *world, fnzi_request *r) {
+  FNZ_TRY(fill(world, fnzi_tensor_arg(r, 0), fnzi_arg_int(0)));
+  return fnzi_give(world, r, fnzi_tensor_arg(r, 0));
+}
+
+/* --- set_, resize_ ---------------------------------------------------------------------------- */
+/* set_data and record_stream return nothing. */
+static fnz_status give_self(fnz_world *world, fnzi_request *r) {
+  return r->op->nreturns ? fnzi_give(world, r, fnzi_tensor_arg(r, 0)) : FNZ_OK;
+}
+
+static fnz_status set_request(fnz_world *world, fnzi_request *r) {
+  fnzi_tensor_move(fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1)->node);
+  return give_self(world, r);
+}
+
+/* set_(self): memory of its own, without elements. */
+static fnz_status set_empty_request(fnz_world *world, fnzi_request *r) {
+  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
+  const int64_t zero = 0, one = 1;
+  fnz_tensor *self = fnzi_tensor_arg(r, 0), *empty;
+  const fnz_geometry g = {
+      .dtype = fnzi_geometry(self)->dtype, .rank = 1, .sizes = &zero, .strides = &one};
+  fnzi_held *value;
+  fnz_arg args[8] = {{0}};
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &zero, 1, &args[0]));
+  args[1] = fnzi_arg_int(0);
+  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(g.dtype);
+  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, &g, &value));
+  FNZ_TRY(fnzi_tensor_new(world, &g, value, &empty));
+  fnzi_tensor_move(self, empty->node);
+  fnz_tensor_release(empty);
+  return give_self(world, r);
+}
+
+/* self moves to the window as_strided(of, sizes, strides, offset). */
+static fnz_status move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *of,
+                                 const fnz_arg *window) {
+  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
+  fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
+  fnzi_alias **opened;
+  size_t count;
+  FNZ_TRY(fnzi_alias_open(world, of->node, fnzi_view_find(op), op, args, 4, &opened, &count));
+  fnzi_tensor_move(self, opened[0]);
+  fnzi_alias_release(opened[0]);
+  return FNZ_OK;
+}
+
+/* set_(self, source, storage_offset, size, stride): without strides the sizes are row-major. The
+ * source stands for memory that begins where it does. */
+static fnz_status set_window_request(fnz_world *world, fnzi_request *r) {
+  fnz_arg window[] = {r->args[3], fnzi_arg_get(r->op, r->args, r->op->nparams, 4), r->args[2]};
+  const fnz_geometry *source = fnzi_geometry(fnzi_tensor_arg(r, 1));
+  int64_t *sizes, *strides;
+  if (!fnzi_is_contiguous(source))
+    return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
+                     "%s: the source must be contiguous to stand for memory; call contiguous() on "
+                     "it before",
+                     r->op->name);
+  if (!fnzi_add_i64(source->offset, window[2].u.i, &window[2].u.i))
+    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the offset leaves 63 bits",
+                     r->op->name);
+  if (window[0].count && !window[1].count) {
+    FNZI_NEW(&world->scratch, window[0].count, &sizes);
+    FNZI_NEW(&world->scratch, window[0].count, &strides);
+    for (uint32_t d = 0; d < window[0].count; d++)
+      sizes[d] = window[0].u.list[d].u.i;
+    fnzi_contiguous_strides(sizes, window[0].count, strides);
+    FNZ_TRY(fnzi_arg_ints(&world->scratch, strides, window[0].count, &window[1]));
+  }
+  FNZ_TRY(move_to_window(world, fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1), window));
+  return give_self(world, r);
+}
+
+/* Over the memory that is there: a window of other sizes, in row-major order from the same offset.
+ */
+static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_geometry *to) {
+  fnz_arg window[3];
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->sizes, to->rank, &window[0]));
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->strides, to->rank, &window[1]));
+  window[2] = fnzi_arg_int(to->offset);
+  return move_to_window(world, self, self, window);
+}
+
+/* More memory than there is: the storage grows, and everything else on it stays where it is. */
+static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *self,
+                                const fnz_geometry *to, int64_t elements) {
+  fnzi_alias *root = self->node->storage->root;
+  fnz_geometry flat = {.dtype = root->geometry.dtype, .rank = 1};
+  const int64_t have = fnz_geometry_numel(&root->geometry), one = 1;
+  fnzi_held *value;
+  fnz_arg args[2] = {{0}};
+  if (!fnzi_is_dense(&root->geometry) || root->geometry.offset || to->dtype != flat.dtype)
+    return fnzi_fail_for(
+        world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
+        "%s makes a tensor larger whose base does not fill its memory; allocate the "
+        "larger tensor first",
+        op->name);
+  flat.sizes = &have;
+  flat.strides = &one;
+  FNZ_TRY(fnzi_read_flat(root, &flat, &value));
+  flat.sizes = &elements;
+  args[0] = fnzi_arg_value(value->handle);
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &elements, 1, &args[1]));
+  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_RESIZE, args, 2, &flat, &value));
+  FNZ_TRY(fnzi_storage_grow(root, &flat, value));
+  return resize_within(world, self, to);
+}
+
+static fnz_status lay_out(fnz_world *world, const fnz_geometry *like, fnz_geometry *out) {
+  int64_t *dims;
+  FNZI_NEW(&world->scratch, 2 * (size_t)out->rank, &dims);
+  if (out->rank)
+    memcpy(dims, like->sizes, out->rank * sizeof *dims);
+  fnzi_contiguous_strides(dims, out->rank, dims + out->rank);
+  if (out->rank && like->strides)
+    memcpy(dims + out->rank, like->strides, out->rank * sizeof *dims);
+  out->sizes = dims;
+  out->strides = dims + out->rank;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_resized_geometry(fnz_world *world, const fnz_tensor *self,
+                                 const fnz_geometry *sizes, fnz_geometry *out) {
+  *out = *fnzi_geometry(self);
+  out->rank = sizes->rank;
+  return lay_out(world, sizes, out);
+}
+
+fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
+                              const fnz_geometry *sizes) {
+  fnz_geometry to;
+  const fnz_geometry *root = fnzi_root_geometry(self);
+  int64_t low, high, have, unused;
+  if (fnzi_same_sizes(sizes, fnzi_geometry(self)))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_resized_geometry(world, self, sizes, &to));
+  if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))
+    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op->name);
+  have = have * (int64_t)fnzi_dtype(root->dtype)->bytes / (int64_t)fnzi_dtype(to.dtype)->bytes;
+  return high <= have ? resize_within(world, self, &to) : resize_beyond(world, op, self, &to, high);
+}
+
+static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
+  fnz_tensor *self = fnzi_tensor_arg(r, 0), *other = fnzi_tensor_arg(r, 1);
+  fnz_arg list = r->args[1];
+  fnz_geometry to = other ? *fnzi_geometry(other) : (fnz_geometry){.rank = list.count};
+  int64_t *sizes;
+  FNZI_NEW(&world->scratch, list.count, &sizes);
+  for (uint32_t d = 0; d < list.count; d++)
+    sizes[d] = list.u.list[d].u.i;
+  if (!other)
+    to.sizes = sizes;
+  to.strides = NULL;
+  FNZ_TRY(fnzi_resize_tensor(world, r->op, self, &to));
+  return fnzi_give(world, r, self);
+}
+
+/* --- fill_diagonal_ -------------------------------------------------------------------------- */
+/* `count` places of self, `stride` apart, from `offset` on. */
+static fnz_status fill_places(fnz_world *world, fnz_tensor *self, int64_t count, int64_t stride,
+                              int64_t offset, fnz_arg number) {
+  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
+  fnz_arg args[4] = {{0}};
+  fnzi_alias **opened;
+  fnz_tensor *places;
+  size_t n;
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &count, 1, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &stride, 1, &args[2]));
+  args[3] = fnzi_arg_int(offset);
+  FNZ_TRY(fnzi_alias_open(world, self->node, fnzi_view_find(op), op, args, 4, &opened, &n));
+  fnz_status status = fnzi_tensor_on(world, opened[0], &places);
+  fnzi_alias_release(opened[0]);
+  FNZ_TRY(status);
+  status = fill(world, places, number);
+  fnz_tensor_release(places);
+  return status;
+}
+
+/* fill_diagonal_(self, value, wrap): with `wrap` the diagonal of a tall matrix starts again after
+ * each width + 1 rows. */
+static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
+  fnz_tensor *self = fnzi_tensor_arg(r, 0);
+  const fnz_geometry g = *fnzi_geometry(self);
+  bool wraps = fnzi_arg_get(r->op, r->args, r->op->nparams, 2).u.i != 0;
+  int64_t count = g.rank ? g.sizes[0] : 0, stride = 0;
+  for (uint32_t d = 0; d < g.rank; d++) {
+    if (g.rank > 2 && g.sizes[d] != g.sizes[0])
+      count = -1;
+    stride += g.strides[d];
+    count = g.sizes[d] < count ? g.sizes[d] : count;
+  }
+  if (g.rank < 2 || count < 0)
+    return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "%s: self has %u dimensions; at least 2, and of equal sizes beyond 2",
+                     r->op->name, g.rank);
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, FNZI_SPREAD_CONSTANT, NULL));
+  FNZ_TRY(fill_places(world, self, count, stride, g.offset, r->args[1]));
+  int64_t step = g.sizes[1] + 1, rest = (fnz_geometry_numel(&g) + step - 1) / step - count;
+  if (wraps && g.rank == 2 && g.sizes[0] > step && rest > 0)
+    FNZ_TRY(fill_places(world, self, rest, stride, g.offset + g.strides[0] * step, r->args[1]));
+  return fnzi_give(world, r, self);
+}
+
+/* --- collectives ------------------------------------------------------------------------------ */
+/* What was promised arrives: the tensors stay themselves and get the operator's values, which
+ * whoever looks at their memory sees. */
+static fnz_status wait_request(fnz_world *world, fnzi_request *r) {
+  const fnz_geometry **expected;
+  fnz_tensor **tensors;
+  fnz_arg *args;
+  size_t n, first, count;
+  FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, &tensors, &n));
+  FNZI_NEW(&world->scratch, n, &expected);
+  for (size_t k = 0; k < n; k++)
+    FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(tensors[k]), &expected[k]));
+  FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
+  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, expected, n, &first, &count));
+  for (size_t k = 0; k < n && k < count; k++) {
+    FNZ_TRY(fnzi_write(tensors[k]->node, world->fresh.data[first + k]));
+    FNZ_TRY(fnzi_give(world, r, tensors[k]));
+  }
+  return FNZ_OK;
+}
+
+/* --- the rest --------------------------------------------------------------------------------- */
+static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
+  if (fnzi_op_is_custom(r->op))
+    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s writes an argument and returns a view of one; return a copy, declared "
+                     "without (a), or the written argument itself; the schema is %s",
+                     r->op->name, r->op->schema);
+  const char *why, *remedy;
+  fnzi_refused(r->op, &why, &remedy);
+  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why, remedy);
+}
+
+static fnz_status check_self(fnz_world *world, const fnzi_request *r) {
+  if (fnzi_tensor_arg(r, 0) || (r->op->nparams && r->args[0].tag == FNZ_ARG_LIST) ||
+      r->op->kind != FNZI_KIND_INPLACE)
+    return FNZ_OK;
+  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
+                   r->op->name, r->op->params[0].name);
+}
+
+static fnz_status check_source(fnz_world *world, const fnzi_request *r) {
+  if (fnzi_tensor_arg(r, 1))
+    return FNZ_OK;
+  return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
+                   r->op->name, r->op->params[1].name);
+}
+
+fnz_status fnzi_write_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+  FNZ_TRY(check_self(world, r));
+  switch (route->mutation) {
+  case FNZI_MUTATION_TWIN:
+    return fnzi_twin_request(world, r, route);
+  case FNZI_MUTATION_LIST:
+    return fnzi_list_request(world, r, route);
+  case FNZI_MUTATION_COPY:
+    FNZ_TRY(check_source(world, r));
+    return copy_request(world, r);
+  case FNZI_MUTATION_FILL:
+    return fill_request(world, r);
+  case FNZI_MUTATION_ZERO:
+    return zero_request(world, r);
+  case FNZI_MUTATION_FILL_DIAGONAL:
+    return fill_diagonal_request(world, r);
+  case FNZI_MUTATION_SET:
+    FNZ_TRY(check_source(world, r));
+    return set_request(world, r);
+  case FNZI_MUTATION_RESIZE:
+    return resize_request(world, r);
+  case FNZI_MUTATION_BATCH_NORM:
+    return fnzi_batch_norm_request(world, r);
+  case FNZI_MUTATION_INSTANCE_NORM:
+    return fnzi_instance_norm_request(world, r);
+  case FNZI_MUTATION_UNDECLARED:
+    FNZ_TRY(fnzi_check_statistics(world, r));
+    return r->op->kind == FNZI_KIND_OUT ? fnzi_twin_request(world, r, route)
+                                        : fnzi_apply_functional(world, r);
+  case FNZI_MUTATION_SET_EMPTY:
+    return set_empty_request(world, r);
+  case FNZI_MUTATION_SET_WINDOW:
+    FNZ_TRY(check_source(world, r));
+    return set_window_request(world, r);
+  case FNZI_MUTATION_WAIT:
+    return wait_request(world, r);
+  case FNZI_MUTATION_NOTHING:
+    return give_self(world, r);
+  case FNZI_MUTATION_NONE:
+  case FNZI_MUTATION_REFUSED:
+    break;
+  }
+  return refuse(world, r);
+}

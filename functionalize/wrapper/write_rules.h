@@ -1,0 +1,78 @@
+/* writes.h - what writes.c (single rules), twins.c (functional twins) and lists.c (foreach) share.
+ */
+#ifndef FNZI_WRITES_H
+#define FNZI_WRITES_H
+
+#include "functionalize/wrapper/wrapper.h"
+
+/* What a functional result that will stand for `like` looks like, under another dtype. */
+FNZ_MUST_CHECK fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like,
+                                           fnz_dtype dtype, const fnz_geometry **out);
+/* The value in another dtype; itself when it has that one. */
+FNZ_MUST_CHECK fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held **value);
+/* resize_: other sizes from the same offset, over the memory that is there or more; strides NULL
+ * means row-major. */
+FNZ_MUST_CHECK fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
+                                             const fnz_geometry *sizes);
+/* What it looks like afterwards. */
+FNZ_MUST_CHECK fnz_status fnzi_resized_geometry(fnz_world *world, const fnz_tensor *self,
+                                                const fnz_geometry *sizes, fnz_geometry *out);
+/* Refuses a call that writes two arguments that share memory. */
+fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
+/* LIMIT where what overlaps itself has taken so many nodes that a program would become more than
+ * its bound. */
+FNZ_MUST_CHECK fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op);
+/* by_slices.c: applies the operator to one slice after the other along dimension `dim` of the
+ * target. */
+FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *request,
+                                                 fnz_tensor *target, int dim);
+/* Applies it to the first slice along a dimension whose elements all lie in one place and get the
+ * same: writing the first of them is writing all, and the twin of the whole tensor would give one
+ * place many results. */
+FNZ_MUST_CHECK fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *request,
+                                              fnz_tensor *target, int dim);
+/* one_number.c: an operator that writes one number to places that it chooses, where several of them
+ * may be one element. *done is false for every other call. */
+FNZ_MUST_CHECK fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *request,
+                                                  bool elementwise, bool *done);
+/* in_order.c: puts a value into a target that may overlap itself, its elements in the order of a
+ * loop over these dimensions, outermost first. */
+FNZ_MUST_CHECK fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op,
+                                              fnz_tensor *target, fnzi_held *value,
+                                              const uint32_t *order);
+/* twins.c, lists.c: the rules TWIN and LIST. */
+FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request,
+                                            const fnzi_route *route);
+FNZ_MUST_CHECK fnz_status fnzi_list_request(fnz_world *world, fnzi_request *request,
+                                            const fnzi_route *route);
+/* norms.c: operators that write running statistics without saying so. */
+FNZ_MUST_CHECK fnz_status fnzi_batch_norm_request(fnz_world *world, fnzi_request *request);
+FNZ_MUST_CHECK fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *request);
+/* Refuses others in training that would write theirs. */
+FNZ_MUST_CHECK fnz_status fnzi_check_statistics(fnz_world *world, const fnzi_request *request);
+
+static inline const fnz_geometry *fnzi_geometry(const fnz_tensor *t) {
+  return &t->node->geometry;
+}
+static inline bool fnzi_shares(const fnz_tensor *a, const fnz_tensor *b) {
+  return a->node->storage == b->node->storage;
+}
+/* The first, if it looked like `x`, and the second have a byte in common, or may have. */
+static inline bool fnzi_overlap_as(const fnz_tensor *a, const fnz_geometry *x,
+                                   const fnz_tensor *b) {
+  if (!fnzi_shares(a, b))
+    return false;
+  fnzi_relation r = fnzi_relate(x, fnzi_geometry(b), fnzi_root_geometry(a), FNZI_MUCH_WORK);
+  return fnzi_decide(a->world->decisions, r, x, x) != FNZI_DISJOINT;
+}
+/* They have a byte in common, or may have. How far apart they are does not matter: this is asked of
+ * what eager refuses where it overlaps. */
+static inline bool fnzi_overlap(const fnz_tensor *a, const fnz_tensor *b) {
+  return fnzi_overlap_as(a, fnzi_geometry(a), b);
+}
+/* Argument i when it is a tensor, else NULL. */
+static inline fnz_tensor *fnzi_tensor_arg(const fnzi_request *r, size_t i) {
+  return i < r->op->nparams && r->args[i].tag == FNZ_ARG_VALUE ? r->args[i].u.tensor : NULL;
+}
+
+#endif

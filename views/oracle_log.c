@@ -1,0 +1,41 @@
+/* decisions.c - what is answered while a pass at one choice of sizes is listened to.
+ *
+ * keeps   the order of answers; one that no pass may rely on is UNKNOWN
+ * gives   all answers, for those of other passes to be compared with */
+#include "views/oracle_log.h"
+
+/* From the end of the one to the beginning of the other where that is behind it, else from one
+ * beginning to the other: two halves have nothing between them, wherever they meet. */
+static int64_t shift_of(const fnz_geometry *a, const fnz_geometry *b) {
+  int64_t low[2], high[2];
+  if (!fnzi_extent(a, &low[0], &high[0]) || !fnzi_extent(b, &low[1], &high[1]))
+    return a->offset - b->offset;
+  if (high[0] <= low[1])
+    return low[1] - high[0];
+  return high[1] <= low[0] ? low[0] - high[1] : a->offset - b->offset;
+}
+
+static fnz_status note(fnzi_decisions *d, uint64_t answer, int64_t shift) {
+  FNZI_PUSH(d->ctx, &d->taken, ((fnzi_decision){answer, shift}));
+  return FNZ_OK;
+}
+
+static bool is_unknown(const fnzi_decisions *d, size_t place) {
+  return place >= d->until || (place < d->nunknown && d->unknown[place]);
+}
+
+fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
+                                  const fnz_geometry *b) {
+  r = is_unknown(d, d->taken.count) ? FNZI_UNKNOWN : r;
+  if (note(d, (uint64_t)r, shift_of(a, b)) != FNZ_OK)
+    d->failed = true;
+  return r;
+}
+
+bool fnzi_decisions_agree(fnzi_decisions *d, uint32_t answer) {
+  const bool unknown = is_unknown(d, d->taken.count);
+  if (note(d, unknown ? (uint64_t)FNZI_UNKNOWN : FNZI_OTHER_ANSWERS + (uint64_t)answer, 0) !=
+      FNZ_OK)
+    d->failed = true;
+  return !unknown;
+}

@@ -1,0 +1,128 @@
+/* pieces.c - which windows are pieces along a dimension, and whether they cover it. */
+#include "views/tiling.h"
+
+#include <stdlib.h>
+
+bool fnzi_is_frame(const fnz_geometry *g) {
+  int64_t stride = 1;
+  if (g->offset != 0 || g->is_conj || g->is_neg)
+    return false;
+  for (uint32_t d = g->rank; d-- > 0;) {
+    if (g->strides[d] != stride)
+      return false;
+    stride *= g->sizes[d] ? g->sizes[d] : 1;
+  }
+  return true;
+}
+
+/* Where the window lies along the only dimension that it does not show whole; false when it is none
+ * or several, or with steps. */
+static bool find_piece(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
+                       fnzi_piece *out) {
+  bool selects = window->rank + 1 == frame->rank;
+  uint32_t d = 0;
+  if (!selects && window->rank != frame->rank)
+    return false;
+  while (d < window->rank && window->sizes[d] == frame->sizes[d] &&
+         (window->strides[d] == frame->strides[d] || frame->sizes[d] == 1))
+    d++;
+  if (d == frame->rank)
+    return false;
+  *dim = d;
+  for (uint32_t k = d + 1; k < frame->rank; k++) {
+    uint32_t w = selects ? k - 1 : k;
+    if (window->sizes[w] != frame->sizes[k] ||
+        (window->strides[w] != frame->strides[k] && frame->sizes[k] != 1))
+      return false;
+  }
+  out->count = selects ? 1 : window->sizes[d];
+  out->start = window->offset / frame->strides[d];
+  return window->offset % frame->strides[d] == 0 &&
+         (selects || window->strides[d] == frame->strides[d] || window->sizes[d] == 1);
+}
+
+fnz_status fnzi_run_add(fnz_context *ctx, fnzi_run *run, const fnz_geometry *frame,
+                        const fnz_geometry *window, uint32_t source, uint32_t order, bool *fits) {
+  bool selects = window->rank < frame->rank;
+  uint32_t dim;
+  fnzi_piece p = {.source = source, .order = order};
+  *fits = find_piece(frame, window, &dim, &p) &&
+          (!run->pieces.count || (selects == run->selects && dim == run->dim));
+  if (!*fits)
+    return FNZ_OK;
+  run->selects = selects;
+  run->dim = dim;
+  run->size = frame->sizes[dim];
+  if (!run->pieces.count || p.start < run->first)
+    run->first = p.start;
+  if (!run->pieces.count || p.start + p.count > run->end)
+    run->end = p.start + p.count;
+  FNZI_PUSH(ctx, &run->pieces, p);
+  return FNZ_OK;
+}
+
+bool fnzi_run_is_apart(const fnzi_run *run, const fnz_geometry *frame, const fnz_geometry *window) {
+  uint32_t dim;
+  fnzi_piece p;
+  return find_piece(frame, window, &dim, &p) && dim == run->dim &&
+         (p.start >= run->end || p.start + p.count <= run->first);
+}
+
+static int by_place(const void *a, const void *b) {
+  const fnzi_piece *x = a, *y = b;
+  if (x->start != y->start)
+    return x->start < y->start ? -1 : 1;
+  return x->order < y->order ? -1 : x->order > y->order;
+}
+
+static void reverse(fnzi_piece *p, size_t n) {
+  for (size_t k = 0; k < n / 2; k++) {
+    fnzi_piece swapped = p[k];
+    p[k] = p[n - 1 - k];
+    p[n - 1 - k] = swapped;
+  }
+}
+
+/* Most programs write from front to back, and pieces are found that way or from the last one. */
+static void sort(fnzi_run *run) {
+  fnzi_piece *p = run->pieces.data;
+  size_t n = run->pieces.count, i = 1;
+  if (n > 1 && by_place(&p[0], &p[1]) > 0)
+    reverse(p, n);
+  while (i < n && by_place(&p[i - 1], &p[i]) < 0)
+    i++;
+  if (i < n)
+    qsort(p, n, sizeof *p, by_place);
+}
+
+static bool same_place(const fnzi_piece *a, const fnzi_piece *b) {
+  return a->start == b->start && a->count == b->count;
+}
+
+static void keep_first_of_place(fnzi_run *run) {
+  fnzi_piece *p = run->pieces.data;
+  size_t kept = 1;
+  for (size_t i = 1; i < run->pieces.count; i++)
+    if (!same_place(&p[kept - 1], &p[i]))
+      p[kept++] = p[i];
+  run->pieces.count = kept;
+}
+
+bool fnzi_run_covers(fnzi_run *run) {
+  const fnzi_piece *last = NULL;
+  int64_t end = 0;
+  sort(run);
+  for (size_t i = 0; i < run->pieces.count; i++) {
+    const fnzi_piece *p = &run->pieces.data[i];
+    if (last && same_place(last, p))
+      continue;
+    if (p->start != end)
+      return false;
+    end += p->count;
+    last = p;
+  }
+  if (!last || end != run->size || last->start == 0)
+    return false;
+  keep_first_of_place(run);
+  return true;
+}
