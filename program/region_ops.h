@@ -16,7 +16,7 @@
  *
  * Slices are along dimension 0, and so are stacks.
  *
- * What eager PyTorch makes of bodies that write or return what they are given (run/turns.c does the
+ * What eager PyTorch makes of bodies that write or return what they are given (run/loops.c does the
  * same): operands come in as the very tensors, and results are the very tensors that a body
  * returns. A WHILE_LOOP without a turn gives copies. Slices are windows into xs, but the first one
  * of a SCAN is a copy. What a SCAN is to stack is copied turn by turn, what a MAP is to stack at

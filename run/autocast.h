@@ -2,7 +2,7 @@
 #ifndef FNZI_RUN_AUTOCAST_H
 #define FNZI_RUN_AUTOCAST_H
 
-#include "run/regions.h"
+#include "run/frames.h"
 
 /* The dtype that a region casts to: FNZ_DTYPE_COUNT when it casts nothing. `outer` is that of the
  * region around it. */

@@ -5,7 +5,7 @@
  * instead: cell i of an input is a mixture of the seed, the input's name and i, so that both
  * interpreters see the same ones. */
 #include "run/numbers.h"
-#include "run/regions.h"
+#include "run/frames.h"
 
 /* --- Memory --------------------------------------------------------------------------------------
  */

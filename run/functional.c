@@ -3,7 +3,7 @@
  * Needs a functional program; says which node is not. A value ends after its last use, and the
  * backend is told about that use so that it may reuse the memory. */
 #include "run/numbers.h"
-#include "run/regions.h"
+#include "run/frames.h"
 #include "schema/aten_names.h"
 
 /* A value of the backend. */

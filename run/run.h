@@ -55,7 +55,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_progra
 FNZ_MUST_CHECK fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program,
                                             fnz_backend *backend, const fnzi_run_options *options);
 
-/* --- Memory (run/cells.c) -----------------------------------------------------------------
+/* --- Memory (run/eager/cells.c) -----------------------------------------------------------------
  */
 typedef struct fnzi_memory {
   unsigned char *cells;      /* NULL when the file has no data for it */
@@ -147,7 +147,7 @@ typedef struct fnzi_run {
   fnzi_memory *spare;     /* of the memories, those that have ended */
   fnzi_binding *bindings; /* one per input of graph 0 */
   bool *shared;           /* per input: it says that it shares memory, or others say so of it */
-  /* The frame at work: the program itself, or a body of a higher-order operator (run/regions.c). */
+  /* The frame at work: the program itself, or a body of a higher-order operator (run/frames.c). */
   const fnzi_graph *graph;
   uint32_t node;     /* that is at work */
   fnzi_item **items; /* per value; NULL while it has none */
@@ -176,7 +176,7 @@ FNZ_MUST_CHECK fnz_status fnzi_find_given(fnzi_run *run);
 FNZ_MUST_CHECK fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
                                            const fnz_arrays *inputs);
 
-/* --- Inputs that lie in one memory (run/memories.c) --------------------------------------- */
+/* --- Inputs that lie in one memory (run/aliased_inputs.c) --------------------------------------- */
 /* Fills run->shared. */
 FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run *run);
 /* The memory of such an input, large enough for all of them; `*is_new` when it is the first. */
@@ -236,7 +236,7 @@ fnzi_emit fnzi_emit_array;
 /* For runs whose results nobody wants. */
 fnzi_emit fnzi_emit_nothing;
 
-/* --- Arguments and numbers (run/lower.c) --------------------------------------------------
+/* --- Arguments and numbers (run/args.c) --------------------------------------------------
  */
 /* Turns the value of a tensor argument into what the receiver of the arguments wants. */
 typedef fnz_status fnzi_lower_value(void *user, fnz_arg *arg);
@@ -285,7 +285,7 @@ enum { FNZI_SHAPE_TEXT = 96 };
 /* "f32[2,3]"; many dimensions are cut off with "...". */
 void fnzi_shape_text(const fnz_geometry *g, char out[FNZI_SHAPE_TEXT]);
 
-/* --- Promises of schemas (run/check.c) ---------------------------------------------------- */
+/* --- Promises of schemas (run/schema_check.c) ---------------------------------------------------- */
 /* Looks at what the call only reads, and after it at that and at the results; DIFFERENT when the
  * schema is not kept. fnzi_check_end() must follow a beginning that succeeded; `outputs` NULL when
  * the call has failed. */

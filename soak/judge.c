@@ -1,7 +1,7 @@
 /* judge.c - what one program shows. */
 #include "soak/judge.h"
 
-#include "run/verify.h"
+#include "run/verify/verify.h"
 #include "soak/refusals.h"
 #include "soak/same.h"
 

@@ -7,7 +7,7 @@
 #ifndef FNZI_SOAK_JUDGE_H
 #define FNZI_SOAK_JUDGE_H
 
-#include "run/results.h"
+#include "run/verify/results.h"
 #include "soak/sharing.h"
 #include "soak/verdicts.h"
 

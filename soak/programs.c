@@ -2,7 +2,7 @@
  * tells what the results look like and what is refused, and is written down as a node beside it. */
 #include "soak/draws.h"
 
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
 /* --- the operators --------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
  * place: element after element, each written where it is chosen and left alone where not.
  *
  * Along strides of 0, all places of an element are looked at together. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/facts/targets.h"
 
 typedef struct chosen {

@@ -2,7 +2,7 @@
  *
  * List operators work element after element, so that a tensor that is twice in the list is written
  * twice. set_ and resize_ change what memory a tensor looks at. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
 /* --- Lists ---------------------------------------------------------------------------------------

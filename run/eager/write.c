@@ -2,7 +2,7 @@
  *
  * The functional twin is computed on dense values and its results are put into memory, element by
  * element in row-major order. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/facts/targets.h"
 #include "schema/twins.h"
 

@@ -1,5 +1,5 @@
 /* stack.c - pushing arguments and taking results. */
-#include "run/stack.h"
+#include "run/call/stack.h"
 
 /* --- Making and ending ------------------------------------------------------------------------ */
 

@@ -1,5 +1,5 @@
 /* typed.c - C values onto the stack and off it, for the generated functions of <fnz/ops.h>. */
-#include "run/typed.h"
+#include "run/call/typed.h"
 
 /* The C type of a tag is int64_t, double, bool, fnz_dtype, fnz_memory_format, fnz_eager, a string,
  * or an fnz_arg for a Scalar, whose own tag says what it is; FNZ_ARG_DEFAULT stands for that one.

@@ -1,5 +1,5 @@
 /* original_pieces.c - operators that cut a tensor into pieces along one dimension. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
 static fnz_status piece(fnzi_act *s, const fnzi_pane *w, uint32_t dim, int64_t start, int64_t end) {

@@ -1,6 +1,6 @@
 /* parcels.c - values on their way between frames, and what predicates say. */
 #include "run/numbers.h"
-#include "run/regions.h"
+#include "run/frames.h"
 
 /* A number that nobody knows yet stays FNZ_ARG_DEFAULT: it may not be needed. */
 static fnz_status number_of(fnzi_run *run, uint64_t v, fnz_arg *out) {

@@ -2,7 +2,7 @@
  *
  * A rule turns the window of its first argument into that of its result. The table at the end says
  * which rule an operator has, and whether it makes a new tensor or changes its argument. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
 /* --- Rules ---------------------------------------------------------------------------------------

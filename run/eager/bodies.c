@@ -1,6 +1,6 @@
 /* original_bodies.c - what the aliasing interpreter does for bodies of higher-order operators:
  * tensors go in and come out as they are, slices are windows, stacks and copies are new memory. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 
 static fnz_backend *backend_of(const fnzi_interp *in) {
   return in->run.backend;

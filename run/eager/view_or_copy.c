@@ -2,7 +2,7 @@
  *
  * Which one it is depends on eager sizes, strides, dtype and bits, and is decided here as eager
  * decides it. The rules work like those of original_views.c. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
 static fnz_status other_sizes(fnzi_act *s, const fnz_geometry **out) {

@@ -2,7 +2,7 @@
  *
  * Results come in the same order from most programs, so the next one is looked for first; names are
  * gone through only where they come otherwise. */
-#include "run/results.h"
+#include "run/verify/results.h"
 
 #include <stdio.h>
 

@@ -9,7 +9,7 @@
  * the first slice is a copy, and what a turn gives is copied at once ASSOCIATIVE_SCAN  pairs first,
  * then what lies between them from the prefixes of the pairs, and so on with the pairs: the order
  * decides the bits of floating-point results CALL              the body, once */
-#include "run/regions.h"
+#include "run/frames.h"
 
 /* --- Held parcels --------------------------------------------------------------------------------
  */

@@ -5,7 +5,7 @@
  *         expression that was one number until then is another. Sizes at which the original itself
  *         does not work do not count. Numbers that a program reads off tensors are drawn, and the
  *         tensors are compared */
-#include "run/verify.h"
+#include "run/verify/verify.h"
 
 #include <stdio.h>
 

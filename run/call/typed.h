@@ -2,7 +2,7 @@
 #ifndef FNZI_RUN_TYPED_H
 #define FNZI_RUN_TYPED_H
 
-#include "run/stack.h"
+#include "run/call/stack.h"
 
 /* Pushes the value of the tag's C type that a pointer points to, None for NULL. */
 void fnzi_push_optional(fnz_stack *stack, fnz_tag tag, const void *value);

@@ -1,6 +1,6 @@
 /* convert.c - arguments as a schema wants them: in their places, with defaults, converted as
  * PyTorch's argument parser does. */
-#include "run/stack.h"
+#include "run/call/stack.h"
 
 #include <stdio.h>
 

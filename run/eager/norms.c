@@ -1,6 +1,6 @@
 /* original_norms.c - normalizations: in training they write their running statistics, and no schema
  * says so. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
 /* --- Batch norm ---------------------------------------------------------------------------------

@@ -1,5 +1,5 @@
 /* call.c - fnz_call(): which backend, the call itself, and its results on the stack. */
-#include "run/stack.h"
+#include "run/call/stack.h"
 
 #include "run/run.h"
 

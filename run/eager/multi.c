@@ -1,5 +1,5 @@
 /* original_tensors.c - operators on several tensors whose results are windows into them. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
 static const fnz_arg *item(const fnzi_act *s, uint32_t k) {

@@ -1,6 +1,6 @@
 /* original_memory.c - tensors of the aliasing interpreter: windows into memory, what they show as a
  * value of the backend, and values put where a window says. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 
 /* --- Windows -------------------------------------------------------------------------------------
  */

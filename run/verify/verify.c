@@ -3,8 +3,8 @@
  *
  * Every user output and the final value of every input, parameter and buffer is compared, also of
  * those that neither program says it has written. */
-#include "run/verify.h"
-#include "run/results.h"
+#include "run/verify/verify.h"
+#include "run/verify/results.h"
 #include "schema/aten_names.h"
 
 #include <stdio.h>

@@ -4,7 +4,7 @@
  * writes put elements into memory, and everything else is computed by the backend on dense values
  * that are gathered before and scattered afterwards. Slow and plain on purpose. */
 #include "run/numbers.h"
-#include "run/original.h"
+#include "run/eager/eager.h"
 
 static fnz_backend *backend_of(fnzi_interp *in) {
   return in->run.backend;

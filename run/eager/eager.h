@@ -3,7 +3,7 @@
 #ifndef FNZI_RUN_ORIGINAL_H
 #define FNZI_RUN_ORIGINAL_H
 
-#include "run/regions.h"
+#include "run/frames.h"
 
 /* A tensor of the original program. In-place operators return the very tensor they wrote, so
  * several values of the graph may be one tensor. */

@@ -5,7 +5,7 @@
  * gives   how many were compared, and a message that names those that differ, in how many elements
  *         and how far they are apart */
 #include "run/run.h"
-#include "run/verify.h"
+#include "run/verify/verify.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* original_checks.c - writes that eager refuses, or whose result depends on an order that it does
  * not promise: memory that overlaps itself, an operand that partly overlaps what is written, sizes
  * that do not fit. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/facts/targets.h"
 
 /* Every element gets the same number, so that order does not matter. */

@@ -1,6 +1,6 @@
 /* original_sets.c - operators that let a tensor look at other memory, that do nothing here, or that
  * wait for values to arrive. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 
 /* --- Other memory -------------------------------------------------------------------------------
  */

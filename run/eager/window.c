@@ -1,5 +1,5 @@
 /* pane.c - changing windows: what the rules for views and composites are made of. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 
 /* --- Arguments -----------------------------------------------------------------------------------
  */

@@ -1,6 +1,6 @@
 /* original_dtypes.c - writes into tensors of another dtype than the functional twin gives by
  * itself. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/facts/outs.h"
 
 static fnz_status refuse(fnzi_act *s, fnz_dtype target) {

@@ -3,7 +3,7 @@
  *
  * So the operator sees the values that its arguments have before the call, whatever memory they
  * share; a written tensor that overlaps itself is refused. */
-#include "run/original.h"
+#include "run/eager/eager.h"
 #include "schema/twins.h"
 
 /* A result of the functional form: a new tensor, or the new value of an argument. */
