@@ -1,7 +1,7 @@
 /* call_draws.c - random arguments for any operator. */
 #include "tests/call_draws.h"
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -12,7 +12,7 @@
 #include "tests/call_draws.h"
 #include "tests/faults.h"
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 #include <fnz/fnz.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef FNZ_TESTS_KERNELS_NN_H
 #define FNZ_TESTS_KERNELS_NN_H
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 #include "tests/test.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * result or a refusal, the meta backend agrees on the shape, arguments keep their values, and with
  * arguments that may be reused the result is the same. Then with each allocation failing in turn.
  */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 #include "soak/choices.h"
 #include "tests/test.h"
 

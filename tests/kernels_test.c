@@ -2,7 +2,7 @@
  * kernels_test.c - the CPU backend's kernels against values that can be stated. */
 #include "tests/test.h"
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 #include <math.h>
 

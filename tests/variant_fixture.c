@@ -2,7 +2,7 @@
  * calls. */
 #include "tests/variant_fixture.h"
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * Small storages and arrays of few dimensions are not given back at once but kept for the next
  * ones, a bounded number of them, so that a small call allocates nothing. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 enum {
   STORAGE_ALIGNMENT = 64,

@@ -3,7 +3,7 @@
 #ifndef FNZI_CPU_BAG_H
 #define FNZI_CPU_BAG_H
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 enum { FNZI_BAG_SUM, FNZI_BAG_MEAN, FNZI_BAG_MAX };
 

@@ -7,7 +7,7 @@
 #ifndef FNZI_CPU_CONV_H
 #define FNZI_CPU_CONV_H
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 enum { FNZI_CONV_MAX_SPATIAL = 3 };
 

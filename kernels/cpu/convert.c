@@ -2,7 +2,7 @@
  */
 #include "kernels/cpu/float8.h"
 #include "kernels/cpu/half.h"
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 #include <math.h>
 

@@ -2,7 +2,7 @@
 #ifndef FNZI_CPU_H
 #define FNZI_CPU_H
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 /* A copy of the elements as `dtype` in scratch memory, with eager's strides, so that an order taken
  * from these is the same wherever the array lies; row-major when they leave gaps. `strides` has

@@ -3,7 +3,7 @@
 #ifndef FNZI_CPU_IMAGE_H
 #define FNZI_CPU_IMAGE_H
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 enum { FNZI_IMAGE_SPATIAL = 3 };
 

@@ -1,5 +1,5 @@
 /* index_map.c - loops over windows: several operands of one shape, walked row by row. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 enum { CHUNK = 16384 }; /* elements per piece of work, whatever the number of threads */
 

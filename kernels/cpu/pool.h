@@ -3,7 +3,7 @@
 #ifndef FNZI_CPU_POOL_H
 #define FNZI_CPU_POOL_H
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 enum { FNZI_POOL_MAX_SPATIAL = 3 };
 

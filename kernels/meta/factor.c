@@ -1,6 +1,6 @@
 /* factor.c - shapes of factorizations of matrices and of what is solved with them. Results lie as
  * LAPACK leaves them, column after column. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 /* A matrix, or a batch of them. */
 static fnz_status check_sizes(const fnzi_call *call, size_t i, const fnz_geometry **out) {

@@ -1,5 +1,5 @@
 /* iterator.c - which sizes operands broadcast to. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *const *inputs, size_t count,
                           uint32_t *rank, int64_t *sizes) {

@@ -1,6 +1,6 @@
 /* move.c - shape rules of operators that move elements: joining, repeating, rolling, padding, and
  * those that make tensors. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* nn_attention.c - shapes of scaled dot product attention. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 static fnz_status refuse_pair(fnzi_call *call, const char *what, int64_t a, int64_t b) {
   return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%s: %lld and %lld do not fit", what, (long long)a,

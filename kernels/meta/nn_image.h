@@ -2,7 +2,7 @@
 #ifndef FNZI_META_NN_IMAGE_H
 #define FNZI_META_NN_IMAGE_H
 
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 /* Appends a result that is channels-last when `like` is (eager's suggest_memory_format), else
  * row-major. */

@@ -1,5 +1,5 @@
 /* nn_matmul.c - shapes of matrix products. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 enum { ANY_RANK = -1 };
 

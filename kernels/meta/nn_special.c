@@ -1,5 +1,5 @@
 /* nn_special.c - shapes of embedding, one_hot, pixel shuffling, glu and losses. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 
 static fnz_status need_rank(fnzi_call *call, const fnz_geometry *g, uint32_t least) {
   if (g->rank < least)

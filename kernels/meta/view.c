@@ -1,6 +1,6 @@
 /* view.c - shape rules of views, their copying twins and the scatters that write through them: all
  * from the rows of views.def. */
-#include "kernels/kernels.h"
+#include "kernels/core/core.h"
 #include "views/views.h"
 
 /* A row-major tensor of the same sizes. */

@@ -1,0 +1,177 @@
+/* apply.c - functional operators on values that never change. */
+#include "kernels/core/machine.h"
+#include "schema/custom.h"
+
+/* --- One call ---------------------------------------------------------------------------- */
+/* A tensor of call() may have lazy bits; values have none. */
+static fnz_status refuse_bits(void *user, const fnz_arg *arg) {
+  const fnzi_call *call = user;
+  const fnzi_array *a = fnzi_arg_array(arg);
+  if (!a || !a->eager || (!a->geometry.is_conj && !a->geometry.is_neg))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                     "an argument is a lazy conjugate or negative; resolve it before");
+}
+
+fnz_status fnzi_evaluate_request(fnzi_call *call, const fnzi_kernel *row, const fnz_request *from) {
+  fnz_arg *args;
+  FNZI_NEW(&call->scratch, call->op->nparams, &args);
+  FNZ_TRY(fnzi_fill_args(call, from, args));
+  call->args = args;
+  FNZ_TRY(fnzi_args_visit(args, call->op->nparams, refuse_bits, call));
+  FNZ_TRY(fnzi_evaluate_shape(call, row));
+  if (!call->has_data)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_evaluate_memory(call, row));
+  return fnzi_evaluate_run(call, row);
+}
+
+static fnz_status call_kernel(fnzi_machine *m, fnz_context *ctx, const fnzi_kernel *row,
+                              const fnz_request *from, fnz_handle *outputs, size_t capacity,
+                              size_t *count) {
+  fnzi_call call = {.ctx = ctx, .stock = &m->stock, .op = from->op, .expected = from->expected};
+  fnz_status status = FNZ_OK;
+  call.nexpected = from->expected ? capacity : 0;
+  call.capacity = capacity;
+  call.target = FNZ_DTYPE_COUNT;
+  call.threads = m->threads;
+  call.has_data = m->has_data;
+  fnzi_arena_init(&call.scratch, ctx);
+  void *room = NULL;
+  status = fnzi_arena_alloc(&call.scratch, capacity, sizeof *call.outputs, &room);
+  call.outputs = room;
+  if (status == FNZ_OK)
+    status = fnzi_evaluate_request(&call, row, from);
+  if (status != FNZ_OK)
+    fnzi_release_outputs(&call);
+  for (size_t k = 0; status == FNZ_OK && k < call.noutputs; k++)
+    outputs[k] = fnzi_array_handle(call.outputs[k]);
+  *count = status == FNZ_OK ? call.noutputs : 0;
+  fnzi_arena_free(&call.scratch);
+  return status;
+}
+
+/* --- Lists: the operator of the elements, one element after the other -------------------- */
+fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op) {
+  return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "%s: the lists have different lengths", op->name);
+}
+
+/* A tensor that holds one number per element, where the element's operator takes a number. */
+fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array *a, uint32_t i,
+                          fnz_arg *out) {
+  double value = 0;
+  if (a && a->storage && !a->storage->data &&
+      a->storage->bytes) { /* nobody knows it: shapes only */
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
+    return FNZ_OK;
+  }
+  if (!a || !a->storage || a->place.rank != 1 || (int64_t)i >= a->place.sizes[0] ||
+      !fnzi_can_convert(FNZ_F64, a->place.dtype))
+    return fnzi_refuse_lists(ctx, op);
+  fnzi_convert(FNZ_F64, &value, 0, a->place.dtype,
+               fnzi_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell, 0, 1);
+  *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
+  return FNZ_OK;
+}
+
+/* The memory of a value that another element reads as well must stay. */
+static void keep_shared(const fnz_request *from, fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_VALUE && (arg->flags & FNZ_ARG_LAST_USE) &&
+      fnzi_count_uses(from->args, from->nargs, arg->u.value) != 1)
+    arg->flags = 0;
+}
+
+static fnz_status element_args(fnz_context *ctx, const fnz_request *from, const fnz_op *element,
+                               uint32_t i, fnz_arg *args) {
+  for (size_t k = 0; k < from->nargs && k < element->nparams; k++) {
+    args[k] = from->args[k];
+    if (args[k].tag == FNZ_ARG_LIST && !element->params[k].is_list) {
+      if (i >= args[k].count)
+        return fnzi_refuse_lists(ctx, from->op);
+      args[k] = from->args[k].u.list[i];
+      keep_shared(from, &args[k]);
+    } else if (args[k].tag == FNZ_ARG_VALUE) {
+      args[k].flags = 0;
+      if (element->params[k].type != FNZI_TYPE_TENSOR)
+        FNZ_TRY(fnzi_number_of(ctx, from->op, fnzi_arg_array(&args[k]), i, &args[k]));
+    }
+  }
+  return FNZ_OK;
+}
+
+static fnz_status apply_element(fnzi_machine *m, fnz_context *ctx, const fnz_request *from,
+                                const fnz_op *element, uint32_t i, fnz_handle *output) {
+  fnz_arg args[16];
+  size_t count, nargs = from->nargs < element->nparams ? from->nargs : element->nparams;
+  if (nargs > sizeof args / sizeof *args)
+    return fnzi_refuse_lists(ctx, from->op);
+  FNZ_TRY(element_args(ctx, from, element, i, args));
+  fnz_request one = {element, args, nargs, from->expected ? from->expected + i : NULL,
+                     from->source};
+  return call_kernel(m, ctx, fnzi_row_of(m, element), &one, output, 1, &count);
+}
+
+static fnz_status apply_list(fnzi_machine *m, fnz_context *ctx, const fnz_request *from,
+                             const fnz_op *element, fnz_handle *outputs, size_t capacity,
+                             size_t *count) {
+  uint32_t length = 0;
+  for (size_t k = 0; k < from->nargs; k++)
+    if (from->args[k].tag == FNZ_ARG_LIST && from->args[k].count > length)
+      length = from->args[k].count;
+  if (length > capacity)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "%s: %u results, but room for %zu",
+                     from->op->name, length, capacity);
+  for (*count = 0; *count < length; ++*count) {
+    fnz_status status = apply_element(m, ctx, from, element, (uint32_t)*count, &outputs[*count]);
+    if (status == FNZ_OK)
+      continue;
+    while (*count > 0)
+      fnzi_array_release(m->ctx, fnzi_array_of(outputs[--*count]));
+    return status;
+  }
+  return FNZ_OK;
+}
+
+/* What computes a library's operator, unless that has a kernel of its own. */
+static const fnz_op *stand_in(const fnzi_machine *m, const fnz_op *op) {
+  bool open = fnzi_op_is_custom(op) && !fnzi_registered_for(m, op);
+  return open ? fnzi_builtin_like(op) : NULL;
+}
+
+/* By a stand-in, which may take the arguments in another order. */
+static fnz_status apply_like(fnzi_machine *m, fnz_context *ctx, const fnz_op *like,
+                             const fnz_request *call, fnz_handle *outputs, size_t capacity,
+                             size_t *count) {
+  const uint8_t *order = fnzi_builtin_order(call->op);
+  fnz_arg args[FNZI_TURNED];
+  fnz_request same = *call;
+  same.op = like;
+  for (size_t k = 0; order && k < FNZI_TURNED; k++)
+    args[k] = fnzi_arg_get(call->op, call->args, call->nargs, order[k]);
+  if (order) {
+    same.args = args;
+    same.nargs = FNZI_TURNED;
+  }
+  return call_kernel(m, ctx, fnzi_row_of(m, like), &same, outputs, capacity, count);
+}
+
+fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
+                              fnz_handle *outputs, size_t capacity, size_t *count) {
+  fnzi_machine *m = self;
+  *count = 0;
+  if (!call->op)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "a call needs an operator");
+  const fnzi_kernel *row = fnzi_row_of(m, call->op);
+  if (row && call->op->kind == FNZI_KIND_FUNCTIONAL)
+    return call_kernel(m, ctx, row, call, outputs, capacity, count);
+  const fnz_op *like = stand_in(m, call->op), *element = fnzi_foreach_element(call->op);
+  if (like)
+    return apply_like(m, ctx, like, call, outputs, capacity, count);
+  if (element && fnzi_row_of(m, element))
+    return apply_list(m, ctx, call, element, outputs, capacity, count);
+  char warning[FNZ_WARNING_BYTES];
+  if (call->op->kind == FNZI_KIND_FUNCTIONAL && fnzi_op_is_custom(call->op) && m->has_data)
+    return fnzi_machine_call(self, ctx, call, outputs, capacity, count, warning);
+  return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: there is no CPU kernel for this operator",
+                   call->op->name);
+}

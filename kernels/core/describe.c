@@ -1,0 +1,81 @@
+/* describe.c - how a backend serves an operator, in words, for people who ask. */
+#include "kernels/eager/eager.h"
+
+/* Operators that are parts of others are followed so far: a list of in-place forms of ... */
+enum { MOST_LINKS = 4 };
+
+/* The ways of variants.h; a way of special.c is none of them. */
+static const struct {
+  fnzi_way_fn *way;
+  const char *words;
+} ways[] = {
+    {fnzi_way_compute, "computed"},
+    {fnzi_way_view, "a window into its argument"},
+    {fnzi_way_view_copy, "a window into its argument, copied"},
+    {fnzi_way_review, "its argument becomes another window"},
+    {fnzi_way_composite, "a view, its argument or a copy"},
+    {fnzi_way_list, "element by element"},
+    {fnzi_way_write, "computed into its argument"},
+    {fnzi_way_write_any, "computed, then copied into its argument"},
+};
+
+static const char *words_of(fnzi_way_fn *way) {
+  for (size_t i = 0; i < sizeof ways / sizeof *ways; i++)
+    if (ways[i].way == way)
+      return ways[i].words;
+  return "by a rule of its own";
+}
+
+/* These leave the work to another operator. */
+static bool is_link(const fnzi_plan *plan) {
+  return plan->way == fnzi_way_review || plan->way == fnzi_way_list ||
+         plan->way == fnzi_way_write_any;
+}
+
+/* The plan that does the work; NULL when there is none. */
+static fnz_status last_plan(fnzi_machine *m, const fnzi_plan *first, const fnzi_plan **out) {
+  const fnzi_plan *plan = first;
+  for (int i = 0; i < MOST_LINKS && is_link(plan); i++)
+    FNZ_TRY(fnzi_plan_find(m, plan->via, &plan));
+  *out = is_link(plan) || plan->way == fnzi_way_refuse ? NULL : plan;
+  return FNZ_OK;
+}
+
+static const char *accepts_name(fnzi_accepts accepts) {
+  static const char *const names[] = {
+      [FNZI_ACCEPTS_ANY] = "any",           [FNZI_ACCEPTS_STANDARD] = "standard",
+      [FNZI_ACCEPTS_NUMBERS] = "numbers",   [FNZI_ACCEPTS_REAL] = "real",
+      [FNZI_ACCEPTS_INTEGRAL] = "integral", [FNZI_ACCEPTS_FLOAT] = "float"};
+  return names[accepts];
+}
+
+static const char *memory_name(fnzi_memory memory) {
+  static const char *const names[] = {[FNZI_MEMORY_NEW] = "new",
+                                      [FNZI_MEMORY_POINT] = "point",
+                                      [FNZI_MEMORY_BASE] = "base",
+                                      [FNZI_MEMORY_VIEW] = "view"};
+  return names[memory];
+}
+
+fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx, const fnz_op *op,
+                                  fnz_kernel_facts *out) {
+  const fnzi_plan *first, *last;
+  *out = (fnz_kernel_facts){.way = NULL};
+  if (backend->apply != fnzi_machine_apply)
+    return FNZ_OK;
+  fnzi_machine *m = backend->self;
+  FNZ_TRY(fnzi_plan_find(m, op, &first));
+  const fnzi_plan start = *first; /* a custom operator's plan is overwritten by the next one */
+  FNZ_TRY(last_plan(m, &start, &last));
+  (void)ctx;
+  if (!last)
+    return FNZ_OK;
+  out->way = words_of(start.way);
+  out->via = last->via;
+  out->registered = last->registered != NULL;
+  if (last->row) {
+    out->accepts = accepts_name(last->row->accepts);
+    out->memory = memory_name(last->row->memory);
+  }
+  return FNZ_OK;
+}

@@ -1,0 +1,253 @@
+/* evaluate.c - from a functional operator and its arguments to results, step by step: the table of
+ * kernels.def, or a registered kernel, is the only thing that knows operators. */
+#include "kernels/core/machine.h"
+#include "schema/aten_names.h"
+
+/* By place in the operator table; `run` is NULL where there is no row. */
+static const fnzi_kernel kernels[FNZI_ATEN_COUNT] = {
+#define KERNEL(op, accepts, memory, shape, run)                                                    \
+  [FNZI_ATEN_##                                                                                    \
+      op] = {FNZI_ACCEPTS_##accepts, FNZI_MEMORY_##memory, fnzi_shape_##shape, fnzi_kernel_##run},
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+
+/* Custom operators are not in the table. */
+bool fnzi_op_index(const fnz_op *op, size_t *out) {
+  uintptr_t at = (uintptr_t)op, first = (uintptr_t)fnzi_ops;
+  bool found = at >= first && at < first + fnz_op_count() * sizeof *fnzi_ops;
+  *out = found ? (at - first) / sizeof *fnzi_ops : 0;
+  return found;
+}
+
+const fnzi_kernel *fnzi_kernel_find(const fnz_op *op) {
+  size_t i;
+  return fnzi_op_index(op, &i) && kernels[i].run ? &kernels[i] : NULL;
+}
+
+bool fnz_cpu_has_kernel(const fnz_op *op) {
+  const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
+  return op && (fnzi_kernel_find(op) || (element && fnzi_kernel_find(element)));
+}
+
+const fnzi_kernel *fnzi_row_of(const fnzi_machine *m, const fnz_op *op) {
+  const fnzi_registered *r = m->registered.count ? fnzi_registered_for(m, op) : NULL;
+  return r ? &r->row : fnzi_kernel_find(op);
+}
+
+/* --- Arguments --------------------------------------------------------------------------- */
+static bool is_number(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
+         arg->tag == FNZ_ARG_COMPLEX;
+}
+
+/* Pointwise operators take a number for a tensor, as exported programs give it. */
+static bool takes_number(const fnzi_kernel *row, const fnzi_param *param) {
+  return row->shape == fnzi_shape_point || row->shape == fnzi_shape_point_swapped ||
+         (row->memory == FNZI_MEMORY_POINT && strcmp(param->name, "value") == 0);
+}
+
+static fnz_status check_tensor(const fnzi_call *call, const fnzi_kernel *row,
+                               const fnzi_param *param, const fnz_arg *arg, bool optional) {
+  if (arg->tag == FNZ_ARG_VALUE && arg->u.value)
+    return FNZ_OK;
+  if (arg->tag == FNZ_ARG_NONE && optional)
+    return FNZ_OK;
+  if (is_number(arg) && takes_number(row, param))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a tensor", param->name);
+}
+
+static fnz_status check_tensors(const fnzi_call *call, const fnzi_kernel *row,
+                                const fnzi_param *param, const fnz_arg *arg) {
+  if (!param->is_list)
+    return check_tensor(call, row, param, arg, param->optional || param->item_optional);
+  if (arg->tag == FNZ_ARG_NONE && param->optional)
+    return FNZ_OK;
+  if (arg->tag != FNZ_ARG_LIST)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a list of tensors", param->name);
+  for (uint32_t i = 0; i < arg->count; i++)
+    FNZ_TRY(check_tensor(call, row, param, &arg->u.list[i], param->item_optional));
+  return FNZ_OK;
+}
+
+static fnz_status check_arg(const fnzi_call *call, const fnzi_kernel *row, const fnzi_param *param,
+                            const fnz_arg *arg) {
+  if (param->type == FNZI_TYPE_TENSOR)
+    return check_tensors(call, row, param, arg);
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                       "argument %s is a symbolic number; give it a value", param->name);
+  if (arg->tag == FNZ_ARG_VALUE)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must not be a tensor", param->name);
+  if (arg->tag == FNZ_ARG_DEFAULT && !param->optional)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s is missing", param->name);
+  if (param->type == FNZI_TYPE_SCALAR && !param->is_list && !is_number(arg) &&
+      !(param->optional && (arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_DEFAULT)))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a number", param->name);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_fill_args(const fnzi_call *call, const fnz_request *from, fnz_arg *out) {
+  const fnz_op *op = from->op;
+  if (from->nargs > op->nparams)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "%zu arguments given, at most %u taken", from->nargs,
+                       (unsigned)op->nparams);
+  for (size_t i = 0; i < op->nparams; i++) {
+    out[i] = i < from->nargs && from->args[i].tag != FNZ_ARG_DEFAULT
+                 ? from->args[i]
+                 : fnzi_arg_get(op, from->args, from->nargs, i);
+    if (out[i].tag == FNZ_ARG_DEFAULT && op->params[i].optional)
+      out[i].tag = FNZ_ARG_NONE;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_args(const fnzi_call *call, const fnzi_kernel *row) {
+  for (size_t i = 0; i < call->op->nparams; i++)
+    FNZ_TRY(check_arg(call, row, &call->op->params[i], &call->args[i]));
+  return FNZ_OK;
+}
+
+/* --- Element types ----------------------------------------------------------------------- */
+static bool accepted(fnzi_accepts accepts, fnz_dtype d) {
+  char category = fnzi_dtype(d)->category;
+  bool standard = d <= FNZ_F64 || d == FNZ_C64;
+  switch (accepts) {
+  case FNZI_ACCEPTS_ANY:
+    return true;
+  case FNZI_ACCEPTS_STANDARD:
+    return standard;
+  case FNZI_ACCEPTS_NUMBERS:
+    return standard || d == FNZ_C128;
+  case FNZI_ACCEPTS_REAL:
+    return standard && category != 'c';
+  case FNZI_ACCEPTS_INTEGRAL:
+    return standard && category != 'c' && category != 'f';
+  case FNZI_ACCEPTS_FLOAT:
+    return standard && category == 'f';
+  }
+  return false;
+}
+
+static fnz_status check_dtype(const fnzi_call *call, const fnzi_kernel *row, fnz_dtype d,
+                              const char *what) {
+  if (accepted(row->accepts, d))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for %s of type %s", what,
+                     fnzi_dtype(d)->name);
+}
+
+static fnz_status check_inputs(const fnzi_call *call, const fnzi_kernel *row) {
+  const fnz_arg *first = call->op->nparams ? &call->args[0] : NULL;
+  if (first && first->tag == FNZ_ARG_LIST && first->count)
+    first = &first->u.list[0];
+  fnzi_array *array = fnzi_arg_array(first);
+  return array ? check_dtype(call, row, array->geometry.dtype, "an argument") : FNZ_OK;
+}
+
+static fnz_status check_outputs(const fnzi_call *call, const fnzi_kernel *row) {
+  for (size_t k = 0; k < call->noutputs; k++)
+    if (call->outputs[k])
+      FNZ_TRY(check_dtype(call, row, call->outputs[k]->geometry.dtype, "a result"));
+  return FNZ_OK;
+}
+
+/* --- Memory of results ------------------------------------------------------------------- */
+/* Nobody else sees the array's memory, and its elements lie there without gaps. */
+static bool may_reuse(const fnz_arg *arg, const fnzi_array *out) {
+  fnzi_array *a = fnzi_arg_array(arg);
+  return a && (arg->flags & FNZ_ARG_LAST_USE) && a->storage->refs == 1 &&
+         a->place.dtype == out->place.dtype && fnzi_same_sizes(&a->place, &out->place) &&
+         fnzi_is_dense(&a->place);
+}
+
+static fnz_status reuse_any(fnzi_call *call, fnzi_array *out) {
+  for (size_t i = 0; i < call->op->nparams; i++)
+    if (may_reuse(&call->args[i], out)) {
+      fnzi_array *a = fnzi_arg_array(&call->args[i]);
+      return fnzi_array_share(call->ctx, out, a->storage, &a->place);
+    }
+  return fnzi_array_allocate(call->ctx, out, false);
+}
+
+typedef struct seeker {
+  uint64_t value;
+  size_t seen;
+} seeker;
+
+static fnz_status count_value(void *user, const fnz_arg *arg) {
+  seeker *s = user;
+  s->seen += arg->tag == FNZ_ARG_VALUE && arg->u.value == s->value;
+  return FNZ_OK;
+}
+
+size_t fnzi_count_uses(const fnz_arg *args, size_t nargs, uint64_t value) {
+  seeker s = {value, 0};
+  return fnzi_args_visit(args, nargs, count_value, &s) == FNZ_OK ? s.seen : SIZE_MAX;
+}
+
+static fnz_status start_from_base(fnzi_call *call, fnzi_array *out) {
+  const fnz_arg *arg = &call->args[0];
+  fnzi_array *base = fnzi_arg_array(arg);
+  if (!base)
+    return fnzi_array_allocate(call->ctx, out, true);
+  if (may_reuse(arg, out) && fnzi_count_uses(call->args, call->op->nparams, arg->u.value) == 1)
+    return fnzi_array_share(call->ctx, out, base->storage, &base->place);
+  FNZ_TRY(fnzi_array_allocate(call->ctx, out, false));
+  return fnzi_assign(call, out, base);
+}
+
+fnz_status fnzi_evaluate_memory(fnzi_call *call, const fnzi_kernel *row) {
+  for (size_t k = 0; k < call->noutputs; k++) {
+    fnzi_array *out = call->outputs[k];
+    if (!out || out->storage || row->memory == FNZI_MEMORY_VIEW)
+      continue;
+    if (row->memory == FNZI_MEMORY_POINT)
+      FNZ_TRY(reuse_any(call, out));
+    else if (row->memory == FNZI_MEMORY_BASE && k == 0)
+      FNZ_TRY(start_from_base(call, out));
+    else
+      FNZ_TRY(fnzi_array_allocate(call->ctx, out, false));
+  }
+  return FNZ_OK;
+}
+
+/* --- The steps --------------------------------------------------------------------------- */
+static bool has_complex_result(const fnzi_call *call) {
+  for (size_t k = 0; k < call->noutputs; k++)
+    if (call->outputs[k] && fnzi_is_complex(call->outputs[k]->geometry.dtype))
+      return true;
+  return false;
+}
+
+/* Pointwise rows promote by their numbers; elsewhere a complex one has no place in real results. */
+static fnz_status check_complex(const fnzi_call *call, const fnzi_kernel *row) {
+  if (row->shape == fnzi_shape_point || has_complex_result(call))
+    return FNZ_OK;
+  for (size_t i = 0; i < call->op->nparams; i++)
+    if (call->args[i].tag == FNZ_ARG_COMPLEX && call->args[i].u.list[1].u.f != 0)
+      return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s is complex, but the result is real",
+                         call->op->params[i].name);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_evaluate_shape(fnzi_call *call, const fnzi_kernel *row) {
+  call->row = row;
+  FNZ_TRY(check_args(call, row));
+  FNZ_TRY(check_inputs(call, row));
+  FNZ_TRY(row->shape(call));
+  FNZ_TRY(check_complex(call, row));
+  return call->has_data ? check_outputs(call, row) : FNZ_OK;
+}
+
+fnz_status fnzi_evaluate_run(fnzi_call *call, const fnzi_kernel *row) {
+  FNZ_TRY(row->run(call));
+  return fnzi_results_finish(call);
+}
+
+void fnzi_release_outputs(fnzi_call *call) {
+  for (size_t k = 0; k < call->noutputs; k++)
+    fnzi_array_release(call->ctx, call->outputs[k]);
+  call->noutputs = 0;
+}

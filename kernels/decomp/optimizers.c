@@ -1,0 +1,318 @@
+/* optimizers.c - steps of optimizers on lists of parameters, as PyTorch's fused kernels take them,
+ * and what scales gradients before: each operator is a few pointwise steps for every parameter.
+ *
+ * Those kernels pair the elements of a parameter, its gradient and its states as they lie in
+ * memory. So all must lie alike; else what belongs together would not be what has one index.
+ * 16-bit floats are computed as f32 and rounded once, as there; numbers are of 64 bits until they
+ * meet a tensor. */
+#include "kernels/decomp/decomp.h"
+
+#include <math.h>
+
+enum { PARAM, GRAD, FIRST, SECOND, LARGEST, MOST_LISTS };
+
+/* One operator call. `lists` are named in the order of the results. */
+typedef struct stepping {
+  fnzi_steps *s;
+  const char *lists[MOST_LISTS];
+  size_t nlists, count; /* parameters */
+  double rate, scale;
+  bool scales, skips;
+  fnzi_array **results; /* list after list; NULL in lists that are empty */
+} stepping;
+
+/* The new values of one parameter from the old ones, in the type that is computed in. */
+typedef void step_fn(const stepping *t, size_t i, fnzi_array **x);
+
+/* --- Numbers ----------------------------------------------------------------------------- */
+static double option(const stepping *t, const char *name) {
+  return fnzi_named_float(t->s->call, name, 0);
+}
+
+static bool says(const stepping *t, const char *name) {
+  return fnzi_named_bool(t->s->call, name, false);
+}
+
+static void need_one(fnzi_steps *s, const fnzi_array *a, const char *name) {
+  if (a && fnzi_numel(a) != 1)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "%s has %lld elements; it needs 1", name,
+              (long long)fnzi_numel(a));
+}
+
+static void need_dtype(fnzi_steps *s, const fnzi_array *a, const char *name, fnz_dtype want) {
+  if (a && fnzi_dtype_of(a) != want)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "%s is %s; it must be %s", name,
+              fnzi_dtype(fnzi_dtype_of(a))->name, fnzi_dtype(want)->name);
+}
+
+/* A tensor of one element as a number; `unknown` without data. */
+static double number_in(fnzi_steps *s, const fnzi_array *a, const char *name, double unknown) {
+  const void *data = NULL;
+  need_one(s, a, name);
+  if (s->status == FNZ_OK && s->call->has_data)
+    s->status = fnzi_dense_as(s->call, a, FNZ_F64, &data);
+  return data ? *(const double *)data : unknown;
+}
+
+/* Steps are counted in f32. */
+static double steps_taken(const stepping *t, size_t i) {
+  return (float)number_in(t->s, fnzi_given_item(t->s, "state_steps", i), "state_steps", 1);
+}
+
+static void find_numbers(stepping *t) {
+  fnzi_steps *s = t->s;
+  fnzi_array *rate = fnzi_given(s, "lr");
+  fnzi_array *scale = fnzi_given(s, "grad_scale"), *found = fnzi_given(s, "found_inf");
+  need_dtype(s, scale, "grad_scale", FNZ_F32);
+  need_dtype(s, found, "found_inf", FNZ_F32);
+  t->rate = rate ? number_in(s, rate, "lr", 1) : option(t, "lr");
+  t->scales = scale != NULL;
+  t->scale = scale ? number_in(s, scale, "grad_scale", 1) : 1;
+  t->skips = found && number_in(s, found, "found_inf", 0) == 1;
+}
+
+/* --- Lists ------------------------------------------------------------------------------- */
+static void need_length(const stepping *t, const char *name, size_t want) {
+  size_t have = fnzi_given_count(t->s, name);
+  if (have != want)
+    fnzi_stop(t->s, FNZ_CLASS_BOUNDS, "%s has %zu tensors, self has %zu; %s needs %zu here", name,
+              have, t->count, name, want);
+}
+
+/* As a clone lies: without gaps, its dimensions in the order of their strides. */
+static fnzi_array *closed_up(fnzi_steps *s, fnzi_array *a) {
+  return a && !fnzi_is_dense(&a->geometry) ? STEP(clone, V(a)) : a;
+}
+
+static bool lie_alike(fnzi_steps *s, fnzi_array *a, fnzi_array *b) {
+  size_t bytes = fnzi_rank(a) * sizeof(int64_t);
+  if (!a || !b || !bytes || fnzi_numel(a) <= 1)
+    return true;
+  a = closed_up(s, a);
+  b = closed_up(s, b);
+  for (uint32_t d = 0; a && b && d < fnzi_rank(a); d++)
+    if (fnzi_size(a, d) > 1 && a->geometry.strides[d] != b->geometry.strides[d])
+      return false;
+  return true;
+}
+
+/* Tensor i of a list, which goes with parameter i. */
+static fnzi_array *partner(const stepping *t, size_t list, size_t i) {
+  fnzi_steps *s = t->s;
+  const char *name = t->lists[list];
+  fnzi_array *p = fnzi_given_item(s, "self", i), *a = fnzi_given_item(s, name, i);
+  need_dtype(s, a, name, fnzi_dtype_of(p));
+  if (a && !fnzi_same_sizes(&a->geometry, &p->geometry))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "tensor %zu of %s and that of self have other sizes", i, name);
+  if (s->status == FNZ_OK && !lie_alike(s, p, a))
+    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED,
+              "tensor %zu of %s and that of self have other strides, and elements are paired as "
+              "they lie in memory; give them the same",
+              i, name);
+  return s->status == FNZ_OK ? a : NULL;
+}
+
+static fnz_dtype computed_in(const stepping *t, size_t i) {
+  fnz_dtype d = fnzi_dtype_of(fnzi_given_item(t->s, "self", i));
+  if (d != FNZ_F16 && d != FNZ_BF16 && d != FNZ_F32 && d != FNZ_F64)
+    fnzi_stop(t->s, FNZ_CLASS_UNSUPPORTED, "tensor %zu of self is %s; it needs a type of floats", i,
+              fnzi_dtype(d)->name);
+  return d == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+}
+
+static void step_one(const stepping *t, size_t i, step_fn *step) {
+  fnzi_steps *s = t->s;
+  fnzi_array *given[MOST_LISTS] = {NULL}, *x[MOST_LISTS], *out[MOST_LISTS];
+  size_t mark = s->made.count;
+  fnz_dtype wide = computed_in(t, i);
+  for (size_t k = 0; k < t->nlists; k++)
+    given[k] = partner(t, k, i);
+  for (size_t k = 0; k < t->nlists; k++)
+    x[k] = t->skips ? given[k] : fnzi_as(s, given[k], wide);
+  if (!t->skips) {
+    if (t->scales)
+      x[GRAD] = STEP(div__Scalar, V(x[GRAD]), F(t->scale));
+    fnzi_array *scaled = x[GRAD];
+    if (says(t, "maximize"))
+      x[GRAD] = STEP(neg, V(x[GRAD]));
+    step(t, i, x);
+    x[GRAD] = t->scales ? scaled : given[GRAD];
+  }
+  for (size_t k = 0; k < t->nlists; k++) {
+    out[k] = x[k] ? fnzi_as(s, x[k], fnzi_dtype_of(given[k])) : NULL;
+    if (out[k] && out[k] == given[k])
+      out[k] = STEP(clone, V(out[k]));
+    t->results[k * t->count + i] = out[k];
+  }
+  fnzi_leave(s, mark, out, t->nlists);
+}
+
+/* The lists, changed. `extra` of them are there only when they are needed. */
+static void step_all(stepping *t, size_t extra, bool needed, step_fn *step) {
+  fnzi_steps *s = t->s;
+  t->count = fnzi_given_count(s, "self");
+  if (!t->count)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self is empty; it needs a tensor");
+  for (size_t k = 0; k < t->nlists; k++)
+    need_length(t, t->lists[k], k != extra || needed ? t->count : 0);
+  if (fnzi_op_param(s->call->op, "state_steps") >= 0)
+    need_length(t, "state_steps", t->count);
+  find_numbers(t);
+  t->results = fnzi_room(s, t->nlists * t->count);
+  for (size_t i = 0; s->status == FNZ_OK && i < t->count; i++)
+    step_one(t, i, step);
+  for (size_t k = 0; s->status == FNZ_OK && k < t->nlists * t->count; k++)
+    if (t->results[k])
+      fnzi_give_result(s, t->results[k]);
+}
+
+/* --- Adam -------------------------------------------------------------------------------- */
+/* Decay of the weights adds to the gradient. */
+static void decay(const stepping *t, fnzi_array **x) {
+  fnzi_steps *s = t->s;
+  double rate = option(t, "weight_decay");
+  if (rate != 0)
+    x[GRAD] = ADD(x[GRAD], STEP(mul__Scalar, V(x[PARAM]), F(rate)));
+}
+
+static void adam_moments(const stepping *t, size_t i, fnzi_array **x) {
+  fnzi_steps *s = t->s;
+  double beta1 = option(t, "beta1"), beta2 = option(t, "beta2"), n = steps_taken(t, i);
+  double size = t->rate / (1 - pow(beta1, n)), root = sqrt(1 - pow(beta2, n));
+  fnzi_array *g = x[GRAD];
+  x[FIRST] = STEP(lerp__Scalar, V(x[FIRST]), V(g), F(1 - beta1));
+  x[SECOND] =
+      ADD(STEP(mul__Scalar, V(x[SECOND]), F(beta2)), MUL(STEP(mul__Scalar, V(g), F(1 - beta2)), g));
+  fnzi_array *largest = x[SECOND];
+  if (says(t, "amsgrad"))
+    largest = x[LARGEST] = STEP(maximum, V(x[LARGEST]), V(largest));
+  fnzi_array *spread = STEP(div__Scalar, V(STEP(sqrt, V(largest))), F(root));
+  spread = STEP(add__Scalar, V(spread), F(option(t, "eps")));
+  x[PARAM] = ADD(x[PARAM], DIV(STEP(mul__Scalar, V(x[FIRST]), F(-size)), spread));
+}
+
+static void adam_step(const stepping *t, size_t i, fnzi_array **x) {
+  decay(t, x);
+  adam_moments(t, i, x);
+}
+
+/* Decay of the weights shrinks the parameter. */
+static void adamw_step(const stepping *t, size_t i, fnzi_array **x) {
+  fnzi_steps *s = t->s;
+  double rate = option(t, "weight_decay");
+  if (rate != 0)
+    x[PARAM] = STEP(mul__Scalar, V(x[PARAM]), F(1 - t->rate * rate));
+  adam_moments(t, i, x);
+}
+
+static void adam(fnzi_steps *s, step_fn *step) {
+  stepping t = {.s = s,
+                .lists = {"self", "grads", "exp_avgs", "exp_avg_sqs", "max_exp_avg_sqs"},
+                .nlists = 5};
+  step_all(&t, LARGEST, says(&t, "amsgrad"), step);
+}
+
+RECIPE(fused_adam) {
+  adam(s, adam_step);
+}
+RECIPE(fused_adamw) {
+  adam(s, adamw_step);
+}
+
+/* --- Stochastic gradient descent --------------------------------------------------------- */
+static void sgd_step(const stepping *t, size_t i, fnzi_array **x) {
+  fnzi_steps *s = t->s;
+  double momentum = option(t, "momentum"), kept = 1 - option(t, "dampening");
+  (void)i;
+  decay(t, x);
+  if (momentum != 0) {
+    fnzi_array *moving = STEP(mul__Scalar, V(x[FIRST]), F(momentum));
+    x[FIRST] =
+        says(t, "is_first_step") ? x[GRAD] : ADD(moving, STEP(mul__Scalar, V(x[GRAD]), F(kept)));
+    x[GRAD] =
+        says(t, "nesterov") ? ADD(x[GRAD], STEP(mul__Scalar, V(x[FIRST]), F(momentum))) : x[FIRST];
+  }
+  x[PARAM] = ADD(x[PARAM], STEP(mul__Scalar, V(x[GRAD]), F(-t->rate)));
+}
+
+RECIPE(fused_sgd) {
+  stepping t = {.s = s, .lists = {"self", "grads", "momentum_buffer_list"}, .nlists = 3};
+  step_all(&t, FIRST, option(&t, "momentum") != 0, sgd_step);
+}
+
+/* --- Adagrad ----------------------------------------------------------------------------- */
+static void adagrad_step(const stepping *t, size_t i, fnzi_array **x) {
+  fnzi_steps *s = t->s;
+  double rate = t->rate / (1 + (steps_taken(t, i) - 1) * option(t, "lr_decay"));
+  decay(t, x);
+  x[FIRST] = ADD(x[FIRST], MUL(x[GRAD], x[GRAD]));
+  fnzi_array *spread = STEP(add__Scalar, V(STEP(sqrt, V(x[FIRST]))), F(option(t, "eps")));
+  x[PARAM] = SUB(x[PARAM], DIV(STEP(mul__Scalar, V(x[GRAD]), F(rate)), spread));
+}
+
+RECIPE(fused_adagrad) {
+  stepping t = {.s = s, .lists = {"self", "grads", "state_sums"}, .nlists = 3};
+  step_all(&t, MOST_LISTS, true, adagrad_step);
+}
+
+/* This one says that it writes the steps; they stay. */
+RECIPE(fused_adagrad_steps) {
+  stepping t = {.s = s, .lists = {"self", "grads", "state_sums"}, .nlists = 3};
+  step_all(&t, MOST_LISTS, true, adagrad_step);
+  for (size_t i = 0; i < t.count; i++)
+    fnzi_give_result(s, STEP(clone, V(fnzi_given_item(s, "state_steps", i))));
+}
+
+/* --- Scaled gradients -------------------------------------------------------------------- */
+static fnzi_array *single(fnzi_steps *s, const char *name, fnz_dtype dtype) {
+  fnzi_array *a = fnzi_given(s, name);
+  need_dtype(s, a, name, dtype);
+  need_one(s, a, name);
+  return s->status == FNZ_OK ? fnzi_reshaped(s, a, NULL, 0) : NULL;
+}
+
+static void give_as(fnzi_steps *s, fnzi_array *a, const char *name) {
+  const fnzi_array *like = fnzi_given(s, name);
+  if (s->status == FNZ_OK)
+    fnzi_give_result(s, fnzi_reshaped(s, a, like->geometry.sizes, like->geometry.rank));
+}
+
+/* Gradients times a number, and 1 where one of them was not finite before. */
+RECIPE(amp_unscale) {
+  fnzi_array *found = single(s, "found_inf", FNZ_F32), *by = single(s, "inv_scale", FNZ_F32);
+  size_t count = fnzi_given_count(s, "self");
+  for (size_t i = 0; s->status == FNZ_OK && i < count; i++) {
+    fnzi_array *g = fnzi_given_item(s, "self", i);
+    fnz_dtype dtype = fnzi_dtype_of(g);
+    size_t mark = s->made.count;
+    if (dtype != FNZ_F16 && dtype != FNZ_BF16 && dtype != FNZ_F32 && dtype != FNZ_F64)
+      fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "tensor %zu of self is %s; it needs a type of floats", i,
+                fnzi_dtype(dtype)->name);
+    fnzi_array *fine = STEP(all, V(STEP(isfinite, V(g))));
+    found = STEP(where__ScalarOther, V(fine), V(found), F(1));
+    fnz_dtype wide = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+    fnzi_give_result(s, fnzi_as(s, MUL(fnzi_as(s, g, wide), by), dtype));
+    fnzi_leave(s, mark, &found, 1);
+  }
+  give_as(s, found, "found_inf");
+}
+
+/* Back off where something was not finite; grow after so many steps without. */
+RECIPE(amp_update_scale) {
+  fnzi_array *scale = single(s, "self", FNZ_F32), *found = single(s, "found_inf", FNZ_F32);
+  fnzi_array *since = single(s, "growth_tracker", FNZ_I32);
+  fnz_arg growth = *fnzi_named(s->call, "scale_growth_factor");
+  fnz_arg backoff = *fnzi_named(s->call, "scale_backoff_factor");
+  fnzi_array *wide = fnzi_as(s, scale, FNZ_F64);
+  fnzi_array *less = fnzi_as(s, STEP(mul__Scalar, V(wide), backoff), FNZ_F32);
+  fnzi_array *more = fnzi_as(s, STEP(mul__Scalar, V(wide), growth), FNZ_F32);
+  fnzi_array *bad = STEP(ne__Scalar, V(found), F(0));
+  since = STEP(add__Scalar, V(since), I(1));
+  fnzi_array *due = STEP(eq__Scalar, V(since), *fnzi_named(s->call, "growth_interval"));
+  more = STEP(where__self, V(STEP(isfinite, V(more))), V(more), V(scale));
+  more = STEP(where__self, V(due), V(more), V(scale));
+  give_as(s, STEP(where__self, V(bad), V(less), V(more)), "self");
+  fnzi_array *again = STEP(logical_or, V(bad), V(due));
+  since = STEP(where__self, V(again), V(STEP(zeros_like, V(since))), V(since));
+  give_as(s, since, "growth_tracker");
+}

@@ -1,0 +1,173 @@
+/* resize.c - images to another size with a filter that is as wide as what is left out, as two
+ * matrix products; and pooling undone by the places it kept. */
+#include "kernels/decomp/decomp.h"
+#include "kernels/cpu/pool.h"
+
+#include <math.h>
+
+/* --- Filters ----------------------------------------------------------------------------- */
+typedef double filter_fn(double x);
+
+static double triangle(double x) {
+  return fabs(x) < 1 ? 1 - fabs(x) : 0;
+}
+
+/* The cubic convolution with a = -1/2. */
+static double cubic(double x) {
+  const double a = -0.5;
+  x = fabs(x);
+  if (x < 1)
+    return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? (((x - 5) * x + 8) * x - 4) * a : 0;
+}
+
+static double sinc(double x) {
+  const double pi = 3.14159265358979323846;
+  return x == 0 ? 1 : sin(pi * x) / (pi * x);
+}
+
+static double lanczos(double x) {
+  return fabs(x) < 3 ? sinc(x) * sinc(x / 3) : 0;
+}
+
+typedef struct axis {
+  filter_fn *filter;
+  double radius; /* of the filter */
+  int64_t in, out;
+  double scale; /* elements of the input per element of the result */
+} axis;
+
+static void put(fnz_dtype dtype, void *data, int64_t at, double value) {
+  fnzi_convert(dtype, (char *)data + (size_t)at * fnzi_dtype(dtype)->bytes, 0, FNZ_F64, &value, 0,
+               1);
+}
+
+/* Row i has the weights of all elements of the input for element i of the result. */
+static void fill_weights(const axis *a, fnz_dtype dtype, void *data) {
+  double wide = a->scale >= 1 ? a->scale : 1, support = a->radius * wide;
+  for (int64_t i = 0; i < a->out; i++) {
+    double center = a->scale * ((double)i + 0.5), sum = 0;
+    double first = center - support + 0.5, last = center + support + 0.5;
+    int64_t from = first > 0 ? (int64_t)first : 0;
+    int64_t to = last < (double)a->in ? (int64_t)last : a->in;
+    for (int64_t k = from; k < to; k++)
+      sum += a->filter(((double)k - center + 0.5) / wide);
+    for (int64_t k = from; k < to && sum != 0; k++)
+      put(dtype, data, i * a->in + k, a->filter(((double)k - center + 0.5) / wide) / sum);
+  }
+}
+
+/* A size that stays is not filtered, whatever factor is given. */
+static fnzi_array *weights(fnzi_steps *s, const axis *a, fnz_dtype dtype) {
+  if (a->in == a->out)
+    return STEP(eye, I(a->in), DTYPE(dtype));
+  fnzi_array *w = STEP(zeros, INTS(a->out, a->in), DTYPE(dtype));
+  if (w && s->call->has_data)
+    fill_weights(a, dtype, fnzi_array_data(w));
+  return w;
+}
+
+static void resized(fnzi_steps *s, filter_fn *filter, double radius) {
+  fnzi_array *x = fnzi_input(s->call, 0);
+  double scales[FNZI_POOL_MAX_SPATIAL] = {0};
+  bool aligned = fnzi_named_bool(s->call, "align_corners", false);
+  fnzi_pool p;
+  axis axes[2];
+  fnz_dtype dtype = fnzi_dtype_of(x), inner = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  if (!fnzi_is_float(dtype))
+    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "there is no kernel for %s; cast to a floating-point type",
+              fnzi_dtype(dtype)->name);
+  if (s->status == FNZ_OK)
+    s->status = fnzi_resample_read(s->call, &p, scales);
+  if (s->status != FNZ_OK)
+    return;
+  for (int i = 0; i < 2; i++) {
+    double in = (double)p.in[i], out = (double)p.out[i];
+    double scale = aligned         ? (out > 1 ? (in - 1) / (out - 1) : 0)
+                   : scales[i] > 0 ? 1 / scales[i]
+                                   : in / out;
+    axes[i] = (axis){filter, radius, p.in[i], p.out[i], scale};
+  }
+  fnzi_array *planes = RESHAPED(fnzi_as(s, x, inner), p.planes, p.in[0], p.in[1]);
+  fnzi_array *across = STEP(t, V(weights(s, &axes[1], inner)));
+  fnzi_array *down = weights(s, &axes[0], inner);
+  fnzi_array *y = STEP(matmul, V(down), V(STEP(matmul, V(planes), V(across))));
+  y = RESHAPED(y, fnzi_size(x, 0), fnzi_size(x, 1), p.out[0], p.out[1]);
+  fnzi_give_result(s, fnzi_as(s, y, dtype));
+}
+
+RECIPE(resize_linear) {
+  resized(s, triangle, 1);
+}
+RECIPE(resize_cubic) {
+  resized(s, cubic, 2);
+}
+RECIPE(resize_lanczos) {
+  resized(s, lanczos, 3);
+}
+
+/* --- By places kept ---------------------------------------------------------------------- */
+/* Planes of `x` as rows, and so their places. */
+static void flatten_planes(fnzi_steps *s, fnzi_array **x, fnzi_array **places, int64_t spatial,
+                           int64_t *rows) {
+  *rows = 1;
+  if (fnzi_rank(*x) < spatial || fnzi_rank(*x) != fnzi_rank(*places) ||
+      fnzi_numel(*x) != fnzi_numel(*places))
+    fnzi_stop(
+        s, FNZ_CLASS_BOUNDS,
+        "indices have %lld elements in %u dimensions for %lld in %u; both need as many, in at "
+        "least %lld",
+        (long long)fnzi_numel(*places), fnzi_rank(*places), (long long)fnzi_numel(*x),
+        fnzi_rank(*x), (long long)spatial);
+  if (fnzi_dtype_of(*places) != FNZ_I64)
+    fnzi_stop(s, FNZ_CLASS_TYPE, "indices are %s; they must be i64",
+              fnzi_dtype(fnzi_dtype_of(*places))->name);
+  for (int64_t d = 0; s->status == FNZ_OK && d + spatial < fnzi_rank(*x); d++)
+    *rows *= fnzi_size(*x, d);
+  int64_t each = 1;
+  for (int64_t d = 1; d <= spatial; d++)
+    each *= fnzi_size(*x, -d);
+  *x = RESHAPED(*x, *rows, each);
+  *places = RESHAPED(*places, *rows, each);
+}
+
+static void pool_backward(fnzi_steps *s, int64_t spatial) {
+  fnzi_array *grad = fnzi_given(s, "grad_output"), *places = fnzi_given(s, "indices");
+  fnzi_array *self = fnzi_given(s, "self");
+  int64_t rows, area = 1;
+  for (int64_t d = 1; d <= spatial; d++)
+    area *= fnzi_size(self, -d);
+  flatten_planes(s, &grad, &places, spatial, &rows);
+  fnzi_array *zeros = STEP(new_zeros, V(grad), INTS(rows, area));
+  fnzi_array *sums = STEP(scatter_add, V(zeros), I(1), V(places), V(grad));
+  fnzi_give_result(s, fnzi_reshaped(s, sums, self->geometry.sizes, fnzi_rank(self)));
+}
+
+RECIPE(pool_backward_2d) {
+  pool_backward(s, 2);
+}
+RECIPE(pool_backward_3d) {
+  pool_backward(s, 3);
+}
+
+static void unpool(fnzi_steps *s, int64_t spatial) {
+  fnzi_array *x = fnzi_given(s, "self"), *places = fnzi_given(s, "indices");
+  int64_t sizes[FNZ_MAX_RANK], out[3] = {1, 1, 1}, rows;
+  uint32_t rank = fnzi_rank(x);
+  fnzi_note(s, fnzi_named_ints_of(s->call, "output_size", (size_t)spatial, 1, out));
+  for (uint32_t d = 0; d < rank; d++)
+    sizes[d] = d + spatial < rank ? fnzi_size(x, d) : out[d + spatial - rank];
+  flatten_planes(s, &x, &places, spatial, &rows);
+  fnzi_array *zeros = STEP(new_zeros, V(x), fnzi_ints(s, sizes, rank));
+  if (zeros) /* all sizes together fit 64 bits */
+    zeros = RESHAPED(zeros, rows, rows ? fnzi_numel(zeros) / rows : 0);
+  fnzi_array *y = STEP(scatter__src, V(zeros), I(1), V(places), V(x));
+  fnzi_give_result(s, fnzi_reshaped(s, y, sizes, rank));
+}
+
+RECIPE(unpool_2d) {
+  unpool(s, 2);
+}
+RECIPE(unpool_3d) {
+  unpool(s, 3);
+}

@@ -1,0 +1,398 @@
+/* rnn.c - recurrent networks from linear layers and gates: lstm, gru, rnn_tanh, rnn_relu over whole
+ * and over packed sequences, and their cells.
+ *
+ * A sequence is rows, those of one time step side by side: as many in each step for a whole
+ * sequence, ever fewer for a packed one, whose shorter rows end earlier. */
+#include "kernels/decomp/decomp.h"
+
+typedef struct weights {
+  fnzi_array *ih, *hh, *bias_ih, *bias_hh;
+  fnzi_array *hr; /* LSTM's projection of h; NULL for none */
+} weights;
+
+/* c is LSTM's only. */
+typedef struct state {
+  fnzi_array *h, *c;
+} state;
+
+/* One step: what the input contributes, already multiplied by its weights, and the state. */
+typedef state cell_fn(fnzi_steps *s, fnzi_array *from_input, state old, const weights *w);
+
+/* Gate i of n, side by side in the columns. */
+static fnzi_array *gate(fnzi_steps *s, fnzi_array *all, int64_t i, int64_t n) {
+  int64_t width = fnzi_size(all, 1) / n;
+  return fnzi_part(s, all, 1, i * width, width);
+}
+
+static fnzi_array *linear(fnzi_steps *s, fnzi_array *x, fnzi_array *weight, fnzi_array *bias) {
+  return STEP(linear, V(x), V(weight), V(bias));
+}
+
+/* The gates of LSTM and GRU, which eager opens in place. */
+static fnzi_array *opened(fnzi_steps *s, fnzi_array *gate) {
+  return fnzi_over(s, gate, STEP(sigmoid, V(gate)));
+}
+
+/* --- Cells ------------------------------------------------------------------------------- */
+static state lstm(fnzi_steps *s, fnzi_array *from_input, state old, const weights *w) {
+  fnzi_array *gates = ADD(linear(s, old.h, w->hh, w->bias_hh), from_input);
+  fnzi_array *in = opened(s, gate(s, gates, 0, 4));
+  fnzi_array *forget = opened(s, gate(s, gates, 1, 4));
+  fnzi_array *fresh = STEP(tanh, V(gate(s, gates, 2, 4)));
+  fnzi_array *out = opened(s, gate(s, gates, 3, 4));
+  state now = {.c = ADD(MUL(forget, old.c), MUL(in, fresh))};
+  now.h = MUL(out, STEP(tanh, V(now.c)));
+  if (w->hr)
+    now.h = linear(s, now.h, w->hr, NULL);
+  return now;
+}
+
+static state gru(fnzi_steps *s, fnzi_array *from_input, state old, const weights *w) {
+  fnzi_array *from_h = linear(s, old.h, w->hh, w->bias_hh);
+  fnzi_array *reset = opened(s, ADD(gate(s, from_h, 0, 3), gate(s, from_input, 0, 3)));
+  fnzi_array *keep = opened(s, ADD(gate(s, from_h, 1, 3), gate(s, from_input, 1, 3)));
+  fnzi_array *fresh =
+      STEP(tanh, V(ADD(gate(s, from_input, 2, 3), MUL(gate(s, from_h, 2, 3), reset))));
+  return (state){.h = ADD(MUL(SUB(old.h, fresh), keep), fresh)};
+}
+
+static state rnn_tanh(fnzi_steps *s, fnzi_array *from_input, state old, const weights *w) {
+  return (state){.h = STEP(tanh, V(ADD(linear(s, old.h, w->hh, w->bias_hh), from_input)))};
+}
+
+static state rnn_relu(fnzi_steps *s, fnzi_array *from_input, state old, const weights *w) {
+  return (state){.h = STEP(relu, V(ADD(linear(s, old.h, w->hh, w->bias_hh), from_input)))};
+}
+
+static weights cell_weights(fnzi_steps *s) {
+  return (weights){.ih = fnzi_given(s, "w_ih"),
+                   .hh = fnzi_given(s, "w_hh"),
+                   .bias_ih = fnzi_given(s, "b_ih"),
+                   .bias_hh = fnzi_given(s, "b_hh")};
+}
+
+static void check_state(fnzi_steps *s, const fnzi_array *h, const fnzi_array *hh) {
+  if (fnzi_size(h, -1) != fnzi_size(hh, 1))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "the state has %lld features, its weights %lld columns; both need as many",
+              (long long)fnzi_size(h, -1), (long long)fnzi_size(hh, 1));
+}
+
+/* A cell as an operator of its own: one step. */
+static void single(fnzi_steps *s, cell_fn *cell, state old) {
+  weights w = cell_weights(s);
+  check_state(s, old.h, w.hh);
+  state now = cell(s, linear(s, fnzi_given(s, "input"), w.ih, w.bias_ih), old, &w);
+  fnzi_give_result(s, now.h);
+  if (old.c)
+    fnzi_give_result(s, now.c);
+}
+
+RECIPE(lstm_cell) {
+  if (fnzi_given_count(s, "hx") != 2)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "hx has %zu tensors; it needs 2", fnzi_given_count(s, "hx"));
+  single(s, lstm, (state){fnzi_given_item(s, "hx", 0), fnzi_given_item(s, "hx", 1)});
+}
+
+RECIPE(gru_cell) {
+  single(s, gru, (state){fnzi_given(s, "hx"), NULL});
+}
+
+RECIPE(rnn_tanh_cell) {
+  single(s, rnn_tanh, (state){fnzi_given(s, "hx"), NULL});
+}
+
+RECIPE(rnn_relu_cell) {
+  single(s, rnn_relu, (state){fnzi_given(s, "hx"), NULL});
+}
+
+/* --- Sequences --------------------------------------------------------------------------- */
+typedef struct sequence {
+  int64_t steps;
+  int64_t batch;           /* of the first step: of all states */
+  const int64_t *per_step; /* rows of each step, never more than in the one before; NULL: batch */
+} sequence;
+
+static int64_t rows_of(const sequence *q, int64_t step) {
+  return q->per_step ? q->per_step[step] : q->batch;
+}
+
+static fnzi_array *first_rows(fnzi_steps *s, fnzi_array *a, int64_t count) {
+  return !a || fnzi_size(a, 0) == count ? a : fnzi_part(s, a, 0, 0, count);
+}
+
+/* `with` put under `a`, whose rows take the first places. */
+static fnzi_array *extended(fnzi_steps *s, fnzi_array *a, fnzi_array *with, int64_t count) {
+  int64_t has = fnzi_size(a, 0);
+  if (!a || has == count)
+    return a;
+  fnzi_array *const both[] = {a, fnzi_part(s, with, 0, has, count - has)};
+  return fnzi_joined(s, both, 2, 0);
+}
+
+/* The direction in hand. */
+typedef struct direction {
+  cell_fn *cell;
+  weights w;
+  bool reversed;
+  state first, last; /* of all rows */
+} direction;
+
+/* The state with which a step begins: that after the step before, of as many rows as this one has.
+ * Rows that end are kept in `ended`; rows that a reversed sequence begins with come from the first
+ * state. */
+static state state_for(fnzi_steps *s, const direction *d, state now, int64_t count, state *ended) {
+  int64_t has = fnzi_size(now.h, 0);
+  if (has > count) {
+    ended->h = extended(s, now.h, ended->h, fnzi_size(ended->h, 0));
+    ended->c = extended(s, now.c, ended->c, fnzi_size(ended->c, 0));
+    return (state){first_rows(s, now.h, count), first_rows(s, now.c, count)};
+  }
+  return (state){extended(s, now.h, d->first.h, count), extended(s, now.c, d->first.c, count)};
+}
+
+/* The outputs of all steps one below the other; d->last is set. */
+static fnzi_array *walk(fnzi_steps *s, const sequence *q, fnzi_array *data, direction *d) {
+  size_t mark = s->made.count;
+  fnzi_array *from_input = linear(s, data, d->w.ih, d->w.bias_ih);
+  fnzi_array **outputs = fnzi_room(s, (size_t)q->steps);
+  int64_t at = d->reversed ? fnzi_size(data, 0) : 0;
+  state ended = d->first, now = d->first;
+  check_state(s, d->first.h, d->w.hh);
+  for (int64_t i = 0; s->status == FNZ_OK && i < q->steps; i++) {
+    int64_t step = d->reversed ? q->steps - 1 - i : i, count = rows_of(q, step);
+    size_t before = s->made.count;
+    at -= d->reversed ? count : 0;
+    if (i == 0)
+      now = (state){first_rows(s, now.h, count), first_rows(s, now.c, count)};
+    now = state_for(s, d, now, count, &ended);
+    now = d->cell(s, fnzi_part(s, from_input, 0, at, count), now, &d->w);
+    at += d->reversed ? 0 : count;
+    outputs[step] = now.h;
+    fnzi_leave(s, before, (fnzi_array *const[]){now.h, now.c, ended.h, ended.c}, 4);
+  }
+  d->last.h = extended(s, now.h, ended.h, q->batch);
+  d->last.c = extended(s, now.c, ended.c, q->batch);
+  fnzi_array *all = outputs ? fnzi_joined(s, outputs, (size_t)q->steps, 0) : NULL;
+  fnzi_leave(s, mark, (fnzi_array *const[]){all, d->last.h, d->last.c}, 3);
+  return all;
+}
+
+/* --- Layers ------------------------------------------------------------------------------ */
+typedef struct network {
+  cell_fn *cell;
+  fnzi_array *h, *c;                  /* all first states */
+  size_t layers, directions, tensors; /* tensors of weights per layer and direction */
+  bool has_biases, projects;
+} network;
+
+static weights weights_of(fnzi_steps *s, const network *n, size_t at) {
+  size_t k = at * n->tensors, after = k + (n->has_biases ? 4 : 2);
+  weights w = {fnzi_given_item(s, "params", k), fnzi_given_item(s, "params", k + 1), NULL, NULL,
+               NULL};
+  if (n->has_biases) {
+    w.bias_ih = fnzi_given_item(s, "params", k + 2);
+    w.bias_hh = fnzi_given_item(s, "params", k + 3);
+  }
+  if (n->projects)
+    w.hr = fnzi_given_item(s, "params", after);
+  return w;
+}
+
+static fnzi_array *at_place(fnzi_steps *s, fnzi_array *a, size_t i) {
+  return a ? STEP(select__int, V(a), I(0), I((int64_t)i)) : NULL;
+}
+
+static void refuse_dropout(fnzi_steps *s, const network *n) {
+  double p = fnzi_named_float(s->call, "dropout", 0);
+  if (p != 0 && n->layers > 1 && fnzi_named_bool(s->call, "train", false))
+    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED,
+              "dropout %g between layers is random in training; export the model in evaluation", p);
+}
+
+static void open_network(fnzi_steps *s, cell_fn *cell, network *n) {
+  bool is_lstm = cell == lstm;
+  *n = (network){.cell = cell,
+                 .h = is_lstm ? fnzi_given_item(s, "hx", 0) : fnzi_given(s, "hx"),
+                 .c = is_lstm ? fnzi_given_item(s, "hx", 1) : NULL,
+                 .layers = (size_t)fnzi_named_int(s->call, "num_layers", 1),
+                 .directions = fnzi_named_bool(s->call, "bidirectional", false) ? 2 : 1,
+                 .has_biases = fnzi_named_bool(s->call, "has_biases", true)};
+  n->projects = is_lstm && fnzi_size(n->h, 2) != fnzi_size(n->c, 2);
+  n->tensors = (n->has_biases ? 4u : 2u) + n->projects;
+  size_t all = n->layers * n->directions, given = fnzi_given_count(s, "params");
+  if (is_lstm && fnzi_given_count(s, "hx") != 2)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "hx has %zu tensors; it needs 2", fnzi_given_count(s, "hx"));
+  if (n->layers > given || given != all * n->tensors)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "params has %zu tensors; %zu layers in %zu directions need %zu",
+              given, n->layers, n->directions, all * n->tensors);
+  if (fnzi_rank(n->h) != 3 || fnzi_size(n->h, 0) != (int64_t)all ||
+      (is_lstm && (fnzi_rank(n->c) != 3 || fnzi_size(n->c, 0) != (int64_t)all)))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "a state must have 3 dimensions, the first of size %zu", all);
+  refuse_dropout(s, n);
+}
+
+/* All layers over the rows; the last states of all, joined. */
+static fnzi_array *run_layers(fnzi_steps *s, const network *n, const sequence *q, fnzi_array *data,
+                              state *last) {
+  size_t all = n->layers * n->directions;
+  fnzi_array **h = fnzi_room(s, all), **c = fnzi_room(s, all);
+  for (size_t layer = 0; s->status == FNZ_OK && layer < n->layers; layer++) {
+    fnzi_array *both[2];
+    for (size_t k = 0; k < n->directions; k++) {
+      size_t at = layer * n->directions + k;
+      direction d = {.cell = n->cell,
+                     .w = weights_of(s, n, at),
+                     .reversed = k == 1,
+                     .first = {at_place(s, n->h, at), at_place(s, n->c, at)}};
+      both[k] = walk(s, q, data, &d);
+      h[at] = d.last.h;
+      c[at] = d.last.c;
+    }
+    data = n->directions == 1 ? both[0] : fnzi_joined(s, both, 2, 1);
+  }
+  last->h = h && s->status == FNZ_OK ? STEP(stack, fnzi_values(s, h, all), I(0)) : NULL;
+  last->c = n->c && s->status == FNZ_OK ? STEP(stack, fnzi_values(s, c, all), I(0)) : NULL;
+  return data;
+}
+
+static void give_all(fnzi_steps *s, const network *n, fnzi_array *out, state last) {
+  fnzi_give_result(s, out);
+  fnzi_give_result(s, last.h);
+  if (n->c)
+    fnzi_give_result(s, last.c);
+}
+
+static void check_batch(fnzi_steps *s, const network *n, const sequence *q) {
+  if (q->steps < 1)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "the sequence is empty; it needs a time step");
+  if (fnzi_size(n->h, 1) != q->batch || (n->c && fnzi_size(n->c, 1) != q->batch))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS,
+              "the input has batch size %lld, the state has %lld; both must be the same",
+              (long long)q->batch, (long long)fnzi_size(n->h, 1));
+}
+
+static void whole(fnzi_steps *s, cell_fn *cell) {
+  network n;
+  state last = {NULL, NULL};
+  fnzi_array *input = fnzi_given(s, "input");
+  bool batch_first = fnzi_named_bool(s->call, "batch_first", false);
+  open_network(s, cell, &n);
+  if (fnzi_rank(input) != 3)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs 3", fnzi_rank(input));
+  if (batch_first)
+    input = STEP(transpose__int, V(input), I(0), I(1));
+  const sequence q = {.steps = fnzi_size(input, 0), .batch = fnzi_size(input, 1)};
+  check_batch(s, &n, &q);
+  fnzi_array *rows = RESHAPED(input, q.steps * q.batch, fnzi_size(input, 2));
+  fnzi_array *out = run_layers(s, &n, &q, rows, &last);
+  out = RESHAPED(out, q.steps, q.batch, fnzi_size(out, 1));
+  give_all(s, &n, batch_first ? STEP(transpose__int, V(out), I(0), I(1)) : out, last);
+}
+
+/* --- Packed sequences -------------------------------------------------------------------- */
+static void read_sequence(fnzi_steps *s, fnzi_array *data, sequence *q) {
+  fnzi_array *sizes = fnzi_given(s, "batch_sizes");
+  int64_t sum = 0;
+  const void *cells = NULL;
+  if (s->status == FNZ_OK)
+    s->status = fnzi_dense_as(s->call, sizes, FNZ_I64, &cells);
+  if (s->status != FNZ_OK)
+    return;
+  q->steps = fnzi_numel(sizes);
+  q->per_step = cells;
+  q->batch = q->steps ? q->per_step[0] : 0;
+  for (int64_t i = 0; i < q->steps; i++) {
+    bool fits = q->per_step[i] > 0 && (!i || q->per_step[i] <= q->per_step[i - 1]) &&
+                fnzi_add_i64(sum, q->per_step[i], &sum) && sum <= fnzi_size(data, 0);
+    if (!fits)
+      fnzi_stop(s, FNZ_CLASS_BOUNDS,
+                "item %lld of batch_sizes is %lld; they must fall and add up to %lld", (long long)i,
+                (long long)q->per_step[i], (long long)fnzi_size(data, 0));
+  }
+  if (sum != fnzi_size(data, 0))
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "batch_sizes add up to %lld, data has %lld rows", (long long)sum,
+              (long long)fnzi_size(data, 0));
+}
+
+/* Sizes do not depend on what batch_sizes holds. */
+static void packed_shapes(fnzi_steps *s, const network *n, fnzi_array *data) {
+  int64_t width = fnzi_size(n->h, 2) * (int64_t)n->directions;
+  fnzi_array *out = STEP(new_empty, V(data), INTS(fnzi_size(data, 0), width));
+  const state last = {n->h, n->c};
+  give_all(s, n, out, last);
+}
+
+static void packed(fnzi_steps *s, cell_fn *cell) {
+  network n;
+  sequence q = {0};
+  state last = {NULL, NULL};
+  fnzi_array *data = fnzi_given(s, "data");
+  open_network(s, cell, &n);
+  if (fnzi_rank(data) != 2)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "data has %u dimensions; it needs 2", fnzi_rank(data));
+  if (!s->call->has_data) {
+    packed_shapes(s, &n, data);
+    return;
+  }
+  read_sequence(s, data, &q);
+  check_batch(s, &n, &q);
+  fnzi_array *out = run_layers(s, &n, &q, data, &last);
+  give_all(s, &n, out, last);
+}
+
+RECIPE(lstm_input) {
+  whole(s, lstm);
+}
+RECIPE(gru_input) {
+  whole(s, gru);
+}
+RECIPE(rnn_tanh_input) {
+  whole(s, rnn_tanh);
+}
+RECIPE(rnn_relu_input) {
+  whole(s, rnn_relu);
+}
+RECIPE(lstm_data) {
+  packed(s, lstm);
+}
+RECIPE(gru_data) {
+  packed(s, gru);
+}
+RECIPE(rnn_tanh_data) {
+  packed(s, rnn_tanh);
+}
+RECIPE(rnn_relu_data) {
+  packed(s, rnn_relu);
+}
+
+/* --- One layer in one direction ---------------------------------------------------------- */
+/* What PyTorch decomposes an LSTM to on a CPU; the last result is memory for its backward. */
+RECIPE(rnn_layer) {
+  enum { LSTM = 2 };
+  fnzi_array *input = fnzi_given(s, "input");
+  if (fnzi_named_int(s->call, "mode", LSTM) != LSTM || fnzi_named_bool(s->call, "train", false) ||
+      fnzi_named_int(s->call, "num_layers", 1) != 1 ||
+      fnzi_named_bool(s->call, "bidirectional", false))
+    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "only one layer of an LSTM in evaluation is computed");
+  if (fnzi_rank(input) != 3)
+    fnzi_stop(s, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs 3", fnzi_rank(input));
+  bool biased = fnzi_named_bool(s->call, "has_biases", true);
+  direction d = {
+      .cell = lstm,
+      .reversed = fnzi_named_bool(s->call, "reverse", false),
+      .w = {.ih = fnzi_given(s, "weight0"),
+            .hh = fnzi_given(s, "weight1"),
+            .bias_ih = biased ? fnzi_given(s, "weight2") : NULL,
+            .bias_hh = biased ? fnzi_given(s, "weight3") : NULL},
+      .first = {at_place(s, fnzi_given(s, "hx_"), 0), at_place(s, fnzi_given(s, "cx_"), 0)}};
+  const sequence q = {.steps = fnzi_size(input, 0), .batch = fnzi_size(input, 1)};
+  const network n = {.h = fnzi_given(s, "hx_"), .c = fnzi_given(s, "cx_")};
+  check_batch(s, &n, &q);
+  fnzi_array *rows = RESHAPED(input, q.steps * q.batch, fnzi_size(input, 2));
+  fnzi_array *out = walk(s, &q, rows, &d);
+  fnzi_give_result(s, RESHAPED(out, q.steps, q.batch, fnzi_size(out, 1)));
+  fnzi_give_result(s, STEP(unsqueeze, V(d.last.h), I(0)));
+  fnzi_give_result(s, STEP(unsqueeze, V(d.last.c), I(0)));
+  fnzi_give_result(s, STEP(new_empty, V(input), INTS(0), DTYPE(FNZ_U8)));
+}

@@ -1,0 +1,79 @@
+/* windows.c - windows for spectra: sums of cosines, triangles. A periodic one is a symmetric one of
+ * another place, without its last. */
+#include "kernels/decomp/decomp.h"
+
+static const double pi = 3.14159265358979323846;
+
+typedef struct window {
+  int64_t length; /* asked for */
+  bool periodic;
+  fnz_dtype dtype;
+} window;
+
+/* Whether there is anything to compute; else the result is given. */
+static bool opens(fnzi_steps *s, window *w) {
+  *w = (window){.length = fnzi_named_int(s->call, "window_length", 0),
+                .periodic = fnzi_named_bool(s->call, "periodic", true),
+                .dtype = fnzi_named_dtype(s->call, "dtype", FNZ_F32)};
+  if (!fnzi_is_float(w->dtype) || w->length < 0 || w->length == INT64_MAX)
+    fnzi_stop(s, FNZ_CLASS_TYPE,
+              "a window of length %lld and type %s; it needs a length and a floating-point type",
+              (long long)w->length, fnzi_dtype(w->dtype)->name);
+  if (w->length > 1)
+    return s->status == FNZ_OK;
+  fnzi_give_result(s, STEP(ones, INTS(w->length), DTYPE(w->dtype)));
+  return false;
+}
+
+static int64_t whole(const window *w) {
+  return w->length + w->periodic;
+}
+
+/* 0, 1, 2 ... times a factor, at every place of the symmetric window. */
+static fnzi_array *places(fnzi_steps *s, const window *w, double factor) {
+  fnzi_array *at = STEP(arange, I(whole(w)), DTYPE(w->dtype));
+  return STEP(mul__Scalar, V(at), F(factor));
+}
+
+static void give_window(fnzi_steps *s, const window *w, fnzi_array *a) {
+  fnzi_give_result(s, w->periodic ? fnzi_part(s, a, 0, 0, w->length) : a);
+}
+
+static void cosine_window(fnzi_steps *s, double alpha, double beta) {
+  window w;
+  if (!opens(s, &w))
+    return;
+  fnzi_array *cosine = STEP(cos, V(places(s, &w, 2 * pi / (double)(whole(&w) - 1))));
+  cosine = STEP(mul__Scalar, V(cosine), F(-beta));
+  give_window(s, &w, STEP(add__Scalar, V(cosine), F(alpha)));
+}
+
+RECIPE(hann_window) {
+  cosine_window(s, 0.5, 0.5);
+}
+
+RECIPE(hamming_window) {
+  cosine_window(s, fnzi_named_float(s->call, "alpha", 0.54),
+                fnzi_named_float(s->call, "beta", 0.46));
+}
+
+RECIPE(blackman_window) {
+  window w;
+  if (!opens(s, &w))
+    return;
+  fnzi_array *at = places(s, &w, pi / (double)(whole(&w) - 1));
+  fnzi_array *fine = STEP(cos, V(STEP(mul__Scalar, V(at), I(4))));
+  fnzi_array *coarse = STEP(cos, V(STEP(mul__Scalar, V(at), I(2))));
+  fnzi_array *a = SUB(STEP(mul__Scalar, V(fine), F(0.08)), STEP(mul__Scalar, V(coarse), F(0.5)));
+  give_window(s, &w, STEP(add__Scalar, V(a), F(0.42)));
+}
+
+/* A triangle. */
+RECIPE(bartlett_window) {
+  window w;
+  if (!opens(s, &w))
+    return;
+  fnzi_array *up = places(s, &w, 2.0 / (double)(whole(&w) - 1));
+  fnzi_array *down = STEP(rsub__Scalar, V(up), F(2));
+  give_window(s, &w, STEP(minimum, V(up), V(down)));
+}

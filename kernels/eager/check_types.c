@@ -1,0 +1,622 @@
+/* types.c - does a program record the types that its operators give? Node by node, from the types
+ * that are recorded for the arguments: by the shape rule of the operator's row, or, for what
+ * depends on memory (views, writes, composites), by a call on memory without elements.
+ *
+ * needs   a verified program
+ * gives   dtype, rank and sizes of each result are the rule's; a view lies where its window does,
+ * in the recorded memory of its base; elements of a new result do not share memory. Symbolic sizes
+ * by their examples; of a node where one has none, dtype and rank only. Inside an enabled autocast
+ * sizes only */
+#include "kernels/eager/eager.h"
+#include "program/region_ops.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef struct checker {
+  fnz_context *ctx;
+  const fnz_program *p;
+  fnz_program *mends; /* the same program, when views are to be put where they lie; else NULL */
+  fnzi_machine *m;
+  fnzi_arena scratch; /* of the node in hand */
+  fnzi_arena lasting; /* of the graph in hand */
+  uint8_t *casts;     /* per graph: autocast is on */
+  const fnzi_graph *graph;
+  const fnz_geometry **now; /* per tensor, by its first value: what an operator has made of it; NULL
+                               for what is recorded; NULL itself while that is so for all */
+  uint32_t *first;          /* per value: the first one that is the same tensor */
+  bool cast;                /* of the graph in hand */
+  bool open;                /* some size of the node in hand has no example */
+  bool vague;               /* and that is one of an argument */
+  bool real;                /* some number of the node in hand may be real */
+  bool by_row;              /* its row was asked, not a call on memory */
+  fnz_unruled_fn *unruled;
+  void *user;
+} checker;
+
+/* --- Tensors that change -------------------------------------------------------------------------
+ * t_, set_, resize_ and out= arguments: all values that are the tensor see it.
+ */
+static void note_first(checker *c, const fnzi_node *n) {
+  for (uint32_t k = 0; n->op && k < n->noutputs && k < n->op->nreturns; k++)
+    for (uint32_t i = 0; n->op->returns[k].is_write && i < n->nargs; i++)
+      if (n->outputs[k].tag == FNZ_ARG_VALUE && n->args[i].tag == FNZ_ARG_VALUE &&
+          n->op->params[i].alias == n->op->returns[k].alias)
+        c->first[n->outputs[k].u.value] = c->first[n->args[i].u.value];
+}
+
+static fnz_status note_change(checker *c, uint64_t value, const fnz_geometry *g) {
+  const fnzi_graph *graph = c->graph;
+  fnz_geometry *kept;
+  int64_t *dims;
+  if (!c->now) {
+    FNZI_NEW(&c->lasting, graph->values.count, &c->now);
+    FNZI_NEW(&c->lasting, graph->values.count, &c->first);
+    for (uint32_t i = 0; i < graph->values.count; i++)
+      c->first[i] = i;
+    for (size_t i = 0; i < graph->nodes.count; i++)
+      note_first(c, &graph->nodes.data[i]);
+  }
+  FNZI_NEW(&c->lasting, 1, &kept);
+  FNZI_NEW(&c->lasting, 2 * (size_t)g->rank, &dims);
+  *kept = *g;
+  kept->symbols = NULL;
+  kept->sizes = dims;
+  kept->strides = dims + g->rank;
+  if (g->rank) {
+    memcpy(dims, g->sizes, g->rank * sizeof *dims);
+    memcpy(dims + g->rank, g->strides, g->rank * sizeof *dims);
+  }
+  c->now[c->first[value]] = kept;
+  return FNZ_OK;
+}
+
+static const fnz_geometry *look_of(const checker *c, uint64_t value) {
+  const fnz_geometry *now = c->now ? c->now[c->first[value]] : NULL;
+  return now ? now : c->graph->values.data[value].geometry;
+}
+
+/* What a node records of its results, lists flattened; NULL for one that is not defined. */
+typedef struct record {
+  const fnz_geometry **wanted;
+  uint64_t *values;
+  size_t count, tensors;
+} record;
+
+/* --- What is recorded ---------------------------------------------------------------------------
+ */
+static fnz_status count_one(void *user, const fnz_arg *arg) {
+  record *r = user;
+  r->count++;
+  r->tensors += arg->tag == FNZ_ARG_VALUE;
+  return FNZ_OK;
+}
+
+static bool has_open(const checker *c, const fnz_geometry *g) {
+  for (uint32_t d = 0; g->symbols && d < g->rank; d++)
+    if (g->symbols[d] && !c->p->symbols.data[g->symbols[d]].has_hint)
+      return true;
+  return false;
+}
+
+typedef struct filling {
+  checker *c;
+  record *r;
+} filling;
+
+static fnz_status fill_one(void *user, const fnz_arg *arg) {
+  const filling *f = user;
+  size_t k = f->r->count++;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  f->r->values[k] = arg->u.value;
+  f->r->wanted[k] = f->c->graph->values.data[arg->u.value].geometry;
+  f->c->open = f->c->open || has_open(f->c, f->r->wanted[k]);
+  return FNZ_OK;
+}
+
+static fnz_status read_record(checker *c, const fnzi_node *n, record *r) {
+  filling f = {c, r};
+  *r = (record){.count = 0};
+  FNZ_TRY(fnzi_args_visit(n->outputs, n->noutputs, count_one, r));
+  if (r->tensors == 0)
+    return FNZ_OK;
+  FNZI_NEW(&c->scratch, r->count, &r->wanted);
+  FNZI_NEW(&c->scratch, r->count, &r->values);
+  r->count = 0;
+  return fnzi_args_visit(n->outputs, n->noutputs, fill_one, &f);
+}
+
+/* --- Arguments ----------------------------------------------------------------------------------
+ */
+typedef struct lent {
+  fnzi_array array;
+  fnzi_storage storage; /* when it has to be memory */
+} lent;
+
+/* An array that only its geometry is asked of. */
+static fnz_status borrow(checker *c, const fnz_geometry *g, fnzi_array **out) {
+  lent *made;
+  FNZI_NEW(&c->scratch, 1, &made);
+  *out = &made->array;
+  (*out)->geometry = *g;
+  (*out)->geometry.symbols = NULL;
+  (*out)->place = (*out)->geometry;
+  (*out)->cell = fnzi_dtype(g->dtype)->bytes;
+  (*out)->refs = 1;
+  return FNZ_OK;
+}
+
+/* Of a symbol only the number is known, not whether it is an integer. */
+static fnz_status lower_one(checker *c, const fnzi_param *param, fnz_arg *arg) {
+  const fnzi_value *v = fnzi_is_reference(arg) ? &c->graph->values.data[arg->u.value] : NULL;
+  fnzi_array *array;
+  if (arg->tag == FNZ_ARG_VALUE) {
+    c->vague = c->vague || has_open(c, v->geometry);
+    c->open = c->open || c->vague;
+    FNZ_TRY(borrow(c, look_of(c, arg->u.value), &array));
+    arg->flags = 0;
+    arg->u.value = fnzi_array_handle(array);
+  } else if (arg->tag == FNZ_ARG_SYMBOL) {
+    const fnzi_symbol *s = v->symbol ? &c->p->symbols.data[v->symbol] : NULL;
+    c->vague = c->vague || !s || !s->has_hint;
+    c->open = c->open || c->vague;
+    c->real = c->real || (param->type != FNZI_TYPE_INT && param->type != FNZI_TYPE_SYM_INT);
+    *arg = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = s && s->has_hint ? s->hint : 0};
+  }
+  return FNZ_OK;
+}
+
+static fnz_status lower_args(checker *c, const fnzi_node *n, fnz_arg **out) {
+  FNZI_NEW(&c->scratch, n->op->nparams, out);
+  for (uint32_t i = 0; i < n->op->nparams; i++) {
+    fnz_arg *arg = &(*out)[i], *items;
+    *arg = i < n->nargs ? n->args[i] : (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+    if (arg->tag != FNZ_ARG_LIST) {
+      FNZ_TRY(lower_one(c, &n->op->params[i], arg));
+      continue;
+    }
+    FNZI_NEW(&c->scratch, arg->count, &items);
+    for (uint32_t k = 0; k < arg->count; k++) {
+      items[k] = arg->u.list[k];
+      FNZ_TRY(lower_one(c, &n->op->params[i], &items[k]));
+    }
+    arg->u.list = items;
+  }
+  return FNZ_OK;
+}
+
+/* --- What the rule says -------------------------------------------------------------------------
+ */
+/* Room of one's own for each tensor that a call is made on, without an end: what lies behind a
+ * window is no matter of its type. */
+static fnz_status settle(void *user, const fnz_arg *arg) {
+  checker *c = user;
+  fnzi_array *a = fnzi_arg_array(arg);
+  if (!a)
+    return FNZ_OK;
+  a->storage = &((lent *)a)->storage;
+  *a->storage = (fnzi_storage){.refs = 2, .bytes = SIZE_MAX / 2, .stock = &c->m->stock};
+  a->stock = &c->m->stock;
+  a->dims = a->few_dims;
+  a->room = FNZI_FEW_DIMS;
+  a->eager = true;
+  return FNZ_OK;
+}
+
+/* An operator may have given a tensor more dimensions, or other memory. */
+static fnz_status unsettle(void *user, const fnz_arg *arg) {
+  checker *c = user;
+  fnzi_array *a = fnzi_arg_array(arg);
+  if (!a || !a->storage)
+    return FNZ_OK;
+  if (a->dims != a->few_dims)
+    fnzi_free(c->ctx, a->dims, 3 * (size_t)a->room * sizeof *a->dims);
+  if (a->storage != &((lent *)a)->storage)
+    fnzi_storage_release(c->ctx, a->storage);
+  return FNZ_OK;
+}
+
+typedef struct result {
+  fnz_handle *handles;
+  size_t count, room;
+} result;
+
+static void drop(checker *c, result *r) {
+  for (size_t k = 0; k < r->count; k++)
+    fnzi_array_release(c->ctx, fnzi_array_of(r->handles[k]));
+  r->count = 0;
+}
+
+/* On memory: what is a view of what, and which window, comes out as in eager. */
+static fnz_status by_call(checker *c, const fnz_request *request, result *out) {
+  char warning[FNZ_WARNING_BYTES];
+  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, settle, c));
+  fnz_status status =
+      fnzi_machine_call(c->m, c->ctx, request, out->handles, out->room, &out->count, warning);
+  if (status != FNZ_OK)
+    out->count = 0;
+  return status;
+}
+
+/* By the row alone, which is faster. */
+static fnz_status by_row(checker *c, const fnzi_kernel *row, const fnz_request *request,
+                         result *out) {
+  fnzi_call call = {.ctx = c->ctx, .stock = &c->m->stock, .op = request->op};
+  call.expected = request->expected;
+  call.nexpected = request->expected ? out->room : 0;
+  call.capacity = out->room;
+  call.target = FNZ_DTYPE_COUNT;
+  call.scratch = c->scratch;
+  FNZI_NEW(&call.scratch, out->room, &call.outputs);
+  fnz_status status = fnzi_evaluate_request(&call, row, request);
+  c->scratch = call.scratch;
+  if (status != FNZ_OK)
+    fnzi_release_outputs(&call);
+  for (out->count = 0; out->count < call.noutputs; out->count++)
+    out->handles[out->count] = fnzi_array_handle(call.outputs[out->count]);
+  return status;
+}
+
+static fnz_status ask(checker *c, const fnz_request *request, result *out) {
+  const fnzi_plan *plan;
+  c->by_row = false;
+  if (fnzi_op_is_custom(request->op))
+    return fnzi_machine_apply(c->m, c->ctx, request, out->handles, out->room, &out->count);
+  FNZ_TRY(fnzi_plan_find(c->m, request->op, &plan));
+  c->by_row = plan->way == fnzi_way_compute;
+  return c->by_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
+}
+
+/* --- Comparing ----------------------------------------------------------------------------------
+ */
+static bool is_same_type(const checker *c, const fnz_geometry *have, const fnz_geometry *want) {
+  return (c->cast || c->real || have->dtype == want->dtype) && have->rank == want->rank &&
+         (c->open || fnzi_same_sizes(have, want));
+}
+
+/* "f32[2, 3]" */
+static const char *type_text(const fnz_geometry *g, char out[160]) {
+  char sizes[FNZI_SIZES_TEXT];
+  (void)snprintf(out, 160, "%s%s", fnzi_dtype(g->dtype)->name, fnzi_sizes_text(g, sizes));
+  return out;
+}
+
+static fnz_status refuse_type(const checker *c, const fnz_op *op, const char *name,
+                              const fnz_geometry *have, const fnz_geometry *want) {
+  char ruled[160], recorded[160];
+  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                   "the result %s is recorded as %s, but %s gives %s; correct the file, or export "
+                   "it again",
+                   name, type_text(want, recorded), op->name, type_text(have, ruled));
+}
+
+/* "strides [2, 1] offset 4" */
+static const char *window_text(const fnz_geometry *g, char out[160]) {
+  char strides[FNZI_SIZES_TEXT];
+  const fnz_geometry steps = {.rank = g->rank, .sizes = g->strides};
+  (void)snprintf(out, 160, "strides %s offset %lld", fnzi_sizes_text(&steps, strides),
+                 (long long)g->offset);
+  return out;
+}
+
+static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->sizes[d] > 1 && a->strides[d] != b->strides[d])
+      return false;
+  return true;
+}
+
+/* Where a view lies decides what a write through it changes. */
+static fnz_status check_window(const checker *c, const fnz_op *op, const char *name,
+                               const fnz_geometry *have, const fnz_geometry *want) {
+  char ruled[160], recorded[160];
+  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                   "the result %s is recorded with %s, but %s gives %s of the memory of its "
+                   "argument; correct the file, or export it again",
+                   name, window_text(want, recorded), op->name, window_text(have, ruled));
+}
+
+/* Releases of PyTorch differ in strides of new tensors. But none makes their elements one, unless
+ * strides are its arguments. */
+static fnz_status check_new(const checker *c, const fnz_op *op, const char *name,
+                            const fnz_geometry *have, const fnz_geometry *want) {
+  char recorded[160];
+  if (fnzi_is_dense(want) || same_strides(want, have) ||
+      fnzi_self_relation(want, FNZI_MUCH_WORK) != FNZI_OVERLAPS)
+    return FNZ_OK;
+  return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                   "the result %s of %s is new memory, but it is recorded with %s, by which "
+                   "elements share memory; correct the file, or export it again",
+                   name, op->name, window_text(want, recorded));
+}
+
+/* What memory the arguments of a call lie in, by address: lists may have as many results as it has
+ * arguments. */
+typedef struct memories {
+  const fnzi_storage **data;
+  size_t count;
+  bool known;
+} memories;
+
+static fnz_status count_memory(void *user, const fnz_arg *arg) {
+  memories *given = user;
+  given->count += fnzi_arg_array(arg) != NULL;
+  return FNZ_OK;
+}
+
+static fnz_status add_memory(void *user, const fnz_arg *arg) {
+  memories *given = user;
+  const fnzi_array *a = fnzi_arg_array(arg);
+  if (a)
+    given->data[given->count++] = a->storage;
+  return FNZ_OK;
+}
+
+static int by_address(const void *left, const void *right) {
+  const uintptr_t a = (uintptr_t) * (const fnzi_storage *const *)left;
+  const uintptr_t b = (uintptr_t) * (const fnzi_storage *const *)right;
+  return (a > b) - (a < b);
+}
+
+static fnz_status know_memories(checker *c, const fnz_request *request, memories *given) {
+  if (given->known)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, count_memory, given));
+  FNZI_NEW(&c->scratch, given->count, &given->data);
+  given->count = 0;
+  FNZ_TRY(fnzi_args_visit(request->args, request->nargs, add_memory, given));
+  if (given->count)
+    qsort(given->data, given->count, sizeof(const fnzi_storage *), by_address);
+  given->known = true;
+  return FNZ_OK;
+}
+
+static fnz_status lies_in_argument(checker *c, const fnz_request *request, memories *given,
+                                   const fnzi_array *a, bool *out) {
+  const fnzi_storage *sought = a->storage;
+  *out = false;
+  if (!a->eager || !sought)
+    return FNZ_OK;
+  FNZ_TRY(know_memories(c, request, given));
+  *out = given->count &&
+         bsearch(&sought, given->data, given->count, sizeof(const fnzi_storage *), by_address);
+  return FNZ_OK;
+}
+
+static bool lies_there(const fnz_geometry *have, const fnz_geometry *want) {
+  return fnz_geometry_numel(want) == 0 ||
+         (same_strides(want, have) && have->offset == want->offset);
+}
+
+/* Of what the file leaves open: from here on it lies where the operator says. */
+static fnz_status place(checker *c, uint32_t value, const fnz_geometry *have,
+                        const fnz_geometry *want) {
+  fnz_geometry g = *want;
+  g.strides = have->strides;
+  g.offset = have->offset;
+  if (!c->mends || g.symbols)
+    return note_change(c, value, have);
+  uint32_t graph = (uint32_t)(c->graph - c->p->graphs.data);
+  return fnzi_intern_geometry(c->mends, &g, &fnzi_value_at(c->p, graph, value)->geometry);
+}
+
+/* Where views lie decides what a write through them changes. A tensor that is written lies where it
+ * did, whatever is said of it again. */
+static fnz_status compare_window(checker *c, const fnz_op *op, uint64_t value,
+                                 const fnz_geometry *have, const fnz_geometry *want) {
+  if (op->kind == FNZI_KIND_OUT || op->kind == FNZI_KIND_MUTABLE)
+    return FNZ_OK; /* traces say other strides of what was resized than eager */
+  if (c->p->instantiated || lies_there(have, want))
+    return FNZ_OK;
+  if (fnz_op_is_mutating(op) || fnzi_value_is_unsaid(c->graph, (uint32_t)value))
+    return place(c, (uint32_t)value, have, want);
+  return check_window(c, op, c->graph->values.data[value].name, have, want);
+}
+
+static fnz_status compare_one(checker *c, const fnz_request *request, memories *given,
+                              uint64_t value, const fnzi_array *have, const fnz_geometry *want) {
+  const char *name = c->graph->values.data[value].name;
+  bool is_window;
+  if (!is_same_type(c, &have->geometry, want))
+    return refuse_type(c, request->op, name, &have->geometry, want);
+  if (c->open)
+    return FNZ_OK;
+  FNZ_TRY(lies_in_argument(c, request, given, have, &is_window));
+  return is_window ? compare_window(c, request->op, value, &have->geometry, want)
+                   : check_new(c, request->op, name, &have->geometry, want);
+}
+
+static fnz_status compare(checker *c, const fnz_request *request, const record *r,
+                          const result *made) {
+  memories given = {0};
+  for (size_t k = 0; k < r->count; k++) {
+    const fnzi_array *have = k < made->count ? fnzi_array_of(made->handles[k]) : NULL;
+    if (!r->wanted[k])
+      continue;
+    if (!have)
+      return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
+                       "%s has no result %zu here, but %s is recorded; correct the file, or "
+                       "export it again",
+                       request->op->name, k, c->graph->values.data[r->values[k]].name);
+    FNZ_TRY(compare_one(c, request, &given, r->values[k], have, r->wanted[k]));
+  }
+  return FNZ_OK;
+}
+
+/* --- Nodes --------------------------------------------------------------------------------------
+ */
+static bool is_limit(fnz_status status) {
+  return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
+}
+
+/* No rule, or none for such arguments. */
+static fnz_status leave_open(const checker *c, const fnz_op *op) {
+  if (c->unruled)
+    c->unruled(c->user, op->name);
+  return FNZ_OK;
+}
+
+/* The same with what is recorded in hand: where data decide it, a row takes that for granted. */
+static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r, bool *agrees) {
+  const fnzi_plan *plan;
+  result made = {.room = r->count};
+  *agrees = false;
+  if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_plan_find(c->m, request->op, &plan));
+  if (plan->way != fnzi_way_compute)
+    return FNZ_OK;
+  FNZI_NEW(&c->scratch, made.room, &made.handles);
+  request->expected = r->wanted;
+  fnz_status status = by_row(c, plan->row, request, &made);
+  drop(c, &made);
+  *agrees = status == FNZ_OK;
+  return is_limit(status) ? status : FNZ_OK;
+}
+
+/* The row does not take these arguments, and all that counts of them is known. At sizes that were
+ * chosen for a trial it need not. Views and writes the pass and both interpreters refuse. */
+static bool is_refusal(const checker *c, fnz_class kind) {
+  bool known = !c->vague && !c->cast && !c->real && !c->p->instantiated;
+  return c->by_row && known && kind != FNZ_CLASS_UNSUPPORTED;
+}
+
+static fnz_status compare_ruled(checker *c, fnz_request *request, const record *r, result *made) {
+  bool agrees;
+  fnz_status asked = ask(c, request, made), status = asked;
+  if (status == FNZ_OK)
+    status = compare(c, request, r, made);
+  if (status == FNZ_OK || is_limit(status))
+    return status;
+  const fnz_error first = c->ctx->error;
+  bool by_data = first.kind == FNZ_CLASS_UNSUPPORTED;
+  FNZ_TRY(ask_knowing(c, request, r, &agrees));
+  if (agrees)
+    return FNZ_OK;
+  if (asked != FNZ_OK && by_data && c->ctx->error.kind == FNZ_CLASS_TYPE)
+    return FNZ_BAD_INPUT; /* but it is not all that data decide */
+  c->ctx->error = first;
+  return asked == FNZ_OK || is_refusal(c, first.kind) ? status : leave_open(c, request->op);
+}
+
+/* Of tensors that the operator writes. */
+static fnz_status note_changes(checker *c, const fnzi_node *n, const fnz_arg *args) {
+  for (uint32_t i = 0; i < n->op->nparams && i < n->nargs; i++) {
+    const fnzi_array *a = n->op->params[i].is_write ? fnzi_arg_array(&args[i]) : NULL;
+    if (!a)
+      continue;
+    const fnz_geometry *was = look_of(c, n->args[i].u.value), *is = &a->geometry;
+    if (!fnzi_same_sizes(was, is) || !same_strides(was, is) || was->offset != is->offset)
+      FNZ_TRY(note_change(c, n->args[i].u.value, is));
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_record(checker *c, const fnzi_node *n, const record *r) {
+  fnz_arg *args;
+  result made = {.room = r->count + n->op->nreturns};
+  FNZ_TRY(lower_args(c, n, &args));
+  FNZI_NEW(&c->scratch, made.room, &made.handles);
+  fnz_request request = {.op = n->op, .args = args, .nargs = n->op->nparams, .source = n->source};
+  fnz_status status = compare_ruled(c, &request, r, &made);
+  drop(c, &made);
+  if (status == FNZ_OK && n->op->kind != FNZI_KIND_FUNCTIONAL)
+    status = note_changes(c, n, args);
+  fnz_status ended = fnzi_args_visit(args, n->op->nparams, unsettle, c);
+  return status == FNZ_OK ? ended : status;
+}
+
+static fnz_status check_node(checker *c, const fnzi_node *n) {
+  record r;
+  c->open = c->vague = c->real = false;
+  if (!n->op)
+    return FNZ_OK;
+  FNZ_TRY(read_record(c, n, &r));
+  return r.tensors ? check_record(c, n, &r) : FNZ_OK;
+}
+
+/* --- Graphs -------------------------------------------------------------------------------------
+ */
+/* Bodies stand behind the graphs that call them. */
+static fnz_status note_casts(checker *c, uint32_t graph) {
+  const fnzi_graph *g = fnzi_graph_at(c->p, graph);
+  for (size_t i = 0; i < g->nodes.count; i++) {
+    fnzi_hop hop;
+    if (g->nodes.data[i].op || !fnzi_hop_is_known(&g->nodes.data[i]))
+      continue;
+    FNZ_TRY(fnzi_hop_read(c->ctx, c->p, &g->nodes.data[i], &hop));
+    for (uint32_t k = 0; k < hop.nbodies; k++)
+      c->casts[hop.bodies[k]] |= hop.autocast.device ? hop.autocast.enabled : c->casts[graph];
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_graph(checker *c, uint32_t graph) {
+  char place[160];
+  c->graph = fnzi_graph_at(c->p, graph);
+  c->cast = c->casts[graph];
+  c->now = NULL;
+  fnzi_arena_reset(&c->lasting);
+  FNZ_TRY(note_casts(c, graph));
+  for (uint32_t k = 0; k < c->graph->nodes.count; k++) {
+    fnz_status status = check_node(c, &c->graph->nodes.data[k]);
+    fnzi_arena_reset(&c->scratch);
+    if (status == FNZ_OK)
+      continue;
+    fnzi_node_place(c->p, graph, k, place);
+    return fnzi_at(c->ctx, status, "%s", place);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status check_graphs(checker *c) {
+  fnzi_arena casts;
+  fnzi_arena_init(&casts, c->ctx);
+  void *room = NULL;
+  fnz_status status = fnzi_arena_alloc(&casts, c->p->graphs.count, 1, &room);
+  c->casts = room;
+  for (uint32_t i = 0; status == FNZ_OK && i < c->p->graphs.count; i++)
+    status = check_graph(c, i);
+  fnzi_arena_free(&casts);
+  return status;
+}
+
+static fnz_status check(checker *c) {
+  fnz_backend *backend;
+  FNZ_TRY(fnz_meta_backend_create(c->ctx, &backend));
+  c->m = backend->self;
+  fnzi_arena_init(&c->scratch, c->ctx);
+  fnzi_arena_init(&c->lasting, c->ctx);
+  fnz_status status = check_graphs(c);
+  fnzi_arena_free(&c->scratch);
+  fnzi_arena_free(&c->lasting);
+  fnz_backend_destroy(backend);
+  return status;
+}
+
+fnz_status fnz_program_check_types(fnz_context *ctx, const fnz_program *program,
+                                   fnz_unruled_fn *unruled, void *user) {
+  checker c = {.ctx = ctx, .p = program, .unruled = unruled, .user = user};
+  FNZ_TRY(check(&c));
+  if (program->unchecked)
+    *program->unchecked = false;
+  return FNZ_OK;
+}
+
+static bool has_unsaid(const fnz_program *p) {
+  for (size_t i = 0; i < p->graphs.count; i++)
+    if (p->graphs.data[i].unsaid.count)
+      return true;
+  return false;
+}
+
+fnz_status fnz_program_place_views(fnz_context *ctx, fnz_program *program) {
+  checker c = {.ctx = ctx, .p = program, .mends = program};
+  if (!has_unsaid(program))
+    return FNZ_OK;
+  FNZ_TRY(check(&c));
+  for (size_t i = 0; i < program->graphs.count; i++)
+    program->graphs.data[i].unsaid.count = 0;
+  return FNZ_OK;
+}

@@ -1,0 +1,170 @@
+/* variants.h - what the ways of serving an operator on memory share: the call in hand. */
+#ifndef FNZI_VARIANTS_H
+#define FNZI_VARIANTS_H
+
+#include "kernels/core/machine.h"
+
+/* An operator at work on memory. */
+struct fnzi_job {
+  fnzi_machine *m;
+  fnz_context *ctx;
+  const fnz_op *op;
+  const fnzi_plan *plan;
+  const fnz_arg *args; /* op->nparams: defaults filled in, tensors eager */
+  fnz_handle *outputs; /* results so far: `count` of at most `capacity` */
+  size_t capacity, count;
+  char *warning; /* "" for nothing */
+  fnzi_arena *scratch;
+  int depth; /* operators that this one is a part of */
+};
+
+enum { FNZI_MOST_DEPTH = 4 }; /* a list of in-place views of composites that copy */
+
+/* --- plan.c --------------------------------------------------------------------------------------
+ */
+FNZ_MUST_CHECK fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
+FNZ_MUST_CHECK fnz_status fnzi_plan_make(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
+/* The plan that is known of an operator of the table; NULL when there is none yet. */
+fnzi_plan *fnzi_plan_of(const fnzi_machine *m, const fnz_op *op);
+/* After another kernel came. */
+void fnzi_plans_forget(fnzi_machine *m);
+
+/* --- variants.c ----------------------------------------------------------------------------------
+ */
+/* Fails with "operator: " in front. */
+fnz_status fnzi_job_fail(const fnzi_job *job, fnz_class kind, const char *format, ...)
+    FNZ_PRINTF(3, 4);
+/* Appends a result; takes over the reference, also when it fails. NULL for an undefined one. */
+FNZ_MUST_CHECK fnz_status fnzi_job_give(fnzi_job *job, fnzi_array *array);
+/* Appends an argument as a result: another reference. */
+FNZ_MUST_CHECK fnz_status fnzi_job_give_again(fnzi_job *job, fnzi_array *array);
+/* Does another operator as a part of this one. `args` as in fnzi_job; results are appended to
+ * `outputs`, which has room for `capacity`. */
+FNZ_MUST_CHECK fnz_status fnzi_job_part(const fnzi_job *job, const fnz_op *op, const fnz_arg *args,
+                                        fnz_handle *outputs, size_t capacity, size_t *count);
+/* The same for one result. */
+FNZ_MUST_CHECK fnz_status fnzi_job_part_of_one(const fnzi_job *job, const fnz_op *op,
+                                               const fnz_arg *args, fnzi_array **out);
+/* The same for an operator of one tensor, with its defaults. */
+FNZ_MUST_CHECK fnz_status fnzi_job_part_on(const fnzi_job *job, const fnz_op *op, fnzi_array *array,
+                                           fnzi_array **out);
+/* via's arguments, by name. */
+FNZ_MUST_CHECK fnz_status fnzi_job_via_args(const fnzi_job *job, const fnz_arg **out);
+/* A call of via; its scratch memory is job's until fnzi_job_close(). */
+FNZ_MUST_CHECK fnz_status fnzi_job_open(fnzi_job *job, const fnz_arg *args, fnzi_call *call);
+void fnzi_job_close(fnzi_job *job, fnzi_call *call);
+/* Calls `body` with via's arguments, checked and without lazy bits. */
+typedef fnz_status fnzi_args_fn(fnzi_job *job, const fnz_arg *args);
+FNZ_MUST_CHECK fnz_status fnzi_job_on_args(fnzi_job *job, fnzi_args_fn *body);
+/* What strict.def asks of the types of via's arguments. */
+FNZ_MUST_CHECK fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args);
+/* Makes result k of a call memory of its own that lies as its geometry says. */
+FNZ_MUST_CHECK fnz_status fnzi_job_own(fnzi_job *job, fnzi_array *out);
+
+fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
+fnzi_way_fn fnzi_way_same;    /* argument 0 itself, where the row's shape rule agrees */
+fnzi_way_fn fnzi_way_refuse;
+
+/* --- bits.c --------------------------------------------------------------------------------------
+ */
+/* Arguments without lazy bits: those that have some are replaced by computed ones, which are in
+ * *temporaries, *count of them, for the caller to release. */
+FNZ_MUST_CHECK fnz_status fnzi_job_plain_args(const fnzi_job *job, const fnz_op *op,
+                                              const fnz_arg *args, const fnz_arg **out,
+                                              fnzi_array ***temporaries, size_t *count);
+void fnzi_job_drop(const fnzi_job *job, fnzi_array **temporaries, size_t count);
+/* The elements of `array` as its bits say, in memory of their own. */
+FNZ_MUST_CHECK fnz_status fnzi_job_resolve(const fnzi_job *job, fnzi_array *array,
+                                           fnzi_array **out);
+
+/* --- window.c, view_scatter.c --------------------------------------------------------------------
+ */
+/* Puts a copy in the place of result k. */
+FNZ_MUST_CHECK fnz_status fnzi_job_copy_result(fnzi_job *job, size_t k);
+fnzi_way_fn fnzi_way_view;      /* windows into argument 0 */
+fnzi_way_fn fnzi_way_view_copy; /* the same, copied */
+fnzi_way_fn fnzi_way_review;    /* argument 0 gets the geometry of via's result */
+
+/* --- composite.c, list.c -------------------------------------------------------------------------
+ */
+fnzi_way_fn fnzi_way_composite; /* views, the argument itself, a copy: eager geometry decides */
+fnzi_way_fn fnzi_way_list;      /* via on each element, in order */
+
+/* --- fast.c --------------------------------------------------------------------------------------
+ */
+/* After a call of a row: what it was like, for fnzi_fast_call(). */
+void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call);
+/* Makes a call that is like one before; false, with nothing done, when it is not. The plan has
+ * shortcuts. */
+bool fnzi_fast_call(fnzi_machine *m, fnz_context *ctx, const fnzi_plan *plan,
+                    const fnz_request *request, fnz_handle *output);
+
+/* --- write.c -------------------------------------------------------------------------------------
+ */
+fnzi_way_fn fnzi_way_write;     /* the row of via, into the written arguments */
+fnzi_way_fn fnzi_way_write_any; /* via however it is served, then copied into them */
+/* Stores `from` in a target that was checked: elements are cast. */
+FNZ_MUST_CHECK fnz_status fnzi_job_store(fnzi_job *job, fnzi_array *target, fnzi_array *from);
+/* The arguments that are written, as results, where the schema returns them; plain results are
+ * handed over. */
+FNZ_MUST_CHECK fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain,
+                                                size_t nplain);
+
+/* --- write_check.c -------------------------------------------------------------------------------
+ */
+/* May `result`, of a call of via with these arguments, be stored in the target? What an out=
+ * argument that must be resized will look like does not matter before. */
+FNZ_MUST_CHECK fnz_status fnzi_check_written(const fnzi_job *job, const fnz_arg *args,
+                                             const fnzi_array *target, const fnz_geometry *result);
+/* A bit of FNZI_PLAN_* that says how strict the operator is. */
+bool fnzi_job_asks(const fnzi_job *job, unsigned flag);
+/* An out= operator that PyTorch derives from the functional one by copying its results. */
+bool fnzi_job_is_generated(const fnzi_job *job);
+enum { FNZI_SIZES_TEXT = 96 };
+/* "[2, 3]", cut off when it is too long; returns `out`. */
+const char *fnzi_sizes_text(const fnz_geometry *g, char out[FNZI_SIZES_TEXT]);
+
+/* --- special.c -----------------------------------------------------------------------------------
+ * Operators that change what a tensor looks at, or write what their schema does not say. */
+bool fnzi_plan_special(const fnz_op *op, fnzi_plan *plan);
+#define SPECIAL(op, function) fnzi_way_fn fnzi_way_##function;
+#include "kernels/eager/special.def"
+#undef SPECIAL
+
+/* --- register.c ----------------------------------------------------------------------------------
+ */
+/* The operator has a registered kernel, or its group has. */
+bool fnzi_plan_registered(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan);
+/* Nothing serves the operator itself, but it follows from a plain kernel. */
+bool fnzi_plan_donor(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan);
+
+fnzi_way_fn fnzi_way_plain;        /* a plain kernel, by its own schema */
+fnzi_way_fn fnzi_way_write_copies; /* via writes copies, which are the results */
+fnzi_way_fn fnzi_way_copy_views;   /* via's results, copied */
+fnzi_way_fn fnzi_way_out_is_self;  /* via writes argument 0 */
+
+/* --- memory.c ------------------------------------------------------------------------------------
+ */
+/* The array is memory from now on: its own, laid out as its geometry says. */
+FNZ_MUST_CHECK fnz_status fnzi_array_settle(fnzi_machine *m, fnz_context *ctx, fnzi_array *array);
+/* A new eager array that is a window into a storage. BOUNDS when it leaves it. */
+FNZ_MUST_CHECK fnz_status fnzi_look_at(fnzi_machine *m, fnz_context *ctx, fnzi_storage *storage,
+                                       const fnz_geometry *window, fnzi_array **out);
+/* A new eager array with memory, not initialised. */
+FNZ_MUST_CHECK fnz_status fnzi_make(fnzi_machine *m, fnz_context *ctx, const fnz_geometry *geometry,
+                                    fnzi_array **out);
+/* Elements of `from`, broadcast and cast; lazy bits are not looked at. Nothing without data. */
+FNZ_MUST_CHECK fnz_status fnzi_move(fnzi_machine *m, fnz_context *ctx, const fnz_op *op,
+                                    const fnzi_array *to, const fnzi_array *from);
+/* As resize_: the same sizes change nothing; else the strides (NULL: row-major) from where the
+ * tensor begins, and more memory if need be. */
+FNZ_MUST_CHECK fnz_status fnzi_resize_to(fnz_context *ctx, fnzi_array *array, uint32_t rank,
+                                         const int64_t *sizes, const int64_t *strides);
+/* Element by element the same places. */
+bool fnzi_same_window(const fnzi_array *a, const fnzi_array *b);
+/* They may have a byte in common. */
+bool fnzi_meets(const fnzi_array *a, const fnzi_array *b);
+/* Two elements may have. */
+bool fnzi_overlaps_itself(const fnzi_array *array);
+
+#endif

@@ -1,0 +1,60 @@
+/* list.c - operators on lists of tensors: the operator of an element on each, in order. */
+#include "kernels/eager/eager.h"
+
+/* The length that all lists have. */
+static fnz_status list_length(const fnzi_job *job, uint32_t *out) {
+  bool seen = false;
+  *out = 0;
+  for (size_t i = 0; i < job->op->nparams; i++) {
+    const fnz_arg *arg = &job->args[i];
+    if (!job->op->params[i].is_list || arg->tag != FNZ_ARG_LIST)
+      continue;
+    if (seen && arg->count != *out)
+      return fnzi_job_fail(job, FNZ_CLASS_BOUNDS, "%s has %u items, the list before has %u",
+                           job->op->params[i].name, arg->count, *out);
+    *out = arg->count;
+    seen = true;
+  }
+  return FNZ_OK;
+}
+
+static fnz_status element_arg(const fnzi_job *job, const fnz_op *element, size_t i, uint32_t k,
+                              fnz_arg *out) {
+  *out = i < job->op->nparams ? job->args[i] : fnzi_arg_get(element, NULL, 0, i);
+  if (out->tag == FNZ_ARG_LIST && !element->params[i].is_list)
+    *out = out->u.list[k];
+  else if (out->tag == FNZ_ARG_VALUE && element->params[i].type != FNZI_TYPE_TENSOR)
+    return fnzi_number_of(job->ctx, job->op, fnzi_arg_array(out), k, out);
+  out->flags = 0; /* other elements may have it as well */
+  if (out->tag == FNZ_ARG_DEFAULT && element->params[i].optional)
+    out->tag = FNZ_ARG_NONE;
+  return FNZ_OK;
+}
+
+static fnz_status do_element(fnzi_job *job, uint32_t k) {
+  const fnz_op *element = job->plan->via;
+  bool returns = job->op->nreturns > 0;
+  fnz_handle dropped;
+  fnz_arg *args;
+  size_t count;
+  FNZI_NEW(job->scratch, element->nparams, &args);
+  for (size_t i = 0; i < element->nparams; i++)
+    FNZ_TRY(element_arg(job, element, i, k, &args[i]));
+  if (returns && job->count == job->capacity)
+    return fnzi_job_give(job, NULL);
+  FNZ_TRY(
+      fnzi_job_part(job, element, args, returns ? job->outputs + job->count : &dropped, 1, &count));
+  if (returns)
+    job->count += count;
+  else if (count)
+    fnzi_array_release(job->ctx, fnzi_array_of(dropped));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_way_list(fnzi_job *job) {
+  uint32_t length;
+  FNZ_TRY(list_length(job, &length));
+  for (uint32_t k = 0; k < length; k++)
+    FNZ_TRY(do_element(job, k));
+  return FNZ_OK;
+}

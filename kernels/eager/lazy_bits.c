@@ -1,0 +1,103 @@
+/* bits.c - lazy bits: a tensor that is the conjugate or the negative of what lies in its memory.
+ * Who computes with it gets the computed elements. */
+#include "kernels/eager/eager.h"
+
+static bool has_bits(const fnz_arg *arg) {
+  const fnzi_array *a = fnzi_arg_array(arg);
+  return a && (a->geometry.is_conj || a->geometry.is_neg);
+}
+
+/* The operator that computes what a lazy bit says: the copying twin of its view. */
+static const fnz_op *bit_op(const char *view) {
+  const fnz_op *op = fnz_op_find(view);
+  return op ? fnzi_op_by_index(op->view_copy) : NULL;
+}
+
+fnz_status fnzi_job_resolve(const fnzi_job *job, fnzi_array *array, fnzi_array **out) {
+  fnz_geometry g = array->geometry;
+  fnzi_array *plain, *half;
+  bool is_conj = g.is_conj, is_neg = g.is_neg;
+  g.is_conj = g.is_neg = false;
+  FNZ_TRY(fnzi_look_at(job->m, job->ctx, array->storage, &g, &plain));
+  fnz_status status = fnzi_job_part_on(job, bit_op(is_conj ? "_conj" : "_neg_view"), plain, out);
+  fnzi_array_release(job->ctx, plain);
+  if (status != FNZ_OK || !is_conj || !is_neg)
+    return status;
+  half = *out;
+  status = fnzi_job_part_on(job, bit_op("_neg_view"), half, out);
+  fnzi_array_release(job->ctx, half);
+  return status;
+}
+
+void fnzi_job_drop(const fnzi_job *job, fnzi_array **temporaries, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    fnzi_array_release(job->ctx, temporaries[i]);
+}
+
+/* Copies the item and puts a computed tensor in its place when it has bits. */
+static fnz_status plain_item(const fnzi_job *job, fnz_arg *item, fnzi_array **temporaries,
+                             size_t *count) {
+  if (!has_bits(item))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_job_resolve(job, fnzi_arg_array(item), &temporaries[*count]));
+  item->u.value = fnzi_array_handle(temporaries[(*count)++]);
+  return FNZ_OK;
+}
+
+static size_t count_bits(const fnz_arg *args, size_t nargs) {
+  size_t count = 0;
+  for (size_t i = 0; i < nargs; i++) {
+    count += has_bits(&args[i]);
+    for (uint32_t k = 0; args[i].tag == FNZ_ARG_LIST && k < args[i].count; k++)
+      count += has_bits(&args[i].u.list[k]);
+  }
+  return count;
+}
+
+static fnz_status replace_bits(const fnzi_job *job, fnz_arg *args, size_t nargs,
+                               fnzi_array **temporaries, size_t *count) {
+  for (size_t i = 0; i < nargs; i++) {
+    FNZ_TRY(plain_item(job, &args[i], temporaries, count));
+    if (args[i].tag != FNZ_ARG_LIST)
+      continue;
+    fnz_arg *items;
+    FNZI_NEW(job->scratch, args[i].count, &items);
+    for (uint32_t k = 0; k < args[i].count; k++) {
+      items[k] = args[i].u.list[k];
+      FNZ_TRY(plain_item(job, &items[k], temporaries, count));
+    }
+    args[i].u.list = items;
+  }
+  return FNZ_OK;
+}
+
+fnz_status fnzi_job_plain_args(const fnzi_job *job, const fnz_op *op, const fnz_arg *args,
+                               const fnz_arg **out, fnzi_array ***temporaries, size_t *count) {
+  size_t bits = count_bits(args, op->nparams);
+  fnz_arg *copy;
+  *out = args;
+  *count = 0;
+  *temporaries = NULL;
+  if (!bits)
+    return FNZ_OK;
+  FNZI_NEW(job->scratch, op->nparams, &copy);
+  FNZI_NEW(job->scratch, bits, temporaries);
+  memcpy(copy, args, op->nparams * sizeof *copy);
+  *out = copy;
+  fnz_status status = replace_bits(job, copy, op->nparams, *temporaries, count);
+  if (status != FNZ_OK) {
+    fnzi_job_drop(job, *temporaries, *count);
+    *count = 0;
+  }
+  return status;
+}
+
+fnz_status fnzi_machine_resolve(fnzi_machine *m, fnz_context *ctx, fnzi_array *array,
+                                fnzi_array **out) {
+  fnzi_arena scratch;
+  fnzi_arena_init(&scratch, ctx);
+  const fnzi_job job = {.m = m, .ctx = ctx, .op = bit_op("_conj"), .scratch = &scratch};
+  fnz_status status = fnzi_job_resolve(&job, array, out);
+  fnzi_arena_free(&scratch);
+  return status;
+}

@@ -1,0 +1,205 @@
+/* plan.c - how an operator is served on memory: found out once for each operator of a backend, from
+ * the tables alone. */
+#include "kernels/eager/eager.h"
+
+#include <stddef.h>
+
+/* The functional operator that an in-place, out= or mutable one stands for: its twin, or, for an
+ * in-place one whose arguments come in another order, the one without the underscore. */
+static const fnz_op *twin_of(const fnz_op *op) {
+  const fnz_op *twin = fnz_op_functional_twin(op);
+  size_t length = strlen(op->base);
+  if (twin || op->kind != FNZI_KIND_INPLACE || length < 2)
+    return twin;
+  twin = fnzi_op_find_stem(op, length - 1);
+  return twin && twin->kind == FNZI_KIND_FUNCTIONAL ? twin : NULL;
+}
+
+/* via's parameters are the first ones of op, so that no argument must be looked up by its name. */
+static bool same_params(const fnz_op *op, const fnz_op *via) {
+  if (via->nparams > op->nparams)
+    return false;
+  for (size_t i = 0; i < via->nparams; i++)
+    if (strcmp(op->params[i].name, via->params[i].name) != 0)
+      return false;
+  return true;
+}
+
+static void plan_row(fnzi_plan *plan, const fnzi_kernel *row, fnzi_way_fn *way) {
+  plan->row = row;
+  plan->way = way;
+  plan->is_pointwise = row->memory == FNZI_MEMORY_POINT;
+}
+
+/* In-place views do what their view does, and keep what it gives. */
+static bool plan_inplace_view(const fnz_op *op, fnzi_plan *plan) {
+  const fnz_op *view = fnzi_op_by_index(op->view_of);
+  if (!view)
+    return false;
+  plan->via = view;
+  plan->way = fnzi_way_review;
+  return true;
+}
+
+/* A view, or what depends on geometry. */
+static bool plan_window(const fnz_op *op, fnzi_plan *plan) {
+  if (op->kind != FNZI_KIND_FUNCTIONAL)
+    return false;
+  plan->composite = fnzi_composite_find(op);
+  plan->view = plan->composite ? NULL : fnzi_view_find(op);
+  if (plan->composite)
+    plan->way = fnzi_way_composite;
+  else if (plan->view && op->is_view)
+    plan->way = fnzi_way_view;
+  else if (plan->view && (!plan->row || plan->row->run == fnzi_kernel_view))
+    plan->way = fnzi_way_view_copy;
+  return plan->way != NULL;
+}
+
+static bool plan_list(const fnz_op *op, fnzi_plan *plan) {
+  const fnz_op *element = fnzi_foreach_element(op);
+  if (!element)
+    return false;
+  plan->via = element;
+  plan->way = fnzi_way_list;
+  return true;
+}
+
+/* A functional operator has a way, even if not a row. */
+static bool is_served(const fnzi_machine *m, const fnz_op *op) {
+  fnzi_plan plan = {.via = op};
+  return plan_window(op, &plan) || plan_list(op, &plan) || fnzi_plan_donor(m, op, &plan);
+}
+
+/* Its result is argument 0 itself, not a copy: dropout outside of training. */
+static bool is_identity(const fnzi_kernel *row) {
+  return row->shape == fnzi_shape_identity;
+}
+
+/* On memory the functional operator itself does something else than its row. */
+static bool is_odd(const fnz_op *twin, const fnzi_kernel *row) {
+  fnzi_plan plan = {.row = row};
+  return fnzi_plan_special(twin, &plan) || row->run == fnzi_kernel_view;
+}
+
+/* The row may compute into what is written. */
+static bool writes_row(const fnz_op *op, const fnz_op *twin, const fnzi_kernel *row) {
+  return row && !is_identity(row) && !fnzi_composite_find(twin) &&
+         (op->kind != FNZI_KIND_OUT || !is_odd(twin, row));
+}
+
+/* From the table of kernels. */
+static bool plan_kernel(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
+  if (op->kind == FNZI_KIND_FUNCTIONAL && plan->row) {
+    plan_row(plan, plan->row, is_identity(plan->row) ? fnzi_way_same : fnzi_way_compute);
+    return true;
+  }
+  const fnz_op *twin = op->kind == FNZI_KIND_FUNCTIONAL ? NULL : twin_of(op);
+  if (!twin)
+    return false;
+  const fnzi_kernel *row = fnzi_row_of(m, twin);
+  if (!row && !is_served(m, twin))
+    return false;
+  plan->via = twin;
+  if (writes_row(op, twin, row))
+    plan_row(plan, row, fnzi_way_write);
+  else
+    plan->way = fnzi_way_write_any;
+  return true;
+}
+
+/* strict.def: a parameter makes a row one about that argument. */
+static const struct {
+  const char *op, *param;
+  size_t mask; /* in fnzi_plan, the bits of arguments that the row adds to */
+  unsigned flag;
+} strictness[] = {
+#define WHOLE(op, flag)     {op, NULL, 0, FNZI_PLAN_##flag},
+#define CASTS(op)           WHOLE(op, CASTS)
+#define APART(op)           WHOLE(op, APART)
+#define RIGID(op)           WHOLE(op, RIGID)
+#define QUIET(op)           WHOLE(op, QUIET)
+#define NOT_BOOL(op, param) {op, param, offsetof(fnzi_plan, not_bool), 0},
+#define MASK(op, param)     {op, param, offsetof(fnzi_plan, masks), 0},
+#define FLOATS(op, param)   {op, param, offsetof(fnzi_plan, floats), 0},
+#include "schema/facts/strict.def"
+#undef WHOLE
+#undef CASTS
+#undef APART
+#undef RIGID
+#undef QUIET
+#undef NOT_BOOL
+#undef MASK
+#undef FLOATS
+};
+
+/* What strict.def and uncast.def say of the functional operator. */
+static void plan_strictness(fnzi_plan *plan) {
+  plan->alike = fnzi_op_uncast(plan->via);
+  if (fnzi_op_is_exact(plan->via))
+    plan->strictness |= FNZI_PLAN_EXACT;
+  for (size_t i = 0; i < sizeof strictness / sizeof *strictness; i++) {
+    if (strcmp(strictness[i].op, plan->via->name) != 0)
+      continue;
+    plan->strictness |= strictness[i].flag;
+    int at = strictness[i].param ? fnzi_op_param(plan->via, strictness[i].param) : -1;
+    if (at >= 0 && at < 32)
+      *(uint32_t *)(void *)((char *)plan + strictness[i].mask) |= 1u << at;
+  }
+}
+
+static void find_way(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
+  plan->via = op;
+  plan->row = fnzi_row_of(m, op);
+  bool found = fnzi_plan_registered(m, op, plan) || fnzi_plan_special(op, plan) ||
+               plan_inplace_view(op, plan) || plan_window(op, plan) || plan_list(op, plan) ||
+               plan_kernel(m, op, plan) || fnzi_plan_donor(m, op, plan);
+  if (!found)
+    plan->way = fnzi_way_refuse;
+  plan->same_args = same_params(op, plan->via);
+  if (!plan->registered)
+    plan_strictness(plan);
+}
+
+fnzi_plan *fnzi_plan_of(const fnzi_machine *m, const fnz_op *op) {
+  size_t i;
+  return fnzi_op_index(op, &i) && m->plans ? m->plans[i] : NULL;
+}
+
+fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out) {
+  *out = fnzi_plan_of(m, op);
+  return *out ? FNZ_OK : fnzi_plan_make(m, op, out);
+}
+
+static fnz_status reserve_plans(fnzi_machine *m) {
+  if (m->plans)
+    return FNZ_OK;
+  size_t bytes = fnz_op_count() * sizeof *m->plans;
+  fnzi_plan **plans = fnzi_resize(m->ctx, NULL, 0, bytes);
+  if (!plans)
+    return fnzi_no_memory(m->ctx);
+  memset(plans, 0, bytes);
+  m->plans = plans;
+  return FNZ_OK;
+}
+
+/* A custom operator is known for one call only: nobody says how long it lives. */
+fnz_status fnzi_plan_make(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out) {
+  size_t i;
+  bool lasts = fnzi_op_index(op, &i);
+  fnzi_plan *plan = &m->passing;
+  FNZ_TRY(reserve_plans(m));
+  if (lasts)
+    FNZI_NEW(&m->lasting, 1, &plan);
+  *plan = (fnzi_plan){.way = NULL};
+  find_way(m, op, plan);
+  if (lasts)
+    m->plans[i] = plan;
+  *out = plan;
+  return FNZ_OK;
+}
+
+void fnzi_plans_forget(fnzi_machine *m) {
+  for (size_t i = 0; m->plans && i < fnz_op_count(); i++)
+    m->plans[i] = NULL;
+}

@@ -1,0 +1,214 @@
+/* fast.c - small pointwise calls: what a call that went the whole way has found out is kept, and
+ * the next call with the same dtypes and numbers on contiguous tensors of one shape uses it.
+ *
+ * Results are bit for bit those of the whole way: it is the same loop over the same chunks. */
+#include "kernels/cpu/point.h"
+#include "kernels/eager/eager.h"
+
+enum {
+  MOST_ARGS = 6,
+  MOST_WAYS = 4,          /* kept for each operator */
+  MOST_ELEMENTS = 1 << 14 /* more are worth several threads */
+};
+
+/* One call that was found out about. */
+typedef struct shortcut {
+  fnzi_direct direct;
+  fnz_dtype out;
+  bool has_dims; /* tensors with dimensions; others are promoted in another way */
+  int8_t target; /* the argument that is written, -1 for a new tensor */
+  uint8_t nargs; /* of the operator */
+  fnz_arg args[MOST_ARGS];
+} shortcut;
+
+struct fnzi_shortcuts {
+  uint32_t count, next;
+  shortcut ways[MOST_WAYS];
+};
+
+/* --- Comparing --------------------------------------------------------------------------- */
+/* The arguments of the request are those of the shortcut, but for the tensors' elements and
+ * sizes. `like` is the first tensor. */
+static bool matches(const shortcut *s, const fnz_request *request, const fnzi_array **like) {
+  *like = NULL;
+  for (size_t i = 0; i < s->nargs; i++) {
+    const fnz_arg *have = &request->args[i], *want = &s->args[i];
+    if (have->tag != want->tag)
+      return false;
+    if (have->tag != FNZ_ARG_VALUE) {
+      if (have->tag != FNZ_ARG_NONE && have->u.i != want->u.i)
+        return false;
+      continue;
+    }
+    const fnzi_array *a = fnzi_array_of(have->u.value);
+    if (!a || !a->eager || a->geometry.dtype != ((int)i == s->target ? s->out : s->direct.dtype))
+      return false;
+    if (!*like)
+      *like = a;
+    if (a != *like && !fnzi_same_sizes(&a->geometry, &(*like)->geometry))
+      return false;
+    if (!fnzi_is_contiguous(&a->geometry) || a->geometry.is_conj || a->geometry.is_neg)
+      return false;
+  }
+  return *like && ((*like)->geometry.rank > 0) == s->has_dims;
+}
+
+static const shortcut *find_shortcut(const fnzi_shortcuts *all, const fnz_request *request,
+                                     const fnzi_array **like) {
+  for (uint32_t k = 0; k < all->count; k++)
+    if (matches(&all->ways[k], request, like))
+      return &all->ways[k];
+  return NULL;
+}
+
+/* --- Learning ---------------------------------------------------------------------------- */
+static bool is_plain_number(const fnz_arg *arg) {
+  return arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT ||
+         arg->tag == FNZ_ARG_BOOL;
+}
+
+static bool is_fit(const fnzi_array *a, const fnz_geometry *like) {
+  return fnzi_is_contiguous(&a->geometry) && !a->geometry.is_conj && !a->geometry.is_neg &&
+         fnzi_same_sizes(&a->geometry, like);
+}
+
+/* Numbers and tensors of one dtype and shape, and nothing else. */
+static bool take_args(const fnzi_job *job, const fnz_geometry *like, shortcut *s) {
+  for (size_t i = 0; i < job->op->nparams; i++) {
+    const fnzi_array *a = fnzi_arg_array(&job->args[i]);
+    bool is_target = job->op->params[i].is_write;
+    s->args[i] = job->args[i];
+    if (is_target)
+      s->target = (int8_t)i;
+    if (!a && !is_plain_number(&job->args[i]))
+      return false;
+    if (a && (!is_fit(a, like) || (!is_target && a->geometry.dtype != s->direct.dtype)))
+      return false;
+    if (is_target && (!a || a->geometry.dtype != s->out))
+      return false;
+  }
+  return true;
+}
+
+static shortcut *place_for(fnzi_shortcuts *all) {
+  if (all->count < MOST_WAYS)
+    return &all->ways[all->count++];
+  return &all->ways[all->next++ % MOST_WAYS];
+}
+
+void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call) {
+  fnzi_plan *plan = job->m->plans ? fnzi_plan_of(job->m, job->op) : NULL;
+  shortcut s = {.target = -1, .nargs = (uint8_t)job->op->nparams};
+  void *room;
+  if (!plan || plan != job->plan || plan->masks || plan->row->run != fnzi_kernel_point ||
+      !plan->same_args || job->op->nparams > MOST_ARGS || call->noutputs != 1 || !call->outputs[0])
+    return;
+  const fnz_geometry *g = &call->outputs[0]->geometry;
+  s.out = g->dtype;
+  s.has_dims = g->rank > 0;
+  fnz_error kept = job->ctx->error; /* of what is none */
+  bool found = fnzi_point_direct(call, &s.direct) && take_args(job, g, &s);
+  job->ctx->error = kept;
+  const fnz_request same = {job->op, job->args, job->op->nparams, NULL, ""};
+  const fnzi_array *like;
+  if (!found || (plan->shortcuts && find_shortcut(plan->shortcuts, &same, &like)))
+    return;
+  if (!plan->shortcuts &&
+      fnzi_arena_alloc(&job->m->lasting, 1, sizeof(fnzi_shortcuts), &room) == FNZ_OK)
+    plan->shortcuts = room;
+  if (plan->shortcuts)
+    *place_for(plan->shortcuts) = s;
+}
+
+/* --- Taking ---------------------------------------------------------------------------- */
+/* Nothing that is read lies in what is written, unless at the very same places. */
+static bool is_apart(const shortcut *s, const fnz_request *request, const fnzi_array *target) {
+  for (size_t i = 0; i < s->nargs; i++) {
+    const fnzi_array *a = fnzi_arg_array(&request->args[i]);
+    if (a && a->storage == target->storage &&
+        (a->geometry.dtype != target->geometry.dtype ||
+         a->geometry.offset != target->geometry.offset))
+      return false;
+  }
+  return true;
+}
+
+/* A number in each place of a chunk. */
+static void repeat(const void *number, size_t cell, int64_t count, void *out) {
+  for (int64_t i = 0; i < count; i++)
+    memcpy((char *)out + (size_t)i * cell, number, cell);
+}
+
+static int64_t cell_of(fnz_dtype dtype) {
+  return (int64_t)fnzi_dtype(dtype)->bytes;
+}
+
+/* `count` elements of a tensor, as the computing type: where they lie, else brought to `room`. */
+static const void *load(const fnzi_direct *d, const unsigned char *from, int64_t count,
+                        void *room) {
+  if (d->dtype == d->class_dtype)
+    return from;
+  (d->keeps ? fnzi_convert_kept : fnzi_convert)(d->class_dtype, room, cell_of(d->class_dtype),
+                                                d->dtype, from, cell_of(d->dtype), count);
+  return room;
+}
+
+static void compute(const fnzi_direct *d, const void *const *in, fnz_dtype dtype, void *to,
+                    int64_t count) {
+  double room[2 * FNZI_POINT_CHUNK]; /* c128 has 16 bytes */
+  if (d->out == dtype) {
+    d->run(to, in, count);
+    return;
+  }
+  d->run(room, in, count);
+  (d->keeps ? fnzi_convert_kept : fnzi_convert)(dtype, to, cell_of(dtype), d->out, room,
+                                                cell_of(d->out), count);
+}
+
+static void run(const fnzi_direct *d, const fnz_request *request, const fnzi_array *out) {
+  double room[FNZI_POINT_OPERANDS][2 * FNZI_POINT_CHUNK];
+  const void *in[FNZI_POINT_OPERANDS];
+  int64_t count = fnzi_array_numel(out);
+  size_t cell = fnzi_dtype(d->dtype)->bytes;
+  for (uint32_t k = 0; k < d->arity; k++)
+    if (d->arg[k] < 0)
+      repeat(d->number[k], fnzi_dtype(d->class_dtype)->bytes,
+             count < FNZI_POINT_CHUNK ? count : FNZI_POINT_CHUNK, room[k]);
+  for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
+    int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
+    for (uint32_t k = 0; k < d->arity; k++) {
+      const fnzi_array *a = d->arg[k] < 0 ? NULL : fnzi_arg_array(&request->args[d->arg[k]]);
+      in[k] = a ? load(d, fnzi_array_data(a) + (size_t)at * cell, n, room[k]) : room[k];
+    }
+    compute(d, in, out->geometry.dtype, fnzi_array_data(out) + (size_t)at * out->cell, n);
+  }
+}
+
+bool fnzi_fast_call(fnzi_machine *m, fnz_context *ctx, const fnzi_plan *plan,
+                    const fnz_request *request, fnz_handle *output) {
+  const fnzi_array *like;
+  fnzi_array *out;
+  if (request->nargs != request->op->nparams)
+    return false;
+  const shortcut *s = find_shortcut(plan->shortcuts, request, &like);
+  if (!s || fnzi_array_numel(like) > MOST_ELEMENTS)
+    return false;
+  if (s->target >= 0) {
+    out = fnzi_array_of(request->args[s->target].u.value);
+    if (!is_apart(s, request, out))
+      return false;
+    out->refs++;
+  } else {
+    fnz_geometry g = like->geometry;
+    int64_t strides[FNZ_MAX_RANK];
+    g.dtype = s->out;
+    g.offset = 0;
+    g.strides = strides;
+    fnzi_contiguous_strides(g.sizes, g.rank, strides);
+    if (fnzi_make(m, ctx, &g, &out) != FNZ_OK)
+      return false;
+  }
+  run(&s->direct, request, out);
+  *output = fnzi_array_handle(out);
+  return true;
+}
