@@ -1,4 +1,4 @@
-/* extras.c - what a .pt2 file says beside the program: a store that programs share.
+/* pt2_metadata.c - what a .pt2 file says beside the program: a store that programs share.
  *
  * It has a context of its own over the allocator of the one it is made with, so that it may live
  * longer and stays out of the byte counters of a thread. Failures are told to the caller's. */
@@ -145,8 +145,7 @@ fnz_status fnzi_extras_keep(fnz_context *ctx, fnzi_extras *o, const char *text, 
   return told(ctx, fnzi_arena_string(&o->arena, text, size, out));
 }
 
-/* --- looking ------------------------------------------------------------------------------------
- */
+/* --- looking ---------------------------------------------------------------------------------- */
 const char *fnzi_extras_text_of(const fnzi_extras *o, fnzi_extras_kind kind, const char *key,
                                 size_t size) {
   for (size_t i = 0; o && i < o->texts.count; i++) {

@@ -1,11 +1,11 @@
-/* extras.h - what a .pt2 file says beside the program, kept so that the program, or what has been
- * made of it, can be written as .pt2 again: records of the archive, members of the model that fnz
- * does not look into, metadata of nodes, devices of values.
+/* pt2_metadata.h - what a .pt2 file says beside the program, kept so that the program, or what has
+ * been made of it, can be written as .pt2 again: records of the archive, members of the model that
+ * fnz does not look into, metadata of nodes, devices of values.
  *
  * The reader fills it in; afterwards it never changes. A program and what is made of it share it by
  * an atomic reference count, and it may outlive the context it was made with. */
-#ifndef FNZI_EXTRA_H
-#define FNZI_EXTRA_H
+#ifndef FNZI_PT2_METADATA_H
+#define FNZI_PT2_METADATA_H
 
 #include "program/program.h"
 
@@ -114,8 +114,7 @@ FNZ_MUST_CHECK fnz_status fnzi_extras_add_node(fnz_context *ctx, fnzi_extras *o,
 FNZ_MUST_CHECK fnz_status fnzi_extras_keep(fnz_context *ctx, fnzi_extras *o, const char *text,
                                            size_t size, const char **out);
 
-/* --- Looking -----------------------------------------------------------------------------------
- */
+/* --- Looking ---------------------------------------------------------------------------------- */
 /* NULL when there is none; `o` may be NULL in all of these. */
 const char *fnzi_extras_text_of(const fnzi_extras *o, fnzi_extras_kind kind, const char *key,
                                 size_t size);

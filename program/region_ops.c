@@ -1,7 +1,7 @@
-/* higher_order.c - reads the nodes of higher-order operators by their rows.
+/* region_ops.c - reads the nodes of higher-order operators by their rows.
  *
  * needs: a node whose values, symbols and graphs exist (program/verify.c).
- * gives: the node as data, see higher_order.h. */
+ * gives: the node as data, see region_ops.h. */
 #include "program/region_ops.h"
 
 enum { MOST_ROLES = 8 };
@@ -74,8 +74,7 @@ bool fnzi_hop_is_known(const fnzi_node *node) {
   return fnzi_is_hop(node) && find_row(fnzi_node_target(node)) != NULL;
 }
 
-/* --- Arguments -----------------------------------------------------------------------------------
- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 
 typedef struct reading {
   fnz_context *ctx;
@@ -280,8 +279,7 @@ bool fnzi_hop_is_inlined(const fnzi_hop *hop, bool autocast) {
   return hop->transparent && !(autocast && hop->autocast.device);
 }
 
-/* --- Operands and the inputs of bodies -----------------------------------------------------------
- */
+/* --- Operands and the inputs of bodies -------------------------------------------------------- */
 
 uint32_t fnzi_hop_input_count(const fnzi_hop *hop) {
   uint32_t slices = hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN ? 2 * hop->xs.count : hop->xs.count;

@@ -1,4 +1,4 @@
-/* higher_order.h - what the nodes of higher-order operators say: which bodies they run, and how the
+/* region_ops.h - what the nodes of higher-order operators say: which bodies they run, and how the
  * bodies' inputs and results belong to the node's.
  *
  * A body is a graph of the program. Its inputs are, in this order, for each kind:
@@ -21,8 +21,8 @@
  * returns. A WHILE_LOOP without a turn gives copies. Slices are windows into xs, but the first one
  * of a SCAN is a copy. What a SCAN is to stack is copied turn by turn, what a MAP is to stack at
  * its end. An ASSOCIATIVE_SCAN of fewer than two slices returns its xs themselves. */
-#ifndef FNZI_HIGHER_ORDER_H
-#define FNZI_HIGHER_ORDER_H
+#ifndef FNZI_REGION_OPS_H
+#define FNZI_REGION_OPS_H
 
 #include "program/program.h"
 

@@ -1,4 +1,4 @@
-/* higher_order_check.c - the node of a higher-order operator against its bodies.
+/* region_ops_check.c - the node of a higher-order operator against its bodies.
  *
  * needs: a node that fnzi_hop_read() has read, of a program whose graphs are sound one by one.
  * checks: as many operands as the bodies have inputs, as many results as they give, and of each the

@@ -1,13 +1,12 @@
-/* memories.c - inputs that lie in one memory: it is made of what all of them show, and in the end
- * each of them shows what was written through any.
+/* aliased_inputs.c - inputs that lie in one memory: it is made of what all of them show, and in the
+ * end each of them shows what was written through any.
  *
  * needs   bindings of the inputs before; the windows that the signature gives
  * gives   one memory for all inputs that share it, in which they agree where they overlap */
 #include "run/numbers.h"
 #include "run/run.h"
 
-/* --- making a memory -----------------------------------------------------------------------------
- */
+/* --- making a memory -------------------------------------------------------------------------- */
 static fnz_status window_bytes(fnzi_run *run, const fnz_geometry *g, size_t *out) {
   size_t cell = run->backend->cell_bytes(run->backend->self, g->dtype);
   int64_t low, high;
@@ -75,8 +74,7 @@ fnz_status fnzi_bind_shared(fnzi_run *run, uint32_t k, bool *is_new) {
   return check_cells(run, b);
 }
 
-/* --- filling it ----------------------------------------------------------------------------------
- */
+/* --- filling it ------------------------------------------------------------------------------- */
 static fnz_status disagree(fnzi_run *run, const fnzi_binding *b, size_t element) {
   return fnzi_fail(run->ctx, FNZ_CLASS_OVERLAP, b->target,
                    "element %zu is not what another input that shares its memory has there; inputs "
@@ -156,8 +154,7 @@ fnz_status fnzi_check_filled(fnzi_run *run, uint32_t k) {
                    "its memory does not fill it; give it too");
 }
 
-/* --- what is in it in the end --------------------------------------------------------------------
- */
+/* --- what is in it in the end ----------------------------------------------------------------- */
 /* The input whose elements an output is the final value of; UINT32_MAX for none. */
 static uint32_t owner_of(const fnzi_run *run, const fnz_output_spec *out) {
   const fnz_program *p = run->program;

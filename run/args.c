@@ -1,4 +1,4 @@
-/* lower.c - arguments of nodes as operators take them, and nodes that compute sizes, not tensors.
+/* args.c - arguments of nodes as operators take them, and nodes that compute sizes, not tensors.
  *
  * A symbol becomes its number: the one computed in this run, else what follows from the sizes that
  * are known (run/numbers.c), else the example that the exporter recorded. */
@@ -97,8 +97,7 @@ fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args,
   return FNZ_OK;
 }
 
-/* --- Numbers -------------------------------------------------------------------------------------
- */
+/* --- Numbers ---------------------------------------------------------------------------------- */
 
 /* What a trace leaves behind. Its checks hold for the traced sizes, which are the sizes here; a
  * dtype that it asked for is no value of the program, the nodes that need it name it. */
@@ -244,8 +243,7 @@ fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value)
                                      : FNZ_OK;
 }
 
-/* --- Writes --------------------------------------------------------------------------------------
- */
+/* --- Writes ----------------------------------------------------------------------------------- */
 
 bool fnzi_is_norm(const fnz_op *op) {
   static const uint16_t norms[] = {FNZI_ATEN_batch_norm, FNZI_ATEN_instance_norm,
@@ -263,8 +261,7 @@ bool fnzi_node_writes(const fnzi_node *node) {
   return !off && mean.tag == FNZ_ARG_VALUE && var.tag == FNZ_ARG_VALUE;
 }
 
-/* --- Results -------------------------------------------------------------------------------------
- */
+/* --- Results ---------------------------------------------------------------------------------- */
 
 static bool is_result(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_NONE;

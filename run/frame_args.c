@@ -1,4 +1,4 @@
-/* parcels.c - values on their way between frames, and what predicates say. */
+/* frame_args.c - values on their way between frames, and what predicates say. */
 #include "run/numbers.h"
 #include "run/frames.h"
 
@@ -62,8 +62,7 @@ fnz_status fnzi_stack_geometry(fnzi_run *run, const fnz_geometry *slice, size_t 
   return FNZ_OK;
 }
 
-/* --- Predicates ----------------------------------------------------------------------------------
- */
+/* --- Predicates ------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 31)) * 0x7fb5d329728ea185u;

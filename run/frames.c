@@ -1,7 +1,7 @@
-/* regions.c - frames: the program and the bodies that are at work inside it.
+/* frames.c - frames: the program and the bodies that are at work inside it.
  *
  * A node of a higher-order operator opens a frame for a body, whose results come back to the node
- * (turns.c says what it does with them). Frames are on a stack of their own, so that neither deep
+ * (loops.c says what it does with them). Frames are on a stack of their own, so that neither deep
  * nesting nor long loops need the machine's; what a frame holds ends with it.
  *
  * needs: a verified program, the items of graph 0's inputs.
@@ -70,8 +70,7 @@ void fnzi_item_bind(fnzi_run *run, uint64_t value, fnzi_item *item) {
   run->items[value] = item;
 }
 
-/* --- Ends of values ------------------------------------------------------------------------------
- */
+/* --- Ends of values --------------------------------------------------------------------------- */
 
 typedef struct ending {
   fnzi_run *run;
@@ -110,8 +109,7 @@ static fnz_status end_node(fnzi_run *run, const fnzi_interpreter *by) {
   return FNZ_OK;
 }
 
-/* --- Higher-order nodes --------------------------------------------------------------------------
- */
+/* --- Higher-order nodes ----------------------------------------------------------------------- */
 
 static fnz_status check_result(fnzi_run *run, const fnzi_interpreter *by, const fnz_arg *result,
                                const fnzi_parcel *parcel, uint32_t k) {
@@ -231,8 +229,7 @@ static fnz_status leave(fnzi_run *run, const fnzi_interpreter *by) {
   return FNZ_OK;
 }
 
-/* --- Nodes ---------------------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 
 static fnz_status run_node(fnzi_run *run, const fnzi_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];

@@ -1,11 +1,11 @@
-/* regions.h - running graphs inside graphs, for both interpreters: frames on a stack of their own,
+/* frames.h - running graphs inside graphs, for both interpreters: frames on a stack of their own,
  * and what the nodes of higher-order operators do with their bodies.
  *
  * What a value is differs between the interpreters, but both count its users in the same way, and
  * that is all this needs to know: it hands values from frame to frame and asks the interpreter for
  * slices, stacks and copies. */
-#ifndef FNZI_RUN_REGIONS_H
-#define FNZI_RUN_REGIONS_H
+#ifndef FNZI_FRAMES_H
+#define FNZI_FRAMES_H
 
 #include "program/region_ops.h"
 #include "run/run.h"
@@ -40,8 +40,7 @@ FNZ_MUST_CHECK fnz_status fnzi_stack_geometry(fnzi_run *run, const fnz_geometry 
 /* A result of node `node` of the frame at work becomes the value's. */
 void fnzi_item_bind(fnzi_run *run, uint64_t value, fnzi_item *item);
 
-/* --- turns.c -------------------------------------------------------------------------------------
- */
+/* --- loops.c ---------------------------------------------------------------------------------- */
 
 /* An operand on its way: an item, or a number and the like, which `arg` is. */
 typedef struct fnzi_parcel {
@@ -57,7 +56,7 @@ typedef struct fnzi_region {
   uint32_t nkept;                       /* of one turn */
   int64_t turn, turns;
   bool in_condition;
-  /* ASSOCIATIVE_SCAN: a tree. Level l has turns >> l places; see turns.c. */
+  /* ASSOCIATIVE_SCAN: a tree. Level l has turns >> l places; see loops.c. */
   uint32_t level;
   int64_t at;
   bool up;
@@ -84,8 +83,7 @@ FNZ_MUST_CHECK fnz_status fnzi_region_step(fnzi_run *run, const fnzi_interpreter
 /* Lets go of all that it holds. */
 void fnzi_region_end(const fnzi_interpreter *by, fnzi_region *r);
 
-/* --- parcels.c -----------------------------------------------------------------------------------
- */
+/* --- frame_args.c ----------------------------------------------------------------------------- */
 void fnzi_parcel_hold(fnzi_parcel *parcel);
 void fnzi_parcel_drop(const fnzi_interpreter *by, fnzi_parcel *parcel);
 /* NULL is none. */

@@ -1,4 +1,4 @@
-/* turns.c - what the nodes of higher-order operators do with their bodies, turn after turn.
+/* loops.c - what the nodes of higher-order operators do with their bodies, turn after turn.
  *
  * Everything here is as eager PyTorch does it on the CPU:
  *
@@ -11,8 +11,7 @@
  * decides the bits of floating-point results CALL              the body, once */
 #include "run/frames.h"
 
-/* --- Held parcels --------------------------------------------------------------------------------
- */
+/* --- Held parcels ----------------------------------------------------------------------------- */
 
 static fnz_status hold_operands(fnzi_run *run, fnzi_arena *arena, fnzi_operands operands,
                                 fnzi_parcel **out) {
@@ -31,8 +30,7 @@ static fnzi_parcel new_parcel(fnzi_item *item) {
   return parcel;
 }
 
-/* --- Next steps ----------------------------------------------------------------------------------
- */
+/* --- Next steps ------------------------------------------------------------------------------- */
 
 /* A body with `front` and then what is captured. Takes nothing. */
 static fnz_status call_body(fnzi_run *run, const fnzi_region *r, uint32_t body,
@@ -67,8 +65,7 @@ static void give(fnzi_next *next, fnzi_parcel *results, size_t count) {
   *next = (fnzi_next){.done = true, .count = (uint32_t)count, .parcels = results};
 }
 
-/* --- WHILE_LOOP ----------------------------------------------------------------------------------
- */
+/* --- WHILE_LOOP ------------------------------------------------------------------------------- */
 
 static fnz_status ask_condition(fnzi_run *run, fnzi_region *r, fnzi_next *next) {
   r->in_condition = true;
@@ -114,8 +111,7 @@ static fnz_status step_loop(fnzi_run *run, const fnzi_interpreter *by, fnzi_regi
   return more ? run_turn(run, r, next) : end_loop(run, by, r, next);
 }
 
-/* --- MAP and SCAN --------------------------------------------------------------------------------
- */
+/* --- MAP and SCAN ----------------------------------------------------------------------------- */
 
 static fnz_status slice(fnzi_run *run, const fnzi_interpreter *by, const fnzi_region *r, uint32_t k,
                         int64_t index, fnzi_parcel *out) {
@@ -322,8 +318,7 @@ static fnz_status start_tree(fnzi_run *run, const fnzi_interpreter *by, fnzi_are
   return next_place(run, by, r, next);
 }
 
-/* --- All kinds -----------------------------------------------------------------------------------
- */
+/* --- All kinds -------------------------------------------------------------------------------- */
 
 static fnz_status start_cond(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
                              fnzi_next *next) {

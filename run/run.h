@@ -1,6 +1,6 @@
 /* run.h - what the two interpreters share: a program bound to a backend, and the cells of memory.
  *
- * functional.c runs programs without aliasing. original.c runs any program on aliasing memory and
+ * functional.c runs programs without aliasing. interp.c runs any program on aliasing memory and
  * is the definition of what a program means; so nothing in this folder uses the pass, its view
  * rules or a kernel, only the backend that is handed in.
  *
@@ -55,8 +55,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_progra
 FNZ_MUST_CHECK fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program,
                                             fnz_backend *backend, const fnzi_run_options *options);
 
-/* --- Memory (run/eager/cells.c) -----------------------------------------------------------------
- */
+/* --- Memory (run/eager/cells.c) --------------------------------------------------------------- */
 typedef struct fnzi_memory {
   unsigned char *cells;      /* NULL when the file has no data for it */
   size_t bytes;              /* of the cells */
@@ -117,7 +116,7 @@ FNZ_MUST_CHECK fnz_status fnzi_cells_loop(const fnz_geometry *target, const uint
 void fnzi_cells_scatter_as(const fnz_geometry *g, const uint32_t *order, const unsigned char *dense,
                            size_t cell, unsigned char *memory);
 
-/* --- A program bound to a backend (run/bind.c) ------------------------------------------- */
+/* --- A program bound to a backend (run/bind.c) ------------------------------------------------ */
 typedef struct fnzi_binding { /* of input k of the program */
   fnz_input_kind kind;
   const char *target;
@@ -168,7 +167,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const f
                                         fnz_backend *backend, const fnzi_run_options *options);
 void fnzi_run_close(fnzi_run *run);
 
-/* --- What the caller gives (run/given.c) ---------------------------------------------------- */
+/* --- What the caller gives (run/given.c) ------------------------------------------------------ */
 /* Makes run->bindings, with names and the arrays that are given; REF for an array that no input
  * has the name of. */
 FNZ_MUST_CHECK fnz_status fnzi_find_given(fnzi_run *run);
@@ -176,7 +175,7 @@ FNZ_MUST_CHECK fnz_status fnzi_find_given(fnzi_run *run);
 FNZ_MUST_CHECK fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
                                            const fnz_arrays *inputs);
 
-/* --- Inputs that lie in one memory (run/aliased_inputs.c) --------------------------------------- */
+/* --- Inputs that lie in one memory (run/aliased_inputs.c) ------------------------------------- */
 /* Fills run->shared. */
 FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run *run);
 /* The memory of such an input, large enough for all of them; `*is_new` when it is the first. */
@@ -210,7 +209,7 @@ FNZ_MUST_CHECK fnz_status fnzi_last_uses(fnzi_run *run, const fnzi_graph *g, uin
 /* Bytes of the dense cells of a geometry (OVERFLOW). */
 FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out);
 
-/* --- What comes out (run/outputs.c; the names of inputs: run/bind.c) ---------------------- */
+/* --- What comes out (run/outputs.c; the names of inputs: run/bind.c) -------------------------- */
 /* The weight is what stands for the memory of others, under a name of the result's own. */
 bool fnzi_stands_for_others(const fnz_program *p, const char *name);
 
@@ -236,8 +235,7 @@ fnzi_emit fnzi_emit_array;
 /* For runs whose results nobody wants. */
 fnzi_emit fnzi_emit_nothing;
 
-/* --- Arguments and numbers (run/args.c) --------------------------------------------------
- */
+/* --- Arguments and numbers (run/args.c) ------------------------------------------------------- */
 /* Turns the value of a tensor argument into what the receiver of the arguments wants. */
 typedef fnz_status fnzi_lower_value(void *user, fnz_arg *arg);
 
@@ -280,12 +278,12 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_run_types(fnz_context *ctx, const f
   return p->unchecked && *p->unchecked ? fnz_program_check_types(ctx, p, NULL, NULL) : FNZ_OK;
 }
 
-/* --- For messages (run/tell.c) ------------------------------------------------------------ */
+/* --- For messages (run/tell.c) ---------------------------------------------------------------- */
 enum { FNZI_SHAPE_TEXT = 96 };
 /* "f32[2,3]"; many dimensions are cut off with "...". */
 void fnzi_shape_text(const fnz_geometry *g, char out[FNZI_SHAPE_TEXT]);
 
-/* --- Promises of schemas (run/schema_check.c) ---------------------------------------------------- */
+/* --- Promises of schemas (run/schema_check.c) ------------------------------------------------- */
 /* Looks at what the call only reads, and after it at that and at the results; DIFFERENT when the
  * schema is not kept. fnzi_check_end() must follow a beginning that succeeded; `outputs` NULL when
  * the call has failed. */

@@ -1,5 +1,5 @@
-/* check.c - does an operator keep what its schema promises? Arguments that it only reads are looked
- * at before and after the call, and new results must not lie in an argument's memory.
+/* schema_check.c - does an operator keep what its schema promises? Arguments that it only reads are
+ * looked at before and after the call, and new results must not lie in an argument's memory.
  *
  * Kernels of fnz may let results share memory, since values never change; so that part is asked of
  * declared operators only. */

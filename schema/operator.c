@@ -1,5 +1,5 @@
-/* facts.c - the public questions about an operator: its parameters, its group, what PyTorch says of
- * it. Searches go through the whole table; they are for people, not for programs. */
+/* operator.c - the public questions about an operator: its parameters, its group, what PyTorch says
+ * of it. Searches go through the whole table; they are for people, not for programs. */
 #include "schema/schema.h"
 
 /* --- Parameters ------------------------------------------------------------------------------- */

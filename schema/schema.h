@@ -232,9 +232,10 @@ bool fnzi_is_inplace_name(const char *base);
 /* The kind of an operator whose name says nothing of it. */
 fnzi_kind fnzi_kind_by_writes(const fnz_op *op);
 
-/* --- Element types (schema/facts/promotion.c) ----------------------------------------------------------
- * PyTorch's type promotion: categories bool < integer < float < complex; only a higher category
- * lifts; tensors with dimensions outrank 0-d tensors, which outrank numbers. */
+/* --- Element types (schema/facts/promotion.c)
+ * ---------------------------------------------------------- PyTorch's type promotion: categories
+ * bool < integer < float < complex; only a higher category lifts; tensors with dimensions outrank
+ * 0-d tensors, which outrank numbers. */
 typedef struct fnzi_promotion {
   fnz_dtype dimensioned, zero_dim, number;
   bool has_dimensioned, has_zero_dim, has_number;

@@ -1,5 +1,5 @@
 /* checks: 3
- * native_rules_test.c - every rule of native_rules.def is broken once, by a small file, and
+ * native_rules_test.c - every rule of rules.def is broken once, by a small file, and
  * reported with its name and the line. */
 #include "tests/test.h"
 

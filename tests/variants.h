@@ -1,4 +1,4 @@
-/* variants.h - operators called on memory, for the tests of the backends' call. */
+/* eager.h - operators called on memory, for the tests of the backends' call. */
 #ifndef FNZ_TESTS_VARIANTS_H
 #define FNZ_TESTS_VARIANTS_H
 

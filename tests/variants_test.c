@@ -405,7 +405,7 @@ START_TEST(meta_has_shapes_only) {
 }
 END_TEST
 
-/* The second call of each pair takes the short way of fast.c. */
+/* The second call of each pair takes the short way of shortcut.c. */
 START_TEST(the_short_way_gives_the_same) {
   open_world(false);
   fnz_handle x = VECTOR(1, 2, 3), y = VECTOR(10, 20, 30), z = VECTOR(4, 5, 6);

@@ -1,4 +1,4 @@
-/* decisions.c - what is answered while a pass at one choice of sizes is listened to.
+/* oracle_log.c - what is answered while a pass at one choice of sizes is listened to.
  *
  * keeps   the order of answers; one that no pass may rely on is UNKNOWN
  * gives   all answers, for those of other passes to be compared with */

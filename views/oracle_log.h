@@ -1,11 +1,11 @@
-/* decisions.h - what a pass answers when it asks whether two windows share memory.
+/* oracle_log.h - what a pass answers when it asks whether two windows share memory.
  *
- * A program with symbolic sizes is functionalized at several sizes (generalize.h). Where windows
+ * A program with symbolic sizes is functionalized at several sizes (dynamic.h). Where windows
  * depend on the sizes, one pass must not take their word for it: all of them write down their
  * answers, and where these differ the next round of passes takes UNKNOWN, which is always safe. So
  * it does where they agree but the windows are another way apart for other numbers of data. */
-#ifndef FNZI_DECISIONS_H
-#define FNZI_DECISIONS_H
+#ifndef FNZI_ORACLE_LOG_H
+#define FNZI_ORACLE_LOG_H
 
 #include "views/views.h"
 

@@ -1,4 +1,4 @@
-/* pieces.c - which windows are pieces along a dimension, and whether they cover it. */
+/* tiling.c - which windows are pieces along a dimension, and whether they cover it. */
 #include "views/tiling.h"
 
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* pieces.h - windows along one dimension of a tensor, which one cat or stack puts together.
+/* tiling.h - windows along one dimension of a tensor, which one cat or stack puts together.
  *
  * A scatter of a slice, or of a select, puts a *piece*. Pieces that cover the dimension need no
- * base: tidy_scatters.c finds them on the tape, gather.c before they are recorded. */
-#ifndef FNZI_PIECES_H
-#define FNZI_PIECES_H
+ * base: simplify_scatters.c finds them on the tape, pending.c before they are recorded. */
+#ifndef FNZI_TILING_H
+#define FNZI_TILING_H
 
 #include "program/program.h"
 

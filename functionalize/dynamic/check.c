@@ -1,8 +1,8 @@
-/* trials_check.c - is the general program right? It is compared with what the pass makes and, where
+/* check.c - is the general program right? It is compared with what the pass makes and, where
  * that is not the same, with the source, by the caller's check: at the trials that it was made
  * from, and where other decisions may be taken: at ends of ranges, 0 and 1, equal sizes, the
- * program's own constants, where expressions turn (trials_turns.c) or tie symbols to each other
- * (trials_equal.c), near others (trials_near.c), and next to bounds that guards set.
+ * program's own constants, where expressions turn (check_breakpoints.c) or tie symbols to each
+ * other (check_equal.c), near others (check_near.c), and next to bounds that guards set.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials; which are valid, and at which of them it is right */

@@ -1,5 +1,5 @@
-/* trials_turns.c - where an expression is no more the number, or the argument of its own, that it
- * mostly was where the general program was made: the program may have that in its place.
+/* check_breakpoints.c - where an expression is no more the number, or the argument of its own, that
+ * it mostly was where the general program was made: the program may have that in its place.
  *
  * needs   the general program, trials at usual sizes
  * gives   further trials, checked; the expressions that turn, and those of them that do so only

@@ -1,4 +1,4 @@
-/* trials_equal.c - what has the number of a symbol wherever the general program is right, as the
+/* check_equal.c - what has the number of a symbol wherever the general program is right, as the
  * rows that a tensor is reshaped to are those of another one. The program may have one in place of
  * the other, which is right as long as both are the same; and where one of them changes alone, the
  * source does not work, so that changes of single symbols say nothing of it.

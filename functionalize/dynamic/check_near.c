@@ -1,8 +1,8 @@
-/* trials_near.c - sizes near others at which the general program is checked: the smallest ones of
+/* check_near.c - sizes near others at which the general program is checked: the smallest ones of
  * any two symbols, one beside many, a few in a row, each even and odd.
  *
  * needs   the general program, the most usual of its trials
- * gives   further trials, as trials_check.c does */
+ * gives   further trials, as check.c does */
 #include "functionalize/dynamic/sample.h"
 #include "program/shapes/equations.h"
 

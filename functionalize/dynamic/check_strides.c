@@ -1,4 +1,4 @@
-/* trials_windows.c - is what the result says of its outputs' memory what the source shows?
+/* check_strides.c - is what the result says of its outputs' memory what the source shows?
  *
  * needs   both programs at the same sizes
  * gives   whether views of inputs have the strides there that the source's outputs have: a run

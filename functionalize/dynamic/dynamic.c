@@ -1,4 +1,4 @@
-/* generalize.c - the pass for programs with symbolic sizes: one program out of all trials, and what
+/* dynamic.c - the pass for programs with symbolic sizes: one program out of all trials, and what
  * to do where it is wrong.
  *
  * needs   a verified program with symbols

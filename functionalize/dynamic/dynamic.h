@@ -1,19 +1,19 @@
-/* generalize.h - the pass for programs with symbolic sizes.
+/* dynamic.h - the pass for programs with symbolic sizes.
  *
  * The pass itself knows numbers only. So it is run at several *trials*, the program at different
  * sizes, and what comes out is lifted to one program: all results must be the same nodes, wired the
  * same way, and every number in them becomes a constant or an expression that gives it in all
  * trials.
  *
- *   generalize.c  one program out of all trials, guards where it is not right
- *   trials.c, trials_find.c   the program at usual sizes
- *   trials_check.c, trials_turns.c   the check there, and where other decisions may be taken
+ *   dynamic.c  one program out of all trials, guards where it is not right
+ *   sample.c, sample_choose.c   the program at usual sizes
+ *   check.c, check_breakpoints.c   the check there, and where other decisions may be taken
  *   fit.c         numbers of the trials to an expression
- *   alike.c       are two results the same program, perhaps but for numbers?
- *   lift.c, lift_shape.c   results of all trials to one program
- *   guard.c       a condition that keeps out the sizes where the program would be wrong */
-#ifndef FNZI_GENERALIZE_H
-#define FNZI_GENERALIZE_H
+ *   same_graph.c       are two results the same program, perhaps but for numbers?
+ *   lift.c, lift_geometry.c   results of all trials to one program
+ *   guards.c       a condition that keeps out the sizes where the program would be wrong */
+#ifndef FNZI_DYNAMIC_H
+#define FNZI_DYNAMIC_H
 
 #include "views/oracle_log.h"
 #include "functionalize/recorder/provenance.h"
@@ -72,7 +72,7 @@ FNZ_MUST_CHECK fnz_status fnzi_fit_reals(fnzi_fit *fit, const double *numbers,
 FNZ_MUST_CHECK fnz_status fnzi_fit_truths(fnzi_fit *fit, const int64_t *numbers,
                                           const fnzi_expr **out);
 
-/* --- alike.c ---------------------------------------------------------------------------------- */
+/* --- same_graph.c ----------------------------------------------------------------------------- */
 /* But for numbers; names and source lines never count. */
 bool fnzi_alike(const fnz_program *a, const fnz_program *b);
 bool fnzi_same(const fnz_program *a, const fnz_program *b);
@@ -84,12 +84,12 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
                                     const fnzi_trials *trials, const char **what, fnzi_arena *arena,
                                     fnz_program **out);
 
-/* --- generalize.c ----------------------------------------------------------------------------- */
+/* --- dynamic.c -------------------------------------------------------------------------------- */
 /* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
                                           const fnz_functionalize_options *options,
                                           fnzi_asked *asked, fnz_program **out);
-/* The same for one without symbols (functionalize.c). `decisions` may be NULL. */
+/* The same for one without symbols (driver.c). `decisions` may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
                                                    const fnz_functionalize_options *options,
                                                    fnzi_asked *asked, fnzi_decisions *decisions,

@@ -1,4 +1,4 @@
-/* guard.c - a condition that keeps out the sizes where a general program would be wrong.
+/* guards.c - a condition that keeps out the sizes where a general program would be wrong.
  *
  * needs   trials of which it is known whether the program is right there
  * gives   the simplest condition that tells a wrong one from all right ones: slices bounded within

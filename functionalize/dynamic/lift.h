@@ -42,7 +42,7 @@ typedef struct fnzi_lifter {
   } told;
 } fnzi_lifter;
 
-/* --- lift_shape.c ----------------------------------------------------------------------------- */
+/* --- lift_geometry.c -------------------------------------------------------------------------- */
 bool fnzi_expr_is_among(const fnzi_expr *const *exprs, size_t count, const fnzi_expr *e);
 /* Says that what the trials have in l->numbers has no expression; `place` is where they stand. */
 FNZ_MUST_CHECK fnz_status fnzi_lift_refuse(fnzi_lifter *l, const char *place);

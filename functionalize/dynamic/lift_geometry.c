@@ -1,4 +1,4 @@
-/* lift_shape.c - sizes and strides that trials have in one place to a geometry with symbols.
+/* lift_geometry.c - sizes and strides that trials have in one place to a geometry with symbols.
  *
  * needs   geometries of one rank and dtype, one per trial
  * gives   expressions for all numbers but an offset, which may be anything: what views do tells it

@@ -1,4 +1,5 @@
-/* alike.c - are two programs the same, perhaps but for numbers: sizes, strides, integer arguments?
+/* same_graph.c - are two programs the same, perhaps but for numbers: sizes, strides, integer
+ * arguments?
  *
  * needs   verified programs whose values are numbered in the order of definition
  * gives   yes or no; names and source lines do not count */

@@ -1,4 +1,4 @@
-/* trials.c - a program at sizes that are tried (trials_find.c), and passes at all of them until
+/* sample.c - a program at sizes that are tried (sample_choose.c), and passes at all of them until
  * none relies on an answer that another one did not get.
  *
  * keeps   whatever a pass at fixed sizes keeps

@@ -1,6 +1,6 @@
-/* trials.h - what the parts of the pass for symbolic sizes share: the trials of one run. */
-#ifndef FNZI_TRIALS_H
-#define FNZI_TRIALS_H
+/* sample.h - what the parts of the pass for symbolic sizes share: the trials of one run. */
+#ifndef FNZI_SAMPLE_H
+#define FNZI_SAMPLE_H
 
 #include "functionalize/dynamic/dynamic.h"
 
@@ -44,7 +44,7 @@ typedef struct fnzi_general {
   bool alike; /* some usual sizes were made equal where the exporter's are */
 } fnzi_general;
 
-/* --- trials.c --------------------------------------------------------------------------------- */
+/* --- sample.c --------------------------------------------------------------------------------- */
 /* A trial without numbers. It ends with fnzi_trial_end(). */
 FNZ_MUST_CHECK fnz_status fnzi_trial_new(fnzi_general *g, fnzi_trial **out);
 void fnzi_trial_end(fnzi_general *g, fnzi_trial *t);
@@ -65,18 +65,18 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisi
 /* Passes at usual sizes until none of them answers differently. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g);
 
-/* --- trials_find.c ---------------------------------------------------------------------------- */
+/* --- sample_choose.c -------------------------------------------------------------------------- */
 /* Usual sizes at which the pass works; the failure of the last one when there are none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_find(fnzi_general *g);
 
-/* --- guard.c ---------------------------------------------------------------------------------- */
+/* --- guards.c --------------------------------------------------------------------------------- */
 /* A condition that holds at the recorded sizes and in all trials that are right, or else in the
  * usual ones, and not in trial `wrong`. Of several one that keeps out most of the others; NULL when
  * there is none. */
 FNZ_MUST_CHECK fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong,
                                           const fnzi_expr **out);
 
-/* --- trials_check.c --------------------------------------------------------------------------- */
+/* --- check.c ---------------------------------------------------------------------------------- */
 /* The general program everywhere. Trials that were only checked in an earlier round go first. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
 /* `symbol >= number` or `symbol <= number`. */
@@ -91,7 +91,7 @@ FNZ_MUST_CHECK fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, con
 /* The check there. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_at(fnzi_general *g, const fnzi_expr *a, int64_t x,
                                                const fnzi_expr *b, int64_t y);
-/* At the smallest numbers, at some in a row, even and odd (trials_near.c). */
+/* At the smallest numbers, at some in a row, even and odd (check_near.c). */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_near(fnzi_general *g);
 /* How many special sizes there is time for. */
 size_t fnzi_trials_most_special(const fnzi_general *g);
@@ -100,7 +100,7 @@ size_t fnzi_trials_most_special(const fnzi_general *g);
 FNZ_MUST_CHECK fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, fnz_status status,
                                                 bool found);
 
-/* --- trials_turns.c --------------------------------------------------------------------------- */
+/* --- check_breakpoints.c ---------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_turns(fnzi_general *g);
 /* The number of an expression in the first trial that is valid; NULL for none. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_number(fnzi_general *g, const fnzi_expr *e,
@@ -114,10 +114,10 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_parts(fnzi_general *g, const fnzi_expr *e,
 /* And which are made of others: the parts of those that the program has. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_made(fnzi_general *g, uint8_t **out);
 
-/* --- trials_equal.c --------------------------------------------------------------------------- */
+/* --- check_equal.c ---------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_equal(fnzi_general *g);
 
-/* --- trials_windows.c ------------------------------------------------------------------------- */
+/* --- check_strides.c -------------------------------------------------------------------------- */
 /* Of two programs at the same sizes. */
 bool fnzi_windows_agree(const fnz_program *source, const fnz_program *result);
 

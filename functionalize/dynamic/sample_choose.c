@@ -1,5 +1,5 @@
-/* trials_find.c - sizes at which the program is tried: those that the exporter saw, usual ones, and
- * the same with other numbers of data.
+/* sample_choose.c - sizes at which the program is tried: those that the exporter saw, usual ones,
+ * and the same with other numbers of data.
  *
  * needs   a verified program with symbols, its sizes open
  * gives   trials at sizes that are different from each other and not small; some differ in numbers

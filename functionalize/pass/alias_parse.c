@@ -1,4 +1,4 @@
-/* alias_text.c - inputs that alias, told as text: "x=y[1:]", "v=b.view(-1)".
+/* alias_parse.c - inputs that alias, told as text: "x=y[1:]", "v=b.view(-1)".
  *
  * needs   one line; a program whose inputs have fixed sizes
  * gives   the window that the text says, and with it a declaration. One step after the other, each
@@ -19,8 +19,7 @@ typedef struct reader {
   fnz_geometry *window;
 } reader;
 
-/* --- words ---------------------------------------------------------------------------------------
- */
+/* --- words ------------------------------------------------------------------------------------ */
 static fnz_status fail(const reader *r, const char *message) {
   char where[48];
   snprintf(where, sizeof where, "alias, column %zu", (size_t)(r->at - r->text) + 1);
@@ -78,8 +77,7 @@ static fnz_status read_number(reader *r, int64_t *out) {
   return FNZ_OK;
 }
 
-/* --- steps ---------------------------------------------------------------------------------------
- */
+/* --- steps ------------------------------------------------------------------------------------ */
 static fnz_status open_window(reader *r, fnzi_step_op step, const fnz_arg *args, size_t nargs) {
   const fnz_op *op = fnzi_op_of_step(step);
   fnz_geometry *opened;
@@ -100,8 +98,7 @@ static fnz_status step_of_ints(reader *r, fnzi_step_op step, const int64_t *numb
   return open_window(r, step, args, count + 1);
 }
 
-/* --- indices -------------------------------------------------------------------------------------
- */
+/* --- indices ---------------------------------------------------------------------------------- */
 /* Behind the first bound of a slice. */
 static fnz_status read_slice(reader *r, int64_t dim, int64_t start) {
   int64_t numbers[4] = {dim, start, INT64_MAX, 1};
@@ -138,8 +135,7 @@ static fnz_status read_indices(reader *r) {
   return expect(r, ']');
 }
 
-/* --- methods -------------------------------------------------------------------------------------
- */
+/* --- methods ---------------------------------------------------------------------------------- */
 /* Integers with commas in between, in brackets of either kind or bare; one may be followed by the
  * bracket at once. */
 static fnz_status read_numbers(reader *r, int64_t *out, size_t *count) {
@@ -255,8 +251,7 @@ static fnz_status read_method(reader *r) {
   return fail(r, "there is no view of this name here");
 }
 
-/* --- the whole -----------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 static fnz_status find_base(reader *r, const fnz_program *p, const char *name) {
   uint64_t value;
   if (!fnzi_value_find(p, 0, name, strlen(name), &value) || !fnzi_value_at(p, 0, value)->geometry ||

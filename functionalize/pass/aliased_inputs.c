@@ -1,4 +1,4 @@
-/* memories.c - inputs that lie in one memory: which do, and how they come into the pass.
+/* aliased_inputs.c - inputs that lie in one memory: which do, and how they come into the pass.
  *
  * needs   a program's signature: inputs that share memory by declaration, weights over one blob
  * gives   per memory a joining: apart as long as no write to one input meets another one, windows
@@ -6,8 +6,7 @@
  *         that a pass may have to begin again, at most twice. */
 #include "functionalize/pass/aliased_inputs.h"
 
-/* --- who shares with whom ------------------------------------------------------------------------
- */
+/* --- who shares with whom --------------------------------------------------------------------- */
 static const fnzi_weight *weight_of(const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   bool is_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
@@ -55,8 +54,7 @@ fnz_status fnzi_memories_find(fnzi_arena *arena, const fnz_program *p, fnzi_memo
   return status;
 }
 
-/* --- what stands for a memory --------------------------------------------------------------------
- */
+/* --- what stands for a memory ----------------------------------------------------------------- */
 /* Bytes [low, high) that the inputs of a memory show; `item`, the size of their largest elements.
  */
 typedef struct span {
@@ -113,8 +111,7 @@ void fnzi_memory_geometry(const fnzi_memories *m, uint32_t first, int64_t *size,
   out->sizes = size;
 }
 
-/* --- joining -------------------------------------------------------------------------------------
- */
+/* --- joining ---------------------------------------------------------------------------------- */
 static bool join_further(fnzi_memories *m, fnzi_joining from, fnzi_joining to) {
   bool changed = false;
   for (uint32_t k = 0; k < m->count; k++) {

@@ -1,6 +1,6 @@
-/* memories.h - inputs of a program that lie in one memory (memories.c). */
-#ifndef FNZI_MEMORIES_H
-#define FNZI_MEMORIES_H
+/* aliased_inputs.h - inputs of a program that lie in one memory (aliased_inputs.c). */
+#ifndef FNZI_ALIASED_INPUTS_H
+#define FNZI_ALIASED_INPUTS_H
 
 #include "views/views.h"
 

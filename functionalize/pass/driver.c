@@ -1,4 +1,4 @@
-/* functionalize.c - the pass: a program is replayed through the wrapper over a recording backend.
+/* driver.c - the pass: a program is replayed through the wrapper over a recording backend.
  *
  * needs   a verified program with known sizes
  * keeps   names of inputs, their order, the order of user outputs, source lines

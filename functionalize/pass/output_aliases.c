@@ -1,12 +1,12 @@
-/* sharing.c - whose memory outputs lie in, and what must hold of inputs for the result to be right.
+/* output_aliases.c - whose memory outputs lie in, and what must hold of inputs for the result to be
+ * right.
  *
  * needs   the outputs of a graph with the tensors of the source program that they are
  * gives   in the signature: which outputs are inputs, views of inputs, or lie in one memory; a
  *         guard for inputs that are written */
 #include "functionalize/pass/outputs.h"
 
-/* --- views of inputs ----------------------------------------------------------------------------
- */
+/* --- views of inputs -------------------------------------------------------------------------- */
 enum { MOST_VIEWS = 64 };
 
 /* The view operator of an opening; of an in-place one the other form. NULL when there is none. */
@@ -54,8 +54,7 @@ static fnz_status share_with_input(fnzi_pass *p, const fnz_tensor *t, fnz_output
   return fnzi_output_spec_copy(p->to, spec, spec);
 }
 
-/* --- outputs of one memory -----------------------------------------------------------------------
- */
+/* --- outputs of one memory -------------------------------------------------------------------- */
 static const fnzi_alias *node_of(const fnzi_outputs *out, uint32_t k) {
   return out->data[k].tensor->node;
 }
@@ -101,8 +100,7 @@ static fnz_status share_with_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k)
   return FNZ_OK;
 }
 
-/* --- every output --------------------------------------------------------------------------------
- */
+/* --- every output ----------------------------------------------------------------------------- */
 /* Where inputs are in the end: those that are still in the memory they came with, or the others. */
 static void mark_inputs(fnzi_pass *p, bool moved) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++) {
@@ -148,8 +146,7 @@ fnz_status fnzi_share_outputs(fnzi_pass *p, fnzi_outputs *out) {
   return FNZ_OK;
 }
 
-/* --- guards --------------------------------------------------------------------------------------
- */
+/* --- guards ----------------------------------------------------------------------------------- */
 static bool is_written(const fnzi_pass *p, uint32_t k) {
   return p->roots[k]->touched || (!p->roots[k]->storage->nwatched && p->roots[k]->storage->version);
 }

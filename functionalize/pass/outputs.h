@@ -1,5 +1,5 @@
 /* outputs.h - the outputs of a graph on their way into the signature: outputs.c collects them,
- * sharing.c says whose memory they lie in, epilogue.c makes writes of the final values. */
+ * output_aliases.c says whose memory they lie in, epilogue.c makes writes of the final values. */
 #ifndef FNZI_OUTPUTS_H
 #define FNZI_OUTPUTS_H
 
@@ -19,7 +19,7 @@ typedef struct fnzi_outputs {
   size_t count, mutations; /* the first `mutations` are final values */
 } fnzi_outputs;
 
-/* --- sharing.c -------------------------------------------------------------------------------- */
+/* --- output_aliases.c ------------------------------------------------------------------------- */
 /* Says of every user output, and of every input that was moved to other memory, whose memory it
  * lies in. */
 FNZ_MUST_CHECK fnz_status fnzi_share_outputs(fnzi_pass *p, fnzi_outputs *out);

@@ -1,10 +1,10 @@
 /* pass.h - one graph of a program on its way through the wrapper, as the files of the pass share
  * it.
  *
- *   memories.c       which inputs lie in one memory, and how they come in
+ *   aliased_inputs.c       which inputs lie in one memory, and how they come in
  *   inputs.c         the graph's inputs become tensors, its heading goes over
- *   functionalize.c  its nodes are replayed
- *   regions.c        those of higher-order operators, see regions.h
+ *   driver.c  its nodes are replayed
+ *   operands.c        those of higher-order operators, see regions.h
  *   outputs.c        its outputs, and the final values of what it has written, come back
  */
 #ifndef FNZI_PASS_H
@@ -52,7 +52,7 @@ typedef struct fnzi_pass {
   bool autocast;              /* the nodes run under an enabled autocast */
 } fnzi_pass;
 
-/* --- functionalize.c -------------------------------------------------------------------------- */
+/* --- driver.c --------------------------------------------------------------------------------- */
 /* fnz_functionalize(), which also tells what is asked of it. NULL: nothing. */
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_asked(fnz_context *ctx, const fnz_program *program,
                                                    const fnz_functionalize_options *options,
@@ -65,8 +65,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, 
 /* The same for a node whose turn it was; its results become unknown values. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_go_on(fnzi_pass *p, const fnzi_node *node, fnz_status status);
 
-/* --- keep.c ------------------------------------------------------------------------------------
- * The extras of the source, and what each node was made of, as `asked` tells; it may be NULL. */
+/* --- provenance.c
+ * ------------------------------------------------------------------------------------ The extras
+ * of the source, and what each node was made of, as `asked` tells; it may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_keep_extras(const fnz_program *from, const fnzi_asked *asked,
                                            fnz_program *to);
 

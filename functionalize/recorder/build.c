@@ -1,4 +1,4 @@
-/* recorder_build.c - the nodes of a tape that count become a graph.
+/* build.c - the nodes of a tape that count become a graph.
  *
  * needs   a tape, and the values that somebody wants
  * keeps   the order of recording; random nodes, those without results and those with effects
@@ -314,7 +314,7 @@ static fnz_status emit(fnzi_tape *r, fnzi_tape_node *n) {
   return n->op ? emit_call(r, n) : emit_other(r, n);
 }
 
-/* --- memory -------------------------------------------------------------------------------- */
+/* --- memory ----------------------------------------------------------------------------------- */
 /* What the vectors do not use is given back: nothing is recorded any more for now. */
 static fnz_status trim(fnzi_tape *r) {
   FNZI_TRIM(r->ctx, &r->values);

@@ -1,6 +1,6 @@
-/* keep.c - what the result keeps of a .pt2 file, so that it can be written as one again.
+/* provenance.c - what the result keeps of a .pt2 file, so that it can be written as one again.
  *
- * needs   the answers where each node comes from (why.h)
+ * needs   the answers where each node comes from (provenance.h)
  * gives   the extras of the source, and per node the one whose metadata and device it has */
 #include "functionalize/pass/pass.h"
 #include "program/pt2_metadata.h"

@@ -1,10 +1,10 @@
-/* why.h - where a recorded node comes from, as cheaply as it can be known while recording.
+/* provenance.h - where a recorded node comes from, as cheaply as it can be known while recording.
  *
  * The world always knows these few pointers. Where somebody asks (program->asked), the tape keeps
  * them per node, and the pass goes on behind failures when it is to find all of them. What they
  * mean to people is found out afterwards: origins.c, lint.c. */
-#ifndef FNZI_WHY_H
-#define FNZI_WHY_H
+#ifndef FNZI_PROVENANCE_H
+#define FNZI_PROVENANCE_H
 
 #include "program/program.h"
 

@@ -1,4 +1,4 @@
-/* recorder.c - the backend that writes down functional calls; recorder_build.c makes nodes of those
+/* recorder.c - the backend that writes down functional calls; build.c makes nodes of those
  * that count.
  *
  * While recording, a call costs its arguments and a few words; names, tables and the program's own

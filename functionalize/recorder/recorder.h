@@ -50,7 +50,7 @@ bool fnzi_recorder_has_effects(const fnz_backend *recorder);
 
 /* Adds every node that the values need, in the order of recording, and tells which values of the
  * graph they became. Nodes without results and random ones are needed too. With `views`, nodes that
- * change nothing in that dialect disappear (tidy.h), but for copies that are wanted: those are
+ * change nothing in that dialect disappear (simplify.h), but for copies that are wanted: those are
  * memory of their own in whatever runs the program. NULL: the nodes are those that were recorded.
  */
 FNZ_MUST_CHECK fnz_status fnzi_recorder_build(fnz_backend *recorder, const fnz_handle *wanted,

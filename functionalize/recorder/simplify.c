@@ -1,4 +1,4 @@
-/* tidy.c - less of the tape: views of views, views of what was just put there, clones and casts
+/* simplify.c - less of the tape: views of views, views of what was just put there, clones and casts
  * that change nothing, equal views twice.
  *
  * needs   a tape whose needed nodes are marked

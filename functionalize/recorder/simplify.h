@@ -1,4 +1,4 @@
-/* tidy.h - what the files that make less of the tape share.
+/* simplify.h - what the files that make less of the tape share.
  *
  * A *sight* is what is known of a value that a view or a scatter gave:
  *
@@ -8,8 +8,8 @@
  *
  * Windows are geometries in the *frame* of a value: the value as if it were a root of memory, dense
  * and row-major, or, for views that share memory, as it lies. */
-#ifndef FNZI_TIDY_H
-#define FNZI_TIDY_H
+#ifndef FNZI_SIMPLIFY_H
+#define FNZI_SIMPLIFY_H
 
 #include "views/oracle_log.h"
 #include "functionalize/recorder/tape.h"
@@ -94,7 +94,7 @@ typedef struct fnzi_tidy {
   bool changed;
 } fnzi_tidy;
 
-/* --- tidy.c ----------------------------------------------------------------------------------- */
+/* --- simplify.c ------------------------------------------------------------------------------- */
 /* One round over the nodes that are marked as needed; `wanted` become the values they are now.
  * The caller marks again when *changed, and may ask for another round. */
 FNZ_MUST_CHECK fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted,
@@ -103,7 +103,7 @@ FNZ_MUST_CHECK fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_h
 /* Borrowed until the next call. */
 const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op);
 
-/* --- tidy_sights.c ---------------------------------------------------------------------------- */
+/* --- simplify_facts.c ------------------------------------------------------------------------- */
 static inline uint32_t fnzi_tape_index(const fnz_arg *arg) {
   return (uint32_t)(arg->u.value - 1);
 }
@@ -135,7 +135,7 @@ FNZ_MUST_CHECK fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *f
 FNZ_MUST_CHECK fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t from, uint32_t base,
                                          const fnz_op *op, fnz_arg *args);
 
-/* --- tidy_scatters.c -------------------------------------------------------------------------- */
+/* --- simplify_scatters.c ---------------------------------------------------------------------- */
 /* *ended: another value has taken the place of its result. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended);
 /* Runs of scatters that cover their base become one node. */

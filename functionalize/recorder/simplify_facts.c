@@ -1,4 +1,5 @@
-/* tidy_sights.c - what is known of values that views and scatters gave, and who is whose equal. */
+/* simplify_facts.c - what is known of values that views and scatters gave, and who is whose equal.
+ */
 #include "views/tiling.h"
 #include "functionalize/recorder/simplify.h"
 

@@ -1,4 +1,4 @@
-/* tidy_scatters.c - scatters of which less would do.
+/* simplify_scatters.c - scatters of which less would do.
  *
  *   it puts back what it found         the base
  *   it covers all of its base          what it puts there, seen in the base's shape

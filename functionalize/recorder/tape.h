@@ -1,4 +1,4 @@
-/* tape.h - what a recorder has written down, as recorder.c fills it and recorder_build.c makes a
+/* tape.h - what a recorder has written down, as recorder.c fills it and build.c makes a
  * graph of it. */
 #ifndef FNZI_TAPE_H
 #define FNZI_TAPE_H

@@ -1,4 +1,4 @@
-/* tensor.c - the wrapper's public interface: worlds, tensors, and calls by name. */
+/* api.c - the wrapper's public interface: worlds, tensors, and calls by name. */
 #include "functionalize/recorder/recorder.h"
 #include "functionalize/wrapper/wrapper.h"
 

@@ -1,4 +1,4 @@
-/* put_back.c - writing through the aliases of a storage, and putting what was written into its
+/* commit.c - writing through the aliases of a storage, and putting what was written into its
  * root.
  *
  * A write stores the value at its own alias and marks it dirty; nothing else happens until somebody

@@ -1,4 +1,4 @@
-/* current.c - which values of a storage are still right: who wrote where, and since when.
+/* freshness.c - which values of a storage are still right: who wrote where, and since when.
  *
  * needs   the log of writes and the dirty aliases of a storage
  * keeps   everything: it only looks

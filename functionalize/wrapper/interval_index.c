@@ -1,4 +1,4 @@
-/* crowd.c - tensors sorted by where they lie in their storages.
+/* interval_index.c - tensors sorted by where they lie in their storages.
  *
  * The windows of a storage are laid out along one axis on which most of them are apart: its bytes,
  * or its bytes modulo a stride. Rows lie apart by their bytes; columns all lie between the first

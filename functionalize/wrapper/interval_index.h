@@ -1,7 +1,7 @@
-/* crowd.h - which of the tensors of one call may share memory with which, without looking at every
- * pair: a list operator may have 60,000 of them. */
-#ifndef FNZI_CROWD_H
-#define FNZI_CROWD_H
+/* interval_index.h - which of the tensors of one call may share memory with which, without looking
+ * at every pair: a list operator may have 60,000 of them. */
+#ifndef FNZI_INTERVAL_INDEX_H
+#define FNZI_INTERVAL_INDEX_H
 
 #include "functionalize/wrapper/wrapper.h"
 

@@ -1,4 +1,4 @@
-/* gather.c - many writes to one storage wait together.
+/* pending.c - many writes to one storage wait together.
  *
  * Few aliases of a storage may be dirty at once. The oldest of more than these waits here, as a
  * piece of the root along one dimension, until somebody reads what is not right without it. If the
@@ -29,7 +29,7 @@ struct fnzi_gathered {
 };
 
 /* Windows of the root are pieces of its value as they are. With symbolic sizes, what covers what
- * is another question at each size, which tidy_scatters.c asks. */
+ * is another question at each size, which simplify_scatters.c asks. */
 static bool may_gather(const fnz_world *world, const fnzi_alias *a) {
   const fnz_geometry *root = &a->storage->root->geometry, *g = &a->geometry;
   return !world->decisions && world->views != FNZ_VIEWS_STRIDED && fnzi_is_frame(root) &&

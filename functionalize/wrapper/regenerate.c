@@ -1,4 +1,4 @@
-/* links.c - from a parent to its child: the steps that lead from one alias to another.
+/* regenerate.c - from a parent to its child: the steps that lead from one alias to another.
  *
  * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
  *         the shortest path over geometry (views/path.c), so no work grows with its length; where

@@ -1,8 +1,8 @@
 /* sync.c - reading through the aliases of a storage, as lazily as possible.
  *
- * A read takes what it can from values that are still right (current.c), brings dirty aliases that
- * overlap it into the root (put_back.c), and derives the rest from the nearest value that is right
- * for the window it needs, link by link or along a path (links.c).
+ * A read takes what it can from values that are still right (freshness.c), brings dirty aliases
+ * that overlap it into the root (commit.c), and derives the rest from the nearest value that is
+ * right for the window it needs, link by link or along a path (regenerate.c).
  *
  * keeps   dirty aliases share no byte; the root's value is right wherever no alias is dirty */
 #include "functionalize/wrapper/sync.h"

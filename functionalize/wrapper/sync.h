@@ -1,10 +1,10 @@
-/* sync.h - what reading (sync.c) and writing (put_back.c) share about the aliases of a storage. */
+/* sync.h - what reading (sync.c) and writing (commit.c) share about the aliases of a storage. */
 #ifndef FNZI_SYNC_H
 #define FNZI_SYNC_H
 
 #include "functionalize/wrapper/wrapper.h"
 
-/* --- current.c -------------------------------------------------------------------------------- */
+/* --- freshness.c ------------------------------------------------------------------------------ */
 /* Different windows of one split or unbind: disjoint, unless what they cut repeats elements. */
 bool fnzi_are_siblings(const fnzi_alias *a, const fnzi_alias *b);
 /* Which memory two aliases of a storage share, as the world has decided. */
@@ -20,7 +20,7 @@ bool fnzi_overlaps_dirty(const fnzi_alias *window);
 /* The value of `a` shows what `window`, a part of it, holds now. */
 bool fnzi_right_for(fnzi_alias *a, const fnzi_alias *window);
 
-/* --- links.c ---------------------------------------------------------------------------------- */
+/* --- regenerate.c ----------------------------------------------------------------------------- */
 void fnzi_link_step(const fnzi_alias *a, fnzi_view_step *out);
 /* The value of one alias from its parent's, `base`. */
 FNZ_MUST_CHECK fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
@@ -41,7 +41,7 @@ size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[
 FNZ_MUST_CHECK fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fnzi_alias ***links,
                                              size_t *count);
 
-/* --- gather.c --------------------------------------------------------------------------------- */
+/* --- pending.c -------------------------------------------------------------------------------- */
 /* The value of a dirty alias waits with those of others; `*done` is false, and nothing has
  * happened, if it cannot. */
 FNZ_MUST_CHECK fnz_status fnzi_gather(fnz_world *world, const fnzi_alias *a, bool *done);
@@ -55,7 +55,7 @@ bool fnzi_gathered_lacks_little(const fnzi_storage *s);
 /* What waits goes into the root's value. */
 FNZ_MUST_CHECK fnz_status fnzi_gathered_end(fnz_world *world, fnzi_storage *s);
 
-/* --- put_back.c ------------------------------------------------------------------------------- */
+/* --- commit.c --------------------------------------------------------------------------------- */
 /* Puts a dirty alias into the root. */
 FNZ_MUST_CHECK fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty);
 /* Puts what has been gathered into the root, if anything has; with it, perhaps, what is dirty. */

@@ -1,4 +1,4 @@
-/* world.h - the wrapper's inside: values, storages with their trees of views, tensors.
+/* wrapper.h - the wrapper's inside: values, storages with their trees of views, tensors.
  *
  *   tensor --> alias --parent--> alias ... --parent--> root      one tree per storage
  *              (one window: geometry, cached value)
@@ -8,12 +8,12 @@
  * happens. The truth about a byte is in the dirty alias that has it, else in what has been gathered
  * of older ones, else in the root's value. Dirty aliases of a storage never share a byte.
  *
- * storage.c makes and ends these things; sync.c reads, put_back.c and gather.c write through them,
- * by what current.c and links.c know; replay.c asks the backend for what a view shows; dispatch.c
- * sends an operator to the rule that applies; twins.c, lists.c and writes.c have the rules for
- * operators that write. */
-#ifndef FNZI_WORLD_H
-#define FNZI_WORLD_H
+ * storage.c makes and ends these things; sync.c reads, commit.c and pending.c write through them,
+ * by what freshness.c and regenerate.c know; replay.c asks the backend for what a view shows;
+ * dispatch.c sends an operator to the rule that applies; write_twin.c, write_foreach.c and
+ * write_rules.c have the rules for operators that write. */
+#ifndef FNZI_WRAPPER_H
+#define FNZI_WRAPPER_H
 
 #include "functionalize/recorder/provenance.h"
 #include "views/oracle_log.h"
@@ -78,7 +78,7 @@ typedef struct fnzi_entry {
   uint64_t first, last;
 } fnzi_entry;
 
-typedef struct fnzi_gathered fnzi_gathered; /* gather.c */
+typedef struct fnzi_gathered fnzi_gathered; /* pending.c */
 
 typedef struct fnzi_storage {
   struct fnz_world *world;
@@ -214,7 +214,7 @@ FNZ_MUST_CHECK fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz
 FNZ_MUST_CHECK fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request,
                                           fnzi_held *value);
 
-/* --- writes.c --------------------------------------------------------------------------------- */
+/* --- write_rules.c ---------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_write_request(fnz_world *world, fnzi_request *request,
                                              const fnzi_route *route);
 
@@ -252,7 +252,7 @@ fnzi_alias *fnzi_alias_retain(fnzi_alias *node);
 void fnzi_alias_release(fnzi_alias *node);
 void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value);
 
-/* What waits is not needed any more (gather.c). */
+/* What waits is not needed any more (pending.c). */
 void fnzi_gathered_forget(fnzi_storage *s);
 
 /* --- replay.c --------------------------------------------------------------------------------- */
@@ -271,7 +271,7 @@ FNZ_MUST_CHECK fnz_status fnzi_replay_step(fnz_world *world, const fnzi_view_ste
 FNZ_MUST_CHECK fnz_status fnzi_replay_path(fnz_world *world, const fnzi_path *path, fnzi_held *from,
                                            fnzi_held **out);
 
-/* --- sync.c, put_back.c ----------------------------------------------------------------------- */
+/* --- sync.c, commit.c ------------------------------------------------------------------------- */
 /* The value of a window as of now; borrowed from the node. */
 FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *node, fnzi_held **out);
 /* The value of a dense root as one dimension in memory order, whose geometry is `flat`. */

@@ -1,5 +1,5 @@
-/* lists.c - foreach operators: one node for the whole list where that means the same as one element
- * after the other, else element after element. */
+/* write_foreach.c - foreach operators: one node for the whole list where that means the same as one
+ * element after the other, else element after element. */
 #include "functionalize/wrapper/interval_index.h"
 #include "functionalize/wrapper/write_rules.h"
 

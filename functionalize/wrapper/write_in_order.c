@@ -1,4 +1,4 @@
-/* in_order.c - results put into a target that shows an element in several places, where eager
+/* write_in_order.c - results put into a target that shows an element in several places, where eager
  * computes all of them before it writes the first one: the last one that goes to a place stays.
  *
  * needs   the order of eager's loop over the target

@@ -1,4 +1,4 @@
-/* one_number.c - one number written to chosen places of a target that shows an element in several
+/* write_number.c - one number written to chosen places of a target that shows an element in several
  * places: the element is written if any of its places is chosen, so that no order matters, and what
  * is not chosen must not be written back over it.
  *

@@ -1,4 +1,4 @@
-/* writes.c - the rules for operators that write: what each written argument becomes.
+/* write_rules.c - the rules for operators that write: what each written argument becomes.
  *
  * needs   the operator's kind of mutation (mutations.def)
  * keeps   eager's order: everything is read before anything is written, lists element by element
@@ -276,7 +276,7 @@ static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
   return fnzi_give(world, r, self);
 }
 
-/* --- fill_diagonal_ -------------------------------------------------------------------------- */
+/* --- fill_diagonal_ --------------------------------------------------------------------------- */
 /* `count` places of self, `stride` apart, from `offset` on. */
 static fnz_status fill_places(fnz_world *world, fnz_tensor *self, int64_t count, int64_t stride,
                               int64_t offset, fnz_arg number) {

@@ -1,7 +1,8 @@
-/* writes.h - what writes.c (single rules), twins.c (functional twins) and lists.c (foreach) share.
+/* write_rules.h - what write_rules.c (single rules), write_twin.c (functional twins) and
+ * write_foreach.c (foreach) share.
  */
-#ifndef FNZI_WRITES_H
-#define FNZI_WRITES_H
+#ifndef FNZI_WRITE_RULES_H
+#define FNZI_WRITE_RULES_H
 
 #include "functionalize/wrapper/wrapper.h"
 
@@ -22,7 +23,7 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
 /* LIMIT where what overlaps itself has taken so many nodes that a program would become more than
  * its bound. */
 FNZ_MUST_CHECK fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op);
-/* by_slices.c: applies the operator to one slice after the other along dimension `dim` of the
+/* write_slicewise.c: applies the operator to one slice after the other along dimension `dim` of the
  * target. */
 FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *request,
                                                  fnz_tensor *target, int dim);
@@ -31,21 +32,21 @@ FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request 
  * place many results. */
 FNZ_MUST_CHECK fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *request,
                                               fnz_tensor *target, int dim);
-/* one_number.c: an operator that writes one number to places that it chooses, where several of them
- * may be one element. *done is false for every other call. */
+/* write_number.c: an operator that writes one number to places that it chooses, where several of
+ * them may be one element. *done is false for every other call. */
 FNZ_MUST_CHECK fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *request,
                                                   bool elementwise, bool *done);
-/* in_order.c: puts a value into a target that may overlap itself, its elements in the order of a
- * loop over these dimensions, outermost first. */
+/* write_in_order.c: puts a value into a target that may overlap itself, its elements in the order
+ * of a loop over these dimensions, outermost first. */
 FNZ_MUST_CHECK fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op,
                                               fnz_tensor *target, fnzi_held *value,
                                               const uint32_t *order);
-/* twins.c, lists.c: the rules TWIN and LIST. */
+/* write_twin.c, write_foreach.c: the rules TWIN and LIST. */
 FNZ_MUST_CHECK fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *request,
                                             const fnzi_route *route);
 FNZ_MUST_CHECK fnz_status fnzi_list_request(fnz_world *world, fnzi_request *request,
                                             const fnzi_route *route);
-/* norms.c: operators that write running statistics without saying so. */
+/* write_norm.c: operators that write running statistics without saying so. */
 FNZ_MUST_CHECK fnz_status fnzi_batch_norm_request(fnz_world *world, fnzi_request *request);
 FNZ_MUST_CHECK fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *request);
 /* Refuses others in training that would write theirs. */

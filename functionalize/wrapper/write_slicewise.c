@@ -1,5 +1,6 @@
-/* by_slices.c - an operator that writes, applied to slices of its target: to one after the other,
- * as eager goes over memory that is also read, or to the first alone, where all lie in one place.
+/* write_slicewise.c - an operator that writes, applied to slices of its target: to one after the
+ * other, as eager goes over memory that is also read, or to the first alone, where all lie in one
+ * place.
  *
  * needs   a dimension of the target
  * gives   the same request on tensors that are shorter there */

@@ -1,5 +1,5 @@
-/* twins.c - in-place, out= and mutable operators by their functional twin: everything is read, the
- * twin is evaluated, and each written argument takes its result, cast to its own dtype.
+/* write_twin.c - in-place, out= and mutable operators by their functional twin: everything is read,
+ * the twin is evaluated, and each written argument takes its result, cast to its own dtype.
  *
  * An operand that overlaps the target in a way that eager lets through is given eager's meaning by
  * applying the operator slice after slice (mutations/checks.c says when that is the same). */

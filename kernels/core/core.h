@@ -1,4 +1,4 @@
-/* kernels.h - functional operators on arrays: one row of kernels.def per operator.
+/* core.h - functional operators on arrays: one row of kernels.def per operator.
  *
  * A row names a *shape rule*, which computes the geometry of every result from the arguments'
  * geometries, and a *kernel*, which fills results that are already allocated. The meta backend runs
@@ -8,15 +8,14 @@
  * A kernel that wants plain memory asks for it: fnzi_dense() and fnzi_dense_as() give an argument
  * as row-major elements, fnzi_result_as() gives memory for a result; whatever copying and
  * converting that takes is done behind these. */
-#ifndef FNZI_KERNELS_H
-#define FNZI_KERNELS_H
+#ifndef FNZI_CORE_H
+#define FNZI_CORE_H
 
 #include "program/program.h"
 
 #include <fnz/backend.h>
 
-/* --- Arrays -------------------------------------------------------------------------------
- */
+/* --- Arrays ----------------------------------------------------------------------------------- */
 typedef struct fnzi_storage {
   size_t refs, bytes;
   unsigned char *data; /* aligned to 64 bytes; NULL on the meta backend */
@@ -106,8 +105,7 @@ FNZ_MUST_CHECK fnz_status fnzi_storage_extend(fnz_context *ctx, fnzi_storage *st
 FNZ_MUST_CHECK fnz_status fnzi_storage_holds(fnz_context *ctx, const fnzi_storage *storage,
                                              const fnz_geometry *window);
 
-/* --- Calls --------------------------------------------------------------------------------
- */
+/* --- Calls ------------------------------------------------------------------------------------ */
 typedef struct fnzi_call {
   fnz_context *ctx;
   fnzi_stock *stock;
@@ -186,7 +184,7 @@ fnz_status fnzi_refuse(const fnzi_call *call, fnz_class kind, const char *format
 /* What eager warns of, with "operator: " in front; a later warning replaces an earlier one. */
 void fnzi_warn(const fnzi_call *call, const char *format, ...) FNZ_PRINTF(2, 3);
 
-/* --- For shape rules --------------------------------------------------------------------- */
+/* --- For shape rules -------------------------------------------------------------------------- */
 /* Appends a result.
  * strides NULL means row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_shape_add(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
@@ -209,7 +207,7 @@ FNZ_MUST_CHECK fnz_status fnzi_float_check(const fnzi_call *call);
 /* The refusal of a result whose size nothing says: there is no data, and none is recorded. */
 FNZ_MUST_CHECK fnz_status fnzi_size_unknown(const fnzi_call *call);
 
-/* --- For kernels ------------------------------------------------------------------------- */
+/* --- For kernels ------------------------------------------------------------------------------ */
 /* Row-major
  * elements of an array: its own memory when they lie so, else a copy in scratch memory. Valid until
  * the call ends. */
@@ -260,7 +258,7 @@ static inline void fnzi_loop_add_array(fnzi_loop *loop, const fnzi_array *a) {
  * row-major order and one thread. */
 void fnzi_loop_run(fnzi_loop *loop, fnzi_row_fn *row, const void *user, int threads, bool ordered);
 
-/* --- The table --------------------------------------------------------------------------- */
+/* --- The table -------------------------------------------------------------------------------- */
 typedef fnz_status fnzi_shape_fn(fnzi_call *call);
 typedef fnz_status fnzi_kernel_fn(fnzi_call *call);
 

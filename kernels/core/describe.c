@@ -4,7 +4,7 @@
 /* Operators that are parts of others are followed so far: a list of in-place forms of ... */
 enum { MOST_LINKS = 4 };
 
-/* The ways of variants.h; a way of special.c is none of them. */
+/* The ways of eager.h; a way of special.c is none of them. */
 static const struct {
   fnzi_way_fn *way;
   const char *words;

@@ -1,11 +1,11 @@
 /* machine.h - the CPU backend and the meta backend from inside: one struct for both.
  *
  * It has two faces. apply (apply.c) works on values that never change, so results may share memory
- * with arguments. call (variants.c) works on memory, as eager does: plan.c finds out how each
- * operator is served there, by window.c, composite.c, list.c or view_scatter.c, or by write.c into
- * tensors that are there; bits.c and memory.c have what tensors over memory need. Both compute with
- * evaluate.c: a row of kernels.def, or a registered kernel (frame.c), which is made to look like
- * one. */
+ * with arguments. call (job.c) works on memory, as eager does: plan.c finds out how each
+ * operator is served there, by view.c, view_or_copy.c, foreach.c or scatter_copy.c, or by write.c
+ * into tensors that are there; lazy_bits.c and memory.c have what tensors over memory need. Both
+ * compute with evaluate.c: a row of kernels.def, or a registered kernel (frame.c), which is made to
+ * look like one. */
 #ifndef FNZI_MACHINE_H
 #define FNZI_MACHINE_H
 
@@ -22,7 +22,7 @@ typedef struct fnzi_registered {
 } fnzi_registered;
 
 typedef struct fnzi_job fnzi_job;
-typedef struct fnzi_shortcuts fnzi_shortcuts; /* of fast.c */
+typedef struct fnzi_shortcuts fnzi_shortcuts; /* of shortcut.c */
 typedef fnz_status fnzi_way_fn(fnzi_job *job);
 
 /* Rows of strict.def about the whole operator. */
@@ -76,8 +76,7 @@ fnzi_kernel_fn fnzi_kernel_registered;
 /* The registered kernel that computes a functional operator; NULL when there is none. */
 const fnzi_registered *fnzi_registered_for(const fnzi_machine *m, const fnz_op *op);
 
-/* --- evaluate.c ----------------------------------------------------------------------------------
- */
+/* --- evaluate.c ------------------------------------------------------------------------------- */
 /* The row of an operator, of the table or registered; NULL when there is none. */
 const fnzi_kernel *fnzi_row_of(const fnzi_machine *m, const fnz_op *op);
 /* Arguments with defaults filled in; `out` has room for op->nparams. */
@@ -97,8 +96,7 @@ FNZ_MUST_CHECK fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, con
                                          uint32_t i, fnz_arg *out);
 FNZ_MUST_CHECK fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op);
 
-/* --- apply.c -------------------------------------------------------------------------------------
- */
+/* --- apply.c ---------------------------------------------------------------------------------- */
 /* A functional operator on values, from its arguments as given to its results; the caller has
  * opened the call, and releases what results there are after a failure. */
 FNZ_MUST_CHECK fnz_status fnzi_evaluate_request(fnzi_call *call, const fnzi_kernel *row,
@@ -106,8 +104,7 @@ FNZ_MUST_CHECK fnz_status fnzi_evaluate_request(fnzi_call *call, const fnzi_kern
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
                               fnz_handle *outputs, size_t capacity, size_t *count);
 
-/* --- variants.c ----------------------------------------------------------------------------------
- */
+/* --- job.c ------------------------------------------------------------------------------------ */
 fnz_status fnzi_machine_call(void *self, fnz_context *ctx, const fnz_request *request,
                              fnz_handle *outputs, size_t capacity, size_t *count, char *warning);
 /* The elements of an eager array as its lazy bits say, in memory of their own. */

@@ -1,9 +1,9 @@
-/* register.c - kernels that users add to a backend, and the variants that follow from a plain one:
+/* registry.c - kernels that users add to a backend, and the variants that follow from a plain one:
  * the functional form of one that writes, the copying form of a view, the in-place form of out=. */
 #include "kernels/eager/eager.h"
 #include "schema/twins.h"
 
-/* --- Finding ----------------------------------------------------------------------------- */
+/* --- Finding ---------------------------------------------------------------------------------- */
 /* Members of a group have the same one. */
 static const fnz_op *group_of(const fnz_op *op) {
   const fnz_op *functional = fnz_op_functional_twin(op);
@@ -31,7 +31,7 @@ const fnzi_registered *fnzi_registered_for(const fnzi_machine *m, const fnz_op *
   return same ? same : find_structured(m, op);
 }
 
-/* --- Adding ------------------------------------------------------------------------------ */
+/* --- Adding ----------------------------------------------------------------------------------- */
 static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
                                const fnz_kernel *kernel) {
   if (backend->call != fnzi_machine_call)
@@ -72,7 +72,7 @@ fnz_status fnz_kernel_register(fnz_backend *backend, fnz_context *ctx, const fnz
   return FNZ_OK;
 }
 
-/* --- Plans ------------------------------------------------------------------------------- */
+/* --- Plans ------------------------------------------------------------------------------------ */
 static bool plan_row(fnzi_plan *plan, const fnzi_registered *r, const fnz_op *via,
                      fnzi_way_fn *way) {
   plan->registered = r;
@@ -120,7 +120,7 @@ bool fnzi_plan_donor(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
   return false;
 }
 
-/* --- Plain kernels ----------------------------------------------------------------------- */
+/* --- Plain kernels ---------------------------------------------------------------------------- */
 static fnz_status refuse_bits(const fnzi_job *job) {
   for (size_t i = 0; i < job->op->nparams; i++) {
     const fnzi_array *a = fnzi_arg_array(&job->args[i]);
@@ -166,7 +166,7 @@ fnz_status fnzi_way_plain(fnzi_job *job) {
   return fnzi_job_on_args(job, do_plain);
 }
 
-/* --- What follows from them -------------------------------------------------------------- */
+/* --- What follows from them ------------------------------------------------------------------- */
 /* Copies of the arguments that via writes, lists flattened, NULL for None. */
 typedef struct copying {
   const fnzi_job *job;

@@ -1,8 +1,8 @@
-/* slopes.c - what flows back through activations and losses, element by element. 16-bit floats are
- * computed as f32 and rounded once. */
+/* activations_backward.c - what flows back through activations and losses, element by element.
+ * 16-bit floats are computed as f32 and rounded once. */
 #include "kernels/decomp/decomp.h"
 
-/* --- Pieces ------------------------------------------------------------------------------ */
+/* --- Pieces ----------------------------------------------------------------------------------- */
 static fnzi_array *times(fnzi_steps *s, fnzi_array *a, double by) {
   return STEP(mul__Scalar, V(a), F(by));
 }
@@ -43,7 +43,7 @@ static double number(const fnzi_steps *s, const char *name) {
   return arg ? fnzi_number_float(arg) : 0;
 }
 
-/* --- Activations ------------------------------------------------------------------------- */
+/* --- Activations ------------------------------------------------------------------------------ */
 RECIPE(elu_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self_or_result");
   double scale = number(s, "scale"), low = number(s, "alpha") * scale;
@@ -130,7 +130,7 @@ RECIPE(prelu_kernel_backward) {
   fnzi_give_result(s, rounded(s, zeroed(s, MUL(x, grad), up)));
 }
 
-/* --- Losses ------------------------------------------------------------------------------ */
+/* --- Losses ----------------------------------------------------------------------------------- */
 enum { KEPT, MEAN };
 
 /* How much of the loss an element is. */
@@ -230,7 +230,7 @@ RECIPE(nll_loss_backward) {
   fnzi_give_result(s, STEP(scatter__src, V(zeros), I(dim), V(at), V(rounded(s, values))));
 }
 
-/* --- Windows ----------------------------------------------------------------------------- */
+/* --- Windows ---------------------------------------------------------------------------------- */
 static fnzi_array *zeros_of(fnzi_steps *s, const char *sizes) {
   return STEP(zeros, *fnzi_named(s->call, sizes), DTYPE(fnzi_dtype_of(fnzi_input(s->call, 0))));
 }

@@ -1,10 +1,10 @@
-/* recipe.c - see recipe.h. */
+/* decomp.c - see decomp.h. */
 #include "kernels/decomp/decomp.h"
 #include "kernels/core/machine.h"
 
 #include <stdio.h>
 
-/* --- The recipe -------------------------------------------------------------------------- */
+/* --- The recipe ------------------------------------------------------------------------------- */
 fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *recipe) {
   fnzi_steps s = {.call = call};
   fnzi_arena_init(&s.scratch, call->ctx);
@@ -51,7 +51,7 @@ void fnzi_leave(fnzi_steps *s, size_t mark, fnzi_array *const *kept, size_t coun
   s->made.count = to;
 }
 
-/* --- Arguments --------------------------------------------------------------------------- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 static void *room_of(fnzi_steps *s, size_t count, size_t size) {
   void *room = NULL;
   if (s->status == FNZ_OK)
@@ -81,7 +81,7 @@ fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count) {
   return list_of(at, count);
 }
 
-/* --- Steps ------------------------------------------------------------------------------- */
+/* --- Steps ------------------------------------------------------------------------------------ */
 static fnz_status do_step(fnzi_steps *s, const fnz_op *op, const fnz_arg *args, size_t nargs,
                           fnzi_array **out, size_t room, size_t *count) {
   const fnzi_kernel *row = fnzi_kernel_find(op);
@@ -196,7 +196,7 @@ fnzi_array *fnzi_by_reduction(fnzi_steps *s, fnzi_array *a) {
   return reduction == KEPT ? a : reduction == MEAN ? STEP(mean, V(a)) : STEP(sum, V(a));
 }
 
-/* --- Asking ------------------------------------------------------------------------------ */
+/* --- Asking ----------------------------------------------------------------------------------- */
 size_t fnzi_given_count(const fnzi_steps *s, const char *name) {
   const fnz_arg *arg = fnzi_named(s->call, name);
   return arg && arg->tag == FNZ_ARG_LIST ? arg->count : 0;
@@ -242,7 +242,7 @@ uint32_t fnzi_given_dim(fnzi_steps *s, const char *name, const fnzi_array *a) {
   return s->status == FNZ_OK ? dim : 0;
 }
 
-/* --- Results ----------------------------------------------------------------------------- */
+/* --- Results ---------------------------------------------------------------------------------- */
 void fnzi_give_result(fnzi_steps *s, fnzi_array *a) {
   fnzi_call *call = s->call;
   if (s->status != FNZ_OK)

@@ -1,13 +1,13 @@
-/* recipe.h - operators that are computed by others, one after the other: a row STEPS(operator,
- * name) of kernels_made.def, and a function that a RECIPE(name) opens.
+/* decomp.h - operators that are computed by others, one after the other: a row STEPS(operator,
+ * name) of decomp.def, and a function that a RECIPE(name) opens.
  *
  * A recipe runs as the row's shape rule, on the CPU and on the meta backend alike, and gives the
  * results with fnzi_give_result(). After a step has failed all further ones do nothing and return
  * NULL, and what is asked of NULL is 0, so a recipe need not look; s->status says it. What steps
  * make is released when the recipe ends. A step is an operator with a kernel of its own, never
  * another recipe. */
-#ifndef FNZI_MADE_RECIPE_H
-#define FNZI_MADE_RECIPE_H
+#ifndef FNZI_DECOMP_H
+#define FNZI_DECOMP_H
 
 #include "kernels/cpu/cpu.h"
 #include "schema/aten_names.h"
@@ -31,7 +31,7 @@ FNZ_MUST_CHECK fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *recipe);
   }                                                                                                \
   static void name(fnzi_steps *s)
 
-/* --- Arguments --------------------------------------------------------------------------- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 /* NULL for an absent tensor. */
 static inline fnz_arg V(fnzi_array *a) {
   return (fnz_arg){.tag = a ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = fnzi_array_handle(a)};
@@ -58,7 +58,7 @@ fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count);
 /* Room for so many arrays that lasts as long; NULL when that fails. */
 fnzi_array **fnzi_room(fnzi_steps *s, size_t count);
 
-/* --- Steps ------------------------------------------------------------------------------- */
+/* --- Steps ------------------------------------------------------------------------------------ */
 /* The result of an operator that has one, called with the first of its arguments. */
 fnzi_array *fnzi_do(fnzi_steps *s, size_t op, const fnz_arg *args, size_t nargs);
 #define STEP(op, ...)                                                                              \
@@ -99,7 +99,7 @@ fnzi_array *fnzi_by_reduction(fnzi_steps *s, fnzi_array *a);
  * not count). */
 void fnzi_leave(fnzi_steps *s, size_t mark, fnzi_array *const *kept, size_t count);
 
-/* --- Asking ------------------------------------------------------------------------------ */
+/* --- Asking ----------------------------------------------------------------------------------- */
 /* An argument of the operator that is made. */
 static inline fnzi_array *fnzi_given(const fnzi_steps *s, const char *name) {
   return fnzi_named_array(s->call, name);
@@ -132,7 +132,7 @@ static inline void fnzi_note(fnzi_steps *s, fnz_status status) {
  * has one. */
 uint32_t fnzi_given_dim(fnzi_steps *s, const char *name, const fnzi_array *a);
 
-/* --- Results ----------------------------------------------------------------------------- */
+/* --- Results ---------------------------------------------------------------------------------- */
 /* The next result. */
 void fnzi_give_result(fnzi_steps *s, fnzi_array *a);
 /* The next one is undefined. */

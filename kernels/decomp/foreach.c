@@ -1,4 +1,4 @@
-/* lists.c - operators on lists of tensors that are not one operator on each element: norms, and
+/* foreach.c - operators on lists of tensors that are not one operator on each element: norms, and
  * addcdiv and addcmul by the numbers in a tensor. */
 #include "kernels/decomp/decomp.h"
 

@@ -1,6 +1,6 @@
-/* groups.c - products of matrices group by group. Group g reaches from offs[g - 1] to offs[g] along
- * a dimension of the operands that are matrices; an operand of three dimensions has a matrix for
- * each group. */
+/* grouped_mm.c - products of matrices group by group. Group g reaches from offs[g - 1] to offs[g]
+ * along a dimension of the operands that are matrices; an operand of three dimensions has a matrix
+ * for each group. */
 #include "kernels/decomp/decomp.h"
 
 typedef struct groups {

@@ -1,4 +1,4 @@
-/* picks.c - elements picked by masks and indices, and comparisons with tolerance. */
+/* masking.c - elements picked by masks and indices, and comparisons with tolerance. */
 #include "kernels/decomp/decomp.h"
 
 /* How many elements were picked, where no data say it but the program does. */
@@ -28,7 +28,7 @@ static fnz_arg number_in(fnzi_steps *s, const fnzi_array *a) {
   return fnzi_number_at(s, a, 0);
 }
 
-/* --- Masks ------------------------------------------------------------------------------- */
+/* --- Masks ------------------------------------------------------------------------------------ */
 RECIPE(masked_select) {
   fnzi_array *self = fnzi_given(s, "self"), *mask = fnzi_given(s, "mask");
   int64_t count;
@@ -122,7 +122,7 @@ RECIPE(nonzero_static) {
   fnzi_give_result(s, fnzi_part(s, fnzi_joined(s, both, 2, 0), 0, 0, size));
 }
 
-/* --- Indices ----------------------------------------------------------------------------- */
+/* --- Indices ---------------------------------------------------------------------------------- */
 /* An index of one dimension, for every element of `like`. */
 static fnzi_array *spread(fnzi_steps *s, fnzi_array *index, const fnzi_array *like, int64_t dim) {
   uint32_t rank = fnzi_rank(like);
@@ -261,7 +261,7 @@ RECIPE(repeat_interleave_places) {
   fnzi_give_result(s, STEP(index_select, V(self), I(dim), V(index)));
 }
 
-/* --- With tolerance ---------------------------------------------------------------------- */
+/* --- With tolerance --------------------------------------------------------------------------- */
 static bool is_real_or_complex(fnz_dtype dtype) {
   return fnzi_is_float(dtype) || fnzi_is_complex(dtype);
 }
@@ -306,7 +306,7 @@ RECIPE(isreal) {
   fnzi_give_result(s, STEP(eq__Scalar, V(im), I(0)));
 }
 
-/* --- Lines between numbers in tensors ---------------------------------------------------- */
+/* --- Lines between numbers in tensors --------------------------------------------------------- */
 static void find_ends(fnzi_steps *s, fnz_arg ends[2]) {
   ends[0] = *fnzi_named(s->call, "start");
   ends[1] = *fnzi_named(s->call, "end");

@@ -1,6 +1,6 @@
-/* moved.c - what flows back where elements were only moved: padding that reflects or repeats, and
- * images made larger by their nearest elements. The operator itself, on the places instead of the
- * elements, says where each came from; there all that it became adds up. */
+/* padding_backward.c - what flows back where elements were only moved: padding that reflects or
+ * repeats, and images made larger by their nearest elements. The operator itself, on the places
+ * instead of the elements, says where each came from; there all that it became adds up. */
 #include "kernels/decomp/decomp.h"
 
 /* The last `count` sizes of `sizes` (rank of them) are of an image. */
@@ -45,7 +45,7 @@ static void give_back(fnzi_steps *s, const image *m, fnzi_array *places) {
   fnzi_give_result(s, fnzi_reshaped(s, fnzi_as(s, sum, dtype), m->sizes, m->rank));
 }
 
-/* --- Padding ----------------------------------------------------------------------------- */
+/* --- Padding ---------------------------------------------------------------------------------- */
 static void give_unpadded(fnzi_steps *s, size_t op, uint32_t dims) {
   fnzi_array *self = fnzi_given(s, "self");
   if (fnzi_rank(self) != dims + 1 && fnzi_rank(self) != dims + 2)
@@ -69,7 +69,7 @@ UNPADDED(replication, 1)
 UNPADDED(replication, 2)
 UNPADDED(replication, 3)
 
-/* --- Nearest elements -------------------------------------------------------------------- */
+/* --- Nearest elements ------------------------------------------------------------------------- */
 static void give_shrunk(fnzi_steps *s, size_t op, uint32_t dims) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_arg args[5];

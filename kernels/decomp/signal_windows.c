@@ -1,5 +1,5 @@
-/* windows.c - windows for spectra: sums of cosines, triangles. A periodic one is a symmetric one of
- * another place, without its last. */
+/* signal_windows.c - windows for spectra: sums of cosines, triangles. A periodic one is a symmetric
+ * one of another place, without its last. */
 #include "kernels/decomp/decomp.h"
 
 static const double pi = 3.14159265358979323846;

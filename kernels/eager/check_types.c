@@ -1,5 +1,5 @@
-/* types.c - does a program record the types that its operators give? Node by node, from the types
- * that are recorded for the arguments: by the shape rule of the operator's row, or, for what
+/* check_types.c - does a program record the types that its operators give? Node by node, from the
+ * types that are recorded for the arguments: by the shape rule of the operator's row, or, for what
  * depends on memory (views, writes, composites), by a call on memory without elements.
  *
  * needs   a verified program
@@ -83,8 +83,7 @@ typedef struct record {
   size_t count, tensors;
 } record;
 
-/* --- What is recorded ---------------------------------------------------------------------------
- */
+/* --- What is recorded ------------------------------------------------------------------------- */
 static fnz_status count_one(void *user, const fnz_arg *arg) {
   record *r = user;
   r->count++;
@@ -127,8 +126,7 @@ static fnz_status read_record(checker *c, const fnzi_node *n, record *r) {
   return fnzi_args_visit(n->outputs, n->noutputs, fill_one, &f);
 }
 
-/* --- Arguments ----------------------------------------------------------------------------------
- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 typedef struct lent {
   fnzi_array array;
   fnzi_storage storage; /* when it has to be memory */
@@ -186,8 +184,7 @@ static fnz_status lower_args(checker *c, const fnzi_node *n, fnz_arg **out) {
   return FNZ_OK;
 }
 
-/* --- What the rule says -------------------------------------------------------------------------
- */
+/* --- What the rule says ----------------------------------------------------------------------- */
 /* Room of one's own for each tensor that a call is made on, without an end: what lies behind a
  * window is no matter of its type. */
 static fnz_status settle(void *user, const fnz_arg *arg) {
@@ -268,8 +265,7 @@ static fnz_status ask(checker *c, const fnz_request *request, result *out) {
   return c->by_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
 }
 
-/* --- Comparing ----------------------------------------------------------------------------------
- */
+/* --- Comparing -------------------------------------------------------------------------------- */
 static bool is_same_type(const checker *c, const fnz_geometry *have, const fnz_geometry *want) {
   return (c->cast || c->real || have->dtype == want->dtype) && have->rank == want->rank &&
          (c->open || fnzi_same_sizes(have, want));
@@ -444,8 +440,7 @@ static fnz_status compare(checker *c, const fnz_request *request, const record *
   return FNZ_OK;
 }
 
-/* --- Nodes --------------------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 static bool is_limit(fnz_status status) {
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
 }
@@ -536,8 +531,7 @@ static fnz_status check_node(checker *c, const fnzi_node *n) {
   return r.tensors ? check_record(c, n, &r) : FNZ_OK;
 }
 
-/* --- Graphs -------------------------------------------------------------------------------------
- */
+/* --- Graphs ----------------------------------------------------------------------------------- */
 /* Bodies stand behind the graphs that call them. */
 static fnz_status note_casts(checker *c, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(c->p, graph);

@@ -1,6 +1,6 @@
-/* variants.h - what the ways of serving an operator on memory share: the call in hand. */
-#ifndef FNZI_VARIANTS_H
-#define FNZI_VARIANTS_H
+/* eager.h - what the ways of serving an operator on memory share: the call in hand. */
+#ifndef FNZI_KERNELS_EAGER_EAGER_H
+#define FNZI_KERNELS_EAGER_EAGER_H
 
 #include "kernels/core/machine.h"
 
@@ -20,8 +20,7 @@ struct fnzi_job {
 
 enum { FNZI_MOST_DEPTH = 4 }; /* a list of in-place views of composites that copy */
 
-/* --- plan.c --------------------------------------------------------------------------------------
- */
+/* --- plan.c ----------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
 FNZ_MUST_CHECK fnz_status fnzi_plan_make(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
 /* The plan that is known of an operator of the table; NULL when there is none yet. */
@@ -29,8 +28,7 @@ fnzi_plan *fnzi_plan_of(const fnzi_machine *m, const fnz_op *op);
 /* After another kernel came. */
 void fnzi_plans_forget(fnzi_machine *m);
 
-/* --- variants.c ----------------------------------------------------------------------------------
- */
+/* --- job.c ------------------------------------------------------------------------------------ */
 /* Fails with "operator: " in front. */
 fnz_status fnzi_job_fail(const fnzi_job *job, fnz_class kind, const char *format, ...)
     FNZ_PRINTF(3, 4);
@@ -65,8 +63,7 @@ fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
 fnzi_way_fn fnzi_way_same;    /* argument 0 itself, where the row's shape rule agrees */
 fnzi_way_fn fnzi_way_refuse;
 
-/* --- bits.c --------------------------------------------------------------------------------------
- */
+/* --- lazy_bits.c ------------------------------------------------------------------------------ */
 /* Arguments without lazy bits: those that have some are replaced by computed ones, which are in
  * *temporaries, *count of them, for the caller to release. */
 FNZ_MUST_CHECK fnz_status fnzi_job_plain_args(const fnzi_job *job, const fnz_op *op,
@@ -77,21 +74,18 @@ void fnzi_job_drop(const fnzi_job *job, fnzi_array **temporaries, size_t count);
 FNZ_MUST_CHECK fnz_status fnzi_job_resolve(const fnzi_job *job, fnzi_array *array,
                                            fnzi_array **out);
 
-/* --- window.c, view_scatter.c --------------------------------------------------------------------
- */
+/* --- view.c, scatter_copy.c ------------------------------------------------------------------- */
 /* Puts a copy in the place of result k. */
 FNZ_MUST_CHECK fnz_status fnzi_job_copy_result(fnzi_job *job, size_t k);
 fnzi_way_fn fnzi_way_view;      /* windows into argument 0 */
 fnzi_way_fn fnzi_way_view_copy; /* the same, copied */
 fnzi_way_fn fnzi_way_review;    /* argument 0 gets the geometry of via's result */
 
-/* --- composite.c, list.c -------------------------------------------------------------------------
- */
+/* --- view_or_copy.c, foreach.c ---------------------------------------------------------------- */
 fnzi_way_fn fnzi_way_composite; /* views, the argument itself, a copy: eager geometry decides */
 fnzi_way_fn fnzi_way_list;      /* via on each element, in order */
 
-/* --- fast.c --------------------------------------------------------------------------------------
- */
+/* --- shortcut.c ------------------------------------------------------------------------------- */
 /* After a call of a row: what it was like, for fnzi_fast_call(). */
 void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call);
 /* Makes a call that is like one before; false, with nothing done, when it is not. The plan has
@@ -99,8 +93,7 @@ void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call);
 bool fnzi_fast_call(fnzi_machine *m, fnz_context *ctx, const fnzi_plan *plan,
                     const fnz_request *request, fnz_handle *output);
 
-/* --- write.c -------------------------------------------------------------------------------------
- */
+/* --- write.c ---------------------------------------------------------------------------------- */
 fnzi_way_fn fnzi_way_write;     /* the row of via, into the written arguments */
 fnzi_way_fn fnzi_way_write_any; /* via however it is served, then copied into them */
 /* Stores `from` in a target that was checked: elements are cast. */
@@ -110,8 +103,7 @@ FNZ_MUST_CHECK fnz_status fnzi_job_store(fnzi_job *job, fnzi_array *target, fnzi
 FNZ_MUST_CHECK fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain,
                                                 size_t nplain);
 
-/* --- write_check.c -------------------------------------------------------------------------------
- */
+/* --- write_check.c ---------------------------------------------------------------------------- */
 /* May `result`, of a call of via with these arguments, be stored in the target? What an out=
  * argument that must be resized will look like does not matter before. */
 FNZ_MUST_CHECK fnz_status fnzi_check_written(const fnzi_job *job, const fnz_arg *args,
@@ -131,8 +123,7 @@ bool fnzi_plan_special(const fnz_op *op, fnzi_plan *plan);
 #include "kernels/eager/special.def"
 #undef SPECIAL
 
-/* --- register.c ----------------------------------------------------------------------------------
- */
+/* --- registry.c ------------------------------------------------------------------------------- */
 /* The operator has a registered kernel, or its group has. */
 bool fnzi_plan_registered(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan);
 /* Nothing serves the operator itself, but it follows from a plain kernel. */
@@ -143,8 +134,7 @@ fnzi_way_fn fnzi_way_write_copies; /* via writes copies, which are the results *
 fnzi_way_fn fnzi_way_copy_views;   /* via's results, copied */
 fnzi_way_fn fnzi_way_out_is_self;  /* via writes argument 0 */
 
-/* --- memory.c ------------------------------------------------------------------------------------
- */
+/* --- memory.c --------------------------------------------------------------------------------- */
 /* The array is memory from now on: its own, laid out as its geometry says. */
 FNZ_MUST_CHECK fnz_status fnzi_array_settle(fnzi_machine *m, fnz_context *ctx, fnzi_array *array);
 /* A new eager array that is a window into a storage. BOUNDS when it leaves it. */

@@ -1,4 +1,4 @@
-/* list.c - operators on lists of tensors: the operator of an element on each, in order. */
+/* foreach.c - operators on lists of tensors: the operator of an element on each, in order. */
 #include "kernels/eager/eager.h"
 
 /* The length that all lists have. */

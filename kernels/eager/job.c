@@ -1,4 +1,4 @@
-/* variants.c - operators on memory, as eager PyTorch does them: from the operator that is called to
+/* job.c - operators on memory, as eager PyTorch does them: from the operator that is called to
  * the one way by which it is served. What writes into arguments is in write.c. */
 #include "kernels/eager/eager.h"
 
@@ -13,7 +13,7 @@ fnz_status fnzi_job_fail(const fnzi_job *job, fnz_class kind, const char *format
   return fnzi_fail(job->ctx, kind, NULL, "%s: %s", job->op->name, text);
 }
 
-/* --- Results ----------------------------------------------------------------------------- */
+/* --- Results ---------------------------------------------------------------------------------- */
 fnz_status fnzi_job_give(fnzi_job *job, fnzi_array *array) {
   if (job->count == job->capacity) {
     fnzi_array_release(job->ctx, array);
@@ -57,7 +57,7 @@ fnz_status fnzi_job_own(fnzi_job *job, fnzi_array *out) {
   return status;
 }
 
-/* --- Parts ------------------------------------------------------------------------------- */
+/* --- Parts ------------------------------------------------------------------------------------ */
 fnz_status fnzi_job_part(const fnzi_job *job, const fnz_op *op, const fnz_arg *args,
                          fnz_handle *outputs, size_t capacity, size_t *count) {
   fnzi_job part = *job;
@@ -104,7 +104,7 @@ fnz_status fnzi_job_part_on(const fnzi_job *job, const fnz_op *op, fnzi_array *a
   return fnzi_job_part_of_one(job, op, args, out);
 }
 
-/* --- Arguments --------------------------------------------------------------------------- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 /* What makes a tensor makes it in the dtype of its out= argument. */
 static fnz_arg dtype_of_out(const fnzi_job *job) {
   for (size_t i = 0; i < job->op->nparams; i++) {
@@ -144,7 +144,7 @@ fnz_status fnzi_job_via_args(const fnzi_job *job, const fnz_arg **out) {
   return FNZ_OK;
 }
 
-/* --- Computing --------------------------------------------------------------------------- */
+/* --- Computing -------------------------------------------------------------------------------- */
 fnz_status fnzi_job_open(fnzi_job *job, const fnz_arg *args, fnzi_call *call) {
   *call = (fnzi_call){.ctx = job->ctx,
                       .stock = &job->m->stock,
@@ -168,7 +168,7 @@ void fnzi_job_close(fnzi_job *job, fnzi_call *call) {
   *job->scratch = call->scratch;
 }
 
-/* --- What strict.def asks of arguments ------------------------------------------------------ */
+/* --- What strict.def asks of arguments -------------------------------------------------------- */
 static bool is_asked(uint32_t which, size_t i) {
   return i < 32 && (which >> i & 1);
 }
@@ -229,7 +229,7 @@ fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args) {
   return FNZ_OK;
 }
 
-/* --- Evaluating ----------------------------------------------------------------------------- */
+/* --- Evaluating ------------------------------------------------------------------------------- */
 static fnz_status evaluate(fnzi_job *job, fnzi_call *call) {
   const fnzi_kernel *row = job->plan->row;
   FNZ_TRY(fnzi_evaluate_shape(call, row));
@@ -299,7 +299,7 @@ fnz_status fnzi_way_refuse(fnzi_job *job) {
                        "register one");
 }
 
-/* --- The call ---------------------------------------------------------------------------- */
+/* --- The call --------------------------------------------------------------------------------- */
 static fnz_status settle_arg(void *user, const fnz_arg *arg) {
   fnzi_job *job = user;
   fnzi_array *a = fnzi_arg_array(arg);

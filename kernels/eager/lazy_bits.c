@@ -1,5 +1,5 @@
-/* bits.c - lazy bits: a tensor that is the conjugate or the negative of what lies in its memory.
- * Who computes with it gets the computed elements. */
+/* lazy_bits.c - lazy bits: a tensor that is the conjugate or the negative of what lies in its
+ * memory. Who computes with it gets the computed elements. */
 #include "kernels/eager/eager.h"
 
 static bool has_bits(const fnz_arg *arg) {

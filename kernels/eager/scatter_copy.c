@@ -1,4 +1,4 @@
-/* view_scatter.c - functional operators that write a part of a copy of their argument. The copy
+/* scatter_copy.c - functional operators that write a part of a copy of their argument. The copy
  * keeps the argument's strides and offset, gaps and all. */
 #include "kernels/eager/eager.h"
 
@@ -30,7 +30,7 @@ static fnz_status two_tensors(const fnzi_job *job, const fnz_arg *args) {
   return fnzi_job_fail(job, FNZ_CLASS_TYPE, "arguments 0 and 1 must be tensors");
 }
 
-/* --- copy -------------------------------------------------------------------------------- */
+/* --- copy ------------------------------------------------------------------------------------- */
 static fnz_status copy_args(fnzi_job *job, const fnz_arg *args) {
   fnzi_array *clone, *same;
   fnz_arg written[3] = {args[0], args[1], args[2]};
@@ -46,7 +46,7 @@ fnz_status fnzi_way_copy(fnzi_job *job) {
   return fnzi_job_on_args(job, copy_args);
 }
 
-/* --- Scatters ---------------------------------------------------------------------------- */
+/* --- Scatters --------------------------------------------------------------------------------- */
 /* The elements of src into a window of the same sizes; in the order of eager's loop where elements
  * of the window lie in one place. */
 static fnz_status write_window(fnzi_job *job, fnzi_array *window, const fnzi_array *src) {

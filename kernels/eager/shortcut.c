@@ -1,5 +1,5 @@
-/* fast.c - small pointwise calls: what a call that went the whole way has found out is kept, and
- * the next call with the same dtypes and numbers on contiguous tensors of one shape uses it.
+/* shortcut.c - small pointwise calls: what a call that went the whole way has found out is kept,
+ * and the next call with the same dtypes and numbers on contiguous tensors of one shape uses it.
  *
  * Results are bit for bit those of the whole way: it is the same loop over the same chunks. */
 #include "kernels/cpu/point.h"
@@ -26,7 +26,7 @@ struct fnzi_shortcuts {
   shortcut ways[MOST_WAYS];
 };
 
-/* --- Comparing --------------------------------------------------------------------------- */
+/* --- Comparing -------------------------------------------------------------------------------- */
 /* The arguments of the request are those of the shortcut, but for the tensors' elements and
  * sizes. `like` is the first tensor. */
 static bool matches(const shortcut *s, const fnz_request *request, const fnzi_array **like) {
@@ -61,7 +61,7 @@ static const shortcut *find_shortcut(const fnzi_shortcuts *all, const fnz_reques
   return NULL;
 }
 
-/* --- Learning ---------------------------------------------------------------------------- */
+/* --- Learning --------------------------------------------------------------------------------- */
 static bool is_plain_number(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT ||
          arg->tag == FNZ_ARG_BOOL;
@@ -120,7 +120,7 @@ void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call) {
     *place_for(plan->shortcuts) = s;
 }
 
-/* --- Taking ---------------------------------------------------------------------------- */
+/* --- Taking ----------------------------------------------------------------------------------- */
 /* Nothing that is read lies in what is written, unless at the very same places. */
 static bool is_apart(const shortcut *s, const fnz_request *request, const fnzi_array *target) {
   for (size_t i = 0; i < s->nargs; i++) {

@@ -1,4 +1,4 @@
-/* window.c - views on memory: windows into their argument's storage, copies of these, and in-place
+/* view.c - views on memory: windows into their argument's storage, copies of these, and in-place
  * views, which change what their argument looks at. */
 #include "kernels/eager/eager.h"
 

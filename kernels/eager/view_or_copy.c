@@ -1,4 +1,4 @@
-/* composite.c - operators that are views, the argument itself or copies, as eager's geometry
+/* view_or_copy.c - operators that are views, the argument itself or copies, as eager's geometry
  * decides: the steps that views/composites.c finds, one after the other. */
 #include "kernels/eager/eager.h"
 

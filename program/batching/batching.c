@@ -1,11 +1,11 @@
-/* pt2_vmap.c - regions of torch.vmap: where they begin and end, and who rewrites what lies between.
+/* batching.c - regions of torch.vmap: where they begin and end, and who rewrites what lies between.
  *
  * Needs: that a graph is read from its first node to its last.
  * Keeps: order; operators none of whose tensors has a batch dimension stay as they are.
  * Gives: operators on tensors with all their dimensions, and no trace of the regions.
  *
  * Which dimension a level has is always known: those of all levels stand in front, so that two
- * tensors of the same levels need nothing but the operator's own rule (pt2_vmap.def). */
+ * tensors of the same levels need nothing but the operator's own rule (batching.def). */
 #include "program/batching/batching.h"
 
 static const char module[] = "torch._functorch.predispatch.";

@@ -1,9 +1,9 @@
-/* pt2_vmap.h - what the files about vmap regions share.
+/* batching.h - what the files about vmap regions share.
  *
  * A tensor within a region has, before its own dimensions, one for each level that it depends on,
  * outermost level first. A tensor's *rank* here is that of its own dimensions. */
-#ifndef FNZI_PT2_VMAP_H
-#define FNZI_PT2_VMAP_H
+#ifndef FNZI_BATCHING_H
+#define FNZI_BATCHING_H
 
 #include "program/formats/pt2.h"
 
@@ -13,15 +13,14 @@ typedef struct fnzi_vmap {
   const fnz_op *op;
   fnz_arg *args; /* op->nparams */
   const fnzi_json *outputs;
-  const char *other; /* of the row in pt2_vmap.def */
+  const char *other; /* of the row in batching.def */
   uint32_t all;      /* the levels of all tensors together, bit k for level k */
   uint32_t count;    /* how many they are */
 } fnzi_vmap;
 
 typedef fnz_status fnzi_vmap_rule(fnzi_vmap *v);
 
-/* --- pt2_vmap_shape.c ---------------------------------------------------------------------------
- */
+/* --- shape.c ---------------------------------------------------------------------------------- */
 fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why);
 /* The levels of an argument; of a list, of its items together. 0 for what is no tensor. */
 uint32_t fnzi_vmap_levels(const fnzi_vmap *v, const fnz_arg *arg);
@@ -70,8 +69,7 @@ static inline fnz_arg fnzi_vmap_int(int64_t i) {
  * none) get all of v->all. */
 FNZ_MUST_CHECK fnz_status fnzi_vmap_join_two(fnzi_vmap *v, size_t other);
 
-/* --- The rules (pt2_vmap_rules.c, _products.c, _index.c, _fill.c) -------------------------------
- */
+/* --- The rules (rules.c, _products.c, _index.c, _fill.c) -------------------------------------- */
 #define VMAP(op, rule, other)
 #define RULE(rule) fnzi_vmap_rule fnzi_vmap_##rule;
 #include "program/batching/batching.def"

@@ -1,4 +1,4 @@
-/* pt2_vmap_fill.c - filling tensors within vmap regions, where the value may be another one for
+/* fill.c - filling tensors within vmap regions, where the value may be another one for
  * each element of the batch. */
 #include "program/batching/batching.h"
 

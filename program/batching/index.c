@@ -1,4 +1,4 @@
-/* pt2_vmap_index.c - indexing by tensors within vmap regions.
+/* index.c - indexing by tensors within vmap regions.
  *
  * Where the indices have levels, they are broadcast to all of them, and the tensor is indexed along
  * its own levels by 0, 1, 2 ...: then each element of the batch finds its own part. The dimensions

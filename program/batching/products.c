@@ -1,4 +1,4 @@
-/* pt2_vmap_products.c - products of matrices within vmap regions: all are matmul, which broadcasts
+/* products.c - products of matrices within vmap regions: all are matmul, which broadcasts
  * whatever stands before the last two dimensions. */
 #include "program/batching/batching.h"
 

@@ -1,4 +1,4 @@
-/* pt2_vmap_rules.c - rules for operators on tensors with batch dimensions in front: those that
+/* rules.c - rules for operators on tensors with batch dimensions in front: those that
  * never look there, those that count dimensions or sizes, reductions, and what is broadcast. */
 #include "program/batching/batching.h"
 

@@ -1,4 +1,4 @@
-/* pt2_vmap_shape.c - tensors with the dimensions of vmap regions: how they look, how several of
+/* shape.c - tensors with the dimensions of vmap regions: how they look, how several of
  * them are brought to the same levels, and the nodes that do it. */
 #include "program/batching/batching.h"
 

@@ -1,4 +1,4 @@
-/* number.c - walks over a program once and gives every value the class of its expression.
+/* canonical.c - walks over a program once and gives every value the class of its expression.
  *
  * needs   a verified program: definitions before uses, graphs refer only to later ones
  * gives   classes of the values of the program itself, of every region as a whole, and the state

@@ -76,7 +76,7 @@ typedef struct fnzi_numbering {
   fnzi_map constant_index; /* hash of the bytes -> 1 + place in constants */
 } fnzi_numbering;
 
-/* --- number.c ------------------------------------------------------------------------------- */
+/* --- canonical.c ------------------------------------------------------------------------------ */
 FNZ_MUST_CHECK fnz_status fnzi_numbering_start(fnz_context *ctx, fnzi_numbering *n);
 void fnzi_numbering_end(fnzi_numbering *n);
 /* Numbers all graphs, the program itself last: its values and memory stay in the side. */

@@ -1,7 +1,7 @@
-/* pieces.h - output that is not one buffer: large runs of bytes that a program holds anyway, such
+/* out.h - output that is not one buffer: large runs of bytes that a program holds anyway, such
  * as weights, belong between the bytes of a buffer and are not copied into it. */
-#ifndef FNZI_PIECES_H
-#define FNZI_PIECES_H
+#ifndef FNZI_OUT_H
+#define FNZI_OUT_H
 
 #include "base/base.h"
 

@@ -1,7 +1,7 @@
 /* pt2.h - what the parts of the .pt2 reader share.
  *
  * pt2.c finds the records of an archive and reads the model; pt2_graph.c reads graphs and nodes,
- * pt2_wrappers.c wrapped custom operators, pt2_vmap.c vmap regions, pt2_emit.c makes nodes for
+ * pt2_wrappers.c wrapped custom operators, batching.c vmap regions, pt2_emit.c makes nodes for
  * both; pt2_signature.c reads inputs and outputs of graph 0, pt2_args.c arguments, pt2_values.c
  * tensors and symbols, pt2_weights.c payloads. */
 #ifndef FNZI_PT2_H
@@ -53,8 +53,7 @@ typedef struct fnzi_pt2_scope {
   } batched; /* the same of values; those beyond the end have none */
 } fnzi_pt2_scope;
 
-/* --- pt2_values.c ------------------------------------------------------------------------------
- */
+/* --- pt2_values.c ----------------------------------------------------------------------------- */
 /* A TensorMeta. `in` is the document it stands in. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_geometry(fnz_program *p, const fnzi_json_doc *in,
                                             const fnzi_json *meta, const fnz_geometry **out);
@@ -66,8 +65,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_tables(fnzi_pt2_scope *s, const fnzi_json *gr
 FNZ_MUST_CHECK fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *name,
                                           fnz_tag tag, fnz_arg *out);
 
-/* --- pt2_args.c --------------------------------------------------------------------------------
- */
+/* --- pt2_args.c ------------------------------------------------------------------------------- */
 /* An Argument union whose names must be defined already. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_read_arg(fnzi_pt2_scope *s, const fnzi_json *argument,
                                             fnz_arg *out);
@@ -113,7 +111,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op,
 FNZ_MUST_CHECK fnz_status fnzi_pt2_int_list(fnzi_pt2 *r, const int64_t *numbers, uint32_t count,
                                             fnz_arg *out);
 
-/* --- pt2_vmap.c --------------------------------------------------------------------------------
+/* --- batching.c --------------------------------------------------------------------------------
  * torch.vmap leaves its bookkeeping in a file: where a region begins and ends, and which tensors
  * have a dimension that nobody sees between. These nodes go, and the operators between them get
  * that dimension. */
@@ -149,8 +147,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_objects(fnzi_pt2_scope *s);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
                                                 fnzi_blob *const *held);
 
-/* --- pt2_graph.c, pt2_signature.c, pt2_weights.c ------------------------------------------------
- */
+/* --- pt2_graph.c, pt2_signature.c, pt2_weights.c ---------------------------------------------- */
 /* All graphs: the ExportedProgram's own and those of higher-order operators. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_graphs(fnzi_pt2 *r, const fnzi_json *module);
 FNZ_MUST_CHECK fnz_status fnzi_pt2_inputs(fnzi_pt2_scope *s, const fnzi_json *inputs,

@@ -1,9 +1,9 @@
 /* pt2_write.c - programs as .pt2 files, in the form that torch.export.load reads.
  *
- * needs   a verified program; what its .pt2 file said beside it (program/pt2_metadata.h), if it had one
- * keeps   the version of the file's schema and no field that is newer, its members that fnz does
- * not look into, its records byte for byte, the way the archive is laid out gives   the same bytes
- * for the same program. Final values of what the original writes are leading outputs that the
+ * needs   a verified program; what its .pt2 file said beside it (program/pt2_metadata.h), if it had
+ * one keeps   the version of the file's schema and no field that is newer, its members that fnz
+ * does not look into, its records byte for byte, the way the archive is laid out gives   the same
+ * bytes for the same program. Final values of what the original writes are leading outputs that the
  * signature names; a program without writes is in the dialect "ATEN". */
 #include "program/formats/pt2_write.h"
 

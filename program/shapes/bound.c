@@ -7,7 +7,7 @@
  * offsets. Nodes tell the one symbol that a result of theirs is, times a number and plus one, but
  * for nodes whose results follow from what they take: sizes of tensors, arithmetic and whatever
  * else is no operator, operators that PyTorch gives a rule for shapes without a look at data. What
- * a slice makes up follows from its bounds (slices.c). */
+ * a slice makes up follows from its bounds (derived_symbols.c). */
 #include "program/region_ops.h"
 #include "program/shapes/sizes.h"
 

@@ -1,6 +1,6 @@
-/* slices.c - numbers that slices give: where a bound depends on data, exporters make up a symbol
- * for the size of the slice and one for its offset, which then seem to be free. They follow from
- * the bounds. What regions give is defined on the way (branches.c).
+/* derived_symbols.c - numbers that slices give: where a bound depends on data, exporters make up a
+ * symbol for the size of the slice and one for its offset, which then seem to be free. They follow
+ * from the bounds. What regions give is defined on the way (branches.c).
  *
  * needs   a verified program, none of its expressions read
  * gives   such symbols stand for the expressions that they are; up to where bounds usually lie */

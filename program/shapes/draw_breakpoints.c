@@ -1,5 +1,5 @@
-/* draw_turns.c - numbers for the symbols of an expression where it ceases to be another one: where
- * a minimum changes sides, a quotient becomes more than 0.
+/* draw_breakpoints.c - numbers for the symbols of an expression where it ceases to be another one:
+ * where a minimum changes sides, a quotient becomes more than 0.
  *
  * needs   usual numbers, at which the program works and both are the same
  * gives   one after the other: each symbol at the first numbers above and below its own at which

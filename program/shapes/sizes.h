@@ -2,7 +2,7 @@
  * same program with numbers in place of them.
  *
  * sizes.c        expressions of a program, and whether numbers are allowed for its symbols
- * slices.c       symbols that stand for what the bounds of a slice give
+ * derived_symbols.c       symbols that stand for what the bounds of a slice give
  * branches.c     symbols that stand for what the bodies of a region return
  * instantiate.c  the program for given numbers
  * draw.c         which numbers to try */
@@ -71,8 +71,8 @@ typedef struct fnzi_sizes {
 FNZ_MUST_CHECK fnz_status fnzi_sizes_open(fnzi_sizes *sizes, fnz_context *ctx,
                                           const fnz_program *program);
 void fnzi_sizes_close(fnzi_sizes *sizes);
-/* Gives symbols that slices and regions make up their meaning (slices.c, branches.c). Before any
- * expression is read. */
+/* Gives symbols that slices and regions make up their meaning (derived_symbols.c, branches.c).
+ * Before any expression is read. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
 FNZ_MUST_CHECK fnz_status fnzi_sizes_define_results(fnzi_sizes *sizes, const fnzi_graph *graph,
                                                     uint32_t node, const uint32_t *born);
@@ -133,7 +133,7 @@ FNZ_MUST_CHECK fnz_status fnzi_sizes_geometry(const fnzi_sizes *sizes, fnzi_poin
                                               const fnz_geometry *g, fnzi_arena *arena,
                                               const fnz_geometry **out);
 
-/* --- The program for given numbers (program/shapes/instantiate.c) ---------------------------------- */
+/* --- The program for given numbers (program/shapes/instantiate.c) ----------------------------- */
 typedef enum fnzi_readings {
   FNZI_READINGS_KEPT,    /* nodes that read a number off a tensor, or tell a size that depends on
                           * data, stay without a result */
@@ -152,9 +152,9 @@ bool fnzi_is_size_node(const fnzi_node *node);
  * whoever needs its elements. */
 bool fnzi_tells_asked(const fnzi_sizes *sizes, const fnzi_graph *graph, const fnzi_node *node);
 
-/* --- Nodes that compute numbers (program/shapes/arithmetic.c) ----------------------------------------
- * As exporters write them: _operator.add, torch.sym_max, math.trunc ... by Python's rules; integers
- * leave 64 bits with OVERFLOW. */
+/* --- Nodes that compute numbers (program/shapes/arithmetic.c)
+ * ---------------------------------------- As exporters write them: _operator.add, torch.sym_max,
+ * math.trunc ... by Python's rules; integers leave 64 bits with OVERFLOW. */
 typedef fnz_status fnzi_number_of(void *user, uint64_t value, fnz_arg *out);
 /* What the node computes where number(user, value) gives the numbers of symbolic arguments, NONE
  * for one that is not known. *done false when it is no such node or a number is missing. */
@@ -168,7 +168,7 @@ FNZ_MUST_CHECK fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *nod
                                           const fnz_geometry *g, fnzi_number_of *number, void *user,
                                           int64_t *out);
 
-/* --- Numbers to try (program/shapes/draw.c) --------------------------------------------------------- */
+/* --- Numbers to try (program/shapes/draw.c) --------------------------------------------------- */
 typedef struct fnzi_draw {
   fnzi_sizes *sizes;
   uint64_t state;

@@ -38,7 +38,8 @@ FNZ_MUST_CHECK fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *mad
 fnz_status fnzi_expr_overflow(fnzi_exprs *set);
 fnz_status fnzi_expr_too_many(fnzi_exprs *set);
 
-/* --- What texts mean (program/shapes/symbolic_apply.c) ----------------------------------------------- */
+/* --- What texts mean (program/shapes/symbolic_apply.c)
+ * ----------------------------------------------- */
 typedef enum fnzi_callee_kind {
   FNZI_CALLEE_NOTHING, /* a parenthesis around one expression */
   FNZI_CALLEE_SHORTHAND,

@@ -3,8 +3,8 @@
  * stack.c pushes and takes, convert.c makes the arguments what the schema wants, call.c finds the
  * backend and calls. Small stacks live in the struct itself, so that a call of a few arguments
  * allocates nothing. */
-#ifndef FNZI_RUN_STACK_H
-#define FNZI_RUN_STACK_H
+#ifndef FNZI_STACK_H
+#define FNZI_STACK_H
 
 #include "schema/schema.h"
 

@@ -1,6 +1,6 @@
 /* typed.h - what the generated functions of <fnz/ops.h> are made of. */
-#ifndef FNZI_RUN_TYPED_H
-#define FNZI_RUN_TYPED_H
+#ifndef FNZI_TYPED_H
+#define FNZI_TYPED_H
 
 #include "run/call/stack.h"
 

@@ -1,4 +1,4 @@
-/* original_bodies.c - what the aliasing interpreter does for bodies of higher-order operators:
+/* bodies.c - what the aliasing interpreter does for bodies of higher-order operators:
  * tensors go in and come out as they are, slices are windows, stacks and copies are new memory. */
 #include "run/eager/eager.h"
 

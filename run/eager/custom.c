@@ -1,4 +1,4 @@
-/* original_custom.c - declared operators that write: the functional form is computed on values, and
+/* custom.c - declared operators that write: the functional form is computed on values, and
  * each written tensor takes its new one, in the order of the arguments.
  *
  * So the operator sees the values that its arguments have before the call, whatever memory they
@@ -18,8 +18,7 @@ typedef struct places {
   size_t count, nreturned;
 } places;
 
-/* --- What it gives ------------------------------------------------------------------------------
- */
+/* --- What it gives ---------------------------------------------------------------------------- */
 
 static fnz_status add_written(fnzi_act *s, const fnzi_param *p, places *out) {
   const fnz_arg *arg = &s->args[p - s->op->params];
@@ -84,8 +83,7 @@ static fnz_status check_places(const fnzi_act *s, const places *all) {
               : FNZ_OK;
 }
 
-/* --- Doing it -----------------------------------------------------------------------------------
- */
+/* --- Doing it --------------------------------------------------------------------------------- */
 
 static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
   FNZI_NEW(&s->in->run.scratch, twin->nparams, out);

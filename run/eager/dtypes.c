@@ -1,4 +1,4 @@
-/* original_dtypes.c - writes into tensors of another dtype than the functional twin gives by
+/* dtypes.c - writes into tensors of another dtype than the functional twin gives by
  * itself. */
 #include "run/eager/eager.h"
 #include "schema/facts/outs.h"

@@ -1,7 +1,7 @@
-/* original.h - the aliasing interpreter's own structures: tensors that look at memory, and the node
+/* eager.h - the aliasing interpreter's own structures: tensors that look at memory, and the node
  * that is at work. */
-#ifndef FNZI_RUN_ORIGINAL_H
-#define FNZI_RUN_ORIGINAL_H
+#ifndef FNZI_RUN_EAGER_EAGER_H
+#define FNZI_RUN_EAGER_EAGER_H
 
 #include "run/frames.h"
 
@@ -76,8 +76,7 @@ typedef struct fnzi_act {
   } results;
 } fnzi_act;
 
-/* --- original.c ----------------------------------------------------------------------------------
- */
+/* --- interp.c --------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_act_tensor(fnzi_act *s, const fnz_arg *arg, fnzi_eager **out);
 FNZ_MUST_CHECK fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor);
 /* New memory for a computed value, as a result of the node. The recorded strides are those of
@@ -120,13 +119,11 @@ void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out);
 fnz_geometry fnzi_pane_geometry(const fnzi_pane *w); /* borrows the window's arrays */
 void fnzi_pane_dense(fnzi_pane *w);                  /* row-major strides and offset 0 */
 
-/* --- original_bodies.c ---------------------------------------------------------------------------
- */
+/* --- bodies.c --------------------------------------------------------------------------------- */
 fnzi_interpreter fnzi_eager_interpreter(fnzi_interp *in,
                                         fnz_status (*node)(void *self, const fnzi_node *node));
 
-/* --- original_views.c, original_composites.c ---------------------------------------------------
- */
+/* --- views.c, view_or_copy.c ------------------------------------------------------------------ */
 typedef fnz_status fnzi_pane_rule(fnzi_act *s, fnzi_pane *w);
 /* Does what the node says when it is a view or may be one. */
 FNZ_MUST_CHECK fnz_status fnzi_act_view(fnzi_act *s, bool *done);
@@ -137,8 +134,7 @@ FNZ_MUST_CHECK fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w);
 fnzi_pane_rule *fnzi_composite_rule(const fnz_op *op);
 fnzi_pane_rule *fnzi_piece_rule(const fnz_op *op); /* of those, the ones that cut */
 
-/* --- original_dtypes.c --------------------------------------------------------------------------
- */
+/* --- dtypes.c --------------------------------------------------------------------------------- */
 
 /* Finds out how the twin gets to the dtype of the only tensor that is written: dtype= may be set in
  * `args`. */
@@ -149,8 +145,7 @@ FNZ_MUST_CHECK fnz_status fnzi_act_apply_twin(fnzi_act *s, const fnz_op *twin, c
                                               const fnz_geometry *const *expected,
                                               fnz_handle *outputs, size_t count);
 
-/* --- layout.c ----------------------------------------------------------------------------------
- */
+/* --- strides.c -------------------------------------------------------------------------------- */
 
 /* The strides that eager gives to an out= tensor that an elementwise operator resizes. */
 void fnzi_act_resized_strides(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, uint32_t rank,
@@ -159,8 +154,7 @@ void fnzi_act_resized_strides(fnzi_act *s, const fnz_op *twin, const fnz_arg *ar
  * strides stay, others are closed up in the order in which they lie. */
 void fnzi_pane_preserve(fnzi_pane *w);
 
-/* --- pane.c ------------------------------------------------------------------------------------
- */
+/* --- window.c --------------------------------------------------------------------------------- */
 fnz_status fnzi_act_refuse(fnzi_act *s, const char *why, int64_t a, int64_t b); /* BOUNDS */
 /* Sizes of 1 and dimensions that are missing take those of the others; BOUNDS where they differ.
  * `sizes` has room for FNZ_MAX_RANK. */
@@ -187,13 +181,13 @@ FNZ_MUST_CHECK fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int6
                                            uint32_t rank);
 FNZ_MUST_CHECK fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w); /* as view_as_real */
 
-/* --- original_checks.c, original_writes.c, original_special.c --------------------------------- */
+/* --- write_check.c, write.c, special.c -------------------------------------------------------- */
 /* May `target` be written with what the twin gives? `recorded`: what it looks like afterwards, NULL
  * when nobody says. Sets s->in_loop and s->order. */
 FNZ_MUST_CHECK fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                          const fnzi_eager *target, const fnz_geometry *recorded);
 /* Writes one number to chosen places of a target with several elements in one place; *done is false
- * for every other call (original_chosen.c). */
+ * for every other call (write_number.c). */
 FNZ_MUST_CHECK fnz_status fnzi_act_write_chosen(fnzi_act *s, fnzi_eager *target, bool *done);
 /* What chooses them does not lie there; a number is read first. */
 FNZ_MUST_CHECK fnz_status fnzi_act_check_apart(fnzi_act *s, const fnzi_eager *target);
@@ -211,7 +205,7 @@ FNZ_MUST_CHECK fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, cons
 /* Inputs that look at the memory and have an element in common with `g` were written. */
 FNZ_MUST_CHECK fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *memory,
                                           const fnz_geometry *g);
-/* Does what a declared operator that writes does (original_custom.c). */
+/* Does what a declared operator that writes does (custom.c). */
 FNZ_MUST_CHECK fnz_status fnzi_act_custom(fnzi_act *s);
 /* Does what an operator that writes by its schema does. */
 FNZ_MUST_CHECK fnz_status fnzi_act_write(fnzi_act *s);
@@ -225,21 +219,18 @@ FNZ_MUST_CHECK fnz_status fnzi_act_resize(fnzi_act *s, fnzi_eager *self, fnzi_pa
 /* Operators that do not do what their schema says: lists, batch norm, set_ and resize_. */
 FNZ_MUST_CHECK fnz_status fnzi_act_special(fnzi_act *s, bool *done);
 
-/* --- original_norms.c --------------------------------------------------------------------------
- */
+/* --- norms.c ---------------------------------------------------------------------------------- */
 /* Does what a normalization does that writes its statistics. */
 FNZ_MUST_CHECK fnz_status fnzi_act_norm(fnzi_act *s, bool *done);
 
-/* --- original_sets.c ---------------------------------------------------------------------------
- */
+/* --- sets.c ----------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_act_set_tensor(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_set_window(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_set_empty(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_nothing(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_wait(fnzi_act *s);
 
-/* --- original_tensors.c ------------------------------------------------------------------------
- */
+/* --- multi.c ---------------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_act_broadcast(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_meshgrid(fnzi_act *s);
 FNZ_MUST_CHECK fnz_status fnzi_act_at_least(fnzi_act *s);

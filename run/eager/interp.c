@@ -1,4 +1,4 @@
-/* original.c - runs any program on aliasing memory: the definition of what a program means.
+/* interp.c - runs any program on aliasing memory: the definition of what a program means.
  *
  * A tensor is a window (dtype, sizes, strides, offset) into memory. Views make another window,
  * writes put elements into memory, and everything else is computed by the backend on dense values
@@ -10,8 +10,7 @@ static fnz_backend *backend_of(fnzi_interp *in) {
   return in->run.backend;
 }
 
-/* --- Computing -----------------------------------------------------------------------------------
- */
+/* --- Computing -------------------------------------------------------------------------------- */
 
 fnz_status fnzi_act_tensor(fnzi_act *s, const fnz_arg *arg, fnzi_eager **out) {
   *out = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, arg->u.value) : NULL;
@@ -119,8 +118,7 @@ static fnz_status compute(fnzi_act *s) {
   return fnzi_act_compute(s, results, expected, count);
 }
 
-/* --- Nodes ---------------------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 
 fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor) {
   if (s->results.count == s->ctx->limits.args)
@@ -220,8 +218,7 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
   return status;
 }
 
-/* --- Inputs and results --------------------------------------------------------------------------
- */
+/* --- Inputs and results ----------------------------------------------------------------------- */
 
 static fnz_status make_inputs(fnzi_interp *in) {
   const fnzi_graph *g = in->run.graph;

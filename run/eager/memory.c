@@ -1,9 +1,8 @@
-/* original_memory.c - tensors of the aliasing interpreter: windows into memory, what they show as a
+/* memory.c - tensors of the aliasing interpreter: windows into memory, what they show as a
  * value of the backend, and values put where a window says. */
 #include "run/eager/eager.h"
 
-/* --- Windows -------------------------------------------------------------------------------------
- */
+/* --- Windows ---------------------------------------------------------------------------------- */
 
 void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out) {
   out->dtype = g->dtype;
@@ -76,8 +75,7 @@ static fnz_status keep_geometry(fnzi_interp *in, const fnzi_memory *memory, cons
   return FNZ_OK;
 }
 
-/* --- Tensors -------------------------------------------------------------------------------------
- */
+/* --- Tensors ---------------------------------------------------------------------------------- */
 
 static fnz_backend *backend_of(fnzi_interp *in) {
   return in->run.backend;

@@ -1,4 +1,4 @@
-/* original_tensors.c - operators on several tensors whose results are windows into them. */
+/* multi.c - operators on several tensors whose results are windows into them. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
@@ -22,8 +22,7 @@ static fnz_status spread(fnzi_act *s, uint32_t k, const fnzi_pane *narrow, const
   return fnzi_act_piece(s, &w);
 }
 
-/* --- broadcast_tensors ---------------------------------------------------------------------------
- */
+/* --- broadcast_tensors ------------------------------------------------------------------------ */
 
 fnz_status fnzi_act_join_sizes(fnzi_act *s, const fnz_geometry *g, int64_t *sizes, uint32_t *rank) {
   for (; *rank < g->rank; (*rank)++) {
@@ -57,8 +56,7 @@ fnz_status fnzi_act_broadcast(fnzi_act *s) {
   return FNZ_OK;
 }
 
-/* --- meshgrid ------------------------------------------------------------------------------------
- */
+/* --- meshgrid --------------------------------------------------------------------------------- */
 
 /* "xy" counts the first two tensors the other way round. */
 static uint32_t place(const fnzi_act *s, uint32_t k) {
@@ -121,8 +119,7 @@ fnz_status fnzi_act_at_least(fnzi_act *s) {
   return FNZ_OK;
 }
 
-/* --- einsum --------------------------------------------------------------------------------------
- */
+/* --- einsum ----------------------------------------------------------------------------------- */
 
 /* Strides of the dimensions that a letter (0 stands for the ellipsis) names, summed. */
 typedef struct label_row {

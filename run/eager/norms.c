@@ -1,10 +1,9 @@
-/* original_norms.c - normalizations: in training they write their running statistics, and no schema
+/* norms.c - normalizations: in training they write their running statistics, and no schema
  * says so. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
-/* --- Batch norm ---------------------------------------------------------------------------------
- */
+/* --- Batch norm ------------------------------------------------------------------------------- */
 
 static bool writes_statistics(const fnzi_act *s) {
   return fnzi_is_norm(s->op) && s->args[FNZI_NORM_TRAINING].u.i != 0 &&
@@ -68,8 +67,7 @@ static fnz_status batch_norm(fnzi_act *s) {
   return kept != FNZ_OK ? kept : written;
 }
 
-/* --- Instance norm ------------------------------------------------------------------------------
- */
+/* --- Instance norm ---------------------------------------------------------------------------- */
 
 /* Applies an operator to handles; the result has these sizes, row-major. */
 static fnz_status step(fnzi_act *s, const char *name, fnz_handle self, const int64_t *list,
@@ -185,8 +183,7 @@ static fnz_status instance_norm(fnzi_act *s) {
   return status;
 }
 
-/* --- All of them --------------------------------------------------------------------------------
- */
+/* --- All of them ------------------------------------------------------------------------------ */
 
 /* Parts and forms of batch norm that write statistics in training, too. */
 static fnz_status check_others(fnzi_act *s) {

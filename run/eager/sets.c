@@ -1,9 +1,8 @@
-/* original_sets.c - operators that let a tensor look at other memory, that do nothing here, or that
+/* sets.c - operators that let a tensor look at other memory, that do nothing here, or that
  * wait for values to arrive. */
 #include "run/eager/eager.h"
 
-/* --- Other memory -------------------------------------------------------------------------------
- */
+/* --- Other memory ----------------------------------------------------------------------------- */
 
 /* set_data and record_stream return nothing. */
 static fnz_status give(fnzi_act *s, fnzi_eager *self) {
@@ -77,8 +76,7 @@ fnz_status fnzi_act_nothing(fnzi_act *s) {
   return give(s, self);
 }
 
-/* --- Waiting ------------------------------------------------------------------------------------
- */
+/* --- Waiting ---------------------------------------------------------------------------------- */
 
 /* A collective's result is there once somebody has waited for it: the same tensor, which the
  * backend gives its value. Its argument is a tensor, or one list of them. */

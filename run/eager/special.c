@@ -1,12 +1,11 @@
-/* original_special.c - operators that do not do what their schema says.
+/* special.c - operators that do not do what their schema says.
  *
  * List operators work element after element, so that a tensor that is twice in the list is written
  * twice. set_ and resize_ change what memory a tensor looks at. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
-/* --- Lists ---------------------------------------------------------------------------------------
- */
+/* --- Lists ------------------------------------------------------------------------------------ */
 
 /* How many elements the lists have; the first list decides. */
 static fnz_status list_length(const fnzi_act *s, uint32_t *out) {
@@ -68,8 +67,7 @@ static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
   return FNZ_OK;
 }
 
-/* --- Other memory --------------------------------------------------------------------------------
- */
+/* --- Other memory ----------------------------------------------------------------------------- */
 
 /* What the backend has for zeros: new elements read as these. */
 static fnz_status zero_cells(fnzi_act *s, fnz_dtype dtype, int64_t count, unsigned char *cells) {
@@ -149,8 +147,7 @@ static fnz_status resize_as(fnzi_act *s) {
   return fnzi_act_push(s, self);
 }
 
-/* --- The diagonal --------------------------------------------------------------------------------
- */
+/* --- The diagonal ----------------------------------------------------------------------------- */
 
 /* Every element that the window shows becomes the number at args[1]. */
 static fnz_status fill_window(fnzi_act *s, fnzi_eager *self, const fnzi_pane *w) {
@@ -213,8 +210,7 @@ static fnz_status copy(fnzi_act *s) {
   return same && !overlaps ? fnzi_act_push(s, self) : fnzi_act_write(s);
 }
 
-/* --- The table -----------------------------------------------------------------------------------
- */
+/* --- The table -------------------------------------------------------------------------------- */
 
 static const struct {
   uint16_t op;

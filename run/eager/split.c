@@ -1,4 +1,4 @@
-/* original_pieces.c - operators that cut a tensor into pieces along one dimension. */
+/* split.c - operators that cut a tensor into pieces along one dimension. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
@@ -134,8 +134,7 @@ static fnz_status dsplit(fnzi_act *s, fnzi_pane *w) {
   return along(s, w, 2);
 }
 
-/* --- The table -----------------------------------------------------------------------------------
- */
+/* --- The table -------------------------------------------------------------------------------- */
 
 static const struct {
   uint16_t op;

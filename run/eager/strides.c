@@ -1,4 +1,4 @@
-/* layout.c - how eager lays out what follows its operands, an out= tensor that an elementwise
+/* strides.c - how eager lays out what follows its operands, an out= tensor that an elementwise
  * operator resizes and a copy that keeps the order of dimensions: densely, in the order in which
  * the operands run through memory. A trace records rows. */
 #include "run/eager/eager.h"

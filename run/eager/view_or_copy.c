@@ -1,7 +1,7 @@
-/* original_composites.c - operators that are a view, the argument itself or a copy.
+/* view_or_copy.c - operators that are a view, the argument itself or a copy.
  *
  * Which one it is depends on eager sizes, strides, dtype and bits, and is decided here as eager
- * decides it. The rules work like those of original_views.c. */
+ * decides it. The rules work like those of views.c. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
@@ -18,8 +18,7 @@ static fnz_status itself(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-/* --- Other sizes ---------------------------------------------------------------------------------
- */
+/* --- Other sizes ------------------------------------------------------------------------------ */
 
 /* A view where strides allow it; else a copy, row-major, where `copies`, else an error. */
 static fnz_status resize_window(fnzi_act *s, fnzi_pane *w, int64_t *sizes, uint32_t rank,
@@ -148,8 +147,7 @@ static fnz_status atleast_3d(fnzi_act *s, fnzi_pane *w) {
   return at_least(s, w, 3);
 }
 
-/* --- Other order ---------------------------------------------------------------------------------
- */
+/* --- Other order ------------------------------------------------------------------------------ */
 
 static fnz_status movedim(fnzi_act *s, fnzi_pane *w) {
   fnzi_pane old = *w;
@@ -208,8 +206,7 @@ static fnz_status matrix_h(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-/* --- Complex numbers -----------------------------------------------------------------------------
- */
+/* --- Complex numbers -------------------------------------------------------------------------- */
 
 static fnz_status part(fnzi_act *s, fnzi_pane *w, int64_t index) {
   bool negate = w->is_conj && index == 1;
@@ -261,8 +258,7 @@ static fnz_status resolve_neg(fnzi_act *s, fnzi_pane *w) {
   return resolve(s, w, w->is_neg);
 }
 
-/* --- Maybe nothing to do -------------------------------------------------------------------------
- */
+/* --- Maybe nothing to do ---------------------------------------------------------------------- */
 
 enum { FORMAT_CONTIGUOUS = 1, FORMAT_LAST = 2, FORMAT_LAST_3D = 3, FORMAT_PRESERVE = 4 };
 
@@ -382,8 +378,7 @@ static fnz_status sum_to_size(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-/* --- The table -----------------------------------------------------------------------------------
- */
+/* --- The table -------------------------------------------------------------------------------- */
 
 static const struct {
   uint16_t op;

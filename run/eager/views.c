@@ -1,12 +1,11 @@
-/* original_views.c - windows into memory: the views that eager has as operators of their own.
+/* views.c - windows into memory: the views that eager has as operators of their own.
  *
  * A rule turns the window of its first argument into that of its result. The table at the end says
  * which rule an operator has, and whether it makes a new tensor or changes its argument. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
-/* --- Rules ---------------------------------------------------------------------------------------
- */
+/* --- Rules ------------------------------------------------------------------------------------ */
 
 static fnz_status same(fnzi_act *s, fnzi_pane *w) {
   (void)s, (void)w;
@@ -302,8 +301,7 @@ static fnz_status unbind(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-/* --- The table -----------------------------------------------------------------------------------
- */
+/* --- The table -------------------------------------------------------------------------------- */
 
 /* Columns: operator, rule, result (NEW: a tensor of its own; CHANGE: the argument, changed). */
 #define ROWS(ROW)                                                                                  \

@@ -1,8 +1,7 @@
-/* pane.c - changing windows: what the rules for views and composites are made of. */
+/* window.c - changing windows: what the rules for views and composites are made of. */
 #include "run/eager/eager.h"
 
-/* --- Arguments -----------------------------------------------------------------------------------
- */
+/* --- Arguments -------------------------------------------------------------------------------- */
 
 int64_t fnzi_act_int(const fnzi_act *s, size_t i, int64_t fallback) {
   const fnz_arg *arg = &s->args[i];
@@ -42,8 +41,7 @@ int64_t fnzi_pane_elements(const fnzi_pane *w) {
   return fnz_geometry_numel(&g);
 }
 
-/* --- Building blocks -----------------------------------------------------------------------------
- */
+/* --- Building blocks -------------------------------------------------------------------------- */
 
 void fnzi_pane_move(fnzi_pane *w, uint32_t dim, int64_t index) {
   w->offset = fnzi_wrap_add(w->offset, fnzi_wrap_mul(index, w->strides[dim]));

@@ -1,4 +1,4 @@
-/* original_writes.c - operators that write: in place, out= and mutable ones.
+/* write.c - operators that write: in place, out= and mutable ones.
  *
  * The functional twin is computed on dense values and its results are put into memory, element by
  * element in row-major order. */
@@ -12,8 +12,7 @@ static fnz_backend *backend_of(fnzi_act *s) {
   return s->in->run.backend;
 }
 
-/* --- Writing -------------------------------------------------------------------------------------
- */
+/* --- Writing ---------------------------------------------------------------------------------- */
 
 /* Eager's iterator lays out what it resizes; operators that PyTorch derives from the functional one
  * copy a result into rows. */
@@ -142,8 +141,7 @@ static fnz_status write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *arg
   return take_results(s, handles, recorded, targets, count, nplain);
 }
 
-/* --- Element after element -----------------------------------------------------------------------
- */
+/* --- Element after element -------------------------------------------------------------------- */
 
 typedef struct looping {
   fnzi_act *s;
@@ -281,8 +279,7 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
   return status;
 }
 
-/* --- Operators by their schema -------------------------------------------------------------------
- */
+/* --- Operators by their schema ---------------------------------------------------------------- */
 
 /* Operators whose twin has another name. */
 static const struct {

@@ -1,4 +1,4 @@
-/* original_checks.c - writes that eager refuses, or whose result depends on an order that it does
+/* write_check.c - writes that eager refuses, or whose result depends on an order that it does
  * not promise: memory that overlaps itself, an operand that partly overlaps what is written, sizes
  * that do not fit. */
 #include "run/eager/eager.h"

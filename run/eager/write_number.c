@@ -1,4 +1,4 @@
-/* original_chosen.c - one number written to chosen places of a tensor with several elements in one
+/* write_number.c - one number written to chosen places of a tensor with several elements in one
  * place: element after element, each written where it is chosen and left alone where not.
  *
  * Along strides of 0, all places of an element are looked at together. */
@@ -16,8 +16,7 @@ static fnz_backend *backend_of(const chosen *c) {
   return c->s->in->run.backend;
 }
 
-/* --- What is chosen ------------------------------------------------------------------------------
- */
+/* --- What is chosen --------------------------------------------------------------------------- */
 
 /* `args` hold handles. */
 static fnz_status apply(chosen *c, const char *name, const fnz_arg *args, size_t nargs,
@@ -93,8 +92,7 @@ static fnz_status look_at_mask(chosen *c, const fnz_arg *arg) {
   return fnzi_eager_create(c->s->in, mask->memory, &w, &c->mask);
 }
 
-/* --- Strides of 0 --------------------------------------------------------------------------------
- */
+/* --- Strides of 0 ----------------------------------------------------------------------------- */
 
 /* Is any of them chosen, along dimension d of the mask? */
 static fnz_status any_along(chosen *c, uint32_t d) {
@@ -128,8 +126,7 @@ static fnz_status join(chosen *c, fnzi_eager *whole) {
   return fnzi_eager_create(c->s->in, whole->memory, &w, &c->target);
 }
 
-/* --- Writing -------------------------------------------------------------------------------------
- */
+/* --- Writing ---------------------------------------------------------------------------------- */
 
 static fnz_status element_of(const chosen *c, const fnzi_eager *t, fnzi_eager **out) {
   fnzi_pane w;

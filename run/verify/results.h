@@ -2,8 +2,8 @@
  *
  * Every user output and the final value of every input, parameter and buffer is compared, also of
  * those that neither program says it has written. */
-#ifndef FNZI_RUN_RESULTS_H
-#define FNZI_RUN_RESULTS_H
+#ifndef FNZI_RESULTS_H
+#define FNZI_RESULTS_H
 
 #include "run/run.h"
 

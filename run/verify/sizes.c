@@ -1,4 +1,4 @@
-/* verify_sizes.c - the check of programs with symbolic sizes: at the recorded sizes and at others.
+/* sizes.c - the check of programs with symbolic sizes: at the recorded sizes and at others.
  *
  * needs   two programs that name their symbols alike, or have inputs that tell them
  * gives   equal, at every choice of sizes that was tried: usual ones, special ones, those where an

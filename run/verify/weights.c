@@ -1,4 +1,4 @@
-/* verify_weights.c - what hashes do not see: the numbers in the weights of two programs, compared
+/* weights.c - what hashes do not see: the numbers in the weights of two programs, compared
  * as data.
  *
  * needs   two programs that are equal for all values; weights of one name belong together
@@ -22,8 +22,7 @@ typedef struct words {
   bool left_out; /* there was no room for some */
 } words;
 
-/* --- one weight ----------------------------------------------------------------------------------
- */
+/* --- one weight ------------------------------------------------------------------------------- */
 /* Floats of fewer bits are of several kinds, which only kernels know. Columns: dtype, bytes of a
  * real number, bits of its exponent and mantissa. */
 static const struct {
@@ -119,8 +118,7 @@ static fnz_status find_gap(fnz_context *ctx, const fnzi_weight *a, const fnzi_we
   return FNZ_OK;
 }
 
-/* --- all of them ---------------------------------------------------------------------------------
- */
+/* --- all of them ------------------------------------------------------------------------------ */
 /* "fc.weight: 3 of 12 elements, up to 0.5 apart" */
 static fnz_status put_gap(fnz_context *ctx, const fnzi_weight *a, const fnzi_weight *b,
                           const gap *found, bool is_alike, fnz_buffer *out) {

@@ -1,7 +1,7 @@
 /* outs.h - results of operators that are not pointwise: their dtype, and what eager does where it
  * is told to put them into a tensor of another one. */
-#ifndef FNZI_SCHEMA_OUTS_H
-#define FNZI_SCHEMA_OUTS_H
+#ifndef FNZI_OUTS_H
+#define FNZI_OUTS_H
 
 #include "schema/schema.h"
 

@@ -1,6 +1,6 @@
 /* targets.h - what eager reads before it writes, although it lies in the same memory. */
-#ifndef FNZI_SCHEMA_TARGETS_H
-#define FNZI_SCHEMA_TARGETS_H
+#ifndef FNZI_TARGETS_H
+#define FNZI_TARGETS_H
 
 #include "schema/schema.h"
 

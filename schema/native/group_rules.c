@@ -1,7 +1,7 @@
-/* native_group_rules.c - the rules on groups, on views with their copies, and on functions in no
+/* group_rules.c - the rules on groups, on views with their copies, and on functions in no
  * group.
  *
- * One function per row of native_rules.def, called rule_<id>. Needs: a completed library. */
+ * One function per row of rules.def, called rule_<id>. Needs: a completed library. */
 #include "schema/native/rules.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* native_groups.c - completing a library: what belongs together by signature, and the variants that
+/* groups.c - completing a library: what belongs together by signature, and the variants that
  * are generated where a group lacks them.
  *
  * Needs: entries that keep all rules on entries. Keeps: every entry; generated functions come

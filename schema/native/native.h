@@ -1,13 +1,13 @@
 /* native.h - native functions: all that PyTorch's native_functions.yaml says, as data.
  *
- * A library is read from two YAML files, checked rule by rule (native_rules.def), completed with
+ * A library is read from two YAML files, checked rule by rule (rules.def), completed with
  * the variants that PyTorch generates (derive.h), and grouped. After that it is constant. This is
  * where the operator table comes from; nothing at run time needs it.
  *
  * Facts are those of torchgen in PyTorch 1.13.1 to 2.15.0. What only holds from some version on is
  * decided by what the tags file declares, never by a version number. */
-#ifndef FNZI_SCHEMA_NATIVE_H
-#define FNZI_SCHEMA_NATIVE_H
+#ifndef FNZI_NATIVE_H
+#define FNZI_NATIVE_H
 
 #include "schema/schema.h"
 
@@ -233,16 +233,16 @@ const char *fnzi_dispatch_name(fnzi_dispatch_key key);
 
 /* --- The steps of reading --------------------------------------------------------------------- */
 
-/* Tags and entries, as they are written (native_read.c, native_values.c). */
+/* Tags and entries, as they are written (read.c, values.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_read(fnz_library *library, const fnz_library_source *source);
 /* Takes the function that was put at natives[count] into the library: fills what the operator says
  * of tags, composite class and model, and makes it known by name. */
 FNZ_MUST_CHECK fnz_status fnzi_native_publish(fnz_library *library);
-/* Every rule that one entry, or the entries together, can break (native_rules.c). */
+/* Every rule that one entry, or the entries together, can break (rules.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_check(const fnz_library *library);
-/* Adds generated variants, then fills the groups (native_groups.c). */
+/* Adds generated variants, then fills the groups (groups.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_complete(fnz_library *library);
-/* Every rule on groups (native_group_rules.c). */
+/* Every rule on groups (group_rules.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_check_groups(const fnz_library *library);
 
 /* --- Rules ------------------------------------------------------------------------------------ */
@@ -258,7 +258,7 @@ typedef enum fnzi_rule {
 FNZ_MUST_CHECK fnz_status fnzi_rule_broken(const fnz_library *library, uint32_t line,
                                            fnzi_rule rule, const char *have, ...) FNZ_PRINTF(4, 5);
 
-/* Is this operator one that PyTorch lets off the rule (native_exempt.def)? */
+/* Is this operator one that PyTorch lets off the rule (exempt.def)? */
 bool fnzi_rule_exempts(fnzi_rule rule, const fnz_op *op);
 
 #endif

@@ -1,4 +1,4 @@
-/* native_read.c - tags and entries of the two files: one row per key of an entry, and what follows
+/* read.c - tags and entries of the two files: one row per key of an entry, and what follows
  * from all keys together.
  *
  * Keeps: what is written down, and nothing but that; whether it makes sense is for the rules. */

@@ -1,6 +1,6 @@
-/* native_read.h - what the two halves of the reader share: an entry on its way, and its values. */
-#ifndef FNZI_SCHEMA_NATIVE_READ_H
-#define FNZI_SCHEMA_NATIVE_READ_H
+/* read.h - what the two halves of the reader share: an entry on its way, and its values. */
+#ifndef FNZI_READ_H
+#define FNZI_READ_H
 
 #include "schema/native/native.h"
 #include "schema/native/yaml.h"
@@ -36,7 +36,7 @@ typedef struct fnzi_piece {
 } fnzi_piece;
 bool fnzi_next_piece(const char **at, fnzi_piece *out);
 
-/* Setters of the values that have an inner form (native_values.c). */
+/* Setters of the values that have an inner form (values.c). */
 FNZ_MUST_CHECK fnz_status fnzi_set_dispatch(fnzi_entry *entry, const fnzi_yaml *value);
 FNZ_MUST_CHECK fnz_status fnzi_set_ufunc(fnzi_entry *entry, const fnzi_yaml *value);
 FNZ_MUST_CHECK fnz_status fnzi_set_precomputed(fnzi_entry *entry, const fnzi_yaml *value);

@@ -1,7 +1,7 @@
-/* native_rules.c - the rules on what an entry says beside its schema, and how a broken rule is
+/* rules.c - the rules on what an entry says beside its schema, and how a broken rule is
  * reported.
  *
- * One function per row of native_rules.def, called rule_<id>. Needs: entries as read. */
+ * One function per row of rules.def, called rule_<id>. Needs: entries as read. */
 #include "schema/native/rules.h"
 
 #include <stdio.h>

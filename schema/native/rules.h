@@ -1,6 +1,6 @@
-/* native_rules.h - what the three files of rules share. */
-#ifndef FNZI_SCHEMA_NATIVE_RULES_H
-#define FNZI_SCHEMA_NATIVE_RULES_H
+/* rules.h - what the three files of rules share. */
+#ifndef FNZI_RULES_H
+#define FNZI_RULES_H
 
 #include "schema/native/native.h"
 #include "schema/twins.h"
@@ -8,11 +8,11 @@
 /* In a rule on a function `n` of `library`. */
 #define BROKEN(id, ...) fnzi_rule_broken(library, n->line, FNZI_RULE_##id, __VA_ARGS__)
 
-/* The rules on the schema of one entry (native_schema_rules.c). */
+/* The rules on the schema of one entry (schema_rules.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_check_schema(const fnz_library *library,
                                                    const fnzi_native *n);
 
-/* The rows of native_rules.def as the functions of one stage, whose macro a file defines to give
+/* The rows of rules.def as the functions of one stage, whose macro a file defines to give
  * its argument and a comma; those of the other stages come to nothing. */
 #define RULE_FUNCTION(stage, id, kind, text) RULE_##stage(rule_##id)
 #define RULE_INLINE(function)

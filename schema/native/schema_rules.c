@@ -1,7 +1,7 @@
-/* native_schema_rules.c - the rules on the schema of one entry: its names and annotations, what it
+/* schema_rules.c - the rules on the schema of one entry: its names and annotations, what it
  * writes and what it returns.
  *
- * One function per row of native_rules.def, called rule_<id>. Needs: an entry as read. */
+ * One function per row of rules.def, called rule_<id>. Needs: an entry as read. */
 #include "schema/native/rules.h"
 
 /* --- Asking ----------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* native_values.c - values of native_functions.yaml: their types, and the ones with an inner form.
+/* values.c - values of native_functions.yaml: their types, and the ones with an inner form.
  */
 #include "schema/native/read.h"
 

@@ -1,4 +1,4 @@
-/* native_yaml.c - YAML to a tree, from the events of libyaml.
+/* yaml.c - YAML to a tree, from the events of libyaml.
  *
  * libyaml 0.2.5 (MIT, kept by the YAML project, Debian's libyaml-dev) is there because the format
  * is far larger than it looks. Its parser hands out events without recursion; its own tree is not

@@ -1,6 +1,6 @@
-/* native_yaml.h - a YAML document as a tree of texts, lists and maps, with the line of each. */
-#ifndef FNZI_SCHEMA_NATIVE_YAML_H
-#define FNZI_SCHEMA_NATIVE_YAML_H
+/* yaml.h - a YAML document as a tree of texts, lists and maps, with the line of each. */
+#ifndef FNZI_YAML_H
+#define FNZI_YAML_H
 
 #include "base/base.h"
 

@@ -1,4 +1,4 @@
-/* bodies.c - the body of a region as a graph of its own: its inputs, its results, and finding one
+/* body.c - the body of a region as a graph of its own: its inputs, its results, and finding one
  * that was made before.
  *
  * needs   a key (regions.h); geometries in it are interned in the target program

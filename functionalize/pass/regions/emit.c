@@ -1,8 +1,8 @@
-/* region_node.c - the node that takes the place of a higher-order one.
+/* emit.c - the node that takes the place of a higher-order one.
  *
- * needs   its bodies, made for how its operands lie in memory (regions.c)
+ * needs   its bodies, made for how its operands lie in memory (operands.c)
  * keeps   settings, keywords, the order of results
- * gives   a node with the bodies' further results; region_results.c says what becomes of them */
+ * gives   a node with the bodies' further results; results.c says what becomes of them */
 #include "functionalize/pass/regions/regions.h"
 #include "functionalize/wrapper/write_rules.h"
 

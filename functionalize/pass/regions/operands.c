@@ -1,4 +1,4 @@
-/* regions.c - what the bodies of a higher-order node are made for, found by making them.
+/* operands.c - what the bodies of a higher-order node are made for, found by making them.
  *
  * Which operands a body writes is known when it has been replayed. So bodies are made for operands
  * that lie each in memory of its own; if one is written that overlaps another one, both become
@@ -7,7 +7,7 @@
  * written or merged stays so, which is why this ends.
  *
  * needs   a node that agrees with its bodies (program/region_ops_check.c)
- * gives   made bodies to region_node.c, or the nodes of a transparent body among those of the pass
+ * gives   made bodies to emit.c, or the nodes of a transparent body among those of the pass
  * refuses what writes in a way that no carried value can tell, by name */
 #include "functionalize/pass/regions/regions.h"
 #include "functionalize/wrapper/write_rules.h"

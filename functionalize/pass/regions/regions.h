@@ -1,12 +1,12 @@
 /* regions.h - graphs inside of a program: several passes at work, and what a body was made into.
  *
  *   passes.c       the passes, one on top of the other
- *   bodies.c       a body gets inputs, is looked up by what it was made for, gives its results
- *   regions.c      what the bodies of a node are made for: which operands are one memory, which
+ *   body.c       a body gets inputs, is looked up by what it was made for, gives its results
+ *   operands.c      what the bodies of a node are made for: which operands are one memory, which
  *                  are written, and in what order everything goes in and comes out
- *   region_node.c  the node that takes the place of a higher-order one
- *   region_results.c  what its results and the writes of its bodies are to the pass
- *   effects.c      nodes that keep other operators in order
+ *   emit.c  the node that takes the place of a higher-order one
+ *   results.c  what its results and the writes of its bodies are to the pass
+ *   tokens.c      nodes that keep other operators in order
  *
  * A body gets *bases*: memory that comes in as one value. Usually each operand is a base of its
  * own. Operands that overlap are windows of one base when a body writes one of them: the storage
@@ -101,7 +101,7 @@ typedef struct fnzi_passes {
   uint32_t depth;
 } fnzi_passes;
 
-/* --- functionalize.c -------------------------------------------------------------------------- */
+/* --- driver.c --------------------------------------------------------------------------------- */
 /* Tables of a graph before its first node. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_prepare(fnzi_pass *p);
 /* Ends what only the replay needs. */
@@ -123,7 +123,7 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_
 /* Ends the pass on top. */
 void fnzi_pass_pop(fnzi_passes *all);
 
-/* --- bodies.c --------------------------------------------------------------------------------- */
+/* --- body.c ----------------------------------------------------------------------------------- */
 /* The body that was made for this; NULL when there is none. */
 fnzi_body *fnzi_body_find(const fnzi_passes *all, const fnzi_body_key *key);
 /* Puts a pass on top that will make it. */
@@ -133,7 +133,7 @@ FNZ_MUST_CHECK fnz_status fnzi_body_finish(fnzi_pass *p);
 /* Puts the graphs that the program needs in the order of the source, without the others. */
 FNZ_MUST_CHECK fnz_status fnzi_bodies_arrange(fnzi_passes *all);
 
-/* --- regions.c -------------------------------------------------------------------------------- */
+/* --- operands.c ------------------------------------------------------------------------------- */
 typedef struct fnzi_operand {
   const fnz_arg *arg;
   fnz_tensor *tensor; /* NULL for what is no tensor */
@@ -160,14 +160,14 @@ FNZ_MUST_CHECK fnz_status fnzi_region_pass(fnzi_pass *p, const fnzi_node *node, 
 /* A body whose nodes stand in the pass below it has ended: that one gets its results. */
 FNZ_MUST_CHECK fnz_status fnzi_region_inlined(fnzi_pass *body);
 
-/* --- region_node.c ---------------------------------------------------------------------------- */
+/* --- emit.c ----------------------------------------------------------------------------------- */
 /* The bodies are made: records the node, writes what they have written, binds the results. */
 FNZ_MUST_CHECK fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region *region);
 /* What a node of the target gives for a result of the source. */
 FNZ_MUST_CHECK fnz_status fnzi_region_outcome(const fnzi_pass *p, const fnz_arg *result,
                                               fnzi_outcome *out);
 
-/* --- region_results.c ------------------------------------------------------------------------- */
+/* --- results.c -------------------------------------------------------------------------------- */
 /* The operands of a base get its new value. */
 FNZ_MUST_CHECK fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region *region, uint32_t base,
                                             fnzi_held *value);
@@ -175,7 +175,7 @@ FNZ_MUST_CHECK fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region *reg
 FNZ_MUST_CHECK fnz_status fnzi_region_bind(fnzi_pass *p, const fnzi_region *region,
                                            fnzi_held *const *values, const fnz_handle *handles);
 
-/* --- effects.c -------------------------------------------------------------------------------- */
+/* --- tokens.c --------------------------------------------------------------------------------- */
 /* A node that keeps another operator in order. */
 FNZ_MUST_CHECK fnz_status fnzi_effect_emit(fnzi_pass *p, const fnzi_hop *hop);
 

@@ -1,4 +1,4 @@
-/* region_results.c - what the results of a node with bodies are to the pass.
+/* results.c - what the results of a node with bodies are to the pass.
  *
  * needs   the node's results as values; what its bodies say of whose memory they lie in
  * gives   tensors that alias what they alias in eager, and writes of what the bodies have written.

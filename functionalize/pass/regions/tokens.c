@@ -1,4 +1,4 @@
-/* effects.c - a node that keeps another operator in order by a token.
+/* tokens.c - a node that keeps another operator in order by a token.
  *
  * needs   an operator that neither writes nor returns views or lists
  * keeps   the node, whoever needs its results, and the order that tokens give
