@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""The ledger of what was tried: lines of tests/ledger.tsv, and their sum in README.md.
+"""The ledger of what was tried: lines of tests/ledger.tsv, and their sum in docs/trust.md.
 
     ledger.py add TARGET SANITIZER SEEDS EXECUTIONS SECONDS FINDINGS
     ledger.py next TARGET           seed and index of the first random program that no run has tried
     ledger.py sum                   what was tried, by target
-    ledger.py check | write [FILE]  README.md, or FILE, has this sum: between `<!-- ledger -->` and `<!-- end -->`
+    ledger.py check | write [FILE]  docs/trust.md, or FILE, has this sum: between `<!-- ledger -->` and `<!-- end -->`
 
 A line: day, commit (with + when files were changed), target, sanitizer or -, seeds, executions, seconds, findings.
 Seeds are -, a number, or the random programs SEED:FIRST-END. A run is added to the line of the same commit, target,
-sanitizer and seeds, where there is one; ranges of programs that follow each other become one. Figures in README.md are
-never typed: they are this sum."""
+sanitizer and seeds, where there is one; ranges of programs that follow each other become one. Figures in docs/trust.md
+are never typed: they are this sum."""
 import collections
 import datetime
 import fcntl
@@ -19,7 +19,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LEDGER, README = os.path.join(ROOT, "tests/ledger.tsv"), os.path.join(ROOT, "README.md")
+LEDGER, TRUST = os.path.join(ROOT, "tests/ledger.tsv"), os.path.join(ROOT, "docs/trust.md")
 BEGIN, END = "<!-- ledger -->\n", "<!-- end -->\n"
 FIRST_SEED, MOST_PROGRAMS = 20001, 1_900_000_000  # `fnz fuzz` takes indices below two billion
 COLUMNS = ["day", "commit", "target", "sanitizer", "seeds", "executions", "seconds", "findings"]
@@ -32,7 +32,7 @@ def git(*words):
 
 def commit():
     """What is counted here is no change of the program."""
-    changed = git("status", "--porcelain", "-uno", "--", ".", ":!tests/ledger.tsv", ":!README.md")
+    changed = git("status", "--porcelain", "-uno", "--", ".", ":!tests/ledger.tsv", ":!docs/trust.md")
     return git("rev-parse", "--short", "HEAD") + ("+" if changed else "")
 
 
@@ -115,11 +115,11 @@ def main():
     elif word == "sum" and not rest:
         print(table(), end="")
     elif word == "check" and len(rest) <= 1:
-        path = (rest or [README])[0]
+        path = (rest or [TRUST])[0]
         if parts(path)[1] != table():
             sys.exit(f"{path}: its figures are not the sum of {LEDGER}: run scripts/ledger.py write")
     elif word == "write" and len(rest) <= 1:
-        path = (rest or [README])[0]
+        path = (rest or [TRUST])[0]
         before, _, after = parts(path)
         open(path, "w").write(before + table() + END + after)
     else:
