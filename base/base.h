@@ -67,12 +67,12 @@ static inline fnz_status fnzi_no_memory(fnz_context *ctx) {
 fnz_status fnzi_at(fnz_context *ctx, fnz_status status, const char *format, ...) FNZ_PRINTF(3, 4);
 
 /* --- Single blocks ------------------------------------------------------------------------------
- * NULL means out of memory; the caller reports it with fnzi_no_memory(). Sizes must be told again
+ * NULL means out of memory; the caller reports it with fnzi_no_memory(). Sizes must be passed again
  * when freeing. */
 void *fnzi_resize(fnz_context *ctx, void *p, size_t old_bytes, size_t new_bytes);
 void fnzi_free(fnz_context *ctx, void *p, size_t bytes);
 
-/* The same block each time it is asked for, zeroed before the first: for tables over operators that
+/* The same block on each call, zeroed before the first: for tables over operators that
  * are filled in as they are needed. It holds only what follows from constant tables. */
 FNZ_MUST_CHECK fnz_status fnzi_kept(fnz_context *ctx, fnzi_shelf shelf, size_t bytes, void **out);
 

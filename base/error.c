@@ -42,7 +42,7 @@ static void *libc_resize(void *user, void *p, size_t old_bytes, size_t new_bytes
   return NULL;
 }
 
-/* Bytes that nobody can guess; false where the system gives none. It is not waited for. */
+/* Bytes that cannot be guessed; false where the system gives none. It is not waited for. */
 static bool draw_bytes(void *out, size_t size) {
 #if FNZI_HAS_GETRANDOM
   return getrandom(out, size, GRND_NONBLOCK) == (ssize_t)size;

@@ -188,7 +188,7 @@ typedef struct cli_verb {
 CLI_VERB_ROWS(CLI_VERB_DECLARE)
 #undef CLI_VERB_DECLARE
 
-/* An operator that no shape rule tells the results of, and how many nodes it has. */
+/* An operator whose results no shape rule gives, and how many nodes it has. */
 typedef struct cli_unruled {
   const char *op;
   size_t nodes;
@@ -293,7 +293,7 @@ int cli_serialize(cli_call *call, const fnz_program *program, fnz_format format)
 int cli_deliver(cli_call *call, const char *path);
 /* Both in one, without a copy of the weights. */
 int cli_save(cli_call *call, const fnz_program *program, fnz_format format, const char *path);
-/* The program that --functional speaks of. */
+/* The program that --functional names. */
 int cli_chosen(cli_call *call, const fnz_program **out);
 
 #endif

@@ -1,4 +1,4 @@
-/* convert.c - reads a program, functionalizes it, checks it if asked to, and writes it. */
+/* convert.c - reads a program, functionalizes it, checks it with --verify, and writes it. */
 #include "cli/cli.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ static int format_of_path(const cli_call *call, const char *path, fnz_format *ou
       call, "the extension of %s says no format; add --to pt2, json, cbor, text or dot", path);
 }
 
-/* Another extension than the format's own would mislead whoever opens the file; one that says
+/* Another extension than the format's own would mislead a reader of the file; one that says
  * nothing does not. */
 static int check_extension(const cli_call *call, const char *path, fnz_format format) {
   for (int i = 0; i < FORMATS; i++)

@@ -282,9 +282,10 @@ static int tell_source(cli_call *call, size_t graph, size_t node) {
     return CLI_DONE;
   printf("  nothing is left of it: %s\n",
          info.op && fnz_op_is_mutating(info.op) ? "the value that it stores is there already, or "
-                                                  "nobody reads what it writes"
-         : info.op && fnz_op_is_view(info.op) ? "nobody reads it, or what it shows is there already"
-                                              : "nobody needs its results");
+                                                  "nothing reads what it writes"
+         : info.op && fnz_op_is_view(info.op)
+             ? "nothing reads it, or what it shows is there already"
+             : "nothing needs its results");
   return CLI_DONE;
 }
 

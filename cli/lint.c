@@ -37,7 +37,7 @@ static void print_wrapped(const char *text, size_t at, size_t indent) {
   putchar('\n');
 }
 
-/* "model.py:7: refused, OVERLAP:", or the node where nobody knows the line. */
+/* "model.py:7: refused, OVERLAP:", or the node where the line is not known. */
 static size_t print_head(const cli_call *call, const fnz_finding *f) {
   char head[256];
   fnz_place place;

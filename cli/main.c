@@ -17,7 +17,7 @@ static const cli_verb verbs[] = {
 
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-/* Verbs that are planned: refused by name, so that nobody takes them for a typing mistake. */
+/* Verbs that are planned: refused by name, not as a typing mistake. */
 static const char *const planned[] = {"bench"};
 
 enum { PLANNED = sizeof planned / sizeof *planned };
@@ -88,8 +88,8 @@ static int run_verb(const cli_verb *verb, int argc, char **argv) {
 
 /* OpenBLAS starts a thread for each processor when it is initialised, which is before main, and
  * these keep looking for work for a while. Kernels call it from threads of their own, with one
- * thread each (matmul_product.c), so it is told before: where it is part of the command, the linker
- * makes this what runs first (CMakeLists.txt). */
+ * thread each (matmul_product.c), so the number is set before: where it is part of the command, the
+ * linker makes this what runs first (CMakeLists.txt). */
 void cli_start_no_threads(void) {
   setenv("OPENBLAS_NUM_THREADS", "1", 0);
 }

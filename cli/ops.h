@@ -4,7 +4,7 @@
 
 #include "cli/cli.h"
 
-/* The backends that are asked for their kernels. Columns: name, function that makes one. */
+/* The backends whose kernels are listed. Columns: name, function that makes one. */
 #define CLI_BACKEND_ROWS(ROW)                                                                      \
   ROW("cpu", make_cpu)                                                                             \
   ROW("meta", fnz_meta_backend_create)
@@ -26,7 +26,7 @@ typedef struct cli_facts {
 } cli_facts;
 
 int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out);
-/* The operators that the call speaks of: the table, then those that --ops declares and the
+/* The operators that the call names: the table, then those that --ops declares and the
  * functional forms that are derived for them. */
 size_t cli_ops_count(const cli_call *call);
 const fnz_op *cli_ops_at(const cli_call *call, size_t index);

@@ -1,4 +1,4 @@
-/* place.c - places in somebody's source, as people and programs want to read them. */
+/* place.c - places in source text, for people and for programs. */
 #include "cli/explain.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* near.c - which operators somebody may have meant who misspelt one. */
+/* near.c - operators whose names are near a misspelt one. */
 #include "base/near.h"
 #include "schema/schema.h"
 

@@ -178,7 +178,7 @@ const fnz_op *fnzi_declared_functional(const fnz_op *op);
  * two or of their group, sees it; NULL when there is none. */
 const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind);
 
-/* It is the functional form that was made of a declared operator, and nobody declared it. */
+/* It is the functional form that was made of a declared operator, and was not declared itself. */
 bool fnzi_op_is_derived(const fnz_op *op);
 /* It has no place in the table. */
 bool fnzi_op_is_custom(const fnz_op *op);

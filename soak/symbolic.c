@@ -15,7 +15,7 @@ static const tensor *pick_operand(symbolic_gen *g, const tensor *t) {
   return t;
 }
 
-/* An expanded one, which eager lets nobody write. */
+/* An expanded one, which eager refuses to write. */
 static bool is_repeated(const tensor *t) {
   bool repeated = false;
   for (uint32_t d = 0; d < t->rank; d++)

@@ -87,7 +87,7 @@ static fnz_status draw_inputs(judge *t, uint64_t seed, fnz_arrays **out, bool *r
 /* --- Runs ----------------------------------------------------------------------------------------
  */
 
-/* At one choice of sizes and data. Where eager refuses, nothing is asked. */
+/* At one choice of sizes and data. Where eager refuses, nothing is compared. */
 static verdict compare(judge *t) {
   const fnzi_run_options options = {.inputs = t->inputs};
   fnzi_results_start(&t->numbers, t->original, true);

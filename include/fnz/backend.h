@@ -40,7 +40,7 @@ typedef struct fnz_backend {
   /** Applies call->op. Every tensor result becomes a new value the caller releases. `outputs` has
    * room for `capacity` handles, undefined tensors are 0; *count says how many there are. With
    * too little room it fails with FNZ_BAD_ARGUMENT and keeps nothing: a split may have more pieces
-   * than a program names, and is asked again then. */
+   * than a program names, and is called again then. */
   fnz_status (*apply)(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                       size_t capacity, size_t *count);
 

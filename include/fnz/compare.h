@@ -30,12 +30,13 @@ typedef struct fnz_difference {
  * - they have the same outputs, in order, of the same kinds, and each is the same expression: the
  *   same operators with the same arguments and geometries, down to inputs and constants,
  * - operators that write, draw random numbers or only have an effect come in the same order, as far
- *   as anybody can tell: writes to separate memory may come in any order.
+ *   as far as it can be observed: writes to separate memory may come in any order.
  *
  * Names of values, source lines, defaults that are spelled out, the order of independent nodes,
- * nodes that nobody needs and equal nodes that compute a thing twice do not count. No law of
- * arithmetic is assumed: a + b and b + a differ. So programs that mean the same may be told apart;
- * two that are not told apart mean the same. <fnz/functionalize.h> has fnz_verify() for meanings.
+ * nodes that nothing needs and equal nodes that compute a thing twice do not count. No law of
+ * arithmetic is assumed: a + b and b + a differ. So programs that mean the same may be reported as
+ * different; two that are reported as equal mean the same. <fnz/functionalize.h> has fnz_verify()
+ * for meanings.
  *
  * a, b  borrowed; may be shared with other threads during the call. Must be verified.
  * out   NULL is allowed. The first difference, NULL when there is none; ends with

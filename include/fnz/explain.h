@@ -12,7 +12,7 @@ extern "C" {
 /* Why there is a node. Columns: name, in words. Order is ABI. */
 #define FNZ_REASON_ROWS(ROW)                                                                       \
   ROW(COMPUTED, "computed", "the operator, or its form that writes nothing")                       \
-  ROW(VIEW_READ, "view_read", "what a view shows, for somebody who reads it")                      \
+  ROW(VIEW_READ, "view_read", "what a view shows, for a node that reads it")                       \
   ROW(WRITE_BACK, "write_back", "what was written through a view, put back into its base")         \
   ROW(CAST, "cast", "what is written, in the dtype of what it is written to")                      \
   ROW(BROADCAST, "broadcast", "what is written, in the sizes of what it is written to")            \
@@ -66,7 +66,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_functionalize_explained(
   ROW(REFUSED, "refused", "it cannot be functionalized")                                           \
   ROW(SCATTER, "scatter", "a write through a view whose base is needed afterwards")                \
   ROW(COPY, "copy", "a view that has to copy, because no view has the elements")                   \
-  ROW(DEAD_WRITE, "dead-write", "a write that nobody reads")                                       \
+  ROW(DEAD_WRITE, "dead-write", "a write that nothing reads")                                      \
   ROW(ALIAS, "alias", "an output that shares memory with an input or another output")              \
   ROW(LOST, "lost-assignment", "an assignment to .data, which the exporter has left out")
 
@@ -86,11 +86,12 @@ typedef struct fnz_finding {
   fnz_finding_kind kind;
   fnz_class error;     /* of REFUSED: the class that fnz_functionalize() fails with, else NONE */
   size_t graph, node;  /* the node it is about, SIZE_MAX when it is about the whole graph */
-  size_t view, reader; /* of SCATTER: who opened the window, who needs the base; SIZE_MAX: nobody */
+  size_t view, reader; /* of SCATTER: the node that opened the window, the node that needs the base;
+                          SIZE_MAX: none */
   size_t output;       /* of SCATTER: the output of the result's graph that needs it, or SIZE_MAX */
   const char *where;   /* "node 3 (add_.Tensor at model.py:7)" */
   const char *what;    /* what is wrong, or what it costs */
-  const char *remedy;  /* what to change, "" when nobody knows */
+  const char *remedy;  /* what to change, "" when not known */
   size_t view_graph, reader_graph; /* of `view` and `reader` */
 } fnz_finding;
 

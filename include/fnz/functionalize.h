@@ -53,7 +53,7 @@ typedef struct fnz_functionalize_options {
 
 /** Rewrites a program so that no operator writes an argument and (unless FNZ_VIEWS_KEEP) no result
  * shares memory with one. Final values of mutated inputs, parameters and buffers become leading
- * outputs that the signature names. Operators whose results nobody needs disappear, but for random
+ * outputs that the signature names. Operators whose results nothing needs disappear, but for random
  * ones, and so do clones with the strides of their argument, unless the program returns them
  * (FNZ_VIEWS_COPY).
  *
@@ -184,7 +184,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program
 /** What a comparison has seen. Bodies are the graphs of higher-order operators, of both programs:
  * what was found equal holds for those that were run. */
 typedef struct fnz_verify_report {
-  int trials; /* over hashes: more than asked for as long as a body had not been run */
+  int trials; /* over hashes: more than requested while a body has not been run */
   size_t bodies, bodies_run;
   char missed[128];     /* the name of a body that was never run, or "" */
   bool numbers;         /* also compared on the numbers given */

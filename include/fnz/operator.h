@@ -69,7 +69,7 @@ FNZ_API bool fnz_op_is_view(const fnz_op *op);
 /** It writes at least one argument. */
 FNZ_API bool fnz_op_is_mutating(const fnz_op *op);
 
-/** Appends the names of operators, declared ones included, that somebody may have meant who wrote
+/** Appends the names of operators, declared ones included, that may be meant by one who wrote
  * `name`: up to three, nearest first, as "add, abs or all"; nothing when none is near. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_op_suggest(fnz_context *ctx, const char *name,
                                                  fnz_buffer *out);
@@ -86,7 +86,7 @@ typedef struct fnz_param {
   bool is_list, item_optional, optional;
   int list_size;      /* 0: any */
   bool is_write;      /* its alias set has a "!" */
-  bool keyword_only;  /* stands behind "*" */
+  bool keyword_only;  /* follows "*" in the schema */
   uint32_t alias_set; /* bit k: the letter 'a' + k; parameters and results with a bit in common
                          share memory */
 } fnz_param;
@@ -99,7 +99,7 @@ FNZ_API fnz_param fnz_op_return(const fnz_op *op, size_t i);
 
 /** Appends the shortest call of the operator in the text form, "add_.Tensor(%self, %other)":
  * arguments without default only, each value under the name of its parameter, with "_0", "_1" for
- * the items of a list. Made from the schema alone: it parses, but nobody says that it can be
+ * the items of a list. Made from the schema alone: it parses, but that does not mean that it can be
  * computed. */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_op_write_example(fnz_context *ctx, const fnz_op *op,
                                                        fnz_buffer *out);

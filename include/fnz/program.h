@@ -65,7 +65,7 @@ FNZ_API void fnz_node_get(const fnz_program *program, size_t graph, size_t node,
 FNZ_API const fnz_arg *fnz_graph_inputs(const fnz_program *program, size_t graph, size_t *count);
 FNZ_API const fnz_arg *fnz_graph_outputs(const fnz_program *program, size_t graph, size_t *count);
 
-/** A place in somebody's source text. `path` and `code` point into the text that was asked. */
+/** A place in source text. `path` and `code` point into the text that was parsed. */
 typedef struct fnz_place {
   const char *path;
   size_t path_size;
@@ -143,13 +143,13 @@ typedef struct fnz_input_spec {
 
 /* Whose memory an output lies in, in the original program; see fnz_output_spec. Order is ABI. */
 typedef enum fnz_sharing {
-  FNZ_SHARING_NEW = 0,     /* memory of its own; in a program that was traced nobody knows */
+  FNZ_SHARING_NEW = 0,     /* memory of its own; in a program that was traced: not known */
   FNZ_SHARING_INPUT,       /* it is the very tensor that is input `of` */
   FNZ_SHARING_INPUT_VIEW,  /* a view of input `of` */
   FNZ_SHARING_OUTPUT,      /* it is the very tensor that is output `of` */
   FNZ_SHARING_OUTPUT_VIEW, /* it lies in the memory of output `of` */
   FNZ_SHARING_OWN,         /* memory of its own, although its value is that of an input or of an
-                              earlier output: whoever hands out memory has to copy it */
+                              earlier output: a caller that hands out memory has to copy it */
   FNZ_SHARING_COUNT
 } fnz_sharing;
 
@@ -207,7 +207,7 @@ FNZ_API fnz_guard fnz_program_guard(const fnz_program *program, size_t k);
  * tensors that alias. `window` is its place there, counted from the start of the memory, whose
  * first window is the geometry of `base`. Its dtype, sizes and strides are those that the program
  * was traced with. All of fnz knows it from then on: both ways to run it, the pass, verification
- * and the written forms. For programs nobody else looks at yet. fnz_program_alias() in
+ * and the written forms. For programs that no other thread uses yet. fnz_program_alias() in
  * <fnz/functionalize.h> takes "x=y[1:]" instead.
  *
  * Fails with REF (no such inputs), TYPE (another dtype, other sizes or strides), DUPLICATE (`input`
@@ -216,7 +216,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_declare_alias(fnz_context *ctx, fn
                                                             const char *input, const char *base,
                                                             const fnz_geometry *window);
 
-/** Called for each node of an operator that no rule tells the results of. */
+/** Called for each node of an operator whose results no rule gives. */
 typedef void fnz_unruled_fn(void *user, const char *op);
 
 /** Holds the recorded types of a program against the rules of its operators: dtype and sizes of
@@ -235,7 +235,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_check_types(fnz_context *ctx,
 
 /** Where views lie a text may leave open (a type without strides and offset), and files with
  * torch.vmap regions do not say. Readers write down dense rows there; this puts such views where
- * their operators say. For programs nobody else looks at yet.
+ * their operators say. For programs that no other thread uses yet.
  *
  * Fails as fnz_program_check_types(). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_program_place_views(fnz_context *ctx, fnz_program *program);

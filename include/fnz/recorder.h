@@ -1,4 +1,4 @@
-/* recorder.h - a backend that computes nothing and writes down what it is asked for: a program. */
+/* recorder.h - a backend that computes nothing and writes down the calls it gets: a program. */
 #ifndef FNZ_RECORDER_H
 #define FNZ_RECORDER_H
 
@@ -19,7 +19,7 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_recorder_create(fnz_context *ctx, fnz_back
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_recorder_input(fnz_backend *recorder, const char *name,
                                                      const fnz_geometry *geometry, fnz_handle *out);
 
-/** Ends the recording: a program with these outputs, without the nodes that nobody needs. Nothing
+/** Ends the recording: a program with these outputs, without the nodes that nothing needs. Nothing
  * can be recorded after that: FNZ_BAD_ARGUMENT. out  ends with fnz_program_destroy(). */
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_recorder_finish(fnz_backend *recorder,
                                                       const fnz_handle *outputs, size_t count,

@@ -3,8 +3,8 @@
  *
  * A world wraps the values of one backend. Operators called on its tensors, by their ATen names,
  * behave as in eager PyTorch: views share memory with their base, in-place operators are seen
- * through every alias. The backend is only ever asked for functional operators, and only for values
- * that somebody reads. One thread at a time. */
+ * through every alias. The backend only ever computes functional operators, and only values
+ * that are read. One thread at a time. */
 #ifndef FNZ_TENSOR_H
 #define FNZ_TENSOR_H
 

@@ -122,7 +122,7 @@ typedef struct fnz_arg {
   } u;
 } fnz_arg;
 
-/* In a call to a backend: nobody uses this value afterwards, so its memory may be reused. */
+/* In a call to a backend: no later call uses this value, so its memory may be reused. */
 #define FNZ_ARG_LAST_USE 1
 
 #ifdef __cplusplus
