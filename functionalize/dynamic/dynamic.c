@@ -5,6 +5,7 @@
  * keeps   whatever a pass at fixed sizes keeps
  * gives   one program that is right at every size that was tried and, where it would be wrong at
  *         some, a guard that keeps those out; or a refusal. Never a guess */
+#include "functionalize/explain/explain.h"
 #include "functionalize/pass/pass.h"
 #include "functionalize/dynamic/sample.h"
 #include "program/region_ops.h"

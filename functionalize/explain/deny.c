@@ -3,7 +3,7 @@
  * needs   a finished program, at all its sizes, and what was noted of how it was made
  * gives   nothing when none of them is there; else a refusal that names the operator, the node of
  *         the source that needs it, and why */
-#include "functionalize/pass/pass.h"
+#include "functionalize/explain/explain.h"
 
 #include <stdio.h>
 

@@ -5,6 +5,7 @@
  * gives   a program without writes (and without views in the copy dialect); the final value of
  * every mutated input, parameter and buffer is a leading output that the signature names */
 #include "functionalize/dynamic/dynamic.h"
+#include "functionalize/explain/explain.h"
 #include "functionalize/pass/regions/regions.h"
 
 /* --- what it cannot do yet -------------------------------------------------------------------- */

@@ -58,18 +58,12 @@ FNZ_MUST_CHECK fnz_status fnzi_functionalize_asked(fnz_context *ctx, const fnz_p
                                                    const fnz_functionalize_options *options,
                                                    fnzi_asked *asked, fnz_program **out);
 
-/* --- lint.c -----------------------------------------------------------------------------------
+/* --- recover.c --------------------------------------------------------------------------------
  * Both give `status` back, unless somebody wants to know all failures: then it is noted, if it is
  * one of the program. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status status);
 /* The same for a node whose turn it was; its results become unknown values. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_go_on(fnzi_pass *p, const fnzi_node *node, fnz_status status);
-
-/* --- provenance.c
- * ------------------------------------------------------------------------------------ The extras
- * of the source, and what each node was made of, as `asked` tells; it may be NULL. */
-FNZ_MUST_CHECK fnz_status fnzi_keep_extras(const fnz_program *from, const fnzi_asked *asked,
-                                           fnz_program *to);
 
 /* --- inputs.c --------------------------------------------------------------------------------- */
 /* What belongs to the program and not to a graph: versions, ranges, weights. */
@@ -90,15 +84,5 @@ void fnzi_pass_inputs_end(fnzi_pass *p);
 /* Reads the final value of every mutated input and every output of the graph, builds the nodes that
  * these need, and makes them outputs of the target graph. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_outputs(fnzi_pass *p);
-
-/* --- deny.c ----------------------------------------------------------------------------------- */
-/* REF when the options deny an operator that nobody knows. */
-FNZ_MUST_CHECK fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_program *p,
-                                               const fnz_functionalize_options *o);
-/* UNSUPPORTED when `to`, made from `from`, has an operator that the options deny. */
-FNZ_MUST_CHECK fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from,
-                                            const fnz_program *to,
-                                            const fnz_functionalize_options *options,
-                                            const fnzi_asked *asked);
 
 #endif

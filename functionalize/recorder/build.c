@@ -19,37 +19,6 @@ static fnz_status need_value(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* The row of a node in `lists` or `others`; both begin with the node. */
-static const void *row_of(const void *rows, size_t count, size_t bytes, size_t node) {
-  size_t low = 0, high = count;
-  while (low < high) {
-    size_t middle = low + (high - low) / 2;
-    const size_t *row = (const size_t *)(const void *)((const char *)rows + middle * bytes);
-    if (*row == node)
-      return row;
-    if (*row < node)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return NULL;
-}
-
-static size_t index_of(const fnzi_tape *r, const fnzi_tape_node *n) {
-  return r->ended.nodes + (size_t)(n - r->nodes.data);
-}
-
-/* What is known of a node that is no call of an operator. */
-static const fnzi_node_call *call_of(const fnzi_tape *r, const fnzi_tape_node *n) {
-  const fnzi_tape_other *o =
-      row_of(r->others.data, r->others.count, sizeof *r->others.data, index_of(r, n));
-  return &o->call;
-}
-
-uint32_t fnzi_tape_other_nargs(const fnzi_tape *r, const fnzi_tape_node *n) {
-  return call_of(r, n)->nargs;
-}
-
 /* Its results are numbers, which the pass knows by other ways; it stands for reading them. */
 static bool gives_numbers(const fnz_op *op) {
   for (size_t i = 0; i < op->nreturns; i++)
@@ -68,7 +37,7 @@ static bool asserts(const fnz_op *op) {
 /* It stays even if nobody needs its results. */
 static bool has_effects(const fnzi_tape *r, const fnzi_tape_node *n) {
   if (!n->op)
-    return call_of(r, n)->effects;
+    return fnzi_tape_call_of(r, n)->effects;
   return n->count == 0 || (n->op->tags & FNZI_TAGS_KEPT) || gives_numbers(n->op) || asserts(n->op);
 }
 
@@ -118,10 +87,6 @@ static fnz_status tidy(fnzi_tape *r, fnz_views views, fnz_handle *wanted, size_t
   return FNZ_OK;
 }
 
-fnz_arg *fnzi_tape_items(const fnz_arg *list) {
-  return (fnz_arg *)(uintptr_t)list->u.list;
-}
-
 static void to_value(const fnzi_tape *r, fnz_arg *arg) {
   if (fnzi_is_reference(arg))
     arg->u.value = r->places.data[arg->u.value - 1];
@@ -154,15 +119,6 @@ static fnz_status to_program(fnzi_tape *r, fnz_arg *args, size_t n) {
   return FNZ_OK;
 }
 
-static const fnz_geometry *geometry_of(const fnzi_tape *r, uint32_t result) {
-  return r->values.data[result - 1 - r->ended.values].geometry;
-}
-
-/* The results of n, as in `results`. */
-static const uint32_t *results_of(const fnzi_tape *r, const fnzi_tape_node *n) {
-  return n->count ? r->results.data + (n->first - r->ended.results) : NULL;
-}
-
 /* One output of the node: a tensor, or nothing when it is undefined. */
 static fnz_status add_output(fnzi_tape *r, const fnzi_tape_node *n, uint32_t node, uint32_t result,
                              fnz_arg *out) {
@@ -170,15 +126,10 @@ static fnz_status add_output(fnzi_tape *r, const fnzi_tape_node *n, uint32_t nod
   if (!result)
     return FNZ_OK;
   uint32_t *place = &r->places.data[result - 1];
-  FNZ_TRY(
-      fnzi_value_add_fresh(r->program, r->graph, n->op->base, geometry_of(r, result), node, place));
+  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, n->op->base, fnzi_tape_geometry_of(r, result),
+                               node, place));
   *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = *place};
   return FNZ_OK;
-}
-
-/* What the caller's node says of the lists of n. */
-static const fnzi_tape_lists *lists_of(const fnzi_tape *r, const fnzi_tape_node *n) {
-  return row_of(r->lists.data, r->lists.count, sizeof *r->lists.data, index_of(r, n));
 }
 
 /* The list that tells how long result i is: what the caller expects there, or the argument whose
@@ -187,7 +138,7 @@ static const fnz_arg *list_like(const fnzi_tape *r, const fnzi_tape_node *n, siz
   const fnzi_param *result = &n->op->returns[i];
   if (!result->is_list)
     return NULL;
-  const fnzi_tape_lists *lists = lists_of(r, n);
+  const fnzi_tape_lists *lists = fnzi_tape_lists_of(r, n);
   size_t size = strlen(result->name), tail = strlen("_out");
   if (lists && i < lists->count && lists->looks[i].tag == FNZ_ARG_LIST)
     return &lists->looks[i];
@@ -221,7 +172,7 @@ static size_t other_list(const fnzi_tape *r, const fnzi_tape_node *n) {
 /* The outputs as the schema groups them. */
 static fnz_status add_outputs(fnzi_tape *r, const fnzi_tape_node *n, uint32_t node,
                               fnz_arg *outputs) {
-  const uint32_t *result = results_of(r, n);
+  const uint32_t *result = fnzi_tape_results_of(r, n);
   size_t rest = other_list(r, n);
   for (size_t i = 0; i < n->op->nreturns; i++) {
     const fnz_arg *list = list_like(r, n, i);
@@ -267,20 +218,20 @@ static fnz_status add_outcome(fnzi_tape *r, const fnzi_node_call *call, uint32_t
   if (o->tag == FNZ_ARG_NONE)
     return FNZ_OK;
   uint32_t *place = &r->places.data[result - 1];
-  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target), geometry_of(r, result),
-                               node, place));
+  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target),
+                               fnzi_tape_geometry_of(r, result), node, place));
   fnzi_value_at(r->program, r->graph, *place)->symbol = o->symbol;
   out->u.value = *place;
   return FNZ_OK;
 }
 
 static fnz_status emit_other(fnzi_tape *r, fnzi_tape_node *n) {
-  const fnzi_node_call *call = call_of(r, n);
+  const fnzi_node_call *call = fnzi_tape_call_of(r, n);
   uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
   fnz_arg *outputs, *list = NULL;
   FNZI_NEW(&r->program->arena, call->noutcomes, &outputs);
   for (uint32_t i = 0; i < call->noutcomes; i++)
-    FNZ_TRY(add_outcome(r, call, i, node, results_of(r, n)[i], &outputs[i]));
+    FNZ_TRY(add_outcome(r, call, i, node, fnzi_tape_results_of(r, n)[i], &outputs[i]));
   if (call->in_list) {
     FNZI_NEW(&r->program->arena, 1, &list);
     *list = (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->noutcomes, .u.list = outputs};
@@ -309,7 +260,7 @@ static fnz_status keep_why(fnzi_tape *r, size_t tape_node) {
 
 /* The arguments become the program's own. */
 static fnz_status emit(fnzi_tape *r, fnzi_tape_node *n) {
-  FNZ_TRY(keep_why(r, index_of(r, n)));
+  FNZ_TRY(keep_why(r, fnzi_tape_index_of(r, n)));
   FNZ_TRY(to_program(r, n->args, fnzi_tape_nargs(r, n)));
   return n->op ? emit_call(r, n) : emit_other(r, n);
 }

@@ -1,10 +1,128 @@
-/* provenance.c - what the result keeps of a .pt2 file, so that it can be written as one again.
+/* provenance.c - which node of the source each node of the result comes from, while it is made.
  *
- * needs   the answers where each node comes from (provenance.h)
- * gives   the extras of the source, and per node the one whose metadata and device it has */
-#include "functionalize/pass/pass.h"
+ * needs   the pass's notes, whose nodes are addresses in the source
+ * gives   indices of these nodes; what a .pt2 file says of the source, kept for the result */
+#include "functionalize/recorder/provenance.h"
 #include "program/pt2_metadata.h"
 
+#include <stdlib.h>
+
+/* --- notes ------------------------------------------------------------------------------------ */
+void fnzi_asked_forget(fnzi_asked *asked) {
+  asked->made.count = asked->failures.count = asked->unread.count = asked->first.count = 0;
+}
+
+/* Entries from the first one of the graph on move up; what they are the first of moves with them.
+ */
+static void forget_graph(fnzi_asked *asked, uint32_t graph) {
+  size_t kept = asked->first.data[graph];
+  for (size_t i = kept; i < asked->made.count; i++) {
+    const fnzi_made made = asked->made.data[i];
+    if (made.graph == graph)
+      continue;
+    if (asked->first.data[made.graph] == i)
+      asked->first.data[made.graph] = kept;
+    asked->made.data[kept++] = made;
+  }
+  asked->made.count = kept;
+}
+
+fnz_status fnzi_asked_restart(fnz_context *ctx, fnzi_asked *asked, uint32_t graph) {
+  const size_t none = SIZE_MAX;
+  while (asked->first.count <= graph)
+    FNZI_PUSH(ctx, &asked->first, none);
+  if (asked->first.data[graph] != none)
+    forget_graph(asked, graph);
+  asked->first.data[graph] = asked->made.count;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_asked_arrange(fnz_context *ctx, fnzi_asked *asked, const uint32_t *order,
+                              uint32_t count) {
+  size_t kept = 0, bytes = asked->first.count * sizeof(uint32_t);
+  uint32_t *place = fnzi_resize(ctx, NULL, 0, bytes);
+  if (!place && bytes)
+    return fnzi_no_memory(ctx);
+  for (size_t g = 0; g < asked->first.count; g++)
+    place[g] = count;
+  for (uint32_t k = 0; k < count; k++)
+    if (order[k] < asked->first.count)
+      place[order[k]] = k;
+  for (size_t i = 0; i < asked->made.count; i++) {
+    fnzi_made made = asked->made.data[i];
+    made.graph = place[made.graph];
+    if (made.graph < count)
+      asked->made.data[kept++] = made;
+  }
+  asked->made.count = kept;
+  asked->first.count = 0;
+  fnzi_free(ctx, place, bytes);
+  return FNZ_OK;
+}
+
+void fnzi_asked_end(fnz_context *ctx, fnzi_asked *asked) {
+  FNZI_VEC_FREE(ctx, &asked->made);
+  FNZI_VEC_FREE(ctx, &asked->first);
+  FNZI_VEC_FREE(ctx, &asked->failures);
+  FNZI_VEC_FREE(ctx, &asked->unread);
+}
+
+static fnz_status push_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write) {
+  FNZI_PUSH(ctx, &asked->unread, write);
+  return FNZ_OK;
+}
+
+void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write) {
+  if (write && asked && asked->lints && push_unread(ctx, asked, write) != FNZ_OK)
+    asked->lost = true;
+}
+
+/* --- nodes by their addresses ----------------------------------------------------------------- */
+/* An address, and the graph whose nodes it is the first of. */
+typedef struct first_node {
+  uintptr_t at;
+  uint32_t graph;
+} first_node;
+
+static int by_address(const void *a, const void *b) {
+  const first_node *x = a, *y = b;
+  return x->at < y->at ? -1 : x->at > y->at;
+}
+
+fnz_status fnzi_finder_of(fnzi_arena *arena, const fnz_program *p, fnzi_finder *out) {
+  first_node *rows;
+  *out = (fnzi_finder){.p = p};
+  FNZI_NEW(arena, p->graphs.count, &rows);
+  FNZI_NEW(arena, p->graphs.count, &out->order);
+  for (size_t g = 0; g < p->graphs.count; g++)
+    if (p->graphs.data[g].nodes.count)
+      rows[out->count++] = (first_node){(uintptr_t)p->graphs.data[g].nodes.data, (uint32_t)g};
+  qsort(rows, out->count, sizeof *rows, by_address);
+  for (size_t k = 0; k < out->count; k++)
+    out->order[k] = rows[k].graph;
+  return FNZ_OK;
+}
+
+bool fnzi_find_node(const fnzi_finder *finder, const fnzi_node *node, size_t *graph,
+                    size_t *index) {
+  size_t low = 0, high = finder->count;
+  *index = SIZE_MAX;
+  while (node && low + 1 < high) {
+    size_t middle = low + (high - low) / 2;
+    bool is_behind = node >= finder->p->graphs.data[finder->order[middle]].nodes.data;
+    *(is_behind ? &low : &high) = middle;
+  }
+  if (!node || !finder->count)
+    return false;
+  const fnzi_graph *g = &finder->p->graphs.data[finder->order[low]];
+  if (node < g->nodes.data || node >= g->nodes.data + g->nodes.count)
+    return false;
+  *graph = finder->order[low];
+  *index = (size_t)(node - g->nodes.data);
+  return true;
+}
+
+/* --- metadata --------------------------------------------------------------------------------- */
 static fnz_status make_room(fnz_program *to) {
   for (size_t i = 0; i < to->graphs.count; i++) {
     fnzi_graph *g = &to->graphs.data[i];

@@ -80,12 +80,6 @@ void fnzi_asked_end(fnz_context *ctx, fnzi_asked *asked);
 /* A write that nobody has read, and now nobody will; `write` and `asked` may be NULL. */
 void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write);
 
-/* Answers about `made`, from `source`, become answers about `to`, from `from`: the same nodes but
- * for numbers, by the names of their results. */
-FNZ_MUST_CHECK fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked,
-                                          const fnz_program *source, const fnz_program *made,
-                                          const fnz_program *from, const fnz_program *to);
-
 /* Finds nodes of a program by their addresses. */
 typedef struct fnzi_finder {
   const fnz_program *p;
@@ -95,9 +89,9 @@ typedef struct fnzi_finder {
 FNZ_MUST_CHECK fnz_status fnzi_finder_of(fnzi_arena *arena, const fnz_program *p, fnzi_finder *out);
 /* Which node it is; false, and SIZE_MAX, when it is none of the program's. */
 bool fnzi_find_node(const fnzi_finder *finder, const fnzi_node *node, size_t *graph, size_t *index);
-/* The answers about `to`, which was made from `from`. */
-FNZ_MUST_CHECK fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from,
-                                           const fnz_program *to, const fnzi_asked *asked,
-                                           fnz_origins **out);
+/* The metadata of the source's .pt2 file, if it is from one, and, with `asked`, which of its nodes
+ * each node of `to` comes from. `asked` and `to` may be NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_keep_extras(const fnz_program *from, const fnzi_asked *asked,
+                                           fnz_program *to);
 
 #endif

@@ -3,6 +3,34 @@
 #include "views/tiling.h"
 #include "functionalize/recorder/simplify.h"
 
+/* --- which operators -------------------------------------------------------------------------- */
+static fnzi_tidy_op describe(const fnz_op *op) {
+  fnzi_tidy_op out = {.op = op, .class = FNZI_TIDY_OTHER};
+  if (fnz_op_is_mutating(op))
+    return out;
+  if (op == fnzi_emitted_op(FNZI_EMIT_CLONE))
+    out.class = FNZI_TIDY_CLONE;
+  else if (op == fnzi_emitted_op(FNZI_EMIT_TO_COPY))
+    out.class = FNZI_TIDY_CAST;
+  else if ((out.scattered = fnzi_view_scattered(op)) != NULL)
+    out.class = FNZI_TIDY_SCATTER;
+  out.view = fnzi_view_find(out.scattered ? out.scattered : op);
+  if (out.view && out.class == FNZI_TIDY_OTHER)
+    out.class = FNZI_TIDY_VIEW;
+  return out;
+}
+
+const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op) {
+  size_t home = (size_t)(op - fnzi_ops), k = 0;
+  fnzi_tidy_op *o;
+  do
+    o = &t->ops[(home + k++) % FNZI_TIDY_OPS];
+  while (o->op && o->op != op && k < FNZI_TIDY_NEAR);
+  if (o->op != op)
+    *o = describe(op);
+  return o;
+}
+
 /* --- frames ----------------------------------------------------------------------------------- */
 static bool lies_at_start(const fnz_geometry *g) {
   return g->offset == 0 && !g->is_conj && !g->is_neg;

@@ -96,12 +96,32 @@ typedef struct fnzi_tape {
   } shape_of; /* per value, with a shapes backend */
 } fnzi_tape;
 
+/* A node's index among all nodes that were recorded, also of those that are emitted already. */
+static inline size_t fnzi_tape_index_of(const fnzi_tape *tape, const fnzi_tape_node *node) {
+  return tape->ended.nodes + (size_t)(node - tape->nodes.data);
+}
+/* A node's results, `count` of them, as in `results`. */
+static inline const uint32_t *fnzi_tape_results_of(const fnzi_tape *tape,
+                                                   const fnzi_tape_node *node) {
+  return node->count ? tape->results.data + (node->first - tape->ended.results) : NULL;
+}
+/* The geometry of a result that is defined. */
+static inline const fnz_geometry *fnzi_tape_geometry_of(const fnzi_tape *tape, uint32_t result) {
+  return tape->values.data[result - 1 - tape->ended.values].geometry;
+}
+
+/* The call of a node that applies no operator. */
+const fnzi_node_call *fnzi_tape_call_of(const fnzi_tape *tape, const fnzi_tape_node *node);
+/* The list results that the caller's node has; NULL where they are not known. */
+const fnzi_tape_lists *fnzi_tape_lists_of(const fnzi_tape *tape, const fnzi_tape_node *node);
+
 /* How many arguments a node has. */
-uint32_t fnzi_tape_other_nargs(const fnzi_tape *tape, const fnzi_tape_node *node);
 static inline uint32_t fnzi_tape_nargs(const fnzi_tape *tape, const fnzi_tape_node *node) {
-  return node->op ? node->op->nparams : fnzi_tape_other_nargs(tape, node);
+  return node->op ? node->op->nparams : fnzi_tape_call_of(tape, node)->nargs;
 }
 /* The items of a list among them, which are the tape's own. */
-fnz_arg *fnzi_tape_items(const fnz_arg *list);
+static inline fnz_arg *fnzi_tape_items(const fnz_arg *list) {
+  return (fnz_arg *)(uintptr_t)list->u.list;
+}
 
 #endif

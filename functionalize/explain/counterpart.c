@@ -1,0 +1,100 @@
+/* counterpart.c - the node of one program that corresponds to a node of another, by the names of
+ * their results.
+ *
+ * needs   two programs with the same names, such as one made at fixed sizes and the general one
+ * gives   notes about the first as notes about the second */
+#include "functionalize/explain/explain.h"
+
+/* The first value that a node defines; NULL when it defines none. */
+static const fnz_arg *first_result(const fnzi_node *node) {
+  for (uint32_t k = 0; k < node->noutputs; k++) {
+    const fnz_arg *output = &node->outputs[k];
+    for (uint32_t i = 0; output->tag == FNZ_ARG_LIST && i < output->count; i++)
+      if (fnzi_is_reference(&output->u.list[i]))
+        return &output->u.list[i];
+    if (fnzi_is_reference(output))
+      return output;
+  }
+  return NULL;
+}
+
+bool fnzi_expl_counterpart(const fnz_program *from, uint32_t graph, const fnzi_node *node,
+                      const fnz_program *to, uint32_t *index) {
+  const fnz_arg *result = first_result(node);
+  uint64_t value;
+  if (!result || graph >= to->graphs.count)
+    return false;
+  const char *name = fnzi_value_at(from, graph, result->u.value)->name;
+  if (!fnzi_value_find(to, graph, name, strlen(name), &value))
+    return false;
+  *index = fnzi_value_at(to, graph, value)->node;
+  return *index != FNZI_NO_NODE;
+}
+
+/* Of one without results, an assertion: as many of its operator behind the last node that has some,
+ * or behind the start. */
+static bool find_silent_twin(const fnz_program *from, uint32_t graph, size_t at,
+                             const fnz_program *to, uint32_t *index) {
+  const fnzi_graph *g = fnzi_graph_at(from, graph);
+  const fnz_op *op = g->nodes.data[at].op;
+  size_t behind = 0;
+  bool found = false;
+  while (!found && at > 0) {
+    behind += g->nodes.data[at].op == op;
+    found = fnzi_expl_counterpart(from, graph, &g->nodes.data[--at], to, index);
+  }
+  if (!found) {
+    *index = UINT32_MAX;
+    behind += g->nodes.data[0].op == op;
+  }
+  for (g = fnzi_graph_at(to, graph); behind > 0 && ++*index < g->nodes.count;)
+    behind -= g->nodes.data[*index].op == op;
+  return op && behind == 0;
+}
+
+static void move_node(const fnzi_finder *finder, const fnz_program *from, const fnzi_node **node) {
+  const fnz_program *source = finder->p;
+  size_t graph, index;
+  uint32_t twin;
+  bool found =
+      fnzi_find_node(finder, *node, &graph, &index) &&
+      (first_result(*node) ? fnzi_expl_counterpart(source, (uint32_t)graph, *node, from, &twin)
+                           : find_silent_twin(source, (uint32_t)graph, index, from, &twin));
+  *node = found ? fnzi_node_at(from, (uint32_t)graph, twin) : NULL;
+}
+
+static void move(fnzi_asked *asked, const fnzi_finder *finder, const fnz_program *made,
+                 const fnz_program *from, const fnz_program *to) {
+  size_t kept = 0;
+  for (size_t i = 0; i < asked->made.count; i++) {
+    fnzi_made m = asked->made.data[i];
+    if (!fnzi_expl_counterpart(made, m.graph, fnzi_node_at(made, m.graph, m.node), to, &m.node))
+      continue;
+    move_node(finder, from, &m.why.node);
+    move_node(finder, from, &m.why.reader);
+    move_node(finder, from, &m.why.view);
+    asked->made.data[kept++] = m;
+  }
+  asked->made.count = kept;
+  kept = 0;
+  for (size_t i = 0; i < asked->unread.count; i++) {
+    move_node(finder, from, &asked->unread.data[i]);
+    if (asked->unread.data[i])
+      asked->unread.data[kept++] = asked->unread.data[i];
+  }
+  asked->unread.count = kept;
+}
+
+/* In place; what has no counterpart goes. */
+fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked, const fnz_program *source,
+                           const fnz_program *made, const fnz_program *from,
+                           const fnz_program *to) {
+  fnzi_finder finder;
+  fnzi_arena arena;
+  fnzi_arena_init(&arena, ctx);
+  fnz_status status = fnzi_finder_of(&arena, source, &finder);
+  if (status == FNZ_OK)
+    move(asked, &finder, made, from, to);
+  fnzi_arena_free(&arena);
+  return status;
+}

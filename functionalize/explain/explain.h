@@ -1,0 +1,41 @@
+/* explain.h - why a functional program has its nodes, from the notes that the pass has made.
+ *
+ *   origins.c      per node of the result: the node of the source that it comes from, and why
+ *   counterpart.c  notes about one program as notes about another with the same names
+ *   deny.c         refuses a result that has operators which the caller does not want
+ *   lint.c         what the pass refuses, and which copies can be avoided */
+#ifndef FNZI_EXPLAIN_H
+#define FNZI_EXPLAIN_H
+
+#include "functionalize/recorder/provenance.h"
+
+#include <fnz/functionalize.h>
+
+/* --- origins.c -------------------------------------------------------------------------------- */
+/* Where each node of `to`, which was made from `from`, comes from. */
+FNZ_MUST_CHECK fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from,
+                                           const fnz_program *to, const fnzi_asked *asked,
+                                           fnz_origins **out);
+
+/* --- counterpart.c ---------------------------------------------------------------------------- */
+/* The node of `to`, in the graph of the same number, that defines the value with the name of the
+ * first result of `node`; false when there is none. */
+bool fnzi_expl_counterpart(const fnz_program *from, uint32_t graph, const fnzi_node *node,
+                           const fnz_program *to, uint32_t *index);
+/* Notes about `made`, from `source`, become notes about `to`, from `from`, in place; those of nodes
+ * without counterpart are dropped. */
+FNZ_MUST_CHECK fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked,
+                                          const fnz_program *source, const fnz_program *made,
+                                          const fnz_program *from, const fnz_program *to);
+
+/* --- deny.c ----------------------------------------------------------------------------------- */
+/* REF when the options deny an operator that does not exist. */
+FNZ_MUST_CHECK fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_program *p,
+                                               const fnz_functionalize_options *o);
+/* UNSUPPORTED when `to`, made from `from`, has an operator that the options deny. */
+FNZ_MUST_CHECK fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from,
+                                            const fnz_program *to,
+                                            const fnz_functionalize_options *options,
+                                            const fnzi_asked *asked);
+
+#endif

@@ -1,0 +1,68 @@
+/* recover.c - notes a failure of the pass and goes on after it, where all failures are to be found.
+ *
+ * needs   notes that list failures (provenance.h); else each failure ends the pass
+ * gives   the failure in the notes, and tensors of unknown elements for the results of the node */
+#include "functionalize/pass/pass.h"
+
+static bool may_go_on(const fnzi_pass *p, fnz_status status) {
+  const fnzi_asked *asked = p->to->asked;
+  return asked && asked->lints && (status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT);
+}
+
+fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
+  if (!may_go_on(p, status))
+    return status;
+  const fnzi_failure failure = {node, *fnz_last_error(p->ctx)};
+  FNZI_PUSH(p->ctx, &p->to->asked->failures, failure);
+  return FNZ_OK;
+}
+
+/* A tensor of which only the geometry is known, in place of a result that there is none of. */
+static fnz_status make_unknown(fnzi_pass *p, const fnz_geometry *geometry, fnz_tensor **out) {
+  fnz_geometry plain = *geometry;
+  const fnz_geometry *own;
+  fnz_handle handle;
+  uint32_t value;
+  plain.symbols = NULL;
+  FNZ_TRY(fnzi_intern_geometry(p->to, &plain, &own));
+  FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "unknown", own, FNZI_NO_NODE, &value));
+  FNZ_TRY(fnzi_recorder_value(p->recorder, value, &handle));
+  return fnz_tensor_wrap(p->world, own, handle, out);
+}
+
+/* The operator may have returned the tensor that it writes: that is known even now. */
+static fnz_tensor *returned(const fnzi_pass *p, const fnzi_node *node, uint32_t k) {
+  const fnz_op *op = node->op;
+  if (!op || k >= op->nreturns || node->outputs[k].tag != FNZ_ARG_VALUE)
+    return NULL;
+  const fnzi_param *param = fnzi_op_returned(op, &op->returns[k]);
+  const fnz_arg *arg = param ? &node->args[param - op->params] : NULL;
+  fnz_tensor *t = arg && arg->tag == FNZ_ARG_VALUE ? p->tensors[arg->u.value] : NULL;
+  const fnz_geometry *g = p->graph->values.data[node->outputs[k].u.value].geometry;
+  return t && g && fnzi_same_sizes(&t->node->geometry, g) ? t : NULL;
+}
+
+static fnz_status bind_unknown(void *user, const fnz_arg *arg) {
+  fnzi_pass *p = user;
+  if (arg->tag == FNZ_ARG_VALUE && !p->tensors[arg->u.value])
+    return make_unknown(p, p->graph->values.data[arg->u.value].geometry, &p->tensors[arg->u.value]);
+  if (arg->tag != FNZ_ARG_VALUE && fnzi_is_reference(arg) && p->others)
+    p->others[arg->u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = 1};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_pass_go_on(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
+  FNZ_TRY(fnzi_pass_excuse(p, node, status));
+  p->region = NULL;
+  fnzi_settle(p->world);
+  for (uint32_t k = 0; k < node->noutputs; k++) {
+    fnz_tensor *t = returned(p, node, k);
+    fnz_tensor **at = t ? &p->tensors[node->outputs[k].u.value] : NULL;
+    if (t && !*at) {
+      t->refs++;
+      *at = t;
+    }
+    FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, bind_unknown, p));
+  }
+  return FNZ_OK;
+}

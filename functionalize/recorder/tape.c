@@ -1,0 +1,30 @@
+/* tape.c - finds what a tape knows of few nodes only: calls of no operator, and lists of results.
+ */
+#include "functionalize/recorder/tape.h"
+
+/* The row of a node in `lists` or `others`; both begin with the node. */
+static const void *row_of(const void *rows, size_t count, size_t bytes, size_t node) {
+  size_t low = 0, high = count;
+  while (low < high) {
+    size_t middle = low + (high - low) / 2;
+    const size_t *row = (const size_t *)(const void *)((const char *)rows + middle * bytes);
+    if (*row == node)
+      return row;
+    if (*row < node)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return NULL;
+}
+
+const fnzi_node_call *fnzi_tape_call_of(const fnzi_tape *tape, const fnzi_tape_node *node) {
+  const fnzi_tape_other *o = row_of(tape->others.data, tape->others.count,
+                                    sizeof *tape->others.data, fnzi_tape_index_of(tape, node));
+  return &o->call;
+}
+
+const fnzi_tape_lists *fnzi_tape_lists_of(const fnzi_tape *tape, const fnzi_tape_node *node) {
+  return row_of(tape->lists.data, tape->lists.count, sizeof *tape->lists.data,
+                fnzi_tape_index_of(tape, node));
+}
