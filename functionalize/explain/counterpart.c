@@ -19,7 +19,7 @@ static const fnz_arg *first_result(const fnzi_node *node) {
 }
 
 bool fnzi_expl_counterpart(const fnz_program *from, uint32_t graph, const fnzi_node *node,
-                      const fnz_program *to, uint32_t *index) {
+                           const fnz_program *to, uint32_t *index) {
   const fnz_arg *result = first_result(node);
   uint64_t value;
   if (!result || graph >= to->graphs.count)
