@@ -137,6 +137,18 @@ const fnz_op *fnzi_op_find(const fnz_program *p, const char *name) {
   return fnzi_scope_find(&p->scope, name);
 }
 
+bool fnzi_is_symbolic(const fnz_program *p) {
+  for (size_t i = 0; i < p->graphs.count; i++) {
+    const fnzi_graph *g = &p->graphs.data[i];
+    for (size_t v = 0; v < g->values.count; v++) {
+      const fnzi_value *value = &g->values.data[v];
+      if (value->symbol || (value->geometry && value->geometry->symbols))
+        return true;
+    }
+  }
+  return false;
+}
+
 /* --- places, for messages -------------------------------------------------------------------- */
 /* The last `File "path", line N` of a stack trace; false when there is none. */
 static bool last_frame(const char *source, const char **path, int *path_size, const char **line) {

@@ -382,6 +382,9 @@ void fnzi_node_describe(const fnz_program *p, uint32_t graph, uint32_t node, con
  * that one does: `shares` and `written` say so. For a program whose file names weights one by one.
  */
 FNZ_MUST_CHECK fnz_status fnzi_share_finals(fnz_program *p);
+/* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
+bool fnzi_is_symbolic(const fnz_program *p);
+
 /* What fnz_program_verify() checks of it. */
 FNZ_MUST_CHECK fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p);
 /* The first of the inputs that input k shares memory with; k where it is that one. */

@@ -6,19 +6,6 @@
 
 #include "schema/aten_names.h"
 
-/* --- does it have any ------------------------------------------------------------------------- */
-bool fnzi_is_symbolic(const fnz_program *p) {
-  for (size_t i = 0; i < p->graphs.count; i++) {
-    const fnzi_graph *g = &p->graphs.data[i];
-    for (size_t v = 0; v < g->values.count; v++) {
-      const fnzi_value *value = &g->values.data[v];
-      if (value->symbol || (value->geometry && value->geometry->symbols))
-        return true;
-    }
-  }
-  return false;
-}
-
 /* --- expressions ------------------------------------------------------------------------------ */
 /* A text that is no expression is refused by whoever needs it. */
 static fnz_status parse_symbols(fnzi_sizes *s) {

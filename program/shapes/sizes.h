@@ -12,9 +12,6 @@
 #include "program/program.h"
 #include "program/shapes/symbolic.h"
 
-/* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
-bool fnzi_is_symbolic(const fnz_program *p);
-
 /* Where a condition comes from, and what it is called in messages. */
 #define FNZI_CONDITION_ROWS(ROW)                                                                   \
   ROW(RANGE, "range")         /* of a symbol, by the file */                                       \
