@@ -417,7 +417,6 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
     if (!is_stated(g->program, guard.text))
       FNZ_TRY(fnzi_guard_add(g->made, &guard));
   }
-  FNZ_TRY(fnzi_keep_extras(g->program, NULL, g->made));
   *out = g->made;
   g->made = NULL;
   return FNZ_OK;
@@ -426,11 +425,7 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
 fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
                            const fnz_functionalize_options *options, fnzi_asked *asked,
                            fnz_program **out) {
-  static const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-  fnzi_general g = {.ctx = ctx,
-                    .program = program,
-                    .options = options ? options : &defaults,
-                    .asks_until = SIZE_MAX};
+  fnzi_general g = {.ctx = ctx, .program = program, .options = options, .asks_until = SIZE_MAX};
   *out = NULL;
   fnzi_arena_init(&g.arena, ctx);
   fnzi_map_init(&g.useless, ctx);

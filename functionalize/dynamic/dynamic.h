@@ -89,10 +89,5 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
 FNZ_MUST_CHECK fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
                                           const fnz_functionalize_options *options,
                                           fnzi_asked *asked, fnz_program **out);
-/* The same for one without symbols (driver.c). `decisions` may be NULL. */
-FNZ_MUST_CHECK fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
-                                                   const fnz_functionalize_options *options,
-                                                   fnzi_asked *asked, fnzi_decisions *decisions,
-                                                   fnz_program **out);
 
 #endif

@@ -4,6 +4,7 @@
  * keeps   whatever a pass at fixed sizes keeps
  * gives   a result for each trial, all of the same answers */
 #include "functionalize/dynamic/sample.h"
+#include "functionalize/pass/pass.h"
 
 enum {
   PATIENCE = 24,   /* rounds of passes in which answers are looked at one by one */

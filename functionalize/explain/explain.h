@@ -9,6 +9,7 @@
 
 #include "functionalize/recorder/provenance.h"
 
+#include <fnz/explain.h>
 #include <fnz/functionalize.h>
 
 /* --- origins.c -------------------------------------------------------------------------------- */
@@ -37,5 +38,12 @@ FNZ_MUST_CHECK fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program 
                                             const fnz_program *to,
                                             const fnz_functionalize_options *options,
                                             const fnzi_asked *asked);
+
+/* --- lint.c ----------------------------------------------------------------------------------- */
+/* What the notes about `to`, which was made from `from` with this status, find. `to` is NULL where
+ * nothing was made; a status that refuses the program is one more finding. */
+FNZ_MUST_CHECK fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from,
+                                             const fnz_program *to, fnzi_asked *asked,
+                                             fnz_status status, fnz_findings **out);
 
 #endif

@@ -6,7 +6,6 @@
  * needs   what the pass noted
  * gives   findings with words of their own, which need no program any more */
 #include "functionalize/explain/explain.h"
-#include "functionalize/pass/pass.h"
 #include "schema/aten_names.h"
 
 #include <stdio.h>
@@ -306,29 +305,16 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
   return status;
 }
 
-/* What stopped the pass for good is one more failure. */
-static fnz_status note_end(fnz_context *ctx, fnzi_asked *asked, fnz_status status) {
-  if (status != FNZ_UNSUPPORTED && status != FNZ_BAD_INPUT)
-    return status;
-  const fnzi_failure failure = {NULL, *fnz_last_error(ctx)};
-  FNZI_PUSH(ctx, &asked->failures, failure);
-  return FNZ_OK;
-}
-
-fnz_status fnz_lint(fnz_context *ctx, const fnz_program *program,
-                    const fnz_functionalize_options *options, fnz_findings **out) {
-  fnzi_asked asked = {.lints = true};
-  fnz_program *to = NULL;
+fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
+                              fnzi_asked *asked, fnz_status status, fnz_findings **out) {
   *out = NULL;
-  fnz_status status = fnzi_functionalize_asked(ctx, program, options, &asked, &to);
-  if (status != FNZ_OK)
-    status = note_end(ctx, &asked, status);
-  if (status == FNZ_OK && asked.lost)
-    status = fnzi_no_memory(ctx);
-  linting l = {.ctx = ctx, .from = program, .to = to, .asked = &asked};
-  if (status == FNZ_OK)
-    status = collect_new(&l, out);
-  fnz_program_destroy(to);
-  fnzi_asked_end(ctx, &asked);
-  return status;
+  if (status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT) {
+    const fnzi_failure failure = {NULL, *fnz_last_error(ctx)};
+    FNZI_PUSH(ctx, &asked->failures, failure);
+  } else if (status != FNZ_OK)
+    return status;
+  if (asked->lost)
+    return fnzi_no_memory(ctx);
+  linting l = {.ctx = ctx, .from = from, .to = to, .asked = asked};
+  return collect_new(&l, out);
 }

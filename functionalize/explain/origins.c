@@ -3,7 +3,6 @@
  * needs   what the pass noted while it was asked: per node of the result pointers into the source
  * gives   indices and a reason, which need neither program any more */
 #include "functionalize/explain/explain.h"
-#include "functionalize/pass/pass.h"
 
 #include "views/steps.h"
 
@@ -168,21 +167,5 @@ fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from, const fnz
     *out = o;
   else
     fnz_origins_destroy(ctx, o);
-  return status;
-}
-
-fnz_status fnz_functionalize_explained(fnz_context *ctx, const fnz_program *program,
-                                       const fnz_functionalize_options *options, fnz_program **out,
-                                       fnz_origins **origins) {
-  fnzi_asked asked = {.lints = false};
-  *origins = NULL;
-  fnz_status status = fnzi_functionalize_asked(ctx, program, options, &asked, out);
-  if (status == FNZ_OK)
-    status = fnzi_origins_new(ctx, program, *out, &asked, origins);
-  fnzi_asked_end(ctx, &asked);
-  if (status == FNZ_OK)
-    return FNZ_OK;
-  fnz_program_destroy(*out);
-  *out = NULL;
   return status;
 }

@@ -1,12 +1,14 @@
-/* pass.h - one graph of a program on its way through the wrapper, as the files of the pass share
- * it.
+/* pass.h - one graph of a program, replayed through the wrapper over a recorder.
  *
- *   aliased_inputs.c       which inputs lie in one memory, and how they come in
- *   inputs.c         the graph's inputs become tensors, its heading goes over
- *   driver.c  its nodes are replayed
- *   operands.c        those of higher-order operators, see regions.h
- *   outputs.c        its outputs, and the final values of what it has written, come back
- */
+ *   driver.c          the program: inputs, nodes, outputs; once more when inputs must be merged
+ *   aliased_inputs.c  which inputs share memory, and how they come in
+ *   inputs.c          the inputs of the graph become tensors
+ *   nodes.c           the nodes are replayed; those of higher-order operators by regions/
+ *   pass_stack.c      a pass over a body, on top of the pass that waits for it
+ *   args.c            arguments that are no tensors
+ *   recover.c         goes on after a failure where all failures are to be found
+ *   outputs.c         outputs and the final values of written inputs; output_aliases.c,
+ *                     epilogue.c */
 #ifndef FNZI_PASS_H
 #define FNZI_PASS_H
 
@@ -52,11 +54,43 @@ typedef struct fnzi_pass {
   bool autocast;              /* the nodes run under an enabled autocast */
 } fnzi_pass;
 
-/* --- driver.c --------------------------------------------------------------------------------- */
-/* fnz_functionalize(), which also tells what is asked of it. NULL: nothing. */
-FNZ_MUST_CHECK fnz_status fnzi_functionalize_asked(fnz_context *ctx, const fnz_program *program,
-                                                   const fnz_functionalize_options *options,
-                                                   fnzi_asked *asked, fnz_program **out);
+/* All passes over one program. */
+typedef struct fnzi_passes {
+  fnz_context *ctx;
+  const fnz_program *from;
+  fnz_program *to;
+  fnz_views views;
+  fnzi_arena arena;
+  struct fnzi_body **bodies; /* per source graph, the newest first */
+  bool *counts_from_storage; /* per source graph: some view in it, or below it, does */
+  bool writes;               /* some operator does; if none does, strides are of no matter */
+  fnzi_pass *top;            /* the others wait for it, each for the one above */
+  uint32_t depth;
+} fnzi_passes;
+
+/* --- pass_stack.c ----------------------------------------------------------------------------- */
+/* Makes the tables of p's graph that its replay needs. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_prepare(fnzi_pass *p);
+/* Ends the tables that only the replay needs. */
+void fnzi_pass_replayed(fnzi_pass *p);
+/* Gives p a wrapper of its own over its recorder. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_world(fnzi_pass *p);
+/* Puts a pass over `graph` on top, with tables of its own, and the wrapper and the recorder of the
+ * pass below it. LIMIT when passes are nested too deep. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_pass **out);
+/* Ends the pass on top. */
+void fnzi_pass_pop(fnzi_passes *all);
+
+/* --- args.c ----------------------------------------------------------------------------------- */
+/* An argument that is no tensor, as a node of the target takes it: a handle for a value, a number
+ * where the value is known as one. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_other(const fnzi_pass *p, fnz_arg *arg);
+/* The symbol of the target program for one of the source program. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out);
+
+/* --- nodes.c ---------------------------------------------------------------------------------- */
+/* Replays the node at p->at, or puts a pass on top that this node has to wait for. */
+FNZ_MUST_CHECK fnz_status fnzi_pass_step(fnzi_pass *p);
 
 /* --- recover.c --------------------------------------------------------------------------------
  * Both give `status` back, unless somebody wants to know all failures: then it is noted, if it is
@@ -84,5 +118,13 @@ void fnzi_pass_inputs_end(fnzi_pass *p);
 /* Reads the final value of every mutated input and every output of the graph, builds the nodes that
  * these need, and makes them outputs of the target graph. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_outputs(fnzi_pass *p);
+
+/* --- driver.c --------------------------------------------------------------------------------- */
+/* Functionalizes a program without symbolic sizes. `options` are complete; `asked` gets notes,
+ * `decisions` gets answers about aliasing; both may be NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
+                                                   const fnz_functionalize_options *options,
+                                                   fnzi_asked *asked, fnzi_decisions *decisions,
+                                                   fnz_program **out);
 
 #endif

@@ -276,6 +276,11 @@ fnz_program *fnzi_recorder_take(fnz_backend *backend) {
   return p;
 }
 
+void fnzi_rec_destroy(fnz_backend *recorder) {
+  if (recorder)
+    recorder->destroy(recorder->self);
+}
+
 /* --- nodes that are no calls ------------------------------------------------------------------ */
 static fnz_status copy_names(fnzi_tape *r, const fnzi_node_call *call, const char *const **out) {
   const char **names;

@@ -61,5 +61,7 @@ FNZ_MUST_CHECK fnz_status fnzi_recorder_build(fnz_backend *recorder, const fnz_h
 void fnzi_recorder_explain(fnz_backend *backend, const fnzi_why *why);
 /* Moves the program out. */
 fnz_program *fnzi_recorder_take(fnz_backend *recorder);
+/* Ends a recorder, which may be NULL. */
+void fnzi_rec_destroy(fnz_backend *recorder);
 
 #endif

@@ -150,10 +150,7 @@ fnz_status fnzi_body_start(fnzi_passes *all, const fnzi_body_key *key) {
   p->world = NULL;
   p->owns_world = true;
   FNZ_TRY(fnzi_recorder_on(all->ctx, all->to, p->into, &p->recorder));
-  FNZ_TRY(fnz_world_create(all->ctx, p->recorder, &p->world));
-  p->world->decisions = fnzi_recorder_program(p->recorder)->decisions;
-  p->world->views = all->views;
-  p->world->slack = &fnzi_recorder_program(p->recorder)->slack;
+  FNZ_TRY(fnzi_pass_world(p));
   return take_inputs(p);
 }
 

@@ -318,14 +318,6 @@ static fnz_status merge_all(const fnzi_pass *p, fnzi_region *r, bool *found) {
 }
 
 /* --- loops ------------------------------------------------------------------------------------ */
-/* What a turn gives is what the next one gets: memory that looks the same. */
-bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b) {
-  for (uint32_t d = 0; d < a->rank; d++)
-    if (a->sizes[d] != 1 && a->strides[d] != b->strides[d])
-      return fnz_geometry_numel(a) == 0;
-  return a->is_conj == b->is_conj && a->is_neg == b->is_neg;
-}
-
 static fnz_status check_turn(const fnzi_pass *p, const fnzi_region *r, const fnzi_body *body,
                              uint32_t k) {
   const fnzi_operand *o = &r->operands[k];

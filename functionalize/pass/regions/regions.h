@@ -1,6 +1,5 @@
 /* regions.h - graphs inside of a program: several passes at work, and what a body was made into.
  *
- *   passes.c       the passes, one on top of the other
  *   body.c       a body gets inputs, is looked up by what it was made for, gives its results
  *   operands.c      what the bodies of a node are made for: which operands are one memory, which
  *                  are written, and in what order everything goes in and comes out
@@ -87,42 +86,6 @@ typedef struct fnzi_body {
   fnzi_base_end *ends;       /* per base */
 } fnzi_body;
 
-/* All passes over one program. */
-typedef struct fnzi_passes {
-  fnz_context *ctx;
-  const fnz_program *from;
-  fnz_program *to;
-  fnz_views views;
-  fnzi_arena arena;
-  fnzi_body **bodies;        /* per source graph, the newest first */
-  bool *counts_from_storage; /* per source graph: some view in it, or below it, does */
-  bool writes;               /* some operator does; if none does, strides are of no matter */
-  fnzi_pass *top;
-  uint32_t depth;
-} fnzi_passes;
-
-/* --- driver.c --------------------------------------------------------------------------------- */
-/* Tables of a graph before its first node. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_prepare(fnzi_pass *p);
-/* Ends what only the replay needs. */
-void fnzi_pass_replayed(fnzi_pass *p);
-/* Replays the node whose turn it is, or puts a pass on top that it has to wait for. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_step(fnzi_pass *p);
-/* An argument that is no tensor, as a node of the target takes it: a handle for a value, a number
- * where the value stands for one. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_other(const fnzi_pass *p, fnz_arg *arg);
-/* The symbol of the target program for one of the source program. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out);
-
-/* --- passes.c --------------------------------------------------------------------------------- */
-/* From graph 0 with its inputs to its outputs, and all graphs that it needs. */
-FNZ_MUST_CHECK fnz_status fnzi_passes_run(fnzi_pass *p);
-/* Puts a pass over `graph` on top, with tables of its own, and the world and the recorder of the
- * pass below it. LIMIT when they are nested too deep. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_pass **out);
-/* Ends the pass on top. */
-void fnzi_pass_pop(fnzi_passes *all);
-
 /* --- body.c ----------------------------------------------------------------------------------- */
 /* The body that was made for this; NULL when there is none. */
 fnzi_body *fnzi_body_find(const fnzi_passes *all, const fnzi_body_key *key);
@@ -179,8 +142,13 @@ FNZ_MUST_CHECK fnz_status fnzi_region_bind(fnzi_pass *p, const fnzi_region *regi
 /* A node that keeps another operator in order. */
 FNZ_MUST_CHECK fnz_status fnzi_effect_emit(fnzi_pass *p, const fnzi_hop *hop);
 
-/* Memory that looks the same, but for where it begins. */
-bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b);
+/* The strides of two geometries of equal sizes are the same where they matter. */
+static inline bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->sizes[d] != 1 && a->strides[d] != b->strides[d])
+      return fnz_geometry_numel(a) == 0;
+  return a->is_conj == b->is_conj && a->is_neg == b->is_neg;
+}
 static inline bool fnzi_region_loops(const fnzi_region *r) {
   return r->hop.kind != FNZI_HOP_COND && r->hop.kind != FNZI_HOP_CALL;
 }

@@ -1,0 +1,89 @@
+/* api.c - functionalizes a program: options, types, the pass, metadata, denied operators.
+ *
+ * needs   a verified program; complete options (defaults.c)
+ * gives   a functional program, and on request why it has its nodes or what was refused */
+#include "functionalize/api.h"
+
+#include "functionalize/dynamic/dynamic.h"
+#include "functionalize/explain/explain.h"
+#include "functionalize/pass/pass.h"
+
+/* The types of a program that was read are checked once. */
+static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
+                              const fnz_functionalize_options *options) {
+  bool is_due = options->check_types && program->unchecked && *program->unchecked;
+  return is_due ? options->check_types(ctx, program, NULL, NULL) : FNZ_OK;
+}
+
+/* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
+ * and the results become one program. */
+static fnz_status pass(fnz_context *ctx, const fnz_program *program,
+                       const fnz_functionalize_options *options, fnzi_asked *notes,
+                       fnz_program **out) {
+  if (fnzi_is_symbolic(program)) {
+    FNZ_TRY(fnzi_generalize(ctx, program, options, notes, out));
+    return fnzi_keep_extras(program, NULL, *out);
+  }
+  FNZ_TRY(fnzi_functionalize_plain(ctx, program, options, notes, NULL, out));
+  return fnzi_keep_extras(program, notes, *out);
+}
+
+static fnz_status try_to_make(fnz_context *ctx, const fnz_program *program,
+                              const fnz_functionalize_options *options, fnzi_asked *notes,
+                              fnz_program **out) {
+  FNZ_TRY(fnzi_options_check(ctx, options));
+  FNZ_TRY(fnzi_check_deny_list(ctx, program, options));
+  FNZ_TRY(check_types(ctx, program, options));
+  FNZ_TRY(pass(ctx, program, options, notes, out));
+  return fnzi_check_denied(ctx, program, *out, options, notes);
+}
+
+/* `notes` may be NULL. */
+static fnz_status make(fnz_context *ctx, const fnz_program *program,
+                       const fnz_functionalize_options *options, fnzi_asked *notes,
+                       fnz_program **out) {
+  *out = NULL;
+  fnz_status status = try_to_make(ctx, program, options, notes, out);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnz_program_destroy(*out);
+  *out = NULL;
+  return status;
+}
+
+/* --- with nothing else, with origins, with findings ------------------------------------------- */
+fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
+                              const fnz_functionalize_options *options, fnz_program **out) {
+  fnzi_asked notes = {.lints = false};
+  bool needs_notes = program->extras || options->ndeny;
+  fnz_status status = make(ctx, program, options, needs_notes ? &notes : NULL, out);
+  fnzi_asked_end(ctx, &notes);
+  return status;
+}
+
+fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
+                                        const fnz_functionalize_options *options, fnz_program **out,
+                                        fnz_origins **origins) {
+  fnzi_asked notes = {.lints = false};
+  *origins = NULL;
+  fnz_status status = make(ctx, program, options, &notes, out);
+  if (status == FNZ_OK)
+    status = fnzi_origins_new(ctx, program, *out, &notes, origins);
+  fnzi_asked_end(ctx, &notes);
+  if (status == FNZ_OK)
+    return FNZ_OK;
+  fnz_program_destroy(*out);
+  *out = NULL;
+  return status;
+}
+
+fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
+                                   const fnz_functionalize_options *options, fnz_findings **out) {
+  fnzi_asked notes = {.lints = true};
+  fnz_program *to;
+  fnz_status status = make(ctx, program, options, &notes, &to);
+  status = fnzi_expl_findings(ctx, program, to, &notes, status, out);
+  fnz_program_destroy(to);
+  fnzi_asked_end(ctx, &notes);
+  return status;
+}

@@ -1,0 +1,35 @@
+/* api.h - functionalizing with options that are complete: no default is filled in here.
+ *
+ *   defaults.c  the public functions: they complete the options
+ *   api.c       what functionalizing does, in order
+ *   options.c   completing and checking options
+ *   dynamic/, explain/, pass/, recorder/, wrapper/   the parts, each may use those after it */
+#ifndef FNZI_API_H
+#define FNZI_API_H
+
+#include "functionalize/recorder/provenance.h"
+
+#include <fnz/functionalize.h>
+
+/* --- options.c -------------------------------------------------------------------------------- */
+/* The options that are given, with defaults for the fields that the caller's older form of the
+ * options lacks; all defaults for NULL. */
+fnz_functionalize_options fnzi_options_complete(const fnz_functionalize_options *given,
+                                                const fnz_functionalize_options *defaults);
+/* ARGUMENT where an enumeration has no such value. */
+FNZ_MUST_CHECK fnz_status fnzi_options_check(fnz_context *ctx,
+                                             const fnz_functionalize_options *options);
+
+/* --- api.c ------------------------------------------------------------------------------------ */
+/* As fnz_functionalize(), fnz_functionalize_explained() and fnz_lint(). */
+FNZ_MUST_CHECK fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
+                                             const fnz_functionalize_options *options,
+                                             fnz_program **out);
+FNZ_MUST_CHECK fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
+                                                       const fnz_functionalize_options *options,
+                                                       fnz_program **out, fnz_origins **origins);
+FNZ_MUST_CHECK fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
+                                                  const fnz_functionalize_options *options,
+                                                  fnz_findings **out);
+
+#endif

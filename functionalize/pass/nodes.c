@@ -1,0 +1,227 @@
+/* nodes.c - replays the nodes of one graph through the wrapper.
+ *
+ * needs   a pass whose graph has its inputs (inputs.c)
+ * keeps   the order of nodes, their source lines
+ * gives   a tensor per result, which ends after the last node that uses it */
+#include "functionalize/pass/regions/regions.h"
+
+/* --- arguments -------------------------------------------------------------------------------- */
+/* An argument with the tensor in place of the value. */
+static fnz_status to_tensor(fnzi_pass *p, fnz_arg *arg) {
+  if (arg->tag == FNZ_ARG_VALUE) {
+    arg->u.tensor = p->tensors[arg->u.value];
+    return FNZ_OK;
+  }
+  if (arg->tag < FNZ_ARG_SYMBOL || arg->tag > FNZ_ARG_OBJECT)
+    return FNZ_OK;
+  const fnz_arg *number = &p->others[arg->u.value];
+  if (number->tag && !fnzi_is_reference(number)) {
+    *arg = *number;
+    return FNZ_OK;
+  }
+  return fnzi_fail(
+      p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+      "argument %s is a symbolic number, a token or an object; export the program with "
+      "fixed sizes",
+      p->graph->values.data[arg->u.value].name);
+}
+
+static fnz_status to_tensors(fnzi_pass *p, const fnz_arg *args, size_t n, fnz_arg **out) {
+  fnzi_arena *scratch = &p->world->scratch;
+  FNZI_NEW(scratch, n, out);
+  for (size_t i = 0; i < n; i++) {
+    (*out)[i] = args[i];
+    if (args[i].tag != FNZ_ARG_LIST) {
+      FNZ_TRY(to_tensor(p, &(*out)[i]));
+      continue;
+    }
+    fnz_arg *items;
+    FNZI_NEW(scratch, args[i].count, &items);
+    for (size_t k = 0; k < args[i].count; k++) {
+      items[k] = args[i].u.list[k];
+      FNZ_TRY(to_tensor(p, &items[k]));
+    }
+    (*out)[i].u.list = items;
+  }
+  return FNZ_OK;
+}
+
+/* Every tensor result of a node, lists flattened. */
+typedef struct results {
+  fnzi_pass *p;
+  const fnz_geometry **expected;
+  uint64_t *values; /* UINT64_MAX for an undefined one */
+  size_t count;
+} results;
+
+static fnz_status count_result(void *user, const fnz_arg *arg) {
+  (void)arg;
+  ((results *)user)->count++;
+  return FNZ_OK;
+}
+
+static fnz_status add_result(void *user, const fnz_arg *arg) {
+  results *r = user;
+  bool is_tensor = arg->tag == FNZ_ARG_VALUE;
+  if (arg->tag == FNZ_ARG_SYMBOL)
+    return fnzi_fail(r->p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "the result %s is a symbolic number; export the program with fixed sizes",
+                     r->p->graph->values.data[arg->u.value].name);
+  r->values[r->count] = is_tensor ? arg->u.value : UINT64_MAX;
+  r->expected[r->count++] = is_tensor ? r->p->graph->values.data[arg->u.value].geometry : NULL;
+  return FNZ_OK;
+}
+
+static fnz_status find_results(fnzi_pass *p, const fnzi_node *node, results *r) {
+  *r = (results){.p = p};
+  FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, count_result, r));
+  FNZI_NEW(&p->world->scratch, r->count, &r->expected);
+  FNZI_NEW(&p->world->scratch, r->count, &r->values);
+  r->count = 0;
+  return fnzi_args_visit(node->outputs, node->noutputs, add_result, r);
+}
+
+/* The wrapper's geometry must be the recorded one: two opinions on every shape. */
+static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_request *request) {
+  if (request->out.count < r->count)
+    return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL,
+                     "the node has %zu results, the operator gives %zu", r->count,
+                     request->out.count);
+  for (size_t i = 0; i < r->count; i++) {
+    fnz_tensor *t = request->out.data[i];
+    if (r->values[i] == UINT64_MAX)
+      continue;
+    if (!t || t->node->geometry.dtype != r->expected[i]->dtype ||
+        !fnzi_same_sizes(&t->node->geometry, r->expected[i]))
+      return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL,
+                       "the recorded sizes or dtype of %s are not what %s gives",
+                       p->graph->values.data[r->values[i]].name, request->op->name);
+    t->refs++;
+    p->tensors[r->values[i]] = t;
+  }
+  return FNZ_OK;
+}
+
+/* Tensors whose last user this node was. A result that nobody uses ends at once. */
+typedef struct ending {
+  fnzi_pass *p;
+  uint32_t node;
+} ending;
+
+static fnz_status end_value(void *user, const fnz_arg *arg) {
+  const ending *e = user;
+  fnzi_pass *p = e->p;
+  if (arg->tag != FNZ_ARG_VALUE || p->last_use[arg->u.value] != e->node)
+    return FNZ_OK;
+  fnz_tensor_release(p->tensors[arg->u.value]);
+  p->tensors[arg->u.value] = NULL;
+  return FNZ_OK;
+}
+
+static fnz_status end_values(fnzi_pass *p, uint32_t n) {
+  const fnzi_node *node = &p->graph->nodes.data[n];
+  ending e = {p, n};
+  FNZ_TRY(fnzi_args_visit(node->args, node->nargs, end_value, &e));
+  return fnzi_args_visit(node->outputs, node->noutputs, end_value, &e);
+}
+
+static fnz_status refuse_target(const fnzi_pass *p, const char *target) {
+  if (strstr(target, "auto_functionalized"))
+    return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s is understood in .pt2 files only; convert that file, or write the clones "
+                     "and the call of the operator itself",
+                     target);
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "there is no rule for %s; export the program without it", target);
+}
+
+/* Arithmetic on numbers that only the run knows. */
+static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
+  fnzi_arena *scratch = &p->world->scratch;
+  fnzi_outcome *outcomes;
+  fnz_handle *handles;
+  fnz_arg *args;
+  FNZI_NEW(scratch, node->nargs, &args);
+  FNZI_NEW(scratch, node->noutputs, &outcomes);
+  FNZI_NEW(scratch, node->noutputs, &handles);
+  for (uint32_t i = 0; i < node->nargs; i++) {
+    args[i] = node->args[i];
+    FNZ_TRY(fnzi_pass_other(p, &args[i]));
+  }
+  for (uint32_t j = 0; j < node->noutputs; j++) {
+    const fnz_arg *out = &node->outputs[j];
+    if (out->tag != FNZ_ARG_SYMBOL)
+      return refuse_target(p, fnzi_node_target(node));
+    outcomes[j].tag = FNZ_ARG_SYMBOL;
+    FNZ_TRY(fnzi_pass_symbol(p, p->graph->values.data[out->u.value].symbol, &outcomes[j].symbol));
+  }
+  const fnzi_node_call call = {.target = fnzi_node_target(node),
+                               .source = node->source,
+                               .args = args,
+                               .names = node->u.other->arg_names,
+                               .nargs = node->nargs,
+                               .outcomes = outcomes,
+                               .noutcomes = node->noutputs,
+                               .effects = node->noutputs == 0};
+  FNZ_TRY(fnzi_recorder_node(p->recorder, &call, handles));
+  for (uint32_t j = 0; j < node->noutputs; j++)
+    p->others[node->outputs[j].u.value] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = handles[j]};
+  fnzi_settle(p->world);
+  return FNZ_OK;
+}
+
+/* Autocast leaves operators that write alone, but not all of their functional twins. */
+static fnz_status check_autocast(const fnzi_pass *p, const fnz_op *op) {
+  if (!p->autocast || !fnz_op_is_mutating(op) || !fnzi_autocast_changes(fnz_op_functional_twin(op)))
+    return FNZ_OK;
+  return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s writes under an enabled autocast, which would cast the arguments of its "
+                   "functional form; disable autocast around it",
+                   op->name);
+}
+
+static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
+  results r;
+  fnz_arg *args;
+  FNZ_TRY(check_autocast(p, node->op));
+  p->world->source = node->source;
+  p->world->autocast = p->autocast;
+  *p->world->slack += FNZI_NODES_FOR_ONE;
+  p->world->why = fnzi_why_node(node);
+  p->world->asked = p->to->asked;
+  FNZ_TRY(find_results(p, node, &r));
+  FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
+  fnzi_request request = {
+      .op = node->op, .args = args, .expected = r.expected, .nexpected = r.count};
+  fnzi_recorder_expect(p->recorder, fnz_op_functional_twin(node->op), node->outputs,
+                       node->noutputs);
+  fnz_status status = fnzi_dispatch(p->world, &request);
+  if (status == FNZ_OK)
+    status = bind(p, &r, &request);
+  fnzi_request_end(&request);
+  fnzi_settle(p->world);
+  return status;
+}
+
+static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) {
+  if (node->op)
+    return replay_call(p, node);
+  p->world->why = fnzi_why_node(node);
+  if (fnzi_hop_is_known(node))
+    return fnzi_region_pass(p, node, waits);
+  return fnzi_is_hop(node) || !p->others ? refuse_target(p, fnzi_node_target(node))
+                                         : replay_number(p, node);
+}
+
+fnz_status fnzi_pass_step(fnzi_pass *p) {
+  bool waits = false;
+  fnz_status status = replay_node(p, &p->graph->nodes.data[p->at], &waits);
+  if (status == FNZ_OK)
+    return waits ? FNZ_OK : end_values(p, p->at++);
+  while (p->all->top != p) /* it failed before its first node */
+    fnzi_pass_pop(p->all);
+  char place[160];
+  fnzi_node_place(p->from, p->index, p->at, place);
+  FNZ_TRY(fnzi_pass_go_on(p, &p->graph->nodes.data[p->at], fnzi_at(p->ctx, status, "%s", place)));
+  return end_values(p, p->at++);
+}

@@ -1,0 +1,116 @@
+/* pass_stack.c - passes over the graphs of one program, each on top of the one that waits for it.
+ *
+ * needs   a graph of the source
+ * keeps   at most FNZI_MAX_NESTING passes at once
+ * gives   a pass with the tables that the replay of its graph needs */
+#include "functionalize/pass/pass.h"
+
+/* --- tables of a graph ------------------------------------------------------------------------ */
+static fnz_status refuse_symbols(const fnzi_pass *p) {
+  for (size_t i = 0; i < p->graph->values.count; i++) {
+    const fnzi_value *v = &p->graph->values.data[i];
+    if (v->geometry && v->geometry->symbols)
+      return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, v->name,
+                       "value %s has a symbolic size; export the program with fixed sizes",
+                       v->name);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status note_use(void *user, const fnz_arg *arg) {
+  uint32_t **at = user; /* at[0]: the table, at[1]: the node */
+  if (arg->tag == FNZ_ARG_VALUE)
+    at[0][arg->u.value] = *at[1];
+  return FNZ_OK;
+}
+
+static bool has_others(const fnzi_graph *g) {
+  for (size_t i = 0; i < g->values.count; i++)
+    if (!g->values.data[i].geometry)
+      return true;
+  return false;
+}
+
+static fnz_status find_last_uses(fnzi_pass *p) {
+  size_t bytes = p->graph->values.count * sizeof *p->last_use;
+  p->last_use = fnzi_resize(p->ctx, NULL, 0, bytes);
+  if (!p->last_use && bytes)
+    return fnzi_no_memory(p->ctx);
+  if (bytes)
+    memset(p->last_use, 0, bytes);
+  for (uint32_t n = 0; n < p->graph->nodes.count; n++) {
+    const fnzi_node *node = &p->graph->nodes.data[n];
+    uint32_t *at[] = {p->last_use, &n};
+    FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, note_use, at));
+    FNZ_TRY(fnzi_args_visit(node->args, node->nargs, note_use, at));
+  }
+  uint32_t never = FNZI_NO_NODE, *at[] = {p->last_use, &never};
+  FNZ_TRY(fnzi_args_visit(p->graph->inputs, p->graph->ninputs, note_use, at));
+  return fnzi_args_visit(p->graph->outputs, p->graph->noutputs, note_use, at);
+}
+
+void fnzi_pass_replayed(fnzi_pass *p) {
+  fnzi_free(p->ctx, p->last_use, p->graph->values.count * sizeof *p->last_use);
+  p->last_use = NULL;
+}
+
+fnz_status fnzi_pass_prepare(fnzi_pass *p) {
+  FNZ_TRY(refuse_symbols(p));
+  if (has_others(p->graph))
+    FNZI_NEW(&p->arena, p->graph->values.count, &p->others);
+  return find_last_uses(p);
+}
+
+/* --- the wrapper ------------------------------------------------------------------------------ */
+fnz_status fnzi_pass_world(fnzi_pass *p) {
+  FNZ_TRY(fnz_world_create(p->ctx, p->recorder, &p->world));
+  fnzi_recorder_explain(p->recorder, &p->world->why);
+  p->world->views = p->all->views;
+  p->world->decisions = p->to->decisions;
+  p->world->slack = &p->to->slack;
+  return FNZ_OK;
+}
+
+/* --- the stack -------------------------------------------------------------------------------- */
+fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_pass **out) {
+  *out = NULL;
+  if (all->depth == FNZI_MAX_NESTING)
+    return fnzi_fail(all->ctx, FNZ_CLASS_LIMIT, NULL, "graphs are nested more than %d deep",
+                     FNZI_MAX_NESTING);
+  fnzi_pass *p = fnzi_resize(all->ctx, NULL, 0, sizeof *p);
+  if (!p)
+    return fnzi_no_memory(all->ctx);
+  *p = (fnzi_pass){.ctx = all->ctx,
+                   .from = all->from,
+                   .graph = fnzi_graph_at(all->from, graph),
+                   .index = graph,
+                   .recorder = all->top->recorder,
+                   .world = all->top->world,
+                   .to = all->to,
+                   .into = all->top->into,
+                   .all = all,
+                   .below = all->top};
+  fnzi_arena_init(&p->arena, all->ctx);
+  fnzi_arena_init(&p->lives, all->ctx);
+  all->top = p;
+  all->depth++;
+  *out = p;
+  return fnzi_pass_prepare(p);
+}
+
+void fnzi_pass_pop(fnzi_passes *all) {
+  fnzi_pass *p = all->top;
+  for (size_t i = 0; p->inlined && p->tensors && i < p->graph->values.count; i++)
+    fnz_tensor_release(p->tensors[i]);
+  fnzi_pass_replayed(p);
+  fnzi_pass_inputs_end(p);
+  if (p->owns_world) {
+    fnz_world_destroy(p->world);
+    fnzi_rec_destroy(p->recorder);
+  }
+  fnzi_arena_free(&p->lives);
+  fnzi_arena_free(&p->arena);
+  all->top = p->below;
+  all->depth--;
+  fnzi_free(all->ctx, p, sizeof *p);
+}
