@@ -4,6 +4,7 @@
  * Every user output and the final value of every input, parameter and buffer is compared, also of
  * those that neither program says it has written. */
 #include "run/verify/verify.h"
+#include "functionalize/api.h"
 #include "run/verify/results.h"
 #include "schema/aten_names.h"
 
@@ -243,7 +244,8 @@ fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
   if (functional != NULL)
     FNZ_TRY(fnzi_run_types(ctx, functional));
   if (functional == NULL) {
-    FNZ_TRY(fnz_functionalize(ctx, original, NULL, &made));
+    const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+    FNZ_TRY(fnzi_functionalize(ctx, original, &defaults, &made));
     functional = made;
   }
   fnz_status status =
