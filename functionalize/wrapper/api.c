@@ -1,5 +1,4 @@
 /* api.c - the wrapper's public interface: worlds, tensors, and calls by name. */
-#include "functionalize/recorder/recorder.h"
 #include "functionalize/wrapper/wrapper.h"
 
 static void start(fnz_world *world) {
@@ -16,7 +15,6 @@ fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend, fnz_world **
   fnzi_arena_init(&world->scratch, ctx);
   fnzi_blocks_init(&world->blocks, ctx);
   fnzi_world_start_emitter(world);
-  fnzi_recorder_explain(backend, &world->why);
   void *routes;
   fnz_status status =
       fnzi_kept(ctx, FNZI_SHELF_ROUTES, FNZI_ROUTES * sizeof *world->routes, &routes);
