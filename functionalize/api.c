@@ -28,9 +28,10 @@ static fnz_status pass(fnz_context *ctx, const fnz_program *program,
   return fnzi_keep_extras(program, notes, *out);
 }
 
-static fnz_status try_to_make(fnz_context *ctx, const fnz_program *program,
-                              const fnz_functionalize_options *options, fnzi_asked *notes,
-                              fnz_program **out) {
+static fnz_status make(fnz_context *ctx, const fnz_program *program,
+                       const fnz_functionalize_options *options, fnzi_asked *notes,
+                       fnz_program **out) {
+  *out = NULL;
   FNZ_TRY(fnzi_options_check(ctx, options));
   FNZ_TRY(fnzi_check_deny_list(ctx, program, options));
   FNZ_TRY(check_types(ctx, program, options));
@@ -38,12 +39,7 @@ static fnz_status try_to_make(fnz_context *ctx, const fnz_program *program,
   return fnzi_check_denied(ctx, program, *out, options, notes);
 }
 
-/* `notes` may be NULL. */
-static fnz_status make(fnz_context *ctx, const fnz_program *program,
-                       const fnz_functionalize_options *options, fnzi_asked *notes,
-                       fnz_program **out) {
-  *out = NULL;
-  fnz_status status = try_to_make(ctx, program, options, notes, out);
+static fnz_status drop_failed(fnz_status status, fnz_program **out) {
   if (status == FNZ_OK)
     return FNZ_OK;
   fnz_program_destroy(*out);
@@ -58,7 +54,7 @@ fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
   bool needs_notes = program->extras || options->ndeny;
   fnz_status status = make(ctx, program, options, needs_notes ? &notes : NULL, out);
   fnzi_asked_end(ctx, &notes);
-  return status;
+  return drop_failed(status, out);
 }
 
 fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
@@ -70,18 +66,14 @@ fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *pro
   if (status == FNZ_OK)
     status = fnzi_origins_new(ctx, program, *out, &notes, origins);
   fnzi_asked_end(ctx, &notes);
-  if (status == FNZ_OK)
-    return FNZ_OK;
-  fnz_program_destroy(*out);
-  *out = NULL;
-  return status;
+  return drop_failed(status, out);
 }
 
 fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
                                    const fnz_functionalize_options *options, fnz_findings **out) {
   fnzi_asked notes = {.lints = true};
   fnz_program *to;
-  fnz_status status = make(ctx, program, options, &notes, &to);
+  fnz_status status = drop_failed(make(ctx, program, options, &notes, &to), &to);
   status = fnzi_expl_findings(ctx, program, to, &notes, status, out);
   fnz_program_destroy(to);
   fnzi_asked_end(ctx, &notes);

@@ -7,6 +7,7 @@
  *
  *   dynamic.c  one program out of all trials, guards where it is not right
  *   sample.c, sample_choose.c   the program at usual sizes
+ *   check_one.c   the check at one choice of sizes
  *   check.c, check_breakpoints.c   the check there, and where other decisions may be taken
  *   fit.c         numbers of the trials to an expression
  *   same_graph.c       are two results the same program, perhaps but for numbers?

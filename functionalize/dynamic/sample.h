@@ -76,6 +76,16 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_find(fnzi_general *g);
 FNZ_MUST_CHECK fnz_status fnzi_find_guard(fnzi_general *g, const fnzi_trial *wrong,
                                           const fnzi_expr **out);
 
+/* --- check_one.c ------------------------------------------------------------------------------ */
+/* How many special sizes there is time for. */
+size_t fnzi_trials_most_special(const fnzi_general *g);
+/* The check at a trial of the caller's, which it takes, if no trial has its numbers; `found` says
+ * that they are any. */
+FNZ_MUST_CHECK fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, fnz_status status,
+                                                bool found);
+/* The check at the sizes of one trial. */
+FNZ_MUST_CHECK fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t);
+
 /* --- check.c ---------------------------------------------------------------------------------- */
 /* The general program everywhere. Trials that were only checked in an earlier round go first. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check(fnzi_general *g);
@@ -84,6 +94,8 @@ bool fnzi_is_bound(const fnzi_expr *guard);
 /* What a guard lets in: from a bound on to a number at which the program is right, or two of each
  * remainder. Further trials. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_edge(fnzi_general *g, const fnzi_expr *guard);
+
+/* --- check_near.c ----------------------------------------------------------------------------- */
 /* These two symbols get these numbers, the others what they have at usual sizes; *found says that
  * they keep to all conditions. */
 FNZ_MUST_CHECK fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, const fnzi_expr *a,
@@ -91,14 +103,8 @@ FNZ_MUST_CHECK fnz_status fnzi_trial_set_two(fnzi_general *g, fnzi_trial *t, con
 /* The check there. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_at(fnzi_general *g, const fnzi_expr *a, int64_t x,
                                                const fnzi_expr *b, int64_t y);
-/* At the smallest numbers, at some in a row, even and odd (check_near.c). */
+/* At the smallest numbers, at some in a row, even and odd. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_near(fnzi_general *g);
-/* How many special sizes there is time for. */
-size_t fnzi_trials_most_special(const fnzi_general *g);
-/* The check at a trial of the caller's, which it takes, if no trial has its numbers; `found` says
- * that they are any. */
-FNZ_MUST_CHECK fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, fnz_status status,
-                                                bool found);
 
 /* --- check_breakpoints.c ---------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_turns(fnzi_general *g);
@@ -116,9 +122,5 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_made(fnzi_general *g, uint8_t **out);
 
 /* --- check_equal.c ---------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_trials_check_equal(fnzi_general *g);
-
-/* --- check_strides.c -------------------------------------------------------------------------- */
-/* Of two programs at the same sizes. */
-bool fnzi_windows_agree(const fnz_program *source, const fnz_program *result);
 
 #endif

@@ -1,0 +1,225 @@
+/* check_one.c - is the general program right at the sizes of one trial?
+ *
+ * It is compared with what the pass makes there and, where that is not the same, with the source,
+ * by the caller's check.
+ *
+ * needs   the general program, a trial with sizes
+ * gives   whether the source works at these sizes, and whether the program is right there */
+#include "functionalize/dynamic/sample.h"
+
+enum {
+  MOST_SPECIAL = 160, /* of a small program */
+  LEAST_SPECIAL = 24,
+  SPECIAL_WORK = 40000 /* nodes times special sizes */
+};
+
+size_t fnzi_trials_most_special(const fnzi_general *g) {
+  size_t nodes = 1;
+  for (size_t i = 0; i < g->program->graphs.count; i++)
+    nodes += g->program->graphs.data[i].nodes.count;
+  size_t most = SPECIAL_WORK / nodes;
+  return most < LEAST_SPECIAL ? LEAST_SPECIAL : most < MOST_SPECIAL ? most : MOST_SPECIAL;
+}
+
+/* --- strides of outputs ----------------------------------------------------------------------- */
+/* The next output that comes out of a call, from *k on; NULL for none. */
+static const fnz_output_spec *next_result(const fnz_program *p, uint32_t *k) {
+  const uint32_t count = fnzi_graph_at(p, 0)->noutputs;
+  while (*k < count && !fnzi_output_is_result(&p->outputs[*k]))
+    ++*k;
+  return *k < count ? &p->outputs[(*k)++] : NULL;
+}
+
+static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+  if (a->dtype != b->dtype || !fnzi_same_sizes(a, b) || fnz_geometry_numel(a) == 0)
+    return true; /* the check of numbers says so, or nobody can tell */
+  for (uint32_t d = 0; d < a->rank; d++)
+    if (a->sizes[d] > 1 && a->strides[d] != b->strides[d])
+      return false;
+  return true;
+}
+
+/* The memory that output k shows: in a result, what its signature says. */
+static const fnz_geometry *shown(const fnz_program *p, uint32_t k) {
+  const fnzi_graph *graph = fnzi_graph_at(p, 0);
+  const fnz_arg *arg = &graph->outputs[k];
+  if (p->outputs[k].window)
+    return p->outputs[k].window;
+  return arg->tag == FNZ_ARG_VALUE ? graph->values.data[arg->u.value].geometry : NULL;
+}
+
+/* Views of inputs have the strides in the result that the outputs of the source have: a run
+ * compares numbers only. */
+static bool windows_agree(const fnz_program *source, const fnz_program *result) {
+  uint32_t s = 0, r = 0;
+  const fnz_output_spec *spec;
+  while (next_result(source, &s) && (spec = next_result(result, &r))) {
+    const fnz_geometry *g = shown(source, s - 1);
+    if (g && spec->window && spec->sharing == FNZ_SHARING_INPUT_VIEW &&
+        !same_strides(g, spec->window))
+      return false;
+  }
+  return true;
+}
+
+/* --- the check -------------------------------------------------------------------------------- */
+/* Both programs at the same sizes, by the names of their symbols. */
+static fnz_status make_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
+                            fnz_program **source, fnz_program **result, bool *valid) {
+  fnz_status status = fnzi_instantiate(&g->sizes, &t->point, FNZI_READINGS_WATCHED, source);
+  *valid = status == FNZ_OK;
+  if (status != FNZ_OK)
+    return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+  return fnzi_instantiate(made, there, FNZI_READINGS_WATCHED, result);
+}
+
+/* *valid: the source itself works there, and is not too large to be run. */
+static fnz_status compare_both(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
+                               bool *valid) {
+  fnz_program *source = NULL, *result = NULL;
+  bool bearable;
+  FNZ_TRY(fnzi_sizes_are_bearable(&g->sizes, &t->point, &bearable));
+  *valid = t->right = false;
+  if (!bearable)
+    return FNZ_OK;
+  fnz_status status = make_both(g, made, there, t, &source, &result, valid);
+  if (status == FNZ_OK && *valid)
+    status = g->options->check(g->ctx, source, result, NULL, 1);
+  t->right = status == FNZ_OK && *valid && windows_agree(source, result);
+  if (*valid && status != FNZ_OK && status != FNZ_NO_MEMORY && status != FNZ_DIFFERENT) {
+    status = g->options->check(g->ctx, source, source, NULL, 1);
+    *valid = status == FNZ_OK;
+  }
+  fnz_program_destroy(source);
+  fnz_program_destroy(result);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* Without a check: only what the pass makes there tells. */
+static fnz_status compare_passes(fnzi_general *g, fnzi_trial *t, bool *valid) {
+  fnz_status status = t->result ? FNZ_OK : fnzi_trial_run(g, t);
+  *valid = status == FNZ_OK;
+  t->right = *valid && fnzi_alike(g->trials.data[0]->result, t->result);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+/* What the pass makes there is the general program there, node by node: nothing has to be run. */
+static fnz_status compare_with_pass(fnzi_general *g, fnzi_sizes *made, fnzi_point *there,
+                                    fnzi_trial *t, bool *same) {
+  fnz_program *here = NULL;
+  *same = false;
+  fnz_status status = t->result ? FNZ_OK : fnzi_trial_run(g, t);
+  if (status == FNZ_OK)
+    status = fnzi_instantiate(made, there, FNZI_READINGS_KEPT, &here);
+  *same = status == FNZ_OK && fnzi_same(t->result, here);
+  fnz_program_destroy(here);
+  return status == FNZ_NO_MEMORY ? status : FNZ_OK;
+}
+
+static fnz_status check_made(fnzi_general *g, fnzi_sizes *made, fnzi_point *there, fnzi_trial *t,
+                             bool *valid) {
+  bool same;
+  FNZ_TRY(fnzi_sizes_adopt(made, there, &g->sizes, &t->point));
+  FNZ_TRY(compare_with_pass(g, made, there, t, &same));
+  if (!same)
+    return compare_both(g, made, there, t, valid);
+  *valid = t->right = true;
+  return FNZ_OK;
+}
+
+static fnz_status check_trial(fnzi_general *g, fnzi_trial *t, bool *valid) {
+  fnzi_sizes made;
+  fnzi_point there;
+  if (!g->options->check)
+    return compare_passes(g, t, valid);
+  fnz_status status = fnzi_sizes_open(&made, g->ctx, g->made);
+  fnzi_point_init(&there, &made.set);
+  if (status == FNZ_OK)
+    status = check_made(g, &made, &there, t, valid);
+  fnzi_point_free(&there);
+  fnzi_sizes_close(&made);
+  return status;
+}
+
+/* The source works at these sizes, but not all types that it records are there what its operators
+ * give: no result is right. Of numbers that data tell nobody says which ones come, and a run checks
+ * what they make. */
+static fnz_status check_source(fnzi_general *g, fnzi_trial *t) {
+  if (!g->options->check_types || !t->source || !t->valid || t->lie ||
+      fnzi_sizes_have_data(&g->sizes))
+    return FNZ_OK;
+  fnz_status status = g->options->check_types(g->ctx, t->source, NULL, NULL);
+  if (status != FNZ_BAD_INPUT)
+    return status;
+  const fnz_error *e = fnz_last_error(g->ctx);
+  return fnzi_arena_format(&g->arena, &t->lie, "%s: %s", e->where, e->message);
+}
+
+fnz_status fnzi_trial_check(fnzi_general *g, fnzi_trial *t) {
+  FNZ_TRY(check_trial(g, t, &t->valid));
+  FNZ_TRY(check_source(g, t));
+  t->right = t->right && !t->lie;
+  return FNZ_OK;
+}
+
+static fnz_status keep(fnzi_general *g, fnzi_trial *t) {
+  FNZI_PUSH(g->ctx, &g->trials, t);
+  return FNZ_OK;
+}
+
+/* There are many trials, and where one is right nobody asks what it was made of. */
+static void forget_programs(fnzi_trial *t) {
+  fnz_program_destroy(t->source);
+  fnz_program_destroy(t->result);
+  t->source = t->result = NULL;
+}
+
+/* A trial at which nothing is fitted. */
+static fnz_status add_checked(fnzi_general *g, fnzi_trial *t) {
+  bool kept = false;
+  fnz_status status = fnzi_trial_check(g, t);
+  if (t->right)
+    forget_programs(t);
+  if (status == FNZ_OK && t->valid) {
+    status = keep(g, t);
+    kept = status == FNZ_OK;
+  }
+  if (!kept)
+    fnzi_trial_end(g, t);
+  return status;
+}
+
+/* The numbers of all symbols, INT64_MIN for one that is not known. In the arena. */
+static fnz_status key_of(fnzi_general *g, fnzi_trial *t, int64_t **out) {
+  FNZI_NEW(&g->arena, g->sizes.free.count, out);
+  for (size_t i = 0; i < g->sizes.free.count; i++) {
+    bool known;
+    FNZ_TRY(fnzi_point_int(&t->point, g->sizes.free.data[i], &known, &(*out)[i]));
+    (*out)[i] = known ? (*out)[i] : INT64_MIN;
+  }
+  return FNZ_OK;
+}
+
+/* Where the source does not work, it does not in the next round either. */
+static fnz_status check_new(fnzi_general *g, fnzi_trial *t) {
+  const size_t count = g->trials.count, bytes = g->sizes.free.count * sizeof(int64_t);
+  int64_t *key;
+  uint64_t unused;
+  fnz_status status = key_of(g, t, &key);
+  if (status != FNZ_OK || fnzi_map_get(&g->useless, key, bytes, &unused)) {
+    fnzi_trial_end(g, t);
+    return status;
+  }
+  FNZ_TRY(add_checked(g, t));
+  return g->trials.count > count ? FNZ_OK : fnzi_map_set(&g->useless, key, bytes, 1);
+}
+
+fnz_status fnzi_trial_check_once(fnzi_general *g, fnzi_trial *t, fnz_status status, bool found) {
+  bool there = false;
+  if (status == FNZ_OK && found)
+    status = fnzi_trials_have(g, &t->point, &there);
+  if (status == FNZ_OK && found && !there)
+    return check_new(g, t);
+  fnzi_trial_end(g, t);
+  return status;
+}
