@@ -97,6 +97,15 @@ fnz_status fnzi_args_copy(fnz_program *p, const fnz_arg *args, size_t count, fnz
   }
 }
 
+fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count, fnz_arg *out) {
+  fnz_arg *list;
+  FNZI_NEW(arena, count, &list);
+  for (size_t i = 0; i < count; i++)
+    list[i] = fnzi_arg_int(items[i]);
+  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = list};
+  return FNZ_OK;
+}
+
 /* --- Results ---------------------------------------------------------------------------------- */
 
 size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request) {

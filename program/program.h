@@ -352,6 +352,22 @@ FNZ_MUST_CHECK fnz_status fnzi_graph_uses(const fnzi_graph *graph, bool *used);
  * a list argument, or as a dimension of a tensor (unbind). */
 size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request);
 
+static inline fnz_arg fnzi_arg_int(int64_t i) {
+  return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
+}
+static inline fnz_arg fnzi_arg_value(fnz_handle h) {
+  return (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = h};
+}
+static inline fnz_arg fnzi_arg_dtype(fnz_dtype d) {
+  return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = d};
+}
+static inline fnz_arg fnzi_arg_default(void) {
+  return (fnz_arg){.tag = FNZ_ARG_DEFAULT};
+}
+/* A list of INT items in the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count,
+                                        fnz_arg *out);
+
 /* fnzi_args_visit step by step, with the lists seen: OPEN and CLOSE come with the list itself.
  * COMPLEX counts as one item. Lists deeper than FNZI_MAX_NESTING end the walk with TOO_DEEP. */
 typedef enum fnzi_step {

@@ -23,23 +23,6 @@ typedef struct fnzi_emitter {
                      const fnz_geometry *result, fnzi_emitted *out);
 } fnzi_emitter;
 
-/* --- Arguments -------------------------------------------------------------------------------- */
-static inline fnz_arg fnzi_arg_int(int64_t i) {
-  return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
-}
-static inline fnz_arg fnzi_arg_value(fnz_handle h) {
-  return (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = h};
-}
-static inline fnz_arg fnzi_arg_dtype(fnz_dtype d) {
-  return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = d};
-}
-static inline fnz_arg fnzi_arg_default(void) {
-  return (fnz_arg){.tag = FNZ_ARG_DEFAULT};
-}
-/* A list of INT items in the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count,
-                                        fnz_arg *out);
-
 /* --- Geometries of results -------------------------------------------------------------------- */
 /* The geometry a functional result has: dense, with the strides of `like` when those are dense. */
 FNZ_MUST_CHECK fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like,

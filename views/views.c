@@ -119,15 +119,6 @@ fnz_status fnzi_window_dim(const fnzi_window *w, size_t i, uint32_t rank, uint32
   return fnzi_wrap_dim(w->ctx, w->op->name, dim, rank, out);
 }
 
-fnz_status fnzi_arg_ints(fnzi_arena *arena, const int64_t *items, size_t count, fnz_arg *out) {
-  fnz_arg *list;
-  FNZI_NEW(arena, count, &list);
-  for (size_t i = 0; i < count; i++)
-    list[i] = fnzi_arg_int(items[i]);
-  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = list};
-  return FNZ_OK;
-}
-
 /* --- results ---------------------------------------------------------------------------------- */
 /* More than a node may have, which an operator of a huge size would. */
 fnz_status fnzi_window_open(fnzi_window *w, size_t count) {
