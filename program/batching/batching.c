@@ -6,78 +6,76 @@
  *
  * Which dimension a level has is always known: those of all levels stand in front, so that two
  * tensors of the same levels need nothing but the operator's own rule (batching.def). */
-#include "program/batching/batching.h"
+#include "program/batching/rules.h"
 
 static const char module[] = "torch._functorch.predispatch.";
 
 /* In the mark of a value: its region has ended. */
 #define ESCAPED (1u << 31)
 
-bool fnzi_pt2_is_vmap(const char *target) {
+bool fnzi_batch_is_mark(const char *target) {
   return strncmp(target, module, sizeof module - 1) == 0;
 }
 
-static fnz_status fail(const fnzi_vmap *v, fnz_class kind, const char *what) {
-  return fnzi_json_fail(&v->make.s->r->doc, kind, v->make.json, "%s: %s",
-                        fnzi_node_target(v->make.like), what);
+static fnz_status fail(const fnzi_batch *b, fnz_class kind, const char *target, const char *what) {
+  return fnzi_fail(b->p->ctx, kind, NULL, "%s: %s", target, what);
 }
 
 /* --- Marks ------------------------------------------------------------------------------------ */
 
 static fnz_status begin(fnzi_vmap *v) {
-  fnzi_pt2_scope *s = v->make.s;
+  fnzi_batch *b = v->regions;
   const fnz_arg *size = &v->args[0], *random = &v->args[1];
   if (size->tag != FNZ_ARG_INT || size->u.i < 0)
-    return fail(v, FNZ_CLASS_UNSUPPORTED,
+    return fail(v->regions, FNZ_CLASS_UNSUPPORTED, v->target,
                 "the batch size is not fixed; export with fixed sizes, or write the batch "
                 "dimension out");
-  if (s->nlevels == FNZI_MOST_LEVELS)
-    return fail(v, FNZ_CLASS_LIMIT, "too many regions are nested");
+  if (b->nlevels == FNZI_MOST_LEVELS)
+    return fail(v->regions, FNZ_CLASS_LIMIT, v->target, "too many regions are nested");
   bool has_word = random->tag == FNZ_ARG_STRING;
-  s->levels[s->nlevels++] =
-      (fnzi_pt2_level){.size = size->u.i,
-                       .is_random = has_word && strcmp(random->u.s, "different") == 0,
-                       .may_draw = has_word && strcmp(random->u.s, "error") != 0,
-                       .first = fnzi_graph_at(s->r->p, s->graph)->values.count};
+  b->levels[b->nlevels++] =
+      (fnzi_batch_level){.size = size->u.i,
+                         .is_random = has_word && strcmp(random->u.s, "different") == 0,
+                         .may_draw = has_word && strcmp(random->u.s, "error") != 0,
+                         .first = fnzi_graph_at(b->p, b->graph)->values.count};
   return FNZ_OK;
 }
 
 static fnz_status end(fnzi_vmap *v) {
-  fnzi_pt2_scope *s = v->make.s;
-  if (!s->nlevels)
-    return fail(v, FNZ_CLASS_REF, "no region is open");
-  uint32_t k = --s->nlevels;
-  for (size_t i = s->levels[k].first; i < s->batched.count; i++)
-    if (s->batched.data[i] >> k & 1)
-      s->batched.data[i] |= ESCAPED;
+  fnzi_batch *b = v->regions;
+  if (!b->nlevels)
+    return fail(v->regions, FNZ_CLASS_REF, v->target, "no region is open");
+  uint32_t k = --b->nlevels;
+  for (size_t i = b->levels[k].first; i < b->batched.count; i++)
+    if (b->batched.data[i] >> k & 1)
+      b->batched.data[i] |= ESCAPED;
   return FNZ_OK;
 }
 
 /* The level that args[at] names, counted from 1, must be the innermost. */
 static fnz_status read_level(const fnzi_vmap *v, size_t at, uint32_t *out) {
-  uint32_t depth = v->make.s->nlevels;
+  uint32_t depth = v->regions->nlevels;
   const fnz_arg *level = &v->args[at];
   if (!depth || level->tag != FNZ_ARG_INT || level->u.i != (int64_t)depth)
-    return fail(v, FNZ_CLASS_REF, "its level is not that of the innermost region");
+    return fail(v->regions, FNZ_CLASS_REF, v->target,
+                "its level is not that of the innermost region");
   *out = depth - 1;
   return FNZ_OK;
 }
 
 static fnz_status read_tensor(const fnzi_vmap *v) {
   if (v->args[0].tag != FNZ_ARG_VALUE)
-    return fail(v, FNZ_CLASS_TYPE, "its first argument must be a tensor");
+    return fail(v->regions, FNZ_CLASS_TYPE, v->target, "its first argument must be a tensor");
   if (fnzi_vmap_looks(v, &v->args[0])->symbols)
-    return fail(v, FNZ_CLASS_UNSUPPORTED, "the tensor has symbolic sizes; export with fixed ones");
+    return fail(v->regions, FNZ_CLASS_UNSUPPORTED, v->target,
+                "the tensor has symbolic sizes; export with fixed ones");
   return FNZ_OK;
 }
 
 static fnz_status read_dim(const fnzi_vmap *v, size_t at, uint32_t rank, uint32_t *out) {
   if (v->args[at].tag != FNZ_ARG_INT)
-    return fail(v, FNZ_CLASS_TYPE, "a dimension must be an integer");
-  return fnzi_json_at(&v->make.s->r->doc,
-                      fnzi_wrap_dim(v->make.s->r->doc.ctx, fnzi_node_target(v->make.like),
-                                    v->args[at].u.i, rank, out),
-                      v->make.json);
+    return fail(v->regions, FNZ_CLASS_TYPE, v->target, "a dimension must be an integer");
+  return fnzi_wrap_dim(v->regions->p->ctx, v->target, v->args[at].u.i, rank, out);
 }
 
 /* One dimension of the tensor goes elsewhere; the result is the file's. */
@@ -99,9 +97,10 @@ static fnz_status add_dim(fnzi_vmap *v) {
   uint32_t rank = fnzi_vmap_rank(v, &v->args[0]);
   FNZ_TRY(read_dim(v, 1, rank, &dim));
   bool fits = rank && !(has >> level & 1) &&
-              fnzi_vmap_looks(v, &v->args[0])->sizes[front + dim] == v->make.s->levels[level].size;
+              fnzi_vmap_looks(v, &v->args[0])->sizes[front + dim] == v->regions->levels[level].size;
   if (!fits)
-    return fail(v, FNZ_CLASS_BOUNDS, "the dimension is not as long as the region's batch");
+    return fail(v->regions, FNZ_CLASS_BOUNDS, v->target,
+                "the dimension is not as long as the region's batch");
   return move(v, has | 1u << level, front + dim, front);
 }
 
@@ -114,7 +113,7 @@ static fnz_status repeat(fnzi_vmap *v, uint32_t levels, uint32_t at, int64_t siz
   const fnz_geometry *g = fnzi_vmap_looks(v, &args[0]);
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   sizes[at] = size;
-  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, sizes, g->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, g->rank, &args[1]));
   return fnzi_vmap_call_named(v, "expand", args, 2);
 }
 
@@ -127,7 +126,7 @@ static fnz_status remove_dim(fnzi_vmap *v) {
   FNZ_TRY(read_dim(v, 3, fnzi_vmap_rank(v, &v->args[0]) + 1, &dim));
   uint32_t front = fnzi_vmap_bits(left);
   if (left == has)
-    return repeat(v, left, front + dim, v->make.s->levels[level].size);
+    return repeat(v, left, front + dim, v->regions->levels[level].size);
   return move(v, left, front, front + dim);
 }
 
@@ -136,49 +135,48 @@ static fnz_status nothing(fnzi_vmap *v) {
   return FNZ_OK;
 }
 
-static const struct {
+typedef struct mark {
   const char *name;
   uint32_t nargs;
   fnzi_vmap_rule *rule;
-} marks[] = {
+} mark;
+
+static const mark marks[] = {
     {"_add_batch_dim", 3, add_dim},           {"_remove_batch_dim", 4, remove_dim},
     {"_vmap_decrement_nesting", 0, end},      {"_vmap_increment_nesting", 2, begin},
     {"lazy_load_decompositions", 0, nothing},
 };
 
+static const mark *find_mark(const char *target) {
+  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++)
+    if (strcmp(marks[i].name, target + sizeof module - 1) == 0)
+      return &marks[i];
+  return NULL;
+}
+
+fnz_status fnzi_batch_check_mark(const fnzi_batch *b, const char *target, size_t nargs) {
+  const mark *row = find_mark(target);
+  if (!row)
+    return fail(b, FNZ_CLASS_UNSUPPORTED, target,
+                "of torch.func only vmap is read; export the program without forward-mode AD");
+  if (nargs != row->nargs)
+    return fail(b, FNZ_CLASS_TYPE, target, "it has another number of arguments");
+  return FNZ_OK;
+}
+
 static bool has_ended(const fnzi_vmap *v) {
   return v->all & ESCAPED;
 }
 
-static fnz_status read_mark_args(fnzi_vmap *v, const fnzi_json *inputs) {
-  fnzi_pt2_scope *s = v->make.s;
-  fnz_arg *next;
-  FNZI_NEW(s->r->arena, inputs->count, &v->args);
-  next = v->args;
-  s->op = NULL;
-  for (const fnzi_json *input = inputs->u.first; input; input = input->next, next++) {
-    const fnzi_json *arg;
-    FNZ_TRY(fnzi_json_need(&s->r->doc, input, "arg", FNZI_JSON_OBJECT, &arg));
-    FNZ_TRY(fnzi_pt2_read_arg(s, arg, next));
-    v->all |= fnzi_vmap_levels(v, next);
-  }
-  return has_ended(v) ? fail(v, FNZ_CLASS_REF, "a tensor is used after its region") : FNZ_OK;
-}
-
-fnz_status fnzi_pt2_vmap_mark(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *inputs,
-                              const fnzi_json *outputs, const fnzi_node *node) {
-  fnzi_vmap v = {.make = {.s = s, .json = json, .like = node, .stem = "vmap"}, .outputs = outputs};
-  const char *name = fnzi_node_target(node) + sizeof module - 1;
-  for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-    if (strcmp(marks[i].name, name) != 0)
-      continue;
-    if (inputs->count != marks[i].nargs)
-      return fail(&v, FNZ_CLASS_TYPE, "it has another number of arguments");
-    FNZ_TRY(read_mark_args(&v, inputs));
-    return marks[i].rule(&v);
-  }
-  return fail(&v, FNZ_CLASS_UNSUPPORTED,
-              "of torch.func only vmap is read; export the program without forward-mode AD");
+fnz_status fnzi_batch_mark(fnzi_batch *b, const fnzi_batch_maker *maker, const char *target,
+                           fnz_arg *args, size_t nargs) {
+  fnzi_vmap v = {.regions = b, .maker = maker, .target = target, .args = args};
+  FNZ_TRY(fnzi_batch_check_mark(b, target, nargs));
+  for (size_t i = 0; i < nargs; i++)
+    v.all |= fnzi_vmap_levels(&v, &args[i]);
+  if (has_ended(&v))
+    return fail(b, FNZ_CLASS_REF, target, "a tensor is used after its region");
+  return find_mark(target)->rule(&v);
 }
 
 /* --- Operators -------------------------------------------------------------------------------- */
@@ -240,7 +238,7 @@ static fnz_status check_written(const fnzi_vmap *v) {
   return FNZ_OK;
 }
 
-/* Sizes that nobody knows are not moved about. */
+/* Rules count with sizes, so none may be symbolic. */
 static fnz_status check_sizes(const fnzi_vmap *v, const fnz_arg *args, size_t nargs) {
   fnzi_walk walk;
   fnzi_walk_start(&walk, args, nargs);
@@ -260,24 +258,25 @@ static fnz_status find_levels(fnzi_vmap *v, const fnz_arg *args, size_t nargs) {
   return has_ended(v) ? fnzi_vmap_refuse(v, "uses a tensor after its region") : FNZ_OK;
 }
 
-fnz_status fnzi_pt2_vmap_none(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_node *node,
-                              const fnz_arg *args, size_t nargs) {
-  fnzi_vmap v = {.make = {.s = s, .json = json, .like = node}};
+fnz_status fnzi_batch_check_none(fnzi_batch *b, const char *target, const fnz_arg *args,
+                                 size_t nargs) {
+  fnzi_vmap v = {.regions = b, .target = target};
   FNZ_TRY(find_levels(&v, args, nargs));
   return v.all ? fnzi_vmap_refuse(&v, "has no rule for a batch") : FNZ_OK;
 }
 
-fnz_status fnzi_pt2_vmap_node(fnzi_pt2_scope *s, const fnzi_json *json, const fnzi_json *outputs,
-                              const fnzi_node *node, fnz_arg *args) {
-  fnzi_vmap v = {.make = {.s = s, .json = json, .like = node, .stem = node->op->base},
-                 .op = node->op,
-                 .args = args,
-                 .outputs = outputs};
-  FNZ_TRY(find_levels(&v, args, v.op->nparams));
+fnz_status fnzi_batch_call(fnzi_batch *b, const fnzi_batch_maker *maker, const fnz_op *op,
+                           fnz_arg *args) {
+  fnzi_vmap v = {.regions = b, .maker = maker, .target = op->name, .op = op, .args = args};
+  FNZ_TRY(find_levels(&v, args, op->nparams));
   fnzi_vmap_rule *rule = find_rule(&v);
   if (!v.all && rule != fnzi_vmap_random)
-    return fnzi_vmap_call(&v, v.op, args, v.op->nparams);
-  FNZ_TRY(check_sizes(&v, args, v.op->nparams));
+    return fnzi_vmap_call(&v, op, args, op->nparams);
+  FNZ_TRY(check_sizes(&v, args, op->nparams));
   FNZ_TRY(check_written(&v));
   return rule ? rule(&v) : fnzi_vmap_refuse(&v, "has no rule for a batch");
+}
+
+void fnzi_batch_end(fnzi_batch *b) {
+  FNZI_VEC_FREE(b->p->ctx, &b->batched);
 }

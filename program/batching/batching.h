@@ -1,79 +1,75 @@
-/* batching.h - what the files about vmap regions share.
+/* batching.h - torch.vmap regions of a source program become operators with batch dimensions.
+ *
+ * torch.vmap leaves its bookkeeping in an exported program: nodes that begin and end a region, and
+ * nodes that give a tensor a batch dimension, which no value in the region shows, or take it away.
+ * Whoever builds a graph of such a source hands each of its nodes over, in order. The bookkeeping
+ * is dropped, and the operators within a region get the batch dimensions.
  *
  * A tensor within a region has, before its own dimensions, one for each level that it depends on,
- * outermost level first. A tensor's *rank* here is that of its own dimensions. */
+ * outermost level first. */
 #ifndef FNZI_BATCHING_H
 #define FNZI_BATCHING_H
 
-#include "program/formats/pt2.h"
+#include "program/program.h"
 
-/* A call within a region. */
-typedef struct fnzi_vmap {
-  fnzi_pt2_maker make;
-  const fnz_op *op;
-  fnz_arg *args; /* op->nparams */
-  const fnzi_json *outputs;
-  const char *other; /* of the row in batching.def */
-  uint32_t all;      /* the levels of all tensors together, bit k for level k */
-  uint32_t count;    /* how many they are */
-} fnzi_vmap;
+enum { FNZI_MOST_LEVELS = 16 };
 
-typedef fnz_status fnzi_vmap_rule(fnzi_vmap *v);
+/* A region that is open: one more dimension, which the source does not show. */
+typedef struct fnzi_batch_level {
+  int64_t size;
+  bool is_random; /* random operators give other numbers along it */
+  bool may_draw;  /* they are allowed at all */
+  size_t first;   /* values from here on may have it */
+} fnzi_batch_level;
 
-/* --- shape.c ---------------------------------------------------------------------------------- */
-fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why);
-/* The levels of an argument; of a list, of its items together. 0 for what is no tensor. */
-uint32_t fnzi_vmap_levels(const fnzi_vmap *v, const fnz_arg *arg);
-uint32_t fnzi_vmap_bits(uint32_t levels);
-const fnz_geometry *fnzi_vmap_looks(const fnzi_vmap *v, const fnz_arg *tensor);
-/* Of its own dimensions; 0 for what is no tensor. */
-uint32_t fnzi_vmap_rank(const fnzi_vmap *v, const fnz_arg *arg);
-/* The sizes of v->all, outermost first. */
-void fnzi_vmap_sizes(const fnzi_vmap *v, int64_t out[FNZI_MOST_LEVELS]);
+/* The regions of a graph that is being built. */
+typedef struct fnzi_batch {
+  fnz_program *p;
+  fnzi_arena *arena; /* scratch */
+  uint32_t graph;
+  fnzi_batch_level levels[FNZI_MOST_LEVELS]; /* outermost first */
+  uint32_t nlevels;
+  uint32_t
+      defining; /* of the values that are being defined, bit k: they have level k's dimension */
+  struct {
+    uint32_t *data;
+    size_t count, capacity;
+  } batched; /* the same of values; those beyond the end have none */
+} fnzi_batch;
 
-/* A new dimension of size 1 at a place, counted with the levels. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at);
-/* A tensor with any level gets all of v->all, of size 1 where it does not depend on them, and the
- * rank, by dimensions of size 1 behind them. One without levels stays as it is: it is broadcast. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_align(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank);
-/* Any tensor gets all of v->all, at full size. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_spread(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank);
-/* The `count` dimensions from `from` on go to `to`. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_order(const fnzi_vmap *v, uint32_t rank, uint32_t from,
-                                          uint32_t count, uint32_t to, fnz_arg *dims);
+/* How nodes are added in the place of a node of the source. */
+typedef struct fnzi_batch_maker {
+  void *user;
+  /* Defines the values that the source calls the results of its node; the node that is added next
+   * gives them. */
+  fnz_status (*define)(void *user, fnz_arg **results, size_t *count);
+  /* `args` are the first `nargs` of the operator's, the others are defaults. */
+  fnz_status (*add)(void *user, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                    fnz_arg *results, size_t count);
+  /* The same with one result, a new value of this geometry. */
+  fnz_status (*make)(void *user, const char *op, const fnz_arg *args, size_t nargs,
+                     const fnz_geometry *g, fnz_arg *out);
+} fnzi_batch_maker;
 
-/* A node in between, with one result of these sizes. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *args,
-                                         size_t nargs, fnz_dtype dtype, const int64_t *sizes,
-                                         uint32_t rank, fnz_arg *out);
-/* A node in between made this tensor, and it has these levels. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_mark(const fnzi_vmap *v, const fnz_arg *tensor,
-                                         uint32_t levels);
-/* A tensor of the same levels in another dtype. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_cast(const fnzi_vmap *v, fnz_arg *tensor, fnz_dtype dtype);
-/* A number as a tensor without dimensions. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_number(const fnzi_vmap *v, fnz_dtype dtype, fnz_arg *number);
-/* The node whose results are those of the file's node; they have the levels of v->all. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *args,
-                                         size_t nargs);
-FNZ_MUST_CHECK fnz_status fnzi_vmap_call_named(const fnzi_vmap *v, const char *op,
-                                               const fnz_arg *args, size_t nargs);
-/* The file's result is this tensor. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_give(const fnzi_vmap *v, fnz_arg tensor);
+/* All failures name no place: the caller knows where the node stands. */
 
-static inline fnz_arg fnzi_vmap_int(int64_t i) {
-  return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
-}
-
-/* Dimensions are counted behind those of the levels, and the first tensor and args[other] (0 for
- * none) get all of v->all. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_join_two(fnzi_vmap *v, size_t other);
-
-/* --- The rules (rules.c, _products.c, _index.c, _fill.c) -------------------------------------- */
-#define VMAP(op, rule, other)
-#define RULE(rule) fnzi_vmap_rule fnzi_vmap_##rule;
-#include "program/batching/batching.def"
-#undef VMAP
-#undef RULE
+/* The target is bookkeeping of torch.func, which has no operator. */
+bool fnzi_batch_is_mark(const char *target);
+/* Such a target is known, and takes so many arguments. */
+FNZ_MUST_CHECK fnz_status fnzi_batch_check_mark(const fnzi_batch *b, const char *target,
+                                                size_t nargs);
+FNZ_MUST_CHECK fnz_status fnzi_batch_mark(fnzi_batch *b, const fnzi_batch_maker *maker,
+                                          const char *target, fnz_arg *args, size_t nargs);
+/* A call within a region; `args` has all op->nparams and is changed. */
+FNZ_MUST_CHECK fnz_status fnzi_batch_call(fnzi_batch *b, const fnzi_batch_maker *maker,
+                                          const fnz_op *op, fnz_arg *args);
+/* Fails when an argument has a batch dimension: nodes of this target have no rule. */
+FNZ_MUST_CHECK fnz_status fnzi_batch_check_none(fnzi_batch *b, const char *target,
+                                                const fnz_arg *args, size_t nargs);
+/* The geometry of a value that is being defined, with the dimensions of b->defining. */
+FNZ_MUST_CHECK fnz_status fnzi_batch_geometry(fnzi_batch *b, const fnz_geometry **geometry);
+/* This value has them. */
+FNZ_MUST_CHECK fnz_status fnzi_batch_defined(fnzi_batch *b, uint32_t value);
+void fnzi_batch_end(fnzi_batch *b);
 
 #endif

@@ -1,6 +1,6 @@
 /* fill.c - filling tensors within vmap regions, where the value may be another one for
  * each element of the batch. */
-#include "program/batching/batching.h"
+#include "program/batching/rules.h"
 
 static bool writes(const fnzi_vmap *v) {
   return v->op->kind == FNZI_KIND_INPLACE;
@@ -65,8 +65,8 @@ static fnz_status diagonal(const fnzi_vmap *v, fnz_arg *tensor) {
   g.rank--;
   g.sizes = sizes;
   g.strides = strides;
-  const fnz_arg args[] = {*tensor, fnzi_vmap_int(0), fnzi_vmap_int(-2), fnzi_vmap_int(-1)};
-  return fnzi_pt2_make(&v->make, "diagonal", args, 4, &g, "batch", NULL, tensor);
+  const fnz_arg args[] = {*tensor, fnzi_arg_int(0), fnzi_arg_int(-2), fnzi_arg_int(-1)};
+  return fnzi_vmap_make_as(v, "diagonal", args, 4, &g, tensor);
 }
 
 /* A matrix with more rows than that goes on below its diagonal when it wraps. */
@@ -84,7 +84,6 @@ fnz_status fnzi_vmap_fill_diagonal(fnzi_vmap *v) {
     return fnzi_vmap_refuse(v, "fills a diagonal that is no view of its tensor");
   for (; rank > 1; rank--)
     FNZ_TRY(diagonal(v, &args[0]));
-  FNZ_TRY(fnzi_pt2_make(&v->make, "fill_.Scalar", args, 2, fnzi_vmap_looks(v, &args[0]), "batch",
-                        NULL, &filled));
+  FNZ_TRY(fnzi_vmap_make_as(v, "fill_.Scalar", args, 2, fnzi_vmap_looks(v, &args[0]), &filled));
   return fnzi_vmap_give(v, v->args[0]);
 }

@@ -4,7 +4,7 @@
  * its own levels by 0, 1, 2 ...: then each element of the batch finds its own part. The dimensions
  * of the indices stand where those do that they index, when they stand side by side, else in front;
  * those of the levels go to the front. */
-#include "program/batching/batching.h"
+#include "program/batching/rules.h"
 
 typedef struct indexing {
   fnz_arg list[FNZ_MAX_RANK + FNZI_MOST_LEVELS];
@@ -38,7 +38,7 @@ static fnz_status find_indices(const fnzi_vmap *v, const fnz_arg *list, indexing
 
 /* 0, 1 ... size - 1 along the k-th of the dimensions that the indices have with their levels. */
 static fnz_status along(const fnzi_vmap *v, uint32_t k, int64_t size, uint32_t rank, fnz_arg *out) {
-  const fnz_arg args[] = {fnzi_vmap_int(size)};
+  const fnz_arg args[] = {fnzi_arg_int(size)};
   FNZ_TRY(fnzi_vmap_make(v, "arange", args, 1, FNZ_I64, &size, 1, out));
   for (uint32_t i = 0; i < k; i++)
     FNZ_TRY(fnzi_vmap_unsqueeze(v, out, 0));
@@ -50,9 +50,9 @@ static fnz_status along(const fnzi_vmap *v, uint32_t k, int64_t size, uint32_t r
 /* An index for each level that the tensor has. */
 static fnz_status index_levels(const fnzi_vmap *v, uint32_t has, indexing *x) {
   uint32_t k = 0;
-  for (uint32_t level = 0; level < v->make.s->nlevels; level++) {
+  for (uint32_t level = 0; level < v->regions->nlevels; level++) {
     if (has >> level & 1)
-      FNZ_TRY(along(v, k, v->make.s->levels[level].size, x->rank, &x->list[x->count++]));
+      FNZ_TRY(along(v, k, v->regions->levels[level].size, x->rank, &x->list[x->count++]));
     k += v->all >> level & 1;
   }
   return FNZ_OK;
@@ -179,9 +179,7 @@ fnz_status fnzi_vmap_index_along(fnzi_vmap *v) {
     return fnzi_vmap_shift(v);
   if (v->args[1].tag != FNZ_ARG_INT || !rank || fnzi_vmap_rank(v, &v->args[2]) != 1)
     return fnzi_vmap_refuse(v, "needs a dimension and one row of indices");
-  FNZ_TRY(fnzi_json_at(
-      &v->make.s->r->doc,
-      fnzi_wrap_dim(v->make.s->r->doc.ctx, v->op->name, v->args[1].u.i, rank, &dim), v->make.json));
+  FNZ_TRY(fnzi_wrap_dim(v->regions->p->ctx, v->op->name, v->args[1].u.i, rank, &dim));
   for (uint32_t i = 0; i < dim; i++)
     items[i] = (fnz_arg){.tag = FNZ_ARG_NONE};
   items[dim] = v->args[2];
@@ -269,9 +267,7 @@ static fnz_status put_along(fnzi_vmap *v, fnz_arg values, bool adds) {
   if (v->args[1].tag != FNZ_ARG_INT || !rank || index.tag != FNZ_ARG_VALUE ||
       fnzi_vmap_rank(v, &index) > 1)
     return fnzi_vmap_refuse(v, "needs a dimension and one row of indices");
-  FNZ_TRY(fnzi_json_at(
-      &v->make.s->r->doc,
-      fnzi_wrap_dim(v->make.s->r->doc.ctx, v->op->name, v->args[1].u.i, rank, &dim), v->make.json));
+  FNZ_TRY(fnzi_wrap_dim(v->regions->p->ctx, v->op->name, v->args[1].u.i, rank, &dim));
   if (!fnzi_vmap_rank(v, &index)) {
     FNZ_TRY(fnzi_vmap_unsqueeze(v, &index, fnzi_vmap_bits(levels)));
     FNZ_TRY(fnzi_vmap_mark(v, &index, levels));

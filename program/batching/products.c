@@ -1,6 +1,6 @@
 /* products.c - products of matrices within vmap regions: all are matmul, which broadcasts
  * whatever stands before the last two dimensions. */
-#include "program/batching/batching.h"
+#include "program/batching/rules.h"
 
 /* An operand as a matrix, or a stack of them. */
 typedef struct operand {
@@ -52,7 +52,7 @@ static fnz_status drop_dim(const fnzi_vmap *v, fnz_arg *value, int back) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (d != g->rank - (uint32_t)back)
       sizes[n++] = g->sizes[d];
-  const fnz_arg args[] = {*value, fnzi_vmap_int(-back)};
+  const fnz_arg args[] = {*value, fnzi_arg_int(-back)};
   return fnzi_vmap_make(v, "squeeze.dim", args, 2, g->dtype, sizes, n, value);
 }
 
@@ -120,7 +120,7 @@ fnz_status fnzi_vmap_linear(fnzi_vmap *v) {
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   sizes[g->rank - 2] = g->sizes[g->rank - 1];
   sizes[g->rank - 1] = g->sizes[g->rank - 2];
-  const fnz_arg args[] = {weight, fnzi_vmap_int(-2), fnzi_vmap_int(-1)};
+  const fnz_arg args[] = {weight, fnzi_arg_int(-2), fnzi_arg_int(-1)};
   FNZ_TRY(fnzi_vmap_make(v, "transpose.int", args, 3, g->dtype, sizes, g->rank, &weight));
   FNZ_TRY(fnzi_vmap_mark(v, &weight, levels));
   FNZ_TRY(multiply(v, &v->args[0], &weight, &result));
@@ -140,7 +140,7 @@ static fnz_status find_letters(const fnzi_vmap *v, const char *equation,
                                char letters[FNZI_MOST_LEVELS]) {
   static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   const char *next = all;
-  for (uint32_t k = 0; k < v->make.s->nlevels; k++) {
+  for (uint32_t k = 0; k < v->regions->nlevels; k++) {
     while (*next && strchr(equation, *next))
       next++;
     if (!*next)
@@ -152,9 +152,9 @@ static fnz_status find_letters(const fnzi_vmap *v, const char *equation,
 
 static fnz_status put_levels(const fnzi_vmap *v, uint32_t levels, const char *letters,
                              fnz_buffer *out) {
-  for (uint32_t k = 0; k < v->make.s->nlevels; k++)
+  for (uint32_t k = 0; k < v->regions->nlevels; k++)
     if (levels >> k & 1)
-      FNZ_TRY(fnzi_put(v->make.s->r->doc.ctx, out, &letters[k], 1));
+      FNZ_TRY(fnzi_put(v->regions->p->ctx, out, &letters[k], 1));
   return FNZ_OK;
 }
 
@@ -163,14 +163,14 @@ static fnz_status put_implied(const fnzi_vmap *v, const char *equation, fnz_buff
   for (char c = 'A'; c <= 'z'; c++) {
     const char *at = is_letter(c) ? strchr(equation, c) : NULL;
     if (at && !strchr(at + 1, c))
-      FNZ_TRY(fnzi_put(v->make.s->r->doc.ctx, out, &c, 1));
+      FNZ_TRY(fnzi_put(v->regions->p->ctx, out, &c, 1));
   }
   return FNZ_OK;
 }
 
 /* "ij,jk->ik" with a letter in front of each term that has a level, and of the result. */
 static fnz_status put_equation(const fnzi_vmap *v, const char *equation, fnz_buffer *out) {
-  fnz_context *ctx = v->make.s->r->doc.ctx;
+  fnz_context *ctx = v->regions->p->ctx;
   const fnz_arg *tensors = &v->args[1];
   const char *arrow = strstr(equation, "->"), *at = equation;
   char letters[FNZI_MOST_LEVELS];
@@ -188,13 +188,16 @@ static fnz_status put_equation(const fnzi_vmap *v, const char *equation, fnz_buf
 }
 
 fnz_status fnzi_vmap_einsum(fnzi_vmap *v) {
-  fnzi_pt2 *r = v->make.s->r;
+  fnz_program *p = v->regions->p;
+  fnz_buffer text = {NULL, 0, 0};
   const char *equation = v->args[0].tag == FNZ_ARG_STRING ? v->args[0].u.s : ".";
   if (strchr(equation, '.') || v->args[1].tag != FNZ_ARG_LIST)
     return fnzi_vmap_refuse(v, "has an ellipsis");
-  r->text.size = 0;
-  FNZ_TRY(put_equation(v, equation, &r->text));
-  v->args[0].count = (uint32_t)r->text.size;
-  FNZ_TRY(fnzi_intern(r->p, r->text.data, r->text.size, &v->args[0].u.s));
+  fnz_status status = put_equation(v, equation, &text);
+  v->args[0].count = (uint32_t)text.size;
+  if (status == FNZ_OK)
+    status = fnzi_intern(p, text.data, text.size, &v->args[0].u.s);
+  fnz_buffer_free(p->ctx, &text);
+  FNZ_TRY(status);
   return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
 }

@@ -1,6 +1,6 @@
 /* rules.c - rules for operators on tensors with batch dimensions in front: those that
  * never look there, those that count dimensions or sizes, reductions, and what is broadcast. */
-#include "program/batching/batching.h"
+#include "program/batching/rules.h"
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 static fnz_arg get(const fnzi_vmap *v, size_t i) {
@@ -39,7 +39,7 @@ static int size_param(const fnz_op *op) {
 }
 
 static fnz_arg later(const fnz_arg *dim, uint32_t by) {
-  return fnzi_vmap_int(dim->u.i < 0 ? dim->u.i : dim->u.i + by);
+  return fnzi_arg_int(dim->u.i < 0 ? dim->u.i : dim->u.i + by);
 }
 
 /* A dimension or a list of them, counted behind the levels. From the end they count as before. */
@@ -49,7 +49,7 @@ static fnz_status shift_one(const fnzi_vmap *v, fnz_arg *dims) {
     *dims = later(dims, v->count);
   if (dims->tag != FNZ_ARG_LIST)
     return FNZ_OK;
-  FNZI_NEW(v->make.s->r->arena, dims->count, &items);
+  FNZI_NEW(v->regions->arena, dims->count, &items);
   for (uint32_t i = 0; i < dims->count; i++)
     items[i] = later(&dims->u.list[i], v->count);
   dims->u.list = items;
@@ -76,9 +76,9 @@ static fnz_status put_sizes(fnzi_vmap *v, int at, bool ones) {
   if (old.tag != FNZ_ARG_LIST)
     return fnzi_vmap_refuse(v, "needs a list of sizes");
   fnzi_vmap_sizes(v, sizes);
-  FNZI_NEW(v->make.s->r->arena, v->count + old.count, &items);
+  FNZI_NEW(v->regions->arena, v->count + old.count, &items);
   for (uint32_t k = 0; k < v->count; k++)
-    items[k] = fnzi_vmap_int(ones ? 1 : sizes[k]);
+    items[k] = fnzi_arg_int(ones ? 1 : sizes[k]);
   if (old.count)
     memcpy(items + v->count, old.u.list, old.count * sizeof *items);
   v->args[at] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = v->count + old.count, .u.list = items};
@@ -125,7 +125,7 @@ fnz_status fnzi_vmap_roll(fnzi_vmap *v) {
     return fnzi_vmap_shift(v);
   if (fnzi_vmap_rank(v, &v->args[0]) != 1)
     return fnzi_vmap_refuse(v, "rolls all dimensions as one");
-  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, &last, 1, &v->args[at]));
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &v->args[at]));
   return call(v);
 }
 
@@ -141,9 +141,9 @@ fnz_status fnzi_vmap_pad(fnzi_vmap *v) {
 fnz_status fnzi_vmap_permute(fnzi_vmap *v) {
   fnz_arg dims = get(v, 1), *items;
   FNZ_TRY(only_first(v));
-  FNZI_NEW(v->make.s->r->arena, v->count + dims.count, &items);
+  FNZI_NEW(v->regions->arena, v->count + dims.count, &items);
   for (uint32_t k = 0; k < v->count; k++)
-    items[k] = fnzi_vmap_int(k);
+    items[k] = fnzi_arg_int(k);
   for (uint32_t i = 0; dims.tag == FNZ_ARG_LIST && i < dims.count; i++)
     items[v->count + i] = later(&dims.u.list[i], v->count);
   v->args[1] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = v->count + dims.count, .u.list = items};
@@ -159,14 +159,14 @@ fnz_status fnzi_vmap_squeeze(fnzi_vmap *v) {
   for (uint32_t d = v->count; d < g->rank; d++)
     if (g->sizes[d] == 1)
       dims[n++] = d;
-  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, dims, n, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, dims, n, &args[1]));
   return fnzi_vmap_call_named(v, v->other, args, 2);
 }
 
 /* t and numpy_T, which say nothing of dimensions. */
 fnz_status fnzi_vmap_transpose(fnzi_vmap *v) {
   uint32_t rank = fnzi_vmap_rank(v, &v->args[0]);
-  const fnz_arg args[] = {v->args[0], fnzi_vmap_int(-2), fnzi_vmap_int(-1)};
+  const fnz_arg args[] = {v->args[0], fnzi_arg_int(-2), fnzi_arg_int(-1)};
   FNZ_TRY(not_inplace(v));
   if (rank < 2)
     return fnzi_vmap_give(v, v->args[0]);
@@ -189,7 +189,7 @@ fnz_status fnzi_vmap_sized_like(fnzi_vmap *v) {
     return fnzi_vmap_refuse(v, "needs a second tensor");
   const fnz_geometry *g = fnzi_vmap_looks(v, &v->args[1]);
   uint32_t rank = fnzi_vmap_rank(v, &v->args[1]);
-  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, g->sizes + (g->rank - rank), rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, g->sizes + (g->rank - rank), rank, &args[1]));
   v->op = op;
   v->args = args;
   v->all = fnzi_vmap_levels(v, &args[0]);
@@ -206,9 +206,9 @@ fnz_status fnzi_vmap_tile(fnzi_vmap *v) {
     return fnzi_vmap_refuse(v, "needs a list of sizes");
   for (; rank < dims.count; rank++)
     FNZ_TRY(fnzi_vmap_unsqueeze(v, &v->args[0], v->count));
-  FNZI_NEW(v->make.s->r->arena, v->count + rank, &items);
+  FNZI_NEW(v->regions->arena, v->count + rank, &items);
   while (n < v->count + rank - dims.count)
-    items[n++] = fnzi_vmap_int(1);
+    items[n++] = fnzi_arg_int(1);
   if (dims.count)
     memcpy(items + n, dims.u.list, dims.count * sizeof *items);
   v->args[1] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = v->count + rank, .u.list = items};
@@ -232,7 +232,7 @@ fnz_status fnzi_vmap_expand(fnzi_vmap *v) {
 static fnz_status reduce_number(fnzi_vmap *v, int dims, int keeps) {
   const int64_t last = -1;
   FNZ_TRY(fnzi_vmap_unsqueeze(v, &v->args[0], v->count));
-  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, &last, 1, &v->args[dims]));
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &v->args[dims]));
   if (keeps >= 0)
     v->args[keeps] = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = 0};
   return call(v);
@@ -250,7 +250,7 @@ fnz_status fnzi_vmap_reduce(fnzi_vmap *v) {
     return fnzi_vmap_shift(v);
   for (uint32_t d = 0; d < rank; d++)
     all[d] = v->count + d;
-  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, all, rank, &v->args[at]));
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, all, rank, &v->args[at]));
   return call(v);
 }
 
@@ -268,7 +268,7 @@ static fnz_status flatten(fnzi_vmap *v, fnz_arg *tensor) {
   sizes[v->count] = 1;
   for (uint32_t d = v->count; d < g->rank; d++)
     sizes[v->count] *= g->sizes[d]; /* less than all its elements */
-  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, sizes, v->count + 1, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, v->count + 1, &args[1]));
   return fnzi_vmap_make(v, "reshape", args, 2, g->dtype, sizes, v->count + 1, tensor);
 }
 
@@ -299,12 +299,12 @@ fnz_status fnzi_vmap_whole(fnzi_vmap *v) {
   if (keeps >= 0 && get(v, (size_t)keeps).u.i)
     return fnzi_vmap_refuse(v, "keeps dimensions and names none");
   FNZ_TRY(only_first(v));
-  FNZI_NEW(v->make.s->r->arena, op->nparams, &args);
+  FNZI_NEW(v->regions->arena, op->nparams, &args);
   args[0] = v->args[0];
   FNZ_TRY(flatten(v, &args[0]));
-  args[at] = fnzi_vmap_int(last);
+  args[at] = fnzi_arg_int(last);
   if (op->params[at].is_list)
-    FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, &last, 1, &args[at]));
+    FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &args[at]));
   copy_others(v, op, args);
   return fnzi_vmap_call(v, op, args, op->nparams);
 }
@@ -368,7 +368,7 @@ static fnz_status spread_arg(const fnzi_vmap *v, fnz_arg *arg, uint32_t rank) {
     return fnzi_vmap_spread(v, arg, rank > fnzi_vmap_rank(v, arg) ? rank : fnzi_vmap_rank(v, arg));
   if (arg->tag != FNZ_ARG_LIST)
     return FNZ_OK;
-  FNZI_NEW(v->make.s->r->arena, arg->count, &items);
+  FNZI_NEW(v->regions->arena, arg->count, &items);
   for (uint32_t i = 0; i < arg->count; i++) {
     items[i] = arg->u.list[i];
     if (items[i].tag == FNZ_ARG_VALUE)
@@ -437,7 +437,7 @@ fnz_status fnzi_vmap_search(fnzi_vmap *v) {
 fnz_status fnzi_vmap_broadcast(fnzi_vmap *v) {
   fnz_arg *items;
   uint32_t most = 0, n = v->args[0].tag == FNZ_ARG_LIST ? v->args[0].count : 0;
-  FNZI_NEW(v->make.s->r->arena, n, &items);
+  FNZI_NEW(v->regions->arena, n, &items);
   for (uint32_t i = 0; i < n; i++) {
     items[i] = v->args[0].u.list[i];
     uint32_t rank = fnzi_vmap_rank(v, &items[i]);
@@ -457,12 +457,12 @@ fnz_status fnzi_vmap_attend(fnzi_vmap *v) {
 /* --- Random numbers --------------------------------------------------------------------------- */
 /* The levels along which numbers differ. */
 static fnz_status drawn_levels(const fnzi_vmap *v, uint32_t *out) {
-  const fnzi_pt2_scope *s = v->make.s;
+  const fnzi_batch *b = v->regions;
   *out = 0;
-  for (uint32_t k = 0; k < s->nlevels; k++) {
-    if (!s->levels[k].may_draw)
+  for (uint32_t k = 0; k < b->nlevels; k++) {
+    if (!b->levels[k].may_draw)
       return fnzi_vmap_refuse(v, "draws random numbers, and its randomness is 'error'");
-    *out |= (uint32_t)s->levels[k].is_random << k;
+    *out |= (uint32_t)b->levels[k].is_random << k;
   }
   return FNZ_OK;
 }

@@ -1,12 +1,12 @@
 /* shape.c - tensors with the dimensions of vmap regions: how they look, how several of
  * them are brought to the same levels, and the nodes that do it. */
-#include "program/batching/batching.h"
+#include "program/batching/rules.h"
 
 fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why) {
-  return fnzi_json_fail(&v->make.s->r->doc, FNZ_CLASS_UNSUPPORTED, v->make.json,
-                        "%s within torch.vmap %s; write the batch dimension out, or export the "
-                        "function that is mapped without vmap",
-                        v->op ? v->op->name : fnzi_node_target(v->make.like), why);
+  return fnzi_fail(v->regions->p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                   "%s within torch.vmap %s; write the batch dimension out, or export the "
+                   "function that is mapped without vmap",
+                   v->op ? v->op->name : v->target, why);
 }
 
 /* --- Levels ----------------------------------------------------------------------------------- */
@@ -14,22 +14,22 @@ uint32_t fnzi_vmap_bits(uint32_t levels) {
   return (uint32_t)__builtin_popcount(levels);
 }
 
-static uint32_t of_value(const fnzi_pt2_scope *s, const fnz_arg *arg) {
-  bool has = arg->tag == FNZ_ARG_VALUE && arg->u.value < s->batched.count;
-  return has ? s->batched.data[arg->u.value] : 0;
+static uint32_t of_value(const fnzi_batch *b, const fnz_arg *arg) {
+  bool has = arg->tag == FNZ_ARG_VALUE && arg->u.value < b->batched.count;
+  return has ? b->batched.data[arg->u.value] : 0;
 }
 
 uint32_t fnzi_vmap_levels(const fnzi_vmap *v, const fnz_arg *arg) {
-  uint32_t levels = of_value(v->make.s, arg);
+  uint32_t levels = of_value(v->regions, arg);
   for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
-    levels |= of_value(v->make.s, &arg->u.list[i]);
+    levels |= of_value(v->regions, &arg->u.list[i]);
   return levels;
 }
 
-fnz_status fnzi_pt2_vmap_defined(fnzi_pt2_scope *s, uint32_t value) {
-  while (s->batched.count <= value)
-    FNZI_PUSH(s->r->doc.ctx, &s->batched, 0);
-  s->batched.data[value] = s->batch;
+fnz_status fnzi_batch_defined(fnzi_batch *b, uint32_t value) {
+  while (b->batched.count <= value)
+    FNZI_PUSH(b->p->ctx, &b->batched, 0);
+  b->batched.data[value] = b->defining;
   return FNZ_OK;
 }
 
@@ -38,26 +38,25 @@ const fnz_geometry *fnzi_vmap_looks(const fnzi_vmap *v, const fnz_arg *tensor) {
   static const fnz_geometry none = {.rank = 0};
   if (tensor->tag != FNZ_ARG_VALUE)
     return &none;
-  return fnzi_value_at(v->make.s->r->p, v->make.s->graph, tensor->u.value)->geometry;
+  return fnzi_value_at(v->regions->p, v->regions->graph, tensor->u.value)->geometry;
 }
 
 uint32_t fnzi_vmap_rank(const fnzi_vmap *v, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE)
     return 0;
-  return fnzi_vmap_looks(v, arg)->rank - fnzi_vmap_bits(of_value(v->make.s, arg));
+  return fnzi_vmap_looks(v, arg)->rank - fnzi_vmap_bits(of_value(v->regions, arg));
 }
 
-static uint32_t level_sizes(const fnzi_pt2_scope *s, uint32_t levels,
-                            int64_t out[FNZI_MOST_LEVELS]) {
+static uint32_t level_sizes(const fnzi_batch *b, uint32_t levels, int64_t out[FNZI_MOST_LEVELS]) {
   uint32_t n = 0;
-  for (uint32_t k = 0; k < s->nlevels; k++)
+  for (uint32_t k = 0; k < b->nlevels; k++)
     if (levels >> k & 1)
-      out[n++] = s->levels[k].size;
+      out[n++] = b->levels[k].size;
   return n;
 }
 
 void fnzi_vmap_sizes(const fnzi_vmap *v, int64_t out[FNZI_MOST_LEVELS]) {
-  level_sizes(v->make.s, v->all, out);
+  level_sizes(v->regions, v->all, out);
 }
 
 /* --- Looks ------------------------------------------------------------------------------------ */
@@ -102,16 +101,16 @@ static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, i
 
 /* The recorded strides are those within one element of the batch; together they are as eager has
  * them where the whole fills its memory. */
-fnz_status fnzi_pt2_vmap_looks(fnzi_pt2_scope *s, const fnz_geometry **geometry) {
+fnz_status fnzi_batch_geometry(fnzi_batch *b, const fnz_geometry **geometry) {
   const fnz_geometry *g = *geometry;
   int64_t sizes[FNZ_MAX_RANK + FNZI_MOST_LEVELS], strides[FNZ_MAX_RANK + FNZI_MOST_LEVELS];
   fnz_geometry whole = *g;
-  uint32_t n = level_sizes(s, s->batch, sizes);
+  uint32_t n = level_sizes(b, b->defining, sizes);
   if (g->symbols)
-    return fnzi_fail(s->r->doc.ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+    return fnzi_fail(b->p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "a tensor within torch.vmap has symbolic sizes; export with fixed ones");
   if (n + g->rank > FNZ_MAX_RANK)
-    return fnzi_fail(s->r->doc.ctx, FNZ_CLASS_LIMIT, NULL, "%u dimensions; at most %d are allowed",
+    return fnzi_fail(b->p->ctx, FNZ_CLASS_LIMIT, NULL, "%u dimensions; at most %d are allowed",
                      n + g->rank, FNZ_MAX_RANK);
   whole.rank = n + g->rank;
   whole.sizes = sizes;
@@ -124,15 +123,20 @@ fnz_status fnzi_pt2_vmap_looks(fnzi_pt2_scope *s, const fnz_geometry **geometry)
     whole.offset = 0;
     fnzi_contiguous_strides(sizes, whole.rank, strides);
   }
-  return fnzi_intern_geometry(s->r->p, &whole, geometry);
+  return fnzi_intern_geometry(b->p, &whole, geometry);
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
+fnz_status fnzi_vmap_make_as(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
+                             const fnz_geometry *g, fnz_arg *out) {
+  return v->maker->make(v->maker->user, op, args, nargs, g, out);
+}
+
 /* Its base may lie otherwise than is known here, so the operator says where the result does. */
 static fnz_status make_open(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
                             const fnz_geometry *g, fnz_arg *out) {
-  FNZ_TRY(fnzi_pt2_make(&v->make, op, args, nargs, g, "batch", NULL, out));
-  return fnzi_value_unsaid(v->make.s->r->p, v->make.s->graph, (uint32_t)out->u.value);
+  FNZ_TRY(fnzi_vmap_make_as(v, op, args, nargs, g, out));
+  return fnzi_value_unsaid(v->regions->p, v->regions->graph, (uint32_t)out->u.value);
 }
 
 fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
@@ -145,27 +149,23 @@ fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *arg
   return make_open(v, op, args, nargs, &g, out);
 }
 
-/* The file says where it lies within one element of the batch. */
+/* The source says where it lies within one element of the batch. */
 static fnz_status leave_open(void *user, const fnz_arg *arg) {
-  const fnzi_pt2_scope *s = user;
+  const fnzi_batch *b = user;
   bool tensor = arg->tag == FNZ_ARG_VALUE;
-  return tensor ? fnzi_value_unsaid(s->r->p, s->graph, (uint32_t)arg->u.value) : FNZ_OK;
+  return tensor ? fnzi_value_unsaid(b->p, b->graph, (uint32_t)arg->u.value) : FNZ_OK;
 }
 
 fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *args, size_t nargs) {
-  fnzi_pt2_scope *s = v->make.s;
+  const fnzi_batch_maker *m = v->maker;
   fnz_arg *results;
   size_t n = 0;
-  FNZI_NEW(s->r->arena, v->outputs->count, &results);
-  fnzi_pt2_next_node(&v->make);
-  s->batch = v->all;
-  fnz_status status = FNZ_OK;
-  for (const fnzi_json *o = v->outputs->u.first; o && status == FNZ_OK; o = o->next)
-    status = fnzi_pt2_define_arg(s, o, &results[n++]);
-  s->batch = 0;
+  v->regions->defining = v->all;
+  fnz_status status = m->define(m->user, &results, &n);
+  v->regions->defining = 0;
   FNZ_TRY(status);
-  FNZ_TRY(fnzi_args_visit(results, n, leave_open, s));
-  return fnzi_pt2_put_node(&v->make, op, args, nargs, results, n);
+  FNZ_TRY(fnzi_args_visit(results, n, leave_open, v->regions));
+  return m->add(m->user, op, args, nargs, results, n);
 }
 
 fnz_status fnzi_vmap_call_named(const fnzi_vmap *v, const char *op, const fnz_arg *args,
@@ -178,10 +178,9 @@ fnz_status fnzi_vmap_give(const fnzi_vmap *v, fnz_arg tensor) {
 }
 
 fnz_status fnzi_vmap_mark(const fnzi_vmap *v, const fnz_arg *tensor, uint32_t levels) {
-  fnzi_pt2_scope *s = v->make.s;
-  s->batch = levels;
-  fnz_status status = fnzi_pt2_vmap_defined(s, (uint32_t)tensor->u.value);
-  s->batch = 0;
+  v->regions->defining = levels;
+  fnz_status status = fnzi_batch_defined(v->regions, (uint32_t)tensor->u.value);
+  v->regions->defining = 0;
   return status;
 }
 
@@ -219,14 +218,14 @@ fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at)
   g.sizes = sizes;
   g.strides = strides;
   g.symbols = NULL;
-  const fnz_arg args[] = {*tensor, fnzi_vmap_int(at)};
+  const fnz_arg args[] = {*tensor, fnzi_arg_int(at)};
   return make_open(v, "unsqueeze", args, 2, &g, tensor);
 }
 
 /* Dimensions of size 1 for the levels of v->all that are not in `levels`, and up to the rank. */
 static fnz_status fill_up(const fnzi_vmap *v, fnz_arg *tensor, uint32_t levels, uint32_t rank) {
   uint32_t has = fnzi_vmap_looks(v, tensor)->rank - fnzi_vmap_bits(levels), at = 0;
-  for (uint32_t k = 0; k < v->make.s->nlevels; k++) {
+  for (uint32_t k = 0; k < v->regions->nlevels; k++) {
     if (!(v->all >> k & 1))
       continue;
     if (!(levels >> k & 1))
@@ -239,13 +238,13 @@ static fnz_status fill_up(const fnzi_vmap *v, fnz_arg *tensor, uint32_t levels, 
 }
 
 fnz_status fnzi_vmap_align(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) {
-  uint32_t levels = of_value(v->make.s, tensor);
+  uint32_t levels = of_value(v->regions, tensor);
   return levels ? fill_up(v, tensor, levels, rank) : FNZ_OK;
 }
 
 fnz_status fnzi_vmap_spread(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
-  uint32_t levels = of_value(v->make.s, tensor);
+  uint32_t levels = of_value(v->regions, tensor);
   FNZ_TRY(fill_up(v, tensor, levels, rank));
   if (levels == v->all)
     return FNZ_OK;
@@ -259,7 +258,7 @@ fnz_status fnzi_vmap_spread(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) 
   g.strides = strides;
   g.symbols = NULL;
   fnz_arg args[2] = {*tensor};
-  FNZ_TRY(fnzi_pt2_int_list(v->make.s->r, sizes, g.rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, g.rank, &args[1]));
   return make_open(v, "expand", args, 2, &g, tensor);
 }
 
@@ -275,5 +274,5 @@ fnz_status fnzi_vmap_order(const fnzi_vmap *v, uint32_t rank, uint32_t from, uin
     next = next == from ? from + count : next;
     order[d] = next++;
   }
-  return fnzi_pt2_int_list(v->make.s->r, order, rank, dims);
+  return fnzi_arg_ints(v->regions->arena, order, rank, dims);
 }

@@ -1,12 +1,13 @@
 /* pt2.h - what the parts of the .pt2 reader share.
  *
  * pt2.c finds the records of an archive and reads the model; pt2_graph.c reads graphs and nodes,
- * pt2_wrappers.c wrapped custom operators, batching.c vmap regions, pt2_emit.c makes nodes for
+ * pt2_wrappers.c wrapped custom operators, pt2_vmap.c vmap regions, pt2_emit.c makes nodes for
  * both; pt2_signature.c reads inputs and outputs of graph 0, pt2_args.c arguments, pt2_values.c
  * tensors and symbols, pt2_weights.c payloads. */
 #ifndef FNZI_PT2_H
 #define FNZI_PT2_H
 
+#include "program/batching/batching.h"
 #include "program/formats/json.h"
 #include "program/pt2_metadata.h"
 #include "program/formats/zip.h"
@@ -24,16 +25,6 @@ typedef struct fnzi_pt2 {
   const fnzi_zip_entry *model; /* NULL for a model.json alone */
 } fnzi_pt2;
 
-/* A vmap region that is open: one more dimension, which the file does not show. */
-typedef struct fnzi_pt2_level {
-  int64_t size;
-  bool is_random; /* random operators give other numbers along it */
-  bool may_draw;  /* they are allowed at all */
-  size_t first;   /* values from here on may have it */
-} fnzi_pt2_level;
-
-enum { FNZI_MOST_LEVELS = 16 };
-
 /* The graph that is being read. */
 typedef struct fnzi_pt2_scope {
   fnzi_pt2 *r;
@@ -44,13 +35,7 @@ typedef struct fnzi_pt2_scope {
   const fnz_op *op;          /* of that node; NULL for a higher-order operator */
   fnzi_map tensors, symbols; /* value name -> member of tensor_values or of sym_*_values */
   const fnzi_json *objects;  /* custom_obj_values */
-  fnzi_pt2_level levels[FNZI_MOST_LEVELS]; /* outermost first */
-  uint32_t nlevels;
-  uint32_t batch; /* of the values that are being defined, bit k: they have level k's dimension */
-  struct {
-    uint32_t *data;
-    size_t count, capacity;
-  } batched; /* the same of values; those beyond the end have none */
+  fnzi_batch batch;          /* its vmap regions */
 } fnzi_pt2_scope;
 
 /* --- pt2_values.c ----------------------------------------------------------------------------- */
@@ -108,14 +93,10 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op,
                                         const fnz_arg *args, size_t nargs,
                                         const fnz_geometry *looks, const char *suffix,
                                         const fnzi_json *result, fnz_arg *out);
-FNZ_MUST_CHECK fnz_status fnzi_pt2_int_list(fnzi_pt2 *r, const int64_t *numbers, uint32_t count,
-                                            fnz_arg *out);
 
-/* --- batching.c --------------------------------------------------------------------------------
- * torch.vmap leaves its bookkeeping in a file: where a region begins and ends, and which tensors
- * have a dimension that nobody sees between. These nodes go, and the operators between them get
- * that dimension. */
-bool fnzi_pt2_is_vmap(const char *target);
+/* --- pt2_vmap.c --------------------------------------------------------------------------------
+ */
+/* A node of a target that fnzi_batch_is_mark(). */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_mark(fnzi_pt2_scope *s, const fnzi_json *json,
                                              const fnzi_json *inputs, const fnzi_json *outputs,
                                              const fnzi_node *node);
@@ -127,9 +108,6 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_node(fnzi_pt2_scope *s, const fnzi_json 
 FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_none(fnzi_pt2_scope *s, const fnzi_json *json,
                                              const fnzi_node *node, const fnz_arg *args,
                                              size_t nargs);
-/* What a value that is being defined looks like with the dimensions of s->batch. */
-FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_looks(fnzi_pt2_scope *s, const fnz_geometry **geometry);
-FNZ_MUST_CHECK fnz_status fnzi_pt2_vmap_defined(fnzi_pt2_scope *s, uint32_t value);
 
 /* --- pt2_extras.c ------------------------------------------------------------------------------
  * What only a writer of .pt2 needs (program/pt2_metadata.h). */

@@ -64,12 +64,3 @@ fnz_status fnzi_pt2_make(const fnzi_pt2_maker *m, const char *op, const fnz_arg 
   *out = made;
   return FNZ_OK;
 }
-
-fnz_status fnzi_pt2_int_list(fnzi_pt2 *r, const int64_t *numbers, uint32_t count, fnz_arg *out) {
-  fnz_arg *items;
-  FNZI_NEW(r->arena, count, &items);
-  for (uint32_t i = 0; i < count; i++)
-    items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = numbers[i]};
-  *out = (fnz_arg){.tag = FNZ_ARG_LIST, .count = count, .u.list = items};
-  return FNZ_OK;
-}

@@ -137,7 +137,7 @@ static fnz_status read_target(fnzi_pt2 *r, const fnzi_json *node, fnzi_node *out
   FNZ_TRY(fnzi_json_text(&r->doc, at, &target));
   if (has_prefix(target, higher_order))
     target += strlen("torch.ops.");
-  else if (!is_arithmetic(target) && !fnzi_pt2_is_vmap(target))
+  else if (!is_arithmetic(target) && !fnzi_batch_is_mark(target))
     return read_operator(r, at, target, out);
   return fnzi_intern(r->p, target, strlen(target), &other->target);
 }
@@ -241,9 +241,9 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   s->reading = &node;
   if (!node.op && fnzi_pt2_is_wrapper(fnzi_node_target(&node)))
     return fnzi_pt2_read_wrapper(s, json, inputs, outputs, &node);
-  if (!node.op && fnzi_pt2_is_vmap(fnzi_node_target(&node)))
+  if (!node.op && fnzi_batch_is_mark(fnzi_node_target(&node)))
     return fnzi_pt2_vmap_mark(s, json, inputs, outputs, &node);
-  if (node.op && s->nlevels)
+  if (node.op && s->batch.nlevels)
     return read_vmap_node(s, json, inputs, outputs, &node);
   if (!node.op)
     FNZ_TRY(read_names(r, inputs, &other));
@@ -255,7 +255,7 @@ static fnz_status read_node(fnzi_pt2_scope *s, const fnzi_json *json) {
   const fnzi_node *added = fnzi_node_at(r->p, s->graph, s->node);
   fnz_arg *args = added->args, *results = added->outputs;
   FNZ_TRY(read_args(s, inputs, args));
-  if (s->nlevels)
+  if (s->batch.nlevels)
     FNZ_TRY(fnzi_pt2_vmap_none(s, json, &node, args, inputs->count));
   return has_results ? define_outputs(s, outputs, results) : FNZ_OK;
 }
@@ -308,13 +308,16 @@ static fnz_status read_graph(fnzi_pt2_scope *s, const fnzi_json *graph,
 }
 
 static fnz_status read_body(fnzi_pt2 *r, uint32_t index, const fnzi_json *signature) {
-  fnzi_pt2_scope s = {.r = r, .graph = index, .node = FNZI_NO_NODE};
+  fnzi_pt2_scope s = {.r = r,
+                      .graph = index,
+                      .node = FNZI_NO_NODE,
+                      .batch = {.p = r->p, .arena = r->arena, .graph = index}};
   fnzi_map_init(&s.tensors, r->doc.ctx);
   fnzi_map_init(&s.symbols, r->doc.ctx);
   fnz_status status = read_graph(&s, r->bodies.data[index], signature);
   fnzi_map_free(&s.tensors);
   fnzi_map_free(&s.symbols);
-  FNZI_VEC_FREE(r->doc.ctx, &s.batched);
+  fnzi_batch_end(&s.batch);
   return status;
 }
 

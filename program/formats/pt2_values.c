@@ -220,14 +220,14 @@ fnz_status fnzi_pt2_define(fnzi_pt2_scope *s, const fnzi_json *at, const char *n
     FNZ_TRY(of_value(s, fnzi_pt2_geometry(r->p, &r->doc, meta, &geometry), name));
   else if (tag == FNZ_ARG_SYMBOL)
     FNZ_TRY(read_symbol(r, meta, &symbol));
-  if (is_tensor && s->batch)
-    FNZ_TRY(fnzi_json_at(&r->doc, fnzi_pt2_vmap_looks(s, &geometry), at));
+  if (is_tensor && s->batch.defining)
+    FNZ_TRY(fnzi_json_at(&r->doc, fnzi_batch_geometry(&s->batch, &geometry), at));
   fnz_status status = fnzi_value_add(r->p, s->graph, name, geometry, s->node, &value);
   FNZ_TRY(fnzi_json_at(&r->doc, status, at));
-  if (is_tensor && !s->batch) /* else the file shows a part of it */
+  if (is_tensor && !s->batch.defining) /* else the file shows a part of it */
     FNZ_TRY(fnzi_pt2_keep_value(s, value, meta));
-  if (is_tensor && s->batch)
-    FNZ_TRY(fnzi_pt2_vmap_defined(s, value));
+  if (is_tensor && s->batch.defining)
+    FNZ_TRY(fnzi_batch_defined(&s->batch, value));
   fnzi_value_at(r->p, s->graph, value)->symbol = symbol;
   *out = (fnz_arg){.tag = (uint8_t)tag, .u.value = value};
   return FNZ_OK;

@@ -93,8 +93,8 @@ static fnz_status find_operator(wrapper *w) {
 static fnz_status clone_with_gaps(const wrapper *w, const fnz_arg *base, const fnz_geometry *g,
                                   const char *stem, const fnzi_json *result, fnz_arg *out) {
   fnz_arg args[3] = {*base}, copied;
-  FNZ_TRY(fnzi_pt2_int_list(w->s->r, g->sizes, g->rank, &args[1]));
-  FNZ_TRY(fnzi_pt2_int_list(w->s->r, g->strides, g->rank, &args[2]));
+  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->strides, g->rank, &args[2]));
   FNZ_TRY(fnzi_pt2_make(&w->make, "new_empty_strided", args, 3, g, stem, result, out));
   const fnz_arg copy[] = {*out, *base};
   return fnzi_pt2_make(&w->make, "copy_", copy, 2, g, stem, NULL, &copied);
@@ -130,8 +130,8 @@ static bool to_ints(const fnz_arg *list, int64_t out[FNZ_MAX_RANK]) {
 static fnz_status emit_window(const wrapper *w, fnz_arg base, const fnz_geometry *g,
                               const char *stem, fnz_arg *out) {
   fnz_arg args[4] = {base};
-  FNZ_TRY(fnzi_pt2_int_list(w->s->r, g->sizes, g->rank, &args[1]));
-  FNZ_TRY(fnzi_pt2_int_list(w->s->r, g->strides, g->rank, &args[2]));
+  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->sizes, g->rank, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(w->s->r->arena, g->strides, g->rank, &args[2]));
   args[3] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = g->offset};
   return fnzi_pt2_make(&w->make, "as_strided", args, 4, g, stem, NULL, out);
 }
@@ -357,7 +357,7 @@ static fnz_status read_wrapper(wrapper *w) {
   fnz_arg *args;
   fnzi_pt2_next_node(&w->make);
   FNZ_TRY(read_keywords(w));
-  if (w->s->nlevels)
+  if (w->s->batch.nlevels)
     FNZ_TRY(fnzi_pt2_vmap_none(w->s, w->json, w->make.like, w->given, w->inputs->count));
   FNZ_TRY(find_operator(w));
   FNZI_NEW(w->s->r->arena, w->op->nparams, &args);
