@@ -255,8 +255,9 @@ START_TEST(what_is_no_plain_yaml_is_refused) {
       {F "  tags: \xff\n", "ENCODING", "functions.yaml:1"},
   };
   begin();
+  fnz_library *library;
+  FAILS(ctx, "TRUNCATED", read_bytes(ctx, NULL, 0, tags.data, tags.size, &library));
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    fnz_library *library;
     FAILS(ctx, rows[i].kind,
           read_bytes(ctx, rows[i].text, strlen(rows[i].text), tags.data, tags.size, &library));
     ck_assert_msg(strcmp(fnz_last_error(ctx)->where, rows[i].where) == 0, "%s instead of %s: %s",

@@ -163,7 +163,7 @@ fnz_status fnzi_yaml_read(fnzi_arena *arena, const char *name, const void *bytes
   if (!yaml_parser_initialize(&r.parser))
     return fnzi_no_memory(arena->ctx);
   yaml_parser_set_encoding(&r.parser, YAML_UTF8_ENCODING);
-  yaml_parser_set_input_string(&r.parser, bytes, size);
+  yaml_parser_set_input_string(&r.parser, bytes ? bytes : "", size); /* it asserts a pointer */
   fnz_status status = take_all(&r);
   yaml_parser_delete(&r.parser);
   *out = r.root;
