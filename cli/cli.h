@@ -7,6 +7,7 @@
 #define FNZ_CLI_CLI_H
 
 #include <fnz/fnz.h>
+#include <fnz/library.h>
 
 #include <stdio.h>
 

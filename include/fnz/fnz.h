@@ -1,4 +1,5 @@
-/* fnz.h - the whole public interface but <fnz/ops.h>, which has a function for each operator. */
+/* fnz.h - the whole public interface of libfnz but <fnz/ops.h>, which has a function for each
+ * operator. <fnz/library.h> is that of libfnz_native. */
 #ifndef FNZ_FNZ_H
 #define FNZ_FNZ_H
 
@@ -11,7 +12,6 @@
 #include <fnz/formats.h>
 #include <fnz/functionalize.h>
 #include <fnz/kernel.h>
-#include <fnz/library.h>
 #include <fnz/operator.h>
 #include <fnz/program.h>
 #include <fnz/recorder.h>

@@ -1,7 +1,8 @@
 /* library.h - operator libraries: PyTorch's native_functions.yaml, read, checked and completed.
  *
  * The ATen table that operator.h looks into was made from such a library. This header is for those
- * who keep operators of their own in the same format, or who want the table of another PyTorch. */
+ * who keep operators of their own in the same format, or who want the table of another PyTorch.
+ * Its functions are those of libfnz_native (pkg-config fnz_native), which stands beside libfnz. */
 #ifndef FNZ_LIBRARY_H
 #define FNZ_LIBRARY_H
 

@@ -17,8 +17,8 @@ must(${CMAKE_COMMAND} --install ${BUILD} --prefix ${prefix})
 set(ENV{PKG_CONFIG_PATH} ${prefix}/${LIBDIR}/pkgconfig)
 must(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build -DCMAKE_C_COMPILER=${CC})
 must(${CMAKE_COMMAND} --build ${WORK}/build)
-foreach(program ${WORK}/build/outside_static ${WORK}/build/outside_shared)
-  must(${program})
+foreach(program outside_static outside_shared native_static native_shared)
+  must(${WORK}/build/${program})
 endforeach()
 must(${prefix}/bin/fnz --version)
 foreach(text LICENSE NOTICE)
@@ -28,7 +28,8 @@ foreach(text LICENSE NOTICE)
 endforeach()
 # What is installed, not what lies in the build tree: installing changes paths in it.
 if(HARDENING)
-  must(${PYTHON} ${HARDENING} ${prefix}/bin/fnz ${prefix}/${LIBDIR}/libfnz.so)
+  must(${PYTHON} ${HARDENING} ${prefix}/bin/fnz ${prefix}/${LIBDIR}/libfnz.so
+       ${prefix}/${LIBDIR}/libfnz_native.so)
 endif()
 
 # What stands between ```c and ``` in the README, built as it says.
