@@ -1,6 +1,7 @@
 /* arithmetic.c - nodes that compute numbers from numbers, by Python's rules.
  *
  * Integers and truth values stay integers, anything else is computed in doubles. */
+#include "program/region_ops.h"
 #include "program/shapes/sizes.h"
 
 #include "schema/aten_names.h"
@@ -207,4 +208,20 @@ fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node, const fnz_ge
   FNZ_TRY(fnzi_wrap_dim(ctx, "dim", dim.u.i, g->rank, &d));
   *out = g->sizes[d];
   return FNZ_OK;
+}
+
+/* --- which nodes ------------------------------------------------------------------------------ */
+bool fnzi_shapes_gives_numbers(const fnzi_node *node) {
+  for (uint32_t i = 0; i < node->noutputs; i++)
+    if (node->outputs[i].tag != FNZ_ARG_SYMBOL)
+      return false;
+  return node->noutputs > 0;
+}
+
+static bool reads_data(const fnz_op *op) {
+  return op && (fnzi_op_is_custom(op) || (op->tags & FNZI_TAG_DATA_DEPENDENT));
+}
+
+bool fnzi_is_size_node(const fnzi_node *node) {
+  return fnzi_shapes_gives_numbers(node) && !reads_data(node->op) && !fnzi_is_hop(node);
 }

@@ -21,6 +21,15 @@ static void mark(const binder *b, uint32_t symbol, uint8_t *marks) {
     marks[b->s->symbols[symbol]->id] = true;
 }
 
+/* Parts stand before what they are parts of. */
+void fnzi_mark_parts(const fnzi_sizes *s, size_t count, uint8_t *marks) {
+  for (size_t i = count; i-- > 0;) {
+    const fnzi_expr *e = s->set.all.data[i];
+    for (uint32_t k = 0; marks[i] && k < e->count; k++)
+      marks[e->parts[k].expr->id] = true;
+  }
+}
+
 /* --- inputs ----------------------------------------------------------------------------------- */
 /* The sizes and numbers that inputs are, and apart from them strides and offsets. */
 static void mark_inputs(const binder *b, const fnzi_graph *g, uint8_t *sizes) {

@@ -1,6 +1,7 @@
-/* derived_symbols.c - numbers that slices give: where a bound depends on data, exporters make up a
- * symbol for the size of the slice and one for its offset, which then seem to be free. They follow
- * from the bounds. What regions give is defined on the way (branches.c).
+/* derived_symbols.c - numbers that slices and regions give: where a bound of a slice depends on
+ * data, exporters make up a symbol for the size of the slice and one for its offset, which then
+ * seem to be free. They follow from the bounds. Likewise sizes of a region's results that depend on
+ * data: they are what the bodies return.
  *
  * needs   a verified program, none of its expressions read
  * gives   such symbols stand for the expressions that they are; up to where bounds usually lie */
@@ -38,18 +39,22 @@ static fnz_status find_births(definer *d) {
   return FNZ_OK;
 }
 
-bool fnzi_is_made_up(const fnzi_sizes *s, uint32_t symbol, size_t node, const uint32_t *born) {
+/* It is first named by a result of this node, and depends on data. */
+static bool is_made_up_by(const fnzi_sizes *s, uint32_t symbol, size_t node, const uint32_t *born) {
   const char *text = symbol ? s->program->symbols.data[symbol].text : "";
   size_t digits = text[0] == 'u' ? strspn(text + 1, "0123456789") : 0;
   return digits > 0 && text[1 + digits] == 0 && born[symbol] == node + 1;
 }
 
 static bool is_made_up(const definer *d, uint32_t symbol, size_t node) {
-  return fnzi_is_made_up(d->s, symbol, node, d->born);
+  return is_made_up_by(d->s, symbol, node, d->born);
 }
 
 /* --- expressions ------------------------------------------------------------------------------ */
-fnz_status fnzi_sizes_read(fnzi_sizes *s, uint32_t symbol, int64_t number, const fnzi_expr **out) {
+/* The expression of a symbol, or of the number where `symbol` is 0; *out NULL for a text that is
+ * none. */
+static fnz_status read_symbol(fnzi_sizes *s, uint32_t symbol, int64_t number,
+                              const fnzi_expr **out) {
   fnzi_exprs *set = &s->set;
   if (!symbol)
     return fnzi_expr_number(set, number, 1, out);
@@ -60,7 +65,7 @@ fnz_status fnzi_sizes_read(fnzi_sizes *s, uint32_t symbol, int64_t number, const
 }
 
 static fnz_status number_of(definer *d, uint32_t symbol, int64_t number, const fnzi_expr **out) {
-  return fnzi_sizes_read(d->s, symbol, number, out);
+  return read_symbol(d->s, symbol, number, out);
 }
 
 static fnz_status call(definer *d, fnzi_function f, const fnzi_expr *a, const fnzi_expr *b,
@@ -185,12 +190,77 @@ static fnz_status see_node(definer *d, size_t n) {
   return made_up ? define_slice(d, n, from, to, (uint32_t)at, by) : FNZ_OK;
 }
 
+/* --- results of regions ----------------------------------------------------------------------- */
+/* Symbols of a result stand for what all bodies return there; where bodies return different
+ * expressions, or the region is a loop, they stay symbols. */
+
+/* One number of a result: its place in a geometry, or the number that the result is. */
+typedef struct place {
+  const fnzi_hop *hop;
+  uint32_t result, at;
+} place;
+
+/* What a body returns there; *out NULL when that has no expression. */
+static fnz_status returned(fnzi_sizes *s, const place *p, uint32_t body, const fnzi_expr **out) {
+  const fnzi_graph *g = fnzi_graph_at(s->program, p->hop->bodies[body]);
+  const fnz_arg *arg = &g->outputs[p->result];
+  *out = NULL;
+  if (arg->tag == FNZ_ARG_INT)
+    return fnzi_expr_number(&s->set, arg->u.i, 1, out);
+  if (arg->tag == FNZ_ARG_SYMBOL) {
+    uint32_t symbol = g->values.data[arg->u.value].symbol;
+    return symbol ? read_symbol(s, symbol, 0, out) : FNZ_OK;
+  }
+  const fnz_geometry *shape =
+      arg->tag == FNZ_ARG_VALUE ? g->values.data[arg->u.value].geometry : NULL;
+  if (!shape || p->at > 2 * shape->rank)
+    return FNZ_OK;
+  int64_t number = p->at < shape->rank       ? shape->sizes[p->at]
+                   : p->at < 2 * shape->rank ? shape->strides[p->at - shape->rank]
+                                             : shape->offset;
+  return read_symbol(s, shape->symbols ? shape->symbols[p->at] : 0, number, out);
+}
+
+static fnz_status define_number(fnzi_sizes *s, const place *p, uint32_t symbol) {
+  const char *text = s->program->symbols.data[symbol].text;
+  const fnzi_expr *meaning = NULL, *other;
+  for (uint32_t i = 0; i < p->hop->nbodies; i++) {
+    FNZ_TRY(returned(s, p, i, &other));
+    if (!other || (meaning && other != meaning))
+      return FNZ_OK;
+    meaning = other;
+  }
+  return fnzi_expr_find(&s->set, text) ? FNZ_OK : fnzi_expr_name(&s->set, text, meaning);
+}
+
+static fnz_status define_results(fnzi_sizes *s, const fnzi_graph *graph, uint32_t node,
+                                 const uint32_t *born) {
+  fnzi_hop hop;
+  if (!fnzi_hop_is_known(&graph->nodes.data[node]))
+    return FNZ_OK;
+  FNZ_TRY(fnzi_hop_read(s->set.ctx, s->program, &graph->nodes.data[node], &hop));
+  if (hop.kind != FNZI_HOP_COND && hop.kind != FNZI_HOP_CALL)
+    return FNZ_OK;
+  for (uint32_t j = 0; j < hop.results.count; j++) {
+    if (hop.results.args[j].tag != FNZ_ARG_VALUE && hop.results.args[j].tag != FNZ_ARG_SYMBOL)
+      continue;
+    const fnzi_value *v = &graph->values.data[hop.results.args[j].u.value];
+    const uint32_t *symbols = v->geometry ? v->geometry->symbols : &v->symbol;
+    uint32_t count = v->geometry ? 2 * v->geometry->rank + 1 : 1;
+    for (uint32_t i = 0; symbols && i < count; i++)
+      if (is_made_up_by(s, symbols[i], node, born))
+        FNZ_TRY(define_number(s, &(place){&hop, j, i}, symbols[i]));
+  }
+  return FNZ_OK;
+}
+
+/* --- the whole -------------------------------------------------------------------------------- */
 /* In bodies it is regions only whose results are defined. */
 static fnz_status see_graph(definer *d, bool slices) {
   FNZ_TRY(find_births(d));
   for (size_t n = 0; n < d->graph->nodes.count; n++)
     if (fnzi_is_hop(&d->graph->nodes.data[n]))
-      FNZ_TRY(fnzi_sizes_define_results(d->s, d->graph, (uint32_t)n, d->born));
+      FNZ_TRY(define_results(d->s, d->graph, (uint32_t)n, d->born));
     else if (slices)
       FNZ_TRY(see_node(d, n));
   return FNZ_OK;

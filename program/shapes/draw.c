@@ -12,11 +12,6 @@ enum {
   NARROW = 6
 };
 
-uint64_t fnzi_draw_next(fnzi_draw *d) {
-  d->state = d->state * 6364136223846793005u + 1442695040888963407u;
-  return (d->state ^ (d->state >> 29)) >> 16;
-}
-
 void fnzi_draw_start(fnzi_draw *d, fnzi_sizes *sizes, uint64_t seed) {
   *d = (fnzi_draw){sizes, seed * 2654435769u + 1, USUAL_SPAN, NULL};
 }

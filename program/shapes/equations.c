@@ -6,6 +6,11 @@
 
 enum { MOST_TERMS = 256, REDRAWS = 8 };
 
+uint64_t fnzi_draw_next(fnzi_draw *d) {
+  d->state = d->state * 6364136223846793005u + 1442695040888963407u;
+  return (d->state ^ (d->state >> 29)) >> 16;
+}
+
 typedef struct equation {
   const fnzi_expr *sum, *other; /* other NULL: `number` */
   int64_t number;

@@ -142,25 +142,10 @@ static fnz_status define(maker *m, const fnz_arg *outputs, uint32_t count, uint3
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-static bool gives_numbers(const fnzi_node *node) {
-  for (uint32_t i = 0; i < node->noutputs; i++)
-    if (node->outputs[i].tag != FNZ_ARG_SYMBOL)
-      return false;
-  return node->noutputs > 0;
-}
-
-static bool reads_data(const fnz_op *op) {
-  return op && (fnzi_op_is_custom(op) || (op->tags & FNZI_TAG_DATA_DEPENDENT));
-}
-
-bool fnzi_is_size_node(const fnzi_node *node) {
-  return gives_numbers(node) && !reads_data(node->op) && !fnzi_is_hop(node);
-}
-
 /* It does nothing else than to give numbers. */
 static bool only_reads(const fnzi_node *node) {
-  return gives_numbers(node) && node->op && node->op->kind == FNZI_KIND_FUNCTIONAL && node->nargs &&
-         node->args[0].tag == FNZ_ARG_VALUE;
+  return fnzi_shapes_gives_numbers(node) && node->op && node->op->kind == FNZI_KIND_FUNCTIONAL &&
+         node->nargs && node->args[0].tag == FNZ_ARG_VALUE;
 }
 
 bool fnzi_tells_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnzi_node *node) {

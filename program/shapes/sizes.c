@@ -84,15 +84,6 @@ static fnz_status add_conditions(fnzi_sizes *s) {
   return FNZ_OK;
 }
 
-/* Parts stand before what they are parts of. */
-void fnzi_mark_parts(const fnzi_sizes *s, size_t count, uint8_t *marks) {
-  for (size_t i = count; i-- > 0;) {
-    const fnzi_expr *e = s->set.all.data[i];
-    for (uint32_t k = 0; marks[i] && k < e->count; k++)
-      marks[e->parts[k].expr->id] = true;
-  }
-}
-
 static void see_asked(const fnzi_sizes *s, const fnzi_graph *g, const fnz_arg *args, size_t count) {
   fnzi_walk walk;
   fnzi_walk_start(&walk, args, count);

@@ -1,11 +1,11 @@
 /* sizes.h - the symbolic sizes of a program: its expressions, what is known of its symbols, and the
  * same program with numbers in place of them.
  *
- * sizes.c        expressions of a program, and whether numbers are allowed for its symbols
- * derived_symbols.c       symbols that stand for what the bounds of a slice give
- * branches.c     symbols that stand for what the bodies of a region return
- * instantiate.c  the program for given numbers
- * draw.c         which numbers to try */
+ * sizes.c            expressions of a program, and whether numbers are allowed for its symbols
+ * derived_symbols.c  symbols that stand for what the bounds of a slice or the bodies of a region
+ *                    give
+ * instantiate.c      the program for given numbers
+ * draw.c             which numbers to try */
 #ifndef FNZI_SIZES_H
 #define FNZI_SIZES_H
 
@@ -68,18 +68,9 @@ typedef struct fnzi_sizes {
 FNZ_MUST_CHECK fnz_status fnzi_sizes_open(fnzi_sizes *sizes, fnz_context *ctx,
                                           const fnz_program *program);
 void fnzi_sizes_close(fnzi_sizes *sizes);
-/* Gives symbols that slices and regions make up their meaning (derived_symbols.c, branches.c).
+/* Gives symbols that slices and regions make up their meaning (derived_symbols.c).
  * Before any expression is read. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_define(fnzi_sizes *sizes);
-FNZ_MUST_CHECK fnz_status fnzi_sizes_define_results(fnzi_sizes *sizes, const fnzi_graph *graph,
-                                                    uint32_t node, const uint32_t *born);
-/* A symbol that depends on data and is first spoken of by a result of this node. `born`, per
- * symbol: 1 + the node whose results do so; 0 for an input. */
-bool fnzi_is_made_up(const fnzi_sizes *sizes, uint32_t symbol, size_t node, const uint32_t *born);
-/* The expression of a symbol, or of the number where `symbol` is 0; *out NULL for a text that is
- * none. */
-FNZ_MUST_CHECK fnz_status fnzi_sizes_read(fnzi_sizes *sizes, uint32_t symbol, int64_t number,
-                                          const fnzi_expr **out);
 /* Every symbol that a size or a number speaks of is told by an input or a node (bound.c); REF. */
 FNZ_MUST_CHECK fnz_status fnzi_sizes_check_told(fnzi_sizes *sizes);
 /* The sizes of its results, and numbers, may be such as only data tells. */
@@ -143,6 +134,8 @@ typedef enum fnzi_readings {
 FNZ_MUST_CHECK fnz_status fnzi_instantiate(fnzi_sizes *sizes, fnzi_point *point,
                                            fnzi_readings readings, fnz_program **out);
 
+/* All results of the node are numbers, and there is one. */
+bool fnzi_shapes_gives_numbers(const fnzi_node *node);
 /* The node computes a number from numbers and sizes alone. */
 bool fnzi_is_size_node(const fnzi_node *node);
 /* It tells a size that depends on data and that others ask for: the tensor is needed for its size,

@@ -435,7 +435,3 @@ bool fnzi_expr_is_linear(const fnzi_expr *e, const fnzi_expr **symbol) {
   *symbol = e->kind == FNZI_EXPR_SUM && e->count == 1 ? e->parts->expr : e;
   return (*symbol)->kind == FNZI_EXPR_SYMBOL;
 }
-
-bool fnzi_expr_is_condition(const fnzi_expr *e) {
-  return e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_EQ;
-}

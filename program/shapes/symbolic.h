@@ -128,7 +128,9 @@ const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *text);
 /* e is num/den * symbol + constant with one symbol and nothing else. */
 bool fnzi_expr_is_linear(const fnzi_expr *e, const fnzi_expr **symbol);
 /* A comparison, And, Or or Not. */
-bool fnzi_expr_is_condition(const fnzi_expr *e);
+static inline bool fnzi_expr_is_condition(const fnzi_expr *e) {
+  return e->kind == FNZI_EXPR_CALL && e->function >= FNZI_FUNCTION_EQ;
+}
 
 /* --- Numbers for the symbols ---------------------------------------------------------------- */
 typedef enum fnzi_known {
