@@ -31,62 +31,61 @@ bool fnzi_expl_counterpart(const fnz_program *from, uint32_t graph, const fnzi_n
   return *index != FNZI_NO_NODE;
 }
 
-/* Of one without results, an assertion: as many of its operator behind the last node that has some,
- * or behind the start. */
-static bool find_silent_twin(const fnz_program *from, uint32_t graph, size_t at,
-                             const fnz_program *to, uint32_t *index) {
+/* The counterpart of a node without results, an assertion: it is as many nodes of the same operator
+ * after the last node with results, or after the start. */
+static bool find_silent_counterpart(const fnz_program *from, uint32_t graph, size_t at,
+                                    const fnz_program *to, uint32_t *index) {
   const fnzi_graph *g = fnzi_graph_at(from, graph);
   const fnz_op *op = g->nodes.data[at].op;
-  size_t behind = 0;
+  size_t after = 0;
   bool found = false;
   while (!found && at > 0) {
-    behind += g->nodes.data[at].op == op;
+    after += g->nodes.data[at].op == op;
     found = fnzi_expl_counterpart(from, graph, &g->nodes.data[--at], to, index);
   }
   if (!found) {
     *index = UINT32_MAX;
-    behind += g->nodes.data[0].op == op;
+    after += g->nodes.data[0].op == op;
   }
-  for (g = fnzi_graph_at(to, graph); behind > 0 && ++*index < g->nodes.count;)
-    behind -= g->nodes.data[*index].op == op;
-  return op && behind == 0;
+  for (g = fnzi_graph_at(to, graph); after > 0 && ++*index < g->nodes.count;)
+    after -= g->nodes.data[*index].op == op;
+  return op && after == 0;
 }
 
 static void move_node(const fnzi_finder *finder, const fnz_program *from, const fnzi_node **node) {
   const fnz_program *source = finder->p;
   size_t graph, index;
-  uint32_t twin;
+  uint32_t at;
   bool found =
       fnzi_find_node(finder, *node, &graph, &index) &&
-      (first_result(*node) ? fnzi_expl_counterpart(source, (uint32_t)graph, *node, from, &twin)
-                           : find_silent_twin(source, (uint32_t)graph, index, from, &twin));
-  *node = found ? fnzi_node_at(from, (uint32_t)graph, twin) : NULL;
+      (first_result(*node) ? fnzi_expl_counterpart(source, (uint32_t)graph, *node, from, &at)
+                           : find_silent_counterpart(source, (uint32_t)graph, index, from, &at));
+  *node = found ? fnzi_node_at(from, (uint32_t)graph, at) : NULL;
 }
 
-static void move(fnzi_asked *asked, const fnzi_finder *finder, const fnz_program *made,
+static void move(fnzi_asked *notes, const fnzi_finder *finder, const fnz_program *made,
                  const fnz_program *from, const fnz_program *to) {
   size_t kept = 0;
-  for (size_t i = 0; i < asked->made.count; i++) {
-    fnzi_made m = asked->made.data[i];
+  for (size_t i = 0; i < notes->nodes.count; i++) {
+    fnzi_made m = notes->nodes.data[i];
     if (!fnzi_expl_counterpart(made, m.graph, fnzi_node_at(made, m.graph, m.node), to, &m.node))
       continue;
     move_node(finder, from, &m.why.node);
     move_node(finder, from, &m.why.reader);
     move_node(finder, from, &m.why.view);
-    asked->made.data[kept++] = m;
+    notes->nodes.data[kept++] = m;
   }
-  asked->made.count = kept;
+  notes->nodes.count = kept;
   kept = 0;
-  for (size_t i = 0; i < asked->unread.count; i++) {
-    move_node(finder, from, &asked->unread.data[i]);
-    if (asked->unread.data[i])
-      asked->unread.data[kept++] = asked->unread.data[i];
+  for (size_t i = 0; i < notes->unread.count; i++) {
+    move_node(finder, from, &notes->unread.data[i]);
+    if (notes->unread.data[i])
+      notes->unread.data[kept++] = notes->unread.data[i];
   }
-  asked->unread.count = kept;
+  notes->unread.count = kept;
 }
 
-/* In place; what has no counterpart goes. */
-fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked, const fnz_program *source,
+fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *notes, const fnz_program *source,
                            const fnz_program *made, const fnz_program *from,
                            const fnz_program *to) {
   fnzi_finder finder;
@@ -94,7 +93,7 @@ fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked, const fnz_progra
   fnzi_arena_init(&arena, ctx);
   fnz_status status = fnzi_finder_of(&arena, source, &finder);
   if (status == FNZ_OK)
-    move(asked, &finder, made, from, to);
+    move(notes, &finder, made, from, to);
   fnzi_arena_free(&arena);
   return status;
 }

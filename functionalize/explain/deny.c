@@ -1,22 +1,21 @@
-/* deny.c - operators that the caller does not want in the result.
+/* deny.c - refuses a result that has operators which the caller denies.
  *
- * needs   a finished program, at all its sizes, and what was noted of how it was made
- * gives   nothing when none of them is there; else a refusal that names the operator, the node of
- *         the source that needs it, and why */
+ *
+ * needs   a finished program, and the notes on its nodes
+ * gives   a refusal that names the operator, the node of the source that needs it, and why */
 #include "functionalize/explain/explain.h"
 
 #include <stdio.h>
 
-/* --- names --------------------------------------------------------------------------------------
- */
-/* A name as callers write it, without the namespace aten. */
+/* --- names ------------------------------------------------------------------------------------ */
+/* A denied name, without the namespace aten. */
 typedef struct denied {
   const char *name;
   size_t size;
-  bool whole; /* with its overload: ".default" is the empty one */
+  bool whole; /* the empty overload, ".default", not all overloads */
 } denied;
 
-static denied take_apart(const char *name) {
+static denied parse_name(const char *name) {
   static const char empty[] = ".default";
   const size_t tail = sizeof empty - 1;
   if (strncmp(name, "aten::", 6) == 0)
@@ -29,43 +28,43 @@ static denied take_apart(const char *name) {
   return (denied){name, size, is_empty};
 }
 
-/* A name without overload means all of them. */
-static bool fits(const denied *d, const char *target) {
+/* A name without overload denies all overloads. */
+static bool matches(const denied *d, const char *target) {
   return strncmp(d->name, target, d->size) == 0 &&
          (!target[d->size] || (!d->whole && strcspn(target, ".") == d->size));
 }
 
 static bool is_denied(const fnz_functionalize_options *o, const char *target) {
   for (size_t i = 0; i < o->ndeny; i++) {
-    const denied d = take_apart(o->deny[i]);
-    if (fits(&d, target))
+    const denied d = parse_name(o->deny[i]);
+    if (matches(&d, target))
       return true;
   }
   return false;
 }
 
-/* Of the table, of the context or the program, or the target of a node. */
+/* An operator of the table, the context or the program, or the target of another node. */
 static bool is_known(const fnz_context *ctx, const fnz_program *p, const denied *d) {
   static const char *const others[] = {"higher_order.", "_operator.", "math.", "torch."};
   for (size_t i = 0; i < sizeof others / sizeof *others; i++)
     if (strncmp(d->name, others[i], strlen(others[i])) == 0)
       return true;
   for (size_t i = 0; i < fnz_op_count(); i++)
-    if (fits(d, fnz_op_name(fnz_op_at(i))))
+    if (matches(d, fnz_op_name(fnz_op_at(i))))
       return true;
   for (size_t i = 0; i < fnz_op_declared_count(ctx); i++)
-    if (fits(d, fnz_op_name(fnz_op_declared_at(ctx, i))))
+    if (matches(d, fnz_op_name(fnz_op_declared_at(ctx, i))))
       return true;
   for (size_t i = 0; i < p->custom_ops.count; i++) {
     const fnz_op *op = p->custom_ops.data[i], *twin = fnz_op_functional_twin(op);
-    if (fits(d, fnz_op_name(op)) || (twin && fits(d, fnz_op_name(twin))))
+    if (matches(d, fnz_op_name(op)) || (twin && matches(d, fnz_op_name(twin))))
       return true;
   }
   for (size_t i = 0; i < fnzi_builtin_count(); i++) {
     const char *schema = fnzi_builtin_at(i);
     char name[128];
     snprintf(name, sizeof name, "%.*s", (int)strcspn(schema, "("), schema);
-    if (fits(d, name))
+    if (matches(d, name))
       return true;
   }
   return false;
@@ -85,16 +84,15 @@ static fnz_status refuse_unknown(fnz_context *ctx, const char *name) {
 fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_program *p,
                                 const fnz_functionalize_options *o) {
   for (size_t i = 0; i < o->ndeny; i++) {
-    const denied d = take_apart(o->deny[i]);
+    const denied d = parse_name(o->deny[i]);
     if (!d.size || !is_known(ctx, p, &d))
       return refuse_unknown(ctx, o->deny[i]);
   }
   return FNZ_OK;
 }
 
-/* --- what needs them ----------------------------------------------------------------------------
- */
-/* The node of the source, or the end of what has no such node. */
+/* --- refusing --------------------------------------------------------------------------------- */
+/* The node of the source that needs it; the end of the graph where no node does. */
 static void put_place(const fnz_program *from, const fnz_program *to, uint32_t graph,
                       const fnz_origin *o, char out[160]) {
   if (o->node != SIZE_MAX)
@@ -141,12 +139,12 @@ static bool find_denied(const fnz_functionalize_options *o, const fnz_program *t
 }
 
 fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
-                             const fnz_functionalize_options *options, const fnzi_asked *asked) {
+                             const fnz_functionalize_options *options, const fnzi_asked *notes) {
   uint32_t graph, index;
   fnz_origins *origins;
   if (!options->ndeny || !find_denied(options, to, &graph, &index))
     return FNZ_OK;
-  FNZ_TRY(fnzi_origins_new(ctx, from, to, asked, &origins));
+  FNZ_TRY(fnzi_origins_new(ctx, from, to, notes, &origins));
   fnz_status status = refuse(ctx, from, to, origins, graph, index);
   fnz_origins_destroy(ctx, origins);
   return status;

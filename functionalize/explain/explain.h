@@ -15,7 +15,7 @@
 /* --- origins.c -------------------------------------------------------------------------------- */
 /* Where each node of `to`, which was made from `from`, comes from. */
 FNZ_MUST_CHECK fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from,
-                                           const fnz_program *to, const fnzi_asked *asked,
+                                           const fnz_program *to, const fnzi_asked *notes,
                                            fnz_origins **out);
 
 /* --- counterpart.c ---------------------------------------------------------------------------- */
@@ -25,7 +25,7 @@ bool fnzi_expl_counterpart(const fnz_program *from, uint32_t graph, const fnzi_n
                            const fnz_program *to, uint32_t *index);
 /* Notes about `made`, from `source`, become notes about `to`, from `from`, in place; those of nodes
  * without counterpart are dropped. */
-FNZ_MUST_CHECK fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *asked,
+FNZ_MUST_CHECK fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *notes,
                                           const fnz_program *source, const fnz_program *made,
                                           const fnz_program *from, const fnz_program *to);
 
@@ -37,13 +37,13 @@ FNZ_MUST_CHECK fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_progr
 FNZ_MUST_CHECK fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from,
                                             const fnz_program *to,
                                             const fnz_functionalize_options *options,
-                                            const fnzi_asked *asked);
+                                            const fnzi_asked *notes);
 
 /* --- lint.c ----------------------------------------------------------------------------------- */
 /* What the notes about `to`, which was made from `from` with this status, find. `to` is NULL where
  * nothing was made; a status that refuses the program is one more finding. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from,
-                                             const fnz_program *to, fnzi_asked *asked,
+                                             const fnz_program *to, fnzi_asked *notes,
                                              fnz_status status, fnz_findings **out);
 
 #endif

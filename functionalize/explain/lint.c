@@ -1,10 +1,10 @@
-/* lint.c - what a program will be refused for, and what in it costs copies.
+/* lint.c - why a program is refused, and which copies in it can be avoided.
  *
- * The pass itself finds all of it: it is run with the wish to go on behind failures
- * (recover.c) and with every node's reason kept.
+ * The pass itself finds all of this: it goes on after failures (pass/recover.c) and notes why each
+ * node is there.
  *
- * needs   what the pass noted
- * gives   findings with words of their own, which need no program any more */
+ * needs   the notes of the pass
+ * gives   findings with texts of their own, which need no program any more */
 #include "functionalize/explain/explain.h"
 #include "schema/aten_names.h"
 
@@ -56,16 +56,16 @@ typedef struct linting {
   fnz_context *ctx;
   const fnz_program *from, *to;
   fnzi_finder finder; /* of `from` */
-  const fnzi_asked *asked;
+  const fnzi_asked *notes;
   fnz_findings *out;
-  fnzi_map seen; /* nodes of the source that have been named for one reason */
+  fnzi_map seen; /* nodes of the source that have a finding already */
 } linting;
 
 static fnz_status keep(linting *l, const char *text, const char **out) {
   return fnzi_arena_string(&l->out->arena, text, strlen(text), out);
 }
 
-/* The finding's place: that of the node, unless the failure knows better. */
+/* Adds a finding. Its place is the node's, unless `where` has one. */
 static fnz_status add(linting *l, fnz_finding f, const fnzi_node *node, const char *where,
                       const char *what, const char *remedy) {
   char place[192] = "";
@@ -79,18 +79,18 @@ static fnz_status add(linting *l, fnz_finding f, const fnzi_node *node, const ch
   return FNZ_OK;
 }
 
-static const fnz_finding about_nothing = {
+static const fnz_finding empty_finding = {
     .view = SIZE_MAX, .reader = SIZE_MAX, .node = SIZE_MAX, .output = SIZE_MAX};
 
 static fnz_finding finding(fnz_finding_kind kind) {
-  fnz_finding f = about_nothing;
+  fnz_finding f = empty_finding;
   f.kind = kind;
   return f;
 }
 
 static fnz_status add_failures(linting *l) {
-  for (size_t i = 0; i < l->asked->failures.count; i++) {
-    const fnzi_failure *failure = &l->asked->failures.data[i];
+  for (size_t i = 0; i < l->notes->failures.count; i++) {
+    const fnzi_failure *failure = &l->notes->failures.data[i];
     fnz_finding f = finding(FNZ_FINDING_REFUSED);
     f.error = failure->error.kind;
     FNZ_TRY(add(l, f, failure->node, failure->error.where, failure->error.message, ""));
@@ -98,22 +98,23 @@ static fnz_status add_failures(linting *l) {
   return FNZ_OK;
 }
 
-/* Once for each node; the key lives as long as the pass's notes. */
+/* Once for each node. The map borrows the key from the notes. */
 static fnz_status is_new(linting *l, const fnzi_node *const *node, bool *out) {
   uint64_t before;
   *out = !fnzi_map_get(&l->seen, node, sizeof *node, &before);
   return *out ? fnzi_map_set(&l->seen, node, sizeof *node, 1) : FNZ_OK;
 }
 
-/* Somebody reads the base who could do without it: the final value of an input cannot. */
-static bool is_avoidable(const linting *l, const fnzi_made *made) {
-  const fnzi_why *why = &made->why;
-  if (why->reader || made->graph || why->output >= l->to->graphs.data[0].noutputs)
+/* A change of the program could avoid the read of the base. The final value of an input is needed
+ * in any case. */
+static bool is_avoidable(const linting *l, const fnzi_made *note) {
+  const fnzi_why *why = &note->why;
+  if (why->reader || note->graph || why->output >= l->to->graphs.data[0].noutputs)
     return true;
   return fnzi_output_is_result(&l->to->outputs[why->output]);
 }
 
-/* It puts a value into a base that it also reads. */
+/* A scatter: it copies the rest of the base. */
 static bool keeps_base(const fnz_op *op) {
   return op && fnzi_op_is_copy(op) && op->nparams > 1 && op->params[1].type == FNZI_TYPE_TENSOR;
 }
@@ -125,14 +126,14 @@ static const char *scatter_remedy(const fnzi_why *why) {
          "piece (cat, stack, where)";
 }
 
-static fnz_status add_scatter(linting *l, const fnzi_made *made) {
-  const fnzi_why *why = &made->why;
+static fnz_status add_scatter(linting *l, const fnzi_made *note) {
+  const fnzi_why *why = &note->why;
   fnz_finding f = finding(FNZ_FINDING_SCATTER);
   const char *what;
   const fnz_geometry *g = NULL;
-  const fnzi_node *node = fnzi_node_at(l->to, made->graph, made->node);
+  const fnzi_node *node = fnzi_node_at(l->to, note->graph, note->node);
   if (node->outputs[0].tag == FNZ_ARG_VALUE)
-    g = fnzi_value_at(l->to, made->graph, node->outputs[0].u.value)->geometry;
+    g = fnzi_value_at(l->to, note->graph, node->outputs[0].u.value)->geometry;
   fnzi_find_node(&l->finder, why->view, &f.view_graph, &f.view);
   fnzi_find_node(&l->finder, why->reader, &f.reader_graph, &f.reader);
   if (!why->reader)
@@ -151,45 +152,44 @@ static const fnz_geometry *first_input(const linting *l, const fnzi_node *node) 
   return fnzi_value_at(l->from, (uint32_t)graph, node->args[0].u.value)->geometry;
 }
 
-/* A view operator of the source that copies although nothing else changes. */
-static bool copies_as_is(const linting *l, const fnzi_made *made) {
-  const fnzi_node *from = made->why.node, *to = fnzi_node_at(l->to, made->graph, made->node);
-  bool is_own = made->why.cause == FNZI_CAUSE_NODE && from && from->op && to->op;
+/* A view operator of the source that became a copy of the same dtype. */
+static bool copies_as_is(const linting *l, const fnzi_made *note) {
+  const fnzi_node *from = note->why.node, *to = fnzi_node_at(l->to, note->graph, note->node);
+  bool is_own = note->why.cause == FNZI_CAUSE_NODE && from && from->op && to->op;
   if (!is_own || !fnz_op_is_view(from->op) || to->noutputs != 1 ||
       to->outputs[0].tag != FNZ_ARG_VALUE)
     return false;
   const fnz_geometry *a = first_input(l, from);
-  const fnz_geometry *b = fnzi_value_at(l->to, made->graph, to->outputs[0].u.value)->geometry;
+  const fnz_geometry *b = fnzi_value_at(l->to, note->graph, to->outputs[0].u.value)->geometry;
   return a && b && a->dtype == b->dtype;
 }
 
-static fnz_status add_made(linting *l) {
+static fnz_status add_copies(linting *l) {
   bool new;
-  for (size_t i = 0; i < l->asked->made.count; i++) {
-    const fnzi_made *made = &l->asked->made.data[i];
-    if (made->node >= fnz_node_count(l->to, made->graph))
-      continue; /* of a body that was given up */
-    const fnz_op *op = fnzi_node_at(l->to, made->graph, made->node)->op;
-    bool scatters = made->why.cause == FNZI_CAUSE_WRITE && keeps_base(op) && is_avoidable(l, made);
-    if (!made->why.node || (!scatters && !copies_as_is(l, made)))
+  for (size_t i = 0; i < l->notes->nodes.count; i++) {
+    const fnzi_made *note = &l->notes->nodes.data[i];
+    if (note->node >= fnz_node_count(l->to, note->graph))
+      continue; /* of a body that was dropped */
+    const fnz_op *op = fnzi_node_at(l->to, note->graph, note->node)->op;
+    bool scatters = note->why.cause == FNZI_CAUSE_WRITE && keeps_base(op) && is_avoidable(l, note);
+    if (!note->why.node || (!scatters && !copies_as_is(l, note)))
       continue;
-    FNZ_TRY(is_new(l, &made->why.node, &new));
+    FNZ_TRY(is_new(l, &note->why.node, &new));
     if (!new)
       continue;
-    FNZ_TRY(scatters ? add_scatter(l, made)
-                     : add(l, finding(FNZ_FINDING_COPY), made->why.node, "",
+    FNZ_TRY(scatters ? add_scatter(l, note)
+                     : add(l, finding(FNZ_FINDING_COPY), note->why.node, "",
                            "it copies, because its argument's strides allow no view",
                            "bring the dimensions into this order where the tensor is made"));
   }
   return FNZ_OK;
 }
 
-/* What a write has left in the result is needed: for its other results, at an end that the pass
- * cannot see yet when it takes the write for unread (of a body, of memory that an input came in
- * with), or for being done. */
+/* A write that has left nodes in the result is needed, though its value seemed unread: for other
+ * results, for a final value that is read only at the end, or for its effect. */
 static fnz_status skip_needed(linting *l) {
-  for (size_t i = 0; i < l->asked->made.count; i++) {
-    const fnzi_why *why = &l->asked->made.data[i].why;
+  for (size_t i = 0; i < l->notes->nodes.count; i++) {
+    const fnzi_why *why = &l->notes->nodes.data[i].why;
     if (why->node && why->cause != FNZI_CAUSE_READ)
       FNZ_TRY(fnzi_map_set(&l->seen, &why->node, sizeof why->node, 1));
   }
@@ -199,17 +199,17 @@ static fnz_status skip_needed(linting *l) {
 static fnz_status add_unread(linting *l) {
   bool new;
   FNZ_TRY(skip_needed(l));
-  for (size_t i = 0; i < l->asked->unread.count; i++) {
-    FNZ_TRY(is_new(l, &l->asked->unread.data[i], &new));
+  for (size_t i = 0; i < l->notes->unread.count; i++) {
+    FNZ_TRY(is_new(l, &l->notes->unread.data[i], &new));
     if (new)
-      FNZ_TRY(add(l, finding(FNZ_FINDING_DEAD_WRITE), l->asked->unread.data[i], "",
+      FNZ_TRY(add(l, finding(FNZ_FINDING_DEAD_WRITE), l->notes->unread.data[i], "",
                   "nobody reads what it writes", "leave it out"));
   }
   return FNZ_OK;
 }
 
 /* --- what the exporter did -------------------------------------------------------------------- */
-/* Of `y.data = z`, torch.export writes the question whether it may be done, and no more. */
+/* For `y.data = z`, torch.export writes only the test whether the assignment is allowed. */
 static fnz_status add_lost(linting *l) {
   static const uint16_t asks[] = {FNZI_ATEN__has_compatible_shallow_copy_type};
   for (uint32_t g = 0; g < fnz_graph_count(l->from); g++)
@@ -224,7 +224,7 @@ static fnz_status add_lost(linting *l) {
   return FNZ_OK;
 }
 
-/* --- what outputs share ----------------------------------------------------------------------- */
+/* --- shared memory ---------------------------------------------------------------------------- */
 static fnz_status add_sharing(linting *l) {
   for (uint32_t k = 0; k < l->to->graphs.data[0].noutputs; k++) {
     const fnz_output_spec *spec = &l->to->outputs[k];
@@ -275,8 +275,8 @@ static fnz_status collect(linting *l) {
   FNZ_TRY(add_lost(l));
   if (!l->to)
     return FNZ_OK;
-  FNZ_TRY(add_made(l));
-  if (!first) { /* a node that failed has read nothing */
+  FNZ_TRY(add_copies(l));
+  if (!first) { /* a failed node reads nothing, so that writes seem unread */
     FNZ_TRY(add_unread(l));
     FNZ_TRY(add_sharing(l));
     FNZ_TRY(add_guards(l));
@@ -306,15 +306,15 @@ static fnz_status collect_new(linting *l, fnz_findings **out) {
 }
 
 fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
-                              fnzi_asked *asked, fnz_status status, fnz_findings **out) {
+                              fnzi_asked *notes, fnz_status status, fnz_findings **out) {
   *out = NULL;
   if (status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT) {
     const fnzi_failure failure = {NULL, *fnz_last_error(ctx)};
-    FNZI_PUSH(ctx, &asked->failures, failure);
+    FNZI_PUSH(ctx, &notes->failures, failure);
   } else if (status != FNZ_OK)
     return status;
-  if (asked->lost)
+  if (notes->lost)
     return fnzi_no_memory(ctx);
-  linting l = {.ctx = ctx, .from = from, .to = to, .asked = asked};
+  linting l = {.ctx = ctx, .from = from, .to = to, .notes = notes};
   return collect_new(&l, out);
 }

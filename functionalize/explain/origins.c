@@ -1,6 +1,7 @@
-/* origins.c - where each node of a functional program comes from, as its users see it.
+/* origins.c - per node of a functional program: the node of the source that it comes from, and why.
  *
- * needs   what the pass noted while it was asked: per node of the result pointers into the source
+ *
+ * needs   the notes of the pass: pointers into the source
  * gives   indices and a reason, which need neither program any more */
 #include "functionalize/explain/explain.h"
 
@@ -72,10 +73,10 @@ static fnz_reason reason_of(const fnzi_why *why, const fnz_op *op) {
   return fnzi_op_is_copy(op) ? FNZ_REASON_COPY : FNZ_REASON_PART;
 }
 
-static void fill(const fnzi_finder *from, const fnz_program *to, const fnzi_made *made,
+static void fill(const fnzi_finder *from, const fnz_program *to, const fnzi_made *note,
                  fnz_origin *out) {
-  const fnzi_why *why = &made->why;
-  const fnzi_node *node = fnzi_node_at(to, made->graph, made->node);
+  const fnzi_why *why = &note->why;
+  const fnzi_node *node = fnzi_node_at(to, note->graph, note->node);
   *out = (fnz_origin){.reason = reason_of(why, node->op), .output = SIZE_MAX};
   fnzi_find_node(from, why->reader, &out->reader_graph, &out->reader);
   fnzi_find_node(from, why->view, &out->view_graph, &out->view);
@@ -106,21 +107,22 @@ static bool is_nowhere(const fnz_origin *o) {
   return o->node == SIZE_MAX && o->output == SIZE_MAX;
 }
 
-/* A node of sizes, which the pass does not see: the source has it under the same name. */
+/* A node that computes sizes has no note: the pass at fixed sizes has no such node. The source has
+ * it under the same name. */
 static void find_by_name(const fnz_program *from, const fnz_program *to, size_t graph, size_t node,
                          fnz_origin *out) {
   const fnzi_node *n = fnzi_node_at(to, (uint32_t)graph, (uint32_t)node);
-  uint32_t twin;
-  if (!fnzi_expl_counterpart(to, (uint32_t)graph, n, from, &twin) ||
-      strcmp(fnzi_node_target(fnzi_node_at(from, (uint32_t)graph, twin)), fnzi_node_target(n)) != 0)
+  uint32_t at;
+  if (!fnzi_expl_counterpart(to, (uint32_t)graph, n, from, &at) ||
+      strcmp(fnzi_node_target(fnzi_node_at(from, (uint32_t)graph, at)), fnzi_node_target(n)) != 0)
     return;
   *out = nowhere;
   out->reason = FNZ_REASON_COMPUTED;
   out->graph = out->reader_graph = graph;
-  out->node = out->reader = twin;
+  out->node = out->reader = at;
 }
 
-/* Other nodes that nobody noted compute sizes for what follows, or end the program. */
+/* Other nodes without notes compute sizes for the next node, or end the program. */
 static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program *to) {
   for (size_t g = 0; g < o->ngraphs; g++) {
     fnz_origin next = nowhere;
@@ -138,31 +140,31 @@ static void fill_gaps(fnz_origins *o, const fnz_program *from, const fnz_program
 }
 
 static fnz_status find_all(fnz_origins *o, const fnz_program *from, const fnz_program *to,
-                           const fnzi_asked *asked) {
+                           const fnzi_asked *notes) {
   fnzi_finder finder;
   FNZ_TRY(make_room(o, to));
   FNZ_TRY(fnzi_finder_of(&o->arena, from, &finder));
   for (size_t g = 0; g < o->ngraphs; g++)
     for (size_t n = 0; n < o->counts[g]; n++)
       o->graphs[g][n] = nowhere;
-  for (size_t i = 0; i < asked->made.count; i++) {
-    const fnzi_made *made = &asked->made.data[i];
-    if (made->graph < o->ngraphs && made->node < o->counts[made->graph])
-      fill(&finder, to, made, &o->graphs[made->graph][made->node]);
+  for (size_t i = 0; i < notes->nodes.count; i++) {
+    const fnzi_made *note = &notes->nodes.data[i];
+    if (note->graph < o->ngraphs && note->node < o->counts[note->graph])
+      fill(&finder, to, note, &o->graphs[note->graph][note->node]);
   }
   fill_gaps(o, from, to);
   return FNZ_OK;
 }
 
 fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
-                            const fnzi_asked *asked, fnz_origins **out) {
+                            const fnzi_asked *notes, fnz_origins **out) {
   fnz_origins *o = fnzi_resize(ctx, NULL, 0, sizeof *o);
   *out = NULL;
   if (!o)
     return fnzi_no_memory(ctx);
   *o = (fnz_origins){.ngraphs = 0};
   fnzi_arena_init(&o->arena, ctx);
-  fnz_status status = find_all(o, from, to, asked);
+  fnz_status status = find_all(o, from, to, notes);
   if (status == FNZ_OK)
     *out = o;
   else

@@ -1,8 +1,8 @@
-/* alias_parse.c - inputs that alias, told as text: "x=y[1:]", "v=b.view(-1)".
+/* alias_parse.c - declares inputs that alias, from text: "x=y[1:]", "v=b.view(-1)".
  *
  * needs   one line; a program whose inputs have fixed sizes
- * gives   the window that the text says, and with it a declaration. One step after the other, each
- *         by the rule of the view operator that it means */
+ * gives   a declaration with the window that the text describes, step by step, each by the rule of
+ * its view operator */
 #include "program/program.h"
 #include "views/steps.h"
 #include "views/views.h"
@@ -14,7 +14,7 @@
 
 typedef struct reader {
   fnz_context *ctx;
-  fnzi_arena arena; /* of all windows on the way */
+  fnzi_arena arena; /* of the windows of all steps */
   const char *text, *at;
   fnz_geometry *window;
 } reader;
@@ -99,7 +99,7 @@ static fnz_status step_of_ints(reader *r, fnzi_step_op step, const int64_t *numb
 }
 
 /* --- indices ---------------------------------------------------------------------------------- */
-/* Behind the first bound of a slice. */
+/* After the first bound of a slice. */
 static fnz_status read_slice(reader *r, int64_t dim, int64_t start) {
   int64_t numbers[4] = {dim, start, INT64_MAX, 1};
   if (at_number(r))
@@ -109,7 +109,7 @@ static fnz_status read_slice(reader *r, int64_t dim, int64_t start) {
   return step_of_ints(r, FNZI_STEP_SLICE, numbers, 4);
 }
 
-/* A number takes the dimension away, None makes one. */
+/* A number removes the dimension, None adds one. */
 static fnz_status read_index(reader *r, int64_t *dim) {
   int64_t numbers[2] = {*dim, 0};
   skip_blanks(r);
@@ -229,7 +229,7 @@ static fnz_status read_parts(reader *r) {
   return step_of_ints(r, FNZI_STEP_VIEW_AS_REAL, NULL, 0);
 }
 
-/* Methods are called as the operators that they mean. */
+/* Methods have the names of their operators. */
 static fnz_status read_method(reader *r) {
   static const struct {
     fnzi_step_op step;

@@ -1,12 +1,13 @@
-/* aliased_inputs.c - inputs that lie in one memory: which do, and how they come into the pass.
+/* aliased_inputs.c - which inputs share memory, and how they come into the pass.
+ *
  *
  * needs   a program's signature: inputs that share memory by declaration, weights over one blob
- * gives   per memory a joining: apart as long as no write to one input meets another one, windows
- *         of one root as soon as one does. Which it is shows when the program has been replayed, so
- *         that a pass may have to begin again, at most twice. */
+ * gives   per alias set how it is merged: not at all as long as no write to one input overlaps
+ * another one, else as windows of one root. The pass finds this out by replaying the program, so it
+ *         may have to start again, at most twice. */
 #include "functionalize/pass/aliased_inputs.h"
 
-/* --- who shares with whom --------------------------------------------------------------------- */
+/* --- alias sets ------------------------------------------------------------------------------- */
 static const fnzi_weight *weight_of(const fnz_program *p, uint32_t k) {
   const fnz_input_spec *in = &p->inputs[k];
   bool is_weight = in->kind == FNZ_INPUT_PARAMETER || in->kind == FNZ_INPUT_BUFFER ||
@@ -46,7 +47,7 @@ fnz_status fnzi_memories_find(fnzi_arena *arena, const fnz_program *p, fnzi_memo
   fnzi_map blobs;
   *out = (fnzi_memories){.count = fnzi_graph_at(p, 0)->ninputs};
   FNZI_NEW(arena, out->count, &out->first);
-  FNZI_NEW(arena, out->count, &out->joining);
+  FNZI_NEW(arena, out->count, &out->merge);
   FNZI_NEW(arena, out->count, &out->windows);
   fnzi_map_init(&blobs, arena->ctx);
   fnz_status status = find(out, p, &blobs);
@@ -54,9 +55,8 @@ fnz_status fnzi_memories_find(fnzi_arena *arena, const fnz_program *p, fnzi_memo
   return status;
 }
 
-/* --- what stands for a memory ----------------------------------------------------------------- */
-/* Bytes [low, high) that the inputs of a memory show; `item`, the size of their largest elements.
- */
+/* --- the memory of an alias set --------------------------------------------------------------- */
+/* Bytes [low, high) that inputs show, and the size of their largest element. */
 typedef struct span {
   int64_t low, high, item;
 } span;
@@ -83,7 +83,7 @@ static span span_of(const fnzi_memories *m, uint32_t first) {
     }
     all.item = s.item > all.item ? s.item : all.item;
   }
-  all.low = all.low < all.high ? all.low : all.high; /* nothing at all */
+  all.low = all.low < all.high ? all.low : all.high; /* without any element */
   return all;
 }
 
@@ -105,27 +105,27 @@ void fnzi_memory_geometry(const fnzi_memories *m, uint32_t first, int64_t *size,
     if (is_member(m, k, first) && m->windows[k]->dtype != out->dtype)
       out->dtype = FNZ_U8;
   int64_t item = (int64_t)fnzi_dtype(out->dtype)->bytes;
-  int64_t low = all.low - all.low % LARGEST_ELEMENT; /* whatever it is looked at as later */
+  int64_t low = all.low - all.low % LARGEST_ELEMENT; /* aligned for any dtype of a window */
   out->offset = low / item;
   *size = (all.high - low) / item;
   out->sizes = size;
 }
 
-/* --- joining ---------------------------------------------------------------------------------- */
-static bool join_further(fnzi_memories *m, fnzi_joining from, fnzi_joining to) {
+/* --- merging ---------------------------------------------------------------------------------- */
+static bool merge_further(fnzi_memories *m, fnzi_joining from, fnzi_joining to) {
   bool changed = false;
   for (uint32_t k = 0; k < m->count; k++) {
-    if (m->first[k] == k || m->joining[m->first[k]] != from)
+    if (m->first[k] == k || m->merge[m->first[k]] != from)
       continue;
-    m->joining[m->first[k]] = (uint8_t)to;
+    m->merge[m->first[k]] = (uint8_t)to;
     changed = true;
   }
   return changed;
 }
 
 bool fnzi_memories_join_all(fnzi_memories *m) {
-  return join_further(m, FNZI_APART, FNZI_BY_MEMBER) ||
-         join_further(m, FNZI_BY_MEMBER, FNZI_BY_MEMORY);
+  return merge_further(m, FNZI_APART, FNZI_BY_MEMBER) ||
+         merge_further(m, FNZI_BY_MEMBER, FNZI_BY_MEMORY);
 }
 
 bool fnzi_memory_meets(const fnzi_memories *m, uint32_t k) {

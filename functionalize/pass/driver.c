@@ -8,7 +8,7 @@
 #include "functionalize/pass/regions/regions.h"
 
 /* --- before the first node -------------------------------------------------------------------- */
-/* Some view of the node counts from the storage, or one in its bodies. */
+/* The node is a view that counts from the storage, or has a body with one. */
 static bool counts(const fnzi_passes *all, const fnzi_node *node) {
   const fnzi_view *view = node->op ? fnzi_route_find(node->op).view : NULL;
   for (uint32_t i = 0; !node->op && i < node->nargs; i++)
@@ -17,7 +17,7 @@ static bool counts(const fnzi_passes *all, const fnzi_node *node) {
   return view && fnzi_view_counts_from_storage(view);
 }
 
-/* References go to later graphs. */
+/* A node's bodies are later graphs. */
 static fnz_status find_counting(fnzi_passes *all) {
   const fnz_program *from = all->from;
   FNZI_NEW(&all->arena, from->graphs.count, &all->bodies);
@@ -41,7 +41,7 @@ static fnz_status finish(fnzi_passes *all) {
   return status;
 }
 
-/* Until all nodes of the lowest pass are replayed. */
+/* The nodes of all passes, the top one first, until those of graph 0 are replayed. */
 static fnz_status replay_all(fnzi_passes *all) {
   fnz_status status = FNZ_OK;
   while (status == FNZ_OK) {
@@ -90,38 +90,38 @@ static fnz_status run(fnzi_passes *all, fnzi_pass *p) {
   FNZ_TRY(replay_all(all));
   fnzi_pass_replayed(p);
   FNZ_TRY(fnzi_pass_outputs(p));
-  if (p->again)
+  if (p->must_restart)
     return FNZ_OK;
   FNZ_TRY(fnzi_bodies_arrange(all));
   bool failed = p->to->asked && p->to->asked->failures.count;
   return failed ? FNZ_OK : no_alias_left(p);
 }
 
-/* One pass over the program. *again: inputs that share memory have to be joined first. */
+/* One pass over the program. *restart: inputs that share memory must be merged first. */
 static fnz_status attempt(fnz_context *ctx, const fnz_program *program,
-                          const fnz_functionalize_options *options, fnzi_memories *memories,
-                          fnzi_asked *asked, fnzi_decisions *decisions, bool *again,
+                          const fnz_functionalize_options *options, fnzi_memories *alias_sets,
+                          fnzi_asked *notes, fnzi_decisions *decisions, bool *restart,
                           fnz_program **out) {
   fnzi_pass p = {
-      .ctx = ctx, .from = program, .graph = fnzi_graph_at(program, 0), .memories = memories};
+      .ctx = ctx, .from = program, .graph = fnzi_graph_at(program, 0), .alias_sets = alias_sets};
   fnzi_passes all = {.ctx = ctx, .from = program, .views = options->views, .top = &p};
   fnzi_arena_init(&p.arena, ctx);
-  fnzi_arena_init(&p.lives, ctx);
+  fnzi_arena_init(&p.tensor_arena, ctx);
   fnzi_arena_init(&all.arena, ctx);
   p.all = &all;
   p.epilogue = options->state == FNZ_STATE_EPILOGUE;
   fnz_status status = fnz_recorder_create(ctx, NULL, &p.recorder);
   if (status == FNZ_OK) {
     p.to = all.to = fnzi_recorder_program(p.recorder);
-    p.to->asked = asked;
+    p.to->asked = notes;
     p.to->decisions = decisions;
     p.to->slack = (int64_t)ctx->limits.slice_nodes;
     status = fnzi_pass_world(&p);
   }
   if (status == FNZ_OK)
     status = run(&all, &p);
-  *again = p.again;
-  if (status == FNZ_OK && !p.again)
+  *restart = p.must_restart;
+  if (status == FNZ_OK && !p.must_restart)
     *out = fnzi_recorder_take(p.recorder);
   if (*out)
     (*out)->asked = NULL, (*out)->decisions = NULL;
@@ -130,39 +130,39 @@ static fnz_status attempt(fnz_context *ctx, const fnz_program *program,
   fnz_world_destroy(p.world);
   fnzi_rec_destroy(p.recorder);
   fnzi_arena_free(&all.arena);
-  fnzi_arena_free(&p.lives);
+  fnzi_arena_free(&p.tensor_arena);
   fnzi_arena_free(&p.arena);
   return status;
 }
 
-/* What cannot be done while inputs of one memory are apart may be possible when they are joined: an
- * as_strided reaches from one to the other. */
-static bool may_join(fnz_status status, fnzi_memories *memories) {
-  return status != FNZ_OK && status != FNZ_NO_MEMORY && memories->shared &&
-         fnzi_memories_join_all(memories);
+/* What fails while aliased inputs are separate may work when they are merged: an as_strided may
+ * reach from one input to another. */
+static bool may_merge(fnz_status status, fnzi_memories *alias_sets) {
+  return status != FNZ_OK && status != FNZ_NO_MEMORY && alias_sets->shared &&
+         fnzi_memories_join_all(alias_sets);
 }
 
 fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
-                                    const fnz_functionalize_options *options, fnzi_asked *asked,
+                                    const fnz_functionalize_options *options, fnzi_asked *notes,
                                     fnzi_decisions *decisions, fnz_program **out) {
-  fnzi_memories memories;
+  fnzi_memories alias_sets;
   fnzi_arena arena;
-  bool again = true;
+  bool restart = true;
   *out = NULL;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = fnzi_memories_find(&arena, program, &memories);
-  while (again && status == FNZ_OK) {
-    if (asked)
-      fnzi_asked_forget(asked);
+  fnz_status status = fnzi_memories_find(&arena, program, &alias_sets);
+  while (restart && status == FNZ_OK) {
+    if (notes)
+      fnzi_asked_forget(notes);
     if (decisions)
       decisions->taken.count = 0;
-    status = attempt(ctx, program, options, &memories, asked, decisions, &again, out);
-    bool failed = asked && asked->failures.count;
-    if (may_join(failed ? FNZ_UNSUPPORTED : status, &memories)) {
+    status = attempt(ctx, program, options, &alias_sets, notes, decisions, &restart, out);
+    bool failed = notes && notes->failures.count;
+    if (may_merge(failed ? FNZ_UNSUPPORTED : status, &alias_sets)) {
       fnz_program_destroy(*out);
       *out = NULL;
       status = FNZ_OK;
-      again = true;
+      restart = true;
     }
   }
   fnzi_arena_free(&arena);

@@ -1,10 +1,11 @@
-/* epilogue.c - final values as writes to inputs, at the end of a graph that is built.
+/* epilogue.c - writes final values to inputs, at the end of a graph that is built.
+ *
  *
  * needs   a graph whose leading outputs are the final values of inputs
- * keeps   every other output, and what it is at the end
+ * keeps   every other output, and its value
  * gives   no such outputs; per input, in their order, `as_strided_` where its sizes or strides
- *         change and `copy_` where its elements do. What is written or returned and would change by
- *         one of these, an input or a view of one, is cloned before the first */
+ * change and `copy_` where its elements do. Inputs and views of inputs that are written elsewhere
+ *         or returned are cloned before the first write that would change them */
 #include "functionalize/pass/outputs.h"
 
 typedef struct epilogue {
@@ -12,15 +13,14 @@ typedef struct epilogue {
   const fnzi_outputs *out;
   size_t *writers; /* per value of the graph: 1 + the output that is written into this input */
   size_t *movers;  /* the same for one that gives the input other sizes or strides */
-  fnz_arg *values; /* per output: what it is, cloned where need be */
+  fnz_arg *values; /* per output: its value, cloned where necessary */
 } epilogue;
 
 static fnzi_graph *graph_of(const epilogue *e) {
   return fnzi_graph_at(e->p->to, e->p->into);
 }
 
-/* --- nodes ---------------------------------------------------------------------------------------
- */
+/* --- nodes ------------------------------------------------------------------------------------ */
 static fnz_status add_node(epilogue *e, fnzi_emit_op which, const fnz_arg *args, size_t nargs,
                            const fnz_geometry *g, uint32_t *value) {
   fnz_program *to = e->p->to;
@@ -40,7 +40,7 @@ static uint64_t input_of(const epilogue *e, size_t k) {
   return graph_of(e)->inputs[e->out->data[k].input].u.value;
 }
 
-/* The final value is written to the input, unless it is that input, as where there are no elements.
+/* The final value is written to the input, unless the two are the same value, as without elements.
  */
 static bool is_written(const epilogue *e, size_t k) {
   const fnz_arg *value = &graph_of(e)->outputs[k];
@@ -48,7 +48,8 @@ static bool is_written(const epilogue *e, size_t k) {
          (value->tag != FNZ_ARG_VALUE || value->u.value != input_of(e, k));
 }
 
-/* An output that would change before it is used: a final value by the writes up to its own one. */
+/* Clones an output that a write would change before it is used; a final value is used by its own
+ * write. */
 static fnz_status save(epilogue *e, size_t k) {
   fnz_arg *arg = &e->values[k];
   const fnz_geometry *g = fnzi_value_at(e->p->to, e->p->into, arg->u.value)->geometry;
@@ -70,8 +71,8 @@ static bool repeats(const fnz_geometry *g) {
   return false;
 }
 
-/* Inputs look at the memory that they came with: other memory or more of it is no write. Neither is
- * a copy to elements that a stride of 0 shows in one place. */
+/* A write reaches the memory that an input came with: neither other memory nor more of it. No copy_
+ * can write elements that a stride of 0 shows in several places. */
 static fnz_status check(const epilogue *e, size_t k) {
   const fnzi_output *o = &e->out->data[k];
   const char *name = o->spec.target;
@@ -125,8 +126,7 @@ static fnz_status write_back(epilogue *e, size_t k) {
   return add_node(e, FNZI_EMIT_COPY_INPLACE, args, 2, g, &value);
 }
 
-/* --- the whole -----------------------------------------------------------------------------------
- */
+/* --- the whole -------------------------------------------------------------------------------- */
 static void drop_outputs(epilogue *e) {
   size_t gone = e->out->mutations, count = e->out->count - gone;
   fnz_output_spec *specs = e->p->to->outputs + gone;

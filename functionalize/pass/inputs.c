@@ -1,4 +1,5 @@
-/* inputs.c - what a program and its graphs begin with: weights and versions, inputs as tensors.
+/* inputs.c - the beginning of a program: weights and versions, inputs as tensors.
+ *
  *
  * needs   the source graph; an empty target graph
  * keeps   names, order and kinds of inputs
@@ -31,19 +32,18 @@ fnz_status fnzi_pass_heading(fnzi_pass *p) {
 
 /* --- values --------------------------------------------------------------------------------------
  */
-static bool is_joined(const fnzi_pass *p, uint32_t k) {
-  return p->memories && p->memories->shared &&
-         p->memories->joining[p->memories->first[k]] != FNZI_APART;
+static bool is_merged(const fnzi_pass *p, uint32_t k) {
+  return p->alias_sets && p->alias_sets->shared &&
+         p->alias_sets->merge[p->alias_sets->first[k]] != FNZI_APART;
 }
 
-/* Inputs that are joined have their place in the memory; the others may as well have that which the
- * program was traced with. */
+/* Merged inputs have their windows of the memory, the others the geometry that was traced. */
 static fnz_status add_value(fnzi_pass *p, uint32_t k, fnz_arg *input) {
   const fnzi_value *v = &p->graph->values.data[input->u.value];
   const fnz_geometry *g = v->geometry;
   uint32_t value;
-  if (g && is_joined(p, k))
-    g = p->memories->windows[k];
+  if (g && is_merged(p, k))
+    g = p->alias_sets->windows[k];
   if (g)
     FNZ_TRY(fnzi_intern_geometry(p->to, g, &g));
   FNZ_TRY(fnzi_value_add(p->to, p->into, v->name, g, FNZI_NO_NODE, &value));
@@ -72,8 +72,8 @@ static fnz_status add_inputs(fnzi_pass *p, size_t more) {
       FNZ_TRY(add_value(p, k, &inputs[k]));
     if (spec.target)
       FNZ_TRY(fnzi_intern(p->to, spec.target, strlen(spec.target), &spec.target));
-    if (is_joined(p, k) && p->memories->first[k] != k)
-      spec.shares = p->memories->first[k] + 1;
+    if (is_merged(p, k) && p->alias_sets->first[k] != k)
+      spec.shares = p->alias_sets->first[k] + 1;
     p->to->inputs[k] = spec;
   }
   return FNZ_OK;
@@ -97,8 +97,8 @@ static fnz_status wrap_value(fnzi_pass *p, uint32_t value, fnz_tensor **out) {
   return fnz_tensor_wrap(p->world, fnzi_value_at(p->to, p->into, value)->geometry, handle, out);
 }
 
-/* A tensor for all of a memory ends at once; its root is what counts. */
-static fnz_status open_root(fnzi_pass *p, fnzi_joined *j) {
+/* The root of a merged alias set. The tensor around it ends at once. */
+static fnz_status open_root(fnzi_pass *p, fnzi_pass_merged *j) {
   fnz_tensor *all;
   FNZ_TRY(wrap_value(p, j->value, &all));
   j->root = fnzi_alias_retain(all->node);
@@ -106,8 +106,8 @@ static fnz_status open_root(fnzi_pass *p, fnzi_joined *j) {
   return FNZ_OK;
 }
 
-/* The caller looks at the memory of an input to the end, wherever the input is moved; so that
- * writes there matter, a tensor of the caller's is held as long as the world. */
+/* The caller sees the memory of an input to the end, even when the program moves the input to other
+ * memory. A second tensor, kept to the end of the world, makes writes there matter. */
 static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
   fnz_tensor *callers;
   const fnz_arg *from = &p->graph->inputs[k];
@@ -118,8 +118,8 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
     p->others[from->u.value].tag = from->tag;
     return fnzi_recorder_value(p->recorder, value, &p->others[from->u.value].u.value);
   }
-  if (is_joined(p, k))
-    FNZ_TRY(fnzi_pass_window(p, p->joined[p->memories->first[k]].root, p->memories->windows[k],
+  if (is_merged(p, k))
+    FNZ_TRY(fnzi_pass_window(p, p->merged[p->alias_sets->first[k]].root, p->alias_sets->windows[k],
                              &p->inputs[k]));
   else
     FNZ_TRY(wrap_value(p, value, &p->inputs[k]));
@@ -130,7 +130,8 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
   return FNZ_OK;
 }
 
-/* --- memories ------------------------------------------------------------------------------------
+/* --- merged inputs
+ * ------------------------------------------------------------------------------------
  */
 /* "memory:bn.mean": no name that a model gives. */
 static fnz_status name_weight(fnzi_pass *p, const fnzi_weight *w, const char **out) {
@@ -140,15 +141,15 @@ static fnz_status name_weight(fnzi_pass *p, const fnzi_weight *w, const char **o
   return FNZ_OK;
 }
 
-/* One more input: the weights' blob, or what the caller makes of its tensors. */
-static fnz_status add_memory_input(fnzi_pass *p, uint32_t first, fnzi_joined *j) {
+/* A synthetic base: one more input, for the weights' blob or the memory of the caller's tensors. */
+static fnz_status add_base_input(fnzi_pass *p, uint32_t first, fnzi_pass_merged *j) {
   fnzi_graph *to = fnzi_graph_at(p->to, p->into);
   const fnz_input_spec *in = &p->from->inputs[first];
   const fnzi_weight *w = fnzi_weight_find(p->from, in->target);
   const fnz_geometry *own;
   fnz_geometry g;
   int64_t size;
-  fnzi_memory_geometry(p->memories, first, &size, &g);
+  fnzi_memory_geometry(p->alias_sets, first, &size, &g);
   FNZ_TRY(fnzi_intern_geometry(p->to, &g, &own));
   FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "memory", own, FNZI_NO_NODE, &j->value));
   j->name = fnzi_value_at(p->to, p->into, j->value)->name;
@@ -163,12 +164,12 @@ static fnz_status add_memory_input(fnzi_pass *p, uint32_t first, fnzi_joined *j)
   return FNZ_OK;
 }
 
-/* The input that shows all of the memory; one that may be written first. */
+/* An input that shows all of the memory, if possible one that may be written. */
 static bool find_base(const fnzi_pass *p, uint32_t first, uint32_t *out) {
   bool found = false;
-  for (uint32_t k = first; k < p->memories->count; k++) {
-    bool fits = p->memories->first[k] == first && p->memories->windows[k] &&
-                fnzi_memory_stands(p->memories, k);
+  for (uint32_t k = first; k < p->alias_sets->count; k++) {
+    bool fits = p->alias_sets->first[k] == first && p->alias_sets->windows[k] &&
+                fnzi_memory_stands(p->alias_sets, k);
     bool better = !found || (p->from->inputs[*out].kind == FNZ_INPUT_CONSTANT &&
                              p->from->inputs[k].kind != FNZ_INPUT_CONSTANT);
     if (fits && better)
@@ -178,59 +179,59 @@ static bool find_base(const fnzi_pass *p, uint32_t first, uint32_t *out) {
   return found;
 }
 
-static fnz_status join(fnzi_pass *p, uint32_t first) {
-  fnzi_joined *j = &p->joined[first];
-  if (p->memories->joining[first] == FNZI_BY_MEMBER && find_base(p, first, &j->base))
+static fnz_status merge_set(fnzi_pass *p, uint32_t first) {
+  fnzi_pass_merged *j = &p->merged[first];
+  if (p->alias_sets->merge[first] == FNZI_BY_MEMBER && find_base(p, first, &j->base))
     j->value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[j->base].u.value;
   else
-    FNZ_TRY(add_memory_input(p, first, j));
+    FNZ_TRY(add_base_input(p, first, j));
   return open_root(p, j);
 }
 
-static fnz_status join_memories(fnzi_pass *p) {
-  for (uint32_t k = 0; k < p->memories->count; k++)
-    if (p->memories->first[k] == k && p->memories->joining[k] != FNZI_APART)
-      FNZ_TRY(join(p, k));
+static fnz_status merge_sets(fnzi_pass *p) {
+  for (uint32_t k = 0; k < p->alias_sets->count; k++)
+    if (p->alias_sets->first[k] == k && p->alias_sets->merge[k] != FNZI_APART)
+      FNZ_TRY(merge_set(p, k));
   return FNZ_OK;
 }
 
-/* Tells each window of a joined memory that writes to it are to be noted. */
+/* Marks the windows of a merged alias set as watched: writes that overlap them are noted. */
 static fnz_status watch(fnzi_pass *p, uint32_t first) {
   fnzi_alias **watched;
   size_t count = 0;
   FNZI_NEW(&p->arena, p->graph->ninputs, &watched);
   for (uint32_t k = first; k < p->graph->ninputs; k++)
-    if (p->memories->first[k] == first && p->roots[k])
+    if (p->alias_sets->first[k] == first && p->roots[k])
       watched[count++] = p->roots[k];
-  p->joined[first].root->storage->watched = watched;
-  p->joined[first].root->storage->nwatched = count;
+  p->merged[first].root->storage->watched = watched;
+  p->merged[first].root->storage->nwatched = count;
   return FNZ_OK;
 }
 
-static fnz_status watch_memories(fnzi_pass *p) {
-  for (uint32_t k = 0; k < p->memories->count; k++)
-    if (p->joined[k].root)
+static fnz_status watch_merged(fnzi_pass *p) {
+  for (uint32_t k = 0; k < p->alias_sets->count; k++)
+    if (p->merged[k].root)
       FNZ_TRY(watch(p, k));
   return FNZ_OK;
 }
 
 fnz_status fnzi_pass_inputs(fnzi_pass *p) {
-  bool shared = p->memories && p->memories->shared;
-  FNZI_NEW(&p->lives, p->graph->values.count, &p->tensors);
+  bool shared = p->alias_sets && p->alias_sets->shared;
+  FNZI_NEW(&p->tensor_arena, p->graph->values.count, &p->tensors);
   FNZI_NEW(&p->arena, p->graph->ninputs, &p->inputs);
   FNZI_NEW(&p->arena, p->graph->ninputs, &p->roots);
-  FNZI_NEW(&p->arena, shared ? p->graph->ninputs : 0, &p->joined);
+  FNZI_NEW(&p->arena, shared ? p->graph->ninputs : 0, &p->merged);
   FNZ_TRY(add_inputs(p, shared ? p->graph->ninputs : 0));
   if (shared)
-    FNZ_TRY(join_memories(p));
+    FNZ_TRY(merge_sets(p));
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     FNZ_TRY(wrap_input(p, k));
-  return shared ? watch_memories(p) : FNZ_OK;
+  return shared ? watch_merged(p) : FNZ_OK;
 }
 
 void fnzi_pass_inputs_end(fnzi_pass *p) {
   for (size_t k = 0; p->roots && k < p->graph->ninputs; k++)
     fnzi_alias_release(p->roots[k]);
-  for (size_t k = 0; p->joined && p->memories->shared && k < p->memories->count; k++)
-    fnzi_alias_release(p->joined[k].root);
+  for (size_t k = 0; p->merged && p->alias_sets->shared && k < p->alias_sets->count; k++)
+    fnzi_alias_release(p->merged[k].root);
 }

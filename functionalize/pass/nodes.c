@@ -6,7 +6,7 @@
 #include "functionalize/pass/regions/regions.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
-/* An argument with the tensor in place of the value. */
+/* Replaces a value by its tensor, or by its number. */
 static fnz_status to_tensor(fnzi_pass *p, fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_VALUE) {
     arg->u.tensor = p->tensors[arg->u.value];
@@ -46,7 +46,7 @@ static fnz_status to_tensors(fnzi_pass *p, const fnz_arg *args, size_t n, fnz_ar
   return FNZ_OK;
 }
 
-/* Every tensor result of a node, lists flattened. */
+/* The tensor results of a node, lists flattened. */
 typedef struct results {
   fnzi_pass *p;
   const fnz_geometry **expected;
@@ -81,7 +81,8 @@ static fnz_status find_results(fnzi_pass *p, const fnzi_node *node, results *r) 
   return fnzi_args_visit(node->outputs, node->noutputs, add_result, r);
 }
 
-/* The wrapper's geometry must be the recorded one: two opinions on every shape. */
+/* Binds results to values. The wrapper's geometry must be the recorded one: every shape is derived
+ * twice. */
 static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_request *request) {
   if (request->out.count < r->count)
     return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL,
@@ -102,7 +103,7 @@ static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_request *reque
   return FNZ_OK;
 }
 
-/* Tensors whose last user this node was. A result that nobody uses ends at once. */
+/* Releases the tensors that this node was the last to use. An unused result is released at once. */
 typedef struct ending {
   fnzi_pass *p;
   uint32_t node;
@@ -135,10 +136,10 @@ static fnz_status refuse_target(const fnzi_pass *p, const char *target) {
                    "there is no rule for %s; export the program without it", target);
 }
 
-/* Arithmetic on numbers that only the run knows. */
+/* Arithmetic on numbers that are known at run time only. */
 static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
   fnzi_arena *scratch = &p->world->scratch;
-  fnzi_outcome *outcomes;
+  fnzi_rec_outcome *outcomes;
   fnz_handle *handles;
   fnz_arg *args;
   FNZI_NEW(scratch, node->nargs, &args);

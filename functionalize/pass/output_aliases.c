@@ -1,15 +1,17 @@
-/* output_aliases.c - whose memory outputs lie in, and what must hold of inputs for the result to be
- * right.
+/* output_aliases.c - which inputs and outputs an output shares memory with, and which inputs must
+ * not share memory.
+ *
  *
  * needs   the outputs of a graph with the tensors of the source program that they are
- * gives   in the signature: which outputs are inputs, views of inputs, or lie in one memory; a
- *         guard for inputs that are written */
+ * gives   in the signature: which outputs are inputs, views of inputs, or share memory; a guard for
+ *         inputs that are written */
 #include "functionalize/pass/outputs.h"
 
 /* --- views of inputs -------------------------------------------------------------------------- */
 enum { MOST_VIEWS = 64 };
 
-/* The view operator of an opening; of an in-place one the other form. NULL when there is none. */
+/* The view operator of a view call; for an in-place one, its other form. NULL when there is none.
+ */
 static const fnz_op *view_of(const fnzi_opening *o) {
   const fnz_op *op = fnz_op_is_mutating(o->op) ? fnz_op_functional_twin(o->op) : o->op;
   return op && fnz_op_is_view(op) && op->nparams >= o->nargs ? op : NULL;
@@ -25,8 +27,8 @@ static fnz_status add_view(fnzi_pass *p, const fnzi_alias *a, fnz_view_call *out
   return FNZ_OK;
 }
 
-/* The input's tensor that is nearest above the node; none when a window in between was opened by no
- * operator. `count` views lead there. */
+/* The nearest alias above that an input is; NULL when an alias in between comes from no operator.
+ * `count` views lead from there. */
 static const fnzi_alias *input_above(const fnzi_alias *a, size_t *count) {
   for (*count = 0; a && *count <= MOST_VIEWS; a = a->parent, (*count)++) {
     if (a->input)
@@ -59,7 +61,7 @@ static const fnzi_alias *node_of(const fnzi_outputs *out, uint32_t k) {
   return out->data[k].tensor->node;
 }
 
-/* The others of the memory name output k from now on, which shows more of it. */
+/* Output k, which shows more of the memory, becomes the one that the others refer to. */
 static fnz_status lead(fnzi_pass *p, fnzi_outputs *out, uint32_t k, uint32_t before) {
   for (size_t i = out->mutations; i < k; i++) {
     fnz_output_spec *s = &out->data[i].spec;
@@ -151,7 +153,7 @@ static bool is_written(const fnzi_pass *p, uint32_t k) {
   return p->roots[k]->touched || (!p->roots[k]->storage->nwatched && p->roots[k]->storage->version);
 }
 
-/* At sizes that are tried for others, what is empty may have elements at those. */
+/* A result that is made for other sizes, too, may have elements there. */
 static bool may_have_elements(const fnzi_pass *p, uint32_t k) {
   return p->world->decisions || fnz_geometry_numel(&p->roots[k]->geometry) > 0;
 }
@@ -174,8 +176,8 @@ static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t coun
   return true;
 }
 
-/* Inputs that are written, and inputs that somebody looks at: they may not share memory without
- * having said so. */
+/* Inputs that are written and inputs that are read must not share memory, unless they are declared
+ * to. */
 static fnz_status add_disjoint(fnzi_pass *p) {
   fnz_guard guard = {.kind = FNZ_GUARD_DISJOINT};
   const char **names;
@@ -185,7 +187,7 @@ static fnz_status add_disjoint(fnzi_pass *p) {
   if (!any)
     return FNZ_OK;
   FNZI_NEW(&p->arena, p->graph->values.count, &used);
-  FNZ_TRY(fnzi_graph_uses(p->graph, used)); /* what the source program looks at at all */
+  FNZ_TRY(fnzi_graph_uses(p->graph, used)); /* inputs that are read at all */
   FNZI_NEW(&p->arena, p->graph->ninputs, &names);
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     if (matters(p, used, k))

@@ -1,53 +1,55 @@
-/* outputs.c - how a graph ends: mutated inputs and outputs are read, and what they need is built.
+/* outputs.c - the end of a graph: reads mutated inputs and outputs, and builds the nodes that they
+ * need.
+ *
  *
  * needs   a replayed graph
  * gives   the final value of every mutated input, in the order of inputs, then the outputs; the
- *         signature names the former. Of inputs that were joined, one final value: of the input
- *         that stands for their memory */
+ *         signature names the former. A merged alias set has one final value, that of its base */
 #include "functionalize/pass/outputs.h"
 #include "functionalize/pass/regions/regions.h"
 
-/* --- inputs that must come in another way --------------------------------------------------------
- */
+/* --- inputs that must be merged in another way ------------------------------------------------ */
 static bool is_moved(const fnzi_pass *p, uint32_t k) {
   return p->inputs[k]->node->storage != p->roots[k]->storage;
 }
 
-/* Other sizes, strides or offset than it came with. */
+/* It has other sizes, strides or offset than at first. */
 static bool is_reshaped(const fnzi_pass *p, uint32_t k) {
   return !fnzi_geometry_equal(&p->inputs[k]->node->geometry, &p->roots[k]->geometry);
 }
 
-static fnzi_joined *joined_of(const fnzi_pass *p, uint32_t k) {
-  fnzi_joined *j = p->joined && p->memories->shared ? &p->joined[p->memories->first[k]] : NULL;
+static fnzi_pass_merged *merged_of(const fnzi_pass *p, uint32_t k) {
+  fnzi_pass_merged *j =
+      p->merged && p->alias_sets->shared ? &p->merged[p->alias_sets->first[k]] : NULL;
   return j && j->root ? j : NULL;
 }
 
-/* Elements of the input have changed, in the memory that it came with. */
+/* Elements of the input have changed in the memory that it came with. */
 static bool is_written(const fnzi_pass *p, uint32_t k) {
-  return joined_of(p, k) ? p->roots[k]->touched : p->roots[k]->storage->version > 0;
+  return merged_of(p, k) ? p->roots[k]->touched : p->roots[k]->storage->version > 0;
 }
 
-/* A write to an input that is apart meets another one, or may do so in a gap; or the input that
- * stands for a memory has become a window that may not show all of it any more. */
-static bool must_join(const fnzi_pass *p, uint32_t k) {
-  const fnzi_joined *j = joined_of(p, k);
+/* A write to an input that is not merged overlaps another input, or may do so in a gap; or the
+ * input that is the base was reshaped or moved, and may not show all of the memory any more. */
+static bool must_merge(const fnzi_pass *p, uint32_t k) {
+  const fnzi_pass_merged *j = merged_of(p, k);
   if (!j)
-    return is_written(p, k) && (fnzi_memory_meets(p->memories, k) || p->roots[k]->storage->in_gaps);
+    return is_written(p, k) &&
+           (fnzi_memory_meets(p->alias_sets, k) || p->roots[k]->storage->in_gaps);
   return !j->name && j->base == k && (is_reshaped(p, k) || is_moved(p, k));
 }
 
-static void review_memories(fnzi_pass *p) {
-  for (uint32_t k = 0; p->memories->shared && k < p->graph->ninputs; k++) {
-    if (!p->inputs[k] || !must_join(p, k))
+static void review_alias_sets(fnzi_pass *p) {
+  for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
+    if (!p->inputs[k] || !must_merge(p, k))
       continue;
-    p->memories->joining[p->memories->first[k]] = joined_of(p, k) ? FNZI_BY_MEMORY : FNZI_BY_MEMBER;
-    p->again = true;
+    p->alias_sets->merge[p->alias_sets->first[k]] =
+        merged_of(p, k) ? FNZI_BY_MEMORY : FNZI_BY_MEMBER;
+    p->must_restart = true;
   }
 }
 
-/* --- collecting ----------------------------------------------------------------------------------
- */
+/* --- collecting ------------------------------------------------------------------------------- */
 static fnz_output_kind mutation_kind(fnz_input_kind kind) {
   return kind == FNZ_INPUT_PARAMETER ? FNZ_OUTPUT_PARAMETER_MUTATION
          : kind == FNZ_INPUT_BUFFER  ? FNZ_OUTPUT_BUFFER_MUTATION
@@ -68,13 +70,13 @@ static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi
   return FNZ_OK;
 }
 
-/* A tensor that the program carries and writes is state of it, as a buffer that is not saved is. */
+/* A constant that the program writes is state of it, as a buffer that is not saved is. */
 static void become_state(fnzi_pass *p, uint32_t k) {
   if (p->to->inputs[k].kind == FNZ_INPUT_CONSTANT)
     p->to->inputs[k].kind = FNZ_INPUT_BUFFER;
 }
 
-/* The input shows all that it showed when it came in, at every size. */
+/* The input shows all of the memory that it came with, at every size. */
 static bool shows_all(const fnzi_pass *p, uint32_t k) {
   const fnzi_alias *root = p->roots[k], *now = p->inputs[k]->node;
   bool inside = now->low <= root->low && now->high >= root->high, all = inside && now->compact;
@@ -85,8 +87,8 @@ static bool shows_all(const fnzi_pass *p, uint32_t k) {
   return fnzi_agreed(p->world->decisions, all) && all;
 }
 
-/* What is in the memory that an input was moved away from, or shows a part of only: the caller may
- * have other names of it, which show it still. */
+/* The final value of memory that an input was moved away from, or shows only a part of: the caller
+ * may have other tensors of that memory. */
 static fnz_status add_left_memory(fnzi_pass *p, fnzi_outputs *out, uint32_t k, const char *target) {
   fnzi_output o = {.input = k, .written = true};
   o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
@@ -97,7 +99,7 @@ static fnz_status add_left_memory(fnzi_pass *p, fnzi_outputs *out, uint32_t k, c
 static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   const fnz_input_spec *in = &p->from->inputs[k];
   const char *name = p->graph->values.data[p->graph->inputs[k].u.value].name;
-  const fnzi_joined *j = joined_of(p, k);
+  const fnzi_pass_merged *j = merged_of(p, k);
   fnzi_output o = {.tensor = p->inputs[k], .input = k, .written = is_written(p, k)};
   o.spec.target = in->kind == FNZ_INPUT_USER ? name : in->target;
   o.spec.set = is_moved(p, k);
@@ -117,10 +119,10 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   return add_value(p, out, o, p->inputs[k]->node);
 }
 
-/* The memories that an input of their own stands for. */
-static fnz_status add_memories(fnzi_pass *p, fnzi_outputs *out) {
-  for (uint32_t k = 0; p->memories->shared && k < p->graph->ninputs; k++) {
-    const fnzi_joined *j = &p->joined[k];
+/* The final values of synthetic bases. */
+static fnz_status add_base_mutations(fnzi_pass *p, fnzi_outputs *out) {
+  for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
+    const fnzi_pass_merged *j = &p->merged[k];
     if (!j->root || !j->name || j->root->storage->version == 0)
       continue;
     fnzi_output o = {.input = j->base, .written = true};
@@ -152,16 +154,15 @@ static fnz_status add_outputs(fnzi_pass *p, fnzi_outputs *out) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     if (p->inputs[k])
       FNZ_TRY(fnzi_pass_excuse(p, NULL, add_mutation(p, out, k)));
-  FNZ_TRY(add_memories(p, out));
+  FNZ_TRY(add_base_mutations(p, out));
   out->mutations = out->count;
   for (uint32_t k = 0; k < p->graph->noutputs; k++)
     FNZ_TRY(add_user_output(p, out, k));
   return fnzi_share_outputs(p, out);
 }
 
-/* --- building ------------------------------------------------------------------------------------
- */
-/* An epilogue gives an input other sizes without its elements. */
+/* --- building --------------------------------------------------------------------------------- */
+/* An epilogue needs no value for an input whose sizes change only. */
 static bool is_needed(const fnzi_pass *p, const fnzi_outputs *out, size_t k) {
   return out->data[k].handle && (!p->epilogue || k >= out->mutations || out->data[k].written);
 }
@@ -180,7 +181,7 @@ static fnz_status write_outputs(fnzi_pass *p, const fnzi_outputs *out) {
     if (is_needed(p, out, k))
       handles[n++] = out->data[k].handle;
   p->tensors = NULL;
-  fnzi_arena_free(&p->lives);
+  fnzi_arena_free(&p->tensor_arena);
   FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, &p->world->views, values));
   n = 0;
   for (size_t k = 0; k < out->count; k++) {
@@ -197,7 +198,8 @@ static fnz_status write_outputs(fnzi_pass *p, const fnzi_outputs *out) {
   return FNZ_OK;
 }
 
-/* Outputs with memory of their own whose value is somebody else's too say so. */
+/* Marks outputs that are memory of their own in the original, but whose value is an input or
+ * another output, too. */
 static fnz_status mark_own(fnzi_pass *p, const fnzi_outputs *out) {
   const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
   bool *seen;
@@ -217,8 +219,8 @@ static fnz_status mark_own(fnzi_pass *p, const fnzi_outputs *out) {
 
 fnz_status fnzi_pass_outputs(fnzi_pass *p) {
   fnzi_outputs out;
-  review_memories(p);
-  if (p->again)
+  review_alias_sets(p);
+  if (p->must_restart)
     return FNZ_OK;
   FNZ_TRY(add_outputs(p, &out));
   FNZ_TRY(write_outputs(p, &out));

@@ -16,12 +16,13 @@
 #include "functionalize/recorder/recorder.h"
 #include "functionalize/wrapper/wrapper.h"
 
-/* A memory whose inputs are windows of one root in this pass. */
-typedef struct fnzi_joined {
-  fnzi_alias *root;     /* its own window is all of the memory; held to the end */
-  uint32_t value, base; /* of the target graph; the input that stands for it, `into`'s inputs */
-  const char *name;     /* of a MEMORY input, NULL for one of the source's */
-} fnzi_joined;
+/* An alias set whose inputs are windows of one root in this pass: the root is a base that one input
+ * of the target provides. */
+typedef struct fnzi_pass_merged {
+  fnzi_alias *root;     /* all of the memory; held to the end */
+  uint32_t value, base; /* of graph `into`: the base's value, its place among the inputs */
+  const char *name; /* of an added MEMORY input; NULL where an input of the source is the base */
+} fnzi_pass_merged;
 
 typedef struct fnzi_pass {
   fnz_context *ctx;
@@ -30,28 +31,28 @@ typedef struct fnzi_pass {
   fnz_backend *recorder;
   fnz_world *world;
   fnzi_arena arena;
-  fnzi_arena lives;     /* has `tensors`, which end before what the pass gives is built */
-  fnz_tensor **tensors; /* per value of the source graph; NULL before and after its life */
-  fnz_tensor **inputs;  /* per input of the source graph; held to the end, NULL for literals */
-  fnzi_alias **roots;   /* the memory that each input came with; held to the end */
-  uint32_t *last_use;   /* per value: the last node that uses it; NULL when all are replayed */
+  fnzi_arena tensor_arena; /* of `tensors`, which end before the target graph is built */
+  fnz_tensor **tensors;    /* per value of the source graph; NULL before and after its uses */
+  fnz_tensor **inputs;     /* per input of the source graph; held to the end, NULL for literals */
+  fnzi_alias **roots;      /* the memory that each input comes with; held to the end */
+  uint32_t *last_use;      /* per value: the last node that uses it; NULL after the replay */
   fnz_program *to;
   uint32_t into;
-  fnzi_memories *memories; /* of graph 0, over all attempts; NULL for other graphs */
-  fnzi_joined *joined;     /* per first input of a memory; root NULL where it is not joined */
-  bool epilogue;           /* final values are written at the end, and are no outputs */
-  bool again;              /* memories must be joined in another way: this attempt is for nothing */
-  /* Of graphs inside of a program, see regions.h. */
+  fnzi_memories *alias_sets; /* of graph 0's inputs, over all attempts; NULL for other graphs */
+  fnzi_pass_merged *merged;  /* per first input of an alias set; root NULL where it is not merged */
+  bool epilogue;             /* final values are written at the end, and are no outputs */
+  bool must_restart;         /* inputs must be merged in another way: this attempt is dropped */
+  /* For bodies of higher-order operators, see regions.h: */
   uint32_t index;  /* of `graph` in `from` */
-  uint32_t at;     /* the node whose turn it is */
-  fnz_arg *others; /* per value that is no tensor: a handle, or the number it stands for */
+  uint32_t at;     /* the node that is replayed next */
+  fnz_arg *others; /* per value that is no tensor: a handle, or the number that it is known to be */
   struct fnzi_passes *all;
-  struct fnzi_pass *below;    /* waits for this one */
-  struct fnzi_body *body;     /* what it makes; NULL for graph 0, and when inlined */
-  struct fnzi_region *region; /* the node at `at`, while its bodies are made */
-  bool inlined;               /* its nodes go where those of the pass below go */
-  bool owns_world;            /* and the recorder */
-  bool autocast;              /* the nodes run under an enabled autocast */
+  struct fnzi_pass *below;       /* the pass that waits for this one */
+  struct fnzi_body *body;        /* the body that it makes; NULL for graph 0, and when inlined */
+  struct fnzi_region_op *region; /* the node at `at`, while its bodies are made */
+  bool inlined;                  /* its nodes are recorded among those of the pass below */
+  bool owns_world;               /* and the recorder, which else are those of the pass below */
+  bool autocast;                 /* the nodes run under an enabled autocast */
 } fnzi_pass;
 
 /* All passes over one program. */
@@ -62,8 +63,8 @@ typedef struct fnzi_passes {
   fnz_views views;
   fnzi_arena arena;
   struct fnzi_body **bodies; /* per source graph, the newest first */
-  bool *counts_from_storage; /* per source graph: some view in it, or below it, does */
-  bool writes;               /* some operator does; if none does, strides are of no matter */
+  bool *counts_from_storage; /* per source graph: some view in it, or in its bodies, does */
+  bool writes;               /* some operator writes; if none does, strides do not matter */
   fnzi_pass *top;            /* the others wait for it, each for the one above */
   uint32_t depth;
 } fnzi_passes;
@@ -92,26 +93,25 @@ FNZ_MUST_CHECK fnz_status fnzi_pass_symbol(const fnzi_pass *p, uint32_t symbol, 
 /* Replays the node at p->at, or puts a pass on top that this node has to wait for. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_step(fnzi_pass *p);
 
-/* --- recover.c --------------------------------------------------------------------------------
- * Both give `status` back, unless somebody wants to know all failures: then it is noted, if it is
- * one of the program. */
+/* --- recover.c -------------------------------------------------------------------------------- */
+/* Notes a failure and returns FNZ_OK, where all failures of the program are to be found; else
+ * returns `status`. `node` NULL: a failure of the program as a whole. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status status);
-/* The same for a node whose turn it was; its results become unknown values. */
+/* The same for the node at p->at, whose results become tensors of unknown elements. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_go_on(fnzi_pass *p, const fnzi_node *node, fnz_status status);
 
 /* --- inputs.c --------------------------------------------------------------------------------- */
-/* What belongs to the program and not to a graph: versions, ranges, weights. */
+/* Copies versions, ranges and weights of the program. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_heading(fnzi_pass *p);
-/* Inputs of the target graph, and a tensor around each. */
+/* Makes the inputs of the target graph, and a tensor around each. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_inputs(fnzi_pass *p);
-/* A tensor that looks at a window of the memory whose all is `root`: as the inputs of a graph do
- * that share memory. Wrap a value for all of the memory with fnz_tensor_wrap(), take that tensor's
- * node as `root` and call this for each input; all of them, and their views, alias from then on.
- * The root's tensor may be released when the others are there. BOUNDS when the window reaches
- * beyond the root, which must be dense where windows are not made of ranges of its dimensions. */
+/* A tensor that is a window of `root`, as inputs that share memory are. `root` is the alias of a
+ * tensor around a value for all of the memory; that tensor may be released when all windows are
+ * made. BOUNDS when the window reaches beyond the root. The root must be dense unless windows are
+ * ranges of its dimensions. */
 FNZ_MUST_CHECK fnz_status fnzi_pass_window(fnzi_pass *p, fnzi_alias *root,
                                            const fnz_geometry *window, fnz_tensor **out);
-/* Ends what the inputs hold. */
+/* Releases what the inputs hold. */
 void fnzi_pass_inputs_end(fnzi_pass *p);
 
 /* --- outputs.c -------------------------------------------------------------------------------- */
@@ -120,11 +120,11 @@ void fnzi_pass_inputs_end(fnzi_pass *p);
 FNZ_MUST_CHECK fnz_status fnzi_pass_outputs(fnzi_pass *p);
 
 /* --- driver.c --------------------------------------------------------------------------------- */
-/* Functionalizes a program without symbolic sizes. `options` are complete; `asked` gets notes,
- * `decisions` gets answers about aliasing; both may be NULL. */
+/* Functionalizes a program without symbolic sizes. `options` are complete. `notes` and `decisions`,
+ * the answers about aliasing that the result relies on, may be NULL. */
 FNZ_MUST_CHECK fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
                                                    const fnz_functionalize_options *options,
-                                                   fnzi_asked *asked, fnzi_decisions *decisions,
+                                                   fnzi_asked *notes, fnzi_decisions *decisions,
                                                    fnz_program **out);
 
 #endif

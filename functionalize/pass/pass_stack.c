@@ -91,7 +91,7 @@ fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_pass **out) {
                    .all = all,
                    .below = all->top};
   fnzi_arena_init(&p->arena, all->ctx);
-  fnzi_arena_init(&p->lives, all->ctx);
+  fnzi_arena_init(&p->tensor_arena, all->ctx);
   all->top = p;
   all->depth++;
   *out = p;
@@ -108,7 +108,7 @@ void fnzi_pass_pop(fnzi_passes *all) {
     fnz_world_destroy(p->world);
     fnzi_rec_destroy(p->recorder);
   }
-  fnzi_arena_free(&p->lives);
+  fnzi_arena_free(&p->tensor_arena);
   fnzi_arena_free(&p->arena);
   all->top = p->below;
   all->depth--;

@@ -5,8 +5,8 @@
 #include "functionalize/pass/pass.h"
 
 static bool may_go_on(const fnzi_pass *p, fnz_status status) {
-  const fnzi_asked *asked = p->to->asked;
-  return asked && asked->lints && (status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT);
+  const fnzi_asked *notes = p->to->asked;
+  return notes && notes->lints && (status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT);
 }
 
 fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
@@ -17,7 +17,7 @@ fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status stat
   return FNZ_OK;
 }
 
-/* A tensor of which only the geometry is known, in place of a result that there is none of. */
+/* A tensor of unknown elements for a result of the node that failed. */
 static fnz_status make_unknown(fnzi_pass *p, const fnz_geometry *geometry, fnz_tensor **out) {
   fnz_geometry plain = *geometry;
   const fnz_geometry *own;
@@ -30,7 +30,7 @@ static fnz_status make_unknown(fnzi_pass *p, const fnz_geometry *geometry, fnz_t
   return fnz_tensor_wrap(p->world, own, handle, out);
 }
 
-/* The operator may have returned the tensor that it writes: that is known even now. */
+/* The argument that result k of the operator is, as for one that writes; NULL for none. */
 static fnz_tensor *returned(const fnzi_pass *p, const fnzi_node *node, uint32_t k) {
   const fnz_op *op = node->op;
   if (!op || k >= op->nreturns || node->outputs[k].tag != FNZ_ARG_VALUE)

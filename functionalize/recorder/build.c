@@ -1,6 +1,6 @@
-/* build.c - the nodes of a tape that count become a graph.
+/* build.c - makes a graph of the nodes of a tape that are needed.
  *
- * needs   a tape, and the values that somebody wants
+ * needs   a tape, and the wanted values
  * keeps   the order of recording; random nodes, those without results and those with effects
  * gives   nodes in the program's own form, and which value of the graph each wanted one became */
 #include "functionalize/recorder/simplify.h"
@@ -8,7 +8,8 @@
 #include "schema/aten_names.h"
 #include "views/steps.h"
 
-/* --- what counts ------------------------------------------------------------------------------ */
+/* --- which nodes are needed
+ * ------------------------------------------------------------------------------ */
 static fnz_status need_value(void *user, const fnz_arg *arg) {
   fnzi_tape *r = user;
   if (!fnzi_is_reference(arg) || !arg->u.value)
@@ -19,7 +20,8 @@ static fnz_status need_value(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Its results are numbers, which the pass knows by other ways; it stands for reading them. */
+/* Its results are numbers: the node stays as the place where they are read from data. The pass has
+ * the numbers from elsewhere. */
 static bool gives_numbers(const fnz_op *op) {
   for (size_t i = 0; i < op->nreturns; i++)
     if (op->returns[i].type == FNZI_TYPE_TENSOR)
@@ -27,18 +29,19 @@ static bool gives_numbers(const fnz_op *op) {
   return op->nreturns > 0;
 }
 
-/* It ends the program where it does not hold; its result is a token. */
-static bool asserts(const fnz_op *op) {
+/* An assertion, whose result is a token. */
+static bool is_assertion(const fnz_op *op) {
   static const uint16_t assertions[] = {FNZI_ATEN__functional_assert_async__msg,
                                         FNZI_ATEN__functional_assert_scalar};
   return fnzi_op_is_among(op, assertions, sizeof assertions / sizeof *assertions);
 }
 
-/* It stays even if nobody needs its results. */
+/* It stays even if its results are not used. */
 static bool has_effects(const fnzi_tape *r, const fnzi_tape_node *n) {
   if (!n->op)
     return fnzi_tape_call_of(r, n)->effects;
-  return n->count == 0 || (n->op->tags & FNZI_TAGS_KEPT) || gives_numbers(n->op) || asserts(n->op);
+  return n->count == 0 || (n->op->tags & FNZI_TAGS_KEPT) || gives_numbers(n->op) ||
+         is_assertion(n->op);
 }
 
 static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
@@ -60,10 +63,9 @@ static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
   return FNZ_OK;
 }
 
-/* A round may find what the one before it made possible; hardly any program needs three. A long
- * program goes on only while a round leaves clearly fewer nodes: else some programs would be looked
- * at many times for a few nodes each. */
-enum { MOST_ROUNDS = 16, FREE_ROUNDS = 2, LITTLE = 8192, WORTH = 64 };
+/* A round of simplifying may enable the next one; hardly any program needs three rounds. A long
+ * program gets another round only if the last one removed a share of 1 / WORTH of its nodes. */
+enum { MOST_ROUNDS = 16, FREE_ROUNDS = 2, SMALL = 8192, WORTH = 64 };
 
 static size_t count_needed(const fnzi_tape *r) {
   size_t needed = 0;
@@ -72,11 +74,11 @@ static size_t count_needed(const fnzi_tape *r) {
   return needed;
 }
 
-static fnz_status tidy(fnzi_tape *r, fnz_views views, fnz_handle *wanted, size_t count) {
+static fnz_status simplify(fnzi_tape *r, fnz_views views, fnz_handle *wanted, size_t count) {
   size_t now = count_needed(r), before = now;
   bool changed = true;
   for (int round = 0; changed && round < MOST_ROUNDS; round++) {
-    if (round >= FREE_ROUNDS && now > LITTLE && (before - now) < before / WORTH)
+    if (round >= FREE_ROUNDS && now > SMALL && (before - now) < before / WORTH)
       break;
     FNZ_TRY(fnzi_tape_tidy(r, views, wanted, count, &changed));
     if (changed)
@@ -92,7 +94,7 @@ static void to_value(const fnzi_tape *r, fnz_arg *arg) {
     arg->u.value = r->places.data[arg->u.value - 1];
 }
 
-/* Texts, complex numbers and lists in lists still belong to whoever called. */
+/* Texts, complex numbers and lists in lists still belong to the caller. */
 static fnz_status keep(fnzi_tape *r, fnz_arg *arg) {
   bool is_text =
       arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_DEVICE || arg->tag == FNZ_ARG_OPERATOR;
@@ -104,7 +106,7 @@ static fnz_status keep(fnzi_tape *r, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Handles turn into values where they stand. Lists of values have one level. */
+/* Replaces handles by values in place. Lists of values have one level. */
 static fnz_status to_program(fnzi_tape *r, fnz_arg *args, size_t n) {
   for (size_t i = 0; i < n; i++) {
     to_value(r, &args[i]);
@@ -132,16 +134,16 @@ static fnz_status add_output(fnzi_tape *r, const fnzi_tape_node *n, uint32_t nod
   return FNZ_OK;
 }
 
-/* The list that tells how long result i is: what the caller expects there, or the argument whose
- * new values it has, `x` for `x_out`. NULL when there is none, or the result is no list. */
+/* A list as long as result i: the result that the caller expects, or the argument that result i has
+ * the new values of, `x` for `x_out`. NULL when there is none, or the result is no list. */
 static const fnz_arg *list_like(const fnzi_tape *r, const fnzi_tape_node *n, size_t i) {
   const fnzi_param *result = &n->op->returns[i];
   if (!result->is_list)
     return NULL;
   const fnzi_tape_lists *lists = fnzi_tape_lists_of(r, n);
   size_t size = strlen(result->name), tail = strlen("_out");
-  if (lists && i < lists->count && lists->looks[i].tag == FNZ_ARG_LIST)
-    return &lists->looks[i];
+  if (lists && i < lists->count && lists->results[i].tag == FNZ_ARG_LIST)
+    return &lists->results[i];
   if (size <= tail || strcmp(result->name + size - tail, "_out") != 0)
     return NULL;
   for (size_t k = 0; k < n->op->nparams; k++) {
@@ -157,7 +159,7 @@ static size_t list_items(const fnz_arg *list) {
   return list->tag == FNZ_ARG_LIST ? list->count : 0;
 }
 
-/* Lists of which nothing is known share what is left evenly. */
+/* The length of each list that has no such list: they share the other results evenly. */
 static size_t other_list(const fnzi_tape *r, const fnzi_tape_node *n) {
   size_t known = 0, lists = 0;
   for (size_t i = 0; i < n->op->nreturns; i++) {
@@ -213,7 +215,7 @@ static const char *stem_of(const char *target) {
 
 static fnz_status add_outcome(fnzi_tape *r, const fnzi_node_call *call, uint32_t i, uint32_t node,
                               uint32_t result, fnz_arg *out) {
-  const fnzi_outcome *o = &call->outcomes[i];
+  const fnzi_rec_outcome *o = &call->outcomes[i];
   *out = (fnz_arg){.tag = o->tag};
   if (o->tag == FNZ_ARG_NONE)
     return FNZ_OK;
@@ -246,27 +248,27 @@ static fnz_status emit_other(fnzi_tape *r, fnzi_tape_node *n) {
   return fnzi_node_append(r->program, r->graph, &out, &node);
 }
 
-static fnz_status keep_why(fnzi_tape *r, size_t tape_node) {
-  fnzi_asked *asked = r->program->asked;
+static fnz_status note_node(fnzi_tape *r, size_t tape_node) {
+  fnzi_asked *notes = r->program->asked;
   uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
-  if (!asked)
+  if (!notes)
     return FNZ_OK;
   if (node == 0)
-    FNZ_TRY(fnzi_asked_restart(r->ctx, asked, r->graph));
-  const fnzi_made made = {r->graph, node, r->whys.data[tape_node]};
-  FNZI_PUSH(r->ctx, &asked->made, made);
+    FNZ_TRY(fnzi_asked_restart(r->ctx, notes, r->graph));
+  const fnzi_made note = {r->graph, node, r->whys.data[tape_node]};
+  FNZI_PUSH(r->ctx, &notes->nodes, note);
   return FNZ_OK;
 }
 
 /* The arguments become the program's own. */
 static fnz_status emit(fnzi_tape *r, fnzi_tape_node *n) {
-  FNZ_TRY(keep_why(r, fnzi_tape_index_of(r, n)));
+  FNZ_TRY(note_node(r, fnzi_tape_index_of(r, n)));
   FNZ_TRY(to_program(r, n->args, fnzi_tape_nargs(r, n)));
   return n->op ? emit_call(r, n) : emit_other(r, n);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
-/* What the vectors do not use is given back: nothing is recorded any more for now. */
+/* Frees unused capacity, because nothing more is recorded. */
 static fnz_status trim(fnzi_tape *r) {
   FNZI_TRIM(r->ctx, &r->values);
   FNZI_TRIM(r->ctx, &r->results);
@@ -274,7 +276,7 @@ static fnz_status trim(fnzi_tape *r) {
   return FNZ_OK;
 }
 
-/* Exactly what those nodes of the tape take that count. */
+/* Reserves exactly the room of the needed nodes and their values. */
 static fnz_status make_room(fnzi_tape *r) {
   fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
   size_t nodes = g->nodes.count, values = g->values.count;
@@ -287,7 +289,7 @@ static fnz_status make_room(fnzi_tape *r) {
   return FNZ_OK;
 }
 
-/* Inputs have their places. */
+/* Inputs are values of the graph already. */
 static fnz_status make_places(fnzi_tape *r) {
   FNZI_RESERVE(r->ctx, &r->places, r->values.count);
   for (size_t i = 0; i < r->values.count; i++)
@@ -297,9 +299,9 @@ static fnz_status make_places(fnzi_tape *r) {
 }
 
 /* --- in which order --------------------------------------------------------------------------- */
-/* A view that shares memory costs nothing and stands before its first reader, where a pass that
- * derives views when they are read would put it again. */
-static bool waits(const fnzi_tape_node *n) {
+/* A view that shares memory costs nothing. It is emitted right before its first reader, where a
+ * second pass would emit it, too. */
+static bool is_pending_view(const fnzi_tape_node *n) {
   return n->needed && !n->emitted && n->op && fnz_op_is_view(n->op);
 }
 
@@ -318,7 +320,7 @@ static fnz_status emit_views(void *user, const fnz_arg *arg) {
   w->nodes.count = 0;
   while (fnzi_is_reference(arg) && arg->u.value) {
     uint32_t i = r->values.data[arg->u.value - 1].node;
-    if (i == FNZI_NO_NODE || !waits(&r->nodes.data[i]))
+    if (i == FNZI_NO_NODE || !is_pending_view(&r->nodes.data[i]))
       break;
     FNZI_PUSH(r->ctx, &w->nodes, i);
     arg = &r->nodes.data[i].args[0];
@@ -364,21 +366,22 @@ static fnz_status emit_as_recorded(fnzi_tape *r) {
 }
 
 /* --- piece by piece --------------------------------------------------------------------------- */
-/* A long tape is cut into pieces, each of which ends when its nodes are emitted. */
+/* A long tape is cut into pieces, and each piece is freed when its nodes are emitted: so the tape
+ * and the graph are never in memory both as a whole. */
 enum { MOST_PIECES = 16, LEAST_PIECE = 4096 };
 
 typedef struct piece {
   fnzi_tape_nodes nodes;
-  fnzi_tape_values values; /* that they define, and inputs among these */
+  fnzi_tape_values values; /* defined by `nodes`, and inputs among them */
   fnzi_tape_results results;
 } piece;
 
 typedef struct pieces {
-  piece of[MOST_PIECES]; /* behind what is left on the tape, the last one first */
+  piece of[MOST_PIECES]; /* the rest of the tape, the last piece first */
   size_t count;
 } pieces;
 
-/* Where the values and results of the nodes from `node` on begin. */
+/* The first value of the nodes from `node` on. */
 static size_t first_value(const fnzi_tape *r, size_t node) {
   size_t i = r->values.count;
   while (i > 0 && r->values.data[i - 1].node >= node)
@@ -386,7 +389,7 @@ static size_t first_value(const fnzi_tape *r, size_t node) {
   return i;
 }
 
-/* Moves what `from` has from `at` on. */
+/* Moves the elements of `from` from `at` on. */
 #define CUT(ctx, from, at, to)                                                                     \
   do {                                                                                             \
     FNZI_RESERVE(ctx, to, (from)->count - (at));                                                   \
@@ -413,8 +416,8 @@ static void end_piece(const fnzi_tape *r, piece *p) {
   FNZI_VEC_FREE(r->ctx, &p->results);
 }
 
-/* What is left of the tape ends; p takes its place. */
-static void go_on_with(fnzi_tape *r, piece *p) {
+/* Frees the emitted piece on the tape and puts p in its place. */
+static void continue_with(fnzi_tape *r, piece *p) {
   piece done = {r->nodes, r->values, r->results};
   r->ended.nodes += done.nodes.count;
   r->ended.values += done.values.count;
@@ -433,20 +436,20 @@ static fnz_status cut_and_emit(fnzi_tape *r, pieces *p) {
     FNZ_TRY(cut(r, r->nodes.count - length, p));
   FNZ_TRY(emit_as_recorded(r));
   while (p->count > 0) {
-    go_on_with(r, &p->of[--p->count]);
+    continue_with(r, &p->of[--p->count]);
     FNZ_TRY(emit_as_recorded(r));
   }
   return FNZ_OK;
 }
 
-/* Afterwards there is no tape any more. */
+/* The tape is empty afterwards. */
 static fnz_status emit_by_pieces(fnzi_tape *r) {
   pieces p = {.count = 0};
   piece nothing = {0};
   fnz_status status = cut_and_emit(r, &p);
   while (p.count > 0)
     end_piece(r, &p.of[--p.count]);
-  go_on_with(r, &nothing);
+  continue_with(r, &nothing);
   return status;
 }
 
@@ -460,7 +463,7 @@ fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, s
   FNZ_TRY(trim(r));
   FNZ_TRY(mark(r, now, count));
   if (views)
-    FNZ_TRY(tidy(r, *views, now, count));
+    FNZ_TRY(simplify(r, *views, now, count));
   FNZ_TRY(make_places(r));
   if (views && *views == FNZ_VIEWS_KEEP)
     FNZ_TRY(emit_in_order(r, now, count));

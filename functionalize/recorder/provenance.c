@@ -8,77 +8,76 @@
 #include <stdlib.h>
 
 /* --- notes ------------------------------------------------------------------------------------ */
-void fnzi_asked_forget(fnzi_asked *asked) {
-  asked->made.count = asked->failures.count = asked->unread.count = asked->first.count = 0;
+void fnzi_asked_forget(fnzi_asked *notes) {
+  notes->nodes.count = notes->failures.count = notes->unread.count = notes->first.count = 0;
 }
 
-/* Entries from the first one of the graph on move up; what they are the first of moves with them.
- */
-static void forget_graph(fnzi_asked *asked, uint32_t graph) {
-  size_t kept = asked->first.data[graph];
-  for (size_t i = kept; i < asked->made.count; i++) {
-    const fnzi_made made = asked->made.data[i];
-    if (made.graph == graph)
+/* The notes after those of the graph move up, and so do the places of first notes. */
+static void forget_graph(fnzi_asked *notes, uint32_t graph) {
+  size_t kept = notes->first.data[graph];
+  for (size_t i = kept; i < notes->nodes.count; i++) {
+    const fnzi_made note = notes->nodes.data[i];
+    if (note.graph == graph)
       continue;
-    if (asked->first.data[made.graph] == i)
-      asked->first.data[made.graph] = kept;
-    asked->made.data[kept++] = made;
+    if (notes->first.data[note.graph] == i)
+      notes->first.data[note.graph] = kept;
+    notes->nodes.data[kept++] = note;
   }
-  asked->made.count = kept;
+  notes->nodes.count = kept;
 }
 
-fnz_status fnzi_asked_restart(fnz_context *ctx, fnzi_asked *asked, uint32_t graph) {
+fnz_status fnzi_asked_restart(fnz_context *ctx, fnzi_asked *notes, uint32_t graph) {
   const size_t none = SIZE_MAX;
-  while (asked->first.count <= graph)
-    FNZI_PUSH(ctx, &asked->first, none);
-  if (asked->first.data[graph] != none)
-    forget_graph(asked, graph);
-  asked->first.data[graph] = asked->made.count;
+  while (notes->first.count <= graph)
+    FNZI_PUSH(ctx, &notes->first, none);
+  if (notes->first.data[graph] != none)
+    forget_graph(notes, graph);
+  notes->first.data[graph] = notes->nodes.count;
   return FNZ_OK;
 }
 
-fnz_status fnzi_asked_arrange(fnz_context *ctx, fnzi_asked *asked, const uint32_t *order,
+fnz_status fnzi_asked_arrange(fnz_context *ctx, fnzi_asked *notes, const uint32_t *order,
                               uint32_t count) {
-  size_t kept = 0, bytes = asked->first.count * sizeof(uint32_t);
+  size_t kept = 0, bytes = notes->first.count * sizeof(uint32_t);
   uint32_t *place = fnzi_resize(ctx, NULL, 0, bytes);
   if (!place && bytes)
     return fnzi_no_memory(ctx);
-  for (size_t g = 0; g < asked->first.count; g++)
+  for (size_t g = 0; g < notes->first.count; g++)
     place[g] = count;
   for (uint32_t k = 0; k < count; k++)
-    if (order[k] < asked->first.count)
+    if (order[k] < notes->first.count)
       place[order[k]] = k;
-  for (size_t i = 0; i < asked->made.count; i++) {
-    fnzi_made made = asked->made.data[i];
-    made.graph = place[made.graph];
-    if (made.graph < count)
-      asked->made.data[kept++] = made;
+  for (size_t i = 0; i < notes->nodes.count; i++) {
+    fnzi_made note = notes->nodes.data[i];
+    note.graph = place[note.graph];
+    if (note.graph < count)
+      notes->nodes.data[kept++] = note;
   }
-  asked->made.count = kept;
-  asked->first.count = 0;
+  notes->nodes.count = kept;
+  notes->first.count = 0;
   fnzi_free(ctx, place, bytes);
   return FNZ_OK;
 }
 
-void fnzi_asked_end(fnz_context *ctx, fnzi_asked *asked) {
-  FNZI_VEC_FREE(ctx, &asked->made);
-  FNZI_VEC_FREE(ctx, &asked->first);
-  FNZI_VEC_FREE(ctx, &asked->failures);
-  FNZI_VEC_FREE(ctx, &asked->unread);
+void fnzi_asked_end(fnz_context *ctx, fnzi_asked *notes) {
+  FNZI_VEC_FREE(ctx, &notes->nodes);
+  FNZI_VEC_FREE(ctx, &notes->first);
+  FNZI_VEC_FREE(ctx, &notes->failures);
+  FNZI_VEC_FREE(ctx, &notes->unread);
 }
 
-static fnz_status push_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write) {
-  FNZI_PUSH(ctx, &asked->unread, write);
+static fnz_status push_unread(fnz_context *ctx, fnzi_asked *notes, const fnzi_node *write) {
+  FNZI_PUSH(ctx, &notes->unread, write);
   return FNZ_OK;
 }
 
-void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write) {
-  if (write && asked && asked->lints && push_unread(ctx, asked, write) != FNZ_OK)
-    asked->lost = true;
+void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *notes, const fnzi_node *write) {
+  if (write && notes && notes->lints && push_unread(ctx, notes, write) != FNZ_OK)
+    notes->lost = true;
 }
 
 /* --- nodes by their addresses ----------------------------------------------------------------- */
-/* An address, and the graph whose nodes it is the first of. */
+/* The address of the first node of a graph. */
 typedef struct first_node {
   uintptr_t at;
   uint32_t graph;
@@ -135,7 +134,7 @@ static fnz_status make_room(fnz_program *to) {
   return FNZ_OK;
 }
 
-/* The source may have been made of another program itself. */
+/* Where the source is a rewritten program itself, its nodes come from nodes of another one. */
 static fnzi_made_of source_of(const fnzi_finder *finder, const fnzi_node *node) {
   static const fnzi_made_of unknown = {0, FNZI_NO_NODE};
   const fnz_program *from = finder->p;
@@ -148,22 +147,22 @@ static fnzi_made_of source_of(const fnzi_finder *finder, const fnzi_node *node) 
   return earlier ? earlier[index] : unknown;
 }
 
-fnz_status fnzi_keep_extras(const fnz_program *from, const fnzi_asked *asked, fnz_program *to) {
+fnz_status fnzi_keep_extras(const fnz_program *from, const fnzi_asked *notes, fnz_program *to) {
   if (!to || !from->extras || to->extras)
     return FNZ_OK;
   to->extras = fnzi_extras_retain(from->extras);
   to->is_rewritten = true;
-  if (!asked)
+  if (!notes)
     return FNZ_OK;
   fnzi_finder finder;
   FNZ_TRY(make_room(to));
   FNZ_TRY(fnzi_finder_of(&to->arena, from, &finder));
-  for (size_t i = 0; i < asked->made.count; i++) {
-    const fnzi_made *made = &asked->made.data[i];
-    const fnzi_graph *g = fnzi_graph_at(to, made->graph);
-    const fnzi_node *why = made->why.node ? made->why.node : made->why.reader;
-    if (made->node < g->nodes.count)
-      ((fnzi_made_of *)(uintptr_t)g->made_of)[made->node] = source_of(&finder, why);
+  for (size_t i = 0; i < notes->nodes.count; i++) {
+    const fnzi_made *note = &notes->nodes.data[i];
+    const fnzi_graph *g = fnzi_graph_at(to, note->graph);
+    const fnzi_node *why = note->why.node ? note->why.node : note->why.reader;
+    if (note->node < g->nodes.count)
+      ((fnzi_made_of *)(uintptr_t)g->made_of)[note->node] = source_of(&finder, why);
   }
   return FNZ_OK;
 }

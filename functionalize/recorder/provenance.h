@@ -1,8 +1,9 @@
-/* provenance.h - where a recorded node comes from, as cheaply as it can be known while recording.
+/* provenance.h - notes on why the result has its nodes, made while it is recorded.
  *
- * The world always knows these few pointers. Where somebody asks (program->asked), the tape keeps
- * them per node, and the pass goes on behind failures when it is to find all of them. What they
- * mean to people is found out afterwards: origins.c, lint.c. */
+ * A note holds pointers into the source program only, so that making it costs little. Indices,
+ * reasons and findings are derived from the notes afterwards (explain/). The same notes list
+ * failures where the pass is to find all of them. Programs are made without notes unless the caller
+ * needs them. */
 #ifndef FNZI_PROVENANCE_H
 #define FNZI_PROVENANCE_H
 
@@ -12,25 +13,25 @@
 
 typedef enum fnzi_cause {
   FNZI_CAUSE_NODE, /* the operator itself, or what its rule needs */
-  FNZI_CAUSE_READ, /* a window's value, for somebody who reads it */
-  FNZI_CAUSE_WRITE /* what was written through a window, put back into the memory it belongs to */
+  FNZI_CAUSE_READ, /* the value of an alias is read */
+  FNZI_CAUSE_WRITE /* a write through an alias is committed to its base */
 } fnzi_cause;
 
-/* Nodes of the program that is functionalized, NULL for none. */
+/* Why something is recorded; nodes of the source program, NULL for none. */
 typedef struct fnzi_why {
-  const fnzi_node *node;   /* whose line it has */
-  const fnzi_node *reader; /* what was replayed */
-  const fnzi_node *view;   /* who opened the window */
-  uint32_t output;         /* where there is no reader: of the target graph */
+  const fnzi_node *node;   /* whose source line it has */
+  const fnzi_node *reader; /* the node being replayed */
+  const fnzi_node *view;   /* the node that made the alias */
+  uint32_t output;         /* without a reader: the output of the target graph being read */
   uint32_t cause;          /* fnzi_cause */
 } fnzi_why;
 
-/* A node is being replayed. */
+/* The reason of a node that is being replayed. */
 static inline fnzi_why fnzi_why_node(const fnzi_node *node) {
   return (fnzi_why){node, node, NULL, 0, FNZI_CAUSE_NODE};
 }
 
-/* An output is being read. */
+/* The reason of an output that is being read. */
 static inline fnzi_why fnzi_why_output(size_t output) {
   return (fnzi_why){NULL, NULL, NULL, (uint32_t)output, FNZI_CAUSE_NODE};
 }
@@ -41,23 +42,23 @@ typedef struct fnzi_made {
   fnzi_why why;
 } fnzi_made;
 
-/* A failure that the pass went on behind. */
+/* A failure after which the pass went on. */
 typedef struct fnzi_failure {
   const fnzi_node *node; /* NULL: of the program as a whole */
   fnz_error error;
 } fnzi_failure;
 
-/* What somebody wants to know of how a program is made. */
+/* The notes on one program. */
 typedef struct fnzi_asked {
-  bool lints;
+  bool lints; /* failures are listed, and so are writes that nothing reads */
   struct {
     fnzi_made *data;
     size_t count, capacity;
-  } made;
+  } nodes;
   struct {
     size_t *data;
     size_t count, capacity;
-  } first; /* by graph of the target: where in `made` it begins; SIZE_MAX for nowhere */
+  } first; /* per graph of the target: its first note in `nodes`; SIZE_MAX for none */
   struct {
     fnzi_failure *data;
     size_t count, capacity;
@@ -65,33 +66,34 @@ typedef struct fnzi_asked {
   struct {
     const fnzi_node **data;
     size_t count, capacity;
-  } unread;  /* writes that nobody has read */
-  bool lost; /* there was no memory for all of them */
+  } unread;  /* writes that nothing reads */
+  bool lost; /* memory ran out, and `unread` is not complete */
 } fnzi_asked;
 
-/* Forgets the answers, because everything begins again. */
-void fnzi_asked_forget(fnzi_asked *asked);
-/* A graph of the target is built, perhaps once more: forgets what is known of its nodes. */
-FNZ_MUST_CHECK fnz_status fnzi_asked_restart(fnz_context *ctx, fnzi_asked *asked, uint32_t graph);
-/* The graphs get other numbers: order[k] becomes k; what was made in others is forgotten. */
-FNZ_MUST_CHECK fnz_status fnzi_asked_arrange(fnz_context *ctx, fnzi_asked *asked,
+/* Drops all notes, because the pass starts again. */
+void fnzi_asked_forget(fnzi_asked *notes);
+/* Drops the notes on the nodes of a graph that is built once more. */
+FNZ_MUST_CHECK fnz_status fnzi_asked_restart(fnz_context *ctx, fnzi_asked *notes, uint32_t graph);
+/* Renumbers the graphs: order[k] becomes k. Drops the notes on graphs that are not in `order`. */
+FNZ_MUST_CHECK fnz_status fnzi_asked_arrange(fnz_context *ctx, fnzi_asked *notes,
                                              const uint32_t *order, uint32_t count);
-void fnzi_asked_end(fnz_context *ctx, fnzi_asked *asked);
-/* A write that nobody has read, and now nobody will; `write` and `asked` may be NULL. */
-void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *asked, const fnzi_node *write);
+void fnzi_asked_end(fnz_context *ctx, fnzi_asked *notes);
+/* Lists a write whose value can no longer be read. Both may be NULL. */
+void fnzi_asked_unread(fnz_context *ctx, fnzi_asked *notes, const fnzi_node *write);
 
 /* Finds nodes of a program by their addresses. */
 typedef struct fnzi_finder {
   const fnz_program *p;
-  uint32_t *order; /* graphs that have nodes, by the addresses of these */
+  uint32_t *order; /* the graphs that have nodes, by the addresses of these */
   size_t count;
 } fnzi_finder;
 FNZ_MUST_CHECK fnz_status fnzi_finder_of(fnzi_arena *arena, const fnz_program *p, fnzi_finder *out);
-/* Which node it is; false, and SIZE_MAX, when it is none of the program's. */
+/* The graph and the index of a node; false, and index SIZE_MAX, when it is not in the program. */
 bool fnzi_find_node(const fnzi_finder *finder, const fnzi_node *node, size_t *graph, size_t *index);
-/* The metadata of the source's .pt2 file, if it is from one, and, with `asked`, which of its nodes
- * each node of `to` comes from. `asked` and `to` may be NULL. */
-FNZ_MUST_CHECK fnz_status fnzi_keep_extras(const fnz_program *from, const fnzi_asked *asked,
+
+/* Keeps for `to` the metadata of the source's .pt2 file, if it is from one, and, with notes, which
+ * node of the source each of its nodes comes from. `notes` may be NULL. */
+FNZ_MUST_CHECK fnz_status fnzi_keep_extras(const fnz_program *from, const fnzi_asked *notes,
                                            fnz_program *to);
 
 #endif

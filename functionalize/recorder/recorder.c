@@ -1,8 +1,8 @@
-/* recorder.c - the backend that writes down functional calls; build.c makes nodes of those
- * that count.
+/* recorder.c - the backend that records functional calls; build.c makes nodes of those that are
+ * needed.
  *
- * While recording, a call costs its arguments and a few words; names, tables and the program's own
- * form are made once it is known which calls anybody needs. */
+ * A recorded call costs its arguments and a few words. Names, tables and nodes are made only when
+ * it is known which calls are needed. */
 #include "functionalize/recorder/tape.h"
 
 /* --- recording -------------------------------------------------------------------------------- */
@@ -18,7 +18,7 @@ static fnz_status add_value(fnzi_tape *r, const fnz_geometry *g, fnz_handle shap
   return FNZ_OK;
 }
 
-/* Arguments are kept in the program's arena: there they stay if the node counts. */
+/* The items are in the program's arena, where a needed node keeps them. */
 static fnz_status copy_list(fnzi_tape *r, fnz_arg *a) {
   fnz_arg *items;
   FNZI_NEW(&r->program->arena, a->count, &items);
@@ -36,13 +36,13 @@ static bool has_several_lists(const fnz_op *op) {
 }
 
 static fnz_status note_why(fnzi_tape *r) {
-  const fnzi_why nobody = {0};
+  const fnzi_why unknown = {0};
   if (r->program->asked)
-    FNZI_PUSH(r->ctx, &r->whys, r->why ? *r->why : nobody);
+    FNZI_PUSH(r->ctx, &r->whys, r->why ? *r->why : unknown);
   return FNZ_OK;
 }
 
-/* Calls of one line of the source follow each other. */
+/* Successive calls mostly come from the same line of the source. */
 static fnz_status keep_source(fnzi_tape *r, const char *source, const char **out) {
   if (!r->source || strcmp(r->source, source) != 0)
     FNZ_TRY(fnzi_intern(r->program, source, strlen(source), &r->source));
@@ -50,8 +50,8 @@ static fnz_status keep_source(fnzi_tape *r, const char *source, const char **out
   return FNZ_OK;
 }
 
-/* A single list has what the other results leave, also where the pass calls the operator for
- * reasons of its own: to read another view. */
+/* Lengths are noted for operators with several lists only: the length of a single list follows from
+ * the number of results. */
 static fnz_status add_node(fnzi_tape *r, const fnz_request *call, size_t count) {
   fnzi_tape_node n = {.op = call->op,
                       .count = (uint32_t)count & FNZI_MOST_RESULTS,
@@ -123,7 +123,7 @@ static fnz_status add_results(fnzi_tape *r, const fnz_request *call, const fnz_h
   return FNZ_OK;
 }
 
-/* The program is the caller's once the recording is finished. */
+/* A finished program belongs to the caller. */
 static fnz_status refuse_finished(const fnzi_tape *r) {
   return r->program ? FNZ_OK
                     : fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, NULL,
@@ -145,7 +145,7 @@ static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, f
   return add_results(r, call, shapes, outputs, *count);
 }
 
-/* A tape forgets nothing. */
+/* A tape keeps all values. */
 static void release(void *self, fnz_handle value) {
   (void)self;
   (void)value;
@@ -241,7 +241,7 @@ fnz_status fnzi_recorder_on(fnz_context *ctx, fnz_program *program, uint32_t gra
   return create(ctx, &start, out);
 }
 
-/* --- the pass's side -------------------------------------------------------------------------- */
+/* --- for the pass -------------------------------------------------------------------------- */
 fnz_program *fnzi_recorder_program(fnz_backend *backend) {
   return ((fnzi_tape *)backend->self)->program;
 }
@@ -281,7 +281,8 @@ void fnzi_rec_destroy(fnz_backend *recorder) {
     recorder->destroy(recorder->self);
 }
 
-/* --- nodes that are no calls ------------------------------------------------------------------ */
+/* --- nodes that apply no operator
+ * ------------------------------------------------------------------ */
 static fnz_status copy_names(fnzi_tape *r, const fnzi_node_call *call, const char *const **out) {
   const char **names;
   *out = NULL;
@@ -295,7 +296,7 @@ static fnz_status copy_names(fnzi_tape *r, const fnzi_node_call *call, const cha
 }
 
 static fnz_status copy_call(fnzi_tape *r, const fnzi_node_call *call, fnzi_tape_other *out) {
-  fnzi_outcome *outcomes;
+  fnzi_rec_outcome *outcomes;
   *out = (fnzi_tape_other){r->nodes.count, *call};
   FNZ_TRY(fnzi_intern(r->program, call->target, strlen(call->target), &out->call.target));
   FNZ_TRY(copy_names(r, call, &out->call.names));
@@ -319,7 +320,7 @@ fnz_status fnzi_recorder_node(fnz_backend *backend, const fnzi_node_call *call, 
   FNZ_TRY(note_why(r));
   FNZI_PUSH(r->ctx, &r->nodes, n);
   for (uint32_t i = 0; i < call->noutcomes; i++) {
-    const fnzi_outcome *o = &call->outcomes[i];
+    const fnzi_rec_outcome *o = &call->outcomes[i];
     out[i] = 0;
     if (o->tag != FNZ_ARG_NONE)
       FNZ_TRY(add_value(r, o->geometry, 0, node, &out[i]));
@@ -339,7 +340,8 @@ bool fnzi_recorder_has_effects(const fnz_backend *backend) {
   return ((const fnzi_tape *)backend->self)->effects;
 }
 
-/* --- the public side -------------------------------------------------------------------------- */
+/* --- public functions --------------------------------------------------------------------------
+ */
 fnz_status fnz_recorder_input(fnz_backend *backend, const char *name, const fnz_geometry *g,
                               fnz_handle *out) {
   fnzi_tape *r = backend->self;

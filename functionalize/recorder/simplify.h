@@ -1,26 +1,30 @@
-/* simplify.h - what the files that make less of the tape share.
+/* simplify.h - a peephole optimizer over the tape, as its files share it.
  *
- * A *sight* is what is known of a value that a view or a scatter gave:
+ * A *fact* is what is known of a value that a view or a scatter gave:
  *
- *   SAME   it is its base, element by element and in the same layout: nobody needs it
- *   SEEN   a window of its base
- *   PUT    its base, but for a window that shows another value
+ *   SAME          it equals its base, in elements and layout: its uses become uses of the base
+ *   VIEW_OF       it shows a window of its base
+ *   SCATTER_INTO  it equals its base outside of a window, which shows another value
  *
- * Windows are geometries in the *frame* of a value: the value as if it were a root of memory, dense
- * and row-major, or, for views that share memory, as it lies. */
+ * Windows are geometries in the *frame* of a value: its own dense, row-major memory or, for views
+ * that share memory, its geometry as it is. */
 #ifndef FNZI_SIMPLIFY_H
 #define FNZI_SIMPLIFY_H
 
-#include "views/oracle_log.h"
 #include "functionalize/recorder/tape.h"
+#include "views/oracle_log.h"
 #include "views/views.h"
 
-/* Scatters are looked through for so many links. */
+/* So many scatters in a row are searched for a window. */
 enum { FNZI_TIDY_HOPS = 16 };
 
-typedef enum fnzi_sight_kind { FNZI_SIGHT_SAME, FNZI_SIGHT_SEEN, FNZI_SIGHT_PUT } fnzi_sight_kind;
+typedef enum fnzi_rec_fact_kind {
+  FNZI_FACT_SAME,
+  FNZI_FACT_VIEW_OF,
+  FNZI_FACT_SCATTER_INTO
+} fnzi_rec_fact_kind;
 
-/* From the first element to behind the last; none is known if low > high. */
+/* From the first element to behind the last; not known if low > high. */
 typedef struct fnzi_span {
   int64_t low, high;
 } fnzi_span;
@@ -28,31 +32,32 @@ static inline bool fnzi_span_is_known(fnzi_span s) {
   return s.low <= s.high;
 }
 
-/* How far a scatter reaches. */
+/* The span of a scatter's window, and of the windows of all scatters in a run: from the result of
+ * this one down to `start`. */
 typedef struct fnzi_reach {
-  fnzi_span span, run; /* its window's, and that of all from `start` to here */
-  uint32_t start;      /* what the first scatter below whose span is known begins with */
+  fnzi_span span, run;
+  uint32_t start; /* the base of the run's first scatter */
 } fnzi_reach;
 
-typedef struct fnzi_sight {
-  const fnz_geometry *window; /* of SEEN in the frame of the base; of PUT in that of the result */
-  const fnzi_reach *reach;    /* of PUT */
+typedef struct fnzi_rec_fact {
+  const fnz_geometry *window; /* of VIEW_OF in the base's frame; of SCATTER_INTO in the result's */
+  const fnzi_reach *reach;    /* of SCATTER_INTO */
   uint32_t value, base;       /* values of the tape, as in its `values` */
-  uint32_t source;            /* of PUT: what the window shows */
-  uint32_t uses, movable;     /* uses that count, and how many of them could do without it */
-  uint32_t next;              /* of SEEN: in its bucket, + 1 */
+  uint32_t source;            /* of SCATTER_INTO: what the window shows */
+  uint32_t uses, rebasable;   /* uses that count, and how many of them another base would serve */
+  uint32_t next;              /* of VIEW_OF: the next place + 1 in its bucket */
   uint8_t kind;
-  bool real;         /* of SEEN: it shares memory with its base */
-  bool walked, dies; /* of PUT: inside of a run; of one that becomes one node */
-} fnzi_sight;
+  bool real;         /* of VIEW_OF: it shares memory with its base */
+  bool walked, dies; /* of SCATTER_INTO: inside of a run; of a run that becomes one node */
+} fnzi_rec_fact;
 
-/* A node that could be another one over another base, and then would not use `from`. */
-typedef struct fnzi_move {
+/* A change of a node to another base, after which it does not use `from`. */
+typedef struct fnzi_rec_rebase {
   uint32_t node, from, base;
-  bool free; /* neither costs anything: the shorter way is taken, whoever has the other */
+  bool free; /* neither view costs anything: the node is changed in any case */
   const fnz_op *op;
-  fnz_arg *args; /* the first is not written yet; NULL: only the base is another one */
-} fnzi_move;
+  fnz_arg *args; /* the first is filled in later; NULL: only the base changes */
+} fnzi_rec_rebase;
 
 typedef enum fnzi_tidy_class {
   FNZI_TIDY_UNKNOWN,
@@ -63,65 +68,66 @@ typedef enum fnzi_tidy_class {
   FNZI_TIDY_CAST
 } fnzi_tidy_class;
 
-/* What is known of an operator. Programs have few of them. */
+/* An operator as the optimizer sees it. */
 typedef struct fnzi_tidy_op {
   const fnz_op *op;
   const fnzi_view *view;   /* of a view; of a scatter that of `scattered` */
   const fnz_op *scattered; /* the view through which a scatter writes */
   fnzi_tidy_class class;
 } fnzi_tidy_op;
-/* Each stands at its place, or at one of the next few. */
+/* Programs use few operators: each is at its place in a small table, or at one of the next few. */
 enum { FNZI_TIDY_OPS = 64, FNZI_TIDY_NEAR = 8 };
 
+/* One round of simplifying. */
 typedef struct fnzi_tidy {
   fnzi_tape *tape;
   fnzi_arena *arena;   /* for the round */
   fnzi_arena *scratch; /* for one node, one piece of a run */
   fnz_views views;
   fnzi_tidy_op *ops; /* FNZI_TIDY_OPS of them, by place in the table */
-  uint32_t *notes;   /* by value: its sight + 1 */
+  uint32_t *fact_at; /* per value: the place + 1 of its fact in `facts`; 0 for none */
   uint32_t *buckets, nbuckets;
   struct {
-    fnzi_sight *data;
+    fnzi_rec_fact *data;
     size_t count, capacity;
-  } sights;
+  } facts;
   struct {
-    fnzi_move *data;
+    fnzi_rec_rebase *data;
     size_t count, capacity;
-  } moves;
+  } rebases;
   const fnz_geometry *kept; /* the last window that was copied */
-  fnzi_path *path;          /* the one that is being looked for */
+  fnzi_path *path;          /* reused for every search */
   bool changed;
 } fnzi_tidy;
 
 /* --- simplify.c ------------------------------------------------------------------------------- */
-/* One round over the nodes that are marked as needed; `wanted` become the values they are now.
- * The caller marks again when *changed, and may ask for another round. */
+/* One round over the nodes that are marked as needed; `wanted` become the values that replace them.
+ * When *changed, the caller marks again and may start another round. */
 FNZ_MUST_CHECK fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted,
                                          size_t count, bool *changed);
 
+/* --- simplify_facts.c ------------------------------------------------------------------------- */
 /* Borrowed until the next call. */
 const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op);
-
-/* --- simplify_facts.c ------------------------------------------------------------------------- */
 static inline uint32_t fnzi_tape_index(const fnz_arg *arg) {
   return (uint32_t)(arg->u.value - 1);
 }
-static inline fnzi_sight *fnzi_sight_of(const fnzi_tidy *t, uint32_t value) {
-  return t->notes[value] ? &t->sights.data[t->notes[value] - 1] : NULL;
+static inline fnzi_rec_fact *fnzi_rec_fact_of(const fnzi_tidy *t, uint32_t value) {
+  return t->fact_at[value] ? &t->facts.data[t->fact_at[value] - 1] : NULL;
 }
-/* Passes at other sizes answer the same. */
+/* Passes at other sizes give the same answer. */
 static inline bool fnzi_tidy_agreed(const fnzi_tidy *t, uint32_t answer) {
   return fnzi_agreed(t->tape->program->decisions, answer);
 }
 /* Copies the window. */
-FNZ_MUST_CHECK fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight);
-/* The value in its own coordinates. */
+FNZ_MUST_CHECK fnz_status fnzi_rec_fact_add(fnzi_tidy *t, const fnzi_rec_fact *fact);
+/* The frame of a value. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_frame(fnzi_tidy *t, uint32_t value, bool real,
                                           const fnz_geometry **out);
-/* Nobody can tell the two apart, but by who else has them. */
+/* Equal in dtype, sizes, offset, bits and the strides that matter. */
 bool fnzi_same_layout(const fnz_geometry *a, const fnz_geometry *b);
-/* `value` is `other` from now on, if nobody can tell; *done says whether. */
+/* Replaces `value` by `other` where their layouts, and the program's results, allow it; *done says
+ * whether. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_replace(fnzi_tidy *t, uint32_t node, uint32_t value,
                                             uint32_t other, bool *done);
 /* The value that shows this window of `base` already; FNZI_NO_NODE when there is none. */
@@ -131,14 +137,14 @@ uint32_t fnzi_tidy_known(const fnzi_tidy *t, uint32_t base, bool real, const fnz
 FNZ_MUST_CHECK fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame,
                                              const fnz_geometry *window, bool real,
                                              const fnz_op **op, fnz_arg **args);
-/* `args` NULL: those that it has, but for the base. */
+/* Offers another base for a node. `args` NULL: its arguments stay, but for the base. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t from, uint32_t base,
                                          const fnz_op *op, fnz_arg *args);
 
 /* --- simplify_scatters.c ---------------------------------------------------------------------- */
-/* *ended: another value has taken the place of its result. */
+/* *ended: another value has replaced its result. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended);
-/* Runs of scatters that cover their base become one node. */
+/* Makes one node of each run of scatters that covers its base. */
 FNZ_MUST_CHECK fnz_status fnzi_tidy_runs(fnzi_tidy *t);
 
 #endif

@@ -1,5 +1,5 @@
-/* simplify_facts.c - what is known of values that views and scatters gave, and who is whose equal.
- */
+/* simplify_facts.c - facts about operators and about values that views and scatters gave, and which
+ * values are equal. */
 #include "views/tiling.h"
 #include "functionalize/recorder/simplify.h"
 
@@ -61,8 +61,8 @@ bool fnzi_same_layout(const fnz_geometry *a, const fnz_geometry *b) {
          same_strides(a, b);
 }
 
-/* What the program returns keeps its strides to the last, and does not become an input or another
- * result: it is memory of its own. */
+/* A result of the program keeps all its strides, and is not replaced by an input or another result:
+ * it is memory of its own. */
 static bool may_return(const fnzi_tape *tape, uint32_t value, uint32_t other) {
   const fnzi_tape_value *a = &tape->values.data[value], *b = &tape->values.data[other];
   return a->geometry == b->geometry && b->node != FNZI_NO_NODE && !tape->nodes.data[b->node].wanted;
@@ -72,16 +72,16 @@ fnz_status fnzi_tidy_replace(fnzi_tidy *t, uint32_t node, uint32_t value, uint32
                              bool *done) {
   const fnzi_tape *tape = t->tape;
   const fnz_geometry *a = tape->values.data[value].geometry, *b = tape->values.data[other].geometry;
-  /* Kept views ask for strides also where nobody walks. */
+  /* Real views keep also the strides that do not matter. */
   *done = (t->views == FNZ_VIEWS_KEEP ? a == b : fnzi_same_layout(a, b)) &&
           (!tape->nodes.data[node].wanted || may_return(tape, value, other));
   if (!*done)
     return FNZ_OK;
-  if (tape->nodes.data[node].wanted) /* it is a result now, and the only one */
+  if (tape->nodes.data[node].wanted) /* `other` is the result now */
     t->tape->nodes.data[tape->values.data[other].node].wanted = true;
-  const fnzi_sight same = {.kind = FNZI_SIGHT_SAME, .value = value, .base = other};
+  const fnzi_rec_fact same = {.kind = FNZI_FACT_SAME, .value = value, .base = other};
   t->changed = true;
-  return fnzi_sight_add(t, &same);
+  return fnzi_rec_fact_add(t, &same);
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ static uint32_t bucket_of(const fnzi_tidy *t, uint32_t base, const fnz_geometry 
   return (uint32_t)(h % t->nbuckets);
 }
 
-/* Those of `known`, which live as long as the program, or a copy. */
+/* `known`, which lives as long as the program, where the numbers are the same; else a copy. */
 static fnz_status keep_numbers(fnzi_tidy *t, const int64_t *numbers, const int64_t *known,
                                uint32_t count, const int64_t **out) {
   int64_t *copy;
@@ -114,11 +114,11 @@ static fnz_status keep_numbers(fnzi_tidy *t, const int64_t *numbers, const int64
   return FNZ_OK;
 }
 
-/* Mostly it is what the program says of the value already, or the one that was kept last; or it has
- * the sizes and strides of what it shows, and another offset. */
-static fnz_status keep_window(fnzi_tidy *t, fnzi_sight *s) {
+/* Copies the window of a fact. Mostly nothing is copied: the window is the geometry of the value,
+ * or the one that was copied last, or has the sizes and strides of what it shows. */
+static fnz_status keep_window(fnzi_tidy *t, fnzi_rec_fact *s) {
   const fnz_geometry *w = s->window, *known = t->tape->values.data[s->value].geometry;
-  const uint32_t shown = s->kind == FNZI_SIGHT_PUT ? s->source : s->value;
+  const uint32_t shown = s->kind == FNZI_FACT_SCATTER_INTO ? s->source : s->value;
   const fnz_geometry *like = t->tape->values.data[shown].geometry;
   fnz_geometry *kept;
   if (!w)
@@ -135,18 +135,19 @@ static fnz_status keep_window(fnzi_tidy *t, fnzi_sight *s) {
   return FNZ_OK;
 }
 
-/* How far a scatter's window reaches, and how far those do that it stands on. */
-static fnz_status measure(fnzi_tidy *t, fnzi_sight *put) {
-  const fnzi_sight *under = fnzi_sight_of(t, put->base);
+/* The span of a scatter's window, and of its run. */
+static fnz_status measure(fnzi_tidy *t, fnzi_rec_fact *scatter) {
+  const fnzi_rec_fact *under = fnzi_rec_fact_of(t, scatter->base);
   const fnzi_reach *below;
   fnzi_reach *reach;
   FNZI_NEW(t->arena, 1, &reach);
-  put->reach = reach;
-  if (!fnzi_extent(put->window, &reach->span.low, &reach->span.high))
+  scatter->reach = reach;
+  if (!fnzi_extent(scatter->window, &reach->span.low, &reach->span.high))
     reach->span = (fnzi_span){1, 0};
   reach->run = reach->span;
-  reach->start = put->base;
-  if (!under || under->kind != FNZI_SIGHT_PUT || under->window->dtype != put->window->dtype)
+  reach->start = scatter->base;
+  if (!under || under->kind != FNZI_FACT_SCATTER_INTO ||
+      under->window->dtype != scatter->window->dtype)
     return FNZ_OK;
   below = under->reach;
   if (!fnzi_span_is_known(below->run) || !fnzi_span_is_known(reach->span))
@@ -157,27 +158,27 @@ static fnz_status measure(fnzi_tidy *t, fnzi_sight *put) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_sight_add(fnzi_tidy *t, const fnzi_sight *sight) {
-  fnzi_sight s = *sight;
-  uint32_t place = (uint32_t)t->sights.count + 1;
+fnz_status fnzi_rec_fact_add(fnzi_tidy *t, const fnzi_rec_fact *fact) {
+  fnzi_rec_fact s = *fact;
+  uint32_t place = (uint32_t)t->facts.count + 1;
   FNZ_TRY(keep_window(t, &s));
-  if (s.kind == FNZI_SIGHT_PUT)
+  if (s.kind == FNZI_FACT_SCATTER_INTO)
     FNZ_TRY(measure(t, &s));
-  if (s.kind == FNZI_SIGHT_SEEN) {
+  if (s.kind == FNZI_FACT_VIEW_OF) {
     uint32_t *bucket = &t->buckets[bucket_of(t, s.base, s.window)];
     s.next = *bucket;
     *bucket = place;
   }
-  FNZI_PUSH(t->tape->ctx, &t->sights, s);
-  t->notes[s.value] = place;
+  FNZI_PUSH(t->tape->ctx, &t->facts, s);
+  t->fact_at[s.value] = place;
   return FNZ_OK;
 }
 
 uint32_t fnzi_tidy_known(const fnzi_tidy *t, uint32_t base, bool real, const fnz_geometry *window,
                          const fnz_geometry *layout) {
-  const fnzi_sight *s;
+  const fnzi_rec_fact *s;
   for (uint32_t i = t->buckets[bucket_of(t, base, window)]; i; i = s->next) {
-    s = &t->sights.data[i - 1];
+    s = &t->facts.data[i - 1];
     if (s->base == base && s->real == real && fnzi_same_layout(s->window, window) &&
         fnzi_same_layout(t->tape->values.data[s->value].geometry, layout))
       return s->value;
@@ -193,7 +194,7 @@ static fnz_status as_view(fnzi_tidy *t, const fnz_geometry *window, const fnz_op
   return fnzi_arg_ints(&t->tape->program->arena, window->sizes, window->rank, &(*args)[1]);
 }
 
-/* The arguments of a step live as long as its path; those of a node as long as the program. */
+/* Copies the arguments of a step, which live as long as its path, into the program. */
 static fnz_status as_step(fnzi_tidy *t, const fnzi_view_step *step, const fnz_op **op,
                           fnz_arg **args) {
   *op = step->op;
@@ -238,10 +239,10 @@ fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame, const fnz
 
 fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t from, uint32_t base,
                           const fnz_op *op, fnz_arg *args) {
-  fnzi_sight *s = fnzi_sight_of(t, from);
-  const fnzi_move move = {node, from, base, fnz_op_is_view(op), op, args};
+  fnzi_rec_fact *s = fnzi_rec_fact_of(t, from);
+  const fnzi_rec_rebase rebase = {node, from, base, fnz_op_is_view(op), op, args};
   if (s)
-    s->movable++;
-  FNZI_PUSH(t->tape->ctx, &t->moves, move);
+    s->rebasable++;
+  FNZI_PUSH(t->tape->ctx, &t->rebases, rebase);
   return FNZ_OK;
 }

@@ -1,16 +1,16 @@
-/* simplify_scatters.c - scatters of which less would do.
+/* simplify_scatters.c - replaces scatters by less.
  *
- *   it puts back what it found         the base
- *   it covers all of its base          what it puts there, seen in the base's shape
- *   it covers what the last one put    over that one's base
- *   a run along one dimension          one cat or stack, when the pieces cover that dimension
+ *   a scatter of what the base shows there   the base
+ *   one that covers all of its base          its source, in the shape of the base
+ *   one that covers the scatter below        a scatter into that one's base
+ *   a run that covers one dimension          one cat or stack
  *
- * keeps   the numbers and the geometry of every result */
+ * keeps   the elements and the geometry of every result */
 #include "views/tiling.h"
 #include "functionalize/recorder/simplify.h"
 
 /* --- one scatter ------------------------------------------------------------------------------ */
-/* The window that a scatter writes, in the frame of its result; NULL when that cannot be said. */
+/* The window that a scatter writes, in the frame of its result; NULL when it is not known. */
 static fnz_status find_window(fnzi_tidy *t, const fnzi_tape_node *n, uint32_t value,
                               const fnz_geometry **out) {
   const fnzi_tidy_op row = *fnzi_tidy_op_of(t, n->op);
@@ -34,103 +34,104 @@ static fnz_status find_window(fnzi_tidy *t, const fnzi_tape_node *n, uint32_t va
 }
 
 /* The source is what the base shows at this place. */
-static bool puts_back(const fnzi_tidy *t, const fnzi_sight *put) {
-  const fnzi_sight *s = fnzi_sight_of(t, put->source);
-  return s && s->kind == FNZI_SIGHT_SEEN && !s->real && s->base == put->base &&
-         fnzi_same_layout(s->window, put->window);
+static bool restores_base(const fnzi_tidy *t, const fnzi_rec_fact *scatter) {
+  const fnzi_rec_fact *s = fnzi_rec_fact_of(t, scatter->source);
+  return s && s->kind == FNZI_FACT_VIEW_OF && !s->real && s->base == scatter->base &&
+         fnzi_same_layout(s->window, scatter->window);
 }
 
-/* Everything is covered: the source, seen in the shape of the base. */
-static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_sight *put, bool *done) {
+/* A scatter that covers all of its base becomes its source in the shape of the base. */
+static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_rec_fact *scatter, bool *done) {
   const fnz_geometry *frame, *all;
   fnzi_tape_node *n = &t->tape->nodes.data[node];
   const fnz_op *op;
   fnz_arg *args;
-  FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
-  const bool same = fnzi_same_layout(put->window, frame);
-  const bool all_of_it = fnz_geometry_numel(put->window) == fnz_geometry_numel(frame);
+  FNZ_TRY(fnzi_tidy_frame(t, scatter->value, false, &frame));
+  const bool same = fnzi_same_layout(scatter->window, frame);
+  const bool all_of_it = fnz_geometry_numel(scatter->window) == fnz_geometry_numel(frame);
   if (!fnzi_tidy_agreed(t, same ? 2 : all_of_it) || !all_of_it)
     return FNZ_OK;
   if (same)
-    return fnzi_tidy_replace(t, node, put->value, put->source, done);
+    return fnzi_tidy_replace(t, node, scatter->value, scatter->source, done);
   all = frame;
-  FNZ_TRY(fnzi_tidy_one_step(t, put->window, all, false, &op, &args));
+  FNZ_TRY(fnzi_tidy_one_step(t, scatter->window, all, false, &op, &args));
   if (!op)
     return FNZ_OK;
-  args[0] = fnzi_arg_value((fnz_handle)put->source + 1);
+  args[0] = fnzi_arg_value((fnz_handle)scatter->source + 1);
   n->op = op;
   n->args = args;
   t->changed = *done = true;
   return FNZ_OK;
 }
 
-/* What the base put there before is covered: the base may be what that one was put into. */
-static fnz_status skip_covered(fnzi_tidy *t, uint32_t node, const fnzi_sight *put) {
+/* Scatters below whose window is covered are skipped: their base becomes the base. */
+static fnz_status skip_covered(fnzi_tidy *t, uint32_t node, const fnzi_rec_fact *scatter) {
   const fnz_geometry *frame;
-  uint32_t base = put->base;
-  FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
+  uint32_t base = scatter->base;
+  FNZ_TRY(fnzi_tidy_frame(t, scatter->value, false, &frame));
   for (int hops = 0; hops < FNZI_TIDY_HOPS; hops++) {
-    const fnzi_sight *under = fnzi_sight_of(t, base);
-    if (!under || under->kind != FNZI_SIGHT_PUT)
+    const fnzi_rec_fact *under = fnzi_rec_fact_of(t, base);
+    if (!under || under->kind != FNZI_FACT_SCATTER_INTO)
       break;
-    fnzi_relation r = fnzi_decide(t->tape->program->decisions,
-                                  fnzi_relate(put->window, under->window, frame, FNZI_LITTLE_WORK),
-                                  put->window, under->window);
+    fnzi_relation r =
+        fnzi_decide(t->tape->program->decisions,
+                    fnzi_relate(scatter->window, under->window, frame, FNZI_LITTLE_WORK),
+                    scatter->window, under->window);
     if (r != FNZI_EQUAL && r != FNZI_CONTAINS)
       break;
     base = under->base;
   }
-  return base == put->base
+  return base == scatter->base
              ? FNZ_OK
-             : fnzi_tidy_move(t, node, put->base, base, t->tape->nodes.data[node].op, NULL);
+             : fnzi_tidy_move(t, node, scatter->base, base, t->tape->nodes.data[node].op, NULL);
 }
 
 fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {
   const fnzi_tape_node *n = &t->tape->nodes.data[node];
   const fnzi_tape_value *values = t->tape->values.data;
-  fnzi_sight put = {.kind = FNZI_SIGHT_PUT};
+  fnzi_rec_fact scatter = {.kind = FNZI_FACT_SCATTER_INTO};
   bool done = false;
   *ended = false;
   if (n->count != 1 || n->args[0].tag != FNZ_ARG_VALUE || n->args[1].tag != FNZ_ARG_VALUE)
     return FNZ_OK;
-  put.value = t->tape->results.data[n->first] - 1;
-  put.base = fnzi_tape_index(&n->args[0]);
-  put.source = fnzi_tape_index(&n->args[1]);
-  if (values[put.value].geometry->symbols || values[put.source].geometry->symbols ||
-      values[put.value].geometry->dtype != values[put.source].geometry->dtype)
+  scatter.value = t->tape->results.data[n->first] - 1;
+  scatter.base = fnzi_tape_index(&n->args[0]);
+  scatter.source = fnzi_tape_index(&n->args[1]);
+  if (values[scatter.value].geometry->symbols || values[scatter.source].geometry->symbols ||
+      values[scatter.value].geometry->dtype != values[scatter.source].geometry->dtype)
     return FNZ_OK;
-  FNZ_TRY(find_window(t, n, put.value, &put.window));
-  if (!put.window)
+  FNZ_TRY(find_window(t, n, scatter.value, &scatter.window));
+  if (!scatter.window)
     return FNZ_OK;
-  const bool back = puts_back(t, &put);
+  const bool back = restores_base(t, &scatter);
   if (fnzi_tidy_agreed(t, back) && back)
-    FNZ_TRY(fnzi_tidy_replace(t, node, put.value, put.base, &done));
+    FNZ_TRY(fnzi_tidy_replace(t, node, scatter.value, scatter.base, &done));
   if (!done)
-    FNZ_TRY(overwrite(t, node, &put, &done));
-  *ended = fnzi_sight_of(t, put.value) != NULL;
+    FNZ_TRY(overwrite(t, node, &scatter, &done));
+  *ended = fnzi_rec_fact_of(t, scatter.value) != NULL;
   if (done)
     return FNZ_OK;
-  FNZ_TRY(fnzi_sight_add(t, &put));
-  return skip_covered(t, node, &put);
+  FNZ_TRY(fnzi_rec_fact_add(t, &scatter));
+  return skip_covered(t, node, &scatter);
 }
 
 /* --- runs ------------------------------------------------------------------------------------- */
-/* The last one put is added first. */
-static fnz_status add_piece(fnzi_tidy *t, fnzi_run *r, const fnzi_sight *put, bool *fits) {
+/* The last scatter is added first. */
+static fnz_status add_piece(fnzi_tidy *t, fnzi_run *r, const fnzi_rec_fact *scatter, bool *fits) {
   const fnz_geometry *frame;
   fnzi_arena_reset(t->scratch);
-  FNZ_TRY(fnzi_tidy_frame(t, put->value, false, &frame));
-  return fnzi_run_add(t->tape->ctx, r, frame, put->window, put->source, (uint32_t)r->pieces.count,
-                      fits);
+  FNZ_TRY(fnzi_tidy_frame(t, scatter->value, false, &frame));
+  return fnzi_run_add(t->tape->ctx, r, frame, scatter->window, scatter->source,
+                      (uint32_t)r->pieces.count, fits);
 }
 
-/* Nobody but the next scatter needs it. */
-static bool is_inner(const fnzi_tidy *t, const fnzi_sight *s) {
-  return s && s->kind == FNZI_SIGHT_PUT && s->uses == s->movable + 1 &&
+/* Only the next scatter uses it. */
+static bool is_inner(const fnzi_tidy *t, const fnzi_rec_fact *s) {
+  return s && s->kind == FNZI_FACT_SCATTER_INTO && s->uses == s->rebasable + 1 &&
          !t->tape->nodes.data[t->tape->values.data[s->value].node].wanted;
 }
 
-/* The last scatter takes all pieces at once; those before it are not needed any more. */
+/* The last scatter becomes one node of all pieces; the others are not needed any more. */
 static fnz_status join(fnzi_tidy *t, const fnzi_run *r, uint32_t last) {
   fnzi_tape_node *n = &t->tape->nodes.data[t->tape->values.data[last].node];
   const fnz_op *op = fnzi_emitted_op(r->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT);
@@ -147,15 +148,15 @@ static fnz_status join(fnzi_tidy *t, const fnzi_run *r, uint32_t last) {
   return FNZ_OK;
 }
 
-/* From the last scatter of a run down to its first. Each is looked at once: what a run has walked
- * over is no end of another one. */
-static fnz_status one_run(fnzi_tidy *t, fnzi_run *r, fnzi_sight *last) {
-  fnzi_sight *s = last, *under;
+/* Walks from the last scatter of a run down to its first. A scatter inside of a run is not the last
+ * of another run, so that each is walked over once. */
+static fnz_status one_run(fnzi_tidy *t, fnzi_run *r, fnzi_rec_fact *last) {
+  fnzi_rec_fact *s = last, *under;
   size_t length = 0;
   bool fits = true;
   r->pieces.count = 0;
   FNZ_TRY(add_piece(t, r, last, &fits));
-  for (; fits && is_inner(t, under = fnzi_sight_of(t, s->base)); length += fits) {
+  for (; fits && is_inner(t, under = fnzi_rec_fact_of(t, s->base)); length += fits) {
     FNZ_TRY(add_piece(t, r, under, &fits));
     under->walked = fits;
     s = under;
@@ -165,7 +166,7 @@ static fnz_status one_run(fnzi_tidy *t, fnzi_run *r, fnzi_sight *last) {
     return FNZ_OK;
   s = last;
   for (; length > 0; length--) {
-    s = fnzi_sight_of(t, s->base);
+    s = fnzi_rec_fact_of(t, s->base);
     s->dies = true;
   }
   return join(t, r, last->value);
@@ -174,9 +175,9 @@ static fnz_status one_run(fnzi_tidy *t, fnzi_run *r, fnzi_sight *last) {
 fnz_status fnzi_tidy_runs(fnzi_tidy *t) {
   fnzi_run r = {.pieces = {NULL, 0, 0}};
   fnz_status status = FNZ_OK;
-  for (size_t i = t->sights.count; i-- > 0 && status == FNZ_OK;) {
-    fnzi_sight *s = &t->sights.data[i];
-    if (s->kind == FNZI_SIGHT_PUT && !s->walked && fnzi_sight_of(t, s->base))
+  for (size_t i = t->facts.count; i-- > 0 && status == FNZ_OK;) {
+    fnzi_rec_fact *s = &t->facts.data[i];
+    if (s->kind == FNZI_FACT_SCATTER_INTO && !s->walked && fnzi_rec_fact_of(t, s->base))
       status = one_run(t, &r, s);
   }
   FNZI_VEC_FREE(t->tape->ctx, &r.pieces);

@@ -1,8 +1,8 @@
-/* tape.c - finds what a tape knows of few nodes only: calls of no operator, and lists of results.
+/* tape.c - finds the rows that few nodes of a tape have: nodes without operator, lengths of lists.
  */
 #include "functionalize/recorder/tape.h"
 
-/* The row of a node in `lists` or `others`; both begin with the node. */
+/* The row of a node in `lists` or `others`, whose first field is the node; NULL for none. */
 static const void *row_of(const void *rows, size_t count, size_t bytes, size_t node) {
   size_t low = 0, high = count;
   while (low < high) {

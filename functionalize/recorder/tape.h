@@ -1,5 +1,4 @@
-/* tape.h - what a recorder has written down, as recorder.c fills it and build.c makes a
- * graph of it. */
+/* tape.h - the tape of a recorder: recorder.c fills it, build.c makes a graph of it. */
 #ifndef FNZI_TAPE_H
 #define FNZI_TAPE_H
 
@@ -9,7 +8,7 @@
 enum { FNZI_MOST_RESULTS = (1 << 29) - 1 };
 
 typedef struct fnzi_tape_value {
-  const fnz_geometry *geometry; /* interned in the program; NULL for what is no tensor */
+  const fnz_geometry *geometry; /* interned in the program; NULL for no tensor */
   uint32_t node;                /* of the tape; FNZI_NO_NODE for an input */
   uint32_t value;               /* of an input: of the graph */
 } fnzi_tape_value;
@@ -22,18 +21,18 @@ typedef struct fnzi_tape_node {
   unsigned count : 29, wanted : 1, needed : 1, emitted : 1;
 } fnzi_tape_node;
 
-/* Few nodes have rows in the next two tables, which are kept in the order of nodes. `node` first.
- */
+/* Few nodes have rows in the next two tables, which are in the order of nodes; tape.c finds a row
+ * by `node`, its first field. */
 
-/* Of a node with several lists among its results: those of the caller's node, of which the lists
- * say how long they are. */
+/* Of a node with several lists among its results: the results of the caller's node, for the lengths
+ * of these lists. */
 typedef struct fnzi_tape_lists {
   size_t node;
-  const fnz_arg *looks;
+  const fnz_arg *results;
   uint32_t count;
 } fnzi_tape_lists;
 
-/* Of a node that is no call of an operator. */
+/* Of a node that applies no operator. */
 typedef struct fnzi_tape_other {
   size_t node;
   fnzi_node_call call; /* its arrays in the program's arena; arguments are the tape node's */
@@ -60,17 +59,17 @@ typedef struct fnzi_tape {
   fnz_backend *shapes;
   fnz_program *program;
   uint32_t graph; /* of it, which is recorded */
-  bool borrowed;  /* the program is somebody else's */
+  bool borrowed;  /* the program belongs to the caller */
   bool effects;   /* found when the graph was built */
   fnzi_arena arena;
   const fnz_op *expected; /* by fnzi_recorder_expect() */
   fnzi_tape_lists now;
   const char *source;  /* of the last node; NULL before the first */
-  const fnzi_why *why; /* of what is recorded; NULL: nobody knows */
+  const fnzi_why *why; /* of what is recorded; NULL: not known */
   struct {
     fnzi_why *data;
     size_t count, capacity;
-  } whys; /* per node of the tape, while the program is asked for them */
+  } whys; /* per node of the tape, if the program has notes */
   struct {
     fnzi_tape_lists *data;
     size_t count, capacity;

@@ -1,10 +1,11 @@
-/* body.c - the body of a region as a graph of its own: its inputs, its results, and finding one
- * that was made before.
+/* body.c - the body of a higher-order operator as a graph of its own: its inputs, its results, and
+ * finding a body that exists already.
+ *
  *
  * needs   a key (regions.h); geometries in it are interned in the target program
  * keeps   names of inputs, order of results
- * gives   a graph without writes, and for the caller: whose memory each result lies in, and which
- *         bases were written */
+ * gives   a graph without writes, and for the caller: the memory of each result, and which bases
+ * are written */
 #include "functionalize/pass/regions/regions.h"
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static bool same_bases(const fnzi_body_key *a, const fnzi_body_key *b) {
 
 static bool same_inputs(const fnzi_body_key *a, const fnzi_body_key *b) {
   for (uint32_t k = 0; k < a->ninputs; k++) {
-    const fnzi_binding *x = &a->inputs[k], *y = &b->inputs[k];
+    const fnzi_region_binding *x = &a->inputs[k], *y = &b->inputs[k];
     if (x->is_tensor != y->is_tensor || x->base != y->base || x->window != y->window)
       return false;
   }
@@ -65,7 +66,7 @@ static const char *input_name(const fnzi_pass *p, uint32_t k) {
   return fnzi_is_reference(input) ? p->graph->values.data[input->u.value].name : NULL;
 }
 
-/* An input of the target graph; literals have no name and no value. */
+/* Adds an input of the target graph. Literals have no name and no value. */
 static fnz_status add_input(fnzi_pass *p, uint32_t slot, uint32_t source,
                             const fnz_geometry *geometry, fnz_handle *out) {
   fnz_arg *input = &fnzi_graph_at(p->to, p->into)->inputs[slot];
@@ -79,7 +80,7 @@ static fnz_status add_input(fnzi_pass *p, uint32_t slot, uint32_t source,
   return fnzi_recorder_value(p->recorder, value, out);
 }
 
-/* A tensor for all of a base is held to the end, so that its writes matter. */
+/* A tensor for all of a base, held to the end, so that writes to it matter. */
 static fnz_status take_base(fnzi_pass *p, uint32_t slot, uint32_t b) {
   const fnzi_base *base = &p->body->key.bases[b];
   fnz_handle handle;
@@ -106,7 +107,7 @@ static fnz_status take_other(fnzi_pass *p, uint32_t slot, uint32_t k) {
 }
 
 static fnz_status open_window(fnzi_pass *p, uint32_t k) {
-  const fnzi_binding *in = &p->body->key.inputs[k];
+  const fnzi_region_binding *in = &p->body->key.inputs[k];
   if (!in->is_tensor)
     return FNZ_OK;
   FNZ_TRY(fnzi_pass_window(p, p->roots[in->base], in->window, &p->inputs[k]));
@@ -117,7 +118,7 @@ static fnz_status open_window(fnzi_pass *p, uint32_t k) {
 
 static fnz_status take_inputs(fnzi_pass *p) {
   const fnzi_body_key *key = &p->body->key;
-  FNZI_NEW(&p->lives, p->graph->values.count, &p->tensors);
+  FNZI_NEW(&p->tensor_arena, p->graph->values.count, &p->tensors);
   FNZI_NEW(&p->arena, key->ninputs, &p->inputs);
   FNZI_NEW(&p->arena, key->ninputs, &p->roots);
   FNZ_TRY(fnzi_graph_set_inputs(p->to, p->into, key->nslots));
@@ -173,10 +174,10 @@ static fnz_status refuse_moved(const fnzi_pass *p, uint32_t k) {
                    input_name(p, k));
 }
 
-/* Only what an input holds may change. */
+/* Only the elements of an input may change. */
 static fnz_status check_inputs(const fnzi_pass *p) {
   for (uint32_t k = 0; k < p->body->key.ninputs; k++) {
-    const fnzi_binding *in = &p->body->key.inputs[k];
+    const fnzi_region_binding *in = &p->body->key.inputs[k];
     if (!in->is_tensor)
       continue;
     const fnzi_alias *node = p->inputs[k]->node;
@@ -194,7 +195,7 @@ static uint32_t input_of(const fnzi_pass *p, const fnz_tensor *t) {
   return FNZI_NO_NODE;
 }
 
-/* Marks of storages: 1 + base, or FRESH + the first output that lies in them. */
+/* The mark of a storage: 1 + base, or FRESH | the first output in it. */
 #define FRESH 0x80000000u
 
 static fnz_status describe(fnzi_pass *p, uint32_t j, fnzi_body_output *out) {
@@ -234,9 +235,9 @@ static fnz_status describe_all(fnzi_pass *p) {
   return FNZ_OK;
 }
 
-/* A result is memory of its own: no input, and no other result. */
+/* A result must be memory of its own: an input or another result is cloned. */
 static fnz_status own(fnzi_pass *p, fnzi_held **value, results *out) {
-  fnz_handle *key = &out->data[out->count].handle; /* the map borrows it */
+  fnz_handle *key = &out->data[out->count].handle; /* borrowed by the map */
   uint64_t unused;
   *key = (*value)->handle;
   bool taken = fnzi_map_get(&out->taken, key, sizeof *key, &unused);
@@ -338,7 +339,7 @@ static void need(const fnzi_passes *all, uint32_t graph, made *m) {
         m->needed[g->nodes.data[n].args[i].u.i] = true;
 }
 
-/* The second graph that was made from one gets a name of its own. */
+/* Further bodies of the same source graph get names of their own. */
 static fnz_status name_graph(const fnzi_passes *all, uint32_t graph, uint32_t number) {
   fnzi_graph *g = fnzi_graph_at(all->to, graph);
   char name[256];
@@ -348,8 +349,8 @@ static fnz_status name_graph(const fnzi_passes *all, uint32_t graph, uint32_t nu
   return fnzi_intern(all->to, name, strlen(name), &g->name);
 }
 
-/* References go from a source graph to later ones, so that those whose users are known come first
- * in the order of source graphs. */
+/* A source graph refers to later ones only. So in the order of source graphs, all users of a graph
+ * are known when it is reached. */
 fnz_status fnzi_bodies_arrange(fnzi_passes *all) {
   uint32_t graphs = (uint32_t)all->to->graphs.count;
   made m = {.count = 0};

@@ -1,22 +1,23 @@
-/* emit.c - the node that takes the place of a higher-order one.
+/* emit.c - records the node that replaces a higher-order one.
  *
- * needs   its bodies, made for how its operands lie in memory (operands.c)
+ *
+ * needs   its bodies, finished for the keys of operands.c
  * keeps   settings, keywords, the order of results
- * gives   a node with the bodies' further results; results.c says what becomes of them */
+ * gives   a node with the bodies' further results, which results.c turns into writes */
 #include "functionalize/pass/regions/regions.h"
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
 typedef struct building {
   fnzi_pass *p;
-  const fnzi_region *r;
+  const fnzi_region_op *r;
   fnz_arg *args;
   const char **names;
   uint32_t count, at; /* at: the next argument of the source node */
 } building;
 
-/* The value that a base comes in with. */
-static fnz_status base_value(const fnzi_region *r, uint32_t base, fnz_arg *out) {
+/* The value of a base before the node. */
+static fnz_status base_value(const fnzi_region_op *r, uint32_t base, fnz_arg *out) {
   fnzi_held *value;
   FNZ_TRY(fnzi_read(fnzi_operand_alias(&r->operands[r->first[base]]), &value));
   *out = fnzi_arg_value(value->handle);
@@ -32,7 +33,7 @@ static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
     const fnzi_slot *slot = &key->slots[s];
     fnz_arg *item = &items[out->count];
     bool is_right = b->r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && role == FNZI_HOP_XS &&
-                    out->count == b->r->hop.xs.count; /* the other side of what is combined */
+                    out->count == b->r->hop.xs.count; /* the right side of what is combined */
     if (slot->role != (uint32_t)role || is_right)
       continue;
     out->count++;
@@ -51,8 +52,8 @@ static void put(building *b, fnz_arg arg, const char *name) {
   b->args[b->count++] = arg;
 }
 
-/* All captured operands, one after the other or as one list, as they were. */
-static fnz_status put_rest(building *b) {
+/* The captured operands, as single arguments or as one list, as in the source. */
+static fnz_status put_captured(building *b) {
   const fnzi_hop *hop = &b->r->hop;
   bool is_list = hop->captured.args != &hop->node->args[b->at];
   fnz_arg list;
@@ -95,15 +96,15 @@ static fnz_status put_role(building *b, fnzi_hop_role role, uint32_t *body) {
     put(b, list, "");
     return FNZ_OK;
   case FNZI_HOP_REST:
-    return put_rest(b);
+    return put_captured(b);
   default:
     put(b, b->r->hop.node->args[b->at++], "");
     return FNZ_OK;
   }
 }
 
-/* Keywords say things about the node as a whole. PyTorch's note of which operands it writes goes:
- * none are. */
+/* Keywords are about the node as a whole. PyTorch's list of written operands is dropped: none is
+ * written any more. */
 static void put_keywords(building *b) {
   const fnzi_node *node = b->r->hop.node;
   for (uint32_t i = 0; i < node->nargs; i++)
@@ -126,32 +127,32 @@ static fnz_status build_args(building *b, const char *target) {
 }
 
 /* --- outcomes --------------------------------------------------------------------------------- */
-/* What the node gives: its own results, and the new values of bases. */
+/* The outcomes of the node: its own results, and the final values of bases. */
 typedef struct outcomes {
-  fnzi_outcome *data;
-  uint32_t *base; /* of a new value; FNZI_NO_NODE for a result of its own */
+  fnzi_rec_outcome *data;
+  uint32_t *base; /* of a final value; FNZI_NO_NODE for a result of the node's own */
   uint32_t count;
 } outcomes;
 
-fnz_status fnzi_region_outcome(const fnzi_pass *p, const fnz_arg *result, fnzi_outcome *out) {
+fnz_status fnzi_region_outcome(const fnzi_pass *p, const fnz_arg *result, fnzi_rec_outcome *out) {
   const fnzi_value *v = &p->graph->values.data[result->u.value];
-  *out = (fnzi_outcome){.tag = result->tag};
+  *out = (fnzi_rec_outcome){.tag = result->tag};
   if (result->tag == FNZ_ARG_VALUE)
     return fnzi_dense_like(&p->world->scratch, v->geometry, &out->geometry);
   return result->tag == FNZ_ARG_SYMBOL ? fnzi_pass_symbol(p, v->symbol, &out->symbol) : FNZ_OK;
 }
 
-static fnz_status add_own(fnzi_pass *p, const fnzi_region *r, uint32_t j, outcomes *out) {
+static fnz_status add_own(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, outcomes *out) {
   out->base[out->count] = FNZI_NO_NODE;
   return fnzi_region_outcome(p, &r->hop.results.args[j], &out->data[out->count++]);
 }
 
-static fnz_status add_bases(fnzi_pass *p, const fnzi_region *r, bool last, outcomes *out) {
+static fnz_status add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, outcomes *out) {
   const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
   for (uint32_t b = 0; b < body->key.nbases; b++) {
     if (!body->ends[b].returned || body->key.bases[b].last != last)
       continue;
-    fnzi_outcome *o = &out->data[out->count];
+    fnzi_rec_outcome *o = &out->data[out->count];
     out->base[out->count++] = b;
     o->tag = FNZ_ARG_VALUE;
     FNZ_TRY(fnzi_dense_like(&p->world->scratch,
@@ -161,7 +162,7 @@ static fnz_status add_bases(fnzi_pass *p, const fnzi_region *r, bool last, outco
   return FNZ_OK;
 }
 
-static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region *r, outcomes *out) {
+static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region_op *r, outcomes *out) {
   const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
   size_t room = r->hop.results.count + (size_t)body->key.nbases;
   uint32_t leading = body->key.leading;
@@ -175,14 +176,14 @@ static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region *r, outcomes *ou
   return add_bases(p, r, true, out);
 }
 
-/* A map that carries something is a scan. */
-static const char *target_of(const fnzi_region *r, const outcomes *out) {
+/* A map with carried values becomes a scan. */
+static const char *target_of(const fnzi_region_op *r, const outcomes *out) {
   bool carries = r->hop.kind == FNZI_HOP_MAP && out->count && out->base[0] != FNZI_NO_NODE &&
                  !r->keys[0].bases[out->base[0]].last;
   return carries ? fnzi_hop_target(FNZI_HOP_SCAN) : fnzi_node_target(r->hop.node);
 }
 
-static bool has_effects(const fnzi_region *r) {
+static bool has_effects(const fnzi_region_op *r) {
   bool effects = false;
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
     effects |= r->bodies[i]->effects;
@@ -201,7 +202,7 @@ static fnz_status take_values(fnzi_pass *p, const outcomes *out, const fnz_handl
   return FNZ_OK;
 }
 
-static fnz_status record(fnzi_pass *p, const fnzi_region *r, const outcomes *out,
+static fnz_status record(fnzi_pass *p, const fnzi_region_op *r, const outcomes *out,
                          fnz_handle *handles) {
   building b = {.p = p, .r = r};
   const char *target = target_of(r, out);
@@ -219,7 +220,7 @@ static fnz_status record(fnzi_pass *p, const fnzi_region *r, const outcomes *out
   return fnzi_recorder_node(p->recorder, &call, handles);
 }
 
-fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region *r) {
+fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region_op *r) {
   fnzi_arena *scratch = &p->world->scratch;
   outcomes out = {0};
   fnz_handle *handles, *own_handles;

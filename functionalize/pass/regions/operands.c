@@ -1,14 +1,14 @@
-/* operands.c - what the bodies of a higher-order node are made for, found by making them.
+/* operands.c - replays a higher-order node: finds the keys of its bodies by making them.
  *
- * Which operands a body writes is known when it has been replayed. So bodies are made for operands
- * that lie each in memory of its own; if one is written that overlaps another one, both become
- * windows of the storage they lie in; if a loop writes what it has captured, that is carried from
- * turn to turn. Then the bodies are made again, until nothing new is found: an operand that was
- * written or merged stays so, which is why this ends.
+ * Only the replay of a body shows which operands it writes. So bodies are first made as if each
+ * operand were memory of its own. A written operand that overlaps another one is merged with it:
+ * both become windows of their storage. A captured operand that a loop writes is carried from
+ * iteration to iteration. Then the bodies are made again, until nothing changes. This ends, because
+ * an operand that is written or merged stays so.
  *
  * needs   a node that agrees with its bodies (program/region_ops_check.c)
- * gives   made bodies to emit.c, or the nodes of a transparent body among those of the pass
- * refuses what writes in a way that no carried value can tell, by name */
+ * gives   finished bodies to emit.c, or the nodes of a transparent body among those of the pass
+ * refuses writes that no carried value can express, by the operand's name */
 #include "functionalize/pass/regions/regions.h"
 #include "functionalize/wrapper/write_rules.h"
 
@@ -32,8 +32,8 @@ static int by_storage(const void *left, const void *right) {
   return x != y ? (x > y) - (x < y) : (a->operand > b->operand) - (a->operand < b->operand);
 }
 
-/* Only operands of one storage can be one memory; others are never compared. */
-static fnz_status link_operands(fnzi_pass *p, fnzi_region *r) {
+/* Only operands of one storage can overlap; others are never compared. */
+static fnz_status link_operands(fnzi_pass *p, fnzi_region_op *r) {
   place *places;
   uint32_t count = 0;
   FNZI_NEW(&p->arena, r->noperands, &places);
@@ -43,7 +43,7 @@ static fnz_status link_operands(fnzi_pass *p, fnzi_region *r) {
   if (count)
     qsort(places, count, sizeof *places, by_storage);
   for (uint32_t i = 0; i < count; i++) {
-    fnzi_operand *o = &r->operands[places[i].operand];
+    fnzi_region_operand *o = &r->operands[places[i].operand];
     bool is_first = i == 0 || places[i - 1].storage != places[i].storage;
     bool is_last = i + 1 == count || places[i + 1].storage != places[i].storage;
     o->first = is_first ? places[i].operand : r->operands[places[i - 1].operand].first;
@@ -52,12 +52,12 @@ static fnz_status link_operands(fnzi_pass *p, fnzi_region *r) {
   return FNZ_OK;
 }
 
-static fnz_status find_operands(fnzi_pass *p, fnzi_region *r) {
+static fnz_status find_operands(fnzi_pass *p, fnzi_region_op *r) {
   r->noperands = fnzi_hop_input_count(&r->hop);
   FNZI_NEW(&p->arena, r->noperands, &r->operands);
   FNZI_NEW(&p->arena, r->noperands, &r->first);
   for (uint32_t k = 0; k < r->noperands; k++) {
-    fnzi_operand *o = &r->operands[k];
+    fnzi_region_operand *o = &r->operands[k];
     bool sliced;
     o->arg = fnzi_hop_operand(&r->hop, k, &sliced);
     o->role = role_of(&r->hop, k);
@@ -67,18 +67,18 @@ static fnz_status find_operands(fnzi_pass *p, fnzi_region *r) {
   return link_operands(p, r);
 }
 
-static const char *operand_name(const fnzi_pass *p, const fnzi_operand *o) {
+static const char *operand_name(const fnzi_pass *p, const fnzi_region_operand *o) {
   return p->graph->values.data[o->arg->u.value].name;
 }
 
 /* --- the key ---------------------------------------------------------------------------------- */
-static uint32_t main_body(const fnzi_region *r) {
+static uint32_t main_body(const fnzi_region_op *r) {
   return r->hop.bodies[r->hop.nbodies - 1];
 }
 
-/* Where a window lies in its storage matters to operators that count from there only; bodies that
- * have none are the same for all places. */
-static fnz_status own_memory(fnzi_pass *p, const fnzi_region *r, const fnzi_operand *o,
+/* The offset of a window matters only to views that count from the storage. A body without any is
+ * the same for all offsets. */
+static fnz_status own_memory(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_operand *o,
                              const fnz_geometry **out) {
   fnz_geometry g = *fnzi_geometry(o->tensor);
   bool counts = p->all->counts_from_storage[main_body(r)];
@@ -99,8 +99,8 @@ static fnz_status own_memory(fnzi_pass *p, const fnzi_region *r, const fnzi_oper
   return fnzi_intern_geometry(p->to, &g, out);
 }
 
-/* What an associative scan combines are results of its own body, besides slices. */
-static fnz_status recorded_memory(fnzi_pass *p, const fnzi_region *r, uint32_t k,
+/* An associative scan combines slices and results of its own body: new memory. */
+static fnz_status recorded_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
                                   const fnz_geometry **out) {
   const fnzi_graph *g = fnzi_graph_at(p->from, main_body(r));
   const fnz_geometry *dense;
@@ -108,9 +108,9 @@ static fnz_status recorded_memory(fnzi_pass *p, const fnzi_region *r, uint32_t k
   return fnzi_intern_geometry(p->to, dense, out);
 }
 
-static fnz_status base_memory(fnzi_pass *p, const fnzi_region *r, uint32_t k,
+static fnz_status base_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
                               const fnz_geometry **out) {
-  const fnzi_operand *o = &r->operands[k];
+  const fnzi_region_operand *o = &r->operands[k];
   if (o->merged)
     return fnzi_intern_geometry(p->to, fnzi_root_geometry(o->tensor), out);
   if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && o->role == FNZI_HOP_XS)
@@ -118,8 +118,8 @@ static fnz_status base_memory(fnzi_pass *p, const fnzi_region *r, uint32_t k,
   return own_memory(p, r, o, out);
 }
 
-/* What the value looks like that stands for the base: the operand's, or a slice of it. */
-static fnz_status base_value(fnzi_pass *p, const fnzi_region *r, const fnzi_operand *o,
+/* The geometry of the value of a base: the operand's, or a slice of it. */
+static fnz_status base_value(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_operand *o,
                              const fnz_geometry *memory, const fnz_geometry **out) {
   fnzi_held *value;
   fnz_geometry slice;
@@ -138,7 +138,7 @@ static fnz_status base_value(fnzi_pass *p, const fnzi_region *r, const fnzi_oper
   return fnzi_intern_geometry(p->to, *out, out);
 }
 
-static fnzi_returns returns_of(const fnzi_region *r, const fnzi_operand *o) {
+static fnzi_returns returns_of(const fnzi_region_op *r, const fnzi_region_operand *o) {
   if (o->role == FNZI_HOP_CARRIED)
     return FNZI_RETURNS_NEVER;
   if (o->written)
@@ -146,8 +146,8 @@ static fnzi_returns returns_of(const fnzi_region *r, const fnzi_operand *o) {
   return fnzi_region_loops(r) ? FNZI_RETURNS_NEVER : FNZI_RETURNS_WRITTEN;
 }
 
-static fnz_status add_base(fnzi_pass *p, fnzi_region *r, fnzi_body_key *key, uint32_t k) {
-  fnzi_operand *o = &r->operands[k];
+static fnz_status add_base(fnzi_pass *p, fnzi_region_op *r, fnzi_body_key *key, uint32_t k) {
+  fnzi_region_operand *o = &r->operands[k];
   fnzi_base *b = &key->bases[key->nbases];
   b->name = k;
   b->returns = returns_of(r, o);
@@ -159,9 +159,9 @@ static fnz_status add_base(fnzi_pass *p, fnzi_region *r, fnzi_body_key *key, uin
   return FNZ_OK;
 }
 
-/* The base of a storage that several operands are windows of; false when there is none yet. */
-static bool join(const fnzi_region *r, uint32_t k) {
-  fnzi_operand *o = &r->operands[k];
+/* A merged operand gets the base of its storage; false when there is none yet. */
+static bool share_base(const fnzi_region_op *r, uint32_t k) {
+  fnzi_region_operand *o = &r->operands[k];
   for (uint32_t i = o->first; o->merged && i < k; i = r->operands[i].next) {
     if (!r->operands[i].merged)
       continue;
@@ -171,14 +171,14 @@ static bool join(const fnzi_region *r, uint32_t k) {
   return false;
 }
 
-static fnz_status bind_inputs(fnzi_pass *p, fnzi_region *r, fnzi_body_key *key) {
+static fnz_status bind_inputs(fnzi_pass *p, fnzi_region_op *r, fnzi_body_key *key) {
   for (uint32_t k = 0; k < r->noperands; k++) {
-    const fnzi_operand *o = &r->operands[k];
-    fnzi_binding *in = &key->inputs[k];
+    const fnzi_region_operand *o = &r->operands[k];
+    fnzi_region_binding *in = &key->inputs[k];
     in->is_tensor = o->tensor != NULL;
     if (!o->tensor)
       continue;
-    if (!join(r, k))
+    if (!share_base(r, k))
       FNZ_TRY(add_base(p, r, key, k));
     if (returns_of(r, o) == FNZI_RETURNS_ALWAYS)
       key->bases[o->base].returns = FNZI_RETURNS_ALWAYS;
@@ -190,26 +190,26 @@ static fnz_status bind_inputs(fnzi_pass *p, fnzi_region *r, fnzi_body_key *key) 
   return FNZ_OK;
 }
 
-/* The list that operand k goes into: what a loop has captured and writes is carried. */
-static fnzi_hop_role slot_role(const fnzi_region *r, const fnzi_body_key *key, uint32_t k) {
-  const fnzi_operand *o = &r->operands[k];
+/* The list that operand k goes into: a captured operand that a loop writes is carried. */
+static fnzi_hop_role slot_role(const fnzi_region_op *r, const fnzi_body_key *key, uint32_t k) {
+  const fnzi_region_operand *o = &r->operands[k];
   bool is_carried = fnzi_region_loops(r) && o->tensor && o->role == FNZI_HOP_CAPTURED &&
                     key->bases[o->base].returns == FNZI_RETURNS_ALWAYS;
   return is_carried ? FNZI_HOP_CARRIED : o->role;
 }
 
-/* Operands of `role` that will be in list `to`, in their order. */
-static void add_slots(const fnzi_region *r, fnzi_body_key *key, fnzi_hop_role role,
+/* Adds the operands of `role` that go into list `to`, in their order. */
+static void add_slots(const fnzi_region_op *r, fnzi_body_key *key, fnzi_hop_role role,
                       fnzi_hop_role to) {
   for (uint32_t k = 0; k < r->noperands; k++) {
-    const fnzi_operand *o = &r->operands[k];
+    const fnzi_region_operand *o = &r->operands[k];
     if (o->role != role || slot_role(r, key, k) != to || (o->tensor && r->first[o->base] != k))
       continue;
     key->slots[key->nslots++] = (fnzi_slot){o->tensor != NULL, o->tensor ? o->base : k, to};
   }
 }
 
-static fnz_status make_keys(fnzi_pass *p, fnzi_region *r) {
+static fnz_status make_keys(fnzi_pass *p, fnzi_region_op *r) {
   const fnzi_hop *hop = &r->hop;
   fnzi_body_key *key = &r->keys[0];
   uint32_t outputs = fnzi_graph_at(p->from, main_body(r))->noutputs;
@@ -239,12 +239,12 @@ static fnz_status make_keys(fnzi_pass *p, fnzi_region *r) {
 }
 
 /* --- what the bodies write -------------------------------------------------------------------- */
-static fnz_status refuse(const fnzi_pass *p, const fnzi_operand *o, const char *what) {
+static fnz_status refuse(const fnzi_pass *p, const fnzi_region_operand *o, const char *what) {
   return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "operand %s %s", operand_name(p, o), what);
 }
 
-static fnz_status check_written(const fnzi_pass *p, const fnzi_region *r, const fnzi_operand *o,
-                                uint32_t body) {
+static fnz_status check_written(const fnzi_pass *p, const fnzi_region_op *r,
+                                const fnzi_region_operand *o, uint32_t body) {
   if (r->hop.kind == FNZI_HOP_WHILE_LOOP && body == 0)
     return refuse(p, o, "is written by the condition of the loop; write it in the body");
   if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN)
@@ -263,10 +263,10 @@ static fnz_status check_written(const fnzi_pass *p, const fnzi_region *r, const 
   return FNZ_OK;
 }
 
-static fnz_status note_writes(const fnzi_pass *p, fnzi_region *r) {
+static fnz_status note_writes(const fnzi_pass *p, fnzi_region_op *r) {
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
     for (uint32_t k = 0; k < r->noperands; k++) {
-      fnzi_operand *o = &r->operands[k];
+      fnzi_region_operand *o = &r->operands[k];
       if (!o->tensor || !r->bodies[i]->ends[o->base].written)
         continue;
       FNZ_TRY(check_written(p, r, o, i));
@@ -275,11 +275,11 @@ static fnz_status note_writes(const fnzi_pass *p, fnzi_region *r) {
   return FNZ_OK;
 }
 
-/* Some body writes what not every one gives back. */
-static bool lacks_results(const fnzi_region *r) {
-  uint32_t first = r->hop.kind == FNZI_HOP_WHILE_LOOP; /* the condition gives back nothing */
+/* Some body writes a base whose final value not every body returns. */
+static bool lacks_results(const fnzi_region_op *r) {
+  uint32_t first = r->hop.kind == FNZI_HOP_WHILE_LOOP; /* the condition returns no base */
   for (uint32_t k = 0; k < r->noperands; k++) {
-    const fnzi_operand *o = &r->operands[k];
+    const fnzi_region_operand *o = &r->operands[k];
     for (uint32_t i = first; o->written && i < r->hop.nbodies; i++)
       if (o->role != FNZI_HOP_CARRIED && !r->bodies[i]->ends[o->base].returned)
         return true;
@@ -287,15 +287,16 @@ static bool lacks_results(const fnzi_region *r) {
   return false;
 }
 
-/* Two operands that overlap, one of which is written, as windows of one base. */
-static fnz_status merge(const fnzi_pass *p, fnzi_region *r, const fnzi_operand *a,
-                        const fnzi_operand *b, bool *found) {
+/* Merges two operands that overlap, one of which is written: all captured operands of their storage
+ * become windows of one base. */
+static fnz_status merge(const fnzi_pass *p, fnzi_region_op *r, const fnzi_region_operand *a,
+                        const fnzi_region_operand *b, bool *found) {
   if (a->role != FNZI_HOP_CAPTURED || b->role != FNZI_HOP_CAPTURED)
     return refuse(p, a,
                   "overlaps another operand, and a body writes one of them; what a loop "
                   "carries or cuts is that memory in some turns only, so clone() it first");
   for (uint32_t k = a->first; k != FNZI_NO_NODE; k = r->operands[k].next) {
-    fnzi_operand *o = &r->operands[k];
+    fnzi_region_operand *o = &r->operands[k];
     if (o->role != FNZI_HOP_CAPTURED)
       continue;
     *found |= !o->merged;
@@ -304,12 +305,12 @@ static fnz_status merge(const fnzi_pass *p, fnzi_region *r, const fnzi_operand *
   return FNZ_OK;
 }
 
-static fnz_status merge_all(const fnzi_pass *p, fnzi_region *r, bool *found) {
+static fnz_status merge_all(const fnzi_pass *p, fnzi_region_op *r, bool *found) {
   for (uint32_t i = 0; i < r->noperands; i++) {
-    const fnzi_operand *a = &r->operands[i];
+    const fnzi_region_operand *a = &r->operands[i];
     uint32_t k = a->tensor && a->written ? a->first : FNZI_NO_NODE;
     for (; k != FNZI_NO_NODE; k = r->operands[k].next) {
-      const fnzi_operand *b = &r->operands[k];
+      const fnzi_region_operand *b = &r->operands[k];
       if (k != i && !(a->merged && b->merged) && fnzi_overlap(a->tensor, b->tensor))
         FNZ_TRY(merge(p, r, a, b, found));
     }
@@ -318,9 +319,9 @@ static fnz_status merge_all(const fnzi_pass *p, fnzi_region *r, bool *found) {
 }
 
 /* --- loops ------------------------------------------------------------------------------------ */
-static fnz_status check_turn(const fnzi_pass *p, const fnzi_region *r, const fnzi_body *body,
-                             uint32_t k) {
-  const fnzi_operand *o = &r->operands[k];
+static fnz_status check_iteration(const fnzi_pass *p, const fnzi_region_op *r,
+                                  const fnzi_body *body, uint32_t k) {
+  const fnzi_region_operand *o = &r->operands[k];
   const fnzi_body_output *out = &body->outputs[k];
   if (!o->tensor || out->origin == FNZI_ORIGIN_NUMBER || !p->all->writes)
     return FNZ_OK;
@@ -331,14 +332,14 @@ static fnz_status check_turn(const fnzi_pass *p, const fnzi_region *r, const fnz
   return FNZ_OK;
 }
 
-/* A result that lies in memory that the next turn may write makes that turn write it too. */
-static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region *r, const fnzi_body *body,
+/* A result that shares memory which the next iteration may write would be written, too. */
+static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region_op *r, const fnzi_body *body,
                                 uint32_t k) {
   const fnzi_body_output *out = &body->outputs[k];
   bool alias = out->entangled || out->origin == FNZI_ORIGIN_BASE ||
                (out->origin == FNZI_ORIGIN_FRESH && out->of != k);
   for (uint32_t i = 0; alias && i < r->noperands; i++) {
-    const fnzi_operand *o = &r->operands[i];
+    const fnzi_region_operand *o = &r->operands[i];
     bool meets = o->role == FNZI_HOP_CARRIED || out->entangled ||
                  (out->origin == FNZI_ORIGIN_BASE && out->of == o->base);
     if (o->tensor && o->written && meets)
@@ -349,13 +350,13 @@ static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region *r, const 
   return FNZ_OK;
 }
 
-/* A map stacks its results when all turns are over: what they share shows the last turn's writes in
- * all of them. */
-static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region *r, const fnzi_body *body,
+/* A map stacks its results after the last iteration: memory that they share has the values of the
+ * last iteration's writes in all of them. */
+static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region_op *r, const fnzi_body *body,
                                 uint32_t j) {
   const fnzi_body_output *out = &body->outputs[j];
   for (uint32_t i = 0; r->hop.kind == FNZI_HOP_MAP && i < r->noperands; i++) {
-    const fnzi_operand *o = &r->operands[i];
+    const fnzi_region_operand *o = &r->operands[i];
     bool meets = out->entangled || (out->origin == FNZI_ORIGIN_BASE && out->of == o->base);
     if (o->tensor && o->written && o->role == FNZI_HOP_CAPTURED && meets)
       return refuse(p, o,
@@ -365,10 +366,10 @@ static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region *r, const 
   return FNZ_OK;
 }
 
-static fnz_status check_loop(const fnzi_pass *p, const fnzi_region *r) {
+static fnz_status check_loop(const fnzi_pass *p, const fnzi_region_op *r) {
   const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
   for (uint32_t k = 0; k < r->hop.carried.count; k++) {
-    FNZ_TRY(check_turn(p, r, body, k));
+    FNZ_TRY(check_iteration(p, r, body, k));
     FNZ_TRY(check_aliases(p, r, body, k));
   }
   for (uint32_t j = r->hop.carried.count; j < r->hop.results.count; j++)
@@ -378,7 +379,7 @@ static fnz_status check_loop(const fnzi_pass *p, const fnzi_region *r) {
 
 /* --- bodies ----------------------------------------------------------------------------------- */
 static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
-  fnzi_region *r;
+  fnzi_region_op *r;
   FNZI_NEW(&p->arena, 1, &r);
   FNZ_TRY(fnzi_hop_read(p->ctx, p->from, node, &r->hop));
   if (r->hop.kind != FNZI_HOP_EFFECT) {
@@ -389,11 +390,11 @@ static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
   return FNZ_OK;
 }
 
-/* The nodes of the body take the place of the node: the same world, the same tensors. */
-static fnz_status start_inlined(fnzi_pass *p, fnzi_region *r) {
+/* Replays the nodes of the body in place of the node, in the same world with the same tensors. */
+static fnz_status start_inlined(fnzi_pass *p, fnzi_region_op *r) {
   fnzi_pass *body;
   FNZ_TRY(fnzi_pass_push(p->all, r->hop.bodies[0], &body));
-  FNZI_NEW(&body->lives, body->graph->values.count, &body->tensors);
+  FNZI_NEW(&body->tensor_arena, body->graph->values.count, &body->tensors);
   body->inlined = r->inlined = true;
   body->autocast = p->autocast;
   for (uint32_t k = 0; k < r->noperands; k++) {
@@ -413,7 +414,7 @@ static fnz_status start_inlined(fnzi_pass *p, fnzi_region *r) {
 
 fnz_status fnzi_region_inlined(fnzi_pass *body) {
   fnzi_pass *p = body->below;
-  const fnzi_region *r = p->region;
+  const fnzi_region_op *r = p->region;
   for (uint32_t j = 0; j < r->hop.results.count; j++) {
     const fnz_arg *to = &r->hop.results.args[j];
     fnz_arg from = body->graph->outputs[j];
@@ -428,8 +429,8 @@ fnz_status fnzi_region_inlined(fnzi_pass *body) {
   return FNZ_OK;
 }
 
-/* Goes on as long as bodies are there; *waits when one is being made. */
-static fnz_status need_bodies(fnzi_pass *p, fnzi_region *r, bool *waits) {
+/* Finds the bodies of the keys; *waits when one must be made first. */
+static fnz_status need_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   for (uint32_t i = 0; i < r->hop.nbodies && !*waits; i++) {
     r->bodies[i] = fnzi_body_find(p->all, &r->keys[i]);
     *waits = !r->bodies[i];
@@ -443,7 +444,7 @@ fnz_status fnzi_region_pass(fnzi_pass *p, const fnzi_node *node, bool *waits) {
   bool found = true;
   if (!p->region)
     FNZ_TRY(begin(p, node));
-  fnzi_region *r = p->region;
+  fnzi_region_op *r = p->region;
   bool is_done = r->inlined || r->hop.kind == FNZI_HOP_EFFECT;
   if (fnzi_hop_is_inlined(&r->hop, p->autocast) && !is_done) {
     *waits = true;

@@ -1,22 +1,24 @@
-/* results.c - what the results of a node with bodies are to the pass.
+/* results.c - tensors for the results of a node with bodies.
  *
- * needs   the node's results as values; what its bodies say of whose memory they lie in
+ *
+ * needs   the node's results as values; from its bodies, the memory of each result
  * gives   tensors that alias what they alias in eager, and writes of what the bodies have written.
- *         Where nobody knows what a result aliases, because branches disagree or turns differ, the
- *         memory concerned is entangled: it may be read and not be written any more. */
+ *         Where it is not known what a result aliases, because branches or iterations differ, the
+ *         storages concerned are marked: they may be read, but not written any more */
 #include "functionalize/pass/regions/regions.h"
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- writes ----------------------------------------------------------------------------------- */
-/* The line of the last write in a body that wrote it. */
-static const char *source_of(const fnzi_region *r, uint32_t base) {
+/* The source line of the last write to a base. */
+static const char *source_of(const fnzi_region_op *r, uint32_t base) {
   for (uint32_t i = r->hop.nbodies; i-- > 0;)
     if (r->bodies[i]->ends[base].written && r->bodies[i]->ends[base].source[0])
       return r->bodies[i]->ends[base].source;
   return r->hop.node->source;
 }
 
-fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region *r, uint32_t base, fnzi_held *value) {
+fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region_op *r, uint32_t base,
+                             fnzi_held *value) {
   p->world->source = source_of(r, base);
   fnz_status status = fnzi_write(fnzi_operand_alias(&r->operands[r->first[base]]), value);
   p->world->source = r->hop.node->source;
@@ -24,17 +26,16 @@ fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region *r, uint32_t base, 
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-static void entangle(const fnzi_region *r, fnzi_storage *s) {
+static void entangle(const fnzi_region_op *r, fnzi_storage *s) {
   s->entangled = fnzi_node_target(r->hop.node);
 }
 
-static fnzi_storage *storage_of(const fnzi_region *r, uint32_t base) {
+static fnzi_storage *storage_of(const fnzi_region_op *r, uint32_t base) {
   return r->operands[r->first[base]].tensor->node->storage;
 }
 
-/* Everything of this result that its bodies say may be shared: its memory, and that which it may
- * be. */
-static void entangle_result(fnzi_pass *p, const fnzi_region *r, uint32_t j) {
+/* Marks all storages that result j may share: its own, and those that its bodies name. */
+static void entangle_result(fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
   fnz_tensor *t = p->tensors[r->hop.results.args[j].u.value];
   entangle(r, t->node->storage);
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
@@ -46,23 +47,23 @@ static void entangle_result(fnzi_pass *p, const fnzi_region *r, uint32_t j) {
     else if (o->of != j)
       entangle(r, p->tensors[r->hop.results.args[o->of].u.value]->node->storage);
   }
-  for (uint32_t k = 0; k < r->hop.carried.count; k++) /* what is handed on may be any of these */
+  for (uint32_t k = 0; k < r->hop.carried.count; k++) /* a carried result may be any of these */
     if (r->operands[k].tensor)
       entangle(r, r->operands[k].tensor->node->storage);
 }
 
-/* A body that kept something entangled leaves it so. */
-static void entangle_bases(const fnzi_region *r) {
+/* Storages that a body has marked stay marked. */
+static void entangle_bases(const fnzi_region_op *r) {
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
     for (uint32_t b = 0; b < r->bodies[i]->key.nbases; b++)
       if (r->bodies[i]->ends[b].entangled)
         entangle(r, storage_of(r, b));
 }
 
-/* A window of what came in, where the storage of the operand has it. */
-static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region *r, const fnzi_body_output *o,
+/* A result that is a window of a base, as a window of the operand's storage. */
+static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnzi_body_output *o,
                                 fnzi_held *value, fnz_tensor **out) {
-  const fnzi_operand *operand = &r->operands[r->first[o->of]];
+  const fnzi_region_operand *operand = &r->operands[r->first[o->of]];
   const fnzi_alias *from = fnzi_operand_alias(operand);
   const fnz_geometry *memory = r->keys[0].bases[o->of].memory;
   const int64_t unit = (int64_t)fnzi_dtype(o->geometry->dtype)->bytes;
@@ -90,8 +91,8 @@ static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region *r, const fnzi_b
   return status;
 }
 
-/* All bodies say the same of result j. */
-static bool agree(const fnzi_region *r, uint32_t j) {
+/* All bodies have the same memory for result j. */
+static bool agree(const fnzi_region_op *r, uint32_t j) {
   const fnzi_body_output *a = &r->bodies[0]->outputs[j], *b = a;
   if (r->hop.kind == FNZI_HOP_COND)
     b = &r->bodies[1]->outputs[j];
@@ -101,8 +102,8 @@ static bool agree(const fnzi_region *r, uint32_t j) {
   return is_alone || a->geometry == b->geometry;
 }
 
-/* Result j as a window of result `of`, which shows all of their memory. */
-static bool is_window_of_result(const fnzi_region *r, uint32_t j) {
+/* Result j is a window of result `of`, which shows all of their memory. */
+static bool is_window_of_result(const fnzi_region_op *r, uint32_t j) {
   const fnzi_body_output *o = &r->bodies[0]->outputs[j];
   bool whole = true;
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
@@ -111,7 +112,7 @@ static bool is_window_of_result(const fnzi_region *r, uint32_t j) {
   return o->origin == FNZI_ORIGIN_FRESH && o->of != j && whole;
 }
 
-static fnz_status other_strides(const fnzi_pass *p, const fnzi_region *r, uint32_t j) {
+static fnz_status other_strides(const fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
   const char *name = p->graph->values.data[r->hop.results.args[j].u.value].name;
   return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "result %s has other strides in one branch than in the other; make both "
@@ -119,8 +120,8 @@ static fnz_status other_strides(const fnzi_pass *p, const fnzi_region *r, uint32
                    name);
 }
 
-/* New memory that looks as the body leaves it. */
-static fnz_status fresh(fnzi_pass *p, const fnzi_region *r, uint32_t j, fnzi_held *value,
+/* New memory with the strides that the body gives it. */
+static fnz_status fresh(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_held *value,
                         fnz_tensor **out) {
   const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
   const fnz_geometry *recorded = p->graph->values.data[r->hop.results.args[j].u.value].geometry;
@@ -134,10 +135,11 @@ static fnz_status fresh(fnzi_pass *p, const fnzi_region *r, uint32_t j, fnzi_hel
   return fnzi_tensor_new(p->world, &g, value, out);
 }
 
-static fnz_status bind_branch(fnzi_pass *p, const fnzi_region *r, uint32_t j, fnzi_held *value,
+static fnz_status bind_branch(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_held *value,
                               fnz_tensor **out) {
   const fnzi_body_output *o = &r->bodies[0]->outputs[j];
-  bool agreed = p->all->writes && agree(r, j); /* nobody sees aliases where nobody writes */
+  bool agreed =
+      p->all->writes && agree(r, j); /* aliases do not matter in a program without writes */
   if (agreed && o->origin == FNZI_ORIGIN_BASE)
     return alias_of_base(p, r, o, value, out);
   if (!agreed || !is_window_of_result(r, j))
@@ -148,8 +150,8 @@ static fnz_status bind_branch(fnzi_pass *p, const fnzi_region *r, uint32_t j, fn
   return fnzi_pass_window(p, all->node->storage->root, &window, out);
 }
 
-/* Bodies that agree give memory that the caller knows; all else must not be written later. */
-static bool is_known(const fnzi_region *r, uint32_t j) {
+/* The bodies agree on the memory of result j; any other result must not be written later. */
+static bool is_known(const fnzi_region_op *r, uint32_t j) {
   const fnzi_body_output *o = &r->bodies[0]->outputs[j];
   if (fnzi_region_loops(r)) {
     o = &r->bodies[r->hop.nbodies - 1]->outputs[j];
@@ -162,10 +164,11 @@ static bool is_known(const fnzi_region *r, uint32_t j) {
   return agree(r, j) && (o->origin == FNZI_ORIGIN_BASE || o->of == j || is_window_of_result(r, j));
 }
 
-/* The first turn of a loop writes what it begins with, if there is a first turn. */
-static void forget_carried(const fnzi_region *r) {
+/* The first iteration of a loop writes its initial values, if there is an iteration: their elements
+ * are not known afterwards. */
+static void forget_carried(const fnzi_region_op *r) {
   for (uint32_t k = 0; k < r->noperands; k++) {
-    const fnzi_operand *o = &r->operands[k];
+    const fnzi_region_operand *o = &r->operands[k];
     if (!o->tensor || o->role != FNZI_HOP_CARRIED || !o->written)
       continue;
     o->tensor->node->storage->unknown = fnzi_node_target(r->hop.node);
@@ -173,7 +176,7 @@ static void forget_carried(const fnzi_region *r) {
   }
 }
 
-fnz_status fnzi_region_bind(fnzi_pass *p, const fnzi_region *r, fnzi_held *const *values,
+fnz_status fnzi_region_bind(fnzi_pass *p, const fnzi_region_op *r, fnzi_held *const *values,
                             const fnz_handle *handles) {
   for (uint32_t j = 0; j < r->hop.results.count; j++) {
     const fnz_arg *a = &r->hop.results.args[j];

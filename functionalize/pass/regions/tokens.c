@@ -1,8 +1,8 @@
 /* tokens.c - a node that keeps another operator in order by a token.
  *
  * needs   an operator that neither writes nor returns views or lists
- * keeps   the node, whoever needs its results, and the order that tokens give
- * gives   the same node over what its tensors hold by then */
+ * keeps   the node, even if its results are not used, and the order that tokens give
+ * gives   the same node over the current values of its tensors */
 #include "functionalize/pass/regions/regions.h"
 
 static fnz_status refuse_effect(const fnzi_pass *p, const fnzi_hop *hop) {
@@ -19,7 +19,7 @@ static bool is_plain(const fnzi_hop *hop) {
   return !lists && !fnz_op_is_mutating(hop->op) && !fnz_op_is_view(hop->op);
 }
 
-/* Tensors are read, everything else goes over. */
+/* Tensors are read, other arguments are copied. */
 static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
   fnzi_held *value;
   if (arg->tag != FNZ_ARG_VALUE)
@@ -64,7 +64,7 @@ static fnz_status bind_effect(fnzi_pass *p, const fnzi_hop *hop, const fnz_handl
 
 fnz_status fnzi_effect_emit(fnzi_pass *p, const fnzi_hop *hop) {
   const fnz_op *op = hop->op;
-  fnzi_outcome *outcomes;
+  fnzi_rec_outcome *outcomes;
   fnz_handle *handles;
   fnz_arg *args;
   if (!is_plain(hop))
