@@ -187,18 +187,13 @@ static fnz_status add_copies(linting *l) {
 
 /* A write that has left nodes in the result is needed, though its value seemed unread: for other
  * results, for a final value that is read only at the end, or for its effect. */
-static fnz_status skip_needed(linting *l) {
+static fnz_status add_unread(linting *l) {
+  bool new;
   for (size_t i = 0; i < l->notes->nodes.count; i++) {
     const fnzi_why *why = &l->notes->nodes.data[i].why;
     if (why->node && why->cause != FNZI_CAUSE_READ)
       FNZ_TRY(fnzi_map_set(&l->seen, &why->node, sizeof why->node, 1));
   }
-  return FNZ_OK;
-}
-
-static fnz_status add_unread(linting *l) {
-  bool new;
-  FNZ_TRY(skip_needed(l));
   for (size_t i = 0; i < l->notes->unread.count; i++) {
     FNZ_TRY(is_new(l, &l->notes->unread.data[i], &new));
     if (new)

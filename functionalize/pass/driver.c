@@ -32,26 +32,22 @@ static fnz_status find_counting(fnzi_passes *all) {
 }
 
 /* --- all nodes -------------------------------------------------------------------------------- */
-static fnz_status finish(fnzi_passes *all) {
-  fnzi_pass *p = all->top;
-  fnz_status status = p->inlined ? fnzi_region_inlined(p) : fnzi_body_finish(p);
-  if (status != FNZ_OK)
-    status = fnzi_at(all->ctx, status, "results of graph %s", p->graph->name);
-  fnzi_pass_pop(all);
-  return status;
-}
-
-/* The nodes of all passes, the top one first, until those of graph 0 are replayed. */
+/* Replays the nodes of the pass on top. One that has bodies puts a pass over a body on top, and
+ * waits until that is finished. */
 static fnz_status replay_all(fnzi_passes *all) {
   fnz_status status = FNZ_OK;
   while (status == FNZ_OK) {
     fnzi_pass *p = all->top;
-    if (p->at < p->graph->nodes.count)
+    if (p->at < p->graph->nodes.count) {
       status = fnzi_pass_step(p);
-    else if (p->below)
-      status = finish(all);
-    else
+      continue;
+    }
+    if (!p->below)
       break;
+    status = p->inlined ? fnzi_region_inlined(p) : fnzi_body_finish(p);
+    if (status != FNZ_OK)
+      status = fnzi_at(all->ctx, status, "results of graph %s", p->graph->name);
+    fnzi_pass_pop(all);
   }
   while (all->top->below)
     fnzi_pass_pop(all);

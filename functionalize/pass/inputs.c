@@ -6,16 +6,6 @@
  * gives   a tensor per tensor input, with memory of its own that is held to the end of the pass */
 #include "functionalize/pass/pass.h"
 
-static fnz_status copy_weights(fnzi_pass *p) {
-  for (size_t i = 0; i < p->from->weights.count; i++) {
-    const fnzi_weight *w = &p->from->weights.data[i];
-    const fnz_geometry *g;
-    FNZ_TRY(fnzi_intern_geometry(p->to, w->geometry, &g));
-    FNZ_TRY(fnzi_weight_add(p->to, w->name, w->blob, g));
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_pass_heading(fnzi_pass *p) {
   p->to->schema_major = p->from->schema_major;
   p->to->schema_minor = p->from->schema_minor;
@@ -27,11 +17,16 @@ fnz_status fnzi_pass_heading(fnzi_pass *p) {
     FNZ_TRY(fnzi_intern(p->to, range.symbol, strlen(range.symbol), &range.symbol));
     FNZI_PUSH(p->ctx, &p->to->ranges, range);
   }
-  return copy_weights(p);
+  for (size_t i = 0; i < p->from->weights.count; i++) {
+    const fnzi_weight *w = &p->from->weights.data[i];
+    const fnz_geometry *g;
+    FNZ_TRY(fnzi_intern_geometry(p->to, w->geometry, &g));
+    FNZ_TRY(fnzi_weight_add(p->to, w->name, w->blob, g));
+  }
+  return FNZ_OK;
 }
 
-/* --- values --------------------------------------------------------------------------------------
- */
+/* --- values ----------------------------------------------------------------------------------- */
 static bool is_merged(const fnzi_pass *p, uint32_t k) {
   return p->alias_sets && p->alias_sets->shared &&
          p->alias_sets->merge[p->alias_sets->first[k]] != FNZI_APART;
@@ -79,8 +74,7 @@ static fnz_status add_inputs(fnzi_pass *p, size_t more) {
   return FNZ_OK;
 }
 
-/* --- tensors -------------------------------------------------------------------------------------
- */
+/* --- tensors ---------------------------------------------------------------------------------- */
 fnz_status fnzi_pass_window(fnzi_pass *p, fnzi_alias *root, const fnz_geometry *window,
                             fnz_tensor **out) {
   fnzi_alias *node;
@@ -130,9 +124,7 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
   return FNZ_OK;
 }
 
-/* --- merged inputs
- * ------------------------------------------------------------------------------------
- */
+/* --- merged inputs ---------------------------------------------------------------------------- */
 /* "memory:bn.mean": no name that a model gives. */
 static fnz_status name_weight(fnzi_pass *p, const fnzi_weight *w, const char **out) {
   FNZ_TRY(fnzi_arena_format(&p->to->arena, out, "memory:%s", w->name));
@@ -179,39 +171,34 @@ static bool find_base(const fnzi_pass *p, uint32_t first, uint32_t *out) {
   return found;
 }
 
-static fnz_status merge_set(fnzi_pass *p, uint32_t first) {
-  fnzi_pass_merged *j = &p->merged[first];
-  if (p->alias_sets->merge[first] == FNZI_BY_MEMBER && find_base(p, first, &j->base))
-    j->value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[j->base].u.value;
-  else
-    FNZ_TRY(add_base_input(p, first, j));
-  return open_root(p, j);
-}
-
 static fnz_status merge_sets(fnzi_pass *p) {
-  for (uint32_t k = 0; k < p->alias_sets->count; k++)
-    if (p->alias_sets->first[k] == k && p->alias_sets->merge[k] != FNZI_APART)
-      FNZ_TRY(merge_set(p, k));
+  for (uint32_t k = 0; k < p->alias_sets->count; k++) {
+    fnzi_pass_merged *j = &p->merged[k];
+    if (p->alias_sets->first[k] != k || p->alias_sets->merge[k] == FNZI_APART)
+      continue;
+    if (p->alias_sets->merge[k] == FNZI_BY_MEMBER && find_base(p, k, &j->base))
+      j->value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[j->base].u.value;
+    else
+      FNZ_TRY(add_base_input(p, k, j));
+    FNZ_TRY(open_root(p, j));
+  }
   return FNZ_OK;
 }
 
-/* Marks the windows of a merged alias set as watched: writes that overlap them are noted. */
-static fnz_status watch(fnzi_pass *p, uint32_t first) {
-  fnzi_alias **watched;
-  size_t count = 0;
-  FNZI_NEW(&p->arena, p->graph->ninputs, &watched);
-  for (uint32_t k = first; k < p->graph->ninputs; k++)
-    if (p->alias_sets->first[k] == first && p->roots[k])
-      watched[count++] = p->roots[k];
-  p->merged[first].root->storage->watched = watched;
-  p->merged[first].root->storage->nwatched = count;
-  return FNZ_OK;
-}
-
+/* Marks the windows of merged alias sets as watched: writes that overlap them are noted. */
 static fnz_status watch_merged(fnzi_pass *p) {
-  for (uint32_t k = 0; k < p->alias_sets->count; k++)
-    if (p->merged[k].root)
-      FNZ_TRY(watch(p, k));
+  for (uint32_t first = 0; first < p->alias_sets->count; first++) {
+    fnzi_alias **watched;
+    size_t count = 0;
+    if (!p->merged[first].root)
+      continue;
+    FNZI_NEW(&p->arena, p->graph->ninputs, &watched);
+    for (uint32_t k = first; k < p->graph->ninputs; k++)
+      if (p->alias_sets->first[k] == first && p->roots[k])
+        watched[count++] = p->roots[k];
+    p->merged[first].root->storage->watched = watched;
+    p->merged[first].root->storage->nwatched = count;
+  }
   return FNZ_OK;
 }
 

@@ -154,13 +154,11 @@ static bool is_written(const fnzi_pass *p, uint32_t k) {
 }
 
 /* A result that is made for other sizes, too, may have elements there. */
-static bool may_have_elements(const fnzi_pass *p, uint32_t k) {
-  return p->world->decisions || fnz_geometry_numel(&p->roots[k]->geometry) > 0;
-}
-
 static bool matters(const fnzi_pass *p, const bool *used, uint32_t k) {
-  return p->inputs[k] && p->from->inputs[k].kind == FNZ_INPUT_USER && may_have_elements(p, k) &&
-         used[p->graph->inputs[k].u.value];
+  if (!p->inputs[k] || p->from->inputs[k].kind != FNZ_INPUT_USER)
+    return false;
+  bool may_have_elements = p->world->decisions || fnz_geometry_numel(&p->roots[k]->geometry) > 0;
+  return may_have_elements && used[p->graph->inputs[k].u.value];
 }
 
 static bool is_alone(const fnzi_pass *p, const char *const *names, uint32_t count) {
@@ -196,9 +194,8 @@ static fnz_status add_disjoint(fnzi_pass *p) {
   return is_alone(p, names, guard.count) ? FNZ_OK : fnzi_guard_add(p->to, &guard);
 }
 
-fnz_status fnzi_add_guards(fnzi_pass *p, const fnzi_outputs *out) {
+fnz_status fnzi_add_guards(fnzi_pass *p) {
   bool has_disjoint = false;
-  (void)out;
   for (size_t k = 0; k < p->from->guards.count; k++) {
     has_disjoint = has_disjoint || p->from->guards.data[k].kind == FNZ_GUARD_DISJOINT;
     FNZ_TRY(fnzi_guard_add(p->to, &p->from->guards.data[k]));

@@ -70,12 +70,6 @@ static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi
   return FNZ_OK;
 }
 
-/* A constant that the program writes is state of it, as a buffer that is not saved is. */
-static void become_state(fnzi_pass *p, uint32_t k) {
-  if (p->to->inputs[k].kind == FNZ_INPUT_CONSTANT)
-    p->to->inputs[k].kind = FNZ_INPUT_BUFFER;
-}
-
 /* The input shows all of the memory that it came with, at every size. */
 static bool shows_all(const fnzi_pass *p, uint32_t k) {
   const fnzi_alias *root = p->roots[k], *now = p->inputs[k]->node;
@@ -107,7 +101,8 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   bool is_user = in->kind == FNZ_INPUT_USER;
   if (!o.written && !o.spec.metadata)
     return FNZ_OK;
-  become_state(p, k);
+  if (in->kind == FNZ_INPUT_CONSTANT) /* that is written: state, as a buffer that is not saved */
+    p->to->inputs[k].kind = FNZ_INPUT_BUFFER;
   o.spec.kind = mutation_kind(p->to->inputs[k].kind);
   p->to->inputs[k].written = o.written && j && (j->name || j->base != k);
   bool left = o.written && o.spec.metadata && (o.spec.set || !shows_all(p, k));
@@ -225,6 +220,6 @@ fnz_status fnzi_pass_outputs(fnzi_pass *p) {
   FNZ_TRY(add_outputs(p, &out));
   FNZ_TRY(write_outputs(p, &out));
   FNZ_TRY(mark_own(p, &out));
-  FNZ_TRY(fnzi_add_guards(p, &out));
+  FNZ_TRY(fnzi_add_guards(p));
   return p->epilogue ? fnzi_add_epilogue(p, &out) : FNZ_OK;
 }

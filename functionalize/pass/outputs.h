@@ -25,7 +25,7 @@ typedef struct fnzi_outputs {
 FNZ_MUST_CHECK fnz_status fnzi_share_outputs(fnzi_pass *p, fnzi_outputs *out);
 /* Adds the guards of the source, and a guard that written inputs do not share memory with other
  * inputs. After the graph is built. */
-FNZ_MUST_CHECK fnz_status fnzi_add_guards(fnzi_pass *p, const fnzi_outputs *out);
+FNZ_MUST_CHECK fnz_status fnzi_add_guards(fnzi_pass *p);
 
 /* --- epilogue.c ------------------------------------------------------------------------------- */
 /* Makes writes of the final values of inputs, at the end of the graph that is built, in place of

@@ -4,16 +4,13 @@
  * gives   the failure in the notes, and tensors of unknown elements for the results of the node */
 #include "functionalize/pass/pass.h"
 
-static bool may_go_on(const fnzi_pass *p, fnz_status status) {
-  const fnzi_asked *notes = p->to->asked;
-  return notes && notes->lints && (status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT);
-}
-
 fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
-  if (!may_go_on(p, status))
+  fnzi_asked *notes = p->to->asked;
+  bool is_refusal = status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT;
+  if (!notes || !notes->lints || !is_refusal)
     return status;
   const fnzi_failure failure = {node, *fnz_last_error(p->ctx)};
-  FNZI_PUSH(p->ctx, &p->to->asked->failures, failure);
+  FNZI_PUSH(p->ctx, &notes->failures, failure);
   return FNZ_OK;
 }
 

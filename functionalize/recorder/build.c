@@ -8,8 +8,7 @@
 #include "schema/aten_names.h"
 #include "views/steps.h"
 
-/* --- which nodes are needed
- * ------------------------------------------------------------------------------ */
+/* --- which nodes are needed ------------------------------------------------------------------- */
 static fnz_status need_value(void *user, const fnz_arg *arg) {
   fnzi_tape *r = user;
   if (!fnzi_is_reference(arg) || !arg->u.value)
@@ -268,14 +267,6 @@ static fnz_status emit(fnzi_tape *r, fnzi_tape_node *n) {
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
-/* Frees unused capacity, because nothing more is recorded. */
-static fnz_status trim(fnzi_tape *r) {
-  FNZI_TRIM(r->ctx, &r->values);
-  FNZI_TRIM(r->ctx, &r->results);
-  FNZI_TRIM(r->ctx, &r->nodes);
-  return FNZ_OK;
-}
-
 /* Reserves exactly the room of the needed nodes and their values. */
 static fnz_status make_room(fnzi_tape *r) {
   fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
@@ -286,15 +277,6 @@ static fnz_status make_room(fnzi_tape *r) {
   }
   FNZI_RESERVE(r->ctx, &g->nodes, nodes);
   FNZI_RESERVE(r->ctx, &g->values, values);
-  return FNZ_OK;
-}
-
-/* Inputs are values of the graph already. */
-static fnz_status make_places(fnzi_tape *r) {
-  FNZI_RESERVE(r->ctx, &r->places, r->values.count);
-  for (size_t i = 0; i < r->values.count; i++)
-    r->places.data[i] = r->values.data[i].value;
-  r->places.count = r->values.count;
   return FNZ_OK;
 }
 
@@ -460,11 +442,16 @@ fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, s
   FNZI_NEW(&r->arena, count, &now);
   if (count)
     memcpy(now, wanted, count * sizeof *now);
-  FNZ_TRY(trim(r));
+  FNZI_TRIM(r->ctx, &r->values); /* nothing more is recorded */
+  FNZI_TRIM(r->ctx, &r->results);
+  FNZI_TRIM(r->ctx, &r->nodes);
   FNZ_TRY(mark(r, now, count));
   if (views)
     FNZ_TRY(simplify(r, *views, now, count));
-  FNZ_TRY(make_places(r));
+  FNZI_RESERVE(r->ctx, &r->places, r->values.count);
+  for (size_t i = 0; i < r->values.count; i++) /* inputs are values of the graph already */
+    r->places.data[i] = r->values.data[i].value;
+  r->places.count = r->values.count;
   if (views && *views == FNZ_VIEWS_KEEP)
     FNZ_TRY(emit_in_order(r, now, count));
   else if (views)

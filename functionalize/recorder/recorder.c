@@ -18,16 +18,6 @@ static fnz_status add_value(fnzi_tape *r, const fnz_geometry *g, fnz_handle shap
   return FNZ_OK;
 }
 
-/* The items are in the program's arena, where a needed node keeps them. */
-static fnz_status copy_list(fnzi_tape *r, fnz_arg *a) {
-  fnz_arg *items;
-  FNZI_NEW(&r->program->arena, a->count, &items);
-  if (a->count)
-    memcpy(items, a->u.list, a->count * sizeof *items);
-  a->u.list = items;
-  return FNZ_OK;
-}
-
 static bool has_several_lists(const fnz_op *op) {
   size_t lists = 0;
   for (size_t i = 0; i < op->nreturns; i++)
@@ -50,13 +40,14 @@ static fnz_status keep_source(fnzi_tape *r, const char *source, const char **out
   return FNZ_OK;
 }
 
-/* Lengths are noted for operators with several lists only: the length of a single list follows from
- * the number of results. */
+/* Arguments are copied into the program's arena, where a needed node keeps them. Lengths are noted
+ * for operators with several lists only: the length of a single list follows from the number of
+ * results. */
 static fnz_status add_node(fnzi_tape *r, const fnz_request *call, size_t count) {
   fnzi_tape_node n = {.op = call->op,
                       .count = (uint32_t)count & FNZI_MOST_RESULTS,
                       .first = (uint32_t)r->results.count};
-  fnz_arg *args;
+  fnz_arg *args, *items;
   if (call->op == r->expected && has_several_lists(call->op)) {
     r->now.node = r->nodes.count;
     FNZI_PUSH(r->ctx, &r->lists, r->now);
@@ -65,8 +56,12 @@ static fnz_status add_node(fnzi_tape *r, const fnz_request *call, size_t count) 
   for (size_t i = 0; i < call->op->nparams && i < call->nargs; i++) {
     args[i] = call->args[i];
     args[i].flags = 0;
-    if (args[i].tag == FNZ_ARG_LIST)
-      FNZ_TRY(copy_list(r, &args[i]));
+    if (args[i].tag != FNZ_ARG_LIST)
+      continue;
+    FNZI_NEW(&r->program->arena, args[i].count, &items);
+    if (args[i].count)
+      memcpy(items, args[i].u.list, args[i].count * sizeof *items);
+    args[i].u.list = items;
   }
   n.args = args;
   FNZ_TRY(keep_source(r, call->source, &n.source));
@@ -241,7 +236,7 @@ fnz_status fnzi_recorder_on(fnz_context *ctx, fnz_program *program, uint32_t gra
   return create(ctx, &start, out);
 }
 
-/* --- for the pass -------------------------------------------------------------------------- */
+/* --- for the pass ----------------------------------------------------------------------------- */
 fnz_program *fnzi_recorder_program(fnz_backend *backend) {
   return ((fnzi_tape *)backend->self)->program;
 }
@@ -281,8 +276,7 @@ void fnzi_rec_destroy(fnz_backend *recorder) {
     recorder->destroy(recorder->self);
 }
 
-/* --- nodes that apply no operator
- * ------------------------------------------------------------------ */
+/* --- nodes that apply no operator ------------------------------------------------------------- */
 static fnz_status copy_names(fnzi_tape *r, const fnzi_node_call *call, const char *const **out) {
   const char **names;
   *out = NULL;
@@ -340,8 +334,7 @@ bool fnzi_recorder_has_effects(const fnz_backend *backend) {
   return ((const fnzi_tape *)backend->self)->effects;
 }
 
-/* --- public functions --------------------------------------------------------------------------
- */
+/* --- public functions ------------------------------------------------------------------------- */
 fnz_status fnz_recorder_input(fnz_backend *backend, const char *name, const fnz_geometry *g,
                               fnz_handle *out) {
   fnzi_tape *r = backend->self;

@@ -183,13 +183,6 @@ static const char *target_of(const fnzi_region_op *r, const outcomes *out) {
   return carries ? fnzi_hop_target(FNZI_HOP_SCAN) : fnzi_node_target(r->hop.node);
 }
 
-static bool has_effects(const fnzi_region_op *r) {
-  bool effects = false;
-  for (uint32_t i = 0; i < r->hop.nbodies; i++)
-    effects |= r->bodies[i]->effects;
-  return effects;
-}
-
 /* --- the node --------------------------------------------------------------------------------- */
 static fnz_status take_values(fnzi_pass *p, const outcomes *out, const fnz_handle *handles,
                               fnzi_held **values) {
@@ -207,6 +200,9 @@ static fnz_status record(fnzi_pass *p, const fnzi_region_op *r, const outcomes *
   building b = {.p = p, .r = r};
   const char *target = target_of(r, out);
   const fnzi_node *node = r->hop.node;
+  bool effects = false;
+  for (uint32_t i = 0; i < r->hop.nbodies; i++)
+    effects |= r->bodies[i]->effects;
   FNZ_TRY(build_args(&b, target));
   const fnzi_node_call call = {.target = target,
                                .source = node->source,
@@ -216,7 +212,7 @@ static fnz_status record(fnzi_pass *p, const fnzi_region_op *r, const outcomes *
                                .outcomes = out->data,
                                .noutcomes = out->count,
                                .in_list = r->hop.results.args != node->outputs,
-                               .effects = has_effects(r)};
+                               .effects = effects};
   return fnzi_recorder_node(p->recorder, &call, handles);
 }
 
