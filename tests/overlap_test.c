@@ -50,7 +50,7 @@ static void list_elements(const window *t, const window *o, loop *out) {
     }
 }
 
-static uint64_t made_of(uint64_t old, uint64_t read) {
+static uint64_t mixed(uint64_t old, uint64_t read) {
   uint64_t h = old * 0x9e3779b97f4a7c15u + read;
   return (h ^ h >> 29) * 0xbf58476d1ce4e5b9u;
 }
@@ -62,7 +62,7 @@ static void write_slice(const loop *l, int dim, int64_t slice, uint64_t *memory)
   memcpy(before, memory, sizeof before);
   for (size_t k = 0; k < l->count; k++)
     if (dim < 0 || l->slice[dim][k] == slice)
-      memory[l->write[k]] = made_of(before[l->write[k]], before[l->read[k]]);
+      memory[l->write[k]] = mixed(before[l->write[k]], before[l->read[k]]);
 }
 
 /* Does going slice after slice along `dim`, or reading all first for -1, mean the same as eager's
@@ -70,9 +70,9 @@ static void write_slice(const loop *l, int dim, int64_t slice, uint64_t *memory)
 static bool means_the_same(const loop *l, const window *t, int dim) {
   uint64_t eager[MEMORY], other[MEMORY];
   for (uint64_t i = 0; i < MEMORY; i++)
-    eager[i] = other[i] = made_of(i + 1, 7);
+    eager[i] = other[i] = mixed(i + 1, 7);
   for (size_t k = 0; k < l->count; k++)
-    eager[l->write[k]] = made_of(eager[l->write[k]], eager[l->read[k]]);
+    eager[l->write[k]] = mixed(eager[l->write[k]], eager[l->read[k]]);
   for (int64_t slice = 0; slice < (dim < 0 ? 1 : t->sizes[dim]); slice++)
     write_slice(l, dim, slice, other);
   return memcmp(eager, other, sizeof eager) == 0;
@@ -190,12 +190,12 @@ static fnz_status decide_own(fnz_context *ctx, const window *t, int *slices) {
 static bool own_means_the_same(const loop *l, const window *t, int dim) {
   uint64_t eager[MEMORY] = {0}, other[MEMORY] = {0}, before[MEMORY];
   for (size_t k = 0; k < l->count; k++)
-    eager[l->write[k]] = made_of(eager[l->write[k]], k);
+    eager[l->write[k]] = mixed(eager[l->write[k]], k);
   for (int64_t slice = 0; slice < t->sizes[dim]; slice++) {
     memcpy(before, other, sizeof before);
     for (size_t k = 0; k < l->count; k++)
       if (l->slice[dim][k] == slice)
-        other[l->write[k]] = made_of(before[l->write[k]], k);
+        other[l->write[k]] = mixed(before[l->write[k]], k);
   }
   return memcmp(eager, other, sizeof eager) == 0;
 }
