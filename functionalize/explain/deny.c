@@ -1,6 +1,5 @@
 /* deny.c - refuses a result that has operators which the caller denies.
  *
- *
  * needs   a finished program, and the notes on its nodes
  * gives   a refusal that names the operator, the node of the source that needs it, and why */
 #include "functionalize/explain/explain.h"

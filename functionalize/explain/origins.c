@@ -1,6 +1,5 @@
 /* origins.c - per node of a functional program: the node of the source that it comes from, and why.
  *
- *
  * needs   the notes of the pass: pointers into the source
  * gives   indices and a reason, which need neither program any more */
 #include "functionalize/explain/explain.h"

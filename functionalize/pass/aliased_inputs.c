@@ -1,6 +1,5 @@
 /* aliased_inputs.c - which inputs share memory, and how they come into the pass.
  *
- *
  * needs   a program's signature: inputs that share memory by declaration, weights over one blob
  * gives   per alias set how it is merged: not at all as long as no write to one input overlaps
  * another one, else as windows of one root. The pass finds this out by replaying the program, so it

@@ -1,6 +1,5 @@
 /* epilogue.c - writes final values to inputs, at the end of a graph that is built.
  *
- *
  * needs   a graph whose leading outputs are the final values of inputs
  * keeps   every other output, and its value
  * gives   no such outputs; per input, in their order, `as_strided_` where its sizes or strides

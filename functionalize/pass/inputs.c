@@ -1,6 +1,5 @@
 /* inputs.c - the beginning of a program: weights and versions, inputs as tensors.
  *
- *
  * needs   the source graph; an empty target graph
  * keeps   names, order and kinds of inputs
  * gives   a tensor per tensor input, with memory of its own that is held to the end of the pass */

@@ -1,7 +1,6 @@
 /* output_aliases.c - which inputs and outputs an output shares memory with, and which inputs must
  * not share memory.
  *
- *
  * needs   the outputs of a graph with the tensors of the source program that they are
  * gives   in the signature: which outputs are inputs, views of inputs, or share memory; a guard for
  *         inputs that are written */
@@ -103,7 +102,8 @@ static fnz_status share_with_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k)
 }
 
 /* --- every output ----------------------------------------------------------------------------- */
-/* Where inputs are in the end: those that are still in the memory they came with, or the others. */
+/* Marks the aliases at which inputs end: those still in the memory that they came with, or the
+ * others. */
 static void mark_inputs(fnzi_pass *p, bool moved) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++) {
     fnz_tensor *t = p->inputs[k];
@@ -115,7 +115,8 @@ static void mark_inputs(fnzi_pass *p, bool moved) {
   }
 }
 
-/* Of a source that is a result already: what it says is right, and more than shows now. */
+/* Where the source is a functionalized program already, its signature is right and has more detail
+ * than its nodes show. */
 static bool says_itself(const fnz_output_spec *s) {
   return s->sharing != FNZ_SHARING_NEW || s->window || !fnzi_output_is_result(s);
 }

@@ -1,7 +1,6 @@
 /* outputs.c - the end of a graph: reads mutated inputs and outputs, and builds the nodes that they
  * need.
  *
- *
  * needs   a replayed graph
  * gives   the final value of every mutated input, in the order of inputs, then the outputs; the
  *         signature names the former. A merged alias set has one final value, that of its base */

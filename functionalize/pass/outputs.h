@@ -9,7 +9,7 @@ typedef struct fnzi_output {
   fnz_output_spec spec;
   fnz_arg arg;
   fnz_handle handle;  /* of a tensor */
-  fnz_tensor *tensor; /* the same, of the source program; NULL for a base or its memory */
+  fnz_tensor *tensor; /* the same, of the source program; NULL for memory that no tensor is */
   uint32_t input;     /* of a mutation: the input */
   bool written;       /* of a mutation: elements change, not only sizes and strides */
 } fnzi_output;

@@ -65,7 +65,7 @@ typedef struct fnzi_passes {
   struct fnzi_body **bodies; /* per source graph, the newest first */
   bool *counts_from_storage; /* per source graph: some view in it, or in its bodies, does */
   bool writes;               /* some operator writes; if none does, strides do not matter */
-  fnzi_pass *top;            /* the others wait for it, each for the one above */
+  fnzi_pass *top;            /* the others wait, each for the pass above it */
   uint32_t depth;
 } fnzi_passes;
 

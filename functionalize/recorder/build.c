@@ -158,7 +158,8 @@ static size_t list_items(const fnz_arg *list) {
   return list->tag == FNZ_ARG_LIST ? list->count : 0;
 }
 
-/* The length of each list that has no such list: they share the other results evenly. */
+/* The length of each result list for which there is no list as long: these share the other results
+ * evenly. */
 static size_t other_list(const fnzi_tape *r, const fnzi_tape_node *n) {
   size_t known = 0, lists = 0;
   for (size_t i = 0; i < n->op->nreturns; i++) {
@@ -424,7 +425,7 @@ static fnz_status cut_and_emit(fnzi_tape *r, pieces *p) {
   return FNZ_OK;
 }
 
-/* The tape is empty afterwards. */
+/* Empties the tape. */
 static fnz_status emit_by_pieces(fnzi_tape *r) {
   pieces p = {.count = 0};
   piece nothing = {0};

@@ -1,7 +1,6 @@
 /* simplify.c - removes nodes of the tape: views of views, views of what was just scattered, clones
  * and casts that change nothing, equal views.
  *
- *
  * needs   a tape whose needed nodes are marked
  * keeps   the elements and the geometry of every value that is used, and each node's source line;
  *         random operators and operators without results; the order of nodes

@@ -1,7 +1,6 @@
 /* body.c - the body of a higher-order operator as a graph of its own: its inputs, its results, and
  * finding a body that exists already.
  *
- *
  * needs   a key (regions.h); geometries in it are interned in the target program
  * keeps   names of inputs, order of results
  * gives   a graph without writes, and for the caller: the memory of each result, and which bases

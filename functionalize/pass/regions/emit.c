@@ -1,6 +1,5 @@
 /* emit.c - records the node that replaces a higher-order one.
  *
- *
  * needs   its bodies, finished for the keys of operands.c
  * keeps   settings, keywords, the order of results
  * gives   a node with the bodies' further results, which results.c turns into writes */

@@ -1,10 +1,12 @@
 /* regions.h - the bodies of higher-order operators, and the nodes that have them.
+ *
  *   body.c      a body as a graph of its own: its inputs, its results, looked up by its key
  *   operands.c  the keys of a node's bodies: which operands share memory, which are written, and in
  *               what order values go in and come out
  *   emit.c      the node that replaces a higher-order one
  *   results.c   tensors for its results, and the writes of its bodies
  *   tokens.c    nodes that keep other operators in order
+ *
  * A body gets *bases*: memory that comes in as one value. Usually each operand is a base of its
  * own. Operands that overlap are merged when a body writes one of them: they become windows of one
  * base, their storage. The final values of bases that a body writes are further results. */
@@ -57,7 +59,7 @@ typedef struct fnzi_body_key {
 typedef enum fnzi_origin {
   FNZI_ORIGIN_NUMBER, /* no tensor */
   FNZI_ORIGIN_BASE,   /* in the memory of base `of` */
-  FNZI_ORIGIN_FRESH   /* in new memory, together with output `of`, the first that does */
+  FNZI_ORIGIN_FRESH   /* in new memory, together with output `of`, the first output there */
 } fnzi_origin;
 
 typedef struct fnzi_body_output {

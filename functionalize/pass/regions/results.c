@@ -1,6 +1,5 @@
 /* results.c - tensors for the results of a node with bodies.
  *
- *
  * needs   the node's results as values; from its bodies, the memory of each result
  * gives   tensors that alias what they alias in eager, and writes of what the bodies have written.
  *         Where it is not known what a result aliases, because branches or iterations differ, the
