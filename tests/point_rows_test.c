@@ -11,12 +11,12 @@ typedef struct pair {
 /* The columns that name something; conditions and operands are left out. */
 #define SAME(name, of) {name, of},
 static const pair same[] = {
-#include "kernels/cpu/point_ops.def"
+#include "kernels/meta/point_ops.def"
 };
 #undef SAME
 #define USE(op, when, row, ...) {op, row},
 static const pair uses[] = {
-#include "kernels/cpu/point_ops.def"
+#include "kernels/meta/point_ops.def"
 };
 #undef USE
 #define COUNT(rows) (sizeof(rows) / sizeof *(rows))

@@ -1,6 +1,6 @@
 /* bag.c - embedding bags: rows picked by number, summed, averaged or compared bag by bag. Sums are
  * taken in the order of the indices, 16-bit floats in f32. */
-#include "kernels/cpu/bag.h"
+#include "kernels/meta/bag.h"
 #include "kernels/cpu/special_reals.h"
 
 typedef struct bags {

@@ -2,7 +2,7 @@
  * matrix products of (batch, rows, summed) by (batch, summed, columns). */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/matmul.h"
-#include "kernels/core/einsum.h"
+#include "kernels/meta/einsum.h"
 
 /* Row-major elements of the computing type, whose dimensions have names. */
 typedef struct named {

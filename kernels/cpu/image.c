@@ -1,6 +1,6 @@
 /* image.c - operators that move the elements of images: padding by what is there already, windows
  * as columns and back, shuffled channels, quarter turns. */
-#include "kernels/cpu/image.h"
+#include "kernels/meta/image.h"
 #include "kernels/cpu/cpu.h"
 
 /* --- Padding ----------------------------------------------------------------------------- */

@@ -33,10 +33,10 @@ static T power(T a, T b) {
 #include "kernels/cpu/point_complex_values.h"
 
 #define COMPLEX LOOP
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef COMPLEX
 
 const fnzi_point NAME[] = {
 #define COMPLEX(name, arity, out, value) ENTRY(name, arity, PLAIN, out)
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     END_OF_ROWS};

@@ -45,7 +45,7 @@ DOUBLE(hypot, u05)
 #define ANY    CHECKED_LOOP
 #define FLOAT  LOOP
 #define MAPPED MAPPED_LOOP
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef ANY
 #undef FLOAT
 #undef MAPPED
@@ -54,7 +54,7 @@ const fnzi_point NAME[] = {
 #define ANY(name, arity, out, check, value)                    ENTRY(name, arity, PLAIN, out)
 #define FLOAT(name, arity, out, value)                         ENTRY(name, arity, PLAIN, out)
 #define MAPPED(name, arity, before, function, accuracy, after) ENTRY(name, arity, PLAIN, SAME)
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef ANY
 #undef FLOAT
 #undef MAPPED

@@ -13,12 +13,12 @@
 
 #define ANY     CHECKED_LOOP
 #define INTEGER CHECKED_LOOP
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef ANY
 #undef INTEGER
 
 const fnzi_point fnzi_points_i64[] = {
 #define ANY(name, arity, out, check, value) ENTRY(name, arity, check, out)
 #define INTEGER                             ANY
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     END_OF_ROWS};

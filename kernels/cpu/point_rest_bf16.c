@@ -5,12 +5,12 @@
 
 #define REST_HALF REST
 #define REST_BF16 REST
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef REST_HALF
 #undef REST_BF16
 
 const fnzi_rest fnzi_rest_bf16[] = {
 #define REST_HALF REST_ENTRY
 #define REST_BF16 REST_ENTRY
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     {NULL, NULL}};

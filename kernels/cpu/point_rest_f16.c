@@ -4,10 +4,10 @@
 #include "kernels/cpu/point_rest_half.h"
 
 #define REST_HALF REST
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef REST_HALF
 
 const fnzi_rest fnzi_rest_f16[] = {
 #define REST_HALF REST_ENTRY
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     {NULL, NULL}};

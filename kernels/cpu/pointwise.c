@@ -1,6 +1,6 @@
 /* pointwise.c - runs the rows of point.def over strided operands of any dtype: operands are brought
  * to the computing type chunk by chunk, results to theirs. */
-#include "kernels/cpu/float8.h"
+#include "kernels/core/float8.h"
 #include "kernels/cpu/point.h"
 
 #include <stdio.h>
@@ -39,13 +39,13 @@ static const fnzi_rest *find_rest(fnz_dtype compute, const char *name) {
 
 #define NARROW(row) #row,
 static const char *const narrow_rows[] = {
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 };
 #undef NARROW
 
 #define LIMITS(row) #row,
 static const char *const limit_rows[] = {
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 };
 #undef LIMITS
 

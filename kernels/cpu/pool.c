@@ -3,7 +3,7 @@
  *
  * Planes are independent; each is one job. Elements are doubles, or integers for the largest; what
  * is only chosen is moved as it lies in memory. */
-#include "kernels/cpu/pool.h"
+#include "kernels/meta/pool.h"
 #include "kernels/cpu/special_reals.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* prod.c - products along dimensions with eager's bits: every step rounds to the element type, and
  * neighbours in memory go through four vectors of 32 bytes side by side. */
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/half.h"
+#include "kernels/core/half.h"
 
 enum { VECTORS = 4, MOST_LANES = 16 };
 

@@ -1,7 +1,7 @@
 /* resample.c - images at places between their elements: linear and cubic resampling to another
  * size, and sampling at places that a tensor gives. Places are computed in f32 unless elements are
  * f64. */
-#include "kernels/cpu/pool.h"
+#include "kernels/meta/pool.h"
 #include "kernels/cpu/special_reals.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* where.c - where and masked_fill: every element is one of two operands' as it is, bit for bit.
  * Operands of another type are converted before; nothing is computed. */
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/float8.h"
+#include "kernels/core/float8.h"
 
 /* What is laid out for the loop besides the result: mask, what it takes where true, and where not.
  */

@@ -1,4 +1,4 @@
-/* cuda.h - pointwise operators on a GPU: the rows of kernels/cpu/point.def as functors, one file
+/* cuda.h - pointwise operators on a GPU: the rows of kernels/point.def as functors, one file
  * per class as in kernels/cpu. What stands here is C; no C++ leaves this folder.
  *
  * This is a library of its own (fnz_cuda), made where CMake finds nvcc. Nothing of libfnz calls it:

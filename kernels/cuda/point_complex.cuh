@@ -50,11 +50,11 @@ VALUE T power(T a, T b) {
 #include "kernels/cuda/point_rows.cuh"
 
 #define COMPLEX FUNCTOR
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef COMPLEX
 } // namespace
 
 extern const fnzi_cuda_point NAME[] = {
 #define COMPLEX(name, arity, out, value) ENTRY(name, arity, out)
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     END_OF_ROWS};

@@ -13,7 +13,7 @@ namespace {
 #define ANY    CHECKED_FUNCTOR
 #define FLOAT  FUNCTOR
 #define MAPPED MAPPED_FUNCTOR
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef ANY
 #undef FLOAT
 #undef MAPPED
@@ -23,5 +23,5 @@ extern const fnzi_cuda_point NAME[] = {
 #define ANY(name, arity, out, check, value)                    ENTRY(name, arity, out)
 #define FLOAT(name, arity, out, value)                         ENTRY(name, arity, out)
 #define MAPPED(name, arity, before, function, accuracy, after) ENTRY(name, arity, SAME)
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     END_OF_ROWS};

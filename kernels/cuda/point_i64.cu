@@ -14,7 +14,7 @@ namespace {
 
 #define ANY     CHECKED_FUNCTOR
 #define INTEGER CHECKED_FUNCTOR
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef ANY
 #undef INTEGER
 } // namespace
@@ -22,5 +22,5 @@ namespace {
 extern const fnzi_cuda_point fnzi_cuda_points_i64[] = {
 #define ANY(name, arity, out, check, value) ENTRY(name, arity, out)
 #define INTEGER                             ANY
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     END_OF_ROWS};

@@ -8,7 +8,7 @@
 
 #define REST_HALF REST
 #define REST_BF16 REST
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef REST_HALF
 #undef REST_BF16
 } // namespace
@@ -16,5 +16,5 @@
 extern const fnzi_cuda_point fnzi_cuda_points_bf16[] = {
 #define REST_HALF(name, arity, value) ENTRY(name, arity, SAME)
 #define REST_BF16                     REST_HALF
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     END_OF_ROWS};

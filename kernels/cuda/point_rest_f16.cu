@@ -7,11 +7,11 @@
 #include "kernels/cuda/point_rest.cuh"
 
 #define REST_HALF REST
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
 #undef REST_HALF
 } // namespace
 
 extern const fnzi_cuda_point fnzi_cuda_points_f16[] = {
 #define REST_HALF(name, arity, value) ENTRY(name, arity, SAME)
-#include "kernels/cpu/point.def"
+#include "kernels/point.def"
     END_OF_ROWS};

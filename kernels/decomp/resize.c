@@ -1,7 +1,7 @@
 /* resize.c - images to another size with a filter that is as wide as what is left out, as two
  * matrix products; and pooling undone by the places it kept. */
 #include "kernels/decomp/decomp.h"
-#include "kernels/cpu/pool.h"
+#include "kernels/meta/pool.h"
 
 #include <math.h>
 

@@ -1,5 +1,5 @@
 /* bag.c - shapes of embedding bags: sums, means and largest of rows picked by number. */
-#include "kernels/cpu/bag.h"
+#include "kernels/meta/bag.h"
 
 static fnz_status check_indices(const fnzi_call *call, const fnz_geometry *g, const char *name) {
   if (g->dtype != FNZ_I64 && g->dtype != FNZ_I32)

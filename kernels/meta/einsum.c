@@ -1,5 +1,5 @@
 /* einsum.c - reads the equation of einsum, and the shape of its result. */
-#include "kernels/core/einsum.h"
+#include "kernels/meta/einsum.h"
 
 enum { ELLIPSIS = UINT8_MAX, MAX_ITEMS = FNZ_MAX_RANK + 1 };
 

@@ -1,6 +1,6 @@
 /* image.c - shapes of operators that pad, cut up, shuffle, turn and sample images, and of distances
  * between points. */
-#include "kernels/cpu/image.h"
+#include "kernels/meta/image.h"
 #include "kernels/meta/nn_image.h"
 
 /* --- Padding ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* nn_conv.c - reading convolutions off their arguments, and the shapes they give. */
-#include "kernels/cpu/conv.h"
+#include "kernels/meta/conv.h"
 #include "kernels/meta/nn_image.h"
 
 static bool transposed(const fnzi_call *call) {

@@ -1,5 +1,5 @@
 /* nn_pool.c - shapes of pooling, resampling and pixel shuffling. */
-#include "kernels/cpu/pool.h"
+#include "kernels/meta/pool.h"
 #include "kernels/meta/nn_image.h"
 
 /* "max_pool2d" has 2 spatial dimensions: the digit in the name says it. */

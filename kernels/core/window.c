@@ -1,6 +1,6 @@
 /* window.c - parts of an array's memory: cutting them out, and moving elements between them. */
 #include "kernels/cpu/cpu.h"
-#include "kernels/cpu/float8.h"
+#include "kernels/core/float8.h"
 
 void fnzi_window_of(const fnzi_array *array, fnzi_window *out) {
   const fnz_geometry *g = &array->place;

@@ -57,7 +57,7 @@ typedef struct use {
 
 #define SAME(name, of) {name, of},
 static const other_name names[] = {
-#include "kernels/cpu/point_ops.def"
+#include "kernels/meta/point_ops.def"
 };
 #undef SAME
 
@@ -91,7 +91,7 @@ static const other_name names[] = {
 /* clang-format on */
 #define USE(op, ...) {op, __VA_ARGS__},
 static const use uses[] = {
-#include "kernels/cpu/point_ops.def"
+#include "kernels/meta/point_ops.def"
 };
 #undef USE
 

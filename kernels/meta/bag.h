@@ -1,7 +1,7 @@
 /* bag.h - embedding bags as numbers, read off the arguments once for the shape rule and the kernel.
  */
-#ifndef FNZI_CPU_BAG_H
-#define FNZI_CPU_BAG_H
+#ifndef FNZI_META_BAG_H
+#define FNZI_META_BAG_H
 
 #include "kernels/core/core.h"
 

@@ -2,9 +2,9 @@
  * exponent means differs: only f8e5m2 has infinities as the wider floats have, f8e4m3fn keeps all
  * but one of these codes for numbers, and those on "uz" have no negative zero, whose code is their
  * only NaN. */
-#include "kernels/cpu/float8.h"
+#include "kernels/core/float8.h"
 
-#include "kernels/cpu/half.h"
+#include "kernels/core/half.h"
 
 #include <math.h>
 

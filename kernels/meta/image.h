@@ -1,7 +1,7 @@
 /* image.h - padding of images by their own elements, and images as columns of windows: numbers read
  * off the arguments once for the shape rule and the kernel. */
-#ifndef FNZI_CPU_IMAGE_H
-#define FNZI_CPU_IMAGE_H
+#ifndef FNZI_META_IMAGE_H
+#define FNZI_META_IMAGE_H
 
 #include "kernels/core/core.h"
 

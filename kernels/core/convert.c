@@ -1,7 +1,7 @@
 /* convert.c - elements from one dtype to another: one loop per pair, made from two lists of rows.
  */
-#include "kernels/cpu/float8.h"
-#include "kernels/cpu/half.h"
+#include "kernels/core/float8.h"
+#include "kernels/core/half.h"
 #include "kernels/core/core.h"
 
 #include <math.h>

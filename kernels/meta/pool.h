@@ -1,7 +1,7 @@
 /* pool.h - sliding windows over planes as numbers, read off the arguments once for the shape rule
  * and the kernel. */
-#ifndef FNZI_CPU_POOL_H
-#define FNZI_CPU_POOL_H
+#ifndef FNZI_META_POOL_H
+#define FNZI_META_POOL_H
 
 #include "kernels/core/core.h"
 

@@ -4,8 +4,8 @@
  * All data is dense and row-major: x (batch, in_channels, in...), y (batch, out_channels, out...),
  * weights (out_channels, in_channels / groups, kernel...) or, when transposed,
  * (in_channels, out_channels / groups, kernel...). */
-#ifndef FNZI_CPU_CONV_H
-#define FNZI_CPU_CONV_H
+#ifndef FNZI_META_CONV_H
+#define FNZI_META_CONV_H
 
 #include "kernels/core/core.h"
 
