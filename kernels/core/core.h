@@ -119,6 +119,7 @@ typedef struct fnzi_call {
   size_t noutputs, capacity;
   struct fnzi_result *pending; /* results still to be copied from scratch memory */
   fnz_dtype target; /* of what result 0 is to be stored in; FNZ_DTYPE_COUNT when nobody says */
+  const struct fnzi_kernels *kernels;
   const struct fnzi_kernel *row; /* that is evaluated */
   struct fnz_frame *frame;       /* of a registered kernel, else NULL */
   char *warning;                 /* FNZ_WARNING_BYTES of room; NULL when nobody wants one */
@@ -208,9 +209,8 @@ FNZ_MUST_CHECK fnz_status fnzi_float_check(const fnzi_call *call);
 FNZ_MUST_CHECK fnz_status fnzi_size_unknown(const fnzi_call *call);
 
 /* --- For kernels ------------------------------------------------------------------------------ */
-/* Row-major
- * elements of an array: its own memory when they lie so, else a copy in scratch memory. Valid until
- * the call ends. */
+/* Row-major elements of an array: its own memory when they lie so, else a copy in scratch memory.
+ * Valid until the call ends. */
 FNZ_MUST_CHECK fnz_status fnzi_dense(fnzi_call *call, const fnzi_array *array, const void **out);
 /* The same, converted to `dtype`. */
 FNZ_MUST_CHECK fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
@@ -218,6 +218,9 @@ FNZ_MUST_CHECK fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array
 /* Memory for the row-major elements of result k as `dtype`: the result's own when that fits, else
  * scratch that is converted and copied into the result when the kernel returns FNZ_OK. */
 FNZ_MUST_CHECK fnz_status fnzi_result_as(fnzi_call *call, size_t k, fnz_dtype dtype, void **out);
+
+/* Copies the results that fnzi_result_as() kept in scratch memory to where they belong. */
+FNZ_MUST_CHECK fnz_status fnzi_results_finish(fnzi_call *call);
 
 /* False for f8e8m0fnu, which no kernel converts. */
 bool fnzi_can_convert(fnz_dtype to, fnz_dtype from);
@@ -280,22 +283,38 @@ typedef enum fnzi_accepts {
   FNZI_ACCEPTS_FLOAT     /* f16 bf16 f32 f64 */
 } fnzi_accepts;
 
+/* What computes an operator, by name: kernels are functions of a backend (fnzi_kernels). */
+typedef enum fnzi_run {
+#define RUN(name) FNZI_RUN_##name,
+#include "kernels/runs.def"
+#undef RUN
+  FNZI_RUNS
+} fnzi_run;
+
 typedef struct fnzi_kernel {
-  fnzi_accepts accepts;
-  fnzi_memory memory;
-  fnzi_shape_fn *shape;
-  fnzi_kernel_fn *run;
+  fnzi_shape_fn *shape; /* NULL where an operator has no row */
+  uint8_t accepts;      /* fnzi_accepts */
+  uint8_t memory;       /* fnzi_memory */
+  uint16_t run;         /* fnzi_run */
 } fnzi_kernel;
 
-/* KERNEL(operator, accepts, memory, shape rule, kernel): fnzi_shape_<rule>, fnzi_kernel_<kernel>.
- */
-#define KERNEL(op, accepts, memory, shape, run)                                                    \
-  fnzi_shape_fn fnzi_shape_##shape;                                                                \
-  fnzi_kernel_fn fnzi_kernel_##run;
+/* KERNEL(operator, accepts, memory, shape rule, kernel): fnzi_shape_<rule>, FNZI_RUN_<kernel>. */
+#define KERNEL(op, accepts, memory, shape, run) fnzi_shape_fn fnzi_shape_##shape;
 #include "kernels/kernels.def"
 #undef KERNEL
 
+/* What a backend computes with. */
+struct fnzi_direct;
+typedef bool fnzi_direct_fn(const fnzi_call *call, struct fnzi_direct *out);
+typedef struct fnzi_kernels {
+  const fnzi_kernel *rows;     /* by place in the operator table */
+  fnzi_kernel_fn *const *runs; /* by fnzi_run; NULL for shapes only */
+  fnzi_direct_fn *direct;      /* of a pointwise call, what is left to do; NULL for shapes only */
+} fnzi_kernels;
+
+/* The operator's place in the table; false for a custom one. */
+bool fnzi_op_index(const fnz_op *op, size_t *out);
 /* The row of an operator; NULL when it has none. */
-const fnzi_kernel *fnzi_kernel_find(const fnz_op *op);
+const fnzi_kernel *fnzi_kernel_find(const fnzi_kernels *kernels, const fnz_op *op);
 
 #endif

@@ -1,5 +1,5 @@
 /* dense.c - plain memory for kernels: arguments as row-major elements, and room for results. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/core/window.h"
 
 /* Row-major elements of the sizes of `like`, in scratch memory. */
 static fnz_status dense_window(fnzi_call *call, const fnz_geometry *like, fnz_dtype dtype,

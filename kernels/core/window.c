@@ -1,5 +1,5 @@
 /* window.c - parts of an array's memory: cutting them out, and moving elements between them. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/core/window.h"
 #include "kernels/core/float8.h"
 
 void fnzi_window_of(const fnzi_array *array, fnzi_window *out) {

@@ -1,5 +1,5 @@
 /* conv.c - convolutions: oneDNN for floats, direct loops for what it does not have. */
-#include "kernels/meta/conv.h"
+#include "kernels/cpu/conv.h"
 #include "kernels/cpu/special_reals.h"
 
 typedef struct direct {

@@ -3,7 +3,7 @@
  * Plain row-major data comes in; oneDNN chooses its own blocked layouts and we reorder to and from
  * them. A primitive always runs on one thread: its blocking, and with it the order of its sums,
  * would otherwise depend on how many threads the caller has. */
-#include "kernels/meta/conv.h"
+#include "kernels/cpu/conv.h"
 #include "kernels/cpu/onednn_guard.h"
 
 #include <omp.h>

@@ -1,5 +1,5 @@
 /* embedding.c - rows picked by number: embedding and one_hot. */
-#include "kernels/core/core.h"
+#include "kernels/cpu/cpu.h"
 
 static fnz_status check_index(const fnzi_call *call, int64_t index, int64_t bound) {
   if (index >= 0 && index < bound)

@@ -5,7 +5,7 @@
 #ifndef FNZI_CPU_MATMUL_H
 #define FNZI_CPU_MATMUL_H
 
-#include "kernels/core/core.h"
+#include "kernels/cpu/cpu.h"
 
 /* A matrix in memory: element (i, j) is data[i * row + j * col]. */
 typedef struct fnzi_matrix {

@@ -6,19 +6,12 @@
 #define FNZI_POINT_H
 
 #include "kernels/cpu/cpu.h"
+#include "kernels/meta/point.h"
 
-enum { FNZI_POINT_CHUNK = 512, FNZI_POINT_OPERANDS = 4 };
+enum { FNZI_POINT_CHUNK = 512 };
 
 /* `count` is at most FNZI_POINT_CHUNK; out may be one of the inputs. */
 typedef void fnzi_point_fn(void *out, const void *const *in, int64_t count);
-
-/* What eager refuses of integers. */
-typedef enum fnzi_point_check {
-  FNZI_POINT_PLAIN,    /* nothing */
-  FNZI_POINT_NOT_BOOL, /* bool */
-  FNZI_POINT_DIVIDES,  /* zero as the second operand */
-  FNZI_POINT_POWER     /* a negative number as the second operand */
-} fnzi_point_check;
 
 typedef struct fnzi_point {
   const char *name;
@@ -32,8 +25,6 @@ typedef struct fnzi_point {
 extern const fnzi_point fnzi_points_i64[], fnzi_points_f32[], fnzi_points_f64[], fnzi_points_c64[],
     fnzi_points_c128[];
 
-/* The class that computes a dtype; FNZ_DTYPE_COUNT when none does. */
-fnz_dtype fnzi_point_class(fnz_dtype d);
 /* NULL when the class has no such row. */
 const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name);
 
@@ -45,15 +36,6 @@ typedef struct fnzi_rest {
 
 /* End with a row whose name is NULL. */
 extern const fnzi_rest fnzi_rest_f16[], fnzi_rest_bf16[];
-
-/* Which row computes an operator, and of what. */
-typedef struct fnzi_choice {
-  const char *name; /* of the row */
-  const fnz_arg *operands[FNZI_POINT_OPERANDS];
-  uint32_t noperands;
-  fnz_dtype compute;                  /* the dtype that is computed */
-  fnz_arg extra[FNZI_POINT_OPERANDS]; /* operands that are not among the arguments */
-} fnzi_choice;
 
 /* A call whose operands are of the dtype that is computed: what is left when nothing must be looked
  * up. */
@@ -70,8 +52,5 @@ typedef struct fnzi_direct {
 
 /* For a call of fnzi_kernel_point that has run; false when it is not of that kind. */
 bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out);
-
-/* For the operator of a call, whose results exist; `out` is empty. Operands point into `out`. */
-void fnzi_choose(const fnzi_call *call, fnzi_choice *out);
 
 #endif

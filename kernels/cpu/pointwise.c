@@ -6,14 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-fnz_dtype fnzi_point_class(fnz_dtype d) {
-  if (d == FNZ_BOOL || (fnzi_is_integer(d) && d != FNZ_U64))
-    return FNZ_I64;
-  if (d == FNZ_F16 || d == FNZ_BF16 || d == FNZ_F32)
-    return FNZ_F32;
-  return d == FNZ_F64 || d == FNZ_C64 || d == FNZ_C128 ? d : FNZ_DTYPE_COUNT;
-}
-
 const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
   const fnzi_point *row = class_dtype == FNZ_I64    ? fnzi_points_i64
                           : class_dtype == FNZ_F32  ? fnzi_points_f32
@@ -178,21 +170,13 @@ static void add_operand(point *p, fnzi_loop *loop, uint32_t k) {
   fnzi_loop_add(loop, p->in[k].value.bytes, 0, none, none, 1);
 }
 
-static fnz_status check_arity(const fnzi_call *call, const fnzi_choice *what,
-                              const fnzi_point *row) {
-  if (what->noperands >= row->arity)
-    return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE, "%u operands given, %u needed", what->noperands,
-                     (unsigned)row->arity);
-}
-
 static fnz_status find_row(const fnzi_call *call, point *p) {
   p->class_dtype = fnzi_point_class(p->what.compute);
   p->row = fnzi_point_find(p->class_dtype, p->what.name);
   if (!p->row)
     return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
                        fnzi_dtype(p->what.compute)->name);
-  FNZ_TRY(check_arity(call, &p->what, p->row));
+  FNZ_TRY(fnzi_point_check_arity(call, &p->what, p->row->arity));
   p->what.noperands = p->row->arity;
   p->rest = find_rest(p->what.compute, p->what.name);
   return FNZ_OK;
@@ -273,33 +257,6 @@ static fnz_status refuse_zero(fnzi_call *call, const point *p) {
   return FNZ_OK;
 }
 
-static bool is_bool(const fnz_arg *operand) {
-  const fnzi_array *a = fnzi_arg_array(operand);
-  return a && a->place.dtype == FNZ_BOOL;
-}
-
-static bool is_bool_or_truth(const fnz_arg *operand) {
-  return is_bool(operand) || operand->tag == FNZ_ARG_BOOL;
-}
-
-/* Eager looks at both operands of a subtraction before they become what it computes in. */
-static fnz_status check_subtraction(const fnzi_call *call, const fnzi_choice *what) {
-  static const char *const names[] = {"rsub", "rsub_scaled", "sub", "sub_scaled"};
-  bool subtracts = false;
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    subtracts = subtracts || strcmp(what->name, names[i]) == 0;
-  if (!subtracts || (!is_bool_or_truth(what->operands[0]) && !is_bool_or_truth(what->operands[1])))
-    return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                     "subtracts with a bool, as PyTorch refuses it; use logical_xor or "
-                     "logical_not, or convert");
-}
-
-static fnz_status check_alpha(const fnzi_call *call, fnz_dtype compute) {
-  bool adds = strcmp(call->op->base, "celu") != 0 && strcmp(call->op->base, "elu") != 0;
-  return adds ? fnzi_check_factor(call, "alpha", compute) : FNZ_OK;
-}
-
 static fnz_status check_power(const fnzi_call *call, const fnz_arg *exponent) {
   if (fnzi_arg_array(exponent) || fnzi_number_int(exponent) >= 0)
     return FNZ_OK;
@@ -319,36 +276,12 @@ static fnz_status check_values(fnzi_call *call, const point *p) {
   return FNZ_OK;
 }
 
-static fnz_status check_types(const fnzi_call *call, const fnzi_choice *what,
-                              const fnzi_point *row) {
-  if (row->check == FNZI_POINT_NOT_BOOL && what->compute == FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                       "not for bool; use logical_xor or logical_not, or convert");
-  if (row->check == FNZI_POINT_DIVIDES && what->compute == FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool by bool; convert one of them");
-  if (row->check == FNZI_POINT_POWER && is_bool_or_truth(what->operands[0]) &&
-      is_bool(what->operands[1]))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool to the power of bool; use logical_or");
-  FNZ_TRY(check_alpha(call, what->compute));
-  return check_subtraction(call, what);
-}
-
-fnz_status fnzi_point_accepts(const fnzi_call *call) {
-  fnzi_choice what = {.name = NULL};
-  fnzi_choose(call, &what);
-  const fnzi_point *row = fnzi_point_find(fnzi_point_class(what.compute), what.name);
-  if (!row)
-    return FNZ_OK;
-  FNZ_TRY(check_arity(call, &what, row));
-  return check_types(call, &what, row);
-}
-
 /* --- Kernels ----------------------------------------------------------------------------- */
 fnz_status fnzi_kernel_point(fnzi_call *call) {
   point p = {.row = NULL};
   fnzi_choose(call, &p.what);
   FNZ_TRY(find_row(call, &p));
-  FNZ_TRY(check_types(call, &p.what, p.row));
+  FNZ_TRY(fnzi_point_check_types(call, &p.what, (fnzi_point_check)p.row->check));
   FNZ_TRY(check_conversions(call, &p));
   FNZ_TRY(check_values(call, &p));
   run_point(call, &p);

@@ -2,7 +2,7 @@
 #ifndef FNZI_CPU_SORT_H
 #define FNZI_CPU_SORT_H
 
-#include "kernels/core/core.h"
+#include "kernels/cpu/cpu.h"
 
 typedef struct fnzi_pair {
   int64_t key, place;

@@ -215,20 +215,6 @@ static const struct function *function_of(const fnz_op *op) {
   return NULL;
 }
 
-/* Of one number f32, f64 and, as f32, integers; of two numbers any of the floating-point types. */
-fnz_status fnzi_shape_special_function(fnzi_call *call) {
-  const struct function *f = function_of(call->op);
-  const fnz_geometry *x = fnzi_input_geometry(call, 0);
-  bool half = x->dtype == FNZ_F16 || x->dtype == FNZ_BF16;
-  bool fits =
-      f && (f->of_two ? fnzi_is_float(fnzi_promote(x->dtype, fnzi_input_geometry(call, 1)->dtype))
-                      : !half);
-  if (!fits || fnzi_is_complex(x->dtype))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64",
-                       fnzi_dtype(x->dtype)->name);
-  return fnzi_shape_point(call);
-}
-
 fnz_status fnzi_kernel_special_function(fnzi_call *call) {
   const struct function *f = function_of(call->op);
   const fnz_geometry *out = &call->outputs[0]->geometry;

@@ -1,5 +1,6 @@
 /* unique.c - the different elements, or slices along a dimension: in order, or as they follow each
- * other. The shape rule finds them, since their number is the size of the result. */
+ * other. Their number is the size of the result, so these
+ * kernels make the results themselves (meta/data.c). */
 #include "kernels/cpu/sort.h"
 #include "kernels/cpu/cpu.h"
 
@@ -132,18 +133,6 @@ static fnz_status give_slices(fnzi_call *call, bool flat, uint32_t dim, const sl
   return FNZ_OK;
 }
 
-/* Without data: as recorded. */
-static fnz_status give_recorded(fnzi_call *call) {
-  if (!call->nexpected || !call->expected[0])
-    return fnzi_size_unknown(call);
-  for (size_t k = 0; k < call->nexpected && k < call->capacity; k++) {
-    const fnz_geometry *g = call->expected[k];
-    if (g)
-      FNZ_TRY(fnzi_shape_add(call, g->dtype, g->rank, g->sizes, g->strides));
-  }
-  return FNZ_OK;
-}
-
 /* What eager gives for what nobody asked for is empty. */
 typedef struct asked {
   bool flat, sorts, inverse, counts;
@@ -155,8 +144,6 @@ static fnz_status give(fnzi_call *call, const asked *a) {
   const int64_t none = 0;
   slices x;
   found f;
-  if (!call->has_data)
-    return give_recorded(call);
   FNZ_TRY(open_slices(call, a->flat, a->dim, &x));
   if (a->sorts)
     FNZ_TRY(sort_slices(call, &x));
@@ -180,40 +167,28 @@ static asked read_asked(const fnzi_call *call, bool sorts) {
                  .counts = fnzi_named_bool(call, "return_counts", false)};
 }
 
-fnz_status fnzi_shape_unique(fnzi_call *call) {
+fnz_status fnzi_kernel_unique(fnzi_call *call) {
   const asked a = read_asked(call, true);
   return give(call, &a);
 }
 
-static fnz_status give_along(fnzi_call *call, bool sorts) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  asked a = read_asked(call, sorts);
-  a.flat = false;
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0),
-                        g->rank ? g->rank : 1, &a.dim));
-  if (g->rank == 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has no dimensions; it needs one");
-  for (uint32_t d = 0; d < g->rank; d++)
-    if (g->sizes[d] == 0 && d != a.dim)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "self has size 0 in dimension %u; only dimension %u may be empty", d,
-                         a.dim);
-  a.inverse = a.counts = true; /* whatever was asked for */
+fnz_status fnzi_kernel_unique_consecutive(fnzi_call *call) {
+  const asked a = read_asked(call, false);
   return give(call, &a);
 }
 
-fnz_status fnzi_shape_unique_dim(fnzi_call *call) {
+/* Inverse and counts are given whatever was asked for. */
+static fnz_status give_along(fnzi_call *call, bool sorts) {
+  asked a = {.sorts = sorts, .inverse = true, .counts = true};
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0),
+                        fnzi_input_geometry(call, 0)->rank, &a.dim));
+  return give(call, &a);
+}
+
+fnz_status fnzi_kernel_unique_dim(fnzi_call *call) {
   return give_along(call, true);
 }
 
-fnz_status fnzi_shape_unique_dim_consecutive(fnzi_call *call) {
+fnz_status fnzi_kernel_unique_dim_consecutive(fnzi_call *call) {
   return give_along(call, false);
-}
-
-fnz_status fnzi_shape_unique_consecutive(fnzi_call *call) {
-  const fnz_arg *dim = fnzi_named(call, "dim");
-  const asked a = read_asked(call, false);
-  bool only = fnzi_input_geometry(call, 0)->rank == 1 && fnzi_named_int(call, "dim", 1) == 0;
-  bool along = dim && dim->tag == FNZ_ARG_INT && !only;
-  return along ? give_along(call, false) : give(call, &a);
 }

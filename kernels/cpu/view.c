@@ -73,19 +73,6 @@ fnz_status fnzi_kernel_view(fnzi_call *call) {
   return status;
 }
 
-/* select_scatter writes through select.int, and so on. */
-const fnz_op *fnzi_view_written_by(const fnz_op *scatter) {
-  static const char *const rows[][2] = {{"select_scatter", "select.int"},
-                                        {"slice_scatter", "slice.Tensor"},
-                                        {"slice_inverse", "slice.Tensor"},
-                                        {"diagonal_scatter", "diagonal"},
-                                        {"as_strided_scatter", "as_strided"}};
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-    if (strcmp(rows[i][0], scatter->base) == 0)
-      return fnz_op_find(rows[i][1]);
-  return NULL;
-}
-
 /* The result as a row-major array of its own. */
 static fnz_status straighten(fnzi_call *call, fnzi_array *out) {
   fnzi_array *copy;
@@ -93,19 +80,6 @@ static fnz_status straighten(fnzi_call *call, fnzi_array *out) {
   fnz_status status = fnzi_array_share(call->ctx, out, copy->storage, &copy->place);
   fnzi_array_release(call->ctx, copy);
   return status;
-}
-
-fnz_status fnzi_check_source(const fnzi_call *call, const fnz_geometry *window,
-                             const fnz_geometry *src) {
-  if (fnzi_same_sizes(window, src))
-    return FNZ_OK;
-  for (uint32_t i = 0; i < window->rank && window->rank == src->rank; i++)
-    if (window->sizes[i] != src->sizes[i])
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "src has size %lld in dimension %u where the window has %lld",
-                         (long long)src->sizes[i], i, (long long)window->sizes[i]);
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "src has rank %u where the window has %u", src->rank,
-                     window->rank);
 }
 
 fnz_status fnzi_kernel_scatter_view(fnzi_call *call) {

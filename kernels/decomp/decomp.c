@@ -1,6 +1,6 @@
 /* decomp.c - see decomp.h. */
 #include "kernels/decomp/decomp.h"
-#include "kernels/core/machine.h"
+#include "kernels/meta/evaluate.h"
 
 #include <stdio.h>
 
@@ -14,11 +14,6 @@ fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *recipe) {
   FNZI_VEC_FREE(call->ctx, &s.made);
   fnzi_arena_free(&s.scratch);
   return s.status;
-}
-
-fnz_status fnzi_kernel_made(fnzi_call *call) {
-  (void)call;
-  return FNZ_OK;
 }
 
 void fnzi_stop(fnzi_steps *s, fnz_class kind, const char *format, ...) {
@@ -84,13 +79,14 @@ fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count) {
 /* --- Steps ------------------------------------------------------------------------------------ */
 static fnz_status do_step(fnzi_steps *s, const fnz_op *op, const fnz_arg *args, size_t nargs,
                           fnzi_array **out, size_t room, size_t *count) {
-  const fnzi_kernel *row = fnzi_kernel_find(op);
+  const fnzi_kernel *row = fnzi_kernel_find(s->call->kernels, op);
   const fnz_request from = {op, args, nargs, NULL, ""};
   fnzi_call call = {.ctx = s->call->ctx,
                     .stock = s->call->stock,
                     .scratch = s->scratch,
                     .op = op,
                     .asked = s->call->asked ? s->call->asked : s->call->op,
+                    .kernels = s->call->kernels,
                     .outputs = out,
                     .capacity = room,
                     .target = FNZ_DTYPE_COUNT,
@@ -98,7 +94,7 @@ static fnz_status do_step(fnzi_steps *s, const fnz_op *op, const fnz_arg *args, 
                     .threads = s->call->threads,
                     .has_data = s->call->has_data};
   *count = 0;
-  if (!row || row->run == fnzi_kernel_made) /* recipes do not go round */
+  if (!row || row->run == FNZI_RUN_made) /* recipes do not go round */
     return fnzi_refuse(s->call, FNZ_CLASS_INTERNAL, "its part %s has no kernel of its own",
                        op->name);
   fnz_status status = fnzi_evaluate_request(&call, row, &from);

@@ -9,7 +9,7 @@
 #ifndef FNZI_DECOMP_H
 #define FNZI_DECOMP_H
 
-#include "kernels/cpu/cpu.h"
+#include "kernels/meta/meta.h"
 #include "schema/aten_names.h"
 
 typedef struct fnzi_steps {

@@ -2,7 +2,38 @@
 #ifndef FNZI_KERNELS_EAGER_EAGER_H
 #define FNZI_KERNELS_EAGER_EAGER_H
 
-#include "kernels/core/machine.h"
+#include "kernels/meta/evaluate.h"
+#include "views/composites.h"
+#include "views/views.h"
+
+typedef struct fnzi_job fnzi_job;
+typedef struct fnzi_shortcuts fnzi_shortcuts; /* of shortcut.c */
+typedef fnz_status fnzi_way_fn(fnzi_job *job);
+
+/* Rows of strict.def about the whole operator. */
+enum {
+  FNZI_PLAN_EXACT = 1,
+  FNZI_PLAN_CASTS = 2,
+  FNZI_PLAN_APART = 4,
+  FNZI_PLAN_RIGID = 8,
+  FNZI_PLAN_QUIET = 16
+};
+
+/* How an operator is served on memory. */
+struct fnzi_plan {
+  fnzi_way_fn *way;                  /* NULL: not found out yet */
+  const fnz_op *via;                 /* the operator that does the work; its parameters by name */
+  const fnzi_kernel *row;            /* of via */
+  const fnzi_registered *registered; /* when the row is one's */
+  const fnzi_view *view;             /* of via */
+  const fnzi_composite_row *composite;
+  struct fnzi_shortcuts *shortcuts;        /* NULL for none */
+  unsigned strictness;                     /* FNZI_PLAN_... */
+  uint32_t alike, not_bool, masks, floats; /* of strict.def; bit i is about argument i of via */
+  bool same_args;                          /* via's parameters are the operator's first ones */
+  uint32_t generation;                     /* of the machine when it was found out */
+  bool is_pointwise;                       /* the row is, element by element at its place */
+};
 
 /* An operator at work on memory. */
 struct fnzi_job {
@@ -20,13 +51,13 @@ struct fnzi_job {
 
 enum { FNZI_MOST_DEPTH = 4 }; /* a list of in-place views of composites that copy */
 
-/* --- plan.c ----------------------------------------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
-FNZ_MUST_CHECK fnz_status fnzi_plan_make(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
-/* The plan that is known of an operator of the table; NULL when there is none yet. */
-fnzi_plan *fnzi_plan_of(const fnzi_machine *m, const fnz_op *op);
-/* After another kernel came. */
-void fnzi_plans_forget(fnzi_machine *m);
+/* The plan that is known of an operator of the table; NULL when there is none, or one from before
+ * another kernel came. */
+static inline fnzi_plan *fnzi_plan_known(const fnzi_machine *m, const fnz_op *op) {
+  size_t i;
+  fnzi_plan *plan = fnzi_op_index(op, &i) && m->plans ? m->plans[i] : NULL;
+  return plan && plan->generation == m->generation ? plan : NULL;
+}
 
 /* --- job.c ------------------------------------------------------------------------------------ */
 /* Fails with "operator: " in front. */
@@ -51,17 +82,8 @@ FNZ_MUST_CHECK fnz_status fnzi_job_via_args(const fnzi_job *job, const fnz_arg *
 /* A call of via; its scratch memory is job's until fnzi_job_close(). */
 FNZ_MUST_CHECK fnz_status fnzi_job_open(fnzi_job *job, const fnz_arg *args, fnzi_call *call);
 void fnzi_job_close(fnzi_job *job, fnzi_call *call);
-/* Calls `body` with via's arguments, checked and without lazy bits. */
-typedef fnz_status fnzi_args_fn(fnzi_job *job, const fnz_arg *args);
-FNZ_MUST_CHECK fnz_status fnzi_job_on_args(fnzi_job *job, fnzi_args_fn *body);
-/* What strict.def asks of the types of via's arguments. */
-FNZ_MUST_CHECK fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args);
 /* Makes result k of a call memory of its own that lies as its geometry says. */
 FNZ_MUST_CHECK fnz_status fnzi_job_own(fnzi_job *job, fnzi_array *out);
-
-fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
-fnzi_way_fn fnzi_way_same;    /* argument 0 itself, where the row's shape rule agrees */
-fnzi_way_fn fnzi_way_refuse;
 
 /* --- lazy_bits.c ------------------------------------------------------------------------------ */
 /* Arguments without lazy bits: those that have some are replaced by computed ones, which are in
@@ -73,6 +95,20 @@ void fnzi_job_drop(const fnzi_job *job, fnzi_array **temporaries, size_t count);
 /* The elements of `array` as its bits say, in memory of their own. */
 FNZ_MUST_CHECK fnz_status fnzi_job_resolve(const fnzi_job *job, fnzi_array *array,
                                            fnzi_array **out);
+/* The same where no operator is at work. */
+FNZ_MUST_CHECK fnz_status fnzi_machine_resolve(fnzi_machine *m, fnz_context *ctx, fnzi_array *array,
+                                               fnzi_array **out);
+
+/* --- compute.c -------------------------------------------------------------------------------- */
+/* Calls `body` with via's arguments, checked and without lazy bits. */
+typedef fnz_status fnzi_args_fn(fnzi_job *job, const fnz_arg *args);
+FNZ_MUST_CHECK fnz_status fnzi_job_on_args(fnzi_job *job, fnzi_args_fn *body);
+/* What strict.def asks of the types of via's arguments. */
+FNZ_MUST_CHECK fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args);
+
+fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
+fnzi_way_fn fnzi_way_same;    /* argument 0 itself, where the row's shape rule agrees */
+fnzi_way_fn fnzi_way_refuse;
 
 /* --- view.c, scatter_copy.c ------------------------------------------------------------------- */
 /* Puts a copy in the place of result k. */
@@ -84,6 +120,10 @@ fnzi_way_fn fnzi_way_review;    /* argument 0 gets the geometry of via's result 
 /* --- view_or_copy.c, foreach.c ---------------------------------------------------------------- */
 fnzi_way_fn fnzi_way_composite; /* views, the argument itself, a copy: eager geometry decides */
 fnzi_way_fn fnzi_way_list;      /* via on each element, in order */
+/* The number at place i of a tensor that holds one per element of a list. */
+FNZ_MUST_CHECK fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array *a,
+                                         uint32_t i, fnz_arg *out);
+FNZ_MUST_CHECK fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op);
 
 /* --- shortcut.c ------------------------------------------------------------------------------- */
 /* After a call of a row: what it was like, for fnzi_fast_call(). */
@@ -123,7 +163,7 @@ bool fnzi_plan_special(const fnz_op *op, fnzi_plan *plan);
 #include "kernels/eager/special.def"
 #undef SPECIAL
 
-/* --- registry.c ------------------------------------------------------------------------------- */
+/* --- registered.c ----------------------------------------------------------------------------- */
 /* The operator has a registered kernel, or its group has. */
 bool fnzi_plan_registered(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan);
 /* Nothing serves the operator itself, but it follows from a plain kernel. */
@@ -156,5 +196,12 @@ bool fnzi_same_window(const fnzi_array *a, const fnzi_array *b);
 bool fnzi_meets(const fnzi_array *a, const fnzi_array *b);
 /* Two elements may have. */
 bool fnzi_overlaps_itself(const fnzi_array *array);
+
+/* --- plan.c ----------------------------------------------------------------------------------- */
+FNZ_MUST_CHECK fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
+
+/* --- dispatch.c ------------------------------------------------------------------------------- */
+fnz_status fnzi_machine_call(void *self, fnz_context *ctx, const fnz_request *request,
+                             fnz_handle *outputs, size_t capacity, size_t *count, char *warning);
 
 #endif

@@ -1,6 +1,28 @@
 /* foreach.c - operators on lists of tensors: the operator of an element on each, in order. */
 #include "kernels/eager/eager.h"
 
+fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op) {
+  return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "%s: the lists have different lengths", op->name);
+}
+
+/* A tensor that holds one number per element, where the element's operator takes a number. */
+fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array *a, uint32_t i,
+                          fnz_arg *out) {
+  double value = 0;
+  if (a && a->storage && !a->storage->data &&
+      a->storage->bytes) { /* nobody knows it: shapes only */
+    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
+    return FNZ_OK;
+  }
+  if (!a || !a->storage || a->place.rank != 1 || (int64_t)i >= a->place.sizes[0] ||
+      !fnzi_can_convert(FNZ_F64, a->place.dtype))
+    return fnzi_refuse_lists(ctx, op);
+  fnzi_convert(FNZ_F64, &value, 0, a->place.dtype,
+               fnzi_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell, 0, 1);
+  *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
+  return FNZ_OK;
+}
+
 /* The length that all lists have. */
 static fnz_status list_length(const fnzi_job *job, uint32_t *out) {
   bool seen = false;

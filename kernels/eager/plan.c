@@ -51,7 +51,7 @@ static bool plan_window(const fnz_op *op, fnzi_plan *plan) {
     plan->way = fnzi_way_composite;
   else if (plan->view && op->is_view)
     plan->way = fnzi_way_view;
-  else if (plan->view && (!plan->row || plan->row->run == fnzi_kernel_view))
+  else if (plan->view && (!plan->row || plan->row->run == FNZI_RUN_view))
     plan->way = fnzi_way_view_copy;
   return plan->way != NULL;
 }
@@ -79,7 +79,7 @@ static bool is_identity(const fnzi_kernel *row) {
 /* On memory the functional operator itself does something else than its row. */
 static bool is_odd(const fnz_op *twin, const fnzi_kernel *row) {
   fnzi_plan plan = {.row = row};
-  return fnzi_plan_special(twin, &plan) || row->run == fnzi_kernel_view;
+  return fnzi_plan_special(twin, &plan) || row->run == FNZI_RUN_view;
 }
 
 /* The row may compute into what is written. */
@@ -161,16 +161,6 @@ static void find_way(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
     plan_strictness(plan);
 }
 
-fnzi_plan *fnzi_plan_of(const fnzi_machine *m, const fnz_op *op) {
-  size_t i;
-  return fnzi_op_index(op, &i) && m->plans ? m->plans[i] : NULL;
-}
-
-fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out) {
-  *out = fnzi_plan_of(m, op);
-  return *out ? FNZ_OK : fnzi_plan_make(m, op, out);
-}
-
 static fnz_status reserve_plans(fnzi_machine *m) {
   if (m->plans)
     return FNZ_OK;
@@ -184,22 +174,24 @@ static fnz_status reserve_plans(fnzi_machine *m) {
 }
 
 /* A custom operator is known for one call only: nobody says how long it lives. */
-fnz_status fnzi_plan_make(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out) {
+static fnz_status make_plan(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out) {
   size_t i;
   bool lasts = fnzi_op_index(op, &i);
-  fnzi_plan *plan = &m->passing;
+  fnzi_plan *plan = lasts ? NULL : m->passing;
   FNZ_TRY(reserve_plans(m));
-  if (lasts)
+  if (!plan)
     FNZI_NEW(&m->lasting, 1, &plan);
-  *plan = (fnzi_plan){.way = NULL};
+  *plan = (fnzi_plan){.generation = m->generation};
   find_way(m, op, plan);
   if (lasts)
     m->plans[i] = plan;
+  else
+    m->passing = plan;
   *out = plan;
   return FNZ_OK;
 }
 
-void fnzi_plans_forget(fnzi_machine *m) {
-  for (size_t i = 0; m->plans && i < fnz_op_count(); i++)
-    m->plans[i] = NULL;
+fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out) {
+  *out = fnzi_plan_known(m, op);
+  return *out ? FNZ_OK : make_plan(m, op, out);
 }

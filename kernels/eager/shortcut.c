@@ -97,17 +97,17 @@ static shortcut *place_for(fnzi_shortcuts *all) {
 }
 
 void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call) {
-  fnzi_plan *plan = job->m->plans ? fnzi_plan_of(job->m, job->op) : NULL;
+  fnzi_plan *plan = job->m->plans ? fnzi_plan_known(job->m, job->op) : NULL;
   shortcut s = {.target = -1, .nargs = (uint8_t)job->op->nparams};
   void *room;
-  if (!plan || plan != job->plan || plan->masks || plan->row->run != fnzi_kernel_point ||
+  if (!plan || plan != job->plan || plan->masks || plan->row->run != FNZI_RUN_point ||
       !plan->same_args || job->op->nparams > MOST_ARGS || call->noutputs != 1 || !call->outputs[0])
     return;
   const fnz_geometry *g = &call->outputs[0]->geometry;
   s.out = g->dtype;
   s.has_dims = g->rank > 0;
   fnz_error kept = job->ctx->error; /* of what is none */
-  bool found = fnzi_point_direct(call, &s.direct) && take_args(job, g, &s);
+  bool found = job->m->kernels->direct(call, &s.direct) && take_args(job, g, &s);
   job->ctx->error = kept;
   const fnz_request same = {job->op, job->args, job->op->nparams, NULL, ""};
   const fnzi_array *like;

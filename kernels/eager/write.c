@@ -159,7 +159,7 @@ static fnz_status find_sharing(void *user, const fnz_arg *arg) {
 
 /* Of the kernels that give the results their memory, these use what is there already. */
 static bool takes_values(const fnzi_kernel *row) {
-  return row->run == fnzi_kernel_copy || row->run == fnzi_kernel_identity;
+  return row->run == FNZI_RUN_copy || row->run == FNZI_RUN_identity;
 }
 
 /* The kernel may put result k into the target's memory. */

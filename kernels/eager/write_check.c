@@ -54,7 +54,7 @@ static bool is_fill(const fnzi_job *job) {
   if (!row || fnzi_job_is_generated(job))
     return false;
   bool of_tensor = job->plan->via->nparams > 1 && fnzi_arg_array(&job->args[1]);
-  return row->run == fnzi_kernel_create || (row->run == fnzi_kernel_fill && !of_tensor);
+  return row->run == FNZI_RUN_create || (row->run == FNZI_RUN_fill && !of_tensor);
 }
 
 static fnz_status check_self(const fnzi_job *job, const fnzi_array *target) {
@@ -80,8 +80,7 @@ typedef struct operand_check {
 
 /* A single number is read before anything is written. */
 static bool is_read_first(const fnzi_plan *plan, const fnzi_array *operand) {
-  return operand->geometry.rank == 0 &&
-         (!plan->is_pointwise || plan->row->run != fnzi_kernel_point);
+  return operand->geometry.rank == 0 && (!plan->is_pointwise || plan->row->run != FNZI_RUN_point);
 }
 
 static fnz_status check_operand(void *user, const fnz_arg *arg) {

@@ -25,10 +25,4 @@ typedef struct fnzi_conv {
 /* Of any convolution operator; checks everything that makes it impossible (BOUNDS). */
 FNZ_MUST_CHECK fnz_status fnzi_conv_read(fnzi_call *call, fnzi_conv *out);
 
-/* By oneDNN. bias may be NULL. *done is false when it has no implementation for these numbers: the
- * caller then takes the direct loops. */
-FNZ_MUST_CHECK fnz_status fnzi_conv_onednn(fnz_context *ctx, const fnzi_conv *c, const float *x,
-                                           const float *weight, const float *bias, float *y,
-                                           bool *done);
-
 #endif

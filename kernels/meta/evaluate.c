@@ -1,16 +1,7 @@
 /* evaluate.c - from a functional operator and its arguments to results, step by step: the table of
  * kernels.def, or a registered kernel, is the only thing that knows operators. */
-#include "kernels/core/machine.h"
-#include "schema/aten_names.h"
-
-/* By place in the operator table; `run` is NULL where there is no row. */
-static const fnzi_kernel kernels[FNZI_ATEN_COUNT] = {
-#define KERNEL(op, accepts, memory, shape, run)                                                    \
-  [FNZI_ATEN_##                                                                                    \
-      op] = {FNZI_ACCEPTS_##accepts, FNZI_MEMORY_##memory, fnzi_shape_##shape, fnzi_kernel_##run},
-#include "kernels/kernels.def"
-#undef KERNEL
-};
+#include "kernels/meta/evaluate.h"
+#include "views/views.h"
 
 /* Custom operators are not in the table. */
 bool fnzi_op_index(const fnz_op *op, size_t *out) {
@@ -21,25 +12,20 @@ bool fnzi_op_index(const fnz_op *op, size_t *out) {
 }
 
 /* The operators of views.def and their copying twins have one row together. */
-const fnzi_kernel *fnzi_kernel_find(const fnz_op *op) {
-  static const fnzi_kernel view = {FNZI_ACCEPTS_ANY, FNZI_MEMORY_VIEW, fnzi_shape_view,
-                                   fnzi_kernel_view};
+const fnzi_kernel *fnzi_kernel_find(const fnzi_kernels *kernels, const fnz_op *op) {
+  static const fnzi_kernel view = {fnzi_shape_view, FNZI_ACCEPTS_ANY, FNZI_MEMORY_VIEW,
+                                   FNZI_RUN_view};
   size_t i;
   if (!fnzi_op_index(op, &i))
     return NULL;
-  if (kernels[i].run)
-    return &kernels[i];
+  if (kernels->rows[i].shape)
+    return &kernels->rows[i];
   return op->view_of == FNZI_NO_OP && fnzi_view_find(op) ? &view : NULL;
-}
-
-bool fnz_cpu_has_kernel(const fnz_op *op) {
-  const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
-  return op && (fnzi_kernel_find(op) || (element && fnzi_kernel_find(element)));
 }
 
 const fnzi_kernel *fnzi_row_of(const fnzi_machine *m, const fnz_op *op) {
   const fnzi_registered *r = m->registered.count ? fnzi_registered_for(m, op) : NULL;
-  return r ? &r->row : fnzi_kernel_find(op);
+  return r ? &r->row : fnzi_kernel_find(m->kernels, op);
 }
 
 /* --- Arguments --------------------------------------------------------------------------- */
@@ -139,7 +125,7 @@ static bool accepted(fnzi_accepts accepts, fnz_dtype d) {
 
 static fnz_status check_dtype(const fnzi_call *call, const fnzi_kernel *row, fnz_dtype d,
                               const char *what) {
-  if (accepted(row->accepts, d))
+  if (accepted((fnzi_accepts)row->accepts, d))
     return FNZ_OK;
   return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for %s of type %s", what,
                      fnzi_dtype(d)->name);
@@ -249,7 +235,8 @@ fnz_status fnzi_evaluate_shape(fnzi_call *call, const fnzi_kernel *row) {
 }
 
 fnz_status fnzi_evaluate_run(fnzi_call *call, const fnzi_kernel *row) {
-  FNZ_TRY(row->run(call));
+  bool registered = row->run == FNZI_RUN_registered;
+  FNZ_TRY(registered ? fnzi_kernel_registered(call) : call->kernels->runs[row->run](call));
   return fnzi_results_finish(call);
 }
 
@@ -257,4 +244,28 @@ void fnzi_release_outputs(fnzi_call *call) {
   for (size_t k = 0; k < call->noutputs; k++)
     fnzi_array_release(call->ctx, call->outputs[k]);
   call->noutputs = 0;
+}
+
+/* --- The whole ---------------------------------------------------------------------------- */
+/* A tensor of call() may have lazy bits; values have none. */
+static fnz_status refuse_bits(void *user, const fnz_arg *arg) {
+  const fnzi_call *call = user;
+  const fnzi_array *a = fnzi_arg_array(arg);
+  if (!a || !a->eager || (!a->geometry.is_conj && !a->geometry.is_neg))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                     "an argument is a lazy conjugate or negative; resolve it before");
+}
+
+fnz_status fnzi_evaluate_request(fnzi_call *call, const fnzi_kernel *row, const fnz_request *from) {
+  fnz_arg *args;
+  FNZI_NEW(&call->scratch, call->op->nparams, &args);
+  FNZ_TRY(fnzi_fill_args(call, from, args));
+  call->args = args;
+  FNZ_TRY(fnzi_args_visit(args, call->op->nparams, refuse_bits, call));
+  FNZ_TRY(fnzi_evaluate_shape(call, row));
+  if (!call->has_data)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_evaluate_memory(call, row));
+  return fnzi_evaluate_run(call, row);
 }

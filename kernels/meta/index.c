@@ -1,5 +1,5 @@
 /* index.c - shape rules of operators where tensors of indices or masks decide places. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/meta/meta.h"
 
 /* index.Tensor: the dimensions of the index take the place of those they index; in front of all
  * when these do not stand together. A mask's result has a size that only data tell. */

@@ -1,5 +1,5 @@
 /* nn_reduce.c - shapes of softmax, of statistics along dimensions, and of sorting. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/meta/meta.h"
 
 static fnz_status reduce(fnzi_call *call, fnz_dtype dtype) {
   const fnz_geometry *g = fnzi_input_geometry(call, 0);

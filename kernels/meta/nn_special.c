@@ -168,3 +168,29 @@ fnz_status fnzi_shape_nll_loss_forward(fnzi_call *call) {
   FNZ_TRY(fnzi_shape_nll_loss(call));
   return fnzi_shape_add(call, fnzi_input_geometry(call, 0)->dtype, 0, NULL, NULL);
 }
+
+/* --- Functions of one or two numbers ---------------------------------------------------------- */
+static bool is_of_two(const fnz_op *op) {
+  static const char *const names[] = {
+#define OF_ONE(op, function)
+#define OF_TWO(op, function) #op,
+#include "kernels/special_functions.def"
+  };
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (strcmp(names[i], op->base) == 0)
+      return true;
+  return false;
+}
+
+/* Of one number f32, f64 and, as f32, integers; of two numbers any of the floating-point types. */
+fnz_status fnzi_shape_special_function(fnzi_call *call) {
+  const fnz_geometry *x = fnzi_input_geometry(call, 0);
+  bool half = x->dtype == FNZ_F16 || x->dtype == FNZ_BF16;
+  bool of_two = is_of_two(call->op);
+  bool fits =
+      of_two ? fnzi_is_float(fnzi_promote(x->dtype, fnzi_input_geometry(call, 1)->dtype)) : !half;
+  if (!fits || fnzi_is_complex(x->dtype))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64",
+                       fnzi_dtype(x->dtype)->name);
+  return fnzi_shape_point(call);
+}

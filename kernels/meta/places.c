@@ -1,6 +1,6 @@
 /* places.c - turns what an indexing operator is given (vectors of indices, masks, None) into places
  * in the dimensions of the tensor that is indexed. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/meta/meta.h"
 
 static fnz_status check_value(const fnzi_call *call, int64_t *value, int64_t size, bool wraps) {
   if (*value >= size || *value < (wraps ? -size : 0))

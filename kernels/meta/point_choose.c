@@ -1,6 +1,6 @@
 /* point_choose.c - which row of point.def computes an operator, and of which operands: looks up the
  * rows of point_ops.def. */
-#include "kernels/cpu/point.h"
+#include "kernels/meta/point.h"
 
 #include <float.h>
 #include <math.h>
@@ -116,6 +116,14 @@ static const use *first_use(const char *name) {
   while (row && row > uses && strcmp(row[-1].op, name) == 0)
     row--;
   return row;
+}
+
+fnz_dtype fnzi_point_class(fnz_dtype d) {
+  if (d == FNZ_BOOL || (fnzi_is_integer(d) && d != FNZ_U64))
+    return FNZ_I64;
+  if (d == FNZ_F16 || d == FNZ_BF16 || d == FNZ_F32)
+    return FNZ_F32;
+  return d == FNZ_F64 || d == FNZ_C64 || d == FNZ_C128 ? d : FNZ_DTYPE_COUNT;
 }
 
 /* --- Operands ----------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* pointwise.c - shape rules of operators that work element by element. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/meta/point.h"
 
 #include <float.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static fnz_status add_iterated(fnzi_call *call, const fnz_geometry *const *input
   fnz_dtype dtype =
       fnzi_op_result_dtype(call->op, call->args, call->op->nparams, geometry_of, NULL);
   FNZ_TRY(fnzi_shape_add(call, dtype, rank, sizes, row_major ? NULL : strides));
-  return call->has_data || call->row->run != fnzi_kernel_point ? FNZ_OK : fnzi_point_accepts(call);
+  return call->has_data || call->row->run != FNZI_RUN_point ? FNZ_OK : fnzi_point_accepts(call);
 }
 
 fnz_status fnzi_shape_point(fnzi_call *call) {

@@ -1,5 +1,5 @@
 /* product.c - shapes of addr, cross and tensordot, and of what is found in sorted numbers. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/meta/meta.h"
 
 /* In the order of self where that has all dimensions. */
 fnz_status fnzi_shape_addr(fnzi_call *call) {

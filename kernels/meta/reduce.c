@@ -1,5 +1,5 @@
 /* reduce.c - shape rules of operators that make one element of many, and of running sums. */
-#include "kernels/cpu/cpu.h"
+#include "kernels/meta/meta.h"
 
 fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]) {
   uint32_t rank = fnzi_input_geometry(call, 0)->rank;

@@ -1,6 +1,6 @@
 /* view.c - shape rules of views, their copying twins and the scatters that write through them: all
  * from the rows of views.def. */
-#include "kernels/core/core.h"
+#include "kernels/meta/meta.h"
 #include "views/views.h"
 
 /* A row-major tensor of the same sizes. */
@@ -29,4 +29,32 @@ fnz_status fnzi_shape_view(fnzi_call *call) {
       call->outputs[k]->geometry.offset = w->offset;
   }
   return FNZ_OK;
+}
+
+/* --- Writes through views ----------------------------------------------------------------------
+ */
+/* select_scatter writes through select.int, and so on. */
+const fnz_op *fnzi_view_written_by(const fnz_op *scatter) {
+  static const char *const rows[][2] = {{"select_scatter", "select.int"},
+                                        {"slice_scatter", "slice.Tensor"},
+                                        {"slice_inverse", "slice.Tensor"},
+                                        {"diagonal_scatter", "diagonal"},
+                                        {"as_strided_scatter", "as_strided"}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (strcmp(rows[i][0], scatter->base) == 0)
+      return fnz_op_find(rows[i][1]);
+  return NULL;
+}
+
+fnz_status fnzi_check_source(const fnzi_call *call, const fnz_geometry *window,
+                             const fnz_geometry *src) {
+  if (fnzi_same_sizes(window, src))
+    return FNZ_OK;
+  for (uint32_t i = 0; i < window->rank && window->rank == src->rank; i++)
+    if (window->sizes[i] != src->sizes[i])
+      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
+                         "src has size %lld in dimension %u where the window has %lld",
+                         (long long)src->sizes[i], i, (long long)window->sizes[i]);
+  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "src has rank %u where the window has %u", src->rank,
+                     window->rank);
 }

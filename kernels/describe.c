@@ -1,5 +1,5 @@
 /* describe.c - how a backend serves an operator, in words, for people who ask. */
-#include "kernels/eager/eager.h"
+#include "kernels/backends.h"
 
 /* Operators that are parts of others are followed so far: a list of in-place forms of ... */
 enum { MOST_LINKS = 4 };
@@ -74,8 +74,8 @@ fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx, const 
   out->via = last->via;
   out->registered = last->registered != NULL;
   if (last->row) {
-    out->accepts = accepts_name(last->row->accepts);
-    out->memory = memory_name(last->row->memory);
+    out->accepts = accepts_name((fnzi_accepts)last->row->accepts);
+    out->memory = memory_name((fnzi_memory)last->row->memory);
   }
   return FNZ_OK;
 }

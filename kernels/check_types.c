@@ -7,7 +7,7 @@
  * in the recorded memory of its base; elements of a new result do not share memory. Symbolic sizes
  * by their examples; of a node where one has none, dtype and rank only. Inside an enabled autocast
  * sizes only */
-#include "kernels/eager/eager.h"
+#include "kernels/backends.h"
 #include "program/region_ops.h"
 
 #include <stdio.h>
@@ -239,7 +239,8 @@ static fnz_status by_call(checker *c, const fnz_request *request, result *out) {
 /* By the row alone, which is faster. */
 static fnz_status by_row(checker *c, const fnzi_kernel *row, const fnz_request *request,
                          result *out) {
-  fnzi_call call = {.ctx = c->ctx, .stock = &c->m->stock, .op = request->op};
+  fnzi_call call = {
+      .ctx = c->ctx, .stock = &c->m->stock, .op = request->op, .kernels = c->m->kernels};
   call.expected = request->expected;
   call.nexpected = request->expected ? out->room : 0;
   call.capacity = out->room;

@@ -1,36 +1,14 @@
 /* apply.c - functional operators on values that never change. */
-#include "kernels/core/machine.h"
+#include "kernels/backends.h"
 #include "schema/custom.h"
 
 /* --- One call ---------------------------------------------------------------------------- */
-/* A tensor of call() may have lazy bits; values have none. */
-static fnz_status refuse_bits(void *user, const fnz_arg *arg) {
-  const fnzi_call *call = user;
-  const fnzi_array *a = fnzi_arg_array(arg);
-  if (!a || !a->eager || (!a->geometry.is_conj && !a->geometry.is_neg))
-    return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                     "an argument is a lazy conjugate or negative; resolve it before");
-}
-
-fnz_status fnzi_evaluate_request(fnzi_call *call, const fnzi_kernel *row, const fnz_request *from) {
-  fnz_arg *args;
-  FNZI_NEW(&call->scratch, call->op->nparams, &args);
-  FNZ_TRY(fnzi_fill_args(call, from, args));
-  call->args = args;
-  FNZ_TRY(fnzi_args_visit(args, call->op->nparams, refuse_bits, call));
-  FNZ_TRY(fnzi_evaluate_shape(call, row));
-  if (!call->has_data)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_evaluate_memory(call, row));
-  return fnzi_evaluate_run(call, row);
-}
-
 static fnz_status call_kernel(fnzi_machine *m, fnz_context *ctx, const fnzi_kernel *row,
                               const fnz_request *from, fnz_handle *outputs, size_t capacity,
                               size_t *count) {
   fnzi_call call = {.ctx = ctx, .stock = &m->stock, .op = from->op, .expected = from->expected};
   fnz_status status = FNZ_OK;
+  call.kernels = m->kernels;
   call.nexpected = from->expected ? capacity : 0;
   call.capacity = capacity;
   call.target = FNZ_DTYPE_COUNT;
@@ -52,28 +30,6 @@ static fnz_status call_kernel(fnzi_machine *m, fnz_context *ctx, const fnzi_kern
 }
 
 /* --- Lists: the operator of the elements, one element after the other -------------------- */
-fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op) {
-  return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "%s: the lists have different lengths", op->name);
-}
-
-/* A tensor that holds one number per element, where the element's operator takes a number. */
-fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array *a, uint32_t i,
-                          fnz_arg *out) {
-  double value = 0;
-  if (a && a->storage && !a->storage->data &&
-      a->storage->bytes) { /* nobody knows it: shapes only */
-    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
-    return FNZ_OK;
-  }
-  if (!a || !a->storage || a->place.rank != 1 || (int64_t)i >= a->place.sizes[0] ||
-      !fnzi_can_convert(FNZ_F64, a->place.dtype))
-    return fnzi_refuse_lists(ctx, op);
-  fnzi_convert(FNZ_F64, &value, 0, a->place.dtype,
-               fnzi_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell, 0, 1);
-  *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
-  return FNZ_OK;
-}
-
 /* The memory of a value that another element reads as well must stay. */
 static void keep_shared(const fnz_request *from, fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_VALUE && (arg->flags & FNZ_ARG_LAST_USE) &&

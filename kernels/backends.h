@@ -1,0 +1,18 @@
+/* backends.h - the backends of numbers and of shapes: one machine with other kernels. */
+#ifndef FNZI_BACKENDS_H
+#define FNZI_BACKENDS_H
+
+#include "kernels/eager/eager.h"
+
+/* rows.c: the table of kernels.def, by place in the operator table. */
+extern const fnzi_kernel fnzi_kernel_rows[];
+
+/* apply.c: functional operators on values. */
+fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
+                              fnz_handle *outputs, size_t capacity, size_t *count);
+
+/* A backend with these kernels, which must outlive it. */
+FNZ_MUST_CHECK fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
+                                              const fnzi_kernels *kernels, fnz_backend **out);
+
+#endif

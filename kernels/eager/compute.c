@@ -1,0 +1,136 @@
+/* compute.c - an operator by its row, into new memory; the types of its arguments as eager checks
+ * them. What writes into arguments is in write.c. */
+#include "kernels/eager/eager.h"
+
+#include <stdio.h>
+
+/* --- What strict.def asks of arguments -------------------------------------------------------- */
+static bool is_asked(uint32_t which, size_t i) {
+  return i < 32 && (which >> i & 1);
+}
+
+static fnz_status check_alike(const fnzi_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_array *first = fnzi_arg_array(&args[0]), *a = fnzi_arg_array(&args[i]);
+  const fnzi_param *params = job->plan->via->params;
+  if (!first || !a || a->geometry.dtype == first->geometry.dtype)
+    return FNZ_OK;
+  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is %s, but %s is %s; both must be the same",
+                       params[i].name, fnzi_dtype(a->geometry.dtype)->name, params[0].name,
+                       fnzi_dtype(first->geometry.dtype)->name);
+}
+
+static fnz_status check_not_bool(const fnzi_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_array *a = fnzi_arg_array(&args[i]);
+  if (a ? a->geometry.dtype != FNZ_BOOL : args[i].tag != FNZ_ARG_BOOL)
+    return FNZ_OK;
+  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is bool; convert it, or use a logical operator",
+                       job->plan->via->params[i].name);
+}
+
+static fnz_status check_mask(const fnzi_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_array *a = fnzi_arg_array(&args[i]);
+  const char *name = job->plan->via->params[i].name;
+  if (!a || a->geometry.dtype == FNZ_BOOL)
+    return FNZ_OK;
+  if (a->geometry.dtype != FNZ_U8)
+    return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; it must be bool", name,
+                         fnzi_dtype(a->geometry.dtype)->name);
+  (void)snprintf(job->warning, FNZ_WARNING_BYTES, "%.40s: %s is u8 where bool is meant; convert it",
+                 job->op->name, name);
+  return FNZ_OK;
+}
+
+static fnz_status check_floats(const fnzi_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_array *a = fnzi_arg_array(&args[i]);
+  if (!a || fnzi_is_float(a->geometry.dtype))
+    return FNZ_OK;
+  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
+                       job->plan->via->params[i].name, fnzi_dtype(a->geometry.dtype)->name);
+}
+
+fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args) {
+  const fnzi_plan *plan = job->plan;
+  if (!(plan->alike | plan->not_bool | plan->masks | plan->floats))
+    return FNZ_OK;
+  for (size_t i = 0; i < plan->via->nparams; i++) {
+    if (is_asked(plan->alike, i))
+      FNZ_TRY(check_alike(job, args, i));
+    if (is_asked(plan->not_bool, i))
+      FNZ_TRY(check_not_bool(job, args, i));
+    if (is_asked(plan->masks, i))
+      FNZ_TRY(check_mask(job, args, i));
+    if (is_asked(plan->floats, i))
+      FNZ_TRY(check_floats(job, args, i));
+  }
+  return FNZ_OK;
+}
+
+/* --- Evaluating ------------------------------------------------------------------------------- */
+static fnz_status evaluate(fnzi_job *job, fnzi_call *call) {
+  const fnzi_kernel *row = job->plan->row;
+  FNZ_TRY(fnzi_evaluate_shape(call, row));
+  if (!call->has_data)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_evaluate_memory(call, row));
+  return fnzi_evaluate_run(call, row);
+}
+
+/* Hands the results of a call over; those left after a failure are released. */
+static fnz_status give_outputs(fnzi_job *job, fnzi_call *call, fnz_status status) {
+  size_t count = call->noutputs;
+  call->noutputs = 0;
+  for (size_t k = 0; k < count; k++) {
+    fnzi_array *out = call->outputs[k];
+    if (status == FNZ_OK && out)
+      status = fnzi_job_own(job, out);
+    if (status == FNZ_OK)
+      status = fnzi_job_give(job, out);
+    else
+      fnzi_array_release(job->ctx, out);
+  }
+  return status;
+}
+
+static fnz_status compute(fnzi_job *job, const fnz_arg *args) {
+  fnzi_call call;
+  FNZ_TRY(fnzi_job_open(job, args, &call));
+  fnz_status status = evaluate(job, &call);
+  if (status == FNZ_OK && call.has_data)
+    fnzi_fast_learn(job, &call);
+  fnzi_job_close(job, &call);
+  return give_outputs(job, &call, status);
+}
+
+fnz_status fnzi_job_on_args(fnzi_job *job, fnzi_args_fn *body) {
+  const fnz_arg *given, *args;
+  fnzi_array **temporaries;
+  size_t count;
+  FNZ_TRY(fnzi_job_via_args(job, &given));
+  FNZ_TRY(fnzi_job_plain_args(job, job->plan->via, given, &args, &temporaries, &count));
+  fnz_status status = fnzi_job_check_types(job, args);
+  if (status == FNZ_OK)
+    status = body(job, args);
+  fnzi_job_drop(job, temporaries, count);
+  return status;
+}
+
+fnz_status fnzi_way_compute(fnzi_job *job) {
+  return fnzi_job_on_args(job, compute);
+}
+
+/* The row is asked only whether it would do it. */
+fnz_status fnzi_way_same(fnzi_job *job) {
+  fnzi_call call;
+  FNZ_TRY(fnzi_job_open(job, job->args, &call));
+  fnz_status status = fnzi_evaluate_shape(&call, job->plan->row);
+  fnzi_job_close(job, &call);
+  fnzi_release_outputs(&call);
+  FNZ_TRY(status);
+  return fnzi_job_give_again(job, fnzi_arg_array(&job->args[0]));
+}
+
+fnz_status fnzi_way_refuse(fnzi_job *job) {
+  return fnzi_job_fail(job, FNZ_CLASS_UNSUPPORTED,
+                       "there is no kernel for this operator, nor for one that it follows from; "
+                       "register one");
+}

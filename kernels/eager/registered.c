@@ -1,0 +1,238 @@
+/* registered.c - operators by kernels that users have added, and the variants that follow from a
+ * plain one: the functional form of one that writes, the copying form of a view, the in-place form
+ * of out=. */
+#include "kernels/eager/eager.h"
+#include "schema/twins.h"
+
+/* --- Plans ------------------------------------------------------------------------------------ */
+static bool plan_row(fnzi_plan *plan, const fnzi_registered *r, const fnz_op *via,
+                     fnzi_way_fn *way) {
+  plan->registered = r;
+  plan->row = &r->row;
+  plan->via = via;
+  plan->way = way;
+  return true;
+}
+
+bool fnzi_plan_registered(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
+  const fnz_op *functional = fnz_op_functional_twin(op);
+  bool writes = op->kind != FNZI_KIND_FUNCTIONAL;
+  const fnzi_registered *r = fnzi_registered_same(m, op);
+  if (r && !r->kernel.meta)
+    return plan_row(plan, r, op, fnzi_way_plain);
+  if ((r = fnzi_registered_structured(m, op)) != NULL)
+    return plan_row(plan, r, fnzi_op_group(op), writes ? fnzi_way_write : fnzi_way_compute);
+  r = writes && functional ? fnzi_registered_same(m, functional) : NULL;
+  return r && plan_row(plan, r, functional, fnzi_way_write);
+}
+
+static bool is_donor(const fnzi_registered *r, const fnz_op *op) {
+  const fnz_op *from = r->kernel.op;
+  if (r->kernel.meta)
+    return false;
+  if (fnzi_op_by_index(from->view_copy) == op)
+    return true;
+  if (from == op || fnzi_op_group(from) != fnzi_op_group(op))
+    return false;
+  bool writes_copies = op->kind == FNZI_KIND_FUNCTIONAL &&
+                       (from->kind == FNZI_KIND_INPLACE || from->kind == FNZI_KIND_MUTABLE);
+  return writes_copies || (op->kind == FNZI_KIND_INPLACE && from->kind == FNZI_KIND_OUT);
+}
+
+bool fnzi_plan_donor(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
+  for (size_t i = 0; i < m->registered.count; i++) {
+    const fnzi_registered *r = m->registered.data[i];
+    if (!is_donor(r, op))
+      continue;
+    return plan_row(plan, r, r->kernel.op,
+                    r->kernel.op->is_view                 ? fnzi_way_copy_views
+                    : r->kernel.op->kind == FNZI_KIND_OUT ? fnzi_way_out_is_self
+                                                          : fnzi_way_write_copies);
+  }
+  return false;
+}
+
+/* --- Plain kernels ---------------------------------------------------------------------------- */
+static fnz_status refuse_bits(const fnzi_job *job) {
+  for (size_t i = 0; i < job->op->nparams; i++) {
+    const fnzi_array *a = fnzi_arg_array(&job->args[i]);
+    bool matters = job->op->params[i].is_write || job->op->is_view;
+    if (a && matters && (a->geometry.is_conj || a->geometry.is_neg))
+      return fnzi_job_fail(job, FNZ_CLASS_UNSUPPORTED,
+                           "%s is a lazy conjugate or negative; resolve it before",
+                           job->op->params[i].name);
+  }
+  return FNZ_OK;
+}
+
+static fnz_status run_plain(fnzi_job *job, fnzi_call *call) {
+  FNZ_TRY(fnzi_evaluate_shape(call, job->plan->row));
+  FNZ_TRY(fnzi_evaluate_run(call, job->plan->row));
+  return FNZ_OK;
+}
+
+static fnz_status own_plain(fnzi_job *job, const fnzi_call *call) {
+  for (size_t k = 0; k < call->noutputs; k++) {
+    fnzi_array *out = call->outputs[k];
+    if (!job->op->is_view)
+      FNZ_TRY(fnzi_job_own(job, out));
+    else
+      out->eager = true;
+  }
+  return fnzi_job_give_returns(job, call->outputs, call->noutputs);
+}
+
+static fnz_status do_plain(fnzi_job *job, const fnz_arg *args) {
+  fnzi_call call;
+  FNZ_TRY(fnzi_job_open(job, args, &call));
+  fnz_status status = run_plain(job, &call);
+  fnzi_job_close(job, &call);
+  if (status == FNZ_OK)
+    status = own_plain(job, &call);
+  fnzi_release_outputs(&call);
+  return status;
+}
+
+fnz_status fnzi_way_plain(fnzi_job *job) {
+  FNZ_TRY(refuse_bits(job));
+  return fnzi_job_on_args(job, do_plain);
+}
+
+/* --- What follows from them ------------------------------------------------------------------- */
+/* Copies of the arguments that via writes, lists flattened, NULL for None. */
+typedef struct copying {
+  const fnzi_job *job;
+  fnzi_array **copies;
+  size_t count;
+  size_t *first; /* per parameter of via: its first copy */
+} copying;
+
+static fnz_status copy_arg(copying *c, fnz_arg *arg) {
+  fnzi_array **place = &c->copies[c->count++];
+  fnzi_array *given = fnzi_arg_array(arg);
+  if (!given)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_job_part_on(c->job, fnz_op_find("clone"), given, place));
+  arg->u.value = fnzi_array_handle(*place);
+  return FNZ_OK;
+}
+
+static fnz_status copy_param(copying *c, const fnzi_param *p, fnz_arg *arg) {
+  fnz_arg *items;
+  if (arg->tag != FNZ_ARG_LIST)
+    return p->is_list ? FNZ_OK : copy_arg(c, arg);
+  FNZI_NEW(c->job->scratch, arg->count, &items);
+  for (uint32_t k = 0; k < arg->count; k++) {
+    items[k] = arg->u.list[k];
+    FNZ_TRY(copy_arg(c, &items[k]));
+  }
+  arg->u.list = items;
+  return FNZ_OK;
+}
+
+static fnz_status copy_written(copying *c, fnz_arg **out) {
+  const fnz_op *via = c->job->plan->via;
+  const fnz_arg *given;
+  size_t most = 0;
+  FNZ_TRY(fnzi_job_via_args(c->job, &given));
+  FNZI_NEW(c->job->scratch, via->nparams, out);
+  memcpy(*out, given, via->nparams * sizeof **out);
+  for (size_t i = 0; i < via->nparams; i++)
+    most += given[i].tag == FNZ_ARG_LIST ? given[i].count : 1;
+  FNZI_NEW(c->job->scratch, most, &c->copies);
+  FNZI_NEW(c->job->scratch, (size_t)via->nparams + 1, &c->first);
+  for (size_t i = 0; i < via->nparams; i++) {
+    c->first[i] = c->count;
+    if (via->params[i].is_write)
+      FNZ_TRY(copy_param(c, &via->params[i], &(*out)[i]));
+  }
+  c->first[via->nparams] = c->count;
+  return FNZ_OK;
+}
+
+static fnz_status give_copies(fnzi_job *job, const copying *c, size_t param) {
+  for (size_t k = c->first[param]; k < c->first[param + 1]; k++)
+    FNZ_TRY(fnzi_job_give_again(job, c->copies[k]));
+  return FNZ_OK;
+}
+
+/* How many of via's results are new, where one of them may be a list. */
+static size_t new_list(const fnz_op *via, const copying *c, size_t count) {
+  size_t others = 0;
+  for (size_t i = 0; i < via->nreturns; i++) {
+    const fnzi_param *p = fnzi_op_returned(via, &via->returns[i]);
+    size_t at = p ? (size_t)(p - via->params) : 0;
+    others += p ? c->first[at + 1] - c->first[at] : !via->returns[i].is_list;
+  }
+  return count > others ? count - others : 0;
+}
+
+/* As the functional twin returns them: via's results, then what it writes besides. */
+static fnz_status give_twin(fnzi_job *job, const copying *c, const fnz_handle *handles,
+                            size_t count) {
+  const fnz_op *via = job->plan->via;
+  const fnzi_param *p;
+  size_t next = 0, length = new_list(via, c, count);
+  for (size_t i = 0; i < via->nreturns; i++) {
+    size_t n = via->returns[i].is_list ? length : 1;
+    p = fnzi_op_returned(via, &via->returns[i]);
+    if (p) {
+      size_t at = (size_t)(p - via->params);
+      FNZ_TRY(give_copies(job, c, at));
+      next += c->first[at + 1] - c->first[at];
+      continue;
+    }
+    for (; n > 0 && next < count; n--)
+      FNZ_TRY(fnzi_job_give_again(job, fnzi_array_of(handles[next++])));
+  }
+  for (fnzi_written_walk walk = {0}; fnzi_written_next(via, &walk, &p);)
+    FNZ_TRY(give_copies(job, c, (size_t)(p - via->params)));
+  return FNZ_OK;
+}
+
+static fnz_status write_copies(fnzi_job *job, copying *c) {
+  const fnz_op *via = job->plan->via;
+  fnz_arg *args;
+  size_t count;
+  fnz_handle *handles;
+  FNZ_TRY(copy_written(c, &args));
+  size_t room = job->capacity + via->nreturns + c->count;
+  FNZI_NEW(job->scratch, room, &handles);
+  FNZ_TRY(fnzi_job_part(job, via, args, handles, room, &count));
+  fnz_status status = give_twin(job, c, handles, count);
+  for (size_t k = 0; k < count; k++)
+    fnzi_array_release(job->ctx, fnzi_array_of(handles[k]));
+  return status;
+}
+
+fnz_status fnzi_way_write_copies(fnzi_job *job) {
+  copying c = {.job = job};
+  fnz_status status = write_copies(job, &c);
+  fnzi_job_drop(job, c.copies, c.count);
+  return status;
+}
+
+fnz_status fnzi_way_copy_views(fnzi_job *job) {
+  const fnz_arg *args;
+  size_t before = job->count, count;
+  FNZ_TRY(fnzi_job_via_args(job, &args));
+  FNZ_TRY(fnzi_job_part(job, job->plan->via, args, job->outputs + before, job->capacity - before,
+                        &count));
+  job->count += count;
+  for (size_t k = before; k < job->count; k++)
+    FNZ_TRY(fnzi_job_copy_result(job, k));
+  return FNZ_OK;
+}
+
+fnz_status fnzi_way_out_is_self(fnzi_job *job) {
+  const fnz_op *via = job->plan->via;
+  const fnz_arg *given;
+  fnz_arg *args;
+  fnzi_array *same;
+  FNZ_TRY(fnzi_job_via_args(job, &given));
+  FNZI_NEW(job->scratch, via->nparams, &args);
+  for (size_t i = 0; i < via->nparams; i++)
+    args[i] = via->params[i].is_out ? job->args[0] : given[i];
+  FNZ_TRY(fnzi_job_part_of_one(job, via, args, &same));
+  return fnzi_job_give(job, same);
+}

@@ -1,0 +1,42 @@
+/* point.h - which row of point.def computes a pointwise operator, and what eager refuses of its
+ * operands. */
+#ifndef FNZI_META_POINT_H
+#define FNZI_META_POINT_H
+
+#include "kernels/meta/meta.h"
+
+enum { FNZI_POINT_OPERANDS = 4 };
+
+/* What eager refuses of integers. */
+typedef enum fnzi_point_check {
+  FNZI_POINT_PLAIN,    /* nothing */
+  FNZI_POINT_NOT_BOOL, /* bool */
+  FNZI_POINT_DIVIDES,  /* zero as the second operand */
+  FNZI_POINT_POWER     /* a negative number as the second operand */
+} fnzi_point_check;
+
+/* Which row computes an operator, and of what. */
+typedef struct fnzi_choice {
+  const char *name; /* of the row */
+  const fnz_arg *operands[FNZI_POINT_OPERANDS];
+  uint32_t noperands;
+  fnz_dtype compute;                  /* the dtype that is computed */
+  fnz_arg extra[FNZI_POINT_OPERANDS]; /* operands that are not among the arguments */
+} fnzi_choice;
+
+/* For the operator of a call, whose results exist; `out` is empty. Operands point into `out`. */
+void fnzi_choose(const fnzi_call *call, fnzi_choice *out);
+
+/* The class that computes a dtype; FNZ_DTYPE_COUNT when none does. */
+fnz_dtype fnzi_point_class(fnz_dtype d);
+
+/* The row takes this many operands, and operands of these types. */
+FNZ_MUST_CHECK fnz_status fnzi_point_check_arity(const fnzi_call *call, const fnzi_choice *what,
+                                                 uint8_t arity);
+FNZ_MUST_CHECK fnz_status fnzi_point_check_types(const fnzi_call *call, const fnzi_choice *what,
+                                                 fnzi_point_check check);
+/* What the CPU refuses of the operands' types, for the meta backend; when no kernel is here for
+ * them, another backend may have one. The result's shape is known. */
+FNZ_MUST_CHECK fnz_status fnzi_point_accepts(const fnzi_call *call);
+
+#endif

@@ -1,0 +1,97 @@
+/* point_refuse.c - what eager refuses of the operands of a pointwise operator, before anything is
+ * computed. */
+#include "kernels/meta/point.h"
+
+fnz_status fnzi_point_check_arity(const fnzi_call *call, const fnzi_choice *what, uint8_t arity) {
+  if (what->noperands >= arity)
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE, "%u operands given, %u needed", what->noperands,
+                     (unsigned)arity);
+}
+
+static bool is_bool(const fnz_arg *operand) {
+  const fnzi_array *a = fnzi_arg_array(operand);
+  return a && a->place.dtype == FNZ_BOOL;
+}
+
+static bool is_bool_or_truth(const fnz_arg *operand) {
+  return is_bool(operand) || operand->tag == FNZ_ARG_BOOL;
+}
+
+/* Eager looks at both operands of a subtraction before they become what it computes in. */
+static fnz_status check_subtraction(const fnzi_call *call, const fnzi_choice *what) {
+  static const char *const names[] = {"rsub", "rsub_scaled", "sub", "sub_scaled"};
+  bool subtracts = false;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    subtracts = subtracts || strcmp(what->name, names[i]) == 0;
+  if (!subtracts || (!is_bool_or_truth(what->operands[0]) && !is_bool_or_truth(what->operands[1])))
+    return FNZ_OK;
+  return fnzi_refuse(call, FNZ_CLASS_TYPE,
+                     "subtracts with a bool, as PyTorch refuses it; use logical_xor or "
+                     "logical_not, or convert");
+}
+
+static fnz_status check_alpha(const fnzi_call *call, fnz_dtype compute) {
+  bool adds = strcmp(call->op->base, "celu") != 0 && strcmp(call->op->base, "elu") != 0;
+  return adds ? fnzi_check_factor(call, "alpha", compute) : FNZ_OK;
+}
+
+fnz_status fnzi_point_check_types(const fnzi_call *call, const fnzi_choice *what,
+                                  fnzi_point_check check) {
+  if (check == FNZI_POINT_NOT_BOOL && what->compute == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE,
+                       "not for bool; use logical_xor or logical_not, or convert");
+  if (check == FNZI_POINT_DIVIDES && what->compute == FNZ_BOOL)
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool by bool; convert one of them");
+  if (check == FNZI_POINT_POWER && is_bool_or_truth(what->operands[0]) &&
+      is_bool(what->operands[1]))
+    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool to the power of bool; use logical_or");
+  FNZ_TRY(check_alpha(call, what->compute));
+  return check_subtraction(call, what);
+}
+
+/* --- Without kernels --------------------------------------------------------------------- */
+typedef struct rule {
+  const char *row;
+  uint8_t arity, check; /* fnzi_point_check */
+} rule;
+
+#define PLAIN_RULE(row, arity) {#row, arity, FNZI_POINT_PLAIN},
+static const rule of_integers[] = {
+#define ANY(row, arity, out, check, value) {#row, arity, FNZI_POINT_##check},
+#define INTEGER                            ANY
+#include "kernels/point.def"
+#undef ANY
+#undef INTEGER
+    {NULL, 0, 0}};
+static const rule of_floats[] = {
+#define ANY(row, arity, out, check, value)                    PLAIN_RULE(row, arity)
+#define FLOAT(row, arity, out, value)                         PLAIN_RULE(row, arity)
+#define MAPPED(row, arity, before, function, accuracy, after) PLAIN_RULE(row, arity)
+#include "kernels/point.def"
+#undef ANY
+#undef FLOAT
+#undef MAPPED
+    {NULL, 0, 0}};
+static const rule of_complexes[] = {
+#define COMPLEX(row, arity, out, value) PLAIN_RULE(row, arity)
+#include "kernels/point.def"
+#undef COMPLEX
+    {NULL, 0, 0}};
+
+fnz_status fnzi_point_accepts(const fnzi_call *call) {
+  fnzi_choice what = {.name = NULL};
+  fnzi_choose(call, &what);
+  fnz_dtype class_dtype = fnzi_point_class(what.compute);
+  if (class_dtype == FNZ_DTYPE_COUNT)
+    return FNZ_OK;
+  const rule *r = class_dtype == FNZ_I64         ? of_integers
+                  : fnzi_is_complex(class_dtype) ? of_complexes
+                                                 : of_floats;
+  while (r->row && strcmp(r->row, what.name) != 0)
+    r++;
+  if (!r->row)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_point_check_arity(call, &what, r->arity));
+  return fnzi_point_check_types(call, &what, (fnzi_point_check)r->check);
+}

@@ -1,0 +1,28 @@
+/* numbers.c - the CPU backend: the only file that names kernels over numbers, so a static program
+ * that makes no such backend is linked without them. */
+#include "kernels/backends.h"
+#include "kernels/cpu/point.h"
+
+#include <unistd.h>
+
+fnz_status fnzi_kernel_made(fnzi_call *call) {
+  (void)call;
+  return FNZ_OK;
+}
+
+static fnzi_kernel_fn *const runs[FNZI_RUNS] = {
+#define RUN(name) [FNZI_RUN_##name] = fnzi_kernel_##name,
+#include "kernels/runs.def"
+#undef RUN
+};
+
+/* Asking costs two system calls, so only who leaves the number open pays for it. */
+static int all_cores(void) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  return cores > 0 && cores < 1024 ? (int)cores : 1;
+}
+
+fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
+  static const fnzi_kernels kernels = {fnzi_kernel_rows, runs, fnzi_point_direct};
+  return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, out);
+}

@@ -1,0 +1,42 @@
+/* register.c - kernels that users add to a backend. */
+#include "kernels/backends.h"
+
+static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
+                               const fnz_kernel *kernel) {
+  if (backend->call != fnzi_machine_call)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
+                     "backend %s takes no kernels; the CPU and the meta backend do", backend->name);
+  if (!kernel->op || !kernel->impl)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "a kernel needs an operator and an impl");
+  if (kernel->meta && kernel->op->is_view)
+    return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "%s is a view; its kernel must be a plain one",
+                     kernel->op->name);
+  return FNZ_OK;
+}
+
+static fnz_status check_group(const fnzi_machine *m, fnz_context *ctx, const fnz_kernel *kernel) {
+  const fnzi_registered *other = kernel->meta ? fnzi_registered_structured(m, kernel->op) : NULL;
+  if (!other || other->kernel.op == kernel->op)
+    return FNZ_OK;
+  return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, NULL,
+                   "%s: the group has a structured kernel already, that of %s", kernel->op->name,
+                   other->kernel.op->name);
+}
+
+fnz_status fnz_kernel_register(fnz_backend *backend, fnz_context *ctx, const fnz_kernel *kernel) {
+  FNZ_TRY(check_kernel(backend, ctx, kernel));
+  fnzi_machine *m = backend->self;
+  FNZ_TRY(check_group(m, ctx, kernel));
+  fnzi_registered *r = fnzi_registered_same(m, kernel->op);
+  if (!r) {
+    FNZI_NEW(&m->lasting, 1, &r);
+    FNZI_PUSH(m->ctx, &m->registered, r);
+  }
+  r->kernel = *kernel;
+  r->row = (fnzi_kernel){.accepts = FNZI_ACCEPTS_ANY,
+                         .memory = kernel->meta ? FNZI_MEMORY_NEW : FNZI_MEMORY_VIEW,
+                         .shape = fnzi_shape_registered,
+                         .run = FNZI_RUN_registered};
+  m->generation++;
+  return FNZ_OK;
+}

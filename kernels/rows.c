@@ -1,0 +1,17 @@
+/* rows.c - the table of kernels.def. */
+#include "kernels/backends.h"
+#include "schema/aten_names.h"
+
+const fnzi_kernel fnzi_kernel_rows[FNZI_ATEN_COUNT] = {
+#define KERNEL(op, accepts, memory, shape, run)                                                    \
+  [FNZI_ATEN_##                                                                                    \
+      op] = {fnzi_shape_##shape, FNZI_ACCEPTS_##accepts, FNZI_MEMORY_##memory, FNZI_RUN_##run},
+#include "kernels/kernels.def"
+#undef KERNEL
+};
+
+bool fnz_cpu_has_kernel(const fnz_op *op) {
+  static const fnzi_kernels shapes = {.rows = fnzi_kernel_rows};
+  const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
+  return op && (fnzi_kernel_find(&shapes, op) || (element && fnzi_kernel_find(&shapes, element)));
+}
