@@ -139,14 +139,14 @@ fnz_status fnzi_shape_unique_dim(fnzi_call *call) {
   return give_along(call, FNZI_RUN_unique_dim);
 }
 
-fnz_status fnzi_shape_unique_dim_consecutive(fnzi_call *call) {
-  return give_along(call, FNZI_RUN_unique_dim_consecutive);
-}
-
 fnz_status fnzi_shape_unique_consecutive(fnzi_call *call) {
   const fnz_arg *dim = fnzi_named(call, "dim");
   bool only = fnzi_input_geometry(call, 0)->rank == 1 && fnzi_named_int(call, "dim", 1) == 0;
   bool along = dim && dim->tag == FNZ_ARG_INT && !only;
   return along ? fnzi_shape_unique_dim_consecutive(call)
                : give_unique(call, FNZI_RUN_unique_consecutive);
+}
+
+fnz_status fnzi_shape_unique_dim_consecutive(fnzi_call *call) {
+  return give_along(call, FNZI_RUN_unique_dim_consecutive);
 }
