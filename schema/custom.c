@@ -28,8 +28,11 @@ static const declared *around(const fnz_op *op) {
   return (const declared *)(const void *)op;
 }
 
-const fnz_op *fnzi_declared_functional(const fnz_op *op) {
-  return around(op)->functional;
+/* Operators that are not in the table have no indices. */
+const fnz_op *fnz_op_functional_twin(const fnz_op *op) {
+  if (op->functional == FNZI_DECLARED_OP)
+    return around(op)->functional;
+  return op->kind == FNZI_KIND_FUNCTIONAL ? op : fnzi_op_by_index(op->functional);
 }
 
 bool fnzi_op_is_derived(const fnz_op *op) {

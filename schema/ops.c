@@ -95,13 +95,6 @@ const char *fnz_op_kind(const fnz_op *op) {
   return "functional";
 }
 
-/* Operators that are not in the table have no indices. */
-const fnz_op *fnz_op_functional_twin(const fnz_op *op) {
-  if (op->functional == FNZI_DECLARED_OP)
-    return fnzi_declared_functional(op);
-  return op->kind == FNZI_KIND_FUNCTIONAL ? op : fnzi_op_by_index(op->functional);
-}
-
 bool fnzi_op_is_custom(const fnz_op *op) {
   return op < fnzi_ops || op >= fnzi_ops + fnzi_ops_count;
 }

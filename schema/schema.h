@@ -172,8 +172,6 @@ struct fnz_op {
 #define FNZI_NO_OP UINT16_MAX
 /* In `functional`: the operator was declared at run time and keeps its twin (schema/custom.c). */
 #define FNZI_DECLARED_OP (UINT16_MAX - 1)
-/* The twin of such an operator. */
-const fnz_op *fnzi_declared_functional(const fnz_op *op);
 /* The first declared operator of a kind whose twin is `functional`, as `op`, which is one of the
  * two or of their group, sees it; NULL when there is none. */
 const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind);

@@ -23,7 +23,7 @@ NUMBERS = [True, 2, 0.5, 0.5 + 0.5j]
 
 def names():
     """The operators that are tagged pointwise, have a promotion row, or a pointwise kernel."""
-    bases = set(re.findall(r'^ROW\("(\w+)"', (ROOT / 'schema/facts/promotion.def').read_text(), re.M))
+    bases = set(re.findall(r'^ROW\("(\w+)"', (ROOT / 'schema/promotion.def').read_text(), re.M))
     kernels = set(re.findall(r'^POINT\((\w+)\)', (ROOT / 'kernels/kernels.def').read_text(), re.M))
     for line in (ROOT / 'schema/aten.tsv').read_text().splitlines()[1:]:
         name, kind, view, _, tags = line.split('\t')[:5]

@@ -137,7 +137,7 @@ static const fnz_op *named(const char *name) {
 START_TEST(rows_are_sorted_and_found) {
   static const row rows[] = {
 #define ROW(name, kind) {name, FNZI_PROMOTE_##kind},
-#include "schema/facts/promotion.def"
+#include "schema/promotion.def"
 #undef ROW
   };
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

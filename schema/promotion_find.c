@@ -11,7 +11,7 @@ typedef struct kind_row {
 
 static const kind_row kind_rows[] = {
 #define ROW(name, kind) {name, FNZI_PROMOTE_##kind},
-#include "schema/facts/promotion.def"
+#include "schema/promotion.def"
 #undef ROW
 };
 
