@@ -3,7 +3,7 @@
 #ifndef FNZI_CBOR_H
 #define FNZI_CBOR_H
 
-#include "program/program.h"
+#include "program/formats/formats.h"
 
 /* The first bytes: an array of three that starts with this text; then the version and one map. */
 #define FNZI_CBOR_MAGIC "fnz-cbor"

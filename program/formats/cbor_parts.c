@@ -1,5 +1,6 @@
 /* cbor_parts.c - the pieces of a program in CBOR: table entries, types, arguments. */
 #include "program/formats/cbor_read.h"
+#include "program/formats/text.h"
 
 /* --- tables ---------------------------------------------------------------------------------- */
 fnz_status fnzi_cbor_use(fnzi_cbor_reader *r, uint64_t index, size_t count, size_t *used) {
@@ -284,4 +285,50 @@ fnz_status fnzi_cbor_args(fnzi_cbor_reader *r, uint32_t *count, fnz_arg **out) {
     return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT, "%zu arguments", found);
   *count = (uint32_t)found;
   return read_items(r, found, out);
+}
+
+/* --- calls ----------------------------------------------------------------------------------- */
+static fnz_status refuse_target(fnzi_cbor_reader *r, const char *target) {
+  fnz_buffer near = {NULL, 0, 0};
+  fnz_status status = fnzi_op_put_near(r->p, target, &near);
+  if (status == FNZ_OK)
+    status = fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
+                              "there is no operator %s%s declare it with --ops", target,
+                              near.size ? near.data : ";");
+  fnz_buffer_free(r->ctx, &near);
+  return status;
+}
+
+fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, const char **target, const fnz_op **op) {
+  FNZ_TRY(fnzi_cbor_string(r, target));
+  if (strlen(*target) > r->ctx->limits.op_name)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT,
+                            "the name of an operator has more than %zu bytes",
+                            r->ctx->limits.op_name);
+  FNZ_TRY(fnzi_op_use(r->p, *target, op));
+  if (!*op && !fnzi_is_higher_order(*target))
+    return refuse_target(r, *target);
+  if (*op && strcmp(*target, fnz_op_name(*op)) != 0)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "the operator %s is written %s", *target,
+                            fnz_op_name(*op));
+  return FNZ_OK;
+}
+
+/* Arguments that the file leaves out, up to the operator's number, are defaults. */
+fnz_status fnzi_cbor_pad_args(fnzi_cbor_reader *r, fnzi_node *node) {
+  fnz_arg *args;
+  uint32_t count = node->op->nparams;
+  if (node->nargs > count)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%u arguments; %s has %u", node->nargs,
+                            fnzi_node_target(node), count);
+  if (node->nargs && node->args[node->nargs - 1].tag == FNZ_ARG_DEFAULT)
+    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "a default at the end of the arguments");
+  if (node->nargs == count)
+    return FNZ_OK;
+  FNZI_NEW(&r->p->arena, count, &args);
+  if (node->nargs)
+    memcpy(args, node->args, node->nargs * sizeof *args);
+  node->args = args;
+  node->nargs = count;
+  return FNZ_OK;
 }

@@ -4,7 +4,6 @@
  * nothing unused, one form for everything. So reading and writing again gives the same bytes. The
  * verifier checks what the program means. */
 #include "program/formats/cbor_read.h"
-#include "program/formats/text.h"
 
 static fnz_status check_used(fnzi_cbor_reader *r, const char *table, size_t used, size_t count) {
   if (used == count)
@@ -149,51 +148,6 @@ static fnz_status read_arg_names(fnzi_cbor_reader *r, const fnzi_node *node,
   if (is_named && !node->op)
     return FNZ_OK;
   return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "names of arguments that say nothing");
-}
-
-static fnz_status refuse_target(fnzi_cbor_reader *r, const char *target) {
-  fnz_buffer near = {NULL, 0, 0};
-  fnz_status status = fnzi_op_put_near(r->p, target, &near);
-  if (status == FNZ_OK)
-    status = fnzi_decode_fail(&r->d, FNZ_CLASS_UNSUPPORTED,
-                              "there is no operator %s%s declare it with --ops", target,
-                              near.size ? near.data : ";");
-  fnz_buffer_free(r->ctx, &near);
-  return status;
-}
-
-fnz_status fnzi_cbor_target(fnzi_cbor_reader *r, const char **target, const fnz_op **op) {
-  FNZ_TRY(fnzi_cbor_string(r, target));
-  if (strlen(*target) > r->ctx->limits.op_name)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_LIMIT,
-                            "the name of an operator has more than %zu bytes",
-                            r->ctx->limits.op_name);
-  FNZ_TRY(fnzi_op_use(r->p, *target, op));
-  if (!*op && !fnzi_is_higher_order(*target))
-    return refuse_target(r, *target);
-  if (*op && strcmp(*target, fnz_op_name(*op)) != 0)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "the operator %s is written %s", *target,
-                            fnz_op_name(*op));
-  return FNZ_OK;
-}
-
-/* Arguments that the file leaves out, up to the operator's number, are defaults. */
-fnz_status fnzi_cbor_pad_args(fnzi_cbor_reader *r, fnzi_node *node) {
-  fnz_arg *args;
-  uint32_t count = node->op->nparams;
-  if (node->nargs > count)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_TYPE, "%u arguments; %s has %u", node->nargs,
-                            fnzi_node_target(node), count);
-  if (node->nargs && node->args[node->nargs - 1].tag == FNZ_ARG_DEFAULT)
-    return fnzi_decode_fail(&r->d, FNZ_CLASS_ENCODING, "a default at the end of the arguments");
-  if (node->nargs == count)
-    return FNZ_OK;
-  FNZI_NEW(&r->p->arena, count, &args);
-  if (node->nargs)
-    memcpy(args, node->args, node->nargs * sizeof *args);
-  node->args = args;
-  node->nargs = count;
-  return FNZ_OK;
 }
 
 static fnz_status read_node_body(fnzi_cbor_reader *r, fnzi_node *node, fnzi_node_other *other) {

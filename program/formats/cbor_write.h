@@ -1,5 +1,6 @@
 /* cbor_write.h - what the parts of the CBOR writer share: the tables, which grow while the rest is
- * written to the side. cbor_signature.c writes (and reads) the signature, cbor_write.c all else. */
+ * written to the side. cbor_put.c writes indices into tables and arguments, cbor_signature.c writes
+ * (and reads) the signature, cbor_write.c all else. */
 #ifndef FNZI_CBOR_WRITE_H
 #define FNZI_CBOR_WRITE_H
 

@@ -3,10 +3,11 @@
  * pt2.c finds the records of an archive and reads the model; pt2_graph.c reads graphs and nodes,
  * pt2_wrappers.c wrapped custom operators, pt2_vmap.c vmap regions, pt2_emit.c makes nodes for
  * both; pt2_signature.c reads inputs and outputs of graph 0, pt2_args.c arguments, pt2_values.c
- * tensors and symbols, pt2_weights.c payloads. */
+ * tensors and symbols, pt2_weights.c payloads, pt2_records.c records of the archive. */
 #ifndef FNZI_PT2_H
 #define FNZI_PT2_H
 
+#include "program/formats/formats.h"
 #include "program/batching/batching.h"
 #include "program/formats/json.h"
 #include "program/pt2_metadata.h"
@@ -120,10 +121,6 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_value(fnzi_pt2_scope *s, uint32_t value,
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_nodes(fnzi_pt2_scope *s, const fnzi_json *node);
 /* The classes of script objects. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_objects(fnzi_pt2_scope *s);
-/* All records of the archive. `blobs` has those that are blobs already, by name, as indices into
- * `held`. */
-FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
-                                                fnzi_blob *const *held);
 
 /* --- pt2_graph.c, pt2_signature.c, pt2_weights.c ---------------------------------------------- */
 /* All graphs: the ExportedProgram's own and those of higher-order operators. */
@@ -138,6 +135,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_weights(fnzi_pt2 *r, fnzi_zip *zip, const cha
                                            const char *model);
 /* The same for a program that comes without an archive or with pickled data: no weight has data. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_no_weights(fnzi_pt2 *r);
+
+/* --- pt2_records.c -----------------------------------------------------------------------------
+ */
 /* A record as it is: where it lies in the file when it is stored there and the file is the
  * program's, else a copy. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip,
@@ -145,5 +145,9 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip,
 /* A record of JSON. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip,
                                                 const fnzi_zip_entry *entry, fnzi_json_doc *out);
+/* All records of the archive. `blobs` has those that are blobs already, by name, as indices into
+ * `held`. */
+FNZ_MUST_CHECK fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
+                                                fnzi_blob *const *held);
 
 #endif

@@ -142,32 +142,3 @@ fnz_status fnzi_pt2_keep_objects(fnzi_pt2_scope *s) {
   }
   return FNZ_OK;
 }
-
-/* --- records ---------------------------------------------------------------------------------- */
-/* A record that is damaged, and that nothing but a writer needs, is for the writer to refuse. */
-static fnz_status keep_record(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_zip_entry *entry) {
-  fnzi_blob *blob;
-  fnzi_extras *x = r->p->extras;
-  fnz_status status = fnzi_pt2_record(r->p, zip, entry, &blob);
-  if (status == FNZ_OK)
-    status = fnzi_extras_add_record(r->doc.ctx, x, entry->name, blob, entry->crc);
-  else if (status != FNZ_NO_MEMORY)
-    status = fnzi_extras_keep(r->doc.ctx, x, entry->name, entry->name_size, &x->damaged);
-  fnzi_blob_release(blob);
-  return status;
-}
-
-fnz_status fnzi_pt2_keep_records(fnzi_pt2 *r, fnzi_zip *zip, const fnzi_map *blobs,
-                                 fnzi_blob *const *held) {
-  for (size_t i = 0; i < zip->count; i++) {
-    const fnzi_zip_entry *entry = &zip->entries[i];
-    uint64_t there;
-    bool is_blob = fnzi_map_get(blobs, entry->name, entry->name_size, &there);
-    if (is_blob || entry == r->model)
-      FNZ_TRY(fnzi_extras_add_record(r->doc.ctx, r->p->extras, entry->name,
-                                     is_blob ? held[there] : NULL, entry->crc));
-    else
-      FNZ_TRY(keep_record(r, zip, entry));
-  }
-  return FNZ_OK;
-}

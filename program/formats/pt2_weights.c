@@ -25,33 +25,6 @@ typedef struct loader {
   } held; /* a reference to each blob until all weights have theirs */
 } loader;
 
-fnz_status fnzi_pt2_parse_record(fnzi_arena *arena, fnzi_zip *zip, const fnzi_zip_entry *entry,
-                                 fnzi_json_doc *out) {
-  fnz_context *ctx = arena->ctx;
-  if (entry->size > ctx->limits.program_bytes)
-    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name, "%llu bytes of JSON; at most %zu are read",
-                     (unsigned long long)entry->size, ctx->limits.program_bytes);
-  enum { PACKED_MB = 64 };
-  const char *there;
-  if (entry->is_packed && entry->size >> 20 >= PACKED_MB)
-    return fnzi_fail(ctx, FNZ_CLASS_LIMIT, entry->name,
-                     "%llu bytes of JSON in a packed record; beyond %d MB it must be stored",
-                     (unsigned long long)entry->size, PACKED_MB);
-  FNZ_TRY(fnzi_zip_look(zip, entry, &there));
-  if (there)
-    return fnzi_json_parse_in(arena, entry->name, there, entry->size,
-                              zip->size - entry->data - entry->size, out);
-  size_t room = entry->size + 1;
-  char *bytes = fnzi_resize(ctx, NULL, 0, room);
-  if (!bytes)
-    return fnzi_no_memory(ctx);
-  fnz_status status = fnzi_zip_read(zip, entry, bytes);
-  if (status == FNZ_OK)
-    status = fnzi_json_parse(arena, entry->name, bytes, entry->size, out);
-  fnzi_free(ctx, bytes, room);
-  return status;
-}
-
 /* --- configs ----------------------------------------------------------------------------- */
 static const fnzi_zip_entry *find_config(const loader *l, const char *path, const char *model,
                                          const char *suffix) {
@@ -101,22 +74,6 @@ static fnz_status find_record(loader *l, const folder *f, const fnzi_json *paylo
 static fnz_status hold(loader *l, fnzi_blob *blob) {
   FNZI_PUSH(l->r->doc.ctx, &l->held, blob);
   return FNZ_OK;
-}
-
-fnz_status fnzi_pt2_record(fnz_program *p, fnzi_zip *zip, const fnzi_zip_entry *entry,
-                           fnzi_blob **out) {
-  const char *there;
-  *out = NULL;
-  FNZ_TRY(fnzi_zip_look(zip, entry, &there));
-  if (there)
-    return fnzi_blob_of(p, there, entry->size, out);
-  FNZ_TRY(fnzi_blob_create(p->ctx, entry->size, out));
-  fnz_status status = fnzi_zip_read(zip, entry, fnzi_blob_data(*out));
-  if (status == FNZ_OK)
-    return FNZ_OK;
-  fnzi_blob_release(*out);
-  *out = NULL;
-  return status;
 }
 
 /* `entry` NULL: of no bytes. */

@@ -13,6 +13,7 @@
 #ifndef FNZI_PT2_WRITE_H
 #define FNZI_PT2_WRITE_H
 
+#include "program/formats/formats.h"
 #include "program/pt2_metadata.h"
 #include "program/formats/json_out.h"
 #include "program/shapes/symbolic.h"

@@ -3,11 +3,23 @@
  * A list is tagged by what is in it; only an empty one needs the schema. */
 #include "program/formats/pt2_write.h"
 
+#include <stdlib.h>
+
 /* --- things with names -------------------------------------------------------------------------
  */
 fnz_status fnzi_pt2_put_tensor(fnzi_json_out *w, const char *name) {
   FNZ_TRY(fnzi_json_open(w, '{'));
   FNZ_TRY(fnzi_json_out_text(w, "name", name));
+  return fnzi_json_close(w, '}');
+}
+
+fnz_status fnzi_pt2_put_device(fnzi_json_out *w, const char *device) {
+  const char *colon = strchr(device, ':');
+  FNZ_TRY(fnzi_json_open(w, '{'));
+  FNZ_TRY(fnzi_json_key(w, "type"));
+  FNZ_TRY(fnzi_json_out_string(w, device, colon ? (size_t)(colon - device) : strlen(device)));
+  FNZ_TRY(fnzi_json_key(w, "index"));
+  FNZ_TRY(colon ? fnzi_json_out_int(w, strtoll(colon + 1, NULL, 10)) : fnzi_json_out_null(w));
   return fnzi_json_close(w, '}');
 }
 

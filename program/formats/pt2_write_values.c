@@ -66,15 +66,6 @@ static fnz_status put_dims(fnzi_pt2_out *o, fnzi_json_out *w, const char *key,
 
 /* --- tensors -----------------------------------------------------------------------------------
  */
-fnz_status fnzi_pt2_put_device(fnzi_json_out *w, const char *device) {
-  const char *colon = strchr(device, ':');
-  FNZ_TRY(fnzi_json_open(w, '{'));
-  FNZ_TRY(fnzi_json_key(w, "type"));
-  FNZ_TRY(fnzi_json_out_string(w, device, colon ? (size_t)(colon - device) : strlen(device)));
-  FNZ_TRY(fnzi_json_key(w, "index"));
-  FNZ_TRY(colon ? fnzi_json_out_int(w, strtoll(colon + 1, NULL, 10)) : fnzi_json_out_null(w));
-  return fnzi_json_close(w, '}');
-}
 
 fnz_status fnzi_pt2_put_meta(fnzi_pt2_out *o, fnzi_json_out *w, const fnz_geometry *g,
                              const char *device, bool requires_grad) {

@@ -153,69 +153,6 @@ static fnz_status parse_head(fnzi_parser *r) {
 }
 
 /* --- nodes ----------------------------------------------------------------------------------- */
-/* `name=` in front of an argument. */
-static bool at_keyword(const fnzi_parser *r) {
-  return (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING) &&
-         fnzi_lexer_peek(&r->x) == '=';
-}
-
-static fnz_status parse_keyword(fnzi_parser *r, const char **out) {
-  *out = "";
-  if (!at_keyword(r))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_parse_name(r, out));
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, "=");
-}
-
-static fnz_status find_parameter(fnzi_parser *r, const fnz_op *op, const char *keyword,
-                                 size_t *position, size_t *out) {
-  int k = keyword[0] ? fnzi_op_param(op, keyword) : (int)(*position)++;
-  if (k < 0)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%s has no argument \"%s\"", fnz_op_name(op),
-                           keyword);
-  if (k >= op->nparams || (!keyword[0] && op->params[k].keyword_only))
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "%s has only %d arguments without name",
-                           fnz_op_name(op), k);
-  if (r->args.data[k].tag != FNZ_ARG_DEFAULT)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_DUPLICATE, "argument \"%s\" is given twice",
-                           op->params[k].name);
-  *position = keyword[0] ? op->nparams : *position;
-  *out = (size_t)k;
-  return FNZ_OK;
-}
-
-static fnz_status parse_op_arg(fnzi_parser *r, const fnz_op *op, size_t *position) {
-  const char *keyword;
-  size_t k = 0;
-  FNZ_TRY(parse_keyword(r, &keyword));
-  FNZ_TRY(find_parameter(r, op, keyword, position, &k));
-  return fnzi_parse_tree(r, fnzi_parse_use, &r->args.data[k]);
-}
-
-static fnz_status parse_plain_arg(fnzi_parser *r) {
-  const char *keyword;
-  fnz_arg arg;
-  FNZ_TRY(parse_keyword(r, &keyword));
-  FNZ_TRY(fnzi_parse_tree(r, fnzi_parse_use, &arg));
-  FNZI_PUSH(r->ctx, &r->args, arg);
-  FNZI_PUSH(r->ctx, &r->names, keyword);
-  return FNZ_OK;
-}
-
-static fnz_status parse_args(fnzi_parser *r, const fnz_op *op) {
-  size_t position = 0;
-  r->args.count = r->names.count = 0;
-  while (op && r->args.count < op->nparams)
-    FNZI_PUSH(r->ctx, &r->args, ((fnz_arg){.tag = FNZ_ARG_DEFAULT}));
-  FNZ_TRY(fnzi_expect(r, FNZI_TOKEN_PUNCT, "("));
-  bool more = !fnzi_lexer_is(&r->x, FNZI_TOKEN_PUNCT, ")");
-  while (more) {
-    FNZ_TRY(op ? parse_op_arg(r, op, &position) : parse_plain_arg(r));
-    FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, ",", &more));
-  }
-  return fnzi_expect(r, FNZI_TOKEN_PUNCT, ")");
-}
-
 static fnz_status parse_results(fnzi_parser *r) {
   bool is_word = r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING;
   bool more = !is_word || fnzi_lexer_is(&r->x, FNZI_TOKEN_WORD, "None");
@@ -229,49 +166,6 @@ static fnz_status parse_results(fnzi_parser *r) {
     FNZ_TRY(fnzi_accept(r, FNZI_TOKEN_PUNCT, ",", &more));
   }
   return fnzi_expect(r, FNZI_TOKEN_PUNCT, "=");
-}
-
-static fnz_status refuse_target(fnzi_parser *r, const char *target) {
-  fnz_buffer near = {NULL, 0, 0};
-  fnz_status status = fnzi_op_put_near(r->p, target, &near);
-  if (status == FNZ_OK)
-    status =
-        fnzi_lexer_fail(&r->x, FNZ_CLASS_UNSUPPORTED,
-                        "there is no operator %s%s declare it with operator \"schema\", or for "
-                        "the command with --ops",
-                        target, near.size ? near.data : ";");
-  fnz_buffer_free(r->ctx, &near);
-  return status;
-}
-
-static fnz_status find_target(fnzi_parser *r, const char **target, const fnz_op **op) {
-  FNZ_TRY(fnzi_token_text(r, target));
-  FNZ_TRY(fnzi_op_use(r->p, *target, op));
-  if (!*op && !fnzi_is_higher_order(*target))
-    return refuse_target(r, *target);
-  return FNZ_OK;
-}
-
-static fnz_status parse_target(fnzi_parser *r, const char **target, const fnz_op **op) {
-  const char *name;
-  if (r->x.size > r->ctx->limits.op_name)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT,
-                           "the name of an operator has more than %zu bytes",
-                           r->ctx->limits.op_name);
-  if (r->x.kind == FNZI_TOKEN_WORD || r->x.kind == FNZI_TOKEN_STRING)
-    FNZ_TRY(find_target(r, target, op));
-  return fnzi_parse_name(r, &name);
-}
-
-static fnz_status keep_args(fnzi_parser *r, fnz_arg **out, uint32_t *count) {
-  if (r->args.count > r->ctx->limits.args)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_LIMIT, "%zu arguments or results; at most %zu",
-                           r->args.count, r->ctx->limits.args);
-  FNZI_NEW(&r->p->arena, r->args.count, out);
-  if (r->args.count)
-    memcpy(*out, r->args.data, r->args.count * sizeof **out);
-  *count = (uint32_t)r->args.count;
-  return FNZ_OK;
 }
 
 /* The names of the arguments, when there is one. */
@@ -309,20 +203,6 @@ static fnz_status parse_notes(fnzi_parser *r, fnzi_node *node, fnzi_node_other *
   return found ? fnzi_parse_string(r, &other->metadata) : FNZ_OK;
 }
 
-fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **args,
-                           uint32_t *nargs) {
-  fnzi_node node = {0};
-  const char *target;
-  FNZ_TRY(parse_target(r, &target, &node.op));
-  if (!node.op)
-    return fnzi_lexer_fail(&r->x, FNZ_CLASS_TYPE, "expected an operator with a schema");
-  FNZ_TRY(parse_args(r, node.op));
-  FNZ_TRY(keep_args(r, &node.args, nargs));
-  *op = node.op;
-  *args = node.args;
-  return FNZ_OK;
-}
-
 /* Where a view lies its operator says, too; what is new memory lies as it is written. */
 static void say_new(fnzi_graph *graph, const fnz_op *op, size_t unsaid) {
   if (!op || (!op->is_view && !fnz_op_is_mutating(op)))
@@ -336,11 +216,11 @@ static fnz_status parse_node(fnzi_parser *r) {
   uint32_t index;
   size_t unsaid = fnzi_graph_at(r->p, r->graph)->unsaid.count;
   FNZ_TRY(parse_results(r));
-  FNZ_TRY(keep_args(r, &node.outputs, &node.noutputs));
-  FNZ_TRY(parse_target(r, &other.target, &node.op));
+  FNZ_TRY(fnzi_keep_args(r, &node.outputs, &node.noutputs));
+  FNZ_TRY(fnzi_parse_target(r, &other.target, &node.op));
   say_new(fnzi_graph_at(r->p, r->graph), node.op, unsaid);
-  FNZ_TRY(parse_args(r, node.op));
-  FNZ_TRY(keep_args(r, &node.args, &node.nargs));
+  FNZ_TRY(fnzi_parse_args(r, node.op));
+  FNZ_TRY(fnzi_keep_args(r, &node.args, &node.nargs));
   FNZ_TRY(keep_names(r, &other));
   FNZ_TRY(parse_notes(r, &node, &other));
   FNZ_TRY(fnzi_node_keep(r->p, &node, &other));

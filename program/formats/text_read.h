@@ -1,5 +1,6 @@
 /* text_read.h - what the two halves of the text reader share: the parser's state and the pieces of
- * a statement. text_parts.c reads types and arguments, text_read.c everything around them. */
+ * a statement. text_parts.c reads types and arguments, text_call.c calls, text_read.c everything
+ * around them. */
 #ifndef FNZI_TEXT_READ_H
 #define FNZI_TEXT_READ_H
 
@@ -67,6 +68,13 @@ fnzi_item_parser fnzi_parse_input, fnzi_parse_result;
 /* An argument with the lists in it; the lists live in the program's arena. */
 FNZ_MUST_CHECK fnz_status fnzi_parse_tree(fnzi_parser *r, fnzi_item_parser *item, fnz_arg *out);
 
+/* --- text_call.c ------------------------------------------------------------------------------ */
+/* `add.Tensor`; *op NULL for a target that needs no schema. */
+FNZ_MUST_CHECK fnz_status fnzi_parse_target(fnzi_parser *r, const char **target, const fnz_op **op);
+/* `(%x, dim=0)` into r->args, and where op is NULL the names into r->names. */
+FNZ_MUST_CHECK fnz_status fnzi_parse_args(fnzi_parser *r, const fnz_op *op);
+/* A copy of r->args in the arena. */
+FNZ_MUST_CHECK fnz_status fnzi_keep_args(fnzi_parser *r, fnz_arg **out, uint32_t *count);
 /* `select.int(dim=0, index=1)`: an operator with a schema and its arguments, in the arena. What
  * r->args held is lost. */
 FNZ_MUST_CHECK fnz_status fnzi_parse_call(fnzi_parser *r, const fnz_op **op, const fnz_arg **args,

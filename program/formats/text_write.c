@@ -8,23 +8,6 @@
 enum { SHORT_SOURCE = 48 };
 
 /* --- nodes ----------------------------------------------------------------------------------- */
-fnz_status fnzi_print_op_args(fnzi_printer *w, const fnz_op *op, const fnz_arg *args,
-                              uint32_t nargs) {
-  bool by_name = false, first = true;
-  for (uint32_t i = 0; i < nargs; i++) {
-    by_name = by_name || args[i].tag == FNZ_ARG_DEFAULT || op->params[i].keyword_only;
-    if (args[i].tag == FNZ_ARG_DEFAULT)
-      continue;
-    if (!first)
-      FNZ_TRY(fnzi_print_comma(w));
-    first = false;
-    if (by_name)
-      FNZ_TRY(fnzi_printf(w->ctx, w->out, "%s=", op->params[i].name));
-    FNZ_TRY(fnzi_print_tree(w, &args[i], fnzi_print_use));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status put_plain_args(fnzi_printer *w, const fnzi_node *n) {
   for (uint32_t i = 0; i < n->nargs; i++) {
     const char *name = fnzi_node_arg_name(n, i);

@@ -1,0 +1,25 @@
+/* formats.h - readers and writers of whole programs, and pieces of the text form. */
+#ifndef FNZI_FORMATS_H
+#define FNZI_FORMATS_H
+
+#include "program/program.h"
+
+typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
+struct fnzi_pieces; /* out.h; NULL: all goes into `out` */
+typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
+                               struct fnzi_pieces *pieces);
+fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;
+fnzi_writer fnzi_write_pt2, fnzi_write_json, fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
+/* Pieces of the text form, for messages: one node without its notes, an argument, a value with its
+ * type, the type of a tensor. */
+FNZ_MUST_CHECK fnz_status fnzi_write_node(fnz_context *ctx, const fnz_program *p, uint32_t graph,
+                                          uint32_t node, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_write_use(fnz_context *ctx, const fnz_program *p, uint32_t graph,
+                                         const fnz_arg *arg, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_write_definition(fnz_context *ctx, const fnz_program *p,
+                                                uint32_t graph, const fnz_arg *arg,
+                                                fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_write_type(fnz_context *ctx, const fnz_program *p,
+                                          const fnz_geometry *g, fnz_buffer *out);
+
+#endif
