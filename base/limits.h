@@ -8,7 +8,10 @@
 
 #include <stddef.h>
 
-enum { FNZI_MAX_NESTING = 64 }; /* lists in lists */
+enum {
+  FNZI_MAX_NESTING = 64,         /* lists in lists */
+  FNZI_EXPR_MAX_TEXT = 64 * 1024 /* bytes of a symbolic expression, read or printed */
+};
 
 /* Columns: name, the usual limit. */
 #define FNZI_LIMIT_ROWS(ROW)                                                                       \

@@ -408,7 +408,11 @@ static inline uint32_t fnzi_memory_of(const fnz_program *p, uint32_t k) {
   return p->inputs[k].shares ? p->inputs[k].shares - 1 : k;
 }
 
-/* --- Kinds of outputs (program/output_kinds.c) ------------------------------------------- */
+/* --- Kinds of inputs and outputs (program/kinds.c) --------------------------------------- */
+/* "user", "buffer_mutation", as the text form writes them. */
+extern const char *const fnzi_input_kind_names[FNZ_INPUT_KIND_COUNT];
+extern const char *const fnzi_output_kind_names[FNZ_OUTPUT_KIND_COUNT];
+
 typedef enum fnzi_taker {
   FNZI_TAKEN_BY_NOBODY,
   FNZI_TAKEN_BY_USER,     /* what the caller of the program asked for */
@@ -450,24 +454,5 @@ bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);
 /* Wraps a negative dim; BOUNDS naming `what` when outside. A rank of 0 accepts 0 and -1. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim,
                                         uint32_t rank, uint32_t *out);
-
-/* --- Formats (program/formats/) ---------------------------------------------------------- */
-typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
-struct fnzi_pieces; /* program/formats/out.h; NULL: all goes into `out` */
-typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                               struct fnzi_pieces *pieces);
-fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;
-fnzi_writer fnzi_write_pt2, fnzi_write_json, fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
-/* Pieces of the text form, for messages: one node without its notes, an argument, a value with its
- * type, the type of a tensor. */
-FNZ_MUST_CHECK fnz_status fnzi_write_node(fnz_context *ctx, const fnz_program *p, uint32_t graph,
-                                          uint32_t node, fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_write_use(fnz_context *ctx, const fnz_program *p, uint32_t graph,
-                                         const fnz_arg *arg, fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_write_definition(fnz_context *ctx, const fnz_program *p,
-                                                uint32_t graph, const fnz_arg *arg,
-                                                fnz_buffer *out);
-FNZ_MUST_CHECK fnz_status fnzi_write_type(fnz_context *ctx, const fnz_program *p,
-                                          const fnz_geometry *g, fnz_buffer *out);
 
 #endif

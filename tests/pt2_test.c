@@ -2,6 +2,7 @@
  * pt2_test.c - programs of torch.export: what is read of good files, and the class of each fault.
  */
 #include "program/program.h"
+#include "program/formats/formats.h"
 #include "tests/archive.h"
 #include "tests/faults.h"
 

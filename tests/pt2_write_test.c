@@ -2,6 +2,7 @@
  * pt2_write_test.c - programs as .pt2: what is written is read back as the same program, what the
  * file said beside it stays, and what cannot be said is refused. */
 #include "program/formats/json_out.h"
+#include "program/formats/formats.h"
 #include "program/formats/zip_out.h"
 #include "program/program.h"
 #include "tests/archive.h"

@@ -2,6 +2,7 @@
  * text_test.c - the text form: what is printed reads back the same, and what is wrong is refused at
  * its line and column. */
 #include "program/program.h"
+#include "program/formats/formats.h"
 #include "tests/context.h"
 #include "tests/faults.h"
 

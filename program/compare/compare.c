@@ -3,7 +3,7 @@
  * needs   verified programs
  * gives   FNZ_OK, or FNZ_DIFFERENT with the first difference; signatures come before expressions */
 #include "program/compare/compare.h"
-#include "program/formats/text.h"
+#include "program/formats/formats.h"
 #include "program/signature.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* difference.c - from two classes that differ to the smallest part that shows it, in words. */
 #include "program/compare/compare.h"
+#include "program/formats/formats.h"
 
 #include <stdio.h>
 

@@ -1,6 +1,7 @@
 /* dot.c - a picture of a program for Graphviz: operators as boxes, values as arrows. What views and
  * writes are, or became, has a colour; the legend says which. */
 #include "program/formats/text.h"
+#include "program/formats/formats.h"
 
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /* formats.c - which format bytes are in, and the way from bytes to a program that is verified. */
 #include "program/formats/foreign.h"
+#include "program/formats/formats.h"
 #include "program/formats/out.h"
 #include "program/program.h"
 

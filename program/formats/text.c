@@ -1,18 +1,6 @@
 /* text.c - names that the text form and its neighbours share. */
 #include "program/formats/text.h"
 
-const char *const fnzi_input_kind_names[FNZ_INPUT_KIND_COUNT] = {
-#define INPUT_NAME(id, name) name,
-    FNZ_INPUT_KIND_ROWS(INPUT_NAME)
-#undef INPUT_NAME
-};
-
-const char *const fnzi_output_kind_names[FNZ_OUTPUT_KIND_COUNT] = {
-#define OUTPUT_NAME(id, name) name,
-    FNZ_OUTPUT_KIND_ROWS(OUTPUT_NAME)
-#undef OUTPUT_NAME
-};
-
 const fnzi_text_word fnzi_text_words[] = {
 #define WORD_ROW(id, number, word) {FNZ_ARG_##id, number, word},
     FNZI_TEXT_WORD_ROWS(WORD_ROW){0, 0, NULL},

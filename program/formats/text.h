@@ -2,7 +2,7 @@
 #ifndef FNZI_TEXT_H
 #define FNZI_TEXT_H
 
-#include "program/program.h"
+#include "program/formats/formats.h"
 
 #define FNZI_TEXT_VERSION 1
 
@@ -49,9 +49,6 @@ const char *fnzi_text_word_of(const fnzi_text_word *rows, uint8_t tag);
 
 /* What a target that is no operator with a schema begins with. */
 bool fnzi_is_higher_order(const char *target);
-
-extern const char *const fnzi_input_kind_names[FNZ_INPUT_KIND_COUNT];
-extern const char *const fnzi_output_kind_names[FNZ_OUTPUT_KIND_COUNT];
 
 /* [A-Za-z_][A-Za-z0-9_]*, the whole of it. */
 bool fnzi_is_identifier(const char *s);

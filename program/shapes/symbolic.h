@@ -24,9 +24,8 @@
 #include "base/base.h"
 
 enum {
-  FNZI_EXPR_MAX_TEXT = 64 * 1024, /* bytes of a text, read or printed */
-  FNZI_EXPR_MAX_DEPTH = 256,      /* open parentheses and operators while reading */
-  FNZI_EXPR_MAX_PARTS = 1024,     /* terms of a sum, factors of a product, arguments of a call */
+  FNZI_EXPR_MAX_DEPTH = 256,  /* open parentheses and operators while reading */
+  FNZI_EXPR_MAX_PARTS = 1024, /* terms of a sum, factors of a product, arguments of a call */
   FNZI_EXPR_MAX_POWER = 64
 };
 

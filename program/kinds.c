@@ -1,5 +1,17 @@
-/* output_kinds.c - what the kinds of outputs are to whoever runs, compares or writes a program. */
+/* kinds.c - what the kinds of outputs are to whoever runs, compares or writes a program. */
 #include "program/program.h"
+
+const char *const fnzi_input_kind_names[FNZ_INPUT_KIND_COUNT] = {
+#define INPUT_NAME(id, name) name,
+    FNZ_INPUT_KIND_ROWS(INPUT_NAME)
+#undef INPUT_NAME
+};
+
+const char *const fnzi_output_kind_names[FNZ_OUTPUT_KIND_COUNT] = {
+#define OUTPUT_NAME(id, name) name,
+    FNZ_OUTPUT_KIND_ROWS(OUTPUT_NAME)
+#undef OUTPUT_NAME
+};
 
 enum { NONE = FNZI_NO_INPUT_KIND };
 
