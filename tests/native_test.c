@@ -137,7 +137,7 @@ static void check_group(const fnz_library *library, const char *functional, cons
   const fnzi_native_group *g = &library->groups[n->group];
   const struct {
     const char *name;
-    fnzi_member place;
+    fnzi_native_member place;
   } rows[] = {
       {functional, g->functional}, {out, g->out}, {inplace, g->inplace}, {mutable, g->mutable}};
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

@@ -76,7 +76,7 @@ static fnz_status number_inputs(fnzi_numbering *n, fnzi_side *s, uint32_t graph)
 /* --- reading ---------------------------------------------------------------------------------- */
 fnz_status fnzi_number_read(fnzi_numbering *n, fnzi_side *s, uint64_t value, fnzi_spot spot,
                             uint32_t *out) {
-  const fnzi_memory *m = &s->memory;
+  const fnzi_cmp_memory *m = &s->memory;
   uint32_t state = m->is_tracked ? m->state[fnzi_component(m, value)] : 0;
   *out = s->values[value];
   if (!state)
@@ -106,7 +106,7 @@ typedef struct call {
 
 static fnz_status find_operand(void *user, const fnz_arg *arg) {
   call *c = user;
-  const fnzi_memory *m = &c->s->memory;
+  const fnzi_cmp_memory *m = &c->s->memory;
   uint32_t operand;
   if (arg->tag == FNZ_ARG_GRAPH)
     operand = c->s->graphs[arg->u.i];
@@ -192,7 +192,7 @@ static fnz_status one_class(call *c, fnzi_class_kind kind, uint32_t number, uint
 /* Tensors that equal nodes make in one component are told apart by their order: a write to one is
  * none to the other. */
 static fnz_status bind_result(call *c, uint64_t value, uint32_t class) {
-  fnzi_memory *m = &c->s->memory;
+  fnzi_cmp_memory *m = &c->s->memory;
   bool is_own = m->is_tracked && !c->opens && c->g->values.data[value].geometry;
   uint32_t component = is_own ? fnzi_component(m, value) : 0;
   if (is_own && m->roots[component] > 1)
@@ -306,7 +306,7 @@ static void look_into(fnzi_side *s, uint32_t graph) {
 /* A region is what it gives back and what it leaves behind. */
 static fnz_status number_region(fnzi_numbering *n, fnzi_side *s, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
-  const fnzi_memory *m = &s->memory;
+  const fnzi_cmp_memory *m = &s->memory;
   call c = {.n = n, .s = s, .g = g, .spot = {graph, FNZI_NO_NODE, false, true}};
   fnz_status status = fnzi_args_visit(g->outputs, g->noutputs, find_operand, &c);
   for (uint32_t k = 0; status == FNZ_OK && m->is_tracked && k < g->ninputs; k++)

@@ -36,14 +36,14 @@ typedef struct fnzi_expression {
 } fnzi_expression;
 
 /* The memory of one graph while it is numbered; of graph 0 it stays. */
-typedef struct fnzi_memory {
+typedef struct fnzi_cmp_memory {
   bool is_tracked;     /* some node makes a view or writes; else nothing below is there */
   uint32_t *component; /* per value: a value that stands for the component; see fnzi_component */
   uint32_t *state;     /* per such value: class of the last write, 0 before */
   uint32_t *roots;     /* tensors of their own in it */
   uint32_t *made;      /* of those, made by nodes so far */
   bool *moves;         /* some node changes sizes or strides of a tensor in it */
-} fnzi_memory;
+} fnzi_cmp_memory;
 
 typedef struct fnzi_side {
   const fnz_program *p;
@@ -51,7 +51,7 @@ typedef struct fnzi_side {
   uint32_t *graphs;                 /* classes of regions */
   bool *writes, *random, *effects;  /* per graph: what is somewhere in it */
   uint32_t *values;                 /* classes, of the graph at hand */
-  fnzi_memory memory;               /* of the graph at hand */
+  fnzi_cmp_memory memory;           /* of the graph at hand */
   uint32_t random_now, effects_now; /* the last node of either sort */
 } fnzi_side;
 
@@ -84,7 +84,7 @@ FNZ_MUST_CHECK fnz_status fnzi_number_program(fnzi_numbering *n, fnzi_side *s);
 /* The class of what a value holds at the end. */
 FNZ_MUST_CHECK fnz_status fnzi_number_read(fnzi_numbering *n, fnzi_side *s, uint64_t value,
                                            fnzi_spot spot, uint32_t *out);
-uint32_t fnzi_operand(const fnzi_expression *e, uint32_t k);
+uint32_t fnzi_cmp_operand(const fnzi_expression *e, uint32_t k);
 
 /* --- keys.c: the class that is being made ----------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_key_start(fnzi_numbering *n, fnzi_class_kind kind);
@@ -108,8 +108,8 @@ bool fnzi_op_writes(const fnz_op *op);
 /* Its result shows its argument's memory and nothing is computed. */
 bool fnzi_only_opens(const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_memory_find(fnzi_numbering *n, const fnzi_side *s, uint32_t graph,
-                                           fnzi_memory *out);
-uint32_t fnzi_component(const fnzi_memory *m, uint64_t value);
+                                           fnzi_cmp_memory *out);
+uint32_t fnzi_component(const fnzi_cmp_memory *m, uint64_t value);
 
 /* --- weights.c -------------------------------------------------------------------------------- */
 bool fnzi_weights_equal(const fnzi_weight *a, const fnzi_weight *b);

@@ -51,7 +51,7 @@ static bool needs_memory(const fnzi_side *s, const fnzi_graph *g) {
 }
 
 /* --- joining ---------------------------------------------------------------------------------- */
-uint32_t fnzi_component(const fnzi_memory *m, uint64_t value) {
+uint32_t fnzi_component(const fnzi_cmp_memory *m, uint64_t value) {
   uint32_t v = (uint32_t)value;
   while (m->component[v] != v) {
     m->component[v] = m->component[m->component[v]];
@@ -60,13 +60,13 @@ uint32_t fnzi_component(const fnzi_memory *m, uint64_t value) {
   return v;
 }
 
-static void join(fnzi_memory *m, uint64_t a, uint64_t b) {
+static void join(fnzi_cmp_memory *m, uint64_t a, uint64_t b) {
   uint32_t x = fnzi_component(m, a), y = fnzi_component(m, b);
   m->component[x < y ? y : x] = x < y ? x : y;
 }
 
 typedef struct joining {
-  fnzi_memory *m;
+  fnzi_cmp_memory *m;
   uint64_t first;
   bool any;
 } joining;
@@ -83,7 +83,7 @@ static fnz_status join_arg(void *user, const fnz_arg *arg) {
 }
 
 /* A written argument that is also a result is one tensor. */
-static fnz_status join_returned(fnzi_memory *m, const fnzi_node *node) {
+static fnz_status join_returned(fnzi_cmp_memory *m, const fnzi_node *node) {
   for (uint32_t k = 0; k < node->noutputs; k++) {
     const fnzi_param *p = fnzi_op_returned(node->op, &node->op->returns[k]);
     joining j = {.m = m};
@@ -95,7 +95,7 @@ static fnz_status join_returned(fnzi_memory *m, const fnzi_node *node) {
   return FNZ_OK;
 }
 
-static fnz_status join_node(fnzi_memory *m, const fnzi_node *node) {
+static fnz_status join_node(fnzi_cmp_memory *m, const fnzi_node *node) {
   joining j = {.m = m};
   if (!may_alias(node))
     return join_returned(m, node);
@@ -104,7 +104,7 @@ static fnz_status join_node(fnzi_memory *m, const fnzi_node *node) {
 }
 
 /* Weights that lie in one storage. */
-static fnz_status join_weights(fnzi_numbering *n, const fnz_program *p, fnzi_memory *m) {
+static fnz_status join_weights(fnzi_numbering *n, const fnz_program *p, fnzi_cmp_memory *m) {
   fnzi_map blobs;
   fnz_status status = FNZ_OK;
   fnzi_map_init(&blobs, n->ctx);
@@ -125,7 +125,7 @@ static fnz_status join_weights(fnzi_numbering *n, const fnz_program *p, fnzi_mem
 }
 
 /* Inputs that are said to share memory. */
-static void join_inputs(const fnz_program *p, fnzi_memory *m) {
+static void join_inputs(const fnz_program *p, fnzi_cmp_memory *m) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     uint32_t first = p->inputs[k].shares;
@@ -136,7 +136,7 @@ static void join_inputs(const fnz_program *p, fnzi_memory *m) {
 
 /* --- what a component has --------------------------------------------------------------------- */
 static fnz_status count_root(void *user, const fnz_arg *arg) {
-  fnzi_memory *m = user;
+  fnzi_cmp_memory *m = user;
   if (arg->tag == FNZ_ARG_VALUE)
     m->roots[fnzi_component(m, arg->u.value)]++;
   return FNZ_OK;
@@ -160,13 +160,13 @@ static bool changes_geometry(const fnzi_graph *g, const fnzi_node *node) {
 }
 
 static fnz_status mark_moved(void *user, const fnz_arg *arg) {
-  fnzi_memory *m = user;
+  fnzi_cmp_memory *m = user;
   if (arg->tag == FNZ_ARG_VALUE)
     m->moves[fnzi_component(m, arg->u.value)] = true;
   return FNZ_OK;
 }
 
-static fnz_status look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_memory *m) {
+static fnz_status look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_cmp_memory *m) {
   for (uint32_t k = 0; k < node->noutputs; k++) {
     bool is_own = !node->op || (!fnzi_only_opens(node->op) &&
                                 !fnzi_op_returned(node->op, &node->op->returns[k]));
@@ -179,7 +179,7 @@ static fnz_status look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_memor
 }
 
 static fnz_status join_all(fnzi_numbering *n, const fnz_program *p, uint32_t graph,
-                           fnzi_memory *m) {
+                           fnzi_cmp_memory *m) {
   const fnzi_graph *g = fnzi_graph_at(p, graph);
   for (size_t i = 0; i < g->nodes.count; i++)
     FNZ_TRY(join_node(m, &g->nodes.data[i]));
@@ -190,10 +190,10 @@ static fnz_status join_all(fnzi_numbering *n, const fnz_program *p, uint32_t gra
 }
 
 fnz_status fnzi_memory_find(fnzi_numbering *n, const fnzi_side *s, uint32_t graph,
-                            fnzi_memory *out) {
+                            fnzi_cmp_memory *out) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   size_t count = g->values.count;
-  *out = (fnzi_memory){.is_tracked = needs_memory(s, g)};
+  *out = (fnzi_cmp_memory){.is_tracked = needs_memory(s, g)};
   if (!out->is_tracked)
     return FNZ_OK;
   FNZI_NEW(&n->arena, count, &out->component);

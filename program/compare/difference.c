@@ -40,12 +40,12 @@ static void part(const fnzi_numbering *n, uint32_t *a, uint32_t *b) {
     uint32_t k = 0;
     if (!*a || !*b || !same_header(x, y))
       return;
-    while (k < x->noperands && fnzi_operand(x, k) == fnzi_operand(y, k))
+    while (k < x->noperands && fnzi_cmp_operand(x, k) == fnzi_cmp_operand(y, k))
       k++;
     if (k == x->noperands)
       return;
-    *a = fnzi_operand(x, k);
-    *b = fnzi_operand(y, k);
+    *a = fnzi_cmp_operand(x, k);
+    *b = fnzi_cmp_operand(y, k);
   }
 }
 
@@ -54,7 +54,7 @@ static void part(const fnzi_numbering *n, uint32_t *a, uint32_t *b) {
 static fnzi_spot spot_of(const fnzi_numbering *n, uint32_t class, uint32_t which) {
   const fnzi_expression *e = &n->classes.data[class];
   if (class && e->kind == FNZI_CLASS_READ)
-    e = &n->classes.data[fnzi_operand(e, 1)];
+    e = &n->classes.data[fnzi_cmp_operand(e, 1)];
   return e->spots[which];
 }
 

@@ -98,7 +98,7 @@ fnz_status fnzi_key_tree(fnzi_numbering *n, const fnz_arg *arg) {
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
-uint32_t fnzi_operand(const fnzi_expression *e, uint32_t k) {
+uint32_t fnzi_cmp_operand(const fnzi_expression *e, uint32_t k) {
   uint32_t operand;
   memcpy(&operand, e->header + e->header_bytes + (size_t)k * sizeof operand, sizeof operand);
   return operand;

@@ -238,7 +238,7 @@ static fnz_status put_program(writer *w, sides *s) {
 }
 
 fnz_status fnzi_write_cbor(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                           struct fnzi_pieces *pieces) {
+                           struct fnzi_out_pieces *pieces) {
   writer w = {.ctx = ctx, .p = p, .out = out, .pieces = pieces};
   sides s = {{0}, {0}, {0}};
   fnzi_map_init(&w.string_index, ctx);

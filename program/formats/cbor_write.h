@@ -11,7 +11,7 @@ typedef struct fnzi_cbor_writer {
   fnz_context *ctx;
   const fnz_program *p;
   fnz_buffer *out;
-  fnzi_pieces *pieces; /* where blobs may go; NULL: into `out` too */
+  fnzi_out_pieces *pieces; /* where blobs may go; NULL: into `out` too */
   fnzi_map string_index, type_index, blob_index;
   struct {
     const char **data;

@@ -179,7 +179,7 @@ static fnz_status put_graph(writer *w, uint32_t index) {
 }
 
 fnz_status fnzi_write_dot(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                          struct fnzi_pieces *pieces) {
+                          struct fnzi_out_pieces *pieces) {
   (void)pieces;
   writer w = {.ctx = ctx, .p = p, .out = out};
   FNZ_TRY(put(&w, "digraph fnz {\n  node [shape=box, style=filled, fillcolor=white, "

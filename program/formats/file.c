@@ -48,7 +48,7 @@ static fnz_status make_room(fnz_context *ctx, fnz_buffer *out, size_t want) {
 /* A stream has no end that is known before. */
 static fnz_status look_at(fnz_context *ctx, fnzi_look *look, const fnz_buffer *seen) {
   size_t size = seen->size < FNZI_HEAD ? seen->size : FNZI_HEAD;
-  return look ? look(ctx, &(fnzi_seen){seen->data, size, seen->size, -1}) : FNZ_OK;
+  return look ? look(ctx, &(fnzi_foreign_seen){seen->data, size, seen->size, -1}) : FNZ_OK;
 }
 
 static fnz_status read_stream(fnz_context *ctx, int fd, const char *path, fnzi_look *look,
@@ -117,10 +117,10 @@ static fnz_status look_first(fnz_context *ctx, int fd, const char *path, fnzi_lo
     return io_error(ctx, path, "cannot read");
   if (got > total)
     return file_changed(ctx, path);
-  return look(ctx, &(fnzi_seen){head, got, total, fd});
+  return look(ctx, &(fnzi_foreign_seen){head, got, total, fd});
 }
 
-fnz_status fnzi_seen_read(fnz_context *ctx, const fnzi_seen *seen, uint64_t at, size_t size,
+fnz_status fnzi_seen_read(fnz_context *ctx, const fnzi_foreign_seen *seen, uint64_t at, size_t size,
                           fnz_buffer *out) {
   ssize_t n = 1;
   out->size = 0;
@@ -174,7 +174,7 @@ fnz_status fnz_file_read(fnz_context *ctx, const char *path, fnz_buffer *out) {
 typedef struct content {
   const char *bytes;
   size_t size;
-  const fnzi_pieces *pieces; /* NULL: none */
+  const fnzi_out_pieces *pieces; /* NULL: none */
 } content;
 
 static void advance(struct iovec *parts, int count, size_t written) {
@@ -216,7 +216,7 @@ static fnz_status write_content(fnz_context *ctx, int fd, const char *path, cons
   size_t at = 0, npieces = c->pieces ? c->pieces->count : 0;
   int count = 0;
   for (size_t i = 0; i < npieces; i++) {
-    const fnzi_piece *piece = &c->pieces->data[i];
+    const fnzi_out_piece *piece = &c->pieces->data[i];
     parts[count++] = part(c->bytes + at, piece->at - at);
     parts[count++] = part(piece->data, piece->size);
     at = piece->at;
@@ -414,6 +414,6 @@ fnz_status fnz_file_write(fnz_context *ctx, const char *path, const void *bytes,
 }
 
 fnz_status fnzi_file_write(fnz_context *ctx, const char *path, const fnz_buffer *bytes,
-                           const fnzi_pieces *pieces) {
+                           const fnzi_out_pieces *pieces) {
   return write_file(ctx, path, &(content){bytes->data, bytes->size, pieces});
 }

@@ -155,7 +155,7 @@ static bool note_names(fnzi_zip_names *names, const fnz_buffer *directory) {
   return at == directory->size;
 }
 
-static fnz_status look_at_end(fnz_context *ctx, const fnzi_seen *seen, fnz_buffer *part) {
+static fnz_status look_at_end(fnz_context *ctx, const fnzi_foreign_seen *seen, fnz_buffer *part) {
   enum { LONGEST = 1 << 20 };
   size_t size = seen->total < FNZI_ZIP_END ? (size_t)seen->total : FNZI_ZIP_END;
   fnzi_zip_names names = {false, false, false, false};
@@ -173,7 +173,7 @@ static fnz_status look_at_end(fnz_context *ctx, const fnzi_seen *seen, fnz_buffe
   return fnzi_refuse_names(ctx, &names);
 }
 
-fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx, const fnzi_seen *seen) {
+fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   fnz_buffer part = {NULL, 0, 0};
   if (seen->fd < 0 || seen->size < 4 || memcmp(seen->head, "PK\3\4", 4) != 0)
     return FNZ_OK;

@@ -23,23 +23,24 @@ void fnzi_note_name(fnzi_zip_names *names, const char *name, size_t size);
 FNZ_MUST_CHECK fnz_status fnzi_refuse_names(fnz_context *ctx, const fnzi_zip_names *names);
 
 /* What is seen of a file before it is read: its first bytes, of `total` in all. */
-typedef struct fnzi_seen {
+typedef struct fnzi_foreign_seen {
   const char *head;
   size_t size;
   uint64_t total;
   int fd; /* for fnzi_seen_read(); -1 for a stream */
-} fnzi_seen;
+} fnzi_foreign_seen;
 
-typedef fnz_status fnzi_look(fnz_context *ctx, const fnzi_seen *seen);
+typedef fnz_status fnzi_look(fnz_context *ctx, const fnzi_foreign_seen *seen);
 
 /* Fills `out` with bytes of the file from `at` on; with fewer than `size` where they cannot be
  * read. */
-FNZ_MUST_CHECK fnz_status fnzi_seen_read(fnz_context *ctx, const fnzi_seen *seen, uint64_t at,
-                                         size_t size, fnz_buffer *out);
+FNZ_MUST_CHECK fnz_status fnzi_seen_read(fnz_context *ctx, const fnzi_foreign_seen *seen,
+                                         uint64_t at, size_t size, fnz_buffer *out);
 
 /* Of a zip archive the list at its end is enough to know that it holds no program. What cannot be
  * seen here is left to the reader of the whole. */
-FNZ_MUST_CHECK fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx, const fnzi_seen *seen);
+FNZ_MUST_CHECK fnz_status fnzi_refuse_foreign_archive(fnz_context *ctx,
+                                                      const fnzi_foreign_seen *seen);
 
 /* fnz_file_read(), but of a file that `look` refuses no more is read than that; NULL looks at none.
  */

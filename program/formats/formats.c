@@ -138,7 +138,7 @@ fnz_status fnz_program_read_buffer(fnz_context *ctx, fnz_buffer *bytes, fnz_form
 
 /* The beginning of a file, and of an archive the list at its end, are enough to refuse what is none
  * of ours, and one that is too large for what it begins as. Comments may be longer than it. */
-static fnz_status look_for_program(fnz_context *ctx, const fnzi_seen *seen) {
+static fnz_status look_for_program(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   const char *head = seen->head;
   size_t size = seen->size;
   uint64_t total = seen->total;
@@ -184,7 +184,7 @@ fnz_status fnz_program_save(fnz_context *ctx, const fnz_program *program, fnz_fo
                             const char *path) {
   fnzi_writer *write = find_writer(format);
   fnz_buffer out = {0};
-  fnzi_pieces pieces = {0};
+  fnzi_out_pieces pieces = {0};
   if (!write)
     return no_writer(ctx, format);
   fnz_status status = write(ctx, program, &out, &pieces);

@@ -5,9 +5,9 @@
 #include "program/program.h"
 
 typedef fnz_status fnzi_reader(fnz_context *ctx, const char *bytes, size_t size, fnz_program *out);
-struct fnzi_pieces; /* out.h; NULL: all goes into `out` */
+struct fnzi_out_pieces; /* out.h; NULL: all goes into `out` */
 typedef fnz_status fnzi_writer(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                               struct fnzi_pieces *pieces);
+                               struct fnzi_out_pieces *pieces);
 fnzi_reader fnzi_read_pt2, fnzi_read_json, fnzi_read_cbor, fnzi_read_text;
 fnzi_writer fnzi_write_pt2, fnzi_write_json, fnzi_write_cbor, fnzi_write_text, fnzi_write_dot;
 /* Pieces of the text form, for messages: one node without its notes, an argument, a value with its

@@ -6,27 +6,27 @@
 #include "base/base.h"
 
 /* `size` bytes that come before byte `at` of the buffer; borrowed. */
-typedef struct fnzi_piece {
+typedef struct fnzi_out_piece {
   size_t at;
   const void *data;
   size_t size;
-} fnzi_piece;
+} fnzi_out_piece;
 
 /* In the order of their places. Zero at first; ends with FNZI_VEC_FREE(). */
-typedef struct fnzi_pieces {
-  fnzi_piece *data;
+typedef struct fnzi_out_pieces {
+  fnzi_out_piece *data;
   size_t count, capacity;
   size_t bytes; /* of all */
-} fnzi_pieces;
+} fnzi_out_pieces;
 
 /* Shorter ones are cheaper to copy. */
 enum { FNZI_PIECE_LEAST = 1024 };
 
 /* Appends bytes to the output: to the pieces when there are any (`pieces` is not NULL) and these
  * are many enough, else to the buffer. They must stay until the output is written. */
-static inline fnz_status fnzi_put_piece(fnz_context *ctx, fnz_buffer *out, fnzi_pieces *pieces,
+static inline fnz_status fnzi_put_piece(fnz_context *ctx, fnz_buffer *out, fnzi_out_pieces *pieces,
                                         const void *data, size_t size) {
-  fnzi_piece piece = {out->size, data, size};
+  fnzi_out_piece piece = {out->size, data, size};
   if (!pieces || size < FNZI_PIECE_LEAST)
     return fnzi_put(ctx, out, data, size);
   FNZI_PUSH(ctx, pieces, piece);
@@ -36,6 +36,6 @@ static inline fnz_status fnzi_put_piece(fnz_context *ctx, fnz_buffer *out, fnzi_
 
 /* file.c: fnz_file_write() of both. */
 FNZ_MUST_CHECK fnz_status fnzi_file_write(fnz_context *ctx, const char *path,
-                                          const fnz_buffer *bytes, const fnzi_pieces *pieces);
+                                          const fnz_buffer *bytes, const fnzi_out_pieces *pieces);
 
 #endif

@@ -173,7 +173,7 @@ static fnz_status prepare(fnzi_pt2_out *o) {
 }
 
 static fnz_status write(fnzi_pt2_out *o, bool is_archive, fnz_buffer *out,
-                        struct fnzi_pieces *pieces) {
+                        struct fnzi_out_pieces *pieces) {
   fnz_buffer model = {0};
   FNZ_TRY(prepare(o));
   FNZ_TRY(put_bodies(o));
@@ -201,7 +201,7 @@ static void end(fnzi_pt2_out *o) {
 }
 
 static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, fnz_buffer *out,
-                      struct fnzi_pieces *pieces) {
+                      struct fnzi_out_pieces *pieces) {
   fnz_program *asserted;
   FNZ_TRY(fnzi_pt2_assert_guards(ctx, p, &asserted));
   fnzi_pt2_out o = {.ctx = ctx,
@@ -218,11 +218,11 @@ static fnz_status run(fnz_context *ctx, const fnz_program *p, bool is_archive, f
 }
 
 fnz_status fnzi_write_pt2(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                          struct fnzi_pieces *pieces) {
+                          struct fnzi_out_pieces *pieces) {
   return run(ctx, p, true, out, pieces);
 }
 
 fnz_status fnzi_write_json(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                           struct fnzi_pieces *pieces) {
+                           struct fnzi_out_pieces *pieces) {
   return run(ctx, p, false, out, pieces);
 }

@@ -118,6 +118,6 @@ FNZ_MUST_CHECK fnz_status fnzi_pt2_put_signature(fnzi_pt2_out *o, fnzi_json_out 
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_calls(fnzi_pt2_out *o, fnzi_json_out *w);
 /* An archive around `model`. */
 FNZ_MUST_CHECK fnz_status fnzi_pt2_put_archive(fnzi_pt2_out *o, const fnz_buffer *model,
-                                               fnz_buffer *out, struct fnzi_pieces *pieces);
+                                               fnz_buffer *out, struct fnzi_out_pieces *pieces);
 
 #endif

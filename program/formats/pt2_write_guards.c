@@ -107,8 +107,8 @@ static fnz_status see_number(asserter *a, uint64_t value, const fnzi_expr *e) {
 }
 
 static fnz_status see_size(asserter *a, uint64_t value, uint32_t dim, const fnzi_expr *size) {
-  const fnzi_part whole = {size, 1, 1};
-  const fnzi_part *parts = size->kind == FNZI_EXPR_SYMBOL ? &whole : size->parts;
+  const fnzi_shapes_part whole = {size, 1, 1};
+  const fnzi_shapes_part *parts = size->kind == FNZI_EXPR_SYMBOL ? &whole : size->parts;
   uint64_t unused;
   FNZ_TRY(fnzi_computer_see(&a->computer, value, dim, size));
   for (uint32_t i = 0; i < (size->kind == FNZI_EXPR_SYMBOL ? 1 : size->count); i++)

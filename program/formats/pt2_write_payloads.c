@@ -172,7 +172,7 @@ static fnz_status put_new(fnzi_pt2_out *o, fnzi_zip_out *z, const fnz_buffer *mo
 }
 
 fnz_status fnzi_pt2_put_archive(fnzi_pt2_out *o, const fnz_buffer *model, fnz_buffer *out,
-                                fnzi_pieces *pieces) {
+                                fnzi_out_pieces *pieces) {
   fnzi_zip_out z = {.ctx = o->ctx, .out = out, .pieces = pieces};
   bool is_kept = o->x && o->x->is_archive;
   fnz_status status = is_kept ? put_records(o, &z, model) : put_new(o, &z, model);

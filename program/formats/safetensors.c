@@ -184,7 +184,7 @@ static fnz_status check_kind(fnz_context *ctx, const char *bytes, size_t size) {
                    what ? what : "something else");
 }
 
-static fnz_status look_for_arrays(fnz_context *ctx, const fnzi_seen *seen) {
+static fnz_status look_for_arrays(fnz_context *ctx, const fnzi_foreign_seen *seen) {
   return check_kind(ctx, seen->head, seen->size);
 }
 

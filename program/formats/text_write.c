@@ -233,7 +233,7 @@ static fnz_status put_program(fnzi_printer *w) {
 }
 
 fnz_status fnzi_write_text(fnz_context *ctx, const fnz_program *p, fnz_buffer *out,
-                           struct fnzi_pieces *pieces) {
+                           struct fnzi_out_pieces *pieces) {
   (void)pieces;
   fnzi_printer w = {.ctx = ctx, .p = p, .out = out};
   fnzi_map_init(&w.sources, ctx);

@@ -16,7 +16,7 @@ typedef struct fnzi_zip_record {
 typedef struct fnzi_zip_out {
   fnz_context *ctx;
   fnz_buffer *out;
-  fnzi_pieces *pieces; /* where bytes may go that stay; NULL: all into `out` */
+  fnzi_out_pieces *pieces; /* where bytes may go that stay; NULL: all into `out` */
   fnzi_crc crc;
   struct {
     fnzi_zip_record *data;

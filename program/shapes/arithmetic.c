@@ -170,7 +170,7 @@ static fnz_status by_target(fnz_context *ctx, const char *target, const fnz_arg 
   return FNZ_OK;
 }
 
-fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node, fnzi_number_of *number,
+fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node, fnzi_shapes_number_of *number,
                            void *user, fnz_arg *out, bool *done) {
   fnz_arg args[MOST_ARGS];
   *done = false;
@@ -191,7 +191,7 @@ bool fnzi_asks_size(const fnz_op *op) {
 }
 
 fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node, const fnz_geometry *g,
-                           fnzi_number_of *number, void *user, int64_t *out) {
+                           fnzi_shapes_number_of *number, void *user, int64_t *out) {
   fnz_arg dim = fnzi_arg_get(node->op, node->args, node->nargs, 1);
   uint32_t d;
   *out = fnz_geometry_numel(g);

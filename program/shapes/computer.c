@@ -181,7 +181,7 @@ typedef struct recipe {
 
 static fnz_status sum_without_last(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
   fnzi_exprs *set = &c->sizes->set;
-  const fnzi_part *last = &e->parts[e->count - 1];
+  const fnzi_shapes_part *last = &e->parts[e->count - 1];
   out->target = "_operator.add";
   out->count = 2;
   if (e->num != 0) { /* (sum) + constant */
@@ -228,7 +228,7 @@ static fnz_status sum_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) 
 
 static fnz_status product_recipe(fnzi_computer *c, const fnzi_expr *e, recipe *out) {
   fnzi_exprs *set = &c->sizes->set;
-  const fnzi_part *last = &e->parts[e->count - 1];
+  const fnzi_shapes_part *last = &e->parts[e->count - 1];
   const fnzi_expr *inverse;
   if (last->num < 0)
     return refuse(c, e, "which divides by a size");
@@ -397,7 +397,7 @@ static fnz_status split_product(fnzi_computer *c, const fnzi_expr *e, const fnzi
 static fnz_status split_quotient(fnzi_computer *c, const fnzi_expr *e, const fnzi_expr **above,
                                  const fnzi_expr **below) {
   fnzi_exprs *set = &c->sizes->set;
-  const fnzi_part whole = {e, 1, 1}, *term = &whole;
+  const fnzi_shapes_part whole = {e, 1, 1}, *term = &whole;
   if (e->kind == FNZI_EXPR_SUM && e->count == 1 && e->num == 0)
     term = &e->parts[0];
   FNZ_TRY(fnzi_expr_number(set, term->num, 1, above));

@@ -145,18 +145,18 @@ bool fnzi_tells_asked(const fnzi_sizes *sizes, const fnzi_graph *graph, const fn
 /* --- Nodes that compute numbers (program/shapes/arithmetic.c)
  * ---------------------------------------- As exporters write them: _operator.add, torch.sym_max,
  * math.trunc ... by Python's rules; integers leave 64 bits with OVERFLOW. */
-typedef fnz_status fnzi_number_of(void *user, uint64_t value, fnz_arg *out);
+typedef fnz_status fnzi_shapes_number_of(void *user, uint64_t value, fnz_arg *out);
 /* What the node computes where number(user, value) gives the numbers of symbolic arguments, NONE
  * for one that is not known. *done false when it is no such node or a number is missing. */
 FNZ_MUST_CHECK fnz_status fnzi_arithmetic(fnz_context *ctx, const fnzi_node *node,
-                                          fnzi_number_of *number, void *user, fnz_arg *out,
+                                          fnzi_shapes_number_of *number, void *user, fnz_arg *out,
                                           bool *done);
 
 /* sym_size.int and sym_numel, and what they give of a tensor that looks like `g`. */
 bool fnzi_asks_size(const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_size_asked(fnz_context *ctx, const fnzi_node *node,
-                                          const fnz_geometry *g, fnzi_number_of *number, void *user,
-                                          int64_t *out);
+                                          const fnz_geometry *g, fnzi_shapes_number_of *number,
+                                          void *user, int64_t *out);
 
 /* --- Numbers to try (program/shapes/draw.c) --------------------------------------------------- */
 typedef struct fnzi_draw {

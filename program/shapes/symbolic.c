@@ -28,7 +28,7 @@ const fnzi_expr *fnzi_expr_find(const fnzi_exprs *set, const char *text) {
 }
 
 static fnz_status copy_parts(fnzi_exprs *set, fnzi_expr *e) {
-  fnzi_part *parts;
+  fnzi_shapes_part *parts;
   FNZI_NEW(&set->arena, e->count, &parts);
   if (e->count)
     memcpy(parts, e->parts, e->count * sizeof *parts);
@@ -150,20 +150,20 @@ fnz_status fnzi_expr_name(fnzi_exprs *set, const char *name, const fnzi_expr *me
 }
 
 /* --- sums ------------------------------------------------------------------------------------- */
-void fnzi_as_sum(const fnzi_expr *e, fnzi_sum *out) {
-  *out = (fnzi_sum){.constant = {0, 1}, .parts = &out->single};
+void fnzi_as_sum(const fnzi_expr *e, fnzi_shapes_sum *out) {
+  *out = (fnzi_shapes_sum){.constant = {0, 1}, .parts = &out->single};
   if (e->kind == FNZI_EXPR_SUM || e->kind == FNZI_EXPR_NUMBER) {
     out->constant = (fnzi_ratio_t){e->num, e->den};
     out->parts = e->parts;
     out->count = e->count;
     return;
   }
-  out->single = (fnzi_part){e, 1, 1};
+  out->single = (fnzi_shapes_part){e, 1, 1};
   out->count = 1;
 }
 
 /* Of terms in order, none of them 0. */
-static fnz_status make_sum(fnzi_exprs *set, fnzi_ratio_t constant, const fnzi_part *parts,
+static fnz_status make_sum(fnzi_exprs *set, fnzi_ratio_t constant, const fnzi_shapes_part *parts,
                            uint32_t count, const fnzi_expr **out) {
   if (!count)
     return fnzi_expr_number(set, constant.num, constant.den, out);
@@ -181,8 +181,8 @@ static fnz_status make_sum(fnzi_exprs *set, fnzi_ratio_t constant, const fnzi_pa
   return fnzi_expr_intern(set, &made, out);
 }
 
-static bool add_term(fnzi_part *parts, uint32_t *count, fnzi_part term) {
-  fnzi_part *last = *count ? &parts[*count - 1] : NULL;
+static bool add_term(fnzi_shapes_part *parts, uint32_t *count, fnzi_shapes_part term) {
+  fnzi_shapes_part *last = *count ? &parts[*count - 1] : NULL;
   fnzi_ratio_t r;
   if (!last || last->expr != term.expr) {
     parts[(*count)++] = term;
@@ -197,7 +197,8 @@ static bool add_term(fnzi_part *parts, uint32_t *count, fnzi_part term) {
 }
 
 /* Merges terms in order. `out` has room for all. */
-static bool merge_terms(const fnzi_sum *a, const fnzi_sum *b, fnzi_part *out, uint32_t *count) {
+static bool merge_terms(const fnzi_shapes_sum *a, const fnzi_shapes_sum *b, fnzi_shapes_part *out,
+                        uint32_t *count) {
   uint32_t i = 0, k = 0;
   *count = 0;
   while (i < a->count || k < b->count) {
@@ -211,8 +212,8 @@ static bool merge_terms(const fnzi_sum *a, const fnzi_sum *b, fnzi_part *out, ui
 
 fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                          const fnzi_expr **out) {
-  fnzi_sum x, y;
-  fnzi_part *parts;
+  fnzi_shapes_sum x, y;
+  fnzi_shapes_part *parts;
   uint32_t count;
   fnzi_ratio_t constant;
   fnzi_as_sum(a, &x);
@@ -225,8 +226,8 @@ fnz_status fnzi_expr_add(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
 
 fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int64_t den,
                            const fnzi_expr **out) {
-  fnzi_sum x;
-  fnzi_part *parts;
+  fnzi_shapes_sum x;
+  fnzi_shapes_part *parts;
   fnzi_ratio_t by, r;
   fnzi_as_sum(a, &x);
   if (!fnzi_ratio(num, den, &by) || !fnzi_ratio_mul(x.constant, by, &x.constant))
@@ -237,16 +238,16 @@ fnz_status fnzi_expr_scale(fnzi_exprs *set, const fnzi_expr *a, int64_t num, int
   for (uint32_t i = 0; i < x.count; i++) {
     if (!fnzi_ratio_mul((fnzi_ratio_t){x.parts[i].num, x.parts[i].den}, by, &r))
       return fnzi_expr_overflow(set);
-    parts[i] = (fnzi_part){x.parts[i].expr, r.num, r.den};
+    parts[i] = (fnzi_shapes_part){x.parts[i].expr, r.num, r.den};
   }
   return make_sum(set, x.constant, parts, x.count, out);
 }
 
 /* --- products --------------------------------------------------------------------------------- */
 typedef struct product {
-  const fnzi_part *parts;
+  const fnzi_shapes_part *parts;
   uint32_t count;
-  fnzi_part single;
+  fnzi_shapes_part single;
 } product;
 
 static void as_product(const fnzi_expr *e, product *out) {
@@ -256,10 +257,10 @@ static void as_product(const fnzi_expr *e, product *out) {
     out->count = e->count;
     return;
   }
-  out->single = (fnzi_part){e, 1, 1};
+  out->single = (fnzi_shapes_part){e, 1, 1};
 }
 
-static fnz_status make_product(fnzi_exprs *set, const fnzi_part *parts, uint32_t count,
+static fnz_status make_product(fnzi_exprs *set, const fnzi_shapes_part *parts, uint32_t count,
                                const fnzi_expr **out) {
   if (!count)
     return fnzi_expr_number(set, 1, 1, out);
@@ -285,7 +286,7 @@ static fnz_status check_power(fnzi_exprs *set, int64_t power) {
 static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                                 const fnzi_expr **out) {
   product x, y;
-  fnzi_part *parts;
+  fnzi_shapes_part *parts;
   uint32_t count = 0, i = 0, k = 0;
   as_product(a, &x);
   as_product(b, &y);
@@ -294,7 +295,7 @@ static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_
     int order = i == x.count   ? 1
                 : k == y.count ? -1
                                : strcmp(x.parts[i].expr->text, y.parts[k].expr->text);
-    fnzi_part p = order <= 0 ? x.parts[i] : y.parts[k];
+    fnzi_shapes_part p = order <= 0 ? x.parts[i] : y.parts[k];
     p.num += order == 0 ? y.parts[k].num : 0;
     FNZ_TRY(check_power(set, p.num));
     i += order <= 0;
@@ -306,15 +307,15 @@ static fnz_status mul_monomials(fnzi_exprs *set, const fnzi_expr *a, const fnzi_
 }
 
 /* A term times a term; what is a number then joins the constant. */
-static fnz_status mul_terms(fnzi_exprs *set, const fnzi_part *a, const fnzi_part *b,
-                            fnzi_ratio_t *constant, fnzi_part *parts, uint32_t *count) {
+static fnz_status mul_terms(fnzi_exprs *set, const fnzi_shapes_part *a, const fnzi_shapes_part *b,
+                            fnzi_ratio_t *constant, fnzi_shapes_part *parts, uint32_t *count) {
   const fnzi_expr *p;
   fnzi_ratio_t r;
   if (!fnzi_ratio_mul((fnzi_ratio_t){a->num, a->den}, (fnzi_ratio_t){b->num, b->den}, &r))
     return fnzi_expr_overflow(set);
   FNZ_TRY(mul_monomials(set, a->expr, b->expr, &p));
   if (p->kind != FNZI_EXPR_NUMBER) {
-    parts[(*count)++] = (fnzi_part){p, r.num, r.den};
+    parts[(*count)++] = (fnzi_shapes_part){p, r.num, r.den};
     return FNZ_OK;
   }
   if (!fnzi_ratio_mul(r, (fnzi_ratio_t){p->num, p->den}, &r) ||
@@ -324,23 +325,24 @@ static fnz_status mul_terms(fnzi_exprs *set, const fnzi_part *a, const fnzi_part
 }
 
 /* Appends the terms of x times a number. */
-static bool scale_terms(const fnzi_sum *x, fnzi_ratio_t by, fnzi_part *parts, uint32_t *count) {
+static bool scale_terms(const fnzi_shapes_sum *x, fnzi_ratio_t by, fnzi_shapes_part *parts,
+                        uint32_t *count) {
   for (uint32_t i = 0; i < x->count && by.num != 0; i++) {
     fnzi_ratio_t r;
     if (!fnzi_ratio_mul((fnzi_ratio_t){x->parts[i].num, x->parts[i].den}, by, &r))
       return false;
-    parts[(*count)++] = (fnzi_part){x->parts[i].expr, r.num, r.den};
+    parts[(*count)++] = (fnzi_shapes_part){x->parts[i].expr, r.num, r.den};
   }
   return true;
 }
 
 static int by_text(const void *a, const void *b) {
-  const fnzi_part *x = a, *y = b;
+  const fnzi_shapes_part *x = a, *y = b;
   return strcmp(x->expr->text, y->expr->text);
 }
 
 /* Of terms in any order; those that are alike become one. */
-static fnz_status gather_sum(fnzi_exprs *set, fnzi_ratio_t constant, fnzi_part *parts,
+static fnz_status gather_sum(fnzi_exprs *set, fnzi_ratio_t constant, fnzi_shapes_part *parts,
                              uint32_t count, const fnzi_expr **out) {
   uint32_t kept = 0;
   if (count)
@@ -354,8 +356,8 @@ static fnz_status gather_sum(fnzi_exprs *set, fnzi_ratio_t constant, fnzi_part *
 /* All terms are made before any are added up: sums of the first few would each be kept. */
 fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b,
                          const fnzi_expr **out) {
-  fnzi_sum x, y;
-  fnzi_part *parts;
+  fnzi_shapes_sum x, y;
+  fnzi_shapes_part *parts;
   fnzi_ratio_t constant;
   uint32_t count = 0;
   if (a->kind == FNZI_EXPR_NUMBER)
@@ -377,8 +379,8 @@ fnz_status fnzi_expr_mul(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr *b
 fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t count,
                          const fnzi_expr **out) {
   fnzi_ratio_t constant = {0, 1};
-  fnzi_sum x;
-  fnzi_part *parts;
+  fnzi_shapes_sum x;
+  fnzi_shapes_part *parts;
   uint32_t room = 0, used = 0;
   for (size_t i = 0; i < count; i++) {
     fnzi_as_sum(args[i], &x);
@@ -397,7 +399,7 @@ fnz_status fnzi_expr_sum(fnzi_exprs *set, const fnzi_expr *const *args, size_t c
 static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_expr **out) {
   if (a->kind == FNZI_EXPR_NUMBER)
     return fnzi_expr_number(set, a->den, a->num, out);
-  fnzi_part *parts;
+  fnzi_shapes_part *parts;
   product x;
   fnzi_ratio_t by = {1, 1};
   uint32_t count = 0;
@@ -409,7 +411,7 @@ static fnz_status reciprocal(fnzi_exprs *set, const fnzi_expr *a, const fnzi_exp
   FNZI_NEW(&set->arena, x.count, &parts);
   for (uint32_t i = 0; i < x.count; i++)
     if (x.parts[i].expr->kind != FNZI_EXPR_SUM || x.parts[i].num > 0)
-      parts[count++] = (fnzi_part){x.parts[i].expr, -x.parts[i].num, 1};
+      parts[count++] = (fnzi_shapes_part){x.parts[i].expr, -x.parts[i].num, 1};
   FNZ_TRY(make_product(set, parts, count, out));
   /* Sums in a denominator come up and are multiplied out. */
   for (uint32_t i = 0; i < x.count; i++)

@@ -47,10 +47,10 @@ typedef enum fnzi_function {
 } fnzi_function;
 
 /* Of a sum: expr times num / den. Of a product: expr to the power num. Of a call: an argument. */
-typedef struct fnzi_part {
+typedef struct fnzi_shapes_part {
   const struct fnzi_expr *expr;
   int64_t num, den;
-} fnzi_part;
+} fnzi_shapes_part;
 
 typedef struct fnzi_expr {
   fnzi_expr_kind kind;
@@ -59,7 +59,7 @@ typedef struct fnzi_expr {
   uint32_t count;         /* of parts */
   int64_t num, den;       /* of a number or a sum; den > 0, in lowest terms */
   bool is_whole;          /* an integer for all integers; what is not said to be one may be one */
-  const fnzi_part *parts;
+  const fnzi_shapes_part *parts;
   const char *text; /* canonical, as fnzi_expr_parse() reads it */
 } fnzi_expr;
 

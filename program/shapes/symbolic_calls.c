@@ -11,7 +11,7 @@
  * what lies between 0 and d; a fraction stays. */
 static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d, const fnzi_expr **quotient,
                          const fnzi_expr **rest) {
-  fnzi_sum x;
+  fnzi_shapes_sum x;
   fnzi_as_sum(a, &x);
   bool whole = x.constant.den == 1;
   int64_t floor = fnzi_ratio_floor((fnzi_ratio_t){x.constant.num, d}), left = x.constant.num % d;
@@ -19,7 +19,7 @@ static fnz_status divide(fnzi_exprs *set, const fnzi_expr *a, int64_t d, const f
   FNZ_TRY(fnzi_expr_number(set, whole ? floor : 0, 1, quotient));
   FNZ_TRY(fnzi_expr_number(set, whole ? left : x.constant.num, x.constant.den, rest));
   for (uint32_t i = 0; i < x.count; i++) {
-    const fnzi_part *p = &x.parts[i];
+    const fnzi_shapes_part *p = &x.parts[i];
     /* What may be a fraction is no multiple of anything. */
     bool divides = p->den == 1 && p->num % d == 0 && p->expr->is_whole;
     const fnzi_expr *term;
@@ -36,12 +36,12 @@ static bool is_remainder(const fnzi_expr *e, int64_t d) {
 
 static fnz_status plain_call(fnzi_exprs *set, fnzi_function function, const fnzi_expr *const *args,
                              size_t count, const fnzi_expr **out) {
-  fnzi_part *parts;
+  fnzi_shapes_part *parts;
   if (count > FNZI_EXPR_MAX_PARTS)
     return fnzi_expr_too_many(set);
   FNZI_NEW(&set->arena, count, &parts);
   for (size_t i = 0; i < count; i++)
-    parts[i] = (fnzi_part){args[i], 1, 1};
+    parts[i] = (fnzi_shapes_part){args[i], 1, 1};
   fnzi_expr made = {.kind = FNZI_EXPR_CALL,
                     .function = function,
                     .den = 1,
@@ -52,7 +52,7 @@ static fnz_status plain_call(fnzi_exprs *set, fnzi_function function, const fnzi
 
 /* a and b without a common factor of their coefficients. */
 static fnz_status cancel(fnzi_exprs *set, const fnzi_expr **a, int64_t *d) {
-  fnzi_sum x;
+  fnzi_shapes_sum x;
   fnzi_as_sum(*a, &x);
   int64_t common = *d;
   if (x.constant.den != 1)
@@ -111,12 +111,12 @@ static fnz_status modulo(fnzi_exprs *set, fnzi_function function, const fnzi_exp
 /* floor of something with denominators: of numbers, or of one symbolic divisor. */
 static fnz_status floor_of(fnzi_exprs *set, fnzi_function function, const fnzi_expr *a,
                            const fnzi_expr **out) {
-  fnzi_sum x;
+  fnzi_shapes_sum x;
   int64_t d = 1;
   bool whole = true;
   fnzi_as_sum(a, &x);
   for (uint32_t i = 0; i <= x.count; i++) {
-    const fnzi_part *p = i < x.count ? &x.parts[i] : NULL;
+    const fnzi_shapes_part *p = i < x.count ? &x.parts[i] : NULL;
     int64_t den = p ? p->den : x.constant.den;
     if (!fnzi_mul_i64(d / fnzi_gcd(d, den), den, &d))
       return fnzi_expr_overflow(set);

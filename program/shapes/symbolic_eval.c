@@ -194,7 +194,7 @@ fnz_status fnzi_point_int(fnzi_point *point, const fnzi_expr *expr, bool *known,
 
 /* What a sum is without one of its terms, the only one without a number; *term NULL when there are
  * none or several such terms, or the others have no value. */
-static bool all_but_one(const fnzi_point *point, const fnzi_expr *e, const fnzi_part **term,
+static bool all_but_one(const fnzi_point *point, const fnzi_expr *e, const fnzi_shapes_part **term,
                         fnzi_ratio_t *rest) {
   *rest = (fnzi_ratio_t){e->num, e->den};
   *term = NULL;
@@ -219,8 +219,8 @@ static bool all_but_one(const fnzi_point *point, const fnzi_expr *e, const fnzi_
 fnz_status fnzi_point_solve(fnzi_point *point, const fnzi_expr *expr, int64_t number, bool *solved,
                             bool *wrong) {
   fnzi_number n;
-  fnzi_part self = {expr, 1, 1};
-  const fnzi_part *term = &self;
+  fnzi_shapes_part self = {expr, 1, 1};
+  const fnzi_shapes_part *term = &self;
   fnzi_ratio_t r, rest = {0, 1}, by;
   FNZ_TRY(fnzi_point_get(point, expr, &n));
   *solved = n.known == FNZI_NUMBER_KNOWN && n.den == 1 && n.num == number;

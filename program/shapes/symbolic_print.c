@@ -48,7 +48,7 @@ static fnz_status put_ratio(fnz_context *ctx, int64_t num, int64_t den, fnz_buff
 }
 
 /* num/den * e without the sign of num. */
-static fnz_status put_term(fnz_context *ctx, const fnzi_part *p, fnz_buffer *out) {
+static fnz_status put_term(fnz_context *ctx, const fnzi_shapes_part *p, fnz_buffer *out) {
   int64_t num = p->num < 0 ? -p->num : p->num;
   FNZ_TRY(put_with(ctx, "", num, out));
   FNZ_TRY(fnzi_put_text(ctx, out, num == 1 ? "" : "*"));
@@ -74,13 +74,14 @@ static fnz_status put_sum(fnz_context *ctx, const fnzi_expr *e, fnz_buffer *out)
   return put_ratio(ctx, e->num < 0 ? -e->num : e->num, e->den, out);
 }
 
-static fnz_status put_factor(fnz_context *ctx, const fnzi_part *p, int64_t power, fnz_buffer *out) {
+static fnz_status put_factor(fnz_context *ctx, const fnzi_shapes_part *p, int64_t power,
+                             fnz_buffer *out) {
   FNZ_TRY(put_atom(ctx, p->expr, out));
   return put_with(ctx, "**", power, out);
 }
 
 /* A power of a sum would be multiplied out when it is read: the sum divides as often as it is. */
-static fnz_status put_divisor(fnz_context *ctx, const fnzi_part *p, fnz_buffer *out) {
+static fnz_status put_divisor(fnz_context *ctx, const fnzi_shapes_part *p, fnz_buffer *out) {
   bool is_sum = p->expr->kind == FNZI_EXPR_SUM;
   for (int64_t k = is_sum ? p->num : -1; k < 0; k++) {
     FNZ_TRY(fnzi_put_text(ctx, out, "/"));
@@ -218,7 +219,7 @@ static fnz_status put_levels(fnz_context *ctx, levels *stack, fnz_buffer *out) {
     }
     if (l->step)
       FNZ_TRY(fnzi_put_text(ctx, out, ", "));
-    const fnzi_part *p = &l->e->parts[l->step++];
+    const fnzi_shapes_part *p = &l->e->parts[l->step++];
     bool is_power = l->e->kind == FNZI_EXPR_PRODUCT;
     FNZI_PUSH(ctx, stack, ((level){p->expr, 0, p->num, p->den, is_power}));
   }

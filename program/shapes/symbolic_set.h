@@ -24,13 +24,13 @@ extern const fnzi_function_row fnzi_functions[FNZI_FUNCTION_COUNT];
 int64_t fnzi_gcd(int64_t a, int64_t b);
 
 /* Any expression seen as a constant and terms. */
-typedef struct fnzi_sum {
+typedef struct fnzi_shapes_sum {
   fnzi_ratio_t constant;
-  const fnzi_part *parts;
+  const fnzi_shapes_part *parts;
   uint32_t count;
-  fnzi_part single; /* what `parts` may point to */
-} fnzi_sum;
-void fnzi_as_sum(const fnzi_expr *e, fnzi_sum *out);
+  fnzi_shapes_part single; /* what `parts` may point to */
+} fnzi_shapes_sum;
+void fnzi_as_sum(const fnzi_expr *e, fnzi_shapes_sum *out);
 
 /* The one expression of the set like `made`, whose parts may be anywhere. */
 FNZ_MUST_CHECK fnz_status fnzi_expr_intern(fnzi_exprs *set, const fnzi_expr *made,

@@ -10,7 +10,7 @@ enum { MEMBERS = 4 };
 
 static void members_of(const fnz_library *library, const fnzi_native_group *g,
                        const fnzi_native *out[MEMBERS]) {
-  const fnzi_member places[] = {g->functional, g->out, g->inplace, g->mutable};
+  const fnzi_native_member places[] = {g->functional, g->out, g->inplace, g->mutable};
   for (size_t i = 0; i < MEMBERS; i++)
     out[i] = fnzi_native_at(library, places[i]);
 }

@@ -15,7 +15,7 @@ enum { KINDS = FNZI_KIND_FUNCTIONAL + 1 };
 enum { SLOT_VIEW = KINDS, SLOT_VIEW_INPLACE, SLOTS };
 
 typedef struct signature {
-  fnzi_member slots[SLOTS];
+  fnzi_native_member slots[SLOTS];
   size_t count;
 } signature;
 
@@ -59,7 +59,8 @@ static int view_slot(const fnzi_native *n) {
   return n->kind == FNZI_KIND_INPLACE ? SLOT_VIEW_INPLACE : SLOT_VIEW;
 }
 
-static fnz_status add(signatures *s, const fnz_library *library, fnzi_member place, bool of_views) {
+static fnz_status add(signatures *s, const fnz_library *library, fnzi_native_member place,
+                      bool of_views) {
   const fnzi_native *n = &library->natives[place];
   int slot = of_views ? view_slot(n) : (int)n->kind;
   signature *found = NULL;
@@ -79,7 +80,7 @@ static fnz_status add(signatures *s, const fnz_library *library, fnzi_member pla
 
 static fnz_status collect(signatures *s, const fnz_library *library, bool of_views) {
   for (size_t i = 0; i < library->count; i++)
-    FNZ_TRY(add(s, library, (fnzi_member)i, of_views));
+    FNZ_TRY(add(s, library, (fnzi_native_member)i, of_views));
   return FNZ_OK;
 }
 
@@ -108,7 +109,7 @@ static bool takes_symint(const fnz_op *op) {
 /* Generated functions have one kernel for all backends, called by base and, for out= ones,
  * overload. */
 static fnz_status generated_dispatch(fnz_library *library, const fnz_op *from, fnzi_native *n) {
-  fnzi_dispatch *dispatch;
+  fnzi_native_dispatch *dispatch;
   bool out = n->kind == FNZI_KIND_OUT;
   FNZI_NEW(&library->arena, 1, &dispatch);
   FNZ_TRY(fnzi_arena_format(&library->arena, &dispatch->kernel, "%s%s%s%s", n->op->base,
@@ -263,10 +264,10 @@ static fnz_status group_all(fnz_library *library, const signatures *s) {
 static fnz_status group_views(fnz_library *library, const signatures *s) {
   FNZI_NEW(&library->arena, s->count, &library->views);
   for (size_t i = 0; i < s->count; i++) {
-    const fnzi_member *slots = s->data[i].slots;
+    const fnzi_native_member *slots = s->data[i].slots;
     const fnzi_view_group group = {slots[SLOT_VIEW], slots[FNZI_KIND_FUNCTIONAL],
                                    slots[SLOT_VIEW_INPLACE]};
-    const fnzi_member members[] = {group.view, group.copy, group.inplace};
+    const fnzi_native_member members[] = {group.view, group.copy, group.inplace};
     if (group.view == FNZI_NO_GROUP)
       continue;
     for (size_t k = 0; k < sizeof members / sizeof *members; k++)

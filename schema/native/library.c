@@ -125,7 +125,7 @@ static const char *space_of(const fnz_op *op) {
   return strstr(op->name, "::") ? "" : "aten::";
 }
 
-static const char *name_or_dash(const fnz_library *library, fnzi_member place) {
+static const char *name_or_dash(const fnz_library *library, fnzi_native_member place) {
   return place == FNZI_NO_GROUP ? "-" : library->natives[place].op->name;
 }
 

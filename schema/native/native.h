@@ -114,10 +114,10 @@ enum {
 
 /* --- One function ----------------------------------------------------------------------------- */
 
-typedef struct fnzi_dispatch {
+typedef struct fnzi_native_dispatch {
   fnzi_dispatch_key key;
   const char *kernel; /* "add_out", "ns::add_out" */
-} fnzi_dispatch;
+} fnzi_native_dispatch;
 
 typedef struct fnzi_ufunc {
   fnzi_ufunc_key key;
@@ -146,7 +146,7 @@ typedef struct fnzi_native {
   uint64_t tags;     /* bit k: the k-th tag of the library */
   uint32_t keys;     /* bit per fnzi_dispatch_key, with the one that stands for no dispatch table */
   bool has_dispatch; /* a dispatch table is written down */
-  const fnzi_dispatch *dispatch;
+  const fnzi_native_dispatch *dispatch;
   size_t ndispatch;
   const char *inherits, *python_module, *category; /* NULL for none */
   fnzi_texts autogen, no_defaults;
@@ -158,14 +158,14 @@ typedef struct fnzi_native {
 } fnzi_native;
 
 /* A place in a library's functions; FNZI_NO_GROUP for none. */
-typedef uint32_t fnzi_member;
+typedef uint32_t fnzi_native_member;
 
 typedef struct fnzi_native_group {
-  fnzi_member functional, out, inplace, mutable;
+  fnzi_native_member functional, out, inplace, mutable;
 } fnzi_native_group;
 
 typedef struct fnzi_view_group {
-  fnzi_member view, copy, inplace;
+  fnzi_native_member view, copy, inplace;
 } fnzi_view_group;
 
 /* --- A library -------------------------------------------------------------------------------- */
@@ -204,7 +204,7 @@ struct fnz_library {
 };
 
 /* The function at a place; NULL for FNZI_NO_GROUP. */
-static inline fnzi_native *fnzi_native_at(const fnz_library *library, fnzi_member place) {
+static inline fnzi_native *fnzi_native_at(const fnz_library *library, fnzi_native_member place) {
   return place == FNZI_NO_GROUP ? NULL : &library->natives[place];
 }
 

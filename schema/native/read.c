@@ -76,13 +76,13 @@ static fnz_status read_tags(fnz_library *library, const fnz_library_source *sour
 
 /* --- Single keys ------------------------------------------------------------------------------ */
 
-static fnz_status set_func(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_func(fnzi_native_entry *entry, const fnzi_yaml *value) {
   (void)entry, (void)value; /* read before all others */
   return FNZ_OK;
 }
 
 /* The schema parser says where it stopped; the file and line go before that. */
-static fnz_status schema_failed(const fnzi_entry *entry, const fnzi_yaml *value,
+static fnz_status schema_failed(const fnzi_native_entry *entry, const fnzi_yaml *value,
                                 fnz_status status) {
   const fnz_error error = entry->library->ctx->error;
   if (status == FNZ_NO_MEMORY)
@@ -91,7 +91,7 @@ static fnz_status schema_failed(const fnzi_entry *entry, const fnzi_yaml *value,
 }
 
 /* What is parsed must print back exactly. */
-static fnz_status check_print(const fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status check_print(const fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnz_buffer text = {0};
   const fnz_op *op = entry->native->op;
   fnz_status status = fnzi_schema_print(entry->library->ctx, op, &text);
@@ -102,7 +102,7 @@ static fnz_status check_print(const fnzi_entry *entry, const fnzi_yaml *value) {
   return status;
 }
 
-static fnz_status read_func(fnzi_entry *entry, const fnzi_yaml *item) {
+static fnz_status read_func(fnzi_native_entry *entry, const fnzi_yaml *item) {
   const fnzi_yaml *value = item->kind == FNZI_YAML_MAP ? member(item, "func") : NULL;
   const char *text;
   if (!value)
@@ -118,9 +118,9 @@ static fnz_status read_func(fnzi_entry *entry, const fnzi_yaml *item) {
   return check_print(entry, value);
 }
 
-static fnz_status set_variants(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_variants(fnzi_native_entry *entry, const fnzi_yaml *value) {
   const char *text;
-  fnzi_piece piece;
+  fnzi_native_piece piece;
   FNZ_TRY(fnzi_value_text(entry->library, value, &text));
   entry->function = entry->method = false;
   while (fnzi_next_piece(&text, &piece)) {
@@ -136,7 +136,7 @@ static fnz_status set_variants(fnzi_entry *entry, const fnzi_yaml *value) {
 }
 
 /* A bool that stands for a flag: set when it is `yes`. */
-static fnz_status flag(fnzi_entry *entry, const fnzi_yaml *value, bool yes, uint32_t bit) {
+static fnz_status flag(fnzi_native_entry *entry, const fnzi_yaml *value, bool yes, uint32_t bit) {
   bool given;
   FNZ_TRY(fnzi_value_bool(entry->library, value, &given));
   if (given == yes)
@@ -144,27 +144,27 @@ static fnz_status flag(fnzi_entry *entry, const fnzi_yaml *value, bool yes, uint
   return FNZ_OK;
 }
 
-static fnz_status set_structured(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_structured(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return flag(entry, value, true, FNZI_OP_STRUCTURED);
 }
 
-static fnz_status set_device_guard(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_device_guard(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return flag(entry, value, false, FNZI_OP_NO_DEVICE_GUARD);
 }
 
-static fnz_status set_manual_binding(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_manual_binding(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return flag(entry, value, true, FNZI_OP_MANUAL_BINDING);
 }
 
-static fnz_status set_manual_registration(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_manual_registration(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return flag(entry, value, true, FNZI_OP_MANUAL_REGISTRATION);
 }
 
-static fnz_status set_const_ref(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_const_ref(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return flag(entry, value, true, FNZI_OP_CONST_REF);
 }
 
-static fnz_status set_device_check(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_device_check(fnzi_native_entry *entry, const fnzi_yaml *value) {
   const char *text;
   FNZ_TRY(fnzi_value_text(entry->library, value, &text));
   if (strcmp(text, "NoCheck") == 0)
@@ -175,32 +175,32 @@ static fnz_status set_device_check(fnzi_entry *entry, const fnzi_yaml *value) {
 }
 
 /* Names within the namespace of the operator. */
-static fnz_status plain_name(fnzi_entry *entry, const fnzi_yaml *value, const char **out) {
+static fnz_status plain_name(fnzi_native_entry *entry, const fnzi_yaml *value, const char **out) {
   FNZ_TRY(fnzi_value_word(entry->library, value, ".:", out));
   if (strchr(*out, ':'))
     return FNZI_BREAK(entry->library, value->line, namespace_once, "'%.80s'", *out);
   return FNZ_OK;
 }
 
-static fnz_status set_delegate(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_delegate(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return plain_name(entry, value, &entry->native->op->delegate);
 }
 
-static fnz_status set_inherits(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_inherits(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return plain_name(entry, value, &entry->native->inherits);
 }
 
-static fnz_status set_module(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_module(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return fnzi_value_word(entry->library, value, ".", &entry->native->python_module);
 }
 
-static fnz_status set_category(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_category(fnzi_native_entry *entry, const fnzi_yaml *value) {
   return fnzi_value_word(entry->library, value, "", &entry->native->category);
 }
 
-static fnz_status set_autogen(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_autogen(fnzi_native_entry *entry, const fnzi_yaml *value) {
   const char *text;
-  fnzi_piece piece;
+  fnzi_native_piece piece;
   fnzi_texts *names = &entry->native->autogen;
   FNZ_TRY(fnzi_value_text(entry->library, value, &text));
   FNZI_NEW(&entry->library->arena, strlen(text) / 2 + 1, &names->data);
@@ -214,7 +214,7 @@ static fnz_status set_autogen(fnzi_entry *entry, const fnzi_yaml *value) {
   return FNZ_OK;
 }
 
-static fnz_status set_no_defaults(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_no_defaults(fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnzi_texts *names = &entry->native->no_defaults;
   FNZ_TRY(fnzi_value_is(entry->library, value, FNZI_YAML_LIST));
   FNZI_NEW(&entry->library->arena, value->count, &names->data);
@@ -225,7 +225,7 @@ static fnz_status set_no_defaults(fnzi_entry *entry, const fnzi_yaml *value) {
   return FNZ_OK;
 }
 
-static fnz_status add_tag(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status add_tag(fnzi_native_entry *entry, const fnzi_yaml *value) {
   const char *name;
   FNZ_TRY(fnzi_value_text(entry->library, value, &name));
   int place = find_text(&entry->library->tags, name);
@@ -235,7 +235,7 @@ static fnz_status add_tag(fnzi_entry *entry, const fnzi_yaml *value) {
   return FNZ_OK;
 }
 
-static fnz_status set_tags(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_tags(fnzi_native_entry *entry, const fnzi_yaml *value) {
   if (value->kind != FNZI_YAML_LIST)
     return add_tag(entry, value);
   for (const fnzi_yaml *item = value->first; item; item = item->next)
@@ -245,7 +245,7 @@ static fnz_status set_tags(fnzi_entry *entry, const fnzi_yaml *value) {
 
 static const struct {
   const char *key;
-  fnz_status (*set)(fnzi_entry *entry, const fnzi_yaml *value);
+  fnz_status (*set)(fnzi_native_entry *entry, const fnzi_yaml *value);
 } keys[] = {
     {"func", set_func},
     {"variants", set_variants},
@@ -267,7 +267,7 @@ static const struct {
     {"use_const_ref_for_mutable_tensors", set_const_ref},
 };
 
-static fnz_status set_key(fnzi_entry *entry, const fnzi_yaml *value) {
+static fnz_status set_key(fnzi_native_entry *entry, const fnzi_yaml *value) {
   for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
     if (strcmp(keys[i].key, value->key) == 0)
       return keys[i].set(entry, value);
@@ -308,7 +308,7 @@ static uint32_t implied_keys(const fnzi_native *n) {
   return FNZI_DISPATCH_BIT(CompositeImplicitAutograd);
 }
 
-static fnz_status finish(fnzi_entry *entry) {
+static fnz_status finish(fnzi_native_entry *entry) {
   fnzi_native *n = entry->native;
   uint64_t place;
   if (!entry->function)
@@ -325,7 +325,7 @@ static fnz_status finish(fnzi_entry *entry) {
 }
 
 static fnz_status read_entry(fnz_library *library, const fnzi_yaml *item) {
-  fnzi_entry entry = {
+  fnzi_native_entry entry = {
       .library = library, .native = &library->natives[library->count], .function = true};
   entry.native->line = item->line;
   FNZ_TRY(read_func(&entry, item));

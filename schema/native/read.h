@@ -6,11 +6,11 @@
 #include "schema/native/yaml.h"
 
 /* One entry. What decides its flags and keys only when all is known stands here. */
-typedef struct fnzi_entry {
+typedef struct fnzi_native_entry {
   fnz_library *library;
   fnzi_native *native;
   bool function, method; /* variants */
-} fnzi_entry;
+} fnzi_native_entry;
 
 /* FNZI_RULE_id broken at a line of the library's file. */
 #define FNZI_BREAK(library, line, id, ...)                                                         \
@@ -30,15 +30,15 @@ bool fnzi_is_word(const char *text, size_t size, const char *more);
 
 /* The next piece of a text that commas part, without the blanks around it; *at moves on. False at
  * the end. An empty text has one empty piece. */
-typedef struct fnzi_piece {
+typedef struct fnzi_native_piece {
   const char *start;
   size_t size;
-} fnzi_piece;
-bool fnzi_next_piece(const char **at, fnzi_piece *out);
+} fnzi_native_piece;
+bool fnzi_next_piece(const char **at, fnzi_native_piece *out);
 
 /* Setters of the values that have an inner form (values.c). */
-FNZ_MUST_CHECK fnz_status fnzi_set_dispatch(fnzi_entry *entry, const fnzi_yaml *value);
-FNZ_MUST_CHECK fnz_status fnzi_set_ufunc(fnzi_entry *entry, const fnzi_yaml *value);
-FNZ_MUST_CHECK fnz_status fnzi_set_precomputed(fnzi_entry *entry, const fnzi_yaml *value);
+FNZ_MUST_CHECK fnz_status fnzi_set_dispatch(fnzi_native_entry *entry, const fnzi_yaml *value);
+FNZ_MUST_CHECK fnz_status fnzi_set_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value);
+FNZ_MUST_CHECK fnz_status fnzi_set_precomputed(fnzi_native_entry *entry, const fnzi_yaml *value);
 
 #endif

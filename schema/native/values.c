@@ -81,7 +81,7 @@ fnz_status fnzi_value_word(const fnz_library *library, const fnzi_yaml *value, c
   return FNZI_BREAK(library, value->line, word_form, "'%.80s'", *out);
 }
 
-bool fnzi_next_piece(const char **at, fnzi_piece *out) {
+bool fnzi_next_piece(const char **at, fnzi_native_piece *out) {
   if (!*at)
     return false;
   const char *start = *at, *end = start + strcspn(start, ",");
@@ -90,16 +90,16 @@ bool fnzi_next_piece(const char **at, fnzi_piece *out) {
     start++;
   while (start < end && end[-1] == ' ')
     end--;
-  *out = (fnzi_piece){start, (size_t)(end - start)};
+  *out = (fnzi_native_piece){start, (size_t)(end - start)};
   return true;
 }
 
-static bool piece_is(fnzi_piece piece, const char *text) {
+static bool piece_is(fnzi_native_piece piece, const char *text) {
   return strlen(text) == piece.size && memcmp(text, piece.start, piece.size) == 0;
 }
 
 /* The place of a name in a table; `count` when it is not there. */
-static int find_name(const char *const *names, int count, fnzi_piece piece) {
+static int find_name(const char *const *names, int count, fnzi_native_piece piece) {
   int i = 0;
   while (i < count && !piece_is(piece, names[i]))
     i++;
@@ -119,7 +119,8 @@ const char *fnzi_dispatch_name(fnzi_dispatch_key key) {
 }
 
 /* "a::b::c::kernel" at most. */
-static fnz_status check_kernel(fnzi_entry *entry, const fnzi_yaml *line, const char *kernel) {
+static fnz_status check_kernel(fnzi_native_entry *entry, const fnzi_yaml *line,
+                               const char *kernel) {
   int spaces = 0;
   for (const char *at = strstr(kernel, "::"); at; at = strstr(at + 2, "::"))
     spaces++;
@@ -128,8 +129,8 @@ static fnz_status check_kernel(fnzi_entry *entry, const fnzi_yaml *line, const c
   return FNZI_BREAK(entry->library, line->line, kernel_namespaces, "%s", kernel);
 }
 
-static fnz_status add_key(fnzi_entry *entry, const fnzi_yaml *line, fnzi_piece piece,
-                          fnzi_dispatch *list) {
+static fnz_status add_key(fnzi_native_entry *entry, const fnzi_yaml *line, fnzi_native_piece piece,
+                          fnzi_native_dispatch *list) {
   fnzi_native *n = entry->native;
   fnzi_dispatch_key key = (fnzi_dispatch_key)find_name(dispatch_names, FNZI_DISPATCH_COUNT, piece);
   if (key == FNZI_DISPATCH_COUNT)
@@ -139,16 +140,17 @@ static fnz_status add_key(fnzi_entry *entry, const fnzi_yaml *line, fnzi_piece p
     return FNZI_BREAK(entry->library, line->line, dispatch_key_once, "a second kernel for %s",
                       fnzi_dispatch_name(key));
   n->keys |= 1u << key;
-  list[n->ndispatch++] = (fnzi_dispatch){.key = key, .kernel = line->text};
+  list[n->ndispatch++] = (fnzi_native_dispatch){.key = key, .kernel = line->text};
   return FNZ_OK;
 }
 
 /* "CPU, CUDA: add_out", and the same onto the text of the whole. */
-static fnz_status add_line(fnzi_entry *entry, const fnzi_yaml *line, fnzi_dispatch *list) {
+static fnz_status add_line(fnzi_native_entry *entry, const fnzi_yaml *line,
+                           fnzi_native_dispatch *list) {
   fnz_op *op = entry->native->op;
   const char *kernel = "", *at = line->key, *gap = *op->dispatch_text == '-' ? "" : "; ";
   const char *before = *gap ? op->dispatch_text : "";
-  fnzi_piece piece;
+  fnzi_native_piece piece;
   FNZ_TRY(fnzi_value_word(entry->library, line, ":", &kernel));
   FNZ_TRY(check_kernel(entry, line, kernel));
   while (fnzi_next_piece(&at, &piece)) {
@@ -160,8 +162,8 @@ static fnz_status add_line(fnzi_entry *entry, const fnzi_yaml *line, fnzi_dispat
   return fnzi_arena_format(&entry->library->arena, &op->dispatch_text, "%s: %s", before, kernel);
 }
 
-fnz_status fnzi_set_dispatch(fnzi_entry *entry, const fnzi_yaml *value) {
-  fnzi_dispatch *list;
+fnz_status fnzi_set_dispatch(fnzi_native_entry *entry, const fnzi_yaml *value) {
+  fnzi_native_dispatch *list;
   FNZ_TRY(fnzi_value_is(entry->library, value, FNZI_YAML_MAP));
   FNZI_NEW(&entry->library->arena, FNZI_DISPATCH_COUNT, &list);
   entry->native->has_dispatch = true;
@@ -179,7 +181,7 @@ static const char *const ufunc_names[] = {
 #undef UFUNC_NAME
 };
 
-static uint32_t dtypes_of(fnzi_piece piece) {
+static uint32_t dtypes_of(fnzi_native_piece piece) {
   static const struct {
     const char *name;
     uint32_t dtypes;
@@ -195,9 +197,9 @@ static uint32_t dtypes_of(fnzi_piece piece) {
   return 0;
 }
 
-static fnz_status ufunc_dtypes(fnzi_entry *entry, const fnzi_yaml *value, const char *list,
+static fnz_status ufunc_dtypes(fnzi_native_entry *entry, const fnzi_yaml *value, const char *list,
                                fnzi_ufunc *out) {
-  fnzi_piece piece;
+  fnzi_native_piece piece;
   while (fnzi_next_piece(&list, &piece)) {
     uint32_t dtypes = dtypes_of(piece);
     if (!dtypes)
@@ -209,7 +211,7 @@ static fnz_status ufunc_dtypes(fnzi_entry *entry, const fnzi_yaml *value, const 
 }
 
 /* "add (AllAndComplex, BFloat16)" */
-static fnz_status read_ufunc(fnzi_entry *entry, const fnzi_yaml *value, fnzi_ufunc *out) {
+static fnz_status read_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value, fnzi_ufunc *out) {
   const char *text = "", *list;
   FNZ_TRY(fnzi_value_text(entry->library, value, &text));
   size_t name = strcspn(text, " "), size = strlen(text);
@@ -221,15 +223,17 @@ static fnz_status read_ufunc(fnzi_entry *entry, const fnzi_yaml *value, fnzi_ufu
   return ufunc_dtypes(entry, value, list, out);
 }
 
-static fnz_status read_keyed_ufunc(fnzi_entry *entry, const fnzi_yaml *value, fnzi_ufunc *out) {
-  int key = find_name(ufunc_names, FNZI_UFUNC_COUNT, (fnzi_piece){value->key, strlen(value->key)});
+static fnz_status read_keyed_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value,
+                                   fnzi_ufunc *out) {
+  int key =
+      find_name(ufunc_names, FNZI_UFUNC_COUNT, (fnzi_native_piece){value->key, strlen(value->key)});
   if (key == FNZI_UFUNC_COUNT)
     return FNZI_BREAK(entry->library, value->line, ufunc_key_known, "'%.80s'", value->key);
   out->key = (fnzi_ufunc_key)key;
   return read_ufunc(entry, value, out);
 }
 
-fnz_status fnzi_set_ufunc(fnzi_entry *entry, const fnzi_yaml *value) {
+fnz_status fnzi_set_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnzi_ufunc *list;
   size_t count = 0;
   FNZI_NEW(&entry->library->arena, value->count + 1, &list);
@@ -249,7 +253,7 @@ fnz_status fnzi_set_ufunc(fnzi_entry *entry, const fnzi_yaml *value) {
 /* --- Precomputed ------------------------------------------------------------------------------ */
 
 /* "int dim, int valid", by way of the schema parser. */
-static fnz_status read_params(fnzi_entry *entry, const fnzi_yaml *line, const char *text,
+static fnz_status read_params(fnzi_native_entry *entry, const fnzi_yaml *line, const char *text,
                               fnzi_precomputed *out) {
   const char *schema;
   fnz_op *op;
@@ -270,7 +274,7 @@ static fnz_status read_params(fnzi_entry *entry, const fnzi_yaml *line, const ch
 }
 
 /* "dim -> int dim, int valid" */
-static fnz_status read_precomputed(fnzi_entry *entry, const fnzi_yaml *line,
+static fnz_status read_precomputed(fnzi_native_entry *entry, const fnzi_yaml *line,
                                    fnzi_precomputed *out) {
   static const char arrow[] = " -> ";
   const char *text = "";
@@ -284,7 +288,7 @@ static fnz_status read_precomputed(fnzi_entry *entry, const fnzi_yaml *line,
   return read_params(entry, line, at + sizeof arrow - 1, out);
 }
 
-fnz_status fnzi_set_precomputed(fnzi_entry *entry, const fnzi_yaml *value) {
+fnz_status fnzi_set_precomputed(fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnzi_precomputed *list;
   if (value->kind != FNZI_YAML_LIST || !value->count)
     return FNZI_BREAK(entry->library, value->line, precomputed_form, "%s", type_name(value));
