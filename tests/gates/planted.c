@@ -12,6 +12,11 @@ API int fnz_planted_system(const char *text);
 API size_t fnz_planted_bytes(size_t rows, size_t columns);
 int odd(unsigned n);
 
+/* A type whose name is another one's in base/base.h. */
+typedef struct fnzi_map {
+  int unlike;
+} fnzi_map;
+
 /* Two that call each other, so that no compiler makes a loop of them at once. */
 __attribute__((noinline)) int odd(unsigned n) {
   volatile unsigned less = n - 1;
