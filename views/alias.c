@@ -2,7 +2,7 @@
  *
  *   forward   view = base
  *   reverse   base' = view */
-#include "views/window.h"
+#include "views/rule.h"
 
 fnz_status fnzi_alias_forward(fnzi_window *w) {
   int64_t *sizes, *strides;

@@ -3,7 +3,7 @@
  *
  *   forward   the same bytes, read otherwise
  *   reverse   base' = the view, read back */
-#include "views/window.h"
+#include "views/rule.h"
 
 static fnz_dtype real_of(fnz_dtype d) {
   return d == FNZ_C128 ? FNZ_F64 : d == FNZ_C64 ? FNZ_F32 : FNZ_F16;

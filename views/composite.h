@@ -1,4 +1,4 @@
-/* composite.h - what composites.c and the files of rules beside it share. */
+/* composite.h - what the rules of composites share. */
 #ifndef FNZI_COMPOSITE_H
 #define FNZI_COMPOSITE_H
 

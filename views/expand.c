@@ -3,7 +3,7 @@
  *   forward   dimensions of size 1 grow with stride 0; new dimensions come in front
  *   reverse   base' = one copy of each; a write through expanded memory is only let through when
  *             all copies get the same value, so any copy will do */
-#include "views/window.h"
+#include "views/rule.h"
 
 static fnz_status does_not_fit(const fnzi_window *w, uint32_t dim, int64_t have, int64_t want) {
   return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,

@@ -4,7 +4,7 @@
  * frame (the root's dimensions, finest last, down to bytes when element sizes differ). Two products
  * are then compared dimension by dimension, exactly. What is no such product is counted out byte by
  * byte when it is small, and left undecided when it is not. */
-#include "views/window.h"
+#include "views/rule.h"
 
 enum { MAX_DIMS = FNZ_MAX_RANK + 1, MAX_WORK = FNZI_MUCH_WORK };
 

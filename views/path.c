@@ -4,7 +4,7 @@
  * window is made of whole ranges of the outer window's dimensions, a select, slice, permute,
  * unsqueeze and expand each (where needed) lead there: a *box*. Everything else is picked out of
  * the flat memory by one as_strided. So a replayed chain has a bounded length, and no recursion. */
-#include "views/window.h"
+#include "views/rule.h"
 
 /* A path that is being laid: where it has got to. */
 typedef struct walk {

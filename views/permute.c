@@ -2,7 +2,7 @@
  *
  *   forward   view[i0, i1, ...] = base[i...] with dimensions in another order
  *   reverse   base' = view with the order undone; every element is there */
-#include "views/window.h"
+#include "views/rule.h"
 
 /* Puts dimension from[k] of the base at place k. */
 static fnz_status reorder(fnzi_window *w, const uint32_t *from) {

@@ -3,7 +3,7 @@
  *
  *   forward   view = base under other sizes
  *   reverse   base' = view under the base's sizes */
-#include "views/window.h"
+#include "views/rule.h"
 #include "views/composites.h"
 
 /* Strides for an empty tensor: as if every size were at least 1. */

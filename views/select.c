@@ -1,6 +1,6 @@
 /* select.c - views that keep part of one dimension: select fixes a coordinate, slice takes a range.
  */
-#include "views/window.h"
+#include "views/rule.h"
 
 /* --- select(self, dim, index) -------------------------------------------------------------
  *   forward   view = base[..., index, ...]   drops `dim`, moves the offset

@@ -2,7 +2,7 @@
  *
  *   forward   view k = base[..., start(k):end(k), ...], or base[..., k, ...] for unbind
  *   reverse   base' = slice_scatter(base, view, dim, start(k), end(k)), or select_scatter */
-#include "views/window.h"
+#include "views/rule.h"
 
 static fnz_status check_has_dims(const fnzi_window *w) {
   if (w->base->rank)

@@ -2,7 +2,7 @@
  *
  *   forward   the same elements in the same order, with fewer or more dimensions
  *   reverse   base' = the view in the base's sizes (squeeze), or squeezed again (unsqueeze) */
-#include "views/window.h"
+#include "views/rule.h"
 
 /* Drops the dimensions of size 1 whose bit is set. */
 static fnz_status drop(fnzi_window *w, uint64_t which) {

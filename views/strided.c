@@ -1,5 +1,5 @@
 /* strided.c - views whose elements are picked by strides: as_strided, diagonal, unfold. */
-#include "views/window.h"
+#include "views/rule.h"
 
 /* --- as_strided(self, size, stride, storage_offset) ---------------------------------------
  *   forward   sizes, strides and offset as given, in the storage, whatever the base's geometry is

@@ -1,7 +1,7 @@
-/* window.h - what the family files of views/ share: the call of a forward, the call of a reverse.
+/* rule.h - what the rules of view operators share: the call of a forward, the call of a reverse.
  */
-#ifndef FNZI_WINDOW_H
-#define FNZI_WINDOW_H
+#ifndef FNZI_RULE_H
+#define FNZI_RULE_H
 
 #include "views/emit.h"
 #include "views/views.h"

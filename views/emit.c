@@ -1,0 +1,31 @@
+/* emit.c - geometries of results, as functional operators give them. */
+#include "views/emit.h"
+
+fnz_status fnzi_contiguous_like(fnzi_arena *arena, const fnz_geometry *like,
+                                const fnz_geometry **out) {
+  fnz_geometry *g;
+  int64_t *strides;
+  FNZI_NEW(arena, 1, &g);
+  FNZI_NEW(arena, like->rank, &strides);
+  *g = (fnz_geometry){.dtype = like->dtype, .rank = like->rank, .sizes = like->sizes};
+  fnzi_contiguous_strides(like->sizes, like->rank, strides);
+  g->strides = strides;
+  *out = g;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_dense_like(fnzi_arena *arena, const fnz_geometry *like, const fnz_geometry **out) {
+  if (!fnzi_is_dense(like))
+    return fnzi_contiguous_like(arena, like, out);
+  if (!like->offset && !like->is_conj && !like->is_neg) {
+    *out = like;
+    return FNZ_OK;
+  }
+  fnz_geometry *g;
+  FNZI_NEW(arena, 1, &g);
+  *g = *like;
+  g->offset = 0;
+  g->is_conj = g->is_neg = false;
+  *out = g;
+  return FNZ_OK;
+}

@@ -1,0 +1,91 @@
+/* rule.c - what the rules of view operators share: reading arguments, opening windows, and the
+ * geometry and emission of a new base. */
+#include "views/rule.h"
+
+/* --- arguments -------------------------------------------------------------------------------- */
+static fnz_status wrong_type(const fnzi_window *w, size_t i, const char *want) {
+  return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be %s that is known",
+                   w->op->name, w->op->params[i].name, want);
+}
+
+fnz_status fnzi_window_int(const fnzi_window *w, size_t i, int64_t *out) {
+  fnz_arg a = fnzi_window_arg(w, i);
+  if (a.tag != FNZ_ARG_INT)
+    return wrong_type(w, i, "an integer");
+  *out = a.u.i;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_window_int_or(const fnzi_window *w, size_t i, int64_t otherwise, int64_t *out) {
+  *out = otherwise;
+  return fnzi_window_arg(w, i).tag == FNZ_ARG_NONE ? FNZ_OK : fnzi_window_int(w, i, out);
+}
+
+fnz_status fnzi_window_ints(const fnzi_window *w, size_t i, int64_t **out, size_t *count) {
+  fnz_arg a = fnzi_window_arg(w, i);
+  if (a.tag == FNZ_ARG_INT) { /* int[1] takes a single number */
+    FNZI_NEW(w->arena, 1, out);
+    (*out)[0] = a.u.i;
+    *count = 1;
+    return FNZ_OK;
+  }
+  if (a.tag != FNZ_ARG_LIST)
+    return wrong_type(w, i, "a list of integers");
+  FNZI_NEW(w->arena, a.count, out);
+  for (size_t k = 0; k < a.count; k++) {
+    if (a.u.list[k].tag != FNZ_ARG_INT)
+      return wrong_type(w, i, "a list of integers");
+    (*out)[k] = a.u.list[k].u.i;
+  }
+  *count = a.count;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_window_dim(const fnzi_window *w, size_t i, uint32_t rank, uint32_t *out) {
+  int64_t dim = 0;
+  FNZ_TRY(fnzi_window_int(w, i, &dim));
+  return fnzi_wrap_dim(w->ctx, w->op->name, dim, rank, out);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+/* More than a node may have, which an operator of a huge size would. */
+fnz_status fnzi_window_open(fnzi_window *w, size_t count) {
+  if (count > w->ctx->limits.args)
+    return fnzi_fail(w->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu results; at most %zu are allowed",
+                     w->op->name, count, w->ctx->limits.args);
+  FNZI_NEW(w->arena, count, &w->out);
+  w->count = count;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_window_shape(fnzi_window *w, size_t k, uint32_t rank, int64_t **sizes,
+                             int64_t **strides) {
+  if (rank > FNZ_MAX_RANK)
+    return fnzi_fail(w->ctx, FNZ_CLASS_LIMIT, NULL, "%s: a result of %u dimensions; at most %d",
+                     w->op->name, rank, FNZ_MAX_RANK);
+  FNZI_NEW(w->arena, 2 * (size_t)rank, sizes);
+  *strides = *sizes + rank;
+  w->out[k] = *w->base;
+  w->out[k].rank = rank;
+  w->out[k].sizes = *sizes;
+  w->out[k].strides = *strides;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_window_like_base(fnzi_window *w, int64_t **sizes, int64_t **strides) {
+  FNZ_TRY(fnzi_window_open(w, 1));
+  FNZ_TRY(fnzi_window_shape(w, 0, w->base->rank, sizes, strides));
+  if (w->base->rank) {
+    memcpy(*sizes, w->base->sizes, w->base->rank * sizeof **sizes);
+    memcpy(*strides, w->base->strides, w->base->rank * sizeof **strides);
+  }
+  return FNZ_OK;
+}
+
+/* --- reverses --------------------------------------------------------------------------------- */
+fnz_status fnzi_emit_base(const fnzi_reverse *r, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
+                          fnzi_emitted *out) {
+  const fnz_geometry *result;
+  FNZ_TRY(fnzi_dense_like(r->emit->arena, r->base, &result));
+  return r->emit->call(r->emit->self, op, args, nargs, result, out);
+}
