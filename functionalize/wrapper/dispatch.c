@@ -4,250 +4,6 @@
  * keeps   the order of calls that the backend sees
  * gives   request->out: every tensor result, lists flattened */
 #include "functionalize/wrapper/wrapper.h"
-#include "schema/aten_names.h"
-
-/* --- which rule ------------------------------------------------------------------------------- */
-static bool is_plain_mutation(fnzi_mutation_kind kind) {
-  return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
-}
-
-static bool has_same_places(const fnz_op *op, const fnz_op *twin) {
-  bool same = twin->nparams <= op->nparams;
-  for (size_t i = 0; i < twin->nparams && same; i++)
-    same = strcmp(twin->params[i].name, op->params[i].name) == 0;
-  return same;
-}
-
-/* Eager asks these for the one number that a tensor has. */
-static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
-                                   FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
-                                   FNZI_ATEN_item};
-static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
-
-fnzi_route fnzi_route_find(const fnz_op *op) {
-  bool is_inplace_view = op->view_of != FNZI_NO_OP;
-  const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
-  const fnzi_view *row = fnz_op_is_view(view) ? fnzi_view_find(view) : NULL;
-  const fnzi_composite_row *composite = fnzi_composite_find(view);
-  fnzi_route r = {
-      .op = op, .mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
-  if (is_inplace_view && (row || composite))
-    r.action = FNZI_ACTION_INPLACE_VIEW;
-  else if (!is_plain_mutation(r.mutation))
-    r.action = FNZI_ACTION_WRITE;
-  else if (row)
-    r.action = FNZI_ACTION_VIEW;
-  else if (composite)
-    r.action = FNZI_ACTION_COMPOSITE;
-  else if (r.mutation != FNZI_MUTATION_NONE)
-    r.action = FNZI_ACTION_WRITE;
-  else
-    r.action = fnz_op_is_view(op) ? FNZI_ACTION_REFUSED : FNZI_ACTION_FUNCTIONAL;
-  r.twin = r.mutation != FNZI_MUTATION_NONE ? fnzi_mutation_twin(op) : NULL;
-  r.idempotent = r.twin && fnzi_is_idempotent(r.twin);
-  r.flat = r.twin && fnzi_op_is_flat(op);
-  r.way = r.twin ? fnzi_out_way_of(r.twin) : FNZI_OUT_EXACT;
-  r.uncast = fnzi_op_uncast(r.twin ? r.twin : op) != 0;
-  r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
-  r.by_memory = fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);
-  r.same_places = r.twin && has_same_places(op, r.twin);
-  if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
-    r.composite = fnzi_composite_find(r.twin);
-  return r;
-}
-
-static fnzi_route route_of(fnz_world *world, const fnz_op *op) {
-  if (fnzi_op_is_custom(op))
-    return fnzi_route_find(op);
-  fnzi_route *r;
-  size_t home = (size_t)(op - fnzi_ops), k = 0;
-  do
-    r = &world->routes[(home + k++) % FNZI_ROUTES];
-  while (r->op && r->op != op && k < FNZI_ROUTES_NEAR);
-  if (r->op != op)
-    *r = fnzi_route_find(op);
-  return *r;
-}
-
-/* --- arguments -------------------------------------------------------------------------------- */
-typedef struct gather {
-  fnz_tensor **data;
-  size_t count;
-} gather;
-
-static fnz_status count_tensor(void *user, const fnz_arg *arg) {
-  ((gather *)user)->count += arg->tag == FNZ_ARG_VALUE;
-  return FNZ_OK;
-}
-
-static fnz_status add_tensor(void *user, const fnz_arg *arg) {
-  gather *g = user;
-  if (arg->tag == FNZ_ARG_VALUE)
-    g->data[g->count++] = arg->u.tensor;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_tensor ***out,
-                            size_t *count) {
-  gather g = {NULL, 0};
-  FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
-  FNZI_NEW(&world->scratch, g.count, &g.data);
-  g.count = 0;
-  FNZ_TRY(fnzi_args_visit(args, nargs, add_tensor, &g));
-  *out = g.data;
-  *count = g.count;
-  return FNZ_OK;
-}
-
-/* An argument with the current value of the tensor in place of the tensor. */
-static fnz_status read_arg(const fnz_arg *arg, fnz_arg *out) {
-  *out = *arg;
-  if (arg->tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  fnzi_held *v;
-  FNZ_TRY(fnzi_read_tensor(arg->u.tensor, &v));
-  out->u.value = v->handle;
-  return FNZ_OK;
-}
-
-/* Lists of tensors have one level. */
-fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_arg **out) {
-  FNZI_NEW(&world->scratch, nargs, out);
-  for (size_t i = 0; i < nargs; i++) {
-    FNZ_TRY(read_arg(&args[i], &(*out)[i]));
-    if (args[i].tag != FNZ_ARG_LIST)
-      continue;
-    fnz_arg *items;
-    FNZI_NEW(&world->scratch, args[i].count, &items);
-    for (size_t k = 0; k < args[i].count; k++)
-      FNZ_TRY(read_arg(&args[i].u.list[k], &items[k]));
-    (*out)[i].u.list = items;
-  }
-  return FNZ_OK;
-}
-
-/* --- the backend ------------------------------------------------------------------------------ */
-fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                             const fnz_geometry *const *expected, size_t nexpected, size_t *first,
-                             size_t *count) {
-  const fnz_request call = {op, args, nargs, expected, world->source ? world->source : ""};
-  size_t room = expected ? nexpected : fnzi_request_room(world->backend, &call);
-  fnz_handle *handles;
-  FNZI_NEW(&world->scratch, room, &handles);
-  FNZ_TRY(world->backend->apply(world->backend->self, world->ctx, &call, handles, room, count));
-  if (world->slack)
-    --*world->slack;
-  fnz_status status = FNZ_OK;
-  *first = world->fresh.count;
-  for (size_t i = 0; i < *count; i++) {
-    if (status == FNZ_OK)
-      status = fnzi_take(world, handles[i]);
-    else if (handles[i])
-      world->backend->release(world->backend->self, handles[i]);
-  }
-  return status;
-}
-
-fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
-                         const fnz_geometry *result, fnzi_held **out) {
-  size_t first, count;
-  FNZ_TRY(fnzi_apply_values(world, fnzi_emitted_op(op), args, nargs, &result, 1, &first, &count));
-  *out = world->fresh.data[first];
-  return FNZ_OK;
-}
-
-/* --- results ---------------------------------------------------------------------------------- */
-static fnz_status make_room(fnz_world *world, fnzi_request *request) {
-  size_t capacity = request->out.capacity * 2 + 2;
-  fnz_tensor **data;
-  FNZI_NEW(&world->scratch, capacity, &data);
-  if (request->out.count)
-    memcpy(data, request->out.data, request->out.count * sizeof *data);
-  request->out.data = data;
-  request->out.capacity = capacity;
-  return FNZ_OK;
-}
-
-static fnz_status push(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
-  fnz_status status = FNZ_OK;
-  if (request->out.count == request->out.capacity)
-    status = make_room(world, request);
-  if (status != FNZ_OK)
-    fnz_tensor_release(t);
-  else
-    request->out.data[request->out.count++] = t;
-  return status;
-}
-
-fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
-  if (t)
-    t->refs++;
-  return push(world, request, t);
-}
-
-static fnz_status give_alias(fnz_world *world, fnzi_request *request, fnzi_alias *alias) {
-  fnz_tensor *t;
-  FNZ_TRY(fnzi_tensor_on(world, alias, &t));
-  return push(world, request, t);
-}
-
-fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value) {
-  fnz_tensor *t = NULL;
-  size_t k = request->out.count;
-  const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
-  /* New memory shows each element once, whatever a file says. */
-  if (g && !fnzi_is_dense(g) && fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
-    FNZ_TRY(fnzi_dense_like(&world->scratch, g, &g));
-  if (value)
-    FNZ_TRY(fnzi_tensor_new(world, g, value, &t));
-  return push(world, request, t);
-}
-
-void fnzi_request_end(fnzi_request *request) {
-  for (size_t i = 0; i < request->out.count; i++)
-    fnz_tensor_release(request->out.data[i]);
-  request->out.count = 0;
-}
-
-/* --- functional operators --------------------------------------------------------------------- */
-/* The value of a tensor with gaps has none, and need not have its order of dimensions; a copy of
- * the tensor has. *out stays NULL for what is no such copy, or in another memory format. */
-static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz_geometry **out) {
-  bool casts = r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY);
-  if ((!casts && r->op != fnzi_emitted_op(FNZI_EMIT_CLONE)) || r->args[0].tag != FNZ_ARG_VALUE)
-    return FNZ_OK;
-  const fnz_geometry *self = &r->args[0].u.tensor->node->geometry;
-  const fnz_arg *format = &r->args[fnzi_op_param(r->op, "memory_format")];
-  const fnz_arg *dtype = casts ? &r->args[fnzi_op_param(r->op, "dtype")] : NULL;
-  bool keeps = format->tag == FNZ_ARG_DEFAULT || format->tag == FNZ_ARG_NONE;
-  fnz_geometry *g;
-  int64_t *strides;
-  if (!keeps || fnzi_is_dense(self))
-    return FNZ_OK;
-  FNZI_NEW(&world->scratch, 1, &g);
-  FNZI_NEW(&world->scratch, self->rank, &strides);
-  fnzi_iterator_strides(&self, 1, self->rank, self->sizes, strides);
-  *g = (fnz_geometry){
-      .dtype = self->dtype, .rank = self->rank, .sizes = self->sizes, .strides = strides};
-  if (dtype && dtype->tag == FNZ_ARG_DTYPE)
-    g->dtype = (fnz_dtype)dtype->u.i;
-  *out = g;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *r) {
-  fnz_arg *args;
-  size_t first, count;
-  const fnz_geometry *copy = NULL;
-  if (!r->expected)
-    FNZ_TRY(expect_copy(world, r, &copy));
-  FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
-  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, copy ? &copy : r->expected,
-                            copy ? 1 : r->nexpected, &first, &count));
-  for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first + i]));
-  return FNZ_OK;
-}
 
 /* --- views ------------------------------------------------------------------------------------ */
 /* The windows that one view call opens on a tensor, each handed to keep(). */
@@ -268,7 +24,7 @@ static fnz_status open_view(fnz_world *world, fnzi_alias *base, const fnzi_view 
 }
 
 static fnz_status keep_result(fnz_world *world, void *user, fnzi_alias *alias) {
-  return give_alias(world, user, alias);
+  return fnzi_give_alias(world, user, alias);
 }
 
 /* The step's only window takes the place of *user. */
@@ -319,7 +75,7 @@ static fnz_status item_steps(fnz_world *world, fnzi_request *r, const fnzi_item 
                              fnz_tensor **at) {
   for (size_t i = 0; i < item->nsteps; i++) {
     const fnz_op *op = item->steps[i].op;
-    const fnzi_view *row = route_of(world, op).view;
+    const fnzi_view *row = fnzi_route_of(world, op).view;
     bool is_last = i + 1 == item->nsteps;
     if (!row)
       return copy_step(world, r, op, item->steps[i].args, item->steps[i].nargs, *at);
@@ -401,7 +157,7 @@ static fnz_status inplace_view_request(fnz_world *world, fnzi_request *r, fnzi_r
     op = resolution.items[0].steps[0].op;
     args = resolution.items[0].steps[0].args;
     nargs = resolution.items[0].steps[0].nargs;
-    route = route_of(world, op);
+    route = fnzi_route_of(world, op);
   }
   FNZ_TRY(open_view(world, self->node, route.view, op, args, nargs, keep_moved, self));
   return fnzi_give(world, r, self);
@@ -507,7 +263,7 @@ static fnz_status functional_request(fnz_world *world, fnzi_request *r, const fn
 }
 
 fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request) {
-  fnzi_route route = route_of(world, request->op);
+  fnzi_route route = fnzi_route_of(world, request->op);
   FNZ_TRY(check_args(world, request));
   switch (route.action) {
   case FNZI_ACTION_VIEW:

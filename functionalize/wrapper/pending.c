@@ -7,26 +7,9 @@
  * keeps   the truth about a byte: in the dirty alias that has it, else in the last piece that has
  *         it, else in the root's value
  * bounds  nothing grows with the size of the root; a piece costs some words */
-#include "views/tiling.h"
 #include "functionalize/wrapper/sync.h"
 
 #include <stdlib.h>
-
-typedef struct put {
-  fnzi_held *value; /* holds a reference */
-  const char *source;
-  const fnzi_node *writer, *view;
-} put;
-
-struct fnzi_gathered {
-  fnzi_run run;      /* its sources are places in `puts` */
-  int64_t low, high; /* bytes of the storage that they lie in */
-  int64_t slices;    /* that they have together; no more than the dimension has */
-  struct {
-    put *data;
-    size_t count, capacity;
-  } puts;
-};
 
 /* Windows of the root are pieces of its value as they are. With symbolic sizes, what covers what
  * is another question at each size, which simplify_scatters.c asks. */
@@ -55,7 +38,8 @@ static void add_place(fnzi_gathered *g, const fnzi_alias *a) {
 }
 
 static fnz_status add(fnz_world *world, fnzi_gathered *g, const fnzi_alias *a, bool *fits) {
-  const put p = {a->value, a->source, a->writer, a->opening ? a->opening->node : NULL};
+  const fnzi_pending_write p = {a->value, a->source, a->writer,
+                                a->opening ? a->opening->node : NULL};
   const uint32_t place = (uint32_t)g->puts.count;
   FNZI_PUSH(world->ctx, &g->puts, p);
   fnz_status status = fnzi_run_add(world->ctx, &g->run, &a->storage->root->geometry, &a->geometry,
@@ -92,23 +76,8 @@ bool fnzi_gathered_lacks_little(const fnzi_storage *s) {
   return s->gathered->run.size - s->gathered->slices <= (int64_t)s->dirty.count;
 }
 
-static void end(fnz_world *world, fnzi_gathered *g) {
-  for (size_t i = g->puts.count; i-- > 0;)
-    fnzi_drop(world, g->puts.data[i].value);
-  FNZI_VEC_FREE(world->ctx, &g->puts);
-  FNZI_VEC_FREE(world->ctx, &g->run.pieces);
-  fnzi_blocks_give(&world->blocks, g, sizeof *g);
-}
-
-void fnzi_gathered_forget(fnzi_storage *s) {
-  fnzi_gathered *g = s->gathered;
-  s->gathered = NULL;
-  if (g)
-    end(s->world, g);
-}
-
 /* What is made belongs to the line of the write. */
-static void explain(fnz_world *world, const put *p) {
+static void explain(fnz_world *world, const fnzi_pending_write *p) {
   world->source = p->source;
   world->why =
       (fnzi_why){p->writer, world->why.reader, p->view, world->why.output, FNZI_CAUSE_WRITE};
@@ -137,7 +106,7 @@ static fnz_status join(fnz_world *world, const fnzi_gathered *g, fnzi_alias *roo
 /* One piece into the value of the root. */
 static fnz_status put_one(fnz_world *world, const fnzi_gathered *g, const fnzi_piece *piece,
                           fnzi_alias *root) {
-  const put *p = &g->puts.data[piece->source];
+  const fnzi_pending_write *p = &g->puts.data[piece->source];
   const fnz_arg args[] = {fnzi_arg_value(root->value->handle), fnzi_arg_value(p->value->handle),
                           fnzi_arg_int(g->run.dim), fnzi_arg_int(piece->start),
                           fnzi_arg_int(piece->start + piece->count)};
@@ -184,6 +153,6 @@ fnz_status fnzi_gathered_end(fnz_world *world, fnzi_storage *s) {
   world->scratch = outer;
   world->source = reader;
   world->why = why;
-  end(world, g);
+  fnzi_gathered_free(world, g);
   return status;
 }

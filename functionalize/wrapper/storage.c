@@ -1,53 +1,6 @@
 /* storage.c - making and ending values, nodes, storages and tensors. No rule of the language is
  * here. */
-#include "functionalize/wrapper/wrapper.h"
-
-/* --- values ----------------------------------------------------------------------------------- */
-static fnz_status held_new(fnz_world *world, fnz_handle handle, fnzi_held **out) {
-  *out = NULL;
-  if (!handle)
-    return FNZ_OK;
-  *out = fnzi_blocks_take(&world->blocks, sizeof **out);
-  if (!*out) {
-    world->backend->release(world->backend->self, handle);
-    return fnzi_no_memory(world->ctx);
-  }
-  **out = (fnzi_held){handle, world->backend->geometry(world->backend->self, handle), 1};
-  return FNZ_OK;
-}
-
-fnz_status fnzi_take(fnz_world *world, fnz_handle handle) {
-  fnzi_held *v;
-  void *data = world->fresh.data;
-  FNZ_TRY(held_new(world, handle, &v));
-  fnz_status status = fnzi_grow(world->ctx, &data, &world->fresh.capacity, world->fresh.count + 1,
-                                sizeof *world->fresh.data);
-  world->fresh.data = data;
-  if (status != FNZ_OK)
-    fnzi_drop(world, v);
-  else
-    world->fresh.data[world->fresh.count++] = v;
-  return status;
-}
-
-fnzi_held *fnzi_hold(fnzi_held *value) {
-  value->refs++;
-  return value;
-}
-
-void fnzi_drop(fnz_world *world, fnzi_held *value) {
-  if (!value || --value->refs > 0)
-    return;
-  world->backend->release(world->backend->self, value->handle);
-  fnzi_blocks_give(&world->blocks, value, sizeof *value);
-}
-
-void fnzi_settle(fnz_world *world) {
-  for (size_t i = 0; i < world->fresh.count; i++)
-    fnzi_drop(world, world->fresh.data[i]);
-  world->fresh.count = 0;
-  fnzi_arena_reset(&world->scratch);
-}
+#include "functionalize/wrapper/sync.h"
 
 /* --- aliases ---------------------------------------------------------------------------------- */
 static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *low, int64_t *high) {
@@ -97,6 +50,21 @@ static void opening_release(fnz_world *world, fnzi_opening *o, uint32_t index) {
     fnzi_blocks_give(&world->blocks, o, o->bytes);
 }
 
+void fnzi_gathered_free(fnz_world *world, fnzi_gathered *g) {
+  for (size_t i = g->puts.count; i-- > 0;)
+    fnzi_drop(world, g->puts.data[i].value);
+  FNZI_VEC_FREE(world->ctx, &g->puts);
+  FNZI_VEC_FREE(world->ctx, &g->run.pieces);
+  fnzi_blocks_give(&world->blocks, g, sizeof *g);
+}
+
+void fnzi_gathered_forget(fnzi_storage *s) {
+  fnzi_gathered *g = s->gathered;
+  s->gathered = NULL;
+  if (g)
+    fnzi_gathered_free(s->world, g);
+}
+
 static void storage_free(fnzi_storage *s) {
   fnzi_gathered_forget(s);
   FNZI_VEC_FREE(s->world->ctx, &s->dirty);
@@ -116,13 +84,6 @@ void fnzi_alias_release(fnzi_alias *node) {
     fnzi_blocks_give(&world->blocks, node, node->bytes);
     node = parent;
   }
-}
-
-void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value) {
-  fnzi_held *old = node->value;
-  node->value = fnzi_hold(value);
-  node->version = node->storage->version;
-  fnzi_drop(node->storage->world, old);
 }
 
 /* --- openings --------------------------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define FNZI_SYNC_H
 
 #include "functionalize/wrapper/wrapper.h"
+#include "views/tiling.h"
 
 /* --- freshness.c ------------------------------------------------------------------------------ */
 /* Different windows of one split or unbind: disjoint, unless what they cut repeats elements. */
@@ -41,6 +42,22 @@ size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[
 FNZ_MUST_CHECK fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fnzi_alias ***links,
                                              size_t *count);
 
+typedef struct fnzi_pending_write {
+  fnzi_held *value; /* holds a reference */
+  const char *source;
+  const fnzi_node *writer, *view;
+} fnzi_pending_write;
+
+struct fnzi_gathered {
+  fnzi_run run;      /* its sources are places in `puts` */
+  int64_t low, high; /* bytes of the storage that they lie in */
+  int64_t slices;    /* that they have together; no more than the dimension has */
+  struct {
+    fnzi_pending_write *data;
+    size_t count, capacity;
+  } puts;
+};
+
 /* --- pending.c -------------------------------------------------------------------------------- */
 /* The value of a dirty alias waits with those of others; `*done` is false, and nothing has
  * happened, if it cannot. */
@@ -52,6 +69,8 @@ static inline bool fnzi_overlaps_gathered(const fnzi_alias *window) {
 }
 /* What is dirty may be all that it lacks to cover the root. There is something that waits. */
 bool fnzi_gathered_lacks_little(const fnzi_storage *s);
+/* Ends what waits (storage.c). */
+void fnzi_gathered_free(fnz_world *world, fnzi_gathered *g);
 /* What waits goes into the root's value. */
 FNZ_MUST_CHECK fnz_status fnzi_gathered_end(fnz_world *world, fnzi_storage *s);
 

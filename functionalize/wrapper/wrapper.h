@@ -185,6 +185,8 @@ typedef struct fnzi_request {
 /* --- dispatch.c ------------------------------------------------------------------------------- */
 /* From the tables alone. */
 fnzi_route fnzi_route_find(const fnz_op *op);
+/* The same, remembered in the context. */
+fnzi_route fnzi_route_of(fnz_world *world, const fnz_op *op);
 /* Why an operator is refused, and what to do about it (rules.c, refused.def). */
 void fnzi_refused(const fnz_op *op, const char **why, const char **remedy);
 /* TYPE where tensors that must have one element type (uncast.def) have not. */
@@ -209,6 +211,8 @@ FNZ_MUST_CHECK fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, 
 /* The tensors among the arguments, in order; `args` may hold lists. In the world's scratch. */
 FNZ_MUST_CHECK fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
                                            fnz_tensor ***out, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_give_alias(fnz_world *world, fnzi_request *request,
+                                          fnzi_alias *alias);
 /* Appends a result: an existing tensor (or NULL, undefined), or a new one around a value. */
 FNZ_MUST_CHECK fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *tensor);
 FNZ_MUST_CHECK fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request,

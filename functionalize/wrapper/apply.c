@@ -1,0 +1,155 @@
+/* apply.c - a functional operator on tensors: their values are read, and results become tensors.
+ *
+ * needs   request->args complete, one per parameter, tensors as fnz_tensor pointers
+ * gives   request->out: every tensor result, lists flattened */
+#include "functionalize/wrapper/wrapper.h"
+
+/* --- arguments -------------------------------------------------------------------------------- */
+typedef struct gather {
+  fnz_tensor **data;
+  size_t count;
+} gather;
+
+static fnz_status count_tensor(void *user, const fnz_arg *arg) {
+  ((gather *)user)->count += arg->tag == FNZ_ARG_VALUE;
+  return FNZ_OK;
+}
+
+static fnz_status add_tensor(void *user, const fnz_arg *arg) {
+  gather *g = user;
+  if (arg->tag == FNZ_ARG_VALUE)
+    g->data[g->count++] = arg->u.tensor;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_tensor ***out,
+                            size_t *count) {
+  gather g = {NULL, 0};
+  FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
+  FNZI_NEW(&world->scratch, g.count, &g.data);
+  g.count = 0;
+  FNZ_TRY(fnzi_args_visit(args, nargs, add_tensor, &g));
+  *out = g.data;
+  *count = g.count;
+  return FNZ_OK;
+}
+
+/* An argument with the current value of the tensor in place of the tensor. */
+static fnz_status read_arg(const fnz_arg *arg, fnz_arg *out) {
+  *out = *arg;
+  if (arg->tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  fnzi_held *v;
+  FNZ_TRY(fnzi_read_tensor(arg->u.tensor, &v));
+  out->u.value = v->handle;
+  return FNZ_OK;
+}
+
+/* Lists of tensors have one level. */
+fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_arg **out) {
+  FNZI_NEW(&world->scratch, nargs, out);
+  for (size_t i = 0; i < nargs; i++) {
+    FNZ_TRY(read_arg(&args[i], &(*out)[i]));
+    if (args[i].tag != FNZ_ARG_LIST)
+      continue;
+    fnz_arg *items;
+    FNZI_NEW(&world->scratch, args[i].count, &items);
+    for (size_t k = 0; k < args[i].count; k++)
+      FNZ_TRY(read_arg(&args[i].u.list[k], &items[k]));
+    (*out)[i].u.list = items;
+  }
+  return FNZ_OK;
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+static fnz_status make_room(fnz_world *world, fnzi_request *request) {
+  size_t capacity = request->out.capacity * 2 + 2;
+  fnz_tensor **data;
+  FNZI_NEW(&world->scratch, capacity, &data);
+  if (request->out.count)
+    memcpy(data, request->out.data, request->out.count * sizeof *data);
+  request->out.data = data;
+  request->out.capacity = capacity;
+  return FNZ_OK;
+}
+
+static fnz_status push(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+  fnz_status status = FNZ_OK;
+  if (request->out.count == request->out.capacity)
+    status = make_room(world, request);
+  if (status != FNZ_OK)
+    fnz_tensor_release(t);
+  else
+    request->out.data[request->out.count++] = t;
+  return status;
+}
+
+fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+  if (t)
+    t->refs++;
+  return push(world, request, t);
+}
+
+fnz_status fnzi_give_alias(fnz_world *world, fnzi_request *request, fnzi_alias *alias) {
+  fnz_tensor *t;
+  FNZ_TRY(fnzi_tensor_on(world, alias, &t));
+  return push(world, request, t);
+}
+
+fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value) {
+  fnz_tensor *t = NULL;
+  size_t k = request->out.count;
+  const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
+  /* New memory shows each element once, whatever a file says. */
+  if (g && !fnzi_is_dense(g) && fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
+    FNZ_TRY(fnzi_dense_like(&world->scratch, g, &g));
+  if (value)
+    FNZ_TRY(fnzi_tensor_new(world, g, value, &t));
+  return push(world, request, t);
+}
+
+void fnzi_request_end(fnzi_request *request) {
+  for (size_t i = 0; i < request->out.count; i++)
+    fnz_tensor_release(request->out.data[i]);
+  request->out.count = 0;
+}
+
+/* --- functional operators --------------------------------------------------------------------- */
+/* The value of a tensor with gaps has none, and need not have its order of dimensions; a copy of
+ * the tensor has. *out stays NULL for what is no such copy, or in another memory format. */
+static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz_geometry **out) {
+  bool casts = r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY);
+  if ((!casts && r->op != fnzi_emitted_op(FNZI_EMIT_CLONE)) || r->args[0].tag != FNZ_ARG_VALUE)
+    return FNZ_OK;
+  const fnz_geometry *self = &r->args[0].u.tensor->node->geometry;
+  const fnz_arg *format = &r->args[fnzi_op_param(r->op, "memory_format")];
+  const fnz_arg *dtype = casts ? &r->args[fnzi_op_param(r->op, "dtype")] : NULL;
+  bool keeps = format->tag == FNZ_ARG_DEFAULT || format->tag == FNZ_ARG_NONE;
+  fnz_geometry *g;
+  int64_t *strides;
+  if (!keeps || fnzi_is_dense(self))
+    return FNZ_OK;
+  FNZI_NEW(&world->scratch, 1, &g);
+  FNZI_NEW(&world->scratch, self->rank, &strides);
+  fnzi_iterator_strides(&self, 1, self->rank, self->sizes, strides);
+  *g = (fnz_geometry){
+      .dtype = self->dtype, .rank = self->rank, .sizes = self->sizes, .strides = strides};
+  if (dtype && dtype->tag == FNZ_ARG_DTYPE)
+    g->dtype = (fnz_dtype)dtype->u.i;
+  *out = g;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *r) {
+  fnz_arg *args;
+  size_t first, count;
+  const fnz_geometry *copy = NULL;
+  if (!r->expected)
+    FNZ_TRY(expect_copy(world, r, &copy));
+  FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
+  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, copy ? &copy : r->expected,
+                            copy ? 1 : r->nexpected, &first, &count));
+  for (size_t i = 0; i < count; i++)
+    FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first + i]));
+  return FNZ_OK;
+}

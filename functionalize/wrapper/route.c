@@ -1,0 +1,65 @@
+/* route.c - what the wrapper does with an operator: found once from the tables, then remembered. */
+#include "functionalize/wrapper/wrapper.h"
+#include "schema/aten_names.h"
+
+static bool is_plain_mutation(fnzi_mutation_kind kind) {
+  return kind == FNZI_MUTATION_NONE || kind == FNZI_MUTATION_TWIN || kind == FNZI_MUTATION_LIST;
+}
+
+static bool has_same_places(const fnz_op *op, const fnz_op *twin) {
+  bool same = twin->nparams <= op->nparams;
+  for (size_t i = 0; i < twin->nparams && same; i++)
+    same = strcmp(twin->params[i].name, op->params[i].name) == 0;
+  return same;
+}
+
+/* Eager asks these for the one number that a tensor has. */
+static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
+                                   FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
+                                   FNZI_ATEN_item};
+static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
+
+fnzi_route fnzi_route_find(const fnz_op *op) {
+  bool is_inplace_view = op->view_of != FNZI_NO_OP;
+  const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
+  const fnzi_view *row = fnz_op_is_view(view) ? fnzi_view_find(view) : NULL;
+  const fnzi_composite_row *composite = fnzi_composite_find(view);
+  fnzi_route r = {
+      .op = op, .mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
+  if (is_inplace_view && (row || composite))
+    r.action = FNZI_ACTION_INPLACE_VIEW;
+  else if (!is_plain_mutation(r.mutation))
+    r.action = FNZI_ACTION_WRITE;
+  else if (row)
+    r.action = FNZI_ACTION_VIEW;
+  else if (composite)
+    r.action = FNZI_ACTION_COMPOSITE;
+  else if (r.mutation != FNZI_MUTATION_NONE)
+    r.action = FNZI_ACTION_WRITE;
+  else
+    r.action = fnz_op_is_view(op) ? FNZI_ACTION_REFUSED : FNZI_ACTION_FUNCTIONAL;
+  r.twin = r.mutation != FNZI_MUTATION_NONE ? fnzi_mutation_twin(op) : NULL;
+  r.idempotent = r.twin && fnzi_is_idempotent(r.twin);
+  r.flat = r.twin && fnzi_op_is_flat(op);
+  r.way = r.twin ? fnzi_out_way_of(r.twin) : FNZI_OUT_EXACT;
+  r.uncast = fnzi_op_uncast(r.twin ? r.twin : op) != 0;
+  r.one_number = fnzi_op_is_among(op, readers, sizeof readers / sizeof *readers);
+  r.by_memory = fnzi_op_is_among(op, strided, sizeof strided / sizeof *strided);
+  r.same_places = r.twin && has_same_places(op, r.twin);
+  if (r.mutation == FNZI_MUTATION_TWIN && op->kind == FNZI_KIND_INPLACE)
+    r.composite = fnzi_composite_find(r.twin);
+  return r;
+}
+
+fnzi_route fnzi_route_of(fnz_world *world, const fnz_op *op) {
+  if (fnzi_op_is_custom(op))
+    return fnzi_route_find(op);
+  fnzi_route *r;
+  size_t home = (size_t)(op - fnzi_ops), k = 0;
+  do
+    r = &world->routes[(home + k++) % FNZI_ROUTES];
+  while (r->op && r->op != op && k < FNZI_ROUTES_NEAR);
+  if (r->op != op)
+    *r = fnzi_route_find(op);
+  return *r;
+}

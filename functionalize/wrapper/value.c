@@ -1,0 +1,57 @@
+/* value.c - counted values of the backend: taking, holding and dropping them.
+ *
+ * A new value is the world's until the call ends; whoever keeps it longer holds it. */
+#include "functionalize/wrapper/wrapper.h"
+
+static fnz_status held_new(fnz_world *world, fnz_handle handle, fnzi_held **out) {
+  *out = NULL;
+  if (!handle)
+    return FNZ_OK;
+  *out = fnzi_blocks_take(&world->blocks, sizeof **out);
+  if (!*out) {
+    world->backend->release(world->backend->self, handle);
+    return fnzi_no_memory(world->ctx);
+  }
+  **out = (fnzi_held){handle, world->backend->geometry(world->backend->self, handle), 1};
+  return FNZ_OK;
+}
+
+fnz_status fnzi_take(fnz_world *world, fnz_handle handle) {
+  fnzi_held *v;
+  void *data = world->fresh.data;
+  FNZ_TRY(held_new(world, handle, &v));
+  fnz_status status = fnzi_grow(world->ctx, &data, &world->fresh.capacity, world->fresh.count + 1,
+                                sizeof *world->fresh.data);
+  world->fresh.data = data;
+  if (status != FNZ_OK)
+    fnzi_drop(world, v);
+  else
+    world->fresh.data[world->fresh.count++] = v;
+  return status;
+}
+
+fnzi_held *fnzi_hold(fnzi_held *value) {
+  value->refs++;
+  return value;
+}
+
+void fnzi_drop(fnz_world *world, fnzi_held *value) {
+  if (!value || --value->refs > 0)
+    return;
+  world->backend->release(world->backend->self, value->handle);
+  fnzi_blocks_give(&world->blocks, value, sizeof *value);
+}
+
+void fnzi_settle(fnz_world *world) {
+  for (size_t i = 0; i < world->fresh.count; i++)
+    fnzi_drop(world, world->fresh.data[i]);
+  world->fresh.count = 0;
+  fnzi_arena_reset(&world->scratch);
+}
+
+void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value) {
+  fnzi_held *old = node->value;
+  node->value = fnzi_hold(value);
+  node->version = node->storage->version;
+  fnzi_drop(node->storage->world, old);
+}
