@@ -3,11 +3,6 @@
 #include "functionalize/wrapper/interval_index.h"
 #include "functionalize/wrapper/write_rules.h"
 
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
-  (void)user;
-  return fnzi_geometry(arg->u.tensor);
-}
-
 /* Arguments of the element operator for element k: items of lists, everything else as it is. */
 static fnz_status element_args(fnz_world *world, const fnzi_request *r, const fnz_op *element,
                                size_t k, fnz_arg **out) {
@@ -64,7 +59,7 @@ static fnz_status keeps_dtypes(fnz_world *world, const fnzi_request *r, const fn
   for (size_t k = 0; k < r->args[0].count && *out; k++) {
     fnz_arg *args;
     FNZ_TRY(element_args(world, r, element, k, &args));
-    *out = fnzi_op_result_dtype(element, args, element->nparams, geometry_of, NULL) ==
+    *out = fnzi_op_result_dtype(element, args, element->nparams, fnzi_arg_geometry, NULL) ==
            fnzi_geometry(args[0].u.tensor)->dtype;
   }
   return FNZ_OK;

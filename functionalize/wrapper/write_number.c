@@ -9,11 +9,6 @@
 #include "schema/aten_names.h"
 #include "schema/facts/targets.h"
 
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
-  (void)user;
-  return fnzi_geometry(arg->u.tensor);
-}
-
 /* A write at work: what it chooses and the tensors made for it, which `made` holds. */
 typedef struct choosing {
   fnz_world *world;
@@ -177,9 +172,9 @@ fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *r, bool eleme
   if (!target || !target->node->repeats)
     return FNZ_OK;
   const fnz_geometry *g = fnzi_geometry(target);
-  int number = fnzi_one_number(r->op, r->args, g, geometry_of, NULL);
+  int number = fnzi_one_number(r->op, r->args, g, fnzi_arg_geometry, NULL);
   bool alike = number >= 0 &&
-               fnzi_writes_alike(r->op, r->args, g, geometry_of, NULL, sizes, &one) &&
+               fnzi_writes_alike(r->op, r->args, g, fnzi_arg_geometry, NULL, sizes, &one) &&
                fnzi_self_relation(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   bool plain = elementwise && !fnzi_has_zero_stride(g);
   if (number < 0 || alike || plain)

@@ -5,47 +5,6 @@
  * gives   new values at the written aliases; the backend sees functional operators only */
 #include "functionalize/wrapper/write_rules.h"
 
-/* --- values that fit their target ------------------------------------------------------------- */
-fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtype dtype,
-                            const fnz_geometry **out) {
-  const fnz_geometry *dense;
-  fnz_geometry *g;
-  FNZ_TRY(fnzi_dense_like(&world->scratch, like, &dense));
-  FNZI_NEW(&world->scratch, 1, &g);
-  *g = *dense;
-  g->dtype = dtype;
-  *out = g;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held **value) {
-  if ((*value)->geometry->dtype == dtype)
-    return FNZ_OK;
-  const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
-  fnz_arg args[8] = {fnzi_arg_value((*value)->handle)};
-  const fnz_geometry *result;
-  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(dtype);
-  FNZ_TRY(fnzi_result_like(world, (*value)->geometry, dtype, &result));
-  return fnzi_emit_one(world, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
-}
-
-static fnz_status broadcast(fnz_world *world, const fnz_geometry *target, fnzi_held **value) {
-  if (fnzi_same_sizes((*value)->geometry, target))
-    return FNZ_OK;
-  const fnz_geometry *result;
-  fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, target->sizes, target->rank, &args[1]));
-  FNZ_TRY(fnzi_result_like(world, target, (*value)->geometry->dtype, &result));
-  return fnzi_emit_one(world, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
-}
-
-fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
-  return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
-                   "%s writes two arguments that share memory; the result would depend on their "
-                   "order, clone() one of them",
-                   op->name);
-}
-
 /* --- copy, fill, zero ------------------------------------------------------------------------- */
 /* Puts the source there: element after element where self overlaps itself. */
 static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz_tensor *source,
@@ -54,7 +13,7 @@ static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz
   fnzi_held *value;
   FNZ_TRY(fnzi_read_tensor(source, &value));
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
-  FNZ_TRY(broadcast(world, fnzi_geometry(self), &value));
+  FNZ_TRY(fnzi_broadcast_value(world, fnzi_geometry(self), &value));
   if (!loop->in_order)
     return fnzi_write(self->node, value);
   fnzi_loop_order(fnzi_geometry(self), loop->reads, loop->nreads, order);
@@ -113,7 +72,7 @@ static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
                      fnzi_geometry(source)->rank);
   FNZ_TRY(fnzi_read_tensor(source, &value));
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
-  FNZ_TRY(broadcast(world, fnzi_geometry(self), &value));
+  FNZ_TRY(fnzi_broadcast_value(world, fnzi_geometry(self), &value));
   FNZ_TRY(fnzi_write(self->node, value));
   return fnzi_give(world, r, self);
 }
@@ -153,19 +112,6 @@ static fnz_status set_empty_request(fnz_world *world, fnzi_request *r) {
   return give_self(world, r);
 }
 
-/* self moves to the window as_strided(of, sizes, strides, offset). */
-static fnz_status move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *of,
-                                 const fnz_arg *window) {
-  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
-  fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
-  fnzi_alias **opened;
-  size_t count;
-  FNZ_TRY(fnzi_alias_open(world, of->node, fnzi_view_find(op), op, args, 4, &opened, &count));
-  fnzi_tensor_move(self, opened[0]);
-  fnzi_alias_release(opened[0]);
-  return FNZ_OK;
-}
-
 /* set_(self, source, storage_offset, size, stride): without strides the sizes are row-major. The
  * source stands for memory that begins where it does. */
 static fnz_status set_window_request(fnz_world *world, fnzi_request *r) {
@@ -188,77 +134,8 @@ static fnz_status set_window_request(fnz_world *world, fnzi_request *r) {
     fnzi_contiguous_strides(sizes, window[0].count, strides);
     FNZ_TRY(fnzi_arg_ints(&world->scratch, strides, window[0].count, &window[1]));
   }
-  FNZ_TRY(move_to_window(world, fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1), window));
+  FNZ_TRY(fnzi_move_to_window(world, fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1), window));
   return give_self(world, r);
-}
-
-/* Over the memory that is there: a window of other sizes, in row-major order from the same offset.
- */
-static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_geometry *to) {
-  fnz_arg window[3];
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->sizes, to->rank, &window[0]));
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, to->strides, to->rank, &window[1]));
-  window[2] = fnzi_arg_int(to->offset);
-  return move_to_window(world, self, self, window);
-}
-
-/* More memory than there is: the storage grows, and everything else on it stays where it is. */
-static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *self,
-                                const fnz_geometry *to, int64_t elements) {
-  fnzi_alias *root = self->node->storage->root;
-  fnz_geometry flat = {.dtype = root->geometry.dtype, .rank = 1};
-  const int64_t have = fnz_geometry_numel(&root->geometry), one = 1;
-  fnzi_held *value;
-  fnz_arg args[2] = {{0}};
-  if (!fnzi_is_dense(&root->geometry) || root->geometry.offset || to->dtype != flat.dtype)
-    return fnzi_fail_for(
-        world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
-        "%s makes a tensor larger whose base does not fill its memory; allocate the "
-        "larger tensor first",
-        op->name);
-  flat.sizes = &have;
-  flat.strides = &one;
-  FNZ_TRY(fnzi_read_flat(root, &flat, &value));
-  flat.sizes = &elements;
-  args[0] = fnzi_arg_value(value->handle);
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, &elements, 1, &args[1]));
-  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_RESIZE, args, 2, &flat, &value));
-  FNZ_TRY(fnzi_storage_grow(root, &flat, value));
-  return resize_within(world, self, to);
-}
-
-static fnz_status lay_out(fnz_world *world, const fnz_geometry *like, fnz_geometry *out) {
-  int64_t *dims;
-  FNZI_NEW(&world->scratch, 2 * (size_t)out->rank, &dims);
-  if (out->rank)
-    memcpy(dims, like->sizes, out->rank * sizeof *dims);
-  fnzi_contiguous_strides(dims, out->rank, dims + out->rank);
-  if (out->rank && like->strides)
-    memcpy(dims + out->rank, like->strides, out->rank * sizeof *dims);
-  out->sizes = dims;
-  out->strides = dims + out->rank;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_resized_geometry(fnz_world *world, const fnz_tensor *self,
-                                 const fnz_geometry *sizes, fnz_geometry *out) {
-  *out = *fnzi_geometry(self);
-  out->rank = sizes->rank;
-  return lay_out(world, sizes, out);
-}
-
-fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
-                              const fnz_geometry *sizes) {
-  fnz_geometry to;
-  const fnz_geometry *root = fnzi_root_geometry(self);
-  int64_t low, high, have, unused;
-  if (fnzi_same_sizes(sizes, fnzi_geometry(self)))
-    return FNZ_OK;
-  FNZ_TRY(fnzi_resized_geometry(world, self, sizes, &to));
-  if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))
-    return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op->name);
-  have = have * (int64_t)fnzi_dtype(root->dtype)->bytes / (int64_t)fnzi_dtype(to.dtype)->bytes;
-  return high <= have ? resize_within(world, self, &to) : resize_beyond(world, op, self, &to, high);
 }
 
 static fnz_status resize_request(fnz_world *world, fnzi_request *r) {

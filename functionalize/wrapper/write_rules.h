@@ -11,6 +11,14 @@ FNZ_MUST_CHECK fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry 
                                            fnz_dtype dtype, const fnz_geometry **out);
 /* The value in another dtype; itself when it has that one. */
 FNZ_MUST_CHECK fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held **value);
+/* The value repeated to the sizes of the target; itself when it has those. */
+FNZ_MUST_CHECK fnz_status fnzi_broadcast_value(fnz_world *world, const fnz_geometry *target,
+                                               fnzi_held **value);
+/* The geometry of a tensor argument, for what asks by a callback. */
+const fnz_geometry *fnzi_arg_geometry(void *user, const fnz_arg *arg);
+/* self becomes the window as_strided(of, window[0], window[1], window[2]). */
+FNZ_MUST_CHECK fnz_status fnzi_move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *of,
+                                              const fnz_arg *window);
 /* resize_: other sizes from the same offset, over the memory that is there or more; strides NULL
  * means row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,

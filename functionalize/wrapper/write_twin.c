@@ -31,11 +31,6 @@ typedef struct twin_call {
   int slices;    /* -1, or the dimension of the target along which it goes slice after slice */
 } twin_call;
 
-static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
-  (void)user;
-  return fnzi_geometry(arg->u.tensor);
-}
-
 /* How many tensors stand for a parameter. */
 static size_t items_of(const fnzi_param *p, const fnz_arg *a) {
   if (a->tag == FNZ_ARG_LIST)
@@ -143,7 +138,8 @@ static fnz_status find_dtype(fnz_world *world, const fnzi_request *r, twin_call 
     return FNZ_OK;
   fnz_dtype target = fnzi_geometry(c->slots[0].target)->dtype;
   c->own = target;
-  c->knows_own = fnzi_own_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, &c->own);
+  c->knows_own =
+      fnzi_own_dtype(c->twin, c->args, c->twin->nparams, fnzi_arg_geometry, NULL, &c->own);
   if (c->knows_own && c->own == target)
     return FNZ_OK;
   switch (c->route->way) {
@@ -205,7 +201,7 @@ static fnz_status expect_slot(fnz_world *world, const fnzi_request *r, const twi
   fnz_dtype dtype = target->dtype;
   fnz_geometry resized;
   if (c->elementwise && s == c->slots)
-    dtype = fnzi_op_result_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL);
+    dtype = fnzi_op_result_dtype(c->twin, c->args, c->twin->nparams, fnzi_arg_geometry, NULL);
   else if (c->knows_own && c->route->way == FNZI_OUT_CAST)
     dtype = c->own;
   FNZ_TRY(fnzi_check_cast(world->ctx, r->op, dtype, target->dtype));
@@ -286,7 +282,7 @@ static fnz_status check_self_reads(fnz_world *world, const fnzi_request *r, cons
 /* Whether an elementwise operator casts its operands to one dtype, and to which. */
 static bool casts_to(const twin_call *c, fnz_dtype *common) {
   return c->elementwise && c->twin->nparams > 1 &&
-         fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, geometry_of, NULL, common);
+         fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, fnzi_arg_geometry, NULL, common);
 }
 
 /* Results in another dtype than the target's are held back until all of them are there. A bool
@@ -334,9 +330,9 @@ static fnzi_spread spread_of(const fnzi_request *r, const twin_call *c, const sl
   fnz_geometry one;
   if (c->route->idempotent && is_target(c, 0, s))
     return FNZI_SPREAD_IDEMPOTENT;
-  bool alike =
-      fnzi_writes_alike(r->op, r->args, fnzi_geometry(s->target), geometry_of, NULL, sizes, &one) &&
-      fnzi_self_relation(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  bool alike = fnzi_writes_alike(r->op, r->args, fnzi_geometry(s->target), fnzi_arg_geometry, NULL,
+                                 sizes, &one) &&
+               fnzi_self_relation(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   return alike ? FNZI_SPREAD_CONSTANT : FNZI_SPREAD_ANY;
 }
 
@@ -632,10 +628,6 @@ static fnz_status in_slices(fnz_world *world, fnzi_request *r, const twin_call *
   fnzi_request_end(&slices);
   fnzi_request_end(&holder);
   return status == FNZ_OK ? fnzi_give(world, r, c->slots[0].target) : status;
-}
-
-fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op, const fnz_arg *args) {
-  return fnzi_check_uncast(world->ctx, op, args, geometry_of, NULL);
 }
 
 fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
