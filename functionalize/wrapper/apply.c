@@ -62,38 +62,39 @@ fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, f
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-static fnz_status make_room(fnz_world *world, fnzi_request *request) {
-  size_t capacity = request->out.capacity * 2 + 2;
+static fnz_status make_room(fnz_world *world, fnzi_tensors *list) {
+  size_t capacity = list->capacity * 2 + 2;
   fnz_tensor **data;
   FNZI_NEW(&world->scratch, capacity, &data);
-  if (request->out.count)
-    memcpy(data, request->out.data, request->out.count * sizeof *data);
-  request->out.data = data;
-  request->out.capacity = capacity;
+  if (list->count)
+    memcpy(data, list->data, list->count * sizeof *data);
+  list->data = data;
+  list->capacity = capacity;
   return FNZ_OK;
 }
 
-static fnz_status push(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+/* Takes over the reference. */
+static fnz_status push(fnz_world *world, fnzi_tensors *list, fnz_tensor *t) {
   fnz_status status = FNZ_OK;
-  if (request->out.count == request->out.capacity)
-    status = make_room(world, request);
+  if (list->count == list->capacity)
+    status = make_room(world, list);
   if (status != FNZ_OK)
     fnz_tensor_release(t);
   else
-    request->out.data[request->out.count++] = t;
+    list->data[list->count++] = t;
   return status;
 }
 
 fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
   if (t)
     t->refs++;
-  return push(world, request, t);
+  return push(world, &request->out, t);
 }
 
 fnz_status fnzi_give_alias(fnz_world *world, fnzi_request *request, fnzi_alias *alias) {
   fnz_tensor *t;
   FNZ_TRY(fnzi_tensor_on(world, alias, &t));
-  return push(world, request, t);
+  return push(world, &request->out, t);
 }
 
 fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value) {
@@ -105,13 +106,28 @@ fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *v
     FNZ_TRY(fnzi_dense_like(&world->scratch, g, &g));
   if (value)
     FNZ_TRY(fnzi_tensor_new(world, g, value, &t));
-  return push(world, request, t);
+  return push(world, &request->out, t);
+}
+
+fnz_status fnzi_hold_tensor(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+  return push(world, &request->held, t);
+}
+
+fnz_status fnzi_hold_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value,
+                           fnz_tensor **out) {
+  FNZ_TRY(fnzi_tensor_new(world, NULL, value, out));
+  return push(world, &request->held, *out);
+}
+
+static void release_all(fnzi_tensors *list) {
+  for (size_t i = 0; i < list->count; i++)
+    fnz_tensor_release(list->data[i]);
+  list->count = 0;
 }
 
 void fnzi_request_end(fnzi_request *request) {
-  for (size_t i = 0; i < request->out.count; i++)
-    fnz_tensor_release(request->out.data[i]);
-  request->out.count = 0;
+  release_all(&request->out);
+  release_all(&request->held);
 }
 
 /* --- functional operators --------------------------------------------------------------------- */

@@ -169,18 +169,35 @@ struct fnz_world {
   fnz_tensor *tensors;
 };
 
+typedef struct fnzi_request fnzi_request;
+
+typedef struct fnzi_tensors {
+  fnz_tensor **data; /* each holds a reference */
+  size_t count, capacity;
+} fnzi_tensors;
+
+/* Calls that a write rule leaves to the dispatcher, which runs them one after the other: `count`
+ * calls of `op`; make() says what arguments the k-th has. */
+typedef struct fnzi_parts {
+  size_t count;
+  fnz_status (*make)(fnz_world *world, const fnzi_request *whole, size_t k, fnzi_request *part);
+  const fnz_op *op;
+  const fnz_arg *args;        /* what the parts' arguments are made of */
+  const fnz_geometry *target; /* of slices along `dim` */
+  uint32_t dim;
+} fnzi_parts;
+
 /* An operator call on its way through the wrapper. Arguments hold fnz_tensor pointers. */
-typedef struct fnzi_request {
+struct fnzi_request {
   const fnz_op *op;
   const fnz_arg *args;                 /* op->nparams of them */
   const fnz_geometry *const *expected; /* per tensor result, lists flattened; NULL if not known */
   size_t nexpected;
-  bool is_slice; /* a part of a call that eager has accepted as a whole */
-  struct {
-    fnz_tensor **data;
-    size_t count, capacity;
-  } out; /* results, in the world's scratch; each holds a reference */
-} fnzi_request;
+  bool is_slice;     /* a part of a call that eager has accepted as a whole */
+  fnzi_parts parts;  /* left to do when the rule has returned */
+  fnzi_tensors out;  /* results; in the world's scratch */
+  fnzi_tensors held; /* what arguments stand on until the request ends; in the scratch */
+};
 
 /* --- dispatch.c ------------------------------------------------------------------------------- */
 /* From the tables alone. */
@@ -217,6 +234,12 @@ FNZ_MUST_CHECK fnz_status fnzi_give_alias(fnz_world *world, fnzi_request *reques
 FNZ_MUST_CHECK fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *tensor);
 FNZ_MUST_CHECK fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request,
                                           fnzi_held *value);
+/* The request holds the tensor, whose reference it takes over, until it ends. */
+FNZ_MUST_CHECK fnz_status fnzi_hold_tensor(fnz_world *world, fnzi_request *request,
+                                           fnz_tensor *tensor);
+/* The same for a new tensor around a value. */
+FNZ_MUST_CHECK fnz_status fnzi_hold_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value,
+                                          fnz_tensor **out);
 
 /* --- write_rules.c ---------------------------------------------------------------------------- */
 FNZ_MUST_CHECK fnz_status fnzi_write_request(fnz_world *world, fnzi_request *request,

@@ -19,15 +19,11 @@ static fnz_status element_args(fnz_world *world, const fnzi_request *r, const fn
   return FNZ_OK;
 }
 
-static fnz_status one_by_one(fnz_world *world, fnzi_request *r, const fnz_op *element) {
-  for (size_t k = 0; k < r->args[0].count; k++) {
-    fnz_arg *args;
-    FNZ_TRY(element_args(world, r, element, k, &args));
-    fnzi_request one = {.op = element, .args = args};
-    fnz_status status = fnzi_dispatch(world, &one);
-    fnzi_request_end(&one);
-    FNZ_TRY(status);
-  }
+static fnz_status make_element(fnz_world *world, const fnzi_request *whole, size_t k,
+                               fnzi_request *part) {
+  fnz_arg *args;
+  FNZ_TRY(element_args(world, whole, part->op, k, &args));
+  part->args = args;
   return FNZ_OK;
 }
 
@@ -80,8 +76,9 @@ fnz_status fnzi_list_request(fnz_world *world, fnzi_request *r, const fnzi_route
     FNZ_TRY(keeps_dtypes(world, r, functional, &together));
   if (together)
     return fnzi_twin_request(world, r, route);
-  if (inplace)
-    return one_by_one(world, r, inplace);
-  return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
-                   "%s: there is no in-place operator for one element", r->op->name);
+  if (!inplace)
+    return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
+                     "%s: there is no in-place operator for one element", r->op->name);
+  r->parts = (fnzi_parts){.count = r->args[0].count, .make = make_element, .op = inplace};
+  return FNZ_OK;
 }

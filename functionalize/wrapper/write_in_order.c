@@ -54,11 +54,32 @@ static fnz_status refuse(fnz_world *world, const fnz_op *op) {
       op->name);
 }
 
+static fnz_status write_slice(fnz_world *world, const fnz_geometry *g, fnz_arg args[2],
+                              uint32_t dim, int64_t k, fnzi_request *holder) {
+  fnzi_held *value;
+  for (int i = 0; i < 2; i++)
+    FNZ_TRY(fnzi_slice_arg(world, g, dim, k, &args[i], holder));
+  FNZ_TRY(fnzi_read_tensor(args[1].u.tensor, &value));
+  return fnzi_write(args[0].u.tensor->node, value);
+}
+
+static fnz_status copy_slice(fnz_world *world, const fnz_op *op, fnz_tensor *target,
+                             fnz_tensor *source, uint32_t dim, int64_t k) {
+  fnzi_request holder = {.op = op};
+  fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.tensor = target},
+                     {.tag = FNZ_ARG_VALUE, .u.tensor = source}};
+  FNZ_TRY(fnzi_check_slack(world, op));
+  fnz_status status = write_slice(world, fnzi_geometry(target), args, dim, k, &holder);
+  fnzi_request_end(&holder);
+  return status;
+}
+
 /* A loop that no scatter does, as its inner dimension is the longer one of two that lie alike: the
  * outermost dimension's slices after one another, if these do not overlap themselves. */
 static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *target,
                               fnzi_held *value, const uint32_t *order) {
-  fnzi_request holder = {.op = op}, copy = {.op = fnzi_emitted_op(FNZI_EMIT_COPY_INPLACE)};
+  fnzi_request holder = {.op = op};
+  fnz_tensor *source;
   fnz_geometry slice = *fnzi_geometry(target);
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t dim = 0;
@@ -70,14 +91,9 @@ static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *ta
   slice.sizes = sizes;
   if (fnzi_self_relation(&slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
     return refuse(world, op);
-  fnz_status status = fnzi_give_fresh(world, &holder, value);
-  if (status == FNZ_OK) {
-    const fnz_arg args[3] = {{.tag = FNZ_ARG_VALUE, .u.tensor = target},
-                             {.tag = FNZ_ARG_VALUE, .u.tensor = holder.out.data[0]}};
-    copy.args = args;
-    status = fnzi_slice_after_slice(world, &copy, target, (int)dim);
-  }
-  fnzi_request_end(&copy);
+  fnz_status status = fnzi_hold_fresh(world, &holder, value, &source);
+  for (int64_t k = 0; k < fnzi_geometry(target)->sizes[dim] && status == FNZ_OK; k++)
+    status = copy_slice(world, op, target, source, dim, k);
   fnzi_request_end(&holder);
   return status;
 }

@@ -157,20 +157,17 @@ static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
 /* `count` places of self, `stride` apart, from `offset` on. */
 static fnz_status fill_places(fnz_world *world, fnz_tensor *self, int64_t count, int64_t stride,
                               int64_t offset, fnz_arg number) {
-  const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
+  fnzi_request holder = {0};
   fnz_arg args[4] = {{0}};
-  fnzi_alias **opened;
   fnz_tensor *places;
-  size_t n;
   FNZ_TRY(fnzi_arg_ints(&world->scratch, &count, 1, &args[1]));
   FNZ_TRY(fnzi_arg_ints(&world->scratch, &stride, 1, &args[2]));
   args[3] = fnzi_arg_int(offset);
-  FNZ_TRY(fnzi_alias_open(world, self->node, fnzi_view_find(op), op, args, 4, &opened, &n));
-  fnz_status status = fnzi_tensor_on(world, opened[0], &places);
-  fnzi_alias_release(opened[0]);
-  FNZ_TRY(status);
-  status = fill(world, places, number);
-  fnz_tensor_release(places);
+  fnz_status status =
+      fnzi_open_window(world, self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
+  if (status == FNZ_OK)
+    status = fill(world, places, number);
+  fnzi_request_end(&holder);
   return status;
 }
 

@@ -31,16 +31,24 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
 /* LIMIT where what overlaps itself has taken so many nodes that a program would become more than
  * its bound. */
 FNZ_MUST_CHECK fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op);
-/* write_slicewise.c: applies the operator to one slice after the other along dimension `dim` of the
- * target. */
+/* The tensor that a view step of one window shows of `t`; `holder` holds it. */
+FNZ_MUST_CHECK fnz_status fnzi_open_window(fnz_world *world, fnz_tensor *t, fnzi_step_op step,
+                                           const fnz_arg *args, size_t nargs, fnzi_request *holder,
+                                           fnz_tensor **out);
+/* write_slicewise.c: the argument's slice k along dimension `dim` of the target, which stays as one
+ * of size 1: without dimensions an operand would count less for the dtype. Itself where it is
+ * broadcast there. The holder holds a new tensor. */
+FNZ_MUST_CHECK fnz_status fnzi_slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim,
+                                         int64_t k, fnz_arg *arg, fnzi_request *holder);
+/* Leaves the call to be run for one slice after the other along dimension `dim` of the target. */
 FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *request,
                                                  fnz_tensor *target, int dim);
-/* Applies it to the first slice along a dimension whose elements all lie in one place and get the
- * same: writing the first of them is writing all, and the twin of the whole tensor would give one
- * place many results. */
+/* Leaves it to be run for the first slice along a dimension whose elements all lie in one place and
+ * get the same: writing the first of them is writing all, and the twin of the whole tensor would
+ * give one place many results. */
 FNZ_MUST_CHECK fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *request,
                                               fnz_tensor *target, int dim);
-/* write_number.c: an operator that writes one number to places that it chooses, where several of
+/* write_masked.c: an operator that writes one number to places that it chooses, where several of
  * them may be one element. *done is false for every other call. */
 FNZ_MUST_CHECK fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *request,
                                                   bool elementwise, bool *done);

@@ -6,28 +6,6 @@
  * gives   the same request on tensors that are shorter there */
 #include "functionalize/wrapper/write_rules.h"
 
-/* The argument's slice k along dimension `dim` of the target, which stays as one of size 1: without
- * dimensions an operand would count less for the dtype. Itself where it is broadcast there. The
- * caller releases the new tensor. */
-static fnz_status slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim, int64_t k,
-                            fnz_arg *arg, fnzi_request *holder) {
-  const fnz_geometry *g = fnzi_geometry(arg->u.tensor);
-  uint32_t missing = target->rank - g->rank;
-  if (g->rank > target->rank || dim < missing || g->sizes[dim - missing] == 1)
-    return FNZ_OK;
-  const fnz_op *slice = fnzi_op_of_step(FNZI_STEP_SLICE);
-  const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing), fnzi_arg_int(k), fnzi_arg_int(k + 1),
-                          fnzi_arg_int(1)};
-  fnzi_request view = {.op = slice, .args = args};
-  fnz_status status = fnzi_dispatch(world, &view);
-  if (status == FNZ_OK) {
-    arg->u.tensor = view.out.data[0];
-    status = fnzi_give(world, holder, view.out.data[0]);
-  }
-  fnzi_request_end(&view);
-  return status;
-}
-
 fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op) {
   if (!world->slack || *world->slack >= 0)
     return FNZ_OK;
@@ -39,45 +17,64 @@ fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op) {
       op->name, FNZI_NODES_FOR_ONE, world->ctx->limits.slice_nodes);
 }
 
-static fnz_status one_slice(fnz_world *world, const fnzi_request *r, const fnz_geometry *target,
-                            uint32_t dim, int64_t k) {
-  fnzi_request views = {.op = r->op}, slice = {.op = r->op, .is_slice = true};
+fnz_status fnzi_slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim, int64_t k,
+                          fnz_arg *arg, fnzi_request *holder) {
+  const fnz_geometry *g = fnzi_geometry(arg->u.tensor);
+  uint32_t missing = target->rank - g->rank;
+  if (g->rank > target->rank || dim < missing || g->sizes[dim - missing] == 1)
+    return FNZ_OK;
+  const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing), fnzi_arg_int(k), fnzi_arg_int(k + 1),
+                          fnzi_arg_int(1)};
+  return fnzi_open_window(world, arg->u.tensor, FNZI_STEP_SLICE, args, 5, holder, &arg->u.tensor);
+}
+
+static fnz_status copy_args(fnz_world *world, const fnzi_request *r, fnz_arg **out) {
+  FNZI_NEW(&world->scratch, r->op->nparams, out);
+  memcpy(*out, r->args, r->op->nparams * sizeof **out);
+  return FNZ_OK;
+}
+
+static fnz_status make_slice(fnz_world *world, const fnzi_request *whole, size_t k,
+                             fnzi_request *part) {
   fnz_arg *args;
-  fnz_status status = fnzi_check_slack(world, r->op);
-  FNZ_TRY(status);
-  FNZI_NEW(&world->scratch, r->op->nparams, &args);
-  memcpy(args, r->args, r->op->nparams * sizeof *args);
-  for (size_t i = 0; i < r->op->nparams && status == FNZ_OK; i++)
+  FNZ_TRY(fnzi_check_slack(world, whole->op));
+  FNZ_TRY(copy_args(world, whole, &args));
+  for (size_t i = 0; i < whole->op->nparams; i++)
     if (args[i].tag == FNZ_ARG_VALUE)
-      status = slice_arg(world, target, dim, k, &args[i], &views);
-  slice.args = args;
-  if (status == FNZ_OK)
-    status = fnzi_dispatch(world, &slice);
-  fnzi_request_end(&slice);
-  fnzi_request_end(&views);
-  return status;
+      FNZ_TRY(
+          fnzi_slice_arg(world, whole->parts.target, whole->parts.dim, (int64_t)k, &args[i], part));
+  part->args = args;
+  part->is_slice = true;
+  return FNZ_OK;
+}
+
+static fnz_status make_first_slice(fnz_world *world, const fnzi_request *whole, size_t k,
+                                   fnzi_request *part) {
+  fnz_arg *args;
+  FNZ_TRY(copy_args(world, whole, &args));
+  FNZ_TRY(fnzi_slice_arg(world, whole->parts.target, whole->parts.dim, (int64_t)k, &args[0], part));
+  part->args = args;
+  part->is_slice = true;
+  return FNZ_OK;
 }
 
 /* A slice is shorter, so that this ends even if slices overlap again: along a dimension of size 1
  * nothing is read or written before or after anything else. */
 fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
   const fnz_geometry *g = fnzi_geometry(target);
-  for (int64_t k = 0; k < g->sizes[dim]; k++)
-    FNZ_TRY(one_slice(world, r, g, (uint32_t)dim, k));
+  r->parts = (fnzi_parts){.count = (size_t)g->sizes[dim],
+                          .make = make_slice,
+                          .op = r->op,
+                          .target = g,
+                          .dim = (uint32_t)dim};
   return fnzi_give(world, r, target);
 }
 
 fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
-  const fnz_geometry *g = fnzi_geometry(target);
-  fnzi_request views = {.op = r->op}, first = {.op = r->op, .is_slice = true};
-  fnz_arg *args;
-  FNZI_NEW(&world->scratch, r->op->nparams, &args);
-  memcpy(args, r->args, r->op->nparams * sizeof *args);
-  first.args = args;
-  fnz_status status = slice_arg(world, g, (uint32_t)dim, 0, &args[0], &views);
-  if (status == FNZ_OK)
-    status = fnzi_dispatch(world, &first);
-  fnzi_request_end(&first);
-  fnzi_request_end(&views);
-  return status == FNZ_OK ? fnzi_give(world, r, target) : status;
+  r->parts = (fnzi_parts){.count = 1,
+                          .make = make_first_slice,
+                          .op = r->op,
+                          .target = fnzi_geometry(target),
+                          .dim = (uint32_t)dim};
+  return fnzi_give(world, r, target);
 }

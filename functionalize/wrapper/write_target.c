@@ -54,6 +54,18 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
 }
 
 /* --- other windows and sizes ------------------------------------------------------------------ */
+fnz_status fnzi_open_window(fnz_world *world, fnz_tensor *t, fnzi_step_op step, const fnz_arg *args,
+                            size_t nargs, fnzi_request *holder, fnz_tensor **out) {
+  const fnz_op *op = fnzi_op_of_step(step);
+  fnzi_alias **opened;
+  size_t count;
+  FNZ_TRY(fnzi_alias_open(world, t->node, fnzi_route_of(world, op).view, op, args, nargs, &opened,
+                          &count));
+  fnz_status status = fnzi_tensor_on(world, opened[0], out);
+  fnzi_alias_release(opened[0]);
+  return status == FNZ_OK ? fnzi_hold_tensor(world, holder, *out) : status;
+}
+
 /* self moves to the window as_strided(of, sizes, strides, offset). */
 fnz_status fnzi_move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *of,
                                const fnz_arg *window) {

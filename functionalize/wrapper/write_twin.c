@@ -598,10 +598,9 @@ static int repeated_dim(const fnzi_request *r, const twin_call *c) {
   return -1;
 }
 
-/* What eager reads before anything is written there is the same in all slices: a tensor of its own.
- * The caller ends the holder. */
-static fnz_status read_first(fnz_world *world, const fnzi_request *r, const twin_call *c,
-                             fnz_arg *args, fnzi_request *holder) {
+/* What eager reads before anything is written there is the same in all slices: a tensor of its own,
+ * which the request holds. */
+static fnz_status read_first(fnz_world *world, fnzi_request *r, const twin_call *c, fnz_arg *args) {
   const slot *s = &c->slots[0];
   for (size_t i = 0; i < r->op->nparams; i++) {
     fnz_tensor *t = args[i].tag == FNZ_ARG_VALUE ? args[i].u.tensor : NULL;
@@ -610,24 +609,18 @@ static fnz_status read_first(fnz_world *world, const fnzi_request *r, const twin
         !fnzi_is_read_first(fnzi_geometry(s->target), fnzi_geometry(t), reading_of(r, c, s, t)))
       continue;
     FNZ_TRY(fnzi_read_tensor(t, &value));
-    FNZ_TRY(fnzi_give_fresh(world, holder, value));
-    args[i].u.tensor = holder->out.data[holder->out.count - 1];
+    FNZ_TRY(fnzi_hold_fresh(world, r, value, &args[i].u.tensor));
   }
   return FNZ_OK;
 }
 
 static fnz_status in_slices(fnz_world *world, fnzi_request *r, const twin_call *c) {
-  fnzi_request slices = {.op = r->op}, holder = {.op = r->op};
   fnz_arg *args;
   FNZI_NEW(&world->scratch, r->op->nparams, &args);
   memcpy(args, r->args, r->op->nparams * sizeof *args);
-  slices.args = args;
-  fnz_status status = read_first(world, r, c, args, &holder);
-  if (status == FNZ_OK)
-    status = fnzi_slice_after_slice(world, &slices, c->slots[0].target, c->slices);
-  fnzi_request_end(&slices);
-  fnzi_request_end(&holder);
-  return status == FNZ_OK ? fnzi_give(world, r, c->slots[0].target) : status;
+  FNZ_TRY(read_first(world, r, c, args));
+  r->args = args;
+  return fnzi_slice_after_slice(world, r, c->slots[0].target, c->slices);
 }
 
 fnz_status fnzi_twin_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {

@@ -1,4 +1,4 @@
-/* write_number.c - one number written to chosen places of a target that shows an element in several
+/* write_masked.c - one number written to chosen places of a target that shows an element in several
  * places: the element is written if any of its places is chosen, so that no order matters, and what
  * is not chosen must not be written back over it.
  *
@@ -9,33 +9,29 @@
 #include "schema/aten_names.h"
 #include "schema/facts/targets.h"
 
-/* A write at work: what it chooses and the tensors made for it, which `made` holds. */
-typedef struct choosing {
+/* A call as masked_fill_(target, mask, number). The request holds the tensors made for it. */
+typedef struct masked_write {
   fnz_world *world;
-  const fnzi_request *request;
+  fnzi_request *request;
   fnz_arg mask, target, number;
-  fnzi_request made;
-} choosing;
+} masked_write;
 
-/* The one result of a functional operator or a view. */
-static fnz_status make(choosing *c, const fnz_op *op, const fnz_arg *args,
-                       const fnz_geometry *expected, fnz_arg *out) {
-  fnzi_request call = {.op = op, .args = args};
-  if (expected) {
-    call.expected = &expected;
-    call.nexpected = 1;
-  }
-  fnz_status status = fnzi_dispatch(c->world, &call);
+/* The one result of a functional operator. */
+static fnz_status compute(masked_write *c, const fnz_op *op, const fnz_arg *args,
+                          const fnz_geometry *expected, fnz_arg *out) {
+  fnzi_request call = {.op = op, .args = args, .expected = &expected, .nexpected = 1};
+  fnz_status status = fnzi_apply_functional(c->world, &call);
   if (status == FNZ_OK) {
     *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = call.out.data[0]};
-    status = fnzi_give(c->world, &c->made, call.out.data[0]);
+    out->u.tensor->refs++;
+    status = fnzi_hold_tensor(c->world, c->request, out->u.tensor);
   }
   fnzi_request_end(&call);
   return status;
 }
 
 /* Nothing is chosen yet. */
-static fnz_status make_nothing(choosing *c, const int64_t *sizes, uint32_t rank,
+static fnz_status make_nothing(masked_write *c, const int64_t *sizes, uint32_t rank,
                                const fnz_arg *number, fnz_arg *out) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry like = {.dtype = FNZ_BOOL, .rank = rank, .sizes = sizes}, *g;
@@ -44,11 +40,11 @@ static fnz_status make_nothing(choosing *c, const int64_t *sizes, uint32_t rank,
   FNZ_TRY(fnzi_arg_ints(&c->world->scratch, sizes, rank, &args[0]));
   args[1] = *number;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(FNZ_BOOL);
-  return make(c, op, args, g, out);
+  return compute(c, op, args, g, out);
 }
 
 /* What the operator makes of a mask that chooses nothing when it writes `true`. */
-static fnz_status make_mask(choosing *c, int number) {
+static fnz_status make_mask(masked_write *c, int number) {
   const fnzi_request *r = c->request;
   const fnz_arg no = fnzi_arg_int(0), yes = fnzi_arg_int(1);
   const fnz_geometry *g = fnzi_geometry(c->target.u.tensor), *result;
@@ -61,11 +57,11 @@ static fnz_status make_mask(choosing *c, int number) {
   if (r->args[number].tag == FNZ_ARG_VALUE)
     FNZ_TRY(make_nothing(c, NULL, 0, &yes, &args[number]));
   result = fnzi_geometry(args[0].u.tensor);
-  return make(c, twin, args, result, &c->mask);
+  return compute(c, twin, args, result, &c->mask);
 }
 
 /* A tensor of one element, read before anything is written, in the dtype of the target. */
-static fnz_status read_number(choosing *c) {
+static fnz_status read_number(masked_write *c) {
   fnz_world *world = c->world;
   const fnz_geometry *g = fnzi_geometry(c->target.u.tensor);
   const fnz_geometry like = {.dtype = g->dtype}, *result;
@@ -79,14 +75,12 @@ static fnz_status read_number(choosing *c) {
     FNZ_TRY(fnzi_contiguous_like(&world->scratch, &like, &result));
     FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_VIEW_COPY, args, 2, result, &value));
   }
-  FNZ_TRY(fnzi_give_fresh(world, &c->made, value));
-  c->number.u.tensor = c->made.out.data[c->made.out.count - 1];
-  return FNZ_OK;
+  return fnzi_hold_fresh(world, c->request, value, &c->number.u.tensor);
 }
 
 /* Along dimension d of the target all elements lie in one place. */
-static fnz_status join(choosing *c, uint32_t d) {
-  const fnz_op *slice = fnzi_op_of_step(FNZI_STEP_SLICE), *any = &fnzi_ops[FNZI_ATEN_any__dim];
+static fnz_status join(masked_write *c, uint32_t d) {
+  const fnz_op *any = &fnzi_ops[FNZI_ATEN_any__dim];
   const fnz_geometry *g = fnzi_geometry(c->target.u.tensor),
                      *mask = fnzi_geometry(c->mask.u.tensor), *result;
   const uint32_t missing = g->rank - mask->rank;
@@ -101,12 +95,13 @@ static fnz_status join(choosing *c, uint32_t d) {
     sizes[d - missing] = 1;
     like.sizes = sizes;
     FNZ_TRY(fnzi_contiguous_like(&c->world->scratch, &like, &result));
-    FNZ_TRY(make(c, any, args, result, &c->mask));
+    FNZ_TRY(compute(c, any, args, result, &c->mask));
   }
-  return make(c, slice, first, NULL, &c->target);
+  return fnzi_open_window(c->world, c->target.u.tensor, FNZI_STEP_SLICE, first, 5, c->request,
+                          &c->target.u.tensor);
 }
 
-static fnz_status join_all(choosing *c) {
+static fnz_status join_all(masked_write *c) {
   const fnz_geometry *g = fnzi_geometry(c->target.u.tensor);
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] > 1)
@@ -114,21 +109,32 @@ static fnz_status join_all(choosing *c) {
   return FNZ_OK;
 }
 
-/* masked_fill_(target, mask, number), or where(mask, number, target) into the target. */
-static fnz_status write_chosen(choosing *c) {
+static fnz_status make_call(fnz_world *world, const fnzi_request *whole, size_t k,
+                            fnzi_request *part) {
+  (void)world, (void)k;
+  part->args = whole->parts.args;
+  return FNZ_OK;
+}
+
+/* Leaves masked_fill_(target, mask, number) to be called, or where(mask, number, target) into the
+ * target. */
+static fnz_status leave_call(masked_write *c) {
   const bool of_tensor = c->number.tag == FNZ_ARG_VALUE;
   const fnz_arg fill[] = {c->target, c->mask, c->number};
   const fnz_arg where[] = {c->mask, c->number, c->target, c->target};
-  fnzi_request call = {
+  fnz_arg *args;
+  FNZI_NEW(&c->world->scratch, 4, &args);
+  memcpy(args, of_tensor ? where : fill, of_tensor ? sizeof where : sizeof fill);
+  c->request->parts = (fnzi_parts){
+      .count = 1,
+      .make = make_call,
       .op = &fnzi_ops[of_tensor ? FNZI_ATEN_where__self_out : FNZI_ATEN_masked_fill___Scalar],
-      .args = of_tensor ? where : fill};
-  fnz_status status = fnzi_dispatch(c->world, &call);
-  fnzi_request_end(&call);
-  return status;
+      .args = args};
+  return FNZ_OK;
 }
 
 /* Nothing that chooses may lie where it is written. */
-static fnz_status check_apart(const choosing *c, int number) {
+static fnz_status check_apart(const masked_write *c, int number) {
   fnz_tensor **reads, *target = c->target.u.tensor;
   size_t count;
   fnz_arg *args;
@@ -146,7 +152,7 @@ static fnz_status check_apart(const choosing *c, int number) {
   return FNZ_OK;
 }
 
-static fnz_status choose(choosing *c, int number) {
+static fnz_status choose(masked_write *c, int number) {
   const fnzi_request *r = c->request;
   int mask = fnzi_op_param(r->op, "mask");
   FNZ_TRY(fnzi_check_slack(c->world, r->op));
@@ -160,7 +166,7 @@ static fnz_status choose(choosing *c, int number) {
   if (c->number.tag == FNZ_ARG_VALUE)
     FNZ_TRY(read_number(c));
   FNZ_TRY(join_all(c));
-  return write_chosen(c);
+  return leave_call(c);
 }
 
 fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *r, bool elementwise,
@@ -179,13 +185,8 @@ fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *r, bool eleme
   bool plain = elementwise && !fnzi_has_zero_stride(g);
   if (number < 0 || alike || plain)
     return FNZ_OK;
-  choosing c = {.world = world,
-                .request = r,
-                .target = r->args[0],
-                .number = r->args[number],
-                .made = {.op = r->op}};
-  fnz_status status = choose(&c, number);
-  fnzi_request_end(&c.made);
-  *done = status == FNZ_OK;
-  return status == FNZ_OK ? fnzi_give(world, r, target) : status;
+  masked_write c = {.world = world, .request = r, .target = r->args[0], .number = r->args[number]};
+  FNZ_TRY(choose(&c, number));
+  *done = true;
+  return fnzi_give(world, r, target);
 }
