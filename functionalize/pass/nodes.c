@@ -190,6 +190,7 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   *p->world->slack += FNZI_NODES_FOR_ONE;
   p->world->why = fnzi_why_node(node);
   p->world->asked = p->to->asked;
+  p->world->note_unread = fnzi_asked_unread;
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
   fnzi_request request = {

@@ -181,7 +181,7 @@ fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty) {
 
 /* --- writing ---------------------------------------------------------------------------------- */
 static void overwrite(fnz_world *world, fnzi_alias *d) {
-  fnzi_asked_unread(world->ctx, world->asked, d->unread);
+  fnzi_note_unread(world, d->unread);
   d->unread = NULL;
   forget_dirty(d);
 }
@@ -275,7 +275,7 @@ fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
   if (target->storage->entangled)
     return refuse_entangled(target->storage);
   target->source = world->source;
-  fnzi_asked_unread(world->ctx, world->asked, target->unread);
+  fnzi_note_unread(world, target->unread);
   target->writer = target->unread = world->why.reader;
   if (is_nothing(target))
     return log_write(target); /* a write all the same */

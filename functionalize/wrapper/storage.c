@@ -290,11 +290,10 @@ fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
 
 /* A storage that no tensor sees any more: its unread writes are forgotten. */
 static void forget_writes(fnzi_storage *s) {
-  fnzi_asked *asked = s->world->asked;
-  fnzi_asked_unread(s->world->ctx, asked, s->root->unread);
+  fnzi_note_unread(s->world, s->root->unread);
   for (size_t i = s->dirty.count; i-- > 0;) {
     s->dirty.count = i;
-    fnzi_asked_unread(s->world->ctx, asked, s->dirty.data[i]->unread);
+    fnzi_note_unread(s->world, s->dirty.data[i]->unread);
     fnzi_alias_release(s->dirty.data[i]);
   }
   fnzi_gathered_forget(s);

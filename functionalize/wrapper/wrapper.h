@@ -161,7 +161,8 @@ struct fnz_world {
   int64_t *slack;     /* nodes left to what overlaps itself; NULL for as many as it takes */
   bool autocast;      /* casts what functional operators get */
   fnzi_why why;       /* of what is being recorded */
-  fnzi_asked *asked;  /* what somebody wants to know; NULL for nothing */
+  fnzi_asked *asked;  /* notes about the program that is made; NULL for none */
+  void (*note_unread)(fnz_context *ctx, fnzi_asked *notes, const fnzi_node *write);
   struct {
     fnzi_held **data;
     size_t count, capacity;
@@ -186,6 +187,12 @@ typedef struct fnzi_parts {
   const fnz_geometry *target; /* of slices along `dim` */
   uint32_t dim;
 } fnzi_parts;
+
+/* The value that `write` (NULL for none) wrote was not read, and will not be. */
+static inline void fnzi_note_unread(const fnz_world *world, const fnzi_node *write) {
+  if (write && world->asked)
+    world->note_unread(world->ctx, world->asked, write);
+}
 
 /* An operator call on its way through the wrapper. Arguments hold fnz_tensor pointers. */
 struct fnzi_request {
