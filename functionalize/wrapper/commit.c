@@ -1,13 +1,14 @@
-/* commit.c - writing through the aliases of a storage, and putting what was written into its
- * root.
+/* commit.c - writing through the aliases of a storage, and committing what was written to its root.
  *
- * A write stores the value at its own alias and marks it dirty; nothing else happens until somebody
- * reads what it overlaps.
+ * A write stores the value at its own alias and marks that dirty; nothing else happens until a read
+ * overlaps it. A commit makes a new value of the root out of the old one and a dirty alias's, by
+ * the reverses of the views in between (PyTorch: apply_updates).
  *
  * keeps   dirty aliases share no byte; the root's value is right wherever no alias is dirty */
 #include "functionalize/wrapper/sync.h"
 
-static void forget_dirty(fnzi_alias *a) {
+/* The alias may end. */
+static void remove_dirty(fnzi_alias *a) {
   fnzi_storage *s = a->storage;
   for (size_t i = 0; i < s->dirty.count; i++) {
     if (s->dirty.data[i] != a)
@@ -20,53 +21,65 @@ static void forget_dirty(fnzi_alias *a) {
   }
 }
 
-/* The base that a window is put back into: the parent's value as it was before the write. What
- * other dirty aliases hold may be missing from it; the root's value never has it either. */
-static fnz_status base_before(fnz_world *world, const fnzi_alias *parent, const fnzi_alias *written,
-                              fnzi_held *above, fnzi_held **out) {
-  *out = parent->value;
-  if (!parent->parent || (parent->value && fnzi_untouched(parent, parent->version, written)))
-    return FNZ_OK;
-  return fnzi_follow_link(world, parent, above, out);
+/* The root's value, or what is pending, has the value of `a`. */
+static void mark_clean(fnzi_alias *a) {
+  a->unread = a->storage->root->unread = NULL;
+  a->version = a->storage->version;
+  remove_dirty(a);
 }
 
-/* The lowest link whose reverse needs its base; below it no base is looked at. */
+/* --- reverses along a way to the root --------------------------------------------------------- */
+static fnz_status reverse_step(fnz_world *world, const fnzi_view_step *step, fnzi_held *base,
+                               fnzi_held *value, fnzi_held **out) {
+  fnzi_emitted e, old = {0};
+  if (base)
+    old = fnzi_emitted_of(base);
+  FNZ_TRY(fnzi_view_step_reverse(&world->emitter, step, old, fnzi_emitted_of(value), &e));
+  *out = fnzi_held_of(world, e, value);
+  return FNZ_OK;
+}
+
+/* The lowest link whose reverse needs the old value of its base. */
 static size_t lowest_with_base(fnzi_alias *const *links, size_t n) {
   size_t i = 0;
-  while (i < n) {
+  for (; i < n; i++) {
     fnzi_view_step step;
     fnzi_link_step(links[i], &step);
     if (fnzi_view_step_needs_base(&step))
       break;
-    i++;
   }
   return i;
 }
 
-/* Back up link by link; the new values of what lies between are kept. */
+/* Link by link. An old base is the parent's value as it was before the write: what other dirty
+ * aliases hold may be missing from it, as it is from the root's. The new values of the parents are
+ * kept where no other dirty alias overlaps them. */
 static fnz_status reverse_links(fnz_world *world, fnzi_alias *const *links, size_t n,
                                 fnzi_held *value, fnzi_held **out) {
-  fnzi_emitted *bases; /* bases[i]: old value of links[i]'s parent */
-  FNZI_NEW(&world->scratch, n, &bases);
+  fnzi_held **bases; /* bases[i]: old value of links[i]'s parent */
   fnzi_held *above = links[n - 1]->parent->value;
+  FNZI_NEW(&world->scratch, n, &bases);
   for (size_t i = n, lowest = lowest_with_base(links, n); i-- > lowest;) {
-    FNZ_TRY(base_before(world, links[i]->parent, links[0], above, &above));
-    bases[i] = fnzi_emitted_of(above);
+    fnzi_alias *parent = links[i]->parent;
+    if (!parent->parent || (parent->value && fnzi_untouched(parent, parent->version, links[0])))
+      bases[i] = parent->value;
+    else
+      FNZ_TRY(fnzi_follow_link(world, parent, above, &bases[i]));
+    above = bases[i];
+  }
+  for (size_t i = 0; i < n; i++) {
+    fnzi_alias *parent = links[i]->parent;
+    fnzi_view_step step;
+    fnzi_link_step(links[i], &step);
+    FNZ_TRY(reverse_step(world, &step, bases[i], value, &value));
+    if (parent->parent && !fnzi_overlaps_dirty(parent))
+      fnzi_alias_set_value(parent, value);
   }
   *out = value;
-  for (size_t i = 0; i < n; i++) {
-    fnzi_view_step step;
-    fnzi_emitted e;
-    fnzi_link_step(links[i], &step);
-    FNZ_TRY(fnzi_view_step_reverse(&world->emitter, &step, bases[i], fnzi_emitted_of(*out), &e));
-    *out = fnzi_held_of(world, e, *out);
-    fnzi_alias *parent = links[i]->parent;
-    if (parent->parent && !fnzi_overlaps_dirty(parent))
-      fnzi_alias_set_value(parent, *out);
-  }
   return FNZ_OK;
 }
 
+/* Step by step; no alias stands between the steps, so that no value is kept. */
 static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_held *root,
                                fnzi_held *value, fnzi_held **out) {
   fnzi_held **bases;
@@ -74,15 +87,19 @@ static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_hel
   bases[0] = root;
   for (size_t i = 0; i + 1 < path->count; i++)
     FNZ_TRY(fnzi_replay_step(world, &path->steps[i], bases[i], &bases[i + 1]));
+  for (size_t i = path->count; i-- > 0;)
+    FNZ_TRY(reverse_step(world, &path->steps[i], bases[i], value, &value));
   *out = value;
-  for (size_t i = path->count; i-- > 0;) {
-    fnzi_emitted e;
-    FNZ_TRY(fnzi_view_step_reverse(&world->emitter, &path->steps[i], fnzi_emitted_of(bases[i]),
-                                   fnzi_emitted_of(*out), &e));
-    *out = fnzi_held_of(world, e, *out);
-  }
   return FNZ_OK;
 }
+
+/* --- committing ------------------------------------------------------------------------------- */
+/* From the root to an alias: `nlinks` links, the alias first, or, where that is 0, a path. */
+typedef struct way {
+  fnzi_alias **links, *few[FNZI_LINKS];
+  size_t nlinks;
+  fnzi_path path;
+} way;
 
 /* A window that shows an element in several places cannot take a part of itself back: the other
  * places would keep the old value. */
@@ -100,50 +117,76 @@ static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_alias *a) {
                    a->opening ? a->opening->op->name : "a view");
 }
 
-/* Nobody wrote into it since it became dirty. It may end. */
-static void clean(fnzi_alias *a) {
-  a->unread = a->storage->root->unread = NULL;
-  a->version = a->storage->version;
-  forget_dirty(a);
-}
-
-/* The value of the root after `a`'s value is put into it. */
-static fnz_status reverse(fnz_world *world, fnzi_alias *a, fnzi_held *value, fnzi_held **out) {
-  fnzi_alias *root = a->storage->root, *links[FNZI_LINKS], **all;
-  fnzi_path path;
+/* The cheapest way by which `a` goes back into the root. A way costs a node for each reverse and
+ * one for each old base that has to be made; as bases that are up to date are not known before, its
+ * length counts. In this order:
+ *
+ *   1  one as_strided, in the strided dialect, which reads and writes memory no other way
+ *   2  the links, where the geometry knows no shorter path: one link is never beaten, and of ways
+ *      of one length links are better, since the aliases between get their new values from them
+ *   3  the path over the root's dimensions, or where there is none over its flat memory
+ *   4  links up to FNZI_MOST_LINKS: a node for each, but nothing else leads there */
+static fnz_status find_way(fnz_world *world, fnzi_alias *a, way *w) {
+  fnzi_alias *root = a->storage->root;
   bool found = false;
-  size_t n = fnzi_links_up(a, root, links);
   if (root->repeats)
     return refuse_repeating_root(world, a);
-  if (!can_carry(links, n))
+  size_t n = fnzi_links_up(a, root, w->few);
+  w->links = w->few;
+  w->nlinks = 0;
+  if (!can_carry(w->few, n))
     n = 0;
   if (world->views == FNZ_VIEWS_STRIDED)
-    FNZ_TRY(fnzi_path_strided(&world->scratch, &root->geometry, &a->geometry, &path, &found));
+    FNZ_TRY(fnzi_path_strided(&world->scratch, &root->geometry, &a->geometry, &w->path, &found));
   if (found)
-    return reverse_path(world, &path, root->value, value, out);
+    return FNZ_OK;
   if (n != 1)
-    FNZ_TRY(fnzi_path_between(world, root, a, &path, &found));
-  if (n > 0 && (!found || path.count >= n))
-    return reverse_links(world, links, n, value, out);
+    FNZ_TRY(fnzi_path_between(world, root, a, &w->path, &found));
+  if (n > 0 && (!found || w->path.count >= n)) {
+    w->nlinks = n;
+    return FNZ_OK;
+  }
   if (!found)
-    FNZ_TRY(fnzi_path_from_root(world, a, &path, &found));
+    FNZ_TRY(fnzi_path_from_root(world, a, &w->path, &found));
   if (found)
-    return reverse_path(world, &path, root->value, value, out);
-  FNZ_TRY(fnzi_links_to_root(world, a, &all, &n));
-  return n && can_carry(all, n) ? reverse_links(world, all, n, value, out) : fnzi_no_way(a);
+    return FNZ_OK;
+  FNZ_TRY(fnzi_links_to_root(world, a, &w->links, &w->nlinks));
+  return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_no_way(a);
 }
 
-/* What is made on the way belongs to the line of the write. */
-static fnz_status put_into_root(fnz_world *world, fnzi_alias *dirty) {
+/* Not *joins: it does not fit among the pending ones. */
+static fnz_status join_pending(fnz_world *world, fnzi_alias *dirty, bool *joins) {
+  FNZ_TRY(fnzi_gather(world, dirty, joins));
+  if (*joins)
+    mark_clean(dirty);
+  return FNZ_OK;
+}
+
+/* Many writes side by side are cheaper together, as one cat or stack, than one by one. So where
+ * older writes are pending (pending.c), a dirty alias that fits among them joins them and costs
+ * nothing now. One that does not fit may lie over them: then they go first, and its value is put
+ * into the root's, by the cheapest way, with the line and the reason of its write. */
+fnz_status fnzi_commit(fnz_world *world, fnzi_alias *dirty) {
+  fnzi_alias *root = dirty->storage->root, *a;
+  bool joins = false;
+  fnzi_held *value;
+  way w;
+  if (dirty->storage->gathered)
+    FNZ_TRY(join_pending(world, dirty, &joins));
+  if (joins)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_put_gathered(world, dirty->storage));
   const char *reader = world->source;
   const fnzi_why why = world->why;
-  fnzi_alias *root = dirty->storage->root, *a = fnzi_alias_retain(dirty);
-  fnzi_held *value;
-  clean(a);
+  a = fnzi_alias_retain(dirty);
+  mark_clean(a);
   world->source = a->source;
   world->why = (fnzi_why){a->writer, why.reader, a->opening ? a->opening->node : NULL, why.output,
                           FNZI_CAUSE_WRITE};
-  fnz_status status = reverse(world, a, a->value, &value);
+  fnz_status status = find_way(world, a, &w);
+  if (status == FNZ_OK)
+    status = w.nlinks ? reverse_links(world, w.links, w.nlinks, a->value, &value)
+                      : reverse_path(world, &w.path, root->value, a->value, &value);
   world->source = reader;
   world->why = why;
   if (status == FNZ_OK)
@@ -152,52 +195,33 @@ static fnz_status put_into_root(fnz_world *world, fnzi_alias *dirty) {
   return status;
 }
 
-/* It waits with others, where some wait already. */
-static fnz_status wait_with_others(fnz_world *world, fnzi_alias *dirty, bool *done) {
-  FNZ_TRY(fnzi_gather(world, dirty, done));
-  if (*done)
-    clean(dirty);
-  return FNZ_OK;
-}
-
+/* What is dirty may be all that the pending writes lack to cover the root. */
 fnz_status fnzi_put_gathered(fnz_world *world, fnzi_storage *s) {
-  bool waits;
+  bool joins;
   if (!s->gathered)
     return FNZ_OK;
-  for (size_t i = 0; fnzi_gathered_lacks_little(s) && i < s->dirty.count; i += !waits)
-    FNZ_TRY(wait_with_others(world, s->dirty.data[i], &waits));
+  for (size_t i = 0; fnzi_gathered_lacks_little(s) && i < s->dirty.count; i += !joins)
+    FNZ_TRY(join_pending(world, s->dirty.data[i], &joins));
   return fnzi_gathered_end(world, s);
 }
 
-fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty) {
-  bool waits = false;
-  if (dirty->storage->gathered)
-    FNZ_TRY(wait_with_others(world, dirty, &waits));
-  if (waits)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_put_gathered(world, dirty->storage));
-  return put_into_root(world, dirty);
-}
-
 /* --- writing ---------------------------------------------------------------------------------- */
-static void overwrite(fnz_world *world, fnzi_alias *d) {
-  fnzi_note_unread(world, d->unread);
-  d->unread = NULL;
-  forget_dirty(d);
-}
-
-/* Whoever is dirty and overlapped is forgotten when all of it is written, brought up otherwise. */
+/* Other dirty aliases keep no byte of the target: those that lie in it are overwritten, those that
+ * it meets in part are committed before. */
 static fnz_status make_way(fnz_world *world, fnzi_alias *target) {
   fnzi_storage *s = target->storage;
   for (size_t i = 0; i < s->dirty.count;) {
     fnzi_alias *d = s->dirty.data[i];
     fnzi_relation r = d == target ? FNZI_DISJOINT : fnzi_alias_relate(target, d);
-    if (r == FNZI_DISJOINT)
+    if (r == FNZI_DISJOINT) {
       i++;
-    else if (r == FNZI_EQUAL || r == FNZI_CONTAINS || !target->parent)
-      overwrite(world, d);
-    else
-      FNZ_TRY(fnzi_bring_up(world, d));
+    } else if (r == FNZI_EQUAL || r == FNZI_CONTAINS || !target->parent) {
+      fnzi_note_unread(world, d->unread);
+      d->unread = NULL;
+      remove_dirty(d);
+    } else {
+      FNZ_TRY(fnzi_commit(world, d));
+    }
   }
   return FNZ_OK;
 }
@@ -238,19 +262,17 @@ static fnz_status log_write(fnzi_alias *a) {
   return FNZ_OK;
 }
 
-/* The oldest goes. */
-static fnz_status make_room(fnz_world *world, fnzi_alias *dirty) {
-  bool waits;
-  FNZ_TRY(wait_with_others(world, dirty, &waits));
-  return waits ? FNZ_OK : fnzi_bring_up(world, dirty);
-}
-
+/* Where FNZI_MAX_DIRTY are dirty, the oldest becomes pending or is committed. */
 static fnz_status mark_dirty(fnz_world *world, fnzi_alias *a) {
   fnzi_storage *s = a->storage;
+  bool joins = false;
   if (a->dirty || !a->parent)
     return FNZ_OK;
-  if (s->dirty.count == FNZI_MAX_DIRTY)
-    FNZ_TRY(make_room(world, s->dirty.data[0]));
+  if (s->dirty.count == FNZI_MAX_DIRTY) {
+    FNZ_TRY(join_pending(world, s->dirty.data[0], &joins));
+    if (!joins)
+      FNZ_TRY(fnzi_commit(world, s->dirty.data[0]));
+  }
   FNZI_PUSH(world->ctx, &s->dirty, a);
   fnzi_alias_retain(a);
   a->dirty = true;

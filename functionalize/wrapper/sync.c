@@ -177,7 +177,7 @@ static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool ev
     if (stays)
       i++;
     else
-      FNZ_TRY(fnzi_bring_up(world, d));
+      FNZ_TRY(fnzi_commit(world, d));
   }
   return fnzi_overlaps_gathered(window) ? fnzi_put_gathered(world, s) : FNZ_OK;
 }

@@ -75,8 +75,8 @@ void fnzi_gathered_free(fnz_world *world, fnzi_gathered *g);
 FNZ_MUST_CHECK fnz_status fnzi_gathered_end(fnz_world *world, fnzi_storage *s);
 
 /* --- commit.c --------------------------------------------------------------------------------- */
-/* Puts a dirty alias into the root. */
-FNZ_MUST_CHECK fnz_status fnzi_bring_up(fnz_world *world, fnzi_alias *dirty);
+/* Puts the value of a dirty alias into the root's, or among what is pending. */
+FNZ_MUST_CHECK fnz_status fnzi_commit(fnz_world *world, fnzi_alias *dirty);
 /* Puts what has been gathered into the root, if anything has; with it, perhaps, what is dirty. */
 FNZ_MUST_CHECK fnz_status fnzi_put_gathered(fnz_world *world, fnzi_storage *s);
 

@@ -110,7 +110,7 @@ fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op, fnz_tensor *t
   FNZ_TRY(fnzi_alias_window(world, target->node->storage->root, &turned, &window));
   fnz_status status = fnzi_write(window, value);
   if (status == FNZ_OK && window->dirty)
-    status = fnzi_bring_up(world, window);
+    status = fnzi_commit(world, window);
   fnzi_alias_release(window);
   return status;
 }
