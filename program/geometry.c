@@ -1,5 +1,5 @@
-/* geometry.c - arithmetic on sizes, strides and offsets. All of it is checked, none of it
- * allocates. */
+/* geometry.c - arithmetic on sizes, strides and offsets, and geometries in messages. All of it is
+ * checked, none of it allocates. */
 #include "program/program.h"
 
 /* A size of 0 counts as 1, as in PyTorch, so that the strides say what the other sizes are. Wraps
@@ -98,4 +98,25 @@ fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim, uint32
                      what, (long long)dim, (long long)-bound, (long long)(bound - 1));
   *out = (uint32_t)(dim < 0 ? dim + bound : dim);
   return FNZ_OK;
+}
+
+void fnzi_shape_text(const fnz_geometry *g, char out[FNZI_SHAPE_TEXT]) {
+  char number[FNZI_INT_TEXT];
+  size_t used = strlen(fnzi_dtype(g->dtype)->name);
+  memcpy(out, fnzi_dtype(g->dtype)->name, used);
+  out[used++] = '[';
+  for (uint32_t d = 0; d < g->rank; d++) {
+    size_t size = fnzi_int_text(g->sizes[d], number);
+    if (used + size + sizeof "...,]" > FNZI_SHAPE_TEXT) {
+      memcpy(out + used, "...", 3);
+      used += 3;
+      break;
+    }
+    memcpy(out + used, number, size);
+    used += size;
+    if (d + 1 < g->rank)
+      out[used++] = ',';
+  }
+  out[used++] = ']';
+  out[used] = 0;
 }

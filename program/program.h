@@ -455,4 +455,8 @@ bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);
 FNZ_MUST_CHECK fnz_status fnzi_wrap_dim(fnz_context *ctx, const char *what, int64_t dim,
                                         uint32_t rank, uint32_t *out);
 
+enum { FNZI_SHAPE_TEXT = 96 };
+/* "f32[2,3]", for messages; many dimensions are cut off with "...". */
+void fnzi_shape_text(const fnz_geometry *g, char out[FNZI_SHAPE_TEXT]);
+
 #endif

@@ -165,34 +165,6 @@ bool fnzi_is_item(const fnz_op *op) {
   return fnzi_op_is_among(op, items, sizeof items / sizeof *items);
 }
 
-/* The integer in the bytes of one element, with its sign. */
-static int64_t integer_of(fnz_dtype dtype, const void *bytes) {
-  uint64_t bits = 0;
-  size_t unused = 64 - 8 * fnzi_dtype(dtype)->bytes;
-  memcpy(&bits, bytes, fnzi_dtype(dtype)->bytes);
-  if (fnzi_dtype(dtype)->category != 'i')
-    return (int64_t)bits;
-  return (int64_t)(bits << unused) >> unused;
-}
-
-bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
-  float f32;
-  if (dtype == FNZ_F64 || dtype == FNZ_F32) {
-    *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
-    memcpy(&f32, bytes, sizeof f32);
-    out->u.f = (double)f32;
-    if (dtype == FNZ_F64)
-      memcpy(&out->u.f, bytes, sizeof out->u.f);
-    return true;
-  }
-  if (dtype != FNZ_BOOL && !fnzi_is_integer(dtype))
-    return false;
-  *out = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = integer_of(dtype, bytes)};
-  if (dtype == FNZ_BOOL)
-    *out = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = out->u.i != 0};
-  return dtype != FNZ_U64 || out->u.i >= 0;
-}
-
 /* A tensor of narrow floats as one of f32: only the backend reads those. */
 static fnz_status widen(fnzi_run *run, const fnz_geometry *g, fnz_handle value, fnz_handle *out) {
   const fnz_op *op = &fnzi_ops[FNZI_ATEN__to_copy];

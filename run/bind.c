@@ -7,56 +7,6 @@
 #include "run/numbers.h"
 #include "run/frames.h"
 
-/* --- Memory --------------------------------------------------------------------------------------
- */
-
-fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out) {
-  size_t cell = run->backend->cell_bytes(run->backend->self, g->dtype);
-  if (!fnzi_mul_size((size_t)fnz_geometry_numel(g), cell, out))
-    return fnzi_fail(run->ctx, FNZ_CLASS_OVERFLOW, "", "the bytes of a tensor leave 64 bits");
-  return FNZ_OK;
-}
-
-static fnz_status take_memory(fnzi_run *run, fnzi_memory **out) {
-  if (run->spare == NULL) {
-    FNZI_NEW(&run->arena, 1, &run->spare);
-    FNZI_PUSH(run->ctx, &run->memories, run->spare);
-  }
-  *out = run->spare;
-  run->spare = run->spare->spare;
-  **out = (fnzi_memory){.users = 0};
-  return FNZ_OK;
-}
-
-fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements, fnzi_memory **out) {
-  fnz_geometry flat = {.dtype = dtype, .rank = 1, .sizes = &elements};
-  fnzi_memory *memory;
-  size_t bytes;
-  FNZ_TRY(fnzi_dense_bytes(run, &flat, &bytes));
-  if (!fnzi_add_size(bytes, 16, &bytes))
-    return fnzi_no_memory(run->ctx);
-  FNZ_TRY(take_memory(run, &memory));
-  memory->cells = fnzi_resize(run->ctx, NULL, 0, bytes);
-  if (memory->cells == NULL)
-    return fnzi_no_memory(run->ctx);
-  memset(memory->cells, 0, bytes);
-  memory->bytes = bytes - 16;
-  *out = memory;
-  return FNZ_OK;
-}
-
-void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory) {
-  if (memory->cells != NULL)
-    fnzi_free(run->ctx, memory->cells, memory->bytes + 16);
-  memory->cells = NULL;
-}
-
-void fnzi_memory_end(fnzi_run *run, fnzi_memory *memory) {
-  fnzi_memory_drop(run, memory);
-  memory->spare = run->spare;
-  run->spare = memory;
-}
-
 /* --- Unknowns ------------------------------------------------------------------------------------
  */
 
@@ -263,42 +213,6 @@ static fnz_status bind_inputs(fnzi_run *run, fnzi_map *blobs) {
     FNZ_TRY(fill_given(run, k));
   for (uint32_t k = 0; k < run->graph->ninputs; k++)
     FNZ_TRY(fnzi_check_filled(run, k));
-  return FNZ_OK;
-}
-
-/* --- Last uses -----------------------------------------------------------------------------------
- */
-
-#define UNUSED (FNZI_NO_NODE - 1) /* comes after all nodes */
-
-typedef struct use {
-  uint32_t *last;
-  uint32_t node;
-} use;
-
-static fnz_status see(void *user, const fnz_arg *arg) {
-  const use *u = user;
-  if (arg->tag == FNZ_ARG_VALUE && u->last[arg->u.value] != FNZI_NO_NODE)
-    u->last[arg->u.value] = u->node;
-  return FNZ_OK;
-}
-
-/* A value that nobody uses ends where it is defined; inputs and results of the program stay. An
- * input of a body ends with its last use, or with the body when it has none. */
-fnz_status fnzi_last_uses(fnzi_run *run, const fnzi_graph *g, uint32_t **out) {
-  bool is_body = g != fnzi_graph_at(run->program, 0);
-  uint32_t *last;
-  FNZI_NEW(&run->arena, g->values.count, &last);
-  for (size_t v = 0; v < g->values.count; v++)
-    last[v] = g->values.data[v].node;
-  for (uint32_t k = 0; is_body && k < g->ninputs; k++)
-    if (fnzi_is_reference(&g->inputs[k]))
-      last[g->inputs[k].u.value] = UNUSED;
-  use u = {last, FNZI_NO_NODE};
-  *out = last;
-  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see, &u));
-  for (u.node = 0; u.node < g->nodes.count; u.node++)
-    FNZ_TRY(fnzi_args_visit(g->nodes.data[u.node].args, g->nodes.data[u.node].nargs, see, &u));
   return FNZ_OK;
 }
 

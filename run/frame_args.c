@@ -43,6 +43,11 @@ void fnzi_parcels_drop(const fnzi_interpreter *by, fnzi_parcel *parcels, size_t 
     fnzi_parcel_drop(by, &parcels[i]);
 }
 
+void fnzi_item_bind(fnzi_run *run, uint64_t value, fnzi_item *item) {
+  item->users++;
+  run->items[value] = item;
+}
+
 fnz_status fnzi_stack_geometry(fnzi_run *run, const fnz_geometry *slice, size_t count,
                                fnz_geometry *out) {
   int64_t *numbers, numel = (int64_t)count;

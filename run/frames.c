@@ -33,11 +33,48 @@ static void work_in_top(fnzi_run *run) {
   run->last = run->lasts[f->graph];
 }
 
+/* --- Last uses -------------------------------------------------------------------------------- */
+
+#define UNUSED (FNZI_NO_NODE - 1) /* comes after all nodes */
+
+typedef struct use {
+  uint32_t *last;
+  uint32_t node;
+} use;
+
+static fnz_status see_use(void *user, const fnz_arg *arg) {
+  const use *u = user;
+  if (arg->tag == FNZ_ARG_VALUE && u->last[arg->u.value] != FNZI_NO_NODE)
+    u->last[arg->u.value] = u->node;
+  return FNZ_OK;
+}
+
+/* A value that nobody uses ends where it is defined; inputs and results of the program stay. An
+ * input of a body ends with its last use, or with the body when it has none. */
+static fnz_status last_uses(fnzi_run *run, const fnzi_graph *g, uint32_t **out) {
+  bool is_body = g != fnzi_graph_at(run->program, 0);
+  uint32_t *last;
+  FNZI_NEW(&run->arena, g->values.count, &last);
+  for (size_t v = 0; v < g->values.count; v++)
+    last[v] = g->values.data[v].node;
+  for (uint32_t k = 0; is_body && k < g->ninputs; k++)
+    if (fnzi_is_reference(&g->inputs[k]))
+      last[g->inputs[k].u.value] = UNUSED;
+  use u = {last, FNZI_NO_NODE};
+  *out = last;
+  FNZ_TRY(fnzi_args_visit(g->outputs, g->noutputs, see_use, &u));
+  for (u.node = 0; u.node < g->nodes.count; u.node++)
+    FNZ_TRY(fnzi_args_visit(g->nodes.data[u.node].args, g->nodes.data[u.node].nargs, see_use, &u));
+  return FNZ_OK;
+}
+
+/* --- Frames ----------------------------------------------------------------------------------- */
+
 static fnz_status open_frame(fnzi_run *run, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(run->program, graph);
   frame f = {.graph = graph, .autocast = FNZ_DTYPE_COUNT};
   if (run->lasts[graph] == NULL)
-    FNZ_TRY(fnzi_last_uses(run, g, &run->lasts[graph]));
+    FNZ_TRY(last_uses(run, g, &run->lasts[graph]));
   if (run->options->entered != NULL)
     run->options->entered[graph] = 1;
   fnzi_arena_init(&f.arena, run->ctx);
@@ -63,11 +100,6 @@ void fnzi_frames_close(fnzi_run *run) {
   while (run->frames.count > 0)
     close_frame(run);
   FNZI_VEC_FREE(run->ctx, &run->frames);
-}
-
-void fnzi_item_bind(fnzi_run *run, uint64_t value, fnzi_item *item) {
-  item->users++;
-  run->items[value] = item;
 }
 
 /* --- Ends of values --------------------------------------------------------------------------- */

@@ -55,7 +55,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_progra
 FNZ_MUST_CHECK fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program,
                                             fnz_backend *backend, const fnzi_run_options *options);
 
-/* --- Memory (run/eager/cells.c) --------------------------------------------------------------- */
+/* --- Elements of memory (run/cells.c) --------------------------------------------------------- */
 typedef struct fnzi_memory {
   unsigned char *cells;      /* NULL when the file has no data for it */
   size_t bytes;              /* of the cells */
@@ -81,40 +81,9 @@ void fnzi_cells_gather(const fnz_geometry *g, const unsigned char *memory, size_
                        unsigned char *dense);
 void fnzi_cells_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
                         unsigned char *memory);
-/* Every place of the second is one of the first. */
-FNZ_MUST_CHECK fnz_status fnzi_cells_cover(fnz_context *ctx, const fnz_geometry *first,
-                                           const fnz_geometry *second, bool *out);
-/* Two indices of `g` lie in the same place. */
-FNZ_MUST_CHECK fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out);
-/* Two geometries of one memory have a place in common. */
-FNZ_MUST_CHECK fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a,
-                                          const fnz_geometry *b, bool *out);
-
-/* Does an elementwise loop over `target`, in the order of its memory as eager goes, read places of
- * `operand` (broadcast to it) that it has written before? */
-typedef enum fnzi_order {
-  FNZI_ORDER_FREE,   /* no: reading everything first gives the same */
-  FNZI_ORDER_LOOP,   /* yes: element after element has to be done */
-  FNZI_ORDER_UNKNOWN /* yes, and within what eager does in vectors; or too large to find out */
-} fnzi_order;
-enum {
-  FNZI_SHORTEST_VECTOR = 8, /* eager does shorter inner loops element after element */
-  FNZI_MOST_IN_LOOP = 1 << 14
-};
-FNZ_MUST_CHECK fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
-                                           const fnz_geometry *operand, fnzi_order *out);
-/* Dimensions of `target` as eager's loop goes, the outermost first: by the target's strides, the
- * largest outermost, of equal ones by size, and where that leaves two open by the strides of each
- * of `count` operands. */
-void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const *operands,
-                           size_t count, uint32_t *out);
-/* Calls visit(user, index) for each element of the target, dimensions in the given order. */
-FNZ_MUST_CHECK fnz_status fnzi_cells_loop(const fnz_geometry *target, const uint32_t *order,
-                                          fnz_status (*visit)(void *user, const int64_t *index),
-                                          void *user);
-/* As fnzi_cells_scatter(), the elements in that order. */
-void fnzi_cells_scatter_as(const fnz_geometry *g, const uint32_t *order, const unsigned char *dense,
-                           size_t cell, unsigned char *memory);
+/* The number in the bytes of one element; false for complex ones, for floats narrower than f32, and
+ * for an u64 above 63 bits. */
+bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out);
 
 /* --- A program bound to a backend (run/bind.c) ------------------------------------------------ */
 typedef struct fnzi_binding { /* of input k of the program */
@@ -167,6 +136,19 @@ FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const f
                                         fnz_backend *backend, const fnzi_run_options *options);
 void fnzi_run_close(fnzi_run *run);
 
+/* --- Memory of a run (run/memory.c) ------------------------------------------------------------
+ */
+/* Bytes of the dense cells of a geometry (OVERFLOW). */
+FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out);
+
+/* Memory of `elements` elements, of constant content: zero bytes, or for hashes cells that nothing
+ * else has. Ends with the run or with fnzi_memory_drop(). */
+FNZ_MUST_CHECK fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements,
+                                             fnzi_memory **out);
+void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory);
+/* The same, and it may become other memory: nobody may know it any more. */
+void fnzi_memory_end(fnzi_run *run, fnzi_memory *memory);
+
 /* --- What the caller gives (run/given.c) ------------------------------------------------------ */
 /* Makes run->bindings, with names and the arrays that are given; REF for an array that no input
  * has the name of. */
@@ -194,20 +176,6 @@ FNZ_MUST_CHECK fnz_status fnzi_emit_member(fnzi_run *run, uint32_t k, fnzi_handl
 /* Emits a window of memory. */
 FNZ_MUST_CHECK fnz_status fnzi_emit_memory(fnzi_run *run, const char *name, const fnz_geometry *g,
                                            const fnzi_memory *memory);
-
-/* Memory of `elements` elements, of constant content: zero bytes, or for hashes cells that nothing
- * else has. Ends with the run or with fnzi_memory_drop(). */
-FNZ_MUST_CHECK fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements,
-                                             fnzi_memory **out);
-void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory);
-/* The same, and it may become other memory: nobody may know it any more. */
-void fnzi_memory_end(fnzi_run *run, fnzi_memory *memory);
-
-/* `last` of a graph of the program. */
-FNZ_MUST_CHECK fnz_status fnzi_last_uses(fnzi_run *run, const fnzi_graph *g, uint32_t **out);
-
-/* Bytes of the dense cells of a geometry (OVERFLOW). */
-FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out);
 
 /* --- What comes out (run/outputs.c; the names of inputs: run/bind.c) -------------------------- */
 /* The weight is what stands for the memory of others, under a name of the result's own. */
@@ -251,9 +219,6 @@ typedef const fnz_geometry *fnzi_geometry_of(void *user, uint64_t value);
 FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node,
                                                fnzi_geometry_of *geometry, void *user, bool *done);
 /* `item`: the number in a tensor of one element; unknown when the backend has no numbers. */
-/* The number in the bytes of one element; false for complex ones, for floats narrower than f32, and
- * for an u64 above 63 bits. */
-bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out);
 FNZ_MUST_CHECK fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value);
 bool fnzi_is_item(const fnz_op *op);
 
@@ -277,11 +242,6 @@ FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call,
 FNZ_MUST_CHECK static inline fnz_status fnzi_run_types(fnz_context *ctx, const fnz_program *p) {
   return p->unchecked && *p->unchecked ? fnz_program_check_types(ctx, p, NULL, NULL) : FNZ_OK;
 }
-
-/* --- For messages (run/tell.c) ---------------------------------------------------------------- */
-enum { FNZI_SHAPE_TEXT = 96 };
-/* "f32[2,3]"; many dimensions are cut off with "...". */
-void fnzi_shape_text(const fnz_geometry *g, char out[FNZI_SHAPE_TEXT]);
 
 /* --- Promises of schemas (run/schema_check.c) ------------------------------------------------- */
 /* Looks at what the call only reads, and after it at that and at the results; DIFFERENT when the

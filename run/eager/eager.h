@@ -3,6 +3,7 @@
 #ifndef FNZI_RUN_EAGER_EAGER_H
 #define FNZI_RUN_EAGER_EAGER_H
 
+#include "run/eager/overlap.h"
 #include "run/frames.h"
 
 /* A tensor of the original program. In-place operators return the very tensor they wrote, so

@@ -1,60 +1,14 @@
-/* cells.c - walking over strided memory: gather, scatter, and which places are touched twice.
+/* overlap.c - which places of strided memory are touched twice, and in which order a loop goes.
  *
  * Plain loops over indices, on purpose: this is the yardstick for code that is cleverer. */
-#include "run/run.h"
-
-typedef struct walk {
-  const fnz_geometry *g;
-  int64_t index[FNZ_MAX_RANK];
-  int64_t place; /* of the element at `index`, in elements */
-  int64_t left;
-} walk;
-
-static void start(walk *w, const fnz_geometry *g) {
-  memset(w, 0, sizeof *w);
-  w->g = g;
-  w->place = g->offset;
-  w->left = fnz_geometry_numel(g);
-}
-
-/* To the next element in row-major order; only while elements are left. */
-static void step(walk *w) {
-  w->left--;
-  for (uint32_t d = w->g->rank; d-- > 0;) {
-    if (++w->index[d] < w->g->sizes[d]) {
-      w->place += w->g->strides[d];
-      return;
-    }
-    w->place -= w->g->strides[d] * (w->g->sizes[d] - 1); /* a stride may lead out of 64 bits */
-    w->index[d] = 0;
-  }
-}
-
-void fnzi_cells_gather(const fnz_geometry *g, const unsigned char *memory, size_t cell,
-                       unsigned char *dense) {
-  if (fnzi_is_contiguous(g)) {
-    size_t bytes = (size_t)fnz_geometry_numel(g) * cell;
-    if (bytes > 0)
-      memcpy(dense, memory + (size_t)g->offset * cell, bytes);
-    return;
-  }
-  walk w;
-  for (start(&w, g); w.left > 0; step(&w), dense += cell)
-    memcpy(dense, memory + (size_t)w.place * cell, cell);
-}
-
-void fnzi_cells_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
-                        unsigned char *memory) {
-  walk w;
-  for (start(&w, g); w.left > 0; step(&w), dense += cell)
-    memcpy(memory + (size_t)w.place * cell, dense, cell);
-}
+#include "run/eager/overlap.h"
+#include "run/cells.h"
 
 /* Marks the places of `g`, counted from `low`; says whether one was marked before. */
 static bool mark(const fnz_geometry *g, int64_t low, int64_t high, unsigned char *marks, bool set) {
-  walk w;
+  fnzi_run_walk w;
   bool met = false;
-  for (start(&w, g); w.left > 0; step(&w)) {
+  for (fnzi_run_walk_start(&w, g); w.left > 0; fnzi_run_walk_step(&w)) {
     if (w.place < low || w.place >= high)
       continue;
     int64_t at = w.place - low;
@@ -90,9 +44,9 @@ static fnz_status compare(fnz_context *ctx, const fnz_geometry *first, const fnz
 /* The place of each index of `second` is one of `first`; bits of `marks` count from `low`. */
 static bool all_marked(const fnz_geometry *first, const fnz_geometry *second, int64_t low,
                        int64_t high, unsigned char *marks) {
-  walk w;
+  fnzi_run_walk w;
   mark(first, low, high, marks, true);
-  for (start(&w, second); w.left > 0; step(&w))
+  for (fnzi_run_walk_start(&w, second); w.left > 0; fnzi_run_walk_step(&w))
     if (!(marks[(w.place - low) >> 3] & (1u << ((w.place - low) & 7))))
       return false;
   return true;
@@ -205,10 +159,11 @@ void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const
 
 /* Goes through both in step. `rows` has, per place, 1 + the row of the innermost loop that wrote
  * it. */
-static fnzi_order follow(walk *to, walk *from, int64_t low, int64_t high, uint32_t *rows) {
+static fnzi_order follow(fnzi_run_walk *to, fnzi_run_walk *from, int64_t low, int64_t high,
+                         uint32_t *rows) {
   fnzi_order order = FNZI_ORDER_FREE;
   int64_t inner = to->g->rank == 0 ? 1 : to->g->sizes[to->g->rank - 1];
-  for (int64_t i = 0; to->left > 0; i++, step(to), step(from)) {
+  for (int64_t i = 0; to->left > 0; i++, fnzi_run_walk_step(to), fnzi_run_walk_step(from)) {
     uint32_t row = (uint32_t)(i / inner) + 1;
     bool inside = from->place >= low && from->place < high;
     uint32_t written = inside ? rows[from->place - low] : 0;
@@ -254,12 +209,12 @@ fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
     return fnzi_no_memory(ctx);
   memset(rows, 0, bytes);
   ordered o;
-  walk writer, reader;
+  fnzi_run_walk writer, reader;
   uint32_t order[FNZ_MAX_RANK];
   fnzi_cells_loop_order(target, NULL, 0, order);
   put_in_order(target, operand, order, &o);
-  start(&writer, &o.to);
-  start(&reader, &o.from);
+  fnzi_run_walk_start(&writer, &o.to);
+  fnzi_run_walk_start(&reader, &o.from);
   *out = follow(&writer, &reader, low, high, rows);
   fnzi_free(ctx, rows, bytes);
   return FNZ_OK;
@@ -268,10 +223,10 @@ fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
 fnz_status fnzi_cells_loop(const fnz_geometry *target, const uint32_t *order,
                            fnz_status (*visit)(void *user, const int64_t *index), void *user) {
   ordered o;
-  walk w;
+  fnzi_run_walk w;
   int64_t index[FNZ_MAX_RANK];
   put_in_order(target, target, order, &o);
-  for (start(&w, &o.to); w.left > 0; step(&w)) {
+  for (fnzi_run_walk_start(&w, &o.to); w.left > 0; fnzi_run_walk_step(&w)) {
     for (uint32_t d = 0; d < target->rank; d++)
       index[order[d]] = w.index[d];
     FNZ_TRY(visit(user, index));
@@ -284,12 +239,13 @@ void fnzi_cells_scatter_as(const fnz_geometry *g, const uint32_t *order, const u
   int64_t strides[FNZ_MAX_RANK];
   fnz_geometry rows = *g;
   ordered o;
-  walk writer, reader;
+  fnzi_run_walk writer, reader;
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
   rows.strides = strides;
   rows.offset = 0;
   put_in_order(g, &rows, order, &o);
-  start(&writer, &o.to);
-  for (start(&reader, &o.from); reader.left > 0; step(&reader), step(&writer))
+  fnzi_run_walk_start(&writer, &o.to);
+  for (fnzi_run_walk_start(&reader, &o.from); reader.left > 0;
+       fnzi_run_walk_step(&reader), fnzi_run_walk_step(&writer))
     memcpy(memory + (size_t)writer.place * cell, dense + (size_t)reader.place * cell, cell);
 }

@@ -1,0 +1,43 @@
+/* overlap.h - which places of memory two windows have in common, and in which order eager's loops
+ * go through them. */
+#ifndef FNZI_RUN_EAGER_OVERLAP_H
+#define FNZI_RUN_EAGER_OVERLAP_H
+
+#include "run/run.h"
+
+/* Every place of the second is one of the first. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_cover(fnz_context *ctx, const fnz_geometry *first,
+                                           const fnz_geometry *second, bool *out);
+/* Two indices of `g` lie in the same place. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out);
+/* Two geometries of one memory have a place in common. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a,
+                                          const fnz_geometry *b, bool *out);
+
+/* Does an elementwise loop over `target`, in the order of its memory as eager goes, read places of
+ * `operand` (broadcast to it) that it has written before? */
+typedef enum fnzi_order {
+  FNZI_ORDER_FREE,   /* no: reading everything first gives the same */
+  FNZI_ORDER_LOOP,   /* yes: element after element has to be done */
+  FNZI_ORDER_UNKNOWN /* yes, and within what eager does in vectors; or too large to find out */
+} fnzi_order;
+enum {
+  FNZI_SHORTEST_VECTOR = 8, /* eager does shorter inner loops element after element */
+  FNZI_MOST_IN_LOOP = 1 << 14
+};
+FNZ_MUST_CHECK fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
+                                           const fnz_geometry *operand, fnzi_order *out);
+/* Dimensions of `target` as eager's loop goes, the outermost first: by the target's strides, the
+ * largest outermost, of equal ones by size, and where that leaves two open by the strides of each
+ * of `count` operands. */
+void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const *operands,
+                           size_t count, uint32_t *out);
+/* Calls visit(user, index) for each element of the target, dimensions in the given order. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_loop(const fnz_geometry *target, const uint32_t *order,
+                                          fnz_status (*visit)(void *user, const int64_t *index),
+                                          void *user);
+/* As fnzi_cells_scatter(), the elements in that order. */
+void fnzi_cells_scatter_as(const fnz_geometry *g, const uint32_t *order, const unsigned char *dense,
+                           size_t cell, unsigned char *memory);
+
+#endif
