@@ -1,8 +1,8 @@
 /* run.h - what the two interpreters share: a program bound to a backend, and the cells of memory.
  *
- * functional.c runs programs without aliasing. interp.c runs any program on aliasing memory and
- * is the definition of what a program means; so nothing in this folder uses the pass, its view
- * rules or a kernel, only the backend that is handed in.
+ * functional.c runs programs without aliasing. eager/ runs any program on aliasing memory and is
+ * the definition of what a program means, so both use only the backend that is passed in: not the
+ * pass, its view rules or a kernel. api.c chooses between them.
  *
  * Memory is made of *cells*: an element of a dtype takes backend->cell_bytes(dtype) bytes. A
  * backend of numbers has the element's own bytes there, a backend of hashes a hash per element or
@@ -19,10 +19,6 @@
 #define FNZI_GET_DATA                                                                              \
   "; give it among the inputs, or take the archive that has it, saved by torch 2.9 or later, as "  \
   "earlier ones pickle it"
-
-/* What the program means depends on shared memory: some node writes an argument, by its schema or
- * as batch norm does, or gives a window of which its schema says nothing (meshgrid, type_as). */
-bool fnzi_run_needs_memory(const fnz_program *program);
 
 /* Receives one result: dense row-major cells, borrowed for the call. */
 typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *geometry,
@@ -52,8 +48,6 @@ typedef struct fnzi_run_options {
 FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_program *program,
                                               fnz_backend *backend,
                                               const fnzi_run_options *options);
-FNZ_MUST_CHECK fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program,
-                                            fnz_backend *backend, const fnzi_run_options *options);
 
 /* --- Elements of memory (run/cells.c) --------------------------------------------------------- */
 typedef struct fnzi_memory {

@@ -1,5 +1,6 @@
 /* sharing.c - what a result says of memory, held against the aliasing interpreter's tensors. */
 #include "soak/sharing.h"
+#include "run/eager/interp.h"
 
 #include "views/views.h"
 

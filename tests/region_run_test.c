@@ -5,7 +5,7 @@
 #include "tests/run_help.h"
 
 #include "program/program.h"
-#include "run/run.h"
+#include "run/eager/interp.h"
 
 static fnz_context *ctx;
 

@@ -3,109 +3,9 @@
  * A tensor is a window (dtype, sizes, strides, offset) into memory. Views make another window,
  * writes put elements into memory, and everything else is computed by the backend on dense values
  * that are gathered before and scattered afterwards. Slow and plain on purpose. */
-#include "run/numbers.h"
+#include "run/eager/interp.h"
 #include "run/eager/eager.h"
-
-static fnz_backend *backend_of(fnzi_interp *in) {
-  return in->run.backend;
-}
-
-/* --- Computing -------------------------------------------------------------------------------- */
-
-fnz_status fnzi_act_tensor(fnzi_act *s, const fnz_arg *arg, fnzi_eager **out) {
-  *out = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, arg->u.value) : NULL;
-  if (*out != NULL)
-    return FNZ_OK;
-  return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
-                   s->op->name);
-}
-
-static fnz_status lower_value(void *user, fnz_arg *arg) {
-  fnzi_interp *in = user;
-  fnzi_eager *t = fnzi_eager_of(in, arg->u.value);
-  if (t == NULL)
-    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "", "an argument is undefined");
-  return fnzi_eager_value(in, t, &arg->u.value);
-}
-
-fnz_status fnzi_eager_lower(fnzi_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                            fnz_arg **out) {
-  return fnzi_lower_args(&in->run, op, args, nargs, lower_value, in, out);
-}
-
-fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                            const fnz_geometry *const *expected, fnz_handle *outputs,
-                            size_t count) {
-  fnz_arg *lowered;
-  FNZ_TRY(fnzi_eager_lower(in, op, args, nargs, &lowered));
-  fnz_request call = {op, lowered, op->nparams, expected, ""};
-  return fnzi_run_apply(&in->run, &call, outputs, count);
-}
-
-const fnz_geometry *fnzi_act_recorded(const fnzi_act *s, const fnz_arg *results, size_t k) {
-  if (results[k].tag != FNZ_ARG_VALUE)
-    return NULL;
-  return fnzi_recorded(&s->in->run, &s->in->run.scratch, results[k].u.value);
-}
-
-/* New memory shows each element once, whatever a file says. */
-static fnz_status may_lie_so(fnzi_act *s, const fnz_geometry *recorded, const fnz_geometry *g,
-                             bool *out) {
-  bool overlaps = false;
-  *out = recorded != NULL && fnzi_same_sizes(recorded, g);
-  if (*out && !fnzi_is_dense(recorded))
-    FNZ_TRY(fnzi_cells_overlap(s->ctx, recorded, &overlaps));
-  *out = *out && !overlaps;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_act_keep(fnzi_act *s, const fnz_geometry *recorded, fnz_handle value) {
-  if (value == 0)
-    return fnzi_act_push(s, NULL);
-  const fnz_geometry *g = backend_of(s->in)->geometry(backend_of(s->in)->self, value);
-  fnzi_pane w;
-  fnzi_eager *t;
-  bool as_recorded;
-  fnzi_pane_of(g, &w);
-  FNZ_TRY(may_lie_so(s, recorded, g, &as_recorded));
-  if (as_recorded)
-    fnzi_pane_of(recorded, &w);
-  else
-    fnzi_pane_dense(&w);
-  w.dtype = g->dtype;
-  w.is_conj = w.is_neg = false;
-  FNZ_TRY(fnzi_eager_store(s->in, &w, value, &t));
-  return fnzi_act_push(s, t);
-}
-
-/* Sizes that depend on data are known now, and with them the strides that eager has. */
-static fnz_status see_result(fnzi_act *s, const fnz_arg *named, fnz_handle value,
-                             const fnz_geometry **recorded) {
-  if (!s->in->run.symbolic || value == 0 || named->tag != FNZ_ARG_VALUE || *recorded != NULL)
-    return FNZ_OK;
-  FNZ_TRY(fnzi_saw(&s->in->run, named->u.value,
-                   backend_of(s->in)->geometry(backend_of(s->in)->self, value)));
-  *recorded = fnzi_act_recorded(s, named, 0);
-  return FNZ_OK;
-}
-
-fnz_status fnzi_act_compute(fnzi_act *s, const fnz_arg *named, const fnz_geometry **expected,
-                            size_t count) {
-  fnzi_run *run = &s->in->run;
-  fnz_handle *handles;
-  FNZI_NEW(&run->scratch, count, &handles);
-  FNZ_TRY(fnzi_eager_apply(s->in, s->op, s->args, s->op->nparams, expected, handles, count));
-  fnz_status status = FNZ_OK;
-  for (size_t i = 0; i < count; i++) {
-    if (status == FNZ_OK && named)
-      status = see_result(s, &named[i], handles[i], &expected[i]);
-    if (status == FNZ_OK)
-      status = fnzi_act_keep(s, expected[i], handles[i]);
-    if (handles[i] != 0)
-      run->backend->release(run->backend->self, handles[i]);
-  }
-  return status;
-}
+#include "run/numbers.h"
 
 static fnz_status compute(fnzi_act *s) {
   fnz_arg *results;
@@ -119,14 +19,6 @@ static fnz_status compute(fnzi_act *s) {
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
-
-fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor) {
-  if (s->results.count == s->ctx->limits.args)
-    return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s has more than %zu results", s->op->name,
-                     s->ctx->limits.args);
-  FNZI_PUSH(s->ctx, &s->results, tensor);
-  return FNZ_OK;
-}
 
 static fnz_status item(fnzi_act *s) {
   fnzi_eager *t;
@@ -343,12 +235,6 @@ fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program, fnz_b
   FNZI_VEC_FREE(ctx, &in.all);
   fnzi_run_close(&in.run);
   return status;
-}
-
-fnz_status fnz_run_original(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
-                            const fnz_arrays *inputs, fnz_arrays *outputs) {
-  fnzi_run_options options = {.inputs = inputs, .emit = fnzi_emit_array, .user = outputs};
-  return fnzi_run_aliasing(ctx, program, backend, &options);
 }
 
 bool fnzi_run_needs_memory(const fnz_program *program) {

@@ -4,33 +4,6 @@
 
 /* --- Windows ---------------------------------------------------------------------------------- */
 
-void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out) {
-  out->dtype = g->dtype;
-  out->rank = g->rank;
-  out->is_conj = g->is_conj;
-  out->is_neg = g->is_neg;
-  out->offset = g->offset;
-  for (uint32_t d = 0; d < g->rank; d++) {
-    out->sizes[d] = g->sizes[d];
-    out->strides[d] = g->strides[d];
-  }
-}
-
-fnz_geometry fnzi_pane_geometry(const fnzi_pane *w) {
-  return (fnz_geometry){.dtype = w->dtype,
-                        .rank = w->rank,
-                        .is_conj = w->is_conj,
-                        .is_neg = w->is_neg,
-                        .offset = w->offset,
-                        .sizes = w->sizes,
-                        .strides = w->strides};
-}
-
-void fnzi_pane_dense(fnzi_pane *w) {
-  w->offset = 0;
-  fnzi_contiguous_strides(w->sizes, w->rank, w->strides);
-}
-
 /* As in programs, a size of 0 counts as 1, so that no product of sizes leaves 64 bits. */
 static bool sizes_fit(const fnzi_pane *w) {
   int64_t numel = 1;
@@ -232,6 +205,23 @@ fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle valu
   return fnzi_eager_create(in, memory, w, out);
 }
 
+/* Inputs that look at the memory and have an element in common with `g` were written. */
+static fnz_status note_write(fnzi_interp *in, const fnzi_memory *memory, const fnz_geometry *g) {
+  fnzi_run *run = &in->run;
+  for (size_t k = 0; k < fnzi_graph_at(run->program, 0)->ninputs; k++) {
+    fnzi_binding *b = &run->bindings[k];
+    bool meet = true;
+    if (b->memory != memory || b->written)
+      continue;
+    if (fnz_geometry_numel(g) == 0 || fnz_geometry_numel(b->geometry) == 0)
+      meet = fnzi_same_sizes(g, b->geometry);
+    else
+      FNZ_TRY(fnzi_cells_meet_bytes(run->ctx, g, b->geometry, &meet));
+    b->written = meet;
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned,
                             const uint32_t *order) {
   fnz_handle value = owned;
@@ -240,7 +230,7 @@ fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned,
     status = fnzi_eager_deposit(in, t->g, order, value, t->memory);
   t->memory->version++;
   if (status == FNZ_OK && t->memory->shared)
-    status = fnzi_note_write(in, t->memory, t->g);
+    status = note_write(in, t->memory, t->g);
   if (value != 0)
     backend_of(in)->release(backend_of(in)->self, value);
   return status;

@@ -24,21 +24,6 @@ static fnz_status spread(fnzi_act *s, uint32_t k, const fnzi_pane *narrow, const
 
 /* --- broadcast_tensors ------------------------------------------------------------------------ */
 
-fnz_status fnzi_act_join_sizes(fnzi_act *s, const fnz_geometry *g, int64_t *sizes, uint32_t *rank) {
-  for (; *rank < g->rank; (*rank)++) {
-    memmove(sizes + 1, sizes, *rank * sizeof *sizes);
-    sizes[0] = 1;
-  }
-  for (uint32_t d = 0; d < g->rank; d++) {
-    int64_t *joined = &sizes[*rank - g->rank + d];
-    if (*joined == 1)
-      *joined = g->sizes[d];
-    else if (g->sizes[d] != 1 && g->sizes[d] != *joined)
-      return fnzi_act_refuse(s, "sizes do not broadcast", *joined, g->sizes[d]);
-  }
-  return FNZ_OK;
-}
-
 fnz_status fnzi_act_broadcast(fnzi_act *s) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank = 0;

@@ -4,18 +4,44 @@
 #include "run/eager/overlap.h"
 #include "run/cells.h"
 
-/* Marks the places of `g`, counted from `low`; says whether one was marked before. */
-static bool mark(const fnz_geometry *g, int64_t low, int64_t high, unsigned char *marks, bool set) {
+/* One bit per place that a window reaches, from `low` on. */
+typedef struct reached {
+  int64_t low, high;
+  size_t bytes;
+  unsigned char *bits; /* NULL: it has no element */
+} reached;
+
+static fnz_status open_marks(fnz_context *ctx, const fnz_geometry *g, reached *out) {
+  *out = (reached){.bits = NULL};
+  if (!fnzi_extent(g, &out->low, &out->high))
+    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "the extent of a tensor leaves 64 bits");
+  if (out->low == out->high)
+    return FNZ_OK;
+  out->bytes = (size_t)((out->high - out->low) / 8 + 1);
+  out->bits = fnzi_resize(ctx, NULL, 0, out->bytes);
+  if (out->bits == NULL)
+    return fnzi_no_memory(ctx);
+  memset(out->bits, 0, out->bytes);
+  return FNZ_OK;
+}
+
+static void close_marks(fnz_context *ctx, reached *marks) {
+  if (marks->bits != NULL)
+    fnzi_free(ctx, marks->bits, marks->bytes);
+}
+
+/* Marks the places of `g`; says whether one was marked before. */
+static bool mark(const fnz_geometry *g, reached *marks, bool set) {
   fnzi_run_walk w;
   bool met = false;
   for (fnzi_run_walk_start(&w, g); w.left > 0; fnzi_run_walk_step(&w)) {
-    if (w.place < low || w.place >= high)
+    if (w.place < marks->low || w.place >= marks->high)
       continue;
-    int64_t at = w.place - low;
+    int64_t at = w.place - marks->low;
     unsigned char bit = (unsigned char)(1u << (at & 7));
-    met = met || (marks[at >> 3] & bit) != 0;
+    met = met || (marks->bits[at >> 3] & bit) != 0;
     if (set)
-      marks[at >> 3] = (unsigned char)(marks[at >> 3] | bit);
+      marks->bits[at >> 3] = (unsigned char)(marks->bits[at >> 3] | bit);
   }
   return met;
 }
@@ -23,50 +49,30 @@ static bool mark(const fnz_geometry *g, int64_t low, int64_t high, unsigned char
 /* Does `second` touch a place that `first` has touched, or `first` one twice when it is NULL? */
 static fnz_status compare(fnz_context *ctx, const fnz_geometry *first, const fnz_geometry *second,
                           bool *out) {
-  int64_t low, high;
+  reached marks;
   *out = false;
-  if (!fnzi_extent(first, &low, &high))
-    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "the extent of a tensor leaves 64 bits");
-  if (low == high)
-    return FNZ_OK;
-  size_t bytes = (size_t)((high - low) / 8 + 1);
-  unsigned char *marks = fnzi_resize(ctx, NULL, 0, bytes);
-  if (marks == NULL)
-    return fnzi_no_memory(ctx);
-  memset(marks, 0, bytes);
-  *out = mark(first, low, high, marks, true);
-  if (second != NULL)
-    *out = mark(second, low, high, marks, false);
-  fnzi_free(ctx, marks, bytes);
+  FNZ_TRY(open_marks(ctx, first, &marks));
+  if (marks.bits != NULL) {
+    *out = mark(first, &marks, true);
+    if (second != NULL)
+      *out = mark(second, &marks, false);
+  }
+  close_marks(ctx, &marks);
   return FNZ_OK;
-}
-
-/* The place of each index of `second` is one of `first`; bits of `marks` count from `low`. */
-static bool all_marked(const fnz_geometry *first, const fnz_geometry *second, int64_t low,
-                       int64_t high, unsigned char *marks) {
-  fnzi_run_walk w;
-  mark(first, low, high, marks, true);
-  for (fnzi_run_walk_start(&w, second); w.left > 0; fnzi_run_walk_step(&w))
-    if (!(marks[(w.place - low) >> 3] & (1u << ((w.place - low) & 7))))
-      return false;
-  return true;
 }
 
 fnz_status fnzi_cells_cover(fnz_context *ctx, const fnz_geometry *first, const fnz_geometry *second,
                             bool *out) {
-  int64_t low, high;
+  reached marks;
+  fnzi_run_walk w;
   *out = true;
-  if (!fnzi_extent(second, &low, &high))
-    return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, "", "the extent of a tensor leaves 64 bits");
-  if (low == high)
-    return FNZ_OK;
-  size_t bytes = (size_t)((high - low) / 8 + 1);
-  unsigned char *marks = fnzi_resize(ctx, NULL, 0, bytes);
-  if (marks == NULL)
-    return fnzi_no_memory(ctx);
-  memset(marks, 0, bytes);
-  *out = all_marked(first, second, low, high, marks);
-  fnzi_free(ctx, marks, bytes);
+  FNZ_TRY(open_marks(ctx, second, &marks));
+  if (marks.bits != NULL) {
+    mark(first, &marks, true);
+    for (fnzi_run_walk_start(&w, second); *out && w.left > 0; fnzi_run_walk_step(&w))
+      *out = (marks.bits[(w.place - marks.low) >> 3] & (1u << ((w.place - marks.low) & 7))) != 0;
+  }
+  close_marks(ctx, &marks);
   return FNZ_OK;
 }
 
@@ -100,6 +106,36 @@ fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out
 fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
                            bool *out) {
   return compare(ctx, a, b, out);
+}
+
+/* The same memory as bytes; `dims` has room for twice FNZ_MAX_RANK numbers. */
+static bool as_bytes(const fnz_geometry *g, int64_t *dims, fnz_geometry *out) {
+  int64_t bytes = (int64_t)fnzi_dtype(g->dtype)->bytes;
+  bool fits = g->rank < FNZ_MAX_RANK;
+  *out = (fnz_geometry){
+      .dtype = FNZ_U8, .rank = g->rank + 1, .sizes = dims, .strides = dims + FNZ_MAX_RANK};
+  for (uint32_t d = 0; fits && d < g->rank; d++) {
+    dims[d] = g->sizes[d];
+    fits = fnzi_mul_i64(g->strides[d], bytes, &dims[FNZ_MAX_RANK + d]);
+  }
+  if (fits) {
+    dims[g->rank] = bytes;
+    dims[FNZ_MAX_RANK + g->rank] = 1;
+  }
+  return fits && fnzi_mul_i64(g->offset, bytes, &out->offset);
+}
+
+/* Windows that cannot be seen as bytes count as meeting. */
+fnz_status fnzi_cells_meet_bytes(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
+                                 bool *meet) {
+  int64_t dims[2][2 * FNZ_MAX_RANK];
+  fnz_geometry x, y;
+  *meet = true;
+  if (a->dtype == b->dtype)
+    return fnzi_cells_meet(ctx, a, b, meet);
+  if (!as_bytes(a, dims[0], &x) || !as_bytes(b, dims[1], &y))
+    return FNZ_OK;
+  return fnzi_cells_meet(ctx, &x, &y, meet);
 }
 
 /* --- Reading what was written before ------------------------------------------------------------

@@ -14,6 +14,11 @@ FNZ_MUST_CHECK fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometr
 FNZ_MUST_CHECK fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a,
                                           const fnz_geometry *b, bool *out);
 
+/* The same for windows of several dtypes: a byte in common. True where a window cannot be seen as
+ * bytes. */
+FNZ_MUST_CHECK fnz_status fnzi_cells_meet_bytes(fnz_context *ctx, const fnz_geometry *a,
+                                                const fnz_geometry *b, bool *meet);
+
 /* Does an elementwise loop over `target`, in the order of its memory as eager goes, read places of
  * `operand` (broadcast to it) that it has written before? */
 typedef enum fnzi_order {

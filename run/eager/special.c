@@ -1,7 +1,7 @@
 /* special.c - operators that do not do what their schema says.
  *
  * List operators work element after element, so that a tensor that is twice in the list is written
- * twice. set_ and resize_ change what memory a tensor looks at. */
+ * twice. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
@@ -65,86 +65,6 @@ static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
     FNZ_TRY(status);
   }
   return FNZ_OK;
-}
-
-/* --- Other memory ----------------------------------------------------------------------------- */
-
-/* What the backend has for zeros: new elements read as these. */
-static fnz_status zero_cells(fnzi_act *s, fnz_dtype dtype, int64_t count, unsigned char *cells) {
-  fnz_backend *b = s->in->run.backend;
-  const fnz_op *op = fnz_op_find("zeros");
-  if (op == NULL)
-    return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "there is no operator zeros");
-  int64_t one = 1;
-  fnz_geometry g = {.dtype = dtype, .rank = 1, .sizes = &count, .strides = &one};
-  const fnz_geometry *expected[1] = {&g};
-  fnz_arg size = {.tag = FNZ_ARG_INT, .u.i = count};
-  fnz_arg args[2] = {{.tag = FNZ_ARG_LIST, .count = 1, .u.list = &size},
-                     {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
-  fnz_handle value;
-  FNZ_TRY(fnzi_eager_apply(s->in, op, args, 2, expected, &value, 1));
-  fnz_status status = b->download(b->self, s->ctx, value, cells);
-  b->release(b->self, value);
-  return status;
-}
-
-/* More memory behind what there is. All tensors of the memory keep looking at it. */
-static fnz_status grow(fnzi_act *s, fnzi_memory *memory, fnz_dtype dtype, int64_t elements) {
-  fnz_backend *b = s->in->run.backend;
-  size_t cell = b->cell_bytes(b->self, dtype), old = memory->bytes;
-  int64_t more = elements - (int64_t)(old / cell);
-  fnzi_memory *larger;
-  if (more <= 0)
-    return FNZ_OK;
-  if (memory->cells == NULL)
-    return fnzi_fail(s->ctx, FNZ_CLASS_REF, "",
-                     "the file has no data for the weight resized here" FNZI_GET_DATA);
-  FNZ_TRY(fnzi_memory_create(&s->in->run, dtype, elements, &larger));
-  memcpy(larger->cells, memory->cells, old);
-  FNZ_TRY(zero_cells(s, dtype, more, larger->cells + (size_t)(elements - more) * cell));
-  fnzi_memory_drop(&s->in->run, memory);
-  memory->cells = larger->cells;
-  memory->bytes = larger->bytes;
-  larger->cells = NULL;
-  return FNZ_OK;
-}
-
-fnz_status fnzi_act_resize(fnzi_act *s, fnzi_eager *self, fnzi_pane *w) {
-  fnz_geometry g = fnzi_pane_geometry(w);
-  int64_t low, high;
-  if (fnzi_same_sizes(&g, self->g))
-    return FNZ_OK;
-  fnzi_contiguous_strides(w->sizes, w->rank, w->strides);
-  if (!fnzi_extent(&g, &low, &high))
-    return fnzi_fail(s->ctx, FNZ_CLASS_OVERFLOW, "", "%s: the sizes leave 64 bits", s->op->name);
-  FNZ_TRY(grow(s, self->memory, w->dtype, high));
-  return fnzi_eager_reshape(s->in, self, w);
-}
-
-static fnz_status resize(fnzi_act *s) {
-  fnzi_eager *self;
-  fnzi_pane w;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
-  fnzi_pane_of(self->g, &w);
-  FNZ_TRY(fnzi_act_ints(s, 1, w.sizes, &w.rank));
-  for (uint32_t d = 0; d < w.rank; d++)
-    if (w.sizes[d] < 0)
-      return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "", "%s: size %lld is negative", s->op->name,
-                       (long long)w.sizes[d]);
-  FNZ_TRY(fnzi_act_resize(s, self, &w));
-  return fnzi_act_push(s, self);
-}
-
-static fnz_status resize_as(fnzi_act *s) {
-  fnzi_eager *self, *other;
-  fnzi_pane w;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &other));
-  fnzi_pane_of(self->g, &w);
-  w.rank = other->g->rank;
-  memcpy(w.sizes, other->g->sizes, w.rank * sizeof *w.sizes);
-  FNZ_TRY(fnzi_act_resize(s, self, &w));
-  return fnzi_act_push(s, self);
 }
 
 /* --- The diagonal ----------------------------------------------------------------------------- */
@@ -224,8 +144,8 @@ static const struct {
     {FNZI_ATEN_requires_grad_, fnzi_act_nothing},
     {FNZI_ATEN_retain_grad, fnzi_act_nothing},
     {FNZI_ATEN_copy_, copy},
-    {FNZI_ATEN_resize_, resize},
-    {FNZI_ATEN_resize_as_, resize_as},
+    {FNZI_ATEN_resize_, fnzi_eag_resize},
+    {FNZI_ATEN_resize_as_, fnzi_eag_resize_as},
     {FNZI_ATEN_fill_diagonal_, fill_diagonal},
     {FNZI_ATEN_broadcast_tensors, fnzi_act_broadcast},
     {FNZI_ATEN_meshgrid, fnzi_act_meshgrid},

@@ -121,16 +121,6 @@ static fnz_status expand_as(fnzi_act *s, fnzi_pane *w) {
   return fnzi_pane_expand(s, w, other->sizes, other->rank);
 }
 
-/* Rank 0 and 1 grow a dimension in front, rank 2 one behind, as far as `rank` asks. */
-fnz_status fnzi_pane_grow(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
-  while (w->rank < rank) {
-    uint32_t at = w->rank == 2 ? 2 : 0;
-    int64_t stride = at == w->rank ? 1 : fnzi_wrap_mul(w->sizes[at], w->strides[at]);
-    FNZ_TRY(fnzi_pane_insert(s, w, at, 1, stride));
-  }
-  return FNZ_OK;
-}
-
 static fnz_status at_least(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
   return w->rank >= rank ? itself(s, w) : fnzi_pane_grow(s, w, rank);
 }

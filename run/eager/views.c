@@ -371,12 +371,6 @@ static fnzi_pane_rule *find_rule(const fnz_op *op, bool *change) {
   return fnzi_composite_rule(op);
 }
 
-fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w) {
-  fnzi_eager *tensor;
-  FNZ_TRY(fnzi_eager_create(s->in, s->self->memory, w, &tensor));
-  return fnzi_act_push(s, tensor);
-}
-
 /* New memory with the argument's elements, in the window's dtype and shape. */
 static fnz_status copy_self(fnzi_act *s, const fnzi_pane *w) {
   fnz_handle value, cast = 0;

@@ -1,6 +1,33 @@
 /* window.c - changing windows: what the rules for views and composites are made of. */
 #include "run/eager/eager.h"
 
+void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out) {
+  out->dtype = g->dtype;
+  out->rank = g->rank;
+  out->is_conj = g->is_conj;
+  out->is_neg = g->is_neg;
+  out->offset = g->offset;
+  for (uint32_t d = 0; d < g->rank; d++) {
+    out->sizes[d] = g->sizes[d];
+    out->strides[d] = g->strides[d];
+  }
+}
+
+fnz_geometry fnzi_pane_geometry(const fnzi_pane *w) {
+  return (fnz_geometry){.dtype = w->dtype,
+                        .rank = w->rank,
+                        .is_conj = w->is_conj,
+                        .is_neg = w->is_neg,
+                        .offset = w->offset,
+                        .sizes = w->sizes,
+                        .strides = w->strides};
+}
+
+void fnzi_pane_dense(fnzi_pane *w) {
+  w->offset = 0;
+  fnzi_contiguous_strides(w->sizes, w->rank, w->strides);
+}
+
 /* --- Arguments -------------------------------------------------------------------------------- */
 
 int64_t fnzi_act_int(const fnzi_act *s, size_t i, int64_t fallback) {
@@ -150,6 +177,21 @@ bool fnzi_pane_strides(const fnzi_pane *w, const int64_t *sizes, uint32_t rank, 
   return to == 0;
 }
 
+fnz_status fnzi_act_join_sizes(fnzi_act *s, const fnz_geometry *g, int64_t *sizes, uint32_t *rank) {
+  for (; *rank < g->rank; (*rank)++) {
+    memmove(sizes + 1, sizes, *rank * sizeof *sizes);
+    sizes[0] = 1;
+  }
+  for (uint32_t d = 0; d < g->rank; d++) {
+    int64_t *joined = &sizes[*rank - g->rank + d];
+    if (*joined == 1)
+      *joined = g->sizes[d];
+    else if (g->sizes[d] != 1 && g->sizes[d] != *joined)
+      return fnzi_act_refuse(s, "sizes do not broadcast", *joined, g->sizes[d]);
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes, uint32_t rank) {
   fnzi_pane old = *w;
   if (rank < old.rank)
@@ -176,6 +218,16 @@ fnz_status fnzi_act_need_bytes(fnzi_act *s) {
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                    "%s sees memory under another dtype, which needs hashes per byte", s->op->name);
+}
+
+/* Rank 0 and 1 grow a dimension in front, rank 2 one behind, as far as `rank` asks. */
+fnz_status fnzi_pane_grow(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
+  while (w->rank < rank) {
+    uint32_t at = w->rank == 2 ? 2 : 0;
+    int64_t stride = at == w->rank ? 1 : fnzi_wrap_mul(w->sizes[at], w->strides[at]);
+    FNZ_TRY(fnzi_pane_insert(s, w, at, 1, stride));
+  }
+  return FNZ_OK;
 }
 
 fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w) {

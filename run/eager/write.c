@@ -81,12 +81,6 @@ static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *rec
   return status;
 }
 
-const fnz_geometry *fnzi_act_geometry_of(void *user, const fnz_arg *arg) {
-  const fnzi_act *s = user;
-  const fnzi_eager *t = fnzi_eager_of(s->in, arg->u.value);
-  return t == NULL ? NULL : t->g;
-}
-
 /* What the twin gives as result k, for a backend that cannot tell by itself. Operands promote to
  * the dtype of the first one; the exponents of frexp are what their target is. */
 static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, size_t k,

@@ -93,55 +93,6 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
   return same && (!fnzi_is_dense(a) || !fnzi_is_dense(b) || is_same_shape(a, b));
 }
 
-/* The same memory as bytes; `dims` has room for twice FNZ_MAX_RANK numbers. */
-static bool as_bytes(const fnz_geometry *g, int64_t *dims, fnz_geometry *out) {
-  int64_t bytes = (int64_t)fnzi_dtype(g->dtype)->bytes;
-  bool fits = g->rank < FNZ_MAX_RANK;
-  *out = (fnz_geometry){
-      .dtype = FNZ_U8, .rank = g->rank + 1, .sizes = dims, .strides = dims + FNZ_MAX_RANK};
-  for (uint32_t d = 0; fits && d < g->rank; d++) {
-    dims[d] = g->sizes[d];
-    fits = fnzi_mul_i64(g->strides[d], bytes, &dims[FNZ_MAX_RANK + d]);
-  }
-  if (fits) {
-    dims[g->rank] = bytes;
-    dims[FNZ_MAX_RANK + g->rank] = 1;
-  }
-  return fits && fnzi_mul_i64(g->offset, bytes, &out->offset);
-}
-
-/* What cannot be written as bytes counts as meeting. */
-static fnz_status windows_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
-                               bool *meet) {
-  int64_t dims[2][2 * FNZ_MAX_RANK];
-  fnz_geometry x, y;
-  if (a->dtype == b->dtype)
-    return fnzi_cells_meet(ctx, a, b, meet);
-  if (!as_bytes(a, dims[0], &x) || !as_bytes(b, dims[1], &y))
-    return FNZ_OK;
-  return fnzi_cells_meet(ctx, &x, &y, meet);
-}
-
-fnz_status fnzi_act_meet(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b, bool *meet) {
-  return windows_meet(s->ctx, a, b, meet);
-}
-
-fnz_status fnzi_note_write(fnzi_interp *in, const fnzi_memory *memory, const fnz_geometry *g) {
-  fnzi_run *run = &in->run;
-  for (size_t k = 0; k < fnzi_graph_at(run->program, 0)->ninputs; k++) {
-    fnzi_binding *b = &run->bindings[k];
-    bool meet = true;
-    if (b->memory != memory || b->written)
-      continue;
-    if (fnz_geometry_numel(g) == 0 || fnz_geometry_numel(b->geometry) == 0)
-      meet = fnzi_same_sizes(g, b->geometry);
-    else
-      FNZ_TRY(windows_meet(run->ctx, g, b->geometry, &meet));
-    b->written = meet;
-  }
-  return FNZ_OK;
-}
-
 enum { MOST_READ = 8 }; /* operands of an elementwise operator */
 
 typedef struct checking {
@@ -179,7 +130,7 @@ static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geome
   bool meet = may_meet(a, b);
   *out = FNZI_ORDER_UNKNOWN;
   if (meet)
-    FNZ_TRY(fnzi_act_meet(s, a, b, &meet));
+    FNZ_TRY(fnzi_cells_meet_bytes(s->ctx, a, b, &meet));
   if (!meet)
     *out = FNZI_ORDER_FREE;
   if (!meet || !c->loops || (fnzi_is_dense(a) && fnzi_is_dense(b)))
@@ -198,7 +149,7 @@ static fnz_status arg_is_read_first(const checking *c, const fnz_arg *arg, bool 
   if (t == NULL || only_written || t->memory != c->target->memory)
     return FNZ_OK;
   if (t != c->target)
-    FNZ_TRY(fnzi_act_meet(c->s, c->target->g, t->g, &meet));
+    FNZ_TRY(fnzi_cells_meet_bytes(c->s->ctx, c->target->g, t->g, &meet));
   *first = !meet || is_read_first(c, c->target->g, t->g);
   return FNZ_OK;
 }
@@ -488,7 +439,7 @@ static fnz_status check_grown(void *user, const fnz_arg *arg) {
   if (t == NULL || own || t->memory != w->target->memory ||
       (!w->written && fnzi_reads_whole(s->op, w->target->g, t->g)) || !may_meet(w->target->g, t->g))
     return FNZ_OK;
-  FNZ_TRY(fnzi_act_meet(s, w->target->g, t->g, &meet));
+  FNZ_TRY(fnzi_cells_meet_bytes(s->ctx, w->target->g, t->g, &meet));
   if (!meet)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
@@ -512,7 +463,7 @@ static fnz_status check_apart(void *user, const fnz_arg *arg) {
   bool meet;
   if (t == NULL || t->memory != w->target->memory || t->g->rank == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_act_meet(w->s, w->target->g, t->g, &meet));
+  FNZ_TRY(fnzi_cells_meet_bytes(w->s->ctx, w->target->g, t->g, &meet));
   if (!meet)
     return FNZ_OK;
   return fnzi_fail(w->s->ctx, FNZ_CLASS_OVERLAP, "",

@@ -3,6 +3,7 @@
  * Results come in the same order from most programs, so the next one is looked for first; names are
  * gone through only where they come otherwise. */
 #include "run/verify/results.h"
+#include "run/eager/interp.h"
 
 #include <stdio.h>
 

@@ -1,0 +1,125 @@
+/* ops.c - what the rules of all operators use: tensors of arguments, computing, and results.
+ *
+ * needs   a node with its arguments, defaults filled in and symbols as numbers
+ * gives   results, new tensors or windows, in the order of the operator's schema */
+#include "run/eager/eager.h"
+#include "run/numbers.h"
+
+static fnz_backend *backend_of(fnzi_interp *in) {
+  return in->run.backend;
+}
+
+fnz_status fnzi_act_tensor(fnzi_act *s, const fnz_arg *arg, fnzi_eager **out) {
+  *out = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, arg->u.value) : NULL;
+  if (*out != NULL)
+    return FNZ_OK;
+  return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
+                   s->op->name);
+}
+
+const fnz_geometry *fnzi_act_geometry_of(void *user, const fnz_arg *arg) {
+  const fnzi_act *s = user;
+  const fnzi_eager *t = fnzi_eager_of(s->in, arg->u.value);
+  return t == NULL ? NULL : t->g;
+}
+
+const fnz_geometry *fnzi_act_recorded(const fnzi_act *s, const fnz_arg *results, size_t k) {
+  if (results[k].tag != FNZ_ARG_VALUE)
+    return NULL;
+  return fnzi_recorded(&s->in->run, &s->in->run.scratch, results[k].u.value);
+}
+
+static fnz_status lower_value(void *user, fnz_arg *arg) {
+  fnzi_interp *in = user;
+  fnzi_eager *t = fnzi_eager_of(in, arg->u.value);
+  if (t == NULL)
+    return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "", "an argument is undefined");
+  return fnzi_eager_value(in, t, &arg->u.value);
+}
+
+fnz_status fnzi_eager_lower(fnzi_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                            fnz_arg **out) {
+  return fnzi_lower_args(&in->run, op, args, nargs, lower_value, in, out);
+}
+
+fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                            const fnz_geometry *const *expected, fnz_handle *outputs,
+                            size_t count) {
+  fnz_arg *lowered;
+  FNZ_TRY(fnzi_eager_lower(in, op, args, nargs, &lowered));
+  fnz_request call = {op, lowered, op->nparams, expected, ""};
+  return fnzi_run_apply(&in->run, &call, outputs, count);
+}
+
+fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor) {
+  if (s->results.count == s->ctx->limits.args)
+    return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s has more than %zu results", s->op->name,
+                     s->ctx->limits.args);
+  FNZI_PUSH(s->ctx, &s->results, tensor);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w) {
+  fnzi_eager *tensor;
+  FNZ_TRY(fnzi_eager_create(s->in, s->self->memory, w, &tensor));
+  return fnzi_act_push(s, tensor);
+}
+
+/* New memory shows each element once, whatever a file says. */
+static fnz_status may_lie_so(fnzi_act *s, const fnz_geometry *recorded, const fnz_geometry *g,
+                             bool *out) {
+  bool overlaps = false;
+  *out = recorded != NULL && fnzi_same_sizes(recorded, g);
+  if (*out && !fnzi_is_dense(recorded))
+    FNZ_TRY(fnzi_cells_overlap(s->ctx, recorded, &overlaps));
+  *out = *out && !overlaps;
+  return FNZ_OK;
+}
+
+fnz_status fnzi_act_keep(fnzi_act *s, const fnz_geometry *recorded, fnz_handle value) {
+  if (value == 0)
+    return fnzi_act_push(s, NULL);
+  const fnz_geometry *g = backend_of(s->in)->geometry(backend_of(s->in)->self, value);
+  fnzi_pane w;
+  fnzi_eager *t;
+  bool as_recorded;
+  fnzi_pane_of(g, &w);
+  FNZ_TRY(may_lie_so(s, recorded, g, &as_recorded));
+  if (as_recorded)
+    fnzi_pane_of(recorded, &w);
+  else
+    fnzi_pane_dense(&w);
+  w.dtype = g->dtype;
+  w.is_conj = w.is_neg = false;
+  FNZ_TRY(fnzi_eager_store(s->in, &w, value, &t));
+  return fnzi_act_push(s, t);
+}
+
+/* Sizes that depend on data are known now, and with them the strides that eager has. */
+static fnz_status see_result(fnzi_act *s, const fnz_arg *named, fnz_handle value,
+                             const fnz_geometry **recorded) {
+  if (!s->in->run.symbolic || value == 0 || named->tag != FNZ_ARG_VALUE || *recorded != NULL)
+    return FNZ_OK;
+  FNZ_TRY(fnzi_saw(&s->in->run, named->u.value,
+                   backend_of(s->in)->geometry(backend_of(s->in)->self, value)));
+  *recorded = fnzi_act_recorded(s, named, 0);
+  return FNZ_OK;
+}
+
+fnz_status fnzi_act_compute(fnzi_act *s, const fnz_arg *named, const fnz_geometry **expected,
+                            size_t count) {
+  fnzi_run *run = &s->in->run;
+  fnz_handle *handles;
+  FNZI_NEW(&run->scratch, count, &handles);
+  FNZ_TRY(fnzi_eager_apply(s->in, s->op, s->args, s->op->nparams, expected, handles, count));
+  fnz_status status = FNZ_OK;
+  for (size_t i = 0; i < count; i++) {
+    if (status == FNZ_OK && named)
+      status = see_result(s, &named[i], handles[i], &expected[i]);
+    if (status == FNZ_OK)
+      status = fnzi_act_keep(s, expected[i], handles[i]);
+    if (handles[i] != 0)
+      run->backend->release(run->backend->self, handles[i]);
+  }
+  return status;
+}
