@@ -24,6 +24,7 @@ typedef struct checking {
   fnzi_point point;
   constant *constants; /* per symbol of the original */
   int trials;
+  fnzi_ver_check_types *check_types;
   fnz_verify_report *report;
 } checking;
 
@@ -121,8 +122,8 @@ static fnz_status note_numbers(checking *c) {
 
 /* What the program records at these sizes must be what its operators give. Sizes that depend on
  * data were drawn, and may be ones that no run gives: such a program is not compared there. */
-static fnz_status check_types(checking *c, const fnz_program *original, bool *possible) {
-  fnz_status status = fnz_program_check_types(c->ctx, original, NULL, NULL);
+static fnz_status check_recorded(checking *c, const fnz_program *original, bool *possible) {
+  fnz_status status = c->check_types(c->ctx, original, NULL, NULL);
   *possible = status == FNZ_OK;
   if (status != FNZ_BAD_INPUT)
     return status;
@@ -138,7 +139,7 @@ static fnz_status check_here(checking *c) {
     return is_limit(status) ? status : FNZ_OK;
   status = make_other(c, original, &other);
   if (status == FNZ_OK && other)
-    status = check_types(c, original, &possible);
+    status = check_recorded(c, original, &possible);
   if (status == FNZ_OK && possible)
     status = compare(c, original, other);
   if (status == FNZ_OK && c->report->sizes > before)
@@ -213,8 +214,10 @@ static fnz_status check_all(checking *c) {
 }
 
 fnz_status fnzi_verify_sizes(fnz_context *ctx, const fnz_program *original,
-                             const fnz_program *functional, int trials, fnz_verify_report *report) {
-  checking c = {.ctx = ctx, .trials = trials > 0 ? trials : 1, .report = report};
+                             const fnz_program *functional, int trials,
+                             fnzi_ver_check_types *check_types, fnz_verify_report *report) {
+  checking c = {
+      .ctx = ctx, .trials = trials > 0 ? trials : 1, .check_types = check_types, .report = report};
   fnz_status status = fnzi_sizes_open(&c.first, ctx, original);
   fnzi_point_init(&c.point, &c.first.set);
   if (status == FNZ_OK)

@@ -1,4 +1,5 @@
-/* verify.h - what the files of the check share: programs of fixed sizes, and of symbolic ones. */
+/* verify.h - do two programs mean the same? api.c asks, of programs of fixed sizes (fixed.c), of
+ * symbolic ones at chosen sizes (sizes.c), and of their weights (weights.c). */
 #ifndef FNZI_VERIFY_H
 #define FNZI_VERIFY_H
 
@@ -10,19 +11,25 @@
 FNZ_MUST_CHECK fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
                                             const fnz_program *functional, int trials,
                                             fnz_verify_report *report);
-/* The numbers in weights of one name (DIFFERENT). */
-FNZ_MUST_CHECK fnz_status fnzi_compare_weights(fnz_context *ctx, const fnz_program *a,
-                                               const fnz_program *b, fnz_verify_report *report);
-/* Hashes for both programs have to be per byte: some memory is seen under two dtypes. */
-FNZ_MUST_CHECK fnz_status fnzi_needs_bytes(fnz_context *ctx, const fnz_program *a,
-                                           const fnz_program *b, bool *out);
 /* Only on the numbers given, if there are any and kernels for them. */
 FNZ_MUST_CHECK fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
                                                const fnz_program *functional,
                                                const fnz_arrays *inputs, fnz_verify_report *report);
-/* Over hashes, at several sizes: those recorded, and others that both programs are for. */
+/* Hashes for both programs have to be per byte: some memory is read as two dtypes. */
+FNZ_MUST_CHECK fnz_status fnzi_needs_bytes(fnz_context *ctx, const fnz_program *a,
+                                           const fnz_program *b, bool *out);
+
+/* fnz_program_check_types(), for the program at chosen sizes. */
+typedef fnz_status fnzi_ver_check_types(fnz_context *ctx, const fnz_program *program,
+                                        fnz_unruled_fn *unruled, void *user);
+/* Over hashes, at several sizes: those recorded, and others that both programs accept. */
 FNZ_MUST_CHECK fnz_status fnzi_verify_sizes(fnz_context *ctx, const fnz_program *original,
                                             const fnz_program *functional, int trials,
+                                            fnzi_ver_check_types *check_types,
                                             fnz_verify_report *report);
+
+/* The numbers in weights of one name (DIFFERENT). */
+FNZ_MUST_CHECK fnz_status fnzi_compare_weights(fnz_context *ctx, const fnz_program *a,
+                                               const fnz_program *b, fnz_verify_report *report);
 
 #endif

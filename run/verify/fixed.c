@@ -1,10 +1,9 @@
-/* verify.c - do two programs mean the same? The original on aliasing memory against the functional
+/* fixed.c - two programs of fixed sizes: the original on aliasing memory against the functional
  * one, both over hashes, and over numbers where there are some.
  *
  * Every user output and the final value of every input, parameter and buffer is compared, also of
  * those that neither program says it has written. */
 #include "run/verify/verify.h"
-#include "functionalize/api.h"
 #include "run/verify/results.h"
 #include "schema/aten_names.h"
 
@@ -219,50 +218,4 @@ fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
   close_coverage(ctx, &c.first);
   close_coverage(ctx, &c.second);
   return status;
-}
-
-/* Hashes first: which programs these are comes before which numbers are in them. */
-static fnz_status verify_all(fnz_context *ctx, const fnz_program *original,
-                             const fnz_program *functional, const fnz_arrays *inputs,
-                             const fnz_verify_options *options, fnz_verify_report *out) {
-  if (fnzi_is_symbolic(original))
-    FNZ_TRY(fnzi_verify_sizes(ctx, original, functional, options->trials, out));
-  else
-    FNZ_TRY(fnzi_verify_fixed(ctx, original, functional, options->trials, out));
-  if (!options->ignore_weights)
-    FNZ_TRY(fnzi_compare_weights(ctx, original, functional, out));
-  return fnzi_compare_numbers(ctx, original, functional, inputs, out);
-}
-
-fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
-                         const fnz_program *functional, const fnz_arrays *inputs,
-                         const fnz_verify_options *options, fnz_verify_report *out) {
-  static const fnz_verify_options usual = FNZ_VERIFY_OPTIONS_INIT;
-  fnz_program *made = NULL;
-  *out = (fnz_verify_report){.trials = 0};
-  FNZ_TRY(fnzi_run_types(ctx, original));
-  if (functional != NULL)
-    FNZ_TRY(fnzi_run_types(ctx, functional));
-  if (functional == NULL) {
-    const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
-    FNZ_TRY(fnzi_functionalize(ctx, original, &defaults, &made));
-    functional = made;
-  }
-  fnz_status status =
-      verify_all(ctx, original, functional, inputs, options == NULL ? &usual : options, out);
-  fnz_program_destroy(made);
-  return status;
-}
-
-fnz_status fnz_verify_with(fnz_context *ctx, const fnz_program *original,
-                           const fnz_program *functional, const fnz_arrays *inputs, int trials,
-                           fnz_verify_report *out) {
-  const fnz_verify_options options = {sizeof options, trials, false};
-  return fnz_verify_as(ctx, original, functional, inputs, &options, out);
-}
-
-fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
-                      const fnz_arrays *inputs, int trials) {
-  fnz_verify_report report;
-  return fnz_verify_with(ctx, original, functional, inputs, trials, &report);
 }

@@ -1,0 +1,55 @@
+/* api.c - do two programs mean the same? Fixed or symbolic sizes, weights, and numbers if there are
+ * any.
+ *
+ * needs   a program, and another one; without it, the first one functionalized
+ * gives   FNZ_OK and what was compared, or FNZ_DIFFERENT */
+#include "functionalize/api.h"
+#include "run/run.h"
+#include "run/verify/verify.h"
+
+/* Hashes first: which programs these are comes before which numbers are in them. */
+static fnz_status verify_all(fnz_context *ctx, const fnz_program *original,
+                             const fnz_program *functional, const fnz_arrays *inputs,
+                             const fnz_verify_options *options, fnz_verify_report *out) {
+  if (fnzi_is_symbolic(original))
+    FNZ_TRY(fnzi_verify_sizes(ctx, original, functional, options->trials, fnz_program_check_types,
+                              out));
+  else
+    FNZ_TRY(fnzi_verify_fixed(ctx, original, functional, options->trials, out));
+  if (!options->ignore_weights)
+    FNZ_TRY(fnzi_compare_weights(ctx, original, functional, out));
+  return fnzi_compare_numbers(ctx, original, functional, inputs, out);
+}
+
+fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
+                         const fnz_program *functional, const fnz_arrays *inputs,
+                         const fnz_verify_options *options, fnz_verify_report *out) {
+  static const fnz_verify_options usual = FNZ_VERIFY_OPTIONS_INIT;
+  fnz_program *made = NULL;
+  *out = (fnz_verify_report){.trials = 0};
+  FNZ_TRY(fnzi_run_types(ctx, original));
+  if (functional != NULL)
+    FNZ_TRY(fnzi_run_types(ctx, functional));
+  if (functional == NULL) {
+    const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
+    FNZ_TRY(fnzi_functionalize(ctx, original, &defaults, &made));
+    functional = made;
+  }
+  fnz_status status =
+      verify_all(ctx, original, functional, inputs, options == NULL ? &usual : options, out);
+  fnz_program_destroy(made);
+  return status;
+}
+
+fnz_status fnz_verify_with(fnz_context *ctx, const fnz_program *original,
+                           const fnz_program *functional, const fnz_arrays *inputs, int trials,
+                           fnz_verify_report *out) {
+  const fnz_verify_options options = {sizeof options, trials, false};
+  return fnz_verify_as(ctx, original, functional, inputs, &options, out);
+}
+
+fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
+                      const fnz_arrays *inputs, int trials) {
+  fnz_verify_report report;
+  return fnz_verify_with(ctx, original, functional, inputs, trials, &report);
+}
