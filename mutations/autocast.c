@@ -1,17 +1,24 @@
-/* autocast.c - what a functional twin would do under autocast that the operator that writes does
- * not.
- */
+/* autocast.c - functional twins that autocast casts for, unlike the operators that write. */
 #include "mutations/mutations.h"
 
-static const char *const names[] = {
-#define AUTOCAST(name) name,
-#include "mutations/autocast.def"
-#undef AUTOCAST
+enum { PLAIN, LOWER, SINGLE, WIDEST };
+
+static const struct {
+  const char *name;
+  bool casts;
+} rows[] = {
+#define AUTOCAST_CPU(cast, name) {name, cast != PLAIN},
+#define AUTOCAST_OTHER(base)     {base, true},
+#include "schema/facts/autocast.def"
+#undef AUTOCAST_OTHER
+#undef AUTOCAST_CPU
 };
 
 bool fnzi_autocast_changes(const fnz_op *twin) {
-  for (size_t i = 0; twin && i < sizeof names / sizeof *names; i++)
-    if (strcmp(names[i], twin->base) == 0)
+  size_t length = twin ? strlen(twin->base) : 0;
+  for (size_t i = 0; twin && i < sizeof rows / sizeof *rows; i++)
+    if (rows[i].casts && strncmp(rows[i].name, twin->base, length) == 0 &&
+        (rows[i].name[length] == '.' || rows[i].name[length] == '\0'))
       return true;
   return false;
 }

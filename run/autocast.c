@@ -13,9 +13,11 @@ static const struct {
   const char *name;
   policy what;
 } rows[] = {
-#define AUTOCAST(what, name) {name, what},
-#include "run/autocast.def"
-#undef AUTOCAST
+#define AUTOCAST_CPU(cast, name) {name, cast},
+#define AUTOCAST_OTHER(base)
+#include "schema/facts/autocast.def"
+#undef AUTOCAST_OTHER
+#undef AUTOCAST_CPU
 };
 
 static policy find_policy(const fnz_op *op) {
