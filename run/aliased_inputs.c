@@ -7,7 +7,7 @@
 #include "run/run.h"
 
 /* --- making a memory -------------------------------------------------------------------------- */
-static fnz_status window_bytes(fnzi_run *run, const fnz_geometry *g, size_t *out) {
+static fnz_status window_bytes(fnzi_run_state *run, const fnz_geometry *g, size_t *out) {
   size_t cell = run->backend->cell_bytes(run->backend->self, g->dtype);
   int64_t low, high;
   if (!fnzi_extent(g, &low, &high) || low < 0)
@@ -18,7 +18,7 @@ static fnz_status window_bytes(fnzi_run *run, const fnz_geometry *g, size_t *out
 }
 
 /* Bytes that all of the windows of a memory reach. */
-static fnz_status memory_bytes(fnzi_run *run, uint32_t first, size_t *out) {
+static fnz_status memory_bytes(fnzi_run_state *run, uint32_t first, size_t *out) {
   const fnzi_graph *g = fnzi_graph_at(run->program, 0);
   *out = 0;
   for (uint32_t k = first; k < g->ninputs; k++) {
@@ -35,7 +35,8 @@ static fnz_status memory_bytes(fnzi_run *run, uint32_t first, size_t *out) {
   return FNZ_OK;
 }
 
-static fnz_status make_memory(fnzi_run *run, uint32_t first, fnz_dtype dtype, fnzi_memory **out) {
+static fnz_status make_memory(fnzi_run_state *run, uint32_t first, fnz_dtype dtype,
+                              fnzi_run_memory **out) {
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, dtype);
   FNZ_TRY(memory_bytes(run, first, &bytes));
   FNZ_TRY(fnzi_memory_create(run, dtype, (int64_t)(bytes / cell + (bytes % cell != 0)), out));
@@ -43,7 +44,7 @@ static fnz_status make_memory(fnzi_run *run, uint32_t first, fnz_dtype dtype, fn
   return FNZ_OK;
 }
 
-fnz_status fnzi_find_shared(fnzi_run *run) {
+fnz_status fnzi_find_shared(fnzi_run_state *run) {
   const fnz_program *p = run->program;
   uint32_t count = fnzi_graph_at(p, 0)->ninputs;
   FNZI_NEW(&run->arena, count, &run->shared);
@@ -54,7 +55,7 @@ fnz_status fnzi_find_shared(fnzi_run *run) {
 }
 
 /* Inputs of one memory may have several dtypes only where cells are bytes. */
-static fnz_status check_cells(fnzi_run *run, const fnzi_binding *b) {
+static fnz_status check_cells(fnzi_run_state *run, const fnzi_run_binding *b) {
   size_t bytes;
   FNZ_TRY(window_bytes(run, b->geometry, &bytes));
   if (bytes <= b->memory->bytes)
@@ -63,8 +64,8 @@ static fnz_status check_cells(fnzi_run *run, const fnzi_binding *b) {
                    "inputs of several dtypes share this one's memory, which needs hashes per byte");
 }
 
-fnz_status fnzi_bind_shared(fnzi_run *run, uint32_t k, bool *is_new) {
-  fnzi_binding *b = &run->bindings[k];
+fnz_status fnzi_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new) {
+  fnzi_run_binding *b = &run->bindings[k];
   uint32_t first = fnzi_memory_of(run->program, k);
   *is_new = first == k;
   if (first == k)
@@ -75,7 +76,7 @@ fnz_status fnzi_bind_shared(fnzi_run *run, uint32_t k, bool *is_new) {
 }
 
 /* --- filling it ------------------------------------------------------------------------------- */
-static fnz_status disagree(fnzi_run *run, const fnzi_binding *b, size_t element) {
+static fnz_status disagree(fnzi_run_state *run, const fnzi_run_binding *b, size_t element) {
   return fnzi_fail(run->ctx, FNZ_CLASS_OVERLAP, b->target,
                    "element %zu is not what another input that shares its memory has there; inputs "
                    "that alias must have the same numbers where they overlap",
@@ -83,7 +84,7 @@ static fnz_status disagree(fnzi_run *run, const fnzi_binding *b, size_t element)
 }
 
 /* Two dense copies: what is in the memory, and which of it was put there before. */
-static fnz_status compare(fnzi_run *run, const fnzi_binding *b, const unsigned char *data,
+static fnz_status compare(fnzi_run_state *run, const fnzi_run_binding *b, const unsigned char *data,
                           const unsigned char *old, const unsigned char *known, size_t bytes) {
   size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
   for (size_t i = 0; i < bytes; i++)
@@ -92,8 +93,8 @@ static fnz_status compare(fnzi_run *run, const fnzi_binding *b, const unsigned c
   return FNZ_OK;
 }
 
-static fnz_status place(fnzi_run *run, const fnzi_binding *b, const unsigned char *data,
-                        fnzi_memory *known, unsigned char *scratch, size_t bytes) {
+static fnz_status place(fnzi_run_state *run, const fnzi_run_binding *b, const unsigned char *data,
+                        fnzi_run_memory *known, unsigned char *scratch, size_t bytes) {
   size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
   fnzi_cells_gather(b->geometry, b->memory->cells, item, scratch);
   fnzi_cells_gather(b->geometry, known->cells, item, scratch + bytes);
@@ -104,8 +105,8 @@ static fnz_status place(fnzi_run *run, const fnzi_binding *b, const unsigned cha
   return FNZ_OK;
 }
 
-fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data) {
-  fnzi_binding *b = &run->bindings[k];
+fnz_status fnzi_fill_shared(fnzi_run_state *run, uint32_t k, const void *data) {
+  fnzi_run_binding *b = &run->bindings[k];
   size_t bytes;
   FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
   if (b->memory->known == NULL)
@@ -118,7 +119,7 @@ fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data) {
   return status;
 }
 
-bool fnzi_any_given(const fnzi_run *run, uint32_t k) {
+bool fnzi_any_given(const fnzi_run_state *run, uint32_t k) {
   uint32_t first = fnzi_memory_of(run->program, k);
   for (uint32_t i = first; i < fnzi_graph_at(run->program, 0)->ninputs; i++)
     if (run->bindings[i].given != NULL && fnzi_memory_of(run->program, i) == first)
@@ -126,15 +127,15 @@ bool fnzi_any_given(const fnzi_run *run, uint32_t k) {
   return false;
 }
 
-static bool has_no_data(const fnzi_run *run, const fnzi_binding *b) {
+static bool has_no_data(const fnzi_run_state *run, const fnzi_run_binding *b) {
   const fnzi_weight *weight = fnzi_weight_find(run->program, b->target);
   bool is_weight = b->kind == FNZ_INPUT_PARAMETER || b->kind == FNZ_INPUT_BUFFER ||
                    b->kind == FNZ_INPUT_CONSTANT;
   return is_weight && (weight == NULL || weight->blob == NULL);
 }
 
-fnz_status fnzi_check_filled(fnzi_run *run, uint32_t k) {
-  const fnzi_binding *b = &run->bindings[k];
+fnz_status fnzi_check_filled(fnzi_run_state *run, uint32_t k) {
+  const fnzi_run_binding *b = &run->bindings[k];
   size_t bytes, filled = 0;
   if (b->given != NULL || b->memory == NULL || b->memory->known == NULL || !has_no_data(run, b))
     return FNZ_OK;
@@ -156,7 +157,7 @@ fnz_status fnzi_check_filled(fnzi_run *run, uint32_t k) {
 
 /* --- what is in it in the end ----------------------------------------------------------------- */
 /* The input whose elements an output is the final value of; UINT32_MAX for none. */
-static uint32_t owner_of(const fnzi_run *run, const fnz_output_spec *out) {
+static uint32_t owner_of(const fnzi_run_state *run, const fnz_output_spec *out) {
   const fnz_program *p = run->program;
   const fnzi_output_kind *kind = fnzi_output_kind_of(out);
   bool is_final = kind->taker == FNZI_TAKEN_AS_FINAL;
@@ -167,7 +168,7 @@ static uint32_t owner_of(const fnzi_run *run, const fnz_output_spec *out) {
 }
 
 /* Whoever wrote the program, a final value has the sizes of the input that it is of. */
-static fnz_status check_final(fnzi_run *run, const fnzi_binding *b, fnz_handle value) {
+static fnz_status check_final(fnzi_run_state *run, const fnzi_run_binding *b, fnz_handle value) {
   const fnz_geometry *g = value ? run->backend->geometry(run->backend->self, value) : NULL;
   if (g != NULL && g->dtype == b->geometry->dtype && fnzi_same_sizes(g, b->geometry))
     return FNZ_OK;
@@ -180,7 +181,7 @@ static fnz_status check_final(fnzi_run *run, const fnzi_binding *b, fnz_handle v
                    has);
 }
 
-static fnz_status put_final(fnzi_run *run, const fnzi_binding *b, fnz_handle value,
+static fnz_status put_final(fnzi_run_state *run, const fnzi_run_binding *b, fnz_handle value,
                             unsigned char *cells) {
   FNZ_TRY(check_final(run, b, value));
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
@@ -195,8 +196,8 @@ static fnz_status put_final(fnzi_run *run, const fnzi_binding *b, fnz_handle val
   return status;
 }
 
-static fnz_status put_finals(fnzi_run *run, const fnzi_memory *memory, fnzi_handle_of *handle,
-                             void *user, unsigned char *cells) {
+static fnz_status put_finals(fnzi_run_state *run, const fnzi_run_memory *memory,
+                             fnzi_handle_of *handle, void *user, unsigned char *cells) {
   const fnzi_graph *g = fnzi_graph_at(run->program, 0);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *out = &run->program->outputs[k];
@@ -211,7 +212,7 @@ static fnz_status put_finals(fnzi_run *run, const fnzi_memory *memory, fnzi_hand
   return FNZ_OK;
 }
 
-static fnz_status emit_window(fnzi_run *run, const char *name, const fnz_geometry *g,
+static fnz_status emit_window(fnzi_run_state *run, const char *name, const fnz_geometry *g,
                               const unsigned char *cells) {
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, g->dtype);
   FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));
@@ -224,13 +225,13 @@ static fnz_status emit_window(fnzi_run *run, const char *name, const fnz_geometr
   return status;
 }
 
-fnz_status fnzi_emit_memory(fnzi_run *run, const char *name, const fnz_geometry *g,
-                            const fnzi_memory *memory) {
+fnz_status fnzi_emit_memory(fnzi_run_state *run, const char *name, const fnz_geometry *g,
+                            const fnzi_run_memory *memory) {
   return emit_window(run, name, g, memory->cells);
 }
 
-fnz_status fnzi_emit_member(fnzi_run *run, uint32_t k, fnzi_handle_of *handle, void *user) {
-  const fnzi_binding *b = &run->bindings[k];
+fnz_status fnzi_emit_member(fnzi_run_state *run, uint32_t k, fnzi_handle_of *handle, void *user) {
+  const fnzi_run_binding *b = &run->bindings[k];
   unsigned char *cells = fnzi_resize(run->ctx, NULL, 0, b->memory->bytes + 1);
   if (cells == NULL)
     return fnzi_no_memory(run->ctx);

@@ -9,13 +9,13 @@
 #include <stdio.h>
 
 typedef struct lowering {
-  fnzi_run *run;
+  fnzi_run_state *run;
   fnzi_lower_value *value;
   void *user;
 } lowering;
 
 static fnz_status number_of(void *user, uint64_t v, fnz_arg *out) {
-  fnzi_run *run = user;
+  fnzi_run_state *run = user;
   const fnzi_value *value = &run->graph->values.data[v];
   *out = run->numbers[v];
   bool known;
@@ -46,7 +46,7 @@ static fnz_status lower_one(lowering *l, fnz_arg *arg) {
 }
 
 static fnz_status no_deeper(void *user, const fnz_arg *arg) {
-  fnzi_run *run = user;
+  fnzi_run_state *run = user;
   if (arg->tag != FNZ_ARG_VALUE && arg->tag != FNZ_ARG_SYMBOL)
     return FNZ_OK;
   return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
@@ -68,7 +68,7 @@ static fnz_status lower_list(lowering *l, fnz_arg *arg) {
 }
 
 /* A file may have a float where an integer is due, and a number for a dtype. */
-static fnz_status check_type(fnzi_run *run, const fnz_op *op, const fnzi_param *param,
+static fnz_status check_type(fnzi_run_state *run, const fnz_op *op, const fnzi_param *param,
                              const fnz_arg *arg) {
   bool integer = param->type == FNZI_TYPE_INT || param->type == FNZI_TYPE_SYM_INT;
   bool dtype = param->type == FNZI_TYPE_DTYPE;
@@ -80,7 +80,7 @@ static fnz_status check_type(fnzi_run *run, const fnz_op *op, const fnzi_param *
   return FNZ_OK;
 }
 
-fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args, size_t nargs,
+fnz_status fnzi_lower_args(fnzi_run_state *run, const fnz_op *op, const fnz_arg *args, size_t nargs,
                            fnzi_lower_value *value, void *user, fnz_arg **out) {
   lowering l = {run, value, user};
   fnz_arg *lowered;
@@ -108,14 +108,14 @@ static bool is_skipped(const fnz_op *op) {
   return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }
 
-static void set_number(fnzi_run *run, const fnzi_node *node, int64_t number) {
+static void set_number(fnzi_run_state *run, const fnzi_node *node, int64_t number) {
   if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL)
     run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};
 }
 
 /* _assert_scalar: a number that must not be 0, and what to say if it is. Over hashes numbers are
  * those of the trace, where it held. */
-static fnz_status assert_number(fnzi_run *run, const fnzi_node *node) {
+static fnz_status assert_number(fnzi_run_state *run, const fnzi_node *node) {
   fnz_arg text = fnzi_arg_get(node->op, node->args, node->nargs, 1), number = node->args[0];
   if (number.tag == FNZ_ARG_SYMBOL)
     FNZ_TRY(number_of(run, number.u.value, &number));
@@ -126,7 +126,7 @@ static fnz_status assert_number(fnzi_run *run, const fnzi_node *node) {
                    text.tag == FNZ_ARG_STRING ? text.u.s : "");
 }
 
-static fnz_status arithmetic_node(fnzi_run *run, const fnzi_node *node, bool *done) {
+static fnz_status arithmetic_node(fnzi_run_state *run, const fnzi_node *node, bool *done) {
   fnz_arg result;
   FNZ_TRY(fnzi_arithmetic(run->ctx, node, number_of, run, &result, done));
   if (*done)
@@ -134,8 +134,8 @@ static fnz_status arithmetic_node(fnzi_run *run, const fnzi_node *node, bool *do
   return FNZ_OK;
 }
 
-fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node, fnzi_geometry_of *geometry,
-                                void *user, bool *done) {
+fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
+                                fnzi_geometry_of *geometry, void *user, bool *done) {
   *done = is_skipped(node->op);
   if (node->op == &fnzi_ops[FNZI_ATEN__assert_scalar])
     return assert_number(run, node);
@@ -166,7 +166,8 @@ bool fnzi_is_item(const fnz_op *op) {
 }
 
 /* A tensor of narrow floats as one of f32: only the backend reads those. */
-static fnz_status widen(fnzi_run *run, const fnz_geometry *g, fnz_handle value, fnz_handle *out) {
+static fnz_status widen(fnzi_run_state *run, const fnz_geometry *g, fnz_handle value,
+                        fnz_handle *out) {
   const fnz_op *op = &fnzi_ops[FNZI_ATEN__to_copy];
   fnz_geometry wide = *g;
   const fnz_geometry *expected[1] = {&wide};
@@ -181,7 +182,7 @@ static fnz_status widen(fnzi_run *run, const fnz_geometry *g, fnz_handle value, 
 }
 
 /* The bytes of a tensor of one element, and the type they are of now. */
-static fnz_status read_number(fnzi_run *run, fnz_handle value, fnz_dtype *dtype,
+static fnz_status read_number(fnzi_run_state *run, fnz_handle value, fnz_dtype *dtype,
                               unsigned char *bytes) {
   fnz_backend *by = run->backend;
   const fnz_geometry *g = by->geometry(by->self, value);
@@ -196,7 +197,7 @@ static fnz_status read_number(fnzi_run *run, fnz_handle value, fnz_dtype *dtype,
   return status;
 }
 
-fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value) {
+fnz_status fnzi_run_read_number(fnzi_run_state *run, const fnzi_node *node, fnz_handle value) {
   const fnz_geometry *g = run->backend->geometry(run->backend->self, value);
   unsigned char bytes[16];
   if (fnz_geometry_numel(g) != 1)
@@ -239,7 +240,8 @@ static bool is_result(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_NONE;
 }
 
-fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out, size_t *count) {
+fnz_status fnzi_node_results(fnzi_run_state *run, const fnzi_node *node, fnz_arg **out,
+                             size_t *count) {
   size_t most = 0;
   for (uint32_t i = 0; i < node->noutputs; i++)
     most += node->outputs[i].tag == FNZ_ARG_LIST ? node->outputs[i].count : 1;
@@ -256,19 +258,19 @@ fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out
   return FNZ_OK;
 }
 
-static fnz_status has_not(fnzi_run *run, const fnz_request *call, size_t count) {
+static fnz_status has_not(fnzi_run_state *run, const fnz_request *call, size_t count) {
   return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "%s has not the %zu results that it should have",
                    call->op->name, count);
 }
 
-static void release_all(fnzi_run *run, const fnz_handle *outputs, size_t count) {
+static void release_all(fnzi_run_state *run, const fnz_handle *outputs, size_t count) {
   for (size_t i = 0; i < count; i++)
     if (outputs[i] != 0)
       run->backend->release(run->backend->self, outputs[i]);
 }
 
-static fnz_status apply_in(fnzi_run *run, const fnz_request *call, fnz_handle *outputs, size_t room,
-                           size_t *got) {
+static fnz_status apply_in(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
+                           size_t room, size_t *got) {
   *got = 0;
   memset(outputs, 0, room * sizeof *outputs);
   return run->backend->apply(run->backend->self, run->ctx, call, outputs, room, got);
@@ -280,7 +282,7 @@ static bool gives_list(const fnz_op *op) {
 
 /* The pieces of a split may be more than the program names, at sizes that its exporter did not see;
  * as in eager, the others are nobody's. */
-static fnz_status apply_list(fnzi_run *run, const fnz_request *from, fnz_handle *outputs,
+static fnz_status apply_list(fnzi_run_state *run, const fnz_request *from, fnz_handle *outputs,
                              size_t count) {
   const size_t most = run->ctx->limits.args;
   fnz_request call = *from;
@@ -301,7 +303,8 @@ static fnz_status apply_list(fnzi_run *run, const fnz_request *from, fnz_handle 
   return kept == count ? FNZ_OK : has_not(run, from, count);
 }
 
-static fnz_status apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs, size_t count) {
+static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
+                        size_t count) {
   size_t got;
   fnz_status status = apply_in(run, call, outputs, count, &got);
   if (status != FNZ_OK && status != FNZ_BAD_ARGUMENT)
@@ -315,7 +318,7 @@ static fnz_status apply(fnzi_run *run, const fnz_request *call, fnz_handle *outp
 }
 
 /* Releases what the call gave when it did not keep its promise. */
-static fnz_status apply_checked(fnzi_run *run, const fnz_request *call, fnz_handle *outputs,
+static fnz_status apply_checked(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
                                 size_t count) {
   fnzi_witnesses *seen;
   FNZ_TRY(fnzi_check_begin(run, call, &seen));
@@ -331,11 +334,11 @@ static fnz_status apply_checked(fnzi_run *run, const fnz_request *call, fnz_hand
 }
 
 static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
-  const fnzi_run *run = user;
+  const fnzi_run_state *run = user;
   return run->backend->geometry(run->backend->self, arg->u.value);
 }
 
-fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call, fnz_handle *outputs,
+fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
                           size_t count) {
   FNZ_TRY(fnzi_check_uncast(run->ctx, call->op, call->args, geometry_of, run));
   return run->options->check_schemas ? apply_checked(run, call, outputs, count)

@@ -40,11 +40,11 @@ fnz_dtype fnzi_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer) {
 
 typedef struct swap {
   uint64_t value;
-  fnzi_item *old;
+  fnzi_run_item *old;
 } swap;
 
 typedef struct casting {
-  fnzi_run *run;
+  fnzi_run_state *run;
   const fnzi_interpreter *by;
   fnz_dtype to;
   bool any_single, any_lower; /* among the arguments */
@@ -60,7 +60,7 @@ static bool is_cast(fnz_dtype dtype) {
 }
 
 static fnz_dtype dtype_of(const casting *c, const fnz_arg *arg) {
-  const fnzi_item *item = arg->tag == FNZ_ARG_VALUE ? c->run->items[arg->u.value] : NULL;
+  const fnzi_run_item *item = arg->tag == FNZ_ARG_VALUE ? c->run->items[arg->u.value] : NULL;
   return item == NULL ? FNZ_DTYPE_COUNT : c->by->geometry(c->by->self, item)->dtype;
 }
 
@@ -78,7 +78,7 @@ static fnz_status cast(void *user, const fnz_arg *arg) {
   if (!is_cast(dtype) || dtype == c->to)
     return FNZ_OK;
   swap s = {arg->u.value, c->run->items[arg->u.value]};
-  fnzi_item *item;
+  fnzi_run_item *item;
   FNZ_TRY(c->by->cast(c->by->self, s.old, c->to, &item));
   FNZI_PUSH(c->run->ctx, &c->swaps, s);
   fnzi_item_bind(c->run, s.value, item);
@@ -110,8 +110,8 @@ static bool is_opaque(const fnz_op *op) {
          (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0;
 }
 
-fnz_status fnzi_autocast_node(fnzi_run *run, const fnzi_interpreter *by, const fnzi_node *node,
-                              fnz_dtype dtype) {
+fnz_status fnzi_autocast_node(fnzi_run_state *run, const fnzi_interpreter *by,
+                              const fnzi_node *node, fnz_dtype dtype) {
   casting c = {.run = run, .by = by};
   policy what = node->op == NULL || fnzi_is_size_node(node) ? PLAIN : find_policy(node->op);
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, look, &c));

@@ -9,7 +9,7 @@
 fnz_dtype fnzi_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer);
 
 /* Runs a node in a region that casts to `dtype`. */
-FNZ_MUST_CHECK fnz_status fnzi_autocast_node(fnzi_run *run, const fnzi_interpreter *by,
+FNZ_MUST_CHECK fnz_status fnzi_autocast_node(fnzi_run_state *run, const fnzi_interpreter *by,
                                              const fnzi_node *node, fnz_dtype dtype);
 
 #endif

@@ -16,7 +16,7 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-static void fill_unknown(const fnzi_run *run, fnzi_memory *memory, const char *name) {
+static void fill_unknown(const fnzi_run_state *run, fnzi_run_memory *memory, const char *name) {
   uint64_t h = mix(run->options->seed + 0x9e3779b97f4a7c15u);
   for (const char *c = name; *c != '\0'; c++)
     h = mix((h ^ (unsigned char)*c) + 0x9e3779b97f4a7c15u);
@@ -30,14 +30,14 @@ static void fill_unknown(const fnzi_run *run, fnzi_memory *memory, const char *n
  */
 
 /* Elements of the smallest memory that holds the geometry. */
-static fnz_status reach(fnzi_run *run, const fnz_geometry *g, int64_t *out) {
+static fnz_status reach(fnzi_run_state *run, const fnz_geometry *g, int64_t *out) {
   int64_t low;
   if (!fnzi_extent(g, &low, out) || low < 0)
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "a tensor begins before its memory");
   return FNZ_OK;
 }
 
-static fnz_status check_array(fnzi_run *run, const char *name, const fnz_geometry *g,
+static fnz_status check_array(fnzi_run_state *run, const char *name, const fnz_geometry *g,
                               const fnz_array *array) {
   if (array == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_REF, name,
@@ -57,7 +57,7 @@ static fnz_status check_array(fnzi_run *run, const char *name, const fnz_geometr
   return FNZ_OK;
 }
 
-static fnz_status bind_user(fnzi_run *run, fnzi_binding *b, const char *name) {
+static fnz_status bind_user(fnzi_run_state *run, fnzi_run_binding *b, const char *name) {
   int64_t elements;
   FNZ_TRY(reach(run, b->geometry, &elements));
   if (!run->hashes)
@@ -70,8 +70,8 @@ static fnz_status bind_user(fnzi_run *run, fnzi_binding *b, const char *name) {
 
 /* An input whose memory others look at too: unknowns come with the first, numbers with each. What
  * stands for all of a memory is made of the others. */
-static fnz_status bind_shared_user(fnzi_run *run, uint32_t k, const char *name) {
-  fnzi_binding *b = &run->bindings[k];
+static fnz_status bind_shared_user(fnzi_run_state *run, uint32_t k, const char *name) {
+  fnzi_run_binding *b = &run->bindings[k];
   bool is_new, is_made = b->kind == FNZ_INPUT_MEMORY && b->given == NULL;
   FNZ_TRY(fnzi_bind_shared(run, k, &is_new));
   if (run->hashes && is_new)
@@ -99,7 +99,8 @@ static const char *blob_name(const fnz_program *p, const fnzi_weight *weight) {
   return first;
 }
 
-static fnz_status blob_memory(fnzi_run *run, const fnzi_weight *weight, fnzi_memory **out) {
+static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
+                              fnzi_run_memory **out) {
   size_t bytes = fnzi_blob_bytes(weight->blob), item = fnzi_dtype(weight->geometry->dtype)->bytes;
   int64_t elements = (int64_t)(bytes / item + (bytes % item != 0));
   FNZ_TRY(fnzi_memory_create(run, weight->geometry->dtype, elements, out));
@@ -111,7 +112,7 @@ static fnz_status blob_memory(fnzi_run *run, const fnzi_weight *weight, fnzi_mem
 }
 
 /* One blob under several dtypes is no memory of hashes per element. */
-static fnz_status check_blob(fnzi_run *run, const fnzi_binding *b, const char *target,
+static fnz_status check_blob(fnzi_run_state *run, const fnzi_run_binding *b, const char *target,
                              int64_t high) {
   size_t cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
   if ((size_t)high <= b->memory->bytes / cell)
@@ -122,7 +123,7 @@ static fnz_status check_blob(fnzi_run *run, const fnzi_binding *b, const char *t
 }
 
 /* Memory of its own for a weight that the file has no data for. */
-static fnz_status no_blob(fnzi_run *run, fnzi_binding *b, const char *target) {
+static fnz_status no_blob(fnzi_run_state *run, fnzi_run_binding *b, const char *target) {
   int64_t elements;
   FNZ_TRY(reach(run, b->geometry, &elements));
   FNZ_TRY(fnzi_memory_create(run, b->geometry->dtype, elements, &b->memory));
@@ -134,8 +135,8 @@ static fnz_status no_blob(fnzi_run *run, fnzi_binding *b, const char *target) {
 }
 
 /* The same for weights of which the signature says that they share memory. */
-static fnz_status no_shared_blob(fnzi_run *run, uint32_t k, const char *target) {
-  fnzi_binding *b = &run->bindings[k];
+static fnz_status no_shared_blob(fnzi_run_state *run, uint32_t k, const char *target) {
+  fnzi_run_binding *b = &run->bindings[k];
   bool is_new;
   FNZ_TRY(fnzi_bind_shared(run, k, &is_new));
   if (is_new && run->hashes)
@@ -145,8 +146,9 @@ static fnz_status no_shared_blob(fnzi_run *run, uint32_t k, const char *target) 
   return FNZ_OK;
 }
 
-static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, uint32_t k, const char *target) {
-  fnzi_binding *b = &run->bindings[k];
+static fnz_status bind_weight(fnzi_run_state *run, fnzi_map *blobs, uint32_t k,
+                              const char *target) {
+  fnzi_run_binding *b = &run->bindings[k];
   const fnzi_weight *weight = fnzi_weight_find(run->program, target);
   if (weight == NULL || weight->blob == NULL)
     return run->shared[k] ? no_shared_blob(run, k, target) : no_blob(run, b, target);
@@ -166,9 +168,9 @@ static fnz_status bind_weight(fnzi_run *run, fnzi_map *blobs, uint32_t k, const 
   return fnzi_map_set(blobs, &weight->blob, sizeof weight->blob, run->memories.count - 1);
 }
 
-static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
+static fnz_status bind_input(fnzi_run_state *run, fnzi_map *blobs, size_t k) {
   const fnz_arg *arg = &run->graph->inputs[k];
-  fnzi_binding *b = &run->bindings[k];
+  fnzi_run_binding *b = &run->bindings[k];
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   const fnzi_value *value = &run->graph->values.data[arg->u.value];
@@ -193,8 +195,8 @@ static fnz_status bind_input(fnzi_run *run, fnzi_map *blobs, size_t k) {
 }
 
 /* When it is known which memory is shared. What the file has for a weight is there already. */
-static fnz_status fill_given(fnzi_run *run, uint32_t k) {
-  const fnzi_binding *b = &run->bindings[k];
+static fnz_status fill_given(fnzi_run_state *run, uint32_t k) {
+  const fnzi_run_binding *b = &run->bindings[k];
   if (b->memory == NULL || b->given == NULL)
     return FNZ_OK;
   FNZ_TRY(check_array(run, b->name == NULL ? b->target : b->name, b->geometry, b->given));
@@ -205,7 +207,7 @@ static fnz_status fill_given(fnzi_run *run, uint32_t k) {
   return FNZ_OK;
 }
 
-static fnz_status bind_inputs(fnzi_run *run, fnzi_map *blobs) {
+static fnz_status bind_inputs(fnzi_run_state *run, fnzi_map *blobs) {
   FNZ_TRY(fnzi_find_shared(run));
   for (size_t k = 0; k < run->graph->ninputs; k++)
     FNZ_TRY(bind_input(run, blobs, k));
@@ -216,7 +218,7 @@ static fnz_status bind_inputs(fnzi_run *run, fnzi_map *blobs) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const fnz_program *program,
+fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx, const fnz_program *program,
                          fnz_backend *backend, const fnzi_run_options *options) {
   memset(run, 0, sizeof *run);
   run->ctx = ctx;
@@ -239,7 +241,7 @@ fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const fnz_program *pro
   return status;
 }
 
-void fnzi_run_close(fnzi_run *run) {
+void fnzi_run_close(fnzi_run_state *run) {
   for (size_t i = 0; i < run->memories.count; i++)
     fnzi_memory_drop(run, run->memories.data[i]);
   FNZI_VEC_FREE(run->ctx, &run->memories);

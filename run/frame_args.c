@@ -3,7 +3,7 @@
 #include "run/frames.h"
 
 /* A number that nobody knows yet stays FNZ_ARG_DEFAULT: it may not be needed. */
-static fnz_status number_of(fnzi_run *run, uint64_t v, fnz_arg *out) {
+static fnz_status number_of(fnzi_run_state *run, uint64_t v, fnz_arg *out) {
   uint32_t symbol = run->graph->values.data[v].symbol;
   fnz_arg solved;
   bool known;
@@ -19,36 +19,36 @@ static fnz_status number_of(fnzi_run *run, uint64_t v, fnz_arg *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_parcel_of(fnzi_run *run, const fnz_arg *arg, fnzi_parcel *out) {
+fnz_status fnzi_parcel_of(fnzi_run_state *run, const fnz_arg *arg, fnzi_parcel *out) {
   *out = (fnzi_parcel){NULL, *arg};
   if (arg->tag == FNZ_ARG_VALUE)
     out->item = run->items[arg->u.value];
   return arg->tag == FNZ_ARG_SYMBOL ? number_of(run, arg->u.value, &out->arg) : FNZ_OK;
 }
 
-void fnzi_parcel_hold(fnzi_parcel *parcel) {
-  if (parcel->item != NULL)
-    parcel->item->users++;
+void fnzi_parcel_hold(fnzi_parcel *passed) {
+  if (passed->item != NULL)
+    passed->item->users++;
 }
 
-void fnzi_parcel_drop(const fnzi_interpreter *by, fnzi_parcel *parcel) {
-  fnzi_item *item = parcel->item;
-  parcel->item = NULL;
+void fnzi_parcel_drop(const fnzi_interpreter *by, fnzi_parcel *passed) {
+  fnzi_run_item *item = passed->item;
+  passed->item = NULL;
   if (item != NULL && --item->users == 0)
     by->end(by->self, item);
 }
 
-void fnzi_parcels_drop(const fnzi_interpreter *by, fnzi_parcel *parcels, size_t count) {
-  for (size_t i = 0; parcels != NULL && i < count; i++)
-    fnzi_parcel_drop(by, &parcels[i]);
+void fnzi_parcels_drop(const fnzi_interpreter *by, fnzi_parcel *passed, size_t count) {
+  for (size_t i = 0; passed != NULL && i < count; i++)
+    fnzi_parcel_drop(by, &passed[i]);
 }
 
-void fnzi_item_bind(fnzi_run *run, uint64_t value, fnzi_item *item) {
+void fnzi_item_bind(fnzi_run_state *run, uint64_t value, fnzi_run_item *item) {
   item->users++;
   run->items[value] = item;
 }
 
-fnz_status fnzi_stack_geometry(fnzi_run *run, const fnz_geometry *slice, size_t count,
+fnz_status fnzi_stack_geometry(fnzi_run_state *run, const fnz_geometry *slice, size_t count,
                                fnz_geometry *out) {
   int64_t *numbers, numel = (int64_t)count;
   uint32_t rank = slice->rank + 1;
@@ -75,18 +75,18 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 33);
 }
 
-enum { HASH_TURNS = 6 }; /* of a loop over hashes, at most */
+enum { HASH_ITERATIONS = 6 }; /* of a loop over hashes, at most */
 
 /* Over hashes a branch is read off the hash, so that it is the same in two programs exactly when
  * the hash is; a loop goes on three times out of four. */
-static bool hash_says(const fnzi_run *run, uint64_t hash, const fnzi_region *r) {
-  uint64_t h = mix(hash + mix(run->options->seed) + (uint64_t)r->turn);
+static bool hash_says(const fnzi_run_state *run, uint64_t hash, const fnzi_run_frame_op *r) {
+  uint64_t h = mix(hash + mix(run->options->seed) + (uint64_t)r->iteration);
   if (r->hop.kind != FNZI_HOP_WHILE_LOOP)
     return (h & 1) != 0;
-  return r->turn < HASH_TURNS && (h & 3) != 0;
+  return r->iteration < HASH_ITERATIONS && (h & 3) != 0;
 }
 
-static fnz_status number_says(fnzi_run *run, const fnz_arg *number, bool *out) {
+static fnz_status number_says(fnzi_run_state *run, const fnz_arg *number, bool *out) {
   *out = number->tag == FNZ_ARG_FLOAT ? number->u.f != 0 : number->u.i != 0;
   if (number->tag == FNZ_ARG_BOOL || number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT)
     return FNZ_OK;
@@ -94,8 +94,8 @@ static fnz_status number_says(fnzi_run *run, const fnz_arg *number, bool *out) {
                    "the predicate is a number that depends on data and is not known here");
 }
 
-static fnz_status item_says(fnzi_run *run, const fnzi_interpreter *by, const fnzi_region *r,
-                            fnzi_item *item, bool *out) {
+static fnz_status item_says(fnzi_run_state *run, const fnzi_interpreter *by,
+                            const fnzi_run_frame_op *r, fnzi_run_item *item, bool *out) {
   fnz_handle value;
   fnz_arg number;
   unsigned char cells[16 * sizeof(uint64_t)] = {0};
@@ -117,11 +117,11 @@ static fnz_status item_says(fnzi_run *run, const fnzi_interpreter *by, const fnz
   return number_says(run, &number, out);
 }
 
-fnz_status fnzi_region_asks(fnzi_run *run, const fnzi_interpreter *by, const fnzi_region *r,
-                            const fnzi_parcel *parcel, bool *out) {
-  if (parcel->item != NULL)
-    return item_says(run, by, r, parcel->item, out);
-  if (parcel->arg.tag == FNZ_ARG_VALUE)
+fnz_status fnzi_region_asks(fnzi_run_state *run, const fnzi_interpreter *by,
+                            const fnzi_run_frame_op *r, const fnzi_parcel *passed, bool *out) {
+  if (passed->item != NULL)
+    return item_says(run, by, r, passed->item, out);
+  if (passed->arg.tag == FNZ_ARG_VALUE)
     return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "the predicate is undefined");
-  return number_says(run, &parcel->arg, out);
+  return number_says(run, &passed->arg, out);
 }

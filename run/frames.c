@@ -13,18 +13,18 @@ typedef struct fnzi_frame {
   uint32_t graph, node;
   fnz_dtype autocast; /* what operators are cast to; FNZ_DTYPE_COUNT: to nothing */
   fnzi_arena arena;
-  fnzi_item **items;
+  fnzi_run_item **items;
   fnz_arg *numbers;
-  fnzi_region *region;
+  fnzi_run_frame_op *region;
 } fnzi_frame;
 typedef struct fnzi_frame frame;
 
-static frame *top(const fnzi_run *run) {
+static frame *top(const fnzi_run_state *run) {
   return &run->frames.data[run->frames.count - 1];
 }
 
 /* The run works in the frame on top. */
-static void work_in_top(fnzi_run *run) {
+static void work_in_top(fnzi_run_state *run) {
   const frame *f = top(run);
   run->graph = fnzi_graph_at(run->program, f->graph);
   run->node = f->node;
@@ -51,7 +51,7 @@ static fnz_status see_use(void *user, const fnz_arg *arg) {
 
 /* A value that nobody uses ends where it is defined; inputs and results of the program stay. An
  * input of a body ends with its last use, or with the body when it has none. */
-static fnz_status last_uses(fnzi_run *run, const fnzi_graph *g, uint32_t **out) {
+static fnz_status last_uses(fnzi_run_state *run, const fnzi_graph *g, uint32_t **out) {
   bool is_body = g != fnzi_graph_at(run->program, 0);
   uint32_t *last;
   FNZI_NEW(&run->arena, g->values.count, &last);
@@ -70,7 +70,7 @@ static fnz_status last_uses(fnzi_run *run, const fnzi_graph *g, uint32_t **out) 
 
 /* --- Frames ----------------------------------------------------------------------------------- */
 
-static fnz_status open_frame(fnzi_run *run, uint32_t graph) {
+static fnz_status open_frame(fnzi_run_state *run, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(run->program, graph);
   frame f = {.graph = graph, .autocast = FNZ_DTYPE_COUNT};
   if (run->lasts[graph] == NULL)
@@ -86,17 +86,17 @@ static fnz_status open_frame(fnzi_run *run, uint32_t graph) {
   return FNZ_OK;
 }
 
-static void close_frame(fnzi_run *run) {
+static void close_frame(fnzi_run_state *run) {
   fnzi_arena_free(&top(run)->arena);
   run->frames.count--;
 }
 
-fnz_status fnzi_frames_open(fnzi_run *run) {
+fnz_status fnzi_frames_open(fnzi_run_state *run) {
   FNZI_NEW(&run->arena, run->program->graphs.count, &run->lasts);
   return open_frame(run, 0);
 }
 
-void fnzi_frames_close(fnzi_run *run) {
+void fnzi_frames_close(fnzi_run_state *run) {
   while (run->frames.count > 0)
     close_frame(run);
   FNZI_VEC_FREE(run->ctx, &run->frames);
@@ -105,12 +105,12 @@ void fnzi_frames_close(fnzi_run *run) {
 /* --- Ends of values --------------------------------------------------------------------------- */
 
 typedef struct ending {
-  fnzi_run *run;
+  fnzi_run_state *run;
   const fnzi_interpreter *by;
 } ending;
 
-static void let_go(fnzi_run *run, const fnzi_interpreter *by, uint64_t value) {
-  fnzi_item *item = run->items[value];
+static void let_go(fnzi_run_state *run, const fnzi_interpreter *by, uint64_t value) {
+  fnzi_run_item *item = run->items[value];
   run->items[value] = NULL;
   if (item != NULL && --item->users == 0)
     by->end(by->self, item);
@@ -124,14 +124,14 @@ static fnz_status end_use(void *user, const fnz_arg *arg) {
 }
 
 /* What the node at work uses last. */
-static fnz_status end_operands(fnzi_run *run, const fnzi_interpreter *by) {
+static fnz_status end_operands(fnzi_run_state *run, const fnzi_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   ending e = {run, by};
   return fnzi_args_visit(node->args, node->nargs, end_use, &e);
 }
 
 /* The node at work is done. */
-static fnz_status end_node(fnzi_run *run, const fnzi_interpreter *by) {
+static fnz_status end_node(fnzi_run_state *run, const fnzi_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   ending e = {run, by};
   fnzi_arena_reset(&run->scratch);
@@ -143,14 +143,14 @@ static fnz_status end_node(fnzi_run *run, const fnzi_interpreter *by) {
 
 /* --- Higher-order nodes ----------------------------------------------------------------------- */
 
-static fnz_status check_result(fnzi_run *run, const fnzi_interpreter *by, const fnz_arg *result,
-                               const fnzi_parcel *parcel, uint32_t k) {
+static fnz_status check_result(fnzi_run_state *run, const fnzi_interpreter *by,
+                               const fnz_arg *result, const fnzi_parcel *passed, uint32_t k) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   const fnz_geometry *recorded = run->graph->values.data[result->u.value].geometry;
-  if (parcel->item == NULL)
+  if (passed->item == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of %s is undefined", k,
                      fnzi_node_target(node));
-  const fnz_geometry *g = by->geometry(by->self, parcel->item);
+  const fnz_geometry *g = by->geometry(by->self, passed->item);
   char has[FNZI_SHAPE_TEXT], says[FNZI_SHAPE_TEXT];
   if (recorded->dtype == g->dtype)
     FNZ_TRY(fnzi_saw(run, result->u.value, g));
@@ -163,31 +163,32 @@ static fnz_status check_result(fnzi_run *run, const fnzi_interpreter *by, const 
                    fnzi_node_target(node), has, says);
 }
 
-static void put(fnzi_run *run, const fnz_arg *where, const fnzi_parcel *parcel) {
-  if (where->tag == FNZ_ARG_VALUE && parcel->item != NULL)
-    fnzi_item_bind(run, where->u.value, parcel->item);
+static void put(fnzi_run_state *run, const fnz_arg *where, const fnzi_parcel *passed) {
+  if (where->tag == FNZ_ARG_VALUE && passed->item != NULL)
+    fnzi_item_bind(run, where->u.value, passed->item);
   else if (where->tag == FNZ_ARG_SYMBOL)
-    run->numbers[where->u.value] = parcel->arg;
+    run->numbers[where->u.value] = passed->arg;
 }
 
-static fnz_status finish_region(fnzi_run *run, const fnzi_interpreter *by, const fnzi_next *next) {
-  fnzi_region *r = top(run)->region;
+static fnz_status finish_region(fnzi_run_state *run, const fnzi_interpreter *by,
+                                const fnzi_next *next) {
+  fnzi_run_frame_op *r = top(run)->region;
   fnzi_operands results = r->hop.results;
   for (uint32_t k = 0; k < results.count && k < next->count; k++) {
     if (results.args[k].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(check_result(run, by, &results.args[k], &next->parcels[k], k));
-    put(run, &results.args[k], &next->parcels[k]);
+      FNZ_TRY(check_result(run, by, &results.args[k], &next->args[k], k));
+    put(run, &results.args[k], &next->args[k]);
   }
   for (uint32_t k = 0; k < next->count; k++)
-    fnzi_parcel_drop(by, &next->parcels[k]);
+    fnzi_parcel_drop(by, &next->args[k]);
   fnzi_region_end(by, r);
   return end_node(run, by);
 }
 
 /* The parcels become the inputs of a new frame. */
-static fnz_status enter(fnzi_run *run, const fnzi_interpreter *by, const fnzi_next *next) {
+static fnz_status enter(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_next *next) {
   const fnzi_graph *g = fnzi_graph_at(run->program, next->body);
-  if (++run->turns > run->ctx->limits.turns)
+  if (++run->bodies > run->ctx->limits.turns)
     return fnzi_fail(run->ctx, FNZ_CLASS_LIMIT, "",
                      "bodies of higher-order operators have been run %zu times, which is the most "
                      "that one run may do",
@@ -201,19 +202,19 @@ static fnz_status enter(fnzi_run *run, const fnzi_interpreter *by, const fnzi_ne
   FNZ_TRY(open_frame(run, next->body));
   top(run)->autocast = dtype;
   for (uint32_t k = 0; k < next->count; k++)
-    put(run, &g->inputs[k], &next->parcels[k]);
+    put(run, &g->inputs[k], &next->args[k]);
   for (uint32_t k = 0; k < next->moved; k++)
-    fnzi_parcel_drop(by, &next->parcels[k]);
+    fnzi_parcel_drop(by, &next->args[k]);
   return FNZ_OK;
 }
 
-static fnz_status go_on(fnzi_run *run, const fnzi_interpreter *by, const fnzi_next *next) {
+static fnz_status go_on(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_next *next) {
   return next->done ? finish_region(run, by, next) : enter(run, by, next);
 }
 
 /* The operator that a token orders. There is one thread here, so the order of the nodes is enough.
  */
-static fnz_status run_effect(fnzi_run *run, const fnzi_interpreter *by, const fnzi_hop *hop) {
+static fnz_status run_effect(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_hop *hop) {
   fnzi_node call = *hop->node;
   FNZI_NEW(&run->scratch, hop->op->nparams, &call.args);
   for (uint32_t k = 0; k < hop->op->nparams; k++)
@@ -226,8 +227,8 @@ static fnz_status run_effect(fnzi_run *run, const fnzi_interpreter *by, const fn
   return by->node(by->self, &call);
 }
 
-static fnz_status start_region(fnzi_run *run, const fnzi_interpreter *by, const fnzi_node *node,
-                               bool *entered) {
+static fnz_status start_region(fnzi_run_state *run, const fnzi_interpreter *by,
+                               const fnzi_node *node, bool *entered) {
   fnzi_hop hop;
   fnzi_next next = {.done = false};
   *entered = false;
@@ -242,7 +243,7 @@ static fnz_status start_region(fnzi_run *run, const fnzi_interpreter *by, const 
 }
 
 /* The body on top is done: its results go to the node that runs it. */
-static fnz_status leave(fnzi_run *run, const fnzi_interpreter *by) {
+static fnz_status leave(fnzi_run_state *run, const fnzi_interpreter *by) {
   const fnzi_graph *g = run->graph;
   fnzi_parcel *given;
   fnzi_next next = {.done = false};
@@ -263,7 +264,7 @@ static fnz_status leave(fnzi_run *run, const fnzi_interpreter *by) {
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
-static fnz_status run_node(fnzi_run *run, const fnzi_interpreter *by) {
+static fnz_status run_node(fnzi_run_state *run, const fnzi_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   bool entered = false;
   if (fnzi_is_hop(node))
@@ -275,11 +276,11 @@ static fnz_status run_node(fnzi_run *run, const fnzi_interpreter *by) {
   return entered ? FNZ_OK : end_node(run, by);
 }
 
-static fnz_status step(fnzi_run *run, const fnzi_interpreter *by) {
+static fnz_status step(fnzi_run_state *run, const fnzi_interpreter *by) {
   return run->node < run->graph->nodes.count ? run_node(run, by) : leave(run, by);
 }
 
-fnz_status fnzi_frames_run(fnzi_run *run, const fnzi_interpreter *by) {
+fnz_status fnzi_frames_run(fnzi_run_state *run, const fnzi_interpreter *by) {
   while (run->frames.count > 1 || run->node < run->graph->nodes.count) {
     fnz_status status = step(run, by);
     if (status == FNZ_OK)

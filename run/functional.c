@@ -8,13 +8,13 @@
 
 /* A value of the backend. */
 typedef struct box {
-  fnzi_item item;
+  fnzi_run_item item;
   fnz_handle handle; /* 0 while it is spare */
   struct box *spare; /* the next one */
 } box;
 
 typedef struct state {
-  fnzi_run run;
+  fnzi_run_state run;
   struct {
     box **data;
     size_t count, capacity;
@@ -37,7 +37,7 @@ static fnz_status take_box(state *s, box **out) {
 }
 
 /* The handle is owned, also when this fails. */
-static fnz_status make_item(state *s, fnz_handle owned, fnzi_item **out) {
+static fnz_status make_item(state *s, fnz_handle owned, fnzi_run_item **out) {
   box *made;
   fnz_status status = take_box(s, &made);
   if (status != FNZ_OK) {
@@ -50,7 +50,7 @@ static fnz_status make_item(state *s, fnz_handle owned, fnzi_item **out) {
 }
 
 static fnz_status keep(state *s, uint64_t value, fnz_handle owned) {
-  fnzi_item *item;
+  fnzi_run_item *item;
   FNZ_TRY(make_item(s, owned, &item));
   fnzi_item_bind(&s->run, value, item);
   return FNZ_OK;
@@ -62,7 +62,7 @@ static fnz_handle handle_of(const state *s, uint64_t v) {
   return b == NULL ? 0 : b->handle;
 }
 
-static void end_item(void *self, fnzi_item *item) {
+static void end_item(void *self, fnzi_run_item *item) {
   state *s = self;
   box *b = (box *)item;
   backend_of(s)->release(backend_of(s)->self, b->handle);
@@ -73,8 +73,8 @@ static void end_item(void *self, fnzi_item *item) {
 /* --- Inputs --------------------------------------------------------------------------------------
  */
 
-static fnz_status upload(state *s, const fnzi_binding *b, fnz_handle *out) {
-  fnzi_run *run = &s->run;
+static fnz_status upload(state *s, const fnzi_run_binding *b, fnz_handle *out) {
+  fnzi_run_state *run = &s->run;
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
   FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
   if (bytes > 0 && fnzi_is_contiguous(b->geometry))
@@ -92,7 +92,7 @@ static fnz_status upload(state *s, const fnzi_binding *b, fnz_handle *out) {
 /* Weights without data stay without a handle until somebody asks for them. */
 static fnz_status upload_inputs(state *s) {
   for (size_t k = 0; k < s->run.graph->ninputs; k++) {
-    const fnzi_binding *b = &s->run.bindings[k];
+    const fnzi_run_binding *b = &s->run.bindings[k];
     if (b->memory == NULL || b->memory->cells == NULL)
       continue;
     fnz_handle handle = 0;
@@ -119,7 +119,7 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
   state *s = user;
   uint64_t v = arg->u.value;
   FNZ_TRY(need(s, v));
-  const fnzi_item *item = s->run.items[v];
+  const fnzi_run_item *item = s->run.items[v];
   arg->u.value = handle_of(s, v);
   bool is_last = s->run.last[v] == s->run.node && item->users == 1;
   if (is_last && !s->run.options->check_schemas)
@@ -153,7 +153,7 @@ static fnz_status keep_results(state *s, const fnz_arg *results, const fnz_handl
 }
 
 static fnz_status apply(state *s, const fnzi_node *node) {
-  fnzi_run *run = &s->run;
+  fnzi_run_state *run = &s->run;
   fnz_arg *args, *results;
   const fnz_geometry **expected;
   fnz_handle *handles;
@@ -187,24 +187,24 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
   if (!fnzi_is_item(node->op) || node->args[0].tag != FNZ_ARG_VALUE)
     return apply(s, node);
   FNZ_TRY(need(s, node->args[0].u.value));
-  return fnzi_run_item(&s->run, node, handle_of(s, node->args[0].u.value));
+  return fnzi_run_read_number(&s->run, node, handle_of(s, node->args[0].u.value));
 }
 
 /* --- Bodies --------------------------------------------------------------------------------------
  */
 
-static const fnz_geometry *item_geometry(void *self, const fnzi_item *item) {
+static const fnz_geometry *item_geometry(void *self, const fnzi_run_item *item) {
   state *s = self;
   return backend_of(s)->geometry(backend_of(s)->self, ((const box *)item)->handle);
 }
 
-static fnz_status item_value(void *self, fnzi_item *item, fnz_handle *out) {
+static fnz_status item_value(void *self, fnzi_run_item *item, fnz_handle *out) {
   (void)self;
   *out = ((box *)item)->handle;
   return FNZ_OK;
 }
 
-static fnz_status slice_item(void *self, fnzi_item *item, int64_t index, fnzi_item **out) {
+static fnz_status slice_item(void *self, fnzi_run_item *item, int64_t index, fnzi_run_item **out) {
   state *s = self;
   const fnz_op *op = &fnzi_ops[FNZI_ATEN_select_copy__int];
   const fnz_geometry *expected[1] = {NULL};
@@ -217,7 +217,7 @@ static fnz_status slice_item(void *self, fnzi_item *item, int64_t index, fnzi_it
   return make_item(s, handle, out);
 }
 
-static fnz_status cast_item(void *self, fnzi_item *item, fnz_dtype dtype, fnzi_item **out) {
+static fnz_status cast_item(void *self, fnzi_run_item *item, fnz_dtype dtype, fnzi_run_item **out) {
   state *s = self;
   const fnz_op *op = &fnzi_ops[FNZI_ATEN__to_copy];
   fnz_geometry g = *item_geometry(s, item);
@@ -234,7 +234,7 @@ static fnz_status cast_item(void *self, fnzi_item *item, fnz_dtype dtype, fnzi_i
 }
 
 /* Cells are dense and row-major, so that a stack is one after the other. */
-static fnz_status gather_items(state *s, fnzi_item *const *items, size_t count, size_t bytes,
+static fnz_status gather_items(state *s, fnzi_run_item *const *items, size_t count, size_t bytes,
                                unsigned char *cells) {
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(backend_of(s)->download(backend_of(s)->self, s->run.ctx, ((box *)items[i])->handle,
@@ -242,7 +242,8 @@ static fnz_status gather_items(state *s, fnzi_item *const *items, size_t count, 
   return FNZ_OK;
 }
 
-static fnz_status stack_items(void *self, fnzi_item *const *items, size_t count, fnzi_item **out) {
+static fnz_status stack_items(void *self, fnzi_run_item *const *items, size_t count,
+                              fnzi_run_item **out) {
   state *s = self;
   fnz_geometry g;
   size_t bytes, all;
@@ -284,7 +285,7 @@ static fnz_status output_handle(void *user, uint64_t v, fnz_handle *out) {
  * memory. */
 static fnz_status emit_rest(void *user, size_t k) {
   state *s = user;
-  const fnzi_binding *b = &s->run.bindings[k];
+  const fnzi_run_binding *b = &s->run.bindings[k];
   if (s->run.program->inputs[k].written && b->memory->cells != NULL)
     return fnzi_emit_member(&s->run, (uint32_t)k, output_handle, s);
   if (!fnzi_run_shows_unwritten(&s->run, b))

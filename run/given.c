@@ -13,7 +13,7 @@
  */
 /* "input.x"; NULL for what the signature cannot name as written. A constant that is written is
  * state, as a buffer is. */
-static fnz_status name_input(fnzi_run *run, fnzi_binding *b) {
+static fnz_status name_input(fnzi_run_state *run, fnzi_run_binding *b) {
   const char *prefix = b->kind == FNZ_INPUT_USER        ? "input"
                        : b->kind == FNZ_INPUT_PARAMETER ? "parameter"
                        : b->kind == FNZ_INPUT_BUFFER    ? "buffer"
@@ -24,14 +24,14 @@ static fnz_status name_input(fnzi_run *run, fnzi_binding *b) {
   return fnzi_arena_dotted(&run->arena, prefix, b->target, &b->name);
 }
 
-static const char *graph_name(const fnzi_run *run, size_t k) {
+static const char *graph_name(const fnzi_run_state *run, size_t k) {
   return run->graph->values.data[run->graph->inputs[k].u.value].name;
 }
 
-static fnz_status name_inputs(fnzi_run *run) {
+static fnz_status name_inputs(fnzi_run_state *run) {
   FNZI_NEW(&run->arena, run->graph->ninputs, &run->bindings);
   for (size_t k = 0; k < run->graph->ninputs; k++) {
-    fnzi_binding *b = &run->bindings[k];
+    fnzi_run_binding *b = &run->bindings[k];
     const char *target = run->program->inputs[k].target;
     b->kind = run->program->inputs[k].kind;
     if (run->graph->inputs[k].tag != FNZ_ARG_VALUE)
@@ -44,8 +44,8 @@ static fnz_status name_inputs(fnzi_run *run) {
 
 /* A tensor, or a symbolic number, which comes as an array of one element. What stands for all of
  * the memory of weights is made of those. */
-static bool takes_array(const fnzi_run *run, size_t k) {
-  const fnzi_binding *b = &run->bindings[k];
+static bool takes_array(const fnzi_run_state *run, size_t k) {
+  const fnzi_run_binding *b = &run->bindings[k];
   bool is_weight = b->kind == FNZ_INPUT_MEMORY && fnzi_weight_find(run->program, b->target);
   return run->graph->inputs[k].tag == FNZ_ARG_SYMBOL ||
          (run->graph->inputs[k].tag == FNZ_ARG_VALUE && !is_weight);
@@ -53,8 +53,8 @@ static bool takes_array(const fnzi_run *run, size_t k) {
 
 /* --- arrays -------------------------------------------------------------------------------------
  */
-static fnz_status take_array(fnzi_run *run, size_t k, size_t *taken) {
-  fnzi_binding *b = &run->bindings[k];
+static fnz_status take_array(fnzi_run_state *run, size_t k, size_t *taken) {
+  fnzi_run_binding *b = &run->bindings[k];
   const fnz_arrays *inputs = run->options->inputs;
   const char *name = graph_name(run, k);
   b->given = fnz_arrays_find(inputs, name);
@@ -67,14 +67,14 @@ static fnz_status take_array(fnzi_run *run, size_t k, size_t *taken) {
   return FNZ_OK;
 }
 
-static bool is_called(const fnzi_run *run, size_t k, const char *name) {
+static bool is_called(const fnzi_run_state *run, size_t k, const char *name) {
   const char *full = run->bindings[k].name;
   return takes_array(run, k) &&
          (strcmp(graph_name(run, k), name) == 0 || (full != NULL && strcmp(full, name) == 0));
 }
 
 /* "output.K" of this program. */
-static bool is_result(const fnzi_run *run, const char *name) {
+static bool is_result(const fnzi_run_state *run, const char *name) {
   static const char prefix[] = "output.";
   const size_t length = sizeof prefix - 1;
   uint64_t number = 0, results = 0;
@@ -90,7 +90,7 @@ static bool is_result(const fnzi_run *run, const char *name) {
   return number < results;
 }
 
-static bool is_known(const fnzi_run *run, const char *name) {
+static bool is_known(const fnzi_run_state *run, const char *name) {
   for (size_t k = 0; k < run->graph->ninputs; k++)
     if (is_called(run, k, name))
       return true;
@@ -100,16 +100,16 @@ static bool is_known(const fnzi_run *run, const char *name) {
 /* --- what there is instead ----------------------------------------------------------------------
  */
 /* What an input is called in a message: a state by its full name. */
-static const char *said_name(const fnzi_run *run, size_t k) {
-  const fnzi_binding *b = &run->bindings[k];
+static const char *said_name(const fnzi_run_state *run, size_t k) {
+  const fnzi_run_binding *b = &run->bindings[k];
   return b->name == NULL || b->kind == FNZ_INPUT_USER ? graph_name(run, k) : b->name;
 }
 
 /* The weight's own name, without what says its kind, is near in any case. */
-static fnz_status put_near(const fnzi_run *run, const char *name, fnz_buffer *out) {
+static fnz_status put_near(const fnzi_run_state *run, const char *name, fnz_buffer *out) {
   fnzi_near near = {.count = 0};
   for (size_t k = 0; k < run->graph->ninputs; k++) {
-    const fnzi_binding *b = &run->bindings[k];
+    const fnzi_run_binding *b = &run->bindings[k];
     if (!takes_array(run, k))
       continue;
     const char *said = said_name(run, k);
@@ -124,7 +124,7 @@ static fnz_status put_near(const fnzi_run *run, const char *name, fnz_buffer *ou
 }
 
 /* Of one kind after the other, what a caller most often gives first, as far as there is room. */
-static fnz_status put_names(const fnzi_run *run, fnz_buffer *out) {
+static fnz_status put_names(const fnzi_run_state *run, fnz_buffer *out) {
   enum { MOST = 360 };
   const char *gap = out->size ? " inputs are " : "; inputs are ";
   for (int kind = 0; kind < FNZ_INPUT_KIND_COUNT; kind++)
@@ -145,7 +145,7 @@ static fnz_status put_names(const fnzi_run *run, fnz_buffer *out) {
   return out->size > 0 ? FNZ_OK : fnzi_put_text(run->ctx, out, "; the program has no inputs");
 }
 
-static fnz_status refuse(const fnzi_run *run, const char *name) {
+static fnz_status refuse(const fnzi_run_state *run, const char *name) {
   fnz_buffer others = {NULL, 0, 0};
   fnz_status status = put_near(run, name, &others);
   if (status == FNZ_OK)
@@ -156,7 +156,7 @@ static fnz_status refuse(const fnzi_run *run, const char *name) {
   return status;
 }
 
-fnz_status fnzi_find_given(fnzi_run *run) {
+fnz_status fnzi_find_given(fnzi_run_state *run) {
   const fnz_arrays *inputs = run->options->inputs;
   size_t taken = 0;
   FNZ_TRY(name_inputs(run));
@@ -174,7 +174,7 @@ fnz_status fnzi_find_given(fnzi_run *run) {
 fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
                             const fnz_arrays *inputs) {
   const fnzi_run_options options = {.inputs = inputs};
-  fnzi_run run = {
+  fnzi_run_state run = {
       .ctx = ctx, .program = program, .graph = fnzi_graph_at(program, 0), .options = &options};
   fnzi_arena_init(&run.arena, ctx);
   fnz_status status = fnzi_find_given(&run);

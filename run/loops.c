@@ -13,7 +13,7 @@
 
 /* --- Held parcels ----------------------------------------------------------------------------- */
 
-static fnz_status hold_operands(fnzi_run *run, fnzi_arena *arena, fnzi_operands operands,
+static fnz_status hold_operands(fnzi_run_state *run, fnzi_arena *arena, fnzi_operands operands,
                                 fnzi_parcel **out) {
   FNZI_NEW(arena, operands.count, out);
   for (uint32_t i = 0; i < operands.count; i++) {
@@ -24,24 +24,24 @@ static fnz_status hold_operands(fnzi_run *run, fnzi_arena *arena, fnzi_operands 
 }
 
 /* An item that nobody uses yet becomes a held parcel. */
-static fnzi_parcel new_parcel(fnzi_item *item) {
-  fnzi_parcel parcel = {item, {.tag = FNZ_ARG_VALUE}};
-  fnzi_parcel_hold(&parcel);
-  return parcel;
+static fnzi_parcel new_arg(fnzi_run_item *item) {
+  fnzi_parcel passed = {item, {.tag = FNZ_ARG_VALUE}};
+  fnzi_parcel_hold(&passed);
+  return passed;
 }
 
 /* --- Next steps ------------------------------------------------------------------------------- */
 
 /* A body with `front` and then what is captured. Takes nothing. */
-static fnz_status call_body(fnzi_run *run, const fnzi_region *r, uint32_t body,
+static fnz_status call_body(fnzi_run_state *run, const fnzi_run_frame_op *r, uint32_t body,
                             const fnzi_parcel *front, uint32_t nfront, fnzi_next *next) {
   uint32_t captured = r->hop.captured.count;
   *next = (fnzi_next){.body = r->hop.bodies[body], .count = nfront + captured};
-  FNZI_NEW(&run->scratch, next->count, &next->parcels);
+  FNZI_NEW(&run->scratch, next->count, &next->args);
   if (nfront > 0)
-    memcpy(next->parcels, front, nfront * sizeof *front);
+    memcpy(next->args, front, nfront * sizeof *front);
   if (captured > 0)
-    memcpy(next->parcels + nfront, r->captured, captured * sizeof *front);
+    memcpy(next->args + nfront, r->captured, captured * sizeof *front);
   return FNZ_OK;
 }
 
@@ -52,7 +52,8 @@ static void move(fnzi_parcel *held, uint32_t count) {
 }
 
 /* The only body of the node: it takes over everything. */
-static fnz_status call_once(fnzi_run *run, fnzi_region *r, uint32_t body, fnzi_next *next) {
+static fnz_status call_once(fnzi_run_state *run, fnzi_run_frame_op *r, uint32_t body,
+                            fnzi_next *next) {
   FNZ_TRY(call_body(run, r, body, NULL, 0, next));
   next->is_last = true;
   next->moved = next->count;
@@ -62,25 +63,25 @@ static fnz_status call_once(fnzi_run *run, fnzi_region *r, uint32_t body, fnzi_n
 
 /* The node's results, held, which `next` takes. */
 static void give(fnzi_next *next, fnzi_parcel *results, size_t count) {
-  *next = (fnzi_next){.done = true, .count = (uint32_t)count, .parcels = results};
+  *next = (fnzi_next){.done = true, .count = (uint32_t)count, .args = results};
 }
 
 /* --- WHILE_LOOP ------------------------------------------------------------------------------- */
 
-static fnz_status ask_condition(fnzi_run *run, fnzi_region *r, fnzi_next *next) {
+static fnz_status ask_condition(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_next *next) {
   r->in_condition = true;
   return call_body(run, r, 0, r->carried, r->hop.carried.count, next);
 }
 
 /* Without a turn a loop gives copies. */
-static fnz_status end_loop(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status end_loop(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                            fnzi_next *next) {
   fnzi_parcel *results;
   uint32_t count = r->hop.carried.count;
   FNZI_NEW(&run->scratch, count, &results);
   for (uint32_t k = 0; k < count; k++) {
-    fnzi_item *item = r->carried[k].item;
-    if (item != NULL && r->turn == 0 && !by->immutable)
+    fnzi_run_item *item = r->carried[k].item;
+    if (item != NULL && r->iteration == 0 && !by->immutable)
       FNZ_TRY(by->copy(by->self, item, &item));
     results[k] = (fnzi_parcel){item, r->carried[k].arg};
     fnzi_parcel_hold(&results[k]);
@@ -89,33 +90,33 @@ static fnz_status end_loop(fnzi_run *run, const fnzi_interpreter *by, fnzi_regio
   return FNZ_OK;
 }
 
-static fnz_status run_turn(fnzi_run *run, fnzi_region *r, fnzi_next *next) {
+static fnz_status run_iteration(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_next *next) {
   FNZ_TRY(call_body(run, r, 1, r->carried, r->hop.carried.count, next));
   next->moved = r->hop.carried.count;
   move(r->carried, r->hop.carried.count);
   return FNZ_OK;
 }
 
-static fnz_status step_loop(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status step_loop(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                             fnzi_parcel *given, size_t count, fnzi_next *next) {
   bool more = false;
   if (!r->in_condition) {
     fnzi_parcels_drop(by, r->carried, count);
     memcpy(r->carried, given, count * sizeof *given);
-    r->turn++;
+    r->iteration++;
     return ask_condition(run, r, next);
   }
   FNZ_TRY(fnzi_region_asks(run, by, r, &given[0], &more));
   fnzi_parcels_drop(by, given, count);
   r->in_condition = false;
-  return more ? run_turn(run, r, next) : end_loop(run, by, r, next);
+  return more ? run_iteration(run, r, next) : end_loop(run, by, r, next);
 }
 
 /* --- MAP and SCAN ----------------------------------------------------------------------------- */
 
-static fnz_status slice(fnzi_run *run, const fnzi_interpreter *by, const fnzi_region *r, uint32_t k,
-                        int64_t index, fnzi_parcel *out) {
-  fnzi_item *item = r->xs[k].item, *first;
+static fnz_status slice(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_run_frame_op *r,
+                        uint32_t k, int64_t index, fnzi_parcel *out) {
+  fnzi_run_item *item = r->xs[k].item, *first;
   bool copied = r->hop.kind == FNZI_HOP_SCAN && index == 0 && !by->immutable;
   if (item == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "operand %u to go along is undefined", k);
@@ -123,12 +124,12 @@ static fnz_status slice(fnzi_run *run, const fnzi_interpreter *by, const fnzi_re
   first = item;
   if (copied)
     FNZ_TRY(by->copy(by->self, first, &item));
-  *out = new_parcel(item);
+  *out = new_arg(item);
   return FNZ_OK;
 }
 
 /* The body with what is carried and a slice of each xs. */
-static fnz_status next_slice(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status next_slice(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                              fnzi_next *next) {
   uint32_t carried = r->hop.carried.count, count = carried + r->hop.xs.count;
   fnzi_parcel *front;
@@ -136,7 +137,7 @@ static fnz_status next_slice(fnzi_run *run, const fnzi_interpreter *by, fnzi_reg
   if (carried > 0)
     memcpy(front, r->carried, carried * sizeof *front);
   for (uint32_t k = carried; k < count; k++)
-    FNZ_TRY(slice(run, by, r, k - carried, r->turn, &front[k]));
+    FNZ_TRY(slice(run, by, r, k - carried, r->iteration, &front[k]));
   FNZ_TRY(call_body(run, r, 0, front, count, next));
   next->moved = count;
   move(r->carried, carried);
@@ -144,26 +145,26 @@ static fnz_status next_slice(fnzi_run *run, const fnzi_interpreter *by, fnzi_reg
 }
 
 /* Result k of all turns as one. */
-static fnz_status stack(fnzi_run *run, const fnzi_interpreter *by, const fnzi_region *r,
+static fnz_status stack(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_run_frame_op *r,
                         const fnzi_parcel *kept, uint32_t step, uint32_t result, fnzi_parcel *out) {
-  fnzi_item **items, *item;
+  fnzi_run_item **items, *item;
   const fnz_arg *where = &r->hop.results.args[result];
   *out = (fnzi_parcel){NULL, {.tag = FNZ_ARG_NONE}};
   if (where->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
-  FNZI_NEW(&run->scratch, r->turns, &items);
-  for (int64_t i = 0; i < r->turns; i++) {
+  FNZI_NEW(&run->scratch, r->iterations, &items);
+  for (int64_t i = 0; i < r->iterations; i++) {
     items[i] = kept[i * (int64_t)step].item;
     if (items[i] == NULL)
       return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "result %u of turn %lld is undefined", result,
                        (long long)i);
   }
-  FNZ_TRY(by->stack(by->self, items, (size_t)r->turns, &item));
-  *out = new_parcel(item);
+  FNZ_TRY(by->stack(by->self, items, (size_t)r->iterations, &item));
+  *out = new_arg(item);
   return FNZ_OK;
 }
 
-static fnz_status end_slices(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status end_slices(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                              fnzi_next *next) {
   uint32_t carried = r->hop.carried.count;
   fnzi_parcel *results;
@@ -179,41 +180,41 @@ static fnz_status end_slices(fnzi_run *run, const fnzi_interpreter *by, fnzi_reg
 }
 
 /* What a scan has given must not change any more. */
-static fnz_status keep(const fnzi_interpreter *by, const fnzi_region *r, fnzi_parcel *given,
+static fnz_status keep(const fnzi_interpreter *by, const fnzi_run_frame_op *r, fnzi_parcel *given,
                        fnzi_parcel *out) {
-  fnzi_item *item = given->item;
+  fnzi_run_item *item = given->item;
   bool copied = r->hop.kind == FNZI_HOP_SCAN && item != NULL && !by->immutable;
   *out = *given;
   if (!copied)
     return FNZ_OK;
   FNZ_TRY(by->copy(by->self, given->item, &item));
-  *out = new_parcel(item);
+  *out = new_arg(item);
   fnzi_parcel_drop(by, given);
   return FNZ_OK;
 }
 
-static fnz_status step_slices(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status step_slices(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                               fnzi_parcel *given, size_t count, fnzi_next *next) {
   uint32_t carried = r->hop.carried.count;
-  fnzi_parcel *kept = r->kept + r->turn * (int64_t)r->nkept;
+  fnzi_parcel *kept = r->kept + r->iteration * (int64_t)r->nkept;
   fnzi_parcels_drop(by, r->carried, carried);
   if (carried > 0)
     memcpy(r->carried, given, carried * sizeof *given);
   for (size_t k = carried; k < count; k++)
     FNZ_TRY(keep(by, r, &given[k], &kept[k - carried]));
-  r->turn++;
-  return r->turn < r->turns ? next_slice(run, by, r, next) : end_slices(run, by, r, next);
+  r->iteration++;
+  return r->iteration < r->iterations ? next_slice(run, by, r, next) : end_slices(run, by, r, next);
 }
 
-static fnz_status start_slices(fnzi_run *run, const fnzi_interpreter *by, fnzi_arena *arena,
-                               fnzi_region *r, fnzi_next *next) {
+static fnz_status start_slices(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_arena *arena,
+                               fnzi_run_frame_op *r, fnzi_next *next) {
   r->nkept = r->hop.results.count - r->hop.carried.count;
-  if (r->turns == 0)
+  if (r->iterations == 0)
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
                      "%s goes along a dimension of size 0, so that nobody knows its results",
                      fnzi_node_target(r->hop.node));
   size_t room;
-  if (!fnzi_mul_size((size_t)r->turns, r->nkept, &room))
+  if (!fnzi_mul_size((size_t)r->iterations, r->nkept, &room))
     return fnzi_no_memory(run->ctx);
   FNZI_NEW(arena, room, &r->kept);
   return next_slice(run, by, r, next);
@@ -225,15 +226,15 @@ static fnz_status start_slices(fnzi_run *run, const fnzi_interpreter *by, fnzi_a
  * a level is place j of the one above, and place 2j the combination of place j - 1 above with
  * itself. */
 
-static int64_t places(const fnzi_region *r, uint32_t level) {
-  return r->turns >> level;
+static int64_t places(const fnzi_run_frame_op *r, uint32_t level) {
+  return r->iterations >> level;
 }
 
-static fnzi_parcel *place(const fnzi_region *r, uint32_t level, int64_t i) {
+static fnzi_parcel *place(const fnzi_run_frame_op *r, uint32_t level, int64_t i) {
   return r->levels[level] + i * (int64_t)r->hop.xs.count;
 }
 
-static fnz_status combine(fnzi_run *run, const fnzi_region *r, const fnzi_parcel *left,
+static fnz_status combine(fnzi_run_state *run, const fnzi_run_frame_op *r, const fnzi_parcel *left,
                           const fnzi_parcel *right, fnzi_next *next) {
   uint32_t n = r->hop.xs.count;
   fnzi_parcel *front;
@@ -253,14 +254,14 @@ static void share_place(const fnzi_interpreter *by, fnzi_parcel *to, const fnzi_
   }
 }
 
-static fnz_status end_tree(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status end_tree(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                            fnzi_next *next) {
   uint32_t n = r->hop.xs.count;
   fnzi_parcel *results;
   FNZI_NEW(&run->scratch, n, &results);
   for (uint32_t k = 0; k < n; k++) {
     results[k] = r->xs[k];
-    if (r->turns < 2)
+    if (r->iterations < 2)
       fnzi_parcel_hold(&results[k]);
     else
       FNZ_TRY(stack(run, by, r, r->levels[0] + k, n, k, &results[k]));
@@ -270,7 +271,7 @@ static fnz_status end_tree(fnzi_run *run, const fnzi_interpreter *by, fnzi_regio
 }
 
 /* The next pair going down, or the next even place going up. */
-static fnz_status next_place(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status next_place(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                              fnzi_next *next) {
   uint32_t n = r->hop.xs.count;
   if (!r->up && r->at == places(r, r->level) / 2) {
@@ -292,7 +293,7 @@ static fnz_status next_place(fnzi_run *run, const fnzi_interpreter *by, fnzi_reg
   return end_tree(run, by, r, next);
 }
 
-static fnz_status step_tree(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status step_tree(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                             fnzi_parcel *given, size_t count, fnzi_next *next) {
   fnzi_parcel *to = r->up ? place(r, r->level - 1, 2 * r->at) : place(r, r->level + 1, r->at);
   fnzi_parcels_drop(by, to, count);
@@ -301,10 +302,10 @@ static fnz_status step_tree(fnzi_run *run, const fnzi_interpreter *by, fnzi_regi
   return next_place(run, by, r, next);
 }
 
-static fnz_status start_tree(fnzi_run *run, const fnzi_interpreter *by, fnzi_arena *arena,
-                             fnzi_region *r, fnzi_next *next) {
+static fnz_status start_tree(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_arena *arena,
+                             fnzi_run_frame_op *r, fnzi_next *next) {
   uint32_t n = r->hop.xs.count;
-  if (r->turns < 2)
+  if (r->iterations < 2)
     return end_tree(run, by, r, next);
   for (uint32_t level = 0; places(r, level) > 0; level++) {
     size_t room;
@@ -312,7 +313,7 @@ static fnz_status start_tree(fnzi_run *run, const fnzi_interpreter *by, fnzi_are
       return fnzi_no_memory(run->ctx);
     FNZI_NEW(arena, room, &r->levels[level]);
   }
-  for (int64_t i = 0; i < r->turns; i++)
+  for (int64_t i = 0; i < r->iterations; i++)
     for (uint32_t k = 0; k < n; k++)
       FNZ_TRY(slice(run, by, r, k, i, &place(r, 0, i)[k]));
   return next_place(run, by, r, next);
@@ -320,7 +321,7 @@ static fnz_status start_tree(fnzi_run *run, const fnzi_interpreter *by, fnzi_are
 
 /* --- All kinds -------------------------------------------------------------------------------- */
 
-static fnz_status start_cond(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+static fnz_status start_cond(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                              fnzi_next *next) {
   fnzi_parcel pred;
   bool says = false;
@@ -329,28 +330,29 @@ static fnz_status start_cond(fnzi_run *run, const fnzi_interpreter *by, fnzi_reg
   return call_once(run, r, says ? 0 : 1, next);
 }
 
-static fnz_status count_turns(const fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r) {
+static fnz_status count_iterations(const fnzi_run_state *run, const fnzi_interpreter *by,
+                                   fnzi_run_frame_op *r) {
   for (uint32_t k = 0; k < r->hop.xs.count; k++) {
-    fnzi_item *item = r->xs[k].item;
+    fnzi_run_item *item = r->xs[k].item;
     if (item == NULL)
       return fnzi_fail(run->ctx, FNZ_CLASS_REF, "", "operand %u to go along is undefined", k);
     const fnz_geometry *g = by->geometry(by->self, item);
     int64_t size = g->rank > 0 ? g->sizes[0] : -1;
-    if (size < 0 || (k > 0 && size != r->turns))
+    if (size < 0 || (k > 0 && size != r->iterations))
       return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "", "%s goes along %lld and %lld slices",
-                       fnzi_node_target(r->hop.node), (long long)r->turns, (long long)size);
-    r->turns = size;
+                       fnzi_node_target(r->hop.node), (long long)r->iterations, (long long)size);
+    r->iterations = size;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_region_start(fnzi_run *run, const fnzi_interpreter *by, const fnzi_hop *hop,
-                             fnzi_arena *arena, fnzi_region *r, fnzi_next *next) {
-  *r = (fnzi_region){.hop = *hop};
+fnz_status fnzi_region_start(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_hop *hop,
+                             fnzi_arena *arena, fnzi_run_frame_op *r, fnzi_next *next) {
+  *r = (fnzi_run_frame_op){.hop = *hop};
   FNZ_TRY(hold_operands(run, arena, hop->captured, &r->captured));
   FNZ_TRY(hold_operands(run, arena, hop->carried, &r->carried));
   FNZ_TRY(hold_operands(run, arena, hop->xs, &r->xs));
-  FNZ_TRY(count_turns(run, by, r));
+  FNZ_TRY(count_iterations(run, by, r));
   switch (hop->kind) {
   case FNZI_HOP_COND:
     return start_cond(run, by, r, next);
@@ -366,7 +368,7 @@ fnz_status fnzi_region_start(fnzi_run *run, const fnzi_interpreter *by, const fn
   }
 }
 
-fnz_status fnzi_region_step(fnzi_run *run, const fnzi_interpreter *by, fnzi_region *r,
+fnz_status fnzi_region_step(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                             fnzi_parcel *given, size_t count, fnzi_next *next) {
   switch (r->hop.kind) {
   case FNZI_HOP_WHILE_LOOP:
@@ -382,11 +384,11 @@ fnz_status fnzi_region_step(fnzi_run *run, const fnzi_interpreter *by, fnzi_regi
   }
 }
 
-void fnzi_region_end(const fnzi_interpreter *by, fnzi_region *r) {
+void fnzi_region_end(const fnzi_interpreter *by, fnzi_run_frame_op *r) {
   fnzi_parcels_drop(by, r->captured, r->hop.captured.count);
   fnzi_parcels_drop(by, r->carried, r->hop.carried.count);
   fnzi_parcels_drop(by, r->xs, r->hop.xs.count);
-  fnzi_parcels_drop(by, r->kept, (size_t)r->turns * r->nkept);
+  fnzi_parcels_drop(by, r->kept, (size_t)r->iterations * r->nkept);
   for (uint32_t level = 0; level < 64 && r->levels[level] != NULL; level++)
     fnzi_parcels_drop(by, r->levels[level], (size_t)places(r, level) * r->hop.xs.count);
 }

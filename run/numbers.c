@@ -2,7 +2,7 @@
 #include "run/numbers.h"
 
 /* --- conditions ------------------------------------------------------------------------------- */
-static fnz_status broken_by(fnzi_run *run, const fnzi_condition *c) {
+static fnz_status broken_by(fnzi_run_state *run, const fnzi_condition *c) {
   fnzi_run_numbers *n = run->symbolic;
   fnz_buffer asks = {NULL, 0, 0}, text = {NULL, 0, 0};
   fnz_status status = fnzi_sizes_put_condition(&n->sizes, c, &asks);
@@ -17,15 +17,15 @@ static fnz_status broken_by(fnzi_run *run, const fnzi_condition *c) {
   return status;
 }
 
-static fnz_status check_conditions(fnzi_run *run) {
+static fnz_status check_conditions(fnzi_run_state *run) {
   const fnzi_condition *broken;
   FNZ_TRY(fnzi_sizes_admit(&run->symbolic->sizes, &run->symbolic->point, &broken));
   return broken ? broken_by(run, broken) : FNZ_OK;
 }
 
 /* --- from inputs ------------------------------------------------------------------------------ */
-static fnz_status wrong_size(fnzi_run *run, const char *name, const fnzi_expr *e, uint32_t dim,
-                             int64_t given) {
+static fnz_status wrong_size(fnzi_run_state *run, const char *name, const fnzi_expr *e,
+                             uint32_t dim, int64_t given) {
   fnzi_number n;
   FNZ_TRY(fnzi_point_get(&run->symbolic->point, e, &n));
   if (n.known == FNZI_NUMBER_KNOWN && n.den == 1)
@@ -39,7 +39,7 @@ static fnz_status wrong_size(fnzi_run *run, const char *name, const fnzi_expr *e
 }
 
 /* All dimensions of one value; *left counts those that tell nothing yet. */
-static fnz_status solve_sizes(fnzi_run *run, const fnzi_value *v, const int64_t *sizes,
+static fnz_status solve_sizes(fnzi_run_state *run, const fnzi_value *v, const int64_t *sizes,
                               size_t *left) {
   fnzi_run_numbers *n = run->symbolic;
   for (uint32_t d = 0; d < v->geometry->rank; d++) {
@@ -55,7 +55,7 @@ static fnz_status solve_sizes(fnzi_run *run, const fnzi_value *v, const int64_t 
   return FNZ_OK;
 }
 
-static fnz_status solve_inputs(fnzi_run *run, size_t *left) {
+static fnz_status solve_inputs(fnzi_run_state *run, size_t *left) {
   const fnzi_graph *g = fnzi_graph_at(run->program, 0);
   *left = 0;
   for (uint32_t k = 0; k < g->ninputs; k++) {
@@ -70,7 +70,7 @@ static fnz_status solve_inputs(fnzi_run *run, size_t *left) {
 }
 
 /* Symbolic numbers that are inputs themselves: an array of one integer, else the example. */
-static fnz_status solve_number_inputs(fnzi_run *run) {
+static fnz_status solve_number_inputs(fnzi_run_state *run) {
   const fnzi_graph *g = fnzi_graph_at(run->program, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnzi_value *v = &g->values.data[g->inputs[k].u.value];
@@ -100,7 +100,7 @@ static fnz_status solve_number_inputs(fnzi_run *run) {
 }
 
 /* What one input tells may help with the next. */
-static fnz_status solve_all(fnzi_run *run) {
+static fnz_status solve_all(fnzi_run_state *run) {
   size_t left = SIZE_MAX;
   bool complete;
   if (run->hashes || !run->options->inputs)
@@ -113,7 +113,7 @@ static fnz_status solve_all(fnzi_run *run) {
   return check_conditions(run);
 }
 
-fnz_status fnzi_numbers_open(fnzi_run *run) {
+fnz_status fnzi_numbers_open(fnzi_run_state *run) {
   run->symbolic = NULL;
   if (!fnzi_is_symbolic(run->program))
     return FNZ_OK;
@@ -123,7 +123,7 @@ fnz_status fnzi_numbers_open(fnzi_run *run) {
   return status == FNZ_OK ? solve_all(run) : status;
 }
 
-void fnzi_numbers_close(fnzi_run *run) {
+void fnzi_numbers_close(fnzi_run_state *run) {
   if (!run->symbolic)
     return;
   fnzi_point_free(&run->symbolic->point);
@@ -131,7 +131,7 @@ void fnzi_numbers_close(fnzi_run *run) {
 }
 
 /* --- while it runs ---------------------------------------------------------------------------- */
-const fnz_geometry *fnzi_recorded(fnzi_run *run, fnzi_arena *arena, uint64_t value) {
+const fnz_geometry *fnzi_recorded(fnzi_run_state *run, fnzi_arena *arena, uint64_t value) {
   const fnz_geometry *g = run->graph->values.data[value].geometry, *made = NULL;
   fnzi_run_numbers *n = run->symbolic;
   if (!g || !g->symbols || !n)
@@ -143,7 +143,7 @@ const fnz_geometry *fnzi_recorded(fnzi_run *run, fnzi_arena *arena, uint64_t val
 }
 
 /* In a body that runs again, and only there, numbers that depend on data are others each time. */
-static fnz_status forget_data(fnzi_run *run, const fnz_geometry *g) {
+static fnz_status forget_data(fnzi_run_state *run, const fnz_geometry *g) {
   fnzi_run_numbers *n = run->symbolic;
   const fnzi_expr *symbol;
   for (uint32_t d = 0; run->graph != fnzi_graph_at(run->program, 0) && d < g->rank; d++) {
@@ -154,7 +154,7 @@ static fnz_status forget_data(fnzi_run *run, const fnz_geometry *g) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_saw(fnzi_run *run, uint64_t value, const fnz_geometry *g) {
+fnz_status fnzi_saw(fnzi_run_state *run, uint64_t value, const fnz_geometry *g) {
   const fnzi_value *v = &run->graph->values.data[value];
   fnzi_run_numbers *n = run->symbolic;
   size_t left = 0;
@@ -175,7 +175,7 @@ fnz_status fnzi_saw(fnzi_run *run, uint64_t value, const fnz_geometry *g) {
   return n->point.done < known ? check_conditions(run) : FNZ_OK;
 }
 
-fnz_status fnzi_saw_number(fnzi_run *run, uint64_t value, int64_t number) {
+fnz_status fnzi_saw_number(fnzi_run_state *run, uint64_t value, int64_t number) {
   fnzi_run_numbers *n = run->symbolic;
   uint32_t symbol = run->graph->values.data[value].symbol;
   const fnzi_expr *e = n && symbol ? n->sizes.symbols[symbol] : NULL;
@@ -185,7 +185,7 @@ fnz_status fnzi_saw_number(fnzi_run *run, uint64_t value, int64_t number) {
   return check_conditions(run);
 }
 
-fnz_status fnzi_symbol_number(fnzi_run *run, uint64_t value, bool *known, fnz_arg *out) {
+fnz_status fnzi_symbol_number(fnzi_run_state *run, uint64_t value, bool *known, fnz_arg *out) {
   fnzi_run_numbers *n = run->symbolic;
   uint32_t symbol = run->graph->values.data[value].symbol;
   const fnzi_expr *e = n && symbol ? n->sizes.symbols[symbol] : NULL;

@@ -3,7 +3,7 @@
 #include "run/run.h"
 
 /* Of inputs that were moved to other memory: what they left behind. */
-static fnz_status visit_left(fnzi_run *run, fnzi_output_visit *visit, void *user) {
+static fnz_status visit_left(fnzi_run_state *run, fnzi_output_visit *visit, void *user) {
   const fnzi_graph *g = run->graph;
   for (size_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *spec = &run->program->outputs[k];
@@ -18,7 +18,7 @@ static fnz_status visit_left(fnzi_run *run, fnzi_output_visit *visit, void *user
 }
 
 /* "output.K", counting those that are no tensors too. */
-static fnz_status visit_results(fnzi_run *run, fnzi_output_visit *visit, void *user) {
+static fnz_status visit_results(fnzi_run_state *run, fnzi_output_visit *visit, void *user) {
   size_t number = 0;
   for (size_t k = 0; k < run->graph->noutputs; k++) {
     const fnz_arg *arg = &run->graph->outputs[k];
@@ -33,7 +33,7 @@ static fnz_status visit_results(fnzi_run *run, fnzi_output_visit *visit, void *u
 }
 
 /* finals: what an input is called -> the value that the signature names as its last. */
-static fnz_status find_finals(fnzi_run *run, fnzi_map *finals) {
+static fnz_status find_finals(fnzi_run_state *run, fnzi_map *finals) {
   for (size_t k = 0; k < run->graph->noutputs; k++) {
     const fnz_output_spec *spec = &run->program->outputs[k];
     const fnz_arg *arg = &run->graph->outputs[k];
@@ -46,10 +46,10 @@ static fnz_status find_finals(fnzi_run *run, fnzi_map *finals) {
   return FNZ_OK;
 }
 
-static fnz_status visit_inputs(fnzi_run *run, const fnzi_map *finals, fnzi_output_visit *visit,
-                               fnzi_input_visit *rest, void *user) {
+static fnz_status visit_inputs(fnzi_run_state *run, const fnzi_map *finals,
+                               fnzi_output_visit *visit, fnzi_input_visit *rest, void *user) {
   for (size_t k = 0; k < run->graph->ninputs; k++) {
-    const fnzi_binding *b = &run->bindings[k];
+    const fnzi_run_binding *b = &run->bindings[k];
     uint64_t value;
     if (b->name == NULL)
       continue;
@@ -61,7 +61,7 @@ static fnz_status visit_inputs(fnzi_run *run, const fnzi_map *finals, fnzi_outpu
   return FNZ_OK;
 }
 
-fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, fnzi_input_visit *rest,
+fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_output_visit *visit, fnzi_input_visit *rest,
                             void *user) {
   fnzi_map finals;
   FNZ_TRY(visit_results(run, visit, user));
@@ -74,11 +74,12 @@ fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit, fnzi_input_
   return status;
 }
 
-bool fnzi_run_shows_unwritten(const fnzi_run *run, const fnzi_binding *b) {
+bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding *b) {
   return run->options->everything && b->kind != FNZ_INPUT_CONSTANT && b->memory->cells != NULL;
 }
 
-fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g, fnz_handle value) {
+fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name, const fnz_geometry *g,
+                         fnz_handle value) {
   size_t bytes;
   FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));
   void *cells = fnzi_resize(run->ctx, NULL, 0, bytes + 1);

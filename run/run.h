@@ -26,13 +26,13 @@ typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *g
 
 /* Shown by the aliasing interpreter when a program has run: input or output k of the program.
  * `tensor` and `memory` say whether two of them are the same. */
-typedef struct fnzi_sight {
+typedef struct fnzi_run_shown {
   bool is_input;
   size_t k;
   const void *tensor, *memory;
   const fnz_geometry *geometry;
-} fnzi_sight;
-typedef fnz_status fnzi_see(void *user, const fnzi_sight *sight);
+} fnzi_run_shown;
+typedef fnz_status fnzi_see(void *user, const fnzi_run_shown *sight);
 
 typedef struct fnzi_run_options {
   const fnz_arrays *inputs; /* not looked at by a backend of hashes */
@@ -50,22 +50,23 @@ FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_progra
                                               const fnzi_run_options *options);
 
 /* --- Elements of memory (run/cells.c) --------------------------------------------------------- */
-typedef struct fnzi_memory {
-  unsigned char *cells;      /* NULL when the file has no data for it */
-  size_t bytes;              /* of the cells */
-  uint32_t users;            /* tensors that look at it */
-  uint64_t version;          /* how often it was written */
-  bool shared;               /* several inputs look at it */
-  struct fnzi_memory *known; /* of one that is being filled: 1 for each byte that some input has */
-  struct fnzi_memory *spare; /* the next one, of those that nobody looks at any more */
-} fnzi_memory;
+typedef struct fnzi_run_memory {
+  unsigned char *cells; /* NULL when the file has no data for it */
+  size_t bytes;         /* of the cells */
+  uint32_t users;       /* tensors that look at it */
+  uint64_t version;     /* how often it was written */
+  bool shared;          /* several inputs look at it */
+  struct fnzi_run_memory
+      *known; /* of one that is being filled: 1 for each byte that some input has */
+  struct fnzi_run_memory *spare; /* the next one, of those that nobody looks at any more */
+} fnzi_run_memory;
 
 /* For strides and offsets, which no element may be reached by: they wrap, and a negative one is
  * refused where a tensor is made. */
-static inline int64_t fnzi_wrap_mul(int64_t a, int64_t b) {
+static inline int64_t fnzi_run_wrap_mul(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a * (uint64_t)b);
 }
-static inline int64_t fnzi_wrap_add(int64_t a, int64_t b) {
+static inline int64_t fnzi_run_wrap_add(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
@@ -80,22 +81,22 @@ void fnzi_cells_scatter(const fnz_geometry *g, const unsigned char *dense, size_
 bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out);
 
 /* --- A program bound to a backend (run/bind.c) ------------------------------------------------ */
-typedef struct fnzi_binding { /* of input k of the program */
+typedef struct fnzi_run_binding { /* of input k of the program */
   fnz_input_kind kind;
   const char *target;
   const char *name;       /* "input.x", "buffer.bn.mean"; NULL when it is no result when written */
   const fnz_array *given; /* by the caller; NULL for none, and for hashes */
   const fnz_geometry *geometry; /* NULL when it is not a tensor */
-  fnzi_memory *memory;
+  fnzi_run_memory *memory;
   bool written; /* of one whose memory is shared: some write has met its elements */
-} fnzi_binding;
+} fnzi_run_binding;
 
 /* What a value is in an interpreter begins with this. */
-typedef struct fnzi_item {
+typedef struct fnzi_run_item {
   uint32_t users; /* values of frames that are this and still needed */
-} fnzi_item;
+} fnzi_run_item;
 
-typedef struct fnzi_run {
+typedef struct fnzi_run_state {
   fnz_context *ctx;
   const fnz_program *program;
   fnz_backend *backend;
@@ -103,73 +104,75 @@ typedef struct fnzi_run {
   bool hashes;               /* the backend's elements are no numbers */
   fnzi_arena arena, scratch; /* of the run; of the node that is at work */
   struct {
-    fnzi_memory **data;
+    fnzi_run_memory **data;
     size_t count, capacity;
   } memories;
-  fnzi_memory *spare;     /* of the memories, those that have ended */
-  fnzi_binding *bindings; /* one per input of graph 0 */
-  bool *shared;           /* per input: it says that it shares memory, or others say so of it */
+  fnzi_run_memory *spare;     /* of the memories, those that have ended */
+  fnzi_run_binding *bindings; /* one per input of graph 0 */
+  bool *shared;               /* per input: it says that it shares memory, or others say so of it */
   /* The frame at work: the program itself, or a body of a higher-order operator (run/frames.c). */
   const fnzi_graph *graph;
-  uint32_t node;     /* that is at work */
-  fnzi_item **items; /* per value; NULL while it has none */
-  fnz_arg *numbers;  /* per value: the number of a symbol, FNZ_ARG_DEFAULT while unknown */
-  uint32_t *last;    /* per value: the node that uses it last, FNZI_NO_NODE for results */
+  uint32_t node;         /* that is at work */
+  fnzi_run_item **items; /* per value; NULL while it has none */
+  fnz_arg *numbers;      /* per value: the number of a symbol, FNZ_ARG_DEFAULT while unknown */
+  uint32_t *last;        /* per value: the node that uses it last, FNZI_NO_NODE for results */
   struct {
     struct fnzi_frame *data;
     size_t count, capacity;
   } frames;
   struct fnzi_run_numbers *symbolic; /* run/numbers.h; NULL: the program has no symbols */
   uint32_t **lasts;                  /* per graph: `last`, NULL before it is first run */
-  uint64_t turns;                    /* bodies entered so far */
-} fnzi_run;
+  uint64_t bodies;                   /* bodies entered so far */
+} fnzi_run_state;
 
 /* Binds every input and opens the frame of graph 0. fnzi_run_close() must follow, also after a
  * failure. */
-FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run *run, fnz_context *ctx, const fnz_program *program,
-                                        fnz_backend *backend, const fnzi_run_options *options);
-void fnzi_run_close(fnzi_run *run);
+FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx,
+                                        const fnz_program *program, fnz_backend *backend,
+                                        const fnzi_run_options *options);
+void fnzi_run_close(fnzi_run_state *run);
 
 /* --- Memory of a run (run/memory.c) ------------------------------------------------------------
  */
 /* Bytes of the dense cells of a geometry (OVERFLOW). */
-FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run *run, const fnz_geometry *g, size_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run_state *run, const fnz_geometry *g,
+                                           size_t *out);
 
 /* Memory of `elements` elements, of constant content: zero bytes, or for hashes cells that nothing
  * else has. Ends with the run or with fnzi_memory_drop(). */
-FNZ_MUST_CHECK fnz_status fnzi_memory_create(fnzi_run *run, fnz_dtype dtype, int64_t elements,
-                                             fnzi_memory **out);
-void fnzi_memory_drop(fnzi_run *run, fnzi_memory *memory);
+FNZ_MUST_CHECK fnz_status fnzi_memory_create(fnzi_run_state *run, fnz_dtype dtype, int64_t elements,
+                                             fnzi_run_memory **out);
+void fnzi_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
 /* The same, and it may become other memory: nobody may know it any more. */
-void fnzi_memory_end(fnzi_run *run, fnzi_memory *memory);
+void fnzi_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);
 
 /* --- What the caller gives (run/given.c) ------------------------------------------------------ */
 /* Makes run->bindings, with names and the arrays that are given; REF for an array that no input
  * has the name of. */
-FNZ_MUST_CHECK fnz_status fnzi_find_given(fnzi_run *run);
+FNZ_MUST_CHECK fnz_status fnzi_find_given(fnzi_run_state *run);
 /* The same without a run. */
 FNZ_MUST_CHECK fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
                                            const fnz_arrays *inputs);
 
 /* --- Inputs that lie in one memory (run/aliased_inputs.c) ------------------------------------- */
 /* Fills run->shared. */
-FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run *run);
+FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run_state *run);
 /* The memory of such an input, large enough for all of them; `*is_new` when it is the first. */
-FNZ_MUST_CHECK fnz_status fnzi_bind_shared(fnzi_run *run, uint32_t k, bool *is_new);
+FNZ_MUST_CHECK fnz_status fnzi_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new);
 /* Puts dense elements there; they must be what others have put there before. */
-FNZ_MUST_CHECK fnz_status fnzi_fill_shared(fnzi_run *run, uint32_t k, const void *data);
+FNZ_MUST_CHECK fnz_status fnzi_fill_shared(fnzi_run_state *run, uint32_t k, const void *data);
 /* Some input of the memory that input k lies in is given. */
-bool fnzi_any_given(const fnzi_run *run, uint32_t k);
+bool fnzi_any_given(const fnzi_run_state *run, uint32_t k);
 /* A weight that the file has no data for, whose memory others were given: all of it is there. */
-FNZ_MUST_CHECK fnz_status fnzi_check_filled(fnzi_run *run, uint32_t k);
+FNZ_MUST_CHECK fnz_status fnzi_check_filled(fnzi_run_state *run, uint32_t k);
 /* The value in the backend of a value of graph 0. */
 typedef fnz_status fnzi_handle_of(void *user, uint64_t value, fnz_handle *out);
 /* Emits an input that was written through another one: as the final values of its memory say. */
-FNZ_MUST_CHECK fnz_status fnzi_emit_member(fnzi_run *run, uint32_t k, fnzi_handle_of *handle,
+FNZ_MUST_CHECK fnz_status fnzi_emit_member(fnzi_run_state *run, uint32_t k, fnzi_handle_of *handle,
                                            void *user);
 /* Emits a window of memory. */
-FNZ_MUST_CHECK fnz_status fnzi_emit_memory(fnzi_run *run, const char *name, const fnz_geometry *g,
-                                           const fnzi_memory *memory);
+FNZ_MUST_CHECK fnz_status fnzi_emit_memory(fnzi_run_state *run, const char *name,
+                                           const fnz_geometry *g, const fnzi_run_memory *memory);
 
 /* --- What comes out (run/outputs.c; the names of inputs: run/bind.c) -------------------------- */
 /* The weight is what stands for the memory of others, under a name of the result's own. */
@@ -180,17 +183,17 @@ bool fnzi_stands_for_others(const fnz_program *p, const char *name);
  * by rest(user, k). */
 typedef fnz_status fnzi_output_visit(void *user, const char *name, uint64_t value);
 typedef fnz_status fnzi_input_visit(void *user, size_t k);
-FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run *run, fnzi_output_visit *visit,
+FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_output_visit *visit,
                                            fnzi_input_visit *rest, void *user);
 
 /* An input is emitted though nothing has written it. Constants are what they were. */
-bool fnzi_run_shows_unwritten(const fnzi_run *run, const fnzi_binding *b);
+bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding *b);
 /* "constant.FQN" is the final value of a constant that the run on aliasing memory did not write,
  * when everything is wanted. */
 #define FNZI_LEFT_CONSTANT "constant"
 /* Downloads a value and emits it. */
-FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run *run, const char *name, const fnz_geometry *g,
-                                        fnz_handle value);
+FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
+                                        const fnz_geometry *g, fnz_handle value);
 
 /* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
 fnzi_emit fnzi_emit_array;
@@ -203,17 +206,18 @@ typedef fnz_status fnzi_lower_value(void *user, fnz_arg *arg);
 
 /* A copy of arguments with symbols replaced by their numbers, defaults of `op` filled in and
  * tensors given to `value`, which may be NULL to leave them alone. Lives in run->scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_lower_args(fnzi_run *run, const fnz_op *op, const fnz_arg *args,
-                                          size_t nargs, fnzi_lower_value *value, void *user,
-                                          fnz_arg **out);
+FNZ_MUST_CHECK fnz_status fnzi_lower_args(fnzi_run_state *run, const fnz_op *op,
+                                          const fnz_arg *args, size_t nargs,
+                                          fnzi_lower_value *value, void *user, fnz_arg **out);
 
 /* Nodes that only say or check something about sizes: sym_size.int, _assert_tensor_metadata, ...
  * and the arithmetic on sizes. `geometry(user, value)` gives what a tensor looks like now. */
 typedef const fnz_geometry *fnzi_geometry_of(void *user, uint64_t value);
-FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run *run, const fnzi_node *node,
+FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
                                                fnzi_geometry_of *geometry, void *user, bool *done);
 /* `item`: the number in a tensor of one element; unknown when the backend has no numbers. */
-FNZ_MUST_CHECK fnz_status fnzi_run_item(fnzi_run *run, const fnzi_node *node, fnz_handle value);
+FNZ_MUST_CHECK fnz_status fnzi_run_read_number(fnzi_run_state *run, const fnzi_node *node,
+                                               fnz_handle value);
 bool fnzi_is_item(const fnz_op *op);
 
 /* It writes an argument, by its schema or, in training, as batch norm writes its statistics. */
@@ -225,11 +229,11 @@ enum { FNZI_NORM_MEAN = 3, FNZI_NORM_VAR, FNZI_NORM_TRAINING, FNZI_NORM_EPS = 7 
 
 /* The tensor results of a node, lists flattened; an undefined one is FNZ_ARG_NONE. In run->scratch.
  */
-FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run *run, const fnzi_node *node, fnz_arg **out,
-                                            size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run_state *run, const fnzi_node *node,
+                                            fnz_arg **out, size_t *count);
 
 /* A call with its results; releases them when the backend gave another number of them. */
-FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run *run, const fnz_request *call,
+FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call,
                                          fnz_handle *outputs, size_t count);
 
 /* A program that was read is held against the rules of its operators before it is run. */
@@ -242,7 +246,7 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_run_types(fnz_context *ctx, const f
  * schema is not kept. fnzi_check_end() must follow a beginning that succeeded; `outputs` NULL when
  * the call has failed. */
 typedef struct witnesses fnzi_witnesses;
-FNZ_MUST_CHECK fnz_status fnzi_check_begin(fnzi_run *run, const fnz_request *call,
+FNZ_MUST_CHECK fnz_status fnzi_check_begin(fnzi_run_state *run, const fnz_request *call,
                                            fnzi_witnesses **out);
 FNZ_MUST_CHECK fnz_status fnzi_check_end(fnzi_witnesses *seen, const fnz_op *op,
                                          const fnz_handle *outputs, size_t count);

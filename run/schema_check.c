@@ -13,7 +13,7 @@ typedef struct witness {
 } witness;
 
 struct witnesses {
-  fnzi_run *run;
+  fnzi_run_state *run;
   const char *name;
   struct {
     witness *data;
@@ -22,7 +22,7 @@ struct witnesses {
 };
 typedef struct witnesses witnesses;
 
-static fnz_status download(const fnzi_run *run, const witness *w, unsigned char **out) {
+static fnz_status download(const fnzi_run_state *run, const witness *w, unsigned char **out) {
   *out = fnzi_resize(run->ctx, NULL, 0, w->bytes + 1);
   if (!*out)
     return fnzi_no_memory(run->ctx);
@@ -57,7 +57,7 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
   return at;
 }
 
-static fnz_status compare(const fnzi_run *run, const fnz_op *op, const witness *w) {
+static fnz_status compare(const fnzi_run_state *run, const fnz_op *op, const witness *w) {
   unsigned char *after = NULL;
   const fnz_geometry *g = run->backend->geometry(run->backend->self, w->handle);
   fnz_status status = download(run, w, &after);
@@ -103,7 +103,7 @@ static void forget(witnesses *all) {
   FNZI_VEC_FREE(all->run->ctx, &all->list);
 }
 
-fnz_status fnzi_check_begin(fnzi_run *run, const fnz_request *call, fnzi_witnesses **out) {
+fnz_status fnzi_check_begin(fnzi_run_state *run, const fnz_request *call, fnzi_witnesses **out) {
   FNZI_NEW(&run->scratch, 1, out);
   (*out)->run = run;
   fnz_status status = look_before(*out, call);

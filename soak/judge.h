@@ -19,7 +19,7 @@ enum { FNZI_MOST_REASON = 900 };
 typedef struct fnzi_judge {
   fnz_context *ctx;
   fnz_backend *cpu, *hash[2]; /* a hash per element, per byte */
-  fnzi_results numbers, hashes;
+  fnzi_ver_results numbers, hashes;
   fnzi_sharing sharing;
   /* Of the program at hand. */
   const fnz_program *original;

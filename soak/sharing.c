@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-static fnz_status see(void *user, const fnzi_sight *sight) {
+static fnz_status see(void *user, const fnzi_run_shown *sight) {
   fnzi_sharing *s = user;
   if (sight->k >= FNZI_SHARING_MOST)
     return FNZ_OK;

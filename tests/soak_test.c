@@ -86,7 +86,7 @@ START_TEST(results_are_held_against_each_other) {
   const fnzi_run_options options = {.seed = 1};
   fnz_context *ctx;
   fnz_backend *hash;
-  fnzi_results r;
+  fnzi_ver_results r;
   ck_assert_int_eq(fnz_context_create(NULL, &ctx), FNZ_OK);
   OK(ctx, fnz_hash_backend_create(ctx, 1, false, &hash));
   fnz_program *p = read_text(ctx, PROGRAM("f32[4]", "relu", "%x", "%v, %y"));

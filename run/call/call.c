@@ -71,7 +71,7 @@ static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backen
     if (stack->entries[i].owned)
       fnz_eager_release(t);
     stack->args[i].u.value = moved;
-    stack->entries[i] = (fnzi_entry){backend, NULL, NULL, true};
+    stack->entries[i] = (fnzi_call_entry){backend, NULL, NULL, true};
   }
   return FNZ_OK;
 }
@@ -121,7 +121,7 @@ static fnz_status put_number(fnz_stack *stack, size_t place, fnz_eager tensor) {
   if (status == FNZ_OK && !fnzi_number_decode(g->dtype, cell, &stack->args[place]))
     status = fnzi_fail(stack->ctx, FNZ_CLASS_UNSUPPORTED, "", "result %zu is a number of type %s",
                        place, fnzi_dtype(g->dtype)->name);
-  stack->entries[place] = (fnzi_entry){NULL, NULL, NULL, false};
+  stack->entries[place] = (fnzi_call_entry){NULL, NULL, NULL, false};
   fnz_eager_release(tensor);
   return status;
 }
@@ -138,13 +138,13 @@ static fnz_status put_list(fnz_stack *stack, size_t place, fnz_backend *backend,
     backends[k] = backend;
   }
   stack->args[place] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)count, .u.list = items};
-  stack->entries[place] = (fnzi_entry){NULL, backends, NULL, true};
+  stack->entries[place] = (fnzi_call_entry){NULL, backends, NULL, true};
   return FNZ_OK;
 }
 
 static void put_tensor(fnz_stack *stack, size_t place, fnz_backend *backend, fnz_handle handle) {
   stack->args[place] = (fnz_arg){.tag = handle ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = handle};
-  stack->entries[place] = (fnzi_entry){backend, NULL, NULL, true};
+  stack->entries[place] = (fnzi_call_entry){backend, NULL, NULL, true};
 }
 
 /* A list of results called as one of the arguments and _out, as functional twins call what is

@@ -193,7 +193,7 @@ static fnz_status convert(fnz_stack *stack, const fnz_op *op, const fnzi_param *
 
 static fnz_status fill_default(fnz_stack *stack, const fnz_op *op, size_t i) {
   const fnzi_param *p = &op->params[i];
-  stack->entries[i] = (fnzi_entry){NULL, NULL, NULL, false};
+  stack->entries[i] = (fnzi_call_entry){NULL, NULL, NULL, false};
   if (!p->has_default)
     return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s: argument %s is missing; it is %s",
                      op->name, p->name, op->schema);
@@ -220,7 +220,7 @@ static fnz_status place_of(const fnz_stack *stack, const fnz_op *op, size_t i, s
 static fnz_status order(fnz_stack *stack, const fnz_op *op, size_t positional) {
   size_t count = stack->count, place;
   fnz_arg *args;
-  fnzi_entry *entries;
+  fnzi_call_entry *entries;
   FNZI_NEW(&stack->arena, op->nparams, &args);
   FNZI_NEW(&stack->arena, op->nparams, &entries);
   for (size_t i = 0; i < count; i++) {

@@ -48,7 +48,7 @@ fnz_status fnzi_stack_reserve(fnz_stack *stack, size_t want) {
   if (want <= stack->capacity)
     return FNZ_OK;
   fnz_arg *args = fnzi_resize(stack->ctx, NULL, 0, wider * sizeof *args);
-  fnzi_entry *entries = fnzi_resize(stack->ctx, NULL, 0, wider * sizeof *entries);
+  fnzi_call_entry *entries = fnzi_resize(stack->ctx, NULL, 0, wider * sizeof *entries);
   if (!args || !entries) {
     fnzi_free(stack->ctx, args, wider * sizeof *args);
     fnzi_free(stack->ctx, entries, wider * sizeof *entries);
@@ -106,7 +106,7 @@ fnz_arg fnz_scalar_float(double value) {
 
 /* --- Pushing ---------------------------------------------------------------------------------- */
 
-static void push(fnz_stack *stack, fnz_arg arg, fnzi_entry entry) {
+static void push(fnz_stack *stack, fnz_arg arg, fnzi_call_entry entry) {
   if (stack->count == stack->capacity && fnzi_stack_reserve(stack, stack->count + 1) != FNZ_OK) {
     stack->out_of_memory = true;
     return;
@@ -125,7 +125,8 @@ static void *room(fnz_stack *stack, size_t count, size_t size) {
 }
 
 static void push_number(fnz_stack *stack, fnz_tag tag, int64_t value) {
-  push(stack, (fnz_arg){.tag = (uint8_t)tag, .u.i = value}, (fnzi_entry){NULL, NULL, NULL, false});
+  push(stack, (fnz_arg){.tag = (uint8_t)tag, .u.i = value},
+       (fnzi_call_entry){NULL, NULL, NULL, false});
 }
 
 void fnz_push_none(fnz_stack *stack) {
@@ -149,18 +150,18 @@ void fnz_push_dtype(fnz_stack *stack, fnz_dtype value) {
 }
 
 void fnz_push_float(fnz_stack *stack, double value) {
-  push(stack, fnz_scalar_float(value), (fnzi_entry){NULL, NULL, NULL, false});
+  push(stack, fnz_scalar_float(value), (fnzi_call_entry){NULL, NULL, NULL, false});
 }
 
 void fnz_push_tensor(fnz_stack *stack, fnz_eager tensor) {
   fnz_arg arg = {.tag = tensor.handle ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = tensor.handle};
-  push(stack, arg, (fnzi_entry){tensor.handle ? tensor.backend : NULL, NULL, NULL, false});
+  push(stack, arg, (fnzi_call_entry){tensor.handle ? tensor.backend : NULL, NULL, NULL, false});
 }
 
 static void push_list(fnz_stack *stack, fnz_tag tag, const fnz_arg *items, size_t count,
                       fnz_backend **backends) {
   fnz_arg arg = {.tag = (uint8_t)tag, .count = (uint32_t)count, .u.list = items};
-  push(stack, arg, (fnzi_entry){NULL, backends, NULL, false});
+  push(stack, arg, (fnzi_call_entry){NULL, backends, NULL, false});
 }
 
 void fnz_push_complex(fnz_stack *stack, double real, double imag) {
@@ -211,7 +212,7 @@ static const char *keep_text(fnz_stack *stack, const char *text, size_t size) {
 static void push_text(fnz_stack *stack, fnz_tag tag, const char *text, size_t size) {
   fnz_arg arg = {.tag = (uint8_t)tag, .count = (uint32_t)size, .u.s = keep_text(stack, text, size)};
   if (arg.u.s)
-    push(stack, arg, (fnzi_entry){NULL, NULL, NULL, false});
+    push(stack, arg, (fnzi_call_entry){NULL, NULL, NULL, false});
 }
 
 void fnz_push_string(fnz_stack *stack, const char *value) {
@@ -244,7 +245,7 @@ void fnz_push_arg(fnz_stack *stack, const fnz_arg *arg) {
     return;
   }
   if (arg->tag != FNZ_ARG_LIST && arg->tag != FNZ_ARG_COMPLEX) {
-    push(stack, *arg, (fnzi_entry){NULL, NULL, NULL, false});
+    push(stack, *arg, (fnzi_call_entry){NULL, NULL, NULL, false});
     return;
   }
   fnz_arg *items = room(stack, arg->count, sizeof *items);
@@ -278,7 +279,7 @@ fnz_eager fnz_stack_tensor(const fnz_stack *stack, size_t place, size_t item) {
   if (item >= fnz_stack_tensors(stack, place))
     return (fnz_eager){NULL, 0};
   const fnz_arg *arg = &stack->args[place];
-  const fnzi_entry *entry = &stack->entries[place];
+  const fnzi_call_entry *entry = &stack->entries[place];
   if (arg->tag == FNZ_ARG_VALUE)
     return (fnz_eager){entry->backend, arg->u.value};
   const fnz_arg *one = &arg->u.list[item];
@@ -310,7 +311,7 @@ fnz_eager fnz_pop_tensor(fnz_stack *stack) {
   if (!stack->count)
     return tensor;
   size_t last = --stack->count;
-  const fnzi_entry *entry = &stack->entries[last];
+  const fnzi_call_entry *entry = &stack->entries[last];
   if (stack->args[last].tag == FNZ_ARG_VALUE && entry->owned)
     tensor = (fnz_eager){entry->backend, stack->args[last].u.value};
   else if (entry->owned)

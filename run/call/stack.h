@@ -13,24 +13,24 @@
 enum { FNZI_STACK_INLINE = 12 };
 
 /* What fnz_arg does not say of an entry. */
-typedef struct fnzi_entry {
+typedef struct fnzi_call_entry {
   fnz_backend *backend; /* of a tensor */
   fnz_backend **items;  /* of a list of tensors, one per item; in the arena */
   const char *name;     /* of a named argument, else NULL; in the arena */
   bool owned;           /* the stack releases the tensors */
-} fnzi_entry;
+} fnzi_call_entry;
 
 struct fnz_stack {
   fnz_context *ctx;
   fnz_backend *backend; /* for calls without tensors */
   fnzi_arena arena;     /* lists, strings and names */
   fnz_arg *args;        /* tensors as handles */
-  fnzi_entry *entries;
+  fnzi_call_entry *entries;
   size_t count, capacity;
   bool out_of_memory; /* while pushing */
   char warning[FNZ_WARNING_BYTES];
   fnz_arg inline_args[FNZI_STACK_INLINE];
-  fnzi_entry inline_entries[FNZI_STACK_INLINE];
+  fnzi_call_entry inline_entries[FNZI_STACK_INLINE];
 };
 
 void fnzi_stack_init(fnz_stack *stack, fnz_context *ctx, fnz_backend *backend);

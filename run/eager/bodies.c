@@ -6,21 +6,21 @@ static fnz_backend *backend_of(const fnzi_interp *in) {
   return in->run.backend;
 }
 
-static void end_item(void *self, fnzi_item *item) {
+static void end_item(void *self, fnzi_run_item *item) {
   fnzi_eager_end(self, (fnzi_eager *)item);
 }
 
-static const fnz_geometry *item_geometry(void *self, const fnzi_item *item) {
+static const fnz_geometry *item_geometry(void *self, const fnzi_run_item *item) {
   (void)self;
   return ((const fnzi_eager *)item)->g;
 }
 
-static fnz_status item_value(void *self, fnzi_item *item, fnz_handle *out) {
+static fnz_status item_value(void *self, fnzi_run_item *item, fnz_handle *out) {
   return fnzi_eager_value(self, (fnzi_eager *)item, out);
 }
 
 /* A window into the tensor's memory, as select has it. */
-static fnz_status slice_item(void *self, fnzi_item *item, int64_t index, fnzi_item **out) {
+static fnz_status slice_item(void *self, fnzi_run_item *item, int64_t index, fnzi_run_item **out) {
   const fnzi_eager *from = (const fnzi_eager *)item;
   fnzi_eager *slice;
   fnzi_pane w;
@@ -34,7 +34,7 @@ static fnz_status slice_item(void *self, fnzi_item *item, int64_t index, fnzi_it
 
 /* Memory of its own for a value (borrowed) of the tensor's sizes, in the order of its memory. */
 static fnz_status store_like(fnzi_interp *in, const fnz_geometry *g, fnz_handle value,
-                             fnzi_item **out) {
+                             fnzi_run_item **out) {
   fnzi_eager *made;
   fnzi_pane w;
   fnzi_pane_of(g, &w);
@@ -48,13 +48,13 @@ static fnz_status store_like(fnzi_interp *in, const fnz_geometry *g, fnz_handle 
   return FNZ_OK;
 }
 
-static fnz_status copy_item(void *self, fnzi_item *item, fnzi_item **out) {
+static fnz_status copy_item(void *self, fnzi_run_item *item, fnzi_run_item **out) {
   fnz_handle value;
   FNZ_TRY(item_value(self, item, &value));
   return store_like(self, ((const fnzi_eager *)item)->g, value, out);
 }
 
-static fnz_status cast_item(void *self, fnzi_item *item, fnz_dtype dtype, fnzi_item **out) {
+static fnz_status cast_item(void *self, fnzi_run_item *item, fnz_dtype dtype, fnzi_run_item **out) {
   fnzi_interp *in = self;
   fnz_handle value, casted = 0;
   FNZ_TRY(item_value(self, item, &value));
@@ -65,10 +65,11 @@ static fnz_status cast_item(void *self, fnzi_item *item, fnz_dtype dtype, fnzi_i
 }
 
 /* New memory, filled slice after slice. */
-static fnz_status stack_items(void *self, fnzi_item *const *items, size_t count, fnzi_item **out) {
+static fnz_status stack_items(void *self, fnzi_run_item *const *items, size_t count,
+                              fnzi_run_item **out) {
   fnzi_interp *in = self;
   fnz_geometry g;
-  fnzi_memory *memory;
+  fnzi_run_memory *memory;
   fnzi_eager *all;
   fnzi_pane w;
   FNZ_TRY(fnzi_stack_geometry(&in->run, item_geometry(in, items[0]), count, &g));

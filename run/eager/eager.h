@@ -22,8 +22,8 @@
 /* A tensor of the original program. In-place operators return the very tensor they wrote, so
  * several values of the graph may be one tensor. */
 typedef struct fnzi_eager {
-  fnzi_item item;
-  fnzi_memory *memory;
+  fnzi_run_item item;
+  fnzi_run_memory *memory;
   const fnz_geometry *g;
   fnz_handle cached;        /* its value in the backend, 0 for none ... */
   uint64_t cached_version;  /* ... computed when the memory had this version */
@@ -34,14 +34,14 @@ typedef struct fnzi_eager {
 } fnzi_eager;
 
 typedef struct fnzi_interp {
-  fnzi_run run;
+  fnzi_run_state run;
   struct {
     fnzi_eager **data;
     size_t count, capacity;
   } all;
   fnzi_eager *spare[FNZ_MAX_RANK + 1]; /* ended tensors, by the rank of their room */
   const fnz_geometry **initial;        /* per input, to see what changed */
-  fnzi_memory **initial_memory;
+  fnzi_run_memory **initial_memory;
 } fnzi_interp;
 
 /* The tensor of a value of the current frame, NULL for none. */
@@ -59,14 +59,14 @@ typedef struct fnzi_pane {
 } fnzi_pane;
 
 /* What a view rule decided about its result. */
-typedef enum fnzi_outcome {
-  FNZI_OUTCOME_VIEW,   /* a window into the argument's memory */
-  FNZI_OUTCOME_SELF,   /* the argument itself */
-  FNZI_OUTCOME_COPY,   /* new memory in the window's shape, with the argument's elements */
-  FNZI_OUTCOME_CAST,   /* the same in another dtype */
-  FNZI_OUTCOME_MANY,   /* the rule has added its results */
-  FNZI_OUTCOME_COMPUTE /* no alias: the backend computes it */
-} fnzi_outcome;
+typedef enum fnzi_eag_outcome {
+  FNZI_EAG_VIEW,   /* a window into the argument's memory */
+  FNZI_EAG_SELF,   /* the argument itself */
+  FNZI_EAG_COPY,   /* new memory in the window's shape, with the argument's elements */
+  FNZI_EAG_CAST,   /* the same in another dtype */
+  FNZI_EAG_MANY,   /* the rule has added its results */
+  FNZI_EAG_COMPUTE /* no alias: the backend computes it */
+} fnzi_eag_outcome;
 
 /* The operator at work. */
 typedef struct fnzi_act {
@@ -76,7 +76,7 @@ typedef struct fnzi_act {
   const fnz_op *op;
   const fnz_arg *args; /* one per parameter: defaults filled in, symbols as numbers */
   fnzi_eager *self;    /* args[0], in a view rule */
-  fnzi_outcome outcome;
+  fnzi_eag_outcome outcome;
   const fnz_op *twin; /* the functional operator that computes what is written, and its arguments */
   const fnz_arg *twin_args;
   bool knows_own;            /* `own` is known: the dtype that the twin computes by itself, ... */
@@ -136,7 +136,7 @@ void fnzi_pane_preserve(fnzi_pane *w);
 
 /* --- memory.c --------------------------------------------------------------------------------- */
 /* A tensor with the window's geometry over memory. */
-FNZ_MUST_CHECK fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_memory *memory,
+FNZ_MUST_CHECK fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_run_memory *memory,
                                             const fnzi_pane *w, fnzi_eager **out);
 /* Ends the tensor, and its memory with its last tensor. */
 void fnzi_eager_end(fnzi_interp *in, fnzi_eager *t);
@@ -154,7 +154,7 @@ FNZ_MUST_CHECK fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_h
 /* Puts the elements of a value (borrowed) into memory, where the geometry says. */
 FNZ_MUST_CHECK fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g,
                                              const uint32_t *order, fnz_handle value,
-                                             fnzi_memory *memory);
+                                             fnzi_run_memory *memory);
 /* An operator of one tensor argument, given by its handle, and a dtype (or FNZ_DTYPE_COUNT). */
 FNZ_MUST_CHECK fnz_status fnzi_eager_unary(fnzi_interp *in, const char *name, fnz_handle value,
                                            fnz_dtype dtype, fnz_handle *out);

@@ -25,7 +25,7 @@ static fnz_status item(fnzi_act *s) {
   fnz_handle value;
   FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &t));
   FNZ_TRY(fnzi_eager_value(s->in, t, &value));
-  return fnzi_run_item(&s->in->run, s->node, value);
+  return fnzi_run_read_number(&s->in->run, s->node, value);
 }
 
 static fnz_status perform(fnzi_act *s) {
@@ -39,7 +39,7 @@ static fnz_status perform(fnzi_act *s) {
   if (fnz_op_is_mutating(s->op))
     return fnzi_op_is_custom(s->op) ? fnzi_act_custom(s) : fnzi_act_write(s);
   bool norm = strcmp(s->op->name, "batch_norm") == 0; /* a new tensor whenever it gets here */
-  bool ruled = norm || s->outcome == FNZI_OUTCOME_COMPUTE;
+  bool ruled = norm || s->outcome == FNZI_EAG_COMPUTE;
   if (s->op->is_view || (!ruled && (s->op->tags & FNZI_TAG_MAYBE_ALIASING) != 0))
     return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the result of %s may share memory, and there is no rule for it", s->op->name);
@@ -117,7 +117,7 @@ static fnz_status make_inputs(fnzi_interp *in) {
   FNZI_NEW(&in->run.arena, g->ninputs, &in->initial);
   FNZI_NEW(&in->run.arena, g->ninputs, &in->initial_memory);
   for (size_t k = 0; k < g->ninputs; k++) {
-    const fnzi_binding *b = &in->run.bindings[k];
+    const fnzi_run_binding *b = &in->run.bindings[k];
     if (b->memory == NULL)
       continue;
     fnzi_pane w;
@@ -145,7 +145,7 @@ static fnz_status emit_tensor(void *user, const char *name, uint64_t v) {
 
 /* Some write has met the elements that the input came with. */
 static bool is_written(const fnzi_interp *in, size_t k) {
-  const fnzi_memory *memory = in->initial_memory[k];
+  const fnzi_run_memory *memory = in->initial_memory[k];
   return memory->shared ? in->run.bindings[k].written : memory->version > 0;
 }
 
@@ -176,7 +176,7 @@ static fnz_status final_handle(void *user, uint64_t v, fnz_handle *out) {
 
 /* A constant is no state while nothing writes it; another program may be one that writes it, but
  * not with these values. */
-static fnz_status emit_constant(fnzi_interp *in, const fnzi_binding *b, uint64_t v) {
+static fnz_status emit_constant(fnzi_interp *in, const fnzi_run_binding *b, uint64_t v) {
   const char *name;
   if (!in->run.options->everything || b->kind != FNZ_INPUT_CONSTANT || b->memory->cells == NULL)
     return FNZ_OK;
@@ -188,7 +188,7 @@ static fnz_status emit_constant(fnzi_interp *in, const fnzi_binding *b, uint64_t
  * of another input that stands for it. */
 static fnz_status emit_input(void *user, size_t k) {
   fnzi_interp *in = user;
-  const fnzi_binding *b = &in->run.bindings[k];
+  const fnzi_run_binding *b = &in->run.bindings[k];
   uint64_t v = in->run.graph->inputs[k].u.value;
   bool wanted = fnzi_run_shows_unwritten(&in->run, b);
   bool changed = is_changed(in, k, fnzi_eager_of(in, v));
@@ -202,7 +202,7 @@ static fnz_status show(fnzi_interp *in, bool is_input, size_t k, const fnz_arg *
   const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(in, arg->u.value) : NULL;
   if (t == NULL)
     return FNZ_OK;
-  const fnzi_sight sight = {is_input, k, t, t->memory, t->g};
+  const fnzi_run_shown sight = {is_input, k, t, t->memory, t->g};
   return in->run.options->see(in->run.options->user, &sight);
 }
 

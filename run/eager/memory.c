@@ -15,7 +15,7 @@ static bool sizes_fit(const fnzi_pane *w) {
 }
 
 /* Whatever a rule has made of its arguments: no tensor shows more than its memory. */
-static fnz_status check_pane(fnzi_interp *in, const fnzi_memory *memory, const fnzi_pane *w) {
+static fnz_status check_pane(fnzi_interp *in, const fnzi_run_memory *memory, const fnzi_pane *w) {
   size_t cell = in->run.backend->cell_bytes(in->run.backend->self, w->dtype);
   fnz_geometry g = fnzi_pane_geometry(w);
   int64_t low, high;
@@ -36,7 +36,7 @@ static void set_geometry(const fnzi_pane *w, int64_t *numbers, fnz_geometry *out
   out->strides = numbers + w->rank;
 }
 
-static fnz_status keep_geometry(fnzi_interp *in, const fnzi_memory *memory, const fnzi_pane *w,
+static fnz_status keep_geometry(fnzi_interp *in, const fnzi_run_memory *memory, const fnzi_pane *w,
                                 const fnz_geometry **out) {
   fnz_geometry *g;
   int64_t *numbers;
@@ -72,7 +72,7 @@ static fnz_status take_tensor(fnzi_interp *in, uint32_t rank, fnzi_eager **out) 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_memory *memory, const fnzi_pane *w,
+fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_run_memory *memory, const fnzi_pane *w,
                              fnzi_eager **out) {
   fnzi_eager *t;
   FNZ_TRY(check_pane(in, memory, w));
@@ -169,7 +169,7 @@ fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out) {
 }
 
 fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, const uint32_t *order,
-                              fnz_handle value, fnzi_memory *memory) {
+                              fnz_handle value, fnzi_run_memory *memory) {
   size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, g->dtype);
   const fnz_geometry *has = backend_of(in)->geometry(backend_of(in)->self, value);
   if (has->dtype != g->dtype || fnz_geometry_numel(has) != fnz_geometry_numel(g))
@@ -197,7 +197,7 @@ fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle valu
                             fnzi_eager **out) {
   fnz_geometry g = fnzi_pane_geometry(w);
   int64_t low, high;
-  fnzi_memory *memory;
+  fnzi_run_memory *memory;
   if (!fnzi_extent(&g, &low, &high) || low < 0)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "", "a result does not fit its memory");
   FNZ_TRY(fnzi_memory_create(&in->run, w->dtype, high, &memory));
@@ -206,10 +206,11 @@ fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle valu
 }
 
 /* Inputs that look at the memory and have an element in common with `g` were written. */
-static fnz_status note_write(fnzi_interp *in, const fnzi_memory *memory, const fnz_geometry *g) {
-  fnzi_run *run = &in->run;
+static fnz_status note_write(fnzi_interp *in, const fnzi_run_memory *memory,
+                             const fnz_geometry *g) {
+  fnzi_run_state *run = &in->run;
   for (size_t k = 0; k < fnzi_graph_at(run->program, 0)->ninputs; k++) {
-    fnzi_binding *b = &run->bindings[k];
+    fnzi_run_binding *b = &run->bindings[k];
     bool meet = true;
     if (b->memory != memory || b->written)
       continue;

@@ -61,7 +61,7 @@ static fnz_status axis(fnzi_act *s, uint32_t k, uint32_t rank, fnzi_pane *w) {
   w->rank = rank;
   for (uint32_t d = 0; d < rank; d++) {
     w->sizes[d] = d == at ? size : 1;
-    w->strides[d] = d == at ? stride : d < at ? fnzi_wrap_mul(size, stride) : 1;
+    w->strides[d] = d == at ? stride : d < at ? fnzi_run_wrap_mul(size, stride) : 1;
   }
   return FNZ_OK;
 }
@@ -131,7 +131,7 @@ static int letters_before(const char *at, bool *ellipsis) {
 
 static void take_dim(label_row *row, const fnzi_pane *w, uint32_t d) {
   row->size = w->sizes[d];
-  row->stride = fnzi_wrap_add(row->stride, w->strides[d]);
+  row->stride = fnzi_run_wrap_add(row->stride, w->strides[d]);
   row->used = true;
 }
 
@@ -211,7 +211,7 @@ fnz_status fnzi_act_cartesian_prod(fnzi_act *s, bool *done) {
   *done = false;
   if (!fnzi_op_is_among(s->op, product, 1))
     return FNZ_OK;
-  s->outcome = FNZI_OUTCOME_COMPUTE;
+  s->outcome = FNZI_EAG_COMPUTE;
   if (list->tag != FNZ_ARG_LIST || list->count != 1)
     return FNZ_OK;
   FNZ_TRY(fnzi_act_tensor(s, &list->u.list[0], &s->self));

@@ -108,7 +108,7 @@ static fnz_status see_result(fnzi_act *s, const fnz_arg *named, fnz_handle value
 
 fnz_status fnzi_act_compute(fnzi_act *s, const fnz_arg *named, const fnz_geometry **expected,
                             size_t count) {
-  fnzi_run *run = &s->in->run;
+  fnzi_run_state *run = &s->in->run;
   fnz_handle *handles;
   FNZI_NEW(&run->scratch, count, &handles);
   FNZ_TRY(fnzi_eager_apply(s->in, s->op, s->args, s->op->nparams, expected, handles, count));

@@ -9,7 +9,7 @@ static fnz_status give(fnzi_act *s, fnzi_eager *self) {
   return s->op->nreturns > 0 ? fnzi_act_push(s, self) : FNZ_OK;
 }
 
-static fnz_status set(fnzi_act *s, fnzi_eager *self, fnzi_memory *memory, const fnzi_pane *w) {
+static fnz_status set(fnzi_act *s, fnzi_eager *self, fnzi_run_memory *memory, const fnzi_pane *w) {
   memory->users++;
   self->memory->users--;
   self->memory = memory;
@@ -62,7 +62,7 @@ fnz_status fnzi_act_set_window(fnzi_act *s) {
 /* set_(self) */
 fnz_status fnzi_act_set_empty(fnzi_act *s) {
   fnzi_eager *self;
-  fnzi_memory *memory;
+  fnzi_run_memory *memory;
   FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
   fnzi_pane w = {.dtype = self->g->dtype, .rank = 1};
   fnzi_pane_dense(&w);
@@ -98,11 +98,11 @@ static fnz_status zero_cells(fnzi_act *s, fnz_dtype dtype, int64_t count, unsign
 }
 
 /* More memory behind what there is. All tensors of the memory keep looking at it. */
-static fnz_status grow(fnzi_act *s, fnzi_memory *memory, fnz_dtype dtype, int64_t elements) {
+static fnz_status grow(fnzi_act *s, fnzi_run_memory *memory, fnz_dtype dtype, int64_t elements) {
   fnz_backend *b = s->in->run.backend;
   size_t cell = b->cell_bytes(b->self, dtype), old = memory->bytes;
   int64_t more = elements - (int64_t)(old / cell);
-  fnzi_memory *larger;
+  fnzi_run_memory *larger;
   if (more <= 0)
     return FNZ_OK;
   if (memory->cells == NULL)

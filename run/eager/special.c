@@ -28,7 +28,7 @@ static fnz_status list_length(const fnzi_act *s, uint32_t *out) {
 }
 
 /* The element operator on the k-th item of every list. */
-static fnz_status element_act(const fnzi_act *s, const fnz_op *element, uint32_t k, fnzi_act *out) {
+static fnz_status element_op(const fnzi_act *s, const fnz_op *element, uint32_t k, fnzi_act *out) {
   fnz_arg *args;
   FNZI_NEW(&s->in->run.scratch, element->nparams, &args);
   for (size_t i = 0; i < element->nparams; i++) {
@@ -59,7 +59,7 @@ static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
   FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &named));
   for (uint32_t k = 0; k < count; k++) {
     fnzi_act one;
-    FNZ_TRY(element_act(s, element, k, &one));
+    FNZ_TRY(element_op(s, element, k, &one));
     fnz_status status = element_result(s, &one, k < named ? &results[k] : NULL);
     FNZI_VEC_FREE(s->ctx, &one.results);
     FNZ_TRY(status);
@@ -93,7 +93,7 @@ static fnz_status fill_wrapped(fnzi_act *s, fnzi_eager *self, fnzi_pane *w) {
   if (fnzi_act_int(s, 2, 0) == 0 || g->rank != 2 || g->sizes[0] <= step)
     return FNZ_OK;
   w->sizes[0] = (fnz_geometry_numel(g) + step - 1) / step - w->sizes[0];
-  w->offset = fnzi_wrap_add(g->offset, fnzi_wrap_mul(g->strides[0], step));
+  w->offset = fnzi_run_wrap_add(g->offset, fnzi_run_wrap_mul(g->strides[0], step));
   return fill_window(s, self, w);
 }
 
@@ -111,7 +111,7 @@ static fnz_status fill_diagonal(fnzi_act *s) {
   for (uint32_t d = 0; d < g->rank; d++) {
     if (g->rank > 2 && g->sizes[d] != g->sizes[0])
       return fnzi_act_refuse(s, "the sizes must be equal", g->sizes[0], g->sizes[d]);
-    w.strides[0] = fnzi_wrap_add(w.strides[0], g->strides[d]);
+    w.strides[0] = fnzi_run_wrap_add(w.strides[0], g->strides[d]);
   }
   FNZ_TRY(fill_window(s, self, &w));
   FNZ_TRY(fill_wrapped(s, self, &w));

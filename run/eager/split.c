@@ -5,7 +5,7 @@
 static fnz_status piece(fnzi_act *s, const fnzi_pane *w, uint32_t dim, int64_t start, int64_t end) {
   fnzi_pane cut = *w;
   fnzi_pane_slice(&cut, dim, start, end, 1);
-  s->outcome = FNZI_OUTCOME_MANY;
+  s->outcome = FNZI_EAG_MANY;
   return fnzi_act_piece(s, &cut);
 }
 
@@ -53,7 +53,7 @@ static fnz_status split_sizes(fnzi_act *s, fnzi_pane *w) {
     return fnzi_act_refuse(s, "there is no dimension to split", 0, 0);
   FNZ_TRY(fnzi_act_dim(s, 2, w->rank, &dim));
   const fnz_arg *list = &s->args[1];
-  s->outcome = FNZI_OUTCOME_MANY;
+  s->outcome = FNZI_EAG_MANY;
   for (uint32_t i = 0; list->tag == FNZ_ARG_LIST && i < list->count; i++) {
     int64_t size = list->u.list[i].u.i;
     if (list->u.list[i].tag != FNZ_ARG_INT || size < 0 || size > w->sizes[dim] - start)

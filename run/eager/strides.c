@@ -70,7 +70,7 @@ static void lay_out(const operands *o, int64_t *strides) {
   sort_dims(o, dims);
   for (uint32_t i = 0; i < o->rank; i++) {
     strides[dims[i]] = stride;
-    stride = fnzi_wrap_mul(stride, o->sizes[dims[i]] ? o->sizes[dims[i]] : 1);
+    stride = fnzi_run_wrap_mul(stride, o->sizes[dims[i]] ? o->sizes[dims[i]] : 1);
   }
 }
 

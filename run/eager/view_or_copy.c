@@ -14,7 +14,7 @@ static fnz_status other_sizes(fnzi_act *s, const fnz_geometry **out) {
 
 static fnz_status itself(fnzi_act *s, fnzi_pane *w) {
   (void)w;
-  s->outcome = FNZI_OUTCOME_SELF;
+  s->outcome = FNZI_EAG_SELF;
   return FNZ_OK;
 }
 
@@ -36,7 +36,7 @@ static fnz_status resize_window(fnzi_act *s, fnzi_pane *w, int64_t *sizes, uint3
   }
   fnzi_pane_dense(w);
   w->is_conj = w->is_neg = false;
-  s->outcome = FNZI_OUTCOME_COPY;
+  s->outcome = FNZI_EAG_COPY;
   return FNZ_OK;
 }
 
@@ -73,7 +73,7 @@ static fnz_status flatten(fnzi_act *s, fnzi_pane *w) {
   if (w->rank > 0 && start == end)
     return itself(s, w);
   for (uint32_t d = 0; d < w->rank; d++) {
-    joined = d > start && d <= end ? fnzi_wrap_mul(joined, w->sizes[d]) : w->sizes[d];
+    joined = d > start && d <= end ? fnzi_run_wrap_mul(joined, w->sizes[d]) : w->sizes[d];
     rank += d <= start || d > end;
     sizes[rank - 1] = joined;
   }
@@ -86,10 +86,10 @@ static fnz_status ravel(fnzi_act *s, fnzi_pane *w) {
   fnz_geometry g = fnzi_pane_geometry(w);
   if (!fnzi_is_contiguous(&g)) {
     w->is_conj = w->is_neg = false;
-    s->outcome = FNZI_OUTCOME_COPY;
+    s->outcome = FNZI_EAG_COPY;
   }
   int64_t numel = fnzi_pane_elements(w), stride = 1;
-  if (s->outcome == FNZI_OUTCOME_COPY)
+  if (s->outcome == FNZI_EAG_COPY)
     w->offset = 0;
   else if (!fnzi_pane_strides(w, &numel, 1, &stride))
     return fnzi_act_refuse(s, "the elements are not contiguous", numel, w->rank);
@@ -192,7 +192,7 @@ static fnz_status matrix_h(fnzi_act *s, fnzi_pane *w) {
   if (!fnzi_is_complex(w->dtype))
     return FNZ_OK;
   w->is_conj = !w->is_conj;
-  s->outcome = FNZI_OUTCOME_VIEW;
+  s->outcome = FNZI_EAG_VIEW;
   return FNZ_OK;
 }
 
@@ -202,7 +202,7 @@ static fnz_status part(fnzi_act *s, fnzi_pane *w, int64_t index) {
   bool negate = w->is_conj && index == 1;
   w->is_conj = false;
   FNZ_TRY(fnzi_pane_real(s, w));
-  w->offset = fnzi_wrap_add(w->offset, index);
+  w->offset = fnzi_run_wrap_add(w->offset, index);
   fnzi_pane_drop(w, w->rank - 1);
   if (negate)
     w->is_neg = !w->is_neg;
@@ -227,7 +227,7 @@ static fnz_status conjugate(fnzi_act *s, fnzi_pane *w) {
 static fnz_status conj_physical(fnzi_act *s, fnzi_pane *w) {
   if (!fnzi_is_complex(w->dtype))
     return itself(s, w);
-  s->outcome = FNZI_OUTCOME_COMPUTE;
+  s->outcome = FNZI_EAG_COMPUTE;
   return FNZ_OK;
 }
 
@@ -236,7 +236,7 @@ static fnz_status resolve(fnzi_act *s, fnzi_pane *w, bool bit) {
     return itself(s, w);
   w->is_conj = w->is_neg = false;
   fnzi_pane_preserve(w);
-  s->outcome = FNZI_OUTCOME_COPY;
+  s->outcome = FNZI_EAG_COPY;
   return FNZ_OK;
 }
 
@@ -287,7 +287,7 @@ static fnz_status contiguous(fnzi_act *s, fnzi_pane *w) {
   memcpy(w->strides, strides, w->rank * sizeof *strides);
   w->offset = 0;
   w->is_conj = w->is_neg = false;
-  s->outcome = FNZI_OUTCOME_COPY;
+  s->outcome = FNZI_EAG_COPY;
   return FNZ_OK;
 }
 
@@ -312,7 +312,7 @@ static int64_t suggested_format(const fnzi_pane *w) {
     bool rows_too = k == w->rank - 1 && reach == w->strides[1];
     if (w->strides[d] < reach || rows_too)
       return FORMAT_CONTIGUOUS;
-    reach = fnzi_wrap_mul(w->strides[d], w->sizes[d]);
+    reach = fnzi_run_wrap_mul(w->strides[d], w->sizes[d]);
   }
   return w->rank == 4 ? FORMAT_LAST : FORMAT_LAST_3D;
 }
@@ -327,7 +327,7 @@ static fnz_status convert(fnzi_act *s, fnzi_pane *w, fnz_dtype dtype) {
   bool stays = format == FORMAT_PRESERVE || format == suggested_format(w);
   if (dtype == w->dtype && stays && !flag(s, "copy"))
     return itself(s, w);
-  s->outcome = dtype == w->dtype ? FNZI_OUTCOME_COPY : FNZI_OUTCOME_CAST;
+  s->outcome = dtype == w->dtype ? FNZI_EAG_COPY : FNZI_EAG_CAST;
   w->is_conj = w->is_neg = false;
   w->dtype = dtype;
   fnzi_pane_preserve(w);
@@ -352,7 +352,7 @@ static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
   bool nothing = p->tag == FNZ_ARG_FLOAT ? p->u.f == 0 : p->tag == FNZ_ARG_INT && p->u.i == 0;
   if (nothing || fnzi_act_int(s, 2, 0) == 0 || fnzi_pane_elements(w) == 0)
     return itself(s, w);
-  s->outcome = FNZI_OUTCOME_COMPUTE;
+  s->outcome = FNZI_EAG_COMPUTE;
   return FNZ_OK;
 }
 
@@ -364,7 +364,7 @@ static fnz_status sum_to_size(fnzi_act *s, fnzi_pane *w) {
   FNZ_TRY(fnzi_act_ints(s, 1, sizes, &rank));
   if (rank && rank == w->rank && memcmp(sizes, w->sizes, rank * sizeof *sizes) == 0)
     return itself(s, w);
-  s->outcome = FNZI_OUTCOME_COMPUTE;
+  s->outcome = FNZI_EAG_COMPUTE;
   return FNZ_OK;
 }
 

@@ -14,7 +14,7 @@ static fnz_status same(fnzi_act *s, fnzi_pane *w) {
 
 static fnz_status itself(fnzi_act *s, fnzi_pane *w) {
   (void)w;
-  s->outcome = FNZI_OUTCOME_SELF;
+  s->outcome = FNZI_EAG_SELF;
   return FNZ_OK;
 }
 
@@ -95,10 +95,10 @@ static fnz_status larger_items(fnzi_act *s, fnzi_pane *w, int64_t ratio) {
 }
 
 static void smaller_items(fnzi_pane *w, int64_t ratio) {
-  w->sizes[w->rank - 1] = fnzi_wrap_mul(w->sizes[w->rank - 1], ratio);
-  w->offset = fnzi_wrap_mul(w->offset, ratio);
+  w->sizes[w->rank - 1] = fnzi_run_wrap_mul(w->sizes[w->rank - 1], ratio);
+  w->offset = fnzi_run_wrap_mul(w->offset, ratio);
   for (uint32_t d = 0; d + 1 < w->rank; d++)
-    w->strides[d] = fnzi_wrap_mul(w->strides[d], ratio);
+    w->strides[d] = fnzi_run_wrap_mul(w->strides[d], ratio);
 }
 
 static fnz_status view_dtype(fnzi_act *s, fnzi_pane *w) {
@@ -201,7 +201,7 @@ static fnz_status diagonal(fnzi_act *s, fnzi_pane *w) {
     return fnzi_act_refuse(s, "two different dimensions are needed", a, b);
   int64_t rows = w->sizes[a] - down - (shift < 0), columns = w->sizes[b] - right;
   int64_t size = rows < columns ? rows : columns;
-  int64_t stride = fnzi_wrap_add(w->strides[a], w->strides[b]);
+  int64_t stride = fnzi_run_wrap_add(w->strides[a], w->strides[b]);
   if (size > 0) {
     fnzi_pane_move(w, a, down + (shift < 0));
     fnzi_pane_move(w, b, right);
@@ -253,7 +253,7 @@ static fnz_status squeeze_dims(fnzi_act *s, fnzi_pane *w) {
 static fnz_status unsqueeze(fnzi_act *s, fnzi_pane *w) {
   uint32_t dim;
   FNZ_TRY(fnzi_act_dim(s, 1, w->rank + 1, &dim));
-  int64_t stride = dim == w->rank ? 1 : fnzi_wrap_mul(w->sizes[dim], w->strides[dim]);
+  int64_t stride = dim == w->rank ? 1 : fnzi_run_wrap_mul(w->sizes[dim], w->strides[dim]);
   return fnzi_pane_insert(s, w, dim, 1, stride);
 }
 
@@ -295,9 +295,9 @@ static fnz_status unbind(fnzi_act *s, fnzi_pane *w) {
   FNZ_TRY(fnzi_act_dim(s, 1, w->rank, &dim));
   int64_t count = w->sizes[dim], stride = w->strides[dim];
   fnzi_pane_drop(w, dim);
-  for (int64_t i = 0; i < count; i++, w->offset = fnzi_wrap_add(w->offset, stride))
+  for (int64_t i = 0; i < count; i++, w->offset = fnzi_run_wrap_add(w->offset, stride))
     FNZ_TRY(fnzi_act_piece(s, w));
-  s->outcome = FNZI_OUTCOME_MANY;
+  s->outcome = FNZI_EAG_MANY;
   return FNZ_OK;
 }
 
@@ -376,7 +376,7 @@ static fnz_status copy_self(fnzi_act *s, const fnzi_pane *w) {
   fnz_handle value, cast = 0;
   fnzi_eager *result = NULL;
   FNZ_TRY(fnzi_eager_value(s->in, s->self, &value));
-  if (s->outcome == FNZI_OUTCOME_CAST)
+  if (s->outcome == FNZI_EAG_CAST)
     FNZ_TRY(fnzi_eager_unary(s->in, "_to_copy", value, w->dtype, &cast));
   fnz_status status = fnzi_eager_store(s->in, w, cast == 0 ? value : cast, &result);
   if (cast != 0)
@@ -386,12 +386,12 @@ static fnz_status copy_self(fnzi_act *s, const fnzi_pane *w) {
 }
 
 static fnz_status conclude(fnzi_act *s, const fnzi_pane *w, bool change, bool *done) {
-  *done = s->outcome != FNZI_OUTCOME_COMPUTE;
-  if (s->outcome == FNZI_OUTCOME_COPY || s->outcome == FNZI_OUTCOME_CAST)
+  *done = s->outcome != FNZI_EAG_COMPUTE;
+  if (s->outcome == FNZI_EAG_COPY || s->outcome == FNZI_EAG_CAST)
     return copy_self(s, w);
-  if (s->outcome == FNZI_OUTCOME_SELF)
+  if (s->outcome == FNZI_EAG_SELF)
     return fnzi_act_push(s, s->self);
-  if (s->outcome != FNZI_OUTCOME_VIEW)
+  if (s->outcome != FNZI_EAG_VIEW)
     return FNZ_OK;
   if (!change)
     return fnzi_act_piece(s, w);
@@ -408,7 +408,7 @@ fnz_status fnzi_act_view(fnzi_act *s, bool *done) {
   fnzi_pane w;
   FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &s->self));
   fnzi_pane_of(s->self->g, &w);
-  s->outcome = FNZI_OUTCOME_VIEW;
+  s->outcome = FNZI_EAG_VIEW;
   FNZ_TRY(rule(s, &w));
   return conclude(s, &w, change, done);
 }

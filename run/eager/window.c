@@ -71,7 +71,7 @@ int64_t fnzi_pane_elements(const fnzi_pane *w) {
 /* --- Building blocks -------------------------------------------------------------------------- */
 
 void fnzi_pane_move(fnzi_pane *w, uint32_t dim, int64_t index) {
-  w->offset = fnzi_wrap_add(w->offset, fnzi_wrap_mul(index, w->strides[dim]));
+  w->offset = fnzi_run_wrap_add(w->offset, fnzi_run_wrap_mul(index, w->strides[dim]));
 }
 
 void fnzi_pane_drop(fnzi_pane *w, uint32_t dim) {
@@ -151,19 +151,19 @@ bool fnzi_pane_strides(const fnzi_pane *w, const int64_t *sizes, uint32_t rank, 
     for (uint32_t d = rank; d-- > 0;)
       out[d] = same            ? w->strides[d]
                : d + 1 == rank ? 1
-                               : fnzi_wrap_mul(out[d + 1], sizes[d + 1] > 1 ? sizes[d + 1] : 1);
+                               : fnzi_run_wrap_mul(out[d + 1], sizes[d + 1] > 1 ? sizes[d + 1] : 1);
     return true;
   }
   uint32_t to = rank;
   int64_t run = 1, covered = 1, unit = w->rank == 0 ? 1 : w->strides[w->rank - 1];
   for (uint32_t from = w->rank; from-- > 0;) {
     run *= w->sizes[from];
-    bool joined =
-        from > 0 && (w->sizes[from - 1] == 1 || w->strides[from - 1] == fnzi_wrap_mul(run, unit));
+    bool joined = from > 0 &&
+                  (w->sizes[from - 1] == 1 || w->strides[from - 1] == fnzi_run_wrap_mul(run, unit));
     if (joined)
       continue;
     while (to > 0 && (covered < run || sizes[to - 1] == 1)) {
-      out[--to] = fnzi_wrap_mul(covered, unit);
+      out[--to] = fnzi_run_wrap_mul(covered, unit);
       covered *= sizes[to];
     }
     if (covered != run)
@@ -199,7 +199,7 @@ fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes, uin
   w->rank = rank;
   for (uint32_t d = rank; d-- > 0;) {
     bool fresh = d < rank - old.rank;
-    int64_t beyond = d + 1 < rank ? fnzi_wrap_mul(w->sizes[d + 1], w->strides[d + 1]) : 1;
+    int64_t beyond = d + 1 < rank ? fnzi_run_wrap_mul(w->sizes[d + 1], w->strides[d + 1]) : 1;
     int64_t had = fresh ? 1 : old.sizes[d - (rank - old.rank)];
     int64_t stride = fresh ? beyond : old.strides[d - (rank - old.rank)];
     int64_t size = sizes[d] == -1 && !fresh ? had : sizes[d];
@@ -224,7 +224,7 @@ fnz_status fnzi_act_need_bytes(fnzi_act *s) {
 fnz_status fnzi_pane_grow(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
   while (w->rank < rank) {
     uint32_t at = w->rank == 2 ? 2 : 0;
-    int64_t stride = at == w->rank ? 1 : fnzi_wrap_mul(w->sizes[at], w->strides[at]);
+    int64_t stride = at == w->rank ? 1 : fnzi_run_wrap_mul(w->sizes[at], w->strides[at]);
     FNZ_TRY(fnzi_pane_insert(s, w, at, 1, stride));
   }
   return FNZ_OK;
@@ -236,8 +236,8 @@ fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w) {
     return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s needs a complex tensor without conjugate bit",
                      s->op->name);
   w->dtype = w->dtype == FNZ_C128 ? FNZ_F64 : w->dtype == FNZ_C64 ? FNZ_F32 : FNZ_F16;
-  w->offset = fnzi_wrap_mul(w->offset, 2);
+  w->offset = fnzi_run_wrap_mul(w->offset, 2);
   for (uint32_t d = 0; d < w->rank; d++)
-    w->strides[d] = fnzi_wrap_mul(w->strides[d], 2);
+    w->strides[d] = fnzi_run_wrap_mul(w->strides[d], 2);
   return fnzi_pane_insert(s, w, w->rank, 2, 1);
 }

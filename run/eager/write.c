@@ -120,7 +120,7 @@ static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geome
 static fnz_status write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                              fnzi_eager **targets, const fnz_geometry **recorded, size_t count,
                              size_t nplain) {
-  fnzi_run *run = &s->in->run;
+  fnzi_run_state *run = &s->in->run;
   const fnz_geometry **expected;
   fnz_handle *handles;
   FNZI_NEW(&run->scratch, count, &expected);
@@ -191,7 +191,7 @@ static fnz_status element_value(void *user, fnz_arg *arg) {
 }
 
 static fnz_status compute_element(looping *l, fnzi_eager *element, fnz_handle *out) {
-  fnzi_run *run = &l->s->in->run;
+  fnzi_run_state *run = &l->s->in->run;
   fnz_arg *args;
   const fnz_geometry *expected[1] = {NULL};
   FNZ_TRY(fnzi_lower_args(run, l->twin, l->args, l->twin->nparams, element_value, l, &args));

@@ -22,7 +22,7 @@ static fnz_backend *backend_of(const chosen *c) {
 static fnz_status apply(chosen *c, const char *name, const fnz_arg *args, size_t nargs,
                         const fnz_geometry *result, fnz_handle *out) {
   const fnz_op *op = fnz_op_find(name);
-  fnzi_run *run = &c->s->in->run;
+  fnzi_run_state *run = &c->s->in->run;
   fnz_arg *filled;
   FNZ_TRY(fnzi_lower_args(run, op, args, nargs, NULL, NULL, &filled));
   fnz_request call = {op, filled, op->nparams, &result, ""};

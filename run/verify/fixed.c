@@ -13,7 +13,7 @@
  */
 
 /* `entered`: of the functional program; that of the original is in the options. */
-static fnz_status run_both(fnzi_results *r, const fnz_program *functional, fnz_backend *backend,
+static fnz_status run_both(fnzi_ver_results *r, const fnz_program *functional, fnz_backend *backend,
                            fnzi_run_options options, unsigned char *entered) {
   FNZ_TRY(fnzi_results_keep(r, backend, &options));
   options.entered = entered;
@@ -25,7 +25,7 @@ static fnz_status run_both(fnzi_results *r, const fnz_program *functional, fnz_b
 static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
                                const fnz_program *functional, fnz_backend *owned,
                                fnzi_run_options options, unsigned char *entered) {
-  fnzi_results r;
+  fnzi_ver_results r;
   fnzi_results_init(&r, ctx);
   fnzi_results_start(&r, original, options.inputs != NULL);
   fnz_status status = functional == original ? fnzi_results_keep(&r, owned, &options)

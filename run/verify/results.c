@@ -12,8 +12,8 @@
 
 static fnz_status keep(void *user, const char *name, const fnz_geometry *g, const void *cells,
                        size_t bytes) {
-  fnzi_results *r = user;
-  fnzi_result kept = {.g = *g, .bytes = bytes};
+  fnzi_ver_results *r = user;
+  fnzi_ver_result kept = {.g = *g, .bytes = bytes};
   int64_t *sizes;
   FNZ_TRY(fnzi_arena_string(&r->arena, name, strlen(name), &kept.name));
   FNZI_NEW(&r->arena, g->rank, &sizes);
@@ -88,7 +88,8 @@ static void origin(const fnz_program *p, const char *name, char out[192]) {
   }
 }
 
-static fnz_status compare_shape(fnzi_results *r, const fnzi_result *a, const fnz_geometry *g) {
+static fnz_status compare_shape(fnzi_ver_results *r, const fnzi_ver_result *a,
+                                const fnz_geometry *g) {
   char one[FNZI_SHAPE_TEXT], other[FNZI_SHAPE_TEXT];
   if (a->g.dtype == g->dtype && fnzi_same_sizes(&a->g, g))
     return FNZ_OK;
@@ -98,7 +99,8 @@ static fnz_status compare_shape(fnzi_results *r, const fnzi_result *a, const fnz
                    one, other);
 }
 
-static fnz_status compare_cells(fnzi_results *r, const fnzi_result *a, const unsigned char *cells) {
+static fnz_status compare_cells(fnzi_ver_results *r, const fnzi_ver_result *a,
+                                const unsigned char *cells) {
   char from[192];
   int64_t numel = fnz_geometry_numel(&a->g);
   size_t cell = numel == 0 ? 0 : a->bytes / (size_t)numel;
@@ -118,7 +120,7 @@ static fnz_status compare_cells(fnzi_results *r, const fnzi_result *a, const uns
 }
 
 /* Names are learnt when a result comes out of order for the first time. */
-static fnz_status learn_names(fnzi_results *r) {
+static fnz_status learn_names(fnzi_ver_results *r) {
   if (r->knows_names)
     return FNZ_OK;
   r->knows_names = true;
@@ -130,7 +132,7 @@ static fnz_status learn_names(fnzi_results *r) {
 }
 
 /* NULL when the original has no such result. */
-static fnz_status find(fnzi_results *r, const char *name, fnzi_result **out) {
+static fnz_status find(fnzi_ver_results *r, const char *name, fnzi_ver_result **out) {
   uint64_t at = r->next;
   bool found = at < r->list.count && strcmp(r->list.data[at].name, name) == 0;
   *out = NULL;
@@ -146,7 +148,7 @@ static fnz_status find(fnzi_results *r, const char *name, fnzi_result **out) {
 }
 
 /* What this program writes may be a constant that the original happens to leave as it was. */
-static fnz_status find_final(fnzi_results *r, const char *name, fnzi_result **out) {
+static fnz_status find_final(fnzi_ver_results *r, const char *name, fnzi_ver_result **out) {
   static const char buffer[] = "buffer.";
   const char *left;
   FNZ_TRY(find(r, name, out));
@@ -162,8 +164,8 @@ static bool is_left_constant(const char *name) {
 
 static fnz_status meet(void *user, const char *name, const fnz_geometry *g, const void *cells,
                        size_t bytes) {
-  fnzi_results *r = user;
-  fnzi_result *a;
+  fnzi_ver_results *r = user;
+  fnzi_ver_result *a;
   (void)bytes;
   FNZ_TRY(find_final(r, name, &a));
   if (a == NULL && is_left_constant(name))
@@ -175,7 +177,7 @@ static fnz_status meet(void *user, const char *name, const fnz_geometry *g, cons
   return compare_cells(r, a, cells);
 }
 
-static fnz_status all_met(fnzi_results *r) {
+static fnz_status all_met(fnzi_ver_results *r) {
   for (size_t i = 0; i < r->list.count; i++)
     if (!r->list.data[i].met && !is_left_constant(r->list.data[i].name))
       return fnzi_fail(r->ctx, FNZ_CLASS_DIFFERENT, "", "%s is in the original only",
@@ -186,13 +188,13 @@ static fnz_status all_met(fnzi_results *r) {
 /* --- Runs ----------------------------------------------------------------------------------------
  */
 
-void fnzi_results_init(fnzi_results *r, fnz_context *ctx) {
-  *r = (fnzi_results){.ctx = ctx};
+void fnzi_results_init(fnzi_ver_results *r, fnz_context *ctx) {
+  *r = (fnzi_ver_results){.ctx = ctx};
   fnzi_arena_init(&r->arena, ctx);
   fnzi_map_init(&r->names, ctx);
 }
 
-void fnzi_results_start(fnzi_results *r, const fnz_program *original, bool numbers) {
+void fnzi_results_start(fnzi_ver_results *r, const fnz_program *original, bool numbers) {
   fnzi_map_free(&r->names);
   fnzi_arena_reset(&r->arena);
   r->list.count = 0;
@@ -201,13 +203,13 @@ void fnzi_results_start(fnzi_results *r, const fnz_program *original, bool numbe
   r->numbers = numbers;
 }
 
-void fnzi_results_free(fnzi_results *r) {
+void fnzi_results_free(fnzi_ver_results *r) {
   FNZI_VEC_FREE(r->ctx, &r->list);
   fnzi_map_free(&r->names);
   fnzi_arena_free(&r->arena);
 }
 
-fnz_status fnzi_results_keep(fnzi_results *r, fnz_backend *backend,
+fnz_status fnzi_results_keep(fnzi_ver_results *r, fnz_backend *backend,
                              const fnzi_run_options *options) {
   fnzi_run_options all = *options;
   all.everything = true;
@@ -216,7 +218,7 @@ fnz_status fnzi_results_keep(fnzi_results *r, fnz_backend *backend,
   return fnzi_run_aliasing(r->ctx, r->original, backend, &all);
 }
 
-fnz_status fnzi_results_meet(fnzi_results *r, const fnz_program *other, fnz_backend *backend,
+fnz_status fnzi_results_meet(fnzi_ver_results *r, const fnz_program *other, fnz_backend *backend,
                              const fnzi_run_options *options) {
   fnzi_run_options all = *options;
   all.everything = true;

@@ -162,7 +162,7 @@ static fnz_status check_usual(checking *c, size_t wanted) {
 }
 
 /* --- what was constant ------------------------------------------------------------------------ */
-static fnz_status check_turns_of(checking *c, const fnzi_expr *e, int64_t number) {
+static fnz_status check_breakpoints_of(checking *c, const fnzi_expr *e, int64_t number) {
   const fnzi_expr *like;
   bool more = true, found, small;
   FNZ_TRY(fnzi_expr_number(&c->first.set, number, 1, &like));
@@ -177,10 +177,10 @@ static fnz_status check_turns_of(checking *c, const fnzi_expr *e, int64_t number
 }
 
 /* Of expressions that had one number until now, where they have another one. */
-static fnz_status check_turns(checking *c) {
+static fnz_status check_breakpoints(checking *c) {
   for (size_t i = 1; i < c->first.program->symbols.count; i++)
     if (c->constants[i].seen && !c->constants[i].varies)
-      FNZ_TRY(check_turns_of(c, c->first.symbols[i], c->constants[i].number));
+      FNZ_TRY(check_breakpoints_of(c, c->first.symbols[i], c->constants[i].number));
   return FNZ_OK;
 }
 
@@ -206,7 +206,7 @@ static fnz_status check_all(checking *c) {
     FNZ_TRY(check_here(c));
   FNZ_TRY(check_usual(c, USUAL * (size_t)c->trials + recorded));
   FNZ_TRY(check_special(c, (USUAL + SPECIAL) * (size_t)c->trials));
-  FNZ_TRY(check_turns(c));
+  FNZ_TRY(check_breakpoints(c));
   if (c->report->sizes)
     return FNZ_OK;
   return fnzi_fail(c->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
