@@ -11,6 +11,9 @@ enum { MEAN = 3, VAR = 4, TRAINING = 5, MOMENTUM = 6, EPS = 7, NORM_RESULTS = 5,
 static fnz_status writes_statistics(fnz_world *world, const fnzi_request *r, bool *out) {
   bool mean = fnzi_tensor_arg(r, MEAN) != NULL, var = fnzi_tensor_arg(r, VAR) != NULL;
   *out = mean && r->args[TRAINING].u.i;
+  if (!fnzi_tensor_arg(r, 0))
+    return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
+                     r->op->name, r->op->params[0].name);
   if (mean == var)
     return FNZ_OK;
   return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
@@ -18,7 +21,30 @@ static fnz_status writes_statistics(fnz_world *world, const fnzi_request *r, boo
                    mean ? "running_mean" : "running_var", mean ? "running_var" : "running_mean");
 }
 
+/* What they share memory with would be read, or written again, in the order of eager's loop. */
+static fnz_status check_targets(fnz_world *world, const fnzi_request *r) {
+  fnz_tensor *mean = fnzi_tensor_arg(r, MEAN), *var = fnzi_tensor_arg(r, VAR);
+  for (size_t k = MEAN; k <= VAR; k++)
+    FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(fnzi_tensor_arg(r, k)),
+                              FNZI_SPREAD_ANY, NULL));
+  return fnzi_overlap(mean, var) ? fnzi_overlapping_targets(world, r->op) : FNZ_OK;
+}
+
 /* --- batch norm ------------------------------------------------------------------------------- */
+/* Eager reads its operands while it writes statistics, and afterwards. */
+static fnz_status check_operands(fnz_world *world, const fnzi_request *r) {
+  for (size_t k = MEAN; k <= VAR; k++) {
+    fnz_tensor *target = fnzi_tensor_arg(r, k);
+    for (size_t i = 0; i < MEAN; i++) {
+      fnz_tensor *operand = fnzi_tensor_arg(r, i);
+      if (operand && fnzi_overlap(operand, target))
+        FNZ_TRY(fnzi_check_operand(world->ctx, r->op, fnzi_geometry(target), fnzi_geometry(operand),
+                                   fnzi_root_geometry(target), FNZI_READING_IN_STEP, NULL));
+    }
+  }
+  return FNZ_OK;
+}
+
 static fnz_status expect_norm(fnz_world *world, const fnzi_request *r,
                               const fnz_geometry **expected) {
   const fnz_geometry *stats = fnzi_geometry(fnzi_tensor_arg(r, MEAN));
@@ -42,8 +68,8 @@ fnz_status fnzi_batch_norm_request(fnz_world *world, fnzi_request *r) {
   if (!writes)
     return fnzi_apply_functional(world, r);
   fnz_tensor *mean = fnzi_tensor_arg(r, MEAN), *var = fnzi_tensor_arg(r, VAR);
-  if (fnzi_overlap(mean, var))
-    return fnzi_overlapping_targets(world, r->op);
+  FNZ_TRY(check_targets(world, r));
+  FNZ_TRY(check_operands(world, r));
   FNZ_TRY(expect_norm(world, r, expected));
   FNZ_TRY(fnzi_read_args(world, r->args, EPS + 1, &args));
   FNZ_TRY(fnzi_apply_values(world, fnzi_emitted_op(FNZI_EMIT_NATIVE_BATCH_NORM), args, EPS + 1,
@@ -117,8 +143,7 @@ fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *r) {
     return fnzi_apply_functional(world, r);
   fnz_tensor *mean = fnzi_tensor_arg(r, MEAN), *var = fnzi_tensor_arg(r, VAR);
   const fnz_geometry *input = fnzi_geometry(fnzi_tensor_arg(r, 0));
-  if (fnzi_overlap(mean, var))
-    return fnzi_overlapping_targets(world, r->op);
+  FNZ_TRY(check_targets(world, r));
   if (input->rank < 2 || input->symbols)
     return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: the input has %u dimensions; at least 2 of known sizes", r->op->name,

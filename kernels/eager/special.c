@@ -245,6 +245,26 @@ static fnz_status keep_statistics(fnzi_job *job, fnz_handle *handles, size_t cou
   return FNZ_OK;
 }
 
+/* Eager's loop decides what comes of statistics that share elements with themselves, or with what
+ * it reads meanwhile: the arguments before them. */
+static fnz_status check_statistics(const fnzi_job *job) {
+  enum { MEAN = 3, VAR = 4 }; /* of all batch norms */
+  for (size_t k = MEAN; k <= VAR; k++) {
+    const fnzi_array *target = fnzi_arg_array(&job->args[k]);
+    bool meet = fnzi_overlaps_itself(target);
+    for (size_t i = 0; i < k && !meet; i++) {
+      const fnzi_array *read = fnzi_arg_array(&job->args[i]);
+      meet = read && fnzi_meets(read, target);
+    }
+    if (meet)
+      return fnzi_job_fail(job, FNZ_CLASS_OVERLAP,
+                           "elements of %s share memory with each other or with another argument; "
+                           "clone it before",
+                           job->op->params[k].name);
+  }
+  return FNZ_OK;
+}
+
 fnz_status fnzi_way_batch_norm(fnzi_job *job) {
   enum { RESULTS = 5 };
   fnz_arg mean = named(job, "running_mean"), var = named(job, "running_var");
@@ -255,6 +275,7 @@ fnz_status fnzi_way_batch_norm(fnzi_job *job) {
   const fnz_arg *args;
   fnz_handle handles[RESULTS];
   size_t count;
+  FNZ_TRY(check_statistics(job));
   FNZ_TRY(args_for(job, op, &args));
   FNZ_TRY(fnzi_job_part(job, op, args, handles, RESULTS, &count));
   fnz_status status = count == RESULTS

@@ -49,6 +49,29 @@ static fnz_status keep_outputs(fnzi_act *s, const fnz_geometry *const *expected,
   return status;
 }
 
+/* Eager's loop decides what comes of statistics that share elements with themselves, or with what
+ * it reads meanwhile: the arguments from `first_read` on. */
+static fnz_status check_statistics(fnzi_act *s, size_t first_read) {
+  for (size_t k = FNZI_NORM_MEAN; k <= FNZI_NORM_VAR; k++) {
+    const fnzi_eager *target = fnzi_eager_of(s->in, s->args[k].u.value);
+    bool meet;
+    FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &meet));
+    for (size_t i = first_read; i < k && !meet; i++) {
+      const fnzi_eager *t =
+          s->args[i].tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, s->args[i].u.value) : NULL;
+      meet = t && t->memory == target->memory;
+      if (meet)
+        FNZ_TRY(fnzi_act_meet(s, target->g, t->g, &meet));
+    }
+    if (meet)
+      return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
+                       "%s writes %s, whose elements share memory with each other or with another "
+                       "argument; clone it before",
+                       s->op->name, s->op->params[k].name);
+  }
+  return FNZ_OK;
+}
+
 static fnz_status batch_norm(fnzi_act *s) {
   const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
   const fnz_geometry *expected[5], *channel;
@@ -57,6 +80,7 @@ static fnz_status batch_norm(fnzi_act *s) {
   size_t count;
   if (op == NULL)
     return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "no functional batch norm");
+  FNZ_TRY(check_statistics(s, 0));
   FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
   FNZ_TRY(channel_geometry(s, &channel));
   for (size_t i = 0; i < 5; i++)
@@ -172,6 +196,7 @@ static fnz_status instance_norm(fnzi_act *s) {
   FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &input));
   if (input->g->rank < 2)
     return fnzi_act_refuse(s, "at least two dimensions are needed", input->g->rank, 2);
+  FNZ_TRY(check_statistics(s, FNZI_NORM_MEAN));
   fnz_status status = new_statistics(s, input->g, statistics);
   if (status == FNZ_OK)
     status = plain_norm(s, input->g);
