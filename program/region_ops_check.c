@@ -152,10 +152,11 @@ static fnz_status check_body_results(const checking *c, uint32_t body, uint32_t 
   return FNZ_OK;
 }
 
-/* What a turn gives is what the next one begins with. */
+/* What a turn gives is what the next one begins with; a scan gives more, which it stacks. */
 static fnz_status check_turn(const checking *c, uint32_t body, uint32_t count) {
   const fnzi_graph *g = fnzi_graph_at(c->p, body);
-  if (g->noutputs < count)
+  bool gives_more = c->hop->kind == FNZI_HOP_SCAN;
+  if (gives_more ? g->noutputs < count : g->noutputs != count)
     return refuse_numbers(c, body, "outputs", g->noutputs, count);
   for (uint32_t k = 0; k < count; k++) {
     pair a = {&g->outputs[k], body, "output", k, 0};
@@ -241,5 +242,6 @@ fnz_status fnzi_hop_check(fnz_context *ctx, const fnz_program *p, uint32_t graph
     FNZ_TRY(check_body_results(&c, hop->bodies[i], carried, stacked));
   if (hop->kind == FNZI_HOP_ASSOCIATIVE_SCAN)
     return check_turn(&c, hop->bodies[0], hop->xs.count);
-  return carried > 0 ? check_turn(&c, hop->bodies[hop->nbodies - 1], carried) : FNZ_OK;
+  bool has_turns = hop->kind == FNZI_HOP_WHILE_LOOP || hop->kind == FNZI_HOP_SCAN;
+  return has_turns ? check_turn(&c, hop->bodies[hop->nbodies - 1], carried) : FNZ_OK;
 }
