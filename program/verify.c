@@ -46,8 +46,17 @@ static fnz_status check_value_exists(checker *c, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
+static fnz_status check_enumerator(checker *c, const fnz_arg *arg) {
+  bool is_one = arg->tag == FNZ_ARG_LAYOUT || arg->tag == FNZ_ARG_MEMORY_FORMAT;
+  if (!is_one || arg->u.i >= 0)
+    return FNZ_OK;
+  return fail(c, FNZ_CLASS_TYPE, "%s number %lld; PyTorch's are not negative, correct the file",
+              arg->tag == FNZ_ARG_LAYOUT ? "layout" : "memory format", (long long)arg->u.i);
+}
+
 static fnz_status define(void *user, const fnz_arg *arg) {
   checker *c = user;
+  FNZ_TRY(check_enumerator(c, arg));
   if (!fnzi_is_reference(arg)) {
     if (c->node == FNZI_NO_NODE && arg->tag == FNZ_ARG_GRAPH)
       return fail(c, FNZ_CLASS_TYPE, "a graph among them; only a node takes one");
@@ -80,7 +89,7 @@ static fnz_status use(void *user, const fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_GRAPH)
     return check_region(c, arg);
   if (!fnzi_is_reference(arg))
-    return FNZ_OK;
+    return check_enumerator(c, arg);
   FNZ_TRY(check_value_exists(c, arg));
   uint8_t tag = c->seen[arg->u.value];
   if (tag == arg->tag)
