@@ -183,6 +183,27 @@ static fnz_status check_args(checker *c, const fnzi_node *n) {
   return FNZ_OK;
 }
 
+/* A number is recorded as a symbol. */
+static bool is_of(const fnzi_param *result, const fnz_arg *output) {
+  bool is_number = (accepted[result->type] & ~SCALARS) == 0;
+  if (!fnzi_is_reference(output))
+    return true; /* define() judges them */
+  return result->type == FNZI_TYPE_TENSOR ? output->tag == FNZ_ARG_VALUE
+                                          : !is_number || output->tag == FNZ_ARG_SYMBOL;
+}
+
+static fnz_status check_result(checker *c, const fnzi_node *n, uint32_t i) {
+  const fnz_arg *output = &n->outputs[i];
+  const bool is_list = output->tag == FNZ_ARG_LIST;
+  const fnz_arg *items = is_list ? output->u.list : output;
+  for (uint32_t k = 0; k < (is_list ? output->count : 1); k++)
+    if (!is_of(&n->op->returns[i], &items[k]))
+      return fail(c, FNZ_CLASS_TYPE,
+                  "result %u is recorded as another kind of value; the schema is %s", i,
+                  fnz_op_schema(n->op));
+  return FNZ_OK;
+}
+
 static fnz_status check_results(checker *c, const fnzi_node *n) {
   if (n->noutputs != n->op->nreturns)
     return fail(c, FNZ_CLASS_TYPE, "%u results; the operator has %u", n->noutputs, n->op->nreturns);
@@ -191,6 +212,7 @@ static fnz_status check_results(checker *c, const fnzi_node *n) {
     if (is_list != n->op->returns[i].is_list && n->outputs[i].tag != FNZ_ARG_NONE)
       return fail(c, FNZ_CLASS_TYPE, "result %u is %s list, the schema is %s", i,
                   is_list ? "a" : "no", fnz_op_schema(n->op));
+    FNZ_TRY(check_result(c, n, i));
   }
   return FNZ_OK;
 }

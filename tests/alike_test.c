@@ -9,10 +9,10 @@
 #include <stdio.h>
 
 #define NODE(call)   "%x: f32[2,3]) {\n  %y: f32[2,3] = " call "\n  return %y\n}"
-#define TYPED(type)  "%x: f32[2,3]) {\n  %y: " type " = sin(%x)\n  return %y\n}"
+#define TYPED(type)  "%x: f32[2,3]) {\n  %y: " type " = _operator.pos(%x)\n  return %y\n}"
 #define OUTPUT(said) "%x: f32[2,3], %z: f32[4,3]) {\n  %y: f32[2,3] = sin(%x)\n  return " said "\n}"
 #define INPUT(said)  "%x: f32[2,3]" said ") {\n  %y: f32[2,3] = sin(%x)\n  return %y\n}"
-#define UNUSED(type) "%x: f32[2,3]) {\n  %y: " type " = sin(%x)\n  return %x\n}"
+#define UNUSED(type) "%x: f32[2,3]) {\n  %y: " type " = _operator.pos(%x)\n  return %x\n}"
 #define OWN(call)    "%x: f32[2]) {\n  %y: f32[2] = " call "\n  return %y\n}"
 #define EFFECT(name)                                                                               \
   "%t: token token, %x: f32[2]) {\n"                                                               \
