@@ -38,8 +38,10 @@ static int size_param(const fnz_op *op) {
   return -1;
 }
 
+/* A dimension that no tensor has stays as it is, for the operator to refuse. */
 static fnz_arg later(const fnz_arg *dim, uint32_t by) {
-  return fnzi_arg_int(dim->u.i < 0 ? dim->u.i : dim->u.i + by);
+  bool counts_on = dim->u.i >= 0 && dim->u.i <= FNZ_MAX_RANK;
+  return fnzi_arg_int(counts_on ? dim->u.i + by : dim->u.i);
 }
 
 /* A dimension or a list of them, counted behind the levels. From the end they count as before. */
