@@ -77,6 +77,14 @@ bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b) {
          same_numbers(a->strides, b->strides, a->rank) && same_symbols(a, b);
 }
 
+bool fnzi_elements_fit(const fnz_geometry *g) {
+  int64_t bytes = (int64_t)fnz_dtype_get_info(g->dtype)->bytes;
+  for (uint32_t i = 0; i < g->rank; i++)
+    if (!fnzi_mul_i64(bytes, g->sizes[i] ? g->sizes[i] : 1, &bytes))
+      return false;
+  return true;
+}
+
 bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high) {
   int64_t span, last = g->offset;
   *low = *high = 0;

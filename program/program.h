@@ -448,6 +448,9 @@ bool fnzi_is_contiguous(const fnz_geometry *g);
 bool fnzi_is_dense(const fnz_geometry *g);
 bool fnzi_same_sizes(const fnz_geometry *a, const fnz_geometry *b);
 bool fnzi_geometry_equal(const fnz_geometry *a, const fnz_geometry *b);
+/* The bytes of all elements stay within 63 bits. A size of 0 counts as 1: otherwise a zero would
+ * hide sizes whose product no code can compute. */
+bool fnzi_elements_fit(const fnz_geometry *g);
 /* Lowest and one-past-highest element touched, in elements from the start of the storage; both 0
  * when there are no elements. False when that leaves 63 bits. */
 bool fnzi_extent(const fnz_geometry *g, int64_t *low, int64_t *high);

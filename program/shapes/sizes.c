@@ -334,6 +334,10 @@ fnz_status fnzi_sizes_geometry(const fnzi_sizes *s, fnzi_point *point, const fnz
       return fnzi_fail(arena->ctx, FNZ_CLASS_BOUNDS, NULL, "the size %s of dimension %u is %lld",
                        s->program->symbols.data[g->symbols[d]].text, d, (long long)numbers[d]);
   }
+  if (!fnzi_elements_fit(made))
+    return fnzi_fail(arena->ctx, FNZ_CLASS_OVERFLOW, NULL,
+                     "the sizes of a %s tensor of %u dimensions leave 63 bits",
+                     fnzi_dtype(g->dtype)->name, g->rank);
   FNZ_TRY(fill_strides(s, point, g, numbers, numbers + g->rank));
   FNZ_TRY(dim_at(s, point, g->symbols[2 * g->rank], &known, &made->offset));
   if (!known || made->offset < 0)
