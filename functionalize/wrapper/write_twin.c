@@ -178,16 +178,17 @@ static fnz_status lay_out(fnz_world *world, const fnzi_request *r, const twin_ca
   fnz_tensor **reads;
   size_t count;
   int64_t *strides;
+  const bool is_generated = r->op->tags & FNZI_TAG_GENERATED;
   *out = *sizes;
   out->strides = s->recorded && fnzi_same_sizes(s->recorded, sizes) ? s->recorded->strides : NULL;
-  if (!c->elementwise || (r->op->tags & FNZI_TAG_GENERATED))
+  if (!c->elementwise && !is_generated)
     return FNZ_OK;
   FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &reads, &count));
   FNZI_NEW(&world->scratch, count, &operands);
   FNZI_NEW(&world->scratch, sizes->rank, &strides);
   for (size_t i = 0; i < count; i++)
     operands[i] = fnzi_geometry(reads[i]);
-  fnzi_iterator_strides(operands, count, sizes->rank, sizes->sizes, strides);
+  fnzi_iterator_strides(operands, is_generated ? 0 : count, sizes->rank, sizes->sizes, strides);
   out->strides = strides;
   return FNZ_OK;
 }

@@ -16,8 +16,8 @@ static fnz_backend *backend_of(fnzi_act *s) {
 
 /* Eager's iterator lays out what it resizes; operators that PyTorch derives from the functional one
  * copy a result into rows. */
-static bool is_laid_out(const fnzi_act *s) {
-  return s->twin != NULL && fnzi_op_is_elementwise(s->twin) && !fnz_op_has_tag(s->op, "generated");
+static bool copies_rows(const fnzi_act *s) {
+  return fnz_op_has_tag(s->op, "generated");
 }
 
 static fnz_status does_not_fit(const fnzi_act *s, const fnz_geometry *target,
@@ -39,7 +39,9 @@ static fnz_status resize(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
   w.rank = g->rank;
   memcpy(w.sizes, g->sizes, g->rank * sizeof *w.sizes);
   FNZ_TRY(fnzi_act_resize(s, target, &w));
-  if (is_laid_out(s))
+  if (copies_rows(s))
+    return FNZ_OK;
+  if (s->twin != NULL && fnzi_op_is_elementwise(s->twin))
     fnzi_act_resized_strides(s, s->twin, s->twin_args, w.rank, w.sizes, w.strides);
   else if (recorded != NULL && fnzi_same_sizes(recorded, g))
     memcpy(w.strides, recorded->strides, g->rank * sizeof *w.strides);
