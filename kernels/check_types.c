@@ -314,8 +314,8 @@ static fnz_status check_window(const checker *c, const fnz_op *op, const char *n
                    name, window_text(want, recorded), op->name, window_text(have, ruled));
 }
 
-/* Releases of PyTorch differ in strides of new tensors. But none makes their elements one, unless
- * strides are its arguments. */
+/* Releases of PyTorch differ in strides of new tensors, and of those that they resize. But none
+ * makes their elements one, unless strides are its arguments. */
 static fnz_status check_new(const checker *c, const fnz_op *op, const char *name,
                             const fnz_geometry *have, const fnz_geometry *want) {
   char recorded[160];
@@ -323,8 +323,8 @@ static fnz_status check_new(const checker *c, const fnz_op *op, const char *name
       fnzi_self_relation(want, FNZI_MUCH_WORK) != FNZI_OVERLAPS)
     return FNZ_OK;
   return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
-                   "the result %s of %s is new memory, but it is recorded with %s, by which "
-                   "elements share memory; correct the file, or export it again",
+                   "the result %s of %s is recorded with %s, by which its elements share memory, "
+                   "but the operator gives each its own; correct the file, or export it again",
                    name, op->name, window_text(want, recorded));
 }
 
@@ -402,13 +402,14 @@ static fnz_status place(checker *c, uint32_t value, const fnz_geometry *have,
  * did, whatever is said of it again. */
 static fnz_status compare_window(checker *c, const fnz_op *op, uint64_t value,
                                  const fnz_geometry *have, const fnz_geometry *want) {
+  const char *name = c->graph->values.data[value].name;
   if (op->kind == FNZI_KIND_OUT || op->kind == FNZI_KIND_MUTABLE)
-    return FNZ_OK; /* traces say other strides of what was resized than eager */
+    return check_new(c, op, name, have, want); /* traces say other strides of what was resized */
   if (c->p->instantiated || lies_there(have, want))
     return FNZ_OK;
   if (fnz_op_is_mutating(op) || fnzi_value_is_unsaid(c->graph, (uint32_t)value))
     return place(c, (uint32_t)value, have, want);
-  return check_window(c, op, c->graph->values.data[value].name, have, want);
+  return check_window(c, op, name, have, want);
 }
 
 static fnz_status compare_one(checker *c, const fnz_request *request, memories *given,
