@@ -44,15 +44,6 @@ static fnz_status check_window(fnz_context *ctx, const fnz_geometry *g) {
   return FNZ_OK;
 }
 
-/* A size of 0 counts as 1: otherwise a zero would hide sizes whose product no code can compute. */
-static bool elements_fit(const fnz_geometry *g) {
-  int64_t bytes = (int64_t)fnz_dtype_get_info(g->dtype)->bytes;
-  for (uint32_t i = 0; i < g->rank; i++)
-    if (!fnzi_mul_i64(bytes, g->sizes[i] ? g->sizes[i] : 1, &bytes))
-      return false;
-  return true;
-}
-
 static bool extent_fits(const fnz_geometry *g) {
   int64_t item = (int64_t)fnz_dtype_get_info(g->dtype)->bytes, bytes, low, high;
   return fnzi_extent(g, &low, &high) && fnzi_mul_i64(high, item, &bytes) &&
@@ -67,7 +58,7 @@ static fnz_status too_large(fnz_context *ctx, const fnz_geometry *g, const char 
 
 static fnz_status check_geometry(fnz_context *ctx, const fnz_geometry *g) {
   FNZ_TRY(check_sizes(ctx, g));
-  if (!elements_fit(g))
+  if (!fnzi_elements_fit(g))
     return too_large(ctx, g, "number of bytes");
   FNZ_TRY(check_window(ctx, g));
   return extent_fits(g) ? FNZ_OK : too_large(ctx, g, "last byte");

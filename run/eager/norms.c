@@ -1,6 +1,7 @@
 /* norms.c - normalizations: in training they write their running statistics, and no schema
  * says so. */
 #include "run/eager/eager.h"
+#include "run/eager/overlap.h"
 #include "schema/aten_names.h"
 
 /* --- Batch norm ------------------------------------------------------------------------------- */
@@ -61,7 +62,7 @@ static fnz_status check_statistics(fnzi_act *s, size_t first_read) {
           s->args[i].tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, s->args[i].u.value) : NULL;
       meet = t && t->memory == target->memory;
       if (meet)
-        FNZ_TRY(fnzi_act_meet(s, target->g, t->g, &meet));
+        FNZ_TRY(fnzi_cells_meet_bytes(s->ctx, target->g, t->g, &meet));
     }
     if (meet)
       return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
