@@ -4,9 +4,9 @@
  *   reverse   base' = view */
 #include "views/rule.h"
 
-fnz_status fnzi_alias_forward(fnzi_window *w) {
+fnz_status fnzi_alias_forward(fnzi_forward *w) {
   int64_t *sizes, *strides;
-  return fnzi_window_like_base(w, &sizes, &strides);
+  return fnzi_forward_like_base(w, &sizes, &strides);
 }
 
 fnz_status fnzi_alias_reverse(const fnzi_reverse *r, fnzi_emitted *out) {

@@ -14,7 +14,7 @@ static fnz_dtype complex_of(fnz_dtype d) {
 }
 
 /* All steps count elements `ratio` times as small. */
-static fnz_status finer(fnzi_window *w, int64_t *strides, uint32_t rank, int64_t ratio) {
+static fnz_status finer(fnzi_forward *w, int64_t *strides, uint32_t rank, int64_t ratio) {
   bool fits = fnzi_mul_i64(w->out->offset, ratio, &w->out->offset);
   for (uint32_t d = 0; d < rank; d++)
     fits = fits && fnzi_mul_i64(strides[d], ratio, &strides[d]);
@@ -25,7 +25,7 @@ static fnz_status finer(fnzi_window *w, int64_t *strides, uint32_t rank, int64_t
 
 /* All steps count elements `ratio` times as large; every one must come out even. The copy of an
  * empty tensor takes no step: its value may lie otherwise than the tensor that eager views. */
-static fnz_status coarser(fnzi_window *w, int64_t *strides, uint32_t rank, int64_t ratio) {
+static fnz_status coarser(fnzi_forward *w, int64_t *strides, uint32_t rank, int64_t ratio) {
   bool is_free = (w->op->tags & FNZI_TAG_VIEW_COPY) && fnz_geometry_numel(w->base) == 0;
   bool even = w->out->offset % ratio == 0;
   w->out->offset /= ratio;
@@ -40,16 +40,16 @@ static fnz_status coarser(fnzi_window *w, int64_t *strides, uint32_t rank, int64
                          w->op->name, (long long)ratio);
 }
 
-static fnz_status last_dim_must(const fnzi_window *w, bool holds, const char *what) {
+static fnz_status last_dim_must(const fnzi_forward *w, bool holds, const char *what) {
   if (holds)
     return FNZ_OK;
   return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: the last dimension of self must %s",
                    w->op->name, what);
 }
 
-fnz_status fnzi_view_dtype_forward(fnzi_window *w) {
+fnz_status fnzi_view_dtype_forward(fnzi_forward *w) {
   int64_t *sizes, *strides;
-  fnz_dtype dtype = (fnz_dtype)fnzi_window_arg(w, 1).u.i;
+  fnz_dtype dtype = (fnz_dtype)fnzi_forward_arg(w, 1).u.i;
   int64_t from = (int64_t)fnzi_dtype(w->base->dtype)->bytes, to = (int64_t)fnzi_dtype(dtype)->bytes;
   uint32_t last = w->base->rank - 1;
   if ((w->base->is_conj || w->base->is_neg) && dtype != w->base->dtype)
@@ -57,7 +57,7 @@ fnz_status fnzi_view_dtype_forward(fnzi_window *w) {
                      "%s: self is a lazy conjugate or negative; resolve it with resolve_conj() or "
                      "resolve_neg() first",
                      w->op->name);
-  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   w->out->dtype = dtype;
   if (from == to)
     return FNZ_OK;
@@ -77,15 +77,15 @@ fnz_status fnzi_view_dtype_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_VIEW_DTYPE_COPY, args, 2, out);
 }
 
-fnz_status fnzi_view_as_real_forward(fnzi_window *w) {
+fnz_status fnzi_view_as_real_forward(fnzi_forward *w) {
   int64_t *sizes, *strides;
   uint32_t rank = w->base->rank;
   if (!fnzi_is_complex(w->base->dtype) || w->base->is_conj)
     return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
                      "view_as_real: self is %s%s; it must be complex and not a lazy conjugate",
                      fnzi_dtype(w->base->dtype)->name, w->base->is_conj ? ", conjugated" : "");
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, rank + 1, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, rank + 1, &sizes, &strides));
   if (rank) {
     memcpy(sizes, w->base->sizes, rank * sizeof *sizes);
     memcpy(strides, w->base->strides, rank * sizeof *strides);
@@ -101,7 +101,7 @@ fnz_status fnzi_view_as_real_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_VIEW_AS_COMPLEX_COPY, args, 1, out);
 }
 
-fnz_status fnzi_view_as_complex_forward(fnzi_window *w) {
+fnz_status fnzi_view_as_complex_forward(fnzi_forward *w) {
   int64_t *sizes, *strides;
   uint32_t last = w->base->rank - 1;
   fnz_dtype d = w->base->dtype;
@@ -109,7 +109,7 @@ fnz_status fnzi_view_as_complex_forward(fnzi_window *w) {
     return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
                      "view_as_complex: self is %s; it must be f16, f32 or f64",
                      fnzi_dtype(d)->name);
-  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   FNZ_TRY(last_dim_must(w, w->base->rank > 0 && sizes[last] == 2, "have size 2"));
   FNZ_TRY(last_dim_must(w, strides[last] == 1, "have stride 1"));
   w->out->dtype = complex_of(d);
@@ -122,13 +122,13 @@ fnz_status fnzi_view_as_complex_reverse(const fnzi_reverse *r, fnzi_emitted *out
   return fnzi_emit_base(r, FNZI_EMIT_VIEW_AS_REAL_COPY, args, 1, out);
 }
 
-fnz_status fnzi_conj_forward(fnzi_window *w) {
+fnz_status fnzi_conj_forward(fnzi_forward *w) {
   int64_t *sizes, *strides;
   if (!fnzi_is_complex(w->base->dtype))
     return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL,
                      "%s: self is %s; use conj(), which takes it as it is", w->op->name,
                      fnzi_dtype(w->base->dtype)->name);
-  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   w->out->is_conj = !w->base->is_conj;
   return FNZ_OK;
 }
@@ -138,9 +138,9 @@ fnz_status fnzi_conj_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_CONJ_COPY, args, 1, out);
 }
 
-fnz_status fnzi_neg_forward(fnzi_window *w) {
+fnz_status fnzi_neg_forward(fnzi_forward *w) {
   int64_t *sizes, *strides;
-  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   w->out->is_neg = !w->base->is_neg;
   return FNZ_OK;
 }

@@ -45,7 +45,7 @@ fnz_status fnzi_results(fnzi_resolving *r, size_t count) {
 
 fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, fnzi_step_op step, const fnz_arg *args,
                          size_t nargs) {
-  fnzi_item *item = &r->out->items[k];
+  fnzi_composite_item *item = &r->out->items[k];
   fnz_arg *copy;
   FNZI_NEW(r->arena, nargs, &copy);
   memcpy(copy, args, nargs * sizeof *copy);

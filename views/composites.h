@@ -24,7 +24,7 @@ fnzi_composite_facts fnzi_composite_describe(const fnzi_composite_row *row);
 /* One result (or one list of results): steps applied to a tensor argument, one after the other. No
  * step: the argument itself. A step is a view operator, or a copying one (always the last). The
  * tensor goes to args[0] of each. */
-typedef struct fnzi_item {
+typedef struct fnzi_composite_item {
   size_t tensor; /* which of the call's tensor arguments, lists flattened */
   size_t nsteps;
   struct {
@@ -32,11 +32,11 @@ typedef struct fnzi_item {
     fnz_arg *args;
     size_t nargs;
   } steps[FNZI_ITEM_STEPS];
-} fnzi_item;
+} fnzi_composite_item;
 
 typedef struct fnzi_resolution {
   bool keep; /* no aliasing after all: a functional operator, evaluate it as it is */
-  fnzi_item *items;
+  fnzi_composite_item *items;
   size_t count;
 } fnzi_resolution;
 

@@ -5,21 +5,21 @@
  *             all copies get the same value, so any copy will do */
 #include "views/rule.h"
 
-static fnz_status does_not_fit(const fnzi_window *w, uint32_t dim, int64_t have, int64_t want) {
+static fnz_status does_not_fit(const fnzi_forward *w, uint32_t dim, int64_t have, int64_t want) {
   return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                    "expand: dimension %u of size %lld cannot become %lld; only size 1 grows", dim,
                    (long long)have, (long long)want);
 }
 
-fnz_status fnzi_expand_forward(fnzi_window *w) {
+fnz_status fnzi_expand_forward(fnzi_forward *w) {
   int64_t *want, *sizes, *strides;
   size_t rank;
-  FNZ_TRY(fnzi_window_ints(w, 1, &want, &rank));
+  FNZ_TRY(fnzi_forward_ints(w, 1, &want, &rank));
   if (rank < w->base->rank || rank > FNZ_MAX_RANK)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "expand: %zu sizes for a tensor of %u dimensions", rank, w->base->rank);
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, (uint32_t)rank, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, (uint32_t)rank, &sizes, &strides));
   for (uint32_t k = (uint32_t)rank, added = (uint32_t)rank - w->base->rank; k-- > 0;) {
     bool is_new = k < added;
     sizes[k] = is_new ? 1 : w->base->sizes[k - added];

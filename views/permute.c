@@ -5,9 +5,9 @@
 #include "views/rule.h"
 
 /* Puts dimension from[k] of the base at place k. */
-static fnz_status reorder(fnzi_window *w, const uint32_t *from) {
+static fnz_status reorder(fnzi_forward *w, const uint32_t *from) {
   int64_t *sizes, *strides;
-  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   for (uint32_t k = 0; k < w->base->rank; k++) {
     sizes[k] = w->base->sizes[from[k]];
     strides[k] = w->base->strides[from[k]];
@@ -34,9 +34,9 @@ static fnz_status order_of(fnzi_arena *arena, const fnz_op *op, fnz_arg dims, ui
   return FNZ_OK;
 }
 
-fnz_status fnzi_permute_forward(fnzi_window *w) {
+fnz_status fnzi_permute_forward(fnzi_forward *w) {
   uint32_t *from;
-  FNZ_TRY(order_of(w->arena, w->op, fnzi_window_arg(w, 1), w->base->rank, &from));
+  FNZ_TRY(order_of(w->arena, w->op, fnzi_forward_arg(w, 1), w->base->rank, &from));
   return reorder(w, from);
 }
 
@@ -53,21 +53,21 @@ fnz_status fnzi_permute_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_PERMUTE_COPY, args, 2, out);
 }
 
-static fnz_status swap(fnzi_window *w, uint32_t a, uint32_t b) {
+static fnz_status swap(fnzi_forward *w, uint32_t a, uint32_t b) {
   uint32_t from[FNZ_MAX_RANK];
   for (uint32_t k = 0; k < w->base->rank; k++)
     from[k] = k == a ? b : k == b ? a : k;
   return reorder(w, from);
 }
 
-fnz_status fnzi_transpose_forward(fnzi_window *w) {
+fnz_status fnzi_transpose_forward(fnzi_forward *w) {
   uint32_t a, b;
-  FNZ_TRY(fnzi_window_dim(w, 1, w->base->rank, &a));
-  FNZ_TRY(fnzi_window_dim(w, 2, w->base->rank, &b));
+  FNZ_TRY(fnzi_forward_dim(w, 1, w->base->rank, &a));
+  FNZ_TRY(fnzi_forward_dim(w, 2, w->base->rank, &b));
   return swap(w, a, b);
 }
 
-fnz_status fnzi_t_forward(fnzi_window *w) {
+fnz_status fnzi_t_forward(fnzi_forward *w) {
   if (w->base->rank > 2)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "t: the tensor has %u dimensions; at most 2, use transpose", w->base->rank);

@@ -71,12 +71,12 @@ fnz_status fnzi_infer_sizes(fnz_context *ctx, const char *op, int64_t numel, int
   return FNZ_OK;
 }
 
-fnz_status fnzi_reshape_forward(fnzi_window *w) {
+fnz_status fnzi_reshape_forward(fnzi_forward *w) {
   int64_t *want, *sizes, *strides;
   size_t rank;
-  FNZ_TRY(fnzi_window_ints(w, 1, &want, &rank));
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, (uint32_t)rank, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_ints(w, 1, &want, &rank));
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, (uint32_t)rank, &sizes, &strides));
   FNZ_TRY(fnzi_infer_sizes(w->ctx, w->op->name, fnz_geometry_numel(w->base), want, (uint32_t)rank));
   if (rank)
     memcpy(sizes, want, rank * sizeof *sizes);
@@ -94,6 +94,6 @@ fnz_status fnzi_reshape_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 }
 
 /* _reshape_alias(self, size, stride): the strides are those that view would find. */
-fnz_status fnzi_reshape_alias_forward(fnzi_window *w) {
+fnz_status fnzi_reshape_alias_forward(fnzi_forward *w) {
   return fnzi_reshape_forward(w);
 }

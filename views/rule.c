@@ -3,26 +3,26 @@
 #include "views/rule.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
-static fnz_status wrong_type(const fnzi_window *w, size_t i, const char *want) {
+static fnz_status wrong_type(const fnzi_forward *w, size_t i, const char *want) {
   return fnzi_fail(w->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be %s that is known",
                    w->op->name, w->op->params[i].name, want);
 }
 
-fnz_status fnzi_window_int(const fnzi_window *w, size_t i, int64_t *out) {
-  fnz_arg a = fnzi_window_arg(w, i);
+fnz_status fnzi_forward_int(const fnzi_forward *w, size_t i, int64_t *out) {
+  fnz_arg a = fnzi_forward_arg(w, i);
   if (a.tag != FNZ_ARG_INT)
     return wrong_type(w, i, "an integer");
   *out = a.u.i;
   return FNZ_OK;
 }
 
-fnz_status fnzi_window_int_or(const fnzi_window *w, size_t i, int64_t otherwise, int64_t *out) {
+fnz_status fnzi_forward_int_or(const fnzi_forward *w, size_t i, int64_t otherwise, int64_t *out) {
   *out = otherwise;
-  return fnzi_window_arg(w, i).tag == FNZ_ARG_NONE ? FNZ_OK : fnzi_window_int(w, i, out);
+  return fnzi_forward_arg(w, i).tag == FNZ_ARG_NONE ? FNZ_OK : fnzi_forward_int(w, i, out);
 }
 
-fnz_status fnzi_window_ints(const fnzi_window *w, size_t i, int64_t **out, size_t *count) {
-  fnz_arg a = fnzi_window_arg(w, i);
+fnz_status fnzi_forward_ints(const fnzi_forward *w, size_t i, int64_t **out, size_t *count) {
+  fnz_arg a = fnzi_forward_arg(w, i);
   if (a.tag == FNZ_ARG_INT) { /* int[1] takes a single number */
     FNZI_NEW(w->arena, 1, out);
     (*out)[0] = a.u.i;
@@ -41,15 +41,15 @@ fnz_status fnzi_window_ints(const fnzi_window *w, size_t i, int64_t **out, size_
   return FNZ_OK;
 }
 
-fnz_status fnzi_window_dim(const fnzi_window *w, size_t i, uint32_t rank, uint32_t *out) {
+fnz_status fnzi_forward_dim(const fnzi_forward *w, size_t i, uint32_t rank, uint32_t *out) {
   int64_t dim = 0;
-  FNZ_TRY(fnzi_window_int(w, i, &dim));
+  FNZ_TRY(fnzi_forward_int(w, i, &dim));
   return fnzi_wrap_dim(w->ctx, w->op->name, dim, rank, out);
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
 /* More than a node may have, which an operator of a huge size would. */
-fnz_status fnzi_window_open(fnzi_window *w, size_t count) {
+fnz_status fnzi_forward_open(fnzi_forward *w, size_t count) {
   if (count > w->ctx->limits.args)
     return fnzi_fail(w->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu results; at most %zu are allowed",
                      w->op->name, count, w->ctx->limits.args);
@@ -58,8 +58,8 @@ fnz_status fnzi_window_open(fnzi_window *w, size_t count) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_window_shape(fnzi_window *w, size_t k, uint32_t rank, int64_t **sizes,
-                             int64_t **strides) {
+fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank, int64_t **sizes,
+                              int64_t **strides) {
   if (rank > FNZ_MAX_RANK)
     return fnzi_fail(w->ctx, FNZ_CLASS_LIMIT, NULL, "%s: a result of %u dimensions; at most %d",
                      w->op->name, rank, FNZ_MAX_RANK);
@@ -72,9 +72,9 @@ fnz_status fnzi_window_shape(fnzi_window *w, size_t k, uint32_t rank, int64_t **
   return FNZ_OK;
 }
 
-fnz_status fnzi_window_like_base(fnzi_window *w, int64_t **sizes, int64_t **strides) {
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, w->base->rank, sizes, strides));
+fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes, int64_t **strides) {
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, w->base->rank, sizes, strides));
   if (w->base->rank) {
     memcpy(*sizes, w->base->sizes, w->base->rank * sizeof **sizes);
     memcpy(*strides, w->base->strides, w->base->rank * sizeof **strides);

@@ -7,7 +7,7 @@
 #include "views/views.h"
 
 /* A forward: from the geometry of the base to those of the windows. */
-typedef struct fnzi_window {
+typedef struct fnzi_forward {
   fnz_context *ctx;
   fnzi_arena *arena;
   const fnz_op *op;
@@ -16,9 +16,9 @@ typedef struct fnzi_window {
   const fnz_geometry *base;
   fnz_geometry *out; /* `count` of them */
   size_t count;
-} fnzi_window;
+} fnzi_forward;
 
-typedef fnz_status fnzi_view_forward_fn(fnzi_window *w);
+typedef fnz_status fnzi_view_forward_fn(fnzi_forward *w);
 
 /* A reverse: from the old base and the changed window to the new base. */
 typedef struct fnzi_reverse {
@@ -53,30 +53,31 @@ struct fnzi_view {
 #undef VIEW
 
 /* --- Arguments of the view operator ----------------------------------------------------------- */
-static inline fnz_arg fnzi_window_arg(const fnzi_window *w, size_t i) {
+static inline fnz_arg fnzi_forward_arg(const fnzi_forward *w, size_t i) {
   return fnzi_arg_get(w->op, w->args, w->nargs, i);
 }
 /* An integer argument; TYPE when it is anything else. */
-FNZ_MUST_CHECK fnz_status fnzi_window_int(const fnzi_window *w, size_t i, int64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_forward_int(const fnzi_forward *w, size_t i, int64_t *out);
 /* An integer argument, or `otherwise` when it is None. */
-FNZ_MUST_CHECK fnz_status fnzi_window_int_or(const fnzi_window *w, size_t i, int64_t otherwise,
-                                             int64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_forward_int_or(const fnzi_forward *w, size_t i, int64_t otherwise,
+                                              int64_t *out);
 /* A list of integers, in the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_window_ints(const fnzi_window *w, size_t i, int64_t **out,
-                                           size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_forward_ints(const fnzi_forward *w, size_t i, int64_t **out,
+                                            size_t *count);
 /* A dimension argument, wrapped into [0, rank). */
-FNZ_MUST_CHECK fnz_status fnzi_window_dim(const fnzi_window *w, size_t i, uint32_t rank,
-                                          uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_forward_dim(const fnzi_forward *w, size_t i, uint32_t rank,
+                                           uint32_t *out);
 
 /* --- Results ---------------------------------------------------------------------------------- */
 /* Makes room for `count` windows. */
-FNZ_MUST_CHECK fnz_status fnzi_window_open(fnzi_window *w, size_t count);
+FNZ_MUST_CHECK fnz_status fnzi_forward_open(fnzi_forward *w, size_t count);
 /* Window k gets the dtype, offset and bits of the base and room for `rank` sizes and strides, which
  * the caller fills through the two pointers. */
-FNZ_MUST_CHECK fnz_status fnzi_window_shape(fnzi_window *w, size_t k, uint32_t rank,
-                                            int64_t **sizes, int64_t **strides);
+FNZ_MUST_CHECK fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t rank,
+                                             int64_t **sizes, int64_t **strides);
 /* The only window: a copy of the base, to be changed. */
-FNZ_MUST_CHECK fnz_status fnzi_window_like_base(fnzi_window *w, int64_t **sizes, int64_t **strides);
+FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes,
+                                                 int64_t **strides);
 
 /* Strides and offsets that no element uses may be anything in a file. Where one is used, all of its
  * memory has been checked to lie within 63 bits; elsewhere the result only must not be negative. */

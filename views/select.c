@@ -5,22 +5,22 @@
 /* --- select(self, dim, index) -------------------------------------------------------------
  *   forward   view = base[..., index, ...]   drops `dim`, moves the offset
  *   reverse   base' = select_scatter(base, view, dim, index) */
-fnz_status fnzi_select_forward(fnzi_window *w) {
+fnz_status fnzi_select_forward(fnzi_forward *w) {
   uint32_t dim;
   int64_t index, *sizes, *strides;
   if (!w->base->rank)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "select.int: a 0-dimensional tensor has no "
                      "dimension to select from");
-  FNZ_TRY(fnzi_window_dim(w, 1, w->base->rank, &dim));
-  FNZ_TRY(fnzi_window_int(w, 2, &index));
+  FNZ_TRY(fnzi_forward_dim(w, 1, w->base->rank, &dim));
+  FNZ_TRY(fnzi_forward_int(w, 2, &index));
   int64_t n = w->base->sizes[dim], i = index < 0 ? index + n : index;
   if (i < 0 || i >= n)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "select.int: index %lld is outside dimension %u of size %lld",
                      (long long)index, dim, (long long)n);
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, w->base->rank - 1, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, w->base->rank - 1, &sizes, &strides));
   for (uint32_t d = 0, k = 0; d < w->base->rank; d++) {
     if (d == dim)
       continue;
@@ -48,20 +48,20 @@ void fnzi_slice_clamp(int64_t size, int64_t *start, int64_t *end) {
   *end = *end < *start ? *start : *end > size ? size : *end;
 }
 
-fnz_status fnzi_slice_forward(fnzi_window *w) {
+fnz_status fnzi_slice_forward(fnzi_forward *w) {
   uint32_t dim;
   int64_t start, end, step, *sizes, *strides;
   if (!w->base->rank)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "slice.Tensor: a 0-dimensional tensor cannot be sliced");
-  FNZ_TRY(fnzi_window_dim(w, 1, w->base->rank, &dim));
-  FNZ_TRY(fnzi_window_int_or(w, 2, 0, &start));
-  FNZ_TRY(fnzi_window_int_or(w, 3, INT64_MAX, &end));
-  FNZ_TRY(fnzi_window_int(w, 4, &step));
+  FNZ_TRY(fnzi_forward_dim(w, 1, w->base->rank, &dim));
+  FNZ_TRY(fnzi_forward_int_or(w, 2, 0, &start));
+  FNZ_TRY(fnzi_forward_int_or(w, 3, INT64_MAX, &end));
+  FNZ_TRY(fnzi_forward_int(w, 4, &step));
   if (step < 1)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "slice.Tensor: step %lld must be positive",
                      (long long)step);
-  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   fnzi_slice_clamp(sizes[dim], &start, &end);
   sizes[dim] = (end - start) / step + ((end - start) % step != 0);
   fnzi_move_on(w->out, start, strides[dim]);

@@ -4,7 +4,7 @@
  *   reverse   base' = slice_scatter(base, view, dim, start(k), end(k)), or select_scatter */
 #include "views/rule.h"
 
-static fnz_status check_has_dims(const fnzi_window *w) {
+static fnz_status check_has_dims(const fnzi_forward *w) {
   if (w->base->rank)
     return FNZ_OK;
   return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: a 0-dimensional tensor cannot be cut",
@@ -12,9 +12,9 @@ static fnz_status check_has_dims(const fnzi_window *w) {
 }
 
 /* Window k takes `length` places of `dim` from `start`. */
-static fnz_status piece(fnzi_window *w, size_t k, uint32_t dim, int64_t start, int64_t length) {
+static fnz_status piece(fnzi_forward *w, size_t k, uint32_t dim, int64_t start, int64_t length) {
   int64_t *sizes, *strides;
-  FNZ_TRY(fnzi_window_shape(w, k, w->base->rank, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_shape(w, k, w->base->rank, &sizes, &strides));
   memcpy(sizes, w->base->sizes, w->base->rank * sizeof *sizes);
   memcpy(strides, w->base->strides, w->base->rank * sizeof *strides);
   sizes[dim] = length;
@@ -22,19 +22,19 @@ static fnz_status piece(fnzi_window *w, size_t k, uint32_t dim, int64_t start, i
   return FNZ_OK;
 }
 
-fnz_status fnzi_split_forward(fnzi_window *w) {
+fnz_status fnzi_split_forward(fnzi_forward *w) {
   int64_t length;
   uint32_t dim;
   FNZ_TRY(check_has_dims(w));
-  FNZ_TRY(fnzi_window_int(w, 1, &length));
-  FNZ_TRY(fnzi_window_dim(w, 2, w->base->rank, &dim));
+  FNZ_TRY(fnzi_forward_int(w, 1, &length));
+  FNZ_TRY(fnzi_forward_dim(w, 2, w->base->rank, &dim));
   int64_t n = w->base->sizes[dim];
   if (length < 0 || (length == 0 && n != 0))
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: split_size %lld for dimension %u of size %lld; above 0 is needed",
                      w->op->name, (long long)length, dim, (long long)n);
   size_t count = n && length ? (size_t)(n / length + (n % length != 0)) : 1;
-  FNZ_TRY(fnzi_window_open(w, count));
+  FNZ_TRY(fnzi_forward_open(w, count));
   for (size_t k = 0; k < count; k++) {
     int64_t start = (int64_t)k * length;
     FNZ_TRY(piece(w, k, dim, start, n - start < length ? n - start : length));
@@ -42,14 +42,14 @@ fnz_status fnzi_split_forward(fnzi_window *w) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_split_with_sizes_forward(fnzi_window *w) {
+fnz_status fnzi_split_with_sizes_forward(fnzi_forward *w) {
   int64_t *lengths, start = 0;
   size_t count;
   uint32_t dim;
   FNZ_TRY(check_has_dims(w));
-  FNZ_TRY(fnzi_window_ints(w, 1, &lengths, &count));
-  FNZ_TRY(fnzi_window_dim(w, 2, w->base->rank, &dim));
-  FNZ_TRY(fnzi_window_open(w, count));
+  FNZ_TRY(fnzi_forward_ints(w, 1, &lengths, &count));
+  FNZ_TRY(fnzi_forward_dim(w, 2, w->base->rank, &dim));
+  FNZ_TRY(fnzi_forward_open(w, count));
   for (size_t k = 0; k < count; k++) {
     if (lengths[k] < 0 || lengths[k] > w->base->sizes[dim] - start)
       return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
@@ -89,14 +89,14 @@ fnz_status fnzi_split_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_SLICE_SCATTER, args, 5, out);
 }
 
-fnz_status fnzi_unbind_forward(fnzi_window *w) {
+fnz_status fnzi_unbind_forward(fnzi_forward *w) {
   uint32_t dim;
   FNZ_TRY(check_has_dims(w));
-  FNZ_TRY(fnzi_window_dim(w, 1, w->base->rank, &dim));
-  FNZ_TRY(fnzi_window_open(w, (size_t)w->base->sizes[dim]));
+  FNZ_TRY(fnzi_forward_dim(w, 1, w->base->rank, &dim));
+  FNZ_TRY(fnzi_forward_open(w, (size_t)w->base->sizes[dim]));
   for (size_t k = 0; k < w->count; k++) {
     int64_t *sizes, *strides;
-    FNZ_TRY(fnzi_window_shape(w, k, w->base->rank - 1, &sizes, &strides));
+    FNZ_TRY(fnzi_forward_shape(w, k, w->base->rank - 1, &sizes, &strides));
     for (uint32_t d = 0, j = 0; d < w->base->rank; d++) {
       if (d == dim)
         continue;

@@ -5,10 +5,10 @@
 #include "views/rule.h"
 
 /* Drops the dimensions of size 1 whose bit is set. */
-static fnz_status drop(fnzi_window *w, uint64_t which) {
+static fnz_status drop(fnzi_forward *w, uint64_t which) {
   int64_t *sizes, *strides;
   uint32_t rank = 0;
-  FNZ_TRY(fnzi_window_like_base(w, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   for (uint32_t d = 0; d < w->base->rank; d++) {
     if (w->base->sizes[d] == 1 && which >> d & 1)
       continue;
@@ -19,21 +19,21 @@ static fnz_status drop(fnzi_window *w, uint64_t which) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_squeeze_forward(fnzi_window *w) {
+fnz_status fnzi_squeeze_forward(fnzi_forward *w) {
   return drop(w, UINT64_MAX);
 }
 
-fnz_status fnzi_squeeze_dim_forward(fnzi_window *w) {
+fnz_status fnzi_squeeze_dim_forward(fnzi_forward *w) {
   uint32_t dim;
-  FNZ_TRY(fnzi_window_dim(w, 1, w->base->rank, &dim));
+  FNZ_TRY(fnzi_forward_dim(w, 1, w->base->rank, &dim));
   return drop(w, (uint64_t)1 << dim);
 }
 
-fnz_status fnzi_squeeze_dims_forward(fnzi_window *w) {
+fnz_status fnzi_squeeze_dims_forward(fnzi_forward *w) {
   int64_t *dims;
   size_t count;
   uint64_t which = 0;
-  FNZ_TRY(fnzi_window_ints(w, 1, &dims, &count));
+  FNZ_TRY(fnzi_forward_ints(w, 1, &dims, &count));
   for (size_t k = 0; k < count; k++) {
     uint32_t dim;
     FNZ_TRY(fnzi_wrap_dim(w->ctx, w->op->name, dims[k], w->base->rank, &dim));
@@ -44,12 +44,12 @@ fnz_status fnzi_squeeze_dims_forward(fnzi_window *w) {
 
 /* A new dimension of size 1 at `dim`, counted in the result's rank. Its stride is what PyTorch
  * gives it: as if the dimension behind it were outermost. */
-fnz_status fnzi_unsqueeze_forward(fnzi_window *w) {
+fnz_status fnzi_unsqueeze_forward(fnzi_forward *w) {
   uint32_t dim, rank = w->base->rank;
   int64_t *sizes, *strides;
-  FNZ_TRY(fnzi_window_dim(w, 1, rank + 1, &dim));
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, rank + 1, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_dim(w, 1, rank + 1, &dim));
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, rank + 1, &sizes, &strides));
   for (uint32_t d = 0; d < rank; d++) {
     sizes[d + (d >= dim)] = w->base->sizes[d];
     strides[d + (d >= dim)] = w->base->strides[d];

@@ -6,17 +6,17 @@
  *   reverse   base' = as_strided_scatter(base, view, ...)
  * In a functional program the base is a dense row-major value and offset 0 is its first element;
  * whoever rewrites a program resolves the storage's coordinates to that first. */
-fnz_status fnzi_as_strided_forward(fnzi_window *w) {
+fnz_status fnzi_as_strided_forward(fnzi_forward *w) {
   int64_t *size, *stride, offset, *sizes, *strides;
   size_t rank, nstrides;
-  FNZ_TRY(fnzi_window_ints(w, 1, &size, &rank));
-  FNZ_TRY(fnzi_window_ints(w, 2, &stride, &nstrides));
-  FNZ_TRY(fnzi_window_int_or(w, 3, w->base->offset, &offset));
+  FNZ_TRY(fnzi_forward_ints(w, 1, &size, &rank));
+  FNZ_TRY(fnzi_forward_ints(w, 2, &stride, &nstrides));
+  FNZ_TRY(fnzi_forward_int_or(w, 3, w->base->offset, &offset));
   if (rank != nstrides || rank > FNZ_MAX_RANK)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL, "as_strided: %zu sizes but %zu strides", rank,
                      nstrides);
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, (uint32_t)rank, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, (uint32_t)rank, &sizes, &strides));
   for (size_t d = 0; d < rank; d++) {
     if (size[d] < 0 || stride[d] < 0)
       return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
@@ -43,7 +43,7 @@ static fnz_status scatter_strided(const fnzi_reverse *r, const fnz_geometry *g, 
 }
 
 fnz_status fnzi_as_strided_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
-  fnzi_window w = {r->emit->ctx, r->emit->arena, r->op, r->args, r->nargs, r->base, NULL, 0};
+  fnzi_forward w = {r->emit->ctx, r->emit->arena, r->op, r->args, r->nargs, r->base, NULL, 0};
   FNZ_TRY(fnzi_as_strided_forward(&w));
   return scatter_strided(r, w.out, out);
 }
@@ -51,18 +51,18 @@ fnz_status fnzi_as_strided_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
 /* --- diagonal(self, offset, dim1, dim2) ---------------------------------------------------
  *   forward   the two dimensions become one, last, that walks along both
  *   reverse   base' = diagonal_scatter(base, view, offset, dim1, dim2) */
-fnz_status fnzi_diagonal_forward(fnzi_window *w) {
+fnz_status fnzi_diagonal_forward(fnzi_forward *w) {
   const fnz_geometry *b = w->base;
   int64_t offset, *sizes, *strides;
   uint32_t a, c, k = 0;
-  FNZ_TRY(fnzi_window_int(w, 1, &offset));
-  FNZ_TRY(fnzi_window_dim(w, 2, b->rank, &a));
-  FNZ_TRY(fnzi_window_dim(w, 3, b->rank, &c));
+  FNZ_TRY(fnzi_forward_int(w, 1, &offset));
+  FNZ_TRY(fnzi_forward_dim(w, 2, b->rank, &a));
+  FNZ_TRY(fnzi_forward_dim(w, 3, b->rank, &c));
   if (a == c || b->rank < 2)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "diagonal: dimensions %u and %u; they must be two different ones", a, c);
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, b->rank - 1, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, b->rank - 1, &sizes, &strides));
   for (uint32_t d = 0; d < b->rank; d++) {
     if (d == a || d == c)
       continue;
@@ -94,20 +94,20 @@ fnz_status fnzi_diagonal_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
  *   forward   windows of `size` places every `step`; the window's places are a new last dimension
  *   reverse   base' = as_strided_scatter(base, view, ...) on the dense base, so that what no window
  *             covers stays as it was */
-fnz_status fnzi_unfold_forward(fnzi_window *w) {
+fnz_status fnzi_unfold_forward(fnzi_forward *w) {
   const fnz_geometry *b = w->base;
   int64_t size, step, *sizes, *strides;
   uint32_t dim;
-  FNZ_TRY(fnzi_window_dim(w, 1, b->rank, &dim));
-  FNZ_TRY(fnzi_window_int(w, 2, &size));
-  FNZ_TRY(fnzi_window_int(w, 3, &step));
+  FNZ_TRY(fnzi_forward_dim(w, 1, b->rank, &dim));
+  FNZ_TRY(fnzi_forward_int(w, 2, &size));
+  FNZ_TRY(fnzi_forward_int(w, 3, &step));
   int64_t n = b->rank ? b->sizes[dim] : 1;
   if (size < 0 || size > n || step < 1)
     return fnzi_fail(w->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "unfold: size %lld, step %lld on dimension %u of size %lld", (long long)size,
                      (long long)step, dim, (long long)n);
-  FNZ_TRY(fnzi_window_open(w, 1));
-  FNZ_TRY(fnzi_window_shape(w, 0, b->rank + 1, &sizes, &strides));
+  FNZ_TRY(fnzi_forward_open(w, 1));
+  FNZ_TRY(fnzi_forward_shape(w, 0, b->rank + 1, &sizes, &strides));
   for (uint32_t d = 0; d < b->rank; d++) {
     sizes[d] = d == dim ? (n - size) / step + 1 : b->sizes[d];
     strides[d] = b->strides[d];
@@ -130,7 +130,7 @@ fnz_status fnzi_unfold_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
                       {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};
     FNZ_TRY(r->emit->call(r->emit->self, FNZI_EMIT_CLONE, args, 2, dense, &on_dense.base_value));
   }
-  fnzi_window w = {r->emit->ctx, r->emit->arena, r->op, r->args, r->nargs, dense, NULL, 0};
+  fnzi_forward w = {r->emit->ctx, r->emit->arena, r->op, r->args, r->nargs, dense, NULL, 0};
   FNZ_TRY(fnzi_unfold_forward(&w));
   return scatter_strided(&on_dense, w.out, out);
 }

@@ -1,4 +1,4 @@
-/* tiling.c - which windows are pieces along a dimension, and whether they cover it. */
+/* tiling.c - which windows are tiles along a dimension, and whether they cover it. */
 #include "views/tiling.h"
 
 #include <stdlib.h>
@@ -17,8 +17,8 @@ bool fnzi_is_frame(const fnz_geometry *g) {
 
 /* Where the window lies along the only dimension that it does not show whole; false when it is none
  * or several, or with steps. */
-static bool find_piece(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
-                       fnzi_piece *out) {
+static bool find_tile(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
+                      fnzi_tile *out) {
   bool selects = window->rank + 1 == frame->rank;
   uint32_t d = 0;
   if (!selects && window->rank != frame->rank)
@@ -41,52 +41,54 @@ static bool find_piece(const fnz_geometry *frame, const fnz_geometry *window, ui
          (selects || window->strides[d] == frame->strides[d] || window->sizes[d] == 1);
 }
 
-fnz_status fnzi_run_add(fnz_context *ctx, fnzi_run *run, const fnz_geometry *frame,
-                        const fnz_geometry *window, uint32_t source, uint32_t order, bool *fits) {
+fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling, const fnz_geometry *frame,
+                           const fnz_geometry *window, uint32_t source, uint32_t order,
+                           bool *fits) {
   bool selects = window->rank < frame->rank;
   uint32_t dim;
-  fnzi_piece p = {.source = source, .order = order};
-  *fits = find_piece(frame, window, &dim, &p) &&
-          (!run->pieces.count || (selects == run->selects && dim == run->dim));
+  fnzi_tile p = {.source = source, .order = order};
+  *fits = find_tile(frame, window, &dim, &p) &&
+          (!tiling->tiles.count || (selects == tiling->selects && dim == tiling->dim));
   if (!*fits)
     return FNZ_OK;
-  run->selects = selects;
-  run->dim = dim;
-  run->size = frame->sizes[dim];
-  if (!run->pieces.count || p.start < run->first)
-    run->first = p.start;
-  if (!run->pieces.count || p.start + p.count > run->end)
-    run->end = p.start + p.count;
-  FNZI_PUSH(ctx, &run->pieces, p);
+  tiling->selects = selects;
+  tiling->dim = dim;
+  tiling->size = frame->sizes[dim];
+  if (!tiling->tiles.count || p.start < tiling->first)
+    tiling->first = p.start;
+  if (!tiling->tiles.count || p.start + p.count > tiling->end)
+    tiling->end = p.start + p.count;
+  FNZI_PUSH(ctx, &tiling->tiles, p);
   return FNZ_OK;
 }
 
-bool fnzi_run_is_apart(const fnzi_run *run, const fnz_geometry *frame, const fnz_geometry *window) {
+bool fnzi_tiling_is_apart(const fnzi_tiling *tiling, const fnz_geometry *frame,
+                          const fnz_geometry *window) {
   uint32_t dim;
-  fnzi_piece p;
-  return find_piece(frame, window, &dim, &p) && dim == run->dim &&
-         (p.start >= run->end || p.start + p.count <= run->first);
+  fnzi_tile p;
+  return find_tile(frame, window, &dim, &p) && dim == tiling->dim &&
+         (p.start >= tiling->end || p.start + p.count <= tiling->first);
 }
 
 static int by_place(const void *a, const void *b) {
-  const fnzi_piece *x = a, *y = b;
+  const fnzi_tile *x = a, *y = b;
   if (x->start != y->start)
     return x->start < y->start ? -1 : 1;
   return x->order < y->order ? -1 : x->order > y->order;
 }
 
-static void reverse(fnzi_piece *p, size_t n) {
+static void reverse(fnzi_tile *p, size_t n) {
   for (size_t k = 0; k < n / 2; k++) {
-    fnzi_piece swapped = p[k];
+    fnzi_tile swapped = p[k];
     p[k] = p[n - 1 - k];
     p[n - 1 - k] = swapped;
   }
 }
 
-/* Most programs write from front to back, and pieces are found that way or from the last one. */
-static void sort(fnzi_run *run) {
-  fnzi_piece *p = run->pieces.data;
-  size_t n = run->pieces.count, i = 1;
+/* Most programs write from front to back, and tiles are found that way or from the last one. */
+static void sort(fnzi_tiling *tiling) {
+  fnzi_tile *p = tiling->tiles.data;
+  size_t n = tiling->tiles.count, i = 1;
   if (n > 1 && by_place(&p[0], &p[1]) > 0)
     reverse(p, n);
   while (i < n && by_place(&p[i - 1], &p[i]) < 0)
@@ -95,25 +97,25 @@ static void sort(fnzi_run *run) {
     qsort(p, n, sizeof *p, by_place);
 }
 
-static bool same_place(const fnzi_piece *a, const fnzi_piece *b) {
+static bool same_place(const fnzi_tile *a, const fnzi_tile *b) {
   return a->start == b->start && a->count == b->count;
 }
 
-static void keep_first_of_place(fnzi_run *run) {
-  fnzi_piece *p = run->pieces.data;
+static void keep_first_of_place(fnzi_tiling *tiling) {
+  fnzi_tile *p = tiling->tiles.data;
   size_t kept = 1;
-  for (size_t i = 1; i < run->pieces.count; i++)
+  for (size_t i = 1; i < tiling->tiles.count; i++)
     if (!same_place(&p[kept - 1], &p[i]))
       p[kept++] = p[i];
-  run->pieces.count = kept;
+  tiling->tiles.count = kept;
 }
 
-bool fnzi_run_covers(fnzi_run *run) {
-  const fnzi_piece *last = NULL;
+bool fnzi_tiling_covers(fnzi_tiling *tiling) {
+  const fnzi_tile *last = NULL;
   int64_t end = 0;
-  sort(run);
-  for (size_t i = 0; i < run->pieces.count; i++) {
-    const fnzi_piece *p = &run->pieces.data[i];
+  sort(tiling);
+  for (size_t i = 0; i < tiling->tiles.count; i++) {
+    const fnzi_tile *p = &tiling->tiles.data[i];
     if (last && same_place(last, p))
       continue;
     if (p->start != end)
@@ -121,8 +123,8 @@ bool fnzi_run_covers(fnzi_run *run) {
     end += p->count;
     last = p;
   }
-  if (!last || end != run->size || last->start == 0)
+  if (!last || end != tiling->size || last->start == 0)
     return false;
-  keep_first_of_place(run);
+  keep_first_of_place(tiling);
   return true;
 }

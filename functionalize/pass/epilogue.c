@@ -89,7 +89,7 @@ static fnz_status check(const epilogue *e, size_t k) {
         name);
   if (!o->spec.metadata)
     return FNZ_OK;
-  const fnzi_alias *root = e->p->roots[o->input], *now = o->tensor->node;
+  const fnzi_alias *root = e->p->roots[o->input], *now = o->tensor->alias;
   if (now->low >= root->low && now->high <= root->high)
     return FNZ_OK;
   return fnzi_fail_for(
@@ -115,8 +115,8 @@ static fnz_status write_back(epilogue *e, size_t k) {
   const fnz_geometry *g = fnzi_value_at(e->p->to, e->p->into, input)->geometry;
   uint32_t value;
   if (o->spec.metadata) {
-    FNZ_TRY(reshape(e, input, &o->tensor->node->geometry));
-    g = &o->tensor->node->geometry;
+    FNZ_TRY(reshape(e, input, &o->tensor->alias->geometry));
+    g = &o->tensor->alias->geometry;
     FNZ_TRY(fnzi_intern_geometry(e->p->to, g, &g));
   }
   if (!is_written(e, k))

@@ -94,7 +94,7 @@ static fnz_status wrap_value(fnzi_pass *p, uint32_t value, fnz_tensor **out) {
 static fnz_status open_root(fnzi_pass *p, fnzi_pass_merged *j) {
   fnz_tensor *all;
   FNZ_TRY(wrap_value(p, j->value, &all));
-  j->root = fnzi_alias_retain(all->node);
+  j->root = fnzi_alias_retain(all->alias);
   fnz_tensor_release(all);
   return FNZ_OK;
 }
@@ -117,7 +117,7 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
   else
     FNZ_TRY(wrap_value(p, value, &p->inputs[k]));
   p->inputs[k]->refs++;
-  p->roots[k] = fnzi_alias_retain(p->inputs[k]->node);
+  p->roots[k] = fnzi_alias_retain(p->inputs[k]->alias);
   FNZ_TRY(fnzi_tensor_on(p->world, p->roots[k], &callers));
   p->tensors[from->u.value] = p->inputs[k];
   return FNZ_OK;

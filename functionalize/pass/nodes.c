@@ -92,8 +92,8 @@ static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_request *reque
     fnz_tensor *t = request->out.data[i];
     if (r->values[i] == UINT64_MAX)
       continue;
-    if (!t || t->node->geometry.dtype != r->expected[i]->dtype ||
-        !fnzi_same_sizes(&t->node->geometry, r->expected[i]))
+    if (!t || t->alias->geometry.dtype != r->expected[i]->dtype ||
+        !fnzi_same_sizes(&t->alias->geometry, r->expected[i]))
       return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL,
                        "the recorded sizes or dtype of %s are not what %s gives",
                        p->graph->values.data[r->values[i]].name, request->op->name);

@@ -11,16 +11,16 @@ enum { MOST_VIEWS = 64 };
 
 /* The view operator of a view call; for an in-place one, its other form. NULL when there is none.
  */
-static const fnz_op *view_of(const fnzi_opening *o) {
+static const fnz_op *view_of(const fnzi_view_call *o) {
   const fnz_op *op = fnz_op_is_mutating(o->op) ? fnz_op_functional_twin(o->op) : o->op;
   return op && fnz_op_is_view(op) && op->nparams >= o->nargs ? op : NULL;
 }
 
 static fnz_status add_view(fnzi_pass *p, const fnzi_alias *a, fnz_view_call *out) {
-  const fnz_op *op = view_of(a->opening);
+  const fnz_op *op = view_of(a->view_call);
   fnz_arg *args;
   FNZI_NEW(&p->arena, op->nparams, &args);
-  memcpy(args, a->opening->args, a->opening->nargs * sizeof *args);
+  memcpy(args, a->view_call->args, a->view_call->nargs * sizeof *args);
   args[0] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
   *out = (fnz_view_call){op, args, op->nparams, a->index};
   return FNZ_OK;
@@ -32,7 +32,8 @@ static const fnzi_alias *input_above(const fnzi_alias *a, size_t *count) {
   for (*count = 0; a && *count <= MOST_VIEWS; a = a->parent, (*count)++) {
     if (a->input)
       return a;
-    if (!a->opening || !view_of(a->opening) || fnzi_view_counts_from_storage(a->opening->view))
+    if (!a->view_call || !view_of(a->view_call) ||
+        fnzi_view_counts_from_storage(a->view_call->view))
       return NULL;
   }
   return NULL;
@@ -40,10 +41,10 @@ static const fnzi_alias *input_above(const fnzi_alias *a, size_t *count) {
 
 static fnz_status share_with_input(fnzi_pass *p, const fnz_tensor *t, fnz_output_spec *spec) {
   size_t count;
-  const fnzi_alias *above = input_above(t->node, &count), *a = t->node;
+  const fnzi_alias *above = input_above(t->alias, &count), *a = t->alias;
   fnz_view_call *views;
   spec->sharing = FNZ_SHARING_INPUT_VIEW;
-  spec->of = (above ? above->input : t->node->storage->input) - 1;
+  spec->of = (above ? above->input : t->alias->storage->input) - 1;
   FNZ_TRY(fnzi_intern_geometry(p->to, &a->geometry, &spec->window));
   if (!above || !count)
     return FNZ_OK;
@@ -57,7 +58,7 @@ static fnz_status share_with_input(fnzi_pass *p, const fnz_tensor *t, fnz_output
 
 /* --- outputs of one memory -------------------------------------------------------------------- */
 static const fnzi_alias *node_of(const fnzi_outputs *out, uint32_t k) {
-  return out->data[k].tensor->node;
+  return out->data[k].tensor->alias;
 }
 
 /* Output k, which shows more of the memory, becomes the one that the others refer to. */
@@ -72,16 +73,16 @@ static fnz_status lead(fnzi_pass *p, fnzi_outputs *out, uint32_t k, uint32_t bef
   old->of = k;
   new->sharing = FNZ_SHARING_NEW;
   new->of = 0;
-  out->data[k].tensor->node->storage->output = k + 1;
+  out->data[k].tensor->alias->storage->output = k + 1;
   return fnzi_intern_geometry(p->to, &node_of(out, k)->geometry, &new->window);
 }
 
 static fnz_status share_with_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   fnz_tensor *t = out->data[k].tensor;
   fnz_output_spec *spec = &out->data[k].spec;
-  uint32_t first = t->node->storage->output;
+  uint32_t first = t->alias->storage->output;
   if (!first) {
-    t->node->storage->output = t->output = k + 1;
+    t->alias->storage->output = t->output = k + 1;
     return FNZ_OK;
   }
   if (t->output) {
@@ -89,7 +90,7 @@ static fnz_status share_with_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k)
     spec->of = t->output - 1;
     return FNZ_OK;
   }
-  const fnzi_alias *a = t->node, *b = node_of(out, first - 1);
+  const fnzi_alias *a = t->alias, *b = node_of(out, first - 1);
   t->output = k + 1;
   FNZ_TRY(fnzi_intern_geometry(p->to, &b->geometry, &out->data[first - 1].spec.window));
   FNZ_TRY(fnzi_intern_geometry(p->to, &a->geometry, &spec->window));
@@ -107,11 +108,11 @@ static fnz_status share_with_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k)
 static void mark_inputs(fnzi_pass *p, bool moved) {
   for (uint32_t k = 0; k < p->graph->ninputs; k++) {
     fnz_tensor *t = p->inputs[k];
-    if (!t || moved != (t->node->storage != p->roots[k]->storage))
+    if (!t || moved != (t->alias->storage != p->roots[k]->storage))
       continue;
     t->input = k + 1;
-    t->node->input = t->node->input ? t->node->input : k + 1;
-    t->node->storage->input = t->node->storage->input ? t->node->storage->input : k + 1;
+    t->alias->input = t->alias->input ? t->alias->input : k + 1;
+    t->alias->storage->input = t->alias->storage->input ? t->alias->storage->input : k + 1;
   }
 }
 
@@ -134,13 +135,13 @@ static fnz_status share(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
     o->spec.of = t->input - 1;
     return FNZ_OK;
   }
-  return t->node->storage->input ? share_with_input(p, t, &o->spec) : share_with_output(p, out, k);
+  return t->alias->storage->input ? share_with_input(p, t, &o->spec) : share_with_output(p, out, k);
 }
 
 fnz_status fnzi_share_outputs(fnzi_pass *p, fnzi_outputs *out) {
   mark_inputs(p, false);
   for (uint32_t k = 0; k < out->mutations; k++)
-    if (out->data[k].spec.set && out->data[k].tensor->node->storage->input)
+    if (out->data[k].spec.set && out->data[k].tensor->alias->storage->input)
       FNZ_TRY(share_with_input(p, out->data[k].tensor, &out->data[k].spec));
   mark_inputs(p, true);
   for (size_t k = out->mutations; k < out->count; k++)

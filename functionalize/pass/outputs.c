@@ -9,12 +9,12 @@
 
 /* --- inputs that must be merged in another way ------------------------------------------------ */
 static bool is_moved(const fnzi_pass *p, uint32_t k) {
-  return p->inputs[k]->node->storage != p->roots[k]->storage;
+  return p->inputs[k]->alias->storage != p->roots[k]->storage;
 }
 
 /* It has other sizes, strides or offset than at first. */
 static bool is_reshaped(const fnzi_pass *p, uint32_t k) {
-  return !fnzi_geometry_equal(&p->inputs[k]->node->geometry, &p->roots[k]->geometry);
+  return !fnzi_geometry_equal(&p->inputs[k]->alias->geometry, &p->roots[k]->geometry);
 }
 
 static fnzi_pass_merged *merged_of(const fnzi_pass *p, uint32_t k) {
@@ -71,7 +71,7 @@ static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi
 
 /* The input shows all of the memory that it came with, at every size. */
 static bool shows_all(const fnzi_pass *p, uint32_t k) {
-  const fnzi_alias *root = p->roots[k], *now = p->inputs[k]->node;
+  const fnzi_alias *root = p->roots[k], *now = p->inputs[k]->alias;
   bool inside = now->low <= root->low && now->high >= root->high, all = inside && now->compact;
   if (inside && !all && (now->repeats || !root->compact)) {
     fnzi_relation r = fnzi_relate(&now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
@@ -110,7 +110,7 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   if (p->to->inputs[k].written && !o.spec.metadata)
     return FNZ_OK;
   o.written = o.written && !left && !p->to->inputs[k].written;
-  return add_value(p, out, o, p->inputs[k]->node);
+  return add_value(p, out, o, p->inputs[k]->alias);
 }
 
 /* The final values of synthetic bases. */
@@ -132,7 +132,7 @@ static fnz_status add_user_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   fnzi_output o = {.spec = p->from->outputs[k], .arg = *a};
   if (a->tag == FNZ_ARG_VALUE) {
     o.tensor = p->tensors[a->u.value];
-    return add_value(p, out, o, o.tensor->node);
+    return add_value(p, out, o, o.tensor->alias);
   }
   if (fnzi_is_reference(a)) {
     FNZ_TRY(fnzi_pass_other(p, &o.arg));

@@ -36,7 +36,7 @@ static fnz_tensor *returned(const fnzi_pass *p, const fnzi_node *node, uint32_t 
   const fnz_arg *arg = param ? &node->args[param - op->params] : NULL;
   fnz_tensor *t = arg && arg->tag == FNZ_ARG_VALUE ? p->tensors[arg->u.value] : NULL;
   const fnz_geometry *g = p->graph->values.data[node->outputs[k].u.value].geometry;
-  return t && g && fnzi_same_sizes(&t->node->geometry, g) ? t : NULL;
+  return t && g && fnzi_same_sizes(&t->alias->geometry, g) ? t : NULL;
 }
 
 static fnz_status bind_unknown(void *user, const fnz_arg *arg) {

@@ -117,12 +117,13 @@ fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {
 
 /* --- runs ------------------------------------------------------------------------------------- */
 /* The last scatter is added first. */
-static fnz_status add_piece(fnzi_tidy *t, fnzi_run *r, const fnzi_rec_fact *scatter, bool *fits) {
+static fnz_status add_piece(fnzi_tidy *t, fnzi_tiling *r, const fnzi_rec_fact *scatter,
+                            bool *fits) {
   const fnz_geometry *frame;
   fnzi_arena_reset(t->scratch);
   FNZ_TRY(fnzi_tidy_frame(t, scatter->value, false, &frame));
-  return fnzi_run_add(t->tape->ctx, r, frame, scatter->window, scatter->source,
-                      (uint32_t)r->pieces.count, fits);
+  return fnzi_tiling_add(t->tape->ctx, r, frame, scatter->window, scatter->source,
+                         (uint32_t)r->tiles.count, fits);
 }
 
 /* Only the next scatter uses it. */
@@ -132,15 +133,15 @@ static bool is_inner(const fnzi_tidy *t, const fnzi_rec_fact *s) {
 }
 
 /* The last scatter becomes one node of all pieces; the others are not needed any more. */
-static fnz_status join(fnzi_tidy *t, const fnzi_run *r, uint32_t last) {
+static fnz_status join(fnzi_tidy *t, const fnzi_tiling *r, uint32_t last) {
   fnzi_tape_node *n = &t->tape->nodes.data[t->tape->values.data[last].node];
   const fnz_op *op = fnzi_emitted_op(r->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT);
   fnz_arg *args, *items;
   FNZI_NEW(&t->tape->program->arena, op->nparams, &args);
-  FNZI_NEW(&t->tape->program->arena, r->pieces.count, &items);
-  for (size_t i = 0; i < r->pieces.count; i++)
-    items[i] = fnzi_arg_value((fnz_handle)r->pieces.data[i].source + 1);
-  args[0] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)r->pieces.count, .u.list = items};
+  FNZI_NEW(&t->tape->program->arena, r->tiles.count, &items);
+  for (size_t i = 0; i < r->tiles.count; i++)
+    items[i] = fnzi_arg_value((fnz_handle)r->tiles.data[i].source + 1);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_LIST, .count = (uint32_t)r->tiles.count, .u.list = items};
   args[1] = fnzi_arg_int(r->dim);
   n->op = op;
   n->args = args;
@@ -150,18 +151,18 @@ static fnz_status join(fnzi_tidy *t, const fnzi_run *r, uint32_t last) {
 
 /* Walks from the last scatter of a run down to its first. A scatter inside of a run is not the last
  * of another run, so that each is walked over once. */
-static fnz_status one_run(fnzi_tidy *t, fnzi_run *r, fnzi_rec_fact *last) {
+static fnz_status one_run(fnzi_tidy *t, fnzi_tiling *r, fnzi_rec_fact *last) {
   fnzi_rec_fact *s = last, *under;
   size_t length = 0;
   bool fits = true;
-  r->pieces.count = 0;
+  r->tiles.count = 0;
   FNZ_TRY(add_piece(t, r, last, &fits));
   for (; fits && is_inner(t, under = fnzi_rec_fact_of(t, s->base)); length += fits) {
     FNZ_TRY(add_piece(t, r, under, &fits));
     under->walked = fits;
     s = under;
   }
-  const bool all = r->pieces.count > 1 && fnzi_run_covers(r);
+  const bool all = r->tiles.count > 1 && fnzi_tiling_covers(r);
   if (!fnzi_tidy_agreed(t, all) || !all)
     return FNZ_OK;
   s = last;
@@ -173,13 +174,13 @@ static fnz_status one_run(fnzi_tidy *t, fnzi_run *r, fnzi_rec_fact *last) {
 }
 
 fnz_status fnzi_tidy_runs(fnzi_tidy *t) {
-  fnzi_run r = {.pieces = {NULL, 0, 0}};
+  fnzi_tiling r = {.tiles = {NULL, 0, 0}};
   fnz_status status = FNZ_OK;
   for (size_t i = t->facts.count; i-- > 0 && status == FNZ_OK;) {
     fnzi_rec_fact *s = &t->facts.data[i];
     if (s->kind == FNZI_FACT_SCATTER_INTO && !s->walked && fnzi_rec_fact_of(t, s->base))
       status = one_run(t, &r, s);
   }
-  FNZI_VEC_FREE(t->tape->ctx, &r.pieces);
+  FNZI_VEC_FREE(t->tape->ctx, &r.tiles);
   return status;
 }

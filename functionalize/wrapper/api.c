@@ -119,7 +119,7 @@ fnz_status fnz_tensor_call(fnz_world *world, const char *op, const fnz_arg *args
 }
 
 const fnz_geometry *fnz_tensor_geometry(const fnz_tensor *tensor) {
-  return &tensor->node->geometry;
+  return &tensor->alias->geometry;
 }
 
 fnz_status fnz_tensor_read(fnz_tensor *tensor, fnz_handle *out) {
@@ -132,9 +132,9 @@ fnz_status fnz_tensor_read(fnz_tensor *tensor, fnz_handle *out) {
 }
 
 bool fnz_tensor_shares(const fnz_tensor *a, const fnz_tensor *b) {
-  return a->node->storage == b->node->storage;
+  return a->alias->storage == b->alias->storage;
 }
 
 uint64_t fnz_tensor_version(const fnz_tensor *tensor) {
-  return tensor->node->storage->version;
+  return tensor->alias->storage->version;
 }

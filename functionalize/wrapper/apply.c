@@ -137,7 +137,7 @@ static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz
   bool casts = r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY);
   if ((!casts && r->op != fnzi_emitted_op(FNZI_EMIT_CLONE)) || r->args[0].tag != FNZ_ARG_VALUE)
     return FNZ_OK;
-  const fnz_geometry *self = &r->args[0].u.tensor->node->geometry;
+  const fnz_geometry *self = &r->args[0].u.tensor->alias->geometry;
   const fnz_arg *format = &r->args[fnzi_op_param(r->op, "memory_format")];
   const fnz_arg *dtype = casts ? &r->args[fnzi_op_param(r->op, "dtype")] : NULL;
   bool keeps = format->tag == FNZ_ARG_DEFAULT || format->tag == FNZ_ARG_NONE;

@@ -9,7 +9,7 @@
 
 /* The alias may end. */
 static void remove_dirty(fnzi_alias *a) {
-  fnzi_storage *s = a->storage;
+  fnzi_wrap_storage *s = a->storage;
   for (size_t i = 0; i < s->dirty.count; i++) {
     if (s->dirty.data[i] != a)
       continue;
@@ -114,7 +114,7 @@ static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_alias *a) {
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s is written through, and the memory it belongs to comes in as a tensor that "
                    "shows elements in several places; pass a clone() of that input",
-                   a->opening ? a->opening->op->name : "a view");
+                   a->view_call ? a->view_call->op->name : "a view");
 }
 
 /* The cheapest way by which `a` goes back into the root. A way costs a node for each reverse and
@@ -156,7 +156,7 @@ static fnz_status find_way(fnz_world *world, fnzi_alias *a, way *w) {
 
 /* Not *joins: it does not fit among the pending ones. */
 static fnz_status join_pending(fnz_world *world, fnzi_alias *dirty, bool *joins) {
-  FNZ_TRY(fnzi_gather(world, dirty, joins));
+  FNZ_TRY(fnzi_wrap_pending_add(world, dirty, joins));
   if (*joins)
     mark_clean(dirty);
   return FNZ_OK;
@@ -166,23 +166,23 @@ static fnz_status join_pending(fnz_world *world, fnzi_alias *dirty, bool *joins)
  * older writes are pending (pending.c), a dirty alias that fits among them joins them and costs
  * nothing now. One that does not fit may lie over them: then they go first, and its value is put
  * into the root's, by the cheapest way, with the line and the reason of its write. */
-fnz_status fnzi_commit(fnz_world *world, fnzi_alias *dirty) {
+fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_alias *dirty) {
   fnzi_alias *root = dirty->storage->root, *a;
   bool joins = false;
   fnzi_held *value;
   way w;
-  if (dirty->storage->gathered)
+  if (dirty->storage->pending)
     FNZ_TRY(join_pending(world, dirty, &joins));
   if (joins)
     return FNZ_OK;
-  FNZ_TRY(fnzi_put_gathered(world, dirty->storage));
+  FNZ_TRY(fnzi_wrap_commit_pending(world, dirty->storage));
   const char *reader = world->source;
   const fnzi_why why = world->why;
   a = fnzi_alias_retain(dirty);
   mark_clean(a);
   world->source = a->source;
-  world->why = (fnzi_why){a->writer, why.reader, a->opening ? a->opening->node : NULL, why.output,
-                          FNZI_CAUSE_WRITE};
+  world->why = (fnzi_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
+                          why.output, FNZI_CAUSE_WRITE};
   fnz_status status = find_way(world, a, &w);
   if (status == FNZ_OK)
     status = w.nlinks ? reverse_links(world, w.links, w.nlinks, a->value, &value)
@@ -196,20 +196,20 @@ fnz_status fnzi_commit(fnz_world *world, fnzi_alias *dirty) {
 }
 
 /* What is dirty may be all that the pending writes lack to cover the root. */
-fnz_status fnzi_put_gathered(fnz_world *world, fnzi_storage *s) {
+fnz_status fnzi_wrap_commit_pending(fnz_world *world, fnzi_wrap_storage *s) {
   bool joins;
-  if (!s->gathered)
+  if (!s->pending)
     return FNZ_OK;
-  for (size_t i = 0; fnzi_gathered_lacks_little(s) && i < s->dirty.count; i += !joins)
+  for (size_t i = 0; fnzi_wrap_pending_nearly_covers(s) && i < s->dirty.count; i += !joins)
     FNZ_TRY(join_pending(world, s->dirty.data[i], &joins));
-  return fnzi_gathered_end(world, s);
+  return fnzi_wrap_pending_apply(world, s);
 }
 
 /* --- writing ---------------------------------------------------------------------------------- */
 /* Other dirty aliases keep no byte of the target: those that lie in it are overwritten, those that
  * it meets in part are committed before. */
 static fnz_status make_way(fnz_world *world, fnzi_alias *target) {
-  fnzi_storage *s = target->storage;
+  fnzi_wrap_storage *s = target->storage;
   for (size_t i = 0; i < s->dirty.count;) {
     fnzi_alias *d = s->dirty.data[i];
     fnzi_relation r = d == target ? FNZI_DISJOINT : fnzi_alias_relate(target, d);
@@ -220,41 +220,41 @@ static fnz_status make_way(fnz_world *world, fnzi_alias *target) {
       d->unread = NULL;
       remove_dirty(d);
     } else {
-      FNZ_TRY(fnzi_commit(world, d));
+      FNZ_TRY(fnzi_wrap_commit(world, d));
     }
   }
   return FNZ_OK;
 }
 
-/* Writes through the same alias, or through windows of the same opening, are one entry. */
-static bool extends_newest(const fnzi_storage *s, const fnzi_alias *a) {
-  const fnzi_alias *who = s->log.count ? s->log.data[s->newest].who : NULL;
-  return who && (who == a || fnzi_are_siblings(who, a));
+/* Writes through one alias, or through windows of one view call, are one entry. */
+static bool extends_newest(const fnzi_wrap_storage *s, const fnzi_alias *a) {
+  const fnzi_alias *last = s->log.count ? s->log.data[s->newest].alias : NULL;
+  return last && (last == a || fnzi_are_siblings(last, a));
 }
 
-/* Inputs that lie in one memory say which of them were written. */
+/* Of inputs in one memory the pass wants to know which were written. */
 static void note_watched(const fnzi_alias *a) {
-  const fnzi_storage *s = a->storage;
+  const fnzi_wrap_storage *s = a->storage;
   for (size_t i = 0; i < s->nwatched; i++)
     s->watched[i]->touched = s->watched[i]->touched || s->watched[i] == a ||
                              fnzi_alias_relate(a, s->watched[i]) != FNZI_DISJOINT;
 }
 
 static fnz_status log_write(fnzi_alias *a) {
-  fnzi_storage *s = a->storage;
+  fnzi_wrap_storage *s = a->storage;
   note_watched(a);
   a->written = s->version + 1;
   if (extends_newest(s, a)) {
     s->log.data[s->newest].last = ++s->version;
     return FNZ_OK;
   }
-  const fnzi_entry e = {a, s->version + 1, s->version + 1};
+  const fnzi_log_entry e = {a, s->version + 1, s->version + 1};
   if (s->log.count < FNZI_LOG) {
     FNZI_PUSH(s->world->ctx, &s->log, e);
     s->newest = s->log.count - 1;
   } else {
     s->newest = (s->newest + 1) % FNZI_LOG;
-    fnzi_alias_release(s->log.data[s->newest].who);
+    fnzi_alias_release(s->log.data[s->newest].alias);
     s->log.data[s->newest] = e;
   }
   fnzi_alias_retain(a);
@@ -264,14 +264,14 @@ static fnz_status log_write(fnzi_alias *a) {
 
 /* Where FNZI_MAX_DIRTY are dirty, the oldest becomes pending or is committed. */
 static fnz_status mark_dirty(fnz_world *world, fnzi_alias *a) {
-  fnzi_storage *s = a->storage;
+  fnzi_wrap_storage *s = a->storage;
   bool joins = false;
   if (a->dirty || !a->parent)
     return FNZ_OK;
   if (s->dirty.count == FNZI_MAX_DIRTY) {
     FNZ_TRY(join_pending(world, s->dirty.data[0], &joins));
     if (!joins)
-      FNZ_TRY(fnzi_commit(world, s->dirty.data[0]));
+      FNZ_TRY(fnzi_wrap_commit(world, s->dirty.data[0]));
   }
   FNZI_PUSH(world->ctx, &s->dirty, a);
   fnzi_alias_retain(a);
@@ -279,14 +279,14 @@ static fnz_status mark_dirty(fnz_world *world, fnzi_alias *a) {
   return FNZ_OK;
 }
 
-static fnz_status refuse_entangled(const fnzi_storage *s) {
+static fnz_status refuse_maybe_aliased(const fnzi_wrap_storage *s) {
   return fnzi_fail(s->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "this writes memory that a result of a %s may share or not; clone() what its "
                    "body returns",
-                   s->entangled);
+                   s->maybe_aliased);
 }
 
-/* At all sizes. */
+/* It has no element, at all sizes. */
 static bool is_nothing(const fnzi_alias *target) {
   const bool nothing = fnz_geometry_numel(&target->geometry) == 0;
   return fnzi_agreed(target->storage->world->decisions, nothing) && nothing;
@@ -294,18 +294,18 @@ static bool is_nothing(const fnzi_alias *target) {
 
 fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
   fnz_world *world = target->storage->world;
-  if (target->storage->entangled)
-    return refuse_entangled(target->storage);
+  if (target->storage->maybe_aliased)
+    return refuse_maybe_aliased(target->storage);
   target->source = world->source;
   fnzi_note_unread(world, target->unread);
   target->writer = target->unread = world->why.reader;
   if (is_nothing(target))
-    return log_write(target); /* a write all the same */
+    return log_write(target); /* it counts as a write */
   FNZ_TRY(make_way(world, target));
   FNZ_TRY(mark_dirty(world, target));
   FNZ_TRY(log_write(target));
   if (!target->parent)
-    fnzi_gathered_forget(target->storage);
+    fnzi_wrap_pending_drop(target->storage);
   fnzi_alias_set_value(target, value);
   return FNZ_OK;
 }

@@ -50,7 +50,7 @@ static fnz_status check_self(fnz_world *world, const fnzi_request *r) {
 
 static fnz_status view_request(fnz_world *world, fnzi_request *r, const fnzi_view *row) {
   FNZ_TRY(check_self(world, r));
-  return open_view(world, self_of(r)->node, row, r->op, r->args, r->op->nparams, keep_result, r);
+  return open_view(world, self_of(r)->alias, row, r->op, r->args, r->op->nparams, keep_result, r);
 }
 
 /* --- composites ------------------------------------------------------------------------------- */
@@ -71,7 +71,7 @@ static fnz_status copy_step(fnz_world *world, fnzi_request *r, const fnz_op *op,
   return status;
 }
 
-static fnz_status item_steps(fnz_world *world, fnzi_request *r, const fnzi_item *item,
+static fnz_status item_steps(fnz_world *world, fnzi_request *r, const fnzi_composite_item *item,
                              fnz_tensor **at) {
   for (size_t i = 0; i < item->nsteps; i++) {
     const fnz_op *op = item->steps[i].op;
@@ -79,7 +79,7 @@ static fnz_status item_steps(fnz_world *world, fnzi_request *r, const fnzi_item 
     bool is_last = i + 1 == item->nsteps;
     if (!row)
       return copy_step(world, r, op, item->steps[i].args, item->steps[i].nargs, *at);
-    FNZ_TRY(open_view(world, (*at)->node, row, op, item->steps[i].args, item->steps[i].nargs,
+    FNZ_TRY(open_view(world, (*at)->alias, row, op, item->steps[i].args, item->steps[i].nargs,
                       is_last ? keep_result : keep_next, is_last ? (void *)r : (void *)at));
   }
   return item->nsteps ? FNZ_OK : fnzi_give(world, r, *at);
@@ -93,7 +93,7 @@ static fnz_status resolve(fnz_world *world, const fnzi_request *r, const fnz_op 
   FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, tensors, &count));
   FNZI_NEW(&world->scratch, count, &geometries);
   for (size_t i = 0; i < count; i++)
-    geometries[i] = &(*tensors)[i]->node->geometry;
+    geometries[i] = &(*tensors)[i]->alias->geometry;
   return fnzi_composite_resolve(&world->scratch, row, op, r->args, r->op->nparams, geometries,
                                 count, out);
 }
@@ -176,7 +176,7 @@ static fnz_status inplace_view_request(fnz_world *world, fnzi_request *r, fnzi_r
     nargs = resolution.items[0].steps[0].nargs;
     route = fnzi_route_of(world, op);
   }
-  FNZ_TRY(open_view(world, self->node, route.view, op, args, nargs, keep_moved, self));
+  FNZ_TRY(open_view(world, self->alias, route.view, op, args, nargs, keep_moved, self));
   return fnzi_give(world, r, self);
 }
 
@@ -249,7 +249,7 @@ static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
   const fnz_tensor *self = self_of(r);
   if (world->decisions || !self)
     return FNZ_OK;
-  int64_t count = fnz_geometry_numel(&self->node->geometry);
+  int64_t count = fnz_geometry_numel(&self->alias->geometry);
   return count == 1 ? FNZ_OK
                     : fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                                 "%s takes a tensor of one element, `%s` has %lld; reduce it by "
@@ -259,7 +259,7 @@ static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
 
 /* Of a window into other memory, a value is only its elements, in rows. */
 static fnz_status check_memory(fnz_world *world, const fnzi_request *r) {
-  const fnzi_alias *node = self_of(r) ? self_of(r)->node : NULL;
+  const fnzi_alias *node = self_of(r) ? self_of(r)->alias : NULL;
   if (!node || !node->parent || (fnzi_is_contiguous(&node->geometry) && node->geometry.offset == 0))
     return FNZ_OK;
   return fnzi_fail(

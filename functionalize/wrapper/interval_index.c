@@ -1,18 +1,18 @@
-/* interval_index.c - tensors sorted by where they lie in their storages.
+/* interval_index.c - tensors sorted by their place in their storages.
  *
- * The windows of a storage are laid out along one axis on which most of them are apart: its bytes,
- * or its bytes modulo a stride. Rows lie apart by their bytes; columns all lie between the first
- * byte and the last, and are apart modulo the bytes of a row.
+ * The windows of a storage become intervals of an axis on which most of them are apart: its bytes,
+ * or its bytes modulo a stride. Rows are apart by their bytes; columns all lie between the first
+ * byte and the last, but are apart modulo the bytes of a row.
  *
- * A pass over a program of symbolic sizes writes down each answer, and all passes must ask the same
- * questions: for these all windows of a storage are near each other, in the order of the list. */
+ * With symbolic sizes each answer is logged, and passes at different sizes must ask the same
+ * questions. There all windows of a storage count as near, in the order of the list. */
 #include "functionalize/wrapper/interval_index.h"
 
 #include <stdlib.h>
 
 /* --- axes ------------------------------------------------------------------------------------- */
-/* The interval of bytes modulo `period` that holds the window; all of [0, period) where it goes
- * round. */
+/* The interval of bytes modulo `period` that holds the window; all of [0, period) where it wraps
+ * around. */
 static void lay(const fnzi_alias *a, int64_t period, int64_t *low, int64_t *high) {
   const fnz_geometry *g = &a->geometry;
   int64_t bytes = (int64_t)fnzi_dtype(g->dtype)->bytes, size = bytes;
@@ -34,44 +34,45 @@ static void lay(const fnzi_alias *a, int64_t period, int64_t *low, int64_t *high
   }
 }
 
-/* How much of the axis the windows fill all together, in periods: little where they are apart. */
-static double filling(const fnzi_member *m, size_t count, int64_t period) {
+/* The sum of the lengths of all windows on the axis, in periods: small where they are apart. */
+static double filled(const fnzi_interval *m, size_t count, int64_t period) {
   int64_t low, high;
   double sum = 0;
   for (size_t k = 0; k < count; k++) {
-    lay(m[k].tensor->node, period, &low, &high);
+    lay(m[k].tensor->alias, period, &low, &high);
     sum += (double)(high - low) / (double)period;
   }
   return sum;
 }
 
-/* The members of one storage. */
-static void lay_out(fnzi_member *m, size_t count) {
-  const fnzi_alias *root = m->tensor->node->storage->root;
+/* Chooses the axis for one storage: that on which its windows fill least. */
+static void lay_out(fnzi_interval *m, size_t count) {
+  const fnzi_alias *root = m->tensor->alias->storage->root;
   int64_t bytes = (int64_t)fnzi_dtype(root->geometry.dtype)->bytes;
   int64_t period = root->high > 0 ? root->high : 1, step;
-  double least = filling(m, count, period);
+  double least = filled(m, count, period);
   for (uint32_t d = 0; d < root->geometry.rank && least > 2; d++) {
     if (!fnzi_mul_i64(root->geometry.strides[d], bytes, &step) || step <= 0)
       continue;
-    double next = filling(m, count, step);
+    double next = filled(m, count, step);
     if (next < least) {
       least = next;
       period = step;
     }
   }
   for (size_t k = 0; k < count; k++)
-    lay(m[k].tensor->node, period, &m[k].low, &m[k].high);
+    lay(m[k].tensor->alias, period, &m[k].low, &m[k].high);
 }
 
-/* --- members ---------------------------------------------------------------------------------- */
+/* --- intervals ----------------------------------------------------------------------------------
+ */
 static int by_number(uintptr_t a, uintptr_t b) {
   return a < b ? -1 : a > b;
 }
 
 static int by_tensor(const void *a, const void *b) {
-  const fnzi_member *x = a, *y = b;
-  int order = by_number((uintptr_t)x->tensor->node->storage, (uintptr_t)y->tensor->node->storage);
+  const fnzi_interval *x = a, *y = b;
+  int order = by_number((uintptr_t)x->tensor->alias->storage, (uintptr_t)y->tensor->alias->storage);
   if (order == 0)
     order = by_number((uintptr_t)x->tensor, (uintptr_t)y->tensor);
   return order ? order : by_number(x->first, y->first);
@@ -79,87 +80,89 @@ static int by_tensor(const void *a, const void *b) {
 
 /* Of one storage. */
 static int by_place(const void *a, const void *b) {
-  const fnzi_member *x = a, *y = b;
+  const fnzi_interval *x = a, *y = b;
   if (x->low != y->low)
     return x->low < y->low ? -1 : 1;
   return by_number(x->first, y->first);
 }
 
-static bool same_storage(const fnzi_member *a, const fnzi_member *b) {
-  return a->tensor->node->storage == b->tensor->node->storage;
+static bool same_storage(const fnzi_interval *a, const fnzi_interval *b) {
+  return a->tensor->alias->storage == b->tensor->alias->storage;
 }
 
-/* Neighbours that are the same tensor become the first of them; `member_of` has the first place of
- * each for now. */
-static void unite(fnzi_crowd *c) {
+/* Neighbours that are the same tensor become the first of them; `interval_of` has the first place
+ * of each for now. */
+static void unite(fnzi_interval_index *index) {
   size_t kept = 0;
-  for (size_t k = 0; k < c->count; k++) {
-    fnzi_member *m = &c->members[k], *last = &c->members[kept ? kept - 1 : 0];
+  for (size_t k = 0; k < index->count; k++) {
+    fnzi_interval *m = &index->intervals[k], *last = &index->intervals[kept ? kept - 1 : 0];
     bool again = kept && last->tensor == m->tensor;
-    c->member_of[m->first] = again ? last->first : m->first;
+    index->interval_of[m->first] = again ? last->first : m->first;
     last->written += again ? m->written : 0;
     last->read += again ? m->read : 0;
     if (!again)
-      c->members[kept++] = *m;
+      index->intervals[kept++] = *m;
   }
-  c->count = kept;
+  index->count = kept;
 }
 
-static void sort_storage(fnzi_member *m, size_t count, bool is_asked) {
-  if (count > 1 && !is_asked)
+static void sort_storage(fnzi_interval *m, size_t count, bool is_logged) {
+  if (count > 1 && !is_logged)
     lay_out(m, count);
   qsort(m, count, sizeof *m, by_place);
   for (size_t k = 0; k < count; k++)
     m[k].reach = k && m[k - 1].reach > m[k].high ? m[k - 1].reach : m[k].high;
 }
 
-static fnz_status sort(fnz_world *world, fnzi_crowd *c, size_t named) {
+static fnz_status sort(fnz_world *world, fnzi_interval_index *index, size_t named) {
   size_t *at;
   FNZI_NEW(&world->scratch, named, &at);
-  qsort(c->members, c->count, sizeof *c->members, by_tensor);
-  unite(c);
-  for (size_t k = 0, end; k < c->count; k = end) {
-    for (end = k + 1; end < c->count && same_storage(&c->members[k], &c->members[end]);)
+  qsort(index->intervals, index->count, sizeof *index->intervals, by_tensor);
+  unite(index);
+  for (size_t k = 0, end; k < index->count; k = end) {
+    for (end = k + 1;
+         end < index->count && same_storage(&index->intervals[k], &index->intervals[end]);)
       end++;
-    sort_storage(&c->members[k], end - k, world->decisions != NULL);
+    sort_storage(&index->intervals[k], end - k, world->decisions != NULL);
   }
-  for (size_t k = 0; k < c->count; k++)
-    at[c->members[k].first] = k;
+  for (size_t k = 0; k < index->count; k++)
+    at[index->intervals[k].first] = k;
   for (size_t i = 0; i < named; i++)
-    c->member_of[i] = at[c->member_of[i]];
+    index->interval_of[i] = at[index->interval_of[i]];
   return FNZ_OK;
 }
 
-static void add(fnzi_crowd *c, fnz_tensor *tensor, size_t at, bool is_written) {
-  size_t k = c->is_small ? 0 : c->count;
-  while (k < c->count && c->members[k].tensor != tensor)
+static void add(fnzi_interval_index *index, fnz_tensor *tensor, size_t at, bool is_written) {
+  size_t k = index->is_small ? 0 : index->count;
+  while (k < index->count && index->intervals[k].tensor != tensor)
     k++;
-  fnzi_member *m = &c->members[k];
-  c->member_of[at] = k;
-  if (k == c->count) {
+  fnzi_interval *m = &index->intervals[k];
+  index->interval_of[at] = k;
+  if (k == index->count) {
     m->tensor = tensor;
     m->written = m->read = 0;
     m->first = at;
-    c->count++;
+    index->count++;
   }
   m->written += is_written;
   m->read += !is_written;
 }
 
-static fnz_status make_room(fnz_world *world, fnzi_crowd *c, size_t named) {
-  c->count = 0;
-  c->is_small = named <= FNZI_CROWD_FEW;
-  c->members = c->few;
-  c->member_of = c->few_of;
-  if (c->is_small)
+static fnz_status make_room(fnz_world *world, fnzi_interval_index *index, size_t named) {
+  index->count = 0;
+  index->is_small = named <= FNZI_FEW_INTERVALS;
+  index->intervals = index->few;
+  index->interval_of = index->few_of;
+  if (index->is_small)
     return FNZ_OK;
-  FNZI_NEW(&world->scratch, named, &c->members);
-  FNZI_NEW(&world->scratch, named, &c->member_of);
+  FNZI_NEW(&world->scratch, named, &index->intervals);
+  FNZI_NEW(&world->scratch, named, &index->interval_of);
   return FNZ_OK;
 }
 
-fnz_status fnzi_crowd_of(fnz_world *world, fnz_tensor *const *written, size_t nwritten,
-                         fnz_tensor *const *read, size_t nread, fnzi_crowd *out) {
+fnz_status fnzi_interval_index_build(fnz_world *world, fnz_tensor *const *written, size_t nwritten,
+                                     fnz_tensor *const *read, size_t nread,
+                                     fnzi_interval_index *out) {
   FNZ_TRY(make_room(world, out, nwritten + nread));
   for (size_t i = 0; i < nwritten; i++)
     add(out, written[i], i, true);
@@ -168,12 +171,13 @@ fnz_status fnzi_crowd_of(fnz_world *world, fnz_tensor *const *written, size_t nw
   return out->is_small ? FNZ_OK : sort(world, out, nwritten + nread);
 }
 
-void fnzi_crowd_near(const fnzi_crowd *crowd, size_t member, size_t *begin, size_t *end) {
-  const fnzi_member *all = crowd->members, *m = &all[member];
-  *begin = crowd->is_small ? 0 : member;
-  *end = crowd->is_small ? crowd->count : member + 1;
+void fnzi_interval_index_near(const fnzi_interval_index *index, size_t own, size_t *begin,
+                              size_t *end) {
+  const fnzi_interval *all = index->intervals, *m = &all[own];
+  *begin = index->is_small ? 0 : own;
+  *end = index->is_small ? index->count : own + 1;
   while (*begin > 0 && same_storage(&all[*begin - 1], m) && all[*begin - 1].reach >= m->low)
     --*begin;
-  while (*end < crowd->count && same_storage(&all[*end], m) && all[*end].low <= m->high)
+  while (*end < index->count && same_storage(&all[*end], m) && all[*end].low <= m->high)
     ++*end;
 }

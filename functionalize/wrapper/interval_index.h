@@ -5,32 +5,34 @@
 
 #include "functionalize/wrapper/wrapper.h"
 
-/* A tensor of the crowd, once however often the call names it. */
-typedef struct fnzi_member {
+/* The bytes of a tensor, which the index has once however often the call names it. */
+typedef struct fnzi_interval {
   fnz_tensor *tensor;
-  uint32_t written, read; /* how often it is that */
-  size_t first;           /* the first place at which it is named */
-  int64_t low, high;      /* where it lies, as the crowd looks at its storage */
-  int64_t reach;          /* the highest `high` of those of its storage up to here */
-} fnzi_member;
+  uint32_t written, read; /* how often */
+  size_t first;           /* the first place at which the call names it */
+  int64_t low, high;      /* on the axis that the index has chosen for its storage */
+  int64_t reach;          /* the highest `high` of its storage up to this interval */
+} fnzi_interval;
 
-/* So few are all compared with each other. */
-enum { FNZI_CROWD_FEW = 8 };
+/* At most so many are compared pair by pair. */
+enum { FNZI_FEW_INTERVALS = 8 };
 
-typedef struct fnzi_crowd {
-  fnzi_member *members; /* by storage and place there; few ones as the call names them */
+typedef struct fnzi_interval_index {
+  fnzi_interval *intervals; /* by storage and place; few ones as the call names them */
   size_t count;
   bool is_small;
-  size_t *member_of; /* of each written tensor and then of each that is read */
-  fnzi_member few[FNZI_CROWD_FEW];
-  size_t few_of[FNZI_CROWD_FEW];
-} fnzi_crowd;
+  size_t *interval_of; /* of each written tensor and then of each read one */
+  fnzi_interval few[FNZI_FEW_INTERVALS];
+  size_t few_of[FNZI_FEW_INTERVALS];
+} fnzi_interval_index;
 
-/* In the world's scratch; few ones in `out` itself, which is not to be copied. */
-FNZ_MUST_CHECK fnz_status fnzi_crowd_of(fnz_world *world, fnz_tensor *const *written,
-                                        size_t nwritten, fnz_tensor *const *read, size_t nread,
-                                        fnzi_crowd *out);
-/* Members [*begin, *end): all that may have a byte in common with `member`, itself among them. */
-void fnzi_crowd_near(const fnzi_crowd *crowd, size_t member, size_t *begin, size_t *end);
+/* In the world's scratch; few ones in `out` itself, which must not be copied. */
+FNZ_MUST_CHECK fnz_status fnzi_interval_index_build(fnz_world *world, fnz_tensor *const *written,
+                                                    size_t nwritten, fnz_tensor *const *read,
+                                                    size_t nread, fnzi_interval_index *out);
+/* Intervals [*begin, *end): all that may have a byte in common with interval `own`, which is one.
+ */
+void fnzi_interval_index_near(const fnzi_interval_index *index, size_t own, size_t *begin,
+                              size_t *end);
 
 #endif

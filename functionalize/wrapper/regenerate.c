@@ -1,4 +1,5 @@
-/* regenerate.c - from a parent to its child: the steps that lead from one alias to another.
+/* regenerate.c - the value of an alias from that of one above it, by its view calls or along a path
+ * (PyTorch: regenerate_from_base).
  *
  * bounds  a chain of views is followed for at most FNZI_LINKS links; a longer one is replayed along
  *         the shortest path over geometry (views/path.c), so no work grows with its length; where
@@ -11,24 +12,24 @@ static const fnz_op *view_of(const fnz_op *op) {
   return op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : op;
 }
 
-/* What counts from the storage means the same for the value, and for the memory that it would be a
- * view of: an input may begin behind the start of its memory. */
+/* The offset of an as_strided counts from the start of the storage. It is the same in the value
+ * where the base lies in rows from that start; an input may begin behind it. */
 static bool counts_alike(const fnz_op *view, const fnz_geometry *base) {
   const fnzi_view *row = fnzi_view_find(view);
   return !row || !fnzi_view_counts_from_storage(row) ||
          (base->offset == 0 && fnzi_is_contiguous(base));
 }
 
-/* Dense, with its own strides where these are dense at all sizes. */
+/* Dense: the strides of the window where these are dense at all sizes. */
 static fnz_status choose_layout(fnz_world *world, const fnz_geometry **window) {
   if (!fnzi_agreed(world->decisions, fnzi_is_dense(*window)))
     return fnzi_contiguous_like(&world->scratch, *window, window);
   return fnzi_dense_like(&world->scratch, *window, window);
 }
 
-/* In the keep dialect a view is replayed by itself where the value's own strides allow it; *windows
- * then are what it shows of the value. Everywhere else by its copying twin, in *op; so are views of
- * nothing, which have nothing to keep and whose strides are anybody's guess. */
+/* The operator, in *op, that replays a view, and the windows it gives. In the keep dialect the view
+ * itself, where the value's own strides allow it; everywhere else its copying twin. Views of no
+ * elements are copied too: their strides mean nothing. */
 static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_arg *args,
                                 size_t nargs, const fnzi_held *base, const fnz_geometry **windows,
                                 size_t nwindows) {
@@ -89,20 +90,20 @@ fnz_status fnzi_replay_path(fnz_world *world, const fnzi_path *path, fnzi_held *
 
 /* --- links and paths -------------------------------------------------------------------------- */
 void fnzi_link_step(const fnzi_alias *a, fnzi_view_step *out) {
-  const fnzi_opening *o = a->opening;
+  const fnzi_view_call *o = a->view_call;
   *out = (fnzi_view_step){o->view,     o->op, o->args, o->nargs, a->index, &a->parent->geometry,
                           &a->geometry};
 }
 
-/* An as_strided speaks of the storage, not of its parent's value; only geometry can replay it. */
+/* An as_strided counts from the storage, not from its parent's value: only geometry replays it. */
 static bool is_replayable(const fnzi_alias *a) {
-  return a->opening && !fnzi_view_counts_from_storage(a->opening->view);
+  return a->view_call && !fnzi_view_counts_from_storage(a->view_call->view);
 }
 
-/* All windows of one call of a view operator; the values are world->fresh[*first ...]. */
-static fnz_status replay_opening(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
-                                 size_t *first) {
-  const fnzi_opening *o = a->opening;
+/* All windows of a view call; the values are world->fresh[*first ...]. */
+static fnz_status replay_call(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
+                              size_t *first) {
+  const fnzi_view_call *o = a->view_call;
   const fnz_geometry **windows;
   fnz_geometry *all;
   size_t count;
@@ -114,21 +115,20 @@ static fnz_status replay_opening(fnz_world *world, const fnzi_alias *a, fnzi_hel
   return fnzi_replay(world, o->op, o->args, o->nargs, base, windows, count, first);
 }
 
-/* All windows of a split at once, also into the other aliases that have no value yet. */
-fnz_status fnzi_derive_all(fnz_world *world, fnzi_alias *a, fnzi_held *base) {
-  fnzi_opening *o = a->opening;
+fnz_status fnzi_regenerate_all(fnz_world *world, fnzi_alias *a, fnzi_held *base) {
+  fnzi_view_call *o = a->view_call;
   size_t first;
-  FNZ_TRY(replay_opening(world, a, base, &first));
+  FNZ_TRY(replay_call(world, a, base, &first));
   o->derived = true;
   for (size_t k = 0; k < o->count; k++) {
-    fnzi_alias *other = o->nodes[k];
+    fnzi_alias *other = o->aliases[k];
     if (other && (other == a || (!other->value && fnzi_right_for(a->parent, other))))
       fnzi_alias_set_value(other, world->fresh.data[first + k]);
   }
   return FNZ_OK;
 }
 
-/* Passes at other sizes take the same steps. */
+/* Logged, so that passes at other sizes take the same steps. */
 static bool is_taken_by_all(const fnz_world *world, const fnzi_path *path, bool found) {
   uint32_t steps = found;
   for (size_t i = 0; found && i < path->count; i++)
@@ -136,7 +136,7 @@ static bool is_taken_by_all(const fnz_world *world, const fnzi_path *path, bool 
   return fnzi_agreed(world->decisions, steps);
 }
 
-/* The value of one alias from its parent's. One window among several is a slice or select alone. */
+/* One window of several is a slice or a select of its own, where that is possible. */
 fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
                             fnzi_held **out) {
   fnzi_view_step step;
@@ -144,13 +144,13 @@ fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *ba
   bool found;
   size_t first;
   fnzi_link_step(a, &step);
-  if (a->opening->count == 1)
+  if (a->view_call->count == 1)
     return fnzi_replay_step(world, &step, base, out);
   FNZ_TRY(fnzi_path_box(&world->scratch, step.base, step.window, world->decisions != NULL, &path,
                         &found));
   if (is_taken_by_all(world, &path, found) && found)
     return fnzi_replay_path(world, &path, base, out);
-  FNZ_TRY(replay_opening(world, a, base, &first));
+  FNZ_TRY(replay_call(world, a, base, &first));
   *out = world->fresh.data[first + a->index];
   return FNZ_OK;
 }
@@ -160,20 +160,19 @@ fnz_status fnzi_no_way(const fnzi_alias *a) {
       a->storage->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
       "%s reaches memory by strides that no view of its base describes, and the base "
       "does not fill its memory; clone() the base first",
-      a->opening ? a->opening->op->name : "a resized tensor");
+      a->view_call ? a->view_call->op->name : "a resized tensor");
 }
 
-/* The program itself asked for strides; with symbolic sizes, also before. */
+/* The program has an as_strided there; with symbolic sizes, or above. */
 static bool is_by_strides(const fnz_world *world, const fnzi_alias *a) {
   while (world->decisions && a->parent && is_replayable(a))
     a = a->parent;
-  return a->opening && !is_replayable(a);
+  return a->view_call && !is_replayable(a);
 }
 
-/* A way from one window to another: over the dimensions of the outer one, or, from a root, over
- * flat memory, where there is no other or where the program itself asked for strides and that is
- * shorter. The tenth element of memory is in a row that depends on the length of rows, so that with
- * symbolic sizes it is enough to be as short. */
+/* A path from one alias to another over the dimensions of the first. From a root over its flat
+ * memory instead, where the program has an as_strided and that path is shorter; with symbolic sizes
+ * also where it is as short, because the row of the tenth element depends on the length of rows. */
 static fnz_status find_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
                                fnzi_path *path, bool *found) {
   FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, world->decisions != NULL,
@@ -189,7 +188,7 @@ static fnz_status find_between(fnz_world *world, const fnzi_alias *from, const f
   return FNZ_OK;
 }
 
-/* The same one at all sizes. */
+/* The same path at all sizes. */
 fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
                              fnzi_path *path, bool *found) {
   FNZ_TRY(find_between(world, from, to, path, found));
@@ -197,7 +196,7 @@ fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnz
   return FNZ_OK;
 }
 
-/* From the root also over flat memory; where there is no other way, by one of these sizes alone. */
+/* Also over flat memory; where no path is there at all sizes, one of these sizes. */
 fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path *path,
                                bool *found) {
   const fnzi_alias *root = to->storage->root;
@@ -207,7 +206,7 @@ fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path
   return *found || !world->decisions ? FNZ_OK : find_between(world, root, to, path, found);
 }
 
-/* The links from `a` up to `target`, a first. 0 when it is further away than `most`, or when a link
+/* The links from `a` up to `target`, a first. 0 when there are more than `most`, or when a link
  * cannot be replayed. */
 static size_t links_between(fnzi_alias *a, const fnzi_alias *target, fnzi_alias **links,
                             size_t most) {

@@ -1,5 +1,4 @@
-/* storage.c - making and ending values, nodes, storages and tensors. No rule of the language is
- * here. */
+/* storage.c - making and ending aliases, view calls, storages and tensors. No rule is here. */
 #include "functionalize/wrapper/sync.h"
 
 /* --- aliases ---------------------------------------------------------------------------------- */
@@ -11,7 +10,7 @@ static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *l
                    "the sizes and strides of a view reach beyond 63 bits");
 }
 
-static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **out) {
+static fnz_status alias_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **out) {
   size_t bytes = sizeof(fnzi_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
   int64_t low, high;
   FNZ_TRY(byte_range(world->ctx, g, &low, &high));
@@ -39,55 +38,56 @@ static fnz_status node_new(fnz_world *world, const fnz_geometry *g, fnzi_alias *
   return FNZ_OK;
 }
 
-fnzi_alias *fnzi_alias_retain(fnzi_alias *node) {
-  node->refs++;
-  return node;
+fnzi_alias *fnzi_alias_retain(fnzi_alias *alias) {
+  alias->refs++;
+  return alias;
 }
 
-static void opening_release(fnz_world *world, fnzi_opening *o, uint32_t index) {
-  o->nodes[index] = NULL;
+static void view_call_release(fnz_world *world, fnzi_view_call *o, uint32_t index) {
+  o->aliases[index] = NULL;
   if (--o->refs == 0)
     fnzi_blocks_give(&world->blocks, o, o->bytes);
 }
 
-void fnzi_gathered_free(fnz_world *world, fnzi_gathered *g) {
-  for (size_t i = g->puts.count; i-- > 0;)
-    fnzi_drop(world, g->puts.data[i].value);
-  FNZI_VEC_FREE(world->ctx, &g->puts);
-  FNZI_VEC_FREE(world->ctx, &g->run.pieces);
-  fnzi_blocks_give(&world->blocks, g, sizeof *g);
+void fnzi_wrap_pending_free(fnz_world *world, fnzi_wrap_pending *p) {
+  for (size_t i = p->writes.count; i-- > 0;)
+    fnzi_drop(world, p->writes.data[i].value);
+  FNZI_VEC_FREE(world->ctx, &p->writes);
+  FNZI_VEC_FREE(world->ctx, &p->tiling.tiles);
+  fnzi_blocks_give(&world->blocks, p, sizeof *p);
 }
 
-void fnzi_gathered_forget(fnzi_storage *s) {
-  fnzi_gathered *g = s->gathered;
-  s->gathered = NULL;
-  if (g)
-    fnzi_gathered_free(s->world, g);
+void fnzi_wrap_pending_drop(fnzi_wrap_storage *s) {
+  fnzi_wrap_pending *p = s->pending;
+  s->pending = NULL;
+  if (p)
+    fnzi_wrap_pending_free(s->world, p);
 }
 
-static void storage_free(fnzi_storage *s) {
-  fnzi_gathered_forget(s);
+static void storage_free(fnzi_wrap_storage *s) {
+  fnzi_wrap_pending_drop(s);
   FNZI_VEC_FREE(s->world->ctx, &s->dirty);
   FNZI_VEC_FREE(s->world->ctx, &s->log);
   fnzi_blocks_give(&s->world->blocks, s, sizeof *s);
 }
 
-void fnzi_alias_release(fnzi_alias *node) {
-  while (node && --node->refs == 0) {
-    fnz_world *world = node->storage->world;
-    fnzi_alias *parent = node->parent;
-    fnzi_drop(world, node->value);
-    if (node->opening)
-      opening_release(world, node->opening, node->index);
+void fnzi_alias_release(fnzi_alias *alias) {
+  while (alias && --alias->refs == 0) {
+    fnz_world *world = alias->storage->world;
+    fnzi_alias *parent = alias->parent;
+    fnzi_drop(world, alias->value);
+    if (alias->view_call)
+      view_call_release(world, alias->view_call, alias->index);
     if (!parent)
-      storage_free(node->storage);
-    fnzi_blocks_give(&world->blocks, node, node->bytes);
-    node = parent;
+      storage_free(alias->storage);
+    fnzi_blocks_give(&world->blocks, alias, alias->bytes);
+    alias = parent;
   }
 }
 
-/* --- openings --------------------------------------------------------------------------------- */
-/* Arguments and their lists of plain items go behind the nodes in one block. */
+/* --- view calls --------------------------------------------------------------------------------
+ */
+/* Arguments and their lists of plain items lie behind the aliases, in one block. */
 static size_t args_bytes(const fnz_arg *args, size_t nargs) {
   size_t items = nargs;
   for (size_t i = 0; i < nargs; i++)
@@ -108,11 +108,12 @@ static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
   }
 }
 
-static fnz_status opening_new(fnz_world *world, const fnzi_view *view, const fnz_op *op,
-                              const fnz_arg *args, size_t nargs, size_t count, fnzi_opening **out) {
-  size_t head = sizeof(fnzi_opening) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_alias *);
+static fnz_status view_call_new(fnz_world *world, const fnzi_view *view, const fnz_op *op,
+                                const fnz_arg *args, size_t nargs, size_t count,
+                                fnzi_view_call **out) {
+  size_t head = sizeof(fnzi_view_call) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_alias *);
   size_t bytes = head + args_bytes(args, nargs);
-  fnzi_opening *o = fnzi_blocks_take(&world->blocks, bytes);
+  fnzi_view_call *o = fnzi_blocks_take(&world->blocks, bytes);
   if (!o)
     return fnzi_no_memory(world->ctx);
   memset(o, 0, head);
@@ -123,39 +124,39 @@ static fnz_status opening_new(fnz_world *world, const fnzi_view *view, const fnz
   o->source = world->source;
   o->node = world->why.reader;
   o->bytes = bytes;
-  o->refs = 1; /* the one who is filling it */
+  o->refs = 1; /* until its windows are open */
   o->count = (uint32_t)count;
   copy_args(o->args, args, nargs);
   *out = o;
   return FNZ_OK;
 }
 
-static fnz_status open_one(fnz_world *world, fnzi_alias *parent, fnzi_opening *o, uint32_t index,
+static fnz_status open_one(fnz_world *world, fnzi_alias *parent, fnzi_view_call *o, uint32_t index,
                            const fnz_geometry *g, fnzi_alias **out) {
-  FNZ_TRY(node_new(world, g, out));
+  FNZ_TRY(alias_new(world, g, out));
   (*out)->storage = parent->storage;
   (*out)->parent = fnzi_alias_retain(parent);
-  (*out)->opening = o;
+  (*out)->view_call = o;
   (*out)->index = index;
   (*out)->depth = (uint8_t)(parent->depth < UINT8_MAX ? parent->depth + 1 : UINT8_MAX);
-  o->nodes[index] = *out;
+  o->aliases[index] = *out;
   o->refs++;
   return FNZ_OK;
 }
 
-static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_opening *o,
-                           const fnz_geometry *windows, fnzi_alias **nodes) {
+static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_view_call *o,
+                           const fnz_geometry *windows, fnzi_alias **aliases) {
   fnz_status status = FNZ_OK;
   for (uint32_t k = 0; k < o->count && status == FNZ_OK; k++)
-    status = open_one(world, parent, o, k, &windows[k], &nodes[k]);
+    status = open_one(world, parent, o, k, &windows[k], &aliases[k]);
   for (uint32_t k = 0; k < o->count && status != FNZ_OK; k++)
-    fnzi_alias_release(nodes[k]);
+    fnzi_alias_release(aliases[k]);
   if (--o->refs == 0)
     fnzi_blocks_give(&world->blocks, o, o->bytes);
   return status;
 }
 
-/* An as_strided may not leave the memory that is known; eager may know of more. */
+/* An as_strided may not leave the memory that the program declares; in eager there may be more. */
 static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_alias *root,
                                const fnz_geometry *window) {
   int64_t low, high;
@@ -168,8 +169,8 @@ static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_al
                        (long long)root->high);
 }
 
-/* A chain as long as anybody follows ends here: the window hangs at the root, which it can be
- * derived from by geometry, and what lies between may end. */
+/* At the end of the longest chain that is followed, the parent of a window is the root, if geometry
+ * knows a path, and the aliases in between may end. */
 static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geometry *window,
                                fnzi_alias **out) {
   fnzi_alias *root = base->storage->root;
@@ -181,7 +182,7 @@ static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geo
   return found ? fnzi_alias_window(world, root, window, out) : FNZ_OK;
 }
 
-/* At all sizes: x[:2] is all of x where that is short. */
+/* At all sizes: x[:2] is all of x at some. */
 static bool is_base_itself(fnz_world *world, const fnz_geometry *window, const fnz_geometry *base) {
   const bool same = fnzi_geometry_equal(window, base);
   return fnzi_agreed(world->decisions, same) && same;
@@ -195,13 +196,13 @@ fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root, const fnz_geome
     return FNZ_OK;
   }
   FNZ_TRY(check_inside(world, "an input", root, window));
-  FNZ_TRY(node_new(world, window, out));
+  FNZ_TRY(alias_new(world, window, out));
   (*out)->storage = root->storage;
   (*out)->parent = fnzi_alias_retain(root);
   return FNZ_OK;
 }
 
-/* An input may have gaps in which another one lies. */
+/* Another input may lie in the gaps of an input. */
 static fnz_status note_gaps(fnz_world *world, fnzi_alias *root, const fnz_geometry *window) {
   fnzi_path path;
   bool found = fnzi_is_dense(&root->geometry) || root->storage->in_gaps;
@@ -217,7 +218,7 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
   fnzi_alias *root = base->storage->root;
   bool is_strided = fnzi_view_counts_from_storage(view);
   fnz_geometry *windows;
-  fnzi_opening *o = NULL;
+  fnzi_view_call *o = NULL;
   FNZ_TRY(
       fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows, count));
   FNZI_NEW(&world->scratch, *count, out);
@@ -233,17 +234,17 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
     FNZ_TRY(open_at_root(world, base, windows, *out));
   if (*count && **out)
     return FNZ_OK;
-  FNZ_TRY(opening_new(world, view, op, args, nargs, *count, &o));
+  FNZ_TRY(view_call_new(world, view, op, args, nargs, *count, &o));
   return open_all(world, is_strided ? root : base, o, windows, *out);
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
 static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **root) {
-  fnzi_storage *s = fnzi_blocks_take(&world->blocks, sizeof *s);
+  fnzi_wrap_storage *s = fnzi_blocks_take(&world->blocks, sizeof *s);
   if (!s)
     return fnzi_no_memory(world->ctx);
-  *s = (fnzi_storage){.world = world};
-  fnz_status status = node_new(world, g, root);
+  *s = (fnzi_wrap_storage){.world = world};
+  fnz_status status = alias_new(world, g, root);
   if (status != FNZ_OK) {
     fnzi_blocks_give(&world->blocks, s, sizeof *s);
     return status;
@@ -253,12 +254,12 @@ static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alia
   return FNZ_OK;
 }
 
-fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *node, fnz_tensor **out) {
+fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *alias, fnz_tensor **out) {
   fnz_tensor *t = fnzi_blocks_take(&world->blocks, sizeof *t);
   if (!t)
     return fnzi_no_memory(world->ctx);
-  *t = (fnz_tensor){.world = world, .node = fnzi_alias_retain(node), .refs = 1};
-  node->storage->tensors++;
+  *t = (fnz_tensor){.world = world, .alias = fnzi_alias_retain(alias), .refs = 1};
+  alias->storage->tensors++;
   t->after = world->tensors;
   if (t->after)
     t->after->before = t;
@@ -278,47 +279,47 @@ fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry, fnzi_
 }
 
 fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry, fnzi_held *value) {
-  fnzi_storage *s = old_root->storage;
+  fnzi_wrap_storage *s = old_root->storage;
   fnzi_alias *root = NULL;
-  FNZ_TRY(node_new(s->world, geometry, &root));
+  FNZ_TRY(alias_new(s->world, geometry, &root));
   root->storage = s;
   fnzi_alias_set_value(root, value);
-  old_root->parent = root; /* takes over the only reference */
+  old_root->parent = root; /* has the only reference */
   s->root = root;
   return FNZ_OK;
 }
 
-/* A storage that no tensor sees any more: its unread writes are forgotten. */
-static void forget_writes(fnzi_storage *s) {
+/* No tensor is on the storage any more: its writes, which were not read, are forgotten. */
+static void forget_writes(fnzi_wrap_storage *s) {
   fnzi_note_unread(s->world, s->root->unread);
   for (size_t i = s->dirty.count; i-- > 0;) {
     s->dirty.count = i;
     fnzi_note_unread(s->world, s->dirty.data[i]->unread);
     fnzi_alias_release(s->dirty.data[i]);
   }
-  fnzi_gathered_forget(s);
+  fnzi_wrap_pending_drop(s);
   for (size_t i = s->log.count; i-- > 0;) {
     s->log.count = i;
-    fnzi_alias_release(s->log.data[i].who);
+    fnzi_alias_release(s->log.data[i].alias);
   }
 }
 
-static void leave(fnzi_alias *node) {
-  fnzi_storage *s = node->storage;
+static void leave(fnzi_alias *alias) {
+  fnzi_wrap_storage *s = alias->storage;
   if (--s->tensors == 0) {
     fnzi_alias *root = fnzi_alias_retain(s->root);
     forget_writes(s);
-    fnzi_alias_release(node);
+    fnzi_alias_release(alias);
     fnzi_alias_release(root);
     return;
   }
-  fnzi_alias_release(node);
+  fnzi_alias_release(alias);
 }
 
-void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *node) {
-  fnzi_alias *old = tensor->node;
-  node->storage->tensors++;
-  tensor->node = fnzi_alias_retain(node);
+void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *alias) {
+  fnzi_alias *old = tensor->alias;
+  alias->storage->tensors++;
+  tensor->alias = fnzi_alias_retain(alias);
   tensor->metadata_changed = true;
   leave(old);
 }
@@ -332,6 +333,6 @@ void fnz_tensor_release(fnz_tensor *t) {
     t->world->tensors = t->after;
   if (t->after)
     t->after->before = t->before;
-  leave(t->node);
+  leave(t->alias);
   fnzi_blocks_give(&t->world->blocks, t, sizeof *t);
 }

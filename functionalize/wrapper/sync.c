@@ -1,13 +1,13 @@
 /* sync.c - reading through the aliases of a storage, as lazily as possible.
  *
- * A read takes what it can from values that are still right (freshness.c), brings dirty aliases
- * that overlap it into the root (commit.c), and derives the rest from the nearest value that is
- * right for the window it needs, link by link or along a path (regenerate.c).
+ * A read takes the cached value if that is up to date (freshness.c). Else it commits the dirty
+ * aliases that overlap the window (commit.c), and regenerates the value from the nearest one above
+ * that is right for the window, link by link or along a path (regenerate.c).
  *
  * keeps   dirty aliases share no byte; the root's value is right wherever no alias is dirty */
 #include "functionalize/wrapper/sync.h"
 
-/* The nearest alias above whose value is right for the window; at worst the root. */
+/* The nearest alias above whose value is right for the window; at last the root. */
 static fnzi_alias *nearest(fnzi_alias *window) {
   fnzi_alias *a = window->parent;
   for (size_t n = 1; a->parent && n < FNZI_LINKS; n++, a = a->parent)
@@ -16,29 +16,29 @@ static fnzi_alias *nearest(fnzi_alias *window) {
   return window->storage->root;
 }
 
-/* A link that is derived for the first time belongs to its own line. */
-static fnz_status derive_link(fnz_world *world, fnzi_alias *a, fnzi_held *from) {
-  const fnzi_opening *o = a->opening;
+/* An alias whose value is made for the first time has the line of its own view call. */
+static fnz_status regenerate_link(fnz_world *world, fnzi_alias *a, fnzi_held *from) {
+  const fnzi_view_call *o = a->view_call;
   fnzi_held *v;
   if (!a->value) {
     world->source = o->source;
     world->why.node = world->why.view = o->node;
   }
   if (o->count > 1 && !o->derived && fnzi_right_for(a->parent, a->parent))
-    return fnzi_derive_all(world, a, from);
+    return fnzi_regenerate_all(world, a, from);
   FNZ_TRY(fnzi_follow_link(world, a, from, &v));
   fnzi_alias_set_value(a, v);
   return FNZ_OK;
 }
 
-/* One link after the other; everything in between gets its value too. */
-static fnz_status derive_links(fnz_world *world, fnzi_alias *const *links, size_t n,
-                               fnzi_held *from) {
+/* Link by link; the aliases in between keep their values. */
+static fnz_status regenerate_links(fnz_world *world, fnzi_alias *const *links, size_t n,
+                                   fnzi_held *from) {
   const char *source = world->source;
   const fnzi_why why = world->why;
   fnz_status status = FNZ_OK;
   for (size_t i = n; i-- > 0 && status == FNZ_OK;) {
-    status = derive_link(world, links[i], from);
+    status = regenerate_link(world, links[i], from);
     world->source = source;
     world->why = why;
     from = links[i]->value;
@@ -46,7 +46,7 @@ static fnz_status derive_links(fnz_world *world, fnzi_alias *const *links, size_
   return status;
 }
 
-/* What lies between may only be kept where `from` is right for all of it. */
+/* An alias in between may keep its value where `from` is right for all of it. */
 static bool may_keep(fnzi_alias *from, fnzi_alias *const *links, size_t n) {
   for (size_t i = 1; i < n; i++)
     if (!fnzi_right_for(from, links[i]))
@@ -54,17 +54,17 @@ static bool may_keep(fnzi_alias *from, fnzi_alias *const *links, size_t n) {
   return true;
 }
 
-/* Link by link, and nothing in between is kept. */
-static fnz_status derive_through(fnz_world *world, fnzi_alias *const *links, size_t n,
-                                 fnzi_held *from) {
+/* Link by link; values in between are not kept. */
+static fnz_status regenerate_through(fnz_world *world, fnzi_alias *const *links, size_t n,
+                                     fnzi_held *from) {
   for (size_t i = n; i-- > 0;)
     FNZ_TRY(fnzi_follow_link(world, links[i], from, &from));
   fnzi_alias_set_value(links[0], from);
   return FNZ_OK;
 }
 
-/* Needs a root that is right for the window. Where geometry knows no way, its links are one. */
-static fnz_status derive_from_root(fnz_world *world, fnzi_alias *window) {
+/* Needs a root that is right for the window. Where geometry knows no path, follows all links. */
+static fnz_status regenerate_from_root(fnz_world *world, fnzi_alias *window) {
   fnzi_alias *root = window->storage->root, **links;
   size_t n;
   fnzi_path path;
@@ -73,17 +73,17 @@ static fnz_status derive_from_root(fnz_world *world, fnzi_alias *window) {
   FNZ_TRY(fnzi_path_from_root(world, window, &path, &found));
   if (!found) {
     FNZ_TRY(fnzi_links_to_root(world, window, &links, &n));
-    return n ? derive_through(world, links, n, root->value) : fnzi_no_way(window);
+    return n ? regenerate_through(world, links, n, root->value) : fnzi_no_way(window);
   }
   FNZ_TRY(fnzi_replay_path(world, &path, root->value, &v));
   fnzi_alias_set_value(window, v);
   return FNZ_OK;
 }
 
-static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool even_if_above);
+static fnz_status commit_overlapping(fnz_world *world, fnzi_alias *window, bool even_if_above);
 
-/* A window without elements shows nothing of its base. */
-static fnz_status derive_empty(fnz_world *world, fnzi_alias *window) {
+/* A window without elements needs no base. */
+static fnz_status regenerate_empty(fnz_world *world, fnzi_alias *window) {
   const fnz_geometry *g = &window->geometry;
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_dtype(g->dtype)};
   const fnz_geometry *dense;
@@ -95,9 +95,9 @@ static fnz_status derive_empty(fnz_world *world, fnzi_alias *window) {
   return FNZ_OK;
 }
 
-/* What is dirty and overlaps the window can be put back into the root by strides. */
-static fnz_status can_put_back(fnz_world *world, const fnzi_alias *window, bool *can) {
-  const fnzi_storage *s = window->storage;
+/* Every dirty alias that overlaps the window can be committed by one as_strided. */
+static fnz_status can_commit_by_strides(fnz_world *world, const fnzi_alias *window, bool *can) {
+  const fnzi_wrap_storage *s = window->storage;
   fnzi_path path;
   *can = true;
   for (size_t i = 0; i < s->dirty.count && *can; i++)
@@ -114,22 +114,22 @@ static fnz_status derive_by_strides(fnz_world *world, fnzi_alias *window, bool *
   fnzi_held *v;
   *found = world->views == FNZ_VIEWS_STRIDED && fnz_geometry_numel(&window->geometry) == 0;
   if (*found)
-    return derive_empty(world, window);
+    return regenerate_empty(world, window);
   if (world->views != FNZ_VIEWS_STRIDED)
     return FNZ_OK;
   FNZ_TRY(fnzi_path_strided(&world->scratch, &root->geometry, &window->geometry, &path, found));
   if (*found)
-    FNZ_TRY(can_put_back(world, window, found));
+    FNZ_TRY(can_commit_by_strides(world, window, found));
   if (!*found)
     return FNZ_OK;
-  FNZ_TRY(bring_up_all_for(world, window, true));
+  FNZ_TRY(commit_overlapping(world, window, true));
   root->unread = NULL;
   FNZ_TRY(fnzi_replay_path(world, &path, root->value, &v));
   fnzi_alias_set_value(window, v);
   return FNZ_OK;
 }
 
-static fnz_status derive(fnz_world *world, fnzi_alias *window) {
+static fnz_status regenerate(fnz_world *world, fnzi_alias *window) {
   fnzi_alias *from = nearest(window), *links[FNZI_LINKS];
   fnzi_path path;
   fnzi_held *v;
@@ -139,24 +139,25 @@ static fnz_status derive(fnz_world *world, fnzi_alias *window) {
   if (found)
     return FNZ_OK;
   from->unread = NULL;
-  if (n == 1 && window->opening->count > 1 && !window->opening->derived) { /* all see it whole */
-    FNZ_TRY(bring_up_all_for(world, from, false));
-    return fnzi_derive_all(world, window, from->value);
+  if (n == 1 && window->view_call->count > 1 &&
+      !window->view_call->derived) { /* all see it whole */
+    FNZ_TRY(commit_overlapping(world, from, false));
+    return fnzi_regenerate_all(world, window, from->value);
   }
   if (n == 1)
-    return derive_links(world, links, 1, from->value);
+    return regenerate_links(world, links, 1, from->value);
   FNZ_TRY(fnzi_path_between(world, from, window, &path, &found));
   if (n > 0 && (!found || path.count >= n) && may_keep(from, links, n))
-    return derive_links(world, links, n, from->value);
+    return regenerate_links(world, links, n, from->value);
   if (fnz_geometry_numel(&window->geometry) == 0)
-    return derive_empty(world, window);
+    return regenerate_empty(world, window);
   if (found) {
     FNZ_TRY(fnzi_replay_path(world, &path, from->value, &v));
     fnzi_alias_set_value(window, v);
     return FNZ_OK;
   }
-  FNZ_TRY(bring_up_all_for(world, window, true));
-  return derive_from_root(world, window);
+  FNZ_TRY(commit_overlapping(world, window, true));
+  return regenerate_from_root(world, window);
 }
 
 static bool is_above(const fnzi_alias *above, const fnzi_alias *a) {
@@ -166,10 +167,10 @@ static bool is_above(const fnzi_alias *above, const fnzi_alias *a) {
   return false;
 }
 
-/* Brings up every dirty alias that overlaps the window, and what has been gathered; the one above
- * that holds all of it may stay, because the window can be derived from it. */
-static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool even_if_above) {
-  fnzi_storage *s = window->storage;
+/* Commits every dirty alias that overlaps the window, and pending writes. One above that contains
+ * the window may stay dirty, because the value can be regenerated from it. */
+static fnz_status commit_overlapping(fnz_world *world, fnzi_alias *window, bool even_if_above) {
+  fnzi_wrap_storage *s = window->storage;
   for (size_t i = 0; i < s->dirty.count;) {
     fnzi_alias *d = s->dirty.data[i];
     bool stays = d == window || fnzi_alias_relate(d, window) == FNZI_DISJOINT ||
@@ -177,52 +178,52 @@ static fnz_status bring_up_all_for(fnz_world *world, fnzi_alias *window, bool ev
     if (stays)
       i++;
     else
-      FNZ_TRY(fnzi_commit(world, d));
+      FNZ_TRY(fnzi_wrap_commit(world, d));
   }
-  return fnzi_overlaps_gathered(window) ? fnzi_put_gathered(world, s) : FNZ_OK;
+  return fnzi_wrap_overlaps_pending(window) ? fnzi_wrap_commit_pending(world, s) : FNZ_OK;
 }
 
-/* A view that is derived for the first time belongs to its own line, a later one to the line of the
- * write that made it necessary. One that hangs at the root by geometry knows its line itself. */
+/* The line of a value: of the view when it is made for the first time, later of the write that made
+ * it necessary. An alias without a view call has a line of its own. */
 static const char *source_of(const fnzi_alias *window, const char *reader) {
-  const fnzi_storage *s = window->storage;
-  const fnzi_alias *w = s->log.count ? s->log.data[s->newest].who : NULL;
-  if (!window->value && window->opening)
-    return window->opening->source;
+  const fnzi_wrap_storage *s = window->storage;
+  const fnzi_alias *w = s->log.count ? s->log.data[s->newest].alias : NULL;
+  if (!window->value && window->view_call)
+    return window->view_call->source;
   if (!window->value && *window->source)
     return window->source;
   return w ? w->source : reader;
 }
 
-/* The same for the node that it belongs to. */
+/* The same for the node and the cause. */
 static fnzi_why why_read(const fnzi_alias *window, fnzi_why reader) {
-  const fnzi_storage *s = window->storage;
-  const fnzi_alias *w = s->log.count ? s->log.data[s->newest].who : NULL;
+  const fnzi_wrap_storage *s = window->storage;
+  const fnzi_alias *w = s->log.count ? s->log.data[s->newest].alias : NULL;
   fnzi_why why = {w ? w->writer : reader.node, reader.reader, NULL, reader.output, FNZI_CAUSE_READ};
-  why.view = window->opening ? window->opening->node : NULL;
+  why.view = window->view_call ? window->view_call->node : NULL;
   if (!window->value)
     why.node = why.view ? why.view : window->writer ? window->writer : why.node;
   return why;
 }
 
-static fnz_status refuse_unknown(const fnzi_storage *s) {
+static fnz_status refuse_poisoned(const fnzi_wrap_storage *s) {
   return fnzi_fail(s->world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "the first turn of a %s wrote this memory, if there was one; give the loop a "
                    "clone() of it",
-                   s->unknown);
+                   s->poisoned);
 }
 
 fnz_status fnzi_read(fnzi_alias *window, fnzi_held **out) {
   fnz_world *world = window->storage->world;
-  if (window->storage->unknown)
-    return refuse_unknown(window->storage);
+  if (window->storage->poisoned)
+    return refuse_poisoned(window->storage);
   if (!fnzi_right_for(window, window)) {
     const char *reader = world->source;
     const fnzi_why why = world->why;
-    FNZ_TRY(bring_up_all_for(world, window, false));
+    FNZ_TRY(commit_overlapping(world, window, false));
     world->source = source_of(window, reader);
     world->why = why_read(window, why);
-    fnz_status status = window->parent ? derive(world, window) : FNZ_OK;
+    fnz_status status = window->parent ? regenerate(world, window) : FNZ_OK;
     world->source = reader;
     world->why = why;
     FNZ_TRY(status);

@@ -49,9 +49,9 @@ void fnzi_settle(fnz_world *world) {
   fnzi_arena_reset(&world->scratch);
 }
 
-void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value) {
-  fnzi_held *old = node->value;
-  node->value = fnzi_hold(value);
-  node->version = node->storage->version;
-  fnzi_drop(node->storage->world, old);
+void fnzi_alias_set_value(fnzi_alias *alias, fnzi_held *value) {
+  fnzi_held *old = alias->value;
+  alias->value = fnzi_hold(value);
+  alias->version = alias->storage->version;
+  fnzi_drop(alias->storage->world, old);
 }

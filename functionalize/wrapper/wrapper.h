@@ -1,17 +1,25 @@
-/* wrapper.h - the wrapper's inside: values, storages with their trees of views, tensors.
+/* wrapper.h - functional tensors: values, storages with their trees of aliases, tensors, requests.
  *
  *   tensor --> alias --parent--> alias ... --parent--> root      one tree per storage
- *              (one window: geometry, cached value)
+ *              (a view: geometry, cached value)
  *
- * A *value* is the backend's, counted here. An *alias* is a window of a storage; the root is the
- * whole. A write through an alias stores the new value there and marks it dirty; nothing else
- * happens. The truth about a byte is in the dirty alias that has it, else in what has been gathered
- * of older ones, else in the root's value. Dirty aliases of a storage never share a byte.
+ * A *value* is the backend's, counted here. An *alias* is a view of a storage; the root shows all
+ * of it. A write through an alias stores the new value there and marks the alias dirty; nothing
+ * else happens. A byte is right in the dirty alias that shows it, else in the pending writes, which
+ * are older, else in the root's value. Dirty aliases of a storage share no byte.
  *
- * storage.c makes and ends these things; sync.c reads, commit.c and pending.c write through them,
- * by what freshness.c and regenerate.c know; replay.c asks the backend for what a view shows;
- * dispatch.c sends an operator to the rule that applies; write_twin.c, write_foreach.c and
- * write_rules.c have the rules for operators that write. */
+ *   value.c, emit.c      count values; call the backend
+ *   storage.c            makes and ends aliases, storages, tensors
+ *   pending.c            writes that wait to be committed together
+ *   freshness.c          which cached values are up to date
+ *   regenerate.c         the value of an alias from that of one above it
+ *   commit.c             writes; puts what was written into the root
+ *   sync.c               reads
+ *   apply.c              a functional operator on tensors
+ *   write_*.c            the rules for operators that write
+ *   route.c, dispatch.c  what to do with an operator, and doing it
+ *
+ * Each file uses those above it only. */
 #ifndef FNZI_WRAPPER_H
 #define FNZI_WRAPPER_H
 
@@ -25,95 +33,100 @@
 #include <fnz/functionalize.h>
 #include <fnz/tensor.h>
 
+/* --- values and aliases ----------------------------------------------------------------------- */
 typedef struct fnzi_held {
   fnz_handle handle;
   const fnz_geometry *geometry; /* the backend's */
   uint32_t refs;
 } fnzi_held;
 
-/* One call of a view operator; all aliases it opened share it. */
-typedef struct fnzi_opening {
+/* One call of a view operator, shared by all aliases that it opened (PyTorch: ViewMeta). */
+typedef struct fnzi_view_call {
   const fnzi_view *view;
   const fnz_op *op;
   fnz_arg *args; /* in this block */
   const char *source;
-  size_t bytes;
-  const fnzi_node *node; /* of the source program, that makes the call; NULL for none */
+  size_t bytes;          /* of this block */
+  const fnzi_node *node; /* of the source program; NULL for none */
   uint32_t nargs, refs, count;
-  bool derived;               /* the values of all windows were asked for once */
-  struct fnzi_alias *nodes[]; /* `count`; NULL where the alias has ended */
-} fnzi_opening;
+  bool derived;                 /* the values of all its windows have been made at once */
+  struct fnzi_alias *aliases[]; /* `count`; NULL where the alias has ended */
+} fnzi_view_call;
 
 typedef struct fnzi_alias {
-  struct fnzi_storage *storage;
+  struct fnzi_wrap_storage *storage;
   struct fnzi_alias *parent; /* NULL for the root */
-  fnzi_opening *opening;     /* NULL for the root, and for windows of the flat memory */
-  fnzi_held *value;          /* NULL: never derived */
-  uint64_t version;          /* of the storage, when `value` was last known to be right */
+  fnzi_view_call *view_call; /* NULL for the root, and for windows of its memory by geometry */
+  fnzi_held *value;          /* cached; NULL: never made */
+  uint64_t version;          /* of the storage, at which `value` was last known to be right */
   uint64_t written;          /* the version that the last write through this alias made */
   int64_t low, high;         /* bytes of the storage from the first element to the last */
   const char *source;        /* of the last write */
-  const fnzi_node *writer;   /* of the source program, that wrote last */
-  const fnzi_node *unread;   /* the same, until somebody reads it */
+  const fnzi_node *writer;   /* the source program's node of the last write */
+  const fnzi_node *unread;   /* the same, until the value is read */
   fnz_geometry geometry;     /* eager; arrays in this block */
-  size_t bytes;
-  uint32_t index, refs;
-  uint32_t input; /* 1 + the input that is there in the end; 0 for none */
-  uint8_t depth;  /* links up to the root, or to an alias that hangs at the root by geometry */
-  bool dirty;
-  bool touched; /* of a watched one: some write has met it */
-  bool repeats; /* shows some element in several places, or may */
-  bool compact; /* shows every byte from the first to the last once */
+  size_t bytes;              /* of this block */
+  uint32_t index;            /* of this window among those of its view call */
+  uint32_t refs;
+  uint32_t input; /* 1 + the input that ends as this alias; 0 for none */
+  uint8_t depth;  /* links up to the root, or to an alias whose parent is the root by geometry */
+  bool dirty;     /* its value is newer than the root's */
+  bool touched;   /* of a watched alias: some write has overlapped it */
+  bool repeats;   /* shows some element in several places, or may */
+  bool compact;   /* shows every byte from the first to the last once */
 } fnzi_alias;
 
+/* --- storages --------------------------------------------------------------------------------- */
+/* The most writes in a log, and dirty aliases of a storage. */
 enum { FNZI_LOG = 32, FNZI_MAX_DIRTY = 32 };
-/* Chains of views are followed for so many links; longer ones go by geometry, and for more links
- * only where geometry knows no way. */
+/* Chains of views are followed for FNZI_LINKS links; longer ones go by geometry, and for at most
+ * FNZI_MOST_LINKS where geometry knows no way. */
 enum { FNZI_LINKS = 8, FNZI_MOST_LINKS = 512 };
 
-/* Who wrote versions [first, last]. More than one version: windows of `who`'s opening, each of
- * which says itself when it was written. */
-typedef struct fnzi_entry {
-  fnzi_alias *who; /* holds a reference */
+/* The alias through which versions [first, last] were written. More than one version: through
+ * windows of its view call, each of which knows when it was written. */
+typedef struct fnzi_log_entry {
+  fnzi_alias *alias; /* holds a reference */
   uint64_t first, last;
-} fnzi_entry;
+} fnzi_log_entry;
 
-typedef struct fnzi_gathered fnzi_gathered; /* pending.c */
+typedef struct fnzi_wrap_pending fnzi_wrap_pending; /* pending.c */
 
-typedef struct fnzi_storage {
+typedef struct fnzi_wrap_storage {
   struct fnz_world *world;
   fnzi_alias *root;
   uint64_t version;       /* number of writes */
-  uint32_t input, output; /* 1 + the first of the pass that looks at it in the end; 0 for none */
-  fnzi_alias **watched;   /* windows that want to know of writes; borrowed */
+  uint32_t input, output; /* 1 + the pass's first that ends on this storage; 0 for none */
+  fnzi_alias **watched;   /* aliases whose `touched` writes set; borrowed */
   size_t nwatched;
-  uint32_t tensors; /* that see this storage; the storage's writes matter while there are some */
+  uint32_t tensors; /* on this storage; without any its writes do not matter */
   uint32_t mark;    /* the pass's own */
-  bool in_gaps;     /* as_strided has looked at what lies between the root's elements */
-  /* Names of nodes with regions, or NULL. */
-  const char *entangled; /* nobody knows what other memory this is: it may not be written */
-  const char *unknown;   /* nobody knows what this holds: it may not be read */
+  bool in_gaps;     /* an as_strided shows bytes between the root's elements */
+  /* The operator of a node with regions, or NULL. */
+  const char *maybe_aliased; /* it may be the memory of another storage: it is not written */
+  const char *poisoned;      /* its content is not known: it is not read */
   struct {
     fnzi_alias **data;
     size_t count, capacity;
-  } dirty;                 /* oldest first; each holds a ref */
-  fnzi_gathered *gathered; /* what was dirty before; NULL for nothing */
+  } dirty;                    /* oldest first; each holds a reference */
+  fnzi_wrap_pending *pending; /* older writes; NULL for none */
   struct {
-    fnzi_entry *data;
+    fnzi_log_entry *data;
     size_t count, capacity;
   } log;         /* a ring of at most FNZI_LOG entries */
-  size_t newest; /* place in the ring */
-} fnzi_storage;
+  size_t newest; /* its place in the ring */
+} fnzi_wrap_storage;
 
 struct fnz_tensor {
   struct fnz_world *world;
-  fnzi_alias *node;
+  fnzi_alias *alias;
   uint32_t refs;
-  uint32_t input, output;     /* 1 + the input, the output that it is; 0 for none */
+  uint32_t input, output;     /* 1 + the input, the output that is this tensor; 0 for none */
   bool metadata_changed;      /* an in-place view, set_ or resize_ moved it to another alias */
   fnz_tensor *before, *after; /* all tensors of the world */
 };
 
+/* --- routes ----------------------------------------------------------------------------------- */
 /* What to do with an operator, found once per operator. */
 typedef enum fnzi_action {
   FNZI_ACTION_UNKNOWN = 0,
@@ -126,13 +139,13 @@ typedef enum fnzi_action {
 } fnzi_action;
 
 typedef struct fnzi_route {
-  const fnz_op *op; /* NULL: nobody asked yet */
+  const fnz_op *op; /* NULL: not found yet */
   fnzi_action action;
   fnzi_mutation_kind mutation;
   const fnzi_view *view; /* NULL, or the row of views.def */
   const fnzi_composite_row *composite;
   const fnz_op *twin; /* of an operator that writes: fnzi_mutation_twin() */
-  bool same_places;   /* the twin's parameters stand where the operator's of those names do */
+  bool same_places;   /* the twin's parameters have the places of the operator's of those names */
   bool idempotent;    /* fnzi_is_idempotent() of its twin */
   bool flat;          /* fnzi_op_is_flat() */
   bool uncast;        /* fnzi_op_uncast() of its twin, of itself without one */
@@ -141,12 +154,13 @@ typedef struct fnzi_route {
   fnzi_out_way way;   /* fnzi_out_way_of() its twin */
 } fnzi_route;
 
-/* A program becomes at most so many nodes for each of its own. */
-enum { FNZI_NODES_FOR_ONE = 4 };
-
-/* Programs have few operators: a route stands at the place of its operator, modulo this, or at one
- * of the next few. */
+/* Programs have few operators: a route is stored at the place of its operator modulo FNZI_ROUTES,
+ * or at one of the next FNZI_ROUTES_NEAR. */
 enum { FNZI_ROUTES = 512, FNZI_ROUTES_NEAR = 8 };
+
+/* --- worlds and requests ---------------------------------------------------------------------- */
+/* Overlapping writes may make at most so many nodes for each of the program. */
+enum { FNZI_NODES_FOR_ONE = 4 };
 
 struct fnz_world {
   fnz_context *ctx;
@@ -154,19 +168,19 @@ struct fnz_world {
   fnz_views views;
   fnzi_decisions *decisions; /* NULL but for passes over symbolic programs */
   fnzi_arena scratch;        /* emptied when a call of the public interface ends */
-  fnzi_blocks blocks;        /* of what storage.c makes and ends */
+  fnzi_blocks blocks;        /* of values, aliases, storages, tensors */
   fnzi_route *routes;        /* FNZI_ROUTES of them, kept by the context */
   fnzi_emitter emitter;
   const char *source; /* of the operator that is being called */
-  int64_t *slack;     /* nodes left to what overlaps itself; NULL for as many as it takes */
-  bool autocast;      /* casts what functional operators get */
-  fnzi_why why;       /* of what is being recorded */
+  int64_t *slack;     /* nodes that overlapping writes may still make; NULL: no bound */
+  bool autocast;      /* the backend casts the arguments of functional operators */
+  fnzi_why why;       /* why the next node is recorded */
   fnzi_asked *asked;  /* notes about the program that is made; NULL for none */
   void (*note_unread)(fnz_context *ctx, fnzi_asked *notes, const fnzi_node *write);
   struct {
     fnzi_held **data;
     size_t count, capacity;
-  } fresh; /* values nobody owns yet */
+  } fresh; /* values that the world holds until the call ends */
   fnz_tensor *tensors;
 };
 
@@ -178,7 +192,7 @@ typedef struct fnzi_tensors {
 } fnzi_tensors;
 
 /* Calls that a write rule leaves to the dispatcher, which runs them one after the other: `count`
- * calls of `op`; make() says what arguments the k-th has. */
+ * calls of `op`; make() finds the arguments of the k-th. */
 typedef struct fnzi_parts {
   size_t count;
   fnz_status (*make)(fnz_world *world, const fnzi_request *whole, size_t k, fnzi_request *part);
@@ -200,125 +214,118 @@ struct fnzi_request {
   const fnz_arg *args;                 /* op->nparams of them */
   const fnz_geometry *const *expected; /* per tensor result, lists flattened; NULL if not known */
   size_t nexpected;
-  bool is_slice;     /* a part of a call that eager has accepted as a whole */
-  fnzi_parts parts;  /* left to do when the rule has returned */
+  bool is_slice;     /* a slice of a call that eager has accepted as a whole */
+  fnzi_parts parts;  /* run when the rule has returned */
   fnzi_tensors out;  /* results; in the world's scratch */
-  fnzi_tensors held; /* what arguments stand on until the request ends; in the scratch */
+  fnzi_tensors held; /* arguments made for this call; in the scratch */
 };
 
-/* --- dispatch.c ------------------------------------------------------------------------------- */
-/* From the tables alone. */
-fnzi_route fnzi_route_find(const fnz_op *op);
-/* The same, remembered in the context. */
-fnzi_route fnzi_route_of(fnz_world *world, const fnz_op *op);
-/* Why an operator is refused, and what to do about it (rules.c, refused.def). */
-void fnzi_refused(const fnz_op *op, const char **why, const char **remedy);
-/* TYPE where tensors that must have one element type (uncast.def) have not. */
-FNZ_MUST_CHECK fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op,
-                                                   const fnz_arg *args);
-/* Runs a request; results are in request->out, to be released with fnzi_request_end(). */
-FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
-void fnzi_request_end(fnzi_request *request);
-/* The functional operator applied to tensors that are read first; results are fresh tensors. */
-FNZ_MUST_CHECK fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *request);
+/* --- value.c ---------------------------------------------------------------------------------- */
+/* Moves `handle` into a counted value at the end of world->fresh, which owns it; NULL for handle 0.
+ */
+FNZ_MUST_CHECK fnz_status fnzi_take(fnz_world *world, fnz_handle handle);
+fnzi_held *fnzi_hold(fnzi_held *value);
+void fnzi_drop(fnz_world *world, fnzi_held *value);
+/* Drops world->fresh and empties the scratch; the public interface calls it when it returns. */
+void fnzi_settle(fnz_world *world);
+/* The value becomes the alias's, right as of the storage's version. */
+void fnzi_alias_set_value(fnzi_alias *alias, fnzi_held *value);
+
+/* --- emit.c ----------------------------------------------------------------------------------- */
+void fnzi_world_start_emitter(fnz_world *world);
 /* Results of the functional operator as values: world->fresh[*first ...], *count of them, NULL for
  * undefined ones. `args` hold handles. */
 FNZ_MUST_CHECK fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args,
                                             size_t nargs, const fnz_geometry *const *expected,
                                             size_t nexpected, size_t *first, size_t *count);
-/* One of the helpers of views/emit.h, applied to handles. */
+/* One of the operators of views/steps.h with one result. */
 FNZ_MUST_CHECK fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
                                         size_t nargs, const fnz_geometry *result, fnzi_held **out);
+fnzi_emitted fnzi_emitted_of(const fnzi_held *v);
+/* The counted value of an emitted one: a fresh one, or `start` that it began with. */
+fnzi_held *fnzi_held_of(fnz_world *world, fnzi_emitted e, fnzi_held *start);
+
+/* --- storage.c -------------------------------------------------------------------------------- */
+/* A tensor with a storage of its own. `geometry` NULL takes the value's. */
+FNZ_MUST_CHECK fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry,
+                                          fnzi_held *value, fnz_tensor **out);
+/* Another tensor on an alias. */
+FNZ_MUST_CHECK fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *alias, fnz_tensor **out);
+/* The tensor moves to another alias. */
+void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *alias);
+/* Windows that a view operator opens on `base`: *count aliases, each with one reference for the
+ * caller. A window of the same geometry as its base is the base itself. The parent of as_strided's
+ * windows is the root, because they may show more than their base. */
+FNZ_MUST_CHECK fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
+                                          const fnz_op *op, const fnz_arg *args, size_t nargs,
+                                          fnzi_alias ***out, size_t *count);
+/* A window of the root's memory without a view call: its value is regenerated by geometry alone. It
+ * shows no byte outside of the root (BOUNDS). The root itself when it is equal. One reference for
+ * the caller. */
+FNZ_MUST_CHECK fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root,
+                                            const fnz_geometry *window, fnzi_alias **out);
+/* The storage gets a larger root; the old one becomes a window of it. */
+FNZ_MUST_CHECK fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
+                                            fnzi_held *value);
+fnzi_alias *fnzi_alias_retain(fnzi_alias *alias);
+void fnzi_alias_release(fnzi_alias *alias);
+
+/* --- sync.c, commit.c ------------------------------------------------------------------------- */
+/* The value of an alias as of now; borrowed from it. */
+FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *alias, fnzi_held **out);
+/* The value of a dense root as one dimension in memory order, whose geometry is `flat`. */
+FNZ_MUST_CHECK fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat,
+                                         fnzi_held **out);
+/* The alias gets a new value. */
+FNZ_MUST_CHECK fnz_status fnzi_write(fnzi_alias *alias, fnzi_held *value);
+
+static inline fnz_status fnzi_read_tensor(fnz_tensor *t, fnzi_held **out) {
+  return fnzi_read(t->alias, out);
+}
+static inline const fnz_geometry *fnzi_root_geometry(const fnz_tensor *t) {
+  return &t->alias->storage->root->geometry;
+}
+
+/* --- apply.c ---------------------------------------------------------------------------------- */
+/* The functional operator applied to the values of tensors; results are new tensors. */
+FNZ_MUST_CHECK fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *request);
 /* The arguments with current values in place of tensors. In the world's scratch. */
 FNZ_MUST_CHECK fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs,
                                          fnz_arg **out);
 /* The tensors among the arguments, in order; `args` may hold lists. In the world's scratch. */
 FNZ_MUST_CHECK fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
                                            fnz_tensor ***out, size_t *count);
+/* Appends a result: a tensor (NULL, undefined), a new one on an alias, a new one around a value. */
+FNZ_MUST_CHECK fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *tensor);
 FNZ_MUST_CHECK fnz_status fnzi_give_alias(fnz_world *world, fnzi_request *request,
                                           fnzi_alias *alias);
-/* Appends a result: an existing tensor (or NULL, undefined), or a new one around a value. */
-FNZ_MUST_CHECK fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *tensor);
 FNZ_MUST_CHECK fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request,
                                           fnzi_held *value);
-/* The request holds the tensor, whose reference it takes over, until it ends. */
+/* The request holds a tensor, whose reference it takes over, until it ends. */
 FNZ_MUST_CHECK fnz_status fnzi_hold_tensor(fnz_world *world, fnzi_request *request,
                                            fnz_tensor *tensor);
 /* The same for a new tensor around a value. */
 FNZ_MUST_CHECK fnz_status fnzi_hold_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value,
                                           fnz_tensor **out);
+/* Releases the results and what is held. */
+void fnzi_request_end(fnzi_request *request);
 
-/* --- write_rules.c ---------------------------------------------------------------------------- */
+/* --- route.c, rules.c ------------------------------------------------------------------------- */
+/* From the tables alone. */
+fnzi_route fnzi_route_find(const fnz_op *op);
+/* The same, remembered in the context. */
+fnzi_route fnzi_route_of(fnz_world *world, const fnz_op *op);
+/* Why an operator is refused, and what to do instead (refused.def). */
+void fnzi_refused(const fnz_op *op, const char **why, const char **remedy);
+
+/* --- dispatch.c, write_rules.c ---------------------------------------------------------------- */
+/* Runs a request; results are in request->out, and fnzi_request_end() releases them. */
+FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
+/* Applies the rule for an operator that writes, which may leave parts to the dispatcher. */
 FNZ_MUST_CHECK fnz_status fnzi_write_request(fnz_world *world, fnzi_request *request,
                                              const fnzi_route *route);
-
-/* --- storage.c -------------------------------------------------------------------------------- */
-/* Moves `handle` into a counted value at the end of world->fresh, which owns it until somebody
- * holds it; NULL for handle 0. */
-FNZ_MUST_CHECK fnz_status fnzi_take(fnz_world *world, fnz_handle handle);
-fnzi_held *fnzi_hold(fnzi_held *value);
-void fnzi_drop(fnz_world *world, fnzi_held *value);
-/* Ends what is in world->fresh and the scratch; the public interface calls it when it returns. */
-void fnzi_settle(fnz_world *world);
-
-/* A tensor with a storage of its own. `geometry` NULL takes the value's. */
-FNZ_MUST_CHECK fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry,
-                                          fnzi_held *value, fnz_tensor **out);
-/* Another tensor on a node. */
-FNZ_MUST_CHECK fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *node, fnz_tensor **out);
-/* The tensor becomes a window on another node. */
-void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *node);
-/* Windows that a view operator opens on `base`: *count aliases, each with one reference for the
- * caller. A window that shows what its base shows, in the same way, is the base itself. Windows of
- * as_strided hang below the root, because they may show more than their base. */
-FNZ_MUST_CHECK fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
-                                          const fnz_op *op, const fnz_arg *args, size_t nargs,
-                                          fnzi_alias ***out, size_t *count);
-/* A window of the root's memory that no operator opened: it is derived by geometry alone. It shows
- * no byte outside of the root (BOUNDS). The root itself when it is equal. One reference for the
- * caller. */
-FNZ_MUST_CHECK fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root,
-                                            const fnz_geometry *window, fnzi_alias **out);
-/* The storage gets a larger root; the old one becomes a window of it. */
-FNZ_MUST_CHECK fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
-                                            fnzi_held *value);
-fnzi_alias *fnzi_alias_retain(fnzi_alias *node);
-void fnzi_alias_release(fnzi_alias *node);
-void fnzi_alias_set_value(fnzi_alias *node, fnzi_held *value);
-
-/* What waits is not needed any more (pending.c). */
-void fnzi_gathered_forget(fnzi_storage *s);
-
-/* --- replay.c --------------------------------------------------------------------------------- */
-void fnzi_world_start_emitter(fnz_world *world);
-fnzi_emitted fnzi_emitted_of(const fnzi_held *v);
-/* The counted value behind something emitted: made lately, or the one it started from. */
-fnzi_held *fnzi_held_of(fnz_world *world, fnzi_emitted e, fnzi_held *start);
-/* Asks for all windows of a view call; the values are world->fresh[*first ...]. */
-FNZ_MUST_CHECK fnz_status fnzi_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args,
-                                      size_t nargs, fnzi_held *base,
-                                      const fnz_geometry *const *windows, size_t nwindows,
-                                      size_t *first);
-FNZ_MUST_CHECK fnz_status fnzi_replay_step(fnz_world *world, const fnzi_view_step *step,
-                                           fnzi_held *base, fnzi_held **out);
-/* Along the path, without keeping what lies between. */
-FNZ_MUST_CHECK fnz_status fnzi_replay_path(fnz_world *world, const fnzi_path *path, fnzi_held *from,
-                                           fnzi_held **out);
-
-/* --- sync.c, commit.c ------------------------------------------------------------------------- */
-/* The value of a window as of now; borrowed from the node. */
-FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *node, fnzi_held **out);
-/* The value of a dense root as one dimension in memory order, whose geometry is `flat`. */
-FNZ_MUST_CHECK fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat,
-                                         fnzi_held **out);
-/* The window gets a new value. */
-FNZ_MUST_CHECK fnz_status fnzi_write(fnzi_alias *node, fnzi_held *value);
-
-static inline fnz_status fnzi_read_tensor(fnz_tensor *t, fnzi_held **out) {
-  return fnzi_read(t->node, out);
-}
-static inline const fnz_geometry *fnzi_root_geometry(const fnz_tensor *t) {
-  return &t->node->storage->root->geometry;
-}
+/* TYPE where tensors that must have one element type (uncast.def) have not (write_target.c). */
+FNZ_MUST_CHECK fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op,
+                                                   const fnz_arg *args);
 
 #endif

@@ -31,16 +31,16 @@ static fnz_status make_element(fnz_world *world, const fnzi_request *whole, size
  * is seen by another one. */
 static fnz_status is_independent(fnz_world *world, const fnzi_request *r, bool *out) {
   fnz_tensor **all;
-  fnzi_crowd crowd;
+  fnzi_interval_index index;
   size_t count, written = r->args[0].count;
   FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, &all, &count));
-  FNZ_TRY(fnzi_crowd_of(world, all, written, all + written, count - written, &crowd));
+  FNZ_TRY(fnzi_interval_index_build(world, all, written, all + written, count - written, &index));
   *out = true;
   for (size_t i = 0; i < written && *out; i++) {
-    size_t k, end, own = crowd.member_of[i];
-    fnzi_crowd_near(&crowd, own, &k, &end);
+    size_t k, end, own = index.interval_of[i];
+    fnzi_interval_index_near(&index, own, &k, &end);
     for (; k < end && *out; k++) {
-      const fnzi_member *m = &crowd.members[k];
+      const fnzi_interval *m = &index.intervals[k];
       bool is_another = k == own ? m->written + m->read > 1 : m->first > i;
       *out = !is_another || !fnzi_overlap(all[i], m->tensor);
     }

@@ -60,7 +60,7 @@ static fnz_status write_slice(fnz_world *world, const fnz_geometry *g, fnz_arg a
   for (int i = 0; i < 2; i++)
     FNZ_TRY(fnzi_slice_arg(world, g, dim, k, &args[i], holder));
   FNZ_TRY(fnzi_read_tensor(args[1].u.tensor, &value));
-  return fnzi_write(args[0].u.tensor->node, value);
+  return fnzi_write(args[0].u.tensor->alias, value);
 }
 
 static fnz_status copy_slice(fnz_world *world, const fnz_op *op, fnz_tensor *target,
@@ -107,10 +107,10 @@ fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op, fnz_tensor *t
   FNZ_TRY(turn(world, fnzi_geometry(target), order, &turned, &value, &possible));
   if (!possible)
     return copy_slices(world, op, target, value, order);
-  FNZ_TRY(fnzi_alias_window(world, target->node->storage->root, &turned, &window));
+  FNZ_TRY(fnzi_alias_window(world, target->alias->storage->root, &turned, &window));
   fnz_status status = fnzi_write(window, value);
   if (status == FNZ_OK && window->dirty)
-    status = fnzi_commit(world, window);
+    status = fnzi_wrap_commit(world, window);
   fnzi_alias_release(window);
   return status;
 }

@@ -175,7 +175,7 @@ fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *r, bool eleme
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
   *done = false;
-  if (!target || !target->node->repeats)
+  if (!target || !target->alias->repeats)
     return FNZ_OK;
   const fnz_geometry *g = fnzi_geometry(target);
   int number = fnzi_one_number(r->op, r->args, g, fnzi_arg_geometry, NULL);

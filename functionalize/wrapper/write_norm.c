@@ -76,8 +76,8 @@ fnz_status fnzi_batch_norm_request(fnz_world *world, fnzi_request *r) {
                             expected, NORM_RESULTS, &first, &count));
   for (size_t k = 0; k < r->op->nreturns && k < OWN_RESULTS; k++)
     FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first + k]));
-  FNZ_TRY(fnzi_write(mean->node, world->fresh.data[first + OWN_RESULTS]));
-  return fnzi_write(var->node, world->fresh.data[first + OWN_RESULTS + 1]);
+  FNZ_TRY(fnzi_write(mean->alias, world->fresh.data[first + OWN_RESULTS]));
+  return fnzi_write(var->alias, world->fresh.data[first + OWN_RESULTS + 1]);
 }
 
 /* --- instance norm ---------------------------------------------------------------------------- */
@@ -154,8 +154,8 @@ fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_request *r) {
   args[MEAN] = args[VAR] = (fnz_arg){.tag = FNZ_ARG_NONE}; /* they do not matter to the result */
   r->args = args;
   FNZ_TRY(fnzi_apply_functional(world, r));
-  FNZ_TRY(fnzi_write(mean->node, fresh[0]));
-  return fnzi_write(var->node, fresh[1]);
+  FNZ_TRY(fnzi_write(mean->alias, fresh[0]));
+  return fnzi_write(var->alias, fresh[1]);
 }
 
 /* --- the others ------------------------------------------------------------------------------- */

@@ -15,7 +15,7 @@ static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
   FNZ_TRY(fnzi_broadcast_value(world, fnzi_geometry(self), &value));
   if (!loop->in_order)
-    return fnzi_write(self->node, value);
+    return fnzi_write(self->alias, value);
   fnzi_loop_order(fnzi_geometry(self), loop->reads, loop->nreads, order);
   return fnzi_write_in_order(world, op, self, value, order);
 }
@@ -53,7 +53,7 @@ static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(fnzi_geometry(self)->dtype);
   FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &result));
   FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, result, &value));
-  return fnzi_write(self->node, value);
+  return fnzi_write(self->alias, value);
 }
 
 static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
@@ -73,7 +73,7 @@ static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(fnzi_read_tensor(source, &value));
   FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
   FNZ_TRY(fnzi_broadcast_value(world, fnzi_geometry(self), &value));
-  FNZ_TRY(fnzi_write(self->node, value));
+  FNZ_TRY(fnzi_write(self->alias, value));
   return fnzi_give(world, r, self);
 }
 
@@ -89,7 +89,7 @@ static fnz_status give_self(fnz_world *world, fnzi_request *r) {
 }
 
 static fnz_status set_request(fnz_world *world, fnzi_request *r) {
-  fnzi_tensor_move(fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1)->node);
+  fnzi_tensor_move(fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1)->alias);
   return give_self(world, r);
 }
 
@@ -107,7 +107,7 @@ static fnz_status set_empty_request(fnz_world *world, fnzi_request *r) {
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(g.dtype);
   FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, &g, &value));
   FNZ_TRY(fnzi_tensor_new(world, &g, value, &empty));
-  fnzi_tensor_move(self, empty->node);
+  fnzi_tensor_move(self, empty->alias);
   fnz_tensor_release(empty);
   return give_self(world, r);
 }
@@ -211,7 +211,7 @@ static fnz_status wait_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
   FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, expected, n, &first, &count));
   for (size_t k = 0; k < n && k < count; k++) {
-    FNZ_TRY(fnzi_write(tensors[k]->node, world->fresh.data[first + k]));
+    FNZ_TRY(fnzi_write(tensors[k]->alias, world->fresh.data[first + k]));
     FNZ_TRY(fnzi_give(world, r, tensors[k]));
   }
   return FNZ_OK;

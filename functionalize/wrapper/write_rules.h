@@ -69,10 +69,10 @@ FNZ_MUST_CHECK fnz_status fnzi_instance_norm_request(fnz_world *world, fnzi_requ
 FNZ_MUST_CHECK fnz_status fnzi_check_statistics(fnz_world *world, const fnzi_request *request);
 
 static inline const fnz_geometry *fnzi_geometry(const fnz_tensor *t) {
-  return &t->node->geometry;
+  return &t->alias->geometry;
 }
 static inline bool fnzi_shares(const fnz_tensor *a, const fnz_tensor *b) {
-  return a->node->storage == b->node->storage;
+  return a->alias->storage == b->alias->storage;
 }
 /* The first, if it looked like `x`, and the second have a byte in common, or may have. */
 static inline bool fnzi_overlap_as(const fnz_tensor *a, const fnz_geometry *x,

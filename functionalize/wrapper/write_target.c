@@ -59,7 +59,7 @@ fnz_status fnzi_open_window(fnz_world *world, fnz_tensor *t, fnzi_step_op step, 
   const fnz_op *op = fnzi_op_of_step(step);
   fnzi_alias **opened;
   size_t count;
-  FNZ_TRY(fnzi_alias_open(world, t->node, fnzi_route_of(world, op).view, op, args, nargs, &opened,
+  FNZ_TRY(fnzi_alias_open(world, t->alias, fnzi_route_of(world, op).view, op, args, nargs, &opened,
                           &count));
   fnz_status status = fnzi_tensor_on(world, opened[0], out);
   fnzi_alias_release(opened[0]);
@@ -73,7 +73,7 @@ fnz_status fnzi_move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *o
   fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
   fnzi_alias **opened;
   size_t count;
-  FNZ_TRY(fnzi_alias_open(world, of->node, fnzi_view_find(op), op, args, 4, &opened, &count));
+  FNZ_TRY(fnzi_alias_open(world, of->alias, fnzi_view_find(op), op, args, 4, &opened, &count));
   fnzi_tensor_move(self, opened[0]);
   fnzi_alias_release(opened[0]);
   return FNZ_OK;
@@ -92,7 +92,7 @@ static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_ge
 /* More memory than there is: the storage grows, and everything else on it stays where it is. */
 static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *self,
                                 const fnz_geometry *to, int64_t elements) {
-  fnzi_alias *root = self->node->storage->root;
+  fnzi_alias *root = self->alias->storage->root;
   fnz_geometry flat = {.dtype = root->geometry.dtype, .rank = 1};
   const int64_t have = fnz_geometry_numel(&root->geometry), one = 1;
   fnzi_held *value;

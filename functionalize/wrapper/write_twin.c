@@ -361,11 +361,11 @@ static bool is_resized(const slot *s, fnz_tensor *const *reads, size_t nreads) {
 }
 
 /* The tensors of a call. */
-typedef struct company {
+typedef struct operands {
   fnz_tensor **reads;
   size_t nreads;
-  fnzi_crowd crowd; /* of all targets and of what is read */
-} company;
+  fnzi_interval_index index; /* of all targets and of what is read */
+} operands;
 
 /* What eager's loop sees of the tensors that are read, in their order. Results that are held back
  * go by way of a tensor in rows. */
@@ -399,9 +399,9 @@ static bool reads_first(const fnzi_request *r, const twin_call *c, const slot *s
 }
 
 static fnz_status find_loop(fnz_world *world, const fnzi_request *r, const twin_call *c,
-                            const slot *s, const company *all, fnzi_loop *loop) {
+                            const slot *s, const operands *all, fnzi_loop *loop) {
   *loop = (fnzi_loop){.nreads = all->nreads, .slices = c->slices};
-  if (!s->target->node->repeats)
+  if (!s->target->alias->repeats)
     return FNZ_OK;
   loop->reads_first = reads_first(r, c, s, all->reads, all->nreads);
   return loop_reads(world, c, s, all->reads, loop);
@@ -430,13 +430,13 @@ static fnz_status check_shared(fnz_world *world, const fnzi_request *r, const tw
 
 /* A target against what else the twin reads and writes near it. */
 static fnz_status check_near(fnz_world *world, const fnzi_request *r, const twin_call *c,
-                             const slot *s, const company *all, size_t own, fnzi_loop *loop) {
+                             const slot *s, const operands *all, size_t own, fnzi_loop *loop) {
   const fnz_geometry *g = fnzi_geometry(s->target);
   size_t k, end;
-  fnzi_crowd_near(&all->crowd, own, &k, &end);
+  fnzi_interval_index_near(&all->index, own, &k, &end);
   for (; k < end; k++) {
-    const fnz_tensor *t = all->crowd.members[k].tensor;
-    bool is_operand = all->crowd.members[k].read && k != own && fnzi_shares(s->target, t);
+    const fnz_tensor *t = all->index.intervals[k].tensor;
+    bool is_operand = all->index.intervals[k].read && k != own && fnzi_shares(s->target, t);
     if (is_operand && !fnzi_reads_whole(r->op, g, fnzi_geometry(t)))
       FNZ_TRY(check_shared(world, r, c, s, t, loop));
   }
@@ -444,11 +444,11 @@ static fnz_status check_near(fnz_world *world, const fnzi_request *r, const twin
 }
 
 /* A target that shares memory with one before it. */
-static bool meets_target(const slot *s, const fnzi_crowd *crowd, size_t own) {
+static bool meets_target(const slot *s, const fnzi_interval_index *index, size_t own) {
   size_t k, end;
-  fnzi_crowd_near(crowd, own, &k, &end);
+  fnzi_interval_index_near(index, own, &k, &end);
   for (; k < end; k++) {
-    const fnzi_member *m = &crowd->members[k], *self = &crowd->members[own];
+    const fnzi_interval *m = &index->intervals[k], *self = &index->intervals[own];
     bool is_before = k == own ? m->written > 1 : m->written && m->first < self->first;
     if (is_before && fnzi_overlap(m->tensor, s->target))
       return true;
@@ -458,9 +458,9 @@ static bool meets_target(const slot *s, const fnzi_crowd *crowd, size_t own) {
 
 /* One target against the tensors the twin reads, and against the other targets. */
 static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call *c, slot *s,
-                             const company *all, size_t own) {
+                             const operands *all, size_t own) {
   const fnz_geometry *g = fnzi_geometry(s->target);
-  size_t self_reads = all->crowd.members[own].read;
+  size_t self_reads = all->index.intervals[own].read;
   bool may_grow = s->param->is_out && !self_reads;
   bool resized =
       s->resized || (c->elementwise && may_grow && is_resized(s, all->reads, all->nreads));
@@ -468,11 +468,11 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
   if (loop)
     FNZ_TRY(find_loop(world, r, c, s, all, loop));
   FNZ_TRY(check_gaps(world, r, c, s));
-  if (s->target->node->repeats)
+  if (s->target->alias->repeats)
     FNZ_TRY(fnzi_check_target(world->ctx, r->op, g, spread_of(r, c, s), loop));
   if (fnzi_op_is_custom(r->op)) /* reads all of its arguments first */
     return FNZ_OK;
-  if (all->crowd.count > 1)
+  if (all->index.count > 1)
     FNZ_TRY(check_near(world, r, c, s, all, own, loop));
   for (size_t i = 0; i < all->nreads && c->elementwise && !may_grow; i++)
     FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, g, fnzi_geometry(all->reads[i])));
@@ -480,7 +480,7 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
     FNZ_TRY(keep_loop(world, loop, c, s));
   if (c->elementwise && may_grow)
     FNZ_TRY(check_pairs(world, r, all->reads, all->nreads));
-  if (c->count > 1 && meets_target(s, &all->crowd, own))
+  if (c->count > 1 && meets_target(s, &all->index, own))
     return fnzi_overlapping_targets(world, r->op);
   return check_self_reads(world, r, c, s, self_reads);
 }
@@ -488,17 +488,17 @@ static fnz_status check_slot(fnz_world *world, const fnzi_request *r, twin_call 
 static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call *c) {
   fnz_tensor *one, **targets = &one;
   size_t ntargets = 0;
-  company all;
+  operands all;
   FNZ_TRY(fnzi_tensor_args(world, c->args, c->twin->nparams, &all.reads, &all.nreads));
   if (c->count > 1)
     FNZI_NEW(&world->scratch, c->count, &targets);
   for (size_t k = 0; k < c->count; k++)
     if (c->slots[k].target)
       targets[ntargets++] = c->slots[k].target;
-  FNZ_TRY(fnzi_crowd_of(world, targets, ntargets, all.reads, all.nreads, &all.crowd));
+  FNZ_TRY(fnzi_interval_index_build(world, targets, ntargets, all.reads, all.nreads, &all.index));
   for (size_t k = 0, i = 0; k < c->count; k++)
     if (c->slots[k].target)
-      FNZ_TRY(check_slot(world, r, c, &c->slots[k], &all, all.crowd.member_of[i++]));
+      FNZ_TRY(check_slot(world, r, c, &c->slots[k], &all, all.index.interval_of[i++]));
   return FNZ_OK;
 }
 
@@ -547,7 +547,7 @@ static fnz_status store(fnz_world *world, const fnzi_request *r, const twin_call
     FNZ_TRY(resize(world, r, c, s, value->geometry));
   }
   return s->order ? fnzi_write_in_order(world, r->op, s->target, value, s->order)
-                  : fnzi_write(s->target->node, value);
+                  : fnzi_write(s->target->alias, value);
 }
 
 /* In the order of the operator's arguments, which tells where two of a custom operator overlap. The

@@ -35,7 +35,8 @@ static fnz_status collect_tensors(const fnzi_job *job, tensors *out) {
 }
 
 /* Step k of an item on `from`; only the last one may have several results. */
-static fnz_status do_step(fnzi_job *job, const fnzi_item *item, size_t k, fnzi_array *from) {
+static fnz_status do_step(fnzi_job *job, const fnzi_composite_item *item, size_t k,
+                          fnzi_array *from) {
   const fnz_op *op = item->steps[k].op;
   fnz_arg *args;
   size_t count;
@@ -52,7 +53,7 @@ static fnz_status do_step(fnzi_job *job, const fnzi_item *item, size_t k, fnzi_a
   return FNZ_OK;
 }
 
-static fnz_status do_item(fnzi_job *job, const fnzi_item *item, fnzi_array *from) {
+static fnz_status do_item(fnzi_job *job, const fnzi_composite_item *item, fnzi_array *from) {
   if (item->nsteps == 0)
     return fnzi_job_give_again(job, from);
   for (size_t k = 0; k < item->nsteps; k++) {

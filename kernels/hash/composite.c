@@ -39,7 +39,7 @@ static fnz_status collect(fnzi_hashing *h, tensors *t) {
 }
 
 /* All views of an item; only the last one may have several windows. */
-static fnz_status give(fnzi_hashing *h, const fnzi_item *item, const tensors *t) {
+static fnz_status give(fnzi_hashing *h, const fnzi_composite_item *item, const tensors *t) {
   const fnz_geometry *at = t->geometries[item->tensor];
   size_t count = 1;
   for (size_t k = 0; k < item->nsteps; k++) {

@@ -86,8 +86,8 @@ static fnz_status take_base(fnzi_pass *p, uint32_t slot, uint32_t b) {
   fnz_tensor *all;
   FNZ_TRY(add_input(p, slot, base->name, base->value, &handle));
   FNZ_TRY(fnz_tensor_wrap(p->world, base->memory, handle, &all));
-  p->roots[b] = fnzi_alias_retain(all->node);
-  all->node->storage->mark = b + 1;
+  p->roots[b] = fnzi_alias_retain(all->alias);
+  all->alias->storage->mark = b + 1;
   return FNZ_OK;
 }
 
@@ -179,7 +179,7 @@ static fnz_status check_inputs(const fnzi_pass *p) {
     const fnzi_region_binding *in = &p->body->key.inputs[k];
     if (!in->is_tensor)
       continue;
-    const fnzi_alias *node = p->inputs[k]->node;
+    const fnzi_alias *node = p->inputs[k]->alias;
     if (node->storage != p->roots[in->base]->storage || node->storage->root != p->roots[in->base] ||
         !fnzi_geometry_equal(&node->geometry, in->window))
       return refuse_moved(p, k);
@@ -203,15 +203,15 @@ static fnz_status describe(fnzi_pass *p, uint32_t j, fnzi_body_output *out) {
   if (a->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   const fnz_tensor *t = p->tensors[a->u.value];
-  fnzi_storage *s = t->node->storage;
+  fnzi_wrap_storage *s = t->alias->storage;
   if (!s->mark)
     s->mark = FRESH | j;
   out->origin = s->mark & FRESH ? FNZI_ORIGIN_FRESH : FNZI_ORIGIN_BASE;
   out->of = s->mark & FRESH ? s->mark & ~FRESH : s->mark - 1;
   out->same_input = out->origin == FNZI_ORIGIN_BASE ? input_of(p, t) : FNZI_NO_NODE;
-  out->whole = t->node == s->root;
-  out->entangled = s->entangled != NULL;
-  return fnzi_intern_geometry(p->to, &t->node->geometry, &out->geometry);
+  out->whole = t->alias == s->root;
+  out->entangled = s->maybe_aliased != NULL;
+  return fnzi_intern_geometry(p->to, &t->alias->geometry, &out->geometry);
 }
 
 static fnz_status describe_all(fnzi_pass *p) {
@@ -221,14 +221,14 @@ static fnz_status describe_all(fnzi_pass *p) {
   for (uint32_t j = 0; j < p->graph->noutputs; j++)
     FNZ_TRY(describe(p, j, &b->outputs[j]));
   for (uint32_t k = 0; k < b->key.nbases; k++) {
-    const fnzi_storage *s = p->roots[k]->storage;
-    const fnzi_alias *writer = s->log.count ? s->log.data[s->newest].who : NULL;
+    const fnzi_wrap_storage *s = p->roots[k]->storage;
+    const fnzi_alias *writer = s->log.count ? s->log.data[s->newest].alias : NULL;
     const fnzi_returns returns = b->key.bases[k].returns;
     bool written = s->version > 0;
     b->ends[k] = (fnzi_base_end){.written = written,
                                  .returned = returns == FNZI_RETURNS_ALWAYS ||
                                              (returns == FNZI_RETURNS_WRITTEN && written),
-                                 .entangled = s->entangled != NULL,
+                                 .entangled = s->maybe_aliased != NULL,
                                  .source = writer && writer->source ? writer->source : ""};
   }
   return FNZ_OK;
@@ -260,7 +260,7 @@ static fnz_status add_value(fnzi_pass *p, fnzi_alias *node, results *out) {
 static fnz_status add_original(fnzi_pass *p, uint32_t j, results *out) {
   fnz_arg a = p->graph->outputs[j];
   if (a.tag == FNZ_ARG_VALUE)
-    return add_value(p, p->tensors[a.u.value]->node, out);
+    return add_value(p, p->tensors[a.u.value]->alias, out);
   FNZ_TRY(fnzi_pass_other(p, &a));
   out->data[out->count++] = (result){a, fnzi_is_reference(&a) ? a.u.value : 0};
   return FNZ_OK;

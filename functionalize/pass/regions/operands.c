@@ -22,7 +22,7 @@ static fnzi_hop_role role_of(const fnzi_hop *hop, uint32_t k) {
 }
 
 typedef struct place {
-  const fnzi_storage *storage;
+  const fnzi_wrap_storage *storage;
   uint32_t operand;
 } place;
 
@@ -39,7 +39,7 @@ static fnz_status link_operands(fnzi_pass *p, fnzi_region_op *r) {
   FNZI_NEW(&p->arena, r->noperands, &places);
   for (uint32_t k = 0; k < r->noperands; k++)
     if (r->operands[k].tensor)
-      places[count++] = (place){r->operands[k].tensor->node->storage, k};
+      places[count++] = (place){r->operands[k].tensor->alias->storage, k};
   if (count)
     qsort(places, count, sizeof *places, by_storage);
   for (uint32_t i = 0; i < count; i++) {

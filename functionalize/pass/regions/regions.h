@@ -67,7 +67,7 @@ typedef struct fnzi_body_output {
   uint32_t of;
   uint32_t same_input;          /* the output is this input itself; FNZI_NO_NODE for none */
   bool whole;                   /* it shows all of its memory */
-  bool entangled;               /* see fnzi_storage */
+  bool entangled;               /* see fnzi_wrap_storage */
   const fnz_geometry *geometry; /* interned */
 } fnzi_body_output;
 
@@ -153,7 +153,7 @@ static inline bool fnzi_region_loops(const fnzi_region_op *r) {
   return r->hop.kind != FNZI_HOP_COND && r->hop.kind != FNZI_HOP_CALL;
 }
 static inline fnzi_alias *fnzi_operand_alias(const fnzi_region_operand *o) {
-  return o->merged ? o->tensor->node->storage->root : o->tensor->node;
+  return o->merged ? o->tensor->alias->storage->root : o->tensor->alias;
 }
 
 #endif

@@ -25,18 +25,18 @@ fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region_op *r, uint32_t bas
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-static void entangle(const fnzi_region_op *r, fnzi_storage *s) {
-  s->entangled = fnzi_node_target(r->hop.node);
+static void entangle(const fnzi_region_op *r, fnzi_wrap_storage *s) {
+  s->maybe_aliased = fnzi_node_target(r->hop.node);
 }
 
-static fnzi_storage *storage_of(const fnzi_region_op *r, uint32_t base) {
-  return r->operands[r->first[base]].tensor->node->storage;
+static fnzi_wrap_storage *storage_of(const fnzi_region_op *r, uint32_t base) {
+  return r->operands[r->first[base]].tensor->alias->storage;
 }
 
 /* Marks all storages that result j may share: its own, and those that its bodies name. */
 static void entangle_result(fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
   fnz_tensor *t = p->tensors[r->hop.results.args[j].u.value];
-  entangle(r, t->node->storage);
+  entangle(r, t->alias->storage);
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
     const fnzi_body_output *o = &r->bodies[i]->outputs[j];
     if (r->hop.kind == FNZI_HOP_WHILE_LOOP && i == 0)
@@ -44,11 +44,11 @@ static void entangle_result(fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
     if (o->origin == FNZI_ORIGIN_BASE)
       entangle(r, storage_of(r, o->of));
     else if (o->of != j)
-      entangle(r, p->tensors[r->hop.results.args[o->of].u.value]->node->storage);
+      entangle(r, p->tensors[r->hop.results.args[o->of].u.value]->alias->storage);
   }
   for (uint32_t k = 0; k < r->hop.carried.count; k++) /* a carried result may be any of these */
     if (r->operands[k].tensor)
-      entangle(r, r->operands[k].tensor->node->storage);
+      entangle(r, r->operands[k].tensor->alias->storage);
 }
 
 /* Storages that a body has marked stay marked. */
@@ -81,7 +81,7 @@ static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnz
                      "a result is a window of its operand under another dtype, at a place that is "
                      "no multiple of its elements; clone() it before returning it");
   if (fnzi_geometry_equal(&window, fnzi_geometry(operand->tensor)))
-    return fnzi_tensor_on(p->world, operand->tensor->node, out);
+    return fnzi_tensor_on(p->world, operand->tensor->alias, out);
   FNZ_TRY(fnzi_alias_window(p->world, from->storage->root, &window, &node));
   if (!node->value)
     fnzi_alias_set_value(node, value);
@@ -146,7 +146,7 @@ static fnz_status bind_branch(fnzi_pass *p, const fnzi_region_op *r, uint32_t j,
   const fnz_tensor *all = p->tensors[r->hop.results.args[o->of].u.value];
   fnz_geometry window = *o->geometry;
   window.offset -= r->bodies[0]->outputs[o->of].geometry->offset;
-  return fnzi_pass_window(p, all->node->storage->root, &window, out);
+  return fnzi_pass_window(p, all->alias->storage->root, &window, out);
 }
 
 /* The bodies agree on the memory of result j; any other result must not be written later. */
@@ -170,8 +170,8 @@ static void forget_carried(const fnzi_region_op *r) {
     const fnzi_region_operand *o = &r->operands[k];
     if (!o->tensor || o->role != FNZI_HOP_CARRIED || !o->written)
       continue;
-    o->tensor->node->storage->unknown = fnzi_node_target(r->hop.node);
-    o->tensor->node->storage->version++;
+    o->tensor->alias->storage->poisoned = fnzi_node_target(r->hop.node);
+    o->tensor->alias->storage->version++;
   }
 }
 
