@@ -1,4 +1,4 @@
-/* autocast.c - functional twins that autocast casts for, unlike the operators that write. */
+/* autocast.c - functional operators that cast under autocast, where those that write do not. */
 #include "mutations/mutations.h"
 
 enum { PLAIN, LOWER, SINGLE, WIDEST };

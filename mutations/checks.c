@@ -1,8 +1,8 @@
 /* checks.c - what eager refuses before it writes, decided on geometries.
  *
- * ATen notices a stride of 0, and operands that partly overlap when both are dense; the rest it
- * lets through, and the result may then depend on the order of its loop. Where it does, the program
- * is refused here as well, because no functional program means the same. */
+ * ATen sees a stride of 0, and operands that partly overlap when both are dense. It does not refuse
+ * other overlaps, whose result may depend on the order of its loop. Where it does, the program is
+ * refused here, because no functional program means the same. */
 #include "mutations/mutations.h"
 
 /* --- an operand that shares memory with the target -------------------------------------------- */
@@ -31,8 +31,7 @@ static bool reads_its_own_place(const fnz_geometry *target, const fnz_geometry *
   return same;
 }
 
-/* A walk over the target in eager's order: where each element is, what is read and written there.
- */
+/* A walk over the target in the order of eager's loop. */
 typedef struct walk {
   const fnz_geometry *target, *operand;
   uint32_t order[FNZ_MAX_RANK];
@@ -90,7 +89,7 @@ static bool reads_before_writes(const fnz_geometry *target, const fnz_geometry *
 static bool slices_agree(const fnz_geometry *target, const fnz_geometry *operand, uint32_t dim,
                          int64_t span) {
   uint8_t written[FNZI_MUCH_WORK] = {0}; /* by the loop so far */
-  uint8_t place[FNZI_MUCH_WORK] = {0};   /* 1 + index along dim of whoever writes it, ever */
+  uint8_t place[FNZI_MUCH_WORK] = {0};   /* 1 + index along dim of the slice that writes it */
   walk w;
   walk_start(&w, target, operand, NULL);
   do
@@ -106,8 +105,8 @@ static bool slices_agree(const fnz_geometry *target, const fnz_geometry *operand
   return true;
 }
 
-/* Eager works through a long innermost dimension in vectors, whose length depends on the machine;
- * within fewer elements than any vector has it goes one by one. */
+/* Eager computes a long innermost dimension in vectors, whose length depends on the machine; fewer
+ * elements than any vector has it computes one by one. */
 enum { SHORTEST_VECTOR = 8, MAX_SLICES = 64 };
 
 /* The dimension along which the operator may be applied slice after slice; -1 for none. */
@@ -130,7 +129,7 @@ static int slice_dim(const fnz_geometry *target, const fnz_geometry *operand) {
 /* How slices along `dim` write each place: 2 one after the other, as eager's loop does; 1 some more
  * than once, but none after a later one has; 0 in another order. */
 static int slices_in_order(const fnz_geometry *target, const fnzi_loop *loop, uint32_t dim) {
-  uint8_t last[FNZI_MUCH_WORK] = {0}; /* 1 + index along dim of who wrote the place last */
+  uint8_t last[FNZI_MUCH_WORK] = {0}; /* 1 + index along dim of the slice that wrote it last */
   int rank = 2;
   walk w;
   walk_start(&w, target, target, loop);
@@ -152,7 +151,7 @@ bool fnzi_has_zero_stride(const fnz_geometry *g) {
   return false;
 }
 
-/* The target alone says in which order the loop goes: then it says so for each slice. */
+/* The target alone determines the order of the loop: then it does for each slice. */
 static bool decides_alone(const fnz_geometry *target, const fnzi_loop *loop) {
   uint32_t order[FNZ_MAX_RANK], own[FNZ_MAX_RANK];
   fnzi_loop_order(target, loop->reads, loop->nreads, order);
@@ -178,7 +177,7 @@ static int own_slice_dim(const fnz_geometry *target, const fnzi_loop *loop) {
   return best_rank == 2 || (best_rank == 1 && decides_alone(target, loop)) ? best : -1;
 }
 
-/* From so many elements on eager's loop may run in several threads. */
+/* For so many elements or more, eager's loop may run in several threads. */
 enum { IN_PARALLEL = 32768 };
 
 fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
@@ -204,7 +203,7 @@ fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geome
                        op->name, self == FNZI_OVERLAPS ? "share" : "may share");
 }
 
-/* What eager notices: two dense tensors whose memory ranges meet. */
+/* An overlap that eager sees: two dense tensors whose ranges of memory meet. */
 static bool is_noticed(const fnz_geometry *target, const fnz_geometry *operand) {
   return fnzi_is_dense(target) && fnzi_is_dense(operand);
 }

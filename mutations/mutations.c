@@ -36,8 +36,7 @@ static const char *const idempotent[] = {
 #undef TWIN_OF
 };
 
-/* Only when all that it reads besides the tensor are numbers, does every place get the same value.
- */
+/* Every place gets the same value only where all other arguments are numbers. */
 static bool takes_numbers_only(const fnz_op *op) {
   for (size_t i = 1; i < op->nparams; i++)
     if (op->params[i].type == FNZI_TYPE_TENSOR)

@@ -45,7 +45,7 @@ const char *fnzi_mutation_words(fnzi_mutation_kind kind);
 /* What makes the new value; NULL when that is the functional twin, or nothing. */
 const fnz_op *fnzi_mutation_emits(fnzi_mutation_kind kind);
 
-/* The functional operator that TWIN is about. NULL when there is none. */
+/* The functional twin of an operator of kind TWIN. NULL when there is none. */
 const fnz_op *fnzi_mutation_twin(const fnz_op *op);
 /* Looks through the table: keep the answer. */
 fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
@@ -54,11 +54,11 @@ fnzi_mutation_kind fnzi_mutation_find(const fnz_op *op);
  * through the table. */
 bool fnzi_is_idempotent(const fnz_op *functional);
 
-/* Under autocast this functional operator casts its arguments first, on some device, and those that
+/* Under autocast this functional operator casts its arguments first, on some device; operators that
  * write do not. Looks through a table. */
 bool fnzi_autocast_changes(const fnz_op *twin);
 
-/* What is known of the values that a write puts into places that share memory. */
+/* The values that a write puts into places that share memory. */
 typedef enum fnzi_spread {
   FNZI_SPREAD_ANY,
   FNZI_SPREAD_IDEMPOTENT, /* each place gets f(old), and f(f(x)) is f(x) */
@@ -67,21 +67,21 @@ typedef enum fnzi_spread {
 
 /* How eager's loop goes over what an elementwise operator writes. */
 typedef struct fnzi_loop {
-  const fnz_geometry *const *reads; /* what it reads, as the loop sees it: cast where eager casts */
+  const fnz_geometry *const *reads; /* operands as the loop sees them: cast where eager casts */
   size_t nreads;
-  bool reads_first; /* what is read is not what it has written: each element is written once */
+  bool reads_first; /* no element is read after it was written */
   int slices;       /* -1, or the dimension along which it may go slice after slice */
   bool in_order;    /* the target overlaps itself, and takes all results in the loop's order */
 } fnzi_loop;
 
-/* What eager knows to show an element in several places. */
+/* What eager recognizes as showing an element in several places. */
 bool fnzi_has_zero_stride(const fnz_geometry *g);
 
 /* May `target` be written? A tensor that shows an element in several places may when all places get
- * the same value; eager lets only constants through where a stride is 0. An elementwise operator
- * also may where all is read before anything is written (loop->in_order is set), or when writing
- * slice after slice along one dimension is what eager's loop does, which then is put in
- * loop->slices. Else OVERLAP. loop  NULL for an operator that is not elementwise. */
+ * the same value; where a stride is 0 eager allows constants only. An elementwise operator may also
+ * write it where all is read before anything is written (sets loop->in_order), or where eager's
+ * loop writes slice after slice along one dimension (sets loop->slices). Else OVERLAP. loop   NULL
+ * for an operator that is not elementwise */
 FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
                                             const fnz_geometry *target, fnzi_spread spread,
                                             fnzi_loop *loop);
@@ -89,26 +89,26 @@ FNZ_MUST_CHECK fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op,
 /* When eager reads an operand of an operator that writes. */
 typedef enum fnzi_reading {
   FNZI_READING_IN_STEP, /* each element when its place is written */
-  FNZI_READING_FIRST    /* all of it before, into a copy, unless it notices that they overlap */
+  FNZI_READING_FIRST    /* all of it before, into a copy, unless eager sees that they overlap */
 } fnzi_reading;
 
-/* May `operand`, of the same storage, be read while `target` is written? What shares no memory may.
- * An elementwise operator may also read every element at its own place, or, where eager does not
- * notice the overlap, not later than it is written; or its result is that of applying it slice
- * after slice along one dimension of the target, which then is put in loop->slices. Everything else
- * is refused (OVERLAP): eager refuses it too, or its result depends on the machine. frame geometry
- * of the storage's root loop    NULL for an operator that is not elementwise; else as
- * fnzi_check_target() left it */
+/* May `operand`, of the same storage, be read while `target` is written? It may where they share no
+ * memory. An elementwise operator may also read each element at its own place, or, where eager does
+ * not see the overlap, before the element is written, or be applied slice after slice along one
+ * dimension of the target (sets loop->slices). Everything else is refused (OVERLAP): eager refuses
+ * it too, or its result depends on the machine.
+ * frame  geometry of the storage's root
+ * loop   NULL for an operator that is not elementwise; else as fnzi_check_target() left it */
 FNZ_MUST_CHECK fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op,
                                              const fnz_geometry *target,
                                              const fnz_geometry *operand, const fnz_geometry *frame,
                                              fnzi_reading reading, fnzi_loop *loop);
-/* Eager takes an operand over the same elements for the target only when all strides are equal,
- * also those that no element lies along, and refuses the others (OVERLAP). */
+/* Eager accepts an operand with the target's elements only when all strides are equal, also those
+ * of dimensions of size 1, and refuses the others (OVERLAP). */
 FNZ_MUST_CHECK fnz_status fnzi_check_alike(fnz_context *ctx, const fnz_op *op,
                                            const fnz_geometry *target, const fnz_geometry *operand);
-/* All of such an operand may be read before anything is written. Where the call goes slice after
- * slice for another operand's sake, it has to be. */
+/* Such an operand may be read wholly before anything is written. It must be where the call goes
+ * slice after slice because of another operand. */
 bool fnzi_is_read_first(const fnz_geometry *target, const fnz_geometry *operand,
                         fnzi_reading reading);
 /* The result of `op` may be stored in `target` (torch.can_cast); TYPE when not. */

@@ -23,8 +23,8 @@ static fnz_status finer(fnzi_forward *w, int64_t *strides, uint32_t rank, int64_
                           w->op->name);
 }
 
-/* All steps count elements `ratio` times as large; every one must come out even. The copy of an
- * empty tensor takes no step: its value may lie otherwise than the tensor that eager views. */
+/* All steps count elements `ratio` times as large; each must be divisible. The copy of an empty
+ * tensor is not checked: the layout of its value may differ from that of the tensor in eager. */
 static fnz_status coarser(fnzi_forward *w, int64_t *strides, uint32_t rank, int64_t ratio) {
   bool is_free = (w->op->tags & FNZI_TAG_VIEW_COPY) && fnz_geometry_numel(w->base) == 0;
   bool even = w->out->offset % ratio == 0;

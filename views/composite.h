@@ -31,7 +31,7 @@ typedef fnz_status fnzi_resolve_fn(fnzi_resolving *r);
 static inline fnz_arg fnzi_resolving_arg(const fnzi_resolving *r, size_t i) {
   return fnzi_arg_get(r->op, r->args, r->nargs, i);
 }
-/* The argument of that name, of those that not all overloads have; DEFAULT when there is none. */
+/* The argument of that name; DEFAULT where the overload has none. */
 fnz_arg fnzi_resolving_named(const fnzi_resolving *r, const char *name);
 FNZ_MUST_CHECK fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out);
 FNZ_MUST_CHECK fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out,

@@ -1,7 +1,7 @@
 /* composites.c - the table of composites: which rule, what it may resolve to, and that it does.
  *
- * Every rule decides by the eager strides, never by the layout of a functional value. What each
- * operator stands for is PyTorch's own decomposition of it. */
+ * Every rule decides by the eager strides, never by the layout of a functional value. It resolves
+ * an operator as PyTorch's own decomposition does. */
 #include "views/composite.h"
 
 /* What a rule may resolve to, as bits beside those of the steps. */

@@ -1,5 +1,5 @@
 /* composites.h - operators that alias or copy depending on eager geometry: reshape, contiguous, to,
- * chunk, expand_as, atleast_2d ... Each is resolved to the views or the copy that it stands for. */
+ * chunk, expand_as, atleast_2d ... Each is resolved to views or to a copy. */
 #ifndef FNZI_COMPOSITES_H
 #define FNZI_COMPOSITES_H
 

@@ -72,7 +72,7 @@ fnz_status fnzi_resolve_dropout(fnzi_resolving *r) {
   return nothing ? fnzi_is_self(r) : keep(r);
 }
 
-/* To no dimensions it is a sum, a new tensor even where there is one element. */
+/* A result without dimensions is a sum: a new tensor even where self has one element. */
 fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   int64_t *sizes;
   size_t rank;
@@ -80,18 +80,19 @@ fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   return rank && has_sizes(r->self, sizes, rank) ? fnzi_is_self(r) : keep(r);
 }
 
-/* Of one tensor it is that tensor. */
+/* The product of one tensor is that tensor. */
 fnz_status fnzi_resolve_cartesian_prod(fnzi_resolving *r) {
   return r->ntensors == 1 && r->tensors[0]->rank == 1 ? fnzi_is_self(r) : keep(r);
 }
 
-/* Not whether it lies so without gaps, as contiguous() asks: rows are what all else suggests. */
+/* Unlike contiguous(), `to` does not ask for a dense tensor, only for the order of its strides;
+ * every order but channels-last counts as rows. */
 static bool suggests(const fnz_geometry *g, int64_t format) {
   bool last = fnzi_suggests_channels_last(g);
   return format == 2 || format == 3 ? last && g->rank == format + 2 : !last;
 }
 
-/* `to` in all its forms: _to_copy unless nothing changes and no copy is asked for. */
+/* `to` in all its forms: _to_copy, unless nothing changes and `copy` is false. */
 static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, bool copy) {
   bool same_dtype = dtype.tag != FNZ_ARG_DTYPE || dtype.u.i == (int64_t)r->self->dtype;
   bool same_format =
@@ -140,7 +141,7 @@ fnz_status fnzi_resolve_real(fnzi_resolving *r) {
   return fnzi_add_ints_step(r, 0, FNZI_STEP_SELECT, -1, 0);
 }
 
-/* The imaginary part of a lazy conjugate is the negated one of what lies in memory. */
+/* The imaginary part of a lazy conjugate is the negative of that in memory. */
 fnz_status fnzi_resolve_imag(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default()};
   if (!fnzi_is_complex(r->self->dtype))

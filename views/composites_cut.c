@@ -72,7 +72,7 @@ static fnz_status cut_at(fnzi_resolving *r, uint32_t dim, const int64_t *places,
   return FNZ_OK;
 }
 
-/* `sections` pieces; the first ones are longer by one where they do not come out even. */
+/* `sections` pieces; where these do not divide the size, the first ones are longer by one. */
 static fnz_status cut_evenly(fnzi_resolving *r, uint32_t dim, int64_t sections) {
   int64_t n = r->self->sizes[dim], start = 0;
   if (sections < 1)
@@ -104,7 +104,7 @@ fnz_status fnzi_resolve_tensor_split(fnzi_resolving *r) {
   return cut(r, dim);
 }
 
-/* hsplit, vsplit, dsplit: the sections must come out even. */
+/* hsplit, vsplit, dsplit: the number of sections must divide the size. */
 static fnz_status cut_dim(fnzi_resolving *r, uint32_t least, uint32_t dim) {
   FNZ_TRY(need_dims(r, least));
   fnz_arg how = fnzi_resolving_arg(r, 1);

@@ -49,7 +49,7 @@ typedef struct labels {
   char at[FNZ_MAX_RANK]; /* a letter; the dimensions of an ellipsis are 1, 2 ... */
 } labels;
 
-/* Reads labels up to an arrow or the end. False for what is no plain list of labels. */
+/* Reads labels up to an arrow or the end. False where the text is no plain list of labels. */
 static bool read_labels(const char **text, uint32_t dots, labels *out) {
   out->rank = 0;
   for (; **text && strncmp(*text, "->", 2); ++*text) {
@@ -97,7 +97,7 @@ static bool read_equation(const fnzi_resolving *r, const char *text, labels *in,
   return read_labels(&text, dots, out) && !*text;
 }
 
-/* Every label of the tensor stands in the result once, and no other does. */
+/* The result has each label of the tensor once, and no other. */
 static bool sums_nothing(const labels *in, const labels *out) {
   bool all = true;
   for (uint32_t i = 0; i < in->rank; i++)
@@ -107,7 +107,7 @@ static bool sums_nothing(const labels *in, const labels *out) {
   return all;
 }
 
-/* A label that stands twice is a diagonal: its dimension becomes the last. */
+/* A label that a tensor has twice is a diagonal, whose dimension becomes the last. */
 static fnz_status take_diagonals(fnzi_resolving *r, labels *in) {
   for (uint32_t i = 0; i < in->rank;) {
     int twin = find(in, i + 1, in->at[i]);

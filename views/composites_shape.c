@@ -45,7 +45,7 @@ fnz_status fnzi_resolve_flat_view(fnzi_resolving *r) {
   return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, &numel, 1);
 }
 
-/* What the second tensor shows of its memory, of self's memory. */
+/* The window of self's memory that has the geometry of the second tensor. */
 fnz_status fnzi_resolve_window_of_other(fnzi_resolving *r) {
   const fnz_geometry *other = r->tensors[1];
   fnz_arg args[4] = {{0}};
@@ -150,7 +150,7 @@ static fnz_status swap_last(fnzi_resolving *r) {
   return fnzi_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, -2, -1);
 }
 
-/* Of a number it is the number itself. */
+/* A tensor without dimensions is returned as it is. */
 fnz_status fnzi_resolve_matrix_transpose(fnzi_resolving *r) {
   return r->self->rank ? swap_last(r) : fnzi_is_self(r);
 }

@@ -1,4 +1,4 @@
-/* emit.h - asking for functional operators: how reverses, paths and mutations say what they need.
+/* emit.h - functional operators that reverses, paths and writes need, called through the emitter.
  */
 #ifndef FNZI_EMIT_H
 #define FNZI_EMIT_H
@@ -8,7 +8,7 @@
 
 #include <fnz/backend.h>
 
-/* A value of the backend together with what it looks like. */
+/* A value of the backend with its geometry. */
 typedef struct fnzi_emitted {
   fnz_handle handle;
   const fnz_geometry *geometry;

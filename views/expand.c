@@ -1,8 +1,8 @@
 /* expand.c - the view that shows one element in several places.
  *
  *   forward   dimensions of size 1 grow with stride 0; new dimensions come in front
- *   reverse   base' = one copy of each; a write through expanded memory is only let through when
- *             all copies get the same value, so any copy will do */
+ *   reverse   base' = one copy of each; a write through expanded memory is allowed only where all
+ *             copies get the same value, so any copy is right */
 #include "views/rule.h"
 
 static fnz_status does_not_fit(const fnzi_forward *w, uint32_t dim, int64_t have, int64_t want) {
@@ -36,7 +36,7 @@ fnz_status fnzi_expand_forward(fnzi_forward *w) {
   return FNZ_OK;
 }
 
-/* The dims of a result of `emit`: the window's sizes with `dim` cut to 1, or dropped. */
+/* The window with `dim` cut to size 1, or dropped. */
 static fnz_status narrow(const fnzi_reverse *r, uint32_t dim, bool drop, fnzi_emitted *v) {
   const fnz_geometry *g = v->geometry, *result;
   fnz_geometry cut = {.dtype = g->dtype, .rank = g->rank - drop};

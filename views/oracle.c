@@ -2,8 +2,8 @@
  *
  * Both windows are written as products of arithmetic progressions, one per dimension of a common
  * frame (the root's dimensions, finest last, down to bytes when element sizes differ). Two products
- * are then compared dimension by dimension, exactly. What is no such product is counted out byte by
- * byte when it is small, and left undecided when it is not. */
+ * are then compared dimension by dimension, exactly. Windows that are no such product are compared
+ * byte by byte where they are small, else the answer is UNKNOWN. */
 #include "views/rule.h"
 
 enum { MAX_DIMS = FNZ_MAX_RANK + 1, MAX_WORK = FNZI_MUCH_WORK };
@@ -210,7 +210,7 @@ static int64_t common_unit(const fnz_geometry *a, const fnz_geometry *b,
   return (int64_t)unit; /* element sizes are powers of two */
 }
 
-/* Most pairs lie behind each other. */
+/* Most pairs do not even share a range of bytes. */
 static bool lie_apart(const fnz_geometry *a, const fnz_geometry *b) {
   int64_t a_low, a_high, b_low, b_high;
   return a->dtype == b->dtype && fnzi_extent(a, &a_low, &a_high) &&

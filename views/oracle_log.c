@@ -1,11 +1,11 @@
-/* oracle_log.c - what is answered while a pass at one choice of sizes is listened to.
+/* oracle_log.c - the log of answers of the alias oracle during one pass at one choice of sizes.
  *
  * keeps   the order of answers; one that no pass may rely on is UNKNOWN
- * gives   all answers, for those of other passes to be compared with */
+ * gives   all answers, which are compared with those of other passes */
 #include "views/oracle_log.h"
 
-/* From the end of the one to the beginning of the other where that is behind it, else from one
- * beginning to the other: two halves have nothing between them, wherever they meet. */
+/* The distance of two windows: from the end of the first to the start of the second where the
+ * second follows, else from start to start. Two halves have distance 0 wherever they meet. */
 static int64_t shift_of(const fnz_geometry *a, const fnz_geometry *b) {
   int64_t low[2], high[2];
   if (!fnzi_extent(a, &low[0], &high[0]) || !fnzi_extent(b, &low[1], &high[1]))

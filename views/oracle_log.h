@@ -1,9 +1,9 @@
-/* oracle_log.h - what a pass answers when it asks whether two windows share memory.
+/* oracle_log.h - answers of the alias oracle, logged so that passes at different sizes agree.
  *
- * A program with symbolic sizes is functionalized at several sizes (dynamic.h). Where windows
- * depend on the sizes, one pass must not take their word for it: all of them write down their
- * answers, and where these differ the next round of passes takes UNKNOWN, which is always safe. So
- * it does where they agree but the windows are another way apart for other numbers of data. */
+ * A program with symbolic sizes is functionalized at several sizes (dynamic.h). Whether two windows
+ * share memory may depend on the sizes, so each pass logs its answers. Where these differ, the next
+ * round of passes takes UNKNOWN, which is always safe; also where the answers agree but the
+ * distance of the windows differs. */
 #ifndef FNZI_ORACLE_LOG_H
 #define FNZI_ORACLE_LOG_H
 
@@ -11,7 +11,7 @@
 
 typedef struct fnzi_decision {
   uint64_t answer; /* a relation, or FNZI_OTHER_ANSWERS and up; FNZI_UNKNOWN: not relied on */
-  int64_t shift;   /* how far apart the windows are; 0 where that does not matter */
+  int64_t shift;   /* the distance of the windows; 0 where that does not matter */
 } fnzi_decision;
 enum { FNZI_OTHER_ANSWERS = 16 };
 
@@ -27,19 +27,19 @@ typedef struct fnzi_decisions {
   bool failed;  /* out of memory */
 } fnzi_decisions;
 
-/* The answer of two windows that counts, which is written down. */
+/* Logs an answer about two windows; returns the one that counts. */
 fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
                                   const fnz_geometry *b);
 
-/* The same; `d` NULL: nobody listens. */
+/* The same; without a log (`d` NULL) the answer itself. */
 static inline fnzi_relation fnzi_decide(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
                                         const fnz_geometry *b) {
   return d ? fnzi_decisions_take(d, r, a, b) : r;
 }
 
-/* The same of a question that is not about memory: is a window all of its base, which one operator
- * leads to it? Asked whatever the answer is; false where passes answer it differently, and nothing
- * may be made of it. */
+/* The same for a question that is not about memory: is a window all of its base, which operators
+ * lead to it? Logged whatever the answer is; false where the answers of passes differ, and then
+ * none may be used. */
 bool fnzi_decisions_agree(fnzi_decisions *d, uint32_t answer);
 static inline bool fnzi_agreed(fnzi_decisions *d, uint32_t answer) {
   return !d || fnzi_decisions_agree(d, answer);

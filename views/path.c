@@ -1,12 +1,12 @@
 /* path.c - the shortest way from one window of a storage to a smaller one.
  *
- * However long the chain of views was that led to a window, only its geometry counts. When the
+ * Only geometry counts, not how long the chain of views to the window was. When the
  * window is made of whole ranges of the outer window's dimensions, a select, slice, permute,
  * unsqueeze and expand each (where needed) lead there: a *box*. Everything else is picked out of
  * the flat memory by one as_strided. So a replayed chain has a bounded length, and no recursion. */
 #include "views/rule.h"
 
-/* A path that is being laid: where it has got to. */
+/* A path that is being built, and where it has led so far. */
 typedef struct walk {
   fnzi_arena *arena;
   fnzi_path *path;
@@ -114,8 +114,8 @@ static bool place_dims(const fnz_geometry *from, const fnz_geometry *to, const u
   return true;
 }
 
-/* A dimension of size 1 is taken from an outer one that nobody uses and that stands in the right
- * place, so that it is one slice instead of a select and an unsqueeze. */
+/* A dimension of size 1 comes from an unused outer one at the right place, so that it is one slice
+ * instead of a select and an unsqueeze. */
 static void place_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) {
   int before = -1;
   for (uint32_t j = 0; j < to->rank; j++) {
@@ -144,8 +144,8 @@ static void step_ones(const fnz_geometry *from, const fnz_geometry *to, box *b) 
   }
 }
 
-/* A whole step behind the last element, though that may lie behind the dimension: of n elements it
- * is start + n * step, which is the simplest one where n and step are symbols. */
+/* The end of a slice of n elements: start + n * step, which may exceed the dimension but is the
+ * simplest expression where n and step are symbols. */
 static int64_t end_behind(int64_t last, int64_t step) {
   return last <= INT64_MAX - step ? last + step : INT64_MAX;
 }
@@ -220,7 +220,7 @@ fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from, const fnz_
 }
 
 /* --- flat ------------------------------------------------------------------------------------- */
-/* The root's dimensions in the order in which they lie in memory. */
+/* The root's dimensions in memory order. */
 static fnz_status to_memory_order(walk *w) {
   int64_t dims[FNZ_MAX_RANK];
   for (uint32_t d = 0; d < w->at->rank; d++) {
@@ -279,7 +279,7 @@ static fnz_status add_bits(walk *w, const fnz_geometry *to) {
   return FNZ_OK;
 }
 
-/* Elements of the other type begin where the first of these does. */
+/* Elements of the other type begin at the first of these. */
 static bool starts_evenly(const fnz_geometry *g, fnz_dtype dtype) {
   size_t from = fnzi_dtype(g->dtype)->bytes, to = fnzi_dtype(dtype)->bytes;
   return to <= from || g->offset % (int64_t)(to / from) == 0;
@@ -297,7 +297,7 @@ fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz
   if (w.at->dtype != to->dtype) {
     if (w.at->rank != 1)
       FNZ_TRY(to_one_dim(&w));
-    *found = w.at->strides[0] == 1 && /* a single element may have another, and keep it */
+    *found = w.at->strides[0] == 1 && /* a single element may have another stride */
              starts_evenly(w.at, to->dtype);
     if (!*found)
       return FNZ_OK;
@@ -308,7 +308,7 @@ fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root, const fnz
 }
 
 /* --- strided ---------------------------------------------------------------------------------- */
-/* Neighbours that lie one behind the other, in memory and row by row, are one dimension. */
+/* Joins neighbouring dimensions whose elements follow each other in memory. */
 static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, fnz_geometry *out) {
   uint32_t rank = 0;
   for (uint32_t d = 0; d < g->rank; d++) {
@@ -325,8 +325,7 @@ static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, f
   out->strides = strides;
 }
 
-/* The stride of dimension j, of whose elements none is far from another: where there is one element
- * only, it is what more of them would have. */
+/* The stride of dimension j; where that has one element only, the stride that more would have. */
 static int64_t new_stride(const fnz_geometry *root, const int64_t *row, const fnz_geometry *to,
                           uint32_t j) {
   for (uint32_t d = 0; to->sizes[j] == 1 && d < root->rank; d++)

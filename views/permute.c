@@ -15,7 +15,7 @@ static fnz_status reorder(fnzi_forward *w, const uint32_t *from) {
   return FNZ_OK;
 }
 
-/* The wrapped dims argument of permute; each must be there once. */
+/* The wrapped dims argument of permute, which must have each dimension once. */
 static fnz_status order_of(fnzi_arena *arena, const fnz_op *op, fnz_arg dims, uint32_t rank,
                            uint32_t **out) {
   uint64_t seen = 0;

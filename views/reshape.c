@@ -19,8 +19,9 @@ static bool same_shape(const fnz_geometry *g, const int64_t *sizes, uint32_t ran
   return g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
 }
 
-/* Cuts the base into runs of dimensions that step through memory uniformly, and deals the new
- * sizes out to the runs from the last one on; each run must come out even. */
+/* Cuts the base into runs of dimensions that step through memory uniformly, and assigns the new
+ * sizes to the runs from the last one on; the sizes of each run must have its number of elements.
+ */
 bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t rank,
                        int64_t *out) {
   if (fnz_geometry_numel(base) == 0) {
@@ -30,7 +31,7 @@ bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t 
       empty_strides(sizes, rank, out);
     return true;
   }
-  uint32_t next = rank; /* sizes[next..] have been dealt out */
+  uint32_t next = rank; /* sizes[next..] are assigned */
   for (uint32_t d = base->rank; d > 0;) {
     int64_t step = base->strides[d - 1], run = base->sizes[d - 1], filled = 1;
     for (d--;
@@ -38,7 +39,7 @@ bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t 
          d--)
       run *= base->sizes[d - 1];
     while (next > 0 && (filled < run || sizes[next - 1] == 1)) {
-      out[--next] = fnzi_wrap_mul(filled, step); /* behind the last, no element uses it */
+      out[--next] = fnzi_wrap_mul(filled, step); /* wraps only where no element uses it */
       filled *= sizes[next];
     }
     if (filled != run)
@@ -93,7 +94,7 @@ fnz_status fnzi_reshape_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_VIEW_COPY, args, 2, out);
 }
 
-/* _reshape_alias(self, size, stride): the strides are those that view would find. */
+/* _reshape_alias(self, size, stride): the strides must be those that view would find. */
 fnz_status fnzi_reshape_alias_forward(fnzi_forward *w) {
   return fnzi_reshape_forward(w);
 }

@@ -1,5 +1,5 @@
-/* rule.c - what the rules of view operators share: reading arguments, opening windows, and the
- * geometry and emission of a new base. */
+/* rule.c - what the rules of view operators share: reading arguments, opening windows, emitting a
+ * new base. */
 #include "views/rule.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
@@ -48,7 +48,7 @@ fnz_status fnzi_forward_dim(const fnzi_forward *w, size_t i, uint32_t rank, uint
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-/* More than a node may have, which an operator of a huge size would. */
+/* An operator on a huge size could open more windows than a node may have results. */
 fnz_status fnzi_forward_open(fnzi_forward *w, size_t count) {
   if (count > w->ctx->limits.args)
     return fnzi_fail(w->ctx, FNZ_CLASS_LIMIT, NULL, "%s: %zu results; at most %zu are allowed",

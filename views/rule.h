@@ -27,14 +27,14 @@ typedef struct fnzi_reverse {
   const fnz_arg *args;
   size_t nargs;
   size_t index;             /* which window, of those a split opens */
-  const fnz_geometry *base; /* what the base looks like; always */
+  const fnz_geometry *base; /* never NULL */
   fnzi_emitted base_value;  /* the old base; only for rows that need it */
   fnzi_emitted window;
 } fnzi_reverse;
 
 typedef fnz_status fnzi_view_reverse_fn(const fnzi_reverse *r, fnzi_emitted *out);
 
-/* What the reverse makes the new base of; views.def says what each means. */
+/* What the reverse needs for the new base (views.def). */
 typedef enum fnzi_view_base { FNZI_BASE_NEW, FNZI_BASE_OLD, FNZI_BASE_STORAGE } fnzi_view_base;
 
 struct fnzi_view {
@@ -79,8 +79,9 @@ FNZ_MUST_CHECK fnz_status fnzi_forward_shape(fnzi_forward *w, size_t k, uint32_t
 FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **sizes,
                                                  int64_t **strides);
 
-/* Strides and offsets that no element uses may be anything in a file. Where one is used, all of its
- * memory has been checked to lie within 63 bits; elsewhere the result only must not be negative. */
+/* Strides and offsets that no element uses may have any value in a file. Where an element uses
+ * them, its memory has been checked to fit 63 bits; elsewhere the result only must not be negative.
+ */
 static inline int64_t fnzi_wrap_add(int64_t a, int64_t b) {
   return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);
 }
@@ -92,7 +93,7 @@ static inline bool fnzi_is_product(int64_t whole, int64_t a, int64_t b) {
   int64_t product;
   return fnzi_mul_i64(a, b, &product) && whole == product;
 }
-/* The window begins `count` steps of `stride` further on. */
+/* The window starts `count` steps of `stride` later. */
 static inline void fnzi_move_on(fnz_geometry *window, int64_t count, int64_t stride) {
   window->offset = fnzi_wrap_add(window->offset, fnzi_wrap_mul(count, stride));
 }

@@ -43,7 +43,7 @@ fnz_status fnzi_squeeze_dims_forward(fnzi_forward *w) {
 }
 
 /* A new dimension of size 1 at `dim`, counted in the result's rank. Its stride is what PyTorch
- * gives it: as if the dimension behind it were outermost. */
+ * gives it: as if the dimension after it were outermost. */
 fnz_status fnzi_unsqueeze_forward(fnzi_forward *w) {
   uint32_t dim, rank = w->base->rank;
   int64_t *sizes, *strides;

@@ -1,8 +1,9 @@
-/* steps.h - the operators that the rewriting itself names: the views of which paths and composites
- * are made, the functional operators that reverses and writes ask for, and the two of an epilogue.
+/* steps.h - the operators that functionalization itself names: the views of which paths and
+ * composites are made, the functional operators that reverses and writes emit, and the two of an
+ * epilogue.
  *
- * Rows give an operator a short name and say where it stands in the table: its name, with "__" for
- * the dot before an overload. A row without such an operator does not compile. */
+ * A row has a short name and the operator's name, with "__" for the dot before an overload. A row
+ * without such an operator does not compile. */
 #ifndef FNZI_STEPS_H
 #define FNZI_STEPS_H
 

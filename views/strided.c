@@ -5,7 +5,7 @@
  *   forward   sizes, strides and offset as given, in the storage, whatever the base's geometry is
  *   reverse   base' = as_strided_scatter(base, view, ...)
  * In a functional program the base is a dense row-major value and offset 0 is its first element;
- * whoever rewrites a program resolves the storage's coordinates to that first. */
+ * the wrapper first translates offsets that count from the storage. */
 fnz_status fnzi_as_strided_forward(fnzi_forward *w) {
   int64_t *size, *stride, offset, *sizes, *strides;
   size_t rank, nstrides;
@@ -70,7 +70,7 @@ fnz_status fnzi_diagonal_forward(fnzi_forward *w) {
     strides[k++] = b->strides[d];
   }
   if (offset == INT64_MIN)
-    offset++; /* as empty, and can be negated */
+    offset++; /* the diagonal is empty too, and INT64_MIN + 1 can be negated */
   int64_t skip_a = offset < 0 ? -offset : 0, skip_c = offset > 0 ? offset : 0;
   int64_t left_a = b->sizes[a] - skip_a, left_c = b->sizes[c] - skip_c;
   sizes[k] = left_a < left_c ? left_a : left_c;
@@ -112,7 +112,7 @@ fnz_status fnzi_unfold_forward(fnzi_forward *w) {
     sizes[d] = d == dim ? (n - size) / step + 1 : b->sizes[d];
     strides[d] = b->strides[d];
   }
-  /* A single window steps nowhere, so what its step would be does not matter. */
+  /* A single window makes no step, so its stride does not matter. */
   if (b->rank && !fnzi_mul_i64(b->strides[dim], step, &strides[dim]) && sizes[dim] > 1)
     return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL, "unfold: step times stride leaves 63 bits");
   sizes[b->rank] = size;
@@ -124,7 +124,7 @@ fnz_status fnzi_unfold_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   const fnz_geometry *dense;
   fnzi_reverse on_dense = *r;
   FNZ_TRY(fnzi_contiguous_like(r->emit->arena, r->base, &dense));
-  /* A kept view does not begin where its memory does. */
+  /* A kept view may start after the start of its memory. */
   if (!fnzi_is_contiguous(r->base_value.geometry) || r->base_value.geometry->offset) {
     fnz_arg args[] = {fnzi_arg_value(r->base_value.handle),
                       {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}};

@@ -15,8 +15,8 @@ bool fnzi_is_frame(const fnz_geometry *g) {
   return true;
 }
 
-/* Where the window lies along the only dimension that it does not show whole; false when it is none
- * or several, or with steps. */
+/* The place of the window along the only dimension that it does not show whole; false when there is
+ * none or several, or when it has steps. */
 static bool find_tile(const fnz_geometry *frame, const fnz_geometry *window, uint32_t *dim,
                       fnzi_tile *out) {
   bool selects = window->rank + 1 == frame->rank;
@@ -85,7 +85,7 @@ static void reverse(fnzi_tile *p, size_t n) {
   }
 }
 
-/* Most programs write from front to back, and tiles are found that way or from the last one. */
+/* Most programs write from front to back, and tiles are found in that order or the reverse. */
 static void sort(fnzi_tiling *tiling) {
   fnzi_tile *p = tiling->tiles.data;
   size_t n = tiling->tiles.count, i = 1;

@@ -1,6 +1,6 @@
 /* tiling.h - windows along one dimension of a tensor, which one cat or stack puts together.
  *
- * A scatter of a slice, or of a select, puts a *tile*. Pieces that cover the dimension need no
+ * A scatter of a slice, or of a select, writes a *tile*. Tiles that cover the dimension need no
  * base: simplify_scatters.c finds them on the tape, pending.c before they are recorded. */
 #ifndef FNZI_TILING_H
 #define FNZI_TILING_H
@@ -16,7 +16,7 @@ typedef struct fnzi_tile {
 typedef struct fnzi_tiling {
   uint32_t dim;
   int64_t size;       /* of the dimension */
-  int64_t first, end; /* of it, all tiles lie in between; unless there are none */
+  int64_t first, end; /* the range of it in which all tiles lie; unset without tiles */
   bool selects;       /* the tiles lack the dimension */
   struct {
     fnzi_tile *data;
@@ -24,18 +24,17 @@ typedef struct fnzi_tiling {
   } tiles;
 } fnzi_tiling;
 
-/* Dense, row-major and from the first element on: its windows are tiles as they are. */
+/* A dense row-major geometry without an offset: a window of it is a tile of a value. */
 bool fnzi_is_frame(const fnz_geometry *g);
-/* The window of `frame`, such a tensor, as one more tile. Not *fits: it is none, or none of this
- * tiling. */
+/* Adds the window of such a frame as a tile. Not *fits: it is none, or along another dimension. */
 FNZ_MUST_CHECK fnz_status fnzi_tiling_add(fnz_context *ctx, fnzi_tiling *tiling,
                                           const fnz_geometry *frame, const fnz_geometry *window,
                                           uint32_t source, uint32_t order, bool *fits);
-/* A window of the frame has a tile of its own, and that lies before all of them or behind. */
+/* The window is a tile before or after all tiles of this tiling. */
 bool fnzi_tiling_is_apart(const fnzi_tiling *tiling, const fnz_geometry *frame,
                           const fnz_geometry *window);
-/* Two or more of them stand one behind the other and cover everything: then they are sorted, and
- * one is left for each place. Else they are only in another order. */
+/* Two or more tiles cover the dimension without gaps: then they are sorted, and one is left for
+ * each place. Else only their order changes. */
 bool fnzi_tiling_covers(fnzi_tiling *tiling);
 
 #endif

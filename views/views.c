@@ -1,4 +1,4 @@
-/* views.c - the table of view operators: which rule, and what a row says. */
+/* views.c - the table of view operators: finding a row, and describing and calling its rule. */
 #include "views/rule.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ const fnzi_view *fnzi_view_find(const fnz_op *op) {
   return view ? row_named(view->name) : row;
 }
 
-/* The scatter has the view's arguments, by name, behind the base and the window. */
+/* The scatter has the base, the window, and then the view's arguments, by name. */
 static bool takes_args_of(const fnz_op *scatter, const fnz_op *view) {
   bool same = scatter->nparams == view->nparams + 1;
   for (size_t i = 1; same && i < view->nparams; i++)

@@ -1,9 +1,10 @@
 /* views.h - operators whose result is a window into their argument's memory.
  *
- * views.def has one row per view operator; each family file holds, side by side, how the window is
- * computed (forward) and how a changed window goes back into its base (reverse). path.c finds the
- * shortest way from one window to another; oracle.c tells which windows share memory. composites.h
- * has the operators that are a view, the argument itself or a copy, depending on eager geometry. */
+ * views.def has one row per view operator; each family file has, side by side, the geometry of the
+ * window (forward) and the new base after a write to the window (reverse). path.c finds the
+ * shortest path from one window to another; oracle.c decides which windows share memory.
+ * composites.h has the operators that are a view, the argument itself or a copy, depending on eager
+ * geometry. */
 #ifndef FNZI_VIEWS_H
 #define FNZI_VIEWS_H
 
@@ -30,7 +31,7 @@ const fnz_op *fnzi_view_scattered(const fnz_op *op);
 typedef struct fnzi_view_facts {
   const char *forward, *reverse; /* names of the rules */
   bool needs_base;               /* the reverse needs the old base */
-  const fnz_op *through; /* what the reverse asks for; NULL: the window's value is the base's */
+  const fnz_op *through; /* emitted by the reverse; NULL: the window's value is the base's */
 } fnzi_view_facts;
 fnzi_view_facts fnzi_view_describe(const fnzi_view *view);
 
@@ -70,19 +71,19 @@ typedef struct fnzi_path {
 } fnzi_path;
 
 /* The steps select, slice, permute, unsqueeze and expand that lead from one window of a storage to
- * another, at most one per dimension and kind, however the second was reached. *found is false when
+ * another, at most one per dimension and kind, by geometry alone. *found is false when
  * the second window is not made of whole ranges of the first one's dimensions. A range of one
  * element has step 1; with `strides` the step that its stride says, so that the same view has the
  * same steps at all sizes. */
 FNZ_MUST_CHECK fnz_status fnzi_path_box(fnzi_arena *arena, const fnz_geometry *from,
                                         const fnz_geometry *to, bool strides, fnzi_path *path,
                                         bool *found);
-/* The way over the flat memory: the root in memory order, as one dimension, under the right dtype,
+/* The path over the flat memory: the root in memory order, as one dimension, under the right dtype,
  * and one as_strided. Exists when the root fills its memory (else *found is false). */
 FNZ_MUST_CHECK fnz_status fnzi_path_flat(fnzi_arena *arena, const fnz_geometry *root,
                                          const fnz_geometry *to, fnzi_path *path, bool *found);
 
-/* The way by one as_strided: as above where the root fills its memory, else over the row-major
+/* The path of one as_strided: as above where the root fills its memory, else over the row-major
  * value of a root with gaps, where the window is made of whole ranges of its dimensions. */
 FNZ_MUST_CHECK fnz_status fnzi_path_strided(fnzi_arena *arena, const fnz_geometry *root,
                                             const fnz_geometry *to, fnzi_path *path, bool *found);
