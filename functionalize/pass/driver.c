@@ -93,24 +93,34 @@ static fnz_status run(fnzi_passes *all, fnzi_pass *p) {
   return failed ? FNZ_OK : no_alias_left(p);
 }
 
+/* What all attempts at a program have in common. */
+typedef struct job {
+  fnz_context *ctx;
+  const fnz_program *program;
+  const fnz_functionalize_options *options;
+  fnzi_asked *notes;         /* NULL for none */
+  fnzi_decisions *decisions; /* NULL for none */
+  fnzi_memories alias_sets;
+} job;
+
 /* One pass over the program. *restart: inputs that share memory must be merged first. */
-static fnz_status attempt(fnz_context *ctx, const fnz_program *program,
-                          const fnz_functionalize_options *options, fnzi_memories *alias_sets,
-                          fnzi_asked *notes, fnzi_decisions *decisions, bool *restart,
-                          fnz_program **out) {
-  fnzi_pass p = {
-      .ctx = ctx, .from = program, .graph = fnzi_graph_at(program, 0), .alias_sets = alias_sets};
-  fnzi_passes all = {.ctx = ctx, .from = program, .views = options->views, .top = &p};
+static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
+  fnz_context *ctx = j->ctx;
+  fnzi_pass p = {.ctx = ctx,
+                 .from = j->program,
+                 .graph = fnzi_graph_at(j->program, 0),
+                 .alias_sets = &j->alias_sets,
+                 .epilogue = j->options->state == FNZ_STATE_EPILOGUE};
+  fnzi_passes all = {.ctx = ctx, .from = j->program, .views = j->options->views, .top = &p};
   fnzi_arena_init(&p.arena, ctx);
   fnzi_arena_init(&p.tensor_arena, ctx);
   fnzi_arena_init(&all.arena, ctx);
   p.all = &all;
-  p.epilogue = options->state == FNZ_STATE_EPILOGUE;
   fnz_status status = fnz_recorder_create(ctx, NULL, &p.recorder);
   if (status == FNZ_OK) {
     p.to = all.to = fnzi_recorder_program(p.recorder);
-    p.to->asked = notes;
-    p.to->decisions = decisions;
+    p.to->asked = j->notes;
+    p.to->decisions = j->decisions;
     p.to->slack = (int64_t)ctx->limits.slice_nodes;
     status = fnzi_pass_world(&p);
   }
@@ -141,20 +151,21 @@ static bool may_merge(fnz_status status, fnzi_memories *alias_sets) {
 fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
                                     const fnz_functionalize_options *options, fnzi_asked *notes,
                                     fnzi_decisions *decisions, fnz_program **out) {
-  fnzi_memories alias_sets;
+  job j = {
+      .ctx = ctx, .program = program, .options = options, .notes = notes, .decisions = decisions};
   fnzi_arena arena;
   bool restart = true;
   *out = NULL;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = fnzi_memories_find(&arena, program, &alias_sets);
+  fnz_status status = fnzi_memories_find(&arena, program, &j.alias_sets);
   while (restart && status == FNZ_OK) {
     if (notes)
       fnzi_asked_forget(notes);
     if (decisions)
       decisions->taken.count = 0;
-    status = attempt(ctx, program, options, &alias_sets, notes, decisions, &restart, out);
+    status = attempt(&j, &restart, out);
     bool failed = notes && notes->failures.count;
-    if (may_merge(failed ? FNZ_UNSUPPORTED : status, &alias_sets)) {
+    if (may_merge(failed ? FNZ_UNSUPPORTED : status, &j.alias_sets)) {
       fnz_program_destroy(*out);
       *out = NULL;
       status = FNZ_OK;
