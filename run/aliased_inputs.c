@@ -1,7 +1,7 @@
-/* aliased_inputs.c - inputs that lie in one memory: it is made of what all of them show, and in the
- * end each of them shows what was written through any.
+/* aliased_inputs.c - inputs that share memory: it is filled with the elements of all of them, and
+ * after the run each of them shows what was written through any.
  *
- * needs   bindings of the inputs before; the windows that the signature gives
+ * needs   bindings of the inputs before; the windows that the signature records
  * gives   one memory for all inputs that share it, in which they agree where they overlap */
 #include "run/numbers.h"
 #include "run/run.h"
@@ -17,7 +17,7 @@ static fnz_status window_bytes(fnzi_run_state *run, const fnz_geometry *g, size_
   return FNZ_OK;
 }
 
-/* Bytes that all of the windows of a memory reach. */
+/* Bytes up to the end of the last window into a memory. */
 static fnz_status memory_bytes(fnzi_run_state *run, uint32_t first, size_t *out) {
   const fnzi_graph *g = fnzi_graph_at(run->program, 0);
   *out = 0;
@@ -83,7 +83,8 @@ static fnz_status disagree(fnzi_run_state *run, const fnzi_run_binding *b, size_
                    element);
 }
 
-/* Two dense copies: what is in the memory, and which of it was put there before. */
+/* Two dense copies: the elements in the memory, and a mark on each byte that an earlier input
+ * set. */
 static fnz_status compare(fnzi_run_state *run, const fnzi_run_binding *b, const unsigned char *data,
                           const unsigned char *old, const unsigned char *known, size_t bytes) {
   size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
@@ -155,7 +156,7 @@ fnz_status fnzi_check_filled(fnzi_run_state *run, uint32_t k) {
                    "its memory does not fill it; give it too");
 }
 
-/* --- what is in it in the end ----------------------------------------------------------------- */
+/* --- final values ----------------------------------------------------------------------------- */
 /* The input whose elements an output is the final value of; UINT32_MAX for none. */
 static uint32_t owner_of(const fnzi_run_state *run, const fnz_output_spec *out) {
   const fnz_program *p = run->program;
@@ -167,7 +168,7 @@ static uint32_t owner_of(const fnzi_run_state *run, const fnz_output_spec *out) 
   return UINT32_MAX;
 }
 
-/* Whoever wrote the program, a final value has the sizes of the input that it is of. */
+/* Checked for programs of any origin: a final value has the sizes of its input. */
 static fnz_status check_final(fnzi_run_state *run, const fnzi_run_binding *b, fnz_handle value) {
   const fnz_geometry *g = value ? run->backend->geometry(run->backend->self, value) : NULL;
   if (g != NULL && g->dtype == b->geometry->dtype && fnzi_same_sizes(g, b->geometry))

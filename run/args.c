@@ -1,7 +1,8 @@
-/* args.c - arguments of nodes as operators take them, and nodes that compute sizes, not tensors.
+/* args.c - arguments of nodes as operators take them, nodes that compute sizes instead of tensors,
+ * and the application of an operator.
  *
- * A symbol becomes its number: the one computed in this run, else what follows from the sizes that
- * are known (run/numbers.c), else the example that the exporter recorded. */
+ * A symbol becomes its number: the one computed in this run, else the one that follows from the
+ * known sizes (run/numbers.c), else the example that the exporter recorded. */
 #include "run/numbers.h"
 #include "run/run.h"
 #include "schema/aten_names.h"
@@ -67,7 +68,7 @@ static fnz_status lower_list(lowering *l, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* A file may have a float where an integer is due, and a number for a dtype. */
+/* A file may have a float for an integer parameter, and a number for a dtype. */
 static fnz_status check_type(fnzi_run_state *run, const fnz_op *op, const fnzi_param *param,
                              const fnz_arg *arg) {
   bool integer = param->type == FNZI_TYPE_INT || param->type == FNZI_TYPE_SYM_INT;
@@ -99,8 +100,8 @@ fnz_status fnzi_lower_args(fnzi_run_state *run, const fnz_op *op, const fnz_arg 
 
 /* --- Numbers ---------------------------------------------------------------------------------- */
 
-/* What a trace leaves behind. Its checks hold for the traced sizes, which are the sizes here; a
- * dtype that it asked for is no value of the program, the nodes that need it name it. */
+/* Nodes that only a trace needs. Their checks hold for the traced sizes, which this run has; the
+ * dtype that promote_types computes is no value of the program: the nodes that use it name it. */
 static bool is_skipped(const fnz_op *op) {
   static const uint16_t skipped[] = {FNZI_ATEN__assert_tensor_metadata, FNZI_ATEN__assert_scalar,
                                      FNZI_ATEN_promote_types, FNZI_ATEN_sym_constrain_range,
@@ -113,8 +114,8 @@ static void set_number(fnzi_run_state *run, const fnzi_node *node, int64_t numbe
     run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};
 }
 
-/* _assert_scalar: a number that must not be 0, and what to say if it is. Over hashes numbers are
- * those of the trace, where it held. */
+/* _assert_scalar: a number that must not be 0, and a message. Over hashes numbers are those of the
+ * trace, for which it held. */
 static fnz_status assert_number(fnzi_run_state *run, const fnzi_node *node) {
   fnz_arg text = fnzi_arg_get(node->op, node->args, node->nargs, 1), number = node->args[0];
   if (number.tag == FNZ_ARG_SYMBOL)
@@ -181,7 +182,7 @@ static fnz_status widen(fnzi_run_state *run, const fnz_geometry *g, fnz_handle v
   return fnzi_run_apply(run, &call, out, 1);
 }
 
-/* The bytes of a tensor of one element, and the type they are of now. */
+/* The bytes of a tensor of one element, and their dtype, which may be wider. */
 static fnz_status read_number(fnzi_run_state *run, fnz_handle value, fnz_dtype *dtype,
                               unsigned char *bytes) {
   fnz_backend *by = run->backend;
@@ -280,8 +281,8 @@ static bool gives_list(const fnz_op *op) {
   return op->nreturns == 1 && op->returns[0].is_list;
 }
 
-/* The pieces of a split may be more than the program names, at sizes that its exporter did not see;
- * as in eager, the others are nobody's. */
+/* A split may have more pieces than the program names, at sizes that its exporter did not see; as
+ * in eager, the others are released. */
 static fnz_status apply_list(fnzi_run_state *run, const fnz_request *from, fnz_handle *outputs,
                              size_t count) {
   const size_t most = run->ctx->limits.args;
@@ -289,7 +290,7 @@ static fnz_status apply_list(fnzi_run_state *run, const fnz_request *from, fnz_h
   fnz_status status = FNZ_BAD_ARGUMENT;
   fnz_handle *all = NULL;
   size_t got = 0;
-  call.expected = NULL; /* it is of as many as are named */
+  call.expected = NULL; /* it has as many items as the program names */
   for (size_t room = count; status == FNZ_BAD_ARGUMENT && room < most;) {
     room = room < most / 4 ? 4 * room + 4 : most;
     FNZI_NEW(&run->scratch, room, &all);
@@ -312,12 +313,12 @@ static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle
   if (status == FNZ_OK && got == count)
     return FNZ_OK;
   release_all(run, outputs, got < count ? got : count);
-  /* else there was too little room */
+  /* BAD_ARGUMENT: there are more results than room */
   return status == FNZ_OK || !gives_list(call->op) ? has_not(run, call, count)
                                                    : apply_list(run, call, outputs, count);
 }
 
-/* Releases what the call gave when it did not keep its promise. */
+/* Releases the results when the call has not kept its schema. */
 static fnz_status apply_checked(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
                                 size_t count) {
   fnzi_witnesses *seen;

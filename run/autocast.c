@@ -1,8 +1,8 @@
 /* autocast.c - casts that an autocast region makes before its operators, as PyTorch does on the
  * CPU.
  *
- * A node is given casts of its arguments instead of them. What an operator decides by itself, when
- * it is a composite that may hold another one of the table, is not known here and refused. */
+ * A node is run on casts of its arguments. A composite outside the table is refused: it may consist
+ * of operators of the table, whose casts are not known here. */
 #include "run/autocast.h"
 
 #include "program/shapes/sizes.h"
@@ -35,8 +35,7 @@ fnz_dtype fnzi_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer) {
   return casts ? dtype : FNZ_DTYPE_COUNT;
 }
 
-/* --- One node ------------------------------------------------------------------------------------
- */
+/* --- One node --------------------------------------------------------------------------------- */
 
 typedef struct swap {
   uint64_t value;
@@ -85,7 +84,7 @@ static fnz_status cast(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* The values are what they were. */
+/* Restores the values of the frame. */
 static void undo(casting *c) {
   for (size_t i = 0; i < c->swaps.count; i++) {
     const swap *s = &c->swaps.data[i];

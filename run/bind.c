@@ -7,8 +7,7 @@
 #include "run/numbers.h"
 #include "run/frames.h"
 
-/* --- Unknowns ------------------------------------------------------------------------------------
- */
+/* --- Unknowns --------------------------------------------------------------------------------- */
 
 static uint64_t mix(uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -26,8 +25,7 @@ static void fill_unknown(const fnzi_run_state *run, fnzi_run_memory *memory, con
   }
 }
 
-/* --- Inputs --------------------------------------------------------------------------------------
- */
+/* --- Inputs ----------------------------------------------------------------------------------- */
 
 /* Elements of the smallest memory that holds the geometry. */
 static fnz_status reach(fnzi_run_state *run, const fnz_geometry *g, int64_t *out) {
@@ -68,8 +66,8 @@ static fnz_status bind_user(fnzi_run_state *run, fnzi_run_binding *b, const char
   return FNZ_OK;
 }
 
-/* An input whose memory others look at too: unknowns come with the first, numbers with each. What
- * stands for all of a memory is made of the others. */
+/* An input that shares memory: unknowns are filled in with the first one, numbers with each. The
+ * input of a whole memory is filled from the others. */
 static fnz_status bind_shared_user(fnzi_run_state *run, uint32_t k, const char *name) {
   fnzi_run_binding *b = &run->bindings[k];
   bool is_new, is_made = b->kind == FNZ_INPUT_MEMORY && b->given == NULL;
@@ -134,7 +132,7 @@ static fnz_status no_blob(fnzi_run_state *run, fnzi_run_binding *b, const char *
   return FNZ_OK;
 }
 
-/* The same for weights of which the signature says that they share memory. */
+/* The same for weights that share memory by the signature. */
 static fnz_status no_shared_blob(fnzi_run_state *run, uint32_t k, const char *target) {
   fnzi_run_binding *b = &run->bindings[k];
   bool is_new;
@@ -194,7 +192,7 @@ static fnz_status bind_input(fnzi_run_state *run, fnzi_map *blobs, size_t k) {
   return bind_weight(run, blobs, (uint32_t)k, b->target);
 }
 
-/* When it is known which memory is shared. What the file has for a weight is there already. */
+/* Runs once all memory is bound. Data of the file is there already. */
 static fnz_status fill_given(fnzi_run_state *run, uint32_t k) {
   const fnzi_run_binding *b = &run->bindings[k];
   if (b->memory == NULL || b->given == NULL)

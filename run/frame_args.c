@@ -1,8 +1,8 @@
-/* frame_args.c - values on their way between frames, and what predicates say. */
+/* frame_args.c - values that are passed between frames, and predicates. */
 #include "run/numbers.h"
 #include "run/frames.h"
 
-/* A number that nobody knows yet stays FNZ_ARG_DEFAULT: it may not be needed. */
+/* A number that is not known yet stays FNZ_ARG_DEFAULT: it may not be needed. */
 static fnz_status number_of(fnzi_run_state *run, uint64_t v, fnz_arg *out) {
   uint32_t symbol = run->graph->values.data[v].symbol;
   fnz_arg solved;
@@ -75,10 +75,10 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 33);
 }
 
-enum { HASH_ITERATIONS = 6 }; /* of a loop over hashes, at most */
+enum { HASH_ITERATIONS = 6 }; /* the most of a loop over hashes */
 
-/* Over hashes a branch is read off the hash, so that it is the same in two programs exactly when
- * the hash is; a loop goes on three times out of four. */
+/* Over hashes the hash chooses the branch, so that two programs take the same one exactly when
+ * their predicates have the same hash; a loop continues three times out of four. */
 static bool hash_says(const fnzi_run_state *run, uint64_t hash, const fnzi_run_frame_op *r) {
   uint64_t h = mix(hash + mix(run->options->seed) + (uint64_t)r->iteration);
   if (r->hop.kind != FNZI_HOP_WHILE_LOOP)

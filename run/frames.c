@@ -1,17 +1,17 @@
-/* frames.c - frames: the program and the bodies that are at work inside it.
+/* frames.c - frames: the program and the bodies that run inside it.
  *
- * A node of a higher-order operator opens a frame for a body, whose results come back to the node
- * (loops.c says what it does with them). Frames are on a stack of their own, so that neither deep
- * nesting nor long loops need the machine's; what a frame holds ends with it.
+ * A node of a higher-order operator opens a frame for a body, whose results go back to the node
+ * (loops.c decides what follows). The stack of frames is not that of C, so that neither deep
+ * nesting nor long loops exhaust it; the values of a frame end with it.
  *
- * needs: a verified program, the items of graph 0's inputs.
- * gives: the items of graph 0's outputs. */
+ * needs   a verified program, the items of graph 0's inputs
+ * gives   the items of graph 0's outputs */
 #include "run/numbers.h"
 #include "run/autocast.h"
 
 typedef struct fnzi_frame {
   uint32_t graph, node;
-  fnz_dtype autocast; /* what operators are cast to; FNZ_DTYPE_COUNT: to nothing */
+  fnz_dtype autocast; /* the dtype that autocast casts to; FNZ_DTYPE_COUNT for none */
   fnzi_arena arena;
   fnzi_run_item **items;
   fnz_arg *numbers;
@@ -23,7 +23,7 @@ static frame *top(const fnzi_run_state *run) {
   return &run->frames.data[run->frames.count - 1];
 }
 
-/* The run works in the frame on top. */
+/* Makes the top frame the current one. */
 static void work_in_top(fnzi_run_state *run) {
   const frame *f = top(run);
   run->graph = fnzi_graph_at(run->program, f->graph);
@@ -49,8 +49,8 @@ static fnz_status see_use(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* A value that nobody uses ends where it is defined; inputs and results of the program stay. An
- * input of a body ends with its last use, or with the body when it has none. */
+/* An unused value ends where it is defined; inputs and results of the program stay. An input of a
+ * body ends with its last use, or with the body when it has none. */
 static fnz_status last_uses(fnzi_run_state *run, const fnzi_graph *g, uint32_t **out) {
   bool is_body = g != fnzi_graph_at(run->program, 0);
   uint32_t *last;
@@ -123,14 +123,14 @@ static fnz_status end_use(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* What the node at work uses last. */
+/* Ends the operands that the current node uses last. */
 static fnz_status end_operands(fnzi_run_state *run, const fnzi_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   ending e = {run, by};
   return fnzi_args_visit(node->args, node->nargs, end_use, &e);
 }
 
-/* The node at work is done. */
+/* Ends the current node. */
 static fnz_status end_node(fnzi_run_state *run, const fnzi_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   ending e = {run, by};
@@ -185,7 +185,7 @@ static fnz_status finish_region(fnzi_run_state *run, const fnzi_interpreter *by,
   return end_node(run, by);
 }
 
-/* The parcels become the inputs of a new frame. */
+/* Opens a frame for a body, with the arguments as its inputs. */
 static fnz_status enter(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_next *next) {
   const fnzi_graph *g = fnzi_graph_at(run->program, next->body);
   if (++run->bodies > run->ctx->limits.turns)
@@ -212,8 +212,8 @@ static fnz_status go_on(fnzi_run_state *run, const fnzi_interpreter *by, const f
   return next->done ? finish_region(run, by, next) : enter(run, by, next);
 }
 
-/* The operator that a token orders. There is one thread here, so the order of the nodes is enough.
- */
+/* The operator whose effect a token orders. There is one thread, so the order of nodes is
+ * enough. */
 static fnz_status run_effect(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_hop *hop) {
   fnzi_node call = *hop->node;
   FNZI_NEW(&run->scratch, hop->op->nparams, &call.args);
@@ -242,7 +242,7 @@ static fnz_status start_region(fnzi_run_state *run, const fnzi_interpreter *by,
   return go_on(run, by, &next);
 }
 
-/* The body on top is done: its results go to the node that runs it. */
+/* Ends the body on top: its results go to the node that runs it. */
 static fnz_status leave(fnzi_run_state *run, const fnzi_interpreter *by) {
   const fnzi_graph *g = run->graph;
   fnzi_parcel *given;

@@ -1,7 +1,7 @@
-/* functional.c - runs a program that neither aliases nor writes: node after node over a backend.
+/* functional.c - runs a program that neither aliases nor writes: node by node on a backend.
  *
- * Needs a functional program; says which node is not. A value ends after its last use, and the
- * backend is told about that use so that it may reuse the memory. */
+ * Refuses a node that writes. A value ends after its last use, and the request marks that use, so
+ * that the backend may reuse the memory. */
 #include "run/numbers.h"
 #include "run/frames.h"
 #include "schema/aten_names.h"
@@ -36,7 +36,7 @@ static fnz_status take_box(state *s, box **out) {
   return FNZ_OK;
 }
 
-/* The handle is owned, also when this fails. */
+/* Takes the handle, also when this fails. */
 static fnz_status make_item(state *s, fnz_handle owned, fnzi_run_item **out) {
   box *made;
   fnz_status status = take_box(s, &made);
@@ -70,8 +70,7 @@ static void end_item(void *self, fnzi_run_item *item) {
   s->spare = b;
 }
 
-/* --- Inputs --------------------------------------------------------------------------------------
- */
+/* --- Inputs ----------------------------------------------------------------------------------- */
 
 static fnz_status upload(state *s, const fnzi_run_binding *b, fnz_handle *out) {
   fnzi_run_state *run = &s->run;
@@ -89,7 +88,7 @@ static fnz_status upload(state *s, const fnzi_run_binding *b, fnz_handle *out) {
   return status;
 }
 
-/* Weights without data stay without a handle until somebody asks for them. */
+/* Weights without data have no handle; their first use fails. */
 static fnz_status upload_inputs(state *s) {
   for (size_t k = 0; k < s->run.graph->ninputs; k++) {
     const fnzi_run_binding *b = &s->run.bindings[k];
@@ -112,8 +111,7 @@ static fnz_status need(state *s, uint64_t v) {
   return fnzi_fail(s->run.ctx, FNZ_CLASS_REF, value->name, "the value is undefined");
 }
 
-/* --- Nodes ---------------------------------------------------------------------------------------
- */
+/* --- Nodes ------------------------------------------------------------------------------------ */
 
 static fnz_status lower_value(void *user, fnz_arg *arg) {
   state *s = user;
@@ -190,8 +188,7 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
   return fnzi_run_read_number(&s->run, node, handle_of(s, node->args[0].u.value));
 }
 
-/* --- Bodies --------------------------------------------------------------------------------------
- */
+/* --- Bodies ----------------------------------------------------------------------------------- */
 
 static const fnz_geometry *item_geometry(void *self, const fnzi_run_item *item) {
   state *s = self;
@@ -233,7 +230,7 @@ static fnz_status cast_item(void *self, fnzi_run_item *item, fnz_dtype dtype, fn
   return make_item(s, handle, out);
 }
 
-/* Cells are dense and row-major, so that a stack is one after the other. */
+/* Cells are dense and row-major, so that the stack is their concatenation. */
 static fnz_status gather_items(state *s, fnzi_run_item *const *items, size_t count, size_t bytes,
                                unsigned char *cells) {
   for (size_t i = 0; i < count; i++)
@@ -262,8 +259,7 @@ static fnz_status stack_items(void *self, fnzi_run_item *const *items, size_t co
   return make_item(s, handle, out);
 }
 
-/* --- Results -------------------------------------------------------------------------------------
- */
+/* --- Results ---------------------------------------------------------------------------------- */
 
 static fnz_status emit_handle(state *s, const char *name, fnz_handle handle) {
   return fnzi_run_emit(&s->run, name, s->run.backend->geometry(s->run.backend->self, handle),
@@ -281,8 +277,8 @@ static fnz_status output_handle(void *user, uint64_t v, fnz_handle *out) {
   return FNZ_OK;
 }
 
-/* What the signature does not name as mutated ends as it began, unless another input stands for its
- * memory. */
+/* An input without a final value in the signature is unchanged, unless another input of its memory
+ * has one. */
 static fnz_status emit_rest(void *user, size_t k) {
   state *s = user;
   const fnzi_run_binding *b = &s->run.bindings[k];

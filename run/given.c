@@ -1,18 +1,17 @@
-/* given.c - which of the arrays that a run is given belongs to which input of the program.
+/* given.c - finds the input of the program for each array that the caller gives.
  *
  * needs   the inputs of graph 0 with their kinds
- * gives   what each input is called in results, and the array that comes in under that name or
- * under the name in the graph; every array has an input
+ * gives   the name of each input in results, and the array with that name or with its name in the
+ *         graph; every array has an input
  *
- * A state array stands for the data of the file, so that what one run has written can be given to
- * the next one: the results of a run, "output.K", may stay among them. */
+ * A state array replaces the data of the file, so that the results of one run can be inputs of the
+ * next: "output.K" is accepted and ignored. */
 #include "base/near.h"
 #include "run/run.h"
 
-/* --- names --------------------------------------------------------------------------------------
- */
-/* "input.x"; NULL for what the signature cannot name as written. A constant that is written is
- * state, as a buffer is. */
+/* --- names ------------------------------------------------------------------------------------ */
+/* "input.x"; NULL when the signature cannot name it as written. A written constant is state, as a
+ * buffer is. */
 static fnz_status name_input(fnzi_run_state *run, fnzi_run_binding *b) {
   const char *prefix = b->kind == FNZ_INPUT_USER        ? "input"
                        : b->kind == FNZ_INPUT_PARAMETER ? "parameter"
@@ -42,8 +41,8 @@ static fnz_status name_inputs(fnzi_run_state *run) {
   return FNZ_OK;
 }
 
-/* A tensor, or a symbolic number, which comes as an array of one element. What stands for all of
- * the memory of weights is made of those. */
+/* A tensor, or a symbolic number, given as an array of one element. The memory of several weights
+ * is filled from the weights. */
 static bool takes_array(const fnzi_run_state *run, size_t k) {
   const fnzi_run_binding *b = &run->bindings[k];
   bool is_weight = b->kind == FNZ_INPUT_MEMORY && fnzi_weight_find(run->program, b->target);
@@ -51,8 +50,7 @@ static bool takes_array(const fnzi_run_state *run, size_t k) {
          (run->graph->inputs[k].tag == FNZ_ARG_VALUE && !is_weight);
 }
 
-/* --- arrays -------------------------------------------------------------------------------------
- */
+/* --- arrays ----------------------------------------------------------------------------------- */
 static fnz_status take_array(fnzi_run_state *run, size_t k, size_t *taken) {
   fnzi_run_binding *b = &run->bindings[k];
   const fnz_arrays *inputs = run->options->inputs;
@@ -97,15 +95,14 @@ static bool is_known(const fnzi_run_state *run, const char *name) {
   return is_result(run, name);
 }
 
-/* --- what there is instead ----------------------------------------------------------------------
- */
-/* What an input is called in a message: a state by its full name. */
+/* --- names in messages ------------------------------------------------------------------------ */
+/* The name of an input in a message: a state has its full name. */
 static const char *said_name(const fnzi_run_state *run, size_t k) {
   const fnzi_run_binding *b = &run->bindings[k];
   return b->name == NULL || b->kind == FNZ_INPUT_USER ? graph_name(run, k) : b->name;
 }
 
-/* The weight's own name, without what says its kind, is near in any case. */
+/* The name of a weight without its kind counts as near. */
 static fnz_status put_near(const fnzi_run_state *run, const char *name, fnz_buffer *out) {
   fnzi_near near = {.count = 0};
   for (size_t k = 0; k < run->graph->ninputs; k++) {
@@ -123,13 +120,13 @@ static fnz_status put_near(const fnzi_run_state *run, const char *name, fnz_buff
   return fnzi_put_text(run->ctx, out, "?");
 }
 
-/* Of one kind after the other, what a caller most often gives first, as far as there is room. */
+/* By kinds, those that callers most often give first, as far as there is room. */
 static fnz_status put_names(const fnzi_run_state *run, fnz_buffer *out) {
   enum { MOST = 360 };
   const char *gap = out->size ? " inputs are " : "; inputs are ";
   for (int kind = 0; kind < FNZ_INPUT_KIND_COUNT; kind++)
     for (size_t i = 0; i < run->graph->ninputs; i++) {
-      /* Buffers come after parameters among the kinds, and are given more often. */
+      /* Buffers are given more often than parameters. */
       int wanted = kind == FNZ_INPUT_PARAMETER ? FNZ_INPUT_BUFFER
                    : kind == FNZ_INPUT_BUFFER  ? FNZ_INPUT_PARAMETER
                                                : kind;

@@ -1,17 +1,17 @@
-/* loops.c - what the nodes of higher-order operators do with their bodies, turn after turn.
+/* loops.c - what the nodes of higher-order operators do with their bodies, as eager PyTorch does it
+ * on the CPU.
  *
- * Everything here is as eager PyTorch does it on the CPU:
- *
- *   COND              the branch that the predicate says, once
- *   WHILE_LOOP        the condition, the body, the condition, ...; copies of what it began with
- * when there is no turn, else what the last turn gave, aliases and all MAP               a window
- * of each xs per turn; what the turns gave is stacked at the end SCAN              the same, but
- * the first slice is a copy, and what a turn gives is copied at once ASSOCIATIVE_SCAN  pairs first,
- * then what lies between them from the prefixes of the pairs, and so on with the pairs: the order
- * decides the bits of floating-point results CALL              the body, once */
+ *   COND              one branch, by the predicate
+ *   WHILE_LOOP        condition, body, condition, ...; copies of the operands if there is no
+ *                     iteration, else the results of the last one, with their aliases
+ *   MAP               a window of each xs per iteration; the results are stacked at the end
+ *   SCAN              the same, but the first slice is a copy, and so is each result
+ *   ASSOCIATIVE_SCAN  pairs first, then the pairs in the same way, then the places between them
+ *                     from the prefixes of pairs: the order decides the bits of floats
+ *   CALL              the body, once */
 #include "run/frames.h"
 
-/* --- Held parcels ----------------------------------------------------------------------------- */
+/* --- Held arguments --------------------------------------------------------------------------- */
 
 static fnz_status hold_operands(fnzi_run_state *run, fnzi_arena *arena, fnzi_operands operands,
                                 fnzi_parcel **out) {
@@ -23,7 +23,7 @@ static fnz_status hold_operands(fnzi_run_state *run, fnzi_arena *arena, fnzi_ope
   return FNZ_OK;
 }
 
-/* An item that nobody uses yet becomes a held parcel. */
+/* A new item as a held argument. */
 static fnzi_parcel new_arg(fnzi_run_item *item) {
   fnzi_parcel passed = {item, {.tag = FNZ_ARG_VALUE}};
   fnzi_parcel_hold(&passed);
@@ -32,7 +32,7 @@ static fnzi_parcel new_arg(fnzi_run_item *item) {
 
 /* --- Next steps ------------------------------------------------------------------------------- */
 
-/* A body with `front` and then what is captured. Takes nothing. */
+/* The body with `front` and then the captured values. Takes nothing. */
 static fnz_status call_body(fnzi_run_state *run, const fnzi_run_frame_op *r, uint32_t body,
                             const fnzi_parcel *front, uint32_t nfront, fnzi_next *next) {
   uint32_t captured = r->hop.captured.count;
@@ -45,13 +45,13 @@ static fnz_status call_body(fnzi_run_state *run, const fnzi_run_frame_op *r, uin
   return FNZ_OK;
 }
 
-/* The body takes over what the region holds of the first `count` parcels. */
+/* The body takes the first `count` arguments that the node holds. */
 static void move(fnzi_parcel *held, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     held[k].item = NULL;
 }
 
-/* The only body of the node: it takes over everything. */
+/* The body runs once: it takes everything. */
 static fnz_status call_once(fnzi_run_state *run, fnzi_run_frame_op *r, uint32_t body,
                             fnzi_next *next) {
   FNZ_TRY(call_body(run, r, body, NULL, 0, next));
@@ -61,7 +61,7 @@ static fnz_status call_once(fnzi_run_state *run, fnzi_run_frame_op *r, uint32_t 
   return FNZ_OK;
 }
 
-/* The node's results, held, which `next` takes. */
+/* Ends the node with its results (held), which `next` takes. */
 static void give(fnzi_next *next, fnzi_parcel *results, size_t count) {
   *next = (fnzi_next){.done = true, .count = (uint32_t)count, .args = results};
 }
@@ -73,7 +73,7 @@ static fnz_status ask_condition(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_
   return call_body(run, r, 0, r->carried, r->hop.carried.count, next);
 }
 
-/* Without a turn a loop gives copies. */
+/* Without an iteration the loop returns copies. */
 static fnz_status end_loop(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                            fnzi_next *next) {
   fnzi_parcel *results;
@@ -128,7 +128,7 @@ static fnz_status slice(fnzi_run_state *run, const fnzi_interpreter *by, const f
   return FNZ_OK;
 }
 
-/* The body with what is carried and a slice of each xs. */
+/* The body with the carried values and a slice of each xs. */
 static fnz_status next_slice(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
                              fnzi_next *next) {
   uint32_t carried = r->hop.carried.count, count = carried + r->hop.xs.count;
@@ -144,7 +144,7 @@ static fnz_status next_slice(fnzi_run_state *run, const fnzi_interpreter *by, fn
   return FNZ_OK;
 }
 
-/* Result k of all turns as one. */
+/* Stacks a result of all iterations. */
 static fnz_status stack(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_run_frame_op *r,
                         const fnzi_parcel *kept, uint32_t step, uint32_t result, fnzi_parcel *out) {
   fnzi_run_item **items, *item;
@@ -179,7 +179,7 @@ static fnz_status end_slices(fnzi_run_state *run, const fnzi_interpreter *by, fn
   return FNZ_OK;
 }
 
-/* What a scan has given must not change any more. */
+/* A result of a scan must not change with later iterations. */
 static fnz_status keep(const fnzi_interpreter *by, const fnzi_run_frame_op *r, fnzi_parcel *given,
                        fnzi_parcel *out) {
   fnzi_run_item *item = given->item;

@@ -1,4 +1,4 @@
-/* numbers.c - symbolic sizes in a run: which numbers the symbols of the program have this time. */
+/* numbers.c - symbolic sizes in a run: the numbers of the symbols of the program. */
 #include "run/numbers.h"
 
 /* --- conditions ------------------------------------------------------------------------------- */
@@ -38,7 +38,7 @@ static fnz_status wrong_size(fnzi_run_state *run, const char *name, const fnzi_e
                    (long long)given);
 }
 
-/* All dimensions of one value; *left counts those that tell nothing yet. */
+/* Solves all dimensions of one value; *left counts those that have unknown symbols. */
 static fnz_status solve_sizes(fnzi_run_state *run, const fnzi_value *v, const int64_t *sizes,
                               size_t *left) {
   fnzi_run_numbers *n = run->symbolic;
@@ -99,7 +99,7 @@ static fnz_status solve_number_inputs(fnzi_run_state *run) {
   return FNZ_OK;
 }
 
-/* What one input tells may help with the next. */
+/* A symbol solved from one input may help with the next. */
 static fnz_status solve_all(fnzi_run_state *run) {
   size_t left = SIZE_MAX;
   bool complete;
@@ -142,7 +142,7 @@ const fnz_geometry *fnzi_recorded(fnzi_run_state *run, fnzi_arena *arena, uint64
   return made;
 }
 
-/* In a body that runs again, and only there, numbers that depend on data are others each time. */
+/* A body may run again: there, numbers that depend on data are forgotten first. */
 static fnz_status forget_data(fnzi_run_state *run, const fnz_geometry *g) {
   fnzi_run_numbers *n = run->symbolic;
   const fnzi_expr *symbol;

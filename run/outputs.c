@@ -1,8 +1,7 @@
-/* outputs.c - what comes out of a run: the results of a program by their names, and the final
- * values of what it has written. */
+/* outputs.c - the results of a run by their names, and the final values of what it has written. */
 #include "run/run.h"
 
-/* Of inputs that were moved to other memory: what they left behind. */
+/* Final values of memory that inputs were moved away from. */
 static fnz_status visit_left(fnzi_run_state *run, fnzi_output_visit *visit, void *user) {
   const fnzi_graph *g = run->graph;
   for (size_t k = 0; k < g->noutputs; k++) {
@@ -17,7 +16,7 @@ static fnz_status visit_left(fnzi_run_state *run, fnzi_output_visit *visit, void
   return FNZ_OK;
 }
 
-/* "output.K", counting those that are no tensors too. */
+/* "output.K", where K counts numbers too. */
 static fnz_status visit_results(fnzi_run_state *run, fnzi_output_visit *visit, void *user) {
   size_t number = 0;
   for (size_t k = 0; k < run->graph->noutputs; k++) {
@@ -32,7 +31,7 @@ static fnz_status visit_results(fnzi_run_state *run, fnzi_output_visit *visit, v
   return FNZ_OK;
 }
 
-/* finals: what an input is called -> the value that the signature names as its last. */
+/* finals: the name of an input -> the value that the signature names as its final one. */
 static fnz_status find_finals(fnzi_run_state *run, fnzi_map *finals) {
   for (size_t k = 0; k < run->graph->noutputs; k++) {
     const fnz_output_spec *spec = &run->program->outputs[k];

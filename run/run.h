@@ -15,7 +15,7 @@
 #include <fnz/backend.h>
 #include <fnz/functionalize.h>
 
-/* What helps where a weight has no data; behind a message that says which. */
+/* The end of a message about a weight without data. */
 #define FNZI_GET_DATA                                                                              \
   "; give it among the inputs, or take the archive that has it, saved by torch 2.9 or later, as "  \
   "earlier ones pickle it"
@@ -24,8 +24,8 @@
 typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *geometry,
                              const void *cells, size_t bytes);
 
-/* Shown by the aliasing interpreter when a program has run: input or output k of the program.
- * `tensor` and `memory` say whether two of them are the same. */
+/* An input or output of a program that has run, for tests of aliasing. `tensor` and `memory` say
+ * whether two of them are the same. */
 typedef struct fnzi_run_shown {
   bool is_input;
   size_t k;
@@ -35,13 +35,13 @@ typedef struct fnzi_run_shown {
 typedef fnz_status fnzi_see(void *user, const fnzi_run_shown *sight);
 
 typedef struct fnzi_run_options {
-  const fnz_arrays *inputs; /* not looked at by a backend of hashes */
+  const fnz_arrays *inputs; /* not used by a backend of hashes */
   uint64_t seed;            /* of the unknowns that a backend of hashes gets instead */
-  bool check_schemas;       /* after each node, what its operator promises is looked at */
+  bool check_schemas;       /* after each node, the promises of its schema are checked */
   bool everything;          /* also emit inputs, parameters and buffers that nothing has written */
   unsigned char *entered;   /* NULL, or per graph of the program: set to 1 when it is run */
   fnzi_emit *emit;
-  fnzi_see *see; /* NULL, or asked about every input and output; `user` as for `emit` */
+  fnzi_see *see; /* NULL, or called for every input and output; `user` as for `emit` */
   void *user;
 } fnzi_run_options;
 
@@ -51,17 +51,16 @@ FNZ_MUST_CHECK fnz_status fnzi_run_functional(fnz_context *ctx, const fnz_progra
 
 /* --- Elements of memory (run/cells.c) --------------------------------------------------------- */
 typedef struct fnzi_run_memory {
-  unsigned char *cells; /* NULL when the file has no data for it */
-  size_t bytes;         /* of the cells */
-  uint32_t users;       /* tensors that look at it */
-  uint64_t version;     /* how often it was written */
-  bool shared;          /* several inputs look at it */
-  struct fnzi_run_memory
-      *known; /* of one that is being filled: 1 for each byte that some input has */
-  struct fnzi_run_memory *spare; /* the next one, of those that nobody looks at any more */
+  unsigned char *cells;          /* NULL when the file has no data for it */
+  size_t bytes;                  /* of the cells */
+  uint32_t users;                /* tensors over it */
+  uint64_t version;              /* how often it was written */
+  bool shared;                   /* by several inputs */
+  struct fnzi_run_memory *known; /* while it is filled: 1 for each byte that some input has set */
+  struct fnzi_run_memory *spare; /* the next one in the list of ended memories */
 } fnzi_run_memory;
 
-/* For strides and offsets, which no element may be reached by: they wrap, and a negative one is
+/* For strides and offsets that no element may be reached by: they wrap, and a negative one is
  * refused where a tensor is made. */
 static inline int64_t fnzi_run_wrap_mul(int64_t a, int64_t b) {
   return (int64_t)((uint64_t)a * (uint64_t)b);
@@ -85,15 +84,15 @@ typedef struct fnzi_run_binding { /* of input k of the program */
   fnz_input_kind kind;
   const char *target;
   const char *name;       /* "input.x", "buffer.bn.mean"; NULL when it is no result when written */
-  const fnz_array *given; /* by the caller; NULL for none, and for hashes */
+  const fnz_array *given; /* NULL for none, and for hashes */
   const fnz_geometry *geometry; /* NULL when it is not a tensor */
   fnzi_run_memory *memory;
-  bool written; /* of one whose memory is shared: some write has met its elements */
+  bool written; /* with shared memory: some write has met its elements */
 } fnzi_run_binding;
 
-/* What a value is in an interpreter begins with this. */
+/* The values of an interpreter begin with this. */
 typedef struct fnzi_run_item {
-  uint32_t users; /* values of frames that are this and still needed */
+  uint32_t users; /* values of frames that still need it */
 } fnzi_run_item;
 
 typedef struct fnzi_run_state {
@@ -102,18 +101,18 @@ typedef struct fnzi_run_state {
   fnz_backend *backend;
   const fnzi_run_options *options;
   bool hashes;               /* the backend's elements are no numbers */
-  fnzi_arena arena, scratch; /* of the run; of the node that is at work */
+  fnzi_arena arena, scratch; /* of the run; of the current node */
   struct {
     fnzi_run_memory **data;
     size_t count, capacity;
   } memories;
-  fnzi_run_memory *spare;     /* of the memories, those that have ended */
+  fnzi_run_memory *spare;     /* ended memories */
   fnzi_run_binding *bindings; /* one per input of graph 0 */
-  bool *shared;               /* per input: it says that it shares memory, or others say so of it */
-  /* The frame at work: the program itself, or a body of a higher-order operator (run/frames.c). */
+  bool *shared;               /* per input: it shares memory with another one */
+  /* The current frame: the program itself, or a body of a higher-order operator (run/frames.c). */
   const fnzi_graph *graph;
-  uint32_t node;         /* that is at work */
-  fnzi_run_item **items; /* per value; NULL while it has none */
+  uint32_t node;         /* the current one */
+  fnzi_run_item **items; /* per value; NULL when it has none */
   fnz_arg *numbers;      /* per value: the number of a symbol, FNZ_ARG_DEFAULT while unknown */
   uint32_t *last;        /* per value: the node that uses it last, FNZI_NO_NODE for results */
   struct {
@@ -132,8 +131,7 @@ FNZ_MUST_CHECK fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx,
                                         const fnzi_run_options *options);
 void fnzi_run_close(fnzi_run_state *run);
 
-/* --- Memory of a run (run/memory.c) ------------------------------------------------------------
- */
+/* --- Memory of a run (run/memory.c) ----------------------------------------------------------- */
 /* Bytes of the dense cells of a geometry (OVERFLOW). */
 FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run_state *run, const fnz_geometry *g,
                                            size_t *out);
@@ -143,12 +141,12 @@ FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run_state *run, const fnz_
 FNZ_MUST_CHECK fnz_status fnzi_memory_create(fnzi_run_state *run, fnz_dtype dtype, int64_t elements,
                                              fnzi_run_memory **out);
 void fnzi_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
-/* The same, and it may become other memory: nobody may know it any more. */
+/* Drops it; the struct may become other memory, so that no tensor may use it any more. */
 void fnzi_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);
 
-/* --- What the caller gives (run/given.c) ------------------------------------------------------ */
-/* Makes run->bindings, with names and the arrays that are given; REF for an array that no input
- * has the name of. */
+/* --- Given arrays (run/given.c) --------------------------------------------------------------- */
+/* Makes run->bindings, with names and the given arrays; REF for an array with the name of no
+ * input. */
 FNZ_MUST_CHECK fnz_status fnzi_find_given(fnzi_run_state *run);
 /* The same without a run. */
 FNZ_MUST_CHECK fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
@@ -159,23 +157,25 @@ FNZ_MUST_CHECK fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *
 FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run_state *run);
 /* The memory of such an input, large enough for all of them; `*is_new` when it is the first. */
 FNZ_MUST_CHECK fnz_status fnzi_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new);
-/* Puts dense elements there; they must be what others have put there before. */
+/* Puts dense elements into it; they must equal those that other inputs have put there. */
 FNZ_MUST_CHECK fnz_status fnzi_fill_shared(fnzi_run_state *run, uint32_t k, const void *data);
-/* Some input of the memory that input k lies in is given. */
+/* An array is given for some input of the memory of input k. */
 bool fnzi_any_given(const fnzi_run_state *run, uint32_t k);
-/* A weight that the file has no data for, whose memory others were given: all of it is there. */
+/* A weight without data in the file, in a memory that arrays of other inputs are given for: they
+ * must fill all of it. */
 FNZ_MUST_CHECK fnz_status fnzi_check_filled(fnzi_run_state *run, uint32_t k);
-/* The value in the backend of a value of graph 0. */
+/* The handle of a value of graph 0. */
 typedef fnz_status fnzi_handle_of(void *user, uint64_t value, fnz_handle *out);
-/* Emits an input that was written through another one: as the final values of its memory say. */
+/* Emits an input that was written through another one, from the final values of its memory. */
 FNZ_MUST_CHECK fnz_status fnzi_emit_member(fnzi_run_state *run, uint32_t k, fnzi_handle_of *handle,
                                            void *user);
 /* Emits a window of memory. */
 FNZ_MUST_CHECK fnz_status fnzi_emit_memory(fnzi_run_state *run, const char *name,
                                            const fnz_geometry *g, const fnzi_run_memory *memory);
 
-/* --- What comes out (run/outputs.c; the names of inputs: run/bind.c) -------------------------- */
-/* The weight is what stands for the memory of others, under a name of the result's own. */
+/* --- Results (run/outputs.c; the names of inputs: run/bind.c)
+ * ----------------------------------- */
+/* The weight is a memory that other weights are windows of, with a name of its own in results. */
 bool fnzi_stands_for_others(const fnz_program *p, const char *name);
 
 /* Calls visit(user, name, output) for each output the caller gets: "output.K", then the final value
@@ -186,10 +186,10 @@ typedef fnz_status fnzi_input_visit(void *user, size_t k);
 FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_output_visit *visit,
                                            fnzi_input_visit *rest, void *user);
 
-/* An input is emitted though nothing has written it. Constants are what they were. */
+/* An unwritten input is emitted, unless it is a constant. */
 bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding *b);
-/* "constant.FQN" is the final value of a constant that the run on aliasing memory did not write,
- * when everything is wanted. */
+/* "constant.FQN" is the final value of a constant that the run on aliasing memory did not write;
+ * only with `everything`. */
 #define FNZI_LEFT_CONSTANT "constant"
 /* Downloads a value and emits it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
@@ -197,11 +197,11 @@ FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
 
 /* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
 fnzi_emit fnzi_emit_array;
-/* For runs whose results nobody wants. */
+/* Emits nothing. */
 fnzi_emit fnzi_emit_nothing;
 
 /* --- Arguments and numbers (run/args.c) ------------------------------------------------------- */
-/* Turns the value of a tensor argument into what the receiver of the arguments wants. */
+/* Replaces the value of a tensor argument: by a handle, for a backend. */
 typedef fnz_status fnzi_lower_value(void *user, fnz_arg *arg);
 
 /* A copy of arguments with symbols replaced by their numbers, defaults of `op` filled in and
@@ -210,8 +210,8 @@ FNZ_MUST_CHECK fnz_status fnzi_lower_args(fnzi_run_state *run, const fnz_op *op,
                                           const fnz_arg *args, size_t nargs,
                                           fnzi_lower_value *value, void *user, fnz_arg **out);
 
-/* Nodes that only say or check something about sizes: sym_size.int, _assert_tensor_metadata, ...
- * and the arithmetic on sizes. `geometry(user, value)` gives what a tensor looks like now. */
+/* Nodes that read or check sizes: sym_size.int, _assert_tensor_metadata, ... and the arithmetic on
+ * sizes. `geometry(user, value)` returns the current geometry of a tensor. */
 typedef const fnz_geometry *fnzi_geometry_of(void *user, uint64_t value);
 FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
                                                fnzi_geometry_of *geometry, void *user, bool *done);
@@ -236,7 +236,7 @@ FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run_state *run, const fnzi_node
 FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call,
                                          fnz_handle *outputs, size_t count);
 
-/* A program that was read is held against the rules of its operators before it is run. */
+/* Checks the types of a program that was read, once, before it runs. For the api.c files. */
 FNZ_MUST_CHECK static inline fnz_status fnzi_run_types(fnz_context *ctx, const fnz_program *p) {
   return p->unchecked && *p->unchecked ? fnz_program_check_types(ctx, p, NULL, NULL) : FNZ_OK;
 }

@@ -1,8 +1,8 @@
-/* schema_check.c - does an operator keep what its schema promises? Arguments that it only reads are
- * looked at before and after the call, and new results must not lie in an argument's memory.
+/* schema_check.c - does an operator keep its schema? Arguments that it only reads are compared
+ * before and after the call, and new results must not lie in the memory of an argument.
  *
- * Kernels of fnz may let results share memory, since values never change; so that part is asked of
- * declared operators only. */
+ * Kernels of fnz may return results in shared memory, since values do not change; so that rule is
+ * for declared operators only. */
 #include "run/run.h"
 
 typedef struct witness {

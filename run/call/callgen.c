@@ -83,7 +83,8 @@ static bool is_number(const fnzi_param *p) {
                          p->type == FNZI_TYPE_INT || p->type == FNZI_TYPE_SYM_INT);
 }
 
-/* A list comes alone, so that nothing has been handed out when there is too little room for it. */
+/* A list is the only result, so that nothing has been taken when there is too little room for
+ * it. */
 static bool can_return(const fnz_op *op, const fnzi_param *p) {
   return is_number(p) || (is_tensor(p) && (!p->is_list || op->nreturns == 1));
 }
@@ -168,8 +169,8 @@ static void put_push(FILE *f, const fnzi_param *p) {
   if (is_omitted(p)) {
     fputs("fnz_push_none(&stack)", f);
   } else if (p->is_list) {
-    fprintf(f, "fnzi_push_%slist(&stack, FNZ_ARG_%s, %s, %s_count)", p->optional ? "optional_" : "",
-            type->tag, name, name);
+    fprintf(f, "%s(&stack, FNZ_ARG_%s, %s, %s_count)",
+            p->optional ? "fnzi_push_optional_list" : "fnzi_push_list", type->tag, name, name);
   } else if (p->optional && !is_tensor(p)) {
     fprintf(f, "fnzi_push_optional(&stack, FNZ_ARG_%s, %s)", type->tag, name);
   } else {

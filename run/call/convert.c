@@ -16,7 +16,7 @@ static const char *type_text(const fnzi_param *p, char out[64]) {
   return out;
 }
 
-/* Numbers of enumerations come from outside. */
+/* Numbers of enumerations are input of the caller. */
 static bool is_below(const fnz_arg *arg, int64_t count) {
   return arg->u.i >= 0 && arg->u.i < count;
 }

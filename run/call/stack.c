@@ -115,7 +115,7 @@ static void push(fnz_stack *stack, fnz_arg arg, fnzi_call_entry entry) {
   stack->entries[stack->count++] = entry;
 }
 
-/* Room in the arena; NULL when there is none, which the next call will say. */
+/* Memory in the arena; NULL on a failure, which the next call reports. */
 static void *room(fnz_stack *stack, size_t count, size_t size) {
   void *p = NULL;
   if (fnzi_arena_alloc(&stack->arena, count, size, &p) == FNZ_OK)

@@ -1,7 +1,7 @@
 /* stack.h - the value stack behind fnz_call(): arguments, and after a call its results.
  *
- * stack.c pushes and takes, convert.c makes the arguments what the schema wants, call.c finds the
- * backend and calls. Small stacks live in the struct itself, so that a call of a few arguments
+ * stack.c pushes and takes, convert.c converts the arguments to those of the schema, call.c finds
+ * the backend and calls. Small stacks lie in the struct itself, so that a call of a few arguments
  * allocates nothing. */
 #ifndef FNZI_STACK_H
 #define FNZI_STACK_H
@@ -12,7 +12,7 @@
 
 enum { FNZI_STACK_INLINE = 12 };
 
-/* What fnz_arg does not say of an entry. */
+/* The parts of an entry that are not in its fnz_arg. */
 typedef struct fnzi_call_entry {
   fnz_backend *backend; /* of a tensor */
   fnz_backend **items;  /* of a list of tensors, one per item; in the arena */

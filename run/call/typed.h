@@ -1,4 +1,4 @@
-/* typed.h - what the generated functions of <fnz/ops.h> are made of. */
+/* typed.h - pushing and taking for the generated functions of <fnz/ops.h>. */
 #ifndef FNZI_TYPED_H
 #define FNZI_TYPED_H
 
@@ -10,11 +10,11 @@ void fnzi_push_optional(fnz_stack *stack, fnz_tag tag, const void *value);
 void fnzi_push_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count);
 void fnzi_push_optional_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count);
 
-/* Take a result of a call that went well. */
+/* Take a result of a successful call. */
 void fnzi_take_number(fnz_stack *stack, size_t place, fnz_arg *out);
 FNZ_MUST_CHECK fnz_status fnzi_take_list(fnz_stack *stack, size_t place, fnz_eager *out,
                                          size_t capacity, size_t *count);
-/* Ends the stack and gives the status back. */
+/* Ends the stack and returns the status. */
 FNZ_MUST_CHECK fnz_status fnzi_typed_end(fnz_stack *stack, fnz_status status);
 
 #endif

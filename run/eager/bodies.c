@@ -1,5 +1,5 @@
-/* bodies.c - what the aliasing interpreter does for bodies of higher-order operators:
- * tensors go in and come out as they are, slices are windows, stacks and copies are new memory. */
+/* bodies.c - what the aliasing interpreter does for bodies of higher-order operators: tensors are
+ * passed in and out as they are, slices are windows, stacks and copies are new memory. */
 #include "run/eager/eager.h"
 
 static fnz_backend *backend_of(const fnzi_interp *in) {

@@ -1,8 +1,8 @@
-/* custom.c - declared operators that write: the functional form is computed on values, and
- * each written tensor takes its new one, in the order of the arguments.
+/* custom.c - declared operators that write: the functional form is computed on values, and each
+ * written tensor takes its new one, in the order of the arguments.
  *
- * So the operator sees the values that its arguments have before the call, whatever memory they
- * share; a written tensor that overlaps itself is refused. */
+ * So the operator sees the values that its arguments have before the call, also where they share
+ * memory; a written tensor that overlaps itself is refused. */
 #include "run/eager/eager.h"
 #include "schema/twins.h"
 
@@ -18,7 +18,7 @@ typedef struct places {
   size_t count, nreturned;
 } places;
 
-/* --- What it gives ---------------------------------------------------------------------------- */
+/* --- Results ---------------------------------------------------------------------------------- */
 
 static fnz_status add_written(fnzi_act *s, const fnzi_param *p, places *out) {
   const fnz_arg *arg = &s->args[p - s->op->params];
@@ -53,7 +53,8 @@ static size_t most_places(const fnzi_act *s) {
   return most;
 }
 
-/* In the order of the functional form: the operator's results, then what it writes besides. */
+/* In the order of the functional form: the results of the operator, then the other written
+ * arguments. */
 static fnz_status find_places(fnzi_act *s, places *out) {
   const fnzi_param *written;
   *out = (places){.count = 0};
@@ -83,7 +84,7 @@ static fnz_status check_places(const fnzi_act *s, const places *all) {
               : FNZ_OK;
 }
 
-/* --- Doing it --------------------------------------------------------------------------------- */
+/* --- Writing ---------------------------------------------------------------------------------- */
 
 static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
   FNZI_NEW(&s->in->run.scratch, twin->nparams, out);
@@ -92,7 +93,7 @@ static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
   return FNZ_OK;
 }
 
-/* Writes what the argument's tensors take: one place, or those of a list in a row. */
+/* Writes the new values of one argument: a tensor, or the tensors of a list in their order. */
 static fnz_status write_param(fnzi_act *s, const fnzi_param *p, const places *all, size_t at,
                               fnz_handle *values) {
   for (; at < all->count && all->data[at].written == p; at++) {

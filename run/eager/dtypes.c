@@ -1,5 +1,4 @@
-/* dtypes.c - writes into tensors of another dtype than the functional twin gives by
- * itself. */
+/* dtypes.c - writes into tensors of another dtype than the functional twin computes by itself. */
 #include "run/eager/eager.h"
 #include "schema/facts/outs.h"
 
@@ -10,8 +9,8 @@ static fnz_status refuse(fnzi_act *s, fnz_dtype target) {
                    fnzi_dtype(s->own)->name);
 }
 
-/* What PyTorch derives from the functional operator has only those of a new tensor's arguments to
- * go by. */
+/* Operators that PyTorch generates from the functional one compute in the dtype of their arguments,
+ * so that dtype= cannot be set for them unless the twin makes a new tensor. */
 static fnz_status tell(fnzi_act *s, const fnz_op *twin, fnz_dtype target, fnz_arg *args) {
   int at = fnzi_unsaid_dtype(twin, args);
   if (at < 0 || (fnz_op_has_tag(s->op, "generated") && fnzi_op_param(twin, "layout") < 0))
@@ -20,7 +19,7 @@ static fnz_status tell(fnzi_act *s, const fnz_op *twin, fnz_dtype target, fnz_ar
   return FNZ_OK;
 }
 
-/* A default of the twin is not what the operator says. */
+/* The operator does not have the default of its twin. */
 static void forget_default(const fnzi_act *s, const fnz_op *twin, fnz_arg *args) {
   int at = fnzi_op_param(twin, "dtype");
   if (at >= 0 && fnzi_op_param(s->op, "dtype") < 0)

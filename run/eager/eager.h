@@ -7,7 +7,8 @@
  *   overlap.c window.c strides.c     geometry: places in common, windows, eager's strides
  *   memory.c                         tensors
  *   ops.c                            what the rules of all operators use
- *   split.c view_or_copy.c multi.c   rules of views; views.c has their table and that of its own
+ *   split.c view_or_copy.c multi.c views.c
+ *                                    operators that are views, or may be one
  *   sets.c norms.c custom.c          rules of operators that change tensors
  *   dtypes.c write_check.c write_number.c write.c
  *                                    operators that write, by their schema

@@ -65,7 +65,7 @@ static fnz_status bind_results(fnzi_act *s) {
   size_t count;
   FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
   while (count > s->results.count && results[count - 1].tag == FNZ_ARG_NONE)
-    count--; /* a number that nobody takes is no result here */
+    count--; /* an unused number is no result here */
   if (count > s->results.count)
     return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "",
                      "%s has %zu results, the program names %zu; export it again", s->op->name,
@@ -127,8 +127,8 @@ static fnz_status make_inputs(fnzi_interp *in) {
     fnzi_item_bind(&in->run, g->inputs[k].u.value, &t->item);
     in->initial[k] = t->g;
     in->initial_memory[k] = t->memory;
-    t->memory->users++; /* it is compared with later on */
-    t->memory->users++; /* it is looked at in the end, wherever the input is then */
+    t->memory->users++; /* `initial_memory` uses it */
+    t->memory->users++; /* so does its final value, wherever the input is then */
   }
   return FNZ_OK;
 }
@@ -143,7 +143,7 @@ static fnz_status emit_tensor(void *user, const char *name, uint64_t v) {
   return fnzi_run_emit(&in->run, name, t->g, value);
 }
 
-/* Some write has met the elements that the input came with. */
+/* Some write has met the initial elements of the input. */
 static bool is_written(const fnzi_interp *in, size_t k) {
   const fnzi_run_memory *memory = in->initial_memory[k];
   return memory->shared ? in->run.bindings[k].written : memory->version > 0;
@@ -153,8 +153,8 @@ static bool is_changed(const fnzi_interp *in, size_t k, const fnzi_eager *t) {
   return is_written(in, k) || t->memory != in->initial_memory[k] || t->g != in->initial[k];
 }
 
-/* An input that was moved away from memory that was written, or shows a part of it only: other
- * names of it still show that. */
+/* An input was moved to other memory, or shows only a part of its initial memory, which was
+ * written: other aliases still show that. */
 static fnz_status emit_left(fnzi_interp *in, size_t k, const fnzi_eager *t) {
   const char *name;
   bool shown = t->memory == in->initial_memory[k];
@@ -174,8 +174,8 @@ static fnz_status final_handle(void *user, uint64_t v, fnz_handle *out) {
   return t == NULL ? FNZ_OK : fnzi_eager_value(user, t, out);
 }
 
-/* A constant is no state while nothing writes it; another program may be one that writes it, but
- * not with these values. */
+/* An unwritten constant is no state. It is emitted under a name of its own: a program that writes
+ * it only in a branch that is not taken here has a final value of it. */
 static fnz_status emit_constant(fnzi_interp *in, const fnzi_run_binding *b, uint64_t v) {
   const char *name;
   if (!in->run.options->everything || b->kind != FNZ_INPUT_CONSTANT || b->memory->cells == NULL)
@@ -184,8 +184,8 @@ static fnz_status emit_constant(fnzi_interp *in, const fnzi_run_binding *b, uint
   return emit_tensor(in, name, v);
 }
 
-/* Mutations that the signature does not name are seen by what happened to the memory, or are those
- * of another input that stands for it. */
+/* Mutations without an output in the signature are found by changed memory, or are mutations
+ * through another input of the same memory. */
 static fnz_status emit_input(void *user, size_t k) {
   fnzi_interp *in = user;
   const fnzi_run_binding *b = &in->run.bindings[k];

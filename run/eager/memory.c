@@ -1,8 +1,8 @@
-/* memory.c - tensors of the aliasing interpreter: windows into memory, what they show as a
- * value of the backend, and values put where a window says. */
+/* memory.c - tensors of the aliasing interpreter: windows into memory, read as values of the
+ * backend and written with them. */
 #include "run/eager/eager.h"
 
-/* --- Windows ---------------------------------------------------------------------------------- */
+/* --- Geometries ------------------------------------------------------------------------------- */
 
 /* As in programs, a size of 0 counts as 1, so that no product of sizes leaves 64 bits. */
 static bool sizes_fit(const fnzi_pane *w) {
@@ -14,7 +14,7 @@ static bool sizes_fit(const fnzi_pane *w) {
   return w->offset >= 0;
 }
 
-/* Whatever a rule has made of its arguments: no tensor shows more than its memory. */
+/* Holds for the windows of all rules: no tensor reaches over the end of its memory. */
 static fnz_status check_pane(fnzi_interp *in, const fnzi_run_memory *memory, const fnzi_pane *w) {
   size_t cell = in->run.backend->cell_bytes(in->run.backend->self, w->dtype);
   fnz_geometry g = fnzi_pane_geometry(w);
@@ -54,7 +54,7 @@ static fnz_backend *backend_of(fnzi_interp *in) {
   return in->run.backend;
 }
 
-/* One that has ended, or else a new one. Loops would need memory for every turn otherwise. */
+/* A tensor that has ended, else a new one: a loop does not need more memory with each iteration. */
 static fnz_status take_tensor(fnzi_interp *in, uint32_t rank, fnzi_eager **out) {
   fnzi_eager *t = in->spare[rank];
   *out = t;
@@ -121,7 +121,8 @@ fnz_status fnzi_eager_unary(fnzi_interp *in, const char *name, fnz_handle value,
   return fnzi_run_apply(&in->run, &call, out, 1);
 }
 
-/* Conjugates and negates a value (owned) as the lazy bits of a tensor say: both ways the same. */
+/* Conjugates and negates a value (owned) by the lazy bits of a tensor; the same for reading and
+ * writing. */
 static fnz_status resolve_bits(fnzi_interp *in, const fnz_geometry *g, fnz_handle *owned) {
   static const char *const names[2] = {"_conj_copy", "_neg_view_copy"};
   bool wanted[2] = {g->is_conj, g->is_neg};
@@ -205,7 +206,7 @@ fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle valu
   return fnzi_eager_create(in, memory, w, out);
 }
 
-/* Inputs that look at the memory and have an element in common with `g` were written. */
+/* Marks inputs that share an element with `g` as written. */
 static fnz_status note_write(fnzi_interp *in, const fnzi_run_memory *memory,
                              const fnz_geometry *g) {
   fnzi_run_state *run = &in->run;

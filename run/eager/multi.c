@@ -1,4 +1,4 @@
-/* multi.c - operators on several tensors whose results are windows into them. */
+/* multi.c - operators of several tensors whose results are windows into these. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
@@ -10,7 +10,7 @@ static uint32_t length(const fnzi_act *s) {
   return s->args[0].tag == FNZ_ARG_LIST ? s->args[0].count : 0;
 }
 
-/* The k-th tensor seen with the sizes; itself when `same` and it has them. */
+/* The k-th tensor, expanded to the sizes; the tensor itself when `same` and it has them. */
 static fnz_status spread(fnzi_act *s, uint32_t k, const fnzi_pane *narrow, const int64_t *sizes,
                          uint32_t rank, bool same) {
   fnzi_pane w = *narrow;
@@ -49,7 +49,7 @@ static uint32_t place(const fnzi_act *s, uint32_t k) {
   return xy && length(s) > 1 && k < 2 ? 1 - k : k;
 }
 
-/* The k-th tensor becomes dimension place(k) of all results. */
+/* The k-th tensor varies along dimension place(k) of all results. */
 static fnz_status axis(fnzi_act *s, uint32_t k, uint32_t rank, fnzi_pane *w) {
   fnzi_eager *t;
   FNZ_TRY(fnzi_act_tensor(s, item(s, k), &t));
@@ -83,7 +83,8 @@ fnz_status fnzi_act_meshgrid(fnzi_act *s) {
   return FNZ_OK;
 }
 
-/* --- at least so many dimensions, for each of a list ------------------------------------------ */
+/* --- atleast_1d and others, of lists
+ * ----------------------------------------------------------- */
 fnz_status fnzi_act_at_least(fnzi_act *s) {
   static const uint16_t by_rank[] = {FNZI_ATEN_atleast_1d__Sequence, FNZI_ATEN_atleast_2d__Sequence,
                                      FNZI_ATEN_atleast_3d__Sequence};
@@ -117,7 +118,7 @@ typedef struct letters {
   uint32_t dots; /* dimensions of the ellipsis; they have the rows 0, 1 ... */
 } letters;
 
-/* How many dimensions the text before the arrow names beside the ellipsis; -1: another operand. */
+/* How many dimensions the text before the arrow names without the ellipsis; -1: another operand. */
 static int letters_before(const char *at, bool *ellipsis) {
   int n = 0;
   for (*ellipsis = false; *at != 0 && *at != '-'; at++) {
@@ -162,8 +163,8 @@ static bool give_dim(letters *l, uint32_t label, fnzi_pane *w) {
   return true;
 }
 
-/* The window in the order behind the arrow, or in that of the letters; false when labels are left
- * over, which are summed. */
+/* The window in the order behind the arrow, or in that of the letters; false when a label is left
+ * over: it would be summed. */
 static bool read_result(const char *at, letters *l, fnzi_pane *w) {
   bool fits = true;
   w->rank = 0;
@@ -220,7 +221,8 @@ fnz_status fnzi_act_cartesian_prod(fnzi_act *s, bool *done) {
   return *done ? fnzi_act_piece(s, &w) : FNZ_OK;
 }
 
-/* --- Windows that no schema tells of ---------------------------------------------------------- */
+/* --- Windows that are not in a schema
+ * ----------------------------------------------------------- */
 bool fnzi_node_hides_window(const fnzi_node *node) {
   static const uint16_t lists[] = {FNZI_ATEN_broadcast_tensors,    FNZI_ATEN_meshgrid,
                                    FNZI_ATEN_meshgrid__indexing,   FNZI_ATEN_atleast_1d__Sequence,

@@ -1,5 +1,5 @@
-/* norms.c - normalizations: in training they write their running statistics, and no schema
- * says so. */
+/* norms.c - normalizations that write their running statistics in training, which is not in their
+ * schema. */
 #include "run/eager/eager.h"
 #include "run/eager/overlap.h"
 #include "schema/aten_names.h"
@@ -122,8 +122,8 @@ static fnz_status value_at(fnzi_act *s, size_t i, fnz_handle *out) {
   return fnzi_eager_value(s->in, t, out);
 }
 
-/* Each instance as channels of one batch; held[0] is the input, held[1] and held[2] the running
- * statistics, and held[3] to held[7] what batch norm gives. */
+/* Each instance as channels of one batch; held[0] is the input, held[1] and held[2] are the running
+ * statistics, and held[3] to held[7] the results of batch norm. */
 static fnz_status norm_instances(fnzi_act *s, const fnz_geometry *g, fnz_handle held[8]) {
   const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
   fnz_backend *b = s->in->run.backend;
@@ -163,7 +163,7 @@ static fnz_status over_batch(fnzi_act *s, const fnz_geometry *g, fnz_handle of, 
   return status;
 }
 
-/* The new statistics, which the caller owns whatever happens. */
+/* The new statistics; the caller owns them, also after a failure. */
 static fnz_status new_statistics(fnzi_act *s, const fnz_geometry *g, fnz_handle out[2]) {
   fnz_backend *b = s->in->run.backend;
   fnz_handle held[8] = {0};
@@ -211,7 +211,7 @@ static fnz_status instance_norm(fnzi_act *s) {
 
 /* --- All of them ------------------------------------------------------------------------------ */
 
-/* Parts and forms of batch norm that write statistics in training, too. */
+/* Other forms of batch norm that write statistics in training. */
 static fnz_status check_others(fnzi_act *s) {
   static const uint16_t others[] = {FNZI_ATEN__batch_norm_impl_index,
                                     FNZI_ATEN_batch_norm_gather_stats,

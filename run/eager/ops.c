@@ -65,7 +65,7 @@ fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w) {
   return fnzi_act_push(s, tensor);
 }
 
-/* New memory shows each element once, whatever a file says. */
+/* New memory has each element once, also where the program records strides that overlap. */
 static fnz_status may_lie_so(fnzi_act *s, const fnz_geometry *recorded, const fnz_geometry *g,
                              bool *out) {
   bool overlaps = false;
@@ -95,7 +95,7 @@ fnz_status fnzi_act_keep(fnzi_act *s, const fnz_geometry *recorded, fnz_handle v
   return fnzi_act_push(s, t);
 }
 
-/* Sizes that depend on data are known now, and with them the strides that eager has. */
+/* Learns sizes that depend on data, and with them the recorded strides. */
 static fnz_status see_result(fnzi_act *s, const fnz_arg *named, fnz_handle value,
                              const fnz_geometry **recorded) {
   if (!s->in->run.symbolic || value == 0 || named->tag != FNZ_ARG_VALUE || *recorded != NULL)

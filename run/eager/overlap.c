@@ -138,8 +138,8 @@ fnz_status fnzi_cells_meet_bytes(fnz_context *ctx, const fnz_geometry *a, const 
   return fnzi_cells_meet(ctx, &x, &y, meet);
 }
 
-/* --- Reading what was written before ------------------------------------------------------------
- */
+/* --- Order
+ * ------------------------------------------------------------------------------------- */
 
 /* Dimension `d` of the target in an operand that is broadcast to it. */
 static int64_t operand_stride(const fnz_geometry *target, const fnz_geometry *operand, uint32_t d) {
@@ -156,8 +156,8 @@ static int64_t loop_stride(const fnz_geometry *target, const fnz_geometry *tenso
                                             : operand_stride(target, tensor, d);
 }
 
-/* How one tensor wants two dimensions: negative where `inner` may stay inside of `outer`, positive
- * where they change places, 0 where it has nothing to say. */
+/* How one tensor orders two dimensions: negative when `inner` stays inside of `outer`, positive
+ * when they swap, 0 when it has no preference. */
 static int wants(const fnz_geometry *target, const fnz_geometry *tensor, uint32_t inner,
                  uint32_t outer) {
   int64_t in = loop_stride(target, tensor, inner), out = loop_stride(target, tensor, outer);
@@ -193,7 +193,7 @@ void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const
     out[i] = perm[rank - 1 - i];
 }
 
-/* Goes through both in step. `rows` has, per place, 1 + the row of the innermost loop that wrote
+/* Walks through both in step. `rows` has, per place, 1 + the row of the innermost loop that wrote
  * it. */
 static fnzi_order follow(fnzi_run_walk *to, fnzi_run_walk *from, int64_t low, int64_t high,
                          uint32_t *rows) {

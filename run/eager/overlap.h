@@ -5,12 +5,12 @@
 
 #include "run/run.h"
 
-/* Every place of the second is one of the first. */
+/* Every place of the second window is one of the first. */
 FNZ_MUST_CHECK fnz_status fnzi_cells_cover(fnz_context *ctx, const fnz_geometry *first,
                                            const fnz_geometry *second, bool *out);
 /* Two indices of `g` lie in the same place. */
 FNZ_MUST_CHECK fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out);
-/* Two geometries of one memory have a place in common. */
+/* Two windows into one memory have a place in common. */
 FNZ_MUST_CHECK fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a,
                                           const fnz_geometry *b, bool *out);
 
@@ -19,12 +19,12 @@ FNZ_MUST_CHECK fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *
 FNZ_MUST_CHECK fnz_status fnzi_cells_meet_bytes(fnz_context *ctx, const fnz_geometry *a,
                                                 const fnz_geometry *b, bool *meet);
 
-/* Does an elementwise loop over `target`, in the order of its memory as eager goes, read places of
- * `operand` (broadcast to it) that it has written before? */
+/* Does an elementwise loop over `target`, in eager's order, read places of `operand` (broadcast to
+ * it) that it has already written? */
 typedef enum fnzi_order {
-  FNZI_ORDER_FREE,   /* no: reading everything first gives the same */
-  FNZI_ORDER_LOOP,   /* yes: element after element has to be done */
-  FNZI_ORDER_UNKNOWN /* yes, and within what eager does in vectors; or too large to find out */
+  FNZI_ORDER_FREE,   /* no: the result is the same when all is read first */
+  FNZI_ORDER_LOOP,   /* yes: elements have to be computed one by one */
+  FNZI_ORDER_UNKNOWN /* yes, within one vector of eager; or too large to find out */
 } fnzi_order;
 enum {
   FNZI_SHORTEST_VECTOR = 8, /* eager does shorter inner loops element after element */
@@ -32,9 +32,8 @@ enum {
 };
 FNZ_MUST_CHECK fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
                                            const fnz_geometry *operand, fnzi_order *out);
-/* Dimensions of `target` as eager's loop goes, the outermost first: by the target's strides, the
- * largest outermost, of equal ones by size, and where that leaves two open by the strides of each
- * of `count` operands. */
+/* The order of dimensions in eager's loop over `target`, the outermost first: by the strides of the
+ * target, then by size, then by the strides of each of `count` operands. */
 void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const *operands,
                            size_t count, uint32_t *out);
 /* Calls visit(user, index) for each element of the target, dimensions in the given order. */

@@ -1,5 +1,5 @@
-/* sets.c - operators that let a tensor look at other or more memory, that do nothing here, or that
- * wait for values to arrive. */
+/* sets.c - operators that move a tensor to other memory, that resize it, that do nothing here, or
+ * that wait for values to arrive. */
 #include "run/eager/eager.h"
 
 /* --- Other memory ----------------------------------------------------------------------------- */
@@ -17,7 +17,7 @@ static fnz_status set(fnzi_act *s, fnzi_eager *self, fnzi_run_memory *memory, co
   return give(s, self);
 }
 
-/* The first two arguments, and what the second shows. */
+/* The first two arguments, and the window of the second. */
 static fnz_status read_source(fnzi_act *s, fnzi_eager **self, fnzi_eager **source, fnzi_pane *w) {
   FNZ_TRY(fnzi_act_tensor(s, &s->args[0], self));
   FNZ_TRY(fnzi_act_tensor(s, &s->args[1], source));
@@ -37,8 +37,8 @@ fnz_status fnzi_act_set_tensor(fnzi_act *s) {
   return set(s, self, source->memory, &w);
 }
 
-/* set_(self, source, storage_offset, size, stride): the source stands for memory that begins where
- * it does. */
+/* set_(self, source, storage_offset, size, stride): the source is a memory that begins at its
+ * offset. */
 fnz_status fnzi_act_set_window(fnzi_act *s) {
   fnzi_eager *self, *source;
   fnzi_pane w;
@@ -78,7 +78,7 @@ fnz_status fnzi_act_nothing(fnzi_act *s) {
 
 /* --- Other sizes ------------------------------------------------------------------------------ */
 
-/* What the backend has for zeros: new elements read as these. */
+/* The backend's cells of zeros: new elements are zero. */
 static fnz_status zero_cells(fnzi_act *s, fnz_dtype dtype, int64_t count, unsigned char *cells) {
   fnz_backend *b = s->in->run.backend;
   const fnz_op *op = fnz_op_find("zeros");
@@ -97,7 +97,7 @@ static fnz_status zero_cells(fnzi_act *s, fnz_dtype dtype, int64_t count, unsign
   return status;
 }
 
-/* More memory behind what there is. All tensors of the memory keep looking at it. */
+/* Extends a memory, for all tensors that are windows into it. */
 static fnz_status grow(fnzi_act *s, fnzi_run_memory *memory, fnz_dtype dtype, int64_t elements) {
   fnz_backend *b = s->in->run.backend;
   size_t cell = b->cell_bytes(b->self, dtype), old = memory->bytes;
@@ -158,8 +158,8 @@ fnz_status fnzi_eag_resize_as(fnzi_act *s) {
 
 /* --- Waiting ---------------------------------------------------------------------------------- */
 
-/* A collective's result is there once somebody has waited for it: the same tensor, which the
- * backend gives its value. Its argument is a tensor, or one list of them. */
+/* Waits for the result of a collective: the same tensor, with the value that the backend has for
+ * it. The argument is a tensor or one list of tensors. */
 fnz_status fnzi_act_wait(fnzi_act *s) {
   bool is_list = s->args[0].tag == FNZ_ARG_LIST;
   const fnz_arg *items = is_list ? s->args[0].u.list : s->args;

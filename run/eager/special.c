@@ -1,6 +1,6 @@
-/* special.c - operators that do not do what their schema says.
+/* special.c - the table of operators that do not do what their schema says, and rules of some.
  *
- * List operators work element after element, so that a tensor that is twice in the list is written
+ * List operators work element by element, so that a tensor that is twice in the list is written
  * twice. */
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
@@ -40,7 +40,7 @@ static fnz_status element_op(const fnzi_act *s, const fnz_op *element, uint32_t 
   return FNZ_OK;
 }
 
-/* `named`: what the program calls the result; NULL when it does not. */
+/* `named`: the result of the node; NULL when the program does not name it. */
 static fnz_status element_result(fnzi_act *s, fnzi_act *one, const fnz_arg *named) {
   const fnz_geometry *expected[1] = {NULL};
   if (fnz_op_is_mutating(one->op))
@@ -69,7 +69,7 @@ static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
 
 /* --- The diagonal ----------------------------------------------------------------------------- */
 
-/* Every element that the window shows becomes the number at args[1]. */
+/* Sets every element of the window to the number in args[1]. */
 static fnz_status fill_window(fnzi_act *s, fnzi_eager *self, const fnzi_pane *w) {
   const fnz_op *op = fnz_op_find("fill.Scalar");
   fnzi_eager *window;
@@ -86,7 +86,7 @@ static fnz_status fill_window(fnzi_act *s, fnzi_eager *self, const fnzi_pane *w)
   return fnzi_eager_write(s->in, window, value, NULL);
 }
 
-/* In tall matrices the diagonal begins anew below, with wrap, after a row without. */
+/* With wrap, the diagonal of a tall matrix begins again below, after one row without. */
 static fnz_status fill_wrapped(fnzi_act *s, fnzi_eager *self, fnzi_pane *w) {
   const fnz_geometry *g = self->g;
   int64_t step = g->sizes[1] + 1;
@@ -118,7 +118,7 @@ static fnz_status fill_diagonal(fnzi_act *s) {
   return fnzi_act_push(s, self);
 }
 
-/* A copy onto itself writes nothing; through another tensor it is checked as any. */
+/* A copy onto itself writes nothing; one through another tensor is checked as all writes. */
 static fnz_status copy(fnzi_act *s) {
   fnzi_eager *self, *source;
   bool overlaps = false;
@@ -155,7 +155,7 @@ static const struct {
     {FNZI_ATEN_atleast_3d__Sequence, fnzi_act_at_least},
 };
 
-/* Collectives are no operators of the table. */
+/* Collectives are not in the operator table. */
 static bool is_wait(const fnz_op *op) {
   static const char *const names[] = {"_c10d_functional::wait_tensor",
                                       "_c10d_functional::wait_tensors",

@@ -113,7 +113,7 @@ static fnz_status tensor_split(fnzi_act *s, fnzi_pane *w) {
   return sections(s, w, dim, fnzi_act_int(s, 1, 0), false);
 }
 
-/* hsplit, vsplit, dsplit: along dimension 1, 0, 2; the first along 0 when there is no other. */
+/* hsplit, vsplit, dsplit: along dimension 1, 0, 2; hsplit along 0 when it is the only one. */
 static fnz_status along(fnzi_act *s, fnzi_pane *w, uint32_t dim) {
   if (w->rank <= dim)
     return fnzi_act_refuse(s, "there are too few dimensions", w->rank, dim + 1);

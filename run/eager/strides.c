@@ -1,6 +1,6 @@
-/* strides.c - how eager lays out what follows its operands, an out= tensor that an elementwise
- * operator resizes and a copy that keeps the order of dimensions: densely, in the order in which
- * the operands run through memory. A trace records rows. */
+/* strides.c - how eager lays out the result of operands: an out= tensor that an elementwise
+ * operator resizes, and a copy that keeps the order of dimensions. Both are dense, in the order in
+ * which the operands lie in memory; a trace records row-major strides. */
 #include "run/eager/eager.h"
 
 enum { MOST_OPERANDS = 16 };
@@ -21,15 +21,15 @@ static fnz_status add_operand(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* How far an operand steps along a dimension of the result; 0 where it is broadcast. */
+/* The stride of an operand along a dimension of the result; 0 where it is broadcast. */
 static int64_t step_along(const operands *o, const fnz_geometry *g, uint32_t dim) {
   uint32_t ahead = o->rank - g->rank;
   bool spread = dim < ahead || (g->sizes[dim - ahead] == 1 && o->sizes[dim] != 1);
   return spread ? 0 : g->strides[dim - ahead];
 }
 
-/* Above 0 when the first operand that knows steps further along a than along b: then b is inside.
- */
+/* Above 0 when dimension b lies inside of a: the first operand with strides in both has a larger
+ * one in a. */
 static int order_of(const operands *o, uint32_t a, uint32_t b) {
   for (size_t i = 0; i < o->count; i++) {
     int64_t by_a = step_along(o, o->at[i], a), by_b = step_along(o, o->at[i], b);
@@ -43,8 +43,8 @@ static int order_of(const operands *o, uint32_t a, uint32_t b) {
   return 0;
 }
 
-/* The innermost dimension first. Each is carried inwards past those that it lies inside of; one
- * about which no operand says anything is passed by. */
+/* The innermost dimension first. Each dimension moves inwards past those that it lies inside of; a
+ * dimension without strides in any operand is skipped. */
 static void sort_dims(const operands *o, uint32_t *dims) {
   for (uint32_t i = 0; i < o->rank; i++)
     dims[i] = o->rank - 1 - i;

@@ -248,7 +248,7 @@ static fnz_status resolve_neg(fnzi_act *s, fnzi_pane *w) {
   return resolve(s, w, w->is_neg);
 }
 
-/* --- Maybe nothing to do ---------------------------------------------------------------------- */
+/* --- Conversions ------------------------------------------------------------------------------ */
 
 enum { FORMAT_CONTIGUOUS = 1, FORMAT_LAST = 2, FORMAT_LAST_3D = 3, FORMAT_PRESERVE = 4 };
 
@@ -301,8 +301,8 @@ static fnz_dtype wanted_dtype(const fnzi_act *s, fnz_dtype fallback) {
   return i < 0 ? fallback : (fnz_dtype)fnzi_act_int(s, (size_t)i, fallback);
 }
 
-/* The format that eager takes a tensor to be in: channels-last when each step, from the channels
- * over the last dimension to the first, reaches over the one before. */
+/* The format that eager suggests for a tensor: channels-last when each stride, from the channels
+ * over the last dimension to the first, covers the dimensions before. */
 static int64_t suggested_format(const fnzi_pane *w) {
   int64_t reach = 0;
   if ((w->rank != 4 && w->rank != 5) || w->strides[1] == 0 || fnzi_pane_elements(w) == 0)
@@ -317,7 +317,7 @@ static int64_t suggested_format(const fnzi_pane *w) {
   return w->rank == 4 ? FORMAT_LAST : FORMAT_LAST_3D;
 }
 
-/* `to`: self when neither dtype nor format change and no copy is asked for. */
+/* `to`: self when neither dtype nor format change, unless copy=True. */
 static fnz_status convert(fnzi_act *s, fnzi_pane *w, fnz_dtype dtype) {
   int at = fnzi_op_param(s->op, "memory_format");
   int64_t strides[FNZ_MAX_RANK];
@@ -346,7 +346,7 @@ static fnz_status to_other(fnzi_act *s, fnzi_pane *w) {
   return convert(s, w, other->dtype);
 }
 
-/* dropout(input, p, train) does nothing when it is off. */
+/* dropout(input, p, train) returns its argument when it is off. */
 static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
   const fnz_arg *p = &s->args[1];
   bool nothing = p->tag == FNZ_ARG_FLOAT ? p->u.f == 0 : p->tag == FNZ_ARG_INT && p->u.i == 0;
@@ -356,8 +356,8 @@ static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-/* sum_to_size has nothing to sum over where the sizes are those it is asked for. A tensor without
- * dimensions is summed nevertheless, into new memory. */
+/* sum_to_size returns self when it has the sizes. A tensor without dimensions is summed
+ * nevertheless, into new memory. */
 static fnz_status sum_to_size(fnzi_act *s, fnzi_pane *w) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;

@@ -1,4 +1,4 @@
-/* window.c - changing windows: what the rules for views and composites are made of. */
+/* window.c - windows and how views change them: the parts of all rules of views. */
 #include "run/eager/eager.h"
 
 void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out) {
@@ -112,14 +112,14 @@ static int64_t clamp(int64_t x, int64_t size) {
   return x < 0 ? 0 : x > size ? size : x;
 }
 
-/* As Python slices: negative bounds count from the end, bounds outside are drawn in. */
+/* As in Python: negative bounds count from the end, bounds outside are clamped. */
 void fnzi_pane_slice(fnzi_pane *w, uint32_t dim, int64_t start, int64_t end, int64_t step) {
   int64_t size = w->sizes[dim], first = clamp(start, size), last = clamp(end, size);
   if (last < first)
     last = first;
   fnzi_pane_move(w, dim, first);
   w->sizes[dim] = last == first ? 0 : (last - first - 1) / step + 1;
-  /* A step that leaves 64 bits is beyond every element but the first. */
+  /* A step that leaves 64 bits reaches the first element only. */
   if (!fnzi_mul_i64(w->strides[dim], step, &w->strides[dim]))
     w->strides[dim] = 1;
 }
@@ -211,7 +211,7 @@ fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes, uin
   return FNZ_OK;
 }
 
-/* Memory seen under another dtype is only there when cells are bytes. */
+/* Memory can be viewed as another dtype only when cells are bytes. */
 fnz_status fnzi_act_need_bytes(fnzi_act *s) {
   fnz_backend *b = s->in->run.backend;
   if (b->cell_bytes(b->self, FNZ_U8) * 8 == b->cell_bytes(b->self, FNZ_F64))
@@ -220,7 +220,7 @@ fnz_status fnzi_act_need_bytes(fnzi_act *s) {
                    "%s sees memory under another dtype, which needs hashes per byte", s->op->name);
 }
 
-/* Rank 0 and 1 grow a dimension in front, rank 2 one behind, as far as `rank` asks. */
+/* Adds dimensions up to `rank`: in front at ranks 0 and 1, behind at rank 2. */
 fnz_status fnzi_pane_grow(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
   while (w->rank < rank) {
     uint32_t at = w->rank == 2 ? 2 : 0;

@@ -14,8 +14,8 @@ static fnz_backend *backend_of(fnzi_act *s) {
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* Eager's iterator lays out what it resizes; operators that PyTorch derives from the functional one
- * copy a result into rows. */
+/* Eager's iterator chooses the strides of what it resizes; operators that PyTorch generates from the
+ * functional one copy a row-major result. */
 static bool copies_rows(const fnzi_act *s) {
   return fnz_op_has_tag(s->op, "generated");
 }
@@ -83,8 +83,8 @@ static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *rec
   return status;
 }
 
-/* What the twin gives as result k, for a backend that cannot tell by itself. Operands promote to
- * the dtype of the first one; the exponents of frexp are what their target is. */
+/* The geometry of result k of the twin, for a backend that cannot infer it. Operands promote to the
+ * dtype of the first one; the exponents of frexp have the dtype of their target. */
 static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, size_t k,
                         fnzi_eager *target, const fnz_geometry *recorded,
                         const fnz_geometry **out) {
@@ -152,8 +152,7 @@ typedef struct looping {
   } inputs;
 } looping;
 
-/* The element at work of a tensor that is broadcast to the target: sizes of 1, as many as it has.
- */
+/* The current element of a tensor that is broadcast to the target: all sizes are 1. */
 static fnz_status element_of(looping *l, const fnzi_eager *t, fnzi_eager **out) {
   fnzi_pane w;
   fnzi_pane_of(t->g, &w);
@@ -170,7 +169,7 @@ static fnz_status hold(looping *l, fnz_handle value) {
   return FNZ_OK;
 }
 
-/* Where the elements of an operand are read. */
+/* The tensor that the elements of an operand are read from. */
 static const fnzi_eager *read_from(const looping *l, const fnzi_eager *operand) {
   for (size_t i = 0; i < l->twin->nparams; i++)
     if (l->copies[i] && fnzi_eager_of(l->s->in, l->args[i].u.value) == operand)
@@ -218,7 +217,7 @@ static fnz_status write_element(void *user, const int64_t *index) {
   return store(l->s, element, NULL, value);
 }
 
-/* An operand has an element for each of the target: out= operators get here with any sizes. */
+/* Every operand broadcasts to the target: out= operators get here with any sizes. */
 static fnz_status check_broadcast(void *user, const fnz_arg *arg) {
   const looping *l = user;
   const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(l->s->in, arg->u.value) : NULL;
@@ -322,7 +321,8 @@ static fnz_status add_target(fnzi_act *s, const fnz_arg *arg, fnzi_eager **targe
   return FNZ_OK;
 }
 
-/* In the order of the twin's results: what the operator returns, then what it writes besides. */
+/* In the order of the twin's results: the results of the operator, then its other written
+ * arguments. */
 static fnz_status find_targets(fnzi_act *s, fnzi_eager ***out, size_t *count) {
   const fnzi_param *written;
   size_t most = 0;
@@ -356,7 +356,7 @@ static fnz_status push_aliased(fnzi_act *s, uint32_t alias) {
   return FNZ_OK;
 }
 
-/* Plain results come first in ATen, then those that are arguments. */
+/* Plain results precede those that are arguments, in ATen. */
 static size_t plain_returns(const fnz_op *op) {
   size_t count = 0;
   for (size_t i = 0; i < op->nreturns; i++)
@@ -364,7 +364,7 @@ static size_t plain_returns(const fnz_op *op) {
   return count;
 }
 
-/* What the program says that each result looks like; NULL where it says nothing. */
+/* The recorded geometry of each result; NULL where the program has none. */
 static fnz_status recorded_results(fnzi_act *s, size_t count, const fnz_geometry ***out) {
   fnz_arg *results;
   size_t named;
@@ -375,14 +375,14 @@ static fnz_status recorded_results(fnzi_act *s, size_t count, const fnz_geometry
   return FNZ_OK;
 }
 
-/* A copy of the very tensor is no copy. */
+/* A copy of the tensor itself does nothing. */
 static bool is_idle(const fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                     fnzi_eager *const *targets, size_t count) {
   return count == 1 && strcmp(twin->name, "copy") == 0 && args[1].tag == FNZ_ARG_VALUE &&
          fnzi_eager_of(s->in, args[1].u.value) == targets[0];
 }
 
-/* Elements that lie in one place get the same number: `sizes` has one for all of them. */
+/* Elements in one place are written once: `sizes` has one for all of them. */
 static fnz_status write_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                               fnzi_eager **target, const fnz_geometry **recorded,
                               const int64_t *sizes) {

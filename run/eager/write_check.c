@@ -9,7 +9,7 @@ static bool is_fill(const fnz_op *twin) {
   return strcmp(twin->base, "fill") == 0 || strcmp(twin->base, "zero") == 0;
 }
 
-/* A number that is a tensor is copied to them all, and eager looks at the target first. */
+/* Eager copies a number that is a tensor to all elements, and checks the target first. */
 static bool is_copied(const fnz_op *twin, const fnz_arg *args) {
   return twin->nparams > 1 && args[1].tag == FNZ_ARG_VALUE;
 }
@@ -18,8 +18,8 @@ static bool is_elementwise(const fnz_op *twin) {
   return fnzi_op_is_elementwise(twin) || strcmp(twin->base, "copy") == 0;
 }
 
-/* Doing it twice is doing it once, and all that it takes beside the tensor are numbers: every place
- * gets the same number, however often an element lies in it. */
+/* The operator is idempotent and its only tensor is the target, so a place gets the same number
+ * however many elements lie in it. */
 static bool is_idempotent(const fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                           const fnzi_eager *target) {
   static const char *const names[] = {
@@ -36,7 +36,7 @@ static bool is_idempotent(const fnzi_act *s, const fnz_op *twin, const fnz_arg *
   return known;
 }
 
-/* What eager knows at once to lie in one place. */
+/* Eager recognizes overlap by a stride of 0. */
 static bool is_expanded(const fnz_geometry *g) {
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->sizes[d] > 1 && g->strides[d] == 0)
@@ -53,7 +53,8 @@ static fnz_status check_gaps(const fnzi_act *s, const fnzi_eager *target) {
                    s->op->name);
 }
 
-/* What is expanded takes one number where elements lie in one place: as good as one element. */
+/* An expanded target takes one number where elements lie in one place: it is written as one
+ * element. */
 static fnz_status takes_one(fnzi_act *s, const fnz_geometry *target, bool *yes) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
@@ -64,7 +65,7 @@ static fnz_status takes_one(fnzi_act *s, const fnz_geometry *target, bool *yes) 
   return FNZ_OK;
 }
 
-/* The bytes that two tensors reach over have some in common. */
+/* The byte ranges of two tensors intersect. */
 static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
   int64_t a_low, a_high, b_low, b_high;
   int64_t a_item = (int64_t)fnzi_dtype(a->dtype)->bytes;
@@ -74,13 +75,13 @@ static bool may_meet(const fnz_geometry *a, const fnz_geometry *b) {
   return a_low * a_item < b_high * b_item && b_low * b_item < a_high * a_item;
 }
 
-/* Strides that eager compares, also where a dimension has one element. */
+/* Eager compares strides also where a dimension has one element. */
 static bool is_same_shape(const fnz_geometry *a, const fnz_geometry *b) {
   return a->rank == b->rank && memcmp(a->strides, b->strides, a->rank * sizeof *a->strides) == 0;
 }
 
-/* Element by element the same places, with dimensions of size 1 in front at most. Of dense tensors
- * eager notices those dimensions. */
+/* The same places element by element, except for leading dimensions of size 1. Eager does see these
+ * in dense tensors. */
 static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
   const fnz_geometry *more = a->rank > b->rank ? a : b, *less = a->rank > b->rank ? b : a;
   uint32_t lead = more->rank - less->rank;
@@ -107,15 +108,15 @@ typedef struct checking {
   fnz_dtype common;
 } checking;
 
-/* The results wait in a tensor of their own dtype until all of them are there. Comparisons write a
- * bool as it is. */
+/* Results are computed into a tensor of their own dtype, and copied. Comparisons write a bool
+ * directly. */
 static bool holds_back(const checking *c, const fnz_geometry *target) {
   bool as_is = target->dtype == c->common ||
                (target->dtype == FNZ_BOOL && c->twin->promotion == FNZI_PROMOTE_ALWAYS_BOOL);
   return c->casts && !as_is;
 }
 
-/* What is cast is a copy: of an operand, or of the results. */
+/* A cast operand is a copy, and so are cast results. */
 static bool is_read_first(const checking *c, const fnz_geometry *target,
                           const fnz_geometry *operand) {
   if (fnzi_reads_whole(c->s->op, target, operand))
@@ -123,8 +124,8 @@ static bool is_read_first(const checking *c, const fnz_geometry *target,
   return holds_back(c, target) || (c->casts && operand->dtype != c->common);
 }
 
-/* PyTorch's rule: two dense tensors in one memory whose ranges meet must be the same window. Others
- * it lets through, and its loop then decides what is read. */
+/* PyTorch's rule: two dense tensors of one memory whose ranges intersect must be the same window.
+ * It accepts others, and its loop then decides what is read. */
 static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
                              const checking *c, fnzi_order *out) {
   bool meet = may_meet(a, b);
@@ -142,7 +143,7 @@ static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geome
   return a->dtype == b->dtype ? fnzi_cells_order(s->ctx, a, b, out) : FNZ_OK;
 }
 
-/* What the argument shows of the target was not written before it is read. */
+/* The argument reads nothing of the target that was written before. */
 static fnz_status arg_is_read_first(const checking *c, const fnz_arg *arg, bool *first) {
   const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, arg->u.value) : NULL;
   bool only_written = t == c->target && strcmp(c->twin->base, "copy") == 0, meet = true;
@@ -154,7 +155,7 @@ static fnz_status arg_is_read_first(const checking *c, const fnz_arg *arg, bool 
   return FNZ_OK;
 }
 
-/* The operand as the loop sees it: cast to the dtype in which it computes. */
+/* The operand as the loop reads it: cast to the common dtype. */
 static fnz_status seen_by_loop(const checking *c, const fnz_geometry *g, const fnz_geometry **out) {
   fnzi_pane *w;
   fnz_geometry *cast;
@@ -170,7 +171,7 @@ static fnz_status seen_by_loop(const checking *c, const fnz_geometry *g, const f
   return FNZ_OK;
 }
 
-/* What is held back waits in a tensor in rows, and that is copied. */
+/* Results that are held back are copied from a row-major tensor. */
 static fnz_status set_order(const checking *c, const fnz_arg *args) {
   const fnz_geometry *target = c->target->g, *operands[MOST_READ];
   int64_t rows[FNZ_MAX_RANK];
@@ -200,11 +201,11 @@ static fnz_status refuse_self(const fnzi_act *s) {
                    s->op->name);
 }
 
-/* From so many elements on eager may work in several threads. */
+/* From this number of elements on eager may work in several threads. */
 enum { IN_PARALLEL = 32768 };
 
-/* What is written several times: all results first where nothing is read that was written before,
- * else element after element. */
+/* A target with several elements in one place: all results are computed first when nothing is read
+ * after it was written, else element by element. */
 static fnz_status check_repeats(const checking *c, const fnz_arg *args) {
   fnzi_act *s = c->s;
   const fnz_geometry *g = c->target->g;
@@ -252,7 +253,7 @@ static fnz_status check_operand(const checking *c, const fnzi_eager *operand) {
                    s->op->name);
 }
 
-/* Eager takes the number out of these before it writes. */
+/* Eager reads the number of these before it writes. */
 static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand, bool is_last) {
   static const char *const bases[] = {"fill", "masked_fill", "index_fill"};
   for (size_t i = 0; is_last && operand->g->rank == 0 && i < sizeof bases / sizeof *bases; i++)
@@ -261,12 +262,12 @@ static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand, boo
   return false;
 }
 
-/* An out= argument that is no operand too. */
+/* An out= argument that is not an operand. */
 static bool may_take_any_sizes(const checking *c) {
   return is_elementwise(c->twin) && c->s->op->kind == FNZI_KIND_OUT && !c->reads_target;
 }
 
-/* An operand of a pointwise operator must fit the target's sizes, if results cannot outgrow it. */
+/* An operand of a pointwise operator broadcasts to the target, unless the target can be resized. */
 static fnz_status check_sizes(const checking *c, const fnzi_eager *operand) {
   const fnzi_act *s = c->s;
   const fnz_geometry *a = c->target->g, *b = operand->g;
@@ -370,8 +371,8 @@ static const fnzi_param *written_as(const fnzi_act *s, const fnzi_eager *target)
   return NULL;
 }
 
-/* What is not elementwise reads places of a target that it has written before, where the target is
- * an operand more often than eager provides for. */
+/* An operator that is not elementwise reads places of a target that it has written, if the target
+ * is an operand more often than eager expects. */
 static fnz_status check_reads(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                               const fnzi_eager *target, bool resized) {
   const fnzi_param *written = written_as(s, target);
@@ -423,8 +424,8 @@ fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                 : FNZ_OK;
 }
 
-/* An out= argument at its new sizes against what else the operator is given. One that an
- * elementwise operator reads as well only has other sizes where the program records wrong ones. */
+/* A resized out= argument against the other arguments. An elementwise operator that also reads it
+ * has other sizes only where the program records wrong ones. */
 typedef struct grown {
   fnzi_act *s;
   const fnzi_eager *target;

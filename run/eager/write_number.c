@@ -1,7 +1,7 @@
 /* write_number.c - one number written to chosen places of a tensor with several elements in one
- * place: element after element, each written where it is chosen and left alone where not.
+ * place: element by element, the chosen ones.
  *
- * Along strides of 0, all places of an element are looked at together. */
+ * Along strides of 0 all elements of a place are one. */
 #include "run/eager/eager.h"
 #include "schema/facts/targets.h"
 
@@ -49,7 +49,7 @@ static fnz_status keep(chosen *c, const fnz_geometry *g, fnz_handle owned, fnzi_
   return status;
 }
 
-/* The operator that writes "yes" into a mask that says "no" everywhere. */
+/* The operator writes true into a mask that is false everywhere. */
 static fnz_status apply_to_mask(chosen *c, int number, const fnz_geometry *mask,
                                 const fnz_handle *hands, fnz_handle *out) {
   fnzi_act *s = c->s;
@@ -83,7 +83,7 @@ static fnz_status make_mask(chosen *c, int number) {
   return status == FNZ_OK ? keep(c, &mask, made, &c->mask) : status;
 }
 
-/* A mask that an operator takes, where it lies. */
+/* The mask argument of the operator, without a copy. */
 static fnz_status look_at_mask(chosen *c, const fnz_arg *arg) {
   fnzi_eager *mask;
   fnzi_pane w;
@@ -94,7 +94,7 @@ static fnz_status look_at_mask(chosen *c, const fnz_arg *arg) {
 
 /* --- Strides of 0 ----------------------------------------------------------------------------- */
 
-/* Is any of them chosen, along dimension d of the mask? */
+/* Is any element along dimension d of the mask chosen? */
 static fnz_status any_along(chosen *c, uint32_t d) {
   fnzi_eager *old = c->mask;
   fnz_arg args[3] = {
@@ -168,7 +168,8 @@ static fnz_status visit(void *user, const int64_t *index) {
   return status;
 }
 
-/* Of equal strides the mask's decide; where a tensor is chosen from, it counts as cast. */
+/* Where strides are equal the mask decides the order; it counts as cast when a tensor is chosen
+ * from. */
 static fnz_status write_all(chosen *c) {
   uint32_t order[FNZ_MAX_RANK];
   fnzi_pane w;
@@ -205,7 +206,7 @@ static fnz_status write_chosen(chosen *c, fnzi_eager *whole, int number) {
   return write_all(c);
 }
 
-/* Each place that eager knows to be shown twice is chosen or not as one, and no others are. */
+/* Every place with several elements has a stride of 0: it is chosen or not as one element. */
 static fnz_status is_simple(fnzi_act *s, const fnz_geometry *g, bool *simple) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;

@@ -1,13 +1,13 @@
-/* api.c - do two programs mean the same? Fixed or symbolic sizes, weights, and numbers if there are
- * any.
+/* api.c - do two programs mean the same? At fixed or symbolic sizes, with their weights, and over
+ * numbers if there are any.
  *
- * needs   a program, and another one; without it, the first one functionalized
- * gives   FNZ_OK and what was compared, or FNZ_DIFFERENT */
+ * needs   a program, and another one; without it, the first one is functionalized
+ * gives   FNZ_OK and counts of what was compared, or FNZ_DIFFERENT */
 #include "functionalize/api.h"
 #include "run/run.h"
 #include "run/verify/verify.h"
 
-/* Hashes first: which programs these are comes before which numbers are in them. */
+/* Hashes first: whether the programs differ comes before whether their numbers do. */
 static fnz_status verify_all(fnz_context *ctx, const fnz_program *original,
                              const fnz_program *functional, const fnz_arrays *inputs,
                              const fnz_verify_options *options, fnz_verify_report *out) {

@@ -1,18 +1,17 @@
-/* fixed.c - two programs of fixed sizes: the original on aliasing memory against the functional
+/* fixed.c - compares two programs of fixed sizes: the original on aliasing memory, the functional
  * one, both over hashes, and over numbers where there are some.
  *
- * Every user output and the final value of every input, parameter and buffer is compared, also of
- * those that neither program says it has written. */
+ * All outputs and the final values of all inputs, parameters and buffers are compared, also of
+ * those that neither program writes. */
 #include "run/verify/verify.h"
 #include "run/verify/results.h"
 #include "schema/aten_names.h"
 
 #include <stdio.h>
 
-/* --- Running both --------------------------------------------------------------------------------
- */
+/* --- Running both ----------------------------------------------------------------------------- */
 
-/* `entered`: of the functional program; that of the original is in the options. */
+/* `entered` is for the functional program; the options have that of the original. */
 static fnz_status run_both(fnzi_ver_results *r, const fnz_program *functional, fnz_backend *backend,
                            fnzi_run_options options, unsigned char *entered) {
   FNZ_TRY(fnzi_results_keep(r, backend, &options));
@@ -20,7 +19,7 @@ static fnz_status run_both(fnzi_ver_results *r, const fnz_program *functional, f
   return fnzi_results_meet(r, functional, backend, &options);
 }
 
-/* Ends the backend. A program is not compared with itself, only run as it is: as a functional one
+/* Ends the backend. A program is not compared with itself, only run on memory: as a functional one
  * it might be refused. */
 static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
                                const fnz_program *functional, fnz_backend *owned,
@@ -35,10 +34,9 @@ static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
   return status;
 }
 
-/* --- What kind of hashes, and whether numbers are possible ---------------------------------------
- */
+/* --- What kind of hashes, and whether numbers are possible ------------------------------------ */
 
-/* Operators after which memory is seen under another dtype, or in parts of an element. */
+/* Operators that view memory as another dtype, or parts of elements. */
 static bool is_byte_op(const fnz_op *op) {
   static const uint16_t byte_ops[] = {FNZI_ATEN_view__dtype,
                                       FNZI_ATEN_view_copy__dtype,
@@ -59,8 +57,8 @@ static bool is_byte_op(const fnz_op *op) {
   return fnzi_op_is_among(op, byte_ops, sizeof byte_ops / sizeof *byte_ops);
 }
 
-/* The first node, of the bodies too, that has an operator for which `is` holds. An operator is NULL
- * where there is none, or it is not known. */
+/* The first node, in bodies too, for whose operator `is` holds. The operator is NULL where it is
+ * not known. */
 static const fnzi_node *find_op(const fnz_program *p, bool (*is)(const fnz_op *op)) {
   for (uint32_t k = 0; k < p->graphs.count; k++) {
     const fnzi_graph *g = fnzi_graph_at(p, k);
@@ -75,7 +73,7 @@ static bool any_op(const fnz_program *p, bool (*is)(const fnz_op *op)) {
   return find_op(p, is) != NULL;
 }
 
-/* Some blob is a weight of one dtype and another weight of another. */
+/* Some blob has weights of several dtypes. */
 static fnz_status has_mixed_blobs(fnz_context *ctx, const fnz_program *p, bool *out) {
   fnzi_map dtypes;
   fnz_status status = FNZ_OK;
@@ -94,7 +92,7 @@ static fnz_status has_mixed_blobs(fnz_context *ctx, const fnz_program *p, bool *
   return status;
 }
 
-/* Some input of the caller lies in the memory of one of another dtype. */
+/* Some input shares memory with one of another dtype. */
 static bool has_mixed_inputs(const fnz_program *p) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {
@@ -118,8 +116,7 @@ static bool lacks_kernel(const fnz_op *op) {
   return op != NULL && !fnz_cpu_has_kernel(op);
 }
 
-/* --- Bodies of higher-order operators ------------------------------------------------------------
- */
+/* --- Bodies of higher-order operators --------------------------------------------------------- */
 
 /* Which bodies of a program have been run. */
 typedef struct coverage {
@@ -149,7 +146,7 @@ static void count_bodies(const coverage *c, fnz_verify_report *report) {
   }
 }
 
-enum { MORE_TRIALS = 62 }; /* to come to branches that were not taken yet */
+enum { MORE_TRIALS = 62 }; /* to reach branches that were not taken yet */
 
 typedef struct comparison {
   const fnz_program *original, *functional;
@@ -164,7 +161,7 @@ static fnz_status compare_hashes(fnz_context *ctx, comparison *c, uint64_t seed)
   return compare_over(ctx, c->original, c->functional, backend, options, c->second.entered);
 }
 
-/* As many trials as asked for, and then some until every body has been run. */
+/* All wanted trials, and more until every body has been run. */
 static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials,
                              fnz_verify_report *report) {
   const bool both = c->functional != c->original; /* else its bodies count twice */

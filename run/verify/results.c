@@ -1,14 +1,13 @@
-/* results.c - the results of the original, kept to hold those of other programs against them.
+/* results.c - keeps the results of the original, and compares those of other programs with them.
  *
- * Results come in the same order from most programs, so the next one is looked for first; names are
- * gone through only where they come otherwise. */
+ * Most programs have their results in the same order, so the next one is tried first; all names are
+ * searched only when it has another name. */
 #include "run/verify/results.h"
 #include "run/eager/interp.h"
 
 #include <stdio.h>
 
-/* --- Results kept --------------------------------------------------------------------------------
- */
+/* --- Results kept ----------------------------------------------------------------------------- */
 
 static fnz_status keep(void *user, const char *name, const fnz_geometry *g, const void *cells,
                        size_t bytes) {
@@ -29,8 +28,7 @@ static fnz_status keep(void *user, const char *name, const fnz_geometry *g, cons
   return FNZ_OK;
 }
 
-/* --- Comparing -----------------------------------------------------------------------------------
- */
+/* --- Comparing -------------------------------------------------------------------------------- */
 
 /* Columns: dtype, bytes of a real number, bits of its mantissa. */
 static const struct {
@@ -68,7 +66,7 @@ static bool same_numbers(fnz_dtype dtype, const unsigned char *a, const unsigned
   return false;
 }
 
-/* Where the output comes from in the original, " (node ...)"; "" for what is no output. */
+/* The node of an output in the original, " (node ...)"; "" for a result that is no output. */
 static void origin(const fnz_program *p, const char *name, char out[192]) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   size_t number = 0;
@@ -119,7 +117,7 @@ static fnz_status compare_cells(fnzi_ver_results *r, const fnzi_ver_result *a,
   return FNZ_OK;
 }
 
-/* Names are learnt when a result comes out of order for the first time. */
+/* The map of names is made when a result is out of order for the first time. */
 static fnz_status learn_names(fnzi_ver_results *r) {
   if (r->knows_names)
     return FNZ_OK;
@@ -147,7 +145,7 @@ static fnz_status find(fnzi_ver_results *r, const char *name, fnzi_ver_result **
   return FNZ_OK;
 }
 
-/* What this program writes may be a constant that the original happens to leave as it was. */
+/* This program may write a constant that the original leaves unchanged. */
 static fnz_status find_final(fnzi_ver_results *r, const char *name, fnzi_ver_result **out) {
   static const char buffer[] = "buffer.";
   const char *left;
@@ -185,8 +183,7 @@ static fnz_status all_met(fnzi_ver_results *r) {
   return FNZ_OK;
 }
 
-/* --- Runs ----------------------------------------------------------------------------------------
- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 
 void fnzi_results_init(fnzi_ver_results *r, fnz_context *ctx) {
   *r = (fnzi_ver_results){.ctx = ctx};

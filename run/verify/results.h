@@ -1,7 +1,7 @@
-/* results.h - the results of one program, kept, and other programs' results held against them.
+/* results.h - keeps the results of one program, and compares those of other programs with them.
  *
- * Every user output and the final value of every input, parameter and buffer is compared, also of
- * those that neither program says it has written. */
+ * These are all outputs and the final values of all inputs, parameters and buffers, also of those
+ * that neither program writes. */
 #ifndef FNZI_RESULTS_H
 #define FNZI_RESULTS_H
 
@@ -22,7 +22,7 @@ typedef struct fnzi_ver_results {
     fnzi_ver_result *data;
     size_t count, capacity;
   } list;
-  size_t next;    /* in the list: where the next result of the other program should be */
+  size_t next;    /* in the list: the expected next result of the other program */
   fnzi_map names; /* name -> index into the list, once it is needed */
   bool knows_names;
   const fnz_program *original;
@@ -31,16 +31,16 @@ typedef struct fnzi_ver_results {
 
 /* fnzi_results_free() must follow. */
 void fnzi_results_init(fnzi_ver_results *r, fnz_context *ctx);
-/* Forgets what there is; the results are to be those of `original`, which must live on. */
+/* Drops all results; those of `original`, which must live on, can be kept next. */
 void fnzi_results_start(fnzi_ver_results *r, const fnz_program *original, bool numbers);
 void fnzi_results_free(fnzi_ver_results *r);
 
-/* Runs the original on aliasing memory. The options say what there is to run on; how results are
- * received is filled in here. */
+/* Runs the original on aliasing memory and keeps its results. The emit function of the options is
+ * set here. */
 FNZ_MUST_CHECK fnz_status fnzi_results_keep(fnzi_ver_results *r, fnz_backend *backend,
                                             const fnzi_run_options *options);
-/* Runs another program in the same way, with the same backend and inputs: DIFFERENT when its
- * results are not those kept. As often as wanted. */
+/* Runs another program with the same backend and inputs: DIFFERENT when its results are not those
+ * kept. May be repeated. */
 FNZ_MUST_CHECK fnz_status fnzi_results_meet(fnzi_ver_results *r, const fnz_program *other,
                                             fnz_backend *backend, const fnzi_run_options *options);
 

@@ -1,10 +1,10 @@
-/* sizes.c - the check of programs with symbolic sizes: at the recorded sizes and at others.
+/* sizes.c - compares two programs with symbolic sizes at the recorded sizes and at others.
  *
- * needs   two programs that name their symbols alike, or have inputs that tell them
- * gives   equal, at every choice of sizes that was tried: usual ones, special ones, those where an
- *         expression that was one number until then is another. Sizes at which the original itself
- *         does not work do not count. Numbers that a program reads off tensors are drawn, and the
- *         tensors are compared */
+ * needs   two programs whose symbols have the same names, or can be solved from their inputs
+ * gives   equal at all chosen sizes: usual ones, special ones, and those at which an expression
+ *         that had only one number so far has another. Sizes at which the original itself fails do
+ *         not count. Numbers that a program reads from tensors are drawn, and these tensors are
+ *         compared */
 #include "run/verify/verify.h"
 
 #include <stdio.h>
@@ -32,7 +32,7 @@ static bool is_limit(fnz_status status) {
   return status == FNZ_NO_MEMORY || status == FNZ_INTERNAL;
 }
 
-/* What the last failure says, with the sizes. */
+/* The message of the last failure, with the sizes. */
 static fnz_status fails_here(checking *c, fnz_class kind) {
   fnz_buffer text = {NULL, 0, 0};
   char message[sizeof(fnz_error)];
@@ -54,7 +54,7 @@ static void add_report(fnz_verify_report *all, const fnz_verify_report *one) {
   all->sizes++;
 }
 
-/* Only memory and mistakes of ours are failures here. */
+/* Only a lack of memory and mistakes of the library are failures here. */
 static fnz_status works_alone(checking *c, const fnz_program *original, bool *works) {
   fnz_verify_report unused = {.trials = 0};
   fnz_status status = fnzi_verify_fixed(c->ctx, original, original, 1, &unused);
@@ -62,7 +62,7 @@ static fnz_status works_alone(checking *c, const fnz_program *original, bool *wo
   return is_limit(status) ? status : FNZ_OK;
 }
 
-/* Both are there. A failure that the original has by itself says nothing. */
+/* A failure that the original has by itself is no difference. */
 static fnz_status compare(checking *c, const fnz_program *original, const fnz_program *other) {
   fnz_verify_report one = {.trials = 0};
   fnz_status status = fnzi_verify_fixed(c->ctx, original, other, c->trials, &one);
@@ -95,7 +95,7 @@ static fnz_status instantiate_other(checking *c, const fnz_program *original, fn
   return status;
 }
 
-/* The same, and *out NULL too where neither works: sizes that are negative there, say. */
+/* The same, and *out NULL too where neither works, as at negative sizes. */
 static fnz_status make_other(checking *c, const fnz_program *original, fnz_program **out) {
   bool works;
   fnz_status status = instantiate_other(c, original, out);
@@ -105,7 +105,7 @@ static fnz_status make_other(checking *c, const fnz_program *original, fnz_progr
   return works ? instantiate_other(c, original, out) : FNZ_OK; /* says why again */
 }
 
-/* Takes note of the numbers that expressions of the original have where it works. */
+/* Notes the numbers of expressions of the original where it works. */
 static fnz_status note_numbers(checking *c) {
   for (size_t i = 1; i < c->first.program->symbols.count; i++) {
     const fnzi_expr *e = c->first.symbols[i];
@@ -120,8 +120,8 @@ static fnz_status note_numbers(checking *c) {
   return FNZ_OK;
 }
 
-/* What the program records at these sizes must be what its operators give. Sizes that depend on
- * data were drawn, and may be ones that no run gives: such a program is not compared there. */
+/* The recorded types at these sizes must be those of the operators. Sizes that depend on data were
+ * drawn, and may be impossible: such a program is not compared there. */
 static fnz_status check_recorded(checking *c, const fnz_program *original, bool *possible) {
   fnz_status status = c->check_types(c->ctx, original, NULL, NULL);
   *possible = status == FNZ_OK;
@@ -161,7 +161,8 @@ static fnz_status check_usual(checking *c, size_t wanted) {
   return FNZ_OK;
 }
 
-/* --- what was constant ------------------------------------------------------------------------ */
+/* --- constant expressions
+ * ------------------------------------------------------------------------ */
 static fnz_status check_breakpoints_of(checking *c, const fnzi_expr *e, int64_t number) {
   const fnzi_expr *like;
   bool more = true, found, small;
@@ -176,7 +177,7 @@ static fnz_status check_breakpoints_of(checking *c, const fnzi_expr *e, int64_t 
   return FNZ_OK;
 }
 
-/* Of expressions that had one number until now, where they have another one. */
+/* Expressions that had one number so far, at sizes where they have another. */
 static fnz_status check_breakpoints(checking *c) {
   for (size_t i = 1; i < c->first.program->symbols.count; i++)
     if (c->constants[i].seen && !c->constants[i].varies)

@@ -1,5 +1,5 @@
-/* verify.h - do two programs mean the same? api.c asks, of programs of fixed sizes (fixed.c), of
- * symbolic ones at chosen sizes (sizes.c), and of their weights (weights.c). */
+/* verify.h - do two programs mean the same? fixed.c compares programs of fixed sizes, sizes.c
+ * symbolic ones at chosen sizes, weights.c their weights; api.c calls all three. */
 #ifndef FNZI_VERIFY_H
 #define FNZI_VERIFY_H
 

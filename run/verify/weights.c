@@ -1,5 +1,4 @@
-/* weights.c - what hashes do not see: the numbers in the weights of two programs, compared
- * as data.
+/* weights.c - compares the numbers in the weights of two programs, which hashes do not show.
  *
  * needs   two programs that are equal for all values; weights of one name belong together
  * gives   how many were compared, and a message that names those that differ, in how many elements
@@ -10,21 +9,21 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { REST = 180 }; /* what a message says besides the names of weights */
+enum { REST = 180 }; /* room of a message without the names of weights */
 
 typedef struct gap {
-  size_t elements; /* that are not the same bits */
+  size_t elements; /* with different bits */
   double apart;    /* the largest distance; infinite where one is NaN, below 0: not known */
 } gap;
 
 typedef struct words {
   fnz_buffer text;
-  bool left_out; /* there was no room for some */
+  bool left_out; /* for lack of room */
 } words;
 
 /* --- one weight ------------------------------------------------------------------------------- */
-/* Floats of fewer bits are of several kinds, which only kernels know. Columns: dtype, bytes of a
- * real number, bits of its exponent and mantissa. */
+/* Narrower floats have several formats, which only kernels know. Columns: dtype, bytes of a real
+ * number, bits of its exponent and mantissa. */
 static const struct {
   fnz_dtype dtype;
   size_t bytes;
@@ -56,7 +55,7 @@ static double whole_number(const fnz_dtype_info *info, const unsigned char *byte
   return info->category == 'i' ? (double)(int64_t)((bits ^ sign) - sign) : (double)bits;
 }
 
-/* Below 0 where it is not known. */
+/* Below 0 when it is not known. */
 static double distance(fnz_dtype dtype, const unsigned char *a, const unsigned char *b) {
   const fnz_dtype_info *info = fnzi_dtype(dtype);
   double sum = -1;
@@ -151,7 +150,7 @@ static fnz_status compare_one(fnz_context *ctx, const fnzi_weight *a, const fnzi
   return said->left_out ? FNZ_OK : put_gap(ctx, a, b, &found, is_alike, &said->text);
 }
 
-/* What stands for the memory of others is made of these. */
+/* A memory of several weights is filled from these. */
 static fnz_status compare_all(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
                               fnz_verify_report *report, words *said) {
   for (size_t i = 0; i < a->weights.count; i++) {
