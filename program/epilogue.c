@@ -1,5 +1,5 @@
-/* epilogue.c - the writes at the end of a program that is functional but for them: final values go
- * into the inputs they belong to, after everything has been computed. And what such a write
+/* epilogue.c - the writes at the end of a program whose other nodes are functional: they
+ * copy final values into inputs after everything has been computed. And what such a write
  * changes: values that are views. */
 #include "program/program.h"
 #include "schema/aten_names.h"

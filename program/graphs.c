@@ -1,4 +1,5 @@
-/* graphs.c - another order of a program's graphs; what the nodes of one take.
+/* graphs.c - arranges the graphs of a program in another order, and finds the values that a graph
+ * uses.
  *
  * needs   references among the arguments of nodes, where higher-order operators have them
  * keeps   graph 0 */

@@ -1,4 +1,4 @@
-/* kinds.c - what the kinds of outputs are to whoever runs, compares or writes a program. */
+/* kinds.c - names of the kinds of inputs and outputs, and what each kind of output is for. */
 #include "program/program.h"
 
 const char *const fnzi_input_kind_names[FNZ_INPUT_KIND_COUNT] = {

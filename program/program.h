@@ -54,7 +54,7 @@ static inline const char *fnzi_node_metadata(const fnzi_node *node) {
 static inline const char *fnzi_node_arg_name(const fnzi_node *node, uint32_t i) {
   return node->op || !node->u.other->arg_names ? "" : node->u.other->arg_names[i];
 }
-/* Of what `all` says what the node has room for; an operator has its name itself. */
+/* Stores the parts of `all` that the node has fields for; a node of an operator has no target. */
 static inline void fnzi_node_set(fnzi_node *node, const fnzi_node_other *all) {
   if (node->op)
     node->u.metadata = all->metadata;
@@ -70,7 +70,7 @@ typedef struct fnzi_names {
 } fnzi_names;
 void fnzi_names_free(fnz_context *ctx, fnzi_names *names);
 
-/* The node of the source program that a node comes from; FNZI_NO_NODE: nobody knows. */
+/* The node of the source program that a node comes from; FNZI_NO_NODE when unknown. */
 typedef struct fnzi_made_of {
   uint32_t graph, node;
 } fnzi_made_of;
@@ -91,7 +91,7 @@ typedef struct fnzi_graph {
   uint32_t ninputs, noutputs;
   uint32_t source;             /* of a rewritten graph: the one that it was made of */
   bool returns_single;         /* of a region: a bare tensor instead of a tuple */
-  const fnzi_made_of *made_of; /* of a rewritten graph, per node; NULL: nobody knows */
+  const fnzi_made_of *made_of; /* of a rewritten graph, per node; NULL when unknown */
   struct {
     fnzi_value *data;
     size_t count, capacity;
@@ -228,8 +228,8 @@ FNZ_MUST_CHECK fnz_status fnzi_symbol_add(fnz_program *p, const char *text, bool
 FNZ_MUST_CHECK fnz_status fnzi_value_add(fnz_program *p, uint32_t graph, const char *name,
                                          const fnz_geometry *geometry, uint32_t node,
                                          uint32_t *out);
-/* The file does not say where this value lies: a text without strides and offset, or what it says
- * is of something else. Values in ascending order. */
+/* The file has no strides and offset for this value: a text without them, or a file in which they
+ * describe something else. Values in ascending order. */
 FNZ_MUST_CHECK fnz_status fnzi_value_unsaid(fnz_program *p, uint32_t graph, uint32_t value);
 bool fnzi_value_is_unsaid(const fnzi_graph *graph, uint32_t value);
 /* As above with a name made from `stem`: "add", "add_1", ... */
@@ -348,7 +348,7 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_args_visit(const fnz_arg *args, siz
 /* Marks the values that a node or an output of the graph takes; `used`: one per value. */
 FNZ_MUST_CHECK fnz_status fnzi_graph_uses(const fnzi_graph *graph, bool *used);
 
-/* Enough room for the results when nobody knows how many there will be: a list result is as long as
+/* Enough room for the results when their number is unknown: a list result is as long as
  * a list argument, or as a dimension of a tensor (unbind). */
 size_t fnzi_request_room(const fnz_backend *backend, const fnz_request *request);
 
@@ -394,8 +394,8 @@ void fnzi_node_describe(const fnz_program *p, uint32_t graph, uint32_t node, con
                         char out[160]);
 
 /* --- Memory in the signature (program/sharing.c) ----------------------------------------- */
-/* A weight over the same bytes as another one, of which the signature has a final value, ends as
- * that one does: `shares` and `written` say so. For a program whose file names weights one by one.
+/* A weight over the same bytes as another one whose final value the signature has ends as that one
+ * does: this sets `shares` and `written`. For a program whose file names weights one by one.
  */
 FNZ_MUST_CHECK fnz_status fnzi_share_finals(fnz_program *p);
 /* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
@@ -415,7 +415,7 @@ extern const char *const fnzi_output_kind_names[FNZ_OUTPUT_KIND_COUNT];
 
 typedef enum fnzi_taker {
   FNZI_TAKEN_BY_NOBODY,
-  FNZI_TAKEN_BY_USER,     /* what the caller of the program asked for */
+  FNZI_TAKEN_BY_USER,     /* what the caller of the program receives */
   FNZI_TAKEN_BY_TRAINING, /* a gradient */
   FNZI_TAKEN_AS_FINAL,    /* the final value of what the program was given */
 } fnzi_taker;

@@ -80,7 +80,7 @@ typedef struct reading {
   fnz_context *ctx;
   const fnz_program *p;
   const fnzi_node *node;
-  uint32_t at, positional; /* next argument; how many stand before the keywords */
+  uint32_t at, positional; /* next argument; number of positional arguments */
   fnzi_hop *out;
 } reading;
 

@@ -15,7 +15,7 @@ typedef struct checking {
   const fnzi_hop *hop;
 } checking;
 
-/* Something of the node beside something of a body. */
+/* A value of the node and the value of a body that must match it. */
 typedef struct pair {
   const fnz_arg *arg;
   uint32_t graph;
@@ -152,7 +152,7 @@ static fnz_status check_body_results(const checking *c, uint32_t body, uint32_t 
   return FNZ_OK;
 }
 
-/* What a turn gives is what the next one begins with; a scan gives more, which it stacks. */
+/* The results of an iteration are the inputs of the next one; a scan gives more, which it stacks. */
 static fnz_status check_turn(const checking *c, uint32_t body, uint32_t count) {
   const fnzi_graph *g = fnzi_graph_at(c->p, body);
   bool gives_more = c->hop->kind == FNZI_HOP_SCAN;

@@ -1,4 +1,4 @@
-/* sharing.c - what the signature says of memory: inputs that lie in one memory, outputs that lie in
+/* sharing.c - the memory part of the signature: inputs that lie in one memory, outputs that lie in
  * memory of others, and guards.
  *
  * needs   graph 0 with its inputs and outputs
@@ -81,7 +81,7 @@ static fnz_status find_user_input(fnz_context *ctx, const fnz_program *p, const 
   return fnzi_fail(ctx, FNZ_CLASS_REF, name, "the program has no tensor input of this name");
 }
 
-/* Strides of dimensions that nobody walks along may differ. */
+/* Strides of dimensions of size 1 or less are never used, so they may differ. */
 static bool walks_alike(const fnz_geometry *a, const fnz_geometry *b) {
   for (uint32_t d = 0; d < a->rank && fnz_geometry_numel(a) > 1; d++)
     if (a->sizes[d] > 1 && a->strides[d] != b->strides[d])
@@ -132,7 +132,7 @@ static fnz_status check_window(fnz_context *ctx, const fnzi_value *v, const fnz_
   return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, v->name, "the alias begins before its memory");
 }
 
-/* Whoever named the second input as the first of its memory names the first one now. */
+/* Inputs that named the second input as the first of their memory name the first one now. */
 static void join(fnz_program *p, uint32_t a, uint32_t b) {
   uint32_t first = a < b ? a : b, second = a < b ? b : a;
   for (uint32_t k = 0; k < p->graphs.data[0].ninputs; k++)

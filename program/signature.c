@@ -1,4 +1,4 @@
-/* signature.c - maps of what a comparison looks up, so that programs of many inputs, weights,
+/* signature.c - maps for comparing signatures, so that programs of many inputs, weights,
  * ranges and guards take linear time. */
 #include "program/signature.h"
 

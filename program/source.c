@@ -1,7 +1,8 @@
-/* source.c - the line of the user's file that a node's note speaks of.
+/* source.c - the line of the user's file in a node's stack trace.
  *
  * Exporters leave a stack trace, outermost call first; people and tools write "file.py:7". Frames
- * inside PyTorch itself tell nobody what to change, so the innermost other one is meant. */
+ * inside PyTorch itself are no place where the user can change anything, so the innermost frame
+ * outside of it is taken. */
 #include "program/program.h"
 
 #include <stdio.h>

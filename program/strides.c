@@ -35,7 +35,7 @@ static int64_t stride_of(const fnz_geometry *g, uint32_t rank, const int64_t *si
   return g->strides[dim - missing];
 }
 
-/* 1: a runs outside of b; -1: inside; 0: the inputs do not say. */
+/* 1: a runs outside of b; -1: inside; 0: the inputs do not decide. */
 static int compare(const fnz_geometry *const *inputs, size_t count, uint32_t rank,
                    const int64_t *sizes, uint32_t a, uint32_t b) {
   for (size_t k = 0; k < count; k++) {

@@ -1,4 +1,4 @@
-/* verify.c - what the rest of the library may rely on, checked once for every program.
+/* verify.c - checks a program once, so that the rest of the library can rely on it.
  *
  * needs:  a program that is built to its end; nothing about its content.
  * checks: every value defined exactly once and before its uses; arguments and results as the
@@ -129,7 +129,7 @@ enum {
 };
 
 /* What may stand for each type. As generous as PyTorch's own argument parser: a number for a
- * tensor, an integer where a float is asked for, one number for a list. */
+ * tensor, an integer where a float is expected, one number for a list. */
 static const unsigned accepted[FNZI_TYPE_COUNT] = {
     [FNZI_TYPE_TENSOR] = BIT(VALUE) | SCALARS,
     [FNZI_TYPE_INT] = NUMBERS,
@@ -325,7 +325,7 @@ static bool lie_alike(const fnz_geometry *a, const fnz_geometry *b) {
   return !differ || fnz_geometry_numel(a) == 0;
 }
 
-/* Where in its storage a weight begins is the matter of the file alone, but the program was traced
+/* A weight may begin anywhere in its storage, but the program was traced
  * with these strides: the run uses those of the weight, the pass those of the graph. */
 static fnz_status check_weight_of(fnz_context *ctx, const fnz_program *p, uint32_t k) {
   const fnzi_weight *w = fnzi_weight_find(p, p->inputs[k].target);

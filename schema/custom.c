@@ -5,7 +5,7 @@
  * the types that PyTorch would give it, or else one that is derived. A derived form is found by its
  * name like any other, so that functional programs can be read back.
  *
- * Whether the old contents of a written keyword-only argument matter is not known. Without a
+ * Whether the old contents of a written keyword-only argument matter is unknown. Without a
  * declared functional form that leaves it out, the operator counts as mutable, not as out=, and
  * reads what it writes. */
 #include "schema/custom.h"

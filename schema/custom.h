@@ -37,7 +37,7 @@ const fnz_op *fnzi_builtin_like(const fnz_op *op);
  * them in another order and no more; else NULL. */
 enum { FNZI_TURNED = 3 };
 const uint8_t *fnzi_builtin_order(const fnz_op *op);
-/* Why no program can have an operator of that name, and what to do; NULL when not known. */
+/* Why no program can have an operator of that name, and what to do; NULL when unknown. */
 const char *fnzi_builtin_remedy(const char *name);
 size_t fnzi_builtin_count(void);
 const char *fnzi_builtin_at(size_t index); /* below the count */

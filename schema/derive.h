@@ -3,7 +3,7 @@
  *
  * All of it works on any namespace and on operators outside the table. Results live in the arena,
  * have the tag "generated" (and those of the original that carry over), the composite class
- * explicit, and no twins: the caller knows what belongs together. A schema that has no such
+ * explicit, and no twins: the caller knows the group. A schema that has no such
  * variant fails with TYPE. */
 #ifndef FNZI_SCHEMA_DERIVE_H
 #define FNZI_SCHEMA_DERIVE_H

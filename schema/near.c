@@ -1,4 +1,4 @@
-/* near.c - operators whose names are near a misspelt one. */
+/* near.c - operators with a name similar to a misspelt one. */
 #include "base/near.h"
 #include "schema/schema.h"
 

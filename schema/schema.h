@@ -176,7 +176,7 @@ struct fnz_op {
  * two or of their group, sees it; NULL when there is none. */
 const fnz_op *fnzi_declared_member(const fnz_op *op, const fnz_op *functional, fnzi_kind kind);
 
-/* It is the functional form that was made of a declared operator, and was not declared itself. */
+/* It is a functional form that was derived from a declared operator, and is not declared itself. */
 bool fnzi_op_is_derived(const fnz_op *op);
 /* It has no place in the table. */
 bool fnzi_op_is_custom(const fnz_op *op);
@@ -223,7 +223,7 @@ FNZ_MUST_CHECK fnz_status fnzi_schema_parse(fnzi_arena *arena, const char *text,
 /* Writes the schema back from its parts (schema/print.c); equals op->schema, which is the text that
  * was parsed without "aten::", when that had the usual spaces. */
 FNZ_MUST_CHECK fnz_status fnzi_schema_print(fnz_context *ctx, const fnz_op *op, fnz_buffer *out);
-/* torchgen's is_view_op; to be asked again when the tags of a parsed operator become known. */
+/* torchgen's is_view_op; computed again when the tags of a parsed operator become known. */
 bool fnzi_schema_is_view(const fnz_op *op);
 /* "add_", "__iand__"; not "add", "__and__". */
 bool fnzi_is_inplace_name(const char *base);
@@ -247,7 +247,7 @@ fnz_dtype fnzi_promote(fnz_dtype a, fnz_dtype b);
 /* torch.can_cast: may an in-place or out= operator store `from` in `to`? */
 bool fnzi_can_cast(fnz_dtype from, fnz_dtype to);
 
-/* The kind of a functional operator, by its name and tags; to be asked again when the tags of a
+/* The kind of a functional operator, by its name and tags; computed again when the tags of a
  * parsed operator become known. Operators that neither have the tag "pointwise" nor a row in
  * promotion.def have FNZI_PROMOTE_SELF. */
 fnzi_promotion_kind fnzi_promotion_find(const fnz_op *op);

@@ -3,7 +3,7 @@
  * The signature of an operator is its base name without in-place marker and without "_functional",
  * the types of its parameters without out arguments and tensor options, and the types of its
  * results, to which every written argument that is not returned is added (self, then out
- * arguments, then the rest). Alias annotations never count; names and defaults only when asked for.
+ * arguments, then the rest). Alias annotations never count; names and defaults only on request.
  *
  * Needs: kinds, tags and is_view. Keeps: everything but the four index fields. */
 #include "schema/twins.h"
@@ -116,7 +116,7 @@ static fnz_status put_results(fnz_context *ctx, const fnz_op *op, fnz_buffer *ou
   return FNZ_OK;
 }
 
-/* The namespace, and the base without what tells the kinds apart: `__iadd__` is the in-place form
+/* The namespace, and the base without the marks of its kind: `__iadd__` is the in-place form
  * of `__add__`. A copying view goes by the name of its view; slice_scatter is what slice_inverse
  * copies. */
 static fnz_status put_base(fnz_context *ctx, const fnz_op *op, bool of_view, fnz_buffer *out) {

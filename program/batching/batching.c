@@ -1,4 +1,5 @@
-/* batching.c - regions of torch.vmap: where they begin and end, and who rewrites what lies between.
+/* batching.c - regions of torch.vmap: where they begin and end, and which rule rewrites each
+ * operator in them.
  *
  * Needs: that a graph is read from its first node to its last.
  * Keeps: order; operators none of whose tensors has a batch dimension stay as they are.
@@ -78,7 +79,7 @@ static fnz_status read_dim(const fnzi_vmap *v, size_t at, uint32_t rank, uint32_
   return fnzi_wrap_dim(v->regions->p->ctx, v->target, v->args[at].u.i, rank, out);
 }
 
-/* One dimension of the tensor goes elsewhere; the result is the file's. */
+/* Moves one dimension of the tensor; the result is that of the source's node. */
 static fnz_status move(fnzi_vmap *v, uint32_t levels, uint32_t from, uint32_t to) {
   fnz_arg args[2] = {v->args[0]};
   v->all = levels;
@@ -202,7 +203,7 @@ static fnzi_vmap_rule *find_row(fnzi_vmap *v, const char *name) {
   return NULL;
 }
 
-/* Dropout does not while it keeps everything. */
+/* The operator draws random numbers. Dropout that keeps everything does not. */
 static bool draws(const fnzi_vmap *v) {
   int train = fnzi_op_param(v->op, "train"), share = fnzi_op_param(v->op, "dropout_p");
   fnz_arg never = {.tag = FNZ_ARG_BOOL};
@@ -215,7 +216,7 @@ static bool draws(const fnzi_vmap *v) {
   return never.tag == FNZ_ARG_FLOAT ? never.u.f != 0 : never.u.i != 0;
 }
 
-/* An in-place operator goes by its functional twin where it has one, an in-place view by its view.
+/* An in-place operator has the rule of its functional twin, an in-place view that of its view.
  */
 static fnzi_vmap_rule *find_rule(fnzi_vmap *v) {
   const fnz_op *op = v->op;
@@ -238,7 +239,7 @@ static fnz_status check_written(const fnzi_vmap *v) {
   return FNZ_OK;
 }
 
-/* Rules count with sizes, so none may be symbolic. */
+/* Rules compute with sizes, so none may be symbolic. */
 static fnz_status check_sizes(const fnzi_vmap *v, const fnz_arg *args, size_t nargs) {
   fnzi_walk walk;
   fnzi_walk_start(&walk, args, nargs);

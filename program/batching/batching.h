@@ -2,7 +2,7 @@
  *
  * torch.vmap leaves its bookkeeping in an exported program: nodes that begin and end a region, and
  * nodes that give a tensor a batch dimension, which no value in the region shows, or take it away.
- * Whoever builds a graph of such a source hands each of its nodes over, in order. The bookkeeping
+ * A reader that builds a graph of such a source hands over each node, in order. The bookkeeping
  * is dropped, and the operators within a region get the batch dimensions.
  *
  * A tensor within a region has, before its own dimensions, one for each level that it depends on,

@@ -6,7 +6,7 @@ static bool writes(const fnzi_vmap *v) {
   return v->op->kind == FNZI_KIND_INPLACE;
 }
 
-/* The value of each element of the batch, as something to copy from. */
+/* The value of each element of the batch, as a tensor to copy from. */
 static fnz_status align_value(const fnzi_vmap *v, fnz_arg *value, uint32_t rank) {
   if (fnzi_vmap_rank(v, value))
     return fnzi_vmap_refuse(v, "fills with a tensor that has dimensions");

@@ -2,8 +2,8 @@
  *
  * Where the indices have levels, they are broadcast to all of them, and the tensor is indexed along
  * its own levels by 0, 1, 2 ...: then each element of the batch finds its own part. The dimensions
- * of the indices stand where those do that they index, when they stand side by side, else in front;
- * those of the levels go to the front. */
+ * of the indices replace those that they index when these are adjacent, else they come first; those
+ * of the levels come before all. */
 #include "program/batching/rules.h"
 
 typedef struct indexing {
@@ -78,7 +78,7 @@ typedef struct shuffle {
   uint32_t levels, width, to;
 } shuffle;
 
-/* The result has the sizes of the file, in an order of its own. */
+/* Indexing gives the sizes of the source in another order, which a permutation undoes. */
 static fnz_status find_shuffle(const fnzi_vmap *v, uint32_t has, const indexing *x, shuffle *out) {
   uint32_t front = fnzi_vmap_bits(has);
   *out = (shuffle){0};
@@ -241,9 +241,9 @@ static fnz_status put(fnzi_vmap *v, const fnz_arg *list, fnz_arg values, bool ad
   return fnzi_vmap_call_named(v, writes ? "index_put_" : "index_put", args, 4);
 }
 
-/* PyTorch puts values that have dimensions elsewhere than one element of the batch after the other
- * would: where indices with levels follow a dimension that has none, and where those without levels
- * are not side by side. */
+/* PyTorch writes values that have dimensions to other places than a loop over the batch would:
+ * where indices with levels follow a dimension that has none, and where those without levels are
+ * not side by side. */
 static bool goes_elsewhere(const fnzi_vmap *v, const indexing *x) {
   bool is_elsewhere = x->levels ? x->together && x->first : !x->together;
   return is_elsewhere && fnzi_vmap_rank(v, &v->args[2]);

@@ -1,5 +1,5 @@
-/* rules.c - rules for operators on tensors with batch dimensions in front: those that
- * never look there, those that count dimensions or sizes, reductions, and what is broadcast. */
+/* rules.c - rules for operators on tensors with batch dimensions in front: those
+ * that ignore them, those that take dimensions or sizes, reductions, and broadcasting. */
 #include "program/batching/rules.h"
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -131,7 +131,8 @@ fnz_status fnzi_vmap_roll(fnzi_vmap *v) {
   return call(v);
 }
 
-/* pad(self, pad, mode, value): what is repeated or reflected is told by the number of dimensions.
+/* pad(self, pad, mode, value): the number of dimensions decides which are repeated or
+ * reflected.
  */
 fnz_status fnzi_vmap_pad(fnzi_vmap *v) {
   fnz_arg mode = get(v, 2);
@@ -165,7 +166,7 @@ fnz_status fnzi_vmap_squeeze(fnzi_vmap *v) {
   return fnzi_vmap_call_named(v, v->other, args, 2);
 }
 
-/* t and numpy_T, which say nothing of dimensions. */
+/* t and numpy_T, which take no dimensions. */
 fnz_status fnzi_vmap_transpose(fnzi_vmap *v) {
   uint32_t rank = fnzi_vmap_rank(v, &v->args[0]);
   const fnz_arg args[] = {v->args[0], fnzi_arg_int(-2), fnzi_arg_int(-1)};
@@ -217,7 +218,8 @@ fnz_status fnzi_vmap_tile(fnzi_vmap *v) {
   return call(v);
 }
 
-/* Sizes may say more dimensions than there are; those come in front of the tensor's own. */
+/* There may be more sizes than dimensions; the additional ones come in front of the tensor's own.
+ */
 fnz_status fnzi_vmap_expand(fnzi_vmap *v) {
   int at = size_param(v->op);
   bool repeats = strcmp(v->op->params[at].name, "repeats") == 0;
@@ -274,14 +276,14 @@ static fnz_status flatten(fnzi_vmap *v, fnz_arg *tensor) {
   return fnzi_vmap_make(v, "reshape", args, 2, g->dtype, sizes, v->count + 1, tensor);
 }
 
-/* argmax says with its own arguments how it reduces: a dimension, or all of them. */
+/* The arguments of argmax name the dimension that it reduces, or none for all. */
 static bool names_a_dim(const fnzi_vmap *v, int *keeps) {
   int at = fnzi_op_param(v->op, "dim");
   *keeps = fnzi_op_param(v->op, "keepdim");
   return at >= 0 && get(v, (size_t)at).tag == FNZ_ARG_INT;
 }
 
-/* What the call says besides dimensions, to the other operator. */
+/* Copies the arguments other than dimensions to the call of the other operator. */
 static void copy_others(const fnzi_vmap *v, const fnz_op *op, fnz_arg *args) {
   for (size_t i = 1; i < op->nparams; i++) {
     const char *name = op->params[i].name;
@@ -322,7 +324,7 @@ static uint32_t most_dims(const fnzi_vmap *v) {
 }
 
 /* The dtype that the operator computes in, as PyTorch finds it: of the tensors without the levels,
- * where one of no dimensions counts less. */
+ * where one without dimensions has lower priority. */
 static fnz_dtype promoted(const fnzi_vmap *v) {
   fnzi_promotion p = {0};
   for (size_t i = 0; i < v->op->nparams; i++) {
@@ -337,7 +339,7 @@ static fnz_dtype promoted(const fnzi_vmap *v) {
   return fnzi_promotion_result(&p);
 }
 
-/* A batch of numbers has a dimension, and would count for more than a number does. */
+/* A batch of numbers has a dimension, which would raise its priority in type promotion. */
 static fnz_status cast_numbers(fnzi_vmap *v) {
   fnz_dtype dtype = promoted(v);
   if (v->op->promotion == FNZI_PROMOTE_SELF)
@@ -469,7 +471,7 @@ static fnz_status drawn_levels(const fnzi_vmap *v, uint32_t *out) {
   return FNZ_OK;
 }
 
-/* With a tensor there are numbers for all of its levels, or for none. */
+/* A tensor gets random numbers for all of its levels, or for none. */
 fnz_status fnzi_vmap_random(fnzi_vmap *v) {
   uint32_t wanted = 0;
   bool has_tensor = v->op->nparams && v->args[0].tag == FNZ_ARG_VALUE;

@@ -1,5 +1,5 @@
-/* shape.c - tensors with the dimensions of vmap regions: how they look, how several of
- * them are brought to the same levels, and the nodes that do it. */
+/* shape.c - tensors with the dimensions of vmap regions: their geometry, how
+ * several of them get the same levels, and the nodes that do it. */
 #include "program/batching/rules.h"
 
 fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why) {
@@ -33,7 +33,7 @@ fnz_status fnzi_batch_defined(fnzi_batch *b, uint32_t value) {
   return FNZ_OK;
 }
 
-/* Whether arguments have the types of their schema is asked when the call is put. */
+/* Types of arguments are checked when the node is added. */
 const fnz_geometry *fnzi_vmap_looks(const fnzi_vmap *v, const fnz_arg *tensor) {
   static const fnz_geometry none = {.rank = 0};
   if (tensor->tag != FNZ_ARG_VALUE)
@@ -99,8 +99,8 @@ static bool fill_gaps(const fnz_geometry *g, const int64_t *sizes, uint32_t n, i
   return true;
 }
 
-/* The recorded strides are those within one element of the batch; together they are as eager has
- * them where the whole fills its memory. */
+/* The recorded strides are those within one element of the batch. With the batch dimensions they
+ * are those of eager where the whole tensor is dense. */
 fnz_status fnzi_batch_geometry(fnzi_batch *b, const fnz_geometry **geometry) {
   const fnz_geometry *g = *geometry;
   int64_t sizes[FNZ_MAX_RANK + FNZI_MOST_LEVELS], strides[FNZ_MAX_RANK + FNZI_MOST_LEVELS];
@@ -132,7 +132,8 @@ fnz_status fnzi_vmap_make_as(const fnzi_vmap *v, const char *op, const fnz_arg *
   return v->maker->make(v->maker->user, op, args, nargs, g, out);
 }
 
-/* Its base may lie otherwise than is known here, so the operator says where the result does. */
+/* The strides of its base may be others than those known here, so the strides of the result follow
+ * from the operator. */
 static fnz_status make_open(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
                             const fnz_geometry *g, fnz_arg *out) {
   FNZ_TRY(fnzi_vmap_make_as(v, op, args, nargs, g, out));
@@ -149,7 +150,7 @@ fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *arg
   return make_open(v, op, args, nargs, &g, out);
 }
 
-/* The source says where it lies within one element of the batch. */
+/* The source has the strides of one element of the batch only. */
 static fnz_status leave_open(void *user, const fnz_arg *arg) {
   const fnzi_batch *b = user;
   bool tensor = arg->tag == FNZ_ARG_VALUE;

@@ -88,8 +88,8 @@ fnz_status fnzi_number_read(fnzi_numbering *n, fnzi_side *s, uint64_t value, fnz
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
-/* A node on its way: the classes of its references are found first, because finding them makes
- * classes of its own. */
+/* A node whose class is being made: the classes of its references are found first, because finding
+ * them makes other classes. */
 typedef struct call {
   fnzi_numbering *n;
   fnzi_side *s;
@@ -140,7 +140,8 @@ static fnz_status key_result(void *user, const fnz_arg *arg) {
   return fnzi_key_geometry(c->n, c->s->p, c->g->values.data[arg->u.value].geometry);
 }
 
-/* What somebody must not leave out or swap comes behind the last one of its sort. */
+/* A node that must be neither dropped nor reordered takes the last node of its kind as an operand.
+ */
 static bool is_random(const call *c) {
   const fnzi_node *node = c->node;
   bool random = node->op && (node->op->tags & FNZI_TAGS_KEPT);
@@ -189,8 +190,8 @@ static fnz_status one_class(call *c, fnzi_class_kind kind, uint32_t number, uint
   return fnzi_key_end(c->n, kind, c->s->which, c->spot, out);
 }
 
-/* Tensors that equal nodes make in one component are told apart by their order: a write to one is
- * none to the other. */
+/* Tensors that equal nodes make in one component are distinguished by their order: a write to one
+ * is none to the other. */
 static fnz_status bind_result(call *c, uint64_t value, uint32_t class) {
   fnzi_cmp_memory *m = &c->s->memory;
   bool is_own = m->is_tracked && !c->opens && c->g->values.data[value].geometry;

@@ -1,4 +1,5 @@
-/* compare.c - two programs side by side: what they take, what they give, what they leave behind.
+/* compare.c - compares two programs: their inputs, their outputs, and the final state of their
+ * memory.
  *
  * needs   verified programs
  * gives   FNZ_OK, or FNZ_DIFFERENT with the first difference; signatures come before expressions */
@@ -156,7 +157,7 @@ static const fnz_arg *output_at(const comparison *c, uint32_t side, uint32_t k) 
   return &c->sides[side].p->graphs.data[0].outputs[k];
 }
 
-/* The values of an output, one or those of a list, on their way to their classes. */
+/* The values of an output, one or those of a list, and their classes. */
 typedef struct listing {
   comparison *c;
   uint32_t side, output;
@@ -177,7 +178,8 @@ static fnz_status list_value(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Both programs have lists or literals of the same form there, in which values stand alike. */
+/* Both programs have lists or literals of the same form there, with values in the same positions.
+ */
 static fnz_status compare_values(comparison *c, uint32_t k, const char *where) {
   listing l[2] = {{.c = c, .side = 0, .output = k}, {.c = c, .side = 1, .output = k}};
   fnz_status status = fnzi_args_visit(output_at(c, 0, k), 1, list_value, &l[0]);

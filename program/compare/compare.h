@@ -22,7 +22,8 @@ typedef enum fnzi_class_kind {
   FNZI_CLASS_GRAPH
 } fnzi_class_kind;
 
-/* Where a program has a class: a node or, with is_input, an input. FNZI_NO_NODE: a whole graph. */
+/* The first place of a class in a program: a node or, with is_input, an input. FNZI_NO_NODE: a
+ * whole graph. */
 typedef struct fnzi_spot {
   uint32_t graph, index;
   bool is_input, is_there;
@@ -92,7 +93,7 @@ FNZ_MUST_CHECK fnz_status fnzi_key_number(fnzi_numbering *n, int64_t number);
 FNZ_MUST_CHECK fnz_status fnzi_key_text(fnzi_numbering *n, const char *text, size_t size);
 FNZ_MUST_CHECK fnz_status fnzi_key_geometry(fnzi_numbering *n, const fnz_program *p,
                                             const fnz_geometry *g);
-/* What stands in a plain argument; of a list, a reference or a graph only what it is. */
+/* The content of a plain argument; of a list, a reference or a graph only its tag. */
 FNZ_MUST_CHECK fnz_status fnzi_key_literal(fnzi_numbering *n, const fnz_arg *arg);
 /* The same with everything in it. */
 FNZ_MUST_CHECK fnz_status fnzi_key_tree(fnzi_numbering *n, const fnz_arg *arg);
@@ -105,7 +106,7 @@ FNZ_MUST_CHECK fnz_status fnzi_key_end(fnzi_numbering *n, fnzi_class_kind kind, 
 /* The operator writes argument i, whether its schema says so or not. */
 bool fnzi_writes_param(const fnz_op *op, size_t i);
 bool fnzi_op_writes(const fnz_op *op);
-/* Its result shows its argument's memory and nothing is computed. */
+/* Its result is a view of its argument; it computes nothing. */
 bool fnzi_only_opens(const fnz_op *op);
 FNZ_MUST_CHECK fnz_status fnzi_memory_find(fnzi_numbering *n, const fnzi_side *s, uint32_t graph,
                                            fnzi_cmp_memory *out);
@@ -118,10 +119,10 @@ FNZ_MUST_CHECK fnz_status fnzi_number_constant(fnzi_numbering *n, const fnzi_wei
                                                uint32_t *out);
 
 /* --- difference.c ----------------------------------------------------------------------------- */
-/* Two arguments say different things, whatever the values in them are; n's key is used up. */
+/* Two arguments differ in more than the values that they refer to. Uses the key of n. */
 FNZ_MUST_CHECK fnz_status fnzi_args_differ(fnzi_numbering *n, const fnz_arg *a, const fnz_arg *b,
                                            bool *out);
-/* Follows two classes to where they part and says how; FNZ_DIFFERENT. */
+/* Follows two classes to the operands where they differ, and reports that; FNZ_DIFFERENT. */
 fnz_status fnzi_tell_classes(fnzi_numbering *n, const fnzi_side *sides, const char *where,
                              uint32_t a, uint32_t b, fnz_difference **out);
 /* The same for something that is no expression. */

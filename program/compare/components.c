@@ -1,12 +1,12 @@
 /* components.c - which values of a graph may share memory, by schema alone.
  *
- * Sharing too much is safe: it only says that more of the order matters. So whatever PyTorch makes
- * of other operators (reshape, expand_as, dropout) may be its argument. */
+ * Sharing too much is safe: it only makes more of the order matter. So the result of an operator
+ * that may return its argument (reshape, expand_as, dropout) counts as a view of it. */
 #include "program/compare/compare.h"
 
 /* --- what operators do ------------------------------------------------------------------------ */
-/* Norms update their running statistics, which their schemas do not say; the forms that give them
- * back as results do not. */
+/* Norms update their running statistics, which their schemas do not declare; the forms that return
+ * them do not write. */
 static bool is_running(const fnz_op *op, size_t i) {
   if (op->kind != FNZI_KIND_FUNCTIONAL || strncmp(op->params[i].name, "running_", 8) != 0)
     return false;

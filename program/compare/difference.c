@@ -1,10 +1,10 @@
-/* difference.c - from two classes that differ to the smallest part that shows it, in words. */
+/* difference.c - finds the smallest part in which two classes differ, and describes it. */
 #include "program/compare/compare.h"
 #include "program/formats/formats.h"
 
 #include <stdio.h>
 
-/* What the caller gets; its texts lie in the arena. */
+/* The result for the caller; its texts are in the arena. */
 typedef struct holder {
   fnz_difference public;
   fnzi_arena arena;
@@ -33,7 +33,7 @@ static bool same_header(const fnzi_expression *a, const fnzi_expression *b) {
          (!a->header_bytes || memcmp(a->header, b->header, a->header_bytes) == 0);
 }
 
-/* Down the first operands that differ; operands are older than what they are operands of. */
+/* Follows the first operands that differ; operands are older than their users. */
 static void part(const fnzi_numbering *n, uint32_t *a, uint32_t *b) {
   for (;;) {
     const fnzi_expression *x = &n->classes.data[*a], *y = &n->classes.data[*b];
@@ -117,7 +117,7 @@ static fnz_status say_two_args(fnzi_numbering *n, const fnzi_side *sides, const 
   return fnzi_write_use(n->ctx, sides[1].p, spots[1].graph, b, out);
 }
 
-/* The first argument that says something else; nothing is written when there is none. */
+/* The first argument that differs; writes nothing when there is none. */
 static fnz_status say_args(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
                            const fnzi_node *const *nodes, fnz_buffer *out) {
   uint32_t most = nodes[0]->nargs > nodes[1]->nargs ? nodes[0]->nargs : nodes[1]->nargs;

@@ -86,7 +86,7 @@ static uint64_t hash_weight(const fnzi_weight *w) {
   return h;
 }
 
-/* Should two have one hash, the second is never found again: then equal ones count as different. */
+/* If two have one hash, the second is never found: equal constants then count as different. */
 fnz_status fnzi_number_constant(fnzi_numbering *n, const fnzi_weight *w, uint32_t *out) {
   uint64_t *key, found;
   FNZI_NEW(&n->arena, 1, &key);
