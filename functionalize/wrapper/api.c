@@ -52,7 +52,7 @@ fnz_status fnz_tensor_wrap(fnz_world *world, const fnz_geometry *geometry, fnz_h
   return fnzi_tensor_new(world, geometry, value, out);
 }
 
-/* Results leave the request; the caller holds them now. */
+/* The caller takes over the references of the results. */
 static fnz_status hand_out(fnz_world *world, fnzi_request *r, fnz_tensor **outputs, size_t capacity,
                            size_t *count) {
   if (r->out.count > capacity)
@@ -80,8 +80,7 @@ static fnz_status check_world(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-/* Numbers where the schema has a Tensor, and tensors where it has none, are for the kernels to
- * judge; what is not even the right kind of thing is refused here. */
+/* All parameters, with defaults. A number where the schema has a Tensor is left to the kernels. */
 static fnz_status full_args(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
                             fnz_arg **out) {
   if (nargs > op->nparams)

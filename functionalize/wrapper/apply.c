@@ -34,7 +34,7 @@ fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
   return FNZ_OK;
 }
 
-/* An argument with the current value of the tensor in place of the tensor. */
+/* An argument with the current value in place of the tensor. */
 static fnz_status read_arg(const fnz_arg *arg, fnz_arg *out) {
   *out = *arg;
   if (arg->tag != FNZ_ARG_VALUE)
@@ -101,7 +101,7 @@ fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *v
   fnz_tensor *t = NULL;
   size_t k = request->out.count;
   const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
-  /* New memory shows each element once, whatever a file says. */
+  /* New memory shows each element once, though the file may say otherwise. */
   if (g && !fnzi_is_dense(g) && fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
     FNZ_TRY(fnzi_dense_like(&world->scratch, g, &g));
   if (value)
@@ -131,8 +131,9 @@ void fnzi_request_end(fnzi_request *request) {
 }
 
 /* --- functional operators --------------------------------------------------------------------- */
-/* The value of a tensor with gaps has none, and need not have its order of dimensions; a copy of
- * the tensor has. *out stays NULL for what is no such copy, or in another memory format. */
+/* In eager a copy of a tensor with gaps keeps its order of strides; the value of the tensor has no
+ * gaps and may have another order. *out is the geometry of the copy; NULL where the operator is no
+ * copy, names a memory format, or the tensor has no gaps. */
 static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz_geometry **out) {
   bool casts = r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY);
   if ((!casts && r->op != fnzi_emitted_op(FNZI_EMIT_CLONE)) || r->args[0].tag != FNZ_ARG_VALUE)

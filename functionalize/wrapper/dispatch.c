@@ -1,7 +1,8 @@
-/* dispatch.c - an operator call on tensors: to the view, the composite, the write or the backend.
+/* dispatch.c - an operator call on tensors, sent to the rule for views, composites or writes, or to
+ * the backend.
  *
  * needs   request->args complete, one per parameter, tensors as fnz_tensor pointers
- * keeps   the order of calls that the backend sees
+ * keeps   the order in which the backend is called
  * gives   request->out: every tensor result, lists flattened */
 #include "functionalize/wrapper/wrapper.h"
 
@@ -115,8 +116,8 @@ static fnz_status composite_request(fnz_world *world, fnzi_request *r,
   return FNZ_OK;
 }
 
-/* An in-place operator whose twin gives its argument as it is, dropout_ without training, writes
- * nothing. */
+/* An in-place operator whose twin returns its argument (dropout_ without training) writes nothing.
+ */
 static fnz_status find_idle(fnz_world *world, const fnzi_request *r, const fnzi_composite_row *row,
                             bool *idle) {
   const fnz_op *twin = row ? fnz_op_functional_twin(r->op) : NULL;
@@ -131,8 +132,8 @@ static fnz_status find_idle(fnz_world *world, const fnzi_request *r, const fnzi_
   return FNZ_OK;
 }
 
-/* What the rule has left to do. Parts have fewer elements or are not split again in the same way,
- * so that this ends (tests/gates/circles.txt says why). */
+/* The calls that a rule has left. This ends because parts are smaller or are not split again in the
+ * same way (tests/gates/circles.txt). */
 static fnz_status run_parts(fnz_world *world, const fnzi_request *whole) {
   fnz_status status = FNZ_OK;
   for (size_t k = 0; k < whole->parts.count && status == FNZ_OK; k++) {
@@ -193,7 +194,7 @@ static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why, remedy);
 }
 
-/* What messages call an argument, by its tag. */
+/* Words for arguments in messages, by tag. */
 static const char *const tag_words[] = {
     [FNZ_ARG_DEFAULT] = "nothing", [FNZ_ARG_NONE] = "None",
     [FNZ_ARG_VALUE] = "a tensor",  [FNZ_ARG_SYMBOL] = "a symbolic number",
@@ -206,7 +207,7 @@ static const char *const tag_words[] = {
     [FNZ_ARG_GRAPH] = "a graph",   [FNZ_ARG_OPERATOR] = "an operator",
 };
 
-/* Callers of the wrapper may put anything there. */
+/* The caller may have set a tag that does not exist. */
 static const char *word_of(const fnz_arg *arg) {
   return arg->tag < sizeof tag_words / sizeof *tag_words ? tag_words[arg->tag] : "no argument";
 }
@@ -215,9 +216,8 @@ static bool fits_list(const fnzi_param *p, const fnz_arg *item) {
   return item->tag == FNZ_ARG_VALUE || (p->item_optional && item->tag == FNZ_ARG_NONE);
 }
 
-/* Tensors stand where the schema has tensors, and lists of tensors hold nothing else. Numbers may
- * stand for single tensors, as exporters write them. The argument that does not, or the item; NULL:
- * it fits. */
+/* The argument, or the item of a list, that is no tensor where the schema has one, or the reverse;
+ * NULL for none. A number may be there for a single tensor: exporters write that. */
 static const fnz_arg *find_misfit(const fnzi_param *p, const fnz_arg *a) {
   bool is_list = a->tag == FNZ_ARG_LIST;
   if (p->type != FNZI_TYPE_TENSOR)
@@ -243,8 +243,7 @@ static fnz_status check_args(fnz_world *world, const fnzi_request *r) {
   return FNZ_OK;
 }
 
-/* At the sizes that a trial has chosen the program itself may not work; that is for whoever
- * compares trials. */
+/* Not at sampled sizes: there the program itself may fail, which comparing the samples shows. */
 static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
   const fnz_tensor *self = self_of(r);
   if (world->decisions || !self)
@@ -257,10 +256,10 @@ static fnz_status check_one_number(fnz_world *world, const fnzi_request *r) {
                                 r->op->name, r->op->params[0].name, (long long)count);
 }
 
-/* Of a window into other memory, a value is only its elements, in rows. */
+/* The value of a view has its elements in rows, not the memory around them. */
 static fnz_status check_memory(fnz_world *world, const fnzi_request *r) {
-  const fnzi_alias *node = self_of(r) ? self_of(r)->alias : NULL;
-  if (!node || !node->parent || (fnzi_is_contiguous(&node->geometry) && node->geometry.offset == 0))
+  const fnzi_alias *a = self_of(r) ? self_of(r)->alias : NULL;
+  if (!a || !a->parent || (fnzi_is_contiguous(&a->geometry) && a->geometry.offset == 0))
     return FNZ_OK;
   return fnzi_fail(
       world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,

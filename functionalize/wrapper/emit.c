@@ -1,7 +1,7 @@
 /* emit.c - calls of the backend, whose results become values of the world.
  *
  * needs   arguments as the backend's handles
- * keeps   the order of calls that the backend sees
+ * keeps   the order in which the backend is called
  * gives   new values, which are the world's until the call ends */
 #include "functionalize/wrapper/wrapper.h"
 

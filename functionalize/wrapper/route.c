@@ -1,4 +1,4 @@
-/* route.c - what the wrapper does with an operator: found once from the tables, then remembered. */
+/* route.c - which rule an operator falls under: found once in the tables, then remembered. */
 #include "functionalize/wrapper/wrapper.h"
 #include "schema/aten_names.h"
 
@@ -13,7 +13,7 @@ static bool has_same_places(const fnz_op *op, const fnz_op *twin) {
   return same;
 }
 
-/* Eager asks these for the one number that a tensor has. */
+/* Operators that read the one number of a tensor in eager. */
 static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_async__msg,
                                    FNZI_ATEN__functional_assert_async__msg, FNZI_ATEN_is_nonzero,
                                    FNZI_ATEN_item};

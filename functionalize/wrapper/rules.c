@@ -1,4 +1,4 @@
-/* rules.c - which rule an operator falls under, for people who ask. */
+/* rules.c - fnz_op_get_rule(): the rule of an operator, in words. */
 #include "functionalize/wrapper/wrapper.h"
 
 _Static_assert((int)FNZ_RULE_STEPS == (int)FNZI_ITEM_STEPS, "a rule has room for all steps");

@@ -1,6 +1,6 @@
 /* value.c - counted values of the backend: taking, holding and dropping them.
  *
- * A new value is the world's until the call ends; whoever keeps it longer holds it. */
+ * The world holds a new value until the call ends. */
 #include "functionalize/wrapper/wrapper.h"
 
 static fnz_status held_new(fnz_world *world, fnz_handle handle, fnzi_held **out) {

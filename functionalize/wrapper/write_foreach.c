@@ -27,8 +27,8 @@ static fnz_status make_element(fnz_world *world, const fnzi_request *whole, size
   return FNZ_OK;
 }
 
-/* One node for the whole list means the same as one after the other when no element that is written
- * is seen by another one. */
+/* One node for the whole list means the same as one per element when no written element shares
+ * memory with another. */
 static fnz_status is_independent(fnz_world *world, const fnzi_request *r, bool *out) {
   fnz_tensor **all;
   fnzi_interval_index index;
@@ -48,7 +48,7 @@ static fnz_status is_independent(fnz_world *world, const fnzi_request *r, bool *
   return FNZ_OK;
 }
 
-/* The element's dtype is not always the target's; one after the other each is cast on its own. */
+/* Each result has the dtype of its target. Else each element is cast on its own. */
 static fnz_status keeps_dtypes(fnz_world *world, const fnzi_request *r, const fnz_op *element,
                                bool *out) {
   *out = true;

@@ -1,15 +1,16 @@
-/* write_in_order.c - results put into a target that shows an element in several places, where eager
- * computes all of them before it writes the first one: the last one that goes to a place stays.
+/* write_in_order.c - a write to a target that shows an element in several places, where eager
+ * computes all results before it writes the first: of the results for one place the last stays.
  *
  * needs   the order of eager's loop over the target
- * gives   one as_strided_scatter into the storage, which goes over its window by the same rule;
- * where its source lies otherwise than what eager reads, dimensions are put in order for that keeps
- * no value at the target, which would show what was overwritten */
+ * keeps   no value at the target, which would show overwritten results
+ * gives   one as_strided_scatter into the storage, which writes in the order of its loop; where
+ * that is another than eager's, the dimensions are permuted first */
 #include "functionalize/wrapper/sync.h"
 #include "functionalize/wrapper/write_rules.h"
 
 /* as_strided_scatter with this value writes the window in the given order. */
-static bool goes_so(const fnz_geometry *window, const fnz_geometry *value, const uint32_t *order) {
+static bool writes_in_order(const fnz_geometry *window, const fnz_geometry *value,
+                            const uint32_t *order) {
   uint32_t found[FNZ_MAX_RANK];
   fnzi_loop_order(window, &value, 1, found);
   for (uint32_t d = 0; d < window->rank; d++)
@@ -19,14 +20,14 @@ static bool goes_so(const fnz_geometry *window, const fnz_geometry *value, const
 }
 
 /* The window and its value with the outermost dimension of the loop first. */
-static fnz_status turn(fnz_world *world, const fnz_geometry *g, const uint32_t *order,
-                       fnz_geometry *turned, fnzi_held **value, bool *possible) {
+static fnz_status permute(fnz_world *world, const fnz_geometry *g, const uint32_t *order,
+                          fnz_geometry *permuted, fnzi_held **value, bool *possible) {
   int64_t *dims, *strides, *sizes;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
   const fnz_geometry *result;
-  *turned = *g;
+  *permuted = *g;
   *possible = true;
-  if (goes_so(g, (*value)->geometry, order))
+  if (writes_in_order(g, (*value)->geometry, order))
     return FNZ_OK;
   FNZI_NEW(&world->scratch, g->rank, &dims);
   FNZI_NEW(&world->scratch, g->rank, &sizes);
@@ -36,10 +37,10 @@ static fnz_status turn(fnz_world *world, const fnz_geometry *g, const uint32_t *
     sizes[d] = g->sizes[order[d]];
     strides[d] = g->strides[order[d]];
   }
-  turned->sizes = sizes;
-  turned->strides = strides;
-  FNZ_TRY(fnzi_contiguous_like(&world->scratch, turned, &result));
-  *possible = goes_so(turned, result, NULL);
+  permuted->sizes = sizes;
+  permuted->strides = strides;
+  FNZ_TRY(fnzi_contiguous_like(&world->scratch, permuted, &result));
+  *possible = writes_in_order(permuted, result, NULL);
   if (!*possible)
     return FNZ_OK;
   FNZ_TRY(fnzi_arg_ints(&world->scratch, dims, g->rank, &args[1]));
@@ -74,8 +75,9 @@ static fnz_status copy_slice(fnz_world *world, const fnz_op *op, fnz_tensor *tar
   return status;
 }
 
-/* A loop that no scatter does, as its inner dimension is the longer one of two that lie alike: the
- * outermost dimension's slices after one another, if these do not overlap themselves. */
+/* No scatter has this order: the inner dimension is the longer one of two with the same strides.
+ * Writes the outermost dimension's slices one after the other, if these do not overlap themselves.
+ */
 static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *target,
                               fnzi_held *value, const uint32_t *order) {
   fnzi_request holder = {.op = op};
@@ -101,13 +103,13 @@ static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *ta
 fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op, fnz_tensor *target,
                                fnzi_held *value, const uint32_t *order) {
   fnzi_alias *window;
-  fnz_geometry turned;
+  fnz_geometry permuted;
   bool possible;
   FNZ_TRY(fnzi_check_slack(world, op));
-  FNZ_TRY(turn(world, fnzi_geometry(target), order, &turned, &value, &possible));
+  FNZ_TRY(permute(world, fnzi_geometry(target), order, &permuted, &value, &possible));
   if (!possible)
     return copy_slices(world, op, target, value, order);
-  FNZ_TRY(fnzi_alias_window(world, target->alias->storage->root, &turned, &window));
+  FNZ_TRY(fnzi_alias_window(world, target->alias->storage->root, &permuted, &window));
   fnz_status status = fnzi_write(window, value);
   if (status == FNZ_OK && window->dirty)
     status = fnzi_wrap_commit(world, window);

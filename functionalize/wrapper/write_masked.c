@@ -1,10 +1,10 @@
-/* write_masked.c - one number written to chosen places of a target that shows an element in several
- * places: the element is written if any of its places is chosen, so that no order matters, and what
- * is not chosen must not be written back over it.
+/* write_masked.c - one number written to some places of a target that shows an element in several
+ * places (masked_fill_, index_fill_ ...). An element is written if any of its places is in the
+ * mask, in any order; the twin would also write old values back to the other places.
  *
- * needs   what is chosen, as a mask; of operators that take none it is what they make of a mask
- * gives   the same write by an elementwise operator, which goes slice after slice; along strides of
- *         0 the first slice alone, with all masks together */
+ * needs   the mask; an operator without one is applied to a mask of zeros, and writes 1 there
+ * gives   the same write by an elementwise operator, which is run slice after slice; along strides
+ *         of 0 on the first slice alone, with the masks of all slices joined */
 #include "functionalize/wrapper/write_rules.h"
 #include "schema/aten_names.h"
 #include "schema/facts/targets.h"
@@ -30,9 +30,9 @@ static fnz_status compute(masked_write *c, const fnz_op *op, const fnz_arg *args
   return status;
 }
 
-/* Nothing is chosen yet. */
-static fnz_status make_nothing(masked_write *c, const int64_t *sizes, uint32_t rank,
-                               const fnz_arg *number, fnz_arg *out) {
+/* A bool tensor full of `number`. */
+static fnz_status make_full(masked_write *c, const int64_t *sizes, uint32_t rank,
+                            const fnz_arg *number, fnz_arg *out) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry like = {.dtype = FNZ_BOOL, .rank = rank, .sizes = sizes}, *g;
   fnz_arg args[8] = {{0}};
@@ -43,7 +43,7 @@ static fnz_status make_nothing(masked_write *c, const int64_t *sizes, uint32_t r
   return compute(c, op, args, g, out);
 }
 
-/* What the operator makes of a mask that chooses nothing when it writes `true`. */
+/* The operator applied to a mask of zeros, with 1 for its number. */
 static fnz_status make_mask(masked_write *c, int number) {
   const fnzi_request *r = c->request;
   const fnz_arg no = fnzi_arg_int(0), yes = fnzi_arg_int(1);
@@ -52,15 +52,15 @@ static fnz_status make_mask(masked_write *c, int number) {
   fnz_arg *args;
   FNZI_NEW(&c->world->scratch, twin->nparams, &args);
   memcpy(args, r->args, twin->nparams * sizeof *args);
-  FNZ_TRY(make_nothing(c, g->sizes, g->rank, &no, &args[0]));
+  FNZ_TRY(make_full(c, g->sizes, g->rank, &no, &args[0]));
   args[number] = yes;
   if (r->args[number].tag == FNZ_ARG_VALUE)
-    FNZ_TRY(make_nothing(c, NULL, 0, &yes, &args[number]));
+    FNZ_TRY(make_full(c, NULL, 0, &yes, &args[number]));
   result = fnzi_geometry(args[0].u.tensor);
   return compute(c, twin, args, result, &c->mask);
 }
 
-/* A tensor of one element, read before anything is written, in the dtype of the target. */
+/* The number in a tensor of one element, read before anything is written, in the target's dtype. */
 static fnz_status read_number(masked_write *c) {
   fnz_world *world = c->world;
   const fnz_geometry *g = fnzi_geometry(c->target.u.tensor);
@@ -78,7 +78,8 @@ static fnz_status read_number(masked_write *c) {
   return fnzi_hold_fresh(world, c->request, value, &c->number.u.tensor);
 }
 
-/* Along dimension d of the target all elements lie in one place. */
+/* Along dimension d all elements of the target are one: takes its first slice and any() of the
+ * mask. */
 static fnz_status join(masked_write *c, uint32_t d) {
   const fnz_op *any = &fnzi_ops[FNZI_ATEN_any__dim];
   const fnz_geometry *g = fnzi_geometry(c->target.u.tensor),
@@ -133,7 +134,7 @@ static fnz_status leave_call(masked_write *c) {
   return FNZ_OK;
 }
 
-/* Nothing that chooses may lie where it is written. */
+/* The mask, or an index, may not overlap the target. */
 static fnz_status check_apart(const masked_write *c, int number) {
   fnz_tensor **reads, *target = c->target.u.tensor;
   size_t count;
@@ -152,7 +153,7 @@ static fnz_status check_apart(const masked_write *c, int number) {
   return FNZ_OK;
 }
 
-static fnz_status choose(masked_write *c, int number) {
+static fnz_status split(masked_write *c, int number) {
   const fnzi_request *r = c->request;
   int mask = fnzi_op_param(r->op, "mask");
   FNZ_TRY(fnzi_check_slack(c->world, r->op));
@@ -186,7 +187,7 @@ fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *r, bool eleme
   if (number < 0 || alike || plain)
     return FNZ_OK;
   masked_write c = {.world = world, .request = r, .target = r->args[0], .number = r->args[number]};
-  FNZ_TRY(choose(&c, number));
+  FNZ_TRY(split(&c, number));
   *done = true;
   return fnzi_give(world, r, target);
 }

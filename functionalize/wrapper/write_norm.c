@@ -1,5 +1,5 @@
-/* write_norm.c - normalizations that update running statistics in training without their schemas
- * saying so: the functional operator returns the new ones, and each statistic takes its own.
+/* write_norm.c - normalizations that update running statistics in training, which their schemas do
+ * not declare: the functional operator returns the new statistics, which are written.
  *
  * batch_norm, native_batch_norm and instance_norm have the same first eight parameters: (input,
  * weight, bias, running_mean, running_var, training, momentum, eps, ...). */

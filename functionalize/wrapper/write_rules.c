@@ -6,7 +6,7 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- copy, fill, zero ------------------------------------------------------------------------- */
-/* Puts the source there: element after element where self overlaps itself. */
+/* Writes the source to self; in the order of eager's loop where self overlaps itself. */
 static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz_tensor *source,
                        const fnzi_loop *loop) {
   uint32_t order[FNZ_MAX_RANK];
@@ -59,7 +59,7 @@ static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
 static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
   fnzi_held *value;
-  /* A tensor's number eager copies; it checks the target then as it does for copy_. */
+  /* Eager copies a number in a tensor, and checks the target as for copy_. */
   fnzi_spread spread = source ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_CONSTANT;
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), spread, NULL));
   if (!source) {
@@ -113,7 +113,7 @@ static fnz_status set_empty_request(fnz_world *world, fnzi_request *r) {
 }
 
 /* set_(self, source, storage_offset, size, stride): without strides the sizes are row-major. The
- * source stands for memory that begins where it does. */
+ * source is memory that starts at its first element. */
 static fnz_status set_window_request(fnz_world *world, fnzi_request *r) {
   fnz_arg window[] = {r->args[3], fnzi_arg_get(r->op, r->args, r->op->nparams, 4), r->args[2]};
   const fnz_geometry *source = fnzi_geometry(fnzi_tensor_arg(r, 1));
@@ -197,8 +197,8 @@ static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
 }
 
 /* --- collectives ------------------------------------------------------------------------------ */
-/* What was promised arrives: the tensors stay themselves and get the operator's values, which
- * whoever looks at their memory sees. */
+/* The results of a collective arrive: the tensors stay and get the operator's values, which other
+ * tensors on their memory show too. */
 static fnz_status wait_request(fnz_world *world, fnzi_request *r) {
   const fnz_geometry **expected;
   fnz_tensor **tensors;

@@ -1,12 +1,10 @@
-/* write_rules.h - what write_rules.c (single rules), write_twin.c (functional twins) and
- * write_foreach.c (foreach) share.
- */
+/* write_rules.h - what the rules for operators that write share (write_*.c). */
 #ifndef FNZI_WRITE_RULES_H
 #define FNZI_WRITE_RULES_H
 
 #include "functionalize/wrapper/wrapper.h"
 
-/* What a functional result that will stand for `like` looks like, under another dtype. */
+/* The dense geometry of a result with the sizes and strides of `like`, under another dtype. */
 FNZ_MUST_CHECK fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like,
                                            fnz_dtype dtype, const fnz_geometry **out);
 /* The value in another dtype; itself when it has that one. */
@@ -23,13 +21,12 @@ FNZ_MUST_CHECK fnz_status fnzi_move_to_window(fnz_world *world, fnz_tensor *self
  * means row-major. */
 FNZ_MUST_CHECK fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
                                              const fnz_geometry *sizes);
-/* What it looks like afterwards. */
+/* The geometry after such a resize_. */
 FNZ_MUST_CHECK fnz_status fnzi_resized_geometry(fnz_world *world, const fnz_tensor *self,
                                                 const fnz_geometry *sizes, fnz_geometry *out);
 /* Refuses a call that writes two arguments that share memory. */
 fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op);
-/* LIMIT where what overlaps itself has taken so many nodes that a program would become more than
- * its bound. */
+/* LIMIT where overlapping writes have made so many nodes that the program exceeds its bound. */
 FNZ_MUST_CHECK fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op);
 /* The tensor that a view step of one window shows of `t`; `holder` holds it. */
 FNZ_MUST_CHECK fnz_status fnzi_open_window(fnz_world *world, fnz_tensor *t, fnzi_step_op step,
@@ -48,12 +45,12 @@ FNZ_MUST_CHECK fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request 
  * give one place many results. */
 FNZ_MUST_CHECK fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *request,
                                               fnz_tensor *target, int dim);
-/* write_masked.c: an operator that writes one number to places that it chooses, where several of
- * them may be one element. *done is false for every other call. */
+/* write_masked.c: an operator that writes one number to some places of a target that shows an
+ * element in several places. *done is false for every other call. */
 FNZ_MUST_CHECK fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *request,
                                                   bool elementwise, bool *done);
-/* write_in_order.c: puts a value into a target that may overlap itself, its elements in the order
- * of a loop over these dimensions, outermost first. */
+/* write_in_order.c: writes a value to a target that may overlap itself, element by element in the
+ * order of a loop over these dimensions, outermost first. */
 FNZ_MUST_CHECK fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op,
                                               fnz_tensor *target, fnzi_held *value,
                                               const uint32_t *order);
@@ -82,8 +79,8 @@ static inline bool fnzi_overlap_as(const fnz_tensor *a, const fnz_geometry *x,
   fnzi_relation r = fnzi_relate(x, fnzi_geometry(b), fnzi_root_geometry(a), FNZI_MUCH_WORK);
   return fnzi_decide(a->world->decisions, r, x, x) != FNZI_DISJOINT;
 }
-/* They have a byte in common, or may have. How far apart they are does not matter: this is asked of
- * what eager refuses where it overlaps. */
+/* They have a byte in common, or may have. Eager refuses these where they overlap, so that their
+ * distance is not logged. */
 static inline bool fnzi_overlap(const fnz_tensor *a, const fnz_tensor *b) {
   return fnzi_overlap_as(a, fnzi_geometry(a), b);
 }

@@ -1,9 +1,9 @@
 /* write_slicewise.c - an operator that writes, applied to slices of its target: to one after the
- * other, as eager goes over memory that is also read, or to the first alone, where all lie in one
- * place.
+ * other, in the order in which eager writes memory that it also reads, or to the first alone, where
+ * all slices are the same memory.
  *
  * needs   a dimension of the target
- * gives   the same request on tensors that are shorter there */
+ * gives   parts: the same call on tensors that are shorter there */
 #include "functionalize/wrapper/write_rules.h"
 
 fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op) {

@@ -1,5 +1,4 @@
-/* write_target.c - what rules for operators that write need of their targets: values that fit them,
- * what is refused of them, and their moves to other windows and sizes. */
+/* write_target.c - targets of writes: values that fit them, checks, other windows and sizes. */
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- values that fit their target ------------------------------------------------------------- */

@@ -13,10 +13,10 @@
 typedef struct slot {
   const fnzi_param *param; /* NULL: a fresh result */
   fnz_tensor *target;
-  const fnz_geometry *recorded; /* NULL: nobody says what it is */
+  const fnz_geometry *recorded; /* NULL: not known */
   const fnz_geometry *expected; /* of the twin */
   bool resized;                 /* an out= argument of other sizes than the result */
-  const uint32_t *order;        /* in which it takes results, where it overlaps itself; or NULL */
+  const uint32_t *order;        /* of eager's loop, where the target overlaps itself; or NULL */
 } slot;
 
 typedef struct twin_call {
@@ -31,7 +31,7 @@ typedef struct twin_call {
   int slices;    /* -1, or the dimension of the target along which it goes slice after slice */
 } twin_call;
 
-/* How many tensors stand for a parameter. */
+/* The number of tensors of a parameter. */
 static size_t items_of(const fnzi_param *p, const fnz_arg *a) {
   if (a->tag == FNZ_ARG_LIST)
     return a->count;
@@ -48,7 +48,7 @@ static void add_slots(twin_call *c, const fnzi_request *r, size_t param) {
                .target = items[k].tag == FNZ_ARG_VALUE ? items[k].u.tensor : NULL};
 }
 
-/* A fresh result that is a list has what the caller expects beyond all other results. */
+/* The length of a fresh list among the results: the number expected less all other results. */
 static fnz_status fresh_list(fnz_world *world, const fnzi_request *r, size_t *length) {
   size_t others = 0, lists = 0;
   *length = 0;
@@ -120,9 +120,9 @@ static fnz_status wrong_dtype(fnz_world *world, const fnzi_request *r, const twi
                    fnzi_dtype(c->own)->name);
 }
 
-/* As if dtype= had said that of the target. What PyTorch derives from the functional operator has
- * only those of a new tensor's arguments to go by. */
-static fnz_status tell_dtype(fnz_world *world, const fnzi_request *r, twin_call *c,
+/* Passes the target's dtype as dtype=. An operator that PyTorch generated from the functional one
+ * does so only where that creates a tensor. */
+static fnz_status pass_dtype(fnz_world *world, const fnzi_request *r, twin_call *c,
                              fnz_dtype target) {
   int at = fnzi_unsaid_dtype(c->twin, c->args);
   bool derived = (r->op->tags & FNZI_TAG_GENERATED) && fnzi_op_param(c->twin, "layout") < 0;
@@ -144,7 +144,7 @@ static fnz_status find_dtype(fnz_world *world, const fnzi_request *r, twin_call 
     return FNZ_OK;
   switch (c->route->way) {
   case FNZI_OUT_TOLD:
-    return tell_dtype(world, r, c, target);
+    return pass_dtype(world, r, c, target);
   case FNZI_OUT_OPERAND:
     c->casts_operand = c->knows_own;
     return !c->knows_own || fnzi_is_float(target) ? FNZ_OK : wrong_dtype(world, r, c, target);
@@ -170,8 +170,8 @@ static fnz_status cast_operand(const twin_call *c, fnz_world *world, fnz_arg *ar
 }
 
 /* How eager lays out an out= argument that it resizes to these sizes: an elementwise operator as
- * its operands lie, whatever the trace records; but what PyTorch derives from the functional
- * operator copies a result into rows. */
+ * its operands are laid out, whatever the trace records; but an operator that PyTorch generated
+ * from the functional one copies the result into rows. */
 static fnz_status lay_out(fnz_world *world, const fnzi_request *r, const twin_call *c,
                           const slot *s, const fnz_geometry *sizes, fnz_geometry *out) {
   const fnz_geometry **operands;
@@ -193,7 +193,7 @@ static fnz_status lay_out(fnz_world *world, const fnzi_request *r, const twin_ca
   return FNZ_OK;
 }
 
-/* What each written argument will look like before it is cast to its own dtype. An out= argument
+/* The geometry of each result before it is cast to its target's dtype. An out= argument
  * may have other sizes than the result; the recorded ones count. Promotion is about the first
  * result; further ones (the exponents of frexp) have dtypes of their own, which eager asks for. */
 static fnz_status expect_slot(fnz_world *world, const fnzi_request *r, const twin_call *c,
@@ -237,16 +237,15 @@ static bool is_target(const twin_call *c, size_t i, const slot *s) {
   return c->args[i].tag == FNZ_ARG_VALUE && c->args[i].u.tensor == s->target;
 }
 
-/* The tensor that is written is also the number that it is filled with, which eager takes out
- * before. */
+/* The target is also the number that it is filled with, which eager reads first. */
 static bool is_own_number(const twin_call *c, const slot *s) {
   bool fills = c->twin == &fnzi_ops[FNZI_ATEN_masked_fill__Tensor] ||
                c->twin == &fnzi_ops[FNZI_ATEN_index_fill__int_Tensor];
   return fills && is_target(c, c->twin->nparams - 1, s);
 }
 
-/* masked_scatter_ reads its mask where it writes, and reads on in the source meanwhile, unless it
- * has to copy that one first, or has one element to write. */
+/* masked_scatter_ reads the mask in step with its writes; the source runs ahead, unless eager
+ * copies that first or one element is written. How often the target may be either. */
 static size_t own_scattered(const twin_call *c, const slot *s) {
   const fnz_geometry *g = fnzi_geometry(s->target);
   if (c->twin != &fnzi_ops[FNZI_ATEN_masked_scatter])
@@ -286,8 +285,8 @@ static bool casts_to(const twin_call *c, fnz_dtype *common) {
          fnzi_op_common_dtype(c->twin, c->args, c->twin->nparams, fnzi_arg_geometry, NULL, common);
 }
 
-/* Results in another dtype than the target's are held back until all of them are there. A bool
- * takes what comparisons give as it is. */
+/* Eager computes all results before it stores them where their dtype is not the target's. A bool
+ * target takes the results of comparisons directly. */
 static bool is_held_back(const twin_call *c, fnz_dtype target) {
   fnz_dtype common;
   return casts_to(c, &common) && target != common &&
@@ -305,7 +304,7 @@ static fnzi_reading reading_of(const fnzi_request *r, const twin_call *c, const 
   return is_copied ? FNZI_READING_FIRST : FNZI_READING_IN_STEP;
 }
 
-/* What lies between the elements is not the tensor's. */
+/* The bytes between the elements are not the tensor's. */
 static fnz_status check_gaps(fnz_world *world, const fnzi_request *r, const twin_call *c,
                              const slot *s) {
   if (!c->route->flat || fnzi_is_dense(fnzi_geometry(s->target)))
@@ -325,7 +324,7 @@ static fnz_status check_pairs(fnz_world *world, const fnzi_request *r, fnz_tenso
   return FNZ_OK;
 }
 
-/* What is known of the values that are written where elements of a target lie in one place. */
+/* Which values are written to elements of a target that are the same memory. */
 static fnzi_spread spread_of(const fnzi_request *r, const twin_call *c, const slot *s) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
@@ -337,7 +336,7 @@ static fnzi_spread spread_of(const fnzi_request *r, const twin_call *c, const sl
   return alike ? FNZI_SPREAD_CONSTANT : FNZI_SPREAD_ANY;
 }
 
-/* What an elementwise operator makes of the operands, along dimension -k. */
+/* The size of an elementwise result along dimension -k. */
 static int64_t joined_size(fnz_tensor *const *reads, size_t nreads, uint32_t k) {
   int64_t size = 1;
   for (size_t i = 0; i < nreads && size == 1; i++) {
@@ -347,8 +346,8 @@ static int64_t joined_size(fnz_tensor *const *reads, size_t nreads, uint32_t k) 
   return size;
 }
 
-/* An elementwise operator gives an argument that it only writes other sizes, whether someone says
- * so or not. */
+/* An elementwise operator resizes an argument that it only writes, even where that is not recorded.
+ */
 static bool is_resized(const slot *s, fnz_tensor *const *reads, size_t nreads) {
   const fnz_geometry *g = fnzi_geometry(s->target);
   uint32_t rank = 0;
@@ -364,11 +363,11 @@ static bool is_resized(const slot *s, fnz_tensor *const *reads, size_t nreads) {
 typedef struct operands {
   fnz_tensor **reads;
   size_t nreads;
-  fnzi_interval_index index; /* of all targets and of what is read */
+  fnzi_interval_index index; /* of all targets and reads */
 } operands;
 
-/* What eager's loop sees of the tensors that are read, in their order. Results that are held back
- * go by way of a tensor in rows. */
+/* The geometries of the operands in eager's loop. Results that it computes first are a tensor in
+ * rows. */
 static fnz_status loop_reads(fnz_world *world, const twin_call *c, const slot *s,
                              fnz_tensor *const *reads, fnzi_loop *loop) {
   const fnz_geometry **seen;
@@ -428,7 +427,7 @@ static fnz_status check_shared(fnz_world *world, const fnzi_request *r, const tw
                             reading_of(r, c, s, operand), loop);
 }
 
-/* A target against what else the twin reads and writes near it. */
+/* A target against the operands that may share its memory. */
 static fnz_status check_near(fnz_world *world, const fnzi_request *r, const twin_call *c,
                              const slot *s, const operands *all, size_t own, fnzi_loop *loop) {
   const fnz_geometry *g = fnzi_geometry(s->target);
@@ -502,9 +501,9 @@ static fnz_status check_slots(fnz_world *world, const fnzi_request *r, twin_call
   return FNZ_OK;
 }
 
-/* Eager looks for operands in what is written before it resizes that, and then reads what it has
- * written. What an elementwise operator reads as well only has other sizes where the program
- * records wrong ones. */
+/* Eager checks for overlap before it resizes a target. If the resized one then overlaps an operand,
+ * eager reads what it has written. An elementwise operator that also reads its target has other
+ * sizes only where the program records wrong ones. */
 static fnz_status check_resized(fnz_world *world, const fnzi_request *r, const twin_call *c,
                                 const slot *s, const fnz_geometry *resized) {
   fnz_tensor **reads;
@@ -550,8 +549,8 @@ static fnz_status store(fnz_world *world, const fnzi_request *r, const twin_call
                   : fnzi_write(s->target->alias, value);
 }
 
-/* In the order of the operator's arguments, which tells where two of a custom operator overlap. The
- * slots of one argument lie side by side. */
+/* In the order of the operator's arguments, which matters where two of a custom operator overlap.
+ * The slots of one argument are neighbours. */
 static fnz_status store_all(fnz_world *world, const fnzi_request *r, const twin_call *c,
                             size_t first) {
   size_t *begin; /* per argument: 1 + its first slot */
@@ -586,8 +585,8 @@ static bool all_known(const twin_call *c, const fnzi_request *r) {
 }
 
 /* --- slice after slice ------------------------------------------------------------------------ */
-/* A dimension along which all elements of the target lie in one place and get the same; -1: there
- * is none, or each element is for itself anyhow. */
+/* A dimension along which all elements of the target are the same memory and get the same value; -1
+ * for none, and for elementwise operators. */
 static int repeated_dim(const fnzi_request *r, const twin_call *c) {
   const fnz_tensor *target = c->count == 1 && !c->elementwise ? c->slots[0].target : NULL;
   if (!target || spread_of(r, c, &c->slots[0]) != FNZI_SPREAD_CONSTANT)
