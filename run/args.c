@@ -109,11 +109,6 @@ static bool is_skipped(const fnz_op *op) {
   return fnzi_op_is_among(op, skipped, sizeof skipped / sizeof *skipped);
 }
 
-static void set_number(fnzi_run_state *run, const fnzi_node *node, int64_t number) {
-  if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL)
-    run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};
-}
-
 /* _assert_scalar: a number that must not be 0, and a message. Over hashes numbers are those of the
  * trace, for which it held. */
 static fnz_status assert_number(fnzi_run_state *run, const fnzi_node *node) {
@@ -127,14 +122,6 @@ static fnz_status assert_number(fnzi_run_state *run, const fnzi_node *node) {
                    text.tag == FNZ_ARG_STRING ? text.u.s : "");
 }
 
-static fnz_status arithmetic_node(fnzi_run_state *run, const fnzi_node *node, bool *done) {
-  fnz_arg result;
-  FNZ_TRY(fnzi_arithmetic(run->ctx, node, number_of, run, &result, done));
-  if (*done)
-    run->numbers[node->outputs[0].u.value] = result;
-  return FNZ_OK;
-}
-
 fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
                                 fnzi_geometry_of *geometry, void *user, bool *done) {
   *done = is_skipped(node->op);
@@ -142,8 +129,13 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
     return assert_number(run, node);
   if (*done)
     return FNZ_OK;
-  if (node->op == NULL)
-    return arithmetic_node(run, node, done);
+  if (node->op == NULL) {
+    fnz_arg result;
+    FNZ_TRY(fnzi_arithmetic(run->ctx, node, number_of, run, &result, done));
+    if (*done)
+      run->numbers[node->outputs[0].u.value] = result;
+    return FNZ_OK;
+  }
   bool offset = node->op == &fnzi_ops[FNZI_ATEN_sym_storage_offset];
   if (!offset && !fnzi_asks_size(node->op))
     return FNZ_OK;
@@ -157,7 +149,8 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
   int64_t number = g->offset;
   if (!offset)
     FNZ_TRY(fnzi_size_asked(run->ctx, node, g, number_of, run, &number));
-  set_number(run, node, number);
+  if (node->noutputs == 1 && node->outputs[0].tag == FNZ_ARG_SYMBOL)
+    run->numbers[node->outputs[0].u.value] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = number};
   return FNZ_OK;
 }
 
@@ -277,10 +270,6 @@ static fnz_status apply_in(fnzi_run_state *run, const fnz_request *call, fnz_han
   return run->backend->apply(run->backend->self, run->ctx, call, outputs, room, got);
 }
 
-static bool gives_list(const fnz_op *op) {
-  return op->nreturns == 1 && op->returns[0].is_list;
-}
-
 /* A split may have more pieces than the program names, at sizes that its exporter did not see; as
  * in eager, the others are released. */
 static fnz_status apply_list(fnzi_run_state *run, const fnz_request *from, fnz_handle *outputs,
@@ -313,9 +302,10 @@ static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle
   if (status == FNZ_OK && got == count)
     return FNZ_OK;
   release_all(run, outputs, got < count ? got : count);
+  bool is_list = call->op->nreturns == 1 && call->op->returns[0].is_list;
   /* BAD_ARGUMENT: there are more results than room */
-  return status == FNZ_OK || !gives_list(call->op) ? has_not(run, call, count)
-                                                   : apply_list(run, call, outputs, count);
+  return status == FNZ_OK || !is_list ? has_not(run, call, count)
+                                      : apply_list(run, call, outputs, count);
 }
 
 /* Releases the results when the call has not kept its schema. */

@@ -95,15 +95,6 @@ static void undo(casting *c) {
   FNZI_VEC_FREE(c->run->ctx, &c->swaps);
 }
 
-static fnz_status run_cast(casting *c, const fnzi_node *node, fnz_dtype to) {
-  c->to = to;
-  fnz_status status = fnzi_args_visit(node->args, node->nargs, cast, c);
-  if (status == FNZ_OK)
-    status = c->by->node(c->by->self, node);
-  undo(c);
-  return status;
-}
-
 static bool is_opaque(const fnz_op *op) {
   return op->composite == FNZI_COMPOSITE_IMPLICIT && !op->is_view &&
          (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0;
@@ -122,5 +113,10 @@ fnz_status fnzi_autocast_node(fnzi_run_state *run, const fnzi_interpreter *by,
                      node->op->name);
   if (!any || what == NONE || what == PLAIN || (what == WIDEST && !c.any_single))
     return by->node(by->self, node);
-  return run_cast(&c, node, what == LOWER ? dtype : FNZ_F32);
+  c.to = what == LOWER ? dtype : FNZ_F32;
+  fnz_status status = fnzi_args_visit(node->args, node->nargs, cast, &c);
+  if (status == FNZ_OK)
+    status = by->node(by->self, node);
+  undo(&c);
+  return status;
 }

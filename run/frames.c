@@ -276,13 +276,9 @@ static fnz_status run_node(fnzi_run_state *run, const fnzi_interpreter *by) {
   return entered ? FNZ_OK : end_node(run, by);
 }
 
-static fnz_status step(fnzi_run_state *run, const fnzi_interpreter *by) {
-  return run->node < run->graph->nodes.count ? run_node(run, by) : leave(run, by);
-}
-
 fnz_status fnzi_frames_run(fnzi_run_state *run, const fnzi_interpreter *by) {
   while (run->frames.count > 1 || run->node < run->graph->nodes.count) {
-    fnz_status status = step(run, by);
+    fnz_status status = run->node < run->graph->nodes.count ? run_node(run, by) : leave(run, by);
     if (status == FNZ_OK)
       continue;
     const frame *f = top(run);

@@ -65,12 +65,6 @@ static fnz_status take_array(fnzi_run_state *run, size_t k, size_t *taken) {
   return FNZ_OK;
 }
 
-static bool is_called(const fnzi_run_state *run, size_t k, const char *name) {
-  const char *full = run->bindings[k].name;
-  return takes_array(run, k) &&
-         (strcmp(graph_name(run, k), name) == 0 || (full != NULL && strcmp(full, name) == 0));
-}
-
 /* "output.K" of this program. */
 static bool is_result(const fnzi_run_state *run, const char *name) {
   static const char prefix[] = "output.";
@@ -89,9 +83,12 @@ static bool is_result(const fnzi_run_state *run, const char *name) {
 }
 
 static bool is_known(const fnzi_run_state *run, const char *name) {
-  for (size_t k = 0; k < run->graph->ninputs; k++)
-    if (is_called(run, k, name))
+  for (size_t k = 0; k < run->graph->ninputs; k++) {
+    const char *full = run->bindings[k].name;
+    if (takes_array(run, k) &&
+        (strcmp(graph_name(run, k), name) == 0 || (full != NULL && strcmp(full, name) == 0)))
       return true;
+  }
   return is_result(run, name);
 }
 

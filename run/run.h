@@ -32,7 +32,7 @@ typedef struct fnzi_run_shown {
   const void *tensor, *memory;
   const fnz_geometry *geometry;
 } fnzi_run_shown;
-typedef fnz_status fnzi_see(void *user, const fnzi_run_shown *sight);
+typedef fnz_status fnzi_see(void *user, const fnzi_run_shown *shown);
 
 typedef struct fnzi_run_options {
   const fnz_arrays *inputs; /* not used by a backend of hashes */

@@ -6,17 +6,17 @@
 
 #include <stdio.h>
 
-static fnz_status see(void *user, const fnzi_run_shown *sight) {
+static fnz_status see(void *user, const fnzi_run_shown *shown) {
   fnzi_sharing *s = user;
-  if (sight->k >= FNZI_SHARING_MOST)
+  if (shown->k >= FNZI_SHARING_MOST)
     return FNZ_OK;
-  fnzi_sharing_sight *to = sight->is_input ? &s->inputs[sight->k] : &s->outputs[sight->k];
-  to->tensor = sight->tensor;
-  to->memory = sight->memory;
-  to->geometry = *sight->geometry;
-  for (uint32_t d = 0; d < sight->geometry->rank; d++) {
-    to->sizes[d] = sight->geometry->sizes[d];
-    to->strides[d] = sight->geometry->strides[d];
+  fnzi_sharing_sight *to = shown->is_input ? &s->inputs[shown->k] : &s->outputs[shown->k];
+  to->tensor = shown->tensor;
+  to->memory = shown->memory;
+  to->geometry = *shown->geometry;
+  for (uint32_t d = 0; d < shown->geometry->rank; d++) {
+    to->sizes[d] = shown->geometry->sizes[d];
+    to->strides[d] = shown->geometry->strides[d];
   }
   to->geometry.sizes = to->sizes;
   to->geometry.strides = to->strides;

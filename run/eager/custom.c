@@ -86,13 +86,6 @@ static fnz_status check_places(const fnzi_act *s, const places *all) {
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
-  FNZI_NEW(&s->in->run.scratch, twin->nparams, out);
-  for (size_t i = 0; i < twin->nparams; i++)
-    (*out)[i] = s->args[fnzi_op_param(s->op, twin->params[i].name)];
-  return FNZ_OK;
-}
-
 /* Writes the new values of one argument: a tensor, or the tensors of a list in their order. */
 static fnz_status write_param(fnzi_act *s, const fnzi_param *p, const places *all, size_t at,
                               fnz_handle *values) {
@@ -117,18 +110,12 @@ static fnz_status write_all(fnzi_act *s, const places *all, fnz_handle *values) 
   return FNZ_OK;
 }
 
-static fnz_status give_all(fnzi_act *s, const places *all, const fnz_handle *values) {
-  for (size_t i = 0; i < all->nreturned; i++)
-    FNZ_TRY(all->data[i].written ? fnzi_act_push(s, all->data[i].target)
-                                 : fnzi_act_keep(s, all->data[i].expected, values[i]));
-  return FNZ_OK;
-}
-
 static fnz_status take_all(fnzi_act *s, const places *all, fnz_handle *values) {
   fnz_backend *backend = s->in->run.backend;
   fnz_status status = write_all(s, all, values);
-  if (status == FNZ_OK)
-    status = give_all(s, all, values);
+  for (size_t i = 0; status == FNZ_OK && i < all->nreturned; i++)
+    status = all->data[i].written ? fnzi_act_push(s, all->data[i].target)
+                                  : fnzi_act_keep(s, all->data[i].expected, values[i]);
   for (size_t i = 0; i < all->count; i++)
     if (values[i])
       backend->release(backend->self, values[i]);
@@ -146,7 +133,9 @@ fnz_status fnzi_act_custom(fnzi_act *s) {
                      "%s writes an argument and has no functional form", s->op->name);
   FNZ_TRY(find_places(s, &all));
   FNZ_TRY(check_places(s, &all));
-  FNZ_TRY(twin_args(s, twin, &args));
+  FNZI_NEW(&s->in->run.scratch, twin->nparams, &args);
+  for (size_t i = 0; i < twin->nparams; i++)
+    args[i] = s->args[fnzi_op_param(s->op, twin->params[i].name)];
   FNZI_NEW(&s->in->run.scratch, all.count, &expected);
   FNZI_NEW(&s->in->run.scratch, all.count, &values);
   for (size_t i = 0; i < all.count; i++)

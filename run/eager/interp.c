@@ -202,8 +202,8 @@ static fnz_status show(fnzi_interp *in, bool is_input, size_t k, const fnz_arg *
   const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(in, arg->u.value) : NULL;
   if (t == NULL)
     return FNZ_OK;
-  const fnzi_run_shown sight = {is_input, k, t, t->memory, t->g};
-  return in->run.options->see(in->run.options->user, &sight);
+  const fnzi_run_shown shown = {is_input, k, t, t->memory, t->g};
+  return in->run.options->see(in->run.options->user, &shown);
 }
 
 static fnz_status show_all(fnzi_interp *in) {

@@ -15,7 +15,7 @@ static bool sizes_fit(const fnzi_pane *w) {
 }
 
 /* Holds for the windows of all rules: no tensor reaches over the end of its memory. */
-static fnz_status check_pane(fnzi_interp *in, const fnzi_run_memory *memory, const fnzi_pane *w) {
+static fnz_status check_window(fnzi_interp *in, const fnzi_run_memory *memory, const fnzi_pane *w) {
   size_t cell = in->run.backend->cell_bytes(in->run.backend->self, w->dtype);
   fnz_geometry g = fnzi_pane_geometry(w);
   int64_t low, high;
@@ -34,18 +34,6 @@ static void set_geometry(const fnzi_pane *w, int64_t *numbers, fnz_geometry *out
   *out = fnzi_pane_geometry(w);
   out->sizes = numbers;
   out->strides = numbers + w->rank;
-}
-
-static fnz_status keep_geometry(fnzi_interp *in, const fnzi_run_memory *memory, const fnzi_pane *w,
-                                const fnz_geometry **out) {
-  fnz_geometry *g;
-  int64_t *numbers;
-  FNZ_TRY(check_pane(in, memory, w));
-  FNZI_NEW(&in->run.arena, 1, &g);
-  FNZI_NEW(&in->run.arena, 2 * (size_t)w->rank, &numbers);
-  set_geometry(w, numbers, g);
-  *out = g;
-  return FNZ_OK;
 }
 
 /* --- Tensors ---------------------------------------------------------------------------------- */
@@ -75,7 +63,7 @@ static fnz_status take_tensor(fnzi_interp *in, uint32_t rank, fnzi_eager **out) 
 fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_run_memory *memory, const fnzi_pane *w,
                              fnzi_eager **out) {
   fnzi_eager *t;
-  FNZ_TRY(check_pane(in, memory, w));
+  FNZ_TRY(check_window(in, memory, w));
   FNZ_TRY(take_tensor(in, w->rank, &t));
   set_geometry(w, t->numbers, t->own);
   t->g = t->own;
@@ -100,8 +88,15 @@ void fnzi_eager_end(fnzi_interp *in, fnzi_eager *t) {
 }
 
 fnz_status fnzi_eager_reshape(fnzi_interp *in, fnzi_eager *t, const fnzi_pane *w) {
+  fnz_geometry *g;
+  int64_t *numbers;
   fnzi_eager_forget(in, t);
-  return keep_geometry(in, t->memory, w, &t->g);
+  FNZ_TRY(check_window(in, t->memory, w));
+  FNZI_NEW(&in->run.arena, 1, &g);
+  FNZI_NEW(&in->run.arena, 2 * (size_t)w->rank, &numbers);
+  set_geometry(w, numbers, g);
+  t->g = g;
+  return FNZ_OK;
 }
 
 fnz_status fnzi_eager_unary(fnzi_interp *in, const char *name, fnz_handle value, fnz_dtype dtype,

@@ -144,7 +144,7 @@ typedef struct looping {
   const fnz_op *twin;
   const fnz_arg *args;
   fnzi_eager *target;
-  fnzi_eager **copies;  /* per argument: of what is read before anything is written, or NULL */
+  fnzi_eager **copies;  /* per argument: a copy where eager reads all of it first, or NULL */
   const int64_t *index; /* of the element at work, in the target */
   struct {
     fnz_handle *data;
@@ -356,14 +356,6 @@ static fnz_status push_aliased(fnzi_act *s, uint32_t alias) {
   return FNZ_OK;
 }
 
-/* Plain results precede those that are arguments, in ATen. */
-static size_t plain_returns(const fnz_op *op) {
-  size_t count = 0;
-  for (size_t i = 0; i < op->nreturns; i++)
-    count += op->returns[i].alias == 0;
-  return count;
-}
-
 /* The recorded geometry of each result; NULL where the program has none. */
 static fnz_status recorded_results(fnzi_act *s, size_t count, const fnz_geometry ***out) {
   fnz_arg *results;
@@ -397,12 +389,14 @@ static fnz_status write_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *ar
 
 static fnz_status write_targets(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
                                 fnzi_eager **targets, size_t count) {
-  size_t nplain = plain_returns(s->op);
+  size_t nplain = 0; /* results that are no arguments precede those that are, in ATen */
   const fnz_geometry **recorded;
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
   if (is_idle(s, twin, args, targets, count))
     return FNZ_OK;
+  for (size_t i = 0; i < s->op->nreturns; i++)
+    nplain += s->op->returns[i].alias == 0;
   FNZ_TRY(recorded_results(s, nplain + count, &recorded));
   for (size_t i = 0; i < count; i++)
     FNZ_TRY(fnzi_act_check(s, twin, args, targets[i], recorded[nplain + i]));

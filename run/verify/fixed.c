@@ -11,24 +11,19 @@
 
 /* --- Running both ----------------------------------------------------------------------------- */
 
-/* `entered` is for the functional program; the options have that of the original. */
-static fnz_status run_both(fnzi_ver_results *r, const fnz_program *functional, fnz_backend *backend,
-                           fnzi_run_options options, unsigned char *entered) {
-  FNZ_TRY(fnzi_results_keep(r, backend, &options));
-  options.entered = entered;
-  return fnzi_results_meet(r, functional, backend, &options);
-}
-
-/* Ends the backend. A program is not compared with itself, only run on memory: as a functional one
- * it might be refused. */
+/* Ends the backend. `entered` is for the functional program; the options have that of the original.
+ * A program is not compared with itself, only run on memory: as a functional one it might be
+ * refused. */
 static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
                                const fnz_program *functional, fnz_backend *owned,
                                fnzi_run_options options, unsigned char *entered) {
   fnzi_ver_results r;
   fnzi_results_init(&r, ctx);
   fnzi_results_start(&r, original, options.inputs != NULL);
-  fnz_status status = functional == original ? fnzi_results_keep(&r, owned, &options)
-                                             : run_both(&r, functional, owned, options, entered);
+  fnz_status status = fnzi_results_keep(&r, owned, &options);
+  options.entered = entered;
+  if (status == FNZ_OK && functional != original)
+    status = fnzi_results_meet(&r, functional, owned, &options);
   fnzi_results_free(&r);
   fnz_backend_destroy(owned);
   return status;
