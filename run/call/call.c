@@ -1,11 +1,11 @@
-/* call.c - fnz_call(): which backend, the call itself, and its results on the stack. */
+/* call.c - fnz_call(): finds the backend, calls it, and puts the results on the stack. */
 #include "run/call/stack.h"
 
 #include "run/run.h"
 
 /* --- Devices ---------------------------------------------------------------------------------- */
 
-/* A tensor of one element without dimensions on the CPU may stand among tensors of any device. */
+/* A CPU tensor of one element without dimensions may be mixed with tensors of any device. */
 static bool is_cpu_scalar(fnz_eager tensor) {
   return strcmp(tensor.backend->name, "cpu") == 0 && fnz_eager_geometry(tensor)->rank == 0;
 }
@@ -57,7 +57,7 @@ static bool may_move(const fnz_op *op, size_t i, fnz_eager tensor) {
   return !op->params[i].is_write && !op->params[i].is_list && (unchecked || is_cpu_scalar(tensor));
 }
 
-/* Single tensors; a list that is mixed is refused. */
+/* Moves single tensors; a mixed list is refused. */
 static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backend *backend) {
   size_t tensors = fnz_stack_tensors(stack, i);
   for (size_t k = 0; k < tensors; k++) {
@@ -76,7 +76,7 @@ static fnz_status align(fnz_stack *stack, const fnz_op *op, size_t i, fnz_backen
   return FNZ_OK;
 }
 
-/* The usual case, seen without asking the tensors: single ones, all of one backend. */
+/* The usual case, found without the geometry of tensors: single ones, all of one backend. */
 static bool have_one_backend(const fnz_stack *stack, fnz_backend **out) {
   fnz_backend *found = NULL;
   for (size_t i = 0; i < stack->count; i++) {
@@ -109,7 +109,7 @@ static bool is_tensor(const fnzi_param *p) {
   return p->type == FNZI_TYPE_TENSOR;
 }
 
-/* A number came as a tensor of one element. */
+/* A number is returned as a tensor of one element. */
 static fnz_status put_number(fnz_stack *stack, size_t place, fnz_eager tensor) {
   const fnz_geometry *g = fnz_eager_geometry(tensor);
   unsigned char cell[16];
@@ -168,7 +168,7 @@ static size_t count_lists(const fnz_op *op) {
   return lists;
 }
 
-/* How long each of several lists is; NULL for one, which takes what the other results leave. */
+/* The lengths of several lists; NULL for one list, which takes what the other results leave. */
 static fnz_status find_lengths(fnz_stack *stack, const fnz_op *op, size_t lists, size_t **out) {
   *out = NULL;
   if (lists < 2)
@@ -179,7 +179,7 @@ static fnz_status find_lengths(fnz_stack *stack, const fnz_op *op, size_t lists,
   return FNZ_OK;
 }
 
-/* What came for all results; `at` of it are placed. */
+/* The handles of all results; the first `at` are placed. */
 typedef struct arrived {
   fnz_backend *backend;
   const fnz_handle *handles;
@@ -213,7 +213,7 @@ static fnz_status put_results(fnz_stack *stack, const fnz_op *op, arrived *a) {
   fnz_status status = FNZ_OK;
   for (size_t k = 0; status == FNZ_OK && k < op->nreturns; k++)
     status = put_result(stack, op, k, a);
-  for (; a->at < a->count; a->at++) /* what no result of the schema took */
+  for (; a->at < a->count; a->at++) /* no result of the schema took these */
     fnz_eager_release((fnz_eager){a->backend, a->handles[a->at]});
   return status;
 }

@@ -61,7 +61,7 @@ static const char *declared_as(const fnzi_param *p) {
   return p->is_list ? type->list : p->optional ? type->optional : type->single;
 }
 
-/* pin_memory means nothing to any backend. */
+/* No backend uses pin_memory. */
 static bool is_omitted(const fnzi_param *p) {
   const char *text = declared_as(p);
   return (text && !*text) || (p->optional && strcmp(p->name, "pin_memory") == 0);
@@ -73,7 +73,7 @@ static bool is_tensor(const fnzi_param *p) {
   return p->type == FNZI_TYPE_TENSOR;
 }
 
-/* A result that C hands out: one that is no written argument. */
+/* A result of the C function: one that is no written argument. */
 static bool is_result(const fnzi_param *p) {
   return !p->is_write;
 }

@@ -1,4 +1,4 @@
-/* convert.c - arguments as a schema wants them: in their places, with defaults, converted as
+/* convert.c - arguments as a schema takes them: in their places, with defaults, converted as
  * PyTorch's argument parser does. */
 #include "run/call/stack.h"
 
@@ -21,7 +21,7 @@ static bool is_below(const fnz_arg *arg, int64_t count) {
   return arg->u.i >= 0 && arg->u.i < count;
 }
 
-/* What was given, for messages. */
+/* The given type, for messages. */
 static const char *arg_text(const fnz_arg *arg, char out[80]) {
   static const char *const names[] = {[FNZ_ARG_DEFAULT] = "nothing",
                                       [FNZ_ARG_NONE] = "None",
@@ -201,7 +201,7 @@ static fnz_status fill_default(fnz_stack *stack, const fnz_op *op, size_t i) {
   return FNZ_OK;
 }
 
-/* The place of entry i of those pushed; `at` is where it stands if it has no name. */
+/* The place of pushed entry i; `at` is that of an entry without a name. */
 static fnz_status place_of(const fnz_stack *stack, const fnz_op *op, size_t i, size_t positional,
                            size_t *out) {
   const char *name = stack->entries[i].name;
@@ -216,7 +216,7 @@ static fnz_status place_of(const fnz_stack *stack, const fnz_op *op, size_t i, s
   return FNZ_OK;
 }
 
-/* Arguments with names go to their places; those that were not given are DEFAULT. */
+/* Puts named arguments into their places; missing ones are DEFAULT. */
 static fnz_status order(fnz_stack *stack, const fnz_op *op, size_t positional) {
   size_t count = stack->count, place;
   fnz_arg *args;

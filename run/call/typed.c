@@ -1,9 +1,8 @@
-/* typed.c - C values onto the stack and off it, for the generated functions of <fnz/ops.h>. */
+/* typed.c - pushes C values and takes them, for the generated functions of <fnz/ops.h>. */
 #include "run/call/typed.h"
 
 /* The C type of a tag is int64_t, double, bool, fnz_dtype, fnz_memory_format, fnz_eager, a string,
- * or an fnz_arg for a Scalar, whose own tag says what it is; FNZ_ARG_DEFAULT stands for that one.
- */
+ * or for a Scalar, here FNZ_ARG_DEFAULT, an fnz_arg with a tag of its own. */
 static void push_at(fnz_stack *stack, fnz_tag tag, const void *values, size_t i) {
   switch (tag) {
   case FNZ_ARG_INT:

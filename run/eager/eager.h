@@ -1,5 +1,4 @@
-/* eager.h - the aliasing interpreter: tensors that are windows into memory, and the operator that
- * is at work.
+/* eager.h - the aliasing interpreter: its tensors, which are windows into memory, and its rules.
  *
  * It is the yardstick of the library, and shares no rule for views or writes with views/,
  * mutations/ or functionalize/ on purpose. From the bottom up:
@@ -69,7 +68,7 @@ typedef enum fnzi_eag_outcome {
   FNZI_EAG_COMPUTE /* no alias: the backend computes it */
 } fnzi_eag_outcome;
 
-/* The operator at work. */
+/* The operator that is performed. */
 typedef struct fnzi_act {
   fnzi_interp *in;
   fnz_context *ctx;
@@ -173,8 +172,8 @@ FNZ_MUST_CHECK fnz_status fnzi_eager_lower(fnzi_interp *in, const fnz_op *op, co
 FNZ_MUST_CHECK fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *args,
                                            size_t nargs, const fnz_geometry *const *expected,
                                            fnz_handle *outputs, size_t count);
-/* Results of the operator at work: a tensor; a window into self; new memory for a computed value, a
- * value of 0 being None. Recorded strides are those of eager; NULL when the program has none. */
+/* Results of the operator: a tensor; a window into self; new memory for a computed value, 0 being
+ * None. Recorded strides are those of eager; NULL when the program has none. */
 FNZ_MUST_CHECK fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor);
 FNZ_MUST_CHECK fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w);
 FNZ_MUST_CHECK fnz_status fnzi_act_keep(fnzi_act *s, const fnz_geometry *recorded,

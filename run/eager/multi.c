@@ -107,7 +107,7 @@ fnz_status fnzi_act_at_least(fnzi_act *s) {
 
 /* --- einsum ----------------------------------------------------------------------------------- */
 
-/* Strides of the dimensions that a letter (0 stands for the ellipsis) names, summed. */
+/* The summed strides of the dimensions with one letter (0: the ellipsis). */
 typedef struct label_row {
   int64_t size, stride;
   bool used;

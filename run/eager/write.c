@@ -145,7 +145,7 @@ typedef struct looping {
   const fnz_arg *args;
   fnzi_eager *target;
   fnzi_eager **copies;  /* per argument: a copy where eager reads all of it first, or NULL */
-  const int64_t *index; /* of the element at work, in the target */
+  const int64_t *index; /* of the current element, in the target */
   struct {
     fnz_handle *data;
     size_t count, capacity;

@@ -9,7 +9,7 @@ typedef struct chosen {
   fnzi_act *s;
   fnzi_eager *target, *mask, *number; /* number NULL: it is an argument */
   fnz_arg plain;
-  const int64_t *index; /* of the element at work */
+  const int64_t *index; /* of the current element */
 } chosen;
 
 static fnz_backend *backend_of(const chosen *c) {
