@@ -34,9 +34,9 @@ typedef struct fnz_functionalize_options {
   const char *const *deny;
   size_t ndeny;
   /** Of programs with symbolic sizes: compares what was made with the original at sizes where other
-   * decisions may be right, as fnz_verify() does; the original with itself, to see whether it runs
-   * there. Where it says no, a guard keeps such sizes out.
-   * NULL: guards keep out all sizes at which the pass would make other nodes. */
+   * decisions may be right, as fnz_verify_hashes() does; the original with itself, to see whether
+   * it runs there. Where it says no, a guard keeps such sizes out. NULL: guards keep out all sizes
+   * at which the pass would make other nodes. */
   fnz_status (*check)(fnz_context *ctx, const fnz_program *original, const fnz_program *functional,
                       const fnz_arrays *inputs, int trials);
   /** Of a program that was read and not checked yet; of one with symbolic sizes at each choice that
@@ -47,8 +47,8 @@ typedef struct fnz_functionalize_options {
 } fnz_functionalize_options;
 #define FNZ_FUNCTIONALIZE_OPTIONS_INIT                                                             \
   {                                                                                                \
-    sizeof(fnz_functionalize_options), FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS, NULL, 0, fnz_verify,     \
-        fnz_program_check_types                                                                    \
+    sizeof(fnz_functionalize_options), FNZ_VIEWS_COPY, FNZ_STATE_OUTPUTS, NULL, 0,                 \
+        fnz_verify_hashes, fnz_program_check_types                                                 \
   }
 
 /** Rewrites a program so that no operator writes an argument and (unless FNZ_VIEWS_KEEP) no result
@@ -180,6 +180,12 @@ FNZ_MUST_CHECK FNZ_API fnz_status fnz_run_with(fnz_context *ctx, const fnz_progr
 FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify(fnz_context *ctx, const fnz_program *original,
                                              const fnz_program *functional,
                                              const fnz_arrays *inputs, int trials);
+
+/** The same without inputs, for two programs, neither NULL. A static program that calls this and
+ * not fnz_verify() is linked without kernels over numbers. */
+FNZ_MUST_CHECK FNZ_API fnz_status fnz_verify_hashes(fnz_context *ctx, const fnz_program *original,
+                                                    const fnz_program *functional,
+                                                    const fnz_arrays *inputs, int trials);
 
 /** What a comparison has seen. Bodies are the graphs of higher-order operators, of both programs:
  * what was found equal holds for those that were run. */

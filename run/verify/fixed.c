@@ -179,7 +179,7 @@ static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials,
 
 fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
                                 const fnz_program *functional, const fnz_arrays *inputs,
-                                fnz_verify_report *report) {
+                                fnzi_ver_create_numbers *create, fnz_verify_report *report) {
   fnz_backend *backend;
   if (inputs == NULL)
     return FNZ_OK;
@@ -190,7 +190,7 @@ fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
              fnzi_node_target(lacking));
     return FNZ_OK;
   }
-  FNZ_TRY(fnz_cpu_backend_create(ctx, 0, &backend));
+  FNZ_TRY(create(ctx, 0, &backend));
   fnzi_run_options options = {.inputs = inputs};
   fnz_status status = compare_over(ctx, original, functional, backend, options, NULL);
   report->numbers = status == FNZ_OK;

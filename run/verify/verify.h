@@ -11,10 +11,14 @@
 FNZ_MUST_CHECK fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
                                             const fnz_program *functional, int trials,
                                             fnz_verify_report *report);
-/* Only on the numbers given, if there are any and kernels for them. */
+/* Only on the numbers given, if there are any and kernels for them. `create` is
+ * fnz_cpu_backend_create(): what compares hashes alone is linked without it. */
+typedef fnz_status fnzi_ver_create_numbers(fnz_context *ctx, int threads, fnz_backend **out);
 FNZ_MUST_CHECK fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
                                                const fnz_program *functional,
-                                               const fnz_arrays *inputs, fnz_verify_report *report);
+                                               const fnz_arrays *inputs,
+                                               fnzi_ver_create_numbers *create,
+                                               fnz_verify_report *report);
 /* Hashes for both programs have to be per byte: some memory is read as two dtypes. */
 FNZ_MUST_CHECK fnz_status fnzi_needs_bytes(fnz_context *ctx, const fnz_program *a,
                                            const fnz_program *b, bool *out);
@@ -27,6 +31,12 @@ FNZ_MUST_CHECK fnz_status fnzi_verify_sizes(fnz_context *ctx, const fnz_program 
                                             const fnz_program *functional, int trials,
                                             fnzi_ver_check_types *check_types,
                                             fnz_verify_report *report);
+
+/* Over hashes, of fixed or symbolic sizes, and weights as the options say. */
+FNZ_MUST_CHECK fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
+                                             const fnz_program *functional,
+                                             const fnz_verify_options *options,
+                                             fnz_verify_report *out);
 
 /* The numbers in weights of one name (DIFFERENT). */
 FNZ_MUST_CHECK fnz_status fnzi_compare_weights(fnz_context *ctx, const fnz_program *a,
