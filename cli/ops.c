@@ -21,7 +21,9 @@ static int start(cli_ops_call *ops) {
   };
   for (int i = 0; i < CLI_BACKENDS; i++) {
     ops->names[i] = rows[i].name;
-    CLI_TRY(cli_check(ops->call, rows[i].make(ops->call->ctx, &ops->backends[i]), NULL));
+    fnz_status status = rows[i].make(ops->call->ctx, &ops->backends[i]);
+    if (status != FNZ_UNSUPPORTED) /* a backend that is not built serves nothing */
+      CLI_TRY(cli_check(ops->call, status, NULL));
   }
   return CLI_DONE;
 }
@@ -55,7 +57,8 @@ int cli_ops_know(cli_ops_call *ops, const fnz_op *op, cli_facts *out) {
   *out = (cli_facts){.op = op};
   fnz_op_get_rule(op, &out->rule);
   for (int i = 0; i < CLI_BACKENDS; i++)
-    CLI_TRY(ask_kernel(ops, i, op, &out->kernels[i]));
+    if (ops->backends[i])
+      CLI_TRY(ask_kernel(ops, i, op, &out->kernels[i]));
   fnz_buffer_free(ops->call->ctx, &ops->example);
   CLI_TRY(cli_check(ops->call, fnz_op_write_example(ops->call->ctx, op, &ops->example), NULL));
   out->example = ops->example.data;

@@ -1,0 +1,20 @@
+# The program in the README without numbers: it functionalizes, verifies and writes, and stripped it has MOST bytes at most.
+cmake_minimum_required(VERSION 3.22)
+
+function(must)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE text ERROR_VARIABLE text)
+  if(NOT code EQUAL 0)
+    list(JOIN ARGN " " command)
+    message(FATAL_ERROR "${command}\nexit ${code}\n${text}")
+  endif()
+endfunction()
+
+set(input ${ROOT}/fixtures/cli/slice_write.fnz)
+must(${STRIP} -o ${WORK}/stripped ${EXE})
+file(SIZE ${WORK}/stripped bytes)
+if(bytes GREATER MOST)
+  message(FATAL_ERROR "${bytes} bytes are more than ${MOST}: does a check of hashes need kernels over numbers?")
+endif()
+must(${WORK}/stripped ${input} ${WORK}/out.cbor)
+must(${FNZ} verify ${input} ${WORK}/out.cbor)
+message(STATUS "${bytes} bytes")
