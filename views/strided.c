@@ -90,6 +90,32 @@ fnz_status fnzi_diagonal_reverse(const fnzi_reverse *r, fnzi_emitted *out) {
   return fnzi_emit_base(r, FNZI_EMIT_DIAGONAL_SCATTER, args, 5, out);
 }
 
+/* In a tall matrix the diagonal continues after a row without: of rows * width elements every
+ * (width + 1)-th is on it. */
+fnz_status fnzi_view_diagonals(fnz_context *ctx, const fnz_op *op, const fnz_geometry *self,
+                               bool wraps, fnzi_view_diagonal out[2], size_t *n) {
+  fnzi_view_diagonal main = {self->rank ? self->sizes[0] : 0, 0, self->offset};
+  bool equal = self->rank > 1;
+  for (uint32_t d = 0; d < self->rank; d++) {
+    equal = equal && (self->rank == 2 || self->sizes[d] == self->sizes[0]);
+    main.count = self->sizes[d] < main.count ? self->sizes[d] : main.count;
+    main.stride = fnzi_wrap_add(main.stride, self->strides[d]);
+  }
+  if (!equal)
+    return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
+                     "%s: self has %u dimensions; at least 2, and of equal sizes beyond 2",
+                     op->name, self->rank);
+  *n = 0;
+  out[(*n)++] = main;
+  int64_t rows = self->sizes[0], width = self->sizes[1];
+  if (!wraps || self->rank != 2 || width == 0 || rows - 1 <= width)
+    return FNZ_OK;
+  int64_t rest = rows - rows / (width + 1) - width;
+  int64_t skipped = fnzi_wrap_mul(self->strides[0], width + 1);
+  out[(*n)++] = (fnzi_view_diagonal){rest, main.stride, fnzi_wrap_add(self->offset, skipped)};
+  return FNZ_OK;
+}
+
 /* --- unfold(self, dimension, size, step) --------------------------------------------------
  *   forward   windows of `size` places every `step`; the window's places are a new last dimension
  *   reverse   base' = as_strided_scatter(base, view, ...) on the dense base, so that what no window

@@ -62,6 +62,18 @@ FNZ_MUST_CHECK fnz_status fnzi_view_step_reverse(const fnzi_emitter *emit,
                                                  const fnzi_view_step *step, fnzi_emitted base,
                                                  fnzi_emitted window, fnzi_emitted *out);
 
+/* --- The places of fill_diagonal_ (strided.c) --------------------------------------------------
+ */
+/* `count` elements, `stride` apart, from `offset` of the storage on. */
+typedef struct fnzi_view_diagonal {
+  int64_t count, stride, offset;
+} fnzi_view_diagonal;
+/* The main diagonal of a matrix, or of a tensor of equal sizes; with `wraps` also its continuation
+ * in a tall matrix, which starts after width + 1 rows: *n of them. BOUNDS for other tensors. */
+FNZ_MUST_CHECK fnz_status fnzi_view_diagonals(fnz_context *ctx, const fnz_op *op,
+                                              const fnz_geometry *self, bool wraps,
+                                              fnzi_view_diagonal out[2], size_t *n);
+
 /* --- From one window to a smaller one (path.c) ------------------------------------------------ */
 enum { FNZI_MAX_STEPS = 2 * FNZ_MAX_RANK + 4 };
 

@@ -154,15 +154,14 @@ static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
 }
 
 /* --- fill_diagonal_ --------------------------------------------------------------------------- */
-/* `count` places of self, `stride` apart, from `offset` on. */
-static fnz_status fill_places(fnz_world *world, fnz_tensor *self, int64_t count, int64_t stride,
-                              int64_t offset, fnz_arg number) {
+static fnz_status fill_diagonal(fnz_world *world, fnz_tensor *self, const fnzi_view_diagonal *at,
+                                fnz_arg number) {
   fnzi_request holder = {0};
   fnz_arg args[4] = {{0}};
   fnz_tensor *places;
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, &count, 1, &args[1]));
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, &stride, 1, &args[2]));
-  args[3] = fnzi_arg_int(offset);
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &at->count, 1, &args[1]));
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, &at->stride, 1, &args[2]));
+  args[3] = fnzi_arg_int(at->offset);
   fnz_status status =
       fnzi_open_window(world, self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
   if (status == FNZ_OK)
@@ -171,28 +170,17 @@ static fnz_status fill_places(fnz_world *world, fnz_tensor *self, int64_t count,
   return status;
 }
 
-/* fill_diagonal_(self, value, wrap): with `wrap` the diagonal of a tall matrix starts again after
- * each width + 1 rows. */
+/* fill_diagonal_(self, value, wrap) */
 static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
   fnz_tensor *self = fnzi_tensor_arg(r, 0);
   const fnz_geometry g = *fnzi_geometry(self);
   bool wraps = fnzi_arg_get(r->op, r->args, r->op->nparams, 2).u.i != 0;
-  int64_t count = g.rank ? g.sizes[0] : 0, stride = 0;
-  for (uint32_t d = 0; d < g.rank; d++) {
-    if (g.rank > 2 && g.sizes[d] != g.sizes[0])
-      count = -1;
-    stride += g.strides[d];
-    count = g.sizes[d] < count ? g.sizes[d] : count;
-  }
-  if (g.rank < 2 || count < 0)
-    return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
-                     "%s: self has %u dimensions; at least 2, and of equal sizes beyond 2",
-                     r->op->name, g.rank);
+  fnzi_view_diagonal at[2];
+  size_t n;
+  FNZ_TRY(fnzi_view_diagonals(world->ctx, r->op, &g, wraps, at, &n));
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, FNZI_SPREAD_CONSTANT, NULL));
-  FNZ_TRY(fill_places(world, self, count, stride, g.offset, r->args[1]));
-  int64_t step = g.sizes[1] + 1, rest = (fnz_geometry_numel(&g) + step - 1) / step - count;
-  if (wraps && g.rank == 2 && g.sizes[0] > step && rest > 0)
-    FNZ_TRY(fill_places(world, self, rest, stride, g.offset + g.strides[0] * step, r->args[1]));
+  for (size_t k = 0; k < n; k++)
+    FNZ_TRY(fill_diagonal(world, self, &at[k], r->args[1]));
   return fnzi_give(world, r, self);
 }
 

@@ -184,39 +184,21 @@ static fnz_status fill_window(fnzi_job *job, const fnzi_array *self, const fnz_g
   return status;
 }
 
-/* In tall matrices the diagonal begins anew below, after a row without. */
-static fnz_status fill_wrapped(fnzi_job *job, const fnzi_array *self, fnz_geometry *w,
-                               int64_t *size) {
-  const fnz_geometry *g = &self->geometry;
-  if (named(job, "wrap").u.i == 0 || g->rank != 2 || g->sizes[0] <= g->sizes[1] + 1)
-    return FNZ_OK;
-  int64_t step = g->sizes[1] + 1;
-  *size = (fnz_geometry_numel(g) + step - 1) / step - *size;
-  w->offset = g->offset + g->strides[0] * step;
-  return fill_window(job, self, w);
-}
-
 fnz_status fnzi_way_fill_diagonal(fnzi_job *job) {
   fnzi_array *self;
+  fnzi_view_diagonal at[2];
+  size_t n;
   FNZ_TRY(tensor_named(job, "self", &self));
-  const fnz_geometry *g = &self->geometry;
-  if (g->rank < 2)
-    return fnzi_job_fail(job, FNZ_CLASS_BOUNDS, "self has %u dimensions; at least 2", g->rank);
-  int64_t size = g->sizes[0] < g->sizes[1] ? g->sizes[0] : g->sizes[1], stride = 0;
-  for (uint32_t d = 0; d < g->rank; d++) {
-    if (g->rank > 2 && g->sizes[d] != g->sizes[0])
-      return fnzi_job_fail(job, FNZ_CLASS_BOUNDS,
-                           "dimension %u has size %lld, the first one %lld; all must be equal", d,
-                           (long long)g->sizes[d], (long long)g->sizes[0]);
-    stride =
-        (int64_t)((uint64_t)stride + (uint64_t)g->strides[d]); /* any number where sizes are 1 */
+  FNZ_TRY(
+      fnzi_view_diagonals(job->ctx, job->op, &self->geometry, named(job, "wrap").u.i != 0, at, &n));
+  for (size_t k = 0; k < n; k++) {
+    fnz_geometry w = self->geometry;
+    w.rank = 1;
+    w.sizes = &at[k].count;
+    w.strides = &at[k].stride;
+    w.offset = at[k].offset;
+    FNZ_TRY(fill_window(job, self, &w));
   }
-  fnz_geometry w = *g;
-  w.rank = 1;
-  w.sizes = &size;
-  w.strides = &stride;
-  FNZ_TRY(fill_window(job, self, &w));
-  FNZ_TRY(fill_wrapped(job, self, &w, &size));
   return fnzi_job_give_again(job, self);
 }
 
