@@ -152,7 +152,8 @@ static fnz_status check_body_results(const checking *c, uint32_t body, uint32_t 
   return FNZ_OK;
 }
 
-/* The results of an iteration are the inputs of the next one; a scan gives more, which it stacks. */
+/* The results of an iteration are the inputs of the next one; a scan gives more, which it stacks.
+ */
 static fnz_status check_turn(const checking *c, uint32_t body, uint32_t count) {
   const fnzi_graph *g = fnzi_graph_at(c->p, body);
   bool gives_more = c->hop->kind == FNZI_HOP_SCAN;

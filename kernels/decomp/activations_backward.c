@@ -44,7 +44,7 @@ static double number(const fnzi_steps *s, const char *name) {
 }
 
 /* --- Activations ------------------------------------------------------------------------------ */
-RECIPE(elu_backward) {
+DECOMP(elu_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self_or_result");
   double scale = number(s, "scale"), low = number(s, "alpha") * scale;
   double inside = number(s, "input_scale");
@@ -55,13 +55,13 @@ RECIPE(elu_backward) {
   fnzi_give_result(s, rounded(s, pick(s, below, MUL(grad, slope), times(s, grad, scale))));
 }
 
-RECIPE(leaky_relu_backward) {
+DECOMP(leaky_relu_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
   fnzi_array *less = times(s, grad, number(s, "negative_slope"));
   fnzi_give_result(s, rounded(s, pick(s, above(s, x, 0), grad, less)));
 }
 
-RECIPE(hardswish_backward) {
+DECOMP(hardswish_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
   fnzi_array *slope = plus(s, STEP(div__Scalar, V(x), F(3)), 0.5);
   fnzi_array *out = pick(s, STEP(ge__Scalar, V(x), I(3)), grad, MUL(grad, slope));
@@ -69,7 +69,7 @@ RECIPE(hardswish_backward) {
 }
 
 /* Eager's sixth is a 32-bit float for every type. */
-RECIPE(hardsigmoid_backward) {
+DECOMP(hardsigmoid_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
   fnzi_array *inside = STEP(logical_and, V(above(s, x, -3)), V(STEP(lt__Scalar, V(x), I(3))));
   fnzi_array *out = zeroed(s, times(s, grad, 1.0F / 6), STEP(logical_not, V(inside)));
@@ -77,7 +77,7 @@ RECIPE(hardsigmoid_backward) {
 }
 
 /* Of hardshrink and of softshrink: nothing comes through in the middle. */
-RECIPE(shrink_backward) {
+DECOMP(shrink_backward) {
   fnzi_array *grad = wide(s, s->call->op->params[0].name), *x = wide(s, "self");
   double half = number(s, "lambd");
   fnzi_array *inside =
@@ -85,14 +85,14 @@ RECIPE(shrink_backward) {
   fnzi_give_result(s, rounded(s, zeroed(s, grad, inside)));
 }
 
-RECIPE(softplus_backward) {
+DECOMP(softplus_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
   fnzi_array *scaled = times(s, x, number(s, "beta")), *z = STEP(exp, V(scaled));
   fnzi_array *out = DIV(MUL(grad, z), plus(s, z, 1));
   fnzi_give_result(s, rounded(s, pick(s, above(s, scaled, number(s, "threshold")), grad, out)));
 }
 
-RECIPE(mish_backward) {
+DECOMP(mish_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
   fnzi_array *t = STEP(tanh, V(STEP(log1p, V(STEP(exp, V(x))))));
   fnzi_array *rest = STEP(rsub__Scalar, V(MUL(t, t)), I(1));
@@ -101,7 +101,7 @@ RECIPE(mish_backward) {
 }
 
 /* The buffer is exp(-|x|). */
-RECIPE(log_sigmoid_backward) {
+DECOMP(log_sigmoid_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *z = wide(s, "buffer");
   fnzi_array *part = DIV(z, plus(s, z, 1));
   fnzi_array *slope =
@@ -109,7 +109,7 @@ RECIPE(log_sigmoid_backward) {
   fnzi_give_result(s, rounded(s, MUL(slope, grad)));
 }
 
-RECIPE(glu_backward) {
+DECOMP(glu_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *parts[2];
   uint32_t dim = fnzi_given_dim(s, "dim", x);
   int64_t half = fnzi_size(x, dim) / 2;
@@ -123,7 +123,7 @@ RECIPE(glu_backward) {
   fnzi_give_result(s, rounded(s, fnzi_joined(s, parts, 2, dim)));
 }
 
-RECIPE(prelu_kernel_backward) {
+DECOMP(prelu_kernel_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *w = wide(s, "weight");
   fnzi_array *up = above(s, x, 0);
   fnzi_give_result(s, rounded(s, pick(s, up, grad, MUL(w, grad))));
@@ -152,7 +152,7 @@ static bool is_whole(fnz_dtype dtype) {
   return dtype != FNZ_BOOL && fnzi_is_integer(dtype);
 }
 
-RECIPE(mse_loss_backward) {
+DECOMP(mse_loss_backward) {
   if (is_whole(fnzi_dtype_of(fnzi_given(s, "grad_output")))) {
     give_whole_mse(s);
     return;
@@ -173,17 +173,17 @@ static void give_bent(fnzi_steps *s, double edge, double outer, double inner) {
                    rounded(s, pick(s, STEP(le__Scalar, V(x), F(-edge)), STEP(neg, V(end)), out)));
 }
 
-RECIPE(smooth_l1_backward) {
+DECOMP(smooth_l1_backward) {
   double beta = number(s, "beta");
   give_bent(s, beta, 1, beta != 0 ? 1 / beta : 0);
 }
 
-RECIPE(huber_backward) {
+DECOMP(huber_backward) {
   double delta = number(s, "delta");
   give_bent(s, delta, delta, 1);
 }
 
-RECIPE(binary_cross_entropy_backward) {
+DECOMP(binary_cross_entropy_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
   fnzi_array *weight = wide(s, "weight");
   fnzi_array *spread = MUL(STEP(rsub__Scalar, V(x), I(1)), x);
@@ -192,7 +192,7 @@ RECIPE(binary_cross_entropy_backward) {
   fnzi_give_result(s, rounded(s, times(s, out, share(s, x))));
 }
 
-RECIPE(soft_margin_backward) {
+DECOMP(soft_margin_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
   fnzi_array *z = STEP(exp, V(MUL(STEP(neg, V(target)), x)));
   fnzi_array *slope = DIV(MUL(times(s, target, -share(s, x)), z), plus(s, z, 1));
@@ -200,7 +200,7 @@ RECIPE(soft_margin_backward) {
 }
 
 /* The class dimension of self is the one that target lacks. */
-RECIPE(nll_loss_backward) {
+DECOMP(nll_loss_backward) {
   fnzi_array *grad = wide(s, "grad_output"), *weight = wide(s, "weight");
   fnzi_array *self = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
   fnzi_array *total = wide(s, "total_weight");
@@ -248,21 +248,21 @@ static void give_around(fnzi_steps *s, fnzi_array *zeros, fnzi_array *window, si
   fnzi_give_result(s, fnzi_do(s, scatter, args, 2 + count));
 }
 
-RECIPE(select_backward) {
+DECOMP(select_backward) {
   fnzi_array *zeros = zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_named(s->call, "dim");
   fnzi_array *window = STEP(select__int, V(zeros), more[0], more[1]);
   give_around(s, zeros, window, FNZI_ATEN_select_scatter, more, 2);
 }
 
-RECIPE(slice_backward) {
+DECOMP(slice_backward) {
   fnzi_array *zeros = zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_named(s->call, "dim");
   fnzi_array *window = STEP(slice__Tensor, V(zeros), more[0], more[1], more[2], more[3]);
   give_around(s, zeros, window, FNZI_ATEN_slice_scatter, more, 4);
 }
 
-RECIPE(diagonal_backward) {
+DECOMP(diagonal_backward) {
   fnzi_array *zeros = zeros_of(s, "input_sizes");
   const fnz_arg *more = fnzi_named(s->call, "offset");
   fnzi_array *window = STEP(diagonal, V(zeros), more[0], more[1], more[2]);

@@ -4,11 +4,12 @@
 
 #include <stdio.h>
 
-/* --- The recipe ------------------------------------------------------------------------------- */
-fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *recipe) {
+/* --- The decomposition
+ * ------------------------------------------------------------------------------- */
+fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *decompose) {
   fnzi_steps s = {.call = call};
   fnzi_arena_init(&s.scratch, call->ctx);
-  recipe(&s);
+  decompose(&s);
   for (size_t i = 0; i < s.made.count; i++)
     fnzi_array_release(call->ctx, s.made.data[i]);
   FNZI_VEC_FREE(call->ctx, &s.made);
@@ -94,7 +95,7 @@ static fnz_status do_step(fnzi_steps *s, const fnz_op *op, const fnz_arg *args, 
                     .threads = s->call->threads,
                     .has_data = s->call->has_data};
   *count = 0;
-  if (!row || row->run == FNZI_RUN_made) /* recipes do not go round */
+  if (!row || row->run == FNZI_RUN_made) /* no decomposition is part of another */
     return fnzi_refuse(s->call, FNZ_CLASS_INTERNAL, "its part %s has no kernel of its own",
                        op->name);
   fnz_status status = fnzi_evaluate_request(&call, row, &from);

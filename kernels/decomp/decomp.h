@@ -1,11 +1,11 @@
 /* decomp.h - operators that are computed by others, one after the other: a row STEPS(operator,
- * name) of decomp.def, and a function that a RECIPE(name) opens.
+ * name) of decomp.def, and a function that a DECOMP(name) opens.
  *
- * A recipe runs as the row's shape rule, on the CPU and on the meta backend alike, and gives the
- * results with fnzi_give_result(). After a step has failed all further ones do nothing and return
- * NULL, and what is asked of NULL is 0, so a recipe need not look; s->status says it. What steps
- * make is released when the recipe ends. A step is an operator with a kernel of its own, never
- * another recipe. */
+ * A decomposition runs as the row's shape rule, on the CPU and on the meta backend alike, and gives
+ * the results with fnzi_give_result(). After a step has failed all further ones do nothing and
+ * return NULL, and what is asked of NULL is 0, so a decomposition need not look; s->status says it.
+ * What steps make is released when it ends. A step is an operator with a kernel of its own, never
+ * another decomposition. */
 #ifndef FNZI_DECOMP_H
 #define FNZI_DECOMP_H
 
@@ -23,8 +23,8 @@ typedef struct fnzi_steps {
 } fnzi_steps;
 
 typedef void fnzi_recipe_fn(fnzi_steps *s);
-FNZ_MUST_CHECK fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *recipe);
-#define RECIPE(name)                                                                               \
+FNZ_MUST_CHECK fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *decompose);
+#define DECOMP(name)                                                                               \
   static void name(fnzi_steps *s);                                                                 \
   fnz_status fnzi_shape_##name(fnzi_call *call) {                                                  \
     return fnzi_follow(call, name);                                                                \
@@ -52,7 +52,7 @@ static inline fnz_arg DTYPE(fnz_dtype dtype) {
 #define DEFAULT ((fnz_arg){.tag = FNZ_ARG_DEFAULT})
 #define INTS(...)                                                                                  \
   fnzi_ints(s, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
-/* In memory that lasts as long as the recipe; NONE when that fails. */
+/* In memory that lasts as long as the decomposition; NONE when that fails. */
 fnz_arg fnzi_ints(fnzi_steps *s, const int64_t *ints, size_t count);
 fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count);
 /* Room for so many arrays that lasts as long; NULL when that fails. */
@@ -89,8 +89,8 @@ void fnzi_broadcast_both(fnzi_steps *s, fnzi_array **a, fnzi_array **b);
 fnzi_array *fnzi_joined(fnzi_steps *s, fnzi_array *const *arrays, size_t count, int64_t dim);
 /* In another element type, or `a` itself. */
 fnzi_array *fnzi_as(fnzi_steps *s, fnzi_array *a, fnz_dtype dtype);
-/* `result` where eager has written it over `a`, in the type of `a`; the recipe stops when that
- * cannot hold it. */
+/* `result` where eager has written it over `a`, in the type of `a`; the decomposition stops when
+ * that cannot hold it. */
 fnzi_array *fnzi_over(fnzi_steps *s, const fnzi_array *a, fnzi_array *result);
 /* What losses end with, by argument "reduction": the array, its mean or its sum. */
 fnzi_array *fnzi_by_reduction(fnzi_steps *s, fnzi_array *a);
@@ -122,7 +122,7 @@ static inline fnz_dtype fnzi_dtype_of(const fnzi_array *a) {
 static inline int64_t fnzi_numel(const fnzi_array *a) {
   return a ? fnzi_array_numel(a) : 0;
 }
-/* The recipe ends with this refusal, unless it has failed before. */
+/* The decomposition ends with this refusal, unless it has failed before. */
 void fnzi_stop(fnzi_steps *s, fnz_class kind, const char *format, ...) FNZ_PRINTF(3, 4);
 /* The same for a status. */
 static inline void fnzi_note(fnzi_steps *s, fnz_status status) {

@@ -2,7 +2,7 @@
  * addcdiv and addcmul by the numbers in a tensor. */
 #include "kernels/decomp/decomp.h"
 
-RECIPE(norms) {
+DECOMP(norms) {
   size_t count = fnzi_given_count(s, "self");
   fnz_arg order = *fnzi_named(s->call, "ord"), dtype = *fnzi_named(s->call, "dtype");
   for (size_t i = 0; i < count; i++) {
@@ -36,10 +36,10 @@ static void each_with_scalar(fnzi_steps *s, size_t op) {
   }
 }
 
-RECIPE(addcdiv_list) {
+DECOMP(addcdiv_list) {
   each_with_scalar(s, FNZI_ATEN_addcdiv);
 }
 
-RECIPE(addcmul_list) {
+DECOMP(addcmul_list) {
   each_with_scalar(s, FNZI_ATEN_addcmul);
 }

@@ -112,7 +112,7 @@ static void open_conv(fnzi_steps *s, conv *c) {
   fnzi_note(s, fnzi_named_ints_of(s->call, "dilation", n, 1, c->dilations));
 }
 
-RECIPE(convolution_backward) {
+DECOMP(convolution_backward) {
   conv c;
   open_conv(s, &c);
   if (s->status != FNZ_OK)
@@ -137,7 +137,7 @@ static fnz_dtype wide(fnz_dtype dtype) {
   return dtype == FNZ_F16 || dtype == FNZ_BF16 ? FNZ_F32 : dtype;
 }
 
-RECIPE(layer_norm_backward) {
+DECOMP(layer_norm_backward) {
   fnzi_array *input = fnzi_given(s, "input"), *weight = fnzi_given(s, "weight");
   fnz_dtype dtype = fnzi_dtype_of(input), inner = wide(dtype);
   fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_out"), inner);
@@ -164,7 +164,7 @@ RECIPE(layer_norm_backward) {
   give_wanted(s, 2, fnzi_as(s, summed(s, grad, dims, outer, false), kept));
 }
 
-RECIPE(group_norm_backward) {
+DECOMP(group_norm_backward) {
   fnzi_array *input = fnzi_given(s, "input"), *weight = fnzi_given(s, "weight");
   fnz_dtype dtype = fnzi_dtype_of(input), inner = wide(dtype);
   int64_t n = fnzi_named_int(s->call, "N", 0), c = fnzi_named_int(s->call, "C", 0);
@@ -205,7 +205,7 @@ static fnzi_array *per_channel(fnzi_steps *s, fnzi_array *a, uint32_t rank, fnz_
   return a ? fnzi_along(s, fnzi_as(s, a, dtype), 1, rank) : NULL;
 }
 
-RECIPE(batch_norm_backward) {
+DECOMP(batch_norm_backward) {
   fnzi_array *input = fnzi_given(s, "input"), *weight = fnzi_given(s, "weight");
   fnz_dtype dtype = fnzi_dtype_of(input), inner = wide(dtype);
   uint32_t rank = fnzi_rank(input);
@@ -248,7 +248,7 @@ static void give_in_type(fnzi_steps *s, fnzi_array *back, fnz_dtype dtype) {
 
 /* Both gradients are differences of numbers that may be nearly the same: small floats are computed
  * in a larger type and rounded in the end. */
-RECIPE(softmax_backward) {
+DECOMP(softmax_backward) {
   fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "grad_output")), inner = wide(dtype);
   fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_output"), inner);
   fnzi_array *y = fnzi_as(s, fnzi_given(s, "output"), inner);
@@ -259,7 +259,7 @@ RECIPE(softmax_backward) {
   give_in_type(s, back, dtype);
 }
 
-RECIPE(log_softmax_backward) {
+DECOMP(log_softmax_backward) {
   fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "grad_output")), inner = wide(dtype);
   fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_output"), inner);
   fnzi_array *y = fnzi_as(s, fnzi_given(s, "output"), inner);
@@ -270,7 +270,7 @@ RECIPE(log_softmax_backward) {
 }
 
 /* --- Dropout ----------------------------------------------------------------------------- */
-RECIPE(dropout_backward) {
+DECOMP(dropout_backward) {
   fnzi_array *kept = MUL(fnzi_given(s, "grad_output"), fnzi_given(s, "mask"));
   fnzi_give_result(s, STEP(mul__Scalar, V(kept), *fnzi_named(s->call, "scale")));
 }
@@ -286,7 +286,7 @@ static fnzi_array *rarity(fnzi_steps *s, fnzi_array *index, int64_t rows, fnz_dt
   return fnzi_as(s, RESHAPED(each, fnzi_numel(index), 1), dtype);
 }
 
-RECIPE(embedding_backward) {
+DECOMP(embedding_backward) {
   fnzi_array *grad = fnzi_given(s, "grad_output"), *index = fnzi_given(s, "indices");
   int64_t rows = fnzi_named_int(s->call, "num_weights", 0), width = fnzi_size(grad, -1);
   int64_t count = fnzi_numel(index);
@@ -309,7 +309,7 @@ static fnzi_array *window_places(fnzi_steps *s, int64_t windows, int64_t size, i
 }
 
 /* unfold has put the places within a window last; here they go behind the windows. */
-RECIPE(unfold_backward) {
+DECOMP(unfold_backward) {
   fnzi_array *grad = fnzi_given(s, "grad_in");
   fnzi_array *zeros = STEP(zeros, *fnzi_named(s->call, "input_sizes"), DTYPE(fnzi_dtype_of(grad)));
   uint32_t rank = fnzi_rank(zeros), dim = fnzi_given_dim(s, "dim", zeros);

@@ -81,7 +81,7 @@ static fnzi_array *empty_like_product(fnzi_steps *s, const groups *g) {
               DTYPE(fnzi_dtype_of(g->a)));
 }
 
-RECIPE(grouped_mm) {
+DECOMP(grouped_mm) {
   const groups g = look_at(s);
   bool both = is_many(g.a) && is_many(g.b), neither = !is_many(g.a) && !is_many(g.b);
   fnzi_array **products = s->status == FNZ_OK && g.ends ? fnzi_room(s, (size_t)g.count + 1) : NULL;

@@ -23,19 +23,19 @@ static fnzi_array *norm_except(fnzi_steps *s, fnzi_array *v, fnz_arg power, int6
   return fnzi_along(s, norm, dim, (size_t)rank);
 }
 
-RECIPE(norm_except_dim) {
+DECOMP(norm_except_dim) {
   fnz_arg power = *fnzi_named(s->call, "pow");
   fnzi_give_result(s, norm_except(s, fnzi_given(s, "v"), power, fnzi_named_int(s->call, "dim", 0)));
 }
 
-RECIPE(weight_norm) {
+DECOMP(weight_norm) {
   fnzi_array *v = fnzi_given(s, "v"), *g = fnzi_given(s, "g");
   fnzi_array *norm = norm_except(s, v, I(2), fnzi_named_int(s->call, "dim", 0));
   fnzi_give_result(s, MUL(v, DIV(g, norm)));
 }
 
 /* The norms of bf16 are kept as f32. */
-RECIPE(weight_norm_interface) {
+DECOMP(weight_norm_interface) {
   fnzi_array *v = fnzi_given(s, "v"), *g = fnzi_given(s, "g");
   int64_t dim = fnzi_named_int(s->call, "dim", 0);
   if (dim != 0 && dim != (int64_t)fnzi_rank(v) - 1)
@@ -51,7 +51,7 @@ RECIPE(weight_norm_interface) {
 /* --- Embeddings -------------------------------------------------------------------------- */
 /* Rows that indices name and whose norm is above the most that is allowed get about that norm. The
  * norm counts in the rows' own precision, the factor in 64 bits until it meets a row. */
-RECIPE(embedding_renorm) {
+DECOMP(embedding_renorm) {
   fnzi_array *a = fnzi_given(s, "self"), *indices = fnzi_given(s, "indices");
   double most = fnzi_named_float(s->call, "max_norm", 0);
   double power = fnzi_named_float(s->call, "norm_type", 2);
@@ -78,12 +78,12 @@ static void give_prelu(fnzi_steps *s, fnzi_array *x, fnzi_array *weight) {
   fnzi_give_result(s, STEP(where__self, V(positive), V(x), V(MUL(weight, x))));
 }
 
-RECIPE(prelu_kernel) {
+DECOMP(prelu_kernel) {
   give_prelu(s, fnzi_given(s, "self"), fnzi_given(s, "weight"));
 }
 
 /* A weight for each channel, or one for all. */
-RECIPE(prelu) {
+DECOMP(prelu) {
   fnzi_array *x = fnzi_given(s, "self"), *weight = fnzi_given(s, "weight");
   int64_t count = fnzi_numel(weight), rank = fnzi_rank(x);
   int64_t channels = rank > 1 ? fnzi_size(x, 1) : 1;
@@ -97,7 +97,7 @@ RECIPE(prelu) {
   give_prelu(s, x, weight);
 }
 
-RECIPE(rrelu) {
+DECOMP(rrelu) {
   double low = fnzi_named_float(s->call, "lower", 0.125);
   double high = fnzi_named_float(s->call, "upper", 1.0 / 3);
   if (fnzi_named_bool(s->call, "training", false))
@@ -108,7 +108,7 @@ RECIPE(rrelu) {
 
 /* --- Bilinear ---------------------------------------------------------------------------- */
 /* y[o] = sum over i, j of x1[i] weight[o, i, j] x2[j] */
-RECIPE(bilinear) {
+DECOMP(bilinear) {
   fnzi_array *a = fnzi_given(s, "input1"), *b = fnzi_given(s, "input2");
   fnzi_array *weight = fnzi_given(s, "weight"), *bias = fnzi_given(s, "bias");
   int64_t sizes[FNZ_MAX_RANK], rank = fnzi_rank(a), rows = 1;
@@ -147,7 +147,7 @@ static fnzi_array *line(fnzi_steps *s, fnzi_array *like, int64_t count, bool ali
   return fnzi_as(s, line, fnzi_dtype_of(like));
 }
 
-RECIPE(affine_grid) {
+DECOMP(affine_grid) {
   fnzi_array *theta = fnzi_given(s, "theta");
   const int64_t *size = NULL;
   size_t rank = 0;

@@ -34,17 +34,17 @@ static void stacked(fnzi_steps *s, uint32_t rank, int64_t dim) {
   fnzi_give_result(s, list ? fnzi_joined(s, list, count, dim) : NULL);
 }
 
-RECIPE(hstack) {
+DECOMP(hstack) {
   stacked(s, 1, 1);
 }
-RECIPE(vstack) {
+DECOMP(vstack) {
   stacked(s, 2, 0);
 }
-RECIPE(dstack) {
+DECOMP(dstack) {
   stacked(s, 3, 2);
 }
 
-RECIPE(column_stack) {
+DECOMP(column_stack) {
   size_t count;
   fnzi_array **list = list_of(s, "tensors", &count);
   for (size_t i = 0; list && i < count; i++)
@@ -58,7 +58,7 @@ static fnzi_array *padded(fnzi_steps *s, fnzi_array *a, const int64_t *pad, size
   return STEP(constant_pad_nd, V(a), fnzi_ints(s, pad, count), F(value));
 }
 
-RECIPE(block_diag) {
+DECOMP(block_diag) {
   size_t count;
   fnzi_array **list = list_of(s, "tensors", &count);
   fnz_dtype dtype = list ? fnzi_dtype_of(list[0]) : FNZ_F32;
@@ -80,7 +80,7 @@ RECIPE(block_diag) {
   fnzi_give_result(s, list ? fnzi_joined(s, list, count, 0) : NULL);
 }
 
-RECIPE(pad_sequence) {
+DECOMP(pad_sequence) {
   size_t count;
   int64_t longest = 0, pad[2 * FNZ_MAX_RANK] = {0};
   fnzi_array **list = list_of(s, "sequences", &count);
@@ -103,7 +103,7 @@ RECIPE(pad_sequence) {
 }
 
 /* --- Products ---------------------------------------------------------------------------- */
-RECIPE(kron) {
+DECOMP(kron) {
   fnzi_array *a = fnzi_given(s, "self"), *b = fnzi_given(s, "other");
   uint32_t rank = fnzi_rank(a) > fnzi_rank(b) ? fnzi_rank(a) : fnzi_rank(b);
   int64_t sizes_a[2 * FNZ_MAX_RANK], sizes_b[2 * FNZ_MAX_RANK], sizes[FNZ_MAX_RANK];
@@ -128,14 +128,14 @@ RECIPE(kron) {
   fnzi_give_result(s, STEP(view, V(MUL(a, b)), fnzi_ints(s, sizes, rank)));
 }
 
-RECIPE(inner) {
+DECOMP(inner) {
   fnzi_array *a = fnzi_given(s, "self"), *b = fnzi_given(s, "other");
   bool number = fnzi_rank(a) == 0 || fnzi_rank(b) == 0;
   fnzi_give_result(s, number ? MUL(a, b) : STEP(tensordot, V(a), V(b), INTS(-1), INTS(-1)));
 }
 
 /* One after the other, from the left. */
-RECIPE(chain_matmul) {
+DECOMP(chain_matmul) {
   size_t count;
   fnzi_array **list = list_of(s, "matrices", &count);
   fnzi_array *product = list ? list[0] : NULL;
@@ -167,13 +167,13 @@ static fnzi_array *embedded(fnzi_steps *s, fnzi_array *a, int64_t offset, int64_
   return STEP(diagonal_scatter, V(zeros), V(a), I(offset), I(dim1), I(dim2));
 }
 
-RECIPE(diag_embed) {
+DECOMP(diag_embed) {
   fnzi_give_result(s, embedded(s, fnzi_given(s, "self"), fnzi_named_int(s->call, "offset", 0),
                                fnzi_named_int(s->call, "dim1", -2),
                                fnzi_named_int(s->call, "dim2", -1)));
 }
 
-RECIPE(diag) {
+DECOMP(diag) {
   fnzi_array *a = fnzi_given(s, "self");
   int64_t offset = fnzi_named_int(s->call, "diagonal", 0);
   if (fnzi_rank(a) != 1 && fnzi_rank(a) != 2)
@@ -182,14 +182,14 @@ RECIPE(diag) {
                                         : STEP(diagonal_copy, V(a), I(offset)));
 }
 
-RECIPE(diagflat) {
+DECOMP(diagflat) {
   fnzi_array *a = fnzi_given(s, "self");
   fnzi_give_result(
       s, embedded(s, RESHAPED(a, fnzi_numel(a)), fnzi_named_int(s->call, "offset", 0), 0, 1));
 }
 
 /* --- Sums to sizes ----------------------------------------------------------------------- */
-RECIPE(sum_to_size) {
+DECOMP(sum_to_size) {
   fnzi_array *a = fnzi_given(s, "self");
   const int64_t *size = NULL;
   int64_t dims[FNZ_MAX_RANK];
@@ -214,10 +214,10 @@ RECIPE(sum_to_size) {
 }
 
 /* --- Flips ------------------------------------------------------------------------------- */
-RECIPE(fliplr) {
+DECOMP(fliplr) {
   fnzi_give_result(s, STEP(flip, V(fnzi_given(s, "self")), INTS(1)));
 }
-RECIPE(flipud) {
+DECOMP(flipud) {
   fnzi_give_result(s, STEP(flip, V(fnzi_given(s, "self")), INTS(0)));
 }
 
@@ -242,10 +242,10 @@ static void give_shifted(fnzi_steps *s, bool larger) {
   fnzi_give_result(s, STEP(roll, V(self), fnzi_ints(s, shifts, count), fnzi_ints(s, dims, count)));
 }
 
-RECIPE(fft_shift) {
+DECOMP(fft_shift) {
   give_shifted(s, false);
 }
-RECIPE(fft_unshift) {
+DECOMP(fft_unshift) {
   give_shifted(s, true);
 }
 
@@ -259,11 +259,11 @@ static void give_complex(fnzi_steps *s, fnzi_array *re, fnzi_array *im) {
   fnzi_give_result(s, STEP(view_as_complex, V(STEP(stack, fnzi_values(s, parts, 2), I(-1)))));
 }
 
-RECIPE(complex) {
+DECOMP(complex) {
   give_complex(s, fnzi_given(s, "real"), fnzi_given(s, "imag"));
 }
 
-RECIPE(polar) {
+DECOMP(polar) {
   fnzi_array *size = fnzi_given(s, "abs"), *angle = fnzi_given(s, "angle");
   if (fnzi_dtype_of(size) != fnzi_dtype_of(angle))
     fnzi_stop(s, FNZ_CLASS_TYPE, "abs is %s, angle %s; both must be the same",
@@ -272,7 +272,7 @@ RECIPE(polar) {
 }
 
 /* Every choice of one element of each vector, the last one changing first. */
-RECIPE(cartesian_prod) {
+DECOMP(cartesian_prod) {
   size_t count = fnzi_given_count(s, "tensors");
   fnzi_array **columns = fnzi_room(s, count), *first = fnzi_given_item(s, "tensors", 0);
   int64_t sizes[FNZ_MAX_RANK] = {0};

@@ -57,7 +57,7 @@ static void check_alike(fnzi_steps *s, const fnzi_array *a, const fnzi_array *b)
 }
 
 /* (target - 1) max(log(1 - x), -100) - target max(log x, -100) */
-RECIPE(binary_cross_entropy) {
+DECOMP(binary_cross_entropy) {
   fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
   fnzi_array *weight = fnzi_given(s, "weight");
   check_alike(s, x, target);
@@ -68,7 +68,7 @@ RECIPE(binary_cross_entropy) {
   fnzi_give_result(s, fnzi_by_reduction(s, weight ? MUL(loss, weight) : loss));
 }
 
-RECIPE(binary_cross_entropy_with_logits) {
+DECOMP(binary_cross_entropy_with_logits) {
   fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
   fnzi_array *weight = fnzi_given(s, "weight"), *positive = fnzi_given(s, "pos_weight");
   fnzi_array *log_sigmoid = STEP(log_sigmoid, V(x));
@@ -78,7 +78,7 @@ RECIPE(binary_cross_entropy_with_logits) {
   fnzi_give_result(s, fnzi_by_reduction(s, weight ? MUL(loss, weight) : loss));
 }
 
-RECIPE(kl_div) {
+DECOMP(kl_div) {
   fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
   fnzi_array *loss = fnzi_named_bool(s->call, "log_target", false)
                          ? MUL(STEP(exp, V(target)), SUB(target, x))
@@ -87,7 +87,7 @@ RECIPE(kl_div) {
 }
 
 /* What log_sigmoid keeps for its backward. */
-RECIPE(log_sigmoid_forward) {
+DECOMP(log_sigmoid_forward) {
   fnzi_array *x = fnzi_given(s, "self");
   fnzi_give_result(s, STEP(log_sigmoid, V(x)));
   fnzi_array *kept = STEP(exp, V(STEP(neg, V(STEP(abs, V(x))))));
@@ -95,13 +95,13 @@ RECIPE(log_sigmoid_forward) {
 }
 
 /* --- Margins ----------------------------------------------------------------------------- */
-RECIPE(soft_margin_loss) {
+DECOMP(soft_margin_loss) {
   fnzi_array *product = MUL(STEP(neg, V(fnzi_given(s, "target"))), fnzi_given(s, "self"));
   product = fnzi_over(s, product, STEP(log1p, V(STEP(exp, V(product)))));
   fnzi_give_result(s, fnzi_by_reduction(s, product));
 }
 
-RECIPE(hinge_embedding_loss) {
+DECOMP(hinge_embedding_loss) {
   fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
   fnzi_array *zeros = zeros_like(s, x);
   fnzi_array *full = STEP(full_like, V(x), *fnzi_named(s->call, "margin"));
@@ -111,7 +111,7 @@ RECIPE(hinge_embedding_loss) {
   fnzi_give_result(s, fnzi_by_reduction(s, ADD(other, same)));
 }
 
-RECIPE(margin_ranking_loss) {
+DECOMP(margin_ranking_loss) {
   fnzi_array *apart = SUB(fnzi_given(s, "input1"), fnzi_given(s, "input2"));
   fnzi_array *loss = MUL(STEP(neg, V(fnzi_given(s, "target"))), apart);
   loss = plus(s, loss, fnzi_named_float(s->call, "margin", 0));
@@ -172,19 +172,19 @@ static fnzi_array *multilabel(fnzi_steps *s, fnzi_array **loss) {
   return given ? fnzi_reshaped(s, is_label, given->geometry.sizes, fnzi_rank(given)) : NULL;
 }
 
-RECIPE(multilabel_margin_loss) {
+DECOMP(multilabel_margin_loss) {
   fnzi_array *loss;
   (void)multilabel(s, &loss);
   fnzi_give_result(s, loss);
 }
 
-RECIPE(multilabel_margin_loss_forward) {
+DECOMP(multilabel_margin_loss_forward) {
   fnzi_array *loss, *is_label = multilabel(s, &loss);
   fnzi_give_result(s, loss);
   fnzi_give_result(s, is_label);
 }
 
-RECIPE(poisson_nll_loss) {
+DECOMP(poisson_nll_loss) {
   fnzi_array *x = fnzi_given(s, "input"), *target = fnzi_given(s, "target"), *loss;
   if (fnzi_named_bool(s->call, "log_input", true)) {
     loss = SUB(STEP(exp, V(x)), MUL(target, x));
@@ -202,7 +202,7 @@ RECIPE(poisson_nll_loss) {
 }
 
 /* The mean over all classes of how far each comes nearer to the target's than the margin. */
-RECIPE(multi_margin_loss) {
+DECOMP(multi_margin_loss) {
   fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
   fnzi_array *weight = fnzi_given(s, "weight");
   double p = fnzi_named_float(s->call, "p", 1);
@@ -239,7 +239,7 @@ static fnzi_array *cosine_of(fnzi_steps *s, fnzi_array *a, fnzi_array *b, int64_
   return DIV(summed(s, MUL(a, b), dim), STEP(sqrt, V(MUL(size_a, size_b))));
 }
 
-RECIPE(cosine_embedding_loss) {
+DECOMP(cosine_embedding_loss) {
   fnzi_array *a = fnzi_given(s, "input1"), *b = fnzi_given(s, "input2");
   fnzi_array *target = fnzi_given(s, "target");
   int64_t dim = fnzi_rank(target);
@@ -267,12 +267,12 @@ static fnzi_array *pairwise(fnzi_steps *s, fnzi_array *a, fnzi_array *b, bool ke
   return norm_of(s, apart, p, (int64_t)fnzi_rank(apart) - 1, keeps);
 }
 
-RECIPE(pairwise_distance) {
+DECOMP(pairwise_distance) {
   fnzi_give_result(s, pairwise(s, fnzi_given(s, "x1"), fnzi_given(s, "x2"),
                                fnzi_named_bool(s->call, "keepdim", false)));
 }
 
-RECIPE(triplet_margin_loss) {
+DECOMP(triplet_margin_loss) {
   fnzi_array *anchor = fnzi_given(s, "anchor");
   fnzi_array *positive = fnzi_given(s, "positive"), *negative = fnzi_given(s, "negative");
   if (fnzi_rank(anchor) != fnzi_rank(positive) || fnzi_rank(anchor) != fnzi_rank(negative))
@@ -288,7 +288,7 @@ RECIPE(triplet_margin_loss) {
   fnzi_give_result(s, fnzi_by_reduction(s, at_least(s, loss, 0)));
 }
 
-RECIPE(cosine_similarity) {
+DECOMP(cosine_similarity) {
   fnzi_array *a = fnzi_given(s, "x1"), *b = fnzi_given(s, "x2");
   fnz_dtype dtype = fnzi_promote(fnzi_dtype_of(a), fnzi_dtype_of(b));
   double eps = fnzi_named_float(s->call, "eps", 1e-8);
@@ -303,7 +303,7 @@ RECIPE(cosine_similarity) {
   fnzi_give_result(s, summed(s, MUL(DIV(a, size_a), DIV(b, size_b)), dim));
 }
 
-RECIPE(dist) {
+DECOMP(dist) {
   fnzi_array *apart = SUB(fnzi_given(s, "self"), fnzi_given(s, "other"));
   fnzi_give_result(s, STEP(norm__Scalar, V(apart), F(fnzi_named_float(s->call, "p", 2))));
 }

@@ -29,7 +29,7 @@ static fnz_arg number_in(fnzi_steps *s, const fnzi_array *a) {
 }
 
 /* --- Masks ------------------------------------------------------------------------------------ */
-RECIPE(masked_select) {
+DECOMP(masked_select) {
   fnzi_array *self = fnzi_given(s, "self"), *mask = fnzi_given(s, "mask");
   int64_t count;
   if (fnzi_dtype_of(mask) != FNZ_BOOL)
@@ -55,11 +55,11 @@ static fnzi_array *truths(fnzi_steps *s) {
   return self;
 }
 
-RECIPE(is_all_true) {
+DECOMP(is_all_true) {
   fnzi_give_result(s, STEP(all, V(truths(s))));
 }
 
-RECIPE(is_any_true) {
+DECOMP(is_any_true) {
   fnzi_give_result(s, STEP(any, V(truths(s))));
 }
 
@@ -78,26 +78,26 @@ static fnz_arg clamped(fnzi_steps *s, const fnzi_array *self) {
   return s->status == FNZ_OK ? fnzi_values(s, list, count) : NONE;
 }
 
-RECIPE(unsafe_masked_index) {
+DECOMP(unsafe_masked_index) {
   fnzi_array *self = fnzi_given(s, "self"), *mask = fnzi_given(s, "mask");
   fnzi_array *picked = STEP(_unsafe_index__Tensor, V(self), clamped(s, self));
   fnzi_array *not = STEP(logical_not, V(mask));
   fnzi_give_result(s, STEP(masked_fill__Scalar, V(picked), V(not ), *fnzi_named(s->call, "fill")));
 }
 
-RECIPE(unsafe_masked_index_put) {
+DECOMP(unsafe_masked_index_put) {
   fnzi_array *self = fnzi_given(s, "self"), *mask = fnzi_given(s, "mask");
   fnzi_array *values = fnzi_given(s, "values"), *not = STEP(logical_not, V(mask));
   values = STEP(masked_fill__Scalar, V(values), V(not ), I(0));
   fnzi_give_result(s, STEP(index_put, V(self), clamped(s, self), V(values), B(true)));
 }
 
-RECIPE(argwhere) {
+DECOMP(argwhere) {
   fnzi_give_result(s, places_of(s, fnzi_given(s, "self")));
 }
 
 /* The places in each dimension apart. */
-RECIPE(nonzero_apart) {
+DECOMP(nonzero_apart) {
   fnzi_array *self = fnzi_input(s->call, 0);
   if (fnzi_rank(self) == 0)
     self = RESHAPED(self, 1);
@@ -107,7 +107,7 @@ RECIPE(nonzero_apart) {
 }
 
 /* As many places as asked for: the first ones, or filled up. */
-RECIPE(nonzero_static) {
+DECOMP(nonzero_static) {
   fnzi_array *self = fnzi_given(s, "self");
   int64_t size = fnzi_named_int(s->call, "size", 0), rank = fnzi_rank(self);
   if (size < 0)
@@ -130,7 +130,7 @@ static fnzi_array *spread(fnzi_steps *s, fnzi_array *index, const fnzi_array *li
   return STEP(expand, V(index), fnzi_ints(s, like->geometry.sizes, rank));
 }
 
-RECIPE(index_reduce) {
+DECOMP(index_reduce) {
   fnzi_array *self = fnzi_given(s, "self"), *index = fnzi_given(s, "index");
   fnzi_array *source = fnzi_given(s, "source");
   const char *reduce = fnzi_named_string(s->call, "reduce");
@@ -164,7 +164,7 @@ RECIPE(index_reduce) {
 
 /* Along a dimension an index counts round and round: -1 is the last place, and so is 2 * size - 1.
  */
-RECIPE(take_along_dim) {
+DECOMP(take_along_dim) {
   fnzi_array *self = fnzi_given(s, "self"), *index = fnzi_given(s, "indices");
   const fnz_arg *given = fnzi_named(s->call, "dim");
   int64_t dim = 0, sizes[FNZ_MAX_RANK], of_self[FNZ_MAX_RANK];
@@ -222,18 +222,18 @@ static void give_isin(fnzi_steps *s, fnzi_array *elements, fnzi_array *tests) {
   fnzi_give_result(s, invert ? STEP(logical_not, V(in)) : in);
 }
 
-RECIPE(isin) {
+DECOMP(isin) {
   give_isin(s, fnzi_given(s, "elements"), fnzi_given(s, "test_elements"));
 }
 
-RECIPE(isin_number) {
+DECOMP(isin_number) {
   fnzi_array *elements = fnzi_given(s, "elements");
   fnzi_array *same = STEP(eq__Scalar, V(elements), *fnzi_named(s->call, "test_element"));
   bool invert = fnzi_named_bool(s->call, "invert", false);
   fnzi_give_result(s, invert ? STEP(logical_not, V(same)) : same);
 }
 
-RECIPE(isin_of_number) {
+DECOMP(isin_of_number) {
   fnzi_array *tests = fnzi_given(s, "test_elements");
   fnzi_array *same = STEP(any, V(STEP(eq__Scalar, V(tests), *fnzi_named(s->call, "element"))));
   bool invert = fnzi_named_bool(s->call, "invert", false);
@@ -241,7 +241,7 @@ RECIPE(isin_of_number) {
 }
 
 /* repeats is a tensor of one number for all, or of one for each place. */
-RECIPE(repeat_interleave_places) {
+DECOMP(repeat_interleave_places) {
   fnzi_array *self = fnzi_given(s, "self"), *repeats = fnzi_given(s, "repeats");
   const fnz_arg *given = fnzi_named(s->call, "dim");
   if (given->tag == FNZ_ARG_NONE)
@@ -266,7 +266,7 @@ static bool is_real_or_complex(fnz_dtype dtype) {
   return fnzi_is_float(dtype) || fnzi_is_complex(dtype);
 }
 
-RECIPE(isclose) {
+DECOMP(isclose) {
   fnzi_array *a = fnzi_given(s, "self"), *b = fnzi_given(s, "other");
   double relative = fnzi_named_float(s->call, "rtol", 1e-5);
   double absolute = fnzi_named_float(s->call, "atol", 1e-8);
@@ -296,7 +296,7 @@ RECIPE(isclose) {
   fnzi_give_result(s, close);
 }
 
-RECIPE(isreal) {
+DECOMP(isreal) {
   fnzi_array *a = fnzi_given(s, "self");
   if (!fnzi_is_complex(fnzi_dtype_of(a))) {
     fnzi_give_result(s, STEP(ones_like, V(a), DTYPE(FNZ_BOOL)));
@@ -315,14 +315,14 @@ static void find_ends(fnzi_steps *s, fnz_arg ends[2]) {
       ends[i] = number_in(s, fnzi_arg_array(&ends[i]));
 }
 
-RECIPE(linspace_tensors) {
+DECOMP(linspace_tensors) {
   fnz_arg ends[2];
   find_ends(s, ends);
   fnzi_give_result(s, STEP(linspace, ends[0], ends[1], *fnzi_named(s->call, "steps"),
                            *fnzi_named(s->call, "dtype")));
 }
 
-RECIPE(logspace_tensors) {
+DECOMP(logspace_tensors) {
   fnz_arg ends[2];
   find_ends(s, ends);
   fnzi_give_result(s, STEP(logspace, ends[0], ends[1], *fnzi_named(s->call, "steps"),

@@ -14,7 +14,7 @@ static void need_inexact(fnzi_steps *s, const char *name, const fnzi_array *a) {
               fnzi_dtype(fnzi_dtype_of(a))->name);
 }
 
-RECIPE(vecdot) {
+DECOMP(vecdot) {
   fnzi_array *x = fnzi_given(s, "x"), *y = fnzi_given(s, "y");
   fnz_dtype dtype = fnzi_dtype_of(x);
   need_inexact(s, "x", x);
@@ -102,12 +102,12 @@ static void give_frobenius(fnzi_steps *s, norm *n) {
   give_vector_norm(s, n, I(2));
 }
 
-RECIPE(matrix_norm) {
+DECOMP(matrix_norm) {
   norm n = read_norm(s);
   give_matrix_norm(s, &n, fnzi_number_float(fnzi_named(s->call, "ord")));
 }
 
-RECIPE(matrix_norm_named) {
+DECOMP(matrix_norm_named) {
   norm n = read_norm(s);
   give_frobenius(s, &n);
 }
@@ -120,7 +120,7 @@ static void take_all(norm *n) {
   n->count = 2;
 }
 
-RECIPE(linalg_norm) {
+DECOMP(linalg_norm) {
   norm n = read_norm(s);
   const fnz_arg *order = fnzi_named(s->call, "ord");
   if (order->tag == FNZ_ARG_NONE || order->tag == FNZ_ARG_DEFAULT) {
@@ -134,7 +134,7 @@ RECIPE(linalg_norm) {
     give_matrix_norm(s, &n, fnzi_number_float(order));
 }
 
-RECIPE(linalg_norm_named) {
+DECOMP(linalg_norm_named) {
   norm n = read_norm(s);
   take_all(&n);
   give_frobenius(s, &n);

@@ -212,10 +212,10 @@ static void adam(fnzi_steps *s, step_fn *step) {
   step_all(&t, LARGEST, says(&t, "amsgrad"), step);
 }
 
-RECIPE(fused_adam) {
+DECOMP(fused_adam) {
   adam(s, adam_step);
 }
-RECIPE(fused_adamw) {
+DECOMP(fused_adamw) {
   adam(s, adamw_step);
 }
 
@@ -235,7 +235,7 @@ static void sgd_step(const stepping *t, size_t i, fnzi_array **x) {
   x[PARAM] = ADD(x[PARAM], STEP(mul__Scalar, V(x[GRAD]), F(-t->rate)));
 }
 
-RECIPE(fused_sgd) {
+DECOMP(fused_sgd) {
   stepping t = {.s = s, .lists = {"self", "grads", "momentum_buffer_list"}, .nlists = 3};
   step_all(&t, FIRST, option(&t, "momentum") != 0, sgd_step);
 }
@@ -250,13 +250,13 @@ static void adagrad_step(const stepping *t, size_t i, fnzi_array **x) {
   x[PARAM] = SUB(x[PARAM], DIV(STEP(mul__Scalar, V(x[GRAD]), F(rate)), spread));
 }
 
-RECIPE(fused_adagrad) {
+DECOMP(fused_adagrad) {
   stepping t = {.s = s, .lists = {"self", "grads", "state_sums"}, .nlists = 3};
   step_all(&t, MOST_LISTS, true, adagrad_step);
 }
 
 /* This one says that it writes the steps; they stay. */
-RECIPE(fused_adagrad_steps) {
+DECOMP(fused_adagrad_steps) {
   stepping t = {.s = s, .lists = {"self", "grads", "state_sums"}, .nlists = 3};
   step_all(&t, MOST_LISTS, true, adagrad_step);
   for (size_t i = 0; i < t.count; i++)
@@ -278,7 +278,7 @@ static void give_as(fnzi_steps *s, fnzi_array *a, const char *name) {
 }
 
 /* Gradients times a number, and 1 where one of them was not finite before. */
-RECIPE(amp_unscale) {
+DECOMP(amp_unscale) {
   fnzi_array *found = single(s, "found_inf", FNZ_F32), *by = single(s, "inv_scale", FNZ_F32);
   size_t count = fnzi_given_count(s, "self");
   for (size_t i = 0; s->status == FNZ_OK && i < count; i++) {
@@ -298,7 +298,7 @@ RECIPE(amp_unscale) {
 }
 
 /* Back off where something was not finite; grow after so many steps without. */
-RECIPE(amp_update_scale) {
+DECOMP(amp_update_scale) {
   fnzi_array *scale = single(s, "self", FNZ_F32), *found = single(s, "found_inf", FNZ_F32);
   fnzi_array *since = single(s, "growth_tracker", FNZ_I32);
   fnz_arg growth = *fnzi_named(s->call, "scale_growth_factor");

@@ -80,7 +80,7 @@ static const size_t reflection[] = {FNZI_ATEN_reflection_pad1d, FNZI_ATEN_reflec
                     replication[] = {FNZI_ATEN_replication_pad1d, FNZI_ATEN_replication_pad2d,
                                      FNZI_ATEN_replication_pad3d};
 
-RECIPE(pad_by_mode) {
+DECOMP(pad_by_mode) {
   fnzi_array *a = fnzi_given(s, "self");
   const char *mode = fnzi_named_string(s->call, "mode");
   padding p = given_padding(s, a);
@@ -98,7 +98,7 @@ RECIPE(pad_by_mode) {
 }
 
 /* The same, its modes as numbers. */
-RECIPE(pad_by_number) {
+DECOMP(pad_by_number) {
   enum { REFLECT, REPLICATE, CIRCULAR, CONSTANT };
   fnzi_array *a = fnzi_given(s, "self");
   int64_t mode = fnzi_named_int(s->call, "mode", CONSTANT);
@@ -115,7 +115,7 @@ RECIPE(pad_by_number) {
     fnzi_stop(s, FNZ_CLASS_ARGUMENT, "mode is %lld; it must be 0 to 3", (long long)mode);
 }
 
-RECIPE(pad_circular) {
+DECOMP(pad_circular) {
   fnzi_array *a = fnzi_given(s, "self");
   give_wrapped(s, a, given_padding(s, a));
 }

@@ -59,7 +59,7 @@ static void give_unpadded(fnzi_steps *s, size_t op, uint32_t dims) {
 }
 
 #define UNPADDED(kind, dims)                                                                       \
-  RECIPE(kind##_##dims##d_backward) {                                                              \
+  DECOMP(kind##_##dims##d_backward) {                                                              \
     give_unpadded(s, FNZI_ATEN_##kind##_pad##dims##d, dims);                                       \
   }
 UNPADDED(reflection, 1)
@@ -88,7 +88,7 @@ static void give_shrunk(fnzi_steps *s, size_t op, uint32_t dims) {
 }
 
 #define SHRUNK(kind, op, dims)                                                                     \
-  RECIPE(kind##_##dims##d_backward) {                                                              \
+  DECOMP(kind##_##dims##d_backward) {                                                              \
     give_shrunk(s, FNZI_ATEN_##op##dims##d, dims);                                                 \
   }
 SHRUNK(nearest, upsample_nearest, 1)

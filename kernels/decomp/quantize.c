@@ -83,24 +83,24 @@ static void give_both(fnzi_steps *s, quantized q) {
   fnzi_give_result(s, q.mask);
 }
 
-RECIPE(quantize_by_numbers) {
+DECOMP(quantize_by_numbers) {
   fnzi_give_result(s, by_numbers(s).values);
 }
-RECIPE(quantize_by_tensors) {
+DECOMP(quantize_by_tensors) {
   fnzi_give_result(s, by_tensors(s).values);
 }
-RECIPE(quantize_by_channels) {
+DECOMP(quantize_by_channels) {
   fnzi_give_result(s, by_channels(s).values);
 }
-RECIPE(quantize_by_numbers_mask) {
+DECOMP(quantize_by_numbers_mask) {
   give_both(s, by_numbers(s));
 }
-RECIPE(quantize_by_channels_mask) {
+DECOMP(quantize_by_channels_mask) {
   give_both(s, by_channels(s));
 }
 
 /* Nothing happens, and nothing is cut off, where it is not enabled. */
-RECIPE(quantize_if_enabled) {
+DECOMP(quantize_if_enabled) {
   fnzi_array *x = fnzi_given(s, "self");
   quantized q = by_tensors(s);
   fnzi_array *on = STEP(ne__Scalar, V(given_one(s, "fake_quant_enabled")), I(0));

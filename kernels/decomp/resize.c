@@ -96,13 +96,13 @@ static void resized(fnzi_steps *s, filter_fn *filter, double radius) {
   fnzi_give_result(s, fnzi_as(s, y, dtype));
 }
 
-RECIPE(resize_linear) {
+DECOMP(resize_linear) {
   resized(s, triangle, 1);
 }
-RECIPE(resize_cubic) {
+DECOMP(resize_cubic) {
   resized(s, cubic, 2);
 }
-RECIPE(resize_lanczos) {
+DECOMP(resize_lanczos) {
   resized(s, lanczos, 3);
 }
 
@@ -143,10 +143,10 @@ static void pool_backward(fnzi_steps *s, int64_t spatial) {
   fnzi_give_result(s, fnzi_reshaped(s, sums, self->geometry.sizes, fnzi_rank(self)));
 }
 
-RECIPE(pool_backward_2d) {
+DECOMP(pool_backward_2d) {
   pool_backward(s, 2);
 }
-RECIPE(pool_backward_3d) {
+DECOMP(pool_backward_3d) {
   pool_backward(s, 3);
 }
 
@@ -165,9 +165,9 @@ static void unpool(fnzi_steps *s, int64_t spatial) {
   fnzi_give_result(s, fnzi_reshaped(s, y, sizes, rank));
 }
 
-RECIPE(unpool_2d) {
+DECOMP(unpool_2d) {
   unpool(s, 2);
 }
-RECIPE(unpool_3d) {
+DECOMP(unpool_3d) {
   unpool(s, 3);
 }

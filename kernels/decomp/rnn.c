@@ -88,21 +88,21 @@ static void single(fnzi_steps *s, cell_fn *cell, state old) {
     fnzi_give_result(s, now.c);
 }
 
-RECIPE(lstm_cell) {
+DECOMP(lstm_cell) {
   if (fnzi_given_count(s, "hx") != 2)
     fnzi_stop(s, FNZ_CLASS_BOUNDS, "hx has %zu tensors; it needs 2", fnzi_given_count(s, "hx"));
   single(s, lstm, (state){fnzi_given_item(s, "hx", 0), fnzi_given_item(s, "hx", 1)});
 }
 
-RECIPE(gru_cell) {
+DECOMP(gru_cell) {
   single(s, gru, (state){fnzi_given(s, "hx"), NULL});
 }
 
-RECIPE(rnn_tanh_cell) {
+DECOMP(rnn_tanh_cell) {
   single(s, rnn_tanh, (state){fnzi_given(s, "hx"), NULL});
 }
 
-RECIPE(rnn_relu_cell) {
+DECOMP(rnn_relu_cell) {
   single(s, rnn_relu, (state){fnzi_given(s, "hx"), NULL});
 }
 
@@ -341,34 +341,34 @@ static void packed(fnzi_steps *s, cell_fn *cell) {
   give_all(s, &n, out, last);
 }
 
-RECIPE(lstm_input) {
+DECOMP(lstm_input) {
   whole(s, lstm);
 }
-RECIPE(gru_input) {
+DECOMP(gru_input) {
   whole(s, gru);
 }
-RECIPE(rnn_tanh_input) {
+DECOMP(rnn_tanh_input) {
   whole(s, rnn_tanh);
 }
-RECIPE(rnn_relu_input) {
+DECOMP(rnn_relu_input) {
   whole(s, rnn_relu);
 }
-RECIPE(lstm_data) {
+DECOMP(lstm_data) {
   packed(s, lstm);
 }
-RECIPE(gru_data) {
+DECOMP(gru_data) {
   packed(s, gru);
 }
-RECIPE(rnn_tanh_data) {
+DECOMP(rnn_tanh_data) {
   packed(s, rnn_tanh);
 }
-RECIPE(rnn_relu_data) {
+DECOMP(rnn_relu_data) {
   packed(s, rnn_relu);
 }
 
 /* --- One layer in one direction ---------------------------------------------------------- */
 /* What PyTorch decomposes an LSTM to on a CPU; the last result is memory for its backward. */
-RECIPE(rnn_layer) {
+DECOMP(rnn_layer) {
   enum { LSTM = 2 };
   fnzi_array *input = fnzi_given(s, "input");
   if (fnzi_named_int(s->call, "mode", LSTM) != LSTM || fnzi_named_bool(s->call, "train", false) ||

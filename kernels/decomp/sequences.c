@@ -45,7 +45,7 @@ static fnzi_array *flat(fnzi_steps *s, fnzi_array *a) {
   return fnzi_reshaped(s, a, sizes, fnzi_rank(a) - 1);
 }
 
-RECIPE(pack_padded) {
+DECOMP(pack_padded) {
   fnzi_array *x = fnzi_given(s, "input"), *lengths = fnzi_given(s, "lengths");
   if (fnzi_rank(x) < 2 || fnzi_numel(x) == 0)
     fnzi_stop(s, FNZ_CLASS_BOUNDS,
@@ -72,7 +72,7 @@ RECIPE(pack_padded) {
   fnzi_give_result(s, STEP(sum__dim_IntList, V(mask), INTS(1)));
 }
 
-RECIPE(pad_packed) {
+DECOMP(pad_packed) {
   fnzi_array *x = fnzi_given(s, "data"), *sizes = fnzi_given(s, "batch_sizes");
   int64_t total = fnzi_named_int(s->call, "total_length", 0), steps = fnzi_numel(sizes), sum = 0;
   const int64_t *each = counts(s, sizes, "batch_sizes");

@@ -48,16 +48,16 @@ static void cosine_window(fnzi_steps *s, double alpha, double beta) {
   give_window(s, &w, STEP(add__Scalar, V(cosine), F(alpha)));
 }
 
-RECIPE(hann_window) {
+DECOMP(hann_window) {
   cosine_window(s, 0.5, 0.5);
 }
 
-RECIPE(hamming_window) {
+DECOMP(hamming_window) {
   cosine_window(s, fnzi_named_float(s->call, "alpha", 0.54),
                 fnzi_named_float(s->call, "beta", 0.46));
 }
 
-RECIPE(blackman_window) {
+DECOMP(blackman_window) {
   window w;
   if (!opens(s, &w))
     return;
@@ -69,7 +69,7 @@ RECIPE(blackman_window) {
 }
 
 /* A triangle. */
-RECIPE(bartlett_window) {
+DECOMP(bartlett_window) {
   window w;
   if (!opens(s, &w))
     return;

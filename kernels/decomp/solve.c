@@ -57,7 +57,7 @@ static void need_success(fnzi_steps *s, const fnzi_array *info, const char *what
 }
 
 /* --- Factors ----------------------------------------------------------------------------- */
-RECIPE(lu_factor_checked) {
+DECOMP(lu_factor_checked) {
   fnzi_array *f[3];
   STEPS_INTO(f, 3, linalg_lu_factor_ex, V(fnzi_given(s, "A")), *fnzi_named(s->call, "pivot"));
   need_success(s, f[2], "is singular");
@@ -65,14 +65,14 @@ RECIPE(lu_factor_checked) {
   fnzi_give_result(s, f[1]);
 }
 
-RECIPE(cholesky_checked) {
+DECOMP(cholesky_checked) {
   fnzi_array *f[2];
   STEPS_INTO(f, 2, linalg_cholesky_ex, V(fnzi_given(s, "self")), *fnzi_named(s->call, "upper"));
   need_success(s, f[1], "is not positive-definite");
   fnzi_give_result(s, f[0]);
 }
 
-RECIPE(lu_three) {
+DECOMP(lu_three) {
   fnzi_array *f[3], *out[3];
   STEPS_INTO(f, 3, linalg_lu_factor_ex, V(fnzi_given(s, "A")), *fnzi_named(s->call, "pivot"));
   STEPS_INTO(out, 3, lu_unpack, V(f[0]), V(f[1]));
@@ -107,7 +107,7 @@ static void check_solved(fnzi_steps *s, const factored *f, bool checks) {
     need_success(s, f->of[2], "is singular");
 }
 
-RECIPE(solve_all) {
+DECOMP(solve_all) {
   factored f;
   fnzi_array *x = solve(s, &f);
   check_solved(s, &f, fnzi_named_bool(s->call, "check_errors", false));
@@ -116,7 +116,7 @@ RECIPE(solve_all) {
     fnzi_give_result(s, f.of[i]);
 }
 
-RECIPE(solve_info) {
+DECOMP(solve_info) {
   factored f;
   fnzi_array *x = solve(s, &f);
   check_solved(s, &f, fnzi_named_bool(s->call, "check_errors", false));
@@ -124,7 +124,7 @@ RECIPE(solve_info) {
   fnzi_give_result(s, f.of[2]);
 }
 
-RECIPE(solve_checked) {
+DECOMP(solve_checked) {
   factored f;
   fnzi_array *x = solve(s, &f);
   check_solved(s, &f, true);
@@ -136,7 +136,7 @@ static fnzi_array *inverse(fnzi_steps *s, fnzi_array *a, factored *f) {
   return STEP(linalg_lu_solve, V(f->of[0]), V(f->of[1]), V(units(s, a)));
 }
 
-RECIPE(inverse_info) {
+DECOMP(inverse_info) {
   factored f;
   fnzi_array *x = inverse(s, fnzi_input(s->call, 0), &f);
   check_solved(s, &f, fnzi_named_bool(s->call, "check_errors", false));
@@ -144,7 +144,7 @@ RECIPE(inverse_info) {
   fnzi_give_result(s, f.of[2]);
 }
 
-RECIPE(inverse_checked) {
+DECOMP(inverse_checked) {
   factored f;
   fnzi_array *x = inverse(s, fnzi_input(s->call, 0), &f);
   check_solved(s, &f, true);
@@ -152,7 +152,7 @@ RECIPE(inverse_checked) {
 }
 
 /* The coefficients come back, as many batches of them as there are results. */
-RECIPE(triangular_solve) {
+DECOMP(triangular_solve) {
   fnzi_array *b = fnzi_given(s, "self"), *a = fnzi_given(s, "A");
   bool upper = fnzi_named_bool(s->call, "upper", true);
   bool turned = fnzi_named_bool(s->call, "transpose", false);
@@ -176,11 +176,11 @@ static fnzi_array *solve_by_cholesky(fnzi_steps *s, fnzi_array *triangle, fnzi_a
   return STEP(linalg_solve_triangular, V(other), V(half), B(true));
 }
 
-RECIPE(cholesky_solve) {
+DECOMP(cholesky_solve) {
   fnzi_give_result(s, solve_by_cholesky(s, fnzi_input(s->call, 1), fnzi_input(s->call, 0)));
 }
 
-RECIPE(cholesky_inverse) {
+DECOMP(cholesky_inverse) {
   fnzi_array *a = fnzi_given(s, "self");
   need_square(s, a, "self");
   fnzi_give_result(s, solve_by_cholesky(s, a, units(s, a)));
@@ -224,10 +224,10 @@ static void give_determinant(fnzi_steps *s, bool and_factors) {
     give_factors(s, a, f);
 }
 
-RECIPE(det) {
+DECOMP(det) {
   give_determinant(s, false);
 }
-RECIPE(det_and_factors) {
+DECOMP(det_and_factors) {
   give_determinant(s, true);
 }
 
@@ -250,14 +250,14 @@ static factored give_log_determinant(fnzi_steps *s) {
   return f;
 }
 
-RECIPE(slogdet) {
+DECOMP(slogdet) {
   (void)give_log_determinant(s);
 }
-RECIPE(slogdet_and_factors) {
+DECOMP(slogdet_and_factors) {
   give_factors(s, fnzi_input(s->call, 0), give_log_determinant(s));
 }
 
-RECIPE(logdet) {
+DECOMP(logdet) {
   fnzi_array *out[2];
   (void)log_determinant(s, out);
   if (fnzi_is_complex(fnzi_dtype_of(out[0])))
@@ -268,7 +268,7 @@ RECIPE(logdet) {
 }
 
 /* --- Powers ------------------------------------------------------------------------------ */
-RECIPE(matrix_power) {
+DECOMP(matrix_power) {
   fnzi_array *a = fnzi_given(s, "self"), *power = NULL;
   int64_t n = fnzi_named_int(s->call, "n", 1);
   factored f;
@@ -300,7 +300,7 @@ static double size_of(fnzi_steps *s, fnzi_array *a) {
 }
 
 /* In 64 bits: the series of a matrix halved until it is small, squared as often. */
-RECIPE(matrix_exp) {
+DECOMP(matrix_exp) {
   enum { TERMS = 18, MOST_HALVES = 1100 };
   fnzi_array *given = fnzi_given(s, "self");
   fnz_dtype dtype = fnzi_dtype_of(given);

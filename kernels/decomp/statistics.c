@@ -104,10 +104,10 @@ static void quantile(fnzi_steps *s, bool ignores_nan) {
                           : STEP(permute, V(values), fnzi_ints(s, order, (size_t)rank)));
 }
 
-RECIPE(quantile_all) {
+DECOMP(quantile_all) {
   quantile(s, false);
 }
-RECIPE(quantile_real) {
+DECOMP(quantile_real) {
   quantile(s, true);
 }
 
@@ -139,7 +139,7 @@ static void check_variables(fnzi_steps *s, const fnzi_array *x) {
               fnzi_rank(x));
 }
 
-RECIPE(cov) {
+DECOMP(cov) {
   fnzi_array *x = fnzi_given(s, "self");
   check_variables(s, x);
   fnzi_give_result(s, covariance(s, x, fnzi_named_float(s->call, "correction", 1),
@@ -153,7 +153,7 @@ static fnzi_array *clamped(fnzi_steps *s, fnzi_array *c) {
   return STEP(view_as_complex, V(STEP(clamp, V(STEP(view_as_real, V(c))), I(-1), I(1))));
 }
 
-RECIPE(corrcoef) {
+DECOMP(corrcoef) {
   fnzi_array *x = fnzi_given(s, "self");
   check_variables(s, x);
   fnzi_array *c = covariance(s, x, 1, NULL, NULL);
@@ -171,7 +171,7 @@ RECIPE(corrcoef) {
 }
 
 /* --- Means and areas --------------------------------------------------------------------- */
-RECIPE(nanmean) {
+DECOMP(nanmean) {
   fnzi_array *x = fnzi_given(s, "self"), *real = STEP(logical_not, V(STEP(isnan, V(x))));
   fnz_arg dim = *fnzi_named(s->call, "dim"), keeps = *fnzi_named(s->call, "keepdim");
   if (!fnzi_is_float(fnzi_dtype_of(x)))
@@ -213,21 +213,21 @@ static fnzi_array *areas(fnzi_steps *s, fnzi_array *y, int64_t dim) {
   return MUL(apart, both);
 }
 
-RECIPE(trapezoid_places) {
+DECOMP(trapezoid_places) {
   fnzi_array *y = fnzi_given(s, "y");
   int64_t dim = line_of(s, y);
   fnzi_array *sum = STEP(sum__dim_IntList, V(areas(s, y, dim)), INTS(dim));
   fnzi_give_result(s, STEP(div__Scalar, V(sum), F(2)));
 }
 
-RECIPE(cumulative_trapezoid_places) {
+DECOMP(cumulative_trapezoid_places) {
   fnzi_array *y = fnzi_given(s, "y");
   int64_t dim = line_of(s, y);
   fnzi_array *sums = STEP(cumsum, V(areas(s, y, dim)), I(dim));
   fnzi_give_result(s, STEP(div__Scalar, V(sums), F(2)));
 }
 
-RECIPE(trapezoid) {
+DECOMP(trapezoid) {
   fnzi_array *y = fnzi_given(s, "y");
   double dx = fnzi_number_float(fnzi_named(s->call, "dx"));
   int64_t dim = line_of(s, y);
@@ -238,7 +238,7 @@ RECIPE(trapezoid) {
   fnzi_give_result(s, STEP(mul__Scalar, V(sum), F(dx)));
 }
 
-RECIPE(cumulative_trapezoid) {
+DECOMP(cumulative_trapezoid) {
   fnzi_array *y = fnzi_given(s, "y");
   double dx = fnzi_number_float(fnzi_named(s->call, "dx"));
   int64_t dim = line_of(s, y);

@@ -14,8 +14,8 @@ static fnz_backend *backend_of(fnzi_act *s) {
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-/* Eager's iterator chooses the strides of what it resizes; operators that PyTorch generates from the
- * functional one copy a row-major result. */
+/* Eager's iterator chooses the strides of what it resizes; operators that PyTorch generates from
+ * the functional one copy a row-major result. */
 static bool copies_rows(const fnzi_act *s) {
   return fnz_op_has_tag(s->op, "generated");
 }
