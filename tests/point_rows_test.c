@@ -65,10 +65,10 @@ END_TEST
 /* f64 and c128 have the rows of f32 and c64. */
 START_TEST(wide_classes_lack_nothing) {
   static const struct {
-    const fnzi_point *narrow, *wide;
+    const fnzi_cpu_point *narrow, *wide;
   } classes[] = {{fnzi_points_f32, fnzi_points_f64}, {fnzi_points_c64, fnzi_points_c128}};
   for (size_t i = 0; i < COUNT(classes); i++) {
-    const fnzi_point *a = classes[i].narrow, *b = classes[i].wide;
+    const fnzi_cpu_point *a = classes[i].narrow, *b = classes[i].wide;
     for (; a->name && b->name; a++, b++) {
       ck_assert_str_eq(a->name, b->name);
       ck_assert_uint_eq(a->arity, b->arity);

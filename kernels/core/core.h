@@ -242,24 +242,25 @@ void fnzi_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out);
 /* Loops over several operands of one shape. `row` gets the operands' addresses and strides in bytes
  * for `count` elements; rows are split at fixed places, so results do not depend on threads. */
 enum { FNZI_LOOP_OPERANDS = 8 };
-typedef struct fnzi_loop {
+typedef struct fnzi_krn_loop {
   uint32_t rank, operands;
   int64_t sizes[FNZ_MAX_RANK];
   int64_t strides[FNZI_LOOP_OPERANDS][FNZ_MAX_RANK]; /* bytes */
   char *data[FNZI_LOOP_OPERANDS];
-} fnzi_loop;
+} fnzi_krn_loop;
 typedef void fnzi_row_fn(const void *user, char *const *data, const int64_t *strides,
                          int64_t count);
-void fnzi_loop_start(fnzi_loop *loop, uint32_t rank, const int64_t *sizes);
+void fnzi_loop_start(fnzi_krn_loop *loop, uint32_t rank, const int64_t *sizes);
 /* Adds an operand that broadcasts to the loop's sizes; strides in elements of `cell` bytes. */
-void fnzi_loop_add(fnzi_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
+void fnzi_loop_add(fnzi_krn_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
                    const int64_t *strides, size_t cell);
-static inline void fnzi_loop_add_array(fnzi_loop *loop, const fnzi_array *a) {
+static inline void fnzi_loop_add_array(fnzi_krn_loop *loop, const fnzi_array *a) {
   fnzi_loop_add(loop, fnzi_array_data(a), a->place.rank, a->place.sizes, a->place.strides, a->cell);
 }
 /* Joins dimensions that can be, moves the shortest strides inside and runs. `ordered` keeps
  * row-major order and one thread. */
-void fnzi_loop_run(fnzi_loop *loop, fnzi_row_fn *row, const void *user, int threads, bool ordered);
+void fnzi_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
+                   bool ordered);
 
 /* --- The table -------------------------------------------------------------------------------- */
 typedef fnz_status fnzi_shape_fn(fnzi_call *call);
@@ -284,18 +285,18 @@ typedef enum fnzi_accepts {
 } fnzi_accepts;
 
 /* What computes an operator, by name: kernels are functions of a backend (fnzi_kernels). */
-typedef enum fnzi_run {
+typedef enum fnzi_krn_run {
 #define RUN(name) FNZI_RUN_##name,
 #include "kernels/runs.def"
 #undef RUN
   FNZI_RUNS
-} fnzi_run;
+} fnzi_krn_run;
 
 typedef struct fnzi_kernel {
   fnzi_shape_fn *shape; /* NULL where an operator has no row */
   uint8_t accepts;      /* fnzi_accepts */
   uint8_t memory;       /* fnzi_memory */
-  uint16_t run;         /* fnzi_run */
+  uint16_t run;         /* fnzi_krn_run */
 } fnzi_kernel;
 
 /* KERNEL(operator, accepts, memory, shape rule, kernel): fnzi_shape_<rule>, FNZI_RUN_<kernel>. */
@@ -308,7 +309,7 @@ struct fnzi_direct;
 typedef bool fnzi_direct_fn(const fnzi_call *call, struct fnzi_direct *out);
 typedef struct fnzi_kernels {
   const fnzi_kernel *rows;     /* by place in the operator table */
-  fnzi_kernel_fn *const *runs; /* by fnzi_run; NULL for shapes only */
+  fnzi_kernel_fn *const *runs; /* by fnzi_krn_run; NULL for shapes only */
   fnzi_direct_fn *direct;      /* of a pointwise call, what is left to do; NULL for shapes only */
 } fnzi_kernels;
 

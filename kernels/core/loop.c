@@ -3,14 +3,14 @@
 
 enum { CHUNK = 16384 }; /* elements per piece of work, whatever the number of threads */
 
-void fnzi_loop_start(fnzi_loop *loop, uint32_t rank, const int64_t *sizes) {
+void fnzi_loop_start(fnzi_krn_loop *loop, uint32_t rank, const int64_t *sizes) {
   loop->rank = rank;
   loop->operands = 0;
   for (uint32_t i = 0; i < rank; i++)
     loop->sizes[i] = sizes[i];
 }
 
-void fnzi_loop_add(fnzi_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
+void fnzi_loop_add(fnzi_krn_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
                    const int64_t *strides, size_t cell) {
   int64_t *out = loop->strides[loop->operands];
   uint32_t missing = loop->rank - rank;
@@ -19,13 +19,13 @@ void fnzi_loop_add(fnzi_loop *loop, const void *data, uint32_t rank, const int64
   loop->data[loop->operands++] = (char *)(uintptr_t)data;
 }
 
-static void move_dim(fnzi_loop *loop, uint32_t to, uint32_t from) {
+static void move_dim(fnzi_krn_loop *loop, uint32_t to, uint32_t from) {
   loop->sizes[to] = loop->sizes[from];
   for (uint32_t k = 0; k < loop->operands; k++)
     loop->strides[k][to] = loop->strides[k][from];
 }
 
-static void drop_ones(fnzi_loop *loop) {
+static void drop_ones(fnzi_krn_loop *loop) {
   uint32_t kept = 0;
   for (uint32_t i = 0; i < loop->rank; i++)
     if (loop->sizes[i] != 1)
@@ -33,7 +33,7 @@ static void drop_ones(fnzi_loop *loop) {
   loop->rank = kept;
 }
 
-static bool joins(const fnzi_loop *loop, uint32_t outer, uint32_t inner) {
+static bool joins(const fnzi_krn_loop *loop, uint32_t outer, uint32_t inner) {
   for (uint32_t k = 0; k < loop->operands; k++)
     if (loop->strides[k][outer] != loop->strides[k][inner] * loop->sizes[inner])
       return false;
@@ -41,7 +41,7 @@ static bool joins(const fnzi_loop *loop, uint32_t outer, uint32_t inner) {
 }
 
 /* Dimensions that follow one another in every operand become one. */
-static void join_dims(fnzi_loop *loop) {
+static void join_dims(fnzi_krn_loop *loop) {
   uint32_t last = 0;
   for (uint32_t i = 1; i < loop->rank; i++) {
     if (joins(loop, last, i)) {
@@ -56,7 +56,7 @@ static void join_dims(fnzi_loop *loop) {
 }
 
 /* Operand 0 is the one written, so its order counts first. */
-static bool runs_inside(const fnzi_loop *loop, uint32_t a, uint32_t b) {
+static bool runs_inside(const fnzi_krn_loop *loop, uint32_t a, uint32_t b) {
   for (uint32_t k = 0; k < loop->operands; k++) {
     int64_t x = loop->strides[k][a], y = loop->strides[k][b];
     x = x < 0 ? -x : x;
@@ -67,7 +67,7 @@ static bool runs_inside(const fnzi_loop *loop, uint32_t a, uint32_t b) {
   return false;
 }
 
-static void swap_dims(fnzi_loop *loop, uint32_t a, uint32_t b) {
+static void swap_dims(fnzi_krn_loop *loop, uint32_t a, uint32_t b) {
   int64_t t = loop->sizes[a];
   loop->sizes[a] = loop->sizes[b];
   loop->sizes[b] = t;
@@ -78,14 +78,14 @@ static void swap_dims(fnzi_loop *loop, uint32_t a, uint32_t b) {
   }
 }
 
-static void sort_dims(fnzi_loop *loop) {
+static void sort_dims(fnzi_krn_loop *loop) {
   for (uint32_t i = 1; i < loop->rank; i++)
     for (uint32_t j = i; j > 0 && runs_inside(loop, j - 1, j); j--)
       swap_dims(loop, j - 1, j);
 }
 
 /* Runs `count` elements from position `start` of the walk. */
-static void run_piece(const fnzi_loop *loop, fnzi_row_fn *row, const void *user, int64_t start,
+static void run_piece(const fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int64_t start,
                       int64_t count) {
   int64_t index[FNZ_MAX_RANK], inner[FNZI_LOOP_OPERANDS];
   char *data[FNZI_LOOP_OPERANDS];
@@ -110,14 +110,15 @@ static void run_piece(const fnzi_loop *loop, fnzi_row_fn *row, const void *user,
   }
 }
 
-static int64_t total(const fnzi_loop *loop) {
+static int64_t total(const fnzi_krn_loop *loop) {
   int64_t n = 1;
   for (uint32_t i = 0; i < loop->rank; i++)
     n *= loop->sizes[i];
   return n;
 }
 
-void fnzi_loop_run(fnzi_loop *loop, fnzi_row_fn *row, const void *user, int threads, bool ordered) {
+void fnzi_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
+                   bool ordered) {
   int64_t n = total(loop);
   if (n == 0)
     return;
@@ -171,7 +172,7 @@ static void copy_row(const void *user, char *const *data, const int64_t *strides
 
 void fnzi_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
                      const void *src, const int64_t *src_strides, size_t cell, int threads) {
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   fnzi_loop_start(&loop, rank, sizes);
   fnzi_loop_add(&loop, dst, rank, sizes, dst_strides, cell);
   fnzi_loop_add(&loop, src, rank, sizes, src_strides, cell);

@@ -20,7 +20,7 @@ void fnzi_window_lanes(const fnzi_array *array, fnzi_window *out) {
     fnzi_window_insert(out, 0, 1, 1);
 }
 
-void fnzi_loop_add_window(fnzi_loop *loop, const fnzi_window *w) {
+void fnzi_loop_add_window(fnzi_krn_loop *loop, const fnzi_window *w) {
   fnzi_loop_add(loop, w->data, w->rank, w->sizes, w->strides, w->cell);
 }
 
@@ -158,7 +158,7 @@ static void cast_row(const void *user, char *const *data, const int64_t *strides
 static fnz_status assign(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
                          fnzi_row_fn *row, bool ordered) {
   pair p = {to->dtype, from->dtype};
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   if (!fnzi_can_convert(p.to, p.from))
     return fnzi_refuse_conversion(call, p.to, p.from);
   fnzi_loop_start(&loop, to->rank, to->sizes);

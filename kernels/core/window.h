@@ -16,7 +16,7 @@ typedef struct fnzi_window {
 void fnzi_window_of(const fnzi_array *array, fnzi_window *out);
 /* A tensor without dimensions counts as a vector of one. */
 void fnzi_window_lanes(const fnzi_array *array, fnzi_window *out);
-void fnzi_loop_add_window(fnzi_loop *loop, const fnzi_window *w);
+void fnzi_loop_add_window(fnzi_krn_loop *loop, const fnzi_window *w);
 /* `count` positions of a dimension from `start`. */
 void fnzi_window_narrow(fnzi_window *w, uint32_t dim, int64_t start, int64_t count);
 /* One position of a dimension; the dimension goes. */

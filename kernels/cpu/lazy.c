@@ -39,7 +39,7 @@ static fnz_status with_signs(fnzi_call *call, bool first, bool second) {
   const fnzi_array *out = call->outputs[0], *in = fnzi_input(call, 0);
   size_t parts = fnzi_is_complex(in->place.dtype) ? 2 : 1;
   const signs s = {in->cell / parts, parts, {first, second}};
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_loop_add_array(&loop, out);
   fnzi_loop_add_array(&loop, in);

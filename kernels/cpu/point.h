@@ -13,20 +13,20 @@ enum { FNZI_POINT_CHUNK = 512 };
 /* `count` is at most FNZI_POINT_CHUNK; out may be one of the inputs. */
 typedef void fnzi_point_fn(void *out, const void *const *in, int64_t count);
 
-typedef struct fnzi_point {
+typedef struct fnzi_cpu_point {
   const char *name;
   uint8_t arity, check; /* fnzi_point_check */
   bool keeps;           /* what is written is an operand's value, bit for bit */
   fnz_dtype out; /* of what is written: the class, FNZ_BOOL, or the real type of a complex class */
   fnzi_point_fn *run;
-} fnzi_point;
+} fnzi_cpu_point;
 
 /* Ends with a row whose name is NULL. */
-extern const fnzi_point fnzi_points_i64[], fnzi_points_f32[], fnzi_points_f64[], fnzi_points_c64[],
-    fnzi_points_c128[];
+extern const fnzi_cpu_point fnzi_points_i64[], fnzi_points_f32[], fnzi_points_f64[],
+    fnzi_points_c64[], fnzi_points_c128[];
 
 /* NULL when the class has no such row. */
-const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name);
+const fnzi_cpu_point *fnzi_point_find(fnz_dtype class_dtype, const char *name);
 
 /* How a row is computed in an element type that has its own formula for it. */
 typedef struct fnzi_rest {

@@ -36,7 +36,7 @@ static T power(T a, T b) {
 #include "kernels/point.def"
 #undef COMPLEX
 
-const fnzi_point NAME[] = {
+const fnzi_cpu_point NAME[] = {
 #define COMPLEX(name, arity, out, value) ENTRY(name, arity, PLAIN, out)
 #include "kernels/point.def"
     END_OF_ROWS};

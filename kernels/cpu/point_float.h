@@ -50,7 +50,7 @@ DOUBLE(hypot, u05)
 #undef FLOAT
 #undef MAPPED
 
-const fnzi_point NAME[] = {
+const fnzi_cpu_point NAME[] = {
 #define ANY(name, arity, out, check, value)                    ENTRY(name, arity, PLAIN, out)
 #define FLOAT(name, arity, out, value)                         ENTRY(name, arity, PLAIN, out)
 #define MAPPED(name, arity, before, function, accuracy, after) ENTRY(name, arity, PLAIN, SAME)

@@ -6,13 +6,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const fnzi_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
-  const fnzi_point *row = class_dtype == FNZ_I64    ? fnzi_points_i64
-                          : class_dtype == FNZ_F32  ? fnzi_points_f32
-                          : class_dtype == FNZ_F64  ? fnzi_points_f64
-                          : class_dtype == FNZ_C64  ? fnzi_points_c64
-                          : class_dtype == FNZ_C128 ? fnzi_points_c128
-                                                    : NULL;
+const fnzi_cpu_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
+  const fnzi_cpu_point *row = class_dtype == FNZ_I64    ? fnzi_points_i64
+                              : class_dtype == FNZ_F32  ? fnzi_points_f32
+                              : class_dtype == FNZ_F64  ? fnzi_points_f64
+                              : class_dtype == FNZ_C64  ? fnzi_points_c64
+                              : class_dtype == FNZ_C128 ? fnzi_points_c128
+                                                        : NULL;
   for (; row && row->name; row++)
     if (strcmp(row->name, name) == 0)
       return row;
@@ -60,7 +60,7 @@ typedef union number_room {
 typedef struct point {
   fnzi_choice what;
   fnz_dtype class_dtype; /* in which what.compute is computed */
-  const fnzi_point *row;
+  const fnzi_cpu_point *row;
   const fnzi_rest *rest; /* NULL: as row */
   fnz_dtype out;
   struct {
@@ -156,7 +156,7 @@ static void number_cell(const point *p, const fnz_arg *number, void *out) {
   fnzi_convert(p->class_dtype, out, 0, p->what.compute, narrow.bytes, 0, 1);
 }
 
-static void add_operand(point *p, fnzi_loop *loop, uint32_t k) {
+static void add_operand(point *p, fnzi_krn_loop *loop, uint32_t k) {
   static const int64_t none[1] = {0};
   const fnzi_array *a = fnzi_arg_array(p->what.operands[k]);
   if (a) {
@@ -201,7 +201,7 @@ static fnz_status check_conversions(const fnzi_call *call, const point *p) {
 
 static void run_point(fnzi_call *call, point *p) {
   fnzi_array *out = call->outputs[0];
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   p->out = out->place.dtype;
   fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
   fnzi_loop_add_array(&loop, out);
@@ -210,7 +210,7 @@ static void run_point(fnzi_call *call, point *p) {
   fnzi_loop_run(&loop, point_row, p, call->threads, false);
 }
 
-static void add_window(point *p, fnzi_loop *loop, const fnzi_window *w) {
+static void add_window(point *p, fnzi_krn_loop *loop, const fnzi_window *w) {
   p->in[p->what.noperands++].dtype = w->dtype;
   fnzi_loop_add_window(loop, w);
 }
@@ -221,7 +221,7 @@ fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_wind
              .out = to->dtype};
   fnzi_window number;
   unsigned char room[16];
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   FNZ_TRY(find_row(call, &p));
   FNZ_TRY(check_conversion(call, &p, from->dtype));
   p.what.noperands = 0;

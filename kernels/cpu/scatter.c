@@ -6,8 +6,8 @@
 typedef struct elements {
   fnz_dtype dtype, class_dtype;
   size_t cell;
-  int64_t stride;        /* of the indexed dimension, bytes */
-  const fnzi_point *row; /* how an element joins what is there; NULL replaces it */
+  int64_t stride;            /* of the indexed dimension, bytes */
+  const fnzi_cpu_point *row; /* how an element joins what is there; NULL replaces it */
 } elements;
 
 static void gather_row(const void *user, char *const *data, const int64_t *strides, int64_t count) {
@@ -80,7 +80,7 @@ static fnz_status prepare(fnzi_call *call, fnzi_window *self, fnzi_window *index
 fnz_status fnzi_kernel_gather(fnzi_call *call) {
   fnzi_window self, index, out;
   elements e = {.row = NULL};
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   if (fnzi_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   fnzi_window_lanes(fnzi_input(call, 0), &self);
@@ -117,7 +117,7 @@ static const struct reduction *find_reduction(const fnzi_call *call) {
 
 static void run_scatter(const fnzi_window *to, const fnzi_window *index, const fnzi_window *from,
                         const elements *e) {
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   fnzi_loop_start(&loop, index->rank, index->sizes);
   fnzi_loop_add_window(&loop, to);
   fnzi_loop_add_window(&loop, index);
@@ -262,7 +262,7 @@ static fnz_status find_flat(fnzi_call *call, const fnzi_array *self, fnzi_window
 fnz_status fnzi_kernel_take(fnzi_call *call) {
   fnzi_window self, index, out;
   elements e = {.row = NULL};
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   void *data;
   FNZ_TRY(find_flat(call, fnzi_input(call, 0), &self, &index, &e));
   FNZ_TRY(fnzi_result_as(call, 0, e.dtype, &data));
@@ -342,7 +342,7 @@ fnz_status fnzi_kernel_masked_scatter(fnzi_call *call) {
   const void *data;
   const char *next;
   int64_t wanted;
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   FNZ_TRY(count_masked(call, mask, &wanted));
   if (wanted > fnzi_array_numel(source))
     return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "mask has more true elements than source's %lld",

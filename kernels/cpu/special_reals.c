@@ -49,7 +49,7 @@ static void copy_row(const void *user, char *const *data, const int64_t *strides
 void fnzi_expand_cells(const fnzi_call *call, const fnz_geometry *from, const void *data,
                        const fnz_geometry *to, void *out, size_t cell) {
   int64_t strides[FNZ_MAX_RANK], from_strides[FNZ_MAX_RANK];
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   fnzi_contiguous_strides(to->sizes, to->rank, strides);
   fnzi_contiguous_strides(from->sizes, from->rank, from_strides);
   fnzi_loop_start(&loop, to->rank, to->sizes);
@@ -175,11 +175,11 @@ fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out) {
   return arrange(call, &x->geometry, out);
 }
 
-static float part_of(const float *z, fnzi_part part) {
+static float part_of(const float *z, fnzi_cpu_part part) {
   return part == FNZI_PART_REAL ? z[0] : part == FNZI_PART_IMAGINARY ? z[1] : hypotf(z[0], z[1]);
 }
 
-fnz_status fnzi_reduced_open_part(fnzi_call *call, fnzi_part part, fnzi_reduced *out) {
+fnz_status fnzi_reduced_open_part(fnzi_call *call, fnzi_cpu_part part, fnzi_reduced *out) {
   const fnzi_array *x = fnzi_input(call, 0);
   int64_t count = fnzi_array_numel(x);
   fnzi_reals_out parts;

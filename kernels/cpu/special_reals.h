@@ -81,8 +81,12 @@ typedef struct fnzi_reduced {
 } fnzi_reduced;
 FNZ_MUST_CHECK fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out);
 /* The same with one number for every complex one of argument 0. */
-typedef enum fnzi_part { FNZI_PART_REAL, FNZI_PART_IMAGINARY, FNZI_PART_MAGNITUDE } fnzi_part;
-FNZ_MUST_CHECK fnz_status fnzi_reduced_open_part(fnzi_call *call, fnzi_part part,
+typedef enum fnzi_cpu_part {
+  FNZI_PART_REAL,
+  FNZI_PART_IMAGINARY,
+  FNZI_PART_MAGNITUDE
+} fnzi_cpu_part;
+FNZ_MUST_CHECK fnz_status fnzi_reduced_open_part(fnzi_call *call, fnzi_cpu_part part,
                                                  fnzi_reduced *out);
 
 /* Calls body(user, i, lane) for i below count on up to call->threads threads; `lane` is below

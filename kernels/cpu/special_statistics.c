@@ -104,7 +104,7 @@ static void norm_row(const void *user, int64_t row, int lane) {
   fnzi_real_put(&r->out, row, norm);
 }
 
-static fnz_status open_parts(fnzi_call *call, reduction *r, fnzi_part part) {
+static fnz_status open_parts(fnzi_call *call, reduction *r, fnzi_cpu_part part) {
   r->is_complex = part == FNZI_PART_REAL;
   FNZ_TRY(fnzi_reduced_open_part(call, part, &r->x));
   if (r->is_complex)
@@ -113,7 +113,7 @@ static fnz_status open_parts(fnzi_call *call, reduction *r, fnzi_part part) {
 }
 
 /* `part` says what is taken of complex numbers; of the real ones a second time, the imaginary. */
-static fnz_status run(fnzi_call *call, reduction *r, fnzi_part part, fnzi_each_fn *row) {
+static fnz_status run(fnzi_call *call, reduction *r, fnzi_cpu_part part, fnzi_each_fn *row) {
   if (fnzi_is_complex(fnzi_input_geometry(call, 0)->dtype))
     FNZ_TRY(open_parts(call, r, part));
   else

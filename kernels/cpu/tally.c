@@ -62,7 +62,7 @@ static void drop_nan_row(const void *user, char *const *data, const int64_t *str
 /* Argument 0 with 0 for every NaN. */
 static fnz_status copy_without_nan(fnzi_call *call, fnzi_array **out) {
   const fnzi_array *self = fnzi_input(call, 0);
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   FNZ_TRY(fnzi_array_create(call->ctx, call->stock, &self->geometry, self->cell, out));
   FNZ_TRY(fnzi_array_allocate(call->ctx, *out, false));
   FNZ_TRY(fnzi_assign(call, *out, self));

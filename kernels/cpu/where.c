@@ -60,7 +60,7 @@ static fnz_status add_operand(fnzi_call *call, const fnz_arg *arg, fnz_dtype dty
 
 static fnz_status choose(fnzi_call *call, const choice *c) {
   fnzi_window to;
-  fnzi_loop loop;
+  fnzi_krn_loop loop;
   fnzi_window_of(call->outputs[0], &to);
   for (size_t k = YES; k < OPERANDS; k++)
     if (c->operands[k].dtype != to.dtype) /* a number that there is none of in this type */

@@ -31,7 +31,7 @@ typedef int fnzi_cuda_launch(const fnzi_cuda_loop *loop, const void *scalar, voi
 typedef struct fnzi_cuda_point {
   const char *name;
   uint8_t arity;
-  fnz_dtype out;              /* as in fnzi_point */
+  fnz_dtype out;              /* as in fnzi_cpu_point */
   fnzi_cuda_launch *run;      /* all operands from memory; scalar is not read */
   fnzi_cuda_launch *on_self;  /* of two operands: the first from memory, the second is the scalar */
   fnzi_cuda_launch *on_other; /* the second from memory, the first is the scalar; else NULL */

@@ -113,7 +113,7 @@ static fnz_status give_recorded(fnzi_call *call) {
 }
 
 /* The kernel makes the results, which only it can count. */
-static fnz_status give_unique(fnzi_call *call, fnzi_run run) {
+static fnz_status give_unique(fnzi_call *call, fnzi_krn_run run) {
   return call->has_data ? call->kernels->runs[run](call) : give_recorded(call);
 }
 
@@ -121,7 +121,7 @@ fnz_status fnzi_shape_unique(fnzi_call *call) {
   return give_unique(call, FNZI_RUN_unique);
 }
 
-static fnz_status give_along(fnzi_call *call, fnzi_run run) {
+static fnz_status give_along(fnzi_call *call, fnzi_krn_run run) {
   const fnz_geometry *g = fnzi_input_geometry(call, 0);
   uint32_t dim;
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0),

@@ -7,7 +7,7 @@
 #include "kernels/cuda/cuda.h"
 
 /* The number of rows; the two tables name the same ones in the same order. */
-static size_t compare(const fnzi_point *cpu, const fnzi_cuda_point *cuda) {
+static size_t compare(const fnzi_cpu_point *cpu, const fnzi_cuda_point *cuda) {
   size_t i = 0;
   for (; cpu[i].name && cuda[i].name; i++) {
     ck_assert_str_eq(cpu[i].name, cuda[i].name);
