@@ -3,7 +3,8 @@
  *
  * A structured kernel is two steps, meta and impl; a plain one is a single step that runs as its
  * shape rule and makes its results itself. */
-#include "kernels/eager/eager.h"
+#include "kernels/core/machine.h"
+#include "kernels/core/window.h"
 
 #include <stddef.h>
 
