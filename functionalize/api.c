@@ -18,25 +18,25 @@ static fnz_status check_types(fnz_context *ctx, const fnz_program *program,
 /* The pass knows numbers only: a program with symbolic sizes is passed at several choices of sizes,
  * and the results become one program. */
 static fnz_status pass(fnz_context *ctx, const fnz_program *program,
-                       const fnz_functionalize_options *options, fnzi_asked *notes,
+                       const fnz_functionalize_options *options, fnzi_rec_notes *notes,
                        fnz_program **out) {
-  if (fnzi_is_symbolic(program)) {
-    FNZ_TRY(fnzi_generalize(ctx, program, options, notes, out));
-    return fnzi_keep_extras(program, NULL, *out);
+  if (fnzi_program_has_symbols(program)) {
+    FNZ_TRY(fnzi_dyn_program(ctx, program, options, notes, out));
+    return fnzi_rec_metadata_keep(program, NULL, *out);
   }
-  FNZ_TRY(fnzi_functionalize_plain(ctx, program, options, notes, NULL, out));
-  return fnzi_keep_extras(program, notes, *out);
+  FNZ_TRY(fnzi_pass_program(ctx, program, options, notes, NULL, out));
+  return fnzi_rec_metadata_keep(program, notes, *out);
 }
 
 static fnz_status make(fnz_context *ctx, const fnz_program *program,
-                       const fnz_functionalize_options *options, fnzi_asked *notes,
+                       const fnz_functionalize_options *options, fnzi_rec_notes *notes,
                        fnz_program **out) {
   *out = NULL;
   FNZ_TRY(fnzi_options_check(ctx, options));
-  FNZ_TRY(fnzi_check_deny_list(ctx, program, options));
+  FNZ_TRY(fnzi_expl_deny_check_names(ctx, program, options));
   FNZ_TRY(check_types(ctx, program, options));
   FNZ_TRY(pass(ctx, program, options, notes, out));
-  return fnzi_check_denied(ctx, program, *out, options, notes);
+  return fnzi_expl_deny_check(ctx, program, *out, options, notes);
 }
 
 static fnz_status drop_failed(fnz_status status, fnz_program **out) {
@@ -50,32 +50,32 @@ static fnz_status drop_failed(fnz_status status, fnz_program **out) {
 /* --- with nothing else, with origins, with findings ------------------------------------------- */
 fnz_status fnzi_functionalize(fnz_context *ctx, const fnz_program *program,
                               const fnz_functionalize_options *options, fnz_program **out) {
-  fnzi_asked notes = {.lints = false};
+  fnzi_rec_notes notes = {.lints = false};
   bool needs_notes = program->extras || options->ndeny;
   fnz_status status = make(ctx, program, options, needs_notes ? &notes : NULL, out);
-  fnzi_asked_end(ctx, &notes);
+  fnzi_rec_notes_free(ctx, &notes);
   return drop_failed(status, out);
 }
 
 fnz_status fnzi_functionalize_explained(fnz_context *ctx, const fnz_program *program,
                                         const fnz_functionalize_options *options, fnz_program **out,
                                         fnz_origins **origins) {
-  fnzi_asked notes = {.lints = false};
+  fnzi_rec_notes notes = {.lints = false};
   *origins = NULL;
   fnz_status status = make(ctx, program, options, &notes, out);
   if (status == FNZ_OK)
-    status = fnzi_origins_new(ctx, program, *out, &notes, origins);
-  fnzi_asked_end(ctx, &notes);
+    status = fnzi_expl_origins_make(ctx, program, *out, &notes, origins);
+  fnzi_rec_notes_free(ctx, &notes);
   return drop_failed(status, out);
 }
 
 fnz_status fnzi_functionalize_lint(fnz_context *ctx, const fnz_program *program,
                                    const fnz_functionalize_options *options, fnz_findings **out) {
-  fnzi_asked notes = {.lints = true};
+  fnzi_rec_notes notes = {.lints = true};
   fnz_program *to;
   fnz_status status = drop_failed(make(ctx, program, options, &notes, &to), &to);
   status = fnzi_expl_findings(ctx, program, to, &notes, status, out);
   fnz_program_destroy(to);
-  fnzi_asked_end(ctx, &notes);
+  fnzi_rec_notes_free(ctx, &notes);
   return status;
 }

@@ -3,10 +3,10 @@
 #include "schema/custom.h"
 
 /* --- One call ---------------------------------------------------------------------------- */
-static fnz_status call_kernel(fnzi_machine *m, fnz_context *ctx, const fnzi_kernel *row,
+static fnz_status call_kernel(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_kernel *row,
                               const fnz_request *from, fnz_handle *outputs, size_t capacity,
                               size_t *count) {
-  fnzi_call call = {.ctx = ctx, .stock = &m->stock, .op = from->op, .expected = from->expected};
+  fnzi_krn_call call = {.ctx = ctx, .stock = &m->stock, .op = from->op, .expected = from->expected};
   fnz_status status = FNZ_OK;
   call.kernels = m->kernels;
   call.nexpected = from->expected ? capacity : 0;
@@ -19,11 +19,11 @@ static fnz_status call_kernel(fnzi_machine *m, fnz_context *ctx, const fnzi_kern
   status = fnzi_arena_alloc(&call.scratch, capacity, sizeof *call.outputs, &room);
   call.outputs = room;
   if (status == FNZ_OK)
-    status = fnzi_evaluate_request(&call, row, from);
+    status = fnzi_meta_evaluate_request(&call, row, from);
   if (status != FNZ_OK)
-    fnzi_release_outputs(&call);
+    fnzi_meta_outputs_release(&call);
   for (size_t k = 0; status == FNZ_OK && k < call.noutputs; k++)
-    outputs[k] = fnzi_array_handle(call.outputs[k]);
+    outputs[k] = fnzi_krn_array_handle(call.outputs[k]);
   *count = status == FNZ_OK ? call.noutputs : 0;
   fnzi_arena_free(&call.scratch);
   return status;
@@ -33,7 +33,7 @@ static fnz_status call_kernel(fnzi_machine *m, fnz_context *ctx, const fnzi_kern
 /* The memory of a value that another element reads as well must stay. */
 static void keep_shared(const fnz_request *from, fnz_arg *arg) {
   if (arg->tag == FNZ_ARG_VALUE && (arg->flags & FNZ_ARG_LAST_USE) &&
-      fnzi_count_uses(from->args, from->nargs, arg->u.value) != 1)
+      fnzi_meta_args_count(from->args, from->nargs, arg->u.value) != 1)
     arg->flags = 0;
 }
 
@@ -43,31 +43,31 @@ static fnz_status element_args(fnz_context *ctx, const fnz_request *from, const 
     args[k] = from->args[k];
     if (args[k].tag == FNZ_ARG_LIST && !element->params[k].is_list) {
       if (i >= args[k].count)
-        return fnzi_refuse_lists(ctx, from->op);
+        return fnzi_mem_lists_refuse(ctx, from->op);
       args[k] = from->args[k].u.list[i];
       keep_shared(from, &args[k]);
     } else if (args[k].tag == FNZ_ARG_VALUE) {
       args[k].flags = 0;
       if (element->params[k].type != FNZI_TYPE_TENSOR)
-        FNZ_TRY(fnzi_number_of(ctx, from->op, fnzi_arg_array(&args[k]), i, &args[k]));
+        FNZ_TRY(fnzi_mem_list_number(ctx, from->op, fnzi_krn_arg_array(&args[k]), i, &args[k]));
     }
   }
   return FNZ_OK;
 }
 
-static fnz_status apply_element(fnzi_machine *m, fnz_context *ctx, const fnz_request *from,
+static fnz_status apply_element(fnzi_krn_machine *m, fnz_context *ctx, const fnz_request *from,
                                 const fnz_op *element, uint32_t i, fnz_handle *output) {
   fnz_arg args[16];
   size_t count, nargs = from->nargs < element->nparams ? from->nargs : element->nparams;
   if (nargs > sizeof args / sizeof *args)
-    return fnzi_refuse_lists(ctx, from->op);
+    return fnzi_mem_lists_refuse(ctx, from->op);
   FNZ_TRY(element_args(ctx, from, element, i, args));
   fnz_request one = {element, args, nargs, from->expected ? from->expected + i : NULL,
                      from->source};
-  return call_kernel(m, ctx, fnzi_row_of(m, element), &one, output, 1, &count);
+  return call_kernel(m, ctx, fnzi_meta_row_find(m, element), &one, output, 1, &count);
 }
 
-static fnz_status apply_list(fnzi_machine *m, fnz_context *ctx, const fnz_request *from,
+static fnz_status apply_list(fnzi_krn_machine *m, fnz_context *ctx, const fnz_request *from,
                              const fnz_op *element, fnz_handle *outputs, size_t capacity,
                              size_t *count) {
   uint32_t length = 0;
@@ -82,20 +82,20 @@ static fnz_status apply_list(fnzi_machine *m, fnz_context *ctx, const fnz_reques
     if (status == FNZ_OK)
       continue;
     while (*count > 0)
-      fnzi_array_release(m->ctx, fnzi_array_of(outputs[--*count]));
+      fnzi_krn_array_release(m->ctx, fnzi_krn_array_of(outputs[--*count]));
     return status;
   }
   return FNZ_OK;
 }
 
 /* What computes a library's operator, unless that has a kernel of its own. */
-static const fnz_op *stand_in(const fnzi_machine *m, const fnz_op *op) {
-  bool open = fnzi_op_is_custom(op) && !fnzi_registered_for(m, op);
+static const fnz_op *stand_in(const fnzi_krn_machine *m, const fnz_op *op) {
+  bool open = fnzi_op_is_custom(op) && !fnzi_krn_registered_for(m, op);
   return open ? fnzi_builtin_like(op) : NULL;
 }
 
 /* By a stand-in, which may take the arguments in another order. */
-static fnz_status apply_like(fnzi_machine *m, fnz_context *ctx, const fnz_op *like,
+static fnz_status apply_like(fnzi_krn_machine *m, fnz_context *ctx, const fnz_op *like,
                              const fnz_request *call, fnz_handle *outputs, size_t capacity,
                              size_t *count) {
   const uint8_t *order = fnzi_builtin_order(call->op);
@@ -108,26 +108,26 @@ static fnz_status apply_like(fnzi_machine *m, fnz_context *ctx, const fnz_op *li
     same.args = args;
     same.nargs = FNZI_TURNED;
   }
-  return call_kernel(m, ctx, fnzi_row_of(m, like), &same, outputs, capacity, count);
+  return call_kernel(m, ctx, fnzi_meta_row_find(m, like), &same, outputs, capacity, count);
 }
 
 fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *call,
                               fnz_handle *outputs, size_t capacity, size_t *count) {
-  fnzi_machine *m = self;
+  fnzi_krn_machine *m = self;
   *count = 0;
   if (!call->op)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "a call needs an operator");
-  const fnzi_kernel *row = fnzi_row_of(m, call->op);
+  const fnzi_kernel *row = fnzi_meta_row_find(m, call->op);
   if (row && call->op->kind == FNZI_KIND_FUNCTIONAL)
     return call_kernel(m, ctx, row, call, outputs, capacity, count);
   const fnz_op *like = stand_in(m, call->op), *element = fnzi_foreach_element(call->op);
   if (like)
     return apply_like(m, ctx, like, call, outputs, capacity, count);
-  if (element && fnzi_row_of(m, element))
+  if (element && fnzi_meta_row_find(m, element))
     return apply_list(m, ctx, call, element, outputs, capacity, count);
   char warning[FNZ_WARNING_BYTES];
   if (call->op->kind == FNZI_KIND_FUNCTIONAL && fnzi_op_is_custom(call->op) && m->has_data)
-    return fnzi_machine_call(self, ctx, call, outputs, capacity, count, warning);
+    return fnzi_mem_dispatch(self, ctx, call, outputs, capacity, count, warning);
   return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: there is no CPU kernel for this operator",
                    call->op->name);
 }

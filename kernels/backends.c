@@ -3,13 +3,13 @@
 
 /* --- Values in and out ------------------------------------------------------------------- */
 static void release_value(void *self, fnz_handle value) {
-  fnzi_machine *m = self;
-  fnzi_array_release(m->ctx, fnzi_array_of(value));
+  fnzi_krn_machine *m = self;
+  fnzi_krn_array_release(m->ctx, fnzi_krn_array_of(value));
 }
 
 static const fnz_geometry *geometry(void *self, fnz_handle value) {
   (void)self;
-  return &fnzi_array_of(value)->geometry;
+  return &fnzi_krn_array_of(value)->geometry;
 }
 
 static size_t cell_bytes(void *self, fnz_dtype dtype) {
@@ -17,42 +17,42 @@ static size_t cell_bytes(void *self, fnz_dtype dtype) {
   return fnzi_dtype(dtype)->bytes;
 }
 
-static fnz_status fill_in(fnz_context *ctx, fnzi_array *a, const void *cells, int threads) {
+static fnz_status fill_in(fnz_context *ctx, fnzi_krn_array *a, const void *cells, int threads) {
   int64_t strides[FNZ_MAX_RANK];
   const fnz_geometry *g = &a->place;
-  FNZ_TRY(fnzi_array_allocate(ctx, a, false));
+  FNZ_TRY(fnzi_krn_array_allocate(ctx, a, false));
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  fnzi_copy_cells(g->rank, g->sizes, fnzi_array_data(a), g->strides, cells, strides, a->cell,
-                  threads);
+  fnzi_krn_copy_cells(g->rank, g->sizes, fnzi_krn_array_data(a), g->strides, cells, strides,
+                      a->cell, threads);
   return FNZ_OK;
 }
 
 static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, const void *cells,
                          fnz_handle *out) {
-  fnzi_machine *m = self;
-  fnzi_array *a;
+  fnzi_krn_machine *m = self;
+  fnzi_krn_array *a;
   *out = 0;
-  FNZ_TRY(fnzi_array_create(ctx, &m->stock, g, fnzi_dtype(g->dtype)->bytes, &a));
+  FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, g, fnzi_dtype(g->dtype)->bytes, &a));
   fnz_status status = m->has_data ? fill_in(ctx, a, cells, m->threads) : FNZ_OK;
   if (status != FNZ_OK) {
-    fnzi_array_release(ctx, a);
+    fnzi_krn_array_release(ctx, a);
     return status;
   }
-  *out = fnzi_array_handle(a);
+  *out = fnzi_krn_array_handle(a);
   return FNZ_OK;
 }
 
-static void copy_out(const fnzi_machine *m, const fnzi_array *a, void *cells) {
+static void copy_out(const fnzi_krn_machine *m, const fnzi_krn_array *a, void *cells) {
   const fnz_geometry *g = &a->place;
   int64_t strides[FNZ_MAX_RANK];
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  fnzi_copy_cells(g->rank, g->sizes, cells, strides, fnzi_array_data(a), g->strides, a->cell,
-                  m->threads);
+  fnzi_krn_copy_cells(g->rank, g->sizes, cells, strides, fnzi_krn_array_data(a), g->strides,
+                      a->cell, m->threads);
 }
 
 static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void *cells) {
-  fnzi_machine *m = self;
-  fnzi_array *a = fnzi_array_of(value), *resolved;
+  fnzi_krn_machine *m = self;
+  fnzi_krn_array *a = fnzi_krn_array_of(value), *resolved;
   if (!m->has_data)
     return fnzi_fail(ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "values of the meta backend have no elements to download");
@@ -60,23 +60,23 @@ static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void 
     copy_out(m, a, cells);
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_machine_resolve(m, ctx, a, &resolved));
+  FNZ_TRY(fnzi_mem_machine_resolve(m, ctx, a, &resolved));
   copy_out(m, resolved, cells);
-  fnzi_array_release(ctx, resolved);
+  fnzi_krn_array_release(ctx, resolved);
   return FNZ_OK;
 }
 
 static bool shares(void *self, fnz_handle a, fnz_handle b) {
   (void)self;
-  const fnzi_array *x = fnzi_array_of(a), *y = fnzi_array_of(b);
+  const fnzi_krn_array *x = fnzi_krn_array_of(a), *y = fnzi_krn_array_of(b);
   return x->storage && x->storage == y->storage;
 }
 
 /* --- Making and ending ------------------------------------------------------------------- */
 static void destroy(void *self) {
-  fnzi_machine *m = self;
+  fnzi_krn_machine *m = self;
   fnz_context *ctx = m->ctx;
-  fnzi_stock_free(ctx, &m->stock);
+  fnzi_krn_stock_free(ctx, &m->stock);
   fnzi_arena_free(&m->scratch);
   fnzi_arena_free(&m->lasting);
   FNZI_VEC_FREE(ctx, &m->registered);
@@ -85,17 +85,17 @@ static void destroy(void *self) {
 }
 
 fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
-                               const fnzi_kernels *kernels, fnz_backend **out) {
+                               const fnzi_krn_kernels *kernels, fnz_backend **out) {
   bool has_data = kernels->runs != NULL;
   *out = NULL;
-  fnzi_machine *m = fnzi_resize(ctx, NULL, 0, sizeof *m);
+  fnzi_krn_machine *m = fnzi_resize(ctx, NULL, 0, sizeof *m);
   if (!m)
     return fnzi_no_memory(ctx);
-  *m = (fnzi_machine){.ctx = ctx,
-                      .threads = threads,
-                      .has_data = has_data,
-                      .kernels = kernels,
-                      .plan_find = fnzi_plan_find};
+  *m = (fnzi_krn_machine){.ctx = ctx,
+                          .threads = threads,
+                          .has_data = has_data,
+                          .kernels = kernels,
+                          .plan_find = fnzi_mem_plan_find};
   m->stock.has_data = has_data;
   fnzi_arena_init(&m->lasting, ctx);
   fnzi_arena_init(&m->scratch, ctx);
@@ -109,13 +109,13 @@ fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
                           .download = download,
                           .cell_bytes = cell_bytes,
                           .destroy = destroy,
-                          .call = fnzi_machine_call,
+                          .call = fnzi_mem_dispatch,
                           .shares = shares};
   *out = &m->base;
   return FNZ_OK;
 }
 
 fnz_status fnz_meta_backend_create(fnz_context *ctx, fnz_backend **out) {
-  static const fnzi_kernels shapes = {.rows = fnzi_kernel_rows};
+  static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   return fnzi_machine_create(ctx, "meta", 1, &shapes, out);
 }

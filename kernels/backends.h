@@ -13,6 +13,6 @@ fnz_status fnzi_machine_apply(void *self, fnz_context *ctx, const fnz_request *c
 
 /* A backend with these kernels, which must outlive it. */
 FNZ_MUST_CHECK fnz_status fnzi_machine_create(fnz_context *ctx, const char *name, int threads,
-                                              const fnzi_kernels *kernels, fnz_backend **out);
+                                              const fnzi_krn_kernels *kernels, fnz_backend **out);
 
 #endif

@@ -17,7 +17,7 @@ typedef struct checker {
   fnz_context *ctx;
   const fnz_program *p;
   fnz_program *mends; /* the same program, when views are to be put where they lie; else NULL */
-  fnzi_machine *m;
+  fnzi_krn_machine *m;
   fnzi_arena scratch; /* of the node in hand */
   fnzi_arena lasting; /* of the graph in hand */
   uint8_t *casts;     /* per graph: autocast is on */
@@ -128,12 +128,12 @@ static fnz_status read_record(checker *c, const fnzi_node *n, record *r) {
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 typedef struct lent {
-  fnzi_array array;
-  fnzi_storage storage; /* when it has to be memory */
+  fnzi_krn_array array;
+  fnzi_krn_storage storage; /* when it has to be memory */
 } lent;
 
 /* An array that only its geometry is asked of. */
-static fnz_status borrow(checker *c, const fnz_geometry *g, fnzi_array **out) {
+static fnz_status borrow(checker *c, const fnz_geometry *g, fnzi_krn_array **out) {
   lent *made;
   FNZI_NEW(&c->scratch, 1, &made);
   *out = &made->array;
@@ -148,13 +148,13 @@ static fnz_status borrow(checker *c, const fnz_geometry *g, fnzi_array **out) {
 /* Of a symbol only the number is known, not whether it is an integer. */
 static fnz_status lower_one(checker *c, const fnzi_param *param, fnz_arg *arg) {
   const fnzi_value *v = fnzi_is_reference(arg) ? &c->graph->values.data[arg->u.value] : NULL;
-  fnzi_array *array;
+  fnzi_krn_array *array;
   if (arg->tag == FNZ_ARG_VALUE) {
     c->vague = c->vague || has_open(c, v->geometry);
     c->open = c->open || c->vague;
     FNZ_TRY(borrow(c, look_of(c, arg->u.value), &array));
     arg->flags = 0;
-    arg->u.value = fnzi_array_handle(array);
+    arg->u.value = fnzi_krn_array_handle(array);
   } else if (arg->tag == FNZ_ARG_SYMBOL) {
     const fnzi_symbol *s = v->symbol ? &c->p->symbols.data[v->symbol] : NULL;
     c->vague = c->vague || !s || !s->has_hint;
@@ -189,11 +189,11 @@ static fnz_status lower_args(checker *c, const fnzi_node *n, fnz_arg **out) {
  * window is no matter of its type. */
 static fnz_status settle(void *user, const fnz_arg *arg) {
   checker *c = user;
-  fnzi_array *a = fnzi_arg_array(arg);
+  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (!a)
     return FNZ_OK;
   a->storage = &((lent *)a)->storage;
-  *a->storage = (fnzi_storage){.refs = 2, .bytes = SIZE_MAX / 2, .stock = &c->m->stock};
+  *a->storage = (fnzi_krn_storage){.refs = 2, .bytes = SIZE_MAX / 2, .stock = &c->m->stock};
   a->stock = &c->m->stock;
   a->dims = a->few_dims;
   a->room = FNZI_FEW_DIMS;
@@ -204,13 +204,13 @@ static fnz_status settle(void *user, const fnz_arg *arg) {
 /* An operator may have given a tensor more dimensions, or other memory. */
 static fnz_status unsettle(void *user, const fnz_arg *arg) {
   checker *c = user;
-  fnzi_array *a = fnzi_arg_array(arg);
+  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (!a || !a->storage)
     return FNZ_OK;
   if (a->dims != a->few_dims)
     fnzi_free(c->ctx, a->dims, 3 * (size_t)a->room * sizeof *a->dims);
   if (a->storage != &((lent *)a)->storage)
-    fnzi_storage_release(c->ctx, a->storage);
+    fnzi_krn_storage_release(c->ctx, a->storage);
   return FNZ_OK;
 }
 
@@ -221,7 +221,7 @@ typedef struct result {
 
 static void drop(checker *c, result *r) {
   for (size_t k = 0; k < r->count; k++)
-    fnzi_array_release(c->ctx, fnzi_array_of(r->handles[k]));
+    fnzi_krn_array_release(c->ctx, fnzi_krn_array_of(r->handles[k]));
   r->count = 0;
 }
 
@@ -230,7 +230,7 @@ static fnz_status by_call(checker *c, const fnz_request *request, result *out) {
   char warning[FNZ_WARNING_BYTES];
   FNZ_TRY(fnzi_args_visit(request->args, request->nargs, settle, c));
   fnz_status status =
-      fnzi_machine_call(c->m, c->ctx, request, out->handles, out->room, &out->count, warning);
+      fnzi_mem_dispatch(c->m, c->ctx, request, out->handles, out->room, &out->count, warning);
   if (status != FNZ_OK)
     out->count = 0;
   return status;
@@ -239,7 +239,7 @@ static fnz_status by_call(checker *c, const fnz_request *request, result *out) {
 /* By the row alone, which is faster. */
 static fnz_status by_row(checker *c, const fnzi_kernel *row, const fnz_request *request,
                          result *out) {
-  fnzi_call call = {
+  fnzi_krn_call call = {
       .ctx = c->ctx, .stock = &c->m->stock, .op = request->op, .kernels = c->m->kernels};
   call.expected = request->expected;
   call.nexpected = request->expected ? out->room : 0;
@@ -247,21 +247,21 @@ static fnz_status by_row(checker *c, const fnzi_kernel *row, const fnz_request *
   call.target = FNZ_DTYPE_COUNT;
   call.scratch = c->scratch;
   FNZI_NEW(&call.scratch, out->room, &call.outputs);
-  fnz_status status = fnzi_evaluate_request(&call, row, request);
+  fnz_status status = fnzi_meta_evaluate_request(&call, row, request);
   c->scratch = call.scratch;
   if (status != FNZ_OK)
-    fnzi_release_outputs(&call);
+    fnzi_meta_outputs_release(&call);
   for (out->count = 0; out->count < call.noutputs; out->count++)
-    out->handles[out->count] = fnzi_array_handle(call.outputs[out->count]);
+    out->handles[out->count] = fnzi_krn_array_handle(call.outputs[out->count]);
   return status;
 }
 
 static fnz_status ask(checker *c, const fnz_request *request, result *out) {
-  const fnzi_plan *plan;
+  const fnzi_mem_plan *plan;
   c->by_row = false;
   if (fnzi_op_is_custom(request->op))
     return fnzi_machine_apply(c->m, c->ctx, request, out->handles, out->room, &out->count);
-  FNZ_TRY(fnzi_plan_find(c->m, request->op, &plan));
+  FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
   c->by_row = plan->way == fnzi_way_compute;
   return c->by_row ? by_row(c, plan->row, request, out) : by_call(c, request, out);
 }
@@ -275,7 +275,7 @@ static bool is_same_type(const checker *c, const fnz_geometry *have, const fnz_g
 /* "f32[2, 3]" */
 static const char *type_text(const fnz_geometry *g, char out[160]) {
   char sizes[FNZI_SIZES_TEXT];
-  (void)snprintf(out, 160, "%s%s", fnzi_dtype(g->dtype)->name, fnzi_sizes_text(g, sizes));
+  (void)snprintf(out, 160, "%s%s", fnzi_dtype(g->dtype)->name, fnzi_mem_sizes_text(g, sizes));
   return out;
 }
 
@@ -292,7 +292,7 @@ static fnz_status refuse_type(const checker *c, const fnz_op *op, const char *na
 static const char *window_text(const fnz_geometry *g, char out[160]) {
   char strides[FNZI_SIZES_TEXT];
   const fnz_geometry steps = {.rank = g->rank, .sizes = g->strides};
-  (void)snprintf(out, 160, "strides %s offset %lld", fnzi_sizes_text(&steps, strides),
+  (void)snprintf(out, 160, "strides %s offset %lld", fnzi_mem_sizes_text(&steps, strides),
                  (long long)g->offset);
   return out;
 }
@@ -320,7 +320,7 @@ static fnz_status check_new(const checker *c, const fnz_op *op, const char *name
                             const fnz_geometry *have, const fnz_geometry *want) {
   char recorded[160];
   if (fnzi_is_dense(want) || same_strides(want, have) ||
-      fnzi_self_relation(want, FNZI_MUCH_WORK) != FNZI_OVERLAPS)
+      fnzi_oracle_relate_self(want, FNZI_MUCH_WORK) != FNZI_OVERLAPS)
     return FNZ_OK;
   return fnzi_fail(c->ctx, FNZ_CLASS_TYPE, NULL,
                    "the result %s of %s is recorded with %s, by which its elements share memory, "
@@ -331,28 +331,28 @@ static fnz_status check_new(const checker *c, const fnz_op *op, const char *name
 /* What memory the arguments of a call lie in, by address: lists may have as many results as it has
  * arguments. */
 typedef struct memories {
-  const fnzi_storage **data;
+  const fnzi_krn_storage **data;
   size_t count;
   bool known;
 } memories;
 
 static fnz_status count_memory(void *user, const fnz_arg *arg) {
   memories *given = user;
-  given->count += fnzi_arg_array(arg) != NULL;
+  given->count += fnzi_krn_arg_array(arg) != NULL;
   return FNZ_OK;
 }
 
 static fnz_status add_memory(void *user, const fnz_arg *arg) {
   memories *given = user;
-  const fnzi_array *a = fnzi_arg_array(arg);
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (a)
     given->data[given->count++] = a->storage;
   return FNZ_OK;
 }
 
 static int by_address(const void *left, const void *right) {
-  const uintptr_t a = (uintptr_t) * (const fnzi_storage *const *)left;
-  const uintptr_t b = (uintptr_t) * (const fnzi_storage *const *)right;
+  const uintptr_t a = (uintptr_t) * (const fnzi_krn_storage *const *)left;
+  const uintptr_t b = (uintptr_t) * (const fnzi_krn_storage *const *)right;
   return (a > b) - (a < b);
 }
 
@@ -364,20 +364,20 @@ static fnz_status know_memories(checker *c, const fnz_request *request, memories
   given->count = 0;
   FNZ_TRY(fnzi_args_visit(request->args, request->nargs, add_memory, given));
   if (given->count)
-    qsort(given->data, given->count, sizeof(const fnzi_storage *), by_address);
+    qsort(given->data, given->count, sizeof(const fnzi_krn_storage *), by_address);
   given->known = true;
   return FNZ_OK;
 }
 
 static fnz_status lies_in_argument(checker *c, const fnz_request *request, memories *given,
-                                   const fnzi_array *a, bool *out) {
-  const fnzi_storage *sought = a->storage;
+                                   const fnzi_krn_array *a, bool *out) {
+  const fnzi_krn_storage *sought = a->storage;
   *out = false;
   if (!a->eager || !sought)
     return FNZ_OK;
   FNZ_TRY(know_memories(c, request, given));
   *out = given->count &&
-         bsearch(&sought, given->data, given->count, sizeof(const fnzi_storage *), by_address);
+         bsearch(&sought, given->data, given->count, sizeof(const fnzi_krn_storage *), by_address);
   return FNZ_OK;
 }
 
@@ -413,7 +413,8 @@ static fnz_status compare_window(checker *c, const fnz_op *op, uint64_t value,
 }
 
 static fnz_status compare_one(checker *c, const fnz_request *request, memories *given,
-                              uint64_t value, const fnzi_array *have, const fnz_geometry *want) {
+                              uint64_t value, const fnzi_krn_array *have,
+                              const fnz_geometry *want) {
   const char *name = c->graph->values.data[value].name;
   bool is_window;
   if (!is_same_type(c, &have->geometry, want))
@@ -429,7 +430,7 @@ static fnz_status compare(checker *c, const fnz_request *request, const record *
                           const result *made) {
   memories given = {0};
   for (size_t k = 0; k < r->count; k++) {
-    const fnzi_array *have = k < made->count ? fnzi_array_of(made->handles[k]) : NULL;
+    const fnzi_krn_array *have = k < made->count ? fnzi_krn_array_of(made->handles[k]) : NULL;
     if (!r->wanted[k])
       continue;
     if (!have)
@@ -456,12 +457,12 @@ static fnz_status leave_open(const checker *c, const fnz_op *op) {
 
 /* The same with what is recorded in hand: where data decide it, a row takes that for granted. */
 static fnz_status ask_knowing(checker *c, fnz_request *request, const record *r, bool *agrees) {
-  const fnzi_plan *plan;
+  const fnzi_mem_plan *plan;
   result made = {.room = r->count};
   *agrees = false;
   if (c->vague || c->cast || c->real || fnzi_op_is_custom(request->op))
     return FNZ_OK;
-  FNZ_TRY(fnzi_plan_find(c->m, request->op, &plan));
+  FNZ_TRY(fnzi_mem_plan_find(c->m, request->op, &plan));
   if (plan->way != fnzi_way_compute)
     return FNZ_OK;
   FNZI_NEW(&c->scratch, made.room, &made.handles);
@@ -500,7 +501,7 @@ static fnz_status compare_ruled(checker *c, fnz_request *request, const record *
 /* Of tensors that the operator writes. */
 static fnz_status note_changes(checker *c, const fnzi_node *n, const fnz_arg *args) {
   for (uint32_t i = 0; i < n->op->nparams && i < n->nargs; i++) {
-    const fnzi_array *a = n->op->params[i].is_write ? fnzi_arg_array(&args[i]) : NULL;
+    const fnzi_krn_array *a = n->op->params[i].is_write ? fnzi_krn_arg_array(&args[i]) : NULL;
     if (!a)
       continue;
     const fnz_geometry *was = look_of(c, n->args[i].u.value), *is = &a->geometry;

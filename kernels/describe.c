@@ -27,21 +27,22 @@ static const char *words_of(fnzi_way_fn *way) {
 }
 
 /* These leave the work to another operator. */
-static bool is_link(const fnzi_plan *plan) {
+static bool is_link(const fnzi_mem_plan *plan) {
   return plan->way == fnzi_way_review || plan->way == fnzi_way_list ||
          plan->way == fnzi_way_write_any;
 }
 
 /* The plan that does the work; NULL when there is none. */
-static fnz_status last_plan(fnzi_machine *m, const fnzi_plan *first, const fnzi_plan **out) {
-  const fnzi_plan *plan = first;
+static fnz_status last_plan(fnzi_krn_machine *m, const fnzi_mem_plan *first,
+                            const fnzi_mem_plan **out) {
+  const fnzi_mem_plan *plan = first;
   for (int i = 0; i < MOST_LINKS && is_link(plan); i++)
-    FNZ_TRY(fnzi_plan_find(m, plan->via, &plan));
+    FNZ_TRY(fnzi_mem_plan_find(m, plan->via, &plan));
   *out = is_link(plan) || plan->way == fnzi_way_refuse ? NULL : plan;
   return FNZ_OK;
 }
 
-static const char *accepts_name(fnzi_accepts accepts) {
+static const char *accepts_name(fnzi_krn_accepts accepts) {
   static const char *const names[] = {
       [FNZI_ACCEPTS_ANY] = "any",           [FNZI_ACCEPTS_STANDARD] = "standard",
       [FNZI_ACCEPTS_NUMBERS] = "numbers",   [FNZI_ACCEPTS_REAL] = "real",
@@ -49,7 +50,7 @@ static const char *accepts_name(fnzi_accepts accepts) {
   return names[accepts];
 }
 
-static const char *memory_name(fnzi_memory memory) {
+static const char *memory_name(fnzi_krn_result_memory memory) {
   static const char *const names[] = {[FNZI_MEMORY_NEW] = "new",
                                       [FNZI_MEMORY_POINT] = "point",
                                       [FNZI_MEMORY_BASE] = "base",
@@ -59,13 +60,13 @@ static const char *memory_name(fnzi_memory memory) {
 
 fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx, const fnz_op *op,
                                   fnz_kernel_facts *out) {
-  const fnzi_plan *first, *last;
+  const fnzi_mem_plan *first, *last;
   *out = (fnz_kernel_facts){.way = NULL};
   if (backend->apply != fnzi_machine_apply)
     return FNZ_OK;
-  fnzi_machine *m = backend->self;
-  FNZ_TRY(fnzi_plan_find(m, op, &first));
-  const fnzi_plan start = *first; /* a custom operator's plan is overwritten by the next one */
+  fnzi_krn_machine *m = backend->self;
+  FNZ_TRY(fnzi_mem_plan_find(m, op, &first));
+  const fnzi_mem_plan start = *first; /* a custom operator's plan is overwritten by the next one */
   FNZ_TRY(last_plan(m, &start, &last));
   (void)ctx;
   if (!last)
@@ -74,8 +75,8 @@ fnz_status fnz_backend_get_kernel(fnz_backend *backend, fnz_context *ctx, const 
   out->via = last->via;
   out->registered = last->registered != NULL;
   if (last->row) {
-    out->accepts = accepts_name((fnzi_accepts)last->row->accepts);
-    out->memory = memory_name((fnzi_memory)last->row->memory);
+    out->accepts = accepts_name((fnzi_krn_accepts)last->row->accepts);
+    out->memory = memory_name((fnzi_krn_result_memory)last->row->memory);
   }
   return FNZ_OK;
 }

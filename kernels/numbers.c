@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-fnz_status fnzi_kernel_made(fnzi_call *call) {
+fnz_status fnzi_kernel_made(fnzi_krn_call *call) {
   (void)call;
   return FNZ_OK;
 }
@@ -23,6 +23,6 @@ static int all_cores(void) {
 }
 
 fnz_status fnz_cpu_backend_create(fnz_context *ctx, int threads, fnz_backend **out) {
-  static const fnzi_kernels kernels = {fnzi_kernel_rows, runs, fnzi_point_direct};
+  static const fnzi_krn_kernels kernels = {fnzi_kernel_rows, runs, fnzi_cpu_point_direct};
   return fnzi_machine_create(ctx, "cpu", threads > 0 ? threads : all_cores(), &kernels, out);
 }

@@ -3,7 +3,7 @@
 
 static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
                                const fnz_kernel *kernel) {
-  if (backend->call != fnzi_machine_call)
+  if (backend->call != fnzi_mem_dispatch)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "backend %s takes no kernels; the CPU and the meta backend do", backend->name);
   if (!kernel->op || !kernel->impl)
@@ -14,8 +14,10 @@ static fnz_status check_kernel(const fnz_backend *backend, fnz_context *ctx,
   return FNZ_OK;
 }
 
-static fnz_status check_group(const fnzi_machine *m, fnz_context *ctx, const fnz_kernel *kernel) {
-  const fnzi_registered *other = kernel->meta ? fnzi_registered_structured(m, kernel->op) : NULL;
+static fnz_status check_group(const fnzi_krn_machine *m, fnz_context *ctx,
+                              const fnz_kernel *kernel) {
+  const fnzi_krn_registered *other =
+      kernel->meta ? fnzi_krn_registered_structured(m, kernel->op) : NULL;
   if (!other || other->kernel.op == kernel->op)
     return FNZ_OK;
   return fnzi_fail(ctx, FNZ_CLASS_DUPLICATE, NULL,
@@ -25,9 +27,9 @@ static fnz_status check_group(const fnzi_machine *m, fnz_context *ctx, const fnz
 
 fnz_status fnz_kernel_register(fnz_backend *backend, fnz_context *ctx, const fnz_kernel *kernel) {
   FNZ_TRY(check_kernel(backend, ctx, kernel));
-  fnzi_machine *m = backend->self;
+  fnzi_krn_machine *m = backend->self;
   FNZ_TRY(check_group(m, ctx, kernel));
-  fnzi_registered *r = fnzi_registered_same(m, kernel->op);
+  fnzi_krn_registered *r = fnzi_krn_registered_same(m, kernel->op);
   if (!r) {
     FNZI_NEW(&m->lasting, 1, &r);
     FNZI_PUSH(m->ctx, &m->registered, r);

@@ -11,7 +11,7 @@ const fnzi_kernel fnzi_kernel_rows[FNZI_ATEN_COUNT] = {
 };
 
 bool fnz_cpu_has_kernel(const fnz_op *op) {
-  static const fnzi_kernels shapes = {.rows = fnzi_kernel_rows};
+  static const fnzi_krn_kernels shapes = {.rows = fnzi_kernel_rows};
   const fnz_op *element = op ? fnzi_foreach_element(op) : NULL;
   return op && (fnzi_kernel_find(&shapes, op) || (element && fnzi_kernel_find(&shapes, element)));
 }

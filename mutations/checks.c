@@ -182,7 +182,7 @@ enum { IN_PARALLEL = 32768 };
 
 fnz_status fnzi_check_target(fnz_context *ctx, const fnz_op *op, const fnz_geometry *target,
                              fnzi_spread spread, fnzi_loop *loop) {
-  fnzi_relation self = fnzi_self_relation(target, FNZI_MUCH_WORK);
+  fnzi_relation self = fnzi_oracle_relate_self(target, FNZI_MUCH_WORK);
   bool is_zero = fnzi_has_zero_stride(target);
   if (self == FNZI_DISJOINT || spread == FNZI_SPREAD_CONSTANT ||
       (spread == FNZI_SPREAD_IDEMPOTENT && !is_zero))
@@ -213,10 +213,10 @@ fnz_status fnzi_check_operand(fnz_context *ctx, const fnz_op *op, const fnz_geom
                               fnzi_reading reading, fnzi_loop *loop) {
   if (loop && reads_its_own_place(target, operand))
     return FNZ_OK;
-  fnzi_relation relation = fnzi_relate(target, operand, frame, FNZI_MUCH_WORK);
+  fnzi_relation relation = fnzi_oracle_relate(target, operand, frame, FNZI_MUCH_WORK);
   if (relation == FNZI_DISJOINT)
     return FNZ_OK;
-  bool is_plain = fnzi_self_relation(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  bool is_plain = fnzi_oracle_relate_self(target, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   if (loop && loop->in_order && reading == FNZI_READING_FIRST)
     return FNZ_OK;
   if (loop && is_plain && !is_noticed(target, operand)) {

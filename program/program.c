@@ -137,7 +137,7 @@ const fnz_op *fnzi_op_find(const fnz_program *p, const char *name) {
   return fnzi_scope_find(&p->scope, name);
 }
 
-bool fnzi_is_symbolic(const fnz_program *p) {
+bool fnzi_program_has_symbols(const fnz_program *p) {
   for (size_t i = 0; i < p->graphs.count; i++) {
     const fnzi_graph *g = &p->graphs.data[i];
     for (size_t v = 0; v < g->values.count; v++) {

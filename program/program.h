@@ -71,9 +71,9 @@ typedef struct fnzi_names {
 void fnzi_names_free(fnz_context *ctx, fnzi_names *names);
 
 /* The node of the source program that a node comes from; FNZI_NO_NODE when unknown. */
-typedef struct fnzi_made_of {
+typedef struct fnzi_source_node {
   uint32_t graph, node;
-} fnzi_made_of;
+} fnzi_source_node;
 
 /* Geometries and stems of names that were used lately are found without a map. */
 enum { FNZI_RECENT = 8 };
@@ -89,9 +89,9 @@ typedef struct fnzi_graph {
   const char *name; /* "" for graph 0 */
   fnz_arg *inputs, *outputs;
   uint32_t ninputs, noutputs;
-  uint32_t source;             /* of a rewritten graph: the one that it was made of */
-  bool returns_single;         /* of a region: a bare tensor instead of a tuple */
-  const fnzi_made_of *made_of; /* of a rewritten graph, per node; NULL when unknown */
+  uint32_t source;                      /* of a rewritten graph: the one that it was made of */
+  bool returns_single;                  /* of a region: a bare tensor instead of a tuple */
+  const fnzi_source_node *source_nodes; /* of a rewritten graph, per node; NULL when unknown */
   struct {
     fnzi_value *data;
     size_t count, capacity;
@@ -194,16 +194,16 @@ struct fnz_program {
   fnz_output_spec *outputs; /* graphs[0].noutputs of them */
   const char *torch_version;
   int schema_major, schema_minor; /* up to FNZI_MOST_SCHEMA, which the text form has room for */
-  struct fnzi_decisions
-      *decisions;           /* while functionalize/ makes it, for symbolic sizes; borrowed */
-  int64_t slack;            /* of the pass: nodes that it may still make beyond 4 for each */
-  struct fnzi_asked *asked; /* while functionalize/ makes it and keeps track of why; borrowed */
-  fnzi_extras *extras;      /* NULL: it is not from a .pt2 file */
-  fnzi_blob *file;          /* what it is being read from, when that is its own; else NULL */
-  bool instantiated;        /* at some sizes, for which nothing says where views lie */
-  _Atomic bool *unchecked;  /* of a program that was read: its types were not held against rules;
-                              NULL of others, which say what rules gave */
-  bool is_rewritten;        /* extras are of the program it was made from; see fnzi_graph.made_of */
+  struct fnzi_oracle_log
+      *decisions;               /* while functionalize/ makes it, for symbolic sizes; borrowed */
+  int64_t slack;                /* of the pass: nodes that it may still make beyond 4 for each */
+  struct fnzi_rec_notes *notes; /* while functionalize/ makes it and keeps track of why; borrowed */
+  fnzi_extras *extras;          /* NULL: it is not from a .pt2 file */
+  fnzi_blob *file;              /* what it is being read from, when that is its own; else NULL */
+  bool instantiated;            /* at some sizes, for which nothing says where views lie */
+  _Atomic bool *unchecked; /* of a program that was read: its types were not held against rules;
+                             NULL of others, which say what rules gave */
+  bool is_rewritten; /* extras are of the program it was made from; see fnzi_graph.source_nodes */
 };
 
 /* --- Building -----------------------------------------------------------------------------
@@ -399,7 +399,7 @@ void fnzi_node_describe(const fnz_program *p, uint32_t graph, uint32_t node, con
  */
 FNZ_MUST_CHECK fnz_status fnzi_share_finals(fnz_program *p);
 /* Some tensor has a symbolic size, stride or offset, or some value is a symbolic number. */
-bool fnzi_is_symbolic(const fnz_program *p);
+bool fnzi_program_has_symbols(const fnz_program *p);
 
 /* What fnz_program_verify() checks of it. */
 FNZ_MUST_CHECK fnz_status fnzi_sharing_verify(fnz_context *ctx, const fnz_program *p);

@@ -175,15 +175,15 @@ const char *fnzi_extras_device(const fnzi_extras *o, fnzi_extras_value value) {
 }
 
 /* What a node of the program is, or was made of. */
-static fnzi_made_of source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
-  const fnzi_made_of *made_of = fnzi_graph_at(p, graph)->made_of;
+static fnzi_source_node source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
+  const fnzi_source_node *source_nodes = fnzi_graph_at(p, graph)->source_nodes;
   if (!p->is_rewritten)
-    return (fnzi_made_of){graph, node};
-  return made_of ? made_of[node] : (fnzi_made_of){0, FNZI_NO_NODE};
+    return (fnzi_source_node){graph, node};
+  return source_nodes ? source_nodes[node] : (fnzi_source_node){0, FNZI_NO_NODE};
 }
 
 const fnzi_extras_node *fnzi_extras_source_of(const fnz_program *p, uint32_t graph, uint32_t node) {
-  fnzi_made_of from = source_of(p, graph, node);
+  fnzi_source_node from = source_of(p, graph, node);
   return fnzi_extras_node_of(p->extras, from.graph, from.node);
 }
 

@@ -25,7 +25,7 @@ static fnz_status memory_bytes(fnzi_run_state *run, uint32_t first, size_t *out)
     size_t bytes;
     if (fnzi_memory_of(run->program, k) != first || g->inputs[k].tag != FNZ_ARG_VALUE)
       continue;
-    const fnz_geometry *window = fnzi_recorded(run, &run->arena, g->inputs[k].u.value);
+    const fnz_geometry *window = fnzi_run_recorded(run, &run->arena, g->inputs[k].u.value);
     if (window == NULL)
       return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
                        "the size of an input that shares memory is not known");
@@ -39,12 +39,12 @@ static fnz_status make_memory(fnzi_run_state *run, uint32_t first, fnz_dtype dty
                               fnzi_run_memory **out) {
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, dtype);
   FNZ_TRY(memory_bytes(run, first, &bytes));
-  FNZ_TRY(fnzi_memory_create(run, dtype, (int64_t)(bytes / cell + (bytes % cell != 0)), out));
+  FNZ_TRY(fnzi_run_memory_create(run, dtype, (int64_t)(bytes / cell + (bytes % cell != 0)), out));
   (*out)->shared = true;
   return FNZ_OK;
 }
 
-fnz_status fnzi_find_shared(fnzi_run_state *run) {
+fnz_status fnzi_run_find_shared(fnzi_run_state *run) {
   const fnz_program *p = run->program;
   uint32_t count = fnzi_graph_at(p, 0)->ninputs;
   FNZI_NEW(&run->arena, count, &run->shared);
@@ -64,7 +64,7 @@ static fnz_status check_cells(fnzi_run_state *run, const fnzi_run_binding *b) {
                    "inputs of several dtypes share this one's memory, which needs hashes per byte");
 }
 
-fnz_status fnzi_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new) {
+fnz_status fnzi_run_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new) {
   fnzi_run_binding *b = &run->bindings[k];
   uint32_t first = fnzi_memory_of(run->program, k);
   *is_new = first == k;
@@ -97,21 +97,21 @@ static fnz_status compare(fnzi_run_state *run, const fnzi_run_binding *b, const 
 static fnz_status place(fnzi_run_state *run, const fnzi_run_binding *b, const unsigned char *data,
                         fnzi_run_memory *known, unsigned char *scratch, size_t bytes) {
   size_t item = fnzi_dtype(b->geometry->dtype)->bytes;
-  fnzi_cells_gather(b->geometry, b->memory->cells, item, scratch);
-  fnzi_cells_gather(b->geometry, known->cells, item, scratch + bytes);
+  fnzi_run_gather(b->geometry, b->memory->cells, item, scratch);
+  fnzi_run_gather(b->geometry, known->cells, item, scratch + bytes);
   FNZ_TRY(compare(run, b, data, scratch, scratch + bytes, bytes));
-  fnzi_cells_scatter(b->geometry, data, item, b->memory->cells);
+  fnzi_run_scatter(b->geometry, data, item, b->memory->cells);
   memset(scratch, 1, bytes);
-  fnzi_cells_scatter(b->geometry, scratch, item, known->cells);
+  fnzi_run_scatter(b->geometry, scratch, item, known->cells);
   return FNZ_OK;
 }
 
-fnz_status fnzi_fill_shared(fnzi_run_state *run, uint32_t k, const void *data) {
+fnz_status fnzi_run_fill_shared(fnzi_run_state *run, uint32_t k, const void *data) {
   fnzi_run_binding *b = &run->bindings[k];
   size_t bytes;
-  FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(run, b->geometry, &bytes));
   if (b->memory->known == NULL)
-    FNZ_TRY(fnzi_memory_create(run, FNZ_U8, (int64_t)b->memory->bytes, &b->memory->known));
+    FNZ_TRY(fnzi_run_memory_create(run, FNZ_U8, (int64_t)b->memory->bytes, &b->memory->known));
   unsigned char *scratch = fnzi_resize(run->ctx, NULL, 0, 2 * bytes + 1);
   if (scratch == NULL)
     return fnzi_no_memory(run->ctx);
@@ -120,7 +120,7 @@ fnz_status fnzi_fill_shared(fnzi_run_state *run, uint32_t k, const void *data) {
   return status;
 }
 
-bool fnzi_any_given(const fnzi_run_state *run, uint32_t k) {
+bool fnzi_run_any_given(const fnzi_run_state *run, uint32_t k) {
   uint32_t first = fnzi_memory_of(run->program, k);
   for (uint32_t i = first; i < fnzi_graph_at(run->program, 0)->ninputs; i++)
     if (run->bindings[i].given != NULL && fnzi_memory_of(run->program, i) == first)
@@ -135,17 +135,17 @@ static bool has_no_data(const fnzi_run_state *run, const fnzi_run_binding *b) {
   return is_weight && (weight == NULL || weight->blob == NULL);
 }
 
-fnz_status fnzi_check_filled(fnzi_run_state *run, uint32_t k) {
+fnz_status fnzi_run_check_filled(fnzi_run_state *run, uint32_t k) {
   const fnzi_run_binding *b = &run->bindings[k];
   size_t bytes, filled = 0;
   if (b->given != NULL || b->memory == NULL || b->memory->known == NULL || !has_no_data(run, b))
     return FNZ_OK;
-  FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(run, b->geometry, &bytes));
   unsigned char *known = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
   if (known == NULL)
     return fnzi_no_memory(run->ctx);
-  fnzi_cells_gather(b->geometry, b->memory->known->cells, fnzi_dtype(b->geometry->dtype)->bytes,
-                    known);
+  fnzi_run_gather(b->geometry, b->memory->known->cells, fnzi_dtype(b->geometry->dtype)->bytes,
+                  known);
   while (filled < bytes && known[filled])
     filled++;
   fnzi_free(run->ctx, known, bytes + 1);
@@ -186,19 +186,19 @@ static fnz_status put_final(fnzi_run_state *run, const fnzi_run_binding *b, fnz_
                             unsigned char *cells) {
   FNZ_TRY(check_final(run, b, value));
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
-  FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(run, b->geometry, &bytes));
   unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
     return fnzi_no_memory(run->ctx);
   fnz_status status = run->backend->download(run->backend->self, run->ctx, value, dense);
   if (status == FNZ_OK)
-    fnzi_cells_scatter(b->geometry, dense, cell, cells);
+    fnzi_run_scatter(b->geometry, dense, cell, cells);
   fnzi_free(run->ctx, dense, bytes + 1);
   return status;
 }
 
 static fnz_status put_finals(fnzi_run_state *run, const fnzi_run_memory *memory,
-                             fnzi_handle_of *handle, void *user, unsigned char *cells) {
+                             fnzi_run_handle_fn *handle, void *user, unsigned char *cells) {
   const fnzi_graph *g = fnzi_graph_at(run->program, 0);
   for (uint32_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *out = &run->program->outputs[k];
@@ -216,22 +216,23 @@ static fnz_status put_finals(fnzi_run_state *run, const fnzi_run_memory *memory,
 static fnz_status emit_window(fnzi_run_state *run, const char *name, const fnz_geometry *g,
                               const unsigned char *cells) {
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, g->dtype);
-  FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(run, g, &bytes));
   unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
     return fnzi_no_memory(run->ctx);
-  fnzi_cells_gather(g, cells, cell, dense);
+  fnzi_run_gather(g, cells, cell, dense);
   fnz_status status = run->options->emit(run->options->user, name, g, dense, bytes);
   fnzi_free(run->ctx, dense, bytes + 1);
   return status;
 }
 
-fnz_status fnzi_emit_memory(fnzi_run_state *run, const char *name, const fnz_geometry *g,
-                            const fnzi_run_memory *memory) {
+fnz_status fnzi_run_emit_memory(fnzi_run_state *run, const char *name, const fnz_geometry *g,
+                                const fnzi_run_memory *memory) {
   return emit_window(run, name, g, memory->cells);
 }
 
-fnz_status fnzi_emit_member(fnzi_run_state *run, uint32_t k, fnzi_handle_of *handle, void *user) {
+fnz_status fnzi_run_emit_member(fnzi_run_state *run, uint32_t k, fnzi_run_handle_fn *handle,
+                                void *user) {
   const fnzi_run_binding *b = &run->bindings[k];
   unsigned char *cells = fnzi_resize(run->ctx, NULL, 0, b->memory->bytes + 1);
   if (cells == NULL)

@@ -11,7 +11,7 @@
 
 typedef struct lowering {
   fnzi_run_state *run;
-  fnzi_lower_value *value;
+  fnzi_run_lower_fn *value;
   void *user;
 } lowering;
 
@@ -22,7 +22,7 @@ static fnz_status number_of(void *user, uint64_t v, fnz_arg *out) {
   bool known;
   if (out->tag != FNZ_ARG_DEFAULT)
     return FNZ_OK;
-  FNZ_TRY(fnzi_symbol_number(run, v, &known, out));
+  FNZ_TRY(fnzi_run_symbol_number(run, v, &known, out));
   if (known)
     return FNZ_OK;
   const fnzi_symbol *symbol =
@@ -81,8 +81,8 @@ static fnz_status check_type(fnzi_run_state *run, const fnz_op *op, const fnzi_p
   return FNZ_OK;
 }
 
-fnz_status fnzi_lower_args(fnzi_run_state *run, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                           fnzi_lower_value *value, void *user, fnz_arg **out) {
+fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op *op, const fnz_arg *args,
+                               size_t nargs, fnzi_run_lower_fn *value, void *user, fnz_arg **out) {
   lowering l = {run, value, user};
   fnz_arg *lowered;
   FNZI_NEW(&run->scratch, op->nparams, &lowered);
@@ -123,7 +123,7 @@ static fnz_status assert_number(fnzi_run_state *run, const fnzi_node *node) {
 }
 
 fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
-                                fnzi_geometry_of *geometry, void *user, bool *done) {
+                                fnzi_run_geometry_fn *geometry, void *user, bool *done) {
   *done = is_skipped(node->op);
   if (node->op == &fnzi_ops[FNZI_ATEN__assert_scalar])
     return assert_number(run, node);
@@ -154,7 +154,7 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
   return FNZ_OK;
 }
 
-bool fnzi_is_item(const fnz_op *op) {
+bool fnzi_run_is_item(const fnz_op *op) {
   static const uint16_t items[] = {FNZI_ATEN_item, FNZI_ATEN__local_scalar_dense};
   return fnzi_op_is_among(op, items, sizeof items / sizeof *items);
 }
@@ -170,7 +170,7 @@ static fnz_status widen(fnzi_run_state *run, const fnz_geometry *g, fnz_handle v
   fnz_arg *filled;
   wide.dtype = FNZ_F32;
   wide.offset = 0;
-  FNZ_TRY(fnzi_lower_args(run, op, args, 2, NULL, NULL, &filled));
+  FNZ_TRY(fnzi_run_lower_args(run, op, args, 2, NULL, NULL, &filled));
   fnz_request call = {op, filled, op->nparams, expected, ""};
   return fnzi_run_apply(run, &call, out, 1);
 }
@@ -203,27 +203,28 @@ fnz_status fnzi_run_read_number(fnzi_run_state *run, const fnzi_node *node, fnz_
   fnz_dtype dtype;
   fnz_arg number;
   FNZ_TRY(read_number(run, value, &dtype, bytes));
-  if (!fnzi_number_decode(dtype, bytes, &number))
+  if (!fnzi_run_decode_number(dtype, bytes, &number))
     return FNZ_OK;
   run->numbers[node->outputs[0].u.value] = number;
-  return number.tag != FNZ_ARG_FLOAT ? fnzi_saw_number(run, node->outputs[0].u.value, number.u.i)
-                                     : FNZ_OK;
+  return number.tag != FNZ_ARG_FLOAT
+             ? fnzi_run_learn_number(run, node->outputs[0].u.value, number.u.i)
+             : FNZ_OK;
 }
 
 /* --- Writes ----------------------------------------------------------------------------------- */
 
-bool fnzi_is_norm(const fnz_op *op) {
+bool fnzi_run_is_norm(const fnz_op *op) {
   static const uint16_t norms[] = {FNZI_ATEN_batch_norm, FNZI_ATEN_instance_norm,
                                    FNZI_ATEN_native_batch_norm};
   return fnzi_op_is_among(op, norms, sizeof norms / sizeof *norms);
 }
 
-bool fnzi_node_writes(const fnzi_node *node) {
-  if (node->op == NULL || !fnzi_is_norm(node->op))
+bool fnzi_run_node_writes(const fnzi_node *node) {
+  if (node->op == NULL || !fnzi_run_is_norm(node->op))
     return node->op != NULL && fnz_op_is_mutating(node->op);
-  fnz_arg training = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_NORM_TRAINING);
-  fnz_arg mean = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_NORM_MEAN);
-  fnz_arg var = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_NORM_VAR);
+  fnz_arg training = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_RUN_NORM_TRAINING);
+  fnz_arg mean = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_RUN_NORM_MEAN);
+  fnz_arg var = fnzi_arg_get(node->op, node->args, node->nargs, FNZI_RUN_NORM_VAR);
   bool off = training.tag == FNZ_ARG_BOOL && training.u.i == 0;
   return !off && mean.tag == FNZ_ARG_VALUE && var.tag == FNZ_ARG_VALUE;
 }
@@ -234,8 +235,8 @@ static bool is_result(const fnz_arg *arg) {
   return arg->tag == FNZ_ARG_VALUE || arg->tag == FNZ_ARG_NONE;
 }
 
-fnz_status fnzi_node_results(fnzi_run_state *run, const fnzi_node *node, fnz_arg **out,
-                             size_t *count) {
+fnz_status fnzi_run_node_results(fnzi_run_state *run, const fnzi_node *node, fnz_arg **out,
+                                 size_t *count) {
   size_t most = 0;
   for (uint32_t i = 0; i < node->noutputs; i++)
     most += node->outputs[i].tag == FNZ_ARG_LIST ? node->outputs[i].count : 1;
@@ -311,14 +312,14 @@ static fnz_status apply(fnzi_run_state *run, const fnz_request *call, fnz_handle
 /* Releases the results when the call has not kept its schema. */
 static fnz_status apply_checked(fnzi_run_state *run, const fnz_request *call, fnz_handle *outputs,
                                 size_t count) {
-  fnzi_witnesses *seen;
-  FNZ_TRY(fnzi_check_begin(run, call, &seen));
+  fnzi_run_witnesses *seen;
+  FNZ_TRY(fnzi_run_witness_begin(run, call, &seen));
   fnz_status status = apply(run, call, outputs, count);
   if (status != FNZ_OK) {
-    fnz_status ended = fnzi_check_end(seen, call->op, NULL, 0);
+    fnz_status ended = fnzi_run_witness_end(seen, call->op, NULL, 0);
     return ended == FNZ_OK ? status : ended;
   }
-  status = fnzi_check_end(seen, call->op, outputs, count);
+  status = fnzi_run_witness_end(seen, call->op, outputs, count);
   if (status != FNZ_OK)
     release_all(run, outputs, count);
   return status;

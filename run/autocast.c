@@ -27,7 +27,7 @@ static policy find_policy(const fnz_op *op) {
   return NONE;
 }
 
-fnz_dtype fnzi_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer) {
+fnz_dtype fnzi_run_autocast_dtype(const fnzi_hop *hop, fnz_dtype outer) {
   if (hop->autocast.device == NULL || strcmp(hop->autocast.device, "cpu") != 0)
     return outer; /* another device's casts do not meet tensors of the CPU */
   fnz_dtype dtype = hop->autocast.dtype == FNZ_DTYPE_COUNT ? FNZ_BF16 : hop->autocast.dtype;
@@ -44,7 +44,7 @@ typedef struct swap {
 
 typedef struct casting {
   fnzi_run_state *run;
-  const fnzi_interpreter *by;
+  const fnzi_run_interpreter *by;
   fnz_dtype to;
   bool any_single, any_lower; /* among the arguments */
   struct {
@@ -80,7 +80,7 @@ static fnz_status cast(void *user, const fnz_arg *arg) {
   fnzi_run_item *item;
   FNZ_TRY(c->by->cast(c->by->self, s.old, c->to, &item));
   FNZI_PUSH(c->run->ctx, &c->swaps, s);
-  fnzi_item_bind(c->run, s.value, item);
+  fnzi_run_item_bind(c->run, s.value, item);
   return FNZ_OK;
 }
 
@@ -88,9 +88,9 @@ static fnz_status cast(void *user, const fnz_arg *arg) {
 static void undo(casting *c) {
   for (size_t i = 0; i < c->swaps.count; i++) {
     const swap *s = &c->swaps.data[i];
-    fnzi_parcel made = {c->run->items[s->value], {.tag = FNZ_ARG_VALUE}};
+    fnzi_run_frame_arg made = {c->run->items[s->value], {.tag = FNZ_ARG_VALUE}};
     c->run->items[s->value] = s->old;
-    fnzi_parcel_drop(c->by, &made);
+    fnzi_run_frame_arg_drop(c->by, &made);
   }
   FNZI_VEC_FREE(c->run->ctx, &c->swaps);
 }
@@ -100,8 +100,8 @@ static bool is_opaque(const fnz_op *op) {
          (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_POINTWISE)) == 0;
 }
 
-fnz_status fnzi_autocast_node(fnzi_run_state *run, const fnzi_interpreter *by,
-                              const fnzi_node *node, fnz_dtype dtype) {
+fnz_status fnzi_run_autocast_node(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                  const fnzi_node *node, fnz_dtype dtype) {
   casting c = {.run = run, .by = by};
   policy what = node->op == NULL || fnzi_is_size_node(node) ? PLAIN : find_policy(node->op);
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, look, &c));

@@ -60,7 +60,7 @@ static fnz_status bind_user(fnzi_run_state *run, fnzi_run_binding *b, const char
   FNZ_TRY(reach(run, b->geometry, &elements));
   if (!run->hashes)
     FNZ_TRY(check_array(run, name, b->geometry, b->given));
-  FNZ_TRY(fnzi_memory_create(run, b->geometry->dtype, elements, &b->memory));
+  FNZ_TRY(fnzi_run_memory_create(run, b->geometry->dtype, elements, &b->memory));
   if (run->hashes)
     fill_unknown(run, b->memory, name);
   return FNZ_OK;
@@ -71,7 +71,7 @@ static fnz_status bind_user(fnzi_run_state *run, fnzi_run_binding *b, const char
 static fnz_status bind_shared_user(fnzi_run_state *run, uint32_t k, const char *name) {
   fnzi_run_binding *b = &run->bindings[k];
   bool is_new, is_made = b->kind == FNZ_INPUT_MEMORY && b->given == NULL;
-  FNZ_TRY(fnzi_bind_shared(run, k, &is_new));
+  FNZ_TRY(fnzi_run_bind_shared(run, k, &is_new));
   if (run->hashes && is_new)
     fill_unknown(run, b->memory, name);
   if (run->hashes || is_made)
@@ -79,7 +79,7 @@ static fnz_status bind_shared_user(fnzi_run_state *run, uint32_t k, const char *
   return check_array(run, name, b->geometry, b->given);
 }
 
-bool fnzi_stands_for_others(const fnz_program *p, const char *name) {
+bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name) {
   for (uint32_t k = fnzi_graph_at(p, 0)->ninputs; k-- > 0 && p->inputs[k].kind == FNZ_INPUT_MEMORY;)
     if (strcmp(p->inputs[k].target, name) == 0)
       return true;
@@ -92,7 +92,7 @@ static const char *blob_name(const fnz_program *p, const fnzi_weight *weight) {
   const char *first = weight->name;
   for (size_t i = 0; i < p->weights.count; i++)
     if (p->weights.data[i].blob == weight->blob && strcmp(p->weights.data[i].name, first) < 0 &&
-        !fnzi_stands_for_others(p, p->weights.data[i].name))
+        !fnzi_run_is_whole_memory(p, p->weights.data[i].name))
       first = p->weights.data[i].name;
   return first;
 }
@@ -101,7 +101,7 @@ static fnz_status blob_memory(fnzi_run_state *run, const fnzi_weight *weight,
                               fnzi_run_memory **out) {
   size_t bytes = fnzi_blob_bytes(weight->blob), item = fnzi_dtype(weight->geometry->dtype)->bytes;
   int64_t elements = (int64_t)(bytes / item + (bytes % item != 0));
-  FNZ_TRY(fnzi_memory_create(run, weight->geometry->dtype, elements, out));
+  FNZ_TRY(fnzi_run_memory_create(run, weight->geometry->dtype, elements, out));
   if (run->hashes)
     fill_unknown(run, *out, blob_name(run->program, weight));
   else if (bytes > 0)
@@ -124,11 +124,11 @@ static fnz_status check_blob(fnzi_run_state *run, const fnzi_run_binding *b, con
 static fnz_status no_blob(fnzi_run_state *run, fnzi_run_binding *b, const char *target) {
   int64_t elements;
   FNZ_TRY(reach(run, b->geometry, &elements));
-  FNZ_TRY(fnzi_memory_create(run, b->geometry->dtype, elements, &b->memory));
+  FNZ_TRY(fnzi_run_memory_create(run, b->geometry->dtype, elements, &b->memory));
   if (run->hashes)
     fill_unknown(run, b->memory, target);
   else if (b->given == NULL)
-    fnzi_memory_drop(run, b->memory);
+    fnzi_run_memory_drop(run, b->memory);
   return FNZ_OK;
 }
 
@@ -136,11 +136,11 @@ static fnz_status no_blob(fnzi_run_state *run, fnzi_run_binding *b, const char *
 static fnz_status no_shared_blob(fnzi_run_state *run, uint32_t k, const char *target) {
   fnzi_run_binding *b = &run->bindings[k];
   bool is_new;
-  FNZ_TRY(fnzi_bind_shared(run, k, &is_new));
+  FNZ_TRY(fnzi_run_bind_shared(run, k, &is_new));
   if (is_new && run->hashes)
     fill_unknown(run, b->memory, target);
-  else if (is_new && !fnzi_any_given(run, k))
-    fnzi_memory_drop(run, b->memory);
+  else if (is_new && !fnzi_run_any_given(run, k))
+    fnzi_run_memory_drop(run, b->memory);
   return FNZ_OK;
 }
 
@@ -172,7 +172,7 @@ static fnz_status bind_input(fnzi_run_state *run, fnzi_map *blobs, size_t k) {
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   const fnzi_value *value = &run->graph->values.data[arg->u.value];
-  b->geometry = fnzi_recorded(run, &run->arena, arg->u.value);
+  b->geometry = fnzi_run_recorded(run, &run->arena, arg->u.value);
   if (b->geometry == NULL && b->kind == FNZ_INPUT_USER && run->options->inputs != NULL &&
       b->given == NULL)
     return fnzi_fail(run->ctx, FNZ_CLASS_REF, value->name,
@@ -199,20 +199,20 @@ static fnz_status fill_given(fnzi_run_state *run, uint32_t k) {
     return FNZ_OK;
   FNZ_TRY(check_array(run, b->name == NULL ? b->target : b->name, b->geometry, b->given));
   if (b->memory->shared)
-    return fnzi_fill_shared(run, k, b->given->data);
-  fnzi_cells_scatter(b->geometry, b->given->data, fnzi_dtype(b->given->dtype)->bytes,
-                     b->memory->cells);
+    return fnzi_run_fill_shared(run, k, b->given->data);
+  fnzi_run_scatter(b->geometry, b->given->data, fnzi_dtype(b->given->dtype)->bytes,
+                   b->memory->cells);
   return FNZ_OK;
 }
 
 static fnz_status bind_inputs(fnzi_run_state *run, fnzi_map *blobs) {
-  FNZ_TRY(fnzi_find_shared(run));
+  FNZ_TRY(fnzi_run_find_shared(run));
   for (size_t k = 0; k < run->graph->ninputs; k++)
     FNZ_TRY(bind_input(run, blobs, k));
   for (uint32_t k = 0; k < run->graph->ninputs; k++)
     FNZ_TRY(fill_given(run, k));
   for (uint32_t k = 0; k < run->graph->ninputs; k++)
-    FNZ_TRY(fnzi_check_filled(run, k));
+    FNZ_TRY(fnzi_run_check_filled(run, k));
   return FNZ_OK;
 }
 
@@ -227,12 +227,12 @@ fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx, const fnz_progra
   run->hashes = backend->cell_bytes(backend->self, FNZ_U8) != 1;
   fnzi_arena_init(&run->arena, ctx);
   fnzi_arena_init(&run->scratch, ctx);
-  FNZ_TRY(fnzi_frames_open(run));
+  FNZ_TRY(fnzi_run_frames_open(run));
   fnzi_map blobs;
   fnzi_map_init(&blobs, ctx);
-  fnz_status status = fnzi_find_given(run);
+  fnz_status status = fnzi_run_find_given(run);
   if (status == FNZ_OK)
-    status = fnzi_numbers_open(run);
+    status = fnzi_run_numbers_open(run);
   if (status == FNZ_OK)
     status = bind_inputs(run, &blobs);
   fnzi_map_free(&blobs);
@@ -241,10 +241,10 @@ fnz_status fnzi_run_open(fnzi_run_state *run, fnz_context *ctx, const fnz_progra
 
 void fnzi_run_close(fnzi_run_state *run) {
   for (size_t i = 0; i < run->memories.count; i++)
-    fnzi_memory_drop(run, run->memories.data[i]);
+    fnzi_run_memory_drop(run, run->memories.data[i]);
   FNZI_VEC_FREE(run->ctx, &run->memories);
-  fnzi_frames_close(run);
-  fnzi_numbers_close(run);
+  fnzi_run_frames_close(run);
+  fnzi_run_numbers_close(run);
   fnzi_arena_free(&run->scratch);
   fnzi_arena_free(&run->arena);
 }

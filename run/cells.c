@@ -1,8 +1,8 @@
 /* cells.c - elements of strided memory as dense ones, back again, and as numbers. */
 #include "run/cells.h"
 
-void fnzi_cells_gather(const fnz_geometry *g, const unsigned char *memory, size_t cell,
-                       unsigned char *dense) {
+void fnzi_run_gather(const fnz_geometry *g, const unsigned char *memory, size_t cell,
+                     unsigned char *dense) {
   if (fnzi_is_contiguous(g)) {
     size_t bytes = (size_t)fnz_geometry_numel(g) * cell;
     if (bytes > 0)
@@ -14,8 +14,8 @@ void fnzi_cells_gather(const fnz_geometry *g, const unsigned char *memory, size_
     memcpy(dense, memory + (size_t)w.place * cell, cell);
 }
 
-void fnzi_cells_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
-                        unsigned char *memory) {
+void fnzi_run_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
+                      unsigned char *memory) {
   fnzi_run_walk w;
   for (fnzi_run_walk_start(&w, g); w.left > 0; fnzi_run_walk_step(&w), dense += cell)
     memcpy(memory + (size_t)w.place * cell, dense, cell);
@@ -31,7 +31,7 @@ static int64_t integer_of(fnz_dtype dtype, const void *bytes) {
   return (int64_t)(bits << unused) >> unused;
 }
 
-bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
+bool fnzi_run_decode_number(fnz_dtype dtype, const void *bytes, fnz_arg *out) {
   float f32;
   if (dtype == FNZ_F64 || dtype == FNZ_F32) {
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};

@@ -10,7 +10,7 @@ static fnz_status number_of(fnzi_run_state *run, uint64_t v, fnz_arg *out) {
   *out = run->numbers[v];
   if (out->tag != FNZ_ARG_DEFAULT || symbol == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_symbol_number(run, v, &known, &solved));
+  FNZ_TRY(fnzi_run_symbol_number(run, v, &known, &solved));
   const fnzi_symbol *example = &run->program->symbols.data[symbol];
   if (known)
     *out = solved;
@@ -19,37 +19,38 @@ static fnz_status number_of(fnzi_run_state *run, uint64_t v, fnz_arg *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_parcel_of(fnzi_run_state *run, const fnz_arg *arg, fnzi_parcel *out) {
-  *out = (fnzi_parcel){NULL, *arg};
+fnz_status fnzi_run_frame_arg_of(fnzi_run_state *run, const fnz_arg *arg, fnzi_run_frame_arg *out) {
+  *out = (fnzi_run_frame_arg){NULL, *arg};
   if (arg->tag == FNZ_ARG_VALUE)
     out->item = run->items[arg->u.value];
   return arg->tag == FNZ_ARG_SYMBOL ? number_of(run, arg->u.value, &out->arg) : FNZ_OK;
 }
 
-void fnzi_parcel_hold(fnzi_parcel *passed) {
+void fnzi_run_frame_arg_hold(fnzi_run_frame_arg *passed) {
   if (passed->item != NULL)
     passed->item->users++;
 }
 
-void fnzi_parcel_drop(const fnzi_interpreter *by, fnzi_parcel *passed) {
+void fnzi_run_frame_arg_drop(const fnzi_run_interpreter *by, fnzi_run_frame_arg *passed) {
   fnzi_run_item *item = passed->item;
   passed->item = NULL;
   if (item != NULL && --item->users == 0)
     by->end(by->self, item);
 }
 
-void fnzi_parcels_drop(const fnzi_interpreter *by, fnzi_parcel *passed, size_t count) {
+void fnzi_run_frame_args_drop(const fnzi_run_interpreter *by, fnzi_run_frame_arg *passed,
+                              size_t count) {
   for (size_t i = 0; passed != NULL && i < count; i++)
-    fnzi_parcel_drop(by, &passed[i]);
+    fnzi_run_frame_arg_drop(by, &passed[i]);
 }
 
-void fnzi_item_bind(fnzi_run_state *run, uint64_t value, fnzi_run_item *item) {
+void fnzi_run_item_bind(fnzi_run_state *run, uint64_t value, fnzi_run_item *item) {
   item->users++;
   run->items[value] = item;
 }
 
-fnz_status fnzi_stack_geometry(fnzi_run_state *run, const fnz_geometry *slice, size_t count,
-                               fnz_geometry *out) {
+fnz_status fnzi_run_stack_geometry(fnzi_run_state *run, const fnz_geometry *slice, size_t count,
+                                   fnz_geometry *out) {
   int64_t *numbers, numel = (int64_t)count;
   uint32_t rank = slice->rank + 1;
   if (slice->rank >= FNZ_MAX_RANK)
@@ -94,7 +95,7 @@ static fnz_status number_says(fnzi_run_state *run, const fnz_arg *number, bool *
                    "the predicate is a number that depends on data and is not known here");
 }
 
-static fnz_status item_says(fnzi_run_state *run, const fnzi_interpreter *by,
+static fnz_status item_says(fnzi_run_state *run, const fnzi_run_interpreter *by,
                             const fnzi_run_frame_op *r, fnzi_run_item *item, bool *out) {
   fnz_handle value;
   fnz_arg number;
@@ -111,14 +112,15 @@ static fnz_status item_says(fnzi_run_state *run, const fnzi_interpreter *by,
   *out = hash_says(run, hash, r);
   if (run->hashes)
     return FNZ_OK;
-  if (!fnzi_number_decode(dtype, cells, &number))
+  if (!fnzi_run_decode_number(dtype, cells, &number))
     return fnzi_fail(run->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "a predicate of %s; it must be bool or a number", fnzi_dtype(dtype)->name);
   return number_says(run, &number, out);
 }
 
-fnz_status fnzi_region_asks(fnzi_run_state *run, const fnzi_interpreter *by,
-                            const fnzi_run_frame_op *r, const fnzi_parcel *passed, bool *out) {
+fnz_status fnzi_run_predicate_holds(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                    const fnzi_run_frame_op *r, const fnzi_run_frame_arg *passed,
+                                    bool *out) {
   if (passed->item != NULL)
     return item_says(run, by, r, passed->item, out);
   if (passed->arg.tag == FNZ_ARG_VALUE)

@@ -9,15 +9,15 @@
 #include "run/numbers.h"
 #include "run/autocast.h"
 
-typedef struct fnzi_frame {
+typedef struct fnzi_run_frame {
   uint32_t graph, node;
   fnz_dtype autocast; /* the dtype that autocast casts to; FNZ_DTYPE_COUNT for none */
   fnzi_arena arena;
   fnzi_run_item **items;
   fnz_arg *numbers;
   fnzi_run_frame_op *region;
-} fnzi_frame;
-typedef struct fnzi_frame frame;
+} fnzi_run_frame;
+typedef struct fnzi_run_frame frame;
 
 static frame *top(const fnzi_run_state *run) {
   return &run->frames.data[run->frames.count - 1];
@@ -91,12 +91,12 @@ static void close_frame(fnzi_run_state *run) {
   run->frames.count--;
 }
 
-fnz_status fnzi_frames_open(fnzi_run_state *run) {
+fnz_status fnzi_run_frames_open(fnzi_run_state *run) {
   FNZI_NEW(&run->arena, run->program->graphs.count, &run->lasts);
   return open_frame(run, 0);
 }
 
-void fnzi_frames_close(fnzi_run_state *run) {
+void fnzi_run_frames_close(fnzi_run_state *run) {
   while (run->frames.count > 0)
     close_frame(run);
   FNZI_VEC_FREE(run->ctx, &run->frames);
@@ -106,10 +106,10 @@ void fnzi_frames_close(fnzi_run_state *run) {
 
 typedef struct ending {
   fnzi_run_state *run;
-  const fnzi_interpreter *by;
+  const fnzi_run_interpreter *by;
 } ending;
 
-static void let_go(fnzi_run_state *run, const fnzi_interpreter *by, uint64_t value) {
+static void let_go(fnzi_run_state *run, const fnzi_run_interpreter *by, uint64_t value) {
   fnzi_run_item *item = run->items[value];
   run->items[value] = NULL;
   if (item != NULL && --item->users == 0)
@@ -124,14 +124,14 @@ static fnz_status end_use(void *user, const fnz_arg *arg) {
 }
 
 /* Ends the operands that the current node uses last. */
-static fnz_status end_operands(fnzi_run_state *run, const fnzi_interpreter *by) {
+static fnz_status end_operands(fnzi_run_state *run, const fnzi_run_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   ending e = {run, by};
   return fnzi_args_visit(node->args, node->nargs, end_use, &e);
 }
 
 /* Ends the current node. */
-static fnz_status end_node(fnzi_run_state *run, const fnzi_interpreter *by) {
+static fnz_status end_node(fnzi_run_state *run, const fnzi_run_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   ending e = {run, by};
   fnzi_arena_reset(&run->scratch);
@@ -143,8 +143,9 @@ static fnz_status end_node(fnzi_run_state *run, const fnzi_interpreter *by) {
 
 /* --- Higher-order nodes ----------------------------------------------------------------------- */
 
-static fnz_status check_result(fnzi_run_state *run, const fnzi_interpreter *by,
-                               const fnz_arg *result, const fnzi_parcel *passed, uint32_t k) {
+static fnz_status check_result(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                               const fnz_arg *result, const fnzi_run_frame_arg *passed,
+                               uint32_t k) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   const fnz_geometry *recorded = run->graph->values.data[result->u.value].geometry;
   if (passed->item == NULL)
@@ -153,7 +154,7 @@ static fnz_status check_result(fnzi_run_state *run, const fnzi_interpreter *by,
   const fnz_geometry *g = by->geometry(by->self, passed->item);
   char has[FNZI_SHAPE_TEXT], says[FNZI_SHAPE_TEXT];
   if (recorded->dtype == g->dtype)
-    FNZ_TRY(fnzi_saw(run, result->u.value, g));
+    FNZ_TRY(fnzi_run_learn_sizes(run, result->u.value, g));
   if (recorded->dtype == g->dtype && (recorded->symbols || fnzi_same_sizes(recorded, g)))
     return FNZ_OK;
   fnzi_shape_text(g, has);
@@ -163,15 +164,15 @@ static fnz_status check_result(fnzi_run_state *run, const fnzi_interpreter *by,
                    fnzi_node_target(node), has, says);
 }
 
-static void put(fnzi_run_state *run, const fnz_arg *where, const fnzi_parcel *passed) {
+static void put(fnzi_run_state *run, const fnz_arg *where, const fnzi_run_frame_arg *passed) {
   if (where->tag == FNZ_ARG_VALUE && passed->item != NULL)
-    fnzi_item_bind(run, where->u.value, passed->item);
+    fnzi_run_item_bind(run, where->u.value, passed->item);
   else if (where->tag == FNZ_ARG_SYMBOL)
     run->numbers[where->u.value] = passed->arg;
 }
 
-static fnz_status finish_region(fnzi_run_state *run, const fnzi_interpreter *by,
-                                const fnzi_next *next) {
+static fnz_status finish_region(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                const fnzi_run_next *next) {
   fnzi_run_frame_op *r = top(run)->region;
   fnzi_operands results = r->hop.results;
   for (uint32_t k = 0; k < results.count && k < next->count; k++) {
@@ -180,13 +181,14 @@ static fnz_status finish_region(fnzi_run_state *run, const fnzi_interpreter *by,
     put(run, &results.args[k], &next->args[k]);
   }
   for (uint32_t k = 0; k < next->count; k++)
-    fnzi_parcel_drop(by, &next->args[k]);
-  fnzi_region_end(by, r);
+    fnzi_run_frame_arg_drop(by, &next->args[k]);
+  fnzi_run_frame_op_end(by, r);
   return end_node(run, by);
 }
 
 /* Opens a frame for a body, with the arguments as its inputs. */
-static fnz_status enter(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_next *next) {
+static fnz_status enter(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                        const fnzi_run_next *next) {
   const fnzi_graph *g = fnzi_graph_at(run->program, next->body);
   if (++run->bodies > run->ctx->limits.turns)
     return fnzi_fail(run->ctx, FNZ_CLASS_LIMIT, "",
@@ -198,23 +200,25 @@ static fnz_status enter(fnzi_run_state *run, const fnzi_interpreter *by, const f
                      next->count, g->ninputs);
   if (next->is_last)
     FNZ_TRY(end_operands(run, by));
-  fnz_dtype dtype = fnzi_autocast_dtype(&top(run)->region->hop, top(run)->autocast);
+  fnz_dtype dtype = fnzi_run_autocast_dtype(&top(run)->region->hop, top(run)->autocast);
   FNZ_TRY(open_frame(run, next->body));
   top(run)->autocast = dtype;
   for (uint32_t k = 0; k < next->count; k++)
     put(run, &g->inputs[k], &next->args[k]);
   for (uint32_t k = 0; k < next->moved; k++)
-    fnzi_parcel_drop(by, &next->args[k]);
+    fnzi_run_frame_arg_drop(by, &next->args[k]);
   return FNZ_OK;
 }
 
-static fnz_status go_on(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_next *next) {
+static fnz_status go_on(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                        const fnzi_run_next *next) {
   return next->done ? finish_region(run, by, next) : enter(run, by, next);
 }
 
 /* The operator whose effect a token orders. There is one thread, so the order of nodes is
  * enough. */
-static fnz_status run_effect(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_hop *hop) {
+static fnz_status run_effect(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                             const fnzi_hop *hop) {
   fnzi_node call = *hop->node;
   FNZI_NEW(&run->scratch, hop->op->nparams, &call.args);
   for (uint32_t k = 0; k < hop->op->nparams; k++)
@@ -227,10 +231,10 @@ static fnz_status run_effect(fnzi_run_state *run, const fnzi_interpreter *by, co
   return by->node(by->self, &call);
 }
 
-static fnz_status start_region(fnzi_run_state *run, const fnzi_interpreter *by,
+static fnz_status start_region(fnzi_run_state *run, const fnzi_run_interpreter *by,
                                const fnzi_node *node, bool *entered) {
   fnzi_hop hop;
-  fnzi_next next = {.done = false};
+  fnzi_run_next next = {.done = false};
   *entered = false;
   FNZ_TRY(fnzi_hop_read(run->ctx, run->program, node, &hop));
   if (hop.kind == FNZI_HOP_EFFECT)
@@ -238,25 +242,25 @@ static fnz_status start_region(fnzi_run_state *run, const fnzi_interpreter *by,
   frame *f = top(run);
   FNZI_NEW(&f->arena, 1, &f->region);
   *entered = true;
-  FNZ_TRY(fnzi_region_start(run, by, &hop, &f->arena, f->region, &next));
+  FNZ_TRY(fnzi_run_frame_op_start(run, by, &hop, &f->arena, f->region, &next));
   return go_on(run, by, &next);
 }
 
 /* Ends the body on top: its results go to the node that runs it. */
-static fnz_status leave(fnzi_run_state *run, const fnzi_interpreter *by) {
+static fnz_status leave(fnzi_run_state *run, const fnzi_run_interpreter *by) {
   const fnzi_graph *g = run->graph;
-  fnzi_parcel *given;
-  fnzi_next next = {.done = false};
+  fnzi_run_frame_arg *given;
+  fnzi_run_next next = {.done = false};
   FNZI_NEW(&run->scratch, g->noutputs, &given);
   for (uint32_t k = 0; k < g->noutputs; k++) {
-    FNZ_TRY(fnzi_parcel_of(run, &g->outputs[k], &given[k]));
-    fnzi_parcel_hold(&given[k]);
+    FNZ_TRY(fnzi_run_frame_arg_of(run, &g->outputs[k], &given[k]));
+    fnzi_run_frame_arg_hold(&given[k]);
   }
   for (size_t v = 0; v < g->values.count; v++)
     let_go(run, by, v);
   close_frame(run);
   work_in_top(run);
-  FNZ_TRY(fnzi_region_step(run, by, top(run)->region, given, g->noutputs, &next));
+  FNZ_TRY(fnzi_run_frame_op_step(run, by, top(run)->region, given, g->noutputs, &next));
   FNZ_TRY(go_on(run, by, &next));
   fnzi_arena_reset(&run->scratch);
   return FNZ_OK;
@@ -264,7 +268,7 @@ static fnz_status leave(fnzi_run_state *run, const fnzi_interpreter *by) {
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
-static fnz_status run_node(fnzi_run_state *run, const fnzi_interpreter *by) {
+static fnz_status run_node(fnzi_run_state *run, const fnzi_run_interpreter *by) {
   const fnzi_node *node = &run->graph->nodes.data[run->node];
   bool entered = false;
   if (fnzi_is_hop(node))
@@ -272,11 +276,11 @@ static fnz_status run_node(fnzi_run_state *run, const fnzi_interpreter *by) {
   else if (top(run)->autocast == FNZ_DTYPE_COUNT)
     FNZ_TRY(by->node(by->self, node));
   else
-    FNZ_TRY(fnzi_autocast_node(run, by, node, top(run)->autocast));
+    FNZ_TRY(fnzi_run_autocast_node(run, by, node, top(run)->autocast));
   return entered ? FNZ_OK : end_node(run, by);
 }
 
-fnz_status fnzi_frames_run(fnzi_run_state *run, const fnzi_interpreter *by) {
+fnz_status fnzi_run_frames_run(fnzi_run_state *run, const fnzi_run_interpreter *by) {
   while (run->frames.count > 1 || run->node < run->graph->nodes.count) {
     fnz_status status = run->node < run->graph->nodes.count ? run_node(run, by) : leave(run, by);
     if (status == FNZ_OK)

@@ -52,7 +52,7 @@ static fnz_status make_item(state *s, fnz_handle owned, fnzi_run_item **out) {
 static fnz_status keep(state *s, uint64_t value, fnz_handle owned) {
   fnzi_run_item *item;
   FNZ_TRY(make_item(s, owned, &item));
-  fnzi_item_bind(&s->run, value, item);
+  fnzi_run_item_bind(&s->run, value, item);
   return FNZ_OK;
 }
 
@@ -75,14 +75,14 @@ static void end_item(void *self, fnzi_run_item *item) {
 static fnz_status upload(state *s, const fnzi_run_binding *b, fnz_handle *out) {
   fnzi_run_state *run = &s->run;
   size_t bytes, cell = run->backend->cell_bytes(run->backend->self, b->geometry->dtype);
-  FNZ_TRY(fnzi_dense_bytes(run, b->geometry, &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(run, b->geometry, &bytes));
   if (bytes > 0 && fnzi_is_contiguous(b->geometry))
     return run->backend->upload(run->backend->self, run->ctx, b->geometry,
                                 b->memory->cells + (size_t)b->geometry->offset * cell, out);
   unsigned char *dense = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
     return fnzi_no_memory(run->ctx);
-  fnzi_cells_gather(b->geometry, b->memory->cells, cell, dense);
+  fnzi_run_gather(b->geometry, b->memory->cells, cell, dense);
   fnz_status status = run->backend->upload(run->backend->self, run->ctx, b->geometry, dense, out);
   fnzi_free(run->ctx, dense, bytes + 1);
   return status;
@@ -107,7 +107,7 @@ static fnz_status need(state *s, uint64_t v) {
   const fnzi_value *value = &s->run.graph->values.data[v];
   if (value->node == FNZI_NO_NODE)
     return fnzi_fail(s->run.ctx, FNZ_CLASS_REF, value->name,
-                     "the file has no data for this weight" FNZI_GET_DATA);
+                     "the file has no data for this weight" FNZI_RUN_GET_DATA);
   return fnzi_fail(s->run.ctx, FNZ_CLASS_REF, value->name, "the value is undefined");
 }
 
@@ -128,7 +128,7 @@ static fnz_status lower_value(void *user, fnz_arg *arg) {
 static const fnz_geometry *geometry_of(void *user, uint64_t v) {
   state *s = user;
   if (s->run.items[v] == NULL)
-    return fnzi_recorded(&s->run, &s->run.scratch, v);
+    return fnzi_run_recorded(&s->run, &s->run.scratch, v);
   return backend_of(s)->geometry(backend_of(s)->self, handle_of(s, v));
 }
 
@@ -139,8 +139,8 @@ static fnz_status keep_results(state *s, const fnz_arg *results, const fnz_handl
   for (size_t i = 0; i < count; i++) {
     bool is_kept = results[i].tag == FNZ_ARG_VALUE && handles[i] != 0 && status == FNZ_OK;
     if (is_kept)
-      status = fnzi_saw(&s->run, results[i].u.value,
-                        backend_of(s)->geometry(backend_of(s)->self, handles[i]));
+      status = fnzi_run_learn_sizes(&s->run, results[i].u.value,
+                                    backend_of(s)->geometry(backend_of(s)->self, handles[i]));
     is_kept = is_kept && status == FNZ_OK;
     if (is_kept)
       status = keep(s, results[i].u.value, handles[i]);
@@ -156,13 +156,13 @@ static fnz_status apply(state *s, const fnzi_node *node) {
   const fnz_geometry **expected;
   fnz_handle *handles;
   size_t count;
-  FNZ_TRY(fnzi_lower_args(run, node->op, node->args, node->nargs, lower_value, s, &args));
-  FNZ_TRY(fnzi_node_results(run, node, &results, &count));
+  FNZ_TRY(fnzi_run_lower_args(run, node->op, node->args, node->nargs, lower_value, s, &args));
+  FNZ_TRY(fnzi_run_node_results(run, node, &results, &count));
   FNZI_NEW(&run->scratch, count, &expected);
   FNZI_NEW(&run->scratch, count, &handles);
   for (size_t i = 0; i < count; i++)
     if (results[i].tag == FNZ_ARG_VALUE)
-      expected[i] = fnzi_recorded(run, &run->scratch, results[i].u.value);
+      expected[i] = fnzi_run_recorded(run, &run->scratch, results[i].u.value);
   fnz_request call = {node->op, args, node->op->nparams, expected, node->source};
   FNZ_TRY(fnzi_run_apply(run, &call, handles, count));
   return keep_results(s, results, handles, count);
@@ -178,11 +178,11 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
     return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "there is no rule for %s; export the program without it",
                      fnzi_node_target(node));
-  if (fnzi_node_writes(node))
+  if (fnzi_run_node_writes(node))
     return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",
                      node->op->name);
-  if (!fnzi_is_item(node->op) || node->args[0].tag != FNZ_ARG_VALUE)
+  if (!fnzi_run_is_item(node->op) || node->args[0].tag != FNZ_ARG_VALUE)
     return apply(s, node);
   FNZ_TRY(need(s, node->args[0].u.value));
   return fnzi_run_read_number(&s->run, node, handle_of(s, node->args[0].u.value));
@@ -224,7 +224,7 @@ static fnz_status cast_item(void *self, fnzi_run_item *item, fnz_dtype dtype, fn
   fnz_arg *filled;
   fnz_handle handle = 0;
   g.dtype = dtype;
-  FNZ_TRY(fnzi_lower_args(&s->run, op, args, 2, NULL, NULL, &filled));
+  FNZ_TRY(fnzi_run_lower_args(&s->run, op, args, 2, NULL, NULL, &filled));
   fnz_request call = {op, filled, op->nparams, expected, ""};
   FNZ_TRY(fnzi_run_apply(&s->run, &call, &handle, 1));
   return make_item(s, handle, out);
@@ -245,9 +245,9 @@ static fnz_status stack_items(void *self, fnzi_run_item *const *items, size_t co
   fnz_geometry g;
   size_t bytes, all;
   fnz_handle handle = 0;
-  FNZ_TRY(fnzi_stack_geometry(&s->run, item_geometry(s, items[0]), count, &g));
-  FNZ_TRY(fnzi_dense_bytes(&s->run, item_geometry(s, items[0]), &bytes));
-  FNZ_TRY(fnzi_dense_bytes(&s->run, &g, &all));
+  FNZ_TRY(fnzi_run_stack_geometry(&s->run, item_geometry(s, items[0]), count, &g));
+  FNZ_TRY(fnzi_run_dense_bytes(&s->run, item_geometry(s, items[0]), &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(&s->run, &g, &all));
   unsigned char *cells = fnzi_resize(s->run.ctx, NULL, 0, all + 1);
   if (cells == NULL)
     return fnzi_no_memory(s->run.ctx);
@@ -283,24 +283,24 @@ static fnz_status emit_rest(void *user, size_t k) {
   state *s = user;
   const fnzi_run_binding *b = &s->run.bindings[k];
   if (s->run.program->inputs[k].written && b->memory->cells != NULL)
-    return fnzi_emit_member(&s->run, (uint32_t)k, output_handle, s);
+    return fnzi_run_emit_member(&s->run, (uint32_t)k, output_handle, s);
   if (!fnzi_run_shows_unwritten(&s->run, b))
     return FNZ_OK;
   return emit_handle(s, b->name, handle_of(s, s->run.graph->inputs[k].u.value));
 }
 
 static fnz_status run_all(state *s) {
-  const fnzi_interpreter by = {.self = s,
-                               .immutable = true,
-                               .node = run_node,
-                               .end = end_item,
-                               .geometry = item_geometry,
-                               .value = item_value,
-                               .slice = slice_item,
-                               .cast = cast_item,
-                               .stack = stack_items};
+  const fnzi_run_interpreter by = {.self = s,
+                                   .immutable = true,
+                                   .node = run_node,
+                                   .end = end_item,
+                                   .geometry = item_geometry,
+                                   .value = item_value,
+                                   .slice = slice_item,
+                                   .cast = cast_item,
+                                   .stack = stack_items};
   FNZ_TRY(upload_inputs(s));
-  FNZ_TRY(fnzi_frames_run(&s->run, &by));
+  FNZ_TRY(fnzi_run_frames_run(&s->run, &by));
   return fnzi_run_outputs(&s->run, emit_output, emit_rest, s);
 }
 

@@ -150,7 +150,7 @@ static fnz_status refuse(const fnzi_run_state *run, const char *name) {
   return status;
 }
 
-fnz_status fnzi_find_given(fnzi_run_state *run) {
+fnz_status fnzi_run_find_given(fnzi_run_state *run) {
   const fnz_arrays *inputs = run->options->inputs;
   size_t taken = 0;
   FNZ_TRY(name_inputs(run));
@@ -165,13 +165,13 @@ fnz_status fnzi_find_given(fnzi_run_state *run) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
-                            const fnz_arrays *inputs) {
+fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
+                                const fnz_arrays *inputs) {
   const fnzi_run_options options = {.inputs = inputs};
   fnzi_run_state run = {
       .ctx = ctx, .program = program, .graph = fnzi_graph_at(program, 0), .options = &options};
   fnzi_arena_init(&run.arena, ctx);
-  fnz_status status = fnzi_find_given(&run);
+  fnz_status status = fnzi_run_find_given(&run);
   fnzi_arena_free(&run.arena);
   return status;
 }

@@ -14,19 +14,19 @@
 /* --- Held arguments --------------------------------------------------------------------------- */
 
 static fnz_status hold_operands(fnzi_run_state *run, fnzi_arena *arena, fnzi_operands operands,
-                                fnzi_parcel **out) {
+                                fnzi_run_frame_arg **out) {
   FNZI_NEW(arena, operands.count, out);
   for (uint32_t i = 0; i < operands.count; i++) {
-    FNZ_TRY(fnzi_parcel_of(run, &operands.args[i], &(*out)[i]));
-    fnzi_parcel_hold(&(*out)[i]);
+    FNZ_TRY(fnzi_run_frame_arg_of(run, &operands.args[i], &(*out)[i]));
+    fnzi_run_frame_arg_hold(&(*out)[i]);
   }
   return FNZ_OK;
 }
 
 /* A new item as a held argument. */
-static fnzi_parcel new_arg(fnzi_run_item *item) {
-  fnzi_parcel passed = {item, {.tag = FNZ_ARG_VALUE}};
-  fnzi_parcel_hold(&passed);
+static fnzi_run_frame_arg new_arg(fnzi_run_item *item) {
+  fnzi_run_frame_arg passed = {item, {.tag = FNZ_ARG_VALUE}};
+  fnzi_run_frame_arg_hold(&passed);
   return passed;
 }
 
@@ -34,9 +34,9 @@ static fnzi_parcel new_arg(fnzi_run_item *item) {
 
 /* The body with `front` and then the captured values. Takes nothing. */
 static fnz_status call_body(fnzi_run_state *run, const fnzi_run_frame_op *r, uint32_t body,
-                            const fnzi_parcel *front, uint32_t nfront, fnzi_next *next) {
+                            const fnzi_run_frame_arg *front, uint32_t nfront, fnzi_run_next *next) {
   uint32_t captured = r->hop.captured.count;
-  *next = (fnzi_next){.body = r->hop.bodies[body], .count = nfront + captured};
+  *next = (fnzi_run_next){.body = r->hop.bodies[body], .count = nfront + captured};
   FNZI_NEW(&run->scratch, next->count, &next->args);
   if (nfront > 0)
     memcpy(next->args, front, nfront * sizeof *front);
@@ -46,14 +46,14 @@ static fnz_status call_body(fnzi_run_state *run, const fnzi_run_frame_op *r, uin
 }
 
 /* The body takes the first `count` arguments that the node holds. */
-static void move(fnzi_parcel *held, uint32_t count) {
+static void move(fnzi_run_frame_arg *held, uint32_t count) {
   for (uint32_t k = 0; k < count; k++)
     held[k].item = NULL;
 }
 
 /* The body runs once: it takes everything. */
 static fnz_status call_once(fnzi_run_state *run, fnzi_run_frame_op *r, uint32_t body,
-                            fnzi_next *next) {
+                            fnzi_run_next *next) {
   FNZ_TRY(call_body(run, r, body, NULL, 0, next));
   next->is_last = true;
   next->moved = next->count;
@@ -62,60 +62,62 @@ static fnz_status call_once(fnzi_run_state *run, fnzi_run_frame_op *r, uint32_t 
 }
 
 /* Ends the node with its results (held), which `next` takes. */
-static void give(fnzi_next *next, fnzi_parcel *results, size_t count) {
-  *next = (fnzi_next){.done = true, .count = (uint32_t)count, .args = results};
+static void give(fnzi_run_next *next, fnzi_run_frame_arg *results, size_t count) {
+  *next = (fnzi_run_next){.done = true, .count = (uint32_t)count, .args = results};
 }
 
 /* --- WHILE_LOOP ------------------------------------------------------------------------------- */
 
-static fnz_status ask_condition(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_next *next) {
+static fnz_status ask_condition(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_run_next *next) {
   r->in_condition = true;
   return call_body(run, r, 0, r->carried, r->hop.carried.count, next);
 }
 
 /* Without an iteration the loop returns copies. */
-static fnz_status end_loop(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                           fnzi_next *next) {
-  fnzi_parcel *results;
+static fnz_status end_loop(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                           fnzi_run_frame_op *r, fnzi_run_next *next) {
+  fnzi_run_frame_arg *results;
   uint32_t count = r->hop.carried.count;
   FNZI_NEW(&run->scratch, count, &results);
   for (uint32_t k = 0; k < count; k++) {
     fnzi_run_item *item = r->carried[k].item;
     if (item != NULL && r->iteration == 0 && !by->immutable)
       FNZ_TRY(by->copy(by->self, item, &item));
-    results[k] = (fnzi_parcel){item, r->carried[k].arg};
-    fnzi_parcel_hold(&results[k]);
+    results[k] = (fnzi_run_frame_arg){item, r->carried[k].arg};
+    fnzi_run_frame_arg_hold(&results[k]);
   }
   give(next, results, count);
   return FNZ_OK;
 }
 
-static fnz_status run_iteration(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_next *next) {
+static fnz_status run_iteration(fnzi_run_state *run, fnzi_run_frame_op *r, fnzi_run_next *next) {
   FNZ_TRY(call_body(run, r, 1, r->carried, r->hop.carried.count, next));
   next->moved = r->hop.carried.count;
   move(r->carried, r->hop.carried.count);
   return FNZ_OK;
 }
 
-static fnz_status step_loop(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                            fnzi_parcel *given, size_t count, fnzi_next *next) {
+static fnz_status step_loop(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                            fnzi_run_frame_op *r, fnzi_run_frame_arg *given, size_t count,
+                            fnzi_run_next *next) {
   bool more = false;
   if (!r->in_condition) {
-    fnzi_parcels_drop(by, r->carried, count);
+    fnzi_run_frame_args_drop(by, r->carried, count);
     memcpy(r->carried, given, count * sizeof *given);
     r->iteration++;
     return ask_condition(run, r, next);
   }
-  FNZ_TRY(fnzi_region_asks(run, by, r, &given[0], &more));
-  fnzi_parcels_drop(by, given, count);
+  FNZ_TRY(fnzi_run_predicate_holds(run, by, r, &given[0], &more));
+  fnzi_run_frame_args_drop(by, given, count);
   r->in_condition = false;
   return more ? run_iteration(run, r, next) : end_loop(run, by, r, next);
 }
 
 /* --- MAP and SCAN ----------------------------------------------------------------------------- */
 
-static fnz_status slice(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_run_frame_op *r,
-                        uint32_t k, int64_t index, fnzi_parcel *out) {
+static fnz_status slice(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                        const fnzi_run_frame_op *r, uint32_t k, int64_t index,
+                        fnzi_run_frame_arg *out) {
   fnzi_run_item *item = r->xs[k].item, *first;
   bool copied = r->hop.kind == FNZI_HOP_SCAN && index == 0 && !by->immutable;
   if (item == NULL)
@@ -129,10 +131,10 @@ static fnz_status slice(fnzi_run_state *run, const fnzi_interpreter *by, const f
 }
 
 /* The body with the carried values and a slice of each xs. */
-static fnz_status next_slice(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                             fnzi_next *next) {
+static fnz_status next_slice(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                             fnzi_run_frame_op *r, fnzi_run_next *next) {
   uint32_t carried = r->hop.carried.count, count = carried + r->hop.xs.count;
-  fnzi_parcel *front;
+  fnzi_run_frame_arg *front;
   FNZI_NEW(&run->scratch, count, &front);
   if (carried > 0)
     memcpy(front, r->carried, carried * sizeof *front);
@@ -145,11 +147,12 @@ static fnz_status next_slice(fnzi_run_state *run, const fnzi_interpreter *by, fn
 }
 
 /* Stacks a result of all iterations. */
-static fnz_status stack(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_run_frame_op *r,
-                        const fnzi_parcel *kept, uint32_t step, uint32_t result, fnzi_parcel *out) {
+static fnz_status stack(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                        const fnzi_run_frame_op *r, const fnzi_run_frame_arg *kept, uint32_t step,
+                        uint32_t result, fnzi_run_frame_arg *out) {
   fnzi_run_item **items, *item;
   const fnz_arg *where = &r->hop.results.args[result];
-  *out = (fnzi_parcel){NULL, {.tag = FNZ_ARG_NONE}};
+  *out = (fnzi_run_frame_arg){NULL, {.tag = FNZ_ARG_NONE}};
   if (where->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   FNZI_NEW(&run->scratch, r->iterations, &items);
@@ -164,10 +167,10 @@ static fnz_status stack(fnzi_run_state *run, const fnzi_interpreter *by, const f
   return FNZ_OK;
 }
 
-static fnz_status end_slices(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                             fnzi_next *next) {
+static fnz_status end_slices(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                             fnzi_run_frame_op *r, fnzi_run_next *next) {
   uint32_t carried = r->hop.carried.count;
-  fnzi_parcel *results;
+  fnzi_run_frame_arg *results;
   FNZI_NEW(&run->scratch, carried + r->nkept, &results);
   for (uint32_t k = 0; k < carried; k++) {
     results[k] = r->carried[k];
@@ -180,8 +183,8 @@ static fnz_status end_slices(fnzi_run_state *run, const fnzi_interpreter *by, fn
 }
 
 /* A result of a scan must not change with later iterations. */
-static fnz_status keep(const fnzi_interpreter *by, const fnzi_run_frame_op *r, fnzi_parcel *given,
-                       fnzi_parcel *out) {
+static fnz_status keep(const fnzi_run_interpreter *by, const fnzi_run_frame_op *r,
+                       fnzi_run_frame_arg *given, fnzi_run_frame_arg *out) {
   fnzi_run_item *item = given->item;
   bool copied = r->hop.kind == FNZI_HOP_SCAN && item != NULL && !by->immutable;
   *out = *given;
@@ -189,15 +192,16 @@ static fnz_status keep(const fnzi_interpreter *by, const fnzi_run_frame_op *r, f
     return FNZ_OK;
   FNZ_TRY(by->copy(by->self, given->item, &item));
   *out = new_arg(item);
-  fnzi_parcel_drop(by, given);
+  fnzi_run_frame_arg_drop(by, given);
   return FNZ_OK;
 }
 
-static fnz_status step_slices(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                              fnzi_parcel *given, size_t count, fnzi_next *next) {
+static fnz_status step_slices(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                              fnzi_run_frame_op *r, fnzi_run_frame_arg *given, size_t count,
+                              fnzi_run_next *next) {
   uint32_t carried = r->hop.carried.count;
-  fnzi_parcel *kept = r->kept + r->iteration * (int64_t)r->nkept;
-  fnzi_parcels_drop(by, r->carried, carried);
+  fnzi_run_frame_arg *kept = r->kept + r->iteration * (int64_t)r->nkept;
+  fnzi_run_frame_args_drop(by, r->carried, carried);
   if (carried > 0)
     memcpy(r->carried, given, carried * sizeof *given);
   for (size_t k = carried; k < count; k++)
@@ -206,8 +210,8 @@ static fnz_status step_slices(fnzi_run_state *run, const fnzi_interpreter *by, f
   return r->iteration < r->iterations ? next_slice(run, by, r, next) : end_slices(run, by, r, next);
 }
 
-static fnz_status start_slices(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_arena *arena,
-                               fnzi_run_frame_op *r, fnzi_next *next) {
+static fnz_status start_slices(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                               fnzi_arena *arena, fnzi_run_frame_op *r, fnzi_run_next *next) {
   r->nkept = r->hop.results.count - r->hop.carried.count;
   if (r->iterations == 0)
     return fnzi_fail(run->ctx, FNZ_CLASS_BOUNDS, "",
@@ -230,39 +234,40 @@ static int64_t places(const fnzi_run_frame_op *r, uint32_t level) {
   return r->iterations >> level;
 }
 
-static fnzi_parcel *place(const fnzi_run_frame_op *r, uint32_t level, int64_t i) {
+static fnzi_run_frame_arg *place(const fnzi_run_frame_op *r, uint32_t level, int64_t i) {
   return r->levels[level] + i * (int64_t)r->hop.xs.count;
 }
 
-static fnz_status combine(fnzi_run_state *run, const fnzi_run_frame_op *r, const fnzi_parcel *left,
-                          const fnzi_parcel *right, fnzi_next *next) {
+static fnz_status combine(fnzi_run_state *run, const fnzi_run_frame_op *r,
+                          const fnzi_run_frame_arg *left, const fnzi_run_frame_arg *right,
+                          fnzi_run_next *next) {
   uint32_t n = r->hop.xs.count;
-  fnzi_parcel *front;
+  fnzi_run_frame_arg *front;
   FNZI_NEW(&run->scratch, 2 * (size_t)n, &front);
   memcpy(front, left, n * sizeof *front);
   memcpy(front + n, right, n * sizeof *front);
   return call_body(run, r, 0, front, 2 * n, next);
 }
 
-static void share_place(const fnzi_interpreter *by, fnzi_parcel *to, const fnzi_parcel *from,
-                        uint32_t n) {
+static void share_place(const fnzi_run_interpreter *by, fnzi_run_frame_arg *to,
+                        const fnzi_run_frame_arg *from, uint32_t n) {
   for (uint32_t k = 0; k < n; k++) {
-    fnzi_parcel old = to[k];
+    fnzi_run_frame_arg old = to[k];
     to[k] = from[k];
-    fnzi_parcel_hold(&to[k]);
-    fnzi_parcel_drop(by, &old);
+    fnzi_run_frame_arg_hold(&to[k]);
+    fnzi_run_frame_arg_drop(by, &old);
   }
 }
 
-static fnz_status end_tree(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                           fnzi_next *next) {
+static fnz_status end_tree(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                           fnzi_run_frame_op *r, fnzi_run_next *next) {
   uint32_t n = r->hop.xs.count;
-  fnzi_parcel *results;
+  fnzi_run_frame_arg *results;
   FNZI_NEW(&run->scratch, n, &results);
   for (uint32_t k = 0; k < n; k++) {
     results[k] = r->xs[k];
     if (r->iterations < 2)
-      fnzi_parcel_hold(&results[k]);
+      fnzi_run_frame_arg_hold(&results[k]);
     else
       FNZ_TRY(stack(run, by, r, r->levels[0] + k, n, k, &results[k]));
   }
@@ -271,8 +276,8 @@ static fnz_status end_tree(fnzi_run_state *run, const fnzi_interpreter *by, fnzi
 }
 
 /* The next pair going down, or the next even place going up. */
-static fnz_status next_place(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                             fnzi_next *next) {
+static fnz_status next_place(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                             fnzi_run_frame_op *r, fnzi_run_next *next) {
   uint32_t n = r->hop.xs.count;
   if (!r->up && r->at == places(r, r->level) / 2) {
     r->level++;
@@ -293,17 +298,19 @@ static fnz_status next_place(fnzi_run_state *run, const fnzi_interpreter *by, fn
   return end_tree(run, by, r, next);
 }
 
-static fnz_status step_tree(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                            fnzi_parcel *given, size_t count, fnzi_next *next) {
-  fnzi_parcel *to = r->up ? place(r, r->level - 1, 2 * r->at) : place(r, r->level + 1, r->at);
-  fnzi_parcels_drop(by, to, count);
+static fnz_status step_tree(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                            fnzi_run_frame_op *r, fnzi_run_frame_arg *given, size_t count,
+                            fnzi_run_next *next) {
+  fnzi_run_frame_arg *to =
+      r->up ? place(r, r->level - 1, 2 * r->at) : place(r, r->level + 1, r->at);
+  fnzi_run_frame_args_drop(by, to, count);
   memcpy(to, given, count * sizeof *given);
   r->at++;
   return next_place(run, by, r, next);
 }
 
-static fnz_status start_tree(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_arena *arena,
-                             fnzi_run_frame_op *r, fnzi_next *next) {
+static fnz_status start_tree(fnzi_run_state *run, const fnzi_run_interpreter *by, fnzi_arena *arena,
+                             fnzi_run_frame_op *r, fnzi_run_next *next) {
   uint32_t n = r->hop.xs.count;
   if (r->iterations < 2)
     return end_tree(run, by, r, next);
@@ -321,16 +328,16 @@ static fnz_status start_tree(fnzi_run_state *run, const fnzi_interpreter *by, fn
 
 /* --- All kinds -------------------------------------------------------------------------------- */
 
-static fnz_status start_cond(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                             fnzi_next *next) {
-  fnzi_parcel pred;
+static fnz_status start_cond(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                             fnzi_run_frame_op *r, fnzi_run_next *next) {
+  fnzi_run_frame_arg pred;
   bool says = false;
-  FNZ_TRY(fnzi_parcel_of(run, r->hop.pred, &pred));
-  FNZ_TRY(fnzi_region_asks(run, by, r, &pred, &says));
+  FNZ_TRY(fnzi_run_frame_arg_of(run, r->hop.pred, &pred));
+  FNZ_TRY(fnzi_run_predicate_holds(run, by, r, &pred, &says));
   return call_once(run, r, says ? 0 : 1, next);
 }
 
-static fnz_status count_iterations(const fnzi_run_state *run, const fnzi_interpreter *by,
+static fnz_status count_iterations(const fnzi_run_state *run, const fnzi_run_interpreter *by,
                                    fnzi_run_frame_op *r) {
   for (uint32_t k = 0; k < r->hop.xs.count; k++) {
     fnzi_run_item *item = r->xs[k].item;
@@ -346,8 +353,9 @@ static fnz_status count_iterations(const fnzi_run_state *run, const fnzi_interpr
   return FNZ_OK;
 }
 
-fnz_status fnzi_region_start(fnzi_run_state *run, const fnzi_interpreter *by, const fnzi_hop *hop,
-                             fnzi_arena *arena, fnzi_run_frame_op *r, fnzi_next *next) {
+fnz_status fnzi_run_frame_op_start(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                   const fnzi_hop *hop, fnzi_arena *arena, fnzi_run_frame_op *r,
+                                   fnzi_run_next *next) {
   *r = (fnzi_run_frame_op){.hop = *hop};
   FNZ_TRY(hold_operands(run, arena, hop->captured, &r->captured));
   FNZ_TRY(hold_operands(run, arena, hop->carried, &r->carried));
@@ -368,8 +376,9 @@ fnz_status fnzi_region_start(fnzi_run_state *run, const fnzi_interpreter *by, co
   }
 }
 
-fnz_status fnzi_region_step(fnzi_run_state *run, const fnzi_interpreter *by, fnzi_run_frame_op *r,
-                            fnzi_parcel *given, size_t count, fnzi_next *next) {
+fnz_status fnzi_run_frame_op_step(fnzi_run_state *run, const fnzi_run_interpreter *by,
+                                  fnzi_run_frame_op *r, fnzi_run_frame_arg *given, size_t count,
+                                  fnzi_run_next *next) {
   switch (r->hop.kind) {
   case FNZI_HOP_WHILE_LOOP:
     return step_loop(run, by, r, given, count, next);
@@ -384,11 +393,11 @@ fnz_status fnzi_region_step(fnzi_run_state *run, const fnzi_interpreter *by, fnz
   }
 }
 
-void fnzi_region_end(const fnzi_interpreter *by, fnzi_run_frame_op *r) {
-  fnzi_parcels_drop(by, r->captured, r->hop.captured.count);
-  fnzi_parcels_drop(by, r->carried, r->hop.carried.count);
-  fnzi_parcels_drop(by, r->xs, r->hop.xs.count);
-  fnzi_parcels_drop(by, r->kept, (size_t)r->iterations * r->nkept);
+void fnzi_run_frame_op_end(const fnzi_run_interpreter *by, fnzi_run_frame_op *r) {
+  fnzi_run_frame_args_drop(by, r->captured, r->hop.captured.count);
+  fnzi_run_frame_args_drop(by, r->carried, r->hop.carried.count);
+  fnzi_run_frame_args_drop(by, r->xs, r->hop.xs.count);
+  fnzi_run_frame_args_drop(by, r->kept, (size_t)r->iterations * r->nkept);
   for (uint32_t level = 0; level < 64 && r->levels[level] != NULL; level++)
-    fnzi_parcels_drop(by, r->levels[level], (size_t)places(r, level) * r->hop.xs.count);
+    fnzi_run_frame_args_drop(by, r->levels[level], (size_t)places(r, level) * r->hop.xs.count);
 }

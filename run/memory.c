@@ -1,7 +1,7 @@
 /* memory.c - the memory of a run: cells that tensors of a program lie in, taken and given back. */
 #include "run/run.h"
 
-fnz_status fnzi_dense_bytes(const fnzi_run_state *run, const fnz_geometry *g, size_t *out) {
+fnz_status fnzi_run_dense_bytes(const fnzi_run_state *run, const fnz_geometry *g, size_t *out) {
   size_t cell = run->backend->cell_bytes(run->backend->self, g->dtype);
   if (!fnzi_mul_size((size_t)fnz_geometry_numel(g), cell, out))
     return fnzi_fail(run->ctx, FNZ_CLASS_OVERFLOW, "", "the bytes of a tensor leave 64 bits");
@@ -19,12 +19,12 @@ static fnz_status take_memory(fnzi_run_state *run, fnzi_run_memory **out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_memory_create(fnzi_run_state *run, fnz_dtype dtype, int64_t elements,
-                              fnzi_run_memory **out) {
+fnz_status fnzi_run_memory_create(fnzi_run_state *run, fnz_dtype dtype, int64_t elements,
+                                  fnzi_run_memory **out) {
   fnz_geometry flat = {.dtype = dtype, .rank = 1, .sizes = &elements};
   fnzi_run_memory *memory;
   size_t bytes;
-  FNZ_TRY(fnzi_dense_bytes(run, &flat, &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(run, &flat, &bytes));
   if (!fnzi_add_size(bytes, 16, &bytes))
     return fnzi_no_memory(run->ctx);
   FNZ_TRY(take_memory(run, &memory));
@@ -37,14 +37,14 @@ fnz_status fnzi_memory_create(fnzi_run_state *run, fnz_dtype dtype, int64_t elem
   return FNZ_OK;
 }
 
-void fnzi_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory) {
+void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory) {
   if (memory->cells != NULL)
     fnzi_free(run->ctx, memory->cells, memory->bytes + 16);
   memory->cells = NULL;
 }
 
-void fnzi_memory_end(fnzi_run_state *run, fnzi_run_memory *memory) {
-  fnzi_memory_drop(run, memory);
+void fnzi_run_memory_end(fnzi_run_state *run, fnzi_run_memory *memory) {
+  fnzi_run_memory_drop(run, memory);
   memory->spare = run->spare;
   run->spare = memory;
 }

@@ -84,7 +84,7 @@ static fnz_status solve_number_inputs(fnzi_run_state *run) {
     for (uint32_t d = 0; one && d < array->rank; d++)
       one = array->sizes[d] == 1;
     if (one &&
-        (!fnzi_number_decode(array->dtype, array->data, &number) || number.tag != FNZ_ARG_INT))
+        (!fnzi_run_decode_number(array->dtype, array->data, &number) || number.tag != FNZ_ARG_INT))
       return fnzi_fail(run->ctx, FNZ_CLASS_TYPE, v->name,
                        "the program takes one integer, the array given is %s",
                        fnzi_dtype(array->dtype)->name);
@@ -113,9 +113,9 @@ static fnz_status solve_all(fnzi_run_state *run) {
   return check_conditions(run);
 }
 
-fnz_status fnzi_numbers_open(fnzi_run_state *run) {
+fnz_status fnzi_run_numbers_open(fnzi_run_state *run) {
   run->symbolic = NULL;
-  if (!fnzi_is_symbolic(run->program))
+  if (!fnzi_program_has_symbols(run->program))
     return FNZ_OK;
   FNZI_NEW(&run->arena, 1, &run->symbolic);
   fnz_status status = fnzi_sizes_open(&run->symbolic->sizes, run->ctx, run->program);
@@ -123,7 +123,7 @@ fnz_status fnzi_numbers_open(fnzi_run_state *run) {
   return status == FNZ_OK ? solve_all(run) : status;
 }
 
-void fnzi_numbers_close(fnzi_run_state *run) {
+void fnzi_run_numbers_close(fnzi_run_state *run) {
   if (!run->symbolic)
     return;
   fnzi_point_free(&run->symbolic->point);
@@ -131,7 +131,7 @@ void fnzi_numbers_close(fnzi_run_state *run) {
 }
 
 /* --- while it runs ---------------------------------------------------------------------------- */
-const fnz_geometry *fnzi_recorded(fnzi_run_state *run, fnzi_arena *arena, uint64_t value) {
+const fnz_geometry *fnzi_run_recorded(fnzi_run_state *run, fnzi_arena *arena, uint64_t value) {
   const fnz_geometry *g = run->graph->values.data[value].geometry, *made = NULL;
   fnzi_run_numbers *n = run->symbolic;
   if (!g || !g->symbols || !n)
@@ -154,7 +154,7 @@ static fnz_status forget_data(fnzi_run_state *run, const fnz_geometry *g) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_saw(fnzi_run_state *run, uint64_t value, const fnz_geometry *g) {
+fnz_status fnzi_run_learn_sizes(fnzi_run_state *run, uint64_t value, const fnz_geometry *g) {
   const fnzi_value *v = &run->graph->values.data[value];
   fnzi_run_numbers *n = run->symbolic;
   size_t left = 0;
@@ -175,7 +175,7 @@ fnz_status fnzi_saw(fnzi_run_state *run, uint64_t value, const fnz_geometry *g) 
   return n->point.done < known ? check_conditions(run) : FNZ_OK;
 }
 
-fnz_status fnzi_saw_number(fnzi_run_state *run, uint64_t value, int64_t number) {
+fnz_status fnzi_run_learn_number(fnzi_run_state *run, uint64_t value, int64_t number) {
   fnzi_run_numbers *n = run->symbolic;
   uint32_t symbol = run->graph->values.data[value].symbol;
   const fnzi_expr *e = n && symbol ? n->sizes.symbols[symbol] : NULL;
@@ -185,7 +185,7 @@ fnz_status fnzi_saw_number(fnzi_run_state *run, uint64_t value, int64_t number) 
   return check_conditions(run);
 }
 
-fnz_status fnzi_symbol_number(fnzi_run_state *run, uint64_t value, bool *known, fnz_arg *out) {
+fnz_status fnzi_run_symbol_number(fnzi_run_state *run, uint64_t value, bool *known, fnz_arg *out) {
   fnzi_run_numbers *n = run->symbolic;
   uint32_t symbol = run->graph->values.data[value].symbol;
   const fnzi_expr *e = n && symbol ? n->sizes.symbols[symbol] : NULL;

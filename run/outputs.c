@@ -2,13 +2,13 @@
 #include "run/run.h"
 
 /* Final values of memory that inputs were moved away from. */
-static fnz_status visit_left(fnzi_run_state *run, fnzi_output_visit *visit, void *user) {
+static fnz_status visit_left(fnzi_run_state *run, fnzi_run_output_fn *visit, void *user) {
   const fnzi_graph *g = run->graph;
   for (size_t k = 0; k < g->noutputs; k++) {
     const fnz_output_spec *spec = &run->program->outputs[k];
     const char *name;
     if (spec->kind != FNZ_OUTPUT_MEMORY_MUTATION || g->outputs[k].tag != FNZ_ARG_VALUE ||
-        fnzi_stands_for_others(run->program, spec->target))
+        fnzi_run_is_whole_memory(run->program, spec->target))
       continue;
     FNZ_TRY(fnzi_arena_dotted(&run->arena, "memory", spec->target, &name));
     FNZ_TRY(visit(user, name, g->outputs[k].u.value));
@@ -17,7 +17,7 @@ static fnz_status visit_left(fnzi_run_state *run, fnzi_output_visit *visit, void
 }
 
 /* "output.K", where K counts numbers too. */
-static fnz_status visit_results(fnzi_run_state *run, fnzi_output_visit *visit, void *user) {
+static fnz_status visit_results(fnzi_run_state *run, fnzi_run_output_fn *visit, void *user) {
   size_t number = 0;
   for (size_t k = 0; k < run->graph->noutputs; k++) {
     const fnz_arg *arg = &run->graph->outputs[k];
@@ -46,7 +46,7 @@ static fnz_status find_finals(fnzi_run_state *run, fnzi_map *finals) {
 }
 
 static fnz_status visit_inputs(fnzi_run_state *run, const fnzi_map *finals,
-                               fnzi_output_visit *visit, fnzi_input_visit *rest, void *user) {
+                               fnzi_run_output_fn *visit, fnzi_run_input_fn *rest, void *user) {
   for (size_t k = 0; k < run->graph->ninputs; k++) {
     const fnzi_run_binding *b = &run->bindings[k];
     uint64_t value;
@@ -60,7 +60,7 @@ static fnz_status visit_inputs(fnzi_run_state *run, const fnzi_map *finals,
   return FNZ_OK;
 }
 
-fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_output_visit *visit, fnzi_input_visit *rest,
+fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_fn *visit, fnzi_run_input_fn *rest,
                             void *user) {
   fnzi_map finals;
   FNZ_TRY(visit_results(run, visit, user));
@@ -80,7 +80,7 @@ bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding 
 fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name, const fnz_geometry *g,
                          fnz_handle value) {
   size_t bytes;
-  FNZ_TRY(fnzi_dense_bytes(run, g, &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(run, g, &bytes));
   void *cells = fnzi_resize(run->ctx, NULL, 0, bytes + 1);
   if (cells == NULL)
     return fnzi_no_memory(run->ctx);
@@ -91,14 +91,14 @@ fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name, const fnz_geomet
   return status;
 }
 
-fnz_status fnzi_emit_nothing(void *user, const char *name, const fnz_geometry *g, const void *cells,
-                             size_t bytes) {
+fnz_status fnzi_run_emit_nothing(void *user, const char *name, const fnz_geometry *g,
+                                 const void *cells, size_t bytes) {
   (void)user, (void)name, (void)g, (void)cells, (void)bytes;
   return FNZ_OK;
 }
 
-fnz_status fnzi_emit_array(void *user, const char *name, const fnz_geometry *g, const void *cells,
-                           size_t bytes) {
+fnz_status fnzi_run_emit_array(void *user, const char *name, const fnz_geometry *g,
+                               const void *cells, size_t bytes) {
   fnz_dtype dtype = g->dtype;
   int64_t sizes[FNZ_MAX_RANK + 1];
   uint32_t rank = g->rank;

@@ -16,13 +16,13 @@
 #include <fnz/functionalize.h>
 
 /* The end of a message about a weight without data. */
-#define FNZI_GET_DATA                                                                              \
+#define FNZI_RUN_GET_DATA                                                                          \
   "; give it among the inputs, or take the archive that has it, saved by torch 2.9 or later, as "  \
   "earlier ones pickle it"
 
 /* Receives one result: dense row-major cells, borrowed for the call. */
-typedef fnz_status fnzi_emit(void *user, const char *name, const fnz_geometry *geometry,
-                             const void *cells, size_t bytes);
+typedef fnz_status fnzi_run_emit_fn(void *user, const char *name, const fnz_geometry *geometry,
+                                    const void *cells, size_t bytes);
 
 /* An input or output of a program that has run, for tests of aliasing. `tensor` and `memory` say
  * whether two of them are the same. */
@@ -32,7 +32,7 @@ typedef struct fnzi_run_shown {
   const void *tensor, *memory;
   const fnz_geometry *geometry;
 } fnzi_run_shown;
-typedef fnz_status fnzi_see(void *user, const fnzi_run_shown *shown);
+typedef fnz_status fnzi_run_see_fn(void *user, const fnzi_run_shown *shown);
 
 typedef struct fnzi_run_options {
   const fnz_arrays *inputs; /* not used by a backend of hashes */
@@ -40,8 +40,8 @@ typedef struct fnzi_run_options {
   bool check_schemas;       /* after each node, the promises of its schema are checked */
   bool everything;          /* also emit inputs, parameters and buffers that nothing has written */
   unsigned char *entered;   /* NULL, or per graph of the program: set to 1 when it is run */
-  fnzi_emit *emit;
-  fnzi_see *see; /* NULL, or called for every input and output; `user` as for `emit` */
+  fnzi_run_emit_fn *emit;
+  fnzi_run_see_fn *see; /* NULL, or called for every input and output; `user` as for `emit` */
   void *user;
 } fnzi_run_options;
 
@@ -71,13 +71,13 @@ static inline int64_t fnzi_run_wrap_add(int64_t a, int64_t b) {
 
 /* Dense row-major cells from memory and back. `cell` bytes per element; writes go in row-major
  * order, so that the last one wins where elements overlap. */
-void fnzi_cells_gather(const fnz_geometry *g, const unsigned char *memory, size_t cell,
-                       unsigned char *dense);
-void fnzi_cells_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
-                        unsigned char *memory);
+void fnzi_run_gather(const fnz_geometry *g, const unsigned char *memory, size_t cell,
+                     unsigned char *dense);
+void fnzi_run_scatter(const fnz_geometry *g, const unsigned char *dense, size_t cell,
+                      unsigned char *memory);
 /* The number in the bytes of one element; false for complex ones, for floats narrower than f32, and
  * for an u64 above 63 bits. */
-bool fnzi_number_decode(fnz_dtype dtype, const void *bytes, fnz_arg *out);
+bool fnzi_run_decode_number(fnz_dtype dtype, const void *bytes, fnz_arg *out);
 
 /* --- A program bound to a backend (run/bind.c) ------------------------------------------------ */
 typedef struct fnzi_run_binding { /* of input k of the program */
@@ -116,7 +116,7 @@ typedef struct fnzi_run_state {
   fnz_arg *numbers;      /* per value: the number of a symbol, FNZ_ARG_DEFAULT while unknown */
   uint32_t *last;        /* per value: the node that uses it last, FNZI_NO_NODE for results */
   struct {
-    struct fnzi_frame *data;
+    struct fnzi_run_frame *data;
     size_t count, capacity;
   } frames;
   struct fnzi_run_numbers *symbolic; /* run/numbers.h; NULL: the program has no symbols */
@@ -133,104 +133,106 @@ void fnzi_run_close(fnzi_run_state *run);
 
 /* --- Memory of a run (run/memory.c) ----------------------------------------------------------- */
 /* Bytes of the dense cells of a geometry (OVERFLOW). */
-FNZ_MUST_CHECK fnz_status fnzi_dense_bytes(const fnzi_run_state *run, const fnz_geometry *g,
-                                           size_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_run_dense_bytes(const fnzi_run_state *run, const fnz_geometry *g,
+                                               size_t *out);
 
 /* Memory of `elements` elements, of constant content: zero bytes, or for hashes cells that nothing
- * else has. Ends with the run or with fnzi_memory_drop(). */
-FNZ_MUST_CHECK fnz_status fnzi_memory_create(fnzi_run_state *run, fnz_dtype dtype, int64_t elements,
-                                             fnzi_run_memory **out);
-void fnzi_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
+ * else has. Ends with the run or with fnzi_run_memory_drop(). */
+FNZ_MUST_CHECK fnz_status fnzi_run_memory_create(fnzi_run_state *run, fnz_dtype dtype,
+                                                 int64_t elements, fnzi_run_memory **out);
+void fnzi_run_memory_drop(fnzi_run_state *run, fnzi_run_memory *memory);
 /* Drops it; the struct may become other memory, so that no tensor may use it any more. */
-void fnzi_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);
+void fnzi_run_memory_end(fnzi_run_state *run, fnzi_run_memory *memory);
 
 /* --- Given arrays (run/given.c) --------------------------------------------------------------- */
 /* Makes run->bindings, with names and the given arrays; REF for an array with the name of no
  * input. */
-FNZ_MUST_CHECK fnz_status fnzi_find_given(fnzi_run_state *run);
+FNZ_MUST_CHECK fnz_status fnzi_run_find_given(fnzi_run_state *run);
 /* The same without a run. */
-FNZ_MUST_CHECK fnz_status fnzi_check_given(fnz_context *ctx, const fnz_program *program,
-                                           const fnz_arrays *inputs);
+FNZ_MUST_CHECK fnz_status fnzi_run_check_given(fnz_context *ctx, const fnz_program *program,
+                                               const fnz_arrays *inputs);
 
 /* --- Inputs that lie in one memory (run/aliased_inputs.c) ------------------------------------- */
 /* Fills run->shared. */
-FNZ_MUST_CHECK fnz_status fnzi_find_shared(fnzi_run_state *run);
+FNZ_MUST_CHECK fnz_status fnzi_run_find_shared(fnzi_run_state *run);
 /* The memory of such an input, large enough for all of them; `*is_new` when it is the first. */
-FNZ_MUST_CHECK fnz_status fnzi_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new);
+FNZ_MUST_CHECK fnz_status fnzi_run_bind_shared(fnzi_run_state *run, uint32_t k, bool *is_new);
 /* Puts dense elements into it; they must equal those that other inputs have put there. */
-FNZ_MUST_CHECK fnz_status fnzi_fill_shared(fnzi_run_state *run, uint32_t k, const void *data);
+FNZ_MUST_CHECK fnz_status fnzi_run_fill_shared(fnzi_run_state *run, uint32_t k, const void *data);
 /* An array is given for some input of the memory of input k. */
-bool fnzi_any_given(const fnzi_run_state *run, uint32_t k);
+bool fnzi_run_any_given(const fnzi_run_state *run, uint32_t k);
 /* A weight without data in the file, in a memory that arrays of other inputs are given for: they
  * must fill all of it. */
-FNZ_MUST_CHECK fnz_status fnzi_check_filled(fnzi_run_state *run, uint32_t k);
+FNZ_MUST_CHECK fnz_status fnzi_run_check_filled(fnzi_run_state *run, uint32_t k);
 /* The handle of a value of graph 0. */
-typedef fnz_status fnzi_handle_of(void *user, uint64_t value, fnz_handle *out);
+typedef fnz_status fnzi_run_handle_fn(void *user, uint64_t value, fnz_handle *out);
 /* Emits an input that was written through another one, from the final values of its memory. */
-FNZ_MUST_CHECK fnz_status fnzi_emit_member(fnzi_run_state *run, uint32_t k, fnzi_handle_of *handle,
-                                           void *user);
+FNZ_MUST_CHECK fnz_status fnzi_run_emit_member(fnzi_run_state *run, uint32_t k,
+                                               fnzi_run_handle_fn *handle, void *user);
 /* Emits a window of memory. */
-FNZ_MUST_CHECK fnz_status fnzi_emit_memory(fnzi_run_state *run, const char *name,
-                                           const fnz_geometry *g, const fnzi_run_memory *memory);
+FNZ_MUST_CHECK fnz_status fnzi_run_emit_memory(fnzi_run_state *run, const char *name,
+                                               const fnz_geometry *g,
+                                               const fnzi_run_memory *memory);
 
 /* --- Results (run/outputs.c; the names of inputs: run/bind.c)
  * ----------------------------------- */
 /* The weight is a memory that other weights are windows of, with a name of its own in results. */
-bool fnzi_stands_for_others(const fnz_program *p, const char *name);
+bool fnzi_run_is_whole_memory(const fnz_program *p, const char *name);
 
 /* Calls visit(user, name, output) for each output the caller gets: "output.K", then the final value
  * of each input, in order: of those that the signature names as mutated by `visit`, of the others
  * by rest(user, k). */
-typedef fnz_status fnzi_output_visit(void *user, const char *name, uint64_t value);
-typedef fnz_status fnzi_input_visit(void *user, size_t k);
-FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_output_visit *visit,
-                                           fnzi_input_visit *rest, void *user);
+typedef fnz_status fnzi_run_output_fn(void *user, const char *name, uint64_t value);
+typedef fnz_status fnzi_run_input_fn(void *user, size_t k);
+FNZ_MUST_CHECK fnz_status fnzi_run_outputs(fnzi_run_state *run, fnzi_run_output_fn *visit,
+                                           fnzi_run_input_fn *rest, void *user);
 
 /* An unwritten input is emitted, unless it is a constant. */
 bool fnzi_run_shows_unwritten(const fnzi_run_state *run, const fnzi_run_binding *b);
 /* "constant.FQN" is the final value of a constant that the run on aliasing memory did not write;
  * only with `everything`. */
-#define FNZI_LEFT_CONSTANT "constant"
+#define FNZI_RUN_LEFT_CONSTANT "constant"
 /* Downloads a value and emits it. */
 FNZ_MUST_CHECK fnz_status fnzi_run_emit(fnzi_run_state *run, const char *name,
                                         const fnz_geometry *g, fnz_handle value);
 
 /* The emit function of fnz_run and fnz_run_original; `user` is the fnz_arrays. */
-fnzi_emit fnzi_emit_array;
+fnzi_run_emit_fn fnzi_run_emit_array;
 /* Emits nothing. */
-fnzi_emit fnzi_emit_nothing;
+fnzi_run_emit_fn fnzi_run_emit_nothing;
 
 /* --- Arguments and numbers (run/args.c) ------------------------------------------------------- */
 /* Replaces the value of a tensor argument: by a handle, for a backend. */
-typedef fnz_status fnzi_lower_value(void *user, fnz_arg *arg);
+typedef fnz_status fnzi_run_lower_fn(void *user, fnz_arg *arg);
 
 /* A copy of arguments with symbols replaced by their numbers, defaults of `op` filled in and
  * tensors given to `value`, which may be NULL to leave them alone. Lives in run->scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_lower_args(fnzi_run_state *run, const fnz_op *op,
-                                          const fnz_arg *args, size_t nargs,
-                                          fnzi_lower_value *value, void *user, fnz_arg **out);
+FNZ_MUST_CHECK fnz_status fnzi_run_lower_args(fnzi_run_state *run, const fnz_op *op,
+                                              const fnz_arg *args, size_t nargs,
+                                              fnzi_run_lower_fn *value, void *user, fnz_arg **out);
 
 /* Nodes that read or check sizes: sym_size.int, _assert_tensor_metadata, ... and the arithmetic on
  * sizes. `geometry(user, value)` returns the current geometry of a tensor. */
-typedef const fnz_geometry *fnzi_geometry_of(void *user, uint64_t value);
+typedef const fnz_geometry *fnzi_run_geometry_fn(void *user, uint64_t value);
 FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
-                                               fnzi_geometry_of *geometry, void *user, bool *done);
+                                               fnzi_run_geometry_fn *geometry, void *user,
+                                               bool *done);
 /* `item`: the number in a tensor of one element; unknown when the backend has no numbers. */
 FNZ_MUST_CHECK fnz_status fnzi_run_read_number(fnzi_run_state *run, const fnzi_node *node,
                                                fnz_handle value);
-bool fnzi_is_item(const fnz_op *op);
+bool fnzi_run_is_item(const fnz_op *op);
 
 /* It writes an argument, by its schema or, in training, as batch norm writes its statistics. */
-bool fnzi_node_writes(const fnzi_node *node);
+bool fnzi_run_node_writes(const fnzi_node *node);
 /* Both forms of batch norm begin with input, weight, bias, running mean and variance, training,
  * momentum, eps. */
-bool fnzi_is_norm(const fnz_op *op);
-enum { FNZI_NORM_MEAN = 3, FNZI_NORM_VAR, FNZI_NORM_TRAINING, FNZI_NORM_EPS = 7 };
+bool fnzi_run_is_norm(const fnz_op *op);
+enum { FNZI_RUN_NORM_MEAN = 3, FNZI_RUN_NORM_VAR, FNZI_RUN_NORM_TRAINING, FNZI_RUN_NORM_EPS = 7 };
 
 /* The tensor results of a node, lists flattened; an undefined one is FNZ_ARG_NONE. In run->scratch.
  */
-FNZ_MUST_CHECK fnz_status fnzi_node_results(fnzi_run_state *run, const fnzi_node *node,
-                                            fnz_arg **out, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_run_node_results(fnzi_run_state *run, const fnzi_node *node,
+                                                fnz_arg **out, size_t *count);
 
 /* A call with its results; releases them when the backend gave another number of them. */
 FNZ_MUST_CHECK fnz_status fnzi_run_apply(fnzi_run_state *run, const fnz_request *call,
@@ -243,12 +245,12 @@ FNZ_MUST_CHECK static inline fnz_status fnzi_run_types(fnz_context *ctx, const f
 
 /* --- Promises of schemas (run/schema_check.c) ------------------------------------------------- */
 /* Looks at what the call only reads, and after it at that and at the results; DIFFERENT when the
- * schema is not kept. fnzi_check_end() must follow a beginning that succeeded; `outputs` NULL when
- * the call has failed. */
-typedef struct witnesses fnzi_witnesses;
-FNZ_MUST_CHECK fnz_status fnzi_check_begin(fnzi_run_state *run, const fnz_request *call,
-                                           fnzi_witnesses **out);
-FNZ_MUST_CHECK fnz_status fnzi_check_end(fnzi_witnesses *seen, const fnz_op *op,
-                                         const fnz_handle *outputs, size_t count);
+ * schema is not kept. fnzi_run_witness_end() must follow a beginning that succeeded; `outputs` NULL
+ * when the call has failed. */
+typedef struct witnesses fnzi_run_witnesses;
+FNZ_MUST_CHECK fnz_status fnzi_run_witness_begin(fnzi_run_state *run, const fnz_request *call,
+                                                 fnzi_run_witnesses **out);
+FNZ_MUST_CHECK fnz_status fnzi_run_witness_end(fnzi_run_witnesses *seen, const fnz_op *op,
+                                               const fnz_handle *outputs, size_t count);
 
 #endif

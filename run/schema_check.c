@@ -35,7 +35,7 @@ static fnz_status look_at(void *user, const fnz_arg *arg) {
   witness w = {.name = all->name, .handle = arg->u.value};
   if (arg->tag != FNZ_ARG_VALUE || !arg->u.value)
     return FNZ_OK;
-  FNZ_TRY(fnzi_dense_bytes(all->run, backend->geometry(backend->self, w.handle), &w.bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(all->run, backend->geometry(backend->self, w.handle), &w.bytes));
   FNZI_PUSH(all->run->ctx, &all->list, w);
   witness *kept = &all->list.data[all->list.count - 1];
   return download(all->run, kept, &kept->before);
@@ -103,7 +103,8 @@ static void forget(witnesses *all) {
   FNZI_VEC_FREE(all->run->ctx, &all->list);
 }
 
-fnz_status fnzi_check_begin(fnzi_run_state *run, const fnz_request *call, fnzi_witnesses **out) {
+fnz_status fnzi_run_witness_begin(fnzi_run_state *run, const fnz_request *call,
+                                  fnzi_run_witnesses **out) {
   FNZI_NEW(&run->scratch, 1, out);
   (*out)->run = run;
   fnz_status status = look_before(*out, call);
@@ -112,8 +113,8 @@ fnz_status fnzi_check_begin(fnzi_run_state *run, const fnz_request *call, fnzi_w
   return status;
 }
 
-fnz_status fnzi_check_end(fnzi_witnesses *all, const fnz_op *op, const fnz_handle *outputs,
-                          size_t count) {
+fnz_status fnzi_run_witness_end(fnzi_run_witnesses *all, const fnz_op *op,
+                                const fnz_handle *outputs, size_t count) {
   fnz_status status = outputs ? look_after(all, op, outputs, count) : FNZ_OK;
   forget(all);
   return status;

@@ -54,8 +54,8 @@ static void gather_others(const fnz_program *p, uint32_t k, const fnz_arrays *ar
     size_t item = fnzi_dtype(v->geometry->dtype)->bytes;
     if (fnzi_memory_of(p, i) != fnzi_memory_of(p, k) || !bytes_of(v->geometry))
       continue;
-    fnzi_cells_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, item, memory);
-    fnzi_cells_scatter(v->geometry, ones, item, known);
+    fnzi_run_scatter(v->geometry, fnz_arrays_find(arrays, v->name)->data, item, memory);
+    fnzi_run_scatter(v->geometry, ones, item, known);
   }
 }
 
@@ -76,8 +76,8 @@ static fnz_status agree(fnz_context *ctx, const fnz_program *p, uint32_t k,
   memset(memory, 0, 2 * room);
   memset(seen, 1, room);
   gather_others(p, k, arrays, memory, known, seen);
-  fnzi_cells_gather(own, memory, item, seen);
-  fnzi_cells_gather(own, known, item, is_seen);
+  fnzi_run_gather(own, memory, item, seen);
+  fnzi_run_gather(own, known, item, is_seen);
   for (size_t b = 0, n = (size_t)fnz_geometry_numel(own) * item; b < n; b++)
     data[b] = is_seen[b] ? seen[b] : data[b];
   fnzi_free(ctx, memory, 4 * room);

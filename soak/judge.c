@@ -45,7 +45,7 @@ verdict fnzi_judge_nothing(judge *t) {
 
 static verdict compare_numbers(judge *t, const fnz_program *p) {
   const fnzi_run_options options = {.inputs = t->inputs};
-  if (!t->has_numbers || fnzi_results_meet(&t->numbers, p, t->cpu, &options) == FNZ_OK)
+  if (!t->has_numbers || fnzi_ver_results_meet(&t->numbers, p, t->cpu, &options) == FNZ_OK)
     return FNZI_VERDICT_EQUAL;
   return fnzi_judge_failed(t,
                            fnz_last_error(t->ctx)->kind == FNZ_CLASS_DIFFERENT ? "numbers" : "run");
@@ -54,16 +54,16 @@ static verdict compare_numbers(judge *t, const fnz_program *p) {
 /* Memory that is seen under two dtypes needs hashes per byte. */
 static fnz_status keep_hashes(judge *t, const fnz_program *p) {
   bool bytewise;
-  FNZ_TRY(fnzi_needs_bytes(t->ctx, t->original, p, &bytewise));
+  FNZ_TRY(fnzi_ver_needs_bytes(t->ctx, t->original, p, &bytewise));
   if (t->hashing == t->hash[bytewise])
     return FNZ_OK;
   t->hashing = t->hash[bytewise];
-  fnzi_results_start(&t->hashes, t->original, false);
-  return fnzi_results_keep(&t->hashes, t->hashing, &fnzi_judge_unknowns);
+  fnzi_ver_results_start(&t->hashes, t->original, false);
+  return fnzi_ver_results_keep(&t->hashes, t->hashing, &fnzi_judge_unknowns);
 }
 
 static verdict compare_hashes(judge *t, const fnz_program *p, const char *kind) {
-  if (keep_hashes(t, p) || fnzi_results_meet(&t->hashes, p, t->hashing, &fnzi_judge_unknowns))
+  if (keep_hashes(t, p) || fnzi_ver_results_meet(&t->hashes, p, t->hashing, &fnzi_judge_unknowns))
     return fnzi_judge_failed(t, kind);
   return FNZI_VERDICT_EQUAL;
 }
@@ -258,8 +258,8 @@ static verdict judge_it(judge *t) {
   fnz_status pass = fnz_functionalize(t->ctx, t->original, NULL, &t->functional);
   if (pass)
     refused = (fnzi_refusal){*fnz_last_error(t->ctx), t->ctx->reason};
-  fnzi_results_start(&t->numbers, t->original, true);
-  fnz_status eager = fnzi_results_keep(&t->numbers, t->cpu, &options);
+  fnzi_ver_results_start(&t->numbers, t->original, true);
+  fnz_status eager = fnzi_ver_results_keep(&t->numbers, t->cpu, &options);
   t->has_numbers = eager == FNZ_OK;
   if (pass || (eager && eager != FNZ_UNSUPPORTED))
     return fnzi_compare_refusals(t, &refused, eager);
@@ -294,8 +294,8 @@ fnz_status fnzi_judge_create(fnz_context *ctx, judge **out) {
     return fnzi_no_memory(ctx);
   memset(t, 0, sizeof *t);
   t->ctx = t->sharing.ctx = ctx;
-  fnzi_results_init(&t->numbers, ctx);
-  fnzi_results_init(&t->hashes, ctx);
+  fnzi_ver_results_init(&t->numbers, ctx);
+  fnzi_ver_results_init(&t->hashes, ctx);
   FNZ_TRY(fnz_cpu_backend_create(ctx, 1, &t->cpu));
   FNZ_TRY(fnz_hash_backend_create(ctx, 1, false, &t->hash[0]));
   return fnz_hash_backend_create(ctx, 1, true, &t->hash[1]);
@@ -307,7 +307,7 @@ void fnzi_judge_destroy(judge *t) {
   fnz_backend_destroy(t->cpu);
   fnz_backend_destroy(t->hash[0]);
   fnz_backend_destroy(t->hash[1]);
-  fnzi_results_free(&t->numbers);
-  fnzi_results_free(&t->hashes);
+  fnzi_ver_results_free(&t->numbers);
+  fnzi_ver_results_free(&t->hashes);
   fnzi_free(t->ctx, t, sizeof *t);
 }

@@ -146,16 +146,16 @@ static fnz_status lie_as_in_eager(gen *g, const fnz_op *op, const fnzi_drawn_cal
   static const uint16_t keeping[] = {FNZI_ATEN_to__dtype, FNZI_ATEN_type_as,
                                      FNZI_ATEN_resolve_conj};
   fnz_handle value;
-  fnzi_pane w;
+  fnzi_eag_window w;
   size_t self = first_tensor(call);
   if (self == NONE || !fnzi_op_is_among(op, keeping, 3) ||
       fnz_tensor_shares(*result, g->values[self].tensor))
     return FNZ_OK;
-  fnzi_pane_of(looks(g, self), &w);
-  fnzi_pane_preserve(&w);
+  fnzi_eag_window_of(looks(g, self), &w);
+  fnzi_eag_window_preserve(&w);
   w.dtype = fnz_tensor_geometry(*result)->dtype;
   w.is_conj = w.is_neg = false;
-  const fnz_geometry like = fnzi_pane_geometry(&w);
+  const fnz_geometry like = fnzi_eag_window_geometry(&w);
   FNZ_TRY(g->meta->upload(g->meta->self, g->ctx, &like, NULL, &value));
   fnz_tensor_release(*result);
   return fnz_tensor_wrap(g->world, &like, value, result);

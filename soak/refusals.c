@@ -10,9 +10,10 @@ typedef fnzi_verdict verdict;
 /* Why the aliasing run refuses over hashes, where there are no kernels. */
 static fnz_error refusal_over_hashes(judge *t) {
   const fnz_error none = {.kind = FNZ_CLASS_NONE};
-  fnzi_results_start(&t->hashes, t->original, false);
-  return fnzi_results_keep(&t->hashes, t->hash[1], &fnzi_judge_unknowns) ? *fnz_last_error(t->ctx)
-                                                                         : none;
+  fnzi_ver_results_start(&t->hashes, t->original, false);
+  return fnzi_ver_results_keep(&t->hashes, t->hash[1], &fnzi_judge_unknowns)
+             ? *fnz_last_error(t->ctx)
+             : none;
 }
 
 /* Why it refuses over numbers, or over hashes where the CPU has no kernel for what comes before. */
@@ -25,7 +26,7 @@ static fnz_error eager_refusal(judge *t, fnz_status eager) {
 
 /* What the functional program, which the pass did make, says when it is run. */
 static fnz_class refusal_of_kernels(judge *t) {
-  const fnzi_run_options options = {.inputs = t->inputs, .emit = fnzi_emit_nothing};
+  const fnzi_run_options options = {.inputs = t->inputs, .emit = fnzi_run_emit_nothing};
   fnz_status status = fnzi_run_functional(t->ctx, t->functional, t->cpu, &options);
   return status ? fnz_last_error(t->ctx)->kind : FNZ_CLASS_NONE;
 }
@@ -34,7 +35,8 @@ static fnz_class refusal_of_kernels(judge *t) {
  * where there are no kernels, both are the same. */
 static bool is_unread(judge *t) {
   return refusal_over_hashes(t).kind == FNZ_CLASS_NONE &&
-         fnzi_results_meet(&t->hashes, t->functional, t->hash[1], &fnzi_judge_unknowns) == FNZ_OK;
+         fnzi_ver_results_meet(&t->hashes, t->functional, t->hash[1], &fnzi_judge_unknowns) ==
+             FNZ_OK;
 }
 
 /* Refused by both, and as the same class: by the pass, or by a kernel. */

@@ -104,7 +104,7 @@ bool fnzi_sharing_is_true(fnzi_sharing *s, fnz_backend *backend) {
   size_t count = fnzi_graph_at(s->original, 0)->noutputs;
   size_t all = fnzi_graph_at(s->functional, 0)->noutputs;
   fnzi_run_options options = {
-      .seed = 1, .emit = fnzi_emit_nothing, .see = see, .user = s, .everything = true};
+      .seed = 1, .emit = fnzi_run_emit_nothing, .see = see, .user = s, .everything = true};
   if (count > FNZI_SHARING_MOST || fnzi_graph_at(s->original, 0)->ninputs > FNZI_SHARING_MOST)
     return true;
   s->mutations = all - count;
@@ -112,7 +112,7 @@ bool fnzi_sharing_is_true(fnzi_sharing *s, fnz_backend *backend) {
     s->inputs[k].tensor = s->inputs[k].memory = NULL;
     s->outputs[k].tensor = s->outputs[k].memory = NULL;
   }
-  if (fnzi_run_aliasing(s->ctx, s->original, backend, &options) != FNZ_OK) {
+  if (fnzi_eag_run(s->ctx, s->original, backend, &options) != FNZ_OK) {
     snprintf(s->reason, sizeof s->reason, "%s", fnz_last_error(s->ctx)->message);
     return false;
   }

@@ -90,12 +90,12 @@ static fnz_status draw_inputs(judge *t, uint64_t seed, fnz_arrays **out, bool *r
 /* At one choice of sizes and data. Where eager refuses, nothing is compared. */
 static verdict compare(judge *t) {
   const fnzi_run_options options = {.inputs = t->inputs};
-  fnzi_results_start(&t->numbers, t->original, true);
-  if (fnzi_results_keep(&t->numbers, t->cpu, &options))
+  fnzi_ver_results_start(&t->numbers, t->original, true);
+  if (fnzi_ver_results_keep(&t->numbers, t->cpu, &options))
     return FNZI_VERDICT_REFUSED;
   if (!t->functional)
     return FNZI_VERDICT_BEYOND;
-  if (fnzi_results_meet(&t->numbers, t->functional, t->cpu, &options) == FNZ_OK)
+  if (fnzi_ver_results_meet(&t->numbers, t->functional, t->cpu, &options) == FNZ_OK)
     return FNZI_VERDICT_EQUAL;
   if (t->ctx->reason == FNZI_REASON_SIZES)
     return FNZI_VERDICT_BEYOND;

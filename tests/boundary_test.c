@@ -148,7 +148,7 @@ static fnz_arrays *inputs_of(const fnz_program *p) {
     OK(ctx, fnz_arrays_add(arrays, fnz_value_name(p, 0, inputs[i].u.value), g->dtype, g->rank,
                            g->sizes, &data));
     if (g->dtype == FNZ_F32)
-      fnzi_cells_gather(g, (const unsigned char *)memory, sizeof *memory, data);
+      fnzi_run_gather(g, (const unsigned char *)memory, sizeof *memory, data);
   }
   return arrays;
 }

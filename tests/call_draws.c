@@ -56,7 +56,7 @@ static void fill_small(choices *c, drawn_base *b, size_t bytes) {
     else if (info->category == 'b')
       number.u.i &= 1;
     unsigned char cell[16] = {0};
-    fnzi_number_cell(&number, b->dtype, cell);
+    fnzi_krn_number_cell(&number, b->dtype, cell);
     memcpy(b->cells + (size_t)i * info->bytes, cell, info->bytes);
   }
   (void)bytes;

@@ -70,8 +70,8 @@ static void draw_values(choices *c, drawn_tensor *t) {
   ck_assert_int_le(count, CELLS / 16);
   for (int64_t i = 0; i < count; i++)
     values[i] = perhaps(c, 80) ? (double)choose(c, 4) : (double)choose_in(c, -6, 9) / 2;
-  fnzi_convert(t->geometry.dtype, t->cells, (int64_t)fnzi_dtype(t->geometry.dtype)->bytes, FNZ_F64,
-               values, 8, count);
+  fnzi_krn_convert(t->geometry.dtype, t->cells, (int64_t)fnzi_dtype(t->geometry.dtype)->bytes,
+                   FNZ_F64, values, 8, count);
 }
 
 static void draw_tensor(choices *c, drawn *d, const char *name, fnz_arg *out) {

@@ -60,7 +60,8 @@ static fnz_handle tensor(desk *d, fnz_dtype dtype, const int64_t *sizes, const d
   fnzi_contiguous_strides(sizes, rank, strides);
   fnz_geometry g = {.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
   ck_assert_int_eq(fnz_geometry_numel(&g), (int64_t)count);
-  fnzi_convert(dtype, cells, (int64_t)fnzi_dtype(dtype)->bytes, FNZ_F64, values, 8, (int64_t)count);
+  fnzi_krn_convert(dtype, cells, (int64_t)fnzi_dtype(dtype)->bytes, FNZ_F64, values, 8,
+                   (int64_t)count);
   OK(d->ctx, d->cpu->upload(d->cpu->self, d->ctx, &g, cells, &h));
   return keep(d, h);
 }
@@ -129,7 +130,8 @@ static void expect(desk *d, fnz_handle h, fnz_dtype dtype, const int64_t *sizes,
   ck_assert_int_eq(sizes[g->rank], -1);
   ck_assert_int_eq(fnz_geometry_numel(g), (int64_t)count);
   OK(d->ctx, d->cpu->download(d->cpu->self, d->ctx, h, cells));
-  fnzi_convert(FNZ_F64, have, 8, dtype, cells, (int64_t)fnzi_dtype(dtype)->bytes, (int64_t)count);
+  fnzi_krn_convert(FNZ_F64, have, 8, dtype, cells, (int64_t)fnzi_dtype(dtype)->bytes,
+                   (int64_t)count);
   for (size_t i = 0; i < count; i++)
     if (isnan(values[i]) ? !isnan(have[i]) : have[i] != values[i])
       ck_abort_msg("element %zu is %.17g, not %.17g", i, have[i], values[i]);
@@ -271,10 +273,10 @@ START_TEST(halves_round_trip) {
   for (uint32_t bits = 0; bits < 65536; bits++) {
     uint16_t half = (uint16_t)bits, back[2];
     float wide[2];
-    fnzi_convert(FNZ_F32, &wide[0], 4, FNZ_F16, &half, 2, 1);
-    fnzi_convert(FNZ_F32, &wide[1], 4, FNZ_BF16, &half, 2, 1);
-    fnzi_convert(FNZ_F16, &back[0], 2, FNZ_F32, &wide[0], 4, 1);
-    fnzi_convert(FNZ_BF16, &back[1], 2, FNZ_F32, &wide[1], 4, 1);
+    fnzi_krn_convert(FNZ_F32, &wide[0], 4, FNZ_F16, &half, 2, 1);
+    fnzi_krn_convert(FNZ_F32, &wide[1], 4, FNZ_BF16, &half, 2, 1);
+    fnzi_krn_convert(FNZ_F16, &back[0], 2, FNZ_F32, &wide[0], 4, 1);
+    fnzi_krn_convert(FNZ_BF16, &back[1], 2, FNZ_F32, &wide[1], 4, 1);
     ck_assert(isnan(wide[0]) ? (back[0] & 0x7c00) == 0x7c00 : back[0] == half);
     ck_assert(isnan(wide[1]) ? (back[1] & 0x7f80) == 0x7f80 : back[1] == half);
   }
@@ -306,15 +308,15 @@ START_TEST(floats_of_eight_bits) {
   };
   for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
     uint8_t have[COUNT], back;
-    fnzi_convert(rows[r].dtype, have, 1, FNZ_F32, numbers, 4, COUNT);
+    fnzi_krn_convert(rows[r].dtype, have, 1, FNZ_F32, numbers, 4, COUNT);
     for (size_t i = 0; i < COUNT; i++)
       ck_assert_msg(have[i] == rows[r].want[i], "dtype %zu: %a is 0x%02x, not 0x%02x", r,
                     (double)numbers[i], have[i], rows[r].want[i]);
     for (uint32_t bits = 0; bits < 256; bits++) {
       uint8_t code = (uint8_t)bits;
       double wide;
-      fnzi_convert(FNZ_F64, &wide, 8, rows[r].dtype, &code, 1, 1);
-      fnzi_convert(rows[r].dtype, &back, 1, FNZ_F64, &wide, 8, 1);
+      fnzi_krn_convert(FNZ_F64, &wide, 8, rows[r].dtype, &code, 1, 1);
+      fnzi_krn_convert(rows[r].dtype, &back, 1, FNZ_F64, &wide, 8, 1);
       ck_assert(isnan(wide) ? (back | 0x80) >= 0x80
                             : back == code || (isinf(wide) && (back & 0x7f) == (code & 0x7f)));
     }
@@ -464,7 +466,7 @@ START_TEST(views_share_but_never_change) {
   fnz_handle x = MAKE(F32, SIZES(2, 3), NUMBERS(1, 2, 3, 4, 5, 6));
   fnz_handle row = call(&d, "select_copy.int", ARGS(T(x), I(0), I(1)));
   fnz_handle z = MAKE(F32, SIZES(3), NUMBERS(0, 0, 0));
-  ck_assert_ptr_eq(fnzi_array_of(row)->storage, fnzi_array_of(x)->storage);
+  ck_assert_ptr_eq(fnzi_krn_array_of(row)->storage, fnzi_krn_array_of(x)->storage);
   fnz_handle y = call(&d, "select_scatter", ARGS(LAST(x), T(z), I(0), I(1)));
   expect(&d, y, FNZ_F32, SIZES(2, 3), NUMBERS(1, 2, 3, 0, 0, 0));
   expect(&d, row, FNZ_F32, SIZES(3), NUMBERS(4, 5, 6));
@@ -512,11 +514,11 @@ END_TEST
 START_TEST(scatter_reuses_a_dying_base) {
   desk d = open_desk();
   fnz_handle x = MAKE(F32, SIZES(4), NUMBERS(1, 2, 3, 4)), v = MAKE(F32, SIZES(2), NUMBERS(8, 9));
-  fnzi_storage *storage = fnzi_array_of(x)->storage;
+  fnzi_krn_storage *storage = fnzi_krn_array_of(x)->storage;
   IS("slice_scatter", ARGS(T(x), T(v), I(0), I(1), I(3)), F32, SIZES(4), NUMBERS(1, 8, 9, 4));
   expect(&d, x, FNZ_F32, SIZES(4), NUMBERS(1, 2, 3, 4));
   fnz_handle y = call(&d, "slice_scatter", ARGS(LAST(x), T(v), I(0), I(1), I(3)));
-  ck_assert_ptr_eq(fnzi_array_of(y)->storage, storage);
+  ck_assert_ptr_eq(fnzi_krn_array_of(y)->storage, storage);
   drop(&d, x);
   expect(&d, y, FNZ_F32, SIZES(4), NUMBERS(1, 8, 9, 4));
   close_desk(&d);
@@ -543,9 +545,9 @@ END_TEST
 START_TEST(dying_operands_are_reused) {
   desk d = open_desk();
   fnz_handle x = MAKE(F32, SIZES(4), NUMBERS(1, 2, 3, 4)), one = MAKE(F32, SIZES(1), NUMBERS(1));
-  fnzi_storage *storage = fnzi_array_of(x)->storage;
+  fnzi_krn_storage *storage = fnzi_krn_array_of(x)->storage;
   fnz_handle y = call(&d, "add.Tensor", ARGS(LAST(x), LAST(one)));
-  ck_assert_ptr_eq(fnzi_array_of(y)->storage, storage);
+  ck_assert_ptr_eq(fnzi_krn_array_of(y)->storage, storage);
   expect(&d, y, FNZ_F32, SIZES(4), NUMBERS(2, 3, 4, 5));
   drop(&d, x);
   fnz_handle z = call(&d, "gt.Scalar", ARGS(LAST(y), I(3)));

@@ -25,7 +25,7 @@ static const char tags[] = "- tag: pt2_compliant_tag\n  desc: x\n- tag: out\n  d
   "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 
 typedef struct breach {
-  fnzi_rule rule;
+  fnzi_native_rule rule;
   int line;
   const char *functions, *tags; /* tags NULL: those above */
 } breach;

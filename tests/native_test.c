@@ -166,7 +166,7 @@ START_TEST(groups_are_completed) {
                    "observe.out(Tensor self, Tensor(a!) low, Tensor(b!) high, bool on=True, *, "
                    "Tensor(c!) out) -> Tensor(c!)");
   ck_assert_uint_eq(library->nviews, 3);
-  const fnzi_view_group *v = &library->views[find(library, "turn.int")->view_group];
+  const fnzi_native_view_group *v = &library->views[find(library, "turn.int")->view_group];
   ck_assert(fnzi_native_at(library, v->copy) == find(library, "turn_copy.int"));
   ck_assert(fnzi_native_at(library, v->inplace) == find(library, "turn_.int"));
   ck_assert_uint_eq(find(library, "pieces")->group, FNZI_NO_GROUP);

@@ -31,7 +31,7 @@ static bool is_base(const char *name) {
 static bool is_row(const char *name) {
   static const fnz_dtype classes[] = {FNZ_I64, FNZ_F32, FNZ_F64, FNZ_C64, FNZ_C128};
   for (size_t i = 0; i < COUNT(classes); i++)
-    if (fnzi_point_find(classes[i], name))
+    if (fnzi_cpu_point_find(classes[i], name))
       return true;
   return false;
 }
@@ -66,7 +66,8 @@ END_TEST
 START_TEST(wide_classes_lack_nothing) {
   static const struct {
     const fnzi_cpu_point *narrow, *wide;
-  } classes[] = {{fnzi_points_f32, fnzi_points_f64}, {fnzi_points_c64, fnzi_points_c128}};
+  } classes[] = {{fnzi_cpu_points_f32, fnzi_cpu_points_f64},
+                 {fnzi_cpu_points_c64, fnzi_cpu_points_c128}};
   for (size_t i = 0; i < COUNT(classes); i++) {
     const fnzi_cpu_point *a = classes[i].narrow, *b = classes[i].wide;
     for (; a->name && b->name; a++, b++) {

@@ -289,7 +289,7 @@ START_TEST(functional_runs_refuse_writes_in_bodies) {
   open_context();
   fnz_program *p = parse(writes[0].text);
   fnz_arrays *out;
-  ck_assert(fnzi_run_needs_memory(p));
+  ck_assert(fnzi_eag_needs_memory(p));
   FAILS(ctx, "UNSUPPORTED", run_either(p, false, true, &out));
   ck_assert_str_eq(fnz_last_error(ctx)->where, "node 0 of graph yes (add_.Scalar)");
   fnz_arrays_destroy(out);

@@ -367,7 +367,7 @@ static void change_window(const fnz_geometry *g, size_t *bytes) {
   *bytes = (size_t)count_elements(g) * element_bytes(g);
   for (size_t i = 0; i < *bytes; i++)
     wanted[i] = (unsigned char)splitmix64(&seed);
-  bool once = fnzi_self_relation(g, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+  bool once = fnzi_oracle_relate_self(g, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   for (size_t i = 0; !once && i < *bytes; i++)
     wanted[i] = (unsigned char)(i % element_bytes(g) + 1);
 }

@@ -3,13 +3,13 @@
 #include "views/composite.h"
 
 /* --- arguments and results -------------------------------------------------------------------- */
-fnz_arg fnzi_resolving_named(const fnzi_resolving *r, const char *name) {
+fnz_arg fnzi_composite_arg_named(const fnzi_resolving *r, const char *name) {
   int i = fnzi_op_param(r->op, name);
-  return i < 0 ? fnzi_arg_default() : fnzi_resolving_arg(r, (size_t)i);
+  return i < 0 ? fnzi_arg_default() : fnzi_composite_arg(r, (size_t)i);
 }
 
-fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out) {
-  fnz_arg a = fnzi_resolving_arg(r, i);
+fnz_status fnzi_composite_arg_dim(const fnzi_resolving *r, size_t i, uint32_t *out) {
+  fnz_arg a = fnzi_composite_arg(r, i);
   if (a.tag != FNZ_ARG_INT)
     return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL,
                      "%s: argument `%s` must be an integer that is "
@@ -18,8 +18,9 @@ fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out) 
   return fnzi_wrap_dim(r->ctx, r->op->name, a.u.i, r->self->rank, out);
 }
 
-fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out, size_t *count) {
-  fnz_arg a = fnzi_resolving_arg(r, i), one[] = {a};
+fnz_status fnzi_composite_arg_ints(const fnzi_resolving *r, size_t i, int64_t **out,
+                                   size_t *count) {
+  fnz_arg a = fnzi_composite_arg(r, i), one[] = {a};
   if (a.tag == FNZ_ARG_INT)
     a = (fnz_arg){.tag = FNZ_ARG_LIST, .count = 1, .u.list = one};
   bool known = a.tag == FNZ_ARG_LIST;
@@ -37,14 +38,14 @@ fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out,
   return FNZ_OK;
 }
 
-fnz_status fnzi_results(fnzi_resolving *r, size_t count) {
+fnz_status fnzi_composite_results(fnzi_resolving *r, size_t count) {
   FNZI_NEW(r->arena, count, &r->out->items);
   r->out->count = count;
   return FNZ_OK;
 }
 
-fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, fnzi_step_op step, const fnz_arg *args,
-                         size_t nargs) {
+fnz_status fnzi_composite_add_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
+                                   const fnz_arg *args, size_t nargs) {
   fnzi_composite_item *item = &r->out->items[k];
   fnz_arg *copy;
   FNZI_NEW(r->arena, nargs, &copy);
@@ -56,29 +57,30 @@ fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, fnzi_step_op step, const f
   return FNZ_OK;
 }
 
-fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, fnzi_step_op step, const int64_t *sizes,
-                               size_t rank) {
+fnz_status fnzi_composite_add_sizes_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
+                                         const int64_t *sizes, size_t rank) {
   fnz_arg args[2] = {fnzi_arg_default()};
   FNZ_TRY(fnzi_arg_ints(r->arena, sizes, rank, &args[1]));
-  return fnzi_add_step(r, k, step, args, 2);
+  return fnzi_composite_add_step(r, k, step, args, 2);
 }
 
-fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, fnzi_step_op step, int64_t a) {
+fnz_status fnzi_composite_add_int_step(fnzi_resolving *r, size_t k, fnzi_step_op step, int64_t a) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(a)};
-  return fnzi_add_step(r, k, step, args, 2);
+  return fnzi_composite_add_step(r, k, step, args, 2);
 }
 
-fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, fnzi_step_op step, int64_t a,
-                              int64_t b) {
+fnz_status fnzi_composite_add_ints_step(fnzi_resolving *r, size_t k, fnzi_step_op step, int64_t a,
+                                        int64_t b) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(a), fnzi_arg_int(b)};
-  return fnzi_add_step(r, k, step, args, 3);
+  return fnzi_composite_add_step(r, k, step, args, 3);
 }
 
-fnz_status fnzi_is_call(fnzi_resolving *r, fnzi_step_op step, const fnz_arg *args, size_t nargs) {
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_step(r, 0, step, args, nargs);
+fnz_status fnzi_composite_is_call(fnzi_resolving *r, fnzi_step_op step, const fnz_arg *args,
+                                  size_t nargs) {
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_step(r, 0, step, args, nargs);
 }
 
-fnz_status fnzi_is_self(fnzi_resolving *r) {
-  return fnzi_results(r, 1);
+fnz_status fnzi_composite_is_self(fnzi_resolving *r) {
+  return fnzi_composite_results(r, 1);
 }

@@ -28,33 +28,34 @@ typedef fnz_status fnzi_resolve_fn(fnzi_resolving *r);
 #undef RULE
 
 /* --- Arguments -------------------------------------------------------------------------------- */
-static inline fnz_arg fnzi_resolving_arg(const fnzi_resolving *r, size_t i) {
+static inline fnz_arg fnzi_composite_arg(const fnzi_resolving *r, size_t i) {
   return fnzi_arg_get(r->op, r->args, r->nargs, i);
 }
 /* The argument of that name; DEFAULT where the overload has none. */
-fnz_arg fnzi_resolving_named(const fnzi_resolving *r, const char *name);
-FNZ_MUST_CHECK fnz_status fnzi_resolving_dim(const fnzi_resolving *r, size_t i, uint32_t *out);
-FNZ_MUST_CHECK fnz_status fnzi_resolving_ints(const fnzi_resolving *r, size_t i, int64_t **out,
-                                              size_t *count);
+fnz_arg fnzi_composite_arg_named(const fnzi_resolving *r, const char *name);
+FNZ_MUST_CHECK fnz_status fnzi_composite_arg_dim(const fnzi_resolving *r, size_t i, uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_composite_arg_ints(const fnzi_resolving *r, size_t i, int64_t **out,
+                                                  size_t *count);
 
 /* --- Results ---------------------------------------------------------------------------------- */
 /* Room for `count` results; each starts as tensor argument 0 itself. */
-FNZ_MUST_CHECK fnz_status fnzi_results(fnzi_resolving *r, size_t count);
+FNZ_MUST_CHECK fnz_status fnzi_composite_results(fnzi_resolving *r, size_t count);
 /* Appends a step to result k: step(tensor, args[1..nargs)). */
-FNZ_MUST_CHECK fnz_status fnzi_add_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
-                                        const fnz_arg *args, size_t nargs);
+FNZ_MUST_CHECK fnz_status fnzi_composite_add_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
+                                                  const fnz_arg *args, size_t nargs);
 /* A step whose only further argument is a list of integers. */
-FNZ_MUST_CHECK fnz_status fnzi_add_sizes_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
-                                              const int64_t *sizes, size_t rank);
+FNZ_MUST_CHECK fnz_status fnzi_composite_add_sizes_step(fnzi_resolving *r, size_t k,
+                                                        fnzi_step_op step, const int64_t *sizes,
+                                                        size_t rank);
 /* A step whose further arguments are one or two integers. */
-FNZ_MUST_CHECK fnz_status fnzi_add_int_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
-                                            int64_t a);
-FNZ_MUST_CHECK fnz_status fnzi_add_ints_step(fnzi_resolving *r, size_t k, fnzi_step_op step,
-                                             int64_t a, int64_t b);
+FNZ_MUST_CHECK fnz_status fnzi_composite_add_int_step(fnzi_resolving *r, size_t k,
+                                                      fnzi_step_op step, int64_t a);
+FNZ_MUST_CHECK fnz_status fnzi_composite_add_ints_step(fnzi_resolving *r, size_t k,
+                                                       fnzi_step_op step, int64_t a, int64_t b);
 /* The one result is step(self, args[1..nargs)). */
-FNZ_MUST_CHECK fnz_status fnzi_is_call(fnzi_resolving *r, fnzi_step_op step, const fnz_arg *args,
-                                       size_t nargs);
+FNZ_MUST_CHECK fnz_status fnzi_composite_is_call(fnzi_resolving *r, fnzi_step_op step,
+                                                 const fnz_arg *args, size_t nargs);
 /* The one result is the first tensor argument itself. */
-FNZ_MUST_CHECK fnz_status fnzi_is_self(fnzi_resolving *r);
+FNZ_MUST_CHECK fnz_status fnzi_composite_is_self(fnzi_resolving *r);
 
 #endif

@@ -12,7 +12,7 @@ static bool has_sizes(const fnz_geometry *g, const int64_t *sizes, size_t rank) 
 
 /* --- itself, or a copy ------------------------------------------------------------------------ */
 fnz_status fnzi_resolve_itself(fnzi_resolving *r) {
-  return fnzi_is_self(r);
+  return fnzi_composite_is_self(r);
 }
 
 /* Channels-last: dimension 1 is the finest, then those behind it from the last one on, then 0. */
@@ -36,16 +36,16 @@ static bool has_format(const fnz_geometry *g, int64_t format) {
 }
 
 fnz_status fnzi_resolve_contiguous(fnzi_resolving *r) {
-  fnz_arg format = fnzi_resolving_arg(r, 1);
+  fnz_arg format = fnzi_composite_arg(r, 1);
   if (has_format(r->self, format.u.i))
-    return fnzi_is_self(r);
+    return fnzi_composite_is_self(r);
   const fnz_arg args[] = {fnzi_arg_default(), format};
-  return fnzi_is_call(r, FNZI_STEP_CLONE, args, 2);
+  return fnzi_composite_is_call(r, FNZI_STEP_CLONE, args, 2);
 }
 
 static fnz_status clone_if(fnzi_resolving *r, bool needed) {
   const fnz_arg args[] = {fnzi_arg_default()};
-  return needed ? fnzi_is_call(r, FNZI_STEP_CLONE, args, 1) : fnzi_is_self(r);
+  return needed ? fnzi_composite_is_call(r, FNZI_STEP_CLONE, args, 1) : fnzi_composite_is_self(r);
 }
 
 fnz_status fnzi_resolve_resolve_conj(fnzi_resolving *r) {
@@ -57,7 +57,7 @@ fnz_status fnzi_resolve_resolve_neg(fnzi_resolving *r) {
 }
 
 fnz_status fnzi_resolve_conj_physical(fnzi_resolving *r) {
-  return fnzi_is_complex(r->self->dtype) ? keep(r) : fnzi_is_self(r);
+  return fnzi_is_complex(r->self->dtype) ? keep(r) : fnzi_composite_is_self(r);
 }
 
 /* A file may write the float 0.0 as 0. */
@@ -67,22 +67,22 @@ static bool is_zero(fnz_arg number) {
 }
 
 fnz_status fnzi_resolve_dropout(fnzi_resolving *r) {
-  fnz_arg p = fnzi_resolving_arg(r, 1), train = fnzi_resolving_arg(r, 2);
+  fnz_arg p = fnzi_composite_arg(r, 1), train = fnzi_composite_arg(r, 2);
   bool nothing = !train.u.i || is_zero(p) || fnz_geometry_numel(r->self) == 0;
-  return nothing ? fnzi_is_self(r) : keep(r);
+  return nothing ? fnzi_composite_is_self(r) : keep(r);
 }
 
 /* A result without dimensions is a sum: a new tensor even where self has one element. */
 fnz_status fnzi_resolve_sum_to_size(fnzi_resolving *r) {
   int64_t *sizes;
   size_t rank;
-  FNZ_TRY(fnzi_resolving_ints(r, 1, &sizes, &rank));
-  return rank && has_sizes(r->self, sizes, rank) ? fnzi_is_self(r) : keep(r);
+  FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
+  return rank && has_sizes(r->self, sizes, rank) ? fnzi_composite_is_self(r) : keep(r);
 }
 
 /* The product of one tensor is that tensor. */
 fnz_status fnzi_resolve_cartesian_prod(fnzi_resolving *r) {
-  return r->ntensors == 1 && r->tensors[0]->rank == 1 ? fnzi_is_self(r) : keep(r);
+  return r->ntensors == 1 && r->tensors[0]->rank == 1 ? fnzi_composite_is_self(r) : keep(r);
 }
 
 /* Unlike contiguous(), `to` does not ask for a dense tensor, only for the order of its strides;
@@ -98,47 +98,48 @@ static fnz_status to_dtype(fnzi_resolving *r, fnz_arg dtype, fnz_arg format, boo
   bool same_format =
       format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 4 || suggests(r->self, format.u.i);
   if (same_dtype && same_format && !copy)
-    return fnzi_is_self(r);
+    return fnzi_composite_is_self(r);
   fnz_arg args[7] = {fnzi_arg_default()};
   const fnz_op *op = fnzi_op_of_step(FNZI_STEP_TO_COPY);
   args[fnzi_op_param(op, "dtype")] =
       dtype.tag == FNZ_ARG_DTYPE ? dtype : fnzi_arg_dtype(r->self->dtype);
   if (format.tag == FNZ_ARG_MEMORY_FORMAT && format.u.i != 4)
     args[fnzi_op_param(op, "memory_format")] = format;
-  return fnzi_is_call(r, FNZI_STEP_TO_COPY, args, 7);
+  return fnzi_composite_is_call(r, FNZI_STEP_TO_COPY, args, 7);
 }
 
 fnz_status fnzi_resolve_to(fnzi_resolving *r) {
-  fnz_arg device = fnzi_resolving_named(r, "device"), copy = fnzi_resolving_named(r, "copy");
+  fnz_arg device = fnzi_composite_arg_named(r, "device"),
+          copy = fnzi_composite_arg_named(r, "copy");
   if (device.tag == FNZ_ARG_DEVICE && strncmp(device.u.s, "cpu", 3) != 0)
     return fnzi_fail(r->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s: a move to device %s; only cpu is supported", r->op->name, device.u.s);
-  return to_dtype(r, fnzi_resolving_named(r, "dtype"), fnzi_resolving_named(r, "memory_format"),
-                  copy.u.i != 0);
+  return to_dtype(r, fnzi_composite_arg_named(r, "dtype"),
+                  fnzi_composite_arg_named(r, "memory_format"), copy.u.i != 0);
 }
 
 fnz_status fnzi_resolve_to_other(fnzi_resolving *r) {
-  fnz_arg dtype = fnzi_arg_dtype(r->tensors[1]->dtype), copy = fnzi_resolving_named(r, "copy");
-  return to_dtype(r, dtype, fnzi_resolving_named(r, "memory_format"),
+  fnz_arg dtype = fnzi_arg_dtype(r->tensors[1]->dtype), copy = fnzi_composite_arg_named(r, "copy");
+  return to_dtype(r, dtype, fnzi_composite_arg_named(r, "memory_format"),
                   copy.tag == FNZ_ARG_BOOL && copy.u.i);
 }
 
 /* --- complex numbers -------------------------------------------------------------------------- */
 fnz_status fnzi_resolve_conj(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default()};
-  return fnzi_is_complex(r->self->dtype) ? fnzi_is_call(r, FNZI_STEP_CONJ, args, 1)
-                                         : fnzi_is_self(r);
+  return fnzi_is_complex(r->self->dtype) ? fnzi_composite_is_call(r, FNZI_STEP_CONJ, args, 1)
+                                         : fnzi_composite_is_self(r);
 }
 
 fnz_status fnzi_resolve_real(fnzi_resolving *r) {
   const fnz_arg args[] = {fnzi_arg_default()};
-  FNZ_TRY(fnzi_is_self(r));
+  FNZ_TRY(fnzi_composite_is_self(r));
   if (!fnzi_is_complex(r->self->dtype))
     return FNZ_OK;
   if (r->self->is_conj)
-    FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_CONJ, args, 1));
-  FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_VIEW_AS_REAL, args, 1));
-  return fnzi_add_ints_step(r, 0, FNZI_STEP_SELECT, -1, 0);
+    FNZ_TRY(fnzi_composite_add_step(r, 0, FNZI_STEP_CONJ, args, 1));
+  FNZ_TRY(fnzi_composite_add_step(r, 0, FNZI_STEP_VIEW_AS_REAL, args, 1));
+  return fnzi_composite_add_ints_step(r, 0, FNZI_STEP_SELECT, -1, 0);
 }
 
 /* The imaginary part of a lazy conjugate is the negative of that in memory. */
@@ -147,10 +148,10 @@ fnz_status fnzi_resolve_imag(fnzi_resolving *r) {
   if (!fnzi_is_complex(r->self->dtype))
     return fnzi_fail(r->ctx, FNZ_CLASS_TYPE, NULL, "imag: self is %s; it must be complex",
                      fnzi_dtype(r->self->dtype)->name);
-  FNZ_TRY(fnzi_is_self(r));
+  FNZ_TRY(fnzi_composite_is_self(r));
   if (r->self->is_conj)
-    FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_CONJ, args, 1));
-  FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_VIEW_AS_REAL, args, 1));
-  FNZ_TRY(fnzi_add_ints_step(r, 0, FNZI_STEP_SELECT, -1, 1));
-  return r->self->is_conj ? fnzi_add_step(r, 0, FNZI_STEP_NEG, args, 1) : FNZ_OK;
+    FNZ_TRY(fnzi_composite_add_step(r, 0, FNZI_STEP_CONJ, args, 1));
+  FNZ_TRY(fnzi_composite_add_step(r, 0, FNZI_STEP_VIEW_AS_REAL, args, 1));
+  FNZ_TRY(fnzi_composite_add_ints_step(r, 0, FNZI_STEP_SELECT, -1, 1));
+  return r->self->is_conj ? fnzi_composite_add_step(r, 0, FNZI_STEP_NEG, args, 1) : FNZ_OK;
 }

@@ -12,58 +12,58 @@ static fnz_status need_dims(const fnzi_resolving *r, uint32_t least) {
 static fnz_status add_slice(fnzi_resolving *r, size_t k, int64_t dim, int64_t start, int64_t end) {
   const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(dim), fnzi_arg_int(start),
                           fnzi_arg_int(end)};
-  return fnzi_add_step(r, k, FNZI_STEP_SLICE, args, 4);
+  return fnzi_composite_add_step(r, k, FNZI_STEP_SLICE, args, 4);
 }
 
 fnz_status fnzi_resolve_narrow(fnzi_resolving *r) {
   uint32_t dim;
   FNZ_TRY(need_dims(r, 1));
-  FNZ_TRY(fnzi_resolving_dim(r, 1, &dim));
-  int64_t start = fnzi_resolving_arg(r, 2).u.i, length = fnzi_resolving_arg(r, 3).u.i;
+  FNZ_TRY(fnzi_composite_arg_dim(r, 1, &dim));
+  int64_t start = fnzi_composite_arg(r, 2).u.i, length = fnzi_composite_arg(r, 3).u.i;
   int64_t n = r->self->sizes[dim], first = start < 0 ? start + n : start;
   if (first < 0 || first > n || length < 0 || length > n - first)
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "narrow: start %lld, length %lld of dimension %u of size %lld",
                      (long long)start, (long long)length, dim, (long long)n);
-  FNZ_TRY(fnzi_results(r, 1));
+  FNZ_TRY(fnzi_composite_results(r, 1));
   return add_slice(r, 0, dim, first, first + length);
 }
 
 /* As many pieces of equal length as fit; the last one may be shorter. */
 fnz_status fnzi_resolve_chunk(fnzi_resolving *r) {
   uint32_t dim;
-  int64_t chunks = fnzi_resolving_arg(r, 1).u.i;
+  int64_t chunks = fnzi_composite_arg(r, 1).u.i;
   FNZ_TRY(need_dims(r, 1));
-  FNZ_TRY(fnzi_resolving_dim(r, 2, &dim));
+  FNZ_TRY(fnzi_composite_arg_dim(r, 2, &dim));
   if (chunks < 1)
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: chunks is %lld; at least 1", r->op->name,
                      (long long)chunks);
-  FNZ_TRY(fnzi_results(r, 1));
+  FNZ_TRY(fnzi_composite_results(r, 1));
   int64_t n = r->self->sizes[dim], length = n / chunks + (n % chunks != 0);
   if (n)
-    return fnzi_add_ints_step(r, 0, FNZI_STEP_SPLIT, length, dim);
+    return fnzi_composite_add_ints_step(r, 0, FNZI_STEP_SPLIT, length, dim);
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_default(), fnzi_arg_int(dim)};
   int64_t *zeros;
   FNZI_NEW(r->arena, chunks, &zeros);
   FNZ_TRY(fnzi_arg_ints(r->arena, zeros, (size_t)chunks, &args[1]));
-  return fnzi_add_step(r, 0, FNZI_STEP_SPLIT_SIZES, args, 3);
+  return fnzi_composite_add_step(r, 0, FNZI_STEP_SPLIT_SIZES, args, 3);
 }
 
 fnz_status fnzi_resolve_split_sizes(fnzi_resolving *r) {
-  const fnz_arg args[] = {fnzi_arg_default(), fnzi_resolving_arg(r, 1), fnzi_resolving_arg(r, 2)};
-  return fnzi_is_call(r, FNZI_STEP_SPLIT_SIZES, args, 3);
+  const fnz_arg args[] = {fnzi_arg_default(), fnzi_composite_arg(r, 1), fnzi_composite_arg(r, 2)};
+  return fnzi_composite_is_call(r, FNZI_STEP_SPLIT_SIZES, args, 3);
 }
 
 /* Its schema declares no alias, yet eager's result is one; see docs/semantics.md. */
 fnz_status fnzi_resolve_unsafe_split(fnzi_resolving *r) {
-  const fnz_arg args[] = {fnzi_arg_default(), fnzi_resolving_arg(r, 1), fnzi_resolving_arg(r, 2)};
-  return fnzi_is_call(r, FNZI_STEP_SPLIT, args, 3);
+  const fnz_arg args[] = {fnzi_arg_default(), fnzi_composite_arg(r, 1), fnzi_composite_arg(r, 2)};
+  return fnzi_composite_is_call(r, FNZI_STEP_SPLIT, args, 3);
 }
 
 /* Pieces between the given places, clamped as slices are. */
 static fnz_status cut_at(fnzi_resolving *r, uint32_t dim, const int64_t *places, size_t count) {
   int64_t n = r->self->sizes[dim], start = 0;
-  FNZ_TRY(fnzi_results(r, count + 1));
+  FNZ_TRY(fnzi_composite_results(r, count + 1));
   for (size_t k = 0; k <= count; k++) {
     int64_t end = k < count ? places[k] : n;
     FNZ_TRY(add_slice(r, k, dim, start, end));
@@ -78,7 +78,7 @@ static fnz_status cut_evenly(fnzi_resolving *r, uint32_t dim, int64_t sections) 
   if (sections < 1)
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: %lld sections; at least 1", r->op->name,
                      (long long)sections);
-  FNZ_TRY(fnzi_results(r, (size_t)sections));
+  FNZ_TRY(fnzi_composite_results(r, (size_t)sections));
   for (int64_t k = 0; k < sections; k++) {
     int64_t end = start + n / sections + (k < n % sections);
     FNZ_TRY(add_slice(r, (size_t)k, dim, start, end));
@@ -88,26 +88,26 @@ static fnz_status cut_evenly(fnzi_resolving *r, uint32_t dim, int64_t sections) 
 }
 
 static fnz_status cut(fnzi_resolving *r, uint32_t dim) {
-  fnz_arg how = fnzi_resolving_arg(r, 1);
+  fnz_arg how = fnzi_composite_arg(r, 1);
   int64_t *places;
   size_t count;
   if (how.tag == FNZ_ARG_INT)
     return cut_evenly(r, dim, how.u.i);
-  FNZ_TRY(fnzi_resolving_ints(r, 1, &places, &count));
+  FNZ_TRY(fnzi_composite_arg_ints(r, 1, &places, &count));
   return cut_at(r, dim, places, count);
 }
 
 fnz_status fnzi_resolve_tensor_split(fnzi_resolving *r) {
   uint32_t dim;
   FNZ_TRY(need_dims(r, 1));
-  FNZ_TRY(fnzi_resolving_dim(r, 2, &dim));
+  FNZ_TRY(fnzi_composite_arg_dim(r, 2, &dim));
   return cut(r, dim);
 }
 
 /* hsplit, vsplit, dsplit: the number of sections must divide the size. */
 static fnz_status cut_dim(fnzi_resolving *r, uint32_t least, uint32_t dim) {
   FNZ_TRY(need_dims(r, least));
-  fnz_arg how = fnzi_resolving_arg(r, 1);
+  fnz_arg how = fnzi_composite_arg(r, 1);
   if (how.tag == FNZ_ARG_INT && (how.u.i < 1 || r->self->sizes[dim] % how.u.i))
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: dimension %u of size %lld does not come out even in %lld sections",
@@ -129,13 +129,14 @@ fnz_status fnzi_resolve_dsplit(fnzi_resolving *r) {
 
 /* --- in the sizes of others ------------------------------------------------------------------- */
 fnz_status fnzi_resolve_expand_as(fnzi_resolving *r) {
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_EXPAND, r->tensors[1]->sizes, r->tensors[1]->rank);
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_EXPAND, r->tensors[1]->sizes,
+                                       r->tensors[1]->rank);
 }
 
 fnz_status fnzi_resolve_broadcast_to(fnzi_resolving *r) {
-  const fnz_arg args[] = {fnzi_arg_default(), fnzi_resolving_arg(r, 1)};
-  return fnzi_is_call(r, FNZI_STEP_EXPAND, args, 2);
+  const fnz_arg args[] = {fnzi_arg_default(), fnzi_composite_arg(r, 1)};
+  return fnzi_composite_is_call(r, FNZI_STEP_EXPAND, args, 2);
 }
 
 fnz_status fnzi_resolve_broadcast_tensors(fnzi_resolving *r) {
@@ -145,7 +146,7 @@ fnz_status fnzi_resolve_broadcast_tensors(fnzi_resolving *r) {
     rank = r->tensors[k]->rank > rank ? r->tensors[k]->rank : rank;
   for (uint32_t d = 0; d < rank; d++)
     sizes[d] = 1;
-  FNZ_TRY(fnzi_results(r, r->ntensors));
+  FNZ_TRY(fnzi_composite_results(r, r->ntensors));
   for (size_t k = 0; k < r->ntensors; k++)
     for (uint32_t d = 0; d < r->tensors[k]->rank; d++)
       if (r->tensors[k]->sizes[d] != 1)
@@ -155,7 +156,7 @@ fnz_status fnzi_resolve_broadcast_tensors(fnzi_resolving *r) {
     bool fits = g->rank == rank && (!rank || !memcmp(g->sizes, sizes, rank * sizeof *sizes));
     r->out->items[k].tensor = k;
     if (!fits)
-      FNZ_TRY(fnzi_add_sizes_step(r, k, FNZI_STEP_EXPAND, sizes, rank));
+      FNZ_TRY(fnzi_composite_add_sizes_step(r, k, FNZI_STEP_EXPAND, sizes, rank));
   }
   return FNZ_OK;
 }

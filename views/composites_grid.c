@@ -25,20 +25,20 @@ static fnz_status grid_sizes(const fnzi_resolving *r, bool swapped, int64_t *siz
 
 fnz_status fnzi_resolve_meshgrid(fnzi_resolving *r) {
   int64_t sizes[FNZ_MAX_RANK], own[FNZ_MAX_RANK];
-  fnz_arg order = r->op->nparams > 1 ? fnzi_resolving_arg(r, 1) : fnzi_arg_default();
+  fnz_arg order = r->op->nparams > 1 ? fnzi_composite_arg(r, 1) : fnzi_arg_default();
   bool swapped = order.tag == FNZ_ARG_STRING && !strcmp(order.u.s, "xy") && r->ntensors > 1;
   uint32_t rank = (uint32_t)r->ntensors;
   if (r->ntensors > FNZ_MAX_RANK)
     return fnzi_fail(r->ctx, FNZ_CLASS_LIMIT, NULL, "%s of %zu tensors; at most %d", r->op->name,
                      r->ntensors, FNZ_MAX_RANK);
   FNZ_TRY(grid_sizes(r, swapped, sizes));
-  FNZ_TRY(fnzi_results(r, rank));
+  FNZ_TRY(fnzi_composite_results(r, rank));
   for (uint32_t k = 0; k < rank; k++) {
     for (uint32_t d = 0; d < rank; d++)
       own[d] = d == grid_dim(swapped, k) ? sizes[d] : 1;
     r->out->items[k].tensor = k;
-    FNZ_TRY(fnzi_add_sizes_step(r, k, FNZI_STEP_VIEW, own, rank));
-    FNZ_TRY(fnzi_add_sizes_step(r, k, FNZI_STEP_EXPAND, sizes, rank));
+    FNZ_TRY(fnzi_composite_add_sizes_step(r, k, FNZI_STEP_VIEW, own, rank));
+    FNZ_TRY(fnzi_composite_add_sizes_step(r, k, FNZI_STEP_EXPAND, sizes, rank));
   }
   return FNZ_OK;
 }
@@ -121,7 +121,7 @@ static fnz_status take_diagonals(fnzi_resolving *r, labels *in) {
                        FNZI_ITEM_STEPS - 1);
     const fnz_arg args[] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_int(i),
                             fnzi_arg_int(twin)};
-    FNZ_TRY(fnzi_add_step(r, 0, FNZI_STEP_DIAGONAL, args, 4));
+    FNZ_TRY(fnzi_composite_add_step(r, 0, FNZI_STEP_DIAGONAL, args, 4));
     char label = in->at[i];
     uint32_t kept = 0;
     for (uint32_t d = 0; d < in->rank; d++)
@@ -136,16 +136,16 @@ static fnz_status take_diagonals(fnzi_resolving *r, labels *in) {
 fnz_status fnzi_resolve_einsum(fnzi_resolving *r) {
   labels in, out;
   int64_t dims[FNZ_MAX_RANK];
-  fnz_arg equation = fnzi_resolving_arg(r, 0);
+  fnz_arg equation = fnzi_composite_arg(r, 0);
   bool window = r->ntensors == 1 && equation.tag == FNZ_ARG_STRING &&
                 read_equation(r, equation.u.s, &in, &out) && sums_nothing(&in, &out);
   if (!window) {
     r->out->keep = true;
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_results(r, 1));
+  FNZ_TRY(fnzi_composite_results(r, 1));
   FNZ_TRY(take_diagonals(r, &in));
   for (uint32_t d = 0; d < out.rank; d++)
     dims[d] = find(&in, 0, out.at[d]);
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, out.rank);
+  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, out.rank);
 }

@@ -12,14 +12,15 @@ static fnz_status to_sizes(fnzi_resolving *r, int64_t *sizes, size_t rank) {
   FNZ_TRY(
       fnzi_infer_sizes(r->ctx, r->op->name, fnz_geometry_numel(r->self), sizes, (uint32_t)rank));
   bool aliases = fnzi_view_strides(r->self, sizes, (uint32_t)rank, strides);
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, aliases ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, sizes, rank);
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_sizes_step(r, 0, aliases ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, sizes,
+                                       rank);
 }
 
 fnz_status fnzi_resolve_reshape(fnzi_resolving *r) {
   int64_t *sizes;
   size_t rank;
-  FNZ_TRY(fnzi_resolving_ints(r, 1, &sizes, &rank));
+  FNZ_TRY(fnzi_composite_arg_ints(r, 1, &sizes, &rank));
   return to_sizes(r, sizes, rank);
 }
 
@@ -35,14 +36,15 @@ fnz_status fnzi_resolve_reshape_as(fnzi_resolving *r) {
 }
 
 fnz_status fnzi_resolve_view_as(fnzi_resolving *r) {
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, r->tensors[1]->sizes, r->tensors[1]->rank);
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_VIEW, r->tensors[1]->sizes,
+                                       r->tensors[1]->rank);
 }
 
 fnz_status fnzi_resolve_flat_view(fnzi_resolving *r) {
   const int64_t numel = fnz_geometry_numel(r->self);
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, &numel, 1);
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_VIEW, &numel, 1);
 }
 
 /* The window of self's memory that has the geometry of the second tensor. */
@@ -52,21 +54,21 @@ fnz_status fnzi_resolve_window_of_other(fnzi_resolving *r) {
   FNZ_TRY(fnzi_arg_ints(r->arena, other->sizes, other->rank, &args[1]));
   FNZ_TRY(fnzi_arg_ints(r->arena, other->strides, other->rank, &args[2]));
   args[3] = fnzi_arg_int(other->offset);
-  return fnzi_is_call(r, FNZI_STEP_AS_STRIDED, args, 4);
+  return fnzi_composite_is_call(r, FNZI_STEP_AS_STRIDED, args, 4);
 }
 
 fnz_status fnzi_resolve_flatten(fnzi_resolving *r) {
   uint32_t first, last, rank = 0;
   int64_t sizes[FNZ_MAX_RANK] = {1};
-  FNZ_TRY(fnzi_resolving_dim(r, 1, &first));
-  FNZ_TRY(fnzi_resolving_dim(r, 2, &last));
+  FNZ_TRY(fnzi_composite_arg_dim(r, 1, &first));
+  FNZ_TRY(fnzi_composite_arg_dim(r, 2, &last));
   if (r->self->rank == 0)
     return to_sizes(r, sizes, 1);
   if (first > last)
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "flatten: start_dim %u is behind end_dim %u",
                      first, last);
   if (first == last)
-    return fnzi_is_self(r);
+    return fnzi_composite_is_self(r);
   for (uint32_t d = 0; d < r->self->rank; d++) {
     if (d > first && d <= last)
       sizes[rank - 1] *= r->self->sizes[d];
@@ -80,8 +82,8 @@ fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
   uint32_t dim;
   int64_t *inner, sizes[FNZ_MAX_RANK];
   size_t n, rank = 0;
-  FNZ_TRY(fnzi_resolving_dim(r, 1, &dim));
-  FNZ_TRY(fnzi_resolving_ints(r, 2, &inner, &n));
+  FNZ_TRY(fnzi_composite_arg_dim(r, 1, &dim));
+  FNZ_TRY(fnzi_composite_arg_ints(r, 2, &inner, &n));
   if (!r->self->rank || !n || n + r->self->rank - 1 > FNZ_MAX_RANK)
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "unflatten.int: %zu sizes for one of %u "
@@ -94,29 +96,29 @@ fnz_status fnzi_resolve_unflatten(fnzi_resolving *r) {
     else
       for (size_t k = 0; k < n; k++)
         sizes[rank++] = inner[k];
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_VIEW, sizes, rank);
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_VIEW, sizes, rank);
 }
 
 /* contiguous().view(-1): a tensor with gaps is copied even where a view would do. */
 fnz_status fnzi_resolve_ravel(fnzi_resolving *r) {
   int64_t numel = fnz_geometry_numel(r->self);
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_sizes_step(
       r, 0, fnzi_is_contiguous(r->self) ? FNZI_STEP_VIEW : FNZI_STEP_VIEW_COPY, &numel, 1);
 }
 
 static fnz_status unsqueeze_to(fnzi_resolving *r, uint32_t rank) {
-  FNZ_TRY(fnzi_results(r, r->ntensors));
+  FNZ_TRY(fnzi_composite_results(r, r->ntensors));
   for (size_t k = 0; k < r->ntensors; k++) {
     uint32_t have = r->tensors[k]->rank;
     r->out->items[k].tensor = k;
     if (have == 0 && rank > 0)
-      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, 0));
+      FNZ_TRY(fnzi_composite_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, 0));
     if (have <= 1 && rank > 1)
-      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, 0));
+      FNZ_TRY(fnzi_composite_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, 0));
     if (have <= 2 && rank > 2)
-      FNZ_TRY(fnzi_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, -1));
+      FNZ_TRY(fnzi_composite_add_int_step(r, k, FNZI_STEP_UNSQUEEZE, -1));
   }
   return FNZ_OK;
 }
@@ -136,23 +138,23 @@ fnz_status fnzi_resolve_atleast_3d(fnzi_resolving *r) {
 /* --- reordering ------------------------------------------------------------------------------- */
 fnz_status fnzi_resolve_swapaxes(fnzi_resolving *r) {
   uint32_t a, b;
-  FNZ_TRY(fnzi_resolving_dim(r, 1, &a));
-  FNZ_TRY(fnzi_resolving_dim(r, 2, &b));
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, a, b);
+  FNZ_TRY(fnzi_composite_arg_dim(r, 1, &a));
+  FNZ_TRY(fnzi_composite_arg_dim(r, 2, &b));
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, a, b);
 }
 
 static fnz_status swap_last(fnzi_resolving *r) {
   if (r->self->rank < 2)
     return fnzi_fail(r->ctx, FNZ_CLASS_BOUNDS, NULL, "%s: self has %u dimensions; at least 2",
                      r->op->name, r->self->rank);
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, -2, -1);
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_ints_step(r, 0, FNZI_STEP_TRANSPOSE, -2, -1);
 }
 
 /* A tensor without dimensions is returned as it is. */
 fnz_status fnzi_resolve_matrix_transpose(fnzi_resolving *r) {
-  return r->self->rank ? swap_last(r) : fnzi_is_self(r);
+  return r->self->rank ? swap_last(r) : fnzi_composite_is_self(r);
 }
 
 fnz_status fnzi_resolve_adjoint(fnzi_resolving *r) {
@@ -160,15 +162,16 @@ fnz_status fnzi_resolve_adjoint(fnzi_resolving *r) {
   if (r->self->rank == 0)
     return fnzi_resolve_conj(r);
   FNZ_TRY(swap_last(r));
-  return fnzi_is_complex(r->self->dtype) ? fnzi_add_step(r, 0, FNZI_STEP_CONJ, args, 1) : FNZ_OK;
+  return fnzi_is_complex(r->self->dtype) ? fnzi_composite_add_step(r, 0, FNZI_STEP_CONJ, args, 1)
+                                         : FNZ_OK;
 }
 
 fnz_status fnzi_resolve_numpy_t(fnzi_resolving *r) {
   int64_t dims[FNZ_MAX_RANK];
   for (uint32_t d = 0; d < r->self->rank; d++)
     dims[d] = r->self->rank - 1 - d;
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, r->self->rank);
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, r->self->rank);
 }
 
 /* The named dimensions go to their places, the others fill up in order. */
@@ -177,8 +180,8 @@ fnz_status fnzi_resolve_movedim(fnzi_resolving *r) {
   bool moved[FNZ_MAX_RANK] = {false};
   size_t nfrom, nto;
   uint32_t rank = r->self->rank, d = 0;
-  FNZ_TRY(fnzi_resolving_ints(r, 1, &from, &nfrom));
-  FNZ_TRY(fnzi_resolving_ints(r, 2, &to, &nto));
+  FNZ_TRY(fnzi_composite_arg_ints(r, 1, &from, &nfrom));
+  FNZ_TRY(fnzi_composite_arg_ints(r, 2, &to, &nto));
   for (uint32_t k = 0; k < rank; k++)
     dims[k] = -1;
   for (size_t k = 0; k < nfrom && k < nto; k++) {
@@ -199,12 +202,12 @@ fnz_status fnzi_resolve_movedim(fnzi_resolving *r) {
     if (dims[k] == -1)
       dims[k] = d++;
   }
-  FNZ_TRY(fnzi_results(r, 1));
-  return fnzi_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, rank);
+  FNZ_TRY(fnzi_composite_results(r, 1));
+  return fnzi_composite_add_sizes_step(r, 0, FNZI_STEP_PERMUTE, dims, rank);
 }
 
 fnz_status fnzi_resolve_linalg_diagonal(fnzi_resolving *r) {
-  const fnz_arg args[] = {fnzi_arg_default(), fnzi_resolving_named(r, "offset"),
-                          fnzi_resolving_named(r, "dim1"), fnzi_resolving_named(r, "dim2")};
-  return fnzi_is_call(r, FNZI_STEP_DIAGONAL, args, 4);
+  const fnz_arg args[] = {fnzi_arg_default(), fnzi_composite_arg_named(r, "offset"),
+                          fnzi_composite_arg_named(r, "dim1"), fnzi_composite_arg_named(r, "dim2")};
+  return fnzi_composite_is_call(r, FNZI_STEP_DIAGONAL, args, 4);
 }

@@ -24,7 +24,7 @@ fnz_status fnzi_expand_forward(fnzi_forward *w) {
     bool is_new = k < added;
     sizes[k] = is_new ? 1 : w->base->sizes[k - added];
     strides[k] = !is_new        ? w->base->strides[k - added]
-                 : k + 1 < rank ? fnzi_wrap_mul(sizes[k + 1], strides[k + 1])
+                 : k + 1 < rank ? fnzi_view_mul(sizes[k + 1], strides[k + 1])
                                 : 1;
     if (want[k] == sizes[k] || (want[k] == -1 && !is_new))
       continue;

@@ -87,7 +87,7 @@ static bool lay(const cells *frame, int64_t size, int64_t stride, range *box, ui
     }
     int64_t row = frame->sizes[d] / step;
     if (frame->sizes[d] % step || box[d].start >= step || size % row || d == 0 ||
-        !fnzi_is_product(frame->strides[d - 1], frame->sizes[d], frame->strides[d]))
+        !fnzi_view_is_product(frame->strides[d - 1], frame->sizes[d], frame->strides[d]))
       return false;
     box[d].step = step;
     box[d].count = row;
@@ -217,8 +217,8 @@ static bool lie_apart(const fnz_geometry *a, const fnz_geometry *b) {
          fnzi_extent(b, &b_low, &b_high) && (a_high <= b_low || b_high <= a_low);
 }
 
-fnzi_relation fnzi_relate(const fnz_geometry *a, const fnz_geometry *b, const fnz_geometry *frame,
-                          int64_t work) {
+fnzi_relation fnzi_oracle_relate(const fnz_geometry *a, const fnz_geometry *b,
+                                 const fnz_geometry *frame, int64_t work) {
   cells ca, cb, cf;
   range box_a[MAX_DIMS], box_b[MAX_DIMS];
   if (lie_apart(a, b) || fnz_geometry_numel(a) == 0 || fnz_geometry_numel(b) == 0)
@@ -236,7 +236,7 @@ fnzi_relation fnzi_relate(const fnz_geometry *a, const fnz_geometry *b, const fn
   return count_out(&ca, &cb, work < MAX_WORK ? work : MAX_WORK);
 }
 
-fnzi_relation fnzi_self_relation(const fnz_geometry *g, int64_t work) {
+fnzi_relation fnzi_oracle_relate_self(const fnz_geometry *g, int64_t work) {
   cells c;
   uint8_t seen[MAX_WORK];
   if (fnz_geometry_numel(g) < 2)

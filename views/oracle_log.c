@@ -15,16 +15,16 @@ static int64_t shift_of(const fnz_geometry *a, const fnz_geometry *b) {
   return high[1] <= low[0] ? low[0] - high[1] : a->offset - b->offset;
 }
 
-static fnz_status note(fnzi_decisions *d, uint64_t answer, int64_t shift) {
-  FNZI_PUSH(d->ctx, &d->taken, ((fnzi_decision){answer, shift}));
+static fnz_status note(fnzi_oracle_log *d, uint64_t answer, int64_t shift) {
+  FNZI_PUSH(d->ctx, &d->taken, ((fnzi_oracle_answer){answer, shift}));
   return FNZ_OK;
 }
 
-static bool is_unknown(const fnzi_decisions *d, size_t place) {
+static bool is_unknown(const fnzi_oracle_log *d, size_t place) {
   return place >= d->until || (place < d->nunknown && d->unknown[place]);
 }
 
-fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_geometry *a,
+fnzi_relation fnzi_decisions_take(fnzi_oracle_log *d, fnzi_relation r, const fnz_geometry *a,
                                   const fnz_geometry *b) {
   r = is_unknown(d, d->taken.count) ? FNZI_UNKNOWN : r;
   if (note(d, (uint64_t)r, shift_of(a, b)) != FNZ_OK)
@@ -32,7 +32,7 @@ fnzi_relation fnzi_decisions_take(fnzi_decisions *d, fnzi_relation r, const fnz_
   return r;
 }
 
-bool fnzi_decisions_agree(fnzi_decisions *d, uint32_t answer) {
+bool fnzi_decisions_agree(fnzi_oracle_log *d, uint32_t answer) {
   const bool unknown = is_unknown(d, d->taken.count);
   if (note(d, unknown ? (uint64_t)FNZI_UNKNOWN : FNZI_OTHER_ANSWERS + (uint64_t)answer, 0) !=
       FNZ_OK)

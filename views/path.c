@@ -314,7 +314,7 @@ static void join_dims(const fnz_geometry *g, int64_t *sizes, int64_t *strides, f
   for (uint32_t d = 0; d < g->rank; d++) {
     if (g->sizes[d] == 1)
       continue;
-    bool follows = rank > 0 && fnzi_is_product(strides[rank - 1], g->sizes[d], g->strides[d]);
+    bool follows = rank > 0 && fnzi_view_is_product(strides[rank - 1], g->sizes[d], g->strides[d]);
     rank += !follows;
     sizes[rank - 1] = follows ? sizes[rank - 1] * g->sizes[d] : g->sizes[d];
     strides[rank - 1] = g->strides[d];

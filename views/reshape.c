@@ -11,7 +11,7 @@ static void empty_strides(const int64_t *sizes, uint32_t rank, int64_t *out) {
   int64_t stride = 1;
   for (uint32_t d = rank; d-- > 0;) {
     out[d] = stride;
-    stride = fnzi_wrap_mul(stride, sizes[d] > 1 ? sizes[d] : 1);
+    stride = fnzi_view_mul(stride, sizes[d] > 1 ? sizes[d] : 1);
   }
 }
 
@@ -34,12 +34,12 @@ bool fnzi_view_strides(const fnz_geometry *base, const int64_t *sizes, uint32_t 
   uint32_t next = rank; /* sizes[next..] are assigned */
   for (uint32_t d = base->rank; d > 0;) {
     int64_t step = base->strides[d - 1], run = base->sizes[d - 1], filled = 1;
-    for (d--;
-         d > 0 && (base->sizes[d - 1] == 1 || fnzi_is_product(base->strides[d - 1], run, step));
+    for (d--; d > 0 &&
+              (base->sizes[d - 1] == 1 || fnzi_view_is_product(base->strides[d - 1], run, step));
          d--)
       run *= base->sizes[d - 1];
     while (next > 0 && (filled < run || sizes[next - 1] == 1)) {
-      out[--next] = fnzi_wrap_mul(filled, step); /* wraps only where no element uses it */
+      out[--next] = fnzi_view_mul(filled, step); /* wraps only where no element uses it */
       filled *= sizes[next];
     }
     if (filled != run)

@@ -82,20 +82,20 @@ FNZ_MUST_CHECK fnz_status fnzi_forward_like_base(fnzi_forward *w, int64_t **size
 /* Strides and offsets that no element uses may have any value in a file. Where an element uses
  * them, its memory has been checked to fit 63 bits; elsewhere the result only must not be negative.
  */
-static inline int64_t fnzi_wrap_add(int64_t a, int64_t b) {
+static inline int64_t fnzi_view_add(int64_t a, int64_t b) {
   return (int64_t)(((uint64_t)a + (uint64_t)b) & INT64_MAX);
 }
-static inline int64_t fnzi_wrap_mul(int64_t a, int64_t b) {
+static inline int64_t fnzi_view_mul(int64_t a, int64_t b) {
   return (int64_t)(((uint64_t)a * (uint64_t)b) & INT64_MAX);
 }
 /* Is `whole` a * b? No stride is a product that leaves 64 bits. */
-static inline bool fnzi_is_product(int64_t whole, int64_t a, int64_t b) {
+static inline bool fnzi_view_is_product(int64_t whole, int64_t a, int64_t b) {
   int64_t product;
   return fnzi_mul_i64(a, b, &product) && whole == product;
 }
 /* The window starts `count` steps of `stride` later. */
-static inline void fnzi_move_on(fnz_geometry *window, int64_t count, int64_t stride) {
-  window->offset = fnzi_wrap_add(window->offset, fnzi_wrap_mul(count, stride));
+static inline void fnzi_view_move_on(fnz_geometry *window, int64_t count, int64_t stride) {
+  window->offset = fnzi_view_add(window->offset, fnzi_view_mul(count, stride));
 }
 
 /* start, end and step of a slice as Python means them, clamped to [0, size]. */

@@ -27,7 +27,7 @@ fnz_status fnzi_select_forward(fnzi_forward *w) {
     sizes[k] = w->base->sizes[d];
     strides[k++] = w->base->strides[d];
   }
-  fnzi_move_on(w->out, i, w->base->strides[dim]);
+  fnzi_view_move_on(w->out, i, w->base->strides[dim]);
   return FNZ_OK;
 }
 
@@ -64,7 +64,7 @@ fnz_status fnzi_slice_forward(fnzi_forward *w) {
   FNZ_TRY(fnzi_forward_like_base(w, &sizes, &strides));
   fnzi_slice_clamp(sizes[dim], &start, &end);
   sizes[dim] = (end - start) / step + ((end - start) % step != 0);
-  fnzi_move_on(w->out, start, strides[dim]);
+  fnzi_view_move_on(w->out, start, strides[dim]);
   if (!fnzi_mul_i64(strides[dim], step, &strides[dim])) {
     if (sizes[dim] > 1)
       return fnzi_fail(w->ctx, FNZ_CLASS_OVERFLOW, NULL,

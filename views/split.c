@@ -18,7 +18,7 @@ static fnz_status piece(fnzi_forward *w, size_t k, uint32_t dim, int64_t start, 
   memcpy(sizes, w->base->sizes, w->base->rank * sizeof *sizes);
   memcpy(strides, w->base->strides, w->base->rank * sizeof *strides);
   sizes[dim] = length;
-  fnzi_move_on(&w->out[k], start, strides[dim]);
+  fnzi_view_move_on(&w->out[k], start, strides[dim]);
   return FNZ_OK;
 }
 
@@ -103,7 +103,7 @@ fnz_status fnzi_unbind_forward(fnzi_forward *w) {
       sizes[j] = w->base->sizes[d];
       strides[j++] = w->base->strides[d];
     }
-    fnzi_move_on(&w->out[k], (int64_t)k, w->base->strides[dim]);
+    fnzi_view_move_on(&w->out[k], (int64_t)k, w->base->strides[dim]);
   }
   return FNZ_OK;
 }

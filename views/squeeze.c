@@ -56,7 +56,7 @@ fnz_status fnzi_unsqueeze_forward(fnzi_forward *w) {
   }
   sizes[dim] = strides[dim] = 1;
   if (dim < rank)
-    strides[dim] = fnzi_wrap_mul(w->base->sizes[dim], w->base->strides[dim]);
+    strides[dim] = fnzi_view_mul(w->base->sizes[dim], w->base->strides[dim]);
   return FNZ_OK;
 }
 

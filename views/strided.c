@@ -74,10 +74,10 @@ fnz_status fnzi_diagonal_forward(fnzi_forward *w) {
   int64_t skip_a = offset < 0 ? -offset : 0, skip_c = offset > 0 ? offset : 0;
   int64_t left_a = b->sizes[a] - skip_a, left_c = b->sizes[c] - skip_c;
   sizes[k] = left_a < left_c ? left_a : left_c;
-  strides[k] = fnzi_wrap_add(b->strides[a], b->strides[c]);
+  strides[k] = fnzi_view_add(b->strides[a], b->strides[c]);
   if (sizes[k] > 0) {
-    fnzi_move_on(w->out, skip_a, b->strides[a]);
-    fnzi_move_on(w->out, skip_c, b->strides[c]);
+    fnzi_view_move_on(w->out, skip_a, b->strides[a]);
+    fnzi_view_move_on(w->out, skip_c, b->strides[c]);
   } else
     sizes[k] = 0;
   return FNZ_OK;
@@ -99,7 +99,7 @@ fnz_status fnzi_view_diagonals(fnz_context *ctx, const fnz_op *op, const fnz_geo
   for (uint32_t d = 0; d < self->rank; d++) {
     equal = equal && (self->rank == 2 || self->sizes[d] == self->sizes[0]);
     main.count = self->sizes[d] < main.count ? self->sizes[d] : main.count;
-    main.stride = fnzi_wrap_add(main.stride, self->strides[d]);
+    main.stride = fnzi_view_add(main.stride, self->strides[d]);
   }
   if (!equal)
     return fnzi_fail(ctx, FNZ_CLASS_BOUNDS, NULL,
@@ -111,8 +111,8 @@ fnz_status fnzi_view_diagonals(fnz_context *ctx, const fnz_op *op, const fnz_geo
   if (!wraps || self->rank != 2 || width == 0 || rows - 1 <= width)
     return FNZ_OK;
   int64_t rest = rows - rows / (width + 1) - width;
-  int64_t skipped = fnzi_wrap_mul(self->strides[0], width + 1);
-  out[(*n)++] = (fnzi_view_diagonal){rest, main.stride, fnzi_wrap_add(self->offset, skipped)};
+  int64_t skipped = fnzi_view_mul(self->strides[0], width + 1);
+  out[(*n)++] = (fnzi_view_diagonal){rest, main.stride, fnzi_view_add(self->offset, skipped)};
   return FNZ_OK;
 }
 

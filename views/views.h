@@ -113,11 +113,11 @@ typedef enum fnzi_relation {
 /* Two windows of one storage. `frame` is the geometry of the storage's root, or NULL: answers are
  * exact for boxes of its dimensions, and for everything whose bytes, the span from first to last,
  * are at most `work`. */
-fnzi_relation fnzi_relate(const fnz_geometry *a, const fnz_geometry *b, const fnz_geometry *frame,
-                          int64_t work);
+fnzi_relation fnzi_oracle_relate(const fnz_geometry *a, const fnz_geometry *b,
+                                 const fnz_geometry *frame, int64_t work);
 enum { FNZI_LITTLE_WORK = 2048, FNZI_MUCH_WORK = 1 << 14 };
 
 /* Some element is shown twice. FNZI_DISJOINT: no; FNZI_OVERLAPS: yes; FNZI_UNKNOWN. */
-fnzi_relation fnzi_self_relation(const fnz_geometry *g, int64_t work);
+fnzi_relation fnzi_oracle_relate_self(const fnz_geometry *g, int64_t work);
 
 #endif

@@ -389,15 +389,15 @@ static fnz_status converge(fnzi_general *g) {
 
 /* The nodes are those of the first trial, which is asked once more. Where guards keep to sizes that
  * were only checked, it has no program any more. */
-static fnz_status explain(fnzi_general *g, fnzi_asked *notes) {
+static fnz_status explain(fnzi_general *g, fnzi_rec_notes *notes) {
   fnzi_trial *t = g->trials.count ? g->trials.data[0] : NULL;
   fnz_program *again;
   if (!notes || !t)
     return FNZ_OK;
   t->decisions.taken.count = 0;
   FNZ_TRY(fnzi_trial_source(g, t));
-  FNZ_TRY(fnzi_functionalize_plain(g->ctx, t->source, g->options, notes, &t->decisions, &again));
-  fnz_status status = fnzi_asked_move(g->ctx, notes, t->source, again, g->program, g->made);
+  FNZ_TRY(fnzi_pass_program(g->ctx, t->source, g->options, notes, &t->decisions, &again));
+  fnz_status status = fnzi_expl_notes_move(g->ctx, notes, t->source, again, g->program, g->made);
   fnz_program_destroy(again);
   return status;
 }
@@ -422,9 +422,9 @@ static fnz_status finish(fnzi_general *g, fnz_program **out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
-                           const fnz_functionalize_options *options, fnzi_asked *notes,
-                           fnz_program **out) {
+fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
+                            const fnz_functionalize_options *options, fnzi_rec_notes *notes,
+                            fnz_program **out) {
   fnzi_general g = {.ctx = ctx, .program = program, .options = options, .asks_until = SIZE_MAX};
   *out = NULL;
   fnzi_arena_init(&g.arena, ctx);

@@ -26,7 +26,7 @@
 typedef struct fnzi_trial {
   fnzi_point point;
   fnz_program *source, *result; /* NULL where it could not be made */
-  fnzi_decisions decisions;
+  fnzi_oracle_log decisions;
   struct fnzi_trial *like; /* another one, from which only numbers of data differ; NULL: none */
   bool fits;               /* its result is like the first one's */
   bool adopted;            /* an earlier result was wrong there */
@@ -87,8 +87,8 @@ FNZ_MUST_CHECK fnz_status fnzi_lift(fnz_context *ctx, fnzi_sizes *sizes, fnzi_po
 
 /* --- dynamic.c -------------------------------------------------------------------------------- */
 /* fnz_functionalize() for a symbolic program. `asked` may be NULL. */
-FNZ_MUST_CHECK fnz_status fnzi_generalize(fnz_context *ctx, const fnz_program *program,
-                                          const fnz_functionalize_options *options,
-                                          fnzi_asked *notes, fnz_program **out);
+FNZ_MUST_CHECK fnz_status fnzi_dyn_program(fnz_context *ctx, const fnz_program *program,
+                                           const fnz_functionalize_options *options,
+                                           fnzi_rec_notes *notes, fnz_program **out);
 
 #endif

@@ -73,7 +73,7 @@ fnz_status fnzi_trial_run(fnzi_general *g, fnzi_trial *t) {
   t->decisions.nunknown = g->unknown.count;
   t->decisions.until = g->asks_until;
   FNZ_TRY(fnzi_trial_source(g, t));
-  FNZ_TRY(fnzi_functionalize_plain(g->ctx, t->source, g->options, NULL, &t->decisions, &t->result));
+  FNZ_TRY(fnzi_pass_program(g->ctx, t->source, g->options, NULL, &t->decisions, &t->result));
   return t->decisions.failed ? fnzi_no_memory(g->ctx) : FNZ_OK;
 }
 
@@ -88,7 +88,7 @@ static fnz_status mark_unknown(fnzi_general *g, size_t place) {
 /* Answers of two passes that differ: all of them where both were asked the same number of times,
  * else the first, behind which they went different ways. When that has gone on for long, nothing
  * behind it is asked any more: the result is right, but has more nodes. */
-fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a, const fnzi_decisions *b,
+fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle_log *a, const fnzi_oracle_log *b,
                                bool *changed) {
   size_t count = a->taken.count < b->taken.count ? a->taken.count : b->taken.count;
   bool aligned = a->taken.count == b->taken.count, stop = false;
@@ -106,10 +106,10 @@ fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a, const f
 
 /* Windows that data moves against each other may come to share memory at numbers that nobody has
  * tried: whatever they do here says nothing. */
-static fnz_status compare_moved(fnzi_general *g, const fnzi_decisions *a, const fnzi_decisions *b,
+static fnz_status compare_moved(fnzi_general *g, const fnzi_oracle_log *a, const fnzi_oracle_log *b,
                                 bool *changed) {
   for (size_t i = 0; i < a->taken.count && i < b->taken.count; i++) {
-    const fnzi_decision *x = &a->taken.data[i], *y = &b->taken.data[i];
+    const fnzi_oracle_answer *x = &a->taken.data[i], *y = &b->taken.data[i];
     if (x->answer != y->answer)
       return FNZ_OK; /* the next questions may be others */
     if (x->answer == FNZI_UNKNOWN || x->shift == y->shift)

@@ -60,8 +60,8 @@ FNZ_MUST_CHECK fnz_status fnzi_trials_have(fnzi_general *g, fnzi_point *point, b
 FNZ_MUST_CHECK fnz_status fnzi_trials_run(fnzi_general *g);
 /* Marks the answers of two passes that differ, which no pass may rely on; *changed when there are
  * any. */
-FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_decisions *a,
-                                              const fnzi_decisions *b, bool *changed);
+FNZ_MUST_CHECK fnz_status fnzi_trials_compare(fnzi_general *g, const fnzi_oracle_log *a,
+                                              const fnzi_oracle_log *b, bool *changed);
 /* Passes at usual sizes until none of them answers differently. */
 FNZ_MUST_CHECK fnz_status fnzi_trials_agree(fnzi_general *g);
 

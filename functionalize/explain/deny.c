@@ -80,8 +80,8 @@ static fnz_status refuse_unknown(fnz_context *ctx, const char *name) {
   return status;
 }
 
-fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_program *p,
-                                const fnz_functionalize_options *o) {
+fnz_status fnzi_expl_deny_check_names(fnz_context *ctx, const fnz_program *p,
+                                      const fnz_functionalize_options *o) {
   for (size_t i = 0; i < o->ndeny; i++) {
     const denied d = parse_name(o->deny[i]);
     if (!d.size || !is_known(ctx, p, &d))
@@ -137,13 +137,14 @@ static bool find_denied(const fnz_functionalize_options *o, const fnz_program *t
   return false;
 }
 
-fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
-                             const fnz_functionalize_options *options, const fnzi_asked *notes) {
+fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_program *from, const fnz_program *to,
+                                const fnz_functionalize_options *options,
+                                const fnzi_rec_notes *notes) {
   uint32_t graph, index;
   fnz_origins *origins;
   if (!options->ndeny || !find_denied(options, to, &graph, &index))
     return FNZ_OK;
-  FNZ_TRY(fnzi_origins_new(ctx, from, to, notes, &origins));
+  FNZ_TRY(fnzi_expl_origins_make(ctx, from, to, notes, &origins));
   fnz_status status = refuse(ctx, from, to, origins, graph, index);
   fnz_origins_destroy(ctx, origins);
   return status;

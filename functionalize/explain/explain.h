@@ -14,9 +14,9 @@
 
 /* --- origins.c -------------------------------------------------------------------------------- */
 /* Where each node of `to`, which was made from `from`, comes from. */
-FNZ_MUST_CHECK fnz_status fnzi_origins_new(fnz_context *ctx, const fnz_program *from,
-                                           const fnz_program *to, const fnzi_asked *notes,
-                                           fnz_origins **out);
+FNZ_MUST_CHECK fnz_status fnzi_expl_origins_make(fnz_context *ctx, const fnz_program *from,
+                                                 const fnz_program *to, const fnzi_rec_notes *notes,
+                                                 fnz_origins **out);
 
 /* --- counterpart.c ---------------------------------------------------------------------------- */
 /* The node of `to`, in the graph of the same number, that defines the value with the name of the
@@ -25,25 +25,25 @@ bool fnzi_expl_counterpart(const fnz_program *from, uint32_t graph, const fnzi_n
                            const fnz_program *to, uint32_t *index);
 /* Notes about `made`, from `source`, become notes about `to`, from `from`, in place; those of nodes
  * without counterpart are dropped. */
-FNZ_MUST_CHECK fnz_status fnzi_asked_move(fnz_context *ctx, fnzi_asked *notes,
-                                          const fnz_program *source, const fnz_program *made,
-                                          const fnz_program *from, const fnz_program *to);
+FNZ_MUST_CHECK fnz_status fnzi_expl_notes_move(fnz_context *ctx, fnzi_rec_notes *notes,
+                                               const fnz_program *source, const fnz_program *made,
+                                               const fnz_program *from, const fnz_program *to);
 
 /* --- deny.c ----------------------------------------------------------------------------------- */
 /* REF when the options deny an operator that does not exist. */
-FNZ_MUST_CHECK fnz_status fnzi_check_deny_list(fnz_context *ctx, const fnz_program *p,
-                                               const fnz_functionalize_options *o);
+FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check_names(fnz_context *ctx, const fnz_program *p,
+                                                     const fnz_functionalize_options *o);
 /* UNSUPPORTED when `to`, made from `from`, has an operator that the options deny. */
-FNZ_MUST_CHECK fnz_status fnzi_check_denied(fnz_context *ctx, const fnz_program *from,
-                                            const fnz_program *to,
-                                            const fnz_functionalize_options *options,
-                                            const fnzi_asked *notes);
+FNZ_MUST_CHECK fnz_status fnzi_expl_deny_check(fnz_context *ctx, const fnz_program *from,
+                                               const fnz_program *to,
+                                               const fnz_functionalize_options *options,
+                                               const fnzi_rec_notes *notes);
 
 /* --- lint.c ----------------------------------------------------------------------------------- */
 /* What the notes about `to`, which was made from `from` with this status, find. `to` is NULL where
  * nothing was made; a status that refuses the program is one more finding. */
 FNZ_MUST_CHECK fnz_status fnzi_expl_findings(fnz_context *ctx, const fnz_program *from,
-                                             const fnz_program *to, fnzi_asked *notes,
+                                             const fnz_program *to, fnzi_rec_notes *notes,
                                              fnz_status status, fnz_findings **out);
 
 #endif

@@ -28,7 +28,7 @@ static fnz_status find_first(const fnz_program *p, fnzi_map *blobs, uint32_t k, 
   return FNZ_OK;
 }
 
-static fnz_status find(fnzi_memories *m, const fnz_program *p, fnzi_map *blobs) {
+static fnz_status find(fnzi_pass_alias_sets *m, const fnz_program *p, fnzi_map *blobs) {
   const fnzi_graph *g = fnzi_graph_at(p, 0);
   for (uint32_t k = 0; k < g->ninputs; k++) {
     m->first[k] = k;
@@ -42,9 +42,10 @@ static fnz_status find(fnzi_memories *m, const fnz_program *p, fnzi_map *blobs) 
   return FNZ_OK;
 }
 
-fnz_status fnzi_memories_find(fnzi_arena *arena, const fnz_program *p, fnzi_memories *out) {
+fnz_status fnzi_pass_alias_sets_find(fnzi_arena *arena, const fnz_program *p,
+                                     fnzi_pass_alias_sets *out) {
   fnzi_map blobs;
-  *out = (fnzi_memories){.count = fnzi_graph_at(p, 0)->ninputs};
+  *out = (fnzi_pass_alias_sets){.count = fnzi_graph_at(p, 0)->ninputs};
   FNZI_NEW(arena, out->count, &out->first);
   FNZI_NEW(arena, out->count, &out->merge);
   FNZI_NEW(arena, out->count, &out->windows);
@@ -66,11 +67,11 @@ static span bytes_of(const fnz_geometry *g) {
   return (span){low * item, high * item, item};
 }
 
-static bool is_member(const fnzi_memories *m, uint32_t k, uint32_t first) {
+static bool is_member(const fnzi_pass_alias_sets *m, uint32_t k, uint32_t first) {
   return m->first[k] == first && m->windows[k];
 }
 
-static span span_of(const fnzi_memories *m, uint32_t first) {
+static span span_of(const fnzi_pass_alias_sets *m, uint32_t first) {
   span all = {INT64_MAX, 0, 1};
   for (uint32_t k = first; k < m->count; k++) {
     if (!is_member(m, k, first))
@@ -86,7 +87,7 @@ static span span_of(const fnzi_memories *m, uint32_t first) {
   return all;
 }
 
-bool fnzi_memory_stands(const fnzi_memories *m, uint32_t k) {
+bool fnzi_pass_alias_sets_cover(const fnzi_pass_alias_sets *m, uint32_t k) {
   const fnz_geometry *g = m->windows[k];
   span all = span_of(m, m->first[k]), own = bytes_of(g);
   return fnzi_is_dense(g) && !g->is_conj && !g->is_neg && own.low == all.low &&
@@ -95,8 +96,8 @@ bool fnzi_memory_stands(const fnzi_memories *m, uint32_t k) {
 
 enum { LARGEST_ELEMENT = 16 };
 
-void fnzi_memory_geometry(const fnzi_memories *m, uint32_t first, int64_t *size,
-                          fnz_geometry *out) {
+void fnzi_pass_alias_sets_memory(const fnzi_pass_alias_sets *m, uint32_t first, int64_t *size,
+                                 fnz_geometry *out) {
   static const int64_t one = 1;
   span all = span_of(m, first);
   *out = (fnz_geometry){.dtype = m->windows[first]->dtype, .rank = 1, .strides = &one};
@@ -111,7 +112,7 @@ void fnzi_memory_geometry(const fnzi_memories *m, uint32_t first, int64_t *size,
 }
 
 /* --- merging ---------------------------------------------------------------------------------- */
-static bool merge_further(fnzi_memories *m, fnzi_joining from, fnzi_joining to) {
+static bool merge_further(fnzi_pass_alias_sets *m, fnzi_pass_merge from, fnzi_pass_merge to) {
   bool changed = false;
   for (uint32_t k = 0; k < m->count; k++) {
     if (m->first[k] == k || m->merge[m->first[k]] != from)
@@ -122,15 +123,15 @@ static bool merge_further(fnzi_memories *m, fnzi_joining from, fnzi_joining to) 
   return changed;
 }
 
-bool fnzi_memories_join_all(fnzi_memories *m) {
-  return merge_further(m, FNZI_APART, FNZI_BY_MEMBER) ||
-         merge_further(m, FNZI_BY_MEMBER, FNZI_BY_MEMORY);
+bool fnzi_pass_alias_sets_merge(fnzi_pass_alias_sets *m) {
+  return merge_further(m, FNZI_MERGE_NONE, FNZI_MERGE_INTO_MEMBER) ||
+         merge_further(m, FNZI_MERGE_INTO_MEMBER, FNZI_MERGE_INTO_BASE);
 }
 
-bool fnzi_memory_meets(const fnzi_memories *m, uint32_t k) {
+bool fnzi_pass_alias_sets_overlap(const fnzi_pass_alias_sets *m, uint32_t k) {
   for (uint32_t j = m->first[k]; m->shared && j < m->count; j++)
     if (j != k && is_member(m, j, m->first[k]) &&
-        fnzi_relate(m->windows[k], m->windows[j], NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+        fnzi_oracle_relate(m->windows[k], m->windows[j], NULL, FNZI_MUCH_WORK) != FNZI_DISJOINT)
       return true;
   return false;
 }

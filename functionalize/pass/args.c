@@ -1,7 +1,7 @@
 /* args.c - arguments that are no tensors, as nodes of the target take them. */
 #include "functionalize/pass/pass.h"
 
-fnz_status fnzi_pass_other(const fnzi_pass *p, fnz_arg *arg) {
+fnz_status fnzi_pass_arg_other(const fnzi_pass *p, fnz_arg *arg) {
   if (!fnzi_is_reference(arg))
     return FNZ_OK;
   const char *name = p->graph->values.data[arg->u.value].name;
@@ -13,7 +13,7 @@ fnz_status fnzi_pass_other(const fnzi_pass *p, fnz_arg *arg) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_pass_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out) {
+fnz_status fnzi_pass_arg_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out) {
   *out = 0;
   if (!symbol)
     return FNZ_OK;

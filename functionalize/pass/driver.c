@@ -9,8 +9,8 @@
 
 /* --- before the first node -------------------------------------------------------------------- */
 /* The node is a view that counts from the storage, or has a body with one. */
-static bool counts(const fnzi_passes *all, const fnzi_node *node) {
-  const fnzi_view *view = node->op ? fnzi_route_find(node->op).view : NULL;
+static bool counts(const fnzi_pass_stack *all, const fnzi_node *node) {
+  const fnzi_view *view = node->op ? fnzi_wrap_route_find(node->op).view : NULL;
   for (uint32_t i = 0; !node->op && i < node->nargs; i++)
     if (node->args[i].tag == FNZ_ARG_GRAPH && all->counts_from_storage[node->args[i].u.i])
       return true;
@@ -18,7 +18,7 @@ static bool counts(const fnzi_passes *all, const fnzi_node *node) {
 }
 
 /* A node's bodies are later graphs. */
-static fnz_status find_counting(fnzi_passes *all) {
+static fnz_status find_counting(fnzi_pass_stack *all) {
   const fnz_program *from = all->from;
   FNZI_NEW(&all->arena, from->graphs.count, &all->bodies);
   FNZI_NEW(&all->arena, from->graphs.count, &all->counts_from_storage);
@@ -34,23 +34,23 @@ static fnz_status find_counting(fnzi_passes *all) {
 /* --- all nodes -------------------------------------------------------------------------------- */
 /* Replays the nodes of the pass on top. One that has bodies puts a pass over a body on top, and
  * waits until that is finished. */
-static fnz_status replay_all(fnzi_passes *all) {
+static fnz_status replay_all(fnzi_pass_stack *all) {
   fnz_status status = FNZ_OK;
   while (status == FNZ_OK) {
     fnzi_pass *p = all->top;
     if (p->at < p->graph->nodes.count) {
-      status = fnzi_pass_step(p);
+      status = fnzi_pass_node_replay(p);
       continue;
     }
     if (!p->below)
       break;
-    status = p->inlined ? fnzi_region_inlined(p) : fnzi_body_finish(p);
+    status = p->inlined ? fnzi_region_inlined_finish(p) : fnzi_region_body_finish(p);
     if (status != FNZ_OK)
       status = fnzi_at(all->ctx, status, "results of graph %s", p->graph->name);
-    fnzi_pass_pop(all);
+    fnzi_pass_stack_pop(all);
   }
   while (all->top->below)
-    fnzi_pass_pop(all);
+    fnzi_pass_stack_pop(all);
   return status;
 }
 
@@ -78,18 +78,18 @@ static fnz_status no_alias_left(const fnzi_pass *p) {
 }
 
 /* --- the driver ------------------------------------------------------------------------------- */
-static fnz_status run(fnzi_passes *all, fnzi_pass *p) {
-  FNZ_TRY(fnzi_pass_prepare(p));
-  FNZ_TRY(fnzi_pass_heading(p));
-  FNZ_TRY(fnzi_pass_inputs(p));
+static fnz_status run(fnzi_pass_stack *all, fnzi_pass *p) {
+  FNZ_TRY(fnzi_pass_tables_make(p));
+  FNZ_TRY(fnzi_pass_header_copy(p));
+  FNZ_TRY(fnzi_pass_inputs_make(p));
   FNZ_TRY(find_counting(all));
   FNZ_TRY(replay_all(all));
-  fnzi_pass_replayed(p);
-  FNZ_TRY(fnzi_pass_outputs(p));
+  fnzi_pass_tables_free(p);
+  FNZ_TRY(fnzi_pass_outputs_make(p));
   if (p->must_restart)
     return FNZ_OK;
-  FNZ_TRY(fnzi_bodies_arrange(all));
-  bool failed = p->to->asked && p->to->asked->failures.count;
+  FNZ_TRY(fnzi_region_bodies_arrange(all));
+  bool failed = p->to->notes && p->to->notes->failures.count;
   return failed ? FNZ_OK : no_alias_left(p);
 }
 
@@ -98,9 +98,9 @@ typedef struct job {
   fnz_context *ctx;
   const fnz_program *program;
   const fnz_functionalize_options *options;
-  fnzi_asked *notes;         /* NULL for none */
-  fnzi_decisions *decisions; /* NULL for none */
-  fnzi_memories alias_sets;
+  fnzi_rec_notes *notes;      /* NULL for none */
+  fnzi_oracle_log *decisions; /* NULL for none */
+  fnzi_pass_alias_sets alias_sets;
 } job;
 
 /* One pass over the program. *restart: inputs that share memory must be merged first. */
@@ -111,28 +111,28 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
                  .graph = fnzi_graph_at(j->program, 0),
                  .alias_sets = &j->alias_sets,
                  .epilogue = j->options->state == FNZ_STATE_EPILOGUE};
-  fnzi_passes all = {.ctx = ctx, .from = j->program, .views = j->options->views, .top = &p};
+  fnzi_pass_stack all = {.ctx = ctx, .from = j->program, .views = j->options->views, .top = &p};
   fnzi_arena_init(&p.arena, ctx);
   fnzi_arena_init(&p.tensor_arena, ctx);
   fnzi_arena_init(&all.arena, ctx);
   p.all = &all;
   fnz_status status = fnz_recorder_create(ctx, NULL, &p.recorder);
   if (status == FNZ_OK) {
-    p.to = all.to = fnzi_recorder_program(p.recorder);
-    p.to->asked = j->notes;
+    p.to = all.to = fnzi_rec_program(p.recorder);
+    p.to->notes = j->notes;
     p.to->decisions = j->decisions;
     p.to->slack = (int64_t)ctx->limits.slice_nodes;
-    status = fnzi_pass_world(&p);
+    status = fnzi_pass_world_make(&p);
   }
   if (status == FNZ_OK)
     status = run(&all, &p);
   *restart = p.must_restart;
   if (status == FNZ_OK && !p.must_restart)
-    *out = fnzi_recorder_take(p.recorder);
+    *out = fnzi_rec_take(p.recorder);
   if (*out)
-    (*out)->asked = NULL, (*out)->decisions = NULL;
-  fnzi_pass_replayed(&p);
-  fnzi_pass_inputs_end(&p);
+    (*out)->notes = NULL, (*out)->decisions = NULL;
+  fnzi_pass_tables_free(&p);
+  fnzi_pass_inputs_free(&p);
   fnz_world_destroy(p.world);
   fnzi_rec_destroy(p.recorder);
   fnzi_arena_free(&all.arena);
@@ -143,24 +143,24 @@ static fnz_status attempt(job *j, bool *restart, fnz_program **out) {
 
 /* What fails while aliased inputs are separate may work when they are merged: an as_strided may
  * reach from one input to another. */
-static bool may_merge(fnz_status status, fnzi_memories *alias_sets) {
+static bool may_merge(fnz_status status, fnzi_pass_alias_sets *alias_sets) {
   return status != FNZ_OK && status != FNZ_NO_MEMORY && alias_sets->shared &&
-         fnzi_memories_join_all(alias_sets);
+         fnzi_pass_alias_sets_merge(alias_sets);
 }
 
-fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
-                                    const fnz_functionalize_options *options, fnzi_asked *notes,
-                                    fnzi_decisions *decisions, fnz_program **out) {
+fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
+                             const fnz_functionalize_options *options, fnzi_rec_notes *notes,
+                             fnzi_oracle_log *decisions, fnz_program **out) {
   job j = {
       .ctx = ctx, .program = program, .options = options, .notes = notes, .decisions = decisions};
   fnzi_arena arena;
   bool restart = true;
   *out = NULL;
   fnzi_arena_init(&arena, ctx);
-  fnz_status status = fnzi_memories_find(&arena, program, &j.alias_sets);
+  fnz_status status = fnzi_pass_alias_sets_find(&arena, program, &j.alias_sets);
   while (restart && status == FNZ_OK) {
     if (notes)
-      fnzi_asked_forget(notes);
+      fnzi_rec_notes_clear(notes);
     if (decisions)
       decisions->taken.count = 0;
     status = attempt(&j, &restart, out);

@@ -9,7 +9,7 @@
 
 typedef struct epilogue {
   fnzi_pass *p;
-  const fnzi_outputs *out;
+  const fnzi_pass_output_list *out;
   size_t *writers; /* per value of the graph: 1 + the output that is written into this input */
   size_t *movers;  /* the same for one that gives the input other sizes or strides */
   fnz_arg *values; /* per output: its value, cloned where necessary */
@@ -73,7 +73,7 @@ static bool repeats(const fnz_geometry *g) {
 /* A write reaches the memory that an input came with: neither other memory nor more of it. No copy_
  * can write elements that a stride of 0 shows in several places. */
 static fnz_status check(const epilogue *e, size_t k) {
-  const fnzi_output *o = &e->out->data[k];
+  const fnzi_pass_output *o = &e->out->data[k];
   const char *name = o->spec.target;
   if (is_written(e, k) && repeats(fnzi_value_at(e->p->to, e->p->into, input_of(e, k))->geometry))
     return fnzi_fail_for(
@@ -89,7 +89,7 @@ static fnz_status check(const epilogue *e, size_t k) {
         name);
   if (!o->spec.metadata)
     return FNZ_OK;
-  const fnzi_alias *root = e->p->roots[o->input], *now = o->tensor->alias;
+  const fnzi_wrap_alias *root = e->p->roots[o->input], *now = o->tensor->alias;
   if (now->low >= root->low && now->high <= root->high)
     return FNZ_OK;
   return fnzi_fail_for(
@@ -110,7 +110,7 @@ static fnz_status reshape(epilogue *e, uint64_t input, const fnz_geometry *to) {
 }
 
 static fnz_status write_back(epilogue *e, size_t k) {
-  const fnzi_output *o = &e->out->data[k];
+  const fnzi_pass_output *o = &e->out->data[k];
   uint64_t input = input_of(e, k);
   const fnz_geometry *g = fnzi_value_at(e->p->to, e->p->into, input)->geometry;
   uint32_t value;
@@ -137,7 +137,7 @@ static void drop_outputs(epilogue *e) {
   graph_of(e)->noutputs = (uint32_t)count;
 }
 
-fnz_status fnzi_add_epilogue(fnzi_pass *p, const fnzi_outputs *out) {
+fnz_status fnzi_pass_epilogue_add(fnzi_pass *p, const fnzi_pass_output_list *out) {
   epilogue e = {.p = p, .out = out};
   fnzi_graph *g = fnzi_graph_at(p->to, p->into);
   if (!out->mutations)

@@ -5,7 +5,7 @@
  * gives   a tensor per tensor input, with memory of its own that is held to the end of the pass */
 #include "functionalize/pass/pass.h"
 
-fnz_status fnzi_pass_heading(fnzi_pass *p) {
+fnz_status fnzi_pass_header_copy(fnzi_pass *p) {
   p->to->schema_major = p->from->schema_major;
   p->to->schema_minor = p->from->schema_minor;
   if (p->from->torch_version)
@@ -28,7 +28,7 @@ fnz_status fnzi_pass_heading(fnzi_pass *p) {
 /* --- values ----------------------------------------------------------------------------------- */
 static bool is_merged(const fnzi_pass *p, uint32_t k) {
   return p->alias_sets && p->alias_sets->shared &&
-         p->alias_sets->merge[p->alias_sets->first[k]] != FNZI_APART;
+         p->alias_sets->merge[p->alias_sets->first[k]] != FNZI_MERGE_NONE;
 }
 
 /* Merged inputs have their windows of the memory, the others the geometry that was traced. */
@@ -74,19 +74,19 @@ static fnz_status add_inputs(fnzi_pass *p, size_t more) {
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
-fnz_status fnzi_pass_window(fnzi_pass *p, fnzi_alias *root, const fnz_geometry *window,
-                            fnz_tensor **out) {
-  fnzi_alias *node;
+fnz_status fnzi_pass_tensor_window(fnzi_pass *p, fnzi_wrap_alias *root, const fnz_geometry *window,
+                                   fnz_tensor **out) {
+  fnzi_wrap_alias *node;
   *out = NULL;
-  FNZ_TRY(fnzi_alias_window(p->world, root, window, &node));
-  fnz_status status = fnzi_tensor_on(p->world, node, out);
-  fnzi_alias_release(node);
+  FNZ_TRY(fnzi_wrap_alias_window(p->world, root, window, &node));
+  fnz_status status = fnzi_wrap_tensor_on(p->world, node, out);
+  fnzi_wrap_alias_release(node);
   return status;
 }
 
 static fnz_status wrap_value(fnzi_pass *p, uint32_t value, fnz_tensor **out) {
   fnz_handle handle;
-  FNZ_TRY(fnzi_recorder_value(p->recorder, value, &handle));
+  FNZ_TRY(fnzi_rec_value(p->recorder, value, &handle));
   return fnz_tensor_wrap(p->world, fnzi_value_at(p->to, p->into, value)->geometry, handle, out);
 }
 
@@ -94,7 +94,7 @@ static fnz_status wrap_value(fnzi_pass *p, uint32_t value, fnz_tensor **out) {
 static fnz_status open_root(fnzi_pass *p, fnzi_pass_merged *j) {
   fnz_tensor *all;
   FNZ_TRY(wrap_value(p, j->value, &all));
-  j->root = fnzi_alias_retain(all->alias);
+  j->root = fnzi_wrap_alias_retain(all->alias);
   fnz_tensor_release(all);
   return FNZ_OK;
 }
@@ -109,16 +109,16 @@ static fnz_status wrap_input(fnzi_pass *p, uint32_t k) {
     return FNZ_OK;
   if (from->tag != FNZ_ARG_VALUE) {
     p->others[from->u.value].tag = from->tag;
-    return fnzi_recorder_value(p->recorder, value, &p->others[from->u.value].u.value);
+    return fnzi_rec_value(p->recorder, value, &p->others[from->u.value].u.value);
   }
   if (is_merged(p, k))
-    FNZ_TRY(fnzi_pass_window(p, p->merged[p->alias_sets->first[k]].root, p->alias_sets->windows[k],
-                             &p->inputs[k]));
+    FNZ_TRY(fnzi_pass_tensor_window(p, p->merged[p->alias_sets->first[k]].root,
+                                    p->alias_sets->windows[k], &p->inputs[k]));
   else
     FNZ_TRY(wrap_value(p, value, &p->inputs[k]));
   p->inputs[k]->refs++;
-  p->roots[k] = fnzi_alias_retain(p->inputs[k]->alias);
-  FNZ_TRY(fnzi_tensor_on(p->world, p->roots[k], &callers));
+  p->roots[k] = fnzi_wrap_alias_retain(p->inputs[k]->alias);
+  FNZ_TRY(fnzi_wrap_tensor_on(p->world, p->roots[k], &callers));
   p->tensors[from->u.value] = p->inputs[k];
   return FNZ_OK;
 }
@@ -140,7 +140,7 @@ static fnz_status add_base_input(fnzi_pass *p, uint32_t first, fnzi_pass_merged 
   const fnz_geometry *own;
   fnz_geometry g;
   int64_t size;
-  fnzi_memory_geometry(p->alias_sets, first, &size, &g);
+  fnzi_pass_alias_sets_memory(p->alias_sets, first, &size, &g);
   FNZ_TRY(fnzi_intern_geometry(p->to, &g, &own));
   FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "memory", own, FNZI_NO_NODE, &j->value));
   j->name = fnzi_value_at(p->to, p->into, j->value)->name;
@@ -160,7 +160,7 @@ static bool find_base(const fnzi_pass *p, uint32_t first, uint32_t *out) {
   bool found = false;
   for (uint32_t k = first; k < p->alias_sets->count; k++) {
     bool fits = p->alias_sets->first[k] == first && p->alias_sets->windows[k] &&
-                fnzi_memory_stands(p->alias_sets, k);
+                fnzi_pass_alias_sets_cover(p->alias_sets, k);
     bool better = !found || (p->from->inputs[*out].kind == FNZ_INPUT_CONSTANT &&
                              p->from->inputs[k].kind != FNZ_INPUT_CONSTANT);
     if (fits && better)
@@ -173,9 +173,9 @@ static bool find_base(const fnzi_pass *p, uint32_t first, uint32_t *out) {
 static fnz_status merge_sets(fnzi_pass *p) {
   for (uint32_t k = 0; k < p->alias_sets->count; k++) {
     fnzi_pass_merged *j = &p->merged[k];
-    if (p->alias_sets->first[k] != k || p->alias_sets->merge[k] == FNZI_APART)
+    if (p->alias_sets->first[k] != k || p->alias_sets->merge[k] == FNZI_MERGE_NONE)
       continue;
-    if (p->alias_sets->merge[k] == FNZI_BY_MEMBER && find_base(p, k, &j->base))
+    if (p->alias_sets->merge[k] == FNZI_MERGE_INTO_MEMBER && find_base(p, k, &j->base))
       j->value = (uint32_t)fnzi_graph_at(p->to, p->into)->inputs[j->base].u.value;
     else
       FNZ_TRY(add_base_input(p, k, j));
@@ -187,7 +187,7 @@ static fnz_status merge_sets(fnzi_pass *p) {
 /* Marks the windows of merged alias sets as watched: writes that overlap them are noted. */
 static fnz_status watch_merged(fnzi_pass *p) {
   for (uint32_t first = 0; first < p->alias_sets->count; first++) {
-    fnzi_alias **watched;
+    fnzi_wrap_alias **watched;
     size_t count = 0;
     if (!p->merged[first].root)
       continue;
@@ -201,7 +201,7 @@ static fnz_status watch_merged(fnzi_pass *p) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_pass_inputs(fnzi_pass *p) {
+fnz_status fnzi_pass_inputs_make(fnzi_pass *p) {
   bool shared = p->alias_sets && p->alias_sets->shared;
   FNZI_NEW(&p->tensor_arena, p->graph->values.count, &p->tensors);
   FNZI_NEW(&p->arena, p->graph->ninputs, &p->inputs);
@@ -215,9 +215,9 @@ fnz_status fnzi_pass_inputs(fnzi_pass *p) {
   return shared ? watch_merged(p) : FNZ_OK;
 }
 
-void fnzi_pass_inputs_end(fnzi_pass *p) {
+void fnzi_pass_inputs_free(fnzi_pass *p) {
   for (size_t k = 0; p->roots && k < p->graph->ninputs; k++)
-    fnzi_alias_release(p->roots[k]);
+    fnzi_wrap_alias_release(p->roots[k]);
   for (size_t k = 0; p->merged && p->alias_sets->shared && k < p->alias_sets->count; k++)
-    fnzi_alias_release(p->merged[k].root);
+    fnzi_wrap_alias_release(p->merged[k].root);
 }

@@ -83,7 +83,7 @@ static fnz_status find_results(fnzi_pass *p, const fnzi_node *node, results *r) 
 
 /* Binds results to values. The wrapper's geometry must be the recorded one: every shape is derived
  * twice. */
-static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_request *request) {
+static fnz_status bind(fnzi_pass *p, const results *r, const fnzi_wrap_request *request) {
   if (request->out.count < r->count)
     return fnzi_fail(p->ctx, FNZ_CLASS_TYPE, NULL,
                      "the node has %zu results, the operator gives %zu", r->count,
@@ -147,27 +147,28 @@ static fnz_status replay_number(fnzi_pass *p, const fnzi_node *node) {
   FNZI_NEW(scratch, node->noutputs, &handles);
   for (uint32_t i = 0; i < node->nargs; i++) {
     args[i] = node->args[i];
-    FNZ_TRY(fnzi_pass_other(p, &args[i]));
+    FNZ_TRY(fnzi_pass_arg_other(p, &args[i]));
   }
   for (uint32_t j = 0; j < node->noutputs; j++) {
     const fnz_arg *out = &node->outputs[j];
     if (out->tag != FNZ_ARG_SYMBOL)
       return refuse_target(p, fnzi_node_target(node));
     outcomes[j].tag = FNZ_ARG_SYMBOL;
-    FNZ_TRY(fnzi_pass_symbol(p, p->graph->values.data[out->u.value].symbol, &outcomes[j].symbol));
+    FNZ_TRY(
+        fnzi_pass_arg_symbol(p, p->graph->values.data[out->u.value].symbol, &outcomes[j].symbol));
   }
-  const fnzi_node_call call = {.target = fnzi_node_target(node),
-                               .source = node->source,
-                               .args = args,
-                               .names = node->u.other->arg_names,
-                               .nargs = node->nargs,
-                               .outcomes = outcomes,
-                               .noutcomes = node->noutputs,
-                               .effects = node->noutputs == 0};
-  FNZ_TRY(fnzi_recorder_node(p->recorder, &call, handles));
+  const fnzi_rec_call call = {.target = fnzi_node_target(node),
+                              .source = node->source,
+                              .args = args,
+                              .names = node->u.other->arg_names,
+                              .nargs = node->nargs,
+                              .outcomes = outcomes,
+                              .noutcomes = node->noutputs,
+                              .effects = node->noutputs == 0};
+  FNZ_TRY(fnzi_rec_node(p->recorder, &call, handles));
   for (uint32_t j = 0; j < node->noutputs; j++)
     p->others[node->outputs[j].u.value] = (fnz_arg){.tag = FNZ_ARG_SYMBOL, .u.value = handles[j]};
-  fnzi_settle(p->world);
+  fnzi_wrap_settle(p->world);
   return FNZ_OK;
 }
 
@@ -188,42 +189,42 @@ static fnz_status replay_call(fnzi_pass *p, const fnzi_node *node) {
   p->world->source = node->source;
   p->world->autocast = p->autocast;
   *p->world->slack += FNZI_NODES_FOR_ONE;
-  p->world->why = fnzi_why_node(node);
-  p->world->asked = p->to->asked;
-  p->world->note_unread = fnzi_asked_unread;
+  p->world->why = fnzi_rec_why_node(node);
+  p->world->notes = p->to->notes;
+  p->world->note_unread = fnzi_rec_notes_unread;
   FNZ_TRY(find_results(p, node, &r));
   FNZ_TRY(to_tensors(p, node->args, node->op->nparams, &args));
-  fnzi_request request = {
+  fnzi_wrap_request request = {
       .op = node->op, .args = args, .expected = r.expected, .nexpected = r.count};
-  fnzi_recorder_expect(p->recorder, fnz_op_functional_twin(node->op), node->outputs,
-                       node->noutputs);
-  fnz_status status = fnzi_dispatch(p->world, &request);
+  fnzi_rec_expect(p->recorder, fnz_op_functional_twin(node->op), node->outputs, node->noutputs);
+  fnz_status status = fnzi_wrap_dispatch(p->world, &request);
   if (status == FNZ_OK)
     status = bind(p, &r, &request);
-  fnzi_request_end(&request);
-  fnzi_settle(p->world);
+  fnzi_wrap_request_end(&request);
+  fnzi_wrap_settle(p->world);
   return status;
 }
 
 static fnz_status replay_node(fnzi_pass *p, const fnzi_node *node, bool *waits) {
   if (node->op)
     return replay_call(p, node);
-  p->world->why = fnzi_why_node(node);
+  p->world->why = fnzi_rec_why_node(node);
   if (fnzi_hop_is_known(node))
-    return fnzi_region_pass(p, node, waits);
+    return fnzi_region_replay(p, node, waits);
   return fnzi_is_hop(node) || !p->others ? refuse_target(p, fnzi_node_target(node))
                                          : replay_number(p, node);
 }
 
-fnz_status fnzi_pass_step(fnzi_pass *p) {
+fnz_status fnzi_pass_node_replay(fnzi_pass *p) {
   bool waits = false;
   fnz_status status = replay_node(p, &p->graph->nodes.data[p->at], &waits);
   if (status == FNZ_OK)
     return waits ? FNZ_OK : end_values(p, p->at++);
   while (p->all->top != p) /* it failed before its first node */
-    fnzi_pass_pop(p->all);
+    fnzi_pass_stack_pop(p->all);
   char place[160];
   fnzi_node_place(p->from, p->index, p->at, place);
-  FNZ_TRY(fnzi_pass_go_on(p, &p->graph->nodes.data[p->at], fnzi_at(p->ctx, status, "%s", place)));
+  FNZ_TRY(fnzi_pass_failure_recover(p, &p->graph->nodes.data[p->at],
+                                    fnzi_at(p->ctx, status, "%s", place)));
   return end_values(p, p->at++);
 }

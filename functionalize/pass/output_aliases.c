@@ -11,12 +11,12 @@ enum { MOST_VIEWS = 64 };
 
 /* The view operator of a view call; for an in-place one, its other form. NULL when there is none.
  */
-static const fnz_op *view_of(const fnzi_view_call *o) {
+static const fnz_op *view_of(const fnzi_wrap_view_call *o) {
   const fnz_op *op = fnz_op_is_mutating(o->op) ? fnz_op_functional_twin(o->op) : o->op;
   return op && fnz_op_is_view(op) && op->nparams >= o->nargs ? op : NULL;
 }
 
-static fnz_status add_view(fnzi_pass *p, const fnzi_alias *a, fnz_view_call *out) {
+static fnz_status add_view(fnzi_pass *p, const fnzi_wrap_alias *a, fnz_view_call *out) {
   const fnz_op *op = view_of(a->view_call);
   fnz_arg *args;
   FNZI_NEW(&p->arena, op->nparams, &args);
@@ -28,7 +28,7 @@ static fnz_status add_view(fnzi_pass *p, const fnzi_alias *a, fnz_view_call *out
 
 /* The nearest alias above that an input is; NULL when an alias in between comes from no operator.
  * `count` views lead from there. */
-static const fnzi_alias *input_above(const fnzi_alias *a, size_t *count) {
+static const fnzi_wrap_alias *input_above(const fnzi_wrap_alias *a, size_t *count) {
   for (*count = 0; a && *count <= MOST_VIEWS; a = a->parent, (*count)++) {
     if (a->input)
       return a;
@@ -41,7 +41,7 @@ static const fnzi_alias *input_above(const fnzi_alias *a, size_t *count) {
 
 static fnz_status share_with_input(fnzi_pass *p, const fnz_tensor *t, fnz_output_spec *spec) {
   size_t count;
-  const fnzi_alias *above = input_above(t->alias, &count), *a = t->alias;
+  const fnzi_wrap_alias *above = input_above(t->alias, &count), *a = t->alias;
   fnz_view_call *views;
   spec->sharing = FNZ_SHARING_INPUT_VIEW;
   spec->of = (above ? above->input : t->alias->storage->input) - 1;
@@ -57,12 +57,12 @@ static fnz_status share_with_input(fnzi_pass *p, const fnz_tensor *t, fnz_output
 }
 
 /* --- outputs of one memory -------------------------------------------------------------------- */
-static const fnzi_alias *node_of(const fnzi_outputs *out, uint32_t k) {
+static const fnzi_wrap_alias *node_of(const fnzi_pass_output_list *out, uint32_t k) {
   return out->data[k].tensor->alias;
 }
 
 /* Output k, which shows more of the memory, becomes the one that the others refer to. */
-static fnz_status lead(fnzi_pass *p, fnzi_outputs *out, uint32_t k, uint32_t before) {
+static fnz_status lead(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k, uint32_t before) {
   for (size_t i = out->mutations; i < k; i++) {
     fnz_output_spec *s = &out->data[i].spec;
     if (s->sharing == FNZ_SHARING_OUTPUT_VIEW && s->of == before)
@@ -77,7 +77,7 @@ static fnz_status lead(fnzi_pass *p, fnzi_outputs *out, uint32_t k, uint32_t bef
   return fnzi_intern_geometry(p->to, &node_of(out, k)->geometry, &new->window);
 }
 
-static fnz_status share_with_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+static fnz_status share_with_output(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
   fnz_tensor *t = out->data[k].tensor;
   fnz_output_spec *spec = &out->data[k].spec;
   uint32_t first = t->alias->storage->output;
@@ -90,7 +90,7 @@ static fnz_status share_with_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k)
     spec->of = t->output - 1;
     return FNZ_OK;
   }
-  const fnzi_alias *a = t->alias, *b = node_of(out, first - 1);
+  const fnzi_wrap_alias *a = t->alias, *b = node_of(out, first - 1);
   t->output = k + 1;
   FNZ_TRY(fnzi_intern_geometry(p->to, &b->geometry, &out->data[first - 1].spec.window));
   FNZ_TRY(fnzi_intern_geometry(p->to, &a->geometry, &spec->window));
@@ -122,8 +122,8 @@ static bool says_itself(const fnz_output_spec *s) {
   return s->sharing != FNZ_SHARING_NEW || s->window || !fnzi_output_is_result(s);
 }
 
-static fnz_status share(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
-  fnzi_output *o = &out->data[k];
+static fnz_status share(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
+  fnzi_pass_output *o = &out->data[k];
   const fnz_tensor *t = o->tensor;
   if (says_itself(&o->spec)) {
     if (o->spec.sharing == FNZ_SHARING_OUTPUT || o->spec.sharing == FNZ_SHARING_OUTPUT_VIEW)
@@ -138,7 +138,7 @@ static fnz_status share(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
   return t->alias->storage->input ? share_with_input(p, t, &o->spec) : share_with_output(p, out, k);
 }
 
-fnz_status fnzi_share_outputs(fnzi_pass *p, fnzi_outputs *out) {
+fnz_status fnzi_pass_outputs_alias(fnzi_pass *p, fnzi_pass_output_list *out) {
   mark_inputs(p, false);
   for (uint32_t k = 0; k < out->mutations; k++)
     if (out->data[k].spec.set && out->data[k].tensor->alias->storage->input)
@@ -196,7 +196,7 @@ static fnz_status add_disjoint(fnzi_pass *p) {
   return is_alone(p, names, guard.count) ? FNZ_OK : fnzi_guard_add(p->to, &guard);
 }
 
-fnz_status fnzi_add_guards(fnzi_pass *p) {
+fnz_status fnzi_pass_guards_add(fnzi_pass *p) {
   bool has_disjoint = false;
   for (size_t k = 0; k < p->from->guards.count; k++) {
     has_disjoint = has_disjoint || p->from->guards.data[k].kind == FNZ_GUARD_DISJOINT;

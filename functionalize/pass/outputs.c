@@ -34,7 +34,7 @@ static bool must_merge(const fnzi_pass *p, uint32_t k) {
   const fnzi_pass_merged *j = merged_of(p, k);
   if (!j)
     return is_written(p, k) &&
-           (fnzi_memory_meets(p->alias_sets, k) || p->roots[k]->storage->in_gaps);
+           (fnzi_pass_alias_sets_overlap(p->alias_sets, k) || p->roots[k]->storage->in_gaps);
   return !j->name && j->base == k && (is_reshaped(p, k) || is_moved(p, k));
 }
 
@@ -43,7 +43,7 @@ static void review_alias_sets(fnzi_pass *p) {
     if (!p->inputs[k] || !must_merge(p, k))
       continue;
     p->alias_sets->merge[p->alias_sets->first[k]] =
-        merged_of(p, k) ? FNZI_BY_MEMORY : FNZI_BY_MEMBER;
+        merged_of(p, k) ? FNZI_MERGE_INTO_BASE : FNZI_MERGE_INTO_MEMBER;
     p->must_restart = true;
   }
 }
@@ -56,44 +56,46 @@ static fnz_output_kind mutation_kind(fnz_input_kind kind) {
                                      : FNZ_OUTPUT_INPUT_MUTATION;
 }
 
-static fnz_status add_value(fnzi_pass *p, fnzi_outputs *out, fnzi_output o, fnzi_alias *node) {
-  fnzi_held *value;
+static fnz_status add_value(fnzi_pass *p, fnzi_pass_output_list *out, fnzi_pass_output o,
+                            fnzi_wrap_alias *node) {
+  fnzi_value_ref *value;
   p->world->source = "";
-  p->world->why = fnzi_why_output(out->count);
-  FNZ_TRY(fnzi_read(node, &value));
+  p->world->why = fnzi_rec_why_output(out->count);
+  FNZ_TRY(fnzi_wrap_read(node, &value));
   FNZ_TRY(fnzi_output_spec_copy(p->to, &o.spec, &o.spec));
   o.arg = (fnz_arg){.tag = FNZ_ARG_VALUE};
   o.handle = value->handle;
   out->data[out->count++] = o;
-  fnzi_settle(p->world);
+  fnzi_wrap_settle(p->world);
   return FNZ_OK;
 }
 
 /* The input shows all of the memory that it came with, at every size. */
 static bool shows_all(const fnzi_pass *p, uint32_t k) {
-  const fnzi_alias *root = p->roots[k], *now = p->inputs[k]->alias;
+  const fnzi_wrap_alias *root = p->roots[k], *now = p->inputs[k]->alias;
   bool inside = now->low <= root->low && now->high >= root->high, all = inside && now->compact;
   if (inside && !all && (now->repeats || !root->compact)) {
-    fnzi_relation r = fnzi_relate(&now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
+    fnzi_relation r = fnzi_oracle_relate(&now->geometry, &root->geometry, NULL, FNZI_MUCH_WORK);
     all = r == FNZI_EQUAL || r == FNZI_CONTAINS;
   }
-  return fnzi_agreed(p->world->decisions, all) && all;
+  return fnzi_oracle_agreed(p->world->decisions, all) && all;
 }
 
 /* The final value of memory that an input was moved away from, or shows only a part of: the caller
  * may have other tensors of that memory. */
-static fnz_status add_left_memory(fnzi_pass *p, fnzi_outputs *out, uint32_t k, const char *target) {
-  fnzi_output o = {.input = k, .written = true};
+static fnz_status add_left_memory(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k,
+                                  const char *target) {
+  fnzi_pass_output o = {.input = k, .written = true};
   o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
   o.spec.target = target;
   return add_value(p, out, o, p->roots[k]);
 }
 
-static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+static fnz_status add_mutation(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
   const fnz_input_spec *in = &p->from->inputs[k];
   const char *name = p->graph->values.data[p->graph->inputs[k].u.value].name;
   const fnzi_pass_merged *j = merged_of(p, k);
-  fnzi_output o = {.tensor = p->inputs[k], .input = k, .written = is_written(p, k)};
+  fnzi_pass_output o = {.tensor = p->inputs[k], .input = k, .written = is_written(p, k)};
   o.spec.target = in->kind == FNZ_INPUT_USER ? name : in->target;
   o.spec.set = is_moved(p, k);
   o.spec.metadata = is_reshaped(p, k) || o.spec.set;
@@ -114,12 +116,12 @@ static fnz_status add_mutation(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
 }
 
 /* The final values of synthetic bases. */
-static fnz_status add_base_mutations(fnzi_pass *p, fnzi_outputs *out) {
+static fnz_status add_base_mutations(fnzi_pass *p, fnzi_pass_output_list *out) {
   for (uint32_t k = 0; p->alias_sets->shared && k < p->graph->ninputs; k++) {
     const fnzi_pass_merged *j = &p->merged[k];
     if (!j->root || !j->name || j->root->storage->version == 0)
       continue;
-    fnzi_output o = {.input = j->base, .written = true};
+    fnzi_pass_output o = {.input = j->base, .written = true};
     o.spec.kind = FNZ_OUTPUT_MEMORY_MUTATION;
     o.spec.target = j->name;
     FNZ_TRY(add_value(p, out, o, j->root));
@@ -127,41 +129,41 @@ static fnz_status add_base_mutations(fnzi_pass *p, fnzi_outputs *out) {
   return FNZ_OK;
 }
 
-static fnz_status add_user_output(fnzi_pass *p, fnzi_outputs *out, uint32_t k) {
+static fnz_status add_user_output(fnzi_pass *p, fnzi_pass_output_list *out, uint32_t k) {
   const fnz_arg *a = &p->graph->outputs[k];
-  fnzi_output o = {.spec = p->from->outputs[k], .arg = *a};
+  fnzi_pass_output o = {.spec = p->from->outputs[k], .arg = *a};
   if (a->tag == FNZ_ARG_VALUE) {
     o.tensor = p->tensors[a->u.value];
     return add_value(p, out, o, o.tensor->alias);
   }
   if (fnzi_is_reference(a)) {
-    FNZ_TRY(fnzi_pass_other(p, &o.arg));
+    FNZ_TRY(fnzi_pass_arg_other(p, &o.arg));
     o.handle = fnzi_is_reference(&o.arg) ? o.arg.u.value : 0;
   }
   out->data[out->count++] = o;
   return FNZ_OK;
 }
 
-static fnz_status add_outputs(fnzi_pass *p, fnzi_outputs *out) {
+static fnz_status add_outputs(fnzi_pass *p, fnzi_pass_output_list *out) {
   FNZI_NEW(&p->arena, 3 * (size_t)p->graph->ninputs + (size_t)p->graph->noutputs, &out->data);
   out->count = 0;
   for (uint32_t k = 0; k < p->graph->ninputs; k++)
     if (p->inputs[k])
-      FNZ_TRY(fnzi_pass_excuse(p, NULL, add_mutation(p, out, k)));
+      FNZ_TRY(fnzi_pass_failure_note(p, NULL, add_mutation(p, out, k)));
   FNZ_TRY(add_base_mutations(p, out));
   out->mutations = out->count;
   for (uint32_t k = 0; k < p->graph->noutputs; k++)
     FNZ_TRY(add_user_output(p, out, k));
-  return fnzi_share_outputs(p, out);
+  return fnzi_pass_outputs_alias(p, out);
 }
 
 /* --- building --------------------------------------------------------------------------------- */
 /* An epilogue needs no value for an input whose sizes change only. */
-static bool is_needed(const fnzi_pass *p, const fnzi_outputs *out, size_t k) {
+static bool is_needed(const fnzi_pass *p, const fnzi_pass_output_list *out, size_t k) {
   return out->data[k].handle && (!p->epilogue || k >= out->mutations || out->data[k].written);
 }
 
-static fnz_status write_outputs(fnzi_pass *p, const fnzi_outputs *out) {
+static fnz_status write_outputs(fnzi_pass *p, const fnzi_pass_output_list *out) {
   fnz_handle *handles;
   uint32_t *values;
   fnz_arg *args;
@@ -176,7 +178,7 @@ static fnz_status write_outputs(fnzi_pass *p, const fnzi_outputs *out) {
       handles[n++] = out->data[k].handle;
   p->tensors = NULL;
   fnzi_arena_free(&p->tensor_arena);
-  FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, &p->world->views, values));
+  FNZ_TRY(fnzi_rec_build(p->recorder, handles, n, &p->world->views, values));
   n = 0;
   for (size_t k = 0; k < out->count; k++) {
     args[k] = out->data[k].arg;
@@ -194,7 +196,7 @@ static fnz_status write_outputs(fnzi_pass *p, const fnzi_outputs *out) {
 
 /* Marks outputs that are memory of their own in the original, but whose value is an input or
  * another output, too. */
-static fnz_status mark_own(fnzi_pass *p, const fnzi_outputs *out) {
+static fnz_status mark_own(fnzi_pass *p, const fnzi_pass_output_list *out) {
   const fnzi_graph *g = fnzi_graph_at(p->to, p->into);
   bool *seen;
   FNZI_NEW(&p->arena, g->values.count, &seen);
@@ -211,14 +213,14 @@ static fnz_status mark_own(fnzi_pass *p, const fnzi_outputs *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_pass_outputs(fnzi_pass *p) {
-  fnzi_outputs out;
+fnz_status fnzi_pass_outputs_make(fnzi_pass *p) {
+  fnzi_pass_output_list out;
   review_alias_sets(p);
   if (p->must_restart)
     return FNZ_OK;
   FNZ_TRY(add_outputs(p, &out));
   FNZ_TRY(write_outputs(p, &out));
   FNZ_TRY(mark_own(p, &out));
-  FNZ_TRY(fnzi_add_guards(p));
-  return p->epilogue ? fnzi_add_epilogue(p, &out) : FNZ_OK;
+  FNZ_TRY(fnzi_pass_guards_add(p));
+  return p->epilogue ? fnzi_pass_epilogue_add(p, &out) : FNZ_OK;
 }

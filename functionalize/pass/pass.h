@@ -19,8 +19,8 @@
 /* An alias set whose inputs are windows of one root in this pass: the root is a base that one input
  * of the target provides. */
 typedef struct fnzi_pass_merged {
-  fnzi_alias *root;     /* all of the memory; held to the end */
-  uint32_t value, base; /* of graph `into`: the base's value, its place among the inputs */
+  fnzi_wrap_alias *root; /* all of the memory; held to the end */
+  uint32_t value, base;  /* of graph `into`: the base's value, its place among the inputs */
   const char *name; /* of an added MEMORY input; NULL where an input of the source is the base */
 } fnzi_pass_merged;
 
@@ -34,21 +34,22 @@ typedef struct fnzi_pass {
   fnzi_arena tensor_arena; /* of `tensors`, which end before the target graph is built */
   fnz_tensor **tensors;    /* per value of the source graph; NULL before and after its uses */
   fnz_tensor **inputs;     /* per input of the source graph; held to the end, NULL for literals */
-  fnzi_alias **roots;      /* the memory that each input comes with; held to the end */
+  fnzi_wrap_alias **roots; /* the memory that each input comes with; held to the end */
   uint32_t *last_use;      /* per value: the last node that uses it; NULL after the replay */
   fnz_program *to;
   uint32_t into;
-  fnzi_memories *alias_sets; /* of graph 0's inputs, over all attempts; NULL for other graphs */
-  fnzi_pass_merged *merged;  /* per first input of an alias set; root NULL where it is not merged */
-  bool epilogue;             /* final values are written at the end, and are no outputs */
-  bool must_restart;         /* inputs must be merged in another way: this attempt is dropped */
+  fnzi_pass_alias_sets
+      *alias_sets;          /* of graph 0's inputs, over all attempts; NULL for other graphs */
+  fnzi_pass_merged *merged; /* per first input of an alias set; root NULL where it is not merged */
+  bool epilogue;            /* final values are written at the end, and are no outputs */
+  bool must_restart;        /* inputs must be merged in another way: this attempt is dropped */
   /* For bodies of higher-order operators, see regions.h: */
   uint32_t index;  /* of `graph` in `from` */
   uint32_t at;     /* the node that is replayed next */
   fnz_arg *others; /* per value that is no tensor: a handle, or the number that it is known to be */
-  struct fnzi_passes *all;
+  struct fnzi_pass_stack *all;
   struct fnzi_pass *below;       /* the pass that waits for this one */
-  struct fnzi_body *body;        /* the body that it makes; NULL for graph 0, and when inlined */
+  struct fnzi_region_body *body; /* the body that it makes; NULL for graph 0, and when inlined */
   struct fnzi_region_op *region; /* the node at `at`, while its bodies are made */
   bool inlined;                  /* its nodes are recorded among those of the pass below */
   bool owns_world;               /* and the recorder, which else are those of the pass below */
@@ -56,75 +57,78 @@ typedef struct fnzi_pass {
 } fnzi_pass;
 
 /* All passes over one program. */
-typedef struct fnzi_passes {
+typedef struct fnzi_pass_stack {
   fnz_context *ctx;
   const fnz_program *from;
   fnz_program *to;
   fnz_views views;
   fnzi_arena arena;
-  struct fnzi_body **bodies; /* per source graph, the newest first */
-  bool *counts_from_storage; /* per source graph: some view in it, or in its bodies, does */
-  bool writes;               /* some operator writes; if none does, strides do not matter */
-  fnzi_pass *top;            /* the others wait, each for the pass above it */
+  struct fnzi_region_body **bodies; /* per source graph, the newest first */
+  bool *counts_from_storage;        /* per source graph: some view in it, or in its bodies, does */
+  bool writes;                      /* some operator writes; if none does, strides do not matter */
+  fnzi_pass *top;                   /* the others wait, each for the pass above it */
   uint32_t depth;
-} fnzi_passes;
+} fnzi_pass_stack;
 
 /* --- pass_stack.c ----------------------------------------------------------------------------- */
 /* Makes the tables of p's graph that its replay needs. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_prepare(fnzi_pass *p);
+FNZ_MUST_CHECK fnz_status fnzi_pass_tables_make(fnzi_pass *p);
 /* Ends the tables that only the replay needs. */
-void fnzi_pass_replayed(fnzi_pass *p);
+void fnzi_pass_tables_free(fnzi_pass *p);
 /* Gives p a wrapper of its own over its recorder. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_world(fnzi_pass *p);
+FNZ_MUST_CHECK fnz_status fnzi_pass_world_make(fnzi_pass *p);
 /* Puts a pass over `graph` on top, with tables of its own, and the wrapper and the recorder of the
  * pass below it. LIMIT when passes are nested too deep. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_pass **out);
+FNZ_MUST_CHECK fnz_status fnzi_pass_stack_push(fnzi_pass_stack *all, uint32_t graph,
+                                               fnzi_pass **out);
 /* Ends the pass on top. */
-void fnzi_pass_pop(fnzi_passes *all);
+void fnzi_pass_stack_pop(fnzi_pass_stack *all);
 
 /* --- args.c ----------------------------------------------------------------------------------- */
 /* An argument that is no tensor, as a node of the target takes it: a handle for a value, a number
  * where the value is known as one. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_other(const fnzi_pass *p, fnz_arg *arg);
+FNZ_MUST_CHECK fnz_status fnzi_pass_arg_other(const fnzi_pass *p, fnz_arg *arg);
 /* The symbol of the target program for one of the source program. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_pass_arg_symbol(const fnzi_pass *p, uint32_t symbol, uint32_t *out);
 
 /* --- nodes.c ---------------------------------------------------------------------------------- */
 /* Replays the node at p->at, or puts a pass on top that this node has to wait for. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_step(fnzi_pass *p);
+FNZ_MUST_CHECK fnz_status fnzi_pass_node_replay(fnzi_pass *p);
 
 /* --- recover.c -------------------------------------------------------------------------------- */
 /* Notes a failure and returns FNZ_OK, where all failures of the program are to be found; else
  * returns `status`. `node` NULL: a failure of the program as a whole. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status status);
+FNZ_MUST_CHECK fnz_status fnzi_pass_failure_note(fnzi_pass *p, const fnzi_node *node,
+                                                 fnz_status status);
 /* The same for the node at p->at, whose results become tensors of unknown elements. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_go_on(fnzi_pass *p, const fnzi_node *node, fnz_status status);
+FNZ_MUST_CHECK fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node,
+                                                    fnz_status status);
 
 /* --- inputs.c --------------------------------------------------------------------------------- */
 /* Copies versions, ranges and weights of the program. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_heading(fnzi_pass *p);
+FNZ_MUST_CHECK fnz_status fnzi_pass_header_copy(fnzi_pass *p);
 /* Makes the inputs of the target graph, and a tensor around each. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_inputs(fnzi_pass *p);
+FNZ_MUST_CHECK fnz_status fnzi_pass_inputs_make(fnzi_pass *p);
 /* A tensor that is a window of `root`, as inputs that share memory are. `root` is the alias of a
  * tensor around a value for all of the memory; that tensor may be released when all windows are
  * made. BOUNDS when the window reaches beyond the root. The root must be dense unless windows are
  * ranges of its dimensions. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_window(fnzi_pass *p, fnzi_alias *root,
-                                           const fnz_geometry *window, fnz_tensor **out);
+FNZ_MUST_CHECK fnz_status fnzi_pass_tensor_window(fnzi_pass *p, fnzi_wrap_alias *root,
+                                                  const fnz_geometry *window, fnz_tensor **out);
 /* Releases what the inputs hold. */
-void fnzi_pass_inputs_end(fnzi_pass *p);
+void fnzi_pass_inputs_free(fnzi_pass *p);
 
 /* --- outputs.c -------------------------------------------------------------------------------- */
 /* Reads the final value of every mutated input and every output of the graph, builds the nodes that
  * these need, and makes them outputs of the target graph. */
-FNZ_MUST_CHECK fnz_status fnzi_pass_outputs(fnzi_pass *p);
+FNZ_MUST_CHECK fnz_status fnzi_pass_outputs_make(fnzi_pass *p);
 
 /* --- driver.c --------------------------------------------------------------------------------- */
 /* Functionalizes a program without symbolic sizes. `options` are complete. `notes` and `decisions`,
  * the answers about aliasing that the result relies on, may be NULL. */
-FNZ_MUST_CHECK fnz_status fnzi_functionalize_plain(fnz_context *ctx, const fnz_program *program,
-                                                   const fnz_functionalize_options *options,
-                                                   fnzi_asked *notes, fnzi_decisions *decisions,
-                                                   fnz_program **out);
+FNZ_MUST_CHECK fnz_status fnzi_pass_program(fnz_context *ctx, const fnz_program *program,
+                                            const fnz_functionalize_options *options,
+                                            fnzi_rec_notes *notes, fnzi_oracle_log *decisions,
+                                            fnz_program **out);
 
 #endif

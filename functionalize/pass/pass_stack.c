@@ -49,12 +49,12 @@ static fnz_status find_last_uses(fnzi_pass *p) {
   return fnzi_args_visit(p->graph->outputs, p->graph->noutputs, note_use, at);
 }
 
-void fnzi_pass_replayed(fnzi_pass *p) {
+void fnzi_pass_tables_free(fnzi_pass *p) {
   fnzi_free(p->ctx, p->last_use, p->graph->values.count * sizeof *p->last_use);
   p->last_use = NULL;
 }
 
-fnz_status fnzi_pass_prepare(fnzi_pass *p) {
+fnz_status fnzi_pass_tables_make(fnzi_pass *p) {
   FNZ_TRY(refuse_symbols(p));
   if (has_others(p->graph))
     FNZI_NEW(&p->arena, p->graph->values.count, &p->others);
@@ -62,9 +62,9 @@ fnz_status fnzi_pass_prepare(fnzi_pass *p) {
 }
 
 /* --- the wrapper ------------------------------------------------------------------------------ */
-fnz_status fnzi_pass_world(fnzi_pass *p) {
+fnz_status fnzi_pass_world_make(fnzi_pass *p) {
   FNZ_TRY(fnz_world_create(p->ctx, p->recorder, &p->world));
-  fnzi_recorder_explain(p->recorder, &p->world->why);
+  fnzi_rec_explain(p->recorder, &p->world->why);
   p->world->views = p->all->views;
   p->world->decisions = p->to->decisions;
   p->world->slack = &p->to->slack;
@@ -72,7 +72,7 @@ fnz_status fnzi_pass_world(fnzi_pass *p) {
 }
 
 /* --- the stack -------------------------------------------------------------------------------- */
-fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_pass **out) {
+fnz_status fnzi_pass_stack_push(fnzi_pass_stack *all, uint32_t graph, fnzi_pass **out) {
   *out = NULL;
   if (all->depth == FNZI_MAX_NESTING)
     return fnzi_fail(all->ctx, FNZ_CLASS_LIMIT, NULL, "graphs are nested more than %d deep",
@@ -95,15 +95,15 @@ fnz_status fnzi_pass_push(fnzi_passes *all, uint32_t graph, fnzi_pass **out) {
   all->top = p;
   all->depth++;
   *out = p;
-  return fnzi_pass_prepare(p);
+  return fnzi_pass_tables_make(p);
 }
 
-void fnzi_pass_pop(fnzi_passes *all) {
+void fnzi_pass_stack_pop(fnzi_pass_stack *all) {
   fnzi_pass *p = all->top;
   for (size_t i = 0; p->inlined && p->tensors && i < p->graph->values.count; i++)
     fnz_tensor_release(p->tensors[i]);
-  fnzi_pass_replayed(p);
-  fnzi_pass_inputs_end(p);
+  fnzi_pass_tables_free(p);
+  fnzi_pass_inputs_free(p);
   if (p->owns_world) {
     fnz_world_destroy(p->world);
     fnzi_rec_destroy(p->recorder);

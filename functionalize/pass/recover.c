@@ -4,12 +4,12 @@
  * gives   the failure in the notes, and tensors of unknown elements for the results of the node */
 #include "functionalize/pass/pass.h"
 
-fnz_status fnzi_pass_excuse(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
-  fnzi_asked *notes = p->to->asked;
+fnz_status fnzi_pass_failure_note(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
+  fnzi_rec_notes *notes = p->to->notes;
   bool is_refusal = status == FNZ_UNSUPPORTED || status == FNZ_BAD_INPUT;
   if (!notes || !notes->lints || !is_refusal)
     return status;
-  const fnzi_failure failure = {node, *fnz_last_error(p->ctx)};
+  const fnzi_rec_failure failure = {node, *fnz_last_error(p->ctx)};
   FNZI_PUSH(p->ctx, &notes->failures, failure);
   return FNZ_OK;
 }
@@ -23,7 +23,7 @@ static fnz_status make_unknown(fnzi_pass *p, const fnz_geometry *geometry, fnz_t
   plain.symbols = NULL;
   FNZ_TRY(fnzi_intern_geometry(p->to, &plain, &own));
   FNZ_TRY(fnzi_value_add_fresh(p->to, p->into, "unknown", own, FNZI_NO_NODE, &value));
-  FNZ_TRY(fnzi_recorder_value(p->recorder, value, &handle));
+  FNZ_TRY(fnzi_rec_value(p->recorder, value, &handle));
   return fnz_tensor_wrap(p->world, own, handle, out);
 }
 
@@ -48,10 +48,10 @@ static fnz_status bind_unknown(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_pass_go_on(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
-  FNZ_TRY(fnzi_pass_excuse(p, node, status));
+fnz_status fnzi_pass_failure_recover(fnzi_pass *p, const fnzi_node *node, fnz_status status) {
+  FNZ_TRY(fnzi_pass_failure_note(p, node, status));
   p->region = NULL;
-  fnzi_settle(p->world);
+  fnzi_wrap_settle(p->world);
   for (uint32_t k = 0; k < node->noutputs; k++) {
     fnz_tensor *t = returned(p, node, k);
     fnz_tensor **at = t ? &p->tensors[node->outputs[k].u.value] : NULL;

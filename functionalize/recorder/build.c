@@ -10,7 +10,7 @@
 
 /* --- which nodes are needed ------------------------------------------------------------------- */
 static fnz_status need_value(void *user, const fnz_arg *arg) {
-  fnzi_tape *r = user;
+  fnzi_rec_tape *r = user;
   if (!fnzi_is_reference(arg) || !arg->u.value)
     return FNZ_OK;
   uint32_t node = r->values.data[arg->u.value - 1].node;
@@ -36,14 +36,14 @@ static bool is_assertion(const fnz_op *op) {
 }
 
 /* It stays even if its results are not used. */
-static bool has_effects(const fnzi_tape *r, const fnzi_tape_node *n) {
+static bool has_effects(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
   if (!n->op)
-    return fnzi_tape_call_of(r, n)->effects;
+    return fnzi_rec_tape_call_of(r, n)->effects;
   return n->count == 0 || (n->op->tags & FNZI_TAGS_KEPT) || gives_numbers(n->op) ||
          is_assertion(n->op);
 }
 
-static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
+static fnz_status mark(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
   for (size_t i = 0; i < r->nodes.count; i++)
     r->nodes.data[i].wanted = r->nodes.data[i].needed = false;
   for (size_t i = 0; i < count; i++) {
@@ -52,12 +52,12 @@ static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
       r->nodes.data[node].wanted = r->nodes.data[node].needed = true;
   }
   for (size_t i = r->nodes.count; i-- > 0;) {
-    fnzi_tape_node *n = &r->nodes.data[i];
+    fnzi_rec_tape_node *n = &r->nodes.data[i];
     bool effects = has_effects(r, n);
     r->effects |= effects;
     n->needed |= effects;
     if (n->needed)
-      FNZ_TRY(fnzi_args_visit(n->args, fnzi_tape_nargs(r, n), need_value, r));
+      FNZ_TRY(fnzi_args_visit(n->args, fnzi_rec_tape_nargs(r, n), need_value, r));
   }
   return FNZ_OK;
 }
@@ -66,20 +66,20 @@ static fnz_status mark(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
  * program gets another round only if the last one removed a share of 1 / WORTH of its nodes. */
 enum { MOST_ROUNDS = 16, FREE_ROUNDS = 2, SMALL = 8192, WORTH = 64 };
 
-static size_t count_needed(const fnzi_tape *r) {
+static size_t count_needed(const fnzi_rec_tape *r) {
   size_t needed = 0;
   for (size_t i = 0; i < r->nodes.count; i++)
     needed += r->nodes.data[i].needed;
   return needed;
 }
 
-static fnz_status simplify(fnzi_tape *r, fnz_views views, fnz_handle *wanted, size_t count) {
+static fnz_status simplify(fnzi_rec_tape *r, fnz_views views, fnz_handle *wanted, size_t count) {
   size_t now = count_needed(r), before = now;
   bool changed = true;
   for (int round = 0; changed && round < MOST_ROUNDS; round++) {
     if (round >= FREE_ROUNDS && now > SMALL && (before - now) < before / WORTH)
       break;
-    FNZ_TRY(fnzi_tape_tidy(r, views, wanted, count, &changed));
+    FNZ_TRY(fnzi_rec_simplify(r, views, wanted, count, &changed));
     if (changed)
       FNZ_TRY(mark(r, wanted, count));
     before = now;
@@ -88,13 +88,13 @@ static fnz_status simplify(fnzi_tape *r, fnz_views views, fnz_handle *wanted, si
   return FNZ_OK;
 }
 
-static void to_value(const fnzi_tape *r, fnz_arg *arg) {
+static void to_value(const fnzi_rec_tape *r, fnz_arg *arg) {
   if (fnzi_is_reference(arg))
     arg->u.value = r->places.data[arg->u.value - 1];
 }
 
 /* Texts, complex numbers and lists in lists still belong to the caller. */
-static fnz_status keep(fnzi_tape *r, fnz_arg *arg) {
+static fnz_status keep(fnzi_rec_tape *r, fnz_arg *arg) {
   bool is_text =
       arg->tag == FNZ_ARG_STRING || arg->tag == FNZ_ARG_DEVICE || arg->tag == FNZ_ARG_OPERATOR;
   fnz_arg *own;
@@ -106,13 +106,13 @@ static fnz_status keep(fnzi_tape *r, fnz_arg *arg) {
 }
 
 /* Replaces handles by values in place. Lists of values have one level. */
-static fnz_status to_program(fnzi_tape *r, fnz_arg *args, size_t n) {
+static fnz_status to_program(fnzi_rec_tape *r, fnz_arg *args, size_t n) {
   for (size_t i = 0; i < n; i++) {
     to_value(r, &args[i]);
     if (args[i].tag != FNZ_ARG_LIST)
       FNZ_TRY(keep(r, &args[i]));
     for (uint32_t k = 0; args[i].tag == FNZ_ARG_LIST && k < args[i].count; k++) {
-      fnz_arg *item = &fnzi_tape_items(&args[i])[k];
+      fnz_arg *item = &fnzi_rec_tape_items(&args[i])[k];
       to_value(r, item);
       FNZ_TRY(keep(r, item));
     }
@@ -121,25 +121,25 @@ static fnz_status to_program(fnzi_tape *r, fnz_arg *args, size_t n) {
 }
 
 /* One output of the node: a tensor, or nothing when it is undefined. */
-static fnz_status add_output(fnzi_tape *r, const fnzi_tape_node *n, uint32_t node, uint32_t result,
-                             fnz_arg *out) {
+static fnz_status add_output(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint32_t node,
+                             uint32_t result, fnz_arg *out) {
   *out = (fnz_arg){.tag = FNZ_ARG_NONE};
   if (!result)
     return FNZ_OK;
   uint32_t *place = &r->places.data[result - 1];
-  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, n->op->base, fnzi_tape_geometry_of(r, result),
-                               node, place));
+  FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, n->op->base,
+                               fnzi_rec_tape_geometry_of(r, result), node, place));
   *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = *place};
   return FNZ_OK;
 }
 
 /* A list as long as result i: the result that the caller expects, or the argument that result i has
  * the new values of, `x` for `x_out`. NULL when there is none, or the result is no list. */
-static const fnz_arg *list_like(const fnzi_tape *r, const fnzi_tape_node *n, size_t i) {
+static const fnz_arg *list_like(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n, size_t i) {
   const fnzi_param *result = &n->op->returns[i];
   if (!result->is_list)
     return NULL;
-  const fnzi_tape_lists *lists = fnzi_tape_lists_of(r, n);
+  const fnzi_rec_tape_lists *lists = fnzi_rec_tape_lists_of(r, n);
   size_t size = strlen(result->name), tail = strlen("_out");
   if (lists && i < lists->count && lists->results[i].tag == FNZ_ARG_LIST)
     return &lists->results[i];
@@ -160,7 +160,7 @@ static size_t list_items(const fnz_arg *list) {
 
 /* The length of each result list for which there is no list as long: these share the other results
  * evenly. */
-static size_t other_list(const fnzi_tape *r, const fnzi_tape_node *n) {
+static size_t other_list(const fnzi_rec_tape *r, const fnzi_rec_tape_node *n) {
   size_t known = 0, lists = 0;
   for (size_t i = 0; i < n->op->nreturns; i++) {
     const fnz_arg *list = list_like(r, n, i);
@@ -172,9 +172,9 @@ static size_t other_list(const fnzi_tape *r, const fnzi_tape_node *n) {
 }
 
 /* The outputs as the schema groups them. */
-static fnz_status add_outputs(fnzi_tape *r, const fnzi_tape_node *n, uint32_t node,
+static fnz_status add_outputs(fnzi_rec_tape *r, const fnzi_rec_tape_node *n, uint32_t node,
                               fnz_arg *outputs) {
-  const uint32_t *result = fnzi_tape_results_of(r, n);
+  const uint32_t *result = fnzi_rec_tape_results_of(r, n);
   size_t rest = other_list(r, n);
   for (size_t i = 0; i < n->op->nreturns; i++) {
     const fnz_arg *list = list_like(r, n, i);
@@ -192,7 +192,7 @@ static fnz_status add_outputs(fnzi_tape *r, const fnzi_tape_node *n, uint32_t no
   return FNZ_OK;
 }
 
-static fnz_status emit_call(fnzi_tape *r, fnzi_tape_node *n) {
+static fnz_status emit_call(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
   uint32_t node;
   fnz_arg *outputs;
   FNZ_TRY(fnzi_op_adopt(r->program, &n->op));
@@ -213,27 +213,27 @@ static const char *stem_of(const char *target) {
   return point && point[1] ? point + 1 : target;
 }
 
-static fnz_status add_outcome(fnzi_tape *r, const fnzi_node_call *call, uint32_t i, uint32_t node,
-                              uint32_t result, fnz_arg *out) {
+static fnz_status add_outcome(fnzi_rec_tape *r, const fnzi_rec_call *call, uint32_t i,
+                              uint32_t node, uint32_t result, fnz_arg *out) {
   const fnzi_rec_outcome *o = &call->outcomes[i];
   *out = (fnz_arg){.tag = o->tag};
   if (o->tag == FNZ_ARG_NONE)
     return FNZ_OK;
   uint32_t *place = &r->places.data[result - 1];
   FNZ_TRY(fnzi_value_add_fresh(r->program, r->graph, stem_of(call->target),
-                               fnzi_tape_geometry_of(r, result), node, place));
+                               fnzi_rec_tape_geometry_of(r, result), node, place));
   fnzi_value_at(r->program, r->graph, *place)->symbol = o->symbol;
   out->u.value = *place;
   return FNZ_OK;
 }
 
-static fnz_status emit_other(fnzi_tape *r, fnzi_tape_node *n) {
-  const fnzi_node_call *call = fnzi_tape_call_of(r, n);
+static fnz_status emit_other(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
+  const fnzi_rec_call *call = fnzi_rec_tape_call_of(r, n);
   uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
   fnz_arg *outputs, *list = NULL;
   FNZI_NEW(&r->program->arena, call->noutcomes, &outputs);
   for (uint32_t i = 0; i < call->noutcomes; i++)
-    FNZ_TRY(add_outcome(r, call, i, node, fnzi_tape_results_of(r, n)[i], &outputs[i]));
+    FNZ_TRY(add_outcome(r, call, i, node, fnzi_rec_tape_results_of(r, n)[i], &outputs[i]));
   if (call->in_list) {
     FNZI_NEW(&r->program->arena, 1, &list);
     *list = (fnz_arg){.tag = FNZ_ARG_LIST, .count = call->noutcomes, .u.list = outputs};
@@ -248,28 +248,28 @@ static fnz_status emit_other(fnzi_tape *r, fnzi_tape_node *n) {
   return fnzi_node_append(r->program, r->graph, &out, &node);
 }
 
-static fnz_status note_node(fnzi_tape *r, size_t tape_node) {
-  fnzi_asked *notes = r->program->asked;
+static fnz_status note_node(fnzi_rec_tape *r, size_t tape_node) {
+  fnzi_rec_notes *notes = r->program->notes;
   uint32_t node = (uint32_t)fnzi_graph_at(r->program, r->graph)->nodes.count;
   if (!notes)
     return FNZ_OK;
   if (node == 0)
-    FNZ_TRY(fnzi_asked_restart(r->ctx, notes, r->graph));
-  const fnzi_made note = {r->graph, node, r->whys.data[tape_node]};
+    FNZ_TRY(fnzi_rec_notes_restart(r->ctx, notes, r->graph));
+  const fnzi_rec_note note = {r->graph, node, r->whys.data[tape_node]};
   FNZI_PUSH(r->ctx, &notes->nodes, note);
   return FNZ_OK;
 }
 
 /* The arguments become the program's own. */
-static fnz_status emit(fnzi_tape *r, fnzi_tape_node *n) {
-  FNZ_TRY(note_node(r, fnzi_tape_index_of(r, n)));
-  FNZ_TRY(to_program(r, n->args, fnzi_tape_nargs(r, n)));
+static fnz_status emit(fnzi_rec_tape *r, fnzi_rec_tape_node *n) {
+  FNZ_TRY(note_node(r, fnzi_rec_tape_index_of(r, n)));
+  FNZ_TRY(to_program(r, n->args, fnzi_rec_tape_nargs(r, n)));
   return n->op ? emit_call(r, n) : emit_other(r, n);
 }
 
 /* --- memory ----------------------------------------------------------------------------------- */
 /* Reserves exactly the room of the needed nodes and their values. */
-static fnz_status make_room(fnzi_tape *r) {
+static fnz_status make_room(fnzi_rec_tape *r) {
   fnzi_graph *g = fnzi_graph_at(r->program, r->graph);
   size_t nodes = g->nodes.count, values = g->values.count;
   for (size_t i = 0; i < r->nodes.count; i++) {
@@ -284,12 +284,12 @@ static fnz_status make_room(fnzi_tape *r) {
 /* --- in which order --------------------------------------------------------------------------- */
 /* A view that shares memory costs nothing. It is emitted right before its first reader, where a
  * second pass would emit it, too. */
-static bool is_pending_view(const fnzi_tape_node *n) {
+static bool is_pending_view(const fnzi_rec_tape_node *n) {
   return n->needed && !n->emitted && n->op && fnz_op_is_view(n->op);
 }
 
 typedef struct waiting {
-  fnzi_tape *tape;
+  fnzi_rec_tape *tape;
   struct {
     size_t *data;
     size_t count, capacity;
@@ -299,7 +299,7 @@ typedef struct waiting {
 /* The views that lead to a value, the outermost first. */
 static fnz_status emit_views(void *user, const fnz_arg *arg) {
   waiting *w = user;
-  fnzi_tape *r = w->tape;
+  fnzi_rec_tape *r = w->tape;
   w->nodes.count = 0;
   while (fnzi_is_reference(arg) && arg->u.value) {
     uint32_t i = r->values.data[arg->u.value - 1].node;
@@ -309,7 +309,7 @@ static fnz_status emit_views(void *user, const fnz_arg *arg) {
     arg = &r->nodes.data[i].args[0];
   }
   for (size_t k = w->nodes.count; k-- > 0;) {
-    fnzi_tape_node *n = &r->nodes.data[w->nodes.data[k]];
+    fnzi_rec_tape_node *n = &r->nodes.data[w->nodes.data[k]];
     n->emitted = true;
     FNZ_TRY(emit(r, n));
   }
@@ -317,12 +317,12 @@ static fnz_status emit_views(void *user, const fnz_arg *arg) {
 }
 
 static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
-  fnzi_tape *r = w->tape;
+  fnzi_rec_tape *r = w->tape;
   for (size_t i = 0; i < r->nodes.count; i++) {
-    fnzi_tape_node *n = &r->nodes.data[i];
+    fnzi_rec_tape_node *n = &r->nodes.data[i];
     if (!n->needed || (n->op && fnz_op_is_view(n->op)))
       continue;
-    FNZ_TRY(fnzi_args_visit(n->args, fnzi_tape_nargs(r, n), emit_views, w));
+    FNZ_TRY(fnzi_args_visit(n->args, fnzi_rec_tape_nargs(r, n), emit_views, w));
     FNZ_TRY(emit(r, n));
   }
   for (size_t i = 0; i < count; i++) {
@@ -332,7 +332,7 @@ static fnz_status emit_all(waiting *w, const fnz_handle *wanted, size_t count) {
   return FNZ_OK;
 }
 
-static fnz_status emit_in_order(fnzi_tape *r, const fnz_handle *wanted, size_t count) {
+static fnz_status emit_in_order(fnzi_rec_tape *r, const fnz_handle *wanted, size_t count) {
   waiting w = {.tape = r};
   FNZ_TRY(make_room(r));
   fnz_status status = emit_all(&w, wanted, count);
@@ -340,7 +340,7 @@ static fnz_status emit_in_order(fnzi_tape *r, const fnz_handle *wanted, size_t c
   return status;
 }
 
-static fnz_status emit_as_recorded(fnzi_tape *r) {
+static fnz_status emit_as_recorded(fnzi_rec_tape *r) {
   FNZ_TRY(make_room(r));
   for (size_t i = 0; i < r->nodes.count; i++)
     if (r->nodes.data[i].needed)
@@ -354,9 +354,9 @@ static fnz_status emit_as_recorded(fnzi_tape *r) {
 enum { MOST_PIECES = 16, LEAST_PIECE = 4096 };
 
 typedef struct piece {
-  fnzi_tape_nodes nodes;
-  fnzi_tape_values values; /* defined by `nodes`, and inputs among them */
-  fnzi_tape_results results;
+  fnzi_rec_tape_nodes nodes;
+  fnzi_rec_tape_values values; /* defined by `nodes`, and inputs among them */
+  fnzi_rec_tape_results results;
 } piece;
 
 typedef struct pieces {
@@ -365,7 +365,7 @@ typedef struct pieces {
 } pieces;
 
 /* The first value of the nodes from `node` on. */
-static size_t first_value(const fnzi_tape *r, size_t node) {
+static size_t first_value(const fnzi_rec_tape *r, size_t node) {
   size_t i = r->values.count;
   while (i > 0 && r->values.data[i - 1].node >= node)
     i--;
@@ -383,7 +383,7 @@ static size_t first_value(const fnzi_tape *r, size_t node) {
     FNZI_TRIM(ctx, from);                                                                          \
   } while (0)
 
-static fnz_status cut(fnzi_tape *r, size_t node, pieces *p) {
+static fnz_status cut(fnzi_rec_tape *r, size_t node, pieces *p) {
   const size_t value = first_value(r, node), result = r->nodes.data[node].first;
   piece *last = &p->of[p->count++];
   *last = (piece){0};
@@ -393,14 +393,14 @@ static fnz_status cut(fnzi_tape *r, size_t node, pieces *p) {
   return FNZ_OK;
 }
 
-static void end_piece(const fnzi_tape *r, piece *p) {
+static void end_piece(const fnzi_rec_tape *r, piece *p) {
   FNZI_VEC_FREE(r->ctx, &p->nodes);
   FNZI_VEC_FREE(r->ctx, &p->values);
   FNZI_VEC_FREE(r->ctx, &p->results);
 }
 
 /* Frees the emitted piece on the tape and puts p in its place. */
-static void continue_with(fnzi_tape *r, piece *p) {
+static void continue_with(fnzi_rec_tape *r, piece *p) {
   piece done = {r->nodes, r->values, r->results};
   r->ended.nodes += done.nodes.count;
   r->ended.values += done.values.count;
@@ -411,7 +411,7 @@ static void continue_with(fnzi_tape *r, piece *p) {
   r->results = p->results;
 }
 
-static fnz_status cut_and_emit(fnzi_tape *r, pieces *p) {
+static fnz_status cut_and_emit(fnzi_rec_tape *r, pieces *p) {
   size_t length = r->nodes.count / MOST_PIECES + 1;
   if (length < LEAST_PIECE)
     length = LEAST_PIECE;
@@ -426,7 +426,7 @@ static fnz_status cut_and_emit(fnzi_tape *r, pieces *p) {
 }
 
 /* Empties the tape. */
-static fnz_status emit_by_pieces(fnzi_tape *r) {
+static fnz_status emit_by_pieces(fnzi_rec_tape *r) {
   pieces p = {.count = 0};
   piece nothing = {0};
   fnz_status status = cut_and_emit(r, &p);
@@ -436,9 +436,9 @@ static fnz_status emit_by_pieces(fnzi_tape *r) {
   return status;
 }
 
-fnz_status fnzi_recorder_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
-                               const fnz_views *views, uint32_t *values) {
-  fnzi_tape *r = backend->self;
+fnz_status fnzi_rec_build(fnz_backend *backend, const fnz_handle *wanted, size_t count,
+                          const fnz_views *views, uint32_t *values) {
+  fnzi_rec_tape *r = backend->self;
   fnz_handle *now;
   FNZI_NEW(&r->arena, count, &now);
   if (count)

@@ -6,9 +6,9 @@
 #include "functionalize/recorder/tape.h"
 
 /* --- recording -------------------------------------------------------------------------------- */
-static fnz_status add_value(fnzi_tape *r, const fnz_geometry *g, fnz_handle shape, uint32_t node,
-                            fnz_handle *out) {
-  fnzi_tape_value v = {NULL, node, FNZI_NOT_EMITTED};
+static fnz_status add_value(fnzi_rec_tape *r, const fnz_geometry *g, fnz_handle shape,
+                            uint32_t node, fnz_handle *out) {
+  fnzi_rec_tape_value v = {NULL, node, FNZI_REC_NOT_EMITTED};
   if (g)
     FNZ_TRY(fnzi_intern_geometry(r->program, g, &v.geometry));
   if (r->shapes)
@@ -25,15 +25,15 @@ static bool has_several_lists(const fnz_op *op) {
   return lists > 1;
 }
 
-static fnz_status note_why(fnzi_tape *r) {
-  const fnzi_why unknown = {0};
-  if (r->program->asked)
+static fnz_status note_why(fnzi_rec_tape *r) {
+  const fnzi_rec_why unknown = {0};
+  if (r->program->notes)
     FNZI_PUSH(r->ctx, &r->whys, r->why ? *r->why : unknown);
   return FNZ_OK;
 }
 
 /* Successive calls mostly come from the same line of the source. */
-static fnz_status keep_source(fnzi_tape *r, const char *source, const char **out) {
+static fnz_status keep_source(fnzi_rec_tape *r, const char *source, const char **out) {
   if (!r->source || strcmp(r->source, source) != 0)
     FNZ_TRY(fnzi_intern(r->program, source, strlen(source), &r->source));
   *out = r->source;
@@ -43,10 +43,10 @@ static fnz_status keep_source(fnzi_tape *r, const char *source, const char **out
 /* Arguments are copied into the program's arena, where a needed node keeps them. Lengths are noted
  * for operators with several lists only: the length of a single list follows from the number of
  * results. */
-static fnz_status add_node(fnzi_tape *r, const fnz_request *call, size_t count) {
-  fnzi_tape_node n = {.op = call->op,
-                      .count = (uint32_t)count & FNZI_MOST_RESULTS,
-                      .first = (uint32_t)r->results.count};
+static fnz_status add_node(fnzi_rec_tape *r, const fnz_request *call, size_t count) {
+  fnzi_rec_tape_node n = {.op = call->op,
+                          .count = (uint32_t)count & FNZI_REC_MOST_RESULTS,
+                          .first = (uint32_t)r->results.count};
   fnz_arg *args, *items;
   if (call->op == r->expected && has_several_lists(call->op)) {
     r->now.node = r->nodes.count;
@@ -71,7 +71,7 @@ static fnz_status add_node(fnzi_tape *r, const fnz_request *call, size_t count) 
 }
 
 /* The arguments with handles of the shapes backend. Lists of values have one level. */
-static void to_shapes(const fnzi_tape *r, const fnz_arg *from, size_t n, fnz_arg *to) {
+static void to_shapes(const fnzi_rec_tape *r, const fnz_arg *from, size_t n, fnz_arg *to) {
   for (size_t i = 0; i < n; i++) {
     to[i] = from[i];
     if (from[i].tag == FNZ_ARG_VALUE)
@@ -79,7 +79,7 @@ static void to_shapes(const fnzi_tape *r, const fnz_arg *from, size_t n, fnz_arg
   }
 }
 
-static fnz_status ask_shapes(fnzi_tape *r, const fnz_request *call, fnz_handle *outputs,
+static fnz_status ask_shapes(fnzi_rec_tape *r, const fnz_request *call, fnz_handle *outputs,
                              size_t capacity, size_t *count) {
   fnz_arg *args;
   if (!r->shapes)
@@ -101,7 +101,7 @@ static fnz_status ask_shapes(fnzi_tape *r, const fnz_request *call, fnz_handle *
 }
 
 /* Results become values of the tape; `shapes` has their handles in the shapes backend, or NULL. */
-static fnz_status add_results(fnzi_tape *r, const fnz_request *call, const fnz_handle *shapes,
+static fnz_status add_results(fnzi_rec_tape *r, const fnz_request *call, const fnz_handle *shapes,
                               fnz_handle *outputs, size_t count) {
   uint32_t node = (uint32_t)r->nodes.count;
   FNZ_TRY(add_node(r, call, count));
@@ -119,7 +119,7 @@ static fnz_status add_results(fnzi_tape *r, const fnz_request *call, const fnz_h
 }
 
 /* A finished program belongs to the caller. */
-static fnz_status refuse_finished(const fnzi_tape *r) {
+static fnz_status refuse_finished(const fnzi_rec_tape *r) {
   return r->program ? FNZ_OK
                     : fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, NULL,
                                 "the recording has been finished already");
@@ -127,7 +127,7 @@ static fnz_status refuse_finished(const fnzi_tape *r) {
 
 static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                         size_t capacity, size_t *count) {
-  fnzi_tape *r = self;
+  fnzi_rec_tape *r = self;
   fnz_handle *shapes = NULL;
   (void)ctx;
   *count = capacity;
@@ -147,10 +147,10 @@ static void release(void *self, fnz_handle value) {
 }
 
 static const fnz_geometry *geometry(void *self, fnz_handle value) {
-  return ((fnzi_tape *)self)->values.data[value - 1].geometry;
+  return ((fnzi_rec_tape *)self)->values.data[value - 1].geometry;
 }
 
-static fnz_status no_numbers(const fnzi_tape *r) {
+static fnz_status no_numbers(const fnzi_rec_tape *r) {
   return fnzi_fail(r->ctx, FNZ_CLASS_ARGUMENT, NULL,
                    "a recording backend has no numbers; declare inputs with fnz_recorder_input");
 }
@@ -177,7 +177,7 @@ static size_t cell_bytes(void *self, fnz_dtype dtype) {
 }
 
 static void destroy(void *self) {
-  fnzi_tape *r = self;
+  fnzi_rec_tape *r = self;
   for (size_t i = 0; i < r->shape_of.count; i++)
     if (r->shape_of.data[i])
       r->shapes->release(r->shapes->self, r->shape_of.data[i]);
@@ -195,8 +195,8 @@ static void destroy(void *self) {
   fnzi_free(r->ctx, r, sizeof *r);
 }
 
-static fnz_status create(fnz_context *ctx, const fnzi_tape *start, fnz_backend **out) {
-  fnzi_tape *r = fnzi_resize(ctx, NULL, 0, sizeof *r);
+static fnz_status create(fnz_context *ctx, const fnzi_rec_tape *start, fnz_backend **out) {
+  fnzi_rec_tape *r = fnzi_resize(ctx, NULL, 0, sizeof *r);
   *out = NULL;
   if (!r)
     return fnzi_no_memory(ctx);
@@ -218,7 +218,7 @@ static fnz_status create(fnz_context *ctx, const fnzi_tape *start, fnz_backend *
 }
 
 fnz_status fnz_recorder_create(fnz_context *ctx, fnz_backend *shapes, fnz_backend **out) {
-  fnzi_tape start = {.shapes = shapes};
+  fnzi_rec_tape start = {.shapes = shapes};
   fnz_status status = fnzi_program_create(ctx, &start.program);
   *out = NULL;
   if (status == FNZ_OK && !start.program->graphs.count)
@@ -230,19 +230,19 @@ fnz_status fnz_recorder_create(fnz_context *ctx, fnz_backend *shapes, fnz_backen
   return status;
 }
 
-fnz_status fnzi_recorder_on(fnz_context *ctx, fnz_program *program, uint32_t graph,
-                            fnz_backend **out) {
-  const fnzi_tape start = {.program = program, .graph = graph, .borrowed = true};
+fnz_status fnzi_rec_create_on(fnz_context *ctx, fnz_program *program, uint32_t graph,
+                              fnz_backend **out) {
+  const fnzi_rec_tape start = {.program = program, .graph = graph, .borrowed = true};
   return create(ctx, &start, out);
 }
 
 /* --- for the pass ----------------------------------------------------------------------------- */
-fnz_program *fnzi_recorder_program(fnz_backend *backend) {
-  return ((fnzi_tape *)backend->self)->program;
+fnz_program *fnzi_rec_program(fnz_backend *backend) {
+  return ((fnzi_rec_tape *)backend->self)->program;
 }
 
-fnz_status fnzi_recorder_value(fnz_backend *backend, uint32_t value, fnz_handle *out) {
-  fnzi_tape *r = backend->self;
+fnz_status fnzi_rec_value(fnz_backend *backend, uint32_t value, fnz_handle *out) {
+  fnzi_rec_tape *r = backend->self;
   const fnz_geometry *g = fnzi_value_at(r->program, r->graph, value)->geometry;
   fnz_handle shape = 0;
   if (r->shapes && g)
@@ -252,20 +252,20 @@ fnz_status fnzi_recorder_value(fnz_backend *backend, uint32_t value, fnz_handle 
   return FNZ_OK;
 }
 
-void fnzi_recorder_expect(fnz_backend *backend, const fnz_op *op, const fnz_arg *outputs,
-                          uint32_t count) {
-  fnzi_tape *r = backend->self;
+void fnzi_rec_expect(fnz_backend *backend, const fnz_op *op, const fnz_arg *outputs,
+                     uint32_t count) {
+  fnzi_rec_tape *r = backend->self;
   r->expected = op;
-  r->now = (fnzi_tape_lists){0, outputs, count};
+  r->now = (fnzi_rec_tape_lists){0, outputs, count};
 }
 
-void fnzi_recorder_explain(fnz_backend *backend, const fnzi_why *why) {
+void fnzi_rec_explain(fnz_backend *backend, const fnzi_rec_why *why) {
   if (backend->apply == apply)
-    ((fnzi_tape *)backend->self)->why = why;
+    ((fnzi_rec_tape *)backend->self)->why = why;
 }
 
-fnz_program *fnzi_recorder_take(fnz_backend *backend) {
-  fnzi_tape *r = backend->self;
+fnz_program *fnzi_rec_take(fnz_backend *backend) {
+  fnzi_rec_tape *r = backend->self;
   fnz_program *p = r->program;
   r->program = NULL;
   return p;
@@ -277,7 +277,7 @@ void fnzi_rec_destroy(fnz_backend *recorder) {
 }
 
 /* --- nodes that apply no operator ------------------------------------------------------------- */
-static fnz_status copy_names(fnzi_tape *r, const fnzi_node_call *call, const char *const **out) {
+static fnz_status copy_names(fnzi_rec_tape *r, const fnzi_rec_call *call, const char *const **out) {
   const char **names;
   *out = NULL;
   if (!call->names)
@@ -289,9 +289,9 @@ static fnz_status copy_names(fnzi_tape *r, const fnzi_node_call *call, const cha
   return FNZ_OK;
 }
 
-static fnz_status copy_call(fnzi_tape *r, const fnzi_node_call *call, fnzi_tape_other *out) {
+static fnz_status copy_call(fnzi_rec_tape *r, const fnzi_rec_call *call, fnzi_rec_tape_other *out) {
   fnzi_rec_outcome *outcomes;
-  *out = (fnzi_tape_other){r->nodes.count, *call};
+  *out = (fnzi_rec_tape_other){r->nodes.count, *call};
   FNZ_TRY(fnzi_intern(r->program, call->target, strlen(call->target), &out->call.target));
   FNZ_TRY(copy_names(r, call, &out->call.names));
   FNZI_NEW(&r->program->arena, call->noutcomes, &outcomes);
@@ -301,12 +301,12 @@ static fnz_status copy_call(fnzi_tape *r, const fnzi_node_call *call, fnzi_tape_
   return FNZ_OK;
 }
 
-fnz_status fnzi_recorder_node(fnz_backend *backend, const fnzi_node_call *call, fnz_handle *out) {
-  fnzi_tape *r = backend->self;
+fnz_status fnzi_rec_node(fnz_backend *backend, const fnzi_rec_call *call, fnz_handle *out) {
+  fnzi_rec_tape *r = backend->self;
   const uint32_t node = (uint32_t)r->nodes.count;
-  fnzi_tape_node n = {.count = call->noutcomes & FNZI_MOST_RESULTS,
-                      .first = (uint32_t)r->results.count};
-  fnzi_tape_other other;
+  fnzi_rec_tape_node n = {.count = call->noutcomes & FNZI_REC_MOST_RESULTS,
+                          .first = (uint32_t)r->results.count};
+  fnzi_rec_tape_other other;
   FNZ_TRY(copy_call(r, call, &other));
   FNZ_TRY(fnzi_args_copy(r->program, call->args, call->nargs, &n.args));
   FNZ_TRY(keep_source(r, call->source, &n.source));
@@ -323,21 +323,21 @@ fnz_status fnzi_recorder_node(fnz_backend *backend, const fnzi_node_call *call, 
   return FNZ_OK;
 }
 
-bool fnzi_recorder_is_new(const fnz_backend *backend, fnz_handle value) {
-  const fnzi_tape *r = backend->self;
+bool fnzi_rec_value_is_new(const fnz_backend *backend, fnz_handle value) {
+  const fnzi_rec_tape *r = backend->self;
   uint32_t node = r->values.data[value - 1].node;
   return node != FNZI_NO_NODE &&
          !(r->nodes.data[node].op && fnz_op_is_view(r->nodes.data[node].op));
 }
 
-bool fnzi_recorder_has_effects(const fnz_backend *backend) {
-  return ((const fnzi_tape *)backend->self)->effects;
+bool fnzi_rec_has_effects(const fnz_backend *backend) {
+  return ((const fnzi_rec_tape *)backend->self)->effects;
 }
 
 /* --- public functions ------------------------------------------------------------------------- */
 fnz_status fnz_recorder_input(fnz_backend *backend, const char *name, const fnz_geometry *g,
                               fnz_handle *out) {
-  fnzi_tape *r = backend->self;
+  fnzi_rec_tape *r = backend->self;
   const fnz_geometry *own;
   uint32_t value;
   *out = 0;
@@ -347,7 +347,7 @@ fnz_status fnz_recorder_input(fnz_backend *backend, const char *name, const fnz_
                      "inputs must be declared before the first operator");
   FNZ_TRY(fnzi_intern_geometry(r->program, g, &own));
   FNZ_TRY(fnzi_value_add(r->program, 0, name, own, FNZI_NO_NODE, &value));
-  return fnzi_recorder_value(backend, value, out);
+  return fnzi_rec_value(backend, value, out);
 }
 
 static fnz_status sign(fnz_program *p, size_t ninputs, const uint32_t *outputs, size_t count) {
@@ -369,7 +369,7 @@ static fnz_status sign(fnz_program *p, size_t ninputs, const uint32_t *outputs, 
 
 fnz_status fnz_recorder_finish(fnz_backend *backend, const fnz_handle *outputs, size_t count,
                                fnz_program **out) {
-  fnzi_tape *r = backend->self;
+  fnzi_rec_tape *r = backend->self;
   size_t ninputs = 0;
   uint32_t *values;
   *out = NULL;
@@ -377,9 +377,9 @@ fnz_status fnz_recorder_finish(fnz_backend *backend, const fnz_handle *outputs, 
   while (ninputs < r->values.count && r->values.data[ninputs].node == FNZI_NO_NODE)
     ninputs++;
   FNZI_NEW(&r->arena, count, &values);
-  FNZ_TRY(fnzi_recorder_build(backend, outputs, count, NULL, values));
+  FNZ_TRY(fnzi_rec_build(backend, outputs, count, NULL, values));
   FNZ_TRY(sign(r->program, ninputs, values, count));
   FNZ_TRY(fnz_program_verify(r->ctx, r->program));
-  *out = fnzi_recorder_take(backend);
+  *out = fnzi_rec_take(backend);
   return FNZ_OK;
 }

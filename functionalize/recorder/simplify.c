@@ -11,39 +11,39 @@
  * than two paths to the same window. Each round is linear in the nodes that are marked. */
 #include "functionalize/recorder/simplify.h"
 
-static fnzi_tidy_class class_of(fnzi_tidy *t, const fnz_op *op) {
-  return !op || fnzi_op_is_custom(op) ? FNZI_TIDY_OTHER : fnzi_tidy_op_of(t, op)->class;
+static fnzi_rec_op_class class_of(fnzi_rec_simplifier *t, const fnz_op *op) {
+  return !op || fnzi_op_is_custom(op) ? FNZI_REC_OP_OTHER : fnzi_rec_op_of(t, op)->class;
 }
 
 /* --- arguments -------------------------------------------------------------------------------- */
 /* The value that has replaced an argument. It is not replaced itself. */
-static void resolve(const fnzi_tidy *t, fnz_arg *arg) {
+static void resolve(const fnzi_rec_simplifier *t, fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE || !arg->u.value)
     return;
-  const fnzi_rec_fact *s = fnzi_rec_fact_of(t, fnzi_tape_index(arg));
+  const fnzi_rec_fact *s = fnzi_rec_fact_of(t, fnzi_rec_tape_index(arg));
   if (s && s->kind == FNZI_FACT_SAME)
     arg->u.value = (fnz_handle)s->base + 1;
 }
 
-static void resolve_all(const fnzi_tidy *t, fnzi_tape_node *n) {
-  for (uint32_t i = 0; i < fnzi_tape_nargs(t->tape, n); i++) {
+static void resolve_all(const fnzi_rec_simplifier *t, fnzi_rec_tape_node *n) {
+  for (uint32_t i = 0; i < fnzi_rec_tape_nargs(t->tape, n); i++) {
     resolve(t, &n->args[i]);
     for (uint32_t k = 0; n->args[i].tag == FNZ_ARG_LIST && k < n->args[i].count; k++)
-      resolve(t, &fnzi_tape_items(&n->args[i])[k]);
+      resolve(t, &fnzi_rec_tape_items(&n->args[i])[k]);
   }
 }
 
 static fnz_status count_use(void *user, const fnz_arg *arg) {
   fnzi_rec_fact *s = arg->tag == FNZ_ARG_VALUE && arg->u.value
-                         ? fnzi_rec_fact_of(user, fnzi_tape_index(arg))
+                         ? fnzi_rec_fact_of(user, fnzi_rec_tape_index(arg))
                          : NULL;
   if (s)
     s->uses++;
   return FNZ_OK;
 }
 
-static fnz_status count_uses(fnzi_tidy *t, const fnzi_tape_node *n) {
-  return fnzi_args_visit(n->args, fnzi_tape_nargs(t->tape, n), count_use, t);
+static fnz_status count_uses(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *n) {
+  return fnzi_args_visit(n->args, fnzi_rec_tape_nargs(t->tape, n), count_use, t);
 }
 
 /* --- views ------------------------------------------------------------------------------------ */
@@ -57,8 +57,8 @@ typedef struct viewing {
 } viewing;
 
 /* Its windows in the frame `g` of `base`; `count` 0 when they are not known. */
-static fnz_status open_windows(fnzi_tidy *t, viewing *l, const fnz_geometry *g) {
-  const fnzi_tape_node *n = &t->tape->nodes.data[l->node];
+static fnz_status open_windows(fnzi_rec_simplifier *t, viewing *l, const fnz_geometry *g) {
+  const fnzi_rec_tape_node *n = &t->tape->nodes.data[l->node];
   fnz_status status = fnzi_view_forward(t->scratch, l->view, n->op, n->args, n->op->nparams, g,
                                         &l->windows, &l->count);
   if (status == FNZ_NO_MEMORY)
@@ -70,7 +70,7 @@ static fnz_status open_windows(fnzi_tidy *t, viewing *l, const fnz_geometry *g) 
 
 /* Its windows in the base of its argument, if the argument is a view itself, else in its argument.
  */
-static fnz_status find_windows(fnzi_tidy *t, viewing *l) {
+static fnz_status find_windows(fnzi_rec_simplifier *t, viewing *l) {
   const fnzi_rec_fact *s = fnzi_rec_fact_of(t, l->from);
   const fnz_geometry *frame;
   l->count = 0;
@@ -82,18 +82,19 @@ static fnz_status find_windows(fnzi_tidy *t, viewing *l) {
   if (l->count)
     return FNZ_OK;
   l->base = l->from;
-  FNZ_TRY(fnzi_tidy_frame(t, l->from, l->real, &frame));
+  FNZ_TRY(fnzi_rec_simplify_frame(t, l->from, l->real, &frame));
   return open_windows(t, l, frame);
 }
 
 /* One ends before the other begins, so that they are disjoint whatever their strides. */
-static bool are_apart(fnzi_span a, fnzi_span b) {
-  return fnzi_span_is_known(a) && (a.high <= b.low || b.high <= a.low);
+static bool are_apart(fnzi_rec_span a, fnzi_rec_span b) {
+  return fnzi_rec_span_is_known(a) && (a.high <= b.low || b.high <= a.low);
 }
 
 /* The value below a scatter whose window is apart from `window`, whose span is `span`: below all of
  * its run where all windows are. FNZI_NO_NODE when strides decide. */
-static uint32_t below(const fnzi_rec_fact *scatter, const fnz_geometry *window, fnzi_span span) {
+static uint32_t below(const fnzi_rec_fact *scatter, const fnz_geometry *window,
+                      fnzi_rec_span span) {
   if (scatter->window->dtype != window->dtype || !are_apart(scatter->reach->span, span))
     return FNZI_NO_NODE;
   return are_apart(scatter->reach->run, span) ? scatter->reach->start : scatter->base;
@@ -102,27 +103,27 @@ static uint32_t below(const fnzi_rec_fact *scatter, const fnz_geometry *window, 
 /* A window of a scatter's result is a window of the scatter's base where the scatter did not write,
  * and the scattered *source where it is what the scatter wrote. A search that ends inside of a run
  * leaves *base as it is: a base in the middle of a run saves nothing. */
-static fnz_status skip_scatters(fnzi_tidy *t, const fnz_geometry *window, uint32_t *base,
+static fnz_status skip_scatters(fnzi_rec_simplifier *t, const fnz_geometry *window, uint32_t *base,
                                 uint32_t *source) {
   const fnz_geometry *frame;
   const fnzi_rec_fact *s;
   uint32_t at = *base;
-  fnzi_span span;
+  fnzi_rec_span span;
   *source = FNZI_NO_NODE;
-  FNZ_TRY(fnzi_tidy_frame(t, at, false, &frame));
+  FNZ_TRY(fnzi_rec_simplify_frame(t, at, false, &frame));
   bool known = !t->tape->program->decisions && fnzi_extent(window, &span.low, &span.high);
   for (int hops = 0; (s = fnzi_rec_fact_of(t, at)) && s->kind == FNZI_FACT_SCATTER_INTO; hops++) {
-    at = known && hops < FNZI_TIDY_HOPS ? below(s, window, span) : FNZI_NO_NODE;
+    at = known && hops < FNZI_REC_SCATTER_HOPS ? below(s, window, span) : FNZI_NO_NODE;
     if (at != FNZI_NO_NODE)
       continue;
-    bool same = fnzi_same_layout(s->window, window);
-    fnzi_relation r =
-        fnzi_decide(t->tape->program->decisions,
-                    same ? FNZI_EQUAL : fnzi_relate(window, s->window, frame, FNZI_LITTLE_WORK),
-                    window, s->window);
+    bool same = fnzi_rec_same_layout(s->window, window);
+    fnzi_relation r = fnzi_oracle_decide(
+        t->tape->program->decisions,
+        same ? FNZI_EQUAL : fnzi_oracle_relate(window, s->window, frame, FNZI_LITTLE_WORK), window,
+        s->window);
     if (same && r == FNZI_EQUAL)
       *source = s->source;
-    if (r != FNZI_DISJOINT || hops == FNZI_TIDY_HOPS)
+    if (r != FNZI_DISJOINT || hops == FNZI_REC_SCATTER_HOPS)
       return FNZ_OK;
     at = s->base;
   }
@@ -131,7 +132,7 @@ static fnz_status skip_scatters(fnzi_tidy *t, const fnz_geometry *window, uint32
 }
 
 /* Offers the same view of another base, or one view in place of two. */
-static fnz_status offer_rebase(fnzi_tidy *t, const viewing *l, uint32_t base,
+static fnz_status offer_rebase(fnzi_rec_simplifier *t, const viewing *l, uint32_t base,
                                const fnz_geometry *window) {
   const fnz_geometry *frame;
   const fnz_op *op;
@@ -139,15 +140,15 @@ static fnz_status offer_rebase(fnzi_tidy *t, const viewing *l, uint32_t base,
   if (base == l->from)
     return FNZ_OK;
   if (l->base == l->from)
-    return fnzi_tidy_move(t, l->node, l->from, base, t->tape->nodes.data[l->node].op, NULL);
-  FNZ_TRY(fnzi_tidy_frame(t, base, l->real, &frame));
-  FNZ_TRY(fnzi_tidy_one_step(t, frame, window, l->real, &op, &args));
-  return op ? fnzi_tidy_move(t, l->node, l->from, base, op, args) : FNZ_OK;
+    return fnzi_rec_rebase_offer(t, l->node, l->from, base, t->tape->nodes.data[l->node].op, NULL);
+  FNZ_TRY(fnzi_rec_simplify_frame(t, base, l->real, &frame));
+  FNZ_TRY(fnzi_rec_simplify_step(t, frame, window, l->real, &op, &args));
+  return op ? fnzi_rec_rebase_offer(t, l->node, l->from, base, op, args) : FNZ_OK;
 }
 
 /* One result: it is replaced by an equal value, or a fact about it is added. */
-static fnz_status add_result(fnzi_tidy *t, const viewing *l, size_t k, bool *done) {
-  const fnzi_tape *tape = t->tape;
+static fnz_status add_result(fnzi_rec_simplifier *t, const viewing *l, size_t k, bool *done) {
+  const fnzi_rec_tape *tape = t->tape;
   uint32_t value = tape->results.data[tape->nodes.data[l->node].first + k] - 1;
   fnzi_rec_fact fact = {
       .kind = FNZI_FACT_VIEW_OF, .value = value, .base = l->base, .real = l->real};
@@ -155,20 +156,21 @@ static fnz_status add_result(fnzi_tidy *t, const viewing *l, size_t k, bool *don
   uint32_t source = FNZI_NO_NODE;
   *done = false;
   fact.window = &l->windows[k];
-  FNZ_TRY(fnzi_tidy_frame(t, l->base, l->real, &frame));
-  const bool all = fnzi_same_layout(fact.window, frame);
-  if (fnzi_tidy_agreed(t, all) && all)
-    FNZ_TRY(fnzi_tidy_replace(t, l->node, value, l->base, done));
+  FNZ_TRY(fnzi_rec_simplify_frame(t, l->base, l->real, &frame));
+  const bool all = fnzi_rec_same_layout(fact.window, frame);
+  if (fnzi_rec_simplify_agreed(t, all) && all)
+    FNZ_TRY(fnzi_rec_simplify_replace(t, l->node, value, l->base, done));
   if (!*done && !l->real)
     FNZ_TRY(skip_scatters(t, fact.window, &fact.base, &source));
   if (!*done && source != FNZI_NO_NODE)
-    FNZ_TRY(fnzi_tidy_replace(t, l->node, value, source, done));
+    FNZ_TRY(fnzi_rec_simplify_replace(t, l->node, value, source, done));
   if (*done)
     return FNZ_OK;
-  source = fnzi_tidy_known(t, fact.base, l->real, fact.window, tape->values.data[value].geometry);
+  source =
+      fnzi_rec_fact_find(t, fact.base, l->real, fact.window, tape->values.data[value].geometry);
   /* FNZI_NO_NODE is an answer that must agree, too */
-  if (fnzi_tidy_agreed(t, source) && source != FNZI_NO_NODE)
-    FNZ_TRY(fnzi_tidy_replace(t, l->node, value, source, done));
+  if (fnzi_rec_simplify_agreed(t, source) && source != FNZI_NO_NODE)
+    FNZ_TRY(fnzi_rec_simplify_replace(t, l->node, value, source, done));
   if (*done)
     return FNZ_OK;
   FNZ_TRY(fnzi_rec_fact_add(t, &fact));
@@ -179,16 +181,15 @@ static bool is_plain(const fnz_geometry *g) {
   return !g->symbols && fnz_geometry_numel(g) > 0;
 }
 
-static fnz_status simplify_view(fnzi_tidy *t, uint32_t node) {
-  const fnzi_tape_node *n = &t->tape->nodes.data[node];
-  viewing l = {
-      .node = node, .view = fnzi_tidy_op_of(t, n->op)->view, .real = fnz_op_is_view(n->op)};
+static fnz_status simplify_view(fnzi_rec_simplifier *t, uint32_t node) {
+  const fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
+  viewing l = {.node = node, .view = fnzi_rec_op_of(t, n->op)->view, .real = fnz_op_is_view(n->op)};
   bool done, all_done = true;
   bool known =
       n->args[0].tag == FNZ_ARG_VALUE && !(l.real && fnzi_view_counts_from_storage(l.view));
-  l.from = known ? fnzi_tape_index(&n->args[0]) : 0;
+  l.from = known ? fnzi_rec_tape_index(&n->args[0]) : 0;
   const bool plain = known && is_plain(t->tape->values.data[l.from].geometry);
-  if (!fnzi_tidy_agreed(t, plain) || !plain)
+  if (!fnzi_rec_simplify_agreed(t, plain) || !plain)
     return count_uses(t, n);
   FNZ_TRY(find_windows(t, &l));
   all_done = l.count > 0;
@@ -206,22 +207,22 @@ static bool is_absent(const fnz_arg *a) {
 
 /* Values never change, so a clone of the same geometry can be replaced by its argument, unless the
  * program returns it as memory of its own. A cast with more than a dtype stays. */
-static fnz_status simplify_copy(fnzi_tidy *t, uint32_t node, bool casts) {
-  const fnzi_tape_node *n = &t->tape->nodes.data[node];
+static fnz_status simplify_copy(fnzi_rec_simplifier *t, uint32_t node, bool casts) {
+  const fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
   uint32_t value = t->tape->results.data[n->first] - 1, from;
   int dtype = fnzi_op_param(n->op, "dtype");
   bool done = false, same, plain = n->args[0].tag == FNZ_ARG_VALUE && !n->wanted;
   for (int i = 1; casts && i < n->op->nparams; i++)
     plain = plain && (i == dtype || is_absent(&n->args[i]));
-  from = plain ? fnzi_tape_index(&n->args[0]) : 0;
+  from = plain ? fnzi_rec_tape_index(&n->args[0]) : 0;
   same = t->tape->values.data[value].geometry == t->tape->values.data[from].geometry;
-  if (plain && fnzi_tidy_agreed(t, same) && same)
-    FNZ_TRY(fnzi_tidy_replace(t, node, value, from, &done));
+  if (plain && fnzi_rec_simplify_agreed(t, same) && same)
+    FNZ_TRY(fnzi_rec_simplify_replace(t, node, value, from, &done));
   return done ? FNZ_OK : count_uses(t, n);
 }
 
 /* A result without a value cannot be replaced. */
-static bool has_all_results(const fnzi_tidy *t, const fnzi_tape_node *n) {
+static bool has_all_results(const fnzi_rec_simplifier *t, const fnzi_rec_tape_node *n) {
   for (uint32_t k = 0; k < n->count; k++)
     if (!t->tape->results.data[n->first + k])
       return false;
@@ -229,33 +230,33 @@ static bool has_all_results(const fnzi_tidy *t, const fnzi_tape_node *n) {
 }
 
 /* --- one round -------------------------------------------------------------------------------- */
-static fnz_status simplify_node(fnzi_tidy *t, uint32_t node) {
-  fnzi_tape_node *n = &t->tape->nodes.data[node];
+static fnz_status simplify_node(fnzi_rec_simplifier *t, uint32_t node) {
+  fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
   bool copies = t->views != FNZ_VIEWS_KEEP; /* with real views, a copy is memory of its own */
   bool ended;
   fnzi_arena_reset(t->scratch);
   resolve_all(t, n);
-  switch (has_all_results(t, n) ? class_of(t, n->op) : FNZI_TIDY_OTHER) {
-  case FNZI_TIDY_VIEW:
+  switch (has_all_results(t, n) ? class_of(t, n->op) : FNZI_REC_OP_OTHER) {
+  case FNZI_REC_OP_VIEW:
     return simplify_view(t, node);
-  case FNZI_TIDY_SCATTER:
-    FNZ_TRY(fnzi_tidy_scatter(t, node, &ended));
+  case FNZI_REC_OP_SCATTER:
+    FNZ_TRY(fnzi_rec_simplify_scatter(t, node, &ended));
     return ended ? FNZ_OK : count_uses(t, n);
-  case FNZI_TIDY_CLONE:
-  case FNZI_TIDY_CAST:
+  case FNZI_REC_OP_CLONE:
+  case FNZI_REC_OP_CAST:
     if (copies)
-      return simplify_copy(t, node, class_of(t, n->op) == FNZI_TIDY_CAST);
+      return simplify_copy(t, node, class_of(t, n->op) == FNZI_REC_OP_CAST);
     break;
-  case FNZI_TIDY_OTHER:
-  case FNZI_TIDY_UNKNOWN:
+  case FNZI_REC_OP_OTHER:
+  case FNZI_REC_OP_UNKNOWN:
     break;
   }
   return count_uses(t, n);
 }
 
 /* A split of which only one piece is used becomes the view of that piece. */
-static fnz_status take_piece(fnzi_tidy *t, uint32_t node) {
-  fnzi_tape_node *n = &t->tape->nodes.data[node];
+static fnz_status take_piece(fnzi_rec_simplifier *t, uint32_t node) {
+  fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
   const fnz_geometry *frame;
   const fnzi_rec_fact *only = NULL;
   const fnz_op *op;
@@ -270,8 +271,8 @@ static fnz_status take_piece(fnzi_tidy *t, uint32_t node) {
   }
   if (!only)
     return FNZ_OK;
-  FNZ_TRY(fnzi_tidy_frame(t, only->base, only->real, &frame));
-  FNZ_TRY(fnzi_tidy_one_step(t, frame, only->window, only->real, &op, &args));
+  FNZ_TRY(fnzi_rec_simplify_frame(t, only->base, only->real, &frame));
+  FNZ_TRY(fnzi_rec_simplify_step(t, frame, only->window, only->real, &op, &args));
   if (!op)
     return FNZ_OK;
   args[0] = fnzi_arg_value((fnz_handle)only->base + 1);
@@ -283,10 +284,10 @@ static fnz_status take_piece(fnzi_tidy *t, uint32_t node) {
   return FNZ_OK;
 }
 
-static fnz_status take_pieces(fnzi_tidy *t) {
+static fnz_status take_pieces(fnzi_rec_simplifier *t) {
   for (uint32_t i = 0; i < t->tape->nodes.count; i++) {
-    const fnzi_tape_node *n = &t->tape->nodes.data[i];
-    if (n->needed && n->count > 1 && class_of(t, n->op) == FNZI_TIDY_VIEW)
+    const fnzi_rec_tape_node *n = &t->tape->nodes.data[i];
+    if (n->needed && n->count > 1 && class_of(t, n->op) == FNZI_REC_OP_VIEW)
       FNZ_TRY(take_piece(t, i));
   }
   return FNZ_OK;
@@ -294,7 +295,7 @@ static fnz_status take_pieces(fnzi_tidy *t) {
 
 /* All uses of the old base go, so that its node goes, too; and the node itself was not changed by a
  * run that became one node. */
-static bool pays(const fnzi_tidy *t, const fnzi_rec_rebase *m) {
+static bool pays(const fnzi_rec_simplifier *t, const fnzi_rec_rebase *m) {
   const fnzi_rec_fact *from = fnzi_rec_fact_of(t, m->from);
   const uint32_t maker = t->tape->values.data[m->from].node;
   if (!m->args && t->tape->nodes.data[m->node].op != m->op)
@@ -305,10 +306,10 @@ static bool pays(const fnzi_tidy *t, const fnzi_rec_rebase *m) {
          (from->dies || from->rebasable >= from->uses);
 }
 
-static void rebase_nodes(fnzi_tidy *t) {
+static void rebase_nodes(fnzi_rec_simplifier *t) {
   for (size_t i = 0; i < t->rebases.count; i++) {
     const fnzi_rec_rebase *m = &t->rebases.data[i];
-    fnzi_tape_node *n = &t->tape->nodes.data[m->node];
+    fnzi_rec_tape_node *n = &t->tape->nodes.data[m->node];
     if (!pays(t, m))
       continue;
     n->op = m->op;
@@ -318,13 +319,13 @@ static void rebase_nodes(fnzi_tidy *t) {
   }
 }
 
-static fnz_status start(fnzi_tidy *t, size_t *views) {
-  const fnzi_tape *tape = t->tape;
+static fnz_status start(fnzi_rec_simplifier *t, size_t *views) {
+  const fnzi_rec_tape *tape = t->tape;
   *views = 0;
-  FNZI_NEW(t->arena, FNZI_TIDY_OPS, &t->ops);
+  FNZI_NEW(t->arena, FNZI_REC_OPS, &t->ops);
   for (size_t i = 0; i < tape->nodes.count; i++) {
-    const fnzi_tape_node *n = &tape->nodes.data[i];
-    if (n->needed && class_of(t, n->op) != FNZI_TIDY_OTHER)
+    const fnzi_rec_tape_node *n = &tape->nodes.data[i];
+    if (n->needed && class_of(t, n->op) != FNZI_REC_OP_OTHER)
       *views += n->count;
   }
   if (!*views)
@@ -337,7 +338,7 @@ static fnz_status start(fnzi_tidy *t, size_t *views) {
   return FNZ_OK;
 }
 
-static fnz_status round_of(fnzi_tidy *t, fnz_handle *wanted, size_t count) {
+static fnz_status round_of(fnzi_rec_simplifier *t, fnz_handle *wanted, size_t count) {
   size_t views;
   FNZ_TRY(start(t, &views));
   for (uint32_t i = 0; views && i < t->tape->nodes.count; i++)
@@ -353,15 +354,15 @@ static fnz_status round_of(fnzi_tidy *t, fnz_handle *wanted, size_t count) {
   }
   FNZ_TRY(take_pieces(t));
   if (t->views != FNZ_VIEWS_STRIDED)
-    FNZ_TRY(fnzi_tidy_runs(t));
+    FNZ_TRY(fnzi_rec_simplify_runs(t));
   rebase_nodes(t);
   return FNZ_OK;
 }
 
-fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted, size_t count,
-                          bool *changed) {
+fnz_status fnzi_rec_simplify(fnzi_rec_tape *tape, fnz_views views, fnz_handle *wanted, size_t count,
+                             bool *changed) {
   fnzi_arena arena, scratch;
-  fnzi_tidy t = {.tape = tape, .arena = &arena, .scratch = &scratch, .views = views};
+  fnzi_rec_simplifier t = {.tape = tape, .arena = &arena, .scratch = &scratch, .views = views};
   fnzi_arena_init(&arena, tape->ctx);
   fnzi_arena_init(&scratch, tape->ctx);
   fnz_status status = round_of(&t, wanted, count);

@@ -16,7 +16,7 @@
 #include "views/views.h"
 
 /* So many scatters in a row are searched for a window. */
-enum { FNZI_TIDY_HOPS = 16 };
+enum { FNZI_REC_SCATTER_HOPS = 16 };
 
 typedef enum fnzi_rec_fact_kind {
   FNZI_FACT_SAME,
@@ -25,27 +25,27 @@ typedef enum fnzi_rec_fact_kind {
 } fnzi_rec_fact_kind;
 
 /* From the first element to behind the last; not known if low > high. */
-typedef struct fnzi_span {
+typedef struct fnzi_rec_span {
   int64_t low, high;
-} fnzi_span;
-static inline bool fnzi_span_is_known(fnzi_span s) {
+} fnzi_rec_span;
+static inline bool fnzi_rec_span_is_known(fnzi_rec_span s) {
   return s.low <= s.high;
 }
 
 /* The span of a scatter's window, and of the windows of all scatters in a run: from the result of
  * this one down to `start`. */
-typedef struct fnzi_reach {
-  fnzi_span span, run;
+typedef struct fnzi_rec_reach {
+  fnzi_rec_span span, run;
   uint32_t start; /* the base of the run's first scatter */
-} fnzi_reach;
+} fnzi_rec_reach;
 
 typedef struct fnzi_rec_fact {
-  const fnz_geometry *window; /* of VIEW_OF in the base's frame; of SCATTER_INTO in the result's */
-  const fnzi_reach *reach;    /* of SCATTER_INTO */
-  uint32_t value, base;       /* values of the tape, as in its `values` */
-  uint32_t source;            /* of SCATTER_INTO: what the window shows */
-  uint32_t uses, rebasable;   /* uses that count, and how many of them another base would serve */
-  uint32_t next;              /* of VIEW_OF: the next place + 1 in its bucket */
+  const fnz_geometry *window;  /* of VIEW_OF in the base's frame; of SCATTER_INTO in the result's */
+  const fnzi_rec_reach *reach; /* of SCATTER_INTO */
+  uint32_t value, base;        /* values of the tape, as in its `values` */
+  uint32_t source;             /* of SCATTER_INTO: what the window shows */
+  uint32_t uses, rebasable;    /* uses that count, and how many of them another base would serve */
+  uint32_t next;               /* of VIEW_OF: the next place + 1 in its bucket */
   uint8_t kind;
   bool real;         /* of VIEW_OF: it shares memory with its base */
   bool walked, dies; /* of SCATTER_INTO: inside of a run; of a run that becomes one node */
@@ -59,32 +59,32 @@ typedef struct fnzi_rec_rebase {
   fnz_arg *args; /* the first is filled in later; NULL: only the base changes */
 } fnzi_rec_rebase;
 
-typedef enum fnzi_tidy_class {
-  FNZI_TIDY_UNKNOWN,
-  FNZI_TIDY_OTHER,
-  FNZI_TIDY_VIEW,
-  FNZI_TIDY_SCATTER,
-  FNZI_TIDY_CLONE,
-  FNZI_TIDY_CAST
-} fnzi_tidy_class;
+typedef enum fnzi_rec_op_class {
+  FNZI_REC_OP_UNKNOWN,
+  FNZI_REC_OP_OTHER,
+  FNZI_REC_OP_VIEW,
+  FNZI_REC_OP_SCATTER,
+  FNZI_REC_OP_CLONE,
+  FNZI_REC_OP_CAST
+} fnzi_rec_op_class;
 
 /* An operator as the optimizer sees it. */
-typedef struct fnzi_tidy_op {
+typedef struct fnzi_rec_op {
   const fnz_op *op;
   const fnzi_view *view;   /* of a view; of a scatter that of `scattered` */
   const fnz_op *scattered; /* the view through which a scatter writes */
-  fnzi_tidy_class class;
-} fnzi_tidy_op;
+  fnzi_rec_op_class class;
+} fnzi_rec_op;
 /* Programs use few operators: each is at its place in a small table, or at one of the next few. */
-enum { FNZI_TIDY_OPS = 64, FNZI_TIDY_NEAR = 8 };
+enum { FNZI_REC_OPS = 64, FNZI_REC_OPS_NEAR = 8 };
 
 /* One round of simplifying. */
-typedef struct fnzi_tidy {
-  fnzi_tape *tape;
+typedef struct fnzi_rec_simplifier {
+  fnzi_rec_tape *tape;
   fnzi_arena *arena;   /* for the round */
   fnzi_arena *scratch; /* for one node, one piece of a run */
   fnz_views views;
-  fnzi_tidy_op *ops; /* FNZI_TIDY_OPS of them, by place in the table */
+  fnzi_rec_op *ops;  /* FNZI_REC_OPS of them, by place in the table */
   uint32_t *fact_at; /* per value: the place + 1 of its fact in `facts`; 0 for none */
   uint32_t *buckets, nbuckets;
   struct {
@@ -98,53 +98,55 @@ typedef struct fnzi_tidy {
   const fnz_geometry *kept; /* the last window that was copied */
   fnzi_path *path;          /* reused for every search */
   bool changed;
-} fnzi_tidy;
+} fnzi_rec_simplifier;
 
 /* --- simplify.c ------------------------------------------------------------------------------- */
 /* One round over the nodes that are marked as needed; `wanted` become the values that replace them.
  * When *changed, the caller marks again and may start another round. */
-FNZ_MUST_CHECK fnz_status fnzi_tape_tidy(fnzi_tape *tape, fnz_views views, fnz_handle *wanted,
-                                         size_t count, bool *changed);
+FNZ_MUST_CHECK fnz_status fnzi_rec_simplify(fnzi_rec_tape *tape, fnz_views views,
+                                            fnz_handle *wanted, size_t count, bool *changed);
 
 /* --- simplify_facts.c ------------------------------------------------------------------------- */
 /* Borrowed until the next call. */
-const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op);
-static inline uint32_t fnzi_tape_index(const fnz_arg *arg) {
+const fnzi_rec_op *fnzi_rec_op_of(fnzi_rec_simplifier *t, const fnz_op *op);
+static inline uint32_t fnzi_rec_tape_index(const fnz_arg *arg) {
   return (uint32_t)(arg->u.value - 1);
 }
-static inline fnzi_rec_fact *fnzi_rec_fact_of(const fnzi_tidy *t, uint32_t value) {
+static inline fnzi_rec_fact *fnzi_rec_fact_of(const fnzi_rec_simplifier *t, uint32_t value) {
   return t->fact_at[value] ? &t->facts.data[t->fact_at[value] - 1] : NULL;
 }
 /* Passes at other sizes give the same answer. */
-static inline bool fnzi_tidy_agreed(const fnzi_tidy *t, uint32_t answer) {
-  return fnzi_agreed(t->tape->program->decisions, answer);
+static inline bool fnzi_rec_simplify_agreed(const fnzi_rec_simplifier *t, uint32_t answer) {
+  return fnzi_oracle_agreed(t->tape->program->decisions, answer);
 }
 /* Copies the window. */
-FNZ_MUST_CHECK fnz_status fnzi_rec_fact_add(fnzi_tidy *t, const fnzi_rec_fact *fact);
+FNZ_MUST_CHECK fnz_status fnzi_rec_fact_add(fnzi_rec_simplifier *t, const fnzi_rec_fact *fact);
 /* The frame of a value. */
-FNZ_MUST_CHECK fnz_status fnzi_tidy_frame(fnzi_tidy *t, uint32_t value, bool real,
-                                          const fnz_geometry **out);
+FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_frame(fnzi_rec_simplifier *t, uint32_t value, bool real,
+                                                  const fnz_geometry **out);
 /* Equal in dtype, sizes, offset, bits and the strides that matter. */
-bool fnzi_same_layout(const fnz_geometry *a, const fnz_geometry *b);
+bool fnzi_rec_same_layout(const fnz_geometry *a, const fnz_geometry *b);
 /* Replaces `value` by `other` where their layouts, and the program's results, allow it; *done says
  * whether. */
-FNZ_MUST_CHECK fnz_status fnzi_tidy_replace(fnzi_tidy *t, uint32_t node, uint32_t value,
-                                            uint32_t other, bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_replace(fnzi_rec_simplifier *t, uint32_t node,
+                                                    uint32_t value, uint32_t other, bool *done);
 /* The value that shows this window of `base` already; FNZI_NO_NODE when there is none. */
-uint32_t fnzi_tidy_known(const fnzi_tidy *t, uint32_t base, bool real, const fnz_geometry *window,
-                         const fnz_geometry *layout);
+uint32_t fnzi_rec_fact_find(const fnzi_rec_simplifier *t, uint32_t base, bool real,
+                            const fnz_geometry *window, const fnz_geometry *layout);
 /* The one view operator that leads from a frame to a window; NULL when it takes more. */
-FNZ_MUST_CHECK fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame,
-                                             const fnz_geometry *window, bool real,
-                                             const fnz_op **op, fnz_arg **args);
+FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *frame,
+                                                 const fnz_geometry *window, bool real,
+                                                 const fnz_op **op, fnz_arg **args);
 /* Offers another base for a node. `args` NULL: its arguments stay, but for the base. */
-FNZ_MUST_CHECK fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t from, uint32_t base,
-                                         const fnz_op *op, fnz_arg *args);
+FNZ_MUST_CHECK fnz_status fnzi_rec_rebase_offer(fnzi_rec_simplifier *t, uint32_t node,
+                                                uint32_t from, uint32_t base, const fnz_op *op,
+                                                fnz_arg *args);
 
 /* --- simplify_scatters.c ---------------------------------------------------------------------- */
 /* *ended: another value has replaced its result. */
-FNZ_MUST_CHECK fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended);
+FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_scatter(fnzi_rec_simplifier *t, uint32_t node,
+                                                    bool *ended);
 /* Makes one node of each run of scatters that covers its base. */
-FNZ_MUST_CHECK fnz_status fnzi_tidy_runs(fnzi_tidy *t);
+FNZ_MUST_CHECK fnz_status fnzi_rec_simplify_runs(fnzi_rec_simplifier *t);
 
 #endif

@@ -4,28 +4,28 @@
 #include "functionalize/recorder/simplify.h"
 
 /* --- which operators -------------------------------------------------------------------------- */
-static fnzi_tidy_op describe(const fnz_op *op) {
-  fnzi_tidy_op out = {.op = op, .class = FNZI_TIDY_OTHER};
+static fnzi_rec_op describe(const fnz_op *op) {
+  fnzi_rec_op out = {.op = op, .class = FNZI_REC_OP_OTHER};
   if (fnz_op_is_mutating(op))
     return out;
   if (op == fnzi_emitted_op(FNZI_EMIT_CLONE))
-    out.class = FNZI_TIDY_CLONE;
+    out.class = FNZI_REC_OP_CLONE;
   else if (op == fnzi_emitted_op(FNZI_EMIT_TO_COPY))
-    out.class = FNZI_TIDY_CAST;
+    out.class = FNZI_REC_OP_CAST;
   else if ((out.scattered = fnzi_view_scattered(op)) != NULL)
-    out.class = FNZI_TIDY_SCATTER;
+    out.class = FNZI_REC_OP_SCATTER;
   out.view = fnzi_view_find(out.scattered ? out.scattered : op);
-  if (out.view && out.class == FNZI_TIDY_OTHER)
-    out.class = FNZI_TIDY_VIEW;
+  if (out.view && out.class == FNZI_REC_OP_OTHER)
+    out.class = FNZI_REC_OP_VIEW;
   return out;
 }
 
-const fnzi_tidy_op *fnzi_tidy_op_of(fnzi_tidy *t, const fnz_op *op) {
+const fnzi_rec_op *fnzi_rec_op_of(fnzi_rec_simplifier *t, const fnz_op *op) {
   size_t home = (size_t)(op - fnzi_ops), k = 0;
-  fnzi_tidy_op *o;
+  fnzi_rec_op *o;
   do
-    o = &t->ops[(home + k++) % FNZI_TIDY_OPS];
-  while (o->op && o->op != op && k < FNZI_TIDY_NEAR);
+    o = &t->ops[(home + k++) % FNZI_REC_OPS];
+  while (o->op && o->op != op && k < FNZI_REC_OPS_NEAR);
   if (o->op != op)
     *o = describe(op);
   return o;
@@ -36,7 +36,8 @@ static bool lies_at_start(const fnz_geometry *g) {
   return g->offset == 0 && !g->is_conj && !g->is_neg;
 }
 
-fnz_status fnzi_tidy_frame(fnzi_tidy *t, uint32_t value, bool real, const fnz_geometry **out) {
+fnz_status fnzi_rec_simplify_frame(fnzi_rec_simplifier *t, uint32_t value, bool real,
+                                   const fnz_geometry **out) {
   const fnz_geometry *g = t->tape->values.data[value].geometry;
   *out = g;
   if (real || fnzi_is_frame(g))
@@ -53,7 +54,7 @@ static bool same_strides(const fnz_geometry *a, const fnz_geometry *b) {
   return true;
 }
 
-bool fnzi_same_layout(const fnz_geometry *a, const fnz_geometry *b) {
+bool fnzi_rec_same_layout(const fnz_geometry *a, const fnz_geometry *b) {
   if (a == b)
     return true;
   return a->dtype == b->dtype && a->offset == b->offset && a->is_conj == b->is_conj &&
@@ -63,17 +64,17 @@ bool fnzi_same_layout(const fnz_geometry *a, const fnz_geometry *b) {
 
 /* A result of the program keeps all its strides, and is not replaced by an input or another result:
  * it is memory of its own. */
-static bool may_return(const fnzi_tape *tape, uint32_t value, uint32_t other) {
-  const fnzi_tape_value *a = &tape->values.data[value], *b = &tape->values.data[other];
+static bool may_return(const fnzi_rec_tape *tape, uint32_t value, uint32_t other) {
+  const fnzi_rec_tape_value *a = &tape->values.data[value], *b = &tape->values.data[other];
   return a->geometry == b->geometry && b->node != FNZI_NO_NODE && !tape->nodes.data[b->node].wanted;
 }
 
-fnz_status fnzi_tidy_replace(fnzi_tidy *t, uint32_t node, uint32_t value, uint32_t other,
-                             bool *done) {
-  const fnzi_tape *tape = t->tape;
+fnz_status fnzi_rec_simplify_replace(fnzi_rec_simplifier *t, uint32_t node, uint32_t value,
+                                     uint32_t other, bool *done) {
+  const fnzi_rec_tape *tape = t->tape;
   const fnz_geometry *a = tape->values.data[value].geometry, *b = tape->values.data[other].geometry;
   /* Real views keep also the strides that do not matter. */
-  *done = (t->views == FNZ_VIEWS_KEEP ? a == b : fnzi_same_layout(a, b)) &&
+  *done = (t->views == FNZ_VIEWS_KEEP ? a == b : fnzi_rec_same_layout(a, b)) &&
           (!tape->nodes.data[node].wanted || may_return(tape, value, other));
   if (!*done)
     return FNZ_OK;
@@ -90,7 +91,7 @@ static uint64_t mix(uint64_t h, uint64_t x) {
   return h ^ (h >> 29);
 }
 
-static uint32_t bucket_of(const fnzi_tidy *t, uint32_t base, const fnz_geometry *w) {
+static uint32_t bucket_of(const fnzi_rec_simplifier *t, uint32_t base, const fnz_geometry *w) {
   uint64_t h = mix(base, (uint64_t)w->offset);
   for (uint32_t d = 0; d < w->rank; d++)
     h = mix(h, (uint64_t)w->sizes[d]);
@@ -98,7 +99,7 @@ static uint32_t bucket_of(const fnzi_tidy *t, uint32_t base, const fnz_geometry 
 }
 
 /* `known`, which lives as long as the program, where the numbers are the same; else a copy. */
-static fnz_status keep_numbers(fnzi_tidy *t, const int64_t *numbers, const int64_t *known,
+static fnz_status keep_numbers(fnzi_rec_simplifier *t, const int64_t *numbers, const int64_t *known,
                                uint32_t count, const int64_t **out) {
   int64_t *copy;
   uint32_t same = 0;
@@ -116,7 +117,7 @@ static fnz_status keep_numbers(fnzi_tidy *t, const int64_t *numbers, const int64
 
 /* Copies the window of a fact. Mostly nothing is copied: the window is the geometry of the value,
  * or the one that was copied last, or has the sizes and strides of what it shows. */
-static fnz_status keep_window(fnzi_tidy *t, fnzi_rec_fact *s) {
+static fnz_status keep_window(fnzi_rec_simplifier *t, fnzi_rec_fact *s) {
   const fnz_geometry *w = s->window, *known = t->tape->values.data[s->value].geometry;
   const uint32_t shown = s->kind == FNZI_FACT_SCATTER_INTO ? s->source : s->value;
   const fnz_geometry *like = t->tape->values.data[shown].geometry;
@@ -136,21 +137,21 @@ static fnz_status keep_window(fnzi_tidy *t, fnzi_rec_fact *s) {
 }
 
 /* The span of a scatter's window, and of its run. */
-static fnz_status measure(fnzi_tidy *t, fnzi_rec_fact *scatter) {
+static fnz_status measure(fnzi_rec_simplifier *t, fnzi_rec_fact *scatter) {
   const fnzi_rec_fact *under = fnzi_rec_fact_of(t, scatter->base);
-  const fnzi_reach *below;
-  fnzi_reach *reach;
+  const fnzi_rec_reach *below;
+  fnzi_rec_reach *reach;
   FNZI_NEW(t->arena, 1, &reach);
   scatter->reach = reach;
   if (!fnzi_extent(scatter->window, &reach->span.low, &reach->span.high))
-    reach->span = (fnzi_span){1, 0};
+    reach->span = (fnzi_rec_span){1, 0};
   reach->run = reach->span;
   reach->start = scatter->base;
   if (!under || under->kind != FNZI_FACT_SCATTER_INTO ||
       under->window->dtype != scatter->window->dtype)
     return FNZ_OK;
   below = under->reach;
-  if (!fnzi_span_is_known(below->run) || !fnzi_span_is_known(reach->span))
+  if (!fnzi_rec_span_is_known(below->run) || !fnzi_rec_span_is_known(reach->span))
     return FNZ_OK;
   reach->start = below->start;
   reach->run.low = below->run.low < reach->run.low ? below->run.low : reach->run.low;
@@ -158,7 +159,7 @@ static fnz_status measure(fnzi_tidy *t, fnzi_rec_fact *scatter) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_rec_fact_add(fnzi_tidy *t, const fnzi_rec_fact *fact) {
+fnz_status fnzi_rec_fact_add(fnzi_rec_simplifier *t, const fnzi_rec_fact *fact) {
   fnzi_rec_fact s = *fact;
   uint32_t place = (uint32_t)t->facts.count + 1;
   FNZ_TRY(keep_window(t, &s));
@@ -174,20 +175,20 @@ fnz_status fnzi_rec_fact_add(fnzi_tidy *t, const fnzi_rec_fact *fact) {
   return FNZ_OK;
 }
 
-uint32_t fnzi_tidy_known(const fnzi_tidy *t, uint32_t base, bool real, const fnz_geometry *window,
-                         const fnz_geometry *layout) {
+uint32_t fnzi_rec_fact_find(const fnzi_rec_simplifier *t, uint32_t base, bool real,
+                            const fnz_geometry *window, const fnz_geometry *layout) {
   const fnzi_rec_fact *s;
   for (uint32_t i = t->buckets[bucket_of(t, base, window)]; i; i = s->next) {
     s = &t->facts.data[i - 1];
-    if (s->base == base && s->real == real && fnzi_same_layout(s->window, window) &&
-        fnzi_same_layout(t->tape->values.data[s->value].geometry, layout))
+    if (s->base == base && s->real == real && fnzi_rec_same_layout(s->window, window) &&
+        fnzi_rec_same_layout(t->tape->values.data[s->value].geometry, layout))
       return s->value;
   }
   return FNZI_NO_NODE;
 }
 
 /* --- one step --------------------------------------------------------------------------------- */
-static fnz_status as_view(fnzi_tidy *t, const fnz_geometry *window, const fnz_op **op,
+static fnz_status as_view(fnzi_rec_simplifier *t, const fnz_geometry *window, const fnz_op **op,
                           fnz_arg **args) {
   *op = fnzi_op_of_step(FNZI_STEP_VIEW);
   FNZI_NEW(&t->tape->program->arena, (*op)->nparams, args);
@@ -195,7 +196,7 @@ static fnz_status as_view(fnzi_tidy *t, const fnz_geometry *window, const fnz_op
 }
 
 /* Copies the arguments of a step, which live as long as its path, into the program. */
-static fnz_status as_step(fnzi_tidy *t, const fnzi_view_step *step, const fnz_op **op,
+static fnz_status as_step(fnzi_rec_simplifier *t, const fnzi_view_step *step, const fnz_op **op,
                           fnz_arg **args) {
   *op = step->op;
   FNZI_NEW(&t->tape->program->arena, step->op->nparams, args);
@@ -216,8 +217,9 @@ static bool shows_all(const fnz_geometry *frame, const fnz_geometry *window) {
          fnzi_is_contiguous(frame) && fnz_geometry_numel(window) == fnz_geometry_numel(frame);
 }
 
-fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame, const fnz_geometry *window,
-                              bool real, const fnz_op **op, fnz_arg **args) {
+fnz_status fnzi_rec_simplify_step(fnzi_rec_simplifier *t, const fnz_geometry *frame,
+                                  const fnz_geometry *window, bool real, const fnz_op **op,
+                                  fnz_arg **args) {
   bool found;
   *op = NULL;
   if (t->views == FNZ_VIEWS_STRIDED)
@@ -230,15 +232,15 @@ fnz_status fnzi_tidy_one_step(fnzi_tidy *t, const fnz_geometry *frame, const fnz
   } else if (!real && shows_all(frame, window)) {
     FNZ_TRY(as_view(t, window, op, args));
   }
-  if (!fnzi_tidy_agreed(t, *op ? 1 + (uint32_t)(*op - fnzi_ops) : 0))
+  if (!fnzi_rec_simplify_agreed(t, *op ? 1 + (uint32_t)(*op - fnzi_ops) : 0))
     *op = NULL;
   if (*op && !real)
     *op = fnzi_op_by_index((*op)->view_copy);
   return FNZ_OK;
 }
 
-fnz_status fnzi_tidy_move(fnzi_tidy *t, uint32_t node, uint32_t from, uint32_t base,
-                          const fnz_op *op, fnz_arg *args) {
+fnz_status fnzi_rec_rebase_offer(fnzi_rec_simplifier *t, uint32_t node, uint32_t from,
+                                 uint32_t base, const fnz_op *op, fnz_arg *args) {
   fnzi_rec_fact *s = fnzi_rec_fact_of(t, from);
   const fnzi_rec_rebase rebase = {node, from, base, fnz_op_is_view(op), op, args};
   if (s)

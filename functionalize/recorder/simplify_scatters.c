@@ -11,9 +11,9 @@
 
 /* --- one scatter ------------------------------------------------------------------------------ */
 /* The window that a scatter writes, in the frame of its result; NULL when it is not known. */
-static fnz_status find_window(fnzi_tidy *t, const fnzi_tape_node *n, uint32_t value,
+static fnz_status find_window(fnzi_rec_simplifier *t, const fnzi_rec_tape_node *n, uint32_t value,
                               const fnz_geometry **out) {
-  const fnzi_tidy_op row = *fnzi_tidy_op_of(t, n->op);
+  const fnzi_rec_op row = *fnzi_rec_op_of(t, n->op);
   const fnz_op *view = row.scattered;
   const fnz_geometry *frame;
   fnz_geometry *opened;
@@ -22,39 +22,40 @@ static fnz_status find_window(fnzi_tidy *t, const fnzi_tape_node *n, uint32_t va
   *out = NULL;
   FNZI_NEW(t->scratch, view->nparams, &args);
   memcpy(args + 1, n->args + 2, (view->nparams - 1u) * sizeof *args);
-  FNZ_TRY(fnzi_tidy_frame(t, value, false, &frame));
+  FNZ_TRY(fnzi_rec_simplify_frame(t, value, false, &frame));
   fnz_status status =
       fnzi_view_forward(t->scratch, row.view, view, args, view->nparams, frame, &opened, &count);
   if (status == FNZ_NO_MEMORY)
     return status;
   if (status == FNZ_OK && count == 1 && fnz_geometry_numel(opened) > 0 &&
-      fnzi_self_relation(opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)
+      fnzi_oracle_relate_self(opened, FNZI_LITTLE_WORK) == FNZI_DISJOINT)
     *out = opened;
   return FNZ_OK;
 }
 
 /* The source is what the base shows at this place. */
-static bool restores_base(const fnzi_tidy *t, const fnzi_rec_fact *scatter) {
+static bool restores_base(const fnzi_rec_simplifier *t, const fnzi_rec_fact *scatter) {
   const fnzi_rec_fact *s = fnzi_rec_fact_of(t, scatter->source);
   return s && s->kind == FNZI_FACT_VIEW_OF && !s->real && s->base == scatter->base &&
-         fnzi_same_layout(s->window, scatter->window);
+         fnzi_rec_same_layout(s->window, scatter->window);
 }
 
 /* A scatter that covers all of its base becomes its source in the shape of the base. */
-static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_rec_fact *scatter, bool *done) {
+static fnz_status overwrite(fnzi_rec_simplifier *t, uint32_t node, const fnzi_rec_fact *scatter,
+                            bool *done) {
   const fnz_geometry *frame, *all;
-  fnzi_tape_node *n = &t->tape->nodes.data[node];
+  fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
   const fnz_op *op;
   fnz_arg *args;
-  FNZ_TRY(fnzi_tidy_frame(t, scatter->value, false, &frame));
-  const bool same = fnzi_same_layout(scatter->window, frame);
+  FNZ_TRY(fnzi_rec_simplify_frame(t, scatter->value, false, &frame));
+  const bool same = fnzi_rec_same_layout(scatter->window, frame);
   const bool all_of_it = fnz_geometry_numel(scatter->window) == fnz_geometry_numel(frame);
-  if (!fnzi_tidy_agreed(t, same ? 2 : all_of_it) || !all_of_it)
+  if (!fnzi_rec_simplify_agreed(t, same ? 2 : all_of_it) || !all_of_it)
     return FNZ_OK;
   if (same)
-    return fnzi_tidy_replace(t, node, scatter->value, scatter->source, done);
+    return fnzi_rec_simplify_replace(t, node, scatter->value, scatter->source, done);
   all = frame;
-  FNZ_TRY(fnzi_tidy_one_step(t, scatter->window, all, false, &op, &args));
+  FNZ_TRY(fnzi_rec_simplify_step(t, scatter->window, all, false, &op, &args));
   if (!op)
     return FNZ_OK;
   args[0] = fnzi_arg_value((fnz_handle)scatter->source + 1);
@@ -65,38 +66,39 @@ static fnz_status overwrite(fnzi_tidy *t, uint32_t node, const fnzi_rec_fact *sc
 }
 
 /* Scatters below whose window is covered are skipped: their base becomes the base. */
-static fnz_status skip_covered(fnzi_tidy *t, uint32_t node, const fnzi_rec_fact *scatter) {
+static fnz_status skip_covered(fnzi_rec_simplifier *t, uint32_t node,
+                               const fnzi_rec_fact *scatter) {
   const fnz_geometry *frame;
   uint32_t base = scatter->base;
-  FNZ_TRY(fnzi_tidy_frame(t, scatter->value, false, &frame));
-  for (int hops = 0; hops < FNZI_TIDY_HOPS; hops++) {
+  FNZ_TRY(fnzi_rec_simplify_frame(t, scatter->value, false, &frame));
+  for (int hops = 0; hops < FNZI_REC_SCATTER_HOPS; hops++) {
     const fnzi_rec_fact *under = fnzi_rec_fact_of(t, base);
     if (!under || under->kind != FNZI_FACT_SCATTER_INTO)
       break;
-    fnzi_relation r =
-        fnzi_decide(t->tape->program->decisions,
-                    fnzi_relate(scatter->window, under->window, frame, FNZI_LITTLE_WORK),
-                    scatter->window, under->window);
+    fnzi_relation r = fnzi_oracle_decide(
+        t->tape->program->decisions,
+        fnzi_oracle_relate(scatter->window, under->window, frame, FNZI_LITTLE_WORK),
+        scatter->window, under->window);
     if (r != FNZI_EQUAL && r != FNZI_CONTAINS)
       break;
     base = under->base;
   }
-  return base == scatter->base
-             ? FNZ_OK
-             : fnzi_tidy_move(t, node, scatter->base, base, t->tape->nodes.data[node].op, NULL);
+  return base == scatter->base ? FNZ_OK
+                               : fnzi_rec_rebase_offer(t, node, scatter->base, base,
+                                                       t->tape->nodes.data[node].op, NULL);
 }
 
-fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {
-  const fnzi_tape_node *n = &t->tape->nodes.data[node];
-  const fnzi_tape_value *values = t->tape->values.data;
+fnz_status fnzi_rec_simplify_scatter(fnzi_rec_simplifier *t, uint32_t node, bool *ended) {
+  const fnzi_rec_tape_node *n = &t->tape->nodes.data[node];
+  const fnzi_rec_tape_value *values = t->tape->values.data;
   fnzi_rec_fact scatter = {.kind = FNZI_FACT_SCATTER_INTO};
   bool done = false;
   *ended = false;
   if (n->count != 1 || n->args[0].tag != FNZ_ARG_VALUE || n->args[1].tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   scatter.value = t->tape->results.data[n->first] - 1;
-  scatter.base = fnzi_tape_index(&n->args[0]);
-  scatter.source = fnzi_tape_index(&n->args[1]);
+  scatter.base = fnzi_rec_tape_index(&n->args[0]);
+  scatter.source = fnzi_rec_tape_index(&n->args[1]);
   if (values[scatter.value].geometry->symbols || values[scatter.source].geometry->symbols ||
       values[scatter.value].geometry->dtype != values[scatter.source].geometry->dtype)
     return FNZ_OK;
@@ -104,8 +106,8 @@ fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {
   if (!scatter.window)
     return FNZ_OK;
   const bool back = restores_base(t, &scatter);
-  if (fnzi_tidy_agreed(t, back) && back)
-    FNZ_TRY(fnzi_tidy_replace(t, node, scatter.value, scatter.base, &done));
+  if (fnzi_rec_simplify_agreed(t, back) && back)
+    FNZ_TRY(fnzi_rec_simplify_replace(t, node, scatter.value, scatter.base, &done));
   if (!done)
     FNZ_TRY(overwrite(t, node, &scatter, &done));
   *ended = fnzi_rec_fact_of(t, scatter.value) != NULL;
@@ -117,24 +119,24 @@ fnz_status fnzi_tidy_scatter(fnzi_tidy *t, uint32_t node, bool *ended) {
 
 /* --- runs ------------------------------------------------------------------------------------- */
 /* The last scatter is added first. */
-static fnz_status add_piece(fnzi_tidy *t, fnzi_tiling *r, const fnzi_rec_fact *scatter,
+static fnz_status add_piece(fnzi_rec_simplifier *t, fnzi_tiling *r, const fnzi_rec_fact *scatter,
                             bool *fits) {
   const fnz_geometry *frame;
   fnzi_arena_reset(t->scratch);
-  FNZ_TRY(fnzi_tidy_frame(t, scatter->value, false, &frame));
+  FNZ_TRY(fnzi_rec_simplify_frame(t, scatter->value, false, &frame));
   return fnzi_tiling_add(t->tape->ctx, r, frame, scatter->window, scatter->source,
                          (uint32_t)r->tiles.count, fits);
 }
 
 /* Only the next scatter uses it. */
-static bool is_inner(const fnzi_tidy *t, const fnzi_rec_fact *s) {
+static bool is_inner(const fnzi_rec_simplifier *t, const fnzi_rec_fact *s) {
   return s && s->kind == FNZI_FACT_SCATTER_INTO && s->uses == s->rebasable + 1 &&
          !t->tape->nodes.data[t->tape->values.data[s->value].node].wanted;
 }
 
 /* The last scatter becomes one node of all pieces; the others are not needed any more. */
-static fnz_status join(fnzi_tidy *t, const fnzi_tiling *r, uint32_t last) {
-  fnzi_tape_node *n = &t->tape->nodes.data[t->tape->values.data[last].node];
+static fnz_status join(fnzi_rec_simplifier *t, const fnzi_tiling *r, uint32_t last) {
+  fnzi_rec_tape_node *n = &t->tape->nodes.data[t->tape->values.data[last].node];
   const fnz_op *op = fnzi_emitted_op(r->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT);
   fnz_arg *args, *items;
   FNZI_NEW(&t->tape->program->arena, op->nparams, &args);
@@ -151,7 +153,7 @@ static fnz_status join(fnzi_tidy *t, const fnzi_tiling *r, uint32_t last) {
 
 /* Walks from the last scatter of a run down to its first. A scatter inside of a run is not the last
  * of another run, so that each is walked over once. */
-static fnz_status one_run(fnzi_tidy *t, fnzi_tiling *r, fnzi_rec_fact *last) {
+static fnz_status one_run(fnzi_rec_simplifier *t, fnzi_tiling *r, fnzi_rec_fact *last) {
   fnzi_rec_fact *s = last, *under;
   size_t length = 0;
   bool fits = true;
@@ -163,7 +165,7 @@ static fnz_status one_run(fnzi_tidy *t, fnzi_tiling *r, fnzi_rec_fact *last) {
     s = under;
   }
   const bool all = r->tiles.count > 1 && fnzi_tiling_covers(r);
-  if (!fnzi_tidy_agreed(t, all) || !all)
+  if (!fnzi_rec_simplify_agreed(t, all) || !all)
     return FNZ_OK;
   s = last;
   for (; length > 0; length--) {
@@ -173,7 +175,7 @@ static fnz_status one_run(fnzi_tidy *t, fnzi_tiling *r, fnzi_rec_fact *last) {
   return join(t, r, last->value);
 }
 
-fnz_status fnzi_tidy_runs(fnzi_tidy *t) {
+fnz_status fnzi_rec_simplify_runs(fnzi_rec_simplifier *t) {
   fnzi_tiling r = {.tiles = {NULL, 0, 0}};
   fnz_status status = FNZ_OK;
   for (size_t i = t->facts.count; i-- > 0 && status == FNZ_OK;) {

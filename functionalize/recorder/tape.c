@@ -18,13 +18,16 @@ static const void *row_of(const void *rows, size_t count, size_t bytes, size_t n
   return NULL;
 }
 
-const fnzi_node_call *fnzi_tape_call_of(const fnzi_tape *tape, const fnzi_tape_node *node) {
-  const fnzi_tape_other *o = row_of(tape->others.data, tape->others.count,
-                                    sizeof *tape->others.data, fnzi_tape_index_of(tape, node));
+const fnzi_rec_call *fnzi_rec_tape_call_of(const fnzi_rec_tape *tape,
+                                           const fnzi_rec_tape_node *node) {
+  const fnzi_rec_tape_other *o =
+      row_of(tape->others.data, tape->others.count, sizeof *tape->others.data,
+             fnzi_rec_tape_index_of(tape, node));
   return &o->call;
 }
 
-const fnzi_tape_lists *fnzi_tape_lists_of(const fnzi_tape *tape, const fnzi_tape_node *node) {
+const fnzi_rec_tape_lists *fnzi_rec_tape_lists_of(const fnzi_rec_tape *tape,
+                                                  const fnzi_rec_tape_node *node) {
   return row_of(tape->lists.data, tape->lists.count, sizeof *tape->lists.data,
-                fnzi_tape_index_of(tape, node));
+                fnzi_rec_tape_index_of(tape, node));
 }

@@ -2,7 +2,7 @@
 #include "functionalize/wrapper/wrapper.h"
 
 static void start(fnz_world *world) {
-  fnzi_settle(world);
+  fnzi_wrap_settle(world);
   world->source = "";
 }
 
@@ -14,7 +14,7 @@ fnz_status fnz_world_create(fnz_context *ctx, fnz_backend *backend, fnz_world **
   *world = (fnz_world){.ctx = ctx, .backend = backend, .source = ""};
   fnzi_arena_init(&world->scratch, ctx);
   fnzi_blocks_init(&world->blocks, ctx);
-  fnzi_world_start_emitter(world);
+  fnzi_wrap_start_emitter(world);
   void *routes;
   fnz_status status =
       fnzi_kept(ctx, FNZI_SHELF_ROUTES, FNZI_ROUTES * sizeof *world->routes, &routes);
@@ -34,7 +34,7 @@ void fnz_world_destroy(fnz_world *world) {
     world->tensors->refs = 1;
     fnz_tensor_release(world->tensors);
   }
-  fnzi_settle(world);
+  fnzi_wrap_settle(world);
   FNZI_VEC_FREE(ctx, &world->fresh);
   fnzi_arena_free(&world->scratch);
   fnzi_blocks_end(&world->blocks);
@@ -45,16 +45,16 @@ fnz_status fnz_tensor_wrap(fnz_world *world, const fnz_geometry *geometry, fnz_h
                            fnz_tensor **out) {
   *out = NULL;
   start(world);
-  FNZ_TRY(fnzi_take(world, owned_value));
-  fnzi_held *value = world->fresh.data[world->fresh.count - 1];
+  FNZ_TRY(fnzi_wrap_value_take(world, owned_value));
+  fnzi_value_ref *value = world->fresh.data[world->fresh.count - 1];
   if (!value)
     return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL, "handle 0 is not a value");
-  return fnzi_tensor_new(world, geometry, value, out);
+  return fnzi_wrap_tensor_new(world, geometry, value, out);
 }
 
 /* The caller takes over the references of the results. */
-static fnz_status hand_out(fnz_world *world, fnzi_request *r, fnz_tensor **outputs, size_t capacity,
-                           size_t *count) {
+static fnz_status hand_out(fnz_world *world, fnzi_wrap_request *r, fnz_tensor **outputs,
+                           size_t capacity, size_t *count) {
   if (r->out.count > capacity)
     return fnzi_fail(world->ctx, FNZ_CLASS_ARGUMENT, NULL,
                      "%s has %zu results, there is room for "
@@ -101,7 +101,7 @@ static fnz_status full_args(fnz_world *world, const fnz_op *op, const fnz_arg *a
 
 fnz_status fnz_tensor_call(fnz_world *world, const char *op, const fnz_arg *args, size_t nargs,
                            fnz_tensor **outputs, size_t capacity, size_t *count) {
-  fnzi_request r = {.op = fnz_op_lookup(world->ctx, op)};
+  fnzi_wrap_request r = {.op = fnz_op_lookup(world->ctx, op)};
   fnz_arg *all = NULL;
   *count = 0;
   start(world);
@@ -109,11 +109,11 @@ fnz_status fnz_tensor_call(fnz_world *world, const char *op, const fnz_arg *args
     return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "there is no operator %s", op);
   FNZ_TRY(full_args(world, r.op, args, nargs, &all));
   r.args = all;
-  fnz_status status = fnzi_dispatch(world, &r);
+  fnz_status status = fnzi_wrap_dispatch(world, &r);
   if (status == FNZ_OK)
     status = hand_out(world, &r, outputs, capacity, count);
-  fnzi_request_end(&r);
-  fnzi_settle(world);
+  fnzi_wrap_request_end(&r);
+  fnzi_wrap_settle(world);
   return status;
 }
 
@@ -122,10 +122,10 @@ const fnz_geometry *fnz_tensor_geometry(const fnz_tensor *tensor) {
 }
 
 fnz_status fnz_tensor_read(fnz_tensor *tensor, fnz_handle *out) {
-  fnzi_held *value;
+  fnzi_value_ref *value;
   *out = 0;
   start(tensor->world);
-  FNZ_TRY(fnzi_read_tensor(tensor, &value));
+  FNZ_TRY(fnzi_wrap_read_tensor(tensor, &value));
   *out = value->handle;
   return FNZ_OK;
 }

@@ -22,8 +22,8 @@ static fnz_status add_tensor(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_tensor ***out,
-                            size_t *count) {
+fnz_status fnzi_wrap_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
+                                 fnz_tensor ***out, size_t *count) {
   gather g = {NULL, 0};
   FNZ_TRY(fnzi_args_visit(args, nargs, count_tensor, &g));
   FNZI_NEW(&world->scratch, g.count, &g.data);
@@ -39,14 +39,14 @@ static fnz_status read_arg(const fnz_arg *arg, fnz_arg *out) {
   *out = *arg;
   if (arg->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
-  fnzi_held *v;
-  FNZ_TRY(fnzi_read_tensor(arg->u.tensor, &v));
+  fnzi_value_ref *v;
+  FNZ_TRY(fnzi_wrap_read_tensor(arg->u.tensor, &v));
   out->u.value = v->handle;
   return FNZ_OK;
 }
 
 /* Lists of tensors have one level. */
-fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_arg **out) {
+fnz_status fnzi_wrap_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, fnz_arg **out) {
   FNZI_NEW(&world->scratch, nargs, out);
   for (size_t i = 0; i < nargs; i++) {
     FNZ_TRY(read_arg(&args[i], &(*out)[i]));
@@ -62,7 +62,7 @@ fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs, f
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-static fnz_status make_room(fnz_world *world, fnzi_tensors *list) {
+static fnz_status make_room(fnz_world *world, fnzi_wrap_tensors *list) {
   size_t capacity = list->capacity * 2 + 2;
   fnz_tensor **data;
   FNZI_NEW(&world->scratch, capacity, &data);
@@ -74,7 +74,7 @@ static fnz_status make_room(fnz_world *world, fnzi_tensors *list) {
 }
 
 /* Takes over the reference. */
-static fnz_status push(fnz_world *world, fnzi_tensors *list, fnz_tensor *t) {
+static fnz_status push(fnz_world *world, fnzi_wrap_tensors *list, fnz_tensor *t) {
   fnz_status status = FNZ_OK;
   if (list->count == list->capacity)
     status = make_room(world, list);
@@ -85,47 +85,49 @@ static fnz_status push(fnz_world *world, fnzi_tensors *list, fnz_tensor *t) {
   return status;
 }
 
-fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+fnz_status fnzi_wrap_give(fnz_world *world, fnzi_wrap_request *request, fnz_tensor *t) {
   if (t)
     t->refs++;
   return push(world, &request->out, t);
 }
 
-fnz_status fnzi_give_alias(fnz_world *world, fnzi_request *request, fnzi_alias *alias) {
+fnz_status fnzi_wrap_give_alias(fnz_world *world, fnzi_wrap_request *request,
+                                fnzi_wrap_alias *alias) {
   fnz_tensor *t;
-  FNZ_TRY(fnzi_tensor_on(world, alias, &t));
+  FNZ_TRY(fnzi_wrap_tensor_on(world, alias, &t));
   return push(world, &request->out, t);
 }
 
-fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value) {
+fnz_status fnzi_wrap_give_fresh(fnz_world *world, fnzi_wrap_request *request,
+                                fnzi_value_ref *value) {
   fnz_tensor *t = NULL;
   size_t k = request->out.count;
   const fnz_geometry *g = request->expected && k < request->nexpected ? request->expected[k] : NULL;
   /* New memory shows each element once, though the file may say otherwise. */
-  if (g && !fnzi_is_dense(g) && fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
+  if (g && !fnzi_is_dense(g) && fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT)
     FNZ_TRY(fnzi_dense_like(&world->scratch, g, &g));
   if (value)
-    FNZ_TRY(fnzi_tensor_new(world, g, value, &t));
+    FNZ_TRY(fnzi_wrap_tensor_new(world, g, value, &t));
   return push(world, &request->out, t);
 }
 
-fnz_status fnzi_hold_tensor(fnz_world *world, fnzi_request *request, fnz_tensor *t) {
+fnz_status fnzi_wrap_hold_tensor(fnz_world *world, fnzi_wrap_request *request, fnz_tensor *t) {
   return push(world, &request->held, t);
 }
 
-fnz_status fnzi_hold_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value,
-                           fnz_tensor **out) {
-  FNZ_TRY(fnzi_tensor_new(world, NULL, value, out));
+fnz_status fnzi_wrap_hold_fresh(fnz_world *world, fnzi_wrap_request *request, fnzi_value_ref *value,
+                                fnz_tensor **out) {
+  FNZ_TRY(fnzi_wrap_tensor_new(world, NULL, value, out));
   return push(world, &request->held, *out);
 }
 
-static void release_all(fnzi_tensors *list) {
+static void release_all(fnzi_wrap_tensors *list) {
   for (size_t i = 0; i < list->count; i++)
     fnz_tensor_release(list->data[i]);
   list->count = 0;
 }
 
-void fnzi_request_end(fnzi_request *request) {
+void fnzi_wrap_request_end(fnzi_wrap_request *request) {
   release_all(&request->out);
   release_all(&request->held);
 }
@@ -134,7 +136,8 @@ void fnzi_request_end(fnzi_request *request) {
 /* In eager a copy of a tensor with gaps keeps its order of strides; the value of the tensor has no
  * gaps and may have another order. *out is the geometry of the copy; NULL where the operator is no
  * copy, names a memory format, or the tensor has no gaps. */
-static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz_geometry **out) {
+static fnz_status expect_copy(fnz_world *world, const fnzi_wrap_request *r,
+                              const fnz_geometry **out) {
   bool casts = r->op == fnzi_emitted_op(FNZI_EMIT_TO_COPY);
   if ((!casts && r->op != fnzi_emitted_op(FNZI_EMIT_CLONE)) || r->args[0].tag != FNZ_ARG_VALUE)
     return FNZ_OK;
@@ -157,16 +160,16 @@ static fnz_status expect_copy(fnz_world *world, const fnzi_request *r, const fnz
   return FNZ_OK;
 }
 
-fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *r) {
+fnz_status fnzi_wrap_apply_functional(fnz_world *world, fnzi_wrap_request *r) {
   fnz_arg *args;
   size_t first, count;
   const fnz_geometry *copy = NULL;
   if (!r->expected)
     FNZ_TRY(expect_copy(world, r, &copy));
-  FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
-  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, copy ? &copy : r->expected,
-                            copy ? 1 : r->nexpected, &first, &count));
+  FNZ_TRY(fnzi_wrap_read_args(world, r->args, r->op->nparams, &args));
+  FNZ_TRY(fnzi_wrap_apply_values(world, r->op, args, r->op->nparams, copy ? &copy : r->expected,
+                                 copy ? 1 : r->nexpected, &first, &count));
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_give_fresh(world, r, world->fresh.data[first + i]));
+    FNZ_TRY(fnzi_wrap_give_fresh(world, r, world->fresh.data[first + i]));
   return FNZ_OK;
 }

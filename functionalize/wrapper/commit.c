@@ -8,7 +8,7 @@
 #include "functionalize/wrapper/sync.h"
 
 /* The alias may end. */
-static void remove_dirty(fnzi_alias *a) {
+static void remove_dirty(fnzi_wrap_alias *a) {
   fnzi_wrap_storage *s = a->storage;
   for (size_t i = 0; i < s->dirty.count; i++) {
     if (s->dirty.data[i] != a)
@@ -16,35 +16,35 @@ static void remove_dirty(fnzi_alias *a) {
     memmove(&s->dirty.data[i], &s->dirty.data[i + 1],
             (--s->dirty.count - i) * sizeof *s->dirty.data);
     a->dirty = false;
-    fnzi_alias_release(a);
+    fnzi_wrap_alias_release(a);
     return;
   }
 }
 
 /* The root's value, or what is pending, has the value of `a`. */
-static void mark_clean(fnzi_alias *a) {
+static void mark_clean(fnzi_wrap_alias *a) {
   a->unread = a->storage->root->unread = NULL;
   a->version = a->storage->version;
   remove_dirty(a);
 }
 
 /* --- reverses along a way to the root --------------------------------------------------------- */
-static fnz_status reverse_step(fnz_world *world, const fnzi_view_step *step, fnzi_held *base,
-                               fnzi_held *value, fnzi_held **out) {
+static fnz_status reverse_step(fnz_world *world, const fnzi_view_step *step, fnzi_value_ref *base,
+                               fnzi_value_ref *value, fnzi_value_ref **out) {
   fnzi_emitted e, old = {0};
   if (base)
-    old = fnzi_emitted_of(base);
-  FNZ_TRY(fnzi_view_step_reverse(&world->emitter, step, old, fnzi_emitted_of(value), &e));
-  *out = fnzi_held_of(world, e, value);
+    old = fnzi_wrap_emitted_of(base);
+  FNZ_TRY(fnzi_view_step_reverse(&world->emitter, step, old, fnzi_wrap_emitted_of(value), &e));
+  *out = fnzi_wrap_value_emitted(world, e, value);
   return FNZ_OK;
 }
 
 /* The lowest link whose reverse needs the old value of its base. */
-static size_t lowest_with_base(fnzi_alias *const *links, size_t n) {
+static size_t lowest_with_base(fnzi_wrap_alias *const *links, size_t n) {
   size_t i = 0;
   for (; i < n; i++) {
     fnzi_view_step step;
-    fnzi_link_step(links[i], &step);
+    fnzi_wrap_link_step(links[i], &step);
     if (fnzi_view_step_needs_base(&step))
       break;
   }
@@ -54,39 +54,40 @@ static size_t lowest_with_base(fnzi_alias *const *links, size_t n) {
 /* Link by link. An old base is the parent's value as it was before the write: what other dirty
  * aliases hold may be missing from it, as it is from the root's. The new values of the parents are
  * kept where no other dirty alias overlaps them. */
-static fnz_status reverse_links(fnz_world *world, fnzi_alias *const *links, size_t n,
-                                fnzi_held *value, fnzi_held **out) {
-  fnzi_held **bases; /* bases[i]: old value of links[i]'s parent */
-  fnzi_held *above = links[n - 1]->parent->value;
+static fnz_status reverse_links(fnz_world *world, fnzi_wrap_alias *const *links, size_t n,
+                                fnzi_value_ref *value, fnzi_value_ref **out) {
+  fnzi_value_ref **bases; /* bases[i]: old value of links[i]'s parent */
+  fnzi_value_ref *above = links[n - 1]->parent->value;
   FNZI_NEW(&world->scratch, n, &bases);
   for (size_t i = n, lowest = lowest_with_base(links, n); i-- > lowest;) {
-    fnzi_alias *parent = links[i]->parent;
-    if (!parent->parent || (parent->value && fnzi_untouched(parent, parent->version, links[0])))
+    fnzi_wrap_alias *parent = links[i]->parent;
+    if (!parent->parent ||
+        (parent->value && fnzi_wrap_alias_untouched(parent, parent->version, links[0])))
       bases[i] = parent->value;
     else
-      FNZ_TRY(fnzi_follow_link(world, parent, above, &bases[i]));
+      FNZ_TRY(fnzi_wrap_follow_link(world, parent, above, &bases[i]));
     above = bases[i];
   }
   for (size_t i = 0; i < n; i++) {
-    fnzi_alias *parent = links[i]->parent;
+    fnzi_wrap_alias *parent = links[i]->parent;
     fnzi_view_step step;
-    fnzi_link_step(links[i], &step);
+    fnzi_wrap_link_step(links[i], &step);
     FNZ_TRY(reverse_step(world, &step, bases[i], value, &value));
-    if (parent->parent && !fnzi_overlaps_dirty(parent))
-      fnzi_alias_set_value(parent, value);
+    if (parent->parent && !fnzi_wrap_alias_overlaps_dirty(parent))
+      fnzi_wrap_alias_set_value(parent, value);
   }
   *out = value;
   return FNZ_OK;
 }
 
 /* Step by step; no alias stands between the steps, so that no value is kept. */
-static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_held *root,
-                               fnzi_held *value, fnzi_held **out) {
-  fnzi_held **bases;
+static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_value_ref *root,
+                               fnzi_value_ref *value, fnzi_value_ref **out) {
+  fnzi_value_ref **bases;
   FNZI_NEW(&world->scratch, path->count + 1, &bases);
   bases[0] = root;
   for (size_t i = 0; i + 1 < path->count; i++)
-    FNZ_TRY(fnzi_replay_step(world, &path->steps[i], bases[i], &bases[i + 1]));
+    FNZ_TRY(fnzi_wrap_replay_step(world, &path->steps[i], bases[i], &bases[i + 1]));
   for (size_t i = path->count; i-- > 0;)
     FNZ_TRY(reverse_step(world, &path->steps[i], bases[i], value, &value));
   *out = value;
@@ -96,21 +97,21 @@ static fnz_status reverse_path(fnz_world *world, const fnzi_path *path, fnzi_hel
 /* --- committing ------------------------------------------------------------------------------- */
 /* From the root to an alias: `nlinks` links, the alias first, or, where that is 0, a path. */
 typedef struct way {
-  fnzi_alias **links, *few[FNZI_LINKS];
+  fnzi_wrap_alias **links, *few[FNZI_LINKS];
   size_t nlinks;
   fnzi_path path;
 } way;
 
 /* A window that shows an element in several places cannot take a part of itself back: the other
  * places would keep the old value. */
-static bool can_carry(fnzi_alias *const *links, size_t n) {
+static bool can_carry(fnzi_wrap_alias *const *links, size_t n) {
   for (size_t i = 1; i < n; i++)
     if (links[i]->repeats)
       return false;
   return true;
 }
 
-static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_alias *a) {
+static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_wrap_alias *a) {
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s is written through, and the memory it belongs to comes in as a tensor that "
                    "shows elements in several places; pass a clone() of that input",
@@ -126,12 +127,12 @@ static fnz_status refuse_repeating_root(fnz_world *world, const fnzi_alias *a) {
  *      of one length links are better, since the aliases between get their new values from them
  *   3  the path over the root's dimensions, or where there is none over its flat memory
  *   4  links up to FNZI_MOST_LINKS: a node for each, but nothing else leads there */
-static fnz_status find_way(fnz_world *world, fnzi_alias *a, way *w) {
-  fnzi_alias *root = a->storage->root;
+static fnz_status find_way(fnz_world *world, fnzi_wrap_alias *a, way *w) {
+  fnzi_wrap_alias *root = a->storage->root;
   bool found = false;
   if (root->repeats)
     return refuse_repeating_root(world, a);
-  size_t n = fnzi_links_up(a, root, w->few);
+  size_t n = fnzi_wrap_links_up(a, root, w->few);
   w->links = w->few;
   w->nlinks = 0;
   if (!can_carry(w->few, n))
@@ -141,21 +142,21 @@ static fnz_status find_way(fnz_world *world, fnzi_alias *a, way *w) {
   if (found)
     return FNZ_OK;
   if (n != 1)
-    FNZ_TRY(fnzi_path_between(world, root, a, &w->path, &found));
+    FNZ_TRY(fnzi_wrap_path_between(world, root, a, &w->path, &found));
   if (n > 0 && (!found || w->path.count >= n)) {
     w->nlinks = n;
     return FNZ_OK;
   }
   if (!found)
-    FNZ_TRY(fnzi_path_from_root(world, a, &w->path, &found));
+    FNZ_TRY(fnzi_wrap_path_from_root(world, a, &w->path, &found));
   if (found)
     return FNZ_OK;
-  FNZ_TRY(fnzi_links_to_root(world, a, &w->links, &w->nlinks));
-  return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_no_way(a);
+  FNZ_TRY(fnzi_wrap_links_to_root(world, a, &w->links, &w->nlinks));
+  return w->nlinks && can_carry(w->links, w->nlinks) ? FNZ_OK : fnzi_wrap_no_way(a);
 }
 
 /* Not *joins: it does not fit among the pending ones. */
-static fnz_status join_pending(fnz_world *world, fnzi_alias *dirty, bool *joins) {
+static fnz_status join_pending(fnz_world *world, fnzi_wrap_alias *dirty, bool *joins) {
   FNZ_TRY(fnzi_wrap_pending_add(world, dirty, joins));
   if (*joins)
     mark_clean(dirty);
@@ -166,10 +167,10 @@ static fnz_status join_pending(fnz_world *world, fnzi_alias *dirty, bool *joins)
  * older writes are pending (pending.c), a dirty alias that fits among them joins them and costs
  * nothing now. One that does not fit may lie over them: then they go first, and its value is put
  * into the root's, by the cheapest way, with the line and the reason of its write. */
-fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_alias *dirty) {
-  fnzi_alias *root = dirty->storage->root, *a;
+fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_wrap_alias *dirty) {
+  fnzi_wrap_alias *root = dirty->storage->root, *a;
   bool joins = false;
-  fnzi_held *value;
+  fnzi_value_ref *value;
   way w;
   if (dirty->storage->pending)
     FNZ_TRY(join_pending(world, dirty, &joins));
@@ -177,12 +178,12 @@ fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_alias *dirty) {
     return FNZ_OK;
   FNZ_TRY(fnzi_wrap_commit_pending(world, dirty->storage));
   const char *reader = world->source;
-  const fnzi_why why = world->why;
-  a = fnzi_alias_retain(dirty);
+  const fnzi_rec_why why = world->why;
+  a = fnzi_wrap_alias_retain(dirty);
   mark_clean(a);
   world->source = a->source;
-  world->why = (fnzi_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
-                          why.output, FNZI_CAUSE_WRITE};
+  world->why = (fnzi_rec_why){a->writer, why.reader, a->view_call ? a->view_call->node : NULL,
+                              why.output, FNZI_CAUSE_WRITE};
   fnz_status status = find_way(world, a, &w);
   if (status == FNZ_OK)
     status = w.nlinks ? reverse_links(world, w.links, w.nlinks, a->value, &value)
@@ -190,8 +191,8 @@ fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_alias *dirty) {
   world->source = reader;
   world->why = why;
   if (status == FNZ_OK)
-    fnzi_alias_set_value(root, value);
-  fnzi_alias_release(a);
+    fnzi_wrap_alias_set_value(root, value);
+  fnzi_wrap_alias_release(a);
   return status;
 }
 
@@ -208,15 +209,15 @@ fnz_status fnzi_wrap_commit_pending(fnz_world *world, fnzi_wrap_storage *s) {
 /* --- writing ---------------------------------------------------------------------------------- */
 /* Other dirty aliases keep no byte of the target: those that lie in it are overwritten, those that
  * it meets in part are committed before. */
-static fnz_status make_way(fnz_world *world, fnzi_alias *target) {
+static fnz_status make_way(fnz_world *world, fnzi_wrap_alias *target) {
   fnzi_wrap_storage *s = target->storage;
   for (size_t i = 0; i < s->dirty.count;) {
-    fnzi_alias *d = s->dirty.data[i];
-    fnzi_relation r = d == target ? FNZI_DISJOINT : fnzi_alias_relate(target, d);
+    fnzi_wrap_alias *d = s->dirty.data[i];
+    fnzi_relation r = d == target ? FNZI_DISJOINT : fnzi_wrap_alias_relate(target, d);
     if (r == FNZI_DISJOINT) {
       i++;
     } else if (r == FNZI_EQUAL || r == FNZI_CONTAINS || !target->parent) {
-      fnzi_note_unread(world, d->unread);
+      fnzi_wrap_note_unread(world, d->unread);
       d->unread = NULL;
       remove_dirty(d);
     } else {
@@ -227,20 +228,20 @@ static fnz_status make_way(fnz_world *world, fnzi_alias *target) {
 }
 
 /* Writes through one alias, or through windows of one view call, are one entry. */
-static bool extends_newest(const fnzi_wrap_storage *s, const fnzi_alias *a) {
-  const fnzi_alias *last = s->log.count ? s->log.data[s->newest].alias : NULL;
-  return last && (last == a || fnzi_are_siblings(last, a));
+static bool extends_newest(const fnzi_wrap_storage *s, const fnzi_wrap_alias *a) {
+  const fnzi_wrap_alias *last = s->log.count ? s->log.data[s->newest].alias : NULL;
+  return last && (last == a || fnzi_wrap_alias_siblings(last, a));
 }
 
 /* Of inputs in one memory the pass wants to know which were written. */
-static void note_watched(const fnzi_alias *a) {
+static void note_watched(const fnzi_wrap_alias *a) {
   const fnzi_wrap_storage *s = a->storage;
   for (size_t i = 0; i < s->nwatched; i++)
     s->watched[i]->touched = s->watched[i]->touched || s->watched[i] == a ||
-                             fnzi_alias_relate(a, s->watched[i]) != FNZI_DISJOINT;
+                             fnzi_wrap_alias_relate(a, s->watched[i]) != FNZI_DISJOINT;
 }
 
-static fnz_status log_write(fnzi_alias *a) {
+static fnz_status log_write(fnzi_wrap_alias *a) {
   fnzi_wrap_storage *s = a->storage;
   note_watched(a);
   a->written = s->version + 1;
@@ -248,22 +249,22 @@ static fnz_status log_write(fnzi_alias *a) {
     s->log.data[s->newest].last = ++s->version;
     return FNZ_OK;
   }
-  const fnzi_log_entry e = {a, s->version + 1, s->version + 1};
+  const fnzi_wrap_log_entry e = {a, s->version + 1, s->version + 1};
   if (s->log.count < FNZI_LOG) {
     FNZI_PUSH(s->world->ctx, &s->log, e);
     s->newest = s->log.count - 1;
   } else {
     s->newest = (s->newest + 1) % FNZI_LOG;
-    fnzi_alias_release(s->log.data[s->newest].alias);
+    fnzi_wrap_alias_release(s->log.data[s->newest].alias);
     s->log.data[s->newest] = e;
   }
-  fnzi_alias_retain(a);
+  fnzi_wrap_alias_retain(a);
   s->version++;
   return FNZ_OK;
 }
 
 /* Where FNZI_MAX_DIRTY are dirty, the oldest becomes pending or is committed. */
-static fnz_status mark_dirty(fnz_world *world, fnzi_alias *a) {
+static fnz_status mark_dirty(fnz_world *world, fnzi_wrap_alias *a) {
   fnzi_wrap_storage *s = a->storage;
   bool joins = false;
   if (a->dirty || !a->parent)
@@ -274,7 +275,7 @@ static fnz_status mark_dirty(fnz_world *world, fnzi_alias *a) {
       FNZ_TRY(fnzi_wrap_commit(world, s->dirty.data[0]));
   }
   FNZI_PUSH(world->ctx, &s->dirty, a);
-  fnzi_alias_retain(a);
+  fnzi_wrap_alias_retain(a);
   a->dirty = true;
   return FNZ_OK;
 }
@@ -287,17 +288,17 @@ static fnz_status refuse_maybe_aliased(const fnzi_wrap_storage *s) {
 }
 
 /* It has no element, at all sizes. */
-static bool is_nothing(const fnzi_alias *target) {
+static bool is_nothing(const fnzi_wrap_alias *target) {
   const bool nothing = fnz_geometry_numel(&target->geometry) == 0;
-  return fnzi_agreed(target->storage->world->decisions, nothing) && nothing;
+  return fnzi_oracle_agreed(target->storage->world->decisions, nothing) && nothing;
 }
 
-fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
+fnz_status fnzi_wrap_write(fnzi_wrap_alias *target, fnzi_value_ref *value) {
   fnz_world *world = target->storage->world;
   if (target->storage->maybe_aliased)
     return refuse_maybe_aliased(target->storage);
   target->source = world->source;
-  fnzi_note_unread(world, target->unread);
+  fnzi_wrap_note_unread(world, target->unread);
   target->writer = target->unread = world->why.reader;
   if (is_nothing(target))
     return log_write(target); /* it counts as a write */
@@ -306,6 +307,6 @@ fnz_status fnzi_write(fnzi_alias *target, fnzi_held *value) {
   FNZ_TRY(log_write(target));
   if (!target->parent)
     fnzi_wrap_pending_drop(target->storage);
-  fnzi_alias_set_value(target, value);
+  fnzi_wrap_alias_set_value(target, value);
   return FNZ_OK;
 }

@@ -5,9 +5,9 @@
  * gives   new values, which are the world's until the call ends */
 #include "functionalize/wrapper/wrapper.h"
 
-fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                             const fnz_geometry *const *expected, size_t nexpected, size_t *first,
-                             size_t *count) {
+fnz_status fnzi_wrap_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args,
+                                  size_t nargs, const fnz_geometry *const *expected,
+                                  size_t nexpected, size_t *first, size_t *count) {
   const fnz_request call = {op, args, nargs, expected, world->source ? world->source : ""};
   size_t room = expected ? nexpected : fnzi_request_room(world->backend, &call);
   fnz_handle *handles;
@@ -19,38 +19,39 @@ fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *
   *first = world->fresh.count;
   for (size_t i = 0; i < *count; i++) {
     if (status == FNZ_OK)
-      status = fnzi_take(world, handles[i]);
+      status = fnzi_wrap_value_take(world, handles[i]);
     else if (handles[i])
       world->backend->release(world->backend->self, handles[i]);
   }
   return status;
 }
 
-fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
-                         const fnz_geometry *result, fnzi_held **out) {
+fnz_status fnzi_wrap_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
+                              const fnz_geometry *result, fnzi_value_ref **out) {
   size_t first, count;
-  FNZ_TRY(fnzi_apply_values(world, fnzi_emitted_op(op), args, nargs, &result, 1, &first, &count));
+  FNZ_TRY(
+      fnzi_wrap_apply_values(world, fnzi_emitted_op(op), args, nargs, &result, 1, &first, &count));
   *out = world->fresh.data[first];
   return FNZ_OK;
 }
 
-fnzi_emitted fnzi_emitted_of(const fnzi_held *v) {
+fnzi_emitted fnzi_wrap_emitted_of(const fnzi_value_ref *v) {
   return (fnzi_emitted){v->handle, v->geometry};
 }
 
 static fnz_status emit(void *self, fnzi_emit_op op, const fnz_arg *args, size_t nargs,
                        const fnz_geometry *result, fnzi_emitted *out) {
-  fnzi_held *v;
-  FNZ_TRY(fnzi_emit_one(self, op, args, nargs, result, &v));
-  *out = fnzi_emitted_of(v);
+  fnzi_value_ref *v;
+  FNZ_TRY(fnzi_wrap_emit_one(self, op, args, nargs, result, &v));
+  *out = fnzi_wrap_emitted_of(v);
   return FNZ_OK;
 }
 
-void fnzi_world_start_emitter(fnz_world *world) {
+void fnzi_wrap_start_emitter(fnz_world *world) {
   world->emitter = (fnzi_emitter){world->ctx, &world->scratch, world, emit};
 }
 
-fnzi_held *fnzi_held_of(fnz_world *world, fnzi_emitted e, fnzi_held *start) {
+fnzi_value_ref *fnzi_wrap_value_emitted(fnz_world *world, fnzi_emitted e, fnzi_value_ref *start) {
   for (size_t i = world->fresh.count; i-- > 0;)
     if (world->fresh.data[i] && world->fresh.data[i]->handle == e.handle)
       return world->fresh.data[i];

@@ -13,7 +13,7 @@
 /* --- axes ------------------------------------------------------------------------------------- */
 /* The interval of bytes modulo `period` that holds the window; all of [0, period) where it wraps
  * around. */
-static void lay(const fnzi_alias *a, int64_t period, int64_t *low, int64_t *high) {
+static void lay(const fnzi_wrap_alias *a, int64_t period, int64_t *low, int64_t *high) {
   const fnz_geometry *g = &a->geometry;
   int64_t bytes = (int64_t)fnzi_dtype(g->dtype)->bytes, size = bytes;
   *low = a->low % period;
@@ -35,7 +35,7 @@ static void lay(const fnzi_alias *a, int64_t period, int64_t *low, int64_t *high
 }
 
 /* The sum of the lengths of all windows on the axis, in periods: small where they are apart. */
-static double filled(const fnzi_interval *m, size_t count, int64_t period) {
+static double filled(const fnzi_wrap_interval *m, size_t count, int64_t period) {
   int64_t low, high;
   double sum = 0;
   for (size_t k = 0; k < count; k++) {
@@ -46,8 +46,8 @@ static double filled(const fnzi_interval *m, size_t count, int64_t period) {
 }
 
 /* Chooses the axis for one storage: that on which its windows fill least. */
-static void lay_out(fnzi_interval *m, size_t count) {
-  const fnzi_alias *root = m->tensor->alias->storage->root;
+static void lay_out(fnzi_wrap_interval *m, size_t count) {
+  const fnzi_wrap_alias *root = m->tensor->alias->storage->root;
   int64_t bytes = (int64_t)fnzi_dtype(root->geometry.dtype)->bytes;
   int64_t period = root->high > 0 ? root->high : 1, step;
   double least = filled(m, count, period);
@@ -71,7 +71,7 @@ static int by_number(uintptr_t a, uintptr_t b) {
 }
 
 static int by_tensor(const void *a, const void *b) {
-  const fnzi_interval *x = a, *y = b;
+  const fnzi_wrap_interval *x = a, *y = b;
   int order = by_number((uintptr_t)x->tensor->alias->storage, (uintptr_t)y->tensor->alias->storage);
   if (order == 0)
     order = by_number((uintptr_t)x->tensor, (uintptr_t)y->tensor);
@@ -80,22 +80,22 @@ static int by_tensor(const void *a, const void *b) {
 
 /* Of one storage. */
 static int by_place(const void *a, const void *b) {
-  const fnzi_interval *x = a, *y = b;
+  const fnzi_wrap_interval *x = a, *y = b;
   if (x->low != y->low)
     return x->low < y->low ? -1 : 1;
   return by_number(x->first, y->first);
 }
 
-static bool same_storage(const fnzi_interval *a, const fnzi_interval *b) {
+static bool same_storage(const fnzi_wrap_interval *a, const fnzi_wrap_interval *b) {
   return a->tensor->alias->storage == b->tensor->alias->storage;
 }
 
 /* Neighbours that are the same tensor become the first of them; `interval_of` has the first place
  * of each for now. */
-static void unite(fnzi_interval_index *index) {
+static void unite(fnzi_wrap_interval_index *index) {
   size_t kept = 0;
   for (size_t k = 0; k < index->count; k++) {
-    fnzi_interval *m = &index->intervals[k], *last = &index->intervals[kept ? kept - 1 : 0];
+    fnzi_wrap_interval *m = &index->intervals[k], *last = &index->intervals[kept ? kept - 1 : 0];
     bool again = kept && last->tensor == m->tensor;
     index->interval_of[m->first] = again ? last->first : m->first;
     last->written += again ? m->written : 0;
@@ -106,7 +106,7 @@ static void unite(fnzi_interval_index *index) {
   index->count = kept;
 }
 
-static void sort_storage(fnzi_interval *m, size_t count, bool is_logged) {
+static void sort_storage(fnzi_wrap_interval *m, size_t count, bool is_logged) {
   if (count > 1 && !is_logged)
     lay_out(m, count);
   qsort(m, count, sizeof *m, by_place);
@@ -114,7 +114,7 @@ static void sort_storage(fnzi_interval *m, size_t count, bool is_logged) {
     m[k].reach = k && m[k - 1].reach > m[k].high ? m[k - 1].reach : m[k].high;
 }
 
-static fnz_status sort(fnz_world *world, fnzi_interval_index *index, size_t named) {
+static fnz_status sort(fnz_world *world, fnzi_wrap_interval_index *index, size_t named) {
   size_t *at;
   FNZI_NEW(&world->scratch, named, &at);
   qsort(index->intervals, index->count, sizeof *index->intervals, by_tensor);
@@ -132,11 +132,11 @@ static fnz_status sort(fnz_world *world, fnzi_interval_index *index, size_t name
   return FNZ_OK;
 }
 
-static void add(fnzi_interval_index *index, fnz_tensor *tensor, size_t at, bool is_written) {
+static void add(fnzi_wrap_interval_index *index, fnz_tensor *tensor, size_t at, bool is_written) {
   size_t k = index->is_small ? 0 : index->count;
   while (k < index->count && index->intervals[k].tensor != tensor)
     k++;
-  fnzi_interval *m = &index->intervals[k];
+  fnzi_wrap_interval *m = &index->intervals[k];
   index->interval_of[at] = k;
   if (k == index->count) {
     m->tensor = tensor;
@@ -148,7 +148,7 @@ static void add(fnzi_interval_index *index, fnz_tensor *tensor, size_t at, bool 
   m->read += !is_written;
 }
 
-static fnz_status make_room(fnz_world *world, fnzi_interval_index *index, size_t named) {
+static fnz_status make_room(fnz_world *world, fnzi_wrap_interval_index *index, size_t named) {
   index->count = 0;
   index->is_small = named <= FNZI_FEW_INTERVALS;
   index->intervals = index->few;
@@ -160,9 +160,9 @@ static fnz_status make_room(fnz_world *world, fnzi_interval_index *index, size_t
   return FNZ_OK;
 }
 
-fnz_status fnzi_interval_index_build(fnz_world *world, fnz_tensor *const *written, size_t nwritten,
-                                     fnz_tensor *const *read, size_t nread,
-                                     fnzi_interval_index *out) {
+fnz_status fnzi_wrap_interval_index_build(fnz_world *world, fnz_tensor *const *written,
+                                          size_t nwritten, fnz_tensor *const *read, size_t nread,
+                                          fnzi_wrap_interval_index *out) {
   FNZ_TRY(make_room(world, out, nwritten + nread));
   for (size_t i = 0; i < nwritten; i++)
     add(out, written[i], i, true);
@@ -171,9 +171,9 @@ fnz_status fnzi_interval_index_build(fnz_world *world, fnz_tensor *const *writte
   return out->is_small ? FNZ_OK : sort(world, out, nwritten + nread);
 }
 
-void fnzi_interval_index_near(const fnzi_interval_index *index, size_t own, size_t *begin,
-                              size_t *end) {
-  const fnzi_interval *all = index->intervals, *m = &all[own];
+void fnzi_wrap_interval_index_near(const fnzi_wrap_interval_index *index, size_t own, size_t *begin,
+                                   size_t *end) {
+  const fnzi_wrap_interval *all = index->intervals, *m = &all[own];
   *begin = index->is_small ? 0 : own;
   *end = index->is_small ? index->count : own + 1;
   while (*begin > 0 && same_storage(&all[*begin - 1], m) && all[*begin - 1].reach >= m->low)

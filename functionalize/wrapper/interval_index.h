@@ -6,33 +6,35 @@
 #include "functionalize/wrapper/wrapper.h"
 
 /* The bytes of a tensor, which the index has once however often the call names it. */
-typedef struct fnzi_interval {
+typedef struct fnzi_wrap_interval {
   fnz_tensor *tensor;
   uint32_t written, read; /* how often */
   size_t first;           /* the first place at which the call names it */
   int64_t low, high;      /* on the axis that the index has chosen for its storage */
   int64_t reach;          /* the highest `high` of its storage up to this interval */
-} fnzi_interval;
+} fnzi_wrap_interval;
 
 /* At most so many are compared pair by pair. */
 enum { FNZI_FEW_INTERVALS = 8 };
 
-typedef struct fnzi_interval_index {
-  fnzi_interval *intervals; /* by storage and place; few ones as the call names them */
+typedef struct fnzi_wrap_interval_index {
+  fnzi_wrap_interval *intervals; /* by storage and place; few ones as the call names them */
   size_t count;
   bool is_small;
   size_t *interval_of; /* of each written tensor and then of each read one */
-  fnzi_interval few[FNZI_FEW_INTERVALS];
+  fnzi_wrap_interval few[FNZI_FEW_INTERVALS];
   size_t few_of[FNZI_FEW_INTERVALS];
-} fnzi_interval_index;
+} fnzi_wrap_interval_index;
 
 /* In the world's scratch; few ones in `out` itself, which must not be copied. */
-FNZ_MUST_CHECK fnz_status fnzi_interval_index_build(fnz_world *world, fnz_tensor *const *written,
-                                                    size_t nwritten, fnz_tensor *const *read,
-                                                    size_t nread, fnzi_interval_index *out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_interval_index_build(fnz_world *world,
+                                                         fnz_tensor *const *written,
+                                                         size_t nwritten, fnz_tensor *const *read,
+                                                         size_t nread,
+                                                         fnzi_wrap_interval_index *out);
 /* Intervals [*begin, *end): all that may have a byte in common with interval `own`, which is one.
  */
-void fnzi_interval_index_near(const fnzi_interval_index *index, size_t own, size_t *begin,
-                              size_t *end);
+void fnzi_wrap_interval_index_near(const fnzi_wrap_interval_index *index, size_t own, size_t *begin,
+                                   size_t *end);
 
 #endif

@@ -13,7 +13,7 @@
 
 /* Windows of the root are tiles of its value as they are. With symbolic sizes, which tiles cover
  * the root is another question at each size, which simplify_scatters.c asks. */
-static bool may_add(const fnz_world *world, const fnzi_alias *a) {
+static bool may_add(const fnz_world *world, const fnzi_wrap_alias *a) {
   const fnz_geometry *root = &a->storage->root->geometry, *g = &a->geometry;
   return !world->decisions && world->views != FNZ_VIEWS_STRIDED && fnzi_is_frame(root) &&
          g->dtype == root->dtype && !g->is_conj && !g->is_neg;
@@ -29,7 +29,8 @@ static fnz_status start(fnz_world *world, fnzi_wrap_storage *s) {
   return FNZ_OK;
 }
 
-static fnz_status add(fnz_world *world, fnzi_wrap_pending *p, const fnzi_alias *a, bool *fits) {
+static fnz_status add(fnz_world *world, fnzi_wrap_pending *p, const fnzi_wrap_alias *a,
+                      bool *fits) {
   const fnzi_wrap_pending_write w = {a->value, a->source, a->writer,
                                      a->view_call ? a->view_call->node : NULL};
   const uint32_t place = (uint32_t)p->writes.count;
@@ -41,7 +42,7 @@ static fnz_status add(fnz_world *world, fnzi_wrap_pending *p, const fnzi_alias *
     p->writes.count--;
     return status;
   }
-  fnzi_hold(w.value);
+  fnzi_wrap_value_hold(w.value);
   int64_t more = t->tiles.data[t->tiles.count - 1].count;
   p->slices = more < t->size - p->slices ? p->slices + more : t->size;
   p->low = a->low < p->low ? a->low : p->low;
@@ -49,7 +50,7 @@ static fnz_status add(fnz_world *world, fnzi_wrap_pending *p, const fnzi_alias *
   return FNZ_OK;
 }
 
-fnz_status fnzi_wrap_pending_add(fnz_world *world, const fnzi_alias *a, bool *done) {
+fnz_status fnzi_wrap_pending_add(fnz_world *world, const fnzi_wrap_alias *a, bool *done) {
   fnzi_wrap_storage *s = a->storage;
   *done = false;
   if (!may_add(world, a))
@@ -61,7 +62,7 @@ fnz_status fnzi_wrap_pending_add(fnz_world *world, const fnzi_alias *a, bool *do
   return status;
 }
 
-bool fnzi_wrap_pending_overlaps(const fnzi_alias *window) {
+bool fnzi_wrap_pending_overlaps(const fnzi_wrap_alias *window) {
   const fnzi_wrap_pending *p = window->storage->pending;
   const fnz_geometry *root = &window->storage->root->geometry;
   return window->low < p->high && window->high > p->low &&
@@ -77,15 +78,15 @@ bool fnzi_wrap_pending_nearly_covers(const fnzi_wrap_storage *s) {
 static void explain(fnz_world *world, const fnzi_wrap_pending_write *w) {
   world->source = w->source;
   world->why =
-      (fnzi_why){w->writer, world->why.reader, w->view, world->why.output, FNZI_CAUSE_WRITE};
+      (fnzi_rec_why){w->writer, world->why.reader, w->view, world->why.output, FNZI_CAUSE_WRITE};
 }
 
 /* All of the root at once. */
-static fnz_status join(fnz_world *world, const fnzi_wrap_pending *p, fnzi_alias *root) {
+static fnz_status join(fnz_world *world, const fnzi_wrap_pending *p, fnzi_wrap_alias *root) {
   const fnzi_tiling *t = &p->tiling;
   const fnz_geometry *result;
   fnz_arg *items;
-  fnzi_held *value;
+  fnzi_value_ref *value;
   FNZI_NEW(&world->scratch, t->tiles.count, &items);
   for (size_t i = 0; i < t->tiles.count; i++)
     items[i] = fnzi_arg_value(p->writes.data[t->tiles.data[i].source].value->handle);
@@ -93,26 +94,26 @@ static fnz_status join(fnz_world *world, const fnzi_wrap_pending *p, fnzi_alias 
                           fnzi_arg_int(t->dim)};
   FNZ_TRY(fnzi_dense_like(&world->scratch, root->value->geometry, &result));
   explain(world, &p->writes.data[p->writes.count - 1]);
-  FNZ_TRY(
-      fnzi_emit_one(world, t->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT, args, 2, result, &value));
-  fnzi_alias_set_value(root, value);
+  FNZ_TRY(fnzi_wrap_emit_one(world, t->selects ? FNZI_EMIT_STACK : FNZI_EMIT_CAT, args, 2, result,
+                             &value));
+  fnzi_wrap_alias_set_value(root, value);
   return FNZ_OK;
 }
 
 static fnz_status scatter(fnz_world *world, const fnzi_wrap_pending *p, const fnzi_tile *tile,
-                          fnzi_alias *root) {
+                          fnzi_wrap_alias *root) {
   const fnzi_wrap_pending_write *w = &p->writes.data[tile->source];
   const bool selects = p->tiling.selects;
   const fnz_arg args[] = {fnzi_arg_value(root->value->handle), fnzi_arg_value(w->value->handle),
                           fnzi_arg_int(p->tiling.dim), fnzi_arg_int(tile->start),
                           fnzi_arg_int(tile->start + tile->count)};
   const fnz_geometry *result;
-  fnzi_held *value;
+  fnzi_value_ref *value;
   FNZ_TRY(fnzi_dense_like(&world->scratch, root->value->geometry, &result));
   explain(world, w);
-  FNZ_TRY(fnzi_emit_one(world, selects ? FNZI_EMIT_SELECT_SCATTER : FNZI_EMIT_SLICE_SCATTER, args,
-                        selects ? 4 : 5, result, &value));
-  fnzi_alias_set_value(root, value);
+  FNZ_TRY(fnzi_wrap_emit_one(world, selects ? FNZI_EMIT_SELECT_SCATTER : FNZI_EMIT_SLICE_SCATTER,
+                             args, selects ? 4 : 5, result, &value));
+  fnzi_wrap_alias_set_value(root, value);
   return FNZ_OK;
 }
 
@@ -122,7 +123,7 @@ static int by_age(const void *a, const void *b) {
 }
 
 /* One after the other. There may be many: values and scratch of each end with it. */
-static fnz_status scatter_all(fnz_world *world, fnzi_wrap_pending *p, fnzi_alias *root) {
+static fnz_status scatter_all(fnz_world *world, fnzi_wrap_pending *p, fnzi_wrap_alias *root) {
   const size_t fresh = world->fresh.count, count = p->tiling.tiles.count;
   fnzi_tile *tiles = p->tiling.tiles.data;
   fnz_status status = FNZ_OK;
@@ -130,7 +131,7 @@ static fnz_status scatter_all(fnz_world *world, fnzi_wrap_pending *p, fnzi_alias
   for (size_t i = 0; i < count && status == FNZ_OK; i++) {
     status = scatter(world, p, &tiles[i], root);
     while (world->fresh.count > fresh)
-      fnzi_drop(world, world->fresh.data[--world->fresh.count]);
+      fnzi_wrap_value_drop(world, world->fresh.data[--world->fresh.count]);
     fnzi_arena_reset(&world->scratch);
   }
   return status;
@@ -140,7 +141,7 @@ static fnz_status scatter_all(fnz_world *world, fnzi_wrap_pending *p, fnzi_alias
 fnz_status fnzi_wrap_pending_apply(fnz_world *world, fnzi_wrap_storage *s) {
   fnzi_wrap_pending *p = s->pending;
   const char *reader = world->source;
-  const fnzi_why why = world->why;
+  const fnzi_rec_why why = world->why;
   const fnzi_arena outer = world->scratch;
   s->pending = NULL;
   fnzi_arena_init(&world->scratch, world->ctx);

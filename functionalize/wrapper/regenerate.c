@@ -22,7 +22,7 @@ static bool counts_alike(const fnz_op *view, const fnz_geometry *base) {
 
 /* Dense: the strides of the window where these are dense at all sizes. */
 static fnz_status choose_layout(fnz_world *world, const fnz_geometry **window) {
-  if (!fnzi_agreed(world->decisions, fnzi_is_dense(*window)))
+  if (!fnzi_oracle_agreed(world->decisions, fnzi_is_dense(*window)))
     return fnzi_contiguous_like(&world->scratch, *window, window);
   return fnzi_dense_like(&world->scratch, *window, window);
 }
@@ -31,8 +31,8 @@ static fnz_status choose_layout(fnz_world *world, const fnz_geometry **window) {
  * itself, where the value's own strides allow it; everywhere else its copying twin. Views of no
  * elements are copied too: their strides mean nothing. */
 static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_arg *args,
-                                size_t nargs, const fnzi_held *base, const fnz_geometry **windows,
-                                size_t nwindows) {
+                                size_t nargs, const fnzi_value_ref *base,
+                                const fnz_geometry **windows, size_t nwindows) {
   const fnz_op *view = view_of(*op), *copy = fnzi_op_by_index(view->view_copy);
   fnz_geometry *opened;
   size_t count;
@@ -56,9 +56,9 @@ static fnz_status choose_replay(fnz_world *world, const fnz_op **op, const fnz_a
   return FNZ_OK;
 }
 
-fnz_status fnzi_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                       fnzi_held *base, const fnz_geometry *const *windows, size_t nwindows,
-                       size_t *first) {
+fnz_status fnzi_wrap_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                            fnzi_value_ref *base, const fnz_geometry *const *windows,
+                            size_t nwindows, size_t *first) {
   fnz_arg *with_base;
   const fnz_geometry **expected;
   size_t count;
@@ -69,41 +69,42 @@ fnz_status fnzi_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args, 
   if (nwindows)
     memcpy(expected, windows, nwindows * sizeof *expected);
   FNZ_TRY(choose_replay(world, &op, args, nargs, base, expected, nwindows));
-  return fnzi_apply_values(world, op, with_base, nargs, expected, nwindows, first, &count);
+  return fnzi_wrap_apply_values(world, op, with_base, nargs, expected, nwindows, first, &count);
 }
 
-fnz_status fnzi_replay_step(fnz_world *world, const fnzi_view_step *step, fnzi_held *base,
-                            fnzi_held **out) {
+fnz_status fnzi_wrap_replay_step(fnz_world *world, const fnzi_view_step *step, fnzi_value_ref *base,
+                                 fnzi_value_ref **out) {
   size_t first;
-  FNZ_TRY(fnzi_replay(world, step->op, step->args, step->nargs, base, &step->window, 1, &first));
+  FNZ_TRY(
+      fnzi_wrap_replay(world, step->op, step->args, step->nargs, base, &step->window, 1, &first));
   *out = world->fresh.data[first];
   return FNZ_OK;
 }
 
-fnz_status fnzi_replay_path(fnz_world *world, const fnzi_path *path, fnzi_held *from,
-                            fnzi_held **out) {
+fnz_status fnzi_wrap_replay_path(fnz_world *world, const fnzi_path *path, fnzi_value_ref *from,
+                                 fnzi_value_ref **out) {
   *out = from;
   for (size_t i = 0; i < path->count; i++)
-    FNZ_TRY(fnzi_replay_step(world, &path->steps[i], *out, out));
+    FNZ_TRY(fnzi_wrap_replay_step(world, &path->steps[i], *out, out));
   return FNZ_OK;
 }
 
 /* --- links and paths -------------------------------------------------------------------------- */
-void fnzi_link_step(const fnzi_alias *a, fnzi_view_step *out) {
-  const fnzi_view_call *o = a->view_call;
+void fnzi_wrap_link_step(const fnzi_wrap_alias *a, fnzi_view_step *out) {
+  const fnzi_wrap_view_call *o = a->view_call;
   *out = (fnzi_view_step){o->view,     o->op, o->args, o->nargs, a->index, &a->parent->geometry,
                           &a->geometry};
 }
 
 /* An as_strided counts from the storage, not from its parent's value: only geometry replays it. */
-static bool is_replayable(const fnzi_alias *a) {
+static bool is_replayable(const fnzi_wrap_alias *a) {
   return a->view_call && !fnzi_view_counts_from_storage(a->view_call->view);
 }
 
 /* All windows of a view call; the values are world->fresh[*first ...]. */
-static fnz_status replay_call(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
+static fnz_status replay_call(fnz_world *world, const fnzi_wrap_alias *a, fnzi_value_ref *base,
                               size_t *first) {
-  const fnzi_view_call *o = a->view_call;
+  const fnzi_wrap_view_call *o = a->view_call;
   const fnz_geometry **windows;
   fnz_geometry *all;
   size_t count;
@@ -112,18 +113,18 @@ static fnz_status replay_call(fnz_world *world, const fnzi_alias *a, fnzi_held *
   FNZI_NEW(&world->scratch, count, &windows);
   for (size_t k = 0; k < count; k++)
     windows[k] = &all[k];
-  return fnzi_replay(world, o->op, o->args, o->nargs, base, windows, count, first);
+  return fnzi_wrap_replay(world, o->op, o->args, o->nargs, base, windows, count, first);
 }
 
-fnz_status fnzi_regenerate_all(fnz_world *world, fnzi_alias *a, fnzi_held *base) {
-  fnzi_view_call *o = a->view_call;
+fnz_status fnzi_wrap_regenerate_all(fnz_world *world, fnzi_wrap_alias *a, fnzi_value_ref *base) {
+  fnzi_wrap_view_call *o = a->view_call;
   size_t first;
   FNZ_TRY(replay_call(world, a, base, &first));
   o->derived = true;
   for (size_t k = 0; k < o->count; k++) {
-    fnzi_alias *other = o->aliases[k];
-    if (other && (other == a || (!other->value && fnzi_right_for(a->parent, other))))
-      fnzi_alias_set_value(other, world->fresh.data[first + k]);
+    fnzi_wrap_alias *other = o->aliases[k];
+    if (other && (other == a || (!other->value && fnzi_wrap_alias_right_for(a->parent, other))))
+      fnzi_wrap_alias_set_value(other, world->fresh.data[first + k]);
   }
   return FNZ_OK;
 }
@@ -133,29 +134,29 @@ static bool is_taken_by_all(const fnz_world *world, const fnzi_path *path, bool 
   uint32_t steps = found;
   for (size_t i = 0; found && i < path->count; i++)
     steps = (steps << 5 | steps >> 27) ^ (uint32_t)(path->steps[i].op - fnzi_ops);
-  return fnzi_agreed(world->decisions, steps);
+  return fnzi_oracle_agreed(world->decisions, steps);
 }
 
 /* One window of several is a slice or a select of its own, where that is possible. */
-fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
-                            fnzi_held **out) {
+fnz_status fnzi_wrap_follow_link(fnz_world *world, const fnzi_wrap_alias *a, fnzi_value_ref *base,
+                                 fnzi_value_ref **out) {
   fnzi_view_step step;
   fnzi_path path;
   bool found;
   size_t first;
-  fnzi_link_step(a, &step);
+  fnzi_wrap_link_step(a, &step);
   if (a->view_call->count == 1)
-    return fnzi_replay_step(world, &step, base, out);
+    return fnzi_wrap_replay_step(world, &step, base, out);
   FNZ_TRY(fnzi_path_box(&world->scratch, step.base, step.window, world->decisions != NULL, &path,
                         &found));
   if (is_taken_by_all(world, &path, found) && found)
-    return fnzi_replay_path(world, &path, base, out);
+    return fnzi_wrap_replay_path(world, &path, base, out);
   FNZ_TRY(replay_call(world, a, base, &first));
   *out = world->fresh.data[first + a->index];
   return FNZ_OK;
 }
 
-fnz_status fnzi_no_way(const fnzi_alias *a) {
+fnz_status fnzi_wrap_no_way(const fnzi_wrap_alias *a) {
   return fnzi_fail_for(
       a->storage->world->ctx, FNZI_REASON_NO_WAY, FNZ_CLASS_UNSUPPORTED, NULL,
       "%s reaches memory by strides that no view of its base describes, and the base "
@@ -164,7 +165,7 @@ fnz_status fnzi_no_way(const fnzi_alias *a) {
 }
 
 /* The program has an as_strided there; with symbolic sizes, or above. */
-static bool is_by_strides(const fnz_world *world, const fnzi_alias *a) {
+static bool is_by_strides(const fnz_world *world, const fnzi_wrap_alias *a) {
   while (world->decisions && a->parent && is_replayable(a))
     a = a->parent;
   return a->view_call && !is_replayable(a);
@@ -173,8 +174,8 @@ static bool is_by_strides(const fnz_world *world, const fnzi_alias *a) {
 /* A path from one alias to another over the dimensions of the first. From a root over its flat
  * memory instead, where the program has an as_strided and that path is shorter; with symbolic sizes
  * also where it is as short, because the row of the tenth element depends on the length of rows. */
-static fnz_status find_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
-                               fnzi_path *path, bool *found) {
+static fnz_status find_between(fnz_world *world, const fnzi_wrap_alias *from,
+                               const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
   FNZ_TRY(fnzi_path_box(&world->scratch, &from->geometry, &to->geometry, world->decisions != NULL,
                         path, found));
   if (!*found || from->parent || path->count < 2 || !is_by_strides(world, to))
@@ -189,18 +190,18 @@ static fnz_status find_between(fnz_world *world, const fnzi_alias *from, const f
 }
 
 /* The same path at all sizes. */
-fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from, const fnzi_alias *to,
-                             fnzi_path *path, bool *found) {
+fnz_status fnzi_wrap_path_between(fnz_world *world, const fnzi_wrap_alias *from,
+                                  const fnzi_wrap_alias *to, fnzi_path *path, bool *found) {
   FNZ_TRY(find_between(world, from, to, path, found));
   *found = is_taken_by_all(world, path, *found) && *found;
   return FNZ_OK;
 }
 
 /* Also over flat memory; where no path is there at all sizes, one of these sizes. */
-fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path *path,
-                               bool *found) {
-  const fnzi_alias *root = to->storage->root;
-  FNZ_TRY(fnzi_path_between(world, root, to, path, found));
+fnz_status fnzi_wrap_path_from_root(fnz_world *world, const fnzi_wrap_alias *to, fnzi_path *path,
+                                    bool *found) {
+  const fnzi_wrap_alias *root = to->storage->root;
+  FNZ_TRY(fnzi_wrap_path_between(world, root, to, path, found));
   if (!*found)
     FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, &to->geometry, path, found));
   return *found || !world->decisions ? FNZ_OK : find_between(world, root, to, path, found);
@@ -208,8 +209,8 @@ fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to, fnzi_path
 
 /* The links from `a` up to `target`, a first. 0 when there are more than `most`, or when a link
  * cannot be replayed. */
-static size_t links_between(fnzi_alias *a, const fnzi_alias *target, fnzi_alias **links,
-                            size_t most) {
+static size_t links_between(fnzi_wrap_alias *a, const fnzi_wrap_alias *target,
+                            fnzi_wrap_alias **links, size_t most) {
   size_t n = 0;
   for (; a != target; a = a->parent) {
     if (n == most || !a->parent || !is_replayable(a))
@@ -219,11 +220,13 @@ static size_t links_between(fnzi_alias *a, const fnzi_alias *target, fnzi_alias 
   return n;
 }
 
-size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[FNZI_LINKS]) {
+size_t fnzi_wrap_links_up(fnzi_wrap_alias *a, fnzi_wrap_alias *const target,
+                          fnzi_wrap_alias *links[FNZI_LINKS]) {
   return links_between(a, target, links, FNZI_LINKS);
 }
 
-fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fnzi_alias ***links, size_t *count) {
+fnz_status fnzi_wrap_links_to_root(fnz_world *world, fnzi_wrap_alias *a, fnzi_wrap_alias ***links,
+                                   size_t *count) {
   FNZI_NEW(&world->scratch, FNZI_MOST_LINKS, links);
   *count = links_between(a, a->storage->root, *links, FNZI_MOST_LINKS);
   return FNZ_OK;

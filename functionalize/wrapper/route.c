@@ -19,12 +19,12 @@ static const uint16_t readers[] = {FNZI_ATEN__assert_async, FNZI_ATEN__assert_as
                                    FNZI_ATEN_item};
 static const uint16_t strided[] = {FNZI_ATEN_as_strided_copy, FNZI_ATEN_as_strided_scatter};
 
-fnzi_route fnzi_route_find(const fnz_op *op) {
+fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op) {
   bool is_inplace_view = op->view_of != FNZI_NO_OP;
   const fnz_op *view = is_inplace_view ? fnzi_op_by_index(op->view_of) : op;
   const fnzi_view *row = fnz_op_is_view(view) ? fnzi_view_find(view) : NULL;
   const fnzi_composite_row *composite = fnzi_composite_find(view);
-  fnzi_route r = {
+  fnzi_wrap_route r = {
       .op = op, .mutation = fnzi_mutation_find(op), .view = row, .composite = composite};
   if (is_inplace_view && (row || composite))
     r.action = FNZI_ACTION_INPLACE_VIEW;
@@ -51,15 +51,15 @@ fnzi_route fnzi_route_find(const fnz_op *op) {
   return r;
 }
 
-fnzi_route fnzi_route_of(fnz_world *world, const fnz_op *op) {
+fnzi_wrap_route fnzi_wrap_route_of(fnz_world *world, const fnz_op *op) {
   if (fnzi_op_is_custom(op))
-    return fnzi_route_find(op);
-  fnzi_route *r;
+    return fnzi_wrap_route_find(op);
+  fnzi_wrap_route *r;
   size_t home = (size_t)(op - fnzi_ops), k = 0;
   do
     r = &world->routes[(home + k++) % FNZI_ROUTES];
   while (r->op && r->op != op && k < FNZI_ROUTES_NEAR);
   if (r->op != op)
-    *r = fnzi_route_find(op);
+    *r = fnzi_wrap_route_find(op);
   return *r;
 }

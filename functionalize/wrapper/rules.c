@@ -3,7 +3,7 @@
 
 _Static_assert((int)FNZ_RULE_STEPS == (int)FNZI_ITEM_STEPS, "a rule has room for all steps");
 
-static fnz_action action_of(const fnzi_route *route) {
+static fnz_action action_of(const fnzi_wrap_route *route) {
   switch (route->action) {
   case FNZI_ACTION_VIEW:
     return FNZ_ACTION_VIEW;
@@ -43,7 +43,7 @@ static void say_composite(const fnzi_composite_row *row, fnz_rule *rule) {
   rule->may_compute = facts.kept;
 }
 
-static void say_view(const fnzi_route *route, fnz_rule *rule) {
+static void say_view(const fnzi_wrap_route *route, fnz_rule *rule) {
   if (route->composite) {
     say_composite(route->composite, rule);
     return;
@@ -97,7 +97,7 @@ static const struct {
 #undef REFUSED
 };
 
-void fnzi_refused(const fnz_op *op, const char **why, const char **remedy) {
+void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **remedy) {
   *why = fnz_op_is_mutating(op) ? "it writes an argument and has no functional twin"
                                 : "it returns a view for which there is no rule";
   *remedy = "use other operators";
@@ -109,7 +109,7 @@ void fnzi_refused(const fnz_op *op, const char **why, const char **remedy) {
 }
 
 void fnz_op_get_rule(const fnz_op *op, fnz_rule *out) {
-  fnzi_route route = fnzi_route_find(op);
+  fnzi_wrap_route route = fnzi_wrap_route_find(op);
   *out = (fnz_rule){.action = action_of(&route)};
   name_action(out);
   if (opens_windows(out))
@@ -121,5 +121,5 @@ void fnz_op_get_rule(const fnz_op *op, fnz_rule *out) {
   else if (out->action == FNZ_ACTION_FUNCTIONAL)
     out->becomes = op;
   else if (out->action == FNZ_ACTION_REFUSED)
-    fnzi_refused(op, &out->words, &out->remedy);
+    fnzi_wrap_refused_why(op, &out->words, &out->remedy);
 }

@@ -10,22 +10,22 @@ static fnz_status byte_range(fnz_context *ctx, const fnz_geometry *g, int64_t *l
                    "the sizes and strides of a view reach beyond 63 bits");
 }
 
-static fnz_status alias_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **out) {
-  size_t bytes = sizeof(fnzi_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
+static fnz_status alias_new(fnz_world *world, const fnz_geometry *g, fnzi_wrap_alias **out) {
+  size_t bytes = sizeof(fnzi_wrap_alias) + 2 * (size_t)g->rank * sizeof(int64_t);
   int64_t low, high;
   FNZ_TRY(byte_range(world->ctx, g, &low, &high));
-  fnzi_alias *n = fnzi_blocks_take(&world->blocks, bytes);
+  fnzi_wrap_alias *n = fnzi_blocks_take(&world->blocks, bytes);
   if (!n)
     return fnzi_no_memory(world->ctx);
   int64_t *dims = (int64_t *)(n + 1);
-  *n = (fnzi_alias){.geometry = *g,
-                    .bytes = bytes,
-                    .refs = 1,
-                    .source = world->source,
-                    .writer = world->why.reader,
-                    .low = low,
-                    .repeats = fnzi_self_relation(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT,
-                    .high = high};
+  *n = (fnzi_wrap_alias){.geometry = *g,
+                         .bytes = bytes,
+                         .refs = 1,
+                         .source = world->source,
+                         .writer = world->why.reader,
+                         .low = low,
+                         .repeats = fnzi_oracle_relate_self(g, FNZI_LITTLE_WORK) != FNZI_DISJOINT,
+                         .high = high};
   n->compact =
       !n->repeats && fnz_geometry_numel(g) * (int64_t)fnzi_dtype(g->dtype)->bytes == high - low;
   if (g->rank) {
@@ -38,12 +38,12 @@ static fnz_status alias_new(fnz_world *world, const fnz_geometry *g, fnzi_alias 
   return FNZ_OK;
 }
 
-fnzi_alias *fnzi_alias_retain(fnzi_alias *alias) {
+fnzi_wrap_alias *fnzi_wrap_alias_retain(fnzi_wrap_alias *alias) {
   alias->refs++;
   return alias;
 }
 
-static void view_call_release(fnz_world *world, fnzi_view_call *o, uint32_t index) {
+static void view_call_release(fnz_world *world, fnzi_wrap_view_call *o, uint32_t index) {
   o->aliases[index] = NULL;
   if (--o->refs == 0)
     fnzi_blocks_give(&world->blocks, o, o->bytes);
@@ -51,7 +51,7 @@ static void view_call_release(fnz_world *world, fnzi_view_call *o, uint32_t inde
 
 void fnzi_wrap_pending_free(fnz_world *world, fnzi_wrap_pending *p) {
   for (size_t i = p->writes.count; i-- > 0;)
-    fnzi_drop(world, p->writes.data[i].value);
+    fnzi_wrap_value_drop(world, p->writes.data[i].value);
   FNZI_VEC_FREE(world->ctx, &p->writes);
   FNZI_VEC_FREE(world->ctx, &p->tiling.tiles);
   fnzi_blocks_give(&world->blocks, p, sizeof *p);
@@ -71,11 +71,11 @@ static void storage_free(fnzi_wrap_storage *s) {
   fnzi_blocks_give(&s->world->blocks, s, sizeof *s);
 }
 
-void fnzi_alias_release(fnzi_alias *alias) {
+void fnzi_wrap_alias_release(fnzi_wrap_alias *alias) {
   while (alias && --alias->refs == 0) {
     fnz_world *world = alias->storage->world;
-    fnzi_alias *parent = alias->parent;
-    fnzi_drop(world, alias->value);
+    fnzi_wrap_alias *parent = alias->parent;
+    fnzi_wrap_value_drop(world, alias->value);
     if (alias->view_call)
       view_call_release(world, alias->view_call, alias->index);
     if (!parent)
@@ -110,10 +110,11 @@ static void copy_args(fnz_arg *to, const fnz_arg *args, size_t nargs) {
 
 static fnz_status view_call_new(fnz_world *world, const fnzi_view *view, const fnz_op *op,
                                 const fnz_arg *args, size_t nargs, size_t count,
-                                fnzi_view_call **out) {
-  size_t head = sizeof(fnzi_view_call) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_alias *);
+                                fnzi_wrap_view_call **out) {
+  size_t head =
+      sizeof(fnzi_wrap_view_call) + ((count + 1) & ~(size_t)1) * sizeof(fnzi_wrap_alias *);
   size_t bytes = head + args_bytes(args, nargs);
-  fnzi_view_call *o = fnzi_blocks_take(&world->blocks, bytes);
+  fnzi_wrap_view_call *o = fnzi_blocks_take(&world->blocks, bytes);
   if (!o)
     return fnzi_no_memory(world->ctx);
   memset(o, 0, head);
@@ -131,11 +132,11 @@ static fnz_status view_call_new(fnz_world *world, const fnzi_view *view, const f
   return FNZ_OK;
 }
 
-static fnz_status open_one(fnz_world *world, fnzi_alias *parent, fnzi_view_call *o, uint32_t index,
-                           const fnz_geometry *g, fnzi_alias **out) {
+static fnz_status open_one(fnz_world *world, fnzi_wrap_alias *parent, fnzi_wrap_view_call *o,
+                           uint32_t index, const fnz_geometry *g, fnzi_wrap_alias **out) {
   FNZ_TRY(alias_new(world, g, out));
   (*out)->storage = parent->storage;
-  (*out)->parent = fnzi_alias_retain(parent);
+  (*out)->parent = fnzi_wrap_alias_retain(parent);
   (*out)->view_call = o;
   (*out)->index = index;
   (*out)->depth = (uint8_t)(parent->depth < UINT8_MAX ? parent->depth + 1 : UINT8_MAX);
@@ -144,20 +145,20 @@ static fnz_status open_one(fnz_world *world, fnzi_alias *parent, fnzi_view_call 
   return FNZ_OK;
 }
 
-static fnz_status open_all(fnz_world *world, fnzi_alias *parent, fnzi_view_call *o,
-                           const fnz_geometry *windows, fnzi_alias **aliases) {
+static fnz_status open_all(fnz_world *world, fnzi_wrap_alias *parent, fnzi_wrap_view_call *o,
+                           const fnz_geometry *windows, fnzi_wrap_alias **aliases) {
   fnz_status status = FNZ_OK;
   for (uint32_t k = 0; k < o->count && status == FNZ_OK; k++)
     status = open_one(world, parent, o, k, &windows[k], &aliases[k]);
   for (uint32_t k = 0; k < o->count && status != FNZ_OK; k++)
-    fnzi_alias_release(aliases[k]);
+    fnzi_wrap_alias_release(aliases[k]);
   if (--o->refs == 0)
     fnzi_blocks_give(&world->blocks, o, o->bytes);
   return status;
 }
 
 /* An as_strided may not leave the memory that the program declares; in eager there may be more. */
-static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_alias *root,
+static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_wrap_alias *root,
                                const fnz_geometry *window) {
   int64_t low, high;
   FNZ_TRY(byte_range(world->ctx, window, &low, &high));
@@ -171,39 +172,39 @@ static fnz_status check_inside(fnz_world *world, const char *what, const fnzi_al
 
 /* At the end of the longest chain that is followed, the parent of a window is the root, if geometry
  * knows a path, and the aliases in between may end. */
-static fnz_status open_at_root(fnz_world *world, fnzi_alias *base, const fnz_geometry *window,
-                               fnzi_alias **out) {
-  fnzi_alias *root = base->storage->root;
+static fnz_status open_at_root(fnz_world *world, fnzi_wrap_alias *base, const fnz_geometry *window,
+                               fnzi_wrap_alias **out) {
+  fnzi_wrap_alias *root = base->storage->root;
   fnzi_path path;
   bool found = false;
   *out = NULL;
   if (base->depth >= FNZI_LINKS)
     FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, window, false, &path, &found));
-  return found ? fnzi_alias_window(world, root, window, out) : FNZ_OK;
+  return found ? fnzi_wrap_alias_window(world, root, window, out) : FNZ_OK;
 }
 
 /* At all sizes: x[:2] is all of x at some. */
 static bool is_base_itself(fnz_world *world, const fnz_geometry *window, const fnz_geometry *base) {
   const bool same = fnzi_geometry_equal(window, base);
-  return fnzi_agreed(world->decisions, same) && same;
+  return fnzi_oracle_agreed(world->decisions, same) && same;
 }
 
-fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root, const fnz_geometry *window,
-                             fnzi_alias **out) {
+fnz_status fnzi_wrap_alias_window(fnz_world *world, fnzi_wrap_alias *root,
+                                  const fnz_geometry *window, fnzi_wrap_alias **out) {
   *out = NULL;
   if (is_base_itself(world, window, &root->geometry)) {
-    *out = fnzi_alias_retain(root);
+    *out = fnzi_wrap_alias_retain(root);
     return FNZ_OK;
   }
   FNZ_TRY(check_inside(world, "an input", root, window));
   FNZ_TRY(alias_new(world, window, out));
   (*out)->storage = root->storage;
-  (*out)->parent = fnzi_alias_retain(root);
+  (*out)->parent = fnzi_wrap_alias_retain(root);
   return FNZ_OK;
 }
 
 /* Another input may lie in the gaps of an input. */
-static fnz_status note_gaps(fnz_world *world, fnzi_alias *root, const fnz_geometry *window) {
+static fnz_status note_gaps(fnz_world *world, fnzi_wrap_alias *root, const fnz_geometry *window) {
   fnzi_path path;
   bool found = fnzi_is_dense(&root->geometry) || root->storage->in_gaps;
   if (!found)
@@ -212,13 +213,13 @@ static fnz_status note_gaps(fnz_world *world, fnzi_alias *root, const fnz_geomet
   return FNZ_OK;
 }
 
-fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
-                           const fnz_op *op, const fnz_arg *args, size_t nargs, fnzi_alias ***out,
-                           size_t *count) {
-  fnzi_alias *root = base->storage->root;
+fnz_status fnzi_wrap_alias_open(fnz_world *world, fnzi_wrap_alias *base, const fnzi_view *view,
+                                const fnz_op *op, const fnz_arg *args, size_t nargs,
+                                fnzi_wrap_alias ***out, size_t *count) {
+  fnzi_wrap_alias *root = base->storage->root;
   bool is_strided = fnzi_view_counts_from_storage(view);
   fnz_geometry *windows;
-  fnzi_view_call *o = NULL;
+  fnzi_wrap_view_call *o = NULL;
   FNZ_TRY(
       fnzi_view_forward(&world->scratch, view, op, args, nargs, &base->geometry, &windows, count));
   FNZI_NEW(&world->scratch, *count, out);
@@ -227,7 +228,7 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
     FNZ_TRY(note_gaps(world, root, windows));
   }
   if (*count == 1 && is_base_itself(world, windows, &base->geometry)) {
-    **out = fnzi_alias_retain(base);
+    **out = fnzi_wrap_alias_retain(base);
     return FNZ_OK;
   }
   if (*count == 1 && !is_strided)
@@ -239,7 +240,7 @@ fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *
 }
 
 /* --- tensors ---------------------------------------------------------------------------------- */
-static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alias **root) {
+static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_wrap_alias **root) {
   fnzi_wrap_storage *s = fnzi_blocks_take(&world->blocks, sizeof *s);
   if (!s)
     return fnzi_no_memory(world->ctx);
@@ -254,11 +255,11 @@ static fnz_status storage_new(fnz_world *world, const fnz_geometry *g, fnzi_alia
   return FNZ_OK;
 }
 
-fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *alias, fnz_tensor **out) {
+fnz_status fnzi_wrap_tensor_on(fnz_world *world, fnzi_wrap_alias *alias, fnz_tensor **out) {
   fnz_tensor *t = fnzi_blocks_take(&world->blocks, sizeof *t);
   if (!t)
     return fnzi_no_memory(world->ctx);
-  *t = (fnz_tensor){.world = world, .alias = fnzi_alias_retain(alias), .refs = 1};
+  *t = (fnz_tensor){.world = world, .alias = fnzi_wrap_alias_retain(alias), .refs = 1};
   alias->storage->tensors++;
   t->after = world->tensors;
   if (t->after)
@@ -268,22 +269,23 @@ fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *alias, fnz_tensor **out)
   return FNZ_OK;
 }
 
-fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry, fnzi_held *value,
-                           fnz_tensor **out) {
-  fnzi_alias *root = NULL;
+fnz_status fnzi_wrap_tensor_new(fnz_world *world, const fnz_geometry *geometry,
+                                fnzi_value_ref *value, fnz_tensor **out) {
+  fnzi_wrap_alias *root = NULL;
   FNZ_TRY(storage_new(world, geometry ? geometry : value->geometry, &root));
-  fnzi_alias_set_value(root, value);
-  fnz_status status = fnzi_tensor_on(world, root, out);
-  fnzi_alias_release(root);
+  fnzi_wrap_alias_set_value(root, value);
+  fnz_status status = fnzi_wrap_tensor_on(world, root, out);
+  fnzi_wrap_alias_release(root);
   return status;
 }
 
-fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry, fnzi_held *value) {
+fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root, const fnz_geometry *geometry,
+                                  fnzi_value_ref *value) {
   fnzi_wrap_storage *s = old_root->storage;
-  fnzi_alias *root = NULL;
+  fnzi_wrap_alias *root = NULL;
   FNZ_TRY(alias_new(s->world, geometry, &root));
   root->storage = s;
-  fnzi_alias_set_value(root, value);
+  fnzi_wrap_alias_set_value(root, value);
   old_root->parent = root; /* has the only reference */
   s->root = root;
   return FNZ_OK;
@@ -291,35 +293,35 @@ fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
 
 /* No tensor is on the storage any more: its writes, which were not read, are forgotten. */
 static void forget_writes(fnzi_wrap_storage *s) {
-  fnzi_note_unread(s->world, s->root->unread);
+  fnzi_wrap_note_unread(s->world, s->root->unread);
   for (size_t i = s->dirty.count; i-- > 0;) {
     s->dirty.count = i;
-    fnzi_note_unread(s->world, s->dirty.data[i]->unread);
-    fnzi_alias_release(s->dirty.data[i]);
+    fnzi_wrap_note_unread(s->world, s->dirty.data[i]->unread);
+    fnzi_wrap_alias_release(s->dirty.data[i]);
   }
   fnzi_wrap_pending_drop(s);
   for (size_t i = s->log.count; i-- > 0;) {
     s->log.count = i;
-    fnzi_alias_release(s->log.data[i].alias);
+    fnzi_wrap_alias_release(s->log.data[i].alias);
   }
 }
 
-static void leave(fnzi_alias *alias) {
+static void leave(fnzi_wrap_alias *alias) {
   fnzi_wrap_storage *s = alias->storage;
   if (--s->tensors == 0) {
-    fnzi_alias *root = fnzi_alias_retain(s->root);
+    fnzi_wrap_alias *root = fnzi_wrap_alias_retain(s->root);
     forget_writes(s);
-    fnzi_alias_release(alias);
-    fnzi_alias_release(root);
+    fnzi_wrap_alias_release(alias);
+    fnzi_wrap_alias_release(root);
     return;
   }
-  fnzi_alias_release(alias);
+  fnzi_wrap_alias_release(alias);
 }
 
-void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *alias) {
-  fnzi_alias *old = tensor->alias;
+void fnzi_wrap_tensor_move(fnz_tensor *tensor, fnzi_wrap_alias *alias) {
+  fnzi_wrap_alias *old = tensor->alias;
   alias->storage->tensors++;
-  tensor->alias = fnzi_alias_retain(alias);
+  tensor->alias = fnzi_wrap_alias_retain(alias);
   tensor->metadata_changed = true;
   leave(old);
 }

@@ -8,34 +8,34 @@
 #include "functionalize/wrapper/sync.h"
 
 /* The nearest alias above whose value is right for the window; at last the root. */
-static fnzi_alias *nearest(fnzi_alias *window) {
-  fnzi_alias *a = window->parent;
+static fnzi_wrap_alias *nearest(fnzi_wrap_alias *window) {
+  fnzi_wrap_alias *a = window->parent;
   for (size_t n = 1; a->parent && n < FNZI_LINKS; n++, a = a->parent)
-    if (fnzi_right_for(a, window))
+    if (fnzi_wrap_alias_right_for(a, window))
       return a;
   return window->storage->root;
 }
 
 /* An alias whose value is made for the first time has the line of its own view call. */
-static fnz_status regenerate_link(fnz_world *world, fnzi_alias *a, fnzi_held *from) {
-  const fnzi_view_call *o = a->view_call;
-  fnzi_held *v;
+static fnz_status regenerate_link(fnz_world *world, fnzi_wrap_alias *a, fnzi_value_ref *from) {
+  const fnzi_wrap_view_call *o = a->view_call;
+  fnzi_value_ref *v;
   if (!a->value) {
     world->source = o->source;
     world->why.node = world->why.view = o->node;
   }
-  if (o->count > 1 && !o->derived && fnzi_right_for(a->parent, a->parent))
-    return fnzi_regenerate_all(world, a, from);
-  FNZ_TRY(fnzi_follow_link(world, a, from, &v));
-  fnzi_alias_set_value(a, v);
+  if (o->count > 1 && !o->derived && fnzi_wrap_alias_right_for(a->parent, a->parent))
+    return fnzi_wrap_regenerate_all(world, a, from);
+  FNZ_TRY(fnzi_wrap_follow_link(world, a, from, &v));
+  fnzi_wrap_alias_set_value(a, v);
   return FNZ_OK;
 }
 
 /* Link by link; the aliases in between keep their values. */
-static fnz_status regenerate_links(fnz_world *world, fnzi_alias *const *links, size_t n,
-                                   fnzi_held *from) {
+static fnz_status regenerate_links(fnz_world *world, fnzi_wrap_alias *const *links, size_t n,
+                                   fnzi_value_ref *from) {
   const char *source = world->source;
-  const fnzi_why why = world->why;
+  const fnzi_rec_why why = world->why;
   fnz_status status = FNZ_OK;
   for (size_t i = n; i-- > 0 && status == FNZ_OK;) {
     status = regenerate_link(world, links[i], from);
@@ -47,71 +47,72 @@ static fnz_status regenerate_links(fnz_world *world, fnzi_alias *const *links, s
 }
 
 /* An alias in between may keep its value where `from` is right for all of it. */
-static bool may_keep(fnzi_alias *from, fnzi_alias *const *links, size_t n) {
+static bool may_keep(fnzi_wrap_alias *from, fnzi_wrap_alias *const *links, size_t n) {
   for (size_t i = 1; i < n; i++)
-    if (!fnzi_right_for(from, links[i]))
+    if (!fnzi_wrap_alias_right_for(from, links[i]))
       return false;
   return true;
 }
 
 /* Link by link; values in between are not kept. */
-static fnz_status regenerate_through(fnz_world *world, fnzi_alias *const *links, size_t n,
-                                     fnzi_held *from) {
+static fnz_status regenerate_through(fnz_world *world, fnzi_wrap_alias *const *links, size_t n,
+                                     fnzi_value_ref *from) {
   for (size_t i = n; i-- > 0;)
-    FNZ_TRY(fnzi_follow_link(world, links[i], from, &from));
-  fnzi_alias_set_value(links[0], from);
+    FNZ_TRY(fnzi_wrap_follow_link(world, links[i], from, &from));
+  fnzi_wrap_alias_set_value(links[0], from);
   return FNZ_OK;
 }
 
 /* Needs a root that is right for the window. Where geometry knows no path, follows all links. */
-static fnz_status regenerate_from_root(fnz_world *world, fnzi_alias *window) {
-  fnzi_alias *root = window->storage->root, **links;
+static fnz_status regenerate_from_root(fnz_world *world, fnzi_wrap_alias *window) {
+  fnzi_wrap_alias *root = window->storage->root, **links;
   size_t n;
   fnzi_path path;
-  fnzi_held *v;
+  fnzi_value_ref *v;
   bool found;
-  FNZ_TRY(fnzi_path_from_root(world, window, &path, &found));
+  FNZ_TRY(fnzi_wrap_path_from_root(world, window, &path, &found));
   if (!found) {
-    FNZ_TRY(fnzi_links_to_root(world, window, &links, &n));
-    return n ? regenerate_through(world, links, n, root->value) : fnzi_no_way(window);
+    FNZ_TRY(fnzi_wrap_links_to_root(world, window, &links, &n));
+    return n ? regenerate_through(world, links, n, root->value) : fnzi_wrap_no_way(window);
   }
-  FNZ_TRY(fnzi_replay_path(world, &path, root->value, &v));
-  fnzi_alias_set_value(window, v);
+  FNZ_TRY(fnzi_wrap_replay_path(world, &path, root->value, &v));
+  fnzi_wrap_alias_set_value(window, v);
   return FNZ_OK;
 }
 
-static fnz_status commit_overlapping(fnz_world *world, fnzi_alias *window, bool even_if_above);
+static fnz_status commit_overlapping(fnz_world *world, fnzi_wrap_alias *window, bool even_if_above);
 
 /* A window without elements needs no base. */
-static fnz_status regenerate_empty(fnz_world *world, fnzi_alias *window) {
+static fnz_status regenerate_empty(fnz_world *world, fnzi_wrap_alias *window) {
   const fnz_geometry *g = &window->geometry;
   fnz_arg args[3] = {fnzi_arg_default(), fnzi_arg_int(0), fnzi_arg_dtype(g->dtype)};
   const fnz_geometry *dense;
-  fnzi_held *v;
+  fnzi_value_ref *v;
   FNZ_TRY(fnzi_arg_ints(&world->scratch, g->sizes, g->rank, &args[0]));
   FNZ_TRY(fnzi_contiguous_like(&world->scratch, g, &dense));
-  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, 3, dense, &v));
-  fnzi_alias_set_value(window, v);
+  FNZ_TRY(fnzi_wrap_emit_one(world, FNZI_EMIT_FULL, args, 3, dense, &v));
+  fnzi_wrap_alias_set_value(window, v);
   return FNZ_OK;
 }
 
 /* Every dirty alias that overlaps the window can be committed by one as_strided. */
-static fnz_status can_commit_by_strides(fnz_world *world, const fnzi_alias *window, bool *can) {
+static fnz_status can_commit_by_strides(fnz_world *world, const fnzi_wrap_alias *window,
+                                        bool *can) {
   const fnzi_wrap_storage *s = window->storage;
   fnzi_path path;
   *can = true;
   for (size_t i = 0; i < s->dirty.count && *can; i++)
-    if (fnzi_alias_relate(s->dirty.data[i], window) != FNZI_DISJOINT)
+    if (fnzi_wrap_alias_relate(s->dirty.data[i], window) != FNZI_DISJOINT)
       FNZ_TRY(fnzi_path_strided(&world->scratch, &s->root->geometry, &s->dirty.data[i]->geometry,
                                 &path, can));
   return FNZ_OK;
 }
 
 /* In the strided dialect windows are read from the storage's root alone, if that is possible. */
-static fnz_status derive_by_strides(fnz_world *world, fnzi_alias *window, bool *found) {
-  fnzi_alias *root = window->storage->root;
+static fnz_status derive_by_strides(fnz_world *world, fnzi_wrap_alias *window, bool *found) {
+  fnzi_wrap_alias *root = window->storage->root;
   fnzi_path path;
-  fnzi_held *v;
+  fnzi_value_ref *v;
   *found = world->views == FNZ_VIEWS_STRIDED && fnz_geometry_numel(&window->geometry) == 0;
   if (*found)
     return regenerate_empty(world, window);
@@ -124,17 +125,17 @@ static fnz_status derive_by_strides(fnz_world *world, fnzi_alias *window, bool *
     return FNZ_OK;
   FNZ_TRY(commit_overlapping(world, window, true));
   root->unread = NULL;
-  FNZ_TRY(fnzi_replay_path(world, &path, root->value, &v));
-  fnzi_alias_set_value(window, v);
+  FNZ_TRY(fnzi_wrap_replay_path(world, &path, root->value, &v));
+  fnzi_wrap_alias_set_value(window, v);
   return FNZ_OK;
 }
 
-static fnz_status regenerate(fnz_world *world, fnzi_alias *window) {
-  fnzi_alias *from = nearest(window), *links[FNZI_LINKS];
+static fnz_status regenerate(fnz_world *world, fnzi_wrap_alias *window) {
+  fnzi_wrap_alias *from = nearest(window), *links[FNZI_LINKS];
   fnzi_path path;
-  fnzi_held *v;
+  fnzi_value_ref *v;
   bool found;
-  size_t n = fnzi_links_up(window, from, links);
+  size_t n = fnzi_wrap_links_up(window, from, links);
   FNZ_TRY(derive_by_strides(world, window, &found));
   if (found)
     return FNZ_OK;
@@ -142,25 +143,25 @@ static fnz_status regenerate(fnz_world *world, fnzi_alias *window) {
   if (n == 1 && window->view_call->count > 1 &&
       !window->view_call->derived) { /* all see it whole */
     FNZ_TRY(commit_overlapping(world, from, false));
-    return fnzi_regenerate_all(world, window, from->value);
+    return fnzi_wrap_regenerate_all(world, window, from->value);
   }
   if (n == 1)
     return regenerate_links(world, links, 1, from->value);
-  FNZ_TRY(fnzi_path_between(world, from, window, &path, &found));
+  FNZ_TRY(fnzi_wrap_path_between(world, from, window, &path, &found));
   if (n > 0 && (!found || path.count >= n) && may_keep(from, links, n))
     return regenerate_links(world, links, n, from->value);
   if (fnz_geometry_numel(&window->geometry) == 0)
     return regenerate_empty(world, window);
   if (found) {
-    FNZ_TRY(fnzi_replay_path(world, &path, from->value, &v));
-    fnzi_alias_set_value(window, v);
+    FNZ_TRY(fnzi_wrap_replay_path(world, &path, from->value, &v));
+    fnzi_wrap_alias_set_value(window, v);
     return FNZ_OK;
   }
   FNZ_TRY(commit_overlapping(world, window, true));
   return regenerate_from_root(world, window);
 }
 
-static bool is_above(const fnzi_alias *above, const fnzi_alias *a) {
+static bool is_above(const fnzi_wrap_alias *above, const fnzi_wrap_alias *a) {
   for (size_t n = 0; a && n < FNZI_LINKS; n++, a = a->parent)
     if (a == above)
       return true;
@@ -169,11 +170,12 @@ static bool is_above(const fnzi_alias *above, const fnzi_alias *a) {
 
 /* Commits every dirty alias that overlaps the window, and pending writes. One above that contains
  * the window may stay dirty, because the value can be regenerated from it. */
-static fnz_status commit_overlapping(fnz_world *world, fnzi_alias *window, bool even_if_above) {
+static fnz_status commit_overlapping(fnz_world *world, fnzi_wrap_alias *window,
+                                     bool even_if_above) {
   fnzi_wrap_storage *s = window->storage;
   for (size_t i = 0; i < s->dirty.count;) {
-    fnzi_alias *d = s->dirty.data[i];
-    bool stays = d == window || fnzi_alias_relate(d, window) == FNZI_DISJOINT ||
+    fnzi_wrap_alias *d = s->dirty.data[i];
+    bool stays = d == window || fnzi_wrap_alias_relate(d, window) == FNZI_DISJOINT ||
                  (!even_if_above && is_above(d, window));
     if (stays)
       i++;
@@ -185,9 +187,9 @@ static fnz_status commit_overlapping(fnz_world *world, fnzi_alias *window, bool 
 
 /* The line of a value: of the view when it is made for the first time, later of the write that made
  * it necessary. An alias without a view call has a line of its own. */
-static const char *source_of(const fnzi_alias *window, const char *reader) {
+static const char *source_of(const fnzi_wrap_alias *window, const char *reader) {
   const fnzi_wrap_storage *s = window->storage;
-  const fnzi_alias *w = s->log.count ? s->log.data[s->newest].alias : NULL;
+  const fnzi_wrap_alias *w = s->log.count ? s->log.data[s->newest].alias : NULL;
   if (!window->value && window->view_call)
     return window->view_call->source;
   if (!window->value && *window->source)
@@ -196,10 +198,11 @@ static const char *source_of(const fnzi_alias *window, const char *reader) {
 }
 
 /* The same for the node and the cause. */
-static fnzi_why why_read(const fnzi_alias *window, fnzi_why reader) {
+static fnzi_rec_why why_read(const fnzi_wrap_alias *window, fnzi_rec_why reader) {
   const fnzi_wrap_storage *s = window->storage;
-  const fnzi_alias *w = s->log.count ? s->log.data[s->newest].alias : NULL;
-  fnzi_why why = {w ? w->writer : reader.node, reader.reader, NULL, reader.output, FNZI_CAUSE_READ};
+  const fnzi_wrap_alias *w = s->log.count ? s->log.data[s->newest].alias : NULL;
+  fnzi_rec_why why = {w ? w->writer : reader.node, reader.reader, NULL, reader.output,
+                      FNZI_CAUSE_READ};
   why.view = window->view_call ? window->view_call->node : NULL;
   if (!window->value)
     why.node = why.view ? why.view : window->writer ? window->writer : why.node;
@@ -213,13 +216,13 @@ static fnz_status refuse_poisoned(const fnzi_wrap_storage *s) {
                    s->poisoned);
 }
 
-fnz_status fnzi_read(fnzi_alias *window, fnzi_held **out) {
+fnz_status fnzi_wrap_read(fnzi_wrap_alias *window, fnzi_value_ref **out) {
   fnz_world *world = window->storage->world;
   if (window->storage->poisoned)
     return refuse_poisoned(window->storage);
-  if (!fnzi_right_for(window, window)) {
+  if (!fnzi_wrap_alias_right_for(window, window)) {
     const char *reader = world->source;
-    const fnzi_why why = world->why;
+    const fnzi_rec_why why = world->why;
     FNZ_TRY(commit_overlapping(world, window, false));
     world->source = source_of(window, reader);
     world->why = why_read(window, why);
@@ -233,14 +236,15 @@ fnz_status fnzi_read(fnzi_alias *window, fnzi_held **out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat, fnzi_held **out) {
+fnz_status fnzi_wrap_read_flat(fnzi_wrap_alias *root, const fnz_geometry *flat,
+                               fnzi_value_ref **out) {
   fnz_world *world = root->storage->world;
   fnzi_path path;
   bool found;
-  FNZ_TRY(fnzi_read(root, out));
+  FNZ_TRY(fnzi_wrap_read(root, out));
   FNZ_TRY(fnzi_path_box(&world->scratch, &root->geometry, flat, world->decisions != NULL, &path,
                         &found));
   if (!found)
     FNZ_TRY(fnzi_path_flat(&world->scratch, &root->geometry, flat, &path, &found));
-  return found ? fnzi_replay_path(world, &path, *out, out) : FNZ_OK;
+  return found ? fnzi_wrap_replay_path(world, &path, *out, out) : FNZ_OK;
 }

@@ -7,55 +7,60 @@
 
 /* --- freshness.c ------------------------------------------------------------------------------ */
 /* Different windows of one view call: disjoint, unless their base repeats elements. */
-bool fnzi_are_siblings(const fnzi_alias *a, const fnzi_alias *b);
+bool fnzi_wrap_alias_siblings(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
 /* Which memory two aliases of a storage share; the answer is logged (views/oracle_log.h). */
-fnzi_relation fnzi_alias_decide(const fnzi_alias *a, const fnzi_alias *b);
-static inline fnzi_relation fnzi_alias_relate(const fnzi_alias *a, const fnzi_alias *b) {
+fnzi_relation fnzi_wrap_alias_decide(const fnzi_wrap_alias *a, const fnzi_wrap_alias *b);
+static inline fnzi_relation fnzi_wrap_alias_relate(const fnzi_wrap_alias *a,
+                                                   const fnzi_wrap_alias *b) {
   bool apart = a->high <= b->low || b->high <= a->low; /* as most are */
-  return apart && !a->storage->world->decisions ? FNZI_DISJOINT : fnzi_alias_decide(a, b);
+  return apart && !a->storage->world->decisions ? FNZI_DISJOINT : fnzi_wrap_alias_decide(a, b);
 }
 /* No write has met `window` after version `since`. With `written`, which is about to be committed,
  * writes that an old base may lack do not count: those inside `written`, and those through aliases
  * that are still dirty. Writes too old for the log count as meeting it. */
-bool fnzi_untouched(const fnzi_alias *window, uint64_t since, const fnzi_alias *written);
-bool fnzi_overlaps_dirty(const fnzi_alias *window);
+bool fnzi_wrap_alias_untouched(const fnzi_wrap_alias *window, uint64_t since,
+                               const fnzi_wrap_alias *written);
+bool fnzi_wrap_alias_overlaps_dirty(const fnzi_wrap_alias *window);
 /* The value of `a` shows what `window`, a part of it, holds now. */
-bool fnzi_right_for(fnzi_alias *a, const fnzi_alias *window);
+bool fnzi_wrap_alias_right_for(fnzi_wrap_alias *a, const fnzi_wrap_alias *window);
 
 /* --- regenerate.c ----------------------------------------------------------------------------- */
 /* All windows of a view call as seen of `base`; the values are world->fresh[*first ...]. */
-FNZ_MUST_CHECK fnz_status fnzi_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args,
-                                      size_t nargs, fnzi_held *base,
-                                      const fnz_geometry *const *windows, size_t nwindows,
-                                      size_t *first);
-FNZ_MUST_CHECK fnz_status fnzi_replay_step(fnz_world *world, const fnzi_view_step *step,
-                                           fnzi_held *base, fnzi_held **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_replay(fnz_world *world, const fnz_op *op, const fnz_arg *args,
+                                           size_t nargs, fnzi_value_ref *base,
+                                           const fnz_geometry *const *windows, size_t nwindows,
+                                           size_t *first);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_step(fnz_world *world, const fnzi_view_step *step,
+                                                fnzi_value_ref *base, fnzi_value_ref **out);
 /* Along a path; values in between are not kept. */
-FNZ_MUST_CHECK fnz_status fnzi_replay_path(fnz_world *world, const fnzi_path *path, fnzi_held *from,
-                                           fnzi_held **out);
-void fnzi_link_step(const fnzi_alias *a, fnzi_view_step *out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_replay_path(fnz_world *world, const fnzi_path *path,
+                                                fnzi_value_ref *from, fnzi_value_ref **out);
+void fnzi_wrap_link_step(const fnzi_wrap_alias *a, fnzi_view_step *out);
 /* The value of an alias from its parent's, `base`. */
-FNZ_MUST_CHECK fnz_status fnzi_follow_link(fnz_world *world, const fnzi_alias *a, fnzi_held *base,
-                                           fnzi_held **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_follow_link(fnz_world *world, const fnzi_wrap_alias *a,
+                                                fnzi_value_ref *base, fnzi_value_ref **out);
 /* All windows of a view call at once; aliases of it that have no value yet get theirs too. */
-FNZ_MUST_CHECK fnz_status fnzi_regenerate_all(fnz_world *world, fnzi_alias *a, fnzi_held *base);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_regenerate_all(fnz_world *world, fnzi_wrap_alias *a,
+                                                   fnzi_value_ref *base);
 /* The shortest path from one alias, or from the root, to a window of it. */
-FNZ_MUST_CHECK fnz_status fnzi_path_between(fnz_world *world, const fnzi_alias *from,
-                                            const fnzi_alias *to, fnzi_path *path, bool *found);
-FNZ_MUST_CHECK fnz_status fnzi_path_from_root(fnz_world *world, const fnzi_alias *to,
-                                              fnzi_path *path, bool *found);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_path_between(fnz_world *world, const fnzi_wrap_alias *from,
+                                                 const fnzi_wrap_alias *to, fnzi_path *path,
+                                                 bool *found);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_path_from_root(fnz_world *world, const fnzi_wrap_alias *to,
+                                                   fnzi_path *path, bool *found);
 /* Refuses an alias that no path leads to. */
-fnz_status fnzi_no_way(const fnzi_alias *a);
+fnz_status fnzi_wrap_no_way(const fnzi_wrap_alias *a);
 /* The links from `a` up to `target`, a first. 0 when that is further away than FNZI_LINKS, or when
  * a link cannot be replayed. */
-size_t fnzi_links_up(fnzi_alias *a, fnzi_alias *const target, fnzi_alias *links[FNZI_LINKS]);
+size_t fnzi_wrap_links_up(fnzi_wrap_alias *a, fnzi_wrap_alias *const target,
+                          fnzi_wrap_alias *links[FNZI_LINKS]);
 /* The links up to the root, at most FNZI_MOST_LINKS: the last resort. In the world's scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_links_to_root(fnz_world *world, fnzi_alias *a, fnzi_alias ***links,
-                                             size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_links_to_root(fnz_world *world, fnzi_wrap_alias *a,
+                                                  fnzi_wrap_alias ***links, size_t *count);
 
 /* --- pending.c -------------------------------------------------------------------------------- */
 typedef struct fnzi_wrap_pending_write {
-  fnzi_held *value; /* holds a reference */
+  fnzi_value_ref *value; /* holds a reference */
   const char *source;
   const fnzi_node *writer, *view;
 } fnzi_wrap_pending_write;
@@ -72,10 +77,11 @@ struct fnzi_wrap_pending {
 
 /* The value of a dirty alias becomes pending; `*done` is false, and nothing has happened, where it
  * is no tile of the root or does not fit the others. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_pending_add(fnz_world *world, const fnzi_alias *a, bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_pending_add(fnz_world *world, const fnzi_wrap_alias *a,
+                                                bool *done);
 /* A pending write may lie in the window. Needs storage->pending. */
-bool fnzi_wrap_pending_overlaps(const fnzi_alias *window);
-static inline bool fnzi_wrap_overlaps_pending(const fnzi_alias *window) {
+bool fnzi_wrap_pending_overlaps(const fnzi_wrap_alias *window);
+static inline bool fnzi_wrap_overlaps_pending(const fnzi_wrap_alias *window) {
   return window->storage->pending && fnzi_wrap_pending_overlaps(window);
 }
 /* The dirty aliases may be all that the tiles lack to cover the root. Needs storage->pending. */
@@ -88,7 +94,7 @@ void fnzi_wrap_pending_free(fnz_world *world, fnzi_wrap_pending *p);
 
 /* --- commit.c --------------------------------------------------------------------------------- */
 /* Puts the value of a dirty alias into the root's, or among the pending writes. */
-FNZ_MUST_CHECK fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_alias *dirty);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_commit(fnz_world *world, fnzi_wrap_alias *dirty);
 /* Puts the pending writes of a storage into the root's value, if it has any; with them, perhaps,
  * dirty aliases. */
 FNZ_MUST_CHECK fnz_status fnzi_wrap_commit_pending(fnz_world *world, fnzi_wrap_storage *s);

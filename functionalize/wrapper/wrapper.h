@@ -34,14 +34,14 @@
 #include <fnz/tensor.h>
 
 /* --- values and aliases ----------------------------------------------------------------------- */
-typedef struct fnzi_held {
+typedef struct fnzi_value_ref {
   fnz_handle handle;
   const fnz_geometry *geometry; /* the backend's */
   uint32_t refs;
-} fnzi_held;
+} fnzi_value_ref;
 
 /* One call of a view operator, shared by all aliases that it opened (PyTorch: ViewMeta). */
-typedef struct fnzi_view_call {
+typedef struct fnzi_wrap_view_call {
   const fnzi_view *view;
   const fnz_op *op;
   fnz_arg *args; /* in this block */
@@ -49,24 +49,24 @@ typedef struct fnzi_view_call {
   size_t bytes;          /* of this block */
   const fnzi_node *node; /* of the source program; NULL for none */
   uint32_t nargs, refs, count;
-  bool derived;                 /* the values of all its windows have been made at once */
-  struct fnzi_alias *aliases[]; /* `count`; NULL where the alias has ended */
-} fnzi_view_call;
+  bool derived;                      /* the values of all its windows have been made at once */
+  struct fnzi_wrap_alias *aliases[]; /* `count`; NULL where the alias has ended */
+} fnzi_wrap_view_call;
 
-typedef struct fnzi_alias {
+typedef struct fnzi_wrap_alias {
   struct fnzi_wrap_storage *storage;
-  struct fnzi_alias *parent; /* NULL for the root */
-  fnzi_view_call *view_call; /* NULL for the root, and for windows of its memory by geometry */
-  fnzi_held *value;          /* cached; NULL: never made */
-  uint64_t version;          /* of the storage, at which `value` was last known to be right */
-  uint64_t written;          /* the version that the last write through this alias made */
-  int64_t low, high;         /* bytes of the storage from the first element to the last */
-  const char *source;        /* of the last write */
-  const fnzi_node *writer;   /* the source program's node of the last write */
-  const fnzi_node *unread;   /* the same, until the value is read */
-  fnz_geometry geometry;     /* eager; arrays in this block */
-  size_t bytes;              /* of this block */
-  uint32_t index;            /* of this window among those of its view call */
+  struct fnzi_wrap_alias *parent; /* NULL for the root */
+  fnzi_wrap_view_call *view_call; /* NULL for the root, and for windows of its memory by geometry */
+  fnzi_value_ref *value;          /* cached; NULL: never made */
+  uint64_t version;               /* of the storage, at which `value` was last known to be right */
+  uint64_t written;               /* the version that the last write through this alias made */
+  int64_t low, high;              /* bytes of the storage from the first element to the last */
+  const char *source;             /* of the last write */
+  const fnzi_node *writer;        /* the source program's node of the last write */
+  const fnzi_node *unread;        /* the same, until the value is read */
+  fnz_geometry geometry;          /* eager; arrays in this block */
+  size_t bytes;                   /* of this block */
+  uint32_t index;                 /* of this window among those of its view call */
   uint32_t refs;
   uint32_t input; /* 1 + the input that ends as this alias; 0 for none */
   uint8_t depth;  /* links up to the root, or to an alias whose parent is the root by geometry */
@@ -74,7 +74,7 @@ typedef struct fnzi_alias {
   bool touched;   /* of a watched alias: some write has overlapped it */
   bool repeats;   /* shows some element in several places, or may */
   bool compact;   /* shows every byte from the first to the last once */
-} fnzi_alias;
+} fnzi_wrap_alias;
 
 /* --- storages --------------------------------------------------------------------------------- */
 /* The most writes in a log, and dirty aliases of a storage. */
@@ -85,19 +85,19 @@ enum { FNZI_LINKS = 8, FNZI_MOST_LINKS = 512 };
 
 /* The alias through which versions [first, last] were written. More than one version: through
  * windows of its view call, each of which knows when it was written. */
-typedef struct fnzi_log_entry {
-  fnzi_alias *alias; /* holds a reference */
+typedef struct fnzi_wrap_log_entry {
+  fnzi_wrap_alias *alias; /* holds a reference */
   uint64_t first, last;
-} fnzi_log_entry;
+} fnzi_wrap_log_entry;
 
 typedef struct fnzi_wrap_pending fnzi_wrap_pending; /* pending.c */
 
 typedef struct fnzi_wrap_storage {
   struct fnz_world *world;
-  fnzi_alias *root;
-  uint64_t version;       /* number of writes */
-  uint32_t input, output; /* 1 + the pass's first that ends on this storage; 0 for none */
-  fnzi_alias **watched;   /* aliases whose `touched` writes set; borrowed */
+  fnzi_wrap_alias *root;
+  uint64_t version;          /* number of writes */
+  uint32_t input, output;    /* 1 + the pass's first that ends on this storage; 0 for none */
+  fnzi_wrap_alias **watched; /* aliases whose `touched` writes set; borrowed */
   size_t nwatched;
   uint32_t tensors; /* on this storage; without any its writes do not matter */
   uint32_t mark;    /* the pass's own */
@@ -106,12 +106,12 @@ typedef struct fnzi_wrap_storage {
   const char *maybe_aliased; /* it may be the memory of another storage: it is not written */
   const char *poisoned;      /* its content is not known: it is not read */
   struct {
-    fnzi_alias **data;
+    fnzi_wrap_alias **data;
     size_t count, capacity;
   } dirty;                    /* oldest first; each holds a reference */
   fnzi_wrap_pending *pending; /* older writes; NULL for none */
   struct {
-    fnzi_log_entry *data;
+    fnzi_wrap_log_entry *data;
     size_t count, capacity;
   } log;         /* a ring of at most FNZI_LOG entries */
   size_t newest; /* its place in the ring */
@@ -119,7 +119,7 @@ typedef struct fnzi_wrap_storage {
 
 struct fnz_tensor {
   struct fnz_world *world;
-  fnzi_alias *alias;
+  fnzi_wrap_alias *alias;
   uint32_t refs;
   uint32_t input, output;     /* 1 + the input, the output that is this tensor; 0 for none */
   bool metadata_changed;      /* an in-place view, set_ or resize_ moved it to another alias */
@@ -128,7 +128,7 @@ struct fnz_tensor {
 
 /* --- routes ----------------------------------------------------------------------------------- */
 /* What to do with an operator, found once per operator. */
-typedef enum fnzi_action {
+typedef enum fnzi_wrap_action {
   FNZI_ACTION_UNKNOWN = 0,
   FNZI_ACTION_FUNCTIONAL,
   FNZI_ACTION_VIEW,
@@ -136,11 +136,11 @@ typedef enum fnzi_action {
   FNZI_ACTION_INPLACE_VIEW,
   FNZI_ACTION_WRITE,
   FNZI_ACTION_REFUSED
-} fnzi_action;
+} fnzi_wrap_action;
 
-typedef struct fnzi_route {
+typedef struct fnzi_wrap_route {
   const fnz_op *op; /* NULL: not found yet */
-  fnzi_action action;
+  fnzi_wrap_action action;
   fnzi_mutation_kind mutation;
   const fnzi_view *view; /* NULL, or the row of views.def */
   const fnzi_composite_row *composite;
@@ -152,7 +152,7 @@ typedef struct fnzi_route {
   bool one_number;    /* it takes the one element of a tensor */
   bool by_memory;     /* it sees the memory of its argument, its functional form a value */
   fnzi_out_way way;   /* fnzi_out_way_of() its twin */
-} fnzi_route;
+} fnzi_wrap_route;
 
 /* Programs have few operators: a route is stored at the place of its operator modulo FNZI_ROUTES,
  * or at one of the next FNZI_ROUTES_NEAR. */
@@ -166,166 +166,173 @@ struct fnz_world {
   fnz_context *ctx;
   fnz_backend *backend;
   fnz_views views;
-  fnzi_decisions *decisions; /* NULL but for passes over symbolic programs */
-  fnzi_arena scratch;        /* emptied when a call of the public interface ends */
-  fnzi_blocks blocks;        /* of values, aliases, storages, tensors */
-  fnzi_route *routes;        /* FNZI_ROUTES of them, kept by the context */
+  fnzi_oracle_log *decisions; /* NULL but for passes over symbolic programs */
+  fnzi_arena scratch;         /* emptied when a call of the public interface ends */
+  fnzi_blocks blocks;         /* of values, aliases, storages, tensors */
+  fnzi_wrap_route *routes;    /* FNZI_ROUTES of them, kept by the context */
   fnzi_emitter emitter;
-  const char *source; /* of the operator that is being called */
-  int64_t *slack;     /* nodes that overlapping writes may still make; NULL: no bound */
-  bool autocast;      /* the backend casts the arguments of functional operators */
-  fnzi_why why;       /* why the next node is recorded */
-  fnzi_asked *asked;  /* notes about the program that is made; NULL for none */
-  void (*note_unread)(fnz_context *ctx, fnzi_asked *notes, const fnzi_node *write);
+  const char *source;    /* of the operator that is being called */
+  int64_t *slack;        /* nodes that overlapping writes may still make; NULL: no bound */
+  bool autocast;         /* the backend casts the arguments of functional operators */
+  fnzi_rec_why why;      /* why the next node is recorded */
+  fnzi_rec_notes *notes; /* notes about the program that is made; NULL for none */
+  void (*note_unread)(fnz_context *ctx, fnzi_rec_notes *notes, const fnzi_node *write);
   struct {
-    fnzi_held **data;
+    fnzi_value_ref **data;
     size_t count, capacity;
   } fresh; /* values that the world holds until the call ends */
   fnz_tensor *tensors;
 };
 
-typedef struct fnzi_request fnzi_request;
+typedef struct fnzi_wrap_request fnzi_wrap_request;
 
-typedef struct fnzi_tensors {
+typedef struct fnzi_wrap_tensors {
   fnz_tensor **data; /* each holds a reference */
   size_t count, capacity;
-} fnzi_tensors;
+} fnzi_wrap_tensors;
 
 /* Calls that a write rule leaves to the dispatcher, which runs them one after the other: `count`
  * calls of `op`; make() finds the arguments of the k-th. */
-typedef struct fnzi_parts {
+typedef struct fnzi_wrap_parts {
   size_t count;
-  fnz_status (*make)(fnz_world *world, const fnzi_request *whole, size_t k, fnzi_request *part);
+  fnz_status (*make)(fnz_world *world, const fnzi_wrap_request *whole, size_t k,
+                     fnzi_wrap_request *part);
   const fnz_op *op;
   const fnz_arg *args;        /* what the parts' arguments are made of */
   const fnz_geometry *target; /* of slices along `dim` */
   uint32_t dim;
-} fnzi_parts;
+} fnzi_wrap_parts;
 
 /* The value that `write` (NULL for none) wrote was not read, and will not be. */
-static inline void fnzi_note_unread(const fnz_world *world, const fnzi_node *write) {
-  if (write && world->asked)
-    world->note_unread(world->ctx, world->asked, write);
+static inline void fnzi_wrap_note_unread(const fnz_world *world, const fnzi_node *write) {
+  if (write && world->notes)
+    world->note_unread(world->ctx, world->notes, write);
 }
 
 /* An operator call on its way through the wrapper. Arguments hold fnz_tensor pointers. */
-struct fnzi_request {
+struct fnzi_wrap_request {
   const fnz_op *op;
   const fnz_arg *args;                 /* op->nparams of them */
   const fnz_geometry *const *expected; /* per tensor result, lists flattened; NULL if not known */
   size_t nexpected;
-  bool is_slice;     /* a slice of a call that eager has accepted as a whole */
-  fnzi_parts parts;  /* run when the rule has returned */
-  fnzi_tensors out;  /* results; in the world's scratch */
-  fnzi_tensors held; /* arguments made for this call; in the scratch */
+  bool is_slice;          /* a slice of a call that eager has accepted as a whole */
+  fnzi_wrap_parts parts;  /* run when the rule has returned */
+  fnzi_wrap_tensors out;  /* results; in the world's scratch */
+  fnzi_wrap_tensors held; /* arguments made for this call; in the scratch */
 };
 
 /* --- value.c ---------------------------------------------------------------------------------- */
 /* Moves `handle` into a counted value at the end of world->fresh, which owns it; NULL for handle 0.
  */
-FNZ_MUST_CHECK fnz_status fnzi_take(fnz_world *world, fnz_handle handle);
-fnzi_held *fnzi_hold(fnzi_held *value);
-void fnzi_drop(fnz_world *world, fnzi_held *value);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_value_take(fnz_world *world, fnz_handle handle);
+fnzi_value_ref *fnzi_wrap_value_hold(fnzi_value_ref *value);
+void fnzi_wrap_value_drop(fnz_world *world, fnzi_value_ref *value);
 /* Drops world->fresh and empties the scratch; the public interface calls it when it returns. */
-void fnzi_settle(fnz_world *world);
+void fnzi_wrap_settle(fnz_world *world);
 /* The value becomes the alias's, right as of the storage's version. */
-void fnzi_alias_set_value(fnzi_alias *alias, fnzi_held *value);
+void fnzi_wrap_alias_set_value(fnzi_wrap_alias *alias, fnzi_value_ref *value);
 
 /* --- emit.c ----------------------------------------------------------------------------------- */
-void fnzi_world_start_emitter(fnz_world *world);
+void fnzi_wrap_start_emitter(fnz_world *world);
 /* Results of the functional operator as values: world->fresh[*first ...], *count of them, NULL for
  * undefined ones. `args` hold handles. */
-FNZ_MUST_CHECK fnz_status fnzi_apply_values(fnz_world *world, const fnz_op *op, const fnz_arg *args,
-                                            size_t nargs, const fnz_geometry *const *expected,
-                                            size_t nexpected, size_t *first, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_values(fnz_world *world, const fnz_op *op,
+                                                 const fnz_arg *args, size_t nargs,
+                                                 const fnz_geometry *const *expected,
+                                                 size_t nexpected, size_t *first, size_t *count);
 /* One of the operators of views/steps.h with one result. */
-FNZ_MUST_CHECK fnz_status fnzi_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
-                                        size_t nargs, const fnz_geometry *result, fnzi_held **out);
-fnzi_emitted fnzi_emitted_of(const fnzi_held *v);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_emit_one(fnz_world *world, fnzi_emit_op op, const fnz_arg *args,
+                                             size_t nargs, const fnz_geometry *result,
+                                             fnzi_value_ref **out);
+fnzi_emitted fnzi_wrap_emitted_of(const fnzi_value_ref *v);
 /* The counted value of an emitted one: a fresh one, or `start` that it began with. */
-fnzi_held *fnzi_held_of(fnz_world *world, fnzi_emitted e, fnzi_held *start);
+fnzi_value_ref *fnzi_wrap_value_emitted(fnz_world *world, fnzi_emitted e, fnzi_value_ref *start);
 
 /* --- storage.c -------------------------------------------------------------------------------- */
 /* A tensor with a storage of its own. `geometry` NULL takes the value's. */
-FNZ_MUST_CHECK fnz_status fnzi_tensor_new(fnz_world *world, const fnz_geometry *geometry,
-                                          fnzi_held *value, fnz_tensor **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_new(fnz_world *world, const fnz_geometry *geometry,
+                                               fnzi_value_ref *value, fnz_tensor **out);
 /* Another tensor on an alias. */
-FNZ_MUST_CHECK fnz_status fnzi_tensor_on(fnz_world *world, fnzi_alias *alias, fnz_tensor **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_on(fnz_world *world, fnzi_wrap_alias *alias,
+                                              fnz_tensor **out);
 /* The tensor moves to another alias. */
-void fnzi_tensor_move(fnz_tensor *tensor, fnzi_alias *alias);
+void fnzi_wrap_tensor_move(fnz_tensor *tensor, fnzi_wrap_alias *alias);
 /* Windows that a view operator opens on `base`: *count aliases, each with one reference for the
  * caller. A window of the same geometry as its base is the base itself. The parent of as_strided's
  * windows is the root, because they may show more than their base. */
-FNZ_MUST_CHECK fnz_status fnzi_alias_open(fnz_world *world, fnzi_alias *base, const fnzi_view *view,
-                                          const fnz_op *op, const fnz_arg *args, size_t nargs,
-                                          fnzi_alias ***out, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_alias_open(fnz_world *world, fnzi_wrap_alias *base,
+                                               const fnzi_view *view, const fnz_op *op,
+                                               const fnz_arg *args, size_t nargs,
+                                               fnzi_wrap_alias ***out, size_t *count);
 /* A window of the root's memory without a view call: its value is regenerated by geometry alone. It
  * shows no byte outside of the root (BOUNDS). The root itself when it is equal. One reference for
  * the caller. */
-FNZ_MUST_CHECK fnz_status fnzi_alias_window(fnz_world *world, fnzi_alias *root,
-                                            const fnz_geometry *window, fnzi_alias **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_alias_window(fnz_world *world, fnzi_wrap_alias *root,
+                                                 const fnz_geometry *window, fnzi_wrap_alias **out);
 /* The storage gets a larger root; the old one becomes a window of it. */
-FNZ_MUST_CHECK fnz_status fnzi_storage_grow(fnzi_alias *old_root, const fnz_geometry *geometry,
-                                            fnzi_held *value);
-fnzi_alias *fnzi_alias_retain(fnzi_alias *alias);
-void fnzi_alias_release(fnzi_alias *alias);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_storage_grow(fnzi_wrap_alias *old_root,
+                                                 const fnz_geometry *geometry,
+                                                 fnzi_value_ref *value);
+fnzi_wrap_alias *fnzi_wrap_alias_retain(fnzi_wrap_alias *alias);
+void fnzi_wrap_alias_release(fnzi_wrap_alias *alias);
 
 /* --- sync.c, commit.c ------------------------------------------------------------------------- */
 /* The value of an alias as of now; borrowed from it. */
-FNZ_MUST_CHECK fnz_status fnzi_read(fnzi_alias *alias, fnzi_held **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_read(fnzi_wrap_alias *alias, fnzi_value_ref **out);
 /* The value of a dense root as one dimension in memory order, whose geometry is `flat`. */
-FNZ_MUST_CHECK fnz_status fnzi_read_flat(fnzi_alias *root, const fnz_geometry *flat,
-                                         fnzi_held **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_read_flat(fnzi_wrap_alias *root, const fnz_geometry *flat,
+                                              fnzi_value_ref **out);
 /* The alias gets a new value. */
-FNZ_MUST_CHECK fnz_status fnzi_write(fnzi_alias *alias, fnzi_held *value);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_write(fnzi_wrap_alias *alias, fnzi_value_ref *value);
 
-static inline fnz_status fnzi_read_tensor(fnz_tensor *t, fnzi_held **out) {
-  return fnzi_read(t->alias, out);
+static inline fnz_status fnzi_wrap_read_tensor(fnz_tensor *t, fnzi_value_ref **out) {
+  return fnzi_wrap_read(t->alias, out);
 }
-static inline const fnz_geometry *fnzi_root_geometry(const fnz_tensor *t) {
+static inline const fnz_geometry *fnzi_wrap_root_geometry(const fnz_tensor *t) {
   return &t->alias->storage->root->geometry;
 }
 
 /* --- apply.c ---------------------------------------------------------------------------------- */
 /* The functional operator applied to the values of tensors; results are new tensors. */
-FNZ_MUST_CHECK fnz_status fnzi_apply_functional(fnz_world *world, fnzi_request *request);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_apply_functional(fnz_world *world, fnzi_wrap_request *request);
 /* The arguments with current values in place of tensors. In the world's scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_read_args(fnz_world *world, const fnz_arg *args, size_t nargs,
-                                         fnz_arg **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_read_args(fnz_world *world, const fnz_arg *args, size_t nargs,
+                                              fnz_arg **out);
 /* The tensors among the arguments, in order; `args` may hold lists. In the world's scratch. */
-FNZ_MUST_CHECK fnz_status fnzi_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
-                                           fnz_tensor ***out, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_tensor_args(fnz_world *world, const fnz_arg *args, size_t nargs,
+                                                fnz_tensor ***out, size_t *count);
 /* Appends a result: a tensor (NULL, undefined), a new one on an alias, a new one around a value. */
-FNZ_MUST_CHECK fnz_status fnzi_give(fnz_world *world, fnzi_request *request, fnz_tensor *tensor);
-FNZ_MUST_CHECK fnz_status fnzi_give_alias(fnz_world *world, fnzi_request *request,
-                                          fnzi_alias *alias);
-FNZ_MUST_CHECK fnz_status fnzi_give_fresh(fnz_world *world, fnzi_request *request,
-                                          fnzi_held *value);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_give(fnz_world *world, fnzi_wrap_request *request,
+                                         fnz_tensor *tensor);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_give_alias(fnz_world *world, fnzi_wrap_request *request,
+                                               fnzi_wrap_alias *alias);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_give_fresh(fnz_world *world, fnzi_wrap_request *request,
+                                               fnzi_value_ref *value);
 /* The request holds a tensor, whose reference it takes over, until it ends. */
-FNZ_MUST_CHECK fnz_status fnzi_hold_tensor(fnz_world *world, fnzi_request *request,
-                                           fnz_tensor *tensor);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_tensor(fnz_world *world, fnzi_wrap_request *request,
+                                                fnz_tensor *tensor);
 /* The same for a new tensor around a value. */
-FNZ_MUST_CHECK fnz_status fnzi_hold_fresh(fnz_world *world, fnzi_request *request, fnzi_held *value,
-                                          fnz_tensor **out);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_hold_fresh(fnz_world *world, fnzi_wrap_request *request,
+                                               fnzi_value_ref *value, fnz_tensor **out);
 /* Releases the results and what is held. */
-void fnzi_request_end(fnzi_request *request);
+void fnzi_wrap_request_end(fnzi_wrap_request *request);
 
 /* --- route.c, rules.c ------------------------------------------------------------------------- */
 /* From the tables alone. */
-fnzi_route fnzi_route_find(const fnz_op *op);
+fnzi_wrap_route fnzi_wrap_route_find(const fnz_op *op);
 /* The same, remembered in the context. */
-fnzi_route fnzi_route_of(fnz_world *world, const fnz_op *op);
+fnzi_wrap_route fnzi_wrap_route_of(fnz_world *world, const fnz_op *op);
 /* Why an operator is refused, and what to do instead (refused.def). */
-void fnzi_refused(const fnz_op *op, const char **why, const char **remedy);
+void fnzi_wrap_refused_why(const fnz_op *op, const char **why, const char **remedy);
 
 /* --- dispatch.c, write_rules.c ---------------------------------------------------------------- */
-/* Runs a request; results are in request->out, and fnzi_request_end() releases them. */
-FNZ_MUST_CHECK fnz_status fnzi_dispatch(fnz_world *world, fnzi_request *request);
+/* Runs a request; results are in request->out, and fnzi_wrap_request_end() releases them. */
+FNZ_MUST_CHECK fnz_status fnzi_wrap_dispatch(fnz_world *world, fnzi_wrap_request *request);
 /* Applies the rule for an operator that writes, which may leave parts to the dispatcher. */
-FNZ_MUST_CHECK fnz_status fnzi_write_request(fnz_world *world, fnzi_request *request,
-                                             const fnzi_route *route);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_write_request(fnz_world *world, fnzi_wrap_request *request,
+                                                  const fnzi_wrap_route *route);
 /* TYPE where tensors that must have one element type (uncast.def) have not (write_target.c). */
-FNZ_MUST_CHECK fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op,
-                                                   const fnz_arg *args);
+FNZ_MUST_CHECK fnz_status fnzi_wrap_check_tensors_alike(fnz_world *world, const fnz_op *op,
+                                                        const fnz_arg *args);
 
 #endif

@@ -4,7 +4,7 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* Arguments of the element operator for element k: items of lists, everything else as it is. */
-static fnz_status element_args(fnz_world *world, const fnzi_request *r, const fnz_op *element,
+static fnz_status element_args(fnz_world *world, const fnzi_wrap_request *r, const fnz_op *element,
                                size_t k, fnz_arg **out) {
   FNZI_NEW(&world->scratch, element->nparams, out);
   for (size_t i = 0; i < element->nparams && i < r->op->nparams; i++) {
@@ -19,8 +19,8 @@ static fnz_status element_args(fnz_world *world, const fnzi_request *r, const fn
   return FNZ_OK;
 }
 
-static fnz_status make_element(fnz_world *world, const fnzi_request *whole, size_t k,
-                               fnzi_request *part) {
+static fnz_status make_element(fnz_world *world, const fnzi_wrap_request *whole, size_t k,
+                               fnzi_wrap_request *part) {
   fnz_arg *args;
   FNZ_TRY(element_args(world, whole, part->op, k, &args));
   part->args = args;
@@ -29,39 +29,41 @@ static fnz_status make_element(fnz_world *world, const fnzi_request *whole, size
 
 /* One node for the whole list means the same as one per element when no written element shares
  * memory with another. */
-static fnz_status is_independent(fnz_world *world, const fnzi_request *r, bool *out) {
+static fnz_status is_independent(fnz_world *world, const fnzi_wrap_request *r, bool *out) {
   fnz_tensor **all;
-  fnzi_interval_index index;
+  fnzi_wrap_interval_index index;
   size_t count, written = r->args[0].count;
-  FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, &all, &count));
-  FNZ_TRY(fnzi_interval_index_build(world, all, written, all + written, count - written, &index));
+  FNZ_TRY(fnzi_wrap_tensor_args(world, r->args, r->op->nparams, &all, &count));
+  FNZ_TRY(
+      fnzi_wrap_interval_index_build(world, all, written, all + written, count - written, &index));
   *out = true;
   for (size_t i = 0; i < written && *out; i++) {
     size_t k, end, own = index.interval_of[i];
-    fnzi_interval_index_near(&index, own, &k, &end);
+    fnzi_wrap_interval_index_near(&index, own, &k, &end);
     for (; k < end && *out; k++) {
-      const fnzi_interval *m = &index.intervals[k];
+      const fnzi_wrap_interval *m = &index.intervals[k];
       bool is_another = k == own ? m->written + m->read > 1 : m->first > i;
-      *out = !is_another || !fnzi_overlap(all[i], m->tensor);
+      *out = !is_another || !fnzi_wrap_overlap(all[i], m->tensor);
     }
   }
   return FNZ_OK;
 }
 
 /* Each result has the dtype of its target. Else each element is cast on its own. */
-static fnz_status keeps_dtypes(fnz_world *world, const fnzi_request *r, const fnz_op *element,
+static fnz_status keeps_dtypes(fnz_world *world, const fnzi_wrap_request *r, const fnz_op *element,
                                bool *out) {
   *out = true;
   for (size_t k = 0; k < r->args[0].count && *out; k++) {
     fnz_arg *args;
     FNZ_TRY(element_args(world, r, element, k, &args));
-    *out = fnzi_op_result_dtype(element, args, element->nparams, fnzi_arg_geometry, NULL) ==
-           fnzi_geometry(args[0].u.tensor)->dtype;
+    *out = fnzi_op_result_dtype(element, args, element->nparams, fnzi_wrap_arg_geometry, NULL) ==
+           fnzi_wrap_geometry(args[0].u.tensor)->dtype;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_list_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+fnz_status fnzi_wrap_write_foreach(fnz_world *world, fnzi_wrap_request *r,
+                                   const fnzi_wrap_route *route) {
   const fnz_op *element = fnzi_foreach_element(r->op);
   const fnz_op *functional = fnzi_op_by_index(element->functional);
   const fnz_op *inplace =
@@ -75,10 +77,10 @@ fnz_status fnzi_list_request(fnz_world *world, fnzi_request *r, const fnzi_route
   if (together)
     FNZ_TRY(keeps_dtypes(world, r, functional, &together));
   if (together)
-    return fnzi_twin_request(world, r, route);
+    return fnzi_wrap_write_twin(world, r, route);
   if (!inplace)
     return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s: there is no in-place operator for one element", r->op->name);
-  r->parts = (fnzi_parts){.count = r->args[0].count, .make = make_element, .op = inplace};
+  r->parts = (fnzi_wrap_parts){.count = r->args[0].count, .make = make_element, .op = inplace};
   return FNZ_OK;
 }

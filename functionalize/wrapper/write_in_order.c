@@ -21,7 +21,7 @@ static bool writes_in_order(const fnz_geometry *window, const fnz_geometry *valu
 
 /* The window and its value with the outermost dimension of the loop first. */
 static fnz_status permute(fnz_world *world, const fnz_geometry *g, const uint32_t *order,
-                          fnz_geometry *permuted, fnzi_held **value, bool *possible) {
+                          fnz_geometry *permuted, fnzi_value_ref **value, bool *possible) {
   int64_t *dims, *strides, *sizes;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
   const fnz_geometry *result;
@@ -44,7 +44,7 @@ static fnz_status permute(fnz_world *world, const fnz_geometry *g, const uint32_
   if (!*possible)
     return FNZ_OK;
   FNZ_TRY(fnzi_arg_ints(&world->scratch, dims, g->rank, &args[1]));
-  return fnzi_emit_one(world, FNZI_EMIT_PERMUTE_COPY, args, 2, result, value);
+  return fnzi_wrap_emit_one(world, FNZI_EMIT_PERMUTE_COPY, args, 2, result, value);
 }
 
 static fnz_status refuse(fnz_world *world, const fnz_op *op) {
@@ -56,22 +56,22 @@ static fnz_status refuse(fnz_world *world, const fnz_op *op) {
 }
 
 static fnz_status write_slice(fnz_world *world, const fnz_geometry *g, fnz_arg args[2],
-                              uint32_t dim, int64_t k, fnzi_request *holder) {
-  fnzi_held *value;
+                              uint32_t dim, int64_t k, fnzi_wrap_request *holder) {
+  fnzi_value_ref *value;
   for (int i = 0; i < 2; i++)
-    FNZ_TRY(fnzi_slice_arg(world, g, dim, k, &args[i], holder));
-  FNZ_TRY(fnzi_read_tensor(args[1].u.tensor, &value));
-  return fnzi_write(args[0].u.tensor->alias, value);
+    FNZ_TRY(fnzi_wrap_slice_arg(world, g, dim, k, &args[i], holder));
+  FNZ_TRY(fnzi_wrap_read_tensor(args[1].u.tensor, &value));
+  return fnzi_wrap_write(args[0].u.tensor->alias, value);
 }
 
 static fnz_status copy_slice(fnz_world *world, const fnz_op *op, fnz_tensor *target,
                              fnz_tensor *source, uint32_t dim, int64_t k) {
-  fnzi_request holder = {.op = op};
+  fnzi_wrap_request holder = {.op = op};
   fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.tensor = target},
                      {.tag = FNZ_ARG_VALUE, .u.tensor = source}};
-  FNZ_TRY(fnzi_check_slack(world, op));
-  fnz_status status = write_slice(world, fnzi_geometry(target), args, dim, k, &holder);
-  fnzi_request_end(&holder);
+  FNZ_TRY(fnzi_wrap_check_slack(world, op));
+  fnz_status status = write_slice(world, fnzi_wrap_geometry(target), args, dim, k, &holder);
+  fnzi_wrap_request_end(&holder);
   return status;
 }
 
@@ -79,10 +79,10 @@ static fnz_status copy_slice(fnz_world *world, const fnz_op *op, fnz_tensor *tar
  * Writes the outermost dimension's slices one after the other, if these do not overlap themselves.
  */
 static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *target,
-                              fnzi_held *value, const uint32_t *order) {
-  fnzi_request holder = {.op = op};
+                              fnzi_value_ref *value, const uint32_t *order) {
+  fnzi_wrap_request holder = {.op = op};
   fnz_tensor *source;
-  fnz_geometry slice = *fnzi_geometry(target);
+  fnz_geometry slice = *fnzi_wrap_geometry(target);
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t dim = 0;
   while (dim + 1 < slice.rank && slice.sizes[order[dim]] == 1)
@@ -91,28 +91,28 @@ static fnz_status copy_slices(fnz_world *world, const fnz_op *op, fnz_tensor *ta
   memcpy(sizes, slice.sizes, slice.rank * sizeof *sizes);
   sizes[dim] = 1;
   slice.sizes = sizes;
-  if (fnzi_self_relation(&slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
+  if (fnzi_oracle_relate_self(&slice, FNZI_MUCH_WORK) != FNZI_DISJOINT)
     return refuse(world, op);
-  fnz_status status = fnzi_hold_fresh(world, &holder, value, &source);
-  for (int64_t k = 0; k < fnzi_geometry(target)->sizes[dim] && status == FNZ_OK; k++)
+  fnz_status status = fnzi_wrap_hold_fresh(world, &holder, value, &source);
+  for (int64_t k = 0; k < fnzi_wrap_geometry(target)->sizes[dim] && status == FNZ_OK; k++)
     status = copy_slice(world, op, target, source, dim, k);
-  fnzi_request_end(&holder);
+  fnzi_wrap_request_end(&holder);
   return status;
 }
 
-fnz_status fnzi_write_in_order(fnz_world *world, const fnz_op *op, fnz_tensor *target,
-                               fnzi_held *value, const uint32_t *order) {
-  fnzi_alias *window;
+fnz_status fnzi_wrap_write_in_order(fnz_world *world, const fnz_op *op, fnz_tensor *target,
+                                    fnzi_value_ref *value, const uint32_t *order) {
+  fnzi_wrap_alias *window;
   fnz_geometry permuted;
   bool possible;
-  FNZ_TRY(fnzi_check_slack(world, op));
-  FNZ_TRY(permute(world, fnzi_geometry(target), order, &permuted, &value, &possible));
+  FNZ_TRY(fnzi_wrap_check_slack(world, op));
+  FNZ_TRY(permute(world, fnzi_wrap_geometry(target), order, &permuted, &value, &possible));
   if (!possible)
     return copy_slices(world, op, target, value, order);
-  FNZ_TRY(fnzi_alias_window(world, target->alias->storage->root, &permuted, &window));
-  fnz_status status = fnzi_write(window, value);
+  FNZ_TRY(fnzi_wrap_alias_window(world, target->alias->storage->root, &permuted, &window));
+  fnz_status status = fnzi_wrap_write(window, value);
   if (status == FNZ_OK && window->dirty)
     status = fnzi_wrap_commit(world, window);
-  fnzi_alias_release(window);
+  fnzi_wrap_alias_release(window);
   return status;
 }

@@ -12,21 +12,21 @@
 /* A call as masked_fill_(target, mask, number). The request holds the tensors made for it. */
 typedef struct masked_write {
   fnz_world *world;
-  fnzi_request *request;
+  fnzi_wrap_request *request;
   fnz_arg mask, target, number;
 } masked_write;
 
 /* The one result of a functional operator. */
 static fnz_status compute(masked_write *c, const fnz_op *op, const fnz_arg *args,
                           const fnz_geometry *expected, fnz_arg *out) {
-  fnzi_request call = {.op = op, .args = args, .expected = &expected, .nexpected = 1};
-  fnz_status status = fnzi_apply_functional(c->world, &call);
+  fnzi_wrap_request call = {.op = op, .args = args, .expected = &expected, .nexpected = 1};
+  fnz_status status = fnzi_wrap_apply_functional(c->world, &call);
   if (status == FNZ_OK) {
     *out = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.tensor = call.out.data[0]};
     out->u.tensor->refs++;
-    status = fnzi_hold_tensor(c->world, c->request, out->u.tensor);
+    status = fnzi_wrap_hold_tensor(c->world, c->request, out->u.tensor);
   }
-  fnzi_request_end(&call);
+  fnzi_wrap_request_end(&call);
   return status;
 }
 
@@ -45,9 +45,9 @@ static fnz_status make_full(masked_write *c, const int64_t *sizes, uint32_t rank
 
 /* The operator applied to a mask of zeros, with 1 for its number. */
 static fnz_status make_mask(masked_write *c, int number) {
-  const fnzi_request *r = c->request;
+  const fnzi_wrap_request *r = c->request;
   const fnz_arg no = fnzi_arg_int(0), yes = fnzi_arg_int(1);
-  const fnz_geometry *g = fnzi_geometry(c->target.u.tensor), *result;
+  const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor), *result;
   const fnz_op *twin = fnz_op_functional_twin(r->op);
   fnz_arg *args;
   FNZI_NEW(&c->world->scratch, twin->nparams, &args);
@@ -56,34 +56,34 @@ static fnz_status make_mask(masked_write *c, int number) {
   args[number] = yes;
   if (r->args[number].tag == FNZ_ARG_VALUE)
     FNZ_TRY(make_full(c, NULL, 0, &yes, &args[number]));
-  result = fnzi_geometry(args[0].u.tensor);
+  result = fnzi_wrap_geometry(args[0].u.tensor);
   return compute(c, twin, args, result, &c->mask);
 }
 
 /* The number in a tensor of one element, read before anything is written, in the target's dtype. */
 static fnz_status read_number(masked_write *c) {
   fnz_world *world = c->world;
-  const fnz_geometry *g = fnzi_geometry(c->target.u.tensor);
+  const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor);
   const fnz_geometry like = {.dtype = g->dtype}, *result;
-  fnzi_held *value;
+  fnzi_value_ref *value;
   fnz_arg args[2];
-  FNZ_TRY(fnzi_read_tensor(c->number.u.tensor, &value));
-  FNZ_TRY(fnzi_cast(world, g->dtype, &value));
+  FNZ_TRY(fnzi_wrap_read_tensor(c->number.u.tensor, &value));
+  FNZ_TRY(fnzi_wrap_cast(world, g->dtype, &value));
   if (value->geometry->rank) {
     args[0] = fnzi_arg_value(value->handle);
     FNZ_TRY(fnzi_arg_ints(&world->scratch, NULL, 0, &args[1]));
     FNZ_TRY(fnzi_contiguous_like(&world->scratch, &like, &result));
-    FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_VIEW_COPY, args, 2, result, &value));
+    FNZ_TRY(fnzi_wrap_emit_one(world, FNZI_EMIT_VIEW_COPY, args, 2, result, &value));
   }
-  return fnzi_hold_fresh(world, c->request, value, &c->number.u.tensor);
+  return fnzi_wrap_hold_fresh(world, c->request, value, &c->number.u.tensor);
 }
 
 /* Along dimension d all elements of the target are one: takes its first slice and any() of the
  * mask. */
 static fnz_status join(masked_write *c, uint32_t d) {
   const fnz_op *any = &fnzi_ops[FNZI_ATEN_any__dim];
-  const fnz_geometry *g = fnzi_geometry(c->target.u.tensor),
-                     *mask = fnzi_geometry(c->mask.u.tensor), *result;
+  const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor),
+                     *mask = fnzi_wrap_geometry(c->mask.u.tensor), *result;
   const uint32_t missing = g->rank - mask->rank;
   const fnz_arg first[] = {c->target, fnzi_arg_int(d), fnzi_arg_int(0), fnzi_arg_int(1),
                            fnzi_arg_int(1)};
@@ -98,20 +98,20 @@ static fnz_status join(masked_write *c, uint32_t d) {
     FNZ_TRY(fnzi_contiguous_like(&c->world->scratch, &like, &result));
     FNZ_TRY(compute(c, any, args, result, &c->mask));
   }
-  return fnzi_open_window(c->world, c->target.u.tensor, FNZI_STEP_SLICE, first, 5, c->request,
-                          &c->target.u.tensor);
+  return fnzi_wrap_open_window(c->world, c->target.u.tensor, FNZI_STEP_SLICE, first, 5, c->request,
+                               &c->target.u.tensor);
 }
 
 static fnz_status join_all(masked_write *c) {
-  const fnz_geometry *g = fnzi_geometry(c->target.u.tensor);
+  const fnz_geometry *g = fnzi_wrap_geometry(c->target.u.tensor);
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->strides[d] == 0 && g->sizes[d] > 1)
       FNZ_TRY(join(c, d));
   return FNZ_OK;
 }
 
-static fnz_status make_call(fnz_world *world, const fnzi_request *whole, size_t k,
-                            fnzi_request *part) {
+static fnz_status make_call(fnz_world *world, const fnzi_wrap_request *whole, size_t k,
+                            fnzi_wrap_request *part) {
   (void)world, (void)k;
   part->args = whole->parts.args;
   return FNZ_OK;
@@ -126,7 +126,7 @@ static fnz_status leave_call(masked_write *c) {
   fnz_arg *args;
   FNZI_NEW(&c->world->scratch, 4, &args);
   memcpy(args, of_tensor ? where : fill, of_tensor ? sizeof where : sizeof fill);
-  c->request->parts = (fnzi_parts){
+  c->request->parts = (fnzi_wrap_parts){
       .count = 1,
       .make = make_call,
       .op = &fnzi_ops[of_tensor ? FNZI_ATEN_where__self_out : FNZI_ATEN_masked_fill___Scalar],
@@ -142,52 +142,52 @@ static fnz_status check_apart(const masked_write *c, int number) {
   FNZI_NEW(&c->world->scratch, c->request->op->nparams, &args);
   memcpy(args, c->request->args, c->request->op->nparams * sizeof *args);
   args[0] = fnzi_arg_default();
-  if (args[number].tag == FNZ_ARG_VALUE && fnzi_geometry(args[number].u.tensor)->rank == 0)
+  if (args[number].tag == FNZ_ARG_VALUE && fnzi_wrap_geometry(args[number].u.tensor)->rank == 0)
     args[number] = fnzi_arg_default();
-  FNZ_TRY(fnzi_tensor_args(c->world, args, c->request->op->nparams, &reads, &count));
+  FNZ_TRY(fnzi_wrap_tensor_args(c->world, args, c->request->op->nparams, &reads, &count));
   for (size_t i = 0; i < count; i++)
-    if (fnzi_shares(reads[i], target))
-      FNZ_TRY(fnzi_check_operand(c->world->ctx, c->request->op, fnzi_geometry(target),
-                                 fnzi_geometry(reads[i]), fnzi_root_geometry(target),
+    if (fnzi_wrap_shares(reads[i], target))
+      FNZ_TRY(fnzi_check_operand(c->world->ctx, c->request->op, fnzi_wrap_geometry(target),
+                                 fnzi_wrap_geometry(reads[i]), fnzi_wrap_root_geometry(target),
                                  FNZI_READING_IN_STEP, NULL));
   return FNZ_OK;
 }
 
 static fnz_status split(masked_write *c, int number) {
-  const fnzi_request *r = c->request;
+  const fnzi_wrap_request *r = c->request;
   int mask = fnzi_op_param(r->op, "mask");
-  FNZ_TRY(fnzi_check_slack(c->world, r->op));
+  FNZ_TRY(fnzi_wrap_check_slack(c->world, r->op));
   FNZ_TRY(check_apart(c, number));
   if (mask >= 0)
     c->mask = r->args[mask];
   else
     FNZ_TRY(make_mask(c, number));
-  FNZ_TRY(fnzi_check_broadcast(c->world->ctx, r->op, fnzi_geometry(c->target.u.tensor),
-                               fnzi_geometry(c->mask.u.tensor)));
+  FNZ_TRY(fnzi_check_broadcast(c->world->ctx, r->op, fnzi_wrap_geometry(c->target.u.tensor),
+                               fnzi_wrap_geometry(c->mask.u.tensor)));
   if (c->number.tag == FNZ_ARG_VALUE)
     FNZ_TRY(read_number(c));
   FNZ_TRY(join_all(c));
   return leave_call(c);
 }
 
-fnz_status fnzi_one_number_request(fnz_world *world, fnzi_request *r, bool elementwise,
-                                   bool *done) {
-  fnz_tensor *target = fnzi_tensor_arg(r, 0);
+fnz_status fnzi_wrap_write_masked(fnz_world *world, fnzi_wrap_request *r, bool elementwise,
+                                  bool *done) {
+  fnz_tensor *target = fnzi_wrap_tensor_arg(r, 0);
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
   *done = false;
   if (!target || !target->alias->repeats)
     return FNZ_OK;
-  const fnz_geometry *g = fnzi_geometry(target);
-  int number = fnzi_one_number(r->op, r->args, g, fnzi_arg_geometry, NULL);
+  const fnz_geometry *g = fnzi_wrap_geometry(target);
+  int number = fnzi_one_number(r->op, r->args, g, fnzi_wrap_arg_geometry, NULL);
   bool alike = number >= 0 &&
-               fnzi_writes_alike(r->op, r->args, g, fnzi_arg_geometry, NULL, sizes, &one) &&
-               fnzi_self_relation(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
+               fnzi_writes_alike(r->op, r->args, g, fnzi_wrap_arg_geometry, NULL, sizes, &one) &&
+               fnzi_oracle_relate_self(&one, FNZI_MUCH_WORK) == FNZI_DISJOINT;
   bool plain = elementwise && !fnzi_has_zero_stride(g);
   if (number < 0 || alike || plain)
     return FNZ_OK;
   masked_write c = {.world = world, .request = r, .target = r->args[0], .number = r->args[number]};
   FNZ_TRY(split(&c, number));
   *done = true;
-  return fnzi_give(world, r, target);
+  return fnzi_wrap_give(world, r, target);
 }

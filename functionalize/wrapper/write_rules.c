@@ -10,113 +10,113 @@
 static fnz_status copy(fnz_world *world, const fnz_op *op, fnz_tensor *self, fnz_tensor *source,
                        const fnzi_loop *loop) {
   uint32_t order[FNZ_MAX_RANK];
-  fnzi_held *value;
-  FNZ_TRY(fnzi_read_tensor(source, &value));
-  FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
-  FNZ_TRY(fnzi_broadcast_value(world, fnzi_geometry(self), &value));
+  fnzi_value_ref *value;
+  FNZ_TRY(fnzi_wrap_read_tensor(source, &value));
+  FNZ_TRY(fnzi_wrap_cast(world, fnzi_wrap_geometry(self)->dtype, &value));
+  FNZ_TRY(fnzi_wrap_broadcast(world, fnzi_wrap_geometry(self), &value));
   if (!loop->in_order)
-    return fnzi_write(self->alias, value);
-  fnzi_loop_order(fnzi_geometry(self), loop->reads, loop->nreads, order);
-  return fnzi_write_in_order(world, op, self, value, order);
+    return fnzi_wrap_write(self->alias, value);
+  fnzi_loop_order(fnzi_wrap_geometry(self), loop->reads, loop->nreads, order);
+  return fnzi_wrap_write_in_order(world, op, self, value, order);
 }
 
-static fnz_status copy_request(fnz_world *world, fnzi_request *r) {
-  fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
-  const fnz_geometry *to = fnzi_geometry(self), *from = fnzi_geometry(source);
+static fnz_status copy_request(fnz_world *world, fnzi_wrap_request *r) {
+  fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *source = fnzi_wrap_tensor_arg(r, 1);
+  const fnz_geometry *to = fnzi_wrap_geometry(self), *from = fnzi_wrap_geometry(source);
   fnzi_loop loop = {.reads = &from, .nreads = 1, .slices = -1};
   if (self == source)
-    return fnzi_give(world, r, self);
-  loop.reads_first = !fnzi_overlap(self, source);
+    return fnzi_wrap_give(world, r, self);
+  loop.reads_first = !fnzi_wrap_overlap(self, source);
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, to, FNZI_SPREAD_ANY, &loop));
-  if (fnzi_shares(self, source) && fnzi_geometry_equal(to, from))
-    return fnzi_give(world, r, self);
-  if (fnzi_shares(self, source) && !r->is_slice)
+  if (fnzi_wrap_shares(self, source) && fnzi_geometry_equal(to, from))
+    return fnzi_wrap_give(world, r, self);
+  if (fnzi_wrap_shares(self, source) && !r->is_slice)
     FNZ_TRY(fnzi_check_alike(world->ctx, r->op, to, from));
-  if (fnzi_shares(self, source))
-    FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_root_geometry(self),
+  if (fnzi_wrap_shares(self, source))
+    FNZ_TRY(fnzi_check_operand(world->ctx, r->op, to, from, fnzi_wrap_root_geometry(self),
                                FNZI_READING_IN_STEP, &loop));
   FNZ_TRY(fnzi_check_broadcast(world->ctx, r->op, to, from));
   if (loop.slices >= 0)
-    return fnzi_slice_after_slice(world, r, self, loop.slices);
+    return fnzi_wrap_write_slices(world, r, self, loop.slices);
   FNZ_TRY(copy(world, r->op, self, source, &loop));
-  return fnzi_give(world, r, self);
+  return fnzi_wrap_give(world, r, self);
 }
 
 static fnz_status fill(fnz_world *world, fnz_tensor *self, fnz_arg number) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const fnz_geometry *result;
-  fnzi_held *value;
+  fnzi_value_ref *value;
   fnz_arg args[8] = {{0}};
-  FNZ_TRY(fnzi_arg_ints(&world->scratch, fnzi_geometry(self)->sizes, fnzi_geometry(self)->rank,
-                        &args[0]));
+  FNZ_TRY(fnzi_arg_ints(&world->scratch, fnzi_wrap_geometry(self)->sizes,
+                        fnzi_wrap_geometry(self)->rank, &args[0]));
   args[1] = number;
-  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(fnzi_geometry(self)->dtype);
-  FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(self), &result));
-  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, result, &value));
-  return fnzi_write(self->alias, value);
+  args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(fnzi_wrap_geometry(self)->dtype);
+  FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_wrap_geometry(self), &result));
+  FNZ_TRY(fnzi_wrap_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, result, &value));
+  return fnzi_wrap_write(self->alias, value);
 }
 
-static fnz_status fill_request(fnz_world *world, fnzi_request *r) {
-  fnz_tensor *self = fnzi_tensor_arg(r, 0), *source = fnzi_tensor_arg(r, 1);
-  fnzi_held *value;
+static fnz_status fill_request(fnz_world *world, fnzi_wrap_request *r) {
+  fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *source = fnzi_wrap_tensor_arg(r, 1);
+  fnzi_value_ref *value;
   /* Eager copies a number in a tensor, and checks the target as for copy_. */
   fnzi_spread spread = source ? FNZI_SPREAD_IDEMPOTENT : FNZI_SPREAD_CONSTANT;
-  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_geometry(self), spread, NULL));
+  FNZ_TRY(fnzi_check_target(world->ctx, r->op, fnzi_wrap_geometry(self), spread, NULL));
   if (!source) {
     FNZ_TRY(fill(world, self, r->args[1]));
-    return fnzi_give(world, r, self);
+    return fnzi_wrap_give(world, r, self);
   }
-  if (fnzi_geometry(source)->rank)
+  if (fnzi_wrap_geometry(source)->rank)
     return fnzi_fail(world->ctx, FNZ_CLASS_BOUNDS, NULL,
                      "%s: the value has %u dimensions; it must have none", r->op->name,
-                     fnzi_geometry(source)->rank);
-  FNZ_TRY(fnzi_read_tensor(source, &value));
-  FNZ_TRY(fnzi_cast(world, fnzi_geometry(self)->dtype, &value));
-  FNZ_TRY(fnzi_broadcast_value(world, fnzi_geometry(self), &value));
-  FNZ_TRY(fnzi_write(self->alias, value));
-  return fnzi_give(world, r, self);
+                     fnzi_wrap_geometry(source)->rank);
+  FNZ_TRY(fnzi_wrap_read_tensor(source, &value));
+  FNZ_TRY(fnzi_wrap_cast(world, fnzi_wrap_geometry(self)->dtype, &value));
+  FNZ_TRY(fnzi_wrap_broadcast(world, fnzi_wrap_geometry(self), &value));
+  FNZ_TRY(fnzi_wrap_write(self->alias, value));
+  return fnzi_wrap_give(world, r, self);
 }
 
-static fnz_status zero_request(fnz_world *world, fnzi_request *r) {
-  FNZ_TRY(fill(world, fnzi_tensor_arg(r, 0), fnzi_arg_int(0)));
-  return fnzi_give(world, r, fnzi_tensor_arg(r, 0));
+static fnz_status zero_request(fnz_world *world, fnzi_wrap_request *r) {
+  FNZ_TRY(fill(world, fnzi_wrap_tensor_arg(r, 0), fnzi_arg_int(0)));
+  return fnzi_wrap_give(world, r, fnzi_wrap_tensor_arg(r, 0));
 }
 
 /* --- set_, resize_ ---------------------------------------------------------------------------- */
 /* set_data and record_stream return nothing. */
-static fnz_status give_self(fnz_world *world, fnzi_request *r) {
-  return r->op->nreturns ? fnzi_give(world, r, fnzi_tensor_arg(r, 0)) : FNZ_OK;
+static fnz_status give_self(fnz_world *world, fnzi_wrap_request *r) {
+  return r->op->nreturns ? fnzi_wrap_give(world, r, fnzi_wrap_tensor_arg(r, 0)) : FNZ_OK;
 }
 
-static fnz_status set_request(fnz_world *world, fnzi_request *r) {
-  fnzi_tensor_move(fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1)->alias);
+static fnz_status set_request(fnz_world *world, fnzi_wrap_request *r) {
+  fnzi_wrap_tensor_move(fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1)->alias);
   return give_self(world, r);
 }
 
 /* set_(self): memory of its own, without elements. */
-static fnz_status set_empty_request(fnz_world *world, fnzi_request *r) {
+static fnz_status set_empty_request(fnz_world *world, fnzi_wrap_request *r) {
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_FULL);
   const int64_t zero = 0, one = 1;
-  fnz_tensor *self = fnzi_tensor_arg(r, 0), *empty;
+  fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *empty;
   const fnz_geometry g = {
-      .dtype = fnzi_geometry(self)->dtype, .rank = 1, .sizes = &zero, .strides = &one};
-  fnzi_held *value;
+      .dtype = fnzi_wrap_geometry(self)->dtype, .rank = 1, .sizes = &zero, .strides = &one};
+  fnzi_value_ref *value;
   fnz_arg args[8] = {{0}};
   FNZ_TRY(fnzi_arg_ints(&world->scratch, &zero, 1, &args[0]));
   args[1] = fnzi_arg_int(0);
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(g.dtype);
-  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, &g, &value));
-  FNZ_TRY(fnzi_tensor_new(world, &g, value, &empty));
-  fnzi_tensor_move(self, empty->alias);
+  FNZ_TRY(fnzi_wrap_emit_one(world, FNZI_EMIT_FULL, args, op->nparams, &g, &value));
+  FNZ_TRY(fnzi_wrap_tensor_new(world, &g, value, &empty));
+  fnzi_wrap_tensor_move(self, empty->alias);
   fnz_tensor_release(empty);
   return give_self(world, r);
 }
 
 /* set_(self, source, storage_offset, size, stride): without strides the sizes are row-major. The
  * source is memory that starts at its first element. */
-static fnz_status set_window_request(fnz_world *world, fnzi_request *r) {
+static fnz_status set_window_request(fnz_world *world, fnzi_wrap_request *r) {
   fnz_arg window[] = {r->args[3], fnzi_arg_get(r->op, r->args, r->op->nparams, 4), r->args[2]};
-  const fnz_geometry *source = fnzi_geometry(fnzi_tensor_arg(r, 1));
+  const fnz_geometry *source = fnzi_wrap_geometry(fnzi_wrap_tensor_arg(r, 1));
   int64_t *sizes, *strides;
   if (!fnzi_is_contiguous(source))
     return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL,
@@ -134,14 +134,15 @@ static fnz_status set_window_request(fnz_world *world, fnzi_request *r) {
     fnzi_contiguous_strides(sizes, window[0].count, strides);
     FNZ_TRY(fnzi_arg_ints(&world->scratch, strides, window[0].count, &window[1]));
   }
-  FNZ_TRY(fnzi_move_to_window(world, fnzi_tensor_arg(r, 0), fnzi_tensor_arg(r, 1), window));
+  FNZ_TRY(fnzi_wrap_move_to_window(world, fnzi_wrap_tensor_arg(r, 0), fnzi_wrap_tensor_arg(r, 1),
+                                   window));
   return give_self(world, r);
 }
 
-static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
-  fnz_tensor *self = fnzi_tensor_arg(r, 0), *other = fnzi_tensor_arg(r, 1);
+static fnz_status resize_request(fnz_world *world, fnzi_wrap_request *r) {
+  fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0), *other = fnzi_wrap_tensor_arg(r, 1);
   fnz_arg list = r->args[1];
-  fnz_geometry to = other ? *fnzi_geometry(other) : (fnz_geometry){.rank = list.count};
+  fnz_geometry to = other ? *fnzi_wrap_geometry(other) : (fnz_geometry){.rank = list.count};
   int64_t *sizes;
   FNZI_NEW(&world->scratch, list.count, &sizes);
   for (uint32_t d = 0; d < list.count; d++)
@@ -149,31 +150,31 @@ static fnz_status resize_request(fnz_world *world, fnzi_request *r) {
   if (!other)
     to.sizes = sizes;
   to.strides = NULL;
-  FNZ_TRY(fnzi_resize_tensor(world, r->op, self, &to));
-  return fnzi_give(world, r, self);
+  FNZ_TRY(fnzi_wrap_resize(world, r->op, self, &to));
+  return fnzi_wrap_give(world, r, self);
 }
 
 /* --- fill_diagonal_ --------------------------------------------------------------------------- */
 static fnz_status fill_diagonal(fnz_world *world, fnz_tensor *self, const fnzi_view_diagonal *at,
                                 fnz_arg number) {
-  fnzi_request holder = {0};
+  fnzi_wrap_request holder = {0};
   fnz_arg args[4] = {{0}};
   fnz_tensor *places;
   FNZ_TRY(fnzi_arg_ints(&world->scratch, &at->count, 1, &args[1]));
   FNZ_TRY(fnzi_arg_ints(&world->scratch, &at->stride, 1, &args[2]));
   args[3] = fnzi_arg_int(at->offset);
   fnz_status status =
-      fnzi_open_window(world, self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
+      fnzi_wrap_open_window(world, self, FNZI_STEP_AS_STRIDED, args, 4, &holder, &places);
   if (status == FNZ_OK)
     status = fill(world, places, number);
-  fnzi_request_end(&holder);
+  fnzi_wrap_request_end(&holder);
   return status;
 }
 
 /* fill_diagonal_(self, value, wrap) */
-static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
-  fnz_tensor *self = fnzi_tensor_arg(r, 0);
-  const fnz_geometry g = *fnzi_geometry(self);
+static fnz_status fill_diagonal_request(fnz_world *world, fnzi_wrap_request *r) {
+  fnz_tensor *self = fnzi_wrap_tensor_arg(r, 0);
+  const fnz_geometry g = *fnzi_wrap_geometry(self);
   bool wraps = fnzi_arg_get(r->op, r->args, r->op->nparams, 2).u.i != 0;
   fnzi_view_diagonal at[2];
   size_t n;
@@ -181,64 +182,65 @@ static fnz_status fill_diagonal_request(fnz_world *world, fnzi_request *r) {
   FNZ_TRY(fnzi_check_target(world->ctx, r->op, &g, FNZI_SPREAD_CONSTANT, NULL));
   for (size_t k = 0; k < n; k++)
     FNZ_TRY(fill_diagonal(world, self, &at[k], r->args[1]));
-  return fnzi_give(world, r, self);
+  return fnzi_wrap_give(world, r, self);
 }
 
 /* --- collectives ------------------------------------------------------------------------------ */
 /* The results of a collective arrive: the tensors stay and get the operator's values, which other
  * tensors on their memory show too. */
-static fnz_status wait_request(fnz_world *world, fnzi_request *r) {
+static fnz_status wait_request(fnz_world *world, fnzi_wrap_request *r) {
   const fnz_geometry **expected;
   fnz_tensor **tensors;
   fnz_arg *args;
   size_t n, first, count;
-  FNZ_TRY(fnzi_tensor_args(world, r->args, r->op->nparams, &tensors, &n));
+  FNZ_TRY(fnzi_wrap_tensor_args(world, r->args, r->op->nparams, &tensors, &n));
   FNZI_NEW(&world->scratch, n, &expected);
   for (size_t k = 0; k < n; k++)
-    FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_geometry(tensors[k]), &expected[k]));
-  FNZ_TRY(fnzi_read_args(world, r->args, r->op->nparams, &args));
-  FNZ_TRY(fnzi_apply_values(world, r->op, args, r->op->nparams, expected, n, &first, &count));
+    FNZ_TRY(fnzi_dense_like(&world->scratch, fnzi_wrap_geometry(tensors[k]), &expected[k]));
+  FNZ_TRY(fnzi_wrap_read_args(world, r->args, r->op->nparams, &args));
+  FNZ_TRY(fnzi_wrap_apply_values(world, r->op, args, r->op->nparams, expected, n, &first, &count));
   for (size_t k = 0; k < n && k < count; k++) {
-    FNZ_TRY(fnzi_write(tensors[k]->alias, world->fresh.data[first + k]));
-    FNZ_TRY(fnzi_give(world, r, tensors[k]));
+    FNZ_TRY(fnzi_wrap_write(tensors[k]->alias, world->fresh.data[first + k]));
+    FNZ_TRY(fnzi_wrap_give(world, r, tensors[k]));
   }
   return FNZ_OK;
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */
-static fnz_status refuse(fnz_world *world, const fnzi_request *r) {
+static fnz_status refuse(fnz_world *world, const fnzi_wrap_request *r) {
   if (fnzi_op_is_custom(r->op))
     return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "%s writes an argument and returns a view of one; return a copy, declared "
                      "without (a), or the written argument itself; the schema is %s",
                      r->op->name, r->op->schema);
   const char *why, *remedy;
-  fnzi_refused(r->op, &why, &remedy);
+  fnzi_wrap_refused_why(r->op, &why, &remedy);
   return fnzi_fail(world->ctx, FNZ_CLASS_UNSUPPORTED, NULL, "%s: %s; %s", r->op->name, why, remedy);
 }
 
-static fnz_status check_self(fnz_world *world, const fnzi_request *r) {
-  if (fnzi_tensor_arg(r, 0) || (r->op->nparams && r->args[0].tag == FNZ_ARG_LIST) ||
+static fnz_status check_self(fnz_world *world, const fnzi_wrap_request *r) {
+  if (fnzi_wrap_tensor_arg(r, 0) || (r->op->nparams && r->args[0].tag == FNZ_ARG_LIST) ||
       r->op->kind != FNZI_KIND_INPLACE)
     return FNZ_OK;
   return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
                    r->op->name, r->op->params[0].name);
 }
 
-static fnz_status check_source(fnz_world *world, const fnzi_request *r) {
-  if (fnzi_tensor_arg(r, 1))
+static fnz_status check_source(fnz_world *world, const fnzi_wrap_request *r) {
+  if (fnzi_wrap_tensor_arg(r, 1))
     return FNZ_OK;
   return fnzi_fail(world->ctx, FNZ_CLASS_TYPE, NULL, "%s: argument `%s` must be a tensor",
                    r->op->name, r->op->params[1].name);
 }
 
-fnz_status fnzi_write_request(fnz_world *world, fnzi_request *r, const fnzi_route *route) {
+fnz_status fnzi_wrap_write_request(fnz_world *world, fnzi_wrap_request *r,
+                                   const fnzi_wrap_route *route) {
   FNZ_TRY(check_self(world, r));
   switch (route->mutation) {
   case FNZI_MUTATION_TWIN:
-    return fnzi_twin_request(world, r, route);
+    return fnzi_wrap_write_twin(world, r, route);
   case FNZI_MUTATION_LIST:
-    return fnzi_list_request(world, r, route);
+    return fnzi_wrap_write_foreach(world, r, route);
   case FNZI_MUTATION_COPY:
     FNZ_TRY(check_source(world, r));
     return copy_request(world, r);
@@ -254,13 +256,13 @@ fnz_status fnzi_write_request(fnz_world *world, fnzi_request *r, const fnzi_rout
   case FNZI_MUTATION_RESIZE:
     return resize_request(world, r);
   case FNZI_MUTATION_BATCH_NORM:
-    return fnzi_batch_norm_request(world, r);
+    return fnzi_wrap_write_batch_norm(world, r);
   case FNZI_MUTATION_INSTANCE_NORM:
-    return fnzi_instance_norm_request(world, r);
+    return fnzi_wrap_write_instance_norm(world, r);
   case FNZI_MUTATION_UNDECLARED:
-    FNZ_TRY(fnzi_check_statistics(world, r));
-    return r->op->kind == FNZI_KIND_OUT ? fnzi_twin_request(world, r, route)
-                                        : fnzi_apply_functional(world, r);
+    FNZ_TRY(fnzi_wrap_check_statistics(world, r));
+    return r->op->kind == FNZI_KIND_OUT ? fnzi_wrap_write_twin(world, r, route)
+                                        : fnzi_wrap_apply_functional(world, r);
   case FNZI_MUTATION_SET_EMPTY:
     return set_empty_request(world, r);
   case FNZI_MUTATION_SET_WINDOW:

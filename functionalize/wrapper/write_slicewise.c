@@ -6,7 +6,7 @@
  * gives   parts: the same call on tensors that are shorter there */
 #include "functionalize/wrapper/write_rules.h"
 
-fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op) {
+fnz_status fnzi_wrap_check_slack(fnz_world *world, const fnz_op *op) {
   if (!world->slack || *world->slack >= 0)
     return FNZ_OK;
   return fnzi_fail_for(
@@ -17,42 +17,44 @@ fnz_status fnzi_check_slack(fnz_world *world, const fnz_op *op) {
       op->name, FNZI_NODES_FOR_ONE, world->ctx->limits.slice_nodes);
 }
 
-fnz_status fnzi_slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim, int64_t k,
-                          fnz_arg *arg, fnzi_request *holder) {
-  const fnz_geometry *g = fnzi_geometry(arg->u.tensor);
+fnz_status fnzi_wrap_slice_arg(fnz_world *world, const fnz_geometry *target, uint32_t dim,
+                               int64_t k, fnz_arg *arg, fnzi_wrap_request *holder) {
+  const fnz_geometry *g = fnzi_wrap_geometry(arg->u.tensor);
   uint32_t missing = target->rank - g->rank;
   if (g->rank > target->rank || dim < missing || g->sizes[dim - missing] == 1)
     return FNZ_OK;
   const fnz_arg args[] = {*arg, fnzi_arg_int(dim - missing), fnzi_arg_int(k), fnzi_arg_int(k + 1),
                           fnzi_arg_int(1)};
-  return fnzi_open_window(world, arg->u.tensor, FNZI_STEP_SLICE, args, 5, holder, &arg->u.tensor);
+  return fnzi_wrap_open_window(world, arg->u.tensor, FNZI_STEP_SLICE, args, 5, holder,
+                               &arg->u.tensor);
 }
 
-static fnz_status copy_args(fnz_world *world, const fnzi_request *r, fnz_arg **out) {
+static fnz_status copy_args(fnz_world *world, const fnzi_wrap_request *r, fnz_arg **out) {
   FNZI_NEW(&world->scratch, r->op->nparams, out);
   memcpy(*out, r->args, r->op->nparams * sizeof **out);
   return FNZ_OK;
 }
 
-static fnz_status make_slice(fnz_world *world, const fnzi_request *whole, size_t k,
-                             fnzi_request *part) {
+static fnz_status make_slice(fnz_world *world, const fnzi_wrap_request *whole, size_t k,
+                             fnzi_wrap_request *part) {
   fnz_arg *args;
-  FNZ_TRY(fnzi_check_slack(world, whole->op));
+  FNZ_TRY(fnzi_wrap_check_slack(world, whole->op));
   FNZ_TRY(copy_args(world, whole, &args));
   for (size_t i = 0; i < whole->op->nparams; i++)
     if (args[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(
-          fnzi_slice_arg(world, whole->parts.target, whole->parts.dim, (int64_t)k, &args[i], part));
+      FNZ_TRY(fnzi_wrap_slice_arg(world, whole->parts.target, whole->parts.dim, (int64_t)k,
+                                  &args[i], part));
   part->args = args;
   part->is_slice = true;
   return FNZ_OK;
 }
 
-static fnz_status make_first_slice(fnz_world *world, const fnzi_request *whole, size_t k,
-                                   fnzi_request *part) {
+static fnz_status make_first_slice(fnz_world *world, const fnzi_wrap_request *whole, size_t k,
+                                   fnzi_wrap_request *part) {
   fnz_arg *args;
   FNZ_TRY(copy_args(world, whole, &args));
-  FNZ_TRY(fnzi_slice_arg(world, whole->parts.target, whole->parts.dim, (int64_t)k, &args[0], part));
+  FNZ_TRY(fnzi_wrap_slice_arg(world, whole->parts.target, whole->parts.dim, (int64_t)k, &args[0],
+                              part));
   part->args = args;
   part->is_slice = true;
   return FNZ_OK;
@@ -60,21 +62,23 @@ static fnz_status make_first_slice(fnz_world *world, const fnzi_request *whole, 
 
 /* A slice is shorter, so that this ends even if slices overlap again: along a dimension of size 1
  * nothing is read or written before or after anything else. */
-fnz_status fnzi_slice_after_slice(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
-  const fnz_geometry *g = fnzi_geometry(target);
-  r->parts = (fnzi_parts){.count = (size_t)g->sizes[dim],
-                          .make = make_slice,
-                          .op = r->op,
-                          .target = g,
-                          .dim = (uint32_t)dim};
-  return fnzi_give(world, r, target);
+fnz_status fnzi_wrap_write_slices(fnz_world *world, fnzi_wrap_request *r, fnz_tensor *target,
+                                  int dim) {
+  const fnz_geometry *g = fnzi_wrap_geometry(target);
+  r->parts = (fnzi_wrap_parts){.count = (size_t)g->sizes[dim],
+                               .make = make_slice,
+                               .op = r->op,
+                               .target = g,
+                               .dim = (uint32_t)dim};
+  return fnzi_wrap_give(world, r, target);
 }
 
-fnz_status fnzi_in_first_slice(fnz_world *world, fnzi_request *r, fnz_tensor *target, int dim) {
-  r->parts = (fnzi_parts){.count = 1,
-                          .make = make_first_slice,
-                          .op = r->op,
-                          .target = fnzi_geometry(target),
-                          .dim = (uint32_t)dim};
-  return fnzi_give(world, r, target);
+fnz_status fnzi_wrap_write_first_slice(fnz_world *world, fnzi_wrap_request *r, fnz_tensor *target,
+                                       int dim) {
+  r->parts = (fnzi_wrap_parts){.count = 1,
+                               .make = make_first_slice,
+                               .op = r->op,
+                               .target = fnzi_wrap_geometry(target),
+                               .dim = (uint32_t)dim};
+  return fnzi_wrap_give(world, r, target);
 }

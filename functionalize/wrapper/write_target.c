@@ -2,8 +2,8 @@
 #include "functionalize/wrapper/write_rules.h"
 
 /* --- values that fit their target ------------------------------------------------------------- */
-fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtype dtype,
-                            const fnz_geometry **out) {
+fnz_status fnzi_wrap_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtype dtype,
+                                 const fnz_geometry **out) {
   const fnz_geometry *dense;
   fnz_geometry *g;
   FNZ_TRY(fnzi_dense_like(&world->scratch, like, &dense));
@@ -14,38 +14,39 @@ fnz_status fnzi_result_like(fnz_world *world, const fnz_geometry *like, fnz_dtyp
   return FNZ_OK;
 }
 
-fnz_status fnzi_cast(fnz_world *world, fnz_dtype dtype, fnzi_held **value) {
+fnz_status fnzi_wrap_cast(fnz_world *world, fnz_dtype dtype, fnzi_value_ref **value) {
   if ((*value)->geometry->dtype == dtype)
     return FNZ_OK;
   const fnz_op *op = fnzi_emitted_op(FNZI_EMIT_TO_COPY);
   fnz_arg args[8] = {fnzi_arg_value((*value)->handle)};
   const fnz_geometry *result;
   args[fnzi_op_param(op, "dtype")] = fnzi_arg_dtype(dtype);
-  FNZ_TRY(fnzi_result_like(world, (*value)->geometry, dtype, &result));
-  return fnzi_emit_one(world, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
+  FNZ_TRY(fnzi_wrap_result_like(world, (*value)->geometry, dtype, &result));
+  return fnzi_wrap_emit_one(world, FNZI_EMIT_TO_COPY, args, op->nparams, result, value);
 }
 
-fnz_status fnzi_broadcast_value(fnz_world *world, const fnz_geometry *target, fnzi_held **value) {
+fnz_status fnzi_wrap_broadcast(fnz_world *world, const fnz_geometry *target,
+                               fnzi_value_ref **value) {
   if (fnzi_same_sizes((*value)->geometry, target))
     return FNZ_OK;
   const fnz_geometry *result;
   fnz_arg args[2] = {fnzi_arg_value((*value)->handle)};
   FNZ_TRY(fnzi_arg_ints(&world->scratch, target->sizes, target->rank, &args[1]));
-  FNZ_TRY(fnzi_result_like(world, target, (*value)->geometry->dtype, &result));
-  return fnzi_emit_one(world, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
+  FNZ_TRY(fnzi_wrap_result_like(world, target, (*value)->geometry->dtype, &result));
+  return fnzi_wrap_emit_one(world, FNZI_EMIT_EXPAND_COPY, args, 2, result, value);
 }
 
 /* --- checks ----------------------------------------------------------------------------------- */
-const fnz_geometry *fnzi_arg_geometry(void *user, const fnz_arg *arg) {
+const fnz_geometry *fnzi_wrap_arg_geometry(void *user, const fnz_arg *arg) {
   (void)user;
-  return fnzi_geometry(arg->u.tensor);
+  return fnzi_wrap_geometry(arg->u.tensor);
 }
 
-fnz_status fnzi_check_tensors_alike(fnz_world *world, const fnz_op *op, const fnz_arg *args) {
-  return fnzi_check_uncast(world->ctx, op, args, fnzi_arg_geometry, NULL);
+fnz_status fnzi_wrap_check_tensors_alike(fnz_world *world, const fnz_op *op, const fnz_arg *args) {
+  return fnzi_check_uncast(world->ctx, op, args, fnzi_wrap_arg_geometry, NULL);
 }
 
-fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
+fnz_status fnzi_wrap_refuse_overlapping_targets(fnz_world *world, const fnz_op *op) {
   return fnzi_fail(world->ctx, FNZ_CLASS_OVERLAP, NULL,
                    "%s writes two arguments that share memory; the result would depend on their "
                    "order, clone() one of them",
@@ -53,28 +54,29 @@ fnz_status fnzi_overlapping_targets(fnz_world *world, const fnz_op *op) {
 }
 
 /* --- other windows and sizes ------------------------------------------------------------------ */
-fnz_status fnzi_open_window(fnz_world *world, fnz_tensor *t, fnzi_step_op step, const fnz_arg *args,
-                            size_t nargs, fnzi_request *holder, fnz_tensor **out) {
+fnz_status fnzi_wrap_open_window(fnz_world *world, fnz_tensor *t, fnzi_step_op step,
+                                 const fnz_arg *args, size_t nargs, fnzi_wrap_request *holder,
+                                 fnz_tensor **out) {
   const fnz_op *op = fnzi_op_of_step(step);
-  fnzi_alias **opened;
+  fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(fnzi_alias_open(world, t->alias, fnzi_route_of(world, op).view, op, args, nargs, &opened,
-                          &count));
-  fnz_status status = fnzi_tensor_on(world, opened[0], out);
-  fnzi_alias_release(opened[0]);
-  return status == FNZ_OK ? fnzi_hold_tensor(world, holder, *out) : status;
+  FNZ_TRY(fnzi_wrap_alias_open(world, t->alias, fnzi_wrap_route_of(world, op).view, op, args, nargs,
+                               &opened, &count));
+  fnz_status status = fnzi_wrap_tensor_on(world, opened[0], out);
+  fnzi_wrap_alias_release(opened[0]);
+  return status == FNZ_OK ? fnzi_wrap_hold_tensor(world, holder, *out) : status;
 }
 
 /* self moves to the window as_strided(of, sizes, strides, offset). */
-fnz_status fnzi_move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *of,
-                               const fnz_arg *window) {
+fnz_status fnzi_wrap_move_to_window(fnz_world *world, fnz_tensor *self, fnz_tensor *of,
+                                    const fnz_arg *window) {
   const fnz_op *op = fnzi_op_of_step(FNZI_STEP_AS_STRIDED);
   fnz_arg args[4] = {{0}, window[0], window[1], window[2]};
-  fnzi_alias **opened;
+  fnzi_wrap_alias **opened;
   size_t count;
-  FNZ_TRY(fnzi_alias_open(world, of->alias, fnzi_view_find(op), op, args, 4, &opened, &count));
-  fnzi_tensor_move(self, opened[0]);
-  fnzi_alias_release(opened[0]);
+  FNZ_TRY(fnzi_wrap_alias_open(world, of->alias, fnzi_view_find(op), op, args, 4, &opened, &count));
+  fnzi_wrap_tensor_move(self, opened[0]);
+  fnzi_wrap_alias_release(opened[0]);
   return FNZ_OK;
 }
 
@@ -85,16 +87,16 @@ static fnz_status resize_within(fnz_world *world, fnz_tensor *self, const fnz_ge
   FNZ_TRY(fnzi_arg_ints(&world->scratch, to->sizes, to->rank, &window[0]));
   FNZ_TRY(fnzi_arg_ints(&world->scratch, to->strides, to->rank, &window[1]));
   window[2] = fnzi_arg_int(to->offset);
-  return fnzi_move_to_window(world, self, self, window);
+  return fnzi_wrap_move_to_window(world, self, self, window);
 }
 
 /* More memory than there is: the storage grows, and everything else on it stays where it is. */
 static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *self,
                                 const fnz_geometry *to, int64_t elements) {
-  fnzi_alias *root = self->alias->storage->root;
+  fnzi_wrap_alias *root = self->alias->storage->root;
   fnz_geometry flat = {.dtype = root->geometry.dtype, .rank = 1};
   const int64_t have = fnz_geometry_numel(&root->geometry), one = 1;
-  fnzi_held *value;
+  fnzi_value_ref *value;
   fnz_arg args[2] = {{0}};
   if (!fnzi_is_dense(&root->geometry) || root->geometry.offset || to->dtype != flat.dtype)
     return fnzi_fail_for(
@@ -104,12 +106,12 @@ static fnz_status resize_beyond(fnz_world *world, const fnz_op *op, fnz_tensor *
         op->name);
   flat.sizes = &have;
   flat.strides = &one;
-  FNZ_TRY(fnzi_read_flat(root, &flat, &value));
+  FNZ_TRY(fnzi_wrap_read_flat(root, &flat, &value));
   flat.sizes = &elements;
   args[0] = fnzi_arg_value(value->handle);
   FNZ_TRY(fnzi_arg_ints(&world->scratch, &elements, 1, &args[1]));
-  FNZ_TRY(fnzi_emit_one(world, FNZI_EMIT_RESIZE, args, 2, &flat, &value));
-  FNZ_TRY(fnzi_storage_grow(root, &flat, value));
+  FNZ_TRY(fnzi_wrap_emit_one(world, FNZI_EMIT_RESIZE, args, 2, &flat, &value));
+  FNZ_TRY(fnzi_wrap_storage_grow(root, &flat, value));
   return resize_within(world, self, to);
 }
 
@@ -126,21 +128,21 @@ static fnz_status lay_out(fnz_world *world, const fnz_geometry *like, fnz_geomet
   return FNZ_OK;
 }
 
-fnz_status fnzi_resized_geometry(fnz_world *world, const fnz_tensor *self,
-                                 const fnz_geometry *sizes, fnz_geometry *out) {
-  *out = *fnzi_geometry(self);
+fnz_status fnzi_wrap_resized_geometry(fnz_world *world, const fnz_tensor *self,
+                                      const fnz_geometry *sizes, fnz_geometry *out) {
+  *out = *fnzi_wrap_geometry(self);
   out->rank = sizes->rank;
   return lay_out(world, sizes, out);
 }
 
-fnz_status fnzi_resize_tensor(fnz_world *world, const fnz_op *op, fnz_tensor *self,
-                              const fnz_geometry *sizes) {
+fnz_status fnzi_wrap_resize(fnz_world *world, const fnz_op *op, fnz_tensor *self,
+                            const fnz_geometry *sizes) {
   fnz_geometry to;
-  const fnz_geometry *root = fnzi_root_geometry(self);
+  const fnz_geometry *root = fnzi_wrap_root_geometry(self);
   int64_t low, high, have, unused;
-  if (fnzi_same_sizes(sizes, fnzi_geometry(self)))
+  if (fnzi_same_sizes(sizes, fnzi_wrap_geometry(self)))
     return FNZ_OK;
-  FNZ_TRY(fnzi_resized_geometry(world, self, sizes, &to));
+  FNZ_TRY(fnzi_wrap_resized_geometry(world, self, sizes, &to));
   if (!fnzi_extent(&to, &low, &high) || !fnzi_extent(root, &unused, &have))
     return fnzi_fail(world->ctx, FNZ_CLASS_OVERFLOW, NULL, "%s: the sizes leave 63 bits", op->name);
   have = have * (int64_t)fnzi_dtype(root->dtype)->bytes / (int64_t)fnzi_dtype(to.dtype)->bytes;

@@ -11,9 +11,10 @@ enum {
 };
 
 /* What a storage is when it is allocated; its small elements lie behind. */
-enum { STORAGE_BYTES = sizeof(fnzi_storage) + STORAGE_ALIGNMENT + SMALL_STORAGE };
+enum { STORAGE_BYTES = sizeof(fnzi_krn_storage) + STORAGE_ALIGNMENT + SMALL_STORAGE };
 
-fnz_status fnzi_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *sizes, size_t cell) {
+fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *sizes,
+                                size_t cell) {
   int64_t bytes = (int64_t)cell;
   for (uint32_t i = 0; i < rank; i++)
     if (sizes[i] < 0 || !fnzi_mul_i64(bytes, sizes[i] ? sizes[i] : 1, &bytes) ||
@@ -24,20 +25,20 @@ fnz_status fnzi_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *size
 }
 
 /* --- The stock --------------------------------------------------------------------------- */
-void fnzi_stock_free(fnz_context *ctx, fnzi_stock *stock) {
-  for (fnzi_array *a = stock->arrays, *next; a; a = next) {
+void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock) {
+  for (fnzi_krn_array *a = stock->arrays, *next; a; a = next) {
     next = a->next;
     fnzi_free(ctx, a, sizeof *a);
   }
-  for (fnzi_storage *s = stock->storages, *next; s; s = next) {
+  for (fnzi_krn_storage *s = stock->storages, *next; s; s = next) {
     next = s->next;
     fnzi_free(ctx, s, STORAGE_BYTES);
   }
-  *stock = (fnzi_stock){.has_data = stock->has_data};
+  *stock = (fnzi_krn_stock){.has_data = stock->has_data};
 }
 
-static fnzi_array *take_array(fnz_context *ctx, fnzi_stock *stock) {
-  fnzi_array *a = stock->arrays;
+static fnzi_krn_array *take_array(fnz_context *ctx, fnzi_krn_stock *stock) {
+  fnzi_krn_array *a = stock->arrays;
   if (!a)
     return fnzi_resize(ctx, NULL, 0, sizeof *a);
   stock->arrays = a->next;
@@ -45,8 +46,8 @@ static fnzi_array *take_array(fnz_context *ctx, fnzi_stock *stock) {
   return a;
 }
 
-static void keep_array(fnz_context *ctx, fnzi_array *a) {
-  fnzi_stock *stock = a->stock;
+static void keep_array(fnz_context *ctx, fnzi_krn_array *a) {
+  fnzi_krn_stock *stock = a->stock;
   if (stock->narrays == MOST_KEPT) {
     fnzi_free(ctx, a, sizeof *a);
     return;
@@ -56,8 +57,8 @@ static void keep_array(fnz_context *ctx, fnzi_array *a) {
   stock->narrays++;
 }
 
-static fnzi_storage *take_storage(fnz_context *ctx, fnzi_stock *stock) {
-  fnzi_storage *s = stock->storages;
+static fnzi_krn_storage *take_storage(fnz_context *ctx, fnzi_krn_stock *stock) {
+  fnzi_krn_storage *s = stock->storages;
   if (!s)
     return fnzi_resize(ctx, NULL, 0, STORAGE_BYTES);
   stock->storages = s->next;
@@ -65,8 +66,8 @@ static fnzi_storage *take_storage(fnz_context *ctx, fnzi_stock *stock) {
   return s;
 }
 
-static void keep_storage(fnz_context *ctx, fnzi_storage *s) {
-  fnzi_stock *stock = s->stock;
+static void keep_storage(fnz_context *ctx, fnzi_krn_storage *s) {
+  fnzi_krn_stock *stock = s->stock;
   if (stock->nstorages == MOST_KEPT) {
     fnzi_free(ctx, s, STORAGE_BYTES);
     return;
@@ -78,7 +79,7 @@ static void keep_storage(fnz_context *ctx, fnzi_storage *s) {
 
 /* --- Geometry ---------------------------------------------------------------------------- */
 /* Room for sizes, eager's strides and those in the storage. */
-static fnz_status reserve_dims(fnz_context *ctx, fnzi_array *a, uint32_t rank) {
+static fnz_status reserve_dims(fnz_context *ctx, fnzi_krn_array *a, uint32_t rank) {
   if (rank <= a->room)
     return FNZ_OK;
   int64_t *dims = fnzi_resize(ctx, NULL, 0, 3 * (size_t)rank * sizeof *dims);
@@ -91,7 +92,7 @@ static fnz_status reserve_dims(fnz_context *ctx, fnzi_array *a, uint32_t rank) {
   return FNZ_OK;
 }
 
-static void set_windows(fnzi_array *a, const fnz_geometry *g) {
+static void set_windows(fnzi_krn_array *a, const fnz_geometry *g) {
   uint32_t rank = g->rank;
   for (uint32_t i = 0; i < rank; i++) {
     a->dims[i] = g->sizes[i];
@@ -107,7 +108,7 @@ static void set_windows(fnzi_array *a, const fnz_geometry *g) {
   a->place.is_conj = a->place.is_neg = false;
 }
 
-static void set_place_strides(fnzi_array *a, const fnz_geometry *g) {
+static void set_place_strides(fnzi_krn_array *a, const fnz_geometry *g) {
   int64_t *strides = a->dims + 2 * (size_t)g->rank;
   if (fnzi_is_contiguous(g) || !fnzi_is_dense(g)) {
     fnzi_contiguous_strides(g->sizes, g->rank, strides);
@@ -117,17 +118,17 @@ static void set_place_strides(fnzi_array *a, const fnz_geometry *g) {
     strides[i] = g->strides[i];
 }
 
-void fnzi_array_place_as_geometry(fnzi_array *a) {
+void fnzi_krn_array_place_as_geometry(fnzi_krn_array *a) {
   memcpy(a->dims + 2 * (size_t)a->geometry.rank, a->geometry.strides,
          a->geometry.rank * sizeof *a->dims);
   a->place.offset = a->geometry.offset;
 }
 
-fnz_status fnzi_array_create(fnz_context *ctx, fnzi_stock *stock, const fnz_geometry *geometry,
-                             size_t cell, fnzi_array **out) {
+fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
+                                 const fnz_geometry *geometry, size_t cell, fnzi_krn_array **out) {
   *out = NULL;
-  FNZ_TRY(fnzi_sizes_check(ctx, geometry->rank, geometry->sizes, cell));
-  fnzi_array *a = take_array(ctx, stock);
+  FNZ_TRY(fnzi_krn_sizes_check(ctx, geometry->rank, geometry->sizes, cell));
+  fnzi_krn_array *a = take_array(ctx, stock);
   if (!a)
     return fnzi_no_memory(ctx);
   a->storage = NULL;
@@ -139,7 +140,7 @@ fnz_status fnzi_array_create(fnz_context *ctx, fnzi_stock *stock, const fnz_geom
   a->dims = a->few_dims;
   fnz_status status = reserve_dims(ctx, a, geometry->rank);
   if (status != FNZ_OK) {
-    fnzi_array_release(ctx, a);
+    fnzi_krn_array_release(ctx, a);
     return status;
   }
   set_windows(a, geometry);
@@ -148,17 +149,18 @@ fnz_status fnzi_array_create(fnz_context *ctx, fnzi_stock *stock, const fnz_geom
   return FNZ_OK;
 }
 
-fnz_status fnzi_array_look(fnz_context *ctx, fnzi_array *array, const fnz_geometry *geometry) {
+fnz_status fnzi_krn_array_rebase(fnz_context *ctx, fnzi_krn_array *array,
+                                 const fnz_geometry *geometry) {
   int64_t numbers[2 * FNZ_MAX_RANK]; /* `geometry` may be the array's own */
   fnz_geometry g = *geometry;
   memcpy(numbers, g.sizes, g.rank * sizeof *numbers);
   memcpy(numbers + g.rank, g.strides, g.rank * sizeof *numbers);
   g.sizes = numbers;
   g.strides = numbers + g.rank;
-  FNZ_TRY(fnzi_sizes_check(ctx, g.rank, g.sizes, fnzi_dtype(g.dtype)->bytes));
+  FNZ_TRY(fnzi_krn_sizes_check(ctx, g.rank, g.sizes, fnzi_dtype(g.dtype)->bytes));
   FNZ_TRY(reserve_dims(ctx, array, g.rank));
   set_windows(array, &g);
-  fnzi_array_place_as_geometry(array);
+  fnzi_krn_array_place_as_geometry(array);
   array->cell = fnzi_dtype(g.dtype)->bytes;
   array->eager = true;
   return FNZ_OK;
@@ -170,7 +172,7 @@ static unsigned char *aligned(void *from) {
   return (unsigned char *)(at & ~(uintptr_t)(STORAGE_ALIGNMENT - 1));
 }
 
-static fnz_status give_block(fnz_context *ctx, fnzi_storage *s, size_t bytes) {
+static fnz_status give_block(fnz_context *ctx, fnzi_krn_storage *s, size_t bytes) {
   if (bytes <= SMALL_STORAGE || !s->stock->has_data) {
     s->data = s->stock->has_data ? aligned(s + 1) : NULL;
     return FNZ_OK;
@@ -184,9 +186,9 @@ static fnz_status give_block(fnz_context *ctx, fnzi_storage *s, size_t bytes) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_storage_create(fnz_context *ctx, fnzi_stock *stock, size_t bytes,
-                               fnzi_storage **out) {
-  fnzi_storage *s = take_storage(ctx, stock);
+fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock, size_t bytes,
+                                   fnzi_krn_storage **out) {
+  fnzi_krn_storage *s = take_storage(ctx, stock);
   *out = NULL;
   if (!s)
     return fnzi_no_memory(ctx);
@@ -203,15 +205,15 @@ fnz_status fnzi_storage_create(fnz_context *ctx, fnzi_stock *stock, size_t bytes
   return status;
 }
 
-void fnzi_storage_release(fnz_context *ctx, fnzi_storage *s) {
+void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *s) {
   if (!s || --s->refs > 0)
     return;
   fnzi_free(ctx, s->block, s->block_bytes);
   keep_storage(ctx, s);
 }
 
-fnz_status fnzi_storage_extend(fnz_context *ctx, fnzi_storage *s, size_t bytes) {
-  fnzi_storage old = *s;
+fnz_status fnzi_krn_storage_extend(fnz_context *ctx, fnzi_krn_storage *s, size_t bytes) {
+  fnzi_krn_storage old = *s;
   if (bytes <= s->bytes)
     return FNZ_OK;
   FNZ_TRY(give_block(ctx, s, bytes));
@@ -227,8 +229,8 @@ fnz_status fnzi_storage_extend(fnz_context *ctx, fnzi_storage *s, size_t bytes) 
 }
 
 /* Up to the last element of a tensor of real memory; else it has no gaps. */
-static fnz_status needed_bytes(fnz_context *ctx, const fnzi_array *a, size_t *out) {
-  int64_t low, high = fnzi_array_numel(a);
+static fnz_status needed_bytes(fnz_context *ctx, const fnzi_krn_array *a, size_t *out) {
+  int64_t low, high = fnzi_krn_array_numel(a);
   if (a->eager && (!fnzi_extent(&a->place, &low, &high) || low < 0))
     return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "the memory of a tensor leaves 63 bits");
   if (fnzi_mul_size((size_t)high, a->cell, out) && *out < SIZE_MAX - STORAGE_ALIGNMENT)
@@ -236,17 +238,17 @@ static fnz_status needed_bytes(fnz_context *ctx, const fnzi_array *a, size_t *ou
   return fnzi_no_memory(ctx);
 }
 
-fnz_status fnzi_array_allocate(fnz_context *ctx, fnzi_array *array, bool zero) {
+fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_array *array, bool zero) {
   size_t bytes = 0;
   FNZ_TRY(needed_bytes(ctx, array, &bytes));
-  FNZ_TRY(fnzi_storage_create(ctx, array->stock, bytes, &array->storage));
+  FNZ_TRY(fnzi_krn_storage_create(ctx, array->stock, bytes, &array->storage));
   if (zero && array->storage->data)
     memset(array->storage->data, 0, bytes);
   return FNZ_OK;
 }
 
-fnz_status fnzi_storage_holds(fnz_context *ctx, const fnzi_storage *storage,
-                              const fnz_geometry *window) {
+fnz_status fnzi_krn_storage_holds(fnz_context *ctx, const fnzi_krn_storage *storage,
+                                  const fnz_geometry *window) {
   int64_t low, high;
   size_t cell = fnzi_dtype(window->dtype)->bytes;
   if (fnzi_extent(window, &low, &high) && low >= 0 && (uint64_t)high <= storage->bytes / cell)
@@ -257,23 +259,23 @@ fnz_status fnzi_storage_holds(fnz_context *ctx, const fnzi_storage *storage,
                    (long long)window->offset, storage->bytes);
 }
 
-fnz_status fnzi_array_share(fnz_context *ctx, fnzi_array *array, fnzi_storage *storage,
-                            const fnz_geometry *place) {
-  FNZ_TRY(fnzi_storage_holds(ctx, storage, place));
+fnz_status fnzi_krn_array_share(fnz_context *ctx, fnzi_krn_array *array, fnzi_krn_storage *storage,
+                                const fnz_geometry *place) {
+  FNZ_TRY(fnzi_krn_storage_holds(ctx, storage, place));
   int64_t *strides = array->dims + 2 * (size_t)array->place.rank;
   for (uint32_t i = 0; i < place->rank; i++)
     strides[i] = place->strides[i];
   array->place.offset = fnz_geometry_numel(place) > 0 ? place->offset : 0;
   storage->refs++;
-  fnzi_storage_release(ctx, array->storage);
+  fnzi_krn_storage_release(ctx, array->storage);
   array->storage = storage;
   return FNZ_OK;
 }
 
-void fnzi_array_release(fnz_context *ctx, fnzi_array *array) {
+void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array) {
   if (!array || --array->refs > 0)
     return;
-  fnzi_storage_release(ctx, array->storage);
+  fnzi_krn_storage_release(ctx, array->storage);
   if (array->dims != array->few_dims)
     fnzi_free(ctx, array->dims, 3 * (size_t)array->room * sizeof *array->dims);
   keep_array(ctx, array);

@@ -10,22 +10,24 @@
  * a double become the stored type. Integers go through 64 bits and wrap. */
 #define INTEGER_ROWS(ROW)                                                                          \
   ROW(BOOL, uint8_t, *p != 0, int64_t, v != 0, v != 0)                                             \
-  ROW(U8, uint8_t, *p, int64_t, (uint8_t)v, (uint8_t)fnzi_to_i32(v))                               \
-  ROW(I8, int8_t, *p, int64_t, (int8_t)v, (int8_t)fnzi_to_i32(v))                                  \
-  ROW(I16, int16_t, *p, int64_t, (int16_t)v, (int16_t)fnzi_to_i32(v))                              \
-  ROW(I32, int32_t, *p, int64_t, (int32_t)v, fnzi_to_i32(v))                                       \
-  ROW(I64, int64_t, *p, int64_t, v, fnzi_to_i64(v))                                                \
-  ROW(U16, uint16_t, *p, int64_t, (uint16_t)v, (uint16_t)fnzi_to_i32(v))                           \
-  ROW(U32, uint32_t, *p, int64_t, (uint32_t)v, (uint32_t)fnzi_to_i64(v))
+  ROW(U8, uint8_t, *p, int64_t, (uint8_t)v, (uint8_t)fnzi_krn_to_i32(v))                           \
+  ROW(I8, int8_t, *p, int64_t, (int8_t)v, (int8_t)fnzi_krn_to_i32(v))                              \
+  ROW(I16, int16_t, *p, int64_t, (int16_t)v, (int16_t)fnzi_krn_to_i32(v))                          \
+  ROW(I32, int32_t, *p, int64_t, (int32_t)v, fnzi_krn_to_i32(v))                                   \
+  ROW(I64, int64_t, *p, int64_t, v, fnzi_krn_to_i64(v))                                            \
+  ROW(U16, uint16_t, *p, int64_t, (uint16_t)v, (uint16_t)fnzi_krn_to_i32(v))                       \
+  ROW(U32, uint32_t, *p, int64_t, (uint32_t)v, (uint32_t)fnzi_krn_to_i64(v))
 #define FLOAT_ROWS(ROW)                                                                            \
-  ROW(F16, uint16_t, fnzi_from_f16(*p), double, fnzi_to_f16((float)v), fnzi_to_f16((float)v))      \
-  ROW(BF16, uint16_t, fnzi_from_bf16(*p), double, fnzi_to_bf16((float)v), fnzi_to_bf16((float)v))  \
+  ROW(F16, uint16_t, fnzi_krn_from_f16(*p), double, fnzi_krn_to_f16((float)v),                     \
+      fnzi_krn_to_f16((float)v))                                                                   \
+  ROW(BF16, uint16_t, fnzi_krn_from_bf16(*p), double, fnzi_krn_to_bf16((float)v),                  \
+      fnzi_krn_to_bf16((float)v))                                                                  \
   ROW(F32, float, *p, double, (float)v, (float)v)                                                  \
   ROW(F64, double, *p, double, (double)v, v)
 
 #define ALL_ROWS(ROW)                                                                              \
   INTEGER_ROWS(ROW)                                                                                \
-  ROW(U64, uint64_t, (int64_t)*p, int64_t, (uint64_t)v, fnzi_to_u64(v))                            \
+  ROW(U64, uint64_t, (int64_t)*p, int64_t, (uint64_t)v, fnzi_krn_to_u64(v))                        \
   FLOAT_ROWS(ROW)
 
 #define ACCESS(id, type, read, wide, from_integer, from_double)                                    \
@@ -88,29 +90,29 @@ static fnz_dtype part(fnz_dtype d) {
 
 /* What a part is converted from and to beside its eight bits. */
 static fnz_dtype wide_part(fnz_dtype d) {
-  return fnzi_is_float8(d) ? FNZ_F32 : part(d);
+  return fnzi_krn_is_float8(d) ? FNZ_F32 : part(d);
 }
 
-bool fnzi_can_convert(fnz_dtype to, fnz_dtype from) {
+bool fnzi_krn_can_convert(fnz_dtype to, fnz_dtype from) {
   return to == from || pairs[wide_part(from)][wide_part(to)] != NULL;
 }
 
 /* Numbers of eight bits are what they are as f32; but the NaN of those on "uz" is no integer, 0. */
 static float widened(fnz_dtype from, uint8_t bits, fnz_dtype to) {
   bool is_none = bits == 0x80 && (from == FNZ_F8_E4M3FNUZ || from == FNZ_F8_E5M2FNUZ);
-  return is_none && fnzi_is_integer(to) ? 0 : fnzi_from_float8(from, bits);
+  return is_none && fnzi_is_integer(to) ? 0 : fnzi_krn_from_float8(from, bits);
 }
 
 static void convert_float8(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from,
                            const char *src, int64_t src_stride, int64_t count) {
   for (int64_t i = 0; i < count; i++, dst += dst_stride, src += src_stride) {
     float v;
-    if (fnzi_is_float8(from))
+    if (fnzi_krn_is_float8(from))
       v = widened(from, *(const uint8_t *)src, to);
     else
       pairs[from][FNZ_F32]((char *)&v, sizeof v, src, src_stride, 1);
-    if (fnzi_is_float8(to))
-      *(uint8_t *)dst = fnzi_to_float8(to, v);
+    if (fnzi_krn_is_float8(to))
+      *(uint8_t *)dst = fnzi_krn_to_float8(to, v);
     else
       pairs[FNZ_F32][to](dst, dst_stride, (const char *)&v, sizeof v, 1);
   }
@@ -119,7 +121,7 @@ static void convert_float8(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtyp
 /* No complex ones. */
 static void convert_part(fnz_dtype to, char *dst, int64_t dst_stride, fnz_dtype from,
                          const char *src, int64_t src_stride, int64_t count) {
-  if (fnzi_is_float8(to) || fnzi_is_float8(from))
+  if (fnzi_krn_is_float8(to) || fnzi_krn_is_float8(from))
     convert_float8(to, dst, dst_stride, from, src, src_stride, count);
   else
     pairs[from][to](dst, dst_stride, src, src_stride, count);
@@ -160,13 +162,13 @@ static void complex_to_bool(char *dst, int64_t dst_stride, fnz_dtype from, const
   }
 }
 
-void fnzi_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
-                  int64_t src_stride, int64_t count) {
+void fnzi_krn_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
+                      int64_t src_stride, int64_t count) {
   if (to == from) {
     copy_row(dst, dst_stride, src, src_stride, count, fnzi_dtype(to)->bytes);
     return;
   }
-  if (!fnzi_can_convert(to, from))
+  if (!fnzi_krn_can_convert(to, from))
     return;
   if (to == FNZ_BOOL && fnzi_is_complex(from)) {
     complex_to_bool(dst, dst_stride, from, src, src_stride, count);
@@ -194,11 +196,11 @@ static uint16_t narrowed_nan(fnz_dtype to, uint32_t bits) {
   return (uint16_t)(sign | 0x7c00 | (fraction ? fraction : 0x200));
 }
 
-void fnzi_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
-                       int64_t src_stride, int64_t count) {
+void fnzi_krn_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from,
+                           const void *src, int64_t src_stride, int64_t count) {
   bool widens = to == FNZ_F32 && (from == FNZ_F16 || from == FNZ_BF16);
   bool narrows = from == FNZ_F32 && (to == FNZ_F16 || to == FNZ_BF16);
-  fnzi_convert(to, dst, dst_stride, from, src, src_stride, count);
+  fnzi_krn_convert(to, dst, dst_stride, from, src, src_stride, count);
   if (!widens && !narrows)
     return;
   const char *in = src;
@@ -213,14 +215,14 @@ void fnzi_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype fr
   }
 }
 
-void fnzi_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out) {
-  double parts[2] = {fnzi_number_float(number), 0.0};
+void fnzi_krn_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out) {
+  double parts[2] = {fnzi_krn_number_float(number), 0.0};
   if (number->tag == FNZ_ARG_COMPLEX)
     parts[1] = number->u.list[1].u.f;
   if (dtype == FNZ_F16 && isnan(parts[0])) /* a number's NaN has no payload there */
     parts[0] = copysign(NAN, parts[0]);
   if (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_BOOL)
-    fnzi_convert(dtype, out, 0, FNZ_I64, &number->u.i, 0, 1);
+    fnzi_krn_convert(dtype, out, 0, FNZ_I64, &number->u.i, 0, 1);
   else
-    fnzi_convert(dtype, out, 0, FNZ_C128, parts, 0, 1);
+    fnzi_krn_convert(dtype, out, 0, FNZ_C128, parts, 0, 1);
 }

@@ -5,9 +5,9 @@
  * shape rules only, the CPU backend both. Arguments arrive checked for arity, with the schema's
  * defaults filled in.
  *
- * A kernel that wants plain memory asks for it: fnzi_dense() and fnzi_dense_as() give an argument
- * as row-major elements, fnzi_result_as() gives memory for a result; whatever copying and
- * converting that takes is done behind these. */
+ * A kernel that wants plain memory asks for it: fnzi_krn_dense_get() and fnzi_krn_dense_get_as()
+ * give an argument as row-major elements, fnzi_krn_result_get_as() gives memory for a result;
+ * whatever copying and converting that takes is done behind these. */
 #ifndef FNZI_CORE_H
 #define FNZI_CORE_H
 
@@ -16,14 +16,14 @@
 #include <fnz/backend.h>
 
 /* --- Arrays ----------------------------------------------------------------------------------- */
-typedef struct fnzi_storage {
+typedef struct fnzi_krn_storage {
   size_t refs, bytes;
   unsigned char *data; /* aligned to 64 bytes; NULL on the meta backend */
-  struct fnzi_stock *stock;
+  struct fnzi_krn_stock *stock;
   void *block; /* of its own, NULL when it is small */
   size_t block_bytes;
-  struct fnzi_storage *next; /* in the stock */
-} fnzi_storage;
+  struct fnzi_krn_storage *next; /* in the stock */
+} fnzi_krn_storage;
 
 enum { FNZI_FEW_DIMS = 6 };
 
@@ -33,211 +33,216 @@ enum { FNZI_FEW_DIMS = 6 };
  *
  * An `eager` array is memory: its elements lie where `geometry` says, arrays that share its storage
  * see what is written, and its geometry may change. */
-typedef struct fnzi_array {
+typedef struct fnzi_krn_array {
   fnz_geometry geometry, place;
-  fnzi_storage *storage; /* NULL on the meta backend, unless eager */
-  size_t cell;           /* bytes of one element in the storage */
-  struct fnzi_stock *stock;
-  struct fnzi_array *next; /* in the stock */
+  fnzi_krn_storage *storage; /* NULL on the meta backend, unless eager */
+  size_t cell;               /* bytes of one element in the storage */
+  struct fnzi_krn_stock *stock;
+  struct fnzi_krn_array *next; /* in the stock */
   uint32_t refs;
   uint32_t room; /* dimensions that `dims` is for */
   bool eager;
   int64_t *dims; /* sizes, eager's strides, strides in the storage */
   int64_t few_dims[3 * FNZI_FEW_DIMS];
-} fnzi_array;
+} fnzi_krn_array;
 
 /* What is kept for the next arrays of a backend; must outlive all of its arrays. */
-typedef struct fnzi_stock {
-  fnzi_array *arrays;
-  fnzi_storage *storages;
+typedef struct fnzi_krn_stock {
+  fnzi_krn_array *arrays;
+  fnzi_krn_storage *storages;
   uint32_t narrays, nstorages;
   bool has_data; /* false: storages have a size but no memory */
-} fnzi_stock;
+} fnzi_krn_stock;
 
-void fnzi_stock_free(fnz_context *ctx, fnzi_stock *stock);
+void fnzi_krn_stock_free(fnz_context *ctx, fnzi_krn_stock *stock);
 
-static inline fnzi_array *fnzi_array_of(fnz_handle handle) {
-  return (fnzi_array *)(uintptr_t)handle;
+static inline fnzi_krn_array *fnzi_krn_array_of(fnz_handle handle) {
+  return (fnzi_krn_array *)(uintptr_t)handle;
 }
-static inline fnz_handle fnzi_array_handle(const fnzi_array *array) {
+static inline fnz_handle fnzi_krn_array_handle(const fnzi_krn_array *array) {
   return (fnz_handle)(uintptr_t)array;
 }
-static inline int64_t fnzi_array_numel(const fnzi_array *array) {
+static inline int64_t fnzi_krn_array_numel(const fnzi_krn_array *array) {
   return fnz_geometry_numel(&array->geometry);
 }
 /* A stride in bytes. That of a dimension nobody walks may be any number, so it wraps. */
-static inline int64_t fnzi_bytes(int64_t stride, size_t cell) {
+static inline int64_t fnzi_krn_stride_bytes(int64_t stride, size_t cell) {
   return (int64_t)((uint64_t)stride * cell);
 }
 /* Address of the element with all indices 0. Not for arrays without storage. */
-static inline unsigned char *fnzi_array_data(const fnzi_array *array) {
+static inline unsigned char *fnzi_krn_array_data(const fnzi_krn_array *array) {
   return array->storage->data + (size_t)array->place.offset * array->cell;
 }
 
 /* OVERFLOW when so many cells could not be addressed, also with sizes of 0 counted as 1. */
-FNZ_MUST_CHECK fnz_status fnzi_sizes_check(fnz_context *ctx, uint32_t rank, const int64_t *sizes,
-                                           size_t cell);
+FNZ_MUST_CHECK fnz_status fnzi_krn_sizes_check(fnz_context *ctx, uint32_t rank,
+                                               const int64_t *sizes, size_t cell);
 /* A geometry without memory. `place` is dense: eager's strides when those are, else row-major.
  * geometry  copied, without its symbols; OVERFLOW when the bytes leave 63 bits. */
-FNZ_MUST_CHECK fnz_status fnzi_array_create(fnz_context *ctx, fnzi_stock *stock,
-                                            const fnz_geometry *geometry, size_t cell,
-                                            fnzi_array **out);
+FNZ_MUST_CHECK fnz_status fnzi_krn_array_create(fnz_context *ctx, fnzi_krn_stock *stock,
+                                                const fnz_geometry *geometry, size_t cell,
+                                                fnzi_krn_array **out);
 /* Gives the array memory of its own, not initialised (zero on request). */
-FNZ_MUST_CHECK fnz_status fnzi_array_allocate(fnz_context *ctx, fnzi_array *array, bool zero);
+FNZ_MUST_CHECK fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_array *array,
+                                                  bool zero);
 /* Gives the array a window into a storage; the storage is retained. BOUNDS when it leaves it. */
-FNZ_MUST_CHECK fnz_status fnzi_array_share(fnz_context *ctx, fnzi_array *array,
-                                           fnzi_storage *storage, const fnz_geometry *place);
+FNZ_MUST_CHECK fnz_status fnzi_krn_array_share(fnz_context *ctx, fnzi_krn_array *array,
+                                               fnzi_krn_storage *storage,
+                                               const fnz_geometry *place);
 /* Another look at the same storage: the array becomes eager, with `geometry` as its place. */
-FNZ_MUST_CHECK fnz_status fnzi_array_look(fnz_context *ctx, fnzi_array *array,
-                                          const fnz_geometry *geometry);
+FNZ_MUST_CHECK fnz_status fnzi_krn_array_rebase(fnz_context *ctx, fnzi_krn_array *array,
+                                                const fnz_geometry *geometry);
 /* The elements lie where the geometry says; nothing is moved. */
-void fnzi_array_place_as_geometry(fnzi_array *array);
+void fnzi_krn_array_place_as_geometry(fnzi_krn_array *array);
 /* Ends one reference. */
-void fnzi_array_release(fnz_context *ctx, fnzi_array *array);
+void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array);
 
-FNZ_MUST_CHECK fnz_status fnzi_storage_create(fnz_context *ctx, fnzi_stock *stock, size_t bytes,
-                                              fnzi_storage **out);
-void fnzi_storage_release(fnz_context *ctx, fnzi_storage *storage);
+FNZ_MUST_CHECK fnz_status fnzi_krn_storage_create(fnz_context *ctx, fnzi_krn_stock *stock,
+                                                  size_t bytes, fnzi_krn_storage **out);
+void fnzi_krn_storage_release(fnz_context *ctx, fnzi_krn_storage *storage);
 /* At least so many bytes; new ones are zero, old ones stay. */
-FNZ_MUST_CHECK fnz_status fnzi_storage_extend(fnz_context *ctx, fnzi_storage *storage,
-                                              size_t bytes);
+FNZ_MUST_CHECK fnz_status fnzi_krn_storage_extend(fnz_context *ctx, fnzi_krn_storage *storage,
+                                                  size_t bytes);
 /* BOUNDS when the window leaves the storage. */
-FNZ_MUST_CHECK fnz_status fnzi_storage_holds(fnz_context *ctx, const fnzi_storage *storage,
-                                             const fnz_geometry *window);
+FNZ_MUST_CHECK fnz_status fnzi_krn_storage_holds(fnz_context *ctx, const fnzi_krn_storage *storage,
+                                                 const fnz_geometry *window);
 
 /* --- Calls ------------------------------------------------------------------------------------ */
-typedef struct fnzi_call {
+typedef struct fnzi_krn_call {
   fnz_context *ctx;
-  fnzi_stock *stock;
+  fnzi_krn_stock *stock;
   fnzi_arena scratch; /* ends with the call */
   const fnz_op *op;
   const fnz_op *asked; /* the operator that the caller named, when op serves it; else NULL */
   const fnz_arg *args; /* op->nparams, defaults filled in, tensors as handles */
   const fnz_geometry *const *expected;
   size_t nexpected;
-  fnzi_array **outputs; /* NULL entries are undefined tensors */
+  fnzi_krn_array **outputs; /* NULL entries are undefined tensors */
   size_t noutputs, capacity;
-  struct fnzi_result *pending; /* results still to be copied from scratch memory */
+  struct fnzi_krn_pending_result *pending; /* results still to be copied from scratch memory */
   fnz_dtype target; /* of what result 0 is to be stored in; FNZ_DTYPE_COUNT when nobody says */
-  const struct fnzi_kernels *kernels;
+  const struct fnzi_krn_kernels *kernels;
   const struct fnzi_kernel *row; /* that is evaluated */
   struct fnz_frame *frame;       /* of a registered kernel, else NULL */
   char *warning;                 /* FNZ_WARNING_BYTES of room; NULL when nobody wants one */
   int threads;
   bool has_data; /* false on the meta backend */
-} fnzi_call;
+} fnzi_krn_call;
 
 /* Position of a parameter by name; the kernel's schema must have it. */
-static inline const fnz_arg *fnzi_named(const fnzi_call *call, const char *name) {
+static inline const fnz_arg *fnzi_krn_named(const fnzi_krn_call *call, const char *name) {
   int i = fnzi_op_param(call->op, name);
   return i < 0 ? NULL : &call->args[i];
 }
 /* Numbers by name; `fallback` when the schema lacks it or it is None. */
-int64_t fnzi_named_int(const fnzi_call *call, const char *name, int64_t fallback);
-double fnzi_named_float(const fnzi_call *call, const char *name, double fallback);
-static inline bool fnzi_named_bool(const fnzi_call *call, const char *name, bool fallback) {
-  return fnzi_named_int(call, name, fallback) != 0;
+int64_t fnzi_krn_named_int(const fnzi_krn_call *call, const char *name, int64_t fallback);
+double fnzi_krn_named_float(const fnzi_krn_call *call, const char *name, double fallback);
+static inline bool fnzi_krn_named_bool(const fnzi_krn_call *call, const char *name, bool fallback) {
+  return fnzi_krn_named_int(call, name, fallback) != 0;
 }
 /* The dtype given, or `fallback`. */
-fnz_dtype fnzi_named_dtype(const fnzi_call *call, const char *name, fnz_dtype fallback);
+fnz_dtype fnzi_krn_named_dtype(const fnzi_krn_call *call, const char *name, fnz_dtype fallback);
 /* The dtype given, or that of the tensor which the result is to be stored in, or `fallback`: for
  * operators that compute in the dtype of their out= argument. */
-fnz_dtype fnzi_target_dtype(const fnzi_call *call, fnz_dtype fallback);
+fnz_dtype fnzi_krn_dtype_target(const fnzi_krn_call *call, fnz_dtype fallback);
 /* That of the tensor which the result is to be stored in, when it can hold `computed`; else that.
  */
-fnz_dtype fnzi_castable_dtype(const fnzi_call *call, fnz_dtype computed);
+fnz_dtype fnzi_krn_dtype_castable(const fnzi_krn_call *call, fnz_dtype computed);
 /* "" when absent. */
-const char *fnzi_named_string(const fnzi_call *call, const char *name);
+const char *fnzi_krn_named_string(const fnzi_krn_call *call, const char *name);
 /* A list of integers (or one integer) in scratch memory; *count 0 when absent or None. */
-FNZ_MUST_CHECK fnz_status fnzi_named_ints(fnzi_call *call, const char *name, const int64_t **out,
-                                          size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_krn_named_ints(fnzi_krn_call *call, const char *name,
+                                              const int64_t **out, size_t *count);
 /* Exactly `want` integers: a list of one is repeated, an absent or empty one gives `fallback`.
  * TYPE otherwise. */
-FNZ_MUST_CHECK fnz_status fnzi_named_ints_of(fnzi_call *call, const char *name, size_t want,
-                                             int64_t fallback, int64_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_krn_named_ints_of(fnzi_krn_call *call, const char *name, size_t want,
+                                                 int64_t fallback, int64_t *out);
 /* Eager multiplies by what the type that it computes in can say: TYPE when the factor of this name,
  * if there is one, is no number of it. */
-FNZ_MUST_CHECK fnz_status fnzi_check_factor(const fnzi_call *call, const char *name,
-                                            fnz_dtype compute);
+FNZ_MUST_CHECK fnz_status fnzi_krn_factor_check(const fnzi_krn_call *call, const char *name,
+                                                fnz_dtype compute);
 /* Any number argument (INT, FLOAT, BOOL) as double or integer. */
-double fnzi_number_float(const fnz_arg *arg);
-int64_t fnzi_number_int(const fnz_arg *arg);
+double fnzi_krn_number_float(const fnz_arg *arg);
+int64_t fnzi_krn_number_int(const fnz_arg *arg);
 
 /* The tensor at an argument; NULL when None. */
-static inline fnzi_array *fnzi_arg_array(const fnz_arg *arg) {
-  return arg && arg->tag == FNZ_ARG_VALUE ? fnzi_array_of(arg->u.value) : NULL;
+static inline fnzi_krn_array *fnzi_krn_arg_array(const fnz_arg *arg) {
+  return arg && arg->tag == FNZ_ARG_VALUE ? fnzi_krn_array_of(arg->u.value) : NULL;
 }
-static inline fnzi_array *fnzi_input(const fnzi_call *call, size_t i) {
-  return fnzi_arg_array(&call->args[i]);
+static inline fnzi_krn_array *fnzi_krn_call_input(const fnzi_krn_call *call, size_t i) {
+  return fnzi_krn_arg_array(&call->args[i]);
 }
-static inline fnzi_array *fnzi_named_array(const fnzi_call *call, const char *name) {
-  return fnzi_arg_array(fnzi_named(call, name));
+static inline fnzi_krn_array *fnzi_krn_named_array(const fnzi_krn_call *call, const char *name) {
+  return fnzi_krn_arg_array(fnzi_krn_named(call, name));
 }
-static inline const fnz_geometry *fnzi_input_geometry(const fnzi_call *call, size_t i) {
-  fnzi_array *array = fnzi_input(call, i);
+static inline const fnz_geometry *fnzi_krn_call_geometry(const fnzi_krn_call *call, size_t i) {
+  fnzi_krn_array *array = fnzi_krn_call_input(call, i);
   return array ? &array->geometry : NULL;
 }
 
 /* fnzi_fail with "operator: " in front of the message. */
-fnz_status fnzi_refuse(const fnzi_call *call, fnz_class kind, const char *format, ...)
+fnz_status fnzi_krn_call_refuse(const fnzi_krn_call *call, fnz_class kind, const char *format, ...)
     FNZ_PRINTF(3, 4);
 
 /* What eager warns of, with "operator: " in front; a later warning replaces an earlier one. */
-void fnzi_warn(const fnzi_call *call, const char *format, ...) FNZ_PRINTF(2, 3);
+void fnzi_krn_call_warn(const fnzi_krn_call *call, const char *format, ...) FNZ_PRINTF(2, 3);
 
 /* --- For shape rules -------------------------------------------------------------------------- */
 /* Appends a result.
  * strides NULL means row-major. */
-FNZ_MUST_CHECK fnz_status fnzi_shape_add(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
+FNZ_MUST_CHECK fnz_status fnzi_shape_add(fnzi_krn_call *call, fnz_dtype dtype, uint32_t rank,
                                          const int64_t *sizes, const int64_t *strides);
 /* Appends a result with the sizes of `like`: eager's preserve_format (dense strides are kept). */
-FNZ_MUST_CHECK fnz_status fnzi_shape_add_like(fnzi_call *call, fnz_dtype dtype,
+FNZ_MUST_CHECK fnz_status fnzi_shape_add_like(fnzi_krn_call *call, fnz_dtype dtype,
                                               const fnz_geometry *like);
 /* Appends a result in the argument memory_format: channels last, else row-major. */
-FNZ_MUST_CHECK fnz_status fnzi_shape_add_format(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
+FNZ_MUST_CHECK fnz_status fnzi_shape_add_format(fnzi_krn_call *call, fnz_dtype dtype, uint32_t rank,
                                                 const int64_t *sizes);
 /* Common sizes of broadcasting; BOUNDS naming both sizes when there are none. `sizes` has room for
  * FNZ_MAX_RANK. */
-FNZ_MUST_CHECK fnz_status fnzi_broadcast(fnzi_call *call, const fnz_geometry *const *inputs,
-                                         size_t count, uint32_t *rank, int64_t *sizes);
+FNZ_MUST_CHECK fnz_status fnzi_meta_broadcast(fnzi_krn_call *call,
+                                              const fnz_geometry *const *inputs, size_t count,
+                                              uint32_t *rank, int64_t *sizes);
 
 /* OVERFLOW when result 0 cannot hold the number of this name; a tensor of this name is fine. */
-FNZ_MUST_CHECK fnz_status fnzi_number_check(const fnzi_call *call, const char *name);
+FNZ_MUST_CHECK fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name);
 /* TYPE unless argument 0 is of a floating-point type: for rows whose results have others. */
-FNZ_MUST_CHECK fnz_status fnzi_float_check(const fnzi_call *call);
+FNZ_MUST_CHECK fnz_status fnzi_krn_float_check(const fnzi_krn_call *call);
 /* The refusal of a result whose size nothing says: there is no data, and none is recorded. */
-FNZ_MUST_CHECK fnz_status fnzi_size_unknown(const fnzi_call *call);
+FNZ_MUST_CHECK fnz_status fnzi_krn_size_refuse(const fnzi_krn_call *call);
 
 /* --- For kernels ------------------------------------------------------------------------------ */
 /* Row-major elements of an array: its own memory when they lie so, else a copy in scratch memory.
  * Valid until the call ends. */
-FNZ_MUST_CHECK fnz_status fnzi_dense(fnzi_call *call, const fnzi_array *array, const void **out);
+FNZ_MUST_CHECK fnz_status fnzi_krn_dense_get(fnzi_krn_call *call, const fnzi_krn_array *array,
+                                             const void **out);
 /* The same, converted to `dtype`. */
-FNZ_MUST_CHECK fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
-                                        const void **out);
+FNZ_MUST_CHECK fnz_status fnzi_krn_dense_get_as(fnzi_krn_call *call, const fnzi_krn_array *array,
+                                                fnz_dtype dtype, const void **out);
 /* Memory for the row-major elements of result k as `dtype`: the result's own when that fits, else
  * scratch that is converted and copied into the result when the kernel returns FNZ_OK. */
-FNZ_MUST_CHECK fnz_status fnzi_result_as(fnzi_call *call, size_t k, fnz_dtype dtype, void **out);
+FNZ_MUST_CHECK fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype,
+                                                 void **out);
 
-/* Copies the results that fnzi_result_as() kept in scratch memory to where they belong. */
-FNZ_MUST_CHECK fnz_status fnzi_results_finish(fnzi_call *call);
+/* Copies the results that fnzi_krn_result_get_as() kept in scratch memory to where they belong. */
+FNZ_MUST_CHECK fnz_status fnzi_krn_results_finish(fnzi_krn_call *call);
 
 /* False for f8e8m0fnu, which no kernel converts. */
-bool fnzi_can_convert(fnz_dtype to, fnz_dtype from);
+bool fnzi_krn_can_convert(fnz_dtype to, fnz_dtype from);
 /* `count` elements from one dtype to another, strides in bytes; conversions as eager's on x86.
  * Does nothing when they cannot be converted. */
-void fnzi_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
-                  int64_t src_stride, int64_t count);
+void fnzi_krn_convert(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
+                      int64_t src_stride, int64_t count);
 /* The same where nothing was or will be computed: NaN of 16 bits keeps its payload on the way to
  * f32 and back, a signalling one too. */
-void fnzi_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from, const void *src,
-                       int64_t src_stride, int64_t count);
+void fnzi_krn_convert_kept(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype from,
+                           const void *src, int64_t src_stride, int64_t count);
 /* Copies all elements between two windows of the same sizes; strides in elements, cells of `cell`
  * bytes. dst and src point at the element with all indices 0. The windows must not overlap. */
-void fnzi_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
-                     const void *src, const int64_t *src_strides, size_t cell, int threads);
+void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
+                         const void *src, const int64_t *src_strides, size_t cell, int threads);
 /* A number as one element of `dtype` (16 bytes of room); COMPLEX too. */
-void fnzi_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out);
+void fnzi_krn_number_cell(const fnz_arg *number, fnz_dtype dtype, void *out);
 
 /* Loops over several operands of one shape. `row` gets the operands' addresses and strides in bytes
  * for `count` elements; rows are split at fixed places, so results do not depend on threads. */
@@ -250,41 +255,42 @@ typedef struct fnzi_krn_loop {
 } fnzi_krn_loop;
 typedef void fnzi_row_fn(const void *user, char *const *data, const int64_t *strides,
                          int64_t count);
-void fnzi_loop_start(fnzi_krn_loop *loop, uint32_t rank, const int64_t *sizes);
+void fnzi_krn_loop_start(fnzi_krn_loop *loop, uint32_t rank, const int64_t *sizes);
 /* Adds an operand that broadcasts to the loop's sizes; strides in elements of `cell` bytes. */
-void fnzi_loop_add(fnzi_krn_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
-                   const int64_t *strides, size_t cell);
-static inline void fnzi_loop_add_array(fnzi_krn_loop *loop, const fnzi_array *a) {
-  fnzi_loop_add(loop, fnzi_array_data(a), a->place.rank, a->place.sizes, a->place.strides, a->cell);
+void fnzi_krn_loop_add(fnzi_krn_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
+                       const int64_t *strides, size_t cell);
+static inline void fnzi_krn_loop_add_array(fnzi_krn_loop *loop, const fnzi_krn_array *a) {
+  fnzi_krn_loop_add(loop, fnzi_krn_array_data(a), a->place.rank, a->place.sizes, a->place.strides,
+                    a->cell);
 }
 /* Joins dimensions that can be, moves the shortest strides inside and runs. `ordered` keeps
  * row-major order and one thread. */
-void fnzi_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
-                   bool ordered);
+void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
+                       bool ordered);
 
 /* --- The table -------------------------------------------------------------------------------- */
-typedef fnz_status fnzi_shape_fn(fnzi_call *call);
-typedef fnz_status fnzi_kernel_fn(fnzi_call *call);
+typedef fnz_status fnzi_shape_fn(fnzi_krn_call *call);
+typedef fnz_status fnzi_kernel_fn(fnzi_krn_call *call);
 
 /* Who makes the memory of the results. */
-typedef enum fnzi_memory {
+typedef enum fnzi_krn_result_memory {
   FNZI_MEMORY_NEW,   /* allocated, not initialised */
   FNZI_MEMORY_POINT, /* as NEW, or that of a dying argument of the same dtype and layout */
   FNZI_MEMORY_BASE,  /* result 0 starts as the value of argument 0: in place when that dies */
   FNZI_MEMORY_VIEW   /* the kernel gives the results their storage */
-} fnzi_memory;
+} fnzi_krn_result_memory;
 
 /* Which element types an operator takes: of the tensor arguments that are not indices or masks. */
-typedef enum fnzi_accepts {
+typedef enum fnzi_krn_accepts {
   FNZI_ACCEPTS_ANY,      /* moves cells only */
   FNZI_ACCEPTS_STANDARD, /* bool u8 i8 i16 i32 i64 f16 bf16 f32 f64 c64 */
   FNZI_ACCEPTS_NUMBERS,  /* and c128 */
   FNZI_ACCEPTS_REAL,     /* STANDARD without c64 */
   FNZI_ACCEPTS_INTEGRAL, /* bool u8 i8 i16 i32 i64 */
   FNZI_ACCEPTS_FLOAT     /* f16 bf16 f32 f64 */
-} fnzi_accepts;
+} fnzi_krn_accepts;
 
-/* What computes an operator, by name: kernels are functions of a backend (fnzi_kernels). */
+/* What computes an operator, by name: kernels are functions of a backend (fnzi_krn_kernels). */
 typedef enum fnzi_krn_run {
 #define RUN(name) FNZI_RUN_##name,
 #include "kernels/runs.def"
@@ -294,8 +300,8 @@ typedef enum fnzi_krn_run {
 
 typedef struct fnzi_kernel {
   fnzi_shape_fn *shape; /* NULL where an operator has no row */
-  uint8_t accepts;      /* fnzi_accepts */
-  uint8_t memory;       /* fnzi_memory */
+  uint8_t accepts;      /* fnzi_krn_accepts */
+  uint8_t memory;       /* fnzi_krn_result_memory */
   uint16_t run;         /* fnzi_krn_run */
 } fnzi_kernel;
 
@@ -305,17 +311,17 @@ typedef struct fnzi_kernel {
 #undef KERNEL
 
 /* What a backend computes with. */
-struct fnzi_direct;
-typedef bool fnzi_direct_fn(const fnzi_call *call, struct fnzi_direct *out);
-typedef struct fnzi_kernels {
+struct fnzi_cpu_direct;
+typedef bool fnzi_direct_fn(const fnzi_krn_call *call, struct fnzi_cpu_direct *out);
+typedef struct fnzi_krn_kernels {
   const fnzi_kernel *rows;     /* by place in the operator table */
   fnzi_kernel_fn *const *runs; /* by fnzi_krn_run; NULL for shapes only */
   fnzi_direct_fn *direct;      /* of a pointwise call, what is left to do; NULL for shapes only */
-} fnzi_kernels;
+} fnzi_krn_kernels;
 
 /* The operator's place in the table; false for a custom one. */
-bool fnzi_op_index(const fnz_op *op, size_t *out);
+bool fnzi_meta_op_index(const fnz_op *op, size_t *out);
 /* The row of an operator; NULL when it has none. */
-const fnzi_kernel *fnzi_kernel_find(const fnzi_kernels *kernels, const fnz_op *op);
+const fnzi_kernel *fnzi_kernel_find(const fnzi_krn_kernels *kernels, const fnz_op *op);
 
 #endif

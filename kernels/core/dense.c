@@ -2,8 +2,8 @@
 #include "kernels/core/window.h"
 
 /* Row-major elements of the sizes of `like`, in scratch memory. */
-static fnz_status dense_window(fnzi_call *call, const fnz_geometry *like, fnz_dtype dtype,
-                               size_t cell, fnzi_window *out) {
+static fnz_status dense_window(fnzi_krn_call *call, const fnz_geometry *like, fnz_dtype dtype,
+                               size_t cell, fnzi_krn_window *out) {
   size_t count = (size_t)fnz_geometry_numel(like);
   void *data;
   FNZ_TRY(fnzi_arena_alloc(&call->scratch, count, cell, &data));
@@ -17,24 +17,24 @@ static fnz_status dense_window(fnzi_call *call, const fnz_geometry *like, fnz_dt
   return FNZ_OK;
 }
 
-fnz_status fnzi_dense(fnzi_call *call, const fnzi_array *array, const void **out) {
-  return fnzi_dense_as(call, array, array->place.dtype, out);
+fnz_status fnzi_krn_dense_get(fnzi_krn_call *call, const fnzi_krn_array *array, const void **out) {
+  return fnzi_krn_dense_get_as(call, array, array->place.dtype, out);
 }
 
-fnz_status fnzi_dense_as(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
-                         const void **out) {
-  fnzi_window from, to;
-  fnzi_window_of(array, &from);
+fnz_status fnzi_krn_dense_get_as(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
+                                 const void **out) {
+  fnzi_krn_window from, to;
+  fnzi_krn_window_of(array, &from);
   *out = from.data;
   if (from.dtype == dtype && fnzi_is_contiguous(&array->place))
     return FNZ_OK;
   size_t cell = from.dtype == dtype ? array->cell : fnzi_dtype(dtype)->bytes;
   FNZ_TRY(dense_window(call, &array->place, dtype, cell, &to));
   *out = to.data;
-  return fnzi_window_assign(call, &to, &from, false);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
-fnz_geometry fnzi_ordered(const fnzi_array *self, int64_t *strides) {
+fnz_geometry fnzi_krn_array_ordered(const fnzi_krn_array *self, int64_t *strides) {
   fnz_geometry g = self->geometry;
   if (!self->eager && !fnzi_is_dense(&g))
     fnzi_contiguous_strides(g.sizes, g.rank, strides);
@@ -44,47 +44,47 @@ fnz_geometry fnzi_ordered(const fnzi_array *self, int64_t *strides) {
   return g;
 }
 
-fnz_status fnzi_lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype, const void **data,
-                        int64_t *strides) {
+fnz_status fnzi_krn_dense_in_order(fnzi_krn_call *call, const fnzi_krn_array *self, fnz_dtype dtype,
+                                   const void **data, int64_t *strides) {
   const fnz_geometry *g = &self->geometry;
-  fnzi_window to, from;
+  fnzi_krn_window to, from;
   void *room;
-  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_array_numel(self), fnzi_dtype(dtype)->bytes,
-                           &room));
-  fnzi_window_of(self, &from);
-  fnzi_window_dense(&to, dtype, g->rank, g->sizes, room);
+  FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_krn_array_numel(self),
+                           fnzi_dtype(dtype)->bytes, &room));
+  fnzi_krn_window_of(self, &from);
+  fnzi_krn_window_dense(&to, dtype, g->rank, g->sizes, room);
   if (g->rank && fnzi_is_dense(g))
     memcpy(to.strides, g->strides, g->rank * sizeof *to.strides);
   memcpy(strides, to.strides, g->rank * sizeof *strides);
   *data = room;
-  return fnzi_window_assign(call, &to, &from, false);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 /* An array over scratch memory, for kernels that read it while the call lasts. */
 typedef struct passing {
-  fnzi_array array;
-  fnzi_storage storage;
+  fnzi_krn_array array;
+  fnzi_krn_storage storage;
   int64_t strides[FNZ_MAX_RANK];
 } passing;
 
-static fnz_status round_array(fnzi_call *call, const fnzi_array *from, fnz_dtype dtype,
+static fnz_status round_array(fnzi_krn_call *call, const fnzi_krn_array *from, fnz_dtype dtype,
                               passing *out) {
   const void *data;
-  FNZ_TRY(fnzi_lay_out(call, from, dtype, &data, out->strides));
+  FNZ_TRY(fnzi_krn_dense_in_order(call, from, dtype, &data, out->strides));
   out->array = *from;
   out->array.cell = fnzi_dtype(dtype)->bytes;
   out->array.geometry.dtype = dtype;
   out->array.geometry.strides = out->strides;
   out->array.geometry.offset = 0;
   out->array.place = out->array.geometry;
-  out->storage = (fnzi_storage){.refs = 1, .data = (unsigned char *)(uintptr_t)data};
-  out->storage.bytes = (size_t)fnzi_array_numel(from) * out->array.cell;
+  out->storage = (fnzi_krn_storage){.refs = 1, .data = (unsigned char *)(uintptr_t)data};
+  out->storage.bytes = (size_t)fnzi_krn_array_numel(from) * out->array.cell;
   out->array.storage = &out->storage;
   return FNZ_OK;
 }
 
-fnz_status fnzi_round_input(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
+fnz_status fnzi_krn_round_input(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool is_half = dtype == FNZ_F16 || dtype == FNZ_BF16;
   passing *copy;
@@ -95,31 +95,32 @@ fnz_status fnzi_round_input(fnzi_call *call) {
   FNZI_NEW(&call->scratch, call->op->nparams, &args);
   FNZ_TRY(round_array(call, self, dtype, copy));
   memcpy(args, call->args, call->op->nparams * sizeof *args);
-  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_array_handle(&copy->array)};
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(&copy->array)};
   call->args = args;
   return FNZ_OK;
 }
 
-fnz_status fnzi_window_widen(fnzi_call *call, const fnzi_window *w, fnzi_window *out) {
+fnz_status fnzi_krn_window_widen(fnzi_krn_call *call, const fnzi_krn_window *w,
+                                 fnzi_krn_window *out) {
   size_t count = 1;
   void *room;
   for (uint32_t i = 0; i < w->rank; i++)
     count *= (size_t)w->sizes[i];
   FNZ_TRY(fnzi_arena_alloc(&call->scratch, count, sizeof(float), &room));
-  fnzi_window_dense(out, FNZ_F32, w->rank, w->sizes, room);
-  return fnzi_window_assign(call, out, w, false);
+  fnzi_krn_window_dense(out, FNZ_F32, w->rank, w->sizes, room);
+  return fnzi_krn_window_assign(call, out, w, false);
 }
 
-struct fnzi_result {
-  struct fnzi_result *next;
-  fnzi_array *array;
-  fnzi_window data;
+struct fnzi_krn_pending_result {
+  struct fnzi_krn_pending_result *next;
+  fnzi_krn_array *array;
+  fnzi_krn_window data;
 };
 
-fnz_status fnzi_result_as(fnzi_call *call, size_t k, fnz_dtype dtype, void **out) {
-  fnzi_array *array = call->outputs[k];
-  struct fnzi_result *result;
-  *out = fnzi_array_data(array);
+fnz_status fnzi_krn_result_get_as(fnzi_krn_call *call, size_t k, fnz_dtype dtype, void **out) {
+  fnzi_krn_array *array = call->outputs[k];
+  struct fnzi_krn_pending_result *result;
+  *out = fnzi_krn_array_data(array);
   if (array->place.dtype == dtype && fnzi_is_contiguous(&array->place))
     return FNZ_OK;
   FNZI_NEW(&call->scratch, 1, &result);
@@ -131,11 +132,11 @@ fnz_status fnzi_result_as(fnzi_call *call, size_t k, fnz_dtype dtype, void **out
   return FNZ_OK;
 }
 
-fnz_status fnzi_results_finish(fnzi_call *call) {
-  for (struct fnzi_result *r = call->pending; r; r = r->next) {
-    fnzi_window to;
-    fnzi_window_of(r->array, &to);
-    FNZ_TRY(fnzi_window_assign(call, &to, &r->data, false));
+fnz_status fnzi_krn_results_finish(fnzi_krn_call *call) {
+  for (struct fnzi_krn_pending_result *r = call->pending; r; r = r->next) {
+    fnzi_krn_window to;
+    fnzi_krn_window_of(r->array, &to);
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &r->data, false));
   }
   return FNZ_OK;
 }

@@ -22,21 +22,22 @@ static const layout layouts[FNZ_DTYPE_COUNT] = {
     [FNZ_F8_E5M2FNUZ] = {2, 16, 0x7f, 0x80, true},
 };
 
-bool fnzi_is_float8(fnz_dtype dtype) {
+bool fnzi_krn_is_float8(fnz_dtype dtype) {
   return layouts[dtype].mantissa != 0;
 }
 
-float fnzi_from_float8(fnz_dtype dtype, uint8_t bits) {
+float fnzi_krn_from_float8(fnz_dtype dtype, uint8_t bits) {
   const layout *f = &layouts[dtype];
   uint32_t magnitude = bits & 0x7f, sign = (uint32_t)(bits & 0x80) << 24;
   if (f->unsigned_zero && bits == 0x80)
-    return fnzi_bits_float(0x7f800001);
+    return fnzi_krn_bits_float(0x7f800001);
   if (magnitude > f->most) {
     uint32_t rest = (bits & ((1u << f->mantissa) - 1)) << (23 - f->mantissa);
-    return fnzi_bits_float(sign | 0x7f800000 | (rest ? rest | 0x400000 : 0));
+    return fnzi_krn_bits_float(sign | 0x7f800000 | (rest ? rest | 0x400000 : 0));
   }
   if (magnitude >> f->mantissa)
-    return fnzi_bits_float(sign | ((magnitude << (23 - f->mantissa)) + ((127 - f->bias) << 23)));
+    return fnzi_krn_bits_float(sign |
+                               ((magnitude << (23 - f->mantissa)) + ((127 - f->bias) << 23)));
   float tiny = ldexpf((float)magnitude, 1 - (int)f->bias - (int)f->mantissa);
   return sign ? -tiny : tiny;
 }
@@ -48,12 +49,12 @@ static uint32_t code_of(const layout *f, uint32_t bits) {
     return (bits + (1u << (drop - 1)) - 1 + (bits >> drop & 1) - ((127 - f->bias) << 23)) >> drop;
   /* Below the smallest exponent codes are apart alike: a sum in which 1 is the last bit rounds. */
   uint32_t unit = (128 - f->bias + drop) << 23;
-  return fnzi_float_bits(fnzi_bits_float(bits) + fnzi_bits_float(unit)) - unit;
+  return fnzi_krn_float_bits(fnzi_krn_bits_float(bits) + fnzi_krn_bits_float(unit)) - unit;
 }
 
-uint8_t fnzi_to_float8(fnz_dtype dtype, float v) {
+uint8_t fnzi_krn_to_float8(fnz_dtype dtype, float v) {
   const layout *f = &layouts[dtype];
-  uint32_t bits = fnzi_float_bits(v), sign = bits >> 24 & 0x80;
+  uint32_t bits = fnzi_krn_float_bits(v), sign = bits >> 24 & 0x80;
   bits &= 0x7fffffff;
   bool huge = bits >= 0x7f800000;
   uint32_t code = huge ? f->most + 1u : code_of(f, bits);

@@ -11,22 +11,22 @@
 /* A tensor that the kernel sees other than it lies: row-major. */
 typedef struct lent {
   struct lent *next;
-  const fnzi_array *array;
+  const fnzi_krn_array *array;
   fnz_geometry geometry;
   void *data;
   bool goes_back;
 } lent;
 
 struct fnz_frame {
-  fnzi_call *call;
-  const fnzi_registered *kernel;
+  fnzi_krn_call *call;
+  const fnzi_krn_registered *kernel;
   void *precomputed;
   lent *lents;
 };
 
-static const fnzi_registered *kernel_of(const fnzi_call *call) {
+static const fnzi_krn_registered *kernel_of(const fnzi_krn_call *call) {
   const char *row = (const char *)call->row;
-  return (const fnzi_registered *)(const void *)(row - offsetof(fnzi_registered, row));
+  return (const fnzi_krn_registered *)(const void *)(row - offsetof(fnzi_krn_registered, row));
 }
 
 /* --- Asking ------------------------------------------------------------------------------ */
@@ -42,31 +42,31 @@ const fnz_arg *fnz_frame_arg(const fnz_frame *frame, const char *name) {
   static const fnz_arg none = {.tag = FNZ_ARG_NONE};
   if (fnzi_op_param(frame->kernel->kernel.op, name) < 0)
     return NULL;
-  const fnz_arg *arg = fnzi_named(frame->call, name);
+  const fnz_arg *arg = fnzi_krn_named(frame->call, name);
   return arg ? arg : &none;
 }
 
-static const lent *find_lent(const fnz_frame *frame, const fnzi_array *array) {
+static const lent *find_lent(const fnz_frame *frame, const fnzi_krn_array *array) {
   for (const lent *l = frame->lents; l; l = l->next)
     if (l->array == array)
       return l;
   return NULL;
 }
 
-static fnz_memory memory_of(const fnz_frame *frame, const fnzi_array *array) {
+static fnz_memory memory_of(const fnz_frame *frame, const fnzi_krn_array *array) {
   const lent *l = find_lent(frame, array);
   if (l)
     return (fnz_memory){l->data, &l->geometry};
   bool has_data = array && frame->call->has_data && array->storage;
-  return (fnz_memory){has_data ? fnzi_array_data(array) : NULL, array ? &array->place : NULL};
+  return (fnz_memory){has_data ? fnzi_krn_array_data(array) : NULL, array ? &array->place : NULL};
 }
 
 fnz_memory fnz_frame_tensor(const fnz_frame *frame, const fnz_arg *arg) {
-  return memory_of(frame, fnzi_arg_array(arg));
+  return memory_of(frame, fnzi_krn_arg_array(arg));
 }
 
 fnz_memory fnz_frame_result(const fnz_frame *frame, size_t k) {
-  const fnzi_call *call = frame->call;
+  const fnzi_krn_call *call = frame->call;
   return memory_of(frame, k < call->noutputs ? call->outputs[k] : NULL);
 }
 
@@ -78,36 +78,37 @@ void *fnz_frame_precomputed(fnz_frame *frame, size_t bytes) {
 }
 
 fnz_status fnz_frame_fail(fnz_frame *frame, fnz_class kind, const char *message) {
-  return fnzi_refuse(frame->call, kind, "%s", message);
+  return fnzi_krn_call_refuse(frame->call, kind, "%s", message);
 }
 
 /* --- Results ----------------------------------------------------------------------------- */
 fnz_status fnz_frame_add_result(fnz_frame *frame, fnz_dtype dtype, uint32_t rank,
                                 const int64_t *sizes, const int64_t *strides) {
-  fnzi_call *call = frame->call;
+  fnzi_krn_call *call = frame->call;
   if ((unsigned)dtype >= FNZ_DTYPE_COUNT)
-    return fnzi_refuse(call, FNZ_CLASS_ARGUMENT, "result %zu has no dtype", call->noutputs);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT, "result %zu has no dtype",
+                                call->noutputs);
   FNZ_TRY(fnzi_shape_add(call, dtype, rank, sizes, strides));
   bool plain = !frame->kernel->kernel.meta;
   return plain && call->has_data
-             ? fnzi_array_allocate(call->ctx, call->outputs[call->noutputs - 1], false)
+             ? fnzi_krn_array_allocate(call->ctx, call->outputs[call->noutputs - 1], false)
              : FNZ_OK;
 }
 
 fnz_status fnz_frame_add_view(fnz_frame *frame, const fnz_arg *base, const fnz_geometry *window) {
-  fnzi_call *call = frame->call;
-  const fnzi_array *from = fnzi_arg_array(base);
+  fnzi_krn_call *call = frame->call;
+  const fnzi_krn_array *from = fnzi_krn_arg_array(base);
   if (frame->kernel->kernel.meta || !from)
-    return fnzi_refuse(call, FNZ_CLASS_ARGUMENT,
-                       "a view is the result of a plain kernel, and its base is a tensor");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT,
+                                "a view is the result of a plain kernel, and its base is a tensor");
   FNZ_TRY(fnzi_shape_add(call, window->dtype, window->rank, window->sizes, window->strides));
-  fnzi_array *out = call->outputs[call->noutputs - 1];
+  fnzi_krn_array *out = call->outputs[call->noutputs - 1];
   out->geometry.offset = window->offset;
-  return from->storage ? fnzi_array_share(call->ctx, out, from->storage, window) : FNZ_OK;
+  return from->storage ? fnzi_krn_array_share(call->ctx, out, from->storage, window) : FNZ_OK;
 }
 
 /* --- Row-major memory -------------------------------------------------------------------- */
-static fnz_status add_lent(fnz_frame *frame, const fnzi_array *array, const void *data,
+static fnz_status add_lent(fnz_frame *frame, const fnzi_krn_array *array, const void *data,
                            bool goes_back) {
   lent *l;
   int64_t *strides;
@@ -128,16 +129,16 @@ typedef struct lending {
 
 static fnz_status lend_arg(void *user, const fnz_arg *arg) {
   const lending *x = user;
-  const fnzi_array *array = fnzi_arg_array(arg);
+  const fnzi_krn_array *array = fnzi_krn_arg_array(arg);
   const void *data;
   if (!array || fnzi_is_contiguous(&array->place) || find_lent(x->frame, array))
     return FNZ_OK;
-  FNZ_TRY(fnzi_dense(x->frame->call, array, &data));
+  FNZ_TRY(fnzi_krn_dense_get(x->frame->call, array, &data));
   return add_lent(x->frame, array, data, x->is_written);
 }
 
 static fnz_status lend_args(fnz_frame *frame) {
-  const fnzi_call *call = frame->call;
+  const fnzi_krn_call *call = frame->call;
   for (size_t i = 0; i < call->op->nparams; i++) {
     lending x = {frame, call->op->params[i].is_write};
     FNZ_TRY(fnzi_args_visit(&call->args[i], 1, lend_arg, &x));
@@ -146,12 +147,12 @@ static fnz_status lend_args(fnz_frame *frame) {
 }
 
 static fnz_status lend_results(fnz_frame *frame) {
-  fnzi_call *call = frame->call;
+  fnzi_krn_call *call = frame->call;
   for (size_t k = 0; k < call->noutputs; k++) {
     void *data;
     if (!call->outputs[k] || fnzi_is_contiguous(&call->outputs[k]->place))
       continue;
-    FNZ_TRY(fnzi_result_as(call, k, call->outputs[k]->place.dtype, &data));
+    FNZ_TRY(fnzi_krn_result_get_as(call, k, call->outputs[k]->place.dtype, &data));
     FNZ_TRY(add_lent(frame, call->outputs[k], data, false));
   }
   return FNZ_OK;
@@ -159,12 +160,12 @@ static fnz_status lend_results(fnz_frame *frame) {
 
 static fnz_status take_back(fnz_frame *frame) {
   for (const lent *l = frame->lents; l; l = l->next) {
-    fnzi_window to, from;
+    fnzi_krn_window to, from;
     if (!l->goes_back)
       continue;
-    fnzi_window_of(l->array, &to);
-    fnzi_window_dense(&from, l->geometry.dtype, l->geometry.rank, l->geometry.sizes, l->data);
-    FNZ_TRY(fnzi_window_assign(frame->call, &to, &from, false));
+    fnzi_krn_window_of(l->array, &to);
+    fnzi_krn_window_dense(&from, l->geometry.dtype, l->geometry.rank, l->geometry.sizes, l->data);
+    FNZ_TRY(fnzi_krn_window_assign(frame->call, &to, &from, false));
   }
   return FNZ_OK;
 }
@@ -180,14 +181,14 @@ static fnz_status run_impl(fnz_frame *frame) {
 }
 
 /* --- As a row ---------------------------------------------------------------------------- */
-fnz_status fnzi_shape_registered(fnzi_call *call) {
+fnz_status fnzi_shape_registered(fnzi_krn_call *call) {
   FNZI_NEW(&call->scratch, 1, &call->frame);
   *call->frame = (fnz_frame){.call = call, .kernel = kernel_of(call)};
   const fnz_kernel *kernel = &call->frame->kernel->kernel;
   return kernel->meta ? kernel->meta(call->frame) : run_impl(call->frame);
 }
 
-fnz_status fnzi_kernel_registered(fnzi_call *call) {
+fnz_status fnzi_kernel_registered(fnzi_krn_call *call) {
   call->frame->call = call;
   return call->frame->kernel->kernel.meta ? run_impl(call->frame) : FNZ_OK;
 }

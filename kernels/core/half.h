@@ -6,62 +6,62 @@
 #include <stdint.h>
 #include <string.h>
 
-static inline uint32_t fnzi_float_bits(float v) {
+static inline uint32_t fnzi_krn_float_bits(float v) {
   uint32_t bits;
   memcpy(&bits, &v, sizeof bits);
   return bits;
 }
-static inline float fnzi_bits_float(uint32_t bits) {
+static inline float fnzi_krn_bits_float(uint32_t bits) {
   float v;
   memcpy(&v, &bits, sizeof v);
   return v;
 }
 
-static inline float fnzi_from_bf16(uint16_t h) {
-  return fnzi_bits_float((uint32_t)h << 16);
+static inline float fnzi_krn_from_bf16(uint16_t h) {
+  return fnzi_krn_bits_float((uint32_t)h << 16);
 }
-static inline uint16_t fnzi_to_bf16(float v) {
-  uint32_t bits = fnzi_float_bits(v);
+static inline uint16_t fnzi_krn_to_bf16(float v) {
+  uint32_t bits = fnzi_krn_float_bits(v);
   if (v != v)
     return 0x7fc0;
   return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-static inline float fnzi_from_f16(uint16_t h) {
+static inline float fnzi_krn_from_f16(uint16_t h) {
   uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
   if (magnitude >= 0x7c00)
-    return fnzi_bits_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 |
-                           (magnitude > 0x7c00 ? 0x400000 : 0));
+    return fnzi_krn_bits_float(sign | 0x7f800000 | (magnitude & 0x3ff) << 13 |
+                               (magnitude > 0x7c00 ? 0x400000 : 0));
   if (magnitude >= 0x0400)
-    return fnzi_bits_float(sign | ((magnitude << 13) + (112u << 23)));
+    return fnzi_krn_bits_float(sign | ((magnitude << 13) + (112u << 23)));
   float tiny = (float)magnitude * 0x1p-24f;
   return sign ? -tiny : tiny;
 }
-static inline uint16_t fnzi_to_f16(float v) {
-  uint32_t bits = fnzi_float_bits(v), sign = bits >> 16 & 0x8000;
+static inline uint16_t fnzi_krn_to_f16(float v) {
+  uint32_t bits = fnzi_krn_float_bits(v), sign = bits >> 16 & 0x8000;
   bits &= 0x7fffffff;
   if (bits > 0x7f800000)
     return (uint16_t)(sign | 0x7e00 | (bits >> 13 & 0x3ff));
   if (bits >= 0x477ff000) /* 65520 and above round to infinity */
     return (uint16_t)(sign | 0x7c00);
   if (bits < 0x38800000) { /* below 2^-14: adding 0.5 leaves the rounded subnormal at the bottom */
-    float shifted = fnzi_bits_float(bits) + 0.5f;
-    return (uint16_t)(sign | (fnzi_float_bits(shifted) - 0x3f000000));
+    float shifted = fnzi_krn_bits_float(bits) + 0.5f;
+    return (uint16_t)(sign | (fnzi_krn_float_bits(shifted) - 0x3f000000));
   }
   bits += 0xfff + (bits >> 13 & 1);
   return (uint16_t)(sign | (bits - (112u << 23)) >> 13);
 }
 
-static inline int64_t fnzi_to_i64(double v) {
+static inline int64_t fnzi_krn_to_i64(double v) {
   return v >= -9223372036854775808.0 && v < 9223372036854775808.0 ? (int64_t)v : INT64_MIN;
 }
-static inline int32_t fnzi_to_i32(double v) {
+static inline int32_t fnzi_krn_to_i32(double v) {
   return v > -2147483649.0 && v < 2147483648.0 ? (int32_t)v : INT32_MIN;
 }
-static inline uint64_t fnzi_to_u64(double v) {
+static inline uint64_t fnzi_krn_to_u64(double v) {
   if (v >= 9223372036854775808.0)
     return v < 18446744073709551616.0 ? (uint64_t)v : 0;
-  return (uint64_t)fnzi_to_i64(v);
+  return (uint64_t)fnzi_krn_to_i64(v);
 }
 
 #endif

@@ -3,19 +3,21 @@
 
 enum { CHUNK = 16384 }; /* elements per piece of work, whatever the number of threads */
 
-void fnzi_loop_start(fnzi_krn_loop *loop, uint32_t rank, const int64_t *sizes) {
+void fnzi_krn_loop_start(fnzi_krn_loop *loop, uint32_t rank, const int64_t *sizes) {
   loop->rank = rank;
   loop->operands = 0;
   for (uint32_t i = 0; i < rank; i++)
     loop->sizes[i] = sizes[i];
 }
 
-void fnzi_loop_add(fnzi_krn_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
-                   const int64_t *strides, size_t cell) {
+void fnzi_krn_loop_add(fnzi_krn_loop *loop, const void *data, uint32_t rank, const int64_t *sizes,
+                       const int64_t *strides, size_t cell) {
   int64_t *out = loop->strides[loop->operands];
   uint32_t missing = loop->rank - rank;
   for (uint32_t i = 0; i < loop->rank; i++)
-    out[i] = i < missing || sizes[i - missing] == 1 ? 0 : fnzi_bytes(strides[i - missing], cell);
+    out[i] = i < missing || sizes[i - missing] == 1
+                 ? 0
+                 : fnzi_krn_stride_bytes(strides[i - missing], cell);
   loop->data[loop->operands++] = (char *)(uintptr_t)data;
 }
 
@@ -117,8 +119,8 @@ static int64_t total(const fnzi_krn_loop *loop) {
   return n;
 }
 
-void fnzi_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
-                   bool ordered) {
+void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
+                       bool ordered) {
   int64_t n = total(loop);
   if (n == 0)
     return;
@@ -170,11 +172,11 @@ static void copy_row(const void *user, char *const *data, const int64_t *strides
     memcpy(data[0] + i * strides[0], data[1] + i * strides[1], cell);
 }
 
-void fnzi_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
-                     const void *src, const int64_t *src_strides, size_t cell, int threads) {
+void fnzi_krn_copy_cells(uint32_t rank, const int64_t *sizes, void *dst, const int64_t *dst_strides,
+                         const void *src, const int64_t *src_strides, size_t cell, int threads) {
   fnzi_krn_loop loop;
-  fnzi_loop_start(&loop, rank, sizes);
-  fnzi_loop_add(&loop, dst, rank, sizes, dst_strides, cell);
-  fnzi_loop_add(&loop, src, rank, sizes, src_strides, cell);
-  fnzi_loop_run(&loop, copy_row, &cell, threads, false);
+  fnzi_krn_loop_start(&loop, rank, sizes);
+  fnzi_krn_loop_add(&loop, dst, rank, sizes, dst_strides, cell);
+  fnzi_krn_loop_add(&loop, src, rank, sizes, src_strides, cell);
+  fnzi_krn_loop_run(&loop, copy_row, &cell, threads, false);
 }

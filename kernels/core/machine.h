@@ -12,34 +12,34 @@
 #include <fnz/kernel.h>
 
 /* A kernel that was registered, and the row by which it is evaluated. */
-typedef struct fnzi_registered {
+typedef struct fnzi_krn_registered {
   fnz_kernel kernel;
   fnzi_kernel row;
-} fnzi_registered;
+} fnzi_krn_registered;
 
-typedef struct fnzi_machine fnzi_machine;
-typedef struct fnzi_plan fnzi_plan; /* how eager serves an operator (eager/eager.h) */
+typedef struct fnzi_krn_machine fnzi_krn_machine;
+typedef struct fnzi_mem_plan fnzi_mem_plan; /* how eager serves an operator (eager/eager.h) */
 
-struct fnzi_machine {
+struct fnzi_krn_machine {
   fnz_backend base;
   fnz_context *ctx;
-  fnzi_stock stock;
+  fnzi_krn_stock stock;
   int threads;
   bool has_data;
-  const fnzi_kernels *kernels;
-  fnzi_plan **plans;   /* by index of the operator; NULL where not found out yet */
-  fnzi_plan *passing;  /* of the custom operator in hand */
-  fnzi_arena lasting;  /* plans and registered kernels */
-  uint32_t generation; /* how often a kernel was registered: plans of before are out of date */
+  const fnzi_krn_kernels *kernels;
+  fnzi_mem_plan **plans;  /* by index of the operator; NULL where not found out yet */
+  fnzi_mem_plan *passing; /* of the custom operator in hand */
+  fnzi_arena lasting;     /* plans and registered kernels */
+  uint32_t generation;    /* how often a kernel was registered: plans of before are out of date */
   struct {
-    fnzi_registered **data;
+    fnzi_krn_registered **data;
     size_t count, capacity;
   } registered;
   fnzi_arena scratch; /* of a call that no other call is part of */
   bool busy;          /* scratch is in use */
   /* How an operator is served. A part of an operator is served as any other, so this is the one
    * way from there back to the search (eager/plan.c). */
-  fnz_status (*plan_find)(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
+  fnz_status (*plan_find)(fnzi_krn_machine *m, const fnz_op *op, const fnzi_mem_plan **out);
 };
 
 /* --- frame.c: the row of a registered kernel -------------------------------------------------- */
@@ -48,11 +48,11 @@ fnzi_kernel_fn fnzi_kernel_registered;
 
 /* --- registry.c ------------------------------------------------------------------------------- */
 /* The registered kernel that computes a functional operator; NULL when there is none. */
-const fnzi_registered *fnzi_registered_for(const fnzi_machine *m, const fnz_op *op);
+const fnzi_krn_registered *fnzi_krn_registered_for(const fnzi_krn_machine *m, const fnz_op *op);
 /* That of this very operator, and the structured one of its group; NULL when there is none. */
-fnzi_registered *fnzi_registered_same(const fnzi_machine *m, const fnz_op *op);
-fnzi_registered *fnzi_registered_structured(const fnzi_machine *m, const fnz_op *op);
+fnzi_krn_registered *fnzi_krn_registered_same(const fnzi_krn_machine *m, const fnz_op *op);
+fnzi_krn_registered *fnzi_krn_registered_structured(const fnzi_krn_machine *m, const fnz_op *op);
 /* What an operator and its variants have in common: the functional one. */
-const fnz_op *fnzi_op_group(const fnz_op *op);
+const fnz_op *fnzi_krn_op_group(const fnz_op *op);
 
 #endif

@@ -2,39 +2,39 @@
 #include "kernels/core/window.h"
 #include "kernels/core/float8.h"
 
-void fnzi_window_of(const fnzi_array *array, fnzi_window *out) {
+void fnzi_krn_window_of(const fnzi_krn_array *array, fnzi_krn_window *out) {
   const fnz_geometry *g = &array->place;
   out->dtype = g->dtype;
   out->rank = g->rank;
   out->cell = array->cell;
-  out->data = fnzi_array_data(array);
+  out->data = fnzi_krn_array_data(array);
   for (uint32_t i = 0; i < g->rank; i++) {
     out->sizes[i] = g->sizes[i];
     out->strides[i] = g->strides[i];
   }
 }
 
-void fnzi_window_lanes(const fnzi_array *array, fnzi_window *out) {
-  fnzi_window_of(array, out);
+void fnzi_krn_window_lanes(const fnzi_krn_array *array, fnzi_krn_window *out) {
+  fnzi_krn_window_of(array, out);
   if (out->rank == 0)
-    fnzi_window_insert(out, 0, 1, 1);
+    fnzi_krn_window_insert(out, 0, 1, 1);
 }
 
-void fnzi_loop_add_window(fnzi_krn_loop *loop, const fnzi_window *w) {
-  fnzi_loop_add(loop, w->data, w->rank, w->sizes, w->strides, w->cell);
+void fnzi_krn_loop_add_window(fnzi_krn_loop *loop, const fnzi_krn_window *w) {
+  fnzi_krn_loop_add(loop, w->data, w->rank, w->sizes, w->strides, w->cell);
 }
 
-static void move_start(fnzi_window *w, uint32_t dim, int64_t index) {
+static void move_start(fnzi_krn_window *w, uint32_t dim, int64_t index) {
   w->data += index * w->strides[dim] * (int64_t)w->cell;
 }
 
-void fnzi_window_narrow(fnzi_window *w, uint32_t dim, int64_t start, int64_t count) {
+void fnzi_krn_window_narrow(fnzi_krn_window *w, uint32_t dim, int64_t start, int64_t count) {
   if (count > 0)
     move_start(w, dim, start);
   w->sizes[dim] = count;
 }
 
-void fnzi_window_select(fnzi_window *w, uint32_t dim, int64_t index) {
+void fnzi_krn_window_select(fnzi_krn_window *w, uint32_t dim, int64_t index) {
   move_start(w, dim, index);
   w->rank--;
   for (uint32_t i = dim; i < w->rank; i++) {
@@ -43,7 +43,7 @@ void fnzi_window_select(fnzi_window *w, uint32_t dim, int64_t index) {
   }
 }
 
-void fnzi_window_insert(fnzi_window *w, uint32_t dim, int64_t size, int64_t stride) {
+void fnzi_krn_window_insert(fnzi_krn_window *w, uint32_t dim, int64_t size, int64_t stride) {
   for (uint32_t i = w->rank++; i > dim; i--) {
     w->sizes[i] = w->sizes[i - 1];
     w->strides[i] = w->strides[i - 1];
@@ -52,8 +52,8 @@ void fnzi_window_insert(fnzi_window *w, uint32_t dim, int64_t size, int64_t stri
   w->strides[dim] = stride;
 }
 
-void fnzi_window_dense(fnzi_window *out, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
-                       const void *data) {
+void fnzi_krn_window_dense(fnzi_krn_window *out, fnz_dtype dtype, uint32_t rank,
+                           const int64_t *sizes, const void *data) {
   out->dtype = dtype;
   out->rank = rank;
   out->cell = fnzi_dtype(dtype)->bytes;
@@ -63,16 +63,16 @@ void fnzi_window_dense(fnzi_window *out, fnz_dtype dtype, uint32_t rank, const i
   fnzi_contiguous_strides(sizes, rank, out->strides);
 }
 
-static void turn(fnzi_window *w, const uint32_t *order) {
-  const fnzi_window old = *w;
+static void turn(fnzi_krn_window *w, const uint32_t *order) {
+  const fnzi_krn_window old = *w;
   for (uint32_t d = 0; d < w->rank; d++) {
     w->sizes[d] = old.sizes[order[d]];
     w->strides[d] = old.strides[order[d]];
   }
 }
 
-void fnzi_windows_in_order(const fnz_geometry *target, const fnz_geometry *source, fnzi_window *to,
-                           fnzi_window *from) {
+void fnzi_krn_windows_in_order(const fnz_geometry *target, const fnz_geometry *source,
+                               fnzi_krn_window *to, fnzi_krn_window *from) {
   uint32_t order[FNZ_MAX_RANK];
   fnzi_loop_order(target, &source, 1, order);
   turn(to, order);
@@ -84,50 +84,50 @@ static bool is_zero(const fnz_arg *number) {
   return number->tag != FNZ_ARG_COMPLEX && number->u.i == 0;
 }
 
-void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
-                        fnzi_window *out) {
+void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
+                            fnzi_krn_window *out) {
   memset(room, 0, 16);
-  if (!fnzi_can_convert(dtype, FNZ_C128) && !is_zero(number))
+  if (!fnzi_krn_can_convert(dtype, FNZ_C128) && !is_zero(number))
     dtype = FNZ_C128;
-  fnzi_number_cell(number, dtype, room);
+  fnzi_krn_number_cell(number, dtype, room);
   out->dtype = dtype;
   out->rank = 0;
   out->cell = fnzi_dtype(dtype)->bytes;
   out->data = room;
 }
 
-fnz_status fnzi_refuse_conversion(const fnzi_call *call, fnz_dtype to, fnz_dtype from) {
-  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
-                     fnzi_dtype(from)->name, fnzi_dtype(to)->name);
+fnz_status fnzi_krn_refuse_conversion(const fnzi_krn_call *call, fnz_dtype to, fnz_dtype from) {
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s cannot be converted to %s here",
+                              fnzi_dtype(from)->name, fnzi_dtype(to)->name);
 }
 
-fnz_status fnzi_window_item(fnzi_call *call, const fnz_arg *value, fnz_dtype dtype,
-                            unsigned char *room, fnzi_window *out) {
-  const fnzi_array *a = fnzi_arg_array(value);
+fnz_status fnzi_krn_window_item(fnzi_krn_call *call, const fnz_arg *value, fnz_dtype dtype,
+                                unsigned char *room, fnzi_krn_window *out) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(value);
   fnz_arg number = {.tag = FNZ_ARG_FLOAT}, parts[2] = {number, number};
   if (!a) {
-    fnzi_window_number(value, dtype, room, out);
+    fnzi_krn_window_number(value, dtype, room, out);
     return FNZ_OK;
   }
   fnz_dtype from = a->place.dtype;
-  if (!fnzi_can_convert(dtype, from))
-    return fnzi_refuse_conversion(call, dtype, from);
-  const void *cell = fnzi_array_data(a);
+  if (!fnzi_krn_can_convert(dtype, from))
+    return fnzi_krn_refuse_conversion(call, dtype, from);
+  const void *cell = fnzi_krn_array_data(a);
   if (fnzi_is_complex(from)) {
     double both[2];
-    fnzi_convert(FNZ_C128, both, 0, from, cell, 0, 1);
+    fnzi_krn_convert(FNZ_C128, both, 0, from, cell, 0, 1);
     if (both[1] != 0 && !fnzi_is_complex(dtype))
-      return fnzi_refuse(call, FNZ_CLASS_TYPE, "value has an imaginary part, self is %s",
-                         fnzi_dtype(dtype)->name);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "value has an imaginary part, self is %s",
+                                  fnzi_dtype(dtype)->name);
     parts[0].u.f = both[0], parts[1].u.f = both[1];
     number = (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
-  } else if (fnzi_is_float(from) || fnzi_is_float8(from)) {
-    fnzi_convert(FNZ_F64, &number.u.f, 0, from, cell, 0, 1);
+  } else if (fnzi_is_float(from) || fnzi_krn_is_float8(from)) {
+    fnzi_krn_convert(FNZ_F64, &number.u.f, 0, from, cell, 0, 1);
   } else {
     number.tag = FNZ_ARG_INT;
-    fnzi_convert(FNZ_I64, &number.u.i, 0, from, cell, 0, 1);
+    fnzi_krn_convert(FNZ_I64, &number.u.i, 0, from, cell, 0, 1);
   }
-  fnzi_window_number(&number, dtype, room, out);
+  fnzi_krn_window_number(&number, dtype, room, out);
   return FNZ_OK;
 }
 
@@ -138,7 +138,7 @@ typedef struct pair {
 static void convert_row(const void *user, char *const *data, const int64_t *strides,
                         int64_t count) {
   const pair *p = user;
-  fnzi_convert(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
+  fnzi_krn_convert(p->to, data[0], strides[0], p->from, data[1], strides[1], count);
 }
 
 /* A cast of f32 to bf16 has a NaN of its own in eager, where elements lie side by side. */
@@ -155,47 +155,49 @@ static void cast_row(const void *user, char *const *data, const int64_t *strides
   }
 }
 
-static fnz_status assign(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
-                         fnzi_row_fn *row, bool ordered) {
+static fnz_status assign(fnzi_krn_call *call, const fnzi_krn_window *to,
+                         const fnzi_krn_window *from, fnzi_row_fn *row, bool ordered) {
   pair p = {to->dtype, from->dtype};
   fnzi_krn_loop loop;
-  if (!fnzi_can_convert(p.to, p.from))
-    return fnzi_refuse_conversion(call, p.to, p.from);
-  fnzi_loop_start(&loop, to->rank, to->sizes);
-  fnzi_loop_add_window(&loop, to);
-  fnzi_loop_add_window(&loop, from);
-  fnzi_loop_run(&loop, row, &p, call->threads, ordered);
+  if (!fnzi_krn_can_convert(p.to, p.from))
+    return fnzi_krn_refuse_conversion(call, p.to, p.from);
+  fnzi_krn_loop_start(&loop, to->rank, to->sizes);
+  fnzi_krn_loop_add_window(&loop, to);
+  fnzi_krn_loop_add_window(&loop, from);
+  fnzi_krn_loop_run(&loop, row, &p, call->threads, ordered);
   return FNZ_OK;
 }
 
-fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
-                              bool ordered) {
+fnz_status fnzi_krn_window_assign(fnzi_krn_call *call, const fnzi_krn_window *to,
+                                  const fnzi_krn_window *from, bool ordered) {
   return assign(call, to, from, convert_row, ordered);
 }
 
-fnz_status fnzi_assign(fnzi_call *call, const fnzi_array *to, const fnzi_array *from) {
-  fnzi_window target, source;
-  fnzi_window_of(to, &target);
-  fnzi_window_of(from, &source);
-  return fnzi_window_assign(call, &target, &source, false);
+fnz_status fnzi_krn_array_assign(fnzi_krn_call *call, const fnzi_krn_array *to,
+                                 const fnzi_krn_array *from) {
+  fnzi_krn_window target, source;
+  fnzi_krn_window_of(to, &target);
+  fnzi_krn_window_of(from, &source);
+  return fnzi_krn_window_assign(call, &target, &source, false);
 }
 
-fnz_status fnzi_fill(fnzi_call *call, const fnzi_array *to, const fnz_arg *number) {
-  fnzi_window target, value;
+fnz_status fnzi_krn_array_fill(fnzi_krn_call *call, const fnzi_krn_array *to,
+                               const fnz_arg *number) {
+  fnzi_krn_window target, value;
   unsigned char room[16];
-  fnzi_window_of(to, &target);
-  fnzi_window_number(number, target.dtype, room, &value);
-  return fnzi_window_assign(call, &target, &value, false);
+  fnzi_krn_window_of(to, &target);
+  fnzi_krn_window_number(number, target.dtype, room, &value);
+  return fnzi_krn_window_assign(call, &target, &value, false);
 }
 
-fnz_status fnzi_take_value(fnzi_call *call, size_t k, const fnzi_array *from) {
-  fnzi_array *out = call->outputs[k];
+fnz_status fnzi_krn_result_take(fnzi_krn_call *call, size_t k, const fnzi_krn_array *from) {
+  fnzi_krn_array *out = call->outputs[k];
   if (out->place.dtype == from->place.dtype && fnzi_same_sizes(&out->place, &from->place))
-    return fnzi_array_share(call->ctx, out, from->storage, &from->place);
+    return fnzi_krn_array_share(call->ctx, out, from->storage, &from->place);
   if (!out->storage)
-    FNZ_TRY(fnzi_array_allocate(call->ctx, out, false));
-  fnzi_window target, source;
-  fnzi_window_of(out, &target);
-  fnzi_window_of(from, &source);
+    FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
+  fnzi_krn_window target, source;
+  fnzi_krn_window_of(out, &target);
+  fnzi_krn_window_of(from, &source);
   return assign(call, &target, &source, cast_row, false);
 }

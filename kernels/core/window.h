@@ -5,74 +5,78 @@
 #include "kernels/core/core.h"
 
 /* Part of an array's memory: strides in elements, `data` at the element with all indices 0. */
-typedef struct fnzi_window {
+typedef struct fnzi_krn_window {
   fnz_dtype dtype;
   uint32_t rank;
   size_t cell;
   unsigned char *data;
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
-} fnzi_window;
+} fnzi_krn_window;
 
-void fnzi_window_of(const fnzi_array *array, fnzi_window *out);
+void fnzi_krn_window_of(const fnzi_krn_array *array, fnzi_krn_window *out);
 /* A tensor without dimensions counts as a vector of one. */
-void fnzi_window_lanes(const fnzi_array *array, fnzi_window *out);
-void fnzi_loop_add_window(fnzi_krn_loop *loop, const fnzi_window *w);
+void fnzi_krn_window_lanes(const fnzi_krn_array *array, fnzi_krn_window *out);
+void fnzi_krn_loop_add_window(fnzi_krn_loop *loop, const fnzi_krn_window *w);
 /* `count` positions of a dimension from `start`. */
-void fnzi_window_narrow(fnzi_window *w, uint32_t dim, int64_t start, int64_t count);
+void fnzi_krn_window_narrow(fnzi_krn_window *w, uint32_t dim, int64_t start, int64_t count);
 /* One position of a dimension; the dimension goes. */
-void fnzi_window_select(fnzi_window *w, uint32_t dim, int64_t index);
+void fnzi_krn_window_select(fnzi_krn_window *w, uint32_t dim, int64_t index);
 /* Another dimension of this size and stride before `dim`. */
-void fnzi_window_insert(fnzi_window *w, uint32_t dim, int64_t size, int64_t stride);
+void fnzi_krn_window_insert(fnzi_krn_window *w, uint32_t dim, int64_t size, int64_t stride);
 
 /* A row-major copy as f32 in scratch memory, in which 16-bit floats add up without rounding. */
-FNZ_MUST_CHECK fnz_status fnzi_window_widen(fnzi_call *call, const fnzi_window *w,
-                                            fnzi_window *out);
+FNZ_MUST_CHECK fnz_status fnzi_krn_window_widen(fnzi_krn_call *call, const fnzi_krn_window *w,
+                                                fnzi_krn_window *out);
 
 /* UNSUPPORTED, with both types. */
-fnz_status fnzi_refuse_conversion(const fnzi_call *call, fnz_dtype to, fnz_dtype from);
+fnz_status fnzi_krn_refuse_conversion(const fnzi_krn_call *call, fnz_dtype to, fnz_dtype from);
 /* The same windows, of the same sizes, with the dimensions that eager's loop over `target` has
  * outermost first; `source` is what is read. */
-void fnzi_windows_in_order(const fnz_geometry *target, const fnz_geometry *source, fnzi_window *to,
-                           fnzi_window *from);
+void fnzi_krn_windows_in_order(const fnz_geometry *target, const fnz_geometry *source,
+                               fnzi_krn_window *to, fnzi_krn_window *from);
 
 /* The elements of `from`, broadcast, into those of `to`, converted. UNSUPPORTED when the dtypes do
  * not convert. `ordered`: in row-major order, for windows that overlap themselves. */
-FNZ_MUST_CHECK fnz_status fnzi_window_assign(fnzi_call *call, const fnzi_window *to,
-                                             const fnzi_window *from, bool ordered);
+FNZ_MUST_CHECK fnz_status fnzi_krn_window_assign(fnzi_krn_call *call, const fnzi_krn_window *to,
+                                                 const fnzi_krn_window *from, bool ordered);
 
 /* A number, as a window of rank 0 over `room` of 16 bytes. Where no number converts to the dtype it
  * stays c128, so that who assigns it refuses. */
-void fnzi_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
-                        fnzi_window *out);
+void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
+                            fnzi_krn_window *out);
 
 /* The same of a number that may be held by a tensor without dimensions: what item() gives. */
-FNZ_MUST_CHECK fnz_status fnzi_window_item(fnzi_call *call, const fnz_arg *value, fnz_dtype dtype,
-                                           unsigned char *room, fnzi_window *out);
+FNZ_MUST_CHECK fnz_status fnzi_krn_window_item(fnzi_krn_call *call, const fnz_arg *value,
+                                               fnz_dtype dtype, unsigned char *room,
+                                               fnzi_krn_window *out);
 /* Whole arrays, likewise. */
-FNZ_MUST_CHECK fnz_status fnzi_assign(fnzi_call *call, const fnzi_array *to,
-                                      const fnzi_array *from);
-FNZ_MUST_CHECK fnz_status fnzi_fill(fnzi_call *call, const fnzi_array *to, const fnz_arg *number);
+FNZ_MUST_CHECK fnz_status fnzi_krn_array_assign(fnzi_krn_call *call, const fnzi_krn_array *to,
+                                                const fnzi_krn_array *from);
+FNZ_MUST_CHECK fnz_status fnzi_krn_array_fill(fnzi_krn_call *call, const fnzi_krn_array *to,
+                                              const fnz_arg *number);
 
 /* Result k gets the value of `from`: its memory when dtype and sizes agree, else a converted copy.
  */
-FNZ_MUST_CHECK fnz_status fnzi_take_value(fnzi_call *call, size_t k, const fnzi_array *from);
+FNZ_MUST_CHECK fnz_status fnzi_krn_result_take(fnzi_krn_call *call, size_t k,
+                                               const fnzi_krn_array *from);
 
-/* The row-major window that fnzi_dense() or scratch memory is. */
-void fnzi_window_dense(fnzi_window *out, fnz_dtype dtype, uint32_t rank, const int64_t *sizes,
-                       const void *data);
+/* The row-major window that fnzi_krn_dense_get() or scratch memory is. */
+void fnzi_krn_window_dense(fnzi_krn_window *out, fnz_dtype dtype, uint32_t rank,
+                           const int64_t *sizes, const void *data);
 
 /* A copy of the elements as `dtype` in scratch memory, with eager's strides, so that an order taken
  * from these is the same wherever the array lies; row-major when they leave gaps. `strides` has
  * room for FNZ_MAX_RANK. */
-FNZ_MUST_CHECK fnz_status fnzi_lay_out(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
-                                       const void **data, int64_t *strides);
+FNZ_MUST_CHECK fnz_status fnzi_krn_dense_in_order(fnzi_krn_call *call, const fnzi_krn_array *self,
+                                                  fnz_dtype dtype, const void **data,
+                                                  int64_t *strides);
 
 /* The array's geometry with the strides from which eager takes an order of computing; of values of
  * programs they are those of such a copy, as functional programs have it in place of a view. */
-fnz_geometry fnzi_ordered(const fnzi_array *self, int64_t *strides);
+fnz_geometry fnzi_krn_array_ordered(const fnzi_krn_array *self, int64_t *strides);
 
 /* Results in 16-bit floats are those of elements that were rounded to these before: argument 0 is
  * replaced by such a copy, in scratch memory, where it is something else. */
-FNZ_MUST_CHECK fnz_status fnzi_round_input(fnzi_call *call);
+FNZ_MUST_CHECK fnz_status fnzi_krn_round_input(fnzi_krn_call *call);
 
 #endif

@@ -2,24 +2,25 @@
 #include "kernels/cpu/cpu.h"
 
 /* Eager's words where the program has none. */
-static const char *words_of(const fnzi_call *call) {
-  const char *given = fnzi_named_string(call, "assert_msg");
+static const char *words_of(const fnzi_krn_call *call) {
+  const char *given = fnzi_krn_named_string(call, "assert_msg");
   if (*given)
     return given;
-  return fnzi_named(call, "assert_msg") ? "Assertion is failed"
-                                        : "Expected Tensor with single nonzero value, but got zero";
+  return fnzi_krn_named(call, "assert_msg")
+             ? "Assertion is failed"
+             : "Expected Tensor with single nonzero value, but got zero";
 }
 
-fnz_status fnzi_kernel_assert(fnzi_call *call) {
+fnz_status fnzi_kernel_assert(fnzi_krn_call *call) {
   const void *truth;
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), FNZ_BOOL, &truth));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_BOOL, &truth));
   if (*(const uint8_t *)truth)
     return FNZ_OK;
   return fnzi_fail(call->ctx, FNZ_CLASS_BOUNDS, "", "the assertion of the program fails: %.200s",
                    words_of(call));
 }
 
-fnz_status fnzi_kernel_assert_token(fnzi_call *call) {
+fnz_status fnzi_kernel_assert_token(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_kernel_assert(call));
-  return fnzi_assign(call, call->outputs[0], fnzi_named_array(call, "dep_token"));
+  return fnzi_krn_array_assign(call, call->outputs[0], fnzi_krn_named_array(call, "dep_token"));
 }

@@ -11,7 +11,7 @@ enum { TILE = 64 };
 
 /* An operand by batch index: dense, strides in elements, `share` heads read one. */
 typedef struct side {
-  fnzi_reals data;
+  fnzi_cpu_reals data;
   const uint8_t *flags; /* of a mask of bool */
   int64_t stride[FNZ_MAX_RANK], share[FNZ_MAX_RANK];
 } side;
@@ -23,7 +23,7 @@ typedef struct attention {
   int64_t queries, keys, width, out_width, tiles;
   side q, k, v, mask;
   int64_t mask_row, mask_col; /* 0 where the mask broadcasts */
-  fnzi_reals_out out, logsumexp, *scores;
+  fnzi_cpu_reals_out out, logsumexp, *scores;
   double *rows;
   double scale;
   bool causal, masked;
@@ -49,11 +49,11 @@ static int64_t offset(const attention *a, const side *s, int64_t index) {
   return at;
 }
 
-static const void *address(const fnzi_reals *x, int64_t at) {
+static const void *address(const fnzi_cpu_reals *x, int64_t at) {
   return x->d ? (const void *)(x->d + at) : (const void *)(x->f + at);
 }
 
-static void *room(const fnzi_reals_out *x, int64_t at) {
+static void *room(const fnzi_cpu_reals_out *x, int64_t at) {
   return x->d ? (void *)(x->d + at) : (void *)(x->f + at);
 }
 
@@ -66,7 +66,7 @@ static void mask_row(const attention *a, double *row, int64_t head, int64_t quer
   int64_t at = offset(a, &a->mask, head) + query * a->mask_row;
   for (int64_t j = 0; j < a->keys; j++, at += a->mask_col)
     if (!a->mask.flags)
-      row[j] += fnzi_real_at(&a->mask.data, at);
+      row[j] += fnzi_cpu_real_at(&a->mask.data, at);
     else if (!a->mask.flags[at])
       row[j] = -INFINITY;
 }
@@ -74,21 +74,21 @@ static void mask_row(const attention *a, double *row, int64_t head, int64_t quer
 static void note_logsumexp(const attention *a, int64_t at, const double *row) {
   if (!a->logsumexp.f && !a->logsumexp.d)
     return;
-  double most = fnzi_row_max(row, a->keys), sum = 0;
+  double most = fnzi_cpu_row_max(row, a->keys), sum = 0;
   for (int64_t j = 0; j < a->keys; j++)
-    sum += fnzi_exp_as(a->dtype, row[j] - most);
-  fnzi_real_put(&a->logsumexp, at, isinf(most) ? most : most + log(sum));
+    sum += fnzi_cpu_exp_as(a->dtype, row[j] - most);
+  fnzi_cpu_real_put(&a->logsumexp, at, isinf(most) ? most : most + log(sum));
 }
 
 static void normalise(const attention *a, int64_t head, int64_t first, int64_t count, int lane) {
   double *row = a->rows + (int64_t)lane * a->keys;
-  fnzi_reals scores = fnzi_reals_read(&a->scores[lane]);
+  fnzi_cpu_reals scores = fnzi_cpu_reals_read(&a->scores[lane]);
   for (int64_t i = 0; i < count; i++) {
-    fnzi_reals_load(&scores, i * a->keys, 1, a->keys, row);
+    fnzi_cpu_reals_load(&scores, i * a->keys, 1, a->keys, row);
     mask_row(a, row, head, first + i);
     note_logsumexp(a, head * a->queries + first + i, row);
-    fnzi_softmax_row(a->dtype, row, a->keys, true);
-    fnzi_reals_store(&a->scores[lane], i * a->keys, 1, a->keys, row);
+    fnzi_cpu_softmax_row(a->dtype, row, a->keys, true);
+    fnzi_cpu_reals_store(&a->scores[lane], i * a->keys, 1, a->keys, row);
   }
 }
 
@@ -97,27 +97,29 @@ static void tile(const void *user, int64_t index, int lane) {
   int64_t head = index / a->tiles, first = index % a->tiles * TILE;
   int64_t count = a->queries - first < TILE ? a->queries - first : TILE;
   void *scores = room(&a->scores[lane], 0);
-  fnzi_product p = {.dtype = a->dtype, .m = count, .n = a->keys, .k = a->width};
-  p.a = (fnzi_matrix){address(&a->q.data, offset(a, &a->q, head) + first * a->width), a->width, 1};
-  p.b = (fnzi_matrix){address(&a->k.data, offset(a, &a->k, head)), 1, a->width};
+  fnzi_cpu_product p = {.dtype = a->dtype, .m = count, .n = a->keys, .k = a->width};
+  p.a = (fnzi_cpu_matrix){address(&a->q.data, offset(a, &a->q, head) + first * a->width), a->width,
+                          1};
+  p.b = (fnzi_cpu_matrix){address(&a->k.data, offset(a, &a->k, head)), 1, a->width};
   p.c = scores, p.c_row = a->keys, p.alpha = a->scale;
-  fnzi_product_run(&p);
+  fnzi_cpu_product_run(&p);
   normalise(a, head, first, count, lane);
-  p = (fnzi_product){.dtype = a->dtype, .m = count, .n = a->out_width, .k = a->keys, .alpha = 1};
-  p.a = (fnzi_matrix){scores, a->keys, 1};
-  p.b = (fnzi_matrix){address(&a->v.data, offset(a, &a->v, head)), a->out_width, 1};
+  p = (fnzi_cpu_product){
+      .dtype = a->dtype, .m = count, .n = a->out_width, .k = a->keys, .alpha = 1};
+  p.a = (fnzi_cpu_matrix){scores, a->keys, 1};
+  p.b = (fnzi_cpu_matrix){address(&a->v.data, offset(a, &a->v, head)), a->out_width, 1};
   p.c = room(&a->out, (head * a->queries + first) * a->out_width), p.c_row = a->out_width;
-  fnzi_product_run(&p);
+  fnzi_cpu_product_run(&p);
 }
 
-static fnz_status open_side(fnzi_call *call, attention *a, size_t i, side *s) {
-  const fnzi_array *x = fnzi_input(call, i);
+static fnz_status open_side(fnzi_krn_call *call, attention *a, size_t i, side *s) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, i);
   place(a, &x->geometry, 2, s);
-  return fnzi_reals_open(call, x, a->dtype, &s->data);
+  return fnzi_cpu_reals_open(call, x, a->dtype, &s->data);
 }
 
-static fnz_status open_mask(fnzi_call *call, attention *a) {
-  const fnzi_array *x = fnzi_named_array(call, "attn_mask");
+static fnz_status open_mask(fnzi_krn_call *call, attention *a) {
+  const fnzi_krn_array *x = fnzi_krn_named_array(call, "attn_mask");
   const void *flags;
   if (!x)
     return FNZ_OK;
@@ -131,53 +133,54 @@ static fnz_status open_mask(fnzi_call *call, attention *a) {
   if (g->rank >= 2 && g->sizes[g->rank - 2] != 1)
     a->mask_row = strides[g->rank - 2];
   if (g->dtype != FNZ_BOOL)
-    return fnzi_reals_open(call, x, a->dtype, &a->mask.data);
-  FNZ_TRY(fnzi_dense(call, x, &flags));
+    return fnzi_cpu_reals_open(call, x, a->dtype, &a->mask.data);
+  FNZ_TRY(fnzi_krn_dense_get(call, x, &flags));
   a->mask.flags = flags;
   return FNZ_OK;
 }
 
-static fnz_status open_scratch(fnzi_call *call, attention *a) {
-  size_t lanes = (size_t)fnzi_lanes(call), count;
+static fnz_status open_scratch(fnzi_krn_call *call, attention *a) {
+  size_t lanes = (size_t)fnzi_cpu_lanes(call), count;
   int64_t cells;
   if (!fnzi_mul_size(lanes, (size_t)a->keys, &count) || !fnzi_mul_i64(a->keys, TILE, &cells))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, lanes, &a->scores);
   FNZI_NEW(&call->scratch, count, &a->rows);
   for (size_t i = 0; i < lanes; i++)
-    FNZ_TRY(fnzi_reals_scratch(call, a->dtype, cells, &a->scores[i]));
+    FNZ_TRY(fnzi_cpu_reals_scratch(call, a->dtype, cells, &a->scores[i]));
   return FNZ_OK;
 }
 
-static fnz_status open(fnzi_call *call, attention *a) {
-  const fnz_geometry *q = fnzi_input_geometry(call, 0), *k = fnzi_input_geometry(call, 1);
+static fnz_status open(fnzi_krn_call *call, attention *a) {
+  const fnz_geometry *q = fnzi_krn_call_geometry(call, 0), *k = fnzi_krn_call_geometry(call, 1);
   const fnz_geometry *out = &call->outputs[0]->geometry;
-  if (fnzi_named_float(call, "dropout_p", 0) > 0)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "dropout_p above 0 draws random numbers");
-  a->dtype = fnzi_real_dtype(q->dtype);
+  if (fnzi_krn_named_float(call, "dropout_p", 0) > 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "dropout_p above 0 draws random numbers");
+  a->dtype = fnzi_cpu_real_dtype(q->dtype);
   a->rank = out->rank - 2, a->sizes = out->sizes;
   a->queries = q->sizes[q->rank - 2], a->width = q->sizes[q->rank - 1];
   a->keys = k->sizes[k->rank - 2], a->out_width = out->sizes[out->rank - 1];
   a->tiles = (a->queries + TILE - 1) / TILE;
-  a->causal = fnzi_named_bool(call, "is_causal", false);
-  a->scale = fnzi_named_float(call, "scale", 1 / sqrt((double)a->width));
+  a->causal = fnzi_krn_named_bool(call, "is_causal", false);
+  a->scale = fnzi_krn_named_float(call, "scale", 1 / sqrt((double)a->width));
   FNZ_TRY(open_side(call, a, 0, &a->q));
   FNZ_TRY(open_side(call, a, 1, &a->k));
   FNZ_TRY(open_side(call, a, 2, &a->v));
   FNZ_TRY(open_mask(call, a));
-  FNZ_TRY(fnzi_reals_result(call, 0, a->dtype, &a->out));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, a->dtype, &a->out));
   if (call->noutputs > 1)
-    FNZ_TRY(fnzi_reals_result(call, 1, a->dtype, &a->logsumexp));
+    FNZ_TRY(fnzi_cpu_reals_result(call, 1, a->dtype, &a->logsumexp));
   return open_scratch(call, a);
 }
 
-fnz_status fnzi_kernel_attention(fnzi_call *call) {
+fnz_status fnzi_kernel_attention(fnzi_krn_call *call) {
   attention *a;
   int64_t heads = 1;
   FNZI_NEW(&call->scratch, 1, &a);
   FNZ_TRY(open(call, a));
   for (uint32_t i = 0; i < a->rank; i++)
     heads *= a->sizes[i];
-  fnzi_each(call, heads * a->tiles, tile, a);
+  fnzi_cpu_rows_each(call, heads * a->tiles, tile, a);
   return FNZ_OK;
 }

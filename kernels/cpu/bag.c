@@ -4,10 +4,10 @@
 #include "kernels/cpu/special_reals.h"
 
 typedef struct bags {
-  fnzi_bags b;
+  fnzi_meta_bags b;
   const int64_t *index, *offset; /* offset has the end of the last bag behind it */
-  fnzi_reals rows, scale;
-  fnzi_reals_out out;
+  fnzi_cpu_reals rows, scale;
+  fnzi_cpu_reals_out out;
   int64_t *largest; /* per element of the result, for the largest; else NULL */
   int64_t *sizes;   /* of bags, without what pads */
 } bags;
@@ -20,20 +20,20 @@ static double rounded(const bags *o, double x) {
 static void add_bag(const bags *o, int64_t bag) {
   int64_t width = o->b.width, to = bag * width;
   for (int64_t k = 0; k < width; k++)
-    fnzi_real_put(&o->out, to + k, 0);
+    fnzi_cpu_real_put(&o->out, to + k, 0);
   for (int64_t i = o->offset[bag]; i < o->offset[bag + 1]; i++) {
-    double scale = fnzi_reals_present(&o->scale) ? fnzi_real_at(&o->scale, i) : 1;
-    fnzi_reals sums = fnzi_reals_read(&o->out);
+    double scale = fnzi_cpu_reals_present(&o->scale) ? fnzi_cpu_real_at(&o->scale, i) : 1;
+    fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->out);
     if (o->index[i] == o->b.padding)
       continue;
     for (int64_t k = 0; k < width; k++) {
-      double x = scale * fnzi_real_at(&o->rows, o->index[i] * width + k);
-      fnzi_real_put(&o->out, to + k, rounded(o, fnzi_real_at(&sums, to + k) + x));
+      double x = scale * fnzi_cpu_real_at(&o->rows, o->index[i] * width + k);
+      fnzi_cpu_real_put(&o->out, to + k, rounded(o, fnzi_cpu_real_at(&sums, to + k) + x));
     }
   }
-  fnzi_reals sums = fnzi_reals_read(&o->out);
+  fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->out);
   for (int64_t k = 0; o->b.mode == FNZI_BAG_MEAN && o->sizes[bag] > 0 && k < width; k++)
-    fnzi_real_put(&o->out, to + k, fnzi_real_at(&sums, to + k) / (double)o->sizes[bag]);
+    fnzi_cpu_real_put(&o->out, to + k, fnzi_cpu_real_at(&sums, to + k) / (double)o->sizes[bag]);
 }
 
 /* The first of the largest; 0 of a bag without any. */
@@ -43,11 +43,11 @@ static void compare_bag(const bags *o, int64_t bag) {
     int64_t best = -1;
     for (int64_t i = o->offset[bag]; i < o->offset[bag + 1]; i++) {
       int64_t row = o->index[i];
-      if (row != o->b.padding && (best < 0 || fnzi_real_at(&o->rows, row * width + k) >
-                                                  fnzi_real_at(&o->rows, best * width + k)))
+      if (row != o->b.padding && (best < 0 || fnzi_cpu_real_at(&o->rows, row * width + k) >
+                                                  fnzi_cpu_real_at(&o->rows, best * width + k)))
         best = row;
     }
-    fnzi_real_put(&o->out, to + k, best < 0 ? 0 : fnzi_real_at(&o->rows, best * width + k));
+    fnzi_cpu_real_put(&o->out, to + k, best < 0 ? 0 : fnzi_cpu_real_at(&o->rows, best * width + k));
     o->largest[to + k] = best < 0 ? 0 : best;
   }
 }
@@ -61,18 +61,19 @@ static void do_bag(const void *user, int64_t bag, int lane) {
     add_bag(o, bag);
 }
 
-static fnz_status check_bags(const fnzi_call *call, const bags *o) {
+static fnz_status check_bags(const fnzi_krn_call *call, const bags *o) {
   for (int64_t i = 0; i < o->b.count; i++)
     if (o->index[i] < 0 || o->index[i] >= o->b.rows)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index %lld is outside [0, %lld)",
-                         (long long)o->index[i], (long long)o->b.rows);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "index %lld is outside [0, %lld)",
+                                  (long long)o->index[i], (long long)o->b.rows);
   for (int64_t k = 0; k < o->b.bags; k++) {
     int64_t first = o->offset[k], last = o->offset[k + 1];
     if (first < 0 || last < first || last > o->b.count || (k == 0 && first != 0))
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "bag %lld is from index %lld to %lld of %lld; offsets must begin with 0 "
-                         "and not fall",
-                         (long long)k, (long long)first, (long long)last, (long long)o->b.count);
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_BOUNDS,
+          "bag %lld is from index %lld to %lld of %lld; offsets must begin with 0 "
+          "and not fall",
+          (long long)k, (long long)first, (long long)last, (long long)o->b.count);
   }
   return FNZ_OK;
 }
@@ -86,16 +87,16 @@ static void count_bags(const bags *o) {
 }
 
 /* What only a backward reads: as many numbers as the result has room for, else zeros. */
-static fnz_status give_kept(fnzi_call *call, size_t k, const int64_t *values, int64_t count) {
-  int64_t room = fnzi_array_numel(call->outputs[k]);
+static fnz_status give_kept(fnzi_krn_call *call, size_t k, const int64_t *values, int64_t count) {
+  int64_t room = fnzi_krn_array_numel(call->outputs[k]);
   void *out;
-  FNZ_TRY(fnzi_result_as(call, k, FNZ_I64, &out));
+  FNZ_TRY(fnzi_krn_result_get_as(call, k, FNZ_I64, &out));
   for (int64_t i = 0; i < room; i++)
     ((int64_t *)out)[i] = values && room == count ? values[i] : 0;
   return FNZ_OK;
 }
 
-static fnz_status give_all_kept(fnzi_call *call, const bags *o) {
+static fnz_status give_all_kept(fnzi_krn_call *call, const bags *o) {
   int64_t *places;
   bool sum = o->b.mode == FNZI_BAG_SUM;
   FNZI_NEW(&call->scratch, (size_t)o->b.count, &places);
@@ -110,26 +111,26 @@ static fnz_status give_all_kept(fnzi_call *call, const bags *o) {
 }
 
 /* Offsets with the end of the last bag behind them. */
-static fnz_status open_offsets(fnzi_call *call, bags *o) {
-  const fnzi_array *offsets = fnzi_input(call, 2);
+static fnz_status open_offsets(fnzi_krn_call *call, bags *o) {
+  const fnzi_krn_array *offsets = fnzi_krn_call_input(call, 2);
   int64_t *all;
   const void *given;
-  FNZ_TRY(fnzi_dense_as(call, offsets, FNZ_I64, &given));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, offsets, FNZ_I64, &given));
   FNZI_NEW(&call->scratch, (size_t)o->b.bags + 1, &all);
   for (int64_t k = 0; k < o->b.bags; k++)
     all[k] = ((const int64_t *)given)[k];
-  bool ends = o->b.is_short && o->b.bags < fnzi_array_numel(offsets);
+  bool ends = o->b.is_short && o->b.bags < fnzi_krn_array_numel(offsets);
   all[o->b.bags] = ends ? ((const int64_t *)given)[o->b.bags] : o->b.count;
   o->offset = all;
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_bag(fnzi_call *call) {
-  fnz_dtype dtype = fnzi_real_dtype(fnzi_input_geometry(call, 0)->dtype);
+fnz_status fnzi_kernel_bag(fnzi_krn_call *call) {
+  fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
   bags o = {.largest = NULL};
   const void *index;
-  FNZ_TRY(fnzi_bags_read(call, &o.b));
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 1), FNZ_I64, &index));
+  FNZ_TRY(fnzi_meta_bags_read(call, &o.b));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 1), FNZ_I64, &index));
   o.index = index;
   FNZ_TRY(open_offsets(call, &o));
   FNZ_TRY(check_bags(call, &o));
@@ -137,9 +138,10 @@ fnz_status fnzi_kernel_bag(fnzi_call *call) {
   if (o.b.mode == FNZI_BAG_MAX)
     FNZI_NEW(&call->scratch, (size_t)(o.b.bags * o.b.width), &o.largest);
   count_bags(&o);
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &o.rows));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "per_sample_weights"), dtype, &o.scale));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &o.out));
-  fnzi_each(call, o.b.bags, do_bag, &o);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &o.rows));
+  FNZ_TRY(
+      fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "per_sample_weights"), dtype, &o.scale));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o.out));
+  fnzi_cpu_rows_each(call, o.b.bags, do_bag, &o);
   return give_all_kept(call, &o);
 }

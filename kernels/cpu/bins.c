@@ -8,102 +8,103 @@
 /* --- histc ------------------------------------------------------------------------------- */
 /* From the smallest element to the largest where the arguments say no range; an empty range is
  * widened by one to each side. */
-static fnz_status find_range(const fnzi_call *call, const fnzi_reals *x, int64_t count, double *low,
-                             double *high) {
-  *low = fnzi_named_float(call, "min", 0);
-  *high = fnzi_named_float(call, "max", 0);
+static fnz_status find_range(const fnzi_krn_call *call, const fnzi_cpu_reals *x, int64_t count,
+                             double *low, double *high) {
+  *low = fnzi_krn_named_float(call, "min", 0);
+  *high = fnzi_krn_named_float(call, "max", 0);
   for (int64_t i = 0; *low == *high && i < count; i++)
-    if (!isfinite(fnzi_real_at(x, i)))
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "element %lld of self is not finite; give min and max", (long long)i);
+    if (!isfinite(fnzi_cpu_real_at(x, i)))
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "element %lld of self is not finite; give min and max",
+                                  (long long)i);
   if (*low == *high && count > 0) {
-    *low = *high = fnzi_real_at(x, 0);
+    *low = *high = fnzi_cpu_real_at(x, 0);
     for (int64_t i = 1; i < count; i++) {
-      *low = fmin(*low, fnzi_real_at(x, i));
-      *high = fmax(*high, fnzi_real_at(x, i));
+      *low = fmin(*low, fnzi_cpu_real_at(x, i));
+      *high = fmax(*high, fnzi_cpu_real_at(x, i));
     }
   }
   if (*low == *high)
     *low -= 1, *high += 1;
   if (isfinite(*low) && isfinite(*high) && *low < *high)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                     "no range goes from min %g to max %g; both must be finite, min not above max",
-                     *low, *high);
+  return fnzi_krn_call_refuse(
+      call, FNZ_CLASS_BOUNDS,
+      "no range goes from min %g to max %g; both must be finite, min not above max", *low, *high);
 }
 
-fnz_status fnzi_kernel_histc(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
+fnz_status fnzi_kernel_histc(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = self->geometry.dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
-  int64_t bins = call->outputs[0]->geometry.sizes[0], count = fnzi_array_numel(self);
+  int64_t bins = call->outputs[0]->geometry.sizes[0], count = fnzi_krn_array_numel(self);
   double low, high;
-  fnzi_reals x;
-  fnzi_reals_out y;
-  FNZ_TRY(fnzi_reals_open(call, self, dtype, &x));
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out y;
+  FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &x));
   FNZ_TRY(find_range(call, &x, count, &low, &high));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &y));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   for (int64_t k = 0; k < bins; k++)
-    fnzi_real_put(&y, k, 0);
-  fnzi_reals counts = fnzi_reals_read(&y);
+    fnzi_cpu_real_put(&y, k, 0);
+  fnzi_cpu_reals counts = fnzi_cpu_reals_read(&y);
   for (int64_t i = 0; i < count; i++) {
-    double v = fnzi_real_at(&x, i);
+    double v = fnzi_cpu_real_at(&x, i);
     if (!(v >= (x.f ? (float)low : low) && v <= (x.f ? (float)high : high)))
       continue;
     double place =
         x.f ? (double)(((float)v - (float)low) * (float)bins / ((float)high - (float)low))
             : (v - low) * (double)bins / (high - low);
     int64_t k = place < (double)bins ? (int64_t)place : bins - 1; /* also what is no number */
-    fnzi_real_put(&y, k, fnzi_real_at(&counts, k) + 1);
+    fnzi_cpu_real_put(&y, k, fnzi_cpu_real_at(&counts, k) + 1);
   }
   return FNZ_OK;
 }
 
 /* --- bincount ---------------------------------------------------------------------------- */
-fnz_status fnzi_kernel_bincount(fnzi_call *call) {
-  const fnzi_array *weights = fnzi_named_array(call, "weights");
+fnz_status fnzi_kernel_bincount(fnzi_krn_call *call) {
+  const fnzi_krn_array *weights = fnzi_krn_named_array(call, "weights");
   const fnz_geometry *g = &call->outputs[0]->geometry;
-  int64_t count = fnzi_array_numel(fnzi_input(call, 0)), most;
+  int64_t count = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), most;
   const int64_t *values;
-  fnzi_reals x;
-  fnzi_reals_out y;
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out y;
   void *out;
-  FNZ_TRY(fnzi_bincount_read(call, &values, &most));
-  FNZ_TRY(fnzi_result_as(call, 0, g->dtype, &out));
+  FNZ_TRY(fnzi_meta_bincount_read(call, &values, &most));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &out));
   memset(out, 0, (size_t)g->sizes[0] * fnzi_dtype(g->dtype)->bytes);
   for (int64_t i = 0; !weights && i < count; i++)
     ((int64_t *)out)[values[i]]++;
   if (!weights || count == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_reals_open(call, weights, g->dtype, &x));
-  FNZ_TRY(fnzi_reals_result(call, 0, g->dtype, &y));
-  fnzi_reals sums = fnzi_reals_read(&y);
+  FNZ_TRY(fnzi_cpu_reals_open(call, weights, g->dtype, &x));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, g->dtype, &y));
+  fnzi_cpu_reals sums = fnzi_cpu_reals_read(&y);
   for (int64_t i = 0; i < count; i++)
-    fnzi_real_put(&y, values[i], fnzi_real_at(&sums, values[i]) + fnzi_real_at(&x, i));
+    fnzi_cpu_real_put(&y, values[i], fnzi_cpu_real_at(&sums, values[i]) + fnzi_cpu_real_at(&x, i));
   return FNZ_OK;
 }
 
 /* --- Each place as often as a tensor says ------------------------------------------------ */
-fnz_status fnzi_kernel_repeats(fnzi_call *call) {
+fnz_status fnzi_kernel_repeats(fnzi_krn_call *call) {
   const int64_t *values;
   int64_t sum, *at;
   void *out;
-  FNZ_TRY(fnzi_repeats_read(call, &values, &sum));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &out));
+  FNZ_TRY(fnzi_meta_repeats_read(call, &values, &sum));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   at = out;
-  for (int64_t i = 0; i < fnzi_array_numel(fnzi_input(call, 0)); i++)
+  for (int64_t i = 0; i < fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)); i++)
     for (int64_t k = 0; k < values[i]; k++)
       *at++ = i;
   return FNZ_OK;
 }
 
 /* --- Places of triangles ----------------------------------------------------------------- */
-fnz_status fnzi_kernel_triangle_places(fnzi_call *call) {
-  fnzi_triangle t = fnzi_triangle_of(call);
+fnz_status fnzi_kernel_triangle_places(fnzi_krn_call *call) {
+  fnzi_meta_triangle t = fnzi_meta_triangle_of(call);
   int64_t count = call->outputs[0]->geometry.sizes[1], at = 0, first, last;
   void *out;
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &out));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   for (int64_t i = 0; i < t.rows; i++) {
-    fnzi_triangle_columns(&t, i, &first, &last);
+    fnzi_meta_triangle_columns(&t, i, &first, &last);
     for (int64_t k = first; k < last; k++, at++) {
       ((int64_t *)out)[at] = i;
       ((int64_t *)out)[count + at] = k;
@@ -113,14 +114,14 @@ fnz_status fnzi_kernel_triangle_places(fnzi_call *call) {
 }
 
 /* --- frexp ------------------------------------------------------------------------------- */
-fnz_status fnzi_kernel_frexp(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
+fnz_status fnzi_kernel_frexp(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const void *data;
   void *fractions, *exponents;
-  FNZ_TRY(fnzi_dense_as(call, self, FNZ_F64, &data));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F64, &fractions));
-  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I32, &exponents));
-  for (int64_t i = 0; i < fnzi_array_numel(self); i++) {
+  FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_F64, &data));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &fractions));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &exponents));
+  for (int64_t i = 0; i < fnzi_krn_array_numel(self); i++) {
     int exponent = 0;
     ((double *)fractions)[i] = frexp(((const double *)data)[i], &exponent);
     ((int32_t *)exponents)[i] = exponent;

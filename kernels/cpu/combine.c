@@ -12,16 +12,17 @@ static void next_places(int64_t *places, int64_t r, int64_t n, bool again) {
     places[i] = places[i - 1] + apart;
 }
 
-fnz_status fnzi_kernel_combinations(fnzi_call *call) {
-  fnzi_array *out = call->outputs[0];
-  int64_t r = fnzi_named_int(call, "r", 2), n = fnzi_array_numel(fnzi_input(call, 0)), *places;
-  bool again = fnzi_named_bool(call, "with_replacement", false);
+fnz_status fnzi_kernel_combinations(fnzi_krn_call *call) {
+  fnzi_krn_array *out = call->outputs[0];
+  int64_t r = fnzi_krn_named_int(call, "r", 2),
+          n = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)), *places;
+  bool again = fnzi_krn_named_bool(call, "with_replacement", false);
   const void *from;
   void *to;
-  if (fnzi_array_numel(out) == 0)
+  if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_dense(call, fnzi_input(call, 0), &from));
-  FNZ_TRY(fnzi_result_as(call, 0, out->place.dtype, &to));
+  FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
   FNZI_NEW(&call->scratch, (size_t)r, &places);
   for (int64_t k = 0; k < r; k++)
     places[k] = again ? 0 : k;

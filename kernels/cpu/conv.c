@@ -3,13 +3,13 @@
 #include "kernels/cpu/special_reals.h"
 
 typedef struct direct {
-  const fnzi_conv *c;
-  fnzi_reals x, weight, bias;
-  fnzi_reals_out y;
+  const fnzi_meta_conv *c;
+  fnzi_cpu_reals x, weight, bias;
+  fnzi_cpu_reals_out y;
 } direct;
 
 /* Where in the input the place `out` looks through the kernel's element k; -1 for nowhere. */
-static int64_t source(const fnzi_conv *c, uint32_t axis, int64_t out, int64_t k) {
+static int64_t source(const fnzi_meta_conv *c, uint32_t axis, int64_t out, int64_t k) {
   int64_t at = c->transposed ? out + c->left[axis] - k * c->dilation[axis]
                              : out * c->stride[axis] - c->left[axis] + k * c->dilation[axis];
   if (c->transposed && at % c->stride[axis])
@@ -25,7 +25,7 @@ static int64_t volume(const int64_t *sizes) {
 
 /* Adds one input channel's part of the element at `place`. */
 static double look(const direct *d, int64_t x_at, int64_t w_at, const int64_t *place) {
-  const fnzi_conv *c = d->c;
+  const fnzi_meta_conv *c = d->c;
   double sum = 0;
   for (int64_t k = 0; k < volume(c->kernel); k++) {
     int64_t index[3] = {k / (c->kernel[1] * c->kernel[2]), k / c->kernel[2] % c->kernel[1],
@@ -36,16 +36,16 @@ static double look(const direct *d, int64_t x_at, int64_t w_at, const int64_t *p
       at = s < 0 ? -1 : at * c->in[i] + s;
     }
     if (at >= 0)
-      sum += fnzi_real_at(&d->x, x_at + at) * fnzi_real_at(&d->weight, w_at + k);
+      sum += fnzi_cpu_real_at(&d->x, x_at + at) * fnzi_cpu_real_at(&d->weight, w_at + k);
   }
   return sum;
 }
 
 static double element(const direct *d, int64_t sample, int64_t channel, const int64_t *place) {
-  const fnzi_conv *c = d->c;
+  const fnzi_meta_conv *c = d->c;
   int64_t ins = c->in_channels / c->groups, outs = c->out_channels / c->groups;
   int64_t group = channel / outs, kernel = volume(c->kernel), plane = volume(c->in);
-  double sum = fnzi_reals_present(&d->bias) ? fnzi_real_at(&d->bias, channel) : 0;
+  double sum = fnzi_cpu_reals_present(&d->bias) ? fnzi_cpu_real_at(&d->bias, channel) : 0;
   for (int64_t i = 0; i < ins; i++) {
     int64_t in = group * ins + i;
     int64_t row = c->transposed ? in * outs + channel % outs : channel * ins + i;
@@ -60,24 +60,24 @@ static void direct_plane(const void *user, int64_t at, int lane) {
   (void)lane;
   for (int64_t k = 0; k < volume(out); k++) {
     int64_t place[3] = {k / (out[1] * out[2]), k / out[2] % out[1], k % out[2]};
-    fnzi_real_put(&d->y, at * volume(out) + k,
-                  element(d, at / d->c->out_channels, at % d->c->out_channels, place));
+    fnzi_cpu_real_put(&d->y, at * volume(out) + k,
+                      element(d, at / d->c->out_channels, at % d->c->out_channels, place));
   }
 }
 
-fnz_status fnzi_kernel_conv(fnzi_call *call) {
-  fnz_dtype dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
-  fnzi_conv c;
+fnz_status fnzi_kernel_conv(fnzi_krn_call *call) {
+  fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
+  fnzi_meta_conv c;
   direct d = {.c = &c};
   bool done = false;
-  FNZ_TRY(fnzi_conv_read(call, &c));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &d.x));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 1), dtype, &d.weight));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 2), dtype, &d.bias));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &d.y));
+  FNZ_TRY(fnzi_meta_conv_read(call, &c));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &d.x));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), dtype, &d.weight));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 2), dtype, &d.bias));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &d.y));
   if (dtype == FNZ_F32 && c.batch && c.in_channels)
-    FNZ_TRY(fnzi_conv_onednn(call->ctx, &c, d.x.f, d.weight.f, d.bias.f, d.y.f, &done));
+    FNZ_TRY(fnzi_cpu_conv_onednn(call->ctx, &c, d.x.f, d.weight.f, d.bias.f, d.y.f, &done));
   if (!done)
-    fnzi_each(call, c.batch * c.out_channels, direct_plane, &d);
+    fnzi_cpu_rows_each(call, c.batch * c.out_channels, direct_plane, &d);
   return FNZ_OK;
 }

@@ -6,8 +6,8 @@
 
 /* By oneDNN. bias may be NULL. *done is false when it has no implementation for these numbers: the
  * caller then takes the direct loops. */
-FNZ_MUST_CHECK fnz_status fnzi_conv_onednn(fnz_context *ctx, const fnzi_conv *c, const float *x,
-                                           const float *weight, const float *bias, float *y,
-                                           bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_conv_onednn(fnz_context *ctx, const fnzi_meta_conv *c,
+                                               const float *x, const float *weight,
+                                               const float *bias, float *y, bool *done);
 
 #endif

@@ -62,7 +62,7 @@ static void row_major(int rank, const dnnl_dims_t dims, dnnl_dims_t strides) {
     strides[i] = stride;
 }
 
-static dnnl_status_t describe_image(const fnzi_conv *c, int64_t channels, const int64_t *sizes,
+static dnnl_status_t describe_image(const fnzi_meta_conv *c, int64_t channels, const int64_t *sizes,
                                     dnnl_memory_desc_t *out) {
   dnnl_dims_t dims = {c->batch, channels}, strides = {0};
   for (uint32_t i = 0; i < c->spatial; i++)
@@ -73,7 +73,7 @@ static dnnl_status_t describe_image(const fnzi_conv *c, int64_t channels, const 
 
 /* oneDNN's order is (group, out, in, kernel...); transposed weights have out and in swapped in
  * memory. */
-static dnnl_status_t describe_weight(const fnzi_conv *c, dnnl_memory_desc_t *out) {
+static dnnl_status_t describe_weight(const fnzi_meta_conv *c, dnnl_memory_desc_t *out) {
   int64_t outs = c->out_channels / c->groups, ins = c->in_channels / c->groups;
   dnnl_dims_t dims = {0}, strides = {0};
   int lead = c->groups > 1, rank = lead + 2 + (int)c->spatial;
@@ -91,8 +91,8 @@ static dnnl_status_t describe_weight(const fnzi_conv *c, dnnl_memory_desc_t *out
   return plain(out, rank, dims, strides);
 }
 
-static dnnl_status_t create_desc(session *s, const fnzi_conv *c, const operand *x, const operand *w,
-                                 const operand *b, const operand *y) {
+static dnnl_status_t create_desc(session *s, const fnzi_meta_conv *c, const operand *x,
+                                 const operand *w, const operand *b, const operand *y) {
   dnnl_memory_desc_t md_x, md_w, md_y;
   DNNL_TRY(any(&md_x, &x->plain));
   DNNL_TRY(any(&md_w, &w->plain));
@@ -165,7 +165,7 @@ static dnnl_status_t fetch(session *s, operand *o, int arg, const void *data) {
 
 typedef struct work {
   session *s;
-  const fnzi_conv *c;
+  const fnzi_meta_conv *c;
   const float *x, *weight, *bias;
   float *y;
 } work;
@@ -173,7 +173,7 @@ typedef struct work {
 static dnnl_status_t compute(void *user) {
   const work *all = user;
   session *s = all->s;
-  const fnzi_conv *c = all->c;
+  const fnzi_meta_conv *c = all->c;
   const float *data_b = all->bias;
   operand x, w, b, y;
   DNNL_TRY(dnnl_engine_create(&s->engine, dnnl_cpu, 0));
@@ -198,13 +198,13 @@ static dnnl_status_t compute(void *user) {
   return dnnl_stream_wait(s->stream);
 }
 
-fnz_status fnzi_conv_onednn(fnz_context *ctx, const fnzi_conv *c, const float *x,
-                            const float *weight, const float *bias, float *y, bool *done) {
+fnz_status fnzi_cpu_conv_onednn(fnz_context *ctx, const fnzi_meta_conv *c, const float *x,
+                                const float *weight, const float *bias, float *y, bool *done) {
   session s = {0};
   work all = {&s, c, x, weight, bias, y};
   int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  dnnl_status_t status = fnzi_onednn_guard(compute, &all);
+  dnnl_status_t status = fnzi_cpu_onednn_guard(compute, &all);
   end(&s);
   omp_set_num_threads(threads);
   *done = status == dnnl_success;

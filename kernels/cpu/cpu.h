@@ -11,25 +11,26 @@
 
 /* to = row(to, from) in the dtype of `to`, with a row of point.def; of three operands when `extra`,
  * a number, is not NULL. */
-FNZ_MUST_CHECK fnz_status fnzi_window_combine(fnzi_call *call, const char *row,
-                                              const fnzi_window *to, const fnzi_window *from,
-                                              const fnz_arg *extra);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_window_combine(fnzi_krn_call *call, const char *row,
+                                                  const fnzi_krn_window *to,
+                                                  const fnzi_krn_window *from,
+                                                  const fnz_arg *extra);
 
 /* Argument 0 as `dtype`, the reduced dimensions moved behind the others: `count` rows of `length`
  * elements in scratch memory. */
-typedef struct fnzi_rows {
+typedef struct fnzi_cpu_rows {
   fnz_dtype dtype;
   const void *data;
   int64_t count, length;
-} fnzi_rows;
-FNZ_MUST_CHECK fnz_status fnzi_rows_make(fnzi_call *call, const bool *reduced, fnz_dtype dtype,
-                                         fnzi_rows *out);
+} fnzi_cpu_rows;
+FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced,
+                                             fnz_dtype dtype, fnzi_cpu_rows *out);
 
 /* Result 0 takes from each row of argument 0 the element at its place, as it lies in memory. */
-FNZ_MUST_CHECK fnz_status fnzi_rows_pick(fnzi_call *call, const bool *reduced,
-                                         const int64_t *places);
+FNZ_MUST_CHECK fnz_status fnzi_cpu_rows_pick(fnzi_krn_call *call, const bool *reduced,
+                                             const int64_t *places);
 /* The NaN that eager's max, min and aminmax of all elements give: one of a comparison of vectors.
  */
-void fnzi_overall_nan(fnz_dtype dtype, void *out);
+void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out);
 
 #endif

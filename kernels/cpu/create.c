@@ -6,69 +6,72 @@
 static const fnz_arg zero = {.tag = FNZ_ARG_INT, .u.i = 0}, one = {.tag = FNZ_ARG_INT, .u.i = 1};
 
 /* zeros, ones, full, empty (which gives zeros), their new_ and _like forms, scalar_tensor. */
-fnz_status fnzi_kernel_create(fnzi_call *call) {
-  const fnz_arg *value = fnzi_named(call, "fill_value");
+fnz_status fnzi_kernel_create(fnzi_krn_call *call) {
+  const fnz_arg *value = fnzi_krn_named(call, "fill_value");
   if (!value)
-    value = fnzi_named(call, "s");
+    value = fnzi_krn_named(call, "s");
   if (!value)
     value = strstr(call->op->base, "ones") ? &one : &zero;
-  return fnzi_fill(call, call->outputs[0], value);
+  return fnzi_krn_array_fill(call, call->outputs[0], value);
 }
 
-fnz_status fnzi_kernel_fill(fnzi_call *call) {
+fnz_status fnzi_kernel_fill(fnzi_krn_call *call) {
   const fnz_arg *value = &call->args[1];
-  const fnzi_array *tensor = fnzi_arg_array(value);
+  const fnzi_krn_array *tensor = fnzi_krn_arg_array(value);
   if (!tensor)
-    return fnzi_fill(call, call->outputs[0], value);
-  return fnzi_assign(call, call->outputs[0], tensor);
+    return fnzi_krn_array_fill(call, call->outputs[0], value);
+  return fnzi_krn_array_assign(call, call->outputs[0], tensor);
 }
 
-fnz_status fnzi_kernel_eye(fnzi_call *call) {
-  fnzi_window all, value;
+fnz_status fnzi_kernel_eye(fnzi_krn_call *call) {
+  fnzi_krn_window all, value;
   unsigned char room[16];
-  fnzi_window_of(call->outputs[0], &all);
-  if (!fnzi_can_convert(all.dtype, FNZ_I64))
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
-                       fnzi_dtype(all.dtype)->name);
-  FNZ_TRY(fnzi_fill(call, call->outputs[0], &zero));
-  fnzi_window_number(&one, all.dtype, room, &value);
+  fnzi_krn_window_of(call->outputs[0], &all);
+  if (!fnzi_krn_can_convert(all.dtype, FNZ_I64))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "there is no kernel for element type %s",
+                                fnzi_dtype(all.dtype)->name);
+  FNZ_TRY(fnzi_krn_array_fill(call, call->outputs[0], &zero));
+  fnzi_krn_window_number(&one, all.dtype, room, &value);
   all.rank = 1;
   all.sizes[0] = all.sizes[0] < all.sizes[1] ? all.sizes[0] : all.sizes[1];
   all.strides[0] = (int64_t)((uint64_t)all.strides[0] + (uint64_t)all.strides[1]);
-  return fnzi_window_assign(call, &all, &value, false);
+  return fnzi_krn_window_assign(call, &all, &value, false);
 }
 
 /* Halves of range, which is older, count in single. */
-static bool is_single_range(const fnzi_call *call, fnz_dtype dtype) {
+static bool is_single_range(const fnzi_krn_call *call, fnz_dtype dtype) {
   return (dtype == FNZ_F16 || dtype == FNZ_BF16) && strcmp(call->op->base, "range") == 0;
 }
 
-static fnz_status count_single(fnzi_call *call, int64_t count) {
-  float first = (float)fnzi_named_float(call, "start", 0);
-  float step = (float)fnzi_named_float(call, "step", 1);
+static fnz_status count_single(fnzi_krn_call *call, int64_t count) {
+  float first = (float)fnzi_krn_named_float(call, "start", 0);
+  float step = (float)fnzi_krn_named_float(call, "step", 1);
   void *data;
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F32, &data));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F32, &data));
   for (int64_t i = 0; i < count; i++)
     ((float *)data)[i] = first + step * (float)i;
   return FNZ_OK;
 }
 
 /* Integers count in 64 bits, everything else in double. */
-fnz_status fnzi_kernel_arange(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
-  int64_t count = fnzi_array_numel(out);
+fnz_status fnzi_kernel_arange(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
+  int64_t count = fnzi_krn_array_numel(out);
   void *data;
   if (is_single_range(call, out->place.dtype))
     return count_single(call, count);
   if (fnzi_is_integer(out->place.dtype)) {
-    int64_t first = fnzi_named_int(call, "start", 0), step = fnzi_named_int(call, "step", 1);
-    FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &data));
+    int64_t first = fnzi_krn_named_int(call, "start", 0),
+            step = fnzi_krn_named_int(call, "step", 1);
+    FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &data));
     for (int64_t i = 0; i < count; i++)
       ((int64_t *)data)[i] = (int64_t)((uint64_t)first + (uint64_t)step * (uint64_t)i);
     return FNZ_OK;
   }
-  double first = fnzi_named_float(call, "start", 0), step = fnzi_named_float(call, "step", 1);
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F64, &data));
+  double first = fnzi_krn_named_float(call, "start", 0),
+         step = fnzi_krn_named_float(call, "step", 1);
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &data));
   for (int64_t i = 0; i < count; i++)
     ((double *)data)[i] = first + step * (double)i;
   return FNZ_OK;
@@ -93,19 +96,19 @@ static void spread_single(float *out, int64_t every, float first, float last, in
 /* The real part of a number, or the imaginary one. */
 static double part_of(const fnz_arg *number, int64_t part) {
   if (part == 0)
-    return fnzi_number_float(number);
+    return fnzi_krn_number_float(number);
   return number->tag == FNZ_ARG_COMPLEX ? number->u.list[1].u.f : 0;
 }
 
-fnz_status fnzi_kernel_linspace(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
-  const fnz_arg *start = fnzi_named(call, "start"), *end = fnzi_named(call, "end");
+fnz_status fnzi_kernel_linspace(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
+  const fnz_arg *start = fnzi_krn_named(call, "start"), *end = fnzi_krn_named(call, "end");
   bool is_complex = fnzi_is_complex(out->place.dtype);
   bool is_single = out->place.dtype == FNZ_F32 || out->place.dtype == FNZ_C64;
-  int64_t parts = is_complex ? 2 : 1, count = fnzi_array_numel(out);
+  int64_t parts = is_complex ? 2 : 1, count = fnzi_krn_array_numel(out);
   fnz_dtype real = is_single ? FNZ_F32 : FNZ_F64, paired = is_single ? FNZ_C64 : FNZ_C128;
   void *data;
-  FNZ_TRY(fnzi_result_as(call, 0, is_complex ? paired : real, &data));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, is_complex ? paired : real, &data));
   for (int64_t k = 0; k < parts; k++)
     if (is_single)
       spread_single((float *)data + k, parts, (float)part_of(start, k), (float)part_of(end, k),
@@ -118,8 +121,8 @@ fnz_status fnzi_kernel_linspace(fnzi_call *call) {
 /* Both ends and the difference are numbers of the result's type; the powers are taken in double. */
 static double rounded(fnz_dtype dtype, double v) {
   unsigned char cell[16];
-  fnzi_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
-  fnzi_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
+  fnzi_krn_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
   return v;
 }
 
@@ -128,12 +131,13 @@ static void raise_to(double *powers, double base, int64_t count) {
     powers[i] = pow(base, powers[i]);
 }
 
-fnz_status fnzi_kernel_logspace(fnzi_call *call) {
+fnz_status fnzi_kernel_logspace(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  double first = fnzi_named_float(call, "start", 0), last = fnzi_named_float(call, "end", 0);
-  int64_t count = fnzi_array_numel(call->outputs[0]);
+  double first = fnzi_krn_named_float(call, "start", 0),
+         last = fnzi_krn_named_float(call, "end", 0);
+  int64_t count = fnzi_krn_array_numel(call->outputs[0]);
   void *data;
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F64, &data));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &data));
   double *out = data;
   if (count > 1) {
     first = rounded(dtype, first);
@@ -144,6 +148,6 @@ fnz_status fnzi_kernel_logspace(fnzi_call *call) {
   } else if (count == 1) {
     out[0] = first;
   }
-  raise_to(out, fnzi_named_float(call, "base", 10), count);
+  raise_to(out, fnzi_krn_named_float(call, "base", 10), count);
   return FNZ_OK;
 }

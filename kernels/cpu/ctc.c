@@ -49,25 +49,25 @@ static double likelihood(const sequence *q) {
   return -log_sum(last[0], q->states > 1 ? last[-1] : -INFINITY, -INFINITY);
 }
 
-static fnz_status check_labels(const fnzi_call *call, const fnzi_ctc *a, const int64_t *target,
-                               int64_t count) {
+static fnz_status check_labels(const fnzi_krn_call *call, const fnzi_meta_ctc *a,
+                               const int64_t *target, int64_t count) {
   for (int64_t i = 0; i < count; i++)
     if (target[i] < 0 || target[i] >= a->labels)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "targets has label %lld; there are %lld",
-                         (long long)target[i], (long long)a->labels);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "targets has label %lld; there are %lld",
+                                  (long long)target[i], (long long)a->labels);
   return FNZ_OK;
 }
 
 /* Losses of all sequences. `alpha` has room for all states of all sequences' steps, of one sequence
  * where `again`. */
-static fnz_status run(fnzi_call *call, const fnzi_ctc *a, bool again, double *alpha,
+static fnz_status run(fnzi_krn_call *call, const fnzi_meta_ctc *a, bool again, double *alpha,
                       double *losses) {
   const void *x, *targets;
   int64_t width = 2 * a->longest + 1, at = 0;
   if (!a->input_lengths || !a->target_lengths)
-    return fnzi_size_unknown(call);
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), FNZ_F64, &x));
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 1), FNZ_I64, &targets));
+    return fnzi_krn_size_refuse(call);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_F64, &x));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 1), FNZ_I64, &targets));
   for (int64_t i = 0; i < a->batch; i++) {
     int64_t length = a->target_lengths[i];
     sequence q = {.x = (const double *)x + i * a->labels,
@@ -88,26 +88,26 @@ static fnz_status run(fnzi_call *call, const fnzi_ctc *a, bool again, double *al
 }
 
 /* --- The kernels ------------------------------------------------------------------------- */
-fnz_status fnzi_kernel_ctc_losses(fnzi_call *call) {
-  fnzi_ctc a;
+fnz_status fnzi_kernel_ctc_losses(fnzi_krn_call *call) {
+  fnzi_meta_ctc a;
   void *losses, *alpha;
-  FNZ_TRY(fnzi_ctc_read(call, false, &a));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F64, &losses));
-  FNZ_TRY(fnzi_result_as(call, 1, FNZ_F64, &alpha));
+  FNZ_TRY(fnzi_meta_ctc_read(call, false, &a));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &losses));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_F64, &alpha));
   return run(call, &a, false, alpha, losses);
 }
 
 /* The mean counts each target by its length. */
-fnz_status fnzi_kernel_ctc_loss(fnzi_call *call) {
-  fnzi_ctc a;
-  int64_t reduction = fnzi_named_int(call, "reduction", FNZI_CTC_MEAN);
-  bool zeroes = fnzi_named_bool(call, "zero_infinity", false);
+fnz_status fnzi_kernel_ctc_loss(fnzi_krn_call *call) {
+  fnzi_meta_ctc a;
+  int64_t reduction = fnzi_krn_named_int(call, "reduction", FNZI_CTC_MEAN);
+  bool zeroes = fnzi_krn_named_bool(call, "zero_infinity", false);
   double *losses, *alpha, sum = 0;
   void *out;
-  FNZ_TRY(fnzi_ctc_read(call, true, &a));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_F64, &out));
+  FNZ_TRY(fnzi_meta_ctc_read(call, true, &a));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_F64, &out));
   FNZI_NEW(&call->scratch, (size_t)a.batch, &losses);
-  FNZ_TRY(fnzi_sizes_check(call->ctx, 2, (const int64_t[]){a.steps, 2 * a.longest + 1}, 8));
+  FNZ_TRY(fnzi_krn_sizes_check(call->ctx, 2, (const int64_t[]){a.steps, 2 * a.longest + 1}, 8));
   FNZI_NEW(&call->scratch, (size_t)(a.steps * (2 * a.longest + 1)), &alpha);
   FNZ_TRY(run(call, &a, true, alpha, losses));
   for (int64_t i = 0; a.target_lengths && i < a.batch; i++) {

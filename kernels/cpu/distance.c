@@ -4,7 +4,7 @@
 #include <math.h>
 
 typedef struct points {
-  fnzi_reals a, b;
+  fnzi_cpu_reals a, b;
   int64_t length; /* of a point */
   double order;
 } points;
@@ -12,7 +12,7 @@ typedef struct points {
 static double distance(const points *p, int64_t a, int64_t b) {
   double sum = 0;
   for (int64_t i = 0; i < p->length; i++) {
-    double d = fabs(fnzi_real_at(&p->a, a + i) - fnzi_real_at(&p->b, b + i));
+    double d = fabs(fnzi_cpu_real_at(&p->a, a + i) - fnzi_cpu_real_at(&p->b, b + i));
     if (isinf(p->order))
       sum = d > sum || isnan(d) ? d : sum;
     else
@@ -33,39 +33,40 @@ static fnz_geometry spread(const fnz_geometry *out, const fnz_geometry *g, int64
   return (fnz_geometry){.dtype = g->dtype, .rank = out->rank, .sizes = sizes};
 }
 
-fnz_status fnzi_kernel_cdist(fnzi_call *call) {
-  const fnzi_array *a = fnzi_input(call, 0), *b = fnzi_input(call, 1);
+fnz_status fnzi_kernel_cdist(fnzi_krn_call *call) {
+  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1);
   const fnz_geometry *out = &call->outputs[0]->geometry;
-  fnz_dtype dtype = fnzi_real_dtype(out->dtype);
+  fnz_dtype dtype = fnzi_cpu_real_dtype(out->dtype);
   int64_t sizes_a[FNZ_MAX_RANK], sizes_b[FNZ_MAX_RANK], numel = fnz_geometry_numel(out);
-  points p = {.length = a->place.sizes[a->place.rank - 1], .order = fnzi_named_float(call, "p", 2)};
-  fnzi_reals_out y;
+  points p = {.length = a->place.sizes[a->place.rank - 1],
+              .order = fnzi_krn_named_float(call, "p", 2)};
+  fnzi_cpu_reals_out y;
   if (!numel)
     return FNZ_OK;
   fnz_geometry all_a = spread(out, &a->geometry, sizes_a);
   fnz_geometry all_b = spread(out, &b->geometry, sizes_b);
-  FNZ_TRY(fnzi_reals_expand(call, a, dtype, &all_a, &p.a));
-  FNZ_TRY(fnzi_reals_expand(call, b, dtype, &all_b, &p.b));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &y));
+  FNZ_TRY(fnzi_cpu_reals_expand(call, a, dtype, &all_a, &p.a));
+  FNZ_TRY(fnzi_cpu_reals_expand(call, b, dtype, &all_b, &p.b));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   int64_t others = out->sizes[out->rank - 1], each = out->sizes[out->rank - 2] * others;
   for (int64_t i = 0; i < numel; i++)
-    fnzi_real_put(&y, i,
-                  distance(&p, i / others * p.length, (i / each * others + i % others) * p.length));
+    fnzi_cpu_real_put(
+        &y, i, distance(&p, i / others * p.length, (i / each * others + i % others) * p.length));
   return FNZ_OK;
 }
 
 /* Pairs (0, 1), (0, 2) ... (1, 2) ... */
-fnz_status fnzi_kernel_pdist(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
-  fnz_dtype dtype = fnzi_real_dtype(self->geometry.dtype);
-  points p = {.length = self->place.sizes[1], .order = fnzi_named_float(call, "p", 2)};
-  fnzi_reals_out y;
-  FNZ_TRY(fnzi_reals_open(call, self, dtype, &p.a));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &y));
+fnz_status fnzi_kernel_pdist(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
+  fnz_dtype dtype = fnzi_cpu_real_dtype(self->geometry.dtype);
+  points p = {.length = self->place.sizes[1], .order = fnzi_krn_named_float(call, "p", 2)};
+  fnzi_cpu_reals_out y;
+  FNZ_TRY(fnzi_cpu_reals_open(call, self, dtype, &p.a));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   p.b = p.a;
   int64_t at = 0;
   for (int64_t i = 0; i < self->place.sizes[0]; i++)
     for (int64_t k = i + 1; k < self->place.sizes[0]; k++)
-      fnzi_real_put(&y, at++, distance(&p, i * p.length, k * p.length));
+      fnzi_cpu_real_put(&y, at++, distance(&p, i * p.length, k * p.length));
   return FNZ_OK;
 }

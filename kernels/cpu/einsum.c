@@ -6,19 +6,19 @@
 
 /* Row-major elements of the computing type, whose dimensions have names. */
 typedef struct named {
-  fnzi_labels labels;
+  fnzi_meta_labels labels;
   int64_t sizes[FNZ_MAX_RANK];
   const void *data;
 } named;
 
 typedef struct state {
-  fnzi_call *call;
-  const fnzi_einsum *einsum;
+  fnzi_krn_call *call;
+  const fnzi_meta_einsum *einsum;
   fnz_dtype dtype;
 } state;
 
 static fnz_status room(const state *s, const int64_t *sizes, uint32_t rank, void **out) {
-  FNZ_TRY(fnzi_sizes_check(s->call->ctx, rank, sizes, fnzi_dtype(s->dtype)->bytes));
+  FNZ_TRY(fnzi_krn_sizes_check(s->call->ctx, rank, sizes, fnzi_dtype(s->dtype)->bytes));
   size_t count = 1;
   for (uint32_t i = 0; i < rank; i++)
     count *= (size_t)sizes[i];
@@ -27,10 +27,10 @@ static fnz_status room(const state *s, const int64_t *sizes, uint32_t rank, void
 
 /* The elements of `from` in the order of these labels; labels that it lacks repeat it, dimensions
  * of size 1 are broadcast. */
-static fnz_status arrange(const state *s, const named *from, const fnzi_labels *labels,
+static fnz_status arrange(const state *s, const named *from, const fnzi_meta_labels *labels,
                           named *out) {
   int64_t have[FNZ_MAX_RANK], strides[FNZ_MAX_RANK] = {0};
-  fnzi_window to, source;
+  fnzi_krn_window to, source;
   void *data;
   out->labels = *labels;
   fnzi_contiguous_strides(from->sizes, from->labels.rank, have);
@@ -42,64 +42,67 @@ static fnz_status arrange(const state *s, const named *from, const fnzi_labels *
   }
   FNZ_TRY(room(s, out->sizes, labels->rank, &data));
   out->data = data;
-  fnzi_window_dense(&to, s->dtype, labels->rank, out->sizes, data);
-  fnzi_window_dense(&source, s->dtype, labels->rank, out->sizes, from->data);
+  fnzi_krn_window_dense(&to, s->dtype, labels->rank, out->sizes, data);
+  fnzi_krn_window_dense(&source, s->dtype, labels->rank, out->sizes, from->data);
   memcpy(source.strides, strides, sizeof strides);
-  return fnzi_window_assign(s->call, &to, &source, false);
+  return fnzi_krn_window_assign(s->call, &to, &source, false);
 }
 
-static int64_t volume(const state *s, const fnzi_labels *labels, uint32_t first, uint32_t end) {
+static int64_t volume(const state *s, const fnzi_meta_labels *labels, uint32_t first,
+                      uint32_t end) {
   int64_t n = 1;
   for (uint32_t i = first; i < end; i++)
     n *= s->einsum->sizes[labels->at[i]];
   return n;
 }
 
-static fnz_status push(const state *s, fnzi_labels *labels, uint8_t label) {
+static fnz_status push(const state *s, fnzi_meta_labels *labels, uint8_t label) {
   if (labels->rank == FNZ_MAX_RANK)
-    return fnzi_refuse(s->call, FNZ_CLASS_LIMIT, "an intermediate result of rank above %d",
-                       FNZ_MAX_RANK);
+    return fnzi_krn_call_refuse(s->call, FNZ_CLASS_LIMIT, "an intermediate result of rank above %d",
+                                FNZ_MAX_RANK);
   labels->at[labels->rank++] = label;
   return FNZ_OK;
 }
 
 /* Some operand behind the k-th or the output still needs the label. */
-static bool needed(const fnzi_einsum *e, uint32_t k, uint8_t label) {
-  bool yes = fnzi_labels_have(&e->out, label);
+static bool needed(const fnzi_meta_einsum *e, uint32_t k, uint8_t label) {
+  bool yes = fnzi_meta_labels_have(&e->out, label);
   for (uint32_t i = k + 1; i < e->count; i++)
-    yes = yes || fnzi_labels_have(&e->operands[i], label);
+    yes = yes || fnzi_meta_labels_have(&e->operands[i], label);
   return yes;
 }
 
 /* The labels of a and b by their part in the product. */
 typedef struct parts {
-  fnzi_labels left, right, out; /* batch rows summed; batch summed columns; batch rows columns */
+  fnzi_meta_labels left, right,
+      out; /* batch rows summed; batch summed columns; batch rows columns */
   uint32_t batch;
   int64_t rows, summed, columns;
 } parts;
 
 /* One label that is in `have`, once, if its part is (in both, kept). */
-static fnz_status select_labels(const state *s, uint32_t k, const fnzi_labels *have,
-                                const fnzi_labels *other, bool both, bool kept, fnzi_labels *out) {
+static fnz_status select_labels(const state *s, uint32_t k, const fnzi_meta_labels *have,
+                                const fnzi_meta_labels *other, bool both, bool kept,
+                                fnzi_meta_labels *out) {
   for (uint32_t i = 0; i < have->rank; i++) {
     uint8_t label = have->at[i];
-    if (fnzi_labels_have(other, label) == both && needed(s->einsum, k, label) == kept &&
-        !fnzi_labels_have(out, label))
+    if (fnzi_meta_labels_have(other, label) == both && needed(s->einsum, k, label) == kept &&
+        !fnzi_meta_labels_have(out, label))
       FNZ_TRY(push(s, out, label));
   }
   return FNZ_OK;
 }
 
 /* What only one operand has and nobody needs is summed like what both have. */
-static fnz_status select_summed(const state *s, uint32_t k, const fnzi_labels *a,
-                                const fnzi_labels *b, fnzi_labels *out) {
+static fnz_status select_summed(const state *s, uint32_t k, const fnzi_meta_labels *a,
+                                const fnzi_meta_labels *b, fnzi_meta_labels *out) {
   FNZ_TRY(select_labels(s, k, a, b, true, false, out));
   FNZ_TRY(select_labels(s, k, a, b, false, false, out));
   return select_labels(s, k, b, a, false, false, out);
 }
 
-static fnz_status split(const state *s, uint32_t k, const fnzi_labels *a, const fnzi_labels *b,
-                        parts *p) {
+static fnz_status split(const state *s, uint32_t k, const fnzi_meta_labels *a,
+                        const fnzi_meta_labels *b, parts *p) {
   *p = (parts){.batch = 0};
   FNZ_TRY(select_labels(s, k, a, b, true, true, &p->left));
   p->right = p->out = p->left;
@@ -137,27 +140,29 @@ static fnz_status multiply(const state *s, uint32_t k, named *a, const named *b)
   FNZ_TRY(room(s, a->sizes, p.out.rank, &data));
   a->data = data;
   int64_t count = volume(s, &p.left, 0, p.batch), deep = p.summed > 0 ? p.summed : 1;
-  fnzi_product one = {.dtype = s->dtype, .m = p.rows, .n = p.columns, .k = p.summed, .alpha = 1};
-  one.a = (fnzi_matrix){NULL, deep, 1};
-  one.b = (fnzi_matrix){NULL, p.columns > 0 ? p.columns : 1, 1};
+  fnzi_cpu_product one = {
+      .dtype = s->dtype, .m = p.rows, .n = p.columns, .k = p.summed, .alpha = 1};
+  one.a = (fnzi_cpu_matrix){NULL, deep, 1};
+  one.b = (fnzi_cpu_matrix){NULL, p.columns > 0 ? p.columns : 1, 1};
   one.c_row = p.columns;
   if (p.rows > INT32_MAX || p.columns > INT32_MAX || p.summed > INT32_MAX)
-    return fnzi_refuse(s->call, FNZ_CLASS_LIMIT, "a product of more than 2^31 rows or columns");
+    return fnzi_krn_call_refuse(s->call, FNZ_CLASS_LIMIT,
+                                "a product of more than 2^31 rows or columns");
   for (int64_t i = 0; i < count; i++) {
     one.a.data = moved(left.data, i * p.rows * p.summed, cell);
     one.b.data = moved(right.data, i * p.summed * p.columns, cell);
     one.c = (char *)data + (size_t)(i * p.rows * p.columns) * cell;
-    fnzi_product_run_tiled(&one, s->call->threads);
+    fnzi_cpu_product_run_tiled(&one, s->call->threads);
   }
   return FNZ_OK;
 }
 
 static fnz_status open_operand(const state *s, uint32_t k, named *out) {
-  const fnzi_array *x = fnzi_arg_array(&fnzi_named(s->call, "tensors")->u.list[k]);
+  const fnzi_krn_array *x = fnzi_krn_arg_array(&fnzi_krn_named(s->call, "tensors")->u.list[k]);
   out->labels = s->einsum->operands[k];
   for (uint32_t i = 0; i < x->place.rank; i++)
     out->sizes[i] = x->place.sizes[i];
-  return fnzi_dense_as(s->call, x, s->dtype, &out->data);
+  return fnzi_krn_dense_get_as(s->call, x, s->dtype, &out->data);
 }
 
 /* A single operand is multiplied by one, which sums what the output does not name. */
@@ -166,22 +171,22 @@ static fnz_status open_one(const state *s, named *out) {
   void *data;
   out->labels.rank = 0;
   FNZ_TRY(fnzi_arena_alloc(&s->call->scratch, 1, 16, &data));
-  fnzi_number_cell(&number, s->dtype, data);
+  fnzi_krn_number_cell(&number, s->dtype, data);
   out->data = data;
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_einsum(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
-  fnzi_einsum *e;
+fnz_status fnzi_kernel_einsum(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
+  fnzi_meta_einsum *e;
   named a, b;
   void *data;
   FNZI_NEW(&call->scratch, 1, &e);
-  FNZ_TRY(fnzi_einsum_read(call, e));
+  FNZ_TRY(fnzi_meta_einsum_read(call, e));
   state s = {call, e, FNZ_F32};
-  if (!fnzi_product_dtype(out->place.dtype, &s.dtype))
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
-                       fnzi_dtype(out->place.dtype)->name);
+  if (!fnzi_cpu_product_dtype(out->place.dtype, &s.dtype))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
+                                fnzi_dtype(out->place.dtype)->name);
   FNZ_TRY(open_operand(&s, 0, &a));
   for (uint32_t k = 1; k < e->count; k++) {
     FNZ_TRY(open_operand(&s, k, &b));
@@ -192,8 +197,8 @@ fnz_status fnzi_kernel_einsum(fnzi_call *call) {
     FNZ_TRY(multiply(&s, 0, &a, &b));
   }
   FNZ_TRY(arrange(&s, &a, &e->out, &b));
-  FNZ_TRY(fnzi_result_as(call, 0, s.dtype, &data));
-  size_t count = (size_t)fnzi_array_numel(out);
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, s.dtype, &data));
+  size_t count = (size_t)fnzi_krn_array_numel(out);
   if (count)
     memcpy(data, b.data, count * fnzi_dtype(s.dtype)->bytes);
   return FNZ_OK;

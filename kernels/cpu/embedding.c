@@ -1,38 +1,39 @@
 /* embedding.c - rows picked by number: embedding and one_hot. */
 #include "kernels/cpu/cpu.h"
 
-static fnz_status check_index(const fnzi_call *call, int64_t index, int64_t bound) {
+static fnz_status check_index(const fnzi_krn_call *call, int64_t index, int64_t bound) {
   if (index >= 0 && index < bound)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index %lld is outside [0, %lld)", (long long)index,
-                     (long long)bound);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "index %lld is outside [0, %lld)",
+                              (long long)index, (long long)bound);
 }
 
-fnz_status fnzi_kernel_embedding(fnzi_call *call) {
-  const fnzi_array *weight = fnzi_input(call, 0), *indices = fnzi_input(call, 1);
+fnz_status fnzi_kernel_embedding(fnzi_krn_call *call) {
+  const fnzi_krn_array *weight = fnzi_krn_call_input(call, 0),
+                       *indices = fnzi_krn_call_input(call, 1);
   const fnz_geometry *g = &weight->geometry;
   const void *rows, *picks;
   void *out;
-  FNZ_TRY(fnzi_dense(call, weight, &rows));
-  FNZ_TRY(fnzi_dense_as(call, indices, FNZ_I64, &picks));
+  FNZ_TRY(fnzi_krn_dense_get(call, weight, &rows));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, indices, FNZ_I64, &picks));
   size_t bytes = (size_t)g->sizes[1] * fnzi_dtype(g->dtype)->bytes;
   const int64_t *index = picks;
-  int64_t count = fnzi_array_numel(indices);
+  int64_t count = fnzi_krn_array_numel(indices);
   for (int64_t i = 0; i < count; i++)
     FNZ_TRY(check_index(call, index[i], g->sizes[0]));
-  FNZ_TRY(fnzi_result_as(call, 0, g->dtype, &out));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &out));
   for (int64_t i = 0; bytes && i < count; i++)
     memcpy((char *)out + (size_t)i * bytes, (const char *)rows + (size_t)index[i] * bytes, bytes);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_one_hot(fnzi_call *call) {
-  const fnzi_array *x = fnzi_input(call, 0);
-  int64_t classes = call->outputs[0]->place.sizes[x->place.rank], count = fnzi_array_numel(x);
+fnz_status fnzi_kernel_one_hot(fnzi_krn_call *call) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
+  int64_t classes = call->outputs[0]->place.sizes[x->place.rank], count = fnzi_krn_array_numel(x);
   const void *picks;
   void *out;
-  FNZ_TRY(fnzi_dense_as(call, x, FNZ_I64, &picks));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &out));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, x, FNZ_I64, &picks));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   memset(out, 0, (size_t)(count * classes) * sizeof(int64_t));
   for (int64_t i = 0; i < count; i++) {
     int64_t index = ((const int64_t *)picks)[i];

@@ -12,16 +12,16 @@ static void turn(size_t cell, int64_t rows, int64_t columns, const char *from, c
       memcpy(to + (size_t)(c * rows + r) * cell, from + (size_t)(r * columns + c) * cell, cell);
 }
 
-static int64_t rows_of(const fnzi_array *a) {
+static int64_t rows_of(const fnzi_krn_array *a) {
   return a->geometry.sizes[a->geometry.rank - 2];
 }
-static int64_t columns_of(const fnzi_array *a) {
+static int64_t columns_of(const fnzi_krn_array *a) {
   return a->geometry.sizes[a->geometry.rank - 1];
 }
 /* How many matrices there are; none when they have no elements. */
-static int64_t count_of(const fnzi_array *a) {
+static int64_t count_of(const fnzi_krn_array *a) {
   int64_t each = rows_of(a) * columns_of(a);
-  return each ? fnzi_array_numel(a) / each : 0;
+  return each ? fnzi_krn_array_numel(a) / each : 0;
 }
 
 static void one_thread(void) {
@@ -43,12 +43,13 @@ static int64_t batch_at(const fnz_geometry *operand, const fnz_geometry *result,
 }
 
 /* LAPACK stops at the first column that does not do. */
-static fnz_status check_info(const fnzi_call *call, const int32_t *info, int64_t count,
+static fnz_status check_info(const fnzi_krn_call *call, const int32_t *info, int64_t count,
                              const char *what) {
-  for (int64_t i = 0; fnzi_named_bool(call, "check_errors", false) && i < count; i++)
+  for (int64_t i = 0; fnzi_krn_named_bool(call, "check_errors", false) && i < count; i++)
     if (info[i])
-      return fnzi_refuse(call, FNZ_CLASS_ARGUMENT, "matrix %lld %s: LAPACK stops at column %d",
-                         (long long)i, what, (int)info[i]);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_ARGUMENT,
+                                  "matrix %lld %s: LAPACK stops at column %d", (long long)i, what,
+                                  (int)info[i]);
   return FNZ_OK;
 }
 
@@ -66,19 +67,19 @@ static blasint factor_lu(fnz_dtype dtype, int64_t rows, int64_t columns, void *a
   return info;
 }
 
-fnz_status fnzi_kernel_lu_factor(fnzi_call *call) {
-  const fnzi_array *a = fnzi_input(call, 0);
+fnz_status fnzi_kernel_lu_factor(fnzi_krn_call *call) {
+  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = a->geometry.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
   int64_t m = rows_of(a), n = columns_of(a), least = m < n ? m : n, count = count_of(a);
   const void *from;
   void *lu, *pivots, *info, *room;
-  FNZ_TRY(fnzi_dense(call, a, &from));
-  FNZ_TRY(fnzi_result_as(call, 0, dtype, &lu));
-  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I32, &pivots));
-  FNZ_TRY(fnzi_result_as(call, 2, FNZ_I32, &info));
+  FNZ_TRY(fnzi_krn_dense_get(call, a, &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &lu));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &pivots));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 2, FNZ_I32, &info));
   FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)(m * n), cell, &room));
-  memset(info, 0, (size_t)fnzi_array_numel(call->outputs[2]) * sizeof(int32_t));
+  memset(info, 0, (size_t)fnzi_krn_array_numel(call->outputs[2]) * sizeof(int32_t));
   one_thread();
   for (int64_t i = 0; i < count; i++) {
     size_t at = (size_t)(i * m * n) * cell;
@@ -112,12 +113,13 @@ static void conjugate(fnz_dtype dtype, int64_t count, void *cells) {
       ((double *)cells)[2 * i + 1] = -((double *)cells)[2 * i + 1];
 }
 
-static fnz_status check_pivots(const fnzi_call *call, const int32_t *pivots, int64_t count,
+static fnz_status check_pivots(const fnzi_krn_call *call, const int32_t *pivots, int64_t count,
                                int64_t n) {
   for (int64_t i = 0; i < count; i++)
     if (pivots[i] < 1 || pivots[i] > n)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "pivot %d is not a row of %lld, counted from 1",
-                         (int)pivots[i], (long long)n);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "pivot %d is not a row of %lld, counted from 1", (int)pivots[i],
+                                  (long long)n);
   return FNZ_OK;
 }
 
@@ -153,21 +155,22 @@ static void solve_equation(const equation *e, const char *lu, const int32_t *piv
     memcpy(to, e->sides, (size_t)(e->n * e->k) * cell);
 }
 
-fnz_status fnzi_kernel_lu_solve(fnzi_call *call) {
-  const fnzi_array *lu = fnzi_input(call, 0), *b = fnzi_input(call, 2), *x = call->outputs[0];
+fnz_status fnzi_kernel_lu_solve(fnzi_krn_call *call) {
+  const fnzi_krn_array *lu = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 2),
+                       *x = call->outputs[0];
   equation e = {.dtype = x->geometry.dtype,
-                .is_left = fnzi_named_bool(call, "left", true),
-                .is_adjoint = fnzi_named_bool(call, "adjoint", false),
+                .is_left = fnzi_krn_named_bool(call, "left", true),
+                .is_adjoint = fnzi_krn_named_bool(call, "adjoint", false),
                 .n = rows_of(lu)};
   size_t cell = fnzi_dtype(e.dtype)->bytes;
   e.k = e.is_left ? columns_of(x) : rows_of(x);
   const void *factors, *pivots, *sides;
   void *out;
-  FNZ_TRY(fnzi_dense(call, lu, &factors));
-  FNZ_TRY(fnzi_dense(call, fnzi_input(call, 1), &pivots));
-  FNZ_TRY(check_pivots(call, pivots, fnzi_array_numel(fnzi_input(call, 1)), e.n));
-  FNZ_TRY(fnzi_dense(call, b, &sides));
-  FNZ_TRY(fnzi_result_as(call, 0, e.dtype, &out));
+  FNZ_TRY(fnzi_krn_dense_get(call, lu, &factors));
+  FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 1), &pivots));
+  FNZ_TRY(check_pivots(call, pivots, fnzi_krn_array_numel(fnzi_krn_call_input(call, 1)), e.n));
+  FNZ_TRY(fnzi_krn_dense_get(call, b, &sides));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, e.dtype, &out));
   FNZI_NEW(&call->scratch, (size_t)(e.n * e.n) * cell, &e.lu);
   FNZI_NEW(&call->scratch, (size_t)(e.n * e.k) * cell, &e.sides);
   one_thread();
@@ -197,18 +200,18 @@ static blasint factor_cholesky(fnz_dtype dtype, char uplo, int64_t size, void *a
 }
 
 /* The upper triangle of the columns is the lower one of the rows. */
-fnz_status fnzi_kernel_cholesky(fnzi_call *call) {
-  const fnzi_array *a = fnzi_input(call, 0);
+fnz_status fnzi_kernel_cholesky(fnzi_krn_call *call) {
+  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = a->geometry.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
-  bool upper = fnzi_named_bool(call, "upper", false);
+  bool upper = fnzi_krn_named_bool(call, "upper", false);
   int64_t n = rows_of(a), count = count_of(a);
   const void *from;
   void *out, *info;
-  FNZ_TRY(fnzi_dense(call, a, &from));
-  FNZ_TRY(fnzi_result_as(call, 0, dtype, &out));
-  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I32, &info));
-  memset(info, 0, (size_t)fnzi_array_numel(call->outputs[1]) * sizeof(int32_t));
+  FNZ_TRY(fnzi_krn_dense_get(call, a, &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I32, &info));
+  memset(info, 0, (size_t)fnzi_krn_array_numel(call->outputs[1]) * sizeof(int32_t));
   one_thread();
   for (int64_t i = 0; i < count; i++) {
     char *to = (char *)out + (size_t)(i * n * n) * cell;
@@ -247,19 +250,20 @@ static void solve_triangle(fnz_dtype dtype, const triangle *t, int64_t rows, int
                 order, b, n);
 }
 
-fnz_status fnzi_kernel_solve_triangular(fnzi_call *call) {
-  const fnzi_array *a = fnzi_input(call, 0), *b = fnzi_input(call, 1), *x = call->outputs[0];
+fnz_status fnzi_kernel_solve_triangular(fnzi_krn_call *call) {
+  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1),
+                       *x = call->outputs[0];
   fnz_dtype dtype = x->geometry.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
   int64_t n = rows_of(a), each = rows_of(x) * columns_of(x);
-  triangle t = {fnzi_named_bool(call, "left", true) ? CblasLeft : CblasRight,
-                fnzi_named_bool(call, "upper", true) ? CblasUpper : CblasLower,
-                fnzi_named_bool(call, "unitriangular", false) ? CblasUnit : CblasNonUnit};
+  triangle t = {fnzi_krn_named_bool(call, "left", true) ? CblasLeft : CblasRight,
+                fnzi_krn_named_bool(call, "upper", true) ? CblasUpper : CblasLower,
+                fnzi_krn_named_bool(call, "unitriangular", false) ? CblasUnit : CblasNonUnit};
   const void *triangles, *sides;
   void *out;
-  FNZ_TRY(fnzi_dense(call, a, &triangles));
-  FNZ_TRY(fnzi_dense(call, b, &sides));
-  FNZ_TRY(fnzi_result_as(call, 0, dtype, &out));
+  FNZ_TRY(fnzi_krn_dense_get(call, a, &triangles));
+  FNZ_TRY(fnzi_krn_dense_get(call, b, &sides));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));
   one_thread();
   for (int64_t i = 0; i < count_of(x); i++) {
     int64_t at = batch_at(&a->geometry, &x->geometry, i);
@@ -288,12 +292,12 @@ static void put_permutation(fnz_dtype dtype, int64_t rows, int64_t count, const 
   }
   memset(out, 0, (size_t)(rows * rows) * cell);
   for (int64_t r = 0; r < rows; r++)
-    fnzi_number_cell(&one, dtype, out + (size_t)(order[r] * rows + r) * cell);
+    fnzi_krn_number_cell(&one, dtype, out + (size_t)(order[r] * rows + r) * cell);
 }
 
 /* Of a matrix of `columns`: what is below its diagonal, with ones there, or the rest. */
 static void put_part(fnz_dtype dtype, bool is_lower, const char *lu, int64_t columns,
-                     const fnzi_array *like, char *out) {
+                     const fnzi_krn_array *like, char *out) {
   size_t cell = fnzi_dtype(dtype)->bytes;
   const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
   int64_t rows = rows_of(like), width = columns_of(like);
@@ -301,28 +305,28 @@ static void put_part(fnz_dtype dtype, bool is_lower, const char *lu, int64_t col
   for (int64_t r = 0; r < rows; r++)
     for (int64_t c = 0; c < width; c++)
       if (is_lower && r == c)
-        fnzi_number_cell(&one, dtype, out + (size_t)(r * width + c) * cell);
+        fnzi_krn_number_cell(&one, dtype, out + (size_t)(r * width + c) * cell);
       else if (is_lower ? c < r : c >= r)
         memcpy(out + (size_t)(r * width + c) * cell, lu + (size_t)(r * columns + c) * cell, cell);
 }
 
-fnz_status fnzi_kernel_lu_unpack(fnzi_call *call) {
-  const fnzi_array *lu = fnzi_input(call, 0), *pivots = fnzi_input(call, 1);
-  fnzi_array *const *out = call->outputs;
+fnz_status fnzi_kernel_lu_unpack(fnzi_krn_call *call) {
+  const fnzi_krn_array *lu = fnzi_krn_call_input(call, 0), *pivots = fnzi_krn_call_input(call, 1);
+  fnzi_krn_array *const *out = call->outputs;
   fnz_dtype dtype = lu->geometry.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
   int64_t m = rows_of(lu), n = columns_of(lu), least = m < n ? m : n, *order;
-  int64_t batches = m ? fnzi_array_numel(lu) / (n ? m * n : 1) : 0;
+  int64_t batches = m ? fnzi_krn_array_numel(lu) / (n ? m * n : 1) : 0;
   const void *factors, *swaps;
   void *to[3];
-  FNZ_TRY(fnzi_dense(call, lu, &factors));
-  FNZ_TRY(fnzi_dense(call, pivots, &swaps));
-  FNZ_TRY(check_pivots(call, swaps, fnzi_array_numel(pivots), m));
+  FNZ_TRY(fnzi_krn_dense_get(call, lu, &factors));
+  FNZ_TRY(fnzi_krn_dense_get(call, pivots, &swaps));
+  FNZ_TRY(check_pivots(call, swaps, fnzi_krn_array_numel(pivots), m));
   for (size_t k = 0; k < 3; k++)
-    FNZ_TRY(fnzi_result_as(call, k, dtype, &to[k]));
+    FNZ_TRY(fnzi_krn_result_get_as(call, k, dtype, &to[k]));
   FNZI_NEW(&call->scratch, (size_t)m, &order);
   if (out[0]->geometry.rank > 1)
-    batches = m ? fnzi_array_numel(out[0]) / (m * m) : 0;
+    batches = m ? fnzi_krn_array_numel(out[0]) / (m * m) : 0;
   for (int64_t i = 0; i < batches; i++) {
     const char *at = (const char *)factors + (size_t)(i * m * n) * cell;
     if (out[0]->geometry.rank > 1)

@@ -5,33 +5,33 @@
 /* Both walk over the places of the index. For each, a block of the dimensions that are not indexed
  * moves between `self` and `other`, which has the index's dimensions from `first` on. */
 typedef struct walk {
-  fnzi_places places;
-  fnzi_window self, other; /* blocks: the kept dimensions only */
+  fnzi_meta_places places;
+  fnzi_krn_window self, other; /* blocks: the kept dimensions only */
   int64_t self_strides[FNZ_MAX_RANK], other_strides[FNZ_MAX_RANK]; /* bytes, of the others */
 } walk;
 
-static void cut_self(walk *w, const fnzi_array *self) {
+static void cut_self(walk *w, const fnzi_krn_array *self) {
   uint32_t rank = self->place.rank;
-  fnzi_window_of(self, &w->self);
+  fnzi_krn_window_of(self, &w->self);
   for (uint32_t i = rank; i-- > 0;) {
-    w->self_strides[i] = fnzi_bytes(self->place.strides[i], self->cell);
+    w->self_strides[i] = fnzi_krn_stride_bytes(self->place.strides[i], self->cell);
     if (w->places.values[i])
-      fnzi_window_select(&w->self, i, 0);
+      fnzi_krn_window_select(&w->self, i, 0);
   }
 }
 
-static void cut_other(walk *w, const fnzi_window *other) {
+static void cut_other(walk *w, const fnzi_krn_window *other) {
   w->other = *other;
   for (uint32_t i = w->places.rank; i-- > 0;) {
     uint32_t dim = w->places.first + i;
-    w->other_strides[i] = fnzi_bytes(other->strides[dim], other->cell);
-    fnzi_window_select(&w->other, dim, 0);
+    w->other_strides[i] = fnzi_krn_stride_bytes(other->strides[dim], other->cell);
+    fnzi_krn_window_select(&w->other, dim, 0);
   }
 }
 
 /* The blocks of the k-th place. */
-static void blocks_at(const walk *w, uint32_t rank, int64_t k, fnzi_window *self,
-                      fnzi_window *other) {
+static void blocks_at(const walk *w, uint32_t rank, int64_t k, fnzi_krn_window *self,
+                      fnzi_krn_window *other) {
   self->data = w->self.data;
   other->data = w->other.data;
   for (uint32_t i = 0; i < rank; i++)
@@ -49,43 +49,43 @@ static bool is_empty(const walk *w) {
   return empty;
 }
 
-fnz_status fnzi_kernel_index(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
-  fnzi_window out, from, to;
+fnz_status fnzi_kernel_index(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
+  fnzi_krn_window out, from, to;
   walk w;
-  FNZ_TRY(fnzi_places_find(call, self, &call->args[1], &w.places));
-  fnzi_window_of(call->outputs[0], &out);
+  FNZ_TRY(fnzi_meta_places_find(call, self, &call->args[1], &w.places));
+  fnzi_krn_window_of(call->outputs[0], &out);
   cut_self(&w, self);
   cut_other(&w, &out);
   from = w.self;
   to = w.other;
   for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
     blocks_at(&w, self->place.rank, k, &from, &to);
-    FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
 }
 
 /* The values broadcast to (kept dimensions before, index, kept dimensions behind). */
-static fnz_status spread_values(fnzi_call *call, const walk *w, const fnzi_array *values,
-                                fnzi_window *out) {
-  fnzi_window spread = {.rank = 0}, given;
+static fnz_status spread_values(fnzi_krn_call *call, const walk *w, const fnzi_krn_array *values,
+                                fnzi_krn_window *out) {
+  fnzi_krn_window spread = {.rank = 0}, given;
   for (uint32_t i = 0; i < w->self.rank; i++)
-    fnzi_window_insert(&spread, i, w->self.sizes[i], 0);
+    fnzi_krn_window_insert(&spread, i, w->self.sizes[i], 0);
   for (uint32_t i = 0; i < w->places.rank; i++)
-    fnzi_window_insert(&spread, w->places.first + i, w->places.sizes[i], 0);
-  fnzi_window_of(values, &given);
+    fnzi_krn_window_insert(&spread, w->places.first + i, w->places.sizes[i], 0);
+  fnzi_krn_window_of(values, &given);
   while (given.rank > spread.rank && given.sizes[0] == 1)
-    fnzi_window_select(&given, 0, 0);
+    fnzi_krn_window_select(&given, 0, 0);
   if (given.rank > spread.rank)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "values have rank %u, the places have %u",
-                       given.rank, spread.rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "values have rank %u, the places have %u",
+                                given.rank, spread.rank);
   for (uint32_t i = given.rank, at = spread.rank; i-- > 0;) {
     at--;
     if (given.sizes[i] != 1 && given.sizes[i] != spread.sizes[at])
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "values have size %lld in dimension %u, the places have %lld",
-                         (long long)given.sizes[i], i, (long long)spread.sizes[at]);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "values have size %lld in dimension %u, the places have %lld",
+                                  (long long)given.sizes[i], i, (long long)spread.sizes[at]);
     spread.strides[at] = given.sizes[i] == 1 ? 0 : given.strides[i];
   }
   spread.dtype = given.dtype;
@@ -95,23 +95,23 @@ static fnz_status spread_values(fnzi_call *call, const walk *w, const fnzi_array
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_index_put(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
-  bool adds = fnzi_named_bool(call, "accumulate", false);
-  fnzi_window values, from, to;
+fnz_status fnzi_kernel_index_put(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
+  bool adds = fnzi_krn_named_bool(call, "accumulate", false);
+  fnzi_krn_window values, from, to;
   walk w;
-  FNZ_TRY(fnzi_places_find(call, out, &call->args[1], &w.places));
+  FNZ_TRY(fnzi_meta_places_find(call, out, &call->args[1], &w.places));
   cut_self(&w, out);
-  FNZ_TRY(spread_values(call, &w, fnzi_named_array(call, "values"), &values));
+  FNZ_TRY(spread_values(call, &w, fnzi_krn_named_array(call, "values"), &values));
   cut_other(&w, &values);
   to = w.self;
   from = w.other;
   for (int64_t k = 0; k < w.places.count && !is_empty(&w); k++) {
     blocks_at(&w, out->place.rank, k, &to, &from);
     if (adds)
-      FNZ_TRY(fnzi_window_combine(call, "add", &to, &from, NULL));
+      FNZ_TRY(fnzi_cpu_window_combine(call, "add", &to, &from, NULL));
     else
-      FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+      FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
 }
@@ -124,69 +124,71 @@ typedef struct lane {
   const int64_t *places;
 } lane;
 
-static fnz_status find_lane(fnzi_call *call, const fnzi_window *self, bool wraps, lane *out) {
-  const fnzi_array *index = fnzi_named_array(call, "index");
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank,
+static fnz_status find_lane(fnzi_krn_call *call, const fnzi_krn_window *self, bool wraps,
+                            lane *out) {
+  const fnzi_krn_array *index = fnzi_krn_named_array(call, "index");
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), self->rank,
                         &out->dim));
-  out->count = out->picks = fnzi_array_numel(index);
-  return fnzi_index_values(call, index, self->sizes[out->dim], wraps, &out->places);
+  out->count = out->picks = fnzi_krn_array_numel(index);
+  return fnzi_meta_index_values(call, index, self->sizes[out->dim], wraps, &out->places);
 }
 
 /* Where another dimension is empty nothing is written, and eager looks at no index. */
-static fnz_status find_written_lane(fnzi_call *call, const fnzi_window *self, bool wraps,
+static fnz_status find_written_lane(fnzi_krn_call *call, const fnzi_krn_window *self, bool wraps,
                                     lane *out) {
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank,
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), self->rank,
                         &out->dim));
-  *out = (lane){.dim = out->dim, .count = fnzi_array_numel(fnzi_named_array(call, "index"))};
+  *out =
+      (lane){.dim = out->dim, .count = fnzi_krn_array_numel(fnzi_krn_named_array(call, "index"))};
   for (uint32_t d = 0; d < self->rank; d++)
     if (d != out->dim && self->sizes[d] == 0)
       return FNZ_OK;
   return find_lane(call, self, wraps, out);
 }
 
-fnz_status fnzi_kernel_index_select(fnzi_call *call) {
-  fnzi_window self, out;
+fnz_status fnzi_kernel_index_select(fnzi_krn_call *call) {
+  fnzi_krn_window self, out;
   lane l;
-  fnzi_window_lanes(fnzi_input(call, 0), &self);
-  fnzi_window_lanes(call->outputs[0], &out);
+  fnzi_krn_window_lanes(fnzi_krn_call_input(call, 0), &self);
+  fnzi_krn_window_lanes(call->outputs[0], &out);
   FNZ_TRY(find_lane(call, &self, false, &l));
   for (int64_t k = 0; k < l.count; k++) {
-    fnzi_window to = out, from = self;
-    fnzi_window_select(&to, l.dim, k);
-    fnzi_window_select(&from, l.dim, l.places[k]);
-    FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+    fnzi_krn_window to = out, from = self;
+    fnzi_krn_window_select(&to, l.dim, k);
+    fnzi_krn_window_select(&from, l.dim, l.places[k]);
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_index_fill(fnzi_call *call) {
-  const fnz_arg *value = fnzi_named(call, "value");
-  fnzi_window out, from;
+fnz_status fnzi_kernel_index_fill(fnzi_krn_call *call) {
+  const fnz_arg *value = fnzi_krn_named(call, "value");
+  fnzi_krn_window out, from;
   unsigned char room[16];
   lane l;
-  fnzi_window_lanes(call->outputs[0], &out);
+  fnzi_krn_window_lanes(call->outputs[0], &out);
   FNZ_TRY(find_written_lane(call, &out, true, &l));
-  if (fnzi_arg_array(value) && fnzi_arg_array(value)->place.rank > 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions");
-  FNZ_TRY(fnzi_window_item(call, value, out.dtype, room, &from));
+  if (fnzi_krn_arg_array(value) && fnzi_krn_arg_array(value)->place.rank > 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions");
+  FNZ_TRY(fnzi_krn_window_item(call, value, out.dtype, room, &from));
   for (int64_t k = 0; k < l.picks; k++) {
-    fnzi_window to = out;
-    fnzi_window_select(&to, l.dim, l.places[k]);
-    FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+    fnzi_krn_window to = out;
+    fnzi_krn_window_select(&to, l.dim, l.places[k]);
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
 }
 
-static fnz_status check_source(const fnzi_call *call, const fnzi_window *out,
-                               const fnzi_window *source, const lane *l) {
+static fnz_status check_source(const fnzi_krn_call *call, const fnzi_krn_window *out,
+                               const fnzi_krn_window *source, const lane *l) {
   bool fits = source->rank == out->rank;
   for (uint32_t i = 0; fits && i < out->rank; i++)
     fits = source->sizes[i] == (i == l->dim ? l->count : out->sizes[i]);
   if (fits)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                     "source must have the sizes of self, and %lld in dimension %u",
-                     (long long)l->count, l->dim);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                              "source must have the sizes of self, and %lld in dimension %u",
+                              (long long)l->count, l->dim);
 }
 
 /* How index_add joins elements: its alpha is multiplied and added at once. */
@@ -195,42 +197,42 @@ typedef struct joining {
   const fnz_arg *alpha; /* NULL for 1 */
 } joining;
 
-static fnz_status join_lanes(fnzi_call *call, const fnzi_window *out, const fnzi_window *source,
-                             const lane *l, joining j) {
+static fnz_status join_lanes(fnzi_krn_call *call, const fnzi_krn_window *out,
+                             const fnzi_krn_window *source, const lane *l, joining j) {
   for (int64_t k = 0; k < l->picks; k++) {
-    fnzi_window to = *out, from = *source;
-    fnzi_window_select(&to, l->dim, l->places[k]);
-    fnzi_window_select(&from, l->dim, k);
+    fnzi_krn_window to = *out, from = *source;
+    fnzi_krn_window_select(&to, l->dim, l->places[k]);
+    fnzi_krn_window_select(&from, l->dim, k);
     if (j.adds)
-      FNZ_TRY(fnzi_window_combine(call, j.alpha ? "add_scaled" : "add", &to, &from, j.alpha));
+      FNZ_TRY(fnzi_cpu_window_combine(call, j.alpha ? "add_scaled" : "add", &to, &from, j.alpha));
     else
-      FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+      FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
 }
 
 /* Along the first or the last of several dimensions eager's index_add without alpha is scatter_add,
  * which rounds 16-bit floats once; elsewhere each addition is rounded. */
-static bool adds_wide(const fnzi_window *out, const lane *l, joining j) {
+static bool adds_wide(const fnzi_krn_window *out, const lane *l, joining j) {
   bool is_half = out->dtype == FNZ_F16 || out->dtype == FNZ_BF16;
   return is_half && j.adds && !j.alpha && out->rank > 1 && (l->dim == 0 || l->dim + 1 == out->rank);
 }
 
 /* index_copy and index_add. */
-fnz_status fnzi_kernel_index_write(fnzi_call *call) {
-  const fnz_arg *alpha = fnzi_named(call, "alpha");
+fnz_status fnzi_kernel_index_write(fnzi_krn_call *call) {
+  const fnz_arg *alpha = fnzi_krn_named(call, "alpha");
   joining j = {.adds = strcmp(call->op->base, "index_add") == 0};
-  fnzi_window out, source, wide;
+  fnzi_krn_window out, source, wide;
   lane l;
-  fnzi_window_lanes(call->outputs[0], &out);
-  fnzi_window_lanes(fnzi_named_array(call, "source"), &source);
+  fnzi_krn_window_lanes(call->outputs[0], &out);
+  fnzi_krn_window_lanes(fnzi_krn_named_array(call, "source"), &source);
   FNZ_TRY(find_written_lane(call, &out, false, &l));
   FNZ_TRY(check_source(call, &out, &source, &l));
-  if (j.adds && (alpha->tag == FNZ_ARG_COMPLEX || fnzi_number_float(alpha) != 1.0))
+  if (j.adds && (alpha->tag == FNZ_ARG_COMPLEX || fnzi_krn_number_float(alpha) != 1.0))
     j.alpha = alpha;
   if (!adds_wide(&out, &l, j))
     return join_lanes(call, &out, &source, &l, j);
-  FNZ_TRY(fnzi_window_widen(call, &out, &wide));
+  FNZ_TRY(fnzi_krn_window_widen(call, &out, &wide));
   FNZ_TRY(join_lanes(call, &wide, &source, &l, j));
-  return fnzi_window_assign(call, &out, &wide, false);
+  return fnzi_krn_window_assign(call, &out, &wide, false);
 }

@@ -35,25 +35,25 @@ static void copy_row(const void *user, char *const *data, const int64_t *strides
                 s->bytes, s->turned[k]);
 }
 
-static fnz_status with_signs(fnzi_call *call, bool first, bool second) {
-  const fnzi_array *out = call->outputs[0], *in = fnzi_input(call, 0);
+static fnz_status with_signs(fnzi_krn_call *call, bool first, bool second) {
+  const fnzi_krn_array *out = call->outputs[0], *in = fnzi_krn_call_input(call, 0);
   size_t parts = fnzi_is_complex(in->place.dtype) ? 2 : 1;
   const signs s = {in->cell / parts, parts, {first, second}};
   fnzi_krn_loop loop;
-  fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
-  fnzi_loop_add_array(&loop, out);
-  fnzi_loop_add_array(&loop, in);
-  fnzi_loop_run(&loop, copy_row, &s, call->threads, false);
+  fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
+  fnzi_krn_loop_add_array(&loop, out);
+  fnzi_krn_loop_add_array(&loop, in);
+  fnzi_krn_loop_run(&loop, copy_row, &s, call->threads, false);
   return FNZ_OK;
 }
 
 /* Integers have no sign bit to turn. */
-fnz_status fnzi_kernel_negated(fnzi_call *call) {
-  fnz_dtype dtype = fnzi_input(call, 0)->place.dtype;
+fnz_status fnzi_kernel_negated(fnzi_krn_call *call) {
+  fnz_dtype dtype = fnzi_krn_call_input(call, 0)->place.dtype;
   bool has_signs = fnzi_is_complex(dtype) || (fnzi_is_float(dtype) && fnzi_dtype(dtype)->bytes > 1);
   return has_signs ? with_signs(call, true, true) : fnzi_kernel_point(call);
 }
 
-fnz_status fnzi_kernel_conjugated(fnzi_call *call) {
-  return with_signs(call, false, fnzi_is_complex(fnzi_input(call, 0)->place.dtype));
+fnz_status fnzi_kernel_conjugated(fnzi_krn_call *call) {
+  return with_signs(call, false, fnzi_is_complex(fnzi_krn_call_input(call, 0)->place.dtype));
 }

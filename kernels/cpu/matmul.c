@@ -7,7 +7,7 @@
 
 /* A factor of a batch of products; batch strides in elements, 0 where it broadcasts. */
 typedef struct factor {
-  fnzi_matrix matrix;
+  fnzi_cpu_matrix matrix;
   int64_t rows, cols;
   int64_t batch[FNZ_MAX_RANK];
   bool spread[FNZ_MAX_RANK]; /* by the sizes of the factor: not because it lies in one place */
@@ -71,31 +71,31 @@ static void broadcast(factor *f, const products *p, const fnz_geometry *g, const
 }
 
 /* A factor as it lies in memory when its type and strides allow, else row-major in scratch. */
-static fnz_status open_factor(fnzi_call *call, products *p, const fnzi_array *x, role r,
+static fnz_status open_factor(fnzi_krn_call *call, products *p, const fnzi_krn_array *x, role r,
                               factor *f) {
   const fnz_geometry *g = &x->geometry;
   if (g->dtype == p->dtype && p->dtype != FNZ_I64) {
-    f->matrix.data = fnzi_array_data(x);
+    f->matrix.data = fnzi_krn_array_data(x);
     split(f, g, x->place.strides, r);
     broadcast(f, p, g, x->place.strides);
-    if (fnzi_matrix_fits(f->rows, f->cols, f->matrix.row, f->matrix.col))
+    if (fnzi_cpu_matrix_fits(f->rows, f->cols, f->matrix.row, f->matrix.col))
       return FNZ_OK;
   }
   int64_t strides[FNZ_MAX_RANK];
   fnzi_contiguous_strides(g->sizes, g->rank, strides);
-  FNZ_TRY(fnzi_dense_as(call, x, p->dtype, &f->matrix.data));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, x, p->dtype, &f->matrix.data));
   split(f, g, strides, r);
   broadcast(f, p, g, strides);
   return FNZ_OK;
 }
 
 /* For a batch of p->rank dimensions of p->sizes. */
-static fnz_status open_batch(fnzi_call *call, const fnzi_array *a, const fnzi_array *b, role role_b,
-                             products *p) {
+static fnz_status open_batch(fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
+                             role role_b, products *p) {
   fnz_dtype dtype = call->outputs[0]->geometry.dtype;
-  if (!fnzi_product_dtype(dtype, &p->dtype))
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
-                       fnzi_dtype(dtype)->name);
+  if (!fnzi_cpu_product_dtype(dtype, &p->dtype))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
+                                fnzi_dtype(dtype)->name);
   FNZ_TRY(open_factor(call, p, a, LEFT, &p->a));
   FNZ_TRY(open_factor(call, p, b, role_b, &p->b));
   p->m = p->a.rows, p->k = p->a.cols, p->n = p->b.cols;
@@ -103,8 +103,8 @@ static fnz_status open_batch(fnzi_call *call, const fnzi_array *a, const fnzi_ar
   return FNZ_OK;
 }
 
-static fnz_status open(fnzi_call *call, const fnzi_array *a, const fnzi_array *b, role role_b,
-                       products *p) {
+static fnz_status open(fnzi_krn_call *call, const fnzi_krn_array *a, const fnzi_krn_array *b,
+                       role role_b, products *p) {
   const fnz_geometry *out = &call->outputs[0]->geometry;
   uint32_t inner = (a->geometry.rank > 1) + (b->geometry.rank > 1);
   p->rank = out->rank > inner ? out->rank - inner : 0;
@@ -147,7 +147,7 @@ static bool stays_put(const factor *f, uint32_t rank) {
 
 /* One product and many have other bits, so that there is one must not depend on how the first
  * factor lies: where rows of it could be joined but for gaps, it is copied without. */
-static fnz_status fold_all(fnzi_call *call, products *p, const fnzi_array *a) {
+static fnz_status fold_all(fnzi_krn_call *call, products *p, const fnzi_krn_array *a) {
   int64_t strides[FNZ_MAX_RANK], rows = p->m;
   uint32_t rank = p->rank;
   fold(p);
@@ -157,7 +157,7 @@ static fnz_status fold_all(fnzi_call *call, products *p, const fnzi_array *a) {
   p->rank = rank;
   p->m = rows;
   fnzi_contiguous_strides(a->geometry.sizes, a->geometry.rank, strides);
-  FNZ_TRY(fnzi_dense_as(call, a, p->dtype, &p->a.matrix.data));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, a, p->dtype, &p->a.matrix.data));
   split(&p->a, &a->geometry, strides, LEFT);
   broadcast(&p->a, p, &a->geometry, strides);
   fold(p);
@@ -171,10 +171,10 @@ static int64_t offset(const products *p, const factor *f, int64_t index) {
   return at;
 }
 
-static void at_index(const products *p, int64_t index, void *out, fnzi_product *one) {
+static void at_index(const products *p, int64_t index, void *out, fnzi_cpu_product *one) {
   size_t cell = fnzi_dtype(p->dtype)->bytes;
-  *one = (fnzi_product){p->dtype,    p->m, p->n, p->k,     p->a.matrix,
-                        p->b.matrix, out,  p->n, p->alpha, p->beta};
+  *one = (fnzi_cpu_product){p->dtype,    p->m, p->n, p->k,     p->a.matrix,
+                            p->b.matrix, out,  p->n, p->alpha, p->beta};
   one->a.data = (const char *)one->a.data + offset(p, &p->a, index) * (int64_t)cell;
   one->b.data = (const char *)one->b.data + offset(p, &p->b, index) * (int64_t)cell;
   one->c = (char *)out + (size_t)(index * p->m * p->n) * cell;
@@ -184,33 +184,34 @@ static void run(const products *p, void *out, int threads) {
   int64_t count = 1;
   for (uint32_t i = 0; i < p->rank; i++)
     count *= p->sizes[i];
-  fnzi_product one;
+  fnzi_cpu_product one;
   if (count == 1) {
     at_index(p, 0, out, &one);
-    fnzi_product_run_tiled(&one, threads);
+    fnzi_cpu_product_run_tiled(&one, threads);
     return;
   }
 #pragma omp parallel for num_threads(threads) private(one) if (threads > 1)
   for (int64_t i = 0; i < count; i++) {
     at_index(p, i, out, &one);
-    fnzi_product_run(&one);
+    fnzi_cpu_product_run(&one);
   }
 }
 
 /* Fills the result with the tensor to be added, broadcast. */
-static fnz_status fill(fnzi_call *call, const products *p, const fnzi_array *self, void *out) {
+static fnz_status fill(fnzi_krn_call *call, const products *p, const fnzi_krn_array *self,
+                       void *out) {
   const void *data;
-  FNZ_TRY(fnzi_dense_as(call, self, p->dtype, &data));
-  fnzi_expand_cells(call, &self->geometry, data, &call->outputs[0]->geometry, out,
-                    fnzi_dtype(p->dtype)->bytes);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, self, p->dtype, &data));
+  fnzi_cpu_expand_cells(call, &self->geometry, data, &call->outputs[0]->geometry, out,
+                        fnzi_dtype(p->dtype)->bytes);
   return FNZ_OK;
 }
 
-static fnz_status finish(fnzi_call *call, products *p, const fnzi_array *first,
-                         const fnzi_array *self) {
+static fnz_status finish(fnzi_krn_call *call, products *p, const fnzi_krn_array *first,
+                         const fnzi_krn_array *self) {
   void *out;
-  FNZ_TRY(fnzi_result_as(call, 0, p->dtype, &out));
-  if (!self || !fnzi_array_numel(call->outputs[0]))
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, p->dtype, &out));
+  if (!self || !fnzi_krn_array_numel(call->outputs[0]))
     p->beta = 0;
   if (p->beta != 0)
     FNZ_TRY(fill(call, p, self, out));
@@ -220,60 +221,60 @@ static fnz_status finish(fnzi_call *call, products *p, const fnzi_array *first,
 }
 
 /* mm, bmm, mv, dot, matmul: the ranks say it all. */
-fnz_status fnzi_kernel_matmul(fnzi_call *call) {
+fnz_status fnzi_kernel_matmul(fnzi_krn_call *call) {
   products p;
-  FNZ_TRY(open(call, fnzi_input(call, 0), fnzi_input(call, 1), RIGHT, &p));
-  return finish(call, &p, fnzi_input(call, 0), NULL);
+  FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), RIGHT, &p));
+  return finish(call, &p, fnzi_krn_call_input(call, 0), NULL);
 }
 
-static fnz_status read_factor(const fnzi_call *call, const char *name, double *out) {
-  const fnz_arg *number = fnzi_named(call, name);
+static fnz_status read_factor(const fnzi_krn_call *call, const char *name, double *out) {
+  const fnz_arg *number = fnzi_krn_named(call, name);
   if (number && number->tag == FNZ_ARG_COMPLEX && number->u.list[1].u.f != 0)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s is complex; only real factors are computed",
-                       name);
-  *out = fnzi_named_float(call, name, 1);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "%s is complex; only real factors are computed", name);
+  *out = fnzi_krn_named_float(call, name, 1);
   if (number && number->tag == FNZ_ARG_COMPLEX)
-    *out = fnzi_number_float(number);
+    *out = fnzi_krn_number_float(number);
   return FNZ_OK;
 }
 
-static fnz_status read_factors(const fnzi_call *call, products *p) {
+static fnz_status read_factors(const fnzi_krn_call *call, products *p) {
   FNZ_TRY(read_factor(call, "alpha", &p->alpha));
   return read_factor(call, "beta", &p->beta);
 }
 
 /* addmm, baddbmm, addmv. A beta of 0 keeps NaN of the added tensor out. */
-fnz_status fnzi_kernel_addmm(fnzi_call *call) {
+fnz_status fnzi_kernel_addmm(fnzi_krn_call *call) {
   products p;
-  FNZ_TRY(open(call, fnzi_input(call, 1), fnzi_input(call, 2), RIGHT, &p));
+  FNZ_TRY(open(call, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 2), RIGHT, &p));
   FNZ_TRY(read_factors(call, &p));
-  return finish(call, &p, fnzi_input(call, 1), fnzi_input(call, 0));
+  return finish(call, &p, fnzi_krn_call_input(call, 1), fnzi_krn_call_input(call, 0));
 }
 
 /* The products of the batch are added one after the other to beta times self. */
-fnz_status fnzi_kernel_addbmm(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0), *a = fnzi_input(call, 1);
+fnz_status fnzi_kernel_addbmm(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *a = fnzi_krn_call_input(call, 1);
   products p = {.rank = 1, .sizes = {a->place.sizes[0]}};
-  fnzi_product one;
+  fnzi_cpu_product one;
   void *out;
-  FNZ_TRY(open_batch(call, a, fnzi_input(call, 2), RIGHT, &p));
-  FNZ_TRY(fnzi_result_as(call, 0, p.dtype, &out));
+  FNZ_TRY(open_batch(call, a, fnzi_krn_call_input(call, 2), RIGHT, &p));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &out));
   FNZ_TRY(read_factors(call, &p));
-  if (p.beta != 0 && fnzi_array_numel(call->outputs[0]))
+  if (p.beta != 0 && fnzi_krn_array_numel(call->outputs[0]))
     FNZ_TRY(fill(call, &p, self, out));
   if (!p.sizes[0]) /* one product of nothing leaves beta times self */
     p.sizes[0] = 1, p.k = 0;
   for (int64_t i = 0; i < p.sizes[0]; i++, p.beta = 1) {
     at_index(&p, i, out, &one);
     one.c = out;
-    fnzi_product_run_tiled(&one, call->threads);
+    fnzi_cpu_product_run_tiled(&one, call->threads);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_linear(fnzi_call *call) {
+fnz_status fnzi_kernel_linear(fnzi_krn_call *call) {
   products p;
-  FNZ_TRY(open(call, fnzi_input(call, 0), fnzi_input(call, 1), TRANSPOSED, &p));
+  FNZ_TRY(open(call, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 1), TRANSPOSED, &p));
   p.beta = 1;
-  return finish(call, &p, fnzi_input(call, 0), fnzi_input(call, 2));
+  return finish(call, &p, fnzi_krn_call_input(call, 0), fnzi_krn_call_input(call, 2));
 }

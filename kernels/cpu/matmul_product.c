@@ -7,7 +7,7 @@
 
 enum { TILE_ROWS = 256, TILE_COLS = 512 };
 
-bool fnzi_product_dtype(fnz_dtype dtype, fnz_dtype *out) {
+bool fnzi_cpu_product_dtype(fnz_dtype dtype, fnz_dtype *out) {
   if (dtype == FNZ_F64 || fnzi_is_complex(dtype))
     *out = dtype;
   else if (fnzi_is_float(dtype))
@@ -25,7 +25,7 @@ static bool is_row_major(int64_t cols, int64_t row, int64_t col) {
   return col == 1 && row >= cols;
 }
 
-bool fnzi_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
+bool fnzi_cpu_matrix_fits(int64_t rows, int64_t cols, int64_t row, int64_t col) {
   if (!is_int(rows) || !is_int(cols) || !is_int(row) || !is_int(col))
     return false;
   return is_row_major(cols, row, col) || is_row_major(rows, col, row);
@@ -37,32 +37,32 @@ typedef struct layout {
   int lead;
 } layout;
 
-static layout layout_of(const fnzi_matrix *x, int64_t cols) {
+static layout layout_of(const fnzi_cpu_matrix *x, int64_t cols) {
   bool row_major = is_row_major(cols, x->row, x->col);
   int64_t lead = row_major ? x->row : x->col;
   return (layout){row_major ? CblasNoTrans : CblasTrans, lead > 0 ? (int)lead : 1};
 }
 
-static void run_f32(const fnzi_product *p) {
+static void run_f32(const fnzi_cpu_product *p) {
   layout a = layout_of(&p->a, p->k), b = layout_of(&p->b, p->n);
   cblas_sgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, (float)p->alpha,
               p->a.data, a.lead, p->b.data, b.lead, (float)p->beta, p->c, (int)p->c_row);
 }
 
-static void run_f64(const fnzi_product *p) {
+static void run_f64(const fnzi_cpu_product *p) {
   layout a = layout_of(&p->a, p->k), b = layout_of(&p->b, p->n);
   cblas_dgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, p->alpha, p->a.data,
               a.lead, p->b.data, b.lead, p->beta, p->c, (int)p->c_row);
 }
 
-static void run_c64(const fnzi_product *p) {
+static void run_c64(const fnzi_cpu_product *p) {
   layout a = layout_of(&p->a, p->k), b = layout_of(&p->b, p->n);
   float alpha[2] = {(float)p->alpha, 0}, beta[2] = {(float)p->beta, 0};
   cblas_cgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, alpha, p->a.data,
               a.lead, p->b.data, b.lead, beta, p->c, (int)p->c_row);
 }
 
-static void run_c128(const fnzi_product *p) {
+static void run_c128(const fnzi_cpu_product *p) {
   layout a = layout_of(&p->a, p->k), b = layout_of(&p->b, p->n);
   double alpha[2] = {p->alpha, 0}, beta[2] = {p->beta, 0};
   cblas_zgemm(CblasRowMajor, a.trans, b.trans, (int)p->m, (int)p->n, (int)p->k, alpha, p->a.data,
@@ -75,7 +75,7 @@ static uint64_t whole(double v) {
 }
 
 /* Integers wrap, which only unsigned arithmetic promises. */
-static void run_i64(const fnzi_product *p) {
+static void run_i64(const fnzi_cpu_product *p) {
   const uint64_t *a = p->a.data, *b = p->b.data;
   uint64_t *c = p->c, alpha = whole(p->alpha), beta = whole(p->beta);
   for (int64_t i = 0; i < p->m; i++)
@@ -87,7 +87,7 @@ static void run_i64(const fnzi_product *p) {
     }
 }
 
-void fnzi_product_run(const fnzi_product *p) {
+void fnzi_cpu_product_run(const fnzi_cpu_product *p) {
   if (!p->m || !p->n)
     return;
   if (p->dtype == FNZ_I64) {
@@ -114,18 +114,18 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-static void run_tile(const fnzi_product *p, int64_t i, int64_t j) {
+static void run_tile(const fnzi_cpu_product *p, int64_t i, int64_t j) {
   size_t cell = fnzi_dtype(p->dtype)->bytes;
-  fnzi_product tile = *p;
+  fnzi_cpu_product tile = *p;
   tile.m = least(TILE_ROWS, p->m - i);
   tile.n = least(TILE_COLS, p->n - j);
   tile.a.data = (const char *)p->a.data + (size_t)(i * p->a.row) * cell;
   tile.b.data = (const char *)p->b.data + (size_t)(j * p->b.col) * cell;
   tile.c = (char *)p->c + (size_t)(i * p->c_row + j) * cell;
-  fnzi_product_run(&tile);
+  fnzi_cpu_product_run(&tile);
 }
 
-void fnzi_product_run_tiled(const fnzi_product *p, int threads) {
+void fnzi_cpu_product_run_tiled(const fnzi_cpu_product *p, int threads) {
   int64_t rows = tiles(p->m, TILE_ROWS), cols = tiles(p->n, TILE_COLS);
   if (rows * cols <= 1 || threads <= 1)
     threads = 1;

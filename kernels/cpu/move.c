@@ -4,131 +4,132 @@
 #include "kernels/core/float8.h"
 
 /* clone, _to_copy, lift_fresh_copy, dropout in evaluation: the value of argument 0. */
-fnz_status fnzi_kernel_identity(fnzi_call *call) {
-  return fnzi_take_value(call, 0, fnzi_input(call, 0));
+fnz_status fnzi_kernel_identity(fnzi_krn_call *call) {
+  return fnzi_krn_result_take(call, 0, fnzi_krn_call_input(call, 0));
 }
 
-fnz_status fnzi_kernel_copy(fnzi_call *call) {
-  return fnzi_take_value(call, 0, fnzi_input(call, 1));
+fnz_status fnzi_kernel_copy(fnzi_krn_call *call) {
+  return fnzi_krn_result_take(call, 0, fnzi_krn_call_input(call, 1));
 }
 
-fnz_status fnzi_kernel_native_dropout(fnzi_call *call) {
+fnz_status fnzi_kernel_native_dropout(fnzi_krn_call *call) {
   const fnz_arg one = {.tag = FNZ_ARG_INT, .u.i = 1};
-  FNZ_TRY(fnzi_take_value(call, 0, fnzi_input(call, 0)));
+  FNZ_TRY(fnzi_krn_result_take(call, 0, fnzi_krn_call_input(call, 0)));
   if (!call->outputs[1]->storage) /* the target of native_dropout.out has memory */
-    FNZ_TRY(fnzi_array_allocate(call->ctx, call->outputs[1], false));
-  return fnzi_fill(call, call->outputs[1], &one);
+    FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[1], false));
+  return fnzi_krn_array_fill(call, call->outputs[1], &one);
 }
 
 /* The dimension a kernel works along; its shape rule has checked it. */
-static uint32_t dim_of(const fnzi_call *call, const char *name, int64_t fallback, uint32_t rank) {
-  int64_t dim = fnzi_named_int(call, name, fallback);
+static uint32_t dim_of(const fnzi_krn_call *call, const char *name, int64_t fallback,
+                       uint32_t rank) {
+  int64_t dim = fnzi_krn_named_int(call, name, fallback);
   return (uint32_t)(dim < 0 ? dim + rank : dim);
 }
 
 /* Before one of them is written. */
-static fnz_status check_parts(const fnzi_call *call, const fnz_arg *list) {
+static fnz_status check_parts(const fnzi_krn_call *call, const fnz_arg *list) {
   fnz_dtype to = call->outputs[0]->place.dtype;
   for (uint32_t i = 0; i < list->count; i++) {
-    fnz_dtype from = fnzi_arg_array(&list->u.list[i])->place.dtype;
-    bool promotes = to != from && (fnzi_is_float8(to) || fnzi_is_float8(from));
-    if (promotes || !fnzi_can_convert(to, from))
-      return fnzi_refuse_conversion(call, to, from);
+    fnz_dtype from = fnzi_krn_arg_array(&list->u.list[i])->place.dtype;
+    bool promotes = to != from && (fnzi_krn_is_float8(to) || fnzi_krn_is_float8(from));
+    if (promotes || !fnzi_krn_can_convert(to, from))
+      return fnzi_krn_refuse_conversion(call, to, from);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_cat(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
+fnz_status fnzi_kernel_cat(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
   const fnz_arg *list = &call->args[0];
   uint32_t dim = dim_of(call, "dim", 0, out->place.rank);
   int64_t at = 0;
   FNZ_TRY(check_parts(call, list));
   for (uint32_t i = 0; i < list->count; i++) {
-    const fnzi_array *a = fnzi_arg_array(&list->u.list[i]);
-    fnzi_window to, from;
-    if (fnzi_array_numel(a) == 0)
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&list->u.list[i]);
+    fnzi_krn_window to, from;
+    if (fnzi_krn_array_numel(a) == 0)
       continue;
-    fnzi_window_of(out, &to);
-    fnzi_window_of(a, &from);
-    fnzi_window_narrow(&to, dim, at, a->place.sizes[dim]);
+    fnzi_krn_window_of(out, &to);
+    fnzi_krn_window_of(a, &from);
+    fnzi_krn_window_narrow(&to, dim, at, a->place.sizes[dim]);
     at += a->place.sizes[dim];
-    FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_stack(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
+fnz_status fnzi_kernel_stack(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
   const fnz_arg *list = &call->args[0];
   uint32_t dim = dim_of(call, "dim", 0, out->place.rank);
   FNZ_TRY(check_parts(call, list));
   for (uint32_t i = 0; i < list->count; i++) {
-    fnzi_window to, from;
-    fnzi_window_of(out, &to);
-    fnzi_window_of(fnzi_arg_array(&list->u.list[i]), &from);
-    fnzi_window_select(&to, dim, i);
-    FNZ_TRY(fnzi_window_assign(call, &to, &from, false));
+    fnzi_krn_window to, from;
+    fnzi_krn_window_of(out, &to);
+    fnzi_krn_window_of(fnzi_krn_arg_array(&list->u.list[i]), &from);
+    fnzi_krn_window_select(&to, dim, i);
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &from, false));
   }
   return FNZ_OK;
 }
 
 /* Every dimension of the result is (repeat, size); what is not repeated keeps one dimension. */
-fnz_status fnzi_kernel_repeat(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0], *self = fnzi_input(call, 0);
+fnz_status fnzi_kernel_repeat(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0);
   uint32_t missing = out->place.rank - self->place.rank;
-  fnzi_window to, from;
+  fnzi_krn_window to, from;
   if (out->place.rank > FNZ_MAX_RANK / 2)
-    return fnzi_refuse(call, FNZ_CLASS_LIMIT, "rank %u is above %d", out->place.rank,
-                       FNZ_MAX_RANK / 2);
-  fnzi_window_of(out, &to);
-  fnzi_window_of(self, &from);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "rank %u is above %d", out->place.rank,
+                                FNZ_MAX_RANK / 2);
+  fnzi_krn_window_of(out, &to);
+  fnzi_krn_window_of(self, &from);
   for (uint32_t i = 0; i < missing; i++)
-    fnzi_window_insert(&from, 0, 1, 0);
+    fnzi_krn_window_insert(&from, 0, 1, 0);
   for (uint32_t i = out->place.rank; i-- > 0;) {
     int64_t size = from.sizes[i], stride = to.strides[i];
     int64_t repeats = size ? to.sizes[i] / size : 0;
     to.sizes[i] = size;
-    fnzi_window_insert(&to, i, repeats, stride * size);
-    fnzi_window_insert(&from, i, 1, 0);
+    fnzi_krn_window_insert(&to, i, repeats, stride * size);
+    fnzi_krn_window_insert(&from, i, 1, 0);
   }
-  return fnzi_window_assign(call, &to, &from, false);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
-fnz_status fnzi_kernel_repeat_interleave(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0], *self = fnzi_input(call, 0);
+fnz_status fnzi_kernel_repeat_interleave(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0);
   uint32_t rank = out->place.rank, dim = dim_of(call, "dim", 0, rank);
-  int64_t repeats = fnzi_named_int(call, "repeats", 1);
-  fnzi_window to, from;
+  int64_t repeats = fnzi_krn_named_int(call, "repeats", 1);
+  fnzi_krn_window to, from;
   const void *flat;
-  if (fnzi_array_numel(out) == 0)
+  if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  fnzi_window_of(out, &to);
-  fnzi_window_of(self, &from);
-  if (fnzi_named(call, "dim")->tag == FNZ_ARG_NONE) {
-    FNZ_TRY(fnzi_dense(call, self, &flat));
+  fnzi_krn_window_of(out, &to);
+  fnzi_krn_window_of(self, &from);
+  if (fnzi_krn_named(call, "dim")->tag == FNZ_ARG_NONE) {
+    FNZ_TRY(fnzi_krn_dense_get(call, self, &flat));
     from.data = (unsigned char *)(uintptr_t)flat;
     from.rank = 1;
-    from.sizes[0] = fnzi_array_numel(self);
+    from.sizes[0] = fnzi_krn_array_numel(self);
     from.strides[0] = 1;
   }
   if (rank == FNZ_MAX_RANK)
-    return fnzi_refuse(call, FNZ_CLASS_LIMIT, "rank %u is too large", rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "rank %u is too large", rank);
   to.sizes[dim] = from.sizes[dim];
-  fnzi_window_insert(&to, dim + 1, repeats, to.strides[dim]);
+  fnzi_krn_window_insert(&to, dim + 1, repeats, to.strides[dim]);
   to.strides[dim] *= repeats;
-  fnzi_window_insert(&from, dim + 1, 1, 0);
-  return fnzi_window_assign(call, &to, &from, false);
+  fnzi_krn_window_insert(&from, dim + 1, 1, 0);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
-fnz_status fnzi_kernel_flip(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
+fnz_status fnzi_kernel_flip(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
   const int64_t *dims;
   size_t count;
-  fnzi_window to, from;
-  fnzi_window_of(out, &to);
-  fnzi_window_of(fnzi_input(call, 0), &from);
-  FNZ_TRY(fnzi_named_ints(call, "dims", &dims, &count));
+  fnzi_krn_window to, from;
+  fnzi_krn_window_of(out, &to);
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
+  FNZ_TRY(fnzi_krn_named_ints(call, "dims", &dims, &count));
   for (size_t i = 0; i < count; i++) {
     uint32_t dim;
     FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[i], to.rank, &dim));
@@ -137,34 +138,34 @@ fnz_status fnzi_kernel_flip(fnzi_call *call) {
     from.data += (from.sizes[dim] - 1) * from.strides[dim] * (int64_t)from.cell;
     from.strides[dim] = -from.strides[dim];
   }
-  return fnzi_window_assign(call, &to, &from, false);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 /* One dimension: what wraps around goes to the front. */
-static fnz_status roll_dim(fnzi_call *call, const fnzi_window *to, const fnzi_window *from,
-                           uint32_t dim, int64_t shift) {
+static fnz_status roll_dim(fnzi_krn_call *call, const fnzi_krn_window *to,
+                           const fnzi_krn_window *from, uint32_t dim, int64_t shift) {
   int64_t size = to->sizes[dim], head = size ? ((shift % size) + size) % size : 0;
-  fnzi_window a = *to, b = *from;
-  fnzi_window_narrow(&a, dim, 0, head);
-  fnzi_window_narrow(&b, dim, size - head, head);
-  FNZ_TRY(fnzi_window_assign(call, &a, &b, false));
+  fnzi_krn_window a = *to, b = *from;
+  fnzi_krn_window_narrow(&a, dim, 0, head);
+  fnzi_krn_window_narrow(&b, dim, size - head, head);
+  FNZ_TRY(fnzi_krn_window_assign(call, &a, &b, false));
   a = *to;
   b = *from;
-  fnzi_window_narrow(&a, dim, head, size - head);
-  fnzi_window_narrow(&b, dim, 0, size - head);
-  return fnzi_window_assign(call, &a, &b, false);
+  fnzi_krn_window_narrow(&a, dim, head, size - head);
+  fnzi_krn_window_narrow(&b, dim, 0, size - head);
+  return fnzi_krn_window_assign(call, &a, &b, false);
 }
 
-static fnz_status roll_flat(fnzi_call *call, int64_t shift) {
-  fnzi_window to, from;
+static fnz_status roll_flat(fnzi_krn_call *call, int64_t shift) {
+  fnzi_krn_window to, from;
   const void *in;
   void *out;
-  fnzi_window_of(call->outputs[0], &to);
-  FNZ_TRY(fnzi_dense(call, fnzi_input(call, 0), &in));
-  FNZ_TRY(fnzi_result_as(call, 0, to.dtype, &out));
+  fnzi_krn_window_of(call->outputs[0], &to);
+  FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &in));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, to.dtype, &out));
   to.data = out;
   to.rank = 1;
-  to.sizes[0] = fnzi_array_numel(call->outputs[0]);
+  to.sizes[0] = fnzi_krn_array_numel(call->outputs[0]);
   to.strides[0] = 1;
   from = to;
   from.data = (unsigned char *)(uintptr_t)in;
@@ -172,26 +173,26 @@ static fnz_status roll_flat(fnzi_call *call, int64_t shift) {
 }
 
 /* All dimensions but the last go through scratch memory. */
-fnz_status fnzi_kernel_roll(fnzi_call *call) {
+fnz_status fnzi_kernel_roll(fnzi_krn_call *call) {
   const int64_t *shifts, *dims;
   size_t nshifts, ndims;
-  fnzi_window out, from;
-  FNZ_TRY(fnzi_named_ints(call, "shifts", &shifts, &nshifts));
-  FNZ_TRY(fnzi_named_ints(call, "dims", &dims, &ndims));
+  fnzi_krn_window out, from;
+  FNZ_TRY(fnzi_krn_named_ints(call, "shifts", &shifts, &nshifts));
+  FNZ_TRY(fnzi_krn_named_ints(call, "dims", &dims, &ndims));
   if (ndims == 0 && nshifts == 1)
     return roll_flat(call, shifts[0]);
-  fnzi_window_of(call->outputs[0], &out);
-  fnzi_window_of(fnzi_input(call, 0), &from);
+  fnzi_krn_window_of(call->outputs[0], &out);
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
   for (size_t i = 0; i < ndims; i++) {
-    fnzi_window to = out;
+    fnzi_krn_window to = out;
     uint32_t dim;
     FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[i], out.rank, &dim));
     if (out.rank == 0)
-      return fnzi_window_assign(call, &out, &from, false);
+      return fnzi_krn_window_assign(call, &out, &from, false);
     if (i + 1 < ndims) {
       void *room;
-      FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_array_numel(call->outputs[0]), to.cell,
-                               &room));
+      FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)fnzi_krn_array_numel(call->outputs[0]),
+                               to.cell, &room));
       to.data = room;
     }
     FNZ_TRY(roll_dim(call, &to, &from, dim, shifts[i]));
@@ -201,72 +202,72 @@ fnz_status fnzi_kernel_roll(fnzi_call *call) {
 }
 
 /* Negative pads cut. */
-fnz_status fnzi_kernel_pad(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
-  const fnz_arg zero = {.tag = FNZ_ARG_INT}, *value = fnzi_named(call, "value");
+fnz_status fnzi_kernel_pad(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
+  const fnz_arg zero = {.tag = FNZ_ARG_INT}, *value = fnzi_krn_named(call, "value");
   const int64_t *pad;
   size_t count;
-  fnzi_window to, from;
-  FNZ_TRY(fnzi_fill(call, out, value->tag == FNZ_ARG_NONE ? &zero : value));
-  FNZ_TRY(fnzi_named_ints(call, "pad", &pad, &count));
-  fnzi_window_of(out, &to);
-  fnzi_window_of(fnzi_input(call, 0), &from);
+  fnzi_krn_window to, from;
+  FNZ_TRY(fnzi_krn_array_fill(call, out, value->tag == FNZ_ARG_NONE ? &zero : value));
+  FNZ_TRY(fnzi_krn_named_ints(call, "pad", &pad, &count));
+  fnzi_krn_window_of(out, &to);
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
   for (size_t i = 0; i < count / 2; i++) {
     uint32_t dim = to.rank - 1 - (uint32_t)i;
     int64_t before = pad[2 * i], after = pad[2 * i + 1];
     int64_t cut = before < 0 ? -before : 0, kept = from.sizes[dim] - cut + (after < 0 ? after : 0);
-    fnzi_window_narrow(&from, dim, cut, kept > 0 ? kept : 0);
-    fnzi_window_narrow(&to, dim, before > 0 ? before : 0, kept > 0 ? kept : 0);
+    fnzi_krn_window_narrow(&from, dim, cut, kept > 0 ? kept : 0);
+    fnzi_krn_window_narrow(&to, dim, before > 0 ? before : 0, kept > 0 ? kept : 0);
   }
-  return fnzi_window_assign(call, &to, &from, false);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 /* The first elements in row-major order stay, the others are zero. */
-fnz_status fnzi_kernel_resize(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0), *out = call->outputs[0];
-  int64_t have = fnzi_array_numel(self), want = fnzi_array_numel(out);
+fnz_status fnzi_kernel_resize(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
+  int64_t have = fnzi_krn_array_numel(self), want = fnzi_krn_array_numel(out);
   size_t kept = (size_t)(have < want ? have : want) * self->cell;
   const void *from;
   void *to;
-  FNZ_TRY(fnzi_dense(call, self, &from));
-  FNZ_TRY(fnzi_result_as(call, 0, out->place.dtype, &to));
+  FNZ_TRY(fnzi_krn_dense_get(call, self, &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, out->place.dtype, &to));
   memcpy(to, from, kept);
   memset((char *)to + kept, 0, (size_t)want * self->cell - kept);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_narrow(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0), *out = call->outputs[0];
+fnz_status fnzi_kernel_narrow(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0), *out = call->outputs[0];
   uint32_t dim = dim_of(call, "dim", 0, self->place.rank);
-  int64_t start = fnzi_named_int(call, "start", 0);
-  fnzi_window to, from;
-  fnzi_window_of(out, &to);
-  fnzi_window_of(self, &from);
-  fnzi_window_narrow(&from, dim, start < 0 ? start + from.sizes[dim] : start, to.sizes[dim]);
-  return fnzi_window_assign(call, &to, &from, false);
+  int64_t start = fnzi_krn_named_int(call, "start", 0);
+  fnzi_krn_window to, from;
+  fnzi_krn_window_of(out, &to);
+  fnzi_krn_window_of(self, &from);
+  fnzi_krn_window_narrow(&from, dim, start < 0 ? start + from.sizes[dim] : start, to.sizes[dim]);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 /* tril and triu: what lies beyond the diagonal becomes zero, row by row. */
-fnz_status fnzi_kernel_triangle(fnzi_call *call) {
+fnz_status fnzi_kernel_triangle(fnzi_krn_call *call) {
   static const fnz_arg zero = {.tag = FNZ_ARG_INT};
-  const fnzi_array *out = call->outputs[0];
-  int64_t diagonal = fnzi_named_int(call, "diagonal", 0);
+  const fnzi_krn_array *out = call->outputs[0];
+  int64_t diagonal = fnzi_krn_named_int(call, "diagonal", 0);
   bool lower = strncmp(call->op->base, "tril", 4) == 0;
-  fnzi_window all, value;
+  fnzi_krn_window all, value;
   unsigned char room[16];
-  fnzi_window_of(out, &all);
-  fnzi_window_number(&zero, all.dtype, room, &value);
+  fnzi_krn_window_of(out, &all);
+  fnzi_krn_window_number(&zero, all.dtype, room, &value);
   int64_t rows = all.sizes[all.rank - 2], columns = all.sizes[all.rank - 1];
-  if (fnzi_array_numel(out) == 0)
+  if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
   for (int64_t i = 0; i < rows; i++) {
     /* columns before `edge` are on or below the diagonal (tril) or strictly below it (triu) */
     int64_t edge = diagonal > columns ? columns : diagonal < -rows ? 0 : i + diagonal + lower;
     edge = edge < 0 ? 0 : edge > columns ? columns : edge;
-    fnzi_window row = all;
-    fnzi_window_narrow(&row, row.rank - 2, i, 1);
-    fnzi_window_narrow(&row, row.rank - 1, lower ? edge : 0, lower ? columns - edge : edge);
-    FNZ_TRY(fnzi_window_assign(call, &row, &value, false));
+    fnzi_krn_window row = all;
+    fnzi_krn_window_narrow(&row, row.rank - 2, i, 1);
+    fnzi_krn_window_narrow(&row, row.rank - 1, lower ? edge : 0, lower ? columns - edge : edge);
+    FNZ_TRY(fnzi_krn_window_assign(call, &row, &value, false));
   }
   return FNZ_OK;
 }

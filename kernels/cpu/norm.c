@@ -27,29 +27,29 @@ typedef enum what {
 
 /* Rounds to the type of the data. Training amplifies rounding so much where a channel has few
  * elements that only eager's own roundings, and no others, give eager's result. */
-static double rounded(const fnzi_reals *x, double value) {
+static double rounded(const fnzi_cpu_reals *x, double value) {
   return x->f ? (double)(float)value : value;
 }
 
 /* `sum` and the elements of a piece. */
-static double sum_piece(const fnzi_reals *x, int64_t at, int64_t count, what w, double center,
+static double sum_piece(const fnzi_cpu_reals *x, int64_t at, int64_t count, what w, double center,
                         double sum) {
   double piece[FNZI_PIECE];
-  fnzi_reals_load(x, at, 1, count, piece);
+  fnzi_cpu_reals_load(x, at, 1, count, piece);
   if (w == SQUARES)
-    return sum + fnzi_sum_squares(piece, count, center);
+    return sum + fnzi_cpu_sum_squares(piece, count, center);
   for (int64_t k = 0; w == ROUNDED_SQUARES && k < count; k++) {
     double d = rounded(x, piece[k] - center);
     piece[k] = rounded(x, d * d);
   }
   if (w == SUM || x->f)
-    return sum + fnzi_sum(piece, count);
+    return sum + fnzi_cpu_sum(piece, count);
   for (int64_t k = 0; k < count; k++)
     sum += piece[k];
   return sum;
 }
 
-static double sum_group(const fnzi_reals *x, const group *g, what w, double center) {
+static double sum_group(const fnzi_cpu_reals *x, const group *g, what w, double center) {
   double sum = 0;
   for (int64_t s = 0; s < g->segments; s++)
     for (int64_t i = 0; i < g->length; i += FNZI_PIECE) {
@@ -60,47 +60,48 @@ static double sum_group(const fnzi_reals *x, const group *g, what w, double cent
 }
 
 /* y = x * scale + shift over one run, rounded once: eager's loop is compiled to fused steps. */
-static void apply(const fnzi_reals *x, const fnzi_reals_out *y, int64_t at, int64_t length,
+static void apply(const fnzi_cpu_reals *x, const fnzi_cpu_reals_out *y, int64_t at, int64_t length,
                   double scale, double shift) {
   double piece[FNZI_PIECE];
   for (int64_t i = 0; i < length; i += FNZI_PIECE) {
     int64_t count = length - i < FNZI_PIECE ? length - i : FNZI_PIECE;
-    fnzi_reals_load(x, at + i, 1, count, piece);
+    fnzi_cpu_reals_load(x, at + i, 1, count, piece);
     for (int64_t k = 0; k < count; k++)
       piece[k] = x->d ? fma(piece[k], scale, shift) : piece[k] * scale + shift;
-    fnzi_reals_store(y, at + i, 1, count, piece);
+    fnzi_cpu_reals_store(y, at + i, 1, count, piece);
   }
 }
 
-static double weight_at(const fnzi_reals *w, int64_t i, double otherwise) {
-  return fnzi_reals_present(w) ? fnzi_real_at(w, i) : otherwise;
+static double weight_at(const fnzi_cpu_reals *w, int64_t i, double otherwise) {
+  return fnzi_cpu_reals_present(w) ? fnzi_cpu_real_at(w, i) : otherwise;
 }
 
 /* --- Channels: batch norm and instance norm --------------------------------------------------- */
 typedef struct channels {
-  fnzi_reals x, weight, bias, mean, var; /* mean and var: the running ones, where there are any */
-  fnzi_reals_out y, save_mean, save_rstd, new_mean, new_var;
+  fnzi_cpu_reals x, weight, bias, mean,
+      var; /* mean and var: the running ones, where there are any */
+  fnzi_cpu_reals_out y, save_mean, save_rstd, new_mean, new_var;
   int64_t batch, count, length;
   double momentum, eps;
   bool training, per_sample; /* per_sample: instance norm */
 } channels;
 
-static fnz_status open_channels(fnzi_call *call, channels *c) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  fnz_dtype dtype = fnzi_real_dtype(g->dtype);
+static fnz_status open_channels(fnzi_krn_call *call, channels *c) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  fnz_dtype dtype = fnzi_cpu_real_dtype(g->dtype);
   *c = (channels){.batch = g->sizes[0], .count = g->sizes[1]};
   c->length = c->batch && c->count ? fnz_geometry_numel(g) / (c->batch * c->count) : 0;
-  c->eps = fnzi_named_float(call, "eps", 1e-5);
-  c->momentum = fnzi_named_float(call, "momentum", 0.1);
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &c->x));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "weight"), dtype, &c->weight));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "bias"), dtype, &c->bias));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "running_mean"), dtype, &c->mean));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "running_var"), dtype, &c->var));
-  return fnzi_reals_result(call, 0, dtype, &c->y);
+  c->eps = fnzi_krn_named_float(call, "eps", 1e-5);
+  c->momentum = fnzi_krn_named_float(call, "momentum", 0.1);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &c->x));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "weight"), dtype, &c->weight));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "bias"), dtype, &c->bias));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "running_mean"), dtype, &c->mean));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "running_var"), dtype, &c->var));
+  return fnzi_cpu_reals_result(call, 0, dtype, &c->y);
 }
 
-static moments measure_channel(const fnzi_reals *x, const group *g) {
+static moments measure_channel(const fnzi_cpu_reals *x, const group *g) {
   moments m = {.count = (double)(g->segments * g->length)};
   m.mean = rounded(x, sum_group(x, g, SUM_IN_ORDER, 0) / m.count);
   m.squares = rounded(x, sum_group(x, g, ROUNDED_SQUARES, m.mean));
@@ -108,9 +109,9 @@ static moments measure_channel(const fnzi_reals *x, const group *g) {
   return m;
 }
 
-static void put(const fnzi_reals_out *out, int64_t at, double value) {
+static void put(const fnzi_cpu_reals_out *out, int64_t at, double value) {
   if (out->f || out->d)
-    fnzi_real_put(out, at, value);
+    fnzi_cpu_real_put(out, at, value);
 }
 
 /* Running statistics take the unbiased variance, normalisation the biased one. In f32 eager's loop
@@ -152,19 +153,19 @@ static void normalise_channel(const void *user, int64_t i, int lane) {
   update(c, channel, &m);
 }
 
-static void copy_reals(const fnzi_reals *from, const fnzi_reals_out *to, int64_t count) {
-  for (int64_t i = 0; fnzi_reals_present(from) && (to->f || to->d) && i < count; i++)
-    fnzi_real_put(to, i, fnzi_real_at(from, i));
+static void copy_reals(const fnzi_cpu_reals *from, const fnzi_cpu_reals_out *to, int64_t count) {
+  for (int64_t i = 0; fnzi_cpu_reals_present(from) && (to->f || to->d) && i < count; i++)
+    fnzi_cpu_real_put(to, i, fnzi_cpu_real_at(from, i));
 }
 
 /* Result k of `dtype`s own choosing, where the operator has one. */
-static fnz_status open_result(fnzi_call *call, size_t k, fnzi_reals_out *out) {
+static fnz_status open_result(fnzi_krn_call *call, size_t k, fnzi_cpu_reals_out *out) {
   if (k >= call->noutputs || !call->outputs[k])
     return FNZ_OK;
-  return fnzi_reals_result(call, k, fnzi_real_dtype(call->outputs[k]->geometry.dtype), out);
+  return fnzi_cpu_reals_result(call, k, fnzi_cpu_real_dtype(call->outputs[k]->geometry.dtype), out);
 }
 
-static fnz_status batch_norm(fnzi_call *call, bool training, size_t new_stats) {
+static fnz_status batch_norm(fnzi_krn_call *call, bool training, size_t new_stats) {
   channels c;
   FNZ_TRY(open_channels(call, &c));
   c.training = training;
@@ -176,10 +177,11 @@ static fnz_status batch_norm(fnzi_call *call, bool training, size_t new_stats) {
     FNZ_TRY(open_result(call, new_stats, &c.new_mean));
     FNZ_TRY(open_result(call, new_stats + 1, &c.new_var));
   }
-  if (!training && !(fnzi_reals_present(&c.mean) && fnzi_reals_present(&c.var)))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "running_mean and running_var must be given for eval");
+  if (!training && !(fnzi_cpu_reals_present(&c.mean) && fnzi_cpu_reals_present(&c.var)))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "running_mean and running_var must be given for eval");
   if (c.length)
-    fnzi_each(call, c.count, normalise_channel, &c);
+    fnzi_cpu_rows_each(call, c.count, normalise_channel, &c);
   if (!training || !c.length) {
     copy_reals(&c.mean, &c.new_mean, c.count);
     copy_reals(&c.var, &c.new_var, c.count);
@@ -187,37 +189,37 @@ static fnz_status batch_norm(fnzi_call *call, bool training, size_t new_stats) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_batch_norm(fnzi_call *call) {
-  return batch_norm(call, fnzi_named_bool(call, "training", false), 0);
+fnz_status fnzi_kernel_batch_norm(fnzi_krn_call *call) {
+  return batch_norm(call, fnzi_krn_named_bool(call, "training", false), 0);
 }
 
 /* Results 3 and 4 are the new running statistics. */
-fnz_status fnzi_kernel_batch_norm_functional(fnzi_call *call) {
-  return batch_norm(call, fnzi_named_bool(call, "training", false), 3);
+fnz_status fnzi_kernel_batch_norm_functional(fnzi_krn_call *call) {
+  return batch_norm(call, fnzi_krn_named_bool(call, "training", false), 3);
 }
 
 /* Result 3 is a reserved empty tensor, 4 and 5 the new running statistics. */
-fnz_status fnzi_kernel_batch_norm_with_update(fnzi_call *call) {
+fnz_status fnzi_kernel_batch_norm_with_update(fnzi_krn_call *call) {
   return batch_norm(call, true, 4);
 }
 
-fnz_status fnzi_kernel_instance_norm(fnzi_call *call) {
+fnz_status fnzi_kernel_instance_norm(fnzi_krn_call *call) {
   channels c;
   FNZ_TRY(open_channels(call, &c));
-  c.training = fnzi_named_bool(call, "use_input_stats", true);
+  c.training = fnzi_krn_named_bool(call, "use_input_stats", true);
   c.per_sample = true;
-  if (!c.training && !(fnzi_reals_present(&c.mean) && fnzi_reals_present(&c.var)))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                       "running_mean and running_var must be given without use_input_stats");
+  if (!c.training && !(fnzi_cpu_reals_present(&c.mean) && fnzi_cpu_reals_present(&c.var)))
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_TYPE, "running_mean and running_var must be given without use_input_stats");
   if (c.length)
-    fnzi_each(call, c.batch * c.count, normalise_channel, &c);
+    fnzi_cpu_rows_each(call, c.batch * c.count, normalise_channel, &c);
   return FNZ_OK;
 }
 
 /* --- Rows: layer norm, RMS norm, group norm --------------------------------------------------- */
 typedef struct rows {
-  fnzi_reals x, weight, bias;
-  fnzi_reals_out y, mean, rstd;
+  fnzi_cpu_reals x, weight, bias;
+  fnzi_cpu_reals_out y, mean, rstd;
   int64_t count, length;
   int64_t channel_length; /* elements that share a weight: 1 in layer norm */
   int64_t groups;         /* rows after which the weights start anew */
@@ -238,20 +240,20 @@ static void apply_weights(const rows *r, int64_t at, double mean, double rstd) {
   double x[FNZI_PIECE], w[FNZI_PIECE];
   for (int64_t i = 0; i < r->length; i += FNZI_PIECE) {
     int64_t count = r->length - i < FNZI_PIECE ? r->length - i : FNZI_PIECE;
-    fnzi_reals_load(&r->x, at + i, 1, count, x);
+    fnzi_cpu_reals_load(&r->x, at + i, 1, count, x);
     for (int64_t k = 0; k < count; k++)
       x[k] = (x[k] - mean) * rstd;
-    if (fnzi_reals_present(&r->weight)) {
-      fnzi_reals_load(&r->weight, i, 1, count, w);
+    if (fnzi_cpu_reals_present(&r->weight)) {
+      fnzi_cpu_reals_load(&r->weight, i, 1, count, w);
       for (int64_t k = 0; k < count; k++)
         x[k] *= w[k];
     }
-    if (fnzi_reals_present(&r->bias)) {
-      fnzi_reals_load(&r->bias, i, 1, count, w);
+    if (fnzi_cpu_reals_present(&r->bias)) {
+      fnzi_cpu_reals_load(&r->bias, i, 1, count, w);
       for (int64_t k = 0; k < count; k++)
         x[k] += w[k];
     }
-    fnzi_reals_store(&r->y, at + i, 1, count, x);
+    fnzi_cpu_reals_store(&r->y, at + i, 1, count, x);
   }
 }
 
@@ -279,35 +281,35 @@ static void normalise_row(const void *user, int64_t row, int lane) {
   put(&r->rstd, row, rstd);
 }
 
-static fnz_status open_rows(fnzi_call *call, rows *r) {
-  fnz_dtype dtype = fnzi_real_dtype(fnzi_input_geometry(call, 0)->dtype);
+static fnz_status open_rows(fnzi_krn_call *call, rows *r) {
+  fnz_dtype dtype = fnzi_cpu_real_dtype(fnzi_krn_call_geometry(call, 0)->dtype);
   *r = (rows){.groups = 1, .channel_length = 1};
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &r->x));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "weight"), dtype, &r->weight));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "bias"), dtype, &r->bias));
-  return fnzi_reals_result(call, 0, dtype, &r->y);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &r->x));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "weight"), dtype, &r->weight));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "bias"), dtype, &r->bias));
+  return fnzi_cpu_reals_result(call, 0, dtype, &r->y);
 }
 
 /* Rows are what the sizes in `normalized_shape` span. */
-static fnz_status open_layer(fnzi_call *call, rows *r) {
+static fnz_status open_layer(fnzi_krn_call *call, rows *r) {
   const int64_t *shape;
   size_t count;
-  FNZ_TRY(fnzi_named_ints(call, "normalized_shape", &shape, &count));
+  FNZ_TRY(fnzi_krn_named_ints(call, "normalized_shape", &shape, &count));
   FNZ_TRY(open_rows(call, r));
   r->length = 1;
   for (size_t i = 0; i < count; i++)
     r->length *= shape[i];
-  r->count = r->length ? fnzi_array_numel(fnzi_input(call, 0)) / r->length : 0;
-  r->eps = fnzi_named_float(call, "eps", 1e-5);
+  r->count = r->length ? fnzi_krn_array_numel(fnzi_krn_call_input(call, 0)) / r->length : 0;
+  r->eps = fnzi_krn_named_float(call, "eps", 1e-5);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_layer_norm(fnzi_call *call) {
+fnz_status fnzi_kernel_layer_norm(fnzi_krn_call *call) {
   rows r;
   FNZ_TRY(open_layer(call, &r));
   FNZ_TRY(open_result(call, 1, &r.mean));
   FNZ_TRY(open_result(call, 2, &r.rstd));
-  fnzi_each(call, r.count, normalise_row, &r);
+  fnzi_cpu_rows_each(call, r.count, normalise_row, &r);
   return FNZ_OK;
 }
 
@@ -320,32 +322,32 @@ static double epsilon(fnz_dtype dtype) {
   return dtype == FNZ_BF16 ? 0x1p-7 : FLT_EPSILON;
 }
 
-fnz_status fnzi_kernel_rms_norm(fnzi_call *call) {
+fnz_status fnzi_kernel_rms_norm(fnzi_krn_call *call) {
   rows r;
   FNZ_TRY(open_layer(call, &r));
   FNZ_TRY(open_result(call, 1, &r.rstd));
   r.rms = true;
-  r.eps = fnzi_named_float(call, "eps", epsilon(fnzi_input_geometry(call, 0)->dtype));
-  fnzi_each(call, r.count, normalise_row, &r);
+  r.eps = fnzi_krn_named_float(call, "eps", epsilon(fnzi_krn_call_geometry(call, 0)->dtype));
+  fnzi_cpu_rows_each(call, r.count, normalise_row, &r);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_group_norm(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_kernel_group_norm(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   rows r;
   FNZ_TRY(open_rows(call, &r));
   FNZ_TRY(open_result(call, 1, &r.mean));
   FNZ_TRY(open_result(call, 2, &r.rstd));
-  r.groups = fnzi_named_int(call, "num_groups", 0);
+  r.groups = fnzi_krn_named_int(call, "num_groups", 0);
   if (!r.groups)
-    r.groups = fnzi_named_int(call, "group", 1);
-  r.eps = fnzi_named_float(call, "eps", 1e-5);
+    r.groups = fnzi_krn_named_int(call, "group", 1);
+  r.eps = fnzi_krn_named_float(call, "eps", 1e-5);
   int64_t numel = fnz_geometry_numel(g);
   if (!numel)
     return FNZ_OK;
   r.count = g->sizes[0] * r.groups;
   r.length = numel / r.count;
   r.channel_length = numel / (g->sizes[0] * g->sizes[1]);
-  fnzi_each(call, r.count, normalise_row, &r);
+  fnzi_cpu_rows_each(call, r.count, normalise_row, &r);
   return FNZ_OK;
 }

@@ -1,7 +1,7 @@
 /* onednn_guard.cc - the one place that catches what oneDNN throws. */
 #include "kernels/cpu/onednn_guard.h"
 
-dnnl_status_t fnzi_onednn_guard(dnnl_status_t (*work)(void *user), void *user) {
+dnnl_status_t fnzi_cpu_onednn_guard(dnnl_status_t (*work)(void *user), void *user) {
   try {
     return work(user);
   } catch (...) { /* nothing but std::bad_alloc is thrown below */

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 /* What `work` returns, or dnnl_out_of_memory when something below it threw. */
-dnnl_status_t fnzi_onednn_guard(dnnl_status_t (*work)(void *user), void *user);
+dnnl_status_t fnzi_cpu_onednn_guard(dnnl_status_t (*work)(void *user), void *user);
 
 #ifdef __cplusplus
 }

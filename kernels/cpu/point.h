@@ -15,31 +15,31 @@ typedef void fnzi_point_fn(void *out, const void *const *in, int64_t count);
 
 typedef struct fnzi_cpu_point {
   const char *name;
-  uint8_t arity, check; /* fnzi_point_check */
+  uint8_t arity, check; /* fnzi_meta_point_check */
   bool keeps;           /* what is written is an operand's value, bit for bit */
   fnz_dtype out; /* of what is written: the class, FNZ_BOOL, or the real type of a complex class */
   fnzi_point_fn *run;
 } fnzi_cpu_point;
 
 /* Ends with a row whose name is NULL. */
-extern const fnzi_cpu_point fnzi_points_i64[], fnzi_points_f32[], fnzi_points_f64[],
-    fnzi_points_c64[], fnzi_points_c128[];
+extern const fnzi_cpu_point fnzi_cpu_points_i64[], fnzi_cpu_points_f32[], fnzi_cpu_points_f64[],
+    fnzi_cpu_points_c64[], fnzi_cpu_points_c128[];
 
 /* NULL when the class has no such row. */
-const fnzi_cpu_point *fnzi_point_find(fnz_dtype class_dtype, const char *name);
+const fnzi_cpu_point *fnzi_cpu_point_find(fnz_dtype class_dtype, const char *name);
 
 /* How a row is computed in an element type that has its own formula for it. */
-typedef struct fnzi_rest {
+typedef struct fnzi_cpu_rest {
   const char *name;
   fnzi_point_fn *run;
-} fnzi_rest;
+} fnzi_cpu_rest;
 
 /* End with a row whose name is NULL. */
-extern const fnzi_rest fnzi_rest_f16[], fnzi_rest_bf16[];
+extern const fnzi_cpu_rest fnzi_cpu_rest_f16[], fnzi_cpu_rest_bf16[];
 
 /* A call whose operands are of the dtype that is computed: what is left when nothing must be looked
  * up. */
-typedef struct fnzi_direct {
+typedef struct fnzi_cpu_direct {
   fnzi_point_fn *run;
   fnz_dtype dtype;       /* of all operands */
   fnz_dtype class_dtype; /* what run reads, */
@@ -48,9 +48,9 @@ typedef struct fnzi_direct {
   uint32_t arity;
   int8_t arg[FNZI_POINT_OPERANDS]; /* which argument, or -1 for a number */
   _Alignas(8) unsigned char number[FNZI_POINT_OPERANDS][16]; /* of class_dtype */
-} fnzi_direct;
+} fnzi_cpu_direct;
 
 /* For a call of fnzi_kernel_point that has run; false when it is not of that kind. */
-bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out);
+bool fnzi_cpu_point_direct(const fnzi_krn_call *call, fnzi_cpu_direct *out);
 
 #endif

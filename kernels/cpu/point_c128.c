@@ -9,6 +9,6 @@ typedef struct complex_double {
 #define SELF       FNZ_C128
 #define REAL_TYPE  double
 #define REAL_DTYPE FNZ_F64
-#define NAME       fnzi_points_c128
+#define NAME       fnzi_cpu_points_c128
 #define F(x)       x
 #include "kernels/cpu/point_complex.h"

@@ -9,6 +9,6 @@ typedef struct complex_float {
 #define SELF       FNZ_C64
 #define REAL_TYPE  float
 #define REAL_DTYPE FNZ_F32
-#define NAME       fnzi_points_c64
+#define NAME       fnzi_cpu_points_c64
 #define F(x)       x##f
 #include "kernels/cpu/point_complex.h"

@@ -8,7 +8,7 @@
 #define SELF               FNZ_F32
 #define REAL_TYPE          float
 #define REAL_DTYPE         FNZ_F32
-#define NAME               fnzi_points_f32
+#define NAME               fnzi_cpu_points_f32
 #define F(x)               x##f
 #define LANES              4
 #define LOAD               _mm_loadu_ps

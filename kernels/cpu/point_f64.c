@@ -8,7 +8,7 @@
 #define SELF               FNZ_F64
 #define REAL_TYPE          double
 #define REAL_DTYPE         FNZ_F64
-#define NAME               fnzi_points_f64
+#define NAME               fnzi_cpu_points_f64
 #define F(x)               x
 #define LANES              2
 #define LOAD               _mm_loadu_pd

@@ -1,6 +1,6 @@
 /* point_rest_bf16.c - formulas of its own for bf16. */
-#define TO   fnzi_to_bf16
-#define FROM fnzi_from_bf16
+#define TO   fnzi_krn_to_bf16
+#define FROM fnzi_krn_from_bf16
 #include "kernels/cpu/point_rest_half.h"
 
 #define REST_HALF REST
@@ -9,7 +9,7 @@
 #undef REST_HALF
 #undef REST_BF16
 
-const fnzi_rest fnzi_rest_bf16[] = {
+const fnzi_cpu_rest fnzi_cpu_rest_bf16[] = {
 #define REST_HALF REST_ENTRY
 #define REST_BF16 REST_ENTRY
 #include "kernels/point.def"

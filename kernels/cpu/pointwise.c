@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-const fnzi_cpu_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
-  const fnzi_cpu_point *row = class_dtype == FNZ_I64    ? fnzi_points_i64
-                              : class_dtype == FNZ_F32  ? fnzi_points_f32
-                              : class_dtype == FNZ_F64  ? fnzi_points_f64
-                              : class_dtype == FNZ_C64  ? fnzi_points_c64
-                              : class_dtype == FNZ_C128 ? fnzi_points_c128
+const fnzi_cpu_point *fnzi_cpu_point_find(fnz_dtype class_dtype, const char *name) {
+  const fnzi_cpu_point *row = class_dtype == FNZ_I64    ? fnzi_cpu_points_i64
+                              : class_dtype == FNZ_F32  ? fnzi_cpu_points_f32
+                              : class_dtype == FNZ_F64  ? fnzi_cpu_points_f64
+                              : class_dtype == FNZ_C64  ? fnzi_cpu_points_c64
+                              : class_dtype == FNZ_C128 ? fnzi_cpu_points_c128
                                                         : NULL;
   for (; row && row->name; row++)
     if (strcmp(row->name, name) == 0)
@@ -19,10 +19,10 @@ const fnzi_cpu_point *fnzi_point_find(fnz_dtype class_dtype, const char *name) {
   return NULL;
 }
 
-static const fnzi_rest *find_rest(fnz_dtype compute, const char *name) {
-  const fnzi_rest *row = compute == FNZ_F16    ? fnzi_rest_f16
-                         : compute == FNZ_BF16 ? fnzi_rest_bf16
-                                               : NULL;
+static const fnzi_cpu_rest *find_rest(fnz_dtype compute, const char *name) {
+  const fnzi_cpu_rest *row = compute == FNZ_F16    ? fnzi_cpu_rest_f16
+                             : compute == FNZ_BF16 ? fnzi_cpu_rest_bf16
+                                                   : NULL;
   for (; row && row->name; row++)
     if (strcmp(row->name, name) == 0)
       return row;
@@ -58,10 +58,10 @@ typedef union number_room {
 } number_room;
 
 typedef struct point {
-  fnzi_choice what;
+  fnzi_meta_point_choice what;
   fnz_dtype class_dtype; /* in which what.compute is computed */
   const fnzi_cpu_point *row;
-  const fnzi_rest *rest; /* NULL: as row */
+  const fnzi_cpu_rest *rest; /* NULL: as row */
   fnz_dtype out;
   struct {
     fnz_dtype dtype;
@@ -74,7 +74,7 @@ typedef void convert_fn(fnz_dtype to, void *dst, int64_t dst_stride, fnz_dtype f
                         const void *src, int64_t src_stride, int64_t count);
 
 static convert_fn *converter(const point *p) {
-  return p->row->keeps ? fnzi_convert_kept : fnzi_convert;
+  return p->row->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert;
 }
 
 /* `to` has room for the widest class. Only i64 and f32 round, which leave its second half to what
@@ -86,8 +86,8 @@ static void load(const point *p, uint32_t k, double *to, const char *from, int64
   if (p->in[k].rounds) {
     double *narrow = to + FNZI_POINT_CHUNK;
     int64_t step = (int64_t)fnzi_dtype(p->what.compute)->bytes;
-    fnzi_convert(p->what.compute, narrow, step, dtype, from, stride, count);
-    fnzi_convert(p->class_dtype, to, cell, p->what.compute, narrow, step, count);
+    fnzi_krn_convert(p->what.compute, narrow, step, dtype, from, stride, count);
+    fnzi_krn_convert(p->class_dtype, to, cell, p->what.compute, narrow, step, count);
     return;
   }
   converter(p)(p->class_dtype, to, cell, dtype, from, stride, count);
@@ -127,14 +127,14 @@ static void point_row(const void *user, char *const *data, const int64_t *stride
 }
 
 /* A number of the row itself is as it is. */
-static bool is_extra(const fnzi_choice *what, const fnz_arg *operand) {
+static bool is_extra(const fnzi_meta_point_choice *what, const fnz_arg *operand) {
   return operand >= what->extra && operand < what->extra + FNZI_POINT_OPERANDS;
 }
 
 /* What must become of an operand's elements on the way to the class: halves round what comes from
  * wider types, integers wrap, and a number is true as a bool even where its whole part is 0. */
 static bool rounds(const point *p, const fnz_arg *operand) {
-  const fnzi_array *a = fnzi_arg_array(operand);
+  const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
   fnz_dtype to = p->what.compute;
   if (is_extra(&p->what, operand) || (a && a->place.dtype == to))
     return false;
@@ -149,34 +149,35 @@ static bool rounds(const point *p, const fnz_arg *operand) {
 static void number_cell(const point *p, const fnz_arg *number, void *out) {
   number_room narrow;
   if (!rounds(p, number)) {
-    fnzi_number_cell(number, p->class_dtype, out);
+    fnzi_krn_number_cell(number, p->class_dtype, out);
     return;
   }
-  fnzi_number_cell(number, p->what.compute, narrow.bytes);
-  fnzi_convert(p->class_dtype, out, 0, p->what.compute, narrow.bytes, 0, 1);
+  fnzi_krn_number_cell(number, p->what.compute, narrow.bytes);
+  fnzi_krn_convert(p->class_dtype, out, 0, p->what.compute, narrow.bytes, 0, 1);
 }
 
 static void add_operand(point *p, fnzi_krn_loop *loop, uint32_t k) {
   static const int64_t none[1] = {0};
-  const fnzi_array *a = fnzi_arg_array(p->what.operands[k]);
+  const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[k]);
   if (a) {
     p->in[k].dtype = a->place.dtype;
     p->in[k].rounds = rounds(p, p->what.operands[k]);
-    fnzi_loop_add_array(loop, a);
+    fnzi_krn_loop_add_array(loop, a);
     return;
   }
   number_cell(p, p->what.operands[k], p->in[k].value.bytes);
   p->in[k].dtype = p->class_dtype;
-  fnzi_loop_add(loop, p->in[k].value.bytes, 0, none, none, 1);
+  fnzi_krn_loop_add(loop, p->in[k].value.bytes, 0, none, none, 1);
 }
 
-static fnz_status find_row(const fnzi_call *call, point *p) {
-  p->class_dtype = fnzi_point_class(p->what.compute);
-  p->row = fnzi_point_find(p->class_dtype, p->what.name);
+static fnz_status find_row(const fnzi_krn_call *call, point *p) {
+  p->class_dtype = fnzi_meta_point_class(p->what.compute);
+  p->row = fnzi_cpu_point_find(p->class_dtype, p->what.name);
   if (!p->row)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
-                       fnzi_dtype(p->what.compute)->name);
-  FNZ_TRY(fnzi_point_check_arity(call, &p->what, p->row->arity));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "there is no kernel for element type %s",
+                                fnzi_dtype(p->what.compute)->name);
+  FNZ_TRY(fnzi_meta_point_check_arity(call, &p->what, p->row->arity));
   p->what.noperands = p->row->arity;
   p->rest = find_rest(p->what.compute, p->what.name);
   return FNZ_OK;
@@ -184,89 +185,91 @@ static fnz_status find_row(const fnzi_call *call, point *p) {
 
 /* Rows say which element type is computed; what is read may be of another one. Eager promotes no
  * float of eight bits. */
-static fnz_status check_conversion(const fnzi_call *call, const point *p, fnz_dtype from) {
-  if (fnzi_can_convert(p->class_dtype, from) && !fnzi_is_float8(from))
+static fnz_status check_conversion(const fnzi_krn_call *call, const point *p, fnz_dtype from) {
+  if (fnzi_krn_can_convert(p->class_dtype, from) && !fnzi_krn_is_float8(from))
     return FNZ_OK;
-  return fnzi_refuse_conversion(call, p->class_dtype, from);
+  return fnzi_krn_refuse_conversion(call, p->class_dtype, from);
 }
 
-static fnz_status check_conversions(const fnzi_call *call, const point *p) {
+static fnz_status check_conversions(const fnzi_krn_call *call, const point *p) {
   for (uint32_t k = 0; k < p->what.noperands; k++) {
-    const fnzi_array *a = fnzi_arg_array(p->what.operands[k]);
+    const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[k]);
     if (a)
       FNZ_TRY(check_conversion(call, p, a->place.dtype));
   }
   return FNZ_OK;
 }
 
-static void run_point(fnzi_call *call, point *p) {
-  fnzi_array *out = call->outputs[0];
+static void run_point(fnzi_krn_call *call, point *p) {
+  fnzi_krn_array *out = call->outputs[0];
   fnzi_krn_loop loop;
   p->out = out->place.dtype;
-  fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
-  fnzi_loop_add_array(&loop, out);
+  fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
+  fnzi_krn_loop_add_array(&loop, out);
   for (uint32_t k = 0; k < p->what.noperands; k++)
     add_operand(p, &loop, k);
-  fnzi_loop_run(&loop, point_row, p, call->threads, false);
+  fnzi_krn_loop_run(&loop, point_row, p, call->threads, false);
 }
 
-static void add_window(point *p, fnzi_krn_loop *loop, const fnzi_window *w) {
+static void add_window(point *p, fnzi_krn_loop *loop, const fnzi_krn_window *w) {
   p->in[p->what.noperands++].dtype = w->dtype;
-  fnzi_loop_add_window(loop, w);
+  fnzi_krn_loop_add_window(loop, w);
 }
 
-fnz_status fnzi_window_combine(fnzi_call *call, const char *row, const fnzi_window *to,
-                               const fnzi_window *from, const fnz_arg *extra) {
+fnz_status fnzi_cpu_window_combine(fnzi_krn_call *call, const char *row, const fnzi_krn_window *to,
+                                   const fnzi_krn_window *from, const fnz_arg *extra) {
   point p = {.what = {.name = row, .compute = to->dtype, .noperands = extra ? 3 : 2},
              .out = to->dtype};
-  fnzi_window number;
+  fnzi_krn_window number;
   unsigned char room[16];
   fnzi_krn_loop loop;
   FNZ_TRY(find_row(call, &p));
   FNZ_TRY(check_conversion(call, &p, from->dtype));
   p.what.noperands = 0;
-  fnzi_loop_start(&loop, to->rank, to->sizes);
-  fnzi_loop_add_window(&loop, to);
+  fnzi_krn_loop_start(&loop, to->rank, to->sizes);
+  fnzi_krn_loop_add_window(&loop, to);
   add_window(&p, &loop, to);
   add_window(&p, &loop, from);
   if (extra) {
-    fnzi_window_number(extra, to->dtype, room, &number);
+    fnzi_krn_window_number(extra, to->dtype, room, &number);
     add_window(&p, &loop, &number);
   }
-  fnzi_loop_run(&loop, point_row, &p, call->threads, false);
+  fnzi_krn_loop_run(&loop, point_row, &p, call->threads, false);
   return FNZ_OK;
 }
 
 /* --- What eager refuses ------------------------------------------------------------------ */
-static fnz_status refuse_zero(fnzi_call *call, const point *p) {
-  const fnzi_array *a = fnzi_arg_array(p->what.operands[1]);
+static fnz_status refuse_zero(fnzi_krn_call *call, const point *p) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(p->what.operands[1]);
   number_room room;
   const void *dense = room.bytes;
-  int64_t count = a ? fnzi_array_numel(a) : 1, cell = (int64_t)fnzi_dtype(p->what.compute)->bytes;
+  int64_t count = a ? fnzi_krn_array_numel(a) : 1,
+          cell = (int64_t)fnzi_dtype(p->what.compute)->bytes;
   if (a)
-    FNZ_TRY(fnzi_dense_as(call, a, p->what.compute, &dense));
+    FNZ_TRY(fnzi_krn_dense_get_as(call, a, p->what.compute, &dense));
   else
-    fnzi_number_cell(p->what.operands[1], p->what.compute, room.bytes);
+    fnzi_krn_number_cell(p->what.operands[1], p->what.compute, room.bytes);
   for (int64_t i = 0; i < count; i++) {
     int64_t value;
-    fnzi_convert(FNZ_I64, &value, 0, p->what.compute, (const char *)dense + i * cell, 0, 1);
+    fnzi_krn_convert(FNZ_I64, &value, 0, p->what.compute, (const char *)dense + i * cell, 0, 1);
     if (value == 0)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "integer division by zero at element %lld",
-                         (long long)i);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "integer division by zero at element %lld", (long long)i);
   }
   return FNZ_OK;
 }
 
-static fnz_status check_power(const fnzi_call *call, const fnz_arg *exponent) {
-  if (fnzi_arg_array(exponent) || fnzi_number_int(exponent) >= 0)
+static fnz_status check_power(const fnzi_krn_call *call, const fnz_arg *exponent) {
+  if (fnzi_krn_arg_array(exponent) || fnzi_krn_number_int(exponent) >= 0)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "integers to negative integer powers are not allowed");
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                              "integers to negative integer powers are not allowed");
 }
 
-static fnz_status check_values(fnzi_call *call, const point *p) {
-  switch ((fnzi_point_check)p->row->check) {
+static fnz_status check_values(fnzi_krn_call *call, const point *p) {
+  switch ((fnzi_meta_point_check)p->row->check) {
   case FNZI_POINT_DIVIDES:
-    return fnzi_array_numel(call->outputs[0]) > 0 ? refuse_zero(call, p) : FNZ_OK;
+    return fnzi_krn_array_numel(call->outputs[0]) > 0 ? refuse_zero(call, p) : FNZ_OK;
   case FNZI_POINT_POWER:
     return check_power(call, p->what.operands[1]);
   case FNZI_POINT_NOT_BOOL:
@@ -277,31 +280,31 @@ static fnz_status check_values(fnzi_call *call, const point *p) {
 }
 
 /* --- Kernels ----------------------------------------------------------------------------- */
-fnz_status fnzi_kernel_point(fnzi_call *call) {
+fnz_status fnzi_kernel_point(fnzi_krn_call *call) {
   point p = {.row = NULL};
-  fnzi_choose(call, &p.what);
+  fnzi_meta_point_choose(call, &p.what);
   FNZ_TRY(find_row(call, &p));
-  FNZ_TRY(fnzi_point_check_types(call, &p.what, (fnzi_point_check)p.row->check));
+  FNZ_TRY(fnzi_meta_point_check_types(call, &p.what, (fnzi_meta_point_check)p.row->check));
   FNZ_TRY(check_conversions(call, &p));
   FNZ_TRY(check_values(call, &p));
   run_point(call, &p);
   return FNZ_OK;
 }
 
-bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out) {
+bool fnzi_cpu_point_direct(const fnzi_krn_call *call, fnzi_cpu_direct *out) {
   point p = {.row = NULL};
-  fnzi_choose(call, &p.what);
+  fnzi_meta_point_choose(call, &p.what);
   if (find_row(call, &p) != FNZ_OK || p.row->check == FNZI_POINT_DIVIDES)
     return false;
-  *out = (fnzi_direct){.run = p.rest ? p.rest->run : p.row->run,
-                       .dtype = p.what.compute,
-                       .class_dtype = p.class_dtype,
-                       .out = p.row->out,
-                       .keeps = p.row->keeps,
-                       .arity = p.row->arity};
+  *out = (fnzi_cpu_direct){.run = p.rest ? p.rest->run : p.row->run,
+                           .dtype = p.what.compute,
+                           .class_dtype = p.class_dtype,
+                           .out = p.row->out,
+                           .keeps = p.row->keeps,
+                           .arity = p.row->arity};
   for (uint32_t k = 0; k < p.row->arity; k++) {
     const fnz_arg *operand = p.what.operands[k];
-    const fnzi_array *a = fnzi_arg_array(operand);
+    const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
     bool given = operand >= call->args && operand < call->args + call->op->nparams;
     if (a && (!given || a->place.dtype != p.what.compute))
       return false;
@@ -312,24 +315,25 @@ bool fnzi_point_direct(const fnzi_call *call, fnzi_direct *out) {
   return true;
 }
 
-fnz_status fnzi_kernel_mvlgamma(fnzi_call *call) {
-  int64_t p = fnzi_named_int(call, "p", 0);
+fnz_status fnzi_kernel_mvlgamma(fnzi_krn_call *call) {
+  int64_t p = fnzi_krn_named_int(call, "p", 0);
   if (p < 1)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "p is %lld, it must be at least 1", (long long)p);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "p is %lld, it must be at least 1",
+                                (long long)p);
   return fnzi_kernel_point(call);
 }
 
 /* A column times a row, in the dtype that both promote to. */
-fnz_status fnzi_kernel_outer(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0], *self = fnzi_input(call, 0),
-                   *other = fnzi_input(call, 1);
+fnz_status fnzi_kernel_outer(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0], *self = fnzi_krn_call_input(call, 0),
+                       *other = fnzi_krn_call_input(call, 1);
   const void *data;
-  fnzi_window to, column, row;
-  FNZ_TRY(fnzi_dense_as(call, other, out->place.dtype, &data));
-  fnzi_window_of(out, &to);
-  fnzi_window_of(self, &column);
-  fnzi_window_insert(&column, 1, 1, 0);
-  fnzi_window_dense(&row, out->place.dtype, 1, other->place.sizes, data);
-  FNZ_TRY(fnzi_window_assign(call, &to, &column, false));
-  return fnzi_window_combine(call, "mul", &to, &row, NULL);
+  fnzi_krn_window to, column, row;
+  FNZ_TRY(fnzi_krn_dense_get_as(call, other, out->place.dtype, &data));
+  fnzi_krn_window_of(out, &to);
+  fnzi_krn_window_of(self, &column);
+  fnzi_krn_window_insert(&column, 1, 1, 0);
+  fnzi_krn_window_dense(&row, out->place.dtype, 1, other->place.sizes, data);
+  FNZ_TRY(fnzi_krn_window_assign(call, &to, &column, false));
+  return fnzi_cpu_window_combine(call, "mul", &to, &row, NULL);
 }

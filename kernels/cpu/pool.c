@@ -9,9 +9,9 @@
 #include <math.h>
 
 typedef struct pool {
-  fnzi_pool p;
-  fnzi_reals x;
-  fnzi_reals_out y;
+  fnzi_meta_pool p;
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out y;
   const int64_t *int_x; /* instead of x */
   int64_t *indices;
   const unsigned char *cells; /* the elements as they lie, */
@@ -45,7 +45,7 @@ static int64_t least(int64_t a, int64_t b) {
 }
 
 static void clip(const pool *o, const int64_t *place, window *w) {
-  const fnzi_pool *p = &o->p;
+  const fnzi_meta_pool *p = &o->p;
   w->padded = 1;
   for (int i = 0; i < 3; i++) {
     int64_t first = place[i] * p->stride[i] - p->padding[i];
@@ -101,7 +101,7 @@ static double sum_window(const pool *o, int64_t base, const window *w) {
   for (int64_t i = w->first[0]; i < w->last[0]; i++)
     for (int64_t j = w->first[1]; j < w->last[1]; j++)
       for (int64_t k = w->first[2]; k < w->last[2]; k++)
-        sum += fnzi_real_at(&o->x, base + cell(o, i, j, k));
+        sum += fnzi_cpu_real_at(&o->x, base + cell(o, i, j, k));
   return sum;
 }
 
@@ -111,15 +111,16 @@ static void mean_plane(const void *user, int64_t plane, int lane) {
   for (int64_t at = 0; at < o->out_volume; at++) {
     window w;
     window_of(o, at, &w);
-    fnzi_real_put(&o->y, plane * o->out_volume + at,
-                  is_empty(&w) ? 0 : sum_window(o, plane * o->in_volume, &w) / divisor_of(o, &w));
+    fnzi_cpu_real_put(&o->y, plane * o->out_volume + at,
+                      is_empty(&w) ? 0
+                                   : sum_window(o, plane * o->in_volume, &w) / divisor_of(o, &w));
   }
 }
 
 static bool larger(const pool *o, int64_t at, int64_t best) {
   if (o->int_x)
     return o->int_x[at] > o->int_x[best];
-  double a = fnzi_real_at(&o->x, at), b = fnzi_real_at(&o->x, best);
+  double a = fnzi_cpu_real_at(&o->x, at), b = fnzi_cpu_real_at(&o->x, best);
   return a > b || isnan(a);
 }
 
@@ -154,85 +155,85 @@ static void max_plane(const void *user, int64_t plane, int lane) {
   }
 }
 
-static fnz_status run(fnzi_call *call, pool *o, fnzi_each_fn *plane) {
-  fnz_dtype dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &o->x));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &o->y));
+static fnz_status run(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane) {
+  fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &o->x));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &o->y));
   o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
-  fnzi_each(call, o->p.planes, plane, o);
+  fnzi_cpu_rows_each(call, o->p.planes, plane, o);
   return FNZ_OK;
 }
 
 /* Results are elements of the input. */
-static fnz_status run_moving(fnzi_call *call, pool *o, fnzi_each_fn *plane) {
+static fnz_status run_moving(fnzi_krn_call *call, pool *o, fnzi_each_fn *plane) {
   fnz_dtype dtype = call->outputs[0]->geometry.dtype;
   const void *cells;
   void *moved;
-  FNZ_TRY(fnzi_dense(call, fnzi_input(call, 0), &cells));
-  FNZ_TRY(fnzi_result_as(call, 0, dtype, &moved));
+  FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &cells));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &moved));
   o->cells = cells, o->moved = moved, o->cell = fnzi_dtype(dtype)->bytes;
   o->in_volume = volume(o->p.in), o->out_volume = volume(o->p.out);
-  fnzi_each(call, o->p.planes, plane, o);
+  fnzi_cpu_rows_each(call, o->p.planes, plane, o);
   return FNZ_OK;
 }
 
-static fnz_status run_largest(fnzi_call *call, pool *o) {
-  const fnzi_array *self = fnzi_input(call, 0);
+static fnz_status run_largest(fnzi_krn_call *call, pool *o) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = self->geometry.dtype;
   const double lowest = -INFINITY;
   const int64_t least_integer = INT64_MIN;
   const void *x;
   if (fnzi_is_float(dtype)) {
-    FNZ_TRY(fnzi_reals_open(call, self, fnzi_real_dtype(dtype), &o->x));
-    fnzi_convert(dtype, o->nothing, 0, FNZ_F64, &lowest, 0, 1);
+    FNZ_TRY(fnzi_cpu_reals_open(call, self, fnzi_cpu_real_dtype(dtype), &o->x));
+    fnzi_krn_convert(dtype, o->nothing, 0, FNZ_F64, &lowest, 0, 1);
   } else {
-    FNZ_TRY(fnzi_dense_as(call, self, FNZ_I64, &x));
+    FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_I64, &x));
     o->int_x = x;
-    fnzi_convert(dtype, o->nothing, 0, FNZ_I64, &least_integer, 0, 1);
+    fnzi_krn_convert(dtype, o->nothing, 0, FNZ_I64, &least_integer, 0, 1);
   }
   return run_moving(call, o, max_plane);
 }
 
-fnz_status fnzi_kernel_max_pool(fnzi_call *call) {
+fnz_status fnzi_kernel_max_pool(fnzi_krn_call *call) {
   pool o = {.divisor = 0};
   void *indices = NULL;
-  FNZ_TRY(fnzi_pool_read(call, &o.p));
+  FNZ_TRY(fnzi_meta_pool_read(call, &o.p));
   if (call->noutputs > 1)
-    FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &indices));
+    FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &indices));
   o.indices = indices;
   return run_largest(call, &o);
 }
 
-fnz_status fnzi_kernel_adaptive_max_pool(fnzi_call *call) {
+fnz_status fnzi_kernel_adaptive_max_pool(fnzi_krn_call *call) {
   pool o = {.adaptive = true};
   void *indices;
-  FNZ_TRY(fnzi_pool_read_adaptive(call, &o.p));
-  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &indices));
+  FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.p));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &indices));
   o.indices = indices;
   return run_largest(call, &o);
 }
 
-fnz_status fnzi_kernel_avg_pool(fnzi_call *call) {
-  pool o = {.divisor = fnzi_named_int(call, "divisor_override", 0)};
-  o.count_padding = fnzi_named_bool(call, "count_include_pad", true);
-  FNZ_TRY(fnzi_pool_read(call, &o.p));
+fnz_status fnzi_kernel_avg_pool(fnzi_krn_call *call) {
+  pool o = {.divisor = fnzi_krn_named_int(call, "divisor_override", 0)};
+  o.count_padding = fnzi_krn_named_bool(call, "count_include_pad", true);
+  FNZ_TRY(fnzi_meta_pool_read(call, &o.p));
   return run(call, &o, mean_plane);
 }
 
-fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_call *call) {
+fnz_status fnzi_kernel_adaptive_avg_pool(fnzi_krn_call *call) {
   pool o = {.adaptive = true};
-  FNZ_TRY(fnzi_pool_read_adaptive(call, &o.p));
+  FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.p));
   return run(call, &o, mean_plane);
 }
 
 /* --- Means backwards --------------------------------------------------------------------- */
 static void spread_window(const pool *o, int64_t base, const window *w, double each) {
-  fnzi_reals sums = fnzi_reals_read(&o->y);
+  fnzi_cpu_reals sums = fnzi_cpu_reals_read(&o->y);
   for (int64_t i = w->first[0]; i < w->last[0]; i++)
     for (int64_t j = w->first[1]; j < w->last[1]; j++)
       for (int64_t k = w->first[2]; k < w->last[2]; k++) {
         int64_t at = base + cell(o, i, j, k);
-        fnzi_real_put(&o->y, at, fnzi_real_at(&sums, at) + each);
+        fnzi_cpu_real_put(&o->y, at, fnzi_cpu_real_at(&sums, at) + each);
       }
 }
 
@@ -241,26 +242,26 @@ static void spread_plane(const void *user, int64_t plane, int lane) {
   const pool *o = user;
   (void)lane;
   for (int64_t i = 0; i < o->in_volume; i++)
-    fnzi_real_put(&o->y, plane * o->in_volume + i, 0);
+    fnzi_cpu_real_put(&o->y, plane * o->in_volume + i, 0);
   for (int64_t at = 0; at < o->out_volume; at++) {
     window w;
     window_of(o, at, &w);
     if (!is_empty(&w))
       spread_window(o, plane * o->in_volume, &w,
-                    fnzi_real_at(&o->x, plane * o->out_volume + at) / divisor_of(o, &w));
+                    fnzi_cpu_real_at(&o->x, plane * o->out_volume + at) / divisor_of(o, &w));
   }
 }
 
-fnz_status fnzi_kernel_avg_pool_backward(fnzi_call *call) {
-  pool o = {.divisor = fnzi_named_int(call, "divisor_override", 0)};
-  o.count_padding = fnzi_named_bool(call, "count_include_pad", true);
-  FNZ_TRY(fnzi_pool_read(call, &o.p));
+fnz_status fnzi_kernel_avg_pool_backward(fnzi_krn_call *call) {
+  pool o = {.divisor = fnzi_krn_named_int(call, "divisor_override", 0)};
+  o.count_padding = fnzi_krn_named_bool(call, "count_include_pad", true);
+  FNZ_TRY(fnzi_meta_pool_read(call, &o.p));
   return run(call, &o, spread_plane);
 }
 
-fnz_status fnzi_kernel_adaptive_avg_pool_backward(fnzi_call *call) {
+fnz_status fnzi_kernel_adaptive_avg_pool_backward(fnzi_krn_call *call) {
   pool o = {.adaptive = true};
-  FNZ_TRY(fnzi_pool_read_adaptive(call, &o.p));
+  FNZ_TRY(fnzi_meta_pool_read_adaptive(call, &o.p));
   return run(call, &o, spread_plane);
 }
 
@@ -304,14 +305,14 @@ static void nearest_plane(const void *user, int64_t plane, int lane) {
   }
 }
 
-fnz_status fnzi_kernel_upsample_nearest(fnzi_call *call) {
+fnz_status fnzi_kernel_upsample_nearest(fnzi_krn_call *call) {
   pool o = {.divisor = 0};
-  FNZ_TRY(fnzi_resample_read(call, &o.p, o.scales));
+  FNZ_TRY(fnzi_meta_resample_read(call, &o.p, o.scales));
   return run_moving(call, &o, nearest_plane);
 }
 
-fnz_status fnzi_kernel_upsample_nearest_exact(fnzi_call *call) {
+fnz_status fnzi_kernel_upsample_nearest_exact(fnzi_krn_call *call) {
   pool o = {.exact = true};
-  FNZ_TRY(fnzi_resample_read(call, &o.p, o.scales));
+  FNZ_TRY(fnzi_meta_resample_read(call, &o.p, o.scales));
   return run_moving(call, &o, nearest_plane);
 }

@@ -20,10 +20,10 @@ typedef struct complex_double {
 TIMES(complex_float)
 TIMES(complex_double)
 static float times_f16(float a, float b) {
-  return fnzi_from_f16(fnzi_to_f16(a * b));
+  return fnzi_krn_from_f16(fnzi_krn_to_f16(a * b));
 }
 static float times_bf16(float a, float b) {
-  return fnzi_from_bf16(fnzi_to_bf16(a * b));
+  return fnzi_krn_from_bf16(fnzi_krn_to_bf16(a * b));
 }
 static float times_f32(float a, float b) {
   return a * b;
@@ -86,31 +86,31 @@ static bool are_all(const fnz_geometry *g, const bool *reduced) {
 }
 
 /* Everything in the order of eager's memory. */
-static fnz_status make_all(fnzi_call *call, const fnzi_array *self, fnz_dtype dtype,
-                           fnzi_rows *out) {
+static fnz_status make_all(fnzi_krn_call *call, const fnzi_krn_array *self, fnz_dtype dtype,
+                           fnzi_cpu_rows *out) {
   int64_t strides[FNZ_MAX_RANK];
-  *out = (fnzi_rows){dtype, NULL, 1, fnzi_array_numel(self)};
-  return fnzi_lay_out(call, self, dtype, &out->data, strides);
+  *out = (fnzi_cpu_rows){dtype, NULL, 1, fnzi_krn_array_numel(self)};
+  return fnzi_krn_dense_in_order(call, self, dtype, &out->data, strides);
 }
 
-fnz_status fnzi_kernel_prod(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
+fnz_status fnzi_kernel_prod(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool reduced[FNZ_MAX_RANK];
   int64_t strides[FNZ_MAX_RANK];
-  const fnz_geometry order = fnzi_ordered(self, strides);
-  fnzi_rows r;
+  const fnz_geometry order = fnzi_krn_array_ordered(self, strides);
+  fnzi_cpu_rows r;
   void *out;
   size_t t = 0, count = sizeof types / sizeof *types;
   while (t < count && types[t].element != dtype)
     t++;
   if (t == count)
     return fnzi_kernel_reduce(call);
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   bool all = are_all(&order, reduced);
   FNZ_TRY(all ? make_all(call, self, types[t].computes, &r)
-              : fnzi_rows_make(call, reduced, types[t].computes, &r));
-  FNZ_TRY(fnzi_result_as(call, 0, types[t].computes, &out));
+              : fnzi_cpu_rows_make(call, reduced, types[t].computes, &r));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, types[t].computes, &out));
   size_t cell = fnzi_dtype(types[t].computes)->bytes;
   int lanes = all || are_neighbours(&order, reduced) ? (int)(32 / fnzi_dtype(dtype)->bytes) : 0;
   for (int64_t i = 0; i < r.count; i++)

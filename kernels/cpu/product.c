@@ -3,123 +3,124 @@
 #include "kernels/cpu/matmul.h"
 
 /* A scratch window of a window's sizes, row-major. */
-static fnz_status make_like(fnzi_call *call, const fnzi_window *like, fnzi_window *out) {
+static fnz_status make_like(fnzi_krn_call *call, const fnzi_krn_window *like,
+                            fnzi_krn_window *out) {
   size_t count = 1;
   void *data;
   for (uint32_t i = 0; i < like->rank; i++)
     count *= (size_t)like->sizes[i];
   FNZ_TRY(fnzi_arena_alloc(&call->scratch, count, like->cell, &data));
-  fnzi_window_dense(out, like->dtype, like->rank, like->sizes, data);
+  fnzi_krn_window_dense(out, like->dtype, like->rank, like->sizes, data);
   return FNZ_OK;
 }
 
 /* An argument converted to the dtype of the result. */
-static fnz_status open_as(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
-                          fnzi_window *out) {
+static fnz_status open_as(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
+                          fnzi_krn_window *out) {
   const void *data;
-  FNZ_TRY(fnzi_dense_as(call, array, dtype, &data));
-  fnzi_window_dense(out, dtype, array->place.rank, array->place.sizes, data);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, array, dtype, &data));
+  fnzi_krn_window_dense(out, dtype, array->place.rank, array->place.sizes, data);
   return FNZ_OK;
 }
 
 /* to = to * number, unless that is 1. */
-static fnz_status scale(fnzi_call *call, const fnzi_window *to, const fnz_arg *number) {
+static fnz_status scale(fnzi_krn_call *call, const fnzi_krn_window *to, const fnz_arg *number) {
   unsigned char room[16];
-  fnzi_window by;
-  if (number->tag != FNZ_ARG_COMPLEX && fnzi_number_float(number) == 1.0)
+  fnzi_krn_window by;
+  if (number->tag != FNZ_ARG_COMPLEX && fnzi_krn_number_float(number) == 1.0)
     return FNZ_OK;
-  fnzi_window_number(number, to->dtype, room, &by);
-  return fnzi_window_combine(call, "mul", to, &by, NULL);
+  fnzi_krn_window_number(number, to->dtype, room, &by);
+  return fnzi_cpu_window_combine(call, "mul", to, &by, NULL);
 }
 
 static bool is_zero(const fnz_arg *number) {
-  return number->tag != FNZ_ARG_COMPLEX && fnzi_number_float(number) == 0.0;
+  return number->tag != FNZ_ARG_COMPLEX && fnzi_krn_number_float(number) == 0.0;
 }
 
 /* alpha * column * row + beta * self, in the dtype that all three promote to. A beta of 0 keeps NaN
  * of self out. */
-static fnz_status add_outer(fnzi_call *call, const fnzi_window *to) {
-  const fnz_arg *beta = fnzi_named(call, "beta");
-  fnzi_window added, column, row, self;
-  FNZ_TRY(open_as(call, fnzi_input(call, 1), to->dtype, &column));
-  FNZ_TRY(open_as(call, fnzi_input(call, 2), to->dtype, &row));
-  fnzi_window_insert(&column, 1, 1, 0);
-  FNZ_TRY(fnzi_window_assign(call, to, &column, false));
-  FNZ_TRY(scale(call, to, fnzi_named(call, "alpha")));
-  FNZ_TRY(fnzi_window_combine(call, "mul", to, &row, NULL));
+static fnz_status add_outer(fnzi_krn_call *call, const fnzi_krn_window *to) {
+  const fnz_arg *beta = fnzi_krn_named(call, "beta");
+  fnzi_krn_window added, column, row, self;
+  FNZ_TRY(open_as(call, fnzi_krn_call_input(call, 1), to->dtype, &column));
+  FNZ_TRY(open_as(call, fnzi_krn_call_input(call, 2), to->dtype, &row));
+  fnzi_krn_window_insert(&column, 1, 1, 0);
+  FNZ_TRY(fnzi_krn_window_assign(call, to, &column, false));
+  FNZ_TRY(scale(call, to, fnzi_krn_named(call, "alpha")));
+  FNZ_TRY(fnzi_cpu_window_combine(call, "mul", to, &row, NULL));
   if (is_zero(beta))
     return FNZ_OK;
   FNZ_TRY(make_like(call, to, &added));
-  fnzi_window_of(fnzi_input(call, 0), &self);
-  FNZ_TRY(fnzi_window_assign(call, &added, &self, false));
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &self);
+  FNZ_TRY(fnzi_krn_window_assign(call, &added, &self, false));
   FNZ_TRY(scale(call, &added, beta));
-  return fnzi_window_combine(call, "add", to, &added, NULL);
+  return fnzi_cpu_window_combine(call, "add", to, &added, NULL);
 }
 
-fnz_status fnzi_kernel_addr(fnzi_call *call) {
-  fnzi_window to, sum;
-  fnzi_window_of(call->outputs[0], &to);
+fnz_status fnzi_kernel_addr(fnzi_krn_call *call) {
+  fnzi_krn_window to, sum;
+  fnzi_krn_window_of(call->outputs[0], &to);
   sum = to;
-  sum.dtype = fnzi_promote(
-      fnzi_input(call, 0)->place.dtype,
-      fnzi_promote(fnzi_input(call, 1)->place.dtype, fnzi_input(call, 2)->place.dtype));
+  sum.dtype = fnzi_promote(fnzi_krn_call_input(call, 0)->place.dtype,
+                           fnzi_promote(fnzi_krn_call_input(call, 1)->place.dtype,
+                                        fnzi_krn_call_input(call, 2)->place.dtype));
   if (sum.dtype == to.dtype)
     return add_outer(call, &to);
   sum.cell = fnzi_dtype(sum.dtype)->bytes;
   FNZ_TRY(make_like(call, &sum, &sum));
   FNZ_TRY(add_outer(call, &sum));
-  return fnzi_window_assign(call, &to, &sum, false);
+  return fnzi_krn_window_assign(call, &to, &sum, false);
 }
 
 /* The sum of conj(a) * b. */
-fnz_status fnzi_kernel_vdot(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
+fnz_status fnzi_kernel_vdot(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const void *x, *y;
   double sum[2] = {0, 0};
-  fnzi_window to, from;
+  fnzi_krn_window to, from;
   if (!fnzi_is_complex(self->place.dtype))
     return fnzi_kernel_matmul(call);
-  FNZ_TRY(fnzi_dense_as(call, self, FNZ_C128, &x));
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 1), FNZ_C128, &y));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_C128, &x));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 1), FNZ_C128, &y));
   const double *a = x, *b = y;
-  for (int64_t i = 0; i < 2 * fnzi_array_numel(self); i += 2) {
+  for (int64_t i = 0; i < 2 * fnzi_krn_array_numel(self); i += 2) {
     sum[0] += a[i] * b[i] + a[i + 1] * b[i + 1];
     sum[1] += a[i] * b[i + 1] - a[i + 1] * b[i];
   }
-  fnzi_window_of(call->outputs[0], &to);
-  fnzi_window_dense(&from, FNZ_C128, 0, NULL, sum);
-  return fnzi_window_assign(call, &to, &from, false);
+  fnzi_krn_window_of(call->outputs[0], &to);
+  fnzi_krn_window_dense(&from, FNZ_C128, 0, NULL, sum);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 /* One position of the dimension that is `from_end` from the last. A broadcast one has the first
  * only. */
-static fnzi_window part(const fnzi_window *w, uint32_t from_end, int64_t index) {
-  fnzi_window one = *w;
+static fnzi_krn_window part(const fnzi_krn_window *w, uint32_t from_end, int64_t index) {
+  fnzi_krn_window one = *w;
   uint32_t dim = w->rank - from_end;
-  fnzi_window_select(&one, dim, w->sizes[dim] == 1 ? 0 : index);
+  fnzi_krn_window_select(&one, dim, w->sizes[dim] == 1 ? 0 : index);
   return one;
 }
 
 /* Component i is a[j] * b[k] - a[k] * b[j]. */
-fnz_status fnzi_kernel_cross(fnzi_call *call) {
-  fnzi_window out, a, b, second;
+fnz_status fnzi_kernel_cross(fnzi_krn_call *call) {
+  fnzi_krn_window out, a, b, second;
   uint32_t dim;
-  FNZ_TRY(fnzi_cross_dim(call, &dim));
-  fnzi_window_of(call->outputs[0], &out);
-  fnzi_window_of(fnzi_input(call, 0), &a);
-  fnzi_window_of(fnzi_input(call, 1), &b);
+  FNZ_TRY(fnzi_meta_cross_dim(call, &dim));
+  fnzi_krn_window_of(call->outputs[0], &out);
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &a);
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 1), &b);
   uint32_t from_end = out.rank - dim;
   for (int64_t i = 0; i < 3; i++) {
     int64_t j = (i + 1) % 3, k = (i + 2) % 3;
-    fnzi_window to = part(&out, from_end, i);
-    fnzi_window aj = part(&a, from_end, j), ak = part(&a, from_end, k);
-    fnzi_window bj = part(&b, from_end, j), bk = part(&b, from_end, k);
+    fnzi_krn_window to = part(&out, from_end, i);
+    fnzi_krn_window aj = part(&a, from_end, j), ak = part(&a, from_end, k);
+    fnzi_krn_window bj = part(&b, from_end, j), bk = part(&b, from_end, k);
     FNZ_TRY(make_like(call, &to, &second));
-    FNZ_TRY(fnzi_window_assign(call, &to, &aj, false));
-    FNZ_TRY(fnzi_window_combine(call, "mul", &to, &bk, NULL));
-    FNZ_TRY(fnzi_window_assign(call, &second, &ak, false));
-    FNZ_TRY(fnzi_window_combine(call, "mul", &second, &bj, NULL));
-    FNZ_TRY(fnzi_window_combine(call, "sub", &to, &second, NULL));
+    FNZ_TRY(fnzi_krn_window_assign(call, &to, &aj, false));
+    FNZ_TRY(fnzi_cpu_window_combine(call, "mul", &to, &bk, NULL));
+    FNZ_TRY(fnzi_krn_window_assign(call, &second, &ak, false));
+    FNZ_TRY(fnzi_cpu_window_combine(call, "mul", &second, &bj, NULL));
+    FNZ_TRY(fnzi_cpu_window_combine(call, "sub", &to, &second, NULL));
   }
   return FNZ_OK;
 }
@@ -132,7 +133,7 @@ static bool is_among(const int64_t *dims, size_t count, uint32_t dim, uint32_t r
   return false;
 }
 
-static void append(fnzi_window *to, const fnzi_window *from, uint32_t dim, int64_t *count) {
+static void append(fnzi_krn_window *to, const fnzi_krn_window *from, uint32_t dim, int64_t *count) {
   to->sizes[to->rank] = from->sizes[dim];
   to->strides[to->rank++] = from->strides[dim];
   *count *= from->sizes[dim];
@@ -140,14 +141,14 @@ static void append(fnzi_window *to, const fnzi_window *from, uint32_t dim, int64
 
 /* An argument and its summed dimensions. */
 typedef struct summand {
-  fnzi_window window;
+  fnzi_krn_window window;
   const int64_t *dims;
   size_t count;
 } summand;
 
-static fnz_status read_summand(fnzi_call *call, size_t argument, summand *out) {
-  fnzi_window_of(fnzi_input(call, argument), &out->window);
-  return fnzi_named_ints(call, argument ? "dims_other" : "dims_self", &out->dims, &out->count);
+static fnz_status read_summand(fnzi_krn_call *call, size_t argument, summand *out) {
+  fnzi_krn_window_of(fnzi_krn_call_input(call, argument), &out->window);
+  return fnzi_krn_named_ints(call, argument ? "dims_other" : "dims_self", &out->dims, &out->count);
 }
 
 static uint32_t summed_dim(const summand *a, size_t i) {
@@ -167,15 +168,15 @@ static void repeat_along(summand *a, const summand *partner) {
 
 /* A row-major matrix of an argument in scratch memory: free dimensions by summed ones, these in the
  * order given, or the other way round. */
-static fnz_status fold(fnzi_call *call, size_t argument, bool summed_first, fnz_dtype dtype,
-                       fnzi_matrix *out, int64_t *free, int64_t *summed) {
-  fnzi_window from, to;
+static fnz_status fold(fnzi_krn_call *call, size_t argument, bool summed_first, fnz_dtype dtype,
+                       fnzi_cpu_matrix *out, int64_t *free, int64_t *summed) {
+  fnzi_krn_window from, to;
   summand own, partner;
   void *data;
   FNZ_TRY(read_summand(call, argument, &own));
   FNZ_TRY(read_summand(call, 1 - argument, &partner));
   repeat_along(&own, &partner);
-  const fnzi_window w = own.window;
+  const fnzi_krn_window w = own.window;
   from = w;
   from.rank = 0;
   *free = *summed = 1;
@@ -191,21 +192,21 @@ static fnz_status fold(fnzi_call *call, size_t argument, bool summed_first, fnz_
   FNZ_TRY(
       fnzi_arena_alloc(&call->scratch, (size_t)(*free * *summed), fnzi_dtype(dtype)->bytes, &data));
   int64_t row = summed_first ? *free : *summed;
-  *out = (fnzi_matrix){data, row ? row : 1, 1};
-  fnzi_window_dense(&to, dtype, from.rank, from.sizes, data);
-  return fnzi_window_assign(call, &to, &from, false);
+  *out = (fnzi_cpu_matrix){data, row ? row : 1, 1};
+  fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
-fnz_status fnzi_kernel_tensordot(fnzi_call *call) {
-  fnzi_product p = {.alpha = 1, .beta = 0};
+fnz_status fnzi_kernel_tensordot(fnzi_krn_call *call) {
+  fnzi_cpu_product p = {.alpha = 1, .beta = 0};
   fnz_dtype dtype = call->outputs[0]->place.dtype;
-  if (!fnzi_product_dtype(dtype, &p.dtype))
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
-                       fnzi_dtype(dtype)->name);
+  if (!fnzi_cpu_product_dtype(dtype, &p.dtype))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no product of %s matrices",
+                                fnzi_dtype(dtype)->name);
   FNZ_TRY(fold(call, 0, false, p.dtype, &p.a, &p.m, &p.k));
   FNZ_TRY(fold(call, 1, true, p.dtype, &p.b, &p.n, &p.k));
-  FNZ_TRY(fnzi_result_as(call, 0, p.dtype, &p.c));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, p.dtype, &p.c));
   p.c_row = p.n ? p.n : 1;
-  fnzi_product_run_tiled(&p, call->threads);
+  fnzi_cpu_product_run_tiled(&p, call->threads);
   return FNZ_OK;
 }

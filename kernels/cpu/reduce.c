@@ -1,5 +1,6 @@
 /* reduce.c - reductions whose bits do not hang on an order, products, and running sums: the tensor
- * is laid out as fnzi_rows of what is reduced, in a computing type, and each row gives its result.
+ * is laid out as fnzi_cpu_rows of what is reduced, in a computing type, and each row gives its
+ * result.
  */
 #include "kernels/cpu/cpu.h"
 #include "kernels/cpu/point.h"
@@ -8,9 +9,9 @@
 
 /* --- Rows -------------------------------------------------------------------------------- */
 /* The reduced dimensions move behind the others. */
-static void split_window(fnzi_window *w, const bool *reduced, fnzi_rows *out) {
+static void split_window(fnzi_krn_window *w, const bool *reduced, fnzi_cpu_rows *out) {
   uint32_t order[FNZ_MAX_RANK], n = 0;
-  fnzi_window old = *w;
+  fnzi_krn_window old = *w;
   out->count = out->length = 1;
   for (uint32_t i = 0; i < old.rank; i++)
     if (!reduced[i]) {
@@ -28,17 +29,18 @@ static void split_window(fnzi_window *w, const bool *reduced, fnzi_rows *out) {
   }
 }
 
-fnz_status fnzi_rows_make(fnzi_call *call, const bool *reduced, fnz_dtype dtype, fnzi_rows *out) {
-  fnzi_window from, to;
+fnz_status fnzi_cpu_rows_make(fnzi_krn_call *call, const bool *reduced, fnz_dtype dtype,
+                              fnzi_cpu_rows *out) {
+  fnzi_krn_window from, to;
   void *data;
-  fnzi_window_of(fnzi_input(call, 0), &from);
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
   split_window(&from, reduced, out);
   FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)(out->count * out->length),
                            fnzi_dtype(dtype)->bytes, &data));
   out->dtype = dtype;
   out->data = data;
-  fnzi_window_dense(&to, dtype, from.rank, from.sizes, data);
-  return fnzi_window_assign(call, &to, &from, false);
+  fnzi_krn_window_dense(&to, dtype, from.rank, from.sizes, data);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }
 
 /* --- One row to one number --------------------------------------------------------------- */
@@ -134,21 +136,21 @@ static argument_fn *find_argument(bool greatest, fnz_dtype class_dtype) {
 
 /* --- Kernels ----------------------------------------------------------------------------- */
 /* any and all ask whether elements are true; the others compute in the type of the result. */
-static fnz_dtype class_of(const fnzi_call *call) {
+static fnz_dtype class_of(const fnzi_krn_call *call) {
   fnz_dtype out = call->outputs[0]->place.dtype;
   if (strcmp(call->op->base, "any") == 0 || strcmp(call->op->base, "all") == 0)
     return FNZ_BOOL;
-  return fnzi_point_class(out);
+  return fnzi_meta_point_class(out);
 }
 
 static bool is_nan(fnz_dtype dtype, const void *cell) {
   double v = 0;
   if (fnzi_is_float(dtype))
-    fnzi_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+    fnzi_krn_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
   return isnan(v);
 }
 
-void fnzi_overall_nan(fnz_dtype dtype, void *out) {
+void fnzi_cpu_overall_nan(fnz_dtype dtype, void *out) {
   uint64_t ones = UINT64_MAX;
   float single = copysignf(NAN, -1);
   if (dtype != FNZ_F16)
@@ -156,11 +158,11 @@ void fnzi_overall_nan(fnz_dtype dtype, void *out) {
   if (dtype == FNZ_F64)
     memcpy(out, &ones, sizeof ones);
   else
-    fnzi_convert(dtype, out, 0, FNZ_F32, &single, 0, 1);
+    fnzi_krn_convert(dtype, out, 0, FNZ_F32, &single, 0, 1);
 }
 
 /* Extremes are elements, but for NaN, whose payload goes. */
-static void forget_payload(const fnzi_call *call, fnz_dtype class_dtype, void *out) {
+static void forget_payload(const fnzi_krn_call *call, fnz_dtype class_dtype, void *out) {
   static const double nan = NAN;
   const char *name = call->op->base;
   fnz_dtype dtype = call->outputs[0]->place.dtype;
@@ -169,26 +171,27 @@ static void forget_payload(const fnzi_call *call, fnz_dtype class_dtype, void *o
   bool lined_up = strcmp(name, "amax") == 0 || strcmp(name, "amin") == 0;
   if ((!overall && !lined_up) || !is_nan(class_dtype, out))
     return;
-  fnzi_convert(class_dtype, out, 0, FNZ_F64, &nan, 0, 1);
+  fnzi_krn_convert(class_dtype, out, 0, FNZ_F64, &nan, 0, 1);
   if (!overall)
     return;
-  fnzi_overall_nan(dtype, cell);
-  fnzi_convert(class_dtype, out, 0, dtype, cell, 0, 1);
+  fnzi_cpu_overall_nan(dtype, cell);
+  fnzi_krn_convert(class_dtype, out, 0, dtype, cell, 0, 1);
 }
 
-fnz_status fnzi_kernel_reduce(fnzi_call *call) {
+fnz_status fnzi_kernel_reduce(fnzi_krn_call *call) {
   fnz_dtype class_dtype = class_of(call);
   bool skips_nan = strcmp(call->op->base, "nansum") == 0; /* of integers, which have none */
   row_fn *run = find_reduction(skips_nan ? "sum" : call->op->base, class_dtype);
   bool reduced[FNZ_MAX_RANK];
   void *out;
-  fnzi_rows r;
+  fnzi_cpu_rows r;
   if (!run)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
-                       fnzi_dtype(class_dtype)->name);
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
-  FNZ_TRY(fnzi_result_as(call, 0, class_dtype, &out));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "there is no kernel for element type %s",
+                                fnzi_dtype(class_dtype)->name);
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
+  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, class_dtype, &r));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, class_dtype, &out));
   size_t cell = fnzi_dtype(class_dtype)->bytes;
   for (int64_t i = 0; i < r.count; i++) {
     char *to = (char *)out + (size_t)i * cell;
@@ -199,48 +202,48 @@ fnz_status fnzi_kernel_reduce(fnzi_call *call) {
 }
 
 /* Places of the greatest or least elements. */
-static void find_places(const fnzi_rows *r, bool greatest, int64_t *places) {
+static void find_places(const fnzi_cpu_rows *r, bool greatest, int64_t *places) {
   argument_fn *run = find_argument(greatest, r->dtype);
   size_t cell = fnzi_dtype(r->dtype)->bytes;
   for (int64_t i = 0; i < r->count; i++)
     places[i] = run((const char *)r->data + (size_t)(i * r->length) * cell, r->length);
 }
 
-fnz_status fnzi_rows_pick(fnzi_call *call, const bool *reduced, const int64_t *places) {
+fnz_status fnzi_cpu_rows_pick(fnzi_krn_call *call, const bool *reduced, const int64_t *places) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   size_t cell = fnzi_dtype(dtype)->bytes;
   void *values;
-  fnzi_rows r;
-  FNZ_TRY(fnzi_rows_make(call, reduced, dtype, &r));
-  FNZ_TRY(fnzi_result_as(call, 0, dtype, &values));
+  fnzi_cpu_rows r;
+  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, dtype, &r));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &values));
   for (int64_t i = 0; i < r.count; i++)
     memcpy((char *)values + (size_t)i * cell,
            (const char *)r.data + (size_t)(i * r.length + places[i]) * cell, cell);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_arg(fnzi_call *call) {
-  fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
+fnz_status fnzi_kernel_arg(fnzi_krn_call *call) {
+  fnz_dtype class_dtype = fnzi_meta_point_class(fnzi_krn_call_input(call, 0)->place.dtype);
   bool reduced[FNZ_MAX_RANK];
   void *places;
-  fnzi_rows r;
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &places));
+  fnzi_cpu_rows r;
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
+  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, class_dtype, &r));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &places));
   find_places(&r, strcmp(call->op->base, "argmax") == 0, places);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_extreme(fnzi_call *call) {
-  fnz_dtype class_dtype = fnzi_point_class(fnzi_input(call, 0)->place.dtype);
+fnz_status fnzi_kernel_extreme(fnzi_krn_call *call) {
+  fnz_dtype class_dtype = fnzi_meta_point_class(fnzi_krn_call_input(call, 0)->place.dtype);
   bool reduced[FNZ_MAX_RANK];
   void *places;
-  fnzi_rows r;
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(fnzi_rows_make(call, reduced, class_dtype, &r));
-  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
+  fnzi_cpu_rows r;
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
+  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, class_dtype, &r));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   find_places(&r, strcmp(call->op->base, "max") == 0, places);
-  return fnzi_rows_pick(call, reduced, places);
+  return fnzi_cpu_rows_pick(call, reduced, places);
 }
 
 /* --- Running sums and products ----------------------------------------------------------- */
@@ -283,29 +286,30 @@ static scan_fn *find_scan(const char *name, fnz_dtype dtype) {
 
 /* f32 accumulates in double, the 16-bit floats in f32, as eager does. */
 static fnz_dtype scan_dtype(fnz_dtype out) {
-  return out == FNZ_F32 ? FNZ_F64 : out == FNZ_C64 ? FNZ_C128 : fnzi_point_class(out);
+  return out == FNZ_F32 ? FNZ_F64 : out == FNZ_C64 ? FNZ_C128 : fnzi_meta_point_class(out);
 }
 
-fnz_status fnzi_kernel_scan(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0];
+fnz_status fnzi_kernel_scan(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0];
   fnz_dtype dtype = scan_dtype(out->place.dtype);
   bool along[FNZ_MAX_RANK];
-  fnzi_window to, from;
+  fnzi_krn_window to, from;
   scan_fn *run = find_scan(call->op->base, dtype);
-  fnzi_rows r, same;
+  fnzi_cpu_rows r, same;
   if (!run)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
-                       fnzi_dtype(out->place.dtype)->name);
-  if (fnzi_array_numel(out) == 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "there is no kernel for element type %s",
+                                fnzi_dtype(out->place.dtype)->name);
+  if (fnzi_krn_array_numel(out) == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_round_input(call));
-  FNZ_TRY(fnzi_reduced_dims(call, along));
-  FNZ_TRY(fnzi_rows_make(call, along, dtype, &r));
+  FNZ_TRY(fnzi_krn_round_input(call));
+  FNZ_TRY(fnzi_meta_reduced_dims(call, along));
+  FNZ_TRY(fnzi_cpu_rows_make(call, along, dtype, &r));
   size_t cell = fnzi_dtype(dtype)->bytes;
   for (int64_t i = 0; i < r.count; i++)
     run((char *)(uintptr_t)r.data + (size_t)(i * r.length) * cell, r.length);
-  fnzi_window_of(out, &to);
+  fnzi_krn_window_of(out, &to);
   split_window(&to, along, &same);
-  fnzi_window_dense(&from, dtype, to.rank, to.sizes, r.data);
-  return fnzi_window_assign(call, &to, &from, false);
+  fnzi_krn_window_dense(&from, dtype, to.rank, to.sizes, r.data);
+  return fnzi_krn_window_assign(call, &to, &from, false);
 }

@@ -65,12 +65,12 @@ static void put_r(const matrix *a, const matrix *r) {
       *cell(r, i, c) = i <= c ? *cell(a, i, c) : 0;
 }
 
-static int64_t size_at(const fnzi_array *a, uint32_t from_end) {
+static int64_t size_at(const fnzi_krn_array *a, uint32_t from_end) {
   return a->geometry.rank >= from_end ? a->geometry.sizes[a->geometry.rank - from_end] : 0;
 }
 
-fnz_status fnzi_kernel_qr(fnzi_call *call) {
-  const fnzi_array *x = fnzi_input(call, 0);
+fnz_status fnzi_kernel_qr(fnzi_krn_call *call) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   matrix a = {size_at(x, 2), size_at(x, 1), NULL};
   matrix q = {a.rows, size_at(call->outputs[0], 1), NULL};
   matrix r = {size_at(call->outputs[1], 2), a.columns, NULL};
@@ -79,9 +79,9 @@ fnz_status fnzi_kernel_qr(fnzi_call *call) {
   const void *from;
   void *q_out, *r_out;
   number *factors;
-  FNZ_TRY(fnzi_dense_as(call, x, FNZ_C128, &from));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_C128, &q_out));
-  FNZ_TRY(fnzi_result_as(call, 1, FNZ_C128, &r_out));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, x, FNZ_C128, &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_C128, &q_out));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_C128, &r_out));
   FNZI_NEW(&call->scratch, (size_t)(a.rows * a.columns), &a.at);
   FNZI_NEW(&call->scratch, (size_t)least, &factors);
   for (uint32_t d = 0; d + 2 < x->geometry.rank; d++)

@@ -5,8 +5,8 @@
 
 /* Row-major elements seen as (outer, slices, inner). */
 typedef struct slices {
-  fnzi_reals x;
-  fnzi_reals_out out;
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out out;
   fnz_dtype dtype, element; /* that computes, and of the tensor */
   int64_t outer, count, inner;
   int64_t parts; /* of one number: 2 of a complex one */
@@ -23,8 +23,8 @@ static double joined(double norm, double v, double order) {
 
 static double magnitude(const slices *s, int64_t at) {
   if (s->parts == 2)
-    return hypot(fnzi_real_at(&s->x, 2 * at), fnzi_real_at(&s->x, 2 * at + 1));
-  return fabs(fnzi_real_at(&s->x, at));
+    return hypot(fnzi_cpu_real_at(&s->x, 2 * at), fnzi_cpu_real_at(&s->x, 2 * at + 1));
+  return fabs(fnzi_cpu_real_at(&s->x, at));
 }
 
 static double norm_of(const slices *s, int64_t slice) {
@@ -46,8 +46,8 @@ static double factor_of(const slices *s, double norm) {
   float n = (float)norm, limit = (float)s->limit;
   factor = n > limit ? (double)(limit / (n + (float)eps)) : 1;
   if (s->element == FNZ_F16 || s->element == FNZ_BF16) {
-    fnzi_convert(s->element, &half, 0, FNZ_F64, &factor, 0, 1);
-    fnzi_convert(FNZ_F64, &factor, 0, s->element, &half, 0, 1);
+    fnzi_krn_convert(s->element, &half, 0, FNZ_F64, &factor, 0, 1);
+    fnzi_krn_convert(FNZ_F64, &factor, 0, s->element, &half, 0, 1);
   }
   return factor;
 }
@@ -59,29 +59,29 @@ static void scale_slice(const void *user, int64_t slice, int lane) {
   for (int64_t o = 0; o < s->outer; o++)
     for (int64_t i = 0; i < s->inner * s->parts; i++) {
       int64_t at = (o * s->count + slice) * s->inner * s->parts + i;
-      fnzi_real_put(&s->out, at, fnzi_real_at(&s->x, at) * factor);
+      fnzi_cpu_real_put(&s->out, at, fnzi_cpu_real_at(&s->x, at) * factor);
     }
 }
 
-static fnz_status open_slices(fnzi_call *call, slices *s) {
+static fnz_status open_slices(fnzi_krn_call *call, slices *s) {
   const void *in;
   void *out;
   s->parts = s->element == FNZ_C64 ? 2 : 1;
   if (s->parts == 1) {
-    FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), s->dtype, &s->x));
-    return fnzi_reals_result(call, 0, s->dtype, &s->out);
+    FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), s->dtype, &s->x));
+    return fnzi_cpu_reals_result(call, 0, s->dtype, &s->out);
   }
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), FNZ_C64, &in));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_C64, &out));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_C64, &in));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_C64, &out));
   s->x.f = in;
   s->out.f = out;
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_renorm(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  int64_t dim = fnzi_named_int(call, "dim", 0);
-  slices s = {.dtype = fnzi_real_dtype(g->dtype), .element = g->dtype, .outer = 1, .inner = 1};
+fnz_status fnzi_kernel_renorm(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  int64_t dim = fnzi_krn_named_int(call, "dim", 0);
+  slices s = {.dtype = fnzi_cpu_real_dtype(g->dtype), .element = g->dtype, .outer = 1, .inner = 1};
   dim += dim < 0 ? (int64_t)g->rank : 0;
   for (uint32_t i = 0; i < g->rank; i++) {
     if (i < dim)
@@ -90,11 +90,11 @@ fnz_status fnzi_kernel_renorm(fnzi_call *call) {
       s.inner *= g->sizes[i];
   }
   s.count = g->sizes[dim];
-  s.order = fnzi_named_float(call, "p", 2);
-  s.limit = fnzi_named_float(call, "maxnorm", 0);
-  if (fnzi_array_numel(call->outputs[0]) == 0)
+  s.order = fnzi_krn_named_float(call, "p", 2);
+  s.limit = fnzi_krn_named_float(call, "maxnorm", 0);
+  if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   FNZ_TRY(open_slices(call, &s));
-  fnzi_each(call, s.count, scale_slice, &s);
+  fnzi_cpu_rows_each(call, s.count, scale_slice, &s);
   return FNZ_OK;
 }

@@ -36,13 +36,13 @@ static void cubic_weights(fnz_dtype dtype, double t, double *out) {
 
 /* --- To another size --------------------------------------------------------------------- */
 typedef struct resampling {
-  fnzi_pool p;
+  fnzi_meta_pool p;
   fnz_dtype dtype;
   bool align, cubic;
   double scales[FNZI_POOL_MAX_SPATIAL];
   taps *axes[FNZI_POOL_MAX_SPATIAL];
-  fnzi_reals x;
-  fnzi_reals_out y;
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out y;
 } resampling;
 
 /* Elements of the input for one of the result. */
@@ -78,7 +78,7 @@ static void find_taps(const resampling *r, int axis, int64_t to, taps *out) {
 }
 
 /* A dimension that keeps its size, or is not there, is read as it is. */
-static fnz_status fill_axis(fnzi_call *call, resampling *r, int axis) {
+static fnz_status fill_axis(fnzi_krn_call *call, resampling *r, int axis) {
   FNZI_NEW(&call->scratch, (size_t)r->p.out[axis], &r->axes[axis]);
   for (int64_t i = 0; i < r->p.out[axis]; i++)
     if (axis >= (int)r->p.spatial || (r->p.in[axis] == r->p.out[axis] && !r->cubic))
@@ -97,7 +97,7 @@ static double blend(const resampling *r, int64_t base, const taps *a, const taps
       int64_t row = base + (a->at[i] * r->p.in[1] + b->at[j]) * r->p.in[2];
       double line = 0;
       for (int k = 0; k < c->count; k++)
-        line += c->weight[k] * fnzi_real_at(&r->x, row + c->at[k]);
+        line += c->weight[k] * fnzi_cpu_real_at(&r->x, row + c->at[k]);
       plane += b->weight[j] * line;
     }
     sum += a->weight[i] * plane;
@@ -107,34 +107,35 @@ static double blend(const resampling *r, int64_t base, const taps *a, const taps
 
 static void blend_plane(const void *user, int64_t plane, int lane) {
   const resampling *r = user;
-  const fnzi_pool *p = &r->p;
+  const fnzi_meta_pool *p = &r->p;
   int64_t from = plane * p->in[0] * p->in[1] * p->in[2];
   int64_t to = plane * p->out[0] * p->out[1] * p->out[2];
   (void)lane;
   for (int64_t i = 0; i < p->out[0]; i++)
     for (int64_t j = 0; j < p->out[1]; j++)
       for (int64_t k = 0; k < p->out[2]; k++, to++)
-        fnzi_real_put(&r->y, to, blend(r, from, &r->axes[0][i], &r->axes[1][j], &r->axes[2][k]));
+        fnzi_cpu_real_put(&r->y, to,
+                          blend(r, from, &r->axes[0][i], &r->axes[1][j], &r->axes[2][k]));
 }
 
-static fnz_status run(fnzi_call *call, resampling *r) {
-  r->dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
-  r->align = fnzi_named_bool(call, "align_corners", false);
-  FNZ_TRY(fnzi_resample_read(call, &r->p, r->scales));
+static fnz_status run(fnzi_krn_call *call, resampling *r) {
+  r->dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
+  r->align = fnzi_krn_named_bool(call, "align_corners", false);
+  FNZ_TRY(fnzi_meta_resample_read(call, &r->p, r->scales));
   for (int i = 0; i < FNZI_POOL_MAX_SPATIAL; i++)
     FNZ_TRY(fill_axis(call, r, i));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), r->dtype, &r->x));
-  FNZ_TRY(fnzi_reals_result(call, 0, r->dtype, &r->y));
-  fnzi_each(call, r->p.planes, blend_plane, r);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), r->dtype, &r->x));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, r->dtype, &r->y));
+  fnzi_cpu_rows_each(call, r->p.planes, blend_plane, r);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_upsample_linear(fnzi_call *call) {
+fnz_status fnzi_kernel_upsample_linear(fnzi_krn_call *call) {
   resampling r = {.cubic = false};
   return run(call, &r);
 }
 
-fnz_status fnzi_kernel_upsample_cubic(fnzi_call *call) {
+fnz_status fnzi_kernel_upsample_cubic(fnzi_krn_call *call) {
   resampling r = {.cubic = true};
   return run(call, &r);
 }
@@ -148,8 +149,8 @@ typedef struct sampler {
   int64_t mode, padding;
   bool align;
   int64_t channels, in[3], count; /* count: places of one image */
-  fnzi_reals x, grid;
-  fnzi_reals_out y;
+  fnzi_cpu_reals x, grid;
+  fnzi_cpu_reals_out y;
 } sampler;
 
 /* From -1 ... 1 to elements. */
@@ -182,7 +183,7 @@ static double inside(const sampler *s, double x, int64_t size) {
 static double element_at(const sampler *s, int64_t plane, double y, double x) {
   if (!(y >= 0 && y < (double)s->in[0] && x >= 0 && x < (double)s->in[1]))
     return 0;
-  return fnzi_real_at(&s->x, (plane * s->in[0] + (int64_t)y) * s->in[1] + (int64_t)x);
+  return fnzi_cpu_real_at(&s->x, (plane * s->in[0] + (int64_t)y) * s->in[1] + (int64_t)x);
 }
 
 static double sample_linear(const sampler *s, int64_t plane, double y, double x) {
@@ -222,9 +223,9 @@ static void sample_plane(const void *user, int64_t plane, int lane) {
   int64_t first = plane / s->channels * s->count;
   (void)lane;
   for (int64_t i = 0; i < s->count; i++) {
-    double x = fnzi_real_at(&s->grid, 2 * (first + i));
-    double y = fnzi_real_at(&s->grid, 2 * (first + i) + 1);
-    fnzi_real_put(&s->y, plane * s->count + i, sample(s, plane, y, x));
+    double x = fnzi_cpu_real_at(&s->grid, 2 * (first + i));
+    double y = fnzi_cpu_real_at(&s->grid, 2 * (first + i) + 1);
+    fnzi_cpu_real_put(&s->y, plane * s->count + i, sample(s, plane, y, x));
   }
 }
 
@@ -236,7 +237,7 @@ static double voxel_at(const sampler *s, int64_t volume, const double *at) {
       return 0;
     place = place * s->in[i] + (int64_t)at[i];
   }
-  return fnzi_real_at(&s->x, place);
+  return fnzi_cpu_real_at(&s->x, place);
 }
 
 static double sample_volume(const sampler *s, int64_t volume, const double *place) {
@@ -268,27 +269,28 @@ static void sample_volumes(const void *user, int64_t volume, int lane) {
   for (int64_t i = 0; i < s->count; i++) {
     double place[3];
     for (int k = 0; k < 3; k++)
-      place[k] = fnzi_real_at(&s->grid, 3 * (first + i) + 2 - k);
-    fnzi_real_put(&s->y, volume * s->count + i, sample_volume(s, volume, place));
+      place[k] = fnzi_cpu_real_at(&s->grid, 3 * (first + i) + 2 - k);
+    fnzi_cpu_real_put(&s->y, volume * s->count + i, sample_volume(s, volume, place));
   }
 }
 
 /* Images or volumes, as the shape rule let through. */
-fnz_status fnzi_kernel_grid_sampler(fnzi_call *call) {
-  const fnz_geometry *x = fnzi_input_geometry(call, 0), *out = &call->outputs[0]->geometry;
-  sampler s = {.dtype = fnzi_real_dtype(x->dtype),
-               .mode = fnzi_named_int(call, "interpolation_mode", BILINEAR),
-               .padding = fnzi_named_int(call, "padding_mode", ZEROS),
-               .align = fnzi_named_bool(call, "align_corners", false),
+fnz_status fnzi_kernel_grid_sampler(fnzi_krn_call *call) {
+  const fnz_geometry *x = fnzi_krn_call_geometry(call, 0), *out = &call->outputs[0]->geometry;
+  sampler s = {.dtype = fnzi_cpu_real_dtype(x->dtype),
+               .mode = fnzi_krn_named_int(call, "interpolation_mode", BILINEAR),
+               .padding = fnzi_krn_named_int(call, "padding_mode", ZEROS),
+               .align = fnzi_krn_named_bool(call, "align_corners", false),
                .channels = x->sizes[1],
                .count = 1};
   for (uint32_t d = 2; d < x->rank; d++) {
     s.in[d - 2] = x->sizes[d];
     s.count *= out->sizes[d];
   }
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), s.dtype, &s.x));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 1), s.dtype, &s.grid));
-  FNZ_TRY(fnzi_reals_result(call, 0, s.dtype, &s.y));
-  fnzi_each(call, out->sizes[0] * out->sizes[1], x->rank == 5 ? sample_volumes : sample_plane, &s);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), s.dtype, &s.x));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 1), s.dtype, &s.grid));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, s.dtype, &s.y));
+  fnzi_cpu_rows_each(call, out->sizes[0] * out->sizes[1],
+                     x->rank == 5 ? sample_volumes : sample_plane, &s);
   return FNZ_OK;
 }

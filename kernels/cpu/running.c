@@ -10,10 +10,11 @@ typedef struct rows {
   int64_t numel, count, inner;
 } rows;
 
-static fnz_status find_rows(fnzi_call *call, rows *out) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status find_rows(fnzi_krn_call *call, rows *out) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   uint32_t dim;
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), g->rank, &dim));
+  FNZ_TRY(
+      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), g->rank, &dim));
   *out = (rows){fnz_geometry_numel(g), g->rank ? g->sizes[dim] : 1, 1};
   for (uint32_t i = dim + 1; i < g->rank; i++)
     out->inner *= g->sizes[i];
@@ -51,17 +52,18 @@ static void move_row(const rows *r, int64_t start, const int64_t *places, size_t
     memcpy(to + (size_t)at * cell, from + (size_t)(start + places[at] * r->inner) * cell, cell);
 }
 
-static fnz_status run_extreme(fnzi_call *call, extreme_fn *real, extreme_fn *whole) {
+static fnz_status run_extreme(fnzi_krn_call *call, extreme_fn *real, extreme_fn *whole) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool is_real = fnzi_is_float(dtype);
   const void *cells, *wide;
   void *to, *places;
   rows r;
   FNZ_TRY(find_rows(call, &r));
-  FNZ_TRY(fnzi_dense(call, fnzi_input(call, 0), &cells));
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), is_real ? FNZ_F64 : FNZ_I64, &wide));
-  FNZ_TRY(fnzi_result_as(call, 0, dtype, &to));
-  FNZ_TRY(fnzi_result_as(call, 1, FNZ_I64, &places));
+  FNZ_TRY(fnzi_krn_dense_get(call, fnzi_krn_call_input(call, 0), &cells));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), is_real ? FNZ_F64 : FNZ_I64,
+                                &wide));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &to));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 1, FNZ_I64, &places));
   for (int64_t row = 0; r.numel && row < r.numel / r.count; row++) {
     (is_real ? real : whole)(&r, start_of(&r, row), wide, places);
     move_row(&r, start_of(&r, row), places, fnzi_dtype(dtype)->bytes, cells, to);
@@ -69,11 +71,11 @@ static fnz_status run_extreme(fnzi_call *call, extreme_fn *real, extreme_fn *who
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_cummax(fnzi_call *call) {
+fnz_status fnzi_kernel_cummax(fnzi_krn_call *call) {
   return run_extreme(call, max_f64, max_i64);
 }
 
-fnz_status fnzi_kernel_cummin(fnzi_call *call) {
+fnz_status fnzi_kernel_cummin(fnzi_krn_call *call) {
   return run_extreme(call, min_f64, min_i64);
 }
 
@@ -85,19 +87,19 @@ static double add_in_logs(double a, double b) {
   return isnan(a) ? a : log1p(exp(least - most)) + most;
 }
 
-fnz_status fnzi_kernel_logcumsumexp(fnzi_call *call) {
-  fnz_dtype dtype = fnzi_real_dtype(call->outputs[0]->place.dtype);
-  fnzi_reals x;
-  fnzi_reals_out y;
+fnz_status fnzi_kernel_logcumsumexp(fnzi_krn_call *call) {
+  fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->place.dtype);
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out y;
   rows r;
   FNZ_TRY(find_rows(call, &r));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), dtype, &x));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &y));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), dtype, &x));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   for (int64_t row = 0; r.numel && row < r.numel / r.count; row++) {
     double sum = -INFINITY;
     for (int64_t i = 0, at = start_of(&r, row); i < r.count; i++, at += r.inner) {
-      sum = add_in_logs(fnzi_real_at(&x, at), sum);
-      fnzi_real_put(&y, at, sum);
+      sum = add_in_logs(fnzi_cpu_real_at(&x, at), sum);
+      fnzi_cpu_real_put(&y, at, sum);
     }
   }
   return FNZ_OK;

@@ -22,10 +22,10 @@ static void gather_row(const void *user, char *const *data, const int64_t *strid
 static void join_element(const elements *e, char *to, const char *from) {
   double room[2][2];
   const void *in[] = {room[0], room[1]};
-  fnzi_convert(e->class_dtype, room[0], 0, e->dtype, to, 0, 1);
-  fnzi_convert(e->class_dtype, room[1], 0, e->dtype, from, 0, 1);
+  fnzi_krn_convert(e->class_dtype, room[0], 0, e->dtype, to, 0, 1);
+  fnzi_krn_convert(e->class_dtype, room[1], 0, e->dtype, from, 0, 1);
   e->row->run(room[0], in, 1);
-  fnzi_convert(e->dtype, to, 0, e->class_dtype, room[0], 0, 1);
+  fnzi_krn_convert(e->dtype, to, 0, e->class_dtype, room[0], 0, 1);
 }
 
 static void scatter_row(const void *user, char *const *data, const int64_t *strides,
@@ -44,53 +44,55 @@ static void scatter_row(const void *user, char *const *data, const int64_t *stri
 
 /* Checks that the index fits into `w` beside `dim` (UINT32_MAX: in every dimension), and cuts w to
  * its sizes. */
-static fnz_status cut_to_index(const fnzi_call *call, const fnzi_window *index, uint32_t dim,
-                               const char *what, fnzi_window *w) {
+static fnz_status cut_to_index(const fnzi_krn_call *call, const fnzi_krn_window *index,
+                               uint32_t dim, const char *what, fnzi_krn_window *w) {
   if (index->rank != w->rank)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, %s has %u", index->rank, what,
-                       w->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, %s has %u", index->rank,
+                                what, w->rank);
   for (uint32_t i = 0; i < w->rank; i++) {
     if (i != dim && index->sizes[i] > w->sizes[i])
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index has size %lld in dimension %u, %s has %lld",
-                         (long long)index->sizes[i], i, what, (long long)w->sizes[i]);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "index has size %lld in dimension %u, %s has %lld",
+                                  (long long)index->sizes[i], i, what, (long long)w->sizes[i]);
     w->sizes[i] = index->sizes[i];
   }
   return FNZ_OK;
 }
 
 /* `self` becomes the window whose indexed dimension stands still; `index` its places. */
-static fnz_status prepare(fnzi_call *call, fnzi_window *self, fnzi_window *index, elements *e) {
-  const fnzi_array *given = fnzi_named_array(call, "index");
+static fnz_status prepare(fnzi_krn_call *call, fnzi_krn_window *self, fnzi_krn_window *index,
+                          elements *e) {
+  const fnzi_krn_array *given = fnzi_krn_named_array(call, "index");
   const int64_t *places;
   uint32_t dim;
-  fnzi_window_lanes(given, index);
-  FNZ_TRY(
-      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank, &dim));
-  FNZ_TRY(fnzi_index_values(call, given, self->sizes[dim], false, &places));
-  fnzi_window_dense(index, FNZ_I64, index->rank, index->sizes, places);
+  fnzi_krn_window_lanes(given, index);
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), self->rank,
+                        &dim));
+  FNZ_TRY(fnzi_meta_index_values(call, given, self->sizes[dim], false, &places));
+  fnzi_krn_window_dense(index, FNZ_I64, index->rank, index->sizes, places);
   FNZ_TRY(cut_to_index(call, index, dim, "self", self));
   e->dtype = self->dtype;
-  e->class_dtype = fnzi_point_class(self->dtype);
+  e->class_dtype = fnzi_meta_point_class(self->dtype);
   e->cell = self->cell;
-  e->stride = fnzi_bytes(self->strides[dim], self->cell);
+  e->stride = fnzi_krn_stride_bytes(self->strides[dim], self->cell);
   self->strides[dim] = 0;
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_gather(fnzi_call *call) {
-  fnzi_window self, index, out;
+fnz_status fnzi_kernel_gather(fnzi_krn_call *call) {
+  fnzi_krn_window self, index, out;
   elements e = {.row = NULL};
   fnzi_krn_loop loop;
-  if (fnzi_array_numel(call->outputs[0]) == 0)
+  if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
-  fnzi_window_lanes(fnzi_input(call, 0), &self);
+  fnzi_krn_window_lanes(fnzi_krn_call_input(call, 0), &self);
   FNZ_TRY(prepare(call, &self, &index, &e));
-  fnzi_window_lanes(call->outputs[0], &out);
-  fnzi_loop_start(&loop, out.rank, out.sizes);
-  fnzi_loop_add_window(&loop, &out);
-  fnzi_loop_add_window(&loop, &index);
-  fnzi_loop_add_window(&loop, &self);
-  fnzi_loop_run(&loop, gather_row, &e, call->threads, false);
+  fnzi_krn_window_lanes(call->outputs[0], &out);
+  fnzi_krn_loop_start(&loop, out.rank, out.sizes);
+  fnzi_krn_loop_add_window(&loop, &out);
+  fnzi_krn_loop_add_window(&loop, &index);
+  fnzi_krn_loop_add_window(&loop, &self);
+  fnzi_krn_loop_run(&loop, gather_row, &e, call->threads, false);
   return FNZ_OK;
 }
 
@@ -106,23 +108,23 @@ static const struct reduction {
 };
 
 /* NULL for a scatter that reduces nothing. */
-static const struct reduction *find_reduction(const fnzi_call *call) {
+static const struct reduction *find_reduction(const fnzi_krn_call *call) {
   bool adds = strcmp(call->op->base, "scatter_add") == 0;
-  const char *name = adds ? "add" : fnzi_named_string(call, "reduce");
+  const char *name = adds ? "add" : fnzi_krn_named_string(call, "reduce");
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
     if (strcmp(reductions[i].name, name) == 0)
       return &reductions[i];
   return NULL;
 }
 
-static void run_scatter(const fnzi_window *to, const fnzi_window *index, const fnzi_window *from,
-                        const elements *e) {
+static void run_scatter(const fnzi_krn_window *to, const fnzi_krn_window *index,
+                        const fnzi_krn_window *from, const elements *e) {
   fnzi_krn_loop loop;
-  fnzi_loop_start(&loop, index->rank, index->sizes);
-  fnzi_loop_add_window(&loop, to);
-  fnzi_loop_add_window(&loop, index);
-  fnzi_loop_add_window(&loop, from);
-  fnzi_loop_run(&loop, scatter_row, e, 1, true);
+  fnzi_krn_loop_start(&loop, index->rank, index->sizes);
+  fnzi_krn_loop_add_window(&loop, to);
+  fnzi_krn_loop_add_window(&loop, index);
+  fnzi_krn_loop_add_window(&loop, from);
+  fnzi_krn_loop_run(&loop, scatter_row, e, 1, true);
 }
 
 /* The largest or the lowest one of a type. */
@@ -137,103 +139,105 @@ static int64_t last_integer(fnz_dtype dtype, bool largest) {
 }
 
 /* The places that are written start from the reduction's neutral value. */
-static void forget_self(const fnzi_window *to, const fnzi_window *index, const struct reduction *r,
-                        elements e) {
+static void forget_self(const fnzi_krn_window *to, const fnzi_krn_window *index,
+                        const struct reduction *r, elements e) {
   fnz_arg start = {.tag = FNZ_ARG_FLOAT, .u.f = r->start};
   unsigned char room[16];
-  fnzi_window from;
+  fnzi_krn_window from;
   if (isinf(r->start) && !fnzi_is_float(to->dtype))
     start = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = last_integer(to->dtype, r->start > 0)};
-  fnzi_window_number(&start, to->dtype, room, &from);
+  fnzi_krn_window_number(&start, to->dtype, room, &from);
   e.row = NULL;
   run_scatter(to, index, &from, &e);
 }
 
 /* The number `value` as `dtype`, which it is no more exact in than in the type of the result. */
-static void number_of(const fnzi_call *call, fnz_dtype dtype, unsigned char *room,
-                      fnzi_window *out) {
+static void number_of(const fnzi_krn_call *call, fnz_dtype dtype, unsigned char *room,
+                      fnzi_krn_window *out) {
   _Alignas(8) unsigned char narrow[16];
-  fnzi_window_number(fnzi_named(call, "value"), call->outputs[0]->place.dtype, narrow, out);
+  fnzi_krn_window_number(fnzi_krn_named(call, "value"), call->outputs[0]->place.dtype, narrow, out);
   memcpy(room, narrow, sizeof narrow);
   out->data = room;
   if (dtype == call->outputs[0]->place.dtype)
     return;
-  fnzi_convert(dtype, room, 0, out->dtype, narrow, 0, 1);
+  fnzi_krn_convert(dtype, room, 0, out->dtype, narrow, 0, 1);
   out->dtype = dtype;
   out->cell = fnzi_dtype(dtype)->bytes;
 }
 
 /* src as elements of the type of self, cut to the sizes of the index; or the number `value`. */
-static fnz_status find_source(fnzi_call *call, const fnzi_window *index, fnz_dtype dtype,
-                              unsigned char *room, fnzi_window *out) {
-  const fnzi_array *src = fnzi_named_array(call, "src");
+static fnz_status find_source(fnzi_krn_call *call, const fnzi_krn_window *index, fnz_dtype dtype,
+                              unsigned char *room, fnzi_krn_window *out) {
+  const fnzi_krn_array *src = fnzi_krn_named_array(call, "src");
   const void *data;
   if (!src) {
     number_of(call, dtype, room, out);
     return FNZ_OK;
   }
-  fnzi_window_lanes(src, out);
+  fnzi_krn_window_lanes(src, out);
   if (src->place.dtype != dtype) {
-    FNZ_TRY(fnzi_dense_as(call, src, dtype, &data));
-    fnzi_window_dense(out, dtype, out->rank, out->sizes, data);
+    FNZ_TRY(fnzi_krn_dense_get_as(call, src, dtype, &data));
+    fnzi_krn_window_dense(out, dtype, out->rank, out->sizes, data);
   }
   return cut_to_index(call, index, UINT32_MAX, "src", out);
 }
 
-static fnz_status scatter_into(fnzi_call *call, fnzi_window self, const struct reduction *r) {
-  fnzi_window index, from;
+static fnz_status scatter_into(fnzi_krn_call *call, fnzi_krn_window self,
+                               const struct reduction *r) {
+  fnzi_krn_window index, from;
   unsigned char room[16];
   elements e = {.row = NULL};
   FNZ_TRY(prepare(call, &self, &index, &e));
   FNZ_TRY(find_source(call, &index, self.dtype, room, &from));
   if (r)
-    e.row = fnzi_point_find(e.class_dtype, r->row);
+    e.row = fnzi_cpu_point_find(e.class_dtype, r->row);
   if (r && !e.row)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
-                       fnzi_dtype(self.dtype)->name);
-  if (r && !fnzi_named_bool(call, "include_self", true))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "there is no kernel for element type %s",
+                                fnzi_dtype(self.dtype)->name);
+  if (r && !fnzi_krn_named_bool(call, "include_self", true))
     forget_self(&self, &index, r, e);
   run_scatter(&self, &index, &from, &e);
   return FNZ_OK;
 }
 
 /* 16-bit floats are joined in f32 and rounded once. */
-static fnz_status scatter_wide(fnzi_call *call, const fnzi_window *self,
+static fnz_status scatter_wide(fnzi_krn_call *call, const fnzi_krn_window *self,
                                const struct reduction *r) {
-  fnzi_window wide;
-  FNZ_TRY(fnzi_window_widen(call, self, &wide));
+  fnzi_krn_window wide;
+  FNZ_TRY(fnzi_krn_window_widen(call, self, &wide));
   FNZ_TRY(scatter_into(call, wide, r));
-  return fnzi_window_assign(call, self, &wide, false);
+  return fnzi_krn_window_assign(call, self, &wide, false);
 }
 
 /* How many elements came to each place, self's counted where they take part. */
-static fnz_status divide_by_counts(fnzi_call *call, const fnzi_window *self) {
-  bool included = fnzi_named_bool(call, "include_self", true);
-  int64_t *counts, numel = fnzi_array_numel(call->outputs[0]), one = 1;
-  fnzi_window index, to, moved, from;
+static fnz_status divide_by_counts(fnzi_krn_call *call, const fnzi_krn_window *self) {
+  bool included = fnzi_krn_named_bool(call, "include_self", true);
+  int64_t *counts, numel = fnzi_krn_array_numel(call->outputs[0]), one = 1;
+  fnzi_krn_window index, to, moved, from;
   elements e;
   FNZI_NEW(&call->scratch, (size_t)numel, &counts);
   for (int64_t i = 0; i < numel; i++)
     counts[i] = included;
-  fnzi_window_dense(&to, FNZ_I64, self->rank, self->sizes, counts);
+  fnzi_krn_window_dense(&to, FNZ_I64, self->rank, self->sizes, counts);
   moved = to;
   FNZ_TRY(prepare(call, &moved, &index, &e));
-  e.row = fnzi_point_find(FNZ_I64, "add");
-  fnzi_window_dense(&from, FNZ_I64, index.rank, index.sizes, &one);
+  e.row = fnzi_cpu_point_find(FNZ_I64, "add");
+  fnzi_krn_window_dense(&from, FNZ_I64, index.rank, index.sizes, &one);
   memset(from.strides, 0, sizeof from.strides);
   run_scatter(&moved, &index, &from, &e);
   for (int64_t i = 0; i < numel; i++)
     counts[i] += counts[i] == 0;
   bool real = fnzi_is_float(self->dtype) || fnzi_is_complex(self->dtype);
-  return fnzi_window_combine(call, real ? "div" : "div_floor", self, &to, NULL);
+  return fnzi_cpu_window_combine(call, real ? "div" : "div_floor", self, &to, NULL);
 }
 
-fnz_status fnzi_kernel_scatter(fnzi_call *call) {
+fnz_status fnzi_kernel_scatter(fnzi_krn_call *call) {
   const struct reduction *r = find_reduction(call);
-  fnzi_window self;
-  if (fnzi_array_numel(fnzi_named_array(call, "index")) == 0)
+  fnzi_krn_window self;
+  if (fnzi_krn_array_numel(fnzi_krn_named_array(call, "index")) == 0)
     return FNZ_OK;
-  fnzi_window_lanes(call->outputs[0], &self);
+  fnzi_krn_window_lanes(call->outputs[0], &self);
   bool is_half = self.dtype == FNZ_F16 || self.dtype == FNZ_BF16;
   FNZ_TRY(r && is_half ? scatter_wide(call, &self, r) : scatter_into(call, self, r));
   bool averages = r && strcmp(r->name, "mean") == 0;
@@ -241,69 +245,72 @@ fnz_status fnzi_kernel_scatter(fnzi_call *call) {
 }
 
 /* --- put and take: places in the row-major order of all elements ------------------------- */
-static fnz_status find_flat(fnzi_call *call, const fnzi_array *self, fnzi_window *out,
-                            fnzi_window *index, elements *e) {
-  const fnzi_array *given = fnzi_named_array(call, "index");
-  int64_t size = fnzi_array_numel(self), count = fnzi_array_numel(given);
+static fnz_status find_flat(fnzi_krn_call *call, const fnzi_krn_array *self, fnzi_krn_window *out,
+                            fnzi_krn_window *index, elements *e) {
+  const fnzi_krn_array *given = fnzi_krn_named_array(call, "index");
+  int64_t size = fnzi_krn_array_numel(self), count = fnzi_krn_array_numel(given);
   const int64_t *places;
   const void *data;
-  FNZ_TRY(fnzi_index_values(call, given, size, true, &places));
-  FNZ_TRY(fnzi_dense(call, self, &data));
-  fnzi_window_dense(index, FNZ_I64, 1, &count, places);
-  fnzi_window_dense(out, self->place.dtype, 1, &size, data);
+  FNZ_TRY(fnzi_meta_index_values(call, given, size, true, &places));
+  FNZ_TRY(fnzi_krn_dense_get(call, self, &data));
+  fnzi_krn_window_dense(index, FNZ_I64, 1, &count, places);
+  fnzi_krn_window_dense(out, self->place.dtype, 1, &size, data);
   out->strides[0] = 0;
   e->dtype = self->place.dtype;
-  e->class_dtype = fnzi_point_class(e->dtype);
+  e->class_dtype = fnzi_meta_point_class(e->dtype);
   e->cell = self->cell;
   e->stride = (int64_t)self->cell;
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_take(fnzi_call *call) {
-  fnzi_window self, index, out;
+fnz_status fnzi_kernel_take(fnzi_krn_call *call) {
+  fnzi_krn_window self, index, out;
   elements e = {.row = NULL};
   fnzi_krn_loop loop;
   void *data;
-  FNZ_TRY(find_flat(call, fnzi_input(call, 0), &self, &index, &e));
-  FNZ_TRY(fnzi_result_as(call, 0, e.dtype, &data));
-  fnzi_window_dense(&out, e.dtype, 1, index.sizes, data);
-  fnzi_loop_start(&loop, 1, index.sizes);
-  fnzi_loop_add_window(&loop, &out);
-  fnzi_loop_add_window(&loop, &index);
-  fnzi_loop_add_window(&loop, &self);
-  fnzi_loop_run(&loop, gather_row, &e, call->threads, false);
+  FNZ_TRY(find_flat(call, fnzi_krn_call_input(call, 0), &self, &index, &e));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, e.dtype, &data));
+  fnzi_krn_window_dense(&out, e.dtype, 1, index.sizes, data);
+  fnzi_krn_loop_start(&loop, 1, index.sizes);
+  fnzi_krn_loop_add_window(&loop, &out);
+  fnzi_krn_loop_add_window(&loop, &index);
+  fnzi_krn_loop_add_window(&loop, &self);
+  fnzi_krn_loop_run(&loop, gather_row, &e, call->threads, false);
   return FNZ_OK;
 }
 
-static fnz_status check_put(const fnzi_call *call, const fnzi_array *source, const elements *e) {
-  int64_t have = fnzi_array_numel(source), want = fnzi_array_numel(fnzi_named_array(call, "index"));
+static fnz_status check_put(const fnzi_krn_call *call, const fnzi_krn_array *source,
+                            const elements *e) {
+  int64_t have = fnzi_krn_array_numel(source),
+          want = fnzi_krn_array_numel(fnzi_krn_named_array(call, "index"));
   if (have != want)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "source has %lld elements, index has %lld",
-                       (long long)have, (long long)want);
-  if (fnzi_named_bool(call, "accumulate", false) && !e->row)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for element type %s",
-                       fnzi_dtype(e->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "source has %lld elements, index has %lld",
+                                (long long)have, (long long)want);
+  if (fnzi_krn_named_bool(call, "accumulate", false) && !e->row)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "there is no kernel for element type %s",
+                                fnzi_dtype(e->dtype)->name);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_put(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0], *source = fnzi_named_array(call, "source");
-  fnzi_window self, index, from;
+fnz_status fnzi_kernel_put(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0], *source = fnzi_krn_named_array(call, "source");
+  fnzi_krn_window self, index, from;
   elements e = {.row = NULL};
   const void *data;
   FNZ_TRY(find_flat(call, out, &self, &index, &e));
-  if (fnzi_named_bool(call, "accumulate", false))
-    e.row = fnzi_point_find(e.class_dtype, "add");
+  if (fnzi_krn_named_bool(call, "accumulate", false))
+    e.row = fnzi_cpu_point_find(e.class_dtype, "add");
   FNZ_TRY(check_put(call, source, &e));
-  FNZ_TRY(fnzi_dense(call, source, &data));
-  fnzi_window_dense(&from, e.dtype, 1, index.sizes, data);
+  FNZ_TRY(fnzi_krn_dense_get(call, source, &data));
+  fnzi_krn_window_dense(&from, e.dtype, 1, index.sizes, data);
   run_scatter(&self, &index, &from, &e);
-  if (self.data == fnzi_array_data(out))
+  if (self.data == fnzi_krn_array_data(out))
     return FNZ_OK;
-  fnzi_window to;
-  fnzi_window_of(out, &to);
-  fnzi_window_dense(&self, e.dtype, to.rank, to.sizes, self.data);
-  return fnzi_window_assign(call, &to, &self, false);
+  fnzi_krn_window to;
+  fnzi_krn_window_of(out, &to);
+  fnzi_krn_window_dense(&self, e.dtype, to.rank, to.sizes, self.data);
+  return fnzi_krn_window_assign(call, &to, &self, false);
 }
 
 /* --- Masked scatter ---------------------------------------------------------------------- */
@@ -324,35 +331,36 @@ static void masked_row(const void *user, char *const *data, const int64_t *strid
 
 /* The true places take the elements of source in row-major order. */
 /* Each element of the mask counts for as many as it is broadcast to. */
-static fnz_status count_masked(fnzi_call *call, const fnzi_array *mask, int64_t *out) {
-  int64_t count = fnzi_array_numel(mask);
+static fnz_status count_masked(fnzi_krn_call *call, const fnzi_krn_array *mask, int64_t *out) {
+  int64_t count = fnzi_krn_array_numel(mask);
   const void *bits;
   *out = 0;
-  FNZ_TRY(fnzi_dense(call, mask, &bits));
+  FNZ_TRY(fnzi_krn_dense_get(call, mask, &bits));
   for (int64_t i = 0; i < count; i++)
     *out += ((const uint8_t *)bits)[i] != 0;
   if (count)
-    *out *= fnzi_array_numel(call->outputs[0]) / count;
+    *out *= fnzi_krn_array_numel(call->outputs[0]) / count;
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_masked_scatter(fnzi_call *call) {
-  const fnzi_array *out = call->outputs[0], *mask = fnzi_named_array(call, "mask");
-  const fnzi_array *source = fnzi_named_array(call, "source");
+fnz_status fnzi_kernel_masked_scatter(fnzi_krn_call *call) {
+  const fnzi_krn_array *out = call->outputs[0], *mask = fnzi_krn_named_array(call, "mask");
+  const fnzi_krn_array *source = fnzi_krn_named_array(call, "source");
   const void *data;
   const char *next;
   int64_t wanted;
   fnzi_krn_loop loop;
   FNZ_TRY(count_masked(call, mask, &wanted));
-  if (wanted > fnzi_array_numel(source))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "mask has more true elements than source's %lld",
-                       (long long)fnzi_array_numel(source));
-  FNZ_TRY(fnzi_dense_as(call, source, out->place.dtype, &data));
+  if (wanted > fnzi_krn_array_numel(source))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "mask has more true elements than source's %lld",
+                                (long long)fnzi_krn_array_numel(source));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, source, out->place.dtype, &data));
   next = data;
   cursor c = {&next, out->cell};
-  fnzi_loop_start(&loop, out->place.rank, out->place.sizes);
-  fnzi_loop_add_array(&loop, out);
-  fnzi_loop_add_array(&loop, mask);
-  fnzi_loop_run(&loop, masked_row, &c, 1, true);
+  fnzi_krn_loop_start(&loop, out->place.rank, out->place.sizes);
+  fnzi_krn_loop_add_array(&loop, out);
+  fnzi_krn_loop_add_array(&loop, mask);
+  fnzi_krn_loop_run(&loop, masked_row, &c, 1, true);
   return FNZ_OK;
 }

@@ -3,11 +3,11 @@
 
 #include <math.h>
 
-double fnzi_exp_as(fnz_dtype dtype, double x) {
+double fnzi_cpu_exp_as(fnz_dtype dtype, double x) {
   return dtype == FNZ_F64 ? exp(x) : (double)expf((float)x);
 }
 
-double fnzi_row_max(const double *row, int64_t count) {
+double fnzi_cpu_row_max(const double *row, int64_t count) {
   double most = -INFINITY;
   for (int64_t i = 0; i < count; i++)
     if (row[i] > most || isnan(row[i]))
@@ -17,12 +17,12 @@ double fnzi_row_max(const double *row, int64_t count) {
 
 static double exponentials(fnz_dtype dtype, double *row, int64_t count, double most) {
   for (int64_t i = 0; i < count; i++)
-    row[i] = fnzi_exp_as(dtype, row[i] - most);
-  return fnzi_sum(row, count);
+    row[i] = fnzi_cpu_exp_as(dtype, row[i] - most);
+  return fnzi_cpu_sum(row, count);
 }
 
-void fnzi_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe) {
-  double most = fnzi_row_max(row, count);
+void fnzi_cpu_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe) {
+  double most = fnzi_cpu_row_max(row, count);
   if (safe && most == -INFINITY) {
     memset(row, 0, (size_t)count * sizeof *row);
     return;
@@ -44,7 +44,7 @@ static double log_sum(fnz_dtype dtype, const double *row, int64_t count, double 
 }
 
 static void log_softmax_row(fnz_dtype dtype, double *row, int64_t count) {
-  double most = fnzi_row_max(row, count), log_of_sum = log_sum(dtype, row, count, most);
+  double most = fnzi_cpu_row_max(row, count), log_of_sum = log_sum(dtype, row, count, most);
   for (int64_t i = 0; i < count; i++)
     row[i] = row[i] - most - log_of_sum;
 }
@@ -54,8 +54,8 @@ typedef enum form { SOFTMAX, SAFE_SOFTMAX, LOG_SOFTMAX, LOG_SUM_EXP } form;
 typedef struct rows {
   fnz_dtype dtype;
   form form;
-  fnzi_reals x;
-  fnzi_reals_out y;
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out y;
   int64_t count, inner; /* a row: `count` elements, `inner` apart */
   double *scratch;      /* `count` for each thread */
 } rows;
@@ -64,62 +64,62 @@ static void one_row(const void *user, int64_t at, int lane) {
   const rows *r = user;
   int64_t start = at / r->inner * r->count * r->inner + at % r->inner;
   double *row = r->scratch + (int64_t)lane * r->count;
-  fnzi_reals_load(&r->x, start, r->inner, r->count, row);
+  fnzi_cpu_reals_load(&r->x, start, r->inner, r->count, row);
   if (r->form == LOG_SUM_EXP) {
-    double most = fnzi_row_max(row, r->count), base = isinf(most) ? 0 : most;
-    fnzi_real_put(&r->y, at, base + log_sum(r->dtype, row, r->count, base));
+    double most = fnzi_cpu_row_max(row, r->count), base = isinf(most) ? 0 : most;
+    fnzi_cpu_real_put(&r->y, at, base + log_sum(r->dtype, row, r->count, base));
     return;
   }
   if (r->form == LOG_SOFTMAX)
     log_softmax_row(r->dtype, row, r->count);
   else
-    fnzi_softmax_row(r->dtype, row, r->count, r->form == SAFE_SOFTMAX);
-  fnzi_reals_store(&r->y, start, r->inner, r->count, row);
+    fnzi_cpu_softmax_row(r->dtype, row, r->count, r->form == SAFE_SOFTMAX);
+  fnzi_cpu_reals_store(&r->y, start, r->inner, r->count, row);
 }
 
-static fnz_status run(fnzi_call *call, rows *r, int64_t count) {
+static fnz_status run(fnzi_krn_call *call, rows *r, int64_t count) {
   size_t room;
-  if (!fnzi_mul_size((size_t)r->count, (size_t)fnzi_lanes(call), &room))
+  if (!fnzi_mul_size((size_t)r->count, (size_t)fnzi_cpu_lanes(call), &room))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, room, &r->scratch);
-  fnzi_each(call, count, one_row, r);
+  fnzi_cpu_rows_each(call, count, one_row, r);
   return FNZ_OK;
 }
 
-static fnz_status along_dim(fnzi_call *call, form f) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status along_dim(fnzi_krn_call *call, form f) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   uint32_t dim;
   rows r = {.form = f, .inner = 1, .count = 1};
-  r.dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_named_int(call, "dim", -1), g->rank,
-                        &dim));
+  r.dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), fnzi_krn_named_int(call, "dim", -1),
+                        g->rank, &dim));
   if (g->rank)
     r.count = g->sizes[dim];
   for (uint32_t i = dim + 1; i < g->rank; i++)
     r.inner *= g->sizes[i];
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), r.dtype, &r.x));
-  FNZ_TRY(fnzi_reals_result(call, 0, r.dtype, &r.y));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), r.dtype, &r.x));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, r.dtype, &r.y));
   int64_t numel = fnz_geometry_numel(g);
   return numel ? run(call, &r, numel / r.count) : FNZ_OK;
 }
 
-fnz_status fnzi_kernel_softmax(fnzi_call *call) {
+fnz_status fnzi_kernel_softmax(fnzi_krn_call *call) {
   return along_dim(call, SOFTMAX);
 }
 
-fnz_status fnzi_kernel_safe_softmax(fnzi_call *call) {
+fnz_status fnzi_kernel_safe_softmax(fnzi_krn_call *call) {
   return along_dim(call, SAFE_SOFTMAX);
 }
 
-fnz_status fnzi_kernel_log_softmax(fnzi_call *call) {
+fnz_status fnzi_kernel_log_softmax(fnzi_krn_call *call) {
   return along_dim(call, LOG_SOFTMAX);
 }
 
-fnz_status fnzi_kernel_logsumexp(fnzi_call *call) {
+fnz_status fnzi_kernel_logsumexp(fnzi_krn_call *call) {
   rows r = {.form = LOG_SUM_EXP, .inner = 1};
-  fnzi_reduced x;
-  FNZ_TRY(fnzi_reduced_open(call, &x));
+  fnzi_cpu_reduced x;
+  FNZ_TRY(fnzi_cpu_reduced_open(call, &x));
   r.dtype = x.dtype, r.count = x.length, r.x = x.reals;
-  FNZ_TRY(fnzi_reals_result(call, 0, r.dtype, &r.y));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, r.dtype, &r.y));
   return run(call, &r, x.rows);
 }

@@ -5,12 +5,12 @@
 #include "kernels/cpu/special_reals.h"
 
 /* exp in the precision of `dtype`. */
-double fnzi_exp_as(fnz_dtype dtype, double x);
+double fnzi_cpu_exp_as(fnz_dtype dtype, double x);
 
 /* The largest element; NaN when there is one, -inf for no elements. */
-double fnzi_row_max(const double *row, int64_t count);
+double fnzi_cpu_row_max(const double *row, int64_t count);
 
 /* In place. `safe`: a row of -inf alone becomes zeros instead of NaN. */
-void fnzi_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe);
+void fnzi_cpu_softmax_row(fnz_dtype dtype, double *row, int64_t count, bool safe);
 
 #endif

@@ -17,10 +17,10 @@ typedef struct sorting {
   size_t cell;
   int64_t count, inner, keep; /* keep: how many of the sorted row are written */
   bool descending;
-  fnzi_pair *scratch; /* 2 * count for each thread */
+  fnzi_cpu_pair *scratch; /* 2 * count for each thread */
 } sorting;
 
-int64_t fnzi_real_key(double x) {
+int64_t fnzi_cpu_real_key(double x) {
   int64_t bits;
   if (isnan(x))
     return INT64_MAX;
@@ -30,12 +30,12 @@ int64_t fnzi_real_key(double x) {
 }
 
 static int64_t key_at(const sorting *s, int64_t at) {
-  int64_t key = s->real ? fnzi_real_key(s->real[at]) : s->whole[at];
+  int64_t key = s->real ? fnzi_cpu_real_key(s->real[at]) : s->whole[at];
   return s->descending ? ~key : key;
 }
 
-static void merge(const fnzi_pair *a, const fnzi_pair *a_end, const fnzi_pair *b,
-                  const fnzi_pair *b_end, fnzi_pair *out) {
+static void merge(const fnzi_cpu_pair *a, const fnzi_cpu_pair *a_end, const fnzi_cpu_pair *b,
+                  const fnzi_cpu_pair *b_end, fnzi_cpu_pair *out) {
   while (a < a_end && b < b_end)
     *out++ = b->key < a->key ? *b++ : *a++;
   while (a < a_end)
@@ -48,14 +48,14 @@ static int64_t least(int64_t a, int64_t b) {
   return a < b ? a : b;
 }
 
-fnzi_pair *fnzi_sort_pairs(fnzi_pair *pairs, int64_t count) {
-  fnzi_pair *from = pairs, *to = pairs + count;
+fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count) {
+  fnzi_cpu_pair *from = pairs, *to = pairs + count;
   for (int64_t run = 1; run < count; run *= 2) {
     for (int64_t at = 0; at < count; at += 2 * run) {
       int64_t middle = least(at + run, count), end = least(at + 2 * run, count);
       merge(from + at, from + middle, from + middle, from + end, to + at);
     }
-    fnzi_pair *t = from;
+    fnzi_cpu_pair *t = from;
     from = to, to = t;
   }
   return from;
@@ -65,10 +65,10 @@ static void sort_row(const void *user, int64_t row, int lane) {
   const sorting *s = user;
   int64_t start = row / s->inner * s->count * s->inner + row % s->inner;
   int64_t out = row / s->inner * s->keep * s->inner + row % s->inner;
-  fnzi_pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
+  fnzi_cpu_pair *pairs = s->scratch + 2 * (int64_t)lane * s->count;
   for (int64_t i = 0; i < s->count; i++)
-    pairs[i] = (fnzi_pair){key_at(s, start + i * s->inner), i};
-  pairs = fnzi_sort_pairs(pairs, s->count);
+    pairs[i] = (fnzi_cpu_pair){key_at(s, start + i * s->inner), i};
+  pairs = fnzi_cpu_sort_pairs(pairs, s->count);
   for (int64_t i = 0; i < s->keep; i++, out += s->inner) {
     if (s->places)
       s->places[out] = pairs[i].place;
@@ -79,19 +79,19 @@ static void sort_row(const void *user, int64_t row, int lane) {
 }
 
 /* The elements themselves, and widened to double or to 64-bit integers. */
-static fnz_status open_elements(fnzi_call *call, sorting *s) {
-  const fnzi_array *x = fnzi_input(call, 0);
+static fnz_status open_elements(fnzi_krn_call *call, sorting *s) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   const void *cells, *wide;
   bool real = fnzi_is_float(x->geometry.dtype);
-  FNZ_TRY(fnzi_dense(call, x, &cells));
-  FNZ_TRY(fnzi_dense_as(call, x, real ? FNZ_F64 : FNZ_I64, &wide));
+  FNZ_TRY(fnzi_krn_dense_get(call, x, &cells));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, x, real ? FNZ_F64 : FNZ_I64, &wide));
   s->cells = cells, s->cell = fnzi_dtype(x->geometry.dtype)->bytes;
   *(real ? (const void **)&s->real : (const void **)&s->whole) = wide;
   return FNZ_OK;
 }
 
-static fnz_status open_dim(fnzi_call *call, int64_t named, sorting *s) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status open_dim(fnzi_krn_call *call, int64_t named, sorting *s) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   uint32_t dim;
   FNZ_TRY(fnzi_wrap_dim(call->ctx, fnz_op_name(call->op), named, g->rank, &dim));
   s->count = g->rank ? g->sizes[dim] : 1;
@@ -102,59 +102,59 @@ static fnz_status open_dim(fnzi_call *call, int64_t named, sorting *s) {
   return open_elements(call, s);
 }
 
-static fnz_status open_values(fnzi_call *call, size_t k, sorting *s) {
+static fnz_status open_values(fnzi_krn_call *call, size_t k, sorting *s) {
   void *values;
-  FNZ_TRY(fnzi_result_as(call, k, call->outputs[k]->geometry.dtype, &values));
+  FNZ_TRY(fnzi_krn_result_get_as(call, k, call->outputs[k]->geometry.dtype, &values));
   s->values = values;
   return FNZ_OK;
 }
 
-static fnz_status open_places(fnzi_call *call, size_t k, sorting *s) {
+static fnz_status open_places(fnzi_krn_call *call, size_t k, sorting *s) {
   void *places;
-  FNZ_TRY(fnzi_result_as(call, k, FNZ_I64, &places));
+  FNZ_TRY(fnzi_krn_result_get_as(call, k, FNZ_I64, &places));
   s->places = places;
   return FNZ_OK;
 }
 
-static fnz_status run(fnzi_call *call, sorting *s) {
-  int64_t numel = fnzi_array_numel(fnzi_input(call, 0));
+static fnz_status run(fnzi_krn_call *call, sorting *s) {
+  int64_t numel = fnzi_krn_array_numel(fnzi_krn_call_input(call, 0));
   size_t count;
   if (!numel)
     return FNZ_OK;
-  if (!fnzi_mul_size((size_t)s->count * 2, (size_t)fnzi_lanes(call), &count))
+  if (!fnzi_mul_size((size_t)s->count * 2, (size_t)fnzi_cpu_lanes(call), &count))
     return fnzi_no_memory(call->ctx);
   FNZI_NEW(&call->scratch, count, &s->scratch);
-  fnzi_each(call, numel / s->count, sort_row, s);
+  fnzi_cpu_rows_each(call, numel / s->count, sort_row, s);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_sort(fnzi_call *call) {
-  sorting s = {.descending = fnzi_named_bool(call, "descending", false)};
-  FNZ_TRY(open_dim(call, fnzi_named_int(call, "dim", -1), &s));
+fnz_status fnzi_kernel_sort(fnzi_krn_call *call) {
+  sorting s = {.descending = fnzi_krn_named_bool(call, "descending", false)};
+  FNZ_TRY(open_dim(call, fnzi_krn_named_int(call, "dim", -1), &s));
   FNZ_TRY(open_values(call, 0, &s));
   FNZ_TRY(open_places(call, 1, &s));
   return run(call, &s);
 }
 
-fnz_status fnzi_kernel_argsort(fnzi_call *call) {
-  sorting s = {.descending = fnzi_named_bool(call, "descending", false)};
-  FNZ_TRY(open_dim(call, fnzi_named_int(call, "dim", -1), &s));
+fnz_status fnzi_kernel_argsort(fnzi_krn_call *call) {
+  sorting s = {.descending = fnzi_krn_named_bool(call, "descending", false)};
+  FNZ_TRY(open_dim(call, fnzi_krn_named_int(call, "dim", -1), &s));
   FNZ_TRY(open_places(call, 0, &s));
   return run(call, &s);
 }
 
-fnz_status fnzi_kernel_msort(fnzi_call *call) {
+fnz_status fnzi_kernel_msort(fnzi_krn_call *call) {
   sorting s = {.descending = false};
   FNZ_TRY(open_dim(call, 0, &s));
   FNZ_TRY(open_values(call, 0, &s));
   return run(call, &s);
 }
 
-fnz_status fnzi_kernel_topk(fnzi_call *call) {
-  sorting s = {.descending = fnzi_named_bool(call, "largest", true)};
-  FNZ_TRY(open_dim(call, fnzi_named_int(call, "dim", -1), &s));
-  if (fnzi_input_geometry(call, 0)->rank) /* a number is its own top 0 and its own top 1 */
-    s.keep = fnzi_named_int(call, "k", 0);
+fnz_status fnzi_kernel_topk(fnzi_krn_call *call) {
+  sorting s = {.descending = fnzi_krn_named_bool(call, "largest", true)};
+  FNZ_TRY(open_dim(call, fnzi_krn_named_int(call, "dim", -1), &s));
+  if (fnzi_krn_call_geometry(call, 0)->rank) /* a number is its own top 0 and its own top 1 */
+    s.keep = fnzi_krn_named_int(call, "k", 0);
   FNZ_TRY(open_values(call, 0, &s));
   FNZ_TRY(open_places(call, 1, &s));
   return run(call, &s);
@@ -191,12 +191,12 @@ static void extremes_row(const void *user, int64_t row, int lane) {
          s->cell);
 }
 
-fnz_status fnzi_kernel_aminmax(fnzi_call *call) {
+fnz_status fnzi_kernel_aminmax(fnzi_krn_call *call) {
   extremes e = {.row = {.descending = false}};
   sorting largest = {.descending = false};
-  const fnzi_array *x = fnzi_input(call, 0);
-  int64_t rows = fnzi_array_numel(call->outputs[0]), numel = fnzi_array_numel(x);
-  const fnz_arg *dim = fnzi_named(call, "dim");
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
+  int64_t rows = fnzi_krn_array_numel(call->outputs[0]), numel = fnzi_krn_array_numel(x);
+  const fnz_arg *dim = fnzi_krn_named(call, "dim");
   if (dim->tag == FNZ_ARG_INT) {
     FNZ_TRY(open_dim(call, dim->u.i, &e.row));
   } else {
@@ -204,13 +204,13 @@ fnz_status fnzi_kernel_aminmax(fnzi_call *call) {
     e.row.count = numel, e.row.inner = 1;
     e.overall = e.row.real != NULL;
     if (e.overall)
-      fnzi_overall_nan(x->geometry.dtype, e.nan);
+      fnzi_cpu_overall_nan(x->geometry.dtype, e.nan);
   }
   if (!e.row.count && rows)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "there is no smallest of no elements");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "there is no smallest of no elements");
   FNZ_TRY(open_values(call, 0, &e.row));
   FNZ_TRY(open_values(call, 1, &largest));
   e.smallest = e.row.values, e.largest = largest.values;
-  fnzi_each(call, rows, extremes_row, &e);
+  fnzi_cpu_rows_each(call, rows, extremes_row, &e);
   return FNZ_OK;
 }

@@ -4,15 +4,15 @@
 
 #include "kernels/cpu/cpu.h"
 
-typedef struct fnzi_pair {
+typedef struct fnzi_cpu_pair {
   int64_t key, place;
-} fnzi_pair;
+} fnzi_cpu_pair;
 
 /* Keys are ordered as the numbers are: -0 equals 0, and a NaN is INT64_MAX, above all else. */
-int64_t fnzi_real_key(double x);
+int64_t fnzi_cpu_real_key(double x);
 
 /* Sorts `count` pairs by key, equal ones staying in order. There are as many behind them as room;
  * returns where the result is. */
-fnzi_pair *fnzi_sort_pairs(fnzi_pair *pairs, int64_t count);
+fnzi_cpu_pair *fnzi_cpu_sort_pairs(fnzi_cpu_pair *pairs, int64_t count);
 
 #endif

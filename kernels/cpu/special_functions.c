@@ -215,19 +215,19 @@ static const struct function *function_of(const fnz_op *op) {
   return NULL;
 }
 
-fnz_status fnzi_kernel_special_function(fnzi_call *call) {
+fnz_status fnzi_kernel_special_function(fnzi_krn_call *call) {
   const struct function *f = function_of(call->op);
   const fnz_geometry *out = &call->outputs[0]->geometry;
-  fnz_dtype dtype = fnzi_real_dtype(out->dtype);
-  fnzi_reals a, x = {NULL, NULL};
-  fnzi_reals_out y;
-  FNZ_TRY(fnzi_reals_expand(call, fnzi_input(call, 0), dtype, out, &a));
+  fnz_dtype dtype = fnzi_cpu_real_dtype(out->dtype);
+  fnzi_cpu_reals a, x = {NULL, NULL};
+  fnzi_cpu_reals_out y;
+  FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 0), dtype, out, &a));
   if (f->of_two)
-    FNZ_TRY(fnzi_reals_expand(call, fnzi_input(call, 1), dtype, out, &x));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &y));
+    FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 1), dtype, out, &x));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &y));
   for (int64_t i = 0; i < fnz_geometry_numel(out); i++)
-    fnzi_real_put(&y, i,
-                  f->of_two ? f->of_two(fnzi_real_at(&a, i), fnzi_real_at(&x, i))
-                            : f->of_one(fnzi_real_at(&a, i)));
+    fnzi_cpu_real_put(&y, i,
+                      f->of_two ? f->of_two(fnzi_cpu_real_at(&a, i), fnzi_cpu_real_at(&x, i))
+                                : f->of_one(fnzi_cpu_real_at(&a, i)));
   return FNZ_OK;
 }

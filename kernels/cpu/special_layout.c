@@ -2,38 +2,38 @@
 #include "kernels/cpu/softmax.h"
 
 /* Channels (c, r, r) by places (h, w) against channels c by places (h, r, w, r). */
-static fnz_status shuffle(fnzi_call *call, int64_t r, bool out_is_fine) {
-  const fnzi_array *x = fnzi_input(call, 0);
+static fnz_status shuffle(fnzi_krn_call *call, int64_t r, bool out_is_fine) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
   const fnz_geometry *fine = out_is_fine ? &call->outputs[0]->geometry : &x->geometry;
   int64_t h = fine->sizes[fine->rank - 2] / r, w = fine->sizes[fine->rank - 1] / r;
   int64_t numel = fnz_geometry_numel(fine);
   const void *from;
   void *to;
-  FNZ_TRY(fnzi_dense(call, x, &from));
-  FNZ_TRY(fnzi_result_as(call, 0, x->geometry.dtype, &to));
+  FNZ_TRY(fnzi_krn_dense_get(call, x, &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, x->geometry.dtype, &to));
   if (!numel)
     return FNZ_OK;
   const int64_t sizes[] = {numel / (h * w * r * r), h, r, w, r};
   const int64_t by_fine[] = {h * w * r * r, r * w * r, w * r, r, 1};
   const int64_t by_coarse[] = {h * w * r * r, w, r * h * w, 1, h * w};
-  fnzi_copy_cells(5, sizes, to, out_is_fine ? by_fine : by_coarse, from,
-                  out_is_fine ? by_coarse : by_fine, fnzi_dtype(x->geometry.dtype)->bytes,
-                  call->threads);
+  fnzi_krn_copy_cells(5, sizes, to, out_is_fine ? by_fine : by_coarse, from,
+                      out_is_fine ? by_coarse : by_fine, fnzi_dtype(x->geometry.dtype)->bytes,
+                      call->threads);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_pixel_shuffle(fnzi_call *call) {
-  return shuffle(call, fnzi_named_int(call, "upscale_factor", 1), true);
+fnz_status fnzi_kernel_pixel_shuffle(fnzi_krn_call *call) {
+  return shuffle(call, fnzi_krn_named_int(call, "upscale_factor", 1), true);
 }
 
-fnz_status fnzi_kernel_pixel_unshuffle(fnzi_call *call) {
-  return shuffle(call, fnzi_named_int(call, "downscale_factor", 1), false);
+fnz_status fnzi_kernel_pixel_unshuffle(fnzi_krn_call *call) {
+  return shuffle(call, fnzi_krn_named_int(call, "downscale_factor", 1), false);
 }
 
 typedef struct gate {
   fnz_dtype dtype;
-  fnzi_reals x;
-  fnzi_reals_out y;
+  fnzi_cpu_reals x;
+  fnzi_cpu_reals_out y;
   int64_t half; /* elements of one half of a row */
 } gate;
 
@@ -41,22 +41,22 @@ static void gate_row(const void *user, int64_t row, int lane) {
   const gate *g = user;
   (void)lane;
   for (int64_t i = 0; i < g->half; i++) {
-    double a = fnzi_real_at(&g->x, row * 2 * g->half + i);
-    double b = fnzi_real_at(&g->x, row * 2 * g->half + g->half + i);
-    fnzi_real_put(&g->y, row * g->half + i, a / (1 + fnzi_exp_as(g->dtype, -b)));
+    double a = fnzi_cpu_real_at(&g->x, row * 2 * g->half + i);
+    double b = fnzi_cpu_real_at(&g->x, row * 2 * g->half + g->half + i);
+    fnzi_cpu_real_put(&g->y, row * g->half + i, a / (1 + fnzi_cpu_exp_as(g->dtype, -b)));
   }
 }
 
-fnz_status fnzi_kernel_glu(fnzi_call *call) {
+fnz_status fnzi_kernel_glu(fnzi_krn_call *call) {
   const fnz_geometry *out = &call->outputs[0]->geometry;
-  gate g = {.dtype = fnzi_real_dtype(out->dtype), .half = 1};
+  gate g = {.dtype = fnzi_cpu_real_dtype(out->dtype), .half = 1};
   uint32_t dim;
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, "glu", fnzi_named_int(call, "dim", -1), out->rank, &dim));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, "glu", fnzi_krn_named_int(call, "dim", -1), out->rank, &dim));
   for (uint32_t i = dim; i < out->rank; i++)
     g.half *= out->sizes[i];
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), g.dtype, &g.x));
-  FNZ_TRY(fnzi_reals_result(call, 0, g.dtype, &g.y));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), g.dtype, &g.x));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, g.dtype, &g.y));
   int64_t numel = fnz_geometry_numel(out);
-  fnzi_each(call, numel ? numel / g.half : 0, gate_row, &g);
+  fnzi_cpu_rows_each(call, numel ? numel / g.half : 0, gate_row, &g);
   return FNZ_OK;
 }

@@ -28,50 +28,51 @@ static double huber(double x, double target, double delta) {
   return d <= delta ? 0.5 * d * d : delta * (d - 0.5 * delta);
 }
 
-static fnz_status pointwise(fnzi_call *call, loss_fn *loss, double parameter) {
-  const fnz_geometry *const inputs[] = {fnzi_input_geometry(call, 0), fnzi_input_geometry(call, 1)};
-  fnz_dtype dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
-  int64_t reduction = fnzi_named_int(call, "reduction", REDUCE_MEAN), sizes[FNZ_MAX_RANK];
+static fnz_status pointwise(fnzi_krn_call *call, loss_fn *loss, double parameter) {
+  const fnz_geometry *const inputs[] = {fnzi_krn_call_geometry(call, 0),
+                                        fnzi_krn_call_geometry(call, 1)};
+  fnz_dtype dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
+  int64_t reduction = fnzi_krn_named_int(call, "reduction", REDUCE_MEAN), sizes[FNZ_MAX_RANK];
   fnz_geometry shape = {.sizes = sizes};
-  fnzi_reals x, target;
-  fnzi_reals_out out;
-  FNZ_TRY(fnzi_broadcast(call, inputs, 2, &shape.rank, sizes));
-  FNZ_TRY(fnzi_reals_expand(call, fnzi_input(call, 0), dtype, &shape, &x));
-  FNZ_TRY(fnzi_reals_expand(call, fnzi_input(call, 1), dtype, &shape, &target));
-  FNZ_TRY(fnzi_reals_result(call, 0, dtype, &out));
+  fnzi_cpu_reals x, target;
+  fnzi_cpu_reals_out out;
+  FNZ_TRY(fnzi_meta_broadcast(call, inputs, 2, &shape.rank, sizes));
+  FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 0), dtype, &shape, &x));
+  FNZ_TRY(fnzi_cpu_reals_expand(call, fnzi_krn_call_input(call, 1), dtype, &shape, &target));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, dtype, &out));
   int64_t count = fnz_geometry_numel(&shape);
   double sum = 0;
   for (int64_t i = 0; i < count; i++) {
-    double one = loss(fnzi_real_at(&x, i), fnzi_real_at(&target, i), parameter);
+    double one = loss(fnzi_cpu_real_at(&x, i), fnzi_cpu_real_at(&target, i), parameter);
     if (reduction == REDUCE_NONE)
-      fnzi_real_put(&out, i, one);
+      fnzi_cpu_real_put(&out, i, one);
     sum += one;
   }
   if (reduction != REDUCE_NONE)
-    fnzi_real_put(&out, 0, reduction == REDUCE_MEAN ? sum / (double)count : sum);
+    fnzi_cpu_real_put(&out, 0, reduction == REDUCE_MEAN ? sum / (double)count : sum);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_mse_loss(fnzi_call *call) {
+fnz_status fnzi_kernel_mse_loss(fnzi_krn_call *call) {
   return pointwise(call, square, 0);
 }
 
-fnz_status fnzi_kernel_l1_loss(fnzi_call *call) {
+fnz_status fnzi_kernel_l1_loss(fnzi_krn_call *call) {
   return pointwise(call, distance, 0);
 }
 
-fnz_status fnzi_kernel_smooth_l1_loss(fnzi_call *call) {
-  return pointwise(call, smooth, fnzi_named_float(call, "beta", 1));
+fnz_status fnzi_kernel_smooth_l1_loss(fnzi_krn_call *call) {
+  return pointwise(call, smooth, fnzi_krn_named_float(call, "beta", 1));
 }
 
-fnz_status fnzi_kernel_huber_loss(fnzi_call *call) {
-  return pointwise(call, huber, fnzi_named_float(call, "delta", 1));
+fnz_status fnzi_kernel_huber_loss(fnzi_krn_call *call) {
+  return pointwise(call, huber, fnzi_krn_named_float(call, "delta", 1));
 }
 
 /* --- Of classes -------------------------------------------------------------------------- */
 typedef struct classes {
   fnz_dtype dtype;
-  fnzi_reals x, weight, probabilities;
+  fnzi_cpu_reals x, weight, probabilities;
   const int64_t *labels; /* or probabilities */
   int64_t positions, count, inner, ignore;
   double smoothing;
@@ -80,17 +81,17 @@ typedef struct classes {
 } classes;
 
 static double weight_of(const classes *c, int64_t k) {
-  return fnzi_reals_present(&c->weight) ? fnzi_real_at(&c->weight, k) : 1;
+  return fnzi_cpu_reals_present(&c->weight) ? fnzi_cpu_real_at(&c->weight, k) : 1;
 }
 
 /* The logarithms of the probabilities at one position, into c->row. */
 static void logarithms(const classes *c, int64_t start) {
-  fnzi_reals_load(&c->x, start, c->inner, c->count, c->row);
+  fnzi_cpu_reals_load(&c->x, start, c->inner, c->count, c->row);
   if (!c->normalise)
     return;
-  double most = fnzi_row_max(c->row, c->count), sum = 0;
+  double most = fnzi_cpu_row_max(c->row, c->count), sum = 0;
   for (int64_t k = 0; k < c->count; k++)
-    sum += fnzi_exp_as(c->dtype, c->row[k] - most);
+    sum += fnzi_cpu_exp_as(c->dtype, c->row[k] - most);
   for (int64_t k = 0; k < c->count; k++)
     c->row[k] -= most + log(sum);
 }
@@ -105,7 +106,7 @@ static double smooth_part(const classes *c) {
 static double probable_loss(const classes *c, int64_t start) {
   double sum = 0;
   for (int64_t k = 0; k < c->count; k++)
-    sum -= weight_of(c, k) * c->row[k] * fnzi_real_at(&c->probabilities, start + k * c->inner);
+    sum -= weight_of(c, k) * c->row[k] * fnzi_cpu_real_at(&c->probabilities, start + k * c->inner);
   return sum * (1 - c->smoothing) + smooth_part(c);
 }
 
@@ -125,62 +126,62 @@ static double loss_at(const classes *c, int64_t position, double *weight) {
   return -*weight * c->row[label] * (1 - c->smoothing) + smooth_part(c);
 }
 
-static fnz_status check_labels(const fnzi_call *call, const classes *c) {
+static fnz_status check_labels(const fnzi_krn_call *call, const classes *c) {
   for (int64_t i = 0; c->labels && i < c->positions; i++)
     if (c->labels[i] != c->ignore && (c->labels[i] < 0 || c->labels[i] >= c->count))
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "target %lld is outside [0, %lld)",
-                         (long long)c->labels[i], (long long)c->count);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "target %lld is outside [0, %lld)",
+                                  (long long)c->labels[i], (long long)c->count);
   return FNZ_OK;
 }
 
-static fnz_status open_classes(fnzi_call *call, classes *c) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  const fnzi_array *target = fnzi_input(call, 1);
+static fnz_status open_classes(fnzi_krn_call *call, classes *c) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  const fnzi_krn_array *target = fnzi_krn_call_input(call, 1);
   const void *labels;
-  c->dtype = fnzi_real_dtype(g->dtype);
+  c->dtype = fnzi_cpu_real_dtype(g->dtype);
   c->count = g->sizes[g->rank == 1 ? 0 : 1], c->inner = 1;
   for (uint32_t i = 2; i < g->rank; i++)
     c->inner *= g->sizes[i];
   c->positions = c->count ? fnz_geometry_numel(g) / c->count : 0;
-  c->ignore = fnzi_named_int(call, "ignore_index", -100);
-  c->smoothing = fnzi_named_float(call, "label_smoothing", 0);
-  FNZ_TRY(fnzi_reals_open(call, fnzi_input(call, 0), c->dtype, &c->x));
-  FNZ_TRY(fnzi_reals_open(call, fnzi_named_array(call, "weight"), c->dtype, &c->weight));
+  c->ignore = fnzi_krn_named_int(call, "ignore_index", -100);
+  c->smoothing = fnzi_krn_named_float(call, "label_smoothing", 0);
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_call_input(call, 0), c->dtype, &c->x));
+  FNZ_TRY(fnzi_cpu_reals_open(call, fnzi_krn_named_array(call, "weight"), c->dtype, &c->weight));
   FNZI_NEW(&call->scratch, c->count, &c->row);
   if (fnzi_is_float(target->geometry.dtype))
-    return fnzi_reals_open(call, target, c->dtype, &c->probabilities);
-  FNZ_TRY(fnzi_dense_as(call, target, FNZ_I64, &labels));
+    return fnzi_cpu_reals_open(call, target, c->dtype, &c->probabilities);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, target, FNZ_I64, &labels));
   c->labels = labels;
   return check_labels(call, c);
 }
 
-static fnz_status class_loss(fnzi_call *call, bool normalise) {
+static fnz_status class_loss(fnzi_krn_call *call, bool normalise) {
   classes c = {.normalise = normalise};
-  int64_t reduction = fnzi_named_int(call, "reduction", REDUCE_MEAN);
+  int64_t reduction = fnzi_krn_named_int(call, "reduction", REDUCE_MEAN);
   double sum = 0, total = 0, weight;
-  fnzi_reals_out out;
+  fnzi_cpu_reals_out out;
   FNZ_TRY(open_classes(call, &c));
-  FNZ_TRY(fnzi_reals_result(call, 0, c.dtype, &out));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, c.dtype, &out));
   for (int64_t i = 0; i < c.positions; i++) {
     double one = loss_at(&c, i, &weight);
     if (reduction == REDUCE_NONE)
-      fnzi_real_put(&out, i, one);
+      fnzi_cpu_real_put(&out, i, one);
     sum += one, total += weight;
   }
   if (reduction != REDUCE_NONE)
-    fnzi_real_put(&out, 0, reduction == REDUCE_MEAN ? sum / total : sum);
+    fnzi_cpu_real_put(&out, 0, reduction == REDUCE_MEAN ? sum / total : sum);
   if (call->noutputs < 2)
     return FNZ_OK;
-  FNZ_TRY(fnzi_reals_result(call, 1, c.dtype, &out));
-  fnzi_real_put(&out, 0, reduction == REDUCE_NONE ? 0 : total);
+  FNZ_TRY(fnzi_cpu_reals_result(call, 1, c.dtype, &out));
+  fnzi_cpu_real_put(&out, 0, reduction == REDUCE_NONE ? 0 : total);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_cross_entropy(fnzi_call *call) {
+fnz_status fnzi_kernel_cross_entropy(fnzi_krn_call *call) {
   return class_loss(call, true);
 }
 
 /* nll_loss, nll_loss_nd, nll_loss_forward */
-fnz_status fnzi_kernel_nll_loss(fnzi_call *call) {
+fnz_status fnzi_kernel_nll_loss(fnzi_krn_call *call) {
   return class_loss(call, false);
 }

@@ -7,13 +7,13 @@
 
 enum { SUM_LANES = 8 };
 
-fnz_status fnzi_reals_open(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
-                           fnzi_reals *out) {
+fnz_status fnzi_cpu_reals_open(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
+                               fnzi_cpu_reals *out) {
   const void *data;
-  *out = (fnzi_reals){NULL, NULL};
+  *out = (fnzi_cpu_reals){NULL, NULL};
   if (!array)
     return FNZ_OK;
-  FNZ_TRY(fnzi_dense_as(call, array, dtype, &data));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, array, dtype, &data));
   if (dtype == FNZ_F64)
     out->d = data;
   else
@@ -21,19 +21,20 @@ fnz_status fnzi_reals_open(fnzi_call *call, const fnzi_array *array, fnz_dtype d
   return FNZ_OK;
 }
 
-static void point(fnz_dtype dtype, void *data, fnzi_reals_out *out) {
-  *out = dtype == FNZ_F64 ? (fnzi_reals_out){NULL, data} : (fnzi_reals_out){data, NULL};
+static void point(fnz_dtype dtype, void *data, fnzi_cpu_reals_out *out) {
+  *out = dtype == FNZ_F64 ? (fnzi_cpu_reals_out){NULL, data} : (fnzi_cpu_reals_out){data, NULL};
 }
 
-fnz_status fnzi_reals_result(fnzi_call *call, size_t k, fnz_dtype dtype, fnzi_reals_out *out) {
+fnz_status fnzi_cpu_reals_result(fnzi_krn_call *call, size_t k, fnz_dtype dtype,
+                                 fnzi_cpu_reals_out *out) {
   void *data;
-  FNZ_TRY(fnzi_result_as(call, k, dtype, &data));
+  FNZ_TRY(fnzi_krn_result_get_as(call, k, dtype, &data));
   point(dtype, data, out);
   return FNZ_OK;
 }
 
-fnz_status fnzi_reals_scratch(fnzi_call *call, fnz_dtype dtype, int64_t count,
-                              fnzi_reals_out *out) {
+fnz_status fnzi_cpu_reals_scratch(fnzi_krn_call *call, fnz_dtype dtype, int64_t count,
+                                  fnzi_cpu_reals_out *out) {
   void *data;
   FNZ_TRY(fnzi_arena_alloc(&call->scratch, (size_t)count, fnzi_dtype(dtype)->bytes, &data));
   point(dtype, data, out);
@@ -46,34 +47,35 @@ static void copy_row(const void *user, char *const *data, const int64_t *strides
     memcpy(data[0] + i * strides[0], data[1] + i * strides[1], cell);
 }
 
-void fnzi_expand_cells(const fnzi_call *call, const fnz_geometry *from, const void *data,
-                       const fnz_geometry *to, void *out, size_t cell) {
+void fnzi_cpu_expand_cells(const fnzi_krn_call *call, const fnz_geometry *from, const void *data,
+                           const fnz_geometry *to, void *out, size_t cell) {
   int64_t strides[FNZ_MAX_RANK], from_strides[FNZ_MAX_RANK];
   fnzi_krn_loop loop;
   fnzi_contiguous_strides(to->sizes, to->rank, strides);
   fnzi_contiguous_strides(from->sizes, from->rank, from_strides);
-  fnzi_loop_start(&loop, to->rank, to->sizes);
-  fnzi_loop_add(&loop, out, to->rank, to->sizes, strides, cell);
-  fnzi_loop_add(&loop, data, from->rank, from->sizes, from_strides, cell);
-  fnzi_loop_run(&loop, copy_row, &cell, call->threads, false);
+  fnzi_krn_loop_start(&loop, to->rank, to->sizes);
+  fnzi_krn_loop_add(&loop, out, to->rank, to->sizes, strides, cell);
+  fnzi_krn_loop_add(&loop, data, from->rank, from->sizes, from_strides, cell);
+  fnzi_krn_loop_run(&loop, copy_row, &cell, call->threads, false);
 }
 
-fnz_status fnzi_reals_expand(fnzi_call *call, const fnzi_array *array, fnz_dtype dtype,
-                             const fnz_geometry *to, fnzi_reals *out) {
-  fnzi_reals_out wide;
-  FNZ_TRY(fnzi_reals_open(call, array, dtype, out));
+fnz_status fnzi_cpu_reals_expand(fnzi_krn_call *call, const fnzi_krn_array *array, fnz_dtype dtype,
+                                 const fnz_geometry *to, fnzi_cpu_reals *out) {
+  fnzi_cpu_reals_out wide;
+  FNZ_TRY(fnzi_cpu_reals_open(call, array, dtype, out));
   if (!array || fnzi_same_sizes(&array->geometry, to))
     return FNZ_OK;
-  FNZ_TRY(fnzi_reals_scratch(call, dtype, fnz_geometry_numel(to), &wide));
+  FNZ_TRY(fnzi_cpu_reals_scratch(call, dtype, fnz_geometry_numel(to), &wide));
   size_t cell = fnzi_dtype(dtype)->bytes;
   const void *from = out->d ? (const void *)out->d : (const void *)out->f;
   void *room = wide.d ? (void *)wide.d : (void *)wide.f;
-  fnzi_expand_cells(call, &array->geometry, from, to, room, cell);
-  *out = fnzi_reals_read(&wide);
+  fnzi_cpu_expand_cells(call, &array->geometry, from, to, room, cell);
+  *out = fnzi_cpu_reals_read(&wide);
   return FNZ_OK;
 }
 
-void fnzi_reals_load(const fnzi_reals *x, int64_t at, int64_t step, int64_t count, double *out) {
+void fnzi_cpu_reals_load(const fnzi_cpu_reals *x, int64_t at, int64_t step, int64_t count,
+                         double *out) {
   if (x->d)
     for (int64_t i = 0; i < count; i++)
       out[i] = x->d[at + i * step];
@@ -82,8 +84,8 @@ void fnzi_reals_load(const fnzi_reals *x, int64_t at, int64_t step, int64_t coun
       out[i] = (double)x->f[at + i * step];
 }
 
-void fnzi_reals_store(const fnzi_reals_out *x, int64_t at, int64_t step, int64_t count,
-                      const double *in) {
+void fnzi_cpu_reals_store(const fnzi_cpu_reals_out *x, int64_t at, int64_t step, int64_t count,
+                          const double *in) {
   if (x->d)
     for (int64_t i = 0; i < count; i++)
       x->d[at + i * step] = in[i];
@@ -100,7 +102,7 @@ static double join(const double *lanes) {
   return sum;
 }
 
-double fnzi_sum(const double *x, int64_t count) {
+double fnzi_cpu_sum(const double *x, int64_t count) {
   double lanes[SUM_LANES] = {0};
   int64_t i = 0;
   for (; i + SUM_LANES <= count; i += SUM_LANES)
@@ -111,7 +113,7 @@ double fnzi_sum(const double *x, int64_t count) {
   return join(lanes);
 }
 
-double fnzi_sum_squares(const double *x, int64_t count, double center) {
+double fnzi_cpu_sum_squares(const double *x, int64_t count, double center) {
   double lanes[SUM_LANES] = {0};
   int64_t i = 0;
   for (; i + SUM_LANES <= count; i += SUM_LANES)
@@ -122,8 +124,9 @@ double fnzi_sum_squares(const double *x, int64_t count, double center) {
   return join(lanes);
 }
 
-void fnzi_each(const fnzi_call *call, int64_t count, fnzi_each_fn *body, const void *user) {
-  int lanes = fnzi_lanes(call);
+void fnzi_cpu_rows_each(const fnzi_krn_call *call, int64_t count, fnzi_each_fn *body,
+                        const void *user) {
+  int lanes = fnzi_cpu_lanes(call);
 #pragma omp parallel for num_threads(lanes) schedule(static) if (lanes > 1 && count > 1)
   for (int64_t i = 0; i < count; i++)
     body(user, i, omp_get_thread_num());
@@ -131,7 +134,7 @@ void fnzi_each(const fnzi_call *call, int64_t count, fnzi_each_fn *body, const v
 
 /* Where element (kept dims..., reduced dims...) of the permuted order lies in the row-major one. */
 static uint32_t permute(const fnz_geometry *g, const bool *reduced, int64_t *sizes,
-                        int64_t *strides, fnzi_reduced *out) {
+                        int64_t *strides, fnzi_cpu_reduced *out) {
   int64_t plain[FNZ_MAX_RANK];
   uint32_t rank = 0;
   fnzi_contiguous_strides(g->sizes, g->rank, plain);
@@ -148,30 +151,30 @@ static uint32_t permute(const fnz_geometry *g, const bool *reduced, int64_t *siz
 }
 
 /* Row-major `out->reals` in the order of the rows. */
-static fnz_status arrange(fnzi_call *call, const fnz_geometry *g, fnzi_reduced *out) {
+static fnz_status arrange(fnzi_krn_call *call, const fnz_geometry *g, fnzi_cpu_reduced *out) {
   bool reduced[FNZ_MAX_RANK] = {false};
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK], plain[FNZ_MAX_RANK];
-  fnzi_reals_out moved;
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
+  fnzi_cpu_reals_out moved;
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
   uint32_t rank = permute(g, reduced, sizes, strides, out);
   fnzi_contiguous_strides(sizes, rank, plain);
   if (rank == 0 || memcmp(plain, strides, rank * sizeof *plain) == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_reals_scratch(call, out->dtype, fnz_geometry_numel(g), &moved));
+  FNZ_TRY(fnzi_cpu_reals_scratch(call, out->dtype, fnz_geometry_numel(g), &moved));
   if (moved.d)
-    fnzi_copy_cells(rank, sizes, moved.d, plain, out->reals.d, strides, sizeof *moved.d,
-                    call->threads);
+    fnzi_krn_copy_cells(rank, sizes, moved.d, plain, out->reals.d, strides, sizeof *moved.d,
+                        call->threads);
   else
-    fnzi_copy_cells(rank, sizes, moved.f, plain, out->reals.f, strides, sizeof *moved.f,
-                    call->threads);
-  out->reals = fnzi_reals_read(&moved);
+    fnzi_krn_copy_cells(rank, sizes, moved.f, plain, out->reals.f, strides, sizeof *moved.f,
+                        call->threads);
+  out->reals = fnzi_cpu_reals_read(&moved);
   return FNZ_OK;
 }
 
-fnz_status fnzi_reduced_open(fnzi_call *call, fnzi_reduced *out) {
-  const fnzi_array *x = fnzi_input(call, 0);
-  out->dtype = fnzi_real_dtype(call->outputs[0]->geometry.dtype);
-  FNZ_TRY(fnzi_reals_open(call, x, out->dtype, &out->reals));
+fnz_status fnzi_cpu_reduced_open(fnzi_krn_call *call, fnzi_cpu_reduced *out) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
+  out->dtype = fnzi_cpu_real_dtype(call->outputs[0]->geometry.dtype);
+  FNZ_TRY(fnzi_cpu_reals_open(call, x, out->dtype, &out->reals));
   return arrange(call, &x->geometry, out);
 }
 
@@ -179,16 +182,17 @@ static float part_of(const float *z, fnzi_cpu_part part) {
   return part == FNZI_PART_REAL ? z[0] : part == FNZI_PART_IMAGINARY ? z[1] : hypotf(z[0], z[1]);
 }
 
-fnz_status fnzi_reduced_open_part(fnzi_call *call, fnzi_cpu_part part, fnzi_reduced *out) {
-  const fnzi_array *x = fnzi_input(call, 0);
-  int64_t count = fnzi_array_numel(x);
-  fnzi_reals_out parts;
+fnz_status fnzi_cpu_reduced_open_part(fnzi_krn_call *call, fnzi_cpu_part part,
+                                      fnzi_cpu_reduced *out) {
+  const fnzi_krn_array *x = fnzi_krn_call_input(call, 0);
+  int64_t count = fnzi_krn_array_numel(x);
+  fnzi_cpu_reals_out parts;
   const void *data;
   out->dtype = FNZ_F32;
-  FNZ_TRY(fnzi_dense_as(call, x, FNZ_C64, &data));
-  FNZ_TRY(fnzi_reals_scratch(call, FNZ_F32, count, &parts));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, x, FNZ_C64, &data));
+  FNZ_TRY(fnzi_cpu_reals_scratch(call, FNZ_F32, count, &parts));
   for (int64_t i = 0; i < count; i++)
     parts.f[i] = part_of((const float *)data + 2 * i, part);
-  out->reals = fnzi_reals_read(&parts);
+  out->reals = fnzi_cpu_reals_read(&parts);
   return arrange(call, &x->geometry, out);
 }

@@ -5,8 +5,8 @@
 
 /* How one row becomes one number. */
 typedef struct reduction {
-  fnzi_reduced x, imaginary;
-  fnzi_reals_out out, mean;
+  fnzi_cpu_reduced x, imaginary;
+  fnzi_cpu_reals_out out, mean;
   bool is_complex;
   bool all;         /* there is one row, of all elements */
   double parameter; /* correction of a variance, order of a norm */
@@ -17,22 +17,22 @@ static int64_t piece_length(int64_t length, int64_t at) {
   return length - at < FNZI_PIECE ? length - at : FNZI_PIECE;
 }
 
-static double sum_row(const fnzi_reduced *x, int64_t row, double center) {
+static double sum_row(const fnzi_cpu_reduced *x, int64_t row, double center) {
   double piece[FNZI_PIECE], sum = 0;
   for (int64_t at = 0; at < x->length; at += FNZI_PIECE) {
     int64_t count = piece_length(x->length, at);
-    fnzi_reals_load(&x->reals, row * x->length + at, 1, count, piece);
-    sum += fnzi_sum_squares(piece, count, center);
+    fnzi_cpu_reals_load(&x->reals, row * x->length + at, 1, count, piece);
+    sum += fnzi_cpu_sum_squares(piece, count, center);
   }
   return sum;
 }
 
 /* The sum of squared distances from the mean, by Welford's recurrence as eager's. */
-static double distances(const fnzi_reduced *x, int64_t row, double *mean) {
+static double distances(const fnzi_cpu_reduced *x, int64_t row, double *mean) {
   double sum = 0;
   *mean = x->length ? 0 : NAN;
   for (int64_t i = 0; i < x->length; i++) {
-    double v = fnzi_real_at(&x->reals, row * x->length + i), delta = v - *mean;
+    double v = fnzi_cpu_real_at(&x->reals, row * x->length + i), delta = v - *mean;
     *mean += delta / (double)(i + 1);
     sum += delta * (v - *mean);
   }
@@ -40,17 +40,18 @@ static double distances(const fnzi_reduced *x, int64_t row, double *mean) {
 }
 
 /* All elements to one number: eager has the mean first. */
-static double distances_of_all(const fnzi_reduced *x, double *mean) {
+static double distances_of_all(const fnzi_cpu_reduced *x, double *mean) {
   double sum = 0;
-  *mean = fnzi_reals_mean(&x->reals, x->length);
+  *mean = fnzi_cpu_reals_mean(&x->reals, x->length);
   for (int64_t i = 0; i < x->length; i++) {
-    double delta = fnzi_real_at(&x->reals, i) - *mean;
+    double delta = fnzi_cpu_real_at(&x->reals, i) - *mean;
     sum += delta * delta;
   }
   return sum;
 }
 
-static double variance_of(const reduction *r, const fnzi_reduced *x, int64_t row, double *mean) {
+static double variance_of(const reduction *r, const fnzi_cpu_reduced *x, int64_t row,
+                          double *mean) {
   double free = (double)x->length - r->parameter;
   double sum = r->all ? distances_of_all(x, mean) : distances(x, row, mean);
   return sum / (free > 0 ? free : 0);
@@ -62,25 +63,25 @@ static void variance_row(const void *user, int64_t row, int lane) {
   (void)lane;
   if (r->is_complex)
     var = (double)((float)var + (float)variance_of(r, &r->imaginary, row, &mean));
-  fnzi_real_put(&r->out, row, r->root ? sqrt(var) : var);
+  fnzi_cpu_real_put(&r->out, row, r->root ? sqrt(var) : var);
   if (r->mean.f || r->mean.d)
-    fnzi_real_put(&r->mean, row, mean);
+    fnzi_cpu_real_put(&r->mean, row, mean);
 }
 
-static double power_sum(const fnzi_reduced *x, int64_t row, double order) {
+static double power_sum(const fnzi_cpu_reduced *x, int64_t row, double order) {
   double sum = 0;
   for (int64_t i = 0; i < x->length; i++) {
-    double v = fabs(fnzi_real_at(&x->reals, row * x->length + i));
+    double v = fabs(fnzi_cpu_real_at(&x->reals, row * x->length + i));
     sum += order == 0 ? (double)(v != 0) : order == 1 ? v : pow(v, order);
   }
   return sum;
 }
 
 /* Orders of infinity: the largest or smallest absolute value; a NaN wins. */
-static double extreme(const fnzi_reduced *x, int64_t row, double order) {
+static double extreme(const fnzi_cpu_reduced *x, int64_t row, double order) {
   double found = order > 0 ? 0 : INFINITY;
   for (int64_t i = 0; i < x->length; i++) {
-    double v = fabs(fnzi_real_at(&x->reals, row * x->length + i));
+    double v = fabs(fnzi_cpu_real_at(&x->reals, row * x->length + i));
     if (isnan(v))
       return v;
     if (order > 0 ? v > found : v < found)
@@ -101,52 +102,53 @@ static void norm_row(const void *user, int64_t row, int lane) {
     norm = power_sum(&r->x, row, order);
   if (order != 0 && order != 1 && order != 2 && !isinf(order))
     norm = pow(norm, 1 / order);
-  fnzi_real_put(&r->out, row, norm);
+  fnzi_cpu_real_put(&r->out, row, norm);
 }
 
-static fnz_status open_parts(fnzi_call *call, reduction *r, fnzi_cpu_part part) {
+static fnz_status open_parts(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part) {
   r->is_complex = part == FNZI_PART_REAL;
-  FNZ_TRY(fnzi_reduced_open_part(call, part, &r->x));
+  FNZ_TRY(fnzi_cpu_reduced_open_part(call, part, &r->x));
   if (r->is_complex)
-    FNZ_TRY(fnzi_reduced_open_part(call, FNZI_PART_IMAGINARY, &r->imaginary));
+    FNZ_TRY(fnzi_cpu_reduced_open_part(call, FNZI_PART_IMAGINARY, &r->imaginary));
   return FNZ_OK;
 }
 
 /* `part` says what is taken of complex numbers; of the real ones a second time, the imaginary. */
-static fnz_status run(fnzi_call *call, reduction *r, fnzi_cpu_part part, fnzi_each_fn *row) {
-  if (fnzi_is_complex(fnzi_input_geometry(call, 0)->dtype))
+static fnz_status run(fnzi_krn_call *call, reduction *r, fnzi_cpu_part part, fnzi_each_fn *row) {
+  if (fnzi_is_complex(fnzi_krn_call_geometry(call, 0)->dtype))
     FNZ_TRY(open_parts(call, r, part));
   else
-    FNZ_TRY(fnzi_reduced_open(call, &r->x));
-  r->all = r->x.length == fnzi_array_numel(fnzi_input(call, 0));
-  FNZ_TRY(fnzi_reals_result(call, 0, r->x.dtype, &r->out));
+    FNZ_TRY(fnzi_cpu_reduced_open(call, &r->x));
+  r->all = r->x.length == fnzi_krn_array_numel(fnzi_krn_call_input(call, 0));
+  FNZ_TRY(fnzi_cpu_reals_result(call, 0, r->x.dtype, &r->out));
   if (call->noutputs > 1)
-    FNZ_TRY(fnzi_reals_result(call, 1, r->x.dtype, &r->mean));
-  fnzi_each(call, r->x.rows, row, r);
+    FNZ_TRY(fnzi_cpu_reals_result(call, 1, r->x.dtype, &r->mean));
+  fnzi_cpu_rows_each(call, r->x.rows, row, r);
   return FNZ_OK;
 }
 
 /* `unbiased` says 0 or 1; `correction` says it freely and is 1 when absent. */
-static double correction(const fnzi_call *call) {
+static double correction(const fnzi_krn_call *call) {
   if (fnzi_op_param(call->op, "unbiased") >= 0)
-    return fnzi_named_bool(call, "unbiased", true) ? 1 : 0;
-  return fnzi_named_float(call, "correction", 1);
+    return fnzi_krn_named_bool(call, "unbiased", true) ? 1 : 0;
+  return fnzi_krn_named_float(call, "correction", 1);
 }
 
-fnz_status fnzi_kernel_variance(fnzi_call *call) {
+fnz_status fnzi_kernel_variance(fnzi_krn_call *call) {
   reduction r = {.parameter = correction(call)};
-  FNZ_TRY(fnzi_round_input(call));
+  FNZ_TRY(fnzi_krn_round_input(call));
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
-fnz_status fnzi_kernel_deviation(fnzi_call *call) {
+fnz_status fnzi_kernel_deviation(fnzi_krn_call *call) {
   reduction r = {.parameter = correction(call), .root = true};
-  FNZ_TRY(fnzi_round_input(call));
+  FNZ_TRY(fnzi_krn_round_input(call));
   return run(call, &r, FNZI_PART_REAL, variance_row);
 }
 
 /* linalg_vector_norm calls its order `ord`, norm calls it `p`. */
-fnz_status fnzi_kernel_vector_norm(fnzi_call *call) {
-  reduction r = {.parameter = fnzi_named_float(call, "ord", fnzi_named_float(call, "p", 2))};
+fnz_status fnzi_kernel_vector_norm(fnzi_krn_call *call) {
+  reduction r = {.parameter =
+                     fnzi_krn_named_float(call, "ord", fnzi_krn_named_float(call, "p", 2))};
   return run(call, &r, FNZI_PART_MAGNITUDE, norm_row);
 }

@@ -99,7 +99,7 @@ CASCADE(double)
 MEAN(float)
 MEAN(double)
 
-double fnzi_reals_mean(const fnzi_reals *x, int64_t count) {
+double fnzi_cpu_reals_mean(const fnzi_cpu_reals *x, int64_t count) {
   return x->d ? double_mean(x->d, count, 4) : (double)float_mean(x->f, count, 8);
 }
 
@@ -192,8 +192,8 @@ static shape choose(const plan *p, const dim *a, const dim *b) {
 
 static double round_to(fnz_dtype dtype, double v) {
   unsigned char cell[16];
-  fnzi_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
-  fnzi_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
+  fnzi_krn_convert(dtype, cell, 0, FNZ_F64, &v, 0, 1);
+  fnzi_krn_convert(FNZ_F64, &v, 0, dtype, cell, 0, 1);
   return v;
 }
 
@@ -250,33 +250,34 @@ typedef struct addends {
   int64_t strides[FNZ_MAX_RANK];
 } addends;
 
-static bool has_gaps(const fnzi_array *self, const fnz_geometry *order, const bool *reduced) {
+static bool has_gaps(const fnzi_krn_array *self, const fnz_geometry *order, const bool *reduced) {
   plan p = {.eager = self->eager};
   plan_dims(&p, order, self->place.strides, reduced);
   return p.has_gaps;
 }
 
-static fnz_status find_addends(fnzi_call *call, const fnzi_array *self, const fnz_geometry *order,
-                               const bool *reduced, fnz_dtype out, addends *x) {
+static fnz_status find_addends(fnzi_krn_call *call, const fnzi_krn_array *self,
+                               const fnz_geometry *order, const bool *reduced, fnz_dtype out,
+                               addends *x) {
   const fnz_geometry *g = &self->place;
   x->dtype = out == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   if (g->dtype == x->dtype && !has_gaps(self, order, reduced)) {
-    x->data = fnzi_array_data(self);
+    x->data = fnzi_krn_array_data(self);
     memcpy(x->strides, g->strides, g->rank * sizeof *x->strides);
     return FNZ_OK;
   }
-  FNZ_TRY(fnzi_lay_out(call, self, out, &x->data, x->strides));
+  FNZ_TRY(fnzi_krn_dense_in_order(call, self, out, &x->data, x->strides));
   if (out == x->dtype)
     return FNZ_OK;
-  int64_t count = fnzi_array_numel(self);
+  int64_t count = fnzi_krn_array_numel(self);
   float *wide;
   FNZI_NEW(&call->scratch, count, &wide);
-  fnzi_convert(FNZ_F32, wide, 4, out, x->data, (int64_t)fnzi_dtype(out)->bytes, count);
+  fnzi_krn_convert(FNZ_F32, wide, 4, out, x->data, (int64_t)fnzi_dtype(out)->bytes, count);
   x->data = wide;
   return FNZ_OK;
 }
 
-static int64_t reduced_count(const fnzi_array *self, const bool *reduced) {
+static int64_t reduced_count(const fnzi_krn_array *self, const bool *reduced) {
   int64_t n = 1;
   for (uint32_t i = 0; i < self->place.rank; i++)
     n *= reduced[i] ? self->place.sizes[i] : 1;
@@ -294,21 +295,21 @@ static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
 /* Real and imaginary parts, each by itself: a vector of reals holds half as many complex numbers. A
  * complex quotient by a real number is a product with its reciprocal. */
 #define COMPLEX(T, lanes)                                                                          \
-  static fnz_status T##_sum_complex(fnzi_call *call, const bool *reduced, bool is_mean) {          \
-    const fnzi_array *self = fnzi_input(call, 0);                                                  \
+  static fnz_status T##_sum_complex(fnzi_krn_call *call, const bool *reduced, bool is_mean) {      \
+    const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);                                     \
     fnz_dtype dtype = call->outputs[0]->place.dtype;                                               \
-    int64_t count = fnzi_array_numel(call->outputs[0]), strides[FNZ_MAX_RANK];                     \
+    int64_t count = fnzi_krn_array_numel(call->outputs[0]), strides[FNZ_MAX_RANK];                 \
     int64_t ordered[FNZ_MAX_RANK];                                                                 \
-    const fnz_geometry order = fnzi_ordered(self, ordered);                                        \
+    const fnz_geometry order = fnzi_krn_array_ordered(self, ordered);                              \
     const void *data;                                                                              \
     void *out;                                                                                     \
     T *sums;                                                                                       \
     plan p = {.width = lanes, .eager = self->eager};                                               \
-    FNZ_TRY(fnzi_lay_out(call, self, dtype, &data, strides));                                      \
-    FNZ_TRY(fnzi_result_as(call, 0, dtype, &out));                                                 \
+    FNZ_TRY(fnzi_krn_dense_in_order(call, self, dtype, &data, strides));                           \
+    FNZ_TRY(fnzi_krn_result_get_as(call, 0, dtype, &out));                                         \
     FNZI_NEW(&call->scratch, 2 * count, &sums);                                                    \
     for (uint32_t i = 0; i < self->place.rank; i++)                                                \
-      strides[i] = fnzi_bytes(strides[i], 2);                                                      \
+      strides[i] = fnzi_krn_stride_bytes(strides[i], 2);                                           \
     plan_dims(&p, &order, strides, reduced);                                                       \
     T##_walk(&p, data, sums);                                                                      \
     T##_walk(&p, (const T *)data + 1, sums + count);                                               \
@@ -322,12 +323,12 @@ static void divide(fnz_dtype dtype, void *data, int64_t count, int64_t by) {
 COMPLEX(float, 4)
 COMPLEX(double, 2)
 
-static fnz_status sum_floats(fnzi_call *call, const bool *reduced, bool is_mean) {
-  const fnzi_array *self = fnzi_input(call, 0);
+static fnz_status sum_floats(fnzi_krn_call *call, const bool *reduced, bool is_mean) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnz_dtype out_dtype = call->outputs[0]->place.dtype;
   bool is_half = out_dtype == FNZ_F16 || out_dtype == FNZ_BF16;
-  int64_t count = fnzi_array_numel(call->outputs[0]), ordered[FNZ_MAX_RANK];
-  const fnz_geometry order = fnzi_ordered(self, ordered);
+  int64_t count = fnzi_krn_array_numel(call->outputs[0]), ordered[FNZ_MAX_RANK];
+  const fnz_geometry order = fnzi_krn_array_ordered(self, ordered);
   fnz_dtype summed = is_half && is_mean ? FNZ_F32 : out_dtype;
   addends x;
   void *out;
@@ -337,7 +338,7 @@ static fnz_status sum_floats(fnzi_call *call, const bool *reduced, bool is_mean)
             .rounds = out_dtype,
             .eager = self->eager};
   plan_dims(&p, &order, x.strides, reduced);
-  FNZ_TRY(fnzi_result_as(call, 0, x.dtype, &out));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, x.dtype, &out));
   memset(out, 0, (size_t)count * fnzi_dtype(x.dtype)->bytes);
   if (x.dtype == FNZ_F64)
     double_walk(&p, x.data, out);
@@ -348,13 +349,13 @@ static fnz_status sum_floats(fnzi_call *call, const bool *reduced, bool is_mean)
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_sum(fnzi_call *call) {
+fnz_status fnzi_kernel_sum(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   bool reduced[FNZ_MAX_RANK], is_mean = strcmp(call->op->base, "mean") == 0;
   if (!is_mean)
-    FNZ_TRY(fnzi_round_input(call));
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  if (fnzi_array_numel(call->outputs[0]) == 0)
+    FNZ_TRY(fnzi_krn_round_input(call));
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
+  if (fnzi_krn_array_numel(call->outputs[0]) == 0)
     return FNZ_OK;
   if (fnzi_is_complex(dtype))
     return (dtype == FNZ_C64 ? float_sum_complex : double_sum_complex)(call, reduced, is_mean);

@@ -9,13 +9,13 @@ static fnz_dtype widest_of(fnz_dtype dtype) {
   return fnzi_is_complex(dtype) ? FNZ_C128 : fnzi_is_float(dtype) ? FNZ_F64 : FNZ_I64;
 }
 
-fnz_status fnzi_kernel_count_nonzero(fnzi_call *call) {
+fnz_status fnzi_kernel_count_nonzero(fnzi_krn_call *call) {
   bool reduced[FNZ_MAX_RANK];
   void *counts;
-  fnzi_rows r;
-  FNZ_TRY(fnzi_reduced_dims(call, reduced));
-  FNZ_TRY(fnzi_rows_make(call, reduced, FNZ_BOOL, &r));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &counts));
+  fnzi_cpu_rows r;
+  FNZ_TRY(fnzi_meta_reduced_dims(call, reduced));
+  FNZ_TRY(fnzi_cpu_rows_make(call, reduced, FNZ_BOOL, &r));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &counts));
   for (int64_t i = 0; i < r.count; i++) {
     const uint8_t *row = (const uint8_t *)r.data + i * r.length;
     int64_t count = 0;
@@ -27,13 +27,13 @@ fnz_status fnzi_kernel_count_nonzero(fnzi_call *call) {
 }
 
 /* The places of what is not 0, each as its index in every dimension. */
-fnz_status fnzi_kernel_nonzero(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_kernel_nonzero(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t numel = fnz_geometry_numel(g);
   const void *truths;
   void *out;
-  FNZ_TRY(fnzi_dense_as(call, fnzi_input(call, 0), FNZ_BOOL, &truths));
-  FNZ_TRY(fnzi_result_as(call, 0, FNZ_I64, &out));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, fnzi_krn_call_input(call, 0), FNZ_BOOL, &truths));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, FNZ_I64, &out));
   int64_t *row = out;
   for (int64_t i = 0; i < numel; i++) {
     int64_t rest = i;
@@ -53,68 +53,68 @@ static void drop_nan_row(const void *user, char *const *data, const int64_t *str
   for (int64_t i = 0; i < count; i++) {
     char *cell = data[0] + i * strides[0];
     double x;
-    fnzi_convert(FNZ_F64, &x, 0, dtype, cell, 0, 1);
+    fnzi_krn_convert(FNZ_F64, &x, 0, dtype, cell, 0, 1);
     if (isnan(x))
       memset(cell, 0, fnzi_dtype(dtype)->bytes);
   }
 }
 
 /* Argument 0 with 0 for every NaN. */
-static fnz_status copy_without_nan(fnzi_call *call, fnzi_array **out) {
-  const fnzi_array *self = fnzi_input(call, 0);
+static fnz_status copy_without_nan(fnzi_krn_call *call, fnzi_krn_array **out) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   fnzi_krn_loop loop;
-  FNZ_TRY(fnzi_array_create(call->ctx, call->stock, &self->geometry, self->cell, out));
-  FNZ_TRY(fnzi_array_allocate(call->ctx, *out, false));
-  FNZ_TRY(fnzi_assign(call, *out, self));
+  FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &self->geometry, self->cell, out));
+  FNZ_TRY(fnzi_krn_array_allocate(call->ctx, *out, false));
+  FNZ_TRY(fnzi_krn_array_assign(call, *out, self));
   (*out)->eager = self->eager; /* it is summed in that order */
-  fnzi_loop_start(&loop, self->place.rank, self->place.sizes);
-  fnzi_loop_add_array(&loop, *out);
-  fnzi_loop_run(&loop, drop_nan_row, &self->place.dtype, call->threads, false);
+  fnzi_krn_loop_start(&loop, self->place.rank, self->place.sizes);
+  fnzi_krn_loop_add_array(&loop, *out);
+  fnzi_krn_loop_run(&loop, drop_nan_row, &self->place.dtype, call->threads, false);
   return FNZ_OK;
 }
 
-static fnz_status sum_array(fnzi_call *call, fnzi_array *array) {
+static fnz_status sum_array(fnzi_krn_call *call, fnzi_krn_array *array) {
   const fnz_arg *given = call->args;
   fnz_arg *args;
   FNZI_NEW(&call->scratch, call->op->nparams, &args);
   memcpy(args, given, call->op->nparams * sizeof *args);
-  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_array_handle(array)};
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(array)};
   call->args = args;
   fnz_status status = fnzi_kernel_sum(call);
   call->args = given;
   return status;
 }
 
-fnz_status fnzi_kernel_nansum(fnzi_call *call) {
-  fnzi_array *numbers = NULL;
-  if (!fnzi_is_float(fnzi_input_geometry(call, 0)->dtype))
+fnz_status fnzi_kernel_nansum(fnzi_krn_call *call) {
+  fnzi_krn_array *numbers = NULL;
+  if (!fnzi_is_float(fnzi_krn_call_geometry(call, 0)->dtype))
     return fnzi_kernel_sum(call);
   fnz_status status = copy_without_nan(call, &numbers);
   if (status == FNZ_OK)
     status = sum_array(call, numbers);
-  fnzi_array_release(call->ctx, numbers);
+  fnzi_krn_array_release(call->ctx, numbers);
   return status;
 }
 
 /* --- trace ------------------------------------------------------------------------------- */
 /* Halves and floats add up in double. */
-fnz_status fnzi_kernel_trace(fnzi_call *call) {
+fnz_status fnzi_kernel_trace(fnzi_krn_call *call) {
   const fnz_arg zero = {.tag = FNZ_ARG_INT};
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   fnz_dtype wide = widest_of(dtype);
   unsigned char cells[16] = {0};
-  fnzi_window from, sum = {.dtype = wide, .cell = fnzi_dtype(wide)->bytes, .data = cells}, to;
-  fnzi_window_of(fnzi_input(call, 0), &from);
+  fnzi_krn_window from, sum = {.dtype = wide, .cell = fnzi_dtype(wide)->bytes, .data = cells}, to;
+  fnzi_krn_window_of(fnzi_krn_call_input(call, 0), &from);
   int64_t count = from.sizes[0] < from.sizes[1] ? from.sizes[0] : from.sizes[1];
-  FNZ_TRY(fnzi_fill(call, call->outputs[0], &zero));
+  FNZ_TRY(fnzi_krn_array_fill(call, call->outputs[0], &zero));
   for (int64_t i = 0; i < count; i++) {
-    fnzi_window one = from;
-    fnzi_window_select(&one, 1, i);
-    fnzi_window_select(&one, 0, i);
-    FNZ_TRY(fnzi_window_combine(call, "add", &sum, &one, NULL));
+    fnzi_krn_window one = from;
+    fnzi_krn_window_select(&one, 1, i);
+    fnzi_krn_window_select(&one, 0, i);
+    FNZ_TRY(fnzi_cpu_window_combine(call, "add", &sum, &one, NULL));
   }
-  fnzi_window_of(call->outputs[0], &to);
-  return fnzi_window_assign(call, &to, &sum, false);
+  fnzi_krn_window_of(call->outputs[0], &to);
+  return fnzi_krn_window_assign(call, &to, &sum, false);
 }
 
 /* --- equal ------------------------------------------------------------------------------- */
@@ -129,15 +129,15 @@ static bool same_numbers(fnz_dtype dtype, const void *a, const void *b, int64_t 
   return true;
 }
 
-fnz_status fnzi_kernel_equal(fnzi_call *call) {
-  const fnzi_array *a = fnzi_input(call, 0), *b = fnzi_input(call, 1);
+fnz_status fnzi_kernel_equal(fnzi_krn_call *call) {
+  const fnzi_krn_array *a = fnzi_krn_call_input(call, 0), *b = fnzi_krn_call_input(call, 1);
   fnz_arg answer = {.tag = FNZ_ARG_BOOL, .u.i = 0};
   fnz_dtype common = widest_of(fnzi_promote(a->place.dtype, b->place.dtype));
   const void *x, *y;
   if (fnzi_same_sizes(&a->place, &b->place)) {
-    FNZ_TRY(fnzi_dense_as(call, a, common, &x));
-    FNZ_TRY(fnzi_dense_as(call, b, common, &y));
-    answer.u.i = same_numbers(common, x, y, fnzi_array_numel(a));
+    FNZ_TRY(fnzi_krn_dense_get_as(call, a, common, &x));
+    FNZ_TRY(fnzi_krn_dense_get_as(call, b, common, &y));
+    answer.u.i = same_numbers(common, x, y, fnzi_krn_array_numel(a));
   }
-  return fnzi_fill(call, call->outputs[0], &answer);
+  return fnzi_krn_array_fill(call, call->outputs[0], &answer);
 }

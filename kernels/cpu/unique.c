@@ -25,7 +25,7 @@ static int64_t at(const slices *x, int64_t slice, int64_t i) {
 
 static int64_t key(const slices *x, int64_t slice, int64_t i) {
   int64_t place = at(x, slice, i);
-  return x->real ? fnzi_real_key(x->real[place]) : x->whole[place];
+  return x->real ? fnzi_cpu_real_key(x->real[place]) : x->whole[place];
 }
 
 static bool same(const slices *x, int64_t a, int64_t b) {
@@ -37,8 +37,8 @@ static bool same(const slices *x, int64_t a, int64_t b) {
   return true;
 }
 
-static fnz_status open_slices(fnzi_call *call, bool flat, uint32_t dim, slices *x) {
-  const fnzi_array *self = fnzi_input(call, 0);
+static fnz_status open_slices(fnzi_krn_call *call, bool flat, uint32_t dim, slices *x) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const fnz_geometry *g = &self->geometry;
   bool real = fnzi_is_float(g->dtype);
   const void *wide;
@@ -48,7 +48,7 @@ static fnz_status open_slices(fnzi_call *call, bool flat, uint32_t dim, slices *
   for (uint32_t d = dim + 1; !flat && d < g->rank; d++)
     x->inner *= g->sizes[d];
   x->length = x->outer * x->inner;
-  FNZ_TRY(fnzi_dense_as(call, self, real ? FNZ_F64 : FNZ_I64, &wide));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, self, real ? FNZ_F64 : FNZ_I64, &wide));
   if (real)
     x->real = wide;
   else
@@ -61,13 +61,13 @@ static fnz_status open_slices(fnzi_call *call, bool flat, uint32_t dim, slices *
 
 /* By the last element first, each time keeping what is equal in order: so by the first in the end.
  */
-static fnz_status sort_slices(fnzi_call *call, slices *x) {
-  fnzi_pair *pairs;
+static fnz_status sort_slices(fnzi_krn_call *call, slices *x) {
+  fnzi_cpu_pair *pairs;
   FNZI_NEW(&call->scratch, (size_t)x->count * 2, &pairs);
   for (int64_t i = x->length; i-- > 0;) {
     for (int64_t k = 0; k < x->count; k++)
-      pairs[k] = (fnzi_pair){key(x, x->order[k], i), x->order[k]};
-    const fnzi_pair *sorted = fnzi_sort_pairs(pairs, x->count);
+      pairs[k] = (fnzi_cpu_pair){key(x, x->order[k], i), x->order[k]};
+    const fnzi_cpu_pair *sorted = fnzi_cpu_sort_pairs(pairs, x->count);
     for (int64_t k = 0; k < x->count; k++)
       x->order[k] = sorted[k].place;
   }
@@ -82,7 +82,7 @@ typedef struct found {
   int64_t *repeats; /* of each */
 } found;
 
-static fnz_status find(fnzi_call *call, const slices *x, found *f) {
+static fnz_status find(fnzi_krn_call *call, const slices *x, found *f) {
   FNZI_NEW(&call->scratch, (size_t)x->count, &f->first);
   FNZI_NEW(&call->scratch, (size_t)x->count, &f->which);
   FNZI_NEW(&call->scratch, (size_t)x->count, &f->repeats);
@@ -99,22 +99,22 @@ static fnz_status find(fnzi_call *call, const slices *x, found *f) {
   return FNZ_OK;
 }
 
-static fnz_status give_numbers(fnzi_call *call, uint32_t rank, const int64_t *sizes,
+static fnz_status give_numbers(fnzi_krn_call *call, uint32_t rank, const int64_t *sizes,
                                const int64_t *values) {
   void *out;
   FNZ_TRY(fnzi_shape_add(call, FNZ_I64, rank, sizes, NULL));
   size_t k = call->noutputs - 1;
-  FNZ_TRY(fnzi_array_allocate(call->ctx, call->outputs[k], false));
-  FNZ_TRY(fnzi_result_as(call, k, FNZ_I64, &out));
-  int64_t count = fnzi_array_numel(call->outputs[k]);
+  FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[k], false));
+  FNZ_TRY(fnzi_krn_result_get_as(call, k, FNZ_I64, &out));
+  int64_t count = fnzi_krn_array_numel(call->outputs[k]);
   if (count)
     memcpy(out, values, (size_t)count * sizeof *values);
   return FNZ_OK;
 }
 
-static fnz_status give_slices(fnzi_call *call, bool flat, uint32_t dim, const slices *x,
+static fnz_status give_slices(fnzi_krn_call *call, bool flat, uint32_t dim, const slices *x,
                               const found *f) {
-  const fnzi_array *self = fnzi_input(call, 0);
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const fnz_geometry *g = &self->geometry;
   int64_t sizes[FNZ_MAX_RANK];
   const void *from;
@@ -123,9 +123,9 @@ static fnz_status give_slices(fnzi_call *call, bool flat, uint32_t dim, const sl
     memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   sizes[flat ? 0 : dim] = f->count;
   FNZ_TRY(fnzi_shape_add(call, g->dtype, flat ? 1 : g->rank, sizes, NULL));
-  FNZ_TRY(fnzi_array_allocate(call->ctx, call->outputs[0], false));
-  FNZ_TRY(fnzi_dense(call, self, &from));
-  FNZ_TRY(fnzi_result_as(call, 0, g->dtype, &to));
+  FNZ_TRY(fnzi_krn_array_allocate(call->ctx, call->outputs[0], false));
+  FNZ_TRY(fnzi_krn_dense_get(call, self, &from));
+  FNZ_TRY(fnzi_krn_result_get_as(call, 0, g->dtype, &to));
   for (int64_t k = 0; k < f->count; k++)
     for (int64_t i = 0; i < x->length; i++)
       memcpy((char *)to + (size_t)place_of(x, f->count, k, i) * self->cell,
@@ -139,8 +139,8 @@ typedef struct asked {
   uint32_t dim;
 } asked;
 
-static fnz_status give(fnzi_call *call, const asked *a) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status give(fnzi_krn_call *call, const asked *a) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   const int64_t none = 0;
   slices x;
   found f;
@@ -160,35 +160,35 @@ static fnz_status give(fnzi_call *call, const asked *a) {
   return give_numbers(call, 1, a->counts ? &f.count : &none, f.repeats);
 }
 
-static asked read_asked(const fnzi_call *call, bool sorts) {
+static asked read_asked(const fnzi_krn_call *call, bool sorts) {
   return (asked){.flat = true,
                  .sorts = sorts,
-                 .inverse = fnzi_named_bool(call, "return_inverse", false),
-                 .counts = fnzi_named_bool(call, "return_counts", false)};
+                 .inverse = fnzi_krn_named_bool(call, "return_inverse", false),
+                 .counts = fnzi_krn_named_bool(call, "return_counts", false)};
 }
 
-fnz_status fnzi_kernel_unique(fnzi_call *call) {
+fnz_status fnzi_kernel_unique(fnzi_krn_call *call) {
   const asked a = read_asked(call, true);
   return give(call, &a);
 }
 
-fnz_status fnzi_kernel_unique_consecutive(fnzi_call *call) {
+fnz_status fnzi_kernel_unique_consecutive(fnzi_krn_call *call) {
   const asked a = read_asked(call, false);
   return give(call, &a);
 }
 
 /* Inverse and counts are given whatever was asked for. */
-static fnz_status give_along(fnzi_call *call, bool sorts) {
+static fnz_status give_along(fnzi_krn_call *call, bool sorts) {
   asked a = {.sorts = sorts, .inverse = true, .counts = true};
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0),
-                        fnzi_input_geometry(call, 0)->rank, &a.dim));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0),
+                        fnzi_krn_call_geometry(call, 0)->rank, &a.dim));
   return give(call, &a);
 }
 
-fnz_status fnzi_kernel_unique_dim(fnzi_call *call) {
+fnz_status fnzi_kernel_unique_dim(fnzi_krn_call *call) {
   return give_along(call, true);
 }
 
-fnz_status fnzi_kernel_unique_dim_consecutive(fnzi_call *call) {
+fnz_status fnzi_kernel_unique_dim_consecutive(fnzi_krn_call *call) {
   return give_along(call, false);
 }

@@ -8,8 +8,9 @@ static bool counts_elements(const fnz_op *op) {
 }
 
 /* as_strided counts elements of the row-major tensor, wherever that begins in its storage. */
-static fnz_status find_windows(fnzi_call *call, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                               const fnz_geometry *place, fnz_geometry **out, size_t *count) {
+static fnz_status find_windows(fnzi_krn_call *call, const fnz_op *op, const fnz_arg *args,
+                               size_t nargs, const fnz_geometry *place, fnz_geometry **out,
+                               size_t *count) {
   fnz_geometry base = *place;
   int64_t strides[FNZ_MAX_RANK];
   if (counts_elements(op))
@@ -26,41 +27,42 @@ static fnz_status find_windows(fnzi_call *call, const fnz_op *op, const fnz_arg 
   return FNZ_OK;
 }
 
-static fnz_status row_major_copy(fnzi_call *call, const fnzi_array *from, fnzi_array **out) {
+static fnz_status row_major_copy(fnzi_krn_call *call, const fnzi_krn_array *from,
+                                 fnzi_krn_array **out) {
   int64_t strides[FNZ_MAX_RANK];
   fnz_geometry g = from->place;
-  fnzi_array *copy;
+  fnzi_krn_array *copy;
   g.offset = 0;
   g.strides = strides;
   fnzi_contiguous_strides(g.sizes, g.rank, strides);
-  FNZ_TRY(fnzi_array_create(call->ctx, call->stock, &g, from->cell, &copy));
-  fnz_status status = fnzi_array_allocate(call->ctx, copy, false);
+  FNZ_TRY(fnzi_krn_array_create(call->ctx, call->stock, &g, from->cell, &copy));
+  fnz_status status = fnzi_krn_array_allocate(call->ctx, copy, false);
   if (status == FNZ_OK)
-    status = fnzi_assign(call, copy, from);
+    status = fnzi_krn_array_assign(call, copy, from);
   if (status == FNZ_OK)
     *out = copy;
   else
-    fnzi_array_release(call->ctx, copy);
+    fnzi_krn_array_release(call->ctx, copy);
   return status;
 }
 
-static fnz_status share_windows(fnzi_call *call, const fnzi_array *base) {
+static fnz_status share_windows(fnzi_krn_call *call, const fnzi_krn_array *base) {
   fnz_geometry *windows;
   size_t count;
   FNZ_TRY(
       find_windows(call, call->op, call->args, call->op->nparams, &base->place, &windows, &count));
   if (count != call->noutputs)
-    return fnzi_refuse(call, FNZ_CLASS_INTERNAL, "%zu windows for %zu results", count,
-                       call->noutputs);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_INTERNAL, "%zu windows for %zu results", count,
+                                call->noutputs);
   for (size_t k = 0; k < count; k++)
-    FNZ_TRY(fnzi_array_share(call->ctx, call->outputs[k], base->storage, &windows[k]));
+    FNZ_TRY(fnzi_krn_array_share(call->ctx, call->outputs[k], base->storage, &windows[k]));
   return FNZ_OK;
 }
 
 /* Not every layout can be seen as every shape; a row-major one can, and as every element type when
  * it begins where its storage does. */
-fnz_status fnzi_kernel_view(fnzi_call *call) {
-  fnzi_array *base = fnzi_input(call, 0), *copy;
+fnz_status fnzi_kernel_view(fnzi_krn_call *call) {
+  fnzi_krn_array *base = fnzi_krn_call_input(call, 0), *copy;
   bool row_major = fnzi_is_contiguous(&base->place);
   if (row_major || !counts_elements(call->op)) {
     fnz_status status = share_windows(call, base);
@@ -69,25 +71,25 @@ fnz_status fnzi_kernel_view(fnzi_call *call) {
   }
   FNZ_TRY(row_major_copy(call, base, &copy));
   fnz_status status = share_windows(call, copy);
-  fnzi_array_release(call->ctx, copy);
+  fnzi_krn_array_release(call->ctx, copy);
   return status;
 }
 
 /* The result as a row-major array of its own. */
-static fnz_status straighten(fnzi_call *call, fnzi_array *out) {
-  fnzi_array *copy;
+static fnz_status straighten(fnzi_krn_call *call, fnzi_krn_array *out) {
+  fnzi_krn_array *copy;
   FNZ_TRY(row_major_copy(call, out, &copy));
-  fnz_status status = fnzi_array_share(call->ctx, out, copy->storage, &copy->place);
-  fnzi_array_release(call->ctx, copy);
+  fnz_status status = fnzi_krn_array_share(call->ctx, out, copy->storage, &copy->place);
+  fnzi_krn_array_release(call->ctx, copy);
   return status;
 }
 
-fnz_status fnzi_kernel_scatter_view(fnzi_call *call) {
-  const fnz_op *view = fnzi_view_written_by(call->op);
-  fnzi_array *out = call->outputs[0], *src = fnzi_input(call, 1);
+fnz_status fnzi_kernel_scatter_view(fnzi_krn_call *call) {
+  const fnz_op *view = fnzi_meta_view_written_by(call->op);
+  fnzi_krn_array *out = call->outputs[0], *src = fnzi_krn_call_input(call, 1);
   fnz_geometry *windows;
   fnz_arg *args;
-  fnzi_window to, from;
+  fnzi_krn_window to, from;
   size_t count, nargs = call->op->nparams - 1u;
   if (counts_elements(call->op) && !fnzi_is_contiguous(&out->place))
     FNZ_TRY(straighten(call, out));
@@ -96,16 +98,16 @@ fnz_status fnzi_kernel_scatter_view(fnzi_call *call) {
   for (size_t i = 1; i < nargs; i++)
     args[i] = call->args[i + 1];
   FNZ_TRY(find_windows(call, view, args, nargs, &out->place, &windows, &count));
-  FNZ_TRY(fnzi_check_source(call, windows, &src->place));
-  fnzi_array window = *out;
+  FNZ_TRY(fnzi_meta_source_check(call, windows, &src->place));
+  fnzi_krn_array window = *out;
   window.place = windows[0];
   int64_t low, high;
   if (!fnzi_extent(windows, &low, &high) || low < 0 ||
       (uint64_t)high > out->storage->bytes / out->cell)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "the window leaves the tensor");
-  fnzi_window_of(&window, &to);
-  fnzi_window_of(src, &from);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "the window leaves the tensor");
+  fnzi_krn_window_of(&window, &to);
+  fnzi_krn_window_of(src, &from);
   if (counts_elements(call->op))
-    fnzi_windows_in_order(windows, &src->geometry, &to, &from);
-  return fnzi_window_assign(call, &to, &from, counts_elements(call->op));
+    fnzi_krn_windows_in_order(windows, &src->geometry, &to, &from);
+  return fnzi_krn_window_assign(call, &to, &from, counts_elements(call->op));
 }

@@ -8,7 +8,7 @@
 enum { MASK, YES, NO, OPERANDS };
 
 typedef struct choice {
-  fnzi_window operands[OPERANDS];
+  fnzi_krn_window operands[OPERANDS];
   _Alignas(8) unsigned char numbers[OPERANDS][16];
 } choice;
 
@@ -39,41 +39,41 @@ static void choose_row(const void *user, char *const *data, const int64_t *strid
 }
 
 /* The elements of a tensor as `dtype`, or a number. */
-static fnz_status add_operand(fnzi_call *call, const fnz_arg *arg, fnz_dtype dtype, size_t k,
+static fnz_status add_operand(fnzi_krn_call *call, const fnz_arg *arg, fnz_dtype dtype, size_t k,
                               choice *c) {
-  const fnzi_array *a = fnzi_arg_array(arg);
-  fnzi_window *w = &c->operands[k];
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  fnzi_krn_window *w = &c->operands[k];
   const void *data;
   if (!a) {
-    fnzi_window_number(arg, dtype, c->numbers[k], w);
+    fnzi_krn_window_number(arg, dtype, c->numbers[k], w);
     return FNZ_OK;
   }
-  fnzi_window_of(a, w);
+  fnzi_krn_window_of(a, w);
   if (a->place.dtype == dtype)
     return FNZ_OK;
-  if (fnzi_is_float8(a->place.dtype) || fnzi_is_float8(dtype)) /* eager promotes none */
-    return fnzi_refuse_conversion(call, dtype, a->place.dtype);
-  FNZ_TRY(fnzi_dense_as(call, a, dtype, &data));
-  fnzi_window_dense(w, dtype, a->place.rank, a->place.sizes, data);
+  if (fnzi_krn_is_float8(a->place.dtype) || fnzi_krn_is_float8(dtype)) /* eager promotes none */
+    return fnzi_krn_refuse_conversion(call, dtype, a->place.dtype);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, a, dtype, &data));
+  fnzi_krn_window_dense(w, dtype, a->place.rank, a->place.sizes, data);
   return FNZ_OK;
 }
 
-static fnz_status choose(fnzi_call *call, const choice *c) {
-  fnzi_window to;
+static fnz_status choose(fnzi_krn_call *call, const choice *c) {
+  fnzi_krn_window to;
   fnzi_krn_loop loop;
-  fnzi_window_of(call->outputs[0], &to);
+  fnzi_krn_window_of(call->outputs[0], &to);
   for (size_t k = YES; k < OPERANDS; k++)
     if (c->operands[k].dtype != to.dtype) /* a number that there is none of in this type */
-      return fnzi_refuse_conversion(call, to.dtype, c->operands[k].dtype);
-  fnzi_loop_start(&loop, to.rank, to.sizes);
-  fnzi_loop_add_window(&loop, &to);
+      return fnzi_krn_refuse_conversion(call, to.dtype, c->operands[k].dtype);
+  fnzi_krn_loop_start(&loop, to.rank, to.sizes);
+  fnzi_krn_loop_add_window(&loop, &to);
   for (size_t k = 0; k < OPERANDS; k++)
-    fnzi_loop_add_window(&loop, &c->operands[k]);
-  fnzi_loop_run(&loop, choose_row, &to.cell, call->threads, false);
+    fnzi_krn_loop_add_window(&loop, &c->operands[k]);
+  fnzi_krn_loop_run(&loop, choose_row, &to.cell, call->threads, false);
   return FNZ_OK;
 }
 
-fnz_status fnzi_kernel_where(fnzi_call *call) {
+fnz_status fnzi_kernel_where(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   choice c;
   FNZ_TRY(add_operand(call, &call->args[0], FNZ_BOOL, MASK, &c));
@@ -82,11 +82,11 @@ fnz_status fnzi_kernel_where(fnzi_call *call) {
   return choose(call, &c);
 }
 
-fnz_status fnzi_kernel_masked_fill(fnzi_call *call) {
+fnz_status fnzi_kernel_masked_fill(fnzi_krn_call *call) {
   fnz_dtype dtype = call->outputs[0]->place.dtype;
   choice c;
   FNZ_TRY(add_operand(call, &call->args[0], dtype, NO, &c));
   FNZ_TRY(add_operand(call, &call->args[1], FNZ_BOOL, MASK, &c));
-  FNZ_TRY(fnzi_window_item(call, &call->args[2], dtype, c.numbers[YES], &c.operands[YES]));
+  FNZ_TRY(fnzi_krn_window_item(call, &call->args[2], dtype, c.numbers[YES], &c.operands[YES]));
   return choose(call, &c);
 }

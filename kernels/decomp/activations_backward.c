@@ -3,149 +3,153 @@
 #include "kernels/decomp/decomp.h"
 
 /* --- Pieces ----------------------------------------------------------------------------------- */
-static fnzi_array *times(fnzi_steps *s, fnzi_array *a, double by) {
+static fnzi_krn_array *times(fnzi_dec_steps *s, fnzi_krn_array *a, double by) {
   return STEP(mul__Scalar, V(a), F(by));
 }
 
-static fnzi_array *plus(fnzi_steps *s, fnzi_array *a, double more) {
+static fnzi_krn_array *plus(fnzi_dec_steps *s, fnzi_krn_array *a, double more) {
   return STEP(add__Scalar, V(a), F(more));
 }
 
-static fnzi_array *pick(fnzi_steps *s, fnzi_array *mask, fnzi_array *yes, fnzi_array *no) {
+static fnzi_krn_array *pick(fnzi_dec_steps *s, fnzi_krn_array *mask, fnzi_krn_array *yes,
+                            fnzi_krn_array *no) {
   return STEP(where__self, V(mask), V(yes), V(no));
 }
 
-static fnzi_array *zeroed(fnzi_steps *s, fnzi_array *a, fnzi_array *mask) {
+static fnzi_krn_array *zeroed(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *mask) {
   return STEP(masked_fill__Scalar, V(a), V(mask), I(0));
 }
 
 /* x is above the number; NaN is not. */
-static fnzi_array *above(fnzi_steps *s, fnzi_array *x, double least) {
+static fnzi_krn_array *above(fnzi_dec_steps *s, fnzi_krn_array *x, double least) {
   return STEP(gt__Scalar, V(x), F(least));
 }
 
 /* A tensor of the operator in the type that is computed in. */
-static fnzi_array *wide(fnzi_steps *s, const char *name) {
-  fnzi_array *a = fnzi_given(s, name);
-  fnz_dtype d = fnzi_dtype_of(a), want = fnzi_dtype_of(fnzi_input(s->call, 0));
+static fnzi_krn_array *wide(fnzi_dec_steps *s, const char *name) {
+  fnzi_krn_array *a = fnzi_dec_given_array(s, name);
+  fnz_dtype d = fnzi_dec_array_dtype(a),
+            want = fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0));
   if (a && (d != want || (d != FNZ_F16 && d != FNZ_BF16 && d != FNZ_F32 && d != FNZ_F64)))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "%s is %s, %s is %s; both must be of one type of floats", name,
-              fnzi_dtype(d)->name, s->call->op->params[0].name, fnzi_dtype(want)->name);
-  return fnzi_as(s, a, d == FNZ_F64 ? d : FNZ_F32);
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is %s, %s is %s; both must be of one type of floats",
+                    name, fnzi_dtype(d)->name, s->call->op->params[0].name, fnzi_dtype(want)->name);
+  return fnzi_dec_cast(s, a, d == FNZ_F64 ? d : FNZ_F32);
 }
 
-static fnzi_array *rounded(fnzi_steps *s, fnzi_array *a) {
-  return fnzi_as(s, a, fnzi_dtype_of(fnzi_input(s->call, 0)));
+static fnzi_krn_array *rounded(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  return fnzi_dec_cast(s, a, fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0)));
 }
 
-static double number(const fnzi_steps *s, const char *name) {
-  const fnz_arg *arg = fnzi_named(s->call, name);
-  return arg ? fnzi_number_float(arg) : 0;
+static double number(const fnzi_dec_steps *s, const char *name) {
+  const fnz_arg *arg = fnzi_krn_named(s->call, name);
+  return arg ? fnzi_krn_number_float(arg) : 0;
 }
 
 /* --- Activations ------------------------------------------------------------------------------ */
 DECOMP(elu_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self_or_result");
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self_or_result");
   double scale = number(s, "scale"), low = number(s, "alpha") * scale;
   double inside = number(s, "input_scale");
-  bool is_result = fnzi_named_bool(s->call, "is_result", false);
-  fnzi_array *slope = is_result ? times(s, plus(s, x, low), inside)
-                                : times(s, STEP(exp, V(times(s, x, inside))), inside * low);
-  fnzi_array *below = STEP(le__Scalar, V(x), I(0));
-  fnzi_give_result(s, rounded(s, pick(s, below, MUL(grad, slope), times(s, grad, scale))));
+  bool is_result = fnzi_krn_named_bool(s->call, "is_result", false);
+  fnzi_krn_array *slope = is_result ? times(s, plus(s, x, low), inside)
+                                    : times(s, STEP(exp, V(times(s, x, inside))), inside * low);
+  fnzi_krn_array *below = STEP(le__Scalar, V(x), I(0));
+  fnzi_dec_result_give(s, rounded(s, pick(s, below, MUL(grad, slope), times(s, grad, scale))));
 }
 
 DECOMP(leaky_relu_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_array *less = times(s, grad, number(s, "negative_slope"));
-  fnzi_give_result(s, rounded(s, pick(s, above(s, x, 0), grad, less)));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
+  fnzi_krn_array *less = times(s, grad, number(s, "negative_slope"));
+  fnzi_dec_result_give(s, rounded(s, pick(s, above(s, x, 0), grad, less)));
 }
 
 DECOMP(hardswish_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_array *slope = plus(s, STEP(div__Scalar, V(x), F(3)), 0.5);
-  fnzi_array *out = pick(s, STEP(ge__Scalar, V(x), I(3)), grad, MUL(grad, slope));
-  fnzi_give_result(s, rounded(s, zeroed(s, out, STEP(le__Scalar, V(x), I(-3)))));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
+  fnzi_krn_array *slope = plus(s, STEP(div__Scalar, V(x), F(3)), 0.5);
+  fnzi_krn_array *out = pick(s, STEP(ge__Scalar, V(x), I(3)), grad, MUL(grad, slope));
+  fnzi_dec_result_give(s, rounded(s, zeroed(s, out, STEP(le__Scalar, V(x), I(-3)))));
 }
 
 /* Eager's sixth is a 32-bit float for every type. */
 DECOMP(hardsigmoid_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_array *inside = STEP(logical_and, V(above(s, x, -3)), V(STEP(lt__Scalar, V(x), I(3))));
-  fnzi_array *out = zeroed(s, times(s, grad, 1.0F / 6), STEP(logical_not, V(inside)));
-  fnzi_give_result(s, rounded(s, out));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
+  fnzi_krn_array *inside = STEP(logical_and, V(above(s, x, -3)), V(STEP(lt__Scalar, V(x), I(3))));
+  fnzi_krn_array *out = zeroed(s, times(s, grad, 1.0F / 6), STEP(logical_not, V(inside)));
+  fnzi_dec_result_give(s, rounded(s, out));
 }
 
 /* Of hardshrink and of softshrink: nothing comes through in the middle. */
 DECOMP(shrink_backward) {
-  fnzi_array *grad = wide(s, s->call->op->params[0].name), *x = wide(s, "self");
+  fnzi_krn_array *grad = wide(s, s->call->op->params[0].name), *x = wide(s, "self");
   double half = number(s, "lambd");
-  fnzi_array *inside =
+  fnzi_krn_array *inside =
       STEP(logical_and, V(STEP(ge__Scalar, V(x), F(-half))), V(STEP(le__Scalar, V(x), F(half))));
-  fnzi_give_result(s, rounded(s, zeroed(s, grad, inside)));
+  fnzi_dec_result_give(s, rounded(s, zeroed(s, grad, inside)));
 }
 
 DECOMP(softplus_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_array *scaled = times(s, x, number(s, "beta")), *z = STEP(exp, V(scaled));
-  fnzi_array *out = DIV(MUL(grad, z), plus(s, z, 1));
-  fnzi_give_result(s, rounded(s, pick(s, above(s, scaled, number(s, "threshold")), grad, out)));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
+  fnzi_krn_array *scaled = times(s, x, number(s, "beta")), *z = STEP(exp, V(scaled));
+  fnzi_krn_array *out = DIV(MUL(grad, z), plus(s, z, 1));
+  fnzi_dec_result_give(s, rounded(s, pick(s, above(s, scaled, number(s, "threshold")), grad, out)));
 }
 
 DECOMP(mish_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
-  fnzi_array *t = STEP(tanh, V(STEP(log1p, V(STEP(exp, V(x))))));
-  fnzi_array *rest = STEP(rsub__Scalar, V(MUL(t, t)), I(1));
-  fnzi_array *slope = ADD(t, MUL(MUL(x, STEP(sigmoid, V(x))), rest));
-  fnzi_give_result(s, rounded(s, MUL(grad, slope)));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self");
+  fnzi_krn_array *t = STEP(tanh, V(STEP(log1p, V(STEP(exp, V(x))))));
+  fnzi_krn_array *rest = STEP(rsub__Scalar, V(MUL(t, t)), I(1));
+  fnzi_krn_array *slope = ADD(t, MUL(MUL(x, STEP(sigmoid, V(x))), rest));
+  fnzi_dec_result_give(s, rounded(s, MUL(grad, slope)));
 }
 
 /* The buffer is exp(-|x|). */
 DECOMP(log_sigmoid_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *z = wide(s, "buffer");
-  fnzi_array *part = DIV(z, plus(s, z, 1));
-  fnzi_array *slope =
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *z = wide(s, "buffer");
+  fnzi_krn_array *part = DIV(z, plus(s, z, 1));
+  fnzi_krn_array *slope =
       pick(s, STEP(lt__Scalar, V(x), I(0)), STEP(rsub__Scalar, V(part), I(1)), part);
-  fnzi_give_result(s, rounded(s, MUL(slope, grad)));
+  fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
 }
 
 DECOMP(glu_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *parts[2];
-  uint32_t dim = fnzi_given_dim(s, "dim", x);
-  int64_t half = fnzi_size(x, dim) / 2;
-  if (!fnzi_rank(x) || fnzi_size(x, dim) % 2)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "dimension %u of self has %lld elements; it must be two halves",
-              dim, (long long)fnzi_size(x, dim));
-  fnzi_array *gate = STEP(sigmoid, V(fnzi_part(s, x, dim, half, half)));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *parts[2];
+  uint32_t dim = fnzi_dec_given_dim(s, "dim", x);
+  int64_t half = fnzi_dec_array_size(x, dim) / 2;
+  if (!fnzi_dec_array_rank(x) || fnzi_dec_array_size(x, dim) % 2)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "dimension %u of self has %lld elements; it must be two halves", dim,
+                    (long long)fnzi_dec_array_size(x, dim));
+  fnzi_krn_array *gate = STEP(sigmoid, V(fnzi_part(s, x, dim, half, half)));
   parts[0] = MUL(gate, grad);
   parts[1] =
       MUL(MUL(MUL(STEP(rsub__Scalar, V(gate), I(1)), gate), fnzi_part(s, x, dim, 0, half)), grad);
-  fnzi_give_result(s, rounded(s, fnzi_joined(s, parts, 2, dim)));
+  fnzi_dec_result_give(s, rounded(s, fnzi_dec_cat(s, parts, 2, dim)));
 }
 
 DECOMP(prelu_kernel_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *w = wide(s, "weight");
-  fnzi_array *up = above(s, x, 0);
-  fnzi_give_result(s, rounded(s, pick(s, up, grad, MUL(w, grad))));
-  fnzi_give_result(s, rounded(s, zeroed(s, MUL(x, grad), up)));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *w = wide(s, "weight");
+  fnzi_krn_array *up = above(s, x, 0);
+  fnzi_dec_result_give(s, rounded(s, pick(s, up, grad, MUL(w, grad))));
+  fnzi_dec_result_give(s, rounded(s, zeroed(s, MUL(x, grad), up)));
 }
 
 /* --- Losses ----------------------------------------------------------------------------------- */
 enum { KEPT, MEAN };
 
 /* How much of the loss an element is. */
-static double share(const fnzi_steps *s, const fnzi_array *x) {
-  bool is_mean = fnzi_named_int(s->call, "reduction", MEAN) == MEAN;
-  return is_mean && fnzi_numel(x) ? 1 / (double)fnzi_numel(x) : 1;
+static double share(const fnzi_dec_steps *s, const fnzi_krn_array *x) {
+  bool is_mean = fnzi_krn_named_int(s->call, "reduction", MEAN) == MEAN;
+  return is_mean && fnzi_dec_array_numel(x) ? 1 / (double)fnzi_dec_array_numel(x) : 1;
 }
 
 /* Integers are multiplied by what is left of the factor as an integer: 0 for means of more than 2.
  */
-static void give_whole_mse(fnzi_steps *s) {
-  fnzi_array *grad = fnzi_given(s, "grad_output"), *x = fnzi_given(s, "self");
-  fnzi_array *apart = SUB(x, fnzi_given(s, "target"));
-  fnzi_array *slope = STEP(mul__Scalar, V(apart), I((int64_t)(2 * share(s, x))));
-  fnzi_give_result(s, MUL(slope, grad));
+static void give_whole_mse(fnzi_dec_steps *s) {
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
+                 *x = fnzi_dec_given_array(s, "self");
+  fnzi_krn_array *apart = SUB(x, fnzi_dec_given_array(s, "target"));
+  fnzi_krn_array *slope = STEP(mul__Scalar, V(apart), I((int64_t)(2 * share(s, x))));
+  fnzi_dec_result_give(s, MUL(slope, grad));
 }
 
 static bool is_whole(fnz_dtype dtype) {
@@ -153,24 +157,24 @@ static bool is_whole(fnz_dtype dtype) {
 }
 
 DECOMP(mse_loss_backward) {
-  if (is_whole(fnzi_dtype_of(fnzi_given(s, "grad_output")))) {
+  if (is_whole(fnzi_dec_array_dtype(fnzi_dec_given_array(s, "grad_output")))) {
     give_whole_mse(s);
     return;
   }
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
-  fnzi_array *slope = times(s, SUB(x, target), 2 * share(s, x));
-  fnzi_give_result(s, rounded(s, MUL(slope, grad)));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
+  fnzi_krn_array *slope = times(s, SUB(x, target), 2 * share(s, x));
+  fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
 }
 
 /* Straight beyond `edge` on both sides, with this slope; between them it is x times `inner`. */
-static void give_bent(fnzi_steps *s, double edge, double outer, double inner) {
-  fnzi_array *grad = wide(s, "grad_output"), *self = wide(s, "self");
-  fnzi_array *x = SUB(self, wide(s, "target"));
+static void give_bent(fnzi_dec_steps *s, double edge, double outer, double inner) {
+  fnzi_krn_array *grad = wide(s, "grad_output"), *self = wide(s, "self");
+  fnzi_krn_array *x = SUB(self, wide(s, "target"));
   double norm = share(s, self);
-  fnzi_array *out = MUL(times(s, x, norm * inner), grad), *end = times(s, grad, norm * outer);
+  fnzi_krn_array *out = MUL(times(s, x, norm * inner), grad), *end = times(s, grad, norm * outer);
   out = pick(s, STEP(ge__Scalar, V(x), F(edge)), end, out);
-  fnzi_give_result(s,
-                   rounded(s, pick(s, STEP(le__Scalar, V(x), F(-edge)), STEP(neg, V(end)), out)));
+  fnzi_dec_result_give(
+      s, rounded(s, pick(s, STEP(le__Scalar, V(x), F(-edge)), STEP(neg, V(end)), out)));
 }
 
 DECOMP(smooth_l1_backward) {
@@ -184,87 +188,93 @@ DECOMP(huber_backward) {
 }
 
 DECOMP(binary_cross_entropy_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
-  fnzi_array *weight = wide(s, "weight");
-  fnzi_array *spread = MUL(STEP(rsub__Scalar, V(x), I(1)), x);
-  fnzi_array *out = DIV(MUL(grad, SUB(x, target)), STEP(clamp_min, V(spread), F(1e-12)));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
+  fnzi_krn_array *weight = wide(s, "weight");
+  fnzi_krn_array *spread = MUL(STEP(rsub__Scalar, V(x), I(1)), x);
+  fnzi_krn_array *out = DIV(MUL(grad, SUB(x, target)), STEP(clamp_min, V(spread), F(1e-12)));
   out = weight ? MUL(out, weight) : out;
-  fnzi_give_result(s, rounded(s, times(s, out, share(s, x))));
+  fnzi_dec_result_give(s, rounded(s, times(s, out, share(s, x))));
 }
 
 DECOMP(soft_margin_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
-  fnzi_array *z = STEP(exp, V(MUL(STEP(neg, V(target)), x)));
-  fnzi_array *slope = DIV(MUL(times(s, target, -share(s, x)), z), plus(s, z, 1));
-  fnzi_give_result(s, rounded(s, MUL(slope, grad)));
+  fnzi_krn_array *grad = wide(s, "grad_output"), *x = wide(s, "self"), *target = wide(s, "target");
+  fnzi_krn_array *z = STEP(exp, V(MUL(STEP(neg, V(target)), x)));
+  fnzi_krn_array *slope = DIV(MUL(times(s, target, -share(s, x)), z), plus(s, z, 1));
+  fnzi_dec_result_give(s, rounded(s, MUL(slope, grad)));
 }
 
 /* The class dimension of self is the one that target lacks. */
 DECOMP(nll_loss_backward) {
-  fnzi_array *grad = wide(s, "grad_output"), *weight = wide(s, "weight");
-  fnzi_array *self = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
-  fnzi_array *total = wide(s, "total_weight");
-  int64_t dim = fnzi_rank(self) > 1, reduction = fnzi_named_int(s->call, "reduction", MEAN);
+  fnzi_krn_array *grad = wide(s, "grad_output"), *weight = wide(s, "weight");
+  fnzi_krn_array *self = fnzi_dec_given_array(s, "self"),
+                 *target = fnzi_dec_given_array(s, "target");
+  fnzi_krn_array *total = wide(s, "total_weight");
+  int64_t dim = fnzi_dec_array_rank(self) > 1,
+          reduction = fnzi_krn_named_int(s->call, "reduction", MEAN);
   (void)wide(s, "self");
-  if (fnzi_rank(self) == 0 || fnzi_rank(target) + 1 != fnzi_rank(self) ||
-      (weight && (fnzi_rank(weight) != 1 || fnzi_numel(weight) != fnzi_size(self, dim))))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "target must have a dimension less than self, and weight one "
-              "element for each class");
-  if (fnzi_dtype_of(target) != FNZ_I64)
-    fnzi_stop(s, FNZ_CLASS_TYPE, "target is %s; it needs indices, i64",
-              fnzi_dtype(fnzi_dtype_of(target))->name);
-  fnzi_array *at = STEP(unsqueeze, V(target), I(dim));
-  fnzi_array *skip = STEP(eq__Scalar, V(at), *fnzi_named(s->call, "ignore_index"));
+  if (fnzi_dec_array_rank(self) == 0 ||
+      fnzi_dec_array_rank(target) + 1 != fnzi_dec_array_rank(self) ||
+      (weight && (fnzi_dec_array_rank(weight) != 1 ||
+                  fnzi_dec_array_numel(weight) != fnzi_dec_array_size(self, dim))))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "target must have a dimension less than self, and weight one "
+                    "element for each class");
+  if (fnzi_dec_array_dtype(target) != FNZ_I64)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "target is %s; it needs indices, i64",
+                    fnzi_dtype(fnzi_dec_array_dtype(target))->name);
+  fnzi_krn_array *at = STEP(unsqueeze, V(target), I(dim));
+  fnzi_krn_array *skip = STEP(eq__Scalar, V(at), *fnzi_krn_named(s->call, "ignore_index"));
   at = zeroed(s, at, skip);
-  fnzi_array *each = STEP(ones_like, V(at), DTYPE(fnzi_dtype_of(grad)));
+  fnzi_krn_array *each = STEP(ones_like, V(at), DTYPE(fnzi_dec_array_dtype(grad)));
   if (weight && at)
-    each = fnzi_reshaped(s, STEP(index_select, V(weight), I(0), V(RESHAPED(at, fnzi_numel(at)))),
-                         at->geometry.sizes, fnzi_rank(at));
+    each = fnzi_dec_reshaped(
+        s, STEP(index_select, V(weight), I(0), V(RESHAPED(at, fnzi_dec_array_numel(at)))),
+        at->geometry.sizes, fnzi_dec_array_rank(at));
   grad = reduction == KEPT ? STEP(unsqueeze, V(grad), I(dim)) : grad;
   if (reduction == MEAN)
     grad = DIV(grad, total);
-  fnzi_array *values = zeroed(s, STEP(neg, V(MUL(each, grad))), skip);
-  fnzi_array *zeros = STEP(zeros_like, V(self), NONE, NONE, NONE, NONE,
-                           (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
-  fnzi_give_result(s, STEP(scatter__src, V(zeros), I(dim), V(at), V(rounded(s, values))));
+  fnzi_krn_array *values = zeroed(s, STEP(neg, V(MUL(each, grad))), skip);
+  fnzi_krn_array *zeros = STEP(zeros_like, V(self), NONE, NONE, NONE, NONE,
+                               (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
+  fnzi_dec_result_give(s, STEP(scatter__src, V(zeros), I(dim), V(at), V(rounded(s, values))));
 }
 
 /* --- Windows ---------------------------------------------------------------------------------- */
-static fnzi_array *zeros_of(fnzi_steps *s, const char *sizes) {
-  return STEP(zeros, *fnzi_named(s->call, sizes), DTYPE(fnzi_dtype_of(fnzi_input(s->call, 0))));
+static fnzi_krn_array *zeros_of(fnzi_dec_steps *s, const char *sizes) {
+  return STEP(zeros, *fnzi_krn_named(s->call, sizes),
+              DTYPE(fnzi_dec_array_dtype(fnzi_krn_call_input(s->call, 0))));
 }
 
 /* The gradient in the window that it came through, zeros around it. */
-static void give_around(fnzi_steps *s, fnzi_array *zeros, fnzi_array *window, size_t scatter,
-                        const fnz_arg *more, size_t count) {
-  fnzi_array *grad = fnzi_given(s, "grad_output");
+static void give_around(fnzi_dec_steps *s, fnzi_krn_array *zeros, fnzi_krn_array *window,
+                        size_t scatter, const fnz_arg *more, size_t count) {
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output");
   fnz_arg args[6] = {V(zeros), V(grad)};
   if (window && grad && !fnzi_same_sizes(&window->geometry, &grad->geometry))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "grad_output does not have the sizes of the window that it is "
-              "the gradient of");
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "grad_output does not have the sizes of the window that it is "
+                    "the gradient of");
   memcpy(args + 2, more, count * sizeof *more);
-  fnzi_give_result(s, fnzi_do(s, scatter, args, 2 + count));
+  fnzi_dec_result_give(s, fnzi_dec_step(s, scatter, args, 2 + count));
 }
 
 DECOMP(select_backward) {
-  fnzi_array *zeros = zeros_of(s, "input_sizes");
-  const fnz_arg *more = fnzi_named(s->call, "dim");
-  fnzi_array *window = STEP(select__int, V(zeros), more[0], more[1]);
+  fnzi_krn_array *zeros = zeros_of(s, "input_sizes");
+  const fnz_arg *more = fnzi_krn_named(s->call, "dim");
+  fnzi_krn_array *window = STEP(select__int, V(zeros), more[0], more[1]);
   give_around(s, zeros, window, FNZI_ATEN_select_scatter, more, 2);
 }
 
 DECOMP(slice_backward) {
-  fnzi_array *zeros = zeros_of(s, "input_sizes");
-  const fnz_arg *more = fnzi_named(s->call, "dim");
-  fnzi_array *window = STEP(slice__Tensor, V(zeros), more[0], more[1], more[2], more[3]);
+  fnzi_krn_array *zeros = zeros_of(s, "input_sizes");
+  const fnz_arg *more = fnzi_krn_named(s->call, "dim");
+  fnzi_krn_array *window = STEP(slice__Tensor, V(zeros), more[0], more[1], more[2], more[3]);
   give_around(s, zeros, window, FNZI_ATEN_slice_scatter, more, 4);
 }
 
 DECOMP(diagonal_backward) {
-  fnzi_array *zeros = zeros_of(s, "input_sizes");
-  const fnz_arg *more = fnzi_named(s->call, "offset");
-  fnzi_array *window = STEP(diagonal, V(zeros), more[0], more[1], more[2]);
+  fnzi_krn_array *zeros = zeros_of(s, "input_sizes");
+  const fnz_arg *more = fnzi_krn_named(s->call, "offset");
+  fnzi_krn_array *window = STEP(diagonal, V(zeros), more[0], more[1], more[2]);
   give_around(s, zeros, window, FNZI_ATEN_diagonal_scatter, more, 3);
 }

@@ -6,18 +6,18 @@
 
 /* --- The decomposition
  * ------------------------------------------------------------------------------- */
-fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *decompose) {
-  fnzi_steps s = {.call = call};
+fnz_status fnzi_dec_run(fnzi_krn_call *call, fnzi_dec_fn *decompose) {
+  fnzi_dec_steps s = {.call = call};
   fnzi_arena_init(&s.scratch, call->ctx);
   decompose(&s);
   for (size_t i = 0; i < s.made.count; i++)
-    fnzi_array_release(call->ctx, s.made.data[i]);
+    fnzi_krn_array_release(call->ctx, s.made.data[i]);
   FNZI_VEC_FREE(call->ctx, &s.made);
   fnzi_arena_free(&s.scratch);
   return s.status;
 }
 
-void fnzi_stop(fnzi_steps *s, fnz_class kind, const char *format, ...) {
+void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...) {
   char text[sizeof s->call->ctx->error.message];
   va_list list;
   if (s->status != FNZ_OK)
@@ -25,15 +25,16 @@ void fnzi_stop(fnzi_steps *s, fnz_class kind, const char *format, ...) {
   va_start(list, format);
   (void)vsnprintf(text, sizeof text, format, list);
   va_end(list);
-  s->status = fnzi_refuse(s->call, kind, "%s", text);
+  s->status = fnzi_krn_call_refuse(s->call, kind, "%s", text);
 }
 
-static fnz_status keep(fnzi_steps *s, fnzi_array *a) {
+static fnz_status keep(fnzi_dec_steps *s, fnzi_krn_array *a) {
   FNZI_PUSH(s->call->ctx, &s->made, a);
   return FNZ_OK;
 }
 
-void fnzi_leave(fnzi_steps *s, size_t mark, fnzi_array *const *kept, size_t count) {
+void fnzi_dec_arrays_release(fnzi_dec_steps *s, size_t mark, fnzi_krn_array *const *kept,
+                             size_t count) {
   size_t to = mark;
   for (size_t i = mark; i < s->made.count; i++) {
     bool stays = false;
@@ -42,35 +43,35 @@ void fnzi_leave(fnzi_steps *s, size_t mark, fnzi_array *const *kept, size_t coun
     if (stays)
       s->made.data[to++] = s->made.data[i];
     else
-      fnzi_array_release(s->call->ctx, s->made.data[i]);
+      fnzi_krn_array_release(s->call->ctx, s->made.data[i]);
   }
   s->made.count = to;
 }
 
 /* --- Arguments -------------------------------------------------------------------------------- */
-static void *room_of(fnzi_steps *s, size_t count, size_t size) {
+static void *room_of(fnzi_dec_steps *s, size_t count, size_t size) {
   void *room = NULL;
   if (s->status == FNZ_OK)
     s->status = fnzi_arena_alloc(&s->call->scratch, count, size, &room);
   return s->status == FNZ_OK ? room : NULL;
 }
 
-fnzi_array **fnzi_room(fnzi_steps *s, size_t count) {
-  return room_of(s, count, sizeof(fnzi_array *));
+fnzi_krn_array **fnzi_dec_arrays_room(fnzi_dec_steps *s, size_t count) {
+  return room_of(s, count, sizeof(fnzi_krn_array *));
 }
 
 static fnz_arg list_of(const fnz_arg *at, size_t count) {
   return (fnz_arg){.tag = at ? FNZ_ARG_LIST : FNZ_ARG_NONE, .count = (uint32_t)count, .u.list = at};
 }
 
-fnz_arg fnzi_ints(fnzi_steps *s, const int64_t *ints, size_t count) {
+fnz_arg fnzi_dec_ints(fnzi_dec_steps *s, const int64_t *ints, size_t count) {
   fnz_arg *at = room_of(s, count, sizeof *at);
   for (size_t i = 0; at && i < count; i++)
     at[i] = I(ints[i]);
   return list_of(at, count);
 }
 
-fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count) {
+fnz_arg fnzi_dec_values(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t count) {
   fnz_arg *at = room_of(s, count, sizeof *at);
   for (size_t i = 0; at && i < count; i++)
     at[i] = V(arrays[i]);
@@ -78,133 +79,139 @@ fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count) {
 }
 
 /* --- Steps ------------------------------------------------------------------------------------ */
-static fnz_status do_step(fnzi_steps *s, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                          fnzi_array **out, size_t room, size_t *count) {
+static fnz_status do_step(fnzi_dec_steps *s, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                          fnzi_krn_array **out, size_t room, size_t *count) {
   const fnzi_kernel *row = fnzi_kernel_find(s->call->kernels, op);
   const fnz_request from = {op, args, nargs, NULL, ""};
-  fnzi_call call = {.ctx = s->call->ctx,
-                    .stock = s->call->stock,
-                    .scratch = s->scratch,
-                    .op = op,
-                    .asked = s->call->asked ? s->call->asked : s->call->op,
-                    .kernels = s->call->kernels,
-                    .outputs = out,
-                    .capacity = room,
-                    .target = FNZ_DTYPE_COUNT,
-                    .warning = s->call->warning,
-                    .threads = s->call->threads,
-                    .has_data = s->call->has_data};
+  fnzi_krn_call call = {.ctx = s->call->ctx,
+                        .stock = s->call->stock,
+                        .scratch = s->scratch,
+                        .op = op,
+                        .asked = s->call->asked ? s->call->asked : s->call->op,
+                        .kernels = s->call->kernels,
+                        .outputs = out,
+                        .capacity = room,
+                        .target = FNZ_DTYPE_COUNT,
+                        .warning = s->call->warning,
+                        .threads = s->call->threads,
+                        .has_data = s->call->has_data};
   *count = 0;
   if (!row || row->run == FNZI_RUN_made) /* no decomposition is part of another */
-    return fnzi_refuse(s->call, FNZ_CLASS_INTERNAL, "its part %s has no kernel of its own",
-                       op->name);
-  fnz_status status = fnzi_evaluate_request(&call, row, &from);
+    return fnzi_krn_call_refuse(s->call, FNZ_CLASS_INTERNAL, "its part %s has no kernel of its own",
+                                op->name);
+  fnz_status status = fnzi_meta_evaluate_request(&call, row, &from);
   if (status != FNZ_OK)
-    fnzi_release_outputs(&call);
+    fnzi_meta_outputs_release(&call);
   *count = call.noutputs;
   fnzi_arena_reset(&call.scratch);
   s->scratch = call.scratch;
   return status;
 }
 
-static fnz_status keep_all(fnzi_steps *s, fnzi_array *const *made, size_t count) {
+static fnz_status keep_all(fnzi_dec_steps *s, fnzi_krn_array *const *made, size_t count) {
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count; i++) {
     if (status == FNZ_OK && made[i])
       status = keep(s, made[i]);
     if (status != FNZ_OK)
-      fnzi_array_release(s->call->ctx, made[i]);
+      fnzi_krn_array_release(s->call->ctx, made[i]);
   }
   return status;
 }
 
-void fnzi_do_many(fnzi_steps *s, size_t op, const fnz_arg *args, size_t nargs, fnzi_array **out,
-                  size_t count) {
+void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_t nargs,
+                        fnzi_krn_array **out, size_t count) {
   enum { MOST = 64 };
-  fnzi_array *few[MOST], **made = few;
+  fnzi_krn_array *few[MOST], **made = few;
   size_t n, room = count > MOST ? count : MOST;
   memset(out, 0, count * sizeof *out);
   if (count > MOST)
-    made = fnzi_room(s, count);
+    made = fnzi_dec_arrays_room(s, count);
   if (s->status != FNZ_OK)
     return;
   s->status = do_step(s, &fnzi_ops[op], args, nargs, made, room, &n);
   if (s->status == FNZ_OK)
     s->status = keep_all(s, made, n);
   if (s->status == FNZ_OK && n < count)
-    fnzi_stop(s, FNZ_CLASS_INTERNAL, "%s has %zu results, %zu are needed", fnzi_ops[op].name, n,
-              count);
+    fnzi_dec_refuse(s, FNZ_CLASS_INTERNAL, "%s has %zu results, %zu are needed", fnzi_ops[op].name,
+                    n, count);
   for (size_t i = 0; s->status == FNZ_OK && i < count; i++)
     out[i] = made[i];
 }
 
-fnzi_array *fnzi_do(fnzi_steps *s, size_t op, const fnz_arg *args, size_t nargs) {
-  fnzi_array *made;
-  fnzi_do_many(s, op, args, nargs, &made, 1);
+fnzi_krn_array *fnzi_dec_step(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_t nargs) {
+  fnzi_krn_array *made;
+  fnzi_dec_step_into(s, op, args, nargs, &made, 1);
   return made;
 }
 
-fnzi_array *fnzi_reshaped(fnzi_steps *s, fnzi_array *a, const int64_t *sizes, size_t rank) {
+fnzi_krn_array *fnzi_dec_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
+                                  size_t rank) {
   if (a && !fnzi_is_contiguous(&a->geometry))
     a = STEP(clone, V(a), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
-  return STEP(view, V(a), fnzi_ints(s, sizes, rank));
+  return STEP(view, V(a), fnzi_dec_ints(s, sizes, rank));
 }
 
-fnzi_array *fnzi_along(fnzi_steps *s, fnzi_array *a, int64_t dim, size_t rank) {
+fnzi_krn_array *fnzi_dec_along(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim, size_t rank) {
   int64_t sizes[FNZ_MAX_RANK];
   for (size_t d = 0; d < rank; d++)
-    sizes[d] = (int64_t)d == dim ? fnzi_numel(a) : 1;
-  return fnzi_reshaped(s, a, sizes, rank);
+    sizes[d] = (int64_t)d == dim ? fnzi_dec_array_numel(a) : 1;
+  return fnzi_dec_reshaped(s, a, sizes, rank);
 }
 
-void fnzi_broadcast_both(fnzi_steps *s, fnzi_array **a, fnzi_array **b) {
+void fnzi_dec_broadcast_both(fnzi_dec_steps *s, fnzi_krn_array **a, fnzi_krn_array **b) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank = 0;
   if (s->status == FNZ_OK)
-    s->status = fnzi_broadcast(
+    s->status = fnzi_meta_broadcast(
         s->call, (const fnz_geometry *const[]){&(*a)->geometry, &(*b)->geometry}, 2, &rank, sizes);
-  *a = STEP(expand, V(*a), fnzi_ints(s, sizes, rank));
-  *b = STEP(expand, V(*b), fnzi_ints(s, sizes, rank));
+  *a = STEP(expand, V(*a), fnzi_dec_ints(s, sizes, rank));
+  *b = STEP(expand, V(*b), fnzi_dec_ints(s, sizes, rank));
 }
 
-fnzi_array *fnzi_part(fnzi_steps *s, fnzi_array *a, int64_t dim, int64_t start, int64_t count) {
+fnzi_krn_array *fnzi_part(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim, int64_t start,
+                          int64_t count) {
   return STEP(slice__Tensor, V(a), I(dim), I(start), I(start + count));
 }
 
-fnzi_array *fnzi_joined(fnzi_steps *s, fnzi_array *const *arrays, size_t count, int64_t dim) {
-  return STEP(cat, fnzi_values(s, arrays, count), I(dim));
+fnzi_krn_array *fnzi_dec_cat(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t count,
+                             int64_t dim) {
+  return STEP(cat, fnzi_dec_values(s, arrays, count), I(dim));
 }
 
-fnzi_array *fnzi_as(fnzi_steps *s, fnzi_array *a, fnz_dtype dtype) {
+fnzi_krn_array *fnzi_dec_cast(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_dtype dtype) {
   return !a || a->geometry.dtype == dtype ? a : STEP(_to_copy, V(a), DTYPE(dtype));
 }
 
-fnzi_array *fnzi_over(fnzi_steps *s, const fnzi_array *a, fnzi_array *result) {
-  fnz_dtype from = fnzi_dtype_of(result), to = fnzi_dtype_of(a);
+fnzi_krn_array *fnzi_dec_written_over(fnzi_dec_steps *s, const fnzi_krn_array *a,
+                                      fnzi_krn_array *result) {
+  fnz_dtype from = fnzi_dec_array_dtype(result), to = fnzi_dec_array_dtype(a);
   if (!fnzi_can_cast(from, to))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "it computes in place, and %s is not written into %s; cast to %s",
-              fnzi_dtype(from)->name, fnzi_dtype(to)->name, fnzi_dtype(from)->name);
-  return fnzi_as(s, result, to);
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE,
+                    "it computes in place, and %s is not written into %s; cast to %s",
+                    fnzi_dtype(from)->name, fnzi_dtype(to)->name, fnzi_dtype(from)->name);
+  return fnzi_dec_cast(s, result, to);
 }
 
-fnzi_array *fnzi_by_reduction(fnzi_steps *s, fnzi_array *a) {
+fnzi_krn_array *fnzi_dec_by_reduction(fnzi_dec_steps *s, fnzi_krn_array *a) {
   enum { KEPT, MEAN };
-  int64_t reduction = fnzi_named_int(s->call, "reduction", MEAN);
+  int64_t reduction = fnzi_krn_named_int(s->call, "reduction", MEAN);
   return reduction == KEPT ? a : reduction == MEAN ? STEP(mean, V(a)) : STEP(sum, V(a));
 }
 
 /* --- Asking ----------------------------------------------------------------------------------- */
-size_t fnzi_given_count(const fnzi_steps *s, const char *name) {
-  const fnz_arg *arg = fnzi_named(s->call, name);
+size_t fnzi_dec_given_count(const fnzi_dec_steps *s, const char *name) {
+  const fnz_arg *arg = fnzi_krn_named(s->call, name);
   return arg && arg->tag == FNZ_ARG_LIST ? arg->count : 0;
 }
 
-fnzi_array *fnzi_given_item(const fnzi_steps *s, const char *name, size_t i) {
-  return i < fnzi_given_count(s, name) ? fnzi_arg_array(&fnzi_named(s->call, name)->u.list[i])
-                                       : NULL;
+fnzi_krn_array *fnzi_dec_given_item(const fnzi_dec_steps *s, const char *name, size_t i) {
+  return i < fnzi_dec_given_count(s, name)
+             ? fnzi_krn_arg_array(&fnzi_krn_named(s->call, name)->u.list[i])
+             : NULL;
 }
 
-static fnz_arg complex_number(fnzi_steps *s, double real, double imaginary) {
+static fnz_arg complex_number(fnzi_dec_steps *s, double real, double imaginary) {
   fnz_arg *parts = room_of(s, 2, sizeof *parts);
   if (!parts)
     return NONE;
@@ -213,51 +220,52 @@ static fnz_arg complex_number(fnzi_steps *s, double real, double imaginary) {
   return (fnz_arg){.tag = FNZ_ARG_COMPLEX, .count = 2, .u.list = parts};
 }
 
-fnz_arg fnzi_number_at(fnzi_steps *s, const fnzi_array *a, int64_t i) {
+fnz_arg fnzi_dec_number_at(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t i) {
   const double one[] = {1, 0};
-  bool is_complex = fnzi_is_complex(fnzi_dtype_of(a)), is_float = fnzi_is_float(fnzi_dtype_of(a));
+  bool is_complex = fnzi_is_complex(fnzi_dec_array_dtype(a)),
+       is_float = fnzi_is_float(fnzi_dec_array_dtype(a));
   fnz_dtype as = is_complex ? FNZ_C128 : is_float ? FNZ_F64 : FNZ_I64;
   const void *data = NULL;
   if (s->status == FNZ_OK && s->call->has_data)
-    s->status = fnzi_dense_as(s->call, a, as, &data);
+    s->status = fnzi_krn_dense_get_as(s->call, a, as, &data);
   if (as == FNZ_I64)
     return I(data ? ((const int64_t *)data)[i] : 1);
   const double *at = data ? (const double *)data + (is_complex ? 2 * i : i) : one;
   return is_complex ? complex_number(s, at[0], at[1]) : F(at[0]);
 }
 
-int64_t fnzi_size(const fnzi_array *a, int64_t dim) {
-  int64_t rank = fnzi_rank(a), at = dim < 0 ? dim + rank : dim;
+int64_t fnzi_dec_array_size(const fnzi_krn_array *a, int64_t dim) {
+  int64_t rank = fnzi_dec_array_rank(a), at = dim < 0 ? dim + rank : dim;
   return at >= 0 && at < rank ? a->geometry.sizes[at] : 0;
 }
 
-uint32_t fnzi_given_dim(fnzi_steps *s, const char *name, const fnzi_array *a) {
-  uint32_t rank = fnzi_rank(a), dim = 0;
-  int64_t given = fnzi_named_int(s->call, name, 0);
+uint32_t fnzi_dec_given_dim(fnzi_dec_steps *s, const char *name, const fnzi_krn_array *a) {
+  uint32_t rank = fnzi_dec_array_rank(a), dim = 0;
+  int64_t given = fnzi_krn_named_int(s->call, name, 0);
   if (s->status == FNZ_OK && a)
     s->status = fnzi_wrap_dim(s->call->ctx, s->call->op->name, given, rank ? rank : 1, &dim);
   return s->status == FNZ_OK ? dim : 0;
 }
 
 /* --- Results ---------------------------------------------------------------------------------- */
-void fnzi_give_result(fnzi_steps *s, fnzi_array *a) {
-  fnzi_call *call = s->call;
+void fnzi_dec_result_give(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  fnzi_krn_call *call = s->call;
   if (s->status != FNZ_OK)
     return;
   if (!a) {
-    fnzi_stop(s, FNZ_CLASS_INTERNAL, "a result is missing");
+    fnzi_dec_refuse(s, FNZ_CLASS_INTERNAL, "a result is missing");
     return;
   }
   const fnz_geometry *g = &a->geometry;
   s->status = fnzi_shape_add(call, g->dtype, g->rank, g->sizes, g->strides);
   if (s->status == FNZ_OK && call->has_data)
-    s->status = fnzi_take_value(call, call->noutputs - 1, a);
+    s->status = fnzi_krn_result_take(call, call->noutputs - 1, a);
 }
 
-void fnzi_give_nothing(fnzi_steps *s) {
-  fnzi_call *call = s->call;
+void fnzi_dec_result_none(fnzi_dec_steps *s) {
+  fnzi_krn_call *call = s->call;
   if (call->noutputs == call->capacity)
-    fnzi_stop(s, FNZ_CLASS_ARGUMENT, "there is room for %zu results only", call->capacity);
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "there is room for %zu results only", call->capacity);
   if (s->status == FNZ_OK)
     call->outputs[call->noutputs++] = NULL;
 }

@@ -2,7 +2,7 @@
  * name) of decomp.def, and a function that a DECOMP(name) opens.
  *
  * A decomposition runs as the row's shape rule, on the CPU and on the meta backend alike, and gives
- * the results with fnzi_give_result(). After a step has failed all further ones do nothing and
+ * the results with fnzi_dec_result_give(). After a step has failed all further ones do nothing and
  * return NULL, and what is asked of NULL is 0, so a decomposition need not look; s->status says it.
  * What steps make is released when it ends. A step is an operator with a kernel of its own, never
  * another decomposition. */
@@ -12,29 +12,29 @@
 #include "kernels/meta/meta.h"
 #include "schema/aten_names.h"
 
-typedef struct fnzi_steps {
-  fnzi_call *call;    /* of the operator that is made */
-  fnzi_arena scratch; /* of the step in hand */
+typedef struct fnzi_dec_steps {
+  fnzi_krn_call *call; /* of the operator that is made */
+  fnzi_arena scratch;  /* of the step in hand */
   struct {
-    fnzi_array **data;
+    fnzi_krn_array **data;
     size_t count, capacity;
   } made;
   fnz_status status;
-} fnzi_steps;
+} fnzi_dec_steps;
 
-typedef void fnzi_recipe_fn(fnzi_steps *s);
-FNZ_MUST_CHECK fnz_status fnzi_follow(fnzi_call *call, fnzi_recipe_fn *decompose);
+typedef void fnzi_dec_fn(fnzi_dec_steps *s);
+FNZ_MUST_CHECK fnz_status fnzi_dec_run(fnzi_krn_call *call, fnzi_dec_fn *decompose);
 #define DECOMP(name)                                                                               \
-  static void name(fnzi_steps *s);                                                                 \
-  fnz_status fnzi_shape_##name(fnzi_call *call) {                                                  \
-    return fnzi_follow(call, name);                                                                \
+  static void name(fnzi_dec_steps *s);                                                             \
+  fnz_status fnzi_shape_##name(fnzi_krn_call *call) {                                              \
+    return fnzi_dec_run(call, name);                                                               \
   }                                                                                                \
-  static void name(fnzi_steps *s)
+  static void name(fnzi_dec_steps *s)
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 /* NULL for an absent tensor. */
-static inline fnz_arg V(fnzi_array *a) {
-  return (fnz_arg){.tag = a ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = fnzi_array_handle(a)};
+static inline fnz_arg V(fnzi_krn_array *a) {
+  return (fnz_arg){.tag = a ? FNZ_ARG_VALUE : FNZ_ARG_NONE, .u.value = fnzi_krn_array_handle(a)};
 }
 static inline fnz_arg I(int64_t i) {
   return (fnz_arg){.tag = FNZ_ARG_INT, .u.i = i};
@@ -51,91 +51,97 @@ static inline fnz_arg DTYPE(fnz_dtype dtype) {
 #define NONE    ((fnz_arg){.tag = FNZ_ARG_NONE})
 #define DEFAULT ((fnz_arg){.tag = FNZ_ARG_DEFAULT})
 #define INTS(...)                                                                                  \
-  fnzi_ints(s, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+  fnzi_dec_ints(s, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 /* In memory that lasts as long as the decomposition; NONE when that fails. */
-fnz_arg fnzi_ints(fnzi_steps *s, const int64_t *ints, size_t count);
-fnz_arg fnzi_values(fnzi_steps *s, fnzi_array *const *arrays, size_t count);
+fnz_arg fnzi_dec_ints(fnzi_dec_steps *s, const int64_t *ints, size_t count);
+fnz_arg fnzi_dec_values(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t count);
 /* Room for so many arrays that lasts as long; NULL when that fails. */
-fnzi_array **fnzi_room(fnzi_steps *s, size_t count);
+fnzi_krn_array **fnzi_dec_arrays_room(fnzi_dec_steps *s, size_t count);
 
 /* --- Steps ------------------------------------------------------------------------------------ */
 /* The result of an operator that has one, called with the first of its arguments. */
-fnzi_array *fnzi_do(fnzi_steps *s, size_t op, const fnz_arg *args, size_t nargs);
+fnzi_krn_array *fnzi_dec_step(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_t nargs);
 #define STEP(op, ...)                                                                              \
-  fnzi_do(s, FNZI_ATEN_##op, (const fnz_arg[]){__VA_ARGS__},                                       \
-          sizeof((const fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg))
+  fnzi_dec_step(s, FNZI_ATEN_##op, (const fnz_arg[]){__VA_ARGS__},                                 \
+                sizeof((const fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg))
 /* Its first `count` results. */
-void fnzi_do_many(fnzi_steps *s, size_t op, const fnz_arg *args, size_t nargs, fnzi_array **out,
-                  size_t count);
+void fnzi_dec_step_into(fnzi_dec_steps *s, size_t op, const fnz_arg *args, size_t nargs,
+                        fnzi_krn_array **out, size_t count);
 #define STEPS_INTO(out, count, op, ...)                                                            \
-  fnzi_do_many(s, FNZI_ATEN_##op, (const fnz_arg[]){__VA_ARGS__},                                  \
-               sizeof((const fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg), out, count)
+  fnzi_dec_step_into(s, FNZI_ATEN_##op, (const fnz_arg[]){__VA_ARGS__},                            \
+                     sizeof((const fnz_arg[]){__VA_ARGS__}) / sizeof(fnz_arg), out, count)
 #define ADD(a, b) STEP(add__Tensor, V(a), V(b))
 #define SUB(a, b) STEP(sub__Tensor, V(a), V(b))
 #define MUL(a, b) STEP(mul__Tensor, V(a), V(b))
 #define DIV(a, b) STEP(div__Tensor, V(a), V(b))
 
 /* The elements in row-major order under other sizes, of as many elements. */
-fnzi_array *fnzi_reshaped(fnzi_steps *s, fnzi_array *a, const int64_t *sizes, size_t rank);
+fnzi_krn_array *fnzi_dec_reshaped(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *sizes,
+                                  size_t rank);
 #define RESHAPED(a, ...)                                                                           \
-  fnzi_reshaped(s, a, (const int64_t[]){__VA_ARGS__}, sizeof((const int64_t[]){__VA_ARGS__}) / 8)
+  fnzi_dec_reshaped(s, a, (const int64_t[]){__VA_ARGS__},                                          \
+                    sizeof((const int64_t[]){__VA_ARGS__}) / 8)
 /* `count` places of a dimension from `start` on. */
-fnzi_array *fnzi_part(fnzi_steps *s, fnzi_array *a, int64_t dim, int64_t start, int64_t count);
+fnzi_krn_array *fnzi_part(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim, int64_t start,
+                          int64_t count);
 /* The elements along dimension `dim` of `rank`, all others of size 1: so it broadcasts. */
-fnzi_array *fnzi_along(fnzi_steps *s, fnzi_array *a, int64_t dim, size_t rank);
+fnzi_krn_array *fnzi_dec_along(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim, size_t rank);
 /* Both under their common sizes. */
-void fnzi_broadcast_both(fnzi_steps *s, fnzi_array **a, fnzi_array **b);
+void fnzi_dec_broadcast_both(fnzi_dec_steps *s, fnzi_krn_array **a, fnzi_krn_array **b);
 /* One after the other along a dimension. */
-fnzi_array *fnzi_joined(fnzi_steps *s, fnzi_array *const *arrays, size_t count, int64_t dim);
+fnzi_krn_array *fnzi_dec_cat(fnzi_dec_steps *s, fnzi_krn_array *const *arrays, size_t count,
+                             int64_t dim);
 /* In another element type, or `a` itself. */
-fnzi_array *fnzi_as(fnzi_steps *s, fnzi_array *a, fnz_dtype dtype);
+fnzi_krn_array *fnzi_dec_cast(fnzi_dec_steps *s, fnzi_krn_array *a, fnz_dtype dtype);
 /* `result` where eager has written it over `a`, in the type of `a`; the decomposition stops when
  * that cannot hold it. */
-fnzi_array *fnzi_over(fnzi_steps *s, const fnzi_array *a, fnzi_array *result);
+fnzi_krn_array *fnzi_dec_written_over(fnzi_dec_steps *s, const fnzi_krn_array *a,
+                                      fnzi_krn_array *result);
 /* What losses end with, by argument "reduction": the array, its mean or its sum. */
-fnzi_array *fnzi_by_reduction(fnzi_steps *s, fnzi_array *a);
+fnzi_krn_array *fnzi_dec_by_reduction(fnzi_dec_steps *s, fnzi_krn_array *a);
 
 /* Releases what was made since `mark`, s->made.count of then, but for `kept` (of them NULL ones do
  * not count). */
-void fnzi_leave(fnzi_steps *s, size_t mark, fnzi_array *const *kept, size_t count);
+void fnzi_dec_arrays_release(fnzi_dec_steps *s, size_t mark, fnzi_krn_array *const *kept,
+                             size_t count);
 
 /* --- Asking ----------------------------------------------------------------------------------- */
 /* An argument of the operator that is made. */
-static inline fnzi_array *fnzi_given(const fnzi_steps *s, const char *name) {
-  return fnzi_named_array(s->call, name);
+static inline fnzi_krn_array *fnzi_dec_given_array(const fnzi_dec_steps *s, const char *name) {
+  return fnzi_krn_named_array(s->call, name);
 }
 /* Tensor i of a list; NULL when there is none. */
-fnzi_array *fnzi_given_item(const fnzi_steps *s, const char *name, size_t i);
+fnzi_krn_array *fnzi_dec_given_item(const fnzi_dec_steps *s, const char *name, size_t i);
 /* Number i of a tensor as an argument: complex numbers keep both parts. Without data it is 1, of
  * the same kind. */
-fnz_arg fnzi_number_at(fnzi_steps *s, const fnzi_array *a, int64_t i);
+fnz_arg fnzi_dec_number_at(fnzi_dec_steps *s, const fnzi_krn_array *a, int64_t i);
 /* How many items a list has. */
-size_t fnzi_given_count(const fnzi_steps *s, const char *name);
-static inline uint32_t fnzi_rank(const fnzi_array *a) {
+size_t fnzi_dec_given_count(const fnzi_dec_steps *s, const char *name);
+static inline uint32_t fnzi_dec_array_rank(const fnzi_krn_array *a) {
   return a ? a->geometry.rank : 0;
 }
 /* Negative dimensions count from the end; 0 where there is no such dimension. */
-int64_t fnzi_size(const fnzi_array *a, int64_t dim);
-static inline fnz_dtype fnzi_dtype_of(const fnzi_array *a) {
+int64_t fnzi_dec_array_size(const fnzi_krn_array *a, int64_t dim);
+static inline fnz_dtype fnzi_dec_array_dtype(const fnzi_krn_array *a) {
   return a ? a->geometry.dtype : FNZ_F32;
 }
-static inline int64_t fnzi_numel(const fnzi_array *a) {
-  return a ? fnzi_array_numel(a) : 0;
+static inline int64_t fnzi_dec_array_numel(const fnzi_krn_array *a) {
+  return a ? fnzi_krn_array_numel(a) : 0;
 }
 /* The decomposition ends with this refusal, unless it has failed before. */
-void fnzi_stop(fnzi_steps *s, fnz_class kind, const char *format, ...) FNZ_PRINTF(3, 4);
+void fnzi_dec_refuse(fnzi_dec_steps *s, fnz_class kind, const char *format, ...) FNZ_PRINTF(3, 4);
 /* The same for a status. */
-static inline void fnzi_note(fnzi_steps *s, fnz_status status) {
+static inline void fnzi_dec_status_note(fnzi_dec_steps *s, fnz_status status) {
   s->status = s->status == FNZ_OK ? status : s->status;
 }
 /* A dimension of `a` from an argument, counted from 0; 0 when it stops. A tensor without dimensions
  * has one. */
-uint32_t fnzi_given_dim(fnzi_steps *s, const char *name, const fnzi_array *a);
+uint32_t fnzi_dec_given_dim(fnzi_dec_steps *s, const char *name, const fnzi_krn_array *a);
 
 /* --- Results ---------------------------------------------------------------------------------- */
 /* The next result. */
-void fnzi_give_result(fnzi_steps *s, fnzi_array *a);
+void fnzi_dec_result_give(fnzi_dec_steps *s, fnzi_krn_array *a);
 /* The next one is undefined. */
-void fnzi_give_nothing(fnzi_steps *s);
+void fnzi_dec_result_none(fnzi_dec_steps *s);
 
 #endif

@@ -2,48 +2,49 @@
  * embedding. A gradient that output_mask does not ask for is undefined. */
 #include "kernels/decomp/decomp.h"
 
-static bool wanted(const fnzi_steps *s, size_t i) {
-  const fnz_arg *mask = fnzi_named(s->call, "output_mask");
+static bool wanted(const fnzi_dec_steps *s, size_t i) {
+  const fnz_arg *mask = fnzi_krn_named(s->call, "output_mask");
   return mask && mask->tag == FNZ_ARG_LIST && i < mask->count && mask->u.list[i].u.i != 0;
 }
 
-static void give_wanted(fnzi_steps *s, size_t i, fnzi_array *a) {
+static void give_wanted(fnzi_dec_steps *s, size_t i, fnzi_krn_array *a) {
   if (wanted(s, i))
-    fnzi_give_result(s, a);
+    fnzi_dec_result_give(s, a);
   else
-    fnzi_give_nothing(s);
+    fnzi_dec_result_none(s);
 }
 
-static fnzi_array *summed(fnzi_steps *s, fnzi_array *a, const int64_t *dims, size_t count,
-                          bool keeps) {
-  return count ? STEP(sum__dim_IntList, V(a), fnzi_ints(s, dims, count), B(keeps)) : a;
+static fnzi_krn_array *summed(fnzi_dec_steps *s, fnzi_krn_array *a, const int64_t *dims,
+                              size_t count, bool keeps) {
+  return count ? STEP(sum__dim_IntList, V(a), fnzi_dec_ints(s, dims, count), B(keeps)) : a;
 }
 
 /* --- Convolution ------------------------------------------------------------------------- */
 typedef struct conv {
-  fnzi_array *grad, *input, *weight;
+  fnzi_krn_array *grad, *input, *weight;
   fnz_arg stride, padding, dilation;
   bool transposed;
   int64_t groups, spatial;
   int64_t strides[FNZ_MAX_RANK], paddings[FNZ_MAX_RANK], dilations[FNZ_MAX_RANK];
 } conv;
 
-static fnzi_array *convolve(fnzi_steps *s, fnzi_array *x, fnzi_array *w, const conv *c,
-                            const int64_t *extra) {
+static fnzi_krn_array *convolve(fnzi_dec_steps *s, fnzi_krn_array *x, fnzi_krn_array *w,
+                                const conv *c, const int64_t *extra) {
   return STEP(convolution, V(x), V(w), NONE, c->stride, c->padding, c->dilation, B(extra != NULL),
-              fnzi_ints(s, extra ? extra : (const int64_t[3]){0}, (size_t)c->spatial),
+              fnzi_dec_ints(s, extra ? extra : (const int64_t[3]){0}, (size_t)c->spatial),
               I(c->groups));
 }
 
 /* The other convolution, with what its result lacks at the end. */
-static fnzi_array *of_input(fnzi_steps *s, const conv *c) {
+static fnzi_krn_array *of_input(fnzi_dec_steps *s, const conv *c) {
   int64_t extra[3];
   if (c->transposed)
     return convolve(s, c->grad, c->weight, c, NULL);
   for (int64_t d = 0; d < c->spatial; d++) { /* what wraps around is refused as no such size */
-    uint64_t steps = (uint64_t)(fnzi_size(c->grad, d + 2) - 1) * (uint64_t)c->strides[d];
-    uint64_t window = (uint64_t)(fnzi_size(c->weight, d + 2) - 1) * (uint64_t)c->dilations[d];
-    extra[d] = (int64_t)((uint64_t)fnzi_size(c->input, d + 2) -
+    uint64_t steps = (uint64_t)(fnzi_dec_array_size(c->grad, d + 2) - 1) * (uint64_t)c->strides[d];
+    uint64_t window =
+        (uint64_t)(fnzi_dec_array_size(c->weight, d + 2) - 1) * (uint64_t)c->dilations[d];
+    extra[d] = (int64_t)((uint64_t)fnzi_dec_array_size(c->input, d + 2) -
                          (steps - 2 * (uint64_t)c->paddings[d] + window + 1));
   }
   return convolve(s, c->grad, c->weight, c, extra);
@@ -51,65 +52,70 @@ static fnzi_array *of_input(fnzi_steps *s, const conv *c) {
 
 /* Of one group: x is what the weight was moved over, y what came out. Channels and batch change
  * places, and stride and dilation. */
-static fnzi_array *of_weight_group(fnzi_steps *s, const conv *c, fnzi_array *x, fnzi_array *y) {
+static fnzi_krn_array *of_weight_group(fnzi_dec_steps *s, const conv *c, fnzi_krn_array *x,
+                                       fnzi_krn_array *y) {
   x = STEP(transpose__int, V(x), I(0), I(1));
   y = STEP(transpose__int, V(y), I(0), I(1));
-  fnzi_array *w = STEP(convolution, V(x), V(y), NONE, c->dilation, c->padding, c->stride, B(false),
-                       fnzi_ints(s, (const int64_t[3]){0}, (size_t)c->spatial), I(1));
+  fnzi_krn_array *w =
+      STEP(convolution, V(x), V(y), NONE, c->dilation, c->padding, c->stride, B(false),
+           fnzi_dec_ints(s, (const int64_t[3]){0}, (size_t)c->spatial), I(1));
   w = STEP(transpose__int, V(w), I(0), I(1));
   for (int64_t d = 0; d < c->spatial; d++)
-    w = fnzi_part(s, w, d + 2, 0, fnzi_size(c->weight, d + 2));
+    w = fnzi_part(s, w, d + 2, 0, fnzi_dec_array_size(c->weight, d + 2));
   return w;
 }
 
-static fnzi_array *of_weight(fnzi_steps *s, const conv *c) {
-  fnzi_array *x = c->transposed ? c->grad : c->input, *y = c->transposed ? c->input : c->grad;
-  int64_t of_x = fnzi_size(x, 1) / c->groups, of_y = fnzi_size(y, 1) / c->groups;
-  fnzi_array **parts = fnzi_room(s, (size_t)c->groups);
+static fnzi_krn_array *of_weight(fnzi_dec_steps *s, const conv *c) {
+  fnzi_krn_array *x = c->transposed ? c->grad : c->input, *y = c->transposed ? c->input : c->grad;
+  int64_t of_x = fnzi_dec_array_size(x, 1) / c->groups,
+          of_y = fnzi_dec_array_size(y, 1) / c->groups;
+  fnzi_krn_array **parts = fnzi_dec_arrays_room(s, (size_t)c->groups);
   for (int64_t g = 0; s->status == FNZ_OK && g < c->groups; g++)
     parts[g] = of_weight_group(s, c, fnzi_part(s, x, 1, g * of_x, of_x),
                                fnzi_part(s, y, 1, g * of_y, of_y));
-  return s->status == FNZ_OK ? fnzi_joined(s, parts, (size_t)c->groups, 0) : NULL;
+  return s->status == FNZ_OK ? fnzi_dec_cat(s, parts, (size_t)c->groups, 0) : NULL;
 }
 
 /* All dimensions but that of channels; how many those are. */
-static size_t all_but_channels(const fnzi_array *a, int64_t *dims) {
+static size_t all_but_channels(const fnzi_krn_array *a, int64_t *dims) {
   size_t count = 0;
-  for (int64_t d = 0; d < fnzi_rank(a); d++)
+  for (int64_t d = 0; d < fnzi_dec_array_rank(a); d++)
     if (d != 1)
       dims[count++] = d;
   return count;
 }
 
-static fnzi_array *of_bias(fnzi_steps *s, fnzi_array *grad) {
+static fnzi_krn_array *of_bias(fnzi_dec_steps *s, fnzi_krn_array *grad) {
   int64_t dims[FNZ_MAX_RANK];
   size_t count = all_but_channels(grad, dims);
   return summed(s, grad, dims, count, false);
 }
 
-static void open_conv(fnzi_steps *s, conv *c) {
-  *c = (conv){.grad = fnzi_given(s, "grad_output"),
-              .input = fnzi_given(s, "input"),
-              .weight = fnzi_given(s, "weight"),
-              .stride = *fnzi_named(s->call, "stride"),
-              .padding = *fnzi_named(s->call, "padding"),
-              .dilation = *fnzi_named(s->call, "dilation"),
-              .transposed = fnzi_named_bool(s->call, "transposed", false),
-              .groups = fnzi_named_int(s->call, "groups", 1)};
-  c->spatial = (int64_t)fnzi_rank(c->weight) - 2;
-  if (c->spatial < 1 || c->spatial > 3 || fnzi_rank(c->input) != fnzi_rank(c->weight) ||
-      fnzi_rank(c->grad) != fnzi_rank(c->weight) || c->groups < 1)
-    fnzi_stop(
+static void open_conv(fnzi_dec_steps *s, conv *c) {
+  *c = (conv){.grad = fnzi_dec_given_array(s, "grad_output"),
+              .input = fnzi_dec_given_array(s, "input"),
+              .weight = fnzi_dec_given_array(s, "weight"),
+              .stride = *fnzi_krn_named(s->call, "stride"),
+              .padding = *fnzi_krn_named(s->call, "padding"),
+              .dilation = *fnzi_krn_named(s->call, "dilation"),
+              .transposed = fnzi_krn_named_bool(s->call, "transposed", false),
+              .groups = fnzi_krn_named_int(s->call, "groups", 1)};
+  c->spatial = (int64_t)fnzi_dec_array_rank(c->weight) - 2;
+  if (c->spatial < 1 || c->spatial > 3 ||
+      fnzi_dec_array_rank(c->input) != fnzi_dec_array_rank(c->weight) ||
+      fnzi_dec_array_rank(c->grad) != fnzi_dec_array_rank(c->weight) || c->groups < 1)
+    fnzi_dec_refuse(
         s, FNZ_CLASS_BOUNDS,
         "grad_output, input and weight have %u, %u and %u dimensions with %lld groups; all need "
         "as many, 3 to 5, and a group",
-        fnzi_rank(c->grad), fnzi_rank(c->input), fnzi_rank(c->weight), (long long)c->groups);
+        fnzi_dec_array_rank(c->grad), fnzi_dec_array_rank(c->input), fnzi_dec_array_rank(c->weight),
+        (long long)c->groups);
   if (s->status != FNZ_OK)
     return;
   size_t n = (size_t)c->spatial;
-  fnzi_note(s, fnzi_named_ints_of(s->call, "stride", n, 1, c->strides));
-  fnzi_note(s, fnzi_named_ints_of(s->call, "padding", n, 0, c->paddings));
-  fnzi_note(s, fnzi_named_ints_of(s->call, "dilation", n, 1, c->dilations));
+  fnzi_dec_status_note(s, fnzi_krn_named_ints_of(s->call, "stride", n, 1, c->strides));
+  fnzi_dec_status_note(s, fnzi_krn_named_ints_of(s->call, "padding", n, 0, c->paddings));
+  fnzi_dec_status_note(s, fnzi_krn_named_ints_of(s->call, "dilation", n, 1, c->dilations));
 }
 
 DECOMP(convolution_backward) {
@@ -124,11 +130,11 @@ DECOMP(convolution_backward) {
 
 /* --- Norms ------------------------------------------------------------------------------- */
 /* rstd (g - mean g - x mean (g x)), where x is normalised and the means are over `dims`. */
-static fnzi_array *through_norm(fnzi_steps *s, fnzi_array *g, fnzi_array *x, fnzi_array *rstd,
-                                const int64_t *dims, size_t count) {
-  fnz_arg over = fnzi_ints(s, dims, count);
-  fnzi_array *mean = STEP(mean__dim, V(g), over, B(true));
-  fnzi_array *along = STEP(mean__dim, V(MUL(g, x)), over, B(true));
+static fnzi_krn_array *through_norm(fnzi_dec_steps *s, fnzi_krn_array *g, fnzi_krn_array *x,
+                                    fnzi_krn_array *rstd, const int64_t *dims, size_t count) {
+  fnz_arg over = fnzi_dec_ints(s, dims, count);
+  fnzi_krn_array *mean = STEP(mean__dim, V(g), over, B(true));
+  fnzi_krn_array *along = STEP(mean__dim, V(MUL(g, x)), over, B(true));
   return MUL(rstd, SUB(SUB(g, mean), MUL(x, along)));
 }
 
@@ -138,196 +144,221 @@ static fnz_dtype wide(fnz_dtype dtype) {
 }
 
 DECOMP(layer_norm_backward) {
-  fnzi_array *input = fnzi_given(s, "input"), *weight = fnzi_given(s, "weight");
-  fnz_dtype dtype = fnzi_dtype_of(input), inner = wide(dtype);
-  fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_out"), inner);
-  fnzi_array *rstd = fnzi_as(s, fnzi_given(s, "rstd"), inner);
+  fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
+                 *weight = fnzi_dec_given_array(s, "weight");
+  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
+  fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner);
+  fnzi_krn_array *rstd = fnzi_dec_cast(s, fnzi_dec_given_array(s, "rstd"), inner);
   int64_t dims[FNZ_MAX_RANK];
   const int64_t *shape = NULL;
   size_t own = 0;
-  fnzi_note(s, fnzi_named_ints(s->call, "normalized_shape", &shape, &own));
-  if (own > fnzi_rank(input))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "normalized_shape has %zu numbers, input %u dimensions; at most as many", own,
-              fnzi_rank(input));
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "normalized_shape", &shape, &own));
+  if (own > fnzi_dec_array_rank(input))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "normalized_shape has %zu numbers, input %u dimensions; at most as many", own,
+                    fnzi_dec_array_rank(input));
   if (s->status != FNZ_OK)
     return;
-  size_t outer = fnzi_rank(input) - own;
-  for (size_t d = 0; d < fnzi_rank(input); d++)
+  size_t outer = fnzi_dec_array_rank(input) - own;
+  for (size_t d = 0; d < fnzi_dec_array_rank(input); d++)
     dims[d] = (int64_t)d;
-  fnzi_array *x =
-      MUL(SUB(fnzi_as(s, input, inner), fnzi_as(s, fnzi_given(s, "mean"), inner)), rstd);
-  fnzi_array *g = weight ? MUL(grad, fnzi_as(s, weight, inner)) : grad;
-  fnz_dtype kept = weight ? fnzi_dtype_of(weight) : dtype;
-  give_wanted(s, 0, fnzi_as(s, through_norm(s, g, x, rstd, dims + outer, own), dtype));
-  give_wanted(s, 1, fnzi_as(s, summed(s, MUL(grad, x), dims, outer, false), kept));
-  give_wanted(s, 2, fnzi_as(s, summed(s, grad, dims, outer, false), kept));
+  fnzi_krn_array *x = MUL(
+      SUB(fnzi_dec_cast(s, input, inner), fnzi_dec_cast(s, fnzi_dec_given_array(s, "mean"), inner)),
+      rstd);
+  fnzi_krn_array *g = weight ? MUL(grad, fnzi_dec_cast(s, weight, inner)) : grad;
+  fnz_dtype kept = weight ? fnzi_dec_array_dtype(weight) : dtype;
+  give_wanted(s, 0, fnzi_dec_cast(s, through_norm(s, g, x, rstd, dims + outer, own), dtype));
+  give_wanted(s, 1, fnzi_dec_cast(s, summed(s, MUL(grad, x), dims, outer, false), kept));
+  give_wanted(s, 2, fnzi_dec_cast(s, summed(s, grad, dims, outer, false), kept));
 }
 
 DECOMP(group_norm_backward) {
-  fnzi_array *input = fnzi_given(s, "input"), *weight = fnzi_given(s, "weight");
-  fnz_dtype dtype = fnzi_dtype_of(input), inner = wide(dtype);
-  int64_t n = fnzi_named_int(s->call, "N", 0), c = fnzi_named_int(s->call, "C", 0);
-  int64_t places = fnzi_named_int(s->call, "HxW", 0), groups = fnzi_named_int(s->call, "group", 1);
+  fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
+                 *weight = fnzi_dec_given_array(s, "weight");
+  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
+  int64_t n = fnzi_krn_named_int(s->call, "N", 0), c = fnzi_krn_named_int(s->call, "C", 0);
+  int64_t places = fnzi_krn_named_int(s->call, "HxW", 0),
+          groups = fnzi_krn_named_int(s->call, "group", 1);
   int64_t numel = 0;
   bool fits = groups >= 1 && n >= 0 && c >= 0 && places >= 0 && c % groups == 0 &&
               fnzi_mul_i64(n, c, &numel) && fnzi_mul_i64(numel, places, &numel);
-  if (!fits || fnzi_numel(input) != numel)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "group is %lld, N %lld, C %lld, HxW %lld and input has %lld elements; group must "
-              "divide C, and input have N C HxW",
-              (long long)groups, (long long)n, (long long)c, (long long)places,
-              (long long)fnzi_numel(input));
+  if (!fits || fnzi_dec_array_numel(input) != numel)
+    fnzi_dec_refuse(
+        s, FNZ_CLASS_BOUNDS,
+        "group is %lld, N %lld, C %lld, HxW %lld and input has %lld elements; group must "
+        "divide C, and input have N C HxW",
+        (long long)groups, (long long)n, (long long)c, (long long)places,
+        (long long)fnzi_dec_array_numel(input));
   if (s->status != FNZ_OK)
     return;
   int64_t each = c / groups;
-  fnzi_array *grad =
-      RESHAPED(fnzi_as(s, fnzi_given(s, "grad_out"), inner), n, groups, each, places);
-  fnzi_array *x = RESHAPED(fnzi_as(s, input, inner), n, groups, each, places);
-  fnzi_array *rstd = RESHAPED(fnzi_as(s, fnzi_given(s, "rstd"), inner), n, groups, 1, 1);
-  fnzi_array *mean = RESHAPED(fnzi_as(s, fnzi_given(s, "mean"), inner), n, groups, 1, 1);
+  fnzi_krn_array *grad = RESHAPED(fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner), n,
+                                  groups, each, places);
+  fnzi_krn_array *x = RESHAPED(fnzi_dec_cast(s, input, inner), n, groups, each, places);
+  fnzi_krn_array *rstd =
+      RESHAPED(fnzi_dec_cast(s, fnzi_dec_given_array(s, "rstd"), inner), n, groups, 1, 1);
+  fnzi_krn_array *mean =
+      RESHAPED(fnzi_dec_cast(s, fnzi_dec_given_array(s, "mean"), inner), n, groups, 1, 1);
   x = MUL(SUB(x, mean), rstd);
-  fnzi_array *g = grad;
+  fnzi_krn_array *g = grad;
   if (weight)
-    g = MUL(grad, RESHAPED(fnzi_as(s, weight, inner), 1, groups, each, 1));
-  fnz_dtype kept = weight ? fnzi_dtype_of(weight) : dtype;
+    g = MUL(grad, RESHAPED(fnzi_dec_cast(s, weight, inner), 1, groups, each, 1));
+  fnz_dtype kept = weight ? fnzi_dec_array_dtype(weight) : dtype;
   const int64_t own[] = {2, 3}, all[] = {0, 3};
-  fnzi_array *back = through_norm(s, g, x, rstd, own, 2);
-  back = fnzi_reshaped(s, back, input->geometry.sizes, fnzi_rank(input));
-  give_wanted(s, 0, fnzi_as(s, back, dtype));
-  fnzi_array *by_weight = RESHAPED(summed(s, MUL(grad, x), all, 2, false), c);
-  give_wanted(s, 1, fnzi_as(s, by_weight, kept));
-  give_wanted(s, 2, fnzi_as(s, RESHAPED(summed(s, grad, all, 2, false), c), kept));
+  fnzi_krn_array *back = through_norm(s, g, x, rstd, own, 2);
+  back = fnzi_dec_reshaped(s, back, input->geometry.sizes, fnzi_dec_array_rank(input));
+  give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
+  fnzi_krn_array *by_weight = RESHAPED(summed(s, MUL(grad, x), all, 2, false), c);
+  give_wanted(s, 1, fnzi_dec_cast(s, by_weight, kept));
+  give_wanted(s, 2, fnzi_dec_cast(s, RESHAPED(summed(s, grad, all, 2, false), c), kept));
 }
 
 /* A number per channel as a tensor that broadcasts. */
-static fnzi_array *per_channel(fnzi_steps *s, fnzi_array *a, uint32_t rank, fnz_dtype dtype) {
-  return a ? fnzi_along(s, fnzi_as(s, a, dtype), 1, rank) : NULL;
+static fnzi_krn_array *per_channel(fnzi_dec_steps *s, fnzi_krn_array *a, uint32_t rank,
+                                   fnz_dtype dtype) {
+  return a ? fnzi_dec_along(s, fnzi_dec_cast(s, a, dtype), 1, rank) : NULL;
 }
 
 DECOMP(batch_norm_backward) {
-  fnzi_array *input = fnzi_given(s, "input"), *weight = fnzi_given(s, "weight");
-  fnz_dtype dtype = fnzi_dtype_of(input), inner = wide(dtype);
-  uint32_t rank = fnzi_rank(input);
-  bool train = fnzi_named_bool(s->call, "train", false);
-  fnzi_array *mean = fnzi_given(s, train ? "save_mean" : "running_mean"), *rstd;
+  fnzi_krn_array *input = fnzi_dec_given_array(s, "input"),
+                 *weight = fnzi_dec_given_array(s, "weight");
+  fnz_dtype dtype = fnzi_dec_array_dtype(input), inner = wide(dtype);
+  uint32_t rank = fnzi_dec_array_rank(input);
+  bool train = fnzi_krn_named_bool(s->call, "train", false);
+  fnzi_krn_array *mean = fnzi_dec_given_array(s, train ? "save_mean" : "running_mean"), *rstd;
   int64_t dims[FNZ_MAX_RANK];
   size_t count = all_but_channels(input, dims);
   if (rank < 2)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs 2", rank);
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs 2", rank);
   if (!mean)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "train is %s, but %s is None; give it", train ? "true" : "false",
-              train ? "save_mean" : "running_mean");
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "train is %s, but %s is None; give it",
+                    train ? "true" : "false", train ? "save_mean" : "running_mean");
   if (s->status != FNZ_OK)
     return;
   if (train) {
-    rstd = per_channel(s, fnzi_given(s, "save_invstd"), rank, inner);
+    rstd = per_channel(s, fnzi_dec_given_array(s, "save_invstd"), rank, inner);
   } else {
-    fnzi_array *var = per_channel(s, fnzi_given(s, "running_var"), rank, inner);
-    rstd = STEP(rsqrt, V(STEP(add__Scalar, V(var), F(fnzi_named_float(s->call, "eps", 0)))));
+    fnzi_krn_array *var = per_channel(s, fnzi_dec_given_array(s, "running_var"), rank, inner);
+    rstd = STEP(rsqrt, V(STEP(add__Scalar, V(var), F(fnzi_krn_named_float(s->call, "eps", 0)))));
   }
-  fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_out"), inner);
-  fnzi_array *x = MUL(SUB(fnzi_as(s, input, inner), per_channel(s, mean, rank, inner)), rstd);
-  fnzi_array *g = weight ? MUL(grad, per_channel(s, weight, rank, inner)) : grad;
-  fnz_dtype kept = weight ? fnzi_dtype_of(weight) : dtype;
-  fnzi_array *back = train ? through_norm(s, g, x, rstd, dims, count) : MUL(g, rstd);
-  give_wanted(s, 0, fnzi_as(s, back, dtype));
-  give_wanted(s, 1, fnzi_as(s, summed(s, MUL(grad, x), dims, count, false), kept));
-  give_wanted(s, 2, fnzi_as(s, summed(s, grad, dims, count, false), kept));
+  fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_out"), inner);
+  fnzi_krn_array *x =
+      MUL(SUB(fnzi_dec_cast(s, input, inner), per_channel(s, mean, rank, inner)), rstd);
+  fnzi_krn_array *g = weight ? MUL(grad, per_channel(s, weight, rank, inner)) : grad;
+  fnz_dtype kept = weight ? fnzi_dec_array_dtype(weight) : dtype;
+  fnzi_krn_array *back = train ? through_norm(s, g, x, rstd, dims, count) : MUL(g, rstd);
+  give_wanted(s, 0, fnzi_dec_cast(s, back, dtype));
+  give_wanted(s, 1, fnzi_dec_cast(s, summed(s, MUL(grad, x), dims, count, false), kept));
+  give_wanted(s, 2, fnzi_dec_cast(s, summed(s, grad, dims, count, false), kept));
 }
 
 /* --- Softmax ----------------------------------------------------------------------------- */
 /* In the gradient's type, whatever the input's was. The one pair that means something else, an f16
  * input of f32 gradients, eager computes on GPUs only. */
-static void give_in_type(fnzi_steps *s, fnzi_array *back, fnz_dtype dtype) {
-  fnz_dtype input = fnzi_named_dtype(s->call, "input_dtype", dtype);
+static void give_in_type(fnzi_dec_steps *s, fnzi_krn_array *back, fnz_dtype dtype) {
+  fnz_dtype input = fnzi_krn_named_dtype(s->call, "input_dtype", dtype);
   if (input == FNZ_F16 && dtype == FNZ_F32)
-    fnzi_stop(s, FNZ_CLASS_TYPE, "grad_output is f32, input_dtype f16; on a CPU both are the same");
-  fnzi_give_result(s, fnzi_as(s, back, dtype));
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE,
+                    "grad_output is f32, input_dtype f16; on a CPU both are the same");
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, back, dtype));
 }
 
 /* Both gradients are differences of numbers that may be nearly the same: small floats are computed
  * in a larger type and rounded in the end. */
 DECOMP(softmax_backward) {
-  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "grad_output")), inner = wide(dtype);
-  fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_output"), inner);
-  fnzi_array *y = fnzi_as(s, fnzi_given(s, "output"), inner);
-  fnzi_array *product = MUL(grad, y);
-  fnz_arg dim = INTS(fnzi_given_dim(s, "dim", grad));
-  fnzi_array *sum = STEP(sum__dim_IntList, V(product), dim, B(true));
-  fnzi_array *back = SUB(product, MUL(y, sum));
+  fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "grad_output")),
+            inner = wide(dtype);
+  fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_output"), inner);
+  fnzi_krn_array *y = fnzi_dec_cast(s, fnzi_dec_given_array(s, "output"), inner);
+  fnzi_krn_array *product = MUL(grad, y);
+  fnz_arg dim = INTS(fnzi_dec_given_dim(s, "dim", grad));
+  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(product), dim, B(true));
+  fnzi_krn_array *back = SUB(product, MUL(y, sum));
   give_in_type(s, back, dtype);
 }
 
 DECOMP(log_softmax_backward) {
-  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, "grad_output")), inner = wide(dtype);
-  fnzi_array *grad = fnzi_as(s, fnzi_given(s, "grad_output"), inner);
-  fnzi_array *y = fnzi_as(s, fnzi_given(s, "output"), inner);
-  fnz_arg dim = INTS(fnzi_given_dim(s, "dim", grad));
-  fnzi_array *sum = STEP(sum__dim_IntList, V(grad), dim, B(true));
-  fnzi_array *back = SUB(grad, MUL(STEP(exp, V(y)), sum));
+  fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, "grad_output")),
+            inner = wide(dtype);
+  fnzi_krn_array *grad = fnzi_dec_cast(s, fnzi_dec_given_array(s, "grad_output"), inner);
+  fnzi_krn_array *y = fnzi_dec_cast(s, fnzi_dec_given_array(s, "output"), inner);
+  fnz_arg dim = INTS(fnzi_dec_given_dim(s, "dim", grad));
+  fnzi_krn_array *sum = STEP(sum__dim_IntList, V(grad), dim, B(true));
+  fnzi_krn_array *back = SUB(grad, MUL(STEP(exp, V(y)), sum));
   give_in_type(s, back, dtype);
 }
 
 /* --- Dropout ----------------------------------------------------------------------------- */
 DECOMP(dropout_backward) {
-  fnzi_array *kept = MUL(fnzi_given(s, "grad_output"), fnzi_given(s, "mask"));
-  fnzi_give_result(s, STEP(mul__Scalar, V(kept), *fnzi_named(s->call, "scale")));
+  fnzi_krn_array *kept =
+      MUL(fnzi_dec_given_array(s, "grad_output"), fnzi_dec_given_array(s, "mask"));
+  fnzi_dec_result_give(s, STEP(mul__Scalar, V(kept), *fnzi_krn_named(s->call, "scale")));
 }
 
 /* --- Embedding --------------------------------------------------------------------------- */
 /* One divided by how often each index comes, at each index; an integer where those are asked for.
  */
-static fnzi_array *rarity(fnzi_steps *s, fnzi_array *index, int64_t rows, fnz_dtype dtype) {
-  fnzi_array *counts = STEP(zeros, INTS(rows), DTYPE(FNZ_F64));
-  fnzi_array *ones = STEP(ones_like, V(index), DTYPE(FNZ_F64));
+static fnzi_krn_array *rarity(fnzi_dec_steps *s, fnzi_krn_array *index, int64_t rows,
+                              fnz_dtype dtype) {
+  fnzi_krn_array *counts = STEP(zeros, INTS(rows), DTYPE(FNZ_F64));
+  fnzi_krn_array *ones = STEP(ones_like, V(index), DTYPE(FNZ_F64));
   counts = STEP(index_add, V(counts), I(0), V(index), V(ones));
-  fnzi_array *each = STEP(reciprocal, V(STEP(index_select, V(counts), I(0), V(index))));
-  return fnzi_as(s, RESHAPED(each, fnzi_numel(index), 1), dtype);
+  fnzi_krn_array *each = STEP(reciprocal, V(STEP(index_select, V(counts), I(0), V(index))));
+  return fnzi_dec_cast(s, RESHAPED(each, fnzi_dec_array_numel(index), 1), dtype);
 }
 
 DECOMP(embedding_backward) {
-  fnzi_array *grad = fnzi_given(s, "grad_output"), *index = fnzi_given(s, "indices");
-  int64_t rows = fnzi_named_int(s->call, "num_weights", 0), width = fnzi_size(grad, -1);
-  int64_t count = fnzi_numel(index);
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
+                 *index = fnzi_dec_given_array(s, "indices");
+  int64_t rows = fnzi_krn_named_int(s->call, "num_weights", 0),
+          width = fnzi_dec_array_size(grad, -1);
+  int64_t count = fnzi_dec_array_numel(index);
   grad = RESHAPED(grad, count, width);
   index = RESHAPED(index, count);
-  fnzi_array *skip = STEP(eq__Scalar, V(index), I(fnzi_named_int(s->call, "padding_idx", -1)));
-  if (fnzi_named_bool(s->call, "scale_grad_by_freq", false))
-    grad = MUL(grad, rarity(s, index, rows, fnzi_dtype_of(grad)));
+  fnzi_krn_array *skip =
+      STEP(eq__Scalar, V(index), I(fnzi_krn_named_int(s->call, "padding_idx", -1)));
+  if (fnzi_krn_named_bool(s->call, "scale_grad_by_freq", false))
+    grad = MUL(grad, rarity(s, index, rows, fnzi_dec_array_dtype(grad)));
   grad = STEP(masked_fill__Scalar, V(grad), V(RESHAPED(skip, count, 1)), I(0));
-  fnzi_array *zeros = STEP(new_zeros, V(grad), INTS(rows, width));
-  fnzi_give_result(s, STEP(index_add, V(zeros), I(0), V(index), V(grad)));
+  fnzi_krn_array *zeros = STEP(new_zeros, V(grad), INTS(rows, width));
+  fnzi_dec_result_give(s, STEP(index_add, V(zeros), I(0), V(index), V(grad)));
 }
 
 /* --- Windows ----------------------------------------------------------------------------- */
 /* Where each element of each window lies along the dimension: step * window + place. */
-static fnzi_array *window_places(fnzi_steps *s, int64_t windows, int64_t size, int64_t step) {
-  fnzi_array *starts = STEP(mul__Scalar, V(STEP(arange, I(windows))), I(step));
-  fnzi_array *places = STEP(add__Tensor, V(RESHAPED(starts, windows, 1)), V(STEP(arange, I(size))));
+static fnzi_krn_array *window_places(fnzi_dec_steps *s, int64_t windows, int64_t size,
+                                     int64_t step) {
+  fnzi_krn_array *starts = STEP(mul__Scalar, V(STEP(arange, I(windows))), I(step));
+  fnzi_krn_array *places =
+      STEP(add__Tensor, V(RESHAPED(starts, windows, 1)), V(STEP(arange, I(size))));
   return RESHAPED(places, windows * size);
 }
 
 /* unfold has put the places within a window last; here they go behind the windows. */
 DECOMP(unfold_backward) {
-  fnzi_array *grad = fnzi_given(s, "grad_in");
-  fnzi_array *zeros = STEP(zeros, *fnzi_named(s->call, "input_sizes"), DTYPE(fnzi_dtype_of(grad)));
-  uint32_t rank = fnzi_rank(zeros), dim = fnzi_given_dim(s, "dim", zeros);
-  int64_t size = fnzi_named_int(s->call, "size", 1), step = fnzi_named_int(s->call, "step", 1);
-  int64_t sizes[FNZ_MAX_RANK], order[FNZ_MAX_RANK + 1], windows = rank ? fnzi_size(grad, dim) : 1;
-  if (s->status == FNZ_OK && (fnzi_rank(grad) != rank + 1 || size != fnzi_size(grad, -1)))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "grad_in has %u dimensions and windows of %lld; self has %u and they are of %lld",
-              fnzi_rank(grad), (long long)fnzi_size(grad, -1), rank, (long long)size);
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_in");
+  fnzi_krn_array *zeros =
+      STEP(zeros, *fnzi_krn_named(s->call, "input_sizes"), DTYPE(fnzi_dec_array_dtype(grad)));
+  uint32_t rank = fnzi_dec_array_rank(zeros), dim = fnzi_dec_given_dim(s, "dim", zeros);
+  int64_t size = fnzi_krn_named_int(s->call, "size", 1),
+          step = fnzi_krn_named_int(s->call, "step", 1);
+  int64_t sizes[FNZ_MAX_RANK], order[FNZ_MAX_RANK + 1],
+      windows = rank ? fnzi_dec_array_size(grad, dim) : 1;
+  if (s->status == FNZ_OK &&
+      (fnzi_dec_array_rank(grad) != rank + 1 || size != fnzi_dec_array_size(grad, -1)))
+    fnzi_dec_refuse(
+        s, FNZ_CLASS_BOUNDS,
+        "grad_in has %u dimensions and windows of %lld; self has %u and they are of %lld",
+        fnzi_dec_array_rank(grad), (long long)fnzi_dec_array_size(grad, -1), rank, (long long)size);
   if (s->status != FNZ_OK)
     return;
   for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = d == dim ? windows * size : fnzi_size(zeros, d);
+    sizes[d] = d == dim ? windows * size : fnzi_dec_array_size(zeros, d);
   for (uint32_t d = 0; d <= rank; d++)
     order[d] = d <= dim ? d : d == dim + 1 ? rank : d - 1;
   if (rank)
-    grad = STEP(permute_copy, V(grad), fnzi_ints(s, order, rank + 1));
-  grad = fnzi_reshaped(s, grad, sizes, rank);
-  fnzi_array *at = window_places(s, windows, size, step);
-  fnzi_give_result(s, STEP(index_add, V(zeros), I(dim), V(at), V(grad)));
+    grad = STEP(permute_copy, V(grad), fnzi_dec_ints(s, order, rank + 1));
+  grad = fnzi_dec_reshaped(s, grad, sizes, rank);
+  fnzi_krn_array *at = window_places(s, windows, size, step);
+  fnzi_dec_result_give(s, STEP(index_add, V(zeros), I(dim), V(at), V(grad)));
 }

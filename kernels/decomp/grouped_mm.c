@@ -4,97 +4,106 @@
 #include "kernels/decomp/decomp.h"
 
 typedef struct groups {
-  fnzi_array *a, *b;
+  fnzi_krn_array *a, *b;
   int64_t count, size; /* of the groups; of the dimension that they share */
   const int64_t *ends; /* NULL without data */
 } groups;
 
-static bool is_many(const fnzi_array *a) {
-  return fnzi_rank(a) == 3;
+static bool is_many(const fnzi_krn_array *a) {
+  return fnzi_dec_array_rank(a) == 3;
 }
 
 /* Where each group ends; NULL without data. */
-static const int64_t *ends_of(fnzi_steps *s, const groups *g, fnzi_array *offs) {
+static const int64_t *ends_of(fnzi_dec_steps *s, const groups *g, fnzi_krn_array *offs) {
   const void *data = NULL;
-  if (s->status == FNZ_OK && fnzi_dtype_of(offs) != FNZ_I32 && fnzi_dtype_of(offs) != FNZ_I64)
-    fnzi_stop(s, FNZ_CLASS_TYPE, "offs is %s; it must be i32",
-              fnzi_dtype(fnzi_dtype_of(offs))->name);
-  offs = fnzi_as(s, offs, FNZ_I64);
+  if (s->status == FNZ_OK && fnzi_dec_array_dtype(offs) != FNZ_I32 &&
+      fnzi_dec_array_dtype(offs) != FNZ_I64)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "offs is %s; it must be i32",
+                    fnzi_dtype(fnzi_dec_array_dtype(offs))->name);
+  offs = fnzi_dec_cast(s, offs, FNZ_I64);
   if (s->status == FNZ_OK && s->call->has_data)
-    s->status = fnzi_dense(s->call, offs, &data);
+    s->status = fnzi_krn_dense_get(s->call, offs, &data);
   const int64_t *ends = s->status == FNZ_OK ? data : NULL;
   for (int64_t i = 0; ends && i < g->count; i++)
     if (ends[i] < (i ? ends[i - 1] : 0) || ends[i] > g->size)
-      fnzi_stop(s, FNZ_CLASS_BOUNDS, "offs[%lld] is %lld; they must not fall, nor exceed %lld",
-                (long long)i, (long long)ends[i], (long long)g->size);
+      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                      "offs[%lld] is %lld; they must not fall, nor exceed %lld", (long long)i,
+                      (long long)ends[i], (long long)g->size);
   return ends;
 }
 
-static void check_dtype(fnzi_steps *s, const char *name) {
-  fnz_dtype dtype = fnzi_dtype_of(fnzi_given(s, name));
+static void check_dtype(fnzi_dec_steps *s, const char *name) {
+  fnz_dtype dtype = fnzi_dec_array_dtype(fnzi_dec_given_array(s, name));
   if (dtype != FNZ_F32 && dtype != FNZ_BF16 && dtype != FNZ_F16)
-    fnzi_stop(s, FNZ_CLASS_TYPE, "%s is %s; it must be f32, bf16 or f16", name,
-              fnzi_dtype(dtype)->name);
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "%s is %s; it must be f32, bf16 or f16", name,
+                    fnzi_dtype(dtype)->name);
 }
 
-static groups look_at(fnzi_steps *s) {
-  fnzi_array *offs = fnzi_given(s, "offs");
-  groups g = {.a = fnzi_given(s, "self"), .b = fnzi_given(s, "mat2")};
+static groups look_at(fnzi_dec_steps *s) {
+  fnzi_krn_array *offs = fnzi_dec_given_array(s, "offs");
+  groups g = {.a = fnzi_dec_given_array(s, "self"), .b = fnzi_dec_given_array(s, "mat2")};
   check_dtype(s, "self");
   check_dtype(s, "mat2");
-  if ((fnzi_rank(g.a) != 2 && !is_many(g.a)) || (fnzi_rank(g.b) != 2 && !is_many(g.b)))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "the operands have %u and %u dimensions; each must have 2 or 3",
-              fnzi_rank(g.a), fnzi_rank(g.b));
-  if (fnzi_given(s, "bias"))
-    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "no bias can be added; add it to the product");
+  if ((fnzi_dec_array_rank(g.a) != 2 && !is_many(g.a)) ||
+      (fnzi_dec_array_rank(g.b) != 2 && !is_many(g.b)))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE,
+                    "the operands have %u and %u dimensions; each must have 2 or 3",
+                    fnzi_dec_array_rank(g.a), fnzi_dec_array_rank(g.b));
+  if (fnzi_dec_given_array(s, "bias"))
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED, "no bias can be added; add it to the product");
   if ((offs != NULL) == (is_many(g.a) && is_many(g.b)))
-    fnzi_stop(s, FNZ_CLASS_ARGUMENT, "offs is for operands of which one is a matrix");
-  g.count = is_many(g.a) ? fnzi_size(g.a, 0) : is_many(g.b) ? fnzi_size(g.b, 0) : fnzi_numel(offs);
-  g.size = is_many(g.a) ? fnzi_size(g.b, 1) : fnzi_size(g.a, is_many(g.b) ? 0 : 1);
-  if (offs && (fnzi_rank(offs) != 1 || fnzi_numel(offs) != g.count))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "offs has %lld elements for %lld groups",
-              (long long)fnzi_numel(offs), (long long)g.count);
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "offs is for operands of which one is a matrix");
+  g.count = is_many(g.a)   ? fnzi_dec_array_size(g.a, 0)
+            : is_many(g.b) ? fnzi_dec_array_size(g.b, 0)
+                           : fnzi_dec_array_numel(offs);
+  g.size =
+      is_many(g.a) ? fnzi_dec_array_size(g.b, 1) : fnzi_dec_array_size(g.a, is_many(g.b) ? 0 : 1);
+  if (offs && (fnzi_dec_array_rank(offs) != 1 || fnzi_dec_array_numel(offs) != g.count))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "offs has %lld elements for %lld groups",
+                    (long long)fnzi_dec_array_numel(offs), (long long)g.count);
   g.ends = offs ? ends_of(s, &g, offs) : NULL;
   return g;
 }
 
-static fnzi_array *product_of(fnzi_steps *s, const groups *g, int64_t i) {
+static fnzi_krn_array *product_of(fnzi_dec_steps *s, const groups *g, int64_t i) {
   const int64_t start = i ? g->ends[i - 1] : 0, count = g->ends[i] - start;
-  fnzi_array *a = is_many(g->a) ? STEP(select__int, V(g->a), I(0), I(i))
-                                : fnzi_part(s, g->a, !is_many(g->b), start, count);
-  fnzi_array *b = is_many(g->b) ? STEP(select__int, V(g->b), I(0), I(i))
-                                : fnzi_part(s, g->b, is_many(g->a), start, count);
+  fnzi_krn_array *a = is_many(g->a) ? STEP(select__int, V(g->a), I(0), I(i))
+                                    : fnzi_part(s, g->a, !is_many(g->b), start, count);
+  fnzi_krn_array *b = is_many(g->b) ? STEP(select__int, V(g->b), I(0), I(i))
+                                    : fnzi_part(s, g->b, is_many(g->a), start, count);
   return STEP(mm, V(a), V(b));
 }
 
 /* What lies behind the last group is zero: eager leaves there what it finds. */
-static fnzi_array *rest_of(fnzi_steps *s, const groups *g) {
+static fnzi_krn_array *rest_of(fnzi_dec_steps *s, const groups *g) {
   const int64_t rest = g->size - (g->count ? g->ends[g->count - 1] : 0);
-  fnz_arg sizes = is_many(g->b) ? INTS(rest, fnzi_size(g->b, 2)) : INTS(fnzi_size(g->a, 1), rest);
-  return STEP(zeros, sizes, DTYPE(fnzi_dtype_of(g->a)));
+  fnz_arg sizes = is_many(g->b) ? INTS(rest, fnzi_dec_array_size(g->b, 2))
+                                : INTS(fnzi_dec_array_size(g->a, 1), rest);
+  return STEP(zeros, sizes, DTYPE(fnzi_dec_array_dtype(g->a)));
 }
 
-static fnzi_array *empty_like_product(fnzi_steps *s, const groups *g) {
-  const int64_t rows = fnzi_size(g->a, -2), columns = fnzi_size(g->b, -1);
+static fnzi_krn_array *empty_like_product(fnzi_dec_steps *s, const groups *g) {
+  const int64_t rows = fnzi_dec_array_size(g->a, -2), columns = fnzi_dec_array_size(g->b, -1);
   bool each = !is_many(g->a) && !is_many(g->b);
   return STEP(zeros, each ? INTS(g->count, rows, columns) : INTS(rows, columns),
-              DTYPE(fnzi_dtype_of(g->a)));
+              DTYPE(fnzi_dec_array_dtype(g->a)));
 }
 
 DECOMP(grouped_mm) {
   const groups g = look_at(s);
   bool both = is_many(g.a) && is_many(g.b), neither = !is_many(g.a) && !is_many(g.b);
-  fnzi_array **products = s->status == FNZ_OK && g.ends ? fnzi_room(s, (size_t)g.count + 1) : NULL;
+  fnzi_krn_array **products =
+      s->status == FNZ_OK && g.ends ? fnzi_dec_arrays_room(s, (size_t)g.count + 1) : NULL;
   for (int64_t i = 0; products && i < g.count; i++)
     products[i] = product_of(s, &g, i);
   if (products && !neither)
     products[g.count] = rest_of(s, &g);
   if (both)
-    fnzi_give_result(s, STEP(bmm, V(g.a), V(g.b)));
+    fnzi_dec_result_give(s, STEP(bmm, V(g.a), V(g.b)));
   else if (!products || (neither && !g.count))
-    fnzi_give_result(s, empty_like_product(s, &g));
+    fnzi_dec_result_give(s, empty_like_product(s, &g));
   else if (neither)
-    fnzi_give_result(s, STEP(stack, fnzi_values(s, products, (size_t)g.count)));
+    fnzi_dec_result_give(s, STEP(stack, fnzi_dec_values(s, products, (size_t)g.count)));
   else
-    fnzi_give_result(s, fnzi_joined(s, products, (size_t)g.count + 1, is_many(g.a)));
+    fnzi_dec_result_give(s, fnzi_dec_cat(s, products, (size_t)g.count + 1, is_many(g.a)));
 }

@@ -2,223 +2,238 @@
  * for step; "reduction" comes last. */
 #include "kernels/decomp/decomp.h"
 
-static fnzi_array *zeros_like(fnzi_steps *s, fnzi_array *a) {
+static fnzi_krn_array *zeros_like(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(zeros_like, V(a));
 }
 
-static fnzi_array *plus(fnzi_steps *s, fnzi_array *a, double number) {
+static fnzi_krn_array *plus(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
   return number == 0 ? a : STEP(add__Scalar, V(a), F(number));
 }
 
-static fnzi_array *times(fnzi_steps *s, fnzi_array *a, double number) {
+static fnzi_krn_array *times(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
   return STEP(mul__Scalar, V(a), F(number));
 }
 
 /* number - a */
-static fnzi_array *from_number(fnzi_steps *s, double number, fnzi_array *a) {
+static fnzi_krn_array *from_number(fnzi_dec_steps *s, double number, fnzi_krn_array *a) {
   return STEP(rsub__Scalar, V(a), F(number));
 }
 
-static fnzi_array *at_least(fnzi_steps *s, fnzi_array *a, double number) {
+static fnzi_krn_array *at_least(fnzi_dec_steps *s, fnzi_krn_array *a, double number) {
   return STEP(clamp_min, V(a), F(number));
 }
 
-static fnzi_array *summed(fnzi_steps *s, fnzi_array *a, int64_t dim) {
+static fnzi_krn_array *summed(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim) {
   return STEP(sum__dim_IntList, V(a), INTS(dim));
 }
 
 /* --- Probabilities ----------------------------------------------------------------------- */
-static void check_probabilities(fnzi_steps *s, const fnzi_array *a) {
+static void check_probabilities(fnzi_dec_steps *s, const fnzi_krn_array *a) {
   const void *data = NULL;
   if (s->status != FNZ_OK || !s->call->has_data)
     return;
-  s->status = fnzi_dense_as(s->call, a, FNZ_F64, &data);
-  int64_t count = s->status == FNZ_OK ? fnzi_numel(a) : 0;
+  s->status = fnzi_krn_dense_get_as(s->call, a, FNZ_F64, &data);
+  int64_t count = s->status == FNZ_OK ? fnzi_dec_array_numel(a) : 0;
   for (int64_t i = 0; i < count; i++) {
     double x = ((const double *)data)[i];
     if (!(x >= 0 && x <= 1))
-      fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has %g at place %lld; it must be from 0 to 1", x,
-                (long long)i);
+      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %g at place %lld; it must be from 0 to 1", x,
+                      (long long)i);
   }
 }
 
-static void check_alike(fnzi_steps *s, const fnzi_array *a, const fnzi_array *b) {
-  if (!fnzi_is_float(fnzi_dtype_of(a)))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "self is %s; it must be of a floating-point type",
-              fnzi_dtype(fnzi_dtype_of(a))->name);
-  if (fnzi_dtype_of(a) != fnzi_dtype_of(b))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "self is %s, target %s; both must be the same",
-              fnzi_dtype(fnzi_dtype_of(a))->name, fnzi_dtype(fnzi_dtype_of(b))->name);
+static void check_alike(fnzi_dec_steps *s, const fnzi_krn_array *a, const fnzi_krn_array *b) {
+  if (!fnzi_is_float(fnzi_dec_array_dtype(a)))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s; it must be of a floating-point type",
+                    fnzi_dtype(fnzi_dec_array_dtype(a))->name);
+  if (fnzi_dec_array_dtype(a) != fnzi_dec_array_dtype(b))
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s, target %s; both must be the same",
+                    fnzi_dtype(fnzi_dec_array_dtype(a))->name,
+                    fnzi_dtype(fnzi_dec_array_dtype(b))->name);
   if (!fnzi_same_sizes(&a->geometry, &b->geometry))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "self and target have %lld and %lld elements in %u and %u "
-              "dimensions; both must have the same sizes",
-              (long long)fnzi_numel(a), (long long)fnzi_numel(b), fnzi_rank(a), fnzi_rank(b));
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "self and target have %lld and %lld elements in %u and %u "
+                    "dimensions; both must have the same sizes",
+                    (long long)fnzi_dec_array_numel(a), (long long)fnzi_dec_array_numel(b),
+                    fnzi_dec_array_rank(a), fnzi_dec_array_rank(b));
 }
 
 /* (target - 1) max(log(1 - x), -100) - target max(log x, -100) */
 DECOMP(binary_cross_entropy) {
-  fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
-  fnzi_array *weight = fnzi_given(s, "weight");
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
+  fnzi_krn_array *weight = fnzi_dec_given_array(s, "weight");
   check_alike(s, x, target);
   check_probabilities(s, x);
-  fnzi_array *no = at_least(s, STEP(log1p, V(STEP(neg, V(x)))), -100);
-  fnzi_array *yes = at_least(s, STEP(log, V(x)), -100);
-  fnzi_array *loss = SUB(MUL(plus(s, target, -1), no), MUL(target, yes));
-  fnzi_give_result(s, fnzi_by_reduction(s, weight ? MUL(loss, weight) : loss));
+  fnzi_krn_array *no = at_least(s, STEP(log1p, V(STEP(neg, V(x)))), -100);
+  fnzi_krn_array *yes = at_least(s, STEP(log, V(x)), -100);
+  fnzi_krn_array *loss = SUB(MUL(plus(s, target, -1), no), MUL(target, yes));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, weight ? MUL(loss, weight) : loss));
 }
 
 DECOMP(binary_cross_entropy_with_logits) {
-  fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
-  fnzi_array *weight = fnzi_given(s, "weight"), *positive = fnzi_given(s, "pos_weight");
-  fnzi_array *log_sigmoid = STEP(log_sigmoid, V(x));
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
+  fnzi_krn_array *weight = fnzi_dec_given_array(s, "weight"),
+                 *positive = fnzi_dec_given_array(s, "pos_weight");
+  fnzi_krn_array *log_sigmoid = STEP(log_sigmoid, V(x));
   if (positive)
     log_sigmoid = MUL(log_sigmoid, plus(s, MUL(plus(s, positive, -1), target), 1));
-  fnzi_array *loss = SUB(MUL(from_number(s, 1, target), x), log_sigmoid);
-  fnzi_give_result(s, fnzi_by_reduction(s, weight ? MUL(loss, weight) : loss));
+  fnzi_krn_array *loss = SUB(MUL(from_number(s, 1, target), x), log_sigmoid);
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, weight ? MUL(loss, weight) : loss));
 }
 
 DECOMP(kl_div) {
-  fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
-  fnzi_array *loss = fnzi_named_bool(s->call, "log_target", false)
-                         ? MUL(STEP(exp, V(target)), SUB(target, x))
-                         : SUB(STEP(xlogy__Tensor, V(target), V(target)), MUL(target, x));
-  fnzi_give_result(s, fnzi_by_reduction(s, loss));
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
+  fnzi_krn_array *loss = fnzi_krn_named_bool(s->call, "log_target", false)
+                             ? MUL(STEP(exp, V(target)), SUB(target, x))
+                             : SUB(STEP(xlogy__Tensor, V(target), V(target)), MUL(target, x));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, loss));
 }
 
 /* What log_sigmoid keeps for its backward. */
 DECOMP(log_sigmoid_forward) {
-  fnzi_array *x = fnzi_given(s, "self");
-  fnzi_give_result(s, STEP(log_sigmoid, V(x)));
-  fnzi_array *kept = STEP(exp, V(STEP(neg, V(STEP(abs, V(x))))));
-  fnzi_give_result(s, STEP(clone, V(kept), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}));
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "self");
+  fnzi_dec_result_give(s, STEP(log_sigmoid, V(x)));
+  fnzi_krn_array *kept = STEP(exp, V(STEP(neg, V(STEP(abs, V(x))))));
+  fnzi_dec_result_give(s, STEP(clone, V(kept), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1}));
 }
 
 /* --- Margins ----------------------------------------------------------------------------- */
 DECOMP(soft_margin_loss) {
-  fnzi_array *product = MUL(STEP(neg, V(fnzi_given(s, "target"))), fnzi_given(s, "self"));
-  product = fnzi_over(s, product, STEP(log1p, V(STEP(exp, V(product)))));
-  fnzi_give_result(s, fnzi_by_reduction(s, product));
+  fnzi_krn_array *product =
+      MUL(STEP(neg, V(fnzi_dec_given_array(s, "target"))), fnzi_dec_given_array(s, "self"));
+  product = fnzi_dec_written_over(s, product, STEP(log1p, V(STEP(exp, V(product)))));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, product));
 }
 
 DECOMP(hinge_embedding_loss) {
-  fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
-  fnzi_array *zeros = zeros_like(s, x);
-  fnzi_array *full = STEP(full_like, V(x), *fnzi_named(s->call, "margin"));
-  fnzi_array *margin = STEP(clamp_min, V(SUB(full, x)), I(0));
-  fnzi_array *other = STEP(where__self, V(STEP(ne__Scalar, V(target), I(1))), V(margin), V(zeros));
-  fnzi_array *same = STEP(where__self, V(STEP(ne__Scalar, V(target), I(-1))), V(x), V(zeros));
-  fnzi_give_result(s, fnzi_by_reduction(s, ADD(other, same)));
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
+  fnzi_krn_array *zeros = zeros_like(s, x);
+  fnzi_krn_array *full = STEP(full_like, V(x), *fnzi_krn_named(s->call, "margin"));
+  fnzi_krn_array *margin = STEP(clamp_min, V(SUB(full, x)), I(0));
+  fnzi_krn_array *other =
+      STEP(where__self, V(STEP(ne__Scalar, V(target), I(1))), V(margin), V(zeros));
+  fnzi_krn_array *same = STEP(where__self, V(STEP(ne__Scalar, V(target), I(-1))), V(x), V(zeros));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, ADD(other, same)));
 }
 
 DECOMP(margin_ranking_loss) {
-  fnzi_array *apart = SUB(fnzi_given(s, "input1"), fnzi_given(s, "input2"));
-  fnzi_array *loss = MUL(STEP(neg, V(fnzi_given(s, "target"))), apart);
-  loss = plus(s, loss, fnzi_named_float(s->call, "margin", 0));
-  fnzi_give_result(s, fnzi_by_reduction(s, at_least(s, loss, 0)));
+  fnzi_krn_array *apart = SUB(fnzi_dec_given_array(s, "input1"), fnzi_dec_given_array(s, "input2"));
+  fnzi_krn_array *loss = MUL(STEP(neg, V(fnzi_dec_given_array(s, "target"))), apart);
+  loss = plus(s, loss, fnzi_krn_named_float(s->call, "margin", 0));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, at_least(s, loss, 0)));
 }
 
 /* --- Several labels ---------------------------------------------------------------------- */
 /* Labels are indices that end where the first -1 is. */
-static void check_labels(fnzi_steps *s, const fnzi_array *x, const fnzi_array *target) {
-  int64_t classes = fnzi_rank(x) ? fnzi_size(x, -1) : 1;
+static void check_labels(fnzi_dec_steps *s, const fnzi_krn_array *x, const fnzi_krn_array *target) {
+  int64_t classes = fnzi_dec_array_rank(x) ? fnzi_dec_array_size(x, -1) : 1;
   const void *data = NULL;
   if (s->status == FNZ_OK && s->call->has_data)
-    s->status = fnzi_dense(s->call, target, &data);
-  for (int64_t i = 0; data && i < fnzi_numel(target); i++) {
+    s->status = fnzi_krn_dense_get(s->call, target, &data);
+  for (int64_t i = 0; data && i < fnzi_dec_array_numel(target); i++) {
     int64_t label = ((const int64_t *)data)[i];
     if (label < -1 || label >= classes)
-      fnzi_stop(s, FNZ_CLASS_BOUNDS, "target has label %lld; it must be from -1 to %lld",
-                (long long)label, (long long)classes - 1);
+      fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "target has label %lld; it must be from -1 to %lld",
+                      (long long)label, (long long)classes - 1);
   }
 }
 
-static void check_multilabel(fnzi_steps *s, const fnzi_array *x, const fnzi_array *target) {
-  fnz_dtype dtype = fnzi_dtype_of(x);
-  if ((dtype != FNZ_F32 && dtype != FNZ_F64) || fnzi_dtype_of(target) != FNZ_I64)
-    fnzi_stop(s, FNZ_CLASS_TYPE, "self is %s, target %s; they must be f32 or f64, and i64",
-              fnzi_dtype(dtype)->name, fnzi_dtype(fnzi_dtype_of(target))->name);
-  if (x && target && (fnzi_rank(x) > 2 || !fnzi_same_sizes(&x->geometry, &target->geometry)))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "self and target must have the same sizes, in at most 2 "
-              "dimensions");
-  if (fnzi_numel(x) == 0)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has no elements");
+static void check_multilabel(fnzi_dec_steps *s, const fnzi_krn_array *x,
+                             const fnzi_krn_array *target) {
+  fnz_dtype dtype = fnzi_dec_array_dtype(x);
+  if ((dtype != FNZ_F32 && dtype != FNZ_F64) || fnzi_dec_array_dtype(target) != FNZ_I64)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s, target %s; they must be f32 or f64, and i64",
+                    fnzi_dtype(dtype)->name, fnzi_dtype(fnzi_dec_array_dtype(target))->name);
+  if (x && target &&
+      (fnzi_dec_array_rank(x) > 2 || !fnzi_same_sizes(&x->geometry, &target->geometry)))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "self and target must have the same sizes, in at most 2 "
+                    "dimensions");
+  if (fnzi_dec_array_numel(x) == 0)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has no elements");
   check_labels(s, x, target);
 }
 
 /* Every label against every class that is none. Returns which classes are labels. */
-static fnzi_array *multilabel(fnzi_steps *s, fnzi_array **loss) {
-  fnzi_array *given = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
+static fnzi_krn_array *multilabel(fnzi_dec_steps *s, fnzi_krn_array **loss) {
+  fnzi_krn_array *given = fnzi_dec_given_array(s, "self"),
+                 *target = fnzi_dec_given_array(s, "target");
   check_multilabel(s, given, target);
-  int64_t classes = fnzi_rank(given) ? fnzi_size(given, -1) : 1;
-  int64_t rows = classes ? fnzi_numel(given) / classes : 0;
-  fnzi_array *x = RESHAPED(given, rows, classes), *at = RESHAPED(target, rows, classes);
-  fnzi_array *ends = STEP(cumsum, V(STEP(lt__Scalar, V(at), I(0))), I(1));
-  fnzi_array *counts = STEP(eq__Scalar, V(ends), I(0));
+  int64_t classes = fnzi_dec_array_rank(given) ? fnzi_dec_array_size(given, -1) : 1;
+  int64_t rows = classes ? fnzi_dec_array_numel(given) / classes : 0;
+  fnzi_krn_array *x = RESHAPED(given, rows, classes), *at = RESHAPED(target, rows, classes);
+  fnzi_krn_array *ends = STEP(cumsum, V(STEP(lt__Scalar, V(at), I(0))), I(1));
+  fnzi_krn_array *counts = STEP(eq__Scalar, V(ends), I(0));
   at = STEP(clamp_min, V(at), I(0));
-  fnzi_array *times =
-      STEP(scatter_add, V(STEP(zeros_like, V(ends))), I(1), V(at), V(fnzi_as(s, counts, FNZ_I64)));
-  fnzi_array *is_label = STEP(gt__Scalar, V(times), I(0));
-  fnzi_array *mine = STEP(unsqueeze, V(STEP(gather, V(x), I(1), V(at))), I(2));
-  fnzi_array *margin = ADD(from_number(s, 1, mine), STEP(unsqueeze, V(x), I(1)));
-  fnzi_array *on = STEP(logical_and, V(STEP(unsqueeze, V(counts), I(2))),
-                        V(STEP(unsqueeze, V(STEP(logical_not, V(is_label))), I(1))));
+  fnzi_krn_array *times = STEP(scatter_add, V(STEP(zeros_like, V(ends))), I(1), V(at),
+                               V(fnzi_dec_cast(s, counts, FNZ_I64)));
+  fnzi_krn_array *is_label = STEP(gt__Scalar, V(times), I(0));
+  fnzi_krn_array *mine = STEP(unsqueeze, V(STEP(gather, V(x), I(1), V(at))), I(2));
+  fnzi_krn_array *margin = ADD(from_number(s, 1, mine), STEP(unsqueeze, V(x), I(1)));
+  fnzi_krn_array *on = STEP(logical_and, V(STEP(unsqueeze, V(counts), I(2))),
+                            V(STEP(unsqueeze, V(STEP(logical_not, V(is_label))), I(1))));
   on = STEP(logical_and, V(on), V(STEP(gt__Scalar, V(margin), I(0))));
   margin = STEP(where__ScalarOther, V(on), V(margin), F(0));
   *loss = STEP(div__Scalar, V(STEP(sum__dim_IntList, V(margin), INTS(1, 2))), I(classes));
-  *loss = fnzi_by_reduction(s, fnzi_rank(given) < 2 ? fnzi_reshaped(s, *loss, NULL, 0) : *loss);
-  is_label = fnzi_as(s, is_label, fnzi_dtype_of(given));
-  return given ? fnzi_reshaped(s, is_label, given->geometry.sizes, fnzi_rank(given)) : NULL;
+  *loss = fnzi_dec_by_reduction(
+      s, fnzi_dec_array_rank(given) < 2 ? fnzi_dec_reshaped(s, *loss, NULL, 0) : *loss);
+  is_label = fnzi_dec_cast(s, is_label, fnzi_dec_array_dtype(given));
+  return given ? fnzi_dec_reshaped(s, is_label, given->geometry.sizes, fnzi_dec_array_rank(given))
+               : NULL;
 }
 
 DECOMP(multilabel_margin_loss) {
-  fnzi_array *loss;
+  fnzi_krn_array *loss;
   (void)multilabel(s, &loss);
-  fnzi_give_result(s, loss);
+  fnzi_dec_result_give(s, loss);
 }
 
 DECOMP(multilabel_margin_loss_forward) {
-  fnzi_array *loss, *is_label = multilabel(s, &loss);
-  fnzi_give_result(s, loss);
-  fnzi_give_result(s, is_label);
+  fnzi_krn_array *loss, *is_label = multilabel(s, &loss);
+  fnzi_dec_result_give(s, loss);
+  fnzi_dec_result_give(s, is_label);
 }
 
 DECOMP(poisson_nll_loss) {
-  fnzi_array *x = fnzi_given(s, "input"), *target = fnzi_given(s, "target"), *loss;
-  if (fnzi_named_bool(s->call, "log_input", true)) {
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "input"), *target = fnzi_dec_given_array(s, "target"),
+                 *loss;
+  if (fnzi_krn_named_bool(s->call, "log_input", true)) {
     loss = SUB(STEP(exp, V(x)), MUL(target, x));
   } else {
-    fnzi_array *log = STEP(log, V(STEP(add__Scalar, V(x), F(fnzi_named_float(s->call, "eps", 0)))));
+    fnzi_krn_array *log =
+        STEP(log, V(STEP(add__Scalar, V(x), F(fnzi_krn_named_float(s->call, "eps", 0)))));
     loss = SUB(x, MUL(target, log));
   }
-  if (fnzi_named_bool(s->call, "full", false)) {
-    fnzi_array *stirling = SUB(MUL(target, STEP(log, V(target))), target);
-    fnzi_array *rest = times(s, STEP(log, V(times(s, target, 2 * 3.14159265358979323846))), 0.5);
-    fnzi_array *small = STEP(le__Scalar, V(target), I(1));
+  if (fnzi_krn_named_bool(s->call, "full", false)) {
+    fnzi_krn_array *stirling = SUB(MUL(target, STEP(log, V(target))), target);
+    fnzi_krn_array *rest =
+        times(s, STEP(log, V(times(s, target, 2 * 3.14159265358979323846))), 0.5);
+    fnzi_krn_array *small = STEP(le__Scalar, V(target), I(1));
     loss = ADD(loss, STEP(masked_fill__Scalar, V(ADD(stirling, rest)), V(small), I(0)));
   }
-  fnzi_give_result(s, fnzi_by_reduction(s, loss));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, loss));
 }
 
 /* The mean over all classes of how far each comes nearer to the target's than the margin. */
 DECOMP(multi_margin_loss) {
-  fnzi_array *x = fnzi_given(s, "self"), *target = fnzi_given(s, "target");
-  fnzi_array *weight = fnzi_given(s, "weight");
-  double p = fnzi_named_float(s->call, "p", 1);
-  int64_t classes = fnzi_rank(x) ? fnzi_size(x, -1) : 1;
-  int64_t rows = fnzi_rank(x) == 2 ? fnzi_size(x, 0) : 1;
-  bool fits = fnzi_rank(x) <= 2 && fnzi_rank(target) <= 1 && classes > 0 &&
-              fnzi_numel(target) == rows && (p == 1 || p == 2);
-  if (!fits || (weight && (fnzi_rank(weight) > 1 || fnzi_numel(weight) != classes)))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "%lld rows of %lld classes do not fit the target or the weight, or p is not 1 or 2",
-              (long long)rows, (long long)classes);
-  bool single = fnzi_rank(x) <= 1 && fnzi_rank(target) == 0;
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *target = fnzi_dec_given_array(s, "target");
+  fnzi_krn_array *weight = fnzi_dec_given_array(s, "weight");
+  double p = fnzi_krn_named_float(s->call, "p", 1);
+  int64_t classes = fnzi_dec_array_rank(x) ? fnzi_dec_array_size(x, -1) : 1;
+  int64_t rows = fnzi_dec_array_rank(x) == 2 ? fnzi_dec_array_size(x, 0) : 1;
+  bool fits = fnzi_dec_array_rank(x) <= 2 && fnzi_dec_array_rank(target) <= 1 && classes > 0 &&
+              fnzi_dec_array_numel(target) == rows && (p == 1 || p == 2);
+  if (!fits ||
+      (weight && (fnzi_dec_array_rank(weight) > 1 || fnzi_dec_array_numel(weight) != classes)))
+    fnzi_dec_refuse(
+        s, FNZ_CLASS_BOUNDS,
+        "%lld rows of %lld classes do not fit the target or the weight, or p is not 1 or 2",
+        (long long)rows, (long long)classes);
+  bool single = fnzi_dec_array_rank(x) <= 1 && fnzi_dec_array_rank(target) == 0;
   x = RESHAPED(x, rows, classes);
-  fnzi_array *at = RESHAPED(target, rows, 1), *own = STEP(gather, V(x), I(1), V(at));
-  fnzi_array *loss = SUB(x, own);
-  loss = STEP(add__Scalar, V(loss), F(fnzi_named_float(s->call, "margin", 1)));
+  fnzi_krn_array *at = RESHAPED(target, rows, 1), *own = STEP(gather, V(x), I(1), V(at));
+  fnzi_krn_array *loss = SUB(x, own);
+  loss = STEP(add__Scalar, V(loss), F(fnzi_krn_named_float(s->call, "margin", 1)));
   loss = at_least(s, loss, 0);
   loss = p == 2 ? MUL(loss, loss) : loss;
   if (weight)
@@ -227,83 +242,92 @@ DECOMP(multi_margin_loss) {
                               rows, 1));
   loss = summed(s, STEP(scatter__value, V(loss), I(1), V(at), I(0)), 1);
   loss = STEP(div__Scalar, V(loss), F((double)classes));
-  loss = fnzi_by_reduction(s, loss);
-  fnzi_give_result(s, single && fnzi_rank(loss) ? STEP(squeeze, V(loss)) : loss);
+  loss = fnzi_dec_by_reduction(s, loss);
+  fnzi_dec_result_give(s, single && fnzi_dec_array_rank(loss) ? STEP(squeeze, V(loss)) : loss);
 }
 
 /* sqrt(sum a b / ((sum a a + eps) (sum b b + eps))): 1 where they point the same way. */
-static fnzi_array *cosine_of(fnzi_steps *s, fnzi_array *a, fnzi_array *b, int64_t dim) {
+static fnzi_krn_array *cosine_of(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b,
+                                 int64_t dim) {
   const double eps = 1e-12;
-  fnzi_array *size_a = plus(s, summed(s, MUL(a, a), dim), eps);
-  fnzi_array *size_b = plus(s, summed(s, MUL(b, b), dim), eps);
+  fnzi_krn_array *size_a = plus(s, summed(s, MUL(a, a), dim), eps);
+  fnzi_krn_array *size_b = plus(s, summed(s, MUL(b, b), dim), eps);
   return DIV(summed(s, MUL(a, b), dim), STEP(sqrt, V(MUL(size_a, size_b))));
 }
 
 DECOMP(cosine_embedding_loss) {
-  fnzi_array *a = fnzi_given(s, "input1"), *b = fnzi_given(s, "input2");
-  fnzi_array *target = fnzi_given(s, "target");
-  int64_t dim = fnzi_rank(target);
-  if (dim > 1 || fnzi_rank(a) != dim + 1 || fnzi_rank(b) != dim + 1)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "the inputs have %u and %u dimensions, the target %u; they need one more, at most 2",
-              fnzi_rank(a), fnzi_rank(b), fnzi_rank(target));
-  fnzi_array *cosine = cosine_of(s, a, b, dim), *zeros = zeros_like(s, cosine);
-  fnzi_array *apart =
-      at_least(s, STEP(sub__Scalar, V(cosine), F(fnzi_named_float(s->call, "margin", 0))), 0);
-  fnzi_array *yes = STEP(where__self, V(STEP(eq__Scalar, V(target), I(1))),
-                         V(from_number(s, 1, cosine)), V(zeros));
-  fnzi_array *no = STEP(where__self, V(STEP(eq__Scalar, V(target), I(-1))), V(apart), V(zeros));
-  fnzi_give_result(s, fnzi_by_reduction(s, ADD(yes, no)));
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "input1"), *b = fnzi_dec_given_array(s, "input2");
+  fnzi_krn_array *target = fnzi_dec_given_array(s, "target");
+  int64_t dim = fnzi_dec_array_rank(target);
+  if (dim > 1 || fnzi_dec_array_rank(a) != dim + 1 || fnzi_dec_array_rank(b) != dim + 1)
+    fnzi_dec_refuse(
+        s, FNZ_CLASS_BOUNDS,
+        "the inputs have %u and %u dimensions, the target %u; they need one more, at most 2",
+        fnzi_dec_array_rank(a), fnzi_dec_array_rank(b), fnzi_dec_array_rank(target));
+  fnzi_krn_array *cosine = cosine_of(s, a, b, dim), *zeros = zeros_like(s, cosine);
+  fnzi_krn_array *apart =
+      at_least(s, STEP(sub__Scalar, V(cosine), F(fnzi_krn_named_float(s->call, "margin", 0))), 0);
+  fnzi_krn_array *yes = STEP(where__self, V(STEP(eq__Scalar, V(target), I(1))),
+                             V(from_number(s, 1, cosine)), V(zeros));
+  fnzi_krn_array *no = STEP(where__self, V(STEP(eq__Scalar, V(target), I(-1))), V(apart), V(zeros));
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, ADD(yes, no)));
 }
 
 /* --- Distances --------------------------------------------------------------------------- */
-static fnzi_array *norm_of(fnzi_steps *s, fnzi_array *a, double p, int64_t dim, bool keeps) {
+static fnzi_krn_array *norm_of(fnzi_dec_steps *s, fnzi_krn_array *a, double p, int64_t dim,
+                               bool keeps) {
   return STEP(norm__ScalarOpt_dim, V(a), F(p), INTS(dim), B(keeps));
 }
 
-static fnzi_array *pairwise(fnzi_steps *s, fnzi_array *a, fnzi_array *b, bool keeps) {
-  double p = fnzi_named_float(s->call, "p", 2), eps = fnzi_named_float(s->call, "eps", 1e-6);
-  fnzi_array *apart = STEP(add__Scalar, V(SUB(a, b)), F(eps));
-  return norm_of(s, apart, p, (int64_t)fnzi_rank(apart) - 1, keeps);
+static fnzi_krn_array *pairwise(fnzi_dec_steps *s, fnzi_krn_array *a, fnzi_krn_array *b,
+                                bool keeps) {
+  double p = fnzi_krn_named_float(s->call, "p", 2),
+         eps = fnzi_krn_named_float(s->call, "eps", 1e-6);
+  fnzi_krn_array *apart = STEP(add__Scalar, V(SUB(a, b)), F(eps));
+  return norm_of(s, apart, p, (int64_t)fnzi_dec_array_rank(apart) - 1, keeps);
 }
 
 DECOMP(pairwise_distance) {
-  fnzi_give_result(s, pairwise(s, fnzi_given(s, "x1"), fnzi_given(s, "x2"),
-                               fnzi_named_bool(s->call, "keepdim", false)));
+  fnzi_dec_result_give(s, pairwise(s, fnzi_dec_given_array(s, "x1"), fnzi_dec_given_array(s, "x2"),
+                                   fnzi_krn_named_bool(s->call, "keepdim", false)));
 }
 
 DECOMP(triplet_margin_loss) {
-  fnzi_array *anchor = fnzi_given(s, "anchor");
-  fnzi_array *positive = fnzi_given(s, "positive"), *negative = fnzi_given(s, "negative");
-  if (fnzi_rank(anchor) != fnzi_rank(positive) || fnzi_rank(anchor) != fnzi_rank(negative))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "anchor, positive and negative have %u, %u and %u dimensions; all need as many",
-              fnzi_rank(anchor), fnzi_rank(positive), fnzi_rank(negative));
-  fnzi_array *near = pairwise(s, anchor, positive, false);
-  fnzi_array *far = pairwise(s, anchor, negative, false);
-  if (fnzi_named_bool(s->call, "swap", false))
+  fnzi_krn_array *anchor = fnzi_dec_given_array(s, "anchor");
+  fnzi_krn_array *positive = fnzi_dec_given_array(s, "positive"),
+                 *negative = fnzi_dec_given_array(s, "negative");
+  if (fnzi_dec_array_rank(anchor) != fnzi_dec_array_rank(positive) ||
+      fnzi_dec_array_rank(anchor) != fnzi_dec_array_rank(negative))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "anchor, positive and negative have %u, %u and %u dimensions; all need as many",
+                    fnzi_dec_array_rank(anchor), fnzi_dec_array_rank(positive),
+                    fnzi_dec_array_rank(negative));
+  fnzi_krn_array *near = pairwise(s, anchor, positive, false);
+  fnzi_krn_array *far = pairwise(s, anchor, negative, false);
+  if (fnzi_krn_named_bool(s->call, "swap", false))
     far = STEP(minimum, V(far), V(pairwise(s, positive, negative, false)));
-  double margin = fnzi_named_float(s->call, "margin", 1);
-  fnzi_array *loss = SUB(STEP(add__Scalar, V(near), F(margin)), far);
-  fnzi_give_result(s, fnzi_by_reduction(s, at_least(s, loss, 0)));
+  double margin = fnzi_krn_named_float(s->call, "margin", 1);
+  fnzi_krn_array *loss = SUB(STEP(add__Scalar, V(near), F(margin)), far);
+  fnzi_dec_result_give(s, fnzi_dec_by_reduction(s, at_least(s, loss, 0)));
 }
 
 DECOMP(cosine_similarity) {
-  fnzi_array *a = fnzi_given(s, "x1"), *b = fnzi_given(s, "x2");
-  fnz_dtype dtype = fnzi_promote(fnzi_dtype_of(a), fnzi_dtype_of(b));
-  double eps = fnzi_named_float(s->call, "eps", 1e-8);
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "x1"), *b = fnzi_dec_given_array(s, "x2");
+  fnz_dtype dtype = fnzi_promote(fnzi_dec_array_dtype(a), fnzi_dec_array_dtype(b));
+  double eps = fnzi_krn_named_float(s->call, "eps", 1e-8);
   if (!fnzi_is_float(dtype))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "x1 is %s, x2 is %s; one must be of a floating-point type",
-              fnzi_dtype(fnzi_dtype_of(a))->name, fnzi_dtype(fnzi_dtype_of(b))->name);
-  a = fnzi_as(s, a, dtype), b = fnzi_as(s, b, dtype);
-  fnzi_broadcast_both(s, &a, &b);
-  int64_t dim = fnzi_given_dim(s, "dim", a);
-  fnzi_array *size_a = at_least(s, norm_of(s, a, 2, dim, true), eps);
-  fnzi_array *size_b = at_least(s, norm_of(s, b, 2, dim, true), eps);
-  fnzi_give_result(s, summed(s, MUL(DIV(a, size_a), DIV(b, size_b)), dim));
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "x1 is %s, x2 is %s; one must be of a floating-point type",
+                    fnzi_dtype(fnzi_dec_array_dtype(a))->name,
+                    fnzi_dtype(fnzi_dec_array_dtype(b))->name);
+  a = fnzi_dec_cast(s, a, dtype), b = fnzi_dec_cast(s, b, dtype);
+  fnzi_dec_broadcast_both(s, &a, &b);
+  int64_t dim = fnzi_dec_given_dim(s, "dim", a);
+  fnzi_krn_array *size_a = at_least(s, norm_of(s, a, 2, dim, true), eps);
+  fnzi_krn_array *size_b = at_least(s, norm_of(s, b, 2, dim, true), eps);
+  fnzi_dec_result_give(s, summed(s, MUL(DIV(a, size_a), DIV(b, size_b)), dim));
 }
 
 DECOMP(dist) {
-  fnzi_array *apart = SUB(fnzi_given(s, "self"), fnzi_given(s, "other"));
-  fnzi_give_result(s, STEP(norm__Scalar, V(apart), F(fnzi_named_float(s->call, "p", 2))));
+  fnzi_krn_array *apart = SUB(fnzi_dec_given_array(s, "self"), fnzi_dec_given_array(s, "other"));
+  fnzi_dec_result_give(s, STEP(norm__Scalar, V(apart), F(fnzi_krn_named_float(s->call, "p", 2))));
 }

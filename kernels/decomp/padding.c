@@ -7,71 +7,76 @@ typedef struct padding {
   size_t dims;         /* that are padded */
 } padding;
 
-static padding given_padding(fnzi_steps *s, fnzi_array *a) {
+static padding given_padding(fnzi_dec_steps *s, fnzi_krn_array *a) {
   padding p = {NULL, 0};
   size_t count = 0;
-  fnzi_note(s, fnzi_named_ints(s->call, "pad", &p.pads, &count));
-  if (count % 2 || count / 2 > fnzi_rank(a))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "%zu pads for a tensor of %u dimensions; give two for each dimension to pad", count,
-              fnzi_rank(a));
+  fnzi_dec_status_note(s, fnzi_krn_named_ints(s->call, "pad", &p.pads, &count));
+  if (count % 2 || count / 2 > fnzi_dec_array_rank(a))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "%zu pads for a tensor of %u dimensions; give two for each dimension to pad",
+                    count, fnzi_dec_array_rank(a));
   p.dims = s->status == FNZ_OK ? count / 2 : 0;
   return p;
 }
 
-static void give_constant(fnzi_steps *s, fnzi_array *a, padding p) {
-  double value = fnzi_named_float(s->call, "value", 0);
-  fnzi_give_result(s, STEP(constant_pad_nd, V(a), fnzi_ints(s, p.pads, 2 * p.dims), F(value)));
+static void give_constant(fnzi_dec_steps *s, fnzi_krn_array *a, padding p) {
+  double value = fnzi_krn_named_float(s->call, "value", 0);
+  fnzi_dec_result_give(s,
+                       STEP(constant_pad_nd, V(a), fnzi_dec_ints(s, p.pads, 2 * p.dims), F(value)));
 }
 
 /* --- Of images: the last 1 to 3 dimensions, behind channels and perhaps a batch ------------ */
-static bool is_image(fnzi_steps *s, const fnzi_array *a, padding p, const char *mode) {
-  bool fits = p.dims > 0 && (fnzi_rank(a) == p.dims + 1 || fnzi_rank(a) == p.dims + 2);
+static bool is_image(fnzi_dec_steps *s, const fnzi_krn_array *a, padding p, const char *mode) {
+  bool fits =
+      p.dims > 0 && (fnzi_dec_array_rank(a) == p.dims + 1 || fnzi_dec_array_rank(a) == p.dims + 2);
   if (!fits)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "mode %s pads %zu of %u dimensions; it takes all but the first or the first two",
-              mode, p.dims, fnzi_rank(a));
+    fnzi_dec_refuse(
+        s, FNZ_CLASS_BOUNDS,
+        "mode %s pads %zu of %u dimensions; it takes all but the first or the first two", mode,
+        p.dims, fnzi_dec_array_rank(a));
   return s->status == FNZ_OK;
 }
 
-static void give_image(fnzi_steps *s, fnzi_array *a, padding p, const size_t *ops,
+static void give_image(fnzi_dec_steps *s, fnzi_krn_array *a, padding p, const size_t *ops,
                        const char *mode) {
   if (!is_image(s, a, p, mode))
     return;
   if (p.dims > 3) {
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "mode %s pads %zu dimensions; it takes 1, 2 or 3", mode, p.dims);
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "mode %s pads %zu dimensions; it takes 1, 2 or 3", mode,
+                    p.dims);
     return;
   }
-  const fnz_arg args[] = {V(a), fnzi_ints(s, p.pads, 2 * p.dims)};
-  fnzi_give_result(s, fnzi_do(s, ops[p.dims - 1], args, 2));
+  const fnz_arg args[] = {V(a), fnzi_dec_ints(s, p.pads, 2 * p.dims)};
+  fnzi_dec_result_give(s, fnzi_dec_step(s, ops[p.dims - 1], args, 2));
 }
 
 /* --- By the other end -------------------------------------------------------------------- */
 /* Negative numbers cut off first; what is left goes round once at most. */
-static fnzi_array *wrapped(fnzi_steps *s, fnzi_array *a, int64_t dim, const int64_t *pads) {
-  int64_t size = fnzi_size(a, dim), before = pads[0] < 0 ? 0 : pads[0];
+static fnzi_krn_array *wrapped(fnzi_dec_steps *s, fnzi_krn_array *a, int64_t dim,
+                               const int64_t *pads) {
+  int64_t size = fnzi_dec_array_size(a, dim), before = pads[0] < 0 ? 0 : pads[0];
   int64_t after = pads[1] < 0 ? 0 : pads[1], left;
   bool cut = fnzi_add_i64(size, before ? 0 : pads[0], &left) &&
              fnzi_add_i64(left, after ? 0 : pads[1], &left);
   if (!cut || left < 0 || before > left || after > left)
-    fnzi_stop(
+    fnzi_dec_refuse(
         s, FNZ_CLASS_BOUNDS,
         "padding (%lld, %lld) of dimension %lld, whose size is %lld, goes round more than once",
         (long long)pads[0], (long long)pads[1], (long long)dim, (long long)size);
   if (s->status != FNZ_OK)
     return NULL;
-  fnzi_array *middle = fnzi_part(s, a, dim, before ? 0 : -pads[0], left);
-  fnzi_array *const parts[] = {fnzi_part(s, middle, dim, left - before, before), middle,
-                               fnzi_part(s, middle, dim, 0, after)};
-  return fnzi_joined(s, parts, 3, dim);
+  fnzi_krn_array *middle = fnzi_part(s, a, dim, before ? 0 : -pads[0], left);
+  fnzi_krn_array *const parts[] = {fnzi_part(s, middle, dim, left - before, before), middle,
+                                   fnzi_part(s, middle, dim, 0, after)};
+  return fnzi_dec_cat(s, parts, 3, dim);
 }
 
-static void give_wrapped(fnzi_steps *s, fnzi_array *a, padding p) {
+static void give_wrapped(fnzi_dec_steps *s, fnzi_krn_array *a, padding p) {
   if (!is_image(s, a, p, "circular"))
     return;
   for (size_t i = 0; i < p.dims; i++)
-    a = wrapped(s, a, (int64_t)fnzi_rank(a) - 1 - (int64_t)i, p.pads + 2 * i);
-  fnzi_give_result(s, a);
+    a = wrapped(s, a, (int64_t)fnzi_dec_array_rank(a) - 1 - (int64_t)i, p.pads + 2 * i);
+  fnzi_dec_result_give(s, a);
 }
 
 /* --- The operators ----------------------------------------------------------------------- */
@@ -81,8 +86,8 @@ static const size_t reflection[] = {FNZI_ATEN_reflection_pad1d, FNZI_ATEN_reflec
                                      FNZI_ATEN_replication_pad3d};
 
 DECOMP(pad_by_mode) {
-  fnzi_array *a = fnzi_given(s, "self");
-  const char *mode = fnzi_named_string(s->call, "mode");
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "self");
+  const char *mode = fnzi_krn_named_string(s->call, "mode");
   padding p = given_padding(s, a);
   if (!*mode || strcmp(mode, "constant") == 0)
     give_constant(s, a, p);
@@ -93,15 +98,15 @@ DECOMP(pad_by_mode) {
   else if (strcmp(mode, "circular") == 0)
     give_wrapped(s, a, p);
   else
-    fnzi_stop(s, FNZ_CLASS_ARGUMENT,
-              "mode is %s; it must be constant, reflect, replicate or circular", mode);
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT,
+                    "mode is %s; it must be constant, reflect, replicate or circular", mode);
 }
 
 /* The same, its modes as numbers. */
 DECOMP(pad_by_number) {
   enum { REFLECT, REPLICATE, CIRCULAR, CONSTANT };
-  fnzi_array *a = fnzi_given(s, "self");
-  int64_t mode = fnzi_named_int(s->call, "mode", CONSTANT);
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "self");
+  int64_t mode = fnzi_krn_named_int(s->call, "mode", CONSTANT);
   padding p = given_padding(s, a);
   if (mode == CONSTANT)
     give_constant(s, a, p);
@@ -112,10 +117,10 @@ DECOMP(pad_by_number) {
   else if (mode == CIRCULAR)
     give_wrapped(s, a, p);
   else
-    fnzi_stop(s, FNZ_CLASS_ARGUMENT, "mode is %lld; it must be 0 to 3", (long long)mode);
+    fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "mode is %lld; it must be 0 to 3", (long long)mode);
 }
 
 DECOMP(pad_circular) {
-  fnzi_array *a = fnzi_given(s, "self");
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "self");
   give_wrapped(s, a, given_padding(s, a));
 }

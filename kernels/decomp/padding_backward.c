@@ -17,45 +17,47 @@ static int64_t elements(const image *m) {
 }
 
 /* Numbered places as an image of one channel in a batch of one. */
-static fnzi_array *numbered(fnzi_steps *s, const image *m, fnz_dtype dtype) {
+static fnzi_krn_array *numbered(fnzi_dec_steps *s, const image *m, fnz_dtype dtype) {
   int64_t sizes[FNZ_MAX_RANK] = {1, 1};
   for (uint32_t d = 0; d < m->count; d++)
     sizes[d + 2] = m->sizes[m->rank - m->count + d];
-  return fnzi_reshaped(s, STEP(arange, I(elements(m)), DTYPE(dtype)), sizes, m->count + 2);
+  return fnzi_dec_reshaped(s, STEP(arange, I(elements(m)), DTYPE(dtype)), sizes, m->count + 2);
 }
 
-static void give_back(fnzi_steps *s, const image *m, fnzi_array *places) {
-  fnzi_array *grad = fnzi_given(s, "grad_output");
-  fnz_dtype dtype = fnzi_dtype_of(grad);
-  int64_t many = fnzi_numel(places), planes = 1;
+static void give_back(fnzi_dec_steps *s, const image *m, fnzi_krn_array *places) {
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output");
+  fnz_dtype dtype = fnzi_dec_array_dtype(grad);
+  int64_t many = fnzi_dec_array_numel(places), planes = 1;
   for (uint32_t d = 0; d + m->count < m->rank; d++)
     planes *= m->sizes[d];
-  if (s->status == FNZ_OK && (fnzi_rank(grad) != m->rank || fnzi_numel(grad) != planes * many))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS,
-              "grad_output has %lld elements in %u dimensions; it needs %lld "
-              "for each of %lld planes",
-              (long long)fnzi_numel(grad), fnzi_rank(grad), (long long)many, (long long)planes);
+  if (s->status == FNZ_OK &&
+      (fnzi_dec_array_rank(grad) != m->rank || fnzi_dec_array_numel(grad) != planes * many))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "grad_output has %lld elements in %u dimensions; it needs %lld "
+                    "for each of %lld planes",
+                    (long long)fnzi_dec_array_numel(grad), fnzi_dec_array_rank(grad),
+                    (long long)many, (long long)planes);
   if (s->status != FNZ_OK)
     return;
   fnz_dtype wide = dtype == FNZ_F16 || dtype == FNZ_BF16 ? FNZ_F32 : dtype;
-  fnzi_array *zeros = STEP(zeros, INTS(planes, elements(m)), DTYPE(wide));
-  places = fnzi_as(s, RESHAPED(places, many), FNZ_I64);
-  grad = RESHAPED(fnzi_as(s, grad, wide), planes, many);
-  fnzi_array *sum = STEP(index_add, V(zeros), I(1), V(places), V(grad));
-  fnzi_give_result(s, fnzi_reshaped(s, fnzi_as(s, sum, dtype), m->sizes, m->rank));
+  fnzi_krn_array *zeros = STEP(zeros, INTS(planes, elements(m)), DTYPE(wide));
+  places = fnzi_dec_cast(s, RESHAPED(places, many), FNZ_I64);
+  grad = RESHAPED(fnzi_dec_cast(s, grad, wide), planes, many);
+  fnzi_krn_array *sum = STEP(index_add, V(zeros), I(1), V(places), V(grad));
+  fnzi_dec_result_give(s, fnzi_dec_reshaped(s, fnzi_dec_cast(s, sum, dtype), m->sizes, m->rank));
 }
 
 /* --- Padding ---------------------------------------------------------------------------------- */
-static void give_unpadded(fnzi_steps *s, size_t op, uint32_t dims) {
-  fnzi_array *self = fnzi_given(s, "self");
-  if (fnzi_rank(self) != dims + 1 && fnzi_rank(self) != dims + 2)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "self has %u dimensions; it needs %u or %u", fnzi_rank(self),
-              dims + 1, dims + 2);
+static void give_unpadded(fnzi_dec_steps *s, size_t op, uint32_t dims) {
+  fnzi_krn_array *self = fnzi_dec_given_array(s, "self");
+  if (fnzi_dec_array_rank(self) != dims + 1 && fnzi_dec_array_rank(self) != dims + 2)
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "self has %u dimensions; it needs %u or %u",
+                    fnzi_dec_array_rank(self), dims + 1, dims + 2);
   if (s->status != FNZ_OK)
     return;
-  const image m = {fnzi_rank(self), dims, self->geometry.sizes};
-  const fnz_arg args[] = {V(numbered(s, &m, FNZ_I64)), *fnzi_named(s->call, "padding")};
-  give_back(s, &m, fnzi_do(s, op, args, 2));
+  const image m = {fnzi_dec_array_rank(self), dims, self->geometry.sizes};
+  const fnz_arg args[] = {V(numbered(s, &m, FNZ_I64)), *fnzi_krn_named(s->call, "padding")};
+  give_back(s, &m, fnzi_dec_step(s, op, args, 2));
 }
 
 #define UNPADDED(kind, dims)                                                                       \
@@ -70,21 +72,21 @@ UNPADDED(replication, 2)
 UNPADDED(replication, 3)
 
 /* --- Nearest elements ------------------------------------------------------------------------- */
-static void give_shrunk(fnzi_steps *s, size_t op, uint32_t dims) {
+static void give_shrunk(fnzi_dec_steps *s, size_t op, uint32_t dims) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_arg args[5];
   if (s->status == FNZ_OK)
-    s->status = fnzi_named_ints_of(s->call, "input_size", dims + 2, 0, sizes);
+    s->status = fnzi_krn_named_ints_of(s->call, "input_size", dims + 2, 0, sizes);
   if (s->status == FNZ_OK)
-    s->status = fnzi_sizes_check(s->call->ctx, dims + 2, sizes, sizeof(double));
+    s->status = fnzi_krn_sizes_check(s->call->ctx, dims + 2, sizes, sizeof(double));
   if (s->status != FNZ_OK)
     return;
   const image m = {dims + 2, dims, sizes};
   args[0] = V(numbered(s, &m, FNZ_F64));
-  args[1] = *fnzi_named(s->call, "output_size");
+  args[1] = *fnzi_krn_named(s->call, "output_size");
   for (uint32_t d = 0; d < dims; d++)
     args[2 + d] = s->call->args[3 + d];
-  give_back(s, &m, fnzi_do(s, op, args, 2 + dims));
+  give_back(s, &m, fnzi_dec_step(s, op, args, 2 + dims));
 }
 
 #define SHRUNK(kind, op, dims)                                                                     \

@@ -38,8 +38,8 @@ typedef struct axis {
 } axis;
 
 static void put(fnz_dtype dtype, void *data, int64_t at, double value) {
-  fnzi_convert(dtype, (char *)data + (size_t)at * fnzi_dtype(dtype)->bytes, 0, FNZ_F64, &value, 0,
-               1);
+  fnzi_krn_convert(dtype, (char *)data + (size_t)at * fnzi_dtype(dtype)->bytes, 0, FNZ_F64, &value,
+                   0, 1);
 }
 
 /* Row i has the weights of all elements of the input for element i of the result. */
@@ -58,27 +58,28 @@ static void fill_weights(const axis *a, fnz_dtype dtype, void *data) {
 }
 
 /* A size that stays is not filtered, whatever factor is given. */
-static fnzi_array *weights(fnzi_steps *s, const axis *a, fnz_dtype dtype) {
+static fnzi_krn_array *weights(fnzi_dec_steps *s, const axis *a, fnz_dtype dtype) {
   if (a->in == a->out)
     return STEP(eye, I(a->in), DTYPE(dtype));
-  fnzi_array *w = STEP(zeros, INTS(a->out, a->in), DTYPE(dtype));
+  fnzi_krn_array *w = STEP(zeros, INTS(a->out, a->in), DTYPE(dtype));
   if (w && s->call->has_data)
-    fill_weights(a, dtype, fnzi_array_data(w));
+    fill_weights(a, dtype, fnzi_krn_array_data(w));
   return w;
 }
 
-static void resized(fnzi_steps *s, filter_fn *filter, double radius) {
-  fnzi_array *x = fnzi_input(s->call, 0);
+static void resized(fnzi_dec_steps *s, filter_fn *filter, double radius) {
+  fnzi_krn_array *x = fnzi_krn_call_input(s->call, 0);
   double scales[FNZI_POOL_MAX_SPATIAL] = {0};
-  bool aligned = fnzi_named_bool(s->call, "align_corners", false);
-  fnzi_pool p;
+  bool aligned = fnzi_krn_named_bool(s->call, "align_corners", false);
+  fnzi_meta_pool p;
   axis axes[2];
-  fnz_dtype dtype = fnzi_dtype_of(x), inner = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
+  fnz_dtype dtype = fnzi_dec_array_dtype(x), inner = dtype == FNZ_F64 ? FNZ_F64 : FNZ_F32;
   if (!fnzi_is_float(dtype))
-    fnzi_stop(s, FNZ_CLASS_UNSUPPORTED, "there is no kernel for %s; cast to a floating-point type",
-              fnzi_dtype(dtype)->name);
+    fnzi_dec_refuse(s, FNZ_CLASS_UNSUPPORTED,
+                    "there is no kernel for %s; cast to a floating-point type",
+                    fnzi_dtype(dtype)->name);
   if (s->status == FNZ_OK)
-    s->status = fnzi_resample_read(s->call, &p, scales);
+    s->status = fnzi_meta_resample_read(s->call, &p, scales);
   if (s->status != FNZ_OK)
     return;
   for (int i = 0; i < 2; i++) {
@@ -88,12 +89,12 @@ static void resized(fnzi_steps *s, filter_fn *filter, double radius) {
                                    : in / out;
     axes[i] = (axis){filter, radius, p.in[i], p.out[i], scale};
   }
-  fnzi_array *planes = RESHAPED(fnzi_as(s, x, inner), p.planes, p.in[0], p.in[1]);
-  fnzi_array *across = STEP(t, V(weights(s, &axes[1], inner)));
-  fnzi_array *down = weights(s, &axes[0], inner);
-  fnzi_array *y = STEP(matmul, V(down), V(STEP(matmul, V(planes), V(across))));
-  y = RESHAPED(y, fnzi_size(x, 0), fnzi_size(x, 1), p.out[0], p.out[1]);
-  fnzi_give_result(s, fnzi_as(s, y, dtype));
+  fnzi_krn_array *planes = RESHAPED(fnzi_dec_cast(s, x, inner), p.planes, p.in[0], p.in[1]);
+  fnzi_krn_array *across = STEP(t, V(weights(s, &axes[1], inner)));
+  fnzi_krn_array *down = weights(s, &axes[0], inner);
+  fnzi_krn_array *y = STEP(matmul, V(down), V(STEP(matmul, V(planes), V(across))));
+  y = RESHAPED(y, fnzi_dec_array_size(x, 0), fnzi_dec_array_size(x, 1), p.out[0], p.out[1]);
+  fnzi_dec_result_give(s, fnzi_dec_cast(s, y, dtype));
 }
 
 DECOMP(resize_linear) {
@@ -108,39 +109,42 @@ DECOMP(resize_lanczos) {
 
 /* --- By places kept ---------------------------------------------------------------------- */
 /* Planes of `x` as rows, and so their places. */
-static void flatten_planes(fnzi_steps *s, fnzi_array **x, fnzi_array **places, int64_t spatial,
-                           int64_t *rows) {
+static void flatten_planes(fnzi_dec_steps *s, fnzi_krn_array **x, fnzi_krn_array **places,
+                           int64_t spatial, int64_t *rows) {
   *rows = 1;
-  if (fnzi_rank(*x) < spatial || fnzi_rank(*x) != fnzi_rank(*places) ||
-      fnzi_numel(*x) != fnzi_numel(*places))
-    fnzi_stop(
+  if (fnzi_dec_array_rank(*x) < spatial ||
+      fnzi_dec_array_rank(*x) != fnzi_dec_array_rank(*places) ||
+      fnzi_dec_array_numel(*x) != fnzi_dec_array_numel(*places))
+    fnzi_dec_refuse(
         s, FNZ_CLASS_BOUNDS,
         "indices have %lld elements in %u dimensions for %lld in %u; both need as many, in at "
         "least %lld",
-        (long long)fnzi_numel(*places), fnzi_rank(*places), (long long)fnzi_numel(*x),
-        fnzi_rank(*x), (long long)spatial);
-  if (fnzi_dtype_of(*places) != FNZ_I64)
-    fnzi_stop(s, FNZ_CLASS_TYPE, "indices are %s; they must be i64",
-              fnzi_dtype(fnzi_dtype_of(*places))->name);
-  for (int64_t d = 0; s->status == FNZ_OK && d + spatial < fnzi_rank(*x); d++)
-    *rows *= fnzi_size(*x, d);
+        (long long)fnzi_dec_array_numel(*places), fnzi_dec_array_rank(*places),
+        (long long)fnzi_dec_array_numel(*x), fnzi_dec_array_rank(*x), (long long)spatial);
+  if (fnzi_dec_array_dtype(*places) != FNZ_I64)
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "indices are %s; they must be i64",
+                    fnzi_dtype(fnzi_dec_array_dtype(*places))->name);
+  for (int64_t d = 0; s->status == FNZ_OK && d + spatial < fnzi_dec_array_rank(*x); d++)
+    *rows *= fnzi_dec_array_size(*x, d);
   int64_t each = 1;
   for (int64_t d = 1; d <= spatial; d++)
-    each *= fnzi_size(*x, -d);
+    each *= fnzi_dec_array_size(*x, -d);
   *x = RESHAPED(*x, *rows, each);
   *places = RESHAPED(*places, *rows, each);
 }
 
-static void pool_backward(fnzi_steps *s, int64_t spatial) {
-  fnzi_array *grad = fnzi_given(s, "grad_output"), *places = fnzi_given(s, "indices");
-  fnzi_array *self = fnzi_given(s, "self");
+static void pool_backward(fnzi_dec_steps *s, int64_t spatial) {
+  fnzi_krn_array *grad = fnzi_dec_given_array(s, "grad_output"),
+                 *places = fnzi_dec_given_array(s, "indices");
+  fnzi_krn_array *self = fnzi_dec_given_array(s, "self");
   int64_t rows, area = 1;
   for (int64_t d = 1; d <= spatial; d++)
-    area *= fnzi_size(self, -d);
+    area *= fnzi_dec_array_size(self, -d);
   flatten_planes(s, &grad, &places, spatial, &rows);
-  fnzi_array *zeros = STEP(new_zeros, V(grad), INTS(rows, area));
-  fnzi_array *sums = STEP(scatter_add, V(zeros), I(1), V(places), V(grad));
-  fnzi_give_result(s, fnzi_reshaped(s, sums, self->geometry.sizes, fnzi_rank(self)));
+  fnzi_krn_array *zeros = STEP(new_zeros, V(grad), INTS(rows, area));
+  fnzi_krn_array *sums = STEP(scatter_add, V(zeros), I(1), V(places), V(grad));
+  fnzi_dec_result_give(s,
+                       fnzi_dec_reshaped(s, sums, self->geometry.sizes, fnzi_dec_array_rank(self)));
 }
 
 DECOMP(pool_backward_2d) {
@@ -150,19 +154,19 @@ DECOMP(pool_backward_3d) {
   pool_backward(s, 3);
 }
 
-static void unpool(fnzi_steps *s, int64_t spatial) {
-  fnzi_array *x = fnzi_given(s, "self"), *places = fnzi_given(s, "indices");
+static void unpool(fnzi_dec_steps *s, int64_t spatial) {
+  fnzi_krn_array *x = fnzi_dec_given_array(s, "self"), *places = fnzi_dec_given_array(s, "indices");
   int64_t sizes[FNZ_MAX_RANK], out[3] = {1, 1, 1}, rows;
-  uint32_t rank = fnzi_rank(x);
-  fnzi_note(s, fnzi_named_ints_of(s->call, "output_size", (size_t)spatial, 1, out));
+  uint32_t rank = fnzi_dec_array_rank(x);
+  fnzi_dec_status_note(s, fnzi_krn_named_ints_of(s->call, "output_size", (size_t)spatial, 1, out));
   for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = d + spatial < rank ? fnzi_size(x, d) : out[d + spatial - rank];
+    sizes[d] = d + spatial < rank ? fnzi_dec_array_size(x, d) : out[d + spatial - rank];
   flatten_planes(s, &x, &places, spatial, &rows);
-  fnzi_array *zeros = STEP(new_zeros, V(x), fnzi_ints(s, sizes, rank));
+  fnzi_krn_array *zeros = STEP(new_zeros, V(x), fnzi_dec_ints(s, sizes, rank));
   if (zeros) /* all sizes together fit 64 bits */
-    zeros = RESHAPED(zeros, rows, rows ? fnzi_numel(zeros) / rows : 0);
-  fnzi_array *y = STEP(scatter__src, V(zeros), I(1), V(places), V(x));
-  fnzi_give_result(s, fnzi_reshaped(s, y, sizes, rank));
+    zeros = RESHAPED(zeros, rows, rows ? fnzi_dec_array_numel(zeros) / rows : 0);
+  fnzi_krn_array *y = STEP(scatter__src, V(zeros), I(1), V(places), V(x));
+  fnzi_dec_result_give(s, fnzi_dec_reshaped(s, y, sizes, rank));
 }
 
 DECOMP(unpool_2d) {

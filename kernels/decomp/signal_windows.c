@@ -11,17 +11,18 @@ typedef struct window {
 } window;
 
 /* Whether there is anything to compute; else the result is given. */
-static bool opens(fnzi_steps *s, window *w) {
-  *w = (window){.length = fnzi_named_int(s->call, "window_length", 0),
-                .periodic = fnzi_named_bool(s->call, "periodic", true),
-                .dtype = fnzi_named_dtype(s->call, "dtype", FNZ_F32)};
+static bool opens(fnzi_dec_steps *s, window *w) {
+  *w = (window){.length = fnzi_krn_named_int(s->call, "window_length", 0),
+                .periodic = fnzi_krn_named_bool(s->call, "periodic", true),
+                .dtype = fnzi_krn_named_dtype(s->call, "dtype", FNZ_F32)};
   if (!fnzi_is_float(w->dtype) || w->length < 0 || w->length == INT64_MAX)
-    fnzi_stop(s, FNZ_CLASS_TYPE,
-              "a window of length %lld and type %s; it needs a length and a floating-point type",
-              (long long)w->length, fnzi_dtype(w->dtype)->name);
+    fnzi_dec_refuse(
+        s, FNZ_CLASS_TYPE,
+        "a window of length %lld and type %s; it needs a length and a floating-point type",
+        (long long)w->length, fnzi_dtype(w->dtype)->name);
   if (w->length > 1)
     return s->status == FNZ_OK;
-  fnzi_give_result(s, STEP(ones, INTS(w->length), DTYPE(w->dtype)));
+  fnzi_dec_result_give(s, STEP(ones, INTS(w->length), DTYPE(w->dtype)));
   return false;
 }
 
@@ -30,20 +31,20 @@ static int64_t whole(const window *w) {
 }
 
 /* 0, 1, 2 ... times a factor, at every place of the symmetric window. */
-static fnzi_array *places(fnzi_steps *s, const window *w, double factor) {
-  fnzi_array *at = STEP(arange, I(whole(w)), DTYPE(w->dtype));
+static fnzi_krn_array *places(fnzi_dec_steps *s, const window *w, double factor) {
+  fnzi_krn_array *at = STEP(arange, I(whole(w)), DTYPE(w->dtype));
   return STEP(mul__Scalar, V(at), F(factor));
 }
 
-static void give_window(fnzi_steps *s, const window *w, fnzi_array *a) {
-  fnzi_give_result(s, w->periodic ? fnzi_part(s, a, 0, 0, w->length) : a);
+static void give_window(fnzi_dec_steps *s, const window *w, fnzi_krn_array *a) {
+  fnzi_dec_result_give(s, w->periodic ? fnzi_part(s, a, 0, 0, w->length) : a);
 }
 
-static void cosine_window(fnzi_steps *s, double alpha, double beta) {
+static void cosine_window(fnzi_dec_steps *s, double alpha, double beta) {
   window w;
   if (!opens(s, &w))
     return;
-  fnzi_array *cosine = STEP(cos, V(places(s, &w, 2 * pi / (double)(whole(&w) - 1))));
+  fnzi_krn_array *cosine = STEP(cos, V(places(s, &w, 2 * pi / (double)(whole(&w) - 1))));
   cosine = STEP(mul__Scalar, V(cosine), F(-beta));
   give_window(s, &w, STEP(add__Scalar, V(cosine), F(alpha)));
 }
@@ -53,18 +54,19 @@ DECOMP(hann_window) {
 }
 
 DECOMP(hamming_window) {
-  cosine_window(s, fnzi_named_float(s->call, "alpha", 0.54),
-                fnzi_named_float(s->call, "beta", 0.46));
+  cosine_window(s, fnzi_krn_named_float(s->call, "alpha", 0.54),
+                fnzi_krn_named_float(s->call, "beta", 0.46));
 }
 
 DECOMP(blackman_window) {
   window w;
   if (!opens(s, &w))
     return;
-  fnzi_array *at = places(s, &w, pi / (double)(whole(&w) - 1));
-  fnzi_array *fine = STEP(cos, V(STEP(mul__Scalar, V(at), I(4))));
-  fnzi_array *coarse = STEP(cos, V(STEP(mul__Scalar, V(at), I(2))));
-  fnzi_array *a = SUB(STEP(mul__Scalar, V(fine), F(0.08)), STEP(mul__Scalar, V(coarse), F(0.5)));
+  fnzi_krn_array *at = places(s, &w, pi / (double)(whole(&w) - 1));
+  fnzi_krn_array *fine = STEP(cos, V(STEP(mul__Scalar, V(at), I(4))));
+  fnzi_krn_array *coarse = STEP(cos, V(STEP(mul__Scalar, V(at), I(2))));
+  fnzi_krn_array *a =
+      SUB(STEP(mul__Scalar, V(fine), F(0.08)), STEP(mul__Scalar, V(coarse), F(0.5)));
   give_window(s, &w, STEP(add__Scalar, V(a), F(0.42)));
 }
 
@@ -73,7 +75,7 @@ DECOMP(bartlett_window) {
   window w;
   if (!opens(s, &w))
     return;
-  fnzi_array *up = places(s, &w, 2.0 / (double)(whole(&w) - 1));
-  fnzi_array *down = STEP(rsub__Scalar, V(up), F(2));
+  fnzi_krn_array *up = places(s, &w, 2.0 / (double)(whole(&w) - 1));
+  fnzi_krn_array *down = STEP(rsub__Scalar, V(up), F(2));
   give_window(s, &w, STEP(minimum, V(up), V(down)));
 }

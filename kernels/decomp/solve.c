@@ -5,40 +5,40 @@
 #include <math.h>
 
 /* --- Pieces ------------------------------------------------------------------------------ */
-static fnzi_array *transposed(fnzi_steps *s, fnzi_array *a) {
+static fnzi_krn_array *transposed(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(transpose__int, V(a), I(-2), I(-1));
 }
 
-static fnzi_array *adjoint(fnzi_steps *s, fnzi_array *a) {
+static fnzi_krn_array *adjoint(fnzi_dec_steps *s, fnzi_krn_array *a) {
   a = transposed(s, a);
-  return fnzi_is_complex(fnzi_dtype_of(a)) ? STEP(_conj_physical, V(a)) : a;
+  return fnzi_is_complex(fnzi_dec_array_dtype(a)) ? STEP(_conj_physical, V(a)) : a;
 }
 
-static fnzi_array *by_rows(fnzi_steps *s, fnzi_array *a) {
+static fnzi_krn_array *by_rows(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return STEP(clone, V(a), (fnz_arg){.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = 1});
 }
 
-static fnzi_array *by_columns(fnzi_steps *s, fnzi_array *a) {
+static fnzi_krn_array *by_columns(fnzi_dec_steps *s, fnzi_krn_array *a) {
   return transposed(s, by_rows(s, transposed(s, a)));
 }
 
-static void need_square(fnzi_steps *s, const fnzi_array *a, const char *name) {
-  if (a && (fnzi_rank(a) < 2 || fnzi_size(a, -1) != fnzi_size(a, -2)))
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "%s must be a square matrix or a batch of them", name);
+static void need_square(fnzi_dec_steps *s, const fnzi_krn_array *a, const char *name) {
+  if (a && (fnzi_dec_array_rank(a) < 2 || fnzi_dec_array_size(a, -1) != fnzi_dec_array_size(a, -2)))
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS, "%s must be a square matrix or a batch of them", name);
 }
 
 /* Ones in the diagonal, of the matrices of a. */
-static fnzi_array *units(fnzi_steps *s, fnzi_array *a) {
-  fnzi_array *one = STEP(eye, I(fnzi_size(a, -1)), DTYPE(fnzi_dtype_of(a)));
-  return a ? STEP(expand, V(one), fnzi_ints(s, a->geometry.sizes, a->geometry.rank)) : NULL;
+static fnzi_krn_array *units(fnzi_dec_steps *s, fnzi_krn_array *a) {
+  fnzi_krn_array *one = STEP(eye, I(fnzi_dec_array_size(a, -1)), DTYPE(fnzi_dec_array_dtype(a)));
+  return a ? STEP(expand, V(one), fnzi_dec_ints(s, a->geometry.sizes, a->geometry.rank)) : NULL;
 }
 
 /* LU, pivots, info */
 typedef struct factored {
-  fnzi_array *of[3];
+  fnzi_krn_array *of[3];
 } factored;
 
-static factored factor(fnzi_steps *s, fnzi_array *a) {
+static factored factor(fnzi_dec_steps *s, fnzi_krn_array *a) {
   factored f;
   need_square(s, a, "A");
   STEPS_INTO(f.of, 3, linalg_lu_factor_ex, V(a));
@@ -46,180 +46,188 @@ static factored factor(fnzi_steps *s, fnzi_array *a) {
 }
 
 /* Refuses what LAPACK could not finish. */
-static void need_success(fnzi_steps *s, const fnzi_array *info, const char *what) {
+static void need_success(fnzi_dec_steps *s, const fnzi_krn_array *info, const char *what) {
   const void *data = NULL;
   if (s->status == FNZ_OK && s->call->has_data)
-    s->status = fnzi_dense(s->call, info, &data);
-  for (int64_t i = 0; data && i < fnzi_numel(info); i++)
+    s->status = fnzi_krn_dense_get(s->call, info, &data);
+  for (int64_t i = 0; data && i < fnzi_dec_array_numel(info); i++)
     if (((const int32_t *)data)[i])
-      fnzi_stop(s, FNZ_CLASS_ARGUMENT, "matrix %lld %s: LAPACK stops at column %d", (long long)i,
-                what, (int)((const int32_t *)data)[i]);
+      fnzi_dec_refuse(s, FNZ_CLASS_ARGUMENT, "matrix %lld %s: LAPACK stops at column %d",
+                      (long long)i, what, (int)((const int32_t *)data)[i]);
 }
 
 /* --- Factors ----------------------------------------------------------------------------- */
 DECOMP(lu_factor_checked) {
-  fnzi_array *f[3];
-  STEPS_INTO(f, 3, linalg_lu_factor_ex, V(fnzi_given(s, "A")), *fnzi_named(s->call, "pivot"));
+  fnzi_krn_array *f[3];
+  STEPS_INTO(f, 3, linalg_lu_factor_ex, V(fnzi_dec_given_array(s, "A")),
+             *fnzi_krn_named(s->call, "pivot"));
   need_success(s, f[2], "is singular");
-  fnzi_give_result(s, f[0]);
-  fnzi_give_result(s, f[1]);
+  fnzi_dec_result_give(s, f[0]);
+  fnzi_dec_result_give(s, f[1]);
 }
 
 DECOMP(cholesky_checked) {
-  fnzi_array *f[2];
-  STEPS_INTO(f, 2, linalg_cholesky_ex, V(fnzi_given(s, "self")), *fnzi_named(s->call, "upper"));
+  fnzi_krn_array *f[2];
+  STEPS_INTO(f, 2, linalg_cholesky_ex, V(fnzi_dec_given_array(s, "self")),
+             *fnzi_krn_named(s->call, "upper"));
   need_success(s, f[1], "is not positive-definite");
-  fnzi_give_result(s, f[0]);
+  fnzi_dec_result_give(s, f[0]);
 }
 
 DECOMP(lu_three) {
-  fnzi_array *f[3], *out[3];
-  STEPS_INTO(f, 3, linalg_lu_factor_ex, V(fnzi_given(s, "A")), *fnzi_named(s->call, "pivot"));
+  fnzi_krn_array *f[3], *out[3];
+  STEPS_INTO(f, 3, linalg_lu_factor_ex, V(fnzi_dec_given_array(s, "A")),
+             *fnzi_krn_named(s->call, "pivot"));
   STEPS_INTO(out, 3, lu_unpack, V(f[0]), V(f[1]));
   for (int i = 0; i < 3; i++)
-    fnzi_give_result(s, out[i]);
+    fnzi_dec_result_give(s, out[i]);
 }
 
 /* --- Solutions --------------------------------------------------------------------------- */
 /* A right side that is a vector for each matrix. */
-static bool is_vector(const fnzi_array *a, const fnzi_array *b) {
-  bool same = b && a && fnzi_rank(b) + 1 == fnzi_rank(a);
-  for (uint32_t d = 0; same && d < fnzi_rank(b); d++)
-    same = fnzi_size(a, d) == fnzi_size(b, d);
-  return fnzi_rank(b) == 1 || same;
+static bool is_vector(const fnzi_krn_array *a, const fnzi_krn_array *b) {
+  bool same = b && a && fnzi_dec_array_rank(b) + 1 == fnzi_dec_array_rank(a);
+  for (uint32_t d = 0; same && d < fnzi_dec_array_rank(b); d++)
+    same = fnzi_dec_array_size(a, d) == fnzi_dec_array_size(b, d);
+  return fnzi_dec_array_rank(b) == 1 || same;
 }
 
-static fnzi_array *solve(fnzi_steps *s, factored *f) {
-  fnzi_array *a = fnzi_given(s, "A"), *b = fnzi_given(s, "B");
-  bool left = fnzi_named_bool(s->call, "left", true), vector = is_vector(a, b);
+static fnzi_krn_array *solve(fnzi_dec_steps *s, factored *f) {
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "A"), *b = fnzi_dec_given_array(s, "B");
+  bool left = fnzi_krn_named_bool(s->call, "left", true), vector = is_vector(a, b);
   if (vector && !left)
-    fnzi_stop(s, FNZ_CLASS_BOUNDS, "B is a vector for each matrix; it must stand on the right");
+    fnzi_dec_refuse(s, FNZ_CLASS_BOUNDS,
+                    "B is a vector for each matrix; it must stand on the right");
   *f = factor(s, a);
-  fnzi_array *x = vector ? STEP(unsqueeze, V(b), I(-1)) : b;
+  fnzi_krn_array *x = vector ? STEP(unsqueeze, V(b), I(-1)) : b;
   x = STEP(linalg_lu_solve, V(f->of[0]), V(f->of[1]), V(x), B(left));
   if (vector)
     x = STEP(squeeze__dim, V(x), I(-1));
-  return vector && fnzi_rank(x) > 1 ? by_columns(s, x) : x;
+  return vector && fnzi_dec_array_rank(x) > 1 ? by_columns(s, x) : x;
 }
 
-static void check_solved(fnzi_steps *s, const factored *f, bool checks) {
+static void check_solved(fnzi_dec_steps *s, const factored *f, bool checks) {
   if (checks)
     need_success(s, f->of[2], "is singular");
 }
 
 DECOMP(solve_all) {
   factored f;
-  fnzi_array *x = solve(s, &f);
-  check_solved(s, &f, fnzi_named_bool(s->call, "check_errors", false));
-  fnzi_give_result(s, x);
+  fnzi_krn_array *x = solve(s, &f);
+  check_solved(s, &f, fnzi_krn_named_bool(s->call, "check_errors", false));
+  fnzi_dec_result_give(s, x);
   for (int i = 0; i < 3; i++)
-    fnzi_give_result(s, f.of[i]);
+    fnzi_dec_result_give(s, f.of[i]);
 }
 
 DECOMP(solve_info) {
   factored f;
-  fnzi_array *x = solve(s, &f);
-  check_solved(s, &f, fnzi_named_bool(s->call, "check_errors", false));
-  fnzi_give_result(s, x);
-  fnzi_give_result(s, f.of[2]);
+  fnzi_krn_array *x = solve(s, &f);
+  check_solved(s, &f, fnzi_krn_named_bool(s->call, "check_errors", false));
+  fnzi_dec_result_give(s, x);
+  fnzi_dec_result_give(s, f.of[2]);
 }
 
 DECOMP(solve_checked) {
   factored f;
-  fnzi_array *x = solve(s, &f);
+  fnzi_krn_array *x = solve(s, &f);
   check_solved(s, &f, true);
-  fnzi_give_result(s, x);
+  fnzi_dec_result_give(s, x);
 }
 
-static fnzi_array *inverse(fnzi_steps *s, fnzi_array *a, factored *f) {
+static fnzi_krn_array *inverse(fnzi_dec_steps *s, fnzi_krn_array *a, factored *f) {
   *f = factor(s, a);
   return STEP(linalg_lu_solve, V(f->of[0]), V(f->of[1]), V(units(s, a)));
 }
 
 DECOMP(inverse_info) {
   factored f;
-  fnzi_array *x = inverse(s, fnzi_input(s->call, 0), &f);
-  check_solved(s, &f, fnzi_named_bool(s->call, "check_errors", false));
-  fnzi_give_result(s, x);
-  fnzi_give_result(s, f.of[2]);
+  fnzi_krn_array *x = inverse(s, fnzi_krn_call_input(s->call, 0), &f);
+  check_solved(s, &f, fnzi_krn_named_bool(s->call, "check_errors", false));
+  fnzi_dec_result_give(s, x);
+  fnzi_dec_result_give(s, f.of[2]);
 }
 
 DECOMP(inverse_checked) {
   factored f;
-  fnzi_array *x = inverse(s, fnzi_input(s->call, 0), &f);
+  fnzi_krn_array *x = inverse(s, fnzi_krn_call_input(s->call, 0), &f);
   check_solved(s, &f, true);
-  fnzi_give_result(s, x);
+  fnzi_dec_result_give(s, x);
 }
 
 /* The coefficients come back, as many batches of them as there are results. */
 DECOMP(triangular_solve) {
-  fnzi_array *b = fnzi_given(s, "self"), *a = fnzi_given(s, "A");
-  bool upper = fnzi_named_bool(s->call, "upper", true);
-  bool turned = fnzi_named_bool(s->call, "transpose", false);
-  fnz_arg unit = *fnzi_named(s->call, "unitriangular");
-  fnzi_array *x = STEP(linalg_solve_triangular, V(turned ? transposed(s, a) : a), V(b),
-                       B(upper != turned), B(true), unit);
+  fnzi_krn_array *b = fnzi_dec_given_array(s, "self"), *a = fnzi_dec_given_array(s, "A");
+  bool upper = fnzi_krn_named_bool(s->call, "upper", true);
+  bool turned = fnzi_krn_named_bool(s->call, "transpose", false);
+  fnz_arg unit = *fnzi_krn_named(s->call, "unitriangular");
+  fnzi_krn_array *x = STEP(linalg_solve_triangular, V(turned ? transposed(s, a) : a), V(b),
+                           B(upper != turned), B(true), unit);
   int64_t sizes[FNZ_MAX_RANK] = {0};
-  uint32_t rank = fnzi_rank(x);
+  uint32_t rank = fnzi_dec_array_rank(x);
   for (uint32_t d = 0; d < rank; d++)
-    sizes[d] = d + 2 < rank ? fnzi_size(x, d) : fnzi_size(a, -1);
-  fnzi_give_result(s, x);
-  fnzi_give_result(s, by_columns(s, STEP(expand, V(a), fnzi_ints(s, sizes, rank))));
+    sizes[d] = d + 2 < rank ? fnzi_dec_array_size(x, d) : fnzi_dec_array_size(a, -1);
+  fnzi_dec_result_give(s, x);
+  fnzi_dec_result_give(s, by_columns(s, STEP(expand, V(a), fnzi_dec_ints(s, sizes, rank))));
 }
 
 /* By the triangle and its adjoint. */
-static fnzi_array *solve_by_cholesky(fnzi_steps *s, fnzi_array *triangle, fnzi_array *b) {
-  bool upper = fnzi_named_bool(s->call, "upper", false);
-  fnzi_array *lower = upper ? adjoint(s, triangle) : triangle;
-  fnzi_array *other = upper ? triangle : adjoint(s, triangle);
-  fnzi_array *half = STEP(linalg_solve_triangular, V(lower), V(b), B(false));
+static fnzi_krn_array *solve_by_cholesky(fnzi_dec_steps *s, fnzi_krn_array *triangle,
+                                         fnzi_krn_array *b) {
+  bool upper = fnzi_krn_named_bool(s->call, "upper", false);
+  fnzi_krn_array *lower = upper ? adjoint(s, triangle) : triangle;
+  fnzi_krn_array *other = upper ? triangle : adjoint(s, triangle);
+  fnzi_krn_array *half = STEP(linalg_solve_triangular, V(lower), V(b), B(false));
   return STEP(linalg_solve_triangular, V(other), V(half), B(true));
 }
 
 DECOMP(cholesky_solve) {
-  fnzi_give_result(s, solve_by_cholesky(s, fnzi_input(s->call, 1), fnzi_input(s->call, 0)));
+  fnzi_dec_result_give(
+      s, solve_by_cholesky(s, fnzi_krn_call_input(s->call, 1), fnzi_krn_call_input(s->call, 0)));
 }
 
 DECOMP(cholesky_inverse) {
-  fnzi_array *a = fnzi_given(s, "self");
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "self");
   need_square(s, a, "self");
-  fnzi_give_result(s, solve_by_cholesky(s, a, units(s, a)));
+  fnzi_dec_result_give(s, solve_by_cholesky(s, a, units(s, a)));
 }
 
 /* --- Determinants ------------------------------------------------------------------------ */
 /* Of a real matrix the transpose is factored, wherever its elements lie: so it gives the same bits
  * as a copy of it. */
-static factored factor_turned(fnzi_steps *s, fnzi_array *a) {
+static factored factor_turned(fnzi_dec_steps *s, fnzi_krn_array *a) {
   need_square(s, a, "A");
-  return factor(s, fnzi_is_complex(fnzi_dtype_of(a)) ? a : transposed(s, a));
+  return factor(s, fnzi_is_complex(fnzi_dec_array_dtype(a)) ? a : transposed(s, a));
 }
 
 /* But the factors that PyTorch gives as results are those of the transpose only when the matrix
  * lies by rows, as then the transpose lies by columns. */
-static void give_factors(fnzi_steps *s, fnzi_array *a, factored f) {
-  if (a && !fnzi_is_contiguous(&a->geometry) && !fnzi_is_complex(fnzi_dtype_of(a)))
+static void give_factors(fnzi_dec_steps *s, fnzi_krn_array *a, factored f) {
+  if (a && !fnzi_is_contiguous(&a->geometry) && !fnzi_is_complex(fnzi_dec_array_dtype(a)))
     f = factor(s, a);
-  fnzi_give_result(s, f.of[0]);
-  fnzi_give_result(s, f.of[1]);
+  fnzi_dec_result_give(s, f.of[0]);
+  fnzi_dec_result_give(s, f.of[1]);
 }
 
-static fnzi_array *diagonal(fnzi_steps *s, const factored *f) {
+static fnzi_krn_array *diagonal(fnzi_dec_steps *s, const factored *f) {
   return STEP(diagonal, V(f->of[0]), I(0), I(-2), I(-1));
 }
 
 /* 1 or -1: every pivot that is not its own row exchanges two. */
-static fnzi_array *parity(fnzi_steps *s, const factored *f, fnz_dtype dtype) {
-  fnzi_array *own = STEP(arange__start, I(1), I(fnzi_size(f->of[1], -1) + 1), DTYPE(FNZ_I32));
-  fnzi_array *times = STEP(sum__dim_IntList, V(STEP(ne__Tensor, V(f->of[1]), V(own))), INTS(-1));
-  fnzi_array *odd = STEP(remainder__Scalar, V(times), I(2));
-  return fnzi_as(s, STEP(rsub__Scalar, V(STEP(mul__Scalar, V(odd), I(2))), I(1)), dtype);
+static fnzi_krn_array *parity(fnzi_dec_steps *s, const factored *f, fnz_dtype dtype) {
+  fnzi_krn_array *own =
+      STEP(arange__start, I(1), I(fnzi_dec_array_size(f->of[1], -1) + 1), DTYPE(FNZ_I32));
+  fnzi_krn_array *times =
+      STEP(sum__dim_IntList, V(STEP(ne__Tensor, V(f->of[1]), V(own))), INTS(-1));
+  fnzi_krn_array *odd = STEP(remainder__Scalar, V(times), I(2));
+  return fnzi_dec_cast(s, STEP(rsub__Scalar, V(STEP(mul__Scalar, V(odd), I(2))), I(1)), dtype);
 }
 
-static void give_determinant(fnzi_steps *s, bool and_factors) {
-  fnzi_array *a = fnzi_input(s->call, 0);
+static void give_determinant(fnzi_dec_steps *s, bool and_factors) {
+  fnzi_krn_array *a = fnzi_krn_call_input(s->call, 0);
   factored f = factor_turned(s, a);
-  fnzi_array *product = STEP(prod__dim_int, V(diagonal(s, &f)), I(-1));
-  fnzi_give_result(s, MUL(product, parity(s, &f, fnzi_dtype_of(a))));
+  fnzi_krn_array *product = STEP(prod__dim_int, V(diagonal(s, &f)), I(-1));
+  fnzi_dec_result_give(s, MUL(product, parity(s, &f, fnzi_dec_array_dtype(a))));
   if (and_factors)
     give_factors(s, a, f);
 }
@@ -232,21 +240,21 @@ DECOMP(det_and_factors) {
 }
 
 /* The sign, or what a complex one has in its place, and the logarithm of the rest. */
-static factored log_determinant(fnzi_steps *s, fnzi_array *out[2]) {
-  fnzi_array *a = fnzi_input(s->call, 0);
+static factored log_determinant(fnzi_dec_steps *s, fnzi_krn_array *out[2]) {
+  fnzi_krn_array *a = fnzi_krn_call_input(s->call, 0);
   factored f = factor_turned(s, a);
-  fnzi_array *of = diagonal(s, &f);
+  fnzi_krn_array *of = diagonal(s, &f);
   out[0] = STEP(prod__dim_int, V(STEP(sgn, V(of))), I(-1));
-  out[0] = MUL(out[0], parity(s, &f, fnzi_dtype_of(a)));
+  out[0] = MUL(out[0], parity(s, &f, fnzi_dec_array_dtype(a)));
   out[1] = STEP(sum__dim_IntList, V(STEP(log, V(STEP(abs, V(of))))), INTS(-1));
   return f;
 }
 
-static factored give_log_determinant(fnzi_steps *s) {
-  fnzi_array *out[2];
+static factored give_log_determinant(fnzi_dec_steps *s) {
+  fnzi_krn_array *out[2];
   factored f = log_determinant(s, out);
-  fnzi_give_result(s, out[0]);
-  fnzi_give_result(s, out[1]);
+  fnzi_dec_result_give(s, out[0]);
+  fnzi_dec_result_give(s, out[1]);
   return f;
 }
 
@@ -254,23 +262,23 @@ DECOMP(slogdet) {
   (void)give_log_determinant(s);
 }
 DECOMP(slogdet_and_factors) {
-  give_factors(s, fnzi_input(s->call, 0), give_log_determinant(s));
+  give_factors(s, fnzi_krn_call_input(s->call, 0), give_log_determinant(s));
 }
 
 DECOMP(logdet) {
-  fnzi_array *out[2];
+  fnzi_krn_array *out[2];
   (void)log_determinant(s, out);
-  if (fnzi_is_complex(fnzi_dtype_of(out[0])))
-    fnzi_give_result(s, ADD(STEP(log, V(out[0])), out[1]));
+  if (fnzi_is_complex(fnzi_dec_array_dtype(out[0])))
+    fnzi_dec_result_give(s, ADD(STEP(log, V(out[0])), out[1]));
   else
-    fnzi_give_result(
+    fnzi_dec_result_give(
         s, STEP(where__ScalarSelf, V(STEP(eq__Scalar, V(out[0]), I(-1))), F(NAN), V(out[1])));
 }
 
 /* --- Powers ------------------------------------------------------------------------------ */
 DECOMP(matrix_power) {
-  fnzi_array *a = fnzi_given(s, "self"), *power = NULL;
-  int64_t n = fnzi_named_int(s->call, "n", 1);
+  fnzi_krn_array *a = fnzi_dec_given_array(s, "self"), *power = NULL;
+  int64_t n = fnzi_krn_named_int(s->call, "n", 1);
   factored f;
   need_square(s, a, "self");
   if (n < 0) {
@@ -284,17 +292,17 @@ DECOMP(matrix_power) {
       a = STEP(matmul, V(a), V(a));
   }
   power = power ? power : units(s, a);
-  fnzi_give_result(s, n == -1 ? power : by_rows(s, power));
+  fnzi_dec_result_give(s, n == -1 ? power : by_rows(s, power));
 }
 
 /* The largest sum of a row's absolute values; 1 without data. */
-static double size_of(fnzi_steps *s, fnzi_array *a) {
+static double size_of(fnzi_dec_steps *s, fnzi_krn_array *a) {
   const void *data = NULL;
-  fnzi_array *sums = STEP(sum__dim_IntList, V(STEP(abs, V(a))), INTS(-1));
+  fnzi_krn_array *sums = STEP(sum__dim_IntList, V(STEP(abs, V(a))), INTS(-1));
   double most = 0;
   if (s->status == FNZ_OK && s->call->has_data)
-    s->status = fnzi_dense_as(s->call, sums, FNZ_F64, &data);
-  for (int64_t i = 0; data && i < fnzi_numel(sums); i++)
+    s->status = fnzi_krn_dense_get_as(s->call, sums, FNZ_F64, &data);
+  for (int64_t i = 0; data && i < fnzi_dec_array_numel(sums); i++)
     most = fmax(most, ((const double *)data)[i]);
   return data ? most : 1;
 }
@@ -302,26 +310,26 @@ static double size_of(fnzi_steps *s, fnzi_array *a) {
 /* In 64 bits: the series of a matrix halved until it is small, squared as often. */
 DECOMP(matrix_exp) {
   enum { TERMS = 18, MOST_HALVES = 1100 };
-  fnzi_array *given = fnzi_given(s, "self");
-  fnz_dtype dtype = fnzi_dtype_of(given);
+  fnzi_krn_array *given = fnzi_dec_given_array(s, "self");
+  fnz_dtype dtype = fnzi_dec_array_dtype(given);
   need_square(s, given, "self");
   if (!fnzi_is_float(dtype) && !fnzi_is_complex(dtype))
-    fnzi_stop(s, FNZ_CLASS_TYPE, "self is %s; it must be of floats", fnzi_dtype(dtype)->name);
-  fnzi_array *a = fnzi_as(s, given, fnzi_is_complex(dtype) ? FNZ_C128 : FNZ_F64);
+    fnzi_dec_refuse(s, FNZ_CLASS_TYPE, "self is %s; it must be of floats", fnzi_dtype(dtype)->name);
+  fnzi_krn_array *a = fnzi_dec_cast(s, given, fnzi_is_complex(dtype) ? FNZ_C128 : FNZ_F64);
   double size = size_of(s, a);
   int halves = isfinite(size) && size > 0.5 ? (int)ceil(log2(size)) + 1 : 0;
   halves = halves < MOST_HALVES ? halves : MOST_HALVES;
   a = STEP(mul__Scalar, V(a), F(ldexp(1, -halves)));
-  fnzi_array *one = units(s, a), *sum = one;
+  fnzi_krn_array *one = units(s, a), *sum = one;
   size_t mark = s->made.count;
   for (int k = TERMS; k > 0; k--) {
     sum = ADD(one, STEP(mul__Scalar, V(STEP(matmul, V(a), V(sum))), F(1.0 / k)));
-    fnzi_leave(s, mark, &sum, 1);
+    fnzi_dec_arrays_release(s, mark, &sum, 1);
   }
   for (int k = 0; k < halves; k++) {
     sum = STEP(matmul, V(sum), V(sum));
-    fnzi_leave(s, mark, &sum, 1);
+    fnzi_dec_arrays_release(s, mark, &sum, 1);
   }
-  sum = fnzi_as(s, sum, dtype);
-  fnzi_give_result(s, by_rows(s, sum));
+  sum = fnzi_dec_cast(s, sum, dtype);
+  fnzi_dec_result_give(s, by_rows(s, sum));
 }

@@ -9,47 +9,47 @@ static bool is_asked(uint32_t which, size_t i) {
   return i < 32 && (which >> i & 1);
 }
 
-static fnz_status check_alike(const fnzi_job *job, const fnz_arg *args, size_t i) {
-  const fnzi_array *first = fnzi_arg_array(&args[0]), *a = fnzi_arg_array(&args[i]);
+static fnz_status check_alike(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_krn_array *first = fnzi_krn_arg_array(&args[0]), *a = fnzi_krn_arg_array(&args[i]);
   const fnzi_param *params = job->plan->via->params;
   if (!first || !a || a->geometry.dtype == first->geometry.dtype)
     return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is %s, but %s is %s; both must be the same",
-                       params[i].name, fnzi_dtype(a->geometry.dtype)->name, params[0].name,
-                       fnzi_dtype(first->geometry.dtype)->name);
+  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s, but %s is %s; both must be the same",
+                           params[i].name, fnzi_dtype(a->geometry.dtype)->name, params[0].name,
+                           fnzi_dtype(first->geometry.dtype)->name);
 }
 
-static fnz_status check_not_bool(const fnzi_job *job, const fnz_arg *args, size_t i) {
-  const fnzi_array *a = fnzi_arg_array(&args[i]);
+static fnz_status check_not_bool(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
   if (a ? a->geometry.dtype != FNZ_BOOL : args[i].tag != FNZ_ARG_BOOL)
     return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is bool; convert it, or use a logical operator",
-                       job->plan->via->params[i].name);
+  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is bool; convert it, or use a logical operator",
+                           job->plan->via->params[i].name);
 }
 
-static fnz_status check_mask(const fnzi_job *job, const fnz_arg *args, size_t i) {
-  const fnzi_array *a = fnzi_arg_array(&args[i]);
+static fnz_status check_mask(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
   const char *name = job->plan->via->params[i].name;
   if (!a || a->geometry.dtype == FNZ_BOOL)
     return FNZ_OK;
   if (a->geometry.dtype != FNZ_U8)
-    return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; it must be bool", name,
-                         fnzi_dtype(a->geometry.dtype)->name);
+    return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; it must be bool", name,
+                             fnzi_dtype(a->geometry.dtype)->name);
   (void)snprintf(job->warning, FNZ_WARNING_BYTES, "%.40s: %s is u8 where bool is meant; convert it",
                  job->op->name, name);
   return FNZ_OK;
 }
 
-static fnz_status check_floats(const fnzi_job *job, const fnz_arg *args, size_t i) {
-  const fnzi_array *a = fnzi_arg_array(&args[i]);
+static fnz_status check_floats(const fnzi_mem_job *job, const fnz_arg *args, size_t i) {
+  const fnzi_krn_array *a = fnzi_krn_arg_array(&args[i]);
   if (!a || fnzi_is_float(a->geometry.dtype))
     return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
-                       job->plan->via->params[i].name, fnzi_dtype(a->geometry.dtype)->name);
+  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "%s is %s; cast it to a floating-point type",
+                           job->plan->via->params[i].name, fnzi_dtype(a->geometry.dtype)->name);
 }
 
-fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args) {
-  const fnzi_plan *plan = job->plan;
+fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args) {
+  const fnzi_mem_plan *plan = job->plan;
   if (!(plan->alike | plan->not_bool | plan->masks | plan->floats))
     return FNZ_OK;
   for (size_t i = 0; i < plan->via->nparams; i++) {
@@ -66,71 +66,72 @@ fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args) {
 }
 
 /* --- Evaluating ------------------------------------------------------------------------------- */
-static fnz_status evaluate(fnzi_job *job, fnzi_call *call) {
+static fnz_status evaluate(fnzi_mem_job *job, fnzi_krn_call *call) {
   const fnzi_kernel *row = job->plan->row;
-  FNZ_TRY(fnzi_evaluate_shape(call, row));
+  FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
   if (!call->has_data)
     return FNZ_OK;
-  FNZ_TRY(fnzi_evaluate_memory(call, row));
-  return fnzi_evaluate_run(call, row);
+  FNZ_TRY(fnzi_meta_evaluate_memory(call, row));
+  return fnzi_meta_evaluate_run(call, row);
 }
 
 /* Hands the results of a call over; those left after a failure are released. */
-static fnz_status give_outputs(fnzi_job *job, fnzi_call *call, fnz_status status) {
+static fnz_status give_outputs(fnzi_mem_job *job, fnzi_krn_call *call, fnz_status status) {
   size_t count = call->noutputs;
   call->noutputs = 0;
   for (size_t k = 0; k < count; k++) {
-    fnzi_array *out = call->outputs[k];
+    fnzi_krn_array *out = call->outputs[k];
     if (status == FNZ_OK && out)
-      status = fnzi_job_own(job, out);
+      status = fnzi_mem_job_own_result(job, out);
     if (status == FNZ_OK)
-      status = fnzi_job_give(job, out);
+      status = fnzi_mem_job_give(job, out);
     else
-      fnzi_array_release(job->ctx, out);
+      fnzi_krn_array_release(job->ctx, out);
   }
   return status;
 }
 
-static fnz_status compute(fnzi_job *job, const fnz_arg *args) {
-  fnzi_call call;
-  FNZ_TRY(fnzi_job_open(job, args, &call));
+static fnz_status compute(fnzi_mem_job *job, const fnz_arg *args) {
+  fnzi_krn_call call;
+  FNZ_TRY(fnzi_mem_job_open(job, args, &call));
   fnz_status status = evaluate(job, &call);
   if (status == FNZ_OK && call.has_data)
-    fnzi_fast_learn(job, &call);
-  fnzi_job_close(job, &call);
+    fnzi_mem_shortcut_learn(job, &call);
+  fnzi_mem_job_close(job, &call);
   return give_outputs(job, &call, status);
 }
 
-fnz_status fnzi_job_on_args(fnzi_job *job, fnzi_args_fn *body) {
+fnz_status fnzi_mem_job_on_args(fnzi_mem_job *job, fnzi_args_fn *body) {
   const fnz_arg *given, *args;
-  fnzi_array **temporaries;
+  fnzi_krn_array **temporaries;
   size_t count;
-  FNZ_TRY(fnzi_job_via_args(job, &given));
-  FNZ_TRY(fnzi_job_plain_args(job, job->plan->via, given, &args, &temporaries, &count));
-  fnz_status status = fnzi_job_check_types(job, args);
+  FNZ_TRY(fnzi_mem_job_via_args(job, &given));
+  FNZ_TRY(fnzi_mem_job_plain_args(job, job->plan->via, given, &args, &temporaries, &count));
+  fnz_status status = fnzi_mem_job_check_types(job, args);
   if (status == FNZ_OK)
     status = body(job, args);
-  fnzi_job_drop(job, temporaries, count);
+  fnzi_mem_job_drop(job, temporaries, count);
   return status;
 }
 
-fnz_status fnzi_way_compute(fnzi_job *job) {
-  return fnzi_job_on_args(job, compute);
+fnz_status fnzi_way_compute(fnzi_mem_job *job) {
+  return fnzi_mem_job_on_args(job, compute);
 }
 
 /* The row is asked only whether it would do it. */
-fnz_status fnzi_way_same(fnzi_job *job) {
-  fnzi_call call;
-  FNZ_TRY(fnzi_job_open(job, job->args, &call));
-  fnz_status status = fnzi_evaluate_shape(&call, job->plan->row);
-  fnzi_job_close(job, &call);
-  fnzi_release_outputs(&call);
+fnz_status fnzi_way_same(fnzi_mem_job *job) {
+  fnzi_krn_call call;
+  FNZ_TRY(fnzi_mem_job_open(job, job->args, &call));
+  fnz_status status = fnzi_meta_evaluate_shape(&call, job->plan->row);
+  fnzi_mem_job_close(job, &call);
+  fnzi_meta_outputs_release(&call);
   FNZ_TRY(status);
-  return fnzi_job_give_again(job, fnzi_arg_array(&job->args[0]));
+  return fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&job->args[0]));
 }
 
-fnz_status fnzi_way_refuse(fnzi_job *job) {
-  return fnzi_job_fail(job, FNZ_CLASS_UNSUPPORTED,
-                       "there is no kernel for this operator, nor for one that it follows from; "
-                       "register one");
+fnz_status fnzi_way_refuse(fnzi_mem_job *job) {
+  return fnzi_mem_job_fail(
+      job, FNZ_CLASS_UNSUPPORTED,
+      "there is no kernel for this operator, nor for one that it follows from; "
+      "register one");
 }

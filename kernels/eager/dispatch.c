@@ -3,55 +3,56 @@
 #include "kernels/eager/eager.h"
 
 static fnz_status settle_arg(void *user, const fnz_arg *arg) {
-  fnzi_job *job = user;
-  fnzi_array *a = fnzi_arg_array(arg);
-  return a && !a->eager ? fnzi_array_settle(job->m, job->ctx, a) : FNZ_OK;
+  fnzi_mem_job *job = user;
+  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
+  return a && !a->eager ? fnzi_mem_array_settle(job->m, job->ctx, a) : FNZ_OK;
 }
 
-static fnz_status take_args(fnzi_job *job, const fnz_request *request, fnz_arg *args) {
-  const fnzi_call call = {.ctx = job->ctx, .op = job->op};
-  FNZ_TRY(fnzi_fill_args(&call, request, args));
+static fnz_status take_args(fnzi_mem_job *job, const fnz_request *request, fnz_arg *args) {
+  const fnzi_krn_call call = {.ctx = job->ctx, .op = job->op};
+  FNZ_TRY(fnzi_meta_args_fill(&call, request, args));
   for (size_t i = 0; i < job->op->nparams; i++)
     args[i].flags = 0;
   job->args = args;
   return fnzi_args_visit(args, job->op->nparams, settle_arg, job);
 }
 
-static fnz_status serve(fnzi_job *job, const fnz_request *request) {
+static fnz_status serve(fnzi_mem_job *job, const fnz_request *request) {
   fnz_arg *args;
-  FNZ_TRY(fnzi_plan_find(job->m, job->op, &job->plan));
+  FNZ_TRY(fnzi_mem_plan_find(job->m, job->op, &job->plan));
   FNZI_NEW(job->scratch, job->op->nparams, &args);
   FNZ_TRY(take_args(job, request, args));
   return job->plan->way(job);
 }
 
-fnz_status fnzi_machine_call(void *self, fnz_context *ctx, const fnz_request *request,
+fnz_status fnzi_mem_dispatch(void *self, fnz_context *ctx, const fnz_request *request,
                              fnz_handle *outputs, size_t capacity, size_t *count, char *warning) {
-  fnzi_machine *m = self;
+  fnzi_krn_machine *m = self;
   fnzi_arena own;
   bool nested = m->busy;
   *count = 0;
   warning[0] = 0;
   if (!request->op)
     return fnzi_fail(ctx, FNZ_CLASS_ARGUMENT, NULL, "a call needs an operator");
-  const fnzi_plan *plan = fnzi_plan_known(m, request->op);
-  if (plan && plan->shortcuts && capacity && fnzi_fast_call(m, ctx, plan, request, outputs)) {
+  const fnzi_mem_plan *plan = fnzi_mem_plan_known(m, request->op);
+  if (plan && plan->shortcuts && capacity &&
+      fnzi_mem_shortcut_call(m, ctx, plan, request, outputs)) {
     *count = 1;
     return FNZ_OK;
   }
   fnzi_arena_init(&own, ctx);
-  fnzi_job job = {.m = m,
-                  .ctx = ctx,
-                  .op = request->op,
-                  .outputs = outputs,
-                  .capacity = capacity,
-                  .warning = warning,
-                  .scratch = nested ? &own : &m->scratch};
+  fnzi_mem_job job = {.m = m,
+                      .ctx = ctx,
+                      .op = request->op,
+                      .outputs = outputs,
+                      .capacity = capacity,
+                      .warning = warning,
+                      .scratch = nested ? &own : &m->scratch};
   m->busy = true;
   fnz_status status = serve(&job, request);
   m->busy = nested;
   while (status != FNZ_OK && job.count > 0)
-    fnzi_array_release(ctx, fnzi_array_of(outputs[--job.count]));
+    fnzi_krn_array_release(ctx, fnzi_krn_array_of(outputs[--job.count]));
   *count = job.count;
   if (nested)
     fnzi_arena_free(&own);

@@ -6,9 +6,9 @@
 #include "views/composites.h"
 #include "views/views.h"
 
-typedef struct fnzi_job fnzi_job;
-typedef struct fnzi_shortcuts fnzi_shortcuts; /* of shortcut.c */
-typedef fnz_status fnzi_way_fn(fnzi_job *job);
+typedef struct fnzi_mem_job fnzi_mem_job;
+typedef struct fnzi_mem_shortcuts fnzi_mem_shortcuts; /* of shortcut.c */
+typedef fnz_status fnzi_way_fn(fnzi_mem_job *job);
 
 /* Rows of strict.def about the whole operator. */
 enum {
@@ -20,14 +20,14 @@ enum {
 };
 
 /* How an operator is served on memory. */
-struct fnzi_plan {
-  fnzi_way_fn *way;                  /* NULL: not found out yet */
-  const fnz_op *via;                 /* the operator that does the work; its parameters by name */
-  const fnzi_kernel *row;            /* of via */
-  const fnzi_registered *registered; /* when the row is one's */
-  const fnzi_view *view;             /* of via */
+struct fnzi_mem_plan {
+  fnzi_way_fn *way;       /* NULL: not found out yet */
+  const fnz_op *via;      /* the operator that does the work; its parameters by name */
+  const fnzi_kernel *row; /* of via */
+  const fnzi_krn_registered *registered; /* when the row is one's */
+  const fnzi_view *view;                 /* of via */
   const fnzi_composite_row *composite;
-  struct fnzi_shortcuts *shortcuts;        /* NULL for none */
+  struct fnzi_mem_shortcuts *shortcuts;    /* NULL for none */
   unsigned strictness;                     /* FNZI_PLAN_... */
   uint32_t alike, not_bool, masks, floats; /* of strict.def; bit i is about argument i of via */
   bool same_args;                          /* via's parameters are the operator's first ones */
@@ -36,11 +36,11 @@ struct fnzi_plan {
 };
 
 /* An operator at work on memory. */
-struct fnzi_job {
-  fnzi_machine *m;
+struct fnzi_mem_job {
+  fnzi_krn_machine *m;
   fnz_context *ctx;
   const fnz_op *op;
-  const fnzi_plan *plan;
+  const fnzi_mem_plan *plan;
   const fnz_arg *args; /* op->nparams: defaults filled in, tensors eager */
   fnz_handle *outputs; /* results so far: `count` of at most `capacity` */
   size_t capacity, count;
@@ -53,58 +53,60 @@ enum { FNZI_MOST_DEPTH = 4 }; /* a list of in-place views of composites that cop
 
 /* The plan that is known of an operator of the table; NULL when there is none, or one from before
  * another kernel came. */
-static inline fnzi_plan *fnzi_plan_known(const fnzi_machine *m, const fnz_op *op) {
+static inline fnzi_mem_plan *fnzi_mem_plan_known(const fnzi_krn_machine *m, const fnz_op *op) {
   size_t i;
-  fnzi_plan *plan = fnzi_op_index(op, &i) && m->plans ? m->plans[i] : NULL;
+  fnzi_mem_plan *plan = fnzi_meta_op_index(op, &i) && m->plans ? m->plans[i] : NULL;
   return plan && plan->generation == m->generation ? plan : NULL;
 }
 
 /* --- job.c ------------------------------------------------------------------------------------ */
 /* Fails with "operator: " in front. */
-fnz_status fnzi_job_fail(const fnzi_job *job, fnz_class kind, const char *format, ...)
+fnz_status fnzi_mem_job_fail(const fnzi_mem_job *job, fnz_class kind, const char *format, ...)
     FNZ_PRINTF(3, 4);
 /* Appends a result; takes over the reference, also when it fails. NULL for an undefined one. */
-FNZ_MUST_CHECK fnz_status fnzi_job_give(fnzi_job *job, fnzi_array *array);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_give(fnzi_mem_job *job, fnzi_krn_array *array);
 /* Appends an argument as a result: another reference. */
-FNZ_MUST_CHECK fnz_status fnzi_job_give_again(fnzi_job *job, fnzi_array *array);
-/* Does another operator as a part of this one. `args` as in fnzi_job; results are appended to
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_give_again(fnzi_mem_job *job, fnzi_krn_array *array);
+/* Does another operator as a part of this one. `args` as in fnzi_mem_job; results are appended to
  * `outputs`, which has room for `capacity`. */
-FNZ_MUST_CHECK fnz_status fnzi_job_part(const fnzi_job *job, const fnz_op *op, const fnz_arg *args,
-                                        fnz_handle *outputs, size_t capacity, size_t *count);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_part(const fnzi_mem_job *job, const fnz_op *op,
+                                            const fnz_arg *args, fnz_handle *outputs,
+                                            size_t capacity, size_t *count);
 /* The same for one result. */
-FNZ_MUST_CHECK fnz_status fnzi_job_part_of_one(const fnzi_job *job, const fnz_op *op,
-                                               const fnz_arg *args, fnzi_array **out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_part_of_one(const fnzi_mem_job *job, const fnz_op *op,
+                                                   const fnz_arg *args, fnzi_krn_array **out);
 /* The same for an operator of one tensor, with its defaults. */
-FNZ_MUST_CHECK fnz_status fnzi_job_part_on(const fnzi_job *job, const fnz_op *op, fnzi_array *array,
-                                           fnzi_array **out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_part_on(const fnzi_mem_job *job, const fnz_op *op,
+                                               fnzi_krn_array *array, fnzi_krn_array **out);
 /* via's arguments, by name. */
-FNZ_MUST_CHECK fnz_status fnzi_job_via_args(const fnzi_job *job, const fnz_arg **out);
-/* A call of via; its scratch memory is job's until fnzi_job_close(). */
-FNZ_MUST_CHECK fnz_status fnzi_job_open(fnzi_job *job, const fnz_arg *args, fnzi_call *call);
-void fnzi_job_close(fnzi_job *job, fnzi_call *call);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const fnz_arg **out);
+/* A call of via; its scratch memory is job's until fnzi_mem_job_close(). */
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_open(fnzi_mem_job *job, const fnz_arg *args,
+                                            fnzi_krn_call *call);
+void fnzi_mem_job_close(fnzi_mem_job *job, fnzi_krn_call *call);
 /* Makes result k of a call memory of its own that lies as its geometry says. */
-FNZ_MUST_CHECK fnz_status fnzi_job_own(fnzi_job *job, fnzi_array *out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_own_result(fnzi_mem_job *job, fnzi_krn_array *out);
 
 /* --- lazy_bits.c ------------------------------------------------------------------------------ */
 /* Arguments without lazy bits: those that have some are replaced by computed ones, which are in
  * *temporaries, *count of them, for the caller to release. */
-FNZ_MUST_CHECK fnz_status fnzi_job_plain_args(const fnzi_job *job, const fnz_op *op,
-                                              const fnz_arg *args, const fnz_arg **out,
-                                              fnzi_array ***temporaries, size_t *count);
-void fnzi_job_drop(const fnzi_job *job, fnzi_array **temporaries, size_t count);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_plain_args(const fnzi_mem_job *job, const fnz_op *op,
+                                                  const fnz_arg *args, const fnz_arg **out,
+                                                  fnzi_krn_array ***temporaries, size_t *count);
+void fnzi_mem_job_drop(const fnzi_mem_job *job, fnzi_krn_array **temporaries, size_t count);
 /* The elements of `array` as its bits say, in memory of their own. */
-FNZ_MUST_CHECK fnz_status fnzi_job_resolve(const fnzi_job *job, fnzi_array *array,
-                                           fnzi_array **out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_resolve(const fnzi_mem_job *job, fnzi_krn_array *array,
+                                               fnzi_krn_array **out);
 /* The same where no operator is at work. */
-FNZ_MUST_CHECK fnz_status fnzi_machine_resolve(fnzi_machine *m, fnz_context *ctx, fnzi_array *array,
-                                               fnzi_array **out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_machine_resolve(fnzi_krn_machine *m, fnz_context *ctx,
+                                                   fnzi_krn_array *array, fnzi_krn_array **out);
 
 /* --- compute.c -------------------------------------------------------------------------------- */
 /* Calls `body` with via's arguments, checked and without lazy bits. */
-typedef fnz_status fnzi_args_fn(fnzi_job *job, const fnz_arg *args);
-FNZ_MUST_CHECK fnz_status fnzi_job_on_args(fnzi_job *job, fnzi_args_fn *body);
+typedef fnz_status fnzi_args_fn(fnzi_mem_job *job, const fnz_arg *args);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_on_args(fnzi_mem_job *job, fnzi_args_fn *body);
 /* What strict.def asks of the types of via's arguments. */
-FNZ_MUST_CHECK fnz_status fnzi_job_check_types(const fnzi_job *job, const fnz_arg *args);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_check_types(const fnzi_mem_job *job, const fnz_arg *args);
 
 fnzi_way_fn fnzi_way_compute; /* the row of via, into new memory */
 fnzi_way_fn fnzi_way_same;    /* argument 0 itself, where the row's shape rule agrees */
@@ -112,7 +114,7 @@ fnzi_way_fn fnzi_way_refuse;
 
 /* --- view.c, scatter_copy.c ------------------------------------------------------------------- */
 /* Puts a copy in the place of result k. */
-FNZ_MUST_CHECK fnz_status fnzi_job_copy_result(fnzi_job *job, size_t k);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_copy_result(fnzi_mem_job *job, size_t k);
 fnzi_way_fn fnzi_way_view;      /* windows into argument 0 */
 fnzi_way_fn fnzi_way_view_copy; /* the same, copied */
 fnzi_way_fn fnzi_way_review;    /* argument 0 gets the geometry of via's result */
@@ -121,53 +123,55 @@ fnzi_way_fn fnzi_way_review;    /* argument 0 gets the geometry of via's result 
 fnzi_way_fn fnzi_way_composite; /* views, the argument itself, a copy: eager geometry decides */
 fnzi_way_fn fnzi_way_list;      /* via on each element, in order */
 /* The number at place i of a tensor that holds one per element of a list. */
-FNZ_MUST_CHECK fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array *a,
-                                         uint32_t i, fnz_arg *out);
-FNZ_MUST_CHECK fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op);
+FNZ_MUST_CHECK fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op,
+                                               const fnzi_krn_array *a, uint32_t i, fnz_arg *out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_lists_refuse(fnz_context *ctx, const fnz_op *op);
 
 /* --- shortcut.c ------------------------------------------------------------------------------- */
-/* After a call of a row: what it was like, for fnzi_fast_call(). */
-void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call);
+/* After a call of a row: what it was like, for fnzi_mem_shortcut_call(). */
+void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call);
 /* Makes a call that is like one before; false, with nothing done, when it is not. The plan has
  * shortcuts. */
-bool fnzi_fast_call(fnzi_machine *m, fnz_context *ctx, const fnzi_plan *plan,
-                    const fnz_request *request, fnz_handle *output);
+bool fnzi_mem_shortcut_call(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_mem_plan *plan,
+                            const fnz_request *request, fnz_handle *output);
 
 /* --- write.c ---------------------------------------------------------------------------------- */
 fnzi_way_fn fnzi_way_write;     /* the row of via, into the written arguments */
 fnzi_way_fn fnzi_way_write_any; /* via however it is served, then copied into them */
 /* Stores `from` in a target that was checked: elements are cast. */
-FNZ_MUST_CHECK fnz_status fnzi_job_store(fnzi_job *job, fnzi_array *target, fnzi_array *from);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_store(fnzi_mem_job *job, fnzi_krn_array *target,
+                                             fnzi_krn_array *from);
 /* The arguments that are written, as results, where the schema returns them; plain results are
  * handed over. */
-FNZ_MUST_CHECK fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain,
-                                                size_t nplain);
+FNZ_MUST_CHECK fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *plain,
+                                                    size_t nplain);
 
 /* --- write_check.c ---------------------------------------------------------------------------- */
 /* May `result`, of a call of via with these arguments, be stored in the target? What an out=
  * argument that must be resized will look like does not matter before. */
-FNZ_MUST_CHECK fnz_status fnzi_check_written(const fnzi_job *job, const fnz_arg *args,
-                                             const fnzi_array *target, const fnz_geometry *result);
+FNZ_MUST_CHECK fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
+                                               const fnzi_krn_array *target,
+                                               const fnz_geometry *result);
 /* A bit of FNZI_PLAN_* that says how strict the operator is. */
-bool fnzi_job_asks(const fnzi_job *job, unsigned flag);
+bool fnzi_mem_job_is_strict(const fnzi_mem_job *job, unsigned flag);
 /* An out= operator that PyTorch derives from the functional one by copying its results. */
-bool fnzi_job_is_generated(const fnzi_job *job);
+bool fnzi_mem_job_is_generated(const fnzi_mem_job *job);
 enum { FNZI_SIZES_TEXT = 96 };
 /* "[2, 3]", cut off when it is too long; returns `out`. */
-const char *fnzi_sizes_text(const fnz_geometry *g, char out[FNZI_SIZES_TEXT]);
+const char *fnzi_mem_sizes_text(const fnz_geometry *g, char out[FNZI_SIZES_TEXT]);
 
 /* --- special.c -----------------------------------------------------------------------------------
  * Operators that change what a tensor looks at, or write what their schema does not say. */
-bool fnzi_plan_special(const fnz_op *op, fnzi_plan *plan);
+bool fnzi_mem_plan_special(const fnz_op *op, fnzi_mem_plan *plan);
 #define SPECIAL(op, function) fnzi_way_fn fnzi_way_##function;
 #include "kernels/eager/special.def"
 #undef SPECIAL
 
 /* --- registered.c ----------------------------------------------------------------------------- */
 /* The operator has a registered kernel, or its group has. */
-bool fnzi_plan_registered(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan);
+bool fnzi_mem_plan_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan);
 /* Nothing serves the operator itself, but it follows from a plain kernel. */
-bool fnzi_plan_donor(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan);
+bool fnzi_mem_plan_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan);
 
 fnzi_way_fn fnzi_way_plain;        /* a plain kernel, by its own schema */
 fnzi_way_fn fnzi_way_write_copies; /* via writes copies, which are the results */
@@ -176,32 +180,37 @@ fnzi_way_fn fnzi_way_out_is_self;  /* via writes argument 0 */
 
 /* --- memory.c --------------------------------------------------------------------------------- */
 /* The array is memory from now on: its own, laid out as its geometry says. */
-FNZ_MUST_CHECK fnz_status fnzi_array_settle(fnzi_machine *m, fnz_context *ctx, fnzi_array *array);
+FNZ_MUST_CHECK fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx,
+                                                fnzi_krn_array *array);
 /* A new eager array that is a window into a storage. BOUNDS when it leaves it. */
-FNZ_MUST_CHECK fnz_status fnzi_look_at(fnzi_machine *m, fnz_context *ctx, fnzi_storage *storage,
-                                       const fnz_geometry *window, fnzi_array **out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_array_window(fnzi_krn_machine *m, fnz_context *ctx,
+                                                fnzi_krn_storage *storage,
+                                                const fnz_geometry *window, fnzi_krn_array **out);
 /* A new eager array with memory, not initialised. */
-FNZ_MUST_CHECK fnz_status fnzi_make(fnzi_machine *m, fnz_context *ctx, const fnz_geometry *geometry,
-                                    fnzi_array **out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_array_create(fnzi_krn_machine *m, fnz_context *ctx,
+                                                const fnz_geometry *geometry, fnzi_krn_array **out);
 /* Elements of `from`, broadcast and cast; lazy bits are not looked at. Nothing without data. */
-FNZ_MUST_CHECK fnz_status fnzi_move(fnzi_machine *m, fnz_context *ctx, const fnz_op *op,
-                                    const fnzi_array *to, const fnzi_array *from);
+FNZ_MUST_CHECK fnz_status fnzi_mem_array_copy(fnzi_krn_machine *m, fnz_context *ctx,
+                                              const fnz_op *op, const fnzi_krn_array *to,
+                                              const fnzi_krn_array *from);
 /* As resize_: the same sizes change nothing; else the strides (NULL: row-major) from where the
  * tensor begins, and more memory if need be. */
-FNZ_MUST_CHECK fnz_status fnzi_resize_to(fnz_context *ctx, fnzi_array *array, uint32_t rank,
-                                         const int64_t *sizes, const int64_t *strides);
+FNZ_MUST_CHECK fnz_status fnzi_mem_array_resize(fnz_context *ctx, fnzi_krn_array *array,
+                                                uint32_t rank, const int64_t *sizes,
+                                                const int64_t *strides);
 /* Element by element the same places. */
-bool fnzi_same_window(const fnzi_array *a, const fnzi_array *b);
+bool fnzi_mem_array_same_window(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* They may have a byte in common. */
-bool fnzi_meets(const fnzi_array *a, const fnzi_array *b);
+bool fnzi_mem_array_meets(const fnzi_krn_array *a, const fnzi_krn_array *b);
 /* Two elements may have. */
-bool fnzi_overlaps_itself(const fnzi_array *array);
+bool fnzi_mem_array_overlaps_itself(const fnzi_krn_array *array);
 
 /* --- plan.c ----------------------------------------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out);
+FNZ_MUST_CHECK fnz_status fnzi_mem_plan_find(fnzi_krn_machine *m, const fnz_op *op,
+                                             const fnzi_mem_plan **out);
 
 /* --- dispatch.c ------------------------------------------------------------------------------- */
-fnz_status fnzi_machine_call(void *self, fnz_context *ctx, const fnz_request *request,
+fnz_status fnzi_mem_dispatch(void *self, fnz_context *ctx, const fnz_request *request,
                              fnz_handle *outputs, size_t capacity, size_t *count, char *warning);
 
 #endif

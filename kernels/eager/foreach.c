@@ -1,13 +1,13 @@
 /* foreach.c - operators on lists of tensors: the operator of an element on each, in order. */
 #include "kernels/eager/eager.h"
 
-fnz_status fnzi_refuse_lists(fnz_context *ctx, const fnz_op *op) {
+fnz_status fnzi_mem_lists_refuse(fnz_context *ctx, const fnz_op *op) {
   return fnzi_fail(ctx, FNZ_CLASS_TYPE, NULL, "%s: the lists have different lengths", op->name);
 }
 
 /* A tensor that holds one number per element, where the element's operator takes a number. */
-fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array *a, uint32_t i,
-                          fnz_arg *out) {
+fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_krn_array *a,
+                                uint32_t i, fnz_arg *out) {
   double value = 0;
   if (a && a->storage && !a->storage->data &&
       a->storage->bytes) { /* nobody knows it: shapes only */
@@ -15,16 +15,16 @@ fnz_status fnzi_number_of(fnz_context *ctx, const fnz_op *op, const fnzi_array *
     return FNZ_OK;
   }
   if (!a || !a->storage || a->place.rank != 1 || (int64_t)i >= a->place.sizes[0] ||
-      !fnzi_can_convert(FNZ_F64, a->place.dtype))
-    return fnzi_refuse_lists(ctx, op);
-  fnzi_convert(FNZ_F64, &value, 0, a->place.dtype,
-               fnzi_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell, 0, 1);
+      !fnzi_krn_can_convert(FNZ_F64, a->place.dtype))
+    return fnzi_mem_lists_refuse(ctx, op);
+  fnzi_krn_convert(FNZ_F64, &value, 0, a->place.dtype,
+                   fnzi_krn_array_data(a) + i * a->place.strides[0] * (int64_t)a->cell, 0, 1);
   *out = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = value};
   return FNZ_OK;
 }
 
 /* The length that all lists have. */
-static fnz_status list_length(const fnzi_job *job, uint32_t *out) {
+static fnz_status list_length(const fnzi_mem_job *job, uint32_t *out) {
   bool seen = false;
   *out = 0;
   for (size_t i = 0; i < job->op->nparams; i++) {
@@ -32,28 +32,28 @@ static fnz_status list_length(const fnzi_job *job, uint32_t *out) {
     if (!job->op->params[i].is_list || arg->tag != FNZ_ARG_LIST)
       continue;
     if (seen && arg->count != *out)
-      return fnzi_job_fail(job, FNZ_CLASS_BOUNDS, "%s has %u items, the list before has %u",
-                           job->op->params[i].name, arg->count, *out);
+      return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS, "%s has %u items, the list before has %u",
+                               job->op->params[i].name, arg->count, *out);
     *out = arg->count;
     seen = true;
   }
   return FNZ_OK;
 }
 
-static fnz_status element_arg(const fnzi_job *job, const fnz_op *element, size_t i, uint32_t k,
+static fnz_status element_arg(const fnzi_mem_job *job, const fnz_op *element, size_t i, uint32_t k,
                               fnz_arg *out) {
   *out = i < job->op->nparams ? job->args[i] : fnzi_arg_get(element, NULL, 0, i);
   if (out->tag == FNZ_ARG_LIST && !element->params[i].is_list)
     *out = out->u.list[k];
   else if (out->tag == FNZ_ARG_VALUE && element->params[i].type != FNZI_TYPE_TENSOR)
-    return fnzi_number_of(job->ctx, job->op, fnzi_arg_array(out), k, out);
+    return fnzi_mem_list_number(job->ctx, job->op, fnzi_krn_arg_array(out), k, out);
   out->flags = 0; /* other elements may have it as well */
   if (out->tag == FNZ_ARG_DEFAULT && element->params[i].optional)
     out->tag = FNZ_ARG_NONE;
   return FNZ_OK;
 }
 
-static fnz_status do_element(fnzi_job *job, uint32_t k) {
+static fnz_status do_element(fnzi_mem_job *job, uint32_t k) {
   const fnz_op *element = job->plan->via;
   bool returns = job->op->nreturns > 0;
   fnz_handle dropped;
@@ -63,17 +63,17 @@ static fnz_status do_element(fnzi_job *job, uint32_t k) {
   for (size_t i = 0; i < element->nparams; i++)
     FNZ_TRY(element_arg(job, element, i, k, &args[i]));
   if (returns && job->count == job->capacity)
-    return fnzi_job_give(job, NULL);
-  FNZ_TRY(
-      fnzi_job_part(job, element, args, returns ? job->outputs + job->count : &dropped, 1, &count));
+    return fnzi_mem_job_give(job, NULL);
+  FNZ_TRY(fnzi_mem_job_part(job, element, args, returns ? job->outputs + job->count : &dropped, 1,
+                            &count));
   if (returns)
     job->count += count;
   else if (count)
-    fnzi_array_release(job->ctx, fnzi_array_of(dropped));
+    fnzi_krn_array_release(job->ctx, fnzi_krn_array_of(dropped));
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_list(fnzi_job *job) {
+fnz_status fnzi_way_list(fnzi_mem_job *job) {
   uint32_t length;
   FNZ_TRY(list_length(job, &length));
   for (uint32_t k = 0; k < length; k++)

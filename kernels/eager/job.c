@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-fnz_status fnzi_job_fail(const fnzi_job *job, fnz_class kind, const char *format, ...) {
+fnz_status fnzi_mem_job_fail(const fnzi_mem_job *job, fnz_class kind, const char *format, ...) {
   char text[sizeof job->ctx->error.message];
   va_list list;
   va_start(list, format);
@@ -14,56 +14,56 @@ fnz_status fnzi_job_fail(const fnzi_job *job, fnz_class kind, const char *format
 }
 
 /* --- Results ---------------------------------------------------------------------------------- */
-fnz_status fnzi_job_give(fnzi_job *job, fnzi_array *array) {
+fnz_status fnzi_mem_job_give(fnzi_mem_job *job, fnzi_krn_array *array) {
   if (job->count == job->capacity) {
-    fnzi_array_release(job->ctx, array);
-    return fnzi_job_fail(job, FNZ_CLASS_ARGUMENT, "there is room for %zu results only",
-                         job->capacity);
+    fnzi_krn_array_release(job->ctx, array);
+    return fnzi_mem_job_fail(job, FNZ_CLASS_ARGUMENT, "there is room for %zu results only",
+                             job->capacity);
   }
-  job->outputs[job->count++] = fnzi_array_handle(array);
+  job->outputs[job->count++] = fnzi_krn_array_handle(array);
   return FNZ_OK;
 }
 
-fnz_status fnzi_job_give_again(fnzi_job *job, fnzi_array *array) {
+fnz_status fnzi_mem_job_give_again(fnzi_mem_job *job, fnzi_krn_array *array) {
   if (array)
     array->refs++;
-  return fnzi_job_give(job, array);
+  return fnzi_mem_job_give(job, array);
 }
 
-static bool lies_well(const fnzi_array *out) {
+static bool lies_well(const fnzi_krn_array *out) {
   size_t bytes = out->geometry.rank * sizeof *out->dims;
   return out->storage->refs == 1 && out->place.offset == out->geometry.offset &&
          (!bytes || memcmp(out->place.strides, out->geometry.strides, bytes) == 0);
 }
 
-fnz_status fnzi_job_own(fnzi_job *job, fnzi_array *out) {
-  fnzi_array *copy;
+fnz_status fnzi_mem_job_own_result(fnzi_mem_job *job, fnzi_krn_array *out) {
+  fnzi_krn_array *copy;
   if (out->storage && lies_well(out)) {
     out->eager = true;
     return FNZ_OK;
   }
   if (!out->storage || out->storage->refs == 1)
-    return fnzi_array_settle(job->m, job->ctx, out);
+    return fnzi_mem_array_settle(job->m, job->ctx, out);
   fnz_geometry g = out->geometry;
   g.is_conj = g.is_neg = false;
-  FNZ_TRY(fnzi_make(job->m, job->ctx, &g, &copy));
-  fnz_status status = fnzi_move(job->m, job->ctx, job->op, copy, out);
-  fnzi_storage *shared = out->storage;
+  FNZ_TRY(fnzi_mem_array_create(job->m, job->ctx, &g, &copy));
+  fnz_status status = fnzi_mem_array_copy(job->m, job->ctx, job->op, copy, out);
+  fnzi_krn_storage *shared = out->storage;
   out->storage = copy->storage;
   copy->storage = shared;
-  fnzi_array_place_as_geometry(out);
+  fnzi_krn_array_place_as_geometry(out);
   out->eager = true;
-  fnzi_array_release(job->ctx, copy);
+  fnzi_krn_array_release(job->ctx, copy);
   return status;
 }
 
 /* --- Parts ------------------------------------------------------------------------------------ */
-fnz_status fnzi_job_part(const fnzi_job *job, const fnz_op *op, const fnz_arg *args,
-                         fnz_handle *outputs, size_t capacity, size_t *count) {
-  fnzi_job part = *job;
+fnz_status fnzi_mem_job_part(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg *args,
+                             fnz_handle *outputs, size_t capacity, size_t *count) {
+  fnzi_mem_job part = *job;
   *count = 0;
   if (++part.depth > FNZI_MOST_DEPTH)
-    return fnzi_job_fail(job, FNZ_CLASS_INTERNAL, "%s is nested too deep", op->name);
+    return fnzi_mem_job_fail(job, FNZ_CLASS_INTERNAL, "%s is nested too deep", op->name);
   part.op = op;
   part.args = args;
   part.outputs = outputs;
@@ -72,43 +72,44 @@ fnz_status fnzi_job_part(const fnzi_job *job, const fnz_op *op, const fnz_arg *a
   FNZ_TRY(job->m->plan_find(job->m, op, &part.plan));
   fnz_status status = part.plan->way(&part);
   while (status != FNZ_OK && part.count > 0)
-    fnzi_array_release(job->ctx, fnzi_array_of(outputs[--part.count]));
+    fnzi_krn_array_release(job->ctx, fnzi_krn_array_of(outputs[--part.count]));
   *count = part.count;
   return status;
 }
 
-fnz_status fnzi_job_part_of_one(const fnzi_job *job, const fnz_op *op, const fnz_arg *args,
-                                fnzi_array **out) {
+fnz_status fnzi_mem_job_part_of_one(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg *args,
+                                    fnzi_krn_array **out) {
   fnz_handle handle = 0;
   size_t count;
   *out = NULL;
-  FNZ_TRY(fnzi_job_part(job, op, args, &handle, 1, &count));
-  *out = fnzi_array_of(handle);
+  FNZ_TRY(fnzi_mem_job_part(job, op, args, &handle, 1, &count));
+  *out = fnzi_krn_array_of(handle);
   if (count == 1 && *out)
     return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_INTERNAL, "%s gave no result", op->name);
+  return fnzi_mem_job_fail(job, FNZ_CLASS_INTERNAL, "%s gave no result", op->name);
 }
 
-fnz_status fnzi_job_part_on(const fnzi_job *job, const fnz_op *op, fnzi_array *array,
-                            fnzi_array **out) {
+fnz_status fnzi_mem_job_part_on(const fnzi_mem_job *job, const fnz_op *op, fnzi_krn_array *array,
+                                fnzi_krn_array **out) {
   fnz_arg *args;
   if (!op)
-    return fnzi_job_fail(job, FNZ_CLASS_INTERNAL, "an operator is missing in the table");
+    return fnzi_mem_job_fail(job, FNZ_CLASS_INTERNAL, "an operator is missing in the table");
   FNZI_NEW(job->scratch, op->nparams, &args);
   for (size_t i = 0; i < op->nparams; i++) {
     args[i] = fnzi_arg_get(op, NULL, 0, i);
     if (args[i].tag == FNZ_ARG_DEFAULT)
       args[i].tag = FNZ_ARG_NONE;
   }
-  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_array_handle(array)};
-  return fnzi_job_part_of_one(job, op, args, out);
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(array)};
+  return fnzi_mem_job_part_of_one(job, op, args, out);
 }
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 /* What makes a tensor makes it in the dtype of its out= argument. */
-static fnz_arg dtype_of_out(const fnzi_job *job) {
+static fnz_arg dtype_of_out(const fnzi_mem_job *job) {
   for (size_t i = 0; i < job->op->nparams; i++) {
-    const fnzi_array *out = job->op->params[i].is_out ? fnzi_arg_array(&job->args[i]) : NULL;
+    const fnzi_krn_array *out =
+        job->op->params[i].is_out ? fnzi_krn_arg_array(&job->args[i]) : NULL;
     if (out)
       return (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = (int64_t)out->geometry.dtype};
   }
@@ -125,7 +126,7 @@ static int place_of(const fnz_op *op, const fnz_op *via, size_t i) {
   return named < 0 && other_name ? (int)i : named;
 }
 
-fnz_status fnzi_job_via_args(const fnzi_job *job, const fnz_arg **out) {
+fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const fnz_arg **out) {
   const fnz_op *via = job->plan->via;
   fnz_arg *args;
   *out = job->args;
@@ -145,17 +146,17 @@ fnz_status fnzi_job_via_args(const fnzi_job *job, const fnz_arg **out) {
 }
 
 /* --- Computing -------------------------------------------------------------------------------- */
-fnz_status fnzi_job_open(fnzi_job *job, const fnz_arg *args, fnzi_call *call) {
-  *call = (fnzi_call){.ctx = job->ctx,
-                      .stock = &job->m->stock,
-                      .op = job->plan->via,
-                      .asked = job->op,
-                      .kernels = job->m->kernels,
-                      .args = args,
-                      .target = FNZ_DTYPE_COUNT,
-                      .warning = job->warning,
-                      .threads = job->m->threads,
-                      .has_data = job->m->has_data};
+fnz_status fnzi_mem_job_open(fnzi_mem_job *job, const fnz_arg *args, fnzi_krn_call *call) {
+  *call = (fnzi_krn_call){.ctx = job->ctx,
+                          .stock = &job->m->stock,
+                          .op = job->plan->via,
+                          .asked = job->op,
+                          .kernels = job->m->kernels,
+                          .args = args,
+                          .target = FNZ_DTYPE_COUNT,
+                          .warning = job->warning,
+                          .threads = job->m->threads,
+                          .has_data = job->m->has_data};
   call->capacity = job->capacity - job->count;
   for (size_t i = 0; i < job->op->nparams; i++)
     if (job->op->params[i].is_write)
@@ -165,6 +166,6 @@ fnz_status fnzi_job_open(fnzi_job *job, const fnz_arg *args, fnzi_call *call) {
   return FNZ_OK;
 }
 
-void fnzi_job_close(fnzi_job *job, fnzi_call *call) {
+void fnzi_mem_job_close(fnzi_mem_job *job, fnzi_krn_call *call) {
   *job->scratch = call->scratch;
 }

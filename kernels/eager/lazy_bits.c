@@ -3,7 +3,7 @@
 #include "kernels/eager/eager.h"
 
 static bool has_bits(const fnz_arg *arg) {
-  const fnzi_array *a = fnzi_arg_array(arg);
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   return a && (a->geometry.is_conj || a->geometry.is_neg);
 }
 
@@ -13,34 +13,36 @@ static const fnz_op *bit_op(const char *view) {
   return op ? fnzi_op_by_index(op->view_copy) : NULL;
 }
 
-fnz_status fnzi_job_resolve(const fnzi_job *job, fnzi_array *array, fnzi_array **out) {
+fnz_status fnzi_mem_job_resolve(const fnzi_mem_job *job, fnzi_krn_array *array,
+                                fnzi_krn_array **out) {
   fnz_geometry g = array->geometry;
-  fnzi_array *plain, *half;
+  fnzi_krn_array *plain, *half;
   bool is_conj = g.is_conj, is_neg = g.is_neg;
   g.is_conj = g.is_neg = false;
-  FNZ_TRY(fnzi_look_at(job->m, job->ctx, array->storage, &g, &plain));
-  fnz_status status = fnzi_job_part_on(job, bit_op(is_conj ? "_conj" : "_neg_view"), plain, out);
-  fnzi_array_release(job->ctx, plain);
+  FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, array->storage, &g, &plain));
+  fnz_status status =
+      fnzi_mem_job_part_on(job, bit_op(is_conj ? "_conj" : "_neg_view"), plain, out);
+  fnzi_krn_array_release(job->ctx, plain);
   if (status != FNZ_OK || !is_conj || !is_neg)
     return status;
   half = *out;
-  status = fnzi_job_part_on(job, bit_op("_neg_view"), half, out);
-  fnzi_array_release(job->ctx, half);
+  status = fnzi_mem_job_part_on(job, bit_op("_neg_view"), half, out);
+  fnzi_krn_array_release(job->ctx, half);
   return status;
 }
 
-void fnzi_job_drop(const fnzi_job *job, fnzi_array **temporaries, size_t count) {
+void fnzi_mem_job_drop(const fnzi_mem_job *job, fnzi_krn_array **temporaries, size_t count) {
   for (size_t i = 0; i < count; i++)
-    fnzi_array_release(job->ctx, temporaries[i]);
+    fnzi_krn_array_release(job->ctx, temporaries[i]);
 }
 
 /* Copies the item and puts a computed tensor in its place when it has bits. */
-static fnz_status plain_item(const fnzi_job *job, fnz_arg *item, fnzi_array **temporaries,
+static fnz_status plain_item(const fnzi_mem_job *job, fnz_arg *item, fnzi_krn_array **temporaries,
                              size_t *count) {
   if (!has_bits(item))
     return FNZ_OK;
-  FNZ_TRY(fnzi_job_resolve(job, fnzi_arg_array(item), &temporaries[*count]));
-  item->u.value = fnzi_array_handle(temporaries[(*count)++]);
+  FNZ_TRY(fnzi_mem_job_resolve(job, fnzi_krn_arg_array(item), &temporaries[*count]));
+  item->u.value = fnzi_krn_array_handle(temporaries[(*count)++]);
   return FNZ_OK;
 }
 
@@ -54,8 +56,8 @@ static size_t count_bits(const fnz_arg *args, size_t nargs) {
   return count;
 }
 
-static fnz_status replace_bits(const fnzi_job *job, fnz_arg *args, size_t nargs,
-                               fnzi_array **temporaries, size_t *count) {
+static fnz_status replace_bits(const fnzi_mem_job *job, fnz_arg *args, size_t nargs,
+                               fnzi_krn_array **temporaries, size_t *count) {
   for (size_t i = 0; i < nargs; i++) {
     FNZ_TRY(plain_item(job, &args[i], temporaries, count));
     if (args[i].tag != FNZ_ARG_LIST)
@@ -71,8 +73,9 @@ static fnz_status replace_bits(const fnzi_job *job, fnz_arg *args, size_t nargs,
   return FNZ_OK;
 }
 
-fnz_status fnzi_job_plain_args(const fnzi_job *job, const fnz_op *op, const fnz_arg *args,
-                               const fnz_arg **out, fnzi_array ***temporaries, size_t *count) {
+fnz_status fnzi_mem_job_plain_args(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg *args,
+                                   const fnz_arg **out, fnzi_krn_array ***temporaries,
+                                   size_t *count) {
   size_t bits = count_bits(args, op->nparams);
   fnz_arg *copy;
   *out = args;
@@ -86,18 +89,18 @@ fnz_status fnzi_job_plain_args(const fnzi_job *job, const fnz_op *op, const fnz_
   *out = copy;
   fnz_status status = replace_bits(job, copy, op->nparams, *temporaries, count);
   if (status != FNZ_OK) {
-    fnzi_job_drop(job, *temporaries, *count);
+    fnzi_mem_job_drop(job, *temporaries, *count);
     *count = 0;
   }
   return status;
 }
 
-fnz_status fnzi_machine_resolve(fnzi_machine *m, fnz_context *ctx, fnzi_array *array,
-                                fnzi_array **out) {
+fnz_status fnzi_mem_machine_resolve(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *array,
+                                    fnzi_krn_array **out) {
   fnzi_arena scratch;
   fnzi_arena_init(&scratch, ctx);
-  const fnzi_job job = {.m = m, .ctx = ctx, .op = bit_op("_conj"), .scratch = &scratch};
-  fnz_status status = fnzi_job_resolve(&job, array, out);
+  const fnzi_mem_job job = {.m = m, .ctx = ctx, .op = bit_op("_conj"), .scratch = &scratch};
+  fnz_status status = fnzi_mem_job_resolve(&job, array, out);
   fnzi_arena_free(&scratch);
   return status;
 }

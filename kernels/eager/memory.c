@@ -4,7 +4,7 @@
 
 /* --- Becoming eager ---------------------------------------------------------------------- */
 /* The elements lie where the geometry says; dimensions that nobody walks do not count. */
-static bool lies_as_geometry(const fnzi_array *a) {
+static bool lies_as_geometry(const fnzi_krn_array *a) {
   const fnz_geometry *g = &a->geometry, *p = &a->place;
   if (fnz_geometry_numel(g) == 0)
     return true;
@@ -14,80 +14,80 @@ static bool lies_as_geometry(const fnzi_array *a) {
   return same;
 }
 
-static bool may_keep(fnz_context *ctx, const fnzi_array *a) {
+static bool may_keep(fnz_context *ctx, const fnzi_krn_array *a) {
   fnz_context quiet = *ctx;
   return a->storage && a->storage->refs == 1 && lies_as_geometry(a) &&
-         fnzi_storage_holds(&quiet, a->storage, &a->geometry) == FNZ_OK;
+         fnzi_krn_storage_holds(&quiet, a->storage, &a->geometry) == FNZ_OK;
 }
 
 /* Memory that no other array sees, laid out as the geometry says. Lazy bits are gone afterwards:
  * values have none. */
-static fnz_status move_in(fnzi_machine *m, fnz_context *ctx, fnzi_array *a) {
+static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
   fnz_geometry g = a->geometry;
-  fnzi_array *fresh;
+  fnzi_krn_array *fresh;
   g.is_conj = g.is_neg = false;
-  FNZ_TRY(fnzi_array_create(ctx, &m->stock, &g, a->cell, &fresh));
+  FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, &g, a->cell, &fresh));
   fresh->eager = true;
-  fnzi_array_place_as_geometry(fresh);
-  fnz_status status = fnzi_array_allocate(ctx, fresh, m->has_data && !fnzi_is_dense(&g));
+  fnzi_krn_array_place_as_geometry(fresh);
+  fnz_status status = fnzi_krn_array_allocate(ctx, fresh, m->has_data && !fnzi_is_dense(&g));
   if (status == FNZ_OK && m->has_data)
-    fnzi_copy_cells(g.rank, g.sizes, fnzi_array_data(fresh), fresh->place.strides,
-                    fnzi_array_data(a), a->place.strides, a->cell, m->threads);
+    fnzi_krn_copy_cells(g.rank, g.sizes, fnzi_krn_array_data(fresh), fresh->place.strides,
+                        fnzi_krn_array_data(a), a->place.strides, a->cell, m->threads);
   if (status == FNZ_OK) {
-    fnzi_storage *old = a->storage;
+    fnzi_krn_storage *old = a->storage;
     a->storage = fresh->storage;
     fresh->storage = old;
     a->geometry.is_conj = a->geometry.is_neg = false;
   }
-  fnzi_array_release(ctx, fresh);
+  fnzi_krn_array_release(ctx, fresh);
   return status;
 }
 
-fnz_status fnzi_array_settle(fnzi_machine *m, fnz_context *ctx, fnzi_array *a) {
+fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
   if (a->eager)
     return FNZ_OK;
   if (!may_keep(ctx, a))
     FNZ_TRY(move_in(m, ctx, a));
-  fnzi_array_place_as_geometry(a);
+  fnzi_krn_array_place_as_geometry(a);
   a->eager = true;
   return FNZ_OK;
 }
 
 /* --- Windows ----------------------------------------------------------------------------- */
-fnz_status fnzi_look_at(fnzi_machine *m, fnz_context *ctx, fnzi_storage *storage,
-                        const fnz_geometry *window, fnzi_array **out) {
-  FNZ_TRY(fnzi_storage_holds(ctx, storage, window));
-  FNZ_TRY(fnzi_array_create(ctx, &m->stock, window, fnzi_dtype(window->dtype)->bytes, out));
-  fnzi_array_place_as_geometry(*out);
+fnz_status fnzi_mem_array_window(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_storage *storage,
+                                 const fnz_geometry *window, fnzi_krn_array **out) {
+  FNZ_TRY(fnzi_krn_storage_holds(ctx, storage, window));
+  FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, window, fnzi_dtype(window->dtype)->bytes, out));
+  fnzi_krn_array_place_as_geometry(*out);
   (*out)->eager = true;
   (*out)->storage = storage;
   storage->refs++;
   return FNZ_OK;
 }
 
-fnz_status fnzi_make(fnzi_machine *m, fnz_context *ctx, const fnz_geometry *geometry,
-                     fnzi_array **out) {
-  fnzi_array *a;
+fnz_status fnzi_mem_array_create(fnzi_krn_machine *m, fnz_context *ctx,
+                                 const fnz_geometry *geometry, fnzi_krn_array **out) {
+  fnzi_krn_array *a;
   *out = NULL;
-  FNZ_TRY(fnzi_array_create(ctx, &m->stock, geometry, fnzi_dtype(geometry->dtype)->bytes, &a));
-  fnzi_array_place_as_geometry(a);
+  FNZ_TRY(fnzi_krn_array_create(ctx, &m->stock, geometry, fnzi_dtype(geometry->dtype)->bytes, &a));
+  fnzi_krn_array_place_as_geometry(a);
   a->eager = true;
-  fnz_status status = fnzi_array_allocate(ctx, a, false);
+  fnz_status status = fnzi_krn_array_allocate(ctx, a, false);
   if (status == FNZ_OK)
     *out = a;
   else
-    fnzi_array_release(ctx, a);
+    fnzi_krn_array_release(ctx, a);
   return status;
 }
 
-fnz_status fnzi_move(fnzi_machine *m, fnz_context *ctx, const fnz_op *op, const fnzi_array *to,
-                     const fnzi_array *from) {
-  fnzi_call call = {.ctx = ctx, .op = op, .threads = m->threads};
-  return m->has_data ? fnzi_assign(&call, to, from) : FNZ_OK;
+fnz_status fnzi_mem_array_copy(fnzi_krn_machine *m, fnz_context *ctx, const fnz_op *op,
+                               const fnzi_krn_array *to, const fnzi_krn_array *from) {
+  fnzi_krn_call call = {.ctx = ctx, .op = op, .threads = m->threads};
+  return m->has_data ? fnzi_krn_array_assign(&call, to, from) : FNZ_OK;
 }
 
-fnz_status fnzi_resize_to(fnz_context *ctx, fnzi_array *a, uint32_t rank, const int64_t *sizes,
-                          const int64_t *strides) {
+fnz_status fnzi_mem_array_resize(fnz_context *ctx, fnzi_krn_array *a, uint32_t rank,
+                                 const int64_t *sizes, const int64_t *strides) {
   int64_t dense[FNZ_MAX_RANK], low, high;
   fnz_geometry g = a->geometry;
   size_t bytes;
@@ -96,18 +96,18 @@ fnz_status fnzi_resize_to(fnz_context *ctx, fnzi_array *a, uint32_t rank, const 
   g.strides = strides ? strides : dense;
   if (fnzi_same_sizes(&g, &a->geometry))
     return FNZ_OK;
-  FNZ_TRY(fnzi_sizes_check(ctx, rank, sizes, a->cell));
+  FNZ_TRY(fnzi_krn_sizes_check(ctx, rank, sizes, a->cell));
   if (!strides)
     fnzi_contiguous_strides(sizes, rank, dense);
   if (!fnzi_extent(&g, &low, &high) || !fnzi_mul_size((size_t)high, a->cell, &bytes) ||
       bytes > INT64_MAX / 2)
     return fnzi_fail(ctx, FNZ_CLASS_OVERFLOW, NULL, "the memory of a tensor leaves 63 bits");
-  FNZ_TRY(fnzi_storage_extend(ctx, a->storage, bytes));
-  return fnzi_array_look(ctx, a, &g);
+  FNZ_TRY(fnzi_krn_storage_extend(ctx, a->storage, bytes));
+  return fnzi_krn_array_rebase(ctx, a, &g);
 }
 
 /* --- Overlap ----------------------------------------------------------------------------- */
-bool fnzi_same_window(const fnzi_array *a, const fnzi_array *b) {
+bool fnzi_mem_array_same_window(const fnzi_krn_array *a, const fnzi_krn_array *b) {
   const fnz_geometry *x = &a->geometry, *y = &b->geometry;
   const fnz_geometry *more = x->rank > y->rank ? x : y, *less = x->rank > y->rank ? y : x;
   uint32_t lead = more->rank - less->rank;
@@ -147,20 +147,20 @@ static bool frame_of(const fnz_geometry *g, size_t elements, int64_t *sizes, int
   return fnz_geometry_numel(out) > 0;
 }
 
-bool fnzi_meets(const fnzi_array *a, const fnzi_array *b) {
+bool fnzi_mem_array_meets(const fnzi_krn_array *a, const fnzi_krn_array *b) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   fnz_geometry frame;
   if (a->storage != b->storage)
     return false;
-  fnzi_relation relation = fnzi_relate(&a->geometry, &b->geometry, NULL, FNZI_LITTLE_WORK);
+  fnzi_relation relation = fnzi_oracle_relate(&a->geometry, &b->geometry, NULL, FNZI_LITTLE_WORK);
   if (relation != FNZI_UNKNOWN)
     return relation != FNZI_DISJOINT;
   if (!frame_of(&a->geometry, a->storage->bytes / a->cell, sizes, strides, &frame))
     return true;
-  return fnzi_relate(&a->geometry, &b->geometry, &frame, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+  return fnzi_oracle_relate(&a->geometry, &b->geometry, &frame, FNZI_MUCH_WORK) != FNZI_DISJOINT;
 }
 
-bool fnzi_overlaps_itself(const fnzi_array *a) {
+bool fnzi_mem_array_overlaps_itself(const fnzi_krn_array *a) {
   return !fnzi_is_dense(&a->geometry) &&
-         fnzi_self_relation(&a->geometry, FNZI_MUCH_WORK) != FNZI_DISJOINT;
+         fnzi_oracle_relate_self(&a->geometry, FNZI_MUCH_WORK) != FNZI_DISJOINT;
 }

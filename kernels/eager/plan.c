@@ -25,14 +25,14 @@ static bool same_params(const fnz_op *op, const fnz_op *via) {
   return true;
 }
 
-static void plan_row(fnzi_plan *plan, const fnzi_kernel *row, fnzi_way_fn *way) {
+static void plan_row(fnzi_mem_plan *plan, const fnzi_kernel *row, fnzi_way_fn *way) {
   plan->row = row;
   plan->way = way;
   plan->is_pointwise = row->memory == FNZI_MEMORY_POINT;
 }
 
 /* In-place views do what their view does, and keep what it gives. */
-static bool plan_inplace_view(const fnz_op *op, fnzi_plan *plan) {
+static bool plan_inplace_view(const fnz_op *op, fnzi_mem_plan *plan) {
   const fnz_op *view = fnzi_op_by_index(op->view_of);
   if (!view)
     return false;
@@ -42,7 +42,7 @@ static bool plan_inplace_view(const fnz_op *op, fnzi_plan *plan) {
 }
 
 /* A view, or what depends on geometry. */
-static bool plan_window(const fnz_op *op, fnzi_plan *plan) {
+static bool plan_window(const fnz_op *op, fnzi_mem_plan *plan) {
   if (op->kind != FNZI_KIND_FUNCTIONAL)
     return false;
   plan->composite = fnzi_composite_find(op);
@@ -56,7 +56,7 @@ static bool plan_window(const fnz_op *op, fnzi_plan *plan) {
   return plan->way != NULL;
 }
 
-static bool plan_list(const fnz_op *op, fnzi_plan *plan) {
+static bool plan_list(const fnz_op *op, fnzi_mem_plan *plan) {
   const fnz_op *element = fnzi_foreach_element(op);
   if (!element)
     return false;
@@ -66,9 +66,9 @@ static bool plan_list(const fnz_op *op, fnzi_plan *plan) {
 }
 
 /* A functional operator has a way, even if not a row. */
-static bool is_served(const fnzi_machine *m, const fnz_op *op) {
-  fnzi_plan plan = {.via = op};
-  return plan_window(op, &plan) || plan_list(op, &plan) || fnzi_plan_donor(m, op, &plan);
+static bool is_served(const fnzi_krn_machine *m, const fnz_op *op) {
+  fnzi_mem_plan plan = {.via = op};
+  return plan_window(op, &plan) || plan_list(op, &plan) || fnzi_mem_plan_donor(m, op, &plan);
 }
 
 /* Its result is argument 0 itself, not a copy: dropout outside of training. */
@@ -78,8 +78,8 @@ static bool is_identity(const fnzi_kernel *row) {
 
 /* On memory the functional operator itself does something else than its row. */
 static bool is_odd(const fnz_op *twin, const fnzi_kernel *row) {
-  fnzi_plan plan = {.row = row};
-  return fnzi_plan_special(twin, &plan) || row->run == FNZI_RUN_view;
+  fnzi_mem_plan plan = {.row = row};
+  return fnzi_mem_plan_special(twin, &plan) || row->run == FNZI_RUN_view;
 }
 
 /* The row may compute into what is written. */
@@ -89,7 +89,7 @@ static bool writes_row(const fnz_op *op, const fnz_op *twin, const fnzi_kernel *
 }
 
 /* From the table of kernels. */
-static bool plan_kernel(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
+static bool plan_kernel(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan) {
   if (op->kind == FNZI_KIND_FUNCTIONAL && plan->row) {
     plan_row(plan, plan->row, is_identity(plan->row) ? fnzi_way_same : fnzi_way_compute);
     return true;
@@ -97,7 +97,7 @@ static bool plan_kernel(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan
   const fnz_op *twin = op->kind == FNZI_KIND_FUNCTIONAL ? NULL : twin_of(op);
   if (!twin)
     return false;
-  const fnzi_kernel *row = fnzi_row_of(m, twin);
+  const fnzi_kernel *row = fnzi_meta_row_find(m, twin);
   if (!row && !is_served(m, twin))
     return false;
   plan->via = twin;
@@ -111,7 +111,7 @@ static bool plan_kernel(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan
 /* strict.def: a parameter makes a row one about that argument. */
 static const struct {
   const char *op, *param;
-  size_t mask; /* in fnzi_plan, the bits of arguments that the row adds to */
+  size_t mask; /* in fnzi_mem_plan, the bits of arguments that the row adds to */
   unsigned flag;
 } strictness[] = {
 #define WHOLE(op, flag)     {op, NULL, 0, FNZI_PLAN_##flag},
@@ -119,9 +119,9 @@ static const struct {
 #define APART(op)           WHOLE(op, APART)
 #define RIGID(op)           WHOLE(op, RIGID)
 #define QUIET(op)           WHOLE(op, QUIET)
-#define NOT_BOOL(op, param) {op, param, offsetof(fnzi_plan, not_bool), 0},
-#define MASK(op, param)     {op, param, offsetof(fnzi_plan, masks), 0},
-#define FLOATS(op, param)   {op, param, offsetof(fnzi_plan, floats), 0},
+#define NOT_BOOL(op, param) {op, param, offsetof(fnzi_mem_plan, not_bool), 0},
+#define MASK(op, param)     {op, param, offsetof(fnzi_mem_plan, masks), 0},
+#define FLOATS(op, param)   {op, param, offsetof(fnzi_mem_plan, floats), 0},
 #include "schema/facts/strict.def"
 #undef WHOLE
 #undef CASTS
@@ -134,7 +134,7 @@ static const struct {
 };
 
 /* What strict.def and uncast.def say of the functional operator. */
-static void plan_strictness(fnzi_plan *plan) {
+static void plan_strictness(fnzi_mem_plan *plan) {
   plan->alike = fnzi_op_uncast(plan->via);
   if (fnzi_op_is_exact(plan->via))
     plan->strictness |= FNZI_PLAN_EXACT;
@@ -148,12 +148,12 @@ static void plan_strictness(fnzi_plan *plan) {
   }
 }
 
-static void find_way(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
+static void find_way(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan) {
   plan->via = op;
-  plan->row = fnzi_row_of(m, op);
-  bool found = fnzi_plan_registered(m, op, plan) || fnzi_plan_special(op, plan) ||
+  plan->row = fnzi_meta_row_find(m, op);
+  bool found = fnzi_mem_plan_registered(m, op, plan) || fnzi_mem_plan_special(op, plan) ||
                plan_inplace_view(op, plan) || plan_window(op, plan) || plan_list(op, plan) ||
-               plan_kernel(m, op, plan) || fnzi_plan_donor(m, op, plan);
+               plan_kernel(m, op, plan) || fnzi_mem_plan_donor(m, op, plan);
   if (!found)
     plan->way = fnzi_way_refuse;
   plan->same_args = same_params(op, plan->via);
@@ -161,11 +161,11 @@ static void find_way(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
     plan_strictness(plan);
 }
 
-static fnz_status reserve_plans(fnzi_machine *m) {
+static fnz_status reserve_plans(fnzi_krn_machine *m) {
   if (m->plans)
     return FNZ_OK;
   size_t bytes = fnz_op_count() * sizeof *m->plans;
-  fnzi_plan **plans = fnzi_resize(m->ctx, NULL, 0, bytes);
+  fnzi_mem_plan **plans = fnzi_resize(m->ctx, NULL, 0, bytes);
   if (!plans)
     return fnzi_no_memory(m->ctx);
   memset(plans, 0, bytes);
@@ -174,14 +174,14 @@ static fnz_status reserve_plans(fnzi_machine *m) {
 }
 
 /* A custom operator is known for one call only: nobody says how long it lives. */
-static fnz_status make_plan(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out) {
+static fnz_status make_plan(fnzi_krn_machine *m, const fnz_op *op, const fnzi_mem_plan **out) {
   size_t i;
-  bool lasts = fnzi_op_index(op, &i);
-  fnzi_plan *plan = lasts ? NULL : m->passing;
+  bool lasts = fnzi_meta_op_index(op, &i);
+  fnzi_mem_plan *plan = lasts ? NULL : m->passing;
   FNZ_TRY(reserve_plans(m));
   if (!plan)
     FNZI_NEW(&m->lasting, 1, &plan);
-  *plan = (fnzi_plan){.generation = m->generation};
+  *plan = (fnzi_mem_plan){.generation = m->generation};
   find_way(m, op, plan);
   if (lasts)
     m->plans[i] = plan;
@@ -191,7 +191,7 @@ static fnz_status make_plan(fnzi_machine *m, const fnz_op *op, const fnzi_plan *
   return FNZ_OK;
 }
 
-fnz_status fnzi_plan_find(fnzi_machine *m, const fnz_op *op, const fnzi_plan **out) {
-  *out = fnzi_plan_known(m, op);
+fnz_status fnzi_mem_plan_find(fnzi_krn_machine *m, const fnz_op *op, const fnzi_mem_plan **out) {
+  *out = fnzi_mem_plan_known(m, op);
   return *out ? FNZ_OK : make_plan(m, op, out);
 }

@@ -5,7 +5,7 @@
 #include "schema/twins.h"
 
 /* --- Plans ------------------------------------------------------------------------------------ */
-static bool plan_row(fnzi_plan *plan, const fnzi_registered *r, const fnz_op *via,
+static bool plan_row(fnzi_mem_plan *plan, const fnzi_krn_registered *r, const fnz_op *via,
                      fnzi_way_fn *way) {
   plan->registered = r;
   plan->row = &r->row;
@@ -14,34 +14,34 @@ static bool plan_row(fnzi_plan *plan, const fnzi_registered *r, const fnz_op *vi
   return true;
 }
 
-bool fnzi_plan_registered(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
+bool fnzi_mem_plan_registered(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan) {
   const fnz_op *functional = fnz_op_functional_twin(op);
   bool writes = op->kind != FNZI_KIND_FUNCTIONAL;
-  const fnzi_registered *r = fnzi_registered_same(m, op);
+  const fnzi_krn_registered *r = fnzi_krn_registered_same(m, op);
   if (r && !r->kernel.meta)
     return plan_row(plan, r, op, fnzi_way_plain);
-  if ((r = fnzi_registered_structured(m, op)) != NULL)
-    return plan_row(plan, r, fnzi_op_group(op), writes ? fnzi_way_write : fnzi_way_compute);
-  r = writes && functional ? fnzi_registered_same(m, functional) : NULL;
+  if ((r = fnzi_krn_registered_structured(m, op)) != NULL)
+    return plan_row(plan, r, fnzi_krn_op_group(op), writes ? fnzi_way_write : fnzi_way_compute);
+  r = writes && functional ? fnzi_krn_registered_same(m, functional) : NULL;
   return r && plan_row(plan, r, functional, fnzi_way_write);
 }
 
-static bool is_donor(const fnzi_registered *r, const fnz_op *op) {
+static bool is_donor(const fnzi_krn_registered *r, const fnz_op *op) {
   const fnz_op *from = r->kernel.op;
   if (r->kernel.meta)
     return false;
   if (fnzi_op_by_index(from->view_copy) == op)
     return true;
-  if (from == op || fnzi_op_group(from) != fnzi_op_group(op))
+  if (from == op || fnzi_krn_op_group(from) != fnzi_krn_op_group(op))
     return false;
   bool writes_copies = op->kind == FNZI_KIND_FUNCTIONAL &&
                        (from->kind == FNZI_KIND_INPLACE || from->kind == FNZI_KIND_MUTABLE);
   return writes_copies || (op->kind == FNZI_KIND_INPLACE && from->kind == FNZI_KIND_OUT);
 }
 
-bool fnzi_plan_donor(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
+bool fnzi_mem_plan_donor(const fnzi_krn_machine *m, const fnz_op *op, fnzi_mem_plan *plan) {
   for (size_t i = 0; i < m->registered.count; i++) {
-    const fnzi_registered *r = m->registered.data[i];
+    const fnzi_krn_registered *r = m->registered.data[i];
     if (!is_donor(r, op))
       continue;
     return plan_row(plan, r, r->kernel.op,
@@ -53,67 +53,67 @@ bool fnzi_plan_donor(const fnzi_machine *m, const fnz_op *op, fnzi_plan *plan) {
 }
 
 /* --- Plain kernels ---------------------------------------------------------------------------- */
-static fnz_status refuse_bits(const fnzi_job *job) {
+static fnz_status refuse_bits(const fnzi_mem_job *job) {
   for (size_t i = 0; i < job->op->nparams; i++) {
-    const fnzi_array *a = fnzi_arg_array(&job->args[i]);
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&job->args[i]);
     bool matters = job->op->params[i].is_write || job->op->is_view;
     if (a && matters && (a->geometry.is_conj || a->geometry.is_neg))
-      return fnzi_job_fail(job, FNZ_CLASS_UNSUPPORTED,
-                           "%s is a lazy conjugate or negative; resolve it before",
-                           job->op->params[i].name);
+      return fnzi_mem_job_fail(job, FNZ_CLASS_UNSUPPORTED,
+                               "%s is a lazy conjugate or negative; resolve it before",
+                               job->op->params[i].name);
   }
   return FNZ_OK;
 }
 
-static fnz_status run_plain(fnzi_job *job, fnzi_call *call) {
-  FNZ_TRY(fnzi_evaluate_shape(call, job->plan->row));
-  FNZ_TRY(fnzi_evaluate_run(call, job->plan->row));
+static fnz_status run_plain(fnzi_mem_job *job, fnzi_krn_call *call) {
+  FNZ_TRY(fnzi_meta_evaluate_shape(call, job->plan->row));
+  FNZ_TRY(fnzi_meta_evaluate_run(call, job->plan->row));
   return FNZ_OK;
 }
 
-static fnz_status own_plain(fnzi_job *job, const fnzi_call *call) {
+static fnz_status own_plain(fnzi_mem_job *job, const fnzi_krn_call *call) {
   for (size_t k = 0; k < call->noutputs; k++) {
-    fnzi_array *out = call->outputs[k];
+    fnzi_krn_array *out = call->outputs[k];
     if (!job->op->is_view)
-      FNZ_TRY(fnzi_job_own(job, out));
+      FNZ_TRY(fnzi_mem_job_own_result(job, out));
     else
       out->eager = true;
   }
-  return fnzi_job_give_returns(job, call->outputs, call->noutputs);
+  return fnzi_mem_job_give_returns(job, call->outputs, call->noutputs);
 }
 
-static fnz_status do_plain(fnzi_job *job, const fnz_arg *args) {
-  fnzi_call call;
-  FNZ_TRY(fnzi_job_open(job, args, &call));
+static fnz_status do_plain(fnzi_mem_job *job, const fnz_arg *args) {
+  fnzi_krn_call call;
+  FNZ_TRY(fnzi_mem_job_open(job, args, &call));
   fnz_status status = run_plain(job, &call);
-  fnzi_job_close(job, &call);
+  fnzi_mem_job_close(job, &call);
   if (status == FNZ_OK)
     status = own_plain(job, &call);
-  fnzi_release_outputs(&call);
+  fnzi_meta_outputs_release(&call);
   return status;
 }
 
-fnz_status fnzi_way_plain(fnzi_job *job) {
+fnz_status fnzi_way_plain(fnzi_mem_job *job) {
   FNZ_TRY(refuse_bits(job));
-  return fnzi_job_on_args(job, do_plain);
+  return fnzi_mem_job_on_args(job, do_plain);
 }
 
 /* --- What follows from them ------------------------------------------------------------------- */
 /* Copies of the arguments that via writes, lists flattened, NULL for None. */
 typedef struct copying {
-  const fnzi_job *job;
-  fnzi_array **copies;
+  const fnzi_mem_job *job;
+  fnzi_krn_array **copies;
   size_t count;
   size_t *first; /* per parameter of via: its first copy */
 } copying;
 
 static fnz_status copy_arg(copying *c, fnz_arg *arg) {
-  fnzi_array **place = &c->copies[c->count++];
-  fnzi_array *given = fnzi_arg_array(arg);
+  fnzi_krn_array **place = &c->copies[c->count++];
+  fnzi_krn_array *given = fnzi_krn_arg_array(arg);
   if (!given)
     return FNZ_OK;
-  FNZ_TRY(fnzi_job_part_on(c->job, fnz_op_find("clone"), given, place));
-  arg->u.value = fnzi_array_handle(*place);
+  FNZ_TRY(fnzi_mem_job_part_on(c->job, fnz_op_find("clone"), given, place));
+  arg->u.value = fnzi_krn_array_handle(*place);
   return FNZ_OK;
 }
 
@@ -134,7 +134,7 @@ static fnz_status copy_written(copying *c, fnz_arg **out) {
   const fnz_op *via = c->job->plan->via;
   const fnz_arg *given;
   size_t most = 0;
-  FNZ_TRY(fnzi_job_via_args(c->job, &given));
+  FNZ_TRY(fnzi_mem_job_via_args(c->job, &given));
   FNZI_NEW(c->job->scratch, via->nparams, out);
   memcpy(*out, given, via->nparams * sizeof **out);
   for (size_t i = 0; i < via->nparams; i++)
@@ -150,9 +150,9 @@ static fnz_status copy_written(copying *c, fnz_arg **out) {
   return FNZ_OK;
 }
 
-static fnz_status give_copies(fnzi_job *job, const copying *c, size_t param) {
+static fnz_status give_copies(fnzi_mem_job *job, const copying *c, size_t param) {
   for (size_t k = c->first[param]; k < c->first[param + 1]; k++)
-    FNZ_TRY(fnzi_job_give_again(job, c->copies[k]));
+    FNZ_TRY(fnzi_mem_job_give_again(job, c->copies[k]));
   return FNZ_OK;
 }
 
@@ -168,7 +168,7 @@ static size_t new_list(const fnz_op *via, const copying *c, size_t count) {
 }
 
 /* As the functional twin returns them: via's results, then what it writes besides. */
-static fnz_status give_twin(fnzi_job *job, const copying *c, const fnz_handle *handles,
+static fnz_status give_twin(fnzi_mem_job *job, const copying *c, const fnz_handle *handles,
                             size_t count) {
   const fnz_op *via = job->plan->via;
   const fnzi_param *p;
@@ -183,14 +183,14 @@ static fnz_status give_twin(fnzi_job *job, const copying *c, const fnz_handle *h
       continue;
     }
     for (; n > 0 && next < count; n--)
-      FNZ_TRY(fnzi_job_give_again(job, fnzi_array_of(handles[next++])));
+      FNZ_TRY(fnzi_mem_job_give_again(job, fnzi_krn_array_of(handles[next++])));
   }
   for (fnzi_written_walk walk = {0}; fnzi_written_next(via, &walk, &p);)
     FNZ_TRY(give_copies(job, c, (size_t)(p - via->params)));
   return FNZ_OK;
 }
 
-static fnz_status write_copies(fnzi_job *job, copying *c) {
+static fnz_status write_copies(fnzi_mem_job *job, copying *c) {
   const fnz_op *via = job->plan->via;
   fnz_arg *args;
   size_t count;
@@ -198,41 +198,41 @@ static fnz_status write_copies(fnzi_job *job, copying *c) {
   FNZ_TRY(copy_written(c, &args));
   size_t room = job->capacity + via->nreturns + c->count;
   FNZI_NEW(job->scratch, room, &handles);
-  FNZ_TRY(fnzi_job_part(job, via, args, handles, room, &count));
+  FNZ_TRY(fnzi_mem_job_part(job, via, args, handles, room, &count));
   fnz_status status = give_twin(job, c, handles, count);
   for (size_t k = 0; k < count; k++)
-    fnzi_array_release(job->ctx, fnzi_array_of(handles[k]));
+    fnzi_krn_array_release(job->ctx, fnzi_krn_array_of(handles[k]));
   return status;
 }
 
-fnz_status fnzi_way_write_copies(fnzi_job *job) {
+fnz_status fnzi_way_write_copies(fnzi_mem_job *job) {
   copying c = {.job = job};
   fnz_status status = write_copies(job, &c);
-  fnzi_job_drop(job, c.copies, c.count);
+  fnzi_mem_job_drop(job, c.copies, c.count);
   return status;
 }
 
-fnz_status fnzi_way_copy_views(fnzi_job *job) {
+fnz_status fnzi_way_copy_views(fnzi_mem_job *job) {
   const fnz_arg *args;
   size_t before = job->count, count;
-  FNZ_TRY(fnzi_job_via_args(job, &args));
-  FNZ_TRY(fnzi_job_part(job, job->plan->via, args, job->outputs + before, job->capacity - before,
-                        &count));
+  FNZ_TRY(fnzi_mem_job_via_args(job, &args));
+  FNZ_TRY(fnzi_mem_job_part(job, job->plan->via, args, job->outputs + before,
+                            job->capacity - before, &count));
   job->count += count;
   for (size_t k = before; k < job->count; k++)
-    FNZ_TRY(fnzi_job_copy_result(job, k));
+    FNZ_TRY(fnzi_mem_job_copy_result(job, k));
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_out_is_self(fnzi_job *job) {
+fnz_status fnzi_way_out_is_self(fnzi_mem_job *job) {
   const fnz_op *via = job->plan->via;
   const fnz_arg *given;
   fnz_arg *args;
-  fnzi_array *same;
-  FNZ_TRY(fnzi_job_via_args(job, &given));
+  fnzi_krn_array *same;
+  FNZ_TRY(fnzi_mem_job_via_args(job, &given));
   FNZI_NEW(job->scratch, via->nparams, &args);
   for (size_t i = 0; i < via->nparams; i++)
     args[i] = via->params[i].is_out ? job->args[0] : given[i];
-  FNZ_TRY(fnzi_job_part_of_one(job, via, args, &same));
-  return fnzi_job_give(job, same);
+  FNZ_TRY(fnzi_mem_job_part_of_one(job, via, args, &same));
+  return fnzi_mem_job_give(job, same);
 }

@@ -4,67 +4,68 @@
 
 /* All of the memory that self looks into, copied, seen as self sees it. What overlaps itself cannot
  * be kept. Of memory without an end, as much as a tensor can have. */
-static fnz_status clone_strided(fnzi_job *job, fnzi_array *self, fnzi_array **out) {
+static fnz_status clone_strided(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_krn_array **out) {
   static const int64_t one[1] = {1};
   size_t bytes = self->storage->bytes < INT64_MAX / 4 ? self->storage->bytes : INT64_MAX / 4;
   int64_t elements = (int64_t)(bytes / self->cell);
   fnz_geometry all = {.dtype = self->geometry.dtype, .rank = 1, .sizes = &elements, .strides = one};
-  fnzi_array *from, *copy;
-  if (fnzi_overlaps_itself(self))
-    return fnzi_job_part_on(job, fnz_op_find("clone"), self, out);
-  FNZ_TRY(fnzi_make(job->m, job->ctx, &all, &copy));
-  fnz_status status = fnzi_look_at(job->m, job->ctx, self->storage, &all, &from);
+  fnzi_krn_array *from, *copy;
+  if (fnzi_mem_array_overlaps_itself(self))
+    return fnzi_mem_job_part_on(job, fnz_op_find("clone"), self, out);
+  FNZ_TRY(fnzi_mem_array_create(job->m, job->ctx, &all, &copy));
+  fnz_status status = fnzi_mem_array_window(job->m, job->ctx, self->storage, &all, &from);
   if (status == FNZ_OK) {
-    status = fnzi_move(job->m, job->ctx, job->op, copy, from);
-    fnzi_array_release(job->ctx, from);
+    status = fnzi_mem_array_copy(job->m, job->ctx, job->op, copy, from);
+    fnzi_krn_array_release(job->ctx, from);
   }
   if (status == FNZ_OK)
-    status = fnzi_look_at(job->m, job->ctx, copy->storage, &self->geometry, out);
-  fnzi_array_release(job->ctx, copy);
+    status = fnzi_mem_array_window(job->m, job->ctx, copy->storage, &self->geometry, out);
+  fnzi_krn_array_release(job->ctx, copy);
   return status;
 }
 
-static fnz_status two_tensors(const fnzi_job *job, const fnz_arg *args) {
-  if (fnzi_arg_array(&args[0]) && fnzi_arg_array(&args[1]))
+static fnz_status two_tensors(const fnzi_mem_job *job, const fnz_arg *args) {
+  if (fnzi_krn_arg_array(&args[0]) && fnzi_krn_arg_array(&args[1]))
     return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "arguments 0 and 1 must be tensors");
+  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "arguments 0 and 1 must be tensors");
 }
 
 /* --- copy ------------------------------------------------------------------------------------- */
-static fnz_status copy_args(fnzi_job *job, const fnz_arg *args) {
-  fnzi_array *clone, *same;
+static fnz_status copy_args(fnzi_mem_job *job, const fnz_arg *args) {
+  fnzi_krn_array *clone, *same;
   fnz_arg written[3] = {args[0], args[1], args[2]};
   FNZ_TRY(two_tensors(job, args));
-  FNZ_TRY(clone_strided(job, fnzi_arg_array(&args[0]), &clone));
-  written[0].u.value = fnzi_array_handle(clone);
-  fnz_status status = fnzi_job_part_of_one(job, fnz_op_find("copy_"), written, &same);
-  fnzi_array_release(job->ctx, clone);
-  return status == FNZ_OK ? fnzi_job_give(job, same) : status;
+  FNZ_TRY(clone_strided(job, fnzi_krn_arg_array(&args[0]), &clone));
+  written[0].u.value = fnzi_krn_array_handle(clone);
+  fnz_status status = fnzi_mem_job_part_of_one(job, fnz_op_find("copy_"), written, &same);
+  fnzi_krn_array_release(job->ctx, clone);
+  return status == FNZ_OK ? fnzi_mem_job_give(job, same) : status;
 }
 
-fnz_status fnzi_way_copy(fnzi_job *job) {
-  return fnzi_job_on_args(job, copy_args);
+fnz_status fnzi_way_copy(fnzi_mem_job *job) {
+  return fnzi_mem_job_on_args(job, copy_args);
 }
 
 /* --- Scatters --------------------------------------------------------------------------------- */
 /* The elements of src into a window of the same sizes; in the order of eager's loop where elements
  * of the window lie in one place. */
-static fnz_status write_window(fnzi_job *job, fnzi_array *window, const fnzi_array *src) {
-  fnzi_call call = {.ctx = job->ctx, .op = job->op, .threads = job->m->threads};
-  fnzi_window to, from;
-  FNZ_TRY(fnzi_check_source(&call, &window->geometry, &src->geometry));
+static fnz_status write_window(fnzi_mem_job *job, fnzi_krn_array *window,
+                               const fnzi_krn_array *src) {
+  fnzi_krn_call call = {.ctx = job->ctx, .op = job->op, .threads = job->m->threads};
+  fnzi_krn_window to, from;
+  FNZ_TRY(fnzi_meta_source_check(&call, &window->geometry, &src->geometry));
   if (!job->m->has_data)
     return FNZ_OK;
-  fnzi_window_of(window, &to);
-  fnzi_window_of(src, &from);
-  fnzi_windows_in_order(&window->geometry, &src->geometry, &to, &from);
-  return fnzi_window_assign(&call, &to, &from, fnzi_overlaps_itself(window));
+  fnzi_krn_window_of(window, &to);
+  fnzi_krn_window_of(src, &from);
+  fnzi_krn_windows_in_order(&window->geometry, &src->geometry, &to, &from);
+  return fnzi_krn_window_assign(&call, &to, &from, fnzi_mem_array_overlaps_itself(window));
 }
 
 /* What the scatter writes: its arguments without src are those of the view. */
-static fnz_status open_window(fnzi_job *job, const fnz_arg *args, const fnzi_array *base,
-                              fnzi_array **out) {
-  const fnz_op *view = fnzi_view_written_by(job->op);
+static fnz_status open_window(fnzi_mem_job *job, const fnz_arg *args, const fnzi_krn_array *base,
+                              fnzi_krn_array **out) {
+  const fnz_op *view = fnzi_meta_view_written_by(job->op);
   size_t nargs = job->op->nparams - 1u, count;
   fnz_geometry *windows;
   fnz_arg *rest;
@@ -74,24 +75,24 @@ static fnz_status open_window(fnzi_job *job, const fnz_arg *args, const fnzi_arr
     rest[i] = args[i + 1];
   FNZ_TRY(fnzi_view_forward(job->scratch, fnzi_view_find(view), view, rest, nargs, &base->geometry,
                             &windows, &count));
-  return fnzi_look_at(job->m, job->ctx, base->storage, windows, out);
+  return fnzi_mem_array_window(job->m, job->ctx, base->storage, windows, out);
 }
 
-static fnz_status scatter_args(fnzi_job *job, const fnz_arg *args) {
-  fnzi_array *clone, *window;
+static fnz_status scatter_args(fnzi_mem_job *job, const fnz_arg *args) {
+  fnzi_krn_array *clone, *window;
   FNZ_TRY(two_tensors(job, args));
-  FNZ_TRY(clone_strided(job, fnzi_arg_array(&args[0]), &clone));
+  FNZ_TRY(clone_strided(job, fnzi_krn_arg_array(&args[0]), &clone));
   fnz_status status = open_window(job, args, clone, &window);
   if (status == FNZ_OK) {
-    status = write_window(job, window, fnzi_arg_array(&args[1]));
-    fnzi_array_release(job->ctx, window);
+    status = write_window(job, window, fnzi_krn_arg_array(&args[1]));
+    fnzi_krn_array_release(job->ctx, window);
   }
   if (status == FNZ_OK)
-    return fnzi_job_give(job, clone);
-  fnzi_array_release(job->ctx, clone);
+    return fnzi_mem_job_give(job, clone);
+  fnzi_krn_array_release(job->ctx, clone);
   return status;
 }
 
-fnz_status fnzi_way_view_scatter(fnzi_job *job) {
-  return fnzi_job_on_args(job, scatter_args);
+fnz_status fnzi_way_view_scatter(fnzi_mem_job *job) {
+  return fnzi_mem_job_on_args(job, scatter_args);
 }

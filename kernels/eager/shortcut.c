@@ -13,7 +13,7 @@ enum {
 
 /* One call that was found out about. */
 typedef struct shortcut {
-  fnzi_direct direct;
+  fnzi_cpu_direct direct;
   fnz_dtype out;
   bool has_dims; /* tensors with dimensions; others are promoted in another way */
   int8_t target; /* the argument that is written, -1 for a new tensor */
@@ -21,7 +21,7 @@ typedef struct shortcut {
   fnz_arg args[MOST_ARGS];
 } shortcut;
 
-struct fnzi_shortcuts {
+struct fnzi_mem_shortcuts {
   uint32_t count, next;
   shortcut ways[MOST_WAYS];
 };
@@ -29,7 +29,7 @@ struct fnzi_shortcuts {
 /* --- Comparing -------------------------------------------------------------------------------- */
 /* The arguments of the request are those of the shortcut, but for the tensors' elements and
  * sizes. `like` is the first tensor. */
-static bool matches(const shortcut *s, const fnz_request *request, const fnzi_array **like) {
+static bool matches(const shortcut *s, const fnz_request *request, const fnzi_krn_array **like) {
   *like = NULL;
   for (size_t i = 0; i < s->nargs; i++) {
     const fnz_arg *have = &request->args[i], *want = &s->args[i];
@@ -40,7 +40,7 @@ static bool matches(const shortcut *s, const fnz_request *request, const fnzi_ar
         return false;
       continue;
     }
-    const fnzi_array *a = fnzi_array_of(have->u.value);
+    const fnzi_krn_array *a = fnzi_krn_array_of(have->u.value);
     if (!a || !a->eager || a->geometry.dtype != ((int)i == s->target ? s->out : s->direct.dtype))
       return false;
     if (!*like)
@@ -53,8 +53,8 @@ static bool matches(const shortcut *s, const fnz_request *request, const fnzi_ar
   return *like && ((*like)->geometry.rank > 0) == s->has_dims;
 }
 
-static const shortcut *find_shortcut(const fnzi_shortcuts *all, const fnz_request *request,
-                                     const fnzi_array **like) {
+static const shortcut *find_shortcut(const fnzi_mem_shortcuts *all, const fnz_request *request,
+                                     const fnzi_krn_array **like) {
   for (uint32_t k = 0; k < all->count; k++)
     if (matches(&all->ways[k], request, like))
       return &all->ways[k];
@@ -67,15 +67,15 @@ static bool is_plain_number(const fnz_arg *arg) {
          arg->tag == FNZ_ARG_BOOL;
 }
 
-static bool is_fit(const fnzi_array *a, const fnz_geometry *like) {
+static bool is_fit(const fnzi_krn_array *a, const fnz_geometry *like) {
   return fnzi_is_contiguous(&a->geometry) && !a->geometry.is_conj && !a->geometry.is_neg &&
          fnzi_same_sizes(&a->geometry, like);
 }
 
 /* Numbers and tensors of one dtype and shape, and nothing else. */
-static bool take_args(const fnzi_job *job, const fnz_geometry *like, shortcut *s) {
+static bool take_args(const fnzi_mem_job *job, const fnz_geometry *like, shortcut *s) {
   for (size_t i = 0; i < job->op->nparams; i++) {
-    const fnzi_array *a = fnzi_arg_array(&job->args[i]);
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&job->args[i]);
     bool is_target = job->op->params[i].is_write;
     s->args[i] = job->args[i];
     if (is_target)
@@ -90,14 +90,14 @@ static bool take_args(const fnzi_job *job, const fnz_geometry *like, shortcut *s
   return true;
 }
 
-static shortcut *place_for(fnzi_shortcuts *all) {
+static shortcut *place_for(fnzi_mem_shortcuts *all) {
   if (all->count < MOST_WAYS)
     return &all->ways[all->count++];
   return &all->ways[all->next++ % MOST_WAYS];
 }
 
-void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call) {
-  fnzi_plan *plan = job->m->plans ? fnzi_plan_known(job->m, job->op) : NULL;
+void fnzi_mem_shortcut_learn(fnzi_mem_job *job, const fnzi_krn_call *call) {
+  fnzi_mem_plan *plan = job->m->plans ? fnzi_mem_plan_known(job->m, job->op) : NULL;
   shortcut s = {.target = -1, .nargs = (uint8_t)job->op->nparams};
   void *room;
   if (!plan || plan != job->plan || plan->masks || plan->row->run != FNZI_RUN_point ||
@@ -110,11 +110,11 @@ void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call) {
   bool found = job->m->kernels->direct(call, &s.direct) && take_args(job, g, &s);
   job->ctx->error = kept;
   const fnz_request same = {job->op, job->args, job->op->nparams, NULL, ""};
-  const fnzi_array *like;
+  const fnzi_krn_array *like;
   if (!found || (plan->shortcuts && find_shortcut(plan->shortcuts, &same, &like)))
     return;
   if (!plan->shortcuts &&
-      fnzi_arena_alloc(&job->m->lasting, 1, sizeof(fnzi_shortcuts), &room) == FNZ_OK)
+      fnzi_arena_alloc(&job->m->lasting, 1, sizeof(fnzi_mem_shortcuts), &room) == FNZ_OK)
     plan->shortcuts = room;
   if (plan->shortcuts)
     *place_for(plan->shortcuts) = s;
@@ -122,9 +122,9 @@ void fnzi_fast_learn(fnzi_job *job, const fnzi_call *call) {
 
 /* --- Taking ----------------------------------------------------------------------------------- */
 /* Nothing that is read lies in what is written, unless at the very same places. */
-static bool is_apart(const shortcut *s, const fnz_request *request, const fnzi_array *target) {
+static bool is_apart(const shortcut *s, const fnz_request *request, const fnzi_krn_array *target) {
   for (size_t i = 0; i < s->nargs; i++) {
-    const fnzi_array *a = fnzi_arg_array(&request->args[i]);
+    const fnzi_krn_array *a = fnzi_krn_arg_array(&request->args[i]);
     if (a && a->storage == target->storage &&
         (a->geometry.dtype != target->geometry.dtype ||
          a->geometry.offset != target->geometry.offset))
@@ -144,16 +144,16 @@ static int64_t cell_of(fnz_dtype dtype) {
 }
 
 /* `count` elements of a tensor, as the computing type: where they lie, else brought to `room`. */
-static const void *load(const fnzi_direct *d, const unsigned char *from, int64_t count,
+static const void *load(const fnzi_cpu_direct *d, const unsigned char *from, int64_t count,
                         void *room) {
   if (d->dtype == d->class_dtype)
     return from;
-  (d->keeps ? fnzi_convert_kept : fnzi_convert)(d->class_dtype, room, cell_of(d->class_dtype),
-                                                d->dtype, from, cell_of(d->dtype), count);
+  (d->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert)(
+      d->class_dtype, room, cell_of(d->class_dtype), d->dtype, from, cell_of(d->dtype), count);
   return room;
 }
 
-static void compute(const fnzi_direct *d, const void *const *in, fnz_dtype dtype, void *to,
+static void compute(const fnzi_cpu_direct *d, const void *const *in, fnz_dtype dtype, void *to,
                     int64_t count) {
   double room[2 * FNZI_POINT_CHUNK]; /* c128 has 16 bytes */
   if (d->out == dtype) {
@@ -161,14 +161,14 @@ static void compute(const fnzi_direct *d, const void *const *in, fnz_dtype dtype
     return;
   }
   d->run(room, in, count);
-  (d->keeps ? fnzi_convert_kept : fnzi_convert)(dtype, to, cell_of(dtype), d->out, room,
-                                                cell_of(d->out), count);
+  (d->keeps ? fnzi_krn_convert_kept : fnzi_krn_convert)(dtype, to, cell_of(dtype), d->out, room,
+                                                        cell_of(d->out), count);
 }
 
-static void run(const fnzi_direct *d, const fnz_request *request, const fnzi_array *out) {
+static void run(const fnzi_cpu_direct *d, const fnz_request *request, const fnzi_krn_array *out) {
   double room[FNZI_POINT_OPERANDS][2 * FNZI_POINT_CHUNK];
   const void *in[FNZI_POINT_OPERANDS];
-  int64_t count = fnzi_array_numel(out);
+  int64_t count = fnzi_krn_array_numel(out);
   size_t cell = fnzi_dtype(d->dtype)->bytes;
   for (uint32_t k = 0; k < d->arity; k++)
     if (d->arg[k] < 0)
@@ -177,24 +177,25 @@ static void run(const fnzi_direct *d, const fnz_request *request, const fnzi_arr
   for (int64_t at = 0; at < count; at += FNZI_POINT_CHUNK) {
     int64_t n = count - at < FNZI_POINT_CHUNK ? count - at : FNZI_POINT_CHUNK;
     for (uint32_t k = 0; k < d->arity; k++) {
-      const fnzi_array *a = d->arg[k] < 0 ? NULL : fnzi_arg_array(&request->args[d->arg[k]]);
-      in[k] = a ? load(d, fnzi_array_data(a) + (size_t)at * cell, n, room[k]) : room[k];
+      const fnzi_krn_array *a =
+          d->arg[k] < 0 ? NULL : fnzi_krn_arg_array(&request->args[d->arg[k]]);
+      in[k] = a ? load(d, fnzi_krn_array_data(a) + (size_t)at * cell, n, room[k]) : room[k];
     }
-    compute(d, in, out->geometry.dtype, fnzi_array_data(out) + (size_t)at * out->cell, n);
+    compute(d, in, out->geometry.dtype, fnzi_krn_array_data(out) + (size_t)at * out->cell, n);
   }
 }
 
-bool fnzi_fast_call(fnzi_machine *m, fnz_context *ctx, const fnzi_plan *plan,
-                    const fnz_request *request, fnz_handle *output) {
-  const fnzi_array *like;
-  fnzi_array *out;
+bool fnzi_mem_shortcut_call(fnzi_krn_machine *m, fnz_context *ctx, const fnzi_mem_plan *plan,
+                            const fnz_request *request, fnz_handle *output) {
+  const fnzi_krn_array *like;
+  fnzi_krn_array *out;
   if (request->nargs != request->op->nparams)
     return false;
   const shortcut *s = find_shortcut(plan->shortcuts, request, &like);
-  if (!s || fnzi_array_numel(like) > MOST_ELEMENTS)
+  if (!s || fnzi_krn_array_numel(like) > MOST_ELEMENTS)
     return false;
   if (s->target >= 0) {
-    out = fnzi_array_of(request->args[s->target].u.value);
+    out = fnzi_krn_array_of(request->args[s->target].u.value);
     if (!is_apart(s, request, out))
       return false;
     out->refs++;
@@ -205,10 +206,10 @@ bool fnzi_fast_call(fnzi_machine *m, fnz_context *ctx, const fnzi_plan *plan,
     g.offset = 0;
     g.strides = strides;
     fnzi_contiguous_strides(g.sizes, g.rank, strides);
-    if (fnzi_make(m, ctx, &g, &out) != FNZ_OK)
+    if (fnzi_mem_array_create(m, ctx, &g, &out) != FNZ_OK)
       return false;
   }
   run(&s->direct, request, out);
-  *output = fnzi_array_handle(out);
+  *output = fnzi_krn_array_handle(out);
   return true;
 }

@@ -7,104 +7,104 @@
 #include <stdlib.h>
 
 /* --- Arguments --------------------------------------------------------------------------- */
-static fnz_arg named(const fnzi_job *job, const char *name) {
+static fnz_arg named(const fnzi_mem_job *job, const char *name) {
   int i = fnzi_op_param(job->op, name);
   return i < 0 ? (fnz_arg){.tag = FNZ_ARG_NONE} : job->args[i];
 }
 
-static fnz_status tensor_named(const fnzi_job *job, const char *name, fnzi_array **out) {
+static fnz_status tensor_named(const fnzi_mem_job *job, const char *name, fnzi_krn_array **out) {
   fnz_arg arg = named(job, name);
-  *out = fnzi_arg_array(&arg);
+  *out = fnzi_krn_arg_array(&arg);
   if (*out)
     return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "argument %s must be a tensor", name);
+  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "argument %s must be a tensor", name);
 }
 
 /* `sizes` has room for FNZ_MAX_RANK. */
-static fnz_status sizes_named(const fnzi_job *job, const char *name, int64_t *sizes,
+static fnz_status sizes_named(const fnzi_mem_job *job, const char *name, int64_t *sizes,
                               uint32_t *rank) {
   fnz_arg arg = named(job, name);
   *rank = arg.tag == FNZ_ARG_LIST ? arg.count : 0;
   if (*rank > FNZ_MAX_RANK)
-    return fnzi_job_fail(job, FNZ_CLASS_LIMIT, "%s has %u numbers, at most %d", name, *rank,
-                         FNZ_MAX_RANK);
+    return fnzi_mem_job_fail(job, FNZ_CLASS_LIMIT, "%s has %u numbers, at most %d", name, *rank,
+                             FNZ_MAX_RANK);
   for (uint32_t d = 0; d < *rank; d++) {
     if (arg.u.list[d].tag != FNZ_ARG_INT || arg.u.list[d].u.i < 0)
-      return fnzi_job_fail(job, FNZ_CLASS_BOUNDS, "item %u of %s must be an integer from 0 on", d,
-                           name);
+      return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS, "item %u of %s must be an integer from 0 on",
+                               d, name);
     sizes[d] = arg.u.list[d].u.i;
   }
   return FNZ_OK;
 }
 
 /* --- What a tensor looks at -------------------------------------------------------------- */
-fnz_status fnzi_way_nothing(fnzi_job *job) {
-  return fnzi_job_give_returns(job, NULL, 0);
+fnz_status fnzi_way_nothing(fnzi_mem_job *job) {
+  return fnzi_mem_job_give_returns(job, NULL, 0);
 }
 
-fnz_status fnzi_way_first(fnzi_job *job) {
-  return fnzi_job_give_again(job, fnzi_arg_array(&job->args[0]));
+fnz_status fnzi_way_first(fnzi_mem_job *job) {
+  return fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&job->args[0]));
 }
 
-static fnz_status refuse_format(const fnzi_job *job) {
+static fnz_status refuse_format(const fnzi_mem_job *job) {
   fnz_arg format = named(job, "memory_format");
   if (format.tag != FNZ_ARG_MEMORY_FORMAT || format.u.i == 1 || format.u.i == 4)
     return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_UNSUPPORTED, "memory_format must be contiguous");
+  return fnzi_mem_job_fail(job, FNZ_CLASS_UNSUPPORTED, "memory_format must be contiguous");
 }
 
-fnz_status fnzi_way_resize(fnzi_job *job) {
-  fnzi_array *self;
+fnz_status fnzi_way_resize(fnzi_mem_job *job) {
+  fnzi_krn_array *self;
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
   FNZ_TRY(tensor_named(job, "self", &self));
   FNZ_TRY(refuse_format(job));
   FNZ_TRY(sizes_named(job, "size", sizes, &rank));
-  FNZ_TRY(fnzi_resize_to(job->ctx, self, rank, sizes, NULL));
-  return fnzi_job_give_again(job, self);
+  FNZ_TRY(fnzi_mem_array_resize(job->ctx, self, rank, sizes, NULL));
+  return fnzi_mem_job_give_again(job, self);
 }
 
-fnz_status fnzi_way_resize_as(fnzi_job *job) {
-  fnzi_array *self, *other;
+fnz_status fnzi_way_resize_as(fnzi_mem_job *job) {
+  fnzi_krn_array *self, *other;
   FNZ_TRY(tensor_named(job, "self", &self));
   FNZ_TRY(tensor_named(job, "the_template", &other));
   FNZ_TRY(refuse_format(job));
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank = other->geometry.rank;
   memcpy(sizes, other->geometry.sizes, rank * sizeof *sizes);
-  FNZ_TRY(fnzi_resize_to(job->ctx, self, rank, sizes, NULL));
-  return fnzi_job_give_again(job, self);
+  FNZ_TRY(fnzi_mem_array_resize(job->ctx, self, rank, sizes, NULL));
+  return fnzi_mem_job_give_again(job, self);
 }
 
 /* self looks at another storage from now on. */
-static fnz_status look_elsewhere(fnzi_job *job, fnzi_array *self, fnzi_storage *storage,
+static fnz_status look_elsewhere(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_krn_storage *storage,
                                  const fnz_geometry *window) {
-  FNZ_TRY(fnzi_array_look(job->ctx, self, window));
+  FNZ_TRY(fnzi_krn_array_rebase(job->ctx, self, window));
   storage->refs++;
-  fnzi_storage_release(job->ctx, self->storage);
+  fnzi_krn_storage_release(job->ctx, self->storage);
   self->storage = storage;
-  return fnzi_job_give_again(job, self);
+  return fnzi_mem_job_give_again(job, self);
 }
 
-static fnz_status check_dtype(const fnzi_job *job, const fnzi_array *self,
-                              const fnzi_array *source) {
+static fnz_status check_dtype(const fnzi_mem_job *job, const fnzi_krn_array *self,
+                              const fnzi_krn_array *source) {
   if (self->geometry.dtype == source->geometry.dtype)
     return FNZ_OK;
-  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "source is %s, but self is %s; both must be the same",
-                       fnzi_dtype(source->geometry.dtype)->name,
-                       fnzi_dtype(self->geometry.dtype)->name);
+  return fnzi_mem_job_fail(
+      job, FNZ_CLASS_TYPE, "source is %s, but self is %s; both must be the same",
+      fnzi_dtype(source->geometry.dtype)->name, fnzi_dtype(self->geometry.dtype)->name);
 }
 
-fnz_status fnzi_way_set_tensor(fnzi_job *job) {
-  fnzi_array *self, *source;
+fnz_status fnzi_way_set_tensor(fnzi_mem_job *job) {
+  fnzi_krn_array *self, *source;
   FNZ_TRY(tensor_named(job, "self", &self));
   FNZ_TRY(tensor_named(job, "source", &source));
   FNZ_TRY(check_dtype(job, self, source));
   return look_elsewhere(job, self, source->storage, &source->geometry);
 }
 
-fnz_status fnzi_way_set_window(fnzi_job *job) {
-  fnzi_array *self, *source;
+fnz_status fnzi_way_set_window(fnzi_mem_job *job) {
+  fnzi_krn_array *self, *source;
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t rank, nstrides;
   FNZ_TRY(tensor_named(job, "self", &self));
@@ -114,10 +114,10 @@ fnz_status fnzi_way_set_window(fnzi_job *job) {
   FNZ_TRY(sizes_named(job, "stride", strides, &nstrides));
   fnz_arg offset = named(job, "storage_offset");
   if (offset.tag != FNZ_ARG_INT || offset.u.i < 0)
-    return fnzi_job_fail(job, FNZ_CLASS_BOUNDS, "storage_offset must be an integer from 0 on");
+    return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS, "storage_offset must be an integer from 0 on");
   if (nstrides && nstrides != rank)
-    return fnzi_job_fail(job, FNZ_CLASS_BOUNDS, "%u strides for %u sizes", nstrides, rank);
-  FNZ_TRY(fnzi_sizes_check(job->ctx, rank, sizes, self->cell));
+    return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS, "%u strides for %u sizes", nstrides, rank);
+  FNZ_TRY(fnzi_krn_sizes_check(job->ctx, rank, sizes, self->cell));
   if (!nstrides)
     fnzi_contiguous_strides(sizes, rank, strides);
   fnz_geometry g = {.dtype = self->geometry.dtype,
@@ -125,67 +125,68 @@ fnz_status fnzi_way_set_window(fnzi_job *job) {
                     .offset = offset.u.i,
                     .sizes = sizes,
                     .strides = strides};
-  FNZ_TRY(fnzi_storage_holds(job->ctx, source->storage, &g));
+  FNZ_TRY(fnzi_krn_storage_holds(job->ctx, source->storage, &g));
   return look_elsewhere(job, self, source->storage, &g);
 }
 
-fnz_status fnzi_way_set_empty(fnzi_job *job) {
+fnz_status fnzi_way_set_empty(fnzi_mem_job *job) {
   static const int64_t none[1] = {0}, one[1] = {1};
-  fnzi_array *self;
-  fnzi_storage *storage;
+  fnzi_krn_array *self;
+  fnzi_krn_storage *storage;
   FNZ_TRY(tensor_named(job, "self", &self));
   fnz_geometry g = {.dtype = self->geometry.dtype, .rank = 1, .sizes = none, .strides = one};
-  FNZ_TRY(fnzi_storage_create(job->ctx, &job->m->stock, 0, &storage));
+  FNZ_TRY(fnzi_krn_storage_create(job->ctx, &job->m->stock, 0, &storage));
   fnz_status status = look_elsewhere(job, self, storage, &g);
-  fnzi_storage_release(job->ctx, storage);
+  fnzi_krn_storage_release(job->ctx, storage);
   return status;
 }
 
 /* The window of the given sizes and strides, which nobody has checked against each other. */
-fnz_status fnzi_way_reshape_alias(fnzi_job *job) {
-  fnzi_array *self, *window;
+fnz_status fnzi_way_reshape_alias(fnzi_mem_job *job) {
+  fnzi_krn_array *self, *window;
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t rank, nstrides;
   FNZ_TRY(tensor_named(job, "self", &self));
   FNZ_TRY(sizes_named(job, "size", sizes, &rank));
   FNZ_TRY(sizes_named(job, "stride", strides, &nstrides));
   if (nstrides != rank)
-    return fnzi_job_fail(job, FNZ_CLASS_BOUNDS, "%u strides for %u sizes", nstrides, rank);
+    return fnzi_mem_job_fail(job, FNZ_CLASS_BOUNDS, "%u strides for %u sizes", nstrides, rank);
   fnz_geometry g = self->geometry;
   g.rank = rank;
   g.sizes = sizes;
   g.strides = strides;
-  FNZ_TRY(fnzi_look_at(job->m, job->ctx, self->storage, &g, &window));
-  return fnzi_job_give(job, window);
+  FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, self->storage, &g, &window));
+  return fnzi_mem_job_give(job, window);
 }
 
-fnz_status fnzi_way_reshape_alias_copy(fnzi_job *job) {
+fnz_status fnzi_way_reshape_alias_copy(fnzi_mem_job *job) {
   FNZ_TRY(fnzi_way_reshape_alias(job));
-  return fnzi_job_copy_result(job, job->count - 1);
+  return fnzi_mem_job_copy_result(job, job->count - 1);
 }
 
 /* Where reshape would copy, it refuses as view does. */
-fnz_status fnzi_way_unsafe_view(fnzi_job *job) {
-  fnzi_array *window;
-  FNZ_TRY(fnzi_job_part_of_one(job, fnz_op_find("view"), job->args, &window));
-  return fnzi_job_give(job, window);
+fnz_status fnzi_way_unsafe_view(fnzi_mem_job *job) {
+  fnzi_krn_array *window;
+  FNZ_TRY(fnzi_mem_job_part_of_one(job, fnz_op_find("view"), job->args, &window));
+  return fnzi_mem_job_give(job, window);
 }
 
 /* --- The diagonal ------------------------------------------------------------------------ */
-static fnz_status fill_window(fnzi_job *job, const fnzi_array *self, const fnz_geometry *window) {
-  fnzi_array *diagonal, *same;
-  FNZ_TRY(fnzi_look_at(job->m, job->ctx, self->storage, window, &diagonal));
-  const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = fnzi_array_handle(diagonal)},
+static fnz_status fill_window(fnzi_mem_job *job, const fnzi_krn_array *self,
+                              const fnz_geometry *window) {
+  fnzi_krn_array *diagonal, *same;
+  FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, self->storage, window, &diagonal));
+  const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(diagonal)},
                           job->args[1]};
-  fnz_status status = fnzi_job_part_of_one(job, fnz_op_find("fill_.Scalar"), args, &same);
+  fnz_status status = fnzi_mem_job_part_of_one(job, fnz_op_find("fill_.Scalar"), args, &same);
   if (status == FNZ_OK)
-    fnzi_array_release(job->ctx, same);
-  fnzi_array_release(job->ctx, diagonal);
+    fnzi_krn_array_release(job->ctx, same);
+  fnzi_krn_array_release(job->ctx, diagonal);
   return status;
 }
 
-fnz_status fnzi_way_fill_diagonal(fnzi_job *job) {
-  fnzi_array *self;
+fnz_status fnzi_way_fill_diagonal(fnzi_mem_job *job) {
+  fnzi_krn_array *self;
   fnzi_view_diagonal at[2];
   size_t n;
   FNZ_TRY(tensor_named(job, "self", &self));
@@ -199,16 +200,16 @@ fnz_status fnzi_way_fill_diagonal(fnzi_job *job) {
     w.offset = at[k].offset;
     FNZ_TRY(fill_window(job, self, &w));
   }
-  return fnzi_job_give_again(job, self);
+  return fnzi_mem_job_give_again(job, self);
 }
 
 /* --- Batch norm -------------------------------------------------------------------------- */
-static fnz_status compute_plainly(fnzi_job *job) {
+static fnz_status compute_plainly(fnzi_mem_job *job) {
   return job->plan->row ? fnzi_way_compute(job) : fnzi_way_refuse(job);
 }
 
 /* Arguments of `op` by name. */
-static fnz_status args_for(const fnzi_job *job, const fnz_op *op, const fnz_arg **out) {
+static fnz_status args_for(const fnzi_mem_job *job, const fnz_op *op, const fnz_arg **out) {
   fnz_arg *args;
   FNZI_NEW(job->scratch, op->nparams, &args);
   for (size_t i = 0; i < op->nparams; i++)
@@ -218,39 +219,40 @@ static fnz_status args_for(const fnzi_job *job, const fnz_op *op, const fnz_arg 
 }
 
 /* The results of the operator that has the statistics as its last ones. */
-static fnz_status keep_statistics(fnzi_job *job, fnz_handle *handles, size_t count,
-                                  fnzi_array *const *statistics) {
+static fnz_status keep_statistics(fnzi_mem_job *job, fnz_handle *handles, size_t count,
+                                  fnzi_krn_array *const *statistics) {
   for (size_t k = 0; k < 2; k++)
-    FNZ_TRY(fnzi_job_store(job, statistics[k], fnzi_array_of(handles[count - 2 + k])));
+    FNZ_TRY(fnzi_mem_job_store(job, statistics[k], fnzi_krn_array_of(handles[count - 2 + k])));
   for (size_t k = 0; k < job->op->nreturns; k++)
-    FNZ_TRY(fnzi_job_give_again(job, fnzi_array_of(handles[k])));
+    FNZ_TRY(fnzi_mem_job_give_again(job, fnzi_krn_array_of(handles[k])));
   return FNZ_OK;
 }
 
 /* Eager's loop decides what comes of statistics that share elements with themselves, or with what
  * it reads meanwhile: the arguments before them. */
-static fnz_status check_statistics(const fnzi_job *job) {
+static fnz_status check_statistics(const fnzi_mem_job *job) {
   enum { MEAN = 3, VAR = 4 }; /* of all batch norms */
   for (size_t k = MEAN; k <= VAR; k++) {
-    const fnzi_array *target = fnzi_arg_array(&job->args[k]);
-    bool meet = fnzi_overlaps_itself(target);
+    const fnzi_krn_array *target = fnzi_krn_arg_array(&job->args[k]);
+    bool meet = fnzi_mem_array_overlaps_itself(target);
     for (size_t i = 0; i < k && !meet; i++) {
-      const fnzi_array *read = fnzi_arg_array(&job->args[i]);
-      meet = read && fnzi_meets(read, target);
+      const fnzi_krn_array *read = fnzi_krn_arg_array(&job->args[i]);
+      meet = read && fnzi_mem_array_meets(read, target);
     }
     if (meet)
-      return fnzi_job_fail(job, FNZ_CLASS_OVERLAP,
-                           "elements of %s share memory with each other or with another argument; "
-                           "clone it before",
-                           job->op->params[k].name);
+      return fnzi_mem_job_fail(
+          job, FNZ_CLASS_OVERLAP,
+          "elements of %s share memory with each other or with another argument; "
+          "clone it before",
+          job->op->params[k].name);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_batch_norm(fnzi_job *job) {
+fnz_status fnzi_way_batch_norm(fnzi_mem_job *job) {
   enum { RESULTS = 5 };
   fnz_arg mean = named(job, "running_mean"), var = named(job, "running_var");
-  fnzi_array *statistics[] = {fnzi_arg_array(&mean), fnzi_arg_array(&var)};
+  fnzi_krn_array *statistics[] = {fnzi_krn_arg_array(&mean), fnzi_krn_arg_array(&var)};
   if (!named(job, "training").u.i || !statistics[0] || !statistics[1])
     return compute_plainly(job);
   const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
@@ -259,12 +261,12 @@ fnz_status fnzi_way_batch_norm(fnzi_job *job) {
   size_t count;
   FNZ_TRY(check_statistics(job));
   FNZ_TRY(args_for(job, op, &args));
-  FNZ_TRY(fnzi_job_part(job, op, args, handles, RESULTS, &count));
+  FNZ_TRY(fnzi_mem_job_part(job, op, args, handles, RESULTS, &count));
   fnz_status status = count == RESULTS
                           ? keep_statistics(job, handles, count, statistics)
-                          : fnzi_job_fail(job, FNZ_CLASS_INTERNAL, "%zu results", count);
+                          : fnzi_mem_job_fail(job, FNZ_CLASS_INTERNAL, "%zu results", count);
   for (size_t k = 0; k < count; k++)
-    fnzi_array_release(job->ctx, fnzi_array_of(handles[k]));
+    fnzi_krn_array_release(job->ctx, fnzi_krn_array_of(handles[k]));
   return status;
 }
 
@@ -282,7 +284,7 @@ static int compare_name(const void *name, const void *row) {
   return strcmp(name, ((const struct row *)row)->op);
 }
 
-bool fnzi_plan_special(const fnz_op *op, fnzi_plan *plan) {
+bool fnzi_mem_plan_special(const fnz_op *op, fnzi_mem_plan *plan) {
   const struct row *row =
       bsearch(op->name, rows, sizeof rows / sizeof *rows, sizeof *rows, compare_name);
   if (row)

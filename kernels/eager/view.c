@@ -2,28 +2,28 @@
  * views, which change what their argument looks at. */
 #include "kernels/eager/eager.h"
 
-static fnzi_array *first_tensor(const fnzi_job *job) {
-  return job->op->nparams ? fnzi_arg_array(&job->args[0]) : NULL;
+static fnzi_krn_array *first_tensor(const fnzi_mem_job *job) {
+  return job->op->nparams ? fnzi_krn_arg_array(&job->args[0]) : NULL;
 }
 
-static fnz_status need_tensor(const fnzi_job *job) {
-  return fnzi_job_fail(job, FNZ_CLASS_TYPE, "argument 0 must be a tensor");
+static fnz_status need_tensor(const fnzi_mem_job *job) {
+  return fnzi_mem_job_fail(job, FNZ_CLASS_TYPE, "argument 0 must be a tensor");
 }
 
 /* In row-major order, whatever the order of the window. */
-fnz_status fnzi_job_copy_result(fnzi_job *job, size_t k) {
+fnz_status fnzi_mem_job_copy_result(fnzi_mem_job *job, size_t k) {
   enum { CONTIGUOUS = 1 };
-  fnzi_array *from = fnzi_array_of(job->outputs[k]), *copy;
+  fnzi_krn_array *from = fnzi_krn_array_of(job->outputs[k]), *copy;
   const fnz_arg args[] = {{.tag = FNZ_ARG_VALUE, .u.value = job->outputs[k]},
                           {.tag = FNZ_ARG_MEMORY_FORMAT, .u.i = CONTIGUOUS}};
-  FNZ_TRY(fnzi_job_part_of_one(job, fnz_op_find("clone"), args, &copy));
-  job->outputs[k] = fnzi_array_handle(copy);
-  fnzi_array_release(job->ctx, from);
+  FNZ_TRY(fnzi_mem_job_part_of_one(job, fnz_op_find("clone"), args, &copy));
+  job->outputs[k] = fnzi_krn_array_handle(copy);
+  fnzi_krn_array_release(job->ctx, from);
   return FNZ_OK;
 }
 
-static fnz_status open_windows(fnzi_job *job, bool copies) {
-  fnzi_array *base = first_tensor(job), *window;
+static fnz_status open_windows(fnzi_mem_job *job, bool copies) {
+  fnzi_krn_array *base = first_tensor(job), *window;
   fnz_geometry *windows;
   size_t count;
   if (!base)
@@ -31,31 +31,31 @@ static fnz_status open_windows(fnzi_job *job, bool copies) {
   FNZ_TRY(fnzi_view_forward(job->scratch, job->plan->view, job->op, job->args, job->op->nparams,
                             &base->geometry, &windows, &count));
   for (size_t k = 0; k < count; k++) {
-    FNZ_TRY(fnzi_look_at(job->m, job->ctx, base->storage, &windows[k], &window));
-    FNZ_TRY(fnzi_job_give(job, window));
+    FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, base->storage, &windows[k], &window));
+    FNZ_TRY(fnzi_mem_job_give(job, window));
     if (copies)
-      FNZ_TRY(fnzi_job_copy_result(job, job->count - 1));
+      FNZ_TRY(fnzi_mem_job_copy_result(job, job->count - 1));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_view(fnzi_job *job) {
+fnz_status fnzi_way_view(fnzi_mem_job *job) {
   return open_windows(job, false);
 }
 
-fnz_status fnzi_way_view_copy(fnzi_job *job) {
+fnz_status fnzi_way_view_copy(fnzi_mem_job *job) {
   return open_windows(job, true);
 }
 
-fnz_status fnzi_way_review(fnzi_job *job) {
+fnz_status fnzi_way_review(fnzi_mem_job *job) {
   const fnz_arg *args;
-  fnzi_array *self = first_tensor(job), *window;
+  fnzi_krn_array *self = first_tensor(job), *window;
   if (!self)
     return need_tensor(job);
-  FNZ_TRY(fnzi_job_via_args(job, &args));
-  FNZ_TRY(fnzi_job_part_of_one(job, job->plan->via, args, &window));
-  fnz_status status = fnzi_array_look(job->ctx, self, &window->geometry);
-  fnzi_array_release(job->ctx, window);
+  FNZ_TRY(fnzi_mem_job_via_args(job, &args));
+  FNZ_TRY(fnzi_mem_job_part_of_one(job, job->plan->via, args, &window));
+  fnz_status status = fnzi_krn_array_rebase(job->ctx, self, &window->geometry);
+  fnzi_krn_array_release(job->ctx, window);
   FNZ_TRY(status);
-  return fnzi_job_give_again(job, self);
+  return fnzi_mem_job_give_again(job, self);
 }

@@ -3,21 +3,21 @@
 #include "kernels/eager/eager.h"
 
 typedef struct tensors {
-  const fnzi_job *job;
-  fnzi_array **arrays;
+  const fnzi_mem_job *job;
+  fnzi_krn_array **arrays;
   const fnz_geometry **geometries;
   size_t count;
 } tensors;
 
 static fnz_status count_tensor(void *user, const fnz_arg *arg) {
   tensors *t = user;
-  t->count += fnzi_arg_array(arg) != NULL;
+  t->count += fnzi_krn_arg_array(arg) != NULL;
   return FNZ_OK;
 }
 
 static fnz_status add_tensor(void *user, const fnz_arg *arg) {
   tensors *t = user;
-  fnzi_array *a = fnzi_arg_array(arg);
+  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (!a)
     return FNZ_OK;
   t->arrays[t->count] = a;
@@ -25,7 +25,7 @@ static fnz_status add_tensor(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status collect_tensors(const fnzi_job *job, tensors *out) {
+static fnz_status collect_tensors(const fnzi_mem_job *job, tensors *out) {
   *out = (tensors){.job = job};
   FNZ_TRY(fnzi_args_visit(job->args, job->op->nparams, count_tensor, out));
   FNZI_NEW(job->scratch, out->count, &out->arrays);
@@ -35,8 +35,8 @@ static fnz_status collect_tensors(const fnzi_job *job, tensors *out) {
 }
 
 /* Step k of an item on `from`; only the last one may have several results. */
-static fnz_status do_step(fnzi_job *job, const fnzi_composite_item *item, size_t k,
-                          fnzi_array *from) {
+static fnz_status do_step(fnzi_mem_job *job, const fnzi_composite_item *item, size_t k,
+                          fnzi_krn_array *from) {
   const fnz_op *op = item->steps[k].op;
   fnz_arg *args;
   size_t count;
@@ -46,36 +46,37 @@ static fnz_status do_step(fnzi_job *job, const fnzi_composite_item *item, size_t
     if (args[i].tag == FNZ_ARG_DEFAULT && op->params[i].optional)
       args[i].tag = FNZ_ARG_NONE;
   }
-  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_array_handle(from)};
-  FNZ_TRY(
-      fnzi_job_part(job, op, args, job->outputs + job->count, job->capacity - job->count, &count));
+  args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = fnzi_krn_array_handle(from)};
+  FNZ_TRY(fnzi_mem_job_part(job, op, args, job->outputs + job->count, job->capacity - job->count,
+                            &count));
   job->count += count;
   return FNZ_OK;
 }
 
-static fnz_status do_item(fnzi_job *job, const fnzi_composite_item *item, fnzi_array *from) {
+static fnz_status do_item(fnzi_mem_job *job, const fnzi_composite_item *item,
+                          fnzi_krn_array *from) {
   if (item->nsteps == 0)
-    return fnzi_job_give_again(job, from);
+    return fnzi_mem_job_give_again(job, from);
   for (size_t k = 0; k < item->nsteps; k++) {
     size_t before = job->count;
     fnz_status status = do_step(job, item, k, from);
     if (k > 0)
-      fnzi_array_release(job->ctx, from);
+      fnzi_krn_array_release(job->ctx, from);
     FNZ_TRY(status);
     if (k + 1 == item->nsteps)
       return FNZ_OK;
     if (job->count != before + 1)
-      return fnzi_job_fail(job, FNZ_CLASS_INTERNAL, "step %zu has %zu results", k,
-                           job->count - before);
-    from = fnzi_array_of(job->outputs[--job->count]);
+      return fnzi_mem_job_fail(job, FNZ_CLASS_INTERNAL, "step %zu has %zu results", k,
+                               job->count - before);
+    from = fnzi_krn_array_of(job->outputs[--job->count]);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_way_composite(fnzi_job *job) {
+fnz_status fnzi_way_composite(fnzi_mem_job *job) {
   fnzi_resolution r;
   tensors t;
-  FNZ_TRY(fnzi_job_check_types(job, job->args));
+  FNZ_TRY(fnzi_mem_job_check_types(job, job->args));
   FNZ_TRY(collect_tensors(job, &t));
   FNZ_TRY(fnzi_composite_resolve(job->scratch, job->plan->composite, job->op, job->args,
                                  job->op->nparams, t.geometries, t.count, &r));

@@ -10,14 +10,14 @@
 
 /* A write in hand. */
 typedef struct writing {
-  fnzi_job *job;
-  fnzi_call call;       /* of via */
-  fnzi_array **targets; /* the written arguments, lists flattened, absent ones left out */
+  fnzi_mem_job *job;
+  fnzi_krn_call call;       /* of via */
+  fnzi_krn_array **targets; /* the written arguments, lists flattened, absent ones left out */
   size_t ntargets;
   size_t nplain;           /* results before those that are written */
   fnzi_arena *scratch;     /* of the call in hand */
   fnz_geometry **formerly; /* of resized targets; NULL while there are none */
-  fnzi_array **looks;      /* what stands for those of them that are read */
+  fnzi_krn_array **looks;  /* what stands for those of them that are read */
   size_t nlooks;
 } writing;
 
@@ -27,8 +27,8 @@ static void add_targets(writing *w, size_t i) {
   const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
   size_t count = arg->tag == FNZ_ARG_LIST ? arg->count : 1;
   for (size_t k = 0; k < count; k++)
-    if (fnzi_arg_array(&items[k]))
-      w->targets[w->ntargets++] = fnzi_arg_array(&items[k]);
+    if (fnzi_krn_arg_array(&items[k]))
+      w->targets[w->ntargets++] = fnzi_krn_arg_array(&items[k]);
 }
 
 static bool is_returned(const fnz_op *op, uint32_t alias) {
@@ -74,29 +74,30 @@ static fnz_status find_targets(writing *w) {
 static fnz_status check_count(const writing *w, size_t noutputs) {
   if (noutputs == w->nplain + w->ntargets)
     return FNZ_OK;
-  return fnzi_job_fail(w->job, FNZ_CLASS_ARGUMENT,
-                       "%zu results, but %zu tensors to write and %zu to return", noutputs,
-                       w->ntargets, w->nplain);
+  return fnzi_mem_job_fail(w->job, FNZ_CLASS_ARGUMENT,
+                           "%zu results, but %zu tensors to write and %zu to return", noutputs,
+                           w->ntargets, w->nplain);
 }
 
 /* --- Resizing ---------------------------------------------------------------------------- */
 /* Eager resizes without a word also for tensors from numbers. */
-static bool is_quiet(const fnzi_job *job) {
-  const fnzi_plan *plan = job->plan;
-  return fnzi_job_asks(job, FNZI_PLAN_QUIET) ||
-         (plan->row && !fnzi_job_is_generated(job) &&
+static bool is_quiet(const fnzi_mem_job *job) {
+  const fnzi_mem_plan *plan = job->plan;
+  return fnzi_mem_job_is_strict(job, FNZI_PLAN_QUIET) ||
+         (plan->row && !fnzi_mem_job_is_generated(job) &&
           (plan->row->shape == fnzi_shape_create || plan->row->shape == fnzi_shape_eye ||
            plan->row->shape == fnzi_shape_linspace));
 }
 
-static void warn_resized(const fnzi_job *job, const fnz_geometry *old, const fnz_geometry *now) {
+static void warn_resized(const fnzi_mem_job *job, const fnz_geometry *old,
+                         const fnz_geometry *now) {
   char have[FNZI_SIZES_TEXT], want[FNZI_SIZES_TEXT];
   if (fnz_geometry_numel(old) == 0 || is_quiet(job))
     return;
   (void)snprintf(job->warning, FNZ_WARNING_BYTES,
                  "%.40s: an out= tensor of shape %s with elements was resized to %s; give one of "
                  "that shape, or an empty one",
-                 job->op->name, fnzi_sizes_text(old, have), fnzi_sizes_text(now, want));
+                 job->op->name, fnzi_mem_sizes_text(old, have), fnzi_mem_sizes_text(now, want));
 }
 
 static fnz_status keep_former(writing *w, size_t k) {
@@ -123,37 +124,38 @@ static void unfit(const writing *w, fnz_status *status) {
     return;
   w->job->warning[0] = 0;
   for (size_t k = w->ntargets; k-- > 0;)
-    if (w->formerly[k] && fnzi_array_look(w->job->ctx, w->targets[k], w->formerly[k]) != FNZ_OK)
+    if (w->formerly[k] &&
+        fnzi_krn_array_rebase(w->job->ctx, w->targets[k], w->formerly[k]) != FNZ_OK)
       *status = FNZ_NO_MEMORY;
 }
 
 static fnz_status fit(writing *w, size_t k, const fnz_geometry *result) {
-  const fnzi_job *job = w->job;
-  fnzi_array *target = w->targets[k];
+  const fnzi_mem_job *job = w->job;
+  fnzi_krn_array *target = w->targets[k];
   if (fnzi_same_sizes(&target->geometry, result))
     return FNZ_OK;
   FNZ_TRY(keep_former(w, k));
   warn_resized(job, &target->geometry, result);
-  return fnzi_resize_to(job->ctx, target, result->rank, result->sizes,
-                        fnzi_job_is_generated(job) ? NULL : result->strides);
+  return fnzi_mem_array_resize(job->ctx, target, result->rank, result->sizes,
+                               fnzi_mem_job_is_generated(job) ? NULL : result->strides);
 }
 
 /* --- Straight into the argument ---------------------------------------------------------- */
 typedef struct sharing {
-  const fnzi_array *target;
+  const fnzi_krn_array *target;
   bool shares, shares_elsewhere; /* other than at the same places */
   size_t times;
 } sharing;
 
 static fnz_status find_sharing(void *user, const fnz_arg *arg) {
   sharing *s = user;
-  const fnzi_array *a = fnzi_arg_array(arg);
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (!a || a->storage != s->target->storage)
     return FNZ_OK;
   s->times++;
-  s->shares = s->shares || fnzi_meets(a, s->target);
-  s->shares_elsewhere =
-      s->shares_elsewhere || (!fnzi_same_window(a, s->target) && fnzi_meets(a, s->target));
+  s->shares = s->shares || fnzi_mem_array_meets(a, s->target);
+  s->shares_elsewhere = s->shares_elsewhere || (!fnzi_mem_array_same_window(a, s->target) &&
+                                                fnzi_mem_array_meets(a, s->target));
   return FNZ_OK;
 }
 
@@ -163,9 +165,9 @@ static bool takes_values(const fnzi_kernel *row) {
 }
 
 /* The kernel may put result k into the target's memory. */
-static bool may_write_through(const writing *w, const fnzi_array *target, const fnzi_array *out,
-                              size_t k) {
-  const fnzi_plan *plan = w->job->plan;
+static bool may_write_through(const writing *w, const fnzi_krn_array *target,
+                              const fnzi_krn_array *out, size_t k) {
+  const fnzi_mem_plan *plan = w->job->plan;
   const fnz_geometry *g = &target->geometry;
   sharing s = {.target = target};
   if (out->storage || g->dtype != out->geometry.dtype || g->is_conj || g->is_neg ||
@@ -175,7 +177,7 @@ static bool may_write_through(const writing *w, const fnzi_array *target, const 
   case FNZI_MEMORY_POINT:
     return !s.shares_elsewhere;
   case FNZI_MEMORY_BASE:
-    return k == 0 && s.times == 1 && fnzi_arg_array(&w->call.args[0]) == target;
+    return k == 0 && s.times == 1 && fnzi_krn_arg_array(&w->call.args[0]) == target;
   case FNZI_MEMORY_VIEW:
     return takes_values(plan->row) && !s.shares_elsewhere;
   case FNZI_MEMORY_NEW:
@@ -186,23 +188,23 @@ static bool may_write_through(const writing *w, const fnzi_array *target, const 
 
 static bool overlaps_other_target(const writing *w, size_t k) {
   for (size_t i = 0; i < w->ntargets; i++)
-    if (i != k && fnzi_meets(w->targets[i], w->targets[k]))
+    if (i != k && fnzi_mem_array_meets(w->targets[i], w->targets[k]))
       return true;
   return false;
 }
 
 static fnz_status place_results(writing *w) {
-  fnzi_call *call = &w->call;
+  fnzi_krn_call *call = &w->call;
   for (size_t k = 0; k < w->ntargets; k++) {
-    fnzi_array *target = w->targets[k], *out = call->outputs[w->nplain + k];
+    fnzi_krn_array *target = w->targets[k], *out = call->outputs[w->nplain + k];
     if (out && !overlaps_other_target(w, k) && may_write_through(w, target, out, w->nplain + k))
-      FNZ_TRY(fnzi_array_share(call->ctx, out, target->storage, &target->geometry));
+      FNZ_TRY(fnzi_krn_array_share(call->ctx, out, target->storage, &target->geometry));
   }
-  return fnzi_evaluate_memory(call, w->job->plan->row);
+  return fnzi_meta_evaluate_memory(call, w->job->plan->row);
 }
 
 /* --- Storing ----------------------------------------------------------------------------- */
-static bool is_there(const fnzi_array *target, const fnzi_array *from) {
+static bool is_there(const fnzi_krn_array *target, const fnzi_krn_array *from) {
   size_t bytes = from->place.rank * sizeof *from->dims;
   return from->storage == target->storage && from->place.dtype == target->geometry.dtype &&
          from->place.offset == target->geometry.offset &&
@@ -210,57 +212,58 @@ static bool is_there(const fnzi_array *target, const fnzi_array *from) {
 }
 
 /* The elements as the target keeps them: its lazy bits undone. Owned by the caller. */
-static fnz_status encode(fnzi_job *job, const fnzi_array *target, fnzi_array *from,
-                         fnzi_array **out) {
-  fnzi_array *window;
+static fnz_status encode(fnzi_mem_job *job, const fnzi_krn_array *target, fnzi_krn_array *from,
+                         fnzi_krn_array **out) {
+  fnzi_krn_array *window;
   fnz_geometry g = from->geometry;
   g.is_conj = target->geometry.is_conj;
   g.is_neg = target->geometry.is_neg;
-  FNZ_TRY(fnzi_look_at(job->m, job->ctx, from->storage, &g, &window));
-  fnz_status status = fnzi_job_resolve(job, window, out);
-  fnzi_array_release(job->ctx, window);
+  FNZ_TRY(fnzi_mem_array_window(job->m, job->ctx, from->storage, &g, &window));
+  fnz_status status = fnzi_mem_job_resolve(job, window, out);
+  fnzi_krn_array_release(job->ctx, window);
   return status;
 }
 
-fnz_status fnzi_job_store(fnzi_job *job, fnzi_array *target, fnzi_array *from) {
-  fnzi_array *encoded;
+fnz_status fnzi_mem_job_store(fnzi_mem_job *job, fnzi_krn_array *target, fnzi_krn_array *from) {
+  fnzi_krn_array *encoded;
   if (!job->m->has_data || is_there(target, from))
     return FNZ_OK;
   if (!from->eager && from->storage == target->storage)
-    FNZ_TRY(fnzi_job_own(job, from));
+    FNZ_TRY(fnzi_mem_job_own_result(job, from));
   if (!target->geometry.is_conj && !target->geometry.is_neg)
-    return fnzi_move(job->m, job->ctx, job->op, target, from);
-  FNZ_TRY(fnzi_job_own(job, from));
+    return fnzi_mem_array_copy(job->m, job->ctx, job->op, target, from);
+  FNZ_TRY(fnzi_mem_job_own_result(job, from));
   FNZ_TRY(encode(job, target, from, &encoded));
-  fnz_status status = fnzi_move(job->m, job->ctx, job->op, target, encoded);
-  fnzi_array_release(job->ctx, encoded);
+  fnz_status status = fnzi_mem_array_copy(job->m, job->ctx, job->op, target, encoded);
+  fnzi_krn_array_release(job->ctx, encoded);
   return status;
 }
 
-static fnz_status store_all(writing *w, fnzi_array *const *results) {
+static fnz_status store_all(writing *w, fnzi_krn_array *const *results) {
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[k])
-      FNZ_TRY(fnzi_job_store(w->job, w->targets[k], results[k]));
+      FNZ_TRY(fnzi_mem_job_store(w->job, w->targets[k], results[k]));
   return FNZ_OK;
 }
 
 /* --- Results ----------------------------------------------------------------------------- */
 /* The argument that a result is; NULL for a result of its own, which may be a view. */
-static const fnz_arg *written_as(const fnzi_job *job, uint32_t alias) {
+static const fnz_arg *written_as(const fnzi_mem_job *job, uint32_t alias) {
   for (size_t i = 0; alias && i < job->op->nparams; i++)
     if (job->op->params[i].is_write && job->op->params[i].alias == alias)
       return &job->args[i];
   return NULL;
 }
 
-static fnz_status give_written(fnzi_job *job, const fnz_arg *arg) {
+static fnz_status give_written(fnzi_mem_job *job, const fnz_arg *arg) {
   const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
   for (size_t k = 0; k < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); k++)
-    FNZ_TRY(fnzi_job_give_again(job, fnzi_arg_array(&items[k])));
+    FNZ_TRY(fnzi_mem_job_give_again(job, fnzi_krn_arg_array(&items[k])));
   return FNZ_OK;
 }
 
-fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain, size_t nplain) {
+fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_array *const *plain,
+                                     size_t nplain) {
   size_t at = 0;
   for (size_t i = 0; i < job->op->nreturns; i++) {
     const fnz_arg *written = written_as(job, job->op->returns[i].alias);
@@ -268,7 +271,7 @@ fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain, size_t
     if (written)
       FNZ_TRY(give_written(job, written));
     for (; !written && at < rest && at < nplain; at++)
-      FNZ_TRY(fnzi_job_give_again(job, plain[at]));
+      FNZ_TRY(fnzi_mem_job_give_again(job, plain[at]));
   }
   return FNZ_OK;
 }
@@ -276,7 +279,7 @@ fnz_status fnzi_job_give_returns(fnzi_job *job, fnzi_array *const *plain, size_t
 static fnz_status own_plain(const writing *w) {
   for (size_t k = 0; k < w->nplain; k++)
     if (w->call.outputs[k])
-      FNZ_TRY(fnzi_job_own(w->job, w->call.outputs[k]));
+      FNZ_TRY(fnzi_mem_job_own_result(w->job, w->call.outputs[k]));
   return FNZ_OK;
 }
 
@@ -285,30 +288,32 @@ static fnz_status own_plain(const writing *w) {
 static fnz_status check_apart(const writing *w) {
   for (size_t k = 1; w->job->op->kind == FNZI_KIND_INPLACE && k < w->ntargets; k++)
     if (overlaps_other_target(w, k))
-      return fnzi_job_fail(w->job, FNZ_CLASS_OVERLAP,
-                           "two tensors that are written share memory; clone one of them before");
+      return fnzi_mem_job_fail(
+          w->job, FNZ_CLASS_OVERLAP,
+          "two tensors that are written share memory; clone one of them before");
   return FNZ_OK;
 }
 
 static fnz_status check_targets(writing *w) {
-  const fnzi_call *call = &w->call;
+  const fnzi_krn_call *call = &w->call;
   FNZ_TRY(check_count(w, call->noutputs));
   FNZ_TRY(check_apart(w));
   for (size_t k = 0; k < w->ntargets; k++)
     if (call->outputs[w->nplain + k])
-      FNZ_TRY(fnzi_check_written(w->job, w->call.args, w->targets[k],
-                                 &call->outputs[w->nplain + k]->geometry));
+      FNZ_TRY(fnzi_mem_write_check(w->job, w->call.args, w->targets[k],
+                                   &call->outputs[w->nplain + k]->geometry));
   return FNZ_OK;
 }
 
-static void replace(fnz_arg *args, size_t count, const fnzi_array *old, const fnzi_array *now) {
+static void replace(fnz_arg *args, size_t count, const fnzi_krn_array *old,
+                    const fnzi_krn_array *now) {
   for (size_t i = 0; i < count; i++)
-    if (fnzi_arg_array(&args[i]) == old)
-      args[i].u.value = fnzi_array_handle(now);
+    if (fnzi_krn_arg_array(&args[i]) == old)
+      args[i].u.value = fnzi_krn_array_handle(now);
 }
 
 /* A copy of the arguments in which another array stands for one of them. */
-static fnz_status stand_in(writing *w, const fnzi_array *old, const fnzi_array *now) {
+static fnz_status stand_in(writing *w, const fnzi_krn_array *old, const fnzi_krn_array *now) {
   size_t count = w->call.op->nparams;
   fnz_arg *args, *items;
   FNZI_NEW(w->scratch, count, &args);
@@ -328,21 +333,21 @@ static fnz_status stand_in(writing *w, const fnzi_array *old, const fnzi_array *
 }
 
 /* An out= argument that is read as well and gets another size: the kernel reads it as it was. */
-static fnz_status keep_reading(writing *w, const fnzi_array *target) {
-  fnzi_array *look;
+static fnz_status keep_reading(writing *w, const fnzi_krn_array *target) {
+  fnzi_krn_array *look;
   if (!w->call.has_data ||
-      fnzi_count_uses(w->call.args, w->call.op->nparams, fnzi_array_handle(target)) == 0)
+      fnzi_meta_args_count(w->call.args, w->call.op->nparams, fnzi_krn_array_handle(target)) == 0)
     return FNZ_OK;
   if (!w->looks)
     FNZI_NEW(w->scratch, w->ntargets, &w->looks);
-  FNZ_TRY(fnzi_look_at(w->job->m, w->job->ctx, target->storage, &target->geometry, &look));
+  FNZ_TRY(fnzi_mem_array_window(w->job->m, w->job->ctx, target->storage, &target->geometry, &look));
   w->looks[w->nlooks++] = look;
   return stand_in(w, target, look);
 }
 
 static fnz_status fit_targets(writing *w) {
   for (size_t k = 0; k < w->ntargets; k++) {
-    const fnzi_array *result = w->call.outputs[w->nplain + k];
+    const fnzi_krn_array *result = w->call.outputs[w->nplain + k];
     if (result && !fnzi_same_sizes(&w->targets[k]->geometry, &result->geometry))
       FNZ_TRY(keep_reading(w, w->targets[k]));
   }
@@ -354,77 +359,77 @@ static fnz_status fit_targets(writing *w) {
 
 static fnz_status evaluate(writing *w) {
   const fnzi_kernel *row = w->job->plan->row;
-  FNZ_TRY(fnzi_evaluate_shape(&w->call, row));
+  FNZ_TRY(fnzi_meta_evaluate_shape(&w->call, row));
   FNZ_TRY(check_targets(w));
   FNZ_TRY(fit_targets(w));
   if (!w->call.has_data)
     return FNZ_OK;
   FNZ_TRY(place_results(w));
-  return fnzi_evaluate_run(&w->call, row);
+  return fnzi_meta_evaluate_run(&w->call, row);
 }
 
 static fnz_status finish(writing *w) {
   FNZ_TRY(store_all(w, w->call.outputs + w->nplain));
   FNZ_TRY(own_plain(w));
-  return fnzi_job_give_returns(w->job, w->call.outputs, w->nplain);
+  return fnzi_mem_job_give_returns(w->job, w->call.outputs, w->nplain);
 }
 
-static fnz_status write_args(fnzi_job *job, const fnz_arg *args) {
+static fnz_status write_args(fnzi_mem_job *job, const fnz_arg *args) {
   writing w = {.job = job};
   w.scratch = &w.call.scratch;
-  FNZ_TRY(fnzi_job_open(job, args, &w.call));
+  FNZ_TRY(fnzi_mem_job_open(job, args, &w.call));
   fnz_status status = find_targets(&w);
   w.call.scratch = *job->scratch;
-  if (w.ntargets > 0 && !fnzi_job_is_generated(job))
+  if (w.ntargets > 0 && !fnzi_mem_job_is_generated(job))
     w.call.target = w.targets[0]->geometry.dtype;
   if (status == FNZ_OK)
     status = evaluate(&w);
   if (status == FNZ_OK && w.call.has_data && !w.formerly)
-    fnzi_fast_learn(job, &w.call);
-  fnzi_job_close(job, &w.call);
+    fnzi_mem_shortcut_learn(job, &w.call);
+  fnzi_mem_job_close(job, &w.call);
   if (status == FNZ_OK)
     status = finish(&w);
   unfit(&w, &status);
-  fnzi_release_outputs(&w.call);
-  fnzi_job_drop(job, w.looks, w.nlooks);
+  fnzi_meta_outputs_release(&w.call);
+  fnzi_mem_job_drop(job, w.looks, w.nlooks);
   return status;
 }
 
-fnz_status fnzi_way_write(fnzi_job *job) {
-  return fnzi_job_on_args(job, write_args);
+fnz_status fnzi_way_write(fnzi_mem_job *job) {
+  return fnzi_mem_job_on_args(job, write_args);
 }
 
 /* --- However via is served --------------------------------------------------------------- */
 static fnz_status take_over(writing *w, fnz_handle *handles, size_t count) {
-  fnzi_array **results;
+  fnzi_krn_array **results;
   FNZ_TRY(check_count(w, count));
   FNZI_NEW(w->job->scratch, count, &results);
   for (size_t k = 0; k < count; k++)
-    results[k] = fnzi_array_of(handles[k]);
+    results[k] = fnzi_krn_array_of(handles[k]);
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[w->nplain + k] && results[w->nplain + k] != w->targets[k])
-      FNZ_TRY(fnzi_check_written(w->job, w->call.args, w->targets[k],
-                                 &results[w->nplain + k]->geometry));
+      FNZ_TRY(fnzi_mem_write_check(w->job, w->call.args, w->targets[k],
+                                   &results[w->nplain + k]->geometry));
   for (size_t k = 0; k < w->ntargets; k++)
     if (results[w->nplain + k])
       FNZ_TRY(fit(w, k, &results[w->nplain + k]->geometry));
   FNZ_TRY(store_all(w, results + w->nplain));
-  return fnzi_job_give_returns(w->job, results, w->nplain);
+  return fnzi_mem_job_give_returns(w->job, results, w->nplain);
 }
 
-fnz_status fnzi_way_write_any(fnzi_job *job) {
+fnz_status fnzi_way_write_any(fnzi_mem_job *job) {
   writing w = {.job = job, .scratch = job->scratch};
   const fnz_arg *args;
   fnz_handle *handles;
   size_t count;
   FNZ_TRY(find_targets(&w));
-  FNZ_TRY(fnzi_job_via_args(job, &args));
+  FNZ_TRY(fnzi_mem_job_via_args(job, &args));
   w.call.args = args;
   FNZI_NEW(job->scratch, w.nplain + w.ntargets, &handles);
-  FNZ_TRY(fnzi_job_part(job, job->plan->via, args, handles, w.nplain + w.ntargets, &count));
+  FNZ_TRY(fnzi_mem_job_part(job, job->plan->via, args, handles, w.nplain + w.ntargets, &count));
   fnz_status status = take_over(&w, handles, count);
   unfit(&w, &status);
   for (size_t k = 0; k < count; k++)
-    fnzi_array_release(job->ctx, fnzi_array_of(handles[k]));
+    fnzi_krn_array_release(job->ctx, fnzi_krn_array_of(handles[k]));
   return status;
 }

@@ -7,17 +7,17 @@
 
 static void release(void *self, fnz_handle value) {
   if (value != 0)
-    fnzi_hashed_free(self, fnzi_hashed_of(value));
+    fnzi_hash_value_free(self, fnzi_hash_value_of(value));
 }
 
 static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   (void)user;
-  return arg->u.value == 0 ? NULL : &fnzi_hashed_of(arg->u.value)->g;
+  return arg->u.value == 0 ? NULL : &fnzi_hash_value_of(arg->u.value)->g;
 }
 
 /* dtype=None, and the dtype that the result has anyhow, are the same. A program that records
  * another one for the result than it can have is refused, as it is over numbers. */
-static fnz_status say_dtype(const fnzi_hashing *h, fnz_arg *args) {
+static fnz_status say_dtype(const fnzi_hash_call *h, fnz_arg *args) {
   int at = fnzi_unsaid_dtype(h->op, args);
   const fnz_geometry *g =
       h->call->expected == NULL || h->capacity == 0 ? NULL : h->call->expected[0];
@@ -31,7 +31,7 @@ static fnz_status say_dtype(const fnzi_hashing *h, fnz_arg *args) {
   return FNZ_OK;
 }
 
-static fnz_status perform(fnzi_hashing *h) {
+static fnz_status perform(fnzi_hash_call *h) {
   bool done;
   fnz_arg *args;
   FNZI_NEW(&h->arena, h->op->nparams, &args);
@@ -53,12 +53,12 @@ static fnz_status perform(fnzi_hashing *h) {
 
 static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, fnz_handle *outputs,
                         size_t capacity, size_t *count) {
-  fnzi_hashing h = {.hasher = self,
-                    .ctx = ctx,
-                    .call = call,
-                    .op = call->op,
-                    .outputs = outputs,
-                    .capacity = capacity};
+  fnzi_hash_call h = {.hasher = self,
+                      .ctx = ctx,
+                      .call = call,
+                      .op = call->op,
+                      .outputs = outputs,
+                      .capacity = capacity};
   fnzi_arena_init(&h.arena, ctx);
   fnz_status status = perform(&h);
   fnzi_arena_free(&h.arena);
@@ -72,13 +72,13 @@ static fnz_status apply(void *self, fnz_context *ctx, const fnz_request *call, f
 
 static const fnz_geometry *geometry(void *self, fnz_handle value) {
   (void)self;
-  return &fnzi_hashed_of(value)->g;
+  return &fnzi_hash_value_of(value)->g;
 }
 
 static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, const void *cells,
                          fnz_handle *out) {
-  fnzi_hashed *v = NULL;
-  FNZ_TRY(fnzi_hashed_create(self, ctx, g, &v));
+  fnzi_hash_value *v = NULL;
+  FNZ_TRY(fnzi_hash_value_create(self, ctx, g, &v));
   if (v->ncells > 0)
     memcpy(v->cells, cells, v->ncells * sizeof *v->cells);
   *out = (fnz_handle)(uintptr_t)v;
@@ -87,7 +87,7 @@ static fnz_status upload(void *self, fnz_context *ctx, const fnz_geometry *g, co
 
 static fnz_status download(void *self, fnz_context *ctx, fnz_handle value, void *cells) {
   (void)self, (void)ctx;
-  const fnzi_hashed *v = fnzi_hashed_of(value);
+  const fnzi_hash_value *v = fnzi_hash_value_of(value);
   if (v->ncells > 0)
     memcpy(cells, v->cells, v->ncells * sizeof *v->cells);
   return FNZ_OK;
@@ -98,18 +98,18 @@ static size_t cell_bytes(void *self, fnz_dtype dtype) {
 }
 
 static void destroy(void *self) {
-  fnzi_hasher *hasher = self;
+  fnzi_hash_backend *hasher = self;
   fnzi_free(hasher->ctx, hasher, sizeof *hasher);
 }
 
 fnz_status fnz_hash_backend_create(fnz_context *ctx, uint64_t seed, bool bytewise,
                                    fnz_backend **out) {
   *out = NULL;
-  fnzi_hasher *hasher = fnzi_resize(ctx, NULL, 0, sizeof *hasher);
+  fnzi_hash_backend *hasher = fnzi_resize(ctx, NULL, 0, sizeof *hasher);
   if (hasher == NULL)
     return fnzi_no_memory(ctx);
   hasher->ctx = ctx;
-  hasher->seed = fnzi_combine(seed, 0x666e7a);
+  hasher->seed = fnzi_hash_combine(seed, 0x666e7a);
   hasher->bytewise = bytewise;
   hasher->backend = (fnz_backend){.size = sizeof(fnz_backend),
                                   .name = "hash",

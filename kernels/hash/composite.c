@@ -5,7 +5,7 @@
 #include "views/views.h"
 
 typedef struct tensors {
-  fnzi_hashed **data;
+  fnzi_hash_value **data;
   const fnz_geometry **geometries; /* row-major */
   size_t count;
 } tensors;
@@ -18,11 +18,11 @@ static fnz_status count_tensor(void *user, const fnz_arg *arg) {
 static fnz_status add_tensor(void *user, const fnz_arg *arg) {
   tensors *t = user;
   if (arg->tag == FNZ_ARG_VALUE)
-    t->data[t->count++] = fnzi_hashed_of(arg->u.value);
+    t->data[t->count++] = fnzi_hash_value_of(arg->u.value);
   return FNZ_OK;
 }
 
-static fnz_status collect(fnzi_hashing *h, tensors *t) {
+static fnz_status collect(fnzi_hash_call *h, tensors *t) {
   size_t count = 0;
   FNZ_TRY(fnzi_args_visit(h->args, h->op->nparams, count_tensor, &count));
   FNZI_NEW(&h->arena, count, &t->data);
@@ -39,7 +39,7 @@ static fnz_status collect(fnzi_hashing *h, tensors *t) {
 }
 
 /* All views of an item; only the last one may have several windows. */
-static fnz_status give(fnzi_hashing *h, const fnzi_composite_item *item, const tensors *t) {
+static fnz_status give(fnzi_hash_call *h, const fnzi_composite_item *item, const tensors *t) {
   const fnz_geometry *at = t->geometries[item->tensor];
   size_t count = 1;
   for (size_t k = 0; k < item->nsteps; k++) {
@@ -62,7 +62,7 @@ static bool are_views(const fnzi_resolution *r) {
   return views;
 }
 
-fnz_status fnzi_hash_composite(fnzi_hashing *h, bool *done) {
+fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done) {
   const fnzi_composite_row *row = fnz_op_is_view(h->op) ? fnzi_composite_find(h->op) : NULL;
   fnzi_resolution r;
   tensors t;

@@ -28,19 +28,19 @@ static uint64_t number_bits(const fnz_arg *n, fnz_dtype dtype) {
   return fits ? (uint64_t)(int64_t)n->u.f : float_bits(n->u.f);
 }
 
-void fnzi_hash_number(const fnzi_hasher *hasher, const fnz_arg *number, fnz_dtype dtype,
+void fnzi_hash_number(const fnzi_hash_backend *hasher, const fnz_arg *number, fnz_dtype dtype,
                       uint64_t *out) {
   const fnz_arg zero = {.tag = FNZ_ARG_FLOAT};
   bool complex = number->tag == FNZ_ARG_COMPLEX;
   const fnz_arg *real = complex ? &number->u.list[0] : number;
   const fnz_arg *imag = complex ? &number->u.list[1] : &zero;
-  uint64_t h = fnzi_combine(hasher->seed ^ 0x636f6e73, dtype);
+  uint64_t h = fnzi_hash_combine(hasher->seed ^ 0x636f6e73, dtype);
   size_t count = fnzi_hash_unit(hasher, dtype);
-  h = fnzi_combine(h, number_bits(real, dtype));
+  h = fnzi_hash_combine(h, number_bits(real, dtype));
   if (complex || fnzi_is_complex(dtype))
-    h = fnzi_combine(h, number_bits(imag, dtype));
+    h = fnzi_hash_combine(h, number_bits(imag, dtype));
   for (size_t j = 0; j < count; j++)
-    out[j] = fnzi_combine(h, j);
+    out[j] = fnzi_hash_combine(h, j);
 }
 
 /* --- Operators -----------------------------------------------------------------------------------
@@ -74,8 +74,8 @@ static const struct {
     {FNZI_ATEN_new_empty_strided, NULL, 0, false},
 };
 
-static fnz_status fill(fnzi_hashing *h, const fnz_arg *number, bool like) {
-  fnzi_hashed *self = NULL, *out;
+static fnz_status fill(fnzi_hash_call *h, const fnz_arg *number, bool like) {
+  fnzi_hash_value *self = NULL, *out;
   uint64_t cells[16];
   if (like)
     FNZ_TRY(fnzi_hash_input(h, 0, &self));
@@ -86,7 +86,7 @@ static fnz_status fill(fnzi_hashing *h, const fnz_arg *number, bool like) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_hash_constant(fnzi_hashing *h, bool *done) {
+fnz_status fnzi_hash_constant(fnzi_hash_call *h, bool *done) {
   const uint16_t place = fnzi_op_place(h->op);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i].op != place)

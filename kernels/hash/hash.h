@@ -12,25 +12,25 @@
 
 #include <fnz/backend.h>
 
-typedef struct fnzi_hashed {
+typedef struct fnzi_hash_value {
   fnz_geometry g;
   uint64_t print; /* fingerprint of dtype, sizes and cells; 0 while unknown */
   size_t unit;    /* cells per element */
   size_t ncells;
   uint64_t *cells;
   int64_t numbers[]; /* sizes, strides, then the cells */
-} fnzi_hashed;
+} fnzi_hash_value;
 
-typedef struct fnzi_hasher {
+typedef struct fnzi_hash_backend {
   fnz_backend backend;
   fnz_context *ctx;
   uint64_t seed;
   bool bytewise;
-} fnzi_hasher;
+} fnzi_hash_backend;
 
 /* One call to apply, with all that was handed in. */
-typedef struct fnzi_hashing {
-  fnzi_hasher *hasher;
+typedef struct fnzi_hash_call {
+  fnzi_hash_backend *hasher;
   fnz_context *ctx;
   fnzi_arena arena; /* ends with the call */
   const fnz_request *call;
@@ -38,45 +38,45 @@ typedef struct fnzi_hashing {
   const fnz_arg *args; /* one per parameter, defaults filled in */
   fnz_handle *outputs;
   size_t capacity, count;
-} fnzi_hashing;
+} fnzi_hash_call;
 
-static inline uint64_t fnzi_mix(uint64_t x) {
+static inline uint64_t fnzi_hash_mix(uint64_t x) {
   x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
   x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
   return x ^ (x >> 32);
 }
 /* Order matters: combining a then b is not combining b then a. */
-static inline uint64_t fnzi_combine(uint64_t h, uint64_t x) {
-  return fnzi_mix(h * 0x9e3779b97f4a7c15u + x + 0x165667b19e3779f9u);
+static inline uint64_t fnzi_hash_combine(uint64_t h, uint64_t x) {
+  return fnzi_hash_mix(h * 0x9e3779b97f4a7c15u + x + 0x165667b19e3779f9u);
 }
-uint64_t fnzi_combine_text(uint64_t h, const char *text);
+uint64_t fnzi_hash_text(uint64_t h, const char *text);
 
-static inline fnzi_hashed *fnzi_hashed_of(fnz_handle handle) {
-  return (fnzi_hashed *)(uintptr_t)handle;
+static inline fnzi_hash_value *fnzi_hash_value_of(fnz_handle handle) {
+  return (fnzi_hash_value *)(uintptr_t)handle;
 }
-static inline size_t fnzi_hash_unit(const fnzi_hasher *hasher, fnz_dtype dtype) {
+static inline size_t fnzi_hash_unit(const fnzi_hash_backend *hasher, fnz_dtype dtype) {
   return hasher->bytewise ? fnz_dtype_get_info(dtype)->bytes : 1;
 }
 
 /* A value with cells of content 0; strides that are not dense become row-major. */
-FNZ_MUST_CHECK fnz_status fnzi_hashed_create(fnzi_hasher *hasher, fnz_context *ctx,
-                                             const fnz_geometry *g, fnzi_hashed **out);
-void fnzi_hashed_free(fnzi_hasher *hasher, fnzi_hashed *v);
-uint64_t fnzi_hashed_print(fnzi_hashed *v);
+FNZ_MUST_CHECK fnz_status fnzi_hash_value_create(fnzi_hash_backend *hasher, fnz_context *ctx,
+                                                 const fnz_geometry *g, fnzi_hash_value **out);
+void fnzi_hash_value_free(fnzi_hash_backend *hasher, fnzi_hash_value *v);
+uint64_t fnzi_hash_value_print(fnzi_hash_value *v);
 
 /* The tensor at an argument; TYPE when there is none. */
-FNZ_MUST_CHECK fnz_status fnzi_hash_input(fnzi_hashing *h, size_t i, fnzi_hashed **out);
+FNZ_MUST_CHECK fnz_status fnzi_hash_input(fnzi_hash_call *h, size_t i, fnzi_hash_value **out);
 /* The next result: of the expected geometry, else of `fallback`, else it is refused. */
-FNZ_MUST_CHECK fnz_status fnzi_hash_result(fnzi_hashing *h, const fnz_geometry *fallback,
-                                           fnzi_hashed **out);
+FNZ_MUST_CHECK fnz_status fnzi_hash_result(fnzi_hash_call *h, const fnz_geometry *fallback,
+                                           fnzi_hash_value **out);
 /* As above; the sizes must be those of `wanted`. */
-FNZ_MUST_CHECK fnz_status fnzi_hash_result_like(fnzi_hashing *h, const fnz_geometry *wanted,
-                                                fnzi_hashed **out);
+FNZ_MUST_CHECK fnz_status fnzi_hash_result_like(fnzi_hash_call *h, const fnz_geometry *wanted,
+                                                fnzi_hash_value **out);
 /* Cells of one element in another dtype. */
-void fnzi_hash_cast(const fnzi_hasher *hasher, fnz_dtype from, const uint64_t *in, fnz_dtype to,
-                    uint64_t *out);
+void fnzi_hash_cast(const fnzi_hash_backend *hasher, fnz_dtype from, const uint64_t *in,
+                    fnz_dtype to, uint64_t *out);
 /* The cells of a number in a dtype. */
-void fnzi_hash_number(const fnzi_hasher *hasher, const fnz_arg *number, fnz_dtype dtype,
+void fnzi_hash_number(const fnzi_hash_backend *hasher, const fnz_arg *number, fnz_dtype dtype,
                       uint64_t *out);
 
 /* Over the places of a geometry, in row-major order. */
@@ -88,22 +88,23 @@ typedef struct fnzi_hash_walk {
 void fnzi_hash_walk_start(fnzi_hash_walk *w, const fnz_geometry *g);
 void fnzi_hash_walk_next(fnzi_hash_walk *w);
 /* A dense value seen with the sizes of `to`; *fits is false when it does not broadcast. */
-FNZ_MUST_CHECK fnz_status fnzi_hash_broadcast(fnzi_hashing *h, const fnzi_hashed *from,
+FNZ_MUST_CHECK fnz_status fnzi_hash_broadcast(fnzi_hash_call *h, const fnzi_hash_value *from,
                                               const fnz_geometry *to, fnz_geometry *out,
                                               bool *fits);
 
 /* The row-major geometry of a value, which views of it are reckoned from. In the arena. */
-FNZ_MUST_CHECK fnz_status fnzi_hash_dense(fnzi_hashing *h, const fnzi_hashed *v, fnz_geometry *out);
+FNZ_MUST_CHECK fnz_status fnzi_hash_dense(fnzi_hash_call *h, const fnzi_hash_value *v,
+                                          fnz_geometry *out);
 /* The next result is what the window shows of the value. */
-FNZ_MUST_CHECK fnz_status fnzi_hash_pull(fnzi_hashing *h, const fnzi_hashed *base,
+FNZ_MUST_CHECK fnz_status fnzi_hash_pull(fnzi_hash_call *h, const fnzi_hash_value *base,
                                          const fnz_geometry *window);
 
 /* Operators that move elements (move.c), that are views one after the other (composite.c) or fill
  * in constants (constants.c); false when the operator is none of these. */
-FNZ_MUST_CHECK fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done);
-FNZ_MUST_CHECK fnz_status fnzi_hash_composite(fnzi_hashing *h, bool *done);
-FNZ_MUST_CHECK fnz_status fnzi_hash_constant(fnzi_hashing *h, bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_hash_move(fnzi_hash_call *h, bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_hash_composite(fnzi_hash_call *h, bool *done);
+FNZ_MUST_CHECK fnz_status fnzi_hash_constant(fnzi_hash_call *h, bool *done);
 /* Any other operator (opaque.c). */
-FNZ_MUST_CHECK fnz_status fnzi_hash_opaque(fnzi_hashing *h);
+FNZ_MUST_CHECK fnz_status fnzi_hash_opaque(fnzi_hash_call *h);
 
 #endif

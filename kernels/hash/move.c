@@ -26,7 +26,8 @@ void fnzi_hash_walk_next(fnzi_hash_walk *w) {
 }
 
 /* The window lies in `ncells` cells of `unit` each. */
-static fnz_status check(fnzi_hashing *h, const fnz_geometry *window, const fnzi_hashed *base) {
+static fnz_status check(fnzi_hash_call *h, const fnz_geometry *window,
+                        const fnzi_hash_value *base) {
   int64_t low, high;
   size_t unit = fnzi_hash_unit(h->hasher, window->dtype);
   if (!h->hasher->bytewise && window->dtype != base->g.dtype)
@@ -38,7 +39,7 @@ static fnz_status check(fnzi_hashing *h, const fnz_geometry *window, const fnzi_
   return fnzi_fail(h->ctx, FNZ_CLASS_BOUNDS, "", "%s leaves the tensor it looks at", h->op->name);
 }
 
-fnz_status fnzi_hash_dense(fnzi_hashing *h, const fnzi_hashed *v, fnz_geometry *out) {
+fnz_status fnzi_hash_dense(fnzi_hash_call *h, const fnzi_hash_value *v, fnz_geometry *out) {
   int64_t *strides;
   FNZI_NEW(&h->arena, v->g.rank, &strides);
   fnzi_contiguous_strides(v->g.sizes, v->g.rank, strides);
@@ -53,7 +54,7 @@ fnz_status fnzi_hash_dense(fnzi_hashing *h, const fnzi_hashed *v, fnz_geometry *
 /* Negation is a fixed involution per byte of a real number; of a complex one, on both parts.
  * Conjugation is that on the second part. So the imaginary part of a conjugate is the negative one.
  */
-static void flip(const fnzi_hasher *hasher, const fnz_geometry *g, bool conj, bool neg,
+static void flip(const fnzi_hash_backend *hasher, const fnz_geometry *g, bool conj, bool neg,
                  uint64_t *cells) {
   size_t bytes = fnz_dtype_get_info(g->dtype)->bytes;
   bool complex = fnzi_is_complex(g->dtype);
@@ -61,17 +62,19 @@ static void flip(const fnzi_hasher *hasher, const fnz_geometry *g, bool conj, bo
   for (size_t j = 0; j < (hasher->bytewise ? bytes : 1); j++) {
     bool second = complex && j >= part;
     if (neg)
-      cells[j] ^= fnzi_combine(hasher->seed ^ 0x6e6567, j % part);
+      cells[j] ^= fnzi_hash_combine(hasher->seed ^ 0x6e6567, j % part);
     if (conj && (second || !hasher->bytewise))
-      cells[j] ^= fnzi_combine(hasher->seed ^ (hasher->bytewise ? 0x6e6567 : 0x636f6e6a), j % part);
+      cells[j] ^=
+          fnzi_hash_combine(hasher->seed ^ (hasher->bytewise ? 0x6e6567 : 0x636f6e6a), j % part);
   }
 }
 
 /* --- Views ---------------------------------------------------------------------------------------
  */
 
-fnz_status fnzi_hash_pull(fnzi_hashing *h, const fnzi_hashed *base, const fnz_geometry *window) {
-  fnzi_hashed *out;
+fnz_status fnzi_hash_pull(fnzi_hash_call *h, const fnzi_hash_value *base,
+                          const fnz_geometry *window) {
+  fnzi_hash_value *out;
   fnzi_hash_walk w;
   FNZ_TRY(check(h, window, base));
   FNZ_TRY(fnzi_hash_result_like(h, window, &out));
@@ -84,8 +87,8 @@ fnz_status fnzi_hash_pull(fnzi_hashing *h, const fnzi_hashed *base, const fnz_ge
   return FNZ_OK;
 }
 
-static fnz_status view(fnzi_hashing *h, const fnzi_view *row) {
-  fnzi_hashed *base;
+static fnz_status view(fnzi_hash_call *h, const fnzi_view *row) {
+  fnzi_hash_value *base;
   fnz_geometry g, *windows;
   size_t count;
   FNZ_TRY(fnzi_hash_input(h, 0, &base));
@@ -110,7 +113,7 @@ static const struct {
     {FNZI_ATEN_as_strided_scatter, FNZI_ATEN_as_strided},
 };
 
-static fnz_status scatter_window(fnzi_hashing *h, uint16_t place, const fnz_geometry *base,
+static fnz_status scatter_window(fnzi_hash_call *h, uint16_t place, const fnz_geometry *base,
                                  fnz_geometry **out) {
   const fnz_op *op = fnzi_op_by_index(place);
   const fnzi_view *row = fnzi_view_find(op);
@@ -147,8 +150,8 @@ static void turn(const fnz_geometry *window, const fnz_geometry *source, const i
   out->source.offset = 0;
 }
 
-static fnz_status scatter(fnzi_hashing *h, uint16_t view) {
-  fnzi_hashed *base, *source, *out;
+static fnz_status scatter(fnzi_hash_call *h, uint16_t view) {
+  fnzi_hash_value *base, *source, *out;
   fnz_geometry g, rows, *window;
   fnzi_hash_walk w, r;
   turned t;
@@ -175,22 +178,22 @@ static fnz_status scatter(fnzi_hashing *h, uint16_t view) {
 /* --- Copies and casts ----------------------------------------------------------------------------
  */
 
-void fnzi_hash_cast(const fnzi_hasher *hasher, fnz_dtype from, const uint64_t *in, fnz_dtype to,
-                    uint64_t *out) {
+void fnzi_hash_cast(const fnzi_hash_backend *hasher, fnz_dtype from, const uint64_t *in,
+                    fnz_dtype to, uint64_t *out) {
   size_t units = fnzi_hash_unit(hasher, from), count = fnzi_hash_unit(hasher, to);
   if (from == to) {
     memcpy(out, in, count * sizeof *out);
     return;
   }
-  uint64_t h = fnzi_combine(hasher->seed ^ 0x63617374, (uint64_t)from * FNZ_DTYPE_COUNT + to);
+  uint64_t h = fnzi_hash_combine(hasher->seed ^ 0x63617374, (uint64_t)from * FNZ_DTYPE_COUNT + to);
   for (size_t j = 0; j < units; j++)
-    h = fnzi_combine(h, in[j]);
+    h = fnzi_hash_combine(h, in[j]);
   for (size_t j = 0; j < count; j++)
-    out[j] = fnzi_combine(h, j);
+    out[j] = fnzi_hash_combine(h, j);
 }
 
-fnz_status fnzi_hash_broadcast(fnzi_hashing *h, const fnzi_hashed *from, const fnz_geometry *to,
-                               fnz_geometry *out, bool *fits) {
+fnz_status fnzi_hash_broadcast(fnzi_hash_call *h, const fnzi_hash_value *from,
+                               const fnz_geometry *to, fnz_geometry *out, bool *fits) {
   int64_t *strides;
   fnz_geometry dense;
   *fits = from->g.rank <= to->rank;
@@ -208,7 +211,7 @@ fnz_status fnzi_hash_broadcast(fnzi_hashing *h, const fnzi_hashed *from, const f
 }
 
 /* Sizes of `to`, elements of `from`, broadcast and cast. */
-static fnz_status spread(fnzi_hashing *h, const fnzi_hashed *from, fnzi_hashed *to) {
+static fnz_status spread(fnzi_hash_call *h, const fnzi_hash_value *from, fnzi_hash_value *to) {
   fnz_geometry window;
   bool fits;
   FNZ_TRY(fnzi_hash_broadcast(h, from, &to->g, &window, &fits));
@@ -224,8 +227,8 @@ static fnz_status spread(fnzi_hashing *h, const fnzi_hashed *from, fnzi_hashed *
 }
 
 /* The first argument as it is. */
-static fnz_status clone(fnzi_hashing *h) {
-  fnzi_hashed *from, *to;
+static fnz_status clone(fnzi_hash_call *h) {
+  fnzi_hash_value *from, *to;
   FNZ_TRY(fnzi_hash_input(h, 0, &from));
   FNZ_TRY(fnzi_hash_result_like(h, &from->g, &to));
   memcpy(to->cells, from->cells, from->ncells * sizeof *from->cells);
@@ -233,16 +236,16 @@ static fnz_status clone(fnzi_hashing *h) {
 }
 
 /* copy(self, src) and fill.Tensor(self, value): the second with sizes and dtype of the first. */
-static fnz_status copy(fnzi_hashing *h) {
-  fnzi_hashed *self, *source, *to;
+static fnz_status copy(fnzi_hash_call *h) {
+  fnzi_hash_value *self, *source, *to;
   FNZ_TRY(fnzi_hash_input(h, 0, &self));
   FNZ_TRY(fnzi_hash_input(h, 1, &source));
   FNZ_TRY(fnzi_hash_result_like(h, &self->g, &to));
   return spread(h, source, to);
 }
 
-static fnz_status to_copy(fnzi_hashing *h) {
-  fnzi_hashed *from, *to;
+static fnz_status to_copy(fnzi_hash_call *h) {
+  fnzi_hash_value *from, *to;
   int at = fnzi_op_param(h->op, "dtype");
   FNZ_TRY(fnzi_hash_input(h, 0, &from));
   fnz_geometry g = from->g;
@@ -253,8 +256,8 @@ static fnz_status to_copy(fnzi_hashing *h) {
 }
 
 /* Other sizes for the same elements; all of them must stay. */
-static fnz_status reshape(fnzi_hashing *h) {
-  fnzi_hashed *from, *to;
+static fnz_status reshape(fnzi_hash_call *h) {
+  fnzi_hash_value *from, *to;
   FNZ_TRY(fnzi_hash_input(h, 0, &from));
   FNZ_TRY(fnzi_hash_result(h, NULL, &to));
   if (from->ncells != to->ncells || from->g.dtype != to->g.dtype)
@@ -265,8 +268,8 @@ static fnz_status reshape(fnzi_hashing *h) {
 }
 
 /* The elements in order as far as there are any, then zeros. */
-static fnz_status resize(fnzi_hashing *h) {
-  fnzi_hashed *from, *to;
+static fnz_status resize(fnzi_hash_call *h) {
+  fnzi_hash_value *from, *to;
   FNZ_TRY(fnzi_hash_input(h, 0, &from));
   FNZ_TRY(fnzi_hash_result(h, NULL, &to));
   if (from->g.dtype != to->g.dtype)
@@ -282,8 +285,8 @@ static fnz_status resize(fnzi_hashing *h) {
 
 /* One part of a cat or stack: its elements go to `at` and the `length` of them behind it along
  * dimension `dim` of the result. */
-static fnz_status put_part(fnzi_hashing *h, const fnzi_hashed *part, int64_t *at, int64_t length,
-                           uint32_t dim, fnzi_hashed *to) {
+static fnz_status put_part(fnzi_hash_call *h, const fnzi_hash_value *part, int64_t *at,
+                           int64_t length, uint32_t dim, fnzi_hash_value *to) {
   fnz_geometry window;
   int64_t *sizes;
   fnzi_hash_walk w;
@@ -305,9 +308,9 @@ static fnz_status put_part(fnzi_hashing *h, const fnzi_hashed *part, int64_t *at
 }
 
 /* cat(tensors, dim) and stack(tensors, dim): side by side along a dimension. */
-static fnz_status join(fnzi_hashing *h, bool stacks) {
+static fnz_status join(fnzi_hash_call *h, bool stacks) {
   const fnz_arg *list = &h->args[0];
-  fnzi_hashed *to;
+  fnzi_hash_value *to;
   uint32_t dim;
   int64_t at = 0;
   FNZ_TRY(fnzi_hash_result(h, NULL, &to));
@@ -317,7 +320,7 @@ static fnz_status join(fnzi_hashing *h, bool stacks) {
   for (uint32_t k = 0; k < list->count; k++) {
     if (list->u.list[k].tag != FNZ_ARG_VALUE)
       return fnzi_fail(h->ctx, FNZ_CLASS_TYPE, "", "item %u of %s is no tensor", k, h->op->name);
-    const fnzi_hashed *part = fnzi_hashed_of(list->u.list[k].u.value);
+    const fnzi_hash_value *part = fnzi_hash_value_of(list->u.list[k].u.value);
     if (stacks || part->g.rank == to->g.rank)
       FNZ_TRY(put_part(h, part, &at, stacks ? 1 : part->g.sizes[dim], dim, to));
   }
@@ -327,17 +330,17 @@ static fnz_status join(fnzi_hashing *h, bool stacks) {
                    h->op->name);
 }
 
-static fnz_status cat(fnzi_hashing *h) {
+static fnz_status cat(fnzi_hash_call *h) {
   return join(h, false);
 }
 
-static fnz_status stack(fnzi_hashing *h) {
+static fnz_status stack(fnzi_hash_call *h) {
   return join(h, true);
 }
 
 static const struct {
   uint16_t op;
-  fnz_status (*move)(fnzi_hashing *h);
+  fnz_status (*move)(fnzi_hash_call *h);
 } movers[] = {
     {FNZI_ATEN_cat, cat},
     {FNZI_ATEN_concat, cat},
@@ -365,7 +368,7 @@ static const struct {
 };
 
 /* dropout(input, p, train) that is off. */
-static bool is_idle_dropout(const fnzi_hashing *h) {
+static bool is_idle_dropout(const fnzi_hash_call *h) {
   static const uint16_t dropouts[] = {FNZI_ATEN_dropout, FNZI_ATEN_feature_dropout,
                                       FNZI_ATEN_alpha_dropout, FNZI_ATEN_feature_alpha_dropout};
   return fnzi_op_is_among(h->op, dropouts, sizeof dropouts / sizeof *dropouts) &&
@@ -373,12 +376,12 @@ static bool is_idle_dropout(const fnzi_hashing *h) {
 }
 
 /* The conjugate of real numbers. */
-static bool is_real_conj(const fnzi_hashing *h) {
+static bool is_real_conj(const fnzi_hash_call *h) {
   return h->op == &fnzi_ops[FNZI_ATEN_conj_physical] && h->args[0].tag == FNZ_ARG_VALUE &&
-         !fnzi_is_complex(fnzi_hashed_of(h->args[0].u.value)->g.dtype);
+         !fnzi_is_complex(fnzi_hash_value_of(h->args[0].u.value)->g.dtype);
 }
 
-fnz_status fnzi_hash_move(fnzi_hashing *h, bool *done) {
+fnz_status fnzi_hash_move(fnzi_hash_call *h, bool *done) {
   const uint16_t place = fnzi_op_place(h->op);
   *done = true;
   if (is_idle_dropout(h) || is_real_conj(h))

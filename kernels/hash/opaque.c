@@ -5,18 +5,18 @@
 #include "kernels/hash/hash.h"
 
 static uint64_t attribute(uint64_t h, const fnz_arg *arg) {
-  h = fnzi_combine(h, arg->tag);
+  h = fnzi_hash_combine(h, arg->tag);
   switch ((fnz_tag)arg->tag) {
   case FNZ_ARG_VALUE:
-    return fnzi_combine(h, fnzi_hashed_print(fnzi_hashed_of(arg->u.value)));
+    return fnzi_hash_combine(h, fnzi_hash_value_print(fnzi_hash_value_of(arg->u.value)));
   case FNZ_ARG_STRING:
   case FNZ_ARG_DEVICE:
   case FNZ_ARG_OPERATOR:
-    return fnzi_combine_text(h, arg->u.s == NULL ? "" : arg->u.s);
+    return fnzi_hash_text(h, arg->u.s == NULL ? "" : arg->u.s);
   case FNZ_ARG_FLOAT: {
     uint64_t bits;
     memcpy(&bits, &arg->u.f, sizeof bits);
-    return fnzi_combine(h, bits);
+    return fnzi_hash_combine(h, bits);
   }
   case FNZ_ARG_INT:
   case FNZ_ARG_BOOL:
@@ -24,7 +24,7 @@ static uint64_t attribute(uint64_t h, const fnz_arg *arg) {
   case FNZ_ARG_LAYOUT:
   case FNZ_ARG_MEMORY_FORMAT:
   case FNZ_ARG_GRAPH:
-    return fnzi_combine(h, (uint64_t)arg->u.i);
+    return fnzi_hash_combine(h, (uint64_t)arg->u.i);
   case FNZ_ARG_DEFAULT:
   case FNZ_ARG_NONE:
   case FNZ_ARG_SYMBOL:
@@ -47,25 +47,25 @@ static fnz_status visit(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status call_print(fnzi_hashing *h, const fnz_op *op, const fnz_arg *args,
+static fnz_status call_print(fnzi_hash_call *h, const fnz_op *op, const fnz_arg *args,
                              uint64_t *out) {
-  hashing state = {fnzi_combine_text(h->hasher->seed, op->name)};
+  hashing state = {fnzi_hash_text(h->hasher->seed, op->name)};
   for (size_t i = 0; i < op->nparams; i++) {
-    state.h = fnzi_combine(state.h, args[i].tag);
+    state.h = fnzi_hash_combine(state.h, args[i].tag);
     if (args[i].tag == FNZ_ARG_LIST || args[i].tag == FNZ_ARG_COMPLEX)
-      state.h = fnzi_combine(state.h, args[i].count);
+      state.h = fnzi_hash_combine(state.h, args[i].count);
     FNZ_TRY(fnzi_args_visit(&args[i], 1, visit, &state));
   }
   *out = state.h;
   return FNZ_OK;
 }
 
-static fnz_status fill(fnzi_hashing *h, uint64_t print, uint64_t number) {
-  fnzi_hashed *out;
-  uint64_t seed = fnzi_combine(print, number);
+static fnz_status fill(fnzi_hash_call *h, uint64_t print, uint64_t number) {
+  fnzi_hash_value *out;
+  uint64_t seed = fnzi_hash_combine(print, number);
   FNZ_TRY(fnzi_hash_result(h, NULL, &out));
   for (size_t i = 0; i < out->ncells; i++)
-    out->cells[i] = fnzi_combine(seed, i);
+    out->cells[i] = fnzi_hash_combine(seed, i);
   return FNZ_OK;
 }
 
@@ -73,7 +73,7 @@ static fnz_status fill(fnzi_hashing *h, uint64_t print, uint64_t number) {
  */
 
 /* Each element depends on the elements at its place alone, so that a part can be computed alone. */
-static bool is_pointwise(const fnzi_hashing *h) {
+static bool is_pointwise(const fnzi_hash_call *h) {
   bool plain = fnzi_op_is_elementwise(h->op) && (h->op->tags & FNZI_TAG_RANDOM) == 0 &&
                h->op->nreturns == 1 && !h->op->returns[0].is_list;
   size_t tensors = 0;
@@ -85,21 +85,22 @@ static bool is_pointwise(const fnzi_hashing *h) {
 }
 
 /* What all elements have in common: the operator, dtypes and attributes. */
-static fnz_status common_print(fnzi_hashing *h, fnz_dtype dtype, uint64_t *out) {
+static fnz_status common_print(fnzi_hash_call *h, fnz_dtype dtype, uint64_t *out) {
   fnz_arg *args;
   FNZI_NEW(&h->arena, h->op->nparams, &args);
   for (size_t i = 0; i < h->op->nparams; i++) {
     args[i] = h->args[i];
     if (args[i].tag == FNZ_ARG_VALUE)
-      args[i] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = fnzi_hashed_of(args[i].u.value)->g.dtype};
+      args[i] =
+          (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = fnzi_hash_value_of(args[i].u.value)->g.dtype};
   }
   FNZ_TRY(call_print(h, h->op, args, out));
-  *out = fnzi_combine(*out, dtype);
+  *out = fnzi_hash_combine(*out, dtype);
   return FNZ_OK;
 }
 
 /* Mixes the cells of one operand, broadcast, into the hashes of the elements. */
-static fnz_status mix_in(fnzi_hashing *h, const fnzi_hashed *operand, const fnz_geometry *to,
+static fnz_status mix_in(fnzi_hash_call *h, const fnzi_hash_value *operand, const fnz_geometry *to,
                          uint64_t *hashes, bool *fits) {
   fnz_geometry window;
   fnzi_hash_walk w;
@@ -108,12 +109,12 @@ static fnz_status mix_in(fnzi_hashing *h, const fnzi_hashed *operand, const fnz_
     return FNZ_OK;
   for (fnzi_hash_walk_start(&w, &window); w.left > 0; fnzi_hash_walk_next(&w), hashes++)
     for (size_t j = 0; j < operand->unit; j++)
-      *hashes = fnzi_combine(*hashes, operand->cells[(size_t)w.place * operand->unit + j]);
+      *hashes = fnzi_hash_combine(*hashes, operand->cells[(size_t)w.place * operand->unit + j]);
   return FNZ_OK;
 }
 
 /* The hashes of all elements; *done is false when some operand does not broadcast after all. */
-static fnz_status element_hashes(fnzi_hashing *h, const fnz_geometry *to, uint64_t **out,
+static fnz_status element_hashes(fnzi_hash_call *h, const fnz_geometry *to, uint64_t **out,
                                  bool *done) {
   size_t numel = (size_t)fnz_geometry_numel(to);
   uint64_t print;
@@ -124,12 +125,12 @@ static fnz_status element_hashes(fnzi_hashing *h, const fnz_geometry *to, uint64
   *done = true;
   for (size_t i = 0; *done && i < h->op->nparams; i++)
     if (h->args[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(mix_in(h, fnzi_hashed_of(h->args[i].u.value), to, *out, done));
+      FNZ_TRY(mix_in(h, fnzi_hash_value_of(h->args[i].u.value), to, *out, done));
   return FNZ_OK;
 }
 
-static fnz_status pointwise(fnzi_hashing *h, bool *done) {
-  fnzi_hashed *out;
+static fnz_status pointwise(fnzi_hash_call *h, bool *done) {
+  fnzi_hash_value *out;
   uint64_t *hashes;
   const fnz_geometry *to = h->call->expected == NULL ? NULL : h->call->expected[h->count];
   *done = false;
@@ -140,7 +141,7 @@ static fnz_status pointwise(fnzi_hashing *h, bool *done) {
     return FNZ_OK;
   FNZ_TRY(fnzi_hash_result(h, NULL, &out));
   for (size_t i = 0; i < out->ncells; i++)
-    out->cells[i] = fnzi_combine(hashes[i / out->unit], i % out->unit);
+    out->cells[i] = fnzi_hash_combine(hashes[i / out->unit], i % out->unit);
   return FNZ_OK;
 }
 
@@ -148,7 +149,7 @@ static fnz_status pointwise(fnzi_hashing *h, bool *done) {
  */
 
 /* The k-th item of a list operator: the element's operator on the k-th item of each list. */
-static fnz_status element(fnzi_hashing *h, const fnz_op *op, uint32_t k) {
+static fnz_status element(fnzi_hash_call *h, const fnz_op *op, uint32_t k) {
   const fnz_op *list_op = h->op;
   const fnz_arg *list_args = h->args;
   fnz_arg *args;
@@ -178,11 +179,11 @@ static fnz_status element(fnzi_hashing *h, const fnz_op *op, uint32_t k) {
 }
 
 /* An undefined result has no expected geometry. */
-static bool is_undefined(const fnzi_hashing *h) {
+static bool is_undefined(const fnzi_hash_call *h) {
   return h->call->expected != NULL && h->call->expected[h->count] == NULL;
 }
 
-fnz_status fnzi_hash_opaque(fnzi_hashing *h) {
+fnz_status fnzi_hash_opaque(fnzi_hash_call *h) {
   const fnz_op *each = fnzi_foreach_element(h->op);
   uint64_t print;
   bool done = false;

@@ -13,16 +13,16 @@ enum { FNZI_CONV_MAX_SPATIAL = 3 };
 
 /* Dimensions beyond `spatial` are of size 1 and change nothing. `left` and `right` are the padding
  * before and behind; of a transposed convolution: what is cut off, where right may be negative. */
-typedef struct fnzi_conv {
+typedef struct fnzi_meta_conv {
   uint32_t spatial; /* 1 to 3 */
   bool transposed, batched;
   int64_t batch, groups, in_channels, out_channels;
   int64_t in[FNZI_CONV_MAX_SPATIAL], out[FNZI_CONV_MAX_SPATIAL], kernel[FNZI_CONV_MAX_SPATIAL];
   int64_t stride[FNZI_CONV_MAX_SPATIAL], dilation[FNZI_CONV_MAX_SPATIAL];
   int64_t left[FNZI_CONV_MAX_SPATIAL], right[FNZI_CONV_MAX_SPATIAL];
-} fnzi_conv;
+} fnzi_meta_conv;
 
 /* Of any convolution operator; checks everything that makes it impossible (BOUNDS). */
-FNZ_MUST_CHECK fnz_status fnzi_conv_read(fnzi_call *call, fnzi_conv *out);
+FNZ_MUST_CHECK fnz_status fnzi_meta_conv_read(fnzi_krn_call *call, fnzi_meta_conv *out);
 
 #endif

@@ -2,57 +2,59 @@
  * repeat_interleave of a tensor, unique. */
 #include "kernels/meta/bins.h"
 
-static const fnz_geometry *recorded(const fnzi_call *call) {
+static const fnz_geometry *recorded(const fnzi_krn_call *call) {
   return call->nexpected ? call->expected[0] : NULL;
 }
 
 /* --- bincount ---------------------------------------------------------------------------- */
-fnz_status fnzi_bincount_read(fnzi_call *call, const int64_t **out, int64_t *most) {
-  const fnzi_array *self = fnzi_input(call, 0);
+fnz_status fnzi_meta_bincount_read(fnzi_krn_call *call, const int64_t **out, int64_t *most) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const void *data;
-  FNZ_TRY(fnzi_dense_as(call, self, FNZ_I64, &data));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_I64, &data));
   *out = data;
   *most = 0;
-  for (int64_t i = 0; i < fnzi_array_numel(self); i++) {
+  for (int64_t i = 0; i < fnzi_krn_array_numel(self); i++) {
     int64_t v = (*out)[i];
     if (v < 0 || v >= (INT64_C(1) << 40))
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "element %lld of self is %lld; it must be from 0 to 2^40 - 1",
-                         (long long)i, (long long)v);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "element %lld of self is %lld; it must be from 0 to 2^40 - 1",
+                                  (long long)i, (long long)v);
     *most = v >= *most ? v + 1 : *most;
   }
   return FNZ_OK;
 }
 
-static fnz_status check_bincount(const fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  const fnzi_array *weights = fnzi_named_array(call, "weights");
+static fnz_status check_bincount(const fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  const fnzi_krn_array *weights = fnzi_krn_named_array(call, "weights");
   if (fnzi_is_float(g->dtype) || g->dtype == FNZ_BOOL || g->rank != 1)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                       "self is %s with %u dimensions; it needs integers "
-                       "in 1",
-                       fnzi_dtype(g->dtype)->name, g->rank);
-  if (weights && (weights->geometry.rank != 1 || fnzi_array_numel(weights) != g->sizes[0]))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "weights has %lld elements, self %lld; both need as many in 1 dimension",
-                       (long long)fnzi_array_numel(weights), (long long)g->sizes[0]);
-  if (fnzi_named_int(call, "minlength", 0) < 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "minlength is %lld; it must not be negative",
-                       (long long)fnzi_named_int(call, "minlength", 0));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "self is %s with %u dimensions; it needs integers "
+                                "in 1",
+                                fnzi_dtype(g->dtype)->name, g->rank);
+  if (weights && (weights->geometry.rank != 1 || fnzi_krn_array_numel(weights) != g->sizes[0]))
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "weights has %lld elements, self %lld; both need as many in 1 dimension",
+        (long long)fnzi_krn_array_numel(weights), (long long)g->sizes[0]);
+  if (fnzi_krn_named_int(call, "minlength", 0) < 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "minlength is %lld; it must not be negative",
+                                (long long)fnzi_krn_named_int(call, "minlength", 0));
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_bincount(fnzi_call *call) {
-  const fnzi_array *weights = fnzi_named_array(call, "weights");
-  int64_t size = 0, least = fnzi_named_int(call, "minlength", 0);
+fnz_status fnzi_shape_bincount(fnzi_krn_call *call) {
+  const fnzi_krn_array *weights = fnzi_krn_named_array(call, "weights");
+  int64_t size = 0, least = fnzi_krn_named_int(call, "minlength", 0);
   const int64_t *values;
-  bool weighs = weights && fnzi_array_numel(weights) > 0;
+  bool weighs = weights && fnzi_krn_array_numel(weights) > 0;
   fnz_dtype dtype = !weighs ? FNZ_I64 : weights->geometry.dtype == FNZ_F32 ? FNZ_F32 : FNZ_F64;
   FNZ_TRY(check_bincount(call));
   if (call->has_data)
-    FNZ_TRY(fnzi_bincount_read(call, &values, &size));
+    FNZ_TRY(fnzi_meta_bincount_read(call, &values, &size));
   else if (!recorded(call))
-    return fnzi_size_unknown(call);
+    return fnzi_krn_size_refuse(call);
   else
     size = recorded(call)->rank ? recorded(call)->sizes[0] : 0;
   size = size < least ? least : size;
@@ -60,50 +62,52 @@ fnz_status fnzi_shape_bincount(fnzi_call *call) {
 }
 
 /* --- Each place as often as a tensor says ------------------------------------------------ */
-fnz_status fnzi_repeats_read(fnzi_call *call, const int64_t **out, int64_t *sum) {
-  const fnzi_array *repeats = fnzi_input(call, 0);
+fnz_status fnzi_meta_repeats_read(fnzi_krn_call *call, const int64_t **out, int64_t *sum) {
+  const fnzi_krn_array *repeats = fnzi_krn_call_input(call, 0);
   const void *data;
-  FNZ_TRY(fnzi_dense_as(call, repeats, FNZ_I64, &data));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, repeats, FNZ_I64, &data));
   *out = data;
   *sum = 0;
-  for (int64_t i = 0; i < fnzi_array_numel(repeats); i++)
+  for (int64_t i = 0; i < fnzi_krn_array_numel(repeats); i++)
     if ((*out)[i] < 0 || !fnzi_add_i64(*sum, (*out)[i], sum))
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "repeats has %lld at place %lld; it must not be negative, and all "
-                         "together fit 64 bits",
-                         (long long)(*out)[i], (long long)i);
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_BOUNDS,
+          "repeats has %lld at place %lld; it must not be negative, and all "
+          "together fit 64 bits",
+          (long long)(*out)[i], (long long)i);
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_repeats(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  const fnz_arg *given = fnzi_named(call, "output_size");
+fnz_status fnzi_shape_repeats(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  const fnz_arg *given = fnzi_krn_named(call, "output_size");
   const int64_t *values;
   int64_t sum = -1;
   if ((g->dtype != FNZ_I64 && g->dtype != FNZ_I32) || g->rank != 1)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                       "repeats are %s with %u dimensions; they need i64 or "
-                       "i32 in 1",
-                       fnzi_dtype(g->dtype)->name, g->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "repeats are %s with %u dimensions; they need i64 or "
+                                "i32 in 1",
+                                fnzi_dtype(g->dtype)->name, g->rank);
   if (call->has_data)
-    FNZ_TRY(fnzi_repeats_read(call, &values, &sum));
+    FNZ_TRY(fnzi_meta_repeats_read(call, &values, &sum));
   if (given && given->tag == FNZ_ARG_INT && sum >= 0 && given->u.i != sum)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "output_size is %lld, but repeats add up to %lld",
-                       (long long)given->u.i, (long long)sum);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "output_size is %lld, but repeats add up to %lld",
+                                (long long)given->u.i, (long long)sum);
   if (sum < 0 && given && given->tag == FNZ_ARG_INT)
     sum = given->u.i;
   if (sum < 0 && recorded(call) && recorded(call)->rank)
     sum = recorded(call)->sizes[0];
   if (sum < 0)
-    return fnzi_size_unknown(call);
+    return fnzi_krn_size_refuse(call);
   return fnzi_shape_add(call, g->dtype, 1, &sum, NULL);
 }
 
 /* --- unique ------------------------------------------------------------------------------ */
 /* Without data: as recorded. */
-static fnz_status give_recorded(fnzi_call *call) {
+static fnz_status give_recorded(fnzi_krn_call *call) {
   if (!call->nexpected || !call->expected[0])
-    return fnzi_size_unknown(call);
+    return fnzi_krn_size_refuse(call);
   for (size_t k = 0; k < call->nexpected && k < call->capacity; k++) {
     const fnz_geometry *g = call->expected[k];
     if (g)
@@ -113,40 +117,41 @@ static fnz_status give_recorded(fnzi_call *call) {
 }
 
 /* The kernel makes the results, which only it can count. */
-static fnz_status give_unique(fnzi_call *call, fnzi_krn_run run) {
+static fnz_status give_unique(fnzi_krn_call *call, fnzi_krn_run run) {
   return call->has_data ? call->kernels->runs[run](call) : give_recorded(call);
 }
 
-fnz_status fnzi_shape_unique(fnzi_call *call) {
+fnz_status fnzi_shape_unique(fnzi_krn_call *call) {
   return give_unique(call, FNZI_RUN_unique);
 }
 
-static fnz_status give_along(fnzi_call *call, fnzi_krn_run run) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status give_along(fnzi_krn_call *call, fnzi_krn_run run) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   uint32_t dim;
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0),
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0),
                         g->rank ? g->rank : 1, &dim));
   if (g->rank == 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has no dimensions; it needs one");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self has no dimensions; it needs one");
   for (uint32_t d = 0; d < g->rank; d++)
     if (g->sizes[d] == 0 && d != dim)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "self has size 0 in dimension %u; only dimension %u may be empty", d, dim);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "self has size 0 in dimension %u; only dimension %u may be empty",
+                                  d, dim);
   return give_unique(call, run);
 }
 
-fnz_status fnzi_shape_unique_dim(fnzi_call *call) {
+fnz_status fnzi_shape_unique_dim(fnzi_krn_call *call) {
   return give_along(call, FNZI_RUN_unique_dim);
 }
 
-fnz_status fnzi_shape_unique_consecutive(fnzi_call *call) {
-  const fnz_arg *dim = fnzi_named(call, "dim");
-  bool only = fnzi_input_geometry(call, 0)->rank == 1 && fnzi_named_int(call, "dim", 1) == 0;
+fnz_status fnzi_shape_unique_consecutive(fnzi_krn_call *call) {
+  const fnz_arg *dim = fnzi_krn_named(call, "dim");
+  bool only = fnzi_krn_call_geometry(call, 0)->rank == 1 && fnzi_krn_named_int(call, "dim", 1) == 0;
   bool along = dim && dim->tag == FNZ_ARG_INT && !only;
   return along ? fnzi_shape_unique_dim_consecutive(call)
                : give_unique(call, FNZI_RUN_unique_consecutive);
 }
 
-fnz_status fnzi_shape_unique_dim_consecutive(fnzi_call *call) {
+fnz_status fnzi_shape_unique_dim_consecutive(fnzi_krn_call *call) {
   return give_along(call, FNZI_RUN_unique_dim_consecutive);
 }

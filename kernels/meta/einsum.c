@@ -11,7 +11,7 @@ typedef struct term {
 } term;
 
 typedef struct reader {
-  fnzi_call *call;
+  fnzi_krn_call *call;
   const char *at;
   term terms[FNZI_EINSUM_OPERANDS], out;
   uint32_t count;
@@ -19,7 +19,8 @@ typedef struct reader {
 } reader;
 
 static fnz_status malformed(const reader *r) {
-  return fnzi_refuse(r->call, FNZ_CLASS_TYPE, "the equation is not well formed before '%s'", r->at);
+  return fnzi_krn_call_refuse(r->call, FNZ_CLASS_TYPE,
+                              "the equation is not well formed before '%s'", r->at);
 }
 
 static bool is_letter(char c) {
@@ -67,7 +68,8 @@ static void imply_output(reader *r) {
 static fnz_status read_equation(reader *r) {
   for (;;) {
     if (r->count == FNZI_EINSUM_OPERANDS)
-      return fnzi_refuse(r->call, FNZ_CLASS_LIMIT, "more than %d operands", FNZI_EINSUM_OPERANDS);
+      return fnzi_krn_call_refuse(r->call, FNZ_CLASS_LIMIT, "more than %d operands",
+                                  FNZI_EINSUM_OPERANDS);
     FNZ_TRY(read_term(r, &r->terms[r->count++]));
     if (*r->at != ',')
       break;
@@ -83,12 +85,12 @@ static fnz_status read_equation(reader *r) {
 }
 
 /* The dimensions of the ellipsis are aligned at the last one. */
-static fnz_status expand(const reader *r, const term *t, uint32_t dots, fnzi_labels *out) {
+static fnz_status expand(const reader *r, const term *t, uint32_t dots, fnzi_meta_labels *out) {
   out->rank = 0;
   for (uint32_t i = 0; i < t->count; i++) {
     uint32_t n = t->items[i] == ELLIPSIS ? dots : 1;
     if (out->rank + n > FNZ_MAX_RANK)
-      return fnzi_refuse(r->call, FNZ_CLASS_LIMIT, "a rank above %d", FNZ_MAX_RANK);
+      return fnzi_krn_call_refuse(r->call, FNZ_CLASS_LIMIT, "a rank above %d", FNZ_MAX_RANK);
     for (uint32_t k = 0; k < n; k++)
       out->at[out->rank++] = t->items[i] == ELLIPSIS
                                  ? (uint8_t)(FNZI_EINSUM_LETTERS + r->ellipsis - dots + k)
@@ -97,8 +99,8 @@ static fnz_status expand(const reader *r, const term *t, uint32_t dots, fnzi_lab
   return FNZ_OK;
 }
 
-static const fnz_geometry *operand(const fnzi_call *call, uint32_t k) {
-  return &fnzi_arg_array(&fnzi_named(call, "tensors")->u.list[k])->geometry;
+static const fnz_geometry *operand(const fnzi_krn_call *call, uint32_t k) {
+  return &fnzi_krn_arg_array(&fnzi_krn_named(call, "tensors")->u.list[k])->geometry;
 }
 
 static fnz_status count_ellipsis(reader *r) {
@@ -106,51 +108,51 @@ static fnz_status count_ellipsis(reader *r) {
     const term *t = &r->terms[k];
     uint32_t rank = operand(r->call, k)->rank, letters = t->count - t->has_ellipsis;
     if (t->has_ellipsis ? rank < letters : rank != letters)
-      return fnzi_refuse(r->call, FNZ_CLASS_BOUNDS,
-                         "operand %u has rank %u, the equation names %u dimensions", k, rank,
-                         letters);
+      return fnzi_krn_call_refuse(r->call, FNZ_CLASS_BOUNDS,
+                                  "operand %u has rank %u, the equation names %u dimensions", k,
+                                  rank, letters);
     if (rank - letters > r->ellipsis)
       r->ellipsis = rank - letters;
   }
   return FNZ_OK;
 }
 
-static fnz_status take_sizes(fnzi_call *call, fnzi_einsum *e, uint32_t k) {
+static fnz_status take_sizes(fnzi_krn_call *call, fnzi_meta_einsum *e, uint32_t k) {
   const fnz_geometry *g = operand(call, k);
   for (uint32_t i = 0; i < g->rank; i++) {
     int64_t *size = &e->sizes[e->operands[k].at[i]];
     if (*size == 1)
       *size = g->sizes[i];
     else if (g->sizes[i] != 1 && g->sizes[i] != *size)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "operand %u has size %lld in dimension %u where another has %lld", k,
-                         (long long)g->sizes[i], i, (long long)*size);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "operand %u has size %lld in dimension %u where another has %lld",
+                                  k, (long long)g->sizes[i], i, (long long)*size);
   }
   return FNZ_OK;
 }
 
-static fnz_status check_output(fnzi_call *call, const fnzi_einsum *e) {
+static fnz_status check_output(fnzi_krn_call *call, const fnzi_meta_einsum *e) {
   for (uint32_t i = 0; i < e->out.rank; i++) {
     bool found = false;
     for (uint32_t k = 0; k < e->count; k++)
-      found = found || fnzi_labels_have(&e->operands[k], e->out.at[i]);
+      found = found || fnzi_meta_labels_have(&e->operands[k], e->out.at[i]);
     for (uint32_t j = 0; j < i; j++)
       found = found && e->out.at[j] != e->out.at[i];
     if (!found)
-      return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                         "dimension %u of the output is named twice, or by no operand", i);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                  "dimension %u of the output is named twice, or by no operand", i);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_einsum_read(fnzi_call *call, fnzi_einsum *out) {
+fnz_status fnzi_meta_einsum_read(fnzi_krn_call *call, fnzi_meta_einsum *out) {
   reader *r;
   FNZI_NEW(&call->scratch, 1, &r);
-  *r = (reader){.call = call, .at = fnzi_named_string(call, "equation")};
+  *r = (reader){.call = call, .at = fnzi_krn_named_string(call, "equation")};
   FNZ_TRY(read_equation(r));
-  if (r->count != fnzi_named(call, "tensors")->count)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "the equation has %u operands, %u are given", r->count,
-                       fnzi_named(call, "tensors")->count);
+  if (r->count != fnzi_krn_named(call, "tensors")->count)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "the equation has %u operands, %u are given",
+                                r->count, fnzi_krn_named(call, "tensors")->count);
   FNZ_TRY(count_ellipsis(r));
   out->count = r->count;
   for (uint32_t i = 0; i < FNZI_EINSUM_LABELS; i++)
@@ -166,24 +168,24 @@ fnz_status fnzi_einsum_read(fnzi_call *call, fnzi_einsum *out) {
 }
 
 /* Of one operand something is summed, and sums of integers are i64. */
-static bool sums_one(const fnzi_einsum *e) {
+static bool sums_one(const fnzi_meta_einsum *e) {
   bool sums = false;
   for (uint32_t i = 0; e->count == 1 && i < e->operands[0].rank; i++)
-    sums = sums || !fnzi_labels_have(&e->out, e->operands[0].at[i]);
+    sums = sums || !fnzi_meta_labels_have(&e->out, e->operands[0].at[i]);
   return sums;
 }
 
-fnz_status fnzi_shape_einsum(fnzi_call *call) {
-  fnzi_einsum *e;
+fnz_status fnzi_shape_einsum(fnzi_krn_call *call) {
+  fnzi_meta_einsum *e;
   int64_t sizes[FNZ_MAX_RANK];
   FNZI_NEW(&call->scratch, 1, &e);
-  FNZ_TRY(fnzi_einsum_read(call, e));
+  FNZ_TRY(fnzi_meta_einsum_read(call, e));
   fnz_dtype dtype = operand(call, 0)->dtype;
   for (uint32_t k = 1; k < e->count; k++)
     if (operand(call, k)->dtype != dtype)
-      return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                         "operand 0 is %s, operand %u is %s; cast one of them",
-                         fnzi_dtype(dtype)->name, k, fnzi_dtype(operand(call, k)->dtype)->name);
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_TYPE, "operand 0 is %s, operand %u is %s; cast one of them",
+          fnzi_dtype(dtype)->name, k, fnzi_dtype(operand(call, k)->dtype)->name);
   if (sums_one(e) && (dtype == FNZ_BOOL || fnzi_is_integer(dtype)))
     dtype = FNZ_I64;
   for (uint32_t i = 0; i < e->out.rank; i++)

@@ -4,7 +4,7 @@
 #include "views/views.h"
 
 /* Custom operators are not in the table. */
-bool fnzi_op_index(const fnz_op *op, size_t *out) {
+bool fnzi_meta_op_index(const fnz_op *op, size_t *out) {
   uintptr_t at = (uintptr_t)op, first = (uintptr_t)fnzi_ops;
   bool found = at >= first && at < first + fnz_op_count() * sizeof *fnzi_ops;
   *out = found ? (at - first) / sizeof *fnzi_ops : 0;
@@ -12,19 +12,19 @@ bool fnzi_op_index(const fnz_op *op, size_t *out) {
 }
 
 /* The operators of views.def and their copying twins have one row together. */
-const fnzi_kernel *fnzi_kernel_find(const fnzi_kernels *kernels, const fnz_op *op) {
+const fnzi_kernel *fnzi_kernel_find(const fnzi_krn_kernels *kernels, const fnz_op *op) {
   static const fnzi_kernel view = {fnzi_shape_view, FNZI_ACCEPTS_ANY, FNZI_MEMORY_VIEW,
                                    FNZI_RUN_view};
   size_t i;
-  if (!fnzi_op_index(op, &i))
+  if (!fnzi_meta_op_index(op, &i))
     return NULL;
   if (kernels->rows[i].shape)
     return &kernels->rows[i];
   return op->view_of == FNZI_NO_OP && fnzi_view_find(op) ? &view : NULL;
 }
 
-const fnzi_kernel *fnzi_row_of(const fnzi_machine *m, const fnz_op *op) {
-  const fnzi_registered *r = m->registered.count ? fnzi_registered_for(m, op) : NULL;
+const fnzi_kernel *fnzi_meta_row_find(const fnzi_krn_machine *m, const fnz_op *op) {
+  const fnzi_krn_registered *r = m->registered.count ? fnzi_krn_registered_for(m, op) : NULL;
   return r ? &r->row : fnzi_kernel_find(m->kernels, op);
 }
 
@@ -40,7 +40,7 @@ static bool takes_number(const fnzi_kernel *row, const fnzi_param *param) {
          (row->memory == FNZI_MEMORY_POINT && strcmp(param->name, "value") == 0);
 }
 
-static fnz_status check_tensor(const fnzi_call *call, const fnzi_kernel *row,
+static fnz_status check_tensor(const fnzi_krn_call *call, const fnzi_kernel *row,
                                const fnzi_param *param, const fnz_arg *arg, bool optional) {
   if (arg->tag == FNZ_ARG_VALUE && arg->u.value)
     return FNZ_OK;
@@ -48,44 +48,46 @@ static fnz_status check_tensor(const fnzi_call *call, const fnzi_kernel *row,
     return FNZ_OK;
   if (is_number(arg) && takes_number(row, param))
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a tensor", param->name);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a tensor", param->name);
 }
 
-static fnz_status check_tensors(const fnzi_call *call, const fnzi_kernel *row,
+static fnz_status check_tensors(const fnzi_krn_call *call, const fnzi_kernel *row,
                                 const fnzi_param *param, const fnz_arg *arg) {
   if (!param->is_list)
     return check_tensor(call, row, param, arg, param->optional || param->item_optional);
   if (arg->tag == FNZ_ARG_NONE && param->optional)
     return FNZ_OK;
   if (arg->tag != FNZ_ARG_LIST)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a list of tensors", param->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a list of tensors",
+                                param->name);
   for (uint32_t i = 0; i < arg->count; i++)
     FNZ_TRY(check_tensor(call, row, param, &arg->u.list[i], param->item_optional));
   return FNZ_OK;
 }
 
-static fnz_status check_arg(const fnzi_call *call, const fnzi_kernel *row, const fnzi_param *param,
-                            const fnz_arg *arg) {
+static fnz_status check_arg(const fnzi_krn_call *call, const fnzi_kernel *row,
+                            const fnzi_param *param, const fnz_arg *arg) {
   if (param->type == FNZI_TYPE_TENSOR)
     return check_tensors(call, row, param, arg);
   if (arg->tag == FNZ_ARG_SYMBOL)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                       "argument %s is a symbolic number; give it a value", param->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "argument %s is a symbolic number; give it a value", param->name);
   if (arg->tag == FNZ_ARG_VALUE)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must not be a tensor", param->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must not be a tensor",
+                                param->name);
   if (arg->tag == FNZ_ARG_DEFAULT && !param->optional)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s is missing", param->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s is missing", param->name);
   if (param->type == FNZI_TYPE_SCALAR && !param->is_list && !is_number(arg) &&
       !(param->optional && (arg->tag == FNZ_ARG_NONE || arg->tag == FNZ_ARG_DEFAULT)))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a number", param->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "argument %s must be a number", param->name);
   return FNZ_OK;
 }
 
-fnz_status fnzi_fill_args(const fnzi_call *call, const fnz_request *from, fnz_arg *out) {
+fnz_status fnzi_meta_args_fill(const fnzi_krn_call *call, const fnz_request *from, fnz_arg *out) {
   const fnz_op *op = from->op;
   if (from->nargs > op->nparams)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "%zu arguments given, at most %u taken", from->nargs,
-                       (unsigned)op->nparams);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "%zu arguments given, at most %u taken",
+                                from->nargs, (unsigned)op->nparams);
   for (size_t i = 0; i < op->nparams; i++) {
     out[i] = i < from->nargs && from->args[i].tag != FNZ_ARG_DEFAULT
                  ? from->args[i]
@@ -96,14 +98,14 @@ fnz_status fnzi_fill_args(const fnzi_call *call, const fnz_request *from, fnz_ar
   return FNZ_OK;
 }
 
-static fnz_status check_args(const fnzi_call *call, const fnzi_kernel *row) {
+static fnz_status check_args(const fnzi_krn_call *call, const fnzi_kernel *row) {
   for (size_t i = 0; i < call->op->nparams; i++)
     FNZ_TRY(check_arg(call, row, &call->op->params[i], &call->args[i]));
   return FNZ_OK;
 }
 
 /* --- Element types ----------------------------------------------------------------------- */
-static bool accepted(fnzi_accepts accepts, fnz_dtype d) {
+static bool accepted(fnzi_krn_accepts accepts, fnz_dtype d) {
   char category = fnzi_dtype(d)->category;
   bool standard = d <= FNZ_F64 || d == FNZ_C64;
   switch (accepts) {
@@ -123,23 +125,23 @@ static bool accepted(fnzi_accepts accepts, fnz_dtype d) {
   return false;
 }
 
-static fnz_status check_dtype(const fnzi_call *call, const fnzi_kernel *row, fnz_dtype d,
+static fnz_status check_dtype(const fnzi_krn_call *call, const fnzi_kernel *row, fnz_dtype d,
                               const char *what) {
-  if (accepted((fnzi_accepts)row->accepts, d))
+  if (accepted((fnzi_krn_accepts)row->accepts, d))
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for %s of type %s", what,
-                     fnzi_dtype(d)->name);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "there is no kernel for %s of type %s",
+                              what, fnzi_dtype(d)->name);
 }
 
-static fnz_status check_inputs(const fnzi_call *call, const fnzi_kernel *row) {
+static fnz_status check_inputs(const fnzi_krn_call *call, const fnzi_kernel *row) {
   const fnz_arg *first = call->op->nparams ? &call->args[0] : NULL;
   if (first && first->tag == FNZ_ARG_LIST && first->count)
     first = &first->u.list[0];
-  fnzi_array *array = fnzi_arg_array(first);
+  fnzi_krn_array *array = fnzi_krn_arg_array(first);
   return array ? check_dtype(call, row, array->geometry.dtype, "an argument") : FNZ_OK;
 }
 
-static fnz_status check_outputs(const fnzi_call *call, const fnzi_kernel *row) {
+static fnz_status check_outputs(const fnzi_krn_call *call, const fnzi_kernel *row) {
   for (size_t k = 0; k < call->noutputs; k++)
     if (call->outputs[k])
       FNZ_TRY(check_dtype(call, row, call->outputs[k]->geometry.dtype, "a result"));
@@ -148,20 +150,20 @@ static fnz_status check_outputs(const fnzi_call *call, const fnzi_kernel *row) {
 
 /* --- Memory of results ------------------------------------------------------------------- */
 /* Nobody else sees the array's memory, and its elements lie there without gaps. */
-static bool may_reuse(const fnz_arg *arg, const fnzi_array *out) {
-  fnzi_array *a = fnzi_arg_array(arg);
+static bool may_reuse(const fnz_arg *arg, const fnzi_krn_array *out) {
+  fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   return a && (arg->flags & FNZ_ARG_LAST_USE) && a->storage->refs == 1 &&
          a->place.dtype == out->place.dtype && fnzi_same_sizes(&a->place, &out->place) &&
          fnzi_is_dense(&a->place);
 }
 
-static fnz_status reuse_any(fnzi_call *call, fnzi_array *out) {
+static fnz_status reuse_any(fnzi_krn_call *call, fnzi_krn_array *out) {
   for (size_t i = 0; i < call->op->nparams; i++)
     if (may_reuse(&call->args[i], out)) {
-      fnzi_array *a = fnzi_arg_array(&call->args[i]);
-      return fnzi_array_share(call->ctx, out, a->storage, &a->place);
+      fnzi_krn_array *a = fnzi_krn_arg_array(&call->args[i]);
+      return fnzi_krn_array_share(call->ctx, out, a->storage, &a->place);
     }
-  return fnzi_array_allocate(call->ctx, out, false);
+  return fnzi_krn_array_allocate(call->ctx, out, false);
 }
 
 typedef struct seeker {
@@ -175,25 +177,25 @@ static fnz_status count_value(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-size_t fnzi_count_uses(const fnz_arg *args, size_t nargs, uint64_t value) {
+size_t fnzi_meta_args_count(const fnz_arg *args, size_t nargs, uint64_t value) {
   seeker s = {value, 0};
   return fnzi_args_visit(args, nargs, count_value, &s) == FNZ_OK ? s.seen : SIZE_MAX;
 }
 
-static fnz_status start_from_base(fnzi_call *call, fnzi_array *out) {
+static fnz_status start_from_base(fnzi_krn_call *call, fnzi_krn_array *out) {
   const fnz_arg *arg = &call->args[0];
-  fnzi_array *base = fnzi_arg_array(arg);
+  fnzi_krn_array *base = fnzi_krn_arg_array(arg);
   if (!base)
-    return fnzi_array_allocate(call->ctx, out, true);
-  if (may_reuse(arg, out) && fnzi_count_uses(call->args, call->op->nparams, arg->u.value) == 1)
-    return fnzi_array_share(call->ctx, out, base->storage, &base->place);
-  FNZ_TRY(fnzi_array_allocate(call->ctx, out, false));
-  return fnzi_assign(call, out, base);
+    return fnzi_krn_array_allocate(call->ctx, out, true);
+  if (may_reuse(arg, out) && fnzi_meta_args_count(call->args, call->op->nparams, arg->u.value) == 1)
+    return fnzi_krn_array_share(call->ctx, out, base->storage, &base->place);
+  FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
+  return fnzi_krn_array_assign(call, out, base);
 }
 
-fnz_status fnzi_evaluate_memory(fnzi_call *call, const fnzi_kernel *row) {
+fnz_status fnzi_meta_evaluate_memory(fnzi_krn_call *call, const fnzi_kernel *row) {
   for (size_t k = 0; k < call->noutputs; k++) {
-    fnzi_array *out = call->outputs[k];
+    fnzi_krn_array *out = call->outputs[k];
     if (!out || out->storage || row->memory == FNZI_MEMORY_VIEW)
       continue;
     if (row->memory == FNZI_MEMORY_POINT)
@@ -201,13 +203,13 @@ fnz_status fnzi_evaluate_memory(fnzi_call *call, const fnzi_kernel *row) {
     else if (row->memory == FNZI_MEMORY_BASE && k == 0)
       FNZ_TRY(start_from_base(call, out));
     else
-      FNZ_TRY(fnzi_array_allocate(call->ctx, out, false));
+      FNZ_TRY(fnzi_krn_array_allocate(call->ctx, out, false));
   }
   return FNZ_OK;
 }
 
 /* --- The steps --------------------------------------------------------------------------- */
-static bool has_complex_result(const fnzi_call *call) {
+static bool has_complex_result(const fnzi_krn_call *call) {
   for (size_t k = 0; k < call->noutputs; k++)
     if (call->outputs[k] && fnzi_is_complex(call->outputs[k]->geometry.dtype))
       return true;
@@ -215,17 +217,18 @@ static bool has_complex_result(const fnzi_call *call) {
 }
 
 /* Pointwise rows promote by their numbers; elsewhere a complex one has no place in real results. */
-static fnz_status check_complex(const fnzi_call *call, const fnzi_kernel *row) {
+static fnz_status check_complex(const fnzi_krn_call *call, const fnzi_kernel *row) {
   if (row->shape == fnzi_shape_point || has_complex_result(call))
     return FNZ_OK;
   for (size_t i = 0; i < call->op->nparams; i++)
     if (call->args[i].tag == FNZ_ARG_COMPLEX && call->args[i].u.list[1].u.f != 0)
-      return fnzi_refuse(call, FNZ_CLASS_TYPE, "argument %s is complex, but the result is real",
-                         call->op->params[i].name);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                  "argument %s is complex, but the result is real",
+                                  call->op->params[i].name);
   return FNZ_OK;
 }
 
-fnz_status fnzi_evaluate_shape(fnzi_call *call, const fnzi_kernel *row) {
+fnz_status fnzi_meta_evaluate_shape(fnzi_krn_call *call, const fnzi_kernel *row) {
   call->row = row;
   FNZ_TRY(check_args(call, row));
   FNZ_TRY(check_inputs(call, row));
@@ -234,38 +237,39 @@ fnz_status fnzi_evaluate_shape(fnzi_call *call, const fnzi_kernel *row) {
   return call->has_data ? check_outputs(call, row) : FNZ_OK;
 }
 
-fnz_status fnzi_evaluate_run(fnzi_call *call, const fnzi_kernel *row) {
+fnz_status fnzi_meta_evaluate_run(fnzi_krn_call *call, const fnzi_kernel *row) {
   bool registered = row->run == FNZI_RUN_registered;
   FNZ_TRY(registered ? fnzi_kernel_registered(call) : call->kernels->runs[row->run](call));
-  return fnzi_results_finish(call);
+  return fnzi_krn_results_finish(call);
 }
 
-void fnzi_release_outputs(fnzi_call *call) {
+void fnzi_meta_outputs_release(fnzi_krn_call *call) {
   for (size_t k = 0; k < call->noutputs; k++)
-    fnzi_array_release(call->ctx, call->outputs[k]);
+    fnzi_krn_array_release(call->ctx, call->outputs[k]);
   call->noutputs = 0;
 }
 
 /* --- The whole ---------------------------------------------------------------------------- */
 /* A tensor of call() may have lazy bits; values have none. */
 static fnz_status refuse_bits(void *user, const fnz_arg *arg) {
-  const fnzi_call *call = user;
-  const fnzi_array *a = fnzi_arg_array(arg);
+  const fnzi_krn_call *call = user;
+  const fnzi_krn_array *a = fnzi_krn_arg_array(arg);
   if (!a || !a->eager || (!a->geometry.is_conj && !a->geometry.is_neg))
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                     "an argument is a lazy conjugate or negative; resolve it before");
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                              "an argument is a lazy conjugate or negative; resolve it before");
 }
 
-fnz_status fnzi_evaluate_request(fnzi_call *call, const fnzi_kernel *row, const fnz_request *from) {
+fnz_status fnzi_meta_evaluate_request(fnzi_krn_call *call, const fnzi_kernel *row,
+                                      const fnz_request *from) {
   fnz_arg *args;
   FNZI_NEW(&call->scratch, call->op->nparams, &args);
-  FNZ_TRY(fnzi_fill_args(call, from, args));
+  FNZ_TRY(fnzi_meta_args_fill(call, from, args));
   call->args = args;
   FNZ_TRY(fnzi_args_visit(args, call->op->nparams, refuse_bits, call));
-  FNZ_TRY(fnzi_evaluate_shape(call, row));
+  FNZ_TRY(fnzi_meta_evaluate_shape(call, row));
   if (!call->has_data)
     return FNZ_OK;
-  FNZ_TRY(fnzi_evaluate_memory(call, row));
-  return fnzi_evaluate_run(call, row);
+  FNZ_TRY(fnzi_meta_evaluate_memory(call, row));
+  return fnzi_meta_evaluate_run(call, row);
 }

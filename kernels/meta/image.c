@@ -4,37 +4,40 @@
 #include "kernels/meta/nn_image.h"
 
 /* --- Padding ----------------------------------------------------------------------------- */
-static fnz_status pad_dim(fnzi_call *call, fnzi_padding *p, uint32_t i, const int64_t *pads) {
+static fnz_status pad_dim(fnzi_krn_call *call, fnzi_meta_padding *p, uint32_t i,
+                          const int64_t *pads) {
   int64_t in = p->in[i];
   p->before[i] = pads[0];
   if (p->reflects && (pads[0] >= in || pads[1] >= in))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "padding (%lld, %lld) must be less than the size %lld that it reflects",
-                       (long long)pads[0], (long long)pads[1], (long long)in);
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "padding (%lld, %lld) must be less than the size %lld that it reflects", (long long)pads[0],
+        (long long)pads[1], (long long)in);
   if (!fnzi_add_i64(in, pads[0], &p->out[i]) || !fnzi_add_i64(p->out[i], pads[1], &p->out[i]))
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "a padded size leaves 64 bits");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "a padded size leaves 64 bits");
   if (p->out[i] < 1 || in < 1)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "a size of %lld padded by (%lld, %lld) is empty",
-                       (long long)in, (long long)pads[0], (long long)pads[1]);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "a size of %lld padded by (%lld, %lld) is empty", (long long)in,
+                                (long long)pads[0], (long long)pads[1]);
   return FNZ_OK;
 }
 
-fnz_status fnzi_padding_read(fnzi_call *call, fnzi_padding *out) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_meta_padding_read(fnzi_krn_call *call, fnzi_meta_padding *out) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   const char *name = fnz_op_name(call->op);
   int64_t sizes[FNZ_MAX_RANK + 1];
   const int64_t *pads;
   size_t count;
   bool batched;
-  fnzi_padding p = {.spatial = (uint32_t)(*strpbrk(name, "123") - '0'),
-                    .reflects = strncmp(name, "reflection", 10) == 0,
-                    .in = {1, 1, 1},
-                    .out = {1, 1, 1}};
-  FNZ_TRY(fnzi_named_ints(call, "padding", &pads, &count));
+  fnzi_meta_padding p = {.spatial = (uint32_t)(*strpbrk(name, "123") - '0'),
+                         .reflects = strncmp(name, "reflection", 10) == 0,
+                         .in = {1, 1, 1},
+                         .out = {1, 1, 1}};
+  FNZ_TRY(fnzi_krn_named_ints(call, "padding", &pads, &count));
   if (count != 2 * (size_t)p.spatial)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu numbers of padding, %u are needed", count,
-                       2 * p.spatial);
-  FNZ_TRY(fnzi_image_open(call, g, p.spatial, sizes, &batched));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%zu numbers of padding, %u are needed",
+                                count, 2 * p.spatial);
+  FNZ_TRY(fnzi_meta_image_open(call, g, p.spatial, sizes, &batched));
   p.planes = sizes[0] * sizes[1];
   for (uint32_t i = 0; i < p.spatial; i++) {
     uint32_t at = FNZI_IMAGE_SPATIAL - 1 - i;
@@ -45,57 +48,59 @@ fnz_status fnzi_padding_read(fnzi_call *call, fnzi_padding *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_pad_image(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_pad_image(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK];
-  fnzi_padding p;
+  fnzi_meta_padding p;
   if (g->dtype == FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; cast self to an integer");
-  FNZ_TRY(fnzi_padding_read(call, &p));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "not for bool; cast self to an integer");
+  FNZ_TRY(fnzi_meta_padding_read(call, &p));
   for (uint32_t i = 0; i < g->rank; i++)
     sizes[i] = i + p.spatial < g->rank ? g->sizes[i] : p.out[FNZI_IMAGE_SPATIAL + i - g->rank];
   return fnzi_shape_add_image(call, g->dtype, g->rank, sizes, g);
 }
 
 /* --- Columns of windows ------------------------------------------------------------------ */
-static fnz_status count_places(fnzi_call *call, fnzi_columns *c) {
+static fnz_status count_places(fnzi_krn_call *call, fnzi_meta_columns *c) {
   for (int i = 0; i < 2; i++) {
     if (c->kernel[i] < 1 || c->dilation[i] < 1 || c->stride[i] < 1 || c->padding[i] < 0)
-      return fnzi_refuse(
+      return fnzi_krn_call_refuse(
           call, FNZ_CLASS_BOUNDS,
           "kernel_size %lld, dilation %lld and stride %lld must be positive, padding "
           "%lld not negative",
           (long long)c->kernel[i], (long long)c->dilation[i], (long long)c->stride[i],
           (long long)c->padding[i]);
-    fnzi_slide w = {c->size[i], c->kernel[i], c->stride[i], c->padding[i], c->dilation[i], false};
-    c->places[i] = fnzi_slide_places(&w);
+    fnzi_meta_slide w = {c->size[i],    c->kernel[i],   c->stride[i],
+                         c->padding[i], c->dilation[i], false};
+    c->places[i] = fnzi_meta_slide_places(&w);
     if (c->places[i] < 1)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "a window of %lld does not fit a size of %lld",
-                         (long long)c->kernel[i], (long long)c->size[i]);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "a window of %lld does not fit a size of %lld",
+                                  (long long)c->kernel[i], (long long)c->size[i]);
   }
   return FNZ_OK;
 }
 
 /* im2col has the image's sizes from its argument, col2im is told them. */
-fnz_status fnzi_columns_read(fnzi_call *call, fnzi_columns *out) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_meta_columns_read(fnzi_krn_call *call, fnzi_meta_columns *out) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   bool has_image = fnzi_op_param(call->op, "output_size") < 0;
   int64_t sizes[FNZ_MAX_RANK + 1], window;
-  fnzi_columns c = {.batched = false};
-  FNZ_TRY(fnzi_image_open(call, g, has_image ? 2 : 1, sizes, &c.batched));
-  FNZ_TRY(fnzi_named_ints_of(call, "kernel_size", 2, 1, c.kernel));
-  FNZ_TRY(fnzi_named_ints_of(call, "dilation", 2, 1, c.dilation));
-  FNZ_TRY(fnzi_named_ints_of(call, "padding", 2, 0, c.padding));
-  FNZ_TRY(fnzi_named_ints_of(call, "stride", 2, 1, c.stride));
+  fnzi_meta_columns c = {.batched = false};
+  FNZ_TRY(fnzi_meta_image_open(call, g, has_image ? 2 : 1, sizes, &c.batched));
+  FNZ_TRY(fnzi_krn_named_ints_of(call, "kernel_size", 2, 1, c.kernel));
+  FNZ_TRY(fnzi_krn_named_ints_of(call, "dilation", 2, 1, c.dilation));
+  FNZ_TRY(fnzi_krn_named_ints_of(call, "padding", 2, 0, c.padding));
+  FNZ_TRY(fnzi_krn_named_ints_of(call, "stride", 2, 1, c.stride));
   if (has_image)
     memcpy(c.size, sizes + 2, sizeof c.size);
   else
-    FNZ_TRY(fnzi_named_ints_of(call, "output_size", 2, 1, c.size));
+    FNZ_TRY(fnzi_krn_named_ints_of(call, "output_size", 2, 1, c.size));
   FNZ_TRY(count_places(call, &c));
   c.batch = sizes[0];
   if (!fnzi_mul_i64(c.kernel[0], c.kernel[1], &window) ||
       (has_image && !fnzi_mul_i64(sizes[1], window, &c.rows)))
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the elements of a window leave 64 bits");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "the elements of a window leave 64 bits");
   if (!has_image)
     c.rows = sizes[1];
   c.channels = c.rows / window;
@@ -103,67 +108,69 @@ fnz_status fnzi_columns_read(fnzi_call *call, fnzi_columns *out) {
   return FNZ_OK;
 }
 
-static fnz_status check_columns_dtype(const fnzi_call *call) {
-  fnz_dtype dtype = fnzi_input_geometry(call, 0)->dtype;
+static fnz_status check_columns_dtype(const fnzi_krn_call *call) {
+  fnz_dtype dtype = fnzi_krn_call_geometry(call, 0)->dtype;
   if (fnzi_is_integer(dtype))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for %s; cast self to a floating-point type",
-                       fnzi_dtype(dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "not for %s; cast self to a floating-point type",
+                                fnzi_dtype(dtype)->name);
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_im2col(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  fnzi_columns c;
+fnz_status fnzi_shape_im2col(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  fnzi_meta_columns c;
   FNZ_TRY(check_columns_dtype(call));
-  FNZ_TRY(fnzi_columns_read(call, &c));
+  FNZ_TRY(fnzi_meta_columns_read(call, &c));
   const int64_t sizes[] = {c.batch, c.rows, c.places[0] * c.places[1]};
   return fnzi_shape_add(call, g->dtype, c.batched ? 3 : 2, sizes + (c.batched ? 0 : 1), NULL);
 }
 
-fnz_status fnzi_shape_col2im(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  fnzi_columns c;
+fnz_status fnzi_shape_col2im(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  fnzi_meta_columns c;
   FNZ_TRY(check_columns_dtype(call));
-  FNZ_TRY(fnzi_columns_read(call, &c));
+  FNZ_TRY(fnzi_meta_columns_read(call, &c));
   int64_t places = c.places[0] * c.places[1];
   if (c.rows != c.channels * c.kernel[0] * c.kernel[1] || g->sizes[g->rank - 1] != places)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "%lld rows of %lld do not fit windows of %lld by %lld at %lld places",
-                       (long long)c.rows, (long long)g->sizes[g->rank - 1], (long long)c.kernel[0],
-                       (long long)c.kernel[1], (long long)places);
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "%lld rows of %lld do not fit windows of %lld by %lld at %lld places", (long long)c.rows,
+        (long long)g->sizes[g->rank - 1], (long long)c.kernel[0], (long long)c.kernel[1],
+        (long long)places);
   const int64_t sizes[] = {c.batch, c.channels, c.size[0], c.size[1]};
   return fnzi_shape_add(call, g->dtype, c.batched ? 4 : 3, sizes + (c.batched ? 0 : 1), NULL);
 }
 
 /* --- Shuffling and turning --------------------------------------------------------------- */
-fnz_status fnzi_shape_channel_shuffle(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  int64_t groups = fnzi_named_int(call, "groups", 1);
+fnz_status fnzi_shape_channel_shuffle(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  int64_t groups = fnzi_krn_named_int(call, "groups", 1);
   if (g->rank < 3 || g->rank == FNZ_MAX_RANK)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, it needs 3 to %d", g->rank,
-                       FNZ_MAX_RANK - 1);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, it needs 3 to %d",
+                                g->rank, FNZ_MAX_RANK - 1);
   if (groups < 1 || g->sizes[1] % groups)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%lld groups do not divide %lld channels",
-                       (long long)groups, (long long)g->sizes[1]);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%lld groups do not divide %lld channels",
+                                (long long)groups, (long long)g->sizes[1]);
   return fnzi_shape_add_image(call, g->dtype, g->rank, g->sizes, g);
 }
 
 /* A quarter turn is a flip seen with two dimensions exchanged. */
-fnz_status fnzi_shape_rot90(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_rot90(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   const int64_t *dims;
   size_t count;
   uint32_t a, b;
-  FNZ_TRY(fnzi_named_ints(call, "dims", &dims, &count));
+  FNZ_TRY(fnzi_krn_named_ints(call, "dims", &dims, &count));
   if (count != 2 || g->rank < 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu dims of a tensor of rank %u, 2 are needed",
-                       count, g->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "%zu dims of a tensor of rank %u, 2 are needed", count, g->rank);
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[0], g->rank, &a));
   FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, dims[1], g->rank, &b));
   if (a == b)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u appears twice", a);
-  int64_t turns = fnzi_named_int(call, "k", 1) & 3;
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u appears twice", a);
+  int64_t turns = fnzi_krn_named_int(call, "k", 1) & 3;
   if (turns == 0)
     return fnzi_shape_add(call, g->dtype, g->rank, g->sizes, NULL);
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
@@ -179,7 +186,7 @@ fnz_status fnzi_shape_rot90(fnzi_call *call) {
 
 /* --- Sampling ---------------------------------------------------------------------------- */
 /* Images or volumes, as the operator's name says; grid_sampler takes both. */
-static bool grid_fits(const fnzi_call *call, const fnz_geometry *x, const fnz_geometry *grid) {
+static bool grid_fits(const fnzi_krn_call *call, const fnz_geometry *x, const fnz_geometry *grid) {
   uint32_t rank = x->rank;
   bool fits =
       (rank == 4 && !strstr(call->op->name, "3d")) || (rank == 5 && !strstr(call->op->name, "2d"));
@@ -190,72 +197,77 @@ static bool grid_fits(const fnzi_call *call, const fnz_geometry *x, const fnz_ge
   return fits;
 }
 
-fnz_status fnzi_shape_grid_sampler(fnzi_call *call) {
-  const fnz_geometry *x = fnzi_input_geometry(call, 0), *grid = fnzi_input_geometry(call, 1);
-  int64_t mode = fnzi_named_int(call, "interpolation_mode", 0);
-  int64_t padding = fnzi_named_int(call, "padding_mode", 0);
+fnz_status fnzi_shape_grid_sampler(fnzi_krn_call *call) {
+  const fnz_geometry *x = fnzi_krn_call_geometry(call, 0), *grid = fnzi_krn_call_geometry(call, 1);
+  int64_t mode = fnzi_krn_named_int(call, "interpolation_mode", 0);
+  int64_t padding = fnzi_krn_named_int(call, "padding_mode", 0);
   if (x->dtype != grid->dtype)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "input is %s, grid is %s; cast one of them",
-                       fnzi_dtype(x->dtype)->name, fnzi_dtype(grid->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "input is %s, grid is %s; cast one of them",
+                                fnzi_dtype(x->dtype)->name, fnzi_dtype(grid->dtype)->name);
   if (!grid_fits(call, x, grid))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "input must be (batch, channels, rows, columns), not empty, and grid (the "
-                       "same batch, rows, columns, 2), or both with a depth before the rows and 3 "
-                       "numbers; they have ranks %u and %u",
-                       x->rank, grid->rank);
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "input must be (batch, channels, rows, columns), not empty, and grid (the "
+        "same batch, rows, columns, 2), or both with a depth before the rows and 3 "
+        "numbers; they have ranks %u and %u",
+        x->rank, grid->rank);
   if (mode < 0 || mode > 2 || padding < 0 || padding > 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "interpolation_mode %lld and padding_mode %lld must be 0, 1 or 2",
-                       (long long)mode, (long long)padding);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "interpolation_mode %lld and padding_mode %lld must be 0, 1 or 2",
+                                (long long)mode, (long long)padding);
   if (mode == 2 && x->rank == 5)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                       "interpolation_mode 2 is for images; give 0 or 1 for what has a depth");
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_UNSUPPORTED,
+        "interpolation_mode 2 is for images; give 0 or 1 for what has a depth");
   int64_t sizes[] = {x->sizes[0], x->sizes[1], grid->sizes[1], grid->sizes[2], grid->sizes[3]};
   return fnzi_shape_add(call, x->dtype, x->rank, sizes, NULL);
 }
 
 /* --- Distances --------------------------------------------------------------------------- */
-static fnz_status check_order(fnzi_call *call) {
-  double order = fnzi_named_float(call, "p", 2);
+static fnz_status check_order(fnzi_krn_call *call) {
+  double order = fnzi_krn_named_float(call, "p", 2);
   if (!(order >= 0))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "p is %g, it must not be negative", order);
-  if (fnzi_input_geometry(call, 0)->dtype < FNZ_F32)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64",
-                       fnzi_dtype(fnzi_input_geometry(call, 0)->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "p is %g, it must not be negative", order);
+  if (fnzi_krn_call_geometry(call, 0)->dtype < FNZ_F32)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64",
+                                fnzi_dtype(fnzi_krn_call_geometry(call, 0)->dtype)->name);
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_cdist(fnzi_call *call) {
-  const fnz_geometry *a = fnzi_input_geometry(call, 0), *b = fnzi_input_geometry(call, 1);
+fnz_status fnzi_shape_cdist(fnzi_krn_call *call) {
+  const fnz_geometry *a = fnzi_krn_call_geometry(call, 0), *b = fnzi_krn_call_geometry(call, 1);
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
   FNZ_TRY(check_order(call));
   if (a->dtype != b->dtype)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "x1 is %s, x2 is %s; cast one of them",
-                       fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "x1 is %s, x2 is %s; cast one of them",
+                                fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
   if (a->rank < 2 || b->rank < 2 || a->sizes[a->rank - 1] != b->sizes[b->rank - 1])
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "ranks %u and %u: both must be 2 or more, with points of the same length",
-                       a->rank, b->rank);
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "ranks %u and %u: both must be 2 or more, with points of the same length", a->rank,
+        b->rank);
   fnz_geometry batch_a = *a, batch_b = *b;
   batch_a.rank -= 2, batch_b.rank -= 2;
-  FNZ_TRY(fnzi_broadcast(call, (const fnz_geometry *const[]){&batch_a, &batch_b}, 2, &rank, sizes));
+  FNZ_TRY(fnzi_meta_broadcast(call, (const fnz_geometry *const[]){&batch_a, &batch_b}, 2, &rank,
+                              sizes));
   sizes[rank++] = a->sizes[a->rank - 2];
   sizes[rank++] = b->sizes[b->rank - 2];
   return fnzi_shape_add(call, a->dtype, rank, sizes, NULL);
 }
 
-fnz_status fnzi_shape_pdist(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_pdist(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t pairs;
   FNZ_TRY(check_order(call));
   if (g->rank != 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, it must be a matrix", g->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, it must be a matrix",
+                                g->rank);
   if (strcmp(call->op->name, "_pdist_forward") == 0 && !fnzi_is_contiguous(g))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self is not contiguous; make it so");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self is not contiguous; make it so");
   if (!fnzi_mul_i64(g->sizes[0], g->sizes[0] > 0 ? g->sizes[0] - 1 : 0, &pairs))
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the pairs of %lld points leave 64 bits",
-                       (long long)g->sizes[0]);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "the pairs of %lld points leave 64 bits",
+                                (long long)g->sizes[0]);
   pairs /= 2;
   return fnzi_shape_add(call, g->dtype, 1, &pairs, NULL);
 }

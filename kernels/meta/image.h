@@ -8,20 +8,20 @@
 enum { FNZI_IMAGE_SPATIAL = 3 };
 
 /* Of reflection_pad* and replication_pad*. Dimensions that are not there have size 1, in front. */
-typedef struct fnzi_padding {
+typedef struct fnzi_meta_padding {
   uint32_t spatial;
   bool reflects;
   int64_t planes;
   int64_t in[FNZI_IMAGE_SPATIAL], out[FNZI_IMAGE_SPATIAL], before[FNZI_IMAGE_SPATIAL];
-} fnzi_padding;
-FNZ_MUST_CHECK fnz_status fnzi_padding_read(fnzi_call *call, fnzi_padding *out);
+} fnzi_meta_padding;
+FNZ_MUST_CHECK fnz_status fnzi_meta_padding_read(fnzi_krn_call *call, fnzi_meta_padding *out);
 
 /* Of im2col and col2im: the image, and how often the window fits into it each way. */
-typedef struct fnzi_columns {
+typedef struct fnzi_meta_columns {
   bool batched;
   int64_t batch, channels, rows;
   int64_t size[2], kernel[2], dilation[2], padding[2], stride[2], places[2];
-} fnzi_columns;
-FNZ_MUST_CHECK fnz_status fnzi_columns_read(fnzi_call *call, fnzi_columns *out);
+} fnzi_meta_columns;
+FNZ_MUST_CHECK fnz_status fnzi_meta_columns_read(fnzi_krn_call *call, fnzi_meta_columns *out);
 
 #endif

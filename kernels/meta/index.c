@@ -3,13 +3,13 @@
 
 /* index.Tensor: the dimensions of the index take the place of those they index; in front of all
  * when these do not stand together. A mask's result has a size that only data tell. */
-fnz_status fnzi_shape_index(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
+fnz_status fnzi_shape_index(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   int64_t sizes[2 * FNZ_MAX_RANK];
-  fnzi_places places;
+  fnzi_meta_places places;
   uint32_t rank = 0, dim = 0;
   const fnz_geometry *recorded = call->nexpected ? call->expected[0] : NULL;
-  fnz_status status = fnzi_places_find(call, self, &call->args[1], &places);
+  fnz_status status = fnzi_meta_places_find(call, self, &call->args[1], &places);
   if (status == FNZ_UNSUPPORTED && !call->has_data && recorded) /* by a mask */
     return fnzi_shape_add(call, self->geometry.dtype, recorded->rank, recorded->sizes, NULL);
   FNZ_TRY(status);
@@ -25,40 +25,40 @@ fnz_status fnzi_shape_index(fnzi_call *call) {
 
 /* --- What can be said of an index without its values ------------------------------------------ */
 
-static fnz_status check_dim(const fnzi_call *call, uint32_t *out) {
-  return fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0),
-                       fnzi_input_geometry(call, 0)->rank, out);
+static fnz_status check_dim(const fnzi_krn_call *call, uint32_t *out) {
+  return fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0),
+                       fnzi_krn_call_geometry(call, 0)->rank, out);
 }
 
 /* An index without elements may be of any type. */
-static fnz_status check_elements(const fnzi_call *call) {
-  const fnzi_array *index = fnzi_named_array(call, "index");
+static fnz_status check_elements(const fnzi_krn_call *call) {
+  const fnzi_krn_array *index = fnzi_krn_named_array(call, "index");
   uint32_t dim;
-  if (fnzi_array_numel(index) == 0)
+  if (fnzi_krn_array_numel(index) == 0)
     return FNZ_OK;
   FNZ_TRY(check_dim(call, &dim));
-  return fnzi_index_check(call, index);
+  return fnzi_meta_index_check(call, index);
 }
 
-static fnz_status check_vector(const fnzi_call *call, uint32_t *dim) {
-  const fnzi_array *index = fnzi_named_array(call, "index");
+static fnz_status check_vector(const fnzi_krn_call *call, uint32_t *dim) {
+  const fnzi_krn_array *index = fnzi_krn_named_array(call, "index");
   if (index->geometry.rank > 1)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, it must be a vector",
-                       index->geometry.rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "index has rank %u, it must be a vector",
+                                index->geometry.rank);
   FNZ_TRY(check_dim(call, dim));
-  return fnzi_index_check(call, index);
+  return fnzi_meta_index_check(call, index);
 }
 
 /* Some take no index of 32 bits. */
-static fnz_status check_long(const fnzi_call *call) {
-  fnz_dtype dtype = fnzi_named_array(call, "index")->geometry.dtype;
+static fnz_status check_long(const fnzi_krn_call *call) {
+  fnz_dtype dtype = fnzi_krn_named_array(call, "index")->geometry.dtype;
   if (dtype == FNZ_I64)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE, "index is of type %s, it must be i64",
-                     fnzi_dtype(dtype)->name);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "index is of type %s, it must be i64",
+                              fnzi_dtype(dtype)->name);
 }
 
-static fnz_status check_reduction(const fnzi_call *call) {
+static fnz_status check_reduction(const fnzi_krn_call *call) {
   static const struct {
     const char *name;
     bool by_reduce;
@@ -67,77 +67,77 @@ static fnz_status check_reduction(const fnzi_call *call) {
 #include "kernels/reductions.def"
 #undef REDUCTION
   };
-  const char *name = fnzi_named_string(call, "reduce");
+  const char *name = fnzi_krn_named_string(call, "reduce");
   bool by_reduce = strcmp(call->op->base, "scatter_reduce") == 0, known = !*name;
   for (size_t i = 0; i < sizeof reductions / sizeof *reductions; i++)
     known =
         known || (strcmp(reductions[i].name, name) == 0 && reductions[i].by_reduce == by_reduce);
   if (known)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "reduce is %s; it must be %s", name,
-                     by_reduce ? "sum, prod, mean, amax or amin" : "add or multiply");
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "reduce is %s; it must be %s", name,
+                              by_reduce ? "sum, prod, mean, amax or amin" : "add or multiply");
 }
 
-fnz_status fnzi_shape_scatter(fnzi_call *call) {
+fnz_status fnzi_shape_scatter(fnzi_krn_call *call) {
   FNZ_TRY(check_reduction(call));
   FNZ_TRY(check_elements(call));
   FNZ_TRY(fnzi_shape_row_major(call));
-  return fnzi_number_check(call, "value");
+  return fnzi_meta_number_check(call, "value");
 }
 
-fnz_status fnzi_shape_index_write(fnzi_call *call) {
+fnz_status fnzi_shape_index_write(fnzi_krn_call *call) {
   uint32_t dim;
   FNZ_TRY(check_vector(call, &dim));
   return fnzi_shape_row_major(call);
 }
 
-fnz_status fnzi_shape_index_copy(fnzi_call *call) {
+fnz_status fnzi_shape_index_copy(fnzi_krn_call *call) {
   FNZ_TRY(check_long(call));
   return fnzi_shape_index_write(call);
 }
 
-fnz_status fnzi_shape_index_fill(fnzi_call *call) {
+fnz_status fnzi_shape_index_fill(fnzi_krn_call *call) {
   uint32_t dim;
   FNZ_TRY(check_long(call));
   FNZ_TRY(check_vector(call, &dim));
   FNZ_TRY(fnzi_shape_self(call));
-  return fnzi_number_check(call, "value");
+  return fnzi_meta_number_check(call, "value");
 }
 
-fnz_status fnzi_shape_put(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
-  const fnz_geometry *source = &fnzi_named_array(call, "source")->geometry;
+fnz_status fnzi_shape_put(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  const fnz_geometry *source = &fnzi_krn_named_array(call, "source")->geometry;
   FNZ_TRY(check_long(call));
   if (source->dtype != self->dtype)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "source is %s, self is %s; cast one of them",
-                       fnzi_dtype(source->dtype)->name, fnzi_dtype(self->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "source is %s, self is %s; cast one of them",
+                                fnzi_dtype(source->dtype)->name, fnzi_dtype(self->dtype)->name);
   return fnzi_shape_self(call);
 }
 
 /* index_put: a mask stands for as many dimensions as it has. */
-fnz_status fnzi_shape_index_put(fnzi_call *call) {
-  uint32_t dim = 0, rank = fnzi_input_geometry(call, 0)->rank, given = 0;
+fnz_status fnzi_shape_index_put(fnzi_krn_call *call) {
+  uint32_t dim = 0, rank = fnzi_krn_call_geometry(call, 0)->rank, given = 0;
   for (uint32_t i = 0; i < call->args[1].count; i++) {
-    const fnzi_array *index = fnzi_arg_array(&call->args[1].u.list[i]);
+    const fnzi_krn_array *index = fnzi_krn_arg_array(&call->args[1].u.list[i]);
     bool is_mask = index && (index->geometry.dtype == FNZ_BOOL || index->geometry.dtype == FNZ_U8);
     if (index && !is_mask)
-      FNZ_TRY(fnzi_index_check(call, index));
+      FNZ_TRY(fnzi_meta_index_check(call, index));
     dim += is_mask ? index->geometry.rank : 1;
     given += index != NULL;
     if (dim > rank)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "more indices than the %u dimensions of self",
-                         rank);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "more indices than the %u dimensions of self", rank);
   }
   if (given == 0)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "at least one index must be given");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "at least one index must be given");
   return fnzi_shape_self(call);
 }
 
 /* --- Results of other shapes ------------------------------------------------------------------ */
 
 /* nonzero: a row for each element that is not 0, stored place by place. */
-fnz_status fnzi_shape_nonzero(fnzi_call *call) {
-  const fnzi_array *self = fnzi_input(call, 0);
+fnz_status fnzi_shape_nonzero(fnzi_krn_call *call) {
+  const fnzi_krn_array *self = fnzi_krn_call_input(call, 0);
   const fnz_geometry *expected = call->nexpected ? call->expected[0] : NULL;
   const void *truths;
   int64_t count = 0, rank = self->geometry.rank;
@@ -146,24 +146,25 @@ fnz_status fnzi_shape_nonzero(fnzi_call *call) {
     return fnzi_shape_add(call, FNZ_I64, 2, sizes, NULL);
   }
   if (!call->has_data)
-    return fnzi_size_unknown(call);
-  FNZ_TRY(fnzi_dense_as(call, self, FNZ_BOOL, &truths));
-  for (int64_t i = 0; i < fnzi_array_numel(self); i++)
+    return fnzi_krn_size_refuse(call);
+  FNZ_TRY(fnzi_krn_dense_get_as(call, self, FNZ_BOOL, &truths));
+  for (int64_t i = 0; i < fnzi_krn_array_numel(self); i++)
     count += ((const uint8_t *)truths)[i] != 0;
   return fnzi_shape_add(call, FNZ_I64, 2, (const int64_t[]){count, rank},
                         (const int64_t[]){1, count});
 }
 
-fnz_status fnzi_shape_index_select(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
-  const fnz_geometry *index = &fnzi_named_array(call, "index")->geometry;
+fnz_status fnzi_shape_index_select(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  const fnz_geometry *index = &fnzi_krn_named_array(call, "index")->geometry;
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t dim;
   FNZ_TRY(check_vector(call, &dim));
   if (self->rank == 0 && fnz_geometry_numel(index) != 1)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "index has %lld elements, of a tensor without dimensions it selects one",
-                       (long long)fnz_geometry_numel(index));
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_BOUNDS,
+        "index has %lld elements, of a tensor without dimensions it selects one",
+        (long long)fnz_geometry_numel(index));
   if (self->rank == 0)
     return fnzi_shape_add(call, self->dtype, 0, NULL, NULL);
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
@@ -172,17 +173,18 @@ fnz_status fnzi_shape_index_select(fnzi_call *call) {
 }
 
 /* The elements of self in the shape of the index. */
-static fnz_status add_like_index(fnzi_call *call) {
-  const fnz_geometry *index = &fnzi_named_array(call, "index")->geometry;
-  return fnzi_shape_add(call, fnzi_input_geometry(call, 0)->dtype, index->rank, index->sizes, NULL);
+static fnz_status add_like_index(fnzi_krn_call *call) {
+  const fnz_geometry *index = &fnzi_krn_named_array(call, "index")->geometry;
+  return fnzi_shape_add(call, fnzi_krn_call_geometry(call, 0)->dtype, index->rank, index->sizes,
+                        NULL);
 }
 
-fnz_status fnzi_shape_gather(fnzi_call *call) {
+fnz_status fnzi_shape_gather(fnzi_krn_call *call) {
   FNZ_TRY(check_elements(call));
   return add_like_index(call);
 }
 
-fnz_status fnzi_shape_take(fnzi_call *call) {
+fnz_status fnzi_shape_take(fnzi_krn_call *call) {
   FNZ_TRY(check_long(call));
   return add_like_index(call);
 }

@@ -5,35 +5,37 @@
 #include "kernels/core/window.h"
 
 /* TYPE unless the tensor is of integers. */
-FNZ_MUST_CHECK fnz_status fnzi_index_check(const fnzi_call *call, const fnzi_array *index);
+FNZ_MUST_CHECK fnz_status fnzi_meta_index_check(const fnzi_krn_call *call,
+                                                const fnzi_krn_array *index);
 /* The values of an index tensor as row-major i64 in scratch memory, each checked against `size`;
  * negative ones count from the end where `wraps`, else they are refused. */
-FNZ_MUST_CHECK fnz_status fnzi_index_values(fnzi_call *call, const fnzi_array *index, int64_t size,
-                                            bool wraps, const int64_t **out);
+FNZ_MUST_CHECK fnz_status fnzi_meta_index_values(fnzi_krn_call *call, const fnzi_krn_array *index,
+                                                 int64_t size, bool wraps, const int64_t **out);
 
 /* What a list of index tensors (None for a whole dimension, bool for a mask) selects of `self`. */
-typedef struct fnzi_places {
+typedef struct fnzi_meta_places {
   uint32_t first;                      /* dimension of the result where the index's begin */
   uint32_t rank;                       /* of the index: all index tensors broadcast together */
   int64_t sizes[FNZ_MAX_RANK], count;  /* of the index, and their product */
   const int64_t *values[FNZ_MAX_RANK]; /* per dimension of self: `count` places, or NULL */
-} fnzi_places;
+} fnzi_meta_places;
 
 /* In scratch memory. Without data, values stay unknown, and a mask is refused. */
-FNZ_MUST_CHECK fnz_status fnzi_places_find(fnzi_call *call, const fnzi_array *self,
-                                           const fnz_arg *indices, fnzi_places *out);
+FNZ_MUST_CHECK fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self,
+                                                const fnz_arg *indices, fnzi_meta_places *out);
 
 /* The dimensions of argument 0 that `dim` names; all when it names none. */
-FNZ_MUST_CHECK fnz_status fnzi_reduced_dims(fnzi_call *call, bool reduced[FNZ_MAX_RANK]);
+FNZ_MUST_CHECK fnz_status fnzi_meta_reduced_dims(fnzi_krn_call *call, bool reduced[FNZ_MAX_RANK]);
 
 /* The dimension of vectors in cross and linalg_cross. BOUNDS when there is none. */
-FNZ_MUST_CHECK fnz_status fnzi_cross_dim(fnzi_call *call, uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_meta_cross_dim(fnzi_krn_call *call, uint32_t *out);
 
 /* The view through which a functional operator writes: select.int for select_scatter; NULL for
  * others. */
-const fnz_op *fnzi_view_written_by(const fnz_op *scatter);
+const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter);
 /* BOUNDS unless what a scatter writes has the sizes of its window. */
-FNZ_MUST_CHECK fnz_status fnzi_check_source(const fnzi_call *call, const fnz_geometry *window,
-                                            const fnz_geometry *src);
+FNZ_MUST_CHECK fnz_status fnzi_meta_source_check(const fnzi_krn_call *call,
+                                                 const fnz_geometry *window,
+                                                 const fnz_geometry *src);
 
 #endif

@@ -4,17 +4,18 @@
 
 #include <math.h>
 
-fnz_status fnzi_shape_identity(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
-  if (fnzi_named_bool(call, "train", false))
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                       "train is true, which needs random numbers; export the model in eval mode");
+fnz_status fnzi_shape_identity(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  if (fnzi_krn_named_bool(call, "train", false))
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_UNSUPPORTED,
+        "train is true, which needs random numbers; export the model in eval mode");
   return fnzi_shape_add_like(call, self->dtype, self);
 }
 
 /* native_dropout: the result and the mask of what was kept. */
-fnz_status fnzi_shape_native_dropout(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_native_dropout(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   FNZ_TRY(fnzi_shape_identity(call));
   return fnzi_shape_add_like(call, FNZ_BOOL, self);
 }
@@ -28,94 +29,99 @@ static bool is_skipped(const fnz_geometry *g) {
 static fnz_dtype joined_dtype(const fnz_arg *list) {
   fnzi_promotion p = {0};
   for (uint32_t i = 0; i < list->count; i++) {
-    const fnz_geometry *g = &fnzi_arg_array(&list->u.list[i])->geometry;
+    const fnz_geometry *g = &fnzi_krn_arg_array(&list->u.list[i])->geometry;
     fnzi_promotion_add_tensor(&p, g->dtype, g->rank);
   }
   return fnzi_promotion_result(&p);
 }
 
-static fnz_status check_list(const fnzi_call *call, const fnz_arg *list) {
+static fnz_status check_list(const fnzi_krn_call *call, const fnz_arg *list) {
   if (list->tag != FNZ_ARG_LIST || list->count == 0)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "the list of tensors is empty");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "the list of tensors is empty");
   return FNZ_OK;
 }
 
-static fnz_status check_others(const fnzi_call *call, const fnz_geometry *first,
+static fnz_status check_others(const fnzi_krn_call *call, const fnz_geometry *first,
                                const fnz_geometry *g, uint32_t index, uint32_t dim) {
   if (g->rank != first->rank)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "tensor %u has rank %u, the first one has %u", index,
-                       g->rank, first->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "tensor %u has rank %u, the first one has %u", index, g->rank,
+                                first->rank);
   for (uint32_t i = 0; i < g->rank; i++)
     if (i != dim && g->sizes[i] != first->sizes[i])
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "tensor %u has size %lld in dimension %u, the first one has %lld", index,
-                         (long long)g->sizes[i], i, (long long)first->sizes[i]);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "tensor %u has size %lld in dimension %u, the first one has %lld",
+                                  index, (long long)g->sizes[i], i, (long long)first->sizes[i]);
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_cat(fnzi_call *call) {
+fnz_status fnzi_shape_cat(fnzi_krn_call *call) {
   const fnz_arg *list = &call->args[0];
   const fnz_geometry *first = NULL;
   int64_t sizes[FNZ_MAX_RANK], total = 0;
   uint32_t dim = 0;
   FNZ_TRY(check_list(call, list));
   for (uint32_t i = 0; i < list->count; i++) {
-    const fnz_geometry *g = &fnzi_arg_array(&list->u.list[i])->geometry;
+    const fnz_geometry *g = &fnzi_krn_arg_array(&list->u.list[i])->geometry;
     if (is_skipped(g) && (first || i + 1 < list->count))
       continue;
     if (!first && is_skipped(g)) /* all are: there is nothing to join, along no dimension */
-      return fnzi_shape_add(call, fnzi_castable_dtype(call, joined_dtype(list)), 1, g->sizes, NULL);
+      return fnzi_shape_add(call, fnzi_krn_dtype_castable(call, joined_dtype(list)), 1, g->sizes,
+                            NULL);
     if (!first) {
       first = g;
       if (g->rank == 0)
-        return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "tensor %u has no dimension to join", i);
-      FNZ_TRY(
-          fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), g->rank, &dim));
+        return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "tensor %u has no dimension to join",
+                                    i);
+      FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), g->rank,
+                            &dim));
     }
     FNZ_TRY(check_others(call, first, g, i, dim));
     if (!fnzi_add_i64(total, g->sizes[dim], &total))
-      return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the joined size leaves 64 bits");
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "the joined size leaves 64 bits");
   }
   memcpy(sizes, first->sizes, first->rank * sizeof *sizes);
   sizes[dim] = total;
-  fnz_dtype dtype = fnzi_castable_dtype(call, joined_dtype(list));
+  fnz_dtype dtype = fnzi_krn_dtype_castable(call, joined_dtype(list));
   return fnzi_shape_add(call, dtype, first->rank, sizes, NULL);
 }
 
-fnz_status fnzi_shape_stack(fnzi_call *call) {
+fnz_status fnzi_shape_stack(fnzi_krn_call *call) {
   const fnz_arg *list = &call->args[0];
   int64_t sizes[FNZ_MAX_RANK + 1];
   uint32_t dim;
   FNZ_TRY(check_list(call, list));
-  const fnz_geometry *first = &fnzi_arg_array(&list->u.list[0])->geometry;
+  const fnz_geometry *first = &fnzi_krn_arg_array(&list->u.list[0])->geometry;
   for (uint32_t i = 1; i < list->count; i++)
-    FNZ_TRY(check_others(call, first, &fnzi_arg_array(&list->u.list[i])->geometry, i, UINT32_MAX));
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), first->rank + 1,
-                        &dim));
+    FNZ_TRY(
+        check_others(call, first, &fnzi_krn_arg_array(&list->u.list[i])->geometry, i, UINT32_MAX));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0),
+                        first->rank + 1, &dim));
   for (uint32_t i = 0; i <= first->rank; i++)
     sizes[i] = i == dim ? list->count : first->sizes[i - (i > dim)];
-  fnz_dtype dtype = fnzi_castable_dtype(call, joined_dtype(list));
+  fnz_dtype dtype = fnzi_krn_dtype_castable(call, joined_dtype(list));
   return fnzi_shape_add(call, dtype, first->rank + 1, sizes, NULL);
 }
 
 /* --- Repeating and padding --------------------------------------------------------------- */
-static fnz_status multiply(const fnzi_call *call, int64_t a, int64_t b, int64_t *out) {
+static fnz_status multiply(const fnzi_krn_call *call, int64_t a, int64_t b, int64_t *out) {
   if (b < 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "repeats must not be negative, got %lld",
-                       (long long)b);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "repeats must not be negative, got %lld",
+                                (long long)b);
   if (!fnzi_mul_i64(a, b, out))
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "%lld times %lld leaves 64 bits", (long long)a,
-                       (long long)b);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "%lld times %lld leaves 64 bits",
+                                (long long)a, (long long)b);
   return FNZ_OK;
 }
 
 /* Sizes and repeats have leading ones where there are fewer of them. */
-static fnz_status add_repeated(fnzi_call *call, const int64_t *repeats, size_t count) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+static fnz_status add_repeated(fnzi_krn_call *call, const int64_t *repeats, size_t count) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK];
   size_t rank = count > self->rank ? count : self->rank;
   if (rank > FNZ_MAX_RANK)
-    return fnzi_refuse(call, FNZ_CLASS_LIMIT, "%zu dimensions are above %d", rank, FNZ_MAX_RANK);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "%zu dimensions are above %d", rank,
+                                FNZ_MAX_RANK);
   for (size_t i = 0; i < rank; i++) {
     int64_t size = i + self->rank < rank ? 1 : self->sizes[i + self->rank - rank];
     int64_t times = i + count < rank ? 1 : repeats[i + count - rank];
@@ -124,105 +130,109 @@ static fnz_status add_repeated(fnzi_call *call, const int64_t *repeats, size_t c
   return fnzi_shape_add(call, self->dtype, (uint32_t)rank, sizes, NULL);
 }
 
-fnz_status fnzi_shape_repeat(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_repeat(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   const int64_t *repeats;
   size_t count;
-  FNZ_TRY(fnzi_named_ints(call, "repeats", &repeats, &count));
+  FNZ_TRY(fnzi_krn_named_ints(call, "repeats", &repeats, &count));
   if (count < self->rank || count > FNZ_MAX_RANK)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu repeats for a tensor of rank %u", count,
-                       self->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%zu repeats for a tensor of rank %u",
+                                count, self->rank);
   return add_repeated(call, repeats, count);
 }
 
-fnz_status fnzi_shape_tile(fnzi_call *call) {
+fnz_status fnzi_shape_tile(fnzi_krn_call *call) {
   const int64_t *dims;
   size_t count;
-  FNZ_TRY(fnzi_named_ints(call, "dims", &dims, &count));
+  FNZ_TRY(fnzi_krn_named_ints(call, "dims", &dims, &count));
   return add_repeated(call, dims, count);
 }
 
-fnz_status fnzi_shape_repeat_interleave(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_repeat_interleave(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK], flat = fnz_geometry_numel(self);
-  bool flattens = fnzi_named(call, "dim")->tag == FNZ_ARG_NONE;
+  bool flattens = fnzi_krn_named(call, "dim")->tag == FNZ_ARG_NONE;
   uint32_t rank = flattens ? 1 : self->rank, dim;
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), rank, &dim));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), rank, &dim));
   for (uint32_t i = 0; i < rank; i++)
     sizes[i] = flattens ? flat : self->sizes[i];
   if (rank == 0)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "a dim of a tensor without dimensions");
-  FNZ_TRY(multiply(call, sizes[dim], fnzi_named_int(call, "repeats", 1), &sizes[dim]));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED,
+                                "a dim of a tensor without dimensions");
+  FNZ_TRY(multiply(call, sizes[dim], fnzi_krn_named_int(call, "repeats", 1), &sizes[dim]));
   return fnzi_shape_add(call, self->dtype, rank, sizes, NULL);
 }
 
-fnz_status fnzi_shape_pad(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_pad(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK];
   const int64_t *pad;
   size_t count;
-  FNZ_TRY(fnzi_named_ints(call, "pad", &pad, &count));
+  FNZ_TRY(fnzi_krn_named_ints(call, "pad", &pad, &count));
   if (count % 2 || count / 2 > self->rank)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu pads for a tensor of rank %u", count,
-                       self->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%zu pads for a tensor of rank %u", count,
+                                self->rank);
   for (uint32_t i = 0; i < self->rank; i++) {
     size_t at = 2 * (size_t)(self->rank - 1 - i);
     sizes[i] = self->sizes[i];
     if (at < count && (!fnzi_add_i64(sizes[i], pad[at], &sizes[i]) ||
                        !fnzi_add_i64(sizes[i], pad[at + 1], &sizes[i])))
-      return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "a padded size leaves 64 bits");
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "a padded size leaves 64 bits");
   }
   FNZ_TRY(fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL));
-  return fnzi_number_check(call, "value");
+  return fnzi_meta_number_check(call, "value");
 }
 
 /* Elements that prepend or append adds along the dimension; its dtype must be self's. */
-static fnz_status add_ends(const fnzi_call *call, const char *name, uint32_t dim, int64_t *size) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
-  const fnzi_array *more = fnzi_named_array(call, name);
+static fnz_status add_ends(const fnzi_krn_call *call, const char *name, uint32_t dim,
+                           int64_t *size) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  const fnzi_krn_array *more = fnzi_krn_named_array(call, name);
   if (!more)
     return FNZ_OK;
   FNZ_TRY(check_others(call, self, &more->geometry, 1, dim));
   if (more->geometry.dtype != self->dtype)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "%s is %s, self is %s; cast one of them", name,
-                       fnzi_dtype(more->geometry.dtype)->name, fnzi_dtype(self->dtype)->name);
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_UNSUPPORTED, "%s is %s, self is %s; cast one of them", name,
+        fnzi_dtype(more->geometry.dtype)->name, fnzi_dtype(self->dtype)->name);
   if (!fnzi_add_i64(*size, more->geometry.sizes[dim], size))
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the joined size leaves 64 bits");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "the joined size leaves 64 bits");
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_diff(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK], n = fnzi_named_int(call, "n", 1);
+fnz_status fnzi_shape_diff(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK], n = fnzi_krn_named_int(call, "n", 1);
   uint32_t dim;
   if (self->rank == 0 || n < 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self needs a dimension and n must not be negative");
-  FNZ_TRY(
-      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", -1), self->rank, &dim));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "self needs a dimension and n must not be negative");
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", -1), self->rank,
+                        &dim));
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
   FNZ_TRY(add_ends(call, "prepend", dim, &sizes[dim]));
   FNZ_TRY(add_ends(call, "append", dim, &sizes[dim]));
   sizes[dim] = n == 0 ? self->sizes[dim] : sizes[dim] > n ? sizes[dim] - n : 0;
-  bool joins = n && (fnzi_named_array(call, "prepend") || fnzi_named_array(call, "append"));
+  bool joins = n && (fnzi_krn_named_array(call, "prepend") || fnzi_krn_named_array(call, "append"));
   fnz_geometry like = {.rank = self->rank, .sizes = sizes, .strides = self->strides};
   return joins ? fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL)
                : fnzi_shape_add_like(call, self->dtype, &like);
 }
 
-fnz_status fnzi_shape_narrow(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
-  int64_t sizes[FNZ_MAX_RANK], start = fnzi_named_int(call, "start", 0);
-  int64_t length = fnzi_named_int(call, "length", 0);
+fnz_status fnzi_shape_narrow(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  int64_t sizes[FNZ_MAX_RANK], start = fnzi_krn_named_int(call, "start", 0);
+  int64_t length = fnzi_krn_named_int(call, "length", 0);
   uint32_t dim;
-  FNZ_TRY(
-      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), self->rank, &dim));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), self->rank,
+                        &dim));
   if (self->rank == 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has no dimensions");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self has no dimensions");
   int64_t size = self->sizes[dim];
   if (start < -size || start > size || length < 0 ||
       length > size - (start < 0 ? start + size : start))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%lld elements from %lld of %lld", (long long)length,
-                       (long long)start, (long long)size);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%lld elements from %lld of %lld",
+                                (long long)length, (long long)start, (long long)size);
   memcpy(sizes, self->sizes, self->rank * sizeof *sizes);
   sizes[dim] = length;
   return fnzi_shape_add(call, self->dtype, self->rank, sizes, NULL);
@@ -239,43 +249,45 @@ static fnz_dtype number_dtype(const fnz_arg *number) {
 }
 
 /* Without gaps, the dimensions from the outermost to the innermost. */
-static fnz_status add_permuted(fnzi_call *call, fnz_dtype dtype, size_t rank, const int64_t *sizes,
-                               const int64_t *order) {
+static fnz_status add_permuted(fnzi_krn_call *call, fnz_dtype dtype, size_t rank,
+                               const int64_t *sizes, const int64_t *order) {
   int64_t strides[FNZ_MAX_RANK], stride = 1;
   uint64_t seen = 0;
   for (size_t i = rank; i-- > 0;) {
     int64_t d = order[i];
     if (d < 0 || d >= (int64_t)rank || (seen >> d & 1))
-      return fnzi_refuse(
+      return fnzi_krn_call_refuse(
           call, FNZ_CLASS_BOUNDS,
           "physical_layout has %lld at %zu; it must name each of %zu dimensions once", (long long)d,
           i, rank);
     seen |= UINT64_C(1) << d;
     strides[d] = stride;
     if (!fnzi_mul_i64(stride, sizes[d] > 0 ? sizes[d] : 1, &stride))
-      return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "the sizes have too large a product");
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "the sizes have too large a product");
   }
   return fnzi_shape_add(call, dtype, (uint32_t)rank, sizes, strides);
 }
 
-static fnz_status add_created(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_named_array(call, "self") ? fnzi_input_geometry(call, 0) : NULL;
-  fnz_dtype dtype = self ? self->dtype : number_dtype(fnzi_named(call, "fill_value"));
+static fnz_status add_created(fnzi_krn_call *call) {
+  const fnz_geometry *self =
+      fnzi_krn_named_array(call, "self") ? fnzi_krn_call_geometry(call, 0) : NULL;
+  fnz_dtype dtype = self ? self->dtype : number_dtype(fnzi_krn_named(call, "fill_value"));
   const int64_t *sizes, *strides, *order;
   size_t rank, nstrides, norder;
-  FNZ_TRY(fnzi_named_ints(call, "size", &sizes, &rank));
-  FNZ_TRY(fnzi_named_ints(call, "stride", &strides, &nstrides));
-  FNZ_TRY(fnzi_named_ints(call, "physical_layout", &order, &norder));
+  FNZ_TRY(fnzi_krn_named_ints(call, "size", &sizes, &rank));
+  FNZ_TRY(fnzi_krn_named_ints(call, "stride", &strides, &nstrides));
+  FNZ_TRY(fnzi_krn_named_ints(call, "physical_layout", &order, &norder));
   if (rank > FNZ_MAX_RANK || (nstrides && nstrides != rank))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and %zu strides", rank, nstrides);
-  if (norder != rank && fnzi_named(call, "physical_layout"))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and a physical_layout of %zu", rank,
-                       norder);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and %zu strides", rank,
+                                nstrides);
+  if (norder != rank && fnzi_krn_named(call, "physical_layout"))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%zu sizes and a physical_layout of %zu",
+                                rank, norder);
   for (size_t i = 0; i < nstrides; i++)
     if (strides[i] < 0)
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "stride %lld is negative; give 0 or more",
-                         (long long)strides[i]);
-  dtype = fnzi_named_dtype(call, "dtype", dtype);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "stride %lld is negative; give 0 or more",
+                                  (long long)strides[i]);
+  dtype = fnzi_krn_named_dtype(call, "dtype", dtype);
   if (norder)
     return add_permuted(call, dtype, rank, sizes, order);
   if (nstrides)
@@ -284,38 +296,39 @@ static fnz_status add_created(fnzi_call *call) {
 }
 
 /* zeros, ones, full, empty and new_*: sizes as argument, maybe strides or an order. */
-fnz_status fnzi_shape_create(fnzi_call *call) {
+fnz_status fnzi_shape_create(fnzi_krn_call *call) {
   FNZ_TRY(add_created(call));
-  return fnzi_number_check(call, "fill_value");
+  return fnzi_meta_number_check(call, "fill_value");
 }
 
-fnz_status fnzi_shape_scalar_tensor(fnzi_call *call) {
-  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", FNZ_F32), 0, NULL, NULL);
+fnz_status fnzi_shape_scalar_tensor(fnzi_krn_call *call) {
+  return fnzi_shape_add(call, fnzi_krn_named_dtype(call, "dtype", FNZ_F32), 0, NULL, NULL);
 }
 
-fnz_status fnzi_shape_eye(fnzi_call *call) {
-  int64_t n = fnzi_named_int(call, "n", 0), sizes[] = {n, fnzi_named_int(call, "m", n)};
-  return fnzi_shape_add(call, fnzi_named_dtype(call, "dtype", FNZ_F32), 2, sizes, NULL);
+fnz_status fnzi_shape_eye(fnzi_krn_call *call) {
+  int64_t n = fnzi_krn_named_int(call, "n", 0), sizes[] = {n, fnzi_krn_named_int(call, "m", n)};
+  return fnzi_shape_add(call, fnzi_krn_named_dtype(call, "dtype", FNZ_F32), 2, sizes, NULL);
 }
 
 static bool is_float(const fnz_arg *arg) {
   return arg && arg->tag == FNZ_ARG_FLOAT;
 }
 
-fnz_status fnzi_shape_arange(fnzi_call *call) {
-  double start = fnzi_named_float(call, "start", 0), end = fnzi_named_float(call, "end", 0);
-  double step = fnzi_named_float(call, "step", 1), count;
-  bool floats = is_float(fnzi_named(call, "start")) || is_float(fnzi_named(call, "end")) ||
-                is_float(fnzi_named(call, "step"));
+fnz_status fnzi_shape_arange(fnzi_krn_call *call) {
+  double start = fnzi_krn_named_float(call, "start", 0), end = fnzi_krn_named_float(call, "end", 0);
+  double step = fnzi_krn_named_float(call, "step", 1), count;
+  bool floats = is_float(fnzi_krn_named(call, "start")) || is_float(fnzi_krn_named(call, "end")) ||
+                is_float(fnzi_krn_named(call, "step"));
   if (!(step != 0) || (end - start) / step < 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "step %g does not lead from %g to %g", step, start,
-                       end);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "step %g does not lead from %g to %g", step,
+                                start, end);
   count = (end - start) / step;
-  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", floats ? FNZ_F32 : FNZ_I64);
+  fnz_dtype dtype = fnzi_krn_named_dtype(call, "dtype", floats ? FNZ_F32 : FNZ_I64);
   if (dtype == FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; make integers and compare them");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "not for bool; make integers and compare them");
   if (!(count < 4503599627370496.0))
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", count);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", count);
   int64_t size = (int64_t)count;
   size += (double)size < count;
   return fnzi_shape_add(call, dtype, 1, &size, NULL);
@@ -330,62 +343,64 @@ static double range_length(fnz_dtype dtype, double start, double end, double ste
   return (end - start) / step + 1;
 }
 
-fnz_status fnzi_shape_range(fnzi_call *call) {
-  double start = fnzi_named_float(call, "start", 0), end = fnzi_named_float(call, "end", 0);
-  double step = fnzi_named_float(call, "step", 1), most = 4503599627370496.0;
-  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", FNZ_F32);
+fnz_status fnzi_shape_range(fnzi_krn_call *call) {
+  double start = fnzi_krn_named_float(call, "start", 0), end = fnzi_krn_named_float(call, "end", 0);
+  double step = fnzi_krn_named_float(call, "step", 1), most = 4503599627370496.0;
+  fnz_dtype dtype = fnzi_krn_named_dtype(call, "dtype", FNZ_F32);
   if (!(fabs(start) < most && fabs(end) < most && fabs(step) < most))
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "from %g to %g by %g is too far", start, end,
-                       step);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "from %g to %g by %g is too far", start,
+                                end, step);
   if (fnzi_is_integer(dtype)) {
     start = trunc(start);
     end = trunc(end);
     step = trunc(step);
   }
   if (step == 0 || (end - start) / step < 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "step %g does not lead from %g to %g", step, start,
-                       end);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "step %g does not lead from %g to %g", step,
+                                start, end);
   if (dtype == FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool; make integers and compare them");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "not for bool; make integers and compare them");
   double length = range_length(dtype, start, end, step);
   if (!(length < most))
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", length);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "%g elements are too many", length);
   int64_t size = (int64_t)length;
   return fnzi_shape_add(call, dtype, 1, &size, NULL);
 }
 
 /* Complex ends make complex numbers; no other type is theirs. */
-fnz_status fnzi_shape_linspace(fnzi_call *call) {
-  int64_t steps = fnzi_named_int(call, "steps", 0);
-  bool is_complex = fnzi_named(call, "start")->tag == FNZ_ARG_COMPLEX ||
-                    fnzi_named(call, "end")->tag == FNZ_ARG_COMPLEX;
-  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", is_complex ? FNZ_C64 : FNZ_F32);
+fnz_status fnzi_shape_linspace(fnzi_krn_call *call) {
+  int64_t steps = fnzi_krn_named_int(call, "steps", 0);
+  bool is_complex = fnzi_krn_named(call, "start")->tag == FNZ_ARG_COMPLEX ||
+                    fnzi_krn_named(call, "end")->tag == FNZ_ARG_COMPLEX;
+  fnz_dtype dtype = fnzi_krn_named_dtype(call, "dtype", is_complex ? FNZ_C64 : FNZ_F32);
   if (is_complex && !fnzi_is_complex(dtype))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                       "start or end is complex, but the result is to be %s; make it c64 or c128",
-                       fnzi_dtype(dtype)->name);
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_TYPE,
+        "start or end is complex, but the result is to be %s; make it c64 or c128",
+        fnzi_dtype(dtype)->name);
   return fnzi_shape_add(call, dtype, 1, &steps, NULL);
 }
 
-fnz_status fnzi_shape_triangle(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_triangle(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   if (self->rank < 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, at least 2 are needed",
-                       self->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "self has rank %u, at least 2 are needed",
+                                self->rank);
   return fnzi_shape_add(call, self->dtype, self->rank, self->sizes, NULL);
 }
 
 /* --- Checks of what does not change a shape --------------------------------------------------- */
 
-static fnz_status check_dims(fnzi_call *call, const int64_t **dims, size_t *count) {
-  uint32_t dim, rank = fnzi_input_geometry(call, 0)->rank;
-  FNZ_TRY(fnzi_named_ints(call, "dims", dims, count));
+static fnz_status check_dims(fnzi_krn_call *call, const int64_t **dims, size_t *count) {
+  uint32_t dim, rank = fnzi_krn_call_geometry(call, 0)->rank;
+  FNZ_TRY(fnzi_krn_named_ints(call, "dims", dims, count));
   for (size_t i = 0; i < *count; i++)
     FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, (*dims)[i], rank, &dim));
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_flip(fnzi_call *call) {
+fnz_status fnzi_shape_flip(fnzi_krn_call *call) {
   const int64_t *dims;
   size_t count;
   FNZ_TRY(check_dims(call, &dims, &count));
@@ -393,21 +408,21 @@ fnz_status fnzi_shape_flip(fnzi_call *call) {
 }
 
 /* One shift without dimensions is of the elements in row-major order. */
-fnz_status fnzi_shape_roll(fnzi_call *call) {
+fnz_status fnzi_shape_roll(fnzi_krn_call *call) {
   const int64_t *dims, *shifts;
   size_t ndims, nshifts;
   FNZ_TRY(check_dims(call, &dims, &ndims));
-  FNZ_TRY(fnzi_named_ints(call, "shifts", &shifts, &nshifts));
+  FNZ_TRY(fnzi_krn_named_ints(call, "shifts", &shifts, &nshifts));
   if (!(ndims == 0 && nshifts == 1) && (ndims != nshifts || ndims == 0))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "%zu shifts for %zu dims", nshifts, ndims);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "%zu shifts for %zu dims", nshifts, ndims);
   return fnzi_shape_row_major(call);
 }
 
-fnz_status fnzi_shape_fill(fnzi_call *call) {
-  const fnz_geometry *value = fnzi_input_geometry(call, 1);
+fnz_status fnzi_shape_fill(fnzi_krn_call *call) {
+  const fnz_geometry *value = fnzi_krn_call_geometry(call, 1);
   if (value && value->rank != 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions, it has %u",
-                       value->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "value must have no dimensions, it has %u",
+                                value->rank);
   FNZ_TRY(fnzi_shape_self(call));
-  return fnzi_number_check(call, "value");
+  return fnzi_meta_number_check(call, "value");
 }

@@ -1,19 +1,20 @@
 /* nn_attention.c - shapes of scaled dot product attention. */
 #include "kernels/core/core.h"
 
-static fnz_status refuse_pair(fnzi_call *call, const char *what, int64_t a, int64_t b) {
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%s: %lld and %lld do not fit", what, (long long)a,
-                     (long long)b);
+static fnz_status refuse_pair(fnzi_krn_call *call, const char *what, int64_t a, int64_t b) {
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "%s: %lld and %lld do not fit", what,
+                              (long long)a, (long long)b);
 }
 
-static fnz_status check_inner(fnzi_call *call, const fnz_geometry *q, const fnz_geometry *k,
+static fnz_status check_inner(fnzi_krn_call *call, const fnz_geometry *q, const fnz_geometry *k,
                               const fnz_geometry *v) {
   if (q->rank < 2 || k->rank < 2 || v->rank < 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "query, key and value need 2 or more dimensions");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "query, key and value need 2 or more dimensions");
   if (q->dtype != k->dtype || q->dtype != v->dtype)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "query is %s, key %s and value %s; cast them",
-                       fnzi_dtype(q->dtype)->name, fnzi_dtype(k->dtype)->name,
-                       fnzi_dtype(v->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "query is %s, key %s and value %s; cast them",
+                                fnzi_dtype(q->dtype)->name, fnzi_dtype(k->dtype)->name,
+                                fnzi_dtype(v->dtype)->name);
   int64_t q_width = q->sizes[q->rank - 1], k_width = k->sizes[k->rank - 1];
   int64_t k_count = k->sizes[k->rank - 2], v_count = v->sizes[v->rank - 2];
   if (q_width != k_width)
@@ -25,7 +26,7 @@ static fnz_status check_inner(fnzi_call *call, const fnz_geometry *q, const fnz_
 
 /* The batch dimensions; with grouped heads those of key and value count as the query's. `sizes` is
  * room for a changed copy. */
-static fnz_status batch_of(fnzi_call *call, const fnz_geometry *g, const fnz_geometry *q,
+static fnz_status batch_of(fnzi_krn_call *call, const fnz_geometry *g, const fnz_geometry *q,
                            bool grouped, int64_t *sizes, fnz_geometry *out) {
   *out = *g;
   out->rank = g->rank - 2;
@@ -41,10 +42,10 @@ static fnz_status batch_of(fnzi_call *call, const fnz_geometry *g, const fnz_geo
 }
 
 /* The result's sizes: batch, query length, width of the value. */
-static fnz_status attend(fnzi_call *call, int64_t *sizes, uint32_t *rank) {
-  const fnz_geometry *q = fnzi_input_geometry(call, 0), *k = fnzi_input_geometry(call, 1);
-  const fnz_geometry *v = fnzi_input_geometry(call, 2);
-  bool grouped = fnzi_named_bool(call, "enable_gqa", false);
+static fnz_status attend(fnzi_krn_call *call, int64_t *sizes, uint32_t *rank) {
+  const fnz_geometry *q = fnzi_krn_call_geometry(call, 0), *k = fnzi_krn_call_geometry(call, 1);
+  const fnz_geometry *v = fnzi_krn_call_geometry(call, 2);
+  bool grouped = fnzi_krn_named_bool(call, "enable_gqa", false);
   int64_t room[2][FNZ_MAX_RANK];
   fnz_geometry batch[3];
   FNZ_TRY(check_inner(call, q, k, v));
@@ -52,45 +53,47 @@ static fnz_status attend(fnzi_call *call, int64_t *sizes, uint32_t *rank) {
   FNZ_TRY(batch_of(call, k, q, grouped, room[0], &batch[1]));
   FNZ_TRY(batch_of(call, v, q, grouped, room[1], &batch[2]));
   const fnz_geometry *const all[] = {&batch[0], &batch[1], &batch[2]};
-  FNZ_TRY(fnzi_broadcast(call, all, 3, rank, sizes));
+  FNZ_TRY(fnzi_meta_broadcast(call, all, 3, rank, sizes));
   if (*rank > FNZ_MAX_RANK - 2)
-    return fnzi_refuse(call, FNZ_CLASS_LIMIT, "more than %d dimensions", FNZ_MAX_RANK);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "more than %d dimensions", FNZ_MAX_RANK);
   sizes[(*rank)++] = q->sizes[q->rank - 2];
   sizes[(*rank)++] = v->sizes[v->rank - 1];
   return FNZ_OK;
 }
 
 /* A mask must broadcast to (batch, query length, key length). */
-static fnz_status check_mask(fnzi_call *call, const int64_t *sizes, uint32_t rank) {
-  const fnzi_array *mask = fnzi_named_array(call, "attn_mask");
+static fnz_status check_mask(fnzi_krn_call *call, const int64_t *sizes, uint32_t rank) {
+  const fnzi_krn_array *mask = fnzi_krn_named_array(call, "attn_mask");
   if (!mask)
     return FNZ_OK;
-  const fnz_geometry *m = &mask->geometry, *k = fnzi_input_geometry(call, 1);
-  if (fnzi_named_bool(call, "is_causal", false))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "attn_mask and is_causal cannot both be given");
+  const fnz_geometry *m = &mask->geometry, *k = fnzi_krn_call_geometry(call, 1);
+  if (fnzi_krn_named_bool(call, "is_causal", false))
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "attn_mask and is_causal cannot both be given");
   bool fits = m->rank <= rank;
   for (uint32_t i = 0; fits && i < m->rank; i++) {
     int64_t want = i + 1 == m->rank ? k->sizes[k->rank - 2] : sizes[rank - m->rank + i];
     fits = m->sizes[i] == want || m->sizes[i] == 1;
   }
   if (!fits)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "attn_mask does not broadcast to the scores");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "attn_mask does not broadcast to the scores");
   return FNZ_OK;
 }
 
 /* Eager's fused kernel wants four dimensions, and neighbours along the width. */
-static bool is_fused(const fnzi_call *call, uint32_t rank) {
+static bool is_fused(const fnzi_krn_call *call, uint32_t rank) {
   bool fused = rank == 4;
   for (size_t i = 0; fused && i < 3; i++) {
-    const fnz_geometry *g = fnzi_input_geometry(call, i);
+    const fnz_geometry *g = fnzi_krn_call_geometry(call, i);
     fused = g->rank == 4 && g->strides[3] == 1;
   }
   return fused;
 }
 
 /* `fused`: the result lies in memory as the query does. */
-static fnz_status add_result(fnzi_call *call, int64_t *sizes, uint32_t *rank, bool fused) {
-  const fnz_geometry *q = fnzi_input_geometry(call, 0);
+static fnz_status add_result(fnzi_krn_call *call, int64_t *sizes, uint32_t *rank, bool fused) {
+  const fnz_geometry *q = fnzi_krn_call_geometry(call, 0);
   FNZ_TRY(attend(call, sizes, rank));
   FNZ_TRY(check_mask(call, sizes, *rank));
   fused = (fused || is_fused(call, *rank)) && *rank == q->rank;
@@ -99,20 +102,21 @@ static fnz_status add_result(fnzi_call *call, int64_t *sizes, uint32_t *rank, bo
                : fnzi_shape_add(call, q->dtype, *rank, sizes, NULL);
 }
 
-fnz_status fnzi_shape_attention(fnzi_call *call) {
+fnz_status fnzi_shape_attention(fnzi_krn_call *call) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
   return add_result(call, sizes, &rank, false);
 }
 
 /* The second result is logsumexp of the scores, (batch, heads, query length) in float. */
-fnz_status fnzi_shape_flash_attention(fnzi_call *call) {
+fnz_status fnzi_shape_flash_attention(fnzi_krn_call *call) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
   FNZ_TRY(add_result(call, sizes, &rank, true));
   if (rank != 4)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "query has %u dimensions; it needs 4", rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "query has %u dimensions; it needs 4",
+                                rank);
   const int64_t strides[] = {sizes[1] * sizes[2], 1, sizes[1]};
-  fnz_dtype dtype = fnzi_input_geometry(call, 0)->dtype;
+  fnz_dtype dtype = fnzi_krn_call_geometry(call, 0)->dtype;
   return fnzi_shape_add(call, dtype == FNZ_F64 ? dtype : FNZ_F32, 3, sizes, strides);
 }

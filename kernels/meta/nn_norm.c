@@ -2,44 +2,47 @@
 #include "kernels/meta/nn_image.h"
 
 /* Eager keeps statistics in the type of the parameters, which may be wider than the input's. */
-static fnz_dtype statistics_dtype(const fnzi_call *call) {
+static fnz_dtype statistics_dtype(const fnzi_krn_call *call) {
   static const char *const names[] = {"weight", "running_mean", "input"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    const fnzi_array *a = fnzi_named_array(call, names[i]);
+    const fnzi_krn_array *a = fnzi_krn_named_array(call, names[i]);
     if (a)
       return a->geometry.dtype;
   }
   return FNZ_F32;
 }
 
-static fnz_status check_length(fnzi_call *call, const char *name, int64_t want) {
-  const fnzi_array *a = fnzi_named_array(call, name);
-  if (a && fnzi_array_numel(a) != want)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%s has %lld elements, but there are %lld channels",
-                       name, (long long)fnzi_array_numel(a), (long long)want);
+static fnz_status check_length(fnzi_krn_call *call, const char *name, int64_t want) {
+  const fnzi_krn_array *a = fnzi_krn_named_array(call, name);
+  if (a && fnzi_krn_array_numel(a) != want)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "%s has %lld elements, but there are %lld channels", name,
+                                (long long)fnzi_krn_array_numel(a), (long long)want);
   return FNZ_OK;
 }
 
 /* Half inputs may have float parameters; all else is of the input's type. */
-static fnz_status check_type(fnzi_call *call, const char *name) {
-  const fnzi_array *a = fnzi_named_array(call, name);
-  fnz_dtype input = fnzi_input_geometry(call, 0)->dtype;
+static fnz_status check_type(fnzi_krn_call *call, const char *name) {
+  const fnzi_krn_array *a = fnzi_krn_named_array(call, name);
+  fnz_dtype input = fnzi_krn_call_geometry(call, 0)->dtype;
   bool is_half = input == FNZ_F16 || input == FNZ_BF16;
   if (!a || a->geometry.dtype == input || (is_half && a->geometry.dtype == FNZ_F32))
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE, "%s is of type %s, the input of %s; cast one of them",
-                     name, fnzi_dtype(a->geometry.dtype)->name, fnzi_dtype(input)->name);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                              "%s is of type %s, the input of %s; cast one of them", name,
+                              fnzi_dtype(a->geometry.dtype)->name, fnzi_dtype(input)->name);
 }
 
-static fnz_status channels(fnzi_call *call) {
+static fnz_status channels(fnzi_krn_call *call) {
   static const char *const names[] = {"weight", "bias", "running_mean", "running_var"};
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   if (!fnzi_is_float(g->dtype))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "input is of type %s; cast it to a floating-point one",
-                       fnzi_dtype(g->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "input is of type %s; cast it to a floating-point one",
+                                fnzi_dtype(g->dtype)->name);
   if (g->rank < 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs 2 or more",
-                       g->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "input has %u dimensions; it needs 2 or more", g->rank);
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     FNZ_TRY(check_length(call, names[i], g->sizes[1]));
     FNZ_TRY(check_type(call, names[i]));
@@ -47,45 +50,45 @@ static fnz_status channels(fnzi_call *call) {
   return fnzi_shape_add_image(call, g->dtype, g->rank, g->sizes, g);
 }
 
-static fnz_status add_vectors(fnzi_call *call, int count, fnz_dtype dtype, int64_t length) {
+static fnz_status add_vectors(fnzi_krn_call *call, int count, fnz_dtype dtype, int64_t length) {
   for (int i = 0; i < count; i++)
     FNZ_TRY(fnzi_shape_add(call, dtype, 1, &length, NULL));
   return FNZ_OK;
 }
 
 /* batch_norm, instance_norm */
-fnz_status fnzi_shape_channel_norm(fnzi_call *call) {
+fnz_status fnzi_shape_channel_norm(fnzi_krn_call *call) {
   return channels(call);
 }
 
 /* The statistics are saved in training only. */
-fnz_status fnzi_shape_native_batch_norm(fnzi_call *call) {
+fnz_status fnzi_shape_native_batch_norm(fnzi_krn_call *call) {
   FNZ_TRY(channels(call));
-  bool training = fnzi_named_bool(call, "training", false);
-  int64_t length = training ? fnzi_input_geometry(call, 0)->sizes[1] : 0;
+  bool training = fnzi_krn_named_bool(call, "training", false);
+  int64_t length = training ? fnzi_krn_call_geometry(call, 0)->sizes[1] : 0;
   return add_vectors(call, 2, statistics_dtype(call), length);
 }
 
-fnz_status fnzi_shape_batch_norm_functional(fnzi_call *call) {
+fnz_status fnzi_shape_batch_norm_functional(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_shape_native_batch_norm(call));
-  return add_vectors(call, 2, fnzi_named_array(call, "running_mean")->geometry.dtype,
-                     fnzi_input_geometry(call, 0)->sizes[1]);
+  return add_vectors(call, 2, fnzi_krn_named_array(call, "running_mean")->geometry.dtype,
+                     fnzi_krn_call_geometry(call, 0)->sizes[1]);
 }
 
-fnz_status fnzi_shape_batch_norm_with_update(fnzi_call *call) {
+fnz_status fnzi_shape_batch_norm_with_update(fnzi_krn_call *call) {
   FNZ_TRY(channels(call));
-  int64_t length = fnzi_input_geometry(call, 0)->sizes[1];
+  int64_t length = fnzi_krn_call_geometry(call, 0)->sizes[1];
   FNZ_TRY(add_vectors(call, 2, statistics_dtype(call), length));
   FNZ_TRY(add_vectors(call, 1, FNZ_U8, 0));
-  return add_vectors(call, 2, fnzi_named_array(call, "running_mean")->geometry.dtype, length);
+  return add_vectors(call, 2, fnzi_krn_named_array(call, "running_mean")->geometry.dtype, length);
 }
 
 /* `normalized_shape` must be the last sizes of the input. */
-static fnz_status layer(fnzi_call *call, uint32_t *lead) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status layer(fnzi_krn_call *call, uint32_t *lead) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   const int64_t *shape;
   size_t count;
-  FNZ_TRY(fnzi_named_ints(call, "normalized_shape", &shape, &count));
+  FNZ_TRY(fnzi_krn_named_ints(call, "normalized_shape", &shape, &count));
   int64_t length = 1;
   bool fits = count > 0 && count <= g->rank;
   for (size_t i = 0; fits && i < count; i++) {
@@ -93,22 +96,22 @@ static fnz_status layer(fnzi_call *call, uint32_t *lead) {
     length *= fits ? shape[i] : 1;
   }
   if (!fits)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                       "normalized_shape is not the last %zu of the input's %u sizes", count,
-                       g->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "normalized_shape is not the last %zu of the input's %u sizes",
+                                count, g->rank);
   FNZ_TRY(check_length(call, "weight", length));
   FNZ_TRY(check_length(call, "bias", length));
   *lead = g->rank - (uint32_t)count;
   return fnzi_shape_add(call, g->dtype, g->rank, g->sizes, NULL);
 }
 
-fnz_status fnzi_shape_layer_norm(fnzi_call *call) {
+fnz_status fnzi_shape_layer_norm(fnzi_krn_call *call) {
   uint32_t lead;
   return layer(call, &lead);
 }
 
-static fnz_status row_statistics(fnzi_call *call, int results, fnz_dtype dtype) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status row_statistics(fnzi_krn_call *call, int results, fnz_dtype dtype) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t lead;
   FNZ_TRY(layer(call, &lead));
@@ -119,49 +122,50 @@ static fnz_status row_statistics(fnzi_call *call, int results, fnz_dtype dtype) 
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_native_layer_norm(fnzi_call *call) {
+fnz_status fnzi_shape_native_layer_norm(fnzi_krn_call *call) {
   return row_statistics(call, 2, statistics_dtype(call));
 }
 
 /* Of f64 they are f64, else f32, whatever the weight is. */
-fnz_status fnzi_shape_fused_rms_norm(fnzi_call *call) {
-  fnz_dtype input = fnzi_input_geometry(call, 0)->dtype;
+fnz_status fnzi_shape_fused_rms_norm(fnzi_krn_call *call) {
+  fnz_dtype input = fnzi_krn_call_geometry(call, 0)->dtype;
   return row_statistics(call, 1, input == FNZ_F64 ? FNZ_F64 : FNZ_F32);
 }
 
-static fnz_status groups(fnzi_call *call, int64_t count) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status groups(fnzi_krn_call *call, int64_t count) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   if (g->rank < 2 || count < 1 || g->sizes[1] % count)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "%lld groups do not divide the input's channels",
-                       (long long)count);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "%lld groups do not divide the input's channels", (long long)count);
   return channels(call);
 }
 
-fnz_status fnzi_shape_group_norm(fnzi_call *call) {
-  return groups(call, fnzi_named_int(call, "num_groups", 1));
+fnz_status fnzi_shape_group_norm(fnzi_krn_call *call) {
+  return groups(call, fnzi_krn_named_int(call, "num_groups", 1));
 }
 
-fnz_status fnzi_shape_native_group_norm(fnzi_call *call) {
-  int64_t count = fnzi_named_int(call, "group", 1);
+fnz_status fnzi_shape_native_group_norm(fnzi_krn_call *call) {
+  int64_t count = fnzi_krn_named_int(call, "group", 1);
   FNZ_TRY(groups(call, count));
-  const int64_t sizes[] = {fnzi_input_geometry(call, 0)->sizes[0], count};
+  const int64_t sizes[] = {fnzi_krn_call_geometry(call, 0)->sizes[0], count};
   FNZ_TRY(fnzi_shape_add(call, statistics_dtype(call), 2, sizes, NULL));
   return fnzi_shape_add(call, statistics_dtype(call), 2, sizes, NULL);
 }
 
-fnz_status fnzi_shape_renorm(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_renorm(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   uint32_t dim;
   if (!fnzi_is_float(g->dtype) && !fnzi_is_complex(g->dtype))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "self is %s; cast it to a float first",
-                       fnzi_dtype(g->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "self is %s; cast it to a float first",
+                                fnzi_dtype(g->dtype)->name);
   if (g->rank < 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "self has %u dimensions; it needs 2 or more",
-                       g->rank);
-  if (fnzi_named_float(call, "p", 2) <= 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "the order p of the norm must be above 0");
-  if (fnzi_named_float(call, "maxnorm", 0) < 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "maxnorm must be at least 0");
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, call->op->name, fnzi_named_int(call, "dim", 0), g->rank, &dim));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "self has %u dimensions; it needs 2 or more", g->rank);
+  if (fnzi_krn_named_float(call, "p", 2) <= 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "the order p of the norm must be above 0");
+  if (fnzi_krn_named_float(call, "maxnorm", 0) < 0)
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "maxnorm must be at least 0");
+  FNZ_TRY(
+      fnzi_wrap_dim(call->ctx, call->op->name, fnzi_krn_named_int(call, "dim", 0), g->rank, &dim));
   return fnzi_shape_add(call, g->dtype, g->rank, g->sizes, NULL);
 }

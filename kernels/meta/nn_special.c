@@ -1,22 +1,23 @@
 /* nn_special.c - shapes of embedding, one_hot, pixel shuffling, glu and losses. */
 #include "kernels/core/core.h"
 
-static fnz_status need_rank(fnzi_call *call, const fnz_geometry *g, uint32_t least) {
+static fnz_status need_rank(fnzi_krn_call *call, const fnz_geometry *g, uint32_t least) {
   if (g->rank < least)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "input has %u dimensions; it needs %u or more",
-                       g->rank, least);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "input has %u dimensions; it needs %u or more", g->rank, least);
   return FNZ_OK;
 }
 
-static fnz_status need_indices(fnzi_call *call, const fnz_geometry *g) {
+static fnz_status need_indices(fnzi_krn_call *call, const fnz_geometry *g) {
   if (g->dtype != FNZ_I64 && g->dtype != FNZ_I32)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "indices are %s; they must be i64 or i32",
-                       fnzi_dtype(g->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "indices are %s; they must be i64 or i32",
+                                fnzi_dtype(g->dtype)->name);
   return FNZ_OK;
 }
 
 /* `g`'s sizes and one more behind. */
-static fnz_status append(fnzi_call *call, fnz_dtype dtype, const fnz_geometry *g, int64_t last) {
+static fnz_status append(fnzi_krn_call *call, fnz_dtype dtype, const fnz_geometry *g,
+                         int64_t last) {
   int64_t sizes[FNZ_MAX_RANK + 1];
   for (uint32_t i = 0; i < g->rank; i++)
     sizes[i] = g->sizes[i];
@@ -24,36 +25,39 @@ static fnz_status append(fnzi_call *call, fnz_dtype dtype, const fnz_geometry *g
   return fnzi_shape_add(call, dtype, g->rank + 1, sizes, NULL);
 }
 
-fnz_status fnzi_shape_embedding(fnzi_call *call) {
-  const fnz_geometry *weight = fnzi_input_geometry(call, 0), *at = fnzi_input_geometry(call, 1);
+fnz_status fnzi_shape_embedding(fnzi_krn_call *call) {
+  const fnz_geometry *weight = fnzi_krn_call_geometry(call, 0),
+                     *at = fnzi_krn_call_geometry(call, 1);
   if (weight->rank != 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "weight has %u dimensions; it needs 2",
-                       weight->rank);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "weight has %u dimensions; it needs 2",
+                                weight->rank);
   FNZ_TRY(need_indices(call, at));
   return append(call, weight->dtype, at, weight->sizes[1]);
 }
 
 /* One more than the largest index. */
-static fnz_status count_classes(fnzi_call *call, int64_t *out) {
-  const fnzi_array *indices = fnzi_input(call, 0);
-  int64_t count = fnzi_array_numel(indices);
+static fnz_status count_classes(fnzi_krn_call *call, int64_t *out) {
+  const fnzi_krn_array *indices = fnzi_krn_call_input(call, 0);
+  int64_t count = fnzi_krn_array_numel(indices);
   const void *data;
   if (!call->has_data || count == 0)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED,
-                       "without num_classes the result's size depends on data; give num_classes");
-  FNZ_TRY(fnzi_dense_as(call, indices, FNZ_I64, &data));
+    return fnzi_krn_call_refuse(
+        call, FNZ_CLASS_UNSUPPORTED,
+        "without num_classes the result's size depends on data; give num_classes");
+  FNZ_TRY(fnzi_krn_dense_get_as(call, indices, FNZ_I64, &data));
   *out = 1;
   for (int64_t i = 0; i < count; i++) {
     int64_t index = ((const int64_t *)data)[i];
     if (index >= *out && !fnzi_add_i64(index, 1, out))
-      return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "index %lld is too large", (long long)index);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "index %lld is too large",
+                                  (long long)index);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_shape_one_hot(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
-  int64_t classes = fnzi_named_int(call, "num_classes", -1);
+fnz_status fnzi_shape_one_hot(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
+  int64_t classes = fnzi_krn_named_int(call, "num_classes", -1);
   FNZ_TRY(need_indices(call, g));
   if (classes < 1)
     FNZ_TRY(count_classes(call, &classes));
@@ -61,20 +65,21 @@ fnz_status fnzi_shape_one_hot(fnzi_call *call) {
 }
 
 /* Channels shrink by r * r and both places grow by r, or the other way round. */
-static fnz_status shuffle(fnzi_call *call, int64_t r, bool finer) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+static fnz_status shuffle(fnzi_krn_call *call, int64_t r, bool finer) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK], area;
   FNZ_TRY(need_rank(call, g, 3));
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   int64_t *channels = &sizes[g->rank - 3], *h = channels + 1, *w = channels + 2;
   if (r < 1 || !fnzi_mul_i64(r, r, &area) || (finer && *channels % area) ||
       (!finer && (*h % r || *w % r)))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "a factor of %lld does not divide the input",
-                       (long long)r);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "a factor of %lld does not divide the input", (long long)r);
   bool fits = finer ? fnzi_mul_i64(*h, r, h) && fnzi_mul_i64(*w, r, w)
                     : fnzi_mul_i64(*channels, area, channels);
   if (!fits)
-    return fnzi_refuse(call, FNZ_CLASS_OVERFLOW, "a factor of %lld is too large", (long long)r);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW, "a factor of %lld is too large",
+                                (long long)r);
   if (finer)
     *channels /= area;
   else
@@ -82,23 +87,24 @@ static fnz_status shuffle(fnzi_call *call, int64_t r, bool finer) {
   return fnzi_shape_add(call, g->dtype, g->rank, sizes, NULL);
 }
 
-fnz_status fnzi_shape_pixel_shuffle(fnzi_call *call) {
-  return shuffle(call, fnzi_named_int(call, "upscale_factor", 1), true);
+fnz_status fnzi_shape_pixel_shuffle(fnzi_krn_call *call) {
+  return shuffle(call, fnzi_krn_named_int(call, "upscale_factor", 1), true);
 }
 
-fnz_status fnzi_shape_pixel_unshuffle(fnzi_call *call) {
-  return shuffle(call, fnzi_named_int(call, "downscale_factor", 1), false);
+fnz_status fnzi_shape_pixel_unshuffle(fnzi_krn_call *call) {
+  return shuffle(call, fnzi_krn_named_int(call, "downscale_factor", 1), false);
 }
 
-fnz_status fnzi_shape_glu(fnzi_call *call) {
-  const fnz_geometry *g = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_glu(fnzi_krn_call *call) {
+  const fnz_geometry *g = fnzi_krn_call_geometry(call, 0);
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t dim;
   FNZ_TRY(need_rank(call, g, 1));
-  FNZ_TRY(fnzi_wrap_dim(call->ctx, "glu", fnzi_named_int(call, "dim", -1), g->rank, &dim));
+  FNZ_TRY(fnzi_wrap_dim(call->ctx, "glu", fnzi_krn_named_int(call, "dim", -1), g->rank, &dim));
   if (g->sizes[dim] % 2)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "dimension %u has %lld elements; it must be even",
-                       dim, (long long)g->sizes[dim]);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "dimension %u has %lld elements; it must be even", dim,
+                                (long long)g->sizes[dim]);
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   sizes[dim] /= 2;
   const fnz_geometry half = {.rank = g->rank, .sizes = sizes, .strides = g->strides};
@@ -109,64 +115,66 @@ fnz_status fnzi_shape_glu(fnzi_call *call) {
 enum { REDUCE_NONE, REDUCE_MEAN, REDUCE_SUM };
 
 /* Both broadcast; one number unless reduction is none. */
-static fnz_status add_loss(fnzi_call *call, fnz_dtype dtype) {
-  const fnz_geometry *const inputs[] = {fnzi_input_geometry(call, 0), fnzi_input_geometry(call, 1)};
+static fnz_status add_loss(fnzi_krn_call *call, fnz_dtype dtype) {
+  const fnz_geometry *const inputs[] = {fnzi_krn_call_geometry(call, 0),
+                                        fnzi_krn_call_geometry(call, 1)};
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
-  FNZ_TRY(fnzi_broadcast(call, inputs, 2, &rank, sizes));
-  bool reduced = fnzi_named_int(call, "reduction", REDUCE_MEAN) != REDUCE_NONE;
+  FNZ_TRY(fnzi_meta_broadcast(call, inputs, 2, &rank, sizes));
+  bool reduced = fnzi_krn_named_int(call, "reduction", REDUCE_MEAN) != REDUCE_NONE;
   return fnzi_shape_add(call, dtype, reduced ? 0 : rank, sizes, NULL);
 }
 
 /* mse_loss and its like: in the dtype that both promote to. */
-fnz_status fnzi_shape_pointwise_loss(fnzi_call *call) {
-  return add_loss(
-      call, fnzi_promote(fnzi_input_geometry(call, 0)->dtype, fnzi_input_geometry(call, 1)->dtype));
+fnz_status fnzi_shape_pointwise_loss(fnzi_krn_call *call) {
+  return add_loss(call, fnzi_promote(fnzi_krn_call_geometry(call, 0)->dtype,
+                                     fnzi_krn_call_geometry(call, 1)->dtype));
 }
 
 /* In the dtype of self, whatever the target's. */
-fnz_status fnzi_shape_huber_loss(fnzi_call *call) {
-  return add_loss(call, fnzi_input_geometry(call, 0)->dtype);
+fnz_status fnzi_shape_huber_loss(fnzi_krn_call *call) {
+  return add_loss(call, fnzi_krn_call_geometry(call, 0)->dtype);
 }
 
 /* Scores (classes), (batch, classes) or (batch, classes, places...). Targets are the same without
  * the classes, or, of a floating-point type, probabilities of the same sizes. */
-static fnz_status class_loss(fnzi_call *call) {
-  const fnz_geometry *x = fnzi_input_geometry(call, 0), *t = fnzi_input_geometry(call, 1);
+static fnz_status class_loss(fnzi_krn_call *call) {
+  const fnz_geometry *x = fnzi_krn_call_geometry(call, 0), *t = fnzi_krn_call_geometry(call, 1);
   uint32_t at = x->rank == 1 ? 0 : 1, rank = 0;
   int64_t sizes[FNZ_MAX_RANK];
   FNZ_TRY(need_rank(call, x, 1));
   if (!fnzi_is_float(x->dtype))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                       "the scores are of type %s; cast them to a floating-point type",
-                       fnzi_dtype(x->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "the scores are of type %s; cast them to a floating-point type",
+                                fnzi_dtype(x->dtype)->name);
   for (uint32_t i = 0; i < x->rank; i++)
     if (i != at)
       sizes[rank++] = x->sizes[i];
   const fnz_geometry want = {.rank = rank, .sizes = sizes};
   if (!fnzi_same_sizes(t, fnzi_is_float(t->dtype) ? x : &want))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "the target's sizes do not fit the scores'");
-  const fnzi_array *weight = fnzi_named_array(call, "weight");
-  if (weight && fnzi_array_numel(weight) != x->sizes[at])
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "weight has %lld elements for %lld classes",
-                       (long long)fnzi_array_numel(weight), (long long)x->sizes[at]);
-  bool reduced = fnzi_named_int(call, "reduction", REDUCE_MEAN) != REDUCE_NONE;
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "the target's sizes do not fit the scores'");
+  const fnzi_krn_array *weight = fnzi_krn_named_array(call, "weight");
+  if (weight && fnzi_krn_array_numel(weight) != x->sizes[at])
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "weight has %lld elements for %lld classes",
+                                (long long)fnzi_krn_array_numel(weight), (long long)x->sizes[at]);
+  bool reduced = fnzi_krn_named_int(call, "reduction", REDUCE_MEAN) != REDUCE_NONE;
   return fnzi_shape_add(call, x->dtype, reduced ? 0 : rank, sizes, NULL);
 }
 
-fnz_status fnzi_shape_cross_entropy(fnzi_call *call) {
+fnz_status fnzi_shape_cross_entropy(fnzi_krn_call *call) {
   return class_loss(call);
 }
 
-fnz_status fnzi_shape_nll_loss(fnzi_call *call) {
-  FNZ_TRY(need_indices(call, fnzi_input_geometry(call, 1)));
+fnz_status fnzi_shape_nll_loss(fnzi_krn_call *call) {
+  FNZ_TRY(need_indices(call, fnzi_krn_call_geometry(call, 1)));
   return class_loss(call);
 }
 
 /* The second result is the total weight. */
-fnz_status fnzi_shape_nll_loss_forward(fnzi_call *call) {
+fnz_status fnzi_shape_nll_loss_forward(fnzi_krn_call *call) {
   FNZ_TRY(fnzi_shape_nll_loss(call));
-  return fnzi_shape_add(call, fnzi_input_geometry(call, 0)->dtype, 0, NULL, NULL);
+  return fnzi_shape_add(call, fnzi_krn_call_geometry(call, 0)->dtype, 0, NULL, NULL);
 }
 
 /* --- Functions of one or two numbers ---------------------------------------------------------- */
@@ -183,14 +191,14 @@ static bool is_of_two(const fnz_op *op) {
 }
 
 /* Of one number f32, f64 and, as f32, integers; of two numbers any of the floating-point types. */
-fnz_status fnzi_shape_special_function(fnzi_call *call) {
-  const fnz_geometry *x = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_special_function(fnzi_krn_call *call) {
+  const fnz_geometry *x = fnzi_krn_call_geometry(call, 0);
   bool half = x->dtype == FNZ_F16 || x->dtype == FNZ_BF16;
   bool of_two = is_of_two(call->op);
-  bool fits =
-      of_two ? fnzi_is_float(fnzi_promote(x->dtype, fnzi_input_geometry(call, 1)->dtype)) : !half;
+  bool fits = of_two ? fnzi_is_float(fnzi_promote(x->dtype, fnzi_krn_call_geometry(call, 1)->dtype))
+                     : !half;
   if (!fits || fnzi_is_complex(x->dtype))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64",
-                       fnzi_dtype(x->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "not for %s; cast to f32 or f64",
+                                fnzi_dtype(x->dtype)->name);
   return fnzi_shape_point(call);
 }

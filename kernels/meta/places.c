@@ -2,29 +2,30 @@
  * in the dimensions of the tensor that is indexed. */
 #include "kernels/meta/meta.h"
 
-static fnz_status check_value(const fnzi_call *call, int64_t *value, int64_t size, bool wraps) {
+static fnz_status check_value(const fnzi_krn_call *call, int64_t *value, int64_t size, bool wraps) {
   if (*value >= size || *value < (wraps ? -size : 0))
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "index %lld is outside a dimension of size %lld",
-                       (long long)*value, (long long)size);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "index %lld is outside a dimension of size %lld", (long long)*value,
+                                (long long)size);
   if (*value < 0)
     *value += size;
   return FNZ_OK;
 }
 
-fnz_status fnzi_index_check(const fnzi_call *call, const fnzi_array *index) {
+fnz_status fnzi_meta_index_check(const fnzi_krn_call *call, const fnzi_krn_array *index) {
   if (index->geometry.dtype == FNZ_I64 || index->geometry.dtype == FNZ_I32)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE, "an index must be of i64 or i32, not %s",
-                     fnzi_dtype(index->geometry.dtype)->name);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "an index must be of i64 or i32, not %s",
+                              fnzi_dtype(index->geometry.dtype)->name);
 }
 
-fnz_status fnzi_index_values(fnzi_call *call, const fnzi_array *index, int64_t size, bool wraps,
-                             const int64_t **out) {
-  size_t count = (size_t)fnzi_array_numel(index);
+fnz_status fnzi_meta_index_values(fnzi_krn_call *call, const fnzi_krn_array *index, int64_t size,
+                                  bool wraps, const int64_t **out) {
+  size_t count = (size_t)fnzi_krn_array_numel(index);
   const void *given;
   int64_t *values;
-  FNZ_TRY(fnzi_index_check(call, index));
-  FNZ_TRY(fnzi_dense_as(call, index, FNZ_I64, &given));
+  FNZ_TRY(fnzi_meta_index_check(call, index));
+  FNZ_TRY(fnzi_krn_dense_get_as(call, index, FNZ_I64, &given));
   FNZI_NEW(&call->scratch, count, &values);
   if (count)
     memcpy(values, given, count * sizeof *values);
@@ -42,15 +43,15 @@ typedef struct vector {
 } vector;
 
 typedef struct finder {
-  fnzi_call *call;
-  const fnzi_array *self;
+  fnzi_krn_call *call;
+  const fnzi_krn_array *self;
   vector vectors[FNZ_MAX_RANK];
   uint32_t count, dim; /* vectors found; next dimension of self */
 } finder;
 
 static fnz_status too_many(const finder *f) {
-  return fnzi_refuse(f->call, FNZ_CLASS_BOUNDS, "more indices than the %u dimensions of self",
-                     f->self->place.rank);
+  return fnzi_krn_call_refuse(f->call, FNZ_CLASS_BOUNDS,
+                              "more indices than the %u dimensions of self", f->self->place.rank);
 }
 
 static int64_t count_true(const uint8_t *mask, int64_t count) {
@@ -81,27 +82,27 @@ static fnz_status split_mask(finder *f, const fnz_geometry *mask, const uint8_t 
   return FNZ_OK;
 }
 
-static fnz_status take_mask(finder *f, const fnzi_array *mask) {
+static fnz_status take_mask(finder *f, const fnzi_krn_array *mask) {
   const fnz_geometry *g = &mask->place;
   const void *bits;
   if (g->rank == 0)
-    return fnzi_refuse(f->call, FNZ_CLASS_UNSUPPORTED, "a mask without dimensions");
+    return fnzi_krn_call_refuse(f->call, FNZ_CLASS_UNSUPPORTED, "a mask without dimensions");
   if (g->rank > f->self->place.rank - f->dim)
     return too_many(f);
   for (uint32_t i = 0; i < g->rank; i++)
     if (g->sizes[i] != f->self->place.sizes[f->dim + i])
-      return fnzi_refuse(
+      return fnzi_krn_call_refuse(
           f->call, FNZ_CLASS_BOUNDS, "a mask has size %lld where self has %lld in dimension %u",
           (long long)g->sizes[i], (long long)f->self->place.sizes[f->dim + i], f->dim + i);
   if (!f->call->has_data)
-    return fnzi_refuse(f->call, FNZ_CLASS_UNSUPPORTED,
-                       "the size of the result depends on the values of a mask");
-  FNZ_TRY(fnzi_dense(f->call, mask, &bits));
+    return fnzi_krn_call_refuse(f->call, FNZ_CLASS_UNSUPPORTED,
+                                "the size of the result depends on the values of a mask");
+  FNZ_TRY(fnzi_krn_dense_get(f->call, mask, &bits));
   return split_mask(f, g, bits);
 }
 
 static fnz_status take_index(finder *f, const fnz_arg *arg) {
-  const fnzi_array *index = fnzi_arg_array(arg);
+  const fnzi_krn_array *index = fnzi_krn_arg_array(arg);
   if (index && (index->place.dtype == FNZ_BOOL || index->place.dtype == FNZ_U8))
     return take_mask(f, index);
   if (f->dim >= f->self->place.rank)
@@ -111,43 +112,44 @@ static fnz_status take_index(finder *f, const fnz_arg *arg) {
     v->dim = f->dim;
     v->shape = index->place;
     v->values = NULL;
-    FNZ_TRY(fnzi_index_check(f->call, index));
+    FNZ_TRY(fnzi_meta_index_check(f->call, index));
     if (f->call->has_data)
-      FNZ_TRY(fnzi_index_values(f->call, index, f->self->place.sizes[f->dim], true, &v->values));
+      FNZ_TRY(
+          fnzi_meta_index_values(f->call, index, f->self->place.sizes[f->dim], true, &v->values));
   }
   f->dim++;
   return FNZ_OK;
 }
 
-static fnz_status broadcast_vector(finder *f, const vector *v, fnzi_places *out) {
+static fnz_status broadcast_vector(finder *f, const vector *v, fnzi_meta_places *out) {
   static const int64_t unknown[1] = {0};
-  fnzi_window from, to;
+  fnzi_krn_window from, to;
   int64_t *values;
   out->values[v->dim] = unknown;
   if (!v->values)
     return FNZ_OK;
   FNZI_NEW(&f->call->scratch, out->count, &values);
-  fnzi_window_dense(&from, FNZ_I64, v->shape.rank, v->shape.sizes, v->values);
-  fnzi_window_dense(&to, FNZ_I64, out->rank, out->sizes, values);
+  fnzi_krn_window_dense(&from, FNZ_I64, v->shape.rank, v->shape.sizes, v->values);
+  fnzi_krn_window_dense(&to, FNZ_I64, out->rank, out->sizes, values);
   out->values[v->dim] = values;
-  return fnzi_window_assign(f->call, &to, &from, false);
+  return fnzi_krn_window_assign(f->call, &to, &from, false);
 }
 
-fnz_status fnzi_places_find(fnzi_call *call, const fnzi_array *self, const fnz_arg *indices,
-                            fnzi_places *out) {
+fnz_status fnzi_meta_places_find(fnzi_krn_call *call, const fnzi_krn_array *self,
+                                 const fnz_arg *indices, fnzi_meta_places *out) {
   finder f = {.call = call, .self = self};
   const fnz_geometry *shapes[FNZ_MAX_RANK];
-  *out = (fnzi_places){.count = 1};
+  *out = (fnzi_meta_places){.count = 1};
   for (uint32_t i = 0; i < indices->count; i++)
     FNZ_TRY(take_index(&f, &indices->u.list[i]));
   if (f.count == 0)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "at least one index must be given");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "at least one index must be given");
   for (uint32_t k = 0; k < f.count; k++)
     shapes[k] = &f.vectors[k].shape;
-  FNZ_TRY(fnzi_broadcast(call, shapes, f.count, &out->rank, out->sizes));
+  FNZ_TRY(fnzi_meta_broadcast(call, shapes, f.count, &out->rank, out->sizes));
   if (out->rank + self->place.rank - f.count > FNZ_MAX_RANK)
-    return fnzi_refuse(call, FNZ_CLASS_LIMIT, "a result of rank %u is above %d",
-                       out->rank + self->place.rank - f.count, FNZ_MAX_RANK);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_LIMIT, "a result of rank %u is above %d",
+                                out->rank + self->place.rank - f.count, FNZ_MAX_RANK);
   for (uint32_t i = 0; i < out->rank; i++)
     out->count *= out->sizes[i];
   bool together = f.vectors[f.count - 1].dim - f.vectors[0].dim + 1 == f.count;

@@ -8,35 +8,37 @@
 enum { FNZI_POINT_OPERANDS = 4 };
 
 /* What eager refuses of integers. */
-typedef enum fnzi_point_check {
+typedef enum fnzi_meta_point_check {
   FNZI_POINT_PLAIN,    /* nothing */
   FNZI_POINT_NOT_BOOL, /* bool */
   FNZI_POINT_DIVIDES,  /* zero as the second operand */
   FNZI_POINT_POWER     /* a negative number as the second operand */
-} fnzi_point_check;
+} fnzi_meta_point_check;
 
 /* Which row computes an operator, and of what. */
-typedef struct fnzi_choice {
+typedef struct fnzi_meta_point_choice {
   const char *name; /* of the row */
   const fnz_arg *operands[FNZI_POINT_OPERANDS];
   uint32_t noperands;
   fnz_dtype compute;                  /* the dtype that is computed */
   fnz_arg extra[FNZI_POINT_OPERANDS]; /* operands that are not among the arguments */
-} fnzi_choice;
+} fnzi_meta_point_choice;
 
 /* For the operator of a call, whose results exist; `out` is empty. Operands point into `out`. */
-void fnzi_choose(const fnzi_call *call, fnzi_choice *out);
+void fnzi_meta_point_choose(const fnzi_krn_call *call, fnzi_meta_point_choice *out);
 
 /* The class that computes a dtype; FNZ_DTYPE_COUNT when none does. */
-fnz_dtype fnzi_point_class(fnz_dtype d);
+fnz_dtype fnzi_meta_point_class(fnz_dtype d);
 
 /* The row takes this many operands, and operands of these types. */
-FNZ_MUST_CHECK fnz_status fnzi_point_check_arity(const fnzi_call *call, const fnzi_choice *what,
-                                                 uint8_t arity);
-FNZ_MUST_CHECK fnz_status fnzi_point_check_types(const fnzi_call *call, const fnzi_choice *what,
-                                                 fnzi_point_check check);
+FNZ_MUST_CHECK fnz_status fnzi_meta_point_check_arity(const fnzi_krn_call *call,
+                                                      const fnzi_meta_point_choice *what,
+                                                      uint8_t arity);
+FNZ_MUST_CHECK fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
+                                                      const fnzi_meta_point_choice *what,
+                                                      fnzi_meta_point_check check);
 /* What the CPU refuses of the operands' types, for the meta backend; when no kernel is here for
  * them, another backend may have one. The result's shape is known. */
-FNZ_MUST_CHECK fnz_status fnzi_point_accepts(const fnzi_call *call);
+FNZ_MUST_CHECK fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call);
 
 #endif

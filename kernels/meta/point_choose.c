@@ -118,7 +118,7 @@ static const use *first_use(const char *name) {
   return row;
 }
 
-fnz_dtype fnzi_point_class(fnz_dtype d) {
+fnz_dtype fnzi_meta_point_class(fnz_dtype d) {
   if (d == FNZ_BOOL || (fnzi_is_integer(d) && d != FNZ_U64))
     return FNZ_I64;
   if (d == FNZ_F16 || d == FNZ_BF16 || d == FNZ_F32)
@@ -132,7 +132,7 @@ static bool is_number(const fnz_arg *arg) {
          arg->tag == FNZ_ARG_COMPLEX;
 }
 
-static void collect_operands(const fnzi_call *call, fnzi_choice *c) {
+static void collect_operands(const fnzi_krn_call *call, fnzi_meta_point_choice *c) {
   for (size_t i = 0; i < call->op->nparams; i++) {
     const fnz_arg *arg = &call->args[i];
     if ((arg->tag == FNZ_ARG_VALUE || is_number(arg)) && c->noperands < FNZI_POINT_OPERANDS)
@@ -141,14 +141,14 @@ static void collect_operands(const fnzi_call *call, fnzi_choice *c) {
 }
 
 /* Results that say nothing about what is computed: promote the operands. */
-static fnz_dtype computed_dtype(const fnzi_call *call, const fnzi_choice *c) {
+static fnz_dtype computed_dtype(const fnzi_krn_call *call, const fnzi_meta_point_choice *c) {
   fnzi_promotion_kind kind = call->op->promotion;
   fnzi_promotion promotion = {0};
   if (kind != FNZI_PROMOTE_ALWAYS_BOOL && kind != FNZI_PROMOTE_COMPLEX_TO_FLOAT &&
       kind != FNZI_PROMOTE_INT_AND_COMPLEX_TO_FLOAT)
     return call->outputs[0]->place.dtype;
   for (uint32_t k = 0; k < c->noperands; k++) {
-    const fnzi_array *a = fnzi_arg_array(c->operands[k]);
+    const fnzi_krn_array *a = fnzi_krn_arg_array(c->operands[k]);
     if (a)
       fnzi_promotion_add_tensor(&promotion, a->place.dtype, a->place.rank);
     else
@@ -170,27 +170,27 @@ static double largest(fnz_dtype dtype) {
 
 static double rounded(fnz_dtype dtype, double number) {
   uint16_t half;
-  fnzi_convert(dtype, &half, 0, FNZ_F64, &number, 0, 1);
-  fnzi_convert(FNZ_F64, &number, 0, dtype, &half, 0, 1);
+  fnzi_krn_convert(dtype, &half, 0, FNZ_F64, &number, 0, 1);
+  fnzi_krn_convert(FNZ_F64, &number, 0, dtype, &half, 0, 1);
   return number;
 }
 
-static double implied(const fnzi_call *call, fnz_dtype compute, const operand *o) {
+static double implied(const fnzi_krn_call *call, fnz_dtype compute, const operand *o) {
   switch (o->from) {
   case FROM_ROUNDED:
-    return rounded(compute, fnzi_named_float(call, o->arg, 0));
+    return rounded(compute, fnzi_krn_named_float(call, o->arg, 0));
   case FROM_INVERSE:
-    return 1 / fnzi_named_float(call, o->arg, 1);
+    return 1 / fnzi_krn_named_float(call, o->arg, 1);
   case FROM_TENS:
-    return pow(10, fabs(fnzi_named_float(call, o->arg, 0)));
+    return pow(10, fabs(fnzi_krn_named_float(call, o->arg, 0)));
   case FROM_BITS:
     return 8.0 * (double)fnzi_dtype(call->outputs[0]->place.dtype)->bytes;
   case FROM_ELSE:
-    return fnzi_named_float(call, o->arg, o->number);
+    return fnzi_krn_named_float(call, o->arg, o->number);
   case FROM_ELSE_LARGEST:
-    return fnzi_named_float(call, o->arg, largest(compute));
+    return fnzi_krn_named_float(call, o->arg, largest(compute));
   case FROM_ELSE_LOWEST:
-    return fnzi_named_float(call, o->arg, -largest(compute));
+    return fnzi_krn_named_float(call, o->arg, -largest(compute));
   case FROM_NOTHING:
   case FROM_ARG:
   case FROM_NUMBER:
@@ -205,13 +205,13 @@ static bool is_argument(const operand *o, fnz_dtype compute) {
          (o->from == FROM_ROUNDED && compute != FNZ_F16 && compute != FNZ_BF16);
 }
 
-static void take_operands(const fnzi_call *call, const use *row, fnzi_choice *c) {
+static void take_operands(const fnzi_krn_call *call, const use *row, fnzi_meta_point_choice *c) {
   if (row->operands[0].from == FROM_NOTHING)
     return;
   uint32_t k = 0;
   for (; k < FNZI_POINT_OPERANDS && row->operands[k].from != FROM_NOTHING; k++) {
     const operand *o = &row->operands[k];
-    c->operands[k] = is_argument(o, c->compute) ? fnzi_named(call, o->arg) : &c->extra[k];
+    c->operands[k] = is_argument(o, c->compute) ? fnzi_krn_named(call, o->arg) : &c->extra[k];
     if (c->operands[k] == &c->extra[k])
       c->extra[k] = (fnz_arg){.tag = FNZ_ARG_FLOAT, .u.f = implied(call, c->compute, o)};
   }
@@ -222,7 +222,7 @@ static void take_operands(const fnzi_call *call, const use *row, fnzi_choice *c)
 static bool compares(condition when, const fnz_arg *arg, double number) {
   if (!arg || !is_number(arg))
     return false;
-  double have = fnzi_number_float(arg);
+  double have = fnzi_krn_number_float(arg);
   bool is = arg->tag != FNZ_ARG_COMPLEX && have == number;
   return when == WHEN_IS        ? is
          : when == WHEN_DIFFERS ? !is
@@ -230,12 +230,12 @@ static bool compares(condition when, const fnz_arg *arg, double number) {
                                 : have < number;
 }
 
-static bool holds(const fnzi_call *call, fnz_dtype compute, const use *row) {
-  const fnz_arg *arg = row->arg ? fnzi_named(call, row->arg) : NULL;
+static bool holds(const fnzi_krn_call *call, fnz_dtype compute, const use *row) {
+  const fnz_arg *arg = row->arg ? fnzi_krn_named(call, row->arg) : NULL;
   bool is_none = !arg || arg->tag == FNZ_ARG_NONE;
   switch (row->when) {
   case WHEN_INTEGERS:
-    return fnzi_point_class(compute) == FNZ_I64;
+    return fnzi_meta_point_class(compute) == FNZ_I64;
   case WHEN_REALS:
     return !fnzi_is_complex(compute);
   case WHEN_COMPLEXES:
@@ -254,7 +254,7 @@ static bool holds(const fnzi_call *call, fnz_dtype compute, const use *row) {
   case WHEN_BELOW:
     return compares(row->when, arg, row->number);
   case WHEN_TEXT:
-    return strcmp(fnzi_named_string(call, row->arg), row->text) == 0;
+    return strcmp(fnzi_krn_named_string(call, row->arg), row->text) == 0;
   case WHEN_ALWAYS:
     break;
   }
@@ -262,7 +262,7 @@ static bool holds(const fnzi_call *call, fnz_dtype compute, const use *row) {
 }
 
 /* The first row of an operator that holds; NULL when none does. */
-static const use *find_use(const fnzi_call *call, fnz_dtype compute, const char *name) {
+static const use *find_use(const fnzi_krn_call *call, fnz_dtype compute, const char *name) {
   for (const use *row = first_use(name); row && row < uses + USES; row++)
     if (strcmp(row->op, name) != 0)
       return NULL;
@@ -271,7 +271,7 @@ static const use *find_use(const fnzi_call *call, fnz_dtype compute, const char 
   return NULL;
 }
 
-void fnzi_choose(const fnzi_call *call, fnzi_choice *out) {
+void fnzi_meta_point_choose(const fnzi_krn_call *call, fnzi_meta_point_choice *out) {
   out->name = plain_name(call->op->base);
   collect_operands(call, out);
   out->compute = computed_dtype(call, out);

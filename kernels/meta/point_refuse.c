@@ -2,15 +2,16 @@
  * computed. */
 #include "kernels/meta/point.h"
 
-fnz_status fnzi_point_check_arity(const fnzi_call *call, const fnzi_choice *what, uint8_t arity) {
+fnz_status fnzi_meta_point_check_arity(const fnzi_krn_call *call,
+                                       const fnzi_meta_point_choice *what, uint8_t arity) {
   if (what->noperands >= arity)
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE, "%u operands given, %u needed", what->noperands,
-                     (unsigned)arity);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "%u operands given, %u needed", what->noperands,
+                              (unsigned)arity);
 }
 
 static bool is_bool(const fnz_arg *operand) {
-  const fnzi_array *a = fnzi_arg_array(operand);
+  const fnzi_krn_array *a = fnzi_krn_arg_array(operand);
   return a && a->place.dtype == FNZ_BOOL;
 }
 
@@ -19,33 +20,35 @@ static bool is_bool_or_truth(const fnz_arg *operand) {
 }
 
 /* Eager looks at both operands of a subtraction before they become what it computes in. */
-static fnz_status check_subtraction(const fnzi_call *call, const fnzi_choice *what) {
+static fnz_status check_subtraction(const fnzi_krn_call *call, const fnzi_meta_point_choice *what) {
   static const char *const names[] = {"rsub", "rsub_scaled", "sub", "sub_scaled"};
   bool subtracts = false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     subtracts = subtracts || strcmp(what->name, names[i]) == 0;
   if (!subtracts || (!is_bool_or_truth(what->operands[0]) && !is_bool_or_truth(what->operands[1])))
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                     "subtracts with a bool, as PyTorch refuses it; use logical_xor or "
-                     "logical_not, or convert");
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                              "subtracts with a bool, as PyTorch refuses it; use logical_xor or "
+                              "logical_not, or convert");
 }
 
-static fnz_status check_alpha(const fnzi_call *call, fnz_dtype compute) {
+static fnz_status check_alpha(const fnzi_krn_call *call, fnz_dtype compute) {
   bool adds = strcmp(call->op->base, "celu") != 0 && strcmp(call->op->base, "elu") != 0;
-  return adds ? fnzi_check_factor(call, "alpha", compute) : FNZ_OK;
+  return adds ? fnzi_krn_factor_check(call, "alpha", compute) : FNZ_OK;
 }
 
-fnz_status fnzi_point_check_types(const fnzi_call *call, const fnzi_choice *what,
-                                  fnzi_point_check check) {
+fnz_status fnzi_meta_point_check_types(const fnzi_krn_call *call,
+                                       const fnzi_meta_point_choice *what,
+                                       fnzi_meta_point_check check) {
   if (check == FNZI_POINT_NOT_BOOL && what->compute == FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE,
-                       "not for bool; use logical_xor or logical_not, or convert");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "not for bool; use logical_xor or logical_not, or convert");
   if (check == FNZI_POINT_DIVIDES && what->compute == FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool by bool; convert one of them");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "not for bool by bool; convert one of them");
   if (check == FNZI_POINT_POWER && is_bool_or_truth(what->operands[0]) &&
       is_bool(what->operands[1]))
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "not for bool to the power of bool; use logical_or");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "not for bool to the power of bool; use logical_or");
   FNZ_TRY(check_alpha(call, what->compute));
   return check_subtraction(call, what);
 }
@@ -53,7 +56,7 @@ fnz_status fnzi_point_check_types(const fnzi_call *call, const fnzi_choice *what
 /* --- Without kernels --------------------------------------------------------------------- */
 typedef struct rule {
   const char *row;
-  uint8_t arity, check; /* fnzi_point_check */
+  uint8_t arity, check; /* fnzi_meta_point_check */
 } rule;
 
 #define PLAIN_RULE(row, arity) {#row, arity, FNZI_POINT_PLAIN},
@@ -79,10 +82,10 @@ static const rule of_complexes[] = {
 #undef COMPLEX
     {NULL, 0, 0}};
 
-fnz_status fnzi_point_accepts(const fnzi_call *call) {
-  fnzi_choice what = {.name = NULL};
-  fnzi_choose(call, &what);
-  fnz_dtype class_dtype = fnzi_point_class(what.compute);
+fnz_status fnzi_meta_point_accepts(const fnzi_krn_call *call) {
+  fnzi_meta_point_choice what = {.name = NULL};
+  fnzi_meta_point_choose(call, &what);
+  fnz_dtype class_dtype = fnzi_meta_point_class(what.compute);
   if (class_dtype == FNZ_DTYPE_COUNT)
     return FNZ_OK;
   const rule *r = class_dtype == FNZ_I64         ? of_integers
@@ -92,6 +95,6 @@ fnz_status fnzi_point_accepts(const fnzi_call *call) {
     r++;
   if (!r->row)
     return FNZ_OK;
-  FNZ_TRY(fnzi_point_check_arity(call, &what, r->arity));
-  return fnzi_point_check_types(call, &what, (fnzi_point_check)r->check);
+  FNZ_TRY(fnzi_meta_point_check_arity(call, &what, r->arity));
+  return fnzi_meta_point_check_types(call, &what, (fnzi_meta_point_check)r->check);
 }

@@ -7,48 +7,49 @@
 enum { MAX_TENSORS = 8 };
 
 /* The geometries of the tensor arguments, lists not counted. */
-static size_t tensors_of(const fnzi_call *call, const fnz_geometry **out) {
+static size_t tensors_of(const fnzi_krn_call *call, const fnz_geometry **out) {
   size_t count = 0;
   for (size_t i = 0; i < call->op->nparams && count < MAX_TENSORS; i++)
-    if (fnzi_input_geometry(call, i))
-      out[count++] = fnzi_input_geometry(call, i);
+    if (fnzi_krn_call_geometry(call, i))
+      out[count++] = fnzi_krn_call_geometry(call, i);
   return count;
 }
 
 static const fnz_geometry *geometry_of(void *user, const fnz_arg *arg) {
   (void)user;
-  fnzi_array *array = fnzi_arg_array(arg);
+  fnzi_krn_array *array = fnzi_krn_arg_array(arg);
   return array ? &array->geometry : NULL;
 }
 
 /* What TensorIterator would make of the inputs in this order. */
-static fnz_status add_iterated(fnzi_call *call, const fnz_geometry *const *inputs, size_t count,
+static fnz_status add_iterated(fnzi_krn_call *call, const fnz_geometry *const *inputs, size_t count,
                                bool row_major) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t rank;
-  FNZ_TRY(fnzi_broadcast(call, inputs, count, &rank, sizes));
+  FNZ_TRY(fnzi_meta_broadcast(call, inputs, count, &rank, sizes));
   fnzi_iterator_strides(inputs, count, rank, sizes, strides);
   fnz_dtype dtype =
       fnzi_op_result_dtype(call->op, call->args, call->op->nparams, geometry_of, NULL);
   FNZ_TRY(fnzi_shape_add(call, dtype, rank, sizes, row_major ? NULL : strides));
-  return call->has_data || call->row->run != FNZI_RUN_point ? FNZ_OK : fnzi_point_accepts(call);
+  return call->has_data || call->row->run != FNZI_RUN_point ? FNZ_OK
+                                                            : fnzi_meta_point_accepts(call);
 }
 
-fnz_status fnzi_shape_point(fnzi_call *call) {
+fnz_status fnzi_shape_point(fnzi_krn_call *call) {
   const fnz_geometry *inputs[MAX_TENSORS];
   size_t count = tensors_of(call, inputs);
   return add_iterated(call, inputs, count, false);
 }
 
 /* The same in row-major order: eager's iterator is not asked about the result. */
-fnz_status fnzi_shape_point_row_major(fnzi_call *call) {
+fnz_status fnzi_shape_point_row_major(fnzi_krn_call *call) {
   const fnz_geometry *inputs[MAX_TENSORS];
   size_t count = tensors_of(call, inputs);
   return add_iterated(call, inputs, count, true);
 }
 
 /* rsub, threshold_backward: eager's iterator gets the second tensor first. */
-fnz_status fnzi_shape_point_swapped(fnzi_call *call) {
+fnz_status fnzi_shape_point_swapped(fnzi_krn_call *call) {
   const fnz_geometry *inputs[MAX_TENSORS];
   size_t count = tensors_of(call, inputs);
   if (count == 2) {
@@ -60,13 +61,14 @@ fnz_status fnzi_shape_point_swapped(fnzi_call *call) {
 }
 
 /* A quotient of integers could be meant in two ways. */
-fnz_status fnzi_shape_addcdiv(fnzi_call *call) {
-  const fnz_geometry *a = fnzi_input_geometry(call, 1), *b = fnzi_input_geometry(call, 2);
+fnz_status fnzi_shape_addcdiv(fnzi_krn_call *call) {
+  const fnz_geometry *a = fnzi_krn_call_geometry(call, 1), *b = fnzi_krn_call_geometry(call, 2);
   bool floats = !a || !b || fnzi_is_float(a->dtype) || fnzi_is_float(b->dtype) ||
                 fnzi_is_complex(a->dtype) || fnzi_is_complex(b->dtype);
   if (!floats)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "tensor1 is %s and tensor2 is %s; make one a float",
-                       fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "tensor1 is %s and tensor2 is %s; make one a float",
+                                fnzi_dtype(a->dtype)->name, fnzi_dtype(b->dtype)->name);
   return fnzi_shape_point(call);
 }
 
@@ -86,7 +88,7 @@ static bool integer_holds(fnz_dtype dtype, const fnz_arg *number) {
   bool is_signed = fnzi_dtype(dtype)->category == 'i';
   double reach = ldexp(1, (int)(8 * fnzi_dtype(dtype)->bytes) - (is_signed ? 1 : 0));
   double top = reach >= 0x1p63 ? reach : reach - 1, low = is_signed ? -reach : -top;
-  double value = fnzi_number_float(number);
+  double value = fnzi_krn_number_float(number);
   if (!is_signed && number->tag == FNZ_ARG_FLOAT)
     low = 0;
   return value >= low && value <= top;
@@ -95,83 +97,86 @@ static bool integer_holds(fnz_dtype dtype, const fnz_arg *number) {
 static bool holds(fnz_dtype dtype, const fnz_arg *number) {
   if (fnzi_is_integer(dtype))
     return integer_holds(dtype, number);
-  double value = fabs(fnzi_number_float(number));
+  double value = fabs(fnzi_krn_number_float(number));
   return !(value > largest(dtype)) || isinf(value);
 }
 
 /* The result, which is there, takes the number of this name, and eager refuses what its elements
  * cannot hold. */
-fnz_status fnzi_number_check(const fnzi_call *call, const char *name) {
-  const fnz_arg *number = fnzi_named(call, name);
+fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name) {
+  const fnz_arg *number = fnzi_krn_named(call, name);
   fnz_dtype dtype = call->outputs[0]->geometry.dtype;
   bool is_plain = number && (number->tag == FNZ_ARG_INT || number->tag == FNZ_ARG_FLOAT);
   if (!is_plain || dtype == FNZ_BOOL || holds(dtype, number))
     return FNZ_OK;
-  return fnzi_refuse(call, FNZ_CLASS_OVERFLOW,
-                     "%s is %g, which no element of %s can hold; use a number in range", name,
-                     fnzi_number_float(number), fnzi_dtype(dtype)->name);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_OVERFLOW,
+                              "%s is %g, which no element of %s can hold; use a number in range",
+                              name, fnzi_krn_number_float(number), fnzi_dtype(dtype)->name);
 }
 
 /* masked_fill, masked_scatter: self and mask broadcast together, the dtype is self's, the result is
  * row-major. */
-fnz_status fnzi_shape_masked(fnzi_call *call) {
-  const fnz_geometry *inputs[] = {fnzi_input_geometry(call, 0), fnzi_input_geometry(call, 1)};
-  const fnzi_array *value = fnzi_named_array(call, "value");
+fnz_status fnzi_shape_masked(fnzi_krn_call *call) {
+  const fnz_geometry *inputs[] = {fnzi_krn_call_geometry(call, 0), fnzi_krn_call_geometry(call, 1)};
+  const fnzi_krn_array *value = fnzi_krn_named_array(call, "value");
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
   if (inputs[1]->dtype != FNZ_BOOL)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "mask is of type %s, it must be bool",
-                       fnzi_dtype(inputs[1]->dtype)->name);
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE, "mask is of type %s, it must be bool",
+                                fnzi_dtype(inputs[1]->dtype)->name);
   if (value && value->geometry.rank > 0)
-    return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "value has rank %u, it must have no dimensions",
-                       value->geometry.rank);
-  FNZ_TRY(fnzi_broadcast(call, inputs, 2, &rank, sizes));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                "value has rank %u, it must have no dimensions",
+                                value->geometry.rank);
+  FNZ_TRY(fnzi_meta_broadcast(call, inputs, 2, &rank, sizes));
   FNZ_TRY(fnzi_shape_add(call, inputs[0]->dtype, rank, sizes, NULL));
-  return fnzi_number_check(call, "value");
+  return fnzi_meta_number_check(call, "value");
 }
 
 /* The result looks like argument 0. */
-fnz_status fnzi_shape_self(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_self(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   return fnzi_shape_add_like(call, self->dtype, self);
 }
 
 /* The same, in row-major order whatever the layout of argument 0. */
-fnz_status fnzi_shape_row_major(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
+fnz_status fnzi_shape_row_major(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
   return fnzi_shape_add(call, self->dtype, self->rank, self->sizes, NULL);
 }
 
-static void warn_of_cast(const fnzi_call *call, fnz_dtype to, fnz_dtype from) {
+static void warn_of_cast(const fnzi_krn_call *call, fnz_dtype to, fnz_dtype from) {
   if (fnzi_is_complex(from) && !fnzi_is_complex(to) && to != FNZ_BOOL)
-    fnzi_warn(call, "%s is cast to %s without the imaginary parts; use real",
-              fnzi_dtype(from)->name, fnzi_dtype(to)->name);
+    fnzi_krn_call_warn(call, "%s is cast to %s without the imaginary parts; use real",
+                       fnzi_dtype(from)->name, fnzi_dtype(to)->name);
 }
 
 /* copy: src must broadcast to self. */
-fnz_status fnzi_shape_copy(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0), *src = fnzi_input_geometry(call, 1);
+fnz_status fnzi_shape_copy(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0),
+                     *src = fnzi_krn_call_geometry(call, 1);
   for (uint32_t i = 0; i < src->rank; i++) {
     uint32_t at = i + self->rank - src->rank;
     if (src->rank > self->rank || (src->sizes[i] != 1 && src->sizes[i] != self->sizes[at]))
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "src has size %lld in dimension %u, which does not broadcast to self",
-                         (long long)src->sizes[i], i);
+      return fnzi_krn_call_refuse(
+          call, FNZ_CLASS_BOUNDS,
+          "src has size %lld in dimension %u, which does not broadcast to self",
+          (long long)src->sizes[i], i);
   }
   warn_of_cast(call, self->dtype, src->dtype);
   return fnzi_shape_self(call);
 }
 
-fnz_status fnzi_shape_add_format(fnzi_call *call, fnz_dtype dtype, uint32_t rank,
+fnz_status fnzi_shape_add_format(fnzi_krn_call *call, fnz_dtype dtype, uint32_t rank,
                                  const int64_t *sizes) {
-  const fnz_arg *format = fnzi_named(call, "memory_format");
+  const fnz_arg *format = fnzi_krn_named(call, "memory_format");
   int64_t strides[FNZ_MAX_RANK];
   if (!format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i != 2)
     return fnzi_shape_add(call, dtype, rank, sizes, NULL);
   if (rank != 4)
-    return fnzi_refuse(call, FNZ_CLASS_TYPE, "channels last needs 4 dimensions, there are %u",
-                       rank);
-  FNZ_TRY(fnzi_sizes_check(call->ctx, rank, sizes, 1));
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_TYPE,
+                                "channels last needs 4 dimensions, there are %u", rank);
+  FNZ_TRY(fnzi_krn_sizes_check(call->ctx, rank, sizes, 1));
   strides[1] = 1;
   strides[3] = sizes[1] ? sizes[1] : 1;
   strides[2] = strides[3] * (sizes[3] ? sizes[3] : 1);
@@ -180,13 +185,13 @@ fnz_status fnzi_shape_add_format(fnzi_call *call, fnz_dtype dtype, uint32_t rank
 }
 
 /* clone, _to_copy, *_like: argument 0 with another dtype and memory format. */
-fnz_status fnzi_shape_like(fnzi_call *call) {
-  const fnz_geometry *self = fnzi_input_geometry(call, 0);
-  fnz_dtype dtype = fnzi_named_dtype(call, "dtype", self->dtype);
-  const fnz_arg *format = fnzi_named(call, "memory_format");
+fnz_status fnzi_shape_like(fnzi_krn_call *call) {
+  const fnz_geometry *self = fnzi_krn_call_geometry(call, 0);
+  fnz_dtype dtype = fnzi_krn_named_dtype(call, "dtype", self->dtype);
+  const fnz_arg *format = fnzi_krn_named(call, "memory_format");
   warn_of_cast(call, dtype, self->dtype);
   bool keeps = !format || format->tag != FNZ_ARG_MEMORY_FORMAT || format->u.i == 4;
   FNZ_TRY(keeps ? fnzi_shape_add_like(call, dtype, self)
                 : fnzi_shape_add_format(call, dtype, self->rank, self->sizes));
-  return fnzi_number_check(call, "fill_value");
+  return fnzi_meta_number_check(call, "fill_value");
 }

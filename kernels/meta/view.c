@@ -11,15 +11,15 @@ static fnz_geometry row_major(const fnz_geometry *g, int64_t *strides) {
 }
 
 /* The windows of a copying twin are row-major tensors; those of a view lie in its base. */
-fnz_status fnzi_shape_view(fnzi_call *call) {
+fnz_status fnzi_shape_view(fnzi_krn_call *call) {
   const fnzi_view *view = fnzi_view_find(call->op);
-  const fnz_geometry *base = fnzi_input_geometry(call, 0);
+  const fnz_geometry *base = fnzi_krn_call_geometry(call, 0);
   int64_t strides[FNZ_MAX_RANK];
   fnz_geometry plain = row_major(base, strides), *windows;
   bool copies = !call->op->is_view;
   size_t count;
   if (!view)
-    return fnzi_refuse(call, FNZ_CLASS_UNSUPPORTED, "this view has no row in views.def");
+    return fnzi_krn_call_refuse(call, FNZ_CLASS_UNSUPPORTED, "this view has no row in views.def");
   FNZ_TRY(fnzi_view_forward(&call->scratch, view, call->op, call->args, call->op->nparams,
                             copies ? &plain : base, &windows, &count));
   for (size_t k = 0; k < count; k++) {
@@ -34,7 +34,7 @@ fnz_status fnzi_shape_view(fnzi_call *call) {
 /* --- Writes through views ----------------------------------------------------------------------
  */
 /* select_scatter writes through select.int, and so on. */
-const fnz_op *fnzi_view_written_by(const fnz_op *scatter) {
+const fnz_op *fnzi_meta_view_written_by(const fnz_op *scatter) {
   static const char *const rows[][2] = {{"select_scatter", "select.int"},
                                         {"slice_scatter", "slice.Tensor"},
                                         {"slice_inverse", "slice.Tensor"},
@@ -46,15 +46,15 @@ const fnz_op *fnzi_view_written_by(const fnz_op *scatter) {
   return NULL;
 }
 
-fnz_status fnzi_check_source(const fnzi_call *call, const fnz_geometry *window,
-                             const fnz_geometry *src) {
+fnz_status fnzi_meta_source_check(const fnzi_krn_call *call, const fnz_geometry *window,
+                                  const fnz_geometry *src) {
   if (fnzi_same_sizes(window, src))
     return FNZ_OK;
   for (uint32_t i = 0; i < window->rank && window->rank == src->rank; i++)
     if (window->sizes[i] != src->sizes[i])
-      return fnzi_refuse(call, FNZ_CLASS_BOUNDS,
-                         "src has size %lld in dimension %u where the window has %lld",
-                         (long long)src->sizes[i], i, (long long)window->sizes[i]);
-  return fnzi_refuse(call, FNZ_CLASS_BOUNDS, "src has rank %u where the window has %u", src->rank,
-                     window->rank);
+      return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS,
+                                  "src has size %lld in dimension %u where the window has %lld",
+                                  (long long)src->sizes[i], i, (long long)window->sizes[i]);
+  return fnzi_krn_call_refuse(call, FNZ_CLASS_BOUNDS, "src has rank %u where the window has %u",
+                              src->rank, window->rank);
 }

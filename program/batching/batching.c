@@ -24,7 +24,7 @@ static fnz_status fail(const fnzi_batch *b, fnz_class kind, const char *target, 
 
 /* --- Marks ------------------------------------------------------------------------------------ */
 
-static fnz_status begin(fnzi_vmap *v) {
+static fnz_status begin(fnzi_batch_node *v) {
   fnzi_batch *b = v->regions;
   const fnz_arg *size = &v->args[0], *random = &v->args[1];
   if (size->tag != FNZ_ARG_INT || size->u.i < 0)
@@ -42,7 +42,7 @@ static fnz_status begin(fnzi_vmap *v) {
   return FNZ_OK;
 }
 
-static fnz_status end(fnzi_vmap *v) {
+static fnz_status end(fnzi_batch_node *v) {
   fnzi_batch *b = v->regions;
   if (!b->nlevels)
     return fail(v->regions, FNZ_CLASS_REF, v->target, "no region is open");
@@ -54,7 +54,7 @@ static fnz_status end(fnzi_vmap *v) {
 }
 
 /* The level that args[at] names, counted from 1, must be the innermost. */
-static fnz_status read_level(const fnzi_vmap *v, size_t at, uint32_t *out) {
+static fnz_status read_level(const fnzi_batch_node *v, size_t at, uint32_t *out) {
   uint32_t depth = v->regions->nlevels;
   const fnz_arg *level = &v->args[at];
   if (!depth || level->tag != FNZ_ARG_INT || level->u.i != (int64_t)depth)
@@ -64,41 +64,42 @@ static fnz_status read_level(const fnzi_vmap *v, size_t at, uint32_t *out) {
   return FNZ_OK;
 }
 
-static fnz_status read_tensor(const fnzi_vmap *v) {
+static fnz_status read_tensor(const fnzi_batch_node *v) {
   if (v->args[0].tag != FNZ_ARG_VALUE)
     return fail(v->regions, FNZ_CLASS_TYPE, v->target, "its first argument must be a tensor");
-  if (fnzi_vmap_looks(v, &v->args[0])->symbols)
+  if (fnzi_batch_geometry_of(v, &v->args[0])->symbols)
     return fail(v->regions, FNZ_CLASS_UNSUPPORTED, v->target,
                 "the tensor has symbolic sizes; export with fixed ones");
   return FNZ_OK;
 }
 
-static fnz_status read_dim(const fnzi_vmap *v, size_t at, uint32_t rank, uint32_t *out) {
+static fnz_status read_dim(const fnzi_batch_node *v, size_t at, uint32_t rank, uint32_t *out) {
   if (v->args[at].tag != FNZ_ARG_INT)
     return fail(v->regions, FNZ_CLASS_TYPE, v->target, "a dimension must be an integer");
   return fnzi_wrap_dim(v->regions->p->ctx, v->target, v->args[at].u.i, rank, out);
 }
 
 /* Moves one dimension of the tensor; the result is that of the source's node. */
-static fnz_status move(fnzi_vmap *v, uint32_t levels, uint32_t from, uint32_t to) {
+static fnz_status move(fnzi_batch_node *v, uint32_t levels, uint32_t from, uint32_t to) {
   fnz_arg args[2] = {v->args[0]};
   v->all = levels;
   if (from == to)
-    return fnzi_vmap_give(v, v->args[0]);
-  FNZ_TRY(fnzi_vmap_order(v, fnzi_vmap_looks(v, &v->args[0])->rank, from, 1, to, &args[1]));
-  return fnzi_vmap_call_named(v, "permute", args, 2);
+    return fnzi_batch_give(v, v->args[0]);
+  FNZ_TRY(fnzi_batch_order(v, fnzi_batch_geometry_of(v, &v->args[0])->rank, from, 1, to, &args[1]));
+  return fnzi_batch_finish_named(v, "permute", args, 2);
 }
 
 /* _add_batch_dim(tensor, dim, level) */
-static fnz_status add_dim(fnzi_vmap *v) {
+static fnz_status add_dim(fnzi_batch_node *v) {
   uint32_t level = 0, dim = 0;
   FNZ_TRY(read_tensor(v));
   FNZ_TRY(read_level(v, 2, &level));
-  uint32_t has = fnzi_vmap_levels(v, &v->args[0]), front = fnzi_vmap_bits(has);
-  uint32_t rank = fnzi_vmap_rank(v, &v->args[0]);
+  uint32_t has = fnzi_batch_levels(v, &v->args[0]), front = fnzi_batch_count_levels(has);
+  uint32_t rank = fnzi_batch_rank(v, &v->args[0]);
   FNZ_TRY(read_dim(v, 1, rank, &dim));
-  bool fits = rank && !(has >> level & 1) &&
-              fnzi_vmap_looks(v, &v->args[0])->sizes[front + dim] == v->regions->levels[level].size;
+  bool fits =
+      rank && !(has >> level & 1) &&
+      fnzi_batch_geometry_of(v, &v->args[0])->sizes[front + dim] == v->regions->levels[level].size;
   if (!fits)
     return fail(v->regions, FNZ_CLASS_BOUNDS, v->target,
                 "the dimension is not as long as the region's batch");
@@ -106,32 +107,32 @@ static fnz_status add_dim(fnzi_vmap *v) {
 }
 
 /* The tensor does not depend on the level: all elements of the batch are the same. */
-static fnz_status repeat(fnzi_vmap *v, uint32_t levels, uint32_t at, int64_t size) {
+static fnz_status repeat(fnzi_batch_node *v, uint32_t levels, uint32_t at, int64_t size) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_arg args[2] = {v->args[0]};
   v->all = levels;
-  FNZ_TRY(fnzi_vmap_unsqueeze(v, &args[0], at));
-  const fnz_geometry *g = fnzi_vmap_looks(v, &args[0]);
+  FNZ_TRY(fnzi_batch_unsqueeze(v, &args[0], at));
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, &args[0]);
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   sizes[at] = size;
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, g->rank, &args[1]));
-  return fnzi_vmap_call_named(v, "expand", args, 2);
+  return fnzi_batch_finish_named(v, "expand", args, 2);
 }
 
 /* _remove_batch_dim(tensor, level, size, dim) */
-static fnz_status remove_dim(fnzi_vmap *v) {
+static fnz_status remove_dim(fnzi_batch_node *v) {
   uint32_t level = 0, dim = 0;
   FNZ_TRY(read_tensor(v));
   FNZ_TRY(read_level(v, 1, &level));
-  uint32_t has = fnzi_vmap_levels(v, &v->args[0]), left = has & ~(1u << level);
-  FNZ_TRY(read_dim(v, 3, fnzi_vmap_rank(v, &v->args[0]) + 1, &dim));
-  uint32_t front = fnzi_vmap_bits(left);
+  uint32_t has = fnzi_batch_levels(v, &v->args[0]), left = has & ~(1u << level);
+  FNZ_TRY(read_dim(v, 3, fnzi_batch_rank(v, &v->args[0]) + 1, &dim));
+  uint32_t front = fnzi_batch_count_levels(left);
   if (left == has)
     return repeat(v, left, front + dim, v->regions->levels[level].size);
   return move(v, left, front, front + dim);
 }
 
-static fnz_status nothing(fnzi_vmap *v) {
+static fnz_status nothing(fnzi_batch_node *v) {
   (void)v;
   return FNZ_OK;
 }
@@ -139,7 +140,7 @@ static fnz_status nothing(fnzi_vmap *v) {
 typedef struct mark {
   const char *name;
   uint32_t nargs;
-  fnzi_vmap_rule *rule;
+  fnzi_batch_rule *rule;
 } mark;
 
 static const mark marks[] = {
@@ -165,16 +166,16 @@ fnz_status fnzi_batch_check_mark(const fnzi_batch *b, const char *target, size_t
   return FNZ_OK;
 }
 
-static bool has_ended(const fnzi_vmap *v) {
+static bool has_ended(const fnzi_batch_node *v) {
   return v->all & ESCAPED;
 }
 
 fnz_status fnzi_batch_mark(fnzi_batch *b, const fnzi_batch_maker *maker, const char *target,
                            fnz_arg *args, size_t nargs) {
-  fnzi_vmap v = {.regions = b, .maker = maker, .target = target, .args = args};
+  fnzi_batch_node v = {.regions = b, .maker = maker, .target = target, .args = args};
   FNZ_TRY(fnzi_batch_check_mark(b, target, nargs));
   for (size_t i = 0; i < nargs; i++)
-    v.all |= fnzi_vmap_levels(&v, &args[i]);
+    v.all |= fnzi_batch_levels(&v, &args[i]);
   if (has_ended(&v))
     return fail(b, FNZ_CLASS_REF, target, "a tensor is used after its region");
   return find_mark(target)->rule(&v);
@@ -184,17 +185,17 @@ fnz_status fnzi_batch_mark(fnzi_batch *b, const fnzi_batch_maker *maker, const c
 
 static const struct {
   const char *op;
-  fnzi_vmap_rule *rule;
+  fnzi_batch_rule *rule;
   const char *other;
 } rows[] = {
-#define VMAP(op, rule, other) {op, fnzi_vmap_##rule, other},
+#define VMAP(op, rule, other) {op, fnzi_batch_##rule, other},
 #define RULE(rule)
 #include "program/batching/batching.def"
 #undef VMAP
 #undef RULE
 };
 
-static fnzi_vmap_rule *find_row(fnzi_vmap *v, const char *name) {
+static fnzi_batch_rule *find_row(fnzi_batch_node *v, const char *name) {
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (strcmp(rows[i].op, name) == 0) {
       v->other = rows[i].other;
@@ -204,7 +205,7 @@ static fnzi_vmap_rule *find_row(fnzi_vmap *v, const char *name) {
 }
 
 /* The operator draws random numbers. Dropout that keeps everything does not. */
-static bool draws(const fnzi_vmap *v) {
+static bool draws(const fnzi_batch_node *v) {
   int train = fnzi_op_param(v->op, "train"), share = fnzi_op_param(v->op, "dropout_p");
   fnz_arg never = {.tag = FNZ_ARG_BOOL};
   if (train >= 0)
@@ -218,7 +219,7 @@ static bool draws(const fnzi_vmap *v) {
 
 /* An in-place operator has the rule of its functional twin, an in-place view that of its view.
  */
-static fnzi_vmap_rule *find_rule(fnzi_vmap *v) {
+static fnzi_batch_rule *find_rule(fnzi_batch_node *v) {
   const fnz_op *op = v->op;
   if (op->kind == FNZI_KIND_INPLACE)
     op = op->view_of != FNZI_NO_OP ? fnzi_op_by_index(op->view_of) : fnz_op_functional_twin(op);
@@ -227,55 +228,55 @@ static fnzi_vmap_rule *find_rule(fnzi_vmap *v) {
   if (op->kind != FNZI_KIND_FUNCTIONAL)
     return NULL;
   if (op->tags & FNZI_TAG_RANDOM && draws(v))
-    return fnzi_vmap_random;
-  fnzi_vmap_rule *rule = find_row(v, op->name);
-  return rule || !fnzi_op_is_elementwise(op) ? rule : fnzi_vmap_pointwise;
+    return fnzi_batch_random;
+  fnzi_batch_rule *rule = find_row(v, op->name);
+  return rule || !fnzi_op_is_elementwise(op) ? rule : fnzi_batch_pointwise;
 }
 
-static fnz_status check_written(const fnzi_vmap *v) {
-  if (v->op->kind == FNZI_KIND_INPLACE && fnzi_vmap_levels(v, &v->args[0]) != v->all)
-    return fnzi_vmap_refuse(v, "writes a tensor that is the same for the whole batch with values "
-                               "that are not, as PyTorch refuses it");
+static fnz_status check_written(const fnzi_batch_node *v) {
+  if (v->op->kind == FNZI_KIND_INPLACE && fnzi_batch_levels(v, &v->args[0]) != v->all)
+    return fnzi_batch_refuse(v, "writes a tensor that is the same for the whole batch with values "
+                                "that are not, as PyTorch refuses it");
   return FNZ_OK;
 }
 
 /* Rules compute with sizes, so none may be symbolic. */
-static fnz_status check_sizes(const fnzi_vmap *v, const fnz_arg *args, size_t nargs) {
+static fnz_status check_sizes(const fnzi_batch_node *v, const fnz_arg *args, size_t nargs) {
   fnzi_walk walk;
   fnzi_walk_start(&walk, args, nargs);
   for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;)
     if (step == FNZI_STEP_TOO_DEEP ||
         (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_VALUE &&
-         fnzi_vmap_looks(v, walk.arg)->symbols) ||
+         fnzi_batch_geometry_of(v, walk.arg)->symbols) ||
         (step == FNZI_STEP_ITEM && walk.arg->tag == FNZ_ARG_SYMBOL))
-      return fnzi_vmap_refuse(v, "has symbolic sizes");
+      return fnzi_batch_refuse(v, "has symbolic sizes");
   return FNZ_OK;
 }
 
-static fnz_status find_levels(fnzi_vmap *v, const fnz_arg *args, size_t nargs) {
+static fnz_status find_levels(fnzi_batch_node *v, const fnz_arg *args, size_t nargs) {
   for (size_t i = 0; i < nargs; i++)
-    v->all |= fnzi_vmap_levels(v, &args[i]);
-  v->count = fnzi_vmap_bits(v->all);
-  return has_ended(v) ? fnzi_vmap_refuse(v, "uses a tensor after its region") : FNZ_OK;
+    v->all |= fnzi_batch_levels(v, &args[i]);
+  v->count = fnzi_batch_count_levels(v->all);
+  return has_ended(v) ? fnzi_batch_refuse(v, "uses a tensor after its region") : FNZ_OK;
 }
 
 fnz_status fnzi_batch_check_none(fnzi_batch *b, const char *target, const fnz_arg *args,
                                  size_t nargs) {
-  fnzi_vmap v = {.regions = b, .target = target};
+  fnzi_batch_node v = {.regions = b, .target = target};
   FNZ_TRY(find_levels(&v, args, nargs));
-  return v.all ? fnzi_vmap_refuse(&v, "has no rule for a batch") : FNZ_OK;
+  return v.all ? fnzi_batch_refuse(&v, "has no rule for a batch") : FNZ_OK;
 }
 
 fnz_status fnzi_batch_call(fnzi_batch *b, const fnzi_batch_maker *maker, const fnz_op *op,
                            fnz_arg *args) {
-  fnzi_vmap v = {.regions = b, .maker = maker, .target = op->name, .op = op, .args = args};
+  fnzi_batch_node v = {.regions = b, .maker = maker, .target = op->name, .op = op, .args = args};
   FNZ_TRY(find_levels(&v, args, op->nparams));
-  fnzi_vmap_rule *rule = find_rule(&v);
-  if (!v.all && rule != fnzi_vmap_random)
-    return fnzi_vmap_call(&v, op, args, op->nparams);
+  fnzi_batch_rule *rule = find_rule(&v);
+  if (!v.all && rule != fnzi_batch_random)
+    return fnzi_batch_finish(&v, op, args, op->nparams);
   FNZ_TRY(check_sizes(&v, args, op->nparams));
   FNZ_TRY(check_written(&v));
-  return rule ? rule(&v) : fnzi_vmap_refuse(&v, "has no rule for a batch");
+  return rule ? rule(&v) : fnzi_batch_refuse(&v, "has no rule for a batch");
 }
 
 void fnzi_batch_end(fnzi_batch *b) {

@@ -15,40 +15,41 @@ typedef struct indexing {
   uint32_t levels; /* of all indices together */
 } indexing;
 
-static fnz_status find_indices(const fnzi_vmap *v, const fnz_arg *list, indexing *x) {
+static fnz_status find_indices(const fnzi_batch_node *v, const fnz_arg *list, indexing *x) {
   uint32_t last = 0;
   *x = (indexing){.together = true, .first = UINT32_MAX};
   if (list->tag != FNZ_ARG_LIST || list->count > FNZ_MAX_RANK)
-    return fnzi_vmap_refuse(v, "needs a list of indices");
+    return fnzi_batch_refuse(v, "needs a list of indices");
   for (uint32_t i = 0; i < list->count; i++) {
     const fnz_arg *index = &list->u.list[i];
     if (index->tag != FNZ_ARG_VALUE)
       continue;
-    fnz_dtype dtype = fnzi_vmap_looks(v, index)->dtype;
+    fnz_dtype dtype = fnzi_batch_geometry_of(v, index)->dtype;
     if (dtype == FNZ_BOOL || dtype == FNZ_U8)
-      return fnzi_vmap_refuse(v, "is indexed by a mask, whose number of elements depends on data");
+      return fnzi_batch_refuse(v, "is indexed by a mask, whose number of elements depends on data");
     x->together = x->together && (x->first == UINT32_MAX || last + 1 == i);
     x->first = x->first == UINT32_MAX ? i : x->first;
     last = i;
-    x->rank = fnzi_vmap_rank(v, index) > x->rank ? fnzi_vmap_rank(v, index) : x->rank;
-    x->levels |= fnzi_vmap_levels(v, index);
+    x->rank = fnzi_batch_rank(v, index) > x->rank ? fnzi_batch_rank(v, index) : x->rank;
+    x->levels |= fnzi_batch_levels(v, index);
   }
-  return x->first == UINT32_MAX ? fnzi_vmap_refuse(v, "has no index") : FNZ_OK;
+  return x->first == UINT32_MAX ? fnzi_batch_refuse(v, "has no index") : FNZ_OK;
 }
 
 /* 0, 1 ... size - 1 along the k-th of the dimensions that the indices have with their levels. */
-static fnz_status along(const fnzi_vmap *v, uint32_t k, int64_t size, uint32_t rank, fnz_arg *out) {
+static fnz_status along(const fnzi_batch_node *v, uint32_t k, int64_t size, uint32_t rank,
+                        fnz_arg *out) {
   const fnz_arg args[] = {fnzi_arg_int(size)};
-  FNZ_TRY(fnzi_vmap_make(v, "arange", args, 1, FNZ_I64, &size, 1, out));
+  FNZ_TRY(fnzi_batch_make(v, "arange", args, 1, FNZ_I64, &size, 1, out));
   for (uint32_t i = 0; i < k; i++)
-    FNZ_TRY(fnzi_vmap_unsqueeze(v, out, 0));
+    FNZ_TRY(fnzi_batch_unsqueeze(v, out, 0));
   for (uint32_t i = k + 1; i < v->count + rank; i++)
-    FNZ_TRY(fnzi_vmap_unsqueeze(v, out, i));
+    FNZ_TRY(fnzi_batch_unsqueeze(v, out, i));
   return FNZ_OK;
 }
 
 /* An index for each level that the tensor has. */
-static fnz_status index_levels(const fnzi_vmap *v, uint32_t has, indexing *x) {
+static fnz_status index_levels(const fnzi_batch_node *v, uint32_t has, indexing *x) {
   uint32_t k = 0;
   for (uint32_t level = 0; level < v->regions->nlevels; level++) {
     if (has >> level & 1)
@@ -59,15 +60,16 @@ static fnz_status index_levels(const fnzi_vmap *v, uint32_t has, indexing *x) {
 }
 
 /* The list as the whole tensor takes it: with something for its levels in front. */
-static fnz_status make_list(const fnzi_vmap *v, uint32_t has, const fnz_arg *list, indexing *x) {
+static fnz_status make_list(const fnzi_batch_node *v, uint32_t has, const fnz_arg *list,
+                            indexing *x) {
   if (x->levels)
     FNZ_TRY(index_levels(v, has, x));
-  for (; !x->levels && x->count < fnzi_vmap_bits(has); x->count++)
+  for (; !x->levels && x->count < fnzi_batch_count_levels(has); x->count++)
     x->list[x->count] = (fnz_arg){.tag = FNZ_ARG_NONE};
   for (uint32_t i = 0; i < list->count; i++) {
     x->list[x->count] = list->u.list[i];
     if (x->list[x->count].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(fnzi_vmap_align(v, &x->list[x->count], x->rank));
+      FNZ_TRY(fnzi_batch_align(v, &x->list[x->count], x->rank));
     x->count++;
   }
   return FNZ_OK;
@@ -79,8 +81,9 @@ typedef struct shuffle {
 } shuffle;
 
 /* Indexing gives the sizes of the source in another order, which a permutation undoes. */
-static fnz_status find_shuffle(const fnzi_vmap *v, uint32_t has, const indexing *x, shuffle *out) {
-  uint32_t front = fnzi_vmap_bits(has);
+static fnz_status find_shuffle(const fnzi_batch_node *v, uint32_t has, const indexing *x,
+                               shuffle *out) {
+  uint32_t front = fnzi_batch_count_levels(has);
   *out = (shuffle){0};
   if (!x->levels && x->together)
     return FNZ_OK; /* levels, what stands before, indices, rest */
@@ -97,25 +100,25 @@ static fnz_status find_shuffle(const fnzi_vmap *v, uint32_t has, const indexing 
   return FNZ_OK;
 }
 
-static fnz_status file_sizes(const fnzi_vmap *v, uint32_t has, const fnz_arg *self,
+static fnz_status file_sizes(const fnzi_batch_node *v, uint32_t has, const fnz_arg *self,
                              const fnz_arg *list, const indexing *x, int64_t *sizes,
                              uint32_t *rank) {
-  const fnz_geometry *g = fnzi_vmap_looks(v, self);
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, self);
   int64_t of_indices[FNZ_MAX_RANK];
   for (uint32_t d = 0; d < x->rank; d++)
     of_indices[d] = 1;
   for (uint32_t i = 0; i < list->count; i++) {
     const fnz_arg *index = &list->u.list[i];
-    uint32_t r = fnzi_vmap_rank(v, index);
+    uint32_t r = fnzi_batch_rank(v, index);
     for (uint32_t d = 0; d < r; d++) {
-      const fnz_geometry *looks = fnzi_vmap_looks(v, index);
+      const fnz_geometry *looks = fnzi_batch_geometry_of(v, index);
       int64_t size = looks->sizes[looks->rank - r + d];
       of_indices[x->rank - r + d] = size == 1 ? of_indices[x->rank - r + d] : size;
     }
   }
-  fnzi_vmap_sizes(v, sizes);
+  fnzi_batch_sizes(v, sizes);
   *rank = v->count;
-  uint32_t front = fnzi_vmap_bits(has), at = x->together ? x->first : 0;
+  uint32_t front = fnzi_batch_count_levels(has), at = x->together ? x->first : 0;
   for (uint32_t d = 0; d <= g->rank - front; d++) {
     if (d == at)
       for (uint32_t i = 0; i < x->rank; i++)
@@ -138,47 +141,47 @@ static void before_order(const int64_t *sizes, uint32_t rank, shuffle s, int64_t
   }
 }
 
-static fnz_status index_by(fnzi_vmap *v, const fnz_arg *self, const fnz_arg *list) {
+static fnz_status index_by(fnzi_batch_node *v, const fnz_arg *self, const fnz_arg *list) {
   int64_t sizes[2 * FNZ_MAX_RANK + FNZI_MOST_LEVELS], raw[2 * FNZ_MAX_RANK + FNZI_MOST_LEVELS];
   indexing x;
   shuffle s;
-  uint32_t rank, has = fnzi_vmap_levels(v, self);
+  uint32_t rank, has = fnzi_batch_levels(v, self);
   FNZ_TRY(find_indices(v, list, &x));
-  if (list->count > fnzi_vmap_rank(v, self))
-    return fnzi_vmap_refuse(v, "has more indices than dimensions");
+  if (list->count > fnzi_batch_rank(v, self))
+    return fnzi_batch_refuse(v, "has more indices than dimensions");
   FNZ_TRY(file_sizes(v, has, self, list, &x, sizes, &rank));
   FNZ_TRY(make_list(v, has, list, &x));
   FNZ_TRY(find_shuffle(v, has, &x, &s));
   fnz_arg args[] = {*self, {.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list}};
   if (!s.width || s.levels == s.to)
-    return fnzi_vmap_call_named(v, "index.Tensor", args, 2);
+    return fnzi_batch_finish_named(v, "index.Tensor", args, 2);
   before_order(sizes, rank, s, raw);
-  FNZ_TRY(fnzi_vmap_make(v, "index.Tensor", args, 2, fnzi_vmap_looks(v, self)->dtype, raw, rank,
-                         &args[0]));
-  FNZ_TRY(fnzi_vmap_order(v, rank, s.levels, s.width, s.to, &args[1]));
-  return fnzi_vmap_call_named(v, "permute", args, 2);
+  FNZ_TRY(fnzi_batch_make(v, "index.Tensor", args, 2, fnzi_batch_geometry_of(v, self)->dtype, raw,
+                          rank, &args[0]));
+  FNZ_TRY(fnzi_batch_order(v, rank, s.levels, s.width, s.to, &args[1]));
+  return fnzi_batch_finish_named(v, "permute", args, 2);
 }
 
-fnz_status fnzi_vmap_index(fnzi_vmap *v) {
+fnz_status fnzi_batch_index(fnzi_batch_node *v) {
   return index_by(v, &v->args[0], &v->args[1]);
 }
 
 /* embedding(weight, indices, ...): one weight for the whole batch takes any indices. */
-fnz_status fnzi_vmap_look_up(fnzi_vmap *v) {
+fnz_status fnzi_batch_look_up(fnzi_batch_node *v) {
   const fnz_arg list = {.tag = FNZ_ARG_LIST, .count = 1, .u.list = &v->args[1]};
-  if (!fnzi_vmap_levels(v, &v->args[0]))
-    return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
+  if (!fnzi_batch_levels(v, &v->args[0]))
+    return fnzi_batch_finish(v, v->op, v->args, v->op->nparams);
   return index_by(v, &v->args[0], &list);
 }
 
 /* index_select(self, dim, index) */
-fnz_status fnzi_vmap_index_along(fnzi_vmap *v) {
+fnz_status fnzi_batch_index_along(fnzi_batch_node *v) {
   fnz_arg items[FNZ_MAX_RANK];
-  uint32_t dim, rank = fnzi_vmap_rank(v, &v->args[0]);
-  if (!fnzi_vmap_levels(v, &v->args[2]))
-    return fnzi_vmap_shift(v);
-  if (v->args[1].tag != FNZ_ARG_INT || !rank || fnzi_vmap_rank(v, &v->args[2]) != 1)
-    return fnzi_vmap_refuse(v, "needs a dimension and one row of indices");
+  uint32_t dim, rank = fnzi_batch_rank(v, &v->args[0]);
+  if (!fnzi_batch_levels(v, &v->args[2]))
+    return fnzi_batch_shift(v);
+  if (v->args[1].tag != FNZ_ARG_INT || !rank || fnzi_batch_rank(v, &v->args[2]) != 1)
+    return fnzi_batch_refuse(v, "needs a dimension and one row of indices");
   FNZ_TRY(fnzi_wrap_dim(v->regions->p->ctx, v->op->name, v->args[1].u.i, rank, &dim));
   for (uint32_t i = 0; i < dim; i++)
     items[i] = (fnz_arg){.tag = FNZ_ARG_NONE};
@@ -196,7 +199,7 @@ static bool indexes_before(const indexing *x) {
 
 /* The list for writing: where it has indices for the levels, or the indices are not side by side,
  * the levels stand in front of what they index. */
-static fnz_status make_places(const fnzi_vmap *v, const fnz_geometry *g, const fnz_arg *list,
+static fnz_status make_places(const fnzi_batch_node *v, const fnz_geometry *g, const fnz_arg *list,
                               indexing *x) {
   uint32_t before = indexes_before(x) ? x->first : 0;
   x->rank += before;
@@ -209,7 +212,7 @@ static fnz_status make_places(const fnzi_vmap *v, const fnz_geometry *g, const f
   for (uint32_t i = before; i < list->count; i++, x->count++) {
     x->list[x->count] = list->u.list[i];
     if (x->list[x->count].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(fnzi_vmap_align(v, &x->list[x->count], x->rank));
+      FNZ_TRY(fnzi_batch_align(v, &x->list[x->count], x->rank));
   }
   return FNZ_OK;
 }
@@ -222,55 +225,55 @@ static uint32_t count_given(const fnz_arg *list) {
 }
 
 /* self[list] = values, or += */
-static fnz_status put(fnzi_vmap *v, const fnz_arg *list, fnz_arg values, bool adds) {
+static fnz_status put(fnzi_batch_node *v, const fnz_arg *list, fnz_arg values, bool adds) {
   indexing x;
   fnz_arg self = v->args[0];
-  uint32_t rank = fnzi_vmap_rank(v, &self);
+  uint32_t rank = fnzi_batch_rank(v, &self);
   FNZ_TRY(find_indices(v, list, &x));
   if (list->count > rank || values.tag != FNZ_ARG_VALUE)
-    return fnzi_vmap_refuse(v, "has more indices than dimensions, or no values");
+    return fnzi_batch_refuse(v, "has more indices than dimensions, or no values");
   uint32_t places = x.rank + rank - count_given(list);
-  FNZ_TRY(fnzi_vmap_spread(v, &self, rank));
-  FNZ_TRY(make_places(v, fnzi_vmap_looks(v, &self), list, &x));
-  FNZ_TRY(fnzi_vmap_align(v, &values, places));
+  FNZ_TRY(fnzi_batch_spread(v, &self, rank));
+  FNZ_TRY(make_places(v, fnzi_batch_geometry_of(v, &self), list, &x));
+  FNZ_TRY(fnzi_batch_align(v, &values, places));
   const fnz_arg args[] = {self,
                           {.tag = FNZ_ARG_LIST, .count = x.count, .u.list = x.list},
                           values,
                           {.tag = FNZ_ARG_BOOL, .u.i = adds}};
   bool writes = v->op->kind == FNZI_KIND_INPLACE;
-  return fnzi_vmap_call_named(v, writes ? "index_put_" : "index_put", args, 4);
+  return fnzi_batch_finish_named(v, writes ? "index_put_" : "index_put", args, 4);
 }
 
 /* PyTorch writes values that have dimensions to other places than a loop over the batch would:
  * where indices with levels follow a dimension that has none, and where those without levels are
  * not side by side. */
-static bool goes_elsewhere(const fnzi_vmap *v, const indexing *x) {
+static bool goes_elsewhere(const fnzi_batch_node *v, const indexing *x) {
   bool is_elsewhere = x->levels ? x->together && x->first : !x->together;
-  return is_elsewhere && fnzi_vmap_rank(v, &v->args[2]);
+  return is_elsewhere && fnzi_batch_rank(v, &v->args[2]);
 }
 
 /* index_put(self, indices, values, accumulate) */
-fnz_status fnzi_vmap_index_put(fnzi_vmap *v) {
+fnz_status fnzi_batch_index_put(fnzi_batch_node *v) {
   indexing x;
   FNZ_TRY(find_indices(v, &v->args[1], &x));
   if (goes_elsewhere(v, &x))
-    return fnzi_vmap_refuse(
+    return fnzi_batch_refuse(
         v, "puts values at indices that do not begin with the first dimension, "
            "or are not side by side, where PyTorch does not do as for one element after the other");
   return put(v, &v->args[1], v->args[2], v->args[3].tag == FNZ_ARG_BOOL && v->args[3].u.i);
 }
 
 /* put() at the indices args[2] of dimension args[1]; these are a row, or one. */
-static fnz_status put_along(fnzi_vmap *v, fnz_arg values, bool adds) {
+static fnz_status put_along(fnzi_batch_node *v, fnz_arg values, bool adds) {
   fnz_arg items[FNZ_MAX_RANK], index = v->args[2];
-  uint32_t dim, rank = fnzi_vmap_rank(v, &v->args[0]), levels = fnzi_vmap_levels(v, &index);
+  uint32_t dim, rank = fnzi_batch_rank(v, &v->args[0]), levels = fnzi_batch_levels(v, &index);
   if (v->args[1].tag != FNZ_ARG_INT || !rank || index.tag != FNZ_ARG_VALUE ||
-      fnzi_vmap_rank(v, &index) > 1)
-    return fnzi_vmap_refuse(v, "needs a dimension and one row of indices");
+      fnzi_batch_rank(v, &index) > 1)
+    return fnzi_batch_refuse(v, "needs a dimension and one row of indices");
   FNZ_TRY(fnzi_wrap_dim(v->regions->p->ctx, v->op->name, v->args[1].u.i, rank, &dim));
-  if (!fnzi_vmap_rank(v, &index)) {
-    FNZ_TRY(fnzi_vmap_unsqueeze(v, &index, fnzi_vmap_bits(levels)));
-    FNZ_TRY(fnzi_vmap_mark(v, &index, levels));
+  if (!fnzi_batch_rank(v, &index)) {
+    FNZ_TRY(fnzi_batch_unsqueeze(v, &index, fnzi_batch_count_levels(levels)));
+    FNZ_TRY(fnzi_batch_set_levels(v, &index, levels));
   }
   for (uint32_t i = 0; i < dim; i++)
     items[i] = (fnz_arg){.tag = FNZ_ARG_NONE};
@@ -280,36 +283,37 @@ static fnz_status put_along(fnzi_vmap *v, fnz_arg values, bool adds) {
 }
 
 /* index_copy(self, dim, index, source): one index for the whole batch is that of the operator. */
-fnz_status fnzi_vmap_index_copy(fnzi_vmap *v) {
-  if (!fnzi_vmap_levels(v, &v->args[2]))
-    return fnzi_vmap_join_two(v, 3);
+fnz_status fnzi_batch_index_copy(fnzi_batch_node *v) {
+  if (!fnzi_batch_levels(v, &v->args[2]))
+    return fnzi_batch_join_two(v, 3);
   return put_along(v, v->args[3], false);
 }
 
 /* index_add(self, dim, index, source, *, alpha) */
-fnz_status fnzi_vmap_index_add(fnzi_vmap *v) {
+fnz_status fnzi_batch_index_add(fnzi_batch_node *v) {
   fnz_arg values = v->args[3];
-  if (!fnzi_vmap_levels(v, &v->args[2]))
-    return fnzi_vmap_join_two(v, 3);
+  if (!fnzi_batch_levels(v, &v->args[2]))
+    return fnzi_batch_join_two(v, 3);
   if (values.tag == FNZ_ARG_VALUE && v->args[4].tag != FNZ_ARG_DEFAULT) {
-    const fnz_geometry *g = fnzi_vmap_looks(v, &values);
+    const fnz_geometry *g = fnzi_batch_geometry_of(v, &values);
     const fnz_arg args[] = {values, v->args[4]};
-    uint32_t levels = fnzi_vmap_levels(v, &values);
-    FNZ_TRY(fnzi_vmap_make(v, "mul.Scalar", args, 2, g->dtype, g->sizes, g->rank, &values));
-    FNZ_TRY(fnzi_vmap_mark(v, &values, levels));
+    uint32_t levels = fnzi_batch_levels(v, &values);
+    FNZ_TRY(fnzi_batch_make(v, "mul.Scalar", args, 2, g->dtype, g->sizes, g->rank, &values));
+    FNZ_TRY(fnzi_batch_set_levels(v, &values, levels));
   }
   return put_along(v, values, true);
 }
 
 /* index_fill(self, dim, index, value): the value is a number, or a tensor of one. */
-fnz_status fnzi_vmap_index_fill(fnzi_vmap *v) {
+fnz_status fnzi_batch_index_fill(fnzi_batch_node *v) {
   fnz_arg values = v->args[3];
-  fnz_dtype dtype = v->args[0].tag == FNZ_ARG_VALUE ? fnzi_vmap_looks(v, &v->args[0])->dtype : 0;
-  if (!fnzi_vmap_levels(v, &v->args[2]) && !fnzi_vmap_levels(v, &values))
-    return fnzi_vmap_join_two(v, 0);
+  fnz_dtype dtype =
+      v->args[0].tag == FNZ_ARG_VALUE ? fnzi_batch_geometry_of(v, &v->args[0])->dtype : 0;
+  if (!fnzi_batch_levels(v, &v->args[2]) && !fnzi_batch_levels(v, &values))
+    return fnzi_batch_join_two(v, 0);
   if (values.tag == FNZ_ARG_VALUE)
-    FNZ_TRY(fnzi_vmap_cast(v, &values, dtype));
+    FNZ_TRY(fnzi_batch_cast(v, &values, dtype));
   else
-    FNZ_TRY(fnzi_vmap_number(v, dtype, &values));
+    FNZ_TRY(fnzi_batch_number(v, dtype, &values));
   return put_along(v, values, false);
 }

@@ -9,29 +9,30 @@ typedef struct operand {
   bool is_vector; /* it was one, and its dimension of size 1 goes again */
 } operand;
 
-static fnz_status as_matrix(const fnzi_vmap *v, const fnz_arg *arg, bool is_left, operand *out) {
-  uint32_t front = fnzi_vmap_bits(fnzi_vmap_levels(v, arg));
-  *out = (operand){*arg, fnzi_vmap_rank(v, arg), false};
+static fnz_status as_matrix(const fnzi_batch_node *v, const fnz_arg *arg, bool is_left,
+                            operand *out) {
+  uint32_t front = fnzi_batch_count_levels(fnzi_batch_levels(v, arg));
+  *out = (operand){*arg, fnzi_batch_rank(v, arg), false};
   if (arg->tag != FNZ_ARG_VALUE || !out->rank)
-    return fnzi_vmap_refuse(v, "needs tensors with dimensions");
+    return fnzi_batch_refuse(v, "needs tensors with dimensions");
   out->is_vector = out->rank == 1;
   if (out->is_vector) {
     out->rank = 2;
-    FNZ_TRY(fnzi_vmap_unsqueeze(v, &out->value, front + !is_left));
+    FNZ_TRY(fnzi_batch_unsqueeze(v, &out->value, front + !is_left));
   }
   return FNZ_OK;
 }
 
-/* As fnzi_vmap_align(), for an operand whose levels are those of `arg`. */
-static fnz_status align(const fnzi_vmap *v, const fnz_arg *arg, operand *o, uint32_t rank) {
+/* As fnzi_batch_align(), for an operand whose levels are those of `arg`. */
+static fnz_status align(const fnzi_batch_node *v, const fnz_arg *arg, operand *o, uint32_t rank) {
   if (o->is_vector)
-    FNZ_TRY(fnzi_vmap_mark(v, &o->value, fnzi_vmap_levels(v, arg)));
-  return fnzi_vmap_align(v, &o->value, rank);
+    FNZ_TRY(fnzi_batch_set_levels(v, &o->value, fnzi_batch_levels(v, arg)));
+  return fnzi_batch_align(v, &o->value, rank);
 }
 
 /* The sizes of a @ b. */
-static fnz_status product_sizes(const fnzi_vmap *v, const fnz_geometry *a, const fnz_geometry *b,
-                                int64_t *sizes, uint32_t *rank) {
+static fnz_status product_sizes(const fnzi_batch_node *v, const fnz_geometry *a,
+                                const fnz_geometry *b, int64_t *sizes, uint32_t *rank) {
   *rank = a->rank > b->rank ? a->rank : b->rank;
   for (uint32_t back = 3; back <= *rank; back++) {
     int64_t left = back <= a->rank ? a->sizes[a->rank - back] : 1;
@@ -42,22 +43,22 @@ static fnz_status product_sizes(const fnzi_vmap *v, const fnz_geometry *a, const
   sizes[*rank - 1] = b->sizes[b->rank - 1];
   return a->sizes[a->rank - 1] == b->sizes[b->rank - 2]
              ? FNZ_OK
-             : fnzi_vmap_refuse(v, "multiplies matrices that do not fit");
+             : fnzi_batch_refuse(v, "multiplies matrices that do not fit");
 }
 
-static fnz_status drop_dim(const fnzi_vmap *v, fnz_arg *value, int back) {
+static fnz_status drop_dim(const fnzi_batch_node *v, fnz_arg *value, int back) {
   int64_t sizes[FNZ_MAX_RANK];
-  const fnz_geometry *g = fnzi_vmap_looks(v, value);
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, value);
   uint32_t n = 0;
   for (uint32_t d = 0; d < g->rank; d++)
     if (d != g->rank - (uint32_t)back)
       sizes[n++] = g->sizes[d];
   const fnz_arg args[] = {*value, fnzi_arg_int(-back)};
-  return fnzi_vmap_make(v, "squeeze.dim", args, 2, g->dtype, sizes, n, value);
+  return fnzi_batch_make(v, "squeeze.dim", args, 2, g->dtype, sizes, n, value);
 }
 
 /* a @ b as a value in between. */
-static fnz_status multiply(const fnzi_vmap *v, const fnz_arg *left, const fnz_arg *right,
+static fnz_status multiply(const fnzi_batch_node *v, const fnz_arg *left, const fnz_arg *right,
                            fnz_arg *out) {
   int64_t sizes[FNZ_MAX_RANK];
   operand a, b;
@@ -67,10 +68,10 @@ static fnz_status multiply(const fnzi_vmap *v, const fnz_arg *left, const fnz_ar
   rank = a.rank > b.rank ? a.rank : b.rank;
   FNZ_TRY(align(v, left, &a, rank));
   FNZ_TRY(align(v, right, &b, rank));
-  const fnz_geometry *g = fnzi_vmap_looks(v, &a.value);
-  FNZ_TRY(product_sizes(v, g, fnzi_vmap_looks(v, &b.value), sizes, &rank));
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, &a.value);
+  FNZ_TRY(product_sizes(v, g, fnzi_batch_geometry_of(v, &b.value), sizes, &rank));
   const fnz_arg args[] = {a.value, b.value};
-  FNZ_TRY(fnzi_vmap_make(v, "matmul", args, 2, g->dtype, sizes, rank, out));
+  FNZ_TRY(fnzi_batch_make(v, "matmul", args, 2, g->dtype, sizes, rank, out));
   if (b.is_vector)
     FNZ_TRY(drop_dim(v, out, 1));
   if (a.is_vector)
@@ -78,10 +79,10 @@ static fnz_status multiply(const fnzi_vmap *v, const fnz_arg *left, const fnz_ar
   return FNZ_OK;
 }
 
-fnz_status fnzi_vmap_product(fnzi_vmap *v) {
+fnz_status fnzi_batch_product(fnzi_batch_node *v) {
   fnz_arg result;
   FNZ_TRY(multiply(v, &v->args[0], &v->args[1], &result));
-  return fnzi_vmap_give(v, result);
+  return fnzi_batch_give(v, result);
 }
 
 static bool is_one(const fnz_arg *a) {
@@ -90,43 +91,44 @@ static bool is_one(const fnz_arg *a) {
 }
 
 /* A tensor that is added to a value with all levels; that value's own rank is `rank`. */
-static fnz_status add(fnzi_vmap *v, fnz_arg term, fnz_arg value, uint32_t rank, bool term_first) {
-  FNZ_TRY(fnzi_vmap_align(v, &term, rank));
+static fnz_status add(fnzi_batch_node *v, fnz_arg term, fnz_arg value, uint32_t rank,
+                      bool term_first) {
+  FNZ_TRY(fnzi_batch_align(v, &term, rank));
   const fnz_arg args[] = {term_first ? term : value, term_first ? value : term};
-  return fnzi_vmap_call_named(v, "add.Tensor", args, 2);
+  return fnzi_batch_finish_named(v, "add.Tensor", args, 2);
 }
 
 /* addmm(self, a, b, *, beta, alpha) and its kin. */
-fnz_status fnzi_vmap_add_product(fnzi_vmap *v) {
+fnz_status fnzi_batch_add_product(fnzi_batch_node *v) {
   fnz_arg result;
   if (!is_one(&v->args[3]) || !is_one(&v->args[4]))
-    return fnzi_vmap_refuse(v, "has factors beta or alpha other than 1");
+    return fnzi_batch_refuse(v, "has factors beta or alpha other than 1");
   if (v->op->kind == FNZI_KIND_INPLACE)
-    return fnzi_vmap_refuse(v, "has no rule for a batch");
+    return fnzi_batch_refuse(v, "has no rule for a batch");
   FNZ_TRY(multiply(v, &v->args[1], &v->args[2], &result));
-  return add(v, v->args[0], result, fnzi_vmap_looks(v, &result)->rank - v->count, true);
+  return add(v, v->args[0], result, fnzi_batch_geometry_of(v, &result)->rank - v->count, true);
 }
 
 /* linear(x, weight, bias): any x will do while all elements of the batch have one weight. */
-fnz_status fnzi_vmap_linear(fnzi_vmap *v) {
+fnz_status fnzi_batch_linear(fnzi_batch_node *v) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_arg weight = v->args[1], result;
-  uint32_t levels = fnzi_vmap_levels(v, &v->args[1]);
-  if (!levels && !fnzi_vmap_levels(v, &v->args[2]))
-    return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
-  if (fnzi_vmap_rank(v, &weight) != 2)
-    return fnzi_vmap_refuse(v, "has a weight that is no matrix");
-  const fnz_geometry *g = fnzi_vmap_looks(v, &weight);
+  uint32_t levels = fnzi_batch_levels(v, &v->args[1]);
+  if (!levels && !fnzi_batch_levels(v, &v->args[2]))
+    return fnzi_batch_finish(v, v->op, v->args, v->op->nparams);
+  if (fnzi_batch_rank(v, &weight) != 2)
+    return fnzi_batch_refuse(v, "has a weight that is no matrix");
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, &weight);
   memcpy(sizes, g->sizes, g->rank * sizeof *sizes);
   sizes[g->rank - 2] = g->sizes[g->rank - 1];
   sizes[g->rank - 1] = g->sizes[g->rank - 2];
   const fnz_arg args[] = {weight, fnzi_arg_int(-2), fnzi_arg_int(-1)};
-  FNZ_TRY(fnzi_vmap_make(v, "transpose.int", args, 3, g->dtype, sizes, g->rank, &weight));
-  FNZ_TRY(fnzi_vmap_mark(v, &weight, levels));
+  FNZ_TRY(fnzi_batch_make(v, "transpose.int", args, 3, g->dtype, sizes, g->rank, &weight));
+  FNZ_TRY(fnzi_batch_set_levels(v, &weight, levels));
   FNZ_TRY(multiply(v, &v->args[0], &weight, &result));
   if (v->args[2].tag != FNZ_ARG_VALUE)
-    return fnzi_vmap_give(v, result);
-  return add(v, v->args[2], result, fnzi_vmap_looks(v, &result)->rank - v->count, false);
+    return fnzi_batch_give(v, result);
+  return add(v, v->args[2], result, fnzi_batch_geometry_of(v, &result)->rank - v->count, false);
 }
 
 /* --- einsum ----------------------------------------------------------------------------------- */
@@ -136,7 +138,7 @@ static bool is_letter(char c) {
 }
 
 /* A letter for each level, that the equation does not have. */
-static fnz_status find_letters(const fnzi_vmap *v, const char *equation,
+static fnz_status find_letters(const fnzi_batch_node *v, const char *equation,
                                char letters[FNZI_MOST_LEVELS]) {
   static const char all[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   const char *next = all;
@@ -144,13 +146,13 @@ static fnz_status find_letters(const fnzi_vmap *v, const char *equation,
     while (*next && strchr(equation, *next))
       next++;
     if (!*next)
-      return fnzi_vmap_refuse(v, "leaves no letter for the batch");
+      return fnzi_batch_refuse(v, "leaves no letter for the batch");
     letters[k] = *next++;
   }
   return FNZ_OK;
 }
 
-static fnz_status put_levels(const fnzi_vmap *v, uint32_t levels, const char *letters,
+static fnz_status put_levels(const fnzi_batch_node *v, uint32_t levels, const char *letters,
                              fnz_buffer *out) {
   for (uint32_t k = 0; k < v->regions->nlevels; k++)
     if (levels >> k & 1)
@@ -159,7 +161,7 @@ static fnz_status put_levels(const fnzi_vmap *v, uint32_t levels, const char *le
 }
 
 /* Without "->" the result has what stands there once, in the order of the alphabet. */
-static fnz_status put_implied(const fnzi_vmap *v, const char *equation, fnz_buffer *out) {
+static fnz_status put_implied(const fnzi_batch_node *v, const char *equation, fnz_buffer *out) {
   for (char c = 'A'; c <= 'z'; c++) {
     const char *at = is_letter(c) ? strchr(equation, c) : NULL;
     if (at && !strchr(at + 1, c))
@@ -169,7 +171,7 @@ static fnz_status put_implied(const fnzi_vmap *v, const char *equation, fnz_buff
 }
 
 /* "ij,jk->ik" with a letter in front of each term that has a level, and of the result. */
-static fnz_status put_equation(const fnzi_vmap *v, const char *equation, fnz_buffer *out) {
+static fnz_status put_equation(const fnzi_batch_node *v, const char *equation, fnz_buffer *out) {
   fnz_context *ctx = v->regions->p->ctx;
   const fnz_arg *tensors = &v->args[1];
   const char *arrow = strstr(equation, "->"), *at = equation;
@@ -178,7 +180,7 @@ static fnz_status put_equation(const fnzi_vmap *v, const char *equation, fnz_buf
   for (uint32_t i = 0; i < tensors->count; i++) {
     size_t size = strcspn(at, arrow ? ",-" : ",");
     FNZ_TRY(fnzi_put_text(ctx, out, i ? "," : ""));
-    FNZ_TRY(put_levels(v, fnzi_vmap_levels(v, &tensors->u.list[i]), letters, out));
+    FNZ_TRY(put_levels(v, fnzi_batch_levels(v, &tensors->u.list[i]), letters, out));
     FNZ_TRY(fnzi_put(ctx, out, at, size));
     at += size + (at[size] == ',');
   }
@@ -187,17 +189,17 @@ static fnz_status put_equation(const fnzi_vmap *v, const char *equation, fnz_buf
   return arrow ? fnzi_put_text(ctx, out, arrow + 2) : put_implied(v, equation, out);
 }
 
-fnz_status fnzi_vmap_einsum(fnzi_vmap *v) {
+fnz_status fnzi_batch_einsum(fnzi_batch_node *v) {
   fnz_program *p = v->regions->p;
   fnz_buffer text = {NULL, 0, 0};
   const char *equation = v->args[0].tag == FNZ_ARG_STRING ? v->args[0].u.s : ".";
   if (strchr(equation, '.') || v->args[1].tag != FNZ_ARG_LIST)
-    return fnzi_vmap_refuse(v, "has an ellipsis");
+    return fnzi_batch_refuse(v, "has an ellipsis");
   fnz_status status = put_equation(v, equation, &text);
   v->args[0].count = (uint32_t)text.size;
   if (status == FNZ_OK)
     status = fnzi_intern(p, text.data, text.size, &v->args[0].u.s);
   fnz_buffer_free(p->ctx, &text);
   FNZ_TRY(status);
-  return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
+  return fnzi_batch_finish(v, v->op, v->args, v->op->nparams);
 }

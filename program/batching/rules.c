@@ -3,20 +3,20 @@
 #include "program/batching/rules.h"
 
 /* --- Arguments -------------------------------------------------------------------------------- */
-static fnz_arg get(const fnzi_vmap *v, size_t i) {
+static fnz_arg get(const fnzi_batch_node *v, size_t i) {
   return fnzi_arg_get(v->op, v->args, v->op->nparams, i);
 }
 
-static fnz_status call(const fnzi_vmap *v) {
-  return fnzi_vmap_call(v, v->op, v->args, v->op->nparams);
+static fnz_status call(const fnzi_batch_node *v) {
+  return fnzi_batch_finish(v, v->op, v->args, v->op->nparams);
 }
 
 /* No tensor but the first has levels. */
-static fnz_status only_first(const fnzi_vmap *v) {
+static fnz_status only_first(const fnzi_batch_node *v) {
   for (size_t i = 1; i < v->op->nparams; i++)
-    if (fnzi_vmap_levels(v, &v->args[i]))
-      return fnzi_vmap_refuse(v, "has no rule for a batch of its second tensor");
-  return v->args[0].tag == FNZ_ARG_VALUE ? FNZ_OK : fnzi_vmap_refuse(v, "needs a tensor first");
+    if (fnzi_batch_levels(v, &v->args[i]))
+      return fnzi_batch_refuse(v, "has no rule for a batch of its second tensor");
+  return v->args[0].tag == FNZ_ARG_VALUE ? FNZ_OK : fnzi_batch_refuse(v, "needs a tensor first");
 }
 
 static bool is_dim(const fnzi_param *p) {
@@ -45,7 +45,7 @@ static fnz_arg later(const fnz_arg *dim, uint32_t by) {
 }
 
 /* A dimension or a list of them, counted behind the levels. From the end they count as before. */
-static fnz_status shift_one(const fnzi_vmap *v, fnz_arg *dims) {
+static fnz_status shift_one(const fnzi_batch_node *v, fnz_arg *dims) {
   fnz_arg *items;
   if (dims->tag == FNZ_ARG_INT)
     *dims = later(dims, v->count);
@@ -58,12 +58,12 @@ static fnz_status shift_one(const fnzi_vmap *v, fnz_arg *dims) {
   return FNZ_OK;
 }
 
-static fnz_status shift_all(fnzi_vmap *v, uint32_t rank) {
+static fnz_status shift_all(fnzi_batch_node *v, uint32_t rank) {
   for (size_t i = 0; i < v->op->nparams; i++) {
     if (!is_dim(&v->op->params[i]))
       continue;
     if (!rank)
-      return fnzi_vmap_refuse(v, "gets a tensor without dimensions, and names one");
+      return fnzi_batch_refuse(v, "gets a tensor without dimensions, and names one");
     v->args[i] = get(v, i);
     FNZ_TRY(shift_one(v, &v->args[i]));
   }
@@ -71,13 +71,13 @@ static fnz_status shift_all(fnzi_vmap *v, uint32_t rank) {
 }
 
 /* The list begins with the sizes of the levels, or with as many times 1. */
-static fnz_status put_sizes(fnzi_vmap *v, int at, bool ones) {
+static fnz_status put_sizes(fnzi_batch_node *v, int at, bool ones) {
   int64_t sizes[FNZI_MOST_LEVELS];
   fnz_arg *items;
   const fnz_arg old = get(v, (size_t)at);
   if (old.tag != FNZ_ARG_LIST)
-    return fnzi_vmap_refuse(v, "needs a list of sizes");
-  fnzi_vmap_sizes(v, sizes);
+    return fnzi_batch_refuse(v, "needs a list of sizes");
+  fnzi_batch_sizes(v, sizes);
   FNZI_NEW(v->regions->arena, v->count + old.count, &items);
   for (uint32_t k = 0; k < v->count; k++)
     items[k] = fnzi_arg_int(ones ? 1 : sizes[k]);
@@ -87,46 +87,47 @@ static fnz_status put_sizes(fnzi_vmap *v, int at, bool ones) {
   return FNZ_OK;
 }
 
-static fnz_status not_inplace(const fnzi_vmap *v) {
-  return v->op->kind == FNZI_KIND_INPLACE ? fnzi_vmap_refuse(v, "has no rule for a batch") : FNZ_OK;
+static fnz_status not_inplace(const fnzi_batch_node *v) {
+  return v->op->kind == FNZI_KIND_INPLACE ? fnzi_batch_refuse(v, "has no rule for a batch")
+                                          : FNZ_OK;
 }
 
 /* --- One tensor ------------------------------------------------------------------------------- */
-fnz_status fnzi_vmap_same(fnzi_vmap *v) {
+fnz_status fnzi_batch_same(fnzi_batch_node *v) {
   FNZ_TRY(only_first(v));
   return call(v);
 }
 
-fnz_status fnzi_vmap_like(fnzi_vmap *v) {
-  v->all = fnzi_vmap_levels(v, &v->args[0]);
+fnz_status fnzi_batch_like(fnzi_batch_node *v) {
+  v->all = fnzi_batch_levels(v, &v->args[0]);
   return call(v);
 }
 
-fnz_status fnzi_vmap_drop(fnzi_vmap *v) {
+fnz_status fnzi_batch_drop(fnzi_batch_node *v) {
   (void)v;
   return FNZ_OK;
 }
 
-fnz_status fnzi_vmap_shift(fnzi_vmap *v) {
+fnz_status fnzi_batch_shift(fnzi_batch_node *v) {
   FNZ_TRY(only_first(v));
-  FNZ_TRY(shift_all(v, fnzi_vmap_rank(v, &v->args[0])));
+  FNZ_TRY(shift_all(v, fnzi_batch_rank(v, &v->args[0])));
   return call(v);
 }
 
-fnz_status fnzi_vmap_insert(fnzi_vmap *v) {
+fnz_status fnzi_batch_insert(fnzi_batch_node *v) {
   FNZ_TRY(only_first(v));
   FNZ_TRY(shift_all(v, 1));
   return call(v);
 }
 
-fnz_status fnzi_vmap_roll(fnzi_vmap *v) {
+fnz_status fnzi_batch_roll(fnzi_batch_node *v) {
   const int64_t last = -1;
   int at = fnzi_op_param(v->op, "dims");
   fnz_arg dims = get(v, (size_t)at);
   if (dims.tag == FNZ_ARG_LIST && dims.count)
-    return fnzi_vmap_shift(v);
-  if (fnzi_vmap_rank(v, &v->args[0]) != 1)
-    return fnzi_vmap_refuse(v, "rolls all dimensions as one");
+    return fnzi_batch_shift(v);
+  if (fnzi_batch_rank(v, &v->args[0]) != 1)
+    return fnzi_batch_refuse(v, "rolls all dimensions as one");
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &v->args[at]));
   return call(v);
 }
@@ -134,14 +135,14 @@ fnz_status fnzi_vmap_roll(fnzi_vmap *v) {
 /* pad(self, pad, mode, value): the number of dimensions decides which are repeated or
  * reflected.
  */
-fnz_status fnzi_vmap_pad(fnzi_vmap *v) {
+fnz_status fnzi_batch_pad(fnzi_batch_node *v) {
   fnz_arg mode = get(v, 2);
   if (mode.tag != FNZ_ARG_STRING || strcmp(mode.u.s, "constant") != 0)
-    return fnzi_vmap_refuse(v, "pads with something else than a number");
-  return fnzi_vmap_same(v);
+    return fnzi_batch_refuse(v, "pads with something else than a number");
+  return fnzi_batch_same(v);
 }
 
-fnz_status fnzi_vmap_permute(fnzi_vmap *v) {
+fnz_status fnzi_batch_permute(fnzi_batch_node *v) {
   fnz_arg dims = get(v, 1), *items;
   FNZ_TRY(only_first(v));
   FNZI_NEW(v->regions->arena, v->count + dims.count, &items);
@@ -153,62 +154,62 @@ fnz_status fnzi_vmap_permute(fnzi_vmap *v) {
   return call(v);
 }
 
-fnz_status fnzi_vmap_squeeze(fnzi_vmap *v) {
+fnz_status fnzi_batch_squeeze(fnzi_batch_node *v) {
   int64_t dims[FNZ_MAX_RANK];
   uint32_t n = 0;
   fnz_arg args[2] = {v->args[0]};
   FNZ_TRY(not_inplace(v));
-  const fnz_geometry *g = fnzi_vmap_looks(v, &v->args[0]);
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, &v->args[0]);
   for (uint32_t d = v->count; d < g->rank; d++)
     if (g->sizes[d] == 1)
       dims[n++] = d;
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, dims, n, &args[1]));
-  return fnzi_vmap_call_named(v, v->other, args, 2);
+  return fnzi_batch_finish_named(v, v->other, args, 2);
 }
 
 /* t and numpy_T, which take no dimensions. */
-fnz_status fnzi_vmap_transpose(fnzi_vmap *v) {
-  uint32_t rank = fnzi_vmap_rank(v, &v->args[0]);
+fnz_status fnzi_batch_transpose(fnzi_batch_node *v) {
+  uint32_t rank = fnzi_batch_rank(v, &v->args[0]);
   const fnz_arg args[] = {v->args[0], fnzi_arg_int(-2), fnzi_arg_int(-1)};
   FNZ_TRY(not_inplace(v));
   if (rank < 2)
-    return fnzi_vmap_give(v, v->args[0]);
-  return rank > 2 ? fnzi_vmap_refuse(v, "gets more than two dimensions")
-                  : fnzi_vmap_call_named(v, v->other, args, 3);
+    return fnzi_batch_give(v, v->args[0]);
+  return rank > 2 ? fnzi_batch_refuse(v, "gets more than two dimensions")
+                  : fnzi_batch_finish_named(v, v->other, args, 3);
 }
 
 /* --- Sizes ------------------------------------------------------------------------------------ */
-fnz_status fnzi_vmap_sized(fnzi_vmap *v) {
+fnz_status fnzi_batch_sized(fnzi_batch_node *v) {
   FNZ_TRY(only_first(v));
   FNZ_TRY(put_sizes(v, size_param(v->op), false));
   return call(v);
 }
 
 /* The sizes are those of args[1], which may have levels of its own: they do not count. */
-fnz_status fnzi_vmap_sized_like(fnzi_vmap *v) {
+fnz_status fnzi_batch_sized_like(fnzi_batch_node *v) {
   const fnz_op *op = fnz_op_find(v->other);
   fnz_arg args[4] = {v->args[0]}; /* no fewer than op->nparams */
   if (v->args[1].tag != FNZ_ARG_VALUE)
-    return fnzi_vmap_refuse(v, "needs a second tensor");
-  const fnz_geometry *g = fnzi_vmap_looks(v, &v->args[1]);
-  uint32_t rank = fnzi_vmap_rank(v, &v->args[1]);
+    return fnzi_batch_refuse(v, "needs a second tensor");
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, &v->args[1]);
+  uint32_t rank = fnzi_batch_rank(v, &v->args[1]);
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, g->sizes + (g->rank - rank), rank, &args[1]));
   v->op = op;
   v->args = args;
-  v->all = fnzi_vmap_levels(v, &args[0]);
-  v->count = fnzi_vmap_bits(v->all);
-  return fnzi_op_param(op, "implicit") >= 0 ? fnzi_vmap_expand(v) : fnzi_vmap_sized(v);
+  v->all = fnzi_batch_levels(v, &args[0]);
+  v->count = fnzi_batch_count_levels(v->all);
+  return fnzi_op_param(op, "implicit") >= 0 ? fnzi_batch_expand(v) : fnzi_batch_sized(v);
 }
 
 /* tile(self, dims): fewer numbers than dimensions are for the last ones. */
-fnz_status fnzi_vmap_tile(fnzi_vmap *v) {
+fnz_status fnzi_batch_tile(fnzi_batch_node *v) {
   fnz_arg dims = v->args[1], *items;
-  uint32_t rank = fnzi_vmap_rank(v, &v->args[0]), n = 0;
+  uint32_t rank = fnzi_batch_rank(v, &v->args[0]), n = 0;
   FNZ_TRY(only_first(v));
   if (dims.tag != FNZ_ARG_LIST)
-    return fnzi_vmap_refuse(v, "needs a list of sizes");
+    return fnzi_batch_refuse(v, "needs a list of sizes");
   for (; rank < dims.count; rank++)
-    FNZ_TRY(fnzi_vmap_unsqueeze(v, &v->args[0], v->count));
+    FNZ_TRY(fnzi_batch_unsqueeze(v, &v->args[0], v->count));
   FNZI_NEW(v->regions->arena, v->count + rank, &items);
   while (n < v->count + rank - dims.count)
     items[n++] = fnzi_arg_int(1);
@@ -220,38 +221,38 @@ fnz_status fnzi_vmap_tile(fnzi_vmap *v) {
 
 /* There may be more sizes than dimensions; the additional ones come in front of the tensor's own.
  */
-fnz_status fnzi_vmap_expand(fnzi_vmap *v) {
+fnz_status fnzi_batch_expand(fnzi_batch_node *v) {
   int at = size_param(v->op);
   bool repeats = strcmp(v->op->params[at].name, "repeats") == 0;
-  uint32_t rank = fnzi_vmap_rank(v, &v->args[0]);
+  uint32_t rank = fnzi_batch_rank(v, &v->args[0]);
   FNZ_TRY(only_first(v));
   for (; rank < get(v, (size_t)at).count; rank++)
-    FNZ_TRY(fnzi_vmap_unsqueeze(v, &v->args[0], v->count));
+    FNZ_TRY(fnzi_batch_unsqueeze(v, &v->args[0], v->count));
   FNZ_TRY(put_sizes(v, at, repeats));
   return call(v);
 }
 
 /* --- Reductions ------------------------------------------------------------------------------- */
 /* Without any dimension of its own, the tensor gets one. */
-static fnz_status reduce_number(fnzi_vmap *v, int dims, int keeps) {
+static fnz_status reduce_number(fnzi_batch_node *v, int dims, int keeps) {
   const int64_t last = -1;
-  FNZ_TRY(fnzi_vmap_unsqueeze(v, &v->args[0], v->count));
+  FNZ_TRY(fnzi_batch_unsqueeze(v, &v->args[0], v->count));
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &v->args[dims]));
   if (keeps >= 0)
     v->args[keeps] = (fnz_arg){.tag = FNZ_ARG_BOOL, .u.i = 0};
   return call(v);
 }
 
-fnz_status fnzi_vmap_reduce(fnzi_vmap *v) {
+fnz_status fnzi_batch_reduce(fnzi_batch_node *v) {
   int64_t all[FNZ_MAX_RANK];
-  uint32_t rank = fnzi_vmap_rank(v, &v->args[0]);
+  uint32_t rank = fnzi_batch_rank(v, &v->args[0]);
   int at = fnzi_op_param(v->op, "dim"), keeps = fnzi_op_param(v->op, "keepdim");
   fnz_arg dims = get(v, (size_t)at);
   FNZ_TRY(only_first(v));
   if (!rank)
     return reduce_number(v, at, keeps);
   if (dims.tag == FNZ_ARG_LIST && dims.count)
-    return fnzi_vmap_shift(v);
+    return fnzi_batch_shift(v);
   for (uint32_t d = 0; d < rank; d++)
     all[d] = v->count + d;
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, all, rank, &v->args[at]));
@@ -259,32 +260,32 @@ fnz_status fnzi_vmap_reduce(fnzi_vmap *v) {
 }
 
 /* The tensor with its own dimensions as one. */
-static fnz_status flatten(fnzi_vmap *v, fnz_arg *tensor) {
+static fnz_status flatten(fnzi_batch_node *v, fnz_arg *tensor) {
   int64_t sizes[FNZI_MOST_LEVELS + 1];
-  const fnz_geometry *g = fnzi_vmap_looks(v, tensor);
-  uint32_t rank = fnzi_vmap_rank(v, tensor);
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, tensor);
+  uint32_t rank = fnzi_batch_rank(v, tensor);
   fnz_arg args[2] = {*tensor};
   if (!rank)
-    return fnzi_vmap_unsqueeze(v, tensor, v->count);
+    return fnzi_batch_unsqueeze(v, tensor, v->count);
   if (rank == 1)
     return FNZ_OK;
-  fnzi_vmap_sizes(v, sizes);
+  fnzi_batch_sizes(v, sizes);
   sizes[v->count] = 1;
   for (uint32_t d = v->count; d < g->rank; d++)
     sizes[v->count] *= g->sizes[d]; /* less than all its elements */
   FNZ_TRY(fnzi_arg_ints(v->regions->arena, sizes, v->count + 1, &args[1]));
-  return fnzi_vmap_make(v, "reshape", args, 2, g->dtype, sizes, v->count + 1, tensor);
+  return fnzi_batch_make(v, "reshape", args, 2, g->dtype, sizes, v->count + 1, tensor);
 }
 
 /* The arguments of argmax name the dimension that it reduces, or none for all. */
-static bool names_a_dim(const fnzi_vmap *v, int *keeps) {
+static bool names_a_dim(const fnzi_batch_node *v, int *keeps) {
   int at = fnzi_op_param(v->op, "dim");
   *keeps = fnzi_op_param(v->op, "keepdim");
   return at >= 0 && get(v, (size_t)at).tag == FNZ_ARG_INT;
 }
 
 /* Copies the arguments other than dimensions to the call of the other operator. */
-static void copy_others(const fnzi_vmap *v, const fnz_op *op, fnz_arg *args) {
+static void copy_others(const fnzi_batch_node *v, const fnz_op *op, fnz_arg *args) {
   for (size_t i = 1; i < op->nparams; i++) {
     const char *name = op->params[i].name;
     int from = fnzi_op_param(v->op, name);
@@ -293,15 +294,15 @@ static void copy_others(const fnzi_vmap *v, const fnz_op *op, fnz_arg *args) {
   }
 }
 
-fnz_status fnzi_vmap_whole(fnzi_vmap *v) {
+fnz_status fnzi_batch_whole(fnzi_batch_node *v) {
   const fnz_op *op = fnz_op_find(v->other);
   const int64_t last = -1;
   int keeps, at = fnzi_op_param(op, "dim");
   fnz_arg *args;
   if (names_a_dim(v, &keeps))
-    return fnzi_vmap_shift(v);
+    return fnzi_batch_shift(v);
   if (keeps >= 0 && get(v, (size_t)keeps).u.i)
-    return fnzi_vmap_refuse(v, "keeps dimensions and names none");
+    return fnzi_batch_refuse(v, "keeps dimensions and names none");
   FNZ_TRY(only_first(v));
   FNZI_NEW(v->regions->arena, op->nparams, &args);
   args[0] = v->args[0];
@@ -310,14 +311,14 @@ fnz_status fnzi_vmap_whole(fnzi_vmap *v) {
   if (op->params[at].is_list)
     FNZ_TRY(fnzi_arg_ints(v->regions->arena, &last, 1, &args[at]));
   copy_others(v, op, args);
-  return fnzi_vmap_call(v, op, args, op->nparams);
+  return fnzi_batch_finish(v, op, args, op->nparams);
 }
 
 /* --- Several tensors -------------------------------------------------------------------------- */
-static uint32_t most_dims(const fnzi_vmap *v) {
+static uint32_t most_dims(const fnzi_batch_node *v) {
   uint32_t most = 0;
   for (size_t i = 0; i < v->op->nparams; i++) {
-    uint32_t rank = fnzi_vmap_rank(v, &v->args[i]);
+    uint32_t rank = fnzi_batch_rank(v, &v->args[i]);
     most = rank > most ? rank : most;
   }
   return most;
@@ -325,12 +326,12 @@ static uint32_t most_dims(const fnzi_vmap *v) {
 
 /* The dtype that the operator computes in, as PyTorch finds it: of the tensors without the levels,
  * where one without dimensions has lower priority. */
-static fnz_dtype promoted(const fnzi_vmap *v) {
+static fnz_dtype promoted(const fnzi_batch_node *v) {
   fnzi_promotion p = {0};
   for (size_t i = 0; i < v->op->nparams; i++) {
     const fnz_arg *arg = &v->args[i];
     if (arg->tag == FNZ_ARG_VALUE)
-      fnzi_promotion_add_tensor(&p, fnzi_vmap_looks(v, arg)->dtype, fnzi_vmap_rank(v, arg));
+      fnzi_promotion_add_tensor(&p, fnzi_batch_geometry_of(v, arg)->dtype, fnzi_batch_rank(v, arg));
     else if (v->op->params[i].type == FNZI_TYPE_SCALAR &&
              (arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_FLOAT || arg->tag == FNZ_ARG_BOOL ||
               arg->tag == FNZ_ARG_COMPLEX))
@@ -340,139 +341,140 @@ static fnz_dtype promoted(const fnzi_vmap *v) {
 }
 
 /* A batch of numbers has a dimension, which would raise its priority in type promotion. */
-static fnz_status cast_numbers(fnzi_vmap *v) {
+static fnz_status cast_numbers(fnzi_batch_node *v) {
   fnz_dtype dtype = promoted(v);
   if (v->op->promotion == FNZI_PROMOTE_SELF)
     return FNZ_OK;
   for (size_t i = v->op->kind == FNZI_KIND_INPLACE; i < v->op->nparams; i++) {
     fnz_arg *arg = &v->args[i];
-    if (!fnzi_vmap_levels(v, arg) || fnzi_vmap_rank(v, arg))
+    if (!fnzi_batch_levels(v, arg) || fnzi_batch_rank(v, arg))
       continue;
-    fnz_dtype has = fnzi_vmap_looks(v, arg)->dtype;
+    fnz_dtype has = fnzi_batch_geometry_of(v, arg)->dtype;
     if (has != dtype && has != FNZ_BOOL)
-      FNZ_TRY(fnzi_vmap_cast(v, arg, dtype));
+      FNZ_TRY(fnzi_batch_cast(v, arg, dtype));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_vmap_pointwise(fnzi_vmap *v) {
+fnz_status fnzi_batch_pointwise(fnzi_batch_node *v) {
   uint32_t most = most_dims(v);
-  if (v->op->kind == FNZI_KIND_INPLACE && fnzi_vmap_rank(v, &v->args[0]) != most)
-    return fnzi_vmap_refuse(v, "writes a tensor of fewer dimensions than what it is written with");
+  if (v->op->kind == FNZI_KIND_INPLACE && fnzi_batch_rank(v, &v->args[0]) != most)
+    return fnzi_batch_refuse(v, "writes a tensor of fewer dimensions than what it is written with");
   FNZ_TRY(cast_numbers(v));
   for (size_t i = 0; i < v->op->nparams; i++)
     if (v->args[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(fnzi_vmap_align(v, &v->args[i], most));
+      FNZ_TRY(fnzi_batch_align(v, &v->args[i], most));
   return call(v);
 }
 
-static fnz_status spread_arg(const fnzi_vmap *v, fnz_arg *arg, uint32_t rank) {
+static fnz_status spread_arg(const fnzi_batch_node *v, fnz_arg *arg, uint32_t rank) {
   fnz_arg *items;
   if (arg->tag == FNZ_ARG_VALUE)
-    return fnzi_vmap_spread(v, arg, rank > fnzi_vmap_rank(v, arg) ? rank : fnzi_vmap_rank(v, arg));
+    return fnzi_batch_spread(v, arg,
+                             rank > fnzi_batch_rank(v, arg) ? rank : fnzi_batch_rank(v, arg));
   if (arg->tag != FNZ_ARG_LIST)
     return FNZ_OK;
   FNZI_NEW(v->regions->arena, arg->count, &items);
   for (uint32_t i = 0; i < arg->count; i++) {
     items[i] = arg->u.list[i];
     if (items[i].tag == FNZ_ARG_VALUE)
-      FNZ_TRY(fnzi_vmap_spread(v, &items[i], fnzi_vmap_rank(v, &items[i])));
+      FNZ_TRY(fnzi_batch_spread(v, &items[i], fnzi_batch_rank(v, &items[i])));
   }
   arg->u.list = items;
   return FNZ_OK;
 }
 
-static fnz_status spread_all(fnzi_vmap *v, uint32_t rank) {
+static fnz_status spread_all(fnzi_batch_node *v, uint32_t rank) {
   for (size_t i = 0; i < v->op->nparams; i++)
     if (v->op->params[i].type == FNZI_TYPE_TENSOR)
       FNZ_TRY(spread_arg(v, &v->args[i], rank));
   return FNZ_OK;
 }
 
-static uint32_t first_rank(const fnzi_vmap *v) {
+static uint32_t first_rank(const fnzi_batch_node *v) {
   const fnz_arg *first = &v->args[0];
   if (first->tag == FNZ_ARG_LIST && first->count)
     first = &first->u.list[0];
-  return fnzi_vmap_rank(v, first);
+  return fnzi_batch_rank(v, first);
 }
 
-static fnz_status join(fnzi_vmap *v, uint32_t rank) {
+static fnz_status join(fnzi_batch_node *v, uint32_t rank) {
   FNZ_TRY(shift_all(v, rank));
   FNZ_TRY(spread_all(v, 0));
   return call(v);
 }
 
-fnz_status fnzi_vmap_join(fnzi_vmap *v) {
+fnz_status fnzi_batch_join(fnzi_batch_node *v) {
   return join(v, first_rank(v));
 }
 
 /* The first tensor and args[other]; the indices between them are the same for the whole batch. */
-fnz_status fnzi_vmap_join_two(fnzi_vmap *v, size_t other) {
+fnz_status fnzi_batch_join_two(fnzi_batch_node *v, size_t other) {
   FNZ_TRY(shift_all(v, first_rank(v)));
   FNZ_TRY(spread_arg(v, &v->args[0], 0));
   FNZ_TRY(other ? spread_arg(v, &v->args[other], 0) : FNZ_OK);
   return call(v);
 }
 
-fnz_status fnzi_vmap_stack(fnzi_vmap *v) {
+fnz_status fnzi_batch_stack(fnzi_batch_node *v) {
   return join(v, 1);
 }
 
 /* take_along_dim(self, indices, dim) */
-fnz_status fnzi_vmap_join_along(fnzi_vmap *v) {
+fnz_status fnzi_batch_join_along(fnzi_batch_node *v) {
   if (v->args[2].tag != FNZ_ARG_INT)
-    return fnzi_vmap_refuse(v, "names no dimension");
-  return fnzi_vmap_join(v);
+    return fnzi_batch_refuse(v, "names no dimension");
+  return fnzi_batch_join(v);
 }
 
 /* searchsorted(sorted_sequence, self, ..., sorter): one row for the whole batch takes any values.
  */
-fnz_status fnzi_vmap_search(fnzi_vmap *v) {
-  bool is_row = fnzi_vmap_rank(v, &v->args[0]) == 1;
-  if (is_row && !fnzi_vmap_levels(v, &v->args[0]) && !fnzi_vmap_levels(v, &v->args[5]))
+fnz_status fnzi_batch_search(fnzi_batch_node *v) {
+  bool is_row = fnzi_batch_rank(v, &v->args[0]) == 1;
+  if (is_row && !fnzi_batch_levels(v, &v->args[0]) && !fnzi_batch_levels(v, &v->args[5]))
     return call(v);
-  if (fnzi_vmap_rank(v, &v->args[0]) != fnzi_vmap_rank(v, &v->args[1]))
-    return fnzi_vmap_refuse(v, "looks for values of other dimensions than the rows have");
+  if (fnzi_batch_rank(v, &v->args[0]) != fnzi_batch_rank(v, &v->args[1]))
+    return fnzi_batch_refuse(v, "looks for values of other dimensions than the rows have");
   FNZ_TRY(spread_all(v, 0));
   return call(v);
 }
 
 /* broadcast_tensors(tensors) */
-fnz_status fnzi_vmap_broadcast(fnzi_vmap *v) {
+fnz_status fnzi_batch_broadcast(fnzi_batch_node *v) {
   fnz_arg *items;
   uint32_t most = 0, n = v->args[0].tag == FNZ_ARG_LIST ? v->args[0].count : 0;
   FNZI_NEW(v->regions->arena, n, &items);
   for (uint32_t i = 0; i < n; i++) {
     items[i] = v->args[0].u.list[i];
-    uint32_t rank = fnzi_vmap_rank(v, &items[i]);
+    uint32_t rank = fnzi_batch_rank(v, &items[i]);
     most = rank > most ? rank : most;
   }
   for (uint32_t i = 0; i < n; i++)
-    FNZ_TRY(fnzi_vmap_align(v, &items[i], most));
+    FNZ_TRY(fnzi_batch_align(v, &items[i], most));
   v->args[0].u.list = items;
   return call(v);
 }
 
-fnz_status fnzi_vmap_attend(fnzi_vmap *v) {
+fnz_status fnzi_batch_attend(fnzi_batch_node *v) {
   FNZ_TRY(spread_all(v, most_dims(v)));
   return call(v);
 }
 
 /* --- Random numbers --------------------------------------------------------------------------- */
 /* The levels along which numbers differ. */
-static fnz_status drawn_levels(const fnzi_vmap *v, uint32_t *out) {
+static fnz_status drawn_levels(const fnzi_batch_node *v, uint32_t *out) {
   const fnzi_batch *b = v->regions;
   *out = 0;
   for (uint32_t k = 0; k < b->nlevels; k++) {
     if (!b->levels[k].may_draw)
-      return fnzi_vmap_refuse(v, "draws random numbers, and its randomness is 'error'");
+      return fnzi_batch_refuse(v, "draws random numbers, and its randomness is 'error'");
     *out |= (uint32_t)b->levels[k].is_random << k;
   }
   return FNZ_OK;
 }
 
 /* A tensor gets random numbers for all of its levels, or for none. */
-fnz_status fnzi_vmap_random(fnzi_vmap *v) {
+fnz_status fnzi_batch_random(fnzi_batch_node *v) {
   uint32_t wanted = 0;
   bool has_tensor = v->op->nparams && v->args[0].tag == FNZ_ARG_VALUE;
   FNZ_TRY(drawn_levels(v, &wanted));
@@ -482,9 +484,9 @@ fnz_status fnzi_vmap_random(fnzi_vmap *v) {
   }
   int at = size_param(v->op);
   if (v->all || has_tensor || at < 0)
-    return fnzi_vmap_refuse(v, "draws the same numbers for some batch dimensions of its tensor");
+    return fnzi_batch_refuse(v, "draws the same numbers for some batch dimensions of its tensor");
   v->all = wanted;
-  v->count = fnzi_vmap_bits(wanted);
+  v->count = fnzi_batch_count_levels(wanted);
   FNZ_TRY(put_sizes(v, at, false));
   return call(v);
 }

@@ -6,7 +6,7 @@
 #include "program/batching/batching.h"
 
 /* A call within a region. */
-typedef struct fnzi_vmap {
+typedef struct fnzi_batch_node {
   fnzi_batch *regions;
   const fnzi_batch_maker *maker;
   const char *target; /* of the source's node, for messages */
@@ -15,62 +15,68 @@ typedef struct fnzi_vmap {
   const char *other;  /* of the row in batching.def */
   uint32_t all;       /* the levels of all tensors together, bit k for level k */
   uint32_t count;     /* how many they are */
-} fnzi_vmap;
+} fnzi_batch_node;
 
-typedef fnz_status fnzi_vmap_rule(fnzi_vmap *v);
+typedef fnz_status fnzi_batch_rule(fnzi_batch_node *v);
 
 /* --- shape.c ---------------------------------------------------------------------------------- */
-fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why);
+fnz_status fnzi_batch_refuse(const fnzi_batch_node *v, const char *why);
 /* The levels of an argument; of a list, of its items together. 0 for what is no tensor. */
-uint32_t fnzi_vmap_levels(const fnzi_vmap *v, const fnz_arg *arg);
-uint32_t fnzi_vmap_bits(uint32_t levels);
-const fnz_geometry *fnzi_vmap_looks(const fnzi_vmap *v, const fnz_arg *tensor);
+uint32_t fnzi_batch_levels(const fnzi_batch_node *v, const fnz_arg *arg);
+uint32_t fnzi_batch_count_levels(uint32_t levels);
+const fnz_geometry *fnzi_batch_geometry_of(const fnzi_batch_node *v, const fnz_arg *tensor);
 /* Of its own dimensions; 0 for what is no tensor. */
-uint32_t fnzi_vmap_rank(const fnzi_vmap *v, const fnz_arg *arg);
+uint32_t fnzi_batch_rank(const fnzi_batch_node *v, const fnz_arg *arg);
 /* The sizes of v->all, outermost first. */
-void fnzi_vmap_sizes(const fnzi_vmap *v, int64_t out[FNZI_MOST_LEVELS]);
+void fnzi_batch_sizes(const fnzi_batch_node *v, int64_t out[FNZI_MOST_LEVELS]);
 
 /* A new dimension of size 1 at a place, counted with the levels. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at);
+FNZ_MUST_CHECK fnz_status fnzi_batch_unsqueeze(const fnzi_batch_node *v, fnz_arg *tensor,
+                                               uint32_t at);
 /* A tensor with any level gets all of v->all, of size 1 where it does not depend on them, and the
  * rank, by dimensions of size 1 behind them. One without levels stays as it is: it is broadcast. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_align(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank);
+FNZ_MUST_CHECK fnz_status fnzi_batch_align(const fnzi_batch_node *v, fnz_arg *tensor,
+                                           uint32_t rank);
 /* Any tensor gets all of v->all, at full size. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_spread(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank);
+FNZ_MUST_CHECK fnz_status fnzi_batch_spread(const fnzi_batch_node *v, fnz_arg *tensor,
+                                            uint32_t rank);
 /* The `count` dimensions from `from` on go to `to`. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_order(const fnzi_vmap *v, uint32_t rank, uint32_t from,
-                                          uint32_t count, uint32_t to, fnz_arg *dims);
+FNZ_MUST_CHECK fnz_status fnzi_batch_order(const fnzi_batch_node *v, uint32_t rank, uint32_t from,
+                                           uint32_t count, uint32_t to, fnz_arg *dims);
 
 /* A node in between, with one result of this geometry. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_make_as(const fnzi_vmap *v, const char *op, const fnz_arg *args,
-                                            size_t nargs, const fnz_geometry *g, fnz_arg *out);
+FNZ_MUST_CHECK fnz_status fnzi_batch_make_as(const fnzi_batch_node *v, const char *op,
+                                             const fnz_arg *args, size_t nargs,
+                                             const fnz_geometry *g, fnz_arg *out);
 /* The same, contiguous with these sizes. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *args,
-                                         size_t nargs, fnz_dtype dtype, const int64_t *sizes,
-                                         uint32_t rank, fnz_arg *out);
+FNZ_MUST_CHECK fnz_status fnzi_batch_make(const fnzi_batch_node *v, const char *op,
+                                          const fnz_arg *args, size_t nargs, fnz_dtype dtype,
+                                          const int64_t *sizes, uint32_t rank, fnz_arg *out);
 /* A node in between made this tensor, and it has these levels. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_mark(const fnzi_vmap *v, const fnz_arg *tensor,
-                                         uint32_t levels);
+FNZ_MUST_CHECK fnz_status fnzi_batch_set_levels(const fnzi_batch_node *v, const fnz_arg *tensor,
+                                                uint32_t levels);
 /* A tensor of the same levels in another dtype. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_cast(const fnzi_vmap *v, fnz_arg *tensor, fnz_dtype dtype);
+FNZ_MUST_CHECK fnz_status fnzi_batch_cast(const fnzi_batch_node *v, fnz_arg *tensor,
+                                          fnz_dtype dtype);
 /* A number as a tensor without dimensions. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_number(const fnzi_vmap *v, fnz_dtype dtype, fnz_arg *number);
+FNZ_MUST_CHECK fnz_status fnzi_batch_number(const fnzi_batch_node *v, fnz_dtype dtype,
+                                            fnz_arg *number);
 /* The node whose results are those of the source's node; they have the levels of v->all. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *args,
-                                         size_t nargs);
-FNZ_MUST_CHECK fnz_status fnzi_vmap_call_named(const fnzi_vmap *v, const char *op,
-                                               const fnz_arg *args, size_t nargs);
+FNZ_MUST_CHECK fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op,
+                                            const fnz_arg *args, size_t nargs);
+FNZ_MUST_CHECK fnz_status fnzi_batch_finish_named(const fnzi_batch_node *v, const char *op,
+                                                  const fnz_arg *args, size_t nargs);
 /* The source's result is this tensor. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_give(const fnzi_vmap *v, fnz_arg tensor);
+FNZ_MUST_CHECK fnz_status fnzi_batch_give(const fnzi_batch_node *v, fnz_arg tensor);
 
 /* Dimensions are counted behind those of the levels, and the first tensor and args[other] (0 for
  * none) get all of v->all. */
-FNZ_MUST_CHECK fnz_status fnzi_vmap_join_two(fnzi_vmap *v, size_t other);
+FNZ_MUST_CHECK fnz_status fnzi_batch_join_two(fnzi_batch_node *v, size_t other);
 
 /* --- The rules (rules.c, products.c, index.c, fill.c) ------------------------------------------
  */
 #define VMAP(op, rule, other)
-#define RULE(rule) fnzi_vmap_rule fnzi_vmap_##rule;
+#define RULE(rule) fnzi_batch_rule fnzi_batch_##rule;
 #include "program/batching/batching.def"
 #undef VMAP
 #undef RULE

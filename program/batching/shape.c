@@ -2,7 +2,7 @@
  * several of them get the same levels, and the nodes that do it. */
 #include "program/batching/rules.h"
 
-fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why) {
+fnz_status fnzi_batch_refuse(const fnzi_batch_node *v, const char *why) {
   return fnzi_fail(v->regions->p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                    "%s within torch.vmap %s; write the batch dimension out, or export the "
                    "function that is mapped without vmap",
@@ -10,7 +10,7 @@ fnz_status fnzi_vmap_refuse(const fnzi_vmap *v, const char *why) {
 }
 
 /* --- Levels ----------------------------------------------------------------------------------- */
-uint32_t fnzi_vmap_bits(uint32_t levels) {
+uint32_t fnzi_batch_count_levels(uint32_t levels) {
   return (uint32_t)__builtin_popcount(levels);
 }
 
@@ -19,7 +19,7 @@ static uint32_t of_value(const fnzi_batch *b, const fnz_arg *arg) {
   return has ? b->batched.data[arg->u.value] : 0;
 }
 
-uint32_t fnzi_vmap_levels(const fnzi_vmap *v, const fnz_arg *arg) {
+uint32_t fnzi_batch_levels(const fnzi_batch_node *v, const fnz_arg *arg) {
   uint32_t levels = of_value(v->regions, arg);
   for (uint32_t i = 0; arg->tag == FNZ_ARG_LIST && i < arg->count; i++)
     levels |= of_value(v->regions, &arg->u.list[i]);
@@ -34,17 +34,17 @@ fnz_status fnzi_batch_defined(fnzi_batch *b, uint32_t value) {
 }
 
 /* Types of arguments are checked when the node is added. */
-const fnz_geometry *fnzi_vmap_looks(const fnzi_vmap *v, const fnz_arg *tensor) {
+const fnz_geometry *fnzi_batch_geometry_of(const fnzi_batch_node *v, const fnz_arg *tensor) {
   static const fnz_geometry none = {.rank = 0};
   if (tensor->tag != FNZ_ARG_VALUE)
     return &none;
   return fnzi_value_at(v->regions->p, v->regions->graph, tensor->u.value)->geometry;
 }
 
-uint32_t fnzi_vmap_rank(const fnzi_vmap *v, const fnz_arg *arg) {
+uint32_t fnzi_batch_rank(const fnzi_batch_node *v, const fnz_arg *arg) {
   if (arg->tag != FNZ_ARG_VALUE)
     return 0;
-  return fnzi_vmap_looks(v, arg)->rank - fnzi_vmap_bits(of_value(v->regions, arg));
+  return fnzi_batch_geometry_of(v, arg)->rank - fnzi_batch_count_levels(of_value(v->regions, arg));
 }
 
 static uint32_t level_sizes(const fnzi_batch *b, uint32_t levels, int64_t out[FNZI_MOST_LEVELS]) {
@@ -55,7 +55,7 @@ static uint32_t level_sizes(const fnzi_batch *b, uint32_t levels, int64_t out[FN
   return n;
 }
 
-void fnzi_vmap_sizes(const fnzi_vmap *v, int64_t out[FNZI_MOST_LEVELS]) {
+void fnzi_batch_sizes(const fnzi_batch_node *v, int64_t out[FNZI_MOST_LEVELS]) {
   level_sizes(v->regions, v->all, out);
 }
 
@@ -127,25 +127,26 @@ fnz_status fnzi_batch_geometry(fnzi_batch *b, const fnz_geometry **geometry) {
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
-fnz_status fnzi_vmap_make_as(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
-                             const fnz_geometry *g, fnz_arg *out) {
+fnz_status fnzi_batch_make_as(const fnzi_batch_node *v, const char *op, const fnz_arg *args,
+                              size_t nargs, const fnz_geometry *g, fnz_arg *out) {
   return v->maker->make(v->maker->user, op, args, nargs, g, out);
 }
 
 /* The strides of its base may be others than those known here, so the strides of the result follow
  * from the operator. */
-static fnz_status make_open(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
-                            const fnz_geometry *g, fnz_arg *out) {
-  FNZ_TRY(fnzi_vmap_make_as(v, op, args, nargs, g, out));
+static fnz_status make_open(const fnzi_batch_node *v, const char *op, const fnz_arg *args,
+                            size_t nargs, const fnz_geometry *g, fnz_arg *out) {
+  FNZ_TRY(fnzi_batch_make_as(v, op, args, nargs, g, out));
   return fnzi_value_unsaid(v->regions->p, v->regions->graph, (uint32_t)out->u.value);
 }
 
-fnz_status fnzi_vmap_make(const fnzi_vmap *v, const char *op, const fnz_arg *args, size_t nargs,
-                          fnz_dtype dtype, const int64_t *sizes, uint32_t rank, fnz_arg *out) {
+fnz_status fnzi_batch_make(const fnzi_batch_node *v, const char *op, const fnz_arg *args,
+                           size_t nargs, fnz_dtype dtype, const int64_t *sizes, uint32_t rank,
+                           fnz_arg *out) {
   int64_t strides[FNZ_MAX_RANK];
   fnz_geometry g = {.dtype = dtype, .rank = rank, .sizes = sizes, .strides = strides};
   if (rank > FNZ_MAX_RANK)
-    return fnzi_vmap_refuse(v, "has too many dimensions");
+    return fnzi_batch_refuse(v, "has too many dimensions");
   fnzi_contiguous_strides(sizes, rank, strides);
   return make_open(v, op, args, nargs, &g, out);
 }
@@ -157,7 +158,8 @@ static fnz_status leave_open(void *user, const fnz_arg *arg) {
   return tensor ? fnzi_value_unsaid(b->p, b->graph, (uint32_t)arg->u.value) : FNZ_OK;
 }
 
-fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *args, size_t nargs) {
+fnz_status fnzi_batch_finish(const fnzi_batch_node *v, const fnz_op *op, const fnz_arg *args,
+                             size_t nargs) {
   const fnzi_batch_maker *m = v->maker;
   fnz_arg *results;
   size_t n = 0;
@@ -169,44 +171,44 @@ fnz_status fnzi_vmap_call(const fnzi_vmap *v, const fnz_op *op, const fnz_arg *a
   return m->add(m->user, op, args, nargs, results, n);
 }
 
-fnz_status fnzi_vmap_call_named(const fnzi_vmap *v, const char *op, const fnz_arg *args,
-                                size_t nargs) {
-  return fnzi_vmap_call(v, fnz_op_find(op), args, nargs);
+fnz_status fnzi_batch_finish_named(const fnzi_batch_node *v, const char *op, const fnz_arg *args,
+                                   size_t nargs) {
+  return fnzi_batch_finish(v, fnz_op_find(op), args, nargs);
 }
 
-fnz_status fnzi_vmap_give(const fnzi_vmap *v, fnz_arg tensor) {
-  return fnzi_vmap_call_named(v, "alias", &tensor, 1);
+fnz_status fnzi_batch_give(const fnzi_batch_node *v, fnz_arg tensor) {
+  return fnzi_batch_finish_named(v, "alias", &tensor, 1);
 }
 
-fnz_status fnzi_vmap_mark(const fnzi_vmap *v, const fnz_arg *tensor, uint32_t levels) {
+fnz_status fnzi_batch_set_levels(const fnzi_batch_node *v, const fnz_arg *tensor, uint32_t levels) {
   v->regions->defining = levels;
   fnz_status status = fnzi_batch_defined(v->regions, (uint32_t)tensor->u.value);
   v->regions->defining = 0;
   return status;
 }
 
-fnz_status fnzi_vmap_cast(const fnzi_vmap *v, fnz_arg *tensor, fnz_dtype dtype) {
-  const fnz_geometry *g = fnzi_vmap_looks(v, tensor);
+fnz_status fnzi_batch_cast(const fnzi_batch_node *v, fnz_arg *tensor, fnz_dtype dtype) {
+  const fnz_geometry *g = fnzi_batch_geometry_of(v, tensor);
   const fnz_arg args[] = {*tensor, {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
-  uint32_t levels = fnzi_vmap_levels(v, tensor);
+  uint32_t levels = fnzi_batch_levels(v, tensor);
   if (g->dtype == dtype)
     return FNZ_OK;
-  FNZ_TRY(fnzi_vmap_make(v, "to.dtype", args, 2, dtype, g->sizes, g->rank, tensor));
-  return fnzi_vmap_mark(v, tensor, levels);
+  FNZ_TRY(fnzi_batch_make(v, "to.dtype", args, 2, dtype, g->sizes, g->rank, tensor));
+  return fnzi_batch_set_levels(v, tensor, levels);
 }
 
-fnz_status fnzi_vmap_number(const fnzi_vmap *v, fnz_dtype dtype, fnz_arg *number) {
+fnz_status fnzi_batch_number(const fnzi_batch_node *v, fnz_dtype dtype, fnz_arg *number) {
   const fnz_arg args[] = {{.tag = FNZ_ARG_LIST}, *number, {.tag = FNZ_ARG_DTYPE, .u.i = dtype}};
-  return fnzi_vmap_make(v, "full", args, 3, dtype, NULL, 0, number);
+  return fnzi_batch_make(v, "full", args, 3, dtype, NULL, 0, number);
 }
 
 /* --- The same levels -------------------------------------------------------------------------- */
-fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at) {
+fnz_status fnzi_batch_unsqueeze(const fnzi_batch_node *v, fnz_arg *tensor, uint32_t at) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
-  const fnz_geometry *old = fnzi_vmap_looks(v, tensor);
+  const fnz_geometry *old = fnzi_batch_geometry_of(v, tensor);
   fnz_geometry g = *old;
   if (old->rank == FNZ_MAX_RANK)
-    return fnzi_vmap_refuse(v, "has too many dimensions");
+    return fnzi_batch_refuse(v, "has too many dimensions");
   for (uint32_t d = 0; d < old->rank; d++) {
     sizes[d + (d >= at)] = old->sizes[d];
     strides[d + (d >= at)] = old->strides[d];
@@ -214,7 +216,7 @@ fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at)
   sizes[at] = 1;
   strides[at] = 1;
   if (at < old->rank && !fnzi_mul_i64(old->sizes[at], old->strides[at], &strides[at]))
-    return fnzi_vmap_refuse(v, "has sizes that leave 63 bits");
+    return fnzi_batch_refuse(v, "has sizes that leave 63 bits");
   g.rank++;
   g.sizes = sizes;
   g.strides = strides;
@@ -224,35 +226,36 @@ fnz_status fnzi_vmap_unsqueeze(const fnzi_vmap *v, fnz_arg *tensor, uint32_t at)
 }
 
 /* Dimensions of size 1 for the levels of v->all that are not in `levels`, and up to the rank. */
-static fnz_status fill_up(const fnzi_vmap *v, fnz_arg *tensor, uint32_t levels, uint32_t rank) {
-  uint32_t has = fnzi_vmap_looks(v, tensor)->rank - fnzi_vmap_bits(levels), at = 0;
+static fnz_status fill_up(const fnzi_batch_node *v, fnz_arg *tensor, uint32_t levels,
+                          uint32_t rank) {
+  uint32_t has = fnzi_batch_geometry_of(v, tensor)->rank - fnzi_batch_count_levels(levels), at = 0;
   for (uint32_t k = 0; k < v->regions->nlevels; k++) {
     if (!(v->all >> k & 1))
       continue;
     if (!(levels >> k & 1))
-      FNZ_TRY(fnzi_vmap_unsqueeze(v, tensor, at));
+      FNZ_TRY(fnzi_batch_unsqueeze(v, tensor, at));
     at++;
   }
   for (; has < rank; has++)
-    FNZ_TRY(fnzi_vmap_unsqueeze(v, tensor, v->count));
+    FNZ_TRY(fnzi_batch_unsqueeze(v, tensor, v->count));
   return FNZ_OK;
 }
 
-fnz_status fnzi_vmap_align(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) {
+fnz_status fnzi_batch_align(const fnzi_batch_node *v, fnz_arg *tensor, uint32_t rank) {
   uint32_t levels = of_value(v->regions, tensor);
   return levels ? fill_up(v, tensor, levels, rank) : FNZ_OK;
 }
 
-fnz_status fnzi_vmap_spread(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) {
+fnz_status fnzi_batch_spread(const fnzi_batch_node *v, fnz_arg *tensor, uint32_t rank) {
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];
   uint32_t levels = of_value(v->regions, tensor);
   FNZ_TRY(fill_up(v, tensor, levels, rank));
   if (levels == v->all)
     return FNZ_OK;
-  fnz_geometry g = *fnzi_vmap_looks(v, tensor);
+  fnz_geometry g = *fnzi_batch_geometry_of(v, tensor);
   memcpy(sizes, g.sizes, g.rank * sizeof *sizes);
   memcpy(strides, g.strides, g.rank * sizeof *strides);
-  fnzi_vmap_sizes(v, sizes);
+  fnzi_batch_sizes(v, sizes);
   for (uint32_t d = 0; d < v->count; d++)
     strides[d] = sizes[d] == g.sizes[d] ? strides[d] : 0;
   g.sizes = sizes;
@@ -263,8 +266,8 @@ fnz_status fnzi_vmap_spread(const fnzi_vmap *v, fnz_arg *tensor, uint32_t rank) 
   return make_open(v, "expand", args, 2, &g, tensor);
 }
 
-fnz_status fnzi_vmap_order(const fnzi_vmap *v, uint32_t rank, uint32_t from, uint32_t count,
-                           uint32_t to, fnz_arg *dims) {
+fnz_status fnzi_batch_order(const fnzi_batch_node *v, uint32_t rank, uint32_t from, uint32_t count,
+                            uint32_t to, fnz_arg *dims) {
   int64_t order[FNZ_MAX_RANK];
   uint32_t next = 0;
   for (uint32_t d = 0; d < rank; d++) {

@@ -5,9 +5,9 @@
  *         that its memory, its random numbers and its effects end in */
 #include "program/compare/compare.h"
 
-fnz_status fnzi_numbering_start(fnz_context *ctx, fnzi_numbering *n) {
-  fnzi_expression nothing = {0};
-  *n = (fnzi_numbering){.ctx = ctx};
+fnz_status fnzi_cmp_numbering_init(fnz_context *ctx, fnzi_cmp_numbering *n) {
+  fnzi_cmp_class nothing = {0};
+  *n = (fnzi_cmp_numbering){.ctx = ctx};
   fnzi_arena_init(&n->arena, ctx);
   fnzi_map_init(&n->known, ctx);
   fnzi_map_init(&n->constant_index, ctx);
@@ -15,7 +15,7 @@ fnz_status fnzi_numbering_start(fnz_context *ctx, fnzi_numbering *n) {
   return FNZ_OK;
 }
 
-void fnzi_numbering_end(fnzi_numbering *n) {
+void fnzi_cmp_numbering_free(fnzi_cmp_numbering *n) {
   FNZI_VEC_FREE(n->ctx, &n->classes);
   FNZI_VEC_FREE(n->ctx, &n->operands);
   FNZI_VEC_FREE(n->ctx, &n->constants);
@@ -27,7 +27,7 @@ void fnzi_numbering_end(fnzi_numbering *n) {
 
 /* --- inputs ----------------------------------------------------------------------------------- */
 /* Both programs have the constant's bytes; a text has none. */
-static bool has_numbers(const fnzi_numbering *n, const char *name) {
+static bool has_numbers(const fnzi_cmp_numbering *n, const char *name) {
   for (int k = 0; k < 2; k++) {
     const fnzi_weight *w = fnzi_weight_find(n->programs[k], name);
     if (w && !w->blob)
@@ -38,64 +38,64 @@ static bool has_numbers(const fnzi_numbering *n, const char *name) {
 
 /* Of the program itself: user inputs go by position among themselves, parameters and buffers by
  * name, constants by what they hold, as far as that is known. */
-static fnz_status key_outer_input(fnzi_numbering *n, const fnzi_side *s, uint32_t k,
+static fnz_status key_outer_input(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, uint32_t k,
                                   uint32_t *nuser) {
   const fnz_input_spec *spec = &s->p->inputs[k];
   const fnzi_weight *w = fnzi_weight_find(s->p, spec->target);
   uint32_t number;
-  FNZ_TRY(fnzi_key_number(n, spec->kind));
+  FNZ_TRY(fnzi_cmp_key_number(n, spec->kind));
   if (spec->kind == FNZ_INPUT_CONSTANT && w && has_numbers(n, spec->target)) {
-    FNZ_TRY(fnzi_number_constant(n, w, &number));
-    return fnzi_key_number(n, number);
+    FNZ_TRY(fnzi_cmp_number_constant(n, w, &number));
+    return fnzi_cmp_key_number(n, number);
   }
   if (spec->kind == FNZ_INPUT_PARAMETER || spec->kind == FNZ_INPUT_BUFFER ||
       spec->kind == FNZ_INPUT_CONSTANT)
-    return fnzi_key_text(n, spec->target, strlen(spec->target));
-  return fnzi_key_number(n, (*nuser)++);
+    return fnzi_cmp_key_text(n, spec->target, strlen(spec->target));
+  return fnzi_cmp_key_number(n, (*nuser)++);
 }
 
-static fnz_status number_inputs(fnzi_numbering *n, fnzi_side *s, uint32_t graph) {
+static fnz_status number_inputs(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   uint32_t nuser = 0;
   for (uint32_t k = 0; k < g->ninputs; k++) {
     const fnz_arg *input = &g->inputs[k];
     bool is_value = fnzi_is_reference(input);
-    FNZ_TRY(fnzi_key_start(n, FNZI_CLASS_INPUT));
-    FNZ_TRY(fnzi_key_number(n, graph ? 1 : 0));
-    FNZ_TRY(graph ? fnzi_key_number(n, k) : key_outer_input(n, s, k, &nuser));
-    FNZ_TRY(fnzi_key_literal(n, input));
+    FNZ_TRY(fnzi_cmp_key_start(n, FNZI_CLASS_INPUT));
+    FNZ_TRY(fnzi_cmp_key_number(n, graph ? 1 : 0));
+    FNZ_TRY(graph ? fnzi_cmp_key_number(n, k) : key_outer_input(n, s, k, &nuser));
+    FNZ_TRY(fnzi_cmp_key_literal(n, input));
     if (!is_value)
       continue;
-    FNZ_TRY(fnzi_key_geometry(n, s->p, g->values.data[input->u.value].geometry));
-    FNZ_TRY(fnzi_key_end(n, FNZI_CLASS_INPUT, s->which, (fnzi_spot){graph, k, true, true},
-                         &s->values[input->u.value]));
+    FNZ_TRY(fnzi_cmp_key_geometry(n, s->p, g->values.data[input->u.value].geometry));
+    FNZ_TRY(fnzi_cmp_key_end(n, FNZI_CLASS_INPUT, s->which, (fnzi_cmp_place){graph, k, true, true},
+                             &s->values[input->u.value]));
   }
   return FNZ_OK;
 }
 
 /* --- reading ---------------------------------------------------------------------------------- */
-fnz_status fnzi_number_read(fnzi_numbering *n, fnzi_side *s, uint64_t value, fnzi_spot spot,
-                            uint32_t *out) {
+fnz_status fnzi_cmp_number_read(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint64_t value,
+                                fnzi_cmp_place spot, uint32_t *out) {
   const fnzi_cmp_memory *m = &s->memory;
-  uint32_t state = m->is_tracked ? m->state[fnzi_component(m, value)] : 0;
+  uint32_t state = m->is_tracked ? m->state[fnzi_cmp_component(m, value)] : 0;
   *out = s->values[value];
   if (!state)
     return FNZ_OK;
-  FNZ_TRY(fnzi_key_start(n, FNZI_CLASS_READ));
-  FNZ_TRY(fnzi_key_operand(n, *out));
-  FNZ_TRY(fnzi_key_operand(n, state));
-  return fnzi_key_end(n, FNZI_CLASS_READ, s->which, spot, out);
+  FNZ_TRY(fnzi_cmp_key_start(n, FNZI_CLASS_READ));
+  FNZ_TRY(fnzi_cmp_key_operand(n, *out));
+  FNZ_TRY(fnzi_cmp_key_operand(n, state));
+  return fnzi_cmp_key_end(n, FNZI_CLASS_READ, s->which, spot, out);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 /* A node whose class is being made: the classes of its references are found first, because finding
  * them makes other classes. */
 typedef struct call {
-  fnzi_numbering *n;
-  fnzi_side *s;
+  fnzi_cmp_numbering *n;
+  fnzi_cmp_side *s;
   const fnzi_graph *g;
   const fnzi_node *node;
-  fnzi_spot spot;
+  fnzi_cmp_place spot;
   bool opens; /* a view: what is written later does not count */
   struct {
     uint32_t *data;
@@ -112,10 +112,10 @@ static fnz_status find_operand(void *user, const fnz_arg *arg) {
     operand = c->s->graphs[arg->u.i];
   else if (!fnzi_is_reference(arg))
     return FNZ_OK;
-  else if (c->opens && m->is_tracked && !m->moves[fnzi_component(m, arg->u.value)])
+  else if (c->opens && m->is_tracked && !m->moves[fnzi_cmp_component(m, arg->u.value)])
     operand = c->s->values[arg->u.value];
   else
-    FNZ_TRY(fnzi_number_read(c->n, c->s, arg->u.value, c->spot, &operand));
+    FNZ_TRY(fnzi_cmp_number_read(c->n, c->s, arg->u.value, c->spot, &operand));
   FNZI_PUSH(c->n->ctx, &c->operands, operand);
   return FNZ_OK;
 }
@@ -125,19 +125,19 @@ static fnz_status key_args(call *c) {
   for (uint32_t i = 0; i < node->nargs; i++) {
     fnz_arg arg = node->op ? fnzi_arg_get(node->op, node->args, node->nargs, i) : node->args[i];
     const char *name = fnzi_node_arg_name(node, i);
-    FNZ_TRY(fnzi_key_text(c->n, name, strlen(name)));
-    FNZ_TRY(fnzi_key_tree(c->n, &arg));
+    FNZ_TRY(fnzi_cmp_key_text(c->n, name, strlen(name)));
+    FNZ_TRY(fnzi_cmp_key_tree(c->n, &arg));
   }
   return FNZ_OK;
 }
 
 static fnz_status key_result(void *user, const fnz_arg *arg) {
   call *c = user;
-  FNZ_TRY(fnzi_key_literal(c->n, arg));
+  FNZ_TRY(fnzi_cmp_key_literal(c->n, arg));
   c->results += fnzi_is_reference(arg);
   if (!fnzi_is_reference(arg))
     return FNZ_OK;
-  return fnzi_key_geometry(c->n, c->s->p, c->g->values.data[arg->u.value].geometry);
+  return fnzi_cmp_key_geometry(c->n, c->s->p, c->g->values.data[arg->u.value].geometry);
 }
 
 /* A node that must be neither dropped nor reordered takes the last node of its kind as an operand.
@@ -155,25 +155,25 @@ static bool is_effect(const call *c) {
   bool effect = node->noutputs == 0;
   for (uint32_t k = 0; !node->op && k < node->nargs; k++)
     effect |= node->args[k].tag == FNZ_ARG_GRAPH && c->s->effects[node->args[k].u.i];
-  return effect && !(node->op && fnzi_op_writes(node->op));
+  return effect && !(node->op && fnzi_cmp_op_writes(node->op));
 }
 
 static fnz_status key_node(call *c) {
   const fnzi_node *node = c->node;
   bool random = is_random(c), effect = is_effect(c);
   FNZ_TRY(fnzi_args_visit(node->args, node->nargs, find_operand, c));
-  FNZ_TRY(fnzi_key_start(c->n, FNZI_CLASS_NODE));
-  FNZ_TRY(fnzi_key_text(c->n, fnzi_node_target(node), strlen(fnzi_node_target(node))));
+  FNZ_TRY(fnzi_cmp_key_start(c->n, FNZI_CLASS_NODE));
+  FNZ_TRY(fnzi_cmp_key_text(c->n, fnzi_node_target(node), strlen(fnzi_node_target(node))));
   FNZ_TRY(key_args(c));
-  FNZ_TRY(fnzi_key_number(c->n, node->noutputs));
+  FNZ_TRY(fnzi_cmp_key_number(c->n, node->noutputs));
   FNZ_TRY(fnzi_args_visit(node->outputs, node->noutputs, key_result, c));
   for (size_t i = 0; i < c->operands.count; i++)
-    FNZ_TRY(fnzi_key_operand(c->n, c->operands.data[i]));
+    FNZ_TRY(fnzi_cmp_key_operand(c->n, c->operands.data[i]));
   if (random)
-    FNZ_TRY(fnzi_key_operand(c->n, c->s->random_now));
+    FNZ_TRY(fnzi_cmp_key_operand(c->n, c->s->random_now));
   if (effect)
-    FNZ_TRY(fnzi_key_operand(c->n, c->s->effects_now));
-  FNZ_TRY(fnzi_key_end(c->n, FNZI_CLASS_NODE, c->s->which, c->spot, &c->class));
+    FNZ_TRY(fnzi_cmp_key_operand(c->n, c->s->effects_now));
+  FNZ_TRY(fnzi_cmp_key_end(c->n, FNZI_CLASS_NODE, c->s->which, c->spot, &c->class));
   if (random)
     c->s->random_now = c->class;
   if (effect)
@@ -182,12 +182,12 @@ static fnz_status key_node(call *c) {
 }
 
 /* --- results ---------------------------------------------------------------------------------- */
-static fnz_status one_class(call *c, fnzi_class_kind kind, uint32_t number, uint32_t of,
+static fnz_status one_class(call *c, fnzi_cmp_class_kind kind, uint32_t number, uint32_t of,
                             uint32_t *out) {
-  FNZ_TRY(fnzi_key_start(c->n, kind));
-  FNZ_TRY(fnzi_key_number(c->n, number));
-  FNZ_TRY(fnzi_key_operand(c->n, of));
-  return fnzi_key_end(c->n, kind, c->s->which, c->spot, out);
+  FNZ_TRY(fnzi_cmp_key_start(c->n, kind));
+  FNZ_TRY(fnzi_cmp_key_number(c->n, number));
+  FNZ_TRY(fnzi_cmp_key_operand(c->n, of));
+  return fnzi_cmp_key_end(c->n, kind, c->s->which, c->spot, out);
 }
 
 /* Tensors that equal nodes make in one component are distinguished by their order: a write to one
@@ -195,7 +195,7 @@ static fnz_status one_class(call *c, fnzi_class_kind kind, uint32_t number, uint
 static fnz_status bind_result(call *c, uint64_t value, uint32_t class) {
   fnzi_cmp_memory *m = &c->s->memory;
   bool is_own = m->is_tracked && !c->opens && c->g->values.data[value].geometry;
-  uint32_t component = is_own ? fnzi_component(m, value) : 0;
+  uint32_t component = is_own ? fnzi_cmp_component(m, value) : 0;
   if (is_own && m->roots[component] > 1)
     FNZ_TRY(one_class(c, FNZI_CLASS_ROOT, m->made[component]++, class, &class));
   c->s->values[value] = class;
@@ -221,7 +221,7 @@ static bool is_its_argument(const call *c, uint32_t k, uint64_t *of) {
   const fnzi_param *p = fnzi_op_returned(op, &op->returns[k]);
   const fnz_arg *arg = p ? &c->node->args[p - op->params] : NULL;
   if (!arg || arg->tag != FNZ_ARG_VALUE ||
-      c->s->memory.moves[fnzi_component(&c->s->memory, arg->u.value)])
+      c->s->memory.moves[fnzi_cmp_component(&c->s->memory, arg->u.value)])
     return false;
   *of = arg->u.value;
   return true;
@@ -242,7 +242,7 @@ static fnz_status number_results(call *c) {
 static fnz_status set_state(void *user, const fnz_arg *arg) {
   call *c = user;
   if (arg->tag == FNZ_ARG_VALUE)
-    c->s->memory.state[fnzi_component(&c->s->memory, arg->u.value)] = c->class;
+    c->s->memory.state[fnzi_cmp_component(&c->s->memory, arg->u.value)] = c->class;
   return FNZ_OK;
 }
 
@@ -260,15 +260,15 @@ static fnz_status note_writes(call *c) {
   if (region_writes(c))
     return fnzi_args_visit(node->args, node->nargs, set_state, c);
   for (uint32_t i = 0; node->op && i < node->nargs; i++)
-    if (fnzi_writes_param(node->op, i))
+    if (fnzi_cmp_writes_param(node->op, i))
       FNZ_TRY(fnzi_args_visit(&node->args[i], 1, set_state, c));
   return FNZ_OK;
 }
 
 static fnz_status number_node(call *c, uint32_t graph, uint32_t i) {
   c->node = &c->g->nodes.data[i];
-  c->spot = (fnzi_spot){graph, i, false, true};
-  c->opens = c->node->op && fnzi_only_opens(c->node->op);
+  c->spot = (fnzi_cmp_place){graph, i, false, true};
+  c->opens = c->node->op && fnzi_cmp_only_views(c->node->op);
   c->results = 0;
   c->operands.count = 0;
   FNZ_TRY(key_node(c));
@@ -276,7 +276,7 @@ static fnz_status number_node(call *c, uint32_t graph, uint32_t i) {
   return note_writes(c);
 }
 
-static fnz_status number_nodes(fnzi_numbering *n, fnzi_side *s, uint32_t graph) {
+static fnz_status number_nodes(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   call c = {.n = n, .s = s, .g = g};
   fnz_status status = FNZ_OK;
@@ -287,11 +287,11 @@ static fnz_status number_nodes(fnzi_numbering *n, fnzi_side *s, uint32_t graph) 
 }
 
 /* --- graphs ----------------------------------------------------------------------------------- */
-static void look_into(fnzi_side *s, uint32_t graph) {
+static void look_into(fnzi_cmp_side *s, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   for (size_t i = 0; i < g->nodes.count; i++) {
     const fnzi_node *node = &g->nodes.data[i];
-    s->writes[graph] |= node->op && fnzi_op_writes(node->op);
+    s->writes[graph] |= node->op && fnzi_cmp_op_writes(node->op);
     s->random[graph] |= node->op && (node->op->tags & FNZI_TAGS_KEPT);
     s->effects[graph] |= node->noutputs == 0;
     for (uint32_t k = 0; !node->op && k < node->nargs; k++) {
@@ -305,7 +305,7 @@ static void look_into(fnzi_side *s, uint32_t graph) {
 }
 
 /* A region is what it gives back and what it leaves behind. */
-static fnz_status number_region(fnzi_numbering *n, fnzi_side *s, uint32_t graph) {
+static fnz_status number_region(fnzi_cmp_numbering *n, fnzi_cmp_side *s, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   const fnzi_cmp_memory *m = &s->memory;
   call c = {.n = n, .s = s, .g = g, .spot = {graph, FNZI_NO_NODE, false, true}};
@@ -314,26 +314,26 @@ static fnz_status number_region(fnzi_numbering *n, fnzi_side *s, uint32_t graph)
     if (g->inputs[k].tag == FNZ_ARG_VALUE)
       status = find_operand(&c, &g->inputs[k]);
   if (status == FNZ_OK)
-    status = fnzi_key_start(n, FNZI_CLASS_GRAPH);
+    status = fnzi_cmp_key_start(n, FNZI_CLASS_GRAPH);
   if (status == FNZ_OK)
-    status = fnzi_key_number(n, g->ninputs * 2 + g->returns_single);
+    status = fnzi_cmp_key_number(n, g->ninputs * 2 + g->returns_single);
   if (status == FNZ_OK)
     status = fnzi_args_visit(g->inputs, g->ninputs, key_result, &c);
   for (uint32_t k = 0; status == FNZ_OK && k < g->noutputs; k++)
-    status = fnzi_key_tree(n, &g->outputs[k]);
+    status = fnzi_cmp_key_tree(n, &g->outputs[k]);
   for (size_t i = 0; status == FNZ_OK && i < c.operands.count; i++)
-    status = fnzi_key_operand(n, c.operands.data[i]);
+    status = fnzi_cmp_key_operand(n, c.operands.data[i]);
   if (status == FNZ_OK)
-    status = fnzi_key_operand(n, s->random_now);
+    status = fnzi_cmp_key_operand(n, s->random_now);
   if (status == FNZ_OK)
-    status = fnzi_key_operand(n, s->effects_now);
+    status = fnzi_cmp_key_operand(n, s->effects_now);
   if (status == FNZ_OK)
-    status = fnzi_key_end(n, FNZI_CLASS_GRAPH, s->which, c.spot, &s->graphs[graph]);
+    status = fnzi_cmp_key_end(n, FNZI_CLASS_GRAPH, s->which, c.spot, &s->graphs[graph]);
   FNZI_VEC_FREE(n->ctx, &c.operands);
   return status;
 }
 
-fnz_status fnzi_number_program(fnzi_numbering *n, fnzi_side *s) {
+fnz_status fnzi_cmp_number_program(fnzi_cmp_numbering *n, fnzi_cmp_side *s) {
   size_t count = s->p->graphs.count;
   FNZI_NEW(&n->arena, count, &s->graphs);
   FNZI_NEW(&n->arena, count, &s->writes);
@@ -343,7 +343,7 @@ fnz_status fnzi_number_program(fnzi_numbering *n, fnzi_side *s) {
     look_into(s, graph);
     s->random_now = s->effects_now = 0;
     FNZI_NEW(&n->arena, fnzi_graph_at(s->p, graph)->values.count, &s->values);
-    FNZ_TRY(fnzi_memory_find(n, s, graph, &s->memory));
+    FNZ_TRY(fnzi_cmp_memory_find(n, s, graph, &s->memory));
     FNZ_TRY(number_inputs(n, s, graph));
     FNZ_TRY(number_nodes(n, s, graph));
     if (graph)

@@ -11,8 +11,8 @@
 
 typedef struct comparison {
   fnz_context *ctx;
-  fnzi_numbering n;
-  fnzi_side sides[2];
+  fnzi_cmp_numbering n;
+  fnzi_cmp_side sides[2];
   fnzi_signature signatures[2];
   fnz_difference **out;
 } comparison;
@@ -28,33 +28,33 @@ static uint32_t count_user(const fnz_program *p) {
 /* --- what they take --------------------------------------------------------------------------- */
 static fnz_status key_input(comparison *c, const fnz_program *p, uint32_t k) {
   const fnz_arg *input = &p->graphs.data[0].inputs[k];
-  FNZ_TRY(fnzi_key_number(&c->n, p->inputs[k].kind));
-  FNZ_TRY(fnzi_key_number(&c->n, p->inputs[k].shares));
-  FNZ_TRY(fnzi_key_tree(&c->n, input));
+  FNZ_TRY(fnzi_cmp_key_number(&c->n, p->inputs[k].kind));
+  FNZ_TRY(fnzi_cmp_key_number(&c->n, p->inputs[k].shares));
+  FNZ_TRY(fnzi_cmp_key_tree(&c->n, input));
   if (!fnzi_is_reference(input))
     return FNZ_OK;
-  return fnzi_key_geometry(&c->n, p, p->graphs.data[0].values.data[input->u.value].geometry);
+  return fnzi_cmp_key_geometry(&c->n, p, p->graphs.data[0].values.data[input->u.value].geometry);
 }
 
 static fnz_status input_class(comparison *c, uint32_t side, uint32_t k, uint32_t *out) {
-  FNZ_TRY(fnzi_key_start(&c->n, FNZI_CLASS_INPUT));
+  FNZ_TRY(fnzi_cmp_key_start(&c->n, FNZI_CLASS_INPUT));
   FNZ_TRY(key_input(c, c->sides[side].p, k));
-  return fnzi_key_end(&c->n, FNZI_CLASS_INPUT, side, (fnzi_spot){0, k, true, true}, out);
+  return fnzi_cmp_key_end(&c->n, FNZI_CLASS_INPUT, side, (fnzi_cmp_place){0, k, true, true}, out);
 }
 
 static fnz_status compare_inputs(comparison *c, uint32_t i, uint32_t k, const char *where) {
   uint32_t a, b;
   FNZ_TRY(input_class(c, 0, i, &a));
   FNZ_TRY(input_class(c, 1, k, &b));
-  return a == b ? FNZ_OK : fnzi_tell_classes(&c->n, c->sides, where, a, b, c->out);
+  return a == b ? FNZ_OK : fnzi_cmp_report_classes(&c->n, c->sides, where, a, b, c->out);
 }
 
 static fnz_status compare_user_inputs(comparison *c) {
   const fnz_program *a = c->sides[0].p, *b = c->sides[1].p;
   uint32_t i = fnzi_next_user(a, 0), k = fnzi_next_user(b, 0), count = 0;
   if (count_user(a) != count_user(b))
-    return fnzi_tell_plain(c->ctx, c->out, "inputs", "%u and %u user inputs", count_user(a),
-                           count_user(b));
+    return fnzi_cmp_report_plain(c->ctx, c->out, "inputs", "%u and %u user inputs", count_user(a),
+                                 count_user(b));
   for (; i < a->graphs.data[0].ninputs;
        i = fnzi_next_user(a, i + 1), k = fnzi_next_user(b, k + 1)) {
     char where[32];
@@ -72,9 +72,9 @@ static fnz_status compare_weight(comparison *c, uint32_t i, uint32_t k) {
   snprintf(where, sizeof where, "%s %s", fnzi_input_kind_names[spec->kind], spec->target);
   FNZ_TRY(compare_inputs(c, i, k, where));
   if (spec->persistent != b->inputs[k].persistent)
-    return fnzi_tell_plain(c->ctx, c->out, where, "it is persistent in one program only");
-  if (x && y && x->blob && y->blob && !fnzi_weights_equal(x, y))
-    return fnzi_tell_plain(c->ctx, c->out, where, "it has other numbers");
+    return fnzi_cmp_report_plain(c->ctx, c->out, where, "it is persistent in one program only");
+  if (x && y && x->blob && y->blob && !fnzi_cmp_weights_equal(x, y))
+    return fnzi_cmp_report_plain(c->ctx, c->out, where, "it has other numbers");
   return FNZ_OK;
 }
 
@@ -87,9 +87,9 @@ static fnz_status compare_weights_of(comparison *c, uint32_t side) {
     const char *name = p->inputs[k].target;
     if (!fnzi_weight_input(&c->signatures[1 - side], name, &other) ||
         c->sides[1 - side].p->inputs[other].kind != p->inputs[k].kind)
-      return fnzi_tell_plain(c->ctx, c->out, "weights", "only the %s program has %s %s",
-                             side ? "second" : "first", fnzi_input_kind_names[p->inputs[k].kind],
-                             name);
+      return fnzi_cmp_report_plain(c->ctx, c->out, "weights", "only the %s program has %s %s",
+                                   side ? "second" : "first",
+                                   fnzi_input_kind_names[p->inputs[k].kind], name);
     if (side == 0)
       FNZ_TRY(compare_weight(c, k, other));
   }
@@ -108,8 +108,8 @@ static fnz_status compare_ranges(comparison *c) {
       bool there;
       FNZ_TRY(fnzi_has_range(&c->signatures[1 - side], &p->ranges.data[i], &there));
       if (!there)
-        return fnzi_tell_plain(c->ctx, c->out, "ranges", "symbol %s has another range",
-                               p->ranges.data[i].symbol);
+        return fnzi_cmp_report_plain(c->ctx, c->out, "ranges", "symbol %s has another range",
+                                     p->ranges.data[i].symbol);
     }
   }
   return FNZ_OK;
@@ -123,9 +123,9 @@ static fnz_status compare_guards(comparison *c) {
       bool there;
       FNZ_TRY(fnzi_has_guard(&c->signatures[1 - side], &c->signatures[side], guard, &there));
       if (!there)
-        return fnzi_tell_plain(c->ctx, c->out, "guards", "only the %s program has the guard %s",
-                               side ? "second" : "first",
-                               guard->text ? guard->text : "that inputs share no memory");
+        return fnzi_cmp_report_plain(
+            c->ctx, c->out, "guards", "only the %s program has the guard %s",
+            side ? "second" : "first", guard->text ? guard->text : "that inputs share no memory");
     }
   }
   return FNZ_OK;
@@ -138,18 +138,18 @@ static fnz_status compare_spec(comparison *c, uint32_t k, const char *where) {
   FNZ_TRY(fnzi_target_name(&c->signatures[0], a->target, &x));
   FNZ_TRY(fnzi_target_name(&c->signatures[1], b->target, &y));
   if (a->kind != b->kind)
-    return fnzi_tell_plain(c->ctx, c->out, where, "kinds: %s and %s",
-                           fnzi_output_kind_names[a->kind], fnzi_output_kind_names[b->kind]);
+    return fnzi_cmp_report_plain(c->ctx, c->out, where, "kinds: %s and %s",
+                                 fnzi_output_kind_names[a->kind], fnzi_output_kind_names[b->kind]);
   if (strcmp(x, y) != 0)
-    return fnzi_tell_plain(c->ctx, c->out, where, "%s of `%s` and of `%s`",
-                           fnzi_output_kind_names[a->kind], x, y);
+    return fnzi_cmp_report_plain(c->ctx, c->out, where, "%s of `%s` and of `%s`",
+                                 fnzi_output_kind_names[a->kind], x, y);
   if (a->set != b->set || a->sharing != b->sharing || a->of != b->of || !a->window != !b->window ||
       (a->window && !fnzi_geometry_equal(a->window, b->window)))
-    return fnzi_tell_plain(c->ctx, c->out, where, "it lies in other memory of the original");
+    return fnzi_cmp_report_plain(c->ctx, c->out, where, "it lies in other memory of the original");
   if (a->metadata != b->metadata)
-    return fnzi_tell_plain(c->ctx, c->out, where,
-                           "only the %s program changes sizes or strides of `%s`",
-                           a->metadata ? "first" : "second", x);
+    return fnzi_cmp_report_plain(c->ctx, c->out, where,
+                                 "only the %s program changes sizes or strides of `%s`",
+                                 a->metadata ? "first" : "second", x);
   return FNZ_OK;
 }
 
@@ -172,8 +172,8 @@ static fnz_status list_value(void *user, const fnz_arg *arg) {
   uint32_t class;
   if (!fnzi_is_reference(arg))
     return FNZ_OK;
-  FNZ_TRY(fnzi_number_read(&l->c->n, &l->c->sides[l->side], arg->u.value,
-                           (fnzi_spot){0, l->output, true, false}, &class));
+  FNZ_TRY(fnzi_cmp_number_read(&l->c->n, &l->c->sides[l->side], arg->u.value,
+                               (fnzi_cmp_place){0, l->output, true, false}, &class));
   FNZI_PUSH(l->c->ctx, &l->classes, class);
   return FNZ_OK;
 }
@@ -187,8 +187,8 @@ static fnz_status compare_values(comparison *c, uint32_t k, const char *where) {
     status = fnzi_args_visit(output_at(c, 1, k), 1, list_value, &l[1]);
   for (size_t i = 0; i < l[0].classes.count && status == FNZ_OK; i++)
     if (l[0].classes.data[i] != l[1].classes.data[i])
-      status = fnzi_tell_classes(&c->n, c->sides, where, l[0].classes.data[i], l[1].classes.data[i],
-                                 c->out);
+      status = fnzi_cmp_report_classes(&c->n, c->sides, where, l[0].classes.data[i],
+                                       l[1].classes.data[i], c->out);
   FNZI_VEC_FREE(c->ctx, &l[0].classes);
   FNZI_VEC_FREE(c->ctx, &l[1].classes);
   return status;
@@ -202,7 +202,7 @@ static fnz_status tell_outputs(comparison *c, uint32_t k, const char *where) {
   if (status == FNZ_OK)
     status = fnzi_write_use(c->ctx, c->sides[1].p, 0, output_at(c, 1, k), &text);
   if (status == FNZ_OK)
-    status = fnzi_tell_plain(c->ctx, c->out, where, "%s", text.data);
+    status = fnzi_cmp_report_plain(c->ctx, c->out, where, "%s", text.data);
   fnz_buffer_free(c->ctx, &text);
   return status;
 }
@@ -212,7 +212,7 @@ static fnz_status compare_output(comparison *c, uint32_t k) {
   bool differ;
   snprintf(where, sizeof where, "output %u", k);
   FNZ_TRY(compare_spec(c, k, where));
-  FNZ_TRY(fnzi_args_differ(&c->n, output_at(c, 0, k), output_at(c, 1, k), &differ));
+  FNZ_TRY(fnzi_cmp_args_differ(&c->n, output_at(c, 0, k), output_at(c, 1, k), &differ));
   return differ ? tell_outputs(c, k, where) : compare_values(c, k, where);
 }
 
@@ -220,25 +220,25 @@ static fnz_status compare_outputs(comparison *c) {
   uint32_t count = c->sides[0].p->graphs.data[0].noutputs;
   uint32_t other = c->sides[1].p->graphs.data[0].noutputs;
   if (count != other)
-    return fnzi_tell_plain(c->ctx, c->out, "outputs", "%u and %u outputs", count, other);
+    return fnzi_cmp_report_plain(c->ctx, c->out, "outputs", "%u and %u outputs", count, other);
   for (uint32_t k = 0; k < count; k++)
     FNZ_TRY(compare_output(c, k));
   return FNZ_OK;
 }
 
 /* --- what they leave behind ------------------------------------------------------------------- */
-static uint32_t state_of(const fnzi_side *s, uint32_t k) {
+static uint32_t state_of(const fnzi_cmp_side *s, uint32_t k) {
   const fnz_arg *input = &s->p->graphs.data[0].inputs[k];
   if (!s->memory.is_tracked || input->tag != FNZ_ARG_VALUE)
     return 0;
-  return s->memory.state[fnzi_component(&s->memory, input->u.value)];
+  return s->memory.state[fnzi_cmp_component(&s->memory, input->u.value)];
 }
 
 static fnz_status compare_state(comparison *c, uint32_t i, uint32_t k, const char *name) {
   uint32_t a = state_of(&c->sides[0], i), b = state_of(&c->sides[1], k);
   char where[192];
   snprintf(where, sizeof where, "what is written to %s", name);
-  return a == b ? FNZ_OK : fnzi_tell_classes(&c->n, c->sides, where, a, b, c->out);
+  return a == b ? FNZ_OK : fnzi_cmp_report_classes(&c->n, c->sides, where, a, b, c->out);
 }
 
 static fnz_status compare_states(comparison *c) {
@@ -260,7 +260,7 @@ typedef struct shelf {
   uint32_t *outputs, *inputs;
 } shelf;
 
-static fnz_status find_shelf(fnzi_arena *arena, const fnzi_side *s, shelf *out) {
+static fnz_status find_shelf(fnzi_arena *arena, const fnzi_cmp_side *s, shelf *out) {
   const fnzi_graph *g = fnzi_graph_at(s->p, 0);
   FNZI_NEW(arena, g->values.count, &out->outputs);
   FNZI_NEW(arena, g->values.count, &out->inputs);
@@ -268,11 +268,11 @@ static fnz_status find_shelf(fnzi_arena *arena, const fnzi_side *s, shelf *out) 
     out->outputs[i] = out->inputs[i] = UINT32_MAX;
   for (uint32_t i = g->noutputs; i-- > 0;)
     if (g->outputs[i].tag == FNZ_ARG_VALUE)
-      out->outputs[fnzi_component(&s->memory, g->outputs[i].u.value)] = i;
+      out->outputs[fnzi_cmp_component(&s->memory, g->outputs[i].u.value)] = i;
   for (uint32_t i = fnzi_next_user(s->p, 0), count = 0; i < g->ninputs;
        i = fnzi_next_user(s->p, i + 1), count++) {
     uint32_t *first = g->inputs[i].tag == FNZ_ARG_VALUE
-                          ? &out->inputs[fnzi_component(&s->memory, g->inputs[i].u.value)]
+                          ? &out->inputs[fnzi_cmp_component(&s->memory, g->inputs[i].u.value)]
                           : NULL;
     if (first && *first == UINT32_MAX)
       *first = g->noutputs + count;
@@ -281,11 +281,11 @@ static fnz_status find_shelf(fnzi_arena *arena, const fnzi_side *s, shelf *out) 
 }
 
 /* The first output whose memory output k may share, or an input behind all outputs; k if none. */
-static uint32_t shares_with(const fnzi_side *s, const shelf *by, uint32_t k) {
+static uint32_t shares_with(const fnzi_cmp_side *s, const shelf *by, uint32_t k) {
   const fnz_arg *output = &fnzi_graph_at(s->p, 0)->outputs[k];
   if (output->tag != FNZ_ARG_VALUE)
     return k;
-  uint32_t own = fnzi_component(&s->memory, output->u.value);
+  uint32_t own = fnzi_cmp_component(&s->memory, output->u.value);
   if (by->outputs[own] < k)
     return by->outputs[own];
   return by->inputs[own] == UINT32_MAX ? k : by->inputs[own];
@@ -301,20 +301,22 @@ static fnz_status compare_sharing(comparison *c) {
     char where[32];
     snprintf(where, sizeof where, "output %u", k);
     if (shares_with(&c->sides[0], &a, k) != shares_with(&c->sides[1], &b, k))
-      return fnzi_tell_plain(c->ctx, c->out, where,
-                             "it shares memory with another output or input than in the other "
-                             "program");
+      return fnzi_cmp_report_plain(
+          c->ctx, c->out, where,
+          "it shares memory with another output or input than in the other "
+          "program");
   }
   return FNZ_OK;
 }
 
 static fnz_status compare_order(comparison *c) {
-  const fnzi_side *a = &c->sides[0], *b = &c->sides[1];
+  const fnzi_cmp_side *a = &c->sides[0], *b = &c->sides[1];
   if (a->random_now != b->random_now)
-    return fnzi_tell_classes(&c->n, a, "random numbers", a->random_now, b->random_now, c->out);
+    return fnzi_cmp_report_classes(&c->n, a, "random numbers", a->random_now, b->random_now,
+                                   c->out);
   if (a->effects_now != b->effects_now)
-    return fnzi_tell_classes(&c->n, a, "nodes without results", a->effects_now, b->effects_now,
-                             c->out);
+    return fnzi_cmp_report_classes(&c->n, a, "nodes without results", a->effects_now,
+                                   b->effects_now, c->out);
   return FNZ_OK;
 }
 
@@ -325,8 +327,8 @@ static fnz_status compare(comparison *c) {
   FNZ_TRY(compare_weights(c));
   FNZ_TRY(compare_ranges(c));
   FNZ_TRY(compare_guards(c));
-  FNZ_TRY(fnzi_number_program(&c->n, &c->sides[0]));
-  FNZ_TRY(fnzi_number_program(&c->n, &c->sides[1]));
+  FNZ_TRY(fnzi_cmp_number_program(&c->n, &c->sides[0]));
+  FNZ_TRY(fnzi_cmp_number_program(&c->n, &c->sides[1]));
   FNZ_TRY(compare_outputs(c));
   FNZ_TRY(compare_states(c));
   FNZ_TRY(compare_sharing(c));
@@ -338,12 +340,12 @@ fnz_status fnz_program_compare(fnz_context *ctx, const fnz_program *a, const fnz
   comparison c = {.ctx = ctx, .sides = {{.p = a, .which = 0}, {.p = b, .which = 1}}, .out = out};
   if (out)
     *out = NULL;
-  fnz_status status = fnzi_numbering_start(ctx, &c.n);
+  fnz_status status = fnzi_cmp_numbering_init(ctx, &c.n);
   c.n.programs[0] = a;
   c.n.programs[1] = b;
   if (status == FNZ_OK)
     status = compare(&c);
-  fnzi_numbering_end(&c.n);
+  fnzi_cmp_numbering_free(&c.n);
   fnzi_signature_end(&c.signatures[0]);
   fnzi_signature_end(&c.signatures[1]);
   return status;

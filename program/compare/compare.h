@@ -13,40 +13,41 @@
 
 #include <fnz/compare.h>
 
-typedef enum fnzi_class_kind {
+typedef enum fnzi_cmp_class_kind {
   FNZI_CLASS_INPUT,
   FNZI_CLASS_NODE,
   FNZI_CLASS_RESULT, /* one of several results of a node */
   FNZI_CLASS_READ,   /* a window, and the state of its memory */
   FNZI_CLASS_ROOT,   /* one of several tensors made by equal nodes in one component */
   FNZI_CLASS_GRAPH
-} fnzi_class_kind;
+} fnzi_cmp_class_kind;
 
 /* The first place of a class in a program: a node or, with is_input, an input. FNZI_NO_NODE: a
  * whole graph. */
-typedef struct fnzi_spot {
+typedef struct fnzi_cmp_place {
   uint32_t graph, index;
   bool is_input, is_there;
-} fnzi_spot;
+} fnzi_cmp_place;
 
-typedef struct fnzi_expression {
+typedef struct fnzi_cmp_class {
   const unsigned char *header; /* operands lie behind it, 4 bytes each */
   uint32_t header_bytes, noperands;
-  fnzi_class_kind kind;
-  fnzi_spot spots[2]; /* the first one in either program */
-} fnzi_expression;
+  fnzi_cmp_class_kind kind;
+  fnzi_cmp_place spots[2]; /* the first one in either program */
+} fnzi_cmp_class;
 
 /* The memory of one graph while it is numbered; of graph 0 it stays. */
 typedef struct fnzi_cmp_memory {
-  bool is_tracked;     /* some node makes a view or writes; else nothing below is there */
-  uint32_t *component; /* per value: a value that stands for the component; see fnzi_component */
-  uint32_t *state;     /* per such value: class of the last write, 0 before */
-  uint32_t *roots;     /* tensors of their own in it */
-  uint32_t *made;      /* of those, made by nodes so far */
-  bool *moves;         /* some node changes sizes or strides of a tensor in it */
+  bool is_tracked; /* some node makes a view or writes; else nothing below is there */
+  uint32_t
+      *component;  /* per value: a value that stands for the component; see fnzi_cmp_component */
+  uint32_t *state; /* per such value: class of the last write, 0 before */
+  uint32_t *roots; /* tensors of their own in it */
+  uint32_t *made;  /* of those, made by nodes so far */
+  bool *moves;     /* some node changes sizes or strides of a tensor in it */
 } fnzi_cmp_memory;
 
-typedef struct fnzi_side {
+typedef struct fnzi_cmp_side {
   const fnz_program *p;
   uint32_t which;
   uint32_t *graphs;                 /* classes of regions */
@@ -54,15 +55,15 @@ typedef struct fnzi_side {
   uint32_t *values;                 /* classes, of the graph at hand */
   fnzi_cmp_memory memory;           /* of the graph at hand */
   uint32_t random_now, effects_now; /* the last node of either sort */
-} fnzi_side;
+} fnzi_cmp_side;
 
-typedef struct fnzi_numbering {
+typedef struct fnzi_cmp_numbering {
   fnz_context *ctx;
   const fnz_program *programs[2];
   fnzi_arena arena;
   fnzi_map known; /* header and operands -> class */
   struct {
-    fnzi_expression *data;
+    fnzi_cmp_class *data;
     size_t count, capacity;
   } classes;
   fnz_buffer header; /* of the class that is being made */
@@ -75,58 +76,58 @@ typedef struct fnzi_numbering {
     size_t count, capacity;
   } constants;             /* that differ from each other */
   fnzi_map constant_index; /* hash of the bytes -> 1 + place in constants */
-} fnzi_numbering;
+} fnzi_cmp_numbering;
 
 /* --- canonical.c ------------------------------------------------------------------------------ */
-FNZ_MUST_CHECK fnz_status fnzi_numbering_start(fnz_context *ctx, fnzi_numbering *n);
-void fnzi_numbering_end(fnzi_numbering *n);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_numbering_init(fnz_context *ctx, fnzi_cmp_numbering *n);
+void fnzi_cmp_numbering_free(fnzi_cmp_numbering *n);
 /* Numbers all graphs, the program itself last: its values and memory stay in the side. */
-FNZ_MUST_CHECK fnz_status fnzi_number_program(fnzi_numbering *n, fnzi_side *s);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_number_program(fnzi_cmp_numbering *n, fnzi_cmp_side *s);
 /* The class of what a value holds at the end. */
-FNZ_MUST_CHECK fnz_status fnzi_number_read(fnzi_numbering *n, fnzi_side *s, uint64_t value,
-                                           fnzi_spot spot, uint32_t *out);
-uint32_t fnzi_cmp_operand(const fnzi_expression *e, uint32_t k);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_number_read(fnzi_cmp_numbering *n, fnzi_cmp_side *s,
+                                               uint64_t value, fnzi_cmp_place spot, uint32_t *out);
+uint32_t fnzi_cmp_operand(const fnzi_cmp_class *e, uint32_t k);
 
 /* --- keys.c: the class that is being made ----------------------------------------------------- */
-FNZ_MUST_CHECK fnz_status fnzi_key_start(fnzi_numbering *n, fnzi_class_kind kind);
-FNZ_MUST_CHECK fnz_status fnzi_key_number(fnzi_numbering *n, int64_t number);
-FNZ_MUST_CHECK fnz_status fnzi_key_text(fnzi_numbering *n, const char *text, size_t size);
-FNZ_MUST_CHECK fnz_status fnzi_key_geometry(fnzi_numbering *n, const fnz_program *p,
-                                            const fnz_geometry *g);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_start(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_number(fnzi_cmp_numbering *n, int64_t number);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_text(fnzi_cmp_numbering *n, const char *text, size_t size);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_geometry(fnzi_cmp_numbering *n, const fnz_program *p,
+                                                const fnz_geometry *g);
 /* The content of a plain argument; of a list, a reference or a graph only its tag. */
-FNZ_MUST_CHECK fnz_status fnzi_key_literal(fnzi_numbering *n, const fnz_arg *arg);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_literal(fnzi_cmp_numbering *n, const fnz_arg *arg);
 /* The same with everything in it. */
-FNZ_MUST_CHECK fnz_status fnzi_key_tree(fnzi_numbering *n, const fnz_arg *arg);
-FNZ_MUST_CHECK fnz_status fnzi_key_operand(fnzi_numbering *n, uint32_t operand);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_tree(fnzi_cmp_numbering *n, const fnz_arg *arg);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_operand(fnzi_cmp_numbering *n, uint32_t operand);
 /* The class of the key; a new one is at `spot`. */
-FNZ_MUST_CHECK fnz_status fnzi_key_end(fnzi_numbering *n, fnzi_class_kind kind, uint32_t which,
-                                       fnzi_spot spot, uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_key_end(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind,
+                                           uint32_t which, fnzi_cmp_place spot, uint32_t *out);
 
 /* --- components.c ----------------------------------------------------------------------------- */
 /* The operator writes argument i, whether its schema says so or not. */
-bool fnzi_writes_param(const fnz_op *op, size_t i);
-bool fnzi_op_writes(const fnz_op *op);
+bool fnzi_cmp_writes_param(const fnz_op *op, size_t i);
+bool fnzi_cmp_op_writes(const fnz_op *op);
 /* Its result is a view of its argument; it computes nothing. */
-bool fnzi_only_opens(const fnz_op *op);
-FNZ_MUST_CHECK fnz_status fnzi_memory_find(fnzi_numbering *n, const fnzi_side *s, uint32_t graph,
-                                           fnzi_cmp_memory *out);
-uint32_t fnzi_component(const fnzi_cmp_memory *m, uint64_t value);
+bool fnzi_cmp_only_views(const fnz_op *op);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s,
+                                               uint32_t graph, fnzi_cmp_memory *out);
+uint32_t fnzi_cmp_component(const fnzi_cmp_memory *m, uint64_t value);
 
 /* --- weights.c -------------------------------------------------------------------------------- */
-bool fnzi_weights_equal(const fnzi_weight *a, const fnzi_weight *b);
+bool fnzi_cmp_weights_equal(const fnzi_weight *a, const fnzi_weight *b);
 /* Constants with the same bytes have the same number, names do not count. */
-FNZ_MUST_CHECK fnz_status fnzi_number_constant(fnzi_numbering *n, const fnzi_weight *w,
-                                               uint32_t *out);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_number_constant(fnzi_cmp_numbering *n, const fnzi_weight *w,
+                                                   uint32_t *out);
 
 /* --- difference.c ----------------------------------------------------------------------------- */
 /* Two arguments differ in more than the values that they refer to. Uses the key of n. */
-FNZ_MUST_CHECK fnz_status fnzi_args_differ(fnzi_numbering *n, const fnz_arg *a, const fnz_arg *b,
-                                           bool *out);
+FNZ_MUST_CHECK fnz_status fnzi_cmp_args_differ(fnzi_cmp_numbering *n, const fnz_arg *a,
+                                               const fnz_arg *b, bool *out);
 /* Follows two classes to the operands where they differ, and reports that; FNZ_DIFFERENT. */
-fnz_status fnzi_tell_classes(fnzi_numbering *n, const fnzi_side *sides, const char *where,
-                             uint32_t a, uint32_t b, fnz_difference **out);
+fnz_status fnzi_cmp_report_classes(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
+                                   const char *where, uint32_t a, uint32_t b, fnz_difference **out);
 /* The same for something that is no expression. */
-fnz_status fnzi_tell_plain(fnz_context *ctx, fnz_difference **out, const char *where,
-                           const char *format, ...) FNZ_PRINTF(4, 5);
+fnz_status fnzi_cmp_report_plain(fnz_context *ctx, fnz_difference **out, const char *where,
+                                 const char *format, ...) FNZ_PRINTF(4, 5);
 
 #endif

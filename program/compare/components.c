@@ -16,19 +16,19 @@ static bool is_running(const fnz_op *op, size_t i) {
   return true;
 }
 
-bool fnzi_writes_param(const fnz_op *op, size_t i) {
+bool fnzi_cmp_writes_param(const fnz_op *op, size_t i) {
   return op->params[i].is_write || is_running(op, i);
 }
 
-bool fnzi_op_writes(const fnz_op *op) {
+bool fnzi_cmp_op_writes(const fnz_op *op) {
   for (size_t i = 0; i < op->nparams; i++)
-    if (fnzi_writes_param(op, i))
+    if (fnzi_cmp_writes_param(op, i))
       return true;
   return false;
 }
 
-bool fnzi_only_opens(const fnz_op *op) {
-  return op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT && !fnzi_op_writes(op);
+bool fnzi_cmp_only_views(const fnz_op *op) {
+  return op->is_view && op->composite != FNZI_COMPOSITE_IMPLICIT && !fnzi_cmp_op_writes(op);
 }
 
 /* Its results may lie in the memory of any of its arguments. */
@@ -38,10 +38,10 @@ static bool may_alias(const fnzi_node *node) {
          (op->tags & (FNZI_TAG_MAYBE_ALIASING | FNZI_TAG_INPLACE_VIEW));
 }
 
-static bool needs_memory(const fnzi_side *s, const fnzi_graph *g) {
+static bool needs_memory(const fnzi_cmp_side *s, const fnzi_graph *g) {
   for (size_t i = 0; i < g->nodes.count; i++) {
     const fnzi_node *node = &g->nodes.data[i];
-    if (node->op && (node->op->is_view || fnzi_op_writes(node->op)))
+    if (node->op && (node->op->is_view || fnzi_cmp_op_writes(node->op)))
       return true;
     for (uint32_t k = 0; !node->op && k < node->nargs; k++)
       if (node->args[k].tag == FNZ_ARG_GRAPH && s->writes[node->args[k].u.i])
@@ -51,7 +51,7 @@ static bool needs_memory(const fnzi_side *s, const fnzi_graph *g) {
 }
 
 /* --- joining ---------------------------------------------------------------------------------- */
-uint32_t fnzi_component(const fnzi_cmp_memory *m, uint64_t value) {
+uint32_t fnzi_cmp_component(const fnzi_cmp_memory *m, uint64_t value) {
   uint32_t v = (uint32_t)value;
   while (m->component[v] != v) {
     m->component[v] = m->component[m->component[v]];
@@ -61,7 +61,7 @@ uint32_t fnzi_component(const fnzi_cmp_memory *m, uint64_t value) {
 }
 
 static void join(fnzi_cmp_memory *m, uint64_t a, uint64_t b) {
-  uint32_t x = fnzi_component(m, a), y = fnzi_component(m, b);
+  uint32_t x = fnzi_cmp_component(m, a), y = fnzi_cmp_component(m, b);
   m->component[x < y ? y : x] = x < y ? x : y;
 }
 
@@ -104,7 +104,7 @@ static fnz_status join_node(fnzi_cmp_memory *m, const fnzi_node *node) {
 }
 
 /* Weights that lie in one storage. */
-static fnz_status join_weights(fnzi_numbering *n, const fnz_program *p, fnzi_cmp_memory *m) {
+static fnz_status join_weights(fnzi_cmp_numbering *n, const fnz_program *p, fnzi_cmp_memory *m) {
   fnzi_map blobs;
   fnz_status status = FNZ_OK;
   fnzi_map_init(&blobs, n->ctx);
@@ -138,7 +138,7 @@ static void join_inputs(const fnz_program *p, fnzi_cmp_memory *m) {
 static fnz_status count_root(void *user, const fnz_arg *arg) {
   fnzi_cmp_memory *m = user;
   if (arg->tag == FNZ_ARG_VALUE)
-    m->roots[fnzi_component(m, arg->u.value)]++;
+    m->roots[fnzi_cmp_component(m, arg->u.value)]++;
   return FNZ_OK;
 }
 
@@ -162,13 +162,13 @@ static bool changes_geometry(const fnzi_graph *g, const fnzi_node *node) {
 static fnz_status mark_moved(void *user, const fnz_arg *arg) {
   fnzi_cmp_memory *m = user;
   if (arg->tag == FNZ_ARG_VALUE)
-    m->moves[fnzi_component(m, arg->u.value)] = true;
+    m->moves[fnzi_cmp_component(m, arg->u.value)] = true;
   return FNZ_OK;
 }
 
 static fnz_status look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_cmp_memory *m) {
   for (uint32_t k = 0; k < node->noutputs; k++) {
-    bool is_own = !node->op || (!fnzi_only_opens(node->op) &&
+    bool is_own = !node->op || (!fnzi_cmp_only_views(node->op) &&
                                 !fnzi_op_returned(node->op, &node->op->returns[k]));
     if (is_own)
       FNZ_TRY(fnzi_args_visit(&node->outputs[k], 1, count_root, m));
@@ -178,7 +178,7 @@ static fnz_status look_at(const fnzi_graph *g, const fnzi_node *node, fnzi_cmp_m
   return FNZ_OK;
 }
 
-static fnz_status join_all(fnzi_numbering *n, const fnz_program *p, uint32_t graph,
+static fnz_status join_all(fnzi_cmp_numbering *n, const fnz_program *p, uint32_t graph,
                            fnzi_cmp_memory *m) {
   const fnzi_graph *g = fnzi_graph_at(p, graph);
   for (size_t i = 0; i < g->nodes.count; i++)
@@ -189,8 +189,8 @@ static fnz_status join_all(fnzi_numbering *n, const fnz_program *p, uint32_t gra
   return join_weights(n, p, m);
 }
 
-fnz_status fnzi_memory_find(fnzi_numbering *n, const fnzi_side *s, uint32_t graph,
-                            fnzi_cmp_memory *out) {
+fnz_status fnzi_cmp_memory_find(fnzi_cmp_numbering *n, const fnzi_cmp_side *s, uint32_t graph,
+                                fnzi_cmp_memory *out) {
   const fnzi_graph *g = fnzi_graph_at(s->p, graph);
   size_t count = g->values.count;
   *out = (fnzi_cmp_memory){.is_tracked = needs_memory(s, g)};

@@ -28,15 +28,15 @@ void fnz_difference_destroy(fnz_context *ctx, fnz_difference *difference) {
 }
 
 /* --- where they part -------------------------------------------------------------------------- */
-static bool same_header(const fnzi_expression *a, const fnzi_expression *b) {
+static bool same_header(const fnzi_cmp_class *a, const fnzi_cmp_class *b) {
   return a->kind == b->kind && a->noperands == b->noperands && a->header_bytes == b->header_bytes &&
          (!a->header_bytes || memcmp(a->header, b->header, a->header_bytes) == 0);
 }
 
 /* Follows the first operands that differ; operands are older than their users. */
-static void part(const fnzi_numbering *n, uint32_t *a, uint32_t *b) {
+static void part(const fnzi_cmp_numbering *n, uint32_t *a, uint32_t *b) {
   for (;;) {
-    const fnzi_expression *x = &n->classes.data[*a], *y = &n->classes.data[*b];
+    const fnzi_cmp_class *x = &n->classes.data[*a], *y = &n->classes.data[*b];
     uint32_t k = 0;
     if (!*a || !*b || !same_header(x, y))
       return;
@@ -51,14 +51,14 @@ static void part(const fnzi_numbering *n, uint32_t *a, uint32_t *b) {
 
 /* --- one side --------------------------------------------------------------------------------- */
 /* What is read is best shown by who wrote it. */
-static fnzi_spot spot_of(const fnzi_numbering *n, uint32_t class, uint32_t which) {
-  const fnzi_expression *e = &n->classes.data[class];
+static fnzi_cmp_place spot_of(const fnzi_cmp_numbering *n, uint32_t class, uint32_t which) {
+  const fnzi_cmp_class *e = &n->classes.data[class];
   if (class && e->kind == FNZI_CLASS_READ)
     e = &n->classes.data[fnzi_cmp_operand(e, 1)];
   return e->spots[which];
 }
 
-static fnz_status put_spot(fnz_context *ctx, const fnz_program *p, fnzi_spot spot,
+static fnz_status put_spot(fnz_context *ctx, const fnz_program *p, fnzi_cmp_place spot,
                            fnz_buffer *out) {
   const fnzi_graph *g = fnzi_graph_at(p, spot.graph);
   if (spot.is_input)
@@ -68,7 +68,7 @@ static fnz_status put_spot(fnz_context *ctx, const fnz_program *p, fnzi_spot spo
   return fnzi_write_node(ctx, p, spot.graph, spot.index, out);
 }
 
-static fnz_status show_side(fnz_context *ctx, holder *h, const fnz_program *p, fnzi_spot spot,
+static fnz_status show_side(fnz_context *ctx, holder *h, const fnz_program *p, fnzi_cmp_place spot,
                             fnz_difference_side *out) {
   fnz_buffer text = {0};
   if (!spot.is_there)
@@ -87,12 +87,13 @@ static fnz_status show_side(fnz_context *ctx, holder *h, const fnz_program *p, f
 }
 
 /* --- in words --------------------------------------------------------------------------------- */
-fnz_status fnzi_args_differ(fnzi_numbering *n, const fnz_arg *a, const fnz_arg *b, bool *out) {
-  FNZ_TRY(fnzi_key_start(n, FNZI_CLASS_NODE));
+fnz_status fnzi_cmp_args_differ(fnzi_cmp_numbering *n, const fnz_arg *a, const fnz_arg *b,
+                                bool *out) {
+  FNZ_TRY(fnzi_cmp_key_start(n, FNZI_CLASS_NODE));
   size_t start = n->header.size;
-  FNZ_TRY(fnzi_key_tree(n, a));
+  FNZ_TRY(fnzi_cmp_key_tree(n, a));
   size_t middle = n->header.size;
-  FNZ_TRY(fnzi_key_tree(n, b));
+  FNZ_TRY(fnzi_cmp_key_tree(n, b));
   *out = n->header.size - middle != middle - start ||
          memcmp(n->header.data + start, n->header.data + middle, middle - start) != 0;
   return FNZ_OK;
@@ -110,16 +111,18 @@ static const char *name_of(const fnzi_node *node, uint32_t i) {
   return i < node->nargs ? fnzi_node_arg_name(node, i) : "";
 }
 
-static fnz_status say_two_args(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
-                               const fnz_arg *a, const fnz_arg *b, fnz_buffer *out) {
+static fnz_status say_two_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
+                               const fnzi_cmp_place *spots, const fnz_arg *a, const fnz_arg *b,
+                               fnz_buffer *out) {
   FNZ_TRY(fnzi_write_use(n->ctx, sides[0].p, spots[0].graph, a, out));
   FNZ_TRY(fnzi_put_text(n->ctx, out, " and "));
   return fnzi_write_use(n->ctx, sides[1].p, spots[1].graph, b, out);
 }
 
 /* The first argument that differs; writes nothing when there is none. */
-static fnz_status say_args(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
-                           const fnzi_node *const *nodes, fnz_buffer *out) {
+static fnz_status say_args(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
+                           const fnzi_cmp_place *spots, const fnzi_node *const *nodes,
+                           fnz_buffer *out) {
   uint32_t most = nodes[0]->nargs > nodes[1]->nargs ? nodes[0]->nargs : nodes[1]->nargs;
   for (uint32_t i = 0; i < most; i++) {
     fnz_arg a = arg_of(nodes[0], i), b = arg_of(nodes[1], i);
@@ -127,7 +130,7 @@ static fnz_status say_args(fnzi_numbering *n, const fnzi_side *sides, const fnzi
     const char *name = name_of(nodes[0], i), *other = name_of(nodes[1], i);
     if (strcmp(name, other) != 0)
       return fnzi_printf(n->ctx, out, "the name of argument %u: `%s` and `%s`", i, name, other);
-    FNZ_TRY(fnzi_args_differ(n, &a, &b, &found));
+    FNZ_TRY(fnzi_cmp_args_differ(n, &a, &b, &found));
     if (!found)
       continue;
     FNZ_TRY(*name ? fnzi_printf(n->ctx, out, "argument `%s`: ", name)
@@ -155,8 +158,9 @@ static fnz_status say_type(void *user, const fnz_arg *arg) {
   return g ? fnzi_write_type(t->ctx, t->p, g, t->out) : fnzi_put_text(t->ctx, t->out, "no tensor");
 }
 
-static fnz_status say_results(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
-                              const fnzi_node *const *nodes, fnz_buffer *out) {
+static fnz_status say_results(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
+                              const fnzi_cmp_place *spots, const fnzi_node *const *nodes,
+                              fnz_buffer *out) {
   FNZ_TRY(fnzi_put_text(n->ctx, out, "results: "));
   for (int k = 0; k < 2; k++) {
     types t = {n->ctx, sides[k].p, fnzi_graph_at(sides[k].p, spots[k].graph), out, false};
@@ -169,8 +173,8 @@ static fnz_status say_results(fnzi_numbering *n, const fnzi_side *sides, const f
   return FNZ_OK;
 }
 
-static fnz_status say_nodes(fnzi_numbering *n, const fnzi_side *sides, const fnzi_spot *spots,
-                            fnz_buffer *out) {
+static fnz_status say_nodes(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
+                            const fnzi_cmp_place *spots, fnz_buffer *out) {
   const fnzi_node *nodes[2];
   for (int k = 0; k < 2; k++)
     nodes[k] = fnzi_node_at(sides[k].p, spots[k].graph, spots[k].index);
@@ -181,13 +185,13 @@ static fnz_status say_nodes(fnzi_numbering *n, const fnzi_side *sides, const fnz
   return out->size ? FNZ_OK : say_results(n, sides, spots, nodes, out);
 }
 
-static bool is_node(fnzi_spot spot) {
+static bool is_node(fnzi_cmp_place spot) {
   return spot.is_there && !spot.is_input && spot.index != FNZI_NO_NODE;
 }
 
-static fnz_status say_what(fnzi_numbering *n, const fnzi_side *sides, uint32_t a, uint32_t b,
-                           const fnzi_spot *spots, fnz_buffer *out) {
-  const fnzi_class_kind x = n->classes.data[a].kind, y = n->classes.data[b].kind;
+static fnz_status say_what(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides, uint32_t a,
+                           uint32_t b, const fnzi_cmp_place *spots, fnz_buffer *out) {
+  const fnzi_cmp_class_kind x = n->classes.data[a].kind, y = n->classes.data[b].kind;
   if (!a || !b)
     return fnzi_printf(n->ctx, out, "only the %s program has it", a ? "first" : "second");
   if ((x == FNZI_CLASS_READ) != (y == FNZI_CLASS_READ))
@@ -211,10 +215,10 @@ static fnz_status report(fnz_context *ctx, const char *where, const char *what) 
   return fnzi_fail(ctx, FNZ_CLASS_DIFFERENT, where, "the programs differ: %s", what);
 }
 
-static fnz_status fill(fnzi_numbering *n, const fnzi_side *sides, holder *h, const char *where,
-                       uint32_t a, uint32_t b) {
+static fnz_status fill(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides, holder *h,
+                       const char *where, uint32_t a, uint32_t b) {
   fnz_buffer what = {0};
-  const fnzi_spot spots[] = {spot_of(n, a, 0), spot_of(n, b, 1)};
+  const fnzi_cmp_place spots[] = {spot_of(n, a, 0), spot_of(n, b, 1)};
   FNZ_TRY(fnzi_arena_string(&h->arena, where, strlen(where), &h->public.where));
   fnz_status status = say_what(n, sides, a, b, spots, &what);
   if (status == FNZ_OK)
@@ -236,16 +240,17 @@ static fnz_status finish(fnz_context *ctx, holder *h, fnz_status status, fnz_dif
   return status;
 }
 
-fnz_status fnzi_tell_classes(fnzi_numbering *n, const fnzi_side *sides, const char *where,
-                             uint32_t a, uint32_t b, fnz_difference **out) {
+fnz_status fnzi_cmp_report_classes(fnzi_cmp_numbering *n, const fnzi_cmp_side *sides,
+                                   const char *where, uint32_t a, uint32_t b,
+                                   fnz_difference **out) {
   holder *h;
   part(n, &a, &b);
   FNZ_TRY(holder_new(n->ctx, &h));
   return finish(n->ctx, h, fill(n, sides, h, where, a, b), out);
 }
 
-fnz_status fnzi_tell_plain(fnz_context *ctx, fnz_difference **out, const char *where,
-                           const char *format, ...) {
+fnz_status fnzi_cmp_report_plain(fnz_context *ctx, fnz_difference **out, const char *where,
+                                 const char *format, ...) {
   char what[512];
   holder *h;
   va_list args;

@@ -4,55 +4,56 @@
  * same bytes; and nothing in it depends on which program it comes from. */
 #include "program/compare/compare.h"
 
-fnz_status fnzi_key_start(fnzi_numbering *n, fnzi_class_kind kind) {
+fnz_status fnzi_cmp_key_start(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind) {
   n->header.size = 0;
   n->operands.count = 0;
-  return fnzi_key_number(n, kind);
+  return fnzi_cmp_key_number(n, kind);
 }
 
-fnz_status fnzi_key_number(fnzi_numbering *n, int64_t number) {
+fnz_status fnzi_cmp_key_number(fnzi_cmp_numbering *n, int64_t number) {
   return fnzi_put(n->ctx, &n->header, &number, sizeof number);
 }
 
-fnz_status fnzi_key_text(fnzi_numbering *n, const char *text, size_t size) {
-  FNZ_TRY(fnzi_key_number(n, (int64_t)size));
+fnz_status fnzi_cmp_key_text(fnzi_cmp_numbering *n, const char *text, size_t size) {
+  FNZ_TRY(fnzi_cmp_key_number(n, (int64_t)size));
   return fnzi_put(n->ctx, &n->header, text, size);
 }
 
-fnz_status fnzi_key_operand(fnzi_numbering *n, uint32_t operand) {
+fnz_status fnzi_cmp_key_operand(fnzi_cmp_numbering *n, uint32_t operand) {
   FNZI_PUSH(n->ctx, &n->operands, operand);
   return FNZ_OK;
 }
 
 /* A size is a number, or the text of its symbol. */
-static fnz_status put_sizes(fnzi_numbering *n, const fnz_program *p, const fnz_geometry *g,
+static fnz_status put_sizes(fnzi_cmp_numbering *n, const fnz_program *p, const fnz_geometry *g,
                             const int64_t *numbers, uint32_t count, uint32_t first) {
   for (uint32_t i = 0; i < count; i++) {
     uint32_t symbol = g->symbols ? g->symbols[first + i] : 0;
     const char *text = symbol ? p->symbols.data[symbol].text : "";
-    FNZ_TRY(fnzi_key_text(n, text, strlen(text)));
-    FNZ_TRY(fnzi_key_number(n, symbol ? 0 : numbers[i]));
+    FNZ_TRY(fnzi_cmp_key_text(n, text, strlen(text)));
+    FNZ_TRY(fnzi_cmp_key_number(n, symbol ? 0 : numbers[i]));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_key_geometry(fnzi_numbering *n, const fnz_program *p, const fnz_geometry *g) {
-  FNZ_TRY(fnzi_key_number(n, g ? (int64_t)g->dtype : -1));
+fnz_status fnzi_cmp_key_geometry(fnzi_cmp_numbering *n, const fnz_program *p,
+                                 const fnz_geometry *g) {
+  FNZ_TRY(fnzi_cmp_key_number(n, g ? (int64_t)g->dtype : -1));
   if (!g)
     return FNZ_OK;
-  FNZ_TRY(fnzi_key_number(n, g->rank));
-  FNZ_TRY(fnzi_key_number(n, g->is_conj + 2 * g->is_neg));
+  FNZ_TRY(fnzi_cmp_key_number(n, g->rank));
+  FNZ_TRY(fnzi_cmp_key_number(n, g->is_conj + 2 * g->is_neg));
   FNZ_TRY(put_sizes(n, p, g, g->sizes, g->rank, 0));
   FNZ_TRY(put_sizes(n, p, g, g->strides, g->rank, g->rank));
   return put_sizes(n, p, g, &g->offset, 1, 2 * g->rank);
 }
 
-static fnz_status put_bits(fnzi_numbering *n, double number) {
+static fnz_status put_bits(fnzi_cmp_numbering *n, double number) {
   return fnzi_put(n->ctx, &n->header, &number, sizeof number);
 }
 
-fnz_status fnzi_key_literal(fnzi_numbering *n, const fnz_arg *arg) {
-  FNZ_TRY(fnzi_key_number(n, arg->tag));
+fnz_status fnzi_cmp_key_literal(fnzi_cmp_numbering *n, const fnz_arg *arg) {
+  FNZ_TRY(fnzi_cmp_key_number(n, arg->tag));
   switch ((fnz_tag)arg->tag) {
   case FNZ_ARG_DEFAULT:
   case FNZ_ARG_NONE:
@@ -67,24 +68,24 @@ fnz_status fnzi_key_literal(fnzi_numbering *n, const fnz_arg *arg) {
   case FNZ_ARG_DTYPE:
   case FNZ_ARG_LAYOUT:
   case FNZ_ARG_MEMORY_FORMAT:
-    return fnzi_key_number(n, arg->u.i);
+    return fnzi_cmp_key_number(n, arg->u.i);
   case FNZ_ARG_FLOAT:
     return put_bits(n, arg->u.f);
   case FNZ_ARG_COMPLEX:
     FNZ_TRY(put_bits(n, arg->count == 2 ? arg->u.list[0].u.f : 0));
     return put_bits(n, arg->count == 2 ? arg->u.list[1].u.f : 0);
   case FNZ_ARG_STRING:
-    return fnzi_key_text(n, arg->u.s, arg->count);
+    return fnzi_cmp_key_text(n, arg->u.s, arg->count);
   case FNZ_ARG_DEVICE:
   case FNZ_ARG_OPERATOR:
-    return fnzi_key_text(n, arg->u.s, strlen(arg->u.s));
+    return fnzi_cmp_key_text(n, arg->u.s, strlen(arg->u.s));
   case FNZ_ARG_LIST:
-    return fnzi_key_number(n, arg->count);
+    return fnzi_cmp_key_number(n, arg->count);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_key_tree(fnzi_numbering *n, const fnz_arg *arg) {
+fnz_status fnzi_cmp_key_tree(fnzi_cmp_numbering *n, const fnz_arg *arg) {
   fnzi_walk walk;
   fnzi_walk_start(&walk, arg, 1);
   for (fnzi_step step; (step = fnzi_walk_next(&walk)) != FNZI_STEP_END;) {
@@ -92,22 +93,22 @@ fnz_status fnzi_key_tree(fnzi_numbering *n, const fnz_arg *arg) {
       return fnzi_fail(n->ctx, FNZ_CLASS_LIMIT, NULL, "lists are nested more than %d deep",
                        FNZI_MAX_NESTING);
     if (step != FNZI_STEP_CLOSE)
-      FNZ_TRY(fnzi_key_literal(n, walk.arg));
+      FNZ_TRY(fnzi_cmp_key_literal(n, walk.arg));
   }
   return FNZ_OK;
 }
 
 /* --- the table -------------------------------------------------------------------------------- */
-uint32_t fnzi_cmp_operand(const fnzi_expression *e, uint32_t k) {
+uint32_t fnzi_cmp_operand(const fnzi_cmp_class *e, uint32_t k) {
   uint32_t operand;
   memcpy(&operand, e->header + e->header_bytes + (size_t)k * sizeof operand, sizeof operand);
   return operand;
 }
 
-static fnz_status add_class(fnzi_numbering *n, fnzi_class_kind kind, size_t header_bytes,
+static fnz_status add_class(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind, size_t header_bytes,
                             uint32_t *out) {
   const char *key;
-  fnzi_expression e = {.kind = kind, .noperands = (uint32_t)n->operands.count};
+  fnzi_cmp_class e = {.kind = kind, .noperands = (uint32_t)n->operands.count};
   if (n->classes.count >= UINT32_MAX || header_bytes > UINT32_MAX)
     return fnzi_fail(n->ctx, FNZ_CLASS_LIMIT, NULL, "more than 2^32 expressions");
   FNZ_TRY(fnzi_arena_string(&n->arena, n->header.data, n->header.size, &key));
@@ -118,8 +119,8 @@ static fnz_status add_class(fnzi_numbering *n, fnzi_class_kind kind, size_t head
   return fnzi_map_set(&n->known, key, n->header.size, *out);
 }
 
-fnz_status fnzi_key_end(fnzi_numbering *n, fnzi_class_kind kind, uint32_t which, fnzi_spot spot,
-                        uint32_t *out) {
+fnz_status fnzi_cmp_key_end(fnzi_cmp_numbering *n, fnzi_cmp_class_kind kind, uint32_t which,
+                            fnzi_cmp_place spot, uint32_t *out) {
   size_t header_bytes = n->header.size;
   uint64_t found;
   if (n->operands.count)
@@ -129,7 +130,7 @@ fnz_status fnzi_key_end(fnzi_numbering *n, fnzi_class_kind kind, uint32_t which,
     *out = (uint32_t)found;
   else
     FNZ_TRY(add_class(n, kind, header_bytes, out));
-  fnzi_spot *first = &n->classes.data[*out].spots[which];
+  fnzi_cmp_place *first = &n->classes.data[*out].spots[which];
   spot.is_there = true;
   if (!first->is_there)
     *first = spot;

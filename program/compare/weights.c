@@ -61,7 +61,7 @@ static bool same_elements(const fnzi_weight *a, const fnzi_weight *b) {
   return true;
 }
 
-bool fnzi_weights_equal(const fnzi_weight *a, const fnzi_weight *b) {
+bool fnzi_cmp_weights_equal(const fnzi_weight *a, const fnzi_weight *b) {
   if (!fnzi_geometry_equal(a->geometry, b->geometry) || !a->blob != !b->blob)
     return false;
   return a->blob == b->blob || same_elements(a, b);
@@ -87,12 +87,12 @@ static uint64_t hash_weight(const fnzi_weight *w) {
 }
 
 /* If two have one hash, the second is never found: equal constants then count as different. */
-fnz_status fnzi_number_constant(fnzi_numbering *n, const fnzi_weight *w, uint32_t *out) {
+fnz_status fnzi_cmp_number_constant(fnzi_cmp_numbering *n, const fnzi_weight *w, uint32_t *out) {
   uint64_t *key, found;
   FNZI_NEW(&n->arena, 1, &key);
   *key = hash_weight(w);
   bool is_known = fnzi_map_get(&n->constant_index, key, sizeof *key, &found);
-  if (is_known && fnzi_weights_equal(n->constants.data[found - 1], w)) {
+  if (is_known && fnzi_cmp_weights_equal(n->constants.data[found - 1], w)) {
     *out = (uint32_t)found;
     return FNZ_OK;
   }

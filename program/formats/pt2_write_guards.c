@@ -217,20 +217,20 @@ static fnz_status see_inputs(asserter *a) {
 
 static fnz_status add_nodes(asserter *a, uint32_t graph) {
   const fnzi_graph *g = fnzi_graph_at(a->from, graph);
-  fnzi_made_of *made;
+  fnzi_source_node *made;
   uint32_t *places;
   FNZI_NEW(&a->to->arena, g->nodes.count, &places);
   for (size_t n = 0; n < g->nodes.count; n++)
     FNZ_TRY(add_node(a, graph, &g->nodes.data[n], &places[n]));
-  if (!g->made_of)
+  if (!g->source_nodes)
     return FNZ_OK;
   fnzi_graph *to = fnzi_graph_at(a->to, graph);
   FNZI_NEW(&a->to->arena, to->nodes.count, &made);
   for (size_t n = 0; n < to->nodes.count; n++)
-    made[n] = (fnzi_made_of){0, FNZI_NO_NODE};
+    made[n] = (fnzi_source_node){0, FNZI_NO_NODE};
   for (size_t n = 0; n < g->nodes.count; n++)
-    made[places[n]] = g->made_of[n];
-  to->made_of = made;
+    made[places[n]] = g->source_nodes[n];
+  to->source_nodes = made;
   return FNZ_OK;
 }
 

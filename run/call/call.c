@@ -118,7 +118,7 @@ static fnz_status put_number(fnz_stack *stack, size_t place, fnz_eager tensor) {
     status = fnzi_fail(stack->ctx, FNZ_CLASS_BOUNDS, "", "result %zu is no single number", place);
   if (status == FNZ_OK)
     status = tensor.backend->download(tensor.backend->self, stack->ctx, tensor.handle, cell);
-  if (status == FNZ_OK && !fnzi_number_decode(g->dtype, cell, &stack->args[place]))
+  if (status == FNZ_OK && !fnzi_run_decode_number(g->dtype, cell, &stack->args[place]))
     status = fnzi_fail(stack->ctx, FNZ_CLASS_UNSUPPORTED, "", "result %zu is a number of type %s",
                        place, fnzi_dtype(g->dtype)->name);
   stack->entries[place] = (fnzi_call_entry){NULL, NULL, NULL, false};
@@ -241,7 +241,7 @@ static fnz_status call(fnz_stack *stack, const fnz_op *op) {
   size_t room = op->nreturns, lists = count_lists(op), count, *lengths;
   if (stack->out_of_memory)
     return fnzi_no_memory(stack->ctx);
-  FNZ_TRY(fnzi_stack_arrange(stack, op));
+  FNZ_TRY(fnzi_call_stack_arrange(stack, op));
   FNZ_TRY(choose_backend(stack, op, &backend));
   if (lists) {
     const fnz_request request = {op, stack->args, stack->count, NULL, ""};
@@ -250,9 +250,9 @@ static fnz_status call(fnz_stack *stack, const fnz_op *op) {
   if (room > FEW_RESULTS)
     FNZI_NEW(&stack->arena, room, &handles);
   FNZ_TRY(find_lengths(stack, op, lists, &lengths));
-  FNZ_TRY(fnzi_stack_reserve(stack, op->nreturns));
+  FNZ_TRY(fnzi_call_stack_reserve(stack, op->nreturns));
   FNZ_TRY(call_backend(stack, op, backend, handles, room, &count));
-  fnzi_stack_release(stack, 0);
+  fnzi_call_stack_release(stack, 0);
   stack->count = 0;
   return put_results(stack, op, &(arrived){backend, handles, count, 0, lengths});
 }

@@ -40,7 +40,7 @@ static const c_type c_types[] = {
     {FNZI_TYPE_DTYPE, "fnz_dtype ", "const fnz_dtype *", NULL, "fnz_push_dtype(&stack, %s)",
      "DTYPE"},
     {FNZI_TYPE_MEMORY_FORMAT, "fnz_memory_format ", "const fnz_memory_format *", NULL,
-     "fnzi_push_optional(&stack, FNZ_ARG_MEMORY_FORMAT, &%s)", "MEMORY_FORMAT"},
+     "fnzi_call_push_optional(&stack, FNZ_ARG_MEMORY_FORMAT, &%s)", "MEMORY_FORMAT"},
     {FNZI_TYPE_DEVICE, "const char *", "const char *", NULL, "fnz_push_string(&stack, %s)",
      "STRING"},
     {FNZI_TYPE_LAYOUT, NULL, "", NULL, NULL, ""},
@@ -170,9 +170,10 @@ static void put_push(FILE *f, const fnzi_param *p) {
     fputs("fnz_push_none(&stack)", f);
   } else if (p->is_list) {
     fprintf(f, "%s(&stack, FNZ_ARG_%s, %s, %s_count)",
-            p->optional ? "fnzi_push_optional_list" : "fnzi_push_list", type->tag, name, name);
+            p->optional ? "fnzi_call_push_optional_list" : "fnzi_call_push_list", type->tag, name,
+            name);
   } else if (p->optional && !is_tensor(p)) {
-    fprintf(f, "fnzi_push_optional(&stack, FNZ_ARG_%s, %s)", type->tag, name);
+    fprintf(f, "fnzi_call_push_optional(&stack, FNZ_ARG_%s, %s)", type->tag, name);
   } else {
     const char *slot = strstr(type->push, "%s");
     fprintf(f, "%.*s%s%s", (int)(slot - type->push), type->push, name, slot + 2);
@@ -187,18 +188,18 @@ static void put_take(FILE *f, const fnz_op *op, size_t k) {
     return;
   fputs("  if (status == FNZ_OK)\n    ", f);
   if (op->returns[k].is_list)
-    fprintf(f, "status = fnzi_take_list(&stack, %zu, %s, %s_capacity, %s_count)", k, name, name,
-            name);
+    fprintf(f, "status = fnzi_call_take_list(&stack, %zu, %s, %s_capacity, %s_count)", k, name,
+            name, name);
   else if (is_tensor(&op->returns[k]))
     fprintf(f, "*%s = fnz_take_tensor(&stack, %zu)", name, k);
   else
-    fprintf(f, "fnzi_take_number(&stack, %zu, %s)", k, name);
+    fprintf(f, "fnzi_call_take_number(&stack, %zu, %s)", k, name);
   fputs(";\n", f);
 }
 
 static void put_definition(FILE *f, const fnz_op *op) {
   put_prototype(f, op);
-  fprintf(f, " {\n  fnz_stack stack;\n  fnzi_stack_init(&stack, ctx, %s);\n",
+  fprintf(f, " {\n  fnz_stack stack;\n  fnzi_call_stack_init(&stack, ctx, %s);\n",
           takes_tensors(op) ? "NULL" : "backend");
   for (size_t i = 0; i < op->nparams; i++)
     put_push(f, &op->params[i]);
@@ -206,7 +207,7 @@ static void put_definition(FILE *f, const fnz_op *op) {
           (size_t)(op - fnzi_ops));
   for (size_t k = 0; k < op->nreturns; k++)
     put_take(f, op, k);
-  fputs("  return fnzi_typed_end(&stack, status);\n}\n\n", f);
+  fputs("  return fnzi_call_typed_end(&stack, status);\n}\n\n", f);
 }
 
 /* Lines of 100 columns, broken behind commas. */

@@ -237,13 +237,13 @@ static fnz_status order(fnz_stack *stack, const fnz_op *op, size_t positional) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_stack_arrange(fnz_stack *stack, const fnz_op *op) {
+fnz_status fnzi_call_stack_arrange(fnz_stack *stack, const fnz_op *op) {
   size_t positional = 0;
   if (stack->count > op->nparams)
     return fnzi_fail(stack->ctx, FNZ_CLASS_TYPE, "", "%s takes %u arguments, but %zu were given",
                      op->name, (unsigned)op->nparams, stack->count);
   if (op->nparams > stack->capacity)
-    FNZ_TRY(fnzi_stack_reserve(stack, op->nparams));
+    FNZ_TRY(fnzi_call_stack_reserve(stack, op->nparams));
   while (positional < stack->count && !stack->entries[positional].name)
     positional++;
   if (positional < stack->count)

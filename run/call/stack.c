@@ -3,14 +3,14 @@
 
 /* --- Making and ending ------------------------------------------------------------------------ */
 
-void fnzi_stack_init(fnz_stack *stack, fnz_context *ctx, fnz_backend *backend) {
+void fnzi_call_stack_init(fnz_stack *stack, fnz_context *ctx, fnz_backend *backend) {
   stack->ctx = ctx;
   stack->backend = backend;
   fnzi_arena_init(&stack->arena, ctx);
   stack->args = stack->inline_args;
   stack->entries = stack->inline_entries;
   stack->count = 0;
-  stack->capacity = FNZI_STACK_INLINE;
+  stack->capacity = FNZI_CALL_STACK_INLINE;
   stack->out_of_memory = false;
   stack->warning[0] = 0;
 }
@@ -22,8 +22,8 @@ static void free_entries(fnz_stack *stack) {
   fnzi_free(stack->ctx, stack->entries, stack->capacity * sizeof *stack->entries);
 }
 
-void fnzi_stack_end(fnz_stack *stack) {
-  fnzi_stack_release(stack, 0);
+void fnzi_call_stack_end(fnz_stack *stack) {
+  fnzi_call_stack_release(stack, 0);
   free_entries(stack);
   fnzi_arena_free(&stack->arena);
 }
@@ -32,18 +32,18 @@ fnz_status fnz_stack_create(fnz_context *ctx, fnz_backend *backend, fnz_stack **
   *out = fnzi_resize(ctx, NULL, 0, sizeof **out);
   if (!*out)
     return fnzi_no_memory(ctx);
-  fnzi_stack_init(*out, ctx, backend);
+  fnzi_call_stack_init(*out, ctx, backend);
   return FNZ_OK;
 }
 
 void fnz_stack_destroy(fnz_stack *stack) {
   if (!stack)
     return;
-  fnzi_stack_end(stack);
+  fnzi_call_stack_end(stack);
   fnzi_free(stack->ctx, stack, sizeof *stack);
 }
 
-fnz_status fnzi_stack_reserve(fnz_stack *stack, size_t want) {
+fnz_status fnzi_call_stack_reserve(fnz_stack *stack, size_t want) {
   size_t wider = stack->capacity * 2 > want ? stack->capacity * 2 : want;
   if (want <= stack->capacity)
     return FNZ_OK;
@@ -80,14 +80,14 @@ static void release_entry(fnz_stack *stack, size_t place) {
     fnz_eager_release(fnz_stack_tensor(stack, place, k));
 }
 
-void fnzi_stack_release(fnz_stack *stack, size_t first) {
+void fnzi_call_stack_release(fnz_stack *stack, size_t first) {
   for (size_t i = first; i < stack->count; i++)
     if (stack->entries[i].owned)
       release_entry(stack, i);
 }
 
 void fnz_stack_clear(fnz_stack *stack) {
-  fnzi_stack_release(stack, 0);
+  fnzi_call_stack_release(stack, 0);
   stack->count = 0;
   stack->out_of_memory = false;
   if (stack->arena.chunks)
@@ -107,7 +107,8 @@ fnz_arg fnz_scalar_float(double value) {
 /* --- Pushing ---------------------------------------------------------------------------------- */
 
 static void push(fnz_stack *stack, fnz_arg arg, fnzi_call_entry entry) {
-  if (stack->count == stack->capacity && fnzi_stack_reserve(stack, stack->count + 1) != FNZ_OK) {
+  if (stack->count == stack->capacity &&
+      fnzi_call_stack_reserve(stack, stack->count + 1) != FNZ_OK) {
     stack->out_of_memory = true;
     return;
   }

@@ -10,7 +10,7 @@
 
 #include <fnz/call.h>
 
-enum { FNZI_STACK_INLINE = 12 };
+enum { FNZI_CALL_STACK_INLINE = 12 };
 
 /* The parts of an entry that are not in its fnz_arg. */
 typedef struct fnzi_call_entry {
@@ -29,20 +29,20 @@ struct fnz_stack {
   size_t count, capacity;
   bool out_of_memory; /* while pushing */
   char warning[FNZ_WARNING_BYTES];
-  fnz_arg inline_args[FNZI_STACK_INLINE];
-  fnzi_call_entry inline_entries[FNZI_STACK_INLINE];
+  fnz_arg inline_args[FNZI_CALL_STACK_INLINE];
+  fnzi_call_entry inline_entries[FNZI_CALL_STACK_INLINE];
 };
 
-void fnzi_stack_init(fnz_stack *stack, fnz_context *ctx, fnz_backend *backend);
-void fnzi_stack_end(fnz_stack *stack);
+void fnzi_call_stack_init(fnz_stack *stack, fnz_context *ctx, fnz_backend *backend);
+void fnzi_call_stack_end(fnz_stack *stack);
 /* Room for `want` entries. */
-FNZ_MUST_CHECK fnz_status fnzi_stack_reserve(fnz_stack *stack, size_t want);
+FNZ_MUST_CHECK fnz_status fnzi_call_stack_reserve(fnz_stack *stack, size_t want);
 /* Releases the tensors that the stack owns from place `first` on. */
-void fnzi_stack_release(fnz_stack *stack, size_t first);
+void fnzi_call_stack_release(fnz_stack *stack, size_t first);
 
 /* --- convert.c -----------------------------------------------------------------------------------
  * One argument per parameter of the schema: named ones in their places, defaults filled in, types
  * converted. What a failure leaves on the stack is to be cleared. */
-FNZ_MUST_CHECK fnz_status fnzi_stack_arrange(fnz_stack *stack, const fnz_op *op);
+FNZ_MUST_CHECK fnz_status fnzi_call_stack_arrange(fnz_stack *stack, const fnz_op *op);
 
 #endif

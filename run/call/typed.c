@@ -29,7 +29,7 @@ static void push_at(fnz_stack *stack, fnz_tag tag, const void *values, size_t i)
   }
 }
 
-void fnzi_push_optional(fnz_stack *stack, fnz_tag tag, const void *value) {
+void fnzi_call_push_optional(fnz_stack *stack, fnz_tag tag, const void *value) {
   if (value)
     push_at(stack, tag, value, 0);
   else
@@ -45,7 +45,7 @@ static void gather(fnz_stack *stack, size_t first) {
   fnz_push_arg(stack, &list);
 }
 
-void fnzi_push_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count) {
+void fnzi_call_push_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count) {
   size_t first = stack->count;
   if (tag == FNZ_ARG_VALUE) {
     fnz_push_tensors(stack, values, count);
@@ -56,20 +56,20 @@ void fnzi_push_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t co
   gather(stack, first);
 }
 
-void fnzi_push_optional_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count) {
+void fnzi_call_push_optional_list(fnz_stack *stack, fnz_tag tag, const void *values, size_t count) {
   if (values)
-    fnzi_push_list(stack, tag, values, count);
+    fnzi_call_push_list(stack, tag, values, count);
   else
     fnz_push_none(stack);
 }
 
-void fnzi_take_number(fnz_stack *stack, size_t place, fnz_arg *out) {
+void fnzi_call_take_number(fnz_stack *stack, size_t place, fnz_arg *out) {
   const fnz_arg *number = fnz_stack_arg(stack, place);
   *out = number ? *number : (fnz_arg){.tag = FNZ_ARG_NONE};
 }
 
-fnz_status fnzi_take_list(fnz_stack *stack, size_t place, fnz_eager *out, size_t capacity,
-                          size_t *count) {
+fnz_status fnzi_call_take_list(fnz_stack *stack, size_t place, fnz_eager *out, size_t capacity,
+                               size_t *count) {
   *count = fnz_stack_tensors(stack, place);
   if (*count > capacity)
     return fnzi_fail(stack->ctx, FNZ_CLASS_ARGUMENT, "",
@@ -80,7 +80,7 @@ fnz_status fnzi_take_list(fnz_stack *stack, size_t place, fnz_eager *out, size_t
   return FNZ_OK;
 }
 
-fnz_status fnzi_typed_end(fnz_stack *stack, fnz_status status) {
-  fnzi_stack_end(stack);
+fnz_status fnzi_call_typed_end(fnz_stack *stack, fnz_status status) {
+  fnzi_call_stack_end(stack);
   return status;
 }

@@ -2,7 +2,7 @@
 #include "run/eager/eager.h"
 #include "schema/facts/outs.h"
 
-static fnz_status refuse(fnzi_act *s, fnz_dtype target) {
+static fnz_status refuse(fnzi_eag_op *s, fnz_dtype target) {
   return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
                    "%s computes %s and takes no tensor of %s for it; give it one of %s",
                    s->op->name, fnzi_dtype(s->own)->name, fnzi_dtype(target)->name,
@@ -11,7 +11,7 @@ static fnz_status refuse(fnzi_act *s, fnz_dtype target) {
 
 /* Operators that PyTorch generates from the functional one compute in the dtype of their arguments,
  * so that dtype= cannot be set for them unless the twin makes a new tensor. */
-static fnz_status tell(fnzi_act *s, const fnz_op *twin, fnz_dtype target, fnz_arg *args) {
+static fnz_status tell(fnzi_eag_op *s, const fnz_op *twin, fnz_dtype target, fnz_arg *args) {
   int at = fnzi_unsaid_dtype(twin, args);
   if (at < 0 || (fnz_op_has_tag(s->op, "generated") && fnzi_op_param(twin, "layout") < 0))
     return s->knows_own ? refuse(s, target) : FNZ_OK;
@@ -20,19 +20,19 @@ static fnz_status tell(fnzi_act *s, const fnz_op *twin, fnz_dtype target, fnz_ar
 }
 
 /* The operator does not have the default of its twin. */
-static void forget_default(const fnzi_act *s, const fnz_op *twin, fnz_arg *args) {
+static void forget_default(const fnzi_eag_op *s, const fnz_op *twin, fnz_arg *args) {
   int at = fnzi_op_param(twin, "dtype");
   if (at >= 0 && fnzi_op_param(s->op, "dtype") < 0)
     args[at] = (fnz_arg){.tag = FNZ_ARG_DEFAULT};
 }
 
-fnz_status fnzi_act_find_dtype(fnzi_act *s, const fnz_op *twin, const fnzi_eager *target,
+fnz_status fnzi_eag_find_dtype(fnzi_eag_op *s, const fnz_op *twin, const fnzi_eag_tensor *target,
                                fnz_arg *args) {
   fnz_dtype dtype = target->g->dtype;
   fnzi_out_way way = fnzi_op_is_elementwise(twin) ? FNZI_OUT_EXACT : fnzi_out_way_of(twin);
   forget_default(s, twin, args);
   s->knows_own = way != FNZI_OUT_EXACT &&
-                 fnzi_own_dtype(twin, args, twin->nparams, fnzi_act_geometry_of, s, &s->own);
+                 fnzi_own_dtype(twin, args, twin->nparams, fnzi_eag_op_geometry, s, &s->own);
   if (s->knows_own && s->own == dtype)
     return FNZ_OK;
   switch (way) {
@@ -58,15 +58,15 @@ fnz_status fnzi_act_find_dtype(fnzi_act *s, const fnz_op *twin, const fnzi_eager
   return FNZ_OK;
 }
 
-fnz_status fnzi_act_apply_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
+fnz_status fnzi_eag_apply_twin(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
                                const fnz_geometry *const *expected, fnz_handle *outputs,
                                size_t count) {
   fnz_backend *backend = s->in->run.backend;
   fnz_handle cast = 0;
   fnz_arg *lowered;
-  FNZ_TRY(fnzi_eager_lower(s->in, twin, args, twin->nparams, &lowered));
+  FNZ_TRY(fnzi_eag_lower(s->in, twin, args, twin->nparams, &lowered));
   if (s->cast_to != NULL) {
-    FNZ_TRY(fnzi_eager_unary(s->in, "_to_copy", lowered[0].u.value, s->cast_to->g->dtype, &cast));
+    FNZ_TRY(fnzi_eag_unary(s->in, "_to_copy", lowered[0].u.value, s->cast_to->g->dtype, &cast));
     lowered[0].u.value = cast;
   }
   fnz_request call = {twin, lowered, twin->nparams, expected, ""};

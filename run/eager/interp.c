@@ -7,48 +7,48 @@
 #include "run/eager/eager.h"
 #include "run/numbers.h"
 
-static fnz_status compute(fnzi_act *s) {
+static fnz_status compute(fnzi_eag_op *s) {
   fnz_arg *results;
   const fnz_geometry **expected;
   size_t count;
-  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
+  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &count));
   FNZI_NEW(&s->in->run.scratch, count, &expected);
   for (size_t i = 0; i < count; i++)
-    expected[i] = fnzi_act_recorded(s, results, i);
-  return fnzi_act_compute(s, results, expected, count);
+    expected[i] = fnzi_eag_op_recorded(s, results, i);
+  return fnzi_eag_op_compute(s, results, expected, count);
 }
 
 /* --- Nodes ------------------------------------------------------------------------------------ */
 
-static fnz_status item(fnzi_act *s) {
-  fnzi_eager *t;
+static fnz_status item(fnzi_eag_op *s) {
+  fnzi_eag_tensor *t;
   fnz_handle value;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &t));
-  FNZ_TRY(fnzi_eager_value(s->in, t, &value));
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &t));
+  FNZ_TRY(fnzi_eag_tensor_value(s->in, t, &value));
   return fnzi_run_read_number(&s->in->run, s->node, value);
 }
 
-static fnz_status perform(fnzi_act *s) {
+static fnz_status perform(fnzi_eag_op *s) {
   bool done = false;
-  FNZ_TRY(fnzi_act_special(s, &done));
+  FNZ_TRY(fnzi_eag_special(s, &done));
   if (done)
     return FNZ_OK;
-  FNZ_TRY(fnzi_act_view(s, &done));
+  FNZ_TRY(fnzi_eag_view(s, &done));
   if (done)
     return FNZ_OK;
   if (fnz_op_is_mutating(s->op))
-    return fnzi_op_is_custom(s->op) ? fnzi_act_custom(s) : fnzi_act_write(s);
+    return fnzi_op_is_custom(s->op) ? fnzi_eag_custom(s) : fnzi_eag_write(s);
   bool norm = strcmp(s->op->name, "batch_norm") == 0; /* a new tensor whenever it gets here */
   bool ruled = norm || s->outcome == FNZI_EAG_COMPUTE;
   if (s->op->is_view || (!ruled && (s->op->tags & FNZI_TAG_MAYBE_ALIASING) != 0))
     return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the result of %s may share memory, and there is no rule for it", s->op->name);
-  if (fnzi_is_item(s->op))
+  if (fnzi_run_is_item(s->op))
     return item(s);
   return compute(s);
 }
 
-static fnz_status wrong_result(const fnzi_act *s, size_t i, const fnz_geometry *made,
+static fnz_status wrong_result(const fnzi_eag_op *s, size_t i, const fnz_geometry *made,
                                const fnz_geometry *recorded) {
   char has[FNZI_SHAPE_TEXT], says[FNZI_SHAPE_TEXT];
   fnzi_shape_text(made, has);
@@ -60,10 +60,10 @@ static fnz_status wrong_result(const fnzi_act *s, size_t i, const fnz_geometry *
 }
 
 /* Binds the results to the values of the node. */
-static fnz_status bind_results(fnzi_act *s) {
+static fnz_status bind_results(fnzi_eag_op *s) {
   fnz_arg *results;
   size_t count;
-  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
+  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &count));
   while (count > s->results.count && results[count - 1].tag == FNZ_ARG_NONE)
     count--; /* an unused number is no result here */
   if (count > s->results.count)
@@ -71,26 +71,26 @@ static fnz_status bind_results(fnzi_act *s) {
                      "%s has %zu results, the program names %zu; export it again", s->op->name,
                      s->results.count, count);
   for (size_t i = 0; i < count; i++) {
-    fnzi_eager *t = s->results.data[i];
+    fnzi_eag_tensor *t = s->results.data[i];
     if (results[i].tag != FNZ_ARG_VALUE || t == NULL)
       continue;
-    const fnz_geometry *recorded = fnzi_act_recorded(s, results, i);
-    FNZ_TRY(fnzi_saw(&s->in->run, results[i].u.value, t->g));
+    const fnz_geometry *recorded = fnzi_eag_op_recorded(s, results, i);
+    FNZ_TRY(fnzi_run_learn_sizes(&s->in->run, results[i].u.value, t->g));
     if (recorded != NULL && recorded->symbols == NULL &&
         (recorded->dtype != t->g->dtype || !fnzi_same_sizes(recorded, t->g)))
       return wrong_result(s, i, t->g, recorded);
-    fnzi_item_bind(&s->in->run, results[i].u.value, &t->item);
+    fnzi_run_item_bind(&s->in->run, results[i].u.value, &t->item);
   }
   return FNZ_OK;
 }
 
 static const fnz_geometry *geometry_of(void *user, uint64_t v) {
-  fnzi_interp *in = user;
-  return fnzi_eager_of(in, v) == NULL ? NULL : fnzi_eager_of(in, v)->g;
+  fnzi_eag_interp *in = user;
+  return fnzi_eag_tensor_of(in, v) == NULL ? NULL : fnzi_eag_tensor_of(in, v)->g;
 }
 
 static fnz_status run_node(void *self, const fnzi_node *node) {
-  fnzi_interp *in = self;
+  fnzi_eag_interp *in = self;
   bool done;
   FNZ_TRY(fnzi_run_number_node(&in->run, node, geometry_of, in, &done));
   if (done)
@@ -99,9 +99,9 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
     return fnzi_fail(in->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "there is no rule for %s; export the program without it",
                      fnzi_node_target(node));
-  fnzi_act s = {.in = in, .ctx = in->run.ctx, .node = node, .op = node->op};
+  fnzi_eag_op s = {.in = in, .ctx = in->run.ctx, .node = node, .op = node->op};
   fnz_arg *args;
-  FNZ_TRY(fnzi_lower_args(&in->run, node->op, node->args, node->nargs, NULL, NULL, &args));
+  FNZ_TRY(fnzi_run_lower_args(&in->run, node->op, node->args, node->nargs, NULL, NULL, &args));
   s.args = args;
   fnz_status status = perform(&s);
   if (status == FNZ_OK)
@@ -112,7 +112,7 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
 
 /* --- Inputs and results ----------------------------------------------------------------------- */
 
-static fnz_status make_inputs(fnzi_interp *in) {
+static fnz_status make_inputs(fnzi_eag_interp *in) {
   const fnzi_graph *g = in->run.graph;
   FNZI_NEW(&in->run.arena, g->ninputs, &in->initial);
   FNZI_NEW(&in->run.arena, g->ninputs, &in->initial_memory);
@@ -120,11 +120,11 @@ static fnz_status make_inputs(fnzi_interp *in) {
     const fnzi_run_binding *b = &in->run.bindings[k];
     if (b->memory == NULL)
       continue;
-    fnzi_pane w;
-    fnzi_eager *t;
-    fnzi_pane_of(b->geometry, &w);
-    FNZ_TRY(fnzi_eager_create(in, b->memory, &w, &t));
-    fnzi_item_bind(&in->run, g->inputs[k].u.value, &t->item);
+    fnzi_eag_window w;
+    fnzi_eag_tensor *t;
+    fnzi_eag_window_of(b->geometry, &w);
+    FNZ_TRY(fnzi_eag_tensor_create(in, b->memory, &w, &t));
+    fnzi_run_item_bind(&in->run, g->inputs[k].u.value, &t->item);
     in->initial[k] = t->g;
     in->initial_memory[k] = t->memory;
     t->memory->users++; /* `initial_memory` uses it */
@@ -134,79 +134,80 @@ static fnz_status make_inputs(fnzi_interp *in) {
 }
 
 static fnz_status emit_tensor(void *user, const char *name, uint64_t v) {
-  fnzi_interp *in = user;
-  fnzi_eager *t = fnzi_eager_of(in, v);
+  fnzi_eag_interp *in = user;
+  fnzi_eag_tensor *t = fnzi_eag_tensor_of(in, v);
   fnz_handle value;
   if (t == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, name, "this output is undefined");
-  FNZ_TRY(fnzi_at(in->run.ctx, fnzi_eager_value(in, t, &value), "%s", name));
+  FNZ_TRY(fnzi_at(in->run.ctx, fnzi_eag_tensor_value(in, t, &value), "%s", name));
   return fnzi_run_emit(&in->run, name, t->g, value);
 }
 
 /* Some write has met the initial elements of the input. */
-static bool is_written(const fnzi_interp *in, size_t k) {
+static bool is_written(const fnzi_eag_interp *in, size_t k) {
   const fnzi_run_memory *memory = in->initial_memory[k];
   return memory->shared ? in->run.bindings[k].written : memory->version > 0;
 }
 
-static bool is_changed(const fnzi_interp *in, size_t k, const fnzi_eager *t) {
+static bool is_changed(const fnzi_eag_interp *in, size_t k, const fnzi_eag_tensor *t) {
   return is_written(in, k) || t->memory != in->initial_memory[k] || t->g != in->initial[k];
 }
 
 /* An input was moved to other memory, or shows only a part of its initial memory, which was
  * written: other aliases still show that. */
-static fnz_status emit_left(fnzi_interp *in, size_t k, const fnzi_eager *t) {
+static fnz_status emit_left(fnzi_eag_interp *in, size_t k, const fnzi_eag_tensor *t) {
   const char *name;
   bool shown = t->memory == in->initial_memory[k];
   if (!is_written(in, k))
     return FNZ_OK;
   if (shown && t->g != in->initial[k])
-    FNZ_TRY(fnzi_cells_cover(in->run.ctx, t->g, in->initial[k], &shown));
+    FNZ_TRY(fnzi_eag_places_cover(in->run.ctx, t->g, in->initial[k], &shown));
   if (shown)
     return FNZ_OK;
   FNZ_TRY(fnzi_arena_dotted(&in->run.arena, "memory", in->run.bindings[k].target, &name));
-  return fnzi_emit_memory(&in->run, name, in->initial[k], in->initial_memory[k]);
+  return fnzi_run_emit_memory(&in->run, name, in->initial[k], in->initial_memory[k]);
 }
 
 static fnz_status final_handle(void *user, uint64_t v, fnz_handle *out) {
-  fnzi_eager *t = fnzi_eager_of(user, v);
+  fnzi_eag_tensor *t = fnzi_eag_tensor_of(user, v);
   *out = 0;
-  return t == NULL ? FNZ_OK : fnzi_eager_value(user, t, out);
+  return t == NULL ? FNZ_OK : fnzi_eag_tensor_value(user, t, out);
 }
 
 /* An unwritten constant is no state. It is emitted under a name of its own: a program that writes
  * it only in a branch that is not taken here has a final value of it. */
-static fnz_status emit_constant(fnzi_interp *in, const fnzi_run_binding *b, uint64_t v) {
+static fnz_status emit_constant(fnzi_eag_interp *in, const fnzi_run_binding *b, uint64_t v) {
   const char *name;
   if (!in->run.options->everything || b->kind != FNZ_INPUT_CONSTANT || b->memory->cells == NULL)
     return FNZ_OK;
-  FNZ_TRY(fnzi_arena_dotted(&in->run.arena, FNZI_LEFT_CONSTANT, b->target, &name));
+  FNZ_TRY(fnzi_arena_dotted(&in->run.arena, FNZI_RUN_LEFT_CONSTANT, b->target, &name));
   return emit_tensor(in, name, v);
 }
 
 /* Mutations without an output in the signature are found by changed memory, or are mutations
  * through another input of the same memory. */
 static fnz_status emit_input(void *user, size_t k) {
-  fnzi_interp *in = user;
+  fnzi_eag_interp *in = user;
   const fnzi_run_binding *b = &in->run.bindings[k];
   uint64_t v = in->run.graph->inputs[k].u.value;
   bool wanted = fnzi_run_shows_unwritten(&in->run, b);
-  bool changed = is_changed(in, k, fnzi_eager_of(in, v));
-  FNZ_TRY(emit_left(in, k, fnzi_eager_of(in, v)));
+  bool changed = is_changed(in, k, fnzi_eag_tensor_of(in, v));
+  FNZ_TRY(emit_left(in, k, fnzi_eag_tensor_of(in, v)));
   if (!changed && in->run.program->inputs[k].written && b->memory->cells != NULL)
-    return fnzi_emit_member(&in->run, (uint32_t)k, final_handle, in);
+    return fnzi_run_emit_member(&in->run, (uint32_t)k, final_handle, in);
   return wanted || changed ? emit_tensor(in, b->name, v) : emit_constant(in, b, v);
 }
 
-static fnz_status show(fnzi_interp *in, bool is_input, size_t k, const fnz_arg *arg) {
-  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(in, arg->u.value) : NULL;
+static fnz_status show(fnzi_eag_interp *in, bool is_input, size_t k, const fnz_arg *arg) {
+  const fnzi_eag_tensor *t =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(in, arg->u.value) : NULL;
   if (t == NULL)
     return FNZ_OK;
   const fnzi_run_shown shown = {is_input, k, t, t->memory, t->g};
   return in->run.options->see(in->run.options->user, &shown);
 }
 
-static fnz_status show_all(fnzi_interp *in) {
+static fnz_status show_all(fnzi_eag_interp *in) {
   const fnzi_graph *g = in->run.graph;
   for (size_t k = 0; k < g->ninputs; k++)
     FNZ_TRY(show(in, true, k, &g->inputs[k]));
@@ -215,33 +216,33 @@ static fnz_status show_all(fnzi_interp *in) {
   return FNZ_OK;
 }
 
-static fnz_status run_all(fnzi_interp *in) {
-  const fnzi_interpreter by = fnzi_eager_interpreter(in, run_node);
+static fnz_status run_all(fnzi_eag_interp *in) {
+  const fnzi_run_interpreter by = fnzi_eag_interpreter(in, run_node);
   FNZ_TRY(make_inputs(in));
-  FNZ_TRY(fnzi_frames_run(&in->run, &by));
+  FNZ_TRY(fnzi_run_frames_run(&in->run, &by));
   if (in->run.options->see)
     FNZ_TRY(show_all(in));
   return fnzi_run_outputs(&in->run, emit_tensor, emit_input, in);
 }
 
-fnz_status fnzi_run_aliasing(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
-                             const fnzi_run_options *options) {
-  fnzi_interp in = {.initial = NULL};
+fnz_status fnzi_eag_run(fnz_context *ctx, const fnz_program *program, fnz_backend *backend,
+                        const fnzi_run_options *options) {
+  fnzi_eag_interp in = {.initial = NULL};
   fnz_status status = fnzi_run_open(&in.run, ctx, program, backend, options);
   if (status == FNZ_OK)
     status = run_all(&in);
   for (size_t i = 0; i < in.all.count; i++)
-    fnzi_eager_forget(&in, in.all.data[i]);
+    fnzi_eag_tensor_forget(&in, in.all.data[i]);
   FNZI_VEC_FREE(ctx, &in.all);
   fnzi_run_close(&in.run);
   return status;
 }
 
-bool fnzi_run_needs_memory(const fnz_program *program) {
+bool fnzi_eag_needs_memory(const fnz_program *program) {
   for (uint32_t k = 0; k < program->graphs.count; k++) {
     const fnzi_graph *g = fnzi_graph_at(program, k);
     for (size_t i = 0; i < g->nodes.count; i++)
-      if (fnzi_node_writes(&g->nodes.data[i]) || fnzi_node_hides_window(&g->nodes.data[i]))
+      if (fnzi_run_node_writes(&g->nodes.data[i]) || fnzi_eag_hides_window(&g->nodes.data[i]))
         return true;
   }
   return false;

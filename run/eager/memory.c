@@ -5,7 +5,7 @@
 /* --- Geometries ------------------------------------------------------------------------------- */
 
 /* As in programs, a size of 0 counts as 1, so that no product of sizes leaves 64 bits. */
-static bool sizes_fit(const fnzi_pane *w) {
+static bool sizes_fit(const fnzi_eag_window *w) {
   int64_t numel = 1;
   for (uint32_t d = 0; d < w->rank; d++)
     if (w->sizes[d] < 0 || w->strides[d] < 0 ||
@@ -15,9 +15,10 @@ static bool sizes_fit(const fnzi_pane *w) {
 }
 
 /* Holds for the windows of all rules: no tensor reaches over the end of its memory. */
-static fnz_status check_window(fnzi_interp *in, const fnzi_run_memory *memory, const fnzi_pane *w) {
+static fnz_status check_window(fnzi_eag_interp *in, const fnzi_run_memory *memory,
+                               const fnzi_eag_window *w) {
   size_t cell = in->run.backend->cell_bytes(in->run.backend->self, w->dtype);
-  fnz_geometry g = fnzi_pane_geometry(w);
+  fnz_geometry g = fnzi_eag_window_geometry(w);
   int64_t low, high;
   if (!sizes_fit(w) || !fnzi_extent(&g, &low, &high))
     return fnzi_fail(in->run.ctx, FNZ_CLASS_OVERFLOW, "", "the sizes of a tensor leave 64 bits");
@@ -28,27 +29,27 @@ static fnz_status check_window(fnzi_interp *in, const fnzi_run_memory *memory, c
                    (long long)high, memory->bytes / cell);
 }
 
-static void set_geometry(const fnzi_pane *w, int64_t *numbers, fnz_geometry *out) {
+static void set_geometry(const fnzi_eag_window *w, int64_t *numbers, fnz_geometry *out) {
   memcpy(numbers, w->sizes, w->rank * sizeof *numbers);
   memcpy(numbers + w->rank, w->strides, w->rank * sizeof *numbers);
-  *out = fnzi_pane_geometry(w);
+  *out = fnzi_eag_window_geometry(w);
   out->sizes = numbers;
   out->strides = numbers + w->rank;
 }
 
 /* --- Tensors ---------------------------------------------------------------------------------- */
 
-static fnz_backend *backend_of(fnzi_interp *in) {
+static fnz_backend *backend_of(fnzi_eag_interp *in) {
   return in->run.backend;
 }
 
 /* A tensor that has ended, else a new one: a loop does not need more memory with each iteration. */
-static fnz_status take_tensor(fnzi_interp *in, uint32_t rank, fnzi_eager **out) {
-  fnzi_eager *t = in->spare[rank];
+static fnz_status take_tensor(fnzi_eag_interp *in, uint32_t rank, fnzi_eag_tensor **out) {
+  fnzi_eag_tensor *t = in->spare[rank];
   *out = t;
   if (t != NULL) {
     in->spare[rank] = t->spare;
-    *t = (fnzi_eager){.own = t->own, .numbers = t->numbers, .room = rank};
+    *t = (fnzi_eag_tensor){.own = t->own, .numbers = t->numbers, .room = rank};
     return FNZ_OK;
   }
   FNZI_NEW(&in->run.arena, 1, &t);
@@ -60,9 +61,9 @@ static fnz_status take_tensor(fnzi_interp *in, uint32_t rank, fnzi_eager **out) 
   return FNZ_OK;
 }
 
-fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_run_memory *memory, const fnzi_pane *w,
-                             fnzi_eager **out) {
-  fnzi_eager *t;
+fnz_status fnzi_eag_tensor_create(fnzi_eag_interp *in, fnzi_run_memory *memory,
+                                  const fnzi_eag_window *w, fnzi_eag_tensor **out) {
+  fnzi_eag_tensor *t;
   FNZ_TRY(check_window(in, memory, w));
   FNZ_TRY(take_tensor(in, w->rank, &t));
   set_geometry(w, t->numbers, t->own);
@@ -73,24 +74,25 @@ fnz_status fnzi_eager_create(fnzi_interp *in, fnzi_run_memory *memory, const fnz
   return FNZ_OK;
 }
 
-void fnzi_eager_forget(fnzi_interp *in, fnzi_eager *t) {
+void fnzi_eag_tensor_forget(fnzi_eag_interp *in, fnzi_eag_tensor *t) {
   if (t->cached != 0)
     backend_of(in)->release(backend_of(in)->self, t->cached);
   t->cached = 0;
 }
 
-void fnzi_eager_end(fnzi_interp *in, fnzi_eager *t) {
-  fnzi_eager_forget(in, t);
+void fnzi_eag_tensor_end(fnzi_eag_interp *in, fnzi_eag_tensor *t) {
+  fnzi_eag_tensor_forget(in, t);
   if (--t->memory->users == 0)
-    fnzi_memory_end(&in->run, t->memory);
+    fnzi_run_memory_end(&in->run, t->memory);
   t->spare = in->spare[t->room];
   in->spare[t->room] = t;
 }
 
-fnz_status fnzi_eager_reshape(fnzi_interp *in, fnzi_eager *t, const fnzi_pane *w) {
+fnz_status fnzi_eag_tensor_reshape(fnzi_eag_interp *in, fnzi_eag_tensor *t,
+                                   const fnzi_eag_window *w) {
   fnz_geometry *g;
   int64_t *numbers;
-  fnzi_eager_forget(in, t);
+  fnzi_eag_tensor_forget(in, t);
   FNZ_TRY(check_window(in, t->memory, w));
   FNZI_NEW(&in->run.arena, 1, &g);
   FNZI_NEW(&in->run.arena, 2 * (size_t)w->rank, &numbers);
@@ -99,15 +101,15 @@ fnz_status fnzi_eager_reshape(fnzi_interp *in, fnzi_eager *t, const fnzi_pane *w
   return FNZ_OK;
 }
 
-fnz_status fnzi_eager_unary(fnzi_interp *in, const char *name, fnz_handle value, fnz_dtype dtype,
-                            fnz_handle *out) {
+fnz_status fnzi_eag_unary(fnzi_eag_interp *in, const char *name, fnz_handle value, fnz_dtype dtype,
+                          fnz_handle *out) {
   const fnz_op *op = fnz_op_find(name);
   if (op == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_INTERNAL, "", "there is no operator %s", name);
   fnz_arg args[8] = {{.tag = FNZ_ARG_VALUE, .u.value = value}}, *filled;
   if (dtype != FNZ_DTYPE_COUNT)
     args[1] = (fnz_arg){.tag = FNZ_ARG_DTYPE, .u.i = dtype};
-  FNZ_TRY(fnzi_lower_args(&in->run, op, args, 2, NULL, NULL, &filled));
+  FNZ_TRY(fnzi_run_lower_args(&in->run, op, args, 2, NULL, NULL, &filled));
   fnz_geometry g = *backend_of(in)->geometry(backend_of(in)->self, value);
   if (dtype != FNZ_DTYPE_COUNT)
     g.dtype = dtype;
@@ -118,14 +120,14 @@ fnz_status fnzi_eager_unary(fnzi_interp *in, const char *name, fnz_handle value,
 
 /* Conjugates and negates a value (owned) by the lazy bits of a tensor; the same for reading and
  * writing. */
-static fnz_status resolve_bits(fnzi_interp *in, const fnz_geometry *g, fnz_handle *owned) {
+static fnz_status resolve_bits(fnzi_eag_interp *in, const fnz_geometry *g, fnz_handle *owned) {
   static const char *const names[2] = {"_conj_copy", "_neg_view_copy"};
   bool wanted[2] = {g->is_conj, g->is_neg};
   for (int i = 0; i < 2; i++) {
     if (!wanted[i])
       continue;
     fnz_handle resolved = 0;
-    fnz_status status = fnzi_eager_unary(in, names[i], *owned, FNZ_DTYPE_COUNT, &resolved);
+    fnz_status status = fnzi_eag_unary(in, names[i], *owned, FNZ_DTYPE_COUNT, &resolved);
     backend_of(in)->release(backend_of(in)->self, *owned);
     *owned = resolved;
     FNZ_TRY(status);
@@ -133,28 +135,28 @@ static fnz_status resolve_bits(fnzi_interp *in, const fnz_geometry *g, fnz_handl
   return FNZ_OK;
 }
 
-static fnz_status upload(fnzi_interp *in, const fnzi_eager *t, fnz_handle *out) {
+static fnz_status upload(fnzi_eag_interp *in, const fnzi_eag_tensor *t, fnz_handle *out) {
   fnz_geometry plain = *t->g;
   size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, plain.dtype);
   plain.is_conj = plain.is_neg = false;
   plain.symbols = NULL;
-  FNZ_TRY(fnzi_dense_bytes(&in->run, &plain, &bytes));
+  FNZ_TRY(fnzi_run_dense_bytes(&in->run, &plain, &bytes));
   unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
     return fnzi_no_memory(in->run.ctx);
-  fnzi_cells_gather(&plain, t->memory->cells, cell, dense);
+  fnzi_run_gather(&plain, t->memory->cells, cell, dense);
   fnz_status status = backend_of(in)->upload(backend_of(in)->self, in->run.ctx, &plain, dense, out);
   fnzi_free(in->run.ctx, dense, bytes + 1);
   return status;
 }
 
-fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out) {
+fnz_status fnzi_eag_tensor_value(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnz_handle *out) {
   if (t->memory->cells == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
-                     "the file has no data for a weight used here" FNZI_GET_DATA);
+                     "the file has no data for a weight used here" FNZI_RUN_GET_DATA);
   if (t->cached == 0 || t->cached_version != t->memory->version) {
     fnz_handle value = 0;
-    fnzi_eager_forget(in, t);
+    fnzi_eag_tensor_forget(in, t);
     FNZ_TRY(upload(in, t, &value));
     FNZ_TRY(resolve_bits(in, t->g, &value));
     t->cached = value;
@@ -164,8 +166,8 @@ fnz_status fnzi_eager_value(fnzi_interp *in, fnzi_eager *t, fnz_handle *out) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, const uint32_t *order,
-                              fnz_handle value, fnzi_run_memory *memory) {
+fnz_status fnzi_eag_deposit(fnzi_eag_interp *in, const fnz_geometry *g, const uint32_t *order,
+                            fnz_handle value, fnzi_run_memory *memory) {
   size_t bytes, cell = backend_of(in)->cell_bytes(backend_of(in)->self, g->dtype);
   const fnz_geometry *has = backend_of(in)->geometry(backend_of(in)->self, value);
   if (has->dtype != g->dtype || fnz_geometry_numel(has) != fnz_geometry_numel(g))
@@ -175,34 +177,34 @@ fnz_status fnzi_eager_deposit(fnzi_interp *in, const fnz_geometry *g, const uint
                      (long long)fnz_geometry_numel(g), fnzi_dtype(g->dtype)->name);
   if (memory->cells == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "",
-                     "the file has no data for a weight written here" FNZI_GET_DATA);
-  FNZ_TRY(fnzi_dense_bytes(&in->run, g, &bytes));
+                     "the file has no data for a weight written here" FNZI_RUN_GET_DATA);
+  FNZ_TRY(fnzi_run_dense_bytes(&in->run, g, &bytes));
   unsigned char *dense = fnzi_resize(in->run.ctx, NULL, 0, bytes + 1);
   if (dense == NULL)
     return fnzi_no_memory(in->run.ctx);
   fnz_status status = backend_of(in)->download(backend_of(in)->self, in->run.ctx, value, dense);
   if (status == FNZ_OK && order != NULL)
-    fnzi_cells_scatter_as(g, order, dense, cell, memory->cells);
+    fnzi_eag_scatter_in_order(g, order, dense, cell, memory->cells);
   else if (status == FNZ_OK)
-    fnzi_cells_scatter(g, dense, cell, memory->cells);
+    fnzi_run_scatter(g, dense, cell, memory->cells);
   fnzi_free(in->run.ctx, dense, bytes + 1);
   return status;
 }
 
-fnz_status fnzi_eager_store(fnzi_interp *in, const fnzi_pane *w, fnz_handle value,
-                            fnzi_eager **out) {
-  fnz_geometry g = fnzi_pane_geometry(w);
+fnz_status fnzi_eag_tensor_store(fnzi_eag_interp *in, const fnzi_eag_window *w, fnz_handle value,
+                                 fnzi_eag_tensor **out) {
+  fnz_geometry g = fnzi_eag_window_geometry(w);
   int64_t low, high;
   fnzi_run_memory *memory;
   if (!fnzi_extent(&g, &low, &high) || low < 0)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_BOUNDS, "", "a result does not fit its memory");
-  FNZ_TRY(fnzi_memory_create(&in->run, w->dtype, high, &memory));
-  FNZ_TRY(fnzi_eager_deposit(in, &g, NULL, value, memory));
-  return fnzi_eager_create(in, memory, w, out);
+  FNZ_TRY(fnzi_run_memory_create(&in->run, w->dtype, high, &memory));
+  FNZ_TRY(fnzi_eag_deposit(in, &g, NULL, value, memory));
+  return fnzi_eag_tensor_create(in, memory, w, out);
 }
 
 /* Marks inputs that share an element with `g` as written. */
-static fnz_status note_write(fnzi_interp *in, const fnzi_run_memory *memory,
+static fnz_status note_write(fnzi_eag_interp *in, const fnzi_run_memory *memory,
                              const fnz_geometry *g) {
   fnzi_run_state *run = &in->run;
   for (size_t k = 0; k < fnzi_graph_at(run->program, 0)->ninputs; k++) {
@@ -213,18 +215,18 @@ static fnz_status note_write(fnzi_interp *in, const fnzi_run_memory *memory,
     if (fnz_geometry_numel(g) == 0 || fnz_geometry_numel(b->geometry) == 0)
       meet = fnzi_same_sizes(g, b->geometry);
     else
-      FNZ_TRY(fnzi_cells_meet_bytes(run->ctx, g, b->geometry, &meet));
+      FNZ_TRY(fnzi_eag_bytes_meet(run->ctx, g, b->geometry, &meet));
     b->written = meet;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_eager_write(fnzi_interp *in, fnzi_eager *t, fnz_handle owned,
-                            const uint32_t *order) {
+fnz_status fnzi_eag_tensor_write(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnz_handle owned,
+                                 const uint32_t *order) {
   fnz_handle value = owned;
   fnz_status status = resolve_bits(in, t->g, &value);
   if (status == FNZ_OK)
-    status = fnzi_eager_deposit(in, t->g, order, value, t->memory);
+    status = fnzi_eag_deposit(in, t->g, order, value, t->memory);
   t->memory->version++;
   if (status == FNZ_OK && t->memory->shared)
     status = note_write(in, t->memory, t->g);

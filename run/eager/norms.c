@@ -6,44 +6,44 @@
 
 /* --- Batch norm ------------------------------------------------------------------------------- */
 
-static bool writes_statistics(const fnzi_act *s) {
-  return fnzi_is_norm(s->op) && s->args[FNZI_NORM_TRAINING].u.i != 0 &&
-         s->args[FNZI_NORM_MEAN].tag == FNZ_ARG_VALUE &&
-         s->args[FNZI_NORM_VAR].tag == FNZ_ARG_VALUE;
+static bool writes_statistics(const fnzi_eag_op *s) {
+  return fnzi_run_is_norm(s->op) && s->args[FNZI_RUN_NORM_TRAINING].u.i != 0 &&
+         s->args[FNZI_RUN_NORM_MEAN].tag == FNZ_ARG_VALUE &&
+         s->args[FNZI_RUN_NORM_VAR].tag == FNZ_ARG_VALUE;
 }
 
 /* One statistic per channel, in the dtype of the running ones. */
-static fnz_status channel_geometry(fnzi_act *s, const fnz_geometry **out) {
+static fnz_status channel_geometry(fnzi_eag_op *s, const fnz_geometry **out) {
   fnz_geometry *g;
-  fnzi_eager *mean;
+  fnzi_eag_tensor *mean;
   FNZI_NEW(&s->in->run.scratch, 1, &g);
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[FNZI_NORM_MEAN], &mean));
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[FNZI_RUN_NORM_MEAN], &mean));
   *g = *mean->g;
   g->offset = 0;
   *out = g;
   return FNZ_OK;
 }
 
-static fnz_status write_statistics(fnzi_act *s, const fnz_handle *values) {
+static fnz_status write_statistics(fnzi_eag_op *s, const fnz_handle *values) {
   fnz_backend *b = s->in->run.backend;
   fnz_status status = FNZ_OK;
   for (int i = 0; i < 2; i++) {
-    fnzi_eager *target = fnzi_eager_of(s->in, s->args[FNZI_NORM_MEAN + i].u.value);
+    fnzi_eag_tensor *target = fnzi_eag_tensor_of(s->in, s->args[FNZI_RUN_NORM_MEAN + i].u.value);
     if (status == FNZ_OK)
-      status = fnzi_eager_write(s->in, target, values[i], NULL);
+      status = fnzi_eag_tensor_write(s->in, target, values[i], NULL);
     else if (values[i] != 0)
       b->release(b->self, values[i]);
   }
   return status;
 }
 
-static fnz_status keep_outputs(fnzi_act *s, const fnz_geometry *const *expected,
+static fnz_status keep_outputs(fnzi_eag_op *s, const fnz_geometry *const *expected,
                                const fnz_handle *values) {
   fnz_backend *b = s->in->run.backend;
   fnz_status status = FNZ_OK;
   for (int i = 0; i < 3; i++) {
     if (status == FNZ_OK)
-      status = fnzi_act_keep(s, expected[i], values[i]);
+      status = fnzi_eag_op_push_value(s, expected[i], values[i]);
     if (values[i] != 0)
       b->release(b->self, values[i]);
   }
@@ -52,17 +52,17 @@ static fnz_status keep_outputs(fnzi_act *s, const fnz_geometry *const *expected,
 
 /* Eager's loop decides what comes of statistics that share elements with themselves, or with what
  * it reads meanwhile: the arguments from `first_read` on. */
-static fnz_status check_statistics(fnzi_act *s, size_t first_read) {
-  for (size_t k = FNZI_NORM_MEAN; k <= FNZI_NORM_VAR; k++) {
-    const fnzi_eager *target = fnzi_eager_of(s->in, s->args[k].u.value);
+static fnz_status check_statistics(fnzi_eag_op *s, size_t first_read) {
+  for (size_t k = FNZI_RUN_NORM_MEAN; k <= FNZI_RUN_NORM_VAR; k++) {
+    const fnzi_eag_tensor *target = fnzi_eag_tensor_of(s->in, s->args[k].u.value);
     bool meet;
-    FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &meet));
+    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, target->g, &meet));
     for (size_t i = first_read; i < k && !meet; i++) {
-      const fnzi_eager *t =
-          s->args[i].tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, s->args[i].u.value) : NULL;
+      const fnzi_eag_tensor *t =
+          s->args[i].tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(s->in, s->args[i].u.value) : NULL;
       meet = t && t->memory == target->memory;
       if (meet)
-        FNZ_TRY(fnzi_cells_meet_bytes(s->ctx, target->g, t->g, &meet));
+        FNZ_TRY(fnzi_eag_bytes_meet(s->ctx, target->g, t->g, &meet));
     }
     if (meet)
       return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
@@ -73,7 +73,7 @@ static fnz_status check_statistics(fnzi_act *s, size_t first_read) {
   return FNZ_OK;
 }
 
-static fnz_status batch_norm(fnzi_act *s) {
+static fnz_status batch_norm(fnzi_eag_op *s) {
   const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
   const fnz_geometry *expected[5], *channel;
   fnz_handle values[5];
@@ -82,11 +82,11 @@ static fnz_status batch_norm(fnzi_act *s) {
   if (op == NULL)
     return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "no functional batch norm");
   FNZ_TRY(check_statistics(s, 0));
-  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &count));
+  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &count));
   FNZ_TRY(channel_geometry(s, &channel));
   for (size_t i = 0; i < 5; i++)
-    expected[i] = i < 3 && i < count ? fnzi_act_recorded(s, results, i) : channel;
-  FNZ_TRY(fnzi_eager_apply(s->in, op, s->args, FNZI_NORM_EPS + 1, expected, values, 5));
+    expected[i] = i < 3 && i < count ? fnzi_eag_op_recorded(s, results, i) : channel;
+  FNZ_TRY(fnzi_eag_apply(s->in, op, s->args, FNZI_RUN_NORM_EPS + 1, expected, values, 5));
   fnz_status kept = keep_outputs(s, expected, values);
   fnz_status written = write_statistics(s, values + 3);
   return kept != FNZ_OK ? kept : written;
@@ -95,7 +95,7 @@ static fnz_status batch_norm(fnzi_act *s) {
 /* --- Instance norm ---------------------------------------------------------------------------- */
 
 /* Applies an operator to handles; the result has these sizes, row-major. */
-static fnz_status step(fnzi_act *s, const char *name, fnz_handle self, const int64_t *list,
+static fnz_status step(fnzi_eag_op *s, const char *name, fnz_handle self, const int64_t *list,
                        uint32_t length, const int64_t *sizes, uint32_t rank, fnz_handle *out) {
   const fnz_op *op = fnz_op_find(name);
   fnz_backend *b = s->in->run.backend;
@@ -107,7 +107,7 @@ static fnz_status step(fnzi_act *s, const char *name, fnz_handle self, const int
     items[i] = (fnz_arg){.tag = FNZ_ARG_INT, .u.i = list[i]};
   const fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE, .u.value = self},
                            {.tag = FNZ_ARG_LIST, .count = length, .u.list = items}};
-  FNZ_TRY(fnzi_lower_args(&s->in->run, op, args, 2, NULL, NULL, &filled));
+  FNZ_TRY(fnzi_run_lower_args(&s->in->run, op, args, 2, NULL, NULL, &filled));
   fnz_geometry g = {
       .dtype = b->geometry(b->self, self)->dtype, .rank = rank, .sizes = sizes, .strides = strides};
   fnzi_contiguous_strides(sizes, rank, strides);
@@ -116,15 +116,15 @@ static fnz_status step(fnzi_act *s, const char *name, fnz_handle self, const int
   return fnzi_run_apply(&s->in->run, &call, out, 1);
 }
 
-static fnz_status value_at(fnzi_act *s, size_t i, fnz_handle *out) {
-  fnzi_eager *t;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[i], &t));
-  return fnzi_eager_value(s->in, t, out);
+static fnz_status value_at(fnzi_eag_op *s, size_t i, fnz_handle *out) {
+  fnzi_eag_tensor *t;
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[i], &t));
+  return fnzi_eag_tensor_value(s->in, t, out);
 }
 
 /* Each instance as channels of one batch; held[0] is the input, held[1] and held[2] are the running
  * statistics, and held[3] to held[7] the results of batch norm. */
-static fnz_status norm_instances(fnzi_act *s, const fnz_geometry *g, fnz_handle held[8]) {
+static fnz_status norm_instances(fnzi_eag_op *s, const fnz_geometry *g, fnz_handle held[8]) {
   const fnz_op *op = fnz_op_find("_native_batch_norm_legit_functional");
   fnz_backend *b = s->in->run.backend;
   int64_t whole[FNZ_MAX_RANK] = {1};
@@ -136,24 +136,25 @@ static fnz_status norm_instances(fnzi_act *s, const fnz_geometry *g, fnz_handle 
   FNZ_TRY(value_at(s, 0, &value));
   FNZ_TRY(step(s, "view_copy", value, whole, g->rank, whole, g->rank, &held[0]));
   for (size_t i = 0; i < 2; i++) {
-    FNZ_TRY(value_at(s, FNZI_NORM_MEAN + i, &value));
+    FNZ_TRY(value_at(s, FNZI_RUN_NORM_MEAN + i, &value));
     FNZ_TRY(step(s, "repeat", value, g->sizes, 1, &all, 1, &held[1 + i]));
   }
   for (size_t i = 0; i < 5; i++)
     expected[i] = b->geometry(b->self, held[i > 0]);
-  fnz_arg args[FNZI_NORM_EPS + 1], *filled;
+  fnz_arg args[FNZI_RUN_NORM_EPS + 1], *filled;
   memcpy(args, s->args, sizeof args);
   args[0] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[0]};
   args[1] = args[2] = (fnz_arg){.tag = FNZ_ARG_NONE};
-  args[FNZI_NORM_MEAN] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[1]};
-  args[FNZI_NORM_VAR] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[2]};
-  FNZ_TRY(fnzi_lower_args(&s->in->run, op, args, FNZI_NORM_EPS + 1, NULL, NULL, &filled));
+  args[FNZI_RUN_NORM_MEAN] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[1]};
+  args[FNZI_RUN_NORM_VAR] = (fnz_arg){.tag = FNZ_ARG_VALUE, .u.value = held[2]};
+  FNZ_TRY(fnzi_run_lower_args(&s->in->run, op, args, FNZI_RUN_NORM_EPS + 1, NULL, NULL, &filled));
   fnz_request call = {op, filled, op->nparams, expected, ""};
   return fnzi_run_apply(&s->in->run, &call, held + 3, 5);
 }
 
 /* The mean over the batch of a statistic of each instance; the caller owns it. */
-static fnz_status over_batch(fnzi_act *s, const fnz_geometry *g, fnz_handle of, fnz_handle *out) {
+static fnz_status over_batch(fnzi_eag_op *s, const fnz_geometry *g, fnz_handle of,
+                             fnz_handle *out) {
   fnz_backend *b = s->in->run.backend;
   const int64_t zero = 0;
   fnz_handle square;
@@ -164,7 +165,7 @@ static fnz_status over_batch(fnzi_act *s, const fnz_geometry *g, fnz_handle of, 
 }
 
 /* The new statistics; the caller owns them, also after a failure. */
-static fnz_status new_statistics(fnzi_act *s, const fnz_geometry *g, fnz_handle out[2]) {
+static fnz_status new_statistics(fnzi_eag_op *s, const fnz_geometry *g, fnz_handle out[2]) {
   fnz_backend *b = s->in->run.backend;
   fnz_handle held[8] = {0};
   fnz_status status = norm_instances(s, g, held);
@@ -177,27 +178,27 @@ static fnz_status new_statistics(fnzi_act *s, const fnz_geometry *g, fnz_handle 
 }
 
 /* The result does not depend on the running statistics. */
-static fnz_status plain_norm(fnzi_act *s, const fnz_geometry *g) {
+static fnz_status plain_norm(fnzi_eag_op *s, const fnz_geometry *g) {
   const fnz_geometry *expected[1] = {g};
   fnz_arg *args;
   FNZI_NEW(&s->in->run.scratch, s->op->nparams, &args);
   memcpy(args, s->args, s->op->nparams * sizeof *args);
-  args[FNZI_NORM_MEAN] = args[FNZI_NORM_VAR] = (fnz_arg){.tag = FNZ_ARG_NONE};
-  fnzi_act plain = *s;
+  args[FNZI_RUN_NORM_MEAN] = args[FNZI_RUN_NORM_VAR] = (fnz_arg){.tag = FNZ_ARG_NONE};
+  fnzi_eag_op plain = *s;
   plain.args = args;
-  fnz_status status = fnzi_act_compute(&plain, NULL, expected, 1);
+  fnz_status status = fnzi_eag_op_compute(&plain, NULL, expected, 1);
   s->results = plain.results;
   return status;
 }
 
-static fnz_status instance_norm(fnzi_act *s) {
+static fnz_status instance_norm(fnzi_eag_op *s) {
   fnz_backend *b = s->in->run.backend;
   fnz_handle statistics[2] = {0};
-  fnzi_eager *input;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &input));
+  fnzi_eag_tensor *input;
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &input));
   if (input->g->rank < 2)
-    return fnzi_act_refuse(s, "at least two dimensions are needed", input->g->rank, 2);
-  FNZ_TRY(check_statistics(s, FNZI_NORM_MEAN));
+    return fnzi_eag_op_refuse(s, "at least two dimensions are needed", input->g->rank, 2);
+  FNZ_TRY(check_statistics(s, FNZI_RUN_NORM_MEAN));
   fnz_status status = new_statistics(s, input->g, statistics);
   if (status == FNZ_OK)
     status = plain_norm(s, input->g);
@@ -212,7 +213,7 @@ static fnz_status instance_norm(fnzi_act *s) {
 /* --- All of them ------------------------------------------------------------------------------ */
 
 /* Other forms of batch norm that write statistics in training. */
-static fnz_status check_others(fnzi_act *s) {
+static fnz_status check_others(fnzi_eag_op *s) {
   static const uint16_t others[] = {FNZI_ATEN__batch_norm_impl_index,
                                     FNZI_ATEN_batch_norm_gather_stats,
                                     FNZI_ATEN_batch_norm_gather_stats__out,
@@ -237,7 +238,7 @@ static fnz_status check_others(fnzi_act *s) {
       s->op->name);
 }
 
-fnz_status fnzi_act_norm(fnzi_act *s, bool *done) {
+fnz_status fnzi_eag_norm(fnzi_eag_op *s, bool *done) {
   *done = writes_statistics(s);
   if (!*done)
     return check_others(s);

@@ -5,53 +5,52 @@
 #include "run/eager/eager.h"
 #include "run/numbers.h"
 
-static fnz_backend *backend_of(fnzi_interp *in) {
+static fnz_backend *backend_of(fnzi_eag_interp *in) {
   return in->run.backend;
 }
 
-fnz_status fnzi_act_tensor(fnzi_act *s, const fnz_arg *arg, fnzi_eager **out) {
-  *out = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, arg->u.value) : NULL;
+fnz_status fnzi_eag_op_tensor(fnzi_eag_op *s, const fnz_arg *arg, fnzi_eag_tensor **out) {
+  *out = arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(s->in, arg->u.value) : NULL;
   if (*out != NULL)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s needs a tensor where there is none",
                    s->op->name);
 }
 
-const fnz_geometry *fnzi_act_geometry_of(void *user, const fnz_arg *arg) {
-  const fnzi_act *s = user;
-  const fnzi_eager *t = fnzi_eager_of(s->in, arg->u.value);
+const fnz_geometry *fnzi_eag_op_geometry(void *user, const fnz_arg *arg) {
+  const fnzi_eag_op *s = user;
+  const fnzi_eag_tensor *t = fnzi_eag_tensor_of(s->in, arg->u.value);
   return t == NULL ? NULL : t->g;
 }
 
-const fnz_geometry *fnzi_act_recorded(const fnzi_act *s, const fnz_arg *results, size_t k) {
+const fnz_geometry *fnzi_eag_op_recorded(const fnzi_eag_op *s, const fnz_arg *results, size_t k) {
   if (results[k].tag != FNZ_ARG_VALUE)
     return NULL;
-  return fnzi_recorded(&s->in->run, &s->in->run.scratch, results[k].u.value);
+  return fnzi_run_recorded(&s->in->run, &s->in->run.scratch, results[k].u.value);
 }
 
 static fnz_status lower_value(void *user, fnz_arg *arg) {
-  fnzi_interp *in = user;
-  fnzi_eager *t = fnzi_eager_of(in, arg->u.value);
+  fnzi_eag_interp *in = user;
+  fnzi_eag_tensor *t = fnzi_eag_tensor_of(in, arg->u.value);
   if (t == NULL)
     return fnzi_fail(in->run.ctx, FNZ_CLASS_REF, "", "an argument is undefined");
-  return fnzi_eager_value(in, t, &arg->u.value);
+  return fnzi_eag_tensor_value(in, t, &arg->u.value);
 }
 
-fnz_status fnzi_eager_lower(fnzi_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                            fnz_arg **out) {
-  return fnzi_lower_args(&in->run, op, args, nargs, lower_value, in, out);
+fnz_status fnzi_eag_lower(fnzi_eag_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                          fnz_arg **out) {
+  return fnzi_run_lower_args(&in->run, op, args, nargs, lower_value, in, out);
 }
 
-fnz_status fnzi_eager_apply(fnzi_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
-                            const fnz_geometry *const *expected, fnz_handle *outputs,
-                            size_t count) {
+fnz_status fnzi_eag_apply(fnzi_eag_interp *in, const fnz_op *op, const fnz_arg *args, size_t nargs,
+                          const fnz_geometry *const *expected, fnz_handle *outputs, size_t count) {
   fnz_arg *lowered;
-  FNZ_TRY(fnzi_eager_lower(in, op, args, nargs, &lowered));
+  FNZ_TRY(fnzi_eag_lower(in, op, args, nargs, &lowered));
   fnz_request call = {op, lowered, op->nparams, expected, ""};
   return fnzi_run_apply(&in->run, &call, outputs, count);
 }
 
-fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor) {
+fnz_status fnzi_eag_op_push(fnzi_eag_op *s, fnzi_eag_tensor *tensor) {
   if (s->results.count == s->ctx->limits.args)
     return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s has more than %zu results", s->op->name,
                      s->ctx->limits.args);
@@ -59,65 +58,65 @@ fnz_status fnzi_act_push(fnzi_act *s, fnzi_eager *tensor) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_act_piece(fnzi_act *s, const fnzi_pane *w) {
-  fnzi_eager *tensor;
-  FNZ_TRY(fnzi_eager_create(s->in, s->self->memory, w, &tensor));
-  return fnzi_act_push(s, tensor);
+fnz_status fnzi_eag_op_push_window(fnzi_eag_op *s, const fnzi_eag_window *w) {
+  fnzi_eag_tensor *tensor;
+  FNZ_TRY(fnzi_eag_tensor_create(s->in, s->self->memory, w, &tensor));
+  return fnzi_eag_op_push(s, tensor);
 }
 
 /* New memory has each element once, also where the program records strides that overlap. */
-static fnz_status may_lie_so(fnzi_act *s, const fnz_geometry *recorded, const fnz_geometry *g,
+static fnz_status may_lie_so(fnzi_eag_op *s, const fnz_geometry *recorded, const fnz_geometry *g,
                              bool *out) {
   bool overlaps = false;
   *out = recorded != NULL && fnzi_same_sizes(recorded, g);
   if (*out && !fnzi_is_dense(recorded))
-    FNZ_TRY(fnzi_cells_overlap(s->ctx, recorded, &overlaps));
+    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, recorded, &overlaps));
   *out = *out && !overlaps;
   return FNZ_OK;
 }
 
-fnz_status fnzi_act_keep(fnzi_act *s, const fnz_geometry *recorded, fnz_handle value) {
+fnz_status fnzi_eag_op_push_value(fnzi_eag_op *s, const fnz_geometry *recorded, fnz_handle value) {
   if (value == 0)
-    return fnzi_act_push(s, NULL);
+    return fnzi_eag_op_push(s, NULL);
   const fnz_geometry *g = backend_of(s->in)->geometry(backend_of(s->in)->self, value);
-  fnzi_pane w;
-  fnzi_eager *t;
+  fnzi_eag_window w;
+  fnzi_eag_tensor *t;
   bool as_recorded;
-  fnzi_pane_of(g, &w);
+  fnzi_eag_window_of(g, &w);
   FNZ_TRY(may_lie_so(s, recorded, g, &as_recorded));
   if (as_recorded)
-    fnzi_pane_of(recorded, &w);
+    fnzi_eag_window_of(recorded, &w);
   else
-    fnzi_pane_dense(&w);
+    fnzi_eag_window_dense(&w);
   w.dtype = g->dtype;
   w.is_conj = w.is_neg = false;
-  FNZ_TRY(fnzi_eager_store(s->in, &w, value, &t));
-  return fnzi_act_push(s, t);
+  FNZ_TRY(fnzi_eag_tensor_store(s->in, &w, value, &t));
+  return fnzi_eag_op_push(s, t);
 }
 
 /* Learns sizes that depend on data, and with them the recorded strides. */
-static fnz_status see_result(fnzi_act *s, const fnz_arg *named, fnz_handle value,
+static fnz_status see_result(fnzi_eag_op *s, const fnz_arg *named, fnz_handle value,
                              const fnz_geometry **recorded) {
   if (!s->in->run.symbolic || value == 0 || named->tag != FNZ_ARG_VALUE || *recorded != NULL)
     return FNZ_OK;
-  FNZ_TRY(fnzi_saw(&s->in->run, named->u.value,
-                   backend_of(s->in)->geometry(backend_of(s->in)->self, value)));
-  *recorded = fnzi_act_recorded(s, named, 0);
+  FNZ_TRY(fnzi_run_learn_sizes(&s->in->run, named->u.value,
+                               backend_of(s->in)->geometry(backend_of(s->in)->self, value)));
+  *recorded = fnzi_eag_op_recorded(s, named, 0);
   return FNZ_OK;
 }
 
-fnz_status fnzi_act_compute(fnzi_act *s, const fnz_arg *named, const fnz_geometry **expected,
-                            size_t count) {
+fnz_status fnzi_eag_op_compute(fnzi_eag_op *s, const fnz_arg *named, const fnz_geometry **expected,
+                               size_t count) {
   fnzi_run_state *run = &s->in->run;
   fnz_handle *handles;
   FNZI_NEW(&run->scratch, count, &handles);
-  FNZ_TRY(fnzi_eager_apply(s->in, s->op, s->args, s->op->nparams, expected, handles, count));
+  FNZ_TRY(fnzi_eag_apply(s->in, s->op, s->args, s->op->nparams, expected, handles, count));
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count; i++) {
     if (status == FNZ_OK && named)
       status = see_result(s, &named[i], handles[i], &expected[i]);
     if (status == FNZ_OK)
-      status = fnzi_act_keep(s, expected[i], handles[i]);
+      status = fnzi_eag_op_push_value(s, expected[i], handles[i]);
     if (handles[i] != 0)
       run->backend->release(run->backend->self, handles[i]);
   }

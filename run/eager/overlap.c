@@ -61,8 +61,8 @@ static fnz_status compare(fnz_context *ctx, const fnz_geometry *first, const fnz
   return FNZ_OK;
 }
 
-fnz_status fnzi_cells_cover(fnz_context *ctx, const fnz_geometry *first, const fnz_geometry *second,
-                            bool *out) {
+fnz_status fnzi_eag_places_cover(fnz_context *ctx, const fnz_geometry *first,
+                                 const fnz_geometry *second, bool *out) {
   reached marks;
   fnzi_run_walk w;
   *out = true;
@@ -96,15 +96,15 @@ static bool nested(const fnz_geometry *g) {
   return true;
 }
 
-fnz_status fnzi_cells_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out) {
+fnz_status fnzi_eag_places_overlap(fnz_context *ctx, const fnz_geometry *g, bool *out) {
   *out = false;
   if (fnz_geometry_numel(g) == 0 || nested(g))
     return FNZ_OK;
   return compare(ctx, g, NULL, out);
 }
 
-fnz_status fnzi_cells_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
-                           bool *out) {
+fnz_status fnzi_eag_places_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
+                                bool *out) {
   return compare(ctx, a, b, out);
 }
 
@@ -126,16 +126,16 @@ static bool as_bytes(const fnz_geometry *g, int64_t *dims, fnz_geometry *out) {
 }
 
 /* Windows that cannot be seen as bytes count as meeting. */
-fnz_status fnzi_cells_meet_bytes(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
-                                 bool *meet) {
+fnz_status fnzi_eag_bytes_meet(fnz_context *ctx, const fnz_geometry *a, const fnz_geometry *b,
+                               bool *meet) {
   int64_t dims[2][2 * FNZ_MAX_RANK];
   fnz_geometry x, y;
   *meet = true;
   if (a->dtype == b->dtype)
-    return fnzi_cells_meet(ctx, a, b, meet);
+    return fnzi_eag_places_meet(ctx, a, b, meet);
   if (!as_bytes(a, dims[0], &x) || !as_bytes(b, dims[1], &y))
     return FNZ_OK;
-  return fnzi_cells_meet(ctx, &x, &y, meet);
+  return fnzi_eag_places_meet(ctx, &x, &y, meet);
 }
 
 /* --- Order
@@ -168,8 +168,8 @@ static int wants(const fnz_geometry *target, const fnz_geometry *tensor, uint32_
   return in > out ? 1 : -1;
 }
 
-void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const *operands,
-                           size_t count, uint32_t *out) {
+void fnzi_eag_loop_order(const fnz_geometry *target, const fnz_geometry *const *operands,
+                         size_t count, uint32_t *out) {
   uint32_t rank = target->rank, perm[FNZ_MAX_RANK]; /* the innermost first */
   for (uint32_t i = 0; i < rank; i++)
     perm[i] = rank - 1 - i;
@@ -195,18 +195,18 @@ void fnzi_cells_loop_order(const fnz_geometry *target, const fnz_geometry *const
 
 /* Walks through both in step. `rows` has, per place, 1 + the row of the innermost loop that wrote
  * it. */
-static fnzi_order follow(fnzi_run_walk *to, fnzi_run_walk *from, int64_t low, int64_t high,
-                         uint32_t *rows) {
-  fnzi_order order = FNZI_ORDER_FREE;
+static fnzi_eag_order follow(fnzi_run_walk *to, fnzi_run_walk *from, int64_t low, int64_t high,
+                             uint32_t *rows) {
+  fnzi_eag_order order = FNZI_EAG_ORDER_FREE;
   int64_t inner = to->g->rank == 0 ? 1 : to->g->sizes[to->g->rank - 1];
   for (int64_t i = 0; to->left > 0; i++, fnzi_run_walk_step(to), fnzi_run_walk_step(from)) {
     uint32_t row = (uint32_t)(i / inner) + 1;
     bool inside = from->place >= low && from->place < high;
     uint32_t written = inside ? rows[from->place - low] : 0;
-    if (written == row && inner > FNZI_SHORTEST_VECTOR)
-      return FNZI_ORDER_UNKNOWN;
+    if (written == row && inner > FNZI_EAG_SHORTEST_VECTOR)
+      return FNZI_EAG_ORDER_UNKNOWN;
     if (written != 0)
-      order = FNZI_ORDER_LOOP;
+      order = FNZI_EAG_ORDER_LOOP;
     rows[to->place - low] = row;
   }
   return order;
@@ -232,12 +232,12 @@ static void put_in_order(const fnz_geometry *target, const fnz_geometry *operand
   o->from.offset = operand->offset;
 }
 
-fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
-                            const fnz_geometry *operand, fnzi_order *out) {
+fnz_status fnzi_eag_find_order(fnz_context *ctx, const fnz_geometry *target,
+                               const fnz_geometry *operand, fnzi_eag_order *out) {
   int64_t low, high;
-  *out = FNZI_ORDER_UNKNOWN;
+  *out = FNZI_EAG_ORDER_UNKNOWN;
   if (operand->rank > target->rank || !fnzi_extent(target, &low, &high) ||
-      fnz_geometry_numel(target) > FNZI_MOST_IN_LOOP || high - low > 64 * FNZI_MOST_IN_LOOP)
+      fnz_geometry_numel(target) > FNZI_EAG_MOST_IN_LOOP || high - low > 64 * FNZI_EAG_MOST_IN_LOOP)
     return FNZ_OK;
   size_t bytes = (size_t)(high - low + 1) * sizeof(uint32_t);
   uint32_t *rows = fnzi_resize(ctx, NULL, 0, bytes);
@@ -247,7 +247,7 @@ fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
   ordered o;
   fnzi_run_walk writer, reader;
   uint32_t order[FNZ_MAX_RANK];
-  fnzi_cells_loop_order(target, NULL, 0, order);
+  fnzi_eag_loop_order(target, NULL, 0, order);
   put_in_order(target, operand, order, &o);
   fnzi_run_walk_start(&writer, &o.to);
   fnzi_run_walk_start(&reader, &o.from);
@@ -256,8 +256,8 @@ fnz_status fnzi_cells_order(fnz_context *ctx, const fnz_geometry *target,
   return FNZ_OK;
 }
 
-fnz_status fnzi_cells_loop(const fnz_geometry *target, const uint32_t *order,
-                           fnz_status (*visit)(void *user, const int64_t *index), void *user) {
+fnz_status fnzi_eag_loop(const fnz_geometry *target, const uint32_t *order,
+                         fnz_status (*visit)(void *user, const int64_t *index), void *user) {
   ordered o;
   fnzi_run_walk w;
   int64_t index[FNZ_MAX_RANK];
@@ -270,8 +270,8 @@ fnz_status fnzi_cells_loop(const fnz_geometry *target, const uint32_t *order,
   return FNZ_OK;
 }
 
-void fnzi_cells_scatter_as(const fnz_geometry *g, const uint32_t *order, const unsigned char *dense,
-                           size_t cell, unsigned char *memory) {
+void fnzi_eag_scatter_in_order(const fnz_geometry *g, const uint32_t *order,
+                               const unsigned char *dense, size_t cell, unsigned char *memory) {
   int64_t strides[FNZ_MAX_RANK];
   fnz_geometry rows = *g;
   ordered o;

@@ -8,7 +8,7 @@
 /* --- Lists ------------------------------------------------------------------------------------ */
 
 /* How many elements the lists have; the first list decides. */
-static fnz_status list_length(const fnzi_act *s, uint32_t *out) {
+static fnz_status list_length(const fnzi_eag_op *s, uint32_t *out) {
   *out = UINT32_MAX;
   for (size_t i = 0; i < s->op->nparams; i++) {
     const fnzi_param *param = &s->op->params[i];
@@ -28,7 +28,8 @@ static fnz_status list_length(const fnzi_act *s, uint32_t *out) {
 }
 
 /* The element operator on the k-th item of every list. */
-static fnz_status element_op(const fnzi_act *s, const fnz_op *element, uint32_t k, fnzi_act *out) {
+static fnz_status element_op(const fnzi_eag_op *s, const fnz_op *element, uint32_t k,
+                             fnzi_eag_op *out) {
   fnz_arg *args;
   FNZI_NEW(&s->in->run.scratch, element->nparams, &args);
   for (size_t i = 0; i < element->nparams; i++) {
@@ -36,29 +37,29 @@ static fnz_status element_op(const fnzi_act *s, const fnz_op *element, uint32_t 
     if (i < s->op->nparams && s->op->params[i].is_list && args[i].tag == FNZ_ARG_LIST)
       args[i] = args[i].u.list[k];
   }
-  *out = (fnzi_act){.in = s->in, .ctx = s->ctx, .node = s->node, .op = element, .args = args};
+  *out = (fnzi_eag_op){.in = s->in, .ctx = s->ctx, .node = s->node, .op = element, .args = args};
   return FNZ_OK;
 }
 
 /* `named`: the result of the node; NULL when the program does not name it. */
-static fnz_status element_result(fnzi_act *s, fnzi_act *one, const fnz_arg *named) {
+static fnz_status element_result(fnzi_eag_op *s, fnzi_eag_op *one, const fnz_arg *named) {
   const fnz_geometry *expected[1] = {NULL};
   if (fnz_op_is_mutating(one->op))
-    return fnzi_act_write(one);
+    return fnzi_eag_write(one);
   if (named)
-    expected[0] = fnzi_act_recorded(s, named, 0);
-  FNZ_TRY(fnzi_act_compute(one, named, expected, 1));
-  return fnzi_act_push(s, one->results.data[0]);
+    expected[0] = fnzi_eag_op_recorded(s, named, 0);
+  FNZ_TRY(fnzi_eag_op_compute(one, named, expected, 1));
+  return fnzi_eag_op_push(s, one->results.data[0]);
 }
 
-static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
+static fnz_status foreach (fnzi_eag_op *s, const fnz_op *element) {
   uint32_t count;
   fnz_arg *results;
   size_t named;
   FNZ_TRY(list_length(s, &count));
-  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &named));
+  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &named));
   for (uint32_t k = 0; k < count; k++) {
-    fnzi_act one;
+    fnzi_eag_op one;
     FNZ_TRY(element_op(s, element, k, &one));
     fnz_status status = element_result(s, &one, k < named ? &results[k] : NULL);
     FNZI_VEC_FREE(s->ctx, &one.results);
@@ -70,89 +71,89 @@ static fnz_status foreach (fnzi_act *s, const fnz_op *element) {
 /* --- The diagonal ----------------------------------------------------------------------------- */
 
 /* Sets every element of the window to the number in args[1]. */
-static fnz_status fill_window(fnzi_act *s, fnzi_eager *self, const fnzi_pane *w) {
+static fnz_status fill_window(fnzi_eag_op *s, fnzi_eag_tensor *self, const fnzi_eag_window *w) {
   const fnz_op *op = fnz_op_find("fill.Scalar");
-  fnzi_eager *window;
+  fnzi_eag_tensor *window;
   fnz_handle value;
   fnz_arg args[2] = {{.tag = FNZ_ARG_VALUE}, s->args[1]};
   if (op == NULL)
     return fnzi_fail(s->ctx, FNZ_CLASS_INTERNAL, "", "there is no operator fill.Scalar");
-  FNZ_TRY(fnzi_eager_create(s->in, self->memory, w, &window));
+  FNZ_TRY(fnzi_eag_tensor_create(s->in, self->memory, w, &window));
   window->memory->users--;
-  FNZ_TRY(fnzi_eager_value(s->in, window, &args[0].u.value));
+  FNZ_TRY(fnzi_eag_tensor_value(s->in, window, &args[0].u.value));
   const fnz_geometry *expected[1] = {window->g};
   fnz_request call = {op, args, 2, expected, ""};
   FNZ_TRY(fnzi_run_apply(&s->in->run, &call, &value, 1));
-  return fnzi_eager_write(s->in, window, value, NULL);
+  return fnzi_eag_tensor_write(s->in, window, value, NULL);
 }
 
 /* With wrap, the diagonal of a tall matrix begins again below, after one row without. */
-static fnz_status fill_wrapped(fnzi_act *s, fnzi_eager *self, fnzi_pane *w) {
+static fnz_status fill_wrapped(fnzi_eag_op *s, fnzi_eag_tensor *self, fnzi_eag_window *w) {
   const fnz_geometry *g = self->g;
   int64_t step = g->sizes[1] + 1;
-  if (fnzi_act_int(s, 2, 0) == 0 || g->rank != 2 || g->sizes[0] <= step)
+  if (fnzi_eag_op_int(s, 2, 0) == 0 || g->rank != 2 || g->sizes[0] <= step)
     return FNZ_OK;
   w->sizes[0] = (fnz_geometry_numel(g) + step - 1) / step - w->sizes[0];
   w->offset = fnzi_run_wrap_add(g->offset, fnzi_run_wrap_mul(g->strides[0], step));
   return fill_window(s, self, w);
 }
 
-static fnz_status fill_diagonal(fnzi_act *s) {
-  fnzi_eager *self;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
+static fnz_status fill_diagonal(fnzi_eag_op *s) {
+  fnzi_eag_tensor *self;
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &self));
   if (s->args[1].tag == FNZ_ARG_VALUE)
     return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s takes a number, not a tensor", s->op->name);
   const fnz_geometry *g = self->g;
-  fnzi_pane w = {.dtype = g->dtype, .rank = 1, .is_conj = g->is_conj, .is_neg = g->is_neg};
+  fnzi_eag_window w = {.dtype = g->dtype, .rank = 1, .is_conj = g->is_conj, .is_neg = g->is_neg};
   if (g->rank < 2)
-    return fnzi_act_refuse(s, "at least two dimensions are needed", g->rank, 2);
+    return fnzi_eag_op_refuse(s, "at least two dimensions are needed", g->rank, 2);
   w.offset = g->offset;
   w.sizes[0] = g->sizes[0] < g->sizes[1] ? g->sizes[0] : g->sizes[1];
   for (uint32_t d = 0; d < g->rank; d++) {
     if (g->rank > 2 && g->sizes[d] != g->sizes[0])
-      return fnzi_act_refuse(s, "the sizes must be equal", g->sizes[0], g->sizes[d]);
+      return fnzi_eag_op_refuse(s, "the sizes must be equal", g->sizes[0], g->sizes[d]);
     w.strides[0] = fnzi_run_wrap_add(w.strides[0], g->strides[d]);
   }
   FNZ_TRY(fill_window(s, self, &w));
   FNZ_TRY(fill_wrapped(s, self, &w));
-  return fnzi_act_push(s, self);
+  return fnzi_eag_op_push(s, self);
 }
 
 /* A copy onto itself writes nothing; one through another tensor is checked as all writes. */
-static fnz_status copy(fnzi_act *s) {
-  fnzi_eager *self, *source;
+static fnz_status copy(fnzi_eag_op *s) {
+  fnzi_eag_tensor *self, *source;
   bool overlaps = false;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[0], &self));
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &source));
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[0], &self));
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[1], &source));
   bool same = self->memory == source->memory && fnzi_geometry_equal(self->g, source->g);
   if (same && self != source)
-    FNZ_TRY(fnzi_cells_overlap(s->ctx, self->g, &overlaps));
-  return same && !overlaps ? fnzi_act_push(s, self) : fnzi_act_write(s);
+    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, self->g, &overlaps));
+  return same && !overlaps ? fnzi_eag_op_push(s, self) : fnzi_eag_write(s);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
 
 static const struct {
   uint16_t op;
-  fnz_status (*perform)(fnzi_act *s);
+  fnz_status (*perform)(fnzi_eag_op *s);
 } rows[] = {
-    {FNZI_ATEN_set___source_Tensor, fnzi_act_set_tensor},
-    {FNZI_ATEN_set_data, fnzi_act_set_tensor},
-    {FNZI_ATEN_set___source_Tensor_storage_offset, fnzi_act_set_window},
-    {FNZI_ATEN_set_, fnzi_act_set_empty},
-    {FNZI_ATEN_record_stream, fnzi_act_nothing},
-    {FNZI_ATEN_requires_grad_, fnzi_act_nothing},
-    {FNZI_ATEN_retain_grad, fnzi_act_nothing},
+    {FNZI_ATEN_set___source_Tensor, fnzi_eag_set_tensor},
+    {FNZI_ATEN_set_data, fnzi_eag_set_tensor},
+    {FNZI_ATEN_set___source_Tensor_storage_offset, fnzi_eag_set_window},
+    {FNZI_ATEN_set_, fnzi_eag_set_empty},
+    {FNZI_ATEN_record_stream, fnzi_eag_nothing},
+    {FNZI_ATEN_requires_grad_, fnzi_eag_nothing},
+    {FNZI_ATEN_retain_grad, fnzi_eag_nothing},
     {FNZI_ATEN_copy_, copy},
     {FNZI_ATEN_resize_, fnzi_eag_resize},
     {FNZI_ATEN_resize_as_, fnzi_eag_resize_as},
     {FNZI_ATEN_fill_diagonal_, fill_diagonal},
-    {FNZI_ATEN_broadcast_tensors, fnzi_act_broadcast},
-    {FNZI_ATEN_meshgrid, fnzi_act_meshgrid},
-    {FNZI_ATEN_meshgrid__indexing, fnzi_act_meshgrid},
-    {FNZI_ATEN_atleast_1d__Sequence, fnzi_act_at_least},
-    {FNZI_ATEN_atleast_2d__Sequence, fnzi_act_at_least},
-    {FNZI_ATEN_atleast_3d__Sequence, fnzi_act_at_least},
+    {FNZI_ATEN_broadcast_tensors, fnzi_eag_broadcast_tensors},
+    {FNZI_ATEN_meshgrid, fnzi_eag_meshgrid},
+    {FNZI_ATEN_meshgrid__indexing, fnzi_eag_meshgrid},
+    {FNZI_ATEN_atleast_1d__Sequence, fnzi_eag_at_least},
+    {FNZI_ATEN_atleast_2d__Sequence, fnzi_eag_at_least},
+    {FNZI_ATEN_atleast_3d__Sequence, fnzi_eag_at_least},
 };
 
 /* Collectives are not in the operator table. */
@@ -166,16 +167,16 @@ static bool is_wait(const fnz_op *op) {
   return false;
 }
 
-fnz_status fnzi_act_special(fnzi_act *s, bool *done) {
+fnz_status fnzi_eag_special(fnzi_eag_op *s, bool *done) {
   const fnz_op *element = fnzi_foreach_element(s->op);
   *done = true;
   if (element != NULL)
     return foreach (s, element);
-  FNZ_TRY(fnzi_act_norm(s, done));
+  FNZ_TRY(fnzi_eag_norm(s, done));
   if (!*done)
-    FNZ_TRY(fnzi_act_einsum(s, done));
+    FNZ_TRY(fnzi_eag_einsum(s, done));
   if (!*done)
-    FNZ_TRY(fnzi_act_cartesian_prod(s, done));
+    FNZ_TRY(fnzi_eag_cartesian_prod(s, done));
   if (*done)
     return FNZ_OK;
   *done = true;
@@ -184,7 +185,7 @@ fnz_status fnzi_act_special(fnzi_act *s, bool *done) {
     if (rows[i].op == place)
       return rows[i].perform(s);
   if (place == FNZI_NO_OP && is_wait(s->op))
-    return fnzi_act_wait(s);
+    return fnzi_eag_wait(s);
   *done = false;
   return FNZ_OK;
 }

@@ -6,7 +6,7 @@
 enum { MOST_OPERANDS = 16 };
 
 typedef struct operands {
-  const fnzi_act *s; /* to find those that are arguments */
+  const fnzi_eag_op *s; /* to find those that are arguments */
   uint32_t rank;
   const int64_t *sizes; /* of the result */
   const fnz_geometry *at[MOST_OPERANDS];
@@ -15,7 +15,8 @@ typedef struct operands {
 
 static fnz_status add_operand(void *user, const fnz_arg *arg) {
   operands *o = user;
-  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(o->s->in, arg->u.value) : NULL;
+  const fnzi_eag_tensor *t =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(o->s->in, arg->u.value) : NULL;
   if (t != NULL && o->count < MOST_OPERANDS && t->g->rank <= o->rank)
     o->at[o->count++] = t->g;
   return FNZ_OK;
@@ -74,16 +75,16 @@ static void lay_out(const operands *o, int64_t *strides) {
   }
 }
 
-void fnzi_act_resized_strides(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, uint32_t rank,
-                              const int64_t *sizes, int64_t *strides) {
+void fnzi_eag_resized_strides(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                              uint32_t rank, const int64_t *sizes, int64_t *strides) {
   operands o = {.s = s, .rank = rank, .sizes = sizes};
   fnz_status status = fnzi_args_visit(args, twin->nparams, add_operand, &o);
   (void)status; /* add_operand does not fail */
   lay_out(&o, strides);
 }
 
-void fnzi_pane_preserve(fnzi_pane *w) {
-  const fnz_geometry g = fnzi_pane_geometry(w);
+void fnzi_eag_window_preserve(fnzi_eag_window *w) {
+  const fnz_geometry g = fnzi_eag_window_geometry(w);
   const operands o = {.rank = w->rank, .sizes = w->sizes, .at = {&g}, .count = 1};
   int64_t strides[FNZ_MAX_RANK];
   w->offset = 0;

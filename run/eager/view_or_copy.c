@@ -5,14 +5,14 @@
 #include "run/eager/eager.h"
 #include "schema/aten_names.h"
 
-static fnz_status other_sizes(fnzi_act *s, const fnz_geometry **out) {
-  fnzi_eager *other;
-  FNZ_TRY(fnzi_act_tensor(s, &s->args[1], &other));
+static fnz_status other_sizes(fnzi_eag_op *s, const fnz_geometry **out) {
+  fnzi_eag_tensor *other;
+  FNZ_TRY(fnzi_eag_op_tensor(s, &s->args[1], &other));
   *out = other->g;
   return FNZ_OK;
 }
 
-static fnz_status itself(fnzi_act *s, fnzi_pane *w) {
+static fnz_status itself(fnzi_eag_op *s, fnzi_eag_window *w) {
   (void)w;
   s->outcome = FNZI_EAG_SELF;
   return FNZ_OK;
@@ -21,33 +21,33 @@ static fnz_status itself(fnzi_act *s, fnzi_pane *w) {
 /* --- Other sizes ------------------------------------------------------------------------------ */
 
 /* A view where strides allow it; else a copy, row-major, where `copies`, else an error. */
-static fnz_status resize_window(fnzi_act *s, fnzi_pane *w, int64_t *sizes, uint32_t rank,
+static fnz_status resize_window(fnzi_eag_op *s, fnzi_eag_window *w, int64_t *sizes, uint32_t rank,
                                 bool copies) {
   int64_t strides[FNZ_MAX_RANK];
-  FNZ_TRY(fnzi_act_infer(s, sizes, rank, fnzi_pane_elements(w)));
-  bool fits = fnzi_pane_strides(w, sizes, rank, strides);
+  FNZ_TRY(fnzi_eag_op_infer_sizes(s, sizes, rank, fnzi_eag_window_elements(w)));
+  bool fits = fnzi_eag_window_strides(w, sizes, rank, strides);
   if (!fits && !copies)
-    return fnzi_act_refuse(s, "the strides do not allow this view", w->rank, rank);
+    return fnzi_eag_op_refuse(s, "the strides do not allow this view", w->rank, rank);
   w->rank = rank;
   memcpy(w->sizes, sizes, rank * sizeof *sizes);
   if (fits) {
     memcpy(w->strides, strides, rank * sizeof *strides);
     return FNZ_OK;
   }
-  fnzi_pane_dense(w);
+  fnzi_eag_window_dense(w);
   w->is_conj = w->is_neg = false;
   s->outcome = FNZI_EAG_COPY;
   return FNZ_OK;
 }
 
-static fnz_status reshape(fnzi_act *s, fnzi_pane *w) {
+static fnz_status reshape(fnzi_eag_op *s, fnzi_eag_window *w) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
-  FNZ_TRY(fnzi_act_ints(s, 1, sizes, &rank));
+  FNZ_TRY(fnzi_eag_op_ints(s, 1, sizes, &rank));
   return resize_window(s, w, sizes, rank, true);
 }
 
-static fnz_status as_other(fnzi_act *s, fnzi_pane *w, bool copies) {
+static fnz_status as_other(fnzi_eag_op *s, fnzi_eag_window *w, bool copies) {
   int64_t sizes[FNZ_MAX_RANK];
   const fnz_geometry *other;
   FNZ_TRY(other_sizes(s, &other));
@@ -55,21 +55,21 @@ static fnz_status as_other(fnzi_act *s, fnzi_pane *w, bool copies) {
   return resize_window(s, w, sizes, other->rank, copies);
 }
 
-static fnz_status reshape_as(fnzi_act *s, fnzi_pane *w) {
+static fnz_status reshape_as(fnzi_eag_op *s, fnzi_eag_window *w) {
   return as_other(s, w, true);
 }
 
-static fnz_status view_as(fnzi_act *s, fnzi_pane *w) {
+static fnz_status view_as(fnzi_eag_op *s, fnzi_eag_window *w) {
   return as_other(s, w, false);
 }
 
-static fnz_status flatten(fnzi_act *s, fnzi_pane *w) {
+static fnz_status flatten(fnzi_eag_op *s, fnzi_eag_window *w) {
   uint32_t start, end, rank = 0;
   int64_t sizes[FNZ_MAX_RANK], joined = 1;
-  FNZ_TRY(fnzi_act_dim(s, 1, w->rank, &start));
-  FNZ_TRY(fnzi_act_dim(s, 2, w->rank, &end));
+  FNZ_TRY(fnzi_eag_op_dim(s, 1, w->rank, &start));
+  FNZ_TRY(fnzi_eag_op_dim(s, 2, w->rank, &end));
   if (start > end)
-    return fnzi_act_refuse(s, "the first dimension lies behind the last", start, end);
+    return fnzi_eag_op_refuse(s, "the first dimension lies behind the last", start, end);
   if (w->rank > 0 && start == end)
     return itself(s, w);
   for (uint32_t d = 0; d < w->rank; d++) {
@@ -82,72 +82,72 @@ static fnz_status flatten(fnzi_act *s, fnzi_pane *w) {
   return resize_window(s, w, sizes, rank, true);
 }
 
-static fnz_status ravel(fnzi_act *s, fnzi_pane *w) {
-  fnz_geometry g = fnzi_pane_geometry(w);
+static fnz_status ravel(fnzi_eag_op *s, fnzi_eag_window *w) {
+  fnz_geometry g = fnzi_eag_window_geometry(w);
   if (!fnzi_is_contiguous(&g)) {
     w->is_conj = w->is_neg = false;
     s->outcome = FNZI_EAG_COPY;
   }
-  int64_t numel = fnzi_pane_elements(w), stride = 1;
+  int64_t numel = fnzi_eag_window_elements(w), stride = 1;
   if (s->outcome == FNZI_EAG_COPY)
     w->offset = 0;
-  else if (!fnzi_pane_strides(w, &numel, 1, &stride))
-    return fnzi_act_refuse(s, "the elements are not contiguous", numel, w->rank);
+  else if (!fnzi_eag_window_strides(w, &numel, 1, &stride))
+    return fnzi_eag_op_refuse(s, "the elements are not contiguous", numel, w->rank);
   w->rank = 1;
   w->sizes[0] = numel;
   w->strides[0] = stride;
   return FNZ_OK;
 }
 
-static fnz_status unflatten(fnzi_act *s, fnzi_pane *w) {
+static fnz_status unflatten(fnzi_eag_op *s, fnzi_eag_window *w) {
   uint32_t dim, count;
   int64_t parts[FNZ_MAX_RANK], sizes[FNZ_MAX_RANK];
   if (w->rank == 0)
-    return fnzi_act_refuse(s, "there is no dimension to unflatten", 0, 0);
-  FNZ_TRY(fnzi_act_dim(s, 1, w->rank, &dim));
-  FNZ_TRY(fnzi_act_ints(s, 2, parts, &count));
-  FNZ_TRY(fnzi_act_infer(s, parts, count, w->sizes[dim]));
+    return fnzi_eag_op_refuse(s, "there is no dimension to unflatten", 0, 0);
+  FNZ_TRY(fnzi_eag_op_dim(s, 1, w->rank, &dim));
+  FNZ_TRY(fnzi_eag_op_ints(s, 2, parts, &count));
+  FNZ_TRY(fnzi_eag_op_infer_sizes(s, parts, count, w->sizes[dim]));
   uint32_t rank = w->rank - 1 + count;
   if (rank > FNZ_MAX_RANK)
-    return fnzi_act_refuse(s, "too many dimensions", rank, FNZ_MAX_RANK);
+    return fnzi_eag_op_refuse(s, "too many dimensions", rank, FNZ_MAX_RANK);
   for (uint32_t d = 0; d < rank; d++)
     sizes[d] = d < dim ? w->sizes[d] : d < dim + count ? parts[d - dim] : w->sizes[d - count + 1];
   return resize_window(s, w, sizes, rank, false);
 }
 
-static fnz_status expand_as(fnzi_act *s, fnzi_pane *w) {
+static fnz_status expand_as(fnzi_eag_op *s, fnzi_eag_window *w) {
   const fnz_geometry *other;
   FNZ_TRY(other_sizes(s, &other));
-  return fnzi_pane_expand(s, w, other->sizes, other->rank);
+  return fnzi_eag_window_expand(s, w, other->sizes, other->rank);
 }
 
-static fnz_status at_least(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
-  return w->rank >= rank ? itself(s, w) : fnzi_pane_grow(s, w, rank);
+static fnz_status at_least(fnzi_eag_op *s, fnzi_eag_window *w, uint32_t rank) {
+  return w->rank >= rank ? itself(s, w) : fnzi_eag_window_grow(s, w, rank);
 }
 
-static fnz_status atleast_1d(fnzi_act *s, fnzi_pane *w) {
+static fnz_status atleast_1d(fnzi_eag_op *s, fnzi_eag_window *w) {
   return at_least(s, w, 1);
 }
 
-static fnz_status atleast_2d(fnzi_act *s, fnzi_pane *w) {
+static fnz_status atleast_2d(fnzi_eag_op *s, fnzi_eag_window *w) {
   return at_least(s, w, 2);
 }
 
-static fnz_status atleast_3d(fnzi_act *s, fnzi_pane *w) {
+static fnz_status atleast_3d(fnzi_eag_op *s, fnzi_eag_window *w) {
   return at_least(s, w, 3);
 }
 
 /* --- Other order ------------------------------------------------------------------------------ */
 
-static fnz_status movedim(fnzi_act *s, fnzi_pane *w) {
-  fnzi_pane old = *w;
+static fnz_status movedim(fnzi_eag_op *s, fnzi_eag_window *w) {
+  fnzi_eag_window old = *w;
   int64_t source[FNZ_MAX_RANK], target[FNZ_MAX_RANK];
   uint32_t count, targets, from[FNZ_MAX_RANK];
   bool moved[FNZ_MAX_RANK] = {false}, taken[FNZ_MAX_RANK] = {false};
-  FNZ_TRY(fnzi_act_ints(s, 1, source, &count));
-  FNZ_TRY(fnzi_act_ints(s, 2, target, &targets));
+  FNZ_TRY(fnzi_eag_op_ints(s, 1, source, &count));
+  FNZ_TRY(fnzi_eag_op_ints(s, 2, target, &targets));
   if (count != targets)
-    return fnzi_act_refuse(s, "source and destination differ in length", count, targets);
+    return fnzi_eag_op_refuse(s, "source and destination differ in length", count, targets);
   if (w->rank == 0)
     return FNZ_OK; /* an alias, not the tensor itself */
   for (uint32_t i = 0; i < count; i++) {
@@ -155,7 +155,7 @@ static fnz_status movedim(fnzi_act *s, fnzi_pane *w) {
     FNZ_TRY(fnzi_wrap_dim(s->ctx, "source", source[i], w->rank, &a));
     FNZ_TRY(fnzi_wrap_dim(s->ctx, "destination", target[i], w->rank, &b));
     if (moved[a] || taken[b])
-      return fnzi_act_refuse(s, "a dimension is named twice", a, b);
+      return fnzi_eag_op_refuse(s, "a dimension is named twice", a, b);
     moved[a] = taken[b] = true;
     from[b] = a;
   }
@@ -171,23 +171,23 @@ static fnz_status movedim(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-static fnz_status reverse_dims(fnzi_act *s, fnzi_pane *w) {
+static fnz_status reverse_dims(fnzi_eag_op *s, fnzi_eag_window *w) {
   (void)s;
   for (uint32_t d = 0; d < w->rank / 2; d++)
-    fnzi_pane_swap(w, d, w->rank - 1 - d);
+    fnzi_eag_window_swap(w, d, w->rank - 1 - d);
   return FNZ_OK;
 }
 
-static fnz_status matrix_t(fnzi_act *s, fnzi_pane *w) {
+static fnz_status matrix_t(fnzi_eag_op *s, fnzi_eag_window *w) {
   if (w->rank == 0)
     return itself(s, w);
   if (w->rank == 1)
-    return fnzi_act_refuse(s, "a matrix is needed", w->rank, 2);
-  fnzi_pane_swap(w, w->rank - 1, w->rank - 2);
+    return fnzi_eag_op_refuse(s, "a matrix is needed", w->rank, 2);
+  fnzi_eag_window_swap(w, w->rank - 1, w->rank - 2);
   return FNZ_OK;
 }
 
-static fnz_status matrix_h(fnzi_act *s, fnzi_pane *w) {
+static fnz_status matrix_h(fnzi_eag_op *s, fnzi_eag_window *w) {
   FNZ_TRY(matrix_t(s, w));
   if (!fnzi_is_complex(w->dtype))
     return FNZ_OK;
@@ -198,53 +198,53 @@ static fnz_status matrix_h(fnzi_act *s, fnzi_pane *w) {
 
 /* --- Complex numbers -------------------------------------------------------------------------- */
 
-static fnz_status part(fnzi_act *s, fnzi_pane *w, int64_t index) {
+static fnz_status part(fnzi_eag_op *s, fnzi_eag_window *w, int64_t index) {
   bool negate = w->is_conj && index == 1;
   w->is_conj = false;
-  FNZ_TRY(fnzi_pane_real(s, w));
+  FNZ_TRY(fnzi_eag_window_real(s, w));
   w->offset = fnzi_run_wrap_add(w->offset, index);
-  fnzi_pane_drop(w, w->rank - 1);
+  fnzi_eag_window_drop(w, w->rank - 1);
   if (negate)
     w->is_neg = !w->is_neg;
   return FNZ_OK;
 }
 
-static fnz_status real(fnzi_act *s, fnzi_pane *w) {
+static fnz_status real(fnzi_eag_op *s, fnzi_eag_window *w) {
   return fnzi_is_complex(w->dtype) ? part(s, w, 0) : itself(s, w);
 }
 
-static fnz_status imag(fnzi_act *s, fnzi_pane *w) {
+static fnz_status imag(fnzi_eag_op *s, fnzi_eag_window *w) {
   return part(s, w, 1);
 }
 
-static fnz_status conjugate(fnzi_act *s, fnzi_pane *w) {
+static fnz_status conjugate(fnzi_eag_op *s, fnzi_eag_window *w) {
   if (!fnzi_is_complex(w->dtype))
     return itself(s, w);
   w->is_conj = !w->is_conj;
   return FNZ_OK;
 }
 
-static fnz_status conj_physical(fnzi_act *s, fnzi_pane *w) {
+static fnz_status conj_physical(fnzi_eag_op *s, fnzi_eag_window *w) {
   if (!fnzi_is_complex(w->dtype))
     return itself(s, w);
   s->outcome = FNZI_EAG_COMPUTE;
   return FNZ_OK;
 }
 
-static fnz_status resolve(fnzi_act *s, fnzi_pane *w, bool bit) {
+static fnz_status resolve(fnzi_eag_op *s, fnzi_eag_window *w, bool bit) {
   if (!bit)
     return itself(s, w);
   w->is_conj = w->is_neg = false;
-  fnzi_pane_preserve(w);
+  fnzi_eag_window_preserve(w);
   s->outcome = FNZI_EAG_COPY;
   return FNZ_OK;
 }
 
-static fnz_status resolve_conj(fnzi_act *s, fnzi_pane *w) {
+static fnz_status resolve_conj(fnzi_eag_op *s, fnzi_eag_window *w) {
   return resolve(s, w, w->is_conj);
 }
 
-static fnz_status resolve_neg(fnzi_act *s, fnzi_pane *w) {
+static fnz_status resolve_neg(fnzi_eag_op *s, fnzi_eag_window *w) {
   return resolve(s, w, w->is_neg);
 }
 
@@ -253,14 +253,15 @@ static fnz_status resolve_neg(fnzi_act *s, fnzi_pane *w) {
 enum { FORMAT_CONTIGUOUS = 1, FORMAT_LAST = 2, FORMAT_LAST_3D = 3, FORMAT_PRESERVE = 4 };
 
 /* Strides of a memory format, as .pt2 files number them. */
-static fnz_status format_strides(fnzi_act *s, const fnzi_pane *w, int64_t format, int64_t *out) {
+static fnz_status format_strides(fnzi_eag_op *s, const fnzi_eag_window *w, int64_t format,
+                                 int64_t *out) {
   if (format != FORMAT_LAST && format != FORMAT_LAST_3D) {
     fnzi_contiguous_strides(w->sizes, w->rank, out);
     return FNZ_OK;
   }
   if (w->rank != (format == FORMAT_LAST ? 4u : 5u))
-    return fnzi_act_refuse(s, "the memory format is for another number of dimensions", w->rank,
-                           format);
+    return fnzi_eag_op_refuse(s, "the memory format is for another number of dimensions", w->rank,
+                              format);
   int64_t stride = 1;
   out[1] = stride;
   stride *= w->sizes[1] > 1 ? w->sizes[1] : 1;
@@ -272,16 +273,16 @@ static fnz_status format_strides(fnzi_act *s, const fnzi_pane *w, int64_t format
   return FNZ_OK;
 }
 
-static bool has_strides(const fnzi_pane *w, const int64_t *strides) {
+static bool has_strides(const fnzi_eag_window *w, const int64_t *strides) {
   bool same = true;
   for (uint32_t d = 0; d < w->rank; d++)
     same = same && (w->sizes[d] == 1 || w->strides[d] == strides[d]);
-  return same || fnzi_pane_elements(w) == 0;
+  return same || fnzi_eag_window_elements(w) == 0;
 }
 
-static fnz_status contiguous(fnzi_act *s, fnzi_pane *w) {
+static fnz_status contiguous(fnzi_eag_op *s, fnzi_eag_window *w) {
   int64_t strides[FNZ_MAX_RANK];
-  FNZ_TRY(format_strides(s, w, fnzi_act_int(s, 1, FORMAT_CONTIGUOUS), strides));
+  FNZ_TRY(format_strides(s, w, fnzi_eag_op_int(s, 1, FORMAT_CONTIGUOUS), strides));
   if (has_strides(w, strides))
     return itself(s, w);
   memcpy(w->strides, strides, w->rank * sizeof *strides);
@@ -291,21 +292,21 @@ static fnz_status contiguous(fnzi_act *s, fnzi_pane *w) {
   return FNZ_OK;
 }
 
-static bool flag(const fnzi_act *s, const char *name) {
+static bool flag(const fnzi_eag_op *s, const char *name) {
   int i = fnzi_op_param(s->op, name);
-  return i >= 0 && fnzi_act_int(s, (size_t)i, 0) != 0;
+  return i >= 0 && fnzi_eag_op_int(s, (size_t)i, 0) != 0;
 }
 
-static fnz_dtype wanted_dtype(const fnzi_act *s, fnz_dtype fallback) {
+static fnz_dtype wanted_dtype(const fnzi_eag_op *s, fnz_dtype fallback) {
   int i = fnzi_op_param(s->op, "dtype");
-  return i < 0 ? fallback : (fnz_dtype)fnzi_act_int(s, (size_t)i, fallback);
+  return i < 0 ? fallback : (fnz_dtype)fnzi_eag_op_int(s, (size_t)i, fallback);
 }
 
 /* The format that eager suggests for a tensor: channels-last when each stride, from the channels
  * over the last dimension to the first, covers the dimensions before. */
-static int64_t suggested_format(const fnzi_pane *w) {
+static int64_t suggested_format(const fnzi_eag_window *w) {
   int64_t reach = 0;
-  if ((w->rank != 4 && w->rank != 5) || w->strides[1] == 0 || fnzi_pane_elements(w) == 0)
+  if ((w->rank != 4 && w->rank != 5) || w->strides[1] == 0 || fnzi_eag_window_elements(w) == 0)
     return FORMAT_CONTIGUOUS;
   for (uint32_t k = 0; k < w->rank; k++) {
     uint32_t d = k == 0 ? 1 : k < w->rank - 1 ? w->rank - k : 0;
@@ -318,10 +319,10 @@ static int64_t suggested_format(const fnzi_pane *w) {
 }
 
 /* `to`: self when neither dtype nor format change, unless copy=True. */
-static fnz_status convert(fnzi_act *s, fnzi_pane *w, fnz_dtype dtype) {
+static fnz_status convert(fnzi_eag_op *s, fnzi_eag_window *w, fnz_dtype dtype) {
   int at = fnzi_op_param(s->op, "memory_format");
   int64_t strides[FNZ_MAX_RANK];
-  int64_t format = at < 0 ? FORMAT_PRESERVE : fnzi_act_int(s, (size_t)at, FORMAT_PRESERVE);
+  int64_t format = at < 0 ? FORMAT_PRESERVE : fnzi_eag_op_int(s, (size_t)at, FORMAT_PRESERVE);
   if (format != FORMAT_PRESERVE)
     FNZ_TRY(format_strides(s, w, format, strides));
   bool stays = format == FORMAT_PRESERVE || format == suggested_format(w);
@@ -330,27 +331,27 @@ static fnz_status convert(fnzi_act *s, fnzi_pane *w, fnz_dtype dtype) {
   s->outcome = dtype == w->dtype ? FNZI_EAG_COPY : FNZI_EAG_CAST;
   w->is_conj = w->is_neg = false;
   w->dtype = dtype;
-  fnzi_pane_preserve(w);
+  fnzi_eag_window_preserve(w);
   if (format != FORMAT_PRESERVE)
     memcpy(w->strides, strides, w->rank * sizeof *strides);
   return FNZ_OK;
 }
 
-static fnz_status to(fnzi_act *s, fnzi_pane *w) {
+static fnz_status to(fnzi_eag_op *s, fnzi_eag_window *w) {
   return convert(s, w, wanted_dtype(s, w->dtype));
 }
 
-static fnz_status to_other(fnzi_act *s, fnzi_pane *w) {
+static fnz_status to_other(fnzi_eag_op *s, fnzi_eag_window *w) {
   const fnz_geometry *other;
   FNZ_TRY(other_sizes(s, &other));
   return convert(s, w, other->dtype);
 }
 
 /* dropout(input, p, train) returns its argument when it is off. */
-static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
+static fnz_status dropout(fnzi_eag_op *s, fnzi_eag_window *w) {
   const fnz_arg *p = &s->args[1];
   bool nothing = p->tag == FNZ_ARG_FLOAT ? p->u.f == 0 : p->tag == FNZ_ARG_INT && p->u.i == 0;
-  if (nothing || fnzi_act_int(s, 2, 0) == 0 || fnzi_pane_elements(w) == 0)
+  if (nothing || fnzi_eag_op_int(s, 2, 0) == 0 || fnzi_eag_window_elements(w) == 0)
     return itself(s, w);
   s->outcome = FNZI_EAG_COMPUTE;
   return FNZ_OK;
@@ -358,10 +359,10 @@ static fnz_status dropout(fnzi_act *s, fnzi_pane *w) {
 
 /* sum_to_size returns self when it has the sizes. A tensor without dimensions is summed
  * nevertheless, into new memory. */
-static fnz_status sum_to_size(fnzi_act *s, fnzi_pane *w) {
+static fnz_status sum_to_size(fnzi_eag_op *s, fnzi_eag_window *w) {
   int64_t sizes[FNZ_MAX_RANK];
   uint32_t rank;
-  FNZ_TRY(fnzi_act_ints(s, 1, sizes, &rank));
+  FNZ_TRY(fnzi_eag_op_ints(s, 1, sizes, &rank));
   if (rank && rank == w->rank && memcmp(sizes, w->sizes, rank * sizeof *sizes) == 0)
     return itself(s, w);
   s->outcome = FNZI_EAG_COMPUTE;
@@ -372,7 +373,7 @@ static fnz_status sum_to_size(fnzi_act *s, fnzi_pane *w) {
 
 static const struct {
   uint16_t op;
-  fnzi_pane_rule *rule;
+  fnzi_eag_view_rule *rule;
 } rows[] = {
     {FNZI_ATEN_reshape, reshape},
     {FNZI_ATEN_reshape_as, reshape_as},
@@ -417,10 +418,10 @@ static const struct {
     {FNZI_ATEN_sum_to_size, sum_to_size},
 };
 
-fnzi_pane_rule *fnzi_composite_rule(const fnz_op *op) {
+fnzi_eag_view_rule *fnzi_eag_view_or_copy_rule(const fnz_op *op) {
   const uint16_t place = fnzi_op_place(op);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
     if (rows[i].op == place)
       return rows[i].rule;
-  return fnzi_piece_rule(op);
+  return fnzi_eag_split_rule(op);
 }

@@ -1,7 +1,7 @@
 /* window.c - windows and how views change them: the parts of all rules of views. */
 #include "run/eager/eager.h"
 
-void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out) {
+void fnzi_eag_window_of(const fnz_geometry *g, fnzi_eag_window *out) {
   out->dtype = g->dtype;
   out->rank = g->rank;
   out->is_conj = g->is_conj;
@@ -13,7 +13,7 @@ void fnzi_pane_of(const fnz_geometry *g, fnzi_pane *out) {
   }
 }
 
-fnz_geometry fnzi_pane_geometry(const fnzi_pane *w) {
+fnz_geometry fnzi_eag_window_geometry(const fnzi_eag_window *w) {
   return (fnz_geometry){.dtype = w->dtype,
                         .rank = w->rank,
                         .is_conj = w->is_conj,
@@ -23,25 +23,25 @@ fnz_geometry fnzi_pane_geometry(const fnzi_pane *w) {
                         .strides = w->strides};
 }
 
-void fnzi_pane_dense(fnzi_pane *w) {
+void fnzi_eag_window_dense(fnzi_eag_window *w) {
   w->offset = 0;
   fnzi_contiguous_strides(w->sizes, w->rank, w->strides);
 }
 
 /* --- Arguments -------------------------------------------------------------------------------- */
 
-int64_t fnzi_act_int(const fnzi_act *s, size_t i, int64_t fallback) {
+int64_t fnzi_eag_op_int(const fnzi_eag_op *s, size_t i, int64_t fallback) {
   const fnz_arg *arg = &s->args[i];
   bool number = arg->tag == FNZ_ARG_INT || arg->tag == FNZ_ARG_BOOL || arg->tag == FNZ_ARG_DTYPE ||
                 arg->tag == FNZ_ARG_MEMORY_FORMAT;
   return number ? arg->u.i : fallback;
 }
 
-fnz_status fnzi_act_dim(fnzi_act *s, size_t i, uint32_t rank, uint32_t *out) {
-  return fnzi_wrap_dim(s->ctx, s->op->params[i].name, fnzi_act_int(s, i, 0), rank, out);
+fnz_status fnzi_eag_op_dim(fnzi_eag_op *s, size_t i, uint32_t rank, uint32_t *out) {
+  return fnzi_wrap_dim(s->ctx, s->op->params[i].name, fnzi_eag_op_int(s, i, 0), rank, out);
 }
 
-fnz_status fnzi_act_ints(fnzi_act *s, size_t i, int64_t out[FNZ_MAX_RANK], uint32_t *count) {
+fnz_status fnzi_eag_op_ints(fnzi_eag_op *s, size_t i, int64_t out[FNZ_MAX_RANK], uint32_t *count) {
   const fnz_arg *arg = &s->args[i];
   const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
   uint32_t n = arg->tag == FNZ_ARG_LIST ? arg->count : 1;
@@ -58,23 +58,23 @@ fnz_status fnzi_act_ints(fnzi_act *s, size_t i, int64_t out[FNZ_MAX_RANK], uint3
   return FNZ_OK;
 }
 
-fnz_status fnzi_act_refuse(fnzi_act *s, const char *why, int64_t a, int64_t b) {
+fnz_status fnzi_eag_op_refuse(fnzi_eag_op *s, const char *why, int64_t a, int64_t b) {
   return fnzi_fail(s->ctx, FNZ_CLASS_BOUNDS, "", "%s: %s (%lld, %lld)", s->op->name, why,
                    (long long)a, (long long)b);
 }
 
-int64_t fnzi_pane_elements(const fnzi_pane *w) {
-  fnz_geometry g = fnzi_pane_geometry(w);
+int64_t fnzi_eag_window_elements(const fnzi_eag_window *w) {
+  fnz_geometry g = fnzi_eag_window_geometry(w);
   return fnz_geometry_numel(&g);
 }
 
 /* --- Building blocks -------------------------------------------------------------------------- */
 
-void fnzi_pane_move(fnzi_pane *w, uint32_t dim, int64_t index) {
+void fnzi_eag_window_move(fnzi_eag_window *w, uint32_t dim, int64_t index) {
   w->offset = fnzi_run_wrap_add(w->offset, fnzi_run_wrap_mul(index, w->strides[dim]));
 }
 
-void fnzi_pane_drop(fnzi_pane *w, uint32_t dim) {
+void fnzi_eag_window_drop(fnzi_eag_window *w, uint32_t dim) {
   w->rank--;
   for (uint32_t d = dim; d < w->rank; d++) {
     w->sizes[d] = w->sizes[d + 1];
@@ -82,7 +82,8 @@ void fnzi_pane_drop(fnzi_pane *w, uint32_t dim) {
   }
 }
 
-fnz_status fnzi_pane_insert(fnzi_act *s, fnzi_pane *w, uint32_t dim, int64_t size, int64_t stride) {
+fnz_status fnzi_eag_window_insert(fnzi_eag_op *s, fnzi_eag_window *w, uint32_t dim, int64_t size,
+                                  int64_t stride) {
   if (w->rank == FNZ_MAX_RANK)
     return fnzi_fail(s->ctx, FNZ_CLASS_LIMIT, "", "%s needs more than %d dimensions", s->op->name,
                      FNZ_MAX_RANK);
@@ -96,7 +97,7 @@ fnz_status fnzi_pane_insert(fnzi_act *s, fnzi_pane *w, uint32_t dim, int64_t siz
   return FNZ_OK;
 }
 
-void fnzi_pane_swap(fnzi_pane *w, uint32_t a, uint32_t b) {
+void fnzi_eag_window_swap(fnzi_eag_window *w, uint32_t a, uint32_t b) {
   if (a == b)
     return;
   int64_t size = w->sizes[a], stride = w->strides[a];
@@ -113,25 +114,26 @@ static int64_t clamp(int64_t x, int64_t size) {
 }
 
 /* As in Python: negative bounds count from the end, bounds outside are clamped. */
-void fnzi_pane_slice(fnzi_pane *w, uint32_t dim, int64_t start, int64_t end, int64_t step) {
+void fnzi_eag_window_slice(fnzi_eag_window *w, uint32_t dim, int64_t start, int64_t end,
+                           int64_t step) {
   int64_t size = w->sizes[dim], first = clamp(start, size), last = clamp(end, size);
   if (last < first)
     last = first;
-  fnzi_pane_move(w, dim, first);
+  fnzi_eag_window_move(w, dim, first);
   w->sizes[dim] = last == first ? 0 : (last - first - 1) / step + 1;
   /* A step that leaves 64 bits reaches the first element only. */
   if (!fnzi_mul_i64(w->strides[dim], step, &w->strides[dim]))
     w->strides[dim] = 1;
 }
 
-fnz_status fnzi_act_infer(fnzi_act *s, int64_t *sizes, uint32_t rank, int64_t numel) {
+fnz_status fnzi_eag_op_infer_sizes(fnzi_eag_op *s, int64_t *sizes, uint32_t rank, int64_t numel) {
   int64_t known = 1;
   uint32_t open = rank;
   for (uint32_t d = 0; d < rank; d++) {
     if (sizes[d] == -1 && open == rank)
       open = d;
     else if (sizes[d] < 0 || !fnzi_mul_i64(known, sizes[d], &known))
-      return fnzi_act_refuse(s, "a size is not possible", sizes[d], d);
+      return fnzi_eag_op_refuse(s, "a size is not possible", sizes[d], d);
   }
   if (open < rank && known != 0 && numel % known == 0) {
     sizes[open] = numel / known;
@@ -139,13 +141,14 @@ fnz_status fnzi_act_infer(fnzi_act *s, int64_t *sizes, uint32_t rank, int64_t nu
   }
   if (known == numel && (open == rank || sizes[open] >= 0))
     return FNZ_OK;
-  return fnzi_act_refuse(s, "the sizes do not hold the elements", known, numel);
+  return fnzi_eag_op_refuse(s, "the sizes do not hold the elements", known, numel);
 }
 
 /* PyTorch's rule: the old dimensions, from the last, form runs that are contiguous among
  * themselves; new dimensions must divide each run. */
-bool fnzi_pane_strides(const fnzi_pane *w, const int64_t *sizes, uint32_t rank, int64_t *out) {
-  int64_t numel = fnzi_pane_elements(w);
+bool fnzi_eag_window_strides(const fnzi_eag_window *w, const int64_t *sizes, uint32_t rank,
+                             int64_t *out) {
+  int64_t numel = fnzi_eag_window_elements(w);
   if (numel == 0) {
     bool same = w->rank == rank && memcmp(sizes, w->sizes, rank * sizeof *sizes) == 0;
     for (uint32_t d = rank; d-- > 0;)
@@ -177,7 +180,8 @@ bool fnzi_pane_strides(const fnzi_pane *w, const int64_t *sizes, uint32_t rank, 
   return to == 0;
 }
 
-fnz_status fnzi_act_join_sizes(fnzi_act *s, const fnz_geometry *g, int64_t *sizes, uint32_t *rank) {
+fnz_status fnzi_eag_op_broadcast_sizes(fnzi_eag_op *s, const fnz_geometry *g, int64_t *sizes,
+                                       uint32_t *rank) {
   for (; *rank < g->rank; (*rank)++) {
     memmove(sizes + 1, sizes, *rank * sizeof *sizes);
     sizes[0] = 1;
@@ -187,15 +191,16 @@ fnz_status fnzi_act_join_sizes(fnzi_act *s, const fnz_geometry *g, int64_t *size
     if (*joined == 1)
       *joined = g->sizes[d];
     else if (g->sizes[d] != 1 && g->sizes[d] != *joined)
-      return fnzi_act_refuse(s, "sizes do not broadcast", *joined, g->sizes[d]);
+      return fnzi_eag_op_refuse(s, "sizes do not broadcast", *joined, g->sizes[d]);
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes, uint32_t rank) {
-  fnzi_pane old = *w;
+fnz_status fnzi_eag_window_expand(fnzi_eag_op *s, fnzi_eag_window *w, const int64_t *sizes,
+                                  uint32_t rank) {
+  fnzi_eag_window old = *w;
   if (rank < old.rank)
-    return fnzi_act_refuse(s, "there are fewer sizes than dimensions", rank, old.rank);
+    return fnzi_eag_op_refuse(s, "there are fewer sizes than dimensions", rank, old.rank);
   w->rank = rank;
   for (uint32_t d = rank; d-- > 0;) {
     bool fresh = d < rank - old.rank;
@@ -204,7 +209,7 @@ fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes, uin
     int64_t stride = fresh ? beyond : old.strides[d - (rank - old.rank)];
     int64_t size = sizes[d] == -1 && !fresh ? had : sizes[d];
     if (size < 0 || (had != size && had != 1))
-      return fnzi_act_refuse(s, "cannot expand a dimension of this size to that", had, size);
+      return fnzi_eag_op_refuse(s, "cannot expand a dimension of this size to that", had, size);
     w->sizes[d] = size;
     w->strides[d] = had == size ? stride : 0;
   }
@@ -212,7 +217,7 @@ fnz_status fnzi_pane_expand(fnzi_act *s, fnzi_pane *w, const int64_t *sizes, uin
 }
 
 /* Memory can be viewed as another dtype only when cells are bytes. */
-fnz_status fnzi_act_need_bytes(fnzi_act *s) {
+fnz_status fnzi_eag_op_need_bytes(fnzi_eag_op *s) {
   fnz_backend *b = s->in->run.backend;
   if (b->cell_bytes(b->self, FNZ_U8) * 8 == b->cell_bytes(b->self, FNZ_F64))
     return FNZ_OK;
@@ -221,17 +226,17 @@ fnz_status fnzi_act_need_bytes(fnzi_act *s) {
 }
 
 /* Adds dimensions up to `rank`: in front at ranks 0 and 1, behind at rank 2. */
-fnz_status fnzi_pane_grow(fnzi_act *s, fnzi_pane *w, uint32_t rank) {
+fnz_status fnzi_eag_window_grow(fnzi_eag_op *s, fnzi_eag_window *w, uint32_t rank) {
   while (w->rank < rank) {
     uint32_t at = w->rank == 2 ? 2 : 0;
     int64_t stride = at == w->rank ? 1 : fnzi_run_wrap_mul(w->sizes[at], w->strides[at]);
-    FNZ_TRY(fnzi_pane_insert(s, w, at, 1, stride));
+    FNZ_TRY(fnzi_eag_window_insert(s, w, at, 1, stride));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w) {
-  FNZ_TRY(fnzi_act_need_bytes(s));
+fnz_status fnzi_eag_window_real(fnzi_eag_op *s, fnzi_eag_window *w) {
+  FNZ_TRY(fnzi_eag_op_need_bytes(s));
   if (!fnzi_is_complex(w->dtype) || w->is_conj)
     return fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "", "%s needs a complex tensor without conjugate bit",
                      s->op->name);
@@ -239,5 +244,5 @@ fnz_status fnzi_pane_real(fnzi_act *s, fnzi_pane *w) {
   w->offset = fnzi_run_wrap_mul(w->offset, 2);
   for (uint32_t d = 0; d < w->rank; d++)
     w->strides[d] = fnzi_run_wrap_mul(w->strides[d], 2);
-  return fnzi_pane_insert(s, w, w->rank, 2, 1);
+  return fnzi_eag_window_insert(s, w, w->rank, 2, 1);
 }

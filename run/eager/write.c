@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-static fnz_backend *backend_of(fnzi_act *s) {
+static fnz_backend *backend_of(fnzi_eag_op *s) {
   return s->in->run.backend;
 }
 
@@ -16,11 +16,11 @@ static fnz_backend *backend_of(fnzi_act *s) {
 
 /* Eager's iterator chooses the strides of what it resizes; operators that PyTorch generates from
  * the functional one copy a row-major result. */
-static bool copies_rows(const fnzi_act *s) {
+static bool copies_rows(const fnzi_eag_op *s) {
   return fnz_op_has_tag(s->op, "generated");
 }
 
-static fnz_status does_not_fit(const fnzi_act *s, const fnz_geometry *target,
+static fnz_status does_not_fit(const fnzi_eag_op *s, const fnz_geometry *target,
                                const fnz_geometry *result) {
   char into[FNZI_SHAPE_TEXT], from[FNZI_SHAPE_TEXT];
   fnzi_shape_text(target, into);
@@ -32,36 +32,36 @@ static fnz_status does_not_fit(const fnzi_act *s, const fnz_geometry *target,
 }
 
 /* An out= tensor of other sizes is resized, as by resize_. */
-static fnz_status resize(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
+static fnz_status resize(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometry *g,
                          const fnz_geometry *recorded) {
-  fnzi_pane w;
-  fnzi_pane_of(target->g, &w);
+  fnzi_eag_window w;
+  fnzi_eag_window_of(target->g, &w);
   w.rank = g->rank;
   memcpy(w.sizes, g->sizes, g->rank * sizeof *w.sizes);
-  FNZ_TRY(fnzi_act_resize(s, target, &w));
+  FNZ_TRY(fnzi_eag_resize_to(s, target, &w));
   if (copies_rows(s))
     return FNZ_OK;
   if (s->twin != NULL && fnzi_op_is_elementwise(s->twin))
-    fnzi_act_resized_strides(s, s->twin, s->twin_args, w.rank, w.sizes, w.strides);
+    fnzi_eag_resized_strides(s, s->twin, s->twin_args, w.rank, w.sizes, w.strides);
   else if (recorded != NULL && fnzi_same_sizes(recorded, g))
     memcpy(w.strides, recorded->strides, g->rank * sizeof *w.strides);
   else
     return FNZ_OK;
-  return fnzi_eager_reshape(s->in, target, &w);
+  return fnzi_eag_tensor_reshape(s->in, target, &w);
 }
 
-static fnz_status fit(fnzi_act *s, fnzi_eager *target, const fnz_geometry *g,
+static fnz_status fit(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometry *g,
                       const fnz_geometry *recorded) {
   if (fnzi_same_sizes(target->g, g))
     return FNZ_OK;
   if (s->op->kind != FNZI_KIND_OUT)
     return does_not_fit(s, target->g, g);
   FNZ_TRY(resize(s, target, g, recorded));
-  return fnzi_act_check_resized(s, target);
+  return fnzi_eag_check_resized(s, target);
 }
 
 /* Stores a result (owned) in the target, in the target's dtype. */
-static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *recorded,
+static fnz_status store(fnzi_eag_op *s, fnzi_eag_tensor *target, const fnz_geometry *recorded,
                         fnz_handle owned) {
   fnz_geometry g = *backend_of(s)->geometry(backend_of(s)->self, owned);
   fnz_handle value = owned;
@@ -69,7 +69,7 @@ static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *rec
   if (status == FNZ_OK && g.dtype != target->g->dtype) {
     bool casts =
         fnzi_can_cast(g.dtype, target->g->dtype) && !(s->twin != NULL && fnzi_op_is_exact(s->twin));
-    status = casts ? fnzi_eager_unary(s->in, "_to_copy", owned, target->g->dtype, &value)
+    status = casts ? fnzi_eag_unary(s->in, "_to_copy", owned, target->g->dtype, &value)
                    : fnzi_fail(s->ctx, FNZ_CLASS_TYPE, "",
                                "the result of %s is %s and cannot be stored in a tensor of %s",
                                s->op->name, fnzi_dtype(g.dtype)->name,
@@ -78,15 +78,15 @@ static fnz_status store(fnzi_act *s, fnzi_eager *target, const fnz_geometry *rec
     FNZ_TRY(status);
   }
   if (status == FNZ_OK)
-    return fnzi_eager_write(s->in, target, value, s->in_loop ? NULL : s->order);
+    return fnzi_eag_tensor_write(s->in, target, value, s->in_loop ? NULL : s->order);
   backend_of(s)->release(backend_of(s)->self, value);
   return status;
 }
 
 /* The geometry of result k of the twin, for a backend that cannot infer it. Operands promote to the
  * dtype of the first one; the exponents of frexp have the dtype of their target. */
-static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, size_t k,
-                        fnzi_eager *target, const fnz_geometry *recorded,
+static fnz_status guess(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args, size_t k,
+                        fnzi_eag_tensor *target, const fnz_geometry *recorded,
                         const fnz_geometry **out) {
   fnz_geometry *g;
   FNZI_NEW(&s->in->run.scratch, 1, &g);
@@ -95,15 +95,15 @@ static fnz_status guess(fnzi_act *s, const fnz_op *twin, const fnz_arg *args, si
   g->is_conj = g->is_neg = false;
   g->symbols = NULL;
   if (fnzi_op_is_elementwise(twin) && k == 0)
-    g->dtype = fnzi_op_result_dtype(twin, args, twin->nparams, fnzi_act_geometry_of, s);
+    g->dtype = fnzi_op_result_dtype(twin, args, twin->nparams, fnzi_eag_op_geometry, s);
   else if (s->knows_own)
     g->dtype = s->own;
   *out = g;
   return FNZ_OK;
 }
 
-static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geometry **recorded,
-                               fnzi_eager **targets, size_t count, size_t nplain) {
+static fnz_status take_results(fnzi_eag_op *s, fnz_handle *handles, const fnz_geometry **recorded,
+                               fnzi_eag_tensor **targets, size_t count, size_t nplain) {
   fnz_status status = FNZ_OK;
   for (size_t i = 0; i < count; i++) {
     fnz_handle value = handles[i];
@@ -111,7 +111,7 @@ static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geome
       handles[i] = 0;
       status = store(s, targets[i - nplain], recorded[i], value);
     } else if (status == FNZ_OK && i < nplain) {
-      status = fnzi_act_keep(s, recorded[i], value);
+      status = fnzi_eag_op_push_value(s, recorded[i], value);
     }
     if (handles[i] != 0)
       backend_of(s)->release(backend_of(s)->self, handles[i]);
@@ -119,8 +119,8 @@ static fnz_status take_results(fnzi_act *s, fnz_handle *handles, const fnz_geome
   return status;
 }
 
-static fnz_status write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                             fnzi_eager **targets, const fnz_geometry **recorded, size_t count,
+static fnz_status write_twin(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                             fnzi_eag_tensor **targets, const fnz_geometry **recorded, size_t count,
                              size_t nplain) {
   fnzi_run_state *run = &s->in->run;
   const fnz_geometry **expected;
@@ -133,19 +133,19 @@ static fnz_status write_twin(fnzi_act *s, const fnz_op *twin, const fnz_arg *arg
     expected[i] = recorded[i];
   for (size_t i = nplain; run->hashes && i < count; i++)
     FNZ_TRY(guess(s, twin, args, i, targets[i - nplain], recorded[i], &expected[i]));
-  FNZ_TRY(fnzi_act_apply_twin(s, twin, args, expected, handles, count));
+  FNZ_TRY(fnzi_eag_apply_twin(s, twin, args, expected, handles, count));
   return take_results(s, handles, recorded, targets, count, nplain);
 }
 
 /* --- Element after element -------------------------------------------------------------------- */
 
 typedef struct looping {
-  fnzi_act *s;
+  fnzi_eag_op *s;
   const fnz_op *twin;
   const fnz_arg *args;
-  fnzi_eager *target;
-  fnzi_eager **copies;  /* per argument: a copy where eager reads all of it first, or NULL */
-  const int64_t *index; /* of the current element, in the target */
+  fnzi_eag_tensor *target;
+  fnzi_eag_tensor **copies; /* per argument: a copy where eager reads all of it first, or NULL */
+  const int64_t *index;     /* of the current element, in the target */
   struct {
     fnz_handle *data;
     size_t count, capacity;
@@ -153,15 +153,15 @@ typedef struct looping {
 } looping;
 
 /* The current element of a tensor that is broadcast to the target: all sizes are 1. */
-static fnz_status element_of(looping *l, const fnzi_eager *t, fnzi_eager **out) {
-  fnzi_pane w;
-  fnzi_pane_of(t->g, &w);
+static fnz_status element_of(looping *l, const fnzi_eag_tensor *t, fnzi_eag_tensor **out) {
+  fnzi_eag_window w;
+  fnzi_eag_window_of(t->g, &w);
   for (uint32_t d = 0; d < w.rank; d++) {
     int64_t at = l->index[l->target->g->rank - w.rank + d];
     w.offset += w.sizes[d] == 1 ? 0 : at * w.strides[d];
     w.sizes[d] = 1;
   }
-  return fnzi_eager_create(l->s->in, t->memory, &w, out);
+  return fnzi_eag_tensor_create(l->s->in, t->memory, &w, out);
 }
 
 static fnz_status hold(looping *l, fnz_handle value) {
@@ -170,19 +170,19 @@ static fnz_status hold(looping *l, fnz_handle value) {
 }
 
 /* The tensor that the elements of an operand are read from. */
-static const fnzi_eager *read_from(const looping *l, const fnzi_eager *operand) {
+static const fnzi_eag_tensor *read_from(const looping *l, const fnzi_eag_tensor *operand) {
   for (size_t i = 0; i < l->twin->nparams; i++)
-    if (l->copies[i] && fnzi_eager_of(l->s->in, l->args[i].u.value) == operand)
+    if (l->copies[i] && fnzi_eag_tensor_of(l->s->in, l->args[i].u.value) == operand)
       return l->copies[i];
   return operand;
 }
 
 static fnz_status element_value(void *user, fnz_arg *arg) {
   looping *l = user;
-  fnzi_eager *element, *operand;
-  FNZ_TRY(fnzi_act_tensor(l->s, arg, &operand));
+  fnzi_eag_tensor *element, *operand;
+  FNZ_TRY(fnzi_eag_op_tensor(l->s, arg, &operand));
   FNZ_TRY(element_of(l, read_from(l, operand), &element));
-  FNZ_TRY(fnzi_eager_value(l->s->in, element, &arg->u.value));
+  FNZ_TRY(fnzi_eag_tensor_value(l->s->in, element, &arg->u.value));
   element->memory->users--;
   element->cached = 0;
   fnz_status status = hold(l, arg->u.value);
@@ -191,11 +191,11 @@ static fnz_status element_value(void *user, fnz_arg *arg) {
   return status;
 }
 
-static fnz_status compute_element(looping *l, fnzi_eager *element, fnz_handle *out) {
+static fnz_status compute_element(looping *l, fnzi_eag_tensor *element, fnz_handle *out) {
   fnzi_run_state *run = &l->s->in->run;
   fnz_arg *args;
   const fnz_geometry *expected[1] = {NULL};
-  FNZ_TRY(fnzi_lower_args(run, l->twin, l->args, l->twin->nparams, element_value, l, &args));
+  FNZ_TRY(fnzi_run_lower_args(run, l->twin, l->args, l->twin->nparams, element_value, l, &args));
   if (run->hashes)
     FNZ_TRY(guess(l->s, l->twin, l->args, 0, element, NULL, &expected[0]));
   fnz_request call = {l->twin, args, l->twin->nparams, expected, ""};
@@ -204,7 +204,7 @@ static fnz_status compute_element(looping *l, fnzi_eager *element, fnz_handle *o
 
 static fnz_status write_element(void *user, const int64_t *index) {
   looping *l = user;
-  fnzi_eager *element;
+  fnzi_eag_tensor *element;
   fnz_handle value;
   l->index = index;
   FNZ_TRY(element_of(l, l->target, &element));
@@ -220,7 +220,8 @@ static fnz_status write_element(void *user, const int64_t *index) {
 /* Every operand broadcasts to the target: out= operators get here with any sizes. */
 static fnz_status check_broadcast(void *user, const fnz_arg *arg) {
   const looping *l = user;
-  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(l->s->in, arg->u.value) : NULL;
+  const fnzi_eag_tensor *t =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(l->s->in, arg->u.value) : NULL;
   const fnz_geometry *to = l->target->g, *g = t == NULL ? to : t->g;
   for (uint32_t d = 0; d < g->rank; d++) {
     int64_t size = g->sizes[g->rank - 1 - d],
@@ -233,29 +234,30 @@ static fnz_status check_broadcast(void *user, const fnz_arg *arg) {
   return FNZ_OK;
 }
 
-static fnz_status copy_of(fnzi_interp *in, fnzi_eager *t, fnzi_eager **out) {
+static fnz_status copy_of(fnzi_eag_interp *in, fnzi_eag_tensor *t, fnzi_eag_tensor **out) {
   fnz_handle value;
-  fnzi_pane w;
-  FNZ_TRY(fnzi_eager_value(in, t, &value));
-  fnzi_pane_of(t->g, &w);
-  fnzi_pane_dense(&w);
+  fnzi_eag_window w;
+  FNZ_TRY(fnzi_eag_tensor_value(in, t, &value));
+  fnzi_eag_window_of(t->g, &w);
+  fnzi_eag_window_dense(&w);
   w.is_conj = w.is_neg = false;
-  return fnzi_eager_store(in, &w, value, out);
+  return fnzi_eag_tensor_store(in, &w, value, out);
 }
 
 static fnz_status copy_first(looping *l) {
-  fnzi_interp *in = l->s->in;
+  fnzi_eag_interp *in = l->s->in;
   for (size_t i = 0; i < l->twin->nparams; i++) {
-    fnzi_eager *t = l->args[i].tag == FNZ_ARG_VALUE ? fnzi_eager_of(in, l->args[i].u.value) : NULL;
+    fnzi_eag_tensor *t =
+        l->args[i].tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(in, l->args[i].u.value) : NULL;
     if (t != NULL && t != l->target && t->memory == l->target->memory &&
-        fnzi_act_reads_first(l->s, l->twin, l->args, l->target, t))
+        fnzi_eag_reads_first(l->s, l->twin, l->args, l->target, t))
       FNZ_TRY(copy_of(in, t, &l->copies[i]));
   }
   return FNZ_OK;
 }
 
-static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                                fnzi_eager **targets, size_t count) {
+static fnz_status write_in_loop(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                                fnzi_eag_tensor **targets, size_t count) {
   looping l = {.s = s, .twin = twin, .args = args, .target = targets[0]};
   if (count != 1)
     return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
@@ -266,10 +268,10 @@ static fnz_status write_in_loop(fnzi_act *s, const fnz_op *twin, const fnz_arg *
   FNZI_NEW(&s->in->run.scratch, twin->nparams, &l.copies);
   fnz_status status = copy_first(&l);
   if (status == FNZ_OK)
-    status = fnzi_cells_loop(targets[0]->g, s->order, write_element, &l);
+    status = fnzi_eag_loop(targets[0]->g, s->order, write_element, &l);
   for (size_t i = 0; i < twin->nparams; i++)
     if (l.copies[i] != NULL)
-      fnzi_eager_end(s->in, l.copies[i]);
+      fnzi_eag_tensor_end(s->in, l.copies[i]);
   FNZI_VEC_FREE(s->ctx, &l.inputs);
   return status;
 }
@@ -298,7 +300,7 @@ static const fnz_op *twin_of(const fnz_op *op) {
 }
 
 /* Arguments by name: out= ones have no place in the twin, and some twins have another order. */
-static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
+static fnz_status twin_args(fnzi_eag_op *s, const fnz_op *twin, fnz_arg **out) {
   FNZI_NEW(&s->in->run.scratch, twin->nparams, out);
   for (size_t i = 0; i < twin->nparams; i++) {
     int from = fnzi_op_param(s->op, twin->params[i].name);
@@ -310,20 +312,21 @@ static fnz_status twin_args(fnzi_act *s, const fnz_op *twin, fnz_arg **out) {
   return FNZ_OK;
 }
 
-static fnz_status add_target(fnzi_act *s, const fnz_arg *arg, fnzi_eager **targets, size_t *count) {
+static fnz_status add_target(fnzi_eag_op *s, const fnz_arg *arg, fnzi_eag_tensor **targets,
+                             size_t *count) {
   const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
   size_t n = arg->tag == FNZ_ARG_LIST ? arg->count : 1;
   for (size_t i = 0; i < n; i++) {
     if (items[i].tag == FNZ_ARG_NONE)
       continue;
-    FNZ_TRY(fnzi_act_tensor(s, &items[i], &targets[(*count)++]));
+    FNZ_TRY(fnzi_eag_op_tensor(s, &items[i], &targets[(*count)++]));
   }
   return FNZ_OK;
 }
 
 /* In the order of the twin's results: the results of the operator, then its other written
  * arguments. */
-static fnz_status find_targets(fnzi_act *s, fnzi_eager ***out, size_t *count) {
+static fnz_status find_targets(fnzi_eag_op *s, fnzi_eag_tensor ***out, size_t *count) {
   const fnzi_param *written;
   size_t most = 0;
   for (size_t i = 0; i < s->op->nparams; i++)
@@ -340,16 +343,16 @@ static fnz_status find_targets(fnzi_act *s, fnzi_eager ***out, size_t *count) {
   return FNZ_OK;
 }
 
-static fnz_status push_aliased(fnzi_act *s, uint32_t alias) {
+static fnz_status push_aliased(fnzi_eag_op *s, uint32_t alias) {
   for (size_t i = 0; i < s->op->nparams; i++) {
     if (s->op->params[i].alias != alias || !s->op->params[i].is_write)
       continue;
     const fnz_arg *arg = &s->args[i];
     const fnz_arg *items = arg->tag == FNZ_ARG_LIST ? arg->u.list : arg;
     for (size_t k = 0; k < (arg->tag == FNZ_ARG_LIST ? arg->count : 1); k++) {
-      fnzi_eager *t;
-      FNZ_TRY(fnzi_act_tensor(s, &items[k], &t));
-      FNZ_TRY(fnzi_act_push(s, t));
+      fnzi_eag_tensor *t;
+      FNZ_TRY(fnzi_eag_op_tensor(s, &items[k], &t));
+      FNZ_TRY(fnzi_eag_op_push(s, t));
     }
     return FNZ_OK;
   }
@@ -357,38 +360,38 @@ static fnz_status push_aliased(fnzi_act *s, uint32_t alias) {
 }
 
 /* The recorded geometry of each result; NULL where the program has none. */
-static fnz_status recorded_results(fnzi_act *s, size_t count, const fnz_geometry ***out) {
+static fnz_status recorded_results(fnzi_eag_op *s, size_t count, const fnz_geometry ***out) {
   fnz_arg *results;
   size_t named;
-  FNZ_TRY(fnzi_node_results(&s->in->run, s->node, &results, &named));
+  FNZ_TRY(fnzi_run_node_results(&s->in->run, s->node, &results, &named));
   FNZI_NEW(&s->in->run.scratch, count, out);
   for (size_t i = 0; i < count && i < named; i++)
-    (*out)[i] = fnzi_act_recorded(s, results, i);
+    (*out)[i] = fnzi_eag_op_recorded(s, results, i);
   return FNZ_OK;
 }
 
 /* A copy of the tensor itself does nothing. */
-static bool is_idle(const fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                    fnzi_eager *const *targets, size_t count) {
+static bool is_idle(const fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                    fnzi_eag_tensor *const *targets, size_t count) {
   return count == 1 && strcmp(twin->name, "copy") == 0 && args[1].tag == FNZ_ARG_VALUE &&
-         fnzi_eager_of(s->in, args[1].u.value) == targets[0];
+         fnzi_eag_tensor_of(s->in, args[1].u.value) == targets[0];
 }
 
 /* Elements in one place are written once: `sizes` has one for all of them. */
-static fnz_status write_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                              fnzi_eager **target, const fnz_geometry **recorded,
+static fnz_status write_first(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                              fnzi_eag_tensor **target, const fnz_geometry **recorded,
                               const int64_t *sizes) {
-  fnzi_pane whole, first;
-  fnzi_pane_of(target[0]->g, &whole);
+  fnzi_eag_window whole, first;
+  fnzi_eag_window_of(target[0]->g, &whole);
   first = whole;
   memcpy(first.sizes, sizes, whole.rank * sizeof *sizes);
-  FNZ_TRY(fnzi_eager_reshape(s->in, target[0], &first));
+  FNZ_TRY(fnzi_eag_tensor_reshape(s->in, target[0], &first));
   FNZ_TRY(write_twin(s, twin, args, target, recorded, 1, 0));
-  return fnzi_eager_reshape(s->in, target[0], &whole);
+  return fnzi_eag_tensor_reshape(s->in, target[0], &whole);
 }
 
-static fnz_status write_targets(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                                fnzi_eager **targets, size_t count) {
+static fnz_status write_targets(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                                fnzi_eag_tensor **targets, size_t count) {
   size_t nplain = 0; /* results that are no arguments precede those that are, in ATen */
   const fnz_geometry **recorded;
   int64_t sizes[FNZ_MAX_RANK];
@@ -399,19 +402,19 @@ static fnz_status write_targets(fnzi_act *s, const fnz_op *twin, const fnz_arg *
     nplain += s->op->returns[i].alias == 0;
   FNZ_TRY(recorded_results(s, nplain + count, &recorded));
   for (size_t i = 0; i < count; i++)
-    FNZ_TRY(fnzi_act_check(s, twin, args, targets[i], recorded[nplain + i]));
+    FNZ_TRY(fnzi_eag_check_write(s, twin, args, targets[i], recorded[nplain + i]));
   if (s->in_loop)
     return write_in_loop(s, twin, args, targets, count);
   if (count == 1 && !fnzi_op_is_elementwise(twin) &&
-      fnzi_writes_alike(s->op, s->args, targets[0]->g, fnzi_act_geometry_of, s, sizes, &one))
+      fnzi_writes_alike(s->op, s->args, targets[0]->g, fnzi_eag_op_geometry, s, sizes, &one))
     return write_first(s, twin, args, targets, recorded, sizes);
   return write_twin(s, twin, args, targets, recorded, nplain + count, nplain);
 }
 
-fnz_status fnzi_act_write(fnzi_act *s) {
+fnz_status fnzi_eag_write(fnzi_eag_op *s) {
   const fnz_op *twin = twin_of(s->op);
   fnz_arg *args;
-  fnzi_eager **targets;
+  fnzi_eag_tensor **targets;
   size_t count;
   bool done = false;
   if (twin == NULL)
@@ -420,9 +423,9 @@ fnz_status fnzi_act_write(fnzi_act *s) {
   FNZ_TRY(twin_args(s, twin, &args));
   FNZ_TRY(find_targets(s, &targets, &count));
   if (count == 1)
-    FNZ_TRY(fnzi_act_find_dtype(s, twin, targets[0], args));
+    FNZ_TRY(fnzi_eag_find_dtype(s, twin, targets[0], args));
   if (count == 1)
-    FNZ_TRY(fnzi_act_write_chosen(s, targets[0], &done));
+    FNZ_TRY(fnzi_eag_write_chosen(s, targets[0], &done));
   if (!done)
     FNZ_TRY(write_targets(s, twin, args, targets, count));
   for (size_t i = 0; i < s->op->nreturns; i++)

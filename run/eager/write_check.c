@@ -20,14 +20,14 @@ static bool is_elementwise(const fnz_op *twin) {
 
 /* The operator is idempotent and its only tensor is the target, so a place gets the same number
  * however many elements lie in it. */
-static bool is_idempotent(const fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                          const fnzi_eager *target) {
+static bool is_idempotent(const fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                          const fnzi_eag_tensor *target) {
   static const char *const names[] = {
       "abs",   "ceil", "clamp", "clamp_max", "clamp_min", "fix",       "floor", "hardtanh",
       "relu6", "relu", "round", "sgn",       "sign",      "threshold", "trunc",
   };
   bool known = false, alone = args[0].tag == FNZ_ARG_VALUE;
-  if (!alone || fnzi_eager_of(s->in, args[0].u.value) != target)
+  if (!alone || fnzi_eag_tensor_of(s->in, args[0].u.value) != target)
     return false;
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     known = known || strcmp(twin->name, names[i]) == 0;
@@ -44,7 +44,7 @@ static bool is_expanded(const fnz_geometry *g) {
   return false;
 }
 
-static fnz_status check_gaps(const fnzi_act *s, const fnzi_eager *target) {
+static fnz_status check_gaps(const fnzi_eag_op *s, const fnzi_eag_tensor *target) {
   if (!fnzi_op_is_flat(s->op) || fnzi_is_dense(target->g))
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
@@ -55,12 +55,12 @@ static fnz_status check_gaps(const fnzi_act *s, const fnzi_eager *target) {
 
 /* An expanded target takes one number where elements lie in one place: it is written as one
  * element. */
-static fnz_status takes_one(fnzi_act *s, const fnz_geometry *target, bool *yes) {
+static fnz_status takes_one(fnzi_eag_op *s, const fnz_geometry *target, bool *yes) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
   bool overlaps = true;
-  if (fnzi_writes_alike(s->op, s->args, target, fnzi_act_geometry_of, s, sizes, &one))
-    FNZ_TRY(fnzi_cells_overlap(s->ctx, &one, &overlaps));
+  if (fnzi_writes_alike(s->op, s->args, target, fnzi_eag_op_geometry, s, sizes, &one))
+    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, &one, &overlaps));
   *yes = !overlaps;
   return FNZ_OK;
 }
@@ -97,9 +97,9 @@ static bool is_same_window(const fnz_geometry *a, const fnz_geometry *b) {
 enum { MOST_READ = 8 }; /* operands of an elementwise operator */
 
 typedef struct checking {
-  fnzi_act *s;
+  fnzi_eag_op *s;
   const fnz_op *twin;
-  const fnzi_eager *target;
+  const fnzi_eag_tensor *target;
   const fnz_arg *number; /* the last argument */
   bool loops;            /* an operand may be read element after element */
   bool fits;             /* the target is not resized */
@@ -126,47 +126,48 @@ static bool is_read_first(const checking *c, const fnz_geometry *target,
 
 /* PyTorch's rule: two dense tensors of one memory whose ranges intersect must be the same window.
  * It accepts others, and its loop then decides what is read. */
-static fnz_status find_order(fnzi_act *s, const fnz_geometry *a, const fnz_geometry *b,
-                             const checking *c, fnzi_order *out) {
+static fnz_status find_order(fnzi_eag_op *s, const fnz_geometry *a, const fnz_geometry *b,
+                             const checking *c, fnzi_eag_order *out) {
   bool meet = may_meet(a, b);
-  *out = FNZI_ORDER_UNKNOWN;
+  *out = FNZI_EAG_ORDER_UNKNOWN;
   if (meet)
-    FNZ_TRY(fnzi_cells_meet_bytes(s->ctx, a, b, &meet));
+    FNZ_TRY(fnzi_eag_bytes_meet(s->ctx, a, b, &meet));
   if (!meet)
-    *out = FNZI_ORDER_FREE;
+    *out = FNZI_EAG_ORDER_FREE;
   if (!meet || !c->loops || (fnzi_is_dense(a) && fnzi_is_dense(b)))
     return FNZ_OK;
   if (is_read_first(c, a, b)) {
-    *out = FNZI_ORDER_FREE;
+    *out = FNZI_EAG_ORDER_FREE;
     return FNZ_OK;
   }
-  return a->dtype == b->dtype ? fnzi_cells_order(s->ctx, a, b, out) : FNZ_OK;
+  return a->dtype == b->dtype ? fnzi_eag_find_order(s->ctx, a, b, out) : FNZ_OK;
 }
 
 /* The argument reads nothing of the target that was written before. */
 static fnz_status arg_is_read_first(const checking *c, const fnz_arg *arg, bool *first) {
-  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, arg->u.value) : NULL;
+  const fnzi_eag_tensor *t =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(c->s->in, arg->u.value) : NULL;
   bool only_written = t == c->target && strcmp(c->twin->base, "copy") == 0, meet = true;
   if (t == NULL || only_written || t->memory != c->target->memory)
     return FNZ_OK;
   if (t != c->target)
-    FNZ_TRY(fnzi_cells_meet_bytes(c->s->ctx, c->target->g, t->g, &meet));
+    FNZ_TRY(fnzi_eag_bytes_meet(c->s->ctx, c->target->g, t->g, &meet));
   *first = !meet || is_read_first(c, c->target->g, t->g);
   return FNZ_OK;
 }
 
 /* The operand as the loop reads it: cast to the common dtype. */
 static fnz_status seen_by_loop(const checking *c, const fnz_geometry *g, const fnz_geometry **out) {
-  fnzi_pane *w;
+  fnzi_eag_window *w;
   fnz_geometry *cast;
   *out = g;
   if (!c->casts || g->dtype == c->common)
     return FNZ_OK;
   FNZI_NEW(&c->s->in->run.scratch, 1, &w);
   FNZI_NEW(&c->s->in->run.scratch, 1, &cast);
-  fnzi_pane_of(g, w);
-  fnzi_pane_preserve(w);
-  *cast = fnzi_pane_geometry(w);
+  fnzi_eag_window_of(g, w);
+  fnzi_eag_window_preserve(w);
+  *cast = fnzi_eag_window_geometry(w);
   *out = cast;
   return FNZ_OK;
 }
@@ -183,18 +184,18 @@ static fnz_status set_order(const checking *c, const fnz_arg *args) {
   if (holds_back(c, target))
     operands[count++] = &waiting;
   for (size_t i = 0; !holds_back(c, target) && i < c->twin->nparams && count < MOST_READ; i++) {
-    const fnzi_eager *t =
-        args[i].tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, args[i].u.value) : NULL;
+    const fnzi_eag_tensor *t =
+        args[i].tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(c->s->in, args[i].u.value) : NULL;
     if (t != NULL)
       FNZ_TRY(seen_by_loop(c, t->g, &operands[count++]));
   }
   FNZI_NEW(&c->s->in->run.scratch, target->rank, &order);
-  fnzi_cells_loop_order(target, operands, count, order);
+  fnzi_eag_loop_order(target, operands, count, order);
   c->s->order = order;
   return FNZ_OK;
 }
 
-static fnz_status refuse_self(const fnzi_act *s) {
+static fnz_status refuse_self(const fnzi_eag_op *s) {
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
                    "%s writes a tensor with several elements in one place, so the result would "
                    "depend on the order; clone it before",
@@ -207,15 +208,15 @@ enum { IN_PARALLEL = 32768 };
 /* A target with several elements in one place: all results are computed first when nothing is read
  * after it was written, else element by element. */
 static fnz_status check_repeats(const checking *c, const fnz_arg *args) {
-  fnzi_act *s = c->s;
+  fnzi_eag_op *s = c->s;
   const fnz_geometry *g = c->target->g;
   bool overlaps, first = true;
-  FNZ_TRY(fnzi_cells_overlap(s->ctx, g, &overlaps));
+  FNZ_TRY(fnzi_eag_places_overlap(s->ctx, g, &overlaps));
   if (!overlaps)
     return FNZ_OK;
   for (size_t i = 0; first && i < c->twin->nparams; i++)
     FNZ_TRY(arg_is_read_first(c, &args[i], &first));
-  int64_t most = first ? IN_PARALLEL - 1 : FNZI_MOST_IN_LOOP;
+  int64_t most = first ? IN_PARALLEL - 1 : FNZI_EAG_MOST_IN_LOOP;
   if (is_expanded(g) || !is_elementwise(c->twin) || !c->fits || fnz_geometry_numel(g) > most)
     return refuse_self(s);
   s->in_loop = !first;
@@ -223,7 +224,7 @@ static fnz_status check_repeats(const checking *c, const fnz_arg *args) {
 }
 
 static fnz_status check_self(const checking *c, const fnz_arg *args) {
-  fnzi_act *s = c->s;
+  fnzi_eag_op *s = c->s;
   bool once = false, expanded = is_expanded(c->target->g);
   FNZ_TRY(check_gaps(s, c->target));
   if (is_fill(c->twin) && !(expanded && is_copied(c->twin, args)))
@@ -235,17 +236,17 @@ static fnz_status check_self(const checking *c, const fnz_arg *args) {
   return once ? FNZ_OK : check_repeats(c, args);
 }
 
-static fnz_status check_operand(const checking *c, const fnzi_eager *operand) {
-  fnzi_act *s = c->s;
-  const fnzi_eager *target = c->target;
-  fnzi_order order;
+static fnz_status check_operand(const checking *c, const fnzi_eag_tensor *operand) {
+  fnzi_eag_op *s = c->s;
+  const fnzi_eag_tensor *target = c->target;
+  fnzi_eag_order order;
   if (operand->memory != target->memory ||
       (is_elementwise(c->twin) && is_same_window(target->g, operand->g)) ||
       fnzi_reads_whole(s->op, target->g, operand->g))
     return FNZ_OK;
   FNZ_TRY(find_order(s, target->g, operand->g, c, &order));
-  s->in_loop = s->in_loop || order == FNZI_ORDER_LOOP;
-  if (order != FNZI_ORDER_UNKNOWN)
+  s->in_loop = s->in_loop || order == FNZI_EAG_ORDER_LOOP;
+  if (order != FNZI_EAG_ORDER_UNKNOWN)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
                    "an operand of %s shares some of its elements with the tensor that is written; "
@@ -254,7 +255,7 @@ static fnz_status check_operand(const checking *c, const fnzi_eager *operand) {
 }
 
 /* Eager reads the number of these before it writes. */
-static bool is_read_as_number(const fnz_op *twin, const fnzi_eager *operand, bool is_last) {
+static bool is_read_as_number(const fnz_op *twin, const fnzi_eag_tensor *operand, bool is_last) {
   static const char *const bases[] = {"fill", "masked_fill", "index_fill"};
   for (size_t i = 0; is_last && operand->g->rank == 0 && i < sizeof bases / sizeof *bases; i++)
     if (strcmp(twin->base, bases[i]) == 0)
@@ -268,8 +269,8 @@ static bool may_take_any_sizes(const checking *c) {
 }
 
 /* An operand of a pointwise operator broadcasts to the target, unless the target can be resized. */
-static fnz_status check_sizes(const checking *c, const fnzi_eager *operand) {
-  const fnzi_act *s = c->s;
+static fnz_status check_sizes(const checking *c, const fnzi_eag_tensor *operand) {
+  const fnzi_eag_op *s = c->s;
   const fnz_geometry *a = c->target->g, *b = operand->g;
   if (!is_elementwise(c->twin) || may_take_any_sizes(c))
     return FNZ_OK;
@@ -288,8 +289,8 @@ static fnz_status check_sizes(const checking *c, const fnzi_eager *operand) {
 
 static fnz_status check_arg(void *user, const fnz_arg *arg) {
   const checking *c = user;
-  const fnzi_eager *operand =
-      arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(c->s->in, arg->u.value) : NULL;
+  const fnzi_eag_tensor *operand =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(c->s->in, arg->u.value) : NULL;
   if (operand == NULL || operand == c->target)
     return FNZ_OK;
   if (!is_read_as_number(c->twin, operand, arg == c->number))
@@ -299,15 +300,15 @@ static fnz_status check_arg(void *user, const fnz_arg *arg) {
 
 /* Eager's masked_scatter_ reads on in a contiguous source while it writes, unless it writes one
  * element at most. Another source it copies first. */
-static fnz_status check_source(fnzi_act *s, const fnzi_eager *target, const fnz_arg *arg) {
-  fnzi_eager *source;
+static fnz_status check_source(fnzi_eag_op *s, const fnzi_eag_tensor *target, const fnz_arg *arg) {
+  fnzi_eag_tensor *source;
   bool meet;
-  FNZ_TRY(fnzi_act_tensor(s, arg, &source));
+  FNZ_TRY(fnzi_eag_op_tensor(s, arg, &source));
   if (source->memory != target->memory || fnz_geometry_numel(target->g) <= 1 ||
       !fnzi_is_contiguous(source->g) || !may_meet(source->g, target->g) ||
       fnzi_reads_whole(s->op, target->g, source->g))
     return FNZ_OK;
-  FNZ_TRY(fnzi_cells_meet(s->ctx, target->g, source->g, &meet));
+  FNZ_TRY(fnzi_eag_places_meet(s->ctx, target->g, source->g, &meet));
   if (!meet && source->g->dtype == target->g->dtype)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
@@ -318,15 +319,15 @@ static fnz_status check_source(fnzi_act *s, const fnzi_eager *target, const fnz_
 
 /* Its mask is read element after element, where something is written. */
 static fnz_status check_mask(const checking *c, const fnz_arg *arg) {
-  fnzi_eager *mask;
-  FNZ_TRY(fnzi_act_tensor(c->s, arg, &mask));
+  fnzi_eag_tensor *mask;
+  FNZ_TRY(fnzi_eag_op_tensor(c->s, arg, &mask));
   bool in_place = is_same_window(c->target->g, mask->g) || fnz_geometry_numel(c->target->g) <= 1;
   return in_place ? FNZ_OK : check_operand(c, mask);
 }
 
 /* `loops`: the operator may be one of those whose operands are read element after element. */
-static checking checking_of(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                            const fnzi_eager *target, bool loops) {
+static checking checking_of(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                            const fnzi_eag_tensor *target, bool loops) {
   checking c = {.s = s,
                 .twin = twin,
                 .target = target,
@@ -335,23 +336,23 @@ static checking checking_of(fnzi_act *s, const fnz_op *twin, const fnz_arg *args
                 .fits = loops};
   for (size_t i = 0; i < twin->nparams; i++)
     c.reads_target = c.reads_target || (args[i].tag == FNZ_ARG_VALUE &&
-                                        fnzi_eager_of(s->in, args[i].u.value) == target);
+                                        fnzi_eag_tensor_of(s->in, args[i].u.value) == target);
   c.casts = c.loops &&
-            fnzi_op_common_dtype(twin, args, twin->nparams, fnzi_act_geometry_of, s, &c.common);
+            fnzi_op_common_dtype(twin, args, twin->nparams, fnzi_eag_op_geometry, s, &c.common);
   return c;
 }
 
-bool fnzi_act_reads_first(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                          const fnzi_eager *target, const fnzi_eager *operand) {
+bool fnzi_eag_reads_first(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                          const fnzi_eag_tensor *target, const fnzi_eag_tensor *operand) {
   const checking c = checking_of(s, twin, args, target, true);
   return is_read_first(&c, target->g, operand->g);
 }
 
 typedef struct reads {
-  const fnzi_act *s;
+  const fnzi_eag_op *s;
   const fnz_op *twin;
   const fnz_arg *number; /* the last argument */
-  const fnzi_eager *target;
+  const fnzi_eag_tensor *target;
   size_t count;
 } reads;
 
@@ -359,22 +360,22 @@ static fnz_status count_read(void *user, const fnz_arg *arg) {
   reads *r = user;
   if (arg == r->number && is_read_as_number(r->twin, r->target, true))
     return FNZ_OK;
-  r->count += arg->tag == FNZ_ARG_VALUE && fnzi_eager_of(r->s->in, arg->u.value) == r->target;
+  r->count += arg->tag == FNZ_ARG_VALUE && fnzi_eag_tensor_of(r->s->in, arg->u.value) == r->target;
   return FNZ_OK;
 }
 
-static const fnzi_param *written_as(const fnzi_act *s, const fnzi_eager *target) {
+static const fnzi_param *written_as(const fnzi_eag_op *s, const fnzi_eag_tensor *target) {
   for (size_t i = 0; i < s->op->nparams; i++)
     if (s->op->params[i].is_write && s->args[i].tag == FNZ_ARG_VALUE &&
-        fnzi_eager_of(s->in, s->args[i].u.value) == target)
+        fnzi_eag_tensor_of(s->in, s->args[i].u.value) == target)
       return &s->op->params[i];
   return NULL;
 }
 
 /* An operator that is not elementwise reads places of a target that it has written, if the target
  * is an operand more often than eager expects. */
-static fnz_status check_reads(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                              const fnzi_eager *target, bool resized) {
+static fnz_status check_reads(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                              const fnzi_eag_tensor *target, bool resized) {
   const fnzi_param *written = written_as(s, target);
   reads r = {.s = s, .twin = twin, .number = &args[twin->nparams - 1], .target = target};
   if (is_elementwise(twin) || is_fill(twin) || written == NULL ||
@@ -383,7 +384,7 @@ static fnz_status check_reads(fnzi_act *s, const fnz_op *twin, const fnz_arg *ar
     return FNZ_OK;
   int own = fnzi_own_input(s->op, written);
   bool provided = own >= 0 && s->args[own].tag == FNZ_ARG_VALUE && !(written->is_out && resized) &&
-                  fnzi_eager_of(s->in, s->args[own].u.value) == target;
+                  fnzi_eag_tensor_of(s->in, s->args[own].u.value) == target;
   FNZ_TRY(fnzi_args_visit(args, twin->nparams, count_read, &r));
   if (r.count <= (provided ? 1 : 0))
     return FNZ_OK;
@@ -402,12 +403,13 @@ typedef struct operands {
 
 static fnz_status join_arg(void *user, const fnz_arg *arg) {
   operands *o = user;
-  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(o->c->s->in, arg->u.value) : NULL;
-  return t ? fnzi_act_join_sizes(o->c->s, t->g, o->sizes, &o->rank) : FNZ_OK;
+  const fnzi_eag_tensor *t =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(o->c->s->in, arg->u.value) : NULL;
+  return t ? fnzi_eag_op_broadcast_sizes(o->c->s, t->g, o->sizes, &o->rank) : FNZ_OK;
 }
 
-fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
-                          const fnzi_eager *target, const fnz_geometry *recorded) {
+fnz_status fnzi_eag_check_write(fnzi_eag_op *s, const fnz_op *twin, const fnz_arg *args,
+                                const fnzi_eag_tensor *target, const fnz_geometry *recorded) {
   bool resized = recorded != NULL && !fnzi_same_sizes(recorded, target->g);
   checking c = checking_of(s, twin, args, target, !resized);
   FNZ_TRY(check_self(&c, args));
@@ -427,20 +429,21 @@ fnz_status fnzi_act_check(fnzi_act *s, const fnz_op *twin, const fnz_arg *args,
 /* A resized out= argument against the other arguments. An elementwise operator that also reads it
  * has other sizes only where the program records wrong ones. */
 typedef struct grown {
-  fnzi_act *s;
-  const fnzi_eager *target;
+  fnzi_eag_op *s;
+  const fnzi_eag_tensor *target;
   bool written; /* the argument at hand */
 } grown;
 
 static fnz_status check_grown(void *user, const fnz_arg *arg) {
   const grown *w = user;
-  fnzi_act *s = w->s;
-  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(s->in, arg->u.value) : NULL;
+  fnzi_eag_op *s = w->s;
+  const fnzi_eag_tensor *t =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(s->in, arg->u.value) : NULL;
   bool own = t == w->target && (w->written || is_elementwise(s->twin)), meet;
   if (t == NULL || own || t->memory != w->target->memory ||
       (!w->written && fnzi_reads_whole(s->op, w->target->g, t->g)) || !may_meet(w->target->g, t->g))
     return FNZ_OK;
-  FNZ_TRY(fnzi_cells_meet_bytes(s->ctx, w->target->g, t->g, &meet));
+  FNZ_TRY(fnzi_eag_bytes_meet(s->ctx, w->target->g, t->g, &meet));
   if (!meet)
     return FNZ_OK;
   return fnzi_fail(s->ctx, FNZ_CLASS_OVERLAP, "",
@@ -449,7 +452,7 @@ static fnz_status check_grown(void *user, const fnz_arg *arg) {
                    s->op->name);
 }
 
-fnz_status fnzi_act_check_resized(fnzi_act *s, const fnzi_eager *target) {
+fnz_status fnzi_eag_check_resized(fnzi_eag_op *s, const fnzi_eag_tensor *target) {
   grown w = {.s = s, .target = target};
   for (size_t i = 0; i < s->op->nparams; i++) {
     w.written = s->op->params[i].is_write;
@@ -460,11 +463,12 @@ fnz_status fnzi_act_check_resized(fnzi_act *s, const fnzi_eager *target) {
 
 static fnz_status check_apart(void *user, const fnz_arg *arg) {
   const grown *w = user;
-  const fnzi_eager *t = arg->tag == FNZ_ARG_VALUE ? fnzi_eager_of(w->s->in, arg->u.value) : NULL;
+  const fnzi_eag_tensor *t =
+      arg->tag == FNZ_ARG_VALUE ? fnzi_eag_tensor_of(w->s->in, arg->u.value) : NULL;
   bool meet;
   if (t == NULL || t->memory != w->target->memory || t->g->rank == 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_cells_meet_bytes(w->s->ctx, w->target->g, t->g, &meet));
+  FNZ_TRY(fnzi_eag_bytes_meet(w->s->ctx, w->target->g, t->g, &meet));
   if (!meet)
     return FNZ_OK;
   return fnzi_fail(w->s->ctx, FNZ_CLASS_OVERLAP, "",
@@ -473,7 +477,7 @@ static fnz_status check_apart(void *user, const fnz_arg *arg) {
                    w->s->op->name);
 }
 
-fnz_status fnzi_act_check_apart(fnzi_act *s, const fnzi_eager *target) {
+fnz_status fnzi_eag_check_apart(fnzi_eag_op *s, const fnzi_eag_tensor *target) {
   grown w = {.s = s, .target = target};
   return fnzi_args_visit(s->args + 1, s->op->nparams - 1u, check_apart, &w);
 }

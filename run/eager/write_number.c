@@ -6,8 +6,8 @@
 #include "schema/facts/targets.h"
 
 typedef struct chosen {
-  fnzi_act *s;
-  fnzi_eager *target, *mask, *number; /* number NULL: it is an argument */
+  fnzi_eag_op *s;
+  fnzi_eag_tensor *target, *mask, *number; /* number NULL: it is an argument */
   fnz_arg plain;
   const int64_t *index; /* of the current element */
 } chosen;
@@ -24,7 +24,7 @@ static fnz_status apply(chosen *c, const char *name, const fnz_arg *args, size_t
   const fnz_op *op = fnz_op_find(name);
   fnzi_run_state *run = &c->s->in->run;
   fnz_arg *filled;
-  FNZ_TRY(fnzi_lower_args(run, op, args, nargs, NULL, NULL, &filled));
+  FNZ_TRY(fnzi_run_lower_args(run, op, args, nargs, NULL, NULL, &filled));
   fnz_request call = {op, filled, op->nparams, &result, ""};
   return fnzi_run_apply(run, &call, out, 1);
 }
@@ -41,10 +41,10 @@ static fnz_status all_of(chosen *c, const fnz_geometry *like, int64_t number, fn
 }
 
 /* A value (owned) as a tensor of its own. */
-static fnz_status keep(chosen *c, const fnz_geometry *g, fnz_handle owned, fnzi_eager **out) {
-  fnzi_pane w;
-  fnzi_pane_of(g, &w);
-  fnz_status status = fnzi_eager_store(c->s->in, &w, owned, out);
+static fnz_status keep(chosen *c, const fnz_geometry *g, fnz_handle owned, fnzi_eag_tensor **out) {
+  fnzi_eag_window w;
+  fnzi_eag_window_of(g, &w);
+  fnz_status status = fnzi_eag_tensor_store(c->s->in, &w, owned, out);
   backend_of(c)->release(backend_of(c)->self, owned);
   return status;
 }
@@ -52,10 +52,10 @@ static fnz_status keep(chosen *c, const fnz_geometry *g, fnz_handle owned, fnzi_
 /* The operator writes true into a mask that is false everywhere. */
 static fnz_status apply_to_mask(chosen *c, int number, const fnz_geometry *mask,
                                 const fnz_handle *hands, fnz_handle *out) {
-  fnzi_act *s = c->s;
+  fnzi_eag_op *s = c->s;
   const fnz_op *twin = fnz_op_functional_twin(s->op);
   fnz_arg *args;
-  FNZ_TRY(fnzi_eager_lower(s->in, twin, s->args, twin->nparams, &args));
+  FNZ_TRY(fnzi_eag_lower(s->in, twin, s->args, twin->nparams, &args));
   args[0].u.value = hands[0];
   if (args[number].tag == FNZ_ARG_VALUE)
     args[number].u.value = hands[1];
@@ -85,36 +85,36 @@ static fnz_status make_mask(chosen *c, int number) {
 
 /* The mask argument of the operator, without a copy. */
 static fnz_status look_at_mask(chosen *c, const fnz_arg *arg) {
-  fnzi_eager *mask;
-  fnzi_pane w;
-  FNZ_TRY(fnzi_act_tensor(c->s, arg, &mask));
-  fnzi_pane_of(mask->g, &w);
-  return fnzi_eager_create(c->s->in, mask->memory, &w, &c->mask);
+  fnzi_eag_tensor *mask;
+  fnzi_eag_window w;
+  FNZ_TRY(fnzi_eag_op_tensor(c->s, arg, &mask));
+  fnzi_eag_window_of(mask->g, &w);
+  return fnzi_eag_tensor_create(c->s->in, mask->memory, &w, &c->mask);
 }
 
 /* --- Strides of 0 ----------------------------------------------------------------------------- */
 
 /* Is any element along dimension d of the mask chosen? */
 static fnz_status any_along(chosen *c, uint32_t d) {
-  fnzi_eager *old = c->mask;
+  fnzi_eag_tensor *old = c->mask;
   fnz_arg args[3] = {
       {.tag = FNZ_ARG_VALUE}, {.tag = FNZ_ARG_INT, .u.i = d}, {.tag = FNZ_ARG_BOOL, .u.i = 1}};
   fnz_handle any;
-  fnzi_pane w;
-  fnzi_pane_of(old->g, &w);
+  fnzi_eag_window w;
+  fnzi_eag_window_of(old->g, &w);
   w.sizes[d] = 1;
-  fnzi_pane_dense(&w);
-  const fnz_geometry g = fnzi_pane_geometry(&w);
-  FNZ_TRY(fnzi_eager_value(c->s->in, old, &args[0].u.value));
+  fnzi_eag_window_dense(&w);
+  const fnz_geometry g = fnzi_eag_window_geometry(&w);
+  FNZ_TRY(fnzi_eag_tensor_value(c->s->in, old, &args[0].u.value));
   FNZ_TRY(apply(c, "any.dim", args, 3, &g, &any));
   FNZ_TRY(keep(c, &g, any, &c->mask));
-  fnzi_eager_end(c->s->in, old);
+  fnzi_eag_tensor_end(c->s->in, old);
   return FNZ_OK;
 }
 
-static fnz_status join(chosen *c, fnzi_eager *whole) {
-  fnzi_pane w;
-  fnzi_pane_of(whole->g, &w);
+static fnz_status join(chosen *c, fnzi_eag_tensor *whole) {
+  fnzi_eag_window w;
+  fnzi_eag_window_of(whole->g, &w);
   for (uint32_t d = 0; d < w.rank; d++) {
     if (w.strides[d] != 0 || w.sizes[d] <= 1)
       continue;
@@ -123,48 +123,49 @@ static fnz_status join(chosen *c, fnzi_eager *whole) {
     if (d >= lead && c->mask->g->sizes[d - lead] > 1)
       FNZ_TRY(any_along(c, d - lead));
   }
-  return fnzi_eager_create(c->s->in, whole->memory, &w, &c->target);
+  return fnzi_eag_tensor_create(c->s->in, whole->memory, &w, &c->target);
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-static fnz_status element_of(const chosen *c, const fnzi_eager *t, fnzi_eager **out) {
-  fnzi_pane w;
-  fnzi_pane_of(t->g, &w);
+static fnz_status element_of(const chosen *c, const fnzi_eag_tensor *t, fnzi_eag_tensor **out) {
+  fnzi_eag_window w;
+  fnzi_eag_window_of(t->g, &w);
   for (uint32_t d = 0; d < w.rank; d++) {
     w.offset += w.sizes[d] == 1 ? 0 : c->index[c->target->g->rank - w.rank + d] * w.strides[d];
     w.sizes[d] = 1;
   }
-  return fnzi_eager_create(c->s->in, t->memory, &w, out);
+  return fnzi_eag_tensor_create(c->s->in, t->memory, &w, out);
 }
 
-static fnz_status fill(chosen *c, fnzi_eager *element, fnzi_eager *mask, fnz_handle *out) {
+static fnz_status fill(chosen *c, fnzi_eag_tensor *element, fnzi_eag_tensor *mask,
+                       fnz_handle *out) {
   fnz_handle old, choice;
-  FNZ_TRY(fnzi_eager_value(c->s->in, element, &old));
-  FNZ_TRY(fnzi_eager_value(c->s->in, mask, &choice));
+  FNZ_TRY(fnzi_eag_tensor_value(c->s->in, element, &old));
+  FNZ_TRY(fnzi_eag_tensor_value(c->s->in, mask, &choice));
   const fnz_arg self = {.tag = FNZ_ARG_VALUE, .u.value = old};
   const fnz_arg chooses = {.tag = FNZ_ARG_VALUE, .u.value = choice};
   if (c->number == NULL)
     return apply(c, "masked_fill.Scalar", (fnz_arg[]){self, chooses, c->plain}, 3, element->g, out);
   fnz_arg number = {.tag = FNZ_ARG_VALUE};
-  FNZ_TRY(fnzi_eager_value(c->s->in, c->number, &number.u.value));
+  FNZ_TRY(fnzi_eag_tensor_value(c->s->in, c->number, &number.u.value));
   return apply(c, "where.self", (fnz_arg[]){chooses, number, self}, 3, element->g, out);
 }
 
 static fnz_status visit(void *user, const int64_t *index) {
   chosen *c = user;
-  fnzi_eager *element, *mask;
+  fnzi_eag_tensor *element, *mask;
   fnz_handle value;
   c->index = index;
   FNZ_TRY(element_of(c, c->target, &element));
   fnz_status status = element_of(c, c->mask, &mask);
   if (status == FNZ_OK) {
     status = fill(c, element, mask, &value);
-    fnzi_eager_end(c->s->in, mask);
+    fnzi_eag_tensor_end(c->s->in, mask);
   }
   if (status == FNZ_OK)
-    status = fnzi_eager_write(c->s->in, element, value, NULL);
-  fnzi_eager_end(c->s->in, element);
+    status = fnzi_eag_tensor_write(c->s->in, element, value, NULL);
+  fnzi_eag_tensor_end(c->s->in, element);
   return status;
 }
 
@@ -172,31 +173,31 @@ static fnz_status visit(void *user, const int64_t *index) {
  * from. */
 static fnz_status write_all(chosen *c) {
   uint32_t order[FNZ_MAX_RANK];
-  fnzi_pane w;
-  fnzi_pane_of(c->mask->g, &w);
+  fnzi_eag_window w;
+  fnzi_eag_window_of(c->mask->g, &w);
   if (c->number != NULL && c->target->g->dtype != FNZ_BOOL)
-    fnzi_pane_preserve(&w);
-  const fnz_geometry mask = fnzi_pane_geometry(&w), *reads = &mask;
-  fnzi_cells_loop_order(c->target->g, &reads, 1, order);
-  return fnzi_cells_loop(c->target->g, order, visit, c);
+    fnzi_eag_window_preserve(&w);
+  const fnz_geometry mask = fnzi_eag_window_geometry(&w), *reads = &mask;
+  fnzi_eag_loop_order(c->target->g, &reads, 1, order);
+  return fnzi_eag_loop(c->target->g, order, visit, c);
 }
 
 /* The number of a tensor of one element, in the target's dtype. */
 static fnz_status keep_number(chosen *c, const fnz_arg *arg) {
-  fnzi_eager *t;
+  fnzi_eag_tensor *t;
   fnz_handle value, cast;
-  fnzi_pane w = {.dtype = c->target->g->dtype};
-  FNZ_TRY(fnzi_act_tensor(c->s, arg, &t));
-  FNZ_TRY(fnzi_eager_value(c->s->in, t, &value));
-  const fnz_geometry g = fnzi_pane_geometry(&w);
+  fnzi_eag_window w = {.dtype = c->target->g->dtype};
+  FNZ_TRY(fnzi_eag_op_tensor(c->s, arg, &t));
+  FNZ_TRY(fnzi_eag_tensor_value(c->s->in, t, &value));
+  const fnz_geometry g = fnzi_eag_window_geometry(&w);
   if (t->g->dtype == w.dtype)
-    return fnzi_eager_store(c->s->in, &w, value, &c->number);
-  FNZ_TRY(fnzi_eager_unary(c->s->in, "_to_copy", value, w.dtype, &cast));
+    return fnzi_eag_tensor_store(c->s->in, &w, value, &c->number);
+  FNZ_TRY(fnzi_eag_unary(c->s->in, "_to_copy", value, w.dtype, &cast));
   return keep(c, &g, cast, &c->number);
 }
 
-static fnz_status write_chosen(chosen *c, fnzi_eager *whole, int number) {
-  fnzi_act *s = c->s;
+static fnz_status write_chosen(chosen *c, fnzi_eag_tensor *whole, int number) {
+  fnzi_eag_op *s = c->s;
   int mask = fnzi_op_param(s->op, "mask");
   c->plain = s->args[number];
   if (c->plain.tag == FNZ_ARG_VALUE)
@@ -207,38 +208,38 @@ static fnz_status write_chosen(chosen *c, fnzi_eager *whole, int number) {
 }
 
 /* Every place with several elements has a stride of 0: it is chosen or not as one element. */
-static fnz_status is_simple(fnzi_act *s, const fnz_geometry *g, bool *simple) {
+static fnz_status is_simple(fnzi_eag_op *s, const fnz_geometry *g, bool *simple) {
   int64_t sizes[FNZ_MAX_RANK];
   fnz_geometry one;
   bool overlaps = true;
-  if (fnzi_writes_alike(s->op, s->args, g, fnzi_act_geometry_of, s, sizes, &one))
-    FNZ_TRY(fnzi_cells_overlap(s->ctx, &one, &overlaps));
+  if (fnzi_writes_alike(s->op, s->args, g, fnzi_eag_op_geometry, s, sizes, &one))
+    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, &one, &overlaps));
   *simple = !overlaps;
   return FNZ_OK;
 }
 
-fnz_status fnzi_act_write_chosen(fnzi_act *s, fnzi_eager *target, bool *done) {
-  int number = fnzi_one_number(s->op, s->args, target->g, fnzi_act_geometry_of, s);
+fnz_status fnzi_eag_write_chosen(fnzi_eag_op *s, fnzi_eag_tensor *target, bool *done) {
+  int number = fnzi_one_number(s->op, s->args, target->g, fnzi_eag_op_geometry, s);
   bool overlaps = false, simple = false;
   *done = false;
   if (number >= 0)
-    FNZ_TRY(fnzi_cells_overlap(s->ctx, target->g, &overlaps));
+    FNZ_TRY(fnzi_eag_places_overlap(s->ctx, target->g, &overlaps));
   if (overlaps)
     FNZ_TRY(is_simple(s, target->g, &simple));
   bool plain = number >= 0 && fnzi_op_is_elementwise(fnz_op_functional_twin(s->op));
   for (uint32_t d = 0; d < target->g->rank; d++)
     plain = plain && (target->g->strides[d] != 0 || target->g->sizes[d] <= 1);
-  if (!overlaps || simple || plain || fnz_geometry_numel(target->g) > FNZI_MOST_IN_LOOP)
+  if (!overlaps || simple || plain || fnz_geometry_numel(target->g) > FNZI_EAG_MOST_IN_LOOP)
     return FNZ_OK;
   const fnz_op *twin = fnz_op_functional_twin(s->op);
-  FNZ_TRY(fnzi_check_uncast(s->ctx, twin, s->args, fnzi_act_geometry_of, s));
-  FNZ_TRY(fnzi_act_check_apart(s, target));
+  FNZ_TRY(fnzi_check_uncast(s->ctx, twin, s->args, fnzi_eag_op_geometry, s));
+  FNZ_TRY(fnzi_eag_check_apart(s, target));
   chosen c = {.s = s, .target = target};
   fnz_status status = write_chosen(&c, target, number);
-  fnzi_eager *const made[] = {c.mask, c.number, c.target == target ? NULL : c.target};
+  fnzi_eag_tensor *const made[] = {c.mask, c.number, c.target == target ? NULL : c.target};
   for (size_t i = 0; i < sizeof made / sizeof *made; i++)
     if (made[i] != NULL)
-      fnzi_eager_end(s->in, made[i]);
+      fnzi_eag_tensor_end(s->in, made[i]);
   *done = status == FNZ_OK;
   return status;
 }

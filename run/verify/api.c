@@ -24,7 +24,7 @@ fnz_status fnz_verify_as(fnz_context *ctx, const fnz_program *original,
   fnz_status status =
       fnzi_verify_hashes(ctx, original, functional, options == NULL ? &usual : options, out);
   if (status == FNZ_OK)
-    status = fnzi_compare_numbers(ctx, original, functional, inputs, fnz_cpu_backend_create, out);
+    status = fnzi_ver_numbers(ctx, original, functional, inputs, fnz_cpu_backend_create, out);
   fnz_program_destroy(made);
   return status;
 }

@@ -18,13 +18,13 @@ static fnz_status compare_over(fnz_context *ctx, const fnz_program *original,
                                const fnz_program *functional, fnz_backend *owned,
                                fnzi_run_options options, unsigned char *entered) {
   fnzi_ver_results r;
-  fnzi_results_init(&r, ctx);
-  fnzi_results_start(&r, original, options.inputs != NULL);
-  fnz_status status = fnzi_results_keep(&r, owned, &options);
+  fnzi_ver_results_init(&r, ctx);
+  fnzi_ver_results_start(&r, original, options.inputs != NULL);
+  fnz_status status = fnzi_ver_results_keep(&r, owned, &options);
   options.entered = entered;
   if (status == FNZ_OK && functional != original)
-    status = fnzi_results_meet(&r, functional, owned, &options);
-  fnzi_results_free(&r);
+    status = fnzi_ver_results_meet(&r, functional, owned, &options);
+  fnzi_ver_results_free(&r);
   fnz_backend_destroy(owned);
   return status;
 }
@@ -99,8 +99,8 @@ static bool has_mixed_inputs(const fnz_program *p) {
   return false;
 }
 
-fnz_status fnzi_needs_bytes(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
-                            bool *out) {
+fnz_status fnzi_ver_needs_bytes(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
+                                bool *out) {
   *out =
       any_op(a, is_byte_op) || any_op(b, is_byte_op) || has_mixed_inputs(a) || has_mixed_inputs(b);
   FNZ_TRY(has_mixed_blobs(ctx, a, out));
@@ -177,13 +177,13 @@ static fnz_status run_trials(fnz_context *ctx, comparison *c, int trials,
   return FNZ_OK;
 }
 
-fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
-                                const fnz_program *functional, const fnz_arrays *inputs,
-                                fnzi_ver_create_numbers *create, fnz_verify_report *report) {
+fnz_status fnzi_ver_numbers(fnz_context *ctx, const fnz_program *original,
+                            const fnz_program *functional, const fnz_arrays *inputs,
+                            fnzi_ver_create_numbers *create, fnz_verify_report *report) {
   fnz_backend *backend;
   if (inputs == NULL)
     return FNZ_OK;
-  FNZ_TRY(fnzi_check_given(ctx, original, inputs));
+  FNZ_TRY(fnzi_run_check_given(ctx, original, inputs));
   const fnzi_node *lacking = find_op(functional, lacks_kernel);
   if (lacking) {
     snprintf(report->no_numbers, sizeof report->no_numbers, "no CPU kernel for %s",
@@ -202,10 +202,10 @@ fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
   return FNZ_OK;
 }
 
-fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
-                             const fnz_program *functional, int trials, fnz_verify_report *report) {
+fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *original,
+                          const fnz_program *functional, int trials, fnz_verify_report *report) {
   comparison c = {.original = original, .functional = functional};
-  FNZ_TRY(fnzi_needs_bytes(ctx, original, functional, &c.bytewise));
+  FNZ_TRY(fnzi_ver_needs_bytes(ctx, original, functional, &c.bytewise));
   fnz_status status = run_trials(ctx, &c, trials > 0 ? trials : 1, report);
   close_coverage(ctx, &c.first);
   close_coverage(ctx, &c.second);

@@ -8,12 +8,12 @@
 fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
                               const fnz_program *functional, const fnz_verify_options *options,
                               fnz_verify_report *out) {
-  if (fnzi_is_symbolic(original))
-    FNZ_TRY(fnzi_verify_sizes(ctx, original, functional, options->trials, fnz_program_check_types,
-                              out));
+  if (fnzi_program_has_symbols(original))
+    FNZ_TRY(
+        fnzi_ver_sizes(ctx, original, functional, options->trials, fnz_program_check_types, out));
   else
-    FNZ_TRY(fnzi_verify_fixed(ctx, original, functional, options->trials, out));
-  return options->ignore_weights ? FNZ_OK : fnzi_compare_weights(ctx, original, functional, out);
+    FNZ_TRY(fnzi_ver_fixed(ctx, original, functional, options->trials, out));
+  return options->ignore_weights ? FNZ_OK : fnzi_ver_weights(ctx, original, functional, out);
 }
 
 fnz_status fnz_verify_hashes(fnz_context *ctx, const fnz_program *original,

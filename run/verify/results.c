@@ -152,12 +152,12 @@ static fnz_status find_final(fnzi_ver_results *r, const char *name, fnzi_ver_res
   FNZ_TRY(find(r, name, out));
   if (*out || strncmp(name, buffer, sizeof buffer - 1) != 0)
     return FNZ_OK;
-  FNZ_TRY(fnzi_arena_dotted(&r->arena, FNZI_LEFT_CONSTANT, name + sizeof buffer - 1, &left));
+  FNZ_TRY(fnzi_arena_dotted(&r->arena, FNZI_RUN_LEFT_CONSTANT, name + sizeof buffer - 1, &left));
   return find(r, left, out);
 }
 
 static bool is_left_constant(const char *name) {
-  return strncmp(name, FNZI_LEFT_CONSTANT ".", sizeof FNZI_LEFT_CONSTANT) == 0;
+  return strncmp(name, FNZI_RUN_LEFT_CONSTANT ".", sizeof FNZI_RUN_LEFT_CONSTANT) == 0;
 }
 
 static fnz_status meet(void *user, const char *name, const fnz_geometry *g, const void *cells,
@@ -185,13 +185,13 @@ static fnz_status all_met(fnzi_ver_results *r) {
 
 /* --- Runs ------------------------------------------------------------------------------------- */
 
-void fnzi_results_init(fnzi_ver_results *r, fnz_context *ctx) {
+void fnzi_ver_results_init(fnzi_ver_results *r, fnz_context *ctx) {
   *r = (fnzi_ver_results){.ctx = ctx};
   fnzi_arena_init(&r->arena, ctx);
   fnzi_map_init(&r->names, ctx);
 }
 
-void fnzi_results_start(fnzi_ver_results *r, const fnz_program *original, bool numbers) {
+void fnzi_ver_results_start(fnzi_ver_results *r, const fnz_program *original, bool numbers) {
   fnzi_map_free(&r->names);
   fnzi_arena_reset(&r->arena);
   r->list.count = 0;
@@ -200,23 +200,23 @@ void fnzi_results_start(fnzi_ver_results *r, const fnz_program *original, bool n
   r->numbers = numbers;
 }
 
-void fnzi_results_free(fnzi_ver_results *r) {
+void fnzi_ver_results_free(fnzi_ver_results *r) {
   FNZI_VEC_FREE(r->ctx, &r->list);
   fnzi_map_free(&r->names);
   fnzi_arena_free(&r->arena);
 }
 
-fnz_status fnzi_results_keep(fnzi_ver_results *r, fnz_backend *backend,
-                             const fnzi_run_options *options) {
+fnz_status fnzi_ver_results_keep(fnzi_ver_results *r, fnz_backend *backend,
+                                 const fnzi_run_options *options) {
   fnzi_run_options all = *options;
   all.everything = true;
   all.emit = keep;
   all.user = r;
-  return fnzi_run_aliasing(r->ctx, r->original, backend, &all);
+  return fnzi_eag_run(r->ctx, r->original, backend, &all);
 }
 
-fnz_status fnzi_results_meet(fnzi_ver_results *r, const fnz_program *other, fnz_backend *backend,
-                             const fnzi_run_options *options) {
+fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
+                                 fnz_backend *backend, const fnzi_run_options *options) {
   fnzi_run_options all = *options;
   all.everything = true;
   all.emit = meet;
@@ -224,7 +224,7 @@ fnz_status fnzi_results_meet(fnzi_ver_results *r, const fnz_program *other, fnz_
   r->next = 0;
   for (size_t i = 0; i < r->list.count; i++)
     r->list.data[i].met = false;
-  FNZ_TRY(fnzi_run_needs_memory(other) ? fnzi_run_aliasing(r->ctx, other, backend, &all)
+  FNZ_TRY(fnzi_eag_needs_memory(other) ? fnzi_eag_run(r->ctx, other, backend, &all)
                                        : fnzi_run_functional(r->ctx, other, backend, &all));
   return all_met(r);
 }

@@ -29,19 +29,20 @@ typedef struct fnzi_ver_results {
   bool numbers; /* NaN equals NaN */
 } fnzi_ver_results;
 
-/* fnzi_results_free() must follow. */
-void fnzi_results_init(fnzi_ver_results *r, fnz_context *ctx);
+/* fnzi_ver_results_free() must follow. */
+void fnzi_ver_results_init(fnzi_ver_results *r, fnz_context *ctx);
 /* Drops all results; those of `original`, which must live on, can be kept next. */
-void fnzi_results_start(fnzi_ver_results *r, const fnz_program *original, bool numbers);
-void fnzi_results_free(fnzi_ver_results *r);
+void fnzi_ver_results_start(fnzi_ver_results *r, const fnz_program *original, bool numbers);
+void fnzi_ver_results_free(fnzi_ver_results *r);
 
 /* Runs the original on aliasing memory and keeps its results. The emit function of the options is
  * set here. */
-FNZ_MUST_CHECK fnz_status fnzi_results_keep(fnzi_ver_results *r, fnz_backend *backend,
-                                            const fnzi_run_options *options);
+FNZ_MUST_CHECK fnz_status fnzi_ver_results_keep(fnzi_ver_results *r, fnz_backend *backend,
+                                                const fnzi_run_options *options);
 /* Runs another program with the same backend and inputs: DIFFERENT when its results are not those
  * kept. May be repeated. */
-FNZ_MUST_CHECK fnz_status fnzi_results_meet(fnzi_ver_results *r, const fnz_program *other,
-                                            fnz_backend *backend, const fnzi_run_options *options);
+FNZ_MUST_CHECK fnz_status fnzi_ver_results_meet(fnzi_ver_results *r, const fnz_program *other,
+                                                fnz_backend *backend,
+                                                const fnzi_run_options *options);
 
 #endif

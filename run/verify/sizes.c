@@ -57,7 +57,7 @@ static void add_report(fnz_verify_report *all, const fnz_verify_report *one) {
 /* Only a lack of memory and mistakes of the library are failures here. */
 static fnz_status works_alone(checking *c, const fnz_program *original, bool *works) {
   fnz_verify_report unused = {.trials = 0};
-  fnz_status status = fnzi_verify_fixed(c->ctx, original, original, 1, &unused);
+  fnz_status status = fnzi_ver_fixed(c->ctx, original, original, 1, &unused);
   *works = status == FNZ_OK;
   return is_limit(status) ? status : FNZ_OK;
 }
@@ -65,7 +65,7 @@ static fnz_status works_alone(checking *c, const fnz_program *original, bool *wo
 /* A failure that the original has by itself is no difference. */
 static fnz_status compare(checking *c, const fnz_program *original, const fnz_program *other) {
   fnz_verify_report one = {.trials = 0};
-  fnz_status status = fnzi_verify_fixed(c->ctx, original, other, c->trials, &one);
+  fnz_status status = fnzi_ver_fixed(c->ctx, original, other, c->trials, &one);
   if (status == FNZ_DIFFERENT)
     return fails_here(c, FNZ_CLASS_DIFFERENT);
   if (status == FNZ_OK)
@@ -76,7 +76,7 @@ static fnz_status compare(checking *c, const fnz_program *original, const fnz_pr
   FNZ_TRY(works_alone(c, original, &works));
   if (!works)
     return FNZ_OK;
-  return fnzi_verify_fixed(c->ctx, original, other, 1, &one); /* says why again */
+  return fnzi_ver_fixed(c->ctx, original, other, 1, &one); /* says why again */
 }
 
 /* The other program may be for fewer sizes. *out NULL then. */
@@ -214,9 +214,9 @@ static fnz_status check_all(checking *c) {
                    "no sizes were found at which the original works");
 }
 
-fnz_status fnzi_verify_sizes(fnz_context *ctx, const fnz_program *original,
-                             const fnz_program *functional, int trials,
-                             fnzi_ver_check_types *check_types, fnz_verify_report *report) {
+fnz_status fnzi_ver_sizes(fnz_context *ctx, const fnz_program *original,
+                          const fnz_program *functional, int trials,
+                          fnzi_ver_check_types *check_types, fnz_verify_report *report) {
   checking c = {
       .ctx = ctx, .trials = trials > 0 ? trials : 1, .check_types = check_types, .report = report};
   fnz_status status = fnzi_sizes_open(&c.first, ctx, original);

@@ -8,29 +8,28 @@
 #include <fnz/functionalize.h>
 
 /* Over hashes, for programs without symbols. */
-FNZ_MUST_CHECK fnz_status fnzi_verify_fixed(fnz_context *ctx, const fnz_program *original,
-                                            const fnz_program *functional, int trials,
-                                            fnz_verify_report *report);
+FNZ_MUST_CHECK fnz_status fnzi_ver_fixed(fnz_context *ctx, const fnz_program *original,
+                                         const fnz_program *functional, int trials,
+                                         fnz_verify_report *report);
 /* Only on the numbers given, if there are any and kernels for them. `create` is
  * fnz_cpu_backend_create(): what compares hashes alone is linked without it. */
 typedef fnz_status fnzi_ver_create_numbers(fnz_context *ctx, int threads, fnz_backend **out);
-FNZ_MUST_CHECK fnz_status fnzi_compare_numbers(fnz_context *ctx, const fnz_program *original,
-                                               const fnz_program *functional,
-                                               const fnz_arrays *inputs,
-                                               fnzi_ver_create_numbers *create,
-                                               fnz_verify_report *report);
+FNZ_MUST_CHECK fnz_status fnzi_ver_numbers(fnz_context *ctx, const fnz_program *original,
+                                           const fnz_program *functional, const fnz_arrays *inputs,
+                                           fnzi_ver_create_numbers *create,
+                                           fnz_verify_report *report);
 /* Hashes for both programs have to be per byte: some memory is read as two dtypes. */
-FNZ_MUST_CHECK fnz_status fnzi_needs_bytes(fnz_context *ctx, const fnz_program *a,
-                                           const fnz_program *b, bool *out);
+FNZ_MUST_CHECK fnz_status fnzi_ver_needs_bytes(fnz_context *ctx, const fnz_program *a,
+                                               const fnz_program *b, bool *out);
 
 /* fnz_program_check_types(), for the program at chosen sizes. */
 typedef fnz_status fnzi_ver_check_types(fnz_context *ctx, const fnz_program *program,
                                         fnz_unruled_fn *unruled, void *user);
 /* Over hashes, at several sizes: those recorded, and others that both programs accept. */
-FNZ_MUST_CHECK fnz_status fnzi_verify_sizes(fnz_context *ctx, const fnz_program *original,
-                                            const fnz_program *functional, int trials,
-                                            fnzi_ver_check_types *check_types,
-                                            fnz_verify_report *report);
+FNZ_MUST_CHECK fnz_status fnzi_ver_sizes(fnz_context *ctx, const fnz_program *original,
+                                         const fnz_program *functional, int trials,
+                                         fnzi_ver_check_types *check_types,
+                                         fnz_verify_report *report);
 
 /* Over hashes, of fixed or symbolic sizes, and weights as the options say. */
 FNZ_MUST_CHECK fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program *original,
@@ -39,7 +38,7 @@ FNZ_MUST_CHECK fnz_status fnzi_verify_hashes(fnz_context *ctx, const fnz_program
                                              fnz_verify_report *out);
 
 /* The numbers in weights of one name (DIFFERENT). */
-FNZ_MUST_CHECK fnz_status fnzi_compare_weights(fnz_context *ctx, const fnz_program *a,
-                                               const fnz_program *b, fnz_verify_report *report);
+FNZ_MUST_CHECK fnz_status fnzi_ver_weights(fnz_context *ctx, const fnz_program *a,
+                                           const fnz_program *b, fnz_verify_report *report);
 
 #endif

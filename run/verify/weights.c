@@ -96,8 +96,8 @@ static fnz_status find_gap_of_windows(fnz_context *ctx, const fnzi_weight *a, co
   unsigned char *dense = fnzi_resize(ctx, NULL, 0, both);
   if (dense == NULL)
     return fnzi_no_memory(ctx);
-  fnzi_cells_gather(a->geometry, fnzi_blob_data(a->blob), item, dense);
-  fnzi_cells_gather(b->geometry, fnzi_blob_data(b->blob), item, dense + bytes);
+  fnzi_run_gather(a->geometry, fnzi_blob_data(a->blob), item, dense);
+  fnzi_run_gather(b->geometry, fnzi_blob_data(b->blob), item, dense + bytes);
   measure(a->geometry->dtype, dense, dense + bytes, bytes, out);
   fnzi_free(ctx, dense, both);
   return FNZ_OK;
@@ -155,14 +155,14 @@ static fnz_status compare_all(fnz_context *ctx, const fnz_program *a, const fnz_
                               fnz_verify_report *report, words *said) {
   for (size_t i = 0; i < a->weights.count; i++) {
     const fnzi_weight *one = &a->weights.data[i], *other = fnzi_weight_find(b, one->name);
-    if (other != NULL && !fnzi_stands_for_others(a, one->name))
+    if (other != NULL && !fnzi_run_is_whole_memory(a, one->name))
       FNZ_TRY(compare_one(ctx, one, other, report, said));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_compare_weights(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
-                                fnz_verify_report *report) {
+fnz_status fnzi_ver_weights(fnz_context *ctx, const fnz_program *a, const fnz_program *b,
+                            fnz_verify_report *report) {
   words said = {.left_out = false};
   fnz_status status = compare_all(ctx, a, b, report, &said);
   if (status == FNZ_OK && report->weights_differing)

@@ -12,8 +12,8 @@ static const struct {
 #undef RULE
 };
 
-fnz_status fnzi_rule_broken(const fnz_library *library, uint32_t line, fnzi_rule rule,
-                            const char *have, ...) {
+fnz_status fnzi_native_rule_broken(const fnz_library *library, uint32_t line, fnzi_native_rule rule,
+                                   const char *have, ...) {
   char where[160], detail[400];
   va_list args;
   va_start(args, have);
@@ -25,7 +25,7 @@ fnz_status fnzi_rule_broken(const fnz_library *library, uint32_t line, fnzi_rule
 }
 
 static const struct {
-  fnzi_rule rule;
+  fnzi_native_rule rule;
   const char *name;
 } exempt[] = {
 #define EXEMPT(rule, name) {FNZI_RULE_##rule, name},
@@ -33,7 +33,7 @@ static const struct {
 #undef EXEMPT
 };
 
-bool fnzi_rule_exempts(fnzi_rule rule, const fnz_op *op) {
+bool fnzi_native_rule_exempts(fnzi_native_rule rule, const fnz_op *op) {
   for (size_t i = 0; i < sizeof exempt / sizeof *exempt; i++)
     if (exempt[i].rule == rule &&
         (strcmp(exempt[i].name, op->name) == 0 || strcmp(exempt[i].name, op->base) == 0))

@@ -127,36 +127,38 @@ static fnz_status rule_alone_structured(const fnz_library *library, const fnzi_n
 static fnz_status rule_alone_writes(const fnz_library *library, const fnzi_native *n) {
   if (n->kind == FNZI_KIND_FUNCTIONAL || n->kind == FNZI_KIND_SCRATCH ||
       fnzi_native_is_implicit(n) || n->view_group != FNZI_NO_GROUP ||
-      fnzi_rule_exempts(FNZI_RULE_alone_writes, n->op))
+      fnzi_native_rule_exempts(FNZI_RULE_alone_writes, n->op))
     return FNZ_OK;
   return BROKEN(alone_writes, "%s alone", n->op->schema);
 }
 
 /* --- Views ------------------------------------------------------------------------------------ */
 
-static fnz_status rule_view_copy_exists(const fnz_library *library, const fnzi_view_group *v) {
+static fnz_status rule_view_copy_exists(const fnz_library *library,
+                                        const fnzi_native_view_group *v) {
   const fnzi_native *n = fnzi_native_at(library, v->view);
   if (fnzi_native_is_implicit(n) || v->copy != FNZI_NO_GROUP)
     return FNZ_OK;
   return BROKEN(view_copy_exists, "no %s_copy", n->op->base);
 }
 
-static fnz_status rule_view_copy_name(const fnz_library *library, const fnzi_view_group *v) {
+static fnz_status rule_view_copy_name(const fnz_library *library, const fnzi_native_view_group *v) {
   const fnzi_native *n = fnzi_native_at(library, v->copy);
-  if (!n || fnzi_ends_with(n->op->base, "_copy") || fnzi_ends_with(n->op->base, "_scatter"))
+  if (!n || fnzi_native_ends_with(n->op->base, "_copy") ||
+      fnzi_native_ends_with(n->op->base, "_scatter"))
     return FNZ_OK;
   return BROKEN(view_copy_name, "%s for %s", n->op->name,
                 fnzi_native_at(library, v->view)->op->name);
 }
 
-static fnz_status rule_view_copy_tag(const fnz_library *library, const fnzi_view_group *v) {
+static fnz_status rule_view_copy_tag(const fnz_library *library, const fnzi_native_view_group *v) {
   const fnzi_native *n = fnzi_native_at(library, v->copy);
   if (!n || fnzi_native_has(library, n, FNZI_KNOWN_VIEW_COPY))
     return FNZ_OK;
   return BROKEN(view_copy_tag, "%s without it", n->op->name);
 }
 
-static fnz_status rule_view_composite(const fnz_library *library, const fnzi_view_group *v) {
+static fnz_status rule_view_composite(const fnz_library *library, const fnzi_native_view_group *v) {
   const fnzi_native *view = fnzi_native_at(library, v->view);
   const fnzi_native *n = fnzi_native_at(library, v->inplace);
   uint32_t implicit = FNZI_DISPATCH_BIT(CompositeImplicitAutograd) |
@@ -178,15 +180,15 @@ static fnz_status check_first(const fnz_library *library, const fnzi_native *n) 
   return n->op->nparams ? FNZ_OK : BROKEN(view_first, "%s", n->op->schema);
 }
 
-static fnz_status rule_view_first(const fnz_library *library, const fnzi_view_group *v) {
+static fnz_status rule_view_first(const fnz_library *library, const fnzi_native_view_group *v) {
   FNZ_TRY(check_first(library, fnzi_native_at(library, v->view)));
   return check_first(library, fnzi_native_at(library, v->inplace));
 }
 
-static fnz_status rule_view_result(const fnz_library *library, const fnzi_view_group *v) {
+static fnz_status rule_view_result(const fnz_library *library, const fnzi_native_view_group *v) {
   const fnzi_native *n = fnzi_native_at(library, v->view);
   const fnzi_param *r = n->op->returns;
-  if (v->copy == FNZI_NO_GROUP || fnzi_ends_with(n->op->base, "_inverse"))
+  if (v->copy == FNZI_NO_GROUP || fnzi_native_ends_with(n->op->base, "_inverse"))
     return FNZ_OK;
   if (n->op->nreturns == 1 && r->type == FNZI_TYPE_TENSOR && !r->optional && !r->list_size)
     return FNZ_OK;
@@ -227,7 +229,7 @@ static fnz_status check_alone(const fnz_library *library) {
 }
 
 static fnz_status check_views(const fnz_library *library) {
-  static fnz_status (*const functions[])(const fnz_library *, const fnzi_view_group *) = {
+  static fnz_status (*const functions[])(const fnz_library *, const fnzi_native_view_group *) = {
 #undef RULE_VIEW
 #define RULE_VIEW(function) function,
 #include "schema/native/rules.def"

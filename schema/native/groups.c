@@ -120,7 +120,7 @@ static fnz_status generated_dispatch(fnz_library *library, const fnz_op *from, f
   n->ndispatch = 1;
   n->keys = 1u << dispatch->key;
   return fnzi_arena_format(&library->arena, &n->op->dispatch_text, "%s: %s",
-                           fnzi_dispatch_name(dispatch->key), dispatch->kernel);
+                           fnzi_native_dispatch_name(dispatch->key), dispatch->kernel);
 }
 
 /* What a generated function inherits; tags for views since all operators are compliant. */
@@ -164,7 +164,7 @@ static traits traits_of(const fnz_library *library, const signature *s) {
       continue;
     t.manual &= (n->op->flags & FNZI_OP_MANUAL_BINDING) != 0;
     t.implicit &= fnzi_native_is_implicit(n);
-    t.view |= n->op->is_view && !fnzi_rule_exempts(FNZI_RULE_inplace_view_base, n->op);
+    t.view |= n->op->is_view && !fnzi_native_rule_exempts(FNZI_RULE_inplace_view_base, n->op);
     t.core |= fnzi_native_has(library, n, FNZI_KNOWN_CORE);
   }
   return t;
@@ -204,9 +204,10 @@ static fnz_status complete(fnz_library *library, const signature *s) {
   if (!n || t.manual || t.view || (t.implicit && !t.core))
     return FNZ_OK;
   if (has_out && s->count == 1)
-    return fnzi_rule_exempts(FNZI_RULE_out_alone, n->op) ? FNZ_OK
-                                                         : BROKEN(out_alone, "%s", n->op->schema);
-  if (!has_out && !can_have_out(n) && !fnzi_rule_exempts(FNZI_RULE_out_possible, n->op))
+    return fnzi_native_rule_exempts(FNZI_RULE_out_alone, n->op)
+               ? FNZ_OK
+               : BROKEN(out_alone, "%s", n->op->schema);
+  if (!has_out && !can_have_out(n) && !fnzi_native_rule_exempts(FNZI_RULE_out_possible, n->op))
     return BROKEN(out_possible, "%s", n->op->schema);
   makes_out = !has_out && can_have_out(n) && lists_out(n);
   if (makes_out)
@@ -265,8 +266,8 @@ static fnz_status group_views(fnz_library *library, const signatures *s) {
   FNZI_NEW(&library->arena, s->count, &library->views);
   for (size_t i = 0; i < s->count; i++) {
     const fnzi_native_member *slots = s->data[i].slots;
-    const fnzi_view_group group = {slots[SLOT_VIEW], slots[FNZI_KIND_FUNCTIONAL],
-                                   slots[SLOT_VIEW_INPLACE]};
+    const fnzi_native_view_group group = {slots[SLOT_VIEW], slots[FNZI_KIND_FUNCTIONAL],
+                                          slots[SLOT_VIEW_INPLACE]};
     const fnzi_native_member members[] = {group.view, group.copy, group.inplace};
     if (group.view == FNZI_NO_GROUP)
       continue;

@@ -93,7 +93,7 @@ static void count_groups(const fnz_library *library, size_t *counts) {
     counts[FNZ_LIBRARY_COUNT_STRUCTURED] += fnzi_native_is_structured(&library->natives[g->out]);
   }
   for (size_t i = 0; i < library->nviews; i++) {
-    const fnzi_view_group *v = &library->views[i];
+    const fnzi_native_view_group *v = &library->views[i];
     counts[FNZ_LIBRARY_COUNT_VIEWS_IMPLICIT] += fnzi_native_is_implicit(&library->natives[v->view]);
     counts[FNZ_LIBRARY_COUNT_VIEWS_COPY] += v->copy != FNZI_NO_GROUP;
     counts[FNZ_LIBRARY_COUNT_VIEWS_INPLACE] += v->inplace != FNZI_NO_GROUP;

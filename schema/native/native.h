@@ -49,12 +49,12 @@
   ROW(CompositeExplicitAutograd, COMPOSITE)                                                        \
   ROW(CompositeExplicitAutogradNonFunctional, COMPOSITE)
 
-typedef enum fnzi_dispatch_key {
+typedef enum fnzi_native_dispatch_key {
 #define FNZI_DISPATCH_ENUM(name, sort) FNZI_DISPATCH_##name,
   FNZI_DISPATCH_ROWS(FNZI_DISPATCH_ENUM)
 #undef FNZI_DISPATCH_ENUM
       FNZI_DISPATCH_COUNT
-} fnzi_dispatch_key;
+} fnzi_native_dispatch_key;
 
 #define FNZI_DISPATCH_BIT(name) (1u << FNZI_DISPATCH_##name)
 
@@ -68,12 +68,12 @@ typedef enum fnzi_dispatch_key {
   ROW(CUDAFunctorOnSelf)                                                                           \
   ROW(CUDAFunctorOnOther)
 
-typedef enum fnzi_ufunc_key {
+typedef enum fnzi_native_ufunc_key {
 #define FNZI_UFUNC_ENUM(name) FNZI_UFUNC_##name,
   FNZI_UFUNC_ROWS(FNZI_UFUNC_ENUM)
 #undef FNZI_UFUNC_ENUM
       FNZI_UFUNC_COUNT
-} fnzi_ufunc_key;
+} fnzi_native_ufunc_key;
 
 /* Element types by the names that ufuncs use, and the sets of them that have names. */
 #define FNZI_UFUNC_DTYPE_ROWS(ROW)                                                                 \
@@ -115,44 +115,45 @@ enum {
 /* --- One function ----------------------------------------------------------------------------- */
 
 typedef struct fnzi_native_dispatch {
-  fnzi_dispatch_key key;
+  fnzi_native_dispatch_key key;
   const char *kernel; /* "add_out", "ns::add_out" */
 } fnzi_native_dispatch;
 
-typedef struct fnzi_ufunc {
-  fnzi_ufunc_key key;
+typedef struct fnzi_native_ufunc {
+  fnzi_native_ufunc_key key;
   const char *function;
   uint32_t dtypes; /* FNZI_UFUNC_* */
-} fnzi_ufunc;
+} fnzi_native_ufunc;
 
 /* What a structured kernel works out before its loop runs: `with` stand in for the parameter. */
-typedef struct fnzi_precomputed {
+typedef struct fnzi_native_precomputed {
   const char *param; /* NULL: these come in addition */
   const fnzi_param *with;
   size_t count;
-} fnzi_precomputed;
+} fnzi_native_precomputed;
 
-typedef struct fnzi_texts {
+typedef struct fnzi_native_texts {
   const char **data;
   size_t count;
-} fnzi_texts;
+} fnzi_native_texts;
 
 #define FNZI_NO_GROUP UINT32_MAX
 
 typedef struct fnzi_native {
-  fnz_op *op;        /* schema, flags, delegate, texts; its index fields stay empty */
-  uint32_t line;     /* of its entry; that of the original when generated */
-  fnzi_kind kind;    /* torchgen's: a written self alone makes no operator mutable */
-  uint64_t tags;     /* bit k: the k-th tag of the library */
-  uint32_t keys;     /* bit per fnzi_dispatch_key, with the one that stands for no dispatch table */
+  fnz_op *op;     /* schema, flags, delegate, texts; its index fields stay empty */
+  uint32_t line;  /* of its entry; that of the original when generated */
+  fnzi_kind kind; /* torchgen's: a written self alone makes no operator mutable */
+  uint64_t tags;  /* bit k: the k-th tag of the library */
+  uint32_t
+      keys; /* bit per fnzi_native_dispatch_key, with the one that stands for no dispatch table */
   bool has_dispatch; /* a dispatch table is written down */
   const fnzi_native_dispatch *dispatch;
   size_t ndispatch;
   const char *inherits, *python_module, *category; /* NULL for none */
-  fnzi_texts autogen, no_defaults;
-  const fnzi_precomputed *precomputed;
+  fnzi_native_texts autogen, no_defaults;
+  const fnzi_native_precomputed *precomputed;
   size_t nprecomputed;
-  const fnzi_ufunc *ufunc;
+  const fnzi_native_ufunc *ufunc;
   size_t nufunc;
   uint32_t group, view_group; /* into the library's, FNZI_NO_GROUP when alone */
 } fnzi_native;
@@ -164,13 +165,13 @@ typedef struct fnzi_native_group {
   fnzi_native_member functional, out, inplace, mutable;
 } fnzi_native_group;
 
-typedef struct fnzi_view_group {
+typedef struct fnzi_native_view_group {
   fnzi_native_member view, copy, inplace;
-} fnzi_view_group;
+} fnzi_native_view_group;
 
 /* --- A library -------------------------------------------------------------------------------- */
 
-typedef enum fnzi_known_tag { /* tags that rules ask for; the library knows their places */
+typedef enum fnzi_native_known_tag { /* tags that rules ask for; the library knows their places */
 #define FNZI_KNOWN_TAG_ROWS(ROW)                                                                   \
   ROW(PT2, "pt2_compliant_tag")                                                                    \
   ROW(OUT, "out")                                                                                  \
@@ -181,10 +182,10 @@ typedef enum fnzi_known_tag { /* tags that rules ask for; the library knows thei
   ROW(INPLACE_VIEW, "inplace_view")                                                                \
   ROW(CORE, "core")
 #define FNZI_KNOWN_TAG_ENUM(id, name) FNZI_KNOWN_##id,
-                              FNZI_KNOWN_TAG_ROWS(FNZI_KNOWN_TAG_ENUM)
+                                     FNZI_KNOWN_TAG_ROWS(FNZI_KNOWN_TAG_ENUM)
 #undef FNZI_KNOWN_TAG_ENUM
-                                  FNZI_KNOWN_TAG_COUNT
-} fnzi_known_tag;
+                                         FNZI_KNOWN_TAG_COUNT
+} fnzi_native_known_tag;
 
 enum { FNZI_MOST_TAGS = 64 }; /* a bit for each */
 
@@ -192,14 +193,14 @@ struct fnz_library {
   fnz_context *ctx;
   fnzi_arena arena;
   const char *name;                     /* of the file with the functions, for messages */
-  fnzi_texts tags;                      /* as declared */
+  fnzi_native_texts tags;               /* as declared */
   uint64_t known[FNZI_KNOWN_TAG_COUNT]; /* the bit of each, 0 when it is not declared */
   fnzi_native *natives;                 /* in the order of the file, then the generated ones */
   size_t nentries, count;
   fnzi_map by_name;
   fnzi_native_group *groups;
   size_t ngroups;
-  fnzi_view_group *views;
+  fnzi_native_view_group *views;
   size_t nviews;
 };
 
@@ -215,7 +216,7 @@ fnzi_native *fnzi_native_find(const fnz_library *library, const char *name);
 fnzi_native *fnzi_native_delegate(const fnz_library *library, const fnzi_native *n);
 
 static inline bool fnzi_native_has(const fnz_library *library, const fnzi_native *n,
-                                   fnzi_known_tag tag) {
+                                   fnzi_native_known_tag tag) {
   return n->tags & library->known[tag];
 }
 
@@ -229,7 +230,7 @@ static inline bool fnzi_native_is_structured(const fnzi_native *n) {
 }
 
 /* "CPU", "CompositeImplicitAutograd". Static. */
-const char *fnzi_dispatch_name(fnzi_dispatch_key key);
+const char *fnzi_native_dispatch_name(fnzi_native_dispatch_key key);
 
 /* --- The steps of reading --------------------------------------------------------------------- */
 
@@ -247,18 +248,19 @@ FNZ_MUST_CHECK fnz_status fnzi_native_check_groups(const fnz_library *library);
 
 /* --- Rules ------------------------------------------------------------------------------------ */
 
-typedef enum fnzi_rule {
+typedef enum fnzi_native_rule {
 #define RULE(stage, id, kind, text) FNZI_RULE_##id,
 #include "schema/native/rules.def"
 #undef RULE
   FNZI_RULE_COUNT
-} fnzi_rule;
+} fnzi_native_rule;
 
 /* Fails with the rule's class at "file:line": "rule ID: text; have ...". */
-FNZ_MUST_CHECK fnz_status fnzi_rule_broken(const fnz_library *library, uint32_t line,
-                                           fnzi_rule rule, const char *have, ...) FNZ_PRINTF(4, 5);
+FNZ_MUST_CHECK fnz_status fnzi_native_rule_broken(const fnz_library *library, uint32_t line,
+                                                  fnzi_native_rule rule, const char *have, ...)
+    FNZ_PRINTF(4, 5);
 
 /* Is this operator one that PyTorch lets off the rule (exempt.def)? */
-bool fnzi_rule_exempts(fnzi_rule rule, const fnz_op *op);
+bool fnzi_native_rule_exempts(fnzi_native_rule rule, const fnz_op *op);
 
 #endif

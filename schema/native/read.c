@@ -21,7 +21,7 @@ static const fnzi_yaml *member(const fnzi_yaml *map, const char *key) {
   return NULL;
 }
 
-static int find_text(const fnzi_texts *texts, const char *text) {
+static int find_text(const fnzi_native_texts *texts, const char *text) {
   for (size_t i = 0; i < texts->count; i++)
     if (strcmp(texts->data[i], text) == 0)
       return (int)i;
@@ -36,7 +36,7 @@ static fnz_status read_tag(fnz_library *library, const fnz_library *tags, const 
   if (!tag)
     return FNZI_BREAK(tags, item->line, tags_form, "%s without `tag`",
                       fnzi_yaml_kind_name(item->kind));
-  FNZ_TRY(fnzi_value_word(tags, tag, "", &name));
+  FNZ_TRY(fnzi_native_value_word(tags, tag, "", &name));
   const fnzi_yaml *desc = member(item, "desc");
   if (!desc || desc->kind != FNZI_YAML_TEXT || !*desc->text)
     return FNZI_BREAK(tags, item->line, tag_described, "%s", name);
@@ -108,7 +108,7 @@ static fnz_status read_func(fnzi_native_entry *entry, const fnzi_yaml *item) {
   if (!value)
     return FNZI_BREAK(entry->library, item->line, func_given, "a %s without it",
                       fnzi_yaml_kind_name(item->kind));
-  FNZ_TRY(fnzi_value_text(entry->library, value, &text));
+  FNZ_TRY(fnzi_native_value_text(entry->library, value, &text));
   size_t space = strcspn(text, ":("), dots = strcspn(text, ".(");
   if (text[space] == ':' && dots < space)
     return FNZI_BREAK(entry->library, value->line, namespace_once, "'%.80s'", text);
@@ -121,9 +121,9 @@ static fnz_status read_func(fnzi_native_entry *entry, const fnzi_yaml *item) {
 static fnz_status set_variants(fnzi_native_entry *entry, const fnzi_yaml *value) {
   const char *text;
   fnzi_native_piece piece;
-  FNZ_TRY(fnzi_value_text(entry->library, value, &text));
+  FNZ_TRY(fnzi_native_value_text(entry->library, value, &text));
   entry->function = entry->method = false;
-  while (fnzi_next_piece(&text, &piece)) {
+  while (fnzi_native_next_piece(&text, &piece)) {
     bool function = piece.size == 8 && memcmp(piece.start, "function", 8) == 0;
     bool method = piece.size == 6 && memcmp(piece.start, "method", 6) == 0;
     if (!function && !method)
@@ -138,7 +138,7 @@ static fnz_status set_variants(fnzi_native_entry *entry, const fnzi_yaml *value)
 /* A bool that stands for a flag: set when it is `yes`. */
 static fnz_status flag(fnzi_native_entry *entry, const fnzi_yaml *value, bool yes, uint32_t bit) {
   bool given;
-  FNZ_TRY(fnzi_value_bool(entry->library, value, &given));
+  FNZ_TRY(fnzi_native_value_bool(entry->library, value, &given));
   if (given == yes)
     entry->native->op->flags |= bit;
   return FNZ_OK;
@@ -166,7 +166,7 @@ static fnz_status set_const_ref(fnzi_native_entry *entry, const fnzi_yaml *value
 
 static fnz_status set_device_check(fnzi_native_entry *entry, const fnzi_yaml *value) {
   const char *text;
-  FNZ_TRY(fnzi_value_text(entry->library, value, &text));
+  FNZ_TRY(fnzi_native_value_text(entry->library, value, &text));
   if (strcmp(text, "NoCheck") == 0)
     entry->native->op->flags |= FNZI_OP_NO_DEVICE_CHECK;
   else if (strcmp(text, "ExactSame") != 0)
@@ -176,7 +176,7 @@ static fnz_status set_device_check(fnzi_native_entry *entry, const fnzi_yaml *va
 
 /* Names within the namespace of the operator. */
 static fnz_status plain_name(fnzi_native_entry *entry, const fnzi_yaml *value, const char **out) {
-  FNZ_TRY(fnzi_value_word(entry->library, value, ".:", out));
+  FNZ_TRY(fnzi_native_value_word(entry->library, value, ".:", out));
   if (strchr(*out, ':'))
     return FNZI_BREAK(entry->library, value->line, namespace_once, "'%.80s'", *out);
   return FNZ_OK;
@@ -191,20 +191,20 @@ static fnz_status set_inherits(fnzi_native_entry *entry, const fnzi_yaml *value)
 }
 
 static fnz_status set_module(fnzi_native_entry *entry, const fnzi_yaml *value) {
-  return fnzi_value_word(entry->library, value, ".", &entry->native->python_module);
+  return fnzi_native_value_word(entry->library, value, ".", &entry->native->python_module);
 }
 
 static fnz_status set_category(fnzi_native_entry *entry, const fnzi_yaml *value) {
-  return fnzi_value_word(entry->library, value, "", &entry->native->category);
+  return fnzi_native_value_word(entry->library, value, "", &entry->native->category);
 }
 
 static fnz_status set_autogen(fnzi_native_entry *entry, const fnzi_yaml *value) {
   const char *text;
   fnzi_native_piece piece;
-  fnzi_texts *names = &entry->native->autogen;
-  FNZ_TRY(fnzi_value_text(entry->library, value, &text));
+  fnzi_native_texts *names = &entry->native->autogen;
+  FNZ_TRY(fnzi_native_value_text(entry->library, value, &text));
   FNZI_NEW(&entry->library->arena, strlen(text) / 2 + 1, &names->data);
-  while (fnzi_next_piece(&text, &piece)) {
+  while (fnzi_native_next_piece(&text, &piece)) {
     if (!fnzi_is_word(piece.start, piece.size, ".:"))
       return FNZI_BREAK(entry->library, value->line, word_form, "'%.*s'", (int)piece.size,
                         piece.start);
@@ -215,11 +215,11 @@ static fnz_status set_autogen(fnzi_native_entry *entry, const fnzi_yaml *value) 
 }
 
 static fnz_status set_no_defaults(fnzi_native_entry *entry, const fnzi_yaml *value) {
-  fnzi_texts *names = &entry->native->no_defaults;
-  FNZ_TRY(fnzi_value_is(entry->library, value, FNZI_YAML_LIST));
+  fnzi_native_texts *names = &entry->native->no_defaults;
+  FNZ_TRY(fnzi_native_value_is(entry->library, value, FNZI_YAML_LIST));
   FNZI_NEW(&entry->library->arena, value->count, &names->data);
   for (const fnzi_yaml *item = value->first; item; item = item->next)
-    FNZ_TRY(fnzi_value_word(entry->library, item, "", &names->data[names->count++]));
+    FNZ_TRY(fnzi_native_value_word(entry->library, item, "", &names->data[names->count++]));
   if (names->count)
     entry->native->op->flags |= FNZI_OP_CPP_NO_DEFAULTS;
   return FNZ_OK;
@@ -227,7 +227,7 @@ static fnz_status set_no_defaults(fnzi_native_entry *entry, const fnzi_yaml *val
 
 static fnz_status add_tag(fnzi_native_entry *entry, const fnzi_yaml *value) {
   const char *name;
-  FNZ_TRY(fnzi_value_text(entry->library, value, &name));
+  FNZ_TRY(fnzi_native_value_text(entry->library, value, &name));
   int place = find_text(&entry->library->tags, name);
   if (place < 0)
     return FNZI_BREAK(entry->library, value->line, tag_known, "'%.80s'", name);
@@ -249,12 +249,12 @@ static const struct {
 } keys[] = {
     {"func", set_func},
     {"variants", set_variants},
-    {"dispatch", fnzi_set_dispatch},
+    {"dispatch", fnzi_native_set_dispatch},
     {"structured", set_structured},
     {"structured_delegate", set_delegate},
     {"structured_inherits", set_inherits},
-    {"precomputed", fnzi_set_precomputed},
-    {"ufunc_inner_loop", fnzi_set_ufunc},
+    {"precomputed", fnzi_native_set_precomputed},
+    {"ufunc_inner_loop", fnzi_native_set_ufunc},
     {"autogen", set_autogen},
     {"tags", set_tags},
     {"device_check", set_device_check},

@@ -8,19 +8,19 @@
 /* Older versions have such operators; those that declare the tag `out` do not. */
 static fnz_status rule_const_ref_out(const fnz_library *library, const fnzi_native *n) {
   if (!library->known[FNZI_KNOWN_OUT] || !(n->op->flags & FNZI_OP_CONST_REF) ||
-      !fnzi_has_out(n->op))
+      !fnzi_native_has_out(n->op))
     return FNZ_OK;
   return BROKEN(const_ref_out, "%s", n->op->name);
 }
 
 static fnz_status rule_out_variant(const fnz_library *library, const fnzi_native *n) {
-  if (!fnzi_has_out(n->op) || !(n->op->flags & (FNZI_OP_METHOD | FNZI_OP_NO_FUNCTION)))
+  if (!fnzi_native_has_out(n->op) || !(n->op->flags & (FNZI_OP_METHOD | FNZI_OP_NO_FUNCTION)))
     return FNZ_OK;
   return BROKEN(out_variant, "method of %s", n->op->name);
 }
 
 static fnz_status rule_method_self(const fnz_library *library, const fnzi_native *n) {
-  if (!(n->op->flags & FNZI_OP_METHOD) || fnzi_self_place(n->op) < n->op->nparams)
+  if (!(n->op->flags & FNZI_OP_METHOD) || fnzi_native_self_place(n->op) < n->op->nparams)
     return FNZ_OK;
   return BROKEN(method_self, "%s", n->op->schema);
 }
@@ -45,8 +45,8 @@ static bool has_tensor_parameter(const fnz_op *op) {
 }
 
 static bool is_factory(const fnz_op *op) {
-  return fnzi_starts_with(op->base, "new_") || fnzi_ends_with(op->base, "_like") ||
-         (fnzi_count_options(op) && !has_tensor_parameter(op));
+  return fnzi_native_starts_with(op->base, "new_") || fnzi_native_ends_with(op->base, "_like") ||
+         (fnzi_native_count_options(op) && !has_tensor_parameter(op));
 }
 
 static fnz_status rule_dispatch_needed(const fnz_library *library, const fnzi_native *n) {
@@ -66,7 +66,7 @@ static const char *lone_kernel(const fnzi_native *n) {
 static bool is_own_name(const fnz_op *op, const char *kernel) {
   size_t size = strlen(op->base);
   return strncmp(kernel, op->base, size) == 0 &&
-         strcmp(kernel + size, fnzi_has_out(op) ? "_out" : "") == 0;
+         strcmp(kernel + size, fnzi_native_has_out(op) ? "_out" : "") == 0;
 }
 
 static fnz_status rule_dispatch_redundant(const fnz_library *library, const fnzi_native *n) {
@@ -112,7 +112,7 @@ static fnz_status rule_delegate_not_out(const fnz_library *library, const fnzi_n
   return BROKEN(delegate_not_out, "%s for %s", n->op->delegate, n->op->name);
 }
 
-static bool is_dense(fnzi_dispatch_key key) {
+static bool is_dense(fnzi_native_dispatch_key key) {
   enum { DENSE = true, OTHER = false, COMPOSITE = false };
   static const bool rows[] = {
 #define DISPATCH_SORT(name, sort) sort,
@@ -125,8 +125,9 @@ static bool is_dense(fnzi_dispatch_key key) {
 static fnz_status rule_delegate_dispatch(const fnz_library *library, const fnzi_native *n) {
   for (size_t i = 0; n->op->delegate && i < n->ndispatch; i++)
     if (is_dense(n->dispatch[i].key))
-      return BROKEN(delegate_dispatch, "%s: %s for %s", fnzi_dispatch_name(n->dispatch[i].key),
-                    n->dispatch[i].kernel, n->op->name);
+      return BROKEN(delegate_dispatch, "%s: %s for %s",
+                    fnzi_native_dispatch_name(n->dispatch[i].key), n->dispatch[i].kernel,
+                    n->op->name);
   return FNZ_OK;
 }
 
@@ -165,7 +166,7 @@ static fnz_status rule_no_default_known(const fnz_library *library, const fnzi_n
 }
 
 static fnz_status rule_foreach_check(const fnz_library *library, const fnzi_native *n) {
-  if (!fnzi_starts_with(n->op->name, "_foreach") || n->op->flags & FNZI_OP_NO_DEVICE_CHECK)
+  if (!fnzi_native_starts_with(n->op->name, "_foreach") || n->op->flags & FNZI_OP_NO_DEVICE_CHECK)
     return FNZ_OK;
   return BROKEN(foreach_check, "%s", n->op->name);
 }
@@ -183,7 +184,7 @@ static bool is_called_random(const fnz_library *library, const fnz_op *op) {
   for (size_t i = 0; library->known[FNZI_KNOWN_PT2] && i < op->nparams; i++)
     dropout |= strstr(op->params[i].name, "dropout") != NULL;
   return (strstr(op->name, "rand") || (dropout && !strstr(op->name, "backward"))) &&
-         !fnzi_rule_exempts(FNZI_RULE_random_tag, op);
+         !fnzi_native_rule_exempts(FNZI_RULE_random_tag, op);
 }
 
 static fnz_status rule_random_tag(const fnz_library *library, const fnzi_native *n) {
@@ -205,7 +206,7 @@ static fnz_status rule_inplace_view_tag(const fnz_library *library, const fnzi_n
 
 static fnz_status rule_inplace_view_name(const fnz_library *library, const fnzi_native *n) {
   if (!fnzi_native_has(library, n, FNZI_KNOWN_INPLACE_VIEW) || n->kind == FNZI_KIND_INPLACE ||
-      fnzi_rule_exempts(FNZI_RULE_inplace_view_name, n->op))
+      fnzi_native_rule_exempts(FNZI_RULE_inplace_view_name, n->op))
     return FNZ_OK;
   return BROKEN(inplace_view_name, "%s", n->op->name);
 }
@@ -223,7 +224,7 @@ static bool has_base(const fnz_library *library, const fnz_op *inplace) {
 
 static fnz_status rule_inplace_view_base(const fnz_library *library, const fnzi_native *n) {
   if (!fnzi_native_has(library, n, FNZI_KNOWN_INPLACE_VIEW) ||
-      fnzi_rule_exempts(FNZI_RULE_inplace_view_base, n->op) || has_base(library, n->op))
+      fnzi_native_rule_exempts(FNZI_RULE_inplace_view_base, n->op) || has_base(library, n->op))
     return FNZ_OK;
   return BROKEN(inplace_view_base, "%s alone", n->op->name);
 }

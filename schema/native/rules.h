@@ -6,7 +6,7 @@
 #include "schema/twins.h"
 
 /* In a rule on a function `n` of `library`. */
-#define BROKEN(id, ...) fnzi_rule_broken(library, n->line, FNZI_RULE_##id, __VA_ARGS__)
+#define BROKEN(id, ...) fnzi_native_rule_broken(library, n->line, FNZI_RULE_##id, __VA_ARGS__)
 
 /* The rules on the schema of one entry (schema_rules.c). */
 FNZ_MUST_CHECK fnz_status fnzi_native_check_schema(const fnz_library *library,
@@ -24,17 +24,17 @@ FNZ_MUST_CHECK fnz_status fnzi_native_check_schema(const fnz_library *library,
 
 /* --- What rules ask of names and schemas ------------------------------------------------------ */
 
-static inline bool fnzi_starts_with(const char *text, const char *start) {
+static inline bool fnzi_native_starts_with(const char *text, const char *start) {
   return strncmp(text, start, strlen(start)) == 0;
 }
 
-static inline bool fnzi_ends_with(const char *text, const char *end) {
+static inline bool fnzi_native_ends_with(const char *text, const char *end) {
   size_t size = strlen(text), tail = strlen(end);
   return size >= tail && strcmp(text + size - tail, end) == 0;
 }
 
 /* The place of a positional self; the number of parameters when there is none. */
-static inline size_t fnzi_self_place(const fnz_op *op) {
+static inline size_t fnzi_native_self_place(const fnz_op *op) {
   size_t i = 0;
   while (i < op->nparams && (op->params[i].keyword_only || strcmp(op->params[i].name, "self") != 0))
     i++;
@@ -42,18 +42,18 @@ static inline size_t fnzi_self_place(const fnz_op *op) {
 }
 
 /* The k-th out argument; NULL beyond the last. */
-static inline const fnzi_param *fnzi_out_argument(const fnz_op *op, size_t k) {
+static inline const fnzi_param *fnzi_native_out_argument(const fnz_op *op, size_t k) {
   for (size_t i = 0; i < op->nparams; i++)
     if (op->params[i].is_out && k-- == 0)
       return &op->params[i];
   return NULL;
 }
 
-static inline bool fnzi_has_out(const fnz_op *op) {
-  return fnzi_out_argument(op, 0) != NULL;
+static inline bool fnzi_native_has_out(const fnz_op *op) {
+  return fnzi_native_out_argument(op, 0) != NULL;
 }
 
-static inline size_t fnzi_count_options(const fnz_op *op) {
+static inline size_t fnzi_native_count_options(const fnz_op *op) {
   size_t count = 0;
   for (size_t i = 0; i < op->nparams; i++)
     count += fnzi_are_tensor_options(op, i);

@@ -33,21 +33,21 @@ static const fnzi_param *aliased(const fnz_op *op, const fnzi_param *result, siz
 /* --- Names and annotations -------------------------------------------------------------------- */
 
 static fnz_status rule_name_no_out(const fnz_library *library, const fnzi_native *n) {
-  if (!fnzi_ends_with(n->op->base, "_out"))
+  if (!fnzi_native_ends_with(n->op->base, "_out"))
     return FNZ_OK;
   return BROKEN(name_no_out, "%s", n->op->base);
 }
 
 static fnz_status rule_name_dunder(const fnz_library *library, const fnzi_native *n) {
   const char *base = n->op->base;
-  if (!fnzi_starts_with(base, "__i") || !fnzi_ends_with(base, "__") || strlen(base) < 6 ||
-      fnzi_is_inplace_name(base))
+  if (!fnzi_native_starts_with(base, "__i") || !fnzi_native_ends_with(base, "__") ||
+      strlen(base) < 6 || fnzi_is_inplace_name(base))
     return FNZ_OK;
   return BROKEN(name_dunder, "%s", base);
 }
 
 static fnz_status rule_name_functional(const fnz_library *library, const fnzi_native *n) {
-  if (!fnzi_ends_with(n->op->base, "_functional_"))
+  if (!fnzi_native_ends_with(n->op->base, "_functional_"))
     return FNZ_OK;
   return BROKEN(name_functional, "%s", n->op->base);
 }
@@ -89,7 +89,8 @@ static fnz_status rule_alias_type(const fnz_library *library, const fnzi_native 
 static fnz_status rule_class_name(const fnz_library *library, const fnzi_native *n) {
   const fnzi_param *p;
   for (size_t i = 0; (p = part(n->op, i)); i++)
-    if (p->type == FNZI_TYPE_CLASS && !fnzi_starts_with(p->class_name, "__torch__.torch.classes."))
+    if (p->type == FNZI_TYPE_CLASS &&
+        !fnzi_native_starts_with(p->class_name, "__torch__.torch.classes."))
       return BROKEN(class_name, "%s", p->class_name);
   return FNZ_OK;
 }
@@ -111,7 +112,7 @@ static fnz_status rule_python_keyword(const fnz_library *library, const fnzi_nat
     const char *name = n->op->params[i].name;
     if (!is_keyword(name))
       continue;
-    if (strcmp(name, "from") != 0 || !fnzi_rule_exempts(FNZI_RULE_python_keyword, n->op))
+    if (strcmp(name, "from") != 0 || !fnzi_native_rule_exempts(FNZI_RULE_python_keyword, n->op))
       return BROKEN(python_keyword, "%s in %s", name, n->op->name);
   }
   return FNZ_OK;
@@ -130,7 +131,7 @@ static fnz_status rule_out_last(const fnz_library *library, const fnzi_native *n
 }
 
 static fnz_status rule_pre_self_read(const fnz_library *library, const fnzi_native *n) {
-  size_t self = fnzi_self_place(n->op);
+  size_t self = fnzi_native_self_place(n->op);
   for (size_t i = 0; i < self && self < n->op->nparams; i++)
     if (n->op->params[i].is_write)
       return BROKEN(pre_self_read, "%s in %s", n->op->params[i].name, n->op->name);
@@ -144,7 +145,7 @@ static fnz_status rule_tensor_options_once(const fnz_library *library, const fnz
   for (size_t i = 0; i < n->op->nparams; i++)
     for (size_t k = 0; k < sizeof names / sizeof *names; k++)
       found += n->op->params[i].keyword_only && strcmp(n->op->params[i].name, names[k]) == 0;
-  if (found < 4 || fnzi_count_options(n->op) == 1)
+  if (found < 4 || fnzi_native_count_options(n->op) == 1)
     return FNZ_OK;
   return BROKEN(tensor_options_once, "them apart in %s", n->op->name);
 }
@@ -152,14 +153,15 @@ static fnz_status rule_tensor_options_once(const fnz_library *library, const fnz
 /* --- What is written and returned ------------------------------------------------------------- */
 
 static fnz_status rule_inplace_or_out(const fnz_library *library, const fnzi_native *n) {
-  if (n->kind != FNZI_KIND_INPLACE || !fnzi_has_out(n->op))
+  if (n->kind != FNZI_KIND_INPLACE || !fnzi_native_has_out(n->op))
     return FNZ_OK;
-  return BROKEN(inplace_or_out, "%s with %s", n->op->name, fnzi_out_argument(n->op, 0)->name);
+  return BROKEN(inplace_or_out, "%s with %s", n->op->name,
+                fnzi_native_out_argument(n->op, 0)->name);
 }
 
 static fnz_status rule_out_returned(const fnz_library *library, const fnzi_native *n) {
   for (size_t k = 0; k < n->op->nreturns; k++) {
-    const fnzi_param *out = fnzi_out_argument(n->op, k), *result = &n->op->returns[k];
+    const fnzi_param *out = fnzi_native_out_argument(n->op, k), *result = &n->op->returns[k];
     if (!out)
       break;
     if (!same_alias(out, result))
@@ -170,8 +172,8 @@ static fnz_status rule_out_returned(const fnz_library *library, const fnzi_nativ
 }
 
 static bool writes_out_lists(const fnz_op *op) {
-  for (size_t k = 0; fnzi_out_argument(op, k); k++)
-    if (!is_plain_tensor(fnzi_out_argument(op, k)))
+  for (size_t k = 0; fnzi_native_out_argument(op, k); k++)
+    if (!is_plain_tensor(fnzi_native_out_argument(op, k)))
       return true;
   return false;
 }
@@ -184,16 +186,16 @@ static fnz_status rule_out_list_returns(const fnz_library *library, const fnzi_n
 
 static fnz_status rule_out_count(const fnz_library *library, const fnzi_native *n) {
   size_t outs = 0;
-  for (size_t k = 0; fnzi_out_argument(n->op, k); k++)
-    outs += !fnzi_starts_with(fnzi_out_argument(n->op, k)->name, "_scratch_");
-  if (!fnzi_has_out(n->op) || writes_out_lists(n->op) || outs == n->op->nreturns)
+  for (size_t k = 0; fnzi_native_out_argument(n->op, k); k++)
+    outs += !fnzi_native_starts_with(fnzi_native_out_argument(n->op, k)->name, "_scratch_");
+  if (!fnzi_native_has_out(n->op) || writes_out_lists(n->op) || outs == n->op->nreturns)
     return FNZ_OK;
   return BROKEN(out_count, "%zu out arguments and %u results of %s", outs, n->op->nreturns,
                 n->op->name);
 }
 
 static fnz_status rule_written_returned(const fnz_library *library, const fnzi_native *n) {
-  size_t self = fnzi_self_place(n->op);
+  size_t self = fnzi_native_self_place(n->op);
   for (size_t i = self < n->op->nparams ? self + 1 : 0; i < n->op->nparams; i++) {
     const fnzi_param *p = &n->op->params[i];
     for (size_t k = 0; k < n->op->nreturns; k++)
@@ -241,7 +243,7 @@ static fnz_status rule_return_once(const fnz_library *library, const fnzi_native
 }
 
 static const fnzi_param *inplace_self(const fnzi_native *n) {
-  size_t self = fnzi_self_place(n->op);
+  size_t self = fnzi_native_self_place(n->op);
   return n->kind == FNZI_KIND_INPLACE && self < n->op->nparams ? &n->op->params[self] : NULL;
 }
 
@@ -269,7 +271,7 @@ static fnz_status rule_inplace_list_returns(const fnz_library *library, const fn
 }
 
 static fnz_status rule_tensor_options_kind(const fnz_library *library, const fnzi_native *n) {
-  if (n->kind == FNZI_KIND_FUNCTIONAL || !fnzi_count_options(n->op))
+  if (n->kind == FNZI_KIND_FUNCTIONAL || !fnzi_native_count_options(n->op))
     return FNZ_OK;
   return BROKEN(tensor_options_kind, "%s of %s", n->op->name, fnz_op_kind(n->op));
 }

@@ -45,21 +45,23 @@ static fnz_status wrong_type(const fnz_library *library, const fnzi_yaml *value,
                     type_name(value), want);
 }
 
-fnz_status fnzi_value_text(const fnz_library *library, const fnzi_yaml *value, const char **out) {
+fnz_status fnzi_native_value_text(const fnz_library *library, const fnzi_yaml *value,
+                                  const char **out) {
   if (strcmp(type_name(value), "text") != 0)
     return wrong_type(library, value, "text");
   *out = value->text;
   return FNZ_OK;
 }
 
-fnz_status fnzi_value_bool(const fnz_library *library, const fnzi_yaml *value, bool *out) {
+fnz_status fnzi_native_value_bool(const fnz_library *library, const fnzi_yaml *value, bool *out) {
   if (strcmp(type_name(value), "bool") != 0)
     return wrong_type(library, value, "bool");
   *out = is_among(value->text, true_words, BOOL_WORDS);
   return FNZ_OK;
 }
 
-fnz_status fnzi_value_is(const fnz_library *library, const fnzi_yaml *value, fnzi_yaml_kind kind) {
+fnz_status fnzi_native_value_is(const fnz_library *library, const fnzi_yaml *value,
+                                fnzi_yaml_kind kind) {
   return value->kind == kind ? FNZ_OK : wrong_type(library, value, fnzi_yaml_kind_name(kind));
 }
 
@@ -73,15 +75,15 @@ bool fnzi_is_word(const char *text, size_t size, const char *more) {
   return size > 0;
 }
 
-fnz_status fnzi_value_word(const fnz_library *library, const fnzi_yaml *value, const char *more,
-                           const char **out) {
-  FNZ_TRY(fnzi_value_text(library, value, out));
+fnz_status fnzi_native_value_word(const fnz_library *library, const fnzi_yaml *value,
+                                  const char *more, const char **out) {
+  FNZ_TRY(fnzi_native_value_text(library, value, out));
   if (fnzi_is_word(*out, strlen(*out), more))
     return FNZ_OK;
   return FNZI_BREAK(library, value->line, word_form, "'%.80s'", *out);
 }
 
-bool fnzi_next_piece(const char **at, fnzi_native_piece *out) {
+bool fnzi_native_next_piece(const char **at, fnzi_native_piece *out) {
   if (!*at)
     return false;
   const char *start = *at, *end = start + strcspn(start, ",");
@@ -114,7 +116,7 @@ static const char *const dispatch_names[] = {
 #undef DISPATCH_NAME
 };
 
-const char *fnzi_dispatch_name(fnzi_dispatch_key key) {
+const char *fnzi_native_dispatch_name(fnzi_native_dispatch_key key) {
   return dispatch_names[key];
 }
 
@@ -132,13 +134,14 @@ static fnz_status check_kernel(fnzi_native_entry *entry, const fnzi_yaml *line,
 static fnz_status add_key(fnzi_native_entry *entry, const fnzi_yaml *line, fnzi_native_piece piece,
                           fnzi_native_dispatch *list) {
   fnzi_native *n = entry->native;
-  fnzi_dispatch_key key = (fnzi_dispatch_key)find_name(dispatch_names, FNZI_DISPATCH_COUNT, piece);
+  fnzi_native_dispatch_key key =
+      (fnzi_native_dispatch_key)find_name(dispatch_names, FNZI_DISPATCH_COUNT, piece);
   if (key == FNZI_DISPATCH_COUNT)
     return FNZI_BREAK(entry->library, line->line, dispatch_key_known, "'%.*s'", (int)piece.size,
                       piece.start);
   if (n->keys & 1u << key)
     return FNZI_BREAK(entry->library, line->line, dispatch_key_once, "a second kernel for %s",
-                      fnzi_dispatch_name(key));
+                      fnzi_native_dispatch_name(key));
   n->keys |= 1u << key;
   list[n->ndispatch++] = (fnzi_native_dispatch){.key = key, .kernel = line->text};
   return FNZ_OK;
@@ -151,9 +154,9 @@ static fnz_status add_line(fnzi_native_entry *entry, const fnzi_yaml *line,
   const char *kernel = "", *at = line->key, *gap = *op->dispatch_text == '-' ? "" : "; ";
   const char *before = *gap ? op->dispatch_text : "";
   fnzi_native_piece piece;
-  FNZ_TRY(fnzi_value_word(entry->library, line, ":", &kernel));
+  FNZ_TRY(fnzi_native_value_word(entry->library, line, ":", &kernel));
   FNZ_TRY(check_kernel(entry, line, kernel));
-  while (fnzi_next_piece(&at, &piece)) {
+  while (fnzi_native_next_piece(&at, &piece)) {
     FNZ_TRY(add_key(entry, line, piece, list));
     FNZ_TRY(fnzi_arena_format(&entry->library->arena, &before, "%s%s%.*s", before, gap,
                               (int)piece.size, piece.start));
@@ -162,9 +165,9 @@ static fnz_status add_line(fnzi_native_entry *entry, const fnzi_yaml *line,
   return fnzi_arena_format(&entry->library->arena, &op->dispatch_text, "%s: %s", before, kernel);
 }
 
-fnz_status fnzi_set_dispatch(fnzi_native_entry *entry, const fnzi_yaml *value) {
+fnz_status fnzi_native_set_dispatch(fnzi_native_entry *entry, const fnzi_yaml *value) {
   fnzi_native_dispatch *list;
-  FNZ_TRY(fnzi_value_is(entry->library, value, FNZI_YAML_MAP));
+  FNZ_TRY(fnzi_native_value_is(entry->library, value, FNZI_YAML_MAP));
   FNZI_NEW(&entry->library->arena, FNZI_DISPATCH_COUNT, &list);
   entry->native->has_dispatch = true;
   entry->native->dispatch = list;
@@ -198,9 +201,9 @@ static uint32_t dtypes_of(fnzi_native_piece piece) {
 }
 
 static fnz_status ufunc_dtypes(fnzi_native_entry *entry, const fnzi_yaml *value, const char *list,
-                               fnzi_ufunc *out) {
+                               fnzi_native_ufunc *out) {
   fnzi_native_piece piece;
-  while (fnzi_next_piece(&list, &piece)) {
+  while (fnzi_native_next_piece(&list, &piece)) {
     uint32_t dtypes = dtypes_of(piece);
     if (!dtypes)
       return FNZI_BREAK(entry->library, value->line, ufunc_dtype_known, "'%.*s'", (int)piece.size,
@@ -211,9 +214,10 @@ static fnz_status ufunc_dtypes(fnzi_native_entry *entry, const fnzi_yaml *value,
 }
 
 /* "add (AllAndComplex, BFloat16)" */
-static fnz_status read_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value, fnzi_ufunc *out) {
+static fnz_status read_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value,
+                             fnzi_native_ufunc *out) {
   const char *text = "", *list;
-  FNZ_TRY(fnzi_value_text(entry->library, value, &text));
+  FNZ_TRY(fnzi_native_value_text(entry->library, value, &text));
   size_t name = strcspn(text, " "), size = strlen(text);
   if (size < sizeof "f ()" - 1 || !fnzi_is_word(text, name, "") || text[name] != ' ' ||
       text[name + 1] != '(' || text[size - 1] != ')')
@@ -224,17 +228,17 @@ static fnz_status read_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value, f
 }
 
 static fnz_status read_keyed_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value,
-                                   fnzi_ufunc *out) {
+                                   fnzi_native_ufunc *out) {
   int key =
       find_name(ufunc_names, FNZI_UFUNC_COUNT, (fnzi_native_piece){value->key, strlen(value->key)});
   if (key == FNZI_UFUNC_COUNT)
     return FNZI_BREAK(entry->library, value->line, ufunc_key_known, "'%.80s'", value->key);
-  out->key = (fnzi_ufunc_key)key;
+  out->key = (fnzi_native_ufunc_key)key;
   return read_ufunc(entry, value, out);
 }
 
-fnz_status fnzi_set_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value) {
-  fnzi_ufunc *list;
+fnz_status fnzi_native_set_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value) {
+  fnzi_native_ufunc *list;
   size_t count = 0;
   FNZI_NEW(&entry->library->arena, value->count + 1, &list);
   entry->native->ufunc = list;
@@ -242,7 +246,7 @@ fnz_status fnzi_set_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value) {
     FNZ_TRY(read_ufunc(entry, value, list));
     count = 1;
   } else {
-    FNZ_TRY(fnzi_value_is(entry->library, value, FNZI_YAML_MAP));
+    FNZ_TRY(fnzi_native_value_is(entry->library, value, FNZI_YAML_MAP));
     for (const fnzi_yaml *line = value->first; line; line = line->next)
       FNZ_TRY(read_keyed_ufunc(entry, line, &list[count++]));
   }
@@ -254,7 +258,7 @@ fnz_status fnzi_set_ufunc(fnzi_native_entry *entry, const fnzi_yaml *value) {
 
 /* "int dim, int valid", by way of the schema parser. */
 static fnz_status read_params(fnzi_native_entry *entry, const fnzi_yaml *line, const char *text,
-                              fnzi_precomputed *out) {
+                              fnzi_native_precomputed *out) {
   const char *schema;
   fnz_op *op;
   FNZ_TRY(fnzi_arena_format(&entry->library->arena, &schema, "precomputed(%s) -> ()", text));
@@ -275,10 +279,10 @@ static fnz_status read_params(fnzi_native_entry *entry, const fnzi_yaml *line, c
 
 /* "dim -> int dim, int valid" */
 static fnz_status read_precomputed(fnzi_native_entry *entry, const fnzi_yaml *line,
-                                   fnzi_precomputed *out) {
+                                   fnzi_native_precomputed *out) {
   static const char arrow[] = " -> ";
   const char *text = "";
-  FNZ_TRY(fnzi_value_text(entry->library, line, &text));
+  FNZ_TRY(fnzi_native_value_text(entry->library, line, &text));
   const char *at = strstr(text, arrow);
   if (!at && !line->next)
     return read_params(entry, line, text, out);
@@ -288,8 +292,8 @@ static fnz_status read_precomputed(fnzi_native_entry *entry, const fnzi_yaml *li
   return read_params(entry, line, at + sizeof arrow - 1, out);
 }
 
-fnz_status fnzi_set_precomputed(fnzi_native_entry *entry, const fnzi_yaml *value) {
-  fnzi_precomputed *list;
+fnz_status fnzi_native_set_precomputed(fnzi_native_entry *entry, const fnzi_yaml *value) {
+  fnzi_native_precomputed *list;
   if (value->kind != FNZI_YAML_LIST || !value->count)
     return FNZI_BREAK(entry->library, value->line, precomputed_form, "%s", type_name(value));
   FNZI_NEW(&entry->library->arena, value->count, &list);

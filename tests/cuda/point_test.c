@@ -22,17 +22,17 @@ static size_t compare(const fnzi_cpu_point *cpu, const fnzi_cuda_point *cuda) {
 }
 
 START_TEST(every_row_of_every_class) {
-  ck_assert_uint_gt(compare(fnzi_points_i64, fnzi_cuda_points_i64), 50);
-  ck_assert_uint_gt(compare(fnzi_points_f32, fnzi_cuda_points_f32), 100);
-  ck_assert_uint_eq(compare(fnzi_points_f64, fnzi_cuda_points_f64),
-                    compare(fnzi_points_f32, fnzi_cuda_points_f32));
-  ck_assert_uint_gt(compare(fnzi_points_c64, fnzi_cuda_points_c64), 50);
-  ck_assert_uint_eq(compare(fnzi_points_c128, fnzi_cuda_points_c128),
-                    compare(fnzi_points_c64, fnzi_cuda_points_c64));
+  ck_assert_uint_gt(compare(fnzi_cpu_points_i64, fnzi_cuda_points_i64), 50);
+  ck_assert_uint_gt(compare(fnzi_cpu_points_f32, fnzi_cuda_points_f32), 100);
+  ck_assert_uint_eq(compare(fnzi_cpu_points_f64, fnzi_cuda_points_f64),
+                    compare(fnzi_cpu_points_f32, fnzi_cuda_points_f32));
+  ck_assert_uint_gt(compare(fnzi_cpu_points_c64, fnzi_cuda_points_c64), 50);
+  ck_assert_uint_eq(compare(fnzi_cpu_points_c128, fnzi_cuda_points_c128),
+                    compare(fnzi_cpu_points_c64, fnzi_cuda_points_c64));
 }
 END_TEST
 
-static size_t compare_rest(const fnzi_rest *cpu, const fnzi_cuda_point *cuda) {
+static size_t compare_rest(const fnzi_cpu_rest *cpu, const fnzi_cuda_point *cuda) {
   size_t i = 0;
   for (; cpu[i].name && cuda[i].name; i++) {
     ck_assert_str_eq(cpu[i].name, cuda[i].name);
@@ -44,9 +44,9 @@ static size_t compare_rest(const fnzi_rest *cpu, const fnzi_cuda_point *cuda) {
 }
 
 START_TEST(every_row_of_the_16_bit_floats) {
-  size_t half = compare_rest(fnzi_rest_f16, fnzi_cuda_points_f16);
+  size_t half = compare_rest(fnzi_cpu_rest_f16, fnzi_cuda_points_f16);
   ck_assert_uint_gt(half, 5);
-  ck_assert_uint_gt(compare_rest(fnzi_rest_bf16, fnzi_cuda_points_bf16), half);
+  ck_assert_uint_gt(compare_rest(fnzi_cpu_rest_bf16, fnzi_cuda_points_bf16), half);
 }
 END_TEST
 

@@ -10,9 +10,9 @@
 #include <stdio.h>
 
 /* --- keys ------------------------------------------------------------------------------------- */
-static bool same_bases(const fnzi_body_key *a, const fnzi_body_key *b) {
+static bool same_bases(const fnzi_region_key *a, const fnzi_region_key *b) {
   for (uint32_t k = 0; k < a->nbases; k++) {
-    const fnzi_base *x = &a->bases[k], *y = &b->bases[k];
+    const fnzi_region_base *x = &a->bases[k], *y = &b->bases[k];
     if (x->memory != y->memory || x->value != y->value || x->name != y->name ||
         x->returns != y->returns || x->last != y->last)
       return false;
@@ -20,7 +20,7 @@ static bool same_bases(const fnzi_body_key *a, const fnzi_body_key *b) {
   return true;
 }
 
-static bool same_inputs(const fnzi_body_key *a, const fnzi_body_key *b) {
+static bool same_inputs(const fnzi_region_key *a, const fnzi_region_key *b) {
   for (uint32_t k = 0; k < a->ninputs; k++) {
     const fnzi_region_binding *x = &a->inputs[k], *y = &b->inputs[k];
     if (x->is_tensor != y->is_tensor || x->base != y->base || x->window != y->window)
@@ -32,13 +32,13 @@ static bool same_inputs(const fnzi_body_key *a, const fnzi_body_key *b) {
   return true;
 }
 
-static bool same_key(const fnzi_body_key *a, const fnzi_body_key *b) {
+static bool same_key(const fnzi_region_key *a, const fnzi_region_key *b) {
   return a->graph == b->graph && a->leading == b->leading && a->autocast == b->autocast &&
          a->ninputs == b->ninputs && a->nbases == b->nbases && a->nslots == b->nslots &&
          same_bases(a, b) && same_inputs(a, b);
 }
 
-static fnz_status copy_key(fnzi_arena *arena, const fnzi_body_key *from, fnzi_body_key *to) {
+static fnz_status copy_key(fnzi_arena *arena, const fnzi_region_key *from, fnzi_region_key *to) {
   *to = *from;
   FNZI_NEW(arena, from->ninputs, &to->inputs);
   FNZI_NEW(arena, from->nbases, &to->bases);
@@ -52,8 +52,8 @@ static fnz_status copy_key(fnzi_arena *arena, const fnzi_body_key *from, fnzi_bo
   return FNZ_OK;
 }
 
-fnzi_body *fnzi_body_find(const fnzi_passes *all, const fnzi_body_key *key) {
-  fnzi_body *b = all->bodies[key->graph];
+fnzi_region_body *fnzi_region_body_find(const fnzi_pass_stack *all, const fnzi_region_key *key) {
+  fnzi_region_body *b = all->bodies[key->graph];
   while (b && !(b->done && same_key(&b->key, key)))
     b = b->next;
   return b;
@@ -73,20 +73,20 @@ static fnz_status add_input(fnzi_pass *p, uint32_t slot, uint32_t source,
   uint32_t value;
   FNZ_TRY(fnzi_value_add(p->to, p->into, input_name(p, source), geometry, FNZI_NO_NODE, &value));
   if (from->tag == FNZ_ARG_SYMBOL)
-    FNZ_TRY(fnzi_pass_symbol(p, p->graph->values.data[from->u.value].symbol,
-                             &fnzi_value_at(p->to, p->into, value)->symbol));
+    FNZ_TRY(fnzi_pass_arg_symbol(p, p->graph->values.data[from->u.value].symbol,
+                                 &fnzi_value_at(p->to, p->into, value)->symbol));
   *input = (fnz_arg){.tag = from->tag, .u.value = value};
-  return fnzi_recorder_value(p->recorder, value, out);
+  return fnzi_rec_value(p->recorder, value, out);
 }
 
 /* A tensor for all of a base, held to the end, so that writes to it matter. */
 static fnz_status take_base(fnzi_pass *p, uint32_t slot, uint32_t b) {
-  const fnzi_base *base = &p->body->key.bases[b];
+  const fnzi_region_base *base = &p->body->key.bases[b];
   fnz_handle handle;
   fnz_tensor *all;
   FNZ_TRY(add_input(p, slot, base->name, base->value, &handle));
   FNZ_TRY(fnz_tensor_wrap(p->world, base->memory, handle, &all));
-  p->roots[b] = fnzi_alias_retain(all->alias);
+  p->roots[b] = fnzi_wrap_alias_retain(all->alias);
   all->alias->storage->mark = b + 1;
   return FNZ_OK;
 }
@@ -109,20 +109,20 @@ static fnz_status open_window(fnzi_pass *p, uint32_t k) {
   const fnzi_region_binding *in = &p->body->key.inputs[k];
   if (!in->is_tensor)
     return FNZ_OK;
-  FNZ_TRY(fnzi_pass_window(p, p->roots[in->base], in->window, &p->inputs[k]));
+  FNZ_TRY(fnzi_pass_tensor_window(p, p->roots[in->base], in->window, &p->inputs[k]));
   p->inputs[k]->refs++;
   p->tensors[p->graph->inputs[k].u.value] = p->inputs[k];
   return FNZ_OK;
 }
 
 static fnz_status take_inputs(fnzi_pass *p) {
-  const fnzi_body_key *key = &p->body->key;
+  const fnzi_region_key *key = &p->body->key;
   FNZI_NEW(&p->tensor_arena, p->graph->values.count, &p->tensors);
   FNZI_NEW(&p->arena, key->ninputs, &p->inputs);
   FNZI_NEW(&p->arena, key->ninputs, &p->roots);
   FNZ_TRY(fnzi_graph_set_inputs(p->to, p->into, key->nslots));
   for (uint32_t s = 0; s < key->nslots; s++) {
-    const fnzi_slot *slot = &key->slots[s];
+    const fnzi_region_slot *slot = &key->slots[s];
     FNZ_TRY(slot->is_base ? take_base(p, s, slot->index) : take_other(p, s, slot->index));
   }
   for (uint32_t k = 0; k < key->ninputs; k++)
@@ -130,7 +130,8 @@ static fnz_status take_inputs(fnzi_pass *p) {
   return FNZ_OK;
 }
 
-static fnz_status new_body(fnzi_passes *all, const fnzi_body_key *key, fnzi_body **out) {
+static fnz_status new_body(fnzi_pass_stack *all, const fnzi_region_key *key,
+                           fnzi_region_body **out) {
   FNZI_NEW(&all->arena, 1, out);
   FNZ_TRY(copy_key(&all->arena, key, &(*out)->key));
   FNZ_TRY(fnzi_graph_add(all->to, fnzi_graph_at(all->from, key->graph)->name, &(*out)->into));
@@ -140,17 +141,17 @@ static fnz_status new_body(fnzi_passes *all, const fnzi_body_key *key, fnzi_body
   return FNZ_OK;
 }
 
-fnz_status fnzi_body_start(fnzi_passes *all, const fnzi_body_key *key) {
+fnz_status fnzi_region_body_start(fnzi_pass_stack *all, const fnzi_region_key *key) {
   fnzi_pass *p;
-  FNZ_TRY(fnzi_pass_push(all, key->graph, &p));
+  FNZ_TRY(fnzi_pass_stack_push(all, key->graph, &p));
   FNZ_TRY(new_body(all, key, &p->body));
   p->into = p->body->into;
   p->autocast = key->autocast;
   p->recorder = NULL;
   p->world = NULL;
   p->owns_world = true;
-  FNZ_TRY(fnzi_recorder_on(all->ctx, all->to, p->into, &p->recorder));
-  FNZ_TRY(fnzi_pass_world(p));
+  FNZ_TRY(fnzi_rec_create_on(all->ctx, all->to, p->into, &p->recorder));
+  FNZ_TRY(fnzi_pass_world_make(p));
   return take_inputs(p);
 }
 
@@ -179,7 +180,7 @@ static fnz_status check_inputs(const fnzi_pass *p) {
     const fnzi_region_binding *in = &p->body->key.inputs[k];
     if (!in->is_tensor)
       continue;
-    const fnzi_alias *node = p->inputs[k]->alias;
+    const fnzi_wrap_alias *node = p->inputs[k]->alias;
     if (node->storage != p->roots[in->base]->storage || node->storage->root != p->roots[in->base] ||
         !fnzi_geometry_equal(&node->geometry, in->window))
       return refuse_moved(p, k);
@@ -197,9 +198,9 @@ static uint32_t input_of(const fnzi_pass *p, const fnz_tensor *t) {
 /* The mark of a storage: 1 + base, or FRESH | the first output in it. */
 #define FRESH 0x80000000u
 
-static fnz_status describe(fnzi_pass *p, uint32_t j, fnzi_body_output *out) {
+static fnz_status describe(fnzi_pass *p, uint32_t j, fnzi_region_output *out) {
   const fnz_arg *a = &p->graph->outputs[j];
-  *out = (fnzi_body_output){.origin = FNZI_ORIGIN_NUMBER, .same_input = FNZI_NO_NODE};
+  *out = (fnzi_region_output){.origin = FNZI_ORIGIN_NUMBER, .same_input = FNZI_NO_NODE};
   if (a->tag != FNZ_ARG_VALUE)
     return FNZ_OK;
   const fnz_tensor *t = p->tensors[a->u.value];
@@ -215,45 +216,45 @@ static fnz_status describe(fnzi_pass *p, uint32_t j, fnzi_body_output *out) {
 }
 
 static fnz_status describe_all(fnzi_pass *p) {
-  fnzi_body *b = p->body;
+  fnzi_region_body *b = p->body;
   FNZI_NEW(&p->all->arena, p->graph->noutputs, &b->outputs);
   FNZI_NEW(&p->all->arena, b->key.nbases, &b->ends);
   for (uint32_t j = 0; j < p->graph->noutputs; j++)
     FNZ_TRY(describe(p, j, &b->outputs[j]));
   for (uint32_t k = 0; k < b->key.nbases; k++) {
     const fnzi_wrap_storage *s = p->roots[k]->storage;
-    const fnzi_alias *writer = s->log.count ? s->log.data[s->newest].alias : NULL;
-    const fnzi_returns returns = b->key.bases[k].returns;
+    const fnzi_wrap_alias *writer = s->log.count ? s->log.data[s->newest].alias : NULL;
+    const fnzi_region_returns returns = b->key.bases[k].returns;
     bool written = s->version > 0;
-    b->ends[k] = (fnzi_base_end){.written = written,
-                                 .returned = returns == FNZI_RETURNS_ALWAYS ||
-                                             (returns == FNZI_RETURNS_WRITTEN && written),
-                                 .entangled = s->maybe_aliased != NULL,
-                                 .source = writer && writer->source ? writer->source : ""};
+    b->ends[k] = (fnzi_region_base_end){.written = written,
+                                        .returned = returns == FNZI_RETURNS_ALWAYS ||
+                                                    (returns == FNZI_RETURNS_WRITTEN && written),
+                                        .entangled = s->maybe_aliased != NULL,
+                                        .source = writer && writer->source ? writer->source : ""};
   }
   return FNZ_OK;
 }
 
 /* A result must be memory of its own: an input or another result is cloned. */
-static fnz_status own(fnzi_pass *p, fnzi_held **value, results *out) {
+static fnz_status own(fnzi_pass *p, fnzi_value_ref **value, results *out) {
   fnz_handle *key = &out->data[out->count].handle; /* borrowed by the map */
   uint64_t unused;
   *key = (*value)->handle;
   bool taken = fnzi_map_get(&out->taken, key, sizeof *key, &unused);
-  if (!taken && fnzi_recorder_is_new(p->recorder, *key))
+  if (!taken && fnzi_rec_value_is_new(p->recorder, *key))
     return fnzi_map_set(&out->taken, key, sizeof *key, 1);
   const fnz_arg args[] = {fnzi_arg_value(*key)};
-  return fnzi_emit_one(p->world, FNZI_EMIT_CLONE, args, 1, (*value)->geometry, value);
+  return fnzi_wrap_emit_one(p->world, FNZI_EMIT_CLONE, args, 1, (*value)->geometry, value);
 }
 
-static fnz_status add_value(fnzi_pass *p, fnzi_alias *node, results *out) {
-  fnzi_held *value;
+static fnz_status add_value(fnzi_pass *p, fnzi_wrap_alias *node, results *out) {
+  fnzi_value_ref *value;
   p->world->source = "";
-  p->world->why = fnzi_why_output(out->count);
-  FNZ_TRY(fnzi_read(node, &value));
+  p->world->why = fnzi_rec_why_output(out->count);
+  FNZ_TRY(fnzi_wrap_read(node, &value));
   FNZ_TRY(own(p, &value, out));
   out->data[out->count++] = (result){{.tag = FNZ_ARG_VALUE}, value->handle};
-  fnzi_settle(p->world);
+  fnzi_wrap_settle(p->world);
   return FNZ_OK;
 }
 
@@ -261,14 +262,14 @@ static fnz_status add_original(fnzi_pass *p, uint32_t j, results *out) {
   fnz_arg a = p->graph->outputs[j];
   if (a.tag == FNZ_ARG_VALUE)
     return add_value(p, p->tensors[a.u.value]->alias, out);
-  FNZ_TRY(fnzi_pass_other(p, &a));
+  FNZ_TRY(fnzi_pass_arg_other(p, &a));
   out->data[out->count++] = (result){a, fnzi_is_reference(&a) ? a.u.value : 0};
   return FNZ_OK;
 }
 
 static fnz_status add_bases(fnzi_pass *p, bool last, results *out) {
   for (uint32_t b = 0; b < p->body->key.nbases; b++) {
-    const fnzi_base *base = &p->body->key.bases[b];
+    const fnzi_region_base *base = &p->body->key.bases[b];
     if (p->body->ends[b].returned && base->last == last)
       FNZ_TRY(add_value(p, p->roots[b], out));
   }
@@ -295,7 +296,7 @@ static fnz_status write_results(fnzi_pass *p, const results *r) {
   for (size_t k = 0; k < r->count; k++)
     if (r->data[k].handle)
       handles[n++] = r->data[k].handle;
-  FNZ_TRY(fnzi_recorder_build(p->recorder, handles, n, &p->all->views, values));
+  FNZ_TRY(fnzi_rec_build(p->recorder, handles, n, &p->all->views, values));
   FNZ_TRY(fnzi_graph_set_outputs(p->to, p->into, r->count));
   fnzi_graph *graph = fnzi_graph_at(p->to, p->into);
   n = 0;
@@ -308,7 +309,7 @@ static fnz_status write_results(fnzi_pass *p, const results *r) {
   return FNZ_OK;
 }
 
-fnz_status fnzi_body_finish(fnzi_pass *p) {
+fnz_status fnzi_region_body_finish(fnzi_pass *p) {
   results out = {NULL, 0, {0}};
   FNZ_TRY(check_inputs(p));
   FNZ_TRY(describe_all(p));
@@ -317,7 +318,7 @@ fnz_status fnzi_body_finish(fnzi_pass *p) {
   fnzi_map_free(&out.taken);
   FNZ_TRY(status);
   FNZ_TRY(write_results(p, &out));
-  p->body->effects = fnzi_recorder_has_effects(p->recorder);
+  p->body->effects = fnzi_rec_has_effects(p->recorder);
   p->body->done = true;
   return FNZ_OK;
 }
@@ -329,7 +330,7 @@ typedef struct made {
   bool *needed;
 } made;
 
-static void need(const fnzi_passes *all, uint32_t graph, made *m) {
+static void need(const fnzi_pass_stack *all, uint32_t graph, made *m) {
   const fnzi_graph *g = fnzi_graph_at(all->to, graph);
   m->needed[graph] = true;
   for (size_t n = 0; n < g->nodes.count; n++)
@@ -339,7 +340,7 @@ static void need(const fnzi_passes *all, uint32_t graph, made *m) {
 }
 
 /* Further bodies of the same source graph get names of their own. */
-static fnz_status name_graph(const fnzi_passes *all, uint32_t graph, uint32_t number) {
+static fnz_status name_graph(const fnzi_pass_stack *all, uint32_t graph, uint32_t number) {
   fnzi_graph *g = fnzi_graph_at(all->to, graph);
   char name[256];
   if (!number)
@@ -350,7 +351,7 @@ static fnz_status name_graph(const fnzi_passes *all, uint32_t graph, uint32_t nu
 
 /* A source graph refers to later ones only. So in the order of source graphs, all users of a graph
  * are known when it is reached. */
-fnz_status fnzi_bodies_arrange(fnzi_passes *all) {
+fnz_status fnzi_region_bodies_arrange(fnzi_pass_stack *all) {
   uint32_t graphs = (uint32_t)all->to->graphs.count;
   made m = {.count = 0};
   FNZI_NEW(&all->arena, graphs, &m.order);
@@ -359,7 +360,7 @@ fnz_status fnzi_bodies_arrange(fnzi_passes *all) {
   m.order[m.count++] = 0;
   for (uint32_t g = 1; g < all->from->graphs.count; g++) {
     uint32_t first = m.count;
-    for (const fnzi_body *b = all->bodies[g]; b; b = b->next)
+    for (const fnzi_region_body *b = all->bodies[g]; b; b = b->next)
       if (m.needed[b->into])
         m.order[m.count++] = b->into;
     for (uint32_t i = first, k = m.count; i + 1 < k--; i++) { /* the oldest first */
@@ -372,7 +373,7 @@ fnz_status fnzi_bodies_arrange(fnzi_passes *all) {
       FNZ_TRY(name_graph(all, m.order[i], i - first));
     }
   }
-  if (all->to->asked)
-    FNZ_TRY(fnzi_asked_arrange(all->to->ctx, all->to->asked, m.order, m.count));
+  if (all->to->notes)
+    FNZ_TRY(fnzi_rec_notes_arrange(all->to->ctx, all->to->notes, m.order, m.count));
   return fnzi_graphs_arrange(all->to, m.order, m.count);
 }

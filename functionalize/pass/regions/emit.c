@@ -17,19 +17,19 @@ typedef struct building {
 
 /* The value of a base before the node. */
 static fnz_status base_value(const fnzi_region_op *r, uint32_t base, fnz_arg *out) {
-  fnzi_held *value;
-  FNZ_TRY(fnzi_read(fnzi_operand_alias(&r->operands[r->first[base]]), &value));
+  fnzi_value_ref *value;
+  FNZ_TRY(fnzi_wrap_read(fnzi_region_operand_alias(&r->operands[r->first[base]]), &value));
   *out = fnzi_arg_value(value->handle);
   return FNZ_OK;
 }
 
 static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
-  const fnzi_body_key *key = &b->r->keys[b->r->hop.nbodies - 1];
+  const fnzi_region_key *key = &b->r->keys[b->r->hop.nbodies - 1];
   fnz_arg *items;
   FNZI_NEW(&b->p->world->scratch, key->nslots, &items);
   *out = (fnz_arg){.tag = FNZ_ARG_LIST, .u.list = items};
   for (uint32_t s = 0; s < key->nslots; s++) {
-    const fnzi_slot *slot = &key->slots[s];
+    const fnzi_region_slot *slot = &key->slots[s];
     fnz_arg *item = &items[out->count];
     bool is_right = b->r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && role == FNZI_HOP_XS &&
                     out->count == b->r->hop.xs.count; /* the right side of what is combined */
@@ -41,7 +41,7 @@ static fnz_status list_of(building *b, fnzi_hop_role role, fnz_arg *out) {
       continue;
     }
     *item = *b->r->operands[slot->index].arg;
-    FNZ_TRY(fnzi_pass_other(b->p, item));
+    FNZ_TRY(fnzi_pass_arg_other(b->p, item));
   }
   return FNZ_OK;
 }
@@ -68,11 +68,11 @@ static fnz_status put_captured(building *b) {
 static fnz_status put_pred(building *b) {
   fnz_arg pred = *b->r->hop.pred;
   if (pred.tag == FNZ_ARG_VALUE) {
-    fnzi_held *value;
-    FNZ_TRY(fnzi_read_tensor(b->p->tensors[pred.u.value], &value));
+    fnzi_value_ref *value;
+    FNZ_TRY(fnzi_wrap_read_tensor(b->p->tensors[pred.u.value], &value));
     pred = fnzi_arg_value(value->handle);
   } else
-    FNZ_TRY(fnzi_pass_other(b->p, &pred));
+    FNZ_TRY(fnzi_pass_arg_other(b->p, &pred));
   put(b, pred, "");
   return FNZ_OK;
 }
@@ -133,21 +133,22 @@ typedef struct outcomes {
   uint32_t count;
 } outcomes;
 
-fnz_status fnzi_region_outcome(const fnzi_pass *p, const fnz_arg *result, fnzi_rec_outcome *out) {
+fnz_status fnzi_region_result_outcome(const fnzi_pass *p, const fnz_arg *result,
+                                      fnzi_rec_outcome *out) {
   const fnzi_value *v = &p->graph->values.data[result->u.value];
   *out = (fnzi_rec_outcome){.tag = result->tag};
   if (result->tag == FNZ_ARG_VALUE)
     return fnzi_dense_like(&p->world->scratch, v->geometry, &out->geometry);
-  return result->tag == FNZ_ARG_SYMBOL ? fnzi_pass_symbol(p, v->symbol, &out->symbol) : FNZ_OK;
+  return result->tag == FNZ_ARG_SYMBOL ? fnzi_pass_arg_symbol(p, v->symbol, &out->symbol) : FNZ_OK;
 }
 
 static fnz_status add_own(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, outcomes *out) {
   out->base[out->count] = FNZI_NO_NODE;
-  return fnzi_region_outcome(p, &r->hop.results.args[j], &out->data[out->count++]);
+  return fnzi_region_result_outcome(p, &r->hop.results.args[j], &out->data[out->count++]);
 }
 
 static fnz_status add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, outcomes *out) {
-  const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
+  const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
   for (uint32_t b = 0; b < body->key.nbases; b++) {
     if (!body->ends[b].returned || body->key.bases[b].last != last)
       continue;
@@ -155,14 +156,14 @@ static fnz_status add_bases(fnzi_pass *p, const fnzi_region_op *r, bool last, ou
     out->base[out->count++] = b;
     o->tag = FNZ_ARG_VALUE;
     FNZ_TRY(fnzi_dense_like(&p->world->scratch,
-                            &fnzi_operand_alias(&r->operands[r->first[b]])->geometry,
+                            &fnzi_region_operand_alias(&r->operands[r->first[b]])->geometry,
                             &o->geometry));
   }
   return FNZ_OK;
 }
 
 static fnz_status find_outcomes(fnzi_pass *p, const fnzi_region_op *r, outcomes *out) {
-  const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
+  const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
   size_t room = r->hop.results.count + (size_t)body->key.nbases;
   uint32_t leading = body->key.leading;
   FNZI_NEW(&p->world->scratch, room, &out->data);
@@ -184,11 +185,11 @@ static const char *target_of(const fnzi_region_op *r, const outcomes *out) {
 
 /* --- the node --------------------------------------------------------------------------------- */
 static fnz_status take_values(fnzi_pass *p, const outcomes *out, const fnz_handle *handles,
-                              fnzi_held **values) {
+                              fnzi_value_ref **values) {
   for (uint32_t i = 0; i < out->count; i++) {
     if (out->data[i].tag != FNZ_ARG_VALUE)
       continue;
-    FNZ_TRY(fnzi_take(p->world, handles[i]));
+    FNZ_TRY(fnzi_wrap_value_take(p->world, handles[i]));
     values[i] = p->world->fresh.data[p->world->fresh.count - 1];
   }
   return FNZ_OK;
@@ -203,23 +204,23 @@ static fnz_status record(fnzi_pass *p, const fnzi_region_op *r, const outcomes *
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
     effects |= r->bodies[i]->effects;
   FNZ_TRY(build_args(&b, target));
-  const fnzi_node_call call = {.target = target,
-                               .source = node->source,
-                               .args = b.args,
-                               .names = b.names,
-                               .nargs = b.count,
-                               .outcomes = out->data,
-                               .noutcomes = out->count,
-                               .in_list = r->hop.results.args != node->outputs,
-                               .effects = effects};
-  return fnzi_recorder_node(p->recorder, &call, handles);
+  const fnzi_rec_call call = {.target = target,
+                              .source = node->source,
+                              .args = b.args,
+                              .names = b.names,
+                              .nargs = b.count,
+                              .outcomes = out->data,
+                              .noutcomes = out->count,
+                              .in_list = r->hop.results.args != node->outputs,
+                              .effects = effects};
+  return fnzi_rec_node(p->recorder, &call, handles);
 }
 
 fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region_op *r) {
   fnzi_arena *scratch = &p->world->scratch;
   outcomes out = {0};
   fnz_handle *handles, *own_handles;
-  fnzi_held **values, **own;
+  fnzi_value_ref **values, **own;
   uint32_t n = 0;
   p->world->source = r->hop.node->source;
   FNZ_TRY(find_outcomes(p, r, &out));
@@ -231,13 +232,13 @@ fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region_op *r) {
   FNZ_TRY(take_values(p, &out, handles, values));
   for (uint32_t i = 0; i < out.count; i++) {
     if (out.base[i] != FNZI_NO_NODE) {
-      FNZ_TRY(fnzi_region_write(p, r, out.base[i], values[i]));
+      FNZ_TRY(fnzi_region_base_write(p, r, out.base[i], values[i]));
       continue;
     }
     own_handles[n] = handles[i];
     own[n++] = values[i];
   }
-  FNZ_TRY(fnzi_region_bind(p, r, own, own_handles));
-  fnzi_settle(p->world);
+  FNZ_TRY(fnzi_region_results_bind(p, r, own, own_handles));
+  fnzi_wrap_settle(p->world);
   return FNZ_OK;
 }

@@ -80,7 +80,7 @@ static uint32_t main_body(const fnzi_region_op *r) {
  * the same for all offsets. */
 static fnz_status own_memory(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_operand *o,
                              const fnz_geometry **out) {
-  fnz_geometry g = *fnzi_geometry(o->tensor);
+  fnz_geometry g = *fnzi_wrap_geometry(o->tensor);
   bool counts = p->all->counts_from_storage[main_body(r)];
   if (r->hop.kind == FNZI_HOP_COND)
     counts |= p->all->counts_from_storage[r->hop.bodies[0]];
@@ -112,7 +112,7 @@ static fnz_status base_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
                               const fnz_geometry **out) {
   const fnzi_region_operand *o = &r->operands[k];
   if (o->merged)
-    return fnzi_intern_geometry(p->to, fnzi_root_geometry(o->tensor), out);
+    return fnzi_intern_geometry(p->to, fnzi_wrap_root_geometry(o->tensor), out);
   if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && o->role == FNZI_HOP_XS)
     return recorded_memory(p, r, k, out);
   return own_memory(p, r, o, out);
@@ -121,12 +121,12 @@ static fnz_status base_memory(fnzi_pass *p, const fnzi_region_op *r, uint32_t k,
 /* The geometry of the value of a base: the operand's, or a slice of it. */
 static fnz_status base_value(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_operand *o,
                              const fnz_geometry *memory, const fnz_geometry **out) {
-  fnzi_held *value;
+  fnzi_value_ref *value;
   fnz_geometry slice;
   *out = memory;
   if (r->hop.kind == FNZI_HOP_ASSOCIATIVE_SCAN && o->role == FNZI_HOP_XS)
     return FNZ_OK;
-  FNZ_TRY(fnzi_read(fnzi_operand_alias(o), &value));
+  FNZ_TRY(fnzi_wrap_read(fnzi_region_operand_alias(o), &value));
   *out = value->geometry;
   if (o->role != FNZI_HOP_XS)
     return FNZ_OK;
@@ -138,7 +138,7 @@ static fnz_status base_value(fnzi_pass *p, const fnzi_region_op *r, const fnzi_r
   return fnzi_intern_geometry(p->to, *out, out);
 }
 
-static fnzi_returns returns_of(const fnzi_region_op *r, const fnzi_region_operand *o) {
+static fnzi_region_returns returns_of(const fnzi_region_op *r, const fnzi_region_operand *o) {
   if (o->role == FNZI_HOP_CARRIED)
     return FNZI_RETURNS_NEVER;
   if (o->written)
@@ -146,9 +146,9 @@ static fnzi_returns returns_of(const fnzi_region_op *r, const fnzi_region_operan
   return fnzi_region_loops(r) ? FNZI_RETURNS_NEVER : FNZI_RETURNS_WRITTEN;
 }
 
-static fnz_status add_base(fnzi_pass *p, fnzi_region_op *r, fnzi_body_key *key, uint32_t k) {
+static fnz_status add_base(fnzi_pass *p, fnzi_region_op *r, fnzi_region_key *key, uint32_t k) {
   fnzi_region_operand *o = &r->operands[k];
-  fnzi_base *b = &key->bases[key->nbases];
+  fnzi_region_base *b = &key->bases[key->nbases];
   b->name = k;
   b->returns = returns_of(r, o);
   b->last = o->role == FNZI_HOP_XS;
@@ -171,7 +171,7 @@ static bool share_base(const fnzi_region_op *r, uint32_t k) {
   return false;
 }
 
-static fnz_status bind_inputs(fnzi_pass *p, fnzi_region_op *r, fnzi_body_key *key) {
+static fnz_status bind_inputs(fnzi_pass *p, fnzi_region_op *r, fnzi_region_key *key) {
   for (uint32_t k = 0; k < r->noperands; k++) {
     const fnzi_region_operand *o = &r->operands[k];
     fnzi_region_binding *in = &key->inputs[k];
@@ -185,13 +185,13 @@ static fnz_status bind_inputs(fnzi_pass *p, fnzi_region_op *r, fnzi_body_key *ke
     in->base = o->base;
     in->window = key->bases[o->base].memory;
     if (o->merged)
-      FNZ_TRY(fnzi_intern_geometry(p->to, fnzi_geometry(o->tensor), &in->window));
+      FNZ_TRY(fnzi_intern_geometry(p->to, fnzi_wrap_geometry(o->tensor), &in->window));
   }
   return FNZ_OK;
 }
 
 /* The list that operand k goes into: a captured operand that a loop writes is carried. */
-static fnzi_hop_role slot_role(const fnzi_region_op *r, const fnzi_body_key *key, uint32_t k) {
+static fnzi_hop_role slot_role(const fnzi_region_op *r, const fnzi_region_key *key, uint32_t k) {
   const fnzi_region_operand *o = &r->operands[k];
   bool is_carried = fnzi_region_loops(r) && o->tensor && o->role == FNZI_HOP_CAPTURED &&
                     key->bases[o->base].returns == FNZI_RETURNS_ALWAYS;
@@ -199,21 +199,21 @@ static fnzi_hop_role slot_role(const fnzi_region_op *r, const fnzi_body_key *key
 }
 
 /* Adds the operands of `role` that go into list `to`, in their order. */
-static void add_slots(const fnzi_region_op *r, fnzi_body_key *key, fnzi_hop_role role,
+static void add_slots(const fnzi_region_op *r, fnzi_region_key *key, fnzi_hop_role role,
                       fnzi_hop_role to) {
   for (uint32_t k = 0; k < r->noperands; k++) {
     const fnzi_region_operand *o = &r->operands[k];
     if (o->role != role || slot_role(r, key, k) != to || (o->tensor && r->first[o->base] != k))
       continue;
-    key->slots[key->nslots++] = (fnzi_slot){o->tensor != NULL, o->tensor ? o->base : k, to};
+    key->slots[key->nslots++] = (fnzi_region_slot){o->tensor != NULL, o->tensor ? o->base : k, to};
   }
 }
 
 static fnz_status make_keys(fnzi_pass *p, fnzi_region_op *r) {
   const fnzi_hop *hop = &r->hop;
-  fnzi_body_key *key = &r->keys[0];
+  fnzi_region_key *key = &r->keys[0];
   uint32_t outputs = fnzi_graph_at(p->from, main_body(r))->noutputs;
-  *key = (fnzi_body_key){.ninputs = r->noperands};
+  *key = (fnzi_region_key){.ninputs = r->noperands};
   key->autocast = hop->autocast.device ? hop->autocast.enabled : p->autocast;
   FNZI_NEW(&p->arena, r->noperands, &key->inputs);
   FNZI_NEW(&p->arena, r->noperands, &key->bases);
@@ -256,7 +256,7 @@ static fnz_status check_written(const fnzi_pass *p, const fnzi_region_op *r,
                   "is cut into slices that the body of a scan writes; whether the first one "
                   "is a copy depends on the version of PyTorch, clone() it in there first");
   if (o->role == FNZI_HOP_XS &&
-      fnzi_self_relation(fnzi_geometry(o->tensor), FNZI_MUCH_WORK) != FNZI_DISJOINT)
+      fnzi_oracle_relate_self(fnzi_wrap_geometry(o->tensor), FNZI_MUCH_WORK) != FNZI_DISJOINT)
     return refuse(p, o,
                   "is cut into slices that share memory, and the body writes them; clone() "
                   "it first");
@@ -311,7 +311,7 @@ static fnz_status merge_all(const fnzi_pass *p, fnzi_region_op *r, bool *found) 
     uint32_t k = a->tensor && a->written ? a->first : FNZI_NO_NODE;
     for (; k != FNZI_NO_NODE; k = r->operands[k].next) {
       const fnzi_region_operand *b = &r->operands[k];
-      if (k != i && !(a->merged && b->merged) && fnzi_overlap(a->tensor, b->tensor))
+      if (k != i && !(a->merged && b->merged) && fnzi_wrap_overlap(a->tensor, b->tensor))
         FNZ_TRY(merge(p, r, a, b, found));
     }
   }
@@ -320,12 +320,12 @@ static fnz_status merge_all(const fnzi_pass *p, fnzi_region_op *r, bool *found) 
 
 /* --- loops ------------------------------------------------------------------------------------ */
 static fnz_status check_iteration(const fnzi_pass *p, const fnzi_region_op *r,
-                                  const fnzi_body *body, uint32_t k) {
+                                  const fnzi_region_body *body, uint32_t k) {
   const fnzi_region_operand *o = &r->operands[k];
-  const fnzi_body_output *out = &body->outputs[k];
+  const fnzi_region_output *out = &body->outputs[k];
   if (!o->tensor || out->origin == FNZI_ORIGIN_NUMBER || !p->all->writes)
     return FNZ_OK;
-  if (!fnzi_same_strides(body->key.bases[o->base].memory, out->geometry))
+  if (!fnzi_region_same_strides(body->key.bases[o->base].memory, out->geometry))
     return refuse(p, o,
                   "is carried with other strides from turn to turn than at first; make it "
                   "contiguous() before the loop and at the end of the body");
@@ -333,9 +333,9 @@ static fnz_status check_iteration(const fnzi_pass *p, const fnzi_region_op *r,
 }
 
 /* A result that shares memory which the next iteration may write would be written, too. */
-static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region_op *r, const fnzi_body *body,
-                                uint32_t k) {
-  const fnzi_body_output *out = &body->outputs[k];
+static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region_op *r,
+                                const fnzi_region_body *body, uint32_t k) {
+  const fnzi_region_output *out = &body->outputs[k];
   bool alias = out->entangled || out->origin == FNZI_ORIGIN_BASE ||
                (out->origin == FNZI_ORIGIN_FRESH && out->of != k);
   for (uint32_t i = 0; alias && i < r->noperands; i++) {
@@ -352,9 +352,9 @@ static fnz_status check_aliases(const fnzi_pass *p, const fnzi_region_op *r, con
 
 /* A map stacks its results after the last iteration: memory that they share has the values of the
  * last iteration's writes in all of them. */
-static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region_op *r, const fnzi_body *body,
-                                uint32_t j) {
-  const fnzi_body_output *out = &body->outputs[j];
+static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region_op *r,
+                                const fnzi_region_body *body, uint32_t j) {
+  const fnzi_region_output *out = &body->outputs[j];
   for (uint32_t i = 0; r->hop.kind == FNZI_HOP_MAP && i < r->noperands; i++) {
     const fnzi_region_operand *o = &r->operands[i];
     bool meets = out->entangled || (out->origin == FNZI_ORIGIN_BASE && out->of == o->base);
@@ -367,7 +367,7 @@ static fnz_status check_stacked(const fnzi_pass *p, const fnzi_region_op *r, con
 }
 
 static fnz_status check_loop(const fnzi_pass *p, const fnzi_region_op *r) {
-  const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
+  const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
   for (uint32_t k = 0; k < r->hop.carried.count; k++) {
     FNZ_TRY(check_iteration(p, r, body, k));
     FNZ_TRY(check_aliases(p, r, body, k));
@@ -393,7 +393,7 @@ static fnz_status begin(fnzi_pass *p, const fnzi_node *node) {
 /* Replays the nodes of the body in place of the node, in the same world with the same tensors. */
 static fnz_status start_inlined(fnzi_pass *p, fnzi_region_op *r) {
   fnzi_pass *body;
-  FNZ_TRY(fnzi_pass_push(p->all, r->hop.bodies[0], &body));
+  FNZ_TRY(fnzi_pass_stack_push(p->all, r->hop.bodies[0], &body));
   FNZI_NEW(&body->tensor_arena, body->graph->values.count, &body->tensors);
   body->inlined = r->inlined = true;
   body->autocast = p->autocast;
@@ -405,14 +405,14 @@ static fnz_status start_inlined(fnzi_pass *p, fnzi_region_op *r) {
       body->tensors[to->u.value] = r->operands[k].tensor;
       continue;
     }
-    FNZ_TRY(fnzi_pass_other(p, &from));
+    FNZ_TRY(fnzi_pass_arg_other(p, &from));
     if (fnzi_is_reference(to))
       body->others[to->u.value] = from;
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_region_inlined(fnzi_pass *body) {
+fnz_status fnzi_region_inlined_finish(fnzi_pass *body) {
   fnzi_pass *p = body->below;
   const fnzi_region_op *r = p->region;
   for (uint32_t j = 0; j < r->hop.results.count; j++) {
@@ -422,7 +422,7 @@ fnz_status fnzi_region_inlined(fnzi_pass *body) {
       body->tensors[from.u.value]->refs++;
       p->tensors[to->u.value] = body->tensors[from.u.value];
     } else if (fnzi_is_reference(to)) {
-      FNZ_TRY(fnzi_pass_other(body, &from));
+      FNZ_TRY(fnzi_pass_arg_other(body, &from));
       p->others[to->u.value] = from;
     }
   }
@@ -432,15 +432,15 @@ fnz_status fnzi_region_inlined(fnzi_pass *body) {
 /* Finds the bodies of the keys; *waits when one must be made first. */
 static fnz_status need_bodies(fnzi_pass *p, fnzi_region_op *r, bool *waits) {
   for (uint32_t i = 0; i < r->hop.nbodies && !*waits; i++) {
-    r->bodies[i] = fnzi_body_find(p->all, &r->keys[i]);
+    r->bodies[i] = fnzi_region_body_find(p->all, &r->keys[i]);
     *waits = !r->bodies[i];
     if (*waits)
-      FNZ_TRY(fnzi_body_start(p->all, &r->keys[i]));
+      FNZ_TRY(fnzi_region_body_start(p->all, &r->keys[i]));
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_region_pass(fnzi_pass *p, const fnzi_node *node, bool *waits) {
+fnz_status fnzi_region_replay(fnzi_pass *p, const fnzi_node *node, bool *waits) {
   bool found = true;
   if (!p->region)
     FNZ_TRY(begin(p, node));
@@ -465,7 +465,7 @@ fnz_status fnzi_region_pass(fnzi_pass *p, const fnzi_node *node, bool *waits) {
   if (!is_done && fnzi_region_loops(r))
     FNZ_TRY(check_loop(p, r));
   if (r->hop.kind == FNZI_HOP_EFFECT)
-    FNZ_TRY(fnzi_effect_emit(p, &r->hop));
+    FNZ_TRY(fnzi_region_token_replay(p, &r->hop));
   else if (!r->inlined)
     FNZ_TRY(fnzi_region_emit(p, r));
   p->region = NULL;

@@ -17,19 +17,19 @@
 #include "program/region_ops.h"
 
 /* Whether the final value of a base is a result. */
-typedef enum fnzi_returns {
+typedef enum fnzi_region_returns {
   FNZI_RETURNS_NEVER,
   FNZI_RETURNS_WRITTEN, /* if this body writes it */
   FNZI_RETURNS_ALWAYS
-} fnzi_returns;
+} fnzi_region_returns;
 
-typedef struct fnzi_base {
+typedef struct fnzi_region_base {
   const fnz_geometry *memory; /* its geometry in eager; interned in the target program */
   const fnz_geometry *value;  /* the geometry of the value that comes in */
   uint32_t name;              /* the input of the source graph whose name it gets */
-  fnzi_returns returns;
+  fnzi_region_returns returns;
   bool last; /* its final value comes after all results, not after the first `leading` */
-} fnzi_base;
+} fnzi_region_base;
 
 /* What an input of the source graph is. */
 typedef struct fnzi_region_binding {
@@ -39,61 +39,61 @@ typedef struct fnzi_region_binding {
 } fnzi_region_binding;
 
 /* What an input of the target graph is: a base, or an input that is no tensor. */
-typedef struct fnzi_slot {
+typedef struct fnzi_region_slot {
   bool is_base;
   uint32_t index;
   uint32_t role; /* fnzi_hop_role: the list that it is in; does not matter to a body */
-} fnzi_slot;
+} fnzi_region_slot;
 
 /* Everything that a body depends on. Equal keys give equal bodies. */
-typedef struct fnzi_body_key {
+typedef struct fnzi_region_key {
   uint32_t graph;   /* of the source program */
   uint32_t leading; /* results of the source that come before the final values of bases */
   bool autocast;    /* it runs under an enabled autocast */
   fnzi_region_binding *inputs;
-  fnzi_base *bases;
-  fnzi_slot *slots;
+  fnzi_region_base *bases;
+  fnzi_region_slot *slots;
   uint32_t ninputs, nbases, nslots;
-} fnzi_body_key;
+} fnzi_region_key;
 
-typedef enum fnzi_origin {
+typedef enum fnzi_region_origin {
   FNZI_ORIGIN_NUMBER, /* no tensor */
   FNZI_ORIGIN_BASE,   /* in the memory of base `of` */
   FNZI_ORIGIN_FRESH   /* in new memory, together with output `of`, the first output there */
-} fnzi_origin;
+} fnzi_region_origin;
 
-typedef struct fnzi_body_output {
-  fnzi_origin origin;
+typedef struct fnzi_region_output {
+  fnzi_region_origin origin;
   uint32_t of;
   uint32_t same_input;          /* the output is this input itself; FNZI_NO_NODE for none */
   bool whole;                   /* it shows all of its memory */
   bool entangled;               /* see fnzi_wrap_storage */
   const fnz_geometry *geometry; /* interned */
-} fnzi_body_output;
+} fnzi_region_output;
 
-typedef struct fnzi_base_end {
+typedef struct fnzi_region_base_end {
   bool written, entangled, returned;
   const char *source; /* of the last write */
-} fnzi_base_end;
+} fnzi_region_base_end;
 
-typedef struct fnzi_body {
-  struct fnzi_body *next; /* an earlier body of the same source graph */
-  fnzi_body_key key;
+typedef struct fnzi_region_body {
+  struct fnzi_region_body *next; /* an earlier body of the same source graph */
+  fnzi_region_key key;
   uint32_t into;
   bool done, effects;
-  fnzi_body_output *outputs; /* per output of the source graph */
-  fnzi_base_end *ends;       /* per base */
-} fnzi_body;
+  fnzi_region_output *outputs; /* per output of the source graph */
+  fnzi_region_base_end *ends;  /* per base */
+} fnzi_region_body;
 
 /* --- body.c ----------------------------------------------------------------------------------- */
 /* The finished body with this key; NULL when there is none. */
-fnzi_body *fnzi_body_find(const fnzi_passes *all, const fnzi_body_key *key);
+fnzi_region_body *fnzi_region_body_find(const fnzi_pass_stack *all, const fnzi_region_key *key);
 /* Puts a pass on top that makes it. */
-FNZ_MUST_CHECK fnz_status fnzi_body_start(fnzi_passes *all, const fnzi_body_key *key);
+FNZ_MUST_CHECK fnz_status fnzi_region_body_start(fnzi_pass_stack *all, const fnzi_region_key *key);
 /* Makes the outputs of the body, after all its nodes are replayed. */
-FNZ_MUST_CHECK fnz_status fnzi_body_finish(fnzi_pass *p);
+FNZ_MUST_CHECK fnz_status fnzi_region_body_finish(fnzi_pass *p);
 /* Drops graphs that the program does not need, and puts the others in the order of the source. */
-FNZ_MUST_CHECK fnz_status fnzi_bodies_arrange(fnzi_passes *all);
+FNZ_MUST_CHECK fnz_status fnzi_region_bodies_arrange(fnzi_pass_stack *all);
 
 /* --- operands.c ------------------------------------------------------------------------------- */
 typedef struct fnzi_region_operand {
@@ -109,41 +109,42 @@ typedef struct fnzi_region_op {
   fnzi_hop hop;
   fnzi_region_operand *operands; /* per input of the bodies */
   uint32_t noperands, rounds;
-  fnzi_body_key keys[2]; /* per body; the arrays of inputs and slots are the same */
-  uint32_t *first;       /* per base: its first operand */
-  const fnzi_body *bodies[2];
+  fnzi_region_key keys[2]; /* per body; the arrays of inputs and slots are the same */
+  uint32_t *first;         /* per base: its first operand */
+  const fnzi_region_body *bodies[2];
   bool inlined; /* the nodes of its body are replayed among those of the pass */
 } fnzi_region_op;
 
 /* Replays the higher-order node at p->at as far as possible. `*waits`: a pass on top must end
  * first. */
-FNZ_MUST_CHECK fnz_status fnzi_region_pass(fnzi_pass *p, const fnzi_node *node, bool *waits);
+FNZ_MUST_CHECK fnz_status fnzi_region_replay(fnzi_pass *p, const fnzi_node *node, bool *waits);
 
 /* An inlined body has ended: the pass below gets its results. */
-FNZ_MUST_CHECK fnz_status fnzi_region_inlined(fnzi_pass *body);
+FNZ_MUST_CHECK fnz_status fnzi_region_inlined_finish(fnzi_pass *body);
 
 /* --- emit.c ----------------------------------------------------------------------------------- */
 /* When its bodies are finished: records the node, writes the final values of bases, binds the
  * results. */
 FNZ_MUST_CHECK fnz_status fnzi_region_emit(fnzi_pass *p, fnzi_region_op *region);
 /* The outcome of a target node for a result of the source. */
-FNZ_MUST_CHECK fnz_status fnzi_region_outcome(const fnzi_pass *p, const fnz_arg *result,
-                                              fnzi_rec_outcome *out);
+FNZ_MUST_CHECK fnz_status fnzi_region_result_outcome(const fnzi_pass *p, const fnz_arg *result,
+                                                     fnzi_rec_outcome *out);
 
 /* --- results.c -------------------------------------------------------------------------------- */
 /* Writes the final value of a base to the operands in it. */
-FNZ_MUST_CHECK fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region_op *region,
-                                            uint32_t base, fnzi_held *value);
+FNZ_MUST_CHECK fnz_status fnzi_region_base_write(fnzi_pass *p, const fnzi_region_op *region,
+                                                 uint32_t base, fnzi_value_ref *value);
 /* Makes tensors of the node's own results, from their values and handles. After all writes. */
-FNZ_MUST_CHECK fnz_status fnzi_region_bind(fnzi_pass *p, const fnzi_region_op *region,
-                                           fnzi_held *const *values, const fnz_handle *handles);
+FNZ_MUST_CHECK fnz_status fnzi_region_results_bind(fnzi_pass *p, const fnzi_region_op *region,
+                                                   fnzi_value_ref *const *values,
+                                                   const fnz_handle *handles);
 
 /* --- tokens.c --------------------------------------------------------------------------------- */
 /* Replays a node that keeps another operator in order. */
-FNZ_MUST_CHECK fnz_status fnzi_effect_emit(fnzi_pass *p, const fnzi_hop *hop);
+FNZ_MUST_CHECK fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop);
 
 /* The strides of two geometries of equal sizes are the same where they matter. */
-static inline bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *b) {
+static inline bool fnzi_region_same_strides(const fnz_geometry *a, const fnz_geometry *b) {
   for (uint32_t d = 0; d < a->rank; d++)
     if (a->sizes[d] != 1 && a->strides[d] != b->strides[d])
       return fnz_geometry_numel(a) == 0;
@@ -152,7 +153,7 @@ static inline bool fnzi_same_strides(const fnz_geometry *a, const fnz_geometry *
 static inline bool fnzi_region_loops(const fnzi_region_op *r) {
   return r->hop.kind != FNZI_HOP_COND && r->hop.kind != FNZI_HOP_CALL;
 }
-static inline fnzi_alias *fnzi_operand_alias(const fnzi_region_operand *o) {
+static inline fnzi_wrap_alias *fnzi_region_operand_alias(const fnzi_region_operand *o) {
   return o->merged ? o->tensor->alias->storage->root : o->tensor->alias;
 }
 

@@ -16,10 +16,11 @@ static const char *source_of(const fnzi_region_op *r, uint32_t base) {
   return r->hop.node->source;
 }
 
-fnz_status fnzi_region_write(fnzi_pass *p, const fnzi_region_op *r, uint32_t base,
-                             fnzi_held *value) {
+fnz_status fnzi_region_base_write(fnzi_pass *p, const fnzi_region_op *r, uint32_t base,
+                                  fnzi_value_ref *value) {
   p->world->source = source_of(r, base);
-  fnz_status status = fnzi_write(fnzi_operand_alias(&r->operands[r->first[base]]), value);
+  fnz_status status =
+      fnzi_wrap_write(fnzi_region_operand_alias(&r->operands[r->first[base]]), value);
   p->world->source = r->hop.node->source;
   return status;
 }
@@ -38,7 +39,7 @@ static void entangle_result(fnzi_pass *p, const fnzi_region_op *r, uint32_t j) {
   fnz_tensor *t = p->tensors[r->hop.results.args[j].u.value];
   entangle(r, t->alias->storage);
   for (uint32_t i = 0; i < r->hop.nbodies; i++) {
-    const fnzi_body_output *o = &r->bodies[i]->outputs[j];
+    const fnzi_region_output *o = &r->bodies[i]->outputs[j];
     if (r->hop.kind == FNZI_HOP_WHILE_LOOP && i == 0)
       continue;
     if (o->origin == FNZI_ORIGIN_BASE)
@@ -60,16 +61,16 @@ static void entangle_bases(const fnzi_region_op *r) {
 }
 
 /* A result that is a window of a base, as a window of the operand's storage. */
-static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnzi_body_output *o,
-                                fnzi_held *value, fnz_tensor **out) {
+static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnzi_region_output *o,
+                                fnzi_value_ref *value, fnz_tensor **out) {
   const fnzi_region_operand *operand = &r->operands[r->first[o->of]];
-  const fnzi_alias *from = fnzi_operand_alias(operand);
+  const fnzi_wrap_alias *from = fnzi_region_operand_alias(operand);
   const fnz_geometry *memory = r->keys[0].bases[o->of].memory;
   const int64_t unit = (int64_t)fnzi_dtype(o->geometry->dtype)->bytes;
   const int64_t bytes =
       (from->geometry.offset - memory->offset) * (int64_t)fnzi_dtype(memory->dtype)->bytes;
   fnz_geometry window = *o->geometry;
-  fnzi_alias *node;
+  fnzi_wrap_alias *node;
   if (o->same_input != FNZI_NO_NODE) {
     *out = r->operands[o->same_input].tensor;
     (*out)->refs++;
@@ -80,19 +81,19 @@ static fnz_status alias_of_base(fnzi_pass *p, const fnzi_region_op *r, const fnz
     return fnzi_fail(p->ctx, FNZ_CLASS_UNSUPPORTED, NULL,
                      "a result is a window of its operand under another dtype, at a place that is "
                      "no multiple of its elements; clone() it before returning it");
-  if (fnzi_geometry_equal(&window, fnzi_geometry(operand->tensor)))
-    return fnzi_tensor_on(p->world, operand->tensor->alias, out);
-  FNZ_TRY(fnzi_alias_window(p->world, from->storage->root, &window, &node));
+  if (fnzi_geometry_equal(&window, fnzi_wrap_geometry(operand->tensor)))
+    return fnzi_wrap_tensor_on(p->world, operand->tensor->alias, out);
+  FNZ_TRY(fnzi_wrap_alias_window(p->world, from->storage->root, &window, &node));
   if (!node->value)
-    fnzi_alias_set_value(node, value);
-  fnz_status status = fnzi_tensor_on(p->world, node, out);
-  fnzi_alias_release(node);
+    fnzi_wrap_alias_set_value(node, value);
+  fnz_status status = fnzi_wrap_tensor_on(p->world, node, out);
+  fnzi_wrap_alias_release(node);
   return status;
 }
 
 /* All bodies have the same memory for result j. */
 static bool agree(const fnzi_region_op *r, uint32_t j) {
-  const fnzi_body_output *a = &r->bodies[0]->outputs[j], *b = a;
+  const fnzi_region_output *a = &r->bodies[0]->outputs[j], *b = a;
   if (r->hop.kind == FNZI_HOP_COND)
     b = &r->bodies[1]->outputs[j];
   if (a->origin != b->origin || a->of != b->of || a->same_input != b->same_input)
@@ -103,7 +104,7 @@ static bool agree(const fnzi_region_op *r, uint32_t j) {
 
 /* Result j is a window of result `of`, which shows all of their memory. */
 static bool is_window_of_result(const fnzi_region_op *r, uint32_t j) {
-  const fnzi_body_output *o = &r->bodies[0]->outputs[j];
+  const fnzi_region_output *o = &r->bodies[0]->outputs[j];
   bool whole = true;
   for (uint32_t i = 0; i < r->hop.nbodies; i++)
     whole = whole && r->bodies[i]->outputs[o->of].whole &&
@@ -120,23 +121,23 @@ static fnz_status other_strides(const fnzi_pass *p, const fnzi_region_op *r, uin
 }
 
 /* New memory with the strides that the body gives it. */
-static fnz_status fresh(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_held *value,
+static fnz_status fresh(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_value_ref *value,
                         fnz_tensor **out) {
-  const fnzi_body *body = r->bodies[r->hop.nbodies - 1];
+  const fnzi_region_body *body = r->bodies[r->hop.nbodies - 1];
   const fnz_geometry *recorded = p->graph->values.data[r->hop.results.args[j].u.value].geometry;
   if (!p->all->writes || (fnzi_region_loops(r) && j >= r->hop.carried.count))
-    return fnzi_tensor_new(p->world, recorded, value, out);
+    return fnzi_wrap_tensor_new(p->world, recorded, value, out);
   fnz_geometry g = *body->outputs[j].geometry;
   for (uint32_t i = 0; r->hop.kind == FNZI_HOP_COND && i < r->hop.nbodies; i++)
-    if (!fnzi_same_strides(&g, r->bodies[i]->outputs[j].geometry))
+    if (!fnzi_region_same_strides(&g, r->bodies[i]->outputs[j].geometry))
       return other_strides(p, r, j);
   g.offset = 0;
-  return fnzi_tensor_new(p->world, &g, value, out);
+  return fnzi_wrap_tensor_new(p->world, &g, value, out);
 }
 
-static fnz_status bind_branch(fnzi_pass *p, const fnzi_region_op *r, uint32_t j, fnzi_held *value,
-                              fnz_tensor **out) {
-  const fnzi_body_output *o = &r->bodies[0]->outputs[j];
+static fnz_status bind_branch(fnzi_pass *p, const fnzi_region_op *r, uint32_t j,
+                              fnzi_value_ref *value, fnz_tensor **out) {
+  const fnzi_region_output *o = &r->bodies[0]->outputs[j];
   bool agreed =
       p->all->writes && agree(r, j); /* aliases do not matter in a program without writes */
   if (agreed && o->origin == FNZI_ORIGIN_BASE)
@@ -146,12 +147,12 @@ static fnz_status bind_branch(fnzi_pass *p, const fnzi_region_op *r, uint32_t j,
   const fnz_tensor *all = p->tensors[r->hop.results.args[o->of].u.value];
   fnz_geometry window = *o->geometry;
   window.offset -= r->bodies[0]->outputs[o->of].geometry->offset;
-  return fnzi_pass_window(p, all->alias->storage->root, &window, out);
+  return fnzi_pass_tensor_window(p, all->alias->storage->root, &window, out);
 }
 
 /* The bodies agree on the memory of result j; any other result must not be written later. */
 static bool is_known(const fnzi_region_op *r, uint32_t j) {
-  const fnzi_body_output *o = &r->bodies[0]->outputs[j];
+  const fnzi_region_output *o = &r->bodies[0]->outputs[j];
   if (fnzi_region_loops(r)) {
     o = &r->bodies[r->hop.nbodies - 1]->outputs[j];
     return j >= r->hop.carried.count ||
@@ -175,8 +176,8 @@ static void forget_carried(const fnzi_region_op *r) {
   }
 }
 
-fnz_status fnzi_region_bind(fnzi_pass *p, const fnzi_region_op *r, fnzi_held *const *values,
-                            const fnz_handle *handles) {
+fnz_status fnzi_region_results_bind(fnzi_pass *p, const fnzi_region_op *r,
+                                    fnzi_value_ref *const *values, const fnz_handle *handles) {
   for (uint32_t j = 0; j < r->hop.results.count; j++) {
     const fnz_arg *a = &r->hop.results.args[j];
     if (a->tag == FNZ_ARG_VALUE)

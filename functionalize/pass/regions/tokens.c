@@ -21,10 +21,10 @@ static bool is_plain(const fnzi_hop *hop) {
 
 /* Tensors are read, other arguments are copied. */
 static fnz_status effect_arg(const fnzi_pass *p, fnz_arg *arg) {
-  fnzi_held *value;
+  fnzi_value_ref *value;
   if (arg->tag != FNZ_ARG_VALUE)
-    return fnzi_pass_other(p, arg);
-  FNZ_TRY(fnzi_read_tensor(p->tensors[arg->u.value], &value));
+    return fnzi_pass_arg_other(p, arg);
+  FNZ_TRY(fnzi_wrap_read_tensor(p->tensors[arg->u.value], &value));
   arg->u.value = value->handle;
   return FNZ_OK;
 }
@@ -52,17 +52,17 @@ static fnz_status bind_effect(fnzi_pass *p, const fnzi_hop *hop, const fnz_handl
   for (uint32_t j = 0; j < hop->results.count; j++) {
     const fnz_arg *a = &hop->results.args[j];
     if (a->tag == FNZ_ARG_VALUE) {
-      FNZ_TRY(fnzi_take(p->world, handles[j]));
-      FNZ_TRY(fnzi_tensor_new(p->world, p->graph->values.data[a->u.value].geometry,
-                              p->world->fresh.data[p->world->fresh.count - 1],
-                              &p->tensors[a->u.value]));
+      FNZ_TRY(fnzi_wrap_value_take(p->world, handles[j]));
+      FNZ_TRY(fnzi_wrap_tensor_new(p->world, p->graph->values.data[a->u.value].geometry,
+                                   p->world->fresh.data[p->world->fresh.count - 1],
+                                   &p->tensors[a->u.value]));
     } else if (fnzi_is_reference(a))
       p->others[a->u.value] = (fnz_arg){.tag = a->tag, .u.value = handles[j]};
   }
   return FNZ_OK;
 }
 
-fnz_status fnzi_effect_emit(fnzi_pass *p, const fnzi_hop *hop) {
+fnz_status fnzi_region_token_replay(fnzi_pass *p, const fnzi_hop *hop) {
   const fnz_op *op = hop->op;
   fnzi_rec_outcome *outcomes;
   fnz_handle *handles;
@@ -75,18 +75,18 @@ fnz_status fnzi_effect_emit(fnzi_pass *p, const fnzi_hop *hop) {
   FNZI_NEW(&p->world->scratch, hop->results.count, &outcomes);
   FNZI_NEW(&p->world->scratch, hop->results.count, &handles);
   for (uint32_t j = 0; j < hop->results.count; j++)
-    FNZ_TRY(fnzi_region_outcome(p, &hop->results.args[j], &outcomes[j]));
-  const fnzi_node_call call = {.target = fnzi_node_target(hop->node),
-                               .source = hop->node->source,
-                               .args = args,
-                               .names = hop->node->u.other->arg_names,
-                               .nargs = hop->node->nargs,
-                               .outcomes = outcomes,
-                               .noutcomes = hop->results.count,
-                               .in_list = hop->results.args != hop->node->outputs,
-                               .effects = true};
-  FNZ_TRY(fnzi_recorder_node(p->recorder, &call, handles));
+    FNZ_TRY(fnzi_region_result_outcome(p, &hop->results.args[j], &outcomes[j]));
+  const fnzi_rec_call call = {.target = fnzi_node_target(hop->node),
+                              .source = hop->node->source,
+                              .args = args,
+                              .names = hop->node->u.other->arg_names,
+                              .nargs = hop->node->nargs,
+                              .outcomes = outcomes,
+                              .noutcomes = hop->results.count,
+                              .in_list = hop->results.args != hop->node->outputs,
+                              .effects = true};
+  FNZ_TRY(fnzi_rec_node(p->recorder, &call, handles));
   FNZ_TRY(bind_effect(p, hop, handles));
-  fnzi_settle(p->world);
+  fnzi_wrap_settle(p->world);
   return FNZ_OK;
 }
