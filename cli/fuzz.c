@@ -80,6 +80,8 @@ int cli_fuzz(cli_call *call) {
   fnzi_soak_report report;
   f.options.user = &f;
   CLI_TRY(read_options(call, &f.options));
+  /* Programs are judged over numbers too: without a CPU backend that fails here, and by name. */
+  CLI_TRY(cli_check(call, fnz_cpu_backend_create(call->ctx, 1, &call->backend), NULL));
   fnz_status status = fnzi_soak_run(&f.options, &report);
   if (status == FNZ_NO_MEMORY)
     return cli_fail(FNZ_CLASS_NOMEM, "", "out of memory");

@@ -122,6 +122,7 @@ static int64_t total(const fnzi_krn_loop *loop) {
 void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, int threads,
                        bool ordered) {
   int64_t n = total(loop);
+  (void)threads; /* of no use in a build without OpenMP */
   if (n == 0)
     return;
   drop_ones(loop);
