@@ -27,12 +27,12 @@ typedef struct fnzi_krn_storage {
 
 enum { FNZI_FEW_DIMS = 6 };
 
-/* A value of a backend; its handle is its address. `geometry` is what eager says: dtype, sizes and
- * strides. `place` says where the elements really are: same dtype and sizes, strides and offset (in
- * elements) into the storage, which arrays may share because values never change.
+/* A value of a backend; its handle is its address. `geometry` has the dtype, sizes and strides
+ * that eager reports. `place` is where the elements lie: same dtype and sizes, but strides and
+ * offset (in elements) into the storage, which arrays may share because values never change.
  *
- * An `eager` array is memory: its elements lie where `geometry` says, arrays that share its storage
- * see what is written, and its geometry may change. */
+ * An `eager` array is a tensor over memory: its elements lie at `geometry`, writes to its storage
+ * change all arrays that share it, and its geometry may change. */
 typedef struct fnzi_krn_array {
   fnz_geometry geometry, place;
   fnzi_krn_storage *storage; /* NULL on the meta backend, unless eager */
@@ -46,7 +46,7 @@ typedef struct fnzi_krn_array {
   int64_t few_dims[3 * FNZI_FEW_DIMS];
 } fnzi_krn_array;
 
-/* What is kept for the next arrays of a backend; must outlive all of its arrays. */
+/* Released arrays and storages, kept for reuse; must outlive all arrays of the backend. */
 typedef struct fnzi_krn_stock {
   fnzi_krn_array *arrays;
   fnzi_krn_storage *storages;
@@ -65,7 +65,7 @@ static inline fnz_handle fnzi_krn_array_handle(const fnzi_krn_array *array) {
 static inline int64_t fnzi_krn_array_numel(const fnzi_krn_array *array) {
   return fnz_geometry_numel(&array->geometry);
 }
-/* A stride in bytes. That of a dimension nobody walks may be any number, so it wraps. */
+/* A stride in bytes. It wraps: the stride of a dimension of size 1 may be any number. */
 static inline int64_t fnzi_krn_stride_bytes(int64_t stride, size_t cell) {
   return (int64_t)((uint64_t)stride * cell);
 }
@@ -89,10 +89,10 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_array_allocate(fnz_context *ctx, fnzi_krn_arr
 FNZ_MUST_CHECK fnz_status fnzi_krn_array_share(fnz_context *ctx, fnzi_krn_array *array,
                                                fnzi_krn_storage *storage,
                                                const fnz_geometry *place);
-/* Another look at the same storage: the array becomes eager, with `geometry` as its place. */
+/* The array becomes eager, with another geometry over the same storage. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_array_rebase(fnz_context *ctx, fnzi_krn_array *array,
                                                 const fnz_geometry *geometry);
-/* The elements lie where the geometry says; nothing is moved. */
+/* Sets the place to the geometry; moves no element. */
 void fnzi_krn_array_place_as_geometry(fnzi_krn_array *array);
 /* Ends one reference. */
 void fnzi_krn_array_release(fnz_context *ctx, fnzi_krn_array *array);
@@ -113,18 +113,18 @@ typedef struct fnzi_krn_call {
   fnzi_krn_stock *stock;
   fnzi_arena scratch; /* ends with the call */
   const fnz_op *op;
-  const fnz_op *asked; /* the operator that the caller named, when op serves it; else NULL */
+  const fnz_op *asked; /* the operator that the caller named, where op computes it; else NULL */
   const fnz_arg *args; /* op->nparams, defaults filled in, tensors as handles */
   const fnz_geometry *const *expected;
   size_t nexpected;
   fnzi_krn_array **outputs; /* NULL entries are undefined tensors */
   size_t noutputs, capacity;
   struct fnzi_krn_pending_result *pending; /* results still to be copied from scratch memory */
-  fnz_dtype target; /* of what result 0 is to be stored in; FNZ_DTYPE_COUNT when nobody says */
+  fnz_dtype target; /* of the tensor that result 0 is stored in; FNZ_DTYPE_COUNT without one */
   const struct fnzi_krn_kernels *kernels;
   const struct fnzi_kernel *row; /* that is evaluated */
   struct fnz_frame *frame;       /* of a registered kernel, else NULL */
-  char *warning;                 /* FNZ_WARNING_BYTES of room; NULL when nobody wants one */
+  char *warning;                 /* FNZ_WARNING_BYTES of room; NULL: no warnings */
   int threads;
   bool has_data; /* false on the meta backend */
 } fnzi_krn_call;
@@ -208,7 +208,7 @@ FNZ_MUST_CHECK fnz_status fnzi_meta_broadcast(fnzi_krn_call *call,
 FNZ_MUST_CHECK fnz_status fnzi_meta_number_check(const fnzi_krn_call *call, const char *name);
 /* TYPE unless argument 0 is of a floating-point type: for rows whose results have others. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_float_check(const fnzi_krn_call *call);
-/* The refusal of a result whose size nothing says: there is no data, and none is recorded. */
+/* Fails: the size of the result depends on data, there is no data, and no size is recorded. */
 FNZ_MUST_CHECK fnz_status fnzi_krn_size_refuse(const fnzi_krn_call *call);
 
 /* --- For kernels ------------------------------------------------------------------------------ */
@@ -272,7 +272,7 @@ void fnzi_krn_loop_run(fnzi_krn_loop *loop, fnzi_row_fn *row, const void *user, 
 typedef fnz_status fnzi_shape_fn(fnzi_krn_call *call);
 typedef fnz_status fnzi_kernel_fn(fnzi_krn_call *call);
 
-/* Who makes the memory of the results. */
+/* Where the memory of the results comes from. */
 typedef enum fnzi_krn_result_memory {
   FNZI_MEMORY_NEW,   /* allocated, not initialised */
   FNZI_MEMORY_POINT, /* as NEW, or that of a dying argument of the same dtype and layout */
@@ -316,7 +316,8 @@ typedef bool fnzi_direct_fn(const fnzi_krn_call *call, struct fnzi_cpu_direct *o
 typedef struct fnzi_krn_kernels {
   const fnzi_kernel *rows;     /* by place in the operator table */
   fnzi_kernel_fn *const *runs; /* by fnzi_krn_run; NULL for shapes only */
-  fnzi_direct_fn *direct;      /* of a pointwise call, what is left to do; NULL for shapes only */
+  fnzi_direct_fn
+      *direct; /* finds the loop of a pointwise call, for shortcuts; NULL for shapes only */
 } fnzi_krn_kernels;
 
 /* The operator's place in the table; false for a custom one. */

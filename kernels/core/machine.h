@@ -27,18 +27,18 @@ struct fnzi_krn_machine {
   int threads;
   bool has_data;
   const fnzi_krn_kernels *kernels;
-  fnzi_mem_plan **plans;  /* by index of the operator; NULL where not found out yet */
-  fnzi_mem_plan *passing; /* of the custom operator in hand */
+  fnzi_mem_plan **plans;  /* by index of the operator; NULL where not made yet */
+  fnzi_mem_plan *passing; /* of the custom operator that is called */
   fnzi_arena lasting;     /* plans and registered kernels */
   uint32_t generation;    /* how often a kernel was registered: plans of before are out of date */
   struct {
     fnzi_krn_registered **data;
     size_t count, capacity;
   } registered;
-  fnzi_arena scratch; /* of a call that no other call is part of */
+  fnzi_arena scratch; /* of the outermost call */
   bool busy;          /* scratch is in use */
-  /* How an operator is served. A part of an operator is served as any other, so this is the one
-   * way from there back to the search (eager/plan.c). */
+  /* fnzi_mem_plan_find() of eager/plan.c. An operator runs its parts as operators, so eager/job.c
+   * needs plans, and plans point to what stands on job.c: this pointer cuts that circle. */
   fnz_status (*plan_find)(fnzi_krn_machine *m, const fnz_op *op, const fnzi_mem_plan **out);
 };
 

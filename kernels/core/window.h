@@ -41,7 +41,7 @@ FNZ_MUST_CHECK fnz_status fnzi_krn_window_assign(fnzi_krn_call *call, const fnzi
                                                  const fnzi_krn_window *from, bool ordered);
 
 /* A number, as a window of rank 0 over `room` of 16 bytes. Where no number converts to the dtype it
- * stays c128, so that who assigns it refuses. */
+ * stays c128, and assigning it fails. */
 void fnzi_krn_window_number(const fnz_arg *number, fnz_dtype dtype, unsigned char *room,
                             fnzi_krn_window *out);
 

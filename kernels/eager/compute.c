@@ -118,7 +118,7 @@ fnz_status fnzi_way_compute(fnzi_mem_job *job) {
   return fnzi_mem_job_on_args(job, compute);
 }
 
-/* The row is asked only whether it would do it. */
+/* The shape rule checks the call; the result is argument 0. */
 fnz_status fnzi_way_same(fnzi_mem_job *job) {
   fnzi_krn_call call;
   FNZ_TRY(fnzi_mem_job_open(job, job->args, &call));

@@ -21,7 +21,7 @@ enum {
 
 /* How an operator is served on memory. */
 struct fnzi_mem_plan {
-  fnzi_way_fn *way;       /* NULL: not found out yet */
+  fnzi_way_fn *way;       /* NULL while the plan is being made */
   const fnz_op *via;      /* the operator that does the work; its parameters by name */
   const fnzi_kernel *row; /* of via */
   const fnzi_krn_registered *registered; /* when the row is one's */
@@ -31,7 +31,7 @@ struct fnzi_mem_plan {
   unsigned strictness;                     /* FNZI_PLAN_... */
   uint32_t alike, not_bool, masks, floats; /* of strict.def; bit i is about argument i of via */
   bool same_args;                          /* via's parameters are the operator's first ones */
-  uint32_t generation;                     /* of the machine when it was found out */
+  uint32_t generation;                     /* of the machine when the plan was made */
   bool is_pointwise;                       /* the row is, element by element at its place */
 };
 
@@ -84,7 +84,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const f
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_open(fnzi_mem_job *job, const fnz_arg *args,
                                             fnzi_krn_call *call);
 void fnzi_mem_job_close(fnzi_mem_job *job, fnzi_krn_call *call);
-/* Makes result k of a call memory of its own that lies as its geometry says. */
+/* Gives a result memory of its own, laid out as its geometry. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_job_own_result(fnzi_mem_job *job, fnzi_krn_array *out);
 
 /* --- lazy_bits.c ------------------------------------------------------------------------------ */
@@ -152,7 +152,7 @@ FNZ_MUST_CHECK fnz_status fnzi_mem_job_give_returns(fnzi_mem_job *job, fnzi_krn_
 FNZ_MUST_CHECK fnz_status fnzi_mem_write_check(const fnzi_mem_job *job, const fnz_arg *args,
                                                const fnzi_krn_array *target,
                                                const fnz_geometry *result);
-/* A bit of FNZI_PLAN_* that says how strict the operator is. */
+/* The operator has this flag of FNZI_PLAN_*. */
 bool fnzi_mem_job_is_strict(const fnzi_mem_job *job, unsigned flag);
 /* An out= operator that PyTorch derives from the functional one by copying its results. */
 bool fnzi_mem_job_is_generated(const fnzi_mem_job *job);
@@ -161,7 +161,7 @@ enum { FNZI_SIZES_TEXT = 96 };
 const char *fnzi_mem_sizes_text(const fnz_geometry *g, char out[FNZI_SIZES_TEXT]);
 
 /* --- special.c -----------------------------------------------------------------------------------
- * Operators that change what a tensor looks at, or write what their schema does not say. */
+ * Operators that change the geometry or storage of a tensor, or write without declaring it. */
 bool fnzi_mem_plan_special(const fnz_op *op, fnzi_mem_plan *plan);
 #define SPECIAL(op, function) fnzi_way_fn fnzi_way_##function;
 #include "kernels/eager/special.def"
@@ -179,7 +179,7 @@ fnzi_way_fn fnzi_way_copy_views;   /* via's results, copied */
 fnzi_way_fn fnzi_way_out_is_self;  /* via writes argument 0 */
 
 /* --- memory.c --------------------------------------------------------------------------------- */
-/* The array is memory from now on: its own, laid out as its geometry says. */
+/* Makes the array eager: memory of its own, laid out as its geometry. */
 FNZ_MUST_CHECK fnz_status fnzi_mem_array_settle(fnzi_krn_machine *m, fnz_context *ctx,
                                                 fnzi_krn_array *array);
 /* A new eager array that is a window into a storage. BOUNDS when it leaves it. */

@@ -10,7 +10,7 @@ fnz_status fnzi_mem_list_number(fnz_context *ctx, const fnz_op *op, const fnzi_k
                                 uint32_t i, fnz_arg *out) {
   double value = 0;
   if (a && a->storage && !a->storage->data &&
-      a->storage->bytes) { /* nobody knows it: shapes only */
+      a->storage->bytes) { /* shapes only: the number is unknown */
     *out = (fnz_arg){.tag = FNZ_ARG_FLOAT};
     return FNZ_OK;
   }

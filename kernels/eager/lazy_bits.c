@@ -1,5 +1,5 @@
 /* lazy_bits.c - lazy bits: a tensor that is the conjugate or the negative of what lies in its
- * memory. Who computes with it gets the computed elements. */
+ * memory. Kernels get its computed elements. */
 #include "kernels/eager/eager.h"
 
 static bool has_bits(const fnz_arg *arg) {
@@ -7,7 +7,7 @@ static bool has_bits(const fnz_arg *arg) {
   return a && (a->geometry.is_conj || a->geometry.is_neg);
 }
 
-/* The operator that computes what a lazy bit says: the copying twin of its view. */
+/* The operator that computes the elements of a lazy bit: the copying twin of its view. */
 static const fnz_op *bit_op(const char *view) {
   const fnz_op *op = fnz_op_find(view);
   return op ? fnzi_op_by_index(op->view_copy) : NULL;

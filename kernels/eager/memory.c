@@ -3,7 +3,7 @@
 #include "kernels/eager/eager.h"
 
 /* --- Becoming eager ---------------------------------------------------------------------- */
-/* The elements lie where the geometry says; dimensions that nobody walks do not count. */
+/* The elements lie at the geometry; dimensions of size 1 do not count. */
 static bool lies_as_geometry(const fnzi_krn_array *a) {
   const fnz_geometry *g = &a->geometry, *p = &a->place;
   if (fnz_geometry_numel(g) == 0)
@@ -20,8 +20,8 @@ static bool may_keep(fnz_context *ctx, const fnzi_krn_array *a) {
          fnzi_krn_storage_holds(&quiet, a->storage, &a->geometry) == FNZ_OK;
 }
 
-/* Memory that no other array sees, laid out as the geometry says. Lazy bits are gone afterwards:
- * values have none. */
+/* Moves the elements to a storage that no other array has, laid out as the geometry. Lazy bits are
+ * cleared: values have none. */
 static fnz_status move_in(fnzi_krn_machine *m, fnz_context *ctx, fnzi_krn_array *a) {
   fnz_geometry g = a->geometry;
   fnzi_krn_array *fresh;

@@ -1,5 +1,5 @@
-/* plan.c - how an operator is served on memory: found out once for each operator of a backend, from
- * the tables alone. */
+/* plan.c - how an operator is served on memory: made once for each operator of a backend, from the
+ * tables alone. */
 #include "kernels/eager/eager.h"
 
 #include <stddef.h>
@@ -173,7 +173,7 @@ static fnz_status reserve_plans(fnzi_krn_machine *m) {
   return FNZ_OK;
 }
 
-/* A custom operator is known for one call only: nobody says how long it lives. */
+/* The plan of a custom operator lasts for one call: the operator may end before the backend. */
 static fnz_status make_plan(fnzi_krn_machine *m, const fnz_op *op, const fnzi_mem_plan **out) {
   size_t i;
   bool lasts = fnzi_meta_op_index(op, &i);

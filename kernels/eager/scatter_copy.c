@@ -2,8 +2,8 @@
  * keeps the argument's strides and offset, gaps and all. */
 #include "kernels/eager/eager.h"
 
-/* All of the memory that self looks into, copied, seen as self sees it. What overlaps itself cannot
- * be kept. Of memory without an end, as much as a tensor can have. */
+/* A copy of self's whole storage, with the geometry of self; a plain clone where self overlaps
+ * itself. Of a storage without an end, as much as a tensor can have. */
 static fnz_status clone_strided(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_krn_array **out) {
   static const int64_t one[1] = {1};
   size_t bytes = self->storage->bytes < INT64_MAX / 4 ? self->storage->bytes : INT64_MAX / 4;

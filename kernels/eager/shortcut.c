@@ -1,5 +1,5 @@
-/* shortcut.c - small pointwise calls: what a call that went the whole way has found out is kept,
- * and the next call with the same dtypes and numbers on contiguous tensors of one shape uses it.
+/* shortcut.c - small pointwise calls: a call by the row leaves a shortcut, and the next call
+ * with the same dtypes and numbers on contiguous tensors of one shape uses it.
  *
  * Results are bit for bit those of the whole way: it is the same loop over the same chunks. */
 #include "kernels/cpu/point.h"
@@ -11,7 +11,7 @@ enum {
   MOST_ELEMENTS = 1 << 14 /* more are worth several threads */
 };
 
-/* One call that was found out about. */
+/* One call, as it is repeated. */
 typedef struct shortcut {
   fnzi_cpu_direct direct;
   fnz_dtype out;

@@ -1,7 +1,7 @@
-/* special.c - operators on memory that do not do what their schema says: set_ and resize_ change
- * what a tensor looks at, batch norm writes its statistics, fill_diagonal_ has no functional form,
- * _reshape_alias believes the strides it is given.
- * special.def has a row for each. */
+/* special.c - operators on memory that do more than their schema declares: set_ and resize_ change
+ * the storage or geometry of a tensor, batch norm writes its statistics, fill_diagonal_ has no
+ * functional form, _reshape_alias believes the strides it is given. special.def has a row for each.
+ */
 #include "kernels/eager/eager.h"
 
 #include <stdlib.h>
@@ -37,7 +37,7 @@ static fnz_status sizes_named(const fnzi_mem_job *job, const char *name, int64_t
   return FNZ_OK;
 }
 
-/* --- What a tensor looks at -------------------------------------------------------------- */
+/* --- Storage and geometry of a tensor ---------------------------------------------------- */
 fnz_status fnzi_way_nothing(fnzi_mem_job *job) {
   return fnzi_mem_job_give_returns(job, NULL, 0);
 }
@@ -76,7 +76,7 @@ fnz_status fnzi_way_resize_as(fnzi_mem_job *job) {
   return fnzi_mem_job_give_again(job, self);
 }
 
-/* self looks at another storage from now on. */
+/* Gives self another storage. */
 static fnz_status look_elsewhere(fnzi_mem_job *job, fnzi_krn_array *self, fnzi_krn_storage *storage,
                                  const fnz_geometry *window) {
   FNZ_TRY(fnzi_krn_array_rebase(job->ctx, self, window));
@@ -141,7 +141,7 @@ fnz_status fnzi_way_set_empty(fnzi_mem_job *job) {
   return status;
 }
 
-/* The window of the given sizes and strides, which nobody has checked against each other. */
+/* The window of the given sizes and strides, which are not checked yet. */
 fnz_status fnzi_way_reshape_alias(fnzi_mem_job *job) {
   fnzi_krn_array *self, *window;
   int64_t sizes[FNZ_MAX_RANK], strides[FNZ_MAX_RANK];

@@ -1,5 +1,5 @@
 /* view.c - views on memory: windows into their argument's storage, copies of these, and in-place
- * views, which change what their argument looks at. */
+ * views, which change the geometry of their argument. */
 #include "kernels/eager/eager.h"
 
 static fnzi_krn_array *first_tensor(const fnzi_mem_job *job) {

@@ -14,11 +14,11 @@ typedef struct writing {
   fnzi_krn_call call;       /* of via */
   fnzi_krn_array **targets; /* the written arguments, lists flattened, absent ones left out */
   size_t ntargets;
-  size_t nplain;           /* results before those that are written */
-  fnzi_arena *scratch;     /* of the call in hand */
-  fnz_geometry **formerly; /* of resized targets; NULL while there are none */
-  fnzi_krn_array **looks;  /* what stands for those of them that are read */
-  size_t nlooks;
+  size_t nplain;                  /* results before those that are written */
+  fnzi_arena *scratch;            /* of the call in hand */
+  fnz_geometry **formerly;        /* of resized targets; NULL while there are none */
+  fnzi_krn_array **former_arrays; /* arrays with the former geometry of targets that are read */
+  size_t nformer;
 } writing;
 
 /* --- Targets ----------------------------------------------------------------------------- */
@@ -338,10 +338,10 @@ static fnz_status keep_reading(writing *w, const fnzi_krn_array *target) {
   if (!w->call.has_data ||
       fnzi_meta_args_count(w->call.args, w->call.op->nparams, fnzi_krn_array_handle(target)) == 0)
     return FNZ_OK;
-  if (!w->looks)
-    FNZI_NEW(w->scratch, w->ntargets, &w->looks);
+  if (!w->former_arrays)
+    FNZI_NEW(w->scratch, w->ntargets, &w->former_arrays);
   FNZ_TRY(fnzi_mem_array_window(w->job->m, w->job->ctx, target->storage, &target->geometry, &look));
-  w->looks[w->nlooks++] = look;
+  w->former_arrays[w->nformer++] = look;
   return stand_in(w, target, look);
 }
 
@@ -391,7 +391,7 @@ static fnz_status write_args(fnzi_mem_job *job, const fnz_arg *args) {
     status = finish(&w);
   unfit(&w, &status);
   fnzi_meta_outputs_release(&w.call);
-  fnzi_mem_job_drop(job, w.looks, w.nlooks);
+  fnzi_mem_job_drop(job, w.former_arrays, w.nformer);
   return status;
 }
 

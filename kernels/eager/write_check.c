@@ -35,7 +35,7 @@ bool fnzi_mem_job_is_generated(const fnzi_mem_job *job) {
   return job->op->kind == FNZI_KIND_OUT && (job->op->tags & FNZI_TAG_GENERATED);
 }
 
-/* Elementwise operators cast what they have computed, others compute what is asked for. */
+/* Elementwise operators cast their result, others compute in the dtype of the target. */
 static fnz_status check_cast(const fnzi_mem_job *job, const fnzi_krn_array *target,
                              const fnz_geometry *result) {
   fnz_dtype from = result->dtype, to = target->geometry.dtype;
