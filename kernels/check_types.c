@@ -525,12 +525,28 @@ static fnz_status check_record(checker *c, const fnzi_node *n, const record *r) 
   return status == FNZ_OK ? ended : status;
 }
 
+/* A number is read off a tensor of one element: all of its sizes that are known are 1. */
+static fnz_status check_item(const checker *c, const fnzi_node *n) {
+  const fnz_geometry *g = n->args[0].tag == FNZ_ARG_VALUE ? look_of(c, n->args[0].u.value) : NULL;
+  for (uint32_t d = 0; fnzi_op_is_item(n->op) && g && d < g->rank; d++) {
+    uint32_t symbol = g->symbols ? g->symbols[d] : 0;
+    if (g->sizes[d] != 1 && (!symbol || c->p->symbols.data[symbol].has_hint))
+      return fnzi_fail(
+          c->ctx, FNZ_CLASS_TYPE, NULL,
+          "%s: dimension %u of argument self has size %lld; self must have one element",
+          n->op->name, d, (long long)g->sizes[d]);
+  }
+  return FNZ_OK;
+}
+
 static fnz_status check_node(checker *c, const fnzi_node *n) {
   record r;
   c->open = c->vague = c->real = false;
   if (!n->op)
     return FNZ_OK;
   FNZ_TRY(read_record(c, n, &r));
+  if (n->nargs)
+    FNZ_TRY(check_item(c, n));
   return r.tensors ? check_record(c, n, &r) : FNZ_OK;
 }
 

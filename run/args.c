@@ -154,11 +154,6 @@ fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_node *node,
   return FNZ_OK;
 }
 
-bool fnzi_run_is_item(const fnz_op *op) {
-  static const uint16_t items[] = {FNZI_ATEN_item, FNZI_ATEN__local_scalar_dense};
-  return fnzi_op_is_among(op, items, sizeof items / sizeof *items);
-}
-
 /* A tensor of narrow floats as one of f32: only the backend reads those. */
 static fnz_status widen(fnzi_run_state *run, const fnz_geometry *g, fnz_handle value,
                         fnz_handle *out) {

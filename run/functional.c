@@ -182,7 +182,7 @@ static fnz_status run_node(void *self, const fnzi_node *node) {
     return fnzi_fail(s->run.ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "%s writes an argument; functionalize the program first or run the original",
                      node->op->name);
-  if (!fnzi_run_is_item(node->op) || node->args[0].tag != FNZ_ARG_VALUE)
+  if (!fnzi_op_is_item(node->op) || node->args[0].tag != FNZ_ARG_VALUE)
     return apply(s, node);
   FNZ_TRY(need(s, node->args[0].u.value));
   return fnzi_run_read_number(&s->run, node, handle_of(s, node->args[0].u.value));

@@ -220,7 +220,6 @@ FNZ_MUST_CHECK fnz_status fnzi_run_number_node(fnzi_run_state *run, const fnzi_n
 /* `item`: the number in a tensor of one element; unknown when the backend has no numbers. */
 FNZ_MUST_CHECK fnz_status fnzi_run_read_number(fnzi_run_state *run, const fnzi_node *node,
                                                fnz_handle value);
-bool fnzi_run_is_item(const fnz_op *op);
 
 /* It writes an argument, by its schema or, in training, as batch norm writes its statistics. */
 bool fnzi_run_node_writes(const fnzi_node *node);

@@ -1,4 +1,5 @@
 /* ops.c - looking operators up, and asking what a schema says. */
+#include "schema/aten_names.h"
 #include "schema/schema.h"
 
 /* --- Finding ---------------------------------------------------------------------------------- */
@@ -67,6 +68,11 @@ bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count) {
     if (places[i] == place)
       return true;
   return false;
+}
+
+bool fnzi_op_is_item(const fnz_op *op) {
+  static const uint16_t items[] = {FNZI_ATEN_item, FNZI_ATEN__local_scalar_dense};
+  return fnzi_op_is_among(op, items, sizeof items / sizeof *items);
 }
 
 /* --- Asking ----------------------------------------------------------------------------------- */

@@ -196,6 +196,8 @@ static inline uint16_t fnzi_op_place(const fnz_op *op) {
 }
 /* It is one of these places of the table, as schema/aten_names.h names them; false for NULL. */
 bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count);
+/* It reads the number of a tensor of one element: item, _local_scalar_dense. */
+bool fnzi_op_is_item(const fnz_op *op);
 
 /* The first operator whose name is not below the first `size` bytes of `name`. */
 size_t fnzi_op_lower_bound(const char *name, size_t size);

@@ -43,7 +43,7 @@ static fnz_status perform(fnzi_eag_op *s) {
   if (s->op->is_view || (!ruled && (s->op->tags & FNZI_TAG_MAYBE_ALIASING) != 0))
     return fnzi_fail(s->ctx, FNZ_CLASS_UNSUPPORTED, "",
                      "the result of %s may share memory, and there is no rule for it", s->op->name);
-  if (fnzi_run_is_item(s->op))
+  if (fnzi_op_is_item(s->op))
     return item(s);
   return compute(s);
 }
