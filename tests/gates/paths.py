@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""What documents name is there: files, and functions.
+
+    paths.py ROOT DOCUMENT ...
+
+In a DOCUMENT each word between backticks, or in an indented block, that is a path of two parts or more is a file or a
+folder below ROOT (fixtures/..., base/error.c); `*` stands for any name. Each `fnz..._...()` is a function that a source
+file has."""
+import glob
+import os
+import re
+import subprocess
+import sys
+
+QUOTED = re.compile(r"`([^`\n]+)`|^ {4}(.*)$", re.M)
+PATH = re.compile(r"(?<![\w./<$-])((?:[\w.*-]+/)+[\w.*-]*)(?![\w>])")
+FUNCTION = re.compile(r"\b(fnzi?_\w+)\(")
+
+
+def named(text):
+    for match in QUOTED.finditer(text):
+        yield match.group(1) or match.group(2)
+
+
+def functions(root, folders):
+    found = set()
+    for folder in folders:
+        for path, _, names in os.walk(os.path.join(root, folder)):
+            for name in names:
+                if name.endswith((".c", ".h", ".cc")):
+                    found.update(FUNCTION.findall(open(os.path.join(path, name), encoding="utf-8").read()))
+    return found
+
+
+def main():
+    root, *documents = sys.argv[1:]
+    listed = subprocess.run(["git", "-C", root, "ls-files"], stdout=subprocess.PIPE, text=True).stdout.split()
+    folders = {path.split("/")[0] for path in listed if "/" in path}
+    folders = folders or {name for name in os.listdir(root) if os.path.isdir(os.path.join(root, name))}
+    have = functions(root, folders - {"tests", "fixtures", "build"})
+    wrong, seen = [], 0
+    for document in documents:
+        for words in named(open(document, encoding="utf-8").read()):
+            for path in PATH.findall(words):
+                if path.split("/")[0] in folders:
+                    seen += 1
+                    if not glob.glob(os.path.join(root, path)):
+                        wrong.append(f"{document}: there is no {path}")
+            for name in FUNCTION.findall(words):
+                seen += 1
+                if name not in have:
+                    wrong.append(f"{document}: there is no {name}()")
+    if not seen:
+        wrong.append("no path was found: nothing was checked")
+    for w in wrong:
+        print(w, file=sys.stderr)
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
