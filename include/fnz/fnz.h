@@ -12,6 +12,7 @@
 #include <fnz/formats.h>
 #include <fnz/functionalize.h>
 #include <fnz/kernel.h>
+#include <fnz/library.h>
 #include <fnz/operator.h>
 #include <fnz/program.h>
 #include <fnz/recorder.h>
