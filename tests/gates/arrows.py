@@ -45,7 +45,7 @@ def included(root, rooms):
 
 def source_of(name):
     """CMake's CMakeFiles/TARGET.dir/FILE.o is made of FILE."""
-    return re.sub(r"^.*CMakeFiles/[^/]*\.dir/|\.o$", "", name)
+    return os.path.normpath(re.sub(r"^.*CMakeFiles/[^/]*\.dir/|\.o$", "", name))
 
 
 def linked(objects):
