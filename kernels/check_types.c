@@ -531,10 +531,10 @@ static fnz_status check_item(const checker *c, const fnzi_node *n) {
   for (uint32_t d = 0; fnzi_op_is_item(n->op) && g && d < g->rank; d++) {
     uint32_t symbol = g->symbols ? g->symbols[d] : 0;
     if (g->sizes[d] != 1 && (!symbol || c->p->symbols.data[symbol].has_hint))
-      return fnzi_fail(
-          c->ctx, FNZ_CLASS_TYPE, NULL,
-          "%s: dimension %u of argument self has size %lld; self must have one element",
-          n->op->name, d, (long long)g->sizes[d]);
+      return fnzi_fail(c->ctx, FNZ_CLASS_BOUNDS, NULL,
+                       "%s reads the number of a tensor of one element, this one has size %lld in "
+                       "dimension %u; select the element before",
+                       n->op->name, (long long)g->sizes[d], d);
   }
   return FNZ_OK;
 }
