@@ -70,6 +70,14 @@ bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count) {
   return false;
 }
 
+int fnzi_op_param_like(const fnz_op *op, const fnz_op *other, size_t i) {
+  int named = fnzi_op_param(op, other->params[i].name);
+  bool other_name = i < op->nparams && !op->params[i].is_out &&
+                    op->params[i].type == other->params[i].type &&
+                    fnzi_op_param(other, op->params[i].name) < 0;
+  return named < 0 && other_name ? (int)i : named;
+}
+
 bool fnzi_op_is_item(const fnz_op *op) {
   static const uint16_t items[] = {FNZI_ATEN_item, FNZI_ATEN__local_scalar_dense};
   return fnzi_op_is_among(op, items, sizeof items / sizeof *items);

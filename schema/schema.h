@@ -196,6 +196,10 @@ static inline uint16_t fnzi_op_place(const fnz_op *op) {
 }
 /* It is one of these places of the table, as schema/aten_names.h names them; false for NULL. */
 bool fnzi_op_is_among(const fnz_op *op, const uint16_t *places, size_t count);
+/* Where the parameter of `op` stands that is parameter i of `other`, another operator of its group:
+ * the one of its name, or at the same place, where the two have other names for it, as
+ * dropout_(self, ...) and dropout(input, ...). -1 for none. */
+int fnzi_op_param_like(const fnz_op *op, const fnz_op *other, size_t i);
 /* It reads the number of a tensor of one element: item, _local_scalar_dense. */
 bool fnzi_op_is_item(const fnz_op *op);
 

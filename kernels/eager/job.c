@@ -116,16 +116,6 @@ static fnz_arg dtype_of_out(const fnzi_mem_job *job) {
   return (fnz_arg){.tag = FNZ_ARG_NONE};
 }
 
-/* Where via's argument i stands in op: by its name, or, where the two call it differently, at the
- * same place. */
-static int place_of(const fnz_op *op, const fnz_op *via, size_t i) {
-  int named = fnzi_op_param(op, via->params[i].name);
-  bool other_name = i < op->nparams && !op->params[i].is_out &&
-                    op->params[i].type == via->params[i].type &&
-                    fnzi_op_param(via, op->params[i].name) < 0;
-  return named < 0 && other_name ? (int)i : named;
-}
-
 fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const fnz_arg **out) {
   const fnz_op *via = job->plan->via;
   fnz_arg *args;
@@ -134,7 +124,7 @@ fnz_status fnzi_mem_job_via_args(const fnzi_mem_job *job, const fnz_arg **out) {
     return FNZ_OK;
   FNZI_NEW(job->scratch, via->nparams, &args);
   for (size_t i = 0; i < via->nparams; i++) {
-    int from = place_of(job->op, via, i);
+    int from = fnzi_op_param_like(job->op, via, i);
     args[i] = from >= 0 ? job->args[from] : fnzi_arg_get(via, NULL, 0, i);
     if (from < 0 && via->params[i].type == FNZI_TYPE_DTYPE)
       args[i] = dtype_of_out(job);

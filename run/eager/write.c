@@ -299,15 +299,12 @@ static const fnz_op *twin_of(const fnz_op *op) {
   return twin != NULL && twin->kind == FNZI_KIND_FUNCTIONAL ? twin : NULL;
 }
 
-/* Arguments by name: out= ones have no place in the twin, and some twins have another order. */
+/* out= arguments have no place in the twin, and some twins have another order. */
 static fnz_status twin_args(fnzi_eag_op *s, const fnz_op *twin, fnz_arg **out) {
   FNZI_NEW(&s->in->run.scratch, twin->nparams, out);
   for (size_t i = 0; i < twin->nparams; i++) {
-    int from = fnzi_op_param(s->op, twin->params[i].name);
-    if (from >= 0)
-      (*out)[i] = s->args[from];
-    else
-      (*out)[i] = fnzi_arg_get(twin, NULL, 0, i);
+    int from = fnzi_op_param_like(s->op, twin, i);
+    (*out)[i] = from >= 0 ? s->args[from] : fnzi_arg_get(twin, NULL, 0, i);
   }
   return FNZ_OK;
 }
