@@ -1,7 +1,7 @@
 /* defaults.c - the public functions that functionalize: they complete the caller's options.
  *
- * The defaults name fnz_verify() and fnz_program_check_types(), which use kernels. No file below
- * this one does. */
+ * The defaults name fnz_verify_hashes() and fnz_program_check_types(), which use kernels. No file
+ * below this one does. */
 #include "functionalize/api.h"
 
 static const fnz_functionalize_options defaults = FNZ_FUNCTIONALIZE_OPTIONS_INIT;
